@@ -1,0 +1,162 @@
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/mat"
+)
+
+// level1 serves the vector functions on every backend.
+var level1 gonum.Implementation
+
+// Vector is x as the N×1 block of stride 1; it shares x's memory.
+func Vector(x []float64) General { return General{Rows: len(x), Cols: 1, Stride: 1, Data: x} }
+
+// NewGeneral returns the zero r×c matrix.
+func NewGeneral(r, c int) General {
+	return General{Rows: r, Cols: c, Stride: max(c, 1), Data: make([]float64, r*c)}
+}
+
+// Reshape returns an r×c matrix with unspecified contents, in a's memory when that is large enough.
+func Reshape(a General, r, c int) General {
+	if cap(a.Data) < r*c {
+		return NewGeneral(r, c)
+	}
+	return General{Rows: r, Cols: c, Stride: max(c, 1), Data: a.Data[:r*c]}
+}
+
+// View returns the r×c part of a that starts at element (i,j); it shares a's memory.
+func View(a General, i, j, r, c int) General {
+	if i < 0 || j < 0 || i+r > a.Rows || j+c > a.Cols {
+		panic("blas: view outside the matrix")
+	}
+	v := General{Rows: r, Cols: c, Stride: a.Stride}
+	if r > 0 && c > 0 {
+		v.Data = a.Data[i*a.Stride+j : (i+r-1)*a.Stride+j+c]
+	}
+	return v
+}
+
+// Raw is m as a General without a copy when m is a *mat.Dense, else a copy.
+func Raw(m mat.Matrix) General {
+	if d, ok := m.(mat.RawMatrixer); ok {
+		return d.RawMatrix()
+	}
+	return mat.DenseCopyOf(m).RawMatrix()
+}
+
+// Dense is a as a *mat.Dense that shares its memory.
+func Dense(a General) *mat.Dense {
+	var d mat.Dense
+	d.SetRawMatrix(a)
+	return &d
+}
+
+// Copy copies src to dst, of the same shape.
+func Copy(dst, src General) {
+	sameShape(dst, src)
+	for i := range src.Rows {
+		copy(dst.Data[i*dst.Stride:i*dst.Stride+dst.Cols], src.Data[i*src.Stride:i*src.Stride+src.Cols])
+	}
+}
+
+// Clone returns a copy of a with stride Cols.
+func Clone(a General) General {
+	c := NewGeneral(a.Rows, a.Cols)
+	Copy(c, a)
+	return c
+}
+
+// Zero sets every element of a to 0.
+func Zero(a General) {
+	for i := range a.Rows {
+		clear(a.Data[i*a.Stride : i*a.Stride+a.Cols])
+	}
+}
+
+// Row is row i of a; it shares a's memory.
+func Row(a General, i int) []float64 { return a.Data[i*a.Stride : i*a.Stride+a.Cols] }
+
+// Mul computes dst = op(a)·op(b).
+func Mul(be Backend, dst General, tA, tB bool, a, b General) { Gemm(be, tA, tB, 1, a, b, 0, dst) }
+
+// Gemm computes c = alpha·op(a)·op(b) + beta·c, where op transposes when its flag is set.
+func Gemm(be Backend, tA, tB bool, alpha float64, a, b General, beta float64, c General) {
+	m, k, kb, n := a.Rows, a.Cols, b.Rows, b.Cols
+	opA, opB := NoTrans, NoTrans
+	if tA {
+		m, k, opA = k, m, Trans
+	}
+	if tB {
+		kb, n, opB = n, kb, Trans
+	}
+	if k != kb || c.Rows != m || c.Cols != n {
+		panic("blas: Gemm: shape mismatch")
+	}
+	be.Dgemm(opA, opB, m, n, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+}
+
+// GramOf computes dst = aᵀ·a, both triangles, for the r×c a and the c×c dst.
+func GramOf(be Backend, dst, a General) {
+	if dst.Rows != a.Cols || dst.Cols != a.Cols {
+		panic("blas: GramOf: shape mismatch")
+	}
+	be.Dsyrk(Lower, Trans, a.Cols, a.Rows, 1, a.Data, a.Stride, 0, dst.Data, dst.Stride)
+	MirrorLower(dst)
+}
+
+// MirrorLower copies the lower triangle of the square a over its upper one.
+func MirrorLower(a General) {
+	for i := range a.Rows {
+		for j := range i {
+			a.Data[j*a.Stride+i] = a.Data[i*a.Stride+j]
+		}
+	}
+}
+
+// Dot returns xᵀy.
+func Dot(x, y []float64) float64 { return level1.Ddot(len(x), x, 1, y[:len(x)], 1) }
+
+// Axpy computes y += alpha·x.
+func Axpy(alpha float64, x, y []float64) { level1.Daxpy(len(x), alpha, x, 1, y[:len(x)], 1) }
+
+// Scal computes x *= alpha.
+func Scal(alpha float64, x []float64) { level1.Dscal(len(x), alpha, x, 1) }
+
+// Nrm2 returns ‖x‖₂ without undue overflow.
+func Nrm2(x []float64) float64 { return level1.Dnrm2(len(x), x, 1) }
+
+// Inner returns ⟨a,b⟩ = tr(aᵀb).
+func Inner(a, b General) float64 {
+	sameShape(a, b)
+	var s float64
+	for i := range a.Rows {
+		s += Dot(Row(a, i), Row(b, i))
+	}
+	return s
+}
+
+// Frob returns ‖a‖_F.
+func Frob(a General) float64 {
+	if a.Stride == a.Cols {
+		return Nrm2(a.Data[:a.Rows*a.Cols])
+	}
+	rows := make([]float64, a.Rows)
+	for i := range rows {
+		rows[i] = Nrm2(Row(a, i))
+	}
+	return Nrm2(rows)
+}
+
+// AddScaled computes dst += alpha·a.
+func AddScaled(dst General, alpha float64, a General) {
+	sameShape(dst, a)
+	for i := range a.Rows {
+		Axpy(alpha, Row(a, i), Row(dst, i))
+	}
+}
+
+func sameShape(a, b General) {
+	if a.Rows != b.Rows || a.Cols != b.Cols {
+		panic("blas: shape mismatch")
+	}
+}

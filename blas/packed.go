@@ -1,0 +1,105 @@
+package blas
+
+import "math"
+
+// densePacked serves backends without a packed layout of their own: the whole
+// matrix, multiplied by the backend's gemm, or symv for one column.
+type densePacked struct {
+	be   Backend
+	n    int
+	prec Precision
+	f64  []float64
+	f32  []float32
+}
+
+func newDensePacked(be Backend, n int, prec Precision) *densePacked {
+	p := &densePacked{be: be, n: n, prec: prec}
+	if prec == Float32 {
+		p.f32 = make([]float32, n*n)
+	} else {
+		p.f64 = make([]float64, n*n)
+	}
+	return p
+}
+
+func (p *densePacked) Order() int           { return p.n }
+func (p *densePacked) Precision() Precision { return p.prec }
+func (p *densePacked) Bytes() int64         { return int64(p.n) * int64(p.n) * p.prec.Bytes() }
+
+func (p *densePacked) Sum(w []float64, terms []*Sym) {
+	if len(w) != len(terms) {
+		panic("blas: Sum: one weight for each term")
+	}
+	n := p.n
+	sumPanels(n, w, terms, func(row, i, cols int, line []float64) {
+		for j, v := range line[:cols] {
+			p.set((row+i)*n+j, v)
+			p.set(j*n+row+i, v)
+		}
+	})
+}
+
+func (p *densePacked) set(k int, v float64) {
+	if p.prec == Float32 {
+		p.f32[k] = float32(v)
+	} else {
+		p.f64[k] = v
+	}
+}
+
+func (p *densePacked) Mul(dst, x General) {
+	n := p.n
+	if x.Rows != n || dst.Rows != n || x.Cols != dst.Cols {
+		panic("blas: Packed.Mul: shape mismatch")
+	}
+	switch {
+	case p.prec == Float32:
+		p.mul32(dst, x)
+	case x.Cols == 1:
+		p.be.Dsymv(Lower, n, 1, p.f64, n, x.Data, x.Stride, 0, dst.Data, dst.Stride)
+	default:
+		p.be.Dgemm(NoTrans, NoTrans, n, x.Cols, n, 1, p.f64, n, x.Data, x.Stride, 0, dst.Data, dst.Stride)
+	}
+}
+
+// mul32 multiplies in single precision, each column scaled so that it cannot overflow.
+func (p *densePacked) mul32(dst, x General) {
+	n, k := p.n, x.Cols
+	scale := make([]float64, k)
+	for i := range n {
+		for j, v := range Row(x, i) {
+			scale[j] = max(scale[j], math.Abs(v))
+		}
+	}
+	for j, s := range scale {
+		if !(s > 0) || math.IsInf(s, 0) {
+			scale[j] = 1
+		}
+	}
+	x32, y32 := make([]float32, n*k), make([]float32, n*k)
+	for i := range n {
+		for j, v := range Row(x, i) {
+			x32[i*k+j] = float32(v / scale[j])
+		}
+	}
+	p.be.Sgemm(NoTrans, NoTrans, n, k, n, 1, p.f32, n, x32, k, 0, y32, k)
+	for i := range n {
+		out := Row(dst, i)
+		for j := range out {
+			out[j] = scale[j] * float64(y32[i*k+j])
+		}
+	}
+}
+
+func (p *densePacked) Dense(dst General) {
+	for i := range p.n {
+		out := Row(dst, i)
+		for j := range out {
+			if p.prec == Float32 {
+				out[j] = float64(p.f32[i*p.n+j])
+			} else {
+				out[j] = p.f64[i*p.n+j]
+			}
+		}
+	}
+}

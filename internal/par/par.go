@@ -1,0 +1,106 @@
+// Package par is the module's one place for parallelism: a single thread count,
+// shared by every loop, so that nested parallel work never runs more goroutines
+// than the program was given.
+//
+// A loop runs on its caller's goroutine and on as many helpers as are free at
+// that moment. Inside an outer parallel loop no helper is free, and an inner
+// loop runs serially; results must therefore not depend on who runs what, which
+// holds when iterations write disjoint outputs.
+package par
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+var (
+	threads atomic.Int64 // configured count; 0 means GOMAXPROCS
+	busy    atomic.Int64 // helpers running now
+)
+
+// SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS.
+func SetThreads(n int) { threads.Store(int64(max(n, 0))) }
+
+// Threads returns how many goroutines may compute at once.
+func Threads() int {
+	if n := threads.Load(); n > 0 {
+		return int(n)
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// acquire takes up to want helpers and returns how many it got.
+func acquire(want int) int {
+	for {
+		b := busy.Load()
+		got := min(int64(want), int64(Threads()-1)-b)
+		if got <= 0 {
+			return 0
+		}
+		if busy.CompareAndSwap(b, b+got) {
+			return int(got)
+		}
+	}
+}
+
+// For calls f(i) for every i in [0,n), handing iterations out one at a time to
+// the goroutines that are free. A panic in f is raised again in the caller once
+// all iterations under way have ended.
+func For(n int, f func(i int)) {
+	helpers := 0
+	if n > 1 {
+		helpers = acquire(n - 1)
+	}
+	if helpers == 0 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var (
+		next   atomic.Int64
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		failed any
+	)
+	work := func() {
+		defer func() {
+			if r := recover(); r != nil {
+				next.Store(int64(n))
+				mu.Lock()
+				failed = r
+				mu.Unlock()
+			}
+		}()
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			f(i)
+		}
+	}
+	wg.Add(helpers)
+	for range helpers {
+		go func() {
+			defer wg.Done()
+			defer busy.Add(-1)
+			work()
+		}()
+	}
+	work()
+	wg.Wait()
+	if failed != nil {
+		panic(failed)
+	}
+}
+
+// Ranges splits [0,n) into consecutive pieces of at most size and calls f on each as For does.
+func Ranges(n, size int, f func(lo, hi int)) {
+	if n <= 0 {
+		return
+	}
+	size = max(size, 1)
+	For((n+size-1)/size, func(i int) { f(i*size, min(n, (i+1)*size)) })
+}

@@ -1,0 +1,61 @@
+// Package sylvester solves K·C·L + μ·C = Y for C, with K and L symmetric
+// positive semidefinite and μ > 0: the linear system at the heart of
+// vector-valued ridge regression with a separable kernel.
+package sylvester
+
+import (
+	"context"
+	"errors"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// System is the map C ↦ K·C·L + Mu·C on N×n matrices.
+type System struct {
+	K  linop.Operator  // N×N, symmetric positive semidefinite
+	L  *linop.Spectral // n×n output kernel
+	Mu float64         // > 0
+}
+
+// Options of a solve. The zero value is useful.
+type Options struct {
+	Tol     float64 // stop when ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F; 0 means 1e-8; exact solvers ignore it
+	MaxIter int     // multiplications by K; 0 means 10·N
+	Trace   func(Step) error `json:"-"`
+}
+
+// Step is what Trace sees before the first and after every iteration.
+type Step struct {
+	Iter     int
+	Residual float64 // relative to ‖Y‖_F, as the method estimates it
+	Columns  int     // columns multiplied by K so far
+}
+
+// Result describes a solve; Residual is recomputed from its definition at the returned C.
+type Result struct {
+	Solver   string  // which method ran
+	Residual float64 // ‖K·C·L + μC − Y‖_F/‖Y‖_F
+	Iter     int
+	Columns  int // columns multiplied by K in all, the final check included
+}
+
+var (
+	// ErrNotConverged says that MaxIter was spent before Tol was met.
+	ErrNotConverged = errors.New("sylvester: not converged")
+	// ErrNotSPD says that K, L and μ do not make a positive definite system.
+	ErrNotSPD = errors.New("sylvester: the system is not positive definite")
+)
+
+// Solver is one method. It keeps scratch, preconditioners and factorizations
+// between calls and serves one goroutine.
+type Solver interface {
+	// Name is the value of the commands' --sylvester flag.
+	Name() string
+	// Solve reads C as the starting point and overwrites it by the solution. A
+	// nil error means that Result.Residual ≤ opt.Tol (exact solvers: that it is at rounding level).
+	Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error)
+	// Invalidate tells the solver that K has changed. It may keep what is still
+	// useful, such as a preconditioner of a nearby K.
+	Invalidate()
+}
