@@ -20,12 +20,13 @@ type System struct {
 
 // Options of a solve. The zero value is useful.
 type Options struct {
-	Tol     float64 // stop when ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F; 0 means 1e-8; exact solvers ignore it
-	MaxIter int     // multiplications by K; 0 means 10·N
+	Tol     float64          // stop when ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F; 0 means 1e-8; exact solvers ignore it
+	MaxIter int              // multiplications by K; 0 means 10·N
 	Trace   func(Step) error `json:"-"`
 }
 
-// Step is what Trace sees before the first and after every iteration.
+// Step is what Trace sees before the first and after every iteration; an exact
+// solver reports once, at its end.
 type Step struct {
 	Iter     int
 	Residual float64 // relative to ‖Y‖_F, as the method estimates it
@@ -38,13 +39,19 @@ type Result struct {
 	Residual float64 // ‖K·C·L + μC − Y‖_F/‖Y‖_F
 	Iter     int
 	Columns  int // columns multiplied by K in all, the final check included
+
+	// KC is K·C at the returned C (l×n), which the residual needs anyway. It lies
+	// in the solver's memory and is valid until its next call.
+	KC blas.General `json:"-"`
 }
 
 var (
 	// ErrNotConverged says that MaxIter was spent before Tol was met.
 	ErrNotConverged = errors.New("sylvester: not converged")
-	// ErrNotSPD says that K, L and μ do not make a positive definite system.
+	// ErrNotSPD says that K, L and μ do not make a positive definite system, NaN among them included.
 	ErrNotSPD = errors.New("sylvester: the system is not positive definite")
+	// ErrNotFinite says that Y or the starting point holds NaN or an infinity.
+	ErrNotFinite = errors.New("sylvester: a matrix is not finite")
 )
 
 // Solver is one method. It keeps scratch, preconditioners and factorizations

@@ -1,0 +1,41 @@
+package sylvester
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Config is what a solver is built with. The zero value is useful.
+type Config struct {
+	Backend blas.Backend `json:"-"` // nil means blas.Active()
+	Seed    uint64       // of the randomized preconditioner
+	Rank    int          // largest rank of the preconditioner; 0 means chosen from the spectrum
+}
+
+// methods holds the constructor of every solver under its name.
+var methods = map[string]func(Config) Solver{
+	"eigen": newEigen,
+}
+
+// Names lists the solvers of this package in alphabetical order.
+func Names() []string {
+	names := make([]string, 0, len(methods))
+	for name := range methods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// New returns the solver of that name; see the package comment for what each one does.
+func New(name string, cfg Config) (Solver, error) {
+	build, ok := methods[name]
+	if !ok {
+		return nil, fmt.Errorf("sylvester: unknown solver %q (have %s)", name, strings.Join(Names(), ", "))
+	}
+	cfg.Backend = blas.Or(cfg.Backend)
+	return build(cfg), nil
+}

@@ -1,0 +1,203 @@
+package sylvester
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// frame is what the solvers share: the checks at entry, the change to the
+// eigenvector coordinates of L, where the columns decouple into
+//
+//	(ρ_j·K + μI)·c̃_j = ỹ_j,   Ỹ = Y·V,   L = V·diag(ρ)·Vᵀ,
+//
+// the way back, and the true residual at exit. Scratch: K·C (l×n), three l×r
+// blocks and two blocks of frameRows rows.
+type frame struct {
+	be    blas.Backend
+	sys   System
+	Y     blas.General
+	normY float64
+
+	kc     blas.General // K·C, what Result.KC shows
+	yt, ct blas.General // Ỹ and C̃
+	rt     blas.General // residual in rotated coordinates, also scratch
+	strip  blas.General // frameRows rows of an l×n matrix
+	small  blas.General // frameRows rows of an l×r matrix
+}
+
+// frameRows is the number of rows the residual is formed at a time, so that no
+// l×n matrix is kept for it.
+const frameRows = 256
+
+// begin checks the arguments and takes hold of them for one call.
+func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
+	l, n := Y.Rows, Y.Cols
+	if sys.K.Dim() != l || sys.L.Dim() != n || C.Rows != l || C.Cols != n {
+		panic("sylvester: shape mismatch")
+	}
+	r := sys.L.Rank()
+	f.sys, f.Y, f.normY = sys, Y, blas.Frob(Y)
+	f.kc = blas.Reshape(f.kc, l, n)
+	f.yt = blas.Reshape(f.yt, l, r)
+	f.ct = blas.Reshape(f.ct, l, r)
+	f.rt = blas.Reshape(f.rt, l, r)
+	f.strip = blas.Reshape(f.strip, min(l, frameRows), n)
+	f.small = blas.Reshape(f.small, min(l, frameRows), r)
+	if !finite(f.normY) {
+		return fmt.Errorf("%w: ‖Y‖ = %g", ErrNotFinite, f.normY)
+	}
+	if !(sys.Mu > 0) || !finite(sys.Mu) {
+		return fmt.Errorf("%w: μ = %g", ErrNotSPD, sys.Mu)
+	}
+	for j, s := range sys.L.S {
+		if !(s >= 0) || !finite(s) {
+			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotSPD, j, s)
+		}
+	}
+	if v := sum(sys.L.V); !finite(v) {
+		return fmt.Errorf("%w: the eigenvectors of L sum to %g", ErrNotSPD, v)
+	}
+	return nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// sum adds the elements of a; it is finite only when they are.
+func sum(a blas.General) float64 {
+	var s float64
+	for i := range a.Rows {
+		for _, v := range blas.Row(a, i) {
+			s += v
+		}
+	}
+	return s
+}
+
+// rotate computes Ỹ = Y·V.
+func (f *frame) rotate() { f.sys.L.Rotate(f.be, f.yt, f.Y) }
+
+// restore computes C = C̃·Vᵀ + (Y − Y·V·Vᵀ)/μ: outside the range of L the
+// solution is Y/μ. That part is projected twice, since what a single projection
+// leaves of Ỹ by rounding would be divided by a possibly tiny μ.
+func (f *frame) restore(C blas.General) {
+	l, n, r := f.Y.Rows, f.Y.Cols, f.sys.L.Rank()
+	switch {
+	case r == n:
+		blas.Mul(f.be, C, false, true, f.ct, f.sys.L.V)
+		return
+	case r == 0:
+		copyScaled(C, 1/f.sys.Mu, f.Y)
+		return
+	}
+	for i := 0; i < l; i += frameRows {
+		rows := min(frameRows, l-i)
+		out := blas.View(C, i, 0, rows, n)
+		t := blas.View(f.small, 0, 0, rows, r)
+		blas.Copy(out, blas.View(f.Y, i, 0, rows, n))
+		for range 2 {
+			blas.Mul(f.be, t, false, false, out, f.sys.L.V)
+			blas.Gemm(f.be, false, true, -1, t, f.sys.L.V, 1, out)
+		}
+		blas.Gemm(f.be, false, true, 1, blas.View(f.ct, i, 0, rows, r), f.sys.L.V, 1/f.sys.Mu, out)
+	}
+}
+
+func copyScaled(dst blas.General, alpha float64, src blas.General) {
+	for i := range src.Rows {
+		out := blas.Row(dst, i)
+		for j, v := range blas.Row(src, i) {
+			out[j] = alpha * v
+		}
+	}
+}
+
+// residual multiplies C by K and returns ‖Y − K·C·L − μC‖_F/‖Y‖_F, 0 when Y = 0
+// and C solves it. The residual in the coordinates of L, (Y − K·C·L − μC)·V, is
+// left in rt.
+func (f *frame) residual(C blas.General) float64 {
+	f.sys.K.Apply(f.kc, C)
+	l, n, r := f.Y.Rows, f.Y.Cols, f.sys.L.Rank()
+	var sq float64
+	for i := 0; i < l; i += frameRows {
+		rows := min(frameRows, l-i)
+		R := blas.View(f.strip, 0, 0, rows, n)
+		for k := range rows {
+			out, c := blas.Row(R, k), blas.Row(C, i+k)
+			for j, y := range blas.Row(f.Y, i+k) {
+				out[j] = y - f.sys.Mu*c[j]
+			}
+		}
+		if r > 0 {
+			t := blas.View(f.small, 0, 0, rows, r)
+			f.sys.L.Rotate(f.be, t, blas.View(f.kc, i, 0, rows, n))
+			scaleColumns(t, f.sys.L.S)
+			blas.Gemm(f.be, false, true, -1, t, f.sys.L.V, 1, R)
+			f.sys.L.Rotate(f.be, blas.View(f.rt, i, 0, rows, r), R)
+		}
+		nrm := blas.Frob(R)
+		sq += nrm * nrm
+	}
+	return relative(math.Sqrt(sq), f.normY)
+}
+
+// relative is a/b, with 0/0 = 0.
+func relative(a, b float64) float64 {
+	if a == 0 && b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// scaleColumns multiplies column j of a by s[j].
+func scaleColumns(a blas.General, s []float64) {
+	for i := range a.Rows {
+		row := blas.Row(a, i)
+		for j := range row {
+			row[j] *= s[j]
+		}
+	}
+}
+
+// finish fills res at the returned C.
+func (f *frame) finish(res *Result, C blas.General) {
+	res.Residual = f.residual(C)
+	res.Columns += C.Cols
+	res.KC = f.kc
+}
+
+// backwardLimit bounds the backward-error ratio of an exact solver.
+const backwardLimit = 100
+
+// finishExact is finish for an exact solver, whose promise is a residual at
+// rounding level:
+//
+//	‖Y − K·C·L − μC‖_F ≤ 100·ε·(‖K‖·‖L‖ + μ)·‖C‖_F,   ε = 2⁻⁵²,
+//
+// with normK an upper bound of ‖K‖₂.
+func (f *frame) finishExact(res *Result, C blas.General, normK float64) error {
+	f.finish(res, C)
+	abs := res.Residual * f.normY
+	unit := 0x1p-52 * (normK*f.top() + f.sys.Mu) * blas.Frob(C)
+	if !(abs <= backwardLimit*unit) {
+		return fmt.Errorf("%w: backward error %.3g units in the last place", ErrNotConverged, relative(abs, unit))
+	}
+	return nil
+}
+
+// top is the largest eigenvalue of L, 0 when L = 0.
+func (f *frame) top() float64 {
+	if f.sys.L.Rank() == 0 {
+		return 0
+	}
+	return f.sys.L.S[0]
+}
+
+// trace reports a step when err is nil and returns what stops the solve.
+func trace(opt Options, s Step, err error) error {
+	if err != nil || opt.Trace == nil {
+		return err
+	}
+	return opt.Trace(s)
+}
