@@ -17,7 +17,8 @@ type Config struct {
 
 // methods holds the constructor of every solver under its name.
 var methods = map[string]func(Config) Solver{
-	"eigen": newEigen,
+	"eigen":   newEigen,
+	"rotated": newRotated,
 }
 
 // Names lists the solvers of this package in alphabetical order.

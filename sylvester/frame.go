@@ -23,6 +23,8 @@ type frame struct {
 	kc     blas.General // K·C, what Result.KC shows
 	yt, ct blas.General // Ỹ and C̃
 	rt     blas.General // residual in rotated coordinates, also scratch
+	ax     blas.General // K·C̃ at the start
+	sums   []float64    // per column of it
 	strip  blas.General // frameRows rows of an l×n matrix
 	small  blas.General // frameRows rows of an l×r matrix
 }

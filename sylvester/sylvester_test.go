@@ -17,7 +17,7 @@ type dense struct {
 	be blas.Backend
 }
 
-func (d dense) Dim() int                 { return d.a.Rows }
+func (d dense) Dim() int                  { return d.a.Rows }
 func (d dense) Apply(dst, x blas.General) { blas.Mul(d.be, dst, false, false, d.a, x) }
 func (d dense) Dense(dst blas.General)    { blas.Copy(dst, d.a) }
 

@@ -1,0 +1,330 @@
+package sylvester
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/linop"
+)
+
+// shifted runs conjugate gradients on the decoupled columns
+//
+//	(ρ_j·K + μI)·x_j = b_j
+//
+// side by side: every iteration multiplies K by one contiguous block of the
+// columns still active, each with its own step lengths, and a column that has
+// converged leaves the block. The columns share one budget for the squared
+// residual, Σ_j ‖r_j‖² ≤ budget, so that an easy column leaves what it does not
+// need to the hard ones.
+//
+// Scratch: four l×r blocks, with a preconditioner of rank q also two q×r.
+type shifted struct {
+	be  blas.Backend
+	K   linop.Operator
+	mu  float64
+	pre *lowRank // nil for none
+
+	idx        []int     // number of each active column
+	rho        []float64 // its eigenvalue of L
+	rr, rz     []float64 // ‖r_j‖² and r_jᵀ·P_j⁻¹·r_j
+	pap        []float64 // p_jᵀ(ρ_j·K + μI)p_j
+	step, turn []float64 // α_j and β_j
+	order      []int
+
+	X, R, P, KP blas.General // l×k, contiguous
+	W           blas.General // Uᵀ·R
+	part        []float64    // one row of partial sums for each strip of rows
+	spent       float64      // squared residual of the columns that have left
+
+	normY float64          // ‖Y‖_F
+	trace func(Step) error // nil for none
+
+	curveFn, stepFn, turnFn func(strip int) // method values, made once
+}
+
+// stripRows is the number of rows the vector updates of one goroutine cover at
+// a time. It is fixed, so that sums do not depend on the number of threads.
+const stripRows = 128
+
+// start loads the columns of X0 and of their residuals R0 that are not yet
+// within the budget.
+func (s *shifted) start(X0, R0 blas.General, rho []float64, budget float64) {
+	l, r := X0.Rows, X0.Cols
+	s.fit(l, r)
+	s.part = s.part[:r]
+	clear(s.part)
+	for i := range l {
+		for j, v := range blas.Row(R0, i) {
+			s.part[j] += v * v
+		}
+	}
+	for j := range r {
+		s.idx[j], s.rho[j], s.rr[j] = j, rho[j], s.part[j]
+	}
+	s.spent = 0
+	if s.retire(budget) {
+		s.drop()
+	}
+	s.shape(l)
+	for i := range l {
+		x, res := blas.Row(X0, i), blas.Row(R0, i)
+		xa, ra := blas.Row(s.X, i), blas.Row(s.R, i)
+		for a, j := range s.idx {
+			xa[a], ra[a] = x[j], res[j]
+		}
+	}
+	blas.Zero(s.P)
+	clear(s.turn)
+}
+
+// fit sizes the scratch for l×r blocks.
+func (s *shifted) fit(l, r int) {
+	if s.curveFn == nil {
+		s.curveFn, s.stepFn, s.turnFn = s.curve, s.advance, s.direct
+	}
+	for _, b := range []*blas.General{&s.X, &s.R, &s.P, &s.KP} {
+		*b = blas.Reshape(*b, l, r)
+	}
+	for _, v := range []*[]float64{&s.rho, &s.rr, &s.rz, &s.pap, &s.step, &s.turn} {
+		*v = slices.Grow((*v)[:0], r)[:r]
+	}
+	s.idx = slices.Grow(s.idx[:0], r)[:r]
+	s.order = slices.Grow(s.order[:0], r)[:r]
+	s.part = slices.Grow(s.part[:0], strips(l)*r)[:strips(l)*r]
+}
+
+func strips(l int) int { return (l + stripRows - 1) / stripRows }
+
+// shape gives the blocks the width of the active columns, without moving data.
+func (s *shifted) shape(l int) {
+	k := len(s.idx)
+	for _, b := range []*blas.General{&s.X, &s.R, &s.P, &s.KP} {
+		*b = blas.Reshape(*b, l, k)
+	}
+	if s.pre != nil {
+		s.W = blas.Reshape(s.W, len(s.pre.s), k)
+	}
+}
+
+// retire strikes from idx, rho, rr and their companions the columns that may
+// leave: taken from the smallest residual up, each may use an equal share of
+// what is left of the budget. It reports whether any did.
+func (s *shifted) retire(budget float64) bool {
+	k := len(s.idx)
+	s.order = s.order[:k]
+	for a := range s.order {
+		s.order[a] = a
+	}
+	slices.SortFunc(s.order, func(a, b int) int {
+		switch {
+		case s.rr[a] < s.rr[b]:
+			return -1
+		case s.rr[a] > s.rr[b]:
+			return 1
+		}
+		return a - b
+	})
+	gone := 0
+	for _, a := range s.order {
+		if !(s.rr[a] <= (budget-s.spent)/float64(k-gone)) {
+			break
+		}
+		s.spent += s.rr[a]
+		s.idx[a] = -1 - s.idx[a]
+		gone++
+	}
+	return gone > 0
+}
+
+// leave copies the solutions of the retired columns to X0 and closes the gaps.
+func (s *shifted) leave(X0 blas.General) {
+	l, k := s.X.Rows, len(s.idx)
+	s.order = s.order[:0]
+	for a, j := range s.idx {
+		if j >= 0 {
+			s.order = append(s.order, a)
+		}
+	}
+	for i := range l {
+		x, out := s.X.Data[i*k:(i+1)*k], blas.Row(X0, i)
+		for a, j := range s.idx {
+			if j < 0 {
+				out[-1-j] = x[a]
+			}
+		}
+	}
+	m := len(s.order)
+	for _, b := range []blas.General{s.X, s.R, s.P} {
+		for i := range l {
+			src, dst := b.Data[i*k:(i+1)*k], b.Data[i*m:(i+1)*m]
+			for c, a := range s.order {
+				dst[c] = src[a]
+			}
+		}
+	}
+	s.drop()
+	s.shape(l)
+}
+
+// drop strikes the retired columns, marked by a negative index, from the lists.
+func (s *shifted) drop() {
+	m := 0
+	for a, j := range s.idx {
+		if j >= 0 {
+			s.idx[m], s.rho[m], s.rr[m], s.rz[m] = j, s.rho[a], s.rr[a], s.rz[a]
+			m++
+		}
+	}
+	s.idx = s.idx[:m]
+}
+
+// run iterates until the columns are within the budget or limit multiplications
+// are done, and leaves the solutions in X0. It counts into res.
+func (s *shifted) run(ctx context.Context, X0 blas.General, budget float64, limit int, res *Result) error {
+	fresh := true
+	var err error
+	for it := 0; len(s.idx) > 0 && it < limit; it++ {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		s.search(fresh)
+		fresh = false
+		s.K.Apply(s.KP, s.P)
+		res.Iter++
+		res.Columns += len(s.idx)
+		if err = s.advanceAll(); err != nil {
+			break
+		}
+		if s.retire(budget) {
+			s.leave(X0)
+		}
+		if err = s.watch(res); err != nil {
+			break
+		}
+	}
+	for i := range s.X.Rows { // columns still active
+		out := blas.Row(X0, i)
+		for a, v := range blas.Row(s.X, i) {
+			out[s.idx[a]] = v
+		}
+	}
+	return err
+}
+
+// watch reports the state to the caller's Trace.
+func (s *shifted) watch(res *Result) error {
+	if s.trace == nil {
+		return nil
+	}
+	return s.trace(Step{Iter: res.Iter, Residual: relative(math.Sqrt(s.squared()), s.normY), Columns: res.Columns})
+}
+
+// search makes the new directions p_j = P_j⁻¹·r_j + β_j·p_j.
+func (s *shifted) search(fresh bool) {
+	k := len(s.idx)
+	if s.pre != nil {
+		s.pre.project(s.be, s.W, s.R)
+	}
+	for a := range k {
+		rz := s.rr[a]
+		if s.pre != nil {
+			rz = s.pre.weigh(s.W, a, s.rho[a], s.mu, rz)
+		}
+		s.turn[a] = 0
+		if !fresh {
+			s.turn[a] = rz / s.rz[a]
+		}
+		s.rz[a] = rz
+	}
+	par.For(strips(s.R.Rows), s.turnFn)
+	if s.pre != nil {
+		blas.Gemm(s.be, false, false, 1, s.pre.U, s.W, 1, s.P)
+	}
+}
+
+// advanceAll takes the step α_j along every direction.
+func (s *shifted) advanceAll() error {
+	par.For(strips(s.R.Rows), s.curveFn)
+	s.gather(s.pap)
+	for a := range s.idx {
+		if !(s.pap[a] > 0) || math.IsInf(s.pap[a], 0) {
+			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotSPD, s.pap[a], s.idx[a])
+		}
+		s.step[a] = s.rz[a] / s.pap[a]
+	}
+	par.For(strips(s.R.Rows), s.stepFn)
+	s.gather(s.rr)
+	return nil
+}
+
+// gather sums the partial sums of all strips, in their order.
+func (s *shifted) gather(dst []float64) {
+	k := len(s.idx)
+	dst = dst[:k]
+	clear(dst)
+	for b := range strips(s.R.Rows) {
+		for a, v := range s.part[b*k : (b+1)*k] {
+			dst[a] += v
+		}
+	}
+}
+
+// rows is the range of elements that a strip covers.
+func (s *shifted) rows(strip int) (k, lo, hi int) {
+	k = len(s.idx)
+	return k, strip * stripRows * k, min((strip+1)*stripRows, s.R.Rows) * k
+}
+
+// direct computes p = r + β·p on a strip.
+func (s *shifted) direct(strip int) {
+	k, lo, hi := s.rows(strip)
+	turn := s.turn[:k]
+	for i := lo; i < hi; i += k {
+		p, r := s.P.Data[i:i+k], s.R.Data[i:i+k]
+		for a, b := range turn {
+			p[a] = r[a] + b*p[a]
+		}
+	}
+}
+
+// curve adds up pᵀ(ρ·Kp + μ·p) on a strip.
+func (s *shifted) curve(strip int) {
+	k, lo, hi := s.rows(strip)
+	acc, rho, mu := s.part[strip*k:(strip+1)*k], s.rho[:k], s.mu
+	clear(acc)
+	for i := lo; i < hi; i += k {
+		p, kp := s.P.Data[i:i+k], s.KP.Data[i:i+k]
+		for a, v := range p {
+			acc[a] += v * (rho[a]*kp[a] + mu*v)
+		}
+	}
+}
+
+// advance computes x += α·p, r −= α·(ρ·Kp + μ·p) and ‖r‖² on a strip.
+func (s *shifted) advance(strip int) {
+	k, lo, hi := s.rows(strip)
+	acc, rho, mu, step := s.part[strip*k:(strip+1)*k], s.rho[:k], s.mu, s.step[:k]
+	clear(acc)
+	for i := lo; i < hi; i += k {
+		p, kp, x, r := s.P.Data[i:i+k], s.KP.Data[i:i+k], s.X.Data[i:i+k], s.R.Data[i:i+k]
+		for a, v := range p {
+			x[a] += step[a] * v
+			w := r[a] - step[a]*(rho[a]*kp[a]+mu*v)
+			r[a] = w
+			acc[a] += w * w
+		}
+	}
+}
+
+// squared is the squared residual of all columns, those that have left included.
+func (s *shifted) squared() float64 {
+	t := s.spent
+	for a := range s.idx {
+		t += s.rr[a]
+	}
+	return t
+}
