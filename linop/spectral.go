@@ -1,6 +1,15 @@
 package linop
 
-import "github.com/iokl/iokl/blas"
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// ErrNotFinite says that a matrix has an element that is NaN or infinite.
+var ErrNotFinite = errors.New("linop: the matrix is not finite")
 
 // Spectral is a symmetric positive semidefinite n×n matrix kept as
 // V·diag(S)·Vᵀ, with V n×r of orthonormal columns and S ≥ 0 in descending order.
@@ -12,7 +21,8 @@ type Spectral struct {
 
 // NewSpectral decomposes the dense symmetric a (its lower triangle is read; a is
 // kept as it is), dropping eigenvalues that are at most drop·λ_max, and with
-// them every negative one.
+// them every negative one. The error is ErrNotFinite, or the backend's when its
+// iteration did not converge.
 func NewSpectral(be blas.Backend, a blas.General, drop float64) (*Spectral, error) {
 	n := a.Rows
 	if a.Cols != n {
@@ -20,6 +30,13 @@ func NewSpectral(be blas.Backend, a blas.General, drop float64) (*Spectral, erro
 	}
 	v := blas.Clone(a)
 	w := make([]float64, n)
+	for i := range n {
+		for j, x := range blas.Row(a, i)[:i+1] {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, fmt.Errorf("%w: %g at row %d, column %d", ErrNotFinite, x, i, j)
+			}
+		}
+	}
 	if err := be.Syevd(v, w); err != nil {
 		return nil, err
 	}
@@ -69,31 +86,49 @@ func (s *Spectral) Rotate(be blas.Backend, dst, C blas.General) {
 	}
 }
 
-// MulRight computes dst = C·L for l×n matrices; dst does not overlap C.
+// MulRight computes dst = C·L for l×n matrices; dst does not overlap C. It
+// allocates l·r floats; [Spectral.MulRightWith] does not.
 func (s *Spectral) MulRight(be blas.Backend, dst, C blas.General) {
+	var work blas.General
+	s.MulRightWith(be, dst, C, &work)
+}
+
+// MulRightWith is MulRight with scratch of the caller's, which grows to l×r when
+// it is smaller and is left for the next call.
+func (s *Spectral) MulRightWith(be blas.Backend, dst, C blas.General, work *blas.General) {
 	r := s.Rank()
 	if r == 0 {
 		blas.Zero(dst)
 		return
 	}
-	T := blas.NewGeneral(C.Rows, r)
-	s.Rotate(be, T, C)
-	for i := range T.Rows {
-		row := blas.Row(T, i)
-		for j := range row {
-			row[j] *= s.S[j]
+	*work = blas.Reshape(*work, C.Rows, r)
+	s.rotateScaled(be, *work, C)
+	blas.Mul(be, dst, false, true, *work, s.V)
+}
+
+// rotateScaled computes dst = C·V·diag(S) (l×r).
+func (s *Spectral) rotateScaled(be blas.Backend, dst, C blas.General) {
+	s.Rotate(be, dst, C)
+	scaleColumns(dst, s.S)
+}
+
+func scaleColumns(a blas.General, c []float64) {
+	for i := range a.Rows {
+		for j := range blas.Row(a, i) {
+			a.Data[i*a.Stride+j] *= c[j]
 		}
 	}
-	blas.Mul(be, dst, false, true, T, s.V)
 }
 
 // Dense writes the n×n matrix to dst.
 func (s *Spectral) Dense(be blas.Backend, dst blas.General) {
-	s.MulRight(be, dst, eye(s.Dim()))
-}
-
-func eye(n int) blas.General {
-	return ScaledIdentity(n, 1).V
+	if s.Rank() == 0 {
+		blas.Zero(dst)
+		return
+	}
+	scaled := blas.Clone(s.V)
+	scaleColumns(scaled, s.S)
+	blas.Mul(be, dst, false, true, scaled, s.V)
 }
 
 // Clone returns a copy.

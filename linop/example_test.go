@@ -1,0 +1,53 @@
+package linop_test
+
+import (
+	"fmt"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// laplacian is the second difference on a path of n nodes: any type with these
+// two methods is an operator.
+type laplacian int
+
+func (n laplacian) Dim() int { return int(n) }
+
+func (n laplacian) Apply(dst, x blas.General) {
+	for i := range int(n) {
+		out := blas.Row(dst, i)
+		for j, v := range blas.Row(x, i) {
+			out[j] = 2 * v
+			if i > 0 {
+				out[j] -= x.Data[(i-1)*x.Stride+j]
+			}
+			if i < int(n)-1 {
+				out[j] -= x.Data[(i+1)*x.Stride+j]
+			}
+		}
+	}
+}
+
+// Example_operator writes an operator of the caller's own out as a matrix.
+func Example_operator() {
+	a := blas.NewGeneral(3, 3)
+	linop.Dense(a, laplacian(3))
+	for i := range 3 {
+		fmt.Println(blas.Row(a, i))
+	}
+	// Output:
+	// [2 -1 0]
+	// [-1 2 -1]
+	// [0 -1 2]
+}
+
+// ExampleKronecker applies C ↦ K·C·L + μ·C.
+func ExampleKronecker() {
+	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{2, 1, 1, 2}}
+	A := &linop.Kronecker{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(2, 3), Mu: 1}
+	C := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1}}
+	F := blas.NewGeneral(2, 2)
+	A.ApplyMatrix(F, C)
+	fmt.Println(F.Data)
+	// Output: [7 3 3 7]
+}

@@ -1,0 +1,216 @@
+// Package linoptest checks that an implementation of [linop.Operator] or
+// [linop.Sum] keeps the contract: a symmetric linear map, equal to a dense
+// matrix, that neither reads its destination nor writes outside it, and
+// allocates nothing after the first call of a size.
+package linoptest
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// Options of a check. The zero value asks for everything in double precision.
+type Options struct {
+	// Unit is the rounding unit of the operator's arithmetic; 0 means 2⁻⁵³. Bounds
+	// are multiples of it that grow with the size and the magnitudes involved.
+	Unit float64
+	// Cols are the block widths to try; nil means 1, 2, 3, 7 and 17.
+	Cols []int
+	// Allocates says that the operator may allocate at every call.
+	Allocates bool
+}
+
+func (o Options) unit() float64 {
+	if o.Unit > 0 {
+		return o.Unit
+	}
+	return 0x1p-53
+}
+
+func (o Options) cols() []int {
+	if o.Cols != nil {
+		return o.Cols
+	}
+	return []int{1, 2, 3, 7, 17}
+}
+
+// Run checks A against the dense matrix want of the same order.
+func Run(t *testing.T, A linop.Operator, want blas.General, opt Options) {
+	t.Helper()
+	if A.Dim() != want.Rows || A.Dim() != want.Cols {
+		t.Fatalf("Dim() = %d, want %d", A.Dim(), want.Rows)
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(A.Dim())))
+	ref := newMatrix(want)
+	for _, k := range opt.cols() {
+		product(t, A, ref, k, opt, rng)
+	}
+	dense(t, A, want, opt)
+	symmetric(t, A, ref, opt, rng)
+	linear(t, A, ref, opt, rng)
+	if !opt.Allocates {
+		allocations(t, A, opt, rng)
+	}
+}
+
+// product compares A·x with the dense product, for a dst full of NaN and
+// wider than its columns, whose surplus must come back as it was.
+func product(t *testing.T, A linop.Operator, want matrix, k int, opt Options, rng *rand.Rand) {
+	t.Helper()
+	n := A.Dim()
+	const pad = 3
+	for _, extra := range []int{0, pad} {
+		x, dst := random(rng, n, k, extra), random(rng, n, k, extra)
+		for i := range dst.Data {
+			dst.Data[i] = math.NaN()
+		}
+		before := append([]float64(nil), x.Data...)
+		A.Apply(dst, x)
+		for i, v := range before {
+			if x.Data[i] != v {
+				t.Fatalf("Apply with %d columns changed x", k)
+			}
+		}
+		for i := range n {
+			for j := range dst.Stride {
+				got := dst.Data[i*dst.Stride+j]
+				if j >= k {
+					if !math.IsNaN(got) {
+						t.Fatalf("Apply with %d columns wrote column %d of row %d", k, j, i)
+					}
+					continue
+				}
+				exact, scale := want.rowTimes(i, x, j)
+				if !(math.Abs(got-exact) <= bound(opt, n)*scale) {
+					t.Fatalf("Apply with %d columns: element (%d,%d) is %g, want %g (difference %.3g, bound %.3g)",
+						k, i, j, got, exact, got-exact, bound(opt, n)*scale)
+				}
+			}
+		}
+	}
+}
+
+// dense compares linop.Dense with the matrix, which tests a Dense method where there is one.
+func dense(t *testing.T, A linop.Operator, want blas.General, opt Options) {
+	t.Helper()
+	n := A.Dim()
+	got := blas.NewGeneral(n, n)
+	linop.Dense(got, A)
+	for i := range n {
+		for j := range n {
+			d := math.Abs(got.Data[i*n+j] - want.Data[i*want.Stride+j])
+			// The matrix may itself be a sum of products: bound by the whole row and column.
+			if !(d <= bound(opt, n)*(rowSum(want, i)+rowSum(want, j))) {
+				t.Fatalf("Dense: element (%d,%d) is %g, want %g", i, j, got.Data[i*n+j], want.Data[i*want.Stride+j])
+			}
+		}
+	}
+}
+
+// symmetric checks ⟨y,Ax⟩ = ⟨Ay,x⟩.
+func symmetric(t *testing.T, A linop.Operator, want matrix, opt Options, rng *rand.Rand) {
+	t.Helper()
+	n := A.Dim()
+	for range 4 {
+		x, y := random(rng, n, 1, 0), random(rng, n, 1, 0)
+		ax, ay := blas.NewGeneral(n, 1), blas.NewGeneral(n, 1)
+		A.Apply(ax, x)
+		A.Apply(ay, y)
+		l, r := blas.Inner(y, ax), blas.Inner(ay, x)
+		var scale float64
+		for i := range n {
+			_, s := want.rowTimes(i, x, 0)
+			scale += math.Abs(y.Data[i]) * s
+		}
+		if !(math.Abs(l-r) <= 2*bound(opt, n)*scale) {
+			t.Fatalf("not symmetric: ⟨y,Ax⟩ = %.17g, ⟨Ay,x⟩ = %.17g", l, r)
+		}
+	}
+}
+
+// linear checks A(ax + by) = aAx + bAy for blocks.
+func linear(t *testing.T, A linop.Operator, want matrix, opt Options, rng *rand.Rand) {
+	t.Helper()
+	const a, b = 0.7, -3e5
+	n, k := A.Dim(), 2
+	x, y, z := random(rng, n, k, 0), random(rng, n, k, 0), blas.NewGeneral(n, k)
+	blas.AddScaled(z, a, x)
+	blas.AddScaled(z, b, y)
+	ax, ay, az := blas.NewGeneral(n, k), blas.NewGeneral(n, k), blas.NewGeneral(n, k)
+	A.Apply(ax, x)
+	A.Apply(ay, y)
+	A.Apply(az, z)
+	for i := range n {
+		for j := range k {
+			_, sx := want.rowTimes(i, x, j)
+			_, sy := want.rowTimes(i, y, j)
+			exact := a*ax.Data[i*k+j] + b*ay.Data[i*k+j]
+			scale := math.Abs(a)*sx + math.Abs(b)*sy
+			if !(math.Abs(az.Data[i*k+j]-exact) <= 4*bound(opt, n)*scale) {
+				t.Fatalf("not linear at (%d,%d): %g, want %g", i, j, az.Data[i*k+j], exact)
+			}
+		}
+	}
+}
+
+func allocations(t *testing.T, A linop.Operator, opt Options, rng *rand.Rand) {
+	t.Helper()
+	for _, k := range opt.cols() {
+		x, dst := random(rng, A.Dim(), k, 0), random(rng, A.Dim(), k, 0)
+		if a := testing.AllocsPerRun(5, func() { A.Apply(dst, x) }); a > 0 {
+			t.Errorf("Apply with %d columns allocates %g times a call", k, a)
+		}
+	}
+}
+
+// bound is the relative error allowed for a sum of n products, with room for an
+// operator made of several such sums.
+func bound(opt Options, n int) float64 { return 8 * (8 + math.Sqrt(float64(n))) * opt.unit() }
+
+// matrix is a dense matrix and bounds of the magnitudes behind its elements,
+// which may be sums of products that cancel: for a positive semidefinite matrix
+// |a_ij| ≤ √(a_ii·a_jj), for others whichever of the two is larger.
+type matrix struct{ value, size blas.General }
+
+func newMatrix(a blas.General) matrix {
+	size := blas.NewGeneral(a.Rows, a.Cols)
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			g := math.Sqrt(math.Abs(a.Data[i*a.Stride+i])) * math.Sqrt(math.Abs(a.Data[j*a.Stride+j]))
+			size.Data[i*size.Stride+j] = max(g, math.Abs(v))
+		}
+	}
+	return matrix{a, size}
+}
+
+// rowTimes is row i times column j of x, and the same with magnitudes in place of values.
+func (a matrix) rowTimes(i int, x blas.General, j int) (exact, scale float64) {
+	size := blas.Row(a.size, i)
+	for c, v := range blas.Row(a.value, i) {
+		u := x.Data[c*x.Stride+j]
+		exact += v * u
+		scale += size[c] * math.Abs(u)
+	}
+	return exact, scale
+}
+
+func rowSum(a blas.General, i int) float64 {
+	var s float64
+	for _, v := range blas.Row(a, i) {
+		s += math.Abs(v)
+	}
+	return s
+}
+
+// random is an n×k matrix of normal numbers with rows extra elements apart.
+func random(rng *rand.Rand, n, k, extra int) blas.General {
+	g := blas.General{Rows: n, Cols: k, Stride: k + extra, Data: make([]float64, n*(k+extra))}
+	for i := range g.Data {
+		g.Data[i] = rng.NormFloat64()
+	}
+	return g
+}
