@@ -55,7 +55,7 @@ func Dense(a General) *mat.Dense {
 func Copy(dst, src General) {
 	sameShape(dst, src)
 	for i := range src.Rows {
-		copy(dst.Data[i*dst.Stride:i*dst.Stride+dst.Cols], src.Data[i*src.Stride:i*src.Stride+src.Cols])
+		copy(Row(dst, i), Row(src, i))
 	}
 }
 
@@ -69,12 +69,17 @@ func Clone(a General) General {
 // Zero sets every element of a to 0.
 func Zero(a General) {
 	for i := range a.Rows {
-		clear(a.Data[i*a.Stride : i*a.Stride+a.Cols])
+		clear(Row(a, i))
 	}
 }
 
 // Row is row i of a; it shares a's memory.
-func Row(a General, i int) []float64 { return a.Data[i*a.Stride : i*a.Stride+a.Cols] }
+func Row(a General, i int) []float64 {
+	if a.Cols == 0 {
+		return nil // a matrix of no columns may have no data
+	}
+	return a.Data[i*a.Stride : i*a.Stride+a.Cols]
+}
 
 // Mul computes dst = op(a)·op(b).
 func Mul(be Backend, dst General, tA, tB bool, a, b General) { Gemm(be, tA, tB, 1, a, b, 0, dst) }

@@ -30,6 +30,14 @@ func Threads() int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// Borrow takes up to want helpers out of the pool, for a library that brings
+// threads of its own, and returns how many it got: none inside a parallel loop
+// that uses them all. Return gives them back.
+func Borrow(want int) int { return acquire(want) }
+
+// Return gives back n helpers taken by Borrow.
+func Return(n int) { busy.Add(-int64(n)) }
+
 // acquire takes up to want helpers and returns how many it got.
 func acquire(want int) int {
 	for {

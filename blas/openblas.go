@@ -1,0 +1,22 @@
+//go:build openblas
+
+package blas
+
+import (
+	"github.com/iokl/iokl/blas/openblas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// OpenBLAS is the backend of OpenBLAS and its LAPACK through cgo. Its results
+// depend, in the last bits, on the number of threads.
+type OpenBLAS struct{ openblas.Implementation }
+
+func (OpenBLAS) Name() string { return "openblas" }
+
+func (OpenBLAS) Info() Info {
+	return Info{Backend: "openblas", Version: openblas.Version(), Kernel: openblas.CoreName(), Threads: par.Threads()}
+}
+
+func (b OpenBLAS) NewPacked(n int, prec Precision) Packed { return newDensePacked(b, n, prec) }
+
+func init() { optional = append(optional, OpenBLAS{}) }
