@@ -1,0 +1,228 @@
+package layout
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/iokl/iokl"
+
+// rank orders the packages: a package may import only packages of a lower rank,
+// or of its own directory tree. "" is the root package.
+var rank = map[string]int{
+	"internal": 0,
+	"blas":     1,
+	"linop":    2,
+	"cg":       3, "lanczos": 3, "kernel": 3, "rff": 3,
+	"frankwolfe": 4, "sylvester": 4,
+	"bcd": 5,
+	"":    6, "granger": 6, "rademacher": 6,
+	"bench": 7,
+	"cmd":   8,
+}
+
+// solvers neither log nor read clocks or the environment.
+var solvers = []string{"linop", "cg", "lanczos", "frankwolfe", "sylvester", "bcd"}
+
+// cgo lists the only packages that may import "C".
+var cgo = []string{"blas/openblas", "internal/mpi"}
+
+// light lists the modules that a program embedding the library may take along.
+var light = []string{
+	module,
+	"gonum.org/v1/gonum",
+	"gonum.org/v1/netlib", // tag openblas
+	"github.com/klauspost/cpuid/v2",
+	"golang.org/x/sys", // of cpuid
+	"github.com/sbinet/npyio",
+	"github.com/campoy/embedmd", // of npyio
+}
+
+// heavy packages serve the commands and may use plots, flags and file formats.
+var heavy = []string{"bench", "cmd", "internal/table"}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+	Module     *struct{ Path string }
+}
+
+// list runs go list on the module with the given build tags.
+func list(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json"}, args...)...)
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var all []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// inside returns the path of a package below the module's root.
+func inside(path string) (string, bool) {
+	if path == module {
+		return "", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+func top(path string) string {
+	first, _, _ := strings.Cut(path, "/")
+	return first
+}
+
+// under tells whether path is one of dirs or below one.
+func under(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool { return path == d || strings.HasPrefix(path, d+"/") })
+}
+
+// violation says what is wrong with package from importing to, both below the root; "" means nothing.
+func violation(from, to string) string {
+	rf, known := rank[top(from)]
+	if !known {
+		return "is not in the layout: give it a rank in internal/layout"
+	}
+	rt, known := rank[top(to)]
+	switch {
+	case !known:
+		return "imports " + to + ", which is not in the layout"
+	case top(from) == top(to) || rt < rf:
+		return ""
+	case top(from) == "internal" && rt <= rank["kernel"]:
+		return "" // a helper may read and write the basic types
+	}
+	return "imports " + to + ", which is not below it"
+}
+
+func TestImportDirection(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		from, _ := inside(p.ImportPath)
+		if msg := violation(from, from); msg != "" {
+			t.Errorf("%s %s", p.ImportPath, msg)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if to, ok := inside(imp); ok {
+				if msg := violation(from, to); msg != "" {
+					t.Errorf("%s %s", p.ImportPath, msg)
+				}
+			}
+		}
+	}
+}
+
+func TestViolations(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		bad      bool
+	}{
+		{"linop", "blas", false},
+		{"blas/native", "blas", false},
+		{"blas", "linop", true},
+		{"cg", "lanczos", true},
+		{"sylvester", "cg", false},
+		{"bcd", "", true},
+		{"", "bcd", false},
+		{"bench", "cmd/mklbench", true},
+		{"cmd/mklbench", "bench", false},
+		{"unheard", "blas", true},
+		{"bcd", "unheard", true},
+		{"internal/table", "blas", false},
+		{"internal/par", "bcd", true},
+	} {
+		if got := violation(c.from, c.to); (got != "") != c.bad {
+			t.Errorf("%q importing %q: %q", c.from, c.to, got)
+		}
+	}
+}
+
+func TestSolversStayQuiet(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		from, _ := inside(p.ImportPath)
+		if !under(from, solvers) {
+			continue
+		}
+		for _, bad := range []string{"log", "log/slog", "os", "time"} {
+			if slices.Contains(p.Imports, bad) {
+				t.Errorf("%s imports %s: solvers neither print, log nor read clocks", p.ImportPath, bad)
+			}
+		}
+	}
+}
+
+// TestCgo reads every Go file of the tree, whatever build tags it asks for.
+func TestCgo(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		seen++
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range file.Imports {
+			if imp.Path.Value == `"C"` && !slices.Contains(cgo, filepath.ToSlash(filepath.Dir(rel))) {
+				t.Errorf("%s imports \"C\": only %v may", rel, cgo)
+			}
+		}
+		return nil
+	})
+	if err != nil || seen == 0 {
+		t.Fatalf("%d files read: %v", seen, err)
+	}
+}
+
+func TestLibraryStaysLight(t *testing.T) {
+	for _, tags := range []string{"", "openblas"} {
+		moduleOf := map[string]string{}
+		all := list(t, "-e", "-deps", "-tags", tags, "./...")
+		for _, p := range all {
+			if p.Module != nil {
+				moduleOf[p.ImportPath] = p.Module.Path
+			}
+		}
+		for _, p := range all {
+			from, ok := inside(p.ImportPath)
+			if !ok || under(from, heavy) {
+				continue
+			}
+			for _, dep := range p.Deps {
+				if m := moduleOf[dep]; m != "" && !slices.Contains(light, m) {
+					t.Errorf("%s (tags %q) takes along %s of module %s", p.ImportPath, tags, dep, m)
+				}
+			}
+		}
+	}
+}
