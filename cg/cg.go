@@ -1,0 +1,109 @@
+// Package cg solves A·x = b by the conjugate gradient method for any symmetric
+// positive definite [linop.Operator], with warm starts and an optional preconditioner.
+//
+// The joint system K·C·L + μC = Y of vector-valued ridge regression is one such
+// system: A is a [linop.Kronecker], and x and b are the elements of C and Y.
+package cg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// Options of a solve. The zero value is useful.
+type Options struct {
+	Tol        float64          // stop when ‖b−A·x‖₂ ≤ Tol·‖b‖₂; 0 means 1e-8
+	MaxIter    int              // iterations, one application of A each; 0 means 10·n
+	ScaleStart bool             // first scale the start x₀ by ⟨A·x₀,b⟩/‖A·x₀‖², the factor that leaves the least residual
+	Precond    linop.Operator   `json:"-"` // approximates A⁻¹, symmetric positive definite; nil means the identity
+	Trace      func(Step) error `json:"-"` // sees the start and every iteration; an error stops the solve and is returned
+}
+
+// Step is what Trace sees.
+type Step struct {
+	Iter     int
+	Residual float64   // ‖b−A·x‖₂/‖b‖₂, by the recurrence
+	X        []float64 // the iterate; valid during the call only
+}
+
+// Result describes a solve. Residual is computed from its definition at the returned x.
+type Result struct {
+	Residual float64 // ‖b−A·x‖₂/‖b‖₂; 0 for b = 0
+	Iter     int     // iterations
+	Applies  int     // applications of A, the start and the final check included
+	Restarts int     // times the recurrence claimed convergence and the true residual did not confirm it
+}
+
+var (
+	// ErrNotSPD says that A or the preconditioner is not positive definite.
+	ErrNotSPD = errors.New("cg: not positive definite")
+	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
+	ErrNotConverged = errors.New("cg: not converged")
+	// ErrNotFinite says that b, x or a product with A has an element that is NaN or infinite.
+	ErrNotFinite = errors.New("cg: not finite")
+)
+
+// Workspace is the scratch of a solve: 4n floats, kept between calls, so that a
+// solve allocates nothing after the first of its size. It is ready at zero, must
+// not be copied, and serves one goroutine.
+type Workspace struct {
+	_          [0]noCopy
+	r, z, p, q []float64
+}
+
+// noCopy makes go vet's copylocks report copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// Solve is [Workspace.Solve] with scratch of its own.
+func Solve(ctx context.Context, x []float64, A linop.Operator, b []float64, opt Options) (Result, error) {
+	return new(Workspace).Solve(ctx, x, A, b, opt)
+}
+
+// Solve reads x as the start and overwrites it by the solution of A·x = b. A nil
+// error means Result.Residual ≤ Tol; x is the last iterate in any case. Errors
+// are ErrNotSPD, ErrNotConverged, ErrNotFinite, that of ctx, and that of Trace.
+//
+// The residual is kept in units of ‖b‖, so the outcome does not depend on the
+// scale of b. Hestenes and Stiefel, doi:10.6028/jres.049.044.
+func (w *Workspace) Solve(ctx context.Context, x []float64, A linop.Operator, b []float64, opt Options) (Result, error) {
+	n := A.Dim()
+	if len(x) != n || len(b) != n {
+		panic("cg: Solve: shape mismatch")
+	}
+	if opt.Precond != nil && opt.Precond.Dim() != n {
+		panic("cg: Solve: the preconditioner has another order")
+	}
+	w.resize(n)
+	s := solve{Workspace: w, A: A, M: opt.Precond, x: x, b: b, opt: opt, tol: opt.Tol, maxIter: opt.MaxIter}
+	if s.tol == 0 {
+		s.tol = 1e-8
+	}
+	if s.maxIter == 0 {
+		s.maxIter = 10 * n
+	}
+	s.norm = blas.Nrm2(b)
+	if s.norm == 0 {
+		clear(x)
+		return s.res, s.trace(0)
+	}
+	if math.IsNaN(s.norm) || math.IsInf(s.norm, 0) {
+		s.res.Residual = math.NaN()
+		return s.res, fmt.Errorf("%w: ‖b‖ = %g", ErrNotFinite, s.norm)
+	}
+	err := s.run(ctx)
+	return s.res, err
+}
+
+func (w *Workspace) resize(n int) {
+	if len(w.r) != n {
+		w.r, w.z, w.p, w.q = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	}
+}
