@@ -1,0 +1,64 @@
+// Package kernel holds scalar kernels, dictionaries of them, and their Gram and
+// cross-Gram matrices.
+//
+// # Kernels
+//
+// With r = ‖x−z‖₂ over the kernel's features and width σ:
+//
+//	linear     xᵀz
+//	poly       (γ·xᵀz + c)^q                          γ = 1/d, c = 1 by default
+//	cosine     xᵀz/(‖x‖‖z‖)                            0 when x or z is 0
+//	gaussian   exp(−r²/(2σ²))
+//	laplacian  exp(−‖x−z‖₁/σ)
+//	matern12   exp(−r/σ)
+//	matern32   (1 + √3·r/σ)·exp(−√3·r/σ)
+//	matern52   (1 + √5·r/σ + 5r²/(3σ²))·exp(−√5·r/σ)
+//	cauchy     Π_f 1/(1 + (x_f−z_f)²/σ²)
+//	chi2       exp(−χ²/σ), χ² = Σ_f (x_f−z_f)²/(x_f+z_f)   features ≥ 0, 0/0 = 0
+//	precomputed                                       a Gram matrix of the caller's
+//
+// # SPEC strings
+//
+// [Parse] reads
+//
+//	SPEC     = KIND [":" FEATURES [":" WIDTHS]] OPTIONS
+//	         | "linear" [":" FEATURES] OPTIONS
+//	         | "cosine" [":" FEATURES] OPTIONS
+//	         | "poly" ":" DEGREE [":" FEATURES [":" OFFSET [":" GAMMA]]] OPTIONS
+//	         | "precomputed" [":" NAME]
+//	         | "rff" ":" SPEC ":" COUNT [":" SAMPLER]
+//	         | "nystrom" ":" SPEC ":" COUNT [":" LANDMARKS]
+//	KIND     = "gaussian" | "laplacian" | "matern12" | "matern32" | "matern52" | "cauchy" | "chi2"
+//	FEATURES = "all" | "each" | "groups" | name of a group | INDEX {"," INDEX}
+//	INDEX    = i | i "-" j                            columns, counted from 0, both ends included
+//	WIDTHS   = "median" | "median*" LIST | LIST
+//	LIST     = ITEM {"," ITEM}
+//	ITEM     = number | b "^" k | b "^" k ".." b "^" k    every integer power from the first to the last
+//	OPTIONS  = {":unit" | ":center"}
+//	SAMPLER  = "orthogonal" | "mc" | "qmc" | "hadamard"
+//	LANDMARKS = "uniform" | "kmeans" | "leverage"
+//
+// "each" makes one kernel of every column, "groups" one of every named group,
+// and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13
+// kernels for each column. FEATURES defaults to all and WIDTHS to median.
+// "median*0.5,1,2" multiplies the median by each of the three numbers.
+//
+// # The median heuristic
+//
+// The median is that of the kernel's own distance between two different
+// samples: Euclidean for gaussian, matern and cauchy, L1 for laplacian, χ² for
+// chi2. So gaussian:all:median is exp(−r²/(2·med r²)), the width at which σ² is
+// the median squared distance; the convention exp(−r²/med r²) is
+// median*0.70710678. It is taken over all pairs when there are at most 16,384 of them,
+// and else over that many drawn at random by the seed. Of an even number of pairs the upper of the
+// two in the middle is taken, so that the median of r² is the square of that of
+// r. Where more than half of the pairs coincide the median is over those that
+// do not; data in which all coincide are an error.
+//
+// # Options
+//
+// unit replaces k(x,z) by k(x,z)/√(k(x,x)k(z,z)), 0 where either is 0. center
+// replaces it by the inner product of centred features, ⟨φ(x)−φ̄, φ(z)−φ̄⟩ with φ̄
+// the training mean, after unit; the training means it needs for new points are
+// kept in the [Kernel] by Gram.
+package kernel

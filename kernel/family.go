@@ -1,0 +1,248 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/vmath"
+)
+
+// A metric is what the kernels of a family are functions of.
+type metric int
+
+const (
+	dot       metric = iota // xᵀz
+	euclid                  // ‖x−z‖²
+	manhattan               // ‖x−z‖₁
+	chiSquare               // Σ (x−z)²/(x+z)
+	lorentz                 // Π 1 + (x−z)²/σ²: σ is part of it
+)
+
+func (k *Kernel) metric() metric {
+	switch k.Kind {
+	case Gaussian, Matern12, Matern32, Matern52:
+		return euclid
+	case Laplacian:
+		return manhattan
+	case Chi2:
+		return chiSquare
+	case Cauchy:
+		return lorentz
+	}
+	return dot
+}
+
+// family is a set of kernels computed from the same tile of distances.
+type family struct {
+	metric  metric
+	columns []int
+	width   float64 // of lorentz, else 0
+	members []int   // indices in the dictionary
+}
+
+// families partitions the kernels of the dictionary with skip[j] unset.
+func (d Dictionary) families(skip func(j int) bool) []*family {
+	var out []*family
+	for j := range d {
+		k := &d[j]
+		if skip(j) {
+			continue
+		}
+		f := &family{metric: k.metric(), columns: k.Columns, members: []int{j}}
+		if f.metric == lorentz {
+			f.width = k.Width
+		}
+		if i := slices.IndexFunc(out, f.same); i >= 0 {
+			out[i].members = append(out[i].members, j)
+		} else {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (f *family) same(g *family) bool {
+	return f.metric == g.metric && f.width == g.width && slices.Equal(f.columns, g.columns)
+}
+
+// directDims is the number of features up to which squared distances are
+// summed directly rather than from inner products.
+const directDims = 4
+
+// direct reports whether tiles are made by the row functions of vmath, which
+// read the second side transposed, and not by a matrix multiply.
+func (f *family) direct(dims int) bool {
+	return f.metric > euclid || f.metric == euclid && dims <= directDims
+}
+
+// side is a set of samples laid out for the tiles of one family.
+type side struct {
+	x    blas.General // samples by the family's features, shifted for euclid
+	t    []float64    // x transposed, stride x.Rows, when the family is direct
+	norm []float64    // squared norms of the rows, when it is not
+}
+
+// center is the shift of a family: squared distances do not change with it, and
+// lose less to cancellation around the mean.
+func (f *family) center(X blas.General) []float64 {
+	n := len(f.columns)
+	if n == 0 {
+		n = X.Cols
+	}
+	mean := make([]float64, n)
+	if f.metric != euclid || X.Rows == 0 {
+		return mean
+	}
+	var buf []float64
+	for i := range X.Rows {
+		buf = selected(blas.Row(X, i), nilIfEmpty(f.columns), buf)
+		blas.Axpy(1/float64(X.Rows), buf, mean)
+	}
+	return mean
+}
+
+func nilIfEmpty(columns []int) []int {
+	if len(columns) == 0 {
+		return nil
+	}
+	return columns
+}
+
+// prepare lays out the rows of X. It fails on cells the family cannot take.
+func (f *family) prepare(X blas.General, shift []float64) (*side, error) {
+	columns := nilIfEmpty(f.columns)
+	if err := FiniteData(X, columns); err != nil {
+		return nil, err
+	}
+	if f.metric == chiSquare {
+		if err := nonNegative(X, columns); err != nil {
+			return nil, err
+		}
+	}
+	s := &side{x: blas.NewGeneral(X.Rows, len(shift))}
+	for i := range X.Rows {
+		row := blas.Row(s.x, i)
+		for c, v := range selected(blas.Row(X, i), columns, row) {
+			row[c] = v - shift[c]
+		}
+	}
+	if f.direct(len(shift)) {
+		if f.metric == lorentz {
+			blas.Scal(1/f.width, s.x.Data)
+		}
+		s.t = transposed(s.x)
+		return s, nil
+	}
+	return s, s.norms()
+}
+
+// norms fills the squared norms, and fails when they overflow.
+func (s *side) norms() error {
+	s.norm = make([]float64, s.x.Rows)
+	for i := range s.norm {
+		row := blas.Row(s.x, i)
+		s.norm[i] = blas.Dot(row, row)
+		if math.IsInf(s.norm[i], 0) {
+			return fmt.Errorf("the squared norm of row %d overflows: rescale the data", i)
+		}
+	}
+	return nil
+}
+
+func transposed(x blas.General) []float64 {
+	t := make([]float64, x.Rows*x.Cols)
+	for i := range x.Rows {
+		for c, v := range blas.Row(x, i) {
+			t[c*x.Rows+i] = v
+		}
+	}
+	return t
+}
+
+// tile computes the metric between rows [i0,i0+rows) of a and [j0,j0+cols) of b
+// into out, row-major with stride cols.
+func (f *family) tile(be blas.Backend, a *side, i0, rows int, b *side, j0, cols int, out []float64) {
+	d := a.x.Cols
+	if f.direct(d) {
+		for i := range rows {
+			f.row(out[i*cols:(i+1)*cols], blas.Row(a.x, i0+i), b.t[j0:], b.x.Rows)
+		}
+		return
+	}
+	be.Dgemm(blas.NoTrans, blas.Trans, rows, cols, d, 1, a.x.Data[i0*d:], d, b.x.Data[j0*d:], d, 0, out, cols)
+	if f.metric == euclid {
+		for i := range rows {
+			vmath.SqDist(out[i*cols:(i+1)*cols], a.norm[i0+i], b.norm[j0:j0+cols])
+		}
+	}
+}
+
+func (f *family) row(dst, x, zt []float64, ld int) {
+	switch f.metric {
+	case euclid:
+		vmath.SqRow(dst, x, zt, ld)
+	case manhattan:
+		vmath.L1Row(dst, x, zt, ld)
+	case chiSquare:
+		vmath.Chi2Row(dst, x, zt, ld)
+	case lorentz:
+		vmath.LorentzRow(dst, x, zt, ld)
+	}
+}
+
+// value turns a row of metric values into kernel values, before the division of unit kernels.
+func (k *Kernel) value(dst, src []float64) {
+	switch k.Kind {
+	case Gaussian:
+		vmath.Exp(dst, src, -0.5/k.Width/k.Width)
+	case Laplacian, Chi2:
+		vmath.Exp(dst, src, -1/k.Width)
+	case Matern12:
+		vmath.Matern(dst, src, 1/k.Width, 0)
+	case Matern32:
+		vmath.Matern(dst, src, math.Sqrt(3)/k.Width, 1)
+	case Matern52:
+		vmath.Matern(dst, src, math.Sqrt(5)/k.Width, 2)
+	case Cauchy:
+		for i, v := range src {
+			dst[i] = 1 / v
+		}
+	case Poly:
+		for i, v := range src {
+			dst[i] = power(k.Gamma*v+k.Offset, k.Degree)
+		}
+	default:
+		copy(dst, src)
+	}
+}
+
+// power is v^q by repeated squaring.
+func power(v float64, q int) float64 {
+	p := 1.0
+	for ; q > 0; q >>= 1 {
+		if q&1 == 1 {
+			p *= v
+		}
+		v *= v
+	}
+	return p
+}
+
+// scale holds the factors 1/√k(x,x) of a unit kernel on one side, 0 where k(x,x) is 0; nil for other kernels.
+func (k *Kernel) scale(s *side) []float64 {
+	if !k.unit() {
+		return nil
+	}
+	out := make([]float64, len(s.norm))
+	k.value(out, s.norm)
+	for i, v := range out {
+		if v > 0 {
+			out[i] = 1 / math.Sqrt(v)
+		} else {
+			out[i] = 0
+		}
+	}
+	return out
+}

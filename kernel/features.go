@@ -1,0 +1,129 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Group is a named set of columns, such as one view of the data or the past of one series.
+type Group struct {
+	Name    string
+	Columns []int
+}
+
+// subset is the columns of one kernel and how the kernel's name calls them.
+type subset struct {
+	label   string
+	columns []int // nil means all
+}
+
+// checkFeatures refuses what no data can make sense of.
+func checkFeatures(text string) error {
+	if text == "" {
+		return errors.New("the features are empty: write all, each, groups, a group's name or column numbers")
+	}
+	if !indexList(text) {
+		return nil
+	}
+	_, err := parseIndices(text)
+	return err
+}
+
+// indexList reports whether the text is made of column numbers rather than a name.
+func indexList(text string) bool {
+	return strings.Trim(text, "0123456789,-") == ""
+}
+
+// parseIndices reads "0,3-5"; repeated columns are an error.
+func parseIndices(text string) ([]int, error) {
+	var columns []int
+	for item := range strings.SplitSeq(text, ",") {
+		from, to, isRange := strings.Cut(item, "-")
+		if !isRange {
+			to = from
+		}
+		i, err := strconv.Atoi(from)
+		j, err2 := strconv.Atoi(to)
+		if err != nil || err2 != nil || i > j || j >= 1<<31 {
+			return nil, fmt.Errorf("%q is not a column number or a range of them such as 0-3", item)
+		}
+		if j-i > 1<<24 {
+			return nil, fmt.Errorf("the range %q is too long", item)
+		}
+		for c := i; c <= j; c++ {
+			columns = append(columns, c)
+		}
+	}
+	sorted := slices.Clone(columns)
+	slices.Sort(sorted)
+	if len(slices.Compact(sorted)) != len(columns) {
+		return nil, fmt.Errorf("a column occurs twice in %q", text)
+	}
+	return columns, nil
+}
+
+// subsets resolves the features of the specification on d columns.
+func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
+	switch {
+	case s.Features == "all":
+		return []subset{{label: "all"}}, nil
+	case s.Features == "each":
+		out := make([]subset, d)
+		for c := range out {
+			out[c] = subset{strconv.Itoa(c), []int{c}}
+		}
+		return out, nil
+	case s.Features == "groups":
+		if len(groups) == 0 {
+			return nil, errors.New("the features are groups, but no groups were given")
+		}
+		var out []subset
+		for _, g := range groups {
+			out = append(out, subset{g.Name, g.Columns})
+		}
+		return out, inRange(out, d)
+	case indexList(s.Features):
+		columns, err := parseIndices(s.Features)
+		if err != nil {
+			return nil, err
+		}
+		out := []subset{{s.Features, columns}}
+		return out, inRange(out, d)
+	}
+	for _, g := range groups {
+		if g.Name == s.Features {
+			out := []subset{{g.Name, g.Columns}}
+			return out, inRange(out, d)
+		}
+	}
+	return nil, fmt.Errorf("unknown group %q (have %s)", s.Features, groupNames(groups))
+}
+
+func groupNames(groups []Group) string {
+	if len(groups) == 0 {
+		return "none"
+	}
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// inRange checks every column against the width d of the data.
+func inRange(sets []subset, d int) error {
+	for _, s := range sets {
+		if len(s.columns) == 0 {
+			return fmt.Errorf("group %q has no columns", s.label)
+		}
+		for _, c := range s.columns {
+			if c < 0 || c >= d {
+				return fmt.Errorf("feature %d of %q is out of range: the data have columns 0 to %d", c, s.label, d-1)
+			}
+		}
+	}
+	return nil
+}

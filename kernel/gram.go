@@ -1,0 +1,217 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// GramOptions says how Gram matrices are built. The zero value is ready to use.
+type GramOptions struct {
+	Precision blas.Precision // of the stored elements; they are computed in float64
+	Backend   blas.Backend   // multiplies inside the tiles; nil means blas.Active()
+	MaxBytes  int64          // refuse to allocate more than this; 0 means no limit
+}
+
+// A tile is tileRows×tileCols: one block row of blas.Sym high, and wide enough
+// to keep a multiply busy while it stays in the second-level cache.
+const (
+	tileRows = blas.SymBlock
+	tileCols = 4 * blas.SymBlock
+)
+
+// Gram computes the matrix k(x_i,x_j) of the rows of X (l×d). A centred kernel
+// also stores the training means that Cross needs. Errors as for Dictionary.Grams.
+func (k *Kernel) Gram(X blas.General, prec blas.Precision) (*blas.Sym, error) {
+	d := Dictionary{*k}
+	grams, err := d.Grams(context.Background(), X, GramOptions{Precision: prec})
+	if err != nil {
+		return nil, err
+	}
+	*k = d[0]
+	return grams[0], nil
+}
+
+// Grams computes the Gram matrix of every kernel on the rows of X (l×d), tile by
+// tile in parallel. Kernels that differ in their width only share the
+// computation of distances, which costs 2·l²·d/2 flops; no other l×l array is
+// made. Centred kernels also store their training means in the dictionary.
+//
+// The result is symmetric to the bit, the diagonal of a kernel that is 1 there
+// is exactly 1, and neither depends on the number of threads. Errors wrap
+// ErrMemory (more than MaxBytes needed), ErrNotFinite, ErrNegative (chi2), or
+// ctx's.
+func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) ([]*blas.Sym, error) {
+	if err := d.ready(X); err != nil {
+		return nil, err
+	}
+	if need := d.Bytes(X.Rows, opt.Precision); opt.MaxBytes > 0 && need > opt.MaxBytes {
+		return nil, fmt.Errorf("%w: %d Gram matrices of %d samples in %v take %d bytes, the limit is %d: use float32, fewer kernels, or explicit features (linear, rff:, nystrom:)",
+			ErrMemory, len(d), X.Rows, opt.Precision, need, opt.MaxBytes)
+	}
+	b := builder{d: d, be: blas.Or(opt.Backend), l: X.Rows}
+	if err := b.prepare(X); err != nil {
+		return nil, err
+	}
+	b.grams = make([]*blas.Sym, len(d))
+	for j := range d {
+		b.grams[j] = blas.NewSym(X.Rows, opt.Precision)
+	}
+	if err := b.run(ctx); err != nil {
+		return nil, err
+	}
+	for j := range d {
+		if d[j].Center {
+			d[j].center(b.grams[j])
+		}
+	}
+	return b.grams, nil
+}
+
+// ready checks the kernels and that X fits them.
+func (d Dictionary) ready(X blas.General) error {
+	for j := range d {
+		k := &d[j]
+		if err := k.Validate(); err != nil {
+			return err
+		}
+		if k.Kind == Precomputed {
+			return fmt.Errorf("kernel %q is precomputed: its Gram matrix is the caller's to give", k.Name)
+		}
+		if k.Inputs != X.Cols {
+			return fmt.Errorf("kernel %q is for %d columns, the data have %d", k.Name, k.Inputs, X.Cols)
+		}
+	}
+	return nil
+}
+
+// builder computes the lower triangles of the Gram matrices of a dictionary.
+type builder struct {
+	d     Dictionary
+	be    blas.Backend
+	l     int
+	fams  []*family
+	sides []*side     // of each family
+	scale [][]float64 // of each kernel
+	grams []*blas.Sym
+}
+
+func (b *builder) prepare(X blas.General) error {
+	b.fams = b.d.families(func(int) bool { return false })
+	b.sides = make([]*side, len(b.fams))
+	b.scale = make([][]float64, len(b.d))
+	for i, f := range b.fams {
+		var err error
+		if b.sides[i], err = f.prepare(X, f.center(X)); err != nil {
+			return fmt.Errorf("kernel %q: %w", b.d[f.members[0]].Name, err)
+		}
+		for _, j := range f.members {
+			b.scale[j] = b.d[j].scale(b.sides[i])
+		}
+	}
+	return nil
+}
+
+// position is a tile of one family: block row p, columns from j0.
+type position struct{ family, p, j0 int }
+
+func (b *builder) positions() []position {
+	var all []position
+	shape := &blas.Sym{N: b.l}
+	for i := range b.fams {
+		for p := range shape.Panels() {
+			_, _, cols, _ := shape.Panel(p)
+			for j0 := 0; j0 < cols; j0 += tileCols {
+				all = append(all, position{i, p, j0})
+			}
+		}
+	}
+	return all
+}
+
+// scratch is one worker's tile and line.
+type scratch struct{ tile, line []float64 }
+
+var scratches = sync.Pool{New: func() any {
+	return &scratch{make([]float64, tileRows*tileCols), make([]float64, tileCols)}
+}}
+
+func (b *builder) run(ctx context.Context) error {
+	all := b.positions()
+	par.For(len(all), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		s := scratches.Get().(*scratch)
+		b.tile(all[i], s)
+		scratches.Put(s)
+	})
+	return ctx.Err()
+}
+
+// tile fills one tile of the Gram matrix of every kernel of a family.
+func (b *builder) tile(at position, s *scratch) {
+	f, side := b.fams[at.family], b.sides[at.family]
+	row, rows, stored, off := b.grams[f.members[0]].Panel(at.p)
+	cols := min(tileCols, stored-at.j0)
+	f.tile(b.be, side, row, rows, side, at.j0, cols, s.tile)
+	if diagonal := row - at.j0; diagonal < cols {
+		mirror(s.tile, diagonal, rows, cols)
+		f.diagonal(s.tile, diagonal, rows, cols)
+	}
+	for _, j := range f.members {
+		for i := range rows {
+			line := s.tile[i*cols : (i+1)*cols]
+			b.store(j, row+i, at.j0, off+i*stored+at.j0, s.line[:cols], line)
+		}
+	}
+}
+
+// mirror copies the lower triangle of the diagonal block, which starts at
+// column c of the tile, over its upper one.
+func mirror(tile []float64, c, rows, cols int) {
+	for i := range rows {
+		for j := range i {
+			tile[j*cols+c+i] = tile[i*cols+c+j]
+		}
+	}
+}
+
+// diagonal makes the squared distance of a sample to itself exactly 0, which
+// the other metrics are without help.
+func (f *family) diagonal(tile []float64, c, rows, cols int) {
+	if f.metric != euclid {
+		return
+	}
+	for i := range rows {
+		tile[i*cols+c+i] = 0
+	}
+}
+
+// store evaluates kernel j on a line of metric values, row i from column j0,
+// and puts it at offset off of the Gram matrix.
+func (b *builder) store(j, i, j0, off int, buf, line []float64) {
+	g, k := b.grams[j], &b.d[j]
+	dst := buf
+	if g.Prec == blas.Float64 {
+		dst = g.F64[off : off+len(line)]
+	}
+	k.value(dst, line)
+	if scale := b.scale[j]; scale != nil {
+		for c := range dst {
+			dst[c] *= scale[i] * scale[j0+c]
+		}
+		if at := i - j0; at < len(dst) && at >= 0 && scale[i] > 0 {
+			dst[at] = 1
+		}
+	}
+	if g.Prec == blas.Float32 {
+		out := g.F32[off : off+len(line)]
+		for c, v := range dst {
+			out[c] = float32(v)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Errors that data can cause; messages carry the row, column or kernel.
+var (
+	ErrNotFinite = errors.New("not a finite number")
+	ErrConstant  = errors.New("constant data")
+	ErrNegative  = errors.New("negative data")
+	ErrMemory    = errors.New("not enough memory")
+	ErrGram      = errors.New("not a Gram matrix")
+)
+
+// Kernel is one scalar kernel with all its parameters: what a model stores.
+// It is filled by Spec.Resolve, or by hand.
+type Kernel struct {
+	Name    string  `json:"name"`
+	Kind    Kind    `json:"kind"`
+	Inputs  int     `json:"inputs"`            // columns of X
+	Columns []int   `json:"columns,omitempty"` // columns the kernel looks at; empty means all
+	Width   float64 `json:"width,omitempty"`   // σ
+	Degree  int     `json:"degree,omitempty"`  // q of poly
+	Offset  float64 `json:"offset,omitempty"`  // c of poly
+	Gamma   float64 `json:"gamma,omitempty"`   // γ of poly
+	Unit    bool    `json:"unit,omitempty"`    // normalised to unit diagonal
+	Center  bool    `json:"center,omitempty"`  // centred by the training means
+	// Means holds mean_j k(x_i,x_j) over the training samples for each i, and
+	// Mean their mean. Gram sets them when Center is set; Cross needs them.
+	Means []float64 `json:"means,omitempty"`
+	Mean  float64   `json:"mean,omitempty"`
+	// Approx asks for explicit features (package rff); Gram and Cross evaluate
+	// the exact kernel whether it is set or not.
+	Approx *Approximation `json:"approx,omitempty"`
+}
+
+// Dictionary is an ordered list of kernels; η_j weighs element j.
+type Dictionary []Kernel
+
+// Names lists the kernels' names.
+func (d Dictionary) Names() []string {
+	names := make([]string, len(d))
+	for j, k := range d {
+		names[j] = k.Name
+	}
+	return names
+}
+
+// Bytes is the memory of the Gram matrices of l samples, in bytes.
+func (d Dictionary) Bytes(l int, prec blas.Precision) int64 {
+	one := blas.SymBytes(l, prec)
+	if len(d) > 0 && one > math.MaxInt64/int64(len(d)) {
+		return math.MaxInt64
+	}
+	return one * int64(len(d))
+}
+
+// dim is the number of columns the kernel looks at.
+func (k *Kernel) dim() int {
+	if len(k.Columns) > 0 {
+		return len(k.Columns)
+	}
+	return k.Inputs
+}
+
+// Validate checks the parameters of a kernel made by hand or read from a file.
+func (k *Kernel) Validate() error {
+	if err := k.valid(); err != nil {
+		return fmt.Errorf("kernel %q: %w", k.Name, err)
+	}
+	return nil
+}
+
+func (k *Kernel) valid() error {
+	switch {
+	case !known(k.Kind):
+		return fmt.Errorf("unknown kernel %q (have %s)", k.Kind, kindList())
+	case k.Kind == Precomputed:
+		return nil
+	case k.Inputs < 1:
+		return errors.New("no input columns")
+	case k.Kind.HasWidth() && (!(k.Width > 0) || math.IsInf(k.Width, 0)):
+		return fmt.Errorf("width %g is not a positive finite number", k.Width)
+	case k.Kind == Poly && (k.Degree < 1 || !(k.Offset >= 0) || !(k.Gamma > 0) || math.IsInf(k.Offset+k.Gamma, 0)):
+		return fmt.Errorf("degree %d, offset %g, gamma %g: want degree ≥ 1, offset ≥ 0, gamma > 0", k.Degree, k.Offset, k.Gamma)
+	case len(k.Columns) > 0:
+		return inRange([]subset{{k.Name, k.Columns}}, k.Inputs)
+	}
+	return nil
+}
+
+// unit reports whether the kernel is divided by √(k(x,x)k(z,z)); cosine is the linear kernel so divided.
+func (k *Kernel) unit() bool {
+	return k.Kind == Cosine || k.Unit && (k.Kind == Linear || k.Kind == Poly)
+}
+
+// FiniteData reports the first cell of x among the columns, all when nil, that
+// is NaN or infinite; the error wraps ErrNotFinite and names row and column.
+func FiniteData(x blas.General, columns []int) error {
+	for i := range x.Rows {
+		row := blas.Row(x, i)
+		if columns == nil {
+			for c, v := range row {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					return cellError(i, c, v)
+				}
+			}
+			continue
+		}
+		for _, c := range columns {
+			if v := row[c]; math.IsNaN(v) || math.IsInf(v, 0) {
+				return cellError(i, c, v)
+			}
+		}
+	}
+	return nil
+}
+
+func cellError(i, c int, v float64) error {
+	return fmt.Errorf("row %d, column %d holds %g: %w", i, c, v, ErrNotFinite)
+}

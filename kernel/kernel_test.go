@@ -1,0 +1,541 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+func randomX(rng *rand.Rand, l, d int) blas.General {
+	x := blas.NewGeneral(l, d)
+	for i := range x.Data {
+		x.Data[i] = rng.NormFloat64()
+	}
+	return x
+}
+
+// positiveX has zeros, repeated rows and non-negative cells, for chi2.
+func positiveX(rng *rand.Rand, l, d int) blas.General {
+	x := blas.NewGeneral(l, d)
+	for i := range x.Data {
+		if rng.IntN(4) > 0 {
+			x.Data[i] = rng.Float64()
+		}
+	}
+	if l > 2 {
+		copy(blas.Row(x, l-1), blas.Row(x, 0))
+	}
+	return x
+}
+
+// formula is the kernel's definition, from the package documentation.
+func (k *Kernel) formula(x, z []float64) float64 {
+	v := k.raw(x, z)
+	if k.Unit || k.Kind == Cosine {
+		n := k.raw(x, x) * k.raw(z, z)
+		if n == 0 {
+			return 0
+		}
+		v /= math.Sqrt(n)
+	}
+	return v
+}
+
+func (k *Kernel) raw(x, z []float64) float64 {
+	var ip, l1, l2, chi float64
+	lorentz := 1.0
+	use := k.Columns
+	if use == nil {
+		use = make([]int, len(x))
+		for c := range use {
+			use[c] = c
+		}
+	}
+	for _, c := range use {
+		d := x[c] - z[c]
+		ip += x[c] * z[c]
+		l1 += math.Abs(d)
+		l2 += d * d
+		lorentz /= 1 + d*d/(k.Width*k.Width)
+		if s := x[c] + z[c]; s != 0 {
+			chi += d * d / s
+		}
+	}
+	r := math.Sqrt(l2) / k.Width
+	switch k.Kind {
+	case Linear, Cosine:
+		return ip
+	case Poly:
+		return math.Pow(k.Gamma*ip+k.Offset, float64(k.Degree))
+	case Gaussian:
+		return math.Exp(-r * r / 2)
+	case Laplacian:
+		return math.Exp(-l1 / k.Width)
+	case Matern12:
+		return math.Exp(-r)
+	case Matern32:
+		return (1 + math.Sqrt(3)*r) * math.Exp(-math.Sqrt(3)*r)
+	case Matern52:
+		return (1 + math.Sqrt(5)*r + 5*r*r/3) * math.Exp(-math.Sqrt(5)*r)
+	case Cauchy:
+		return lorentz
+	case Chi2:
+		return math.Exp(-chi / k.Width)
+	}
+	return math.NaN()
+}
+
+// dense is the kernel matrix by its formula, centred as in the definition.
+func (k *Kernel) dense(a, b, train blas.General) blas.General {
+	K := blas.NewGeneral(a.Rows, b.Rows)
+	fill := func(dst, p, q blas.General) {
+		for i := range p.Rows {
+			for j := range q.Rows {
+				dst.Data[i*dst.Stride+j] = k.formula(blas.Row(p, i), blas.Row(q, j))
+			}
+		}
+	}
+	fill(K, a, b)
+	if !k.Center {
+		return K
+	}
+	KA, KB, KT := blas.NewGeneral(a.Rows, train.Rows), blas.NewGeneral(b.Rows, train.Rows), blas.NewGeneral(train.Rows, train.Rows)
+	fill(KA, a, train)
+	fill(KB, b, train)
+	fill(KT, train, train)
+	total, ma, mb := meanOf(KT.Data), means(KA), means(KB)
+	for i := range K.Rows {
+		for j := range K.Cols {
+			K.Data[i*K.Stride+j] += total - ma[i] - mb[j]
+		}
+	}
+	return K
+}
+
+func meanOf(x []float64) (s float64) {
+	for _, v := range x {
+		s += v / float64(len(x))
+	}
+	return s
+}
+
+func means(K blas.General) []float64 {
+	out := make([]float64, K.Rows)
+	for i := range out {
+		out[i] = meanOf(blas.Row(K, i))
+	}
+	return out
+}
+
+var everyKernel = []string{
+	"linear", "linear:unit", "linear:center", "linear:unit:center", "cosine:0-2",
+	"poly:3", "poly:2:all:0.5:0.25:unit", "poly:1:1,3:0:2:center",
+	"gaussian:all:median*0.5,1,2", "gaussian:each:2^-1..2^1", "gaussian:g1:0.7:center",
+	"laplacian:all:median", "laplacian:2:1", "matern12", "matern32:groups:median", "matern52:all:1,3:center",
+	"cauchy:all:median*1,2", "chi2:all:median*1,2", "chi2:0-1:1",
+}
+
+var testGroups = []Group{{"g1", []int{4, 0, 2, 1, 3}}, {"g2", []int{5}}}
+
+func maxDiff(a, b blas.General) float64 {
+	var worst float64
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			if d := math.Abs(v - blas.Row(b, i)[j]); !(d <= worst) {
+				worst = d
+			}
+		}
+	}
+	return worst
+}
+
+func TestGramAgainstFormula(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, l := range []int{2, 3, 64, 65, 270} {
+		X := positiveX(rng, l, 6)
+		d, err := Build(everyKernel, X, testGroups, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
+			grams, err := d.Grams(context.Background(), X, GramOptions{Precision: prec})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range d {
+				checkGramMatrix(t, &d[j], grams[j], X)
+			}
+		}
+	}
+}
+
+func checkGramMatrix(t *testing.T, k *Kernel, g *blas.Sym, X blas.General) {
+	t.Helper()
+	want, got := k.dense(X, X, X), blas.NewGeneral(X.Rows, X.Rows)
+	g.Dense(got)
+	tol := 1e-13
+	if g.Prec == blas.Float32 {
+		tol = 5e-7
+	}
+	if d := maxDiff(got, want); !(d <= tol*(1+maxDiff(want, blas.NewGeneral(X.Rows, X.Rows)))) {
+		t.Errorf("%s, l=%d, %v: off by %g", k.Name, X.Rows, g.Prec, d)
+	}
+	for p := range g.Panels() {
+		row, rows, cols, off := g.Panel(p)
+		for i := range rows {
+			for j := range rows {
+				if element(g, off+i*cols+row+j) != element(g, off+j*cols+row+i) {
+					t.Fatalf("%s: the diagonal block is not symmetric", k.Name)
+				}
+			}
+			if exact := k.Kind.HasWidth() && !k.Center; exact && g.At(row+i, row+i) != 1 {
+				t.Fatalf("%s: diagonal element %d is %v", k.Name, row+i, g.At(row+i, row+i))
+			}
+		}
+	}
+}
+
+func TestGramSingleSample(t *testing.T) {
+	X := randomX(rand.New(rand.NewPCG(2, 2)), 1, 3)
+	d, err := Build([]string{"gaussian:all:1", "linear", "poly:2:unit", "linear:center"}, X, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range d {
+		g, err := d[j].Gram(X, blas.Float64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGramMatrix(t, &d[j], g, X)
+	}
+}
+
+// Distances survive a large common offset, which inner products alone would lose.
+func TestGramFarFromOrigin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 2))
+	X := randomX(rng, 100, 8)
+	far := blas.Clone(X)
+	for i := range far.Data {
+		far.Data[i] += 1e6
+	}
+	k := Kernel{Kind: Gaussian, Inputs: 8, Width: 1}
+	a, err := k.Gram(X, blas.Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := k.Gram(far, blas.Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range a.F64 {
+		// The offset itself costs 1e6·2⁻⁵³ in each coordinate.
+		if !(math.Abs(v-b.F64[i]) <= 1e-8) {
+			t.Fatalf("element %d is %g, and %g away from the origin", i, v, b.F64[i])
+		}
+	}
+}
+
+func TestSameForAnyThreads(t *testing.T) {
+	t.Cleanup(func() { par.SetThreads(0) })
+	rng := rand.New(rand.NewPCG(4, 2))
+	X, Xnew := positiveX(rng, 333, 6), positiveX(rng, 150, 6)
+	var first []*blas.Sym
+	var firstCross blas.General
+	for _, threads := range []int{1, 2, 7} {
+		par.SetThreads(threads)
+		d, err := Build(everyKernel, X, testGroups, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grams, err := d.Grams(context.Background(), X, GramOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cross := blas.NewGeneral(Xnew.Rows, X.Rows)
+		if err := d.CrossSum(cross, weights(len(d), false), Xnew, X); err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first, firstCross = grams, cross
+			continue
+		}
+		for j := range grams {
+			if !slices.Equal(grams[j].F64, first[j].F64) {
+				t.Errorf("%s depends on the number of threads", d[j].Name)
+			}
+		}
+		if !slices.Equal(cross.Data, firstCross.Data) {
+			t.Error("CrossSum depends on the number of threads")
+		}
+	}
+}
+
+// weights is 1, 1/2, 1/3, … with every third one zero when sparse.
+func weights(m int, sparse bool) []float64 {
+	eta := make([]float64, m)
+	for j := range eta {
+		if !sparse || j%3 != 1 {
+			eta[j] = 1 / float64(j+1)
+		}
+	}
+	return eta
+}
+
+func TestCrossSum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 2))
+	X, Xnew := positiveX(rng, 301, 6), positiveX(rng, 131, 6)
+	d, err := Build(everyKernel, X, testGroups, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Grams(context.Background(), X, GramOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eta := weights(len(d), true)
+	want, one := blas.NewGeneral(Xnew.Rows, X.Rows), blas.NewGeneral(Xnew.Rows, X.Rows)
+	for j := range d {
+		k := d[j].dense(Xnew, X, X)
+		if err := d[j].Cross(one, Xnew, X); err != nil {
+			t.Fatal(err)
+		}
+		if diff := maxDiff(one, k); !(diff <= 1e-13*(1+blas.Frob(k))) {
+			t.Errorf("%s: Cross is off by %g", d[j].Name, diff)
+		}
+		blas.AddScaled(want, eta[j], k)
+	}
+	got := blas.NewGeneral(Xnew.Rows, X.Rows)
+	for i := range got.Data {
+		got.Data[i] = math.NaN()
+	}
+	if err := d.CrossSum(got, eta, Xnew, X); err != nil {
+		t.Fatal(err)
+	}
+	if diff := maxDiff(got, want); !(diff <= 1e-13*(1+blas.Frob(want))) {
+		t.Errorf("CrossSum is off by %g", diff)
+	}
+}
+
+// A kernel of weight zero is not evaluated: data it could not take do no harm.
+func TestCrossSumSkipsInactive(t *testing.T) {
+	X := randomX(rand.New(rand.NewPCG(6, 2)), 10, 2)
+	for i := range X.Rows {
+		X.Data[2*i+1] = -1
+	}
+	d := Dictionary{{Kind: Gaussian, Inputs: 2, Width: 1}, {Kind: Chi2, Inputs: 2, Width: 1}, {Kind: Precomputed}}
+	dst := blas.NewGeneral(10, 10)
+	if err := d.CrossSum(dst, []float64{1, 0, 0}, X, X); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.CrossSum(dst, []float64{1, 1, 0}, X, X); !errors.Is(err, ErrNegative) {
+		t.Errorf("chi2 of negative data: %v", err)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 2))
+	X := randomX(rng, 50, 3)
+	brute := func(f func(x, z []float64) float64) float64 {
+		var all []float64
+		for i := range X.Rows {
+			for j := range i {
+				all = append(all, f(blas.Row(X, i), blas.Row(X, j)))
+			}
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	d, err := Build([]string{"gaussian", "laplacian:0-1:median*2"}, X, nil, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l2 := brute(func(x, z []float64) float64 {
+		return math.Sqrt((x[0]-z[0])*(x[0]-z[0]) + (x[1]-z[1])*(x[1]-z[1]) + (x[2]-z[2])*(x[2]-z[2]))
+	})
+	l1 := brute(func(x, z []float64) float64 { return math.Abs(x[0]-z[0]) + math.Abs(x[1]-z[1]) })
+	if math.Abs(d[0].Width-l2) > 1e-14 || math.Abs(d[1].Width-2*l1) > 1e-14 {
+		t.Errorf("medians %g, %g; want %g, %g", d[0].Width, d[1].Width, l2, 2*l1)
+	}
+	// Drawn pairs: near the true median, the same for the same seed.
+	big := randomX(rng, 2000, 1)
+	a, _ := Build([]string{"gaussian"}, big, nil, 1)
+	b, _ := Build([]string{"gaussian"}, big, nil, 1)
+	c, _ := Build([]string{"gaussian"}, big, nil, 2)
+	// |x−z| for standard normals has median √2·0.67449.
+	if a[0].Width != b[0].Width || a[0].Width == c[0].Width || math.Abs(a[0].Width-0.95387) > 0.05 {
+		t.Errorf("drawn medians %g, %g, %g", a[0].Width, b[0].Width, c[0].Width)
+	}
+}
+
+func TestMedianOfMostlyZeros(t *testing.T) {
+	X := blas.NewGeneral(100, 2)
+	X.Data[0], X.Data[2] = 3, 3
+	d, err := Build([]string{"gaussian:0:median"}, X, nil, 0)
+	if err != nil || d[0].Width != 3 {
+		t.Errorf("median %v, %v; want 3, over the pairs that differ", d, err)
+	}
+	_, err = Build([]string{"gaussian:each:median"}, X, nil, 0)
+	if !errors.Is(err, ErrConstant) || !strings.Contains(err.Error(), "features 1") {
+		t.Errorf("constant column 1: %v", err)
+	}
+}
+
+func TestDataErrors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 2))
+	good := randomX(rng, 5, 3)
+	bad := blas.Clone(good)
+	bad.Data[3*3+1] = math.Inf(1)
+	one := randomX(rng, 1, 3)
+	for _, c := range []struct {
+		name, spec string
+		X          blas.General
+		want       error
+		say        string
+	}{
+		{"infinite cell", "gaussian:all:1", bad, ErrNotFinite, "row 3, column 1"},
+		{"infinite cell not looked at", "gaussian:0,2:1", bad, nil, ""},
+		{"infinite cell in a group", "linear:2,1", bad, ErrNotFinite, "row 3, column 1"},
+		{"negative chi2", "chi2:2:1", good, ErrNegative, "column 2"},
+		{"out of range", "linear:0-3", good, nil, "feature 3"},
+		{"unknown group", "linear:pixels", good, nil, "unknown group \"pixels\""},
+		{"no groups", "linear:groups", good, nil, "no groups"},
+		{"one sample", "gaussian", one, ErrConstant, ""},
+		{"empty", "linear", blas.General{}, nil, "empty"},
+	} {
+		s, err := Parse(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Resolve(c.X, nil, 0)
+		switch {
+		case c.want == nil && c.say == "":
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		case err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say):
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestGramErrors(t *testing.T) {
+	X := randomX(rand.New(rand.NewPCG(9, 2)), 70, 3)
+	huge := blas.Clone(X)
+	huge.Data[7] = 1e200
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		k    Kernel
+		X    blas.General
+		opt  GramOptions
+		want error
+		say  string
+	}{
+		{"memory", context.Background(), Kernel{Kind: Linear, Inputs: 3}, X, GramOptions{MaxBytes: 1000}, ErrMemory, fmt.Sprint(blas.SymBytes(70, blas.Float64))},
+		{"cancelled", ctx, Kernel{Kind: Linear, Inputs: 3}, X, GramOptions{}, context.Canceled, ""},
+		{"columns", context.Background(), Kernel{Kind: Linear, Inputs: 4}, X, GramOptions{}, nil, "4 columns"},
+		{"kind", context.Background(), Kernel{Kind: "no", Inputs: 3}, X, GramOptions{}, nil, "unknown kernel"},
+		{"width", context.Background(), Kernel{Kind: Gaussian, Inputs: 3, Width: math.NaN()}, X, GramOptions{}, nil, "width"},
+		{"poly", context.Background(), Kernel{Kind: Poly, Inputs: 3, Degree: 2}, X, GramOptions{}, nil, "gamma"},
+		{"column", context.Background(), Kernel{Kind: Linear, Inputs: 3, Columns: []int{3}}, X, GramOptions{}, nil, "out of range"},
+		{"precomputed", context.Background(), Kernel{Kind: Precomputed}, X, GramOptions{}, nil, "precomputed"},
+		{"overflow", context.Background(), Kernel{Kind: Poly, Inputs: 3, Degree: 1, Gamma: 1}, huge, GramOptions{}, nil, "overflows"},
+	} {
+		_, err := Dictionary{c.k}.Grams(c.ctx, c.X, c.opt)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	k := Kernel{Kind: Linear, Inputs: 3, Center: true}
+	if err := k.Cross(blas.NewGeneral(70, 70), X, X); !errors.Is(err, ErrMeans) {
+		t.Errorf("centred kernel without means: %v", err)
+	}
+}
+
+func TestFromGram(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 2))
+	X := randomX(rng, 20, 3)
+	good := blas.NewGeneral(20, 20)
+	blas.Mul(blas.Active(), good, false, true, X, X)
+	blas.MirrorLower(good)
+	edit := func(f func(K *blas.General)) blas.General {
+		K := blas.Clone(good)
+		f(&K)
+		return K
+	}
+	for _, c := range []struct {
+		name string
+		K    blas.General
+		say  string
+	}{
+		{"rank 3 of 20", good, ""},
+		{"zero", blas.NewGeneral(4, 4), ""},
+		{"rounded to 9 digits", edit(func(K *blas.General) {
+			for i, v := range K.Data {
+				K.Data[i] = math.Round(v*1e9) / 1e9
+			}
+		}), ""},
+		{"scaled by 1e-12", edit(func(K *blas.General) { blas.Scal(1e-12, K.Data) }), ""},
+		{"not square", blas.NewGeneral(3, 4), "not square"},
+		{"empty", blas.General{}, "no rows"},
+		{"NaN", edit(func(K *blas.General) { K.Data[23] = math.NaN() }), "row 1, column 3"},
+		{"not symmetric", edit(func(K *blas.General) { K.Data[2*20+1] += 1e-3 }), "(2,1)"},
+		{"negative diagonal", edit(func(K *blas.General) { K.Data[21] = -1 }), "diagonal element 1"},
+		{"indefinite", edit(func(K *blas.General) { K.Data[21] -= 0.5 }), "smallest eigenvalue is -"},
+		{"tiny and indefinite", edit(func(K *blas.General) { K.Data[21] -= 0.5; blas.Scal(1e-12, K.Data) }), "smallest eigenvalue is -"},
+		{"zero diagonal", blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0, 1, 1, 0}}, "diagonal is zero"},
+	} {
+		s, err := FromGram(c.K, blas.Float64, nil)
+		if c.say == "" {
+			if err != nil || s.At(c.K.Rows-1, 0) != c.K.Data[(c.K.Rows-1)*c.K.Stride] {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrGram) || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 2))
+	X, Xnew := positiveX(rng, 80, 6), positiveX(rng, 9, 6)
+	d, err := Build(append(everyKernel, "rff:gaussian:all:median:2000"), X, testGroups, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Grams(context.Background(), X, GramOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Dictionary
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(d, back) {
+		t.Error("the dictionary changed on its way through JSON")
+	}
+	a, b := blas.NewGeneral(9, 80), blas.NewGeneral(9, 80)
+	eta := weights(len(d), false)
+	if err := errors.Join(d.CrossSum(a, eta, Xnew, X), back.CrossSum(b, eta, Xnew, X)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.Data, b.Data) {
+		t.Error("a dictionary read back predicts something else")
+	}
+}

@@ -1,0 +1,88 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// medianPairs is the number of pairs the median heuristic looks at, at most.
+const medianPairs = 1 << 14
+
+// samplePairs returns all pairs i < j of l samples, or medianPairs random pairs i ≠ j.
+func samplePairs(l int, seed uint64) [][2]int {
+	if l*(l-1)/2 <= medianPairs {
+		var pairs [][2]int
+		for i := range l {
+			for j := range i {
+				pairs = append(pairs, [2]int{i, j})
+			}
+		}
+		return pairs
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x6d656469616e))
+	pairs := make([][2]int, medianPairs)
+	for p := range pairs {
+		i, j := rng.IntN(l), rng.IntN(l-1)
+		if j >= i {
+			j++
+		}
+		pairs[p] = [2]int{i, j}
+	}
+	return pairs
+}
+
+// medianDistance is the median, over the pairs that do not coincide when most
+// do, of the kernel's own distance.
+func medianDistance(kind Kind, X blas.General, set subset, pairs [][2]int) (float64, error) {
+	if len(pairs) == 0 {
+		return 0, fmt.Errorf("the median distance of a single sample: %w", ErrConstant)
+	}
+	dist := make([]float64, len(pairs))
+	var a, b []float64
+	for p, ij := range pairs {
+		a = selected(blas.Row(X, ij[0]), set.columns, a)
+		b = selected(blas.Row(X, ij[1]), set.columns, b)
+		dist[p] = distance(kind, a, b)
+	}
+	slices.Sort(dist)
+	median := dist[len(dist)/2]
+	if median == 0 {
+		first, _ := slices.BinarySearch(dist, math.SmallestNonzeroFloat64)
+		if first == len(dist) {
+			return 0, fmt.Errorf("the median distance on features %s is 0: all the %d pairs looked at coincide: %w", set.label, len(pairs), ErrConstant)
+		}
+		rest := dist[first:]
+		median = rest[len(rest)/2]
+	}
+	if math.IsInf(median, 0) {
+		return 0, fmt.Errorf("the median distance on features %s overflows: rescale the data", set.label)
+	}
+	return median, nil
+}
+
+// distance is the distance whose width the kernel takes.
+func distance(kind Kind, a, b []float64) float64 {
+	var s float64
+	switch kind {
+	case Laplacian:
+		for i, v := range a {
+			s += math.Abs(v - b[i])
+		}
+		return s
+	case Chi2:
+		for i, v := range a {
+			if t := v + b[i]; t > 0 {
+				s += (v - b[i]) * (v - b[i]) / t
+			}
+		}
+		return s
+	}
+	for i, v := range a {
+		s += (v - b[i]) * (v - b[i])
+	}
+	return math.Sqrt(s)
+}

@@ -1,0 +1,144 @@
+package kernel
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// Build parses and resolves several specifications into one dictionary, in order.
+func Build(specs []string, X blas.General, groups []Group, seed uint64) (Dictionary, error) {
+	var d Dictionary
+	for _, text := range specs {
+		s, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		part, err := s.Resolve(X, groups, seed)
+		if err != nil {
+			return nil, err
+		}
+		d = append(d, part...)
+	}
+	return d, nil
+}
+
+// Resolve makes the kernels of the specification for the training inputs X
+// (l×d): features become column numbers, and widths numbers. The seed draws the
+// pairs of the median heuristic. A precomputed specification looks at no data.
+func (s Spec) Resolve(X blas.General, groups []Group, seed uint64) (Dictionary, error) {
+	d, err := s.resolve(X, groups, seed)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", s, err)
+	}
+	return d, nil
+}
+
+func (s Spec) resolve(X blas.General, groups []Group, seed uint64) (Dictionary, error) {
+	if s.Kind == Precomputed {
+		return Dictionary{{Name: s.String(), Kind: Precomputed}}, nil
+	}
+	if X.Rows == 0 || X.Cols == 0 {
+		return nil, fmt.Errorf("the data are empty (%d×%d)", X.Rows, X.Cols)
+	}
+	sets, err := s.subsets(X.Cols, groups)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range sets {
+		if err := s.checkData(X, set.columns); err != nil {
+			return nil, err
+		}
+	}
+	units, err := s.unitWidths(X, sets, seed)
+	if err != nil {
+		return nil, err
+	}
+	var d Dictionary
+	for i, set := range sets {
+		d = append(d, s.kernels(set, units[i], X.Cols)...)
+	}
+	return d, nil
+}
+
+func (s Spec) checkData(X blas.General, columns []int) error {
+	if err := FiniteData(X, columns); err != nil {
+		return err
+	}
+	if s.Kind == Chi2 {
+		return nonNegative(X, columns)
+	}
+	return nil
+}
+
+// unitWidths is what the widths multiply on each set: the median distance, or 1.
+func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64) ([]float64, error) {
+	units := make([]float64, len(sets))
+	errs := make([]error, len(sets))
+	pairs := samplePairs(X.Rows, seed)
+	par.For(len(sets), func(i int) {
+		units[i] = 1
+		if s.Relative {
+			units[i], errs[i] = medianDistance(s.Kind, X, sets[i], pairs)
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return units, nil
+}
+
+// kernels is the kernels of the specification on one set of features.
+func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
+	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Unit: s.Unit, Center: s.Center, Approx: s.Approx}
+	one := s
+	one.Features = set.label
+	if !s.Kind.HasWidth() {
+		if s.Kind == Poly {
+			k.Degree, k.Offset, k.Gamma = s.Degree, s.Offset, s.Gamma
+			if k.Gamma == 0 {
+				k.Gamma = 1 / float64(k.dim())
+			}
+		}
+		k.Name = one.String()
+		return Dictionary{k}
+	}
+	var d Dictionary
+	for _, w := range s.Widths {
+		one.Widths = []float64{w}
+		k.Name, k.Width = one.String(), w*unit
+		d = append(d, k)
+	}
+	return d
+}
+
+// nonNegative reports the first negative cell.
+func nonNegative(X blas.General, columns []int) error {
+	for i := range X.Rows {
+		for c, v := range selected(blas.Row(X, i), columns, nil) {
+			if v < 0 {
+				if columns != nil {
+					c = columns[c]
+				}
+				return fmt.Errorf("row %d, column %s holds %g, and chi2 wants values ≥ 0: %w", i, strconv.Itoa(c), v, ErrNegative)
+			}
+		}
+	}
+	return nil
+}
+
+// selected is the given columns of a row, in buf; the row itself when columns is nil.
+func selected(row []float64, columns []int, buf []float64) []float64 {
+	if columns == nil {
+		return row
+	}
+	buf = buf[:0]
+	for _, c := range columns {
+		buf = append(buf, row[c])
+	}
+	return buf
+}

@@ -1,0 +1,112 @@
+package kernel
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Spec
+	}{
+		{"gaussian", Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true}},
+		{"gaussian:all:median*0.5,1,2", Spec{Kind: Gaussian, Features: "all", Widths: []float64{0.5, 1, 2}, Relative: true}},
+		{"gaussian:each:2^-1..2^2", Spec{Kind: Gaussian, Features: "each", Widths: []float64{0.5, 1, 2, 4}}},
+		{"gaussian:pixels:median*2^-1..2^1,10", Spec{Kind: Gaussian, Features: "pixels", Widths: []float64{0.5, 1, 2, 10}, Relative: true}},
+		{"linear:0-3", Spec{Kind: Linear, Features: "0-3"}},
+		{"linear:all:unit:center", Spec{Kind: Linear, Features: "all", Unit: true, Center: true}},
+		{"linear:center", Spec{Kind: Linear, Features: "all", Center: true}},
+		{"laplacian:0,2,4-6:1e-3", Spec{Kind: Laplacian, Features: "0,2,4-6", Widths: []float64{1e-3}}},
+		{"matern52:groups:0.5", Spec{Kind: Matern52, Features: "groups", Widths: []float64{0.5}}},
+		{"poly:3", Spec{Kind: Poly, Features: "all", Degree: 3, Offset: 1}},
+		{"poly:2:all:0:0.5:unit", Spec{Kind: Poly, Features: "all", Degree: 2, Gamma: 0.5, Unit: true}},
+		{"chi2:hist:1", Spec{Kind: Chi2, Features: "hist", Widths: []float64{1}}},
+		{"cosine:each", Spec{Kind: Cosine, Features: "each"}},
+		{"precomputed", Spec{Kind: Precomputed}},
+		{"precomputed:graph", Spec{Kind: Precomputed, Name: "graph"}},
+		{"rff:gaussian:all:median:2000", Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true,
+			Approx: &Approximation{"rff", 2000, "orthogonal"}}},
+		{"rff:laplacian:each:2:100:qmc", Spec{Kind: Laplacian, Features: "each", Widths: []float64{2},
+			Approx: &Approximation{"rff", 100, "qmc"}}},
+		{"nystrom:poly:2:all:50:kmeans", Spec{Kind: Poly, Features: "all", Degree: 2, Offset: 1,
+			Approx: &Approximation{"nystrom", 50, "kmeans"}}},
+	} {
+		got, err := Parse(c.text)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("Parse(%q) = %+v, %v; want %+v", c.text, got, err, c.want)
+			continue
+		}
+		again, err := Parse(got.String())
+		if err != nil || !reflect.DeepEqual(again, got) {
+			t.Errorf("%q is written as %q, which reads as %+v, %v", c.text, got, again, err)
+		}
+		text, _ := json.Marshal(got)
+		var back Spec
+		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, got) {
+			t.Errorf("%q through JSON: %+v, %v", c.text, back, err)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for text, say := range map[string]string{
+		"":                                  "unknown kernel",
+		"gausian":                           "unknown kernel",
+		"gaussian:":                         "features are empty",
+		"gaussian:3-1":                      "not a column number",
+		"gaussian:1,1":                      "occurs twice",
+		"gaussian:1,,2":                     "not a column number",
+		"gaussian:all:":                     "not a finite number",
+		"gaussian:all:0":                    "not a positive finite number",
+		"gaussian:all:-1":                   "not a positive finite number",
+		"gaussian:all:NaN":                  "not a finite number",
+		"gaussian:all:wide":                 "not a finite number",
+		"gaussian:all:1,median":             "median must come first",
+		"gaussian:all:median,2":             "median must come first",
+		"gaussian:all:2^-6..3^6":            "mixes two bases",
+		"gaussian:all:2^6..2^-6":            "is empty",
+		"gaussian:all:2^0..2^600":           "more than",
+		"gaussian:all:2^x":                  "integer power",
+		"gaussian:all:2^2000":               "not a positive finite number",
+		"gaussian:all:1:2":                  "nothing more",
+		"linear:all:2":                      "nothing more",
+		"poly":                              "needs a degree",
+		"poly:0":                            "degree",
+		"poly:x:all":                        "degree",
+		"poly:2:all:-1":                     "negative offset",
+		"poly:2:all:1:2:3":                  "nothing more",
+		"precomputed:a:b":                   "one name",
+		"rff:gaussian":                      "positive number of features",
+		"rff:gaussian:all:median:0":         "positive number of features",
+		"rff:linear:all:100":                "exact features",
+		"rff:chi2:all:median:100":           "use nystrom",
+		"rff:gaussian:all:median:center:10": "not centred",
+		"nystrom:precomputed:10":            "no features to draw",
+		"rff:rff:gaussian:all:1:10:10":      "rff of rff",
+	} {
+		_, err := Parse(text)
+		if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), say) {
+			t.Errorf("Parse(%q): %v, want %q", text, err, say)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("gaussian:each:2^-6..2^6")
+	f.Add("rff:matern32:0-3,7:median*0.5,1:64:mc")
+	f.Add("poly:3:all:0.5:2:unit:center")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := Parse(s.String())
+		if err != nil || !reflect.DeepEqual(again, s) {
+			t.Fatalf("%q reads as %+v, written %q, read again as %+v, %v", text, s, s, again, err)
+		}
+	})
+}
