@@ -1,0 +1,108 @@
+// Package atomicfile replaces files whole or not at all: a reader, or a program
+// started after a crash, sees the old contents or the new ones and never a part.
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// Write replaces the file at path by what write sends to its argument. The bytes
+// go to a temporary file in the same folder, are flushed to the disk, and take
+// the name path only once all of them are there. On any error the old file, or
+// its absence, is left as it was and the temporary file is removed. A process
+// killed on the way leaves at most a temporary, named like ".path.*.tmp".
+//
+// The new file keeps the permissions of the one it replaces. A symbolic link is
+// followed, and what is no regular file (a pipe, a device) is written to directly.
+func Write(path string, write func(io.Writer) error) error {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		path = p
+	}
+	mode := os.FileMode(0o666)
+	replaced, err := os.Stat(path)
+	switch {
+	case err == nil && replaced.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case err == nil && !replaced.Mode().IsRegular():
+		return writeThrough(path, write)
+	case err == nil:
+		mode = replaced.Mode().Perm()
+	}
+	f, err := createBeside(path, mode)
+	if err != nil {
+		return err
+	}
+	if err := fill(f, write); err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	syncFolder(filepath.Dir(path))
+	return nil
+}
+
+// fill writes, flushes and closes f.
+func fill(f *os.File, write func(io.Writer) error) (err error) {
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b := bufio.NewWriterSize(f, 1<<16)
+	if err := write(b); err != nil {
+		return err
+	}
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func writeThrough(path string, write func(io.Writer) error) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b := bufio.NewWriter(f)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// createBeside opens a new file in the folder of path. os.CreateTemp would give
+// it mode 0600 where the user's umask should decide.
+func createBeside(path string, mode os.FileMode) (*os.File, error) {
+	dir, base := filepath.Split(path)
+	for try := 0; ; try++ {
+		name := fmt.Sprintf("%s.%s.%08x.tmp", dir, base, rand.Uint32())
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err == nil || !os.IsExist(err) || try == 100 {
+			return f, describe(path, err)
+		}
+	}
+}
+
+// describe names the file asked for in place of the temporary one.
+func describe(path string, err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return &os.PathError{Op: "write", Path: path, Err: pe.Err}
+	}
+	return err
+}
+
+// syncFolder makes the rename durable where the system lets a folder be synced;
+// elsewhere the file is whole all the same, only perhaps the old one after a power cut.
+func syncFolder(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}

@@ -1,0 +1,250 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// csvReader reads separated text. The separator is the one of , ; and tab that
+// the first line has most of.
+type csvReader struct {
+	src   *source
+	csv   *csv.Reader
+	names []string
+	cols  int
+	first []string // the first data record, read while looking for a header
+	rows  int      // records handed out
+	err   error    // sticky
+}
+
+func newCSVReader(s *source, opt Options) (*csvReader, error) {
+	sep, err := sniff(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &csvReader{src: s, csv: newParser(s, sep)}
+	first, err := c.record()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = bad("%s: is empty", s.name)
+		}
+		return nil, err
+	}
+	c.cols = len(first)
+	if opt.Header == HeaderYes || opt.Header == HeaderAuto && isHeader(first) {
+		c.names = trimAll(first)
+		if first, err = c.record(); errors.Is(err, io.EOF) {
+			return nil, bad("%s: has a header and no rows", s.name)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	c.first = append([]string(nil), first...)
+	return c, nil
+}
+
+func newParser(s *source, sep rune) *csv.Reader {
+	p := csv.NewReader(s.r)
+	p.Comma = sep
+	p.FieldsPerRecord = -1
+	p.ReuseRecord = true
+	p.TrimLeadingSpace = sep != '\t' // with tabs it would eat empty cells
+	return p
+}
+
+// sniff skips a byte order mark, refuses what is no text, and finds the separator.
+func sniff(s *source) (rune, error) {
+	head, err := s.r.Peek(1 << 15)
+	if len(head) == 0 && err != nil && !errors.Is(err, io.EOF) {
+		return 0, bad("%s: %v", s.name, err)
+	}
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+		_, _ = s.r.Discard(3)
+		head = head[3:]
+	}
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return 0, bad("%s: is UTF-16 text: save it as UTF-8", s.name)
+	}
+	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+		return 0, bad("%s: is a zip archive (a spreadsheet?), not text: save it as CSV", s.name)
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return 0, bad("%s: is not a text file", s.name)
+	}
+	counts, quoted := map[byte]int{}, false
+	for _, b := range bytes.TrimLeft(head, "\r\n") {
+		switch {
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '\n' || b == '\r':
+			return mostOf(counts), nil
+		default:
+			counts[b]++
+		}
+	}
+	return mostOf(counts), nil
+}
+
+func mostOf(counts map[byte]int) rune {
+	best := byte(',')
+	for _, sep := range []byte{';', '\t'} {
+		if counts[sep] > counts[best] {
+			best = sep
+		}
+	}
+	return rune(best)
+}
+
+// isHeader says whether the record has some text and no number.
+func isHeader(record []string) bool {
+	text := false
+	for _, cell := range record {
+		if cell = strings.TrimSpace(cell); cell == "" {
+			continue
+		}
+		if _, err := strconv.ParseFloat(cell, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+			return false
+		}
+		text = true
+	}
+	return text
+}
+
+func trimAll(record []string) []string {
+	out := make([]string, len(record))
+	for i, s := range record {
+		out[i] = strings.TrimSpace(s)
+	}
+	return out
+}
+
+func (c *csvReader) Names() []string { return c.names }
+func (c *csvReader) Cols() int       { return c.cols }
+func (c *csvReader) Rows() int       { return -1 }
+func (c *csvReader) Close() error    { return c.src.close() }
+
+// record reads the next record and checks its length, once the first is known.
+func (c *csvReader) record() ([]string, error) {
+	rec, err := c.csv.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, bad("%s: %v", c.src.name, err)
+	}
+	if c.cols > 0 && len(rec) != c.cols {
+		line, _ := c.csv.FieldPos(0)
+		return nil, bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, line, len(rec), c.cols)
+	}
+	return rec, nil
+}
+
+func (c *csvReader) Read(dst blas.General) (int, error) {
+	for i := range dst.Rows {
+		if c.err == nil {
+			c.err = c.row(blas.Row(dst, i))
+		}
+		if c.err != nil && i > 0 {
+			return i, nil
+		}
+		if c.err != nil {
+			return 0, c.err
+		}
+	}
+	return dst.Rows, nil
+}
+
+// row parses one record into dst.
+func (c *csvReader) row(dst []float64) error {
+	rec := c.first
+	c.first = nil
+	if rec == nil {
+		var err error
+		if rec, err = c.record(); err != nil {
+			return err
+		}
+	}
+	for j, cell := range rec {
+		v, err := number(cell)
+		if err != nil {
+			line, _ := c.csv.FieldPos(0)
+			return bad("%s: row %d (line %d), %s: %q %v", c.src.name, c.rows+1, line, column(c.names, j), clip(cell), err)
+		}
+		dst[j] = v
+	}
+	c.rows++
+	return nil
+}
+
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "…"
+	}
+	return s
+}
+
+var (
+	errText = errors.New("is not a number (an empty cell means missing)")
+	errInf  = errors.New("is not a finite number (an empty cell means missing)")
+)
+
+// number parses a cell; an empty one is NaN, and NaN spelled out is refused.
+func number(cell string) (float64, error) {
+	cell = strings.TrimSpace(cell)
+	if cell == "" {
+		return math.NaN(), nil
+	}
+	v, err := strconv.ParseFloat(cell, 64)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, errInf
+	}
+	if err != nil {
+		return 0, errText
+	}
+	return v, nil
+}
+
+// ReadText reads a CSV file as text: the header, nil where there is none, and the
+// records. Blank lines are skipped, cells are trimmed and rows equally long.
+func ReadText(name string, opt Options) (header []string, records [][]string, err error) {
+	s, err := openSource(name, opt.Stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.close()
+	if k := kind(s); k != "" {
+		return nil, nil, bad("%s: is %s, where text is wanted: give it as .csv", name, k)
+	}
+	sep, err := sniff(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &csvReader{src: s, csv: newParser(s, sep)}
+	for {
+		rec, err := c.record()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		c.cols = len(rec)
+		c.rows++
+		records = append(records, trimAll(rec))
+	}
+	if len(records) == 0 {
+		return nil, nil, bad("%s: is empty", name)
+	}
+	if opt.Header == HeaderYes {
+		header, records = records[0], records[1:]
+	}
+	return header, records, nil
+}

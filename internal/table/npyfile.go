@@ -1,0 +1,120 @@
+package table
+
+import (
+	"errors"
+	"io"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/npy"
+)
+
+// npyReader reads a .npy file in blocks of rows. Files in Fortran order are read
+// column by column at the places where the rows of the block lie.
+type npyReader struct {
+	src        *source
+	h          npy.Header
+	rows, cols int
+	next       int // row
+	allowNaN   bool
+	buf        []byte
+	col        []float64
+}
+
+func newNpyReader(s *source, opt Options) (Reader, error) {
+	if s.size >= 0 && s.size < 10 {
+		return nil, bad("%s: %d bytes are not a .npy file", s.name, s.size)
+	}
+	h, err := npy.ReadHeader(s.r)
+	if err != nil {
+		return nil, named(s.name, err)
+	}
+	rows, cols, err := flat(s.name, h.Shape)
+	if err != nil {
+		return nil, err
+	}
+	need := int64(h.Bytes) + int64(h.Len())*int64(h.Size)
+	if s.size >= 0 && s.size < need {
+		return nil, bad("%s: cut short: %d bytes where shape %v needs %d", s.name, s.size, h.Shape, need)
+	}
+	if s.size < 0 && h.Fortran && cols > 1 {
+		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or uncompressed", s.name)
+	}
+	return &npyReader{src: s, h: h, rows: rows, cols: cols, allowNaN: opt.AllowNaN}, nil
+}
+
+func (r *npyReader) Names() []string { return nil }
+func (r *npyReader) Cols() int       { return r.cols }
+func (r *npyReader) Close() error    { return r.src.close() }
+
+// Rows is what the header says where the file's size bears it out.
+func (r *npyReader) Rows() int {
+	if r.src.size < 0 {
+		return -1
+	}
+	return r.rows
+}
+
+// block is how many bytes are converted at a time.
+const block = 1 << 20
+
+func (r *npyReader) Read(dst blas.General) (int, error) {
+	k := min(dst.Rows, r.rows-r.next)
+	if k == 0 {
+		return 0, io.EOF
+	}
+	dst = blas.View(dst, 0, 0, k, r.cols)
+	read := r.readRows
+	if r.h.Fortran && r.cols > 1 {
+		read = r.readColumns
+	}
+	if err := read(dst); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return 0, bad("%s: cut short in the %d rows from row %d on", r.src.name, k, r.next+1)
+		}
+		return 0, named(r.src.name, err)
+	}
+	if err := checkValues(r.src.name, nil, dst, r.next, r.allowNaN); err != nil {
+		return 0, err
+	}
+	r.next += k
+	return k, nil
+}
+
+func (r *npyReader) scratch(n int) []byte {
+	if cap(r.buf) < n {
+		r.buf = make([]byte, n)
+	}
+	return r.buf[:n]
+}
+
+func (r *npyReader) readRows(dst blas.General) error {
+	line := r.cols * r.h.Size
+	step := max(1, block/line)
+	for i := 0; i < dst.Rows; i += step {
+		k := min(step, dst.Rows-i)
+		buf := r.scratch(k * line)
+		if _, err := io.ReadFull(r.src.r, buf); err != nil {
+			return err
+		}
+		for j := range k {
+			r.h.Decode(blas.Row(dst, i+j), buf[j*line:])
+		}
+	}
+	return nil
+}
+
+func (r *npyReader) readColumns(dst blas.General) error {
+	buf := r.scratch(dst.Rows * r.h.Size)
+	r.col = append(r.col[:0], make([]float64, dst.Rows)...)
+	for j := range r.cols {
+		off := int64(r.h.Bytes) + (int64(j)*int64(r.rows)+int64(r.next))*int64(r.h.Size)
+		if n, err := r.src.at.ReadAt(buf, off); n < len(buf) {
+			return err
+		}
+		r.h.Decode(r.col, buf)
+		for i, v := range r.col {
+			dst.Data[i*dst.Stride+j] = v
+		}
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/npy"
+)
+
+// source is an open file: a stream, and random access where the file as it lies
+// on the disk is the data.
+type source struct {
+	name  string // for messages
+	r     *bufio.Reader
+	at    io.ReaderAt // nil for pipes and compressed files
+	size  int64       // -1 when not known
+	close func() error
+}
+
+// Open opens a table: a .csv (.tsv, .txt), .npy or Parquet file, FILE.npz:NAME,
+// any of them gzipped with .gz at the end, or "-", CSV on standard input. What a
+// file is called decides how it is read; of other names the first bytes do.
+func Open(name string, opt Options) (Reader, error) {
+	if file, member, ok := splitMember(name); ok {
+		arr, err := readMember(file, member)
+		if err != nil {
+			return nil, err
+		}
+		return fromArray(name, arr, opt)
+	}
+	s, err := openSource(name, opt.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.reader(opt)
+	if err != nil {
+		_ = s.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (s *source) reader(opt Options) (Reader, error) {
+	switch kind(s) {
+	case ".npy":
+		return newNpyReader(s, opt)
+	case ".parquet":
+		return newParquetReader(s, opt)
+	case ".npz":
+		all, err := s.bytes()
+		if err != nil {
+			return nil, err
+		}
+		arr, err := onlyMember(s.name, all)
+		if err != nil {
+			return nil, err
+		}
+		_ = s.close()
+		return fromArray(s.name, arr, opt)
+	}
+	return newCSVReader(s, opt)
+}
+
+// ReadStack reads square matrices: a two-dimensional array or table is one, a
+// three-dimensional array of shape m×r×c is m of them.
+func ReadStack(name string, opt Options) ([]blas.General, error) {
+	arr, err := ReadArray(name)
+	if errors.Is(err, errNotArray) {
+		t, err := Read(name, opt)
+		if err != nil {
+			return nil, err
+		}
+		return []blas.General{t.Data}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, r, c := 1, 0, 0
+	switch sh := arr.Shape; len(sh) {
+	case 2:
+		r, c = sh[0], sh[1]
+	case 3:
+		m, r, c = sh[0], sh[1], sh[2]
+	default:
+		return nil, bad("%s: has %d dimensions, want one matrix (2) or a stack of matrices (3)", name, len(sh))
+	}
+	if m*r*c == 0 {
+		return nil, bad("%s: is empty", name)
+	}
+	var out []blas.General
+	for j := range m {
+		a := blas.General{Rows: r, Cols: c, Stride: c, Data: arr.Data[j*r*c : (j+1)*r*c]}
+		if err := checkValues(name, nil, a, 0, opt.AllowNaN); err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// errNotArray says that a file is no .npy and no member of a .npz.
+var errNotArray = errors.New("no array file")
+
+// ReadArray reads an array of any number of dimensions from .npy or FILE.npz:NAME.
+func ReadArray(name string) (*npy.Array, error) {
+	if file, member, ok := splitMember(name); ok {
+		return readMember(file, member)
+	}
+	if name == "-" {
+		return nil, errNotArray
+	}
+	s, err := openSource(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	switch kind(s) {
+	case ".npy":
+		arr, err := npy.Read(s.r, s.size)
+		return arr, named(name, err)
+	case ".npz":
+		all, err := s.bytes()
+		if err != nil {
+			return nil, err
+		}
+		return onlyMember(name, all)
+	}
+	return nil, errNotArray
+}
+
+// splitMember takes FILE.npz:NAME apart.
+func splitMember(name string) (file, member string, ok bool) {
+	i := strings.LastIndex(name, ".npz:")
+	if i < 0 {
+		return "", "", false
+	}
+	return name[:i+4], name[i+5:], true
+}
+
+func readMember(file, member string) (*npy.Array, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	z, err := npy.NewArchive(f, info.Size())
+	if err != nil {
+		return nil, named(file, err)
+	}
+	arr, err := z.Array(member)
+	return arr, named(file, err)
+}
+
+func onlyMember(name string, all []byte) (*npy.Array, error) {
+	z, err := npy.NewArchive(bytes.NewReader(all), int64(len(all)))
+	if err != nil {
+		return nil, named(name, err)
+	}
+	if names := z.Names(); len(names) != 1 {
+		return nil, bad("%s: has the arrays %s: choose one as %s:NAME", name, strings.Join(names, ", "), name)
+	}
+	arr, err := z.Array(z.Names()[0])
+	return arr, named(name, err)
+}
+
+// named puts the file before a message of package npy.
+func named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, npy.ErrFormat) {
+		return bad("%s: %v", name, err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// fromArray makes a table of a one- or two-dimensional array.
+func fromArray(name string, arr *npy.Array, opt Options) (Reader, error) {
+	rows, cols, err := flat(name, arr.Shape)
+	if err != nil {
+		return nil, err
+	}
+	a := blas.General{Rows: rows, Cols: cols, Stride: cols, Data: arr.Data}
+	if err := checkValues(name, nil, a, 0, opt.AllowNaN); err != nil {
+		return nil, err
+	}
+	return &memory{data: a}, nil
+}
+
+// flat gives the rows and columns of a table of that shape; one dimension is a column.
+func flat(name string, shape []int) (rows, cols int, err error) {
+	switch len(shape) {
+	case 1:
+		rows, cols = shape[0], 1
+	case 2:
+		rows, cols = shape[0], shape[1]
+	default:
+		return 0, 0, bad("%s: has %d dimensions where a table has 2", name, len(shape))
+	}
+	if rows == 0 || cols == 0 {
+		return 0, 0, bad("%s: is empty", name)
+	}
+	return rows, cols, nil
+}
+
+func openSource(name string, stdin io.Reader) (*source, error) {
+	if name == "-" {
+		if stdin == nil {
+			return nil, bad("standard input can be read only once, and by one argument")
+		}
+		s := &source{name: "standard input", r: bufio.NewReaderSize(stdin, 1<<16), size: -1, close: func() error { return nil }}
+		return s, s.unzip()
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{name: name, r: bufio.NewReaderSize(f, 1<<16), size: -1, close: f.Close}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = bad("%s: is a folder", name)
+	}
+	if err == nil && info.Mode().IsRegular() {
+		s.at, s.size = f, info.Size()
+	}
+	if err == nil {
+		err = s.unzip()
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// unzip puts a gzip reader in front where the first bytes ask for one.
+func (s *source) unzip() error {
+	if head, _ := s.r.Peek(2); string(head) != "\x1f\x8b" {
+		return nil
+	}
+	z, err := gzip.NewReader(s.r)
+	if err != nil {
+		return bad("%s: not a gzip file: %v", s.name, err)
+	}
+	s.r, s.at, s.size = bufio.NewReaderSize(z, 1<<16), nil, -1
+	return nil
+}
+
+// bytes reads the rest of the file.
+func (s *source) bytes() ([]byte, error) {
+	all, err := io.ReadAll(s.r)
+	if err != nil {
+		return nil, bad("%s: %v", s.name, err)
+	}
+	return all, nil
+}
+
+// kind is the extension that says how to read s, "" for CSV.
+func kind(s *source) string {
+	name := strings.TrimSuffix(strings.ToLower(s.name), ".gz")
+	switch ext := filepath.Ext(name); ext {
+	case ".npy", ".npz", ".parquet":
+		return ext
+	case ".pq":
+		return ".parquet"
+	case ".csv", ".tsv", ".txt":
+		return ""
+	}
+	head, _ := s.r.Peek(6)
+	switch {
+	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
+		return ".npy"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return ".npz"
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return ".parquet"
+	}
+	return ""
+}

@@ -1,0 +1,144 @@
+// Package table reads matrices with named columns from the files people have:
+// CSV and its relatives, .npy, members of .npz, Parquet, each also gzipped, and
+// CSV on standard input; whole, or in blocks of rows for data beyond memory.
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// ErrData is wrapped by every error about what a file holds, as opposed to
+// errors of the system in reading it.
+var ErrData = errors.New("bad data")
+
+// dataError is an ErrData whose message stands alone.
+type dataError struct{ msg string }
+
+func (e *dataError) Error() string { return e.msg }
+func (e *dataError) Unwrap() error { return ErrData }
+
+func bad(format string, args ...any) error { return &dataError{fmt.Sprintf(format, args...)} }
+
+// Table is a matrix, a row per sample, with the names of its columns.
+type Table struct {
+	Names []string     // one per column; nil where the file has none
+	Data  blas.General // NaN marks an empty cell
+}
+
+// Header says whether the first record of a CSV file names the columns.
+type Header int
+
+const (
+	HeaderAuto Header = iota // it does when it has text and no number
+	HeaderYes
+	HeaderNo
+)
+
+// Options of reading. The zero value is useful.
+type Options struct {
+	Header   Header
+	AllowNaN bool      // NaN in .npy and Parquet means a missing cell; otherwise it is an error, as it always is in CSV
+	Stdin    io.Reader // what the name "-" reads; nil means that "-" is refused
+}
+
+// Reader hands out a table in blocks of rows.
+type Reader interface {
+	Names() []string // one per column, or nil
+	Cols() int
+	Rows() int // -1 where it is not known before the end
+	// Read fills dst, of Cols columns, from its first row on and returns how many
+	// rows it filled; at the end of the table that is 0 with io.EOF. A partly
+	// filled dst is returned without error; dst's remaining rows are unspecified.
+	Read(dst blas.General) (int, error)
+	io.Closer
+}
+
+// Read reads the whole table in the file. See [Open] for what a name may be.
+func Read(name string, opt Options) (*Table, error) {
+	r, err := Open(name, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return ReadAll(r)
+}
+
+// ReadAll reads what is left of r.
+func ReadAll(r Reader) (*Table, error) {
+	cols := r.Cols()
+	if n := r.Rows(); n >= 0 {
+		t := &Table{Names: r.Names(), Data: blas.NewGeneral(n, cols)}
+		done := 0
+		for done < n {
+			k, err := r.Read(blas.View(t.Data, done, 0, n-done, cols))
+			if err != nil {
+				return nil, err
+			}
+			done += k
+		}
+		return t, nil
+	}
+	block := blas.NewGeneral(1024, cols)
+	var data []float64
+	rows := 0
+	for {
+		k, err := r.Read(block)
+		data = append(data, block.Data[:k*cols]...)
+		rows += k
+		if errors.Is(err, io.EOF) {
+			return &Table{Names: r.Names(), Data: blas.General{Rows: rows, Cols: cols, Stride: max(cols, 1), Data: data}}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// column names column j (from 0) in messages, counting from 1.
+func column(names []string, j int) string {
+	if j < len(names) && names[j] != "" {
+		return fmt.Sprintf("column %d %q", j+1, names[j])
+	}
+	return "column " + strconv.Itoa(j+1)
+}
+
+// memory serves a matrix that is read already.
+type memory struct {
+	names []string
+	data  blas.General
+	next  int
+}
+
+func (m *memory) Names() []string { return m.names }
+func (m *memory) Cols() int       { return m.data.Cols }
+func (m *memory) Rows() int       { return m.data.Rows }
+func (m *memory) Close() error    { return nil }
+
+func (m *memory) Read(dst blas.General) (int, error) {
+	k := min(dst.Rows, m.data.Rows-m.next)
+	if k == 0 {
+		return 0, io.EOF
+	}
+	blas.Copy(blas.View(dst, 0, 0, k, dst.Cols), blas.View(m.data, m.next, 0, k, dst.Cols))
+	m.next += k
+	return k, nil
+}
+
+// checkValues refuses infinities, and NaN unless it is allowed. first is the
+// table's row number (from 0) of the block's first row.
+func checkValues(name string, names []string, a blas.General, first int, allowNaN bool) error {
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			if math.IsInf(v, 0) || math.IsNaN(v) && !allowNaN {
+				return bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, column(names, j), v)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+package table
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/npy"
+)
+
+var nan = math.NaN()
+
+func file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func gz(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, s)
+	_ = w.Close()
+	return b.String()
+}
+
+func npyBytes(shape []int, data ...float64) string {
+	var b bytes.Buffer
+	_ = npy.Write(&b, npy.Array{Shape: shape, Data: data})
+	return b.String()
+}
+
+func equal(a blas.General, rows [][]float64) bool {
+	if a.Rows != len(rows) {
+		return false
+	}
+	for i, want := range rows {
+		if !slices.EqualFunc(blas.Row(a, i), want, func(x, y float64) bool { return x == y || x != x && y != y }) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestReadCSV(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, in string
+		names    []string
+		rows     [][]float64
+	}{
+		"plain":              {"a.csv", "1,2\n3,4\n", nil, [][]float64{{1, 2}, {3, 4}}},
+		"no final newline":   {"a.csv", "1,2\n3,4", nil, [][]float64{{1, 2}, {3, 4}}},
+		"header":             {"a.csv", "x,y\n3,4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
+		"header, one blank":  {"a.csv", ",y\n3,4\n", []string{"", "y"}, [][]float64{{3, 4}}},
+		"byte order mark":    {"a.csv", "\xef\xbb\xbfx,y\n3,4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
+		"CRLF":               {"a.csv", "x,y\r\n3,4\r\n5,6\r\n", []string{"x", "y"}, [][]float64{{3, 4}, {5, 6}}},
+		"quoted":             {"a.csv", "\"x,1\",\"say \"\"y\"\"\"\n\"3\",4\n", []string{"x,1", `say "y"`}, [][]float64{{3, 4}}},
+		"newline in quotes":  {"a.csv", "\"a\nb\",y\n3,4\n", []string{"a\nb", "y"}, [][]float64{{3, 4}}},
+		"semicolons":         {"a.csv", "x;y\n3;4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
+		"quoted separators":  {"a.csv", "\"a;b;c\",y\n3,4\n", []string{"a;b;c", "y"}, [][]float64{{3, 4}}},
+		"tabs, empty cells":  {"a.tsv", "x\ty\tz\n3\t\t4\n\t5\t\n", []string{"x", "y", "z"}, [][]float64{{3, nan, 4}, {nan, 5, nan}}},
+		"empty cells":        {"a.csv", "1,,3\n,,\n", nil, [][]float64{{1, nan, 3}, {nan, nan, nan}}},
+		"spaces":             {"a.csv", " 1 , 2\n 3 , 4e-1 \n", nil, [][]float64{{1, 2}, {3, .4}}},
+		"one column":         {"a.csv", "y\n1\n2\n", []string{"y"}, [][]float64{{1}, {2}}},
+		"gzip":               {"a.csv.gz", gz("x,y\n3,4\n"), []string{"x", "y"}, [][]float64{{3, 4}}},
+		"gzip of other name": {"a.csv", gz("x,y\n3,4\n"), []string{"x", "y"}, [][]float64{{3, 4}}},
+		"unknown extension":  {"a.data", "3,4\n", nil, [][]float64{{3, 4}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tab, err := Read(file(t, c.file, c.in), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(tab.Names, c.names) || !equal(tab.Data, c.rows) {
+				t.Errorf("got %q %v, want %q %v", tab.Names, tab.Data, c.names, c.rows)
+			}
+		})
+	}
+}
+
+func TestHeaderOption(t *testing.T) {
+	in := "1990,1991\n3,4\n"
+	for opt, want := range map[Header]int{HeaderAuto: 2, HeaderYes: 1, HeaderNo: 2} {
+		tab, err := Read(file(t, "a.csv", in), Options{Header: opt})
+		if err != nil || tab.Data.Rows != want || (tab.Names != nil) != (opt == HeaderYes) {
+			t.Errorf("header option %d: %v %v", opt, tab, err)
+		}
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	whole := npyBytes([]int{2, 2}, 1, 2, 3, 4)
+	for name, c := range map[string]struct{ file, in, want string }{
+		"text cell":            {"a.csv", "x,y\n1,2\n3,abc\n", `row 2 (line 3), column 2 "y": "abc" is not a number`},
+		"text cell, no header": {"a.csv", "1,2\n3,abc\n", `row 2 (line 2), column 2: "abc" is not a number`},
+		"text in first row":    {"a.csv", "1,abc\n3,4\n", `row 1 (line 1), column 2: "abc" is not a number`},
+		"NaN cell":             {"a.csv", "1,2\nNaN,4\n", `row 2 (line 2), column 1: "NaN" is not a finite number`},
+		"infinite cell":        {"a.csv", "1,1e999\n3,4\n", "row 1 (line 1), column 2"},
+		"ragged":               {"a.csv", "x,y\n1,2\n3\n", "row 2 (line 3) has 1 cells where the first row has 2"},
+		"bare quote":           {"a.csv", "x,y\n1,2\"\n", "line 2"},
+		"empty":                {"a.csv", "", "is empty"},
+		"blank":                {"a.csv", "\n\n", "is empty"},
+		"header only":          {"a.csv", "x,y\n", "no rows"},
+		"UTF-16":               {"a.csv", "\xff\xfex\x00", "UTF-16"},
+		"spreadsheet":          {"a.csv", "PK\x03\x04....", "zip archive"},
+		"binary":               {"a.csv", "\x7fELF\x00\x01", "not a text file"},
+		"half a gzip":          {"a.csv.gz", gz("x,y\n3,4\n")[:20], "unexpected EOF"},
+		"foreign npy":          {"a.npy", "hello, this is text", "not those of a .npy file"},
+		"short npy":            {"a.npy", "\x93NU", "not a .npy file"},
+		"cut npy":              {"a.npy", whole[:len(whole)-1], "cut short"},
+		"NaN in npy":           {"a.npy", npyBytes([]int{2, 2}, 1, 2, nan, 4), "row 2, column 1: NaN"},
+		"infinity in npy":      {"a.npy", npyBytes([]int{1, 1}, math.Inf(-1)), "row 1, column 1: -Inf"},
+		"stack as table":       {"a.npy", npyBytes([]int{1, 1, 1}, 1), "3 dimensions"},
+		"empty npy":            {"a.npy", npyBytes([]int{0, 3}), "is empty"},
+		"foreign npz":          {"a.npz", "hello", "no whole .npz archive"},
+		"foreign parquet":      {"a.parquet", "hello", "Parquet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := file(t, c.file, c.in)
+			_, err := Read(path, Options{})
+			if !errors.Is(err, ErrData) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("error %v, want ErrData naming the file and %q", err, c.want)
+			}
+			if err != nil && strings.Contains(strings.TrimSpace(err.Error()), "\n") {
+				t.Errorf("more than one line: %q", err)
+			}
+		})
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "none.csv"), Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, err := Read(t.TempDir(), Options{}); !errors.Is(err, ErrData) {
+		t.Errorf("folder: %v", err)
+	}
+	if _, err := Read("-", Options{}); !errors.Is(err, ErrData) {
+		t.Errorf("standard input not given: %v", err)
+	}
+}
+
+func TestStdin(t *testing.T) {
+	for _, in := range []string{"x,y\n3,4\n", gz("x,y\n3,4\n")} {
+		tab, err := Read("-", Options{Stdin: strings.NewReader(in)})
+		if err != nil || !equal(tab.Data, [][]float64{{3, 4}}) {
+			t.Errorf("standard input: %v %v", tab, err)
+		}
+	}
+}
+
+func npz(t *testing.T, arrays map[string]npy.Array) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := npy.NewArchiveWriter(&b)
+	for name, a := range arrays {
+		if err := w.Array(name, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file(t, "a.npz", b.String())
+}
+
+func TestNpz(t *testing.T) {
+	one := npy.Array{Shape: []int{3}, Data: []float64{1, 2, 3}}
+	stack := npy.Array{Shape: []int{2, 2, 2}, Data: []float64{1, 2, 3, 4, 5, 6, 7, 8}}
+	path := npz(t, map[string]npy.Array{"y": one, "Ks": stack})
+	tab, err := Read(path+":y", Options{})
+	if err != nil || !equal(tab.Data, [][]float64{{1}, {2}, {3}}) {
+		t.Errorf("y: %v %v", tab, err)
+	}
+	for _, wrong := range []string{path + ":none", path} {
+		if _, err := Read(wrong, Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "Ks") {
+			t.Errorf("%s: %v, want the members listed", wrong, err)
+		}
+	}
+	grams, err := ReadStack(path+":Ks", Options{})
+	if err != nil || len(grams) != 2 || !equal(grams[1], [][]float64{{5, 6}, {7, 8}}) {
+		t.Errorf("stack: %v %v", grams, err)
+	}
+	if _, err := ReadStack(path+":y", Options{}); !errors.Is(err, ErrData) {
+		t.Errorf("vector as a Gram matrix: %v", err)
+	}
+	grams, err = ReadStack(file(t, "k.csv", "1,2\n2,1\n"), Options{})
+	if err != nil || len(grams) != 1 || !equal(grams[0], [][]float64{{1, 2}, {2, 1}}) {
+		t.Errorf("CSV as a Gram matrix: %v %v", grams, err)
+	}
+	only := npz(t, map[string]npy.Array{"y": one})
+	if tab, err := Read(only, Options{}); err != nil || tab.Data.Rows != 3 {
+		t.Errorf("archive of one array: %v %v", tab, err)
+	}
+}
+
+func TestNpyAllowNaN(t *testing.T) {
+	tab, err := Read(file(t, "a.npy", npyBytes([]int{1, 2}, 1, nan)), Options{AllowNaN: true})
+	if err != nil || !equal(tab.Data, [][]float64{{1, nan}}) {
+		t.Errorf("%v %v", tab, err)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	const rows, cols = 2500, 3
+	data := make([]float64, rows*cols)
+	fortran := make([]float64, rows*cols)
+	var text strings.Builder
+	for i := range rows {
+		for j := range cols {
+			v := float64(i) + float64(j)/4
+			data[i*cols+j], fortran[j*rows+i] = v, v
+		}
+	}
+	want := blas.General{Rows: rows, Cols: cols, Stride: cols, Data: data}
+	if err := WriteCSV(&text, &Table{Data: want}); err != nil {
+		t.Fatal(err)
+	}
+	fbytes := strings.Replace(npyBytes([]int{rows, cols}, fortran...), "'fortran_order': False", "'fortran_order': True ", 1)
+	for name, path := range map[string]string{
+		"csv":     file(t, "a.csv", text.String()),
+		"npy":     file(t, "a.npy", npyBytes([]int{rows, cols}, data...)),
+		"npy.gz":  file(t, "a.npy.gz", gz(npyBytes([]int{rows, cols}, data...))),
+		"fortran": file(t, "a.npy", fbytes),
+		"parquet": parquetFile(t, want),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Open(path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got := blas.NewGeneral(0, cols)
+			block := blas.NewGeneral(700, cols)
+			for {
+				k, err := r.Read(block)
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got.Data = append(got.Data, block.Data[:k*cols]...)
+				got.Rows += k
+			}
+			if got.Rows != rows || !slices.Equal(got.Data, data) {
+				t.Errorf("read %d rows, or other values", got.Rows)
+			}
+		})
+	}
+}
+
+func parquetFile(t *testing.T, a blas.General) string {
+	t.Helper()
+	type row struct {
+		A float64  `parquet:"a"`
+		B *float32 `parquet:"b,optional"`
+		C float64  `parquet:"c"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b, parquet.MaxRowsPerRowGroup(900))
+	for i := range a.Rows {
+		v := float32(a.Data[i*a.Stride+1])
+		r := row{a.Data[i*a.Stride], &v, a.Data[i*a.Stride+2]}
+		if v < 0 {
+			r.B = nil
+		}
+		if _, err := w.Write([]row{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file(t, "a.parquet", b.String())
+}
+
+func TestParquet(t *testing.T) {
+	path := parquetFile(t, blas.General{Rows: 2, Cols: 3, Stride: 3, Data: []float64{1, 2, 3, 4, -1, 6}})
+	tab, err := Read(path, Options{})
+	if err != nil || !slices.Equal(tab.Names, []string{"a", "b", "c"}) || !equal(tab.Data, [][]float64{{1, 2, 3}, {4, nan, 6}}) {
+		t.Errorf("%v %v", tab, err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(file(t, "cut.parquet", string(whole[:len(whole)/2])), Options{}); !errors.Is(err, ErrData) {
+		t.Errorf("half a file: %v", err)
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[struct{ Name string }](&b)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(file(t, "text.parquet", b.String()), Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "Name") {
+		t.Errorf("text column: %v", err)
+	}
+}
+
+func TestWriteReadsBack(t *testing.T) {
+	a := blas.General{Rows: 2, Cols: 2, Stride: 3, Data: []float64{0.1, nan, 99, math.MaxFloat64, -5e-324, 99}}
+	for _, name := range []string{"a.csv", "a.npy"} {
+		path := filepath.Join(t.TempDir(), name)
+		names := []string{"a,b", "c"}
+		if err := Write(path, &Table{Names: names, Data: a}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(path, Options{AllowNaN: true})
+		if err != nil || !equal(got.Data, [][]float64{{0.1, nan}, {math.MaxFloat64, -5e-324}}) {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+		if name == "a.csv" && !slices.Equal(got.Names, names) {
+			t.Errorf("names %q", got.Names)
+		}
+	}
+}
+
+func TestReadText(t *testing.T) {
+	path := file(t, "a.csv", "from,to,sign\nG5, G1,-\n\nG2,G1,+\n")
+	header, rec, err := ReadText(path, Options{Header: HeaderYes})
+	if err != nil || !slices.Equal(header, []string{"from", "to", "sign"}) || len(rec) != 2 || rec[0][1] != "G1" {
+		t.Errorf("%q %q %v", header, rec, err)
+	}
+	if _, _, err := ReadText(file(t, "e.csv", ""), Options{}); !errors.Is(err, ErrData) {
+		t.Errorf("empty: %v", err)
+	}
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{"x,y\n1,2\n", "\"a\n", "1;2\r\n;\r\n", "\xef\xbb\xbf1\t2"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		tab, err := Read("-", Options{Stdin: strings.NewReader(in)})
+		if err == nil && (tab.Data.Rows == 0 || len(tab.Data.Data) != tab.Data.Rows*tab.Data.Cols) {
+			t.Fatalf("%d rows, %d columns, %d cells", tab.Data.Rows, tab.Data.Cols, len(tab.Data.Data))
+		}
+		if err != nil && !errors.Is(err, ErrData) {
+			t.Fatalf("error %v is not about the data", err)
+		}
+	})
+}
