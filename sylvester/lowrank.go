@@ -14,24 +14,47 @@ type lowRank struct {
 	s []float64
 }
 
-// project computes W = Uᵀ·R.
-func (p *lowRank) project(be blas.Backend, W, R blas.General) {
-	blas.Mul(be, W, true, false, p.U, R)
+// rank is q.
+func (p *lowRank) rank() int { return len(p.s) }
+
+// weigh turns W = Uᵀ·R into diag(d_j)·Uᵀ·r_j, column by column, and writes
+// r_jᵀ·P_j⁻¹·r_j to rz, given rr_j = ‖r_j‖². The part of r_j outside the range of
+// U is taken as rr_j − ‖Uᵀr_j‖², which keeps the sum positive. inside is scratch.
+func (p *lowRank) weigh(W blas.General, rho []float64, mu float64, rr, rz, inside []float64) {
+	clear(rz)
+	clear(inside)
+	low := p.s[len(p.s)-1]
+	for i, s := range p.s {
+		row := blas.Row(W, i)
+		for a, w := range row {
+			ratio := (rho[a]*low + mu) / (rho[a]*s + mu)
+			inside[a] += w * w
+			rz[a] += ratio * w * w
+			row[a] = (ratio - 1) * w
+		}
+	}
+	for a, sq := range inside {
+		rz[a] += max(rr[a]-sq, 0)
+	}
 }
 
-// weigh turns column a of W = Uᵀ·r into diag(d)·Uᵀ·r and returns rᵀ·P⁻¹·r, given
-// rr = ‖r‖². The part of r outside the range of U is taken as rr − ‖Uᵀr‖², which
-// keeps the sum positive.
-func (p *lowRank) weigh(W blas.General, a int, rho, mu, rr float64) float64 {
-	floor := rho*p.s[len(p.s)-1] + mu
-	var inside, weighted float64
-	for i, s := range p.s {
-		w := &W.Data[i*W.Stride+a]
-		ratio := floor / (rho*s + mu)
-		sq := *w * *w
-		inside += sq
-		weighted += ratio * sq
-		*w *= ratio - 1
+// guess writes to X0 the solutions of the systems with U·diag(s)·Uᵀ in the place
+// of K:
+//
+//	x_j = b_j/μ + U·diag(1/(ρ_j·s + μ) − 1/μ)·Uᵀ·b_j
+//
+// W is scratch of q×r.
+func (p *lowRank) guess(be blas.Backend, X0, B, W blas.General, rho []float64, mu float64) {
+	copyScaled(X0, 1/mu, B)
+	if p.rank() == 0 {
+		return
 	}
-	return max(rr-inside, 0) + weighted
+	blas.Mul(be, W, true, false, p.U, B)
+	for i, s := range p.s {
+		row := blas.Row(W, i)
+		for j := range row {
+			row[j] *= -rho[j] * s / (mu * (rho[j]*s + mu))
+		}
+	}
+	blas.Gemm(be, false, false, 1, p.U, W, 1, X0)
 }

@@ -31,6 +31,7 @@ type shifted struct {
 	idx        []int     // number of each active column
 	rho        []float64 // its eigenvalue of L
 	rr, rz     []float64 // ‖r_j‖² and r_jᵀ·P_j⁻¹·r_j
+	next       []float64 // the new rz
 	pap        []float64 // p_jᵀ(ρ_j·K + μI)p_j
 	step, turn []float64 // α_j and β_j
 	order      []int
@@ -89,7 +90,7 @@ func (s *shifted) fit(l, r int) {
 	for _, b := range []*blas.General{&s.X, &s.R, &s.P, &s.KP} {
 		*b = blas.Reshape(*b, l, r)
 	}
-	for _, v := range []*[]float64{&s.rho, &s.rr, &s.rz, &s.pap, &s.step, &s.turn} {
+	for _, v := range []*[]float64{&s.rho, &s.rr, &s.rz, &s.next, &s.pap, &s.step, &s.turn} {
 		*v = slices.Grow((*v)[:0], r)[:r]
 	}
 	s.idx = slices.Grow(s.idx[:0], r)[:r]
@@ -226,19 +227,18 @@ func (s *shifted) watch(res *Result) error {
 // search makes the new directions p_j = P_j⁻¹·r_j + β_j·p_j.
 func (s *shifted) search(fresh bool) {
 	k := len(s.idx)
+	rz := s.next[:k]
+	copy(rz, s.rr)
 	if s.pre != nil {
-		s.pre.project(s.be, s.W, s.R)
+		blas.Mul(s.be, s.W, true, false, s.pre.U, s.R)
+		s.pre.weigh(s.W, s.rho[:k], s.mu, s.rr[:k], rz, s.pap[:k])
 	}
-	for a := range k {
-		rz := s.rr[a]
-		if s.pre != nil {
-			rz = s.pre.weigh(s.W, a, s.rho[a], s.mu, rz)
-		}
+	for a, v := range rz {
 		s.turn[a] = 0
 		if !fresh {
-			s.turn[a] = rz / s.rz[a]
+			s.turn[a] = v / s.rz[a]
 		}
-		s.rz[a] = rz
+		s.rz[a] = v
 	}
 	par.For(strips(s.R.Rows), s.turnFn)
 	if s.pre != nil {
