@@ -18,6 +18,7 @@ type Config struct {
 // methods holds the constructor of every solver under its name.
 var methods = map[string]func(Config) Solver{
 	"eigen":   newEigen,
+	"nystrom": newNystrom,
 	"rotated": newRotated,
 }
 

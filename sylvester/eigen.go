@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
 
 // eigen solves by the eigendecompositions K = T·diag(σ)·Tᵀ and L = V·diag(ρ)·Vᵀ:
@@ -68,7 +69,7 @@ func (e *eigen) decompose() error {
 	e.kept = false
 	e.vectors = blas.Reshape(e.vectors, l, l)
 	e.sigma = make([]float64, l)
-	denseOf(e.vectors, e.sys.K)
+	linop.Dense(e.vectors, e.sys.K)
 	if s := sum(e.vectors); !finite(s) {
 		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotSPD, s)
 	}

@@ -3,6 +3,7 @@ package sylvester
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -23,8 +24,9 @@ type frame struct {
 	kc     blas.General // K·C, what Result.KC shows
 	yt, ct blas.General // Ỹ and C̃
 	rt     blas.General // residual in rotated coordinates, also scratch
-	ax     blas.General // K·C̃ at the start
-	sums   []float64    // per column of it
+	hard   int          // the leading columns that need iterations
+	x0, ax blas.General // their start and K times it
+	sums   []float64    // a number or two per column
 	strip  blas.General // frameRows rows of an l×n matrix
 	small  blas.General // frameRows rows of an l×r matrix
 }
@@ -63,6 +65,28 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	}
 	return nil
 }
+
+// columnSquares writes ‖a_j‖² for every column of a.
+func columnSquares(dst []float64, a blas.General) {
+	clear(dst)
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			dst[j] += v * v
+		}
+	}
+}
+
+// columnSums is scratch for k sums over columns, cleared.
+func (f *frame) columnSums(k int) []float64 {
+	f.sums = resize(f.sums, k)
+	clear(f.sums)
+	return f.sums
+}
+
+// resize returns a slice of length n with unspecified contents, in s's memory when that is large enough.
+func resize(s []float64, n int) []float64 { return slices.Grow(s[:0], n)[:n] }
+
+func square(x float64) float64 { return x * x }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 

@@ -25,7 +25,13 @@ func (s *rotated) Invalidate() {}
 
 func (s *rotated) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	res := Result{Solver: s.Name(), Residual: math.NaN()}
-	if err := s.open(C, sys, Y, &res); err != nil {
+	opt = opt.filled(Y.Rows)
+	if err := s.begin(C, sys, Y); err != nil {
+		return res, err
+	}
+	s.rotate()
+	s.hard = sys.L.Rank()
+	if err := s.open(C, &res); err != nil {
 		return res, err
 	}
 	err := s.iterate(ctx, &s.cg, C, opt, &res)

@@ -41,6 +41,10 @@ type shifted struct {
 	part        []float64    // one row of partial sums for each strip of rows
 	spent       float64      // squared residual of the columns that have left
 
+	// After patience iterations, when that is positive, renew may change pre once.
+	patience int
+	renew    func()
+
 	normY float64          // ‖Y‖_F
 	trace func(Step) error // nil for none
 
@@ -56,15 +60,9 @@ const stripRows = 128
 func (s *shifted) start(X0, R0 blas.General, rho []float64, budget float64) {
 	l, r := X0.Rows, X0.Cols
 	s.fit(l, r)
-	s.part = s.part[:r]
-	clear(s.part)
-	for i := range l {
-		for j, v := range blas.Row(R0, i) {
-			s.part[j] += v * v
-		}
-	}
+	columnSquares(s.rr, R0)
 	for j := range r {
-		s.idx[j], s.rho[j], s.rr[j] = j, rho[j], s.part[j]
+		s.idx[j], s.rho[j] = j, rho[j]
 	}
 	s.spent = 0
 	if s.retire(budget) {
@@ -191,6 +189,11 @@ func (s *shifted) run(ctx context.Context, X0 blas.General, budget float64, limi
 	for it := 0; len(s.idx) > 0 && it < limit; it++ {
 		if err = ctx.Err(); err != nil {
 			break
+		}
+		if s.patience > 0 && it == s.patience {
+			s.renew()
+			s.patience, fresh = 0, true
+			s.shape(s.R.Rows)
 		}
 		s.search(fresh)
 		fresh = false

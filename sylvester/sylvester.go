@@ -25,6 +25,17 @@ type Options struct {
 	Trace   func(Step) error `json:"-"`
 }
 
+// filled returns the options with their defaults for an l×n system in place.
+func (o Options) filled(l int) Options {
+	if o.Tol == 0 {
+		o.Tol = 1e-8
+	}
+	if o.MaxIter == 0 {
+		o.MaxIter = 10 * l
+	}
+	return o
+}
+
 // Step is what Trace sees before the first and after every iteration; an exact
 // solver reports once, at its end.
 type Step struct {

@@ -1,0 +1,165 @@
+package sylvester
+
+import (
+	"context"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// nystrom is rotated with one randomized low-rank preconditioner for all shifts;
+// see [sketch] and [lowRank]. Its rank is chosen from the spectrum it finds, the
+// shifts and the tolerance. Columns whose shift is too small for the part of K
+// outside the sketch to matter are solved by the low-rank formula alone.
+//
+// After Invalidate the preconditioner stays in use until iterations grow by half.
+type nystrom struct {
+	frame
+	cg   shifted
+	sk   sketch
+	cap  int
+	load workload
+
+	kept  bool    // a sketch of a matrix of this order exists
+	stale bool    // K has changed since
+	uses  float64 // solves since K was last sketched
+	pace  float64 // iterations for each factor e of the residual, when fresh
+}
+
+func newNystrom(cfg Config) Solver {
+	return &nystrom{frame: frame{be: cfg.Backend}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
+}
+
+func (s *nystrom) Name() string { return "nystrom" }
+
+func (s *nystrom) Invalidate() { s.stale = true }
+
+func (s *nystrom) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	res := Result{Solver: s.Name(), Residual: math.NaN()}
+	opt = opt.filled(Y.Rows)
+	if err := s.begin(C, sys, Y); err != nil {
+		return res, err
+	}
+	if err := ctx.Err(); err != nil {
+		return res, err
+	}
+	s.rotate()
+	s.workload(opt.Tol)
+	s.prepare(&res)
+	s.settle(opt.Tol)
+	if err := s.open(C, &res); err != nil {
+		return res, err
+	}
+	first := res.Iter
+	folds := math.Log(blas.Frob(blas.View(s.rt, 0, 0, s.rt.Rows, s.hard)) / (opt.Tol * s.normY))
+	s.cg.patience, s.cg.renew = 0, nil
+	if s.stale && s.pace > 0 {
+		s.cg.patience = int(slower*s.pace*max(folds, 1)) + 2
+		s.cg.renew = func() { s.refresh(&res) }
+	}
+	err := s.iterate(ctx, &s.cg, C, opt, &res)
+	if !s.stale && s.pace == 0 && err == nil {
+		s.pace = float64(res.Iter-first) / max(folds, 1)
+	}
+	s.uses++
+	return res, err
+}
+
+// slower is how much the iterations may grow before a preconditioner is renewed.
+const slower = 1.5
+
+// workload sets what a cold start would have to do.
+func (s *nystrom) workload(tol float64) {
+	r := s.sys.L.Rank()
+	s.load.l = s.Y.Rows
+	s.load.ratio, s.load.digits = resize(s.load.ratio, r), resize(s.load.digits, r)
+	digits := s.load.digits
+	columnSquares(digits, s.yt)
+	share := tol * s.normY / math.Sqrt(float64(max(r, 1)))
+	for j, rho := range s.sys.L.S {
+		s.load.ratio[j] = rho / s.sys.Mu
+		digits[j] = max(0, 0.5*math.Log(digits[j])-math.Log(share))
+	}
+}
+
+// prepare makes sure that there is a sketch, of a rank that suits the workload.
+func (s *nystrom) prepare(res *Result) {
+	if s.sys.L.Rank() == 0 {
+		return
+	}
+	l := s.Y.Rows
+	if s.sk.Omega.Rows != l {
+		s.sk.reset()
+		s.grow(min(l, max(l/40, 16)), res)
+	}
+	if s.stale {
+		return
+	}
+	for range 3 {
+		q := s.sk.low.rank()
+		limit := l / 2
+		if s.cap > 0 {
+			limit = min(s.cap, l)
+		}
+		if q == 0 || q < s.sk.Omega.Cols/2 || s.sk.Omega.Cols >= limit {
+			return // K has no more than this rank, or the sketch no more room
+		}
+		model := newSpectrum(s.sk.low.s)
+		best, _ := s.load.bestRank(&model, q, min(limit, 4*q), 1+min(s.uses, 4))
+		if best < q*5/4 {
+			return
+		}
+		s.grow(best, res)
+	}
+}
+
+// grow extends the sketch of the present K.
+func (s *nystrom) grow(q int, res *Result) {
+	res.Columns += q - s.sk.Omega.Cols
+	res.Iter++
+	if !s.sk.grow(s.sys.K, q) {
+		s.sk.low = lowRank{} // K is not positive semidefinite: go on without
+	}
+	s.stale, s.uses, s.pace = false, 0, 0
+	s.cg.pre = nil
+	if s.sk.low.rank() > 0 {
+		s.cg.pre = &s.sk.low
+	}
+}
+
+// refresh sketches the present K anew, with the rank it had.
+func (s *nystrom) refresh(res *Result) {
+	q := s.sk.Omega.Cols
+	s.sk.reset()
+	s.grow(q, res)
+}
+
+// settle solves by the low-rank formula the trailing columns for which the error
+// of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
+// residual allowed, and leaves the others to iterate. The norm is estimated by
+// twice the smallest eigenvalue of the sketch, or, when K has changed since, by
+// twice the largest, with no low-rank part in the formula.
+func (s *nystrom) settle(tol float64) {
+	r := s.sys.L.Rank()
+	s.hard = r
+	if r == 0 || s.sk.low.rank() == 0 {
+		return
+	}
+	low := s.sk.low
+	gap := 2 * low.s[len(low.s)-1]
+	if s.stale {
+		gap, low = 2*low.s[0], lowRank{}
+	}
+	s.cg.W = blas.Reshape(s.cg.W, low.rank(), r)
+	low.guess(s.be, s.ct, s.yt, s.cg.W, s.sys.L.S, s.sys.Mu)
+	sq := s.columnSums(r)
+	columnSquares(sq, s.ct)
+	left := 0.25 * square(tol*s.normY)
+	for s.hard > 0 {
+		left -= sq[s.hard-1] * square(s.sys.L.S[s.hard-1]*gap)
+		if !(left >= 0) {
+			return
+		}
+		s.hard--
+	}
+}
