@@ -17,6 +17,7 @@ type Config struct {
 
 // methods holds the constructor of every solver under its name.
 var methods = map[string]func(Config) Solver{
+	"cg":      newJoint,
 	"eigen":   newEigen,
 	"nystrom": newNystrom,
 	"rotated": newRotated,

@@ -90,7 +90,7 @@ func (s *nystrom) prepare(res *Result) {
 	l := s.Y.Rows
 	if s.sk.Omega.Rows != l {
 		s.sk.reset()
-		s.grow(min(l, max(l/40, 16)), res)
+		s.grow(min(l, max(l/40, 16, s.cap)), res)
 	}
 	if s.stale {
 		return

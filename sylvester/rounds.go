@@ -93,8 +93,12 @@ func (f *frame) iterate(ctx context.Context, cg *shifted, C blas.General, opt Op
 		case res.Residual <= opt.Tol:
 			return nil
 		case res.Iter >= opt.MaxIter || !(res.Residual <= stalled*previous):
-			return fmt.Errorf("%w: relative residual %.3g after %d multiplications, tolerance %.3g", ErrNotConverged, res.Residual, res.Iter, opt.Tol)
+			return notConverged(res, opt.Tol)
 		}
 		f.hard, budget = f.ct.Cols, aim
 	}
+}
+
+func notConverged(res *Result, tol float64) error {
+	return fmt.Errorf("%w: relative residual %.3g after %d multiplications, tolerance %.3g", ErrNotConverged, res.Residual, res.Iter, tol)
 }
