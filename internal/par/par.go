@@ -6,6 +6,9 @@
 // that moment. Inside an outer parallel loop no helper is free, and an inner
 // loop runs serially; results must therefore not depend on who runs what, which
 // holds when iterations write disjoint outputs.
+//
+// A loop allocates nothing once its state is in the pool, provided that the
+// function it is given was allocated before.
 package par
 
 import (
@@ -52,6 +55,23 @@ func acquire(want int) int {
 	}
 }
 
+// loop is the state of one parallel For.
+type loop struct {
+	f      func(i int)
+	n      int
+	next   atomic.Int64 // first iteration nobody has taken
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	failed any    // the first panic of an iteration
+	help   func() // the method helper, bound once so that starting it allocates nothing
+}
+
+var loops = sync.Pool{New: func() any {
+	l := &loop{}
+	l.help = l.helper
+	return l
+}}
+
 // For calls f(i) for every i in [0,n), handing iterations out one at a time to
 // the goroutines that are free. A panic in f is raised again in the caller once
 // all iterations under way have ended.
@@ -66,41 +86,52 @@ func For(n int, f func(i int)) {
 		}
 		return
 	}
-	var (
-		next   atomic.Int64
-		wg     sync.WaitGroup
-		mu     sync.Mutex
-		failed any
-	)
-	work := func() {
-		defer func() {
-			if r := recover(); r != nil {
-				next.Store(int64(n))
-				mu.Lock()
-				failed = r
-				mu.Unlock()
-			}
-		}()
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			f(i)
-		}
-	}
-	wg.Add(helpers)
+	l := loops.Get().(*loop)
+	l.f, l.n, l.failed = f, n, nil
+	l.next.Store(0)
+	l.wg.Add(helpers)
 	for range helpers {
-		go func() {
-			defer wg.Done()
-			defer busy.Add(-1)
-			work()
-		}()
+		go l.help()
 	}
-	work()
-	wg.Wait()
+	l.work()
+	l.wg.Wait()
+	failed := l.failed
+	l.f, l.failed = nil, nil
+	loops.Put(l)
 	if failed != nil {
 		panic(failed)
+	}
+}
+
+// helper runs iterations on a goroutine of its own.
+func (l *loop) helper() {
+	defer l.wg.Done()
+	defer busy.Add(-1)
+	l.work()
+}
+
+// work takes iterations until none is left, or keeps the panic of one.
+func (l *loop) work() {
+	defer l.catch()
+	for {
+		i := int(l.next.Add(1)) - 1
+		if i >= l.n {
+			return
+		}
+		l.f(i)
+	}
+}
+
+func (l *loop) catch() {
+	r := recover()
+	if r == nil {
+		return
+	}
+	l.next.Store(int64(l.n)) // nobody takes a new iteration
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		l.failed = r
 	}
 }
 

@@ -1,0 +1,9 @@
+//go:build !amd64 || purego
+
+package native
+
+func assemblyLevels() []Level { return nil }
+
+func kernels64(Level) kernels[float64] { return generic64() }
+
+func kernels32(Level) kernels[float32] { return generic32() }

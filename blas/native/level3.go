@@ -1,0 +1,133 @@
+package native
+
+import (
+	gblas "gonum.org/v1/gonum/blas"
+)
+
+// Dgemm computes c = alpha·op(a)·op(b) + beta·c.
+func (b *BLAS) Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+	b.d.checkedGemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+}
+
+// Sgemm is Dgemm in single precision.
+func (b *BLAS) Sgemm(tA, tB gblas.Transpose, m, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32, c []float32, ldc int) {
+	b.s.checkedGemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+}
+
+func (e *engine[T]) checkedGemm(tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	checkTranspose(tA)
+	checkTranspose(tB)
+	checkSizes(m, n, k)
+	rowsA, colsA, formA := m, k, bySum
+	if tA != gblas.NoTrans {
+		rowsA, colsA, formA = k, m, byFree
+	}
+	rowsB, colsB, formB := k, n, byFree
+	if tB != gblas.NoTrans {
+		rowsB, colsB, formB = n, k, bySum
+	}
+	checkStride(lda, colsA)
+	checkStride(ldb, colsB)
+	checkStride(ldc, n)
+	if m == 0 || n == 0 {
+		return
+	}
+	checkLen(len(a), rowsA, colsA, lda)
+	checkLen(len(b), rowsB, colsB, ldb)
+	checkLen(len(c), m, n, ldc)
+	e.gemm(operand[T]{a, lda, formA}, operand[T]{b, ldb, formB}, m, n, k, alpha, beta, c, ldc, whole)
+}
+
+// Dsymm computes c = alpha·a·b + beta·c, or alpha·b·a + beta·c with a on the
+// right, for the symmetric a of which one triangle is read.
+func (b *BLAS) Dsymm(s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+	b.d.symm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
+}
+
+// Ssymm is Dsymm in single precision.
+func (b *BLAS) Ssymm(s gblas.Side, ul gblas.Uplo, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32, c []float32, ldc int) {
+	b.s.symm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
+}
+
+func (e *engine[T]) symm(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	checkSide(s)
+	checkUplo(ul)
+	checkSizes(m, n)
+	order := m
+	if s == gblas.Right {
+		order = n
+	}
+	checkStride(lda, order)
+	checkStride(ldb, n)
+	checkStride(ldc, n)
+	if m == 0 || n == 0 {
+		return
+	}
+	checkLen(len(a), order, order, lda)
+	checkLen(len(b), m, n, ldb)
+	checkLen(len(c), m, n, ldc)
+	sym := operand[T]{a, lda, symLower}
+	if ul == gblas.Upper {
+		sym.form = symUpper
+	}
+	if s == gblas.Left {
+		e.gemm(sym, operand[T]{b, ldb, byFree}, m, n, m, alpha, beta, c, ldc, whole)
+		return
+	}
+	e.gemm(operand[T]{b, ldb, bySum}, sym, m, n, n, alpha, beta, c, ldc, whole)
+}
+
+// Dsyrk computes one triangle of c = alpha·op(a)·op(a)ᵀ + beta·c.
+func (b *BLAS) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+	b.d.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+}
+
+// Ssyrk is Dsyrk in single precision.
+func (b *BLAS) Ssyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+	b.s.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+}
+
+func (e *engine[T]) syrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
+	fm, want := e.checkRank(ul, t, n, k, a, lda, c, ldc)
+	op := operand[T]{a, lda, fm}
+	e.gemm(op, op, n, n, k, alpha, beta, c, ldc, want)
+}
+
+// Dsyr2k computes one triangle of c = alpha·(op(a)·op(b)ᵀ + op(b)·op(a)ᵀ) + beta·c.
+func (b *BLAS) Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+	b.d.syr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+}
+
+// Ssyr2k is Dsyr2k in single precision.
+func (b *BLAS) Ssyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32, c []float32, ldc int) {
+	b.s.syr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
+}
+
+func (e *engine[T]) syr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	fm, want := e.checkRank(ul, t, n, k, a, lda, c, ldc)
+	e.checkRank(ul, t, n, k, b, ldb, c, ldc)
+	opA, opB := operand[T]{a, lda, fm}, operand[T]{b, ldb, fm}
+	e.gemm(opA, opB, n, n, k, alpha, beta, c, ldc, want)
+	e.gemm(opB, opA, n, n, k, alpha, 1, c, ldc, want)
+}
+
+// checkRank checks the arguments of a rank-k update and returns how a is read and the triangle of c.
+func (e *engine[T]) checkRank(ul gblas.Uplo, t gblas.Transpose, n, k int, a []T, lda int, c []T, ldc int) (form, part) {
+	checkUplo(ul)
+	checkTranspose(t)
+	checkSizes(n, k)
+	rows, cols, fm := n, k, bySum
+	if t != gblas.NoTrans {
+		rows, cols, fm = k, n, byFree
+	}
+	checkStride(lda, cols)
+	checkStride(ldc, n)
+	if n > 0 {
+		checkLen(len(a), rows, cols, lda)
+		checkLen(len(c), n, n, ldc)
+	}
+	if ul == gblas.Upper {
+		return fm, upper
+	}
+	return fm, lower
+}

@@ -1,0 +1,37 @@
+// Package native is this module's own BLAS: packed, blocked and multithreaded
+// kernels in Go and Go assembly, without cgo. The type [BLAS] implements gonum's
+// blas.Float64 and blas.Float32 in full, so that a program may also hand it to
+// blas64.Use and run gonum's LAPACK on it.
+//
+// What instruction set is used is decided at run time, see [Levels]; the build
+// tag purego leaves the assembly out. Results are the same bit for bit whatever
+// the number of threads; they differ in rounding between levels.
+package native
+
+import (
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+var (
+	_ gblas.Float64 = (*BLAS)(nil)
+	_ gblas.Float32 = (*BLAS)(nil)
+)
+
+// BLAS computes with the kernels of one level. What it does not define itself it
+// has from gonum: the banded and packed-triangle routines. All methods may be
+// called from several goroutines at once, on as many threads together as
+// internal/par allows.
+type BLAS struct {
+	gonum.Implementation
+	level Level
+	d     *engine[float64]
+	s     *engine[float32]
+}
+
+func newBLAS(l Level) *BLAS {
+	return &BLAS{level: l, d: newEngine(kernels64(l)), s: newEngine(kernels32(l))}
+}
+
+// Level is the instruction set in use.
+func (b *BLAS) Level() Level { return b.level }

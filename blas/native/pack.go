@@ -1,0 +1,108 @@
+package native
+
+// operand is one factor of a product, seen as elements (i,p) with i the free
+// index and p the one that is summed over.
+type operand[T element] struct {
+	data []T
+	ld   int
+	form form
+}
+
+// form says where element (i,p) of an operand stands.
+type form int
+
+const (
+	byFree   form = iota // data[p·ld+i]: neighbours in i are neighbours in memory
+	bySum                // data[i·ld+p]
+	symLower             // symmetric, the lower triangle of data is stored
+	symUpper             // symmetric, the upper triangle of data is stored
+)
+
+// pack writes elements (i0+i, p0+p) to dst[p·w+i] for i < ni ≤ w and p < np, and
+// zeros for ni ≤ i < w.
+func (o operand[T]) pack(dst []T, w, i0, ni, p0, np int) {
+	switch o.form {
+	case byFree:
+		o.packRows(dst, w, i0, ni, p0, np)
+	case bySum:
+		o.packColumns(dst, w, i0, ni, p0, np)
+	default:
+		o.packSym(dst, w, i0, ni, p0, np)
+	}
+}
+
+// packRows is pack for data[p·ld+i].
+func (o operand[T]) packRows(dst []T, w, i0, ni, p0, np int) {
+	if np == 0 || ni == 0 {
+		clear(dst[:np*w])
+		return
+	}
+	src := o.data[p0*o.ld+i0:]
+	if ni == w {
+		for p := range np {
+			copy(dst[p*w:p*w+w], src[p*o.ld:])
+		}
+		return
+	}
+	for p := range np {
+		out := dst[p*w : p*w+w]
+		copy(out, src[p*o.ld:p*o.ld+ni])
+		clear(out[ni:])
+	}
+}
+
+// packColumns is pack for data[i·ld+p]: it turns rows into columns, four at a time.
+func (o operand[T]) packColumns(dst []T, w, i0, ni, p0, np int) {
+	dst = dst[:np*w]
+	i := 0
+	for ; i+4 <= ni; i += 4 {
+		at := (i0+i)*o.ld + p0
+		s0 := o.data[at:][:np]
+		s1 := o.data[at+o.ld:][:np]
+		s2 := o.data[at+2*o.ld:][:np]
+		s3 := o.data[at+3*o.ld:][:np]
+		k := i
+		for p, v := range s0 {
+			out := dst[k : k+4 : k+4]
+			out[0], out[1], out[2], out[3] = v, s1[p], s2[p], s3[p]
+			k += w
+		}
+	}
+	for ; i < ni; i++ {
+		k := i
+		for _, v := range o.data[(i0+i)*o.ld+p0:][:np] {
+			dst[k] = v
+			k += w
+		}
+	}
+	for ; i < w; i++ {
+		for k := i; k < len(dst); k += w {
+			dst[k] = 0
+		}
+	}
+}
+
+// packSym is pack for a symmetric operand: the parts of the panel on either side
+// of the diagonal are read as they stand and transposed.
+func (o operand[T]) packSym(dst []T, w, i0, ni, p0, np int) {
+	before, after := operand[T]{o.data, o.ld, bySum}, operand[T]{o.data, o.ld, byFree}
+	if o.form == symUpper {
+		before, after = after, before
+	}
+	// Columns below i0 are left of the diagonal for all ni rows, columns from i0+ni on right of it.
+	left := min(max(i0-p0, 0), np)
+	right := min(max(i0+ni-p0, left), np)
+	before.pack(dst[:left*w], w, i0, ni, p0, left)
+	for p := left; p < right; p++ {
+		out := dst[p*w : p*w+w]
+		clear(out[ni:])
+		for i := range ni {
+			r, c := i0+i, p0+p
+			if (r < c) != (o.form == symUpper) {
+				r, c = c, r
+			}
+			out[i] = o.data[r*o.ld+c]
+		}
+	}
+	after.pack(dst[right*w:np*w], w, i0, ni, p0+right, np-right)
+}

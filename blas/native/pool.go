@@ -1,0 +1,35 @@
+package native
+
+import "sync"
+
+// scratch is what one goroutine needs while it computes: a packed block, a tile
+// and the argument of the micro-kernel.
+type scratch[T element] struct {
+	wide []T
+	edge [maxNR * maxMR]T
+	t    tile
+}
+
+// buffers keeps scratch and job memory between calls, so that a product of a
+// size met before allocates nothing.
+type buffers[T element] struct {
+	scratch sync.Pool // *scratch[T]
+	jobs    sync.Pool // *product[T]
+}
+
+func (b *buffers[T]) getScratch(n int) *scratch[T] {
+	s, ok := b.scratch.Get().(*scratch[T])
+	if !ok {
+		s = &scratch[T]{}
+	}
+	s.wide = grow(s.wide, n)
+	return s
+}
+
+// grow returns a slice of length n with unspecified contents, s's memory when it is large enough.
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,88 @@
+package native
+
+import "unsafe"
+
+// tile is the one argument of a micro-kernel, which computes
+//
+//	c[i·ldc+j] = alpha·Σ_p a[p·MR+j]·b[p·rows+i] (+ c[i·ldc+j] when add is 1)
+//
+// for the rows 0 ≤ i < rows ≤ NR of the tile and its columns 0 ≤ j < width ≤ MR,
+// with p from 0 to kc-1 in ascending order and one fused multiply-add each (the
+// generic kernel rounds twice). What an element becomes does not depend on the
+// shape of the tile it falls in.
+//
+// The contract is that of BLIS. a is a packed panel of kc·MR elements, zero
+// beyond width or anything finite or not: columns from width on are computed
+// and thrown away. b is a packed panel of kc·rows elements. Neither needs
+// alignment, neither is read outside. c is neither read nor written outside
+// rows×width, and with add 0 it is not read at all: it may hold NaN.
+//
+// While it works the kernel fetches next into the second-level cache, lines
+// cache lines at every fourth step of p; a fetch never faults, so next may be
+// any address. kc ≥ 0.
+//
+// The mixed kernels read a as float32 from panels of 2·MR columns of which MR enter.
+type tile struct {
+	a, b, c     unsafe.Pointer
+	ldc         int // in elements
+	kc          int
+	rows, width int
+	add         int // 1 adds to c, 0 overwrites it
+	alpha       float64
+	next        unsafe.Pointer
+	lines       int
+}
+
+// element is what the kernels compute with.
+type element interface{ ~float32 | ~float64 }
+
+// kernels are the routines of one instruction set for one element type.
+type kernels[T element] struct {
+	mr, nr int // the largest tile: mr columns, the direction of the vectors, by nr rows
+	tile   func(*tile)
+}
+
+const maxNR, maxMR = 8, 48
+
+// tileGeneric is the reference of every micro-kernel.
+func tileGeneric[T element](mr int) func(*tile) {
+	return func(t *tile) {
+		a := unsafe.Slice((*T)(t.a), t.kc*mr)
+		b := unsafe.Slice((*T)(t.b), t.kc*t.rows)
+		var acc [maxNR * maxMR]T
+		for p := range t.kc {
+			ap := a[p*mr : p*mr+mr]
+			for i, bv := range b[p*t.rows : (p+1)*t.rows] {
+				row := acc[i*mr:][:len(ap)]
+				for j, av := range ap {
+					row[j] += av * bv
+				}
+			}
+		}
+		store(t, acc[:], mr)
+	}
+}
+
+// store writes the accumulated tile, of row length ld, to t.c.
+func store[T element](t *tile, acc []T, ld int) {
+	alpha := T(t.alpha)
+	for i := range t.rows {
+		c := unsafe.Slice((*T)(unsafe.Add(t.c, uintptr(i*t.ldc)*unsafe.Sizeof(alpha))), t.width)
+		for j, v := range acc[i*ld : i*ld+t.width] {
+			if t.add != 0 {
+				c[j] += alpha * v
+			} else {
+				c[j] = alpha * v
+			}
+		}
+	}
+}
+
+// The reference tables, which each level overrides where it has something faster.
+func generic64() kernels[float64] {
+	return kernels[float64]{mr: 8, nr: 4, tile: tileGeneric[float64](8)}
+}
+
+func generic32() kernels[float32] {
+	return kernels[float32]{mr: 8, nr: 4, tile: tileGeneric[float32](8)}
+}
