@@ -1,6 +1,9 @@
 package blas
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 // densePacked serves backends without a packed layout of their own: the whole
 // matrix, multiplied by the backend's gemm, or symv for one column.
@@ -10,6 +13,8 @@ type densePacked struct {
 	prec Precision
 	f64  []float64
 	f32  []float32
+
+	singles sync.Pool // *single, so that a product of a width met before allocates nothing
 }
 
 func newDensePacked(be Backend, n int, prec Precision) *densePacked {
@@ -62,33 +67,43 @@ func (p *densePacked) Mul(dst, x General) {
 	}
 }
 
+// single is the memory of one product in single precision.
+type single struct {
+	scale []float64
+	x, y  []float32
+}
+
 // mul32 multiplies in single precision, each column scaled so that it cannot overflow.
 func (p *densePacked) mul32(dst, x General) {
 	n, k := p.n, x.Cols
-	scale := make([]float64, k)
+	s, ok := p.singles.Get().(*single)
+	if !ok || len(s.scale) != k {
+		s = &single{make([]float64, k), make([]float32, n*k), make([]float32, n*k)}
+	}
+	clear(s.scale)
 	for i := range n {
 		for j, v := range Row(x, i) {
-			scale[j] = max(scale[j], math.Abs(v))
+			s.scale[j] = max(s.scale[j], math.Abs(v))
 		}
 	}
-	for j, s := range scale {
-		if !(s > 0) || math.IsInf(s, 0) {
-			scale[j] = 1
+	for j, v := range s.scale {
+		if !(v > 0) || math.IsInf(v, 0) {
+			s.scale[j] = 1
 		}
 	}
-	x32, y32 := make([]float32, n*k), make([]float32, n*k)
 	for i := range n {
 		for j, v := range Row(x, i) {
-			x32[i*k+j] = float32(v / scale[j])
+			s.x[i*k+j] = float32(v / s.scale[j])
 		}
 	}
-	p.be.Sgemm(NoTrans, NoTrans, n, k, n, 1, p.f32, n, x32, k, 0, y32, k)
+	p.be.Sgemm(NoTrans, NoTrans, n, k, n, 1, p.f32, n, s.x, k, 0, s.y, k)
 	for i := range n {
 		out := Row(dst, i)
 		for j := range out {
-			out[j] = scale[j] * float64(y32[i*k+j])
+			out[j] = s.scale[j] * float64(s.y[i*k+j])
 		}
 	}
+	p.singles.Put(s)
 }
 
 func (p *densePacked) Dense(dst General) {
