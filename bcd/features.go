@@ -1,0 +1,217 @@
+package bcd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// features is the problem over W = Z_ηᵀC (D×n): Γ_η W L + μW = H_η with
+// Γ_η = S·Γ·S, H_η = S·H and S = diag(√η_j) by blocks (mathematics.md §5.5).
+type features struct {
+	packed blas.Packed // Γ = ZᵀZ at unit weights
+	diag   []float64   // its diagonal
+	H      blas.General
+	yy     float64
+	l      int
+	blocks []int // d_j
+	start  []int // first row of each block, and D
+	root   []float64
+	eta    []float64
+	scaled blas.General // S·H
+	in     blas.General // scratch of Apply
+	bad    error        // what the constructor saw
+}
+
+// NewFeatures is the space of weights W (D×n) for explicit factors K_j = Z_j Z_jᵀ,
+// given by one pass over the data: Gamma = ZᵀZ (D×D, lower triangle read),
+// H = ZᵀY (D×n), yy = ‖Y‖²_F, the number l of samples and the widths d_j of the
+// blocks Z_j in Z. No later cost depends on l. Gamma is copied into the backend's
+// layout; H is kept. [Solve] reports shapes that do not fit and values that are not finite.
+func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas.Backend) Space {
+	f := &features{H: H, yy: yy, l: l, blocks: slices.Clone(blocks), start: make([]int, len(blocks)+1)}
+	for j, d := range blocks {
+		f.start[j+1] = f.start[j] + d
+	}
+	if f.bad = f.validate(Gamma); f.bad != nil {
+		return f
+	}
+	D := Gamma.Rows
+	be = blas.Or(be)
+	f.packed = be.NewPacked(D, blas.Float64)
+	f.packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
+	f.diag = make([]float64, D)
+	for i := range D {
+		f.diag[i] = Gamma.Data[i*Gamma.Stride+i]
+	}
+	f.root, f.eta = make([]float64, D), make([]float64, len(blocks))
+	f.scaled = blas.NewGeneral(D, H.Cols)
+	return f
+}
+
+func (f *features) validate(Gamma blas.General) error {
+	D := f.start[len(f.blocks)]
+	switch {
+	case Gamma.Rows != Gamma.Cols || Gamma.Rows != f.H.Rows:
+		return fmt.Errorf("%w: Γ is %d×%d, H is %d×%d", ErrInput, Gamma.Rows, Gamma.Cols, f.H.Rows, f.H.Cols)
+	case D != Gamma.Rows || slices.ContainsFunc(f.blocks, func(d int) bool { return d < 0 }):
+		return fmt.Errorf("%w: the blocks %v hold %d columns, Γ is %d×%d", ErrInput, f.blocks, D, Gamma.Rows, Gamma.Cols)
+	case f.H.Cols < 1 || f.l < 1 || D < 1:
+		return fmt.Errorf("%w: %d samples, H is %d×%d", ErrInput, f.l, f.H.Rows, f.H.Cols)
+	case !(f.yy >= 0) || math.IsInf(f.yy, 0):
+		return fmt.Errorf("%w: ‖Y‖² is %g", ErrInput, f.yy)
+	}
+	if err := checkFinite("Γ", Gamma); err != nil {
+		return err
+	}
+	for i := range D {
+		if v := Gamma.Data[i*Gamma.Stride+i]; v < 0 {
+			return fmt.Errorf("%w: Γ has %g on its diagonal at row %d", ErrInput, v, i)
+		}
+	}
+	return checkFinite("H", f.H)
+}
+
+func (f *features) Samples() int             { return f.l }
+func (f *features) Outputs() int             { return f.H.Cols }
+func (f *features) Kernels() int             { return len(f.blocks) }
+func (f *features) Unknowns() int            { return f.H.Rows }
+func (f *features) check() error             { return f.bad }
+func (f *features) operator() linop.Operator { return f }
+func (f *features) rhs() blas.General        { return f.scaled }
+func (f *features) normY2() float64          { return f.yy }
+func (f *features) outputs() blas.General    { return f.H }
+
+// Dim is D.
+func (f *features) Dim() int { return f.H.Rows }
+
+// Apply computes dst = Γ_η·x.
+func (f *features) Apply(dst, x blas.General) {
+	f.in = blas.Reshape(f.in, x.Rows, x.Cols)
+	scaleRows(f.in, f.root, x)
+	f.packed.Mul(dst, f.in)
+	scaleRows(dst, f.root, dst)
+}
+
+// Dense writes Γ_η.
+func (f *features) Dense(dst blas.General) {
+	f.packed.Dense(dst)
+	scaleRows(dst, f.root, dst)
+	scaleColumns(dst, f.root)
+}
+
+func (f *features) setWeights(eta []float64) {
+	if slices.Equal(eta, f.eta) {
+		return
+	}
+	copy(f.eta, eta)
+	for j, e := range eta {
+		fill(f.root[f.start[j]:f.start[j+1]], math.Sqrt(e))
+	}
+	scaleRows(f.scaled, f.root, f.H)
+}
+
+// rebase scales the blocks of W from √η to √next: C changes little, W = Z_ηᵀC with the weights.
+func (f *features) rebase(W blas.General, next []float64) {
+	ratio := make([]float64, f.Dim())
+	for j, e := range next {
+		if f.eta[j] > 0 {
+			fill(ratio[f.start[j]:f.start[j+1]], math.Sqrt(e/f.eta[j]))
+		}
+	}
+	scaleRows(W, ratio, W)
+}
+
+// probe takes uᵀΓu over the block of each kernel and the blocks before it.
+func (f *features) probe() []float64 {
+	u, v := probeVector(f.Dim()), make([]float64, f.Kernels())
+	in, out := blas.NewGeneral(f.Dim(), 1), blas.NewGeneral(f.Dim(), 1)
+	for j := range v {
+		copy(in.Data[f.start[j]:f.start[j+1]], u.Data[f.start[j]:f.start[j+1]])
+		f.packed.Mul(out, in)
+		v[j] = blas.Inner(in, out)
+	}
+	return v
+}
+
+func (f *features) project(be blas.Backend, P blas.General) Space {
+	g := *f
+	g.H = blas.NewGeneral(f.Dim(), P.Cols)
+	blas.Mul(be, g.H, false, false, f.H, P)
+	g.scaled = blas.NewGeneral(f.Dim(), P.Cols)
+	g.root, g.eta = make([]float64, f.Dim()), make([]float64, len(f.blocks))
+	g.in = blas.General{}
+	return &g
+}
+
+// measure works with C = (Y − Z_η·W·L)/μ, whose factors on the features at unit
+// weights are V = ZᵀC = (H − Γ·S·W·L)/μ. mu must be set on w.
+func (f *features) measure(m *measures, w *work, W, AW blas.General, L *linop.Spectral, idx []int) {
+	D, n := f.H.Rows, f.H.Cols
+	w.xl, w.tall = blas.Reshape(w.xl, D, n), blas.Reshape(w.tall, D, n)
+	WL, V := w.xl, w.tall
+	w.mulRight(V, AW, L) // Γ_η·W·L
+	w.mulRight(WL, W, L)
+	HWL := blas.Inner(f.scaled, WL)
+	FF := blas.Inner(WL, V)
+	m.norm = blas.Inner(W, WL)
+	m.fit = f.yy - 2*HWL + FF
+	m.yc = (f.yy - HWL) / w.mu
+	m.cc = m.fit / (w.mu * w.mu)
+	f.unscale(V, WL, w, idx)
+	for i := range D {
+		v, h := blas.Row(V, i), blas.Row(f.H, i)
+		for j := range v {
+			v[j] = (h[j] - v[j]) / w.mu
+		}
+	}
+	scaleRows(WL, f.root, V) // Z_ηᵀC
+	m.G = blas.Reshape(m.G, n, n)
+	blas.GramOf(w.be, m.G, WL)
+	U := w.half(V, L)
+	for k, j := range idx {
+		m.c[k] = 0
+		if d := f.blocks[j]; d > 0 && U.Cols > 0 {
+			m.c[k] = square(blas.Frob(blas.View(U, f.start[j], 0, d, U.Cols)))
+		}
+	}
+}
+
+// unscale turns V = S·Γ·S·W·L into Γ·S·W·L on the blocks of idx: by division
+// where the weight is not 0, else by a multiplication.
+func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
+	if slices.ContainsFunc(idx, func(j int) bool { return f.eta[j] == 0 }) {
+		f.in = blas.Reshape(f.in, V.Rows, V.Cols)
+		scaleRows(f.in, f.root, WL)
+		f.packed.Mul(V, f.in)
+		w.columns += V.Cols
+		return
+	}
+	for i := range V.Rows {
+		if f.root[i] > 0 {
+			blas.Scal(1/f.root[i], blas.Row(V, i))
+		}
+	}
+}
+
+func (f *features) quadratic(q *quadratic, be blas.Backend, W, AW blas.General) {
+	n := f.H.Cols
+	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
+	blas.Mul(be, q.AtA, true, false, W, AW)
+	symmetrize(q.AtA)
+	blas.Mul(be, q.AtY, true, false, W, f.scaled)
+	blas.GramOf(be, q.B, W)
+}
+
+// scaleRows computes dst = diag(s)·src; dst may be src.
+func scaleRows(dst blas.General, s []float64, src blas.General) {
+	for i := range dst.Rows {
+		out, c := blas.Row(dst, i), s[i]
+		for j, v := range blas.Row(src, i) {
+			out[j] = c * v
+		}
+	}
+}

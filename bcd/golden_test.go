@@ -1,0 +1,204 @@
+package bcd
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// array is one member of an .npz file, row-major float64.
+type array struct {
+	shape []int
+	data  []float64
+}
+
+func (a array) matrix() blas.General {
+	return blas.General{Rows: a.shape[0], Cols: a.shape[1], Stride: a.shape[1], Data: a.data}
+}
+
+// slab is matrix j of a stack.
+func (a array) slab(j int) blas.General {
+	n := a.shape[1] * a.shape[2]
+	return array{a.shape[1:], a.data[j*n : (j+1)*n]}.matrix()
+}
+
+// golden reads testdata/name.npz, whose arrays are C-ordered float64 of numpy's format 1.0.
+func golden(t testing.TB, name string) map[string]array {
+	t.Helper()
+	z, err := zip.OpenReader(filepath.Join("testdata", name+".npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	out := map[string]array{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[strings.TrimSuffix(f.Name, ".npy")] = parseNpy(t, b)
+	}
+	return out
+}
+
+func parseNpy(t testing.TB, b []byte) array {
+	n := int(binary.LittleEndian.Uint16(b[8:]))
+	head := string(b[10 : 10+n])
+	if !strings.Contains(head, "'<f8'") || !strings.Contains(head, "'fortran_order': False") {
+		t.Fatalf("unexpected array %s", head)
+	}
+	_, dims, _ := strings.Cut(head, "'shape': (")
+	dims, _, _ = strings.Cut(dims, ")")
+	var a array
+	for s := range strings.SplitSeq(dims, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			d, err := strconv.Atoi(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.shape = append(a.shape, d)
+		}
+	}
+	for p := b[10+n:]; len(p) > 0; p = p[8:] {
+		a.data = append(a.data, math.Float64frombits(binary.LittleEndian.Uint64(p)))
+	}
+	return a
+}
+
+// gram is the sum over a stack of Gram matrices.
+func gram(Ks array) *linop.GramSum {
+	var terms []*blas.Sym
+	for j := range Ks.shape[0] {
+		terms = append(terms, blas.SymFrom(Ks.slab(j), blas.Float64))
+	}
+	return linop.NewGramSum(terms, nil, blas.Float64)
+}
+
+type goldenCase struct {
+	name        string
+	lambda, tau float64
+	p, F        float64
+}
+
+var goldenJoint = []goldenCase{
+	{"joint_p1.0", 0.02, 4, 1, 1.8930961736992242},
+	{"joint_p1.3", 0.01, 4, 1.3, 1.093850561064672},
+	{"joint_p1.7", 0.005, 4, 1.7, 0.18252130379156023},
+	{"joint_p2.0", 0.01, 4, 2, 0.2317688849423553},
+}
+
+func (c goldenCase) problem(t testing.TB) (*Problem, map[string]array) {
+	z := golden(t, c.name)
+	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: c.lambda, Tau: c.tau, Norm: Lp{P: c.p}}, z
+}
+
+func convexCase(t testing.TB) *Problem {
+	z := golden(t, "convex_fixed_eta")
+	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.01, Tau: 2.5, Eta: z["eta"].data, FixEta: true}
+}
+
+func TestReducedGolden(t *testing.T) {
+	for _, c := range goldenJoint {
+		t.Run(c.name, func(t *testing.T) {
+			p, _ := c.problem(t)
+			res, err := Solve(context.Background(), p, Options{Sylvester: "eigen", Tol: 1e-8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(res.Objective <= c.F*(1+1e-8)) || !(res.RelativeGap <= 1e-8) {
+				t.Errorf("objective %.12g (reference %.12g), relative gap %g", res.Objective, c.F, res.RelativeGap)
+			}
+		})
+	}
+	t.Run("convex_fixed_eta", func(t *testing.T) {
+		res, err := Solve(context.Background(), convexCase(t), Options{Sylvester: "eigen", Tol: 1e-10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(res.Objective-0.9334858033642718) > 1e-10 || res.GapEta != 0 {
+			t.Errorf("objective %.12g, gaps %g and %g", res.Objective, res.GapEta, res.GapL)
+		}
+	})
+}
+
+// The closed form freezes on the boundary of S(τ), above the optimum, and says so.
+func TestClosedFreezes(t *testing.T) {
+	res, err := Solve(context.Background(), convexCase(t), Options{Solver: "closed", Sylvester: "eigen", Tol: 1e-3, MaxOuter: 300})
+	if !errors.Is(err, ErrNotConverged) || res.Converged {
+		t.Fatalf("err %v, converged %v", err, res.Converged)
+	}
+	if math.Abs(res.Objective-0.9335889) > 1e-6 || math.Abs(res.GapL-1.2e-2) > 1e-3 {
+		t.Errorf("objective %.9g, gap %.3g", res.Objective, res.GapL)
+	}
+}
+
+// lowrank returns the case lowrank_p1.5 in sample space and in feature space.
+func lowrank(t testing.TB) (samples, feats *Problem) {
+	z := golden(t, "lowrank_p1.5")
+	var (
+		terms  []blas.General
+		blocks []int
+		D      int
+	)
+	for _, name := range []string{"Z1", "Z2", "Z3"} {
+		terms = append(terms, z[name].matrix())
+		blocks = append(blocks, terms[len(terms)-1].Cols)
+		D += terms[len(terms)-1].Cols
+	}
+	Y := z["Y"].matrix()
+	Z := blas.NewGeneral(Y.Rows, D)
+	at := 0
+	for _, f := range terms {
+		blas.Copy(blas.View(Z, 0, at, f.Rows, f.Cols), f)
+		at += f.Cols
+	}
+	be := blas.Active()
+	Gamma, H := blas.NewGeneral(D, D), blas.NewGeneral(D, Y.Cols)
+	blas.GramOf(be, Gamma, Z)
+	blas.Mul(be, H, true, false, Z, Y)
+	p := Problem{Lambda: 0.01, Tau: 4, Norm: Lp{P: 1.5}}
+	a, b := p, p
+	a.Space = NewSamples(linop.NewFactorSum(terms, nil), Y)
+	b.Space = NewFeatures(Gamma, H, square(blas.Frob(Y)), Y.Rows, blocks, nil)
+	return &a, &b
+}
+
+func TestSpacesAgree(t *testing.T) {
+	const F = 0.7351678493079468
+	a, b := lowrank(t)
+	for _, solver := range []string{"reduced", "closed"} {
+		opt := Options{Solver: solver, Sylvester: "eigen", Tol: 1e-9}
+		above := 1e-9
+		if solver == "closed" { // freezes short of the optimum
+			opt.MaxOuter, above = 20, 1e-2
+		}
+		ra, err := Solve(context.Background(), a, opt)
+		if err != nil && opt.MaxOuter == 0 {
+			t.Fatal(err)
+		}
+		rb, err := Solve(context.Background(), b, opt)
+		if err != nil && opt.MaxOuter == 0 {
+			t.Fatal(err)
+		}
+		if math.Abs(ra.Objective-rb.Objective) > 1e-8*F || !(ra.Objective <= F*(1+above)) {
+			t.Errorf("%s: objective %.12g in sample space, %.12g in feature space, reference %.12g", solver, ra.Objective, rb.Objective, F)
+		}
+		if math.Abs(ra.GapL-rb.GapL) > 1e-8*F || math.Abs(ra.GapEta-rb.GapEta) > 1e-8*F {
+			t.Errorf("%s: gaps %g, %g against %g, %g", solver, ra.GapEta, ra.GapL, rb.GapEta, rb.GapL)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package bcd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Lp is the squared l_p norm (Σ_j ‖f_j‖^p)^{2/p}, 1 ≤ P ≤ 2: ω is the indicator
+// of η ≥ 0, Σ_j η_j^q ≤ 1 with q = P/(2−P). P = 1 makes most weights 0; P = 2
+// (q = ∞) is the plain sum of the kernels, η = 1.
+type Lp struct{ P float64 }
+
+func (r Lp) String() string { return "lp:" + formatFloat(r.P) }
+
+// Check requires 1 ≤ P ≤ 2.
+func (r Lp) Check(int) error {
+	if !(r.P >= 1 && r.P <= 2) {
+		return fmt.Errorf("bcd: the l_p norm needs 1 ≤ p ≤ 2, got p = %g", r.P)
+	}
+	return nil
+}
+
+// q is the exponent of the constraint; +Inf for P = 2.
+func (r Lp) q() float64 { return r.P / (2 - r.P) }
+
+// Start writes m^{−1/q}.
+func (r Lp) Start(eta []float64) { fill(eta, math.Pow(float64(len(eta)), -1/r.q())) }
+
+// Update is η_j = α_j^{2/(q+1)} / (Σ_i α_i^{2q/(q+1)})^{1/q} (mathematics.md §3,
+// where the paper's formula is corrected); all-zero α leaves the start weights.
+func (r Lp) Update(eta, alpha2 []float64) {
+	top := maxOf(alpha2)
+	if math.IsInf(r.q(), 1) || top == 0 {
+		r.Start(eta)
+		return
+	}
+	for j, a := range alpha2 {
+		eta[j] = math.Pow(a/top, 1/(r.q()+1))
+	}
+	r.scale(eta)
+}
+
+// scale divides by ‖η‖_q.
+func (r Lp) scale(eta []float64) {
+	nrm := norm(eta, r.q())
+	for j := range eta {
+		eta[j] /= nrm
+	}
+}
+
+// lpSlack is how far rounding may carry Σ η^q above 1.
+const lpSlack = 1e-12
+
+// Omega is 0 inside the constraint, up to a slack of 1e-12, and +∞ outside.
+func (r Lp) Omega(eta []float64) float64 {
+	if !nonnegative(eta) || !(norm(eta, r.q()) <= 1+lpSlack) {
+		return math.Inf(1)
+	}
+	return 0
+}
+
+// Conjugate is ‖c‖_{q*} with 1/q + 1/q* = 1: max c_j for P = 1, Σ c_j for P = 2.
+func (r Lp) Conjugate(c []float64) float64 {
+	if r.P == 1 {
+		return maxOf(c)
+	}
+	return norm(c, r.P/(2*r.P-2))
+}
+
+// Gradient is 0.
+func (r Lp) Gradient(dst, _ []float64) { clear(dst) }
+
+// Project is the projection on {v ≥ 0, ‖v‖_q ≤ 1}.
+func (r Lp) Project(v []float64) {
+	clipBelow(v)
+	q := r.q()
+	switch {
+	case math.IsInf(q, 1):
+		for i, x := range v {
+			v[i] = math.Min(x, 1)
+		}
+	case norm(v, q) <= 1:
+	case q == 1:
+		projectSimplex(v)
+	default:
+		projectBall(v, q)
+		r.scale(v)
+	}
+}
+
+// norm is ‖x‖_q for x ≥ 0 and 1 ≤ q ≤ ∞, without overflow.
+func norm(x []float64, q float64) float64 {
+	top := maxOf(x)
+	if math.IsInf(q, 1) || top == 0 || math.IsNaN(top) || math.IsInf(top, 0) {
+		return top
+	}
+	var s float64
+	for _, v := range x {
+		s += math.Pow(v/top, q)
+	}
+	return top * math.Pow(s, 1/q)
+}
+
+// projectSimplex projects v ≥ 0 with Σv > 1 on {v ≥ 0, Σv = 1}: v ← max(0, v−t).
+func projectSimplex(v []float64) {
+	u := slices.Clone(v)
+	slices.SortFunc(u, func(a, b float64) int { return -cmpFloat(a, b) })
+	var s, t float64
+	for k, x := range u {
+		s += x
+		if next := (s - 1) / float64(k+1); next < x {
+			t = next
+		}
+	}
+	for i, x := range v {
+		v[i] = math.Max(x-t, 0)
+	}
+}
+
+func cmpFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// projectBall projects v ≥ 0 with ‖v‖_q > 1, 1 < q < ∞, on the unit ball. The
+// projection solves x_j + κ·x_j^{q−1} = v_j with κ > 0 such that Σ x_j^q = 1;
+// κ comes from Newton steps kept inside a bracket.
+func projectBall(v []float64, q float64) {
+	x := make([]float64, len(v))
+	excess := func(kappa float64) (f, df float64) {
+		f = -1
+		for j, b := range v {
+			x[j] = shrink(b, kappa, q)
+			if x[j] > 0 {
+				p := math.Pow(x[j], q-1)
+				f += p * x[j]
+				df -= q * p * p / (1 + kappa*(q-1)*p/x[j])
+			}
+		}
+		return f, df
+	}
+	lo, hi := 0.0, maxOf(v)
+	for f, _ := excess(hi); f > 0 && !math.IsInf(hi, 1); f, _ = excess(hi) {
+		lo, hi = hi, 4*hi
+	}
+	kappa := lo
+	for range 200 {
+		f, df := excess(kappa)
+		if f > 0 {
+			lo = kappa
+		} else {
+			hi = kappa
+		}
+		next := kappa - f/df
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+		}
+		if math.Abs(next-kappa) <= 1e-16*kappa || math.Abs(f) <= 1e-15 {
+			break
+		}
+		kappa = next
+	}
+	copy(v, x)
+}
+
+// shrink is the root x of x + κ·x^{q−1} = b in [0,b]. The left side is convex for
+// q ≥ 2 and concave below, so Newton from above, or from below, is monotone.
+func shrink(b, kappa, q float64) float64 {
+	if b == 0 || kappa == 0 {
+		return b
+	}
+	x := math.Min(b, math.Pow(b/kappa, 1/(q-1)))
+	if q < 2 {
+		x = math.Min(b/2, math.Pow(b/(2*kappa), 1/(q-1)))
+	}
+	for range 100 {
+		if x == 0 { // below the smallest float64
+			return 0
+		}
+		p := kappa * math.Pow(x, q-1)
+		next := x - (x+p-b)/(1+(q-1)*p/x)
+		if !(next > 0) || math.Abs(next-x) <= 1e-16*x {
+			break
+		}
+		x = next
+	}
+	return x
+}

@@ -1,0 +1,178 @@
+package bcd
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+var (
+	// ErrInput says that the problem or an option makes no sense; the message has the numbers.
+	ErrInput = errors.New("bcd: invalid problem")
+	// ErrNotPSD says that a kernel matrix has a negative eigenvalue.
+	ErrNotPSD = errors.New("bcd: a kernel matrix is not positive semidefinite")
+	// ErrNotConverged says that the outer iterations were spent, or progress
+	// ended at rounding level, before the relative gap met Tol.
+	ErrNotConverged = errors.New("bcd: not converged")
+)
+
+// Problem is
+//
+//	minimise over C, L ∈ S(τ), η ≥ 0:  (1/l)‖K_η C L − Y‖²_F + λ·tr(Cᵀ K_η C L) + λ·ω(η)
+//
+// (mathematics.md §2), with S(τ) the positive semidefinite matrices of trace at most τ.
+type Problem struct {
+	Space  Space       // from NewSamples or NewFeatures
+	Lambda float64     // λ > 0
+	Tau    float64     // τ > 0, the bound on tr L; not read when FixL is set or by the solver okl
+	Norm   Regularizer // nil means Lp{1}
+
+	// Eta is where the kernel weights start (length m), nil for Norm.Start. With
+	// FixEta they stay there; ω does not enter the objective then, and GapEta is 0.
+	Eta    []float64
+	FixEta bool
+	// L is where the output kernel starts (n×n), nil for (τ/n)·I. With FixL it
+	// stays there, and GapL is 0.
+	L    *linop.Spectral
+	FixL bool
+}
+
+// check validates the problem and returns a copy with the defaults filled in.
+func (p *Problem) check() (*Problem, error) {
+	if p.Space == nil {
+		return nil, fmt.Errorf("%w: no space", ErrInput)
+	}
+	if err := p.Space.check(); err != nil {
+		return nil, err
+	}
+	q := *p
+	n, m := p.Space.Outputs(), p.Space.Kernels()
+	if !positive(p.Lambda) {
+		return nil, fmt.Errorf("%w: λ = %g is not positive", ErrInput, p.Lambda)
+	}
+	if !positive(p.Tau) && !(p.FixL && p.L != nil) {
+		return nil, fmt.Errorf("%w: τ = %g is not positive", ErrInput, p.Tau)
+	}
+	if q.Norm == nil {
+		q.Norm = Lp{P: 1}
+	}
+	if err := q.Norm.Check(m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if q.Eta == nil {
+		q.Eta = make([]float64, m)
+		q.Norm.Start(q.Eta)
+	}
+	q.Eta = append([]float64(nil), q.Eta...)
+	if err := checkWeights(q.Eta, m); err != nil {
+		return nil, err
+	}
+	if q.L == nil && q.FixL {
+		q.L = linop.ScaledIdentity(n, p.Tau/float64(n))
+	}
+	if q.L == nil {
+		return &q, nil // what is learned starts once the outputs are reduced
+	}
+	return &q, checkOutput(q.L, n)
+}
+
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+
+func checkWeights(eta []float64, m int) error {
+	if len(eta) != m {
+		return fmt.Errorf("%w: %d weights for %d kernels", ErrInput, len(eta), m)
+	}
+	for j, e := range eta {
+		if !(e >= 0) || math.IsInf(e, 0) {
+			return fmt.Errorf("%w: weight %d is %g", ErrInput, j, e)
+		}
+	}
+	return nil
+}
+
+func checkOutput(L *linop.Spectral, n int) error {
+	if L.V.Rows != n || L.V.Cols != len(L.S) {
+		return fmt.Errorf("%w: L is %d×%d with %d of %d eigenvalues, Y has %d columns", ErrInput, L.V.Rows, L.V.Rows, len(L.S), L.V.Cols, n)
+	}
+	for j, s := range L.S {
+		if !(s >= 0) || math.IsInf(s, 0) {
+			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrInput, j, s)
+		}
+	}
+	return checkFinite("the eigenvectors of L", L.V)
+}
+
+// Options of [Solve]. The zero value is useful.
+type Options struct {
+	Solver    string  // reduced, closed, paper or okl; "" means reduced
+	Sylvester string  // solver of the C step, a name of package sylvester; "" means auto
+	Tol       float64 // stop when (GapEta+GapL)/Objective ≤ Tol; 0 means 1e-4
+	MaxOuter  int     // outer iterations; 0 means 1000
+
+	// InnerTol fixes the relative residual of every C step. 0 ties it to the gap,
+	// or, in the solver paper, takes it from Schedule.
+	InnerTol float64
+	// Schedule gives the inexactness of the solver paper; outer iteration i takes
+	// entry i, later ones the last. Empty means {CG: 1e-2, SDP: 1000}.
+	Schedule []Inexact `json:",omitempty"`
+	// Rho is the weight ρ of ‖L‖²_F in the solver okl; 0 means λ, the published choice.
+	Rho float64
+	// Smoothing is ε in the closed forms, relative to the mean of what it is added
+	// to: the α_j² for η, the eigenvalues of M for L. 0 is the plain closed form.
+	Smoothing float64
+
+	Backend blas.Backend `json:"-"` // nil means blas.Active()
+	Seed    uint64       // of the randomized preconditioner
+	// Start continues from an earlier state; see [DecodeState].
+	Start *State `json:"-"`
+	// Trace sees the start and every outer iteration; an error from it stops the solve and is returned.
+	Trace func(Step) error `json:"-"`
+}
+
+// Inexact is how exactly one outer iteration of the paper's method solves its
+// inner problems: the relative residual of CG, and the number of Frank–Wolfe iterations.
+type Inexact struct {
+	CG  float64
+	SDP int
+}
+
+// Result describes the returned point; every number is recomputed there.
+type Result struct {
+	Eta []float64       // m
+	L   *linop.Spectral // n×n
+	C   blas.General    // l×n coefficients, or the D×n weights W in feature space
+
+	Objective   float64 // at f = K_η·C·L (Z_η·W·L); with ρ‖L‖² for the solver okl
+	GapEta      float64 // bounds Objective − its minimum over η; 0 when η is fixed
+	GapL        float64 // bounds Objective − its minimum over L; 0 when L is fixed
+	RelativeGap float64 // (GapEta + GapL)/Objective
+	Converged   bool    // RelativeGap ≤ Tol, nothing else
+
+	OuterIterations  int
+	SylvesterSolves  int
+	KernelMultiplies int // columns multiplied by K_η (Γ_η) in all
+	Solver           string
+	Sylvester        string // the C step's solver that ran last
+}
+
+// Step is what Trace sees. Its slices die with the call.
+type Step struct {
+	Iter             int
+	Objective        float64
+	GapEta, GapL     float64
+	RelativeGap      float64
+	Residual         float64 // of the C step, relative to its right side
+	SylvesterSolves  int
+	KernelMultiplies int
+	Eta              []float64
+	Rank             int // of L
+
+	run *run
+	pt  *point
+}
+
+// Solution returns copies of the coefficients and the output kernel of the step.
+func (s Step) Solution() (C blas.General, L *linop.Spectral) { return s.run.restore(s.pt) }

@@ -1,0 +1,225 @@
+package bcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/pprof"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// point is an iterate: weights, output kernel, coefficients, and what was computed there.
+type point struct {
+	eta   []float64
+	L     *linop.Spectral
+	X, AX blas.General // the unknown, and A_η·X
+	measures
+	residual float64 // of the C step, relative to its right side
+	cert     certificate
+}
+
+// run is one call of Solve: the problem with its outputs reduced, the inner
+// solver, scratch and counts.
+type run struct {
+	opt    Options
+	be     blas.Backend
+	space  Space
+	reg    Regularizer
+	P      blas.General // outputs = reduced outputs·Pᵀ; no Data when not reduced
+	all    []int        // 0 … m−1
+	fixEta bool
+	fixL   bool
+
+	lambda, tau, mu, rho float64
+	l, n, m              int
+
+	solver    sylvester.Solver
+	solverEta []float64 // the weights of the inner solver's last call
+	lastInner string
+	work      work
+	quad      quadratic
+
+	iter, solves, columns int
+	best                  *point // the certified point to return
+}
+
+func newRun(p *Problem, opt Options) (*run, error) {
+	r := &run{
+		opt: opt, be: blas.Or(opt.Backend), space: p.Space, reg: p.Norm,
+		fixEta: p.FixEta, fixL: p.FixL, lambda: p.Lambda, tau: p.Tau,
+		l: p.Space.Samples(), n: p.Space.Outputs(), m: p.Space.Kernels(),
+	}
+	r.mu = r.lambda * float64(r.l)
+	r.work = work{be: r.be, mu: r.mu}
+	r.all = make([]int, r.m)
+	for j := range r.all {
+		r.all[j] = j
+	}
+	if opt.Solver == "okl" {
+		r.rho = opt.Rho
+		if r.rho == 0 {
+			r.rho = r.lambda
+		}
+	}
+	var err error
+	r.solver, err = sylvester.New(opt.Sylvester, sylvester.Config{Backend: r.be, Seed: opt.Seed})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return r, nil
+}
+
+// begin makes the starting point and its certificate, which costs nothing: C = 0.
+func (r *run) begin(eta []float64, L *linop.Spectral) *point {
+	N := r.space.Unknowns()
+	pt := &point{
+		eta: slices.Clone(eta), L: L,
+		X: blas.NewGeneral(N, r.n), AX: blas.NewGeneral(N, r.n),
+		residual: 1,
+	}
+	if !r.fixEta && math.IsInf(r.reg.Omega(pt.eta), 1) {
+		r.reg.Project(pt.eta)
+	}
+	pt.measures = measures{fit: r.space.normY2(), c: make([]float64, r.m), G: blas.NewGeneral(r.n, r.n)}
+	U := r.objective(pt)
+	pt.cert = certificate{objective: U}
+	if !r.fixEta {
+		pt.cert.gapEta = U
+	}
+	if !r.fixL {
+		pt.cert.gapL = U
+	}
+	r.best = pt
+	return pt
+}
+
+// phase runs f under the pprof label phase=name.
+func phase(ctx context.Context, name string, f func(ctx context.Context)) {
+	pprof.Do(ctx, pprof.Labels("phase", name), f)
+}
+
+// solve performs the C step at pt to the relative residual tol, starting from pt.X.
+// A solver that cannot reach tol leaves what it reached; pt.residual tells.
+func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
+	phase(ctx, "form-k", func(context.Context) { r.space.setWeights(pt.eta) })
+	if r.solverEta != nil && !slices.Equal(pt.eta, r.solverEta) {
+		r.solver.Invalidate()
+	}
+	r.solverEta = append(r.solverEta[:0], pt.eta...)
+	var (
+		res sylvester.Result
+		err error
+	)
+	phase(ctx, "c-solve", func(ctx context.Context) {
+		sys := sylvester.System{K: r.space.operator(), L: pt.L, Mu: r.mu}
+		res, err = r.solver.Solve(ctx, pt.X, sys, r.space.rhs(), sylvester.Options{Tol: tol})
+	})
+	r.solves++
+	r.columns += res.Columns
+	r.lastInner = res.Solver
+	pt.residual = res.Residual
+	switch {
+	case err == nil || errors.Is(err, sylvester.ErrNotConverged):
+	case errors.Is(err, sylvester.ErrNotSPD):
+		return fmt.Errorf("%w: %w", ErrNotPSD, err)
+	default:
+		return err
+	}
+	blas.Copy(pt.AX, res.KC)
+	return nil
+}
+
+// measure fills pt's measures, with c_j for the kernels of idx and 0 for the others.
+func (r *run) measure(ctx context.Context, pt *point, idx []int) error {
+	phase(ctx, "certificate", func(context.Context) {
+		full := pt.c
+		pt.c = make([]float64, len(idx))
+		r.space.setWeights(pt.eta)
+		r.space.measure(&pt.measures, &r.work, pt.X, pt.AX, pt.L, idx)
+		part := pt.c
+		pt.c = full
+		clear(pt.c)
+		for k, j := range idx {
+			pt.c[j] = part[k]
+		}
+	})
+	r.columns += r.work.columns
+	r.work.columns = 0
+	return r.checkMeasures(pt)
+}
+
+// psdSlack is how far below 0, relative to its largest possible size, rounding may carry a form.
+const psdSlack = 1e-8
+
+// checkMeasures reports kernels that cannot be positive semidefinite, and values that are not finite.
+func (r *run) checkMeasures(pt *point) error {
+	if v := pt.fit + pt.norm + pt.yc + pt.cc + sumOf(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Errorf("%w: the objective at outer iteration %d is not finite", ErrInput, r.iter)
+	}
+	scale := maxOf(pt.c)
+	for j, v := range pt.c {
+		if v < -psdSlack*scale {
+			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
+		}
+		pt.c[j] = math.Max(v, 0)
+	}
+	return nil
+}
+
+// accept certifies pt over all kernels, keeps it as the point to return and
+// shows it to Trace.
+func (r *run) accept(ctx context.Context, pt *point) error {
+	var err error
+	phase(ctx, "certificate", func(context.Context) { err = r.certify(pt) })
+	if err != nil {
+		return err
+	}
+	r.best = pt
+	return r.trace(pt)
+}
+
+func (r *run) trace(pt *point) error {
+	if r.opt.Trace == nil {
+		return nil
+	}
+	return r.opt.Trace(Step{
+		Iter: r.iter, Objective: pt.cert.objective, GapEta: pt.cert.gapEta, GapL: pt.cert.gapL,
+		RelativeGap: pt.cert.relative(), Residual: pt.residual, SylvesterSolves: r.solves,
+		KernelMultiplies: r.columns, Eta: pt.eta, Rank: pt.L.Rank(), run: r, pt: pt,
+	})
+}
+
+// done reports whether pt meets Tol.
+func (r *run) done(pt *point) bool { return pt.cert.relative() <= r.opt.Tol }
+
+// restore copies X and L of pt, mapped back to all outputs.
+func (r *run) restore(pt *point) (blas.General, *linop.Spectral) {
+	if r.P.Data == nil {
+		return blas.Clone(pt.X), pt.L.Clone()
+	}
+	X := blas.NewGeneral(pt.X.Rows, r.P.Rows)
+	blas.Mul(r.be, X, false, true, pt.X, r.P)
+	L := &linop.Spectral{V: blas.NewGeneral(r.P.Rows, pt.L.Rank()), S: slices.Clone(pt.L.S)}
+	if pt.L.Rank() > 0 {
+		blas.Mul(r.be, L.V, false, false, r.P, pt.L.V)
+	}
+	return X, L
+}
+
+// result describes the point to return.
+func (r *run) result() *Result {
+	pt := r.best
+	X, L := r.restore(pt)
+	return &Result{
+		Eta: slices.Clone(pt.eta), L: L, C: X,
+		Objective: pt.cert.objective, GapEta: pt.cert.gapEta, GapL: pt.cert.gapL,
+		RelativeGap: pt.cert.relative(), Converged: r.done(pt),
+		OuterIterations: r.iter, SylvesterSolves: r.solves, KernelMultiplies: r.columns,
+		Solver: r.opt.Solver, Sylvester: r.lastInner,
+	}
+}

@@ -1,0 +1,129 @@
+package bcd
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// samples is the problem over C (l×n): K_η C L + μC = Y.
+type samples struct {
+	K  linop.Sum
+	Y  blas.General
+	yy float64
+}
+
+// NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
+// (order l) and the targets Y (l×n). It keeps both and changes only K's weights.
+// [Solve] reports shapes that do not fit and values that are not finite.
+func NewSamples(K linop.Sum, Y blas.General) Space {
+	return &samples{K: K, Y: Y, yy: square(blas.Frob(Y))}
+}
+
+func (s *samples) Samples() int  { return s.Y.Rows }
+func (s *samples) Outputs() int  { return s.Y.Cols }
+func (s *samples) Kernels() int  { return s.K.Len() }
+func (s *samples) Unknowns() int { return s.Y.Rows }
+
+func (s *samples) check() error {
+	if s.K.Dim() != s.Y.Rows {
+		return fmt.Errorf("%w: the kernel matrices are %d×%d, Y is %d×%d", ErrInput, s.K.Dim(), s.K.Dim(), s.Y.Rows, s.Y.Cols)
+	}
+	if s.Y.Rows < 1 || s.Y.Cols < 1 {
+		return fmt.Errorf("%w: Y is %d×%d", ErrInput, s.Y.Rows, s.Y.Cols)
+	}
+	if err := checkFinite("Y", s.Y); err != nil {
+		return err
+	}
+	d := make([]float64, s.K.Dim())
+	for j := range s.K.Len() {
+		s.K.Diag(d, j)
+		for i, v := range d {
+			if !(v >= 0) || math.IsInf(v, 0) {
+				return fmt.Errorf("%w: kernel %d has %g on its diagonal at sample %d", ErrInput, j, v, i)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *samples) setWeights(eta []float64)       { s.K.SetWeights(eta) }
+func (s *samples) operator() linop.Operator       { return s.K }
+func (s *samples) rhs() blas.General              { return s.Y }
+func (s *samples) normY2() float64                { return s.yy }
+func (s *samples) outputs() blas.General          { return s.Y }
+func (s *samples) rebase(blas.General, []float64) {}
+
+func (s *samples) probe() []float64 {
+	u, v := probeVector(s.Unknowns()), make([]float64, s.Kernels())
+	idx := make([]int, len(v))
+	for j := range idx {
+		idx[j] = j
+	}
+	s.K.Forms(v, u, u, idx)
+	return v
+}
+
+func (s *samples) project(be blas.Backend, P blas.General) Space {
+	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
+	blas.Mul(be, Y, false, false, s.Y, P)
+	return &samples{K: s.K, Y: Y, yy: s.yy}
+}
+
+func (s *samples) measure(m *measures, w *work, C, KC blas.General, L *linop.Spectral, idx []int) {
+	n := s.Y.Cols
+	w.xl = blas.Reshape(w.xl, C.Rows, n)
+	w.mulRight(w.xl, KC, L)
+	m.norm = blas.Inner(C, w.xl)
+	m.fit = distance2(w.xl, s.Y)
+	m.yc, m.cc = blas.Inner(s.Y, C), square(blas.Frob(C))
+	m.G = blas.Reshape(m.G, n, n)
+	blas.Mul(w.be, m.G, true, false, C, KC)
+	symmetrize(m.G)
+	U := w.half(C, L)
+	s.K.Forms(m.c, U, U, idx)
+}
+
+func (s *samples) quadratic(q *quadratic, be blas.Backend, C, A blas.General) {
+	n := s.Y.Cols
+	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
+	blas.GramOf(be, q.AtA, A)
+	blas.Mul(be, q.AtY, true, false, A, s.Y)
+	blas.Mul(be, q.B, true, false, C, A)
+	symmetrize(q.B)
+}
+
+// distance2 is ‖a − b‖²_F.
+func distance2(a, b blas.General) float64 {
+	var s float64
+	for i := range a.Rows {
+		x, y := blas.Row(a, i), blas.Row(b, i)
+		for j := range x {
+			d := x[j] - y[j]
+			s += d * d
+		}
+	}
+	return s
+}
+
+// checkFinite reports the first element of a that is NaN or infinite.
+func checkFinite(name string, a blas.General) error {
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("%w: %s is %g at row %d, column %d", ErrInput, name, v, i, j)
+			}
+		}
+	}
+	return nil
+}
+
+func sqrts(s []float64) []float64 {
+	r := make([]float64, len(s))
+	for i, v := range s {
+		r[i] = math.Sqrt(math.Max(v, 0))
+	}
+	return r
+}

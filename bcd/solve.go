@@ -1,0 +1,128 @@
+package bcd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// method minimises from the given start until the certificate meets Tol,
+// leaving the point to return in run.best.
+type method func(r *run, ctx context.Context, pt *point) error
+
+var methods = map[string]method{
+	"closed":  (*run).closed,
+	"reduced": (*run).reduced,
+}
+
+// Solvers lists the names that Options.Solver takes.
+func Solvers() []string {
+	var names []string
+	for name := range methods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// defaults fills in the zero values of opt.
+func (opt Options) defaults() (Options, error) {
+	if opt.Solver == "" {
+		opt.Solver = "reduced"
+	}
+	if opt.Sylvester == "" {
+		opt.Sylvester = "auto"
+	}
+	if opt.Tol == 0 {
+		opt.Tol = 1e-4
+	}
+	if opt.MaxOuter == 0 {
+		opt.MaxOuter = 1000
+	}
+	if methods[opt.Solver] == nil {
+		return opt, fmt.Errorf("%w: unknown solver %q (have %s)", ErrInput, opt.Solver, strings.Join(Solvers(), ", "))
+	}
+	for _, f := range []struct {
+		name string
+		v    float64
+	}{{"Tol", opt.Tol}, {"InnerTol", opt.InnerTol}, {"Rho", opt.Rho}, {"Smoothing", opt.Smoothing}} {
+		if !(f.v >= 0) {
+			return opt, fmt.Errorf("%w: %s = %g", ErrInput, f.name, f.v)
+		}
+	}
+	if opt.MaxOuter < 0 {
+		return opt, fmt.Errorf("%w: MaxOuter = %d", ErrInput, opt.MaxOuter)
+	}
+	return opt, nil
+}
+
+// Solve minimises p. A nil error means that the result's RelativeGap, computed
+// there over all kernels, is at most opt.Tol. Otherwise the result, unless the
+// input was invalid, is the best point so far with its own certificate, and the
+// error wraps [ErrNotConverged], [ErrNotPSD], the context's error or Trace's.
+// Invalid input is [ErrInput], with no result.
+func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
+	opt, err := opt.defaults()
+	if err != nil {
+		return nil, err
+	}
+	q, err := p.check()
+	if err != nil {
+		return nil, err
+	}
+	if s := opt.Start; s != nil {
+		if err := s.check(q); err != nil {
+			return nil, err
+		}
+		q.Eta, q.L = slices.Clone(s.Eta), s.L.Clone()
+	}
+	q, P, err := reduceOutputs(q, opt)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRun(q, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.P = P
+	pt := r.begin(q.Eta, q.L)
+	r.resume(pt)
+	if err = r.trace(pt); err == nil {
+		err = methods[opt.Solver](r, ctx, pt)
+	}
+	res := r.result()
+	if err == nil && !res.Converged {
+		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, opt.Tol)
+	}
+	return res, err
+}
+
+// step makes the point that the weights and output kernel lead to, with pt's
+// coefficients as its start. pt stays as it is.
+func (r *run) step(pt *point, eta []float64, L *linop.Spectral) *point {
+	next := &point{eta: eta, L: L, residual: 1}
+	next.X, next.AX = cloneLike(pt.X), cloneLike(pt.AX)
+	copy(next.X.Data, pt.X.Data)
+	r.space.setWeights(pt.eta)
+	r.space.rebase(next.X, eta)
+	next.c = make([]float64, r.m)
+	return next
+}
+
+// resume takes the counts and the coefficients of the state to continue from.
+func (r *run) resume(pt *point) {
+	s := r.opt.Start
+	if s == nil {
+		return
+	}
+	r.iter, r.solves, r.columns = s.Iter, s.SylvesterSolves, s.KernelMultiplies
+	if r.P.Data == nil {
+		blas.Copy(pt.X, s.X)
+		return
+	}
+	blas.Mul(r.be, pt.X, false, false, s.X, r.P)
+}

@@ -1,0 +1,119 @@
+package bcd
+
+import (
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// Space is where the unknown of the linear system lives. [NewSamples] and
+// [NewFeatures] make the two there are; every solver runs unchanged in both,
+// because both systems are A_η X L + μX = B_η with μ = λl:
+//
+//	           unknown X        A_η               B_η
+//	samples    C (l×n)          K_η               Y
+//	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
+//
+// A Space serves one fit at a time.
+type Space interface {
+	// Samples is l, Outputs n, Kernels m, and Unknowns the number of rows of X.
+	Samples() int
+	Outputs() int
+	Kernels() int
+	Unknowns() int
+
+	// check validates shapes and data.
+	check() error
+	// setWeights makes operator and rhs those of η; weights of 0 are not read.
+	setWeights(eta []float64)
+	operator() linop.Operator // A_η
+	rhs() blas.General        // B_η
+	normY2() float64          // ‖Y‖²_F
+	// measure fills m for the coefficients that X stands for. AX is A_η·X.
+	measure(m *measures, w *work, X, AX blas.General, L *linop.Spectral, idx []int)
+	// quadratic fills the matrices of the L step at fixed X: AᵀA, AᵀY and B.
+	quadratic(q *quadratic, be blas.Backend, X, AX blas.General)
+	// rebase makes X, the solution for the weights of the last setWeights, a
+	// start for the weights next.
+	rebase(X blas.General, next []float64)
+	// probe is one number per kernel that tells dictionaries apart.
+	probe() []float64
+	// outputs is the matrix whose row space holds the optimal L.
+	outputs() blas.General
+	// project is the same space with outputs·P in place of outputs (P has orthonormal columns).
+	project(be blas.Backend, P blas.General) Space
+}
+
+// measures are the numbers every objective, gradient and certificate is made of,
+// for one set of coefficients C at (η, L). U is a value of the problem at f =
+// K_η·C·L, or at Z_η·W·L in feature space, where C = (Y − Z_η·W·L)/μ then serves
+// the bound from below (mathematics.md §2, §5.5).
+type measures struct {
+	fit  float64      // ‖F − Y‖²_F
+	norm float64      // ‖f‖², tr(Cᵀ K_η C L)
+	yc   float64      // ⟨Y,C⟩
+	cc   float64      // ‖C‖²_F
+	c    []float64    // c_j = tr(Cᵀ K_j C L) at the indices asked for
+	G    blas.General // Cᵀ K_η C, both triangles
+}
+
+// quadratic holds the L step (1/l)‖AL − Y‖² + λ⟨B,L⟩ at fixed X.
+type quadratic struct {
+	AtA, AtY, B blas.General
+}
+
+// work is scratch that evaluations share.
+type work struct {
+	be      blas.Backend
+	mu      float64      // λl
+	columns int          // columns multiplied by A_η in evaluations
+	xl, ax  blas.General // N×n
+	rot     blas.General // N×r
+	tall    blas.General // N×n
+}
+
+// mulRight computes dst = X·L with the scratch of w.
+func (w *work) mulRight(dst, X blas.General, L *linop.Spectral) {
+	r := L.Rank()
+	if r == 0 {
+		blas.Zero(dst)
+		return
+	}
+	w.rot = blas.Reshape(w.rot, X.Rows, r)
+	L.Rotate(w.be, w.rot, X)
+	scaleColumns(w.rot, L.S)
+	blas.Mul(w.be, dst, false, true, w.rot, L.V)
+}
+
+// half computes X·V·diag(√S) (N×r), whose Gram matrix carries the same trace as
+// X·L against X, in the scratch of w.
+func (w *work) half(X blas.General, L *linop.Spectral) blas.General {
+	r := L.Rank()
+	w.rot = blas.Reshape(w.rot, X.Rows, r)
+	if r == 0 {
+		return w.rot
+	}
+	L.Rotate(w.be, w.rot, X)
+	scaleColumns(w.rot, sqrts(L.S))
+	return w.rot
+}
+
+// symmetrize replaces a by (a+aᵀ)/2.
+func symmetrize(a blas.General) {
+	for i := range a.Rows {
+		for j := range i {
+			v := (a.Data[i*a.Stride+j] + a.Data[j*a.Stride+i]) / 2
+			a.Data[i*a.Stride+j], a.Data[j*a.Stride+i] = v, v
+		}
+	}
+}
+
+func scaleColumns(a blas.General, s []float64) {
+	for i := range a.Rows {
+		row := blas.Row(a, i)
+		for j := range row {
+			row[j] *= s[j]
+		}
+	}
+}
+
+func square(x float64) float64 { return x * x }
