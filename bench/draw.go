@@ -1,0 +1,220 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A figure is a picture of one case: curves over time, or over a parameter.
+type figure struct {
+	name       string // of the file, without its ending
+	title      string
+	xLabel     string
+	yLabel     string
+	logX, logY bool
+	curves     []curve
+}
+
+type curve struct {
+	name string
+	xy   plotter.XYs
+}
+
+// palette is told apart by people who confuse colours (Okabe and Ito) and in grey.
+var palette = []color.RGBA{
+	{0, 114, 178, 255},
+	{213, 94, 0, 255},
+	{0, 158, 115, 255},
+	{204, 121, 167, 255},
+	{86, 180, 233, 255},
+	{230, 159, 0, 255},
+	{70, 70, 70, 255},
+	{140, 86, 75, 255},
+	{120, 94, 240, 255},
+}
+
+var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
+
+// Draw draws every picture that the results have the numbers for into dir, each
+// as PNG and SVG, and returns the names of the files.
+func Draw(f *File, dir string) ([]string, error) {
+	var names []string
+	for _, fig := range figures(f) {
+		p := fig.plot()
+		for _, ending := range []string{".png", ".svg"} {
+			name := filepath.Join(dir, fig.name+ending)
+			if err := p.Save(18*vg.Centimeter, 11*vg.Centimeter, name); err != nil {
+				return names, fmt.Errorf("drawing %s: %w", name, err)
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// figures are the pictures of the results.
+func figures(f *File) []figure {
+	var figs []figure
+	for _, group := range byCase(f.Results) {
+		figs = append(figs, traceFigures(group)...)
+	}
+	return figs
+}
+
+// traceFigures are objective, certified gap and accuracy against time.
+func traceFigures(group []Result) []figure {
+	name := group[0].Case
+	best := math.Inf(1)
+	for _, r := range group {
+		for _, p := range r.Trace {
+			if p.Objective != nil {
+				best = min(best, *p.Objective)
+			}
+		}
+	}
+	quantities := []struct {
+		file, title, label string
+		logY               bool
+		of                 func(Point) *float64
+	}{
+		{"objective", "objective against time", "objective", false, func(p Point) *float64 { return p.Objective }},
+		{"excess", "distance to the best objective against time", "objective over the best, − 1", true, func(p Point) *float64 {
+			if p.Objective == nil || !(best > 0) {
+				return nil
+			}
+			return Num(*p.Objective/best - 1)
+		}},
+		{"gap", "certified relative gap against time", "relative gap", true, func(p Point) *float64 { return p.RelativeGap }},
+		{"accuracy", "test accuracy against time", "test accuracy (%)", false, func(p Point) *float64 {
+			if p.Accuracy == nil {
+				return nil
+			}
+			return Num(100 * *p.Accuracy)
+		}},
+	}
+	var figs []figure
+	for _, q := range quantities {
+		fig := figure{
+			name: name + "-" + q.file, title: name + ": " + q.title,
+			xLabel: "seconds (logarithmic)", yLabel: q.label, logX: true, logY: q.logY,
+		}
+		for _, r := range group {
+			fig.add(r.Name, r.Trace, q.of)
+		}
+		if len(fig.curves) > 0 {
+			figs = append(figs, fig)
+		}
+	}
+	return figs
+}
+
+// add adds the curve of one quantity over a trace, where it has at least two points that can be drawn.
+func (f *figure) add(name string, trace []Point, of func(Point) *float64) {
+	var xy plotter.XYs
+	for _, p := range trace {
+		y := of(p)
+		if y == nil || (f.logY && !(*y > 0)) || (f.logX && !(p.Seconds > 0)) {
+			continue
+		}
+		xy = append(xy, plotter.XY{X: p.Seconds, Y: *y})
+	}
+	if len(xy) > 1 {
+		f.curves = append(f.curves, curve{name, xy})
+	}
+}
+
+func (f *figure) plot() *plot.Plot {
+	p := plot.New()
+	plain := font.Font{Variant: "Sans"}
+	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		s.Font.Variant = plain.Variant
+	}
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.xLabel, f.yLabel
+	p.Title.TextStyle.Font.Size = 13
+	p.Title.Padding = 8
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.DefaultTicks{}, plot.DefaultTicks{}
+	if f.logX {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
+	}
+	if f.logY {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+	}
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{225}, color.Gray{225}
+	p.Add(grid)
+	for i, c := range f.curves {
+		line := &plotter.Line{XYs: steps(c.xy), LineStyle: draw.LineStyle{
+			Color: palette[i%len(palette)], Width: vg.Points(1.8), Dashes: dashes[i/len(palette)%len(dashes)],
+		}}
+		end := c.xy[len(c.xy)-1]
+		dot := &plotter.Scatter{XYs: plotter.XYs{end}, GlyphStyle: draw.GlyphStyle{
+			Color: palette[i%len(palette)], Radius: vg.Points(3), Shape: draw.CircleGlyph{},
+		}}
+		p.Add(line, dot)
+		p.Legend.Add(c.name, line)
+	}
+	p.Legend.Top = true
+	p.Legend.TextStyle.Font.Size = 9
+	p.Legend.Padding = 2
+	f.padRange(p)
+	return p
+}
+
+// steps holds each value until the next is known: nothing is known in between.
+func steps(xy plotter.XYs) plotter.XYs {
+	out := plotter.XYs{xy[0]}
+	for i := 1; i < len(xy); i++ {
+		out = append(out, plotter.XY{X: xy[i].X, Y: xy[i-1].Y}, xy[i])
+	}
+	return out
+}
+
+// padRange leaves room to the right of the curves and above them, for the legend.
+func (f *figure) padRange(p *plot.Plot) {
+	if f.logX {
+		p.X.Max *= 1.15
+	}
+	if f.logY {
+		p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.06)
+		return
+	}
+	p.Y.Max += 0.06 * (p.Y.Max - p.Y.Min)
+}
+
+// logTicks labels powers of ten, and 2 and 5 times them where few decades are shown.
+type logTicks struct{}
+
+func (logTicks) Ticks(lo, hi float64) []plot.Tick {
+	if !(lo > 0) || !(hi > lo) {
+		return []plot.Tick{{Value: lo, Label: fmt.Sprint(lo)}}
+	}
+	decades := math.Log10(hi / lo)
+	every := max(1, int(math.Ceil(decades/9)))
+	var ticks []plot.Tick
+	for e := int(math.Floor(math.Log10(lo))); float64(e) <= math.Log10(hi)+1e-9; e++ {
+		for _, m := range []float64{1, 2, 5} {
+			v := m * math.Pow10(e)
+			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if (m == 1 && e%every == 0) || (m > 1 && decades < 2.2) {
+				t.Label = fmt.Sprintf("%.3g", v)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	slices.SortFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
+	return ticks
+}

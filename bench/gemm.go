@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"context"
+	"time"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// gemmShape is C = A·B with A m×k and B k×n.
+type gemmShape struct{ m, n, k int }
+
+// runGemm measures Dgemm and Sgemm of every backend side by side.
+func runGemm(ctx context.Context, env *Env) ([]Result, error) {
+	shapes := pick(env,
+		[]gemmShape{{512, 512, 512}, {1024, 1024, 1024}},
+		[]gemmShape{{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {3060, 102, 3060}, {3060, 10, 3060}, {3060, 102, 102}})
+	limits := env.Limits()
+	var results []Result
+	for _, threads := range threadCounts(env.Threads) {
+		for _, s := range shapes {
+			for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
+				part, err := gemmOne(ctx, env, s, prec, threads, limits)
+				results = append(results, part...)
+				if err != nil {
+					return results, err
+				}
+			}
+		}
+	}
+	return results, nil
+}
+
+// gemmOne measures one shape on all backends in turn.
+func gemmOne(ctx context.Context, env *Env, s gemmShape, prec blas.Precision, threads int, limits Limits) ([]Result, error) {
+	blas.SetThreads(threads)
+	defer blas.SetThreads(env.Threads)
+	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
+	var backends []blas.Backend
+	var variants []Variant
+	for _, be := range blas.Backends() {
+		if be.Name() == "gonum" && (threads < env.Threads || flops > 4e9) {
+			continue // it has no thread setting, and seconds for the largest shape show nothing new
+		}
+		backends = append(backends, be)
+		variants = append(variants, Variant{Run: gemmCall(be, s, prec)})
+	}
+	plan := Plan{Count: env.count(pick(env, 3, 9)), Warm: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
+	samples, err := Interleave(ctx, plan, variants)
+	var results []Result
+	for i, be := range backends {
+		if len(samples[i]) == 0 {
+			continue
+		}
+		r := Result{Name: be.Name(), Params: map[string]any{
+			"backend": be.Name(), "m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
+		}}
+		r.time(samples[i])
+		r.rate(flops, 0, limits.Peak(prec.String(), threads), 0)
+		results = append(results, r)
+	}
+	return results, err
+}
+
+// gemmCall is one product of random matrices.
+func gemmCall(be blas.Backend, s gemmShape, prec blas.Precision) func() error {
+	fill := func(n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(i%17)/16 - 0.5
+		}
+		return x
+	}
+	a, b, c := fill(s.m*s.k), fill(s.k*s.n), make([]float64, s.m*s.n)
+	if prec == blas.Float64 {
+		return func() error {
+			be.Dgemm(blas.NoTrans, blas.NoTrans, s.m, s.n, s.k, 1, a, s.k, b, s.n, 0, c, s.n)
+			return nil
+		}
+	}
+	a32, b32, c32 := single(a), single(b), single(c)
+	return func() error {
+		be.Sgemm(blas.NoTrans, blas.NoTrans, s.m, s.n, s.k, 1, a32, s.k, b32, s.n, 0, c32, s.n)
+		return nil
+	}
+}
+
+func single(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
+}

@@ -1,0 +1,235 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Machine describes where and with what a run was made.
+type Machine struct {
+	Time     time.Time   `json:"time"`
+	OS       string      `json:"os"`
+	Arch     string      `json:"arch"`
+	CPU      string      `json:"cpu"`
+	CPUs     int         `json:"cpus"`
+	Features []string    `json:"features"` // of cpuid, those that matter to dense kernels
+	L1Data   int         `json:"l1d_bytes,omitempty"`
+	L2       int         `json:"l2_bytes,omitempty"`
+	L3       int         `json:"l3_bytes,omitempty"`
+	Memory   int64       `json:"memory_bytes,omitempty"`
+	Go       string      `json:"go"`
+	Commit   string      `json:"commit,omitempty"`
+	Dirty    bool        `json:"dirty,omitempty"` // the tree differed from Commit
+	Backend  blas.Info   `json:"backend"`
+	Backends []blas.Info `json:"backends"` // all in this build
+	Threads  int         `json:"threads"`
+	Quick    bool        `json:"quick,omitempty"`
+	Seed     uint64      `json:"seed"`
+	Load     float64     `json:"load"` // one-minute load average at the start
+	Limits   *Limits     `json:"limits,omitempty"`
+	Noise    *Noise      `json:"noise,omitempty"`
+	Skipped  []string    `json:"skipped,omitempty"`
+}
+
+// Noise is what disturbed a run.
+type Noise struct {
+	Steal float64 `json:"steal"` // share of processor time the hypervisor gave to others
+	Other float64 `json:"other"` // share of processor time used by other processes
+	Drift float64 `json:"drift"` // clock at the end over clock at the start, by a fixed piece of work
+	Load  float64 `json:"load"`  // one-minute load average at the end
+}
+
+// Noisy tells whether the figures of the run deserve suspicion.
+func (n *Noise) Noisy() bool {
+	return n != nil && (n.Steal > 0.02 || n.Other > 0.1 || n.Drift < 0.9 || n.Drift > 1.1)
+}
+
+// dense lists the cpuid features that dense kernels may use.
+var dense = []cpuid.FeatureID{
+	cpuid.SSE2, cpuid.AVX, cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BW,
+	cpuid.ASIMD, cpuid.SVE,
+}
+
+// Describe returns the description of this machine and build.
+func Describe(env *Env) Machine {
+	m := Machine{
+		Time: time.Now().UTC().Truncate(time.Second), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		CPU: cpuid.CPU.BrandName, CPUs: runtime.NumCPU(), Features: []string{},
+		L1Data: max(cpuid.CPU.Cache.L1D, 0), L2: max(cpuid.CPU.Cache.L2, 0), L3: max(cpuid.CPU.Cache.L3, 0),
+		Memory: memory(), Go: runtime.Version(), Backend: env.Backend.Info(),
+		Threads: env.Threads, Quick: env.Quick, Seed: env.Seed, Load: load(),
+	}
+	for _, f := range dense {
+		if cpuid.CPU.Supports(f) {
+			m.Features = append(m.Features, f.String())
+		}
+	}
+	for _, b := range blas.Backends() {
+		m.Backends = append(m.Backends, b.Info())
+	}
+	m.Commit, m.Dirty = commit()
+	return m
+}
+
+// commit is the revision the build was made from, as the Go command recorded it,
+// or that of the source tree the command runs in.
+func commit() (rev string, dirty bool) {
+	if bi, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range bi.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				rev = s.Value
+			case "vcs.modified":
+				dirty = s.Value == "true"
+			}
+		}
+	}
+	if rev != "" {
+		return rev, dirty
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", false
+	}
+	out, err := exec.Command("git", "-C", root, "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "", false
+	}
+	status, err := exec.Command("git", "-C", root, "status", "--porcelain").Output()
+	return strings.TrimSpace(string(out)), err == nil && len(bytes.TrimSpace(status)) > 0
+}
+
+// moduleRoot is the directory of go.mod at or above the working directory.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", os.ErrNotExist
+		}
+		dir = up
+	}
+}
+
+// field returns the first number of the line of a /proc file that starts with
+// key; 0 where there is no such file or line.
+func field(file, key string) float64 {
+	in, err := os.Open(file)
+	if err != nil {
+		return 0
+	}
+	defer in.Close()
+	for sc := bufio.NewScanner(in); sc.Scan(); {
+		if rest, ok := strings.CutPrefix(sc.Text(), key); ok {
+			if words := strings.Fields(rest); len(words) > 0 {
+				x, _ := strconv.ParseFloat(words[0], 64)
+				return x
+			}
+		}
+	}
+	return 0
+}
+
+func memory() int64 { return int64(field("/proc/meminfo", "MemTotal:")) * 1024 }
+
+func load() float64 { return field("/proc/loadavg", "") }
+
+// peakRSS is the largest resident set since resetPeakRSS; 0 where /proc does not tell.
+func peakRSS() int64 { return int64(field("/proc/self/status", "VmHWM:")) * 1024 }
+
+// resetPeakRSS hands unused memory back and starts a new peak. Where the kernel
+// does not allow it the peak is that of the whole process, which is still an upper bound.
+func resetPeakRSS() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}
+
+// ticks are the processor times of the machine and of this process, in clock ticks.
+type ticks struct {
+	total, busy, steal, own float64
+	clock                   time.Duration // of the fixed piece of work
+	known                   bool
+}
+
+func readNoise() ticks {
+	t := ticks{clock: fixedWork()}
+	cpu := columns("/proc/stat", "cpu ")
+	own := columns("/proc/self/stat", "")
+	if len(cpu) < 8 || len(own) < 15 {
+		return t
+	}
+	for _, v := range cpu[:8] {
+		t.total += v
+	}
+	t.busy = t.total - cpu[3] - cpu[4] // idle, iowait
+	t.steal = cpu[7]
+	t.own = own[13] + own[14]
+	t.known = true
+	return t
+}
+
+// columns are the numbers of the first line that starts with key; what is not a number is 0.
+func columns(file, key string) []float64 {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, key); ok {
+			var out []float64
+			for _, w := range strings.Fields(rest) {
+				x, _ := strconv.ParseFloat(w, 64)
+				out = append(out, x)
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+func noiseSince(a ticks) *Noise {
+	b := readNoise()
+	n := &Noise{Drift: float64(a.clock) / float64(b.clock), Load: load()}
+	if total := b.total - a.total; a.known && b.known && total > 0 {
+		n.Steal = (b.steal - a.steal) / total
+		n.Other = max(0, (b.busy-a.busy)-(b.steal-a.steal)-(b.own-a.own)) / total
+	}
+	return n
+}
+
+// fixedWork times a chain of dependent multiplications, whose speed follows the
+// clock frequency and nothing else; the fastest of several.
+func fixedWork() time.Duration {
+	times := make([]time.Duration, 9)
+	for i := range times {
+		start := time.Now()
+		x := 1.0
+		for range 1 << 20 {
+			x = x*0.999999 + 1e-6
+		}
+		times[i] = time.Since(start)
+		if x > 2 {
+			panic("bench: the clock loop went astray")
+		}
+	}
+	return slices.Min(times)
+}

@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Variant is one of several pieces of work measured side by side.
+type Variant struct {
+	// Prepare runs before each repetition, unmeasured; nil does nothing.
+	Prepare func()
+	// Run is what is measured.
+	Run func() error
+}
+
+// Plan says how variants are repeated.
+type Plan struct {
+	Count     int           // repetitions of each; at least 1
+	Warm      bool          // one repetition of each beforehand is not counted
+	MinSample time.Duration // a repetition runs the work as often as fills this time; needs Warm
+	Budget    time.Duration // a variant that has used this much time gets no further repetition; 0 means no limit
+}
+
+// Interleave measures the variants in turn, round after round, so that what
+// disturbs the machine disturbs all of them alike. It returns the seconds of each
+// repetition of each variant; when ctx ends or a variant fails, what it has so far.
+func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64, error) {
+	samples := make([][]float64, len(variants))
+	inner := make([]int, len(variants))
+	spent := make([]time.Duration, len(variants))
+	for i, v := range variants {
+		inner[i] = 1
+		if !plan.Warm {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return samples, err
+		}
+		t, err := once(v, 1)
+		if err != nil {
+			return samples, err
+		}
+		spent[i] = t
+		inner[i] = int(math.Ceil(min(1e6, max(1, float64(plan.MinSample)/float64(max(t, 1))))))
+	}
+	for range max(1, plan.Count) {
+		for i, v := range variants {
+			if err := ctx.Err(); err != nil {
+				return samples, err
+			}
+			if len(samples[i]) > 0 && plan.Budget > 0 && spent[i] > plan.Budget {
+				continue
+			}
+			t, err := once(v, inner[i])
+			if err != nil {
+				return samples, err
+			}
+			spent[i] += t
+			samples[i] = append(samples[i], t.Seconds()/float64(inner[i]))
+		}
+	}
+	return samples, nil
+}
+
+// once times n runs of v.
+func once(v Variant, n int) (time.Duration, error) {
+	if v.Prepare != nil {
+		v.Prepare()
+	}
+	start := time.Now()
+	for range n {
+		if err := v.Run(); err != nil {
+			return time.Since(start), err
+		}
+	}
+	return time.Since(start), nil
+}

@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+)
+
+// Result is one measured line. A field that does not apply is left out of the JSON.
+type Result struct {
+	Case   string         `json:"case"`
+	Name   string         `json:"name"`
+	Params map[string]any `json:"params"`
+
+	Seconds float64   `json:"seconds,omitempty"` // median of Samples
+	Min     float64   `json:"min,omitempty"`
+	Max     float64   `json:"max,omitempty"`
+	Count   int       `json:"count,omitempty"`
+	Samples []float64 `json:"samples,omitempty"` // seconds of each repetition
+
+	GFlops      float64  `json:"gflops,omitempty"`              // 1e9 floating point operations a second
+	GBytes      float64  `json:"gbytes_per_second,omitempty"`   // 1e9 bytes of memory a second
+	OfPeak      float64  `json:"of_fma_peak,omitempty"`         // GFlops over the machine's own limit
+	OfBandwidth float64  `json:"of_memory_bandwidth,omitempty"` // GBytes over the machine's own limit
+	PeakRSS     int64    `json:"peak_rss_bytes,omitempty"`      // of the process while the case ran
+	Accuracy    *float64 `json:"accuracy,omitempty"`            // share of test samples classified rightly
+	Objective   *float64 `json:"objective,omitempty"`           // of the learning problem, at the returned point
+	RelativeGap *float64 `json:"relative_gap,omitempty"`        // certified
+	Residual    *float64 `json:"residual,omitempty"`            // true, relative to ‖Y‖
+	SecondsTo   *float64 `json:"seconds_to_0.1pct,omitempty"`   // to an objective within 0.1 % of the best of all
+	Stopped     bool     `json:"stopped,omitempty"`             // by the time budget, before its own stopping test held
+	Noisy       bool     `json:"noisy,omitempty"`               // repetitions differ by more than half of their median
+	Error       string   `json:"error,omitempty"`
+
+	Metrics map[string]float64 `json:"metrics,omitempty"` // what has no field of its own
+	Trace   []Point            `json:"trace,omitempty"`
+	Rerun   string             `json:"rerun,omitempty"` // the command that measures this line again
+}
+
+// Point is one moment of a fit.
+type Point struct {
+	Seconds     float64  `json:"seconds"`
+	Objective   *float64 `json:"objective,omitempty"`
+	RelativeGap *float64 `json:"relative_gap,omitempty"`
+	Accuracy    *float64 `json:"accuracy,omitempty"`
+}
+
+// File is the outcome of a run.
+type File struct {
+	Machine Machine  `json:"machine"`
+	Results []Result `json:"results"`
+}
+
+// Num is x as an optional JSON number, absent when x is NaN or infinite.
+func Num(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// metric records x under key unless it is NaN or infinite, which JSON cannot hold.
+func (r *Result) metric(key string, x float64) {
+	if Num(x) == nil {
+		return
+	}
+	if r.Metrics == nil {
+		r.Metrics = map[string]float64{}
+	}
+	r.Metrics[key] = x
+}
+
+// time records the repetitions, in seconds.
+func (r *Result) time(samples []float64) {
+	if len(samples) == 0 {
+		return
+	}
+	r.Samples = samples
+	r.Count = len(samples)
+	r.Seconds = median(samples)
+	r.Min, r.Max = slices.Min(samples), slices.Max(samples)
+	r.Noisy = r.Count > 2 && r.Max-r.Min > 0.5*r.Seconds
+}
+
+// rate derives speed from work done per repetition and the machine's limits; a
+// limit of 0 is unknown.
+func (r *Result) rate(flops, bytes float64, peak, bandwidth float64) {
+	if !(r.Seconds > 0) {
+		return
+	}
+	if flops > 0 {
+		r.GFlops = flops / r.Seconds / 1e9
+		if peak > 0 {
+			r.OfPeak = r.GFlops / peak
+		}
+	}
+	if bytes > 0 {
+		r.GBytes = bytes / r.Seconds / 1e9
+		if bandwidth > 0 {
+			r.OfBandwidth = r.GBytes / bandwidth
+		}
+	}
+}
+
+// median of a copy of x; NaN when x is empty.
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	s := slices.Clone(x)
+	slices.Sort(s)
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}
+
+// WriteJSON writes the file as one indented JSON object.
+func (f *File) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	return enc.Encode(f)
+}
+
+// ReadFile reads what WriteJSON wrote.
+func ReadFile(name string) (*File, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var f File
+	if err := json.NewDecoder(in).Decode(&f); err != nil {
+		return nil, fmt.Errorf("%s: not a result of mklbench run: %w", name, err)
+	}
+	if len(f.Results) == 0 {
+		return nil, fmt.Errorf("%s: holds no results", name)
+	}
+	return &f, nil
+}

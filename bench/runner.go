@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Run runs the cases one after the other. A case that fails does not keep the
+// others from running: the error says which did. When ctx ends, the file holds
+// what was measured until then.
+func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
+	file := &File{Machine: Describe(env), Results: []Result{}}
+	before := readNoise()
+	var failed []string
+	for _, c := range cases {
+		if ctx.Err() != nil {
+			break
+		}
+		env.Log("%s: %s", c.Name(), c.Description())
+		start := time.Now()
+		resetPeakRSS()
+		results, err := c.Run(ctx, env)
+		stamp(c.Name(), results, env)
+		file.Results = append(file.Results, results...)
+		switch {
+		case errors.Is(err, ErrSkipped):
+			env.Log("%s: %v", c.Name(), err)
+			file.Machine.Skipped = append(file.Machine.Skipped, c.Name()+": "+err.Error())
+		case err != nil && ctx.Err() == nil:
+			failed = append(failed, fmt.Sprintf("%s: %v", c.Name(), err))
+		case err == nil:
+			env.Log("%s: done in %.1f s", c.Name(), time.Since(start).Seconds())
+		}
+	}
+	file.Machine.Noise = noiseSince(before)
+	file.Machine.Limits = env.limits
+	if err := ctx.Err(); err != nil {
+		return file, fmt.Errorf("interrupted; %d results were measured until then", len(file.Results))
+	}
+	if len(failed) > 0 {
+		return file, errors.New(strings.Join(failed, "; "))
+	}
+	return file, nil
+}
+
+// stamp fills in what every result of a case has in common.
+func stamp(name string, results []Result, env *Env) {
+	peak := peakRSS()
+	for i := range results {
+		r := &results[i]
+		r.Case = name
+		if r.Params == nil {
+			r.Params = map[string]any{}
+		}
+		for key, v := range map[string]any{"backend": env.Backend.Name(), "threads": env.Threads, "seed": env.Seed} {
+			if _, ok := r.Params[key]; !ok {
+				r.Params[key] = v
+			}
+		}
+		if r.PeakRSS == 0 {
+			r.PeakRSS = peak
+		}
+		r.Rerun = env.rerun(name)
+	}
+}
+
+func (e *Env) rerun(name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mklbench run %s --backend %s --threads %d --seed %d", name, e.Backend.Name(), e.Threads, e.Seed)
+	if e.Quick {
+		b.WriteString(" --quick")
+	}
+	if e.Count > 0 {
+		fmt.Fprintf(&b, " --count %d", e.Count)
+	}
+	return b.String()
+}

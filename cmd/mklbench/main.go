@@ -1,0 +1,73 @@
+// Command mklbench measures the solvers of iokl on the machine it runs on.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the work failed, was interrupted, or a comparison found a regression
+	exitUsage  = 2 // bad usage or bad input
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second Ctrl-C ends the program at once
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// failure is an error of the work itself; every other error is one of usage.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	fmt.Fprintln(stderr, "mklbench:", line)
+	if errors.As(err, &failure{}) {
+		return exitFailed
+	}
+	return exitUsage
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "mklbench",
+		Short:         "Measure the solvers of iokl on this machine",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q: see mklbench --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.New("a command is missing: env, list, run, compare or report (see mklbench --help)")
+		},
+	}
+	root.AddCommand(newEnvCmd(), newListCmd(), newRunCmd())
+	return root
+}

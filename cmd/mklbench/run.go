@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+)
+
+// common are the flags of the commands that compute.
+type common struct {
+	backend string
+	threads int
+	seed    uint64
+}
+
+func (c *common) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.backend, "backend", blas.Default().Name(), "dense kernels: native, openblas or gonum")
+	cmd.Flags().IntVar(&c.threads, "threads", 0, "threads that compute at once; 0 means all processors")
+	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "of everything random")
+}
+
+// env makes the choice that of the whole program.
+func (c *common) env(log io.Writer) (*bench.Env, error) {
+	be, err := blas.ByName(c.backend)
+	if err != nil {
+		return nil, err
+	}
+	if c.threads < 0 {
+		return nil, fmt.Errorf("--threads %d: must be positive, or 0 for all processors", c.threads)
+	}
+	blas.Use(be)
+	bench.SetThreads(c.threads)
+	env := bench.NewEnv()
+	env.Seed = c.seed
+	env.Log = func(format string, args ...any) { fmt.Fprintf(log, format+"\n", args...) }
+	return env, nil
+}
+
+func newEnvCmd() *cobra.Command {
+	var c common
+	cmd := &cobra.Command{
+		Use:   "env",
+		Short: "Describe this machine, its limits and the backends, as JSON",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			env, err := c.env(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			m := bench.Describe(env)
+			limits := env.Limits()
+			m.Limits = &limits
+			enc := json.NewEncoder(cmd.OutOrStdout())
+			enc.SetIndent("", " ")
+			return enc.Encode(m)
+		},
+	}
+	c.add(cmd)
+	return cmd
+}
+
+func newListCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the cases",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, c := range bench.Cases() {
+				fmt.Fprintf(w, "%s\t%s\n", c.Name(), c.Description())
+			}
+			return w.Flush()
+		},
+	}
+}
+
+type runFlags struct {
+	common
+	quick, json, bench bool
+	count              int
+	data, out, plots   string
+	profile            profiles
+}
+
+func newRunCmd() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run CASE…",
+		Short: "Run cases (all: every one) and show what they measured",
+		Example: `  mklbench run digits
+  mklbench run gemm operator --threads 1 --json > one-thread.json
+  mklbench run all --quick --out quick.json --plots pictures`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("which case? mklbench list names them, all stands for every one")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.quick, "quick", false, "smaller sizes: every case together ends within two minutes")
+	fl.IntVar(&f.count, "count", 0, "repetitions; 0 means each case's own number")
+	fl.StringVar(&f.data, "data", "", "directory of the data sets (default ../shared/data)")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	fl.BoolVar(&f.bench, "bench", false, "print Go benchmark format, for benchstat")
+	fl.StringVarP(&f.out, "out", "o", "", "write the JSON to this file too")
+	fl.StringVar(&f.plots, "plots", "", "draw pictures into this directory")
+	f.profile.add(fl)
+	return cmd
+}
+
+func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
+	cases, err := bench.Select(args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.count < 0:
+		return fmt.Errorf("--count %d: must be positive", f.count)
+	case f.json && f.bench:
+		return errors.New("--json and --bench exclude each other")
+	}
+	env, err := f.env(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	env.Quick, env.Count, env.Data = f.quick, f.count, f.data
+	if err := f.checkWritable(); err != nil {
+		return err
+	}
+	stop, err := f.profile.start(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	file, runErr := bench.Run(cmd.Context(), cases, env)
+	if err := errors.Join(stop(), f.show(cmd, file)); err != nil {
+		return failure{err}
+	}
+	if runErr != nil {
+		return failure{runErr}
+	}
+	return nil
+}
+
+// checkWritable fails before minutes of measuring rather than after.
+func (f *runFlags) checkWritable() error {
+	if f.plots != "" {
+		if err := os.MkdirAll(f.plots, 0o777); err != nil {
+			return err
+		}
+	}
+	if f.out == "" {
+		return nil
+	}
+	w, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// show writes the outcome wherever it was asked for.
+func (f *runFlags) show(cmd *cobra.Command, file *bench.File) error {
+	var errs []error
+	if f.out != "" {
+		errs = append(errs, atomicfile.Write(f.out, file.WriteJSON))
+	}
+	if f.plots != "" {
+		names, err := bench.Draw(file, f.plots)
+		for _, name := range names {
+			fmt.Fprintln(cmd.ErrOrStderr(), "wrote", name)
+		}
+		errs = append(errs, err)
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case f.json:
+		errs = append(errs, file.WriteJSON(out))
+	case f.bench:
+		errs = append(errs, file.WriteBench(out))
+	default:
+		errs = append(errs, file.WriteTable(out))
+	}
+	return errors.Join(errs...)
+}
