@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/lapack"
 )
 
 const eps = 0x1p-52
@@ -29,9 +30,22 @@ var lapackCases = []struct {
 
 var lapackSizes = []int{0, 1, 2, 3, 17, 70, 150}
 
+// blocked is gonum's BLAS with the module's own factorizations.
+type blocked struct {
+	*blas.Gonum
+	lapack.Implementation
+}
+
+func (blocked) Name() string { return "blocked" }
+
+func lapackBackends() []blas.Backend {
+	g := blas.NewGonum()
+	return append(blas.Backends(), blocked{g, lapack.New(g)})
+}
+
 // eachLAPACK runs check for every backend, spectrum and size, with a stride beyond the width.
 func eachLAPACK(t *testing.T, check func(t *testing.T, be blas.Backend, a blas.General, rng *rand.Rand)) {
-	for _, be := range blas.Backends() {
+	for _, be := range lapackBackends() {
 		for _, c := range lapackCases {
 			for _, n := range lapackSizes {
 				t.Run(fmt.Sprintf("%s/%s/n=%d", be.Name(), c.name, n), func(t *testing.T) {

@@ -1,0 +1,103 @@
+// Package lapack holds the dense factorizations of package blas in Go, written
+// so that nearly all their operations are level-3 BLAS calls on the
+// implementation they are given: Cholesky, QR, the symmetric eigenproblem by
+// divide and conquer, the singular value decomposition, Hessenberg and Schur
+// forms. It knows gonum's matrix types and nothing of the rest of the module
+// but its thread count, so that a backend can be built from any BLAS.
+//
+// Matrices are row-major. Results do not depend on the number of threads when
+// those of the BLAS do not.
+package lapack
+
+import (
+	"errors"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// BLAS is what the factorizations ask of their BLAS.
+type BLAS interface {
+	Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int)
+	Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int)
+	Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int)
+	Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int)
+	Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int)
+	Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int)
+	Dgemv(tA blas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int)
+	Dsymv(ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int)
+}
+
+// Implementation is the LAPACK part of a backend on a BLAS. Its methods panic on
+// shapes the caller could have checked and may be called from several goroutines
+// at once when those of the BLAS may.
+type Implementation struct{ bl BLAS }
+
+// New returns the factorizations on that BLAS.
+func New(bl BLAS) Implementation { return Implementation{bl} }
+
+// ErrNoConvergence says that an iteration for eigenvalues or singular values did
+// not converge, as it cannot on NaN or infinite elements.
+var ErrNoConvergence = errors.New("lapack: the eigenvalue iteration did not converge")
+
+const eps = 0x1p-53 // largest relative rounding error
+
+type matrix = blas64.General
+
+var level1 gonum.Implementation
+
+func dot(x, y []float64) float64               { return level1.Ddot(len(x), x, 1, y[:len(x)], 1) }
+func axpy(alpha float64, x, y []float64)       { level1.Daxpy(len(x), alpha, x, 1, y[:len(x)], 1) }
+func scal(alpha float64, x []float64)          { level1.Dscal(len(x), alpha, x, 1) }
+func nrm2(x []float64) float64                 { return level1.Dnrm2(len(x), x, 1) }
+func row(a matrix, i int) []float64            { return a.Data[i*a.Stride : i*a.Stride+a.Cols] }
+func zeros(r, c int) matrix                    { return matrix{Rows: r, Cols: c, Stride: max(c, 1), Data: make([]float64, r*c)} }
+func vectorOf(a matrix, i, j, n int) []float64 { return a.Data[i*a.Stride+j : i*a.Stride+j+n] }
+
+// view is the r×c part of a that starts at element (i,j).
+func view(a matrix, i, j, r, c int) matrix {
+	v := matrix{Rows: r, Cols: c, Stride: a.Stride}
+	if r > 0 && c > 0 {
+		v.Data = a.Data[i*a.Stride+j : (i+r-1)*a.Stride+j+c]
+	}
+	return v
+}
+
+// head is the r×c matrix of stride c at the front of the scratch s.
+func head(s []float64, r, c int) matrix {
+	return matrix{Rows: r, Cols: c, Stride: max(c, 1), Data: s[:r*c]}
+}
+
+func copyMatrix(dst, src matrix) {
+	if src.Cols == 0 {
+		return
+	}
+	for i := range src.Rows {
+		copy(row(dst, i), row(src, i))
+	}
+}
+
+func order(a matrix) int {
+	if a.Rows != a.Cols {
+		panic("lapack: matrix is not square")
+	}
+	return a.Rows
+}
+
+// gemm computes c = alpha·op(a)·op(b) + beta·c; empty matrices are allowed.
+func (impl Implementation) gemm(tA, tB blas.Transpose, alpha float64, a, b matrix, beta float64, c matrix) {
+	k := a.Cols
+	if tA == blas.Trans {
+		k = a.Rows
+	}
+	if c.Rows == 0 || c.Cols == 0 {
+		return
+	}
+	impl.bl.Dgemm(tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+}
+
+const (
+	nt = blas.NoTrans
+	tr = blas.Trans
+)

@@ -1,0 +1,271 @@
+package lapack
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+const (
+	divideLeaf     = 32  // order below which QL iterations take over
+	divideParallel = 200 // order from which halves run side by side
+)
+
+// tridiagonalEigen computes the eigendecomposition of the symmetric tridiagonal
+// matrix with diagonal d and off-diagonal e by divide and conquer (Cuppen, with
+// deflation; eigenvectors by Gu and Eisenstat, SIAM J. Matrix Anal. Appl. 16, 1995).
+// Row r of Z, zero at entry, becomes the unit eigenvector of the eigenvalue d[r];
+// the result lists the rows in ascending order of d. e is destroyed.
+func (impl Implementation) tridiagonalEigen(d, e []float64, Z matrix) ([]int, error) {
+	n := len(d)
+	if !finite(d, e) {
+		return nil, fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
+	}
+	var top float64
+	for i, v := range d {
+		top = max(top, math.Abs(v))
+		if i < n-1 {
+			top = max(top, math.Abs(e[i]))
+		}
+	}
+	_, exp := math.Frexp(top)
+	scaleBy(-exp, d, e)
+	c := cuppen{impl: impl, order: make([]int, n), z: make([]float64, n), gathered: make([]float64, n*n), S: make([]float64, n*n)}
+	if !c.divide(d, e, Z) {
+		return nil, fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
+	}
+	scaleBy(exp, d)
+	return c.order, nil
+}
+
+func scaleBy(exp int, xs ...[]float64) {
+	for _, x := range xs {
+		for i := range x {
+			x[i] = math.Ldexp(x[i], exp)
+		}
+	}
+}
+
+// cuppen is the scratch of one subproblem of order n: n² floats each in gathered and S.
+type cuppen struct {
+	impl        Implementation
+	order       []int
+	z           []float64
+	gathered, S []float64
+}
+
+// part is the scratch of the subproblem of rows [lo,hi) out of n.
+func (c cuppen) part(lo, hi, n int) cuppen {
+	c.order, c.z = c.order[lo:hi], c.z[lo:hi]
+	c.gathered, c.S = c.gathered[lo*n:hi*n], c.S[lo*n:hi*n]
+	return c
+}
+
+// divide solves the problem of d and e into the diagonal block Z and reports whether it could.
+func (c cuppen) divide(d, e []float64, Z matrix) bool {
+	n := len(d)
+	if n <= divideLeaf {
+		return c.leaf(d, e, Z)
+	}
+	m := n / 2
+	rho := e[m-1]
+	d[m-1] -= math.Abs(rho)
+	d[m] -= math.Abs(rho)
+	var ok [2]bool
+	half := func(i int) {
+		lo, hi := i*m, m+i*(n-m)
+		ok[i] = c.part(lo, hi, n).divide(d[lo:hi], e[lo:hi-1], view(Z, lo, lo, hi-lo, hi-lo))
+	}
+	if n >= divideParallel {
+		par.For(2, half)
+	} else {
+		half(0)
+		half(1)
+	}
+	return ok[0] && ok[1] && c.merge(d, Z, m, rho)
+}
+
+// leaf solves a small problem by QL iterations.
+func (c cuppen) leaf(d, e []float64, Z matrix) bool {
+	n := len(d)
+	var columns, work [divideLeaf * divideLeaf]float64
+	if !(gonum.Implementation{}).Dsteqr(lapack.EVTridiag, n, d, e, columns[:n*n], n, work[:]) {
+		return false
+	}
+	transpose(Z, head(columns[:], n, n))
+	for i := range c.order {
+		c.order[i] = i
+	}
+	return true
+}
+
+// merge joins the solutions of the two halves, T = diag(T₁,T₂) + |rho|·u·uᵀ with
+// u = e_m + sign(rho)·e_{m+1}: in their eigenvectors' coordinates, the
+// eigenproblem of diag(d) + ρ·z·zᵀ.
+func (c cuppen) merge(d []float64, Z matrix, m int, rho float64) bool {
+	c.coupling(Z, m, rho)
+	sorted := mergeOrders(d, c.order[:m], c.order[m:], m)
+	f := deflate(d, c.z, sorted, Z, m, 2*math.Abs(rho))
+	if len(f.kept) == 0 {
+		copy(c.order, sorted)
+		sortByValue(c.order, d)
+		return true
+	}
+	roots, ok := c.vectors(d, f)
+	if !ok {
+		return false
+	}
+	c.update(Z, m, f)
+	// Rows 0…k−1 of Z are now the new vectors, the deflated ones follow.
+	k := len(f.kept)
+	values := c.z
+	copy(values, roots)
+	for i, r := range f.deflated {
+		values[k+i] = d[r]
+	}
+	copy(d, values)
+	for i := range c.order {
+		c.order[i] = i
+	}
+	sortByValue(c.order, d)
+	return true
+}
+
+// coupling sets z to u in the coordinates of the halves' eigenvectors, with ‖z‖ = 1.
+func (c cuppen) coupling(Z matrix, m int, rho float64) {
+	for i := range c.z {
+		if i < m {
+			c.z[i] = Z.Data[i*Z.Stride+m-1] * math.Sqrt2 / 2
+		} else {
+			c.z[i] = math.Copysign(math.Sqrt2/2, rho) * Z.Data[i*Z.Stride+m]
+		}
+	}
+}
+
+// mergeOrders merges the sorted rows of the first half with those of the second, which count from shift.
+func mergeOrders(d []float64, first, second []int, shift int) []int {
+	out := make([]int, 0, len(d))
+	i, j := 0, 0
+	for i < len(first) || j < len(second) {
+		if j == len(second) || i < len(first) && d[first[i]] <= d[second[j]+shift] {
+			out = append(out, first[i])
+			i++
+		} else {
+			out = append(out, second[j]+shift)
+			j++
+		}
+	}
+	return out
+}
+
+// vectors solves the secular equation of the kept rows. It returns the roots and
+// leaves in c.S, row by row, the coefficients of the new vectors, their columns
+// in the order of f.position.
+func (c cuppen) vectors(d []float64, f deflation) (roots []float64, ok bool) {
+	k := len(f.kept)
+	s := secular{d: make([]float64, k), z: make([]float64, k), rhoInv: 1 / f.rho}
+	var sq float64
+	for j, r := range f.kept {
+		s.d[j], s.z[j] = d[r], c.z[r]
+		sq += c.z[r] * c.z[r]
+	}
+	s.reach = f.rho * sq
+	roots = make([]float64, k)
+	delta := head(c.S, k, k)
+	good := make([]bool, k)
+	par.Ranges(k, 16, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			roots[i], good[i] = s.root(i, row(delta, i))
+		}
+	})
+	for _, g := range good {
+		if !g {
+			return nil, false
+		}
+	}
+	z := s.consistent(delta)
+	par.Ranges(k, 16, func(lo, hi int) {
+		v := make([]float64, k)
+		for i := lo; i < hi; i++ {
+			out := row(delta, i)
+			for j, dl := range out {
+				v[f.position[j]] = z[j] / dl
+			}
+			scale := 1 / nrm2(v)
+			for j := range out {
+				out[j] = v[j] * scale
+			}
+		}
+	})
+	return roots, true
+}
+
+// consistent returns the z for which the computed roots are exact, from
+// Löwner's formula; with it the eigenvectors are orthogonal to working accuracy
+// however close the roots lie. delta holds d_j − λ_i in row i.
+func (s *secular) consistent(delta matrix) []float64 {
+	k := len(s.d)
+	z := make([]float64, k)
+	par.Ranges(k, 64, func(lo, hi int) {
+		w := z[lo:hi]
+		for j := range w {
+			w[j] = 1
+		}
+		for i := range k {
+			di := s.d[i]
+			dl := row(delta, i)[lo:hi]
+			for j, dj := range s.d[lo:hi] {
+				if lo+j == i {
+					w[j] *= dl[j]
+				} else {
+					w[j] *= dl[j] / (dj - di)
+				}
+			}
+		}
+		for j := range w {
+			w[j] = math.Copysign(math.Sqrt(math.Abs(w[j])), s.z[lo+j])
+		}
+	})
+	return z
+}
+
+// update replaces the rows of Z by the new eigenvectors S·Z_kept followed by the
+// deflated rows. Only the nonzero halves of the kept rows enter the products.
+func (c cuppen) update(Z matrix, m int, f deflation) {
+	n, k := Z.Rows, len(f.kept)
+	upper, lower := f.top+f.mixed, k-f.top
+	G1 := head(c.gathered, upper, m)
+	G2 := head(c.gathered[upper*m:], lower, n-m)
+	rest := head(c.gathered[upper*m+lower*(n-m):], len(f.deflated), n)
+	for j, r := range f.kept {
+		p := f.position[j]
+		if p < upper {
+			copy(row(G1, p), row(Z, r)[:m])
+		}
+		if p >= f.top {
+			copy(row(G2, p-f.top), row(Z, r)[m:])
+		}
+	}
+	for i, r := range f.deflated {
+		copy(row(rest, i), row(Z, r))
+	}
+	S := head(c.S, k, k)
+	c.impl.product(view(S, 0, 0, k, upper), G1, view(Z, 0, 0, k, m))
+	c.impl.product(view(S, 0, f.top, k, lower), G2, view(Z, 0, m, k, n-m))
+	copyMatrix(view(Z, k, 0, n-k, n), rest)
+}
+
+// product computes dst = a·b, zero when a has no columns.
+func (impl Implementation) product(a, b, dst matrix) {
+	if a.Cols == 0 {
+		for i := range dst.Rows {
+			clear(row(dst, i))
+		}
+		return
+	}
+	impl.gemm(nt, nt, 1, a, b, 0, dst)
+}

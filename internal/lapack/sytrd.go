@@ -1,0 +1,120 @@
+package lapack
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+const (
+	tridiagonalBlock = 32 // reflections between two updates of the trailing matrix
+	applyBlock       = 64 // reflections applied at a time
+)
+
+// reduce reduces the symmetric a, upper triangle read, to the tridiagonal
+// T = Qᵀ·a·Q in one stage: half its 4/3·n³ operations are in symv, which
+// reads the trailing matrix once for every column, half in syr2k. Row i of a then
+// holds, right of its diagonal, the vector of the reflection H_i, of which
+// Q = H_0·H_1⋯ is the product.
+func (impl Implementation) reduce(a matrix, d, e, tau []float64) {
+	n := a.Rows
+	V, W := zeros(tridiagonalBlock, n), zeros(tridiagonalBlock, n)
+	coef := make([]float64, 2*tridiagonalBlock)
+	for i0 := 0; i0 < n; i0 += tridiagonalBlock {
+		b := min(tridiagonalBlock, n-i0)
+		for j := range b {
+			impl.reduceColumn(a, i0, j, V, W, d, e, tau, coef)
+		}
+		i, m := i0+b, n-i0-b
+		if m > 0 {
+			impl.bl.Dsyr2k(blas.Upper, tr, m, b, -1, V.Data[i:], n, W.Data[i:], n, 1, a.Data[i*a.Stride+i:], a.Stride)
+		}
+	}
+}
+
+// reduceColumn makes reflection j of the panel that starts at i0: the trailing
+// matrix is a − VᵀW − WᵀV with the first j rows of V and W.
+func (impl Implementation) reduceColumn(a matrix, i0, j int, V, W matrix, d, e, tau, coef []float64) {
+	n, i := a.Rows, i0+j
+	x := row(a, i)[i:]
+	if j > 0 {
+		impl.bl.Dgemv(tr, j, n-i, -1, V.Data[i:], n, W.Data[i:], n, 1, x, 1)
+		impl.bl.Dgemv(tr, j, n-i, -1, W.Data[i:], n, V.Data[i:], n, 1, x, 1)
+	}
+	d[i] = x[0]
+	v, w := row(V, j), row(W, j)
+	clear(v[:i+1])
+	clear(w[:i+1])
+	if i == n-1 {
+		return
+	}
+	x, v, w = x[1:], v[i+1:], w[i+1:]
+	e[i], tau[i] = reflector(x[0], x[1:])
+	x[0] = 1
+	copy(v, x)
+	m := n - i - 1
+	impl.bl.Dsymv(blas.Upper, m, 1, a.Data[(i+1)*a.Stride+i+1:], a.Stride, v, 1, 0, w, 1)
+	if j > 0 {
+		vv, wv := coef[:j], coef[tridiagonalBlock:tridiagonalBlock+j]
+		impl.bl.Dgemv(nt, j, m, 1, V.Data[i+1:], n, v, 1, 0, vv, 1)
+		impl.bl.Dgemv(nt, j, m, 1, W.Data[i+1:], n, v, 1, 0, wv, 1)
+		impl.bl.Dgemv(tr, j, m, -1, V.Data[i+1:], n, wv, 1, 1, w, 1)
+		impl.bl.Dgemv(tr, j, m, -1, W.Data[i+1:], n, vv, 1, 1, w, 1)
+	}
+	scal(tau[i], w)
+	axpy(-0.5*tau[i]*dot(w, v), v, w)
+}
+
+// eachBlock calls f on the compact blocks of reflections that reduce left in a,
+// with the first row of c each acts on, from the last to the first when backward.
+func (impl Implementation) eachBlock(a matrix, tau []float64, backward bool, f func(h block, first int)) {
+	n := a.Rows
+	count := (n - 1 + applyBlock - 1) / applyBlock
+	V, T, gram := make([]float64, applyBlock*n), zeros(applyBlock, applyBlock), zeros(applyBlock, applyBlock)
+	for k := range count {
+		if backward {
+			k = count - 1 - k
+		}
+		i := k * applyBlock
+		b := min(applyBlock, n-1-i)
+		rows := head(V, b, n-1-i)
+		unitRows(rows, view(a, i, i+1, b, n-1-i))
+		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), i+1)
+	}
+}
+
+// mirror copies the lower triangle of a over its upper one, in parallel.
+func mirror(a matrix) {
+	const tile = 64
+	n := a.Rows
+	par.Ranges(n, tile, func(lo, hi int) {
+		for j := 0; j < lo; j += tile {
+			transpose(view(a, j, lo, tile, hi-lo), view(a, lo, j, hi-lo, tile))
+		}
+		for i := lo; i < hi; i++ {
+			for j := lo; j < i; j++ {
+				a.Data[j*a.Stride+i] = a.Data[i*a.Stride+j]
+			}
+		}
+	})
+}
+
+// Sytrd reduces the symmetric a, lower triangle read, to the tridiagonal
+// T = QᵀaQ with diagonal d and off-diagonal e; a and tau then hold Q for Ormtr.
+func (impl Implementation) Sytrd(a matrix, d, e, tau []float64) {
+	order(a)
+	mirror(a)
+	impl.reduce(a, d, e, tau)
+}
+
+// Ormtr overwrites c (n×k) by Q·c, or Qᵀ·c when trans, with Q from Sytrd.
+func (impl Implementation) Ormtr(trans bool, a matrix, tau []float64, c matrix) {
+	n := order(a)
+	if n < 2 || c.Cols == 0 {
+		return
+	}
+	w := make([]float64, applyBlock*c.Cols)
+	impl.eachBlock(a, tau, !trans, func(h block, first int) {
+		impl.apply(h, trans, view(c, first, 0, n-first, c.Cols), w)
+	})
+}
