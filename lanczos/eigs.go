@@ -1,0 +1,275 @@
+package lanczos
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"gonum.org/v1/gonum/lapack"
+)
+
+// chunkRows is how many rows of the basis are compressed at once.
+const chunkRows = 64
+
+// eigs is one call of Eigs. The first dim columns of Q are the basis, with
+// T = QᵀAQ; the next columns hold the block of width `next` that extends it.
+// A·Q = Q·T + Q_next·R·Eᵀ, E being the last `last` unit vectors.
+type eigs struct {
+	*Workspace
+	A    linop.Operator
+	opt  Options
+	be   blas.Backend
+	n    int
+	dim  int
+	last int
+	next int
+	res  Result
+
+	bound    float64 // what the residuals have to meet
+	rejected float64 // largest true residual at the last refused claim; 0 before one
+}
+
+// run extends the basis until the residual estimates claim convergence and the
+// true residuals confirm it, restarting whenever the basis is full.
+func (s *eigs) run(ctx context.Context) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	if err := s.trace(); err != nil {
+		return err
+	}
+	for check := 1; ; {
+		stop := s.stopped(ctx)
+		if stop == nil {
+			stop = s.extend()
+		}
+		if stop != nil {
+			return s.giveUp(stop)
+		}
+		full := s.next == 0 || s.dim+s.next > s.opt.MaxDim
+		if !full && s.dim < check && s.opt.Trace == nil {
+			continue
+		}
+		check = s.dim + 1 + s.dim/8
+		if err := s.ritz(); err != nil {
+			return err
+		}
+		if err := s.trace(); err != nil {
+			return s.giveUp(err)
+		}
+		if s.claimed() {
+			if done, err := s.confirm(); done {
+				return err
+			}
+			full = true
+		}
+		if s.next == 0 {
+			return s.giveUp(fmt.Errorf("%w: the whole space gives residuals above %.3g", ErrNotConverged, s.bound))
+		}
+		if full {
+			s.restart()
+			check = s.dim + 1
+		}
+	}
+}
+
+func (s *eigs) stopped(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("lanczos: after %d iterations: %w", s.res.Iter, err)
+	}
+	if s.res.Iter >= s.opt.MaxIter {
+		return fmt.Errorf("%w: %d of %d pairs wanted, %d iterations", ErrNotConverged, s.converged(), s.opt.K, s.res.Iter)
+	}
+	return nil
+}
+
+// giveUp fills the result with the best pairs there are and returns the reason.
+func (s *eigs) giveUp(reason error) error {
+	if s.dim < s.opt.K || s.ritz() != nil {
+		return reason
+	}
+	s.pairs()
+	return reason
+}
+
+// begin makes the first block: the start with a little noise, then random vectors.
+func (s *eigs) begin() error {
+	const noise = 0.01
+	for i := range s.n {
+		for j := range blas.Row(s.W, i) {
+			s.W.Data[i*s.W.Stride+j] = s.rng.NormFloat64()
+		}
+	}
+	for j := range s.opt.Start.Cols {
+		norm := norm(column(s.opt.Start, j))
+		if math.IsNaN(norm) || math.IsInf(norm, 0) {
+			return fmt.Errorf("%w: start vector %d has norm %g", ErrNotFinite, j, norm)
+		}
+		if norm == 0 {
+			continue
+		}
+		c := noise / math.Sqrt(float64(s.n))
+		for i := range s.n {
+			w := &s.W.Data[i*s.W.Stride+j]
+			*w = s.opt.Start.Data[i*s.opt.Start.Stride+j]/norm + c**w
+		}
+	}
+	s.next = s.opt.Block
+	s.orthonormalize(0)
+	return nil
+}
+
+// extend multiplies the next block by A, adds it to the basis with its part of T,
+// and makes the residual the new next block.
+func (s *eigs) extend() error {
+	b, d := s.next, s.dim+s.next
+	X, W := s.narrow(s.X, b), s.narrow(s.W, b)
+	blas.Copy(X, blas.View(s.Q, 0, s.dim, s.n, b))
+	s.A.Apply(W, X)
+	s.res.Iter++
+	s.res.Applies += b
+	H := blas.View(s.H, 0, 0, d, b)
+	for pass := range 2 {
+		Q := blas.View(s.Q, 0, 0, s.n, d)
+		s.mul(true, 1, Q, W, 0, H)
+		s.mul(false, -1, Q, H, 1, W)
+		for i := range d {
+			for j := range b {
+				t := &s.T.Data[i*s.T.Stride+s.dim+j]
+				if pass == 0 {
+					*t = 0
+				}
+				*t += H.Data[i*H.Stride+j]
+			}
+		}
+	}
+	for i := range d {
+		for j := range b {
+			v := s.T.Data[i*s.T.Stride+s.dim+j]
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("%w: a product with A in iteration %d", ErrNotFinite, s.res.Iter)
+			}
+			s.T.Data[(s.dim+j)*s.T.Stride+i] = v
+		}
+	}
+	s.dim, s.last = d, b
+	s.next = min(s.opt.Block, s.n-d)
+	s.orthonormalize(b)
+	return nil
+}
+
+// narrow is the N×b matrix in the memory of the N×Block a.
+func (s *eigs) narrow(a blas.General, b int) blas.General { return blas.Reshape(a, s.n, b) }
+
+// mul computes c = alpha·op(a)·b + beta·c, by matrix-vector products for one column.
+func (s *eigs) mul(tA bool, alpha float64, a, b blas.General, beta float64, c blas.General) {
+	if b.Cols > 1 {
+		blas.Gemm(s.be, tA, false, alpha, a, b, beta, c)
+		return
+	}
+	t := blas.NoTrans
+	if tA {
+		t = blas.Trans
+	}
+	s.be.Dgemv(t, a.Rows, a.Cols, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+}
+
+// ritz decomposes T and estimates the residuals ‖R·(last rows of the eigenvector)‖.
+func (s *eigs) ritz() error {
+	d := s.dim
+	S := blas.View(s.S, 0, 0, d, d)
+	blas.Copy(S, blas.View(s.T, 0, 0, d, d))
+	if !s.small.Dsyev(lapack.EVCompute, blas.Lower, d, S.Data, S.Stride, s.theta[:d], s.work, len(s.work)) {
+		return fmt.Errorf("%w: the eigenvalue iteration of the projected matrix", ErrNotConverged)
+	}
+	s.bound = max(s.opt.Tol*max(math.Abs(s.theta[0]), math.Abs(s.theta[d-1])), s.opt.AbsTol)
+	k := min(s.opt.K, d)
+	s.values, s.resid = s.values[:k], s.resid[:k]
+	for i := range k {
+		c := s.column(i)
+		s.values[i] = s.theta[c]
+		var sum float64
+		for r := range s.next {
+			var v float64
+			for j := range s.last {
+				v += s.R.Data[r*s.R.Stride+j] * S.Data[(d-s.last+j)*S.Stride+c]
+			}
+			sum = math.Hypot(sum, v)
+		}
+		s.resid[i] = sum
+	}
+	return nil
+}
+
+// column is the column of S with the i-th wanted Ritz vector.
+func (s *eigs) column(i int) int {
+	if s.opt.Which == Largest {
+		return s.dim - 1 - i
+	}
+	return i
+}
+
+func (s *eigs) converged() int {
+	k := 0
+	for _, r := range s.resid {
+		if r <= s.bound {
+			k++
+		}
+	}
+	return k
+}
+
+func (s *eigs) claimed() bool { return s.dim >= s.opt.K && s.converged() == s.opt.K }
+
+// confirm computes the pairs and their true residuals. It is done when these meet
+// the test, or when they fail it again without progress since the last time.
+func (s *eigs) confirm() (done bool, err error) {
+	s.pairs()
+	var worst float64
+	for _, r := range s.res.Residuals {
+		worst = max(worst, r) // max keeps NaN
+	}
+	if worst <= s.bound {
+		return true, nil
+	}
+	if math.IsNaN(worst) {
+		return true, fmt.Errorf("%w: a product with A in the final check", ErrNotFinite)
+	}
+	if s.rejected > 0 && !(worst < 0.5*s.rejected) {
+		return true, fmt.Errorf("%w: residual %.3g stays at rounding level, wanted %.3g", ErrNotConverged, worst, s.bound)
+	}
+	s.rejected = worst
+	return false, nil
+}
+
+// pairs computes V = Q·S for the wanted columns, θ = diag(VᵀAV) and the residual norms.
+func (s *eigs) pairs() {
+	k := s.opt.K
+	s.compress(s.V, k)
+	s.A.Apply(s.AV, s.V)
+	s.res.Applies += k
+	s.values, s.resid = s.values[:k], s.resid[:k]
+	for j := range k {
+		var theta float64
+		for i := range s.n {
+			theta += s.V.Data[i*k+j] * s.AV.Data[i*k+j]
+		}
+		r := column(s.AV, j)
+		axpy(-theta, column(s.V, j), r)
+		s.values[j], s.resid[j] = theta, norm(r)
+	}
+	s.res.Values, s.res.Residuals, s.res.Vectors = s.values, s.resid, s.V
+}
+
+func (s *eigs) trace() error {
+	if s.opt.Trace == nil {
+		return nil
+	}
+	step := Step{Iter: s.res.Iter, Applies: s.res.Applies, Dim: s.dim}
+	if s.dim > 0 {
+		step.Values, step.Residuals = s.values, s.resid
+	}
+	return s.opt.Trace(step)
+}

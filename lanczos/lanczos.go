@@ -1,0 +1,174 @@
+// Package lanczos computes the largest or the smallest eigenpairs of any
+// symmetric [linop.Operator] by the block Lanczos method with full
+// reorthogonalization and thick restarts (Wu and Simon,
+// doi:10.1137/S0895479898334605).
+package lanczos
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"gonum.org/v1/gonum/lapack/gonum"
+)
+
+// Which says which end of the spectrum is wanted.
+type Which int
+
+const (
+	Largest  Which = iota // algebraically largest eigenvalues
+	Smallest              // algebraically smallest
+)
+
+// Options of a computation. The zero value asks for the largest eigenpair.
+type Options struct {
+	K      int     // number of eigenpairs; 0 means 1
+	Which  Which   // which end of the spectrum
+	Tol    float64 // a pair has converged when ‖A·v−θ·v‖₂ ≤ max(Tol·‖A‖₂, AbsTol), ‖A‖₂ being the largest Ritz value in magnitude; 0 means 1e-8
+	AbsTol float64 // the absolute part of the test; 0 means none
+
+	MaxIter int // applications of A to a block; 0 means 10·N + 100
+	// Block is the number of vectors A is applied to at once; 0 means K. A block as
+	// wide as the multiplicity of an eigenvalue finds all its copies; a narrower one may miss some.
+	Block  int
+	MaxDim int // vectors kept before a restart; 0 means 60 + 4·K, raised to K + 3·Block when below that
+
+	// Start holds start vectors, N×s with s ≤ Block, or nothing. One part in a hundred of
+	// noise is added to them, lest a start without a component along the wanted vector miss it.
+	Start blas.General `json:"-"`
+	Seed  uint64       // of the random vectors
+
+	Backend blas.Backend     `json:"-"` // nil means the active one
+	Trace   func(Step) error `json:"-"` // sees the start and every iteration; an error stops the computation and is returned
+}
+
+// Step is what Trace sees; its slices are valid during the call only.
+type Step struct {
+	Iter      int
+	Applies   int       // columns multiplied by A so far
+	Dim       int       // of the Krylov space
+	Values    []float64 // Ritz values, as many of K as there are
+	Residuals []float64 // estimates of their residual norms
+}
+
+// Result holds the eigenpairs, the most extreme first. Values are Rayleigh
+// quotients and Residuals are computed from their definition at the returned
+// vectors. The slices belong to the Workspace and hold until its next call.
+type Result struct {
+	Values    []float64    // θ_i = v_iᵀ·A·v_i, length K
+	Vectors   blas.General // N×K, orthonormal columns; no rows when the computation ended before it had K
+	Residuals []float64    // ‖A·v_i − θ_i·v_i‖₂: some eigenvalue of A lies within it of θ_i
+	Iter      int          // applications of A to a block in the main loop
+	Applies   int          // columns multiplied by A in all, the final check included
+	Restarts  int
+}
+
+var (
+	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
+	ErrNotConverged = errors.New("lanczos: not converged")
+	// ErrNotFinite says that a product with A, or the start, has an element that is NaN or infinite.
+	ErrNotFinite = errors.New("lanczos: not finite")
+)
+
+// Workspace is the scratch: N·(MaxDim + 3·Block + 2·K) floats and a few times
+// MaxDim², kept between calls, so that nothing is allocated after the first call
+// of a size. It is ready at zero, must not be copied, and serves one goroutine.
+type Workspace struct {
+	_ [0]noCopy
+
+	Q      blas.General // N×(MaxDim+Block): the basis, then the next block
+	X, W   blas.General // N×Block: a block, and A times it
+	T      blas.General // MaxDim×MaxDim: QᵀAQ
+	S      blas.General // eigenvectors of T, one per column, ascending
+	H      blas.General // (MaxDim+Block)×Block: projections on the basis
+	R      blas.General // Block×Block: the residual block is (next block)·R
+	chunk  blas.General // rows of the basis while it is compressed
+	V, AV  blas.General // N×K: the pairs returned
+	theta  []float64    // eigenvalues of T
+	values []float64
+	resid  []float64
+	work   []float64 // of LAPACK
+	pcg    rand.PCG
+	rng    *rand.Rand
+	small  gonum.Implementation
+}
+
+// noCopy makes go vet's copylocks report copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// Eigs is [Workspace.Eigs] with scratch of its own.
+func Eigs(ctx context.Context, A linop.Operator, opt Options) (Result, error) {
+	return new(Workspace).Eigs(ctx, A, opt)
+}
+
+// Eigs computes K extremal eigenpairs of A. A nil error means that every residual
+// met the test of Options.Tol. Otherwise the best Ritz pairs so far are returned
+// beside the error: ErrNotConverged, ErrNotFinite, that of ctx, or that of Trace.
+//
+// An iteration costs one application of A to a block of b vectors and about
+// 8·N·dim·b flops for the orthogonalization against the dim vectors before it.
+// A Ritz value found for the largest eigenvalue is a lower estimate of it.
+func (w *Workspace) Eigs(ctx context.Context, A linop.Operator, opt Options) (Result, error) {
+	n := A.Dim()
+	opt = opt.withDefaults(n)
+	if opt.K < 1 || opt.K > n {
+		panic("lanczos: Eigs: K outside 1..N")
+	}
+	if opt.Start.Cols > 0 && (opt.Start.Rows != n || opt.Start.Cols > opt.Block) {
+		panic("lanczos: Eigs: shape of the start")
+	}
+	w.resize(n, opt)
+	s := eigs{Workspace: w, A: A, opt: opt, n: n, be: blas.Or(opt.Backend)}
+	err := s.run(ctx)
+	return s.res, err
+}
+
+func (o Options) withDefaults(n int) Options {
+	if o.K == 0 {
+		o.K = 1
+	}
+	if o.Block <= 0 {
+		o.Block = o.K
+	}
+	o.Block = min(o.Block, n)
+	if o.MaxDim == 0 {
+		o.MaxDim = 60 + 4*o.K
+	}
+	o.MaxDim = min(max(o.MaxDim, o.K+3*o.Block), n)
+	if o.Tol == 0 {
+		o.Tol = 1e-8
+	}
+	if o.MaxIter == 0 {
+		o.MaxIter = 10*n + 100
+	}
+	return o
+}
+
+func (w *Workspace) resize(n int, o Options) {
+	d, b := o.MaxDim, o.Block
+	w.Q = blas.Reshape(w.Q, n, d+b)
+	w.X, w.W = blas.Reshape(w.X, n, b), blas.Reshape(w.W, n, b)
+	w.T, w.S = blas.Reshape(w.T, d, d), blas.Reshape(w.S, d, d)
+	w.H, w.R = blas.Reshape(w.H, d+b, b), blas.Reshape(w.R, b, b)
+	w.chunk = blas.Reshape(w.chunk, chunkRows, d)
+	w.V, w.AV = blas.Reshape(w.V, n, o.K), blas.Reshape(w.AV, n, o.K)
+	w.theta = resize(w.theta, d)
+	w.values, w.resid = resize(w.values, o.K), resize(w.resid, o.K)
+	w.work = resize(w.work, max(1, 40*d))
+	w.pcg.Seed(o.Seed, 0x6c616e637a6f73)
+	if w.rng == nil {
+		w.rng = rand.New(&w.pcg)
+	}
+}
+
+func resize(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}
