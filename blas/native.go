@@ -2,18 +2,21 @@ package blas
 
 import (
 	"github.com/iokl/iokl/blas/native"
+	"github.com/iokl/iokl/internal/lapack"
 	"github.com/iokl/iokl/internal/par"
 )
 
 // Native is this module's own backend: the kernels of package native, in Go
-// and assembly, without cgo.
+// and assembly, without cgo, and the factorizations of package lapack on them.
 type Native struct {
 	*native.BLAS
-	goLAPACK
+	lapack.Implementation
 }
 
 // NewNative returns the native backend on the fastest instruction set of the machine.
-func NewNative() *Native { return &Native{BLAS: native.New()} }
+func NewNative() *Native { return newNative(native.New()) }
+
+func newNative(b *native.BLAS) *Native { return &Native{b, lapack.New(b)} }
 
 // NewNativeLevel returns the native backend on the given instruction set.
 func NewNativeLevel(l native.Level) (*Native, error) {
@@ -21,7 +24,7 @@ func NewNativeLevel(l native.Level) (*Native, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Native{BLAS: b}, nil
+	return newNative(b), nil
 }
 
 func (*Native) Name() string { return "native" }
