@@ -63,6 +63,8 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 	return samples, nil
 }
 
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
 // once times n runs of v.
 func once(v Variant, n int) (time.Duration, error) {
 	if v.Prepare != nil {

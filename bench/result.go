@@ -38,6 +38,9 @@ type Result struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"` // what has no field of its own
 	Trace   []Point            `json:"trace,omitempty"`
 	Rerun   string             `json:"rerun,omitempty"` // the command that measures this line again
+
+	traces [][]Point // of every repetition; Trace is one of them
+	eta    []float64 // kernel weights found
 }
 
 // Point is one moment of a fit.

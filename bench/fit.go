@@ -1,0 +1,235 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+)
+
+// task is a learning problem with, for classification, its test set.
+type task struct {
+	X, Y   blas.General
+	names  []string // of the kernels
+	grams  []*blas.Sym
+	lambda float64
+	norm   bcd.Regularizer
+	tau    float64 // 0 means n, the number of outputs
+
+	// The test set; without one, labels is nil.
+	cross  []blas.General // t×l, one for each kernel
+	mean   []float64      // of the training outputs, added to predictions
+	labels []int          // the true class of each test sample
+}
+
+// build makes the Gram matrices of the dictionary on the rows of X, and the
+// cross-Gram matrices with Xtest unless it is empty.
+func (t *task) build(ctx context.Context, env *Env, d kernel.Dictionary, Xtest blas.General) error {
+	var err error
+	t.names = d.Names()
+	if t.grams, err = d.Grams(ctx, t.X, kernel.GramOptions{Backend: env.Backend}); err != nil {
+		return err
+	}
+	if Xtest.Rows == 0 {
+		return nil
+	}
+	t.cross = make([]blas.General, len(d))
+	for j := range d {
+		t.cross[j] = blas.NewGeneral(Xtest.Rows, t.X.Rows)
+		if err := d[j].Cross(t.cross[j], Xtest, t.X); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// approach is one way to solve a task.
+type approach struct {
+	name         string
+	opt          bcd.Options
+	fixEta, fixL bool
+	eta          []float64      // start, or the fixed weights
+	prec         blas.Precision // K_η is kept in
+	count        int            // repetitions; 0 means 1
+	budget       time.Duration  // 0 means none
+}
+
+// errBudget stops a fit that has used its time.
+var errBudget = errors.New("bench: time budget used")
+
+// fit solves the task in one way. The clock stands still while the trace is
+// taken; building the Gram matrices is not part of it, packing their sum is.
+func (t *task) fit(ctx context.Context, env *Env, a approach) (Result, error) {
+	r := Result{Name: a.name, Params: t.params(a)}
+	var samples []float64
+	for range max(1, a.count) {
+		rec := &recorder{task: t, budget: a.budget, be: env.Backend}
+		res, err := t.solve(ctx, env, a, rec)
+		if res == nil {
+			return r, fmt.Errorf("%s: %w", a.name, err)
+		}
+		samples = append(samples, rec.ended)
+		r.traces = append(r.traces, rec.points)
+		r.describe(t, env, res)
+		r.Stopped = errors.Is(err, errBudget)
+		switch {
+		case ctx.Err() != nil:
+			r.time(samples)
+			r.Stopped = true
+			r.pickTrace()
+			return r, ctx.Err()
+		case err != nil && !r.Stopped && !errors.Is(err, bcd.ErrNotConverged):
+			return r, fmt.Errorf("%s: %w", a.name, err)
+		case err != nil && !r.Stopped:
+			r.Error = err.Error()
+		}
+		if r.Stopped {
+			break
+		}
+	}
+	r.time(samples)
+	r.pickTrace()
+	return r, nil
+}
+
+// solve runs the fit once under rec's watch.
+func (t *task) solve(ctx context.Context, env *Env, a approach, rec *recorder) (*bcd.Result, error) {
+	opt := a.opt
+	opt.Backend, opt.Seed, opt.Trace = env.Backend, env.Seed, rec.step
+	rec.start = time.Now()
+	K := linop.NewGramSum(t.grams, env.Backend, a.prec)
+	p := &bcd.Problem{
+		Space: bcd.NewSamples(K, t.Y), Lambda: t.lambda, Tau: t.bound(), Norm: t.norm,
+		Eta: a.eta, FixEta: a.fixEta, FixL: a.fixL,
+	}
+	res, err := bcd.Solve(ctx, p, opt)
+	rec.ended = rec.clock()
+	return res, err
+}
+
+func (t *task) bound() float64 {
+	if t.tau > 0 {
+		return t.tau
+	}
+	return float64(t.Y.Cols)
+}
+
+func (t *task) params(a approach) map[string]any {
+	solver, syl := a.opt.Solver, a.opt.Sylvester
+	if solver == "" {
+		solver = "reduced"
+	}
+	if syl == "" {
+		syl = "auto"
+	}
+	return map[string]any{
+		"l": t.Y.Rows, "n": t.Y.Cols, "m": len(t.grams), "lambda": t.lambda, "tau": t.bound(), "norm": t.norm.String(),
+		"solver": solver, "sylvester": syl, "tol": a.opt.Tol, "precision": a.prec.String(),
+	}
+}
+
+// describe records the solution.
+func (r *Result) describe(t *task, env *Env, res *bcd.Result) {
+	r.Objective, r.RelativeGap = Num(res.Objective), Num(res.RelativeGap)
+	r.metric("outer_iterations", float64(res.OuterIterations))
+	r.metric("c_solves", float64(res.SylvesterSolves))
+	r.metric("columns_multiplied", float64(res.KernelMultiplies))
+	r.metric("rank_l", float64(res.L.Rank()))
+	active := 0
+	for _, v := range res.Eta {
+		if v > 0 {
+			active++
+		}
+	}
+	r.metric("active_kernels", float64(active))
+	if t.labels != nil {
+		r.Accuracy = Num(t.accuracy(env.Backend, res.Eta, res.C, res.L))
+	}
+	r.eta = res.Eta
+}
+
+// accuracy is the share of test samples whose largest predicted output is that
+// of their class: predictions K_η(X*,X)·C·L plus the training means.
+func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral) float64 {
+	P := t.predict(be, eta, C, L)
+	right := 0
+	for i, label := range t.labels {
+		if argmax(blas.Row(P, i)) == label {
+			right++
+		}
+	}
+	return float64(right) / float64(len(t.labels))
+}
+
+func (t *task) predict(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral) blas.General {
+	rows, l := t.cross[0].Rows, t.cross[0].Cols
+	K, CL, P := blas.NewGeneral(rows, l), blas.NewGeneral(l, C.Cols), blas.NewGeneral(rows, C.Cols)
+	for j, v := range eta {
+		if v > 0 {
+			blas.AddScaled(K, v, t.cross[j])
+		}
+	}
+	L.MulRight(be, CL, C)
+	blas.Mul(be, P, false, false, K, CL)
+	for i := range P.Rows {
+		blas.Axpy(1, t.mean, blas.Row(P, i))
+	}
+	return P
+}
+
+func argmax(x []float64) int {
+	best := 0
+	for j, v := range x {
+		if v > x[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// recorder follows a fit; its clock stands still while it works.
+type recorder struct {
+	task   *task
+	be     blas.Backend
+	budget time.Duration
+	start  time.Time
+	paused time.Duration
+	ended  float64 // seconds of the whole fit
+	points []Point
+}
+
+func (c *recorder) clock() float64 { return (time.Since(c.start) - c.paused).Seconds() }
+
+func (c *recorder) step(s bcd.Step) error {
+	now := c.clock()
+	begin := time.Now()
+	p := Point{Seconds: now, Objective: Num(s.Objective), RelativeGap: Num(s.RelativeGap)}
+	if c.task.labels != nil && s.SylvesterSolves > 0 {
+		C, L := s.Solution()
+		p.Accuracy = Num(c.task.accuracy(c.be, s.Eta, C, L))
+	}
+	c.points = append(c.points, p)
+	c.paused += time.Since(begin)
+	if c.budget > 0 && now > c.budget.Seconds() {
+		return errBudget
+	}
+	return nil
+}
+
+// pickTrace shows the repetition whose time is nearest to the median.
+func (r *Result) pickTrace() {
+	best := 0
+	for i, s := range r.Samples {
+		if abs(s-r.Seconds) < abs(r.Samples[best]-r.Seconds) {
+			best = i
+		}
+	}
+	r.Trace = r.traces[best]
+}
+
+func abs(x float64) float64 { return max(x, -x) }
