@@ -4,7 +4,7 @@ package native
 
 import "github.com/klauspost/cpuid/v2"
 
-// The micro-kernels of tile_avx512_amd64.s; their contract stands at tile.
+// The micro-kernels; their contract stands at tile.
 
 //go:noescape
 func tileF64AVX512(t *tile)
@@ -15,8 +15,49 @@ func tileF32AVX512(t *tile)
 //go:noescape
 func tileMixedAVX512(t *tile)
 
+// The vector routines; what they do stands at kernels.
+
+//go:noescape
+func dotF64AVX2(x, y []float64) float64
+
+//go:noescape
+func axpyF64AVX2(alpha float64, x, y []float64)
+
+//go:noescape
+func scalF64AVX2(alpha float64, x []float64)
+
+//go:noescape
+func dot4F64AVX2(r *[4]float64, a []float64, ld int, x []float64)
+
+//go:noescape
+func axpy4F64AVX2(w *[4]float64, a []float64, ld int, y []float64)
+
+//go:noescape
+func symv4F64AVX2(r, w *[4]float64, a []float64, ld int, x, y []float64)
+
+//go:noescape
+func dotF32AVX2(x, y []float32) float32
+
+//go:noescape
+func axpyF32AVX2(alpha float32, x, y []float32)
+
+//go:noescape
+func scalF32AVX2(alpha float32, x []float32)
+
+//go:noescape
+func dot4F32AVX2(r *[4]float32, a []float32, ld int, x []float32)
+
+//go:noescape
+func axpy4F32AVX2(w *[4]float32, a []float32, ld int, y []float32)
+
+//go:noescape
+func symv4F32AVX2(r, w *[4]float32, a []float32, ld int, x, y []float32)
+
 func assemblyLevels() []Level {
 	var l []Level
+	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
+		return l
+	}
 	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
 		l = append(l, AVX512)
 	}
@@ -24,7 +65,12 @@ func assemblyLevels() []Level {
 }
 
 func kernels64(l Level) kernels[float64] {
-	k := generic64()
+	k := generic[float64]()
+	if l == Generic {
+		return k
+	}
+	k.dot, k.axpy, k.scal = dotF64AVX2, axpyF64AVX2, scalF64AVX2
+	k.dot4, k.axpy4, k.symv4 = dot4F64AVX2, axpy4F64AVX2, symv4F64AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile = 24, 8, tileF64AVX512
 	}
@@ -32,7 +78,12 @@ func kernels64(l Level) kernels[float64] {
 }
 
 func kernels32(l Level) kernels[float32] {
-	k := generic32()
+	k := generic[float32]()
+	if l == Generic {
+		return k
+	}
+	k.dot, k.axpy, k.scal = dotF32AVX2, axpyF32AVX2, scalF32AVX2
+	k.dot4, k.axpy4, k.symv4 = dot4F32AVX2, axpy4F32AVX2, symv4F32AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile = 48, 8, tileF32AVX512
 	}

@@ -4,6 +4,6 @@ package native
 
 func assemblyLevels() []Level { return nil }
 
-func kernels64(Level) kernels[float64] { return generic64() }
+func kernels64(Level) kernels[float64] { return generic[float64]() }
 
-func kernels32(Level) kernels[float32] { return generic32() }
+func kernels32(Level) kernels[float32] { return generic[float32]() }

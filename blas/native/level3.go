@@ -131,3 +131,57 @@ func (e *engine[T]) checkRank(ul gblas.Uplo, t gblas.Transpose, n, k int, a []T,
 	}
 	return fm, lower
 }
+
+// Dtrsm overwrites b by alpha·op(a)⁻¹·b, or alpha·b·op(a)⁻¹ with a on the right,
+// for the triangular a. It does not test for singularity.
+func (b *BLAS) Dtrsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
+	b.d.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.d.solveLeft, b.d.solveRight)
+}
+
+// Strsm is Dtrsm in single precision.
+func (b *BLAS) Strsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int) {
+	b.s.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.s.solveLeft, b.s.solveRight)
+}
+
+// Dtrmm overwrites b by alpha·op(a)·b, or alpha·b·op(a) with a on the right, for
+// the triangular a.
+func (b *BLAS) Dtrmm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
+	b.d.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.d.timesLeft, b.d.timesRight)
+}
+
+// Strmm is Dtrmm in single precision.
+func (b *BLAS) Strmm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int) {
+	b.s.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.s.timesLeft, b.s.timesRight)
+}
+
+// tri checks the arguments of a triangular solve or product and runs the one for its side.
+func (e *engine[T]) tri(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, left, right func(t triangle[T], w int, b []T, ldb int)) {
+	checkSide(s)
+	checkUplo(ul)
+	checkTranspose(tA)
+	checkDiag(d)
+	checkSizes(m, n)
+	order := m
+	if s == gblas.Right {
+		order = n
+	}
+	checkStride(lda, order)
+	checkStride(ldb, n)
+	if m == 0 || n == 0 {
+		return
+	}
+	checkLen(len(a), order, order, lda)
+	checkLen(len(b), m, n, ldb)
+	if alpha != 1 {
+		scale(m, n, alpha, b, ldb, whole)
+	}
+	if alpha == 0 {
+		return
+	}
+	t := newTriangle(ul, tA, d, order, a, lda)
+	if s == gblas.Left {
+		left(t, n, b, ldb)
+	} else {
+		right(t, m, b, ldb)
+	}
+}

@@ -8,6 +8,7 @@ type scratch[T element] struct {
 	wide []T
 	edge [maxNR * maxMR]T
 	t    tile
+	r, w [4]T // arguments of the vector kernels
 }
 
 // buffers keeps scratch and job memory between calls, so that a product of a

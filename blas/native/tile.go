@@ -40,6 +40,14 @@ type element interface{ ~float32 | ~float64 }
 type kernels[T element] struct {
 	mr, nr int // the largest tile: mr columns, the direction of the vectors, by nr rows
 	tile   func(*tile)
+
+	// Vector routines; their slices have one length, at most vectorChunk.
+	dot   func(x, y []T) T                          // Σ x_i·y_i
+	axpy  func(alpha T, x, y []T)                   // y += alpha·x
+	scal  func(alpha T, x []T)                      // x *= alpha
+	dot4  func(r *[4]T, a []T, ld int, x []T)       // r[q] = Σ_i a[q·ld+i]·x_i
+	axpy4 func(w *[4]T, a []T, ld int, y []T)       // y_i += Σ_q w[q]·a[q·ld+i]
+	symv4 func(r, w *[4]T, a []T, ld int, x, y []T) // both at once: r from x, y from w
 }
 
 const maxNR, maxMR = 8, 48
@@ -78,11 +86,11 @@ func store[T element](t *tile, acc []T, ld int) {
 	}
 }
 
-// The reference tables, which each level overrides where it has something faster.
-func generic64() kernels[float64] {
-	return kernels[float64]{mr: 8, nr: 4, tile: tileGeneric[float64](8)}
-}
-
-func generic32() kernels[float32] {
-	return kernels[float32]{mr: 8, nr: 4, tile: tileGeneric[float32](8)}
+// generic is the reference table, which each level overrides where it has something faster.
+func generic[T element]() kernels[T] {
+	return kernels[T]{
+		mr: 8, nr: 4, tile: tileGeneric[T](8),
+		dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
+		dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T],
+	}
 }

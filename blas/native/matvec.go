@@ -1,0 +1,194 @@
+package native
+
+import (
+	gblas "gonum.org/v1/gonum/blas"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+const (
+	vectorElements = 1 << 16 // a level-2 operation on fewer elements runs on its caller alone
+	rowsEach       = 64      // rows of one job
+	columnsEach    = 512     // columns of one job of the transposed product
+)
+
+// rowJobs calls f on ranges of the m rows of a matrix of n columns, in parallel when it is large.
+func rowJobs(m, n int, f func(lo, hi int)) {
+	if m*n < vectorElements {
+		f(0, m)
+		return
+	}
+	par.Ranges(m, rowsEach, f)
+}
+
+// gather returns the vector as a slice of stride one, x itself where it is one.
+func gather[T element](n int, x []T, inc int) []T {
+	if inc == 1 {
+		return x[:n]
+	}
+	out := make([]T, n)
+	i := 0
+	if inc < 0 {
+		i = -(n - 1) * inc
+	}
+	for k := range out {
+		out[k] = x[i]
+		i += inc
+	}
+	return out
+}
+
+// scatter copies the result v back to the vector x of increment inc.
+func scatter[T element](v, x []T, inc int) {
+	if inc == 1 {
+		return
+	}
+	i := 0
+	if inc < 0 {
+		i = -(len(v) - 1) * inc
+	}
+	for _, e := range v {
+		x[i] = e
+		i += inc
+	}
+}
+
+func (e *engine[T]) gemv(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
+	checkTranspose(tA)
+	checkSizes(m, n)
+	checkStride(lda, n)
+	lenX, lenY := n, m
+	if tA != gblas.NoTrans {
+		lenX, lenY = m, n
+	}
+	checkVector(len(x), lenX, incX)
+	checkVector(len(y), lenY, incY)
+	if m == 0 || n == 0 {
+		return
+	}
+	checkLen(len(a), m, n, lda)
+	xs, ys := gather(lenX, x, incX), gather(lenY, y, incY)
+	switch {
+	case beta == 0:
+		clear(ys)
+	case beta != 1:
+		e.dscal(beta, ys)
+	}
+	switch {
+	case alpha == 0:
+	case tA == gblas.NoTrans && m*n < vectorElements: // no closure, hence no allocation
+		e.timesVector(n, alpha, a, lda, xs, ys)
+	case tA == gblas.NoTrans:
+		rowJobs(m, n, func(lo, hi int) { e.timesVector(n, alpha, a[lo*lda:], lda, xs, ys[lo:hi]) })
+	case m*n < vectorElements:
+		e.vectorTimes(alpha, a, lda, xs, ys)
+	default:
+		par.Ranges(n, columnsEach, func(lo, hi int) { e.vectorTimes(alpha, a[lo:], lda, xs, ys[lo:hi]) })
+	}
+	scatter(ys, y, incY)
+}
+
+// timesVector computes y += alpha·a·x for the len(y)×n a.
+func (e *engine[T]) timesVector(n int, alpha T, a []T, lda int, x, y []T) {
+	s := e.getScratch(0)
+	i := 0
+	for ; i+4 <= len(y); i += 4 {
+		for j := 0; j < n; j += vectorChunk {
+			e.dot4(&s.r, a[i*lda+j:], lda, x[j:min(j+vectorChunk, n)])
+			for q, v := range s.r {
+				y[i+q] += alpha * v
+			}
+		}
+	}
+	for ; i < len(y); i++ {
+		y[i] += alpha * e.ddot(a[i*lda:i*lda+n], x[:n])
+	}
+	e.scratch.Put(s)
+}
+
+// vectorTimes computes y += alpha·aᵀ·x for the len(x)×len(y) a.
+func (e *engine[T]) vectorTimes(alpha T, a []T, lda int, x, y []T) {
+	s := e.getScratch(0)
+	n := len(y)
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		for q := range 4 {
+			s.w[q] = alpha * x[i+q]
+		}
+		for j := 0; j < n; j += vectorChunk {
+			e.axpy4(&s.w, a[i*lda+j:], lda, y[j:min(j+vectorChunk, n)])
+		}
+	}
+	for ; i < len(x); i++ {
+		e.daxpy(alpha*x[i], a[i*lda:i*lda+n], y)
+	}
+	e.scratch.Put(s)
+}
+
+func (e *engine[T]) ger(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
+	checkSizes(m, n)
+	checkStride(lda, n)
+	checkVector(len(x), m, incX)
+	checkVector(len(y), n, incY)
+	if m == 0 || n == 0 {
+		return
+	}
+	checkLen(len(a), m, n, lda)
+	if alpha == 0 {
+		return
+	}
+	xs, ys := gather(m, x, incX), gather(n, y, incY)
+	rowJobs(m, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			e.daxpy(alpha*xs[i], ys, a[i*lda:i*lda+n])
+		}
+	})
+}
+
+func (e *engine[T]) syr(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) {
+	e.checkSym(ul, n, a, lda)
+	checkVector(len(x), n, incX)
+	if n == 0 || alpha == 0 {
+		return
+	}
+	xs := gather(n, x, incX)
+	rowJobs(n, n, func(first, last int) {
+		for i := first; i < last; i++ {
+			lo, hi := triangleRow(ul, i, n)
+			e.daxpy(alpha*xs[i], xs[lo:hi], a[i*lda+lo:i*lda+hi])
+		}
+	})
+}
+
+func (e *engine[T]) syr2(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
+	e.checkSym(ul, n, a, lda)
+	checkVector(len(x), n, incX)
+	checkVector(len(y), n, incY)
+	if n == 0 || alpha == 0 {
+		return
+	}
+	xs, ys := gather(n, x, incX), gather(n, y, incY)
+	rowJobs(n, n, func(first, last int) {
+		for i := first; i < last; i++ {
+			lo, hi := triangleRow(ul, i, n)
+			row := a[i*lda+lo : i*lda+hi]
+			e.daxpy(alpha*xs[i], ys[lo:hi], row)
+			e.daxpy(alpha*ys[i], xs[lo:hi], row)
+		}
+	})
+}
+
+// triangleRow is the range of columns that row i of a triangle of order n holds.
+func triangleRow(ul gblas.Uplo, i, n int) (lo, hi int) {
+	if ul == gblas.Lower {
+		return 0, i + 1
+	}
+	return i, n
+}
+
+func (e *engine[T]) checkSym(ul gblas.Uplo, n int, a []T, lda int) {
+	checkUplo(ul)
+	checkSizes(n)
+	checkStride(lda, n)
+	checkLen(len(a), n, n, lda)
+}

@@ -1,0 +1,206 @@
+package native
+
+import (
+	gblas "gonum.org/v1/gonum/blas"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+// triangle is op(A) for a triangular A of order n, ready to be split.
+type triangle[T element] struct {
+	a     []T
+	ld, n int
+	trans bool // op transposes
+	low   bool // op(A), not A, is lower triangular
+	unit  bool
+}
+
+func newTriangle[T element](ul gblas.Uplo, t gblas.Transpose, d gblas.Diag, n int, a []T, lda int) triangle[T] {
+	trans := t != gblas.NoTrans
+	return triangle[T]{a: a, ld: lda, n: n, trans: trans, low: (ul == gblas.Lower) != trans, unit: d == gblas.Unit}
+}
+
+// at is element (i,j) of op(A).
+func (t triangle[T]) at(i, j int) T {
+	if t.trans {
+		i, j = j, i
+	}
+	return t.a[i*t.ld+j]
+}
+
+// sub is the triangle of order n from diagonal element i on.
+func (t triangle[T]) sub(i, n int) triangle[T] {
+	t.a, t.n = t.a[i*t.ld+i:], n
+	return t
+}
+
+// left is the block of op(A) from (i,j) on as the left factor of a product, right as the right one.
+func (t triangle[T]) left(i, j int) operand[T] {
+	if t.trans {
+		return operand[T]{t.a[j*t.ld+i:], t.ld, byFree}
+	}
+	return operand[T]{t.a[i*t.ld+j:], t.ld, bySum}
+}
+
+func (t triangle[T]) right(i, j int) operand[T] {
+	if t.trans {
+		return operand[T]{t.a[j*t.ld+i:], t.ld, bySum}
+	}
+	return operand[T]{t.a[i*t.ld+j:], t.ld, byFree}
+}
+
+const (
+	triangleBase  = 16  // triangles of this order are done row by row
+	triangleWidth = 256 // on so many columns at a time, which stay in the first-level cache
+)
+
+// half is where a triangle is split: near the middle, at a multiple of the base.
+func (t triangle[T]) half() int { return (t.n/2 + triangleBase - 1) / triangleBase * triangleBase }
+
+// solveLeft overwrites the n×w b by op(A)⁻¹·b, by halves (doi:10.1147/rd.416.0737).
+func (e *engine[T]) solveLeft(t triangle[T], w int, b []T, ldb int) {
+	if t.n <= triangleBase {
+		e.columns(w, func(j, n int) { e.solveRows(t, n, b[j:], ldb) })
+		return
+	}
+	h := t.half()
+	first, last, r := 0, h, t.n-h
+	if !t.low {
+		first, last, r = h, 0, h
+	}
+	e.solveLeft(t.sub(first, t.n-r), w, b[first*ldb:], ldb)
+	e.gemm(t.left(last, first), operand[T]{b[first*ldb:], ldb, byFree}, r, w, t.n-r, -1, 1, b[last*ldb:], ldb, whole)
+	e.solveLeft(t.sub(last, r), w, b[last*ldb:], ldb)
+}
+
+// solveRight overwrites the m×n b by b·op(A)⁻¹.
+func (e *engine[T]) solveRight(t triangle[T], m int, b []T, ldb int) {
+	if t.n <= triangleBase {
+		e.transposed(t, m, b, ldb, e.solveRows)
+		return
+	}
+	h := t.half()
+	first, last, r := h, 0, h
+	if !t.low {
+		first, last, r = 0, h, t.n-h
+	}
+	e.solveRight(t.sub(first, t.n-r), m, b[first:], ldb)
+	e.gemm(operand[T]{b[first:], ldb, bySum}, t.right(first, last), m, r, t.n-r, -1, 1, b[last:], ldb, whole)
+	e.solveRight(t.sub(last, r), m, b[last:], ldb)
+}
+
+// timesLeft overwrites the n×w b by op(A)·b.
+func (e *engine[T]) timesLeft(t triangle[T], w int, b []T, ldb int) {
+	if t.n <= triangleBase {
+		e.columns(w, func(j, n int) { e.timesRows(t, n, b[j:], ldb) })
+		return
+	}
+	h := t.half()
+	first, last, r := h, 0, t.n-h
+	if !t.low {
+		first, last, r = 0, h, h
+	}
+	// The rows done first still need the others as they were.
+	e.timesLeft(t.sub(first, r), w, b[first*ldb:], ldb)
+	e.gemm(t.left(first, last), operand[T]{b[last*ldb:], ldb, byFree}, r, w, t.n-r, 1, 1, b[first*ldb:], ldb, whole)
+	e.timesLeft(t.sub(last, t.n-r), w, b[last*ldb:], ldb)
+}
+
+// timesRight overwrites the m×n b by b·op(A).
+func (e *engine[T]) timesRight(t triangle[T], m int, b []T, ldb int) {
+	if t.n <= triangleBase {
+		e.transposed(t, m, b, ldb, e.timesRows)
+		return
+	}
+	h := t.half()
+	first, last, r := 0, h, h
+	if !t.low {
+		first, last, r = h, 0, t.n-h
+	}
+	e.timesRight(t.sub(first, r), m, b[first:], ldb)
+	e.gemm(operand[T]{b[last:], ldb, bySum}, t.right(last, first), m, r, t.n-r, 1, 1, b[first:], ldb, whole)
+	e.timesRight(t.sub(last, t.n-r), m, b[last:], ldb)
+}
+
+// columns calls f on pieces of the w columns of a block.
+func (e *engine[T]) columns(w int, f func(j, n int)) {
+	par.Ranges(w, triangleWidth, func(lo, hi int) { f(lo, hi-lo) })
+}
+
+// transposed does to the rows of the m×n b, read as columns, what rows does to
+// columns for op(A)ᵀ.
+func (e *engine[T]) transposed(t triangle[T], m int, b []T, ldb int, rows func(t triangle[T], w int, b []T, ldb int)) {
+	flipped := t
+	flipped.trans, flipped.low = !t.trans, !t.low
+	par.Ranges(m, triangleWidth, func(lo, hi int) {
+		s := e.getScratch(t.n * triangleWidth)
+		w := hi - lo
+		operand[T]{b, ldb, byFree}.flip(s.wide, w, lo, t.n)
+		rows(flipped, w, s.wide, w)
+		for i := range w {
+			out := b[(lo+i)*ldb : (lo+i)*ldb+t.n]
+			for j := range out {
+				out[j] = s.wide[j*w+i]
+			}
+		}
+		e.scratch.Put(s)
+	})
+}
+
+// flip writes the w rows of n elements from row i0 on to dst as columns.
+func (o operand[T]) flip(dst []T, w, i0, n int) {
+	for i := range w {
+		for j, v := range o.data[(i0+i)*o.ld : (i0+i)*o.ld+n] {
+			dst[j*w+i] = v
+		}
+	}
+}
+
+// solveRows solves op(A)·x = b for the w columns of b by substitution, row by row.
+func (e *engine[T]) solveRows(t triangle[T], w int, b []T, ldb int) {
+	for s := range t.n {
+		i := s
+		if !t.low {
+			i = t.n - 1 - s
+		}
+		row := b[i*ldb : i*ldb+w]
+		for q := range s {
+			j := q
+			if !t.low {
+				j = t.n - 1 - q
+			}
+			if v := t.at(i, j); v != 0 {
+				e.axpy(-v, b[j*ldb:j*ldb+w], row)
+			}
+		}
+		if !t.unit {
+			d := t.at(i, i)
+			for c := range row {
+				row[c] /= d
+			}
+		}
+	}
+}
+
+// timesRows computes op(A)·b for the w columns of b in place, row by row.
+func (e *engine[T]) timesRows(t triangle[T], w int, b []T, ldb int) {
+	for s := t.n - 1; s >= 0; s-- {
+		i := s
+		if !t.low {
+			i = t.n - 1 - s
+		}
+		row := b[i*ldb : i*ldb+w]
+		if !t.unit {
+			e.scal(t.at(i, i), row)
+		}
+		for q := range s {
+			j := q
+			if !t.low {
+				j = t.n - 1 - q
+			}
+			if v := t.at(i, j); v != 0 {
+				e.axpy(v, b[j*ldb:j*ldb+w], row)
+			}
+		}
+	}
+}
