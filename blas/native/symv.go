@@ -56,22 +56,24 @@ func (e *engine[T]) addSymv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x, y 
 	s := e.getScratch(groups * n)
 	parts := s.wide
 	clear(parts)
-	group := func(g int) {
-		r0, r1 := groupStart(g, groups, n), groupStart(g+1, groups, n)
-		if ul == gblas.Upper { // the last rows of an upper triangle are the short ones
-			r0, r1 = n-r1, n-r0
-		}
-		e.symvRows(ul, n, r0, r1, a, lda, x, parts[g*n:(g+1)*n])
-	}
 	if groups == 1 {
-		group(0)
+		e.symvGroup(ul, n, 0, 1, a, lda, x, parts)
 	} else {
-		par.For(groups, group)
+		par.For(groups, func(g int) { e.symvGroup(ul, n, g, groups, a, lda, x, parts) })
 	}
 	for g := range groups {
 		e.daxpy(alpha, parts[g*n:(g+1)*n], y)
 	}
 	e.scratch.Put(s)
+}
+
+// symvGroup adds what group g of the rows gives to its part of parts.
+func (e *engine[T]) symvGroup(ul gblas.Uplo, n, g, groups int, a []T, lda int, x, parts []T) {
+	r0, r1 := groupStart(g, groups, n), groupStart(g+1, groups, n)
+	if ul == gblas.Upper { // the last rows of an upper triangle are the short ones
+		r0, r1 = n-r1, n-r0
+	}
+	e.symvRows(ul, n, r0, r1, a, lda, x, parts[g*n:(g+1)*n])
 }
 
 // symvRows adds to y what rows r0 to r1 of the triangle give: each element a(i,j)
