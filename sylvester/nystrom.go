@@ -89,7 +89,7 @@ func (s *nystrom) prepare(res *Result) {
 		return
 	}
 	l := s.Y.Rows
-	if s.sk.Omega.Rows != l {
+	if s.sk.Q.Rows != l {
 		s.sk.reset()
 		s.grow(min(l, max(l/40, 16, s.cap)), res)
 	}
@@ -102,11 +102,11 @@ func (s *nystrom) prepare(res *Result) {
 		if s.cap > 0 {
 			limit = min(s.cap, l)
 		}
-		if q == 0 || q < s.sk.Omega.Cols/2 || s.sk.Omega.Cols >= limit {
+		if q == 0 || q < s.sk.Q.Cols/2 || s.sk.Q.Cols >= limit {
 			return // K has no more than this rank, or the sketch no more room
 		}
 		model := newSpectrum(s.sk.low.s)
-		best, _ := s.load.bestRank(&model, q, min(limit, 4*q), 1+min(s.uses, 4))
+		best, _ := s.load.bestRank(&model, q, min(limit, 2*q), max(1, min(s.uses, 8)))
 		if best < q*5/4 {
 			return
 		}
@@ -116,8 +116,8 @@ func (s *nystrom) prepare(res *Result) {
 
 // grow extends the sketch of the present K.
 func (s *nystrom) grow(q int, res *Result) {
-	res.Columns += q - s.sk.Omega.Cols
-	res.Iter++
+	res.Columns += 2 * (q - s.sk.Q.Cols)
+	res.Iter += 2
 	if !s.sk.grow(s.sys.K, q) {
 		s.sk.low = lowRank{} // K is not positive semidefinite: go on without
 	}
@@ -130,7 +130,7 @@ func (s *nystrom) grow(q int, res *Result) {
 
 // refresh sketches the present K anew, with the rank it had.
 func (s *nystrom) refresh(res *Result) {
-	q := s.sk.Omega.Cols
+	q := s.sk.Q.Cols
 	s.sk.reset()
 	s.grow(q, res)
 }
