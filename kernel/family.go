@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/vmath"
 )
 
@@ -80,7 +81,7 @@ func (f *family) direct(dims int) bool {
 // side is a set of samples laid out for the tiles of one family.
 type side struct {
 	x    blas.General // samples by the family's features, shifted for euclid
-	t    []float64    // x transposed, stride x.Rows, when the family is direct
+	t    []float64    // x transposed in blocks of tileCols samples, when the family is direct
 	norm []float64    // squared norms of the rows, when it is not
 }
 
@@ -151,23 +152,28 @@ func (s *side) norms() error {
 	return nil
 }
 
+// transposed lays out x one block of tileCols samples after the other, each
+// block with a row per feature, so that a tile reads consecutive memory.
 func transposed(x blas.General) []float64 {
 	t := make([]float64, x.Rows*x.Cols)
-	for i := range x.Rows {
-		for c, v := range blas.Row(x, i) {
-			t[c*x.Rows+i] = v
+	par.Ranges(x.Rows, tileCols, func(lo, hi int) {
+		block := t[lo*x.Cols : hi*x.Cols]
+		for i := lo; i < hi; i++ {
+			for c, v := range blas.Row(x, i) {
+				block[c*(hi-lo)+i-lo] = v
+			}
 		}
-	}
+	})
 	return t
 }
 
 // tile computes the metric between rows [i0,i0+rows) of a and [j0,j0+cols) of b
-// into out, row-major with stride cols.
+// into out, row-major with stride cols; j0 is a multiple of tileCols.
 func (f *family) tile(be blas.Backend, a *side, i0, rows int, b *side, j0, cols int, out []float64) {
 	d := a.x.Cols
 	if f.direct(d) {
 		for i := range rows {
-			f.row(out[i*cols:(i+1)*cols], blas.Row(a.x, i0+i), b.t[j0:], b.x.Rows)
+			f.row(out[i*cols:(i+1)*cols], blas.Row(a.x, i0+i), b.t[j0*d:], min(tileCols, b.x.Rows-j0))
 		}
 		return
 	}
@@ -210,24 +216,10 @@ func (k *Kernel) value(dst, src []float64) {
 			dst[i] = 1 / v
 		}
 	case Poly:
-		for i, v := range src {
-			dst[i] = power(k.Gamma*v+k.Offset, k.Degree)
-		}
+		vmath.Power(dst, src, k.Gamma, k.Offset, k.Degree)
 	default:
 		copy(dst, src)
 	}
-}
-
-// power is v^q by repeated squaring.
-func power(v float64, q int) float64 {
-	p := 1.0
-	for ; q > 0; q >>= 1 {
-		if q&1 == 1 {
-			p *= v
-		}
-		v *= v
-	}
-	return p
 }
 
 // scale holds the factors 1/√k(x,x) of a unit kernel on one side, 0 where k(x,x) is 0; nil for other kernels.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/vmath"
 )
 
 // GramOptions says how Gram matrices are built. The zero value is ready to use.
@@ -209,9 +210,6 @@ func (b *builder) store(j, i, j0, off int, buf, line []float64) {
 		}
 	}
 	if g.Prec == blas.Float32 {
-		out := g.F32[off : off+len(line)]
-		for c, v := range dst {
-			out[c] = float32(v)
-		}
+		vmath.Narrow(g.F32[off:off+len(line)], dst)
 	}
 }

@@ -14,6 +14,42 @@ func sqDistGeneric(g []float64, ni float64, nj []float64) {
 	}
 }
 
+func maternGeneric(dst, x []float64, s, c1, c2 float64) {
+	for i, v := range x {
+		t := min(1000, s*math.Sqrt(v)) // beyond 1000 the value is 0, and t² may overflow
+		dst[i] = (1 + t*(c1+t*c2)) * math.Exp(-t)
+	}
+}
+
+func powerGeneric(dst, x []float64, gamma, c float64, q int) {
+	for i, v := range x {
+		base, p := gamma*v+c, 1.0
+		for e := q; ; base *= base {
+			if e&1 == 1 {
+				p *= base
+			}
+			if e >>= 1; e == 0 {
+				break
+			}
+		}
+		dst[i] = p
+	}
+}
+
+func sinCosGeneric(sin, cos, x []float64, amp float64) int {
+	for i, v := range x {
+		s, c := math.Sincos(v)
+		sin[i], cos[i] = amp*s, amp*c
+	}
+	return len(x)
+}
+
+func narrowGeneric(dst []float32, x []float64) {
+	for i, v := range x {
+		dst[i] = float32(v)
+	}
+}
+
 func l1RowGeneric(dst, x, zt []float64, ld int) {
 	clear(dst)
 	for f, a := range x {
@@ -36,7 +72,7 @@ func chi2RowGeneric(dst, x, zt []float64, ld int) {
 	clear(dst)
 	for f, a := range x {
 		for j, z := range zt[f*ld : f*ld+len(dst)] {
-			if s := a + z; s > 0 {
+			if s := a + z; s != 0 {
 				dst[j] += (a - z) * (a - z) / s
 			}
 		}
@@ -51,20 +87,5 @@ func lorentzRowGeneric(dst, x, zt []float64, ld int) {
 		for j, z := range zt[f*ld : f*ld+len(dst)] {
 			dst[j] *= 1 + (a-z)*(a-z)
 		}
-	}
-}
-
-// maternGeneric evaluates (1 + t + c·t²)·exp(−t), or exp(−t) alone, at t = s·√x.
-func maternGeneric(dst, x []float64, s float64, order int) {
-	for i, v := range x {
-		t := s * math.Sqrt(v)
-		e := math.Exp(-t)
-		switch order {
-		case 1:
-			e *= 1 + t
-		case 2:
-			e *= 1 + t*(1+t/3)
-		}
-		dst[i] = e
 	}
 }

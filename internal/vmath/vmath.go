@@ -1,55 +1,77 @@
 package vmath
 
-// Exp computes dst_i = exp(a·x_i).
-func Exp(dst, x []float64, a float64) {
-	dst = dst[:len(x)]
-	expGeneric(dst, x, a)
-}
+// Exp computes dst_i = exp(a·x_i), within 1.1 ulp of the exponential of the rounded
+// product (2 ulp in the generic form, math.Exp's own error). NaN stays NaN,
+// overflow gives +Inf, underflow is gradual.
+func Exp(dst, x []float64, a float64) { use.exp(dst[:len(x)], x, a) }
 
 // SqDist turns inner products into squared Euclidean distances in place:
 // g_j = max(0, ni + nj_j − 2·g_j), where ni and nj are squared norms.
-func SqDist(g []float64, ni float64, nj []float64) {
-	sqDistGeneric(g, ni, nj[:len(g)])
-}
+func SqDist(g []float64, ni float64, nj []float64) { use.sqDist(g, ni, nj[:len(g)]) }
 
 // Matern computes dst_i = p(t)·exp(−t) at t = s·√x_i, x_i ≥ 0, with p(t) = 1,
-// 1 + t or 1 + t + t²/3 for order 0, 1 or 2.
+// 1 + t or 1 + t + t²/3 for order 0, 1 or 2, to 4 ulp where t ≤ 1 and t ulp
+// more beyond, for the rounding of t.
 func Matern(dst, x []float64, s float64, order int) {
-	dst = dst[:len(x)]
 	if order < 0 || order > 2 {
 		panic("vmath: Matern of an order other than 0, 1, 2")
 	}
-	maternGeneric(dst, x, s, order)
+	c := [3][2]float64{{0, 0}, {1, 0}, {1, 1. / 3}}[order]
+	use.matern(dst[:len(x)], x, s, c[0], c[1])
 }
+
+// Power computes dst_i = (gamma·x_i + c)^q by repeated squaring, q ≥ 1.
+func Power(dst, x []float64, gamma, c float64, q int) {
+	if q < 1 {
+		panic("vmath: Power below 1")
+	}
+	use.power(dst[:len(x)], x, gamma, c, q)
+}
+
+// SinCos computes sin_i = amp·sin x_i and cos_i = amp·cos x_i with an absolute
+// error of 2⁻⁵²·amp at most. x may be cos, but not sin. Arguments of 2³⁰ and
+// more are reduced one by one.
+func SinCos(sin, cos, x []float64, amp float64) {
+	sin, cos = sin[:len(x)], cos[:len(x)]
+	for len(x) > 0 {
+		n := use.sinCos(sin, cos, x, amp)
+		if n < len(x) {
+			large := min(n+8, len(x))
+			sinCosGeneric(sin[n:large], cos[n:large], x[n:large], amp)
+			n = large
+		}
+		sin, cos, x = sin[n:], cos[n:], x[n:]
+	}
+}
+
+// Narrow rounds x to float32.
+func Narrow(dst []float32, x []float64) { use.narrow(dst[:len(x)], x) }
 
 // L1Row computes dst_j = Σ_f |x_f − z_fj|, where row f of zt, of stride ld,
 // holds feature f of the samples j.
-func L1Row(dst, x, zt []float64, ld int) {
-	checkRow(dst, x, zt, ld)
-	l1RowGeneric(dst, x, zt, ld)
-}
+func L1Row(dst, x, zt []float64, ld int) { row(use.l1Row, dst, x, zt, ld, 0) }
 
 // SqRow computes dst_j = Σ_f (x_f − z_fj)², laid out as in L1Row.
-func SqRow(dst, x, zt []float64, ld int) {
-	checkRow(dst, x, zt, ld)
-	sqRowGeneric(dst, x, zt, ld)
-}
+func SqRow(dst, x, zt []float64, ld int) { row(use.sqRow, dst, x, zt, ld, 0) }
 
 // Chi2Row computes dst_j = Σ_f (x_f − z_fj)²/(x_f + z_fj) for non-negative
 // features, 0/0 counting as 0, laid out as in L1Row.
-func Chi2Row(dst, x, zt []float64, ld int) {
-	checkRow(dst, x, zt, ld)
-	chi2RowGeneric(dst, x, zt, ld)
-}
+func Chi2Row(dst, x, zt []float64, ld int) { row(use.chi2Row, dst, x, zt, ld, 0) }
 
 // LorentzRow computes dst_j = Π_f (1 + (x_f − z_fj)²), laid out as in L1Row.
-func LorentzRow(dst, x, zt []float64, ld int) {
-	checkRow(dst, x, zt, ld)
-	lorentzRowGeneric(dst, x, zt, ld)
-}
+func LorentzRow(dst, x, zt []float64, ld int) { row(use.lorentzRow, dst, x, zt, ld, 1) }
 
-func checkRow(dst, x, zt []float64, ld int) {
-	if len(dst) > ld && len(x) > 1 || len(x) > 0 && len(zt) < (len(x)-1)*ld+len(dst) {
+// row checks the lengths of a row function and calls it; with no features the
+// result is the empty sum or product.
+func row(f func(dst, x, zt []float64, ld int), dst, x, zt []float64, ld int, empty float64) {
+	if len(x) == 0 {
+		for j := range dst {
+			dst[j] = empty
+		}
+		return
+	}
+	if ld < 0 || len(zt) < (len(x)-1)*ld+len(dst) {
 		panic("vmath: features do not cover the destination")
 	}
+	f(dst, x, zt, ld)
 }

@@ -1,0 +1,65 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// Constants of the exponential, in the order EXPCONST512 and EXPCONST256 load
+// them: log₂e, ln 2 in two parts, and q₀…q₉ with exp(r) = 1 + r + r²·q(r) to
+// 0.08 ulp for |r| ≤ ln2/2, from interpolation at Chebyshev nodes.
+DATA ·expConst+0(SB)/8, $1.4426950408889634
+DATA ·expConst+8(SB)/8, $0.69314718055994529
+DATA ·expConst+16(SB)/8, $2.3190468138462996e-17
+DATA ·expConst+24(SB)/8, $0.50000000000000011
+DATA ·expConst+32(SB)/8, $0.16666666666666669
+DATA ·expConst+40(SB)/8, $0.041666666666624129
+DATA ·expConst+48(SB)/8, $0.0083333333333300615
+DATA ·expConst+56(SB)/8, $0.0013888888917213717
+DATA ·expConst+64(SB)/8, $0.00019841269863053618
+DATA ·expConst+72(SB)/8, $2.4801521295954376e-05
+DATA ·expConst+80(SB)/8, $2.7557268459997064e-06
+DATA ·expConst+88(SB)/8, $2.7620088445409746e-07
+DATA ·expConst+96(SB)/8, $2.510038549551032e-08
+DATA ·expConst+104(SB)/8, $1.0
+DATA ·expConst+112(SB)/8, $-1000.0
+DATA ·expConst+120(SB)/8, $1000.0
+// The rest serves AVX2: 1.5·2⁵², whose sum with an integer holds it in the low
+// bits, and the exponent bias in both halves of a quadword.
+DATA ·expConst+128(SB)/8, $6755399441055744.0
+DATA ·expConst+136(SB)/8, $0x000003FF000003FF
+GLOBL ·expConst(SB), RODATA|NOPTR, $144
+
+// Constants of sine and cosine: 2/π, π/2 in two parts, s₀…s₅ with
+// sin r = r + r³·s(r²), c₀…c₅ with cos r = 1 − r²/2 + r⁴·c(r²), both to 2⁻⁵⁶ for
+// |r| ≤ π/4, then 1, ½, the sign bit, 1.5·2⁵², the integer 1, and 2³⁰.
+DATA ·trigConst+0(SB)/8, $0.63661977236758138
+DATA ·trigConst+8(SB)/8, $1.5707963267948966
+DATA ·trigConst+16(SB)/8, $6.123233995736766e-17
+DATA ·trigConst+24(SB)/8, $-0.16666666666666666
+DATA ·trigConst+32(SB)/8, $0.0083333333333309254
+DATA ·trigConst+40(SB)/8, $-0.00019841269836722418
+DATA ·trigConst+48(SB)/8, $2.7557316083816358e-06
+DATA ·trigConst+56(SB)/8, $-2.5051127944014188e-08
+DATA ·trigConst+64(SB)/8, $1.5917848524808262e-10
+DATA ·trigConst+72(SB)/8, $0.041666666666666664
+DATA ·trigConst+80(SB)/8, $-0.0013888888888887382
+DATA ·trigConst+88(SB)/8, $2.480158729874307e-05
+DATA ·trigConst+96(SB)/8, $-2.7557317260008837e-07
+DATA ·trigConst+104(SB)/8, $2.0876143827993133e-09
+DATA ·trigConst+112(SB)/8, $-1.1382456778061306e-11
+DATA ·trigConst+120(SB)/8, $1.0
+DATA ·trigConst+128(SB)/8, $0.5
+DATA ·trigConst+136(SB)/8, $0x8000000000000000
+DATA ·trigConst+144(SB)/8, $6755399441055744.0
+DATA ·trigConst+152(SB)/8, $1
+DATA ·trigConst+160(SB)/8, $1073741824.0
+GLOBL ·trigConst(SB), RODATA|NOPTR, $168
+
+// laneMask holds four ones and four zeros: read at 32 − 8·n it masks n lanes of AVX2.
+DATA ·laneMask+0(SB)/8, $-1
+DATA ·laneMask+8(SB)/8, $-1
+DATA ·laneMask+16(SB)/8, $-1
+DATA ·laneMask+24(SB)/8, $-1
+DATA ·laneMask+32(SB)/8, $0
+DATA ·laneMask+40(SB)/8, $0
+DATA ·laneMask+48(SB)/8, $0
+DATA ·laneMask+56(SB)/8, $0
+GLOBL ·laneMask(SB), RODATA|NOPTR, $64

@@ -1,0 +1,32 @@
+package vmath
+
+// set is one implementation of the package's functions. Row functions get at
+// least one feature; slices have been cut to equal lengths.
+type set struct {
+	name       string
+	exp        func(dst, x []float64, a float64)
+	sqDist     func(g []float64, ni float64, nj []float64)
+	matern     func(dst, x []float64, s, c1, c2 float64)
+	power      func(dst, x []float64, gamma, c float64, q int)
+	sinCos     func(sin, cos, x []float64, amp float64) int // elements done before one out of range
+	narrow     func(dst []float32, x []float64)
+	l1Row      func(dst, x, zt []float64, ld int)
+	sqRow      func(dst, x, zt []float64, ld int)
+	chi2Row    func(dst, x, zt []float64, ld int)
+	lorentzRow func(dst, x, zt []float64, ld int)
+}
+
+var generic = set{
+	name: "generic", exp: expGeneric, sqDist: sqDistGeneric, matern: maternGeneric,
+	power: powerGeneric, sinCos: sinCosGeneric, narrow: narrowGeneric,
+	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, lorentzRow: lorentzRowGeneric,
+}
+
+// sets lists what this machine can run, the best first; use is the one in use. Tests change it.
+var (
+	sets = append(vectorSets(), generic)
+	use  = sets[0]
+)
+
+// Kernel names the instruction set in use: avx512, avx2 or generic.
+func Kernel() string { return use.name }

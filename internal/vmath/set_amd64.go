@@ -1,0 +1,85 @@
+//go:build !purego
+
+package vmath
+
+import "github.com/klauspost/cpuid/v2"
+
+// vectorSets is the assembly this processor can run.
+func vectorSets() []set {
+	var out []set
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
+		out = append(out, set{
+			name: "avx512", exp: expAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
+			power: powerAVX512, sinCos: sinCosAVX512, narrow: narrowAVX512,
+			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, lorentzRow: lorentzRowAVX512,
+		})
+	}
+	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
+		out = append(out, set{
+			name: "avx2", exp: expAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
+			power: powerAVX2, sinCos: sinCosAVX2, narrow: narrowAVX2,
+			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, lorentzRow: lorentzRowAVX2,
+		})
+	}
+	return out
+}
+
+//go:noescape
+func expAVX512(dst, x []float64, a float64)
+
+//go:noescape
+func sqDistAVX512(g []float64, ni float64, nj []float64)
+
+//go:noescape
+func maternAVX512(dst, x []float64, s, c1, c2 float64)
+
+//go:noescape
+func powerAVX512(dst, x []float64, gamma, c float64, q int)
+
+//go:noescape
+func sinCosAVX512(sin, cos, x []float64, amp float64) int
+
+//go:noescape
+func narrowAVX512(dst []float32, x []float64)
+
+//go:noescape
+func l1RowAVX512(dst, x, zt []float64, ld int)
+
+//go:noescape
+func sqRowAVX512(dst, x, zt []float64, ld int)
+
+//go:noescape
+func chi2RowAVX512(dst, x, zt []float64, ld int)
+
+//go:noescape
+func lorentzRowAVX512(dst, x, zt []float64, ld int)
+
+//go:noescape
+func expAVX2(dst, x []float64, a float64)
+
+//go:noescape
+func sqDistAVX2(g []float64, ni float64, nj []float64)
+
+//go:noescape
+func maternAVX2(dst, x []float64, s, c1, c2 float64)
+
+//go:noescape
+func powerAVX2(dst, x []float64, gamma, c float64, q int)
+
+//go:noescape
+func sinCosAVX2(sin, cos, x []float64, amp float64) int
+
+//go:noescape
+func narrowAVX2(dst []float32, x []float64)
+
+//go:noescape
+func l1RowAVX2(dst, x, zt []float64, ld int)
+
+//go:noescape
+func sqRowAVX2(dst, x, zt []float64, ld int)
+
+//go:noescape
+func chi2RowAVX2(dst, x, zt []float64, ld int)
+
+//go:noescape
+func lorentzRowAVX2(dst, x, zt []float64, ld int)

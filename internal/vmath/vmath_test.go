@@ -1,0 +1,318 @@
+package vmath
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// forEachSet runs f with every implementation this machine has.
+func forEachSet(t *testing.T, f func(t *testing.T)) {
+	saved := use
+	t.Cleanup(func() { use = saved })
+	for _, s := range sets {
+		use = s
+		t.Run(s.name, f)
+	}
+}
+
+// bigExp is exp(x) to far more digits than float64 has: Taylor's series at x/2¹⁰, squared ten times.
+func bigExp(x float64) *big.Float {
+	const prec = 300
+	r := new(big.Float).SetPrec(prec).SetFloat64(x)
+	r.SetMantExp(r, -10)
+	sum := big.NewFloat(1).SetPrec(prec)
+	term := big.NewFloat(1).SetPrec(prec)
+	for k := 1; k < 70; k++ {
+		term.Mul(term, r)
+		term.Quo(term, new(big.Float).SetPrec(prec).SetInt64(int64(k)))
+		sum.Add(sum, term)
+	}
+	for range 10 {
+		sum.Mul(sum, sum)
+	}
+	return sum
+}
+
+// ulpError is |got − want| in units of the last place of want.
+func ulpError(got float64, want *big.Float) float64 {
+	w, _ := want.Float64()
+	ulp := math.Nextafter(math.Abs(w), math.Inf(1)) - math.Abs(w)
+	d := new(big.Float).SetPrec(300).SetFloat64(got)
+	diff, _ := d.Sub(d, want).Float64()
+	return math.Abs(diff) / ulp
+}
+
+func TestExpError(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var x []float64
+	for range 3000 {
+		x = append(x, 1400*rng.Float64()-700, -40*rng.Float64(), rng.NormFloat64(), 1e-8*rng.NormFloat64())
+	}
+	for range 300 {
+		x = append(x, -708-37*rng.Float64(), math.Ln2*(float64(rng.IntN(2000)-1000)+0.5))
+	}
+	want := make([]*big.Float, len(x))
+	for i, v := range x {
+		if v < 709.7 {
+			want[i] = bigExp(v)
+		}
+	}
+	forEachSet(t, func(t *testing.T) {
+		got := make([]float64, len(x))
+		Exp(got, x, 1)
+		var worst float64
+		bound := 1.1
+		if use.name == "generic" {
+			bound = 2 // math.Exp's own
+		}
+		for i, v := range x {
+			if want[i] == nil {
+				continue
+			}
+			if e := ulpError(got[i], want[i]); !(e <= worst) {
+				worst = e
+				if !(e <= bound) {
+					t.Fatalf("exp(%v) = %v is off by %.3g ulp", v, got[i], e)
+				}
+			}
+		}
+		t.Logf("largest error %.3f ulp", worst)
+	})
+}
+
+func TestExpSpecial(t *testing.T) {
+	x := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 710, 1e300, -746, -1e300, 709.782712893384, -745.1, 1}
+	want := []float64{1, 1, math.Inf(1), 0, math.NaN(), math.Inf(1), math.Inf(1), 0, 0, math.Exp(709.782712893384), 5e-324, math.E}
+	forEachSet(t, func(t *testing.T) {
+		got := slices.Clone(x)
+		Exp(got, got, 1)
+		for i, v := range got {
+			same := v == want[i] || math.IsNaN(v) && math.IsNaN(want[i]) || math.Abs(v-want[i]) <= 2e-16*want[i]
+			if !same {
+				t.Errorf("exp(%v) = %v, want %v", x[i], v, want[i])
+			}
+		}
+		Exp(got[:2], []float64{2, -4}, -0.5)
+		if math.Abs(got[0]*math.E-1) > 4e-16 || math.Abs(got[1]-math.E*math.E) > 2e-15 {
+			t.Errorf("exp(−x/2) = %v", got[:2])
+		}
+	})
+}
+
+func TestSinCos(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	x := []float64{0, math.Copysign(0, -1), math.Pi / 4, math.Pi / 2, math.Pi, -3 * math.Pi / 2, 1<<30 - 1, 1 << 30, 1e18, -1e300, 5e-324}
+	for range 5000 {
+		x = append(x, rng.NormFloat64(), 1e3*rng.NormFloat64(), 1e6*rng.NormFloat64(), 1e8*rng.NormFloat64())
+	}
+	for i := range 500 {
+		x = append(x, math.Pi/2*float64(i-250), math.Pi/4*float64(2*i+1))
+	}
+	forEachSet(t, func(t *testing.T) {
+		for _, amp := range []float64{1, 0.25} {
+			s, c := make([]float64, len(x)), slices.Clone(x)
+			SinCos(s, c, c, amp)
+			for i, v := range x {
+				ws, wc := math.Sincos(v)
+				// math.Sincos itself may be off by an ulp.
+				if !(math.Abs(s[i]-amp*ws) <= 3.4e-16*amp && math.Abs(c[i]-amp*wc) <= 3.4e-16*amp) {
+					t.Fatalf("sin, cos of %v: off by %g, %g", v, s[i]-amp*ws, c[i]-amp*wc)
+				}
+			}
+		}
+		bad := []float64{1, math.NaN(), math.Inf(1), 2}
+		s, c := make([]float64, 4), make([]float64, 4)
+		SinCos(s, c, bad, 1)
+		if s[0] != math.Sin(1) && math.Abs(s[0]-math.Sin(1)) > 3e-16 || !math.IsNaN(s[1]) || !math.IsNaN(c[2]) || math.Abs(c[3]-math.Cos(2)) > 3e-16 {
+			t.Errorf("NaN and Inf among others: %v, %v", s, c)
+		}
+	})
+}
+
+func TestMatern(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	x := []float64{0, 1e-300, 1e-20, 1, 1e5, 1e308}
+	for range 500 {
+		x = append(x, 100*rng.Float64())
+	}
+	forEachSet(t, func(t *testing.T) {
+		got := make([]float64, len(x))
+		for order := range 3 {
+			Matern(got, x, 1.3, order)
+			for i, v := range x {
+				r := min(1.3*math.Sqrt(v), 1000)
+				want := [3]float64{1, 1 + r, 1 + r + r*r/3}[order] * math.Exp(-r)
+				if !(math.Abs(got[i]-want) <= (4+max(r, 1))*0x1p-52*want) {
+					t.Errorf("order %d at %g: %v, want %v", order, v, got[i], want)
+				}
+			}
+		}
+		Matern(got[:1], []float64{math.NaN()}, 1, 2)
+		if !math.IsNaN(got[0]) {
+			t.Errorf("Matern(NaN) = %v", got[0])
+		}
+	})
+}
+
+// twin compares every implementation with the generic one on lengths 0–66 and
+// two alignments, with NaN around the slices that must neither be read into the
+// result nor overwritten.
+func TestAgainstGeneric(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	const guard = 9
+	forEachSet(t, func(t *testing.T) {
+		for n := range 67 {
+			for align := range 2 {
+				for _, d := range []int{1, 2, 5} {
+					compare(t, rng, n, guard+align, d)
+				}
+			}
+		}
+	})
+}
+
+// guarded returns n random positive values between NaNs.
+func guarded(rng *rand.Rand, n, guard int) (inner, whole []float64) {
+	whole = make([]float64, n+2*guard)
+	for i := range whole {
+		whole[i] = math.NaN()
+	}
+	inner = whole[guard : guard+n : guard+n]
+	for i := range inner {
+		if inner[i] = rng.Float64(); rng.IntN(5) == 0 {
+			inner[i] = 0
+		}
+	}
+	return inner, whole
+}
+
+func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
+	t.Helper()
+	x, _ := guarded(rng, n, guard)
+	y, _ := guarded(rng, n, guard)
+	zt, _ := guarded(rng, n*d, guard)
+	row, _ := guarded(rng, d, guard)
+	for name, run := range map[string]func(s *set, dst []float64){
+		"exp":     func(s *set, dst []float64) { s.exp(dst, x, -2) },
+		"sqDist":  func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
+		"matern":  func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
+		"power1":  func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },
+		"power6":  func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 6) },
+		"power7":  func(s *set, dst []float64) { s.power(dst, x, 0.5, 0, 7) },
+		"l1":      func(s *set, dst []float64) { s.l1Row(dst, row, zt, n) },
+		"sq":      func(s *set, dst []float64) { s.sqRow(dst, row, zt, n) },
+		"chi2":    func(s *set, dst []float64) { s.chi2Row(dst, row, zt, n) },
+		"lorentz": func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
+		"sin":     func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
+		"cos":     func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
+		"narrow": func(s *set, dst []float64) {
+			out := make([]float32, n+2)
+			out[n], out[n+1] = 7, 7
+			s.narrow(out[:n], x)
+			if out[n] != 7 || out[n+1] != 7 {
+				t.Fatalf("narrow of %d writes past its end", n)
+			}
+			for i := range dst {
+				dst[i] = float64(out[i])
+			}
+		},
+	} {
+		want := make([]float64, n)
+		run(&generic, want)
+		got, whole := guarded(rng, n, guard)
+		run(&use, got)
+		for i, w := range want {
+			if !(math.Abs(got[i]-w) <= 8*0x1p-52*max(1, math.Abs(w))) {
+				t.Fatalf("%s, n=%d, d=%d: element %d is %v, want %v", name, n, d, i, got[i], w)
+			}
+		}
+		for i, v := range whole {
+			if (i < guard || i >= guard+n) && !math.IsNaN(v) {
+				t.Fatalf("%s, n=%d: writes outside its destination", name, n)
+			}
+		}
+	}
+}
+
+func TestNaNPasses(t *testing.T) {
+	nan := math.NaN()
+	forEachSet(t, func(t *testing.T) {
+		for n := 1; n < 18; n++ {
+			x := make([]float64, n)
+			x[n-1] = nan
+			got := slices.Clone(x)
+			SqDist(got, 1, make([]float64, n))
+			if !math.IsNaN(got[n-1]) {
+				t.Errorf("SqDist drops NaN at %d", n-1)
+			}
+			for name, f := range map[string]func(dst, x, zt []float64, ld int){"l1": L1Row, "sq": SqRow, "chi2": Chi2Row, "lorentz": LorentzRow} {
+				f(got, []float64{1}, x, n)
+				if !math.IsNaN(got[n-1]) || n > 1 && math.IsNaN(got[0]) {
+					t.Errorf("%s row moves NaN: %v", name, got)
+				}
+			}
+		}
+	})
+}
+
+func TestRowShapes(t *testing.T) {
+	dst := []float64{5, 5, 5}
+	L1Row(dst, nil, nil, 0)
+	if !slices.Equal(dst, []float64{0, 0, 0}) {
+		t.Errorf("no features: %v", dst)
+	}
+	LorentzRow(dst, nil, nil, 0)
+	if !slices.Equal(dst, []float64{1, 1, 1}) {
+		t.Errorf("no features: %v", dst)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("short features are accepted")
+		}
+	}()
+	SqRow(dst, []float64{1, 2}, make([]float64, 5), 3)
+}
+
+func FuzzExp(f *testing.F) {
+	f.Add(0.5)
+	f.Add(-745.13)
+	f.Add(709.79)
+	f.Fuzz(func(t *testing.T, x float64) {
+		for _, s := range sets {
+			dst := make([]float64, 1)
+			s.exp(dst, []float64{x}, 1)
+			want := math.Exp(x)
+			if dst[0] != want && !(math.Abs(dst[0]-want) <= 0x1p-51*want+5e-324) && !(math.IsNaN(want) && math.IsNaN(dst[0])) {
+				t.Fatalf("%s: exp(%v) = %v, want %v", s.name, x, dst[0], want)
+			}
+		}
+	})
+}
+
+func BenchmarkVmath(b *testing.B) {
+	const n, d = 256, 40
+	x, y, zt := make([]float64, n), make([]float64, n), make([]float64, n*d)
+	for i := range x {
+		x[i] = float64(i) / 64
+	}
+	saved := use
+	defer func() { use = saved }()
+	for _, s := range sets {
+		use = s
+		for name, f := range map[string]func(){
+			"exp": func() { Exp(y, x, -1) }, "matern52": func() { Matern(y, x, 1, 2) }, "sincos": func() { SinCos(y, zt, x, 1) },
+			"l1/d=40": func() { L1Row(y, x[:d], zt, n) }, "chi2/d=40": func() { Chi2Row(y, x[:d], zt, n) }, "sqdist": func() { SqDist(y, 1, x) },
+			"poly3": func() { Power(y, x, 1, 1, 3) },
+		} {
+			b.Run("op="+name+"/impl="+s.name, func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/elem")
+			})
+		}
+	}
+}
