@@ -184,7 +184,7 @@ func digitTask(ctx context.Context, env *Env) (*task, error) {
 			test = append(test, i)
 		}
 	}
-	t := &task{X: takeRows(X, train), lambda: 1e-5, norm: bcd.Lp{P: 1.3}, labels: take(labels, test)}
+	t := &task{X: takeRows(X, train), lambda: 1e-4, norm: bcd.Lp{P: 1}, labels: take(labels, test)}
 	t.Y, t.mean = oneHot(take(labels, train), digitClass)
 	d, err := kernel.Build(digitKernels, t.X, groups, env.Seed)
 	if err != nil {
