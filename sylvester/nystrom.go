@@ -50,7 +50,6 @@ func (s *nystrom) Solve(ctx context.Context, C blas.General, sys System, Y blas.
 	if err := s.open(C, &res); err != nil {
 		return res, err
 	}
-	s.debug()
 	first := res.Iter
 	folds := math.Log(blas.Frob(blas.View(s.rt, 0, 0, s.rt.Rows, s.hard)) / (opt.Tol * s.normY))
 	s.cg.patience, s.cg.renew = 0, nil
