@@ -17,10 +17,13 @@ type Config struct {
 
 // methods holds the constructor of every solver under its name.
 var methods = map[string]func(Config) Solver{
-	"cg":      newJoint,
-	"eigen":   newEigen,
-	"nystrom": newNystrom,
-	"rotated": newRotated,
+	"bartels-stewart": newBartelsStewart,
+	"cg":              newJoint,
+	"cholesky":        newCholesky,
+	"eigen":           newEigen,
+	"nystrom":         newNystrom,
+	"rotated":         newRotated,
+	"tridiagonal":     newTridiagonal,
 }
 
 // Names lists the solvers of this package in alphabetical order.
