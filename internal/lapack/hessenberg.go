@@ -1,6 +1,5 @@
 package lapack
 
-
 // hessenbergBlock is the number of columns reduced between two updates.
 const hessenbergBlock = 32
 
@@ -119,4 +118,3 @@ func (impl Implementation) accumulate(q, vectors matrix, tau, w []float64) {
 		impl.apply(h, false, view(q, i+1, i+1, n-i-1, n-i-1), w)
 	}
 }
-
