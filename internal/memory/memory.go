@@ -37,11 +37,11 @@ func Check(what string, bytes float64, instead string) error {
 	if !(bytes > float64(have)) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s needs %s, the limit is %s; %s", ErrTooLarge, what, format(bytes), format(float64(have)), instead)
+	return fmt.Errorf("%w: %s needs %s, the limit is %s; %s", ErrTooLarge, what, Format(bytes), Format(float64(have)), instead)
 }
 
-// format is a number of bytes as a person reads it.
-func format(bytes float64) string {
+// Format is a number of bytes as a person reads it.
+func Format(bytes float64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%.1f MiB", bytes/(1<<20))
 	}

@@ -1,0 +1,52 @@
+package iokl
+
+import (
+	"context"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+// Fit's own choice of λ uses fewer folds than CrossValidate, and repeats them
+// for few samples, where one division into folds says little.
+const (
+	chooseFolds   = 5
+	chooseSamples = 400 // test about this many samples in all
+	maxRepeats    = 4
+)
+
+// chooseSettings finds λ, and the norm when none is given.
+func chooseSettings(ctx context.Context, s *study, opt Options) (Options, error) {
+	if opt.CV.Folds == 0 {
+		opt.CV.Folds = min(chooseFolds, s.Y.Rows)
+	}
+	if opt.CV.Repeats == 0 && !opt.CV.TimeOrdered {
+		opt.CV.Repeats = max(1, min(maxRepeats, chooseSamples/s.Y.Rows))
+	}
+	r, err := crossValidate(ctx, s, opt)
+	if err != nil {
+		return opt, err
+	}
+	return r.settle(opt), nil
+}
+
+// fromGrams checks and stores the caller's Gram matrices.
+func (opt *Options) fromGrams(grams []mat.Matrix, l int) ([]*blas.Sym, error) {
+	if len(grams) == 0 {
+		return nil, badInput("no Gram matrices")
+	}
+	syms := make([]*blas.Sym, len(grams))
+	for j, g := range grams {
+		r, c := g.Dims()
+		if r == c && r != l {
+			return nil, badInput("Gram matrix %d is %d×%d, and Y has %d rows", j+1, r, c, l)
+		}
+		var err error
+		if syms[j], err = kernel.FromGram(raw(g), opt.Precision, opt.Backend); err != nil {
+			return nil, &wrapped{badInput("Gram matrix %d: %v", j+1, err), err}
+		}
+	}
+	return syms, nil
+}

@@ -1,0 +1,77 @@
+package iokl
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+// DefaultNorms are the regularizers that cross-validation chooses from when none
+// is given: one that keeps few kernels and one that keeps all.
+func DefaultNorms() []string { return []string{"lp:1", "lp:2"} }
+
+// DefaultKernels is the dictionary of a fit that names no kernels, for the
+// inputs as they are standardised: Gaussians on all columns at several widths, a
+// linear kernel, and Gaussians on each column where there are not too many.
+func DefaultKernels(X mat.Matrix) []string { return defaultKernels(raw(X)) }
+
+// maxEach is the number of columns up to which each gets kernels of its own.
+const maxEach = 100
+
+func defaultKernels(Z blas.General) []string {
+	specs := []string{"gaussian:all:median*0.25,0.5,1,2", "poly:1:all:0"}
+	if Z.Cols > 1 && Z.Cols <= maxEach {
+		specs = append(specs, "gaussian:each:median*0.5,2")
+	}
+	return specs
+}
+
+// pathPoints and pathRatio make the default values of λ: from 1 downwards, times the kernels' size.
+const pathPoints = 13
+
+var pathRatio = math.Sqrt(10)
+
+// lambdaPath is the default path of λ: falling from the mean of the diagonal of
+// K_η at the starting weights, where the fit is close to the mean, by pathRatio each time.
+func lambdaPath(size float64) []float64 {
+	path := make([]float64, pathPoints)
+	for i := range path {
+		path[i] = size * math.Pow(pathRatio, -float64(i))
+	}
+	return path
+}
+
+// sizeRows is the number of samples that the size of kernels is measured on.
+const sizeRows = 64
+
+// diagonals are the means of k_j(x,x) over some of the rows of Z.
+func diagonals(d kernel.Dictionary, Z blas.General) ([]float64, error) {
+	var idx []int
+	for i := range min(sizeRows, Z.Rows) {
+		idx = append(idx, i*Z.Rows/min(sizeRows, Z.Rows))
+	}
+	sample := rows(Z, idx)
+	mean := make([]float64, len(d))
+	for j := range d {
+		k := d[j]
+		g, err := k.Gram(sample, blas.Float64)
+		if err != nil {
+			return nil, asInput(err)
+		}
+		mean[j] = meanDiagonal(g)
+	}
+	return mean, nil
+}
+
+func meanDiagonal(g *blas.Sym) float64 {
+	diag := make([]float64, g.N)
+	g.Diag(diag)
+	var s float64
+	for _, v := range diag {
+		s += v
+	}
+	return s / float64(g.N)
+}

@@ -1,0 +1,99 @@
+package iokl
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// Split is one fold: indices of the rows to train on and of those to test on, ascending.
+type Split struct{ Train, Test []int }
+
+// Folds splits l samples into k folds, repeats times over. Samples are shuffled
+// by the seed; with groups (one number for each sample) all samples of a group
+// are tested together. timeOrdered takes the samples as a series instead, cuts it
+// into k+1 blocks and tests each but the first after training on all before it.
+func Folds(l, k, repeats int, groups []int, timeOrdered bool, seed uint64) ([]Split, error) {
+	if groups != nil && len(groups) != l {
+		return nil, badInput("%d group numbers for %d samples", len(groups), l)
+	}
+	if k < 2 {
+		return nil, badInput("%d folds: at least 2 are needed", k)
+	}
+	if timeOrdered {
+		return forward(l, k)
+	}
+	var all []Split
+	for r := range max(repeats, 1) {
+		rng := rand.New(rand.NewPCG(seed, uint64(r)))
+		fold, count := assign(l, k, groups, rng)
+		if count < k {
+			return nil, badInput("%d folds of %d samples or groups", k, count)
+		}
+		for f := range k {
+			var s Split
+			for i, v := range fold {
+				if v == f {
+					s.Test = append(s.Test, i)
+				} else {
+					s.Train = append(s.Train, i)
+				}
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// assign gives every sample its fold, and counts what was dealt out. Groups go,
+// the largest first, to the fold with fewest samples.
+func assign(l, k int, groups []int, rng *rand.Rand) (fold []int, count int) {
+	fold = make([]int, l)
+	if groups == nil {
+		for p, i := range rng.Perm(l) {
+			fold[i] = p % k
+		}
+		return fold, l
+	}
+	size := map[int]int{}
+	for _, g := range groups {
+		size[g]++
+	}
+	order := make([]int, 0, len(size))
+	for g := range size {
+		order = append(order, g)
+	}
+	slices.Sort(order)
+	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
+	load := make([]int, k)
+	at := map[int]int{}
+	for _, g := range order {
+		f := slices.Index(load, slices.Min(load))
+		at[g] = f
+		load[f] += size[g]
+	}
+	for i, g := range groups {
+		fold[i] = at[g]
+	}
+	return fold, len(order)
+}
+
+func forward(l, k int) ([]Split, error) {
+	if l < 2*(k+1) {
+		return nil, badInput("%d time-ordered folds of %d samples", k, l)
+	}
+	var all []Split
+	for f := range k {
+		from, to := (f+1)*l/(k+1), (f+2)*l/(k+1)
+		s := Split{Train: make([]int, from), Test: make([]int, to-from)}
+		for i := range s.Train {
+			s.Train[i] = i
+		}
+		for i := range s.Test {
+			s.Test[i] = from + i
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}

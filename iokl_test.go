@@ -1,0 +1,398 @@
+package iokl
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/par"
+)
+
+var bg = context.Background()
+
+// golden reads an array of a reference case.
+func golden(t *testing.T, file, name string) *npy.Array {
+	t.Helper()
+	f, err := os.Open("testdata/" + file + ".npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := npy.NewArchive(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := z.Array(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func matrix(a *npy.Array) *mat.Dense { return mat.NewDense(a.Shape[0], a.Shape[1], a.Data) }
+
+func stack(a *npy.Array) []mat.Matrix {
+	r, c := a.Shape[1], a.Shape[2]
+	var all []mat.Matrix
+	for j := range a.Shape[0] {
+		all = append(all, mat.NewDense(r, c, a.Data[j*r*c:(j+1)*r*c]))
+	}
+	return all
+}
+
+// The reference objectives are those of testdata's manifest in ../shared/golden.
+func TestGoldenGram(t *testing.T) {
+	for _, c := range []struct {
+		file, norm string
+		lambda, F  float64
+	}{
+		{"joint_p1.0", "lp:1", 0.02, 1.8930961736992242},
+		{"joint_p1.7", "lp:1.7", 0.005, 0.18252130379156023},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			Ks, Y := stack(golden(t, c.file, "Ks")), matrix(golden(t, c.file, "Y"))
+			m, err := FitGram(bg, Ks, Y, Options{Sylvester: "eigen", Lambda: c.lambda, Tau: 4, Norm: c.norm, Tol: 1e-9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cert := m.Certificate(); !cert.Converged || !(cert.Objective <= c.F*(1+1e-8)) {
+				t.Errorf("objective %.12g, want at most %.12g; %+v", cert.Objective, c.F, cert)
+			}
+			P, err := m.PredictGram(stack(golden(t, c.file, "Kx")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := matrix(golden(t, c.file, "predictions"))
+			var d mat.Dense
+			d.Sub(P, want)
+			if e := mat.Norm(&d, 2) / mat.Norm(want, 2); !(e <= 1e-4) {
+				t.Errorf("predictions differ by %.2g", e)
+			}
+		})
+	}
+}
+
+// wave is a smooth function of two of four inputs, on two correlated outputs and noise.
+func wave(l int, seed uint64) (X, Y *mat.Dense) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	X, Y = mat.NewDense(l, 4, nil), mat.NewDense(l, 3, nil)
+	for i := range l {
+		for j := range 4 {
+			X.Set(i, j, 3*rng.NormFloat64()+10)
+		}
+		f := math.Sin(X.At(i, 0)/2) + X.At(i, 1)/5
+		Y.SetRow(i, []float64{100 + 20*f + rng.NormFloat64(), -3 * f, rng.NormFloat64()})
+	}
+	return X, Y
+}
+
+func TestFitLearns(t *testing.T) {
+	X, Y := wave(150, 1)
+	Xt, Yt := wave(100, 2)
+	m, err := Fit(bg, X, Y, Options{Sylvester: "eigen"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Score(Xt, Yt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(s.RRMSE[0] < 0.3 && s.RRMSE[1] < 0.3 && s.RRMSE[2] < 1.1) {
+		t.Errorf("relative errors %.3v", s.RRMSE)
+	}
+	if R := m.OutputCorrelation(); !(R.At(0, 1) < -0.8) {
+		t.Errorf("correlation of the first two outputs is %.3f", R.At(0, 1))
+	}
+	cert := m.Certificate()
+	if !(cert.RelativeGap <= 1e-4) || !cert.Converged || cert.Objective <= 0 {
+		t.Errorf("certificate %+v", cert)
+	}
+}
+
+func TestCrossValidateSameForAnyParallelism(t *testing.T) {
+	X, Y := wave(60, 3)
+	var want *CVResult
+	for _, threads := range []int{1, 3} {
+		par.SetThreads(threads)
+		r, err := CrossValidate(bg, X, Y, Options{Sylvester: "eigen", CV: CVOptions{Folds: 4}})
+		par.SetThreads(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = r
+			continue
+		}
+		if r.Best != want.Best || len(r.Points) != len(want.Points) {
+			t.Fatalf("best %d of %d with one thread, %d of %d with three", want.Best, len(want.Points), r.Best, len(r.Points))
+		}
+		for i, p := range r.Points {
+			if !slices.Equal(p.Folds, want.Points[i].Folds) {
+				t.Errorf("point %d: %v and %v", i, p.Folds, want.Points[i].Folds)
+			}
+		}
+	}
+}
+
+func TestStandardizeInverts(t *testing.T) {
+	X, Y := wave(60, 4)
+	opt := Options{Sylvester: "eigen", Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
+	m, err := Fit(bg, X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Other units of inputs and outputs change the predictions by those units only.
+	var X2, Y2 mat.Dense
+	X2.Apply(func(_, j int, v float64) float64 { return v*float64(j+1)*1e3 - 7 }, X)
+	Y2.Apply(func(_, j int, v float64) float64 { return v*1e-6 + float64(j) }, Y)
+	m2, err := Fit(bg, &X2, &Y2, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	P, _ := m.Predict(X)
+	P2, _ := m2.Predict(&X2)
+	for i := range 60 {
+		for j := range 3 {
+			want := P.At(i, j)*1e-6 + float64(j)
+			if math.Abs(P2.At(i, j)-want) > 1e-7*math.Abs(P.At(i, j))*1e-6+1e-9 {
+				t.Fatalf("row %d, output %d: %g, want %g", i, j, P2.At(i, j), want)
+			}
+		}
+	}
+}
+
+func TestConstantColumnsAndMissingCells(t *testing.T) {
+	X, Y := wave(60, 5)
+	for i := range 60 {
+		X.Set(i, 3, 0.1)
+		Y.Set(i, 2, 0.7)
+	}
+	X.Set(4, 1, math.NaN())
+	opt := Options{Sylvester: "eigen", Lambda: 1e-3, Kernels: []string{"gaussian:each", "linear:all"}, InputNames: []string{"a", "b", "c", "d"}, OutputNames: []string{"u", "v", "w"}}
+	m, err := Fit(bg, X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(m.Warnings(), "\n")
+	for _, want := range []string{"dropped input column d", "target column w constant", "filled 1 missing cells"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("warnings %q lack %q", all, want)
+		}
+	}
+	if len(m.KernelNames()) != 4 {
+		t.Errorf("kernels %v, want three columns and the linear one", m.KernelNames())
+	}
+	if !slices.Equal(m.LearnedOutputs(), []string{"u", "v"}) {
+		t.Errorf("learned outputs %v", m.LearnedOutputs())
+	}
+	P, err := m.Predict(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		if P.At(i, 2) != 0.7 {
+			t.Fatalf("constant output predicted as %v", P.At(i, 2))
+		}
+	}
+	opt.Missing = "error"
+	if _, err := Fit(bg, X, Y, opt); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "row 5, column 2 (b)") {
+		t.Errorf("missing cell refused with %v", err)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	X, Y := wave(20, 6)
+	nan := mat.DenseCopyOf(Y)
+	nan.Set(3, 1, math.NaN())
+	inf := mat.DenseCopyOf(X)
+	inf.Set(3, 1, math.Inf(1))
+	constant := mat.NewDense(20, 2, nil)
+	k := []string{"gaussian:all"}
+	for name, c := range map[string]struct {
+		X, Y mat.Matrix
+		opt  Options
+		want string
+	}{
+		"lengths differ":      {X, Y.Slice(0, 19, 0, 3), Options{}, "X has 20 rows and Y has 19"},
+		"one row":             {X.Slice(0, 1, 0, 4), Y.Slice(0, 1, 0, 3), Options{}, "one row"},
+		"no rows":             {new(mat.Dense), new(mat.Dense), Options{}, "empty"},
+		"NaN target":          {X, nan, Options{}, "row 4, column 2 (y2) of the targets is missing"},
+		"infinite input":      {inf, Y, Options{}, "row 4, column 2 (x2) of the inputs is +Inf"},
+		"all-constant Y":      {X, constant, Options{}, "every target column is constant"},
+		"all-constant X":      {constant, Y, Options{}, "every input column is constant"},
+		"negative λ":          {X, Y, Options{Lambda: -1}, "λ = -1"},
+		"NaN λ":               {X, Y, Options{Lambda: math.NaN()}, "λ = NaN"},
+		"negative τ":          {X, Y, Options{Lambda: 1, Tau: -1}, "τ = -1"},
+		"unknown kernel":      {X, Y, Options{Lambda: 1, Kernels: []string{"rbf"}}, `unknown kernel "rbf"`},
+		"column out of range": {X, Y, Options{Lambda: 1, Kernels: []string{"gaussian:9"}}, "9"},
+		"unknown norm":        {X, Y, Options{Lambda: 1, Norm: "l3"}, `unknown norm "l3"`},
+		"p = 3":               {X, Y, Options{Lambda: 1, Norm: "lp:3"}, "lp:3"},
+		"unknown solver":      {X, Y, Options{Lambda: 1, Kernels: k, Solver: "magic"}, `unknown solver "magic"`},
+		"unknown sylvester":   {X, Y, Options{Lambda: 1, Kernels: k, Sylvester: "magic"}, `"magic"`},
+		"unknown learn":       {X, Y, Options{Learn: "x"}, "what to learn"},
+		"unknown standardize": {X, Y, Options{Standardize: "z"}, "what to standardize"},
+		"beyond memory":       {X, Y, Options{Lambda: 1, MaxBytes: 1000}, "and the limit is 1000"},
+		"names":               {X, Y, Options{Lambda: 1, InputNames: []string{"a"}}, "1 names for 4 input columns"},
+		"folds":               {X, Y, Options{CV: CVOptions{Folds: 1}}, "1 folds"},
+		"precomputed":         {X, Y, Options{Lambda: 1, Kernels: []string{"precomputed"}}, "Gram matrices"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := Fit(bg, c.X, c.Y, c.opt)
+			if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) || m != nil {
+				t.Errorf("model %v, error %v; want an ErrInput with %q", m, err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than one line: %q", err)
+			}
+		})
+	}
+	if _, err := Fit(bg, X, Y, Options{Lambda: 1, MaxBytes: 1000}); !errors.Is(err, ErrMemory) {
+		t.Errorf("beyond memory: %v is no ErrMemory", err)
+	}
+}
+
+func TestBadGram(t *testing.T) {
+	_, Y := wave(4, 7)
+	gram := func(f func(i, j int) float64) *mat.Dense {
+		K := mat.NewDense(4, 4, nil)
+		K.Apply(func(i, j int, _ float64) float64 { return f(i, j) }, K)
+		return K
+	}
+	eye := gram(func(i, j int) float64 { return map[bool]float64{true: 1}[i == j] })
+	for name, c := range map[string]struct {
+		K    mat.Matrix
+		want string
+	}{
+		"not square":    {mat.NewDense(4, 3, nil), "not square"},
+		"other order":   {mat.NewDense(3, 3, nil), "Y has 4 rows"},
+		"not symmetric": {gram(func(i, j int) float64 { return float64(i) }), "not symmetric"},
+		"indefinite":    {gram(func(i, j int) float64 { return map[bool]float64{true: 0.5, false: 1}[i == j] }), "not positive semidefinite"},
+		"NaN":           {gram(func(i, j int) float64 { return math.NaN() }), "NaN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := FitGram(bg, []mat.Matrix{eye, c.K}, Y, Options{Lambda: 1})
+			if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "Gram matrix 2") || m != nil {
+				t.Errorf("error %v, want an ErrInput with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestStoppedFitKeepsModel(t *testing.T) {
+	X, Y := wave(60, 8)
+	stop := errors.New("stop")
+	opt := Options{Sylvester: "eigen", Lambda: 1e-4, Kernels: []string{"gaussian:each"}, Tol: 1e-12, Trace: func(s bcd.Step) error {
+		if s.Iter == 3 {
+			return stop
+		}
+		return nil
+	}}
+	m, err := Fit(bg, X, Y, opt)
+	if !errors.Is(err, stop) || m == nil {
+		t.Fatalf("model %v, error %v", m, err)
+	}
+	if c := m.Certificate(); c.Converged || !(c.RelativeGap > 0) {
+		t.Errorf("certificate %+v", c)
+	}
+	if _, err := m.Predict(X); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFitClasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	X := mat.NewDense(90, 2, nil)
+	labels := make([]string, 90)
+	for i := range labels {
+		k := i % 3
+		labels[i] = []string{"10", "9", "plum"}[k]
+		X.SetRow(i, []float64{4*math.Cos(2*float64(k)) + rng.NormFloat64(), 4*math.Sin(2*float64(k)) + rng.NormFloat64()})
+	}
+	m, err := FitClasses(bg, X, labels, Options{Sylvester: "eigen", Lambda: 1e-2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(m.Classes(), []string{"9", "10", "plum"}) {
+		t.Errorf("classes %v", m.Classes())
+	}
+	got, err := m.Classify(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for i := range got {
+		if got[i] == labels[i] {
+			right++
+		}
+	}
+	if right < 85 {
+		t.Errorf("%d of 90 right", right)
+	}
+	if _, err := FitClasses(bg, X, make([]string, 90), Options{}); !errors.Is(err, ErrInput) {
+		t.Errorf("one class: %v", err)
+	}
+}
+
+func TestPredictWrongShape(t *testing.T) {
+	X, Y := wave(30, 10)
+	m, err := Fit(bg, X, Y, Options{Sylvester: "eigen", Lambda: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Predict(X.Slice(0, 5, 0, 3)); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "3 columns, the model was fitted on 4") {
+		t.Errorf("wrong number of columns: %v", err)
+	}
+	if _, err := m.PredictGram([]mat.Matrix{X}); !errors.Is(err, ErrInput) {
+		t.Errorf("Gram matrices to a model of inputs: %v", err)
+	}
+}
+
+func TestFolds(t *testing.T) {
+	groups := []int{0, 0, 0, 1, 1, 2, 2, 3, 4, 5}
+	for name, c := range map[string]struct {
+		groups []int
+		time   bool
+	}{"shuffled": {nil, false}, "grouped": {groups, false}, "time-ordered": {nil, true}} {
+		t.Run(name, func(t *testing.T) {
+			splits, err := Folds(10, 3, 2, c.groups, c.time, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tested := make([]int, 10)
+			for _, s := range splits {
+				for _, i := range s.Test {
+					tested[i]++
+					if slices.Contains(s.Train, i) {
+						t.Errorf("sample %d on both sides", i)
+					}
+					for _, j := range s.Train {
+						if c.groups != nil && groups[i] == groups[j] {
+							t.Errorf("group %d on both sides", groups[i])
+						}
+						if c.time && j > i {
+							t.Errorf("sample %d is tested after training on %d", i, j)
+						}
+					}
+				}
+			}
+			for i, k := range tested {
+				if !c.time && k != 2 || c.time && i >= 4 && k != 1 {
+					t.Errorf("sample %d tested %d times", i, k)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package iokl
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// OneHot turns class labels into targets: Y_ik is 1 when sample i is of class k
+// and else 0. The classes are sorted, as numbers when all of them are numbers.
+func OneHot(labels []string) (Y *mat.Dense, classes []string) {
+	if len(labels) == 0 {
+		return new(mat.Dense), nil
+	}
+	classes = slices.Clone(labels)
+	slices.SortFunc(classes, compareLabels)
+	classes = slices.Compact(classes)
+	at := make(map[string]int, len(classes))
+	for k, c := range classes {
+		at[c] = k
+	}
+	Y = mat.NewDense(len(labels), len(classes), nil)
+	for i, label := range labels {
+		Y.Set(i, at[label], 1)
+	}
+	return Y, classes
+}
+
+// compareLabels puts numbers before text, numbers in numerical order.
+func compareLabels(a, b string) int {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	switch {
+	case errX == nil && errY == nil:
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	case errX == nil:
+		return -1
+	case errY == nil:
+		return 1
+	}
+	return cmp.Compare(a, b)
+}

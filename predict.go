@@ -1,0 +1,264 @@
+package iokl
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+// sampleBasis predicts K_η(Z*, Z)·(C L) from the training inputs Z.
+type sampleBasis struct {
+	dict kernel.Dictionary // kernels of positive weight
+	eta  []float64         // their weights
+	Z    blas.General      // training inputs, scaled
+	CL   blas.General      // l×live
+	be   blas.Backend
+}
+
+// gramBasis predicts Σ_j η_j KX_j·(C L) from cross-Gram matrices of the caller's.
+type gramBasis struct {
+	CL blas.General
+	be blas.Backend
+}
+
+func newSampleBasis(t training, res *bcd.Result, be blas.Backend) basis {
+	CL := times(be, res.C, res.L)
+	if t.Z.Cols == 0 {
+		return &gramBasis{CL: CL, be: be}
+	}
+	b := &sampleBasis{Z: t.Z, CL: CL, be: be}
+	for _, j := range kept(res.Eta) {
+		b.dict = append(b.dict, t.dict[j])
+		b.eta = append(b.eta, res.Eta[j])
+	}
+	return b
+}
+
+// predictBytes is the memory that a block of K_η(X*,X) takes, about.
+const predictBytes = 16 << 20
+
+// blockRows is how many new points are predicted at a time.
+func (b *sampleBasis) blockRows() int {
+	return max(blas.SymBlock, predictBytes/8/max(b.Z.Rows, 1)/blas.SymBlock*blas.SymBlock)
+}
+
+func (b *sampleBasis) predict(dst, Z blas.General) error {
+	if len(b.dict) == 0 {
+		blas.Zero(dst)
+		return nil
+	}
+	be := blas.Or(b.be)
+	step := b.blockRows()
+	K := blas.NewGeneral(min(step, Z.Rows), b.Z.Rows)
+	for i := 0; i < Z.Rows; i += step {
+		k := min(step, Z.Rows-i)
+		block := blas.View(K, 0, 0, k, K.Cols)
+		if err := b.dict.CrossSum(block, b.eta, blas.View(Z, i, 0, k, Z.Cols), b.Z); err != nil {
+			return asInput(err)
+		}
+		blas.Mul(be, blas.View(dst, i, 0, k, dst.Cols), false, false, block, b.CL)
+	}
+	return nil
+}
+
+func (b *sampleBasis) kind() string { return "samples" }
+func (b *gramBasis) kind() string   { return "gram" }
+
+func (b *gramBasis) predict(blas.General, blas.General) error {
+	return badInput("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
+}
+
+// Predict returns the predicted targets (t×n) for the t rows of X, which may
+// have missing cells (NaN) unless Options.Missing refused them.
+func (m *Model) Predict(X mat.Matrix) (*mat.Dense, error) {
+	t, _ := X.Dims()
+	if t == 0 {
+		return nil, badInput("no rows to predict")
+	}
+	dst := mat.NewDense(t, len(m.out.Names), nil)
+	return dst, m.PredictTo(dst, X)
+}
+
+// PredictTo writes the predicted targets for the t rows of X to dst (t×n), which
+// it does not read. It works through blocks of rows, in parallel inside each, so
+// that beside a scaled copy of X it takes about 16 MiB whatever t is; kernels of
+// weight 0 cost nothing. The cost is that of K_η(X*,X), t×l, times an l×n matrix.
+func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
+	x := raw(X)
+	if r, c := dst.Dims(); r != x.Rows || c != len(m.out.Names) {
+		panic("iokl: PredictTo: shape mismatch")
+	}
+	if m.in == nil {
+		return badInput("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
+	}
+	Z, _, err := m.in.apply(x, 0)
+	if err != nil {
+		return err
+	}
+	F := blas.NewGeneral(x.Rows, len(m.out.Live))
+	if err := m.basis.predict(F, Z); err != nil {
+		return err
+	}
+	m.out.restore(dst.RawMatrix(), F)
+	return nil
+}
+
+// PredictGram returns the predicted targets (t×n) of a model of Gram matrices,
+// from the cross-Gram matrices k_j(x*_i, x_k), t×l, of all m kernels or of those
+// of positive weight, in order.
+func (m *Model) PredictGram(KX []mat.Matrix) (*mat.Dense, error) {
+	b, ok := m.basis.(*gramBasis)
+	if !ok {
+		return nil, badInput("the model was fitted on inputs, not on Gram matrices")
+	}
+	eta := m.eta
+	if idx := kept(eta); len(KX) == len(idx) && len(KX) != len(eta) {
+		eta = make([]float64, len(idx))
+		for k, j := range idx {
+			eta[k] = m.eta[j]
+		}
+	}
+	if len(KX) != len(eta) {
+		return nil, badInput("%d cross-Gram matrices for %d kernels (%d of positive weight)", len(KX), len(eta), len(kept(eta)))
+	}
+	t, _ := KX[0].Dims()
+	if t == 0 {
+		return nil, badInput("no rows to predict")
+	}
+	K := blas.NewGeneral(t, b.CL.Rows)
+	for j, kx := range KX {
+		if r, c := kx.Dims(); r != t || c != b.CL.Rows {
+			return nil, badInput("cross-Gram matrix %d is %d×%d, want %d×%d", j+1, r, c, t, b.CL.Rows)
+		}
+		k := raw(kx)
+		if err := kernel.FiniteData(k, nil); err != nil {
+			return nil, badInput("cross-Gram matrix %d: %v", j+1, err)
+		}
+		if eta[j] > 0 {
+			blas.AddScaled(K, eta[j], k)
+		}
+	}
+	F := blas.NewGeneral(t, len(m.out.Live))
+	blas.Mul(blas.Or(b.be), F, false, false, K, b.CL)
+	dst := mat.NewDense(t, len(m.out.Names), nil)
+	m.out.restore(dst.RawMatrix(), F)
+	return dst, nil
+}
+
+// Classify returns the class of the largest output for each row of X. The model
+// must come from FitClasses.
+func (m *Model) Classify(X mat.Matrix) ([]string, error) {
+	if m.out.Classes == nil {
+		return nil, badInput("the model was not fitted on classes")
+	}
+	F, err := m.Predict(X)
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]string, F.RawMatrix().Rows)
+	for i := range labels {
+		labels[i] = m.out.Classes[largest(F.RawRowView(i))]
+	}
+	return labels, nil
+}
+
+// largest is the index of the first largest element.
+func largest(row []float64) int {
+	best := 0
+	for j, v := range row {
+		if v > row[best] {
+			best = j
+		}
+	}
+	return best
+}
+
+// Scores compare predictions with targets.
+type Scores struct {
+	MSE      []float64 `json:"mse"`      // mean squared error of each output
+	RMSE     []float64 `json:"rmse"`     // its root
+	RRMSE    []float64 `json:"rrmse"`    // √(Σ(y−ŷ)²/Σ(y−ȳ)²) with ȳ the reference mean: 1 for a constant guess
+	MeanMSE  float64   `json:"mean_mse"` // averages over the outputs
+	ARMSE    float64   `json:"armse"`
+	ARRMSE   float64   `json:"arrmse"`
+	Accuracy float64   `json:"accuracy"` // share of rows whose largest predicted output is the largest target
+}
+
+// NewScores compares predictions F with targets Y (both t×n). mean is what the
+// relative error is measured against, usually the means of the training targets;
+// nil means those of Y. An output whose targets all equal the reference counts
+// as 0 when it is predicted exactly and as 1 else.
+func NewScores(F, Y mat.Matrix, mean []float64) Scores {
+	f, y := raw(F), raw(Y)
+	if f.Rows != y.Rows || f.Cols != y.Cols {
+		panic("iokl: NewScores: shape mismatch")
+	}
+	if mean == nil {
+		mean = newScaler(y).Mean
+	}
+	var s Scores
+	for j := range y.Cols {
+		var se, st float64
+		for i := range y.Rows {
+			d, e := f.Data[i*f.Stride+j]-y.Data[i*y.Stride+j], mean[j]-y.Data[i*y.Stride+j]
+			se += d * d
+			st += e * e
+		}
+		s.MSE = append(s.MSE, se/float64(y.Rows))
+		s.RRMSE = append(s.RRMSE, relativeError(se, st))
+	}
+	right := 0
+	for i := range y.Rows {
+		if largest(blas.Row(f, i)) == largest(blas.Row(y, i)) {
+			right++
+		}
+	}
+	s.Accuracy = float64(right) / float64(max(y.Rows, 1))
+	s.average()
+	return s
+}
+
+func relativeError(se, st float64) float64 {
+	switch {
+	case st > 0:
+		return math.Sqrt(se / st)
+	case se > 0:
+		return 1
+	}
+	return 0
+}
+
+// average fills in what follows from MSE and RRMSE.
+func (s *Scores) average() {
+	n := float64(len(s.MSE))
+	s.RMSE = slices.Clone(s.MSE)
+	for j, v := range s.MSE {
+		s.RMSE[j] = math.Sqrt(v)
+		s.MeanMSE += v / n
+		s.ARMSE += s.RMSE[j] / n
+		s.ARRMSE += s.RRMSE[j] / n
+	}
+}
+
+// Score predicts X and compares with Y; relative errors are measured against the
+// means of the training targets where the model knows them.
+func (m *Model) Score(X, Y mat.Matrix) (Scores, error) {
+	F, err := m.Predict(X)
+	if err != nil {
+		return Scores{}, err
+	}
+	r, c := Y.Dims()
+	if fr, fc := F.Dims(); r != fr || c != fc {
+		return Scores{}, badInput("predictions are %d×%d, Y is %d×%d", fr, fc, r, c)
+	}
+	var mean []float64
+	if m.out.Scaler != nil {
+		mean = m.out.Scaler.Mean
+	}
+	return NewScores(F, Y, mean), nil
+}

@@ -1,0 +1,121 @@
+package iokl
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+)
+
+// dictionary resolves the SPECs on the training inputs Z. Constant columns get
+// no kernel of their own from "each".
+func dictionary(Z blas.General, opt *Options) (kernel.Dictionary, error) {
+	specs := opt.Kernels
+	if len(specs) == 0 {
+		specs = defaultKernels(Z)
+	}
+	var d kernel.Dictionary
+	for _, text := range specs {
+		s, err := kernel.Parse(text)
+		if err != nil {
+			return nil, asInput(err)
+		}
+		if s.Kind == kernel.Precomputed {
+			return nil, badInput("kernel %s: precomputed kernels come as Gram matrices, not with inputs", s)
+		}
+		for _, features := range expand(s.Features, Z) {
+			s.Features = features
+			part, err := s.Resolve(Z, opt.Groups, opt.Seed)
+			if err != nil {
+				return nil, &wrapped{err, ErrInput}
+			}
+			d = append(d, part...)
+		}
+	}
+	if len(d) == 0 {
+		return nil, badInput("no kernel is left: every input column is constant")
+	}
+	return d, nil
+}
+
+// expand lists the columns that "each" means; other features stay as they are.
+func expand(features string, Z blas.General) []string {
+	if features != "each" {
+		return []string{features}
+	}
+	var list []string
+	for j := range Z.Cols {
+		if _, _, constant := measure(Z, j); !constant {
+			list = append(list, strconv.Itoa(j))
+		}
+	}
+	return list
+}
+
+// limit is the memory that may be taken, in bytes.
+func (opt *Options) limit() int64 {
+	switch {
+	case opt.MaxBytes > 0:
+		return opt.MaxBytes
+	case opt.MaxBytes < 0:
+		return math.MaxInt64
+	}
+	return memory.Limit()
+}
+
+// fitBytes is the memory of one fit: the m Gram matrices of l samples, K_η, and
+// some l×n blocks. It saturates.
+func (opt *Options) fitBytes(m, l, n int) int64 {
+	size := float64(m)*float64(blas.SymBytes(l, opt.Precision)) +
+		float64(l)*float64(l)*float64(opt.Precision.Bytes()) + 12*8*float64(l)*float64(n)
+	if size >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(size)
+}
+
+// plan says what a fit needs and refuses what the limit does not hold.
+func (opt *Options) plan(m, l, n int) error {
+	need, limit := opt.fitBytes(m, l, n), opt.limit()
+	opt.notify("%d Gram matrices of %d samples in %v, with work space: %s", m, l, opt.Precision, memory.Format(float64(need)))
+	if need <= limit {
+		return nil
+	}
+	return &wrapped{badInput("%d Gram matrices of %d samples in %v, with work space, take %d bytes (%s), and the limit is %d (%s): use float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)",
+		m, l, opt.Precision, need, memory.Format(float64(need)), limit, memory.Format(float64(limit))), ErrMemory}
+}
+
+// grams builds the Gram matrices of the dictionary.
+func (opt *Options) grams(ctx context.Context, d kernel.Dictionary, Z blas.General) ([]*blas.Sym, error) {
+	g, err := d.Grams(ctx, Z, kernel.GramOptions{Precision: opt.Precision, Backend: opt.Backend})
+	return g, asInput(err)
+}
+
+// samplesSpace is the learning problem over coefficients C (l×n).
+func (opt *Options) samplesSpace(grams []*blas.Sym, Y blas.General) bcd.Space {
+	return bcd.NewSamples(linop.NewGramSum(grams, opt.Backend, opt.Precision), Y)
+}
+
+// problem is the learning problem in the given space.
+func (opt *Options) problem(space bcd.Space) *bcd.Problem {
+	p := &bcd.Problem{
+		Space: space, Lambda: opt.Lambda, Tau: opt.Tau, Norm: opt.regularizer(),
+		FixEta: opt.Learn == "l" || opt.Solver == "okl", FixL: opt.Learn == "eta",
+	}
+	if p.Tau == 0 {
+		p.Tau = float64(space.Outputs())
+	}
+	return p
+}
+
+func (opt *Options) solverOptions() bcd.Options {
+	return bcd.Options{
+		Solver: opt.Solver, Sylvester: opt.Sylvester, Tol: opt.Tol, MaxOuter: opt.MaxOuter,
+		Backend: opt.Backend, Seed: opt.Seed, Trace: opt.Trace,
+	}
+}
