@@ -30,6 +30,8 @@ type basis interface {
 	predict(dst, Z blas.General) error
 	// kind names the basis in model files.
 	kind() string
+	// members are its arrays in model files; what is no array goes into head.
+	members(head *meta) []member
 }
 
 // Certificate says how a fit ended. Its numbers hold at the model's C, L and η.
@@ -64,7 +66,7 @@ func (m *Model) certify(res *bcd.Result, p *bcd.Problem, opt *Options) {
 		tol = 1e-4
 	}
 	m.cert = Certificate{
-		Objective: res.Objective, GapEta: res.GapEta, GapL: res.GapL, RelativeGap: res.RelativeGap,
+		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
 		Converged: res.Converged, Tol: tol,
 		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: opt.Learn,
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
@@ -72,6 +74,9 @@ func (m *Model) certify(res *bcd.Result, p *bcd.Problem, opt *Options) {
 		Samples: p.Space.Samples(), Seed: opt.Seed,
 	}
 }
+
+// finite makes +∞, which JSON cannot say, the largest number.
+func finite(v float64) float64 { return min(v, math.MaxFloat64) }
 
 // Certificate says how the fit ended.
 func (m *Model) Certificate() Certificate { return m.cert }

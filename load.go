@@ -1,0 +1,239 @@
+package iokl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+)
+
+// ErrModel says that a file is no model, is damaged, or was written by a newer version.
+var ErrModel = errors.New("not a usable model")
+
+func badModel(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrModel, fmt.Sprintf(format, args...))
+}
+
+// Load reads a model that Save wrote. Errors about its contents wrap [ErrModel].
+// It predicts bitwise as before on the same backend.
+func Load(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: %w: a folder", path, ErrModel)
+	}
+	m, err := Decode(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// maxMeta is the longest meta.json a reader takes.
+const maxMeta = 1 << 30
+
+// Decode reads what Encode wrote, size bytes in r. It takes no more memory than
+// a few times the size whatever the bytes say.
+func Decode(r io.ReaderAt, size int64) (*Model, error) {
+	z, err := npy.NewArchive(r, size)
+	if err != nil {
+		return nil, badModel("truncated, or no model file at all")
+	}
+	text, err := z.Raw(metaName, min(maxMeta, 64*size))
+	if err != nil {
+		return nil, badModel("it has no readable %s", metaName)
+	}
+	var head meta
+	if err := head.parse(text); err != nil {
+		return nil, err
+	}
+	l := loader{z: z, head: &head}
+	m := l.model()
+	if l.err != nil {
+		return nil, l.err
+	}
+	return m, nil
+}
+
+// parse reads the format and version before the rest, which other versions may write differently.
+func (h *meta) parse(text []byte) error {
+	var v struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(text, &v); err != nil || v.Format != fileFormat {
+		return badModel("its %s is not that of a model", metaName)
+	}
+	if v.Version > fileVersion {
+		return badModel("written by a newer version (format %d, this program reads up to %d)", v.Version, fileVersion)
+	}
+	if v.Version < 1 {
+		return badModel("format %d does not exist", v.Version)
+	}
+	if err := json.Unmarshal(text, h); err != nil {
+		return badModel("its %s is damaged: %v", metaName, err)
+	}
+	if h.Outputs == nil {
+		return badModel("its %s lacks the outputs", metaName)
+	}
+	return nil
+}
+
+// loader reads and checks the parts of a model; the first error sticks.
+type loader struct {
+	z    *npy.Archive
+	head *meta
+	err  error
+}
+
+func (l *loader) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = badModel(format, args...)
+	}
+}
+
+// array reads a member, checks its checksum, its dimensions and that its elements are finite.
+func (l *loader) array(name string, dims int) *npy.Array {
+	empty := &npy.Array{Shape: make([]int, dims)}
+	if l.err != nil {
+		return empty
+	}
+	a, err := l.z.Array(name)
+	switch {
+	case err != nil:
+		l.fail("%v", err)
+	case len(a.Shape) != dims:
+		l.fail("array %s has %d dimensions", name, len(a.Shape))
+	case checksum(a) != l.head.Checksums[name]:
+		l.fail("the checksum of array %s does not match", name)
+	default:
+		for _, v := range a.Data {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				l.fail("array %s holds %v", name, v)
+				return empty
+			}
+		}
+		return a
+	}
+	return empty
+}
+
+func (l *loader) vector(name string) []float64 { return l.array(name, 1).Data }
+
+func (l *loader) matrix(name string) blas.General {
+	a := l.array(name, 2)
+	return blas.General{Rows: a.Shape[0], Cols: a.Shape[1], Stride: max(a.Shape[1], 1), Data: a.Data}
+}
+
+// expect records that what a model needs does not hold.
+func (l *loader) expect(ok bool, format string, args ...any) {
+	if !ok {
+		l.fail(format, args...)
+	}
+}
+
+func (l *loader) model() *Model {
+	h := l.head
+	m := &Model{in: h.Inputs, out: h.Outputs, names: h.Kernels, cert: h.Certificate, warnings: h.Warnings}
+	m.eta = l.vector("eta")
+	m.L = &linop.Spectral{V: l.matrix("L_vectors"), S: l.vector("L_values")}
+	l.expect(len(m.eta) == len(m.names), "%d weights for %d kernels", len(m.eta), len(m.names))
+	l.outputs(m.out)
+	l.spectrum(m.L, len(m.out.Live))
+	for _, e := range m.eta {
+		l.expect(e >= 0, "a kernel weight is %g", e)
+	}
+	switch h.Kind {
+	case "samples":
+		m.basis = l.samples(m)
+	case "gram":
+		m.basis = &gramBasis{CL: l.coefficients("CL", m)}
+	default:
+		l.fail("unknown kind %q", h.Kind)
+	}
+	return m
+}
+
+func (l *loader) outputs(out *outputs) {
+	n := len(out.Names)
+	l.expect(len(out.Live) > 0, "no outputs")
+	for k, j := range out.Live {
+		l.expect(j >= 0 && j < n && (k == 0 || j > out.Live[k-1]), "output %d of %d", j, n)
+	}
+	if out.Scaler != nil {
+		l.scaler("output", out.Scaler, n)
+	} else {
+		l.expect(len(out.Live) == n, "%d of %d outputs without scales", len(out.Live), n)
+	}
+	l.expect(out.Classes == nil || len(out.Classes) == n, "%d classes for %d outputs", len(out.Classes), n)
+}
+
+func (l *loader) scaler(what string, s *Scaler, n int) {
+	if err := s.check(n); err != nil {
+		l.fail("%ss: %v", what, err)
+	}
+}
+
+func (l *loader) spectrum(L *linop.Spectral, n int) {
+	l.expect(L.V.Rows == n && L.V.Cols == len(L.S), "L is %d×%d with %d eigenvalues, for %d outputs", L.V.Rows, L.V.Cols, len(L.S), n)
+	for _, s := range L.S {
+		l.expect(s >= 0, "an eigenvalue of L is %g", s)
+	}
+}
+
+func (l *loader) coefficients(name string, m *Model) blas.General {
+	a := l.matrix(name)
+	l.expect(a.Cols == len(m.out.Live) && a.Rows > 0, "array %s is %d×%d, for %d outputs", name, a.Rows, a.Cols, len(m.out.Live))
+	return a
+}
+
+func (l *loader) inputs(in *inputs, cols int) {
+	if in == nil {
+		l.fail("its %s lacks the inputs", metaName)
+		return
+	}
+	l.expect(len(in.Names) == cols && len(in.Fill) == cols, "%d input names and %d means for %d columns", len(in.Names), len(in.Fill), cols)
+	if in.Scaler != nil {
+		l.scaler("input", in.Scaler, cols)
+	}
+}
+
+func (l *loader) samples(m *Model) basis {
+	b := &sampleBasis{dict: l.head.Dictionary, Z: l.matrix("X"), CL: l.coefficients("CL", m)}
+	l.inputs(m.in, b.Z.Cols)
+	l.expect(b.Z.Rows == b.CL.Rows, "%d samples with %d coefficients", b.Z.Rows, b.CL.Rows)
+	idx := kept(m.eta)
+	l.expect(len(b.dict) == len(idx), "%d kernels stored for %d weights", len(b.dict), len(idx))
+	if l.err != nil {
+		return b
+	}
+	for k, j := range idx {
+		b.eta = append(b.eta, m.eta[j])
+		l.kernel(&b.dict[k], m.names[j], b.Z)
+	}
+	return b
+}
+
+func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
+	if err := k.Validate(); err != nil {
+		l.fail("%v", err)
+	}
+	l.expect(k.Kind != kernel.Precomputed && k.Inputs == Z.Cols && k.Name == name, "kernel %q does not fit the data", k.Name)
+	l.expect(!k.Center || len(k.Means) == Z.Rows, "kernel %q has %d means for %d samples", k.Name, len(k.Means), Z.Rows)
+	l.expect(!slices.ContainsFunc(k.Means, math.IsNaN), "kernel %q has means that are no numbers", k.Name)
+}

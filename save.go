@@ -1,0 +1,114 @@
+package iokl
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/kernel"
+)
+
+// A model file is a .npz archive that numpy opens: float64 arrays, and the
+// member meta.json with all else and a checksum of every array.
+//
+//	eta                   m      kernel weights, those of 0 too
+//	L_vectors, L_values   n×r, r output kernel L = V diag(s) Vᵀ over the outputs that were learned
+//	X                     l×d    training inputs as the kernels see them (kind samples)
+//	CL                    l×n    C·L (kinds samples and gram)
+//	WL                    D×n    W·L, scaled for features at unit weights (kind features)
+const (
+	fileFormat  = "iokl model"
+	fileVersion = 1
+	metaName    = "meta.json"
+)
+
+// meta is the JSON entry of a model file.
+type meta struct {
+	Format      string            `json:"format"`
+	Version     int               `json:"version"`
+	Kind        string            `json:"kind"` // samples, gram or features
+	Kernels     []string          `json:"kernels"`
+	Dictionary  kernel.Dictionary `json:"dictionary"` // the kernels of positive weight
+	Inputs      *inputs           `json:"inputs,omitempty"`
+	Outputs     *outputs          `json:"outputs"`
+	Certificate Certificate       `json:"certificate"`
+	Warnings    []string          `json:"warnings,omitempty"`
+	Checksums   map[string]string `json:"checksums"` // SHA-256 of shape and elements
+}
+
+// member is a named array of a model file.
+type member struct {
+	name  string
+	array npy.Array
+}
+
+func matrixMember(name string, a blas.General) member {
+	if a.Stride != a.Cols {
+		a = blas.Clone(a)
+	}
+	return member{name, npy.Array{Shape: []int{a.Rows, a.Cols}, Data: a.Data[:a.Rows*a.Cols]}}
+}
+
+func vectorMember(name string, v []float64) member {
+	return member{name, npy.Array{Shape: []int{len(v)}, Data: v}}
+}
+
+// Save writes the model to a file, whole or not at all.
+func (m *Model) Save(path string) error { return atomicfile.Write(path, m.Encode) }
+
+// Encode writes what Save puts into a file.
+func (m *Model) Encode(w io.Writer) error {
+	head := meta{
+		Format: fileFormat, Version: fileVersion, Kind: m.basis.kind(), Kernels: m.names,
+		Inputs: m.in, Outputs: m.out, Certificate: m.cert, Warnings: m.warnings,
+		Checksums: map[string]string{},
+	}
+	members := []member{vectorMember("eta", m.eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
+	members = append(members, m.basis.members(&head)...)
+	z := npy.NewArchiveWriter(w)
+	for _, a := range members {
+		head.Checksums[a.name] = checksum(&a.array)
+		if err := z.Array(a.name, a.array); err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(head, "", " ")
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	if err := z.Raw(metaName, append(text, '\n')); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+func (b *sampleBasis) members(head *meta) []member {
+	head.Dictionary = b.dict
+	return []member{matrixMember("X", b.Z), matrixMember("CL", b.CL)}
+}
+
+func (b *gramBasis) members(*meta) []member { return []member{matrixMember("CL", b.CL)} }
+
+// checksum is the SHA-256 of the shape and the elements, little-endian.
+func checksum(a *npy.Array) string {
+	h := sha256.New()
+	for _, s := range a.Shape {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(s)))
+	}
+	buf := make([]byte, 0, 8*1024)
+	for i, v := range a.Data {
+		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
+		if len(buf) == cap(buf) || i == len(a.Data)-1 {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,267 @@
+package iokl
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// someModels are small models of every kind, and inputs for those that take them.
+func someModels(t testing.TB) map[string]*Model {
+	t.Helper()
+	X, Y := wave(30, 11)
+	all := map[string]*Model{}
+	add := func(name string, m *Model, err error) {
+		if m == nil {
+			t.Fatal(name, err)
+		}
+		all[name] = m
+	}
+	base := Options{Sylvester: "eigen", Lambda: 1e-2}
+	opt := base
+	opt.Kernels = []string{"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all"}
+	m, err := Fit(bg, X, Y, opt)
+	add("samples", m, err)
+	opt.Standardize, opt.Norm = "none", "lp:2"
+	m, err = Fit(bg, X, Y, opt)
+	add("as given", m, err)
+	for i := range 30 {
+		Y.Set(i, 1, 3)
+	}
+	opt.Standardize = ""
+	m, err = Fit(bg, X, Y, opt)
+	add("constant output", m, err)
+	labels := make([]string, 30)
+	for i := range labels {
+		labels[i] = []string{"a", "b"}[i%2]
+	}
+	m, err = FitClasses(bg, X, labels, opt)
+	add("classes", m, err)
+	G := mat.NewDense(30, 30, nil)
+	G.Mul(X, X.T())
+	m, err = FitGram(bg, []mat.Matrix{G}, Y, base)
+	add("gram", m, err)
+	return all
+}
+
+func encode(t testing.TB, m *Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := m.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func decode(b []byte) (*Model, error) { return Decode(bytes.NewReader(b), int64(len(b))) }
+
+func sameBits(a, b *mat.Dense) bool { return slices.Equal(a.RawMatrix().Data, b.RawMatrix().Data) }
+
+func TestSaveLoad(t *testing.T) {
+	X, _ := wave(30, 12)
+	for name, m := range someModels(t) {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "m.iokl")
+			if err := m.Save(path); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			predict := (*Model).Predict
+			if name == "gram" {
+				predict = func(m *Model, _ mat.Matrix) (*mat.Dense, error) {
+					K := mat.NewDense(30, 30, nil)
+					K.Mul(X, X.T())
+					return m.PredictGram([]mat.Matrix{K})
+				}
+			}
+			want, err := predict(m, X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			have, err := predict(got, X)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sameBits(want, have) {
+				t.Error("the loaded model predicts other values")
+			}
+			if got.Certificate() != m.Certificate() || !slices.Equal(got.Eta(), m.Eta()) ||
+				!slices.Equal(got.KernelNames(), m.KernelNames()) || !slices.Equal(got.OutputNames(), m.OutputNames()) ||
+				!slices.Equal(got.Classes(), m.Classes()) || !slices.Equal(got.Warnings(), m.Warnings()) {
+				t.Errorf("%+v is not %+v", got, m)
+			}
+			if again := encode(t, got); !bytes.Equal(again, encode(t, m)) {
+				t.Error("saving the loaded model writes other bytes")
+			}
+		})
+	}
+}
+
+func TestZeroWeightsAreNotStored(t *testing.T) {
+	m := someModels(t)["samples"]
+	zero := slices.Index(m.Eta(), 0)
+	if zero < 0 {
+		t.Fatal("every kernel has a weight; the test needs one of weight 0")
+	}
+	var head meta
+	if err := json.Unmarshal(metaOf(t, encode(t, m)), &head); err != nil {
+		t.Fatal(err)
+	}
+	if len(head.Dictionary) != len(kept(m.Eta())) || slices.Contains(head.Dictionary.Names(), m.KernelNames()[zero]) {
+		t.Errorf("dictionary %v", head.Dictionary.Names())
+	}
+}
+
+func metaOf(t testing.TB, file []byte) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := z.Open(metaName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// rewrite copies a model file with one member changed, checksums of the archive made right again.
+func rewrite(t testing.TB, file []byte, name string, change func([]byte) []byte) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name == name {
+			if b = change(b); b == nil {
+				continue
+			}
+		}
+		part, err := w.Create(f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := part.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestLoadRefuses(t *testing.T) {
+	whole := encode(t, someModels(t)["samples"])
+	swap := func(old, with string) func([]byte) []byte {
+		return func(b []byte) []byte {
+			if !bytes.Contains(b, []byte(old)) {
+				t.Fatalf("no %q to replace", old)
+			}
+			return bytes.Replace(b, []byte(old), []byte(with), 1)
+		}
+	}
+	drop := func([]byte) []byte { return nil }
+	flip := func(b []byte) []byte { b[len(b)-3] ^= 1; return b }
+	stored := bytes.Clone(whole)
+	stored[len(stored)/2] ^= 1 // inside an array
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"empty":            {nil, "truncated"},
+		"half":             {whole[:len(whole)/2], "truncated"},
+		"last byte gone":   {whole[:len(whole)-1], "truncated"},
+		"foreign":          {[]byte("x,y\n1,2\n"), "no model file"},
+		"foreign archive":  {rewrite(t, whole, metaName, drop), "no readable meta.json"},
+		"other JSON":       {rewrite(t, whole, metaName, func([]byte) []byte { return []byte("{}") }), "not that of a model"},
+		"broken JSON":      {rewrite(t, whole, metaName, func(b []byte) []byte { return b[:len(b)/2] }), "not that of a model"},
+		"newer":            {rewrite(t, whole, metaName, swap(`"version": 1`, `"version": 2`)), "newer version (format 2, this program reads up to 1)"},
+		"version 0":        {rewrite(t, whole, metaName, swap(`"version": 1`, `"version": 0`)), "format 0"},
+		"unknown kind":     {rewrite(t, whole, metaName, swap(`"kind": "samples"`, `"kind": "dreams"`)), `unknown kind "dreams"`},
+		"array missing":    {rewrite(t, whole, "CL.npy", drop), `no array "CL"`},
+		"array altered":    {rewrite(t, whole, "X.npy", flip), "checksum of array X"},
+		"bit flipped":      {stored, "checksum"},
+		"other kernel":     {rewrite(t, whole, metaName, swap(`"kind": "linear"`, `"kind": "lineal"`)), "lineal"},
+		"more inputs":      {rewrite(t, whole, metaName, swap(`"inputs": 4`, `"inputs": 5`)), "does not fit"},
+		"negative scale":   {rewrite(t, whole, metaName, swap(`"scale": [`, `"scale": [-1,`)), "columns"},
+		"output not there": {rewrite(t, whole, metaName, swap("\"live\": [\n   0", "\"live\": [\n   7")), "output 7 of 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := decode(c.file); !errors.Is(err, ErrModel) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want ErrModel with %q", err, c.want)
+			}
+		})
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+func TestNumpyReadsModels(t *testing.T) {
+	python := "/usr/bin/python3"
+	if exec.Command(python, "-c", "import numpy").Run() != nil {
+		t.Skip("no numpy here (Debian: python3-numpy)")
+	}
+	path := filepath.Join(t.TempDir(), "m.iokl")
+	m := someModels(t)["samples"]
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(python, "-c", `
+import numpy, json, sys
+z = numpy.load(sys.argv[1])
+print(z["X"].shape, z["CL"].shape, z["eta"].sum(), json.loads(z["meta.json"])["version"])`, path).CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "(30, 4) (30, 3) ") || !strings.HasSuffix(string(out), " 1\n") {
+		t.Errorf("numpy says %q, %v", out, err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	X, _ := wave(3, 13)
+	for _, m := range someModels(f) {
+		f.Add(encode(f, m))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		m, err := decode(file)
+		if err != nil {
+			if !errors.Is(err, ErrModel) {
+				t.Fatalf("error %v is no ErrModel", err)
+			}
+			return
+		}
+		_ = m.String()
+		_ = m.OutputCorrelation()
+		if m.in == nil || len(m.in.Names) == 4 {
+			_, _ = m.Predict(X)
+		}
+	})
+}
