@@ -8,7 +8,11 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"time"
+
+	"gonum.org/v1/plot/plotter"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
@@ -169,23 +173,25 @@ var digitKernels = []string{
 	"gaussian:border:median",
 }
 
-// digitTask learns from three images in five and tests on the others.
-func digitTask(ctx context.Context, env *Env) (*task, error) {
+// digitTask learns from some of the images, those that train picks by their
+// number, and tests on the others.
+func digitTask(ctx context.Context, env *Env, lambda float64, train func(i int) bool) (*task, error) {
 	images, labels, err := loadDigits()
 	if err != nil {
 		return nil, err
 	}
 	X, groups := digitViews(images)
-	var train, test []int
+	var learn, test []int
 	for i := range labels {
-		if keep := i%5 < 3; keep && (!env.Quick || i%15 < 5) {
-			train = append(train, i)
-		} else if !keep {
+		switch {
+		case !train(i):
 			test = append(test, i)
+		case !env.Quick || i%2 == 0:
+			learn = append(learn, i)
 		}
 	}
-	t := &task{X: takeRows(X, train), lambda: 1e-4, norm: bcd.Lp{P: 1}, labels: take(labels, test)}
-	t.Y, t.mean = oneHot(take(labels, train), digitClass)
+	t := &task{X: takeRows(X, learn), lambda: lambda, norm: bcd.Lp{P: 1}, labels: take(labels, test)}
+	t.Y, t.mean = oneHot(take(labels, learn), digitClass)
 	d, err := kernel.Build(digitKernels, t.X, groups, env.Seed)
 	if err != nil {
 		return nil, err
@@ -222,27 +228,53 @@ func take[T any](x []T, idx []int) []T {
 	return out
 }
 
-// runDigits learns to read digits: first what each learned part brings, then
-// exact against inexact solvers of the same problem.
+// runDigits learns to read digits: first what each learned part brings when
+// images are few, one in three, for every λ; then exact against inexact solvers
+// of the same problem on the other two thirds.
 func runDigits(ctx context.Context, env *Env) ([]Result, error) {
-	t, err := digitTask(ctx, env)
+	few, err := digitTask(ctx, env, 0, func(i int) bool { return i%3 == 0 })
 	if err != nil {
 		return nil, err
 	}
-	tol := pick(env, 1e-3, 1e-4)
-	m := len(t.grams)
-	uniform := make([]float64, m)
+	var results []Result
+	for _, lambda := range []float64{1e-2, 1e-3, 1e-4, 1e-5} {
+		few.lambda = lambda
+		part, err := fitAll(ctx, env, few, whatIsLearned(few, bcd.Options{Tol: 1e-3}))
+		for i := range part {
+			part[i].Trace = nil
+		}
+		results = append(results, part...)
+		if err != nil {
+			return results, err
+		}
+	}
+	many, err := digitTask(ctx, env, 1e-3, func(i int) bool { return i%3 != 0 })
+	if err != nil {
+		return results, err
+	}
+	part, err := fitAll(ctx, env, many, inners(1e-5, seconds(pick(env, 5.0, 25))))
+	return append(results, part...), err
+}
+
+// whatIsLearned are the four choices of what to learn.
+func whatIsLearned(t *task, opt bcd.Options) []approach {
+	uniform := make([]float64, len(t.grams))
 	t.norm.Start(uniform)
-	exact, inexact := bcd.Options{Tol: tol, Sylvester: "eigen"}, bcd.Options{Tol: tol, Sylvester: "cg"}
-	budget := seconds(pick(env, 3.0, 25))
-	return fitAll(ctx, env, t, []approach{
-		{name: "uniform kernels, L = I", eta: uniform, fixEta: true, fixL: true, opt: bcd.Options{Tol: tol}},
-		{name: "IKL (kernel weights)", fixL: true, opt: bcd.Options{Tol: tol}, budget: budget},
-		{name: "OKL (output kernel)", eta: uniform, fixEta: true, opt: bcd.Options{Tol: tol}, budget: budget},
-		{name: "IOKL (both)", opt: bcd.Options{Tol: tol}, budget: budget},
-		{name: "IOKL by plain CG", opt: inexact, budget: budget},
-		{name: "IOKL by eigendecomposition", opt: exact, budget: budget},
-	})
+	return []approach{
+		{name: "uniform kernels, L = I", eta: uniform, fixEta: true, fixL: true, opt: opt},
+		{name: "IKL (kernel weights)", fixL: true, opt: opt},
+		{name: "OKL (output kernel)", eta: uniform, fixEta: true, opt: opt},
+		{name: "IOKL (both)", opt: opt},
+	}
+}
+
+// inners are the same minimisation with three solvers of the C step.
+func inners(tol float64, budget time.Duration) []approach {
+	return []approach{
+		{name: "IOKL, fast", opt: bcd.Options{Tol: tol}, budget: budget},
+		{name: "IOKL, plain CG", opt: bcd.Options{Tol: tol, Sylvester: "cg"}, budget: budget},
+		{name: "IOKL, eigendecomposition", opt: bcd.Options{Tol: tol, Sylvester: "eigen"}, budget: budget},
+	}
 }
 
 // fitAll solves the task in every way; an approach that fails is reported as a
@@ -263,4 +295,34 @@ func fitAll(ctx context.Context, env *Env, t *task, approaches []approach) ([]Re
 		env.Log("  %s: %.2f s", a.name, r.Seconds)
 	}
 	return results, nil
+}
+
+// digitFigures shows the accuracy against λ for each choice of what to learn.
+func digitFigures(group []Result) []figure {
+	fig := figure{
+		name: "digits-lambda", title: "digits: test accuracy by what is learned, few training images",
+		xLabel: "λ (logarithmic)", yLabel: "test accuracy (%)", logX: true,
+	}
+	var curves []curve
+	for _, r := range group {
+		lambda, ok := r.Params["lambda"].(float64)
+		if r.Trace != nil || r.Accuracy == nil || !ok {
+			continue
+		}
+		i := slices.IndexFunc(curves, func(c curve) bool { return c.name == r.Name })
+		if i < 0 {
+			i = len(curves)
+			curves = append(curves, curve{name: r.Name})
+		}
+		curves[i].xy = append(curves[i].xy, plotter.XY{X: lambda, Y: 100 * *r.Accuracy})
+	}
+	for _, c := range curves {
+		if len(c.xy) > 1 {
+			fig.curves = append(fig.curves, c)
+		}
+	}
+	if len(fig.curves) == 0 {
+		return nil
+	}
+	return []figure{fig}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,10 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/iokl/iokl/internal/atomicfile"
 )
 
 // A figure is a picture of one case: curves over time, or over a parameter.
@@ -23,6 +28,7 @@ type figure struct {
 	xLabel     string
 	yLabel     string
 	logX, logY bool
+	steps      bool // each value holds until the next
 	curves     []curve
 }
 
@@ -51,10 +57,9 @@ var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
 func Draw(f *File, dir string) ([]string, error) {
 	var names []string
 	for _, fig := range figures(f) {
-		p := fig.plot()
-		for _, ending := range []string{".png", ".svg"} {
-			name := filepath.Join(dir, fig.name+ending)
-			if err := p.Save(18*vg.Centimeter, 11*vg.Centimeter, name); err != nil {
+		for _, format := range []string{"png", "svg"} {
+			name := filepath.Join(dir, fig.name+"."+format)
+			if err := atomicfile.Write(name, func(w io.Writer) error { return fig.write(w, format) }); err != nil {
 				return names, fmt.Errorf("drawing %s: %w", name, err)
 			}
 			names = append(names, name)
@@ -63,11 +68,56 @@ func Draw(f *File, dir string) ([]string, error) {
 	return names, nil
 }
 
+const (
+	figureWidth  = 22 * vg.Centimeter
+	figureHeight = 11 * vg.Centimeter
+	legendWidth  = 6 * vg.Centimeter
+	margin       = 0.4 * vg.Centimeter
+)
+
+// write draws the plot with its legend to the right of it.
+func (f *figure) write(w io.Writer, format string) error {
+	var canvas vg.CanvasWriterTo
+	if format == "png" {
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(150))}
+	} else {
+		canvas = vgsvg.New(figureWidth, figureHeight)
+	}
+	all := draw.New(canvas)
+	p := f.plot()
+	p.Draw(draw.Crop(all, margin, -legendWidth-margin, margin, -margin))
+	f.legend().Draw(draw.Crop(all, figureWidth-legendWidth, -margin, margin, -1.2*vg.Centimeter))
+	_, err := canvas.WriteTo(w)
+	return err
+}
+
+// legend lists the curves.
+func (f *figure) legend() *plot.Legend {
+	l := plot.NewLegend()
+	l.Top, l.Left = true, true
+	l.TextStyle.Font.Variant = "Sans"
+	l.TextStyle.Font.Size = 10
+	l.Padding = 4
+	l.ThumbnailWidth = 0.8 * vg.Centimeter
+	for i, c := range f.curves {
+		l.Add(c.name, &plotter.Line{LineStyle: f.line(i)})
+	}
+	return &l
+}
+
+// line is the style of curve i: its colour and dashes.
+func (f *figure) line(i int) draw.LineStyle {
+	return draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.8), Dashes: dashes[i/len(palette)%len(dashes)]}
+}
+
 // figures are the pictures of the results.
 func figures(f *File) []figure {
 	var figs []figure
 	for _, group := range byCase(f.Results) {
 		figs = append(figs, traceFigures(group)...)
+		if more := pictures[group[0].Case]; more != nil {
+			figs = append(figs, more(group)...)
+		}
 	}
 	return figs
 }
@@ -88,7 +138,7 @@ func traceFigures(group []Result) []figure {
 		logY               bool
 		of                 func(Point) *float64
 	}{
-		{"objective", "objective against time", "objective", false, func(p Point) *float64 { return p.Objective }},
+		{"objective", "objective against time", "objective (logarithmic)", true, func(p Point) *float64 { return p.Objective }},
 		{"excess", "distance to the best objective against time", "objective over the best, − 1", true, func(p Point) *float64 {
 			if p.Objective == nil || !(best > 0) {
 				return nil
@@ -107,7 +157,7 @@ func traceFigures(group []Result) []figure {
 	for _, q := range quantities {
 		fig := figure{
 			name: name + "-" + q.file, title: name + ": " + q.title,
-			xLabel: "seconds (logarithmic)", yLabel: q.label, logX: true, logY: q.logY,
+			xLabel: "seconds (logarithmic)", yLabel: q.label, logX: true, logY: q.logY, steps: true,
 		}
 		for _, r := range group {
 			fig.add(r.Name, r.Trace, q.of)
@@ -137,7 +187,7 @@ func (f *figure) add(name string, trace []Point, of func(Point) *float64) {
 func (f *figure) plot() *plot.Plot {
 	p := plot.New()
 	plain := font.Font{Variant: "Sans"}
-	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
 		s.Font.Variant = plain.Variant
 	}
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.xLabel, f.yLabel
@@ -154,19 +204,15 @@ func (f *figure) plot() *plot.Plot {
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{225}, color.Gray{225}
 	p.Add(grid)
 	for i, c := range f.curves {
-		line := &plotter.Line{XYs: steps(c.xy), LineStyle: draw.LineStyle{
-			Color: palette[i%len(palette)], Width: vg.Points(1.8), Dashes: dashes[i/len(palette)%len(dashes)],
+		line := &plotter.Line{XYs: c.xy, LineStyle: f.line(i)}
+		dots := &plotter.Scatter{XYs: c.xy, GlyphStyle: draw.GlyphStyle{
+			Color: palette[i%len(palette)], Radius: vg.Points(2.5), Shape: draw.CircleGlyph{},
 		}}
-		end := c.xy[len(c.xy)-1]
-		dot := &plotter.Scatter{XYs: plotter.XYs{end}, GlyphStyle: draw.GlyphStyle{
-			Color: palette[i%len(palette)], Radius: vg.Points(3), Shape: draw.CircleGlyph{},
-		}}
-		p.Add(line, dot)
-		p.Legend.Add(c.name, line)
+		if f.steps {
+			line.XYs, dots.XYs = steps(c.xy), c.xy[len(c.xy)-1:]
+		}
+		p.Add(line, dots)
 	}
-	p.Legend.Top = true
-	p.Legend.TextStyle.Font.Size = 9
-	p.Legend.Padding = 2
 	f.padRange(p)
 	return p
 }
@@ -180,7 +226,7 @@ func steps(xy plotter.XYs) plotter.XYs {
 	return out
 }
 
-// padRange leaves room to the right of the curves and above them, for the legend.
+// padRange leaves room to the right of the curves and above them.
 func (f *figure) padRange(p *plot.Plot) {
 	if f.logX {
 		p.X.Max *= 1.15
@@ -217,4 +263,9 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 	}
 	slices.SortFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
 	return ticks
+}
+
+// pictures are those of single cases beside the traces.
+var pictures = map[string]func(group []Result) []figure{
+	"digits": digitFigures,
 }

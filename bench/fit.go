@@ -206,10 +206,13 @@ type recorder struct {
 func (c *recorder) clock() float64 { return (time.Since(c.start) - c.paused).Seconds() }
 
 func (c *recorder) step(s bcd.Step) error {
+	if s.SylvesterSolves == 0 {
+		return nil // C = 0, before anything was solved
+	}
 	now := c.clock()
 	begin := time.Now()
 	p := Point{Seconds: now, Objective: Num(s.Objective), RelativeGap: Num(s.RelativeGap)}
-	if c.task.labels != nil && s.SylvesterSolves > 0 {
+	if c.task.labels != nil {
 		C, L := s.Solution()
 		p.Accuracy = Num(c.task.accuracy(c.be, s.Eta, C, L))
 	}

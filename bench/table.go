@@ -153,11 +153,14 @@ func param(r Result, key string) string {
 	}
 }
 
+// metricKeys lists the metrics for a table; those of a part, "rmse of x", are for the JSON alone.
 func metricKeys(group []Result) []string {
 	set := map[string]bool{}
 	for _, r := range group {
 		for key := range r.Metrics {
-			set[key] = true
+			if !strings.Contains(key, " of ") {
+				set[key] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(set))
