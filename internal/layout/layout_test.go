@@ -23,9 +23,9 @@ const module = "github.com/iokl/iokl"
 var rank = map[string]int{
 	"internal": 0,
 	"blas":     1,
-	"linop":    2,
-	"cg":       3, "lanczos": 3, "kernel": 3, "rff": 3,
-	"frankwolfe": 4, "sylvester": 4,
+	"linop":    2, "kernel": 2,
+	"cg": 3, "lanczos": 3, "rff": 3,
+	"frankwolfe": 4, "sylvester": 4, "stream": 4,
 	"bcd": 5,
 	"":    6, "granger": 6, "rademacher": 6,
 	"bench": 7,

@@ -10,6 +10,8 @@ type set struct {
 	power      func(dst, x []float64, gamma, c float64, q int)
 	sinCos     func(sin, cos, x []float64, amp float64) int // elements done before one out of range
 	narrow     func(dst []float32, x []float64)
+	radix2     func(x []float64, h int)
+	radix4     func(x []float64, h int)
 	l1Row      func(dst, x, zt []float64, ld int)
 	sqRow      func(dst, x, zt []float64, ld int)
 	chi2Row    func(dst, x, zt []float64, ld int)
@@ -19,6 +21,7 @@ type set struct {
 var generic = set{
 	name: "generic", exp: expGeneric, sqDist: sqDistGeneric, matern: maternGeneric,
 	power: powerGeneric, sinCos: sinCosGeneric, narrow: narrowGeneric,
+	radix2: radix2Generic, radix4: radix4Generic,
 	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, lorentzRow: lorentzRowGeneric,
 }
 

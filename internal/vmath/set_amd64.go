@@ -11,6 +11,7 @@ func vectorSets() []set {
 		out = append(out, set{
 			name: "avx512", exp: expAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
 			power: powerAVX512, sinCos: sinCosAVX512, narrow: narrowAVX512,
+			radix2: radix2AVX512, radix4: radix4AVX512,
 			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, lorentzRow: lorentzRowAVX512,
 		})
 	}
@@ -18,6 +19,7 @@ func vectorSets() []set {
 		out = append(out, set{
 			name: "avx2", exp: expAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
 			power: powerAVX2, sinCos: sinCosAVX2, narrow: narrowAVX2,
+			radix2: radix2AVX2, radix4: radix4AVX2,
 			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, lorentzRow: lorentzRowAVX2,
 		})
 	}
@@ -83,3 +85,15 @@ func chi2RowAVX2(dst, x, zt []float64, ld int)
 
 //go:noescape
 func lorentzRowAVX2(dst, x, zt []float64, ld int)
+
+//go:noescape
+func radix2AVX512(x []float64, h int)
+
+//go:noescape
+func radix4AVX512(x []float64, h int)
+
+//go:noescape
+func radix2AVX2(x []float64, h int)
+
+//go:noescape
+func radix4AVX2(x []float64, h int)

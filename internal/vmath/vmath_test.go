@@ -3,6 +3,7 @@ package vmath
 import (
 	"math"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -235,6 +236,33 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 			}
 		}
 	}
+}
+
+func TestHadamard(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 1))
+	forEachSet(t, func(t *testing.T) {
+		for _, n := range []int{1, 2, 4, 8, 16, 32, 64} {
+			x, whole := guarded(rng, n*HadamardLanes, 9)
+			want := make([]float64, len(x))
+			for i := range n {
+				for j := range n {
+					sign := float64(1 - 2*(bits.OnesCount(uint(i&j))%2))
+					for c := range HadamardLanes {
+						want[i*HadamardLanes+c] += sign * x[j*HadamardLanes+c]
+					}
+				}
+			}
+			Hadamard(x)
+			for i, w := range want {
+				if !(math.Abs(x[i]-w) <= 1e-13) {
+					t.Fatalf("order %d: element %d is %v, want %v", n, i, x[i], w)
+				}
+			}
+			if !math.IsNaN(whole[8]) || !math.IsNaN(whole[9+len(x)]) {
+				t.Fatalf("order %d: writes outside the matrix", n)
+			}
+		}
+	})
 }
 
 func TestNaNPasses(t *testing.T) {

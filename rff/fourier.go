@@ -1,0 +1,162 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/vmath"
+	"github.com/iokl/iokl/kernel"
+)
+
+// fourier holds the n frequencies of a map of random Fourier features.
+type fourier struct {
+	omega blas.General // n×d
+	amp   float64      // n^{-1/2}
+}
+
+func newFourier(m *Map) (transformer, error) {
+	n, d := m.D/2, dims(&m.Kernel)
+	if n < 1 || m.D%2 != 0 {
+		return nil, fmt.Errorf("%w: %d random features, want a positive even number", ErrNoFeatures, m.D)
+	}
+	mix, err := mixture(m.Kernel.Kind)
+	if err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(m.Seed, m.Stream))
+	amp := 1 / math.Sqrt(float64(n))
+	if m.Sampler == "hadamard" {
+		if mix == nil {
+			return nil, fmt.Errorf("%w: hadamard features serve gaussian and matern kernels, not %s", ErrNoFeatures, m.Kernel.Kind)
+		}
+		return newStructured(n, d, m.Kernel.Width, mix, rng), nil
+	}
+	g, uniform, err := gaussianRows(m.Sampler, n, d, rng)
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		row := blas.Row(g, i)
+		if mix == nil {
+			coordinates(m.Kernel.Kind, row)
+			blas.Scal(1/m.Kernel.Width, row)
+			continue
+		}
+		blas.Scal(mix(uniform(i))/m.Kernel.Width, row)
+	}
+	return &fourier{g, amp}, nil
+}
+
+// mixture returns, for kernels of ‖x−z‖, the factor of a Gaussian frequency as a
+// function of a uniform number, and nil for products over the coordinates.
+func mixture(kind kernel.Kind) (func(u float64) float64, error) {
+	matern := func(nu float64) func(u float64) float64 {
+		return func(u float64) float64 {
+			chi2 := 2 * mathext.GammaIncRegInv(nu, u) // of 2ν degrees of freedom
+			return math.Sqrt(2 * nu / chi2)
+		}
+	}
+	switch kind {
+	case kernel.Gaussian:
+		return func(float64) float64 { return 1 }, nil
+	case kernel.Matern12:
+		return matern(0.5), nil
+	case kernel.Matern32:
+		return matern(1.5), nil
+	case kernel.Matern52:
+		return matern(2.5), nil
+	case kernel.Laplacian, kernel.Cauchy:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w: %s has no random Fourier features", ErrNoFeatures, kind)
+}
+
+// coordinates turns standard normal coordinates into standard Cauchy ones, for
+// the Laplacian kernel, or Laplace ones, for the Cauchy kernel, by the quantile
+// function of Φ(g). With e = 1 − |2Φ(g)−1| the quantiles are ±cot(πe/2) and ±ln e.
+func coordinates(kind kernel.Kind, row []float64) {
+	for f, g := range row {
+		e := math.Erfc(math.Abs(g) / math.Sqrt2)
+		if kind == kernel.Laplacian {
+			row[f] = math.Copysign(1/math.Tan(math.Pi/2*e), g)
+		} else {
+			row[f] = math.Copysign(math.Log(e), g)
+		}
+	}
+}
+
+// gaussianRows draws n rows of N(0, I_d), and a source of one uniform number in
+// (0,1) for each row.
+func gaussianRows(sampler string, n, d int, rng *rand.Rand) (blas.General, func(i int) float64, error) {
+	uniform := func(int) float64 { return openUniform(rng) }
+	switch sampler {
+	case "mc":
+		return normals(n, d, rng), uniform, nil
+	case "orthogonal":
+		return orthogonalRows(n, d, rng), uniform, nil
+	case "qmc":
+		h, err := newHalton(d+1, rng)
+		if err != nil {
+			return blas.General{}, nil, err
+		}
+		g := blas.NewGeneral(n, d)
+		for i := range n {
+			for f := range d {
+				g.Data[i*d+f] = math.Sqrt2 * math.Erfinv(2*h.at(i, f)-1)
+			}
+		}
+		return g, func(i int) float64 { return h.at(i, d) }, nil
+	}
+	return blas.General{}, nil, fmt.Errorf("%w: unknown sampler %q (have orthogonal, mc, qmc, hadamard)", ErrNoFeatures, sampler)
+}
+
+// openUniform is uniform on (0,1).
+func openUniform(rng *rand.Rand) float64 { return (float64(rng.Uint64()>>12) + 0.5) * 0x1p-52 }
+
+func normals(n, d int, rng *rand.Rand) blas.General {
+	g := blas.NewGeneral(n, d)
+	for i := range g.Data {
+		g.Data[i] = rng.NormFloat64()
+	}
+	return g
+}
+
+// orthogonalRows draws rows that are orthogonal within blocks of d, each one
+// N(0, I_d) by itself: the rows of a Haar-distributed orthogonal matrix times
+// independent χ_d lengths. The signs that make the QR factorization unique make
+// Q Haar-distributed (Mezzadri 2007) and the same for every backend up to rounding.
+func orthogonalRows(n, d int, rng *rand.Rand) blas.General {
+	out := blas.NewGeneral(n, d)
+	r := blas.NewGeneral(d, d)
+	for lo := 0; lo < n; lo += d {
+		q := normals(d, d, rng)
+		blas.Active().QR(q, r)
+		for i := range min(d, n-lo) {
+			length := blas.Nrm2(normals(1, d, rng).Data)
+			if r.Data[i*d+i] < 0 {
+				length = -length
+			}
+			row := blas.Row(out, lo+i)
+			for f := range row {
+				row[f] = length * q.Data[f*d+i]
+			}
+		}
+	}
+	return out
+}
+
+// transform computes the phases XΩᵀ into the half for the cosines, then both halves.
+func (f *fourier) transform(dst, x blas.General) error {
+	n := f.omega.Rows
+	phases := blas.View(dst, 0, 0, dst.Rows, n)
+	blas.Mul(blas.Active(), phases, false, true, x, f.omega)
+	for i := range dst.Rows {
+		row := blas.Row(dst, i)
+		vmath.SinCos(row[n:], row[:n], row[:n], f.amp)
+	}
+	return nil
+}

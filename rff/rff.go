@@ -1,0 +1,251 @@
+package rff
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+)
+
+// The methods of making features.
+const (
+	Exact   = "exact"
+	Fourier = "rff"
+	Nystrom = "nystrom"
+)
+
+// ErrNoFeatures is wrapped when a kernel has no feature map of the kind asked for.
+var ErrNoFeatures = errors.New("no feature map")
+
+// Map is the feature map of one kernel. It is made by New or read from JSON, and
+// may be used from several goroutines at once.
+type Map struct {
+	Kernel  kernel.Kernel `json:"kernel"`
+	Method  string        `json:"method"`            // Exact, Fourier or Nystrom
+	Sampler string        `json:"sampler,omitempty"` // orthogonal, mc, qmc, hadamard
+	D       int           `json:"features"`          // number of features
+	Seed    uint64        `json:"seed,omitempty"`
+	Stream  uint64        `json:"stream,omitempty"` // tells the maps of one seed apart
+	// Means is the training mean of the features of a centred exact kernel.
+	Means []float64 `json:"means,omitempty"`
+	// Landmarks (s×d, the kernel's own columns) and Projection (s×D) of a Nyström map.
+	Landmarks  *Matrix `json:"landmarks,omitempty"`
+	Projection *Matrix `json:"projection,omitempty"`
+
+	once sync.Once
+	impl transformer
+	err  error
+}
+
+// Matrix is a dense row-major matrix as it is written to JSON.
+type Matrix struct {
+	Rows int       `json:"rows"`
+	Cols int       `json:"cols"`
+	Data []float64 `json:"data"`
+}
+
+func (m *Matrix) general() blas.General {
+	return blas.General{Rows: m.Rows, Cols: m.Cols, Stride: max(m.Cols, 1), Data: m.Data}
+}
+
+// transformer writes the features of the rows of x, which hold the kernel's
+// columns only, to dst. It is called from several goroutines.
+type transformer interface {
+	transform(dst, x blas.General) error
+}
+
+// New makes the feature map of a kernel: exact features for linear, cosine and
+// poly, else those that k.Approx asks for. X (l×d) provides landmarks and
+// training means; maps that need neither take an X without rows. Errors wrap
+// ErrNoFeatures, or are those of the data.
+func New(k kernel.Kernel, X blas.General, seed, stream uint64) (*Map, error) {
+	m := &Map{Kernel: k, Seed: seed, Stream: stream}
+	if err := k.Validate(); err != nil {
+		return nil, err
+	}
+	if X.Rows > 0 && X.Cols != k.Inputs {
+		return nil, fmt.Errorf("kernel %q is for %d columns, the data have %d", k.Name, k.Inputs, X.Cols)
+	}
+	if err := m.choose(X); err != nil {
+		return nil, fmt.Errorf("kernel %q: %w", k.Name, err)
+	}
+	if err := m.ready(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// choose fills the description of the map.
+func (m *Map) choose(X blas.General) error {
+	k := &m.Kernel
+	if k.Approx == nil {
+		return m.chooseExact(X)
+	}
+	m.Method = k.Approx.Method
+	if k.Center {
+		return fmt.Errorf("%w: approximate features are not centred", ErrNoFeatures)
+	}
+	if m.Method == Nystrom {
+		return m.chooseNystrom(X)
+	}
+	m.Sampler = k.Approx.Sampler
+	m.D = (k.Approx.Count + 1) / 2 * 2
+	return nil
+}
+
+// ready builds the transformer from the description, once.
+func (m *Map) ready() error {
+	m.once.Do(func() {
+		switch m.Method {
+		case Exact:
+			m.impl, m.err = newExact(m)
+		case Fourier:
+			m.impl, m.err = newFourier(m)
+		case Nystrom:
+			m.impl, m.err = newNystrom(m)
+		default:
+			m.err = fmt.Errorf("%w: unknown method %q", ErrNoFeatures, m.Method)
+		}
+		if m.err != nil {
+			m.err = fmt.Errorf("kernel %q: %w", m.Kernel.Name, m.err)
+		}
+	})
+	return m.err
+}
+
+// Dim is D, the number of features: of pairs of an odd Count, one more.
+func (m *Map) Dim() int { return m.D }
+
+// blockRows is the number of samples transformed at a time by one goroutine.
+const blockRows = 128
+
+// Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's
+// features do not depend on the other rows. dst is not read. The cost is that
+// of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features.
+// Errors wrap kernel.ErrNotFinite, with the row and column.
+func (m *Map) Transform(dst, X blas.General) error { return Maps{m}.Transform(dst, X) }
+
+// Maps is the feature maps of a dictionary; their features stand side by side.
+type Maps []*Map
+
+// NewMaps makes the map of every kernel of a dictionary; errors as for New.
+func NewMaps(d kernel.Dictionary, X blas.General, seed uint64) (Maps, error) {
+	maps := make(Maps, len(d))
+	for j, k := range d {
+		var err error
+		if maps[j], err = New(k, X, seed, uint64(j)); err != nil {
+			return nil, err
+		}
+	}
+	return maps, nil
+}
+
+// Dim is the total number of features.
+func (ms Maps) Dim() int {
+	total := 0
+	for _, m := range ms {
+		total += m.D
+	}
+	return total
+}
+
+// Blocks is the number of features of each map, in order.
+func (ms Maps) Blocks() []int {
+	blocks := make([]int, len(ms))
+	for j, m := range ms {
+		blocks[j] = m.D
+	}
+	return blocks
+}
+
+// Transform computes dst = [Z_1(X) … Z_m(X)], t×Dim, as Map.Transform does.
+func (ms Maps) Transform(dst, X blas.General) error {
+	if dst.Rows != X.Rows || dst.Cols != ms.Dim() {
+		panic("rff: Transform: shape mismatch")
+	}
+	for _, m := range ms {
+		if err := m.check(X); err != nil {
+			return err
+		}
+	}
+	blocks := (X.Rows + blockRows - 1) / blockRows
+	errs := make([]error, blocks)
+	par.For(blocks, func(b int) {
+		lo := b * blockRows
+		rows := min(blockRows, X.Rows-lo)
+		errs[b] = ms.rows(blas.View(dst, lo, 0, rows, dst.Cols), blas.View(X, lo, 0, rows, X.Cols))
+	})
+	return errors.Join(errs...)
+}
+
+func (m *Map) check(X blas.General) error {
+	if err := m.ready(); err != nil {
+		return err
+	}
+	if X.Cols != m.Kernel.Inputs {
+		return fmt.Errorf("kernel %q is for %d columns, the data have %d", m.Kernel.Name, m.Kernel.Inputs, X.Cols)
+	}
+	if err := kernel.FiniteData(X, columns(&m.Kernel)); err != nil {
+		return fmt.Errorf("kernel %q: %w", m.Kernel.Name, err)
+	}
+	return nil
+}
+
+// rows transforms one block of rows by every map.
+func (ms Maps) rows(dst, X blas.General) error {
+	at := 0
+	for _, m := range ms {
+		if m.D > 0 {
+			if err := m.impl.transform(blas.View(dst, 0, at, dst.Rows, m.D), gather(X, columns(&m.Kernel))); err != nil {
+				return err
+			}
+		}
+		at += m.D
+	}
+	return nil
+}
+
+// Factors returns Z_j(X), l×D_j, for each map: K_j ≈ Z_j Z_jᵀ.
+func (ms Maps) Factors(X blas.General) ([]blas.General, error) {
+	factors := make([]blas.General, len(ms))
+	for j, m := range ms {
+		factors[j] = blas.NewGeneral(X.Rows, m.D)
+		if err := m.Transform(factors[j], X); err != nil {
+			return nil, err
+		}
+	}
+	return factors, nil
+}
+
+func columns(k *kernel.Kernel) []int {
+	if len(k.Columns) == 0 {
+		return nil
+	}
+	return k.Columns
+}
+
+// gather is the given columns of x, or x itself for nil.
+func gather(x blas.General, columns []int) blas.General {
+	if columns == nil {
+		return x
+	}
+	g := blas.NewGeneral(x.Rows, len(columns))
+	for i := range x.Rows {
+		row, out := blas.Row(x, i), blas.Row(g, i)
+		for c, col := range columns {
+			out[c] = row[col]
+		}
+	}
+	return g
+}
+
+// dims is the number of columns the kernel looks at.
+func dims(k *kernel.Kernel) int {
+	if len(k.Columns) > 0 {
+		return len(k.Columns)
+	}
+	return k.Inputs
+}
