@@ -32,5 +32,3 @@ func (*Native) Name() string { return "native" }
 func (b *Native) Info() Info {
 	return Info{Backend: "native", Version: moduleVersion("github.com/iokl/iokl"), Kernel: b.Level().String(), Threads: par.Threads()}
 }
-
-func (b *Native) NewPacked(n int, prec Precision) Packed { return newDensePacked(b, n, prec) }

@@ -15,6 +15,14 @@ func tileF32AVX512(t *tile)
 //go:noescape
 func tileMixedAVX512(t *tile)
 
+// The kernels for few columns; their contract stands at fewTile.
+
+//go:noescape
+func fewF64AVX512(t *fewTile)
+
+//go:noescape
+func fewF32AVX512(t *fewTile)
+
 // The vector routines; what they do stands at kernels.
 
 //go:noescape
@@ -88,4 +96,16 @@ func kernels32(l Level) kernels[float32] {
 		k.mr, k.nr, k.tile = 48, 8, tileF32AVX512
 	}
 	return k
+}
+
+// fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.
+func fewKernelsOf(l Level, single bool) (fewKernels, bool) {
+	switch {
+	case l != AVX512:
+		return fewKernels{}, false
+	case single:
+		return fewKernels{few: fewF32AVX512, diag: tileMixedAVX512}, true
+	default:
+		return fewKernels{few: fewF64AVX512, diag: tileF64AVX512}, true
+	}
 }

@@ -1,0 +1,212 @@
+package native
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+// fewTile is the argument of the kernels for few columns. For one panel P of
+// fewRows rows and cols columns of a symmetric matrix, and k = 1, 2 or 4 columns,
+//
+//	yr += P·x,  y += Pᵀ·xr
+//
+// x and y hold the elements that go with the panel's columns, xr and yr those that
+// go with its rows; all are column-major with column stride ld. cols is a positive
+// multiple of 8. The kernels read and write nothing else, but they fetch ahead.
+type fewTile struct {
+	a            unsafe.Pointer
+	x, y, xr, yr unsafe.Pointer
+	ld           int
+	cols, k      int
+}
+
+const (
+	fewColumns  = 8   // products with up to so many columns use the lower triangle alone
+	fewRows     = 24  // rows of a panel
+	fewSegment  = 120 // columns of a panel between two groups of right-hand sides; a multiple of fewRows
+	fewGroups   = 16  // parts the panels are dealt out in, each with a result of its own
+	fewPanels   = 8   // at least so many panels a part
+	fewAddRows  = 512 // rows of a job that adds the parts up
+	fewBlockMax = 4   // columns of one kernel call
+)
+
+// fewKernels are the routines of the product with few columns.
+type fewKernels struct {
+	few  func(*fewTile)
+	diag func(*tile) // the micro-kernel that reads a panel of the storage: fewRows columns wide
+}
+
+// fewer is the product of a Symmetric with few columns.
+type fewer struct {
+	fewKernels
+	s       *Symmetric
+	half    int       // panels of fewRows in a panel of the storage
+	calls   sync.Pool // *fewCall
+	scratch sync.Pool // *fewScratch
+}
+
+// fewScratch holds the arguments of the kernels for one goroutine.
+type fewScratch struct {
+	t fewTile
+	d tile
+}
+
+// newFewer returns nil where the level has no kernels.
+func newFewer(b *BLAS, s *Symmetric) *fewer {
+	k, ok := fewKernelsOf(b.level, s.single != nil)
+	if !ok {
+		return nil
+	}
+	f := &fewer{fewKernels: k, s: s, half: 1}
+	if s.single != nil {
+		f.half = 2
+	}
+	return f
+}
+
+// panel is the address of the elements of panel q from column j on.
+func (f *fewer) panel(q, j int) unsafe.Pointer {
+	n, rows := f.s.n, fewRows*f.half
+	at := (q/f.half*n+j)*rows + q%f.half*fewRows
+	if f.s.single != nil {
+		return unsafe.Pointer(&f.s.single.data[at])
+	}
+	return unsafe.Pointer(&f.s.double.data[at])
+}
+
+// fewCall is one product. x and the parts of y are column-major with columns of
+// np elements. Group g of the panels adds to its own part, whose k columns start
+// at g·kp·np; the parts are added up in the order of the groups, so that the
+// result does not depend on who did what.
+type fewCall struct {
+	f        *fewer
+	k, kp    int // columns; columns with those that fill the last kernel call
+	np       int
+	count    int // panels
+	groups   int
+	dst      []float64
+	ldd      int
+	x        []float64
+	rows     []float64 // x row by row, for the blocks on the diagonal
+	parts    []float64
+	groupJob func(int)
+	addJob   func(int)
+}
+
+func (f *fewer) multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
+	c, ok := f.calls.Get().(*fewCall)
+	if !ok {
+		c = &fewCall{f: f}
+		c.groupJob, c.addJob = c.group, c.add
+	}
+	n := f.s.n
+	c.k, c.dst, c.ldd = k, dst, ldd
+	c.kp = k
+	if k%fewBlockMax == 3 { // there is no kernel for three
+		c.kp++
+	}
+	c.count = (n + fewRows - 1) / fewRows
+	c.np = c.count * fewRows
+	c.groups = min(max(c.count/fewPanels, 1), fewGroups)
+	c.x = grow(c.x, c.kp*c.np)
+	c.rows = grow(c.rows, c.kp*c.np)
+	c.parts = grow(c.parts, c.groups*c.kp*c.np)
+	c.load(x, ldx)
+	if n*n*k < vectorElements {
+		for g := range c.groups {
+			c.group(g)
+		}
+		c.add(0)
+		for j := 1; j*fewAddRows < n; j++ {
+			c.add(j)
+		}
+	} else {
+		par.For(c.groups, c.groupJob)
+		par.For((n+fewAddRows-1)/fewAddRows, c.addJob)
+	}
+	c.dst = nil
+	f.calls.Put(c)
+}
+
+// load copies x to columns, and to rows of zero-filled width.
+func (c *fewCall) load(x []float64, ldx int) {
+	n := c.f.s.n
+	for j := range c.kp {
+		col := c.x[j*c.np : (j+1)*c.np]
+		if j >= c.k {
+			clear(col)
+			continue
+		}
+		for i := range n {
+			col[i] = x[i*ldx+j]
+		}
+		clear(col[n:])
+	}
+	for i := range c.np {
+		for j := range c.kp {
+			c.rows[i*c.kp+j] = c.x[j*c.np+i]
+		}
+	}
+}
+
+// start is the first panel of group g: groups hold about as many elements each.
+func (c *fewCall) start(g int) int { return groupStart(g, c.groups, c.np) / fewRows }
+
+// group adds what the panels of group g give to its part.
+func (c *fewCall) group(g int) {
+	first, last := c.start(g), c.start(g+1)
+	part := c.parts[g*c.kp*c.np : (g+1)*c.kp*c.np]
+	for j := range c.kp {
+		clear(part[j*c.np : j*c.np+last*fewRows])
+	}
+	w, ok := c.f.scratch.Get().(*fewScratch)
+	if !ok {
+		w = &fewScratch{}
+	}
+	for q := first; q < last; q++ {
+		c.panel(w, q, part)
+	}
+	*w = fewScratch{}
+	c.f.scratch.Put(w)
+}
+
+// panel adds what panel q gives: the block on its diagonal, then what is left of it.
+func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
+	i0 := q * fewRows
+	w.d = tile{
+		a: c.f.panel(q, i0), b: unsafe.Pointer(&c.rows[i0*c.kp]), c: unsafe.Pointer(&part[i0]),
+		ldc: c.np, kc: min(fewRows, c.f.s.n-i0), rows: c.kp, width: fewRows, add: 1, alpha: 1,
+	}
+	c.f.diag(&w.d)
+	for j := 0; j < i0; j += fewSegment {
+		w.t.a = c.f.panel(q, j)
+		w.t.cols = min(fewSegment, i0-j)
+		w.t.ld = c.np
+		for b := 0; b < c.kp; b += w.t.k {
+			w.t.k = min(c.kp-b, fewBlockMax)
+			w.t.x, w.t.y = unsafe.Pointer(&c.x[b*c.np+j]), unsafe.Pointer(&part[b*c.np+j])
+			w.t.xr, w.t.yr = unsafe.Pointer(&c.x[b*c.np+i0]), unsafe.Pointer(&part[b*c.np+i0])
+			c.f.few(&w.t)
+		}
+	}
+}
+
+// add adds the parts up for one range of rows.
+func (c *fewCall) add(job int) {
+	lo, hi := job*fewAddRows, min((job+1)*fewAddRows, c.f.s.n)
+	for i := lo; i < hi; i++ {
+		clear(c.dst[i*c.ldd : i*c.ldd+c.k])
+	}
+	for g := range c.groups {
+		// Rows from the end of a group on are none of its business.
+		end := min(hi, c.start(g+1)*fewRows)
+		for j := range c.k {
+			col := c.parts[(g*c.kp+j)*c.np:]
+			for i := lo; i < end; i++ {
+				c.dst[i*c.ldd+j] += col[i]
+			}
+		}
+	}
+}

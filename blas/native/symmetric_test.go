@@ -1,0 +1,117 @@
+package native
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+// setThreads sets the thread count for one test.
+func setThreads(t testing.TB, n int) {
+	t.Helper()
+	old := par.Threads()
+	par.SetThreads(n)
+	t.Cleanup(func() { par.SetThreads(old) })
+}
+
+// eachLevel runs f for the BLAS of every level there is.
+func eachLevel(t *testing.T, f func(t *testing.T, b *BLAS)) {
+	for _, l := range Levels() {
+		b, err := NewLevel(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(l.String(), func(t *testing.T) { f(t, b) })
+	}
+}
+
+// randomSymmetric returns an operator with random elements and the same matrix row by row.
+func randomSymmetric(rng *rand.Rand, b *BLAS, n int, single bool) (*Symmetric, []float64) {
+	s := b.NewSymmetric(n, single)
+	a := make([]float64, n*n)
+	for j := range n {
+		for i := range j + 1 {
+			v := rng.NormFloat64()
+			if single {
+				v = float64(float32(v))
+			}
+			a[i*n+j], a[j*n+i] = v, v
+		}
+		s.SetRow(j, a[j*n:j*n+n])
+	}
+	s.Complete()
+	return s, a
+}
+
+func TestSymmetricMultiply(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		for _, single := range []bool{false, true} {
+			for _, n := range []int{1, 2, 7, 23, 24, 25, 47, 48, 49, 63, 120, 131, 250} {
+				for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 32, 102, 201} {
+					multiplyOnce(t, b, n, k, single)
+				}
+			}
+		}
+		multiplyOnce(t, b, 700, 400, false)
+	})
+}
+
+func multiplyOnce(t *testing.T, b *BLAS, n, k int, single bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(n), uint64(k)))
+	s, a := randomSymmetric(rng, b, n, single)
+	ldx, ldd := k+rng.IntN(3), k+rng.IntN(3)
+	x, dst := make([]float64, n*ldx), make([]float64, n*ldd)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	for i := range dst {
+		dst[i] = math.NaN()
+	}
+	s.Multiply(k, dst, ldd, x, ldx)
+	unit := 0x1p-53
+	if single {
+		unit = 0x1p-24
+	}
+	for i := range n {
+		for c := range ldd {
+			got := dst[i*ldd+c]
+			if c >= k {
+				if !math.IsNaN(got) {
+					t.Fatalf("n=%d k=%d: element (%d,%d) beyond the block was written", n, k, i, c)
+				}
+				continue
+			}
+			var want, size float64
+			for j := range n {
+				want += a[i*n+j] * x[j*ldx+c]
+				size += math.Abs(a[i*n+j] * x[j*ldx+c])
+			}
+			if !(math.Abs(got-want) <= 2*float64(n+2)*unit*size) {
+				t.Fatalf("n=%d k=%d single=%v: element (%d,%d) is %g, want %g", n, k, single, i, c, got, want)
+			}
+		}
+	}
+}
+
+func BenchmarkSymmetric(b *testing.B) {
+	const n = 3060
+	for _, single := range []bool{false, true} {
+		s, _ := randomSymmetric(rand.New(rand.NewPCG(1, 1)), New(), n, single)
+		for _, k := range []int{1, 2, 4, 8, 10, 16, 32, 102, 204} {
+			x, y := make([]float64, n*k), make([]float64, n*k)
+			for i := range x {
+				x[i] = float64(i % 13)
+			}
+			b.Run(fmt.Sprintf("single=%v/k=%d", single, k), func(b *testing.B) {
+				for b.Loop() {
+					s.Multiply(k, y, k, x, k)
+				}
+				b.ReportMetric(2*float64(n)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}

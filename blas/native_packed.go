@@ -1,0 +1,42 @@
+package blas
+
+import "github.com/iokl/iokl/blas/native"
+
+// nativePacked keeps the matrix in the panels of the native kernels.
+type nativePacked struct {
+	n    int
+	prec Precision
+	a    *native.Symmetric
+}
+
+// NewPacked returns an operator that packs the matrix once, when it is set, not
+// at every product. In [Float32] it multiplies few columns in double precision
+// and many in single.
+func (b *Native) NewPacked(n int, prec Precision) Packed {
+	return &nativePacked{n: n, prec: prec, a: b.NewSymmetric(n, prec == Float32)}
+}
+
+func (p *nativePacked) Order() int           { return p.n }
+func (p *nativePacked) Precision() Precision { return p.prec }
+func (p *nativePacked) Bytes() int64         { return p.a.Bytes() }
+
+func (p *nativePacked) Sum(w []float64, terms []*Sym) {
+	if len(w) != len(terms) {
+		panic("blas: Sum: one weight for each term")
+	}
+	sumPanels(p.n, w, terms, func(row, i, _ int, line []float64) { p.a.SetRow(row+i, line) })
+	p.a.Complete()
+}
+
+func (p *nativePacked) Mul(dst, x General) {
+	if x.Rows != p.n || dst.Rows != p.n || x.Cols != dst.Cols {
+		panic("blas: Packed.Mul: shape mismatch")
+	}
+	p.a.Multiply(x.Cols, dst.Data, dst.Stride, x.Data, x.Stride)
+}
+
+func (p *nativePacked) Dense(dst General) {
+	for i := range p.n {
+		p.a.Row(i, Row(dst, i))
+	}
+}
