@@ -23,13 +23,16 @@ type fewTile struct {
 }
 
 const (
-	fewColumns  = 8   // products with up to so many columns use the lower triangle alone
+	fewDouble   = 8   // products with up to so many columns use the lower triangle alone
+	fewSingle   = 4   // the same in single precision
 	fewRows     = 24  // rows of a panel
 	fewSegment  = 120 // columns of a panel between two groups of right-hand sides; a multiple of fewRows
 	fewGroups   = 16  // parts the panels are dealt out in, each with a result of its own
 	fewPanels   = 8   // at least so many panels a part
 	fewAddRows  = 512 // rows of a job that adds the parts up
 	fewBlockMax = 4   // columns of one kernel call
+	fewPage     = 512 // elements of a page: columns that start at one offset in
+	fewShift    = 40  // their pages would contend for one set of the cache, so they are shifted
 )
 
 // fewKernels are the routines of the product with few columns.
@@ -41,7 +44,9 @@ type fewKernels struct {
 // fewer is the product of a Symmetric with few columns.
 type fewer struct {
 	fewKernels
+	axpy    func(alpha float64, x, y []float64)
 	s       *Symmetric
+	most    int       // columns it is used for
 	half    int       // panels of fewRows in a panel of the storage
 	calls   sync.Pool // *fewCall
 	scratch sync.Pool // *fewScratch
@@ -59,9 +64,9 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 	if !ok {
 		return nil
 	}
-	f := &fewer{fewKernels: k, s: s, half: 1}
+	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, half: 1, most: fewDouble}
 	if s.single != nil {
-		f.half = 2
+		f.half, f.most = 2, fewSingle
 	}
 	return f
 }
@@ -88,6 +93,7 @@ type fewCall struct {
 	groups   int
 	dst      []float64
 	ldd      int
+	memory   []float64 // holds the three that follow
 	x        []float64
 	rows     []float64 // x row by row, for the blocks on the diagonal
 	parts    []float64
@@ -108,11 +114,11 @@ func (f *fewer) multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
 		c.kp++
 	}
 	c.count = (n + fewRows - 1) / fewRows
-	c.np = c.count * fewRows
+	c.np = (c.count*fewRows+fewPage-1)/fewPage*fewPage + fewShift
 	c.groups = min(max(c.count/fewPanels, 1), fewGroups)
-	c.x = grow(c.x, c.kp*c.np)
-	c.rows = grow(c.rows, c.kp*c.np)
-	c.parts = grow(c.parts, c.groups*c.kp*c.np)
+	c.memory = grow(c.memory, (c.groups+2)*c.kp*c.np)
+	size := c.kp * c.np
+	c.x, c.rows, c.parts = c.memory[:size], c.memory[size:2*size], c.memory[2*size:]
 	c.load(x, ldx)
 	if n*n*k < vectorElements {
 		for g := range c.groups {
@@ -144,7 +150,7 @@ func (c *fewCall) load(x []float64, ldx int) {
 		}
 		clear(col[n:])
 	}
-	for i := range c.np {
+	for i := range c.count * fewRows {
 		for j := range c.kp {
 			c.rows[i*c.kp+j] = c.x[j*c.np+i]
 		}
@@ -152,12 +158,12 @@ func (c *fewCall) load(x []float64, ldx int) {
 }
 
 // start is the first panel of group g: groups hold about as many elements each.
-func (c *fewCall) start(g int) int { return groupStart(g, c.groups, c.np) / fewRows }
+func (c *fewCall) start(g int) int { return groupStart(g, c.groups, c.count) }
 
 // group adds what the panels of group g give to its part.
 func (c *fewCall) group(g int) {
 	first, last := c.start(g), c.start(g+1)
-	part := c.parts[g*c.kp*c.np : (g+1)*c.kp*c.np]
+	part := c.part(g)
 	for j := range c.kp {
 		clear(part[j*c.np : j*c.np+last*fewRows])
 	}
@@ -193,20 +199,23 @@ func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
 	}
 }
 
-// add adds the parts up for one range of rows.
+// add adds the parts up for one range of rows, onto the last part, which alone has all rows.
 func (c *fewCall) add(job int) {
 	lo, hi := job*fewAddRows, min((job+1)*fewAddRows, c.f.s.n)
-	for i := lo; i < hi; i++ {
-		clear(c.dst[i*c.ldd : i*c.ldd+c.k])
-	}
-	for g := range c.groups {
-		// Rows from the end of a group on are none of its business.
-		end := min(hi, c.start(g+1)*fewRows)
-		for j := range c.k {
-			col := c.parts[(g*c.kp+j)*c.np:]
-			for i := lo; i < end; i++ {
-				c.dst[i*c.ldd+j] += col[i]
+	last := c.groups - 1
+	for j := range c.k {
+		sum := c.part(last)[j*c.np:]
+		for g := range last {
+			if end := min(hi, c.start(g+1)*fewRows); lo < end {
+				c.f.axpy(1, c.part(g)[j*c.np+lo:j*c.np+end], sum[lo:end])
 			}
+		}
+		at := lo*c.ldd + j
+		for _, v := range sum[lo:hi] {
+			c.dst[at] = v
+			at += c.ldd
 		}
 	}
 }
+
+func (c *fewCall) part(g int) []float64 { return c.parts[g*c.kp*c.np : (g+1)*c.kp*c.np] }

@@ -77,7 +77,7 @@ func (s *Symmetric) Row(i int, dst []float64) {
 // dst is not read and does not overlap x. After the first call of a k nothing is
 // allocated.
 //
-// Up to fewColumns columns each element of the lower triangle is read once and
+// Up to eight columns, four in single precision, each element of the lower triangle is read once and
 // used twice, in double precision whatever the storage. More columns are
 // multiplied by whole panels in the precision of the storage; in single precision
 // each column is scaled by a power of two so that it cannot overflow.
@@ -91,7 +91,7 @@ func (s *Symmetric) Multiply(k int, dst []float64, ldd int, x []float64, ldx int
 	checkLen(len(dst), s.n, k, ldd)
 	checkLen(len(x), s.n, k, ldx)
 	switch {
-	case s.few != nil && k <= fewColumns:
+	case s.few != nil && k <= s.few.most:
 		s.few.multiply(k, dst, ldd, x, ldx)
 	case s.single != nil:
 		s.single.multiply(k, dst, ldd, x, ldx)

@@ -101,7 +101,7 @@ func BenchmarkSymmetric(b *testing.B) {
 	const n = 3060
 	for _, single := range []bool{false, true} {
 		s, _ := randomSymmetric(rand.New(rand.NewPCG(1, 1)), New(), n, single)
-		for _, k := range []int{1, 2, 4, 8, 10, 16, 32, 102, 204} {
+		for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 32, 102, 204} {
 			x, y := make([]float64, n*k), make([]float64, n*k)
 			for i := range x {
 				x[i] = float64(i % 13)

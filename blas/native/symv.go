@@ -12,7 +12,7 @@ import (
 func symvGroups(n int) int { return min(max(n/192, 1), 16) }
 
 // groupStart is the first row of group g of q: groups hold about the same number
-// of elements of a lower triangle of order n. Rows come in fours.
+// of elements of a lower triangle of order n.
 func groupStart(g, q, n int) int {
 	if g == q {
 		return n
@@ -27,7 +27,7 @@ func groupStart(g, q, n int) int {
 			hi = mid
 		}
 	}
-	return lo &^ 3
+	return lo
 }
 
 func (e *engine[T]) symv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
@@ -69,7 +69,10 @@ func (e *engine[T]) addSymv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x, y 
 
 // symvGroup adds what group g of the rows gives to its part of parts.
 func (e *engine[T]) symvGroup(ul gblas.Uplo, n, g, groups int, a []T, lda int, x, parts []T) {
-	r0, r1 := groupStart(g, groups, n), groupStart(g+1, groups, n)
+	r0, r1 := groupStart(g, groups, n/4)*4, groupStart(g+1, groups, n/4)*4
+	if g == groups-1 {
+		r1 = n
+	}
 	if ul == gblas.Upper { // the last rows of an upper triangle are the short ones
 		r0, r1 = n-r1, n-r0
 	}
