@@ -86,12 +86,12 @@ func beside(a, b blas.General) blas.General {
 func (k *sketch) factor() bool {
 	q := k.Z.Cols
 	norm := blas.Frob(k.Z)
-	if !finite(norm) {
+	if !(norm > 0) || !finite(norm) {
 		return false
 	}
 	unit := 0x1p-52 * norm
 	B, G := blas.NewGeneral(k.Z.Rows, q), blas.NewGeneral(q, q)
-	for nu := unit; nu <= 1e6*unit; nu *= 100 {
+	for nu := unit; nu < 1e7*unit; nu *= 100 {
 		blas.Copy(B, k.Z)
 		blas.AddScaled(B, nu, k.Q)
 		blas.Mul(k.be, G, true, false, k.Q, B)
