@@ -17,7 +17,7 @@ type Config struct {
 
 // methods holds the constructor of every solver under its name.
 var methods = map[string]func(Config) Solver{
-<<<<<<< HEAD
+	"auto":            newAuto,
 	"bartels-stewart": newBartelsStewart,
 	"cg":              newJoint,
 	"cholesky":        newCholesky,
@@ -25,13 +25,6 @@ var methods = map[string]func(Config) Solver{
 	"nystrom":         newNystrom,
 	"rotated":         newRotated,
 	"tridiagonal":     newTridiagonal,
-=======
-	"auto":    newAuto,
-	"cg":      newJoint,
-	"eigen":   newEigen,
-	"nystrom": newNystrom,
-	"rotated": newRotated,
->>>>>>> 6d60390 (Test every Sylvester solver on the hard cases and the reference solutions)
 }
 
 // Names lists the solvers of this package in alphabetical order.

@@ -158,7 +158,7 @@ func TestCases(t *testing.T) {
 		for _, name := range sylvester.Names() {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				C := blas.NewGeneral(c.Y.Rows, c.Y.Cols)
-				res, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol})
+				res, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol, MaxIter: 5000})
 				if !errors.Is(err, c.want) {
 					t.Fatalf("error %v, want %v", err, c.want)
 				}
