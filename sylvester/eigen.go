@@ -71,7 +71,7 @@ func (e *eigen) decompose() error {
 	e.sigma = make([]float64, l)
 	linop.Dense(e.vectors, e.sys.K)
 	if s := sum(e.vectors); !finite(s) {
-		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotSPD, s)
+		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
 	}
 	if err := e.be.Syevd(e.vectors, e.sigma); err != nil {
 		return err

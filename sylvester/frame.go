@@ -49,19 +49,19 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	f.rt = blas.Reshape(f.rt, l, r)
 	f.strip = blas.Reshape(f.strip, min(l, frameRows), n)
 	f.small = blas.Reshape(f.small, min(l, frameRows), r)
-	if !finite(f.normY) {
-		return fmt.Errorf("%w: ‖Y‖ = %g", ErrNotFinite, f.normY)
-	}
 	if !(sys.Mu > 0) || !finite(sys.Mu) {
 		return fmt.Errorf("%w: μ = %g", ErrNotSPD, sys.Mu)
 	}
+	if v := f.normY + sum(sys.L.V); !finite(v) {
+		return fmt.Errorf("%w: ‖Y‖ and the eigenvectors of L sum to %g", ErrNotFinite, v)
+	}
 	for j, s := range sys.L.S {
-		if !(s >= 0) || !finite(s) {
+		switch {
+		case !finite(s):
+			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotFinite, j, s)
+		case s < 0:
 			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotSPD, j, s)
 		}
-	}
-	if v := sum(sys.L.V); !finite(v) {
-		return fmt.Errorf("%w: the eigenvectors of L sum to %g", ErrNotSPD, v)
 	}
 	return nil
 }

@@ -52,8 +52,10 @@ func (s *joint) Solve(ctx context.Context, C blas.General, sys System, Y blas.Ge
 	switch {
 	case err == nil && !(res.Residual <= opt.Tol), errors.Is(err, cg.ErrNotConverged):
 		return res, notConverged(&res, opt.Tol)
-	case errors.Is(err, cg.ErrNotSPD), errors.Is(err, cg.ErrNotFinite): // Y and C are finite, so K is not
+	case errors.Is(err, cg.ErrNotSPD):
 		return res, fmt.Errorf("%w: %w", ErrNotSPD, err)
+	case errors.Is(err, cg.ErrNotFinite):
+		return res, fmt.Errorf("%w: %w", ErrNotFinite, err)
 	}
 	return res, err
 }

@@ -20,14 +20,18 @@ type nystrom struct {
 	cap  int
 	load workload
 
-	kept  bool    // a sketch of a matrix of this order exists
+	res       Result // of the call under way
+	refreshFn func() // the method value, made once
+
 	stale bool    // K has changed since
 	uses  float64 // solves since K was last sketched
 	pace  float64 // iterations for each factor e of the residual, when fresh
 }
 
 func newNystrom(cfg Config) Solver {
-	return &nystrom{frame: frame{be: cfg.Backend}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
+	s := &nystrom{frame: frame{be: cfg.Backend}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
+	s.refreshFn = s.refresh
+	return s
 }
 
 func (s *nystrom) Name() string { return "nystrom" }
@@ -35,34 +39,41 @@ func (s *nystrom) Name() string { return "nystrom" }
 func (s *nystrom) Invalidate() { s.stale = true }
 
 func (s *nystrom) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	res := Result{Solver: s.Name(), Residual: math.NaN()}
-	opt = opt.filled(Y.Rows)
+	s.res = Result{Solver: s.Name(), Residual: math.NaN()}
+	err := s.solve(ctx, C, sys, Y, opt.filled(Y.Rows))
+	return s.res, err
+}
+
+func (s *nystrom) solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) error {
 	if err := s.begin(C, sys, Y); err != nil {
-		return res, err
+		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return res, err
+		return err
 	}
 	s.rotate()
 	s.workload(opt.Tol)
-	s.prepare(&res)
+	s.prepare()
 	s.settle(opt.Tol)
-	if err := s.open(C, &res); err != nil {
-		return res, err
+	if err := s.open(C, &s.res); err != nil {
+		return err
 	}
-	first := res.Iter
+	first := s.res.Iter
 	folds := math.Log(blas.Frob(blas.View(s.rt, 0, 0, s.rt.Rows, s.hard)) / (opt.Tol * s.normY))
+	if !(folds > 1) {
+		folds = 1
+	}
 	s.cg.patience, s.cg.renew = 0, nil
 	if s.stale && s.pace > 0 {
-		s.cg.patience = int(slower*s.pace*max(folds, 1)) + 2
-		s.cg.renew = func() { s.refresh(&res) }
+		s.cg.patience = int(slower*s.pace*folds) + 2
+		s.cg.renew = s.refreshFn
 	}
-	err := s.iterate(ctx, &s.cg, C, opt, &res)
+	err := s.iterate(ctx, &s.cg, C, opt, &s.res)
 	if !s.stale && s.pace == 0 && err == nil {
-		s.pace = float64(res.Iter-first) / max(folds, 1)
+		s.pace = float64(s.res.Iter-first) / folds
 	}
 	s.uses++
-	return res, err
+	return err
 }
 
 // slower is how much the iterations may grow before a preconditioner is renewed.
@@ -83,14 +94,14 @@ func (s *nystrom) workload(tol float64) {
 }
 
 // prepare makes sure that there is a sketch, of a rank that suits the workload.
-func (s *nystrom) prepare(res *Result) {
+func (s *nystrom) prepare() {
 	if s.sys.L.Rank() == 0 {
 		return
 	}
 	l := s.Y.Rows
 	if s.sk.Q.Rows != l {
 		s.sk.reset()
-		s.grow(min(l, max(l/40, 16, s.cap)), res)
+		s.grow(min(l, max(l/40, 16)))
 	}
 	if s.stale {
 		return
@@ -109,14 +120,14 @@ func (s *nystrom) prepare(res *Result) {
 		if best < q*5/4 {
 			return
 		}
-		s.grow(best, res)
+		s.grow(best)
 	}
 }
 
 // grow extends the sketch of the present K.
-func (s *nystrom) grow(q int, res *Result) {
-	res.Columns += 2 * (q - s.sk.Q.Cols)
-	res.Iter += 2
+func (s *nystrom) grow(q int) {
+	s.res.Columns += 2 * (q - s.sk.Q.Cols)
+	s.res.Iter += 2
 	if !s.sk.grow(s.sys.K, q) {
 		s.sk.low = lowRank{} // K is not positive semidefinite: go on without
 	}
@@ -128,10 +139,10 @@ func (s *nystrom) grow(q int, res *Result) {
 }
 
 // refresh sketches the present K anew, with the rank it had.
-func (s *nystrom) refresh(res *Result) {
+func (s *nystrom) refresh() {
 	q := s.sk.Q.Cols
 	s.sk.reset()
-	s.grow(q, res)
+	s.grow(q)
 }
 
 // settle solves by the low-rank formula the trailing columns for which the error

@@ -254,7 +254,10 @@ func (s *shifted) advanceAll() error {
 	par.For(strips(s.R.Rows), s.curveFn)
 	s.gather(s.pap)
 	for a := range s.idx {
-		if !(s.pap[a] > 0) || math.IsInf(s.pap[a], 0) {
+		if !finite(s.pap[a]) {
+			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotFinite, s.pap[a], s.idx[a])
+		}
+		if !(s.pap[a] > 0) {
 			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotSPD, s.pap[a], s.idx[a])
 		}
 		s.step[a] = s.rz[a] / s.pap[a]

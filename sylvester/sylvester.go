@@ -59,9 +59,9 @@ type Result struct {
 var (
 	// ErrNotConverged says that MaxIter was spent before Tol was met.
 	ErrNotConverged = errors.New("sylvester: not converged")
-	// ErrNotSPD says that K, L and μ do not make a positive definite system, NaN among them included.
+	// ErrNotSPD says that K, L and μ do not make a positive definite system.
 	ErrNotSPD = errors.New("sylvester: the system is not positive definite")
-	// ErrNotFinite says that Y or the starting point holds NaN or an infinity.
+	// ErrNotFinite says that K, L, Y or the starting point holds NaN or an infinity.
 	ErrNotFinite = errors.New("sylvester: a matrix is not finite")
 )
 
