@@ -1,0 +1,186 @@
+// Package frankwolfe minimizes a convex quadratic over the spectrahedron
+//
+//	S(τ) = { L symmetric positive semidefinite, tr L ≤ τ },
+//
+// the output kernel step of vector-valued learning:
+//
+//	g(L) = ‖A·L − Y‖²_F/l + λ·tr(Bᵀ·L).
+//
+// It offers two solvers of that problem, both with a certified gap: Frank–Wolfe,
+// whose linear subproblem is one extremal eigenvector ([Workspace.Solve]), and the
+// accelerated projected gradient, which takes an eigendecomposition an iteration
+// ([Projected]). The exact projections on the simplex, the capped simplex and S(τ) stand alone.
+package frankwolfe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/lanczos"
+	"github.com/iokl/iokl/linop"
+)
+
+// Problem is the minimization of g over S(Tau), with A and Y given by their products.
+type Problem struct {
+	AtA, AtY blas.General // AᵀA and AᵀY, n×n
+	B        blas.General // n×n; its symmetric part is what matters
+	YY       float64      // ‖Y‖²_F
+	Samples  float64      // l > 0
+	Lambda   float64      // λ
+	Tau      float64      // τ ≥ 0
+}
+
+// Options of a solve. The zero value is useful.
+type Options struct {
+	Tol     float64 // stop when the gap is at most Tol·g(L), or at rounding level, 64·2⁻⁵³·‖Y‖²/l; 0 means 1e-6
+	MaxIter int     // iterations; 0 means 10000
+	// Plain keeps Frank–Wolfe to the segment between L and the new vertex, where by
+	// default it also minimizes over the face that the vectors of L and the new one
+	// span. A plain iteration is O(n²) beside the eigenvector, but the error falls
+	// only like 1/iterations; the default costs O(n³) more and needs few iterations.
+	Plain   bool
+	Seed    uint64           // of the random part of the eigenvector computation
+	Backend blas.Backend     `json:"-"` // nil means the active one
+	Trace   func(Step) error `json:"-"` // sees the start and every iteration; an error stops the solve and is returned
+}
+
+// Step is what Trace sees; L is valid during the call only.
+type Step struct {
+	Iter  int
+	Value float64 // g(L)
+	Gap   float64 // bounds g(L) − min g from above; NaN where the method has not computed it
+	L     blas.General
+}
+
+// Result describes a solve. Value and Gap are computed from their definitions at the returned L.
+type Result struct {
+	Value   float64 // g(L)
+	Gap     float64 // ⟨∇g, L⟩ − τ·min(0, λ_min(∇g)) ≥ g(L) − min g
+	Iter    int
+	Applies int // columns multiplied by ∇g for eigenvectors
+}
+
+var (
+	// ErrNotConverged says that MaxIter was spent, or rounding errors forbid further progress, before Tol was met.
+	ErrNotConverged = errors.New("frankwolfe: not converged")
+	// ErrNotFinite says that the problem or the start has an element that is NaN or infinite.
+	ErrNotFinite = errors.New("frankwolfe: not finite")
+	// ErrInfeasible says that the start is not in S(τ).
+	ErrInfeasible = errors.New("frankwolfe: the start is not in the spectrahedron")
+)
+
+func (o Options) withDefaults() Options {
+	if o.Tol == 0 {
+		o.Tol = 1e-6
+	}
+	if o.MaxIter == 0 {
+		o.MaxIter = 10000
+	}
+	o.Backend = blas.Or(o.Backend)
+	return o
+}
+
+// N is n, the order of the unknown.
+func (p *Problem) N() int { return p.AtA.Rows }
+
+// check panics on shapes and reports data that no solver can use.
+func (p *Problem) check(L blas.General) error {
+	n := p.N()
+	for _, a := range []blas.General{p.AtA, p.AtY, p.B, L} {
+		if a.Rows != n || a.Cols != n {
+			panic("frankwolfe: shape mismatch")
+		}
+	}
+	if !(p.Samples > 0) || !(p.Tau >= 0) {
+		return fmt.Errorf("%w: %g samples, trace bound %g", ErrNotFinite, p.Samples, p.Tau)
+	}
+	var trace float64
+	for i := range n {
+		d := L.Data[i*L.Stride+i]
+		if d < 0 {
+			return fmt.Errorf("%w: diagonal element %d is %g", ErrInfeasible, i, d)
+		}
+		trace += d
+	}
+	if trace > p.Tau*(1+1e-9) {
+		return fmt.Errorf("%w: trace %g above %g", ErrInfeasible, trace, p.Tau)
+	}
+	return nil
+}
+
+// floor is the gap that rounding errors of g leave.
+func (p *Problem) floor() float64 { return 64 * 0x1p-53 * p.YY / p.Samples }
+
+// met is the stopping test.
+func (p *Problem) met(value, gap, tol float64) bool {
+	return gap <= math.Max(tol*math.Abs(value), p.floor())
+}
+
+// value is g(L), given M = AᵀA·L.
+func (p *Problem) value(L, M blas.General) float64 {
+	return (p.YY-2*blas.Inner(p.AtY, L)+blas.Inner(L, M))/p.Samples + p.Lambda*blas.Inner(p.B, L)
+}
+
+// gradient computes dst = sym( (2/l)·(AᵀA·L − AᵀY) + λB ), given M = AᵀA·L.
+func (p *Problem) gradient(dst, M blas.General) {
+	n := p.N()
+	at := func(i, j int) float64 {
+		return 2/p.Samples*(M.Data[i*M.Stride+j]-p.AtY.Data[i*p.AtY.Stride+j]) + p.Lambda*p.B.Data[i*p.B.Stride+j]
+	}
+	for i := range n {
+		for j := range i + 1 {
+			v := (at(i, j) + at(j, i)) / 2
+			dst.Data[i*dst.Stride+j], dst.Data[j*dst.Stride+i] = v, v
+		}
+	}
+}
+
+// Value is g(L). It allocates an n×n matrix.
+func (p *Problem) Value(be blas.Backend, L blas.General) float64 {
+	M := blas.NewGeneral(p.N(), p.N())
+	blas.Mul(blas.Or(be), M, false, false, p.AtA, L)
+	return p.value(L, M)
+}
+
+// denseGap is the order up to which the closing certificate takes all eigenvalues.
+const denseGap = 256
+
+// certify returns ⟨∇g, L⟩ − τ·min(0, λ_min) for the gradient G. For n ≤ 256
+// λ_min comes from all eigenvalues; above that it is the Lanczos value less its
+// residual norm. The multiplications spent are added to applies.
+func (p *Problem) certify(ctx context.Context, L, G blas.General, eig *lanczos.Workspace, opt Options, applies *int) (float64, error) {
+	inner := blas.Inner(G, L)
+	for i := range G.Rows {
+		for _, v := range blas.Row(G, i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return math.NaN(), fmt.Errorf("%w: the gradient has an element %g", ErrNotFinite, v)
+			}
+		}
+	}
+	low, err := 0.0, error(nil)
+	if p.N() <= denseGap {
+		w := make([]float64, p.N())
+		if err = opt.Backend.Syevals(blas.Clone(G), w); err == nil {
+			low = w[0]
+		}
+	} else {
+		var e lanczos.Result
+		e, err = eig.Eigs(ctx, linop.NewDense(G, opt.Backend), lanczos.Options{Which: lanczos.Smallest, Tol: 1e-12, AbsTol: 0.01 * opt.Tol * p.scale(L, G) / math.Max(p.Tau, 1e-300), Seed: opt.Seed, Backend: opt.Backend})
+		*applies += e.Applies
+		if len(e.Values) > 0 {
+			low = e.Values[0] - e.Residuals[0]
+		}
+	}
+	if err != nil {
+		return math.NaN(), fmt.Errorf("frankwolfe: the smallest eigenvalue of the gradient: %w", err)
+	}
+	return inner - p.Tau*math.Min(0, low), nil
+}
+
+// scale is the size of g that the tolerance of an eigenvalue is measured by.
+func (p *Problem) scale(L, G blas.General) float64 {
+	return math.Max(math.Abs(blas.Inner(G, L)), p.YY/p.Samples*1e-6)
+}
