@@ -240,7 +240,7 @@ func TestAllocations(t *testing.T) {
 			}
 		})
 	}
-	if a, b := count(20), count(200); a != b {
-		t.Errorf("20 iterations allocate %g times, 200 iterations %g", a, b)
+	if a, b := count(5), count(40); a != b {
+		t.Errorf("5 iterations allocate %g times, 40 iterations %g", a, b)
 	}
 }
