@@ -1,15 +1,42 @@
-# make help lists what there is.
+# make run, make test: the two commands most people need. make help lists all.
 
-GO ?= go
+GO      ?= go
+OUT     ?= out
+BACKEND ?= native
+TAGS    ?=
+CASES   ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help test check
+.PHONY: help build run test check bench profile clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  OUT=$(OUT)  results go here      BACKEND=$(BACKEND)  or openblas, gonum (TAGS=openblas for the first)"
+
+build: ## compile the commands into ./bin
+	$(GO) build -tags '$(TAGS)' -o bin/ ./cmd/...
+
+run: ## learn handwritten digits: JSON and pictures in ./out
+	@mkdir -p $(OUT)
+	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run digits --backend $(BACKEND) --out $(OUT)/digits.json --plots $(OUT)
 
 test: ## run every test this machine can run
 	@GO='$(GO)' ./scripts/test
 
 check: ## format, vet, static analysis, cross-compilation, layout, go.mod
 	@GO='$(GO)' ./scripts/check
+
+bench: ## measure the machine and the cases (CASES=...), write ./out/bench.json and ./out/report.html
+	@mkdir -p $(OUT)
+	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run $(CASES) --backend $(BACKEND) --out $(OUT)/bench.json --plots $(OUT)
+	$(GO) run -tags '$(TAGS)' ./cmd/mklbench report $(OUT)/bench.json --out $(OUT)/report.html
+
+profile: ## CPU profile of the digits case: flame graph and top functions in ./out
+	@mkdir -p $(OUT)
+	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run digits --backend $(BACKEND) --cpuprofile $(OUT)/cpu.pprof --out $(OUT)/profiled.json
+	$(GO) run ./cmd/mklbench flame $(OUT)/cpu.pprof --out $(OUT)/flame.svg
+	$(GO) tool pprof -top -nodecount 25 $(OUT)/cpu.pprof
+
+clean: ## remove ./bin and ./out
+	rm -rf bin $(OUT)

@@ -82,10 +82,10 @@ type simple struct {
 	run               func(ctx context.Context, env *Env) ([]Result, error)
 }
 
-func (c simple) Name() string        { return c.name }
-func (c simple) Description() string { return c.description }
+func (c *simple) Name() string        { return c.name }
+func (c *simple) Description() string { return c.description }
 
-func (c simple) Run(ctx context.Context, env *Env) ([]Result, error) { return c.run(ctx, env) }
+func (c *simple) Run(ctx context.Context, env *Env) ([]Result, error) { return c.run(ctx, env) }
 
 // Cases lists every case, in the order in which "all" runs them.
 func Cases() []Case { return slices.Clone(cases) }

@@ -261,6 +261,9 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 			ticks = append(ticks, t)
 		}
 	}
+	if len(ticks) < 3 {
+		return plot.DefaultTicks{}.Ticks(lo, hi)
+	}
 	slices.SortFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
 	return ticks
 }

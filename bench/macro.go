@@ -192,7 +192,7 @@ func average(x []float64) float64 {
 }
 
 // standardise gives the columns of train mean 0 and variance 1, constant ones
-// 0, and changes those of test alike.
+// 0, and changes those of test, which may be empty, alike.
 func standardise(train, test blas.General) {
 	for j := range train.Cols {
 		var mean, square float64
