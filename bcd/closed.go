@@ -2,7 +2,6 @@ package bcd
 
 import (
 	"context"
-	"math"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -97,14 +96,11 @@ func (r *run) closedL(pt *point) (*linop.Spectral, error) {
 
 // rootOf is τ·V(M + εI)^{1/2}Vᵀ/tr((M + εI)^{1/2}), ε relative to the mean eigenvalue.
 func (r *run) rootOf(V, M blas.General) (*linop.Spectral, error) {
-	var trace float64
-	for i := range M.Rows {
-		trace += M.Data[i*M.Stride+i]
-	}
-	if !(trace > 0) {
+	total := trace(M)
+	if !(total > 0) {
 		return &linop.Spectral{V: V, S: constant(M.Rows, r.tau/float64(M.Rows))}, nil
 	}
-	eps := r.opt.Smoothing * trace / float64(M.Rows)
+	eps := r.opt.Smoothing * total / float64(M.Rows)
 	for i := range M.Rows {
 		M.Data[i*M.Stride+i] += eps
 	}
@@ -119,26 +115,6 @@ func (r *run) rootOf(V, M blas.General) (*linop.Spectral, error) {
 	root.V = Q
 	return root, nil
 }
-
-// Bounds of the tolerance of a C step that is tied to the gap.
-const (
-	innerLoosest  = 1e-2
-	innerTightest = 1e-13
-)
-
-// innerTol is the relative residual asked of the next C step. An error of
-// relative size ε in C moves the two sides of the certificate by ε²‖Y‖²/l or
-// less, and the forms c and G by O(ε): both are kept below the gap at hand.
-func (r *run) innerTol(pt *point) float64 {
-	if r.opt.InnerTol > 0 {
-		return r.opt.InnerTol
-	}
-	gap := math.Max(pt.cert.relative(), r.opt.Tol)
-	return math.Max(innerTightest, math.Min(innerLoosest, innerShare*gap))
-}
-
-// innerShare is the part of the relative gap that the C step may leave open.
-const innerShare = 0.1
 
 func constant(n int, v float64) []float64 {
 	s := make([]float64, n)

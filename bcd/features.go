@@ -114,12 +114,12 @@ func (f *features) setWeights(eta []float64) {
 	scaleRows(f.scaled, f.root, f.H)
 }
 
-// rebase scales the blocks of W from √η to √next: C changes little, W = Z_ηᵀC with the weights.
-func (f *features) rebase(W blas.General, next []float64) {
+// rebase scales the blocks of W from √from to √to: C changes little, W = Z_ηᵀC with the weights.
+func (f *features) rebase(W blas.General, from, to []float64) {
 	ratio := make([]float64, f.Dim())
-	for j, e := range next {
-		if f.eta[j] > 0 {
-			fill(ratio[f.start[j]:f.start[j+1]], math.Sqrt(e/f.eta[j]))
+	for j, e := range to {
+		if from[j] > 0 {
+			fill(ratio[f.start[j]:f.start[j+1]], math.Sqrt(e/from[j]))
 		}
 	}
 	scaleRows(W, ratio, W)
@@ -148,8 +148,9 @@ func (f *features) project(be blas.Backend, P blas.General) Space {
 }
 
 // measure works with C = (Y − Z_η·W·L)/μ, whose factors on the features at unit
-// weights are V = ZᵀC = (H − Γ·S·W·L)/μ. mu must be set on w.
-func (f *features) measure(m *measures, w *work, W, AW blas.General, L *linop.Spectral, idx []int) {
+// weights are V = ZᵀC = (H − Γ·S·W·L)/μ.
+func (f *features) measure(m *measures, w *work, eta []float64, W, AW blas.General, L *linop.Spectral, idx []int) {
+	f.setWeights(eta)
 	D, n := f.H.Rows, f.H.Cols
 	w.xl, w.tall = blas.Reshape(w.xl, D, n), blas.Reshape(w.tall, D, n)
 	WL, V := w.xl, w.tall
@@ -168,9 +169,11 @@ func (f *features) measure(m *measures, w *work, W, AW blas.General, L *linop.Sp
 			v[j] = (h[j] - v[j]) / w.mu
 		}
 	}
-	scaleRows(WL, f.root, V) // Z_ηᵀC
-	m.G = blas.Reshape(m.G, n, n)
-	blas.GramOf(w.be, m.G, WL)
+	if !w.skipG {
+		scaleRows(WL, f.root, V) // Z_ηᵀC
+		m.G = blas.Reshape(m.G, n, n)
+		blas.GramOf(w.be, m.G, WL)
+	}
 	U := w.half(V, L)
 	for k, j := range idx {
 		m.c[k] = 0

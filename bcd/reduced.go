@@ -9,20 +9,24 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// reduced minimises h(η, L) = λ⟨Y, C(η,L)⟩ + λω(η) by projected spectral
-// gradient after a closed-form warm-up.
+// reduced minimises h(η, L) = λ⟨Y, C(η,L)⟩ + λω(η): closed forms while they make
+// good progress, then a projected quasi-Newton method whose model is minimised
+// over the feasible set by projected spectral gradients (Schmidt, van den Berg,
+// Friedlander and Murphy, 2009). Projections let weights and eigenvalues of L
+// leave the boundary as easily as they reach it.
 func (r *run) reduced(ctx context.Context, pt *point) error {
 	pt, err := r.warmUp(ctx, pt)
 	if err != nil || r.done(pt) || r.iter >= r.opt.MaxOuter {
 		return err
 	}
-	s := &spectral{run: r, history: []float64{pt.cert.objective}}
-	return s.descend(ctx, pt)
+	d := &descent{run: r}
+	return d.minimize(ctx, pt)
 }
 
 // warmUpDrop is the relative decrease of the objective below which closed forms give way.
 const warmUpDrop = 0.03
 
+// warmUp takes closed-form steps.
 func (r *run) warmUp(ctx context.Context, pt *point) (*point, error) {
 	last := math.Inf(1)
 	for ; ; r.iter++ {
@@ -42,210 +46,238 @@ func (r *run) warmUp(ctx context.Context, pt *point) (*point, error) {
 	}
 }
 
-// spectral is the state of the projected spectral gradient method: one
-// Barzilai–Borwein step length for η and one for L.
-type spectral struct {
+// iterate is a point as one vector z = (η, vec L), blocks that are fixed left
+// out, with the gradient of h there.
+type iterate struct {
+	pt   *point
+	z, g []float64
+}
+
+// descent is the state of the quasi-Newton phase.
+type descent struct {
 	*run
-	tEta, tL float64
-	history  []float64 // recent objectives, for the non-monotone test
+	model   quasiNewton
+	active  activeSet
+	history []float64 // recent objectives, for the non-monotone test
+	lowest  float64   // relative gap so far
+	stalled int       // iterations since it fell, the objective moving by noise only
 }
 
 const (
-	historyLen = 8
-	armijo     = 1e-4
+	historyLen = 5    // objectives that a step is compared with
+	armijo     = 1e-4 // share of the predicted decrease that a step must reach
+	backtracks = 25
+	patience   = 12 // iterations at the level of noise without a smaller gap
 )
 
-// descend runs until the certificate meets Tol.
-func (s *spectral) descend(ctx context.Context, pt *point) error {
-	cur := s.state(pt)
-	s.tEta, s.tL = s.firstSteps(cur)
-	for s.iter < s.opt.MaxOuter {
-		next, err := s.search(ctx, cur)
-		if err != nil || next == nil {
+// minimize iterates until the certificate meets Tol.
+func (d *descent) minimize(ctx context.Context, pt *point) error {
+	d.model = quasiNewton{be: d.be}
+	if !d.fixEta {
+		d.model.m = d.m
+	}
+	if !d.fixL {
+		d.model.n = d.n
+	}
+	d.active.init(d.run)
+	cur := d.iterate(pt)
+	if err := d.restart(cur); err != nil {
+		return err
+	}
+	for d.iter < d.opt.MaxOuter {
+		next, err := d.search(ctx, cur)
+		if err != nil {
 			return err
 		}
-		s.iter++
-		if err := s.accept(ctx, next.pt); err != nil {
+		if next == nil || d.stalled >= patience { // no descent at this accuracy
+			d.stalled = 0
+			if next, err = d.sharpen(ctx, cur); err != nil || next == nil {
+				return err
+			}
+		}
+		d.iter++
+		if err := d.settle(ctx, next); err != nil || d.done(next.pt) {
 			return err
 		}
-		if s.done(next.pt) {
-			return nil
+		if err := d.learn(cur, next); err != nil {
+			return err
 		}
-		s.history = append(s.history, next.pt.cert.objective)
-		if len(s.history) > historyLen {
-			s.history = s.history[1:]
-		}
-		s.steps(cur, next)
 		cur = next
 	}
 	return nil
 }
 
-// state is a point with its gradient: of h along η, and along L.
-type state struct {
-	pt *point
-	g  []float64    // −λc + λ∇ω
-	L  blas.General // dense
+// restart begins the model anew at cur, with a step of about half its size.
+func (d *descent) restart(cur *iterate) error {
+	q := &d.model
+	q.forget()
+	if err := q.center(cur.z); err != nil {
+		return err
+	}
+	Dz := make([]float64, len(cur.z))
+	q.metric(Dz, cur.z)
+	q.sEta = startScale(cur.g[:q.m], Dz[:q.m])
+	q.sL = startScale(cur.g[q.m:], Dz[q.m:])
+	d.history = append(d.history[:0], cur.pt.cert.objective)
+	return nil
 }
 
-func (s *spectral) state(pt *point) *state {
-	st := &state{pt: pt, g: make([]float64, s.m)}
-	if !s.fixEta {
-		s.reg.Gradient(st.g, pt.eta)
+// startScale is 2‖g‖/‖Dz‖, or ‖g‖, or 1, whichever is first positive and finite.
+func startScale(g, Dz []float64) float64 {
+	for _, v := range []float64{2 * blas.Nrm2(g) / blas.Nrm2(Dz), blas.Nrm2(g)} {
+		if positive(v) {
+			return v
+		}
+	}
+	return 1
+}
+
+// iterate makes the vector form of a measured point.
+func (d *descent) iterate(pt *point) *iterate {
+	q := &d.model
+	N := q.m + q.n*q.n
+	it := &iterate{pt: pt, z: make([]float64, N), g: make([]float64, N)}
+	copy(it.z[:q.m], pt.eta)
+	if q.m > 0 {
+		g := it.g[:q.m]
+		d.reg.Gradient(g, pt.eta)
 		for j, c := range pt.c {
-			st.g[j] = s.lambda * (st.g[j] - c)
+			g[j] = d.lambda * (g[j] - c)
 		}
 	}
-	if !s.fixL {
-		st.L = blas.NewGeneral(s.n, s.n)
-		pt.L.Dense(s.be, st.L)
+	if q.n > 0 {
+		_, L := q.split(it.z)
+		pt.L.Dense(d.be, L)
+		_, G := q.split(it.g)
+		blas.AddScaled(G, -d.lambda, pt.G)
 	}
-	return st
+	return it
 }
 
-// firstSteps are lengths with which a step changes each block by about its own size.
-func (s *spectral) firstSteps(cur *state) (tEta, tL float64) {
-	return blas.Nrm2(cur.pt.eta) / blas.Nrm2(cur.g) / 2, math.Sqrt(frob2(cur.pt.L)) / (s.lambda * blas.Frob(cur.pt.G)) / 2
+// learn shows the move from old to now to the model.
+func (d *descent) learn(old, now *iterate) error {
+	s, y := slices.Clone(now.z), slices.Clone(now.g)
+	blas.Axpy(-1, old.z, s)
+	blas.Axpy(-1, old.g, y)
+	d.active.mask(y[:d.model.m])
+	d.history = append(d.history, now.pt.cert.objective)
+	if len(d.history) > historyLen {
+		d.history = d.history[1:]
+	}
+	return d.model.update(s, y, now.z)
 }
 
-// steps sets the Barzilai–Borwein lengths from the last move.
-func (s *spectral) steps(old, now *state) {
-	if !s.fixEta {
-		var ss, sy, yy float64
-		for j := range now.g {
-			d, y := now.pt.eta[j]-old.pt.eta[j], now.g[j]-old.g[j]
-			ss += d * d
-			sy += d * y
-			yy += y * y
-		}
-		s.tEta = s.length(s.tEta, ss, sy, yy)
+// search moves from cur towards the minimiser of the model, far enough back for
+// the objective to fall. It returns nil when no step does.
+func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
+	var (
+		target []float64
+		L      *linop.Spectral
+		err    error
+	)
+	phase(ctx, "l-step", func(context.Context) { target, L, err = d.minimizeModel(cur) })
+	if err != nil {
+		return nil, err
 	}
-	if !s.fixL {
-		var ss, sy, yy float64
-		for i := range s.n {
-			a, b := blas.Row(now.L, i), blas.Row(old.L, i)
-			ga, gb := blas.Row(now.pt.G, i), blas.Row(old.pt.G, i)
-			for j := range a {
-				d, y := a[j]-b[j], -s.lambda*(ga[j]-gb[j])
-				ss += d * d
-				sy += d * y
-				yy += y * y
-			}
-		}
-		s.tL = s.length(s.tL, ss, sy, yy)
-	}
-}
-
-func (s *spectral) length(t, ss, sy, yy float64) float64 {
-	if ss == 0 {
-		return t
-	}
-	if !(sy > 0) {
-		return 10 * t
-	}
-	if s.iter%2 == 0 {
-		return math.Min(sy/yy, 1e3*t)
-	}
-	return math.Min(ss/sy, 1e3*t)
-}
-
-// search moves from cur along the projected gradient direction.
-func (s *spectral) search(ctx context.Context, cur *state) (*state, error) {
-	eta := slices.Clone(cur.pt.eta)
-	slope := 0.0
-	if !s.fixEta {
-		for j := range eta {
-			eta[j] -= s.tEta * cur.g[j]
-		}
-		s.reg.Project(eta)
-		for j := range eta {
-			slope += cur.g[j] * (eta[j] - cur.pt.eta[j])
-		}
-	}
-	L := cur.pt.L
-	var target blas.General
-	if !s.fixL {
-		target = blas.Clone(cur.L)
-		blas.AddScaled(target, s.tL*s.lambda, cur.pt.G)
-		var err error
-		if L, err = s.projectL(target); err != nil {
+	dir := slices.Clone(target)
+	blas.Axpy(-1, cur.z, dir)
+	slope := math.Min(d.slope(cur.g, dir, cur.z), 0) // what is positive is rounding
+	ref := slices.Max(d.history)
+	for step, try := 1.0, 0; try < backtracks; try++ {
+		pt, err := d.trial(ctx, cur.pt, target, L)
+		if err != nil {
 			return nil, err
 		}
-		L.Dense(s.be, target)
-		for i := range s.n {
-			a, b, g := blas.Row(target, i), blas.Row(cur.L, i), blas.Row(cur.pt.G, i)
-			for j := range a {
-				slope -= s.lambda * g[j] * (a[j] - b[j])
-			}
+		U := d.objective(pt)
+		if U <= ref+armijo*step*slope+d.noise(pt) {
+			return d.iterate(pt), nil
 		}
-	}
-	ref := maxOf(s.history)
-	step := 1.0
-	for range 30 {
-		next := s.step(cur.pt, eta, L)
-		if err := s.tryPoint(ctx, next, s.innerTol(cur.pt)); err != nil {
+		shrink := -slope * step / (2 * (U - cur.pt.cert.objective - slope*step))
+		if !(shrink > 0.1 && shrink < 0.9) {
+			shrink = 0.5
+		}
+		if step *= shrink; -slope*step <= d.noise(pt) {
+			return nil, nil
+		}
+		copy(target, cur.z)
+		blas.Axpy(step, dir, target)
+		if L, err = d.project(target); err != nil {
 			return nil, err
-		}
-		U := s.objective(next)
-		if U <= ref+armijo*step*slope+1e-14*ref {
-			return s.state(next), nil
-		}
-		shrink := 0.5
-		if q := -slope * step / (2 * (U - cur.pt.cert.objective - slope*step)); q > 0.1 && q < 0.9 {
-			shrink = q
-		}
-		step *= shrink
-		eta = slices.Clone(cur.pt.eta)
-		for j := range eta {
-			eta[j] += shrink * (next.eta[j] - cur.pt.eta[j])
-		}
-		if !s.fixL {
-			mix := blas.Clone(cur.L)
-			blas.AddScaled(mix, -shrink, cur.L)
-			blas.AddScaled(mix, shrink, target)
-			target = mix
-			var err error
-			if L, err = linop.NewSpectral(s.be, mix, 1e-15); err != nil {
-				return nil, err
-			}
 		}
 	}
 	return nil, nil
 }
 
-// tryPoint performs the C step at pt and measures it.
-func (r *run) tryPoint(ctx context.Context, pt *point, tol float64) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := r.solve(ctx, pt, tol); err != nil {
-		return err
-	}
-	return r.measure(ctx, pt, r.all)
+// noise is how much of an objective its inexact C, and rounding, may account for.
+func (d *descent) noise(pt *point) float64 {
+	return 0.5*d.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + 0x1p-50*d.space.normY2()/float64(d.l)
 }
 
-// projectL projects the symmetric A on S(τ).
-func (r *run) projectL(A blas.General) (*linop.Spectral, error) {
-	V, w := blas.Clone(A), make([]float64, r.n)
-	if err := r.be.Syevd(V, w); err != nil {
+// trial performs and measures the C step at the vector z.
+func (d *descent) trial(ctx context.Context, from *point, z []float64, L *linop.Spectral) (*point, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for i, v := range w {
-		w[i] = math.Max(v, 0) / r.tau
+	eta := from.eta
+	if !d.fixEta {
+		eta = slices.Clone(z[:d.m])
 	}
-	if sumOf(w) > 1 {
-		projectSimplex(w)
+	if d.fixL {
+		L = from.L
 	}
-	k := 0
-	for k < r.n && w[r.n-1-k] > 0 {
-		k++
+	pt := d.step(from, eta, L)
+	if err := d.solve(ctx, pt, d.innerTol(from)); err != nil {
+		return nil, err
 	}
-	L := &linop.Spectral{V: blas.NewGeneral(r.n, k), S: make([]float64, k)}
-	for j := range k {
-		L.S[j] = r.tau * w[r.n-1-j]
-		for i := range r.n {
-			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+r.n-1-j]
+	if err := d.measure(ctx, pt, d.active.idx); err != nil {
+		return nil, err
+	}
+	pt.cert.objective = d.objective(pt)
+	return pt, nil
+}
+
+// sharpen repeats the C step at cur more exactly, after which the model starts
+// anew. It returns nil when that has been done to the limit.
+func (d *descent) sharpen(ctx context.Context, cur *iterate) (*iterate, error) {
+	if d.share < sharpest || d.opt.InnerTol > 0 {
+		return nil, nil
+	}
+	d.share /= 10
+	pt, err := d.trial(ctx, cur.pt, cur.z, cur.pt.L)
+	if err != nil {
+		return nil, err
+	}
+	next := d.iterate(pt)
+	return next, d.restart(next)
+}
+
+// settle certifies next, after measuring all kernels when the active ones meet
+// Tol or a check is due, and lets kernels enter or leave.
+func (d *descent) settle(ctx context.Context, next *iterate) error {
+	pt := next.pt
+	if err := d.certify(pt); err != nil {
+		return err
+	}
+	if !pt.complete && (d.done(pt) || d.active.due()) {
+		if err := d.measure(ctx, pt, d.all); err != nil {
+			return err
 		}
+		*next = *d.iterate(pt)
 	}
-	return L, nil
+	d.active.choose(next, &d.model)
+	d.watch(pt)
+	return d.accept(ctx, pt)
+}
+
+// watch counts the iterations that neither lower the gap nor move the objective by more than noise.
+func (d *descent) watch(pt *point) {
+	last := d.history[len(d.history)-1]
+	switch gap := pt.cert.relative(); {
+	case d.lowest == 0 || gap < d.lowest:
+		d.lowest, d.stalled = gap, 0
+	case math.Abs(pt.cert.objective-last) > d.noise(pt):
+		d.stalled = 0
+	default:
+		d.stalled++
+	}
 }

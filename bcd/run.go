@@ -21,6 +21,7 @@ type point struct {
 	measures
 	residual float64 // of the C step, relative to its right side
 	cert     certificate
+	complete bool // c covers all kernels
 }
 
 // run is one call of Solve: the problem with its outputs reduced, the inner
@@ -36,6 +37,7 @@ type run struct {
 	fixL   bool
 
 	lambda, tau, mu, rho float64
+	share                float64 // of the gap that a C step may leave open
 	l, n, m              int
 
 	solver    sylvester.Solver
@@ -51,11 +53,11 @@ type run struct {
 func newRun(p *Problem, opt Options) (*run, error) {
 	r := &run{
 		opt: opt, be: blas.Or(opt.Backend), space: p.Space, reg: p.Norm,
-		fixEta: p.FixEta, fixL: p.FixL, lambda: p.Lambda, tau: p.Tau,
+		fixEta: p.FixEta, fixL: p.FixL, lambda: p.Lambda, tau: p.Tau, share: innerShare,
 		l: p.Space.Samples(), n: p.Space.Outputs(), m: p.Space.Kernels(),
 	}
 	r.mu = r.lambda * float64(r.l)
-	r.work = work{be: r.be, mu: r.mu}
+	r.work = work{be: r.be, mu: r.mu, skipG: r.fixL}
 	r.all = make([]int, r.m)
 	for j := range r.all {
 		r.all[j] = j
@@ -80,12 +82,15 @@ func (r *run) begin(eta []float64, L *linop.Spectral) *point {
 	pt := &point{
 		eta: slices.Clone(eta), L: L,
 		X: blas.NewGeneral(N, r.n), AX: blas.NewGeneral(N, r.n),
-		residual: 1,
+		residual: 1, complete: true,
 	}
 	if !r.fixEta && math.IsInf(r.reg.Omega(pt.eta), 1) {
 		r.reg.Project(pt.eta)
 	}
-	pt.measures = measures{fit: r.space.normY2(), c: make([]float64, r.m), G: blas.NewGeneral(r.n, r.n)}
+	pt.measures = measures{fit: r.space.normY2(), c: make([]float64, r.m)}
+	if !r.fixL {
+		pt.G = blas.NewGeneral(r.n, r.n)
+	}
 	U := r.objective(pt)
 	pt.cert = certificate{objective: U}
 	if !r.fixEta {
@@ -139,8 +144,7 @@ func (r *run) measure(ctx context.Context, pt *point, idx []int) error {
 	phase(ctx, "certificate", func(context.Context) {
 		full := pt.c
 		pt.c = make([]float64, len(idx))
-		r.space.setWeights(pt.eta)
-		r.space.measure(&pt.measures, &r.work, pt.X, pt.AX, pt.L, idx)
+		r.space.measure(&pt.measures, &r.work, pt.eta, pt.X, pt.AX, pt.L, idx)
 		part := pt.c
 		pt.c = full
 		clear(pt.c)
@@ -148,6 +152,7 @@ func (r *run) measure(ctx context.Context, pt *point, idx []int) error {
 			pt.c[j] = part[k]
 		}
 	})
+	pt.complete = len(idx) == r.m
 	r.columns += r.work.columns
 	r.work.columns = 0
 	return r.checkMeasures(pt)
@@ -171,16 +176,30 @@ func (r *run) checkMeasures(pt *point) error {
 	return nil
 }
 
-// accept certifies pt over all kernels, keeps it as the point to return and
-// shows it to Trace.
+// accept certifies pt over the kernels it was measured on, keeps it as the point
+// to return when none before was lower or it meets Tol, and shows it to Trace.
 func (r *run) accept(ctx context.Context, pt *point) error {
 	var err error
 	phase(ctx, "certificate", func(context.Context) { err = r.certify(pt) })
 	if err != nil {
 		return err
 	}
-	r.best = pt
+	if r.done(pt) || !(r.best.cert.objective < pt.cert.objective) {
+		r.best = pt
+	}
 	return r.trace(pt)
+}
+
+// finish certifies the point to return over all kernels.
+func (r *run) finish() error {
+	pt := r.best
+	if pt.complete {
+		return nil
+	}
+	if err := r.measure(context.Background(), pt, r.all); err != nil {
+		return err
+	}
+	return r.certify(pt)
 }
 
 func (r *run) trace(pt *point) error {

@@ -49,12 +49,14 @@ func (s *samples) check() error {
 	return nil
 }
 
-func (s *samples) setWeights(eta []float64)       { s.K.SetWeights(eta) }
-func (s *samples) operator() linop.Operator       { return s.K }
-func (s *samples) rhs() blas.General              { return s.Y }
-func (s *samples) normY2() float64                { return s.yy }
-func (s *samples) outputs() blas.General          { return s.Y }
-func (s *samples) rebase(blas.General, []float64) {}
+func (s *samples) setWeights(eta []float64) { s.K.SetWeights(eta) }
+func (s *samples) operator() linop.Operator { return s.K }
+func (s *samples) rhs() blas.General        { return s.Y }
+func (s *samples) normY2() float64          { return s.yy }
+func (s *samples) outputs() blas.General    { return s.Y }
+
+// rebase leaves C: it changes little.
+func (s *samples) rebase(_ blas.General, _, _ []float64) {}
 
 func (s *samples) probe() []float64 {
 	u, v := probeVector(s.Unknowns()), make([]float64, s.Kernels())
@@ -72,16 +74,18 @@ func (s *samples) project(be blas.Backend, P blas.General) Space {
 	return &samples{K: s.K, Y: Y, yy: s.yy}
 }
 
-func (s *samples) measure(m *measures, w *work, C, KC blas.General, L *linop.Spectral, idx []int) {
+func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General, L *linop.Spectral, idx []int) {
 	n := s.Y.Cols
 	w.xl = blas.Reshape(w.xl, C.Rows, n)
 	w.mulRight(w.xl, KC, L)
 	m.norm = blas.Inner(C, w.xl)
 	m.fit = distance2(w.xl, s.Y)
 	m.yc, m.cc = blas.Inner(s.Y, C), square(blas.Frob(C))
-	m.G = blas.Reshape(m.G, n, n)
-	blas.Mul(w.be, m.G, true, false, C, KC)
-	symmetrize(m.G)
+	if !w.skipG {
+		m.G = blas.Reshape(m.G, n, n)
+		blas.Mul(w.be, m.G, true, false, C, KC)
+		symmetrize(m.G)
+	}
 	U := w.half(C, L)
 	s.K.Forms(m.c, U, U, idx)
 }

@@ -94,6 +94,9 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	if err = r.trace(pt); err == nil {
 		err = methods[opt.Solver](r, ctx, pt)
 	}
+	if e := r.finish(); err == nil {
+		err = e
+	}
 	res := r.result()
 	if err == nil && !res.Converged {
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, opt.Tol)
@@ -107,8 +110,7 @@ func (r *run) step(pt *point, eta []float64, L *linop.Spectral) *point {
 	next := &point{eta: eta, L: L, residual: 1}
 	next.X, next.AX = cloneLike(pt.X), cloneLike(pt.AX)
 	copy(next.X.Data, pt.X.Data)
-	r.space.setWeights(pt.eta)
-	r.space.rebase(next.X, eta)
+	r.space.rebase(next.X, pt.eta, eta)
 	next.c = make([]float64, r.m)
 	return next
 }

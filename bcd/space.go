@@ -28,13 +28,12 @@ type Space interface {
 	operator() linop.Operator // A_η
 	rhs() blas.General        // B_η
 	normY2() float64          // ‖Y‖²_F
-	// measure fills m for the coefficients that X stands for. AX is A_η·X.
-	measure(m *measures, w *work, X, AX blas.General, L *linop.Spectral, idx []int)
+	// measure fills m for the coefficients that X stands for at (eta, L). AX is A_η·X.
+	measure(m *measures, w *work, eta []float64, X, AX blas.General, L *linop.Spectral, idx []int)
 	// quadratic fills the matrices of the L step at fixed X: AᵀA, AᵀY and B.
 	quadratic(q *quadratic, be blas.Backend, X, AX blas.General)
-	// rebase makes X, the solution for the weights of the last setWeights, a
-	// start for the weights next.
-	rebase(X blas.General, next []float64)
+	// rebase makes X, the solution for the weights from, a start for the weights to.
+	rebase(X blas.General, from, to []float64)
 	// probe is one number per kernel that tells dictionaries apart.
 	probe() []float64
 	// outputs is the matrix whose row space holds the optimal L.
@@ -65,6 +64,7 @@ type quadratic struct {
 type work struct {
 	be      blas.Backend
 	mu      float64      // λl
+	skipG   bool         // L is fixed: G is not needed
 	columns int          // columns multiplied by A_η in evaluations
 	xl, ax  blas.General // N×n
 	rot     blas.General // N×r

@@ -1,0 +1,71 @@
+package bcd
+
+import "slices"
+
+// activeSet is the kernels that take part in the current steps. A kernel leaves
+// when its weight has reached 0 and the gradient keeps it there; every checkEvery
+// iterations, and before convergence is claimed, all kernels are measured and
+// those that a projected gradient step would raise come back.
+type activeSet struct {
+	run   *run
+	idx   []int
+	on    []bool
+	since int
+}
+
+const checkEvery = 6
+
+// symmetric is met by regularizers for which dropping kernels of weight 0 leaves
+// a problem of the same kind.
+type symmetric interface{ permutable() }
+
+func (Lp) permutable()         {}
+func (BlockR) permutable()     {}
+func (ElasticNet) permutable() {}
+
+func (a *activeSet) init(r *run) {
+	a.run, a.idx, a.on = r, r.all, make([]bool, r.m)
+	for j := range a.on {
+		a.on[j] = true
+	}
+}
+
+// due counts an iteration and reports whether a check of all kernels is due.
+func (a *activeSet) due() bool {
+	a.since++
+	return a.since >= checkEvery
+}
+
+// mask clears the entries of kernels that are not active.
+func (a *activeSet) mask(y []float64) {
+	for j := range y {
+		if !a.on[j] {
+			y[j] = 0
+		}
+	}
+}
+
+// choose sets the active kernels at it: those of positive weight, and, when all
+// were measured, those that a projected gradient step would raise. Without a
+// complete measurement nothing enters.
+func (a *activeSet) choose(it *iterate, q *quasiNewton) {
+	if _, ok := a.run.reg.(symmetric); !ok || a.run.fixEta {
+		return
+	}
+	probe := slices.Clone(it.z[:q.m])
+	for j := range probe {
+		probe[j] -= it.g[j] / q.sEta
+	}
+	a.run.reg.Project(probe)
+	if it.pt.complete {
+		a.since = 0
+	}
+	var idx []int
+	for j, e := range it.pt.eta {
+		a.on[j] = e > 0 || probe[j] > 0 && (it.pt.complete || a.on[j])
+		if a.on[j] {
+			idx = append(idx, j)
+		}
+	}
+	a.idx = idx
+}

@@ -1,0 +1,98 @@
+package bcd
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// gaussians is the Gaussian Gram matrix exp(−‖x−z‖²/(width·median)) of the rows
+// of X, with the median of the squared distances.
+func gaussian(X blas.General, width float64, prec blas.Precision) *blas.Sym {
+	l := X.Rows
+	K := blas.NewGeneral(l, l)
+	blas.Mul(blas.Active(), K, false, true, X, X)
+	sq := make([]float64, l)
+	for i := range l {
+		sq[i] = K.Data[i*l+i]
+	}
+	var all []float64
+	for i := range l {
+		for j := range l {
+			K.Data[i*l+j] = math.Max(sq[i]+sq[j]-2*K.Data[i*l+j], 0)
+			if i < j && (i*31+j)%7 == 0 {
+				all = append(all, K.Data[i*l+j])
+			}
+		}
+	}
+	slices.Sort(all)
+	scale := width * all[len(all)/2]
+	for i, v := range K.Data {
+		K.Data[i] = math.Exp(-v / scale)
+	}
+	return blas.SymFrom(K, prec)
+}
+
+// caltech has the shape of Caltech-101: classes of perClass samples in 20
+// superclasses, 10 views of 40 features with a Gaussian kernel each, one-hot targets.
+func caltech(classes, perClass int) (*linop.GramSum, blas.General) {
+	rng := rand.New(rand.NewPCG(7, 11))
+	l := classes * perClass
+	Y := blas.NewGeneral(l, classes)
+	for i := range l {
+		Y.Data[i*classes+i/perClass] = 1
+	}
+	var terms []*blas.Sym
+	for view := range 10 {
+		super, own := randn(rng, 20, 40), randn(rng, classes, 40)
+		X := randn(rng, l, 40)
+		noise := 1 + 0.35*float64(view)
+		for i := range l {
+			c := i / perClass
+			row := blas.Row(X, i)
+			for k := range row {
+				row[k] = noise*row[k] + super.Data[(c%20)*40+k] + 0.8*own.Data[c*40+k]
+			}
+		}
+		terms = append(terms, gaussian(X, 1, blas.Float64))
+	}
+	return linop.NewGramSum(terms, nil, blas.Float64), Y
+}
+
+func randn(rng *rand.Rand, r, c int) blas.General {
+	a := blas.NewGeneral(r, c)
+	for i := range a.Data {
+		a.Data[i] = rng.NormFloat64()
+	}
+	return a
+}
+
+// sparse has 10 inputs with 13 widths each, of which three inputs matter.
+func sparse(l, n int) (*linop.GramSum, blas.General) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	X, W := randn(rng, l, 10), randn(rng, 9, n)
+	Y := blas.NewGeneral(l, n)
+	for i := range l {
+		x := blas.Row(X, i)
+		for j := range n {
+			for k, v := range x[:3] {
+				Y.Data[i*n+j] += W.Data[(3*k)*n+j]*math.Sin(2*v) + W.Data[(3*k+1)*n+j]*v + W.Data[(3*k+2)*n+j]*math.Cos(v)
+			}
+			Y.Data[i*n+j] += 0.1 * rng.NormFloat64()
+		}
+	}
+	var terms []*blas.Sym
+	for k := range 10 {
+		col := blas.NewGeneral(l, 1)
+		for i := range l {
+			col.Data[i] = X.Data[i*10+k]
+		}
+		for w := -6; w <= 6; w++ {
+			terms = append(terms, gaussian(col, math.Pow(2, float64(w)), blas.Float64))
+		}
+	}
+	return linop.NewGramSum(terms, nil, blas.Float64), Y
+}

@@ -1,0 +1,29 @@
+package bcd
+
+import "math"
+
+// Bounds of the tolerance of a C step that is tied to the gap, and of the share of
+// the relative gap that it may leave open.
+const (
+	innerLoosest  = 1e-2
+	innerTightest = 1e-13
+	innerShare    = 0.02
+	sharpest      = 1e-4
+)
+
+// innerTol is the relative residual asked of the next C step. An error of
+// relative size ε in C moves the two sides of the certificate by ε²‖Y‖²/l or
+// less, and the forms c and G by O(ε): a share of the gap at hand keeps both below it.
+func (r *run) innerTol(pt *point) float64 {
+	if r.opt.InnerTol > 0 {
+		return r.opt.InnerTol
+	}
+	gap := math.Max(pt.cert.relative(), r.opt.Tol)
+	return math.Max(innerTightest, math.Min(innerLoosest, r.share*gap))
+}
+
+// inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − ‖f‖² + ω(η)), the part of the certificate
+// that is due to the error of C: 0 at the exact C, and of second order in its error.
+func (r *run) inexactness(pt *point) float64 {
+	return math.Max(0, pt.fit/float64(r.l)+r.lambda*(2*pt.norm-2*pt.yc+r.mu*pt.cc))
+}

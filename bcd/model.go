@@ -1,0 +1,170 @@
+package bcd
+
+import (
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// Limits of the inner iterations that minimise the model. One costs an
+// eigendecomposition of order n and a few products of that order, so their
+// number falls with n³.
+const (
+	modelWork     = 2e7
+	modelMinSteps = 8
+	modelMaxSteps = 300
+	modelTol      = 1e-8 // share of the first predicted decrease at which to stop
+)
+
+func (q *quasiNewton) steps() int {
+	n := float64(q.n)
+	return int(math.Max(modelMinSteps, math.Min(modelMaxSteps, modelWork/math.Max(n*n*n, 1))))
+}
+
+// minimizeModel minimises ⟨g,d⟩ + dᵀBd/2 over feasible cur.z + d by projected
+// gradients with Barzilai–Borwein lengths and exact line search. It returns the
+// minimiser and its output kernel.
+func (d *descent) minimizeModel(cur *iterate) ([]float64, *linop.Spectral, error) {
+	q := &d.model
+	z, grad := slices.Clone(cur.z), slices.Clone(cur.g)
+	N := len(z)
+	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
+	L, exact := cur.pt.L, true
+	t, first := 1.0, 0.0
+	for k := range q.steps() {
+		copy(trial, z)
+		blas.Axpy(-t/q.sEta, grad[:q.m], trial[:q.m])
+		blas.Axpy(-t/q.sL, grad[q.m:], trial[q.m:])
+		spec, err := d.project(trial)
+		if err != nil {
+			return nil, nil, err
+		}
+		copy(dir, trial)
+		blas.Axpy(-1, z, dir)
+		q.mul(Bd, dir)
+		// A projection's slope is at most −‖dir‖²/t, which rounding can hide.
+		slope := math.Min(d.slope(grad, dir, z), -q.weighted(dir, dir)/t)
+		curve := blas.Dot(dir, Bd)
+		if k == 0 {
+			first = -slope
+		}
+		if !(slope < 0) || !(curve > 0) || -slope <= modelTol*first {
+			break
+		}
+		a := math.Min(1, -slope/curve)
+		blas.Axpy(a, dir, z)
+		blas.Axpy(a, Bd, grad)
+		L, exact = spec, a == 1
+		t = q.length(k, dir, Bd, curve)
+	}
+	if exact || q.n == 0 {
+		return z, L, nil
+	}
+	L, err := d.project(z)
+	return z, L, err
+}
+
+// slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
+// the trace: what rounding leaves of tr(dir), times γ, would drown the rest, so
+// it is taken out; likewise for weights on the simplex.
+func (d *descent) slope(grad, dir, z []float64) float64 {
+	s := blas.Dot(grad, dir)
+	q := &d.model
+	if _, D := q.split(dir); q.n > 0 {
+		_, G := q.split(grad)
+		_, L := q.split(z)
+		s += conserved(trace(D), trace(L), -blas.Inner(G, L))
+	}
+	if p, ok := d.reg.(Lp); ok && p.P == 1 && q.m > 0 {
+		s += conserved(sumOf(dir[:q.m]), sumOf(z[:q.m]), -blas.Dot(grad[:q.m], z[:q.m]))
+	}
+	return s
+}
+
+// conserved is γ·change with γ = total/size when the change of a sum of the given
+// size is of rounding level, else 0.
+func conserved(change, size, total float64) float64 {
+	if math.Abs(change) <= 0x1p-42*size {
+		return total / size * change
+	}
+	return 0
+}
+
+func trace(a blas.General) float64 {
+	var t float64
+	for i := range a.Rows {
+		t += a.Data[i*a.Stride+i]
+	}
+	return t
+}
+
+// length is one of the two Barzilai–Borwein lengths in the metric σ, in turn.
+func (q *quasiNewton) length(k int, dir, Bd []float64, curve float64) float64 {
+	if k%2 == 0 {
+		return q.weighted(dir, dir) / curve
+	}
+	return curve / (blas.Dot(Bd[:q.m], Bd[:q.m])/q.sEta + blas.Dot(Bd[q.m:], Bd[q.m:])/q.sL)
+}
+
+// project overwrites z by the nearest feasible vector, inactive weights staying
+// 0, and returns its output kernel in spectral form.
+func (d *descent) project(z []float64) (*linop.Spectral, error) {
+	if d.model.m > 0 {
+		d.active.project(z[:d.m])
+	}
+	if d.model.n == 0 {
+		return nil, nil
+	}
+	_, A := d.model.split(z)
+	L, err := d.projectL(A)
+	if err != nil {
+		return nil, err
+	}
+	L.Dense(d.be, A)
+	return L, nil
+}
+
+// project applies the regularizer's projection to the active weights.
+func (a *activeSet) project(eta []float64) {
+	if len(a.idx) == len(eta) {
+		a.run.reg.Project(eta)
+		return
+	}
+	part := make([]float64, len(a.idx))
+	for k, j := range a.idx {
+		part[k] = eta[j]
+	}
+	a.run.reg.Project(part)
+	clear(eta)
+	for k, j := range a.idx {
+		eta[j] = part[k]
+	}
+}
+
+// projectL projects the symmetric A on S(τ).
+func (r *run) projectL(A blas.General) (*linop.Spectral, error) {
+	V, w := blas.Clone(A), make([]float64, r.n)
+	if err := r.be.Syevd(V, w); err != nil {
+		return nil, err
+	}
+	for i, v := range w {
+		w[i] = math.Max(v, 0) / r.tau
+	}
+	if sumOf(w) > 1 {
+		projectSimplex(w)
+	}
+	k := 0
+	for k < r.n && w[r.n-1-k] > 0 {
+		k++
+	}
+	L := &linop.Spectral{V: blas.NewGeneral(r.n, k), S: make([]float64, k)}
+	for j := range k {
+		L.S[j] = r.tau * w[r.n-1-j]
+		for i := range r.n {
+			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+r.n-1-j]
+		}
+	}
+	return L, nil
+}
