@@ -15,7 +15,7 @@ import (
 // It is fast at first and may freeze on the boundary of S(τ).
 func (r *run) closed(ctx context.Context, pt *point) error {
 	for ; ; r.iter++ {
-		if err := r.evaluate(ctx, pt, r.innerTol(pt)); err != nil {
+		if err := r.evaluate(ctx, pt, r.tolFor(pt, warmUpShare)); err != nil {
 			return err
 		}
 		if r.done(pt) || r.iter >= r.opt.MaxOuter {

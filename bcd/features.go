@@ -200,7 +200,8 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 	}
 }
 
-func (f *features) quadratic(q *quadratic, be blas.Backend, W, AW blas.General) {
+func (f *features) quadratic(q *quadratic, be blas.Backend, eta []float64, W, AW blas.General) {
+	f.setWeights(eta)
 	n := f.H.Cols
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
 	blas.Mul(be, q.AtA, true, false, W, AW)

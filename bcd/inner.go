@@ -7,6 +7,7 @@ import "math"
 const (
 	innerLoosest  = 1e-2
 	innerTightest = 1e-13
+	warmUpShare   = 0.15 // while closed forms run, which need no exact gradient
 	innerShare    = 0.02
 	sharpest      = 1e-4
 )
@@ -14,12 +15,14 @@ const (
 // innerTol is the relative residual asked of the next C step. An error of
 // relative size ε in C moves the two sides of the certificate by ε²‖Y‖²/l or
 // less, and the forms c and G by O(ε): a share of the gap at hand keeps both below it.
-func (r *run) innerTol(pt *point) float64 {
+func (r *run) innerTol(pt *point) float64 { return r.tolFor(pt, r.share) }
+
+func (r *run) tolFor(pt *point, share float64) float64 {
 	if r.opt.InnerTol > 0 {
 		return r.opt.InnerTol
 	}
 	gap := math.Max(pt.cert.relative(), r.opt.Tol)
-	return math.Max(innerTightest, math.Min(innerLoosest, r.share*gap))
+	return math.Max(innerTightest, math.Min(innerLoosest, share*gap))
 }
 
 // inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − ‖f‖² + ω(η)), the part of the certificate

@@ -30,7 +30,7 @@ const warmUpDrop = 0.03
 func (r *run) warmUp(ctx context.Context, pt *point) (*point, error) {
 	last := math.Inf(1)
 	for ; ; r.iter++ {
-		if err := r.evaluate(ctx, pt, r.innerTol(pt)); err != nil {
+		if err := r.evaluate(ctx, pt, r.tolFor(pt, warmUpShare)); err != nil {
 			return pt, err
 		}
 		U := pt.cert.objective

@@ -90,7 +90,7 @@ func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General,
 	s.K.Forms(m.c, U, U, idx)
 }
 
-func (s *samples) quadratic(q *quadratic, be blas.Backend, C, A blas.General) {
+func (s *samples) quadratic(q *quadratic, be blas.Backend, _ []float64, C, A blas.General) {
 	n := s.Y.Cols
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
 	blas.GramOf(be, q.AtA, A)

@@ -17,6 +17,8 @@ type method func(r *run, ctx context.Context, pt *point) error
 var methods = map[string]method{
 	"closed":  (*run).closed,
 	"reduced": (*run).reduced,
+	"paper":   (*run).paper,
+	"okl":     (*run).okl,
 }
 
 // Solvers lists the names that Options.Solver takes.
@@ -53,6 +55,9 @@ func (opt Options) defaults() (Options, error) {
 		if !(f.v >= 0) {
 			return opt, fmt.Errorf("%w: %s = %g", ErrInput, f.name, f.v)
 		}
+	}
+	if !opt.checkSchedule() {
+		return opt, fmt.Errorf("%w: a schedule needs CG > 0 and SDP ≥ 1, got %v", ErrInput, opt.Schedule)
 	}
 	if opt.MaxOuter < 0 {
 		return opt, fmt.Errorf("%w: MaxOuter = %d", ErrInput, opt.MaxOuter)

@@ -31,7 +31,7 @@ type Space interface {
 	// measure fills m for the coefficients that X stands for at (eta, L). AX is A_η·X.
 	measure(m *measures, w *work, eta []float64, X, AX blas.General, L *linop.Spectral, idx []int)
 	// quadratic fills the matrices of the L step at fixed X: AᵀA, AᵀY and B.
-	quadratic(q *quadratic, be blas.Backend, X, AX blas.General)
+	quadratic(q *quadratic, be blas.Backend, eta []float64, X, AX blas.General)
 	// rebase makes X, the solution for the weights from, a start for the weights to.
 	rebase(X blas.General, from, to []float64)
 	// probe is one number per kernel that tells dictionaries apart.

@@ -1,0 +1,140 @@
+package bcd
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/frankwolfe"
+	"github.com/iokl/iokl/linop"
+)
+
+// paper is the block coordinate descent of Sindhwani, Minh and Lozano with the
+// formulas of mathematics.md §3: C by the inner solver to the residual CG of the
+// schedule, L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its
+// closed form at the f that results. Every block lowers the objective.
+func (r *run) paper(ctx context.Context, pt *point) error {
+	var fw frankwolfe.Workspace
+	return r.alternate(ctx, pt, func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error) {
+		return r.frankWolfe(ctx, &fw, pt, how.SDP)
+	})
+}
+
+// outputStep computes the next output kernel at the coefficients of pt.
+type outputStep func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error)
+
+// alternate is block coordinate descent over C, L and η with the given L step.
+func (r *run) alternate(ctx context.Context, pt *point, nextL outputStep) error {
+	for ; ; r.iter++ {
+		how := r.opt.schedule(r.iter)
+		if err := r.evaluate(ctx, pt, how.CG); err != nil {
+			return err
+		}
+		if r.done(pt) || r.iter >= r.opt.MaxOuter {
+			return nil
+		}
+		L, err := pt.L, error(nil)
+		if !r.fixL {
+			phase(ctx, "l-step", func(ctx context.Context) { L, err = nextL(ctx, pt, how) })
+			if err != nil {
+				return err
+			}
+		}
+		eta := pt.eta
+		if !r.fixEta {
+			if eta, err = r.etaAfter(ctx, pt, L); err != nil {
+				return err
+			}
+		}
+		pt = r.step(pt, eta, L)
+	}
+}
+
+// etaAfter is the closed form for η once L has moved, C unchanged: α_j² = η_j²·tr(Cᵀ K_j C L).
+func (r *run) etaAfter(ctx context.Context, pt *point, L *linop.Spectral) ([]float64, error) {
+	moved := &point{eta: pt.eta, L: L, X: pt.X, AX: pt.AX}
+	moved.c = make([]float64, r.m)
+	var eta []float64
+	err := r.measure(ctx, moved, r.all)
+	phase(ctx, "eta", func(context.Context) { eta = r.closedEta(moved) })
+	return eta, err
+}
+
+// schedule is the inexactness of outer iteration i.
+func (o Options) schedule(i int) Inexact {
+	how := Inexact{CG: 1e-2, SDP: 1000}
+	if k := len(o.Schedule); k > 0 {
+		how = o.Schedule[min(i, k-1)]
+	}
+	if o.InnerTol > 0 {
+		how.CG = o.InnerTol
+	}
+	return how
+}
+
+// frankWolfe takes the given number of plain Frank–Wolfe iterations of the L step.
+func (r *run) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *point, iterations int) (*linop.Spectral, error) {
+	r.space.quadratic(&r.quad, r.be, pt.eta, pt.X, pt.AX)
+	L := blas.NewGeneral(r.n, r.n)
+	pt.L.Dense(r.be, L)
+	_, err := w.Solve(ctx, L, &frankwolfe.Problem{
+		AtA: r.quad.AtA, AtY: r.quad.AtY, B: r.quad.B,
+		YY: r.space.normY2(), Samples: float64(r.l), Lambda: r.lambda, Tau: r.tau,
+	}, frankwolfe.Options{MaxIter: iterations, Tol: stepTol, Plain: true, Seed: r.opt.Seed, Backend: r.be})
+	if err != nil && !errors.Is(err, frankwolfe.ErrNotConverged) {
+		return nil, err
+	}
+	return linop.NewSpectral(r.be, L, eigenDrop)
+}
+
+const (
+	stepTol   = 1e-12 // relative gap at which an L step ends before its iterations do
+	eigenDrop = 1e-15 // eigenvalues of L below this part of the largest are rounding
+)
+
+// okl is the output kernel learning of Dinuzzo et al. (2011) with the input
+// weights by their closed form unless they are fixed: the trace bound gives way to
+// the penalty ρ‖L‖²_F, and the L step solves
+//
+//	AᵀA·L + L·AᵀA + 2lρL = AᵀY + YᵀA − λl·B
+//
+// by the eigendecomposition of AᵀA (mathematics.md §6).
+func (r *run) okl(ctx context.Context, pt *point) error {
+	return r.alternate(ctx, pt, func(_ context.Context, pt *point, _ Inexact) (*linop.Spectral, error) {
+		return r.sylvesterL(pt)
+	})
+}
+
+func (r *run) sylvesterL(pt *point) (*linop.Spectral, error) {
+	r.space.quadratic(&r.quad, r.be, pt.eta, pt.X, pt.AX)
+	q, n := &r.quad, r.n
+	V, w := q.AtA, make([]float64, n)
+	if err := r.be.Syevd(V, w); err != nil {
+		return nil, err
+	}
+	R, T := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
+	for i := range n {
+		for j := range n {
+			R.Data[i*n+j] = q.AtY.Data[i*n+j] + q.AtY.Data[j*n+i] - r.mu*q.B.Data[i*n+j]
+		}
+	}
+	blas.Mul(r.be, T, true, false, V, R)
+	blas.Mul(r.be, R, false, false, T, V)
+	shift := 2 * float64(r.l) * r.rho
+	for i := range n {
+		for j := range n {
+			R.Data[i*n+j] /= w[i] + w[j] + shift
+		}
+	}
+	blas.Mul(r.be, T, false, false, V, R)
+	L := blas.NewGeneral(n, n)
+	blas.Mul(r.be, L, false, true, T, V)
+	symmetrize(L)
+	return linop.NewSpectral(r.be, L, eigenDrop)
+}
+
+// checkSchedule validates the inexactness that the caller asked for.
+func (o Options) checkSchedule() bool {
+	return !slices.ContainsFunc(o.Schedule, func(s Inexact) bool { return !(s.CG > 0) || s.SDP < 1 })
+}
