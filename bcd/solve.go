@@ -112,7 +112,7 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 // step makes the point that the weights and output kernel lead to, with pt's
 // coefficients as its start. pt stays as it is.
 func (r *run) step(pt *point, eta []float64, L *linop.Spectral) *point {
-	next := &point{eta: eta, L: L, residual: 1}
+	next := &point{eta: eta, L: L, residual: 1, cert: pt.cert} // whose gap sets the first tolerance
 	next.X, next.AX = cloneLike(pt.X), cloneLike(pt.AX)
 	copy(next.X.Data, pt.X.Data)
 	r.space.rebase(next.X, pt.eta, eta)
