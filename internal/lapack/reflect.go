@@ -39,8 +39,38 @@ type block struct{ V, T matrix }
 // newBlock computes T from V and the factors tau; gram is b×b scratch.
 func (impl Implementation) newBlock(V matrix, tau []float64, T, gram matrix) block {
 	impl.bl.Dsyrk(blas.Upper, nt, V.Rows, V.Cols, 1, V.Data, V.Stride, 0, gram.Data, gram.Stride)
+	impl.triangle(tau, T, gram)
+	return block{V, T}
+}
+
+// triangle computes T from the upper triangle of G = V·Vᵀ; the lower one is scratch. The
+// product of two compact forms has
+//
+//	T₁₂ = −T₁₁·G₁₂·T₂₂
+func (impl Implementation) triangle(tau []float64, T, gram matrix) {
+	b := len(tau)
+	if b <= 8 {
+		smallTriangle(tau, T, gram)
+		return
+	}
+	h := b / 2
+	impl.triangle(tau[:h], T, gram)
+	T2 := view(T, h, h, b-h, b-h)
+	impl.triangle(tau[h:], T2, view(gram, h, h, b-h, b-h))
+	T12 := view(T, 0, h, h, b-h)
+	for i := range h {
+		copy(row(T12, i), vectorOf(gram, i, h, b-h))
+	}
+	for i := h; i < b; i++ {
+		clear(vectorOf(T, i, 0, h))
+	}
+	impl.bl.Dtrmm(blas.Left, blas.Upper, nt, blas.NonUnit, h, b-h, -1, T.Data, T.Stride, T12.Data, T.Stride)
+	impl.bl.Dtrmm(blas.Right, blas.Upper, nt, blas.NonUnit, h, b-h, 1, T2.Data, T.Stride, T12.Data, T.Stride)
+}
+
+// smallTriangle adds a column at a time: T[:j,j] = −tau_j·T[:j,:j]·G[:j,j].
+func smallTriangle(tau []float64, T, gram matrix) {
 	for j, t := range tau {
-		// T[:j,j] = −tau_j·T[:j,:j]·(V·Vᵀ)[:j,j]
 		for i := range j {
 			var s float64
 			ti := row(T, i)
@@ -55,7 +85,6 @@ func (impl Implementation) newBlock(V matrix, tau []float64, T, gram matrix) blo
 		clear(row(T, j)[:j])
 		T.Data[j*T.Stride+j] = t
 	}
-	return block{V, T}
 }
 
 // apply overwrites c (m×n) by H·c, or by Hᵀ·c when trans. w is scratch of b·n.

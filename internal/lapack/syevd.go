@@ -50,7 +50,11 @@ func (impl Implementation) Syevals(a matrix, w []float64) error {
 	scale := normalize(a)
 	e, tau := make([]float64, n), make([]float64, n)
 	mirror(a)
-	impl.reduce(a, w, e[:n-1], tau[:n-1])
+	if n >= twoStageValues {
+		impl.twoStage(a, w, e[:n-1], tau[:n-1])
+	} else {
+		impl.reduce(a, w, e[:n-1], tau[:n-1])
+	}
 	if !finite(w, e) {
 		return fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
 	}

@@ -8,7 +8,7 @@ import (
 
 const (
 	tridiagonalBlock = 32 // reflections between two updates of the trailing matrix
-	applyBlock       = 64 // reflections applied at a time
+	applyBlock       = 96 // reflections applied at a time
 )
 
 // reduce reduces the symmetric a, upper triangle read, to the tridiagonal
@@ -101,9 +101,15 @@ func mirror(a matrix) {
 
 // Sytrd reduces the symmetric a, lower triangle read, to the tridiagonal
 // T = QᵀaQ with diagonal d and off-diagonal e; a and tau then hold Q for Ormtr.
+// Large matrices go through a band matrix, since one stage is bound by memory:
+// that halves the time, and costs Ormtr twice the operations.
 func (impl Implementation) Sytrd(a matrix, d, e, tau []float64) {
-	order(a)
+	n := order(a)
 	mirror(a)
+	if n >= twoStageFrom {
+		impl.twoStage(a, d, e, tau)
+		return
+	}
 	impl.reduce(a, d, e, tau)
 }
 
@@ -111,6 +117,10 @@ func (impl Implementation) Sytrd(a matrix, d, e, tau []float64) {
 func (impl Implementation) Ormtr(trans bool, a matrix, tau []float64, c matrix) {
 	n := order(a)
 	if n < 2 || c.Cols == 0 {
+		return
+	}
+	if n >= twoStageFrom {
+		impl.applyTwoStage(trans, a, tau, c)
 		return
 	}
 	w := make([]float64, applyBlock*c.Cols)

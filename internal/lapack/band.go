@@ -1,0 +1,189 @@
+package lapack
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+const (
+	// bandWidth is the number of subdiagonals between the two stages.
+	bandWidth = 48
+	// twoStageFrom is the order from which Sytrd goes through a band matrix.
+	twoStageFrom = 1800
+	// twoStageValues is the order from which Syevals does, which has nothing to transform back.
+	twoStageValues = 1000
+	// chaseColumns is the most columns one task transforms back at a time.
+	chaseColumns = 64
+)
+
+// reduceToBand overwrites the upper triangle of the symmetric a by a band matrix
+// of bandWidth superdiagonals, orthogonally similar to it. All but n²·bandWidth
+// of the 4/3·n³ operations are products with panels of that many columns. Row i
+// of a holds beyond the band the vector of a reflection, whose factor is tau[i]:
+// with those of one panel, H = I − Vᵀ·T·V,
+//
+//	Hᵀ·A·H = A − Vᵀ·W − Wᵀ·V,   W = X − ½·S·V,   X = Tᵀ·V·A,   S = Tᵀ·V·Xᵀ
+func (impl Implementation) reduceToBand(a matrix, tau []float64) {
+	n := a.Rows
+	V, X := make([]float64, bandWidth*n), make([]float64, bandWidth*n)
+	T, gram, S := zeros(bandWidth, bandWidth), zeros(bandWidth, bandWidth), zeros(bandWidth, bandWidth)
+	w := make([]float64, bandWidth)
+	for i := 0; i+bandWidth < n-1; i += bandWidth {
+		first := i + bandWidth
+		m := n - first
+		b := min(bandWidth, m)
+		impl.panelRows(view(a, i, first, bandWidth, m), tau[i:i+b], w)
+		h := impl.bandBlock(a, tau, i, head(V, b, m), T, gram)
+		x := head(X, b, m)
+		trailing := a.Data[first*a.Stride+first:]
+		impl.bl.Dsymm(blas.Right, blas.Upper, b, m, 1, trailing, a.Stride, h.V.Data, m, 0, x.Data, m)
+		impl.bl.Dtrmm(blas.Left, blas.Upper, tr, blas.NonUnit, b, m, 1, h.T.Data, h.T.Stride, x.Data, m)
+		s := view(S, 0, 0, b, b)
+		impl.gemm(nt, tr, 1, h.V, x, 0, s)
+		impl.bl.Dtrmm(blas.Left, blas.Upper, tr, blas.NonUnit, b, b, 1, h.T.Data, h.T.Stride, s.Data, s.Stride)
+		impl.gemm(nt, nt, -0.5, s, h.V, 1, x)
+		impl.bl.Dsyr2k(blas.Upper, tr, m, b, -1, h.V.Data, m, x.Data, m, 1, trailing, a.Stride)
+	}
+}
+
+// panelRows reduces p (b×m) to lower triangular form by reflections from the
+// right; row j then holds their vector beyond its diagonal. w is scratch of b.
+func (impl Implementation) panelRows(p matrix, tau, w []float64) {
+	m := p.Cols
+	for j := range tau {
+		x := row(p, j)[j:]
+		beta, t := reflector(x[0], x[1:])
+		x[0], tau[j] = 1, t
+		if below := p.Rows - j - 1; below > 0 && t != 0 {
+			rest := p.Data[(j+1)*p.Stride+j:]
+			impl.bl.Dgemv(nt, below, m-j, t, rest, p.Stride, x, 1, 0, w, 1)
+			impl.bl.Dger(below, m-j, -1, w, 1, x, 1, rest, p.Stride)
+		}
+		x[0] = beta
+	}
+}
+
+// bandBlock is the compact form of the reflections of the panel of rows from i
+// on; V is its b×m scratch.
+func (impl Implementation) bandBlock(a matrix, tau []float64, i int, V, T, gram matrix) block {
+	b := V.Rows
+	unitRows(V, view(a, i, i+bandWidth, b, V.Cols))
+	return impl.newBlock(V, tau[i:i+b], view(T, 0, 0, b, b), gram)
+}
+
+// twoStage is Sytrd through a band matrix. Beyond the band the upper triangle of
+// a holds the reflections of the first stage, with their factors in tau, the
+// strictly lower one those of the second.
+func (impl Implementation) twoStage(a matrix, d, e, tau []float64) {
+	impl.reduceToBand(a, tau)
+	n := a.Rows
+	c := newChase(impl, a)
+	par.For(par.Threads(), func(int) { c.work(a) })
+	for i := range n {
+		d[i] = c.band[c.at(i, i)]
+		if i+1 < n {
+			e[i] = c.band[c.at(i+1, i)]
+		}
+	}
+}
+
+// sweepVectors is where the reflections of sweep s are kept: they act on the
+// rows from s+1 on, and there are as many places left of the diagonal in row n−1−s.
+func sweepVectors(a matrix, s int) []float64 { return row(a, a.Rows-1-s)[:a.Rows-1-s] }
+
+// applyTwoStage overwrites c by Q·c or Qᵀ·c with Q = Q₁·Q₂ from twoStage.
+func (impl Implementation) applyTwoStage(trans bool, a matrix, tau []float64, c matrix) {
+	if trans {
+		impl.applyBand(true, a, tau, c)
+		impl.applyChase(true, a, c)
+		return
+	}
+	impl.applyChase(false, a, c)
+	impl.applyBand(false, a, tau, c)
+}
+
+// applyBand applies the reflections of the first stage.
+func (impl Implementation) applyBand(trans bool, a matrix, tau []float64, c matrix) {
+	n := a.Rows
+	V, w := make([]float64, bandWidth*n), make([]float64, bandWidth*c.Cols)
+	T, gram := zeros(bandWidth, bandWidth), zeros(bandWidth, bandWidth)
+	panels := (n - 2) / bandWidth // those that start with i+bandWidth < n−1
+	for k := range panels {
+		if !trans {
+			k = panels - 1 - k
+		}
+		i := k * bandWidth
+		first := i + bandWidth
+		h := impl.bandBlock(a, tau, i, head(V, min(bandWidth, n-first), n-first), T, gram)
+		impl.apply(h, trans, view(c, first, 0, n-first, c.Cols), w)
+	}
+}
+
+// applyChase applies the reflections of the second stage. Those of bandWidth
+// successive sweeps that start from the same block row overlap like a staircase
+// and are applied as one compact block. Of the blocks of such a group, the lower
+// act before the upper ones in Qᵀ: reflection k+1 of a sweep precedes reflection
+// k of a later sweep, while those of one sweep are disjoint.
+func (impl Implementation) applyChase(trans bool, a, c matrix) {
+	n := a.Rows
+	sweeps := n - 2
+	groups := (sweeps + bandWidth - 1) / bandWidth
+	pieces := (c.Cols + chaseColumns - 1) / chaseColumns
+	piece := (c.Cols + pieces - 1) / pieces
+	stairs := make([]staircase, (n-2)/bandWidth+1)
+	for k := range stairs {
+		stairs[k] = newStaircase()
+	}
+	for g := range groups {
+		if !trans {
+			g = groups - 1 - g
+		}
+		s0 := g * bandWidth
+		count := (n - 2 - s0 + bandWidth) / bandWidth // block rows of sweep s0
+		par.For(count, func(k int) { stairs[k].gather(impl, a, s0, min(bandWidth, sweeps-s0), k) })
+		par.Ranges(c.Cols, piece, func(lo, hi int) {
+			w := make([]float64, bandWidth*(hi-lo))
+			for k := range count {
+				if trans {
+					k = count - 1 - k
+				}
+				h := stairs[k].block
+				impl.apply(h, trans, view(c, stairs[k].first, lo, h.V.Cols, hi-lo), w)
+			}
+		})
+	}
+}
+
+// staircase is the compact block of reflection k of several sweeps, the first
+// row it acts on, and the memory for both.
+type staircase struct {
+	block
+	first      int
+	v, t, gram []float64
+	tau        [bandWidth]float64
+}
+
+func newStaircase() staircase {
+	const b = bandWidth
+	return staircase{v: make([]float64, b*(2*b-1)), t: make([]float64, b*b), gram: make([]float64, b*b)}
+}
+
+// gather collects reflection k of the sweeps s0 … s0+sweeps−1.
+func (s *staircase) gather(impl Implementation, a matrix, s0, sweeps, k int) {
+	n := a.Rows
+	s.first = s0 + 1 + k*bandWidth
+	rows := min(sweeps, n-s.first) // sweeps that reach this far down
+	V := head(s.v, rows, min(rows-1+bandWidth, n-s.first))
+	for i := range rows {
+		store := sweepVectors(a, s0+i)[k*bandWidth:]
+		clear(row(V, i)[:i])
+		v := row(V, i)[i:]
+		size := min(bandWidth, len(v))
+		s.tau[i] = store[0]
+		v[0] = 1
+		copy(v[1:size], store[1:size])
+		clear(v[size:])
+	}
+	s.block = impl.newBlock(V, s.tau[:rows], head(s.t, rows, rows), head(s.gram, rows, rows))
+}
