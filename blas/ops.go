@@ -1,12 +1,13 @@
 package blas
 
 import (
-	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas/native"
 )
 
 // level1 serves the vector functions on every backend.
-var level1 gonum.Implementation
+var level1 = native.New()
 
 // Vector is x as the N×1 block of stride 1; it shares x's memory.
 func Vector(x []float64) General { return General{Rows: len(x), Cols: 1, Stride: 1, Data: x} }

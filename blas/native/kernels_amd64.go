@@ -7,6 +7,12 @@ import "github.com/klauspost/cpuid/v2"
 // The micro-kernels; their contract stands at tile.
 
 //go:noescape
+func tileF64AVX2(t *tile)
+
+//go:noescape
+func tileF32AVX2(t *tile)
+
+//go:noescape
 func tileF64AVX512(t *tile)
 
 //go:noescape
@@ -61,6 +67,19 @@ func axpy4F32AVX2(w *[4]float32, a []float32, ld int, y []float32)
 //go:noescape
 func symv4F32AVX2(r, w *[4]float32, a []float32, ld int, x, y []float32)
 
+// Measurements; see MeasurePeak and MeasureBandwidth.
+
+func spinF64AVX512(n int) int
+
+func spinF32AVX512(n int) int
+
+func spinF64AVX2(n int) int
+
+func spinF32AVX2(n int) int
+
+//go:noescape
+func readF64AVX2(x []float64) float64
+
 func assemblyLevels() []Level {
 	var l []Level
 	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
@@ -69,7 +88,7 @@ func assemblyLevels() []Level {
 	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
 		l = append(l, AVX512)
 	}
-	return l
+	return append(l, AVX2)
 }
 
 func kernels64(l Level) kernels[float64] {
@@ -79,8 +98,10 @@ func kernels64(l Level) kernels[float64] {
 	}
 	k.dot, k.axpy, k.scal = dotF64AVX2, axpyF64AVX2, scalF64AVX2
 	k.dot4, k.axpy4, k.symv4 = dot4F64AVX2, axpy4F64AVX2, symv4F64AVX2
+	k.mr, k.nr, k.tile = 12, 4, tileF64AVX2
+	k.spin, k.read = spinF64AVX2, readF64AVX2
 	if l == AVX512 {
-		k.mr, k.nr, k.tile = 24, 8, tileF64AVX512
+		k.mr, k.nr, k.tile, k.spin = 24, 8, tileF64AVX512, spinF64AVX512
 	}
 	return k
 }
@@ -92,8 +113,9 @@ func kernels32(l Level) kernels[float32] {
 	}
 	k.dot, k.axpy, k.scal = dotF32AVX2, axpyF32AVX2, scalF32AVX2
 	k.dot4, k.axpy4, k.symv4 = dot4F32AVX2, axpy4F32AVX2, symv4F32AVX2
+	k.mr, k.nr, k.tile, k.spin = 24, 4, tileF32AVX2, spinF32AVX2
 	if l == AVX512 {
-		k.mr, k.nr, k.tile = 48, 8, tileF32AVX512
+		k.mr, k.nr, k.tile, k.spin = 48, 8, tileF32AVX512, spinF32AVX512
 	}
 	return k
 }

@@ -38,7 +38,13 @@ func (o operand[T]) packRows(dst []T, w, i0, ni, p0, np int) {
 		return
 	}
 	src := o.data[p0*o.ld+i0:]
-	if ni == w {
+	switch {
+	case w == 8 && ni == w:
+		for p := range np {
+			*(*[8]T)(dst[p*8:]) = *(*[8]T)(src[p*o.ld:])
+		}
+		return
+	case ni == w:
 		for p := range np {
 			copy(dst[p*w:p*w+w], src[p*o.ld:])
 		}

@@ -110,7 +110,9 @@ type panels[T element] struct {
 
 func newPanels[T element](e *engine[T], n int) *panels[T] {
 	count := (n + e.mr - 1) / e.mr
-	return &panels[T]{e: e, n: n, rows: e.mr, data: make([]T, count*e.mr*n)}
+	p := &panels[T]{e: e, n: n, rows: e.mr, data: make([]T, count*e.mr*n)}
+	preferHugePages(p.data)
+	return p
 }
 
 func (p *panels[T]) count() int { return (p.n + p.rows - 1) / p.rows }
@@ -176,8 +178,9 @@ type panelCall[T element] struct {
 }
 
 const (
-	panelSteps    = 640 // at most so many columns of a panel at a time
-	panelShare    = 55  // percent of the second-level cache for the packed rows of x
+	panelSteps    = 512 // at most so many columns of a panel at a time
+	panelShare    = 65  // percent of the second-level cache for the packed rows of x
+	panelsEach    = 8   // panels of a job, fewer where that leaves too few jobs
 	panelMinSteps = 384 // a chunk of columns is so narrow that a super-block has as many rows
 )
 
@@ -211,7 +214,7 @@ func (c *panelCall[T]) plan(room int) {
 	count := p.count()
 	c.each = count
 	if p.n*p.n*c.k > jobFlops {
-		c.each = max(min(2, count/(2*par.Threads())), 1)
+		c.each = max(min(panelsEach, count/(jobsEach*par.Threads())), 1)
 	}
 	c.ranges = (count + c.each - 1) / c.each
 	c.packed = grow(c.packed, p.n*c.k)
@@ -247,11 +250,15 @@ func (c *panelCall[T]) pack(b int) {
 	for s := range c.supers {
 		lo, hi := c.super(s), c.super(s+1)
 		out := c.packed[lo*c.k+c0*(hi-lo):]
-		for i := lo; i < hi; i++ {
-			row := c.x[i*c.ldx+c0 : i*c.ldx+c1]
-			o := out[(i-lo)*w : (i-lo+1)*w]
-			for j, v := range row {
-				o[j] = T(v * inverse[j])
+		x := c.x[lo*c.ldx+c0:]
+		if same, ok := any(out).([]float64); ok {
+			operand[float64]{x, c.ldx, byFree}.packRows(same, w, 0, w, 0, hi-lo)
+			continue
+		}
+		for i := range hi - lo {
+			o := out[i*w : (i+1)*w : (i+1)*w]
+			for j, v := range x[i*c.ldx:][:len(o)] {
+				o[j] = T(v * inverse[j&(maxNR-1)])
 			}
 		}
 	}
@@ -366,15 +373,25 @@ func (c *panelCall[T]) advance(t *tile) {
 	t.next = unsafe.Pointer(&d[at])
 }
 
-// finish turns the columns of panel q's result into rows of dst.
+// finish turns the columns of panel q's result into rows of dst, four at a time.
 func (c *panelCall[T]) finish(q int) {
-	mr := c.p.rows
-	y := c.y[q*mr*c.k : (q+1)*mr*c.k]
-	for i := range min(mr, c.p.n-q*mr) {
-		row := c.dst[(q*mr+i)*c.ldd:][:c.k]
+	mr, k := c.p.rows, c.k
+	y := c.y[q*mr*k : (q+1)*mr*k]
+	rows := min(mr, c.p.n-q*mr)
+	scale := c.scale[:k]
+	for i := 0; i < rows; i += 4 {
+		if i+4 > rows {
+			i = max(rows-4, 0) // again some rows: they come out the same
+		}
+		var r [4][]float64
+		for z := range r {
+			r[z] = c.dst[(q*mr+min(i+z, rows-1))*c.ldd:][:k:k]
+		}
+		r0, r1, r2, r3 := r[0], r[1], r[2], r[3]
 		at := i
-		for j, s := range c.scale[:len(row)] {
-			row[j] = s * float64(y[at])
+		for j, s := range scale {
+			v := y[at : at+4 : at+4]
+			r3[j], r2[j], r1[j], r0[j] = s*float64(v[3]), s*float64(v[2]), s*float64(v[1]), s*float64(v[0])
 			at += mr
 		}
 	}

@@ -48,6 +48,10 @@ type kernels[T element] struct {
 	dot4  func(r *[4]T, a []T, ld int, x []T)       // r[q] = Σ_i a[q·ld+i]·x_i
 	axpy4 func(w *[4]T, a []T, ld int, y []T)       // y_i += Σ_q w[q]·a[q·ld+i]
 	symv4 func(r, w *[4]T, a []T, ld int, x, y []T) // both at once: r from x, y from w
+
+	// Measurements.
+	spin func(n int) int // n steps of multiply-adds on registers; returns the operations done
+	read func(x []T) T   // Σ x_i for a length that is a multiple of 32
 }
 
 const maxNR, maxMR = 8, 48
@@ -92,5 +96,6 @@ func generic[T element]() kernels[T] {
 		mr: 8, nr: 4, tile: tileGeneric[T](8),
 		dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
 		dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T],
+		spin: spinGeneric[T], read: readGeneric[T],
 	}
 }

@@ -1,0 +1,27 @@
+package native
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+const (
+	hugePage   = 2 << 20
+	adviceHuge = 14 // MADV_HUGEPAGE
+)
+
+// preferHugePages asks the kernel to back the memory of s with huge pages, which
+// a panel streamed from memory wants: it needs far fewer address translations,
+// and the hardware fetches ahead across what would be page boundaries. The
+// elements are not touched, and a kernel that refuses does no harm.
+func preferHugePages[T any](s []T) {
+	var v T
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(s)))
+	skip := -start & (hugePage - 1)
+	size := uintptr(len(s))*unsafe.Sizeof(v) - skip
+	if uintptr(len(s))*unsafe.Sizeof(v) < skip+hugePage {
+		return
+	}
+	whole := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), skip)), size&^(hugePage-1))
+	_ = syscall.Madvise(whole, adviceHuge)
+}

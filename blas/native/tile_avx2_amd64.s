@@ -1,0 +1,41 @@
+//go:build !purego
+
+#include "textflag.h"
+#include "funcdata.h"
+#include "go_asm.h"
+
+DATA laneWindow<>+0(SB)/8, $-1
+DATA laneWindow<>+8(SB)/8, $-1
+DATA laneWindow<>+16(SB)/8, $-1
+DATA laneWindow<>+24(SB)/8, $-1
+DATA laneWindow<>+32(SB)/8, $0
+DATA laneWindow<>+40(SB)/8, $0
+DATA laneWindow<>+48(SB)/8, $0
+DATA laneWindow<>+56(SB)/8, $0
+GLOBL laneWindow<>(SB), RODATA|NOPTR, $64
+
+// func tileF64AVX2(t *tile): float64, 12×4.
+#define TILE ·tileF64AVX2
+#define ES 8
+#define LANES 4
+#define BCAST VBROADCASTSD
+#define FMA VFMADD231PD
+#define MOV VMOVUPD
+#define MUL VMULPD
+#define ADD VADDPD
+#define MASKMOV VMASKMOVPD
+#define ALPHA(y) VBROADCASTSD tile_alpha(R13), y
+#include "tile_avx2.h"
+
+// func tileF32AVX2(t *tile): float32, 24×4.
+#define TILE ·tileF32AVX2
+#define ES 4
+#define LANES 8
+#define BCAST VBROADCASTSS
+#define FMA VFMADD231PS
+#define MOV VMOVUPS
+#define MUL VMULPS
+#define ADD VADDPS
+#define MASKMOV VMASKMOVPS
+#define ALPHA(y) VCVTSD2SS tile_alpha(R13), X15, X15; VBROADCASTSS X15, y
+#include "tile_avx2.h"
