@@ -2,6 +2,11 @@ package bench
 
 // cases are all there are, in the order of "all": the machine's own speed first.
 var cases = []Case{
+	&simple{"gemm", "matrix products of every backend, as a share of the machine's peak", runGemm},
+	&simple{"operator", "K·X for few and many columns: every backend's packed operator", runOperator},
+	&simple{"gram", "building Gram matrices", runGram},
+	&simple{"lanczos", "extremal eigenpairs by Lanczos against the full eigendecomposition", runLanczos},
+	&simple{"eigen", "the factorizations behind the exact solvers, every backend", runEigen},
 	&simple{"digits", "handwritten digits: what learning kernels and outputs brings, exact against inexact solvers", runDigits},
 	&simple{"macro", "one-step forecasts of US macroeconomic series against a linear VAR", runMacro},
 	&simple{"sylvester", "one linear system K·C·L + λl·C = Y: every solver, over sizes, spectra of L and λ", runSylvester},
@@ -10,5 +15,4 @@ var cases = []Case{
 	&simple{"mfeat", "handwritten numerals by six views", runMfeat},
 	&simple{"sparse", "finding 3 relevant inputs among 10 with 130 kernels", runSparse},
 	&simple{"convergence", "objective and certified gap against time, the paper's settings beside ours", runConvergence},
-	&simple{"gemm", "matrix products of every backend, as a share of the machine's peak", runGemm},
 }
