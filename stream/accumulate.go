@@ -1,0 +1,280 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// ErrRow is wrapped by errors in the rows of a source; messages name source and row.
+var ErrRow = errors.New("bad row")
+
+// Features turns inputs into features; rff.Maps does.
+type Features interface {
+	Dim() int // D
+	// Transform computes dst = Z(X), r×D; a row's features do not depend on the others.
+	Transform(dst, X blas.General) error
+}
+
+const defaultBlockRows = 1024
+
+// Options says how rows are accumulated. The zero value is ready to use.
+type Options struct {
+	BlockRows int // rows multiplied at a time; 0 means 1024
+	Folds     int // sums kept apart; 0 means 1
+	// Fold chooses the fold of a row; nil draws it from the row's number and Seed.
+	Fold func(source string, row int64) int `json:"-"`
+	Seed uint64
+	// Backend multiplies; nil means blas.Active().
+	Backend blas.Backend `json:"-"`
+	// Identity describes data and features: a checkpoint of another identity is refused.
+	Identity string
+	// Progress is called after every block taken from a source; an error stops the pass.
+	Progress func(Progress) error `json:"-"`
+	// Checkpoint is called every CheckpointRows rows, and when a pass ends early
+	// for whatever reason; it may call Encode.
+	Checkpoint     func(*Accumulator) error `json:"-"`
+	CheckpointRows int64                    // 0 means only when a pass ends early
+}
+
+// Progress is where a pass is.
+type Progress struct {
+	Rows   int64  // taken so far, in all
+	Source string // being read
+	Row    int64  // next row of it
+}
+
+// Accumulator gathers the sums of rows. It serves one goroutine.
+type Accumulator struct {
+	features Features
+	d, n     int
+	opt      Options
+	be       blas.Backend
+	folds    []fold
+	rows     int64
+	z        blas.General
+}
+
+// fold is the sums of one part of the rows, and the rows that wait for their block to fill.
+type fold struct {
+	sums    Sums
+	x, y    blas.General // BlockRows×d and ×n
+	waiting int
+}
+
+// Bytes is the memory an accumulator of D features, d inputs and n targets takes.
+func Bytes(D, d, n int, opt Options) float64 {
+	opt.fill()
+	K, B := float64(opt.Folds), float64(opt.BlockRows)
+	return 8 * (K*float64(D)*float64(D+n) + B*(float64(D)+K*float64(d+n)))
+}
+
+func (o *Options) fill() {
+	if o.BlockRows <= 0 {
+		o.BlockRows = defaultBlockRows
+	}
+	o.Folds = max(o.Folds, 1)
+}
+
+// New returns an empty accumulator for rows of d inputs and n targets.
+func New(features Features, d, n int, opt Options) *Accumulator {
+	if d < 1 || n < 1 || features.Dim() < 1 {
+		panic("stream: no inputs, targets or features")
+	}
+	opt.fill()
+	a := &Accumulator{features: features, d: d, n: n, opt: opt, be: blas.Or(opt.Backend)}
+	a.folds = a.emptyFolds()
+	a.z = blas.NewGeneral(opt.BlockRows, features.Dim())
+	return a
+}
+
+func (a *Accumulator) emptyFolds() []fold {
+	folds := make([]fold, a.opt.Folds)
+	for k := range folds {
+		folds[k] = fold{
+			sums: newSums(a.features.Dim(), a.n),
+			x:    blas.NewGeneral(a.opt.BlockRows, a.d), y: blas.NewGeneral(a.opt.BlockRows, a.n),
+		}
+	}
+	return folds
+}
+
+// Rows is the number of rows taken so far.
+func (a *Accumulator) Rows() int64 { return a.rows }
+
+// Sums returns the sums of each fold over the rows taken so far. They share the
+// accumulator's memory.
+func (a *Accumulator) Sums() ([]Sums, error) {
+	sums := make([]Sums, len(a.folds))
+	for k := range a.folds {
+		if err := a.flush(&a.folds[k]); err != nil {
+			return nil, err
+		}
+		sums[k] = a.folds[k].sums
+	}
+	return sums, nil
+}
+
+// Add takes the rows of a block. When one of them is bad the rows before it are
+// taken, and the error, which wraps ErrRow, names it.
+func (a *Accumulator) Add(b Block) error {
+	if b.X.Rows == 0 {
+		return nil
+	}
+	if b.X.Cols != a.d || b.Y.Cols != a.n || b.X.Rows != b.Y.Rows || b.Folds != nil && len(b.Folds) != b.X.Rows {
+		return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs and %d×%d targets, want %d and %d columns", b.Source, b.Row, ErrRow,
+			b.X.Rows, b.X.Cols, b.Y.Rows, b.Y.Cols, a.d, a.n)
+	}
+	for i := range b.X.Rows {
+		if err := a.addRow(b, i); err != nil {
+			return fmt.Errorf("stream: %s, row %d: %w", b.Source, b.Row+int64(i), err)
+		}
+	}
+	return nil
+}
+
+func (a *Accumulator) addRow(b Block, i int) error {
+	x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
+	if err := errors.Join(finite("input", x), finite("target", y)); err != nil {
+		return err
+	}
+	k := a.foldOf(b, i)
+	if k < 0 || k >= len(a.folds) {
+		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, len(a.folds))
+	}
+	f := &a.folds[k]
+	if f.waiting == f.x.Rows {
+		if err := a.flush(f); err != nil {
+			return err
+		}
+	}
+	copy(blas.Row(f.x, f.waiting), x)
+	copy(blas.Row(f.y, f.waiting), y)
+	f.waiting++
+	a.rows++
+	return nil
+}
+
+func finite(what string, row []float64) error {
+	for c, v := range row {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%w: %s %d is %g", ErrRow, what, c, v)
+		}
+	}
+	return nil
+}
+
+func (a *Accumulator) foldOf(b Block, i int) int {
+	switch {
+	case b.Folds != nil:
+		return b.Folds[i]
+	case a.opt.Fold != nil:
+		return a.opt.Fold(b.Source, b.Row+int64(i))
+	}
+	return int(mix(a.opt.Seed, uint64(b.Row)+uint64(i)) % uint64(len(a.folds)))
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014): rows next to
+// each other get unrelated numbers.
+func mix(seed, row uint64) uint64 {
+	h := (seed+row)*0x9e3779b97f4a7c15 + seed
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// flush adds the waiting rows of a fold to its sums.
+func (a *Accumulator) flush(f *fold) error {
+	if f.waiting == 0 {
+		return nil
+	}
+	z := blas.View(a.z, 0, 0, f.waiting, a.z.Cols)
+	if err := a.features.Transform(z, blas.View(f.x, 0, 0, f.waiting, a.d)); err != nil {
+		return fmt.Errorf("stream: %w", err)
+	}
+	f.sums.add(a.be, z, blas.View(f.y, 0, 0, f.waiting, a.n))
+	f.waiting = 0
+	return nil
+}
+
+// Run takes the rows of src to its end, reading one block ahead. An accumulator
+// that has taken rows before, such as one read from a checkpoint, passes over as
+// many first. It stops at an error of the source or in a row, or when ctx is
+// cancelled or Progress says so; then the rows before are taken, Checkpoint has
+// been called, and that error is returned. The source is not used after Run has
+// returned, but for a call of Next that was under way when ctx was cancelled.
+func (a *Accumulator) Run(ctx context.Context, src Source) error {
+	err := a.run(ctx, src)
+	if err != nil && a.opt.Checkpoint != nil {
+		err = errors.Join(err, a.opt.Checkpoint(a))
+	}
+	return err
+}
+
+func (a *Accumulator) run(ctx context.Context, src Source) error {
+	inner, cancel := context.WithCancel(ctx)
+	blocks := prefetch(inner, src)
+	defer func() {
+		cancel()
+		if ctx.Err() == nil {
+			<-blocks.done
+		}
+	}()
+	skip, saved := a.rows, a.rows
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b, err := blocks.Next(ctx)
+		b, skip = b.after(skip)
+		if err := a.Add(b); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			if skip > 0 {
+				return fmt.Errorf("stream: the source ends %d rows before where the pass is to go on", skip)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.report(b, &saved); err != nil {
+			return err
+		}
+	}
+}
+
+// after is the block without its first rows, up to skip of them, and what is left to skip.
+func (b Block) after(skip int64) (Block, int64) {
+	rows := min(int64(b.X.Rows), skip)
+	if rows == 0 {
+		return b, skip
+	}
+	left := b.X.Rows - int(rows)
+	b.X = blas.View(b.X, int(rows), 0, left, b.X.Cols)
+	b.Y = blas.View(b.Y, int(rows), 0, left, b.Y.Cols)
+	b.Row += rows
+	if b.Folds != nil {
+		b.Folds = b.Folds[rows:]
+	}
+	return b, skip - rows
+}
+
+// report tells the caller where the pass is, and saves it when that is due.
+func (a *Accumulator) report(b Block, saved *int64) error {
+	if a.opt.Progress != nil {
+		if err := a.opt.Progress(Progress{Rows: a.rows, Source: b.Source, Row: b.Row + int64(b.X.Rows)}); err != nil {
+			return err
+		}
+	}
+	if a.opt.Checkpoint == nil || a.opt.CheckpointRows <= 0 || a.rows-*saved < a.opt.CheckpointRows {
+		return nil
+	}
+	*saved = a.rows
+	return a.opt.Checkpoint(a)
+}

@@ -1,0 +1,225 @@
+package stream
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// ErrCheckpoint is wrapped when a checkpoint cannot be read; the message says why.
+var ErrCheckpoint = errors.New("unusable checkpoint")
+
+// The format: the magic, the length of the header (uint32), the header (JSON),
+// the numbers of each fold as little-endian float64 (lower triangle of Γ by
+// rows, H, ZSum, YSum, YY, the waiting inputs and targets), and the Castagnoli
+// CRC-32 of all before it.
+const magic = "IOKLSUM1"
+
+// maxHeader bounds what a header may ask to be read.
+const maxHeader = 1 << 20
+
+type header struct {
+	Identity  string  `json:"identity"`
+	Features  int     `json:"features"`
+	Inputs    int     `json:"inputs"`
+	Targets   int     `json:"targets"`
+	BlockRows int     `json:"block_rows"`
+	Seed      uint64  `json:"seed"`
+	Rows      int64   `json:"rows"`
+	FoldRows  []int64 `json:"fold_rows"`
+	Waiting   []int   `json:"waiting"`
+}
+
+func (a *Accumulator) header() header {
+	h := header{
+		Identity: a.opt.Identity, Features: a.features.Dim(), Inputs: a.d, Targets: a.n,
+		BlockRows: a.opt.BlockRows, Seed: a.opt.Seed, Rows: a.rows,
+	}
+	for k := range a.folds {
+		h.FoldRows = append(h.FoldRows, a.folds[k].sums.Rows)
+		h.Waiting = append(h.Waiting, a.folds[k].waiting)
+	}
+	return h
+}
+
+// numbers visits every stored slice of a fold in the order of the format.
+func (f *fold) numbers(visit func([]float64) error) error {
+	for i := range f.sums.Gamma.Rows {
+		if err := visit(blas.Row(f.sums.Gamma, i)[:i+1]); err != nil {
+			return err
+		}
+	}
+	x, y := f.x.Data[:f.waiting*f.x.Cols], f.y.Data[:f.waiting*f.y.Cols]
+	for _, s := range [][]float64{f.sums.H.Data, f.sums.ZSum, f.sums.YSum, f.sums.YY, x, y} {
+		if err := visit(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Encode writes the state of the accumulator; a pass that goes on from it ends
+// bitwise as one that was not interrupted.
+func (a *Accumulator) Encode(w io.Writer) error {
+	text, err := json.Marshal(a.header())
+	if err != nil {
+		return err
+	}
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	out := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
+	_, _ = out.WriteString(magic)
+	_ = binary.Write(out, binary.LittleEndian, uint32(len(text)))
+	_, _ = out.Write(text)
+	for k := range a.folds {
+		if err := a.folds[k].numbers(func(s []float64) error { return writeFloats(out, s) }); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return binary.Write(w, binary.LittleEndian, sum.Sum32())
+}
+
+func writeFloats(w *bufio.Writer, s []float64) error {
+	var b [8]byte
+	for _, v := range s {
+		binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
+		if _, err := w.Write(b[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Decode reads the state that Encode wrote, for an accumulator of the same
+// features, options and identity; on error the accumulator is as it was. Errors
+// wrap ErrCheckpoint.
+func (a *Accumulator) Decode(r io.Reader) error {
+	in := &checked{r: bufio.NewReaderSize(r, 1<<16), sum: crc32.New(crc32.MakeTable(crc32.Castagnoli))}
+	folds, rows, err := a.decode(in)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it is cut short")
+	}
+	if err != nil {
+		return fmt.Errorf("stream: %w: %w", ErrCheckpoint, err)
+	}
+	a.folds, a.rows = folds, rows
+	return nil
+}
+
+// checked adds up the checksum of what is read.
+type checked struct {
+	r   *bufio.Reader
+	sum hash.Hash32
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	_, _ = c.sum.Write(p[:n])
+	return n, err
+}
+
+func (a *Accumulator) decode(in *checked) ([]fold, int64, error) {
+	h, err := readHeader(in)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := a.fits(h); err != nil {
+		return nil, 0, err
+	}
+	folds := a.emptyFolds()
+	for k := range folds {
+		folds[k].sums.Rows, folds[k].waiting = h.FoldRows[k], h.Waiting[k]
+		if err := folds[k].numbers(func(s []float64) error { return readFloats(in, s) }); err != nil {
+			return nil, 0, err
+		}
+	}
+	want := in.sum.Sum32()
+	var got uint32
+	if err := binary.Read(in, binary.LittleEndian, &got); err != nil {
+		return nil, 0, err
+	}
+	if got != want {
+		return nil, 0, errors.New("its checksum is wrong")
+	}
+	if _, err := in.r.ReadByte(); !errors.Is(err, io.EOF) {
+		return nil, 0, errors.New("there is something after its end")
+	}
+	return folds, h.Rows, nil
+}
+
+func readHeader(in io.Reader) (header, error) {
+	var h header
+	start := make([]byte, len(magic))
+	if _, err := io.ReadFull(in, start); err != nil {
+		return h, err
+	}
+	if string(start) != magic {
+		return h, errors.New("it is not a checkpoint of this program's, or of another version of it")
+	}
+	var n uint32
+	if err := binary.Read(in, binary.LittleEndian, &n); err != nil {
+		return h, err
+	}
+	if n > maxHeader {
+		return h, errors.New("its header is damaged")
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(in, text); err != nil {
+		return h, err
+	}
+	if json.Unmarshal(text, &h) != nil {
+		return h, errors.New("its header is damaged")
+	}
+	return h, nil
+}
+
+// fits compares a header with the accumulator.
+func (a *Accumulator) fits(h header) error {
+	own := a.header()
+	if h.Identity != own.Identity {
+		return fmt.Errorf("it belongs to other data or features (%q, these are %q)", h.Identity, own.Identity)
+	}
+	same := h.Features == own.Features && h.Inputs == own.Inputs && h.Targets == own.Targets &&
+		h.BlockRows == own.BlockRows && h.Seed == own.Seed && len(h.FoldRows) == len(a.folds) && len(h.Waiting) == len(a.folds)
+	if !same {
+		return fmt.Errorf("it has %d features, %d inputs, %d targets, %d folds, blocks of %d rows, seed %d; here they are %d, %d, %d, %d, %d, %d",
+			h.Features, h.Inputs, h.Targets, len(h.FoldRows), h.BlockRows, h.Seed,
+			own.Features, own.Inputs, own.Targets, len(a.folds), own.BlockRows, own.Seed)
+	}
+	var rows int64
+	for k, w := range h.Waiting {
+		if w < 0 || w > a.opt.BlockRows || h.FoldRows[k] < 0 {
+			return errors.New("its header is damaged")
+		}
+		rows += h.FoldRows[k] + int64(w)
+	}
+	if rows != h.Rows {
+		return errors.New("its header is damaged")
+	}
+	return nil
+}
+
+func readFloats(in io.Reader, s []float64) error {
+	var buf [1 << 12]byte
+	for len(s) > 0 {
+		part := s[:min(len(s), len(buf)/8)]
+		if _, err := io.ReadFull(in, buf[:8*len(part)]); err != nil {
+			return err
+		}
+		for i := range part {
+			part[i] = math.Float64frombits(binary.LittleEndian.Uint64(buf[8*i:]))
+		}
+		s = s[len(part):]
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Gram is the operator Γ = ZᵀZ of data too wide for D² numbers: each multiply
+// reads the rows again, Γv = Σ_blocks Z_bᵀ(Z_b v), 4lDk flops for k columns and
+// 8·BlockRows·(D+k) bytes. It is a linop.Operator that can fail: after an error
+// Apply fills dst with NaN, so that no solver takes it for an answer, and Err tells why.
+type Gram struct {
+	features Features
+	open     func() (Source, error)
+	rows     int
+	be       blas.Backend
+	z, t     blas.General
+	err      error
+}
+
+// NewGram returns the operator of the rows that open starts to hand out anew at each call.
+func NewGram(features Features, open func() (Source, error), opt Options) *Gram {
+	opt.fill()
+	return &Gram{features: features, open: open, rows: opt.BlockRows, be: blas.Or(opt.Backend)}
+}
+
+// Dim is D.
+func (g *Gram) Dim() int { return g.features.Dim() }
+
+// Err is the first error of a multiply; the operator stays unusable after it.
+func (g *Gram) Err() error { return g.err }
+
+// Apply computes dst = Γ·x for D×k blocks, in one pass over the data.
+func (g *Gram) Apply(dst, x blas.General) {
+	if g.err != nil {
+		fillNaN(dst)
+		return
+	}
+	blas.Zero(dst)
+	err := g.pass(func(z blas.General) {
+		g.t = blas.Reshape(g.t, z.Rows, x.Cols)
+		blas.Mul(g.be, g.t, false, false, z, x)
+		blas.Gemm(g.be, true, false, 1, z, g.t, 1, dst)
+	})
+	if err != nil {
+		g.err = fmt.Errorf("stream: multiplying by the feature Gram matrix: %w", err)
+		fillNaN(dst)
+	}
+}
+
+func fillNaN(a blas.General) {
+	for i := range a.Rows {
+		row := blas.Row(a, i)
+		for j := range row {
+			row[j] = math.NaN()
+		}
+	}
+}
+
+// pass calls f on the features of every block of at most BlockRows rows.
+func (g *Gram) pass(f func(z blas.General)) error {
+	src, err := g.open()
+	if err != nil {
+		return err
+	}
+	for {
+		b, err := src.Next()
+		for lo := 0; lo < b.X.Rows; lo += g.rows {
+			rows := min(g.rows, b.X.Rows-lo)
+			g.z = blas.Reshape(g.z, rows, g.Dim())
+			if err := g.features.Transform(g.z, blas.View(b.X, lo, 0, rows, b.X.Cols)); err != nil {
+				return fmt.Errorf("%s, from row %d: %w", b.Source, b.Row+int64(lo), err)
+			}
+			f(g.z)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Reducer adds up numbers over the ranks of a parallel job.
+type Reducer interface {
+	// Allreduce replaces x by its sum over all ranks; every rank calls it with as many numbers.
+	Allreduce(x []float64) error
+}
+
+// Reduce replaces the sums of each fold by their total over the ranks of a job,
+// each of which must call it after its own pass. Counts stay exact below 2⁵³ rows.
+// The accumulator then holds rows it has not seen itself, and cannot be resumed.
+func (a *Accumulator) Reduce(r Reducer) error {
+	if _, err := a.Sums(); err != nil {
+		return err
+	}
+	a.rows = 0
+	for k := range a.folds {
+		s := &a.folds[k].sums
+		x := s.pack()
+		if err := r.Allreduce(x); err != nil {
+			return fmt.Errorf("stream: adding up the sums of the ranks: %w", err)
+		}
+		s.unpack(x)
+		a.rows += s.Rows
+	}
+	return nil
+}
+
+// pack lays out the numbers of the sums one after the other: D(D+1)/2 + Dn + D + 2n + 1.
+func (s *Sums) pack() []float64 {
+	D, n := s.H.Rows, s.H.Cols
+	x := make([]float64, 0, D*(D+1)/2+D*n+D+2*n+1)
+	for i := range D {
+		x = append(x, blas.Row(s.Gamma, i)[:i+1]...)
+	}
+	for _, part := range [][]float64{s.H.Data, s.ZSum, s.YSum, s.YY} {
+		x = append(x, part...)
+	}
+	return append(x, float64(s.Rows))
+}
+
+func (s *Sums) unpack(x []float64) {
+	for i := range s.Gamma.Rows {
+		x = x[copy(blas.Row(s.Gamma, i)[:i+1], x):]
+	}
+	for _, part := range [][]float64{s.H.Data, s.ZSum, s.YSum, s.YY} {
+		x = x[copy(part, x):]
+	}
+	s.Rows = int64(x[0])
+}

@@ -1,0 +1,176 @@
+package stream
+
+import (
+	"context"
+	"io"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Block is consecutive rows of a source.
+type Block struct {
+	X, Y   blas.General // r×d inputs and r×n targets
+	Row    int64        // number of the first row in its source, from 0
+	Source string       // name of the source, for messages
+	Folds  []int        // fold of each row; nil leaves it to Options.Fold
+}
+
+// Source hands out rows in order.
+type Source interface {
+	// Next returns the next block, valid until the following call. At the end the
+	// error is io.EOF. Rows that come with an error are good, and precede it.
+	Next() (Block, error)
+}
+
+// matrices is a source in memory.
+type matrices struct {
+	x, y blas.General
+	name string
+	size int
+	at   int
+}
+
+// FromMatrices is the source of the rows of X (l×d) and Y (l×n), which it does
+// not copy.
+func FromMatrices(name string, X, Y blas.General) Source {
+	if X.Rows != Y.Rows {
+		panic("stream: X and Y of different length")
+	}
+	return &matrices{x: X, y: Y, name: name, size: defaultBlockRows}
+}
+
+func (m *matrices) Next() (Block, error) {
+	if m.at == m.x.Rows {
+		return Block{}, io.EOF
+	}
+	rows := min(m.size, m.x.Rows-m.at)
+	b := Block{
+		X: blas.View(m.x, m.at, 0, rows, m.x.Cols), Y: blas.View(m.y, m.at, 0, rows, m.y.Cols),
+		Row: int64(m.at), Source: m.name,
+	}
+	m.at += rows
+	return b, nil
+}
+
+// sequence is one source after the other.
+type sequence struct{ rest []Source }
+
+// Concat is the sources one after the other.
+func Concat(sources ...Source) Source { return &sequence{sources} }
+
+func (s *sequence) Next() (Block, error) {
+	for len(s.rest) > 0 {
+		b, err := s.rest[0].Next()
+		if err == io.EOF { //nolint:errorlint // io.EOF is returned as it is
+			s.rest = s.rest[1:]
+			err = nil
+			if b.X.Rows == 0 {
+				continue
+			}
+		}
+		return b, err
+	}
+	return Block{}, io.EOF
+}
+
+// share is every size-th block of a source.
+type share struct {
+	Source
+	rank, size, at int
+}
+
+// Share is the part of src that falls to one of size ranks: every size-th block,
+// from the rank-th on. All ranks read all of the source. Rows that end in an
+// error come to every rank as that error, so that all stop.
+func Share(src Source, rank, size int) Source {
+	if rank < 0 || rank >= size {
+		panic("stream: no such rank")
+	}
+	return &share{Source: src, rank: rank, size: size}
+}
+
+func (s *share) Next() (Block, error) {
+	for {
+		b, err := s.Source.Next()
+		own := s.at%s.size == s.rank
+		s.at++
+		if !own {
+			b = Block{}
+		}
+		if own || err != nil {
+			return b, err
+		}
+	}
+}
+
+// prefetched reads one block ahead in a goroutine of its own, which ends with the
+// context or the source.
+type prefetched struct {
+	next chan fetched
+	free chan *Block
+	done chan struct{} // closed when the goroutine has ended
+	last *Block
+}
+
+type fetched struct {
+	block *Block
+	err   error
+}
+
+// prefetch reads src ahead while the caller computes. The caller cancels ctx when it is done.
+func prefetch(ctx context.Context, src Source) *prefetched {
+	p := &prefetched{next: make(chan fetched, 1), free: make(chan *Block, 3), done: make(chan struct{})}
+	for range cap(p.free) {
+		p.free <- new(Block)
+	}
+	go p.read(ctx, src)
+	return p
+}
+
+func (p *prefetched) read(ctx context.Context, src Source) {
+	defer close(p.done)
+	for {
+		var own *Block
+		select {
+		case own = <-p.free:
+		case <-ctx.Done():
+			return
+		}
+		b, err := src.Next()
+		own.copyFrom(b)
+		select {
+		case p.next <- fetched{own, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// copyFrom makes b a copy of a in memory of its own.
+func (b *Block) copyFrom(a Block) {
+	x, y, folds := b.X, b.Y, b.Folds
+	*b = a
+	b.X, b.Y = blas.Reshape(x, a.X.Rows, a.X.Cols), blas.Reshape(y, a.Y.Rows, a.Y.Cols)
+	blas.Copy(b.X, a.X)
+	blas.Copy(b.Y, a.Y)
+	if a.Folds != nil {
+		b.Folds = append(folds[:0], a.Folds...)
+	}
+}
+
+func (p *prefetched) Next(ctx context.Context) (Block, error) {
+	if p.last != nil {
+		p.free <- p.last
+		p.last = nil
+	}
+	select {
+	case f := <-p.next:
+		p.last = f.block
+		return *f.block, f.err
+	case <-ctx.Done():
+		return Block{}, ctx.Err()
+	}
+}
