@@ -70,29 +70,53 @@ func randn(rng *rand.Rand, r, c int) blas.General {
 	return a
 }
 
-// sparse has 10 inputs with 13 widths each, of which three inputs matter.
+// sparse has 10 inputs with 13 widths each, of which the first three inputs matter.
 func sparse(l, n int) (*linop.GramSum, blas.General) {
 	rng := rand.New(rand.NewPCG(3, 5))
-	X, W := randn(rng, l, 10), randn(rng, 9, n)
+	X, mix := blas.NewGeneral(l, 10), randn(rng, 3, n)
 	Y := blas.NewGeneral(l, n)
+	for i := range X.Data {
+		X.Data[i] = 4*rng.Float64() - 2
+	}
 	for i := range l {
-		x := blas.Row(X, i)
-		for j := range n {
-			for k, v := range x[:3] {
-				Y.Data[i*n+j] += W.Data[(3*k)*n+j]*math.Sin(2*v) + W.Data[(3*k+1)*n+j]*v + W.Data[(3*k+2)*n+j]*math.Cos(v)
-			}
-			Y.Data[i*n+j] += 0.1 * rng.NormFloat64()
+		x, y := blas.Row(X, i), blas.Row(Y, i)
+		for k, s := range []float64{math.Sin(2 * x[0]), x[1] * x[1] / 2, math.Exp(-x[2])/2 - 1} {
+			blas.Axpy(s, blas.Row(mix, k), y)
+		}
+		for j := range y {
+			y[j] += 0.1 * rng.NormFloat64()
 		}
 	}
+	standardise(Y)
 	var terms []*blas.Sym
 	for k := range 10 {
-		col := blas.NewGeneral(l, 1)
-		for i := range l {
-			col.Data[i] = X.Data[i*10+k]
-		}
 		for w := -6; w <= 6; w++ {
-			terms = append(terms, gaussian(col, math.Pow(2, float64(w)), blas.Float64))
+			K := blas.NewGeneral(l, l)
+			for i := range l {
+				for j := range l {
+					d := (X.Data[i*10+k] - X.Data[j*10+k]) / math.Pow(2, float64(w))
+					K.Data[i*l+j] = math.Exp(-d * d / 2)
+				}
+			}
+			terms = append(terms, blas.SymFrom(K, blas.Float64))
 		}
 	}
 	return linop.NewGramSum(terms, nil, blas.Float64), Y
+}
+
+// standardise gives every column mean 0 and variance 1.
+func standardise(Y blas.General) {
+	for j := range Y.Cols {
+		var mean, sq float64
+		for i := range Y.Rows {
+			mean += Y.Data[i*Y.Stride+j] / float64(Y.Rows)
+		}
+		for i := range Y.Rows {
+			Y.Data[i*Y.Stride+j] -= mean
+			sq += square(Y.Data[i*Y.Stride+j]) / float64(Y.Rows)
+		}
+		for i := range Y.Rows {
+			Y.Data[i*Y.Stride+j] /= math.Sqrt(sq)
+		}
+	}
 }
