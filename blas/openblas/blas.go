@@ -110,3 +110,17 @@ func (impl Implementation) Dsymv(ul blas.Uplo, n int, alpha float64, a []float64
 		impl.lib.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	})
 }
+
+func (impl Implementation) Dger(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+	check(m, n, incX, incY, lda)
+	run(product(m, n, 1), level2Serial, func() {
+		impl.lib.Dger(m, n, alpha, x, incX, y, incY, a, lda)
+	})
+}
+
+func (impl Implementation) Dsyr2(ul blas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+	check(n, incX, incY, lda)
+	run(product(n, n, 1), level2Serial, func() {
+		impl.lib.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
+	})
+}

@@ -23,5 +23,6 @@
 //
 // BLAS calls pass row-major matrices as they are. LAPACK through LAPACKE works
 // on column-major copies that LAPACKE makes, O(n²) beside the O(n³) of the
-// factorization itself.
+// factorization itself; Cholesky's, where that would tell, is the module's own
+// on OpenBLAS's products.
 package openblas
