@@ -256,9 +256,14 @@ func (m *Model) Score(X, Y mat.Matrix) (Scores, error) {
 	if fr, fc := F.Dims(); r != fr || c != fc {
 		return Scores{}, badInput("predictions are %d×%d, Y is %d×%d", fr, fc, r, c)
 	}
+	return m.ScorePredictions(F, Y), nil
+}
+
+// ScorePredictions compares predictions F of the model with targets Y as Score does.
+func (m *Model) ScorePredictions(F, Y mat.Matrix) Scores {
 	var mean []float64
 	if m.out.Scaler != nil {
 		mean = m.out.Scaler.Mean
 	}
-	return NewScores(F, Y, mean), nil
+	return NewScores(F, Y, mean)
 }

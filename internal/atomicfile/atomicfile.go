@@ -106,3 +106,21 @@ func syncFolder(dir string) {
 		_ = d.Close()
 	}
 }
+
+// Check reports whether Write can be expected to work at path: that the folder is
+// there and takes a new file. It leaves nothing behind.
+func Check(path string) error {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		path = p
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder", path)
+	} else if err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := createBeside(path, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

@@ -46,6 +46,9 @@ func TestWriteReplaces(t *testing.T) {
 			t.Errorf("file holds %q, want %q", got, s)
 		}
 	}
+	if err := Check(path); err != nil {
+		t.Error(err)
+	}
 	onlyFile(t, dir, "a.txt")
 }
 
@@ -103,7 +106,10 @@ func TestWriteRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := Write(path, text("x")); err == nil {
-				t.Error("no error")
+				t.Error("Write: no error")
+			}
+			if err := Check(path); err == nil {
+				t.Error("Check: no error")
 			}
 		})
 	}

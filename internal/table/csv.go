@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -212,8 +214,15 @@ func number(cell string) (float64, error) {
 	return v, nil
 }
 
-// ReadText reads a CSV file as text: the header, nil where there is none, and the
-// records. Blank lines are skipped, cells are trimmed and rows equally long.
+// ErrNotText says that a file is of a kind that holds numbers only.
+var ErrNotText = errors.New("not a text file")
+
+// ReadText reads a CSV file as text: the records, and with [HeaderYes] the first
+// of them as header. With [HeaderAuto] it is the header when the records below it
+// hold a number in a column where it has text, or when it is a table of one
+// column whose first cell is the word label, class, target or y.
+// Blank lines are skipped, cells are trimmed and rows equally long. Files of other
+// kinds than CSV are ErrNotText.
 func ReadText(name string, opt Options) (header []string, records [][]string, err error) {
 	s, err := openSource(name, opt.Stdin)
 	if err != nil {
@@ -221,7 +230,7 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 	}
 	defer s.close()
 	if k := kind(s); k != "" {
-		return nil, nil, bad("%s: is %s, where text is wanted: give it as .csv", name, k)
+		return nil, nil, fmt.Errorf("%s is %s: %w", name, k, ErrNotText)
 	}
 	sep, err := sniff(s)
 	if err != nil {
@@ -243,8 +252,28 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 	if len(records) == 0 {
 		return nil, nil, bad("%s: is empty", name)
 	}
-	if opt.Header == HeaderYes {
+	if opt.Header == HeaderYes || opt.Header == HeaderAuto && namesColumns(records) {
 		header, records = records[0], records[1:]
 	}
+	if len(records) == 0 {
+		return nil, nil, bad("%s: has a header and no rows", name)
+	}
 	return header, records, nil
+}
+
+// namesColumns guesses whether the first record is a header.
+func namesColumns(records [][]string) bool {
+	first := records[0]
+	if !isHeader(first) {
+		return false
+	}
+	if len(first) == 1 && slices.Contains([]string{"label", "labels", "class", "classes", "target", "y"}, strings.ToLower(first[0])) {
+		return true
+	}
+	for j := range first {
+		if len(records) > 1 && !isHeader(records[1][j:j+1]) && records[1][j] != "" {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// machine holds the flags that say how to compute and what to print.
+type machine struct {
+	backend string
+	threads int
+	seed    uint64
+	memory  string
+	json    bool
+	quiet   bool
+	verbose bool
+}
+
+func (m *machine) flags(f *pflag.FlagSet) {
+	f.StringVar(&m.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
+	f.IntVar(&m.threads, "threads", 0, "threads to compute with (default: all cores)")
+	f.Uint64Var(&m.seed, "seed", 0, "seed of every random choice")
+	f.StringVar(&m.memory, "memory", "", "memory limit for kernel matrices, such as 4GiB (default: what is available)")
+	m.output(f)
+}
+
+// output is the part of the flags that every command has.
+func (m *machine) output(f *pflag.FlagSet) {
+	f.BoolVar(&m.json, "json", false, "print one JSON object on standard output")
+	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
+	f.BoolVarP(&m.verbose, "verbose", "v", false, "say more on standard error")
+}
+
+// apply sets backend and threads for the whole program, and returns the memory limit in bytes.
+func (m *machine) apply(cmd *cobra.Command) (limit int64, err error) {
+	if m.threads < 0 || cmd.Flags().Changed("threads") && m.threads == 0 {
+		return 0, fmt.Errorf("--threads %d: at least 1 is needed", m.threads)
+	}
+	be := blas.Default()
+	if m.backend != "" {
+		if be, err = blas.ByName(m.backend); err != nil {
+			return 0, fmt.Errorf("--backend: %w", err)
+		}
+	}
+	if m.memory != "" {
+		if limit, err = parseBytes(m.memory); err != nil {
+			return 0, err
+		}
+	}
+	blas.Use(be)
+	blas.SetThreads(m.threads)
+	return limit, nil
+}
+
+// parseBytes reads a size such as 500MB, 4GiB or 1e9.
+func parseBytes(text string) (int64, error) {
+	number, unit := strings.TrimSpace(text), 1.0
+	for _, u := range []struct {
+		suffix string
+		factor float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1}} {
+		if s, ok := cutSuffixFold(number, u.suffix); ok {
+			number, unit = strings.TrimSpace(s), u.factor
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(v*unit >= 1) || v*unit > math.MaxInt64/2 {
+		return 0, fmt.Errorf("--memory %q is not a size such as 500MB or 4GiB", text)
+	}
+	return int64(v * unit), nil
+}
+
+func cutSuffixFold(s, suffix string) (string, bool) {
+	if len(s) < len(suffix) || !strings.EqualFold(s[len(s)-len(suffix):], suffix) {
+		return s, false
+	}
+	return s[:len(s)-len(suffix)], true
+}
+
+// writeJSON prints one object.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return failure{fmt.Errorf("standard output: %w", err)}
+	}
+	return nil
+}
+
+// stdin is standard input, handed out once.
+type stdin struct {
+	r    io.Reader
+	used bool
+}
+
+var errStdinTwice = errors.New("standard input (-) can be read only once")
+
+func (s *stdin) take(name string) (io.Reader, error) {
+	if name != "-" {
+		return nil, nil
+	}
+	if s.used {
+		return nil, errStdinTwice
+	}
+	s.used = true
+	return s.r, nil
+}
+
+// parseFloats reads a comma-separated list.
+func parseFloats(flag, text string) ([]float64, error) {
+	var out []float64
+	for _, item := range strings.Split(text, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(item), 64)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %q is not a number", flag, item)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// isTerminal reports whether w is a screen.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// foldFlags say what cross-validation tries and how.
+type foldFlags struct {
+	lambdas, taus string
+	norms         []string
+	folds         int
+	repeats       int
+	metric        string
+	timeOrdered   bool
+	foldGroups    string
+	oneSE         bool
+}
+
+func (c *foldFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&c.lambdas, "lambdas", "", "values of λ to try, as 1e-1,1e-2,1e-3 (default: a falling path that ends where the error rises)")
+	f.StringVar(&c.taus, "taus", "", "values of τ to try")
+	f.StringArrayVar(&c.norms, "norms", nil, "a norm to try, as lp:1; repeatable (default: --norm, or lp:1 and lp:2)")
+	f.IntVar(&c.folds, "folds", 10, "number of folds")
+	f.IntVar(&c.repeats, "repeats", 1, "repetitions with other folds")
+	f.StringVar(&c.metric, "metric", "mse", "mse, rmse, accuracy, or nmse (squared error over the variance of the targets)")
+	f.BoolVar(&c.timeOrdered, "time-ordered", false, "rows are a time series: train on the past, test on what follows")
+	f.StringVar(&c.foldGroups, "fold-groups", "", "CSV file of one label per row: rows of a label stay on one side of every split")
+	f.BoolVar(&c.oneSE, "one-se", false, "choose the largest λ within one standard error of the best")
+}
+
+func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
+	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, OneSE: c.oneSE}
+	if c.folds < 2 {
+		return opt, fmt.Errorf("--folds %d: at least 2 are needed", c.folds)
+	}
+	if !cmd.Flags().Changed("folds") {
+		opt.Folds = min(c.folds, rows)
+	}
+	if c.repeats < 1 {
+		return opt, fmt.Errorf("--repeats %d: at least 1 is needed", c.repeats)
+	}
+	var err error
+	if c.lambdas != "" {
+		if opt.Lambdas, err = parseFloats("lambdas", c.lambdas); err != nil {
+			return opt, err
+		}
+	}
+	if c.taus != "" {
+		if opt.Taus, err = parseFloats("taus", c.taus); err != nil {
+			return opt, err
+		}
+		if slices.Contains(opt.Taus, 0) {
+			return opt, errors.New("--taus 0: it must be positive")
+		}
+	}
+	if c.foldGroups != "" {
+		opt.Groups, err = readFoldGroups(c.foldGroups, rows)
+	}
+	return opt, err
+}
+
+func readFoldGroups(name string, rows int) ([]int, error) {
+	_, records, err := table.ReadText(name, table.Options{})
+	if err != nil {
+		return nil, work(err)
+	}
+	if len(records) == rows+1 {
+		records = records[1:] // a header that looks like a label
+	}
+	if len(records) != rows {
+		return nil, inputError("%s has %d rows, the data have %d", name, len(records), rows)
+	}
+	at := map[string]int{}
+	groups := make([]int, rows)
+	for i, rec := range records {
+		if len(rec) != 1 {
+			return nil, inputError("%s: row %d has %d cells, want one label", name, i+1, len(rec))
+		}
+		if _, known := at[rec[0]]; !known {
+			at[rec[0]] = len(at)
+		}
+		groups[i] = at[rec[0]]
+	}
+	return groups, nil
+}
+
+// cvReport is what cv --json prints.
+type cvReport struct {
+	Metric   string         `json:"metric"`
+	Folds    int            `json:"folds"`
+	Best     iokl.CVPoint   `json:"best"`
+	Points   []iokl.CVPoint `json:"points"`
+	Seconds  float64        `json:"seconds"`
+	Backend  string         `json:"backend"`
+	Threads  int            `json:"threads"`
+	Seed     uint64         `json:"seed"`
+	Model    string         `json:"model,omitempty"`
+	Pictures []string       `json:"pictures,omitempty"`
+}
+
+func newCVCmd() *cobra.Command {
+	var (
+		m         machine
+		d         dataFlags
+		l         learnFlags
+		c         foldFlags
+		out, plot string
+	)
+	cmd := &cobra.Command{
+		Use:   "cv",
+		Short: "Compare settings by cross-validation",
+		Long: `Cv fits on parts of the data and measures the error on the rest, for every value
+of --lambdas, --taus and --norms. All of a fold is learned from its training part.
+With --metric accuracy a single column of targets is taken as class labels.
+With --out the best setting is fitted to all data and saved.`,
+		Example: `  iokl cv --x x.csv --y y.csv
+  iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
+  iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
+  iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt, err := l.options(cmd, &m, &d)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(checkOut(out), checkPlot(plot)); err != nil {
+				return err
+			}
+			data, err := d.load(cmd)
+			if err != nil {
+				return err
+			}
+			data.names(&opt)
+			if c.metric == "accuracy" && data.labels == nil && data.Y.Data.Cols == 1 {
+				data.labels = labelsOf(data.Y)
+			}
+			if opt.CV, err = c.options(cmd, data.rows()); err != nil {
+				return err
+			}
+			if opt.CV.Lambdas == nil && cmd.Flags().Changed("lambda") {
+				opt.CV.Lambdas = []float64{l.lambda}
+			}
+			return runCV(cmd, &m, data, opt, out, plot)
+		},
+	}
+	d.flags(cmd.Flags())
+	l.flags(cmd.Flags())
+	c.flags(cmd.Flags())
+	m.flags(cmd.Flags())
+	cmd.Flags().StringVar(&out, "out", "", "file to save a model fitted with the best setting to")
+	cmd.Flags().StringVar(&plot, "plot", "", "folder to draw the error curve into")
+	return cmd
+}
+
+func (d *data) rows() int {
+	if d.labels != nil {
+		return len(d.labels)
+	}
+	return d.Y.Data.Rows
+}
+
+// labelsOf takes numbers as class labels.
+func labelsOf(t *table.Table) []string {
+	labels := make([]string, t.Data.Rows)
+	for i := range labels {
+		labels[i] = fmt.Sprint(t.Data.Data[i*t.Data.Stride])
+	}
+	return labels
+}
+
+func (d *data) crossValidate(cmd *cobra.Command, opt iokl.Options) (*iokl.CVResult, error) {
+	Y, names := d.targetMatrix()
+	if names != nil {
+		opt.OutputNames = names
+	}
+	if d.X != nil {
+		return iokl.CrossValidate(cmd.Context(), blas.Dense(d.X.Data), Y, opt)
+	}
+	return iokl.CrossValidateGram(cmd.Context(), d.grams, Y, opt)
+}
+
+func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot string) error {
+	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+	opt.Trace, opt.Notify = p.step, p.line
+	start := time.Now()
+	r, err := d.crossValidate(cmd, opt)
+	p.end()
+	if err != nil {
+		if cmd.Context().Err() != nil {
+			return failure{errors.New("interrupted: no fold was complete, nothing was saved")}
+		}
+		return work(err)
+	}
+	report := cvReport{
+		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Seconds: time.Since(start).Seconds(),
+		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Model: out,
+	}
+	if plot != "" {
+		if report.Pictures, err = plotCV(plot, r); err != nil {
+			return failure{err}
+		}
+	}
+	var fitErr error
+	if out != "" {
+		fitErr = refit(cmd, m, d, r.Settle(opt), out, p)
+	}
+	if m.json {
+		return errors.Join(fitErr, writeJSON(cmd.OutOrStdout(), report))
+	}
+	return errors.Join(fitErr, writeCV(cmd.OutOrStdout(), r, &report))
+}
+
+// refit fits the chosen setting to all data and saves the model.
+func refit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out string, p *progress) error {
+	model, err := d.fit(cmd.Context(), opt)
+	p.end()
+	if model == nil {
+		return work(err)
+	}
+	warn(cmd.ErrOrStderr(), m, model.Warnings())
+	if err := model.Save(out); err != nil {
+		return failure{err}
+	}
+	return outcome(cmd, model, err, out)
+}
+
+func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "norm\tτ\tλ\t%s\t± standard error\t\t\n", r.Metric)
+	for i, p := range r.Points {
+		mark := ""
+		if i == r.Best {
+			mark = "← best"
+		}
+		tau := "n"
+		if p.Tau > 0 {
+			tau = fmt.Sprintf("%.4g", p.Tau)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t\n", p.Norm, tau, p.Lambda, p.Mean, p.StdErr, mark)
+	}
+	if err := flush(t); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d folds, %.1f s%s\n", r.Folds, report.Seconds, saved(report))
+	return written(err)
+}
+
+func saved(r *cvReport) string {
+	var parts []string
+	if r.Model != "" {
+		parts = append(parts, "; best setting fitted to all data: "+r.Model)
+	}
+	if len(r.Pictures) > 0 {
+		parts = append(parts, "; pictures: "+strings.Join(r.Pictures, ", "))
+	}
+	return strings.Join(parts, "")
+}

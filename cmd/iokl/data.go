@@ -1,0 +1,214 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/kernel"
+)
+
+// dataFlags say where the data are.
+type dataFlags struct {
+	x, y               string
+	xColumns, yColumns string
+	grams              []string
+	groups             string
+	header             string
+	missing            string
+	classes            bool
+}
+
+func (d *dataFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&d.x, "x", "", "inputs, a row per sample")
+	f.StringVar(&d.y, "y", "", "targets, a row per sample (default with --y-columns: the file of --x)")
+	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63")
+	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
+	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
+	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")
+	f.BoolVar(&d.classes, "classes", false, "the targets are one column of class labels")
+	d.reading(f)
+}
+
+// reading is the part of the flags about how files are read.
+func (d *dataFlags) reading(f *pflag.FlagSet) {
+	f.StringVar(&d.header, "header", "auto", "whether CSV files start with column names: auto, yes or no")
+	f.StringVar(&d.missing, "missing", "mean", "empty input cells: mean puts the column's mean, error refuses them")
+}
+
+func (d *dataFlags) options(cmd *cobra.Command) (table.Options, error) {
+	opt := table.Options{AllowNaN: cmd.Flags().Changed("missing")}
+	switch d.header {
+	case "auto":
+	case "yes":
+		opt.Header = table.HeaderYes
+	case "no":
+		opt.Header = table.HeaderNo
+	default:
+		return opt, fmt.Errorf("--header %q: want auto, yes or no", d.header)
+	}
+	if d.missing != "mean" && d.missing != "error" {
+		return opt, fmt.Errorf("--missing %q: want mean or error", d.missing)
+	}
+	return opt, nil
+}
+
+// data is what a fit learns from.
+type data struct {
+	X, Y           *table.Table // X is nil with Gram matrices, Y with labels
+	grams          []mat.Matrix
+	labels         []string
+	groups         []kernel.Group
+	inputs, output []string // names, nil where the files have none
+}
+
+// load reads everything the flags ask for.
+func (d *dataFlags) load(cmd *cobra.Command) (*data, error) {
+	if (d.x == "") == (len(d.grams) == 0) {
+		return nil, fmt.Errorf("give the inputs by --x, or Gram matrices by --gram")
+	}
+	if d.y == "" && d.yColumns != "" && d.x != "-" {
+		d.y = d.x
+	}
+	if d.y == "" {
+		return nil, fmt.Errorf("give the targets by --y")
+	}
+	if d.x == "-" && d.y == "-" {
+		return nil, errStdinTwice
+	}
+	opt, err := d.options(cmd)
+	if err != nil {
+		return nil, err
+	}
+	in := &stdin{r: cmd.InOrStdin()}
+	out := new(data)
+	if d.x != "" {
+		if out.X, err = readTable(d.x, d.xColumns, "--x-columns", opt, in); err != nil {
+			return nil, work(err)
+		}
+		out.inputs = out.X.Names
+		if out.groups, err = readGroups(d.groups, out.X); err != nil {
+			return nil, work(err)
+		}
+	}
+	for _, name := range d.grams {
+		if err := out.readGrams(name, opt, in); err != nil {
+			return nil, work(err)
+		}
+	}
+	return out, work(d.targets(out, opt, in))
+}
+
+func (out *data) readGrams(name string, opt table.Options, in *stdin) (err error) {
+	if opt.Stdin, err = in.take(name); err != nil {
+		return err
+	}
+	opt.AllowNaN = false
+	stack, err := table.ReadStack(name, opt)
+	for _, g := range stack {
+		out.grams = append(out.grams, blas.Dense(g))
+	}
+	return err
+}
+
+// targets reads Y, or the labels.
+func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error) {
+	if d.classes {
+		out.labels, err = d.readLabels(opt, in)
+		return err
+	}
+	opt.AllowNaN = false
+	if out.Y, err = readTable(d.y, d.yColumns, "--y-columns", opt, in); err != nil {
+		return err
+	}
+	out.output = out.Y.Names
+	for i := range out.Y.Data.Rows {
+		for j, v := range blas.Row(out.Y.Data, i) {
+			if math.IsNaN(v) {
+				return inputError("%s: row %d, %s is empty: targets may not be missing", d.y, i+1, columnName(out.Y.Names, j))
+			}
+		}
+	}
+	return nil
+}
+
+// dataError is a table.ErrData whose message stands alone.
+type dataError struct{ msg string }
+
+func (e dataError) Error() string { return e.msg }
+func (e dataError) Unwrap() error { return table.ErrData }
+
+func inputError(format string, args ...any) error { return dataError{fmt.Sprintf(format, args...)} }
+
+func columnName(names []string, j int) string {
+	if j < len(names) {
+		return fmt.Sprintf("column %d %q", j+1, names[j])
+	}
+	return fmt.Sprintf("column %d", j+1)
+}
+
+// readTable reads a table and takes the columns asked for.
+func readTable(name, columns, flag string, opt table.Options, in *stdin) (*table.Table, error) {
+	var err error
+	if opt.Stdin, err = in.take(name); err != nil {
+		return nil, err
+	}
+	t, err := table.Read(name, opt)
+	if err != nil || columns == "" {
+		return t, err
+	}
+	idx, err := selectColumns(columns, flag, t.Names, t.Data.Cols)
+	if err != nil {
+		return nil, err
+	}
+	return pick(t, idx), nil
+}
+
+func pick(t *table.Table, idx []int) *table.Table {
+	out := &table.Table{Data: blas.NewGeneral(t.Data.Rows, len(idx))}
+	for k, j := range idx {
+		if t.Names != nil {
+			out.Names = append(out.Names, t.Names[j])
+		}
+		for i := range t.Data.Rows {
+			out.Data.Data[i*len(idx)+k] = t.Data.Data[i*t.Data.Stride+j]
+		}
+	}
+	return out
+}
+
+// selectColumns reads a list of names, numbers from 0 and ranges of them.
+func selectColumns(text, flag string, names []string, cols int) ([]int, error) {
+	var idx []int
+	for _, item := range strings.Split(text, ",") {
+		item = strings.TrimSpace(item)
+		if j := slices.Index(names, item); j >= 0 && item != "" {
+			idx = append(idx, j)
+			continue
+		}
+		from, to, isRange := strings.Cut(item, "-")
+		if !isRange {
+			to = from
+		}
+		a, errA := strconv.Atoi(from)
+		b, errB := strconv.Atoi(to)
+		if errA != nil || errB != nil || a > b {
+			return nil, inputError("%s: there is no column %q", flag, item)
+		}
+		if b >= cols {
+			return nil, inputError("%s: column %d is out of range: the file has columns 0 to %d", flag, b, cols-1)
+		}
+		for j := a; j <= b; j++ {
+			idx = append(idx, j)
+		}
+	}
+	return idx, nil
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// learnFlags say what is learned and how.
+type learnFlags struct {
+	kernels     []string
+	lambda, tau float64
+	norm        string
+	learn       string
+	standardize string
+	solver      string
+	sylvester   string
+	tol         float64
+	maxOuter    int
+	float32     bool
+}
+
+func (l *learnFlags) flags(f *pflag.FlagSet) {
+	f.StringArrayVar(&l.kernels, "kernel", nil, "kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable\n(default: a dictionary made from the data)")
+	f.Float64Var(&l.lambda, "lambda", 0, "regularization λ (default: chosen by cross-validation)")
+	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
+	f.StringVar(&l.norm, "norm", "", "regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with λ by cross-validation)")
+	f.StringVar(&l.learn, "learn", "eta,l", "what is learned beside the function: eta,l, eta or l")
+	f.StringVar(&l.standardize, "standardize", "", "what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
+	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl")
+	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(), ", "))
+	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
+	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
+	f.BoolVar(&l.float32, "float32", false, "store kernel matrices in single precision: half the memory")
+}
+
+// options turns the flags into options of the library.
+func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl.Options, error) {
+	changed := cmd.Flags().Changed
+	for _, c := range []struct {
+		flag  string
+		value float64
+	}{{"lambda", l.lambda}, {"tau", l.tau}, {"tol", l.tol}} {
+		if changed(c.flag) && !(c.value > 0) {
+			return iokl.Options{}, fmt.Errorf("--%s %g: it must be positive", c.flag, c.value)
+		}
+	}
+	if changed("max-outer") && l.maxOuter < 1 {
+		return iokl.Options{}, fmt.Errorf("--max-outer %d: at least 1 is needed", l.maxOuter)
+	}
+	limit, err := m.apply(cmd)
+	if err != nil {
+		return iokl.Options{}, err
+	}
+	opt := iokl.Options{
+		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: l.learn,
+		Standardize: l.standardize, Missing: d.missing, Solver: l.solver, Sylvester: l.sylvester,
+		Tol: l.tol, MaxOuter: l.maxOuter, MaxBytes: limit, Seed: m.seed,
+	}
+	if l.float32 {
+		opt.Precision = blas.Float32
+	}
+	if len(d.grams) > 0 && len(l.kernels) > 0 {
+		return opt, errors.New("--kernel makes kernels of --x: with --gram leave it out")
+	}
+	return opt, nil
+}
+
+// names adds what the files say about their columns.
+func (d *data) names(opt *iokl.Options) {
+	opt.InputNames, opt.OutputNames, opt.Groups = d.inputs, d.output, d.groups
+}
+
+// fit runs the fit that the data call for.
+func (d *data) fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error) {
+	switch {
+	case d.labels != nil && d.X != nil:
+		return iokl.FitClasses(ctx, blas.Dense(d.X.Data), d.labels, opt)
+	case d.X != nil:
+		return iokl.Fit(ctx, blas.Dense(d.X.Data), blas.Dense(d.Y.Data), opt)
+	}
+	Y, names := d.targetMatrix()
+	if names != nil {
+		opt.OutputNames = names
+	}
+	return iokl.FitGram(ctx, d.grams, Y, opt)
+}
+
+// targetMatrix is Y, one-hot for labels, whose classes then name the outputs.
+func (d *data) targetMatrix() (mat.Matrix, []string) {
+	if d.labels == nil {
+		return blas.Dense(d.Y.Data), nil
+	}
+	return iokl.OneHot(d.labels)
+}
+
+func newFitCmd() *cobra.Command {
+	var (
+		m   machine
+		d   dataFlags
+		l   learnFlags
+		out string
+	)
+	cmd := &cobra.Command{
+		Use:   "fit",
+		Short: "Fit a model to inputs X, or Gram matrices, and targets Y",
+		Long: `Fit learns kernel weights eta, output kernel L and the function together, to a
+certified relative gap. Without --lambda, λ (and the norm, unless given) is
+chosen by cross-validation; without --kernel, a dictionary is made from the data.
+
+Ctrl-C saves the best model so far where --out was given and says its gap.`,
+		Example: `  iokl fit --x x.csv --y y.csv --out model.iokl
+  iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
+  iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
+  iokl fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt, err := l.options(cmd, &m, &d)
+			if err != nil {
+				return err
+			}
+			if err := checkOut(out); err != nil {
+				return err
+			}
+			data, err := d.load(cmd)
+			if err != nil {
+				return err
+			}
+			data.names(&opt)
+			return runFit(cmd, &m, data, opt, out)
+		},
+	}
+	d.flags(cmd.Flags())
+	l.flags(cmd.Flags())
+	m.flags(cmd.Flags())
+	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
+	return cmd
+}
+
+// checkOut refuses an output file that cannot be written before any work is done.
+func checkOut(path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := atomicfile.Check(path); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// runFit fits, saves, reports.
+func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out string) error {
+	ctx := cmd.Context()
+	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+	opt.Trace, opt.Notify = p.step, p.line
+	start := time.Now()
+	model, fitErr := d.fit(ctx, opt)
+	p.end()
+	if model == nil {
+		if ctx.Err() != nil {
+			return failure{errors.New("interrupted before the fit had a first model: nothing was saved")}
+		}
+		return work(fitErr)
+	}
+	seconds := time.Since(start).Seconds()
+	warn(cmd.ErrOrStderr(), m, model.Warnings())
+	if out != "" {
+		if err := model.Save(out); err != nil {
+			return failure{err}
+		}
+	}
+	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
+		return err
+	}
+	return outcome(cmd, model, fitErr, out)
+}
+
+// outcome says how a fit ended that returned a model: an iteration limit that
+// the user set is what was asked for, everything else that kept it from its tolerance is a failure.
+func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error {
+	if err == nil {
+		return nil
+	}
+	saved := "no --out was given"
+	if out != "" {
+		saved = "the best model so far is in " + out
+	}
+	c := model.Certificate()
+	if cmd.Context().Err() != nil {
+		return failure{fmt.Errorf("interrupted at relative gap %.3g: %s", c.RelativeGap, saved)}
+	}
+	if errors.Is(err, bcd.ErrNotConverged) && cmd.Flags().Changed("max-outer") {
+		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: stopped by --max-outer at relative gap %.3g\n", c.RelativeGap)
+		return nil
+	}
+	return failure{fmt.Errorf("%w; %s", err, saved)}
+}
+
+func warn(w io.Writer, m *machine, lines []string) {
+	if m.quiet {
+		return
+	}
+	for _, line := range lines {
+		fmt.Fprintln(w, "iokl: warning:", line)
+	}
+}

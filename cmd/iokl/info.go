@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+)
+
+// infoReport is what info --json prints.
+type infoReport struct {
+	iokl.Certificate
+	Model       string      `json:"model"`
+	Inputs      []string    `json:"inputs"`
+	Outputs     []string    `json:"outputs"`
+	Classes     []string    `json:"classes,omitempty"`
+	Kernels     []string    `json:"kernels"`
+	Eta         []float64   `json:"eta"`
+	TraceL      float64     `json:"trace_l"`
+	RankL       int         `json:"rank_l"`
+	Correlation [][]float64 `json:"correlation,omitempty"` // between the outputs that were learned
+	Learned     []string    `json:"learned_outputs"`
+	Warnings    []string    `json:"warnings"`
+	Pictures    []string    `json:"pictures,omitempty"`
+}
+
+// maxCorrelation is the number of outputs up to which the correlation matrix is shown.
+const maxCorrelation = 500
+
+func newInfoCmd() *cobra.Command {
+	var (
+		m    machine
+		d    dataFlags
+		plot string
+	)
+	cmd := &cobra.Command{
+		Use:   "info MODEL",
+		Short: "Say what a model learned: kernel weights, output correlations, certificate",
+		Long: `Info shows which kernels have weight, how the outputs go together (L as a
+correlation), and the certificate: how far from the optimum the fit stopped.
+--plot draws kernel weights and a heat map of L with clustered outputs into a
+folder, and with --x and --y predicted against observed targets.`,
+		Example: `  iokl info model.iokl
+  iokl info model.iokl --json
+  iokl info model.iokl --plot pictures --x test.csv --y truth.csv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("info takes one model file")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (d.x == "") != (d.y == "" && d.yColumns == "") || d.x != "" && plot == "" {
+				return errors.New("--x and --y are drawn together, with --plot")
+			}
+			if err := checkPlot(plot); err != nil {
+				return err
+			}
+			model, err := iokl.Load(args[0])
+			if err != nil {
+				return work(err)
+			}
+			report := newInfoReport(model, args[0])
+			if plot != "" {
+				if report.Pictures, err = plotModel(cmd, plot, model, &d); err != nil {
+					return work(err)
+				}
+			}
+			if m.json {
+				return writeJSON(cmd.OutOrStdout(), report)
+			}
+			return writeInfo(cmd.OutOrStdout(), model, report)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&plot, "plot", "", "folder to draw pictures into")
+	f.StringVar(&d.x, "x", "", "inputs to draw predictions for")
+	f.StringVar(&d.y, "y", "", "their observed targets")
+	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use")
+	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
+	d.reading(f)
+	m.output(f)
+	return cmd
+}
+
+func newInfoReport(model *iokl.Model, path string) *infoReport {
+	r := &infoReport{
+		Certificate: model.Certificate(), Model: path, Inputs: orEmpty(model.InputNames()), Outputs: model.OutputNames(),
+		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
+		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(),
+		Learned: model.LearnedOutputs(), Warnings: orEmpty(model.Warnings()),
+	}
+	if n := len(r.Learned); n <= maxCorrelation {
+		R := model.OutputCorrelation()
+		for i := range n {
+			r.Correlation = append(r.Correlation, mat.Row(nil, i, R))
+		}
+	}
+	return r
+}
+
+func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	c := r.Certificate
+	fmt.Fprintf(t, "inputs\t%s\n", list(r.Inputs))
+	fmt.Fprintf(t, "outputs\t%s\n", list(r.Outputs))
+	fmt.Fprintf(t, "samples\t%d\n", c.Samples)
+	fmt.Fprintf(t, "objective\t%.8g\n", c.Objective)
+	fmt.Fprintf(t, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
+	fmt.Fprintf(t, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
+	fmt.Fprintf(t, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
+	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
+	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
+	fmt.Fprintf(t, "solver\t%s, %s, backend %s\n", c.Solver, c.Sylvester, c.Backend)
+	for _, line := range r.Warnings {
+		fmt.Fprintf(t, "warning\t%s\n", line)
+	}
+	fmt.Fprintln(t)
+	writeWeights(t, model, 25)
+	writeCorrelation(t, r)
+	for _, p := range r.Pictures {
+		fmt.Fprintf(t, "picture\t%s\n", p)
+	}
+	return flush(t)
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "Gram matrices"
+	}
+	text := strings.Join(names[:min(len(names), 8)], ", ")
+	if len(names) > 8 {
+		text += ", …"
+	}
+	return fmt.Sprintf("%d: %s", len(names), text)
+}
+
+// pair is two outputs and their correlation.
+type pair struct {
+	i, j int
+	r    float64
+}
+
+// writeCorrelation lists the pairs of outputs that go together most.
+func writeCorrelation(w io.Writer, r *infoReport) {
+	var pairs []pair
+	for i := range r.Correlation {
+		for j := range i {
+			pairs = append(pairs, pair{j, i, r.Correlation[i][j]})
+		}
+	}
+	if len(pairs) == 0 {
+		return
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		switch x, y := a.r*a.r, b.r*b.r; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	fmt.Fprintf(w, "\noutputs that go together (correlation in L)\n")
+	for _, p := range pairs[:min(10, len(pairs))] {
+		fmt.Fprintf(w, "  %s, %s\t%+.3f\n", r.Learned[p.i], r.Learned[p.j], p.r)
+	}
+}
+
+// checkPlot makes the folder for pictures.
+func checkPlot(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	return nil
+}

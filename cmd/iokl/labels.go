@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/kernel"
+)
+
+// readLabels reads one column of class labels, as text where the file has text.
+func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
+	var err error
+	if opt.Stdin, err = in.take(d.y); err != nil {
+		return nil, err
+	}
+	header, records, err := table.ReadText(d.y, opt)
+	if errors.Is(err, table.ErrNotText) {
+		return d.numericLabels(opt, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := 0
+	if d.yColumns != "" {
+		idx, err := selectColumns(d.yColumns, "--y-columns", header, len(records[0]))
+		if err != nil {
+			return nil, err
+		}
+		if len(idx) != 1 {
+			return nil, inputError("--y-columns %s: class labels are one column", d.yColumns)
+		}
+		j = idx[0]
+	} else if len(records[0]) != 1 {
+		return nil, inputError("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, len(records[0]))
+	}
+	labels := make([]string, len(records))
+	for i, rec := range records {
+		if labels[i] = rec[j]; labels[i] == "" {
+			return nil, inputError("%s: row %d has no class label", d.y, i+1)
+		}
+	}
+	return labels, nil
+}
+
+// numericLabels makes labels of the numbers in files that hold numbers only.
+func (d *dataFlags) numericLabels(opt table.Options, in *stdin) ([]string, error) {
+	t, err := readTable(d.y, d.yColumns, "--y-columns", opt, in)
+	if err != nil {
+		return nil, err
+	}
+	if t.Data.Cols != 1 {
+		return nil, inputError("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, t.Data.Cols)
+	}
+	labels := make([]string, t.Data.Rows)
+	for i, v := range t.Data.Data {
+		labels[i] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return labels, nil
+}
+
+// readGroups reads the file of column,group that names sets of columns for kernels.
+func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
+	if name == "" {
+		return nil, nil
+	}
+	_, records, err := table.ReadText(name, table.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var groups []kernel.Group
+	at := map[string]int{}
+	for i, rec := range records {
+		if len(rec) != 2 {
+			return nil, inputError("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
+		}
+		idx, err := selectColumns(rec[0], name, X.Names, X.Data.Cols)
+		if err != nil {
+			if i == 0 {
+				continue // a header
+			}
+			return nil, err
+		}
+		k, known := at[rec[1]]
+		if !known {
+			k = len(groups)
+			at[rec[1]] = k
+			groups = append(groups, kernel.Group{Name: rec[1]})
+		}
+		groups[k].Columns = append(groups[k].Columns, idx...)
+	}
+	return groups, nil
+}

@@ -1,0 +1,114 @@
+// Command iokl fits vector-valued kernel models to files of data, predicts with
+// them, cross-validates, and infers causal graphs from time series.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// Exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the work failed or was interrupted
+	exitUsage  = 2 // bad usage or bad input
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second Ctrl-C ends the program at once
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run executes one command line and returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(stderr, "iokl: internal error: %v\n", r)
+			status = exitFailed
+		}
+	}()
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	fmt.Fprintln(stderr, "iokl:", line)
+	if isInput(err) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// failure is an error of the work itself.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// work marks errors that are not known to be about the input as failures of the work.
+func work(err error) error {
+	if err == nil || isKnownInput(err) {
+		return err
+	}
+	return failure{err}
+}
+
+// isInput reports whether the error is one of usage or input: all that are not
+// marked as failures, since flags and arguments are checked without marks.
+func isInput(err error) bool { return !errors.As(err, new(failure)) }
+
+func isKnownInput(err error) bool {
+	for _, e := range []error{iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist, fs.ErrPermission} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "iokl",
+		Short: "Input/output kernel learning: fit, predict, cross-validate, infer causal graphs",
+		Long: `iokl learns a function with several outputs from a table of data: which input
+kernels matter (eta), how the outputs go together (L), and the function itself,
+with a certificate of how far from the optimum it stopped.
+
+Files: .csv (header row detected; , ; or tab), .npy, FILE.npz:NAME, Parquet, each
+also as .gz; - is CSV on standard input. Exit status: 0 success, 1 the work
+failed or was interrupted, 2 bad usage or bad input.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unknown command %q: see iokl --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("a command is missing: fit, predict, cv, granger or info (see iokl --help)")
+		},
+	}
+	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newInfoCmd())
+	return root
+}

@@ -1,0 +1,433 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// result is how a command ended.
+type result struct {
+	status         int
+	stdout, stderr string
+}
+
+// iokl runs a command line in dir, given as words without spaces.
+func command(t *testing.T, dir, line string) result {
+	t.Helper()
+	return commandWith(t, context.Background(), dir, line, "")
+}
+
+func commandWith(t *testing.T, ctx context.Context, dir, line, stdin string) result {
+	t.Helper()
+	t.Chdir(dir)
+	be := blas.Active()
+	defer func() { blas.Use(be); blas.SetThreads(0) }()
+	var out, err bytes.Buffer
+	status := run(ctx, strings.Fields(line), strings.NewReader(stdin), &out, &err)
+	return result{status, out.String(), err.String()}
+}
+
+// object parses standard output, which must be one JSON object and nothing else.
+func (r result) object(t *testing.T, v any) {
+	t.Helper()
+	if r.status != exitOK {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	if err := json.Unmarshal([]byte(r.stdout), v); err != nil {
+		t.Fatalf("standard output is not one JSON object: %v\n%s", err, r.stdout)
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// csvRows makes rows of a smooth function: two inputs a, b, then two targets u, v.
+func csvRows(l int, shift float64) (x, y string) {
+	x, y = "a,b\n", "u,v\n"
+	for i := range l {
+		a, b := math.Sin(float64(7*i)+shift), math.Cos(float64(3*i)+shift)
+		x += fmt.Sprintf("%g,%g\n", a, b)
+		y += fmt.Sprintf("%g,%g\n", math.Sin(2*a)+b, 3-a*b)
+	}
+	return x, y
+}
+
+// folder has small data of every kind.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	x, y := csvRows(40, 0)
+	write(t, dir, "x.csv", x)
+	write(t, dir, "y.csv", y)
+	x, y = csvRows(15, 0.3)
+	write(t, dir, "xt.csv", x)
+	write(t, dir, "yt.csv", y)
+	golden, err := os.ReadFile("testdata/joint_p1.7.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "g.npz", string(golden))
+	return dir
+}
+
+func TestFitGolden(t *testing.T) {
+	dir := folder(t)
+	r := command(t, dir, "fit --gram g.npz:Ks --y g.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json --out m.iokl")
+	var raw map[string]any
+	r.object(t, &raw)
+	for _, key := range []string{"objective", "gap_eta", "gap_l", "relative_gap", "converged", "eta", "trace_l", "rank_l", "outer_iterations", "sylvester_solves", "kernel_multiplies", "seconds", "solver", "sylvester", "backend", "threads", "seed"} {
+		if _, ok := raw[key]; !ok {
+			t.Errorf("no %q in the JSON object", key)
+		}
+	}
+	var got fitReport
+	r.object(t, &got)
+	const F = 0.18252130379156023
+	if !got.Converged || !(got.Objective <= F*(1+1e-8)) || !(got.RelativeGap <= 1e-8) {
+		t.Errorf("objective %.12g, relative gap %.2g, converged %v; want %.12g", got.Objective, got.RelativeGap, got.Converged, F)
+	}
+	if r := command(t, dir, "predict --model m.iokl --gram g.npz:Kx --out p.npy"); r.status != exitOK || r.stdout != "" {
+		t.Fatalf("predict: %+v", r)
+	}
+	P, err := table.Read("p.npy", table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := table.Read("g.npz:predictions", table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range want.Data.Data {
+		if !(math.Abs(P.Data.Data[i]-v) <= 1e-3) {
+			t.Fatalf("prediction %d is %g, want %g", i, P.Data.Data[i], v)
+		}
+	}
+}
+
+func TestFitPredictInfo(t *testing.T) {
+	dir := folder(t)
+	if r := command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "certified") || r.stderr != "" {
+		t.Fatalf("fit: %+v", r)
+	}
+	r := command(t, dir, "predict --model m.iokl --x xt.csv")
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if r.status != exitOK || len(lines) != 16 || lines[0] != "u,v" {
+		t.Errorf("predict: %+v", r)
+	}
+	if piped := commandWith(t, context.Background(), dir, "predict --model m.iokl --x -", mustRead(t, "xt.csv")); piped.stdout != r.stdout {
+		t.Errorf("from standard input: %+v", piped)
+	}
+	if r := command(t, dir, "predict --model m.iokl --x xt.csv --out p.csv"); r.status != exitOK {
+		t.Errorf("predict --out: %+v", r)
+	}
+	if got := mustRead(t, "p.csv"); got != r.stdout {
+		t.Error("--out writes other predictions than standard output")
+	}
+	var scored predictReport
+	command(t, dir, "predict --model m.iokl --x xt.csv --y yt.csv --json").object(t, &scored)
+	if scored.Rows != 15 || len(scored.Predictions) != 15 || !(scored.Scores.ARRMSE < 0.1) {
+		t.Errorf("scores %+v", scored.Scores)
+	}
+	// The same columns in another order are recognised by name.
+	swapped := ""
+	for _, line := range strings.Split(strings.TrimSpace(mustRead(t, "xt.csv")), "\n") {
+		a, b, _ := strings.Cut(line, ",")
+		swapped += b + "," + a + "\n"
+	}
+	write(t, dir, "swapped.csv", swapped)
+	if again := command(t, dir, "predict --model m.iokl --x swapped.csv"); again.stdout != r.stdout {
+		t.Errorf("columns in another order: %+v", again)
+	}
+	if r := command(t, dir, "info m.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "kernels") {
+		t.Errorf("info: %+v", r)
+	}
+	var info infoReport
+	command(t, dir, "info m.iokl --json --plot pics --x xt.csv --y yt.csv").object(t, &info)
+	if len(info.Pictures) != 6 || len(info.Correlation) != 2 || !info.Converged {
+		t.Errorf("info: %+v", info)
+	}
+	for _, p := range info.Pictures {
+		if s, err := os.Stat(p); err != nil || s.Size() < 1000 {
+			t.Errorf("picture %s: %v", p, err)
+		}
+	}
+}
+
+func mustRead(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestCV(t *testing.T) {
+	dir := folder(t)
+	var got cvReport
+	command(t, dir, "cv --x x.csv --y y.csv --lambdas 1,1e-3,1e-6 --norm lp:1 --folds 4 --metric rmse --json --plot pics --out m.iokl").object(t, &got)
+	if len(got.Points) != 3 || got.Best.Lambda == 1 || got.Folds != 4 || got.Metric != "rmse" || len(got.Pictures) != 2 {
+		t.Errorf("%+v", got)
+	}
+	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Lambda != got.Best.Lambda {
+		t.Errorf("model: %v %v", m, err)
+	}
+	for _, flags := range []string{"--time-ordered", "--fold-groups groups.csv", "--one-se --repeats 2"} {
+		write(t, dir, "groups.csv", strings.Repeat("p\nq\nr\ns\nt\n", 8))
+		if r := command(t, dir, "cv --x x.csv --y y.csv --lambdas 1e-2 --folds 4 "+flags); r.status != exitOK || !strings.Contains(r.stdout, "← best") {
+			t.Errorf("%s: %+v", flags, r)
+		}
+	}
+	command(t, dir, "cv --gram g.npz:Ks --y g.npz:Y --folds 3 --lambdas 1e-2,1e-3 --json").object(t, &got)
+}
+
+func TestClasses(t *testing.T) {
+	dir := t.TempDir()
+	all, labels := "", ""
+	for i := range 60 {
+		k := i % 3
+		a := 2.1*float64(k) + 0.4*math.Sin(float64(13*i))
+		label := []string{"low", "mid", "top"}[k]
+		all += fmt.Sprintf("%g,%g,%s\n", math.Cos(a), math.Sin(a), label)
+		labels += label + "\n"
+	}
+	write(t, dir, "all.csv", strings.NewReplacer(",low", ",0", ",mid", ",1", ",top", ",2").Replace(all))
+	write(t, dir, "labels.csv", labels)
+	r := command(t, dir, "fit --x all.csv --x-columns 0-1 --y labels.csv --classes --lambda 1e-3 --out m.iokl")
+	if r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	r = command(t, dir, "predict --model m.iokl --x all.csv --x-columns 0,1")
+	if lines := strings.Split(r.stdout, "\n"); lines[0] != "class,low,mid,top" || !strings.HasPrefix(lines[1], "low,") {
+		t.Errorf("%+v", r)
+	}
+	var scored predictReport
+	command(t, dir, "predict --model m.iokl --x all.csv --x-columns 0,1 --y labels.csv --json").object(t, &scored)
+	if !(scored.Scores.Accuracy > 0.95) {
+		t.Errorf("accuracy %g", scored.Scores.Accuracy)
+	}
+	var cv cvReport
+	command(t, dir, "cv --x all.csv --x-columns 0-1 --y-columns 2 --metric accuracy --lambdas 1e-3 --folds 5 --json").object(t, &cv)
+	if !(cv.Best.Mean > 0.95) {
+		t.Errorf("cross-validated accuracy %g", cv.Best.Mean)
+	}
+}
+
+// Every bad input has its own message of one line, exit status 2, and leaves nothing behind.
+func TestBadInput(t *testing.T) {
+	dir := folder(t)
+	x := mustRead(t, filepath.Join(dir, "x.csv"))
+	edit := func(name, old, with string) {
+		if !strings.Contains(x, old) {
+			t.Fatalf("no %q to replace", old)
+		}
+		write(t, dir, name, strings.Replace(x, old, with, 1))
+	}
+	third := strings.Split(x, "\n")[3]
+	edit("nan.csv", third, "nan,1")
+	edit("text.csv", third, "1,red")
+	edit("ragged.csv", third, "1")
+	edit("gap.csv", third, "1,")
+	write(t, dir, "empty.csv", "")
+	write(t, dir, "one.csv", "1,2\n")
+	write(t, dir, "short.csv", "u\n1\n2\n3\n")
+	write(t, dir, "const.csv", "u\n"+strings.Repeat("5\n", 40))
+	write(t, dir, "wide.csv", "1,2,3\n4,5,6\n")
+	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
+	write(t, dir, "asym.csv", "1,2\n0,1\n")
+	write(t, dir, "indef.csv", "1,2\n2,1\n")
+	write(t, dir, "y2.csv", "1\n2\n")
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out good.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	good := mustRead(t, "good.iokl")
+	write(t, dir, "half.iokl", good[:len(good)/2])
+	before := listing(t, dir)
+	const fit = "fit --x x.csv --y y.csv --out new.iokl "
+	for name, c := range map[string]struct{ line, want string }{
+		"NaN cell":             {"fit --x nan.csv --y y.csv --out new.iokl", `row 3 (line 4), column 1 "a": "nan" is not a finite number`},
+		"text cell":            {"fit --x text.csv --y y.csv --out new.iokl", `row 3 (line 4), column 2 "b": "red" is not a number`},
+		"ragged row":           {"fit --x ragged.csv --y y.csv --out new.iokl", "row 3 (line 4) has 1 cells where the first row has 2"},
+		"missing cell refused": {"fit --x gap.csv --y y.csv --missing error --out new.iokl", "row 3, column 2 (b) of the inputs is missing"},
+		"missing target":       {"fit --x x.csv --y gap.csv --out new.iokl", `row 3, column 2 "b" is empty`},
+		"empty file":           {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},
+		"one row":              {"fit --x one.csv --y one.csv --out new.iokl", "one row"},
+		"lengths differ":       {"fit --x x.csv --y short.csv --out new.iokl", "X has 40 rows and Y has 3"},
+		"constant Y":           {"fit --x x.csv --y const.csv --out new.iokl", "every target column is constant"},
+		"zero lambda":          {fit + "--lambda 0", "--lambda 0: it must be positive"},
+		"negative lambda":      {fit + "--lambda -1", "--lambda -1: it must be positive"},
+		"NaN lambda":           {fit + "--lambda nan", "--lambda NaN"},
+		"zero tau":             {fit + "--tau 0", "--tau 0: it must be positive"},
+		"unknown kernel":       {fit + "--kernel rbf", `unknown kernel "rbf"`},
+		"column out of range":  {fit + "--kernel gaussian:7 --lambda 1", "columns 0 to 1"},
+		"unknown norm":         {fit + "--norm l2", `unknown norm "l2"`},
+		"p = 3":                {fit + "--norm lp:3", `norm "lp:3"`},
+		"unknown solver":       {fit + "--solver magic", `unknown solver "magic"`},
+		"unknown sylvester":    {fit + "--sylvester magic --lambda 1", `"magic"`},
+		"unknown backend":      {fit + "--backend magic", `unknown backend "magic"`},
+		"unknown learn":        {fit + "--learn nothing", "what to learn"},
+		"unknown standardize":  {fit + "--standardize z", "what to standardize"},
+		"negative threads":     {fit + "--threads -1", "--threads -1"},
+		"no tolerance":         {fit + "--tol 0", "--tol 0"},
+		"no iterations":        {fit + "--max-outer 0", "--max-outer 0"},
+		"unknown memory":       {fit + "--memory lots", `--memory "lots"`},
+		"beyond memory":        {fit + "--lambda 1 --memory 10KB", "the limit is 10000"},
+		"unknown flag":         {fit + "--lamda 1", "unknown flag: --lamda"},
+		"argument":             {fit + "stray", "stray"},
+		"no inputs":            {"fit --y y.csv", "--x"},
+		"no targets":           {"fit --x x.csv", "--y"},
+		"both kinds":           {"fit --x x.csv --gram k3.csv --y y.csv", "--gram"},
+		"Gram not square":      {"fit --gram k3.csv --y y2.csv --lambda 1 --out new.iokl", "not square"},
+		"Gram not symmetric":   {"fit --gram asym.csv --y y2.csv --lambda 1 --out new.iokl", "not symmetric"},
+		"Gram indefinite":      {"fit --gram indef.csv --y y2.csv --lambda 1 --out new.iokl", "not positive semidefinite"},
+		"Gram of other order":  {"fit --gram g.npz:Ks --y y2.csv --lambda 1 --out new.iokl", "Y has 2 rows"},
+		"kernel with Gram":     {"fit --gram g.npz:Ks --y g.npz:Y --kernel linear --lambda 1", "--kernel"},
+		"missing file":         {"fit --x none.csv --y y.csv --out new.iokl", "none.csv: no such file"},
+		"missing member":       {"fit --gram g.npz:nope --y g.npz:Y --lambda 1", `no array "nope"`},
+		"unwritable output":    {"fit --x x.csv --y y.csv --out none/new.iokl", "none/new.iokl: no such file"},
+		"folder as output":     {"fit --x x.csv --y y.csv --out .", "is a folder"},
+		"half a model":         {"predict --model half.iokl --x xt.csv --out p.csv", "truncated"},
+		"no model":             {"predict --model x.csv --x xt.csv --out p.csv", "no model file"},
+		"missing model":        {"info none.iokl", "none.iokl: no such file"},
+		"wrong columns":        {"predict --model good.iokl --x wide.csv --out p.csv", "the data have 3 columns, the model was fitted on 2"},
+		"Gram to other model":  {"predict --model good.iokl --gram g.npz:Kx --out p.csv", "fitted on inputs"},
+		"two standard inputs":  {"fit --x - --y -", "only once"},
+		"one fold":             {"cv --x x.csv --y y.csv --folds 1", "--folds 1"},
+		"more folds than rows": {"cv --x x.csv --y y.csv --folds 50 --lambdas 1", "50 folds of 40"},
+		"unknown metric":       {"cv --x x.csv --y y.csv --metric luck", `unknown metric "luck"`},
+		"bad lambdas":          {"cv --x x.csv --y y.csv --lambdas 1,zwei", `"zwei"`},
+		"negative lambdas":     {"cv --x x.csv --y y.csv --lambdas 1,-1", "λ = -1"},
+		"no command":           {"", "a command is missing"},
+		"unknown command":      {"fitt", `unknown command "fitt"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := command(t, dir, c.line)
+			if r.status != exitUsage || r.stdout != "" {
+				t.Errorf("status %d, standard output %q; want 2 and nothing", r.status, r.stdout)
+			}
+			if !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "iokl: ") {
+				t.Errorf("message %q, want one line with %q", r.stderr, c.want)
+			}
+			if after := listing(t, dir); !slices.Equal(before, after) {
+				t.Errorf("files before %v, after %v", before, after)
+			}
+		})
+	}
+}
+
+func listing(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestConstantColumnsWarn(t *testing.T) {
+	dir := folder(t)
+	x, y := csvRows(30, 1)
+	write(t, dir, "xc.csv", strings.ReplaceAll(x, "\n", ",1\n"))
+	write(t, dir, "yc.csv", strings.ReplaceAll(y, "\n", ",2\n"))
+	r := command(t, dir, "fit --x xc.csv --y yc.csv --header yes --lambda 1e-3 --out m.iokl")
+	if r.status != exitOK || !strings.Contains(r.stderr, "warning: dropped input column 1") || !strings.Contains(r.stderr, "warning: target column 2 constant") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "fit --x xc.csv --y yc.csv --header yes --lambda 1e-3 --quiet"); r.stderr != "" {
+		t.Errorf("--quiet: %q", r.stderr)
+	}
+}
+
+// watcher calls f when it sees the text.
+type watcher struct {
+	bytes.Buffer
+	text string
+	f    func()
+}
+
+func (w *watcher) Write(b []byte) (int, error) {
+	n, err := w.Buffer.Write(b)
+	if strings.Contains(w.String(), w.text) {
+		w.f()
+	}
+	return n, err
+}
+
+func TestInterruptSavesModel(t *testing.T) {
+	dir := folder(t)
+	t.Chdir(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var out bytes.Buffer
+	msg := watcher{text: "iteration 3 ", f: cancel}
+	status := run(ctx, strings.Fields("fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper --tol 1e-14 --out m.iokl --json -v"), nil, &out, &msg)
+	if status != exitFailed || !strings.Contains(msg.String(), "interrupted at relative gap") || !strings.Contains(msg.String(), "m.iokl") {
+		t.Errorf("status %d: %s", status, msg.String())
+	}
+	m, err := iokl.Load("m.iokl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := m.Certificate(); c.Converged || !strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, number(c.RelativeGap))) {
+		t.Errorf("certificate %+v, output %s", c, out.String())
+	}
+}
+
+func number(v float64) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+func TestMaxOuterIsNoFailure(t *testing.T) {
+	dir := folder(t)
+	r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:each --lambda 1e-5 --tol 1e-12 --max-outer 2 --json")
+	var got fitReport
+	r.object(t, &got)
+	if got.Converged || got.OuterIterations > 2 || !strings.Contains(r.stderr, "stopped by --max-outer") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestVerboseSaysMemoryAndIterations(t *testing.T) {
+	dir := folder(t)
+	r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 -v")
+	if r.status != exitOK || !strings.Contains(r.stderr, "Gram matrices of 40 samples") || !strings.Contains(r.stderr, "iteration 1") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "completion bash"} {
+		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]int64{"1e9": 1e9, "500MB": 5e8, "4GiB": 4 << 30, "2g": 2 << 30, "10 kb": 10000, "7B": 7} {
+		if got, err := parseBytes(text); err != nil || got != want {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+}

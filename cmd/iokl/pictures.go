@@ -1,0 +1,298 @@
+package main
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/palette/moreland"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/table"
+)
+
+var (
+	blue   = color.RGBA{0, 114, 178, 255}
+	orange = color.RGBA{213, 94, 0, 255}
+	green  = color.RGBA{0, 158, 115, 255}
+	grey   = color.RGBA{130, 130, 130, 255}
+	hues   = []color.RGBA{blue, orange, green, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}}
+)
+
+// newPlot is a plot in the style of all pictures.
+func newPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.TextStyle.Font.Variant = "Sans"
+	p.Title.TextStyle.Font.Size = 13
+	p.Title.Padding = 8
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle.Font.Variant, a.Tick.Label.Font.Variant = "Sans", "Sans"
+		a.Label.TextStyle.Font.Size, a.Tick.Label.Font.Size = 11, 9
+		a.Label.Padding = 4
+	}
+	p.Legend.TextStyle.Font.Variant = "Sans"
+	p.Legend.TextStyle.Font.Size = 10
+	return p
+}
+
+// save writes a picture as PNG and SVG and returns the names of the files.
+func save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([]string, error) {
+	const margin = 10
+	var files []string
+	for _, format := range []string{"png", "svg"} {
+		var canvas vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(150))}
+		if format == "svg" {
+			canvas = vgsvg.New(width, height)
+		}
+		paint(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
+		path := filepath.Join(dir, name+"."+format)
+		err := atomicfile.Write(path, func(w io.Writer) error {
+			_, err := canvas.WriteTo(w)
+			return err
+		})
+		if err != nil {
+			return files, err
+		}
+		files = append(files, path)
+	}
+	return files, nil
+}
+
+// plotModel draws what a model learned, and with data how it predicts.
+func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) ([]string, error) {
+	files, err := plotWeights(dir, model)
+	if err != nil {
+		return files, failure{err}
+	}
+	if n := len(model.LearnedOutputs()); n > 1 && n <= maxCorrelation {
+		more, err := plotCorrelation(dir, model)
+		if files = append(files, more...); err != nil {
+			return files, failure{err}
+		}
+	}
+	if d.x == "" {
+		return files, nil
+	}
+	data, err := d.load(cmd)
+	if err != nil {
+		return files, err
+	}
+	F, err := model.Predict(blas.Dense(data.X.Data))
+	if err != nil {
+		return files, err
+	}
+	if r, c := F.Dims(); r != data.Y.Data.Rows || c != data.Y.Data.Cols {
+		return files, inputError("the targets are %d×%d, the predictions %d×%d", data.Y.Data.Rows, data.Y.Data.Cols, r, c)
+	}
+	more, err := plotPredictions(dir, model, F, data.Y)
+	if err != nil {
+		err = failure{err}
+	}
+	return append(files, more...), err
+}
+
+// barKernels is how many kernels the bar chart shows.
+const barKernels = 30
+
+// plotWeights draws the largest kernel weights as horizontal bars.
+func plotWeights(dir string, model *iokl.Model) ([]string, error) {
+	eta, names := model.Eta(), model.KernelNames()
+	idx := make([]int, 0, len(eta))
+	for j, e := range eta {
+		if e > 0 {
+			idx = append(idx, j)
+		}
+	}
+	slices.SortStableFunc(idx, func(a, b int) int { return compare(eta[b], eta[a]) })
+	active := len(idx)
+	idx = idx[:min(barKernels, len(idx))]
+	slices.Reverse(idx) // the largest on top
+	p := newPlot(fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)), "weight η", "")
+	values, labels := make(plotter.Values, len(idx)), make([]string, len(idx))
+	for k, j := range idx {
+		values[k], labels[k] = eta[j], names[j]
+	}
+	height := vg.Length(len(idx))*16 + 90
+	if len(values) > 0 {
+		bars, err := plotter.NewBarChart(values, 9)
+		if err != nil {
+			return nil, err
+		}
+		bars.Horizontal, bars.Color, bars.LineStyle.Width = true, blue, 0
+		p.Add(bars)
+		p.NominalY(labels...)
+		p.X.Min = 0
+	}
+	return save(dir, "weights", 620, height, p.Draw)
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// grid is a matrix for a heat map, its first row on top.
+type grid struct {
+	r     mat.Symmetric
+	order []int
+}
+
+func (g grid) Dims() (c, r int) { return len(g.order), len(g.order) }
+func (g grid) X(c int) float64  { return float64(c) }
+func (g grid) Y(r int) float64  { return float64(r) }
+func (g grid) Z(c, r int) float64 {
+	return g.r.At(g.order[c], g.order[len(g.order)-1-r])
+}
+
+// plotCorrelation draws L as a correlation, outputs that go together side by side.
+func plotCorrelation(dir string, model *iokl.Model) ([]string, error) {
+	R, names := model.OutputCorrelation(), model.LearnedOutputs()
+	order := clustered(R)
+	colors := moreland.SmoothBlueRed()
+	colors.SetMin(-1)
+	colors.SetMax(1)
+	h := plotter.NewHeatMap(grid{R, order}, colors.Palette(255))
+	h.Min, h.Max = -1, 1
+	p := newPlot("output kernel L as correlation (blue −1, grey 0, red +1)", "", "")
+	p.Add(h)
+	n := len(order)
+	if n <= 60 {
+		x, y := make([]string, n), make([]string, n)
+		for k, i := range order {
+			x[k], y[n-1-k] = names[i], names[i]
+		}
+		p.NominalX(x...)
+		p.NominalY(y...)
+		p.X.Tick.Label.Rotation = math.Pi / 2
+		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	}
+	size := vg.Length(max(320, min(900, 60+14*n)))
+	return save(dir, "outputs", size+120, size+120, p.Draw)
+}
+
+// plotPredictions draws predicted against observed targets, a panel for each output.
+func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table) ([]string, error) {
+	const columns, most = 3, 12
+	names := model.OutputNames()
+	n := min(len(names), most)
+	cols := min(columns, n)
+	rows := (n + cols - 1) / cols
+	scores := model.ScorePredictions(F, blas.Dense(Y.Data))
+	panels := make([][]*plot.Plot, rows)
+	for r := range panels {
+		panels[r] = make([]*plot.Plot, cols)
+		for c := range cols {
+			if j := r*cols + c; j < n {
+				p, err := panel(fmt.Sprintf("%s, relative error %.3f", names[j], scores.RRMSE[j]), j, F, Y)
+				if err != nil {
+					return nil, err
+				}
+				panels[r][c] = p
+			}
+		}
+	}
+	return save(dir, "predictions", vg.Length(cols)*260, vg.Length(rows)*250, func(c draw.Canvas) {
+		tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 8, PadY: 8}
+		for r, line := range plot.Align(panels, tiles, c) {
+			for k, canvas := range line {
+				if panels[r][k] != nil {
+					panels[r][k].Draw(canvas)
+				}
+			}
+		}
+	})
+}
+
+func panel(title string, j int, F *mat.Dense, Y *table.Table) (*plot.Plot, error) {
+	p := newPlot(title, "observed", "predicted")
+	p.Title.TextStyle.Font.Size = 10
+	xy := make(plotter.XYs, Y.Data.Rows)
+	for i := range xy {
+		xy[i] = plotter.XY{X: Y.Data.Data[i*Y.Data.Stride+j], Y: F.At(i, j)}
+	}
+	s, err := plotter.NewScatter(xy)
+	if err != nil {
+		return nil, err
+	}
+	s.GlyphStyle = draw.GlyphStyle{Color: blue, Radius: 1.6, Shape: draw.CircleGlyph{}}
+	identity := plotter.NewFunction(func(x float64) float64 { return x })
+	identity.Color = grey
+	p.Add(identity, s)
+	lo, hi := math.Min(p.X.Min, p.Y.Min), math.Max(p.X.Max, p.Y.Max)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, lo, hi
+	return p, nil
+}
+
+// points are the errors along one path of λ, for lines with error bars.
+type points []iokl.CVPoint
+
+func (p points) Len() int                         { return len(p) }
+func (p points) XY(i int) (x, y float64)          { return p[i].Lambda, p[i].Mean }
+func (p points) YError(i int) (low, high float64) { return p[i].StdErr, p[i].StdErr }
+
+// plotCV draws the error of every setting against λ, with error bars.
+func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
+	p := newPlot(fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), "λ", r.Metric)
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	paths, names := splitPaths(r.Points)
+	for k, path := range paths {
+		line, err := plotter.NewLine(path)
+		if err != nil {
+			return nil, err
+		}
+		bars, err := plotter.NewYErrorBars(path)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, bars.Color = hues[k%len(hues)], hues[k%len(hues)]
+		line.Width = 1.6
+		p.Add(line, bars)
+		p.Legend.Add(names[k], line)
+	}
+	best, err := plotter.NewScatter(points{r.Chosen()})
+	if err != nil {
+		return nil, err
+	}
+	best.GlyphStyle = draw.GlyphStyle{Color: color.Black, Radius: 4, Shape: draw.RingGlyph{}}
+	p.Add(best)
+	p.Legend.Add("chosen", best)
+	p.Legend.Top, p.Legend.Padding = true, 3
+	p.Y.Max += 0.25 * (p.Y.Max - p.Y.Min) // room for the legend
+	return save(dir, "cv", 620, 380, p.Draw)
+}
+
+// splitPaths groups the points by all but λ.
+func splitPaths(all []iokl.CVPoint) (paths []points, names []string) {
+	for _, p := range all {
+		name := p.Norm
+		if p.Tau > 0 {
+			name += fmt.Sprintf(", τ = %.4g", p.Tau)
+		}
+		k := slices.Index(names, name)
+		if k < 0 {
+			k = len(names)
+			names, paths = append(names, name), append(paths, nil)
+		}
+		paths[k] = append(paths[k], p)
+	}
+	return paths, names
+}

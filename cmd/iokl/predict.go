@@ -1,0 +1,378 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/table"
+)
+
+type predictFlags struct {
+	machine
+	dataFlags
+	model, out string
+}
+
+func newPredictCmd() *cobra.Command {
+	var p predictFlags
+	cmd := &cobra.Command{
+		Use:   "predict",
+		Short: "Predict with a saved model",
+		Long: `Predict writes a row of predicted targets for each row of inputs: CSV on standard
+output, or a file that is whole or not there (.npy when it is called so). It works
+in blocks of rows, so that inputs may be larger than memory. A classifier's first
+column is the class. With --y the predictions are scored.`,
+		Example: `  iokl predict --model model.iokl --x new.csv > predicted.csv
+  iokl predict --model model.iokl --x new.npy --out predicted.npy
+  iokl predict --model model.iokl --x test.csv --y truth.csv --json
+  iokl predict --model model.iokl --gram kernels.npz:Kx --out predicted.csv`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.model, "model", "", "model file")
+	f.StringVar(&p.x, "x", "", "inputs, a row per sample")
+	f.StringVar(&p.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63")
+	f.StringArrayVar(&p.grams, "gram", nil, "cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
+	f.StringVar(&p.y, "y", "", "true targets to score the predictions against")
+	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
+	f.StringVar(&p.out, "out", "", "file to write predictions to (default: standard output)")
+	p.reading(f)
+	f.StringVar(&p.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
+	f.IntVar(&p.threads, "threads", 0, "threads to compute with (default: all cores)")
+	p.output(f)
+	return cmd
+}
+
+// predictReport is what predict --json prints; the predictions themselves only without --out.
+type predictReport struct {
+	Rows        int          `json:"rows"`
+	Outputs     []string     `json:"outputs"`
+	Seconds     float64      `json:"seconds"`
+	Out         string       `json:"out,omitempty"`
+	Scores      *iokl.Scores `json:"scores,omitempty"`
+	Predictions [][]float64  `json:"predictions,omitempty"`
+	Classes     []string     `json:"classes,omitempty"`
+}
+
+func (p *predictFlags) run(cmd *cobra.Command) error {
+	if p.model == "" {
+		return errors.New("give the model by --model")
+	}
+	if (p.x == "") == (len(p.grams) == 0) {
+		return errors.New("give the inputs by --x, or cross-Gram matrices by --gram")
+	}
+	if _, err := p.apply(cmd); err != nil {
+		return err
+	}
+	if err := checkOut(p.out); err != nil {
+		return err
+	}
+	model, err := iokl.Load(p.model)
+	if err != nil {
+		return work(err)
+	}
+	if p.y == "" && p.yColumns != "" && p.x != "-" {
+		p.y = p.x
+	}
+	opt, err := p.options(cmd)
+	if err != nil {
+		return err
+	}
+	if model.InputNames() != nil != (p.x != "") {
+		return inputError("the model was fitted on %s", map[bool]string{true: "inputs: give --x", false: "Gram matrices: give --gram"}[model.InputNames() != nil])
+	}
+	src, err := p.source(cmd, model, opt)
+	if err != nil {
+		return work(err)
+	}
+	defer src.close()
+	return p.predict(cmd, model, src, opt)
+}
+
+// source hands out predictions block by block; io.EOF ends them.
+type source struct {
+	next  func() (*mat.Dense, error)
+	close func() error
+}
+
+// predictRows is how many rows are read and predicted at a time.
+const predictRows = 8192
+
+func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.Options) (*source, error) {
+	in := &stdin{r: cmd.InOrStdin()}
+	if p.x == "" {
+		return p.gramSource(model, opt, in)
+	}
+	var err error
+	if opt.Stdin, err = in.take(p.x); err != nil {
+		return nil, err
+	}
+	r, err := table.Open(p.x, opt)
+	if err != nil {
+		return nil, err
+	}
+	idx, err := p.inputColumns(cmd, model, r)
+	if err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	block := blas.NewGeneral(predictRows, r.Cols())
+	return &source{close: r.Close, next: func() (*mat.Dense, error) {
+		k, err := r.Read(block)
+		if err != nil {
+			return nil, err
+		}
+		X := pick(&table.Table{Data: blas.View(block, 0, 0, k, r.Cols())}, idx)
+		return model.Predict(blas.Dense(X.Data))
+	}}, nil
+}
+
+func (p *predictFlags) gramSource(model *iokl.Model, opt table.Options, in *stdin) (*source, error) {
+	d := new(data)
+	for _, name := range p.grams {
+		if err := d.readGrams(name, opt, in); err != nil {
+			return nil, err
+		}
+	}
+	F, err := model.PredictGram(d.grams)
+	if err != nil {
+		return nil, err
+	}
+	return &source{close: func() error { return nil }, next: func() (*mat.Dense, error) {
+		if F == nil {
+			return nil, io.EOF
+		}
+		out := F
+		F = nil
+		return out, nil
+	}}, nil
+}
+
+// inputColumns says which columns of the file are the model's inputs: those asked
+// for, those of the same names in another order, or all of them in order.
+func (p *predictFlags) inputColumns(cmd *cobra.Command, model *iokl.Model, r table.Reader) ([]int, error) {
+	want, have := model.InputNames(), r.Names()
+	if p.xColumns != "" {
+		return selectColumns(p.xColumns, "--x-columns", have, r.Cols())
+	}
+	all := make([]int, r.Cols())
+	for j := range all {
+		all[j] = j
+	}
+	if len(want) != r.Cols() || have == nil || slices.Equal(want, have) {
+		return all, nil // a wrong number is refused by the model
+	}
+	byName := make([]int, len(want))
+	for k, name := range want {
+		if byName[k] = slices.Index(have, name); byName[k] < 0 {
+			warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("%s has no column %q: its columns are taken in order", p.x, name)})
+			return all, nil
+		}
+	}
+	return byName, nil
+}
+
+// sink receives predictions.
+type sink func(F *mat.Dense, labels []string) error
+
+func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *source, opt table.Options) error {
+	report := predictReport{Outputs: model.OutputNames(), Out: p.out}
+	keep := p.json && p.out == "" || p.y != ""
+	var all []float64
+	start := time.Now()
+	each := func(write sink) error {
+		for {
+			F, err := src.next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if err := cmd.Context().Err(); err != nil {
+				return failure{errors.New("interrupted: nothing was written")}
+			}
+			report.Rows += F.RawMatrix().Rows
+			labels := classesOf(model, F)
+			if keep {
+				all = append(all, F.RawMatrix().Data...)
+				report.Classes = append(report.Classes, labels...)
+			}
+			if write == nil {
+				continue
+			}
+			if err := write(F, labels); err != nil {
+				return err
+			}
+		}
+	}
+	if err := p.deliver(cmd, model, each); err != nil {
+		return work(err)
+	}
+	report.Seconds = time.Since(start).Seconds()
+	if p.y != "" {
+		if err := p.score(model, all, &report, opt); err != nil {
+			return work(err)
+		}
+	}
+	return p.report(cmd, model, all, &report)
+}
+
+// classesOf names the class of each row of a classifier's outputs.
+func classesOf(model *iokl.Model, F *mat.Dense) []string {
+	classes := model.Classes()
+	if classes == nil {
+		return nil
+	}
+	labels := make([]string, F.RawMatrix().Rows)
+	for i := range labels {
+		row := F.RawRowView(i)
+		labels[i] = classes[slices.Index(row, slices.Max(row))]
+	}
+	return labels
+}
+
+// deliver runs each with a writer to where the predictions go.
+func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(sink) error) error {
+	if p.out == "" {
+		if p.json || p.y != "" {
+			return each(nil)
+		}
+		return each(csvSink(cmd.OutOrStdout(), model))
+	}
+	if strings.EqualFold(filepath.Ext(p.out), ".npy") {
+		var blocks []float64
+		err := each(func(F *mat.Dense, _ []string) error {
+			blocks = append(blocks, F.RawMatrix().Data...)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		n := len(model.OutputNames())
+		return written(table.Write(p.out, &table.Table{Data: blas.General{Rows: len(blocks) / n, Cols: n, Stride: n, Data: blocks}}))
+	}
+	return atomicfile.Write(p.out, func(w io.Writer) error { return each(csvSink(w, model)) })
+}
+
+func written(err error) error {
+	if err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+// csvSink writes a header and rows.
+func csvSink(w io.Writer, model *iokl.Model) sink {
+	names := model.OutputNames()
+	if model.Classes() != nil {
+		return classSink(w, names)
+	}
+	return func(F *mat.Dense, _ []string) error {
+		t := &table.Table{Names: names, Data: F.RawMatrix()}
+		names = nil
+		return written(table.WriteCSV(w, t))
+	}
+}
+
+func classSink(w io.Writer, names []string) sink {
+	first := true
+	return func(F *mat.Dense, labels []string) error {
+		c := csv.NewWriter(w)
+		if first {
+			_ = c.Write(append([]string{"class"}, names...))
+			first = false
+		}
+		for i, label := range labels {
+			rec := []string{label}
+			for _, v := range F.RawRowView(i) {
+				rec = append(rec, fmt.Sprint(v))
+			}
+			_ = c.Write(rec)
+		}
+		c.Flush()
+		return written(c.Error())
+	}
+}
+
+// score compares with the true targets.
+func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictReport, opt table.Options) error {
+	n := len(report.Outputs)
+	F := mat.NewDense(report.Rows, n, all)
+	var Y mat.Matrix
+	if classes := model.Classes(); classes != nil {
+		labels, err := p.readLabels(opt, &stdin{})
+		if err != nil {
+			return err
+		}
+		one, err := oneHot(labels, classes, p.y)
+		if err != nil {
+			return err
+		}
+		Y = one
+	} else {
+		t, err := readTable(p.y, p.yColumns, "--y-columns", table.Options{Header: opt.Header}, &stdin{used: true})
+		if err != nil {
+			return err
+		}
+		Y = blas.Dense(t.Data)
+	}
+	if r, c := Y.Dims(); r != report.Rows || c != n {
+		return inputError("%s is %d×%d, the predictions are %d×%d", p.y, r, c, report.Rows, n)
+	}
+	s := model.ScorePredictions(F, Y)
+	report.Scores = &s
+	return nil
+}
+
+// oneHot makes targets of labels, all of which must be classes of the model.
+func oneHot(labels, classes []string, file string) (*mat.Dense, error) {
+	Y := mat.NewDense(len(labels), len(classes), nil)
+	for i, label := range labels {
+		k := slices.Index(classes, label)
+		if k < 0 {
+			return nil, inputError("%s: row %d: the model knows no class %q", file, i+1, label)
+		}
+		Y.Set(i, k, 1)
+	}
+	return Y, nil
+}
+
+func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float64, r *predictReport) error {
+	w := cmd.OutOrStdout()
+	if p.json {
+		if n := len(r.Outputs); p.out == "" {
+			for i := range r.Rows {
+				r.Predictions = append(r.Predictions, all[i*n:(i+1)*n])
+			}
+		} else {
+			r.Classes = nil
+		}
+		return writeJSON(w, r)
+	}
+	if r.Scores == nil {
+		return nil
+	}
+	if model.Classes() != nil {
+		_, err := fmt.Fprintf(w, "accuracy %.4f on %d rows\n", r.Scores.Accuracy, r.Rows)
+		return written(err)
+	}
+	for j, name := range r.Outputs {
+		fmt.Fprintf(w, "%s  rmse %.5g  relative %.4f\n", name, r.Scores.RMSE[j], r.Scores.RRMSE[j])
+	}
+	_, err := fmt.Fprintf(w, "average  rmse %.5g  relative %.4f\n", r.Scores.ARMSE, r.Scores.ARRMSE)
+	return written(err)
+}
