@@ -22,6 +22,7 @@ var methods = map[string]func(Config) Solver{
 	"cg":              newJoint,
 	"cholesky":        newCholesky,
 	"eigen":           newEigen,
+	"krylov":          newKrylov,
 	"nystrom":         newNystrom,
 	"rotated":         newRotated,
 	"tridiagonal":     newTridiagonal,

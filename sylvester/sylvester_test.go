@@ -251,7 +251,7 @@ func TestStrides(t *testing.T) {
 	}
 }
 
-func iterative() []string { return []string{"cg", "rotated", "nystrom"} }
+func iterative() []string { return []string{"cg", "rotated", "nystrom", "krylov"} }
 
 func TestLimits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
