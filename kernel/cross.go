@@ -52,8 +52,10 @@ type crossing struct {
 }
 
 func (d Dictionary) newCross(eta []float64, Xnew, X blas.General) (*crossing, error) {
-	c := &crossing{d: d, eta: eta, be: blas.Active(), training: X.Rows,
-		sa: make([][]float64, len(d)), sb: make([][]float64, len(d))}
+	c := &crossing{
+		d: d, eta: eta, be: blas.Active(), training: X.Rows,
+		sa: make([][]float64, len(d)), sb: make([][]float64, len(d)),
+	}
 	for j := range d {
 		if eta[j] == 0 {
 			continue

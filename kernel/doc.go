@@ -13,6 +13,7 @@
 //	matern12   exp(−r/σ)
 //	matern32   (1 + √3·r/σ)·exp(−√3·r/σ)
 //	matern52   (1 + √5·r/σ + 5r²/(3σ²))·exp(−√5·r/σ)
+//	matern     2^{1−ν}/Γ(ν)·t^ν·K_ν(t), t = √(2ν)·r/σ      of order ν; slower
 //	cauchy     Π_f 1/(1 + (x_f−z_f)²/σ²)
 //	chi2       exp(−χ²/σ), χ² = Σ_f (x_f−z_f)²/(x_f+z_f)   features ≥ 0, 0/0 = 0
 //	precomputed                                       a Gram matrix of the caller's
@@ -24,11 +25,13 @@
 //	SPEC     = KIND [":" FEATURES [":" WIDTHS]] OPTIONS
 //	         | "linear" [":" FEATURES] OPTIONS
 //	         | "cosine" [":" FEATURES] OPTIONS
+//	         | "matern" ":" ORDER [":" FEATURES [":" WIDTHS]] OPTIONS
 //	         | "poly" ":" DEGREE [":" FEATURES [":" OFFSET [":" GAMMA]]] OPTIONS
 //	         | "precomputed" [":" NAME]
 //	         | "rff" ":" SPEC ":" COUNT [":" SAMPLER]
 //	         | "nystrom" ":" SPEC ":" COUNT [":" LANDMARKS]
 //	KIND     = "gaussian" | "laplacian" | "matern12" | "matern32" | "matern52" | "cauchy" | "chi2"
+//	ORDER    = ν from 0.25 to 50
 //	FEATURES = "all" | "each" | "groups" | name of a group | INDEX {"," INDEX}
 //	INDEX    = i | i "-" j                            columns, counted from 0, both ends included
 //	WIDTHS   = "median" | "median*" LIST | LIST

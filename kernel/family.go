@@ -23,7 +23,7 @@ const (
 
 func (k *Kernel) metric() metric {
 	switch k.Kind {
-	case Gaussian, Matern12, Matern32, Matern52:
+	case Gaussian, Matern12, Matern32, Matern52, Matern:
 		return euclid
 	case Laplacian:
 		return manhattan
@@ -211,6 +211,8 @@ func (k *Kernel) value(dst, src []float64) {
 		vmath.Matern(dst, src, math.Sqrt(3)/k.Width, 1)
 	case Matern52:
 		vmath.Matern(dst, src, math.Sqrt(5)/k.Width, 2)
+	case Matern:
+		k.maternValue(dst, src)
 	case Cauchy:
 		for i, v := range src {
 			dst[i] = 1 / v

@@ -47,7 +47,7 @@ func parseIndices(text string) ([]int, error) {
 		}
 		i, err := strconv.Atoi(from)
 		j, err2 := strconv.Atoi(to)
-		if err != nil || err2 != nil || i > j || j >= 1<<31 {
+		if err != nil || err2 != nil || i > j {
 			return nil, fmt.Errorf("%q is not a column number or a range of them such as 0-3", item)
 		}
 		if j-i > 1<<24 {

@@ -25,6 +25,7 @@ type Kernel struct {
 	Inputs  int     `json:"inputs"`            // columns of X
 	Columns []int   `json:"columns,omitempty"` // columns the kernel looks at; empty means all
 	Width   float64 `json:"width,omitempty"`   // σ
+	Nu      float64 `json:"nu,omitempty"`      // ν of matern
 	Degree  int     `json:"degree,omitempty"`  // q of poly
 	Offset  float64 `json:"offset,omitempty"`  // c of poly
 	Gamma   float64 `json:"gamma,omitempty"`   // γ of poly
@@ -86,6 +87,8 @@ func (k *Kernel) valid() error {
 		return errors.New("no input columns")
 	case k.Kind.HasWidth() && (!(k.Width > 0) || math.IsInf(k.Width, 0)):
 		return fmt.Errorf("width %g is not a positive finite number", k.Width)
+	case k.Kind == Matern && !(k.Nu >= minNu && k.Nu <= maxNu):
+		return fmt.Errorf("order %g is not from %g to %g", k.Nu, float64(minNu), float64(maxNu))
 	case k.Kind == Poly && (k.Degree < 1 || !(k.Offset >= 0) || !(k.Gamma > 0) || math.IsInf(k.Offset+k.Gamma, 0)):
 		return fmt.Errorf("degree %d, offset %g, gamma %g: want degree ≥ 1, offset ≥ 0, gamma > 0", k.Degree, k.Offset, k.Gamma)
 	case len(k.Columns) > 0:

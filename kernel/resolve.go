@@ -94,7 +94,7 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64) ([]float64,
 
 // kernels is the kernels of the specification on one set of features.
 func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
-	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Unit: s.Unit, Center: s.Center, Approx: s.Approx}
+	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Nu: s.Nu}
 	one := s
 	one.Features = set.label
 	if !s.Kind.HasWidth() {

@@ -21,17 +21,18 @@ const (
 	Matern12    Kind = "matern12"
 	Matern32    Kind = "matern32"
 	Matern52    Kind = "matern52"
+	Matern      Kind = "matern" // of any order ν
 	Cauchy      Kind = "cauchy"
 	Chi2        Kind = "chi2"
 	Precomputed Kind = "precomputed"
 )
 
-var kinds = []Kind{Linear, Poly, Cosine, Gaussian, Laplacian, Matern12, Matern32, Matern52, Cauchy, Chi2, Precomputed}
+var kinds = []Kind{Linear, Poly, Cosine, Gaussian, Laplacian, Matern12, Matern32, Matern52, Matern, Cauchy, Chi2, Precomputed}
 
-// HasWidth reports whether the kernel has a width σ, its only parameter then.
+// HasWidth reports whether the kernel has a width σ.
 func (k Kind) HasWidth() bool {
 	switch k {
-	case Gaussian, Laplacian, Matern12, Matern32, Matern52, Cauchy, Chi2:
+	case Gaussian, Laplacian, Matern12, Matern32, Matern52, Matern, Cauchy, Chi2:
 		return true
 	}
 	return false
@@ -59,6 +60,7 @@ type Spec struct {
 	Features string    // "all", "each", "groups", a group's name, or column indices as in "0,3-5"
 	Widths   []float64 // widths, or multiples of the median
 	Relative bool      // Widths multiply the median heuristic
+	Nu       float64   // ν of matern
 	Degree   int       // of poly
 	Offset   float64   // c of poly
 	Gamma    float64   // γ of poly; 0 means 1/d
@@ -91,11 +93,9 @@ func parse(spec string) (Spec, error) {
 		return s, s.parsePrecomputed(fields)
 	}
 	fields = s.takeOptions(fields)
-	if s.Kind == Poly {
-		var err error
-		if fields, err = s.takeDegree(fields); err != nil {
-			return s, err
-		}
+	fields, err := s.takeOrder(fields)
+	if err != nil {
+		return s, err
 	}
 	if len(fields) > 0 {
 		s.Features = fields[0]
@@ -151,9 +151,22 @@ func (s *Spec) takeOptions(fields []string) []string {
 	return fields
 }
 
-func (s *Spec) takeDegree(fields []string) ([]string, error) {
-	if len(fields) == 0 {
+// takeOrder removes the degree of poly and the order of matern from the front of the fields.
+func (s *Spec) takeOrder(fields []string) ([]string, error) {
+	switch {
+	case s.Kind != Poly && s.Kind != Matern:
+		return fields, nil
+	case len(fields) == 0 && s.Kind == Poly:
 		return nil, errors.New("poly needs a degree, as in poly:3:all")
+	case len(fields) == 0:
+		return nil, errors.New("matern needs its order, as in matern:2.5:all")
+	case s.Kind == Matern:
+		nu, err := parseNumber(fields[0])
+		if err == nil && !(nu >= minNu && nu <= maxNu) {
+			err = fmt.Errorf("order %g is not from %g to %g", nu, float64(minNu), float64(maxNu))
+		}
+		s.Nu = nu
+		return fields[1:], err
 	}
 	q, err := strconv.Atoi(fields[0])
 	if err != nil || q < 1 || q > 100 {
@@ -263,6 +276,9 @@ func (s Spec) String() string {
 			fields = append(fields, number(s.Gamma))
 		}
 	case s.Kind.HasWidth():
+		if s.Kind == Matern {
+			fields = append(fields, number(s.Nu))
+		}
 		fields = append(fields, s.Features, widthText(s.Widths, s.Relative))
 	default:
 		fields = append(fields, s.Features)

@@ -22,18 +22,26 @@ func TestParse(t *testing.T) {
 		{"linear:center", Spec{Kind: Linear, Features: "all", Center: true}},
 		{"laplacian:0,2,4-6:1e-3", Spec{Kind: Laplacian, Features: "0,2,4-6", Widths: []float64{1e-3}}},
 		{"matern52:groups:0.5", Spec{Kind: Matern52, Features: "groups", Widths: []float64{0.5}}},
+		{"matern:1.25:0-1:2", Spec{Kind: Matern, Nu: 1.25, Features: "0-1", Widths: []float64{2}}},
+		{"rff:matern:4:all:1:10:mc", Spec{Kind: Matern, Nu: 4, Features: "all", Widths: []float64{1}, Approx: &Approximation{"rff", 10, "mc"}}},
 		{"poly:3", Spec{Kind: Poly, Features: "all", Degree: 3, Offset: 1}},
 		{"poly:2:all:0:0.5:unit", Spec{Kind: Poly, Features: "all", Degree: 2, Gamma: 0.5, Unit: true}},
 		{"chi2:hist:1", Spec{Kind: Chi2, Features: "hist", Widths: []float64{1}}},
 		{"cosine:each", Spec{Kind: Cosine, Features: "each"}},
 		{"precomputed", Spec{Kind: Precomputed}},
 		{"precomputed:graph", Spec{Kind: Precomputed, Name: "graph"}},
-		{"rff:gaussian:all:median:2000", Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true,
-			Approx: &Approximation{"rff", 2000, "orthogonal"}}},
-		{"rff:laplacian:each:2:100:qmc", Spec{Kind: Laplacian, Features: "each", Widths: []float64{2},
-			Approx: &Approximation{"rff", 100, "qmc"}}},
-		{"nystrom:poly:2:all:50:kmeans", Spec{Kind: Poly, Features: "all", Degree: 2, Offset: 1,
-			Approx: &Approximation{"nystrom", 50, "kmeans"}}},
+		{"rff:gaussian:all:median:2000", Spec{
+			Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true,
+			Approx: &Approximation{"rff", 2000, "orthogonal"},
+		}},
+		{"rff:laplacian:each:2:100:qmc", Spec{
+			Kind: Laplacian, Features: "each", Widths: []float64{2},
+			Approx: &Approximation{"rff", 100, "qmc"},
+		}},
+		{"nystrom:poly:2:all:50:kmeans", Spec{
+			Kind: Poly, Features: "all", Degree: 2, Offset: 1,
+			Approx: &Approximation{"nystrom", 50, "kmeans"},
+		}},
 	} {
 		got, err := Parse(c.text)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
@@ -75,6 +83,9 @@ func TestParseErrors(t *testing.T) {
 		"gaussian:all:1:2":                  "nothing more",
 		"linear:all:2":                      "nothing more",
 		"poly":                              "needs a degree",
+		"matern":                            "needs its order",
+		"matern:0.1":                        "not from 0.25 to 50",
+		"matern:x":                          "not a finite number",
 		"poly:0":                            "degree",
 		"poly:x:all":                        "degree",
 		"poly:2:all:-1":                     "negative offset",

@@ -26,7 +26,7 @@ func (m *Map) chooseExact(X blas.General) error {
 		}
 		m.D = count
 	default:
-		return fmt.Errorf("%w: %s has no exact finite features: put rff: or nystrom: before it and the number of features after it", ErrNoFeatures, k.Kind)
+		return fmt.Errorf("%w: %s has no exact finite features: write rff:… or nystrom:… with a number of features", ErrNoFeatures, k.Kind)
 	}
 	if !k.Center {
 		return nil

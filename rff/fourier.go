@@ -23,7 +23,7 @@ func newFourier(m *Map) (transformer, error) {
 	if n < 1 || m.D%2 != 0 {
 		return nil, fmt.Errorf("%w: %d random features, want a positive even number", ErrNoFeatures, m.D)
 	}
-	mix, err := mixture(m.Kernel.Kind)
+	mix, err := mixture(&m.Kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +53,14 @@ func newFourier(m *Map) (transformer, error) {
 
 // mixture returns, for kernels of ‖x−z‖, the factor of a Gaussian frequency as a
 // function of a uniform number, and nil for products over the coordinates.
-func mixture(kind kernel.Kind) (func(u float64) float64, error) {
+func mixture(k *kernel.Kernel) (func(u float64) float64, error) {
 	matern := func(nu float64) func(u float64) float64 {
 		return func(u float64) float64 {
 			chi2 := 2 * mathext.GammaIncRegInv(nu, u) // of 2ν degrees of freedom
 			return math.Sqrt(2 * nu / chi2)
 		}
 	}
-	switch kind {
+	switch k.Kind {
 	case kernel.Gaussian:
 		return func(float64) float64 { return 1 }, nil
 	case kernel.Matern12:
@@ -69,10 +69,12 @@ func mixture(kind kernel.Kind) (func(u float64) float64, error) {
 		return matern(1.5), nil
 	case kernel.Matern52:
 		return matern(2.5), nil
+	case kernel.Matern:
+		return matern(k.Nu), nil
 	case kernel.Laplacian, kernel.Cauchy:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: %s has no random Fourier features", ErrNoFeatures, kind)
+	return nil, fmt.Errorf("%w: %s has no random Fourier features", ErrNoFeatures, k.Kind)
 }
 
 // coordinates turns standard normal coordinates into standard Cauchy ones, for

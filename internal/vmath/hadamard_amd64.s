@@ -8,64 +8,64 @@
 
 #define STAGE \
 	MOVQ x_base+0(FP), SI; \
-	MOVQ x_len+8(FP), CX; \
-	SHLQ $3, CX; \
-	ADDQ SI, CX; \
-	MOVQ h+24(FP), DX; \
-	SHLQ $6, DX; \
+	MOVQ x_len+8(FP), CX;  \
+	SHLQ $3, CX;           \
+	ADDQ SI, CX;           \
+	MOVQ h+24(FP), DX;     \
+	SHLQ $6, DX;           \
 	LEAQ (DX)(DX*2), R9
 
 #define RADIX4(WIDTH, A, B, C, D, S, T, U, V) \
-group: \
-	CMPQ SI, CX; \
-	JGE done; \
-	MOVQ SI, R8; \
-	LEAQ (SI)(DX*1), R10; \
-row: \
-	VMOVUPD (R8), A; \
-	VMOVUPD (R8)(DX*1), B; \
-	VMOVUPD (R8)(DX*2), C; \
-	VMOVUPD (R8)(R9*1), D; \
-	VADDPD B, A, S; \
-	VSUBPD B, A, T; \
-	VADDPD D, C, U; \
-	VSUBPD D, C, V; \
-	VADDPD U, S, A; \
-	VADDPD V, T, B; \
-	VSUBPD U, S, C; \
-	VSUBPD V, T, D; \
-	VMOVUPD A, (R8); \
-	VMOVUPD B, (R8)(DX*1); \
-	VMOVUPD C, (R8)(DX*2); \
-	VMOVUPD D, (R8)(R9*1); \
-	ADDQ $WIDTH, R8; \
-	CMPQ R8, R10; \
-	JLT row; \
-	LEAQ (SI)(DX*4), SI; \
-	JMP group; \
-done: \
+group:  \
+	CMPQ    SI, CX;          \
+	JGE     done;            \
+	MOVQ    SI, R8;          \
+	LEAQ    (SI)(DX*1), R10; \
+	row:                     \
+	VMOVUPD (R8), A;         \
+	VMOVUPD (R8)(DX*1), B;   \
+	VMOVUPD (R8)(DX*2), C;   \
+	VMOVUPD (R8)(R9*1), D;   \
+	VADDPD  B, A, S;         \
+	VSUBPD  B, A, T;         \
+	VADDPD  D, C, U;         \
+	VSUBPD  D, C, V;         \
+	VADDPD  U, S, A;         \
+	VADDPD  V, T, B;         \
+	VSUBPD  U, S, C;         \
+	VSUBPD  V, T, D;         \
+	VMOVUPD A, (R8);         \
+	VMOVUPD B, (R8)(DX*1);   \
+	VMOVUPD C, (R8)(DX*2);   \
+	VMOVUPD D, (R8)(R9*1);   \
+	ADDQ    $WIDTH, R8;      \
+	CMPQ    R8, R10;         \
+	JLT     row;             \
+	LEAQ    (SI)(DX*4), SI;  \
+	JMP     group;           \
+	done:       \
 	VZEROUPPER; \
 	RET
 
 #define RADIX2(WIDTH, A, B, S, T) \
-group: \
-	CMPQ SI, CX; \
-	JGE done; \
-	MOVQ SI, R8; \
-	LEAQ (SI)(DX*1), R10; \
-row: \
-	VMOVUPD (R8), A; \
-	VMOVUPD (R8)(DX*1), B; \
-	VADDPD B, A, S; \
-	VSUBPD B, A, T; \
-	VMOVUPD S, (R8); \
-	VMOVUPD T, (R8)(DX*1); \
-	ADDQ $WIDTH, R8; \
-	CMPQ R8, R10; \
-	JLT row; \
-	LEAQ (SI)(DX*2), SI; \
-	JMP group; \
-done: \
+group:  \
+	CMPQ    SI, CX;          \
+	JGE     done;            \
+	MOVQ    SI, R8;          \
+	LEAQ    (SI)(DX*1), R10; \
+	row:                     \
+	VMOVUPD (R8), A;         \
+	VMOVUPD (R8)(DX*1), B;   \
+	VADDPD  B, A, S;         \
+	VSUBPD  B, A, T;         \
+	VMOVUPD S, (R8);         \
+	VMOVUPD T, (R8)(DX*1);   \
+	ADDQ    $WIDTH, R8;      \
+	CMPQ    R8, R10;         \
+	JLT     row;             \
+	LEAQ    (SI)(DX*2), SI;  \
+	JMP     group;           \
+	done:       \
 	VZEROUPPER; \
 	RET
 
