@@ -3,6 +3,7 @@ package blas
 import (
 	"runtime/debug"
 
+	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
@@ -17,6 +18,38 @@ func NewGonum() *Gonum {
 	g := &Gonum{}
 	g.goLAPACK = goLAPACK{}
 	return g
+}
+
+// Dsyrk is gonum's, which with beta = 0 scales what c holds by 0: NaN stays NaN.
+func (g *Gonum) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+	if beta == 0 {
+		clearTriangle(ul, n, c, ldc)
+		beta = 1
+	}
+	g.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
+}
+
+// Dsyr2k is gonum's, which with beta = 0 scales what c holds by 0: NaN stays NaN.
+func (g *Gonum) Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if beta == 0 {
+		clearTriangle(ul, n, c, ldc)
+		beta = 1
+	}
+	g.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// clearTriangle zeroes one triangle of the n×n c, or nothing when it does not fit.
+func clearTriangle(ul gblas.Uplo, n int, c []float64, ldc int) {
+	if n < 0 || ldc < n || len(c) < (n-1)*ldc+n {
+		return // the call that follows panics
+	}
+	for i := range n {
+		if ul == Lower {
+			clear(c[i*ldc : i*ldc+i+1])
+		} else {
+			clear(c[i*ldc+i : i*ldc+n])
+		}
+	}
 }
 
 func (*Gonum) Name() string { return "gonum" }

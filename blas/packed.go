@@ -58,6 +58,7 @@ func (p *densePacked) Mul(dst, x General) {
 		panic("blas: Packed.Mul: shape mismatch")
 	}
 	switch {
+	case n == 0:
 	case p.prec == Float32:
 		p.mul32(dst, x)
 	case x.Cols == 1:

@@ -2,63 +2,63 @@ package native
 
 import gblas "gonum.org/v1/gonum/blas"
 
-// The checks panic as gonum's BLAS does, on what a caller could have seen.
+// The checks panic as gonum's BLAS does and in its words, on what a caller could have seen.
 
 func checkTranspose(t gblas.Transpose) {
 	if t != gblas.NoTrans && t != gblas.Trans && t != gblas.ConjTrans {
-		panic("native: illegal transpose")
+		panic("blas: illegal transpose")
 	}
 }
 
 func checkUplo(ul gblas.Uplo) {
 	if ul != gblas.Upper && ul != gblas.Lower {
-		panic("native: illegal triangle")
+		panic("blas: illegal triangle")
 	}
 }
 
 func checkSide(s gblas.Side) {
 	if s != gblas.Left && s != gblas.Right {
-		panic("native: illegal side")
+		panic("blas: illegal side")
 	}
 }
 
 func checkDiag(d gblas.Diag) {
 	if d != gblas.Unit && d != gblas.NonUnit {
-		panic("native: illegal diagonal")
+		panic("blas: illegal diagonal")
 	}
 }
 
 func checkSizes(sizes ...int) {
 	for _, n := range sizes {
 		if n < 0 {
-			panic("native: negative size")
+			panic("blas: negative size")
 		}
 	}
 }
 
-// checkStride checks the stride of a matrix of cols columns.
-func checkStride(ld, cols int) {
+// checkStride checks the stride of the matrix called name, of cols columns.
+func checkStride(name string, ld, cols int) {
 	if ld < max(1, cols) {
-		panic("native: bad leading dimension")
+		panic("blas: bad leading dimension of " + name)
 	}
 }
 
 // checkLen checks that a rows×cols matrix of stride ld fits in n elements.
-func checkLen(n, rows, cols, ld int) {
+func checkLen(name string, n, rows, cols, ld int) {
 	if rows > 0 && cols > 0 && n < (rows-1)*ld+cols {
-		panic("native: matrix does not fit its slice")
+		panic("blas: insufficient length of " + name)
 	}
 }
 
 // checkVector checks a vector of n elements inc apart in a slice of length have.
-func checkVector(have, n, inc int) {
+func checkVector(name string, have, n, inc int) {
 	if inc == 0 {
-		panic("native: zero increment")
+		panic("blas: zero " + name + " index increment")
 	}
 	if inc < 0 {
 		inc = -inc
 	}
 	if n > 0 && have < (n-1)*inc+1 {
-		panic("native: vector does not fit its slice")
+		panic("blas: insufficient length of " + name)
 	}
 }

@@ -26,15 +26,15 @@ func (e *engine[T]) checkedGemm(tA, tB gblas.Transpose, m, n, k int, alpha T, a 
 	if tB != gblas.NoTrans {
 		rowsB, colsB, formB = n, k, bySum
 	}
-	checkStride(lda, colsA)
-	checkStride(ldb, colsB)
-	checkStride(ldc, n)
+	checkStride("A", lda, colsA)
+	checkStride("B", ldb, colsB)
+	checkStride("C", ldc, n)
 	if m == 0 || n == 0 {
 		return
 	}
-	checkLen(len(a), rowsA, colsA, lda)
-	checkLen(len(b), rowsB, colsB, ldb)
-	checkLen(len(c), m, n, ldc)
+	checkLen("a", len(a), rowsA, colsA, lda)
+	checkLen("b", len(b), rowsB, colsB, ldb)
+	checkLen("c", len(c), m, n, ldc)
 	e.gemm(operand[T]{a, lda, formA}, operand[T]{b, ldb, formB}, m, n, k, alpha, beta, c, ldc, whole)
 }
 
@@ -57,15 +57,15 @@ func (e *engine[T]) symm(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, 
 	if s == gblas.Right {
 		order = n
 	}
-	checkStride(lda, order)
-	checkStride(ldb, n)
-	checkStride(ldc, n)
+	checkStride("A", lda, order)
+	checkStride("B", ldb, n)
+	checkStride("C", ldc, n)
 	if m == 0 || n == 0 {
 		return
 	}
-	checkLen(len(a), order, order, lda)
-	checkLen(len(b), m, n, ldb)
-	checkLen(len(c), m, n, ldc)
+	checkLen("a", len(a), order, order, lda)
+	checkLen("b", len(b), m, n, ldb)
+	checkLen("c", len(c), m, n, ldc)
 	sym := operand[T]{a, lda, symLower}
 	if ul == gblas.Upper {
 		sym.form = symUpper
@@ -120,11 +120,11 @@ func (e *engine[T]) checkRank(ul gblas.Uplo, t gblas.Transpose, n, k int, a []T,
 	if t != gblas.NoTrans {
 		rows, cols, fm = k, n, byFree
 	}
-	checkStride(lda, cols)
-	checkStride(ldc, n)
+	checkStride("A", lda, cols)
+	checkStride("C", ldc, n)
 	if n > 0 {
-		checkLen(len(a), rows, cols, lda)
-		checkLen(len(c), n, n, ldc)
+		checkLen("a", len(a), rows, cols, lda)
+		checkLen("c", len(c), n, n, ldc)
 	}
 	if ul == gblas.Upper {
 		return fm, upper
@@ -165,13 +165,13 @@ func (e *engine[T]) tri(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas
 	if s == gblas.Right {
 		order = n
 	}
-	checkStride(lda, order)
-	checkStride(ldb, n)
+	checkStride("A", lda, order)
+	checkStride("B", ldb, n)
 	if m == 0 || n == 0 {
 		return
 	}
-	checkLen(len(a), order, order, lda)
-	checkLen(len(b), m, n, ldb)
+	checkLen("a", len(a), order, order, lda)
+	checkLen("b", len(b), m, n, ldb)
 	if alpha != 1 {
 		scale(m, n, alpha, b, ldb, whole)
 	}

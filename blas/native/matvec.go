@@ -56,17 +56,17 @@ func scatter[T element](v, x []T, inc int) {
 func (e *engine[T]) gemv(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
 	checkTranspose(tA)
 	checkSizes(m, n)
-	checkStride(lda, n)
+	checkStride("A", lda, n)
 	lenX, lenY := n, m
 	if tA != gblas.NoTrans {
 		lenX, lenY = m, n
 	}
-	checkVector(len(x), lenX, incX)
-	checkVector(len(y), lenY, incY)
+	checkVector("x", len(x), lenX, incX)
+	checkVector("y", len(y), lenY, incY)
 	if m == 0 || n == 0 {
 		return
 	}
-	checkLen(len(a), m, n, lda)
+	checkLen("a", len(a), m, n, lda)
 	xs, ys := gather(lenX, x, incX), gather(lenY, y, incY)
 	switch {
 	case beta == 0:
@@ -127,13 +127,13 @@ func (e *engine[T]) vectorTimes(alpha T, a []T, lda int, x, y []T) {
 
 func (e *engine[T]) ger(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
 	checkSizes(m, n)
-	checkStride(lda, n)
-	checkVector(len(x), m, incX)
-	checkVector(len(y), n, incY)
+	checkStride("A", lda, n)
+	checkVector("x", len(x), m, incX)
+	checkVector("y", len(y), n, incY)
 	if m == 0 || n == 0 {
 		return
 	}
-	checkLen(len(a), m, n, lda)
+	checkLen("a", len(a), m, n, lda)
 	if alpha == 0 {
 		return
 	}
@@ -147,7 +147,7 @@ func (e *engine[T]) ger(m, n int, alpha T, x []T, incX int, y []T, incY int, a [
 
 func (e *engine[T]) syr(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T, lda int) {
 	e.checkSym(ul, n, a, lda)
-	checkVector(len(x), n, incX)
+	checkVector("x", len(x), n, incX)
 	if n == 0 || alpha == 0 {
 		return
 	}
@@ -162,8 +162,8 @@ func (e *engine[T]) syr(ul gblas.Uplo, n int, alpha T, x []T, incX int, a []T, l
 
 func (e *engine[T]) syr2(ul gblas.Uplo, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
 	e.checkSym(ul, n, a, lda)
-	checkVector(len(x), n, incX)
-	checkVector(len(y), n, incY)
+	checkVector("x", len(x), n, incX)
+	checkVector("y", len(y), n, incY)
 	if n == 0 || alpha == 0 {
 		return
 	}
@@ -189,6 +189,6 @@ func triangleRow(ul gblas.Uplo, i, n int) (lo, hi int) {
 func (e *engine[T]) checkSym(ul gblas.Uplo, n int, a []T, lda int) {
 	checkUplo(ul)
 	checkSizes(n)
-	checkStride(lda, n)
-	checkLen(len(a), n, n, lda)
+	checkStride("A", lda, n)
+	checkLen("a", len(a), n, n, lda)
 }

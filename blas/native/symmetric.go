@@ -83,13 +83,13 @@ func (s *Symmetric) Row(i int, dst []float64) {
 // each column is scaled by a power of two so that it cannot overflow.
 func (s *Symmetric) Multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
 	checkSizes(k)
-	checkStride(ldd, k)
-	checkStride(ldx, k)
+	checkStride("dst", ldd, k)
+	checkStride("x", ldx, k)
 	if s.n == 0 || k == 0 {
 		return
 	}
-	checkLen(len(dst), s.n, k, ldd)
-	checkLen(len(x), s.n, k, ldx)
+	checkLen("dst", len(dst), s.n, k, ldd)
+	checkLen("x", len(x), s.n, k, ldx)
 	switch {
 	case s.few != nil && k <= s.few.most:
 		s.few.multiply(k, dst, ldd, x, ldx)

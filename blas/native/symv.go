@@ -32,8 +32,8 @@ func groupStart(g, q, n int) int {
 
 func (e *engine[T]) symv(ul gblas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
 	e.checkSym(ul, n, a, lda)
-	checkVector(len(x), n, incX)
-	checkVector(len(y), n, incY)
+	checkVector("x", len(x), n, incX)
+	checkVector("y", len(y), n, incY)
 	if n == 0 {
 		return
 	}

@@ -1,0 +1,26 @@
+package blas_test
+
+import (
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/blas/blastest"
+	"github.com/iokl/iokl/blas/native"
+)
+
+func TestConformance(t *testing.T) {
+	for _, be := range blas.Backends() {
+		t.Run(be.Name(), func(t *testing.T) { blastest.Run(t, be) })
+	}
+}
+
+// TestLevels runs the suite on the native backend at every level but the default one.
+func TestLevels(t *testing.T) {
+	for _, l := range native.Levels()[1:] {
+		be, err := blas.NewNativeLevel(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(l.String(), func(t *testing.T) { blastest.Run(t, be) })
+	}
+}

@@ -1,0 +1,238 @@
+package native
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// unit is the rounding unit of T.
+func unit[T element]() float64 {
+	var v T
+	if unsafe.Sizeof(v) == 4 {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+func fill[T element](rng *rand.Rand, v []T) []T {
+	for i := range v {
+		v[i] = T(rng.NormFloat64())
+	}
+	return v
+}
+
+// near fails when got and want differ by more than rounding of a sum of n terms of magnitude size.
+func near[T element](t *testing.T, what string, got, want T, n int, size float64) {
+	t.Helper()
+	if !(math.Abs(float64(got)-float64(want)) <= 4*float64(n+4)*unit[T]()*size) {
+		t.Fatalf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// TestTiles compares every micro-kernel with the generic one on all shapes, with
+// its operands against unreadable pages and NaN around the tile of c.
+func TestTiles(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		t.Run("float64", func(t *testing.T) { tiles(t, b.d.kernels) })
+		t.Run("float32", func(t *testing.T) { tiles(t, b.s.kernels) })
+	})
+}
+
+func tiles[T element](t *testing.T, k kernels[T]) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for _, kc := range []int{0, 1, 3, 4, 7, 66} {
+		for rows := 1; rows <= k.nr; rows++ {
+			for width := 1; width <= k.mr; width++ {
+				tileOnce(t, rng, k, kc, rows, width)
+			}
+		}
+	}
+}
+
+func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, width int) {
+	t.Helper()
+	mem := atPageEndOnce[T](t, k.mr, k.nr)
+	ldc := k.mr + 1
+	a, b := mem.a[len(mem.a)-kc*k.mr:], mem.b[len(mem.b)-kc*rows:]
+	fill(rng, a)
+	fill(rng, b)
+	for i := range a { // what lies beyond the width must not matter
+		if i%k.mr >= width {
+			a[i] = T(math.NaN())
+		}
+	}
+	c := mem.c[len(mem.c)-((rows-1)*ldc+width):]
+	old := make([]T, len(c))
+	for add := range 2 {
+		for i := range c {
+			c[i] = T(math.NaN())
+			if add == 1 && i%ldc < width {
+				c[i] = T(rng.NormFloat64())
+			}
+		}
+		copy(old, c)
+		t1 := &tile{
+			a: unsafe.Pointer(unsafe.SliceData(a)), b: unsafe.Pointer(unsafe.SliceData(b)), c: unsafe.Pointer(&c[0]),
+			ldc: ldc, kc: kc, rows: rows, width: width, add: add, alpha: -1.5,
+			next: unsafe.Pointer(&c[0]), lines: add,
+		}
+		k.tile(t1)
+		for i := range c {
+			r, j := i/ldc, i%ldc
+			if j >= width {
+				if c[i] == c[i] {
+					t.Fatalf("kc %d, %d×%d: element (%d,%d) outside the tile was written", kc, rows, width, r, j)
+				}
+				continue
+			}
+			var want T
+			var size float64
+			for p := range kc {
+				want += a[p*k.mr+j] * b[p*rows+r]
+				size += math.Abs(float64(a[p*k.mr+j] * b[p*rows+r]))
+			}
+			want *= -1.5
+			if add == 1 {
+				want += old[i]
+				size += math.Abs(float64(old[i]))
+			}
+			near(t, "tile", c[i], want, kc, 1.5*size)
+		}
+	}
+}
+
+// guarded are the operands of one kernel, each against the end of its pages.
+type guarded[T element] struct{ a, b, c []T }
+
+var guardedMemory = map[[3]int]any{}
+
+// atPageEndOnce keeps the guarded memory of a kernel's largest tile.
+func atPageEndOnce[T element](t *testing.T, mr, nr int) guarded[T] {
+	t.Helper()
+	var v T
+	key := [3]int{mr, nr, int(unsafe.Sizeof(v))}
+	if g, ok := guardedMemory[key].(guarded[T]); ok {
+		return g
+	}
+	g := guarded[T]{atPageEnd[T](t, 66*mr), atPageEnd[T](t, 66*nr), atPageEnd[T](t, nr*(mr+1))}
+	guardedMemory[key] = g
+	t.Cleanup(func() { delete(guardedMemory, key) })
+	return g
+}
+
+// TestVectors compares the vector kernels with the generic ones for all lengths
+// from 0 to 66 at two alignments, against unreadable pages.
+func TestVectors(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		t.Run("float64", func(t *testing.T) { vectors(t, b.d.kernels) })
+		t.Run("float32", func(t *testing.T) { vectors(t, b.s.kernels) })
+	})
+}
+
+func vectors[T element](t *testing.T, k kernels[T]) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	const most = 67
+	x, y, m := atPageEnd[T](t, most), atPageEnd[T](t, most), atPageEnd[T](t, 4*(most+3))
+	for n := 0; n < most; n++ {
+		for shift := range 2 {
+			if n+shift > most {
+				continue
+			}
+			end := most - shift
+			vectorOnce(t, rng, k, x[end-n:end], y[end-n:end], m[len(m)-shift-3*(n+3)-n:len(m)-shift], n+3)
+		}
+	}
+}
+
+// vectorOnce tries every vector kernel on x and y and the four rows in a.
+func vectorOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], x, y, a []T, ld int) {
+	t.Helper()
+	n := len(x)
+	fill(rng, x)
+	fill(rng, y)
+	fill(rng, a)
+	size := 20 * float64(n+1)
+	near(t, "dot", k.dot(x, y), dotGeneric(x, y), n, size)
+
+	want := append([]T(nil), y...)
+	axpyGeneric(0.7, x, want)
+	k.axpy(0.7, x, y)
+	same(t, "axpy", y, want, size)
+
+	want = append(want[:0], x...)
+	scalGeneric(-1.3, want)
+	k.scal(-1.3, x)
+	same(t, "scal", x, want, size)
+
+	var r, s [4]T
+	k.dot4(&r, a, ld, x)
+	dot4Generic(&s, a, ld, x)
+	same(t, "dot4", r[:], s[:], size)
+
+	w := [4]T{1.5, -0.5, 2, 0.25}
+	want = append(want[:0], y...)
+	axpy4Generic(&w, a, ld, want)
+	k.axpy4(&w, a, ld, y)
+	same(t, "axpy4", y, want, size)
+
+	want = append(want[:0], y...)
+	symv4Generic(&s, &w, a, ld, x, want)
+	k.symv4(&r, &w, a, ld, x, y)
+	same(t, "symv4 columns", y, want, size)
+	same(t, "symv4 rows", r[:], s[:], size)
+}
+
+func same[T element](t *testing.T, what string, got, want []T, size float64) {
+	t.Helper()
+	for i := range want {
+		near(t, what, got[i], want[i], len(got), size)
+	}
+}
+
+// TestFew compares the kernels for few columns with their definition, their
+// operands against unreadable pages.
+func TestFew(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		t.Run("double", func(t *testing.T) { fewOnce[float64](t, b, false, fewRows) })
+		t.Run("single", func(t *testing.T) { fewOnce[float32](t, b, true, 2*fewRows) })
+	})
+}
+
+func fewOnce[T element](t *testing.T, b *BLAS, single bool, stride int) {
+	k, ok := fewKernelsOf(b.level, single)
+	if !ok {
+		t.Skip("this level multiplies few columns as it does many")
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	const ld = 200
+	panel := atPageEnd[T](t, 120*stride)
+	x, y := atPageEnd[float64](t, 4*ld), atPageEnd[float64](t, 4*ld)
+	for _, cols := range []int{8, 24, 64, 120} {
+		for _, rhs := range []int{1, 2, 4} {
+			a := fill(rng, panel[len(panel)-cols*stride:])
+			fill(rng, x)
+			fill(rng, y)
+			old := append([]float64(nil), y...)
+			// The elements of the columns end with the memory, those of the rows stand before them.
+			first := len(x) - (rhs-1)*ld - cols
+			rows := first - fewRows - 3
+			k.few(&fewTile{
+				a: unsafe.Pointer(&a[stride-fewRows]), x: unsafe.Pointer(&x[first]), y: unsafe.Pointer(&y[first]),
+				xr: unsafe.Pointer(&x[rows]), yr: unsafe.Pointer(&y[rows]), ld: ld, cols: cols, k: rhs,
+			})
+			want := old
+			for c := range rhs {
+				for j := range cols {
+					for i := range fewRows {
+						v := float64(a[j*stride+stride-fewRows+i])
+						want[rows+c*ld+i] += v * x[first+c*ld+j]
+						want[first+c*ld+j] += v * x[rows+c*ld+i]
+					}
+				}
+			}
+			same(t, "few", y, want, 100)
+		}
+	}
+}
