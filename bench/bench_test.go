@@ -251,7 +251,8 @@ func TestFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	tk.grams = tk.grams[:3]
-	r, err := tk.fit(context.Background(), env, approach{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}, count: 2})
+	env.Count = 2
+	r, err := tk.fit(context.Background(), env, approach{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestFitStopsAtItsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tk.fit(context.Background(), env, approach{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, count: 3, budget: 1})
+	r, err := tk.fit(context.Background(), env, approach{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1})
 	if err != nil || !r.Stopped || r.Count != 1 {
 		t.Errorf("stopped %v after %d repetitions, %v", r.Stopped, r.Count, err)
 	}

@@ -34,7 +34,7 @@ func runGram(ctx context.Context, env *Env) ([]Result, error) {
 				return err
 			}})
 		}
-		plan := Plan{Count: env.count(pick(env, 2, 5)), Warm: true, Budget: 2 * time.Second}
+		plan := Plan{Count: env.count(5), Warm: true, Budget: 2 * time.Second}
 		part, err := race(ctx, plan, map[string]any{"kernel": spec, "l": l, "d": d, "precision": "float64"}, all)
 		for i := range part {
 			flops := 0.0
@@ -80,7 +80,7 @@ func runLanczos(ctx context.Context, env *Env) ([]Result, error) {
 		all = append(all, contender{name: "eigendecomposition", run: func() error {
 			return env.Backend.Syevd(blas.Clone(A), make([]float64, c.n))
 		}})
-		plan := Plan{Count: env.count(3), Warm: true, MinSample: 5 * time.Millisecond, Budget: 2 * time.Second}
+		plan := Plan{Count: env.count(5), Warm: true, MinSample: 5 * time.Millisecond, Budget: 2 * time.Second}
 		part, err := race(ctx, plan, map[string]any{"n": c.n, "which": c.name, "backend": env.Backend.Name()}, all)
 		results = append(results, part...)
 		if err != nil {
@@ -143,7 +143,7 @@ func runEigen(ctx context.Context, env *Env) ([]Result, error) {
 				}
 				all = append(all, contender{name: be.Name(), run: func() error { return f.run(be, blas.Clone(A)) }})
 			}
-			plan := Plan{Count: env.count(pick(env, 2, 5)), Warm: n < 1000, Budget: 3 * time.Second}
+			plan := Plan{Count: env.count(5), Warm: n < 1000, Budget: 3 * time.Second}
 			part, err := race(ctx, plan, map[string]any{"routine": f.name, "n": n, "precision": "float64"}, all)
 			for i := range part {
 				part[i].rate(f.flops(float64(n)), 0, limits.Peak("float64", env.Threads), 0)

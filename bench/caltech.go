@@ -73,7 +73,7 @@ func runCaltech(ctx context.Context, env *Env) ([]Result, error) {
 	slow, exact := seconds(pick(env, 3.0, 90)), seconds(pick(env, 4.0, 60))
 	paper := []bcd.Inexact{{CG: 1e-2, SDP: 1000}}
 	approaches := []approach{
-		{name: "reduced-fast", opt: bcd.Options{Tol: 1e-6}, count: env.count(3), budget: exact},
+		{name: "reduced-fast", opt: bcd.Options{Tol: 1e-6}, budget: exact},
 		{name: "reduced-exact", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}, budget: exact},
 		{name: "closed-exact", opt: bcd.Options{Tol: 1e-6, Solver: "closed", Sylvester: "eigen"}, budget: exact},
 		{name: "paper-exact", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "eigen", Schedule: paper}, budget: slow},

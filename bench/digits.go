@@ -63,8 +63,8 @@ func digitViews(images blas.General) (blas.General, []kernel.Group) {
 	}{
 		{"pixels", func(img []float64) []float64 { return img }},
 		{"pooled", pooled},
-		{"rows", func(img []float64) []float64 { return profile(img, digitSide, 1) }},
-		{"columns", func(img []float64) []float64 { return profile(img, 1, digitSide) }},
+		{"rows", func(img []float64) []float64 { return lineSums(img, digitSide, 1) }},
+		{"columns", func(img []float64) []float64 { return lineSums(img, 1, digitSide) }},
 		{"gradients", gradients},
 		{"dct", lowFrequencies},
 		{"border", border},
@@ -99,8 +99,8 @@ func pooled(img []float64) []float64 {
 	return out
 }
 
-// profile sums the image along the direction of the given stride, for each line across.
-func profile(img []float64, across, along int) []float64 {
+// lineSums sums the image along the direction of the given stride, for each line across.
+func lineSums(img []float64, across, along int) []float64 {
 	out := make([]float64, digitSide)
 	for i := range out {
 		for j := range digitSide {

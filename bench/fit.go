@@ -55,9 +55,11 @@ type approach struct {
 	fixEta, fixL bool
 	eta          []float64      // start, or the fixed weights
 	prec         blas.Precision // K_η is kept in
-	count        int            // repetitions; 0 means 1
 	budget       time.Duration  // 0 means none
 }
+
+// fitRepeats is how often a fit is repeated unless that takes seconds.
+const fitRepeats = 5
 
 // errBudget stops a fit that has used its time.
 var errBudget = errors.New("bench: time budget used")
@@ -67,13 +69,18 @@ var errBudget = errors.New("bench: time budget used")
 func (t *task) fit(ctx context.Context, env *Env, a approach) (Result, error) {
 	r := Result{Name: a.name, Params: t.params(a)}
 	var samples []float64
-	for range max(1, a.count) {
+	var spent float64
+	for range env.count(fitRepeats) {
+		if env.Count == 0 && spent > pick(env, 0.5, 5) {
+			break
+		}
 		rec := &recorder{task: t, budget: a.budget, be: env.Backend}
 		res, err := t.solve(ctx, env, a, rec)
 		if res == nil {
 			return r, fmt.Errorf("%s: %w", a.name, err)
 		}
 		samples = append(samples, rec.ended)
+		spent += rec.ended
 		r.traces = append(r.traces, rec.points)
 		r.describe(t, env, res)
 		r.Stopped = errors.Is(err, errBudget)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/blas/native"
 )
 
 // Limits are what the machine itself can do, measured.
@@ -51,25 +51,37 @@ func (l Limits) Read(bytes float64, threads int) float64 {
 }
 
 // limitTime is how long each limit is measured.
-const limitTime = 100 * time.Millisecond
+const limitTime = 50 * time.Millisecond
 
 // readSizes are the working sets whose bandwidth is measured: from within the
 // caches to far beyond them.
 var readSizes = []int{1 << 20, 6 << 20, 24 << 20, 75 << 20, 256 << 20}
 
-// MeasureLimits measures the machine with one thread and with that many.
+// MeasureLimits measures the machine with one thread and with that many: the
+// multiply-adds of the fastest instruction set, and reads of memory. Of three
+// trials the best counts, since a limit is what was reached undisturbed.
 func MeasureLimits(threads int) Limits {
 	var l Limits
-	buf := make([]float64, readSizes[len(readSizes)-1]/8)
-	for i := range buf {
-		buf[i] = 1
-	}
+	b := native.New()
 	for _, t := range threadCounts(threads) {
+		for _, single := range []bool{false, true} {
+			prec := blas.Float64
+			if single {
+				prec = blas.Float32
+			}
+			rate := best(func() float64 { return b.MeasurePeak(single, t, limitTime) })
+			l.FMA = append(l.FMA, Peak{Precision: prec.String(), Threads: t, GFlops: rate / 1e9})
+		}
 		for _, size := range readSizes {
-			l.Bandwidth = append(l.Bandwidth, Bandwidth{Bytes: size, Threads: t, GBytes: readRate(buf[:size/8], t)})
+			rate := best(func() float64 { return b.MeasureBandwidth(size, t, limitTime) })
+			l.Bandwidth = append(l.Bandwidth, Bandwidth{Bytes: size, Threads: t, GBytes: rate / 1e9})
 		}
 	}
 	return l
+}
+
+func best(measure func() float64) float64 {
+	return max(measure(), measure(), measure())
 }
 
 // threadCounts is 1 and, when it differs, threads.
@@ -78,29 +90,4 @@ func threadCounts(threads int) []int {
 		return []int{1, threads}
 	}
 	return []int{1}
-}
-
-// readRate reads buf with that many threads over and over and returns 1e9 bytes a second.
-func readRate(buf []float64, threads int) float64 {
-	part := len(buf) / threads
-	best := 0.0
-	for range 5 {
-		rounds := 0
-		start := time.Now()
-		for time.Since(start) < limitTime/5 {
-			par.For(threads, func(i int) {
-				mine := buf[i*part : (i+1)*part]
-				sinks[i%len(sinks)].x = blas.Dot(mine[:part/2], mine[part/2:])
-			})
-			rounds++
-		}
-		best = max(best, float64(rounds)*float64(part*threads)*8/time.Since(start).Seconds()/1e9)
-	}
-	return best
-}
-
-// sinks keep what is computed alive, each on a cache line of its own.
-var sinks [64]struct {
-	x float64
-	_ [7]float64
 }

@@ -62,7 +62,7 @@ func runOperator(ctx context.Context, env *Env) ([]Result, error) {
 			packed[be.Name()] = p
 		}
 		for _, k := range pick(env, []int{1, 10, 102}, []int{1, 4, 10, 32, 102, 204}) {
-			plan := Plan{Count: env.count(pick(env, 3, 9)), Warm: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
+			plan := Plan{Count: env.count(pick(env, 5, 9)), Warm: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
 			part, err := race(ctx, plan, map[string]any{"l": l, "k": k, "precision": prec.String(), "threads": env.Threads},
 				multipliers(env, packed, dense, prec, k))
 			for i := range part {

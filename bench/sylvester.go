@@ -158,7 +158,7 @@ func solveSystem(ctx context.Context, env *Env, name string, s system, K linop.O
 	var solver sylvester.Solver
 	var res sylvester.Result
 	C := blas.NewGeneral(s.l, s.n)
-	samples, err := Interleave(ctx, Plan{Count: env.count(3), Budget: seconds(sylvesterLimit(env) / 4)}, []Variant{{
+	samples, err := Interleave(ctx, Plan{Count: env.count(5), Budget: seconds(sylvesterLimit(env) / 4)}, []Variant{{
 		Prepare: func() { blas.Zero(C) },
 		Run: func() (err error) {
 			solver, err = sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})

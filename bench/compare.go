@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Comparison is what changed from one run to another.
+type Comparison struct {
+	Lines     []Change
+	Warnings  []string // about the two runs: different machines, noise
+	Threshold float64
+	Geomean   float64 // of new over old medians; NaN without common lines
+}
+
+// Change is one line that both runs measured, or only one did.
+type Change struct {
+	Case, Name, Params string
+	Old, New           float64 // median seconds
+	Ratio              float64 // of the medians, new over old
+	P                  float64 // probability of so large a difference by chance (Mann–Whitney U); NaN when not testable
+	N1, N2             int
+	Verdict            Verdict
+	Note               string
+}
+
+// Verdict says what a change amounts to.
+type Verdict string
+
+const (
+	Same   Verdict = "no difference" // none beyond chance and the threshold
+	Faster Verdict = "faster"
+	Slower Verdict = "slower"
+	Worse  Verdict = "worse answer" // objective, accuracy or an error; whatever the time
+	Single Verdict = "too few repetitions"
+	Gone   Verdict = "only in the first"
+	Added  Verdict = "only in the second"
+)
+
+// alpha is the level of significance, benchstat's.
+const alpha = 0.05
+
+// Compare tests each line that both files have as benchstat does. A line is
+// faster or slower when the difference is significant and both the medians and
+// the minima, which disturbances of the machine move least, differ by more than
+// the threshold: 0.1 is ten percent.
+func Compare(a, b *File, threshold float64) *Comparison {
+	c := &Comparison{Threshold: threshold, Geomean: math.NaN()}
+	c.warn(a, b)
+	news := map[string]Result{}
+	for _, r := range b.Results {
+		news[key(r)] = r
+	}
+	var logs []float64
+	for _, old := range a.Results {
+		k := key(old)
+		r, ok := news[k]
+		if !ok {
+			c.Lines = append(c.Lines, newChange(old, Gone))
+			continue
+		}
+		delete(news, k)
+		ch := compareLine(old, r, threshold)
+		if ch.Ratio > 0 {
+			logs = append(logs, math.Log(ch.Ratio))
+		}
+		c.Lines = append(c.Lines, ch)
+	}
+	for _, r := range b.Results {
+		if _, ok := news[key(r)]; ok {
+			c.Lines = append(c.Lines, newChange(r, Added))
+		}
+	}
+	if len(logs) > 0 {
+		c.Geomean = math.Exp(average(logs))
+	}
+	return c
+}
+
+// Regressed tells whether something is slower or worse, or is no longer measured.
+func (c *Comparison) Regressed() bool {
+	return slices.ContainsFunc(c.Lines, func(ch Change) bool { return ch.Verdict == Slower || ch.Verdict == Worse })
+}
+
+func (c *Comparison) warn(a, b *File) {
+	add := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
+	ma, mb := a.Machine, b.Machine
+	for _, d := range [][3]string{
+		{"processor", ma.CPU, mb.CPU},
+		{"Go version", ma.Go, mb.Go},
+		{"backend", ma.Backend.Backend, mb.Backend.Backend},
+		{"threads", fmt.Sprint(ma.Threads), fmt.Sprint(mb.Threads)},
+		{"quick", fmt.Sprint(ma.Quick), fmt.Sprint(mb.Quick)},
+	} {
+		if d[1] != d[2] {
+			add("the runs differ in %s: %s and %s", d[0], d[1], d[2])
+		}
+	}
+	if ma.Noise.Noisy() || mb.Noise.Noisy() {
+		add("the machine was disturbed during a run: other programs, the hypervisor or the clock")
+	}
+}
+
+// key identifies a line by all its parameters.
+func key(r Result) string { return r.Case + "\x00" + r.Name + "\x00" + paramText(r) }
+
+func paramText(r Result) string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(r.Params)) {
+		fmt.Fprintf(&b, "%s=%s ", k, param(r, k))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func newChange(r Result, v Verdict) Change {
+	return Change{Case: r.Case, Name: r.Name, Params: paramText(r), P: math.NaN(), Verdict: v}
+}
+
+func compareLine(old, r Result, threshold float64) Change {
+	ch := newChange(old, Same)
+	ch.Old, ch.New, ch.N1, ch.N2 = old.Seconds, r.Seconds, len(old.Samples), len(r.Samples)
+	if old.Seconds > 0 && r.Seconds > 0 {
+		ch.Ratio = r.Seconds / old.Seconds
+	}
+	if note := worse(old, r); note != "" {
+		ch.Verdict, ch.Note = Worse, note
+		return ch
+	}
+	if ch.N1 < 4 || ch.N2 < 4 { // no arrangement of fewer is significant
+		ch.Verdict = Single
+		return ch
+	}
+	s1, s2 := benchmath.NewSample(slices.Clone(old.Samples), &benchmath.DefaultThresholds), benchmath.NewSample(slices.Clone(r.Samples), &benchmath.DefaultThresholds)
+	ch.P = benchmath.AssumeNothing.Compare(s1, s2).P
+	minimum := r.Min / old.Min
+	switch {
+	case !(ch.P < alpha):
+	case ch.Ratio > 1+threshold && minimum > 1+threshold:
+		ch.Verdict = Slower
+	case ch.Ratio < 1/(1+threshold) && minimum < 1/(1+threshold):
+		ch.Verdict = Faster
+	}
+	return ch
+}
+
+// worse says in what the new answer is worse than the old one, "" when it is not.
+func worse(old, r Result) string {
+	switch {
+	case old.Error == "" && r.Error != "":
+		return r.Error
+	case old.Accuracy != nil && r.Accuracy != nil && *r.Accuracy < *old.Accuracy-0.01:
+		return fmt.Sprintf("accuracy %.2f %%, was %.2f %%", 100**r.Accuracy, 100**old.Accuracy)
+	case old.Objective != nil && r.Objective != nil && !old.Stopped && !r.Stopped && *r.Objective > *old.Objective*1.001:
+		return fmt.Sprintf("objective %.6g, was %.6g", *r.Objective, *old.Objective)
+	}
+	return ""
+}
+
+// Write writes the lines that changed, or all of them, and a summary.
+func (c *Comparison) Write(w io.Writer, all bool) error {
+	for _, warning := range c.Warnings {
+		fmt.Fprintln(w, "note:", warning)
+	}
+	count := map[Verdict]int{}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	header := false
+	for _, ch := range c.Lines {
+		count[ch.Verdict]++
+		if !all && (ch.Verdict == Same || ch.Verdict == Single) {
+			continue
+		}
+		if !header {
+			fmt.Fprintln(tw, "case\tname\told s\tnew s\tratio\tp\tverdict\tparameters\t")
+			header = true
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ch.Case, ch.Name, orDash(positive(ch.Old)), orDash(positive(ch.New)),
+			orDash(positive(ch.Ratio)), orDash(optional(Num(ch.P))), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	var parts []string
+	for _, v := range []Verdict{Same, Faster, Slower, Worse, Single, Gone, Added} {
+		if count[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
+		}
+	}
+	summary := strings.Join(parts, ", ")
+	if g := Num(c.Geomean); g != nil {
+		summary += fmt.Sprintf("; the medians' ratio new/old is %.3g on (geometric) average", *g)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s (threshold %.0f %%, p < %g)\n", c.headline(count), summary, 100*c.Threshold, alpha)
+	return err
+}
+
+func (c *Comparison) headline(count map[Verdict]int) string {
+	switch {
+	case c.Regressed():
+		return "REGRESSION"
+	case count[Faster] > 0:
+		return "faster"
+	}
+	return "no difference"
+}
