@@ -21,6 +21,7 @@ type nystrom struct {
 	load workload
 
 	res       Result // of the call under way
+	unbilled  Result // what look has multiplied
 	refreshFn func() // the method value, made once
 
 	stale bool    // K has changed since
@@ -39,7 +40,8 @@ func (s *nystrom) Name() string { return "nystrom" }
 func (s *nystrom) Invalidate() { s.stale = true }
 
 func (s *nystrom) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	s.res = Result{Solver: s.Name(), Residual: math.NaN()}
+	s.res = Result{Solver: s.Name(), Residual: math.NaN(), Iter: s.unbilled.Iter, Columns: s.unbilled.Columns}
+	s.unbilled = Result{}
 	err := s.solve(ctx, C, sys, Y, opt.filled(Y.Rows))
 	return s.res, err
 }
@@ -93,30 +95,50 @@ func (s *nystrom) workload(tol float64) {
 	}
 }
 
+// look makes a first sketch where there is none, and reports whether K has a
+// spectrum that it can tell something about.
+func (s *nystrom) look(C blas.General, sys System, Y blas.General, opt Options) bool {
+	s.res = Result{}
+	if s.begin(C, sys, Y) != nil || sys.L.Rank() == 0 {
+		return false
+	}
+	s.rotate()
+	s.workload(opt.Tol)
+	s.first()
+	s.unbilled = s.res
+	return s.sk.low.rank() > 0
+}
+
+// first makes the first sketch of an order.
+func (s *nystrom) first() {
+	if l := s.Y.Rows; s.sk.Q.Rows != l {
+		s.sk.reset()
+		s.grow(min(l, max(l/100, 16)))
+	}
+}
+
+// limit is the largest rank.
+func (s *nystrom) limit() int {
+	l := s.Y.Rows
+	if s.cap > 0 {
+		return min(s.cap, l)
+	}
+	return l / 2
+}
+
 // prepare makes sure that there is a sketch, of a rank that suits the workload.
 func (s *nystrom) prepare() {
 	if s.sys.L.Rank() == 0 {
 		return
 	}
-	l := s.Y.Rows
-	if s.sk.Q.Rows != l {
-		s.sk.reset()
-		s.grow(min(l, max(l/40, 16)))
-	}
-	if s.stale {
-		return
-	}
-	for range 3 {
+	s.first()
+	for !s.stale {
 		q := s.sk.low.rank()
-		limit := l / 2
-		if s.cap > 0 {
-			limit = min(s.cap, l)
-		}
-		if q == 0 || q < s.sk.Q.Cols/2 || s.sk.Q.Cols >= limit {
+		if q == 0 || q < s.sk.Q.Cols/2 || s.sk.Q.Cols >= s.limit() {
 			return // K has no more than this rank, or the sketch no more room
 		}
 		model := newSpectrum(s.sk.low.s)
-		best, _ := s.load.bestRank(&model, q, min(limit, 2*q), max(1, min(s.uses, 8)))
+		best, _ := s.load.bestRank(&model, costsOf(s.be), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
 		if best < q*5/4 {
 			return
 		}

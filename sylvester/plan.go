@@ -1,6 +1,10 @@
 package sylvester
 
-import "math"
+import (
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
 
 // spectrumModel is what is known of the eigenvalues of K: the leading ones from
 // a sketch, the rest by a power law.
@@ -61,10 +65,28 @@ func (w *workload) iterations(m *spectrumModel, q, j int) float64 {
 // sketchError is the usual ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.
 const sketchError = 1.2
 
-// flops predicts those of one solve behind a sketch of rank q: the columns
-// multiplied, and the passes over K and U, each of which costs as much as
-// passColumns columns however few it multiplies.
-func (w *workload) flops(m *spectrumModel, q int) float64 {
+// costs are the rough speeds of a backend, in units of one operation of a large
+// matrix product: how many such operations take as long. Only their ratios
+// matter. They were fitted to solves of order 250 to 3060 with 102 outputs.
+type costs struct {
+	start  float64    // of one iteration
+	pass   float64    // columns of K whose arithmetic takes as long as reading K
+	thin   float64    // the same for a matrix of few columns, multiplied unpacked
+	reduce [2]float64 // tridiagonal reduction: coefficients of l² and l³
+	eigen  [2]float64 // eigendecomposition: the same
+	back   [2]float64 // coefficient of l²·n in a solve with either kept
+}
+
+// costsOf returns those of a backend; one that is not known is taken for a library like OpenBLAS.
+func costsOf(be blas.Backend) costs {
+	if be.Name() == "native" {
+		return costs{start: 5e6, pass: 5, thin: 30, reduce: [2]float64{7200, 1.3}, eigen: [2]float64{13000, 7.4}, back: [2]float64{43, 10}}
+	}
+	return costs{start: 2e6, pass: 16, thin: 12, reduce: [2]float64{500, 3.5}, eigen: [2]float64{2300, 5.8}, back: [2]float64{21, 7}}
+}
+
+// solve predicts one solve behind a sketch of rank q, none for q = 0.
+func (w *workload) solve(m *spectrumModel, q int, c costs) float64 {
 	var columns, passes float64
 	for j, d := range w.digits {
 		if d > 0 {
@@ -74,31 +96,41 @@ func (w *workload) flops(m *spectrumModel, q int) float64 {
 		}
 	}
 	fl := float64(w.l)
-	return (columns+passColumns*passes)*(2*fl*fl+4*fl*float64(q)) + 40*fl*columns
+	t := passes*c.start + (columns+c.pass*passes)*2*fl*fl + 40*fl*columns
+	if q > 0 {
+		t += passes*c.start + (columns+c.thin*passes)*4*fl*float64(q)
+	}
+	return t
 }
 
-// passColumns is the number of columns whose arithmetic takes as long as reading the matrix.
-const passColumns = 16
-
-// sketchFlops predicts those of growing a sketch from known columns to q; the
-// factor on q³ stands for the low speed of eigenproblems.
-func sketchFlops(l, q, known int) float64 {
+// sketch predicts the growth of a sketch from known columns to q.
+func (c costs) sketch(l, q, known int) float64 {
 	fl, fq := float64(l), float64(q)
-	return 4*fl*fl*float64(q-known) + 9*fl*fq*fq + 60*fq*fq*fq
+	return 4*fl*fl*float64(q-known) + 12*fl*fq*fq + c.eigen[0]*fq*fq + c.eigen[1]*fq*fq*fq + 4*c.start
+}
+
+// direct predicts a direct method of the given coefficients.
+func (c costs) direct(coef [2]float64, back float64, l, n int, kept bool) float64 {
+	fl := float64(l)
+	t := back * fl * fl * float64(n)
+	if !kept {
+		t += coef[0]*fl*fl + coef[1]*fl*fl*fl
+	}
+	return t
 }
 
 // bestRank is the rank from known to limit that makes uses solves cheapest in
 // all, the growth of the sketch included.
-func (w *workload) bestRank(m *spectrumModel, known, limit int, uses float64) (rank int, flops float64) {
-	flops = math.Inf(1)
+func (w *workload) bestRank(m *spectrumModel, c costs, known, limit int, uses float64) (rank int, cost float64) {
+	cost = math.Inf(1)
 	for q := known; q <= limit; q = max(q+1, q*9/8) {
-		c := uses * w.flops(m, q)
+		t := uses * w.solve(m, q, c)
 		if q > known {
-			c += sketchFlops(w.l, q, known)
+			t += c.sketch(w.l, q, known)
 		}
-		if c < flops {
-			rank, flops = q, c
+		if t < cost {
+			rank, cost = q, t
 		}
 	}
-	return rank, flops
+	return rank, cost
 }
