@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
 )
 
 // CVOptions say what cross-validation tries and how. The zero value is useful.
@@ -219,24 +220,47 @@ func firstOf(errs []error) error {
 
 // atOnce is how many folds the memory limit lets run side by side.
 func (s *study) atOnce(g *grid, opt *Options) (int, error) {
-	m := len(s.grams)
+	l := 0
+	for _, split := range g.splits {
+		l = max(l, len(split.Train))
+	}
+	need := opt.gramPlan(len(s.grams), l, s.Y.Cols)
 	for _, k := range g.Kernels {
-		if s.grams == nil {
-			d, _, err := s.whole(k, opt)
-			if err != nil {
-				return 0, err
-			}
-			m = max(m, d)
+		if s.grams != nil {
+			break
+		}
+		d, _, err := s.dictionary(k, opt)
+		if err != nil {
+			return 0, err
+		}
+		p, err := opt.planFor(d, l, s.Y.Cols)
+		if err != nil {
+			return 0, err
+		}
+		if p.bytes > need.bytes {
+			need = p
 		}
 	}
-	largest := 0
-	for _, split := range g.splits {
-		largest = max(largest, len(split.Train))
-	}
-	if err := opt.plan(m, largest, s.Y.Cols); err != nil {
+	if err := opt.announce(need); err != nil {
 		return 0, err
 	}
-	return int(max(1, min(int64(par.Threads()), opt.limit()/opt.fitBytes(m, largest, s.Y.Cols)))), nil
+	return int(max(1, min(int64(par.Threads()), opt.limit()/need.bytes))), nil
+}
+
+// dictionary is that of the SPECs on all samples, and the inputs as it sees them.
+func (s *study) dictionary(specs []string, opt *Options) (kernel.Dictionary, blas.General, error) {
+	in, _, err := newInputs(s.X, opt)
+	if err != nil {
+		return nil, s.X, err
+	}
+	Z, _, err := in.apply(s.X, 0)
+	if err != nil {
+		return nil, Z, err
+	}
+	with := *opt
+	with.Kernels = specs
+	d, err := dictionary(Z, &with)
+	return d, Z, err
 }
 
 // whole is the number of kernels that the SPECs make of all samples, and the
@@ -248,17 +272,7 @@ func (s *study) whole(specs []string, opt *Options) (m int, size float64, err er
 			diag = append(diag, meanDiagonal(k))
 		}
 	} else {
-		in, _, err := newInputs(s.X, opt)
-		if err != nil {
-			return 0, 0, err
-		}
-		Z, _, err := in.apply(s.X, 0)
-		if err != nil {
-			return 0, 0, err
-		}
-		with := *opt
-		with.Kernels = specs
-		d, err := dictionary(Z, &with)
+		d, Z, err := s.dictionary(specs, opt)
 		if err != nil {
 			return 0, 0, err
 		}

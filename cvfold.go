@@ -59,7 +59,7 @@ const rising = 1.5
 
 // follow goes down one path of λ.
 func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f int, m Model, t training, test blas.General) error {
-	space := opt.samplesSpace(t.grams, t.Y)
+	space := opt.space(&t)
 	var start *bcd.State
 	best, above := math.Inf(1), 0
 	for i, lambda := range b.lambdas {
@@ -73,7 +73,7 @@ func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f i
 		}
 		start = &bcd.State{Eta: res.Eta, L: res.L, X: res.C}
 		m.certify(res, p, &opt)
-		m.basis = newSampleBasis(t, res, opt.Backend)
+		m.basis = newBasis(&t, res, opt.Backend)
 		F, err := s.predict(&m, g.splits[f])
 		if err != nil {
 			return err

@@ -10,6 +10,8 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+	"github.com/iokl/iokl/stream"
 )
 
 // Fit learns Y (l×n) from X (l×d), a row per sample; NaN in X is a missing cell.
@@ -54,7 +56,7 @@ func FitGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 	if err := checkRows(y.Rows, y); err != nil {
 		return nil, err
 	}
-	if err := opt.plan(len(grams), y.Rows, y.Cols); err != nil {
+	if err := opt.announce(opt.gramPlan(len(grams), y.Rows, y.Cols)); err != nil {
 		return nil, err
 	}
 	syms, err := opt.fromGrams(grams, y.Rows)
@@ -78,10 +80,12 @@ func FitGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 	return opt.solve(ctx, m, training{dict: d, grams: syms, Y: Z})
 }
 
-// training is what a fit in sample space works on.
+// training is what a fit works on.
 type training struct {
 	dict  kernel.Dictionary
-	grams []*blas.Sym
+	grams []*blas.Sym  // in sample space
+	maps  rff.Maps     // in feature space
+	sums  *stream.Sums // in feature space
 	Z     blas.General // inputs as the kernels see them
 	Y     blas.General // targets as they are learned
 }
@@ -144,8 +148,15 @@ func (opt *Options) prepare(ctx context.Context, m *Model, X, Y blas.General) (t
 		return t, err
 	}
 	m.names = t.dict.Names()
-	if err = opt.plan(len(t.dict), X.Rows, t.Y.Cols); err != nil {
+	p, err := opt.planFor(t.dict, X.Rows, t.Y.Cols)
+	if err != nil {
 		return t, err
+	}
+	if err := opt.announce(p); err != nil {
+		return t, err
+	}
+	if features, _ := inFeatures(t.dict, X.Rows); features {
+		return t, t.accumulate(ctx, opt)
 	}
 	t.grams, err = opt.grams(ctx, t.dict, t.Z)
 	return t, err
@@ -154,13 +165,13 @@ func (opt *Options) prepare(ctx context.Context, m *Model, X, Y blas.General) (t
 // solve runs the solver and puts what it found into m, which it returns
 // whenever there is a point to predict from.
 func (opt *Options) solve(ctx context.Context, m *Model, t training) (*Model, error) {
-	p := opt.problem(opt.samplesSpace(t.grams, t.Y))
+	p := opt.problem(opt.space(&t))
 	res, err := bcd.Solve(ctx, p, opt.solverOptions())
 	if res == nil {
 		return nil, asInput(err)
 	}
 	m.certify(res, p, opt)
-	m.basis = newSampleBasis(t, res, opt.Backend)
+	m.basis = newBasis(&t, res, opt.Backend)
 	return m, err
 }
 

@@ -64,7 +64,7 @@ func TestGoldenGram(t *testing.T) {
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			Ks, Y := stack(golden(t, c.file, "Ks")), matrix(golden(t, c.file, "Y"))
-			m, err := FitGram(bg, Ks, Y, Options{Sylvester: "eigen", Lambda: c.lambda, Tau: 4, Norm: c.norm, Tol: 1e-9})
+			m, err := FitGram(bg, Ks, Y, Options{Lambda: c.lambda, Tau: 4, Norm: c.norm, Tol: 1e-9})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func wave(l int, seed uint64) (X, Y *mat.Dense) {
 func TestFitLearns(t *testing.T) {
 	X, Y := wave(150, 1)
 	Xt, Yt := wave(100, 2)
-	m, err := Fit(bg, X, Y, Options{Sylvester: "eigen"})
+	m, err := Fit(bg, X, Y, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestCrossValidateSameForAnyParallelism(t *testing.T) {
 	var want *CVResult
 	for _, threads := range []int{1, 3} {
 		par.SetThreads(threads)
-		r, err := CrossValidate(bg, X, Y, Options{Sylvester: "eigen", CV: CVOptions{Folds: 4}})
+		r, err := CrossValidate(bg, X, Y, Options{CV: CVOptions{Folds: 4}})
 		par.SetThreads(0)
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestCrossValidateSameForAnyParallelism(t *testing.T) {
 
 func TestStandardizeInverts(t *testing.T) {
 	X, Y := wave(60, 4)
-	opt := Options{Sylvester: "eigen", Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
+	opt := Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
 	m, err := Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestConstantColumnsAndMissingCells(t *testing.T) {
 		Y.Set(i, 2, 0.7)
 	}
 	X.Set(4, 1, math.NaN())
-	opt := Options{Sylvester: "eigen", Lambda: 1e-3, Kernels: []string{"gaussian:each", "linear:all"}, InputNames: []string{"a", "b", "c", "d"}, OutputNames: []string{"u", "v", "w"}}
+	opt := Options{Lambda: 1e-3, Kernels: []string{"gaussian:each", "linear:all"}, InputNames: []string{"a", "b", "c", "d"}, OutputNames: []string{"u", "v", "w"}}
 	m, err := Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestBadGram(t *testing.T) {
 func TestStoppedFitKeepsModel(t *testing.T) {
 	X, Y := wave(60, 8)
 	stop := errors.New("stop")
-	opt := Options{Sylvester: "eigen", Lambda: 1e-4, Kernels: []string{"gaussian:each"}, Tol: 1e-12, Trace: func(s bcd.Step) error {
+	opt := Options{Lambda: 1e-4, Kernels: []string{"gaussian:each"}, Tol: 1e-12, Trace: func(s bcd.Step) error {
 		if s.Iter == 3 {
 			return stop
 		}
@@ -321,7 +321,7 @@ func TestFitClasses(t *testing.T) {
 		labels[i] = []string{"10", "9", "plum"}[k]
 		X.SetRow(i, []float64{4*math.Cos(2*float64(k)) + rng.NormFloat64(), 4*math.Sin(2*float64(k)) + rng.NormFloat64()})
 	}
-	m, err := FitClasses(bg, X, labels, Options{Sylvester: "eigen", Lambda: 1e-2})
+	m, err := FitClasses(bg, X, labels, Options{Lambda: 1e-2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestFitClasses(t *testing.T) {
 
 func TestPredictWrongShape(t *testing.T) {
 	X, Y := wave(30, 10)
-	m, err := Fit(bg, X, Y, Options{Sylvester: "eigen", Lambda: 1})
+	m, err := Fit(bg, X, Y, Options{Lambda: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,9 @@ func Load(path string) (*Model, error) {
 // maxMeta is the longest meta.json a reader takes.
 const maxMeta = 1 << 30
 
-// Decode reads what Encode wrote, size bytes in r. It takes no more memory than
-// a few times the size whatever the bytes say.
+// Decode reads what Encode wrote, size bytes in r. Whatever the bytes say, it takes
+// no more memory than a few times the size, and for random features their
+// frequencies, features times inputs.
 func Decode(r io.ReaderAt, size int64) (*Model, error) {
 	z, err := npy.NewArchive(r, size)
 	if err != nil {
@@ -161,6 +162,8 @@ func (l *loader) model() *Model {
 	switch h.Kind {
 	case "samples":
 		m.basis = l.samples(m)
+	case "features":
+		m.basis = l.features(m)
 	case "gram":
 		m.basis = &gramBasis{CL: l.coefficients("CL", m)}
 	default:
@@ -236,4 +239,44 @@ func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
 	l.expect(k.Kind != kernel.Precomputed && k.Inputs == Z.Cols && k.Name == name, "kernel %q does not fit the data", k.Name)
 	l.expect(!k.Center || len(k.Means) == Z.Rows, "kernel %q has %d means for %d samples", k.Name, len(k.Means), Z.Rows)
 	l.expect(!slices.ContainsFunc(k.Means, math.IsNaN), "kernel %q has means that are no numbers", k.Name)
+}
+
+func (l *loader) features(m *Model) basis {
+	b := &featureBasis{maps: l.head.Maps, WL: l.coefficients("WL", m)}
+	if m.in == nil {
+		l.inputs(nil, 0)
+		return b
+	}
+	l.inputs(m.in, len(m.in.Names))
+	idx := kept(m.eta)
+	l.expect(len(b.maps) == len(idx), "%d feature maps stored for %d weights", len(b.maps), len(idx))
+	for k, f := range b.maps {
+		if l.err != nil {
+			return b
+		}
+		if f == nil {
+			l.fail("feature map %d is missing", k+1)
+			return b
+		}
+		l.expect(f.Kernel.Inputs == len(m.in.Names) && f.Kernel.Name == m.names[idx[k]], "feature map %q does not fit the data", f.Kernel.Name)
+		if err := f.Kernel.Validate(); err != nil {
+			l.fail("%v", err)
+		}
+	}
+	if l.err == nil {
+		l.expect(b.maps.Dim() == b.WL.Rows, "%d features with %d weights", b.maps.Dim(), b.WL.Rows)
+		l.probe(b, len(m.in.Names))
+	}
+	return b
+}
+
+// probe transforms one row, which shows whether the maps are whole.
+func (l *loader) probe(b *featureBasis, cols int) {
+	if l.err != nil {
+		return
+	}
+	dst := blas.NewGeneral(1, b.maps.Dim())
+	if err := b.maps.Transform(dst, blas.NewGeneral(1, cols)); err != nil {
+		l.fail("%v", err)
+	}
 }

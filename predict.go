@@ -26,7 +26,10 @@ type gramBasis struct {
 	be blas.Backend
 }
 
-func newSampleBasis(t training, res *bcd.Result, be blas.Backend) basis {
+func newBasis(t *training, res *bcd.Result, be blas.Backend) basis {
+	if t.sums != nil {
+		return newFeatureBasis(t.maps, res, be)
+	}
 	CL := times(be, res.C, res.L)
 	if t.Z.Cols == 0 {
 		return &gramBasis{CL: CL, be: be}
@@ -39,12 +42,12 @@ func newSampleBasis(t training, res *bcd.Result, be blas.Backend) basis {
 	return b
 }
 
-// predictBytes is the memory that a block of K_η(X*,X) takes, about.
+// predictBytes is the memory that a block of K_η(X*,X), or of features, takes, about.
 const predictBytes = 16 << 20
 
-// blockRows is how many new points are predicted at a time.
-func (b *sampleBasis) blockRows() int {
-	return max(blas.SymBlock, predictBytes/8/max(b.Z.Rows, 1)/blas.SymBlock*blas.SymBlock)
+// blockRows is how many new points are predicted at a time, with cols numbers for each.
+func blockRows(cols int) int {
+	return max(blas.SymBlock, predictBytes/8/max(cols, 1)/blas.SymBlock*blas.SymBlock)
 }
 
 func (b *sampleBasis) predict(dst, Z blas.General) error {
@@ -53,7 +56,7 @@ func (b *sampleBasis) predict(dst, Z blas.General) error {
 		return nil
 	}
 	be := blas.Or(b.be)
-	step := b.blockRows()
+	step := blockRows(b.Z.Rows)
 	K := blas.NewGeneral(min(step, Z.Rows), b.Z.Rows)
 	for i := 0; i < Z.Rows; i += step {
 		k := min(step, Z.Rows-i)

@@ -2,6 +2,7 @@ package iokl
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -79,15 +80,39 @@ func (opt *Options) fitBytes(m, l, n int) int64 {
 	return int64(size)
 }
 
-// plan says what a fit needs and refuses what the limit does not hold.
-func (opt *Options) plan(m, l, n int) error {
-	need, limit := opt.fitBytes(m, l, n), opt.limit()
-	opt.notify("%d Gram matrices of %d samples in %v, with work space: %s", m, l, opt.Precision, memory.Format(float64(need)))
-	if need <= limit {
+// plan is the memory of a fit, in words and in bytes, and what to use when it is too much.
+type plan struct {
+	what, instead string
+	bytes         int64
+}
+
+// planFor is the plan of a fit of the dictionary to l samples and n outputs.
+func (opt *Options) planFor(d kernel.Dictionary, l, n int) (plan, error) {
+	features, err := inFeatures(d, l)
+	if err != nil || !features {
+		return opt.gramPlan(len(d), l, n), err
+	}
+	D := featureWidth(d)
+	return plan{fmt.Sprintf("sums of %d features", D), "fewer features", featureBytes(D, n)}, nil
+}
+
+func (opt *Options) gramPlan(m, l, n int) plan {
+	return plan{
+		what:    fmt.Sprintf("%d Gram matrices of %d samples in %v", m, l, opt.Precision),
+		instead: "float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)",
+		bytes:   opt.fitBytes(m, l, n),
+	}
+}
+
+// announce says what a fit needs and refuses what the limit does not hold.
+func (opt *Options) announce(p plan) error {
+	limit := opt.limit()
+	opt.notify("%s, with work space: %s", p.what, memory.Format(float64(p.bytes)))
+	if p.bytes <= limit {
 		return nil
 	}
-	return &wrapped{badInput("%d Gram matrices of %d samples in %v, with work space, take %d bytes (%s), and the limit is %d (%s): use float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)",
-		m, l, opt.Precision, need, memory.Format(float64(need)), limit, memory.Format(float64(limit))), ErrMemory}
+	return &wrapped{badInput("%s, with work space, take %d bytes (%s), and the limit is %d (%s): use %s",
+		p.what, p.bytes, memory.Format(float64(p.bytes)), limit, memory.Format(float64(limit)), p.instead), ErrMemory}
 }
 
 // grams builds the Gram matrices of the dictionary.
@@ -96,9 +121,12 @@ func (opt *Options) grams(ctx context.Context, d kernel.Dictionary, Z blas.Gener
 	return g, asInput(err)
 }
 
-// samplesSpace is the learning problem over coefficients C (l×n).
-func (opt *Options) samplesSpace(grams []*blas.Sym, Y blas.General) bcd.Space {
-	return bcd.NewSamples(linop.NewGramSum(grams, opt.Backend, opt.Precision), Y)
+// space is the learning problem over coefficients C (l×n), or over weights of features.
+func (opt *Options) space(t *training) bcd.Space {
+	if t.sums != nil {
+		return opt.featureSpace(t.maps, t.sums)
+	}
+	return bcd.NewSamples(linop.NewGramSum(t.grams, opt.Backend, opt.Precision), t.Y)
 }
 
 // problem is the learning problem in the given space.

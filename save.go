@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/rff"
 )
 
 // A model file is a .npz archive that numpy opens: float64 arrays, and the
@@ -22,7 +23,7 @@ import (
 //	L_vectors, L_values   n×r, r output kernel L = V diag(s) Vᵀ over the outputs that were learned
 //	X                     l×d    training inputs as the kernels see them (kind samples)
 //	CL                    l×n    C·L (kinds samples and gram)
-//	WL                    D×n    W·L, scaled for features at unit weights (kind features)
+//	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight (kind features)
 const (
 	fileFormat  = "iokl model"
 	fileVersion = 1
@@ -35,7 +36,8 @@ type meta struct {
 	Version     int               `json:"version"`
 	Kind        string            `json:"kind"` // samples, gram or features
 	Kernels     []string          `json:"kernels"`
-	Dictionary  kernel.Dictionary `json:"dictionary"` // the kernels of positive weight
+	Dictionary  kernel.Dictionary `json:"dictionary,omitempty"` // the kernels of positive weight
+	Maps        rff.Maps          `json:"maps,omitempty"`       // their feature maps (kind features)
 	Inputs      *inputs           `json:"inputs,omitempty"`
 	Outputs     *outputs          `json:"outputs"`
 	Certificate Certificate       `json:"certificate"`

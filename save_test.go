@@ -27,7 +27,7 @@ func someModels(t testing.TB) map[string]*Model {
 		}
 		all[name] = m
 	}
-	base := Options{Sylvester: "eigen", Lambda: 1e-2}
+	base := Options{Lambda: 1e-2}
 	opt := base
 	opt.Kernels = []string{"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all"}
 	m, err := Fit(bg, X, Y, opt)
@@ -41,6 +41,10 @@ func someModels(t testing.TB) map[string]*Model {
 	opt.Standardize = ""
 	m, err = Fit(bg, X, Y, opt)
 	add("constant output", m, err)
+	wide := base
+	wide.Kernels = []string{"rff:gaussian:all:median:20", "rff:matern52:0-1:median:10:mc", "nystrom:gaussian:each:median:5", "linear:all"}
+	m, err = Fit(bg, X, Y, wide)
+	add("features", m, err)
 	labels := make([]string, 30)
 	for i := range labels {
 		labels[i] = []string{"a", "b"}[i%2]
