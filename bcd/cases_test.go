@@ -120,3 +120,21 @@ func standardise(Y blas.General) {
 		}
 	}
 }
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// wideTask has many outputs that follow 30 latent ones, with two Gaussian kernels.
+func wideTask(l, n int) (*linop.GramSum, blas.General) {
+	rng := newRand(4)
+	X, mix := randn(rng, l, 5), randn(rng, 30, n)
+	latent := blas.NewGeneral(l, 30)
+	W := randn(rng, 5, 30)
+	blas.Mul(blas.Active(), latent, false, false, X, W)
+	for i, v := range latent.Data {
+		latent.Data[i] = math.Sin(v)
+	}
+	Y := randn(rng, l, n)
+	blas.Gemm(blas.Active(), false, false, 1, latent, mix, 0.1, Y)
+	terms := []*blas.Sym{gaussian(X, 1, blas.Float64), gaussian(X, 0.2, blas.Float64)}
+	return linop.NewGramSum(terms, nil, blas.Float64), Y
+}

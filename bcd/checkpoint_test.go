@@ -1,0 +1,124 @@
+package bcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// interrupted runs p until the given outer iteration and returns the checkpoint written there.
+func interrupted(t *testing.T, p *Problem, opt Options, at int) []byte {
+	t.Helper()
+	var saved bytes.Buffer
+	stop := errors.New("killed")
+	opt.Trace = func(s Step) error {
+		if s.Iter < at || s.SylvesterSolves == 0 {
+			return nil
+		}
+		if err := s.State().Encode(&saved, p); err != nil {
+			return err
+		}
+		return stop
+	}
+	if _, err := Solve(context.Background(), p, opt); !errors.Is(err, stop) {
+		t.Fatalf("not interrupted: %v", err)
+	}
+	return saved.Bytes()
+}
+
+// A run continued from a checkpoint ends at the same optimum, in either space and
+// with reduced outputs, and goes on counting.
+func TestResume(t *testing.T) {
+	K, Y := awkward(4, 20, 3)
+	wide := blas.NewGeneral(20, 30) // more outputs than samples
+	blas.Mul(blas.Active(), wide, false, false, Y, randn(newRand(1), 3, 30))
+	_, feats := lowrank(t)
+	for name, p := range map[string]*Problem{
+		"samples":  {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
+		"wide":     {Space: NewSamples(K, wide), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
+		"features": feats,
+	} {
+		for _, solver := range []string{"reduced", "paper"} {
+			opt := Options{Solver: solver, Tol: 1e-8, Sylvester: "eigen"}
+			if solver == "paper" {
+				opt.Tol, opt.Schedule = 3e-2, []Inexact{{CG: 1e-8, SDP: 300}}
+			}
+			whole, err := Solve(context.Background(), p, opt)
+			if err != nil {
+				t.Fatal(name, solver, err)
+			}
+			b := interrupted(t, p, opt, 2)
+			state, err := DecodeState(bytes.NewReader(b), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.Start = state
+			res, err := Solve(context.Background(), p, opt)
+			if err != nil {
+				t.Fatal(name, solver, err)
+			}
+			if math.Abs(res.Objective-whole.Objective) > 2*opt.Tol*whole.Objective {
+				t.Errorf("%s, %s: resumed to %.12g, uninterrupted %.12g", name, solver, res.Objective, whole.Objective)
+			}
+			if res.OuterIterations <= state.Iter || res.SylvesterSolves <= state.SylvesterSolves {
+				t.Errorf("%s, %s: %d iterations and %d solves after resuming from %d and %d", name, solver, res.OuterIterations, res.SylvesterSolves, state.Iter, state.SylvesterSolves)
+			}
+		}
+	}
+}
+
+func TestCheckpointRefused(t *testing.T) {
+	K, Y := awkward(4, 12, 2)
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}}
+	whole := interrupted(t, p, Options{Tol: 1e-8, Sylvester: "eigen"}, 1)
+	if _, err := DecodeState(bytes.NewReader(whole), p); err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		if _, err := DecodeState(bytes.NewReader(whole[:n]), p); !errors.Is(err, ErrCheckpoint) {
+			t.Fatalf("%d of %d bytes: %v", n, len(whole), err)
+		}
+		altered := bytes.Clone(whole)
+		altered[n] ^= 0x10
+		if _, err := DecodeState(bytes.NewReader(altered), p); !errors.Is(err, ErrCheckpoint) {
+			t.Fatalf("byte %d altered: %v", n, err)
+		}
+	}
+	moved := blas.Clone(Y)
+	moved.Data[0] += 1e-9
+	var terms []*blas.Sym
+	for j := range K.Len() {
+		terms = append(terms, K.Term((j+1)%K.Len()))
+	}
+	for name, q := range map[string]Problem{
+		"targets": {Space: NewSamples(K, moved), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
+		"lambda":  {Space: NewSamples(K, Y), Lambda: 0.02, Tau: 3, Norm: Lp{1.3}},
+		"norm":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1}},
+		"kernels": {Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
+	} {
+		if _, err := DecodeState(bytes.NewReader(whole), &q); !errors.Is(err, ErrForeign) {
+			t.Errorf("other %s: %v", name, err)
+		}
+	}
+}
+
+// A state of other shapes cannot be started from.
+func TestStartShapes(t *testing.T) {
+	K, Y := awkward(4, 12, 2)
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3}
+	for name, s := range map[string]*State{
+		"weights":      {Eta: make([]float64, 3), L: linop.ScaledIdentity(2, 1), X: blas.NewGeneral(12, 2)},
+		"no L":         {Eta: make([]float64, 6), X: blas.NewGeneral(12, 2)},
+		"L":            {Eta: make([]float64, 6), L: linop.ScaledIdentity(3, 1), X: blas.NewGeneral(12, 2)},
+		"coefficients": {Eta: make([]float64, 6), L: linop.ScaledIdentity(2, 1), X: blas.NewGeneral(11, 2)},
+	} {
+		if res, err := Solve(context.Background(), p, Options{Start: s}); res != nil || !errors.Is(err, ErrInput) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
