@@ -26,6 +26,9 @@ const defaultBlockRows = 1024
 type Options struct {
 	BlockRows int // rows multiplied at a time; 0 means 1024
 	Folds     int // sums kept apart; 0 means 1
+	// NoGamma leaves out Γ, for D² numbers that do not fit: see Gram, which then
+	// multiplies by it, and Plan.
+	NoGamma bool
 	// Fold chooses the fold of a row; nil draws it from the row's number and Seed.
 	Fold func(source string, row int64) int `json:"-"`
 	Seed uint64
@@ -70,7 +73,27 @@ type fold struct {
 func Bytes(D, d, n int, opt Options) float64 {
 	opt.fill()
 	K, B := float64(opt.Folds), float64(opt.BlockRows)
-	return 8 * (K*float64(D)*float64(D+n) + B*(float64(D)+K*float64(d+n)))
+	order := float64(D)
+	if opt.NoGamma {
+		order = 0
+	}
+	return 8 * (K*float64(D)*(order+float64(n)) + B*(float64(D)+K*float64(d+n)))
+}
+
+// Plan decides whether the sums of D features, d inputs and n targets fit into
+// limit bytes with Γ. Where they do not it sets opt.NoGamma and says what that
+// costs, for l rows (or fewer than 0, when their number is not known).
+func Plan(D, d, n int, l, limit int64, opt Options) (Options, string) {
+	need := Bytes(D, d, n, opt)
+	if opt.NoGamma || need <= float64(limit) {
+		return opt, ""
+	}
+	opt.NoGamma = true
+	text := fmt.Sprintf("the sums of %d features take %.3g bytes, more than %d: each multiply by ZᵀZ will read the data again", D, need, limit)
+	if l >= 0 {
+		text += fmt.Sprintf(", %.2g flops for each column", 4*float64(l)*float64(D))
+	}
+	return opt, text
 }
 
 func (o *Options) fill() {
@@ -96,7 +119,7 @@ func (a *Accumulator) emptyFolds() []fold {
 	folds := make([]fold, a.opt.Folds)
 	for k := range folds {
 		folds[k] = fold{
-			sums: newSums(a.features.Dim(), a.n),
+			sums: newSums(a.features.Dim(), a.n, a.opt.NoGamma),
 			x:    blas.NewGeneral(a.opt.BlockRows, a.d), y: blas.NewGeneral(a.opt.BlockRows, a.n),
 		}
 	}

@@ -48,7 +48,7 @@ func BenchmarkPass(b *testing.B) {
 	for i := range Z.Data {
 		Z.Data[i] = rng.NormFloat64()
 	}
-	s := newSums(D, n)
+	s := newSums(D, n, false)
 	b.Run(fmt.Sprintf("op=syrk/D=%d", D), func(b *testing.B) {
 		for b.Loop() {
 			s.add(blas.Active(), Z, blas.View(Y, 0, 0, block, n))

@@ -33,6 +33,7 @@ type header struct {
 	Targets   int     `json:"targets"`
 	BlockRows int     `json:"block_rows"`
 	Seed      uint64  `json:"seed"`
+	NoGamma   bool    `json:"no_gamma,omitempty"`
 	Rows      int64   `json:"rows"`
 	FoldRows  []int64 `json:"fold_rows"`
 	Waiting   []int   `json:"waiting"`
@@ -41,7 +42,7 @@ type header struct {
 func (a *Accumulator) header() header {
 	h := header{
 		Identity: a.opt.Identity, Features: a.features.Dim(), Inputs: a.d, Targets: a.n,
-		BlockRows: a.opt.BlockRows, Seed: a.opt.Seed, Rows: a.rows,
+		BlockRows: a.opt.BlockRows, Seed: a.opt.Seed, NoGamma: a.opt.NoGamma, Rows: a.rows,
 	}
 	for k := range a.folds {
 		h.FoldRows = append(h.FoldRows, a.folds[k].sums.Rows)
@@ -190,7 +191,7 @@ func (a *Accumulator) fits(h header) error {
 		return fmt.Errorf("it belongs to other data or features (%q, these are %q)", h.Identity, own.Identity)
 	}
 	same := h.Features == own.Features && h.Inputs == own.Inputs && h.Targets == own.Targets &&
-		h.BlockRows == own.BlockRows && h.Seed == own.Seed && len(h.FoldRows) == len(a.folds) && len(h.Waiting) == len(a.folds)
+		h.BlockRows == own.BlockRows && h.Seed == own.Seed && h.NoGamma == own.NoGamma && len(h.FoldRows) == len(a.folds) && len(h.Waiting) == len(a.folds)
 	if !same {
 		return fmt.Errorf("it has %d features, %d inputs, %d targets, %d folds, blocks of %d rows, seed %d; here they are %d, %d, %d, %d, %d, %d",
 			h.Features, h.Inputs, h.Targets, len(h.FoldRows), h.BlockRows, h.Seed,

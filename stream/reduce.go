@@ -34,9 +34,9 @@ func (a *Accumulator) Reduce(r Reducer) error {
 
 // pack lays out the numbers of the sums one after the other: D(D+1)/2 + Dn + D + 2n + 1.
 func (s *Sums) pack() []float64 {
-	D, n := s.H.Rows, s.H.Cols
-	x := make([]float64, 0, D*(D+1)/2+D*n+D+2*n+1)
-	for i := range D {
+	order, D, n := s.Gamma.Rows, s.H.Rows, s.H.Cols
+	x := make([]float64, 0, order*(order+1)/2+D*n+D+2*n+1)
+	for i := range order {
 		x = append(x, blas.Row(s.Gamma, i)[:i+1]...)
 	}
 	for _, part := range [][]float64{s.H.Data, s.ZSum, s.YSum, s.YY} {

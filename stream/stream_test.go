@@ -46,7 +46,7 @@ func direct(t testing.TB, maps rff.Maps, X, Y blas.General, want func(i int) boo
 	if err := maps.Transform(Z, X); err != nil {
 		t.Fatal(err)
 	}
-	s := newSums(maps.Dim(), Y.Cols)
+	s := newSums(maps.Dim(), Y.Cols, false)
 	for r := range X.Rows {
 		if !want(r) {
 			continue
@@ -364,33 +364,16 @@ func TestStandardizedAndResidual(t *testing.T) {
 	}
 }
 
-func TestGram(t *testing.T) {
-	X, Y, maps := data(t, 300)
-	open := func() (Source, error) { return &chopped{x: X, y: Y, sizes: []int{111}, end: io.EOF}, nil }
-	g := NewGram(maps, open, Options{BlockRows: 50})
-	s := direct(t, maps, X, Y, func(int) bool { return true })
-	blas.MirrorLower(s.Gamma)
-	x, got, want := blas.NewGeneral(g.Dim(), 4), blas.NewGeneral(g.Dim(), 4), blas.NewGeneral(g.Dim(), 4)
-	for i := range x.Data {
-		x.Data[i], got.Data[i] = math.Cos(float64(i)), math.NaN()
-	}
-	g.Apply(got, x)
-	blas.Mul(blas.Active(), want, false, false, s.Gamma, x)
-	blas.AddScaled(got, -1, want)
-	if e := blas.Frob(got); !(e <= 1e-13*blas.Frob(want)) || g.Err() != nil {
-		t.Errorf("off by %g, %v", e, g.Err())
-	}
-	gone := errors.New("gone")
-	g = NewGram(maps, func() (Source, error) { return nil, gone }, Options{})
-	g.Apply(got, x)
-	if !errors.Is(g.Err(), gone) || !math.IsNaN(got.Data[0]) {
-		t.Errorf("a source that is gone: %v", g.Err())
-	}
-}
-
 func TestBytes(t *testing.T) {
 	// 5 folds of 2000² + 2000·20 numbers, and a block of 1024 rows of 2000 + 5·40.
 	if got, want := Bytes(2000, 20, 20, Options{Folds: 5}), 8.*(5*2000*2020+1024*(2000+5*40)); got != want {
 		t.Errorf("%g bytes, want %g", got, want)
+	}
+	// 10,000 features take 800 MB.
+	if opt, why := Plan(10000, 20, 20, 1e6, 1e9, Options{}); opt.NoGamma || why != "" {
+		t.Errorf("sums that fit: %q", why)
+	}
+	if opt, why := Plan(100000, 20, 20, 1e6, 1e9, Options{}); !opt.NoGamma || !strings.Contains(why, "4e+11 flops") {
+		t.Errorf("sums that do not fit: %q", why)
 	}
 }

@@ -9,16 +9,20 @@ import (
 // Sums is what a pass leaves of a set of rows.
 type Sums struct {
 	Rows  int64        // l
-	Gamma blas.General // ZᵀZ, D×D, lower triangle
+	Gamma blas.General // ZᵀZ, D×D, lower triangle; 0×0 under Options.NoGamma
 	H     blas.General // ZᵀY, D×n
 	ZSum  []float64    // column sums of Z (D)
 	YSum  []float64    // column sums of Y (n)
 	YY    []float64    // sums of squares of the columns of Y (n)
 }
 
-func newSums(D, n int) Sums {
+func newSums(D, n int, noGamma bool) Sums {
+	order := D
+	if noGamma {
+		order = 0
+	}
 	return Sums{
-		Gamma: blas.NewGeneral(D, D), H: blas.NewGeneral(D, n),
+		Gamma: blas.NewGeneral(order, order), H: blas.NewGeneral(D, n),
 		ZSum: make([]float64, D), YSum: make([]float64, n), YY: make([]float64, n),
 	}
 }
@@ -30,7 +34,9 @@ func (s *Sums) add(be blas.Backend, z, y blas.General) {
 		return
 	}
 	s.Rows += int64(z.Rows)
-	be.Dsyrk(blas.Lower, blas.Trans, D, z.Rows, 1, z.Data, z.Stride, 1, s.Gamma.Data, s.Gamma.Stride)
+	if s.Gamma.Rows > 0 {
+		be.Dsyrk(blas.Lower, blas.Trans, D, z.Rows, 1, z.Data, z.Stride, 1, s.Gamma.Data, s.Gamma.Stride)
+	}
 	blas.Gemm(be, true, false, 1, z, y, 1, s.H)
 	for i := range z.Rows {
 		blas.Axpy(1, blas.Row(z, i), s.ZSum)
@@ -48,7 +54,7 @@ func Total(sums []Sums, skip func(k int) bool) Sums {
 	if len(sums) == 0 {
 		panic("stream: Total of no sums")
 	}
-	total := newSums(sums[0].Gamma.Rows, sums[0].H.Cols)
+	total := newSums(sums[0].H.Rows, sums[0].H.Cols, sums[0].Gamma.Rows == 0)
 	for k := range sums {
 		if skip != nil && skip(k) {
 			continue
@@ -107,7 +113,8 @@ func (s *Sums) Standardized(mean, scale []float64) (H blas.General, yy float64) 
 }
 
 // Residual is ‖Y − Z·B‖² over the rows of the sums, for weights B (D×n): the
-// error on a fold that was left out. It is ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩, 0 at least.
+// error on a fold that was left out. It is ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩, 0 at least,
+// and needs Gamma.
 func (s *Sums) Residual(be blas.Backend, B blas.General) float64 {
 	GB := blas.NewGeneral(B.Rows, B.Cols)
 	blas.Or(be).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)

@@ -1,0 +1,173 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+)
+
+func near(a, b []float64, tol float64) bool {
+	for i := range a {
+		if !(math.Abs(a[i]-b[i]) <= tol*(1+math.Abs(b[i]))) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// moments from their definition, in two passes.
+func definition(A blas.General) Moments {
+	m := newMoments(A.Cols)
+	for i := range A.Rows {
+		blas.Axpy(1/float64(A.Rows), blas.Row(A, i), m.Mean)
+	}
+	for i := range A.Rows {
+		for j, v := range blas.Row(A, i) {
+			m.Deviation[j] += (v - m.Mean[j]) * (v - m.Mean[j]) / float64(A.Rows)
+		}
+	}
+	for j, v := range m.Deviation {
+		m.Deviation[j] = math.Sqrt(v)
+	}
+	return m
+}
+
+func TestInspect(t *testing.T) {
+	X, Y, _ := data(t, 500)
+	for i := range X.Rows {
+		X.Data[3*i] += 1e6 // a mean far above the deviation
+		Y.Data[2*i] = 0.1  // a constant
+	}
+	s, err := Inspect(context.Background(), &chopped{x: X, y: Y, sizes: []int{7, 90}, end: io.EOF}, 3, 2, 40, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := definition(X), definition(Y)
+	if s.Rows != 500 || !near(s.X.Mean, x.Mean, 1e-12) || !near(s.X.Deviation, x.Deviation, 1e-8) || !near(s.Y.Mean, y.Mean, 1e-12) || s.Y.Deviation[0] != 0 {
+		t.Errorf("%d rows, %v, %v; want %v, %v", s.Rows, s.X, s.Y, x, y)
+	}
+	if s.Sample.Rows != 40 {
+		t.Fatalf("a sample of %d rows", s.Sample.Rows)
+	}
+	late := 0
+	for i := range s.Sample.Rows {
+		found := -1
+		for r := range X.Rows {
+			if near(blas.Row(s.Sample, i), blas.Row(X, r), 0) {
+				found = r
+			}
+		}
+		if found < 0 {
+			t.Fatalf("row %d of the sample is none of the data", i)
+		}
+		if found >= 250 {
+			late++
+		}
+	}
+	if late < 10 || late > 30 {
+		t.Errorf("%d of 40 rows come from the second half", late)
+	}
+}
+
+func TestInspectErrors(t *testing.T) {
+	X, Y, _ := data(t, 20)
+	bad := blas.Clone(Y)
+	bad.Data[2*13+1] = math.Inf(-1)
+	if _, err := Inspect(context.Background(), FromMatrices("y.npy", X, bad), 3, 2, 5, 1); !errors.Is(err, ErrRow) || !strings.Contains(err.Error(), "y.npy, row 13: bad row: target 1") {
+		t.Errorf("infinite target: %v", err)
+	}
+	if _, err := Inspect(context.Background(), FromMatrices("x", X, Y), 4, 2, 5, 1); !errors.Is(err, ErrRow) {
+		t.Errorf("other columns: %v", err)
+	}
+	gone := errors.New("gone")
+	if _, err := Inspect(context.Background(), &chopped{x: X, y: Y, sizes: []int{20}, end: gone}, 3, 2, 5, 1); !errors.Is(err, gone) {
+		t.Errorf("error of the source: %v", err)
+	}
+}
+
+// rendezvous adds up over goroutines that each play a rank.
+type rendezvous struct {
+	ranks int
+	in    chan []float64
+	out   chan []float64
+}
+
+func (r *rendezvous) Allreduce(x []float64) error {
+	r.in <- append([]float64{}, x...)
+	copy(x, <-r.out)
+	return nil
+}
+
+// serve answers the given number of calls.
+func (r *rendezvous) serve(calls int) {
+	for range calls {
+		var sum []float64
+		for range r.ranks {
+			x := <-r.in
+			if sum == nil {
+				sum = make([]float64, len(x))
+			}
+			blas.Axpy(1, x, sum)
+		}
+		for range r.ranks {
+			r.out <- sum
+		}
+	}
+}
+
+func TestSurveyReduce(t *testing.T) {
+	X, Y, _ := data(t, 90)
+	r := &rendezvous{ranks: 3, in: make(chan []float64), out: make(chan []float64)}
+	go r.serve(2)
+	results := make(chan *Survey)
+	for rank := range 3 {
+		go func() {
+			// The last rank has no rows at all.
+			lo, rows := 30*rank, []int{30, 60, 0}[rank]
+			if rank == 2 {
+				lo = 0
+			}
+			s, err := Inspect(context.Background(), FromMatrices("part", blas.View(X, lo, 0, rows, 3), blas.View(Y, lo, 0, rows, 2)), 3, 2, 0, 1)
+			if err == nil {
+				err = s.Reduce(r)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			results <- s
+		}()
+	}
+	x, y := definition(X), definition(Y)
+	for range 3 {
+		s := <-results
+		if s.Rows != 90 || !near(s.X.Mean, x.Mean, 1e-13) || !near(s.X.Deviation, x.Deviation, 1e-13) || !near(s.Y.Deviation, y.Deviation, 1e-13) {
+			t.Errorf("%d rows, %v, %v; want %v, %v", s.Rows, s.X, s.Y, x, y)
+		}
+	}
+}
+
+func TestStandardize(t *testing.T) {
+	X, _, maps := data(t, 30)
+	mean, scale := []float64{1, -2, 0}, []float64{2, 1, 4}
+	scaled := blas.Clone(X)
+	for i := range X.Rows {
+		for j := range 3 {
+			scaled.Data[3*i+j] = (X.Data[3*i+j] - mean[j]) / scale[j]
+		}
+	}
+	got, want := blas.NewGeneral(30, maps.Dim()), blas.NewGeneral(30, maps.Dim())
+	if err := errors.Join(Standardize(maps, mean, scale).Transform(got, X), maps.Transform(want, scaled)); err != nil {
+		t.Fatal(err)
+	}
+	if !near(got.Data, want.Data, 0) {
+		t.Error("features differ from those of scaled inputs")
+	}
+	if err := Standardize(maps, mean[:2], scale[:2]).Transform(got, X); err == nil {
+		t.Error("scales for other columns are accepted")
+	}
+}
