@@ -352,3 +352,49 @@ func quasiTriangular(t *testing.T, s blas.General) {
 		}
 	}
 }
+
+// The native backend promises the same bits for any number of threads.
+func TestNativeSameBits(t *testing.T) {
+	t.Cleanup(func() { blas.SetThreads(0) })
+	be := blas.NewNative()
+	const n = 260
+	run := func(threads int) []float64 {
+		blas.SetThreads(threads)
+		rng := rand.New(rand.NewPCG(3, 4))
+		a, g := symmetric(rng, n, func(i int) float64 { return math.Sin(float64(i)) }), random(rng, n, n)
+		var all []float64
+		keep := func(m blas.General) { all = append(all, blas.Clone(m).Data...) }
+		v, w := blas.Clone(a), make([]float64, n)
+		if err := be.Syevd(v, w); err != nil {
+			t.Fatal(err)
+		}
+		keep(v)
+		keep(blas.Vector(w))
+		f, e, tau := blas.Clone(a), make([]float64, n-1), make([]float64, n-1)
+		be.Sytrd(f, w, e, tau)
+		c := blas.Clone(g)
+		be.Ormtr(true, f, tau, c)
+		keep(c)
+		q, r := blas.Clone(g), blas.NewGeneral(n, n)
+		be.QR(q, r)
+		keep(q)
+		u, vt := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
+		if err := be.SVD(blas.Clone(g), w, u, vt); err != nil {
+			t.Fatal(err)
+		}
+		keep(u)
+		spd := mul(false, true, g, g)
+		be.Potrf(spd)
+		keep(spd)
+		h := blas.Clone(g)
+		be.Hessenberg(h, q)
+		keep(h)
+		return all
+	}
+	one := run(1)
+	for _, threads := range []int{2, 5} {
+		if !slices.Equal(one, run(threads)) {
+			t.Errorf("%d threads give other bits than one", threads)
+		}
+	}
+}
