@@ -193,9 +193,10 @@ func (s *bartelsStewart) Solve(ctx context.Context, C blas.General, sys System, 
 }
 
 func (s *bartelsStewart) solve(ctx context.Context, C blas.General, sys System, Y blas.General) error {
-	l, n := float64(Y.Rows), float64(Y.Cols)
-	if err := memory.Check("sylvester: the solver "+s.Name(), 8*(5*l*l+5*n*n+5*l*n), "use the solver tridiagonal, or an iterative one"); err != nil {
-		return err
+	if l, n := float64(Y.Rows), float64(Y.Cols); !s.kept {
+		if err := memory.Check("sylvester: the solver "+s.Name(), 8*(5*l*l+5*n*n+5*l*n), "use the solver tridiagonal, or an iterative one"); err != nil {
+			return err
+		}
 	}
 	if err := s.begin(C, sys, Y); err != nil {
 		return err

@@ -40,8 +40,10 @@ func (s *cholesky) Solve(ctx context.Context, C blas.General, sys System, Y blas
 
 // solve counts in res.Iter the factorizations.
 func (s *cholesky) solve(ctx context.Context, C blas.General, sys System, Y blas.General, res *Result) error {
-	if err := exactMemory(s.Name(), Y, sys, 2); err != nil {
-		return err
+	if !s.kept {
+		if err := exactMemory(s.Name(), Y, sys, 2); err != nil {
+			return err
+		}
 	}
 	if err := s.begin(C, sys, Y); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 //	C = T·X̃·Vᵀ,   x̃_ij = (TᵀYV)_ij/(σ_i·ρ_j + μ)
 //
 // (mathematics.md §3). T and σ are kept until Invalidate, so that a second solve
-// costs two products of l×l by l×r. Scratch: two l×l matrices while decomposing,
+// costs two products of l×l by l×r. Scratch: four l×l matrices while decomposing,
 // one afterwards.
 type eigen struct {
 	frame
@@ -65,6 +65,9 @@ func (e *eigen) decompose() error {
 	l := e.sys.K.Dim()
 	if e.kept && len(e.sigma) == l {
 		return nil
+	}
+	if err := exactMemory(e.Name(), e.Y, e.sys, 4); err != nil {
+		return err
 	}
 	e.kept = false
 	e.vectors = blas.Reshape(e.vectors, l, l)

@@ -208,7 +208,7 @@ func TestExactMemory(t *testing.T) {
 	t.Cleanup(func() { memory.SetLimit(0) })
 	Y := blas.NewGeneral(l, n)
 	K := linop.Func{N: l, F: func(blas.General, blas.General) { t.Error("K was applied") }}
-	for _, name := range []string{"bartels-stewart", "cholesky", "tridiagonal"} {
+	for _, name := range exactNames {
 		_, err := newSolver(t, name, nil).Solve(context.Background(), blas.NewGeneral(l, n), sylvester.System{K: K, L: linop.ScaledIdentity(n, 1), Mu: 1}, Y, sylvester.Options{})
 		if !errors.Is(err, memory.ErrTooLarge) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

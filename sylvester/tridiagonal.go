@@ -46,8 +46,10 @@ func (s *tridiagonal) Solve(ctx context.Context, C blas.General, sys System, Y b
 }
 
 func (s *tridiagonal) solve(ctx context.Context, C blas.General, sys System, Y blas.General) error {
-	if err := exactMemory(s.Name(), Y, sys, 1); err != nil {
-		return err
+	if !s.kept {
+		if err := exactMemory(s.Name(), Y, sys, 1); err != nil {
+			return err
+		}
 	}
 	if err := s.begin(C, sys, Y); err != nil {
 		return err
@@ -142,7 +144,8 @@ func (s *tridiagonal) columns() error {
 	return nil
 }
 
-// exactMemory checks that squares·l² floats and the blocks of a frame fit.
+// exactMemory checks that squares·l² floats and the blocks of a frame fit. It is
+// asked before a factorization; a later solve finds that memory in place.
 func exactMemory(name string, Y blas.General, sys System, squares float64) error {
 	l, n, r := float64(Y.Rows), float64(Y.Cols), float64(sys.L.Rank())
 	return memory.Check("sylvester: the solver "+name, 8*(squares*l*l+2*l*n+4*l*r),

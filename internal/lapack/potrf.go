@@ -7,7 +7,7 @@ import (
 )
 
 // potrfLeaf is the order from which the Cholesky factorization works by blocks.
-const potrfLeaf = 64
+const potrfLeaf = 48
 
 // Potrf overwrites the lower triangle of the symmetric a by its Cholesky factor
 // and reports whether a is positive definite. It splits the matrix in half:
