@@ -1,7 +1,6 @@
 package native
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -93,25 +92,6 @@ func multiplyOnce(t *testing.T, b *BLAS, n, k int, single bool) {
 			if !(math.Abs(got-want) <= 2*float64(n+2)*unit*size) {
 				t.Fatalf("n=%d k=%d single=%v: element (%d,%d) is %g, want %g", n, k, single, i, c, got, want)
 			}
-		}
-	}
-}
-
-func BenchmarkSymmetric(b *testing.B) {
-	const n = 3060
-	for _, single := range []bool{false, true} {
-		s, _ := randomSymmetric(rand.New(rand.NewPCG(1, 1)), New(), n, single)
-		for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 32, 102, 204} {
-			x, y := make([]float64, n*k), make([]float64, n*k)
-			for i := range x {
-				x[i] = float64(i % 13)
-			}
-			b.Run(fmt.Sprintf("single=%v/k=%d", single, k), func(b *testing.B) {
-				for b.Loop() {
-					s.Multiply(k, y, k, x, k)
-				}
-				b.ReportMetric(2*float64(n)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			})
 		}
 	}
 }

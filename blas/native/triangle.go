@@ -133,27 +133,24 @@ func (e *engine[T]) transposed(t triangle[T], m int, b []T, ldb int, rows func(t
 	flipped := t
 	flipped.trans, flipped.low = !t.trans, !t.low
 	par.Ranges(m, triangleWidth, func(lo, hi int) {
-		s := e.getScratch(t.n * triangleWidth)
+		// A stride that is no power of two keeps the columns out of each other's way in the cache.
+		const ld = triangleWidth + 8
+		s := e.getScratch(t.n * ld)
 		w := hi - lo
-		operand[T]{b, ldb, byFree}.flip(s.wide, w, lo, t.n)
-		rows(flipped, w, s.wide, w)
+		for i := range w {
+			for j, v := range b[(lo+i)*ldb : (lo+i)*ldb+t.n] {
+				s.wide[j*ld+i] = v
+			}
+		}
+		rows(flipped, w, s.wide, ld)
 		for i := range w {
 			out := b[(lo+i)*ldb : (lo+i)*ldb+t.n]
 			for j := range out {
-				out[j] = s.wide[j*w+i]
+				out[j] = s.wide[j*ld+i]
 			}
 		}
 		e.scratch.Put(s)
 	})
-}
-
-// flip writes the w rows of n elements from row i0 on to dst as columns.
-func (o operand[T]) flip(dst []T, w, i0, n int) {
-	for i := range w {
-		for j, v := range o.data[(i0+i)*o.ld : (i0+i)*o.ld+n] {
-			dst[j*w+i] = v
-		}
-	}
 }
 
 // solveRows solves op(A)·x = b for the w columns of b by substitution, row by row.

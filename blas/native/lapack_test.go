@@ -1,0 +1,35 @@
+package native
+
+import (
+	"testing"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/testlapack"
+)
+
+// TestGonumLAPACK runs gonum's LAPACK and its own tests on these kernels, as a
+// program does that hands a BLAS to blas64.Use.
+func TestGonumLAPACK(t *testing.T) {
+	old := blas64.Implementation()
+	t.Cleanup(func() { blas64.Use(old) })
+	blas64.Use(New())
+	var lapack gonum.Implementation
+	testlapack.DpotrfTest(t, lapack)
+	testlapack.DpotrsTest(t, lapack)
+	testlapack.DgetrfTest(t, lapack)
+	testlapack.DgetriTest(t, lapack)
+	testlapack.DgeqrfTest(t, lapack)
+	testlapack.DormqrTest(t, lapack)
+	testlapack.DorgqrTest(t, lapack)
+	testlapack.DgelqfTest(t, lapack)
+	testlapack.DtrtriTest(t, lapack)
+	testlapack.DlauumTest(t, lapack)
+	testlapack.DlarfbTest(t, lapack)
+	testlapack.DlatrdTest(t, lapack)
+	testlapack.DsytrdTest(t, lapack)
+	testlapack.DorgtrTest(t, lapack)
+	testlapack.DsyevTest(t, lapack)
+	testlapack.DgebrdTest(t, lapack)
+	testlapack.DgehrdTest(t, lapack)
+}
