@@ -12,8 +12,7 @@ import (
 // features is the problem over W = Z_ηᵀC (D×n): Γ_η W L + μW = H_η with
 // Γ_η = S·Γ·S, H_η = S·H and S = diag(√η_j) by blocks (mathematics.md §5.5).
 type features struct {
-	packed blas.Packed // Γ = ZᵀZ at unit weights
-	diag   []float64   // its diagonal
+	gamma  gramMatrix // Γ = ZᵀZ at unit weights
 	H      blas.General
 	yy     float64
 	l      int
@@ -26,53 +25,83 @@ type features struct {
 	bad    error        // what the constructor saw
 }
 
+// gramMatrix is what the space asks of Γ; blas.Packed is one.
+type gramMatrix interface {
+	Mul(dst, x blas.General)
+	Dense(dst blas.General)
+}
+
+// implicit is Γ known by its products only.
+type implicit struct{ linop.Operator }
+
+func (g implicit) Mul(dst, x blas.General) { g.Apply(dst, x) }
+func (g implicit) Dense(dst blas.General)  { linop.Dense(dst, g.Operator) }
+
 // NewFeatures is the space of weights W (D×n) for explicit factors K_j = Z_j Z_jᵀ,
 // given by one pass over the data: Gamma = ZᵀZ (D×D, lower triangle read),
 // H = ZᵀY (D×n), yy = ‖Y‖²_F, the number l of samples and the widths d_j of the
 // blocks Z_j in Z. No later cost depends on l. Gamma is copied into the backend's
 // layout; H is kept. [Solve] reports shapes that do not fit and values that are not finite.
 func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas.Backend) Space {
+	f := newFeatures(H, yy, l, blocks, Gamma.Rows, Gamma.Cols)
+	if f.bad == nil {
+		f.bad = checkGamma(Gamma)
+	}
+	if f.bad != nil {
+		return f
+	}
+	packed := blas.Or(be).NewPacked(Gamma.Rows, blas.Float64)
+	packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
+	f.gamma = packed
+	return f
+}
+
+// NewFeaturesOperator is NewFeatures for a Γ too large to store, which gamma
+// multiplies by: every multiply of the solvers is one of gamma's. Iterative
+// Sylvester solvers are for it; an exact one asks gamma for all D columns.
+func NewFeaturesOperator(gamma linop.Operator, H blas.General, yy float64, l int, blocks []int) Space {
+	f := newFeatures(H, yy, l, blocks, gamma.Dim(), gamma.Dim())
+	f.gamma = implicit{gamma}
+	return f
+}
+
+func newFeatures(H blas.General, yy float64, l int, blocks []int, rows, cols int) *features {
 	f := &features{H: H, yy: yy, l: l, blocks: slices.Clone(blocks), start: make([]int, len(blocks)+1)}
 	for j, d := range blocks {
 		f.start[j+1] = f.start[j] + d
 	}
-	if f.bad = f.validate(Gamma); f.bad != nil {
-		return f
+	if f.bad = f.validate(rows, cols); f.bad == nil {
+		f.root, f.eta = make([]float64, rows), make([]float64, len(blocks))
+		f.scaled = blas.NewGeneral(rows, H.Cols)
 	}
-	D := Gamma.Rows
-	be = blas.Or(be)
-	f.packed = be.NewPacked(D, blas.Float64)
-	f.packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
-	f.diag = make([]float64, D)
-	for i := range D {
-		f.diag[i] = Gamma.Data[i*Gamma.Stride+i]
-	}
-	f.root, f.eta = make([]float64, D), make([]float64, len(blocks))
-	f.scaled = blas.NewGeneral(D, H.Cols)
 	return f
 }
 
-func (f *features) validate(Gamma blas.General) error {
+func (f *features) validate(rows, cols int) error {
 	D := f.start[len(f.blocks)]
 	switch {
-	case Gamma.Rows != Gamma.Cols || Gamma.Rows != f.H.Rows:
-		return fmt.Errorf("%w: Γ is %d×%d, H is %d×%d", ErrInput, Gamma.Rows, Gamma.Cols, f.H.Rows, f.H.Cols)
-	case D != Gamma.Rows || slices.ContainsFunc(f.blocks, func(d int) bool { return d < 0 }):
-		return fmt.Errorf("%w: the blocks %v hold %d columns, Γ is %d×%d", ErrInput, f.blocks, D, Gamma.Rows, Gamma.Cols)
+	case rows != cols || rows != f.H.Rows:
+		return fmt.Errorf("%w: Γ is %d×%d, H is %d×%d", ErrInput, rows, cols, f.H.Rows, f.H.Cols)
+	case D != rows || slices.ContainsFunc(f.blocks, func(d int) bool { return d < 0 }):
+		return fmt.Errorf("%w: the blocks %v hold %d columns, Γ is %d×%d", ErrInput, f.blocks, D, rows, cols)
 	case f.H.Cols < 1 || f.l < 1 || D < 1:
 		return fmt.Errorf("%w: %d samples, H is %d×%d", ErrInput, f.l, f.H.Rows, f.H.Cols)
 	case !(f.yy >= 0) || math.IsInf(f.yy, 0):
 		return fmt.Errorf("%w: ‖Y‖² is %g", ErrInput, f.yy)
 	}
+	return checkFinite("H", f.H)
+}
+
+func checkGamma(Gamma blas.General) error {
 	if err := checkFinite("Γ", Gamma); err != nil {
 		return err
 	}
-	for i := range D {
+	for i := range Gamma.Rows {
 		if v := Gamma.Data[i*Gamma.Stride+i]; v < 0 {
 			return fmt.Errorf("%w: Γ has %g on its diagonal at row %d", ErrInput, v, i)
 		}
 	}
-	return checkFinite("H", f.H)
+	return nil
 }
 
 func (f *features) Samples() int             { return f.l }
@@ -92,13 +121,13 @@ func (f *features) Dim() int { return f.H.Rows }
 func (f *features) Apply(dst, x blas.General) {
 	f.in = blas.Reshape(f.in, x.Rows, x.Cols)
 	scaleRows(f.in, f.root, x)
-	f.packed.Mul(dst, f.in)
+	f.gamma.Mul(dst, f.in)
 	scaleRows(dst, f.root, dst)
 }
 
 // Dense writes Γ_η.
 func (f *features) Dense(dst blas.General) {
-	f.packed.Dense(dst)
+	f.gamma.Dense(dst)
 	scaleRows(dst, f.root, dst)
 	scaleColumns(dst, f.root)
 }
@@ -125,14 +154,19 @@ func (f *features) rebase(W blas.General, from, to []float64) {
 	scaleRows(W, ratio, W)
 }
 
-// probe takes uᵀΓu over the block of each kernel and the blocks before it.
+// probe takes uᵀΓu over the block of each kernel and the blocks before it, in one multiply.
 func (f *features) probe() []float64 {
-	u, v := probeVector(f.Dim()), make([]float64, f.Kernels())
-	in, out := blas.NewGeneral(f.Dim(), 1), blas.NewGeneral(f.Dim(), 1)
+	m := f.Kernels()
+	u, v := probeVector(f.Dim()), make([]float64, m)
+	in, out := blas.NewGeneral(f.Dim(), m), blas.NewGeneral(f.Dim(), m)
+	for j := range m {
+		for i := f.start[j]; i < f.start[j+1]; i++ {
+			fill(blas.Row(in, i)[j:], u.Data[i])
+		}
+	}
+	f.gamma.Mul(out, in)
 	for j := range v {
-		copy(in.Data[f.start[j]:f.start[j+1]], u.Data[f.start[j]:f.start[j+1]])
-		f.packed.Mul(out, in)
-		v[j] = blas.Inner(in, out)
+		v[j] = blas.Inner(blas.View(in, 0, j, f.Dim(), 1), blas.View(out, 0, j, f.Dim(), 1))
 	}
 	return v
 }
@@ -189,7 +223,7 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 	if slices.ContainsFunc(idx, func(j int) bool { return f.eta[j] == 0 }) {
 		f.in = blas.Reshape(f.in, V.Rows, V.Cols)
 		scaleRows(f.in, f.root, WL)
-		f.packed.Mul(V, f.in)
+		f.gamma.Mul(V, f.in)
 		w.columns += V.Cols
 		return
 	}

@@ -202,3 +202,36 @@ func TestSpacesAgree(t *testing.T) {
 		}
 	}
 }
+
+// A Γ that is known by its products only solves as the stored one does.
+func TestFeaturesOperator(t *testing.T) {
+	_, stored := lowrank(t)
+	f := stored.Space.(*features)
+	multiplies := 0
+	op := linop.Func{N: f.Dim(), F: func(dst, x blas.General) {
+		multiplies++
+		f.gamma.Mul(dst, x)
+	}}
+	byProducts := *stored
+	byProducts.Space = NewFeaturesOperator(op, f.H, f.yy, f.l, f.blocks)
+	for _, system := range []string{"rotated", "eigen"} {
+		opt := Options{Solver: "reduced", Sylvester: system, Tol: 1e-6}
+		want, err := Solve(context.Background(), stored, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		multiplies = 0
+		got, err := Solve(context.Background(), &byProducts, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.Objective-want.Objective) > 1e-10*want.Objective || multiplies == 0 {
+			t.Errorf("%s: objective %.12g in %d products, %.12g with Γ stored", system, got.Objective, multiplies, want.Objective)
+		}
+	}
+	wrong := NewFeaturesOperator(op, f.H, f.yy, f.l, f.blocks[1:])
+	byProducts.Space = wrong
+	if _, err := Solve(context.Background(), &byProducts, Options{}); !errors.Is(err, ErrInput) {
+		t.Errorf("blocks that do not fit: %v", err)
+	}
+}
