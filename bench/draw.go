@@ -116,7 +116,7 @@ func figures(f *File) []figure {
 	for _, group := range byCase(f.Results) {
 		figs = append(figs, traceFigures(group)...)
 		if more := pictures[group[0].Case]; more != nil {
-			figs = append(figs, more(group)...)
+			figs = append(figs, more(group, f.Machine.Limits)...)
 		}
 	}
 	return figs
@@ -269,6 +269,8 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // pictures are those of single cases beside the traces.
-var pictures = map[string]func(group []Result) []figure{
-	"digits": digitFigures,
+var pictures = map[string]func(group []Result, limits *Limits) []figure{
+	"digits":    func(group []Result, _ *Limits) []figure { return digitFigures(group) },
+	"sylvester": func(group []Result, _ *Limits) []figure { return sylvesterFigures(group) },
+	"operator":  columnFigures,
 }

@@ -41,6 +41,8 @@ type Result struct {
 
 	traces [][]Point // of every repetition; Trace is one of them
 	eta    []float64 // kernel weights found
+
+	peak, bandwidth float64 // the limits that OfPeak and OfBandwidth refer to
 }
 
 // Point is one moment of a fit.
@@ -94,18 +96,9 @@ func (r *Result) rate(flops, bytes float64, peak, bandwidth float64) {
 	if !(r.Seconds > 0) {
 		return
 	}
-	if flops > 0 {
-		r.GFlops = flops / r.Seconds / 1e9
-		if peak > 0 {
-			r.OfPeak = r.GFlops / peak
-		}
-	}
-	if bytes > 0 {
-		r.GBytes = bytes / r.Seconds / 1e9
-		if bandwidth > 0 {
-			r.OfBandwidth = r.GBytes / bandwidth
-		}
-	}
+	r.peak, r.bandwidth = peak, bandwidth
+	r.GFlops, r.GBytes = flops/r.Seconds/1e9, bytes/r.Seconds/1e9
+	r.OfPeak, r.OfBandwidth = share(r.GFlops, peak), share(r.GBytes, bandwidth)
 }
 
 // median of a copy of x; NaN when x is empty.

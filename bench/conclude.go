@@ -1,0 +1,234 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// conclusions turn the results of a case into sentences; the first one stands at
+// the top of the report. Every number in them is computed from the results.
+var conclusions = map[string]func(group []Result) []string{
+	"gemm":        concludeSpeed("matrix products"),
+	"operator":    concludeSpeed("products of K with a block of columns"),
+	"gram":        concludeFastest("builds Gram matrices"),
+	"eigen":       concludeSpeed("factorizations"),
+	"lanczos":     concludeLanczos,
+	"digits":      concludeLearning,
+	"leaves":      concludeLearning,
+	"mfeat":       concludeLearning,
+	"macro":       concludeMacro,
+	"sylvester":   concludeSylvester,
+	"caltech":     concludeTarget,
+	"convergence": concludeTarget,
+	"sparse":      concludeSparse,
+}
+
+// times says "3.2 times"; more precision would pretend too much.
+func times(x float64) string {
+	if x >= 10 {
+		return fmt.Sprintf("%.0f times", x)
+	}
+	return fmt.Sprintf("%.1f times", x)
+}
+
+// geomean of positive numbers, NaN of none.
+func geomean(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	var s float64
+	for _, v := range x {
+		s += math.Log(v)
+	}
+	return math.Exp(s / float64(len(x)))
+}
+
+// without is a result's parameters as text, less the named ones.
+func without(r Result, keys ...string) string {
+	var parts []string
+	for _, p := range strings.Split(paramText(r), " ") {
+		if k, _, _ := strings.Cut(p, "="); !slices.Contains(keys, k) {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// pairs are the ratios of times, second over first, of results that differ in name alone.
+func pairs(group []Result, first, second string) []float64 {
+	var out []float64
+	for _, a := range group {
+		for _, b := range group {
+			if a.Name == first && b.Name == second && a.Seconds > 0 && b.Seconds > 0 && without(a, "backend") == without(b, "backend") {
+				out = append(out, b.Seconds/a.Seconds)
+			}
+		}
+	}
+	return out
+}
+
+func names(group []Result) []string {
+	var out []string
+	for _, r := range group {
+		if !slices.Contains(out, r.Name) {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+// concludeSpeed compares the backends, and each with the machine.
+func concludeSpeed(what string) func(group []Result) []string {
+	return func(group []Result) []string {
+		var out []string
+		for _, other := range names(group) {
+			ratios := pairs(group, "native", other)
+			if other == "native" || len(ratios) == 0 {
+				continue
+			}
+			g := geomean(ratios)
+			lo, hi := slices.Min(ratios), slices.Max(ratios)
+			switch {
+			case g >= 1:
+				out = append(out, fmt.Sprintf("The native backend is %s faster than %s on average in %s (from %.2g to %.2g over %s).", times(g), other, what, lo, hi, plural(len(ratios), "shape")))
+			default:
+				out = append(out, fmt.Sprintf("The native backend is %s slower than %s on average in %s (its speed is from %.2g to %.2g of it over %s).", times(1/g), other, what, lo, hi, plural(len(ratios), "shape")))
+			}
+		}
+		for _, name := range names(group) {
+			if r := bestShare(group, name); r != nil {
+				out = append(out, fmt.Sprintf("At its best (%s) %s reaches %.0f %% of the machine's peak, %.0f GFLOP/s.", without(*r, "backend", "seed", "threads"), name, 100*r.OfPeak, r.GFlops))
+			}
+		}
+		return out
+	}
+}
+
+// bestShare is the line of that name nearest to the peak of its precision.
+func bestShare(group []Result, name string) *Result {
+	var best *Result
+	for i, r := range group {
+		if r.Name == name && r.OfPeak > 0 && (best == nil || r.OfPeak > best.OfPeak) {
+			best = &group[i]
+		}
+	}
+	return best
+}
+
+func concludeFastest(does string) func(group []Result) []string {
+	return func(group []Result) []string {
+		var out []string
+		for _, other := range names(group) {
+			if ratios := pairs(group, "native", other); other != "native" && len(ratios) > 0 {
+				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, geomean(ratios), other, plural(len(ratios), "kernel")))
+			}
+		}
+		return out
+	}
+}
+
+func concludeLanczos(group []Result) []string {
+	var out []string
+	for _, name := range names(group) {
+		if ratios := pairs(group, name, "eigendecomposition"); name != "eigendecomposition" && len(ratios) > 0 {
+			out = append(out, fmt.Sprintf("For one extremal eigenpair, %s takes a fraction of the full eigendecomposition's time: it is %.2g to %.2g times faster.", name, slices.Min(ratios), slices.Max(ratios)))
+		}
+	}
+	return out
+}
+
+// concludeLearning says what learning brings, and the fast solver against the exact one.
+func concludeLearning(group []Result) []string {
+	var out []string
+	best := map[string]Result{}
+	for _, r := range group {
+		if b, ok := best[r.Name]; r.Accuracy != nil && (!ok || *r.Accuracy > *b.Accuracy) {
+			best[r.Name] = r
+		}
+	}
+	uniform, okU := best["uniform kernels, L = I"]
+	both, okB := best["IOKL (both)"]
+	if okU && okB {
+		out = append(out, fmt.Sprintf("Learning kernels and outputs together classifies %.2f %% of the test samples rightly with %.0f of %s kernels; uniform kernels and independent outputs, which use all, %.2f %%.",
+			100**both.Accuracy, both.Metrics["active_kernels"], param(both, "m"), 100**uniform.Accuracy))
+	}
+	for _, slow := range []string{"plain CG", "eigendecomposition"} {
+		fast, exact := lookup(group, "IOKL, fast"), lookup(group, "IOKL, "+slow)
+		if fast == nil {
+			fast = lookup(group, "IOKL (both)")
+		}
+		if fast != nil && exact != nil && fast.Seconds > 0 {
+			bound := ""
+			if exact.Stopped {
+				bound = "more than "
+			}
+			out = append(out, fmt.Sprintf("The fast solver of the linear systems ends the same fit %s%s faster than %s (%.3g s and %.3g s).", bound, times(exact.Seconds/fast.Seconds), slow, fast.Seconds, exact.Seconds))
+		}
+	}
+	return out
+}
+
+func lookup(group []Result, name string) *Result {
+	for i := range group {
+		if group[i].Name == name {
+			return &group[i]
+		}
+	}
+	return nil
+}
+
+func concludeMacro(group []Result) []string {
+	score := func(r Result) float64 { return r.Metrics["rrmse"] }
+	if len(group) == 0 {
+		return nil
+	}
+	best := slices.MinFunc(group, func(a, b Result) int {
+		switch {
+		case score(a) < score(b):
+			return -1
+		case score(a) > score(b):
+			return 1
+		}
+		return 0
+	})
+	out := []string{fmt.Sprintf("The smallest error of one-step forecasts has %q: %.3f of that of forecasting the training mean.", best.Name, score(best))}
+	if v := lookup(group, "linear VAR, least squares"); v != nil && v.Name != best.Name {
+		out = append(out, fmt.Sprintf("A linear vector autoregression by least squares has %.3f.", score(*v)))
+	}
+	return out
+}
+
+// concludeTarget compares the times to within 0.1 % of the best objective.
+func concludeTarget(group []Result) []string {
+	var fast *Result
+	for i, r := range group {
+		if r.SecondsTo != nil && (fast == nil || *r.SecondsTo < *fast.SecondsTo) {
+			fast = &group[i]
+		}
+	}
+	if fast == nil {
+		return nil
+	}
+	out := []string{fmt.Sprintf("%q is first to come within 0.1 %% of the best objective, after %.3g s.", fast.Name, *fast.SecondsTo)}
+	for _, r := range group {
+		switch {
+		case r.Name == fast.Name || param(r, "solver") == "okl":
+		case r.SecondsTo != nil:
+			out = append(out, fmt.Sprintf("%q takes %s as long.", r.Name, times(*r.SecondsTo / *fast.SecondsTo)))
+		default:
+			out = append(out, fmt.Sprintf("%q was not there when it stopped after %.3g s: more than %s as long.", r.Name, r.Seconds, times(r.Seconds / *fast.SecondsTo)))
+		}
+	}
+	return out
+}
+
+func concludeSparse(group []Result) []string {
+	r := lookup(group, "reduced-fast")
+	if r == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("Of ten inputs the three relevant ones get %.1f %% of the weight and no other more than %.1f %%, after %.0f solves of the linear system.",
+		100*r.Metrics["weight_on_relevant"], 100*r.Metrics["largest_stray_weight"], r.Metrics["c_solves"])}
+}

@@ -1,0 +1,196 @@
+package bench
+
+import (
+	_ "embed" // report.html
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed report.html
+var reportHTML string
+
+var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
+
+// page is what the template of the report shows.
+type page struct {
+	Title    string
+	Machines []machineView
+	Findings []finding // of every case, for the top of the page
+	Sections []section
+	Skipped  []string
+}
+
+type machineView struct {
+	Facts [][2]string
+	Noise string
+}
+
+// finding is a sentence computed from the results, and where they are.
+type finding struct {
+	Case, Text string
+}
+
+type section struct {
+	Case, Description string
+	Findings          []string
+	Figures           []template.HTML
+	Grid              template.HTML
+	Head              []string
+	Rows              []row
+	Rerun             []string
+	Published         *published
+}
+
+type row struct {
+	Cells []cell
+	Rerun string
+}
+
+// cell is the text of a table cell and what it sorts by.
+type cell struct{ Text, Sort string }
+
+// WriteReport writes one HTML page about the runs that needs nothing but itself.
+func WriteReport(w io.Writer, files []*File) error {
+	var results []Result
+	p := page{Title: "iokl, measured"}
+	var limits *Limits
+	for _, f := range files {
+		results = append(results, f.Results...)
+		p.Machines = append(p.Machines, viewMachine(f.Machine))
+		p.Skipped = append(p.Skipped, f.Machine.Skipped...)
+		if limits == nil {
+			limits = f.Machine.Limits
+		}
+	}
+	for _, group := range byCase(results) {
+		s := newSection(group, limits)
+		p.Sections = append(p.Sections, s)
+		if len(s.Findings) > 0 {
+			p.Findings = append(p.Findings, finding{s.Case, s.Findings[0]})
+		}
+	}
+	return reportTemplate.Execute(w, p)
+}
+
+func newSection(group []Result, limits *Limits) section {
+	s := section{Case: group[0].Case, Description: description(group[0].Case)}
+	if conclude := conclusions[s.Case]; conclude != nil {
+		s.Findings = conclude(group)
+	}
+	for _, f := range figures(&File{Machine: Machine{Limits: limits}, Results: group}) {
+		s.Figures = append(s.Figures, f.inline())
+	}
+	if s.Case == "sylvester" {
+		s.Grid = winnerGrid(group)
+	}
+	cols := columnsOf(group)
+	for _, c := range cols {
+		s.Head = append(s.Head, c.head)
+	}
+	for _, r := range group {
+		line := row{Rerun: r.Rerun}
+		for _, c := range cols {
+			text := strings.TrimSpace(c.cell(r))
+			line.Cells = append(line.Cells, cell{orDash(text), sortKey(text)})
+		}
+		s.Rows = append(s.Rows, line)
+		if !slices.Contains(s.Rerun, r.Rerun) {
+			s.Rerun = append(s.Rerun, r.Rerun)
+		}
+	}
+	s.Published = publishedFor(s.Case, group)
+	return s
+}
+
+// description is that of the case of the name, "" for one of another version.
+func description(name string) string {
+	for _, c := range cases {
+		if c.Name() == name {
+			return c.Description()
+		}
+	}
+	return ""
+}
+
+// sortKey is what a cell sorts by: its number where it starts with one.
+func sortKey(text string) string {
+	var v float64
+	if _, err := fmt.Sscan(strings.TrimSuffix(text, " %"), &v); err == nil && !math.IsNaN(v) {
+		return fmt.Sprintf("%.17g", v)
+	}
+	return text
+}
+
+func viewMachine(m Machine) machineView {
+	v := machineView{}
+	add := func(key, format string, args ...any) {
+		v.Facts = append(v.Facts, [2]string{key, fmt.Sprintf(format, args...)})
+	}
+	add("measured", "%s", m.Time.Format(time.RFC1123))
+	add("processor", "%s, %d processors, %s/%s", m.CPU, m.CPUs, m.OS, m.Arch)
+	add("instructions", "%s", strings.Join(m.Features, " "))
+	if m.L2 > 0 {
+		add("caches", "L1 %s, L2 %s, L3 %s", bytesText(float64(m.L1Data)), bytesText(float64(m.L2)), bytesText(float64(m.L3)))
+	}
+	if m.Memory > 0 {
+		add("memory", "%s", bytesText(float64(m.Memory)))
+	}
+	add("backend", "%s %s (%s), %d threads", m.Backend.Backend, m.Backend.Version, m.Backend.Kernel, m.Threads)
+	add("built with", "%s", m.Go)
+	if m.Commit != "" {
+		state := ""
+		if m.Dirty {
+			state = ", with changes not committed"
+		}
+		add("commit", "%.12s%s", m.Commit, state)
+	}
+	if l := m.Limits; l != nil {
+		for _, p := range l.FMA {
+			add("peak "+p.Precision, "%.0f GFLOP/s with %s", p.GFlops, plural(p.Threads, "thread"))
+		}
+		for _, b := range l.Bandwidth {
+			if b.Threads == m.Threads {
+				add("reading "+bytesText(float64(b.Bytes)), "%.0f GB/s with %s", b.GBytes, plural(b.Threads, "thread"))
+			}
+		}
+	}
+	v.Noise = noiseText(m.Noise)
+	return v
+}
+
+// noiseText says how far the figures can be trusted.
+func noiseText(n *Noise) string {
+	if n == nil {
+		return ""
+	}
+	s := fmt.Sprintf("other programs used %.0f %% of the processors, the hypervisor took %.1f %%, the clock changed by %.0f %%",
+		100*n.Other, 100*n.Steal, 100*(n.Drift-1))
+	if n.Noisy() {
+		return "Disturbed run: " + s + ". Measure again on a quieter machine before relying on small differences."
+	}
+	return "Quiet run: " + s + "."
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+func bytesText(b float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if b >= u.size {
+			return fmt.Sprintf("%.3g %s", b/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f bytes", b)
+}

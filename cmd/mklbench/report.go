@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/internal/atomicfile"
+)
+
+func newReportCmd() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report RESULT.json…",
+		Short: "Write one self-contained HTML page about one or several runs",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("which results? name one or more files that run wrote with --out")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var files []*bench.File
+			for _, name := range args {
+				f, err := bench.ReadFile(name)
+				if err != nil {
+					return err
+				}
+				files = append(files, f)
+			}
+			err := atomicfile.Write(out, func(w io.Writer) error { return bench.WriteReport(w, files) })
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), "wrote", out)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "report.html", "file to write")
+	return cmd
+}
