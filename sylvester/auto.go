@@ -2,29 +2,33 @@ package sylvester
 
 import (
 	"context"
+	"errors"
 
 	"github.com/iokl/iokl/blas"
 )
 
 // auto picks the method for every call by predicting the cost of each from l, n,
-// the eigenvalues of L, those of K in a small sketch, the tolerance, and what is
-// kept from earlier calls; see [costs] and [workload].
+// the eigenvalues of L, those of K in a sketch, the tolerance, and what is kept
+// from earlier calls; see [costs] and [workload].
 type auto struct {
-	costs    costs
-	iterate  *rotated
+	be       blas.Backend
+	plain    *rotated
 	sketched *nystrom
 	reduced  *tridiagonal
 	exact    *eigen
 }
 
 func newAuto(cfg Config) Solver {
-	return &auto{
-		costs:    costsOf(cfg.Backend),
-		iterate:  newRotated(cfg).(*rotated),
+	s := &auto{
+		be:       cfg.Backend,
+		plain:    newRotated(cfg).(*rotated),
 		sketched: newNystrom(cfg).(*nystrom),
 		reduced:  newTridiagonal(cfg).(*tridiagonal),
 		exact:    newEigen(cfg).(*eigen),
 	}
+	// One set of scratch for all.
+	s.plain.frame, s.reduced.frame, s.exact.frame = s.sketched.frame, s.sketched.frame, s.sketched.frame
+	return s
 }
 
 func (s *auto) Name() string { return "auto" }
@@ -35,37 +39,86 @@ func (s *auto) Invalidate() {
 	s.exact.Invalidate()
 }
 
+const (
+	// Up to the order tiny, and with more than manyOutputs·l outputs, a direct
+	// method is chosen without looking.
+	tiny        = 64
+	manyOutputs = 3
+	// A trial of trialIter plain iterations goes first where it costs at most the
+	// part trialShare of a direct solve, less than finding out what would be best.
+	trialIter  = 12
+	trialShare = 0.15
+)
+
 func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	return s.choose(C, sys, Y, opt.filled(Y.Rows)).Solve(ctx, C, sys, Y, opt)
+	l, n := Y.Rows, Y.Cols
+	c := costsOf(s.be, l)
+	best, least := s.direct(c, l, n)
+	if l <= tiny || n > manyOutputs*l && l <= 1000 {
+		return best.Solve(ctx, C, sys, Y, opt)
+	}
+	trial := trialIter * c.iteration(l, n)
+	if s.sketched.sk.Q.Rows != l && trial <= trialShare*least && (opt.MaxIter == 0 || opt.MaxIter > trialIter) {
+		short := opt
+		short.MaxIter = trialIter
+		res, err := s.plain.Solve(ctx, C, sys, Y, short)
+		if !errors.Is(err, ErrNotConverged) {
+			return res, err
+		}
+		s.sketched.unbilled = Result{Iter: res.Iter, Columns: res.Columns}
+	}
+	best = s.choose(c, best, least, C, sys, Y, opt.filled(l))
+	bill := s.sketched.unbilled
+	if best != Solver(s.sketched) {
+		s.sketched.unbilled = Result{}
+	} else {
+		bill = Result{} // it adds what it has multiplied itself
+	}
+	res, err := best.Solve(ctx, C, sys, Y, opt)
+	res.Iter += bill.Iter
+	res.Columns += bill.Columns
+	return res, err
 }
 
-// tiny is the order up to which a direct method is chosen without looking.
-const tiny = 64
+// direct returns the cheaper direct method and its predicted cost.
+func (s *auto) direct(c costs, l, n int) (Solver, float64) {
+	reduced := c.direct(c.reduce, c.back[0], l, n, s.reduced.kept && len(s.reduced.d) == l)
+	exact := c.direct(c.eigen, c.back[1], l, n, s.exact.kept && len(s.exact.sigma) == l)
+	if exact < reduced {
+		return s.exact, exact
+	}
+	return s.reduced, reduced
+}
 
-// choose returns the method that is predicted to be fastest.
-func (s *auto) choose(C blas.General, sys System, Y blas.General, opt Options) Solver {
-	l, n := Y.Rows, Y.Cols
-	if l <= tiny {
-		return s.reduced
-	}
-	kept := len(s.reduced.d) == l && s.reduced.kept
-	best, least := Solver(s.reduced), s.costs.direct(s.costs.reduce, s.costs.back[0], l, n, kept)
-	kept = len(s.exact.sigma) == l && s.exact.kept
-	if c := s.costs.direct(s.costs.eigen, s.costs.back[1], l, n, kept); c < least {
-		best, least = s.exact, c
-	}
+// choose compares the direct method, of cost least, with the iterative ones. As
+// long as what a larger sketch would tell may change the choice and costs little
+// beside it, the sketch grows.
+func (s *auto) choose(c costs, best Solver, least float64, C blas.General, sys System, Y blas.General, opt Options) Solver {
 	it := s.sketched
 	if !it.look(C, sys, Y, opt) {
 		return best
 	}
-	model := newSpectrum(it.sk.low.s)
-	check := 2 * float64(l) * float64(l) * float64(n) // the true residual
-	if c := check + it.load.solve(&model, 0, s.costs); c < least {
-		best, least = s.iterate, c
+	l := Y.Rows
+	check := 2 * float64(l) * float64(l) * float64(Y.Cols) // the true residual
+	for {
+		q := it.sk.low.rank()
+		model := newSpectrum(it.sk.low.s)
+		plain := check + it.load.solve(&model, 0, c)
+		rank, sketched := it.load.bestRank(&model, c, q, max(q, it.limit()), 1)
+		sketched += check
+		lowest := min(least, plain, sketched)
+		wider := min(2*q, it.limit())
+		more := c.sketch(l, wider, q)
+		open := min(plain, sketched) < 1.5*least && more < 0.1*lowest || lowest == sketched && rank > 2*q
+		if it.stale || wider <= q || q < it.sk.Q.Cols/2 || !open {
+			switch lowest {
+			case sketched:
+				return it
+			case plain:
+				return s.plain
+			}
+			return best
+		}
+		it.widen(wider)
 	}
-	q := it.sk.low.rank()
-	if _, c := it.load.bestRank(&model, s.costs, q, max(q, it.limit()), 1); check+c < least {
-		best = it
-	}
-	return best
 }

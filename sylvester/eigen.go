@@ -17,13 +17,13 @@ import (
 // costs two products of l×l by l×r. Scratch: four l×l matrices while decomposing,
 // one afterwards.
 type eigen struct {
-	frame
+	*frame
 	vectors blas.General // T
 	sigma   []float64    // ascending
 	kept    bool
 }
 
-func newEigen(cfg Config) Solver { return &eigen{frame: frame{be: cfg.Backend}} }
+func newEigen(cfg Config) Solver { return &eigen{frame: &frame{be: cfg.Backend}} }
 
 func (e *eigen) Name() string { return "eigen" }
 

@@ -21,14 +21,15 @@ type frame struct {
 	Y     blas.General
 	normY float64
 
-	kc     blas.General // K·C, what Result.KC shows
-	yt, ct blas.General // Ỹ and C̃
-	rt     blas.General // residual in rotated coordinates, also scratch
-	hard   int          // the leading columns that need iterations
-	x0, ax blas.General // their start and K times it
-	sums   []float64    // a number or two per column
-	strip  blas.General // frameRows rows of an l×n matrix
-	small  blas.General // frameRows rows of an l×r matrix
+	kc      blas.General // K·C, what Result.KC shows
+	yt, ct  blas.General // Ỹ and C̃
+	rotated bool         // yt is that of the call under way
+	rt      blas.General // residual in rotated coordinates, also scratch
+	hard    int          // the leading columns that need iterations
+	x0, ax  blas.General // their start and K times it
+	sums    []float64    // a number or two per column
+	strip   blas.General // frameRows rows of an l×n matrix
+	small   blas.General // frameRows rows of an l×r matrix
 }
 
 // frameRows is the number of rows the residual is formed at a time, so that no
@@ -101,8 +102,13 @@ func sum(a blas.General) float64 {
 	return s
 }
 
-// rotate computes Ỹ = Y·V.
-func (f *frame) rotate() { f.sys.L.Rotate(f.be, f.yt, f.Y) }
+// rotate computes Ỹ = Y·V, once when look has done so for this call.
+func (f *frame) rotate() {
+	if !f.rotated {
+		f.sys.L.Rotate(f.be, f.yt, f.Y)
+	}
+	f.rotated = false
+}
 
 // restore computes C = C̃·Vᵀ + (Y − Y·V·Vᵀ)/μ: outside the range of L the
 // solution is Y/μ. That part is projected twice, since what a single projection
@@ -140,10 +146,16 @@ func copyScaled(dst blas.General, alpha float64, src blas.General) {
 }
 
 // residual multiplies C by K and returns ‖Y − K·C·L − μC‖_F/‖Y‖_F, 0 when Y = 0
-// and C solves it. The residual in the coordinates of L, (Y − K·C·L − μC)·V, is
-// left in rt.
+// and C solves it.
 func (f *frame) residual(C blas.General) float64 {
 	f.sys.K.Apply(f.kc, C)
+	return relative(f.strips(C, false), f.normY)
+}
+
+// strips forms the residual Y − kc·L − μC a strip of rows at a time and returns
+// its norm. With keep it also writes the residual in the coordinates of L, times
+// V, to rt.
+func (f *frame) strips(C blas.General, keep bool) float64 {
 	l, n, r := f.Y.Rows, f.Y.Cols, f.sys.L.Rank()
 	var sq float64
 	for i := 0; i < l; i += frameRows {
@@ -160,12 +172,14 @@ func (f *frame) residual(C blas.General) float64 {
 			f.sys.L.Rotate(f.be, t, blas.View(f.kc, i, 0, rows, n))
 			scaleColumns(t, f.sys.L.S)
 			blas.Gemm(f.be, false, true, -1, t, f.sys.L.V, 1, R)
-			f.sys.L.Rotate(f.be, blas.View(f.rt, i, 0, rows, r), R)
+			if keep {
+				f.sys.L.Rotate(f.be, blas.View(f.rt, i, 0, rows, r), R)
+			}
 		}
 		nrm := blas.Frob(R)
 		sq += nrm * nrm
 	}
-	return relative(math.Sqrt(sq), f.normY)
+	return math.Sqrt(sq)
 }
 
 // relative is a/b, with 0/0 = 0.

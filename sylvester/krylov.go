@@ -42,7 +42,7 @@ type krylov struct {
 func newKrylov(cfg Config) Solver {
 	return &krylov{
 		frame: frame{be: cfg.Backend}, space: sketch{be: cfg.Backend, seed: cfg.Seed},
-		inner: tridiagonal{frame: frame{be: cfg.Backend}}, limit: cfg.Rank,
+		inner: tridiagonal{frame: &frame{be: cfg.Backend}}, limit: cfg.Rank,
 	}
 }
 

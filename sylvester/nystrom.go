@@ -14,7 +14,7 @@ import (
 //
 // After Invalidate the preconditioner stays in use until iterations grow by half.
 type nystrom struct {
-	frame
+	*frame
 	cg   shifted
 	sk   sketch
 	cap  int
@@ -30,7 +30,7 @@ type nystrom struct {
 }
 
 func newNystrom(cfg Config) Solver {
-	s := &nystrom{frame: frame{be: cfg.Backend}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
+	s := &nystrom{frame: &frame{be: cfg.Backend}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
 	s.refreshFn = s.refresh
 	return s
 }
@@ -98,22 +98,30 @@ func (s *nystrom) workload(tol float64) {
 // look makes a first sketch where there is none, and reports whether K has a
 // spectrum that it can tell something about.
 func (s *nystrom) look(C blas.General, sys System, Y blas.General, opt Options) bool {
-	s.res = Result{}
+	s.res = s.unbilled
 	if s.begin(C, sys, Y) != nil || sys.L.Rank() == 0 {
 		return false
 	}
 	s.rotate()
+	s.rotated = true
 	s.workload(opt.Tol)
 	s.first()
 	s.unbilled = s.res
 	return s.sk.low.rank() > 0
 }
 
+// widen grows the sketch between look and the solve.
+func (s *nystrom) widen(q int) {
+	s.res = s.unbilled
+	s.grow(q)
+	s.unbilled = s.res
+}
+
 // first makes the first sketch of an order.
 func (s *nystrom) first() {
 	if l := s.Y.Rows; s.sk.Q.Rows != l {
 		s.sk.reset()
-		s.grow(min(l, max(l/100, 16)))
+		s.grow(min(l, max(l/60, 16)))
 	}
 }
 
@@ -138,7 +146,7 @@ func (s *nystrom) prepare() {
 			return // K has no more than this rank, or the sketch no more room
 		}
 		model := newSpectrum(s.sk.low.s)
-		best, _ := s.load.bestRank(&model, costsOf(s.be), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
+		best, _ := s.load.bestRank(&model, costsOf(s.be, s.Y.Rows), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
 		if best < q*5/4 {
 			return
 		}

@@ -45,19 +45,21 @@ type workload struct {
 
 // iterations predicts those of conjugate gradients for one column behind a
 // sketch of rank q, whose error norm is about sketchError·s_{q+1}. After the
-// sketch CG still removes eigenvalues one by one where that pays:
+// sketch CG still removes eigenvalues one after the other where that pays:
 //
-//	min over k of  k + (digits + ln 2)/ln((√κ+1)/(√κ−1)),   κ = 1 + (ρ/μ)·error_{q+k}.
+//	min over k of  a·k + (digits + ln 2)/ln((√κ+1)/(√κ−1)),   κ = 1 + (ρ/μ)·error_{q+k},
 //
-// A column that the sketch alone solves to the tolerance needs none.
+// each in a ≥ 1 iterations, more in ill-conditioned systems, where orthogonality
+// is lost. A column that the sketch alone solves to the tolerance needs none.
 func (w *workload) iterations(m *spectrumModel, q, j int) float64 {
 	if q > 0 && w.digits[j]+math.Log(w.ratio[j]*m.at(q)) <= 0 {
 		return 0
 	}
+	each := math.Pow(max(1, math.Log(w.ratio[j]*m.at(q))/6), 1.3)
 	best := math.Inf(1)
-	for k := 0; q+k < w.l && float64(k) < best; k += 1 + k/4 {
+	for k := 0; q+k < w.l && each*float64(k) < best; k += 1 + k/4 {
 		root := math.Sqrt(1 + sketchError*w.ratio[j]*m.at(q+k))
-		best = min(best, float64(k)+(w.digits[j]+math.Ln2)/math.Log((root+1)/(root-1)))
+		best = min(best, each*float64(k)+(w.digits[j]+math.Ln2)/math.Log((root+1)/(root-1)))
 	}
 	return max(best, 1)
 }
@@ -74,16 +76,35 @@ type costs struct {
 	thin   float64    // the same for a matrix of few columns, multiplied unpacked
 	reduce [2]float64 // tridiagonal reduction: coefficients of l² and l³
 	eigen  [2]float64 // eigendecomposition: the same
-	back   [2]float64 // coefficient of l²·n in a solve with either kept
+	back   [2]float64 // what a solve with either kept takes: coefficient of l²·n
 }
 
-// costsOf returns those of a backend; one that is not known is taken for a library like OpenBLAS.
-func costsOf(be blas.Backend) costs {
+// costsOf returns those of a backend at order l; one that is not known is taken
+// for a library like OpenBLAS.
+func costsOf(be blas.Backend, l int) costs {
 	if be.Name() == "native" {
-		return costs{start: 5e6, pass: 5, thin: 30, reduce: [2]float64{7200, 1.3}, eigen: [2]float64{13000, 7.4}, back: [2]float64{43, 10}}
+		// The reflectors of a large matrix are applied at the speed of memory.
+		return costs{
+			start: 2e6, pass: 5, thin: 30,
+			reduce: [2]float64{7200, 1.3}, eigen: [2]float64{13000, 7.4},
+			back: [2]float64{min(45, 10+float64(l)/75), 10},
+		}
 	}
-	return costs{start: 2e6, pass: 16, thin: 12, reduce: [2]float64{500, 3.5}, eigen: [2]float64{2300, 5.8}, back: [2]float64{21, 7}}
+	return costs{
+		start: 2e6, pass: 16, thin: 12,
+		reduce: [2]float64{500, 3.5}, eigen: [2]float64{2300, 5.8},
+		back: [2]float64{21, 7},
+	}
 }
+
+// iteration predicts one of plain conjugate gradients on n columns.
+func (c costs) iteration(l, n int) float64 {
+	fl, fn := float64(l), float64(n)
+	return c.start + (c.pass+fn)*2*fl*fl + vectorCost*fl*fn
+}
+
+// vectorCost is that of the vector updates of an iteration, for every element.
+const vectorCost = 500
 
 // solve predicts one solve behind a sketch of rank q, none for q = 0.
 func (w *workload) solve(m *spectrumModel, q int, c costs) float64 {
@@ -96,9 +117,9 @@ func (w *workload) solve(m *spectrumModel, q int, c costs) float64 {
 		}
 	}
 	fl := float64(w.l)
-	t := passes*c.start + (columns+c.pass*passes)*2*fl*fl + 40*fl*columns
+	t := passes*c.start + (columns+c.pass*passes)*2*fl*fl + vectorCost*fl*columns
 	if q > 0 {
-		t += passes*c.start + (columns+c.thin*passes)*4*fl*float64(q)
+		t += 4*passes*c.start + (columns+c.thin*passes)*4*fl*float64(q)
 	}
 	return t
 }
@@ -106,7 +127,7 @@ func (w *workload) solve(m *spectrumModel, q int, c costs) float64 {
 // sketch predicts the growth of a sketch from known columns to q.
 func (c costs) sketch(l, q, known int) float64 {
 	fl, fq := float64(l), float64(q)
-	return 4*fl*fl*float64(q-known) + 12*fl*fq*fq + c.eigen[0]*fq*fq + c.eigen[1]*fq*fq*fq + 4*c.start
+	return 4*fl*fl*float64(q-known) + 12*fl*fq*fq + c.eigen[0]*fq*fq + c.eigen[1]*fq*fq*fq + 20*c.start
 }
 
 // direct predicts a direct method of the given coefficients.

@@ -13,11 +13,11 @@ import (
 // recomputed in the original coordinates before it is claimed; when the
 // recurrences were too hopeful, another round starts from the true residual.
 type rotated struct {
-	frame
+	*frame
 	cg shifted
 }
 
-func newRotated(cfg Config) Solver { return &rotated{frame: frame{be: cfg.Backend}} }
+func newRotated(cfg Config) Solver { return &rotated{frame: &frame{be: cfg.Backend}} }
 
 func (s *rotated) Name() string { return "rotated" }
 

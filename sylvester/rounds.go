@@ -95,6 +95,7 @@ func (f *frame) iterate(ctx context.Context, cg *shifted, C blas.General, opt Op
 		case res.Iter >= opt.MaxIter || !(res.Residual <= stalled*previous):
 			return notConverged(res, opt.Tol)
 		}
+		f.strips(C, true)
 		f.hard, budget = f.ct.Cols, aim
 	}
 }

@@ -21,7 +21,7 @@ import (
 // reduction is kept until Invalidate; a second solve costs 4l²r operations.
 // Memory: l² + l·(2n + 4r) floats.
 type tridiagonal struct {
-	frame
+	*frame
 	q      blas.General // Q in the backend's own form
 	d, e   []float64    // of T
 	tau    []float64
@@ -30,7 +30,7 @@ type tridiagonal struct {
 	kept   bool
 }
 
-func newTridiagonal(cfg Config) Solver { return &tridiagonal{frame: frame{be: cfg.Backend}} }
+func newTridiagonal(cfg Config) Solver { return &tridiagonal{frame: &frame{be: cfg.Backend}} }
 
 func (s *tridiagonal) Name() string { return "tridiagonal" }
 
