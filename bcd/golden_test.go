@@ -114,18 +114,23 @@ func convexCase(t testing.TB) *Problem {
 func TestReducedGolden(t *testing.T) {
 	for _, c := range goldenJoint {
 		t.Run(c.name, func(t *testing.T) {
-			p, _ := c.problem(t)
-			res, err := Solve(context.Background(), p, Options{Sylvester: "eigen", Tol: 1e-8})
+			p, z := c.problem(t)
+			res, err := Solve(context.Background(), p, Options{Tol: 1e-8})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !(res.Objective <= c.F*(1+1e-8)) || !(res.RelativeGap <= 1e-8) {
 				t.Errorf("objective %.12g (reference %.12g), relative gap %g", res.Objective, c.F, res.RelativeGap)
 			}
+			want := z["predictions"].matrix()
+			got := predict(z["Kx"], res)
+			if d := math.Sqrt(distance2(got, want)); !(d <= 1e-5*blas.Frob(want)) {
+				t.Errorf("predictions differ by %g of %g", d, blas.Frob(want))
+			}
 		})
 	}
 	t.Run("convex_fixed_eta", func(t *testing.T) {
-		res, err := Solve(context.Background(), convexCase(t), Options{Sylvester: "eigen", Tol: 1e-10})
+		res, err := Solve(context.Background(), convexCase(t), Options{Tol: 1e-10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,6 +138,18 @@ func TestReducedGolden(t *testing.T) {
 			t.Errorf("objective %.12g, gaps %g and %g", res.Objective, res.GapEta, res.GapL)
 		}
 	})
+}
+
+// predict is K_η(X*, X)·C·L for the stack Kx of cross-Gram matrices.
+func predict(Kx array, res *Result) blas.General {
+	be := blas.Active()
+	CL := cloneLike(res.C)
+	res.L.MulRight(be, CL, res.C)
+	out := blas.NewGeneral(Kx.shape[1], CL.Cols)
+	for j, e := range res.Eta {
+		blas.Gemm(be, false, false, e, Kx.slab(j), CL, 1, out)
+	}
+	return out
 }
 
 // The closed form freezes on the boundary of S(τ), above the optimum, and says so.

@@ -8,7 +8,7 @@ const (
 	innerLoosest  = 1e-2
 	innerTightest = 1e-13
 	warmUpShare   = 0.15 // while closed forms run, which need no exact gradient
-	innerShare    = 0.02
+	innerShare    = 0.05
 	sharpest      = 1e-4
 )
 
@@ -23,6 +23,17 @@ func (r *run) tolFor(pt *point, share float64) float64 {
 	}
 	gap := math.Max(pt.cert.relative(), r.opt.Tol)
 	return math.Max(innerTightest, math.Min(innerLoosest, share*gap))
+}
+
+// stepTol is the relative residual for a step that is to lower the objective by
+// the given amount: the inexactness, κ times the squared residual by the point
+// before, shall be a tenth of that at most.
+func (r *run) stepTol(pt *point, decrease float64) float64 {
+	tol := r.innerTol(pt)
+	if kappa := r.inexactness(pt) / (pt.residual * pt.residual); r.opt.InnerTol == 0 && positive(kappa) && decrease > 0 {
+		tol = math.Min(tol, math.Sqrt(0.1*decrease/kappa))
+	}
+	return math.Max(tol, innerTightest)
 }
 
 // inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − ‖f‖² + ω(η)), the part of the certificate

@@ -25,13 +25,14 @@ func (q *quasiNewton) steps() int {
 
 // minimizeModel minimises ⟨g,d⟩ + dᵀBd/2 over feasible cur.z + d by projected
 // gradients with Barzilai–Borwein lengths and exact line search. It returns the
-// minimiser and its output kernel.
-func (d *descent) minimizeModel(cur *iterate) ([]float64, *linop.Spectral, error) {
+// minimiser, its output kernel, and the decrease that the model predicts.
+func (d *descent) minimizeModel(cur *iterate) (target []float64, L *linop.Spectral, decrease float64, err error) {
 	q := &d.model
 	z, grad := slices.Clone(cur.z), slices.Clone(cur.g)
 	N := len(z)
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
-	L, exact := cur.pt.L, true
+	exact := true
+	L = cur.pt.L
 	t, first := 1.0, 0.0
 	for k := range q.steps() {
 		copy(trial, z)
@@ -39,7 +40,7 @@ func (d *descent) minimizeModel(cur *iterate) ([]float64, *linop.Spectral, error
 		blas.Axpy(-t/q.sL, grad[q.m:], trial[q.m:])
 		spec, err := d.project(trial)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, 0, err
 		}
 		copy(dir, trial)
 		blas.Axpy(-1, z, dir)
@@ -56,14 +57,15 @@ func (d *descent) minimizeModel(cur *iterate) ([]float64, *linop.Spectral, error
 		a := math.Min(1, -slope/curve)
 		blas.Axpy(a, dir, z)
 		blas.Axpy(a, Bd, grad)
+		decrease -= a * (slope + a*curve/2)
 		L, exact = spec, a == 1
 		t = q.length(k, dir, Bd, curve)
 	}
 	if exact || q.n == 0 {
-		return z, L, nil
+		return z, L, decrease, nil
 	}
-	L, err := d.project(z)
-	return z, L, err
+	L, err = d.project(z)
+	return z, L, decrease, err
 }
 
 // slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps

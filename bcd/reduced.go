@@ -171,11 +171,12 @@ func (d *descent) learn(old, now *iterate) error {
 // the objective to fall. It returns nil when no step does.
 func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
 	var (
-		target []float64
-		L      *linop.Spectral
-		err    error
+		target   []float64
+		L        *linop.Spectral
+		decrease float64
+		err      error
 	)
-	phase(ctx, "l-step", func(context.Context) { target, L, err = d.minimizeModel(cur) })
+	phase(ctx, "l-step", func(context.Context) { target, L, decrease, err = d.minimizeModel(cur) })
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +184,9 @@ func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
 	blas.Axpy(-1, cur.z, dir)
 	slope := math.Min(d.slope(cur.g, dir, cur.z), 0) // what is positive is rounding
 	ref := slices.Max(d.history)
+	tol := d.stepTol(cur.pt, decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
-		pt, err := d.trial(ctx, cur.pt, target, L)
+		pt, err := d.trial(ctx, cur.pt, target, L, tol)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +216,7 @@ func (d *descent) noise(pt *point) float64 {
 }
 
 // trial performs and measures the C step at the vector z.
-func (d *descent) trial(ctx context.Context, from *point, z []float64, L *linop.Spectral) (*point, error) {
+func (d *descent) trial(ctx context.Context, from *point, z []float64, L *linop.Spectral, tol float64) (*point, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -226,7 +228,7 @@ func (d *descent) trial(ctx context.Context, from *point, z []float64, L *linop.
 		L = from.L
 	}
 	pt := d.step(from, eta, L)
-	if err := d.solve(ctx, pt, d.innerTol(from)); err != nil {
+	if err := d.solve(ctx, pt, tol); err != nil {
 		return nil, err
 	}
 	if err := d.measure(ctx, pt, d.active.idx); err != nil {
@@ -243,7 +245,7 @@ func (d *descent) sharpen(ctx context.Context, cur *iterate) (*iterate, error) {
 		return nil, nil
 	}
 	d.share /= 10
-	pt, err := d.trial(ctx, cur.pt, cur.z, cur.pt.L)
+	pt, err := d.trial(ctx, cur.pt, cur.z, cur.pt.L, d.innerTol(cur.pt))
 	if err != nil {
 		return nil, err
 	}

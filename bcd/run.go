@@ -230,10 +230,33 @@ func (r *run) restore(pt *point) (blas.General, *linop.Spectral) {
 	return X, L
 }
 
-// result describes the point to return.
+// basisRows is the number of rows of a product that handOver forms at a time.
+const basisRows = 256
+
+// handOver is restore for the end of a run: the memory of the basis of the
+// outputs becomes that of the eigenvectors of L.
+func (r *run) handOver(pt *point) (blas.General, *linop.Spectral) {
+	P, V := r.P, pt.L.V
+	if P.Data == nil || pt.L.Rank() == 0 {
+		return r.restore(pt)
+	}
+	X := blas.NewGeneral(pt.X.Rows, P.Rows)
+	blas.Mul(r.be, X, false, true, pt.X, P)
+	n, k := P.Rows, V.Cols // k is at most P's number of columns, so rows move to the front
+	strip := blas.NewGeneral(basisRows, k)
+	for i := 0; i < n; i += basisRows {
+		rows := blas.View(strip, 0, 0, min(basisRows, n-i), k)
+		blas.Mul(r.be, rows, false, false, blas.View(P, i, 0, rows.Rows, P.Cols), V)
+		copy(P.Data[i*k:], rows.Data)
+	}
+	r.P = blas.General{}
+	return X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)}
+}
+
+// result describes the point to return and ends the run.
 func (r *run) result() *Result {
 	pt := r.best
-	X, L := r.restore(pt)
+	X, L := r.handOver(pt)
 	return &Result{
 		Eta: slices.Clone(pt.eta), L: L, C: X,
 		Objective: pt.cert.objective, GapEta: pt.cert.gapEta, GapL: pt.cert.gapL,
