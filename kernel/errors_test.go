@@ -114,6 +114,7 @@ func TestFromGram(t *testing.T) {
 		{"empty", blas.General{}, "no rows"},
 		{"NaN", edit(func(K *blas.General) { K.Data[23] = math.NaN() }), "row 1, column 3"},
 		{"not symmetric", edit(func(K *blas.General) { K.Data[2*20+1] += 1e-3 }), "(2,1)"},
+		{"tiny and not symmetric", edit(func(K *blas.General) { K.Data[2*20+1] += 1e-3; blas.Scal(1e-12, K.Data) }), "(2,1)"},
 		{"negative diagonal", edit(func(K *blas.General) { K.Data[21] = -1 }), "diagonal element 1"},
 		{"indefinite", edit(func(K *blas.General) { K.Data[21] -= 0.5 }), "smallest eigenvalue is -"},
 		{"tiny and indefinite", edit(func(K *blas.General) { K.Data[21] -= 0.5; blas.Scal(1e-12, K.Data) }), "smallest eigenvalue is -"},

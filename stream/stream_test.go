@@ -296,6 +296,9 @@ func TestReduce(t *testing.T) {
 		if err := ranks[rank].Run(context.Background(), Share(&chopped{x: X, y: Y, sizes: []int{37}, end: io.EOF}, rank, 3)); err != nil {
 			t.Fatal(err)
 		}
+		if rows := ranks[rank].Rows(); rows < 130 || rows > 190 {
+			t.Errorf("rank %d takes %d rows of 500", rank, rows)
+		}
 	}
 	if err := ranks[0].Reduce(&adder{others: ranks[1:]}); err != nil {
 		t.Fatal(err)
