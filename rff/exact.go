@@ -22,11 +22,11 @@ func (m *Map) chooseExact(X blas.General) error {
 	case kernel.Poly:
 		count := monomialCount(d, k.Degree, k.Offset == 0)
 		if count > maxMonomials {
-			return fmt.Errorf("%w: degree %d on %d columns has more than %d monomials: use nystrom:", ErrNoFeatures, k.Degree, d, maxMonomials)
+			return fmt.Errorf("%w: degree %d on %d columns has more than %d monomials; write nystrom before it", ErrNoFeatures, k.Degree, d, maxMonomials)
 		}
 		m.D = count
 	default:
-		return fmt.Errorf("%w: %s has no exact finite features: write rff:… or nystrom:… with a number of features", ErrNoFeatures, k.Kind)
+		return fmt.Errorf("%w: %s has no exact finite features: write rff or nystrom before it, and a number of features after it", ErrNoFeatures, k.Kind)
 	}
 	if !k.Center {
 		return nil
