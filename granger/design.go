@@ -1,0 +1,256 @@
+package granger
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+// design is the regression problem behind the data. Samples are ordered by the
+// share of their replicate's time that has passed, so every prefix is "the
+// earlier part of all replicates".
+type design struct {
+	data  *Data
+	opt   Options
+	l     int          // samples
+	X     blas.General // l×(Σ columns): the past of every node, standardized and weighted by age
+	Y     blas.General // l×(series in nodes): standardized targets, one column per entry of series
+	node  []span       // of each node: its columns of Y
+	past  []kernel.Group
+	rows  []int     // of each sample: the row of Data.X it predicts
+	share []float64 // of each sample: the part of its replicate's time that has passed
+	dict  kernel.Dictionary
+	from  []int // of each kernel: its source node
+}
+
+func newDesign(d *Data, opt Options) (*design, error) {
+	g := &design{data: d, opt: opt}
+	for _, r := range d.runs() {
+		for t := r.lo + opt.Lag; t < r.hi; t++ {
+			g.rows = append(g.rows, t)
+		}
+	}
+	g.order()
+	g.l = len(g.rows)
+	g.standardize()
+	if err := g.dictionary(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// order sorts the samples by elapsed share of time, replicates in turn.
+func (g *design) order() {
+	share := make(map[int]float64, len(g.rows))
+	for _, r := range g.data.runs() {
+		for t := r.lo; t < r.hi; t++ {
+			share[t] = float64(t-r.lo) / float64(r.hi-r.lo)
+		}
+	}
+	slices.SortStableFunc(g.rows, func(a, b int) int {
+		if share[a] < share[b] {
+			return -1
+		}
+		if share[a] > share[b] {
+			return 1
+		}
+		return a - b
+	})
+	for _, t := range g.rows {
+		g.share = append(g.share, share[t])
+	}
+}
+
+// before is the number of samples in the first part of the time.
+func (g *design) before(part float64) int {
+	n := 0
+	for n < g.l && g.share[n] < part {
+		n++
+	}
+	return n
+}
+
+// standardize fills X, Y, node and past. Each series has mean 0 and variance 1
+// over all its rows; the columns of a node's past are divided by the root of
+// their number, so that linear kernels of all nodes have one scale.
+func (g *design) standardize() {
+	d, lag := g.data, g.opt.Lag
+	mean, scale := make([]float64, d.X.Cols), make([]float64, d.X.Cols)
+	for j := range d.X.Cols {
+		mean[j], scale[j] = moments(d.X, j)
+	}
+	inputs, outputs := 0, 0
+	for _, node := range d.Nodes {
+		g.node = append(g.node, span{outputs, outputs + len(node.Series)})
+		group := kernel.Group{Name: node.Name}
+		for range len(node.Series) * lag {
+			group.Columns = append(group.Columns, inputs)
+			inputs++
+		}
+		g.past = append(g.past, group)
+		outputs += len(node.Series)
+	}
+	g.X, g.Y = blas.NewGeneral(g.l, inputs), blas.NewGeneral(g.l, outputs)
+	for i, t := range g.rows {
+		x, y := blas.Row(g.X, i), blas.Row(g.Y, i)
+		for k, node := range d.Nodes {
+			c := g.past[k].Columns[0]
+			norm := 1 / math.Sqrt(float64(len(g.past[k].Columns)))
+			for s, j := range node.Series {
+				z := func(t int) float64 { return (d.X.Data[t*d.X.Stride+j] - mean[j]) / scale[j] }
+				weight := norm
+				for age := 1; age <= lag; age++ {
+					x[c] = weight * z(t-age)
+					weight *= g.opt.Decay
+					c++
+				}
+				y[g.node[k].lo+s] = z(t)
+				if g.opt.Penalize && !g.opt.Levels {
+					y[g.node[k].lo+s] -= z(t - 1)
+				}
+			}
+		}
+	}
+	if g.opt.Penalize {
+		g.centre()
+	}
+}
+
+// centre makes the targets' means zero and their variances one.
+func (g *design) centre() {
+	for j := range g.Y.Cols {
+		mean, scale := moments(g.Y, j)
+		for i := range g.l {
+			v := &g.Y.Data[i*g.Y.Stride+j]
+			*v = (*v - mean) / scale
+		}
+	}
+}
+
+// moments are the mean and the standard deviation of column j, 1 in place of 0.
+func moments(a blas.General, j int) (mean, scale float64) {
+	n := float64(a.Rows)
+	for i := range a.Rows {
+		mean += a.Data[i*a.Stride+j] / n
+	}
+	var v float64
+	for i := range a.Rows {
+		d := a.Data[i*a.Stride+j] - mean
+		v += d * d / n
+	}
+	if v > 0 {
+		return mean, math.Sqrt(v)
+	}
+	return mean, 1
+}
+
+// dictionary resolves the kernels and finds the node each one looks at.
+func (g *design) dictionary() error {
+	dict, err := kernel.Build(g.opt.Kernels, g.X, g.past, g.opt.Seed)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	owner := make([]int, g.X.Cols)
+	for k, p := range g.past {
+		for _, c := range p.Columns {
+			owner[c] = k
+		}
+	}
+	for _, k := range dict {
+		if len(k.Columns) == 0 && len(g.past) > 1 {
+			return fmt.Errorf("%w: kernel %s looks at all nodes; write groups in place of all", ErrOption, k.Name)
+		}
+		source := 0
+		for i, c := range k.Columns {
+			if i == 0 {
+				source = owner[c]
+			}
+			if owner[c] != source {
+				return fmt.Errorf("%w: kernel %s looks at several nodes", ErrOption, k.Name)
+			}
+		}
+		g.from = append(g.from, source)
+	}
+	g.dict = dict
+	return nil
+}
+
+// freePart is the share of the samples up to which the columns of a node's own
+// past are left unpenalized.
+const freePart = 0.1
+
+// ownFree says whether the linear own past of node k is left unpenalized: there
+// must be ten samples for each of its columns. The mean is free in any case but Penalize.
+func (g *design) ownFree(k, l int) bool {
+	return !g.opt.Penalize && float64(len(g.past[k].Columns)) <= freePart*float64(l)
+}
+
+// border returns columns that span what is left unpenalized in node k: the
+// constant, and the node's linear past when that is free. They are orthonormal
+// over the samples idx; ext holds the same functions at other samples.
+func (g *design) border(k int, idx, other []int) (U, ext blas.General) {
+	if g.opt.Penalize {
+		return blas.NewGeneral(len(idx), 0), blas.NewGeneral(len(other), 0)
+	}
+	n := len(idx)
+	v := make([]float64, n+len(other))
+	for i := range v {
+		v[i] = 1
+	}
+	kept := appendOrthonormal(nil, v, n)
+	if g.ownFree(k, n) {
+		for _, c := range g.past[k].Columns {
+			v := make([]float64, 0, n+len(other))
+			for _, rows := range [][]int{idx, other} {
+				for _, r := range rows {
+					v = append(v, g.X.Data[r*g.X.Stride+c])
+				}
+			}
+			kept = appendOrthonormal(kept, v, n)
+		}
+	}
+	U, ext = blas.NewGeneral(n, len(kept)), blas.NewGeneral(len(other), len(kept))
+	for k, q := range kept {
+		for i, v := range q[:n] {
+			U.Data[i*U.Stride+k] = v
+		}
+		for i, v := range q[n:] {
+			ext.Data[i*ext.Stride+k] = v
+		}
+	}
+	return U, ext
+}
+
+// appendOrthonormal appends v less its part along the vectors kept, normalized,
+// where only the first n elements count in inner products; a v that depends on
+// them is dropped.
+func appendOrthonormal(kept [][]float64, v []float64, n int) [][]float64 {
+	before := blas.Nrm2(v[:n])
+	for range 2 {
+		for _, q := range kept {
+			blas.Axpy(-blas.Dot(q[:n], v[:n]), q, v)
+		}
+	}
+	norm := blas.Nrm2(v[:n])
+	if !(norm > 1e-8*before) {
+		return kept
+	}
+	blas.Scal(1/norm, v)
+	return append(kept, v)
+}
+
+// grams computes the Gram matrices of all kernels.
+func (g *design) grams(ctx context.Context) ([]*blas.Sym, error) {
+	if need := g.dict.Bytes(g.l, blas.Float32); g.opt.MaxBytes > 0 && need > g.opt.MaxBytes {
+		return nil, fmt.Errorf("%w: %d kernels of %d samples take %d bytes, the limit is %d", ErrMemory, len(g.dict), g.l, need, g.opt.MaxBytes)
+	}
+	terms, err := g.dict.Grams(ctx, g.X, kernel.GramOptions{Precision: blas.Float32, Backend: g.opt.Backend})
+	if err != nil {
+		return nil, fmt.Errorf("granger: kernels: %w", err)
+	}
+	return terms, nil
+}

@@ -1,0 +1,28 @@
+// Package granger finds who drives whom in grouped multivariate time series,
+// nonlinearly: for each node i it regresses the node's present on the past of all
+// nodes, with one kernel for every source node and kernel shape,
+//
+//	x^i_t = Σ_j Σ_s f^i_{j,s}( x^j_{t-1}, …, x^j_{t-lag} ),
+//
+// and a norm that is sparse in the kernels. The weights give the graph
+//
+//	G_ij = Σ_s η^i_{j,s},   the strength of j → i: row = target, column = source.
+//
+// A node of several series also learns the output kernel L^i, which shows the
+// structure inside it.
+//
+// # Own history
+//
+// A node's own past is always part of its model. By default its linear part, and
+// the mean, are left unpenalized: targets and kernels are projected on what they
+// do not explain, so that the penalized kernels compete for what the node's own
+// past cannot tell. G_ii is then 1, the whole budget Σ η = 1 of the other
+// kernels, plus the weight of the node's own kernels.
+//
+// # Two ways to fit
+//
+// With one series in every node and p = 1 all targets are fitted together: the kernels lie in memory
+// once, in single precision, and both the sums K_η of all targets and all the
+// forms cᵀK_j c are matrix products over tiles of that memory. Otherwise each
+// node is a problem of package bcd, and the nodes are fitted in parallel.
+package granger

@@ -1,0 +1,267 @@
+package granger
+
+import (
+	"context"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/linop"
+)
+
+// Fit is the model of one node.
+type Fit struct {
+	Node        string          `json:"node"`
+	Lambda      float64         `json:"lambda"`
+	Eta         []float64       `json:"eta"`   // of each kernel, in the order of Result.Kernels
+	Norms       []float64       `json:"norms"` // ‖f_j‖ = η_j·√c_j, the size of each kernel's part of the model
+	L           *linop.Spectral `json:"-"`     // output kernel of a node of several series; nil for one
+	Objective   float64         `json:"objective"`
+	RelativeGap float64         `json:"relative_gap"` // certified bound of what more iterations could gain
+	Iter        int             `json:"iterations"`
+	RMSE        float64         `json:"rmse"`     // on the held-out time points, in standard deviations of the series; NaN without hold-out
+	RMSEOwn     float64         `json:"rmse_own"` // the same of the unpenalized part alone: the mean, and the node's linear past where that is free
+}
+
+// model is one node's fit to some samples.
+type model struct {
+	Fit
+	predict blas.General // predictions at the other samples, one column per series
+}
+
+// task is one node to fit: on the samples idx, predicting the samples other.
+type task struct {
+	node       int
+	idx, other []int
+	lambda     float64
+	allow      []bool       // kernels that may be used; nil means all
+	Y          blas.General // targets in place of the design's, on idx; no rows means the design's
+}
+
+// engine fits tasks. It owns the kernels, in the form that the method needs.
+type engine struct {
+	*design
+	stack *stack      // when every node is one series and the norm is lp:1
+	terms []*blas.Sym // otherwise
+}
+
+func newEngine(ctx context.Context, g *design) (*engine, error) {
+	terms, err := g.grams(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{design: g}
+	scalar := g.opt.Norm == "lp:1"
+	for _, n := range g.node {
+		scalar = scalar && n.hi-n.lo == 1
+	}
+	if scalar {
+		e.stack = newStack(terms, g.opt.Backend)
+	} else {
+		e.terms = terms
+	}
+	return e, nil
+}
+
+// prepared is a task with its border, and its targets projected off it and scaled.
+type prepared struct {
+	task
+	U, ext blas.General
+	raw    blas.General // targets on idx
+	Y      blas.General // projected, each column of variance 1
+	scale  []float64
+}
+
+func (e *engine) prepare(t task) prepared {
+	p := prepared{task: t, raw: t.Y}
+	p.U, p.ext = e.border(t.node, t.idx, t.other)
+	cols := e.node[t.node]
+	if t.Y.Rows == 0 {
+		p.raw = blas.NewGeneral(len(t.idx), cols.hi-cols.lo)
+		for i, r := range t.idx {
+			copy(blas.Row(p.raw, i), blas.Row(e.Y, r)[cols.lo:cols.hi])
+		}
+	}
+	p.Y = blas.Clone(p.raw)
+	projectOff(e.opt.Backend, p.Y, p.U)
+	p.scale = make([]float64, p.Y.Cols)
+	for j := range p.Y.Cols {
+		var ss, raw float64
+		for i := range p.Y.Rows {
+			ss += p.Y.Data[i*p.Y.Stride+j] * p.Y.Data[i*p.Y.Stride+j]
+			raw += p.raw.Data[i*p.raw.Stride+j] * p.raw.Data[i*p.raw.Stride+j]
+		}
+		p.scale[j] = math.Sqrt(ss / float64(p.Y.Rows))
+		inv := 0.0
+		if ss > 1e-24*raw { // what is left is not rounding error
+			inv = 1 / p.scale[j]
+		}
+		for i := range p.Y.Rows {
+			p.Y.Data[i*p.Y.Stride+j] *= inv
+		}
+	}
+	return p
+}
+
+// finish adds the unpenalized part to the scaled predictions F at the other
+// samples; beta (columns of U × series) is what the border adds to the scaled fit.
+func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
+	m.predict = F
+	scaleColumns(F, p.scale)
+	if p.U.Cols == 0 || F.Rows == 0 {
+		return
+	}
+	b := blas.NewGeneral(p.U.Cols, p.raw.Cols)
+	blas.Mul(be, b, true, false, p.U, p.raw)
+	if beta.Rows > 0 {
+		for i := range b.Rows {
+			for j := range b.Cols {
+				b.Data[i*b.Stride+j] += p.scale[j] * beta.Data[i*beta.Stride+j]
+			}
+		}
+	}
+	blas.Gemm(be, false, false, 1, p.ext, b, 1, F)
+}
+
+func scaleColumns(a blas.General, c []float64) {
+	for i := range a.Rows {
+		for j := range blas.Row(a, i) {
+			a.Data[i*a.Stride+j] *= c[j]
+		}
+	}
+}
+
+// fit fits the tasks, which share the samples idx and other.
+func (e *engine) fit(ctx context.Context, tasks []task) ([]model, error) {
+	models, work := make([]model, len(tasks)), make([]prepared, len(tasks))
+	par.For(len(tasks), func(i int) { work[i] = e.prepare(tasks[i]) })
+	for i, t := range tasks {
+		models[i].Node, models[i].Lambda = e.data.Nodes[t.node].Name, t.lambda
+	}
+	if e.stack != nil {
+		return models, e.fitStacked(ctx, models, work)
+	}
+	errs := make([]error, len(tasks))
+	par.For(len(tasks), func(i int) { errs[i] = e.fitOne(ctx, &models[i], &work[i]) })
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return models, nil
+}
+
+func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
+	terms := e.terms
+	var kept []int
+	if p.allow != nil {
+		terms = nil
+		for j, ok := range p.allow {
+			if ok {
+				kept, terms = append(kept, j), append(terms, e.terms[j])
+			}
+		}
+	}
+	res, F, err := e.fitVector(ctx, terms, p.idx, p.U, p.Y, p.lambda)
+	if err != nil {
+		return err
+	}
+	m.Objective, m.RelativeGap, m.Iter = res.Objective, res.RelativeGap, res.OuterIterations
+	m.Eta = res.Eta
+	if kept != nil {
+		m.Eta = make([]float64, len(e.terms))
+		for k, j := range kept {
+			m.Eta[j] = res.Eta[k]
+		}
+	}
+	m.Norms = e.vectorNorms(res.C, res.L, p, m.Eta)
+	if p.Y.Cols > 1 {
+		m.L = res.L
+	}
+	out, train := blas.NewGeneral(len(p.other), p.Y.Cols), blas.NewGeneral(len(p.idx), p.Y.Cols)
+	for i, r := range p.other {
+		copy(blas.Row(out, i), blas.Row(F, r))
+	}
+	for i, r := range p.idx {
+		copy(blas.Row(train, i), blas.Row(F, r))
+	}
+	beta := blas.NewGeneral(p.U.Cols, p.Y.Cols)
+	if p.U.Cols > 0 {
+		blas.Gemm(e.opt.Backend, true, false, -1, p.U, train, 0, beta)
+	}
+	p.finish(e.opt.Backend, m, out, beta)
+	return nil
+}
+
+// vectorNorms are ‖f_j‖ = η_j·√tr(CᵀK_jCL).
+func (e *engine) vectorNorms(C blas.General, L *linop.Spectral, p *prepared, eta []float64) []float64 {
+	sum := &reducedSum{inner: linop.NewGramSum(e.terms, e.opt.Backend, blas.Float32), be: e.opt.Backend, idx: p.idx, U: p.U}
+	var idx []int
+	for j, v := range eta {
+		if v > 0 {
+			idx = append(idx, j)
+		}
+	}
+	CL, forms, out := blas.NewGeneral(C.Rows, C.Cols), make([]float64, len(idx)), make([]float64, len(eta))
+	L.MulRight(e.opt.Backend, CL, C)
+	if len(idx) > 0 {
+		sum.Forms(forms, C, CL, idx)
+	}
+	for k, j := range idx {
+		out[j] = eta[j] * math.Sqrt(math.Max(forms[k], 0))
+	}
+	return out
+}
+
+// fitStacked fits all tasks together. Those with the same samples share everything.
+func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared) error {
+	if len(work) == 0 {
+		return nil
+	}
+	b := &job{s: e.stack, be: e.opt.Backend, idx: work[0].idx, tol: e.opt.Tol, maxIter: e.opt.MaxIter}
+	for _, r := range b.idx {
+		b.r = max(b.r, r+1)
+	}
+	for i := range work {
+		p := &work[i]
+		y := make([]float64, p.Y.Rows)
+		for k := range y {
+			y[k] = p.Y.Data[k*p.Y.Stride]
+		}
+		b.targets = append(b.targets, &target{y: y, border: p.U, lambda: p.lambda, allow: p.allow})
+	}
+	if err := b.run(ctx); err != nil {
+		return err
+	}
+	F := e.predictStacked(b, work[0].other)
+	for i, f := range b.targets {
+		m := &models[i]
+		m.Eta, m.Norms, m.Objective, m.Iter = f.eta, f.norms(), f.value, f.iter
+		if f.value > 0 {
+			m.RelativeGap = f.gap / f.value
+		}
+		beta := blas.General{}
+		if len(f.beta) > 0 {
+			beta = blas.Vector(f.beta)
+		}
+		work[i].finish(e.opt.Backend, m, blas.Vector(F[i]), beta)
+	}
+	return nil
+}
+
+// predictStacked computes K_η(other, idx)·c of every target. The samples other
+// follow those of idx without a gap.
+func (e *engine) predictStacked(b *job, other []int) [][]float64 {
+	F, c := make([][]float64, len(b.targets)), make([][]float64, len(b.targets))
+	eta := make([]float32, len(b.targets)*b.s.m)
+	for a, f := range b.targets {
+		F[a], c[a] = make([]float64, len(other)), b.scatter(f.c)
+		for j, v := range f.eta {
+			eta[a*b.s.m+j] = float32(v)
+		}
+	}
+	if len(other) > 0 {
+		b.s.cross(F, eta, c, b.r, b.r+len(other))
+	}
+	return F
+}

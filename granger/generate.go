@@ -1,0 +1,185 @@
+package granger
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Generated is a simulated system with its true graph (row = target, column = source).
+type Generated struct {
+	Data  Data
+	Truth blas.General
+}
+
+// Lorenz96 simulates dx_i/dt = (x_{i+1} − x_{i−2})·x_{i−1} − x_i + F with N ≥ 4
+// variables on a circle by the Runge–Kutta method, ten steps to each interval dt,
+// drops the first 1000 intervals, and adds normal observation noise. Each variable
+// is driven by x_{i+1}, x_{i−1}, x_{i−2} and itself. (Lorenz 1996; the settings of
+// Tank et al., doi:10.1109/TPAMI.2021.3065601, are dt = 0.1 and noise 0.1.)
+func Lorenz96(N, T int, F, dt, noise float64, seed uint64) Generated {
+	if N < 4 || T < 1 {
+		panic("granger: Lorenz96: N below 4 or T below 1")
+	}
+	const inner, burn = 10, 1000
+	rng := rand.New(rand.NewPCG(seed, 96))
+	x := make([]float64, N)
+	for i := range x {
+		x[i] = F + 0.01*rng.NormFloat64()
+	}
+	g := newGenerated(N, T, "x")
+	flow := func(dx, x []float64) {
+		for i := range x {
+			dx[i] = (x[(i+1)%N]-x[(i+N-2)%N])*x[(i+N-1)%N] - x[i] + F
+		}
+	}
+	step := rungeKutta(N, flow)
+	for t := range T + burn {
+		for range inner {
+			step(x, dt/inner)
+		}
+		if t >= burn {
+			row := blas.Row(g.Data.X, t-burn)
+			for i, v := range x {
+				row[i] = v + noise*rng.NormFloat64()
+			}
+		}
+	}
+	for i := range N {
+		for _, j := range []int{i, i + 1, i + N - 1, i + N - 2} {
+			g.Truth.Data[i*N+j%N] = 1
+		}
+	}
+	return g
+}
+
+// LotkaVolterra simulates pairs of `species` prey x and as many predators y, in
+// groups of `parents` of each that interact,
+//
+//	dx_i/dt = αx_i − βx_i Σ_j y_j − α(x_i/200)²,   dy_j/dt = δy_j Σ_i x_i − γy_j,
+//
+// with α = 1.2, β = 0.2, γ = 1.1, δ = 0.05, by the Runge–Kutta method with step
+// 0.01, normal noise of standard deviation 0.1 after each step, and every tenth
+// state kept (the multi-species system of Marcinkevičs and Vogt, arXiv:2101.07600).
+func LotkaVolterra(species, parents, T int, seed uint64) Generated {
+	if species < 1 || parents < 1 || species%parents != 0 || T < 1 {
+		panic("granger: LotkaVolterra: species is not a multiple of parents, or T below 1")
+	}
+	const (
+		alpha, beta, gamma, delta = 1.2, 0.2, 1.1, 0.05
+		dt, noise, every          = 0.01, 0.1, 10
+	)
+	n := 2 * species
+	rng := rand.New(rand.NewPCG(seed, 1925))
+	z := make([]float64, n)
+	for i := range z {
+		z[i] = 10 + 90*rng.Float64()
+	}
+	g := newGenerated(n, T, "s")
+	flow := func(dz, z []float64) {
+		for i := range species {
+			var prey, predators float64
+			for k := i / parents * parents; k < (i/parents+1)*parents; k++ {
+				prey, predators = prey+z[k], predators+z[species+k]
+			}
+			dz[i] = alpha*z[i] - beta*z[i]*predators - alpha*(z[i]/200)*(z[i]/200)
+			dz[species+i] = delta*z[species+i]*prey - gamma*z[species+i]
+		}
+	}
+	step := rungeKutta(n, flow)
+	for t := range T {
+		copy(blas.Row(g.Data.X, t), z)
+		for range every {
+			step(z, dt)
+			for i := range z {
+				z[i] = math.Max(0, z[i]+noise*rng.NormFloat64())
+			}
+		}
+	}
+	for i := range species {
+		g.Truth.Data[i*n+i], g.Truth.Data[(species+i)*n+species+i] = 1, 1
+		for k := i / parents * parents; k < (i/parents+1)*parents; k++ {
+			g.Truth.Data[i*n+species+k], g.Truth.Data[(species+i)*n+k] = 1, 1
+		}
+	}
+	return g
+}
+
+// LinearVAR simulates x_t = Σ_k A_k·x_{t−k} + noise·ε_t, where each variable is
+// driven by itself and by `drivers` others chosen at random, at a lag chosen at
+// random up to lag. The coefficients are scaled so that each row's magnitudes sum
+// to 0.8: the system is stable. No drivers make the variables independent.
+func LinearVAR(N, T, lag, drivers int, noise float64, seed uint64) Generated {
+	if N < 1 || T < 1 || lag < 1 || drivers < 0 || drivers >= N {
+		panic("granger: LinearVAR: sizes that make no system")
+	}
+	const burn = 200
+	rng := rand.New(rand.NewPCG(seed, 1980))
+	g := newGenerated(N, T, "x")
+	type term struct {
+		source, lag int
+		weight      float64
+	}
+	model := make([][]term, N)
+	for i := range N {
+		model[i] = []term{{i, 1, 1}}
+		for _, j := range rng.Perm(N) {
+			if j != i && len(model[i]) <= drivers {
+				model[i] = append(model[i], term{j, 1 + rng.IntN(lag), math.Copysign(0.5+rng.Float64(), rng.Float64()-0.5)})
+			}
+		}
+		var sum float64
+		for _, m := range model[i] {
+			sum += math.Abs(m.weight)
+		}
+		for k := range model[i] {
+			model[i][k].weight *= 0.8 / sum
+			g.Truth.Data[i*N+model[i][k].source] = 1
+		}
+	}
+	x := blas.NewGeneral(T+burn+lag, N)
+	for t := lag; t < x.Rows; t++ {
+		for i := range N {
+			v := noise * rng.NormFloat64()
+			for _, m := range model[i] {
+				v += m.weight * x.Data[(t-m.lag)*N+m.source]
+			}
+			x.Data[t*N+i] = v
+		}
+	}
+	blas.Copy(g.Data.X, blas.View(x, burn+lag, 0, T, N))
+	return g
+}
+
+func newGenerated(n, T int, prefix string) Generated {
+	g := Generated{Data: Data{X: blas.NewGeneral(T, n)}, Truth: blas.NewGeneral(n, n)}
+	for i := range n {
+		g.Data.Names = append(g.Data.Names, fmt.Sprintf("%s%d", prefix, i+1))
+	}
+	return g
+}
+
+// rungeKutta returns the classical fourth-order step x ← x + dt·Φ(x) for dx/dt = flow(x).
+func rungeKutta(n int, flow func(dx, x []float64)) func(x []float64, dt float64) {
+	k := make([][]float64, 4)
+	for i := range k {
+		k[i] = make([]float64, n)
+	}
+	y := make([]float64, n)
+	move := func(x, d []float64, h float64) []float64 {
+		copy(y, x)
+		blas.Axpy(h, d, y)
+		return y
+	}
+	return func(x []float64, dt float64) {
+		flow(k[0], x)
+		flow(k[1], move(x, k[0], dt/2))
+		flow(k[2], move(x, k[1], dt/2))
+		flow(k[3], move(x, k[2], dt))
+		for i := range x {
+			x[i] += dt / 6 * (k[0][i] + 2*k[1][i] + 2*k[2][i] + k[3][i])
+		}
+	}
+}

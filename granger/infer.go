@@ -1,0 +1,222 @@
+package granger
+
+import (
+	"context"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// Result is the graph and the fits behind it.
+type Result struct {
+	Nodes   []string
+	Graph   blas.General // N×N: G_ij = Σ_s η^i_{j,s}, row = target, column = source; G_ii has 1 added where own linear history is free
+	Norms   blas.General // N×N: Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
+	Fits    []Fit
+	Kernels []string // names of the kernels that Fit.Eta weighs
+	Source  []int    // of each kernel: the node whose past it looks at
+	Samples int      // lag windows, all replicates together
+	Lag     int
+}
+
+// Infer fits a model to every node and returns the graph. The kernels are built
+// once; fits run in parallel. A fit that ends at MaxIter above Tol is no error: its RelativeGap says so.
+//
+// Errors wrap ErrGap, ErrConstant, ErrShort, ErrUnknown, ErrDuplicate, ErrOption,
+// ErrMemory, ctx's, or those of the packages kernel and bcd.
+func Infer(ctx context.Context, d *Data, opt Options) (*Result, error) {
+	e, err := start(ctx, d, opt)
+	if err != nil {
+		return nil, err
+	}
+	lambda, err := e.chooseLambda(ctx)
+	if err != nil {
+		return nil, err
+	}
+	models, err := e.fit(ctx, e.tasks(e.all(), nil, lambda))
+	if err != nil {
+		return nil, err
+	}
+	res := e.result(models)
+	if err := e.holdOut(ctx, res, lambda); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// start checks everything and builds the kernels.
+func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	q, err := d.check(opt.Lag)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newDesign(q, opt)
+	if err != nil {
+		return nil, err
+	}
+	return newEngine(ctx, g)
+}
+
+// all is the list of all samples.
+func (g *design) all() []int { return sequence(0, g.l) }
+
+// sequence is lo, lo+1, …, hi-1.
+func sequence(lo, hi int) []int {
+	s := make([]int, hi-lo)
+	for i := range s {
+		s[i] = lo + i
+	}
+	return s
+}
+
+// tasks has one task for every node, with the λ of each.
+func (g *design) tasks(idx, other []int, lambda []float64) []task {
+	tasks := make([]task, len(g.node))
+	for k := range tasks {
+		tasks[k] = task{node: k, idx: idx, other: other, lambda: lambda[k]}
+	}
+	return tasks
+}
+
+func (g *design) result(models []model) *Result {
+	n := len(g.node)
+	res := &Result{
+		Graph: blas.NewGeneral(n, n), Norms: blas.NewGeneral(n, n),
+		Kernels: g.dict.Names(), Source: g.from, Samples: g.l, Lag: g.opt.Lag,
+	}
+	for i, m := range models {
+		m.RMSE, m.RMSEOwn = math.NaN(), math.NaN()
+		res.Nodes = append(res.Nodes, m.Node)
+		res.Fits = append(res.Fits, m.Fit)
+		g.addEdges(blas.Row(res.Graph, i), blas.Row(res.Norms, i), m.Fit)
+		if g.ownFree(i, g.l) {
+			res.Graph.Data[i*res.Graph.Stride+i]++
+		}
+	}
+	return res
+}
+
+// addEdges sums the weights and norms of each source's kernels.
+func (g *design) addEdges(graph, norms []float64, f Fit) {
+	for j, source := range g.from {
+		graph[source] += f.Eta[j]
+		norms[source] += f.Norms[j]
+	}
+}
+
+// holdOut fits to the earlier part of every replicate and fills RMSE and RMSEOwn
+// from the rest.
+func (g *engine) holdOut(ctx context.Context, res *Result, lambda []float64) error {
+	if g.opt.HoldOut < 0 {
+		return nil
+	}
+	r := g.before(1 - g.opt.HoldOut)
+	if r < 2 || r == g.l {
+		return nil
+	}
+	tasks := g.tasks(sequence(0, r), sequence(r, g.l), lambda)
+	models, err := g.fit(ctx, tasks)
+	if err != nil {
+		return err
+	}
+	for k := range models {
+		res.Fits[k].RMSE = math.Sqrt(g.meanSquare(tasks[k], models[k].predict))
+		res.Fits[k].RMSEOwn = math.Sqrt(g.meanSquare(tasks[k], g.ownPrediction(tasks[k])))
+	}
+	return nil
+}
+
+// ownPrediction is what the unpenalized part alone says at the other samples.
+func (g *engine) ownPrediction(t task) blas.General {
+	p := g.prepare(t)
+	var m model
+	p.finish(g.opt.Backend, &m, blas.NewGeneral(len(t.other), p.Y.Cols), blas.General{})
+	return m.predict
+}
+
+// meanSquare is the mean squared error of predictions at the other samples of t.
+func (g *design) meanSquare(t task, predict blas.General) float64 {
+	cols, sum := g.node[t.node], 0.0
+	for i, r := range t.other {
+		for j, v := range blas.Row(predict, i) {
+			d := v - g.Y.Data[r*g.Y.Stride+cols.lo+j]
+			sum += d * d
+		}
+	}
+	return sum / float64(len(t.other)*(cols.hi-cols.lo))
+}
+
+// chooseLambda returns λ for every node: the only one given, or that of least
+// error in time-ordered cross-validation, in which fold f of F fits to the part
+// (f+1)/(F+2) … of the time that comes before the part it is judged on.
+func (g *engine) chooseLambda(ctx context.Context) ([]float64, error) {
+	n := len(g.node)
+	out := make([]float64, n)
+	if len(g.opt.Lambdas) == 1 {
+		for k := range out {
+			out[k] = g.opt.Lambdas[0]
+		}
+		return out, nil
+	}
+	errors := blas.NewGeneral(n, len(g.opt.Lambdas))
+	for a, lambda := range g.opt.Lambdas {
+		for k := range out {
+			out[k] = lambda
+		}
+		for f := range g.opt.Folds {
+			if err := g.fold(ctx, f, out, errors, a); err != nil {
+				return nil, err
+			}
+		}
+	}
+	best := make([]float64, n)
+	total := make([]float64, len(g.opt.Lambdas))
+	for k := range n {
+		row := blas.Row(errors, k)
+		best[k] = g.opt.Lambdas[least(row)]
+		blas.Axpy(1, row, total)
+	}
+	if !g.opt.PerNode {
+		for k := range best {
+			best[k] = g.opt.Lambdas[least(total)]
+		}
+	}
+	return best, nil
+}
+
+// fold adds the errors of one fold to column a. The first half of the time is
+// always fitted to; the second is divided among the folds.
+func (g *engine) fold(ctx context.Context, f int, lambda []float64, errors blas.General, a int) error {
+	part := func(f int) int { return g.before(0.5 + 0.5*float64(f)/float64(g.opt.Folds)) }
+	lo, hi := part(f), part(f+1)
+	if f+1 == g.opt.Folds {
+		hi = g.l
+	}
+	if lo < 2 || hi <= lo {
+		return nil
+	}
+	tasks := g.tasks(sequence(0, lo), sequence(lo, hi), lambda)
+	models, err := g.fit(ctx, tasks)
+	if err != nil {
+		return err
+	}
+	for k, m := range models {
+		errors.Data[k*errors.Stride+a] += g.meanSquare(tasks[k], m.predict) * float64(hi-lo)
+	}
+	return nil
+}
+
+// least is the index of the smallest element.
+func least(x []float64) int {
+	best := 0
+	for i, v := range x {
+		if v < x[best] {
+			best = i
+		}
+	}
+	return best
+}

@@ -1,0 +1,96 @@
+package granger
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+)
+
+// DefaultKernels is the dictionary used when none is given: for every node a
+// Gaussian kernel on its past, as wide as the median distance.
+var DefaultKernels = []string{"gaussian:groups:median"}
+
+// Options of [Infer]. The zero value is useful: it is the one setting that all
+// published figures of this package come from.
+type Options struct {
+	Lag     int      // how many past values of each series are used; 0 means 1
+	Kernels []string // SPEC strings of package kernel, "groups" standing for each node's past; nil means DefaultKernels
+	Decay   float64  // the value k steps back counts Decay^(k-1) in distances; 0 means 0.5, 1 weighs all alike
+
+	Lambda float64 // λ of every node; 0 means 0.1 unless Lambdas is given
+	// Lambdas, when not empty, are the candidates of a time-ordered cross-validation:
+	// fits to the first parts of the series are judged on the parts that follow.
+	Lambdas []float64
+	PerNode bool // choose λ for each node, not one for all
+	Folds   int  // of the cross-validation; 0 means 4
+
+	Norm     string  // regularizer as in bcd.ParseNorm; "" means lp:1
+	Penalize bool    // penalize the node's own linear history and the mean like everything else
+	Levels   bool    // with Penalize: targets are levels; otherwise differences. Without Penalize both give the same fits
+	FixL     bool    // keep L^i = I for nodes of several series, instead of learning it
+	Tol      float64 // relative gap at which a fit ends; 0 means 0.005
+	MaxIter  int     // outer iterations of a fit; 0 means 50
+	HoldOut  float64 // part of each replicate, at its end, that RMSE is computed on after fitting to the rest; 0 means 0.2, negative means none
+
+	Seed     uint64       // of everything random
+	MaxBytes int64        // refuse to allocate more for kernels; 0 means no limit
+	Backend  blas.Backend `json:"-"` // nil means the active one
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Lag == 0 {
+		o.Lag = 1
+	}
+	if o.Kernels == nil {
+		o.Kernels = DefaultKernels
+	}
+	if o.Decay == 0 {
+		o.Decay = 0.5
+	}
+	if len(o.Lambdas) == 0 {
+		if o.Lambda == 0 {
+			o.Lambda = 0.1
+		}
+		o.Lambdas = []float64{o.Lambda}
+	}
+	if o.Folds == 0 {
+		o.Folds = 4
+	}
+	if o.Norm == "" {
+		o.Norm = "lp:1"
+	}
+	if o.Tol == 0 {
+		o.Tol = 0.005
+	}
+	if o.MaxIter == 0 {
+		o.MaxIter = 50
+	}
+	if o.HoldOut == 0 {
+		o.HoldOut = 0.2
+	}
+	o.Backend = blas.Or(o.Backend)
+	return o, o.check()
+}
+
+func (o Options) check() error {
+	for _, l := range o.Lambdas {
+		if !(l > 0) || math.IsInf(l, 0) {
+			return fmt.Errorf("%w: λ = %g is not positive", ErrOption, l)
+		}
+	}
+	if !(o.Decay > 0 && o.Decay <= 1) {
+		return fmt.Errorf("%w: decay %g is outside (0,1]", ErrOption, o.Decay)
+	}
+	if !(o.HoldOut < 0.9) {
+		return fmt.Errorf("%w: %g of the data held out", ErrOption, o.HoldOut)
+	}
+	if !(o.Tol > 0) || o.MaxIter < 1 || o.Folds < 1 {
+		return fmt.Errorf("%w: tolerance %g, %d iterations, %d folds", ErrOption, o.Tol, o.MaxIter, o.Folds)
+	}
+	if _, err := bcd.ParseNorm(o.Norm); err != nil {
+		return fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package granger
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// target is one regression of the stacked fits: y on the kernels, with the span
+// of the border unpenalized.
+type target struct {
+	y      []float64    // on the samples of the job, projected off the border, ‖y‖² = their number
+	border blas.General // orthonormal columns
+	lambda float64
+	allow  []bool // kernels that may be used; nil means all
+
+	eta   []float64
+	c     []float64 // coefficients, orthogonal to the border
+	beta  []float64 // what the border adds to the fit: (K_η + μI)c + U·beta = y
+	value float64   // h(η) = λ⟨y,c⟩, the objective
+	gap   float64   // bounds value − min h
+	forms []float64 // c_j = cᵀK_j c
+	iter  int
+	err   error
+}
+
+// start makes all allowed weights equal; with nothing to explain they are zero.
+func (f *target) start(m int) {
+	f.eta, f.forms = make([]float64, m), make([]float64, m)
+	n := 0
+	for j := range m {
+		if f.allow == nil || f.allow[j] {
+			f.eta[j] = 1
+			n++
+		}
+	}
+	if blas.Nrm2(f.y) == 0 {
+		clear(f.eta)
+		return
+	}
+	blas.Scal(1/float64(max(n, 1)), f.eta)
+}
+
+// job is a set of targets on the same samples.
+type job struct {
+	s       *stack
+	be      blas.Backend
+	idx     []int // the samples, which may repeat
+	r       int   // one more than the largest of them
+	targets []*target
+	tol     float64
+	maxIter int
+	K       []blas.General // scratch of a batch
+}
+
+// batchBytes bounds the memory of the matrices K_η that exist at once.
+const batchBytes = 256 << 20
+
+// run fits every target: alternately c from (K_η + μI)c ⊥-projected = y and the
+// closed form η_j ∝ η_j·√(cᵀK_j c) of the p = 1 norm, until the relative gap
+// λ(max_j c_j − Σ η_j c_j)/h is at most tol. h falls at every iteration.
+func (b *job) run(ctx context.Context) error {
+	var active []*target
+	for _, f := range b.targets {
+		f.start(b.s.m)
+		active = append(active, f)
+	}
+	size := int(max(1, batchBytes/(8*int64(b.r)*int64(b.r)+8*int64(len(b.idx))*int64(len(b.idx)))))
+	for len(active) > 0 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("granger: %w", err)
+		}
+		for lo := 0; lo < len(active); lo += size {
+			b.iterate(active[lo:min(len(active), lo+size)])
+		}
+		var left []*target
+		for _, f := range active {
+			if f.err != nil {
+				return f.err
+			}
+			f.iter++
+			if !(f.gap <= b.tol*f.value) && f.iter < b.maxIter {
+				f.update()
+				left = append(left, f)
+			}
+		}
+		active = left
+	}
+	return nil
+}
+
+// iterate computes c, the objective, the forms and the gap at the weights of each target.
+func (b *job) iterate(batch []*target) {
+	K := make([]blas.General, len(batch))
+	eta := make([]float32, len(batch)*b.s.m)
+	for a, f := range batch {
+		if a == len(b.K) {
+			b.K = append(b.K, blas.NewGeneral(b.r, b.r))
+		}
+		K[a] = b.K[a]
+		for j, v := range f.eta {
+			eta[a*b.s.m+j] = float32(v)
+		}
+	}
+	b.s.sums(K, eta, b.r)
+	full := make([][]float64, len(batch))
+	par.For(len(batch), func(a int) {
+		batch[a].solve(b.be, K[a], b.idx)
+		full[a] = b.scatter(batch[a].c)
+	})
+	out := make([]float64, len(batch)*b.s.m)
+	b.s.forms(out, full, b.r)
+	for a, f := range batch {
+		copy(f.forms, out[a*b.s.m:])
+		f.certify()
+	}
+}
+
+// scatter adds the coefficients of repeated samples up on the samples of the stack.
+func (b *job) scatter(c []float64) []float64 {
+	full := make([]float64, b.r)
+	for i, k := range b.idx {
+		full[k] += c[i]
+	}
+	return full
+}
+
+// solve computes the c with P(K_η + μI)c = y and c = P·c, where P projects off
+// the border U: with A = K_η + μI it is A⁻¹y − A⁻¹U(UᵀA⁻¹U)⁻¹UᵀA⁻¹y.
+func (f *target) solve(be blas.Backend, K blas.General, idx []int) {
+	n, k := len(idx), f.border.Cols
+	A := K
+	if !isPrefix(idx, K.Rows) {
+		A = blas.NewGeneral(n, n)
+		for i, p := range idx {
+			for j, q := range idx[:i+1] {
+				A.Data[i*n+j] = K.Data[max(p, q)*K.Stride+min(p, q)]
+			}
+		}
+	}
+	mu := f.lambda * float64(n)
+	for i := range n {
+		A.Data[i*A.Stride+i] += mu
+	}
+	if !be.Potrf(A) {
+		f.err = fmt.Errorf("granger: K_η + %g·I is not positive definite", mu)
+		return
+	}
+	B := blas.NewGeneral(n, 1+k)
+	for i := range n {
+		row := blas.Row(B, i)
+		row[0] = f.y[i]
+		if k > 0 {
+			copy(row[1:], blas.Row(f.border, i))
+		}
+	}
+	be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, 1+k, 1, A.Data, A.Stride, B.Data, B.Stride)
+	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, n, 1+k, 1, A.Data, A.Stride, B.Data, B.Stride)
+	f.c = make([]float64, n)
+	for i := range n {
+		f.c[i] = B.Data[i*B.Stride]
+	}
+	if k > 0 {
+		f.offBorder(be, blas.View(B, 0, 1, n, k))
+	}
+}
+
+// offBorder subtracts A⁻¹U·(UᵀA⁻¹U)⁻¹·Uᵀc from c, given A⁻¹U.
+func (f *target) offBorder(be blas.Backend, AU blas.General) {
+	k := AU.Cols
+	S, w := blas.NewGeneral(k, k), blas.NewGeneral(k, 1)
+	blas.Mul(be, S, true, false, f.border, AU)
+	blas.Mul(be, w, true, false, f.border, blas.Vector(f.c))
+	if !be.Potrf(S) {
+		f.err = fmt.Errorf("granger: the unpenalized part is singular")
+		return
+	}
+	be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, k, 1, 1, S.Data, S.Stride, w.Data, 1)
+	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, k, 1, 1, S.Data, S.Stride, w.Data, 1)
+	blas.Gemm(be, false, false, -1, AU, w, 1, blas.Vector(f.c))
+	f.beta = w.Data
+}
+
+func isPrefix(idx []int, r int) bool {
+	if len(idx) != r {
+		return false
+	}
+	for i, k := range idx {
+		if i != k {
+			return false
+		}
+	}
+	return true
+}
+
+// certify computes the objective and the gap over the allowed kernels.
+func (f *target) certify() {
+	f.value = f.lambda * blas.Dot(f.y, f.c)
+	var top, mean float64
+	for j, v := range f.forms {
+		f.forms[j] = math.Max(v, 0)
+		if f.allow == nil || f.allow[j] {
+			top = math.Max(top, f.forms[j])
+		}
+		mean += f.eta[j] * f.forms[j]
+	}
+	f.gap = f.lambda * math.Max(top-mean, 0)
+}
+
+// update is the closed form η_j = α_j/Σα with α_j = η_j·√c_j.
+func (f *target) update() {
+	var sum float64
+	for j := range f.eta {
+		f.eta[j] *= math.Sqrt(f.forms[j])
+		sum += f.eta[j]
+	}
+	if sum > 0 {
+		blas.Scal(1/sum, f.eta)
+	}
+}
+
+// norms returns ‖f_j‖ = η_j·√c_j of every kernel.
+func (f *target) norms() []float64 {
+	out := make([]float64, len(f.eta))
+	for j, e := range f.eta {
+		out[j] = e * math.Sqrt(f.forms[j])
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package granger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// reducedSum is P·S·K_η·Sᵀ·P: the samples idx of the terms (S picks rows, some
+// perhaps several times), projected off the orthonormal columns U (P = I − UUᵀ).
+type reducedSum struct {
+	inner *linop.GramSum
+	be    blas.Backend
+	idx   []int
+	U     blas.General
+}
+
+func (s *reducedSum) Dim() int                 { return len(s.idx) }
+func (s *reducedSum) Len() int                 { return s.inner.Len() }
+func (s *reducedSum) SetWeights(eta []float64) { s.inner.SetWeights(eta) }
+
+// Apply computes dst = P·S·K_η·Sᵀ·P·x.
+func (s *reducedSum) Apply(dst, x blas.General) {
+	full := s.spread(x)
+	out := blas.NewGeneral(full.Rows, full.Cols)
+	s.inner.Apply(out, full)
+	for i, r := range s.idx {
+		copy(blas.Row(dst, i), blas.Row(out, r))
+	}
+	projectOff(s.be, dst, s.U)
+}
+
+// spread is Sᵀ·P·x.
+func (s *reducedSum) spread(x blas.General) blas.General {
+	px := blas.Clone(x)
+	projectOff(s.be, px, s.U)
+	full := blas.NewGeneral(s.inner.Dim(), x.Cols)
+	for i, r := range s.idx {
+		blas.Axpy(1, blas.Row(px, i), blas.Row(full, r))
+	}
+	return full
+}
+
+// Forms computes dst[i] = ⟨Sᵀ·P·U, K_{idx[i]}·Sᵀ·P·V⟩.
+func (s *reducedSum) Forms(dst []float64, U, V blas.General, idx []int) {
+	SU := s.spread(U)
+	SV := SU
+	if &U.Data[0] != &V.Data[0] {
+		SV = s.spread(V)
+	}
+	s.inner.Forms(dst, SU, SV, idx)
+}
+
+// Diag writes the diagonal of P·S·K_j·Sᵀ·P to dst: K_ii − 2(UW)_ii + (U·(UᵀW)·Uᵀ)_ii with W = UᵀK.
+func (s *reducedSum) Diag(dst []float64, j int) {
+	term, k := s.inner.Term(j), s.U.Cols
+	KU := blas.NewGeneral(len(s.idx), k)
+	for i, p := range s.idx {
+		dst[i] = term.At(p, p)
+		row := blas.Row(KU, i)
+		if k == 0 {
+			continue
+		}
+		for b, q := range s.idx {
+			blas.Axpy(term.At(p, q), blas.Row(s.U, b), row)
+		}
+	}
+	if k == 0 {
+		return
+	}
+	inner, UI := blas.NewGeneral(k, k), blas.NewGeneral(len(s.idx), k)
+	blas.Mul(s.be, inner, true, false, s.U, KU)
+	blas.Mul(s.be, UI, false, false, s.U, inner)
+	for i := range dst {
+		u := blas.Row(s.U, i)
+		dst[i] = math.Max(0, dst[i]-2*blas.Dot(u, blas.Row(KU, i))+blas.Dot(u, blas.Row(UI, i)))
+	}
+}
+
+// projectOff replaces x by x − U·Uᵀx.
+func projectOff(be blas.Backend, x, U blas.General) {
+	if U.Cols == 0 {
+		return
+	}
+	w := blas.NewGeneral(U.Cols, x.Cols)
+	for range 2 {
+		blas.Mul(be, w, true, false, U, x)
+		blas.Gemm(be, false, false, -1, U, w, 1, x)
+	}
+}
+
+// fitVector fits one node by package bcd to the samples idx, whose projected
+// targets are Y. It returns the result and K_η·Sᵀ·C·L on all samples.
+func (g *design) fitVector(ctx context.Context, terms []*blas.Sym, idx []int, U, Y blas.General, lambda float64) (*bcd.Result, blas.General, error) {
+	n := Y.Cols
+	norm, err := bcd.ParseNorm(g.opt.Norm)
+	if err != nil {
+		return nil, blas.General{}, fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	sum := &reducedSum{inner: linop.NewGramSum(terms, g.opt.Backend, blas.Float64), be: g.opt.Backend, idx: idx, U: U}
+	p := &bcd.Problem{
+		Space: bcd.NewSamples(sum, Y), Lambda: lambda, Tau: float64(n), Norm: norm,
+		FixL: n == 1 || g.opt.FixL,
+	}
+	res, err := bcd.Solve(ctx, p, bcd.Options{Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed})
+	if err != nil && (res == nil || !errors.Is(err, bcd.ErrNotConverged)) {
+		return nil, blas.General{}, fmt.Errorf("granger: %w", err)
+	}
+	sum.SetWeights(res.Eta)
+	full := sum.spread(res.C)
+	KC, F := blas.NewGeneral(g.l, n), blas.NewGeneral(g.l, n)
+	sum.inner.Apply(KC, full)
+	res.L.MulRight(g.opt.Backend, F, KC)
+	return res, F, nil
+}
