@@ -44,10 +44,10 @@ const (
 	// method is chosen without looking.
 	tiny        = 64
 	manyOutputs = 3
-	// A trial of trialIter plain iterations goes first where it costs at most the
-	// part trialShare of a direct solve, less than finding out what would be best.
-	trialIter  = 12
-	trialShare = 0.15
+	// For at most trialColumns columns a trial of trialIter plain iterations goes
+	// first: it costs less than finding out what would be best.
+	trialColumns = 2
+	trialIter    = 12
 )
 
 func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
@@ -57,8 +57,7 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 	if l <= tiny || n > manyOutputs*l && l <= 1000 {
 		return best.Solve(ctx, C, sys, Y, opt)
 	}
-	trial := trialIter * c.iteration(l, n)
-	if s.sketched.sk.Q.Rows != l && trial <= trialShare*least && (opt.MaxIter == 0 || opt.MaxIter > trialIter) {
+	if n <= trialColumns && s.sketched.sk.Q.Rows != l && (opt.MaxIter == 0 || opt.MaxIter > trialIter) {
 		short := opt
 		short.MaxIter = trialIter
 		res, err := s.plain.Solve(ctx, C, sys, Y, short)

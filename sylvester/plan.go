@@ -97,12 +97,6 @@ func costsOf(be blas.Backend, l int) costs {
 	}
 }
 
-// iteration predicts one of plain conjugate gradients on n columns.
-func (c costs) iteration(l, n int) float64 {
-	fl, fn := float64(l), float64(n)
-	return c.start + (c.pass+fn)*2*fl*fl + vectorCost*fl*fn
-}
-
 // vectorCost is that of the vector updates of an iteration, for every element.
 const vectorCost = 500
 

@@ -1,6 +1,3 @@
-// Package sylvester solves K·C·L + μ·C = Y for C, with K and L symmetric
-// positive semidefinite and μ > 0: the linear system at the heart of
-// vector-valued ridge regression with a separable kernel.
 package sylvester
 
 import (

@@ -1,0 +1,88 @@
+package sylvester_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// gaussianKernel is the Gram matrix exp(−γ‖x−z‖²) of l normal points in d dimensions.
+func gaussianKernel(rng *rand.Rand, l, d int, gamma float64, be blas.Backend) *linop.GramSum {
+	X := gaussian(rng, l, d)
+	K := blas.NewGeneral(l, l)
+	blas.Mul(be, K, false, true, X, X)
+	sq := make([]float64, l)
+	for i := range sq {
+		sq[i] = K.Data[i*l+i]
+	}
+	for i := range l {
+		row := blas.Row(K, i)
+		for j, v := range row {
+			row[j] = math.Exp(-gamma * (sq[i] + sq[j] - 2*v))
+		}
+	}
+	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, be, blas.Float64)
+	sum.SetWeights([]float64{1})
+	return sum
+}
+
+// BenchmarkSolvers times a solve from nothing (start=cold) and one for a nearby L
+// from its solution (start=warm).
+func BenchmarkSolvers(b *testing.B) {
+	for _, size := range []struct{ l, n int }{{250, 10}, {1000, 100}, {3060, 102}} {
+		for _, lambda := range []float64{1e-3, 1e-5} {
+			for _, be := range blas.Backends() {
+				if be.Name() == "gonum" {
+					continue // the reference, not for speed
+				}
+				rng := rand.New(rand.NewPCG(1, 2))
+				K := gaussianKernel(rng, size.l, 10, 0.05, be)
+				Y := gaussian(rng, size.l, size.n)
+				V := outputKernel(rng, size.n, decay(size.n, 0.3*float64(size.n), 0.7))
+				near := &linop.Spectral{V: V.V, S: decay(size.n, 0.32*float64(size.n), 0.69)}
+				sys := sylvester.System{K: K, L: V, Mu: lambda * float64(size.l)}
+				for _, name := range []string{"eigen", "tridiagonal", "rotated", "nystrom", "krylov", "auto"} {
+					where := fmt.Sprintf("op=%s/l=%d/n=%d/lambda=%g/impl=%s", name, size.l, size.n, lambda, be.Name())
+					b.Run(where+"/start=cold", func(b *testing.B) { benchmarkSolver(b, name, be, sys, Y, nil) })
+					b.Run(where+"/start=warm", func(b *testing.B) { benchmarkSolver(b, name, be, sys, Y, near) })
+				}
+			}
+		}
+	}
+}
+
+// benchmarkSolver times solves of sys by new solvers or, when near is given,
+// second solves with that L.
+func benchmarkSolver(b *testing.B, name string, be blas.Backend, sys sylvester.System, Y blas.General, near *linop.Spectral) {
+	ctx, opt := context.Background(), sylvester.Options{Tol: 1e-6}
+	var res sylvester.Result
+	for b.Loop() {
+		if near != nil {
+			b.StopTimer()
+		}
+		s, err := sylvester.New(name, sylvester.Config{Backend: be})
+		if err != nil {
+			b.Fatal(err)
+		}
+		C := blas.NewGeneral(Y.Rows, Y.Cols)
+		if res, err = s.Solve(ctx, C, sys, Y, opt); err != nil {
+			b.Fatal(err)
+		}
+		if near == nil {
+			continue
+		}
+		b.StartTimer()
+		if res, err = s.Solve(ctx, C, sylvester.System{K: sys.K, L: near, Mu: sys.Mu}, Y, opt); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(res.Residual, "residual")
+	b.ReportMetric(float64(res.Columns), "columns")
+	b.ReportMetric(float64(res.Iter), "iterations")
+}

@@ -1,0 +1,44 @@
+package sylvester_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// Solve for two outputs that are learned together: L couples them.
+func Example() {
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
+		1.0, 0.5, 0.1,
+		0.5, 1.0, 0.5,
+		0.1, 0.5, 1.0,
+	}}
+	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
+	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1, -1, 1}}
+
+	L, err := linop.NewSpectral(blas.Active(), coupled, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	solver, err := sylvester.New("auto", sylvester.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	C := blas.NewGeneral(3, 2)
+	sys := sylvester.System{K: linop.NewDense(K, nil), L: L, Mu: 0.3}
+	res, err := solver.Solve(context.Background(), C, sys, Y, sylvester.Options{Tol: 1e-10})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f\n", C.Data)
+	fmt.Println("converged:", res.Residual <= 1e-10)
+	// Output:
+	// [1.0478 -0.6819 -0.2890 0.7921 -1.2552 1.0151]
+	// converged: true
+}
