@@ -1,6 +1,7 @@
 package native
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/iokl/iokl/internal/par"
@@ -143,7 +144,7 @@ func (p *product[T]) pack(job int) {
 
 func (p *product[T]) packPanel(q int) {
 	r0, r1 := p.panel(q), p.panel(q+1)
-	p.a.pack(p.slab[r0*p.kc:r1*p.kc], r1-r0, p.i0+r0, r1-r0, p.p0, p.kc)
+	p.e.pack(p.a, p.slab[r0*p.kc:r1*p.kc], r1-r0, p.i0+r0, r1-r0, p.p0, p.kc)
 }
 
 // multiply does one job: a chunk of the slab's rows times a block of columns.
@@ -158,7 +159,7 @@ func (p *product[T]) multiply(job int) {
 	}
 	s := e.getScratch((p.nc + e.mr) * p.kc)
 	for j := j0; j < j1; j += e.mr {
-		p.b.pack(s.wide[(j-j0)*p.kc:], e.mr, j, min(e.mr, j1-j), p.p0, p.kc)
+		e.pack(p.b, s.wide[(j-j0)*p.kc:], e.mr, j, min(e.mr, j1-j), p.p0, p.kc)
 	}
 	t := &s.t
 	*t = tile{kc: p.kc, ldc: p.ldc, add: p.add, alpha: float64(p.alpha)}
@@ -177,6 +178,9 @@ func (p *product[T]) multiply(job int) {
 	}
 	t.a, t.b, t.c, t.next = nil, nil, nil, nil
 	e.scratch.Put(s)
+	if p.chunks > 1 || j1 < p.n {
+		runtime.Gosched() // a long product lets others in, the garbage collector among them
+	}
 }
 
 // fetchNext lets the kernel fetch its share of the next narrow panel.

@@ -236,3 +236,27 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, stride int) {
 		}
 	}
 }
+
+// TestTurn checks the transposition of eight rows against unreadable pages.
+func TestTurn(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		if b.d.turn == nil {
+			t.Skip("this level turns rows in Go")
+		}
+		rng := rand.New(rand.NewPCG(2, 9))
+		for _, np := range []int{8, 16, 64} {
+			for _, w := range []int{8, 9, 24} {
+				ld := np + w%3
+				src := fill(rng, atPageEnd[float64](t, 7*ld+np))
+				dst := atPageEnd[float64](t, (np-1)*w+8)
+				b.d.turn(dst, w, src, ld, np)
+				for k, v := range dst {
+					p, i := k/w, k%w
+					if i < 8 && v != src[i*ld+p] || i >= 8 && v != 0 {
+						t.Fatalf("np %d, w %d: element (%d,%d) is %g", np, w, i, p, v)
+					}
+				}
+			}
+		}
+	})
+}

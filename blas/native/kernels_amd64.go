@@ -21,6 +21,9 @@ func tileF32AVX512(t *tile)
 //go:noescape
 func tileMixedAVX512(t *tile)
 
+//go:noescape
+func turnF64AVX512(dst []float64, w int, src []float64, ld, np int)
+
 // The kernels for few columns; their contract stands at fewTile.
 
 //go:noescape
@@ -102,6 +105,7 @@ func kernels64(l Level) kernels[float64] {
 	k.spin, k.read = spinF64AVX2, readF64AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 24, 8, tileF64AVX512, spinF64AVX512
+		k.turn = turnF64AVX512
 	}
 	return k
 }

@@ -20,14 +20,14 @@ const (
 
 // pack writes elements (i0+i, p0+p) to dst[p·w+i] for i < ni ≤ w and p < np, and
 // zeros for ni ≤ i < w.
-func (o operand[T]) pack(dst []T, w, i0, ni, p0, np int) {
+func (k *kernels[T]) pack(o operand[T], dst []T, w, i0, ni, p0, np int) {
 	switch o.form {
 	case byFree:
 		o.packRows(dst, w, i0, ni, p0, np)
 	case bySum:
-		o.packColumns(dst, w, i0, ni, p0, np)
+		k.packColumns(o, dst, w, i0, ni, p0, np)
 	default:
-		o.packSym(dst, w, i0, ni, p0, np)
+		k.packSym(o, dst, w, i0, ni, p0, np)
 	}
 }
 
@@ -57,40 +57,52 @@ func (o operand[T]) packRows(dst []T, w, i0, ni, p0, np int) {
 	}
 }
 
-// packColumns is pack for data[i·ld+p]: it turns rows into columns, four at a time.
-func (o operand[T]) packColumns(dst []T, w, i0, ni, p0, np int) {
+// packColumns is pack for data[i·ld+p]: it turns rows into columns, eight at a
+// time where there is a kernel for it, else four.
+func (k *kernels[T]) packColumns(o operand[T], dst []T, w, i0, ni, p0, np int) {
 	dst = dst[:np*w]
 	i := 0
+	if whole := np &^ 7; k.turn != nil && whole > 0 {
+		for ; i+8 <= ni; i += 8 {
+			at := (i0+i)*o.ld + p0
+			k.turn(dst[i:], w, o.data[at:], o.ld, whole)
+			for r := range 8 {
+				for p, v := range o.data[at+r*o.ld+whole : at+r*o.ld+np] {
+					dst[(whole+p)*w+i+r] = v
+				}
+			}
+		}
+	}
 	for ; i+4 <= ni; i += 4 {
 		at := (i0+i)*o.ld + p0
 		s0 := o.data[at:][:np]
 		s1 := o.data[at+o.ld:][:np]
 		s2 := o.data[at+2*o.ld:][:np]
 		s3 := o.data[at+3*o.ld:][:np]
-		k := i
+		to := i
 		for p, v := range s0 {
-			out := dst[k : k+4 : k+4]
+			out := dst[to : to+4 : to+4]
 			out[0], out[1], out[2], out[3] = v, s1[p], s2[p], s3[p]
-			k += w
+			to += w
 		}
 	}
 	for ; i < ni; i++ {
-		k := i
+		to := i
 		for _, v := range o.data[(i0+i)*o.ld+p0:][:np] {
-			dst[k] = v
-			k += w
+			dst[to] = v
+			to += w
 		}
 	}
 	for ; i < w; i++ {
-		for k := i; k < len(dst); k += w {
-			dst[k] = 0
+		for to := i; to < len(dst); to += w {
+			dst[to] = 0
 		}
 	}
 }
 
 // packSym is pack for a symmetric operand: the parts of the panel on either side
 // of the diagonal are read as they stand and transposed.
-func (o operand[T]) packSym(dst []T, w, i0, ni, p0, np int) {
+func (k *kernels[T]) packSym(o operand[T], dst []T, w, i0, ni, p0, np int) {
 	before, after := operand[T]{o.data, o.ld, bySum}, operand[T]{o.data, o.ld, byFree}
 	if o.form == symUpper {
 		before, after = after, before
@@ -98,7 +110,7 @@ func (o operand[T]) packSym(dst []T, w, i0, ni, p0, np int) {
 	// Columns below i0 are left of the diagonal for all ni rows, columns from i0+ni on right of it.
 	left := min(max(i0-p0, 0), np)
 	right := min(max(i0+ni-p0, left), np)
-	before.pack(dst[:left*w], w, i0, ni, p0, left)
+	k.pack(before, dst[:left*w], w, i0, ni, p0, left)
 	for p := left; p < right; p++ {
 		out := dst[p*w : p*w+w]
 		clear(out[ni:])
@@ -110,5 +122,5 @@ func (o operand[T]) packSym(dst []T, w, i0, ni, p0, np int) {
 			out[i] = o.data[r*o.ld+c]
 		}
 	}
-	after.pack(dst[right*w:np*w], w, i0, ni, p0+right, np-right)
+	k.pack(after, dst[right*w:np*w], w, i0, ni, p0+right, np-right)
 }

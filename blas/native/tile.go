@@ -41,6 +41,10 @@ type kernels[T element] struct {
 	mr, nr int // the largest tile: mr columns, the direction of the vectors, by nr rows
 	tile   func(*tile)
 
+	// turn writes src[i·ld+p] to dst[p·w+i] for i < 8 and p < np, a positive multiple of 8; nil where it
+	// would gain nothing.
+	turn func(dst []T, w int, src []T, ld, np int)
+
 	// Vector routines; their slices have one length, at most vectorChunk.
 	dot   func(x, y []T) T                          // Σ x_i·y_i
 	axpy  func(alpha T, x, y []T)                   // y += alpha·x
