@@ -13,7 +13,8 @@ import (
 //	min over L ∈ S(τ)  ≥  λ(2s⟨Y,C⟩ − s²(μ‖C‖² + τ·λ_max(G)) + ω(η))
 //	min over η         ≥  λ(2s⟨Y,C⟩ − s²μ‖C‖² − ω*(s²c))
 //
-// (mathematics.md §2); the best s is taken. c covers all m kernels.
+// (mathematics.md §2); the best s is taken, or, for L, what is better than any s:
+// see bestShape. c covers all m kernels.
 type certificate struct {
 	objective    float64
 	gapEta, gapL float64
@@ -79,15 +80,45 @@ func (r *run) lowerL(pt *point) (float64, error) {
 		g2 := square(blas.Frob(pt.G)) * r.lambda / (4 * r.rho)
 		return r.lambda * (r.omega(pt.eta) + bestScale(pt.yc, r.mu*pt.cc, func(s float64) float64 { return square(square(s)) * g2 })), nil
 	}
-	top, err := r.largest(pt.G)
-	if err != nil {
+	V, g := blas.Clone(pt.G), make([]float64, r.n)
+	if err := r.be.Syevd(V, g); err != nil {
 		return 0, err
 	}
-	quad := r.mu*pt.cc + r.tau*top
-	if !(pt.yc > 0) || quad == 0 {
-		return r.lambda * r.omega(pt.eta), nil
+	omega := r.omega(pt.eta)
+	if yc, cc := r.space.along(&r.work, pt.X, V); yc != nil {
+		return r.lambda * (r.bestShape(yc, cc, g) + omega), nil
 	}
-	return r.lambda * (pt.yc*(pt.yc/quad) + r.omega(pt.eta)), nil
+	quad := r.mu*pt.cc + r.tau*math.Max(g[r.n-1], 0)
+	if !(pt.yc > 0) || quad == 0 {
+		return r.lambda * omega, nil
+	}
+	return r.lambda * (pt.yc*(pt.yc/quad) + omega), nil
+}
+
+// bestShape maximises 2⟨Y,CT⟩ − μ‖CT‖² − τ·λ_max(TᵀGT) over T = V·diag(t)·Vᵀ with
+// the eigenvectors V of G, eigenvalues g: the bound holds for the coefficients CT
+// as for any. With t_i²g_i ≤ ρ², the best t_i is min(yc_i/(μcc_i), ρ/√g_i), and
+// what is left is concave in ρ. Directions in which L is too small, whose g_i
+// exceed the rest, are cut down so, where scaling all of C, as T = sI does, would
+// let the largest g_i decide: the gap is smaller by orders of magnitude.
+func (r *run) bestShape(yc, cc, g []float64) float64 {
+	free, top := make([]float64, len(g)), 0.0
+	for i := range g {
+		if yc[i] > 0 && r.mu*cc[i] > 0 {
+			free[i] = yc[i] / (r.mu * cc[i])
+		}
+		top = math.Max(top, free[i]*math.Sqrt(math.Max(g[i], 0)))
+	}
+	return goldenMax(0, top, func(rho float64) float64 {
+		v := -r.tau * rho * rho
+		for i, t := range free {
+			if g[i] > 0 {
+				t = math.Min(t, rho/math.Sqrt(g[i]))
+			}
+			v += t * (2*yc[i] - r.mu*t*cc[i])
+		}
+		return v
+	})
 }
 
 // lowerEta bounds the objective over η from below, L fixed.
@@ -106,16 +137,21 @@ func (r *run) lowerEta(pt *point) float64 {
 // valid bound, so only its tightness depends on the search.
 func bestScale(yc, quad float64, penalty func(s float64) float64) float64 {
 	value := func(s float64) float64 { return 2*s*yc - s*s*quad - penalty(s) }
-	at0 := value(0)
 	if !(yc > 0) || !(quad > 0) {
-		return at0
+		return value(0)
 	}
-	lo, hi := 0.0, yc/quad // the maximum without the penalty
+	return math.Max(value(math.Min(1, yc/quad)), goldenMax(0, yc/quad, value))
+}
+
+// goldenMax is the largest value met in a golden-section search on [lo,hi], lo
+// included, of a concave function.
+func goldenMax(lo, hi float64, value func(s float64) float64) float64 {
+	best := value(lo)
 	ratio := (math.Sqrt(5) - 1) / 2
 	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)
 	fa, fb := value(a), value(b)
-	best := math.Max(at0, math.Max(value(math.Min(1, hi)), math.Max(fa, fb)))
 	for range 80 {
+		best = math.Max(best, math.Max(fa, fb))
 		if fa >= fb {
 			hi, b, fb = b, a, fa
 			a = hi - ratio*(hi-lo)
@@ -125,19 +161,8 @@ func bestScale(yc, quad float64, penalty func(s float64) float64) float64 {
 			b = lo + ratio*(hi-lo)
 			fb = value(b)
 		}
-		best = math.Max(best, math.Max(fa, fb))
 	}
 	return best
-}
-
-// largest is an upper bound of the largest eigenvalue of the symmetric G.
-func (r *run) largest(G blas.General) (float64, error) {
-	a := blas.Clone(G)
-	w := make([]float64, G.Rows)
-	if err := r.be.Syevals(a, w); err != nil {
-		return 0, err
-	}
-	return math.Max(w[len(w)-1], 0), nil
 }
 
 // frob2 is ‖L‖²_F.

@@ -46,7 +46,7 @@ func TestResume(t *testing.T) {
 		for _, solver := range []string{"reduced", "paper"} {
 			opt := Options{Solver: solver, Tol: 1e-8, Sylvester: "eigen"}
 			if solver == "paper" {
-				opt.Tol, opt.Schedule = 3e-2, []Inexact{{CG: 1e-8, SDP: 300}}
+				opt.Tol, opt.Schedule = 2e-3, []Inexact{{CG: 1e-8, SDP: 300}}
 			}
 			whole, err := Solve(context.Background(), p, opt)
 			if err != nil {

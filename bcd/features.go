@@ -234,6 +234,9 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 	}
 }
 
+// along has no Y to work with.
+func (f *features) along(*work, blas.General, blas.General) (yc, cc []float64) { return nil, nil }
+
 func (f *features) quadratic(q *quadratic, be blas.Backend, eta []float64, W, AW blas.General) {
 	f.setWeights(eta)
 	n := f.H.Cols

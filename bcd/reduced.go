@@ -60,6 +60,7 @@ type descent struct {
 	active  activeSet
 	history []float64 // recent objectives, for the non-monotone test
 	lowest  float64   // relative gap so far
+	extra   int       // iterations since Tol was met
 	stalled int       // iterations since it fell, the objective moving by noise only
 }
 
@@ -96,7 +97,7 @@ func (d *descent) minimize(ctx context.Context, pt *point) error {
 			}
 		}
 		d.iter++
-		if err := d.settle(ctx, next); err != nil || d.done(next.pt) {
+		if err := d.settle(ctx, next); err != nil || d.finished(next.pt) {
 			return err
 		}
 		if err := d.learn(cur, next); err != nil {
@@ -269,6 +270,21 @@ func (d *descent) settle(ctx context.Context, next *iterate) error {
 	d.active.choose(next, &d.model)
 	d.watch(pt)
 	return d.accept(ctx, pt)
+}
+
+// Once Tol is met a few more steps, which converge fast there, go for a gap of
+// beyond·Tol: the function found is only as exact as the square root of the gap.
+const (
+	beyond     = 0.1
+	extraSteps = 3
+)
+
+// finished reports whether pt ends the run.
+func (d *descent) finished(pt *point) bool {
+	if d.done(d.best) {
+		d.extra++
+	}
+	return d.extra > 0 && (d.extra > extraSteps || pt.cert.relative() <= beyond*d.opt.Tol)
 }
 
 // watch counts the iterations that neither lower the gap nor move the objective by more than noise.

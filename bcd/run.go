@@ -177,17 +177,30 @@ func (r *run) checkMeasures(pt *point) error {
 }
 
 // accept certifies pt over the kernels it was measured on, keeps it as the point
-// to return when none before was lower or it meets Tol, and shows it to Trace.
+// to return when it is better than the one before, and shows it to Trace.
 func (r *run) accept(ctx context.Context, pt *point) error {
 	var err error
 	phase(ctx, "certificate", func(context.Context) { err = r.certify(pt) })
 	if err != nil {
 		return err
 	}
-	if r.done(pt) || !(r.best.cert.objective < pt.cert.objective) {
+	if r.better(pt) {
 		r.best = pt
 	}
 	return r.trace(pt)
+}
+
+// better reports whether pt is to be returned rather than the best so far: a point
+// that meets Tol beats one that does not, then the smaller gap counts, without
+// Tol the lower objective.
+func (r *run) better(pt *point) bool {
+	if r.done(pt) != r.done(r.best) {
+		return r.done(pt)
+	}
+	if r.done(pt) {
+		return pt.cert.relative() <= r.best.cert.relative()
+	}
+	return !(r.best.cert.objective < pt.cert.objective)
 }
 
 // finish certifies the point to return over all kernels.

@@ -90,6 +90,21 @@ func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General,
 	s.K.Forms(m.c, U, U, idx)
 }
 
+func (s *samples) along(w *work, C, V blas.General) (yc, cc []float64) {
+	w.xl, w.tall = blas.Reshape(w.xl, C.Rows, V.Cols), blas.Reshape(w.tall, C.Rows, V.Cols)
+	blas.Mul(w.be, w.xl, false, false, C, V)
+	blas.Mul(w.be, w.tall, false, false, s.Y, V)
+	yc, cc = make([]float64, V.Cols), make([]float64, V.Cols)
+	for i := range C.Rows {
+		y := blas.Row(w.tall, i)
+		for j, c := range blas.Row(w.xl, i) {
+			yc[j] += c * y[j]
+			cc[j] += c * c
+		}
+	}
+	return yc, cc
+}
+
 func (s *samples) quadratic(q *quadratic, be blas.Backend, _ []float64, C, A blas.General) {
 	n := s.Y.Cols
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)

@@ -30,6 +30,9 @@ type Space interface {
 	normY2() float64          // ‖Y‖²_F
 	// measure fills m for the coefficients that X stands for at (eta, L). AX is A_η·X.
 	measure(m *measures, w *work, eta []float64, X, AX blas.General, L *linop.Spectral, idx []int)
+	// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V, or nil
+	// where the space does not hold Y.
+	along(w *work, C, V blas.General) (yc, cc []float64)
 	// quadratic fills the matrices of the L step at fixed X: AᵀA, AᵀY and B.
 	quadratic(q *quadratic, be blas.Backend, eta []float64, X, AX blas.General)
 	// rebase makes X, the solution for the weights from, a start for the weights to.
