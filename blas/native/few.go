@@ -1,7 +1,6 @@
 package native
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/iokl/iokl/internal/par"
@@ -46,10 +45,10 @@ type fewer struct {
 	fewKernels
 	axpy    func(alpha float64, x, y []float64)
 	s       *Symmetric
-	most    int       // columns it is used for
-	half    int       // panels of fewRows in a panel of the storage
-	calls   sync.Pool // *fewCall
-	scratch sync.Pool // *fewScratch
+	most    int // columns it is used for
+	half    int // panels of fewRows in a panel of the storage
+	calls   par.Free[fewCall]
+	scratch par.Free[fewScratch]
 }
 
 // fewScratch holds the arguments of the kernels for one goroutine.
@@ -102,8 +101,8 @@ type fewCall struct {
 }
 
 func (f *fewer) multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
-	c, ok := f.calls.Get().(*fewCall)
-	if !ok {
+	c := f.calls.Get()
+	if c == nil {
 		c = &fewCall{f: f}
 		c.groupJob, c.addJob = c.group, c.add
 	}
@@ -167,8 +166,8 @@ func (c *fewCall) group(g int) {
 	for j := range c.kp {
 		clear(part[j*c.np : j*c.np+last*fewRows])
 	}
-	w, ok := c.f.scratch.Get().(*fewScratch)
-	if !ok {
+	w := c.f.scratch.Get()
+	if w == nil {
 		w = &fewScratch{}
 	}
 	for q := first; q < last; q++ {

@@ -74,8 +74,8 @@ func (e *engine[T]) gemm(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc
 	if k == 0 || alpha == 0 {
 		return
 	}
-	p, ok := e.jobs.Get().(*product[T])
-	if !ok {
+	p := e.jobs.Get()
+	if p == nil {
 		p = &product[T]{e: e}
 		p.packJob, p.multiplyJob = p.pack, p.multiply
 	}

@@ -3,7 +3,6 @@ package native
 import (
 	"math"
 	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/iokl/iokl/internal/par"
@@ -14,7 +13,7 @@ type panels[T element] struct {
 	e       *engine[T]
 	n, rows int // order; rows of a panel
 	data    []T
-	calls   sync.Pool // *panelCall[T]
+	calls   par.Free[panelCall[T]]
 }
 
 func newPanels[T element](e *engine[T], n int) *panels[T] {
@@ -96,8 +95,8 @@ const (
 // multiply splits k into even chunks of columns and multiplies each.
 func (p *panels[T]) multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
 	var t T
-	c, ok := p.calls.Get().(*panelCall[T])
-	if !ok {
+	c := p.calls.Get()
+	if c == nil {
 		c = &panelCall[T]{p: p}
 		c.packJob, c.job = c.pack, c.run
 	}

@@ -1,6 +1,6 @@
 package native
 
-import "sync"
+import "github.com/iokl/iokl/internal/par"
 
 // scratch is what one goroutine needs while it computes: a packed block, a tile
 // and the argument of the micro-kernel.
@@ -14,13 +14,13 @@ type scratch[T element] struct {
 // buffers keeps scratch and job memory between calls, so that a product of a
 // size met before allocates nothing.
 type buffers[T element] struct {
-	scratch sync.Pool // *scratch[T]
-	jobs    sync.Pool // *product[T]
+	scratch par.Free[scratch[T]]
+	jobs    par.Free[product[T]]
 }
 
 func (b *buffers[T]) getScratch(n int) *scratch[T] {
-	s, ok := b.scratch.Get().(*scratch[T])
-	if !ok {
+	s := b.scratch.Get()
+	if s == nil {
 		s = &scratch[T]{}
 	}
 	s.wide = grow(s.wide, n)

@@ -7,7 +7,7 @@
 // loop runs serially; results must therefore not depend on who runs what, which
 // holds when iterations write disjoint outputs.
 //
-// A loop allocates nothing once its state is in the pool, provided that the
+// A loop allocates nothing once its state exists, provided that the
 // function it is given was allocated before.
 package par
 
@@ -66,11 +66,16 @@ type loop struct {
 	help   func() // the method helper, bound once so that starting it allocates nothing
 }
 
-var loops = sync.Pool{New: func() any {
-	l := &loop{}
-	l.help = l.helper
+var loops Free[loop]
+
+func newLoop() *loop {
+	l := loops.Get()
+	if l == nil {
+		l = &loop{}
+		l.help = l.helper
+	}
 	return l
-}}
+}
 
 // For calls f(i) for every i in [0,n), handing iterations out one at a time to
 // the goroutines that are free. A panic in f is raised again in the caller once
@@ -86,7 +91,7 @@ func For(n int, f func(i int)) {
 		}
 		return
 	}
-	l := loops.Get().(*loop)
+	l := newLoop()
 	l.f, l.n, l.failed = f, n, nil
 	l.next.Store(0)
 	l.wg.Add(helpers)
