@@ -13,6 +13,7 @@ import (
 // for few samples, where one division into folds says little.
 const (
 	chooseFolds   = 5
+	manySamples   = 500 // from here on 3 folds do
 	chooseSamples = 400 // test about this many samples in all
 	maxRepeats    = 4
 )
@@ -21,6 +22,9 @@ const (
 func chooseSettings(ctx context.Context, s *study, opt Options) (Options, error) {
 	if opt.CV.Folds == 0 {
 		opt.CV.Folds = min(chooseFolds, s.Y.Rows)
+		if s.Y.Rows >= manySamples {
+			opt.CV.Folds = 3
+		}
 	}
 	if opt.CV.Repeats == 0 && !opt.CV.TimeOrdered {
 		opt.CV.Repeats = max(1, min(maxRepeats, chooseSamples/s.Y.Rows))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -19,15 +20,15 @@ import (
 type CVOptions struct {
 	Lambdas []float64  // nil: a falling path of 13 values that ends early where the error rises
 	Taus    []float64  // nil: Options.Tau
-	Norms   []string   // nil: Options.Norm, or DefaultNorms when that is empty
-	Kernels [][]string // dictionaries to compare; nil: Options.Kernels
+	Norms   []string   // nil: Options.Norm, or some of DefaultNorms when that is empty
+	Kernels [][]string // dictionaries to compare; nil: Options.Kernels, or several when that is empty
 
-	Folds       int     // 0 means 10, and 5 where Fit chooses λ itself
+	Folds       int     // 0 means 10, and 5, or 3 for many samples, where Fit chooses λ itself
 	Repeats     int     // of the whole, with other folds; 0 means 1, and where Fit chooses λ more for few samples
 	Groups      []int   // a number for each sample: no group is on both sides of a split
 	TimeOrdered bool    // train on the past, test on what follows
 	Metric      string  // nmse (default), mse, rmse or accuracy
-	Tol         float64 // relative gap of the fits; 0 means 1e-3, or Options.Tol when that is larger
+	Tol         float64 // relative gap of the fits; 0 means 1e-2, or Options.Tol when that is larger
 	OneSE       bool    // choose the largest λ within one standard error of the best
 }
 
@@ -37,7 +38,7 @@ var metrics = []string{"nmse", "mse", "rmse", "accuracy"}
 
 // CVPoint is one setting and how it did on held-out samples.
 type CVPoint struct {
-	Kernels int       `json:"kernels"` // index into CVOptions.Kernels
+	Kernels []string  `json:"kernels"` // SPECs of the dictionary
 	Norm    string    `json:"norm"`
 	Tau     float64   `json:"tau"`
 	Lambda  float64   `json:"lambda"`
@@ -52,8 +53,6 @@ type CVResult struct {
 	Folds  int       `json:"folds"`
 	Best   int       `json:"best"` // index of the point chosen
 	Points []CVPoint `json:"points"`
-
-	kernels [][]string
 }
 
 // Chosen is the best point.
@@ -64,12 +63,20 @@ func (r *CVResult) Settle(opt Options) Options { return r.settle(opt) }
 
 func (r *CVResult) settle(opt Options) Options {
 	p := r.Chosen()
-	opt.Lambda, opt.Tau, opt.Kernels = p.Lambda, p.Tau, r.kernels[p.Kernels]
+	opt.Lambda, opt.Tau, opt.Kernels = p.Lambda, p.Tau, p.Kernels
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}
-	opt.notify("chose λ = %.3g, norm %s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, r.Metric, p.Mean, p.StdErr)
+	opt.notify("chose λ = %.3g, norm %s%s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, among(p.Kernels), r.Metric, p.Mean, p.StdErr)
 	return opt
+}
+
+// among says which kernels a point is about.
+func among(specs []string) string {
+	if len(specs) == 0 {
+		return ""
+	}
+	return ", kernels " + strings.Join(specs, " ")
 }
 
 // CrossValidate tries the settings of opt.CV on held-out samples. Inside each
@@ -114,7 +121,8 @@ type study struct {
 // grid is what is tried, with defaults filled in.
 type grid struct {
 	CVOptions
-	splits []Split
+	candidates []candidate
+	splits     []Split
 }
 
 func (s *study) grid(opt *Options, folds int) (*grid, error) {
@@ -122,27 +130,15 @@ func (s *study) grid(opt *Options, folds int) (*grid, error) {
 	if err := choose("metric", &g.Metric, metrics); err != nil {
 		return nil, err
 	}
-	if g.Kernels == nil || s.grams != nil {
-		g.Kernels = [][]string{opt.Kernels}
-	}
 	if g.Taus == nil {
 		g.Taus = []float64{opt.Tau}
 	}
-	switch {
-	case opt.Regularizer != nil:
-		g.Norms = []string{opt.Regularizer.String()}
-	case g.Norms == nil && opt.Norm != "":
-		g.Norms = []string{opt.Norm}
-	case g.Norms == nil && opt.Learn == "l":
-		g.Norms = []string{"lp:1"} // of equal weights, all norms are the same up to λ
-	case g.Norms == nil:
-		g.Norms = DefaultNorms()
-	}
+	g.candidates = s.candidates(&g.CVOptions, opt)
 	if g.Folds == 0 {
 		g.Folds = min(folds, s.Y.Rows)
 	}
 	if g.Tol == 0 {
-		g.Tol = math.Max(1e-3, opt.Tol)
+		g.Tol = math.Max(1e-2, opt.Tol)
 	}
 	var err error
 	g.splits, err = Folds(s.Y.Rows, g.Folds, g.Repeats, g.Groups, g.TimeOrdered, opt.Seed)
@@ -150,6 +146,36 @@ func (s *study) grid(opt *Options, folds int) (*grid, error) {
 		return nil, err
 	}
 	return g, g.check()
+}
+
+// candidates are the dictionaries and norms to try.
+func (s *study) candidates(cv *CVOptions, opt *Options) []candidate {
+	var all []candidate
+	switch {
+	case s.grams != nil:
+		all = []candidate{{nil, DefaultNorms()}}
+	case cv.Kernels != nil:
+		for _, k := range cv.Kernels {
+			all = append(all, candidate{k, DefaultNorms()})
+		}
+	case len(opt.Kernels) > 0:
+		all = []candidate{{opt.Kernels, DefaultNorms()}}
+	default:
+		all = defaultCandidates(s.X)
+	}
+	for k := range all {
+		switch {
+		case opt.Regularizer != nil:
+			all[k].norms = []string{opt.Regularizer.String()}
+		case cv.Norms != nil:
+			all[k].norms = cv.Norms
+		case opt.Norm != "":
+			all[k].norms = []string{opt.Norm}
+		case opt.Learn == "l":
+			all[k].norms = all[k].norms[:1] // of equal weights, all norms are the same up to λ
+		}
+	}
+	return all
 }
 
 func (g *grid) check() error {
@@ -163,9 +189,11 @@ func (g *grid) check() error {
 			return badInput("τ = %g: it must be positive", v)
 		}
 	}
-	for _, n := range g.Norms {
-		if _, err := bcd.ParseNorm(n); err != nil {
-			return &wrapped{err, ErrInput}
+	for _, c := range g.candidates {
+		for _, n := range c.norms {
+			if _, err := bcd.ParseNorm(n); err != nil {
+				return &wrapped{err, ErrInput}
+			}
 		}
 	}
 	g.Lambdas = slices.Clone(g.Lambdas)
@@ -176,7 +204,7 @@ func (g *grid) check() error {
 
 // branch is a path of falling λ at one dictionary, norm and τ.
 type branch struct {
-	kernels int
+	kernels []string
 	norm    string
 	tau     float64
 	lambdas []float64
@@ -225,11 +253,11 @@ func (s *study) atOnce(g *grid, opt *Options) (int, error) {
 		l = max(l, len(split.Train))
 	}
 	need := opt.gramPlan(len(s.grams), l, s.Y.Cols)
-	for _, k := range g.Kernels {
+	for _, c := range g.candidates {
 		if s.grams != nil {
 			break
 		}
-		d, _, err := s.dictionary(k, opt)
+		d, _, err := s.dictionary(c.kernels, opt)
 		if err != nil {
 			return 0, err
 		}
@@ -289,18 +317,18 @@ func (s *study) whole(specs []string, opt *Options) (m int, size float64, err er
 // branches lists the paths to follow.
 func (s *study) branches(g *grid, opt *Options) ([]*branch, error) {
 	var all []*branch
-	for k, specs := range g.Kernels {
-		m, size, err := s.whole(specs, opt)
+	for _, c := range g.candidates {
+		m, size, err := s.whole(c.kernels, opt)
 		if err != nil {
 			return nil, err
 		}
-		for _, norm := range g.Norms {
+		for _, norm := range c.norms {
 			total, err := startWeight(norm, opt, m)
 			if err != nil {
 				return nil, err
 			}
 			for _, tau := range g.Taus {
-				b := &branch{kernels: k, norm: norm, tau: tau, lambdas: g.Lambdas}
+				b := &branch{kernels: c.kernels, norm: norm, tau: tau, lambdas: g.Lambdas}
 				if b.lambdas == nil {
 					b.lambdas = lambdaPath(size * total * relative(tau, s.Y.Cols))
 				}
@@ -349,7 +377,7 @@ func unknown(n int) []float64 {
 
 // summarize makes points of the settings that all folds have tried, and chooses.
 func (g *grid) summarize(branches []*branch) (*CVResult, error) {
-	r := &CVResult{Metric: g.Metric, Folds: len(g.splits), kernels: g.Kernels}
+	r := &CVResult{Metric: g.Metric, Folds: len(g.splits)}
 	for _, b := range branches {
 		for i, lambda := range b.lambdas {
 			if slices.ContainsFunc(b.errors[i], math.IsNaN) {
@@ -386,7 +414,7 @@ func (g *grid) steadier(points []CVPoint, best int) int {
 	b := points[best]
 	at := best
 	for i, p := range points {
-		same := p.Kernels == b.Kernels && p.Norm == b.Norm && p.Tau == b.Tau
+		same := slices.Equal(p.Kernels, b.Kernels) && p.Norm == b.Norm && p.Tau == b.Tau
 		if same && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
 			at = i
 		}

@@ -3,6 +3,7 @@ package iokl
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
@@ -17,16 +18,14 @@ func (s *study) fold(ctx context.Context, g *grid, opt Options, branches []*bran
 	opt.Trace, opt.Notify, opt.Tol = nil, nil, g.Tol
 	opt.InputNames, opt.OutputNames = nil, nil
 	test := rows(s.Y, split.Test)
-	last := -1
 	var t training
 	var m Model
-	for _, b := range branches {
-		if b.kernels != last {
+	for i, b := range branches {
+		if i == 0 || !slices.Equal(b.kernels, branches[i-1].kernels) {
 			var err error
-			if m, t, err = s.train(ctx, opt, g.Kernels[b.kernels], split); err != nil {
+			if m, t, err = s.train(ctx, opt, b.kernels, split); err != nil {
 				return err
 			}
-			last = b.kernels
 		}
 		opt.Norm, opt.Tau = b.norm, b.tau
 		if err := s.follow(ctx, g, opt, b, f, m, t, test); err != nil {

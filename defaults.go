@@ -9,24 +9,54 @@ import (
 	"github.com/iokl/iokl/kernel"
 )
 
-// DefaultNorms are the regularizers that cross-validation chooses from when none
-// is given: one that keeps few kernels and one that keeps all.
+// DefaultNorms are the regularizers that cross-validation chooses from when
+// kernels are given and no norm: one that keeps few kernels and one that keeps all.
 func DefaultNorms() []string { return []string{"lp:1", "lp:2"} }
 
-// DefaultKernels is the dictionary of a fit that names no kernels, for the
-// inputs as they are standardised: Gaussians on all columns at several widths, a
-// linear kernel, and Gaussians on each column where there are not too many.
+// DefaultKernels is the dictionary of a fit that names neither kernels nor a way
+// to choose them, for inputs as they are standardised: Gaussians on all columns
+// at several widths, a linear kernel, and Gaussians on each column where there
+// are not too many.
 func DefaultKernels(X mat.Matrix) []string { return defaultKernels(raw(X)) }
 
-// maxEach is the number of columns up to which each gets kernels of its own.
-const maxEach = 100
+const (
+	linearKernel = "poly:1:all:0" // xᵀz/d: of the size of the others
+	eachKernels  = "gaussian:each:median*1,2"
+	// maxEach is the number of columns up to which each gets kernels of its own.
+	maxEach = 64
+)
 
 func defaultKernels(Z blas.General) []string {
-	specs := []string{"gaussian:all:median*0.25,0.5,1,2", "poly:1:all:0"}
-	if Z.Cols > 1 && Z.Cols <= maxEach {
-		specs = append(specs, "gaussian:each:median*0.5,2")
+	specs := []string{"gaussian:all:median*0.5,1,2,4", linearKernel}
+	if hasEach(Z) {
+		specs = append(specs, eachKernels)
 	}
 	return specs
+}
+
+func hasEach(Z blas.General) bool { return Z.Cols > 1 && Z.Cols <= maxEach }
+
+// candidate is a dictionary, and the norms worth trying on it.
+type candidate struct {
+	kernels []string
+	norms   []string
+}
+
+// defaultCandidates are what cross-validation chooses from when neither kernels
+// nor norm are given. A fit alone prefers narrow kernels to wide ones, since they
+// follow the training targets more closely; how smooth the function is must
+// therefore be decided on held-out samples: one dictionary lets the fit choose a
+// width, one has a wide kernel only, and one adds up functions of single columns.
+func defaultCandidates(Z blas.General) []candidate {
+	few := DefaultNorms()[:1]
+	all := []candidate{
+		{[]string{"gaussian:all:median*0.25,0.5,1,2", linearKernel}, few},
+		{[]string{"gaussian:all:median*2", linearKernel}, few},
+	}
+	if hasEach(Z) {
+		all = append(all, candidate{[]string{"gaussian:all:median*1,2,4", linearKernel, eachKernels}, DefaultNorms()})
+	}
+	return all
 }
 
 // pathPoints and pathRatio make the default values of λ: from 1 downwards, times the kernels' size.

@@ -239,8 +239,15 @@ func refit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out string
 
 func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	several := severalDictionaries(r.Points)
 	fmt.Fprintf(t, "norm\tτ\tλ\t%s\t± standard error\t\t\n", r.Metric)
 	for i, p := range r.Points {
+		if several && (i == 0 || !slices.Equal(p.Kernels, r.Points[i-1].Kernels)) {
+			if err := flush(t); err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "kernels %s\n", strings.Join(p.Kernels, " "))
+		}
 		mark := ""
 		if i == r.Best {
 			mark = "← best"
@@ -256,6 +263,11 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 	}
 	_, err := fmt.Fprintf(w, "%d folds, %.1f s%s\n", r.Folds, report.Seconds, saved(report))
 	return written(err)
+}
+
+// severalDictionaries reports whether the points differ in their kernels.
+func severalDictionaries(points []iokl.CVPoint) bool {
+	return slices.ContainsFunc(points, func(p iokl.CVPoint) bool { return !slices.Equal(p.Kernels, points[0].Kernels) })
 }
 
 func saved(r *cvReport) string {

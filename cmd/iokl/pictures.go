@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
@@ -282,8 +283,12 @@ func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
 
 // splitPaths groups the points by all but λ.
 func splitPaths(all []iokl.CVPoint) (paths []points, names []string) {
+	several := severalDictionaries(all)
 	for _, p := range all {
 		name := p.Norm
+		if several {
+			name += " " + strings.Join(p.Kernels, " ")
+		}
 		if p.Tau > 0 {
 			name += fmt.Sprintf(", τ = %.4g", p.Tau)
 		}
