@@ -122,7 +122,7 @@ func TestFitGolden(t *testing.T) {
 
 func TestFitPredictInfo(t *testing.T) {
 	dir := folder(t)
-	if r := command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "certified") || r.stderr != "" {
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --out m.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "certified") || r.stderr != "" {
 		t.Fatalf("fit: %+v", r)
 	}
 	r := command(t, dir, "predict --model m.iokl --x xt.csv")
@@ -181,7 +181,7 @@ func mustRead(t *testing.T, path string) string {
 func TestCV(t *testing.T) {
 	dir := folder(t)
 	var got cvReport
-	command(t, dir, "cv --x x.csv --y y.csv --lambdas 1,1e-3,1e-6 --norm lp:1 --folds 4 --metric rmse --json --plot pics --out m.iokl").object(t, &got)
+	command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1,1e-3,1e-6 --norm lp:1 --folds 4 --metric rmse --json --plot pics --out m.iokl").object(t, &got)
 	if len(got.Points) != 3 || got.Best.Lambda == 1 || got.Folds != 4 || got.Metric != "rmse" || len(got.Pictures) != 2 {
 		t.Errorf("%+v", got)
 	}
@@ -190,7 +190,7 @@ func TestCV(t *testing.T) {
 	}
 	for _, flags := range []string{"--time-ordered", "--fold-groups groups.csv", "--one-se --repeats 2"} {
 		write(t, dir, "groups.csv", strings.Repeat("p\nq\nr\ns\nt\n", 8))
-		if r := command(t, dir, "cv --x x.csv --y y.csv --lambdas 1e-2 --folds 4 "+flags); r.status != exitOK || !strings.Contains(r.stdout, "← best") {
+		if r := command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1e-2 --folds 4 "+flags); r.status != exitOK || !strings.Contains(r.stdout, "← best") {
 			t.Errorf("%s: %+v", flags, r)
 		}
 	}
