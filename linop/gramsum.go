@@ -15,8 +15,11 @@ type GramSum struct {
 	be     blas.Backend
 	packed blas.Packed
 	eta    []float64
-	forms  scratch[formsWork]
-	tiles  scratch[formsTile]
+
+	single    blas.Packed // K_η in single precision, when asked for
+	singleEta []float64   // its weights
+	forms     scratch[formsWork]
+	tiles     scratch[formsTile]
 }
 
 // NewGramSum returns the sum of the terms, which it keeps and does not change,
@@ -64,6 +67,23 @@ func (s *GramSum) SetWeights(eta []float64) {
 
 // Apply computes dst = K_η·x.
 func (s *GramSum) Apply(dst, x blas.General) { s.packed.Mul(dst, x) }
+
+// Single returns K_η stored in float32, which takes half an l×l matrix more
+// unless K_η is stored so already.
+func (s *GramSum) Single() Operator {
+	if s.packed.Precision() == blas.Float32 {
+		return s
+	}
+	if s.single == nil {
+		s.single = s.be.NewPacked(s.Dim(), blas.Float32)
+		s.singleEta = make([]float64, len(s.eta))
+	}
+	if !slices.Equal(s.eta, s.singleEta) {
+		copy(s.singleEta, s.eta)
+		s.single.Sum(s.eta, s.terms)
+	}
+	return Func{N: s.Dim(), F: s.single.Mul}
+}
 
 // Dense writes K_η to dst.
 func (s *GramSum) Dense(dst blas.General) { s.packed.Dense(dst) }

@@ -34,3 +34,12 @@ type Sum interface {
 	// Diag writes the diagonal of the term j to dst (length N).
 	Diag(dst []float64, j int)
 }
+
+// Mixed is an operator that also multiplies in single precision, at about half the cost.
+type Mixed interface {
+	Operator
+	// Single returns the operator in single precision. It is made when first asked
+	// for, follows the weights as they are at the time of the call, and stays
+	// valid until they change.
+	Single() Operator
+}

@@ -13,6 +13,11 @@ type Config struct {
 	Backend blas.Backend `json:"-"` // nil means blas.Active()
 	Seed    uint64       // of the randomized preconditioner
 	Rank    int          // largest rank of the preconditioner; 0 means chosen from the spectrum
+
+	// Single lets rotated and nystrom iterate with K in single precision where K is
+	// a linop.Mixed, and correct the solution by residuals in double precision
+	// until these meet the tolerance.
+	Single bool
 }
 
 // methods holds the constructor of every solver under its name.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
 
 // frame is what the solvers share: the checks at entry, the change to the
@@ -16,10 +17,12 @@ import (
 // the way back, and the true residual at exit. Scratch: K·C (l×n), three l×r
 // blocks and two blocks of frameRows rows.
 type frame struct {
-	be    blas.Backend
-	sys   System
-	Y     blas.General
-	normY float64
+	be     blas.Backend
+	sys    System
+	single bool           // multiply by K in single precision, the true residual aside
+	fast   linop.Operator // K or its rendition in single precision
+	Y      blas.General
+	normY  float64
 
 	kc      blas.General // K·C, what Result.KC shows
 	yt, ct  blas.General // Ỹ and C̃
@@ -44,6 +47,10 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	}
 	r := sys.L.Rank()
 	f.sys, f.Y, f.normY = sys, Y, blas.Frob(Y)
+	f.fast = sys.K
+	if m, ok := sys.K.(linop.Mixed); ok && f.single {
+		f.fast = m.Single()
+	}
 	f.kc = blas.Reshape(f.kc, l, n)
 	f.yt = blas.Reshape(f.yt, l, r)
 	f.ct = blas.Reshape(f.ct, l, r)

@@ -30,7 +30,7 @@ type nystrom struct {
 }
 
 func newNystrom(cfg Config) Solver {
-	s := &nystrom{frame: &frame{be: cfg.Backend}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
+	s := &nystrom{frame: &frame{be: cfg.Backend, single: cfg.Single}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
 	s.refreshFn = s.refresh
 	return s
 }
@@ -158,7 +158,7 @@ func (s *nystrom) prepare() {
 func (s *nystrom) grow(q int) {
 	s.res.Columns += 2 * (q - s.sk.Q.Cols)
 	s.res.Iter += 2
-	if !s.sk.grow(s.sys.K, q) {
+	if !s.sk.grow(s.fast, q) {
 		s.sk.low = lowRank{} // K is not positive semidefinite: go on without
 	}
 	s.stale, s.uses, s.pace = false, 0, 0

@@ -17,7 +17,9 @@ type rotated struct {
 	cg shifted
 }
 
-func newRotated(cfg Config) Solver { return &rotated{frame: &frame{be: cfg.Backend}} }
+func newRotated(cfg Config) Solver {
+	return &rotated{frame: &frame{be: cfg.Backend, single: cfg.Single}}
+}
 
 func (s *rotated) Name() string { return "rotated" }
 

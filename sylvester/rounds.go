@@ -32,7 +32,7 @@ func (f *frame) open(C blas.General, res *Result) error {
 	}
 	f.x0, f.ax = blas.Reshape(f.x0, l, h), blas.Reshape(f.ax, l, h)
 	blas.Mul(f.be, f.x0, false, false, C, blas.View(f.sys.L.V, 0, 0, C.Cols, h))
-	f.sys.K.Apply(f.ax, f.x0)
+	f.fast.Apply(f.ax, f.x0)
 	res.Columns += h
 	res.Iter++
 	f.scaleStart()
@@ -76,7 +76,7 @@ func (f *frame) iterate(ctx context.Context, cg *shifted, C blas.General, opt Op
 	if f.hard < f.ct.Cols {
 		budget *= 0.75 // the rest is for the columns that were settled
 	}
-	cg.be, cg.K, cg.mu, cg.normY, cg.trace = f.be, f.sys.K, f.sys.Mu, f.normY, opt.Trace
+	cg.be, cg.K, cg.mu, cg.normY, cg.trace = f.be, f.fast, f.sys.Mu, f.normY, opt.Trace
 	l := f.ct.Rows
 	for previous := math.Inf(1); ; previous = res.Residual {
 		X := blas.View(f.ct, 0, 0, l, f.hard)
