@@ -16,6 +16,7 @@
 //   - paper is the block coordinate descent of Sindhwani, Minh and Lozano with its
 //     formulas corrected;
 //   - okl is the output kernel learning of Dinuzzo et al. with its penalty ρ‖L‖²_F.
+//
 // # Certificates
 //
 // GapEta and GapL hold for any coefficients. In sample space GapL uses, beside C,

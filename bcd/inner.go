@@ -7,8 +7,8 @@ import "math"
 const (
 	innerLoosest  = 1e-2
 	innerTightest = 1e-13
-	warmUpShare   = 0.15 // while closed forms run, which need no exact gradient
-	innerShare    = 0.05
+	warmUpShare   = 2 // while closed forms run: C errors enter them in second order
+	innerShare    = 0.2
 	sharpest      = 1e-4
 )
 
