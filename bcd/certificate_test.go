@@ -134,8 +134,12 @@ func TestMeasuresAgree(t *testing.T) {
 		name string
 		a, b float64
 	}{
-		{"fit", pa.fit, pb.fit}, {"norm", pa.norm, pb.norm}, {"⟨Y,C⟩", pa.yc, pb.yc}, {"‖C‖²", pa.cc, pb.cc},
-		{"c", weighted(pa.c), weighted(pb.c)}, {"G", blas.Frob(pa.G), blas.Frob(pb.G)},
+		{"fit", pa.fit, pb.fit},
+		{"norm", pa.norm, pb.norm},
+		{"⟨Y,C⟩", pa.yc, pb.yc},
+		{"‖C‖²", pa.cc, pb.cc},
+		{"c", weighted(pa.c), weighted(pb.c)},
+		{"G", blas.Frob(pa.G), blas.Frob(pb.G)},
 		{"c of the inactive kernel", pa.c[1], pb.c[1]},
 	} {
 		if !(math.Abs(c.a-c.b) <= 1e-10*math.Abs(c.a)) || c.a == 0 {

@@ -36,8 +36,22 @@ const unit = 0x1p-53
 // sizes are the orders that each operation is tried at: around the edges of
 // tiles and vectors, and large enough for threads and several blocks.
 var sizes = [][3]int{
-	{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {5, 7, 1}, {8, 24, 16}, {9, 25, 17},
-	{23, 47, 64}, {66, 65, 66}, {48, 49, 3}, {130, 70, 90}, {300, 10, 260}, {10, 300, 40}, {70, 170, 801},
+	{0, 3, 2},
+	{3, 0, 2},
+	{3, 2, 0},
+	{1, 1, 1},
+	{1, 7, 5},
+	{7, 1, 5},
+	{5, 7, 1},
+	{8, 24, 16},
+	{9, 25, 17},
+	{23, 47, 64},
+	{66, 65, 66},
+	{48, 49, 3},
+	{130, 70, 90},
+	{300, 10, 260},
+	{10, 300, 40},
+	{70, 170, 801},
 }
 
 // alphaBeta are the scalars; with beta 0 the destination is NaN.

@@ -127,7 +127,7 @@ func TestHugeClaim(t *testing.T) {
 		t.Errorf("error %v, want ErrFormat", err)
 	}
 	b.Reset()
-	if err := WriteHeader(&b, 1<<40, 1<<40); err != nil {
+	if err := WriteHeader(&b, math.MaxInt, math.MaxInt); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Read(&b, -1); !errors.Is(err, ErrFormat) {
