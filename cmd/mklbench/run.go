@@ -163,11 +163,15 @@ func (f *runFlags) checkWritable() error {
 	if f.out == "" {
 		return nil
 	}
+	_, absent := os.Stat(f.out)
 	w, err := os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return err
 	}
-	return w.Close()
+	if err := w.Close(); err != nil || absent == nil {
+		return err
+	}
+	return os.Remove(f.out)
 }
 
 // show writes the outcome wherever it was asked for.
