@@ -2,8 +2,15 @@ package granger_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 )
 
@@ -44,5 +51,74 @@ func TestKnownSystems(t *testing.T) {
 			}
 			t.Logf("%+v, RMSE %.3f, own past alone %.3f", s, rmse/float64(len(res.Fits)), own/float64(len(res.Fits)))
 		})
+	}
+}
+
+// Nodes of several series, with the output kernel learned.
+func TestGroups(t *testing.T) {
+	g := granger.LinearVAR(3, 300, 1, 1, 1, 11)
+	// Every variable appears twice, the second time with noise.
+	rng := rand.New(rand.NewPCG(1, 1))
+	d := granger.Data{X: blas.NewGeneral(300, 6)}
+	for i := range 3 {
+		d.Names = append(d.Names, fmt.Sprint("a", i), fmt.Sprint("b", i))
+		d.Nodes = append(d.Nodes, granger.Node{Name: fmt.Sprint("node", i), Series: []int{2 * i, 2*i + 1}})
+		for t := range 300 {
+			v := g.Data.X.Data[t*3+i]
+			d.X.Data[t*6+2*i], d.X.Data[t*6+2*i+1] = v, v+0.3*rng.NormFloat64()
+		}
+	}
+	for _, fixL := range []bool{false, true} {
+		res, err := granger.Infer(bg, &d, granger.Options{FixL: fixL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := granger.Score(res.Graph, g.Truth); !(s.AUROC == 1) {
+			t.Errorf("graph %v, truth %v", res.Graph.Data, g.Truth.Data)
+		}
+		for _, f := range res.Fits {
+			if f.L == nil || !(math.Abs(f.L.Trace()-2) <= 1e-8 || !fixL && f.L.Trace() < 2) {
+				t.Errorf("L of %s: %+v", f.Node, f.L)
+			}
+		}
+		if b, err := json.Marshal(res); err != nil || !strings.Contains(string(b), `"l":[[`) {
+			t.Errorf("JSON: %v", err)
+		}
+	}
+}
+
+func TestCrossValidation(t *testing.T) {
+	g := granger.LinearVAR(4, 200, 1, 1, 1, 2)
+	for _, perNode := range []bool{false, true} {
+		res, err := granger.Infer(bg, &g.Data, granger.Options{Lambdas: []float64{1e-7, 0.1, 1e5}, PerNode: perNode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range res.Fits {
+			if f.Lambda != 0.1 {
+				t.Errorf("per node %v: λ = %g of node %s", perNode, f.Lambda, f.Node)
+			}
+		}
+	}
+}
+
+func TestSameForAnyThreads(t *testing.T) {
+	g := granger.Lorenz96(6, 120, 10, 0.1, 0.1, 1)
+	var want *granger.Result
+	for _, threads := range []int{1, 3} {
+		old := runtime.GOMAXPROCS(threads)
+		res, err := granger.Infer(bg, &g.Data, granger.Options{})
+		runtime.GOMAXPROCS(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = res
+		}
+		for k, v := range res.Graph.Data {
+			if v != want.Graph.Data[k] {
+				t.Fatalf("%d threads: entry %d is %g, want %g", threads, k, v, want.Graph.Data[k])
+			}
+		}
 	}
 }

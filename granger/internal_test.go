@@ -1,0 +1,223 @@
+package granger
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/linop/linoptest"
+)
+
+func randomTerms(rng *rand.Rand, l, m int) ([]*blas.Sym, []blas.General) {
+	var terms []*blas.Sym
+	var dense []blas.General
+	for range m {
+		z, k := blas.NewGeneral(l, 4), blas.NewGeneral(l, l)
+		for i := range z.Data {
+			z.Data[i] = rng.NormFloat64()
+		}
+		blas.Mul(blas.Active(), k, false, true, z, z)
+		s := blas.SymFrom(k, blas.Float32)
+		s.Dense(k)
+		terms, dense = append(terms, s), append(dense, k)
+	}
+	return terms, dense
+}
+
+// The sums, forms and cross products of a stack are those of its terms, for the
+// whole of it and for a prefix.
+func TestStack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, l := range []int{1, 2, 44, 45, 46, 130} {
+		const m, n = 3, 4
+		terms, dense := randomTerms(rng, l, m)
+		s := newStack(terms, blas.Active())
+		for _, r := range []int{l, max(1, l/2)} {
+			eta, c, K := make([]float32, n*m), make([][]float64, n), make([]blas.General, n)
+			for k := range eta {
+				eta[k] = float32(rng.Float64())
+			}
+			for a := range c {
+				c[a], K[a] = make([]float64, l), blas.NewGeneral(r, r)
+				for i := range r {
+					c[a][i] = rng.NormFloat64()
+				}
+			}
+			s.sums(K, eta, r)
+			forms := make([]float64, n*m)
+			s.forms(forms, c, r)
+			cross := make([][]float64, n)
+			for a := range cross {
+				cross[a] = make([]float64, l-r)
+			}
+			s.cross(cross, eta, c, r, l)
+			for a := range n {
+				want := blas.NewGeneral(l, l)
+				for k := range m {
+					blas.AddScaled(want, float64(eta[a*m+k]), dense[k])
+					kc := blas.NewGeneral(l, 1)
+					blas.Mul(blas.Active(), kc, false, false, dense[k], blas.Vector(c[a]))
+					exact := blas.Dot(c[a], kc.Data)
+					if !(math.Abs(forms[a*m+k]-exact) <= 1e-4*blas.Frob(dense[k])*blas.Dot(c[a], c[a])) {
+						t.Fatalf("l = %d, r = %d: form (%d,%d) is %g, want %g", l, r, a, k, forms[a*m+k], exact)
+					}
+				}
+				kc := blas.NewGeneral(l, 1)
+				blas.Mul(blas.Active(), kc, false, false, want, blas.Vector(c[a]))
+				for i := range l {
+					if i >= r {
+						if !(math.Abs(cross[a][i-r]-kc.Data[i]) <= 1e-5*blas.Frob(want)*blas.Nrm2(c[a])) {
+							t.Fatalf("l = %d, r = %d: cross %d is %g, want %g", l, r, i, cross[a][i-r], kc.Data[i])
+						}
+						continue
+					}
+					for j := range i + 1 {
+						if !(math.Abs(K[a].Data[i*r+j]-want.Data[i*l+j]) <= 1e-5*blas.Frob(want)) {
+							t.Fatalf("l = %d, r = %d: K(%d,%d) is %g, want %g", l, r, i, j, K[a].Data[i*r+j], want.Data[i*l+j])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// The projected sum over repeated samples keeps the contract of linop.Sum.
+func TestReducedSum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	const l, m = 20, 3
+	terms, dense := randomTerms(rng, l, m)
+	idx := []int{0, 3, 3, 4, 7, 9, 12, 12, 12, 19}
+	for _, k := range []int{0, 2} {
+		var kept [][]float64
+		for range k {
+			v := make([]float64, len(idx))
+			for i := range v {
+				v[i] = rng.NormFloat64()
+			}
+			kept = appendOrthonormal(kept, v, len(idx))
+		}
+		U := blas.NewGeneral(len(idx), k)
+		for c, q := range kept {
+			for i, v := range q {
+				U.Data[i*k+c] = v
+			}
+		}
+		want := make([]blas.General, m)
+		for j, d := range dense {
+			want[j] = blas.NewGeneral(len(idx), len(idx))
+			for a, p := range idx {
+				for b, q := range idx {
+					want[j].Data[a*len(idx)+b] = d.Data[p*l+q]
+				}
+			}
+			for range 2 { // P·K·P by columns, then by rows
+				projectOff(blas.Active(), want[j], U)
+				flip(want[j])
+			}
+		}
+		s := &reducedSum{inner: linop.NewGramSum(terms, nil, blas.Float64), be: blas.Active(), idx: idx, U: U}
+		linoptest.RunSum(t, s, want, linoptest.Options{Unit: 0x1p-22, Allocates: true})
+	}
+}
+
+func flip(a blas.General) {
+	for i := range a.Rows {
+		for j := range i {
+			x, y := &a.Data[i*a.Stride+j], &a.Data[j*a.Stride+i]
+			*x, *y = *y, *x
+		}
+	}
+}
+
+// Both ways to fit solve the same problem: the stacked one and package bcd's.
+func TestStackedAgainstGeneral(t *testing.T) {
+	g := LinearVAR(4, 150, 2, 1, 1, 5)
+	for _, penalize := range []bool{false, true} {
+		opt := Options{Lag: 2, Tol: 1e-5, MaxIter: 5000, Lambda: 0.05, Penalize: penalize}
+		fast, err := Infer(context.Background(), &g.Data, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Norm = "lp:1.0" // the same norm by another name, which the stacked way does not take
+		slow, err := Infer(context.Background(), &g.Data, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range fast.Fits {
+			a, b := fast.Fits[i], slow.Fits[i]
+			if !(a.RelativeGap <= 1e-5) || !(b.RelativeGap <= 1e-5) || !(math.Abs(a.Objective-b.Objective) <= 2e-5*b.Objective) {
+				t.Errorf("node %d: objectives %.9g and %.9g, gaps %.2g and %.2g", i, a.Objective, b.Objective, a.RelativeGap, b.RelativeGap)
+			}
+			if !(math.Abs(a.RMSE-b.RMSE) <= 2e-3*b.RMSE) || a.RMSEOwn != b.RMSEOwn {
+				t.Errorf("node %d: RMSE %.6g and %.6g, own %.6g and %.6g", i, a.RMSE, b.RMSE, a.RMSEOwn, b.RMSEOwn)
+			}
+			for j := range a.Norms {
+				if !(math.Abs(a.Norms[j]-b.Norms[j]) <= 0.02*(1+b.Norms[j])) {
+					t.Errorf("node %d, kernel %d: norms %.4g and %.4g", i, j, a.Norms[j], b.Norms[j])
+				}
+			}
+		}
+	}
+}
+
+// No window of past values crosses from one replicate into another, and every
+// prefix of the samples is the earlier part of each replicate.
+func TestReplicates(t *testing.T) {
+	X := blas.NewGeneral(12, 1)
+	for i := range 12 {
+		X.Data[i] = float64(i * i)
+	}
+	d := &Data{Names: []string{"a"}, X: X, Replicate: []int{7, 7, 7, 7, 7, 7, 7, 7, 2, 2, 2, 2}}
+	e, err := start(context.Background(), d, Options{Lag: 2, Decay: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.l != 6+2 {
+		t.Fatalf("%d samples", e.l)
+	}
+	mean, scale := moments(X, 0)
+	for i, r := range e.rows {
+		if r == 8 || r == 9 || r < 2 {
+			t.Errorf("row %d has no two rows before it in its replicate", r)
+		}
+		for age := 1; age <= 2; age++ {
+			want := (X.Data[r-age] - mean) / scale / math.Sqrt2
+			if got := e.X.Data[i*e.X.Stride+age-1]; math.Abs(got-want) > 1e-14 {
+				t.Errorf("row %d, %d steps back: %g, want %g", r, age, got, want)
+			}
+		}
+		if i > 0 && e.share[i] < e.share[i-1] {
+			t.Errorf("sample %d is earlier than the one before it", i)
+		}
+	}
+}
+
+func TestBootstrapBlocks(t *testing.T) {
+	d := LinearVAR(2, 40, 1, 0, 1, 1).Data
+	d.Replicate = make([]int, 40)
+	for i := 25; i < 40; i++ {
+		d.Replicate[i] = 1
+	}
+	e, err := start(context.Background(), &d, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	repeated := false
+	for range 20 {
+		idx := e.bootstrap(rng, 5)
+		if len(idx) != e.l {
+			t.Fatalf("%d samples drawn of %d", len(idx), e.l)
+		}
+		for i := 1; i < len(idx); i++ {
+			repeated = repeated || idx[i] == idx[i-1]
+		}
+	}
+	if !repeated {
+		t.Error("nothing is drawn twice")
+	}
+}
