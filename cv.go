@@ -1,6 +1,7 @@
 package iokl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ var metrics = []string{"nmse", "mse", "rmse", "accuracy"}
 type CVPoint struct {
 	Kernels []string  `json:"kernels"` // SPECs of the dictionary
 	Norm    string    `json:"norm"`
+	Learn   string    `json:"learn"`
 	Tau     float64   `json:"tau"`
 	Lambda  float64   `json:"lambda"`
 	Mean    float64   `json:"mean"`   // of the metric over the folds
@@ -63,11 +65,11 @@ func (r *CVResult) Settle(opt Options) Options { return r.settle(opt) }
 
 func (r *CVResult) settle(opt Options) Options {
 	p := r.Chosen()
-	opt.Lambda, opt.Tau, opt.Kernels = p.Lambda, p.Tau, p.Kernels
+	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn = p.Lambda, p.Tau, p.Kernels, p.Learn
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}
-	opt.notify("chose λ = %.3g, norm %s%s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, among(p.Kernels), r.Metric, p.Mean, p.StdErr)
+	opt.notify("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, p.Learn, among(p.Kernels), r.Metric, p.Mean, p.StdErr)
 	return opt
 }
 
@@ -153,17 +155,20 @@ func (s *study) candidates(cv *CVOptions, opt *Options) []candidate {
 	var all []candidate
 	switch {
 	case s.grams != nil:
-		all = []candidate{{nil, DefaultNorms()}}
+		all = []candidate{{kernels: nil, norms: DefaultNorms()}}
 	case cv.Kernels != nil:
 		for _, k := range cv.Kernels {
-			all = append(all, candidate{k, DefaultNorms()})
+			all = append(all, candidate{kernels: k, norms: DefaultNorms()})
 		}
 	case len(opt.Kernels) > 0:
-		all = []candidate{{opt.Kernels, DefaultNorms()}}
+		all = []candidate{{kernels: opt.Kernels, norms: DefaultNorms()}}
 	default:
 		all = defaultCandidates(s.X)
 	}
 	for k := range all {
+		if opt.Learn != "" || all[k].learn == nil {
+			all[k].learn = []string{cmp.Or(opt.Learn, "eta,l")}
+		}
 		switch {
 		case opt.Regularizer != nil:
 			all[k].norms = []string{opt.Regularizer.String()}
@@ -206,6 +211,7 @@ func (g *grid) check() error {
 type branch struct {
 	kernels []string
 	norm    string
+	learn   string
 	tau     float64
 	lambdas []float64
 	errors  [][]float64 // of each λ, of each fold; NaN where the fold did not get there
@@ -328,14 +334,17 @@ func (s *study) branches(g *grid, opt *Options) ([]*branch, error) {
 				return nil, err
 			}
 			for _, tau := range g.Taus {
-				b := &branch{kernels: c.kernels, norm: norm, tau: tau, lambdas: g.Lambdas}
-				if b.lambdas == nil {
-					b.lambdas = lambdaPath(size * total * relative(tau, s.Y.Cols))
+				for _, learn := range c.learn {
+					b := &branch{kernels: c.kernels, norm: norm, learn: learn, tau: tau, lambdas: g.Lambdas}
+					if b.lambdas == nil {
+						b.lambdas = lambdaPath(size * total * relative(tau, s.Y.Cols))
+					}
+					b.errors = make([][]float64, len(b.lambdas))
+					for i := range b.errors {
+						b.errors[i] = unknown(len(g.splits))
+					}
+					all = append(all, b)
 				}
-				for range b.lambdas {
-					b.errors = append(b.errors, unknown(len(g.splits)))
-				}
-				all = append(all, b)
 			}
 		}
 	}
@@ -383,7 +392,7 @@ func (g *grid) summarize(branches []*branch) (*CVResult, error) {
 			if slices.ContainsFunc(b.errors[i], math.IsNaN) {
 				continue
 			}
-			p := CVPoint{Kernels: b.kernels, Norm: b.norm, Tau: b.tau, Lambda: lambda, Folds: b.errors[i]}
+			p := CVPoint{Kernels: b.kernels, Norm: b.norm, Learn: b.learn, Tau: b.tau, Lambda: lambda, Folds: b.errors[i]}
 			p.Mean, p.StdErr = meanAndError(p.Folds)
 			r.Points = append(r.Points, p)
 		}
@@ -414,7 +423,7 @@ func (g *grid) steadier(points []CVPoint, best int) int {
 	b := points[best]
 	at := best
 	for i, p := range points {
-		same := slices.Equal(p.Kernels, b.Kernels) && p.Norm == b.Norm && p.Tau == b.Tau
+		same := slices.Equal(p.Kernels, b.Kernels) && p.Norm == b.Norm && p.Learn == b.Learn && p.Tau == b.Tau
 		if same && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
 			at = i
 		}

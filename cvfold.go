@@ -27,7 +27,7 @@ func (s *study) fold(ctx context.Context, g *grid, opt Options, branches []*bran
 				return err
 			}
 		}
-		opt.Norm, opt.Tau = b.norm, b.tau
+		opt.Norm, opt.Tau, opt.Learn = b.norm, b.tau, b.learn
 		if err := s.follow(ctx, g, opt, b, f, m, t, test); err != nil {
 			return err
 		}

@@ -36,25 +36,29 @@ func defaultKernels(Z blas.General) []string {
 
 func hasEach(Z blas.General) bool { return Z.Cols > 1 && Z.Cols <= maxEach }
 
-// candidate is a dictionary, and the norms worth trying on it.
+// candidate is a dictionary, and the norms and the things to learn worth trying on it.
 type candidate struct {
 	kernels []string
 	norms   []string
+	learn   []string
 }
 
 // defaultCandidates are what cross-validation chooses from when neither kernels
 // nor norm are given. A fit alone prefers narrow kernels to wide ones, since they
 // follow the training targets more closely; how smooth the function is must
 // therefore be decided on held-out samples: one dictionary lets the fit choose a
-// width, one has a wide kernel only, and one adds up functions of single columns.
+// width, two have a wide kernel only, and one adds up functions of single columns.
+// Where the function is smooth and the samples are few, L costs more than it
+// brings, which held-out samples tell as well.
 func defaultCandidates(Z blas.General) []candidate {
-	few := DefaultNorms()[:1]
+	few, both := DefaultNorms()[:1], []string{"eta,l"}
 	all := []candidate{
-		{[]string{"gaussian:all:median*0.25,0.5,1,2", linearKernel}, few},
-		{[]string{"gaussian:all:median*2", linearKernel}, few},
+		{[]string{"gaussian:all:median*0.25,0.5,1,2", linearKernel}, few, both},
+		{[]string{"gaussian:all:median*2", linearKernel}, few, []string{"eta,l", "eta"}},
+		{[]string{"gaussian:all:median*4", linearKernel}, few, []string{"eta"}},
 	}
 	if hasEach(Z) {
-		all = append(all, candidate{[]string{"gaussian:all:median*1,2,4", linearKernel, eachKernels}, DefaultNorms()})
+		all = append(all, candidate{[]string{"gaussian:all:median*1,2,4", linearKernel, eachKernels}, DefaultNorms(), both})
 	}
 	return all
 }

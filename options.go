@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/bcd"
@@ -61,8 +62,9 @@ type Options struct {
 	Norm        string
 	Regularizer bcd.Regularizer `json:"-"` // the caller's own, in place of Norm
 
-	// Learn says what is learned beside C: "eta,l" (the default), "eta" with L =
-	// (τ/n)·I, or "l" with equal weights.
+	// Learn says what is learned beside C: "eta,l", "eta" with L = (τ/n)·I, or "l"
+	// with equal weights. "" means "eta,l", or, where cross-validation chooses the
+	// kernels, that it chooses between "eta,l" and "eta" too.
 	Learn string
 	// Standardize says what is brought to mean 0 and variance 1: "x,y", "x", "y"
 	// or "none". "" means "x,y" in Fit and "none" in FitGram.
@@ -122,7 +124,7 @@ func (opt Options) check(gram bool) (Options, error) {
 		value *string
 		have  []string
 	}{
-		{"what to learn", &opt.Learn, []string{"eta,l", "eta", "l", "l,eta"}},
+		{"what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "l,eta"}},
 		{"what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
 		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
 		{"solver", &opt.Solver, append([]string{"reduced"}, bcd.Solvers()...)},
@@ -154,7 +156,7 @@ func choose(what string, value *string, have []string) error {
 			return nil
 		}
 	}
-	return badInput("unknown %s %q (have %s)", what, *value, strings.Join(have[:min(len(have), 6)], ", "))
+	return badInput("unknown %s %q (have %s)", what, *value, strings.Join(slices.DeleteFunc(slices.Clone(have), func(s string) bool { return s == "" }), ", "))
 }
 
 func (opt *Options) scaleX() bool { return strings.Contains(opt.Standardize, "x") }

@@ -131,6 +131,9 @@ func (opt *Options) space(t *training) bcd.Space {
 
 // problem is the learning problem in the given space.
 func (opt *Options) problem(space bcd.Space) *bcd.Problem {
+	if opt.Learn == "" {
+		opt.Learn = "eta,l"
+	}
 	p := &bcd.Problem{
 		Space: space, Lambda: opt.Lambda, Tau: opt.Tau, Norm: opt.regularizer(),
 		FixEta: opt.Learn == "l" || opt.Solver == "okl", FixL: opt.Learn == "eta",

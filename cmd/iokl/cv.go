@@ -240,7 +240,7 @@ func refit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out string
 func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	several := severalDictionaries(r.Points)
-	fmt.Fprintf(t, "norm\tτ\tλ\t%s\t± standard error\t\t\n", r.Metric)
+	fmt.Fprintf(t, "norm\tlearn\tτ\tλ\t%s\t± standard error\t\t\n", r.Metric)
 	for i, p := range r.Points {
 		if several && (i == 0 || !slices.Equal(p.Kernels, r.Points[i-1].Kernels)) {
 			if err := flush(t); err != nil {
@@ -256,7 +256,7 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 		if p.Tau > 0 {
 			tau = fmt.Sprintf("%.4g", p.Tau)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t\n", p.Norm, tau, p.Lambda, p.Mean, p.StdErr, mark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t\n", p.Norm, p.Learn, tau, p.Lambda, p.Mean, p.StdErr, mark)
 	}
 	if err := flush(t); err != nil {
 		return err

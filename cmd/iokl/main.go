@@ -78,7 +78,7 @@ func work(err error) error {
 func isInput(err error) bool { return !errors.As(err, new(failure)) }
 
 func isKnownInput(err error) bool {
-	for _, e := range []error{iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist, fs.ErrPermission} {
+	for _, e := range append([]error{iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist, fs.ErrPermission}, grangerErrors...) {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -109,6 +109,6 @@ failed or was interrupted, 2 bad usage or bad input.`,
 			return errors.New("a command is missing: fit, predict, cv, granger or info (see iokl --help)")
 		},
 	}
-	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newInfoCmd())
+	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd())
 	return root
 }

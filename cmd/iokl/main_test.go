@@ -388,12 +388,12 @@ func TestInterruptSavesModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := m.Certificate(); c.Converged || !strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, number(c.RelativeGap))) {
+	if c := m.Certificate(); c.Converged || !strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, numeral(c.RelativeGap))) {
 		t.Errorf("certificate %+v, output %s", c, out.String())
 	}
 }
 
-func number(v float64) string {
+func numeral(v float64) string {
 	b, _ := json.Marshal(v)
 	return string(b)
 }
@@ -417,7 +417,7 @@ func TestVerboseSaysMemoryAndIterations(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "completion bash"} {
+	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "granger --help", "completion bash"} {
 		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
 			t.Errorf("%s: %+v", line, r)
 		}

@@ -287,7 +287,7 @@ func splitPaths(all []iokl.CVPoint) (paths []points, names []string) {
 	for _, p := range all {
 		name := p.Norm
 		if several {
-			name += " " + strings.Join(p.Kernels, " ")
+			name += ", " + p.Learn + ": " + strings.Join(p.Kernels, " ")
 		}
 		if p.Tau > 0 {
 			name += fmt.Sprintf(", τ = %.4g", p.Tau)

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// chain writes series of which a drives b and b drives c, in two replicates.
+func chain(t *testing.T, dir string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	text := "run,t,a,b,c\n"
+	for run := range 2 {
+		var a, b, c float64
+		for i := range 120 {
+			a, b, c = 0.3*a+rng.NormFloat64(), 1.5*math.Tanh(2*a)+0.2*rng.NormFloat64(), 1.5*math.Tanh(2*b)+0.2*rng.NormFloat64()
+			text += fmt.Sprintf("%d,%d,%g,%g,%g\n", run, i, a, b, c)
+		}
+	}
+	write(t, dir, "s.csv", text)
+	write(t, dir, "truth.csv", "from,to,sign\na,b,+\nb,c,+\n")
+	write(t, dir, "matrix.csv", "a,b,c\n0,0,0\n1,0,0\n0,1,0\n")
+	write(t, dir, "groups.csv", "series,node\na,front\nb,back\nc,back\n")
+}
+
+func TestGranger(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	var got grangerReport
+	for _, truth := range []string{"truth.csv", "matrix.csv"} {
+		r := command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth "+truth)
+		r.object(t, &got)
+		if !slices.Equal(got.Nodes, []string{"a", "b", "c"}) || got.AUROC == nil || !(*got.AUROC > 0.95) || got.AUPRAll == nil {
+			t.Errorf("%s: %s", truth, r.stdout)
+		}
+		// Row = target, column = source: a drives b.
+		if !(got.Graph[1][0] > 2*got.Graph[0][1] && got.Graph[1][0] > 10*got.Graph[1][2]) || len(got.RMSE) != 3 || got.RMSE[1] == nil || got.Samples != 2*(120-2) {
+			t.Errorf("graph %v, rmse %v, %d samples", got.Graph, got.RMSE, got.Samples)
+		}
+	}
+	r := command(t, dir, "granger --series s.csv --replicate run --threshold 0.05 --plot pics --out g.csv")
+	if r.status != exitOK || !strings.Contains(r.stdout, "a → b") || !strings.Contains(r.stdout, "central nodes") {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{"pics/graph.png", "pics/network.svg"} {
+		if s, err := os.Stat(name); err != nil || s.Size() < 1000 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text := mustRead(t, "g.csv"); !strings.HasPrefix(text, "target,a,b,c\na,") {
+		t.Errorf("g.csv: %s", text)
+	}
+}
+
+func TestGrangerFormats(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	for name, want := range map[string]string{"g.dot": `"front" -> "back"`, "g.graphml": `<edge source="front" target="back">`, "g.json": `"front"`} {
+		if r := command(t, dir, "granger --series s.csv --replicate run --groups groups.csv --out "+name); r.status != exitOK {
+			t.Fatalf("%s: %+v", name, r)
+		}
+		text := mustRead(t, name)
+		if !strings.Contains(text, want) {
+			t.Errorf("%s has no %q:\n%s", name, want, text)
+		}
+		if name == "g.json" && !json.Valid([]byte(text)) {
+			t.Errorf("%s is no JSON", name)
+		}
+	}
+}
+
+func TestGrangerBadInput(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	write(t, dir, "gap.csv", "a,b\n1,2\n,3\n4,5\n6,7\n8,1\n")
+	write(t, dir, "flat.csv", "a,b\n1,2\n1,3\n1,5\n1,7\n1,1\n")
+	write(t, dir, "twice.csv", "a,a\n1,2\n2,3\n4,5\n6,7\n8,1\n")
+	write(t, dir, "short.csv", "r,a\n1,2\n1,4\n1,3\n1,7\n2,1\n")
+	write(t, dir, "stray.csv", "a,front\nzebra,back\n")
+	write(t, dir, "wrong.csv", "from,to\na,zebra\n")
+	before := listing(t, dir)
+	const series = "granger --series s.csv --replicate run --out g.csv "
+	for name, c := range map[string]struct{ line, want string }{
+		"no series":            {"granger", "--series"},
+		"missing file":         {"granger --series none.csv", "no such file"},
+		"gap":                  {"granger --series gap.csv", `series "a" is NaN`},
+		"constant":             {"granger --series flat.csv", `"a" is 1`},
+		"duplicate":            {"granger --series twice.csv", `"a"`},
+		"short replicate":      {"granger --series short.csv --replicate r", "replicate 2 has 1 rows"},
+		"too long a lag":       {series + "--lag 100", "lag 100"},
+		"lag 0":                {series + "--lag 0", "--lag 0"},
+		"unknown series":       {series + "--groups stray.csv", `"zebra"`},
+		"unknown edge":         {series + "--truth wrong.csv", "zebra"},
+		"negative lambda":      {series + "--lambda -1", "--lambda -1"},
+		"negative threshold":   {series + "--threshold -1", "--threshold -1"},
+		"unknown norm":         {series + "--norm lp:3", "lp:3"},
+		"unknown kernel":       {series + "--kernel rbf", `"rbf"`},
+		"unknown replicate":    {"granger --series s.csv --replicate zebra", `"zebra"`},
+		"unknown graph format": {"granger --series s.csv --out g.xyz", "g.xyz"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := command(t, dir, c.line)
+			if r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 {
+				t.Errorf("%+v, want status 2 and one line with %q", r, c.want)
+			}
+			if after := listing(t, dir); !slices.Equal(before, after) {
+				t.Errorf("files before %v, after %v", before, after)
+			}
+		})
+	}
+}
