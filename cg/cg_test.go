@@ -11,6 +11,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cg"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/linop/linoptest"
 )
 
 // diagonal is the operator of a diagonal matrix.
@@ -206,7 +207,7 @@ func TestWorkspaceReuse(t *testing.T) {
 			}
 		}
 		var op linop.Operator = A
-		if a := testing.AllocsPerRun(5, func() { clear(x); _, _ = w.Solve(bg, x, op, b, cg.Options{Precond: op}) }); a > 0 {
+		if a := linoptest.Allocations(5, func() { clear(x); _, _ = w.Solve(bg, x, op, b, cg.Options{Precond: op}) }); a > 0 {
 			t.Errorf("n = %d: %g allocations", n, a)
 		}
 	}

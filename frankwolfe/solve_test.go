@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
+	"github.com/iokl/iokl/linop/linoptest"
 )
 
 // randomProblem is an output kernel step: A = K·C and B = CᵀA for a random K.
@@ -233,7 +234,7 @@ func TestAllocations(t *testing.T) {
 	var w frankwolfe.Workspace
 	L := blas.NewGeneral(6, 6)
 	count := func(iter int) float64 {
-		return testing.AllocsPerRun(5, func() {
+		return linoptest.Allocations(5, func() {
 			blas.Zero(L)
 			if res, _ := w.Solve(bg, L, p, frankwolfe.Options{Plain: true, Tol: 1e-14, MaxIter: iter}); res.Iter != iter {
 				t.Fatalf("%d iterations", res.Iter)

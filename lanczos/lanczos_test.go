@@ -10,6 +10,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/lanczos"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/linop/linoptest"
 )
 
 var bg = context.Background()
@@ -253,7 +254,7 @@ func TestAllocations(t *testing.T) {
 	var w lanczos.Workspace
 	for _, k := range []int{1, 3} {
 		opt := lanczos.Options{K: k, Tol: 1e-8, MaxDim: 30}
-		if n := testing.AllocsPerRun(3, func() {
+		if n := linoptest.Allocations(3, func() {
 			if res, err := w.Eigs(bg, A, opt); err != nil || res.Restarts == 0 {
 				t.Fatal(res.Restarts, err)
 			}

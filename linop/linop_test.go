@@ -232,7 +232,7 @@ func TestSpectral(t *testing.T) {
 				t.Fatalf("MulRight: element %d is %g, want %g", i, got.Data[i], want.Data[i])
 			}
 		}
-		if n := testing.AllocsPerRun(5, func() { s.MulRightWith(be, got, C, &work) }); n > 0 {
+		if n := linoptest.Allocations(5, func() { s.MulRightWith(be, got, C, &work) }); n > 0 {
 			t.Errorf("MulRightWith allocates %g times a call", n)
 		}
 		d := random(rng, c.n, c.n)

@@ -1,0 +1,5 @@
+//go:build !race
+
+package linoptest
+
+const countAllocations = true
