@@ -22,7 +22,8 @@ type Gram struct {
 	err      error
 }
 
-// NewGram returns the operator of the rows that open starts to hand out anew at each call.
+// NewGram returns the operator of the rows that open starts to hand out anew at each call;
+// a source that is an io.Closer is closed after its pass.
 func NewGram(features Features, open func() (Source, error), opt Options) *Gram {
 	opt.fill()
 	return &Gram{features: features, open: open, rows: opt.BlockRows, be: blas.Or(opt.Backend)}
@@ -66,6 +67,9 @@ func (g *Gram) pass(f func(z blas.General)) error {
 	src, err := g.open()
 	if err != nil {
 		return err
+	}
+	if c, ok := src.(io.Closer); ok {
+		defer c.Close()
 	}
 	for {
 		b, err := src.Next()

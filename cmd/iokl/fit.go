@@ -112,6 +112,7 @@ func newFitCmd() *cobra.Command {
 		m   machine
 		d   dataFlags
 		l   learnFlags
+		s   streamFlags
 		out string
 	)
 	cmd := &cobra.Command{
@@ -132,8 +133,15 @@ Ctrl-C saves the best model so far where --out was given and says its gap.`,
 			if err != nil {
 				return err
 			}
-			if err := checkOut(out); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkOut(out)); err != nil {
 				return err
+			}
+			if s.on {
+				rows, err := d.streamed(cmd, &opt)
+				if err != nil {
+					return err
+				}
+				return runStream(cmd, &m, rows, opt, &s, out)
 			}
 			data, err := d.load(cmd)
 			if err != nil {
@@ -145,6 +153,7 @@ Ctrl-C saves the best model so far where --out was given and says its gap.`,
 	}
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
+	s.flags(cmd.Flags())
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
 	return cmd

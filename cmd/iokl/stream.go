@@ -1,0 +1,329 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/mpi"
+	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/stream"
+)
+
+// streamFlags are those of a fit that reads its data in blocks of rows.
+type streamFlags struct {
+	on             bool
+	checkpoint     string
+	checkpointRows int64
+	surveyRows     int64
+}
+
+func (s *streamFlags) flags(f *pflag.FlagSet) {
+	f.BoolVar(&s.on, "stream", false, "read the data in blocks of rows, for data larger than memory; kernels need explicit features (rff:…, nystrom:…, linear, poly)")
+	f.StringVar(&s.checkpoint, "checkpoint", "", "with --stream: file that keeps the sums when a pass ends early, to go on from")
+	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0, "with --stream: rows between two writes of it (default: 100 for each feature)")
+	f.Int64Var(&s.surveyRows, "survey-rows", 0, "with --stream: leading rows that scales and widths are taken from (default: all, read once more)")
+}
+
+// check refuses flags that do not go together.
+func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
+	if !s.on {
+		for _, name := range []string{"checkpoint", "checkpoint-rows", "survey-rows"} {
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s is for --stream", name)
+			}
+		}
+		return nil
+	}
+	switch {
+	case len(d.grams) > 0:
+		return errors.New("--stream is for --x: Gram matrices are not read by rows")
+	case d.classes:
+		return errors.New("--classes needs all labels at once: with --stream give a 0/1 column for each class")
+	case d.x == "-" || d.y == "-":
+		return errors.New("--stream reads the data more than once: standard input will not do")
+	case d.missing == "mean" && cmd.Flags().Changed("missing"):
+		return errors.New("--stream does not fill missing cells")
+	case s.checkpointRows < 0 || s.surveyRows < 0:
+		return errors.New("--checkpoint-rows and --survey-rows are numbers of rows")
+	}
+	return nil
+}
+
+// tables is the pair of files, or the one file, that rows come from.
+type tables struct {
+	x, y       string
+	xs, ys     []int // columns
+	xAll, yAll int   // columns in the files
+	opt        table.Options
+}
+
+// streamed finds the columns in the files and makes them data to stream.
+func (d *dataFlags) streamed(cmd *cobra.Command, opt *iokl.Options) (iokl.Rows, error) {
+	var rows iokl.Rows
+	if d.x == "" {
+		return rows, errors.New("give the inputs by --x")
+	}
+	if d.y == "" && d.yColumns != "" {
+		d.y = d.x
+	}
+	if d.y == "" {
+		return rows, errors.New("give the targets by --y")
+	}
+	t := &tables{x: d.x, y: d.y}
+	var err error
+	if t.opt, err = d.options(cmd); err != nil {
+		return rows, err
+	}
+	t.opt.AllowNaN = true // found by tables, which name the row and keep those before
+	in, count, err := headOf(d.x, d.xColumns, "--x-columns", t.opt, &t.xs, &t.xAll)
+	if err != nil {
+		return rows, work(err)
+	}
+	out, _, err := headOf(d.y, d.yColumns, "--y-columns", t.opt, &t.ys, &t.yAll)
+	if err != nil {
+		return rows, work(err)
+	}
+	opt.InputNames, opt.OutputNames = in.Names, out.Names
+	if opt.Groups, err = readGroups(d.groups, in); err != nil {
+		return rows, work(err)
+	}
+	rows = iokl.Rows{
+		Inputs: len(t.xs), Outputs: len(t.ys), Count: count, Open: t.open,
+		Name: fmt.Sprintf("%s[%s] %s[%s]", d.x, d.xColumns, d.y, d.yColumns),
+	}
+	return rows, nil
+}
+
+// headOf opens a file for its columns and its number of rows.
+func headOf(name, columns, flag string, opt table.Options, idx *[]int, all *int) (*table.Table, int64, error) {
+	r, err := table.Open(name, opt)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	*all = r.Cols()
+	for j := range r.Cols() {
+		*idx = append(*idx, j)
+	}
+	if columns != "" {
+		if *idx, err = selectColumns(columns, flag, r.Names(), r.Cols()); err != nil {
+			return nil, 0, err
+		}
+	}
+	head := &table.Table{Names: r.Names(), Data: blas.NewGeneral(0, r.Cols())}
+	if columns != "" {
+		head = pick(head, *idx)
+	}
+	return head, int64(r.Rows()), nil
+}
+
+// blockRows is the number of rows read at a time.
+const blockRows = 1024
+
+// open starts to read the rows.
+func (t *tables) open() (stream.Source, error) {
+	x, err := table.Open(t.x, t.opt)
+	if err != nil {
+		return nil, err
+	}
+	s := &pairs{tables: t, xr: x, X: blas.NewGeneral(blockRows, len(t.xs)), Y: blas.NewGeneral(blockRows, len(t.ys)), xb: blas.NewGeneral(blockRows, t.xAll)}
+	if t.x == t.y {
+		return s, nil
+	}
+	if s.yr, err = table.Open(t.y, t.opt); err != nil {
+		_ = x.Close()
+		return nil, err
+	}
+	s.yb = blas.NewGeneral(blockRows, t.yAll)
+	return s, nil
+}
+
+// pairs is the rows of both files side by side.
+type pairs struct {
+	*tables
+	xr, yr       table.Reader // yr is nil where both are in one file
+	xb, yb, X, Y blas.General
+	row          int64
+	err          error
+}
+
+func (s *pairs) Close() error {
+	if s.yr == nil {
+		return s.xr.Close()
+	}
+	return errors.Join(s.xr.Close(), s.yr.Close())
+}
+
+// Next reads a block. Rows before a bad one come with the error that names it.
+func (s *pairs) Next() (stream.Block, error) {
+	if s.err != nil {
+		return stream.Block{}, s.err
+	}
+	var n int
+	n, s.err = s.xr.Read(s.xb)
+	targets := s.xb
+	if s.yr != nil {
+		n = s.readTargets(n)
+		targets = s.yb
+	}
+	gather(s.X, s.xb, s.xs, n)
+	gather(s.Y, targets, s.ys, n)
+	n = s.present(n)
+	b := stream.Block{X: blas.View(s.X, 0, 0, n, s.X.Cols), Y: blas.View(s.Y, 0, 0, n, s.Y.Cols), Row: s.row, Source: s.x}
+	s.row += int64(n)
+	return b, s.err
+}
+
+// readTargets reads the targets of n rows and returns how many are whole.
+func (s *pairs) readTargets(n int) int {
+	if n == 0 && s.err != nil {
+		if k, err := s.yr.Read(blas.View(s.yb, 0, 0, 1, s.yb.Cols)); errors.Is(s.err, io.EOF) && (k > 0 || !errors.Is(err, io.EOF)) {
+			s.err = inputError("%s has more than the %d rows of %s", s.y, s.row, s.x)
+		}
+		return 0
+	}
+	done := 0
+	for done < n {
+		k, err := s.yr.Read(blas.View(s.yb, done, 0, n-done, s.yb.Cols))
+		done += k
+		if errors.Is(err, io.EOF) {
+			err = inputError("%s has %d rows, and %s has more", s.y, s.row+int64(done), s.x)
+		}
+		if err != nil {
+			s.err = err
+			return done
+		}
+	}
+	return n
+}
+
+// gather takes columns of the first n rows.
+func gather(dst, from blas.General, columns []int, n int) {
+	for i := range n {
+		out, in := blas.Row(dst, i), blas.Row(from, i)
+		for k, j := range columns {
+			out[k] = in[j]
+		}
+	}
+}
+
+// present cuts the block before the first row with a missing cell.
+func (s *pairs) present(n int) int {
+	for i := range n {
+		for _, part := range []struct {
+			file, what string
+			row        []float64
+		}{{s.x, "input", blas.Row(s.X, i)}, {s.y, "target", blas.Row(s.Y, i)}} {
+			for j, v := range part.row {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					s.err = inputError("%s: row %d, %s %d is missing or no finite number: streamed data must be complete", part.file, s.row+int64(i)+1, part.what, j+1)
+					return i
+				}
+			}
+		}
+	}
+	return n
+}
+
+// runStream fits to streamed data. The ranks of a parallel job share the rows,
+// the first of them prints and writes.
+func runStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out string) error {
+	world, err := mpi.Start()
+	if err != nil {
+		return failure{err}
+	}
+	if world.Size() > 1 && world.Rank() > 0 {
+		quiet := *m
+		quiet.quiet, quiet.verbose = true, false
+		m = &quiet
+	}
+	if err := streamOn(cmd, m, data, opt, s, out, world); err != nil {
+		if world.Size() > 1 {
+			status := exitFailed
+			if isInput(err) {
+				status = exitUsage
+			}
+			world.Abort("iokl: "+err.Error(), status)
+		}
+		return errors.Join(err, world.Close())
+	}
+	if err := world.Close(); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+func streamOn(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out string, world *mpi.World) error {
+	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+	opt.Trace, opt.Notify = p.step, p.line
+	so := iokl.StreamOptions{
+		Options: opt, SurveyRows: s.surveyRows, Checkpoint: s.checkpoint, CheckpointRows: s.checkpointRows,
+		Progress: func(survey bool, at stream.Progress) error { p.rows(survey, at, data.Count); return nil },
+	}
+	if world.Size() > 1 {
+		so.Ranks = world
+	}
+	start := time.Now()
+	model, fitErr := iokl.FitStream(cmd.Context(), data, so)
+	p.end()
+	if model == nil {
+		if cmd.Context().Err() != nil {
+			return failure{fmt.Errorf("interrupted before the fit had a first model: %s", kept(s.checkpoint))}
+		}
+		return work(fitErr)
+	}
+	if world.Rank() > 0 {
+		return nil
+	}
+	seconds := time.Since(start).Seconds()
+	warn(cmd.ErrOrStderr(), m, model.Warnings())
+	if out != "" {
+		if err := model.Save(out); err != nil {
+			return failure{err}
+		}
+	}
+	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
+		return err
+	}
+	return outcome(cmd, model, fitErr, out)
+}
+
+// kept says what became of the sums.
+func kept(checkpoint string) string {
+	if checkpoint == "" {
+		return "nothing was saved"
+	}
+	return "the same command goes on from " + checkpoint
+}
+
+// rows shows where a pass is.
+func (p *progress) rows(survey bool, at stream.Progress, count int64) {
+	if !p.bar && !p.lines || time.Since(p.last) < 200*time.Millisecond {
+		return
+	}
+	what := "adding up"
+	if survey {
+		what = "surveying"
+	}
+	text := fmt.Sprintf("%s %s: %d rows", what, at.Source, at.Rows)
+	if count > 0 {
+		text += fmt.Sprintf(" of %d", count)
+	}
+	if seconds := time.Since(p.start).Seconds(); seconds > 0 {
+		text += fmt.Sprintf("  %.0f s", seconds)
+	}
+	if p.bar {
+		p.draw(text)
+		return
+	}
+	fmt.Fprintln(p.w, text)
+	p.last = time.Now().Add(2 * time.Second)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// large has rows of two inputs and two targets in several forms.
+func large(t *testing.T, l int) string {
+	t.Helper()
+	dir := t.TempDir()
+	x, y := csvRows(l, 0)
+	write(t, dir, "x.csv", x)
+	write(t, dir, "y.csv", y)
+	xs, ys := strings.Split(strings.TrimSpace(x), "\n"), strings.Split(strings.TrimSpace(y), "\n")
+	var both strings.Builder
+	for i := range xs {
+		both.WriteString(ys[i] + "," + xs[i] + "\n")
+	}
+	write(t, dir, "both.csv", both.String())
+	for _, name := range []string{"x", "y"} {
+		a, err := table.Read(filepath.Join(dir, name+".csv"), table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := table.Write(filepath.Join(dir, name+".npy"), &table.Table{Data: a.Data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const streamKernels = " --kernel rff:gaussian:all:0.5,1:40 --kernel linear:all --lambda 1e-3 --tol 1e-8 --json "
+
+func TestStreamCommand(t *testing.T) {
+	dir := large(t, 3000)
+	var want, got fitReport
+	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(t, &want)
+	for _, files := range []string{"--x x.csv --y y.csv", "--x x.npy --y y.npy", "--x both.csv --x-columns a,b --y-columns u,v"} {
+		command(t, dir, "fit --stream "+files+streamKernels+"--out s.iokl").object(t, &got)
+		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged {
+			t.Errorf("%s: objective %.12g, want %.12g; %d samples", files, got.Objective, want.Objective, got.Samples)
+		}
+	}
+	if got.Outputs[1] != "v" {
+		t.Errorf("outputs %v", got.Outputs)
+	}
+	P, Q := predictions(t, "m.iokl"), predictions(t, "s.iokl")
+	for i, v := range P {
+		if !(math.Abs(v-Q[i]) <= 1e-5) {
+			t.Fatalf("prediction %d is %g, in memory %g", i, Q[i], v)
+		}
+	}
+	r := command(t, dir, "fit --stream -v --x x.csv --y y.csv --kernel rff:gaussian:all:1:20")
+	if r.status != exitOK || !strings.Contains(r.stderr, "surveying x.csv: 1024 rows") || !strings.Contains(r.stderr, "chose λ") {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+}
+
+func predictions(t *testing.T, model string) []float64 {
+	t.Helper()
+	m, err := iokl.Load(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := table.Read("x.csv", table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	P, err := m.Predict(blas.Dense(blas.View(x.Data, 0, 0, 50, 2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return P.RawMatrix().Data
+}
+
+// A bad row is named, and the rows before it are kept.
+func TestStreamBadRow(t *testing.T) {
+	dir := large(t, 7000)
+	good, err := os.ReadFile(filepath.Join(dir, "x.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(good), "\n")
+	lines[6500] = "0.1,oops\n" // row 6500 below the header
+	write(t, dir, "x.csv", strings.Join(lines, ""))
+	line := "fit --stream --x x.csv --y y.csv --checkpoint sums" + streamKernels
+	r := command(t, dir, line)
+	if r.status != exitUsage || !strings.Contains(r.stderr, "x.csv: row 6500 (line 6501)") || !strings.Contains(r.stderr, "oops") {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	write(t, dir, "x.csv", string(good))
+	r = command(t, dir, strings.Replace(line, "--json", "--json -v", 1))
+	var got fitReport
+	r.object(t, &got)
+	if got.Samples != 7000 || !strings.Contains(r.stderr, "going on after the 6499 rows of sums") {
+		t.Errorf("%d samples: %s", got.Samples, r.stderr)
+	}
+}
+
+func TestStreamRefusals(t *testing.T) {
+	dir := large(t, 300)
+	write(t, dir, "short.csv", "u,v\n1,2\n3,4\n")
+	write(t, dir, "gap.csv", strings.Repeat("1,2\n", 200)+"3,\n"+strings.Repeat("4,2\n", 99))
+	for line, want := range map[string]string{
+		"--x x.csv --y short.csv --kernel linear:all": "short.csv has 2 rows, and x.csv has more",
+		"--x short.csv --y y.csv --kernel linear:all": "y.csv has more than the 2 rows of short.csv",
+		"--x gap.csv --y y.csv --kernel linear:all":   "gap.csv: row 201, input 2 is missing",
+		"--x - --y y.csv": "standard input",
+		"--x x.csv --y y.csv --kernel gaussian:all": "rff:",
+		"--x x.csv --y y.csv --classes":             "--classes",
+		"--x x.csv --y y.csv --missing mean":        "missing",
+		"--x x.csv":                                 "--y",
+		"--x x.csv --y y.csv --kernel linear:all --checkpoint x.csv --seed 1": "no checkpoint",
+	} {
+		r := command(t, dir, "fit --stream "+line)
+		if r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)
+		}
+	}
+	if r := command(t, dir, "fit --x x.csv --y y.csv --checkpoint c"); r.status != exitUsage || !strings.Contains(r.stderr, "--stream") {
+		t.Errorf("--checkpoint alone: %+v", r)
+	}
+}

@@ -1,0 +1,303 @@
+package iokl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/stream"
+)
+
+// pieces is a source of some rows at a time that may end in an error.
+type pieces struct {
+	x, y blas.General
+	at   int
+	bad  int // the row that cannot be read; 0 means none
+	open *int
+}
+
+var errPiece = errors.New("file.csv: row 1501 is no number")
+
+func (s *pieces) Next() (stream.Block, error) {
+	end := s.x.Rows
+	if s.bad > 0 {
+		end = s.bad
+	}
+	rows := min(97, end-s.at)
+	if rows == 0 {
+		if s.bad > 0 {
+			return stream.Block{}, errPiece
+		}
+		return stream.Block{}, io.EOF
+	}
+	b := stream.Block{X: blas.View(s.x, s.at, 0, rows, s.x.Cols), Y: blas.View(s.y, s.at, 0, rows, s.y.Cols), Row: int64(s.at), Source: "file.csv"}
+	s.at += rows
+	return b, nil
+}
+
+func (s *pieces) Close() error { *s.open--; return nil }
+
+// rowsOf is X and Y as streamed data, and the number of passes that are open.
+func rowsOf(X, Y *mat.Dense, bad int) (data Rows, open *int) {
+	open = new(int)
+	data = Rows{Inputs: X.RawMatrix().Cols, Outputs: Y.RawMatrix().Cols, Name: "file.csv"}
+	data.Open = func() (stream.Source, error) {
+		*open++
+		return &pieces{x: raw(X), y: raw(Y), bad: bad, open: open}, nil
+	}
+	return data, open
+}
+
+func maxDifference(t *testing.T, a, b *Model, X mat.Matrix) float64 {
+	t.Helper()
+	P, err := a.Predict(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Q, err := b.Predict(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	P.Sub(P, Q)
+	return math.Max(mat.Max(P), -mat.Min(P))
+}
+
+var streamed = Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all", "nystrom:cauchy:0-1:2:20"}, Lambda: 1e-3, Tol: 1e-9, Seed: 3}
+
+func TestStreamEqualsFit(t *testing.T) {
+	X, Y := wave(1500, 31)
+	for i := range 1500 {
+		Y.Set(i, 0, Y.At(i, 0)/20-5)
+	}
+	Xt, _ := wave(40, 32)
+	for _, standardize := range []string{"x", "none", "x,y"} {
+		if standardize == "x,y" {
+			for i := range 1500 {
+				Y.Set(i, 1, Y.At(i, 1)*0.01-1e4) // far from 0
+			}
+		}
+		opt := streamed
+		opt.Standardize = standardize
+		opt.Tol = 1e-7
+		want, err := Fit(bg, X, Y, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _ := rowsOf(X, Y, 0)
+		got, err := FitStream(bg, data, StreamOptions{Options: opt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := got.Certificate(), want.Certificate()
+		if !(math.Abs(a.Objective-b.Objective) <= 1e-8*b.Objective) || a.Samples != 1500 {
+			t.Errorf("%s: objective %.12g of %d samples, want %.12g", standardize, a.Objective, a.Samples, b.Objective)
+		}
+		if e := maxDifference(t, got, want, Xt); !(e <= 1e-6) {
+			t.Errorf("%s: predictions differ by %.2g", standardize, e)
+		}
+	}
+}
+
+func TestStreamResumes(t *testing.T) {
+	X, Y := wave(6000, 33)
+	Xt, _ := wave(40, 34)
+	opt := StreamOptions{Options: streamed, SurveyRows: 4500}
+	data, _ := rowsOf(X, Y, 0)
+	want, err := FitStream(bg, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
+	bad, _ := rowsOf(X, Y, 5500)
+	if _, err := FitStream(bg, bad, opt); !errors.Is(err, errPiece) {
+		t.Fatalf("a row that cannot be read: %v", err)
+	}
+	var from int64
+	opt.Progress = func(survey bool, p stream.Progress) error {
+		if from == 0 && !survey {
+			from = p.Rows
+		}
+		if survey {
+			t.Error("the data were surveyed again")
+		}
+		return nil
+	}
+	got, err := FitStream(bg, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from != 5500 {
+		t.Errorf("went on from row %d", from)
+	}
+	if e := maxDifference(t, got, want, Xt); e != 0 {
+		t.Errorf("predictions differ by %.2g", e)
+	}
+	opt.Kernels = []string{"linear:all"}
+	if _, err := FitStream(bg, data, opt); !errors.Is(err, ErrInput) || !errors.Is(err, stream.ErrCheckpoint) {
+		t.Errorf("sums of other kernels: %v", err)
+	}
+	whole, err := os.ReadFile(opt.Checkpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damaged := range [][]byte{nil, whole[:100], append(bytes.Clone(whole[:40]), append([]byte{'7'}, whole[41:]...)...)} {
+		if err := os.WriteFile(opt.Checkpoint, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := FitStream(bg, data, opt); !errors.Is(err, ErrInput) {
+			t.Errorf("a damaged checkpoint of %d bytes: %v", len(damaged), err)
+		}
+	}
+}
+
+// A row that the survey cannot read still leaves the rows before it in the checkpoint.
+func TestStreamBadRowInSurvey(t *testing.T) {
+	X, Y := wave(6000, 35)
+	data, _ := rowsOf(X, Y, 5500)
+	opt := StreamOptions{Options: streamed, Checkpoint: filepath.Join(t.TempDir(), "sums")}
+	if _, err := FitStream(bg, data, opt); !errors.Is(err, errPiece) {
+		t.Fatalf("a row that cannot be read: %v", err)
+	}
+	good, _ := rowsOf(X, Y, 0)
+	m, err := FitStream(bg, good, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := m.Certificate().Samples; l != 6000 {
+		t.Errorf("%d samples", l)
+	}
+	opt.Checkpoint = ""
+	if _, err := FitStream(bg, data, opt); !errors.Is(err, errPiece) {
+		t.Errorf("without checkpoint: %v", err)
+	}
+}
+
+func TestStreamChoosesLambda(t *testing.T) {
+	X, Y := wave(2000, 36)
+	Xt, Yt := wave(200, 37)
+	data, _ := rowsOf(X, Y, 0)
+	opt := StreamOptions{Options: Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all"}, CV: CVOptions{Folds: 4}}}
+	var lines []string
+	opt.Notify = func(line string) { lines = append(lines, line) }
+	m, err := FitStream(bg, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := m.Score(Xt, Yt); err != nil || !(s.RRMSE[0] < 0.3 && s.RRMSE[1] < 0.3) {
+		t.Errorf("relative errors %.3v, %v", s.RRMSE, err)
+	}
+	if !strings.Contains(strings.Join(lines, "\n"), "chose λ") {
+		t.Errorf("said %q", lines)
+	}
+	// The error that the sums tell is that of the predictions.
+	p := &pass{data: data, opt: opt}
+	p.opt.Lambda = m.Certificate().Lambda
+	if p.opt.Options, err = p.opt.check(false); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.prepare(bg); err != nil {
+		t.Fatal(err)
+	}
+	p.so.Folds = 2
+	if err := p.accumulate(bg, nil); err != nil {
+		t.Fatal(err)
+	}
+	total := stream.Total(p.sums, nil)
+	tg := newTargets(&total, true)
+	B := blas.NewGeneral(p.maps.Dim(), 3)
+	for i := range B.Data {
+		B.Data[i] = math.Sin(float64(i))
+	}
+	var want float64
+	Z, _, _ := p.m.in.apply(raw(X), 0)
+	F, P := blas.NewGeneral(2000, p.maps.Dim()), blas.NewGeneral(2000, 3)
+	if err := p.maps.Transform(F, Z); err != nil {
+		t.Fatal(err)
+	}
+	blas.Mul(blas.Active(), P, false, false, F, B)
+	S := newScaler(raw(Y))
+	V := blas.Clone(raw(Y))
+	S.apply(V)
+	for i, v := range V.Data {
+		want += (v - P.Data[i]) * (v - P.Data[i]) / 6000
+	}
+	if got := p.heldOut(&total, tg, B); !(math.Abs(got-want) <= 1e-9*want) {
+		t.Errorf("error %.12g by sums, %.12g by predictions", got, want)
+	}
+}
+
+// Without room for Γ the rows are read again for each multiply, and every pass is closed.
+func TestStreamWithoutGamma(t *testing.T) {
+	X, Y := wave(700, 38)
+	Xt, _ := wave(40, 39)
+	opt := StreamOptions{Options: streamed}
+	opt.Tol = 1e-6
+	data, open := rowsOf(X, Y, 0)
+	want, err := FitStream(bg, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	opt.MaxBytes = 1
+	opt.Notify = func(line string) { lines = append(lines, line) }
+	got, err := FitStream(bg, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "read the data again") {
+		t.Errorf("said %q", lines)
+	}
+	if e := maxDifference(t, got, want, Xt); !(e <= 1e-2) {
+		t.Errorf("predictions differ by %.2g", e)
+	}
+	if *open != 0 {
+		t.Errorf("%d sources were left open", *open)
+	}
+	a, b := got.Certificate().Objective, want.Certificate().Objective
+	if !(math.Abs(a-b) <= 2e-6*b) {
+		t.Errorf("objectives %.10g and %.10g", a, b)
+	}
+	opt.Lambda = 0
+	if _, err := FitStream(bg, data, opt); !errors.Is(err, ErrMemory) {
+		t.Errorf("λ to be chosen without Γ: %v", err)
+	}
+}
+
+func TestStreamRefuses(t *testing.T) {
+	X, Y := wave(100, 40)
+	data, _ := rowsOf(X, Y, 0)
+	with := func(change func(o *StreamOptions)) StreamOptions {
+		o := StreamOptions{Options: streamed}
+		change(&o)
+		return o
+	}
+	for name, o := range map[string]StreamOptions{
+		"exact kernel": with(func(o *StreamOptions) { o.Kernels = []string{"gaussian:all"} }),
+		"one fold":     with(func(o *StreamOptions) { o.Lambda, o.CV.Folds = 0, 1 }),
+		"metric":       with(func(o *StreamOptions) { o.Lambda, o.CV.Metric = 0, "rmse" }),
+		"names":        with(func(o *StreamOptions) { o.OutputNames = []string{"a"} }),
+		"lambda":       with(func(o *StreamOptions) { o.Lambda = -1 }),
+	} {
+		if m, err := FitStream(bg, data, o); m != nil || !errors.Is(err, ErrInput) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	X.Set(17, 1, math.NaN())
+	if _, err := FitStream(bg, data, StreamOptions{Options: streamed}); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "file.csv, row 17") {
+		t.Errorf("a missing cell: %v", err)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	if _, err := FitStream(ctx, data, StreamOptions{Options: streamed}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

@@ -1,0 +1,238 @@
+package iokl
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/stream"
+)
+
+// inspect surveys the rows.
+func (p *pass) inspect(ctx context.Context) error {
+	src, err := p.data.Open()
+	if err != nil {
+		return err
+	}
+	defer closeSource(src)
+	s := &surveyed{Source: src, left: p.opt.SurveyRows, progress: p.opt.Progress}
+	if s.left == 0 {
+		s.left = -1
+	}
+	p.survey, err = stream.Inspect(ctx, s, p.data.Inputs, p.data.Outputs, surveySample, p.opt.Seed)
+	if err != nil {
+		return rowError(err)
+	}
+	// A row that cannot be read will end the pass too; with a checkpoint, its rows
+	// before that one are worth taking once they say enough about the data.
+	if s.err != nil && (p.opt.Checkpoint == "" || p.survey.Rows < surveySample) {
+		return rowError(s.err)
+	}
+	return nil
+}
+
+// surveyed is a source that ends after some rows, or before one that is bad.
+type surveyed struct {
+	stream.Source
+	left     int64 // rows; negative means all
+	taken    int64
+	progress func(survey bool, p stream.Progress) error
+	err      error
+}
+
+func (s *surveyed) Next() (stream.Block, error) {
+	b, err := s.Source.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err, err = err, io.EOF
+	}
+	if s.left >= 0 && int64(b.X.Rows) >= s.left {
+		rows := int(s.left)
+		b.X, b.Y = blas.View(b.X, 0, 0, rows, b.X.Cols), blas.View(b.Y, 0, 0, rows, b.Y.Cols)
+		err = io.EOF
+	}
+	if s.left >= 0 {
+		s.left -= int64(b.X.Rows)
+	}
+	s.taken += int64(b.X.Rows)
+	if s.progress != nil && b.X.Rows > 0 {
+		if stop := s.progress(true, stream.Progress{Rows: s.taken, Source: b.Source, Row: b.Row + int64(b.X.Rows)}); stop != nil {
+			return b, stop
+		}
+	}
+	return b, err
+}
+
+// scaled is the rows as the feature maps see them, and this rank's share of them.
+type scaled struct {
+	src  stream.Source
+	ctx  context.Context
+	x, y *Scaler // nil leaves as is
+	X, Y blas.General
+}
+
+// open starts a pass over the scaled rows of this rank.
+func (p *pass) open(ctx context.Context) (*scaled, error) {
+	src, err := p.data.Open()
+	if err != nil {
+		return nil, err
+	}
+	s := &scaled{src: src, ctx: ctx, x: p.m.in.Scaler, y: p.y}
+	if r := p.opt.Ranks; r != nil && r.Size() > 1 {
+		s.src = &closing{stream.Share(src, r.Rank(), r.Size()), src}
+	}
+	return s, nil
+}
+
+// closing is a source whose rows come from another, to be closed.
+type closing struct {
+	stream.Source
+	from stream.Source
+}
+
+func (c *closing) Close() error { return closeSource(c.from) }
+
+func closeSource(src stream.Source) error {
+	if c, ok := src.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+func (s *scaled) Close() error { return closeSource(s.src) }
+
+func (s *scaled) Next() (stream.Block, error) {
+	if err := s.ctx.Err(); err != nil {
+		return stream.Block{}, err
+	}
+	b, err := s.src.Next()
+	b.X, s.X = s.x.applied(b.X, s.X)
+	b.Y, s.Y = s.y.shifted(b.Y, s.Y)
+	return b, err
+}
+
+// applied is a scaled in the memory of work, or as it is for nil.
+func (s *Scaler) applied(a, work blas.General) (_, _ blas.General) {
+	if s == nil || a.Rows == 0 || a.Cols != len(s.Mean) {
+		return a, work
+	}
+	work = blas.Reshape(work, a.Rows, a.Cols)
+	blas.Copy(work, a)
+	s.apply(work)
+	return work, work
+}
+
+// shifted is applied, but tells values from the mean in columns that have been constant so far.
+func (s *Scaler) shifted(a, work blas.General) (_, _ blas.General) {
+	if s == nil || a.Rows == 0 || a.Cols != len(s.Mean) {
+		return a, work
+	}
+	work = blas.Reshape(work, a.Rows, a.Cols)
+	for i := range a.Rows {
+		out := blas.Row(work, i)
+		for j, v := range blas.Row(a, i) {
+			out[j] = (v - s.Mean[j]) / s.Scale[j]
+		}
+	}
+	return work, work
+}
+
+// identity tells passes apart whose sums must not be mixed.
+func (p *pass) identity() (string, error) {
+	text, err := json.Marshal(struct {
+		Data, Kernels any
+		X, Y          *Scaler
+	}{p.data.Name, p.maps, p.m.in.Scaler, p.y})
+	return fmt.Sprintf("%s %x", p.data.Name, sha256.Sum256(text)), err
+}
+
+// A checkpoint is the magic, the length of the survey's JSON in 16 hexadecimal
+// digits, the JSON, its Castagnoli CRC-32 in 8 digits, and the sums as package stream writes them.
+const passMagic = "IOKLPASS1 "
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkpoint is the name of this rank's file.
+func (p *pass) checkpoint() string {
+	if r := p.opt.Ranks; r != nil && r.Size() > 1 {
+		return fmt.Sprintf("%s.%d-of-%d", p.opt.Checkpoint, r.Rank()+1, r.Size())
+	}
+	return p.opt.Checkpoint
+}
+
+func (p *pass) save(a *stream.Accumulator) error {
+	text, err := json.Marshal(p.survey)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(p.checkpoint(), func(w io.Writer) error {
+		if _, err := fmt.Fprintf(w, "%s%016x%s%08x", passMagic, len(text), text, crc32.Checksum(text, castagnoli)); err != nil {
+			return err
+		}
+		return a.Encode(w)
+	})
+}
+
+// maxSurvey bounds the survey that a checkpoint may hold, in bytes.
+const maxSurvey = 1 << 32
+
+// resume reads the survey of a checkpoint and returns the file, which goes on
+// with the sums; nil when there is none.
+func (p *pass) resume() (io.ReadCloser, error) {
+	if p.opt.Checkpoint == "" {
+		return nil, nil
+	}
+	f, err := os.Open(p.checkpoint())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, atomicfile.Check(p.checkpoint())
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(f)
+	if p.survey, err = readSurvey(in, p.data.Inputs, p.data.Outputs); err != nil {
+		_ = f.Close()
+		return nil, badInput("%s: %v", p.checkpoint(), err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{in, f}, nil
+}
+
+var errNotPass = errors.New("it is no checkpoint of a streamed fit, or is damaged")
+
+func readSurvey(in io.Reader, d, n int) (*stream.Survey, error) {
+	head := make([]byte, len(passMagic)+16)
+	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(passMagic)]) != passMagic {
+		return nil, errNotPass
+	}
+	var size int64
+	if k, _ := fmt.Sscanf(string(head[len(passMagic):]), "%x", &size); k != 1 || size < 0 || size > maxSurvey {
+		return nil, errNotPass
+	}
+	text, err := io.ReadAll(io.LimitReader(in, size))
+	sum := make([]byte, 8)
+	if err != nil {
+		return nil, errNotPass
+	}
+	if _, err := io.ReadFull(in, sum); err != nil || fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) != string(sum) {
+		return nil, errNotPass
+	}
+	s := new(stream.Survey)
+	if json.Unmarshal(text, s) != nil {
+		return nil, errNotPass
+	}
+	if len(s.X.Mean) != d || len(s.Y.Mean) != n {
+		return nil, fmt.Errorf("it is of data with %d inputs and %d targets, these have %d and %d", len(s.X.Mean), len(s.Y.Mean), d, n)
+	}
+	return s, nil
+}
