@@ -15,4 +15,10 @@ var cases = []Case{
 	&simple{"mfeat", "handwritten numerals by six views", runMfeat},
 	&simple{"sparse", "finding 3 relevant inputs among 10 with 130 kernels", runSparse},
 	&simple{"convergence", "objective and certified gap against time, the paper's settings beside ours", runConvergence},
+	&simple{"rff", "random features: error of the kernel against their number, by way of drawing them", runRFF},
+	&simple{"nystrom", "random and Nyström features against the exact kernel: time and held-out error", runNystrom},
+	&simple{"scale", "up to a million rows streamed through 2000 random features, and the fit after the pass", runScale},
+	&simple{"lorenz96", "who drives whom in chaotic systems: nonlinear causality against a linear VAR", runLorenz96},
+	&simple{"dream3", "gene networks in silico", runDream3},
+	&simple{"drosophila", "groups of genes through the life cycle of the fly", runDrosophila},
 }

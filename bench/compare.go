@@ -108,8 +108,10 @@ func (c *Comparison) warn(a, b *File) {
 	}
 }
 
-// key identifies a line by all its parameters.
-func key(r Result) string { return r.Case + "\x00" + r.Name + "\x00" + paramText(r) }
+// key identifies a line by its parameters, less those that are outcomes.
+func key(r Result) string {
+	return r.Case + "\x00" + r.Name + "\x00" + without(r, "seconds_after_pass", "chosen")
+}
 
 func paramText(r Result) string {
 	var b strings.Builder

@@ -23,6 +23,12 @@ var conclusions = map[string]func(group []Result) []string{
 	"caltech":     concludeTarget,
 	"convergence": concludeTarget,
 	"sparse":      concludeSparse,
+	"lorenz96":    concludeGraphs,
+	"dream3":      concludeGraphs,
+	"drosophila":  concludeHoldOut,
+	"rff":         concludeFeatures,
+	"nystrom":     concludeNystrom,
+	"scale":       concludeScale,
 }
 
 // times says "3.2 times"; more precision would pretend too much.
@@ -231,4 +237,94 @@ func concludeSparse(group []Result) []string {
 	}
 	return []string{fmt.Sprintf("Of ten inputs the three relevant ones get %.1f %% of the weight and no other more than %.1f %%, after %.0f solves of the linear system.",
 		100*r.Metrics["weight_on_relevant"], 100*r.Metrics["largest_stray_weight"], r.Metrics["c_solves"])}
+}
+
+// concludeGraphs compares the graphs inferred with the linear baseline's.
+func concludeGraphs(group []Result) []string {
+	mean := func(name, metric string) float64 {
+		var x []float64
+		for _, r := range group {
+			if v, ok := r.Metrics[metric]; ok && r.Name == name {
+				x = append(x, v)
+			}
+		}
+		return average(x)
+	}
+	var slowest float64
+	for _, r := range group {
+		if r.Name == "kernels" {
+			slowest = max(slowest, r.Seconds)
+		}
+	}
+	const linear = "linear ridge VAR(1)"
+	return []string{fmt.Sprintf("Over %s the graphs' mean AUROC is %.3f (linear ridge: %.3f) and their AUPR %.3f (%.3f), edges from a node to itself left out; the slowest took %.2g s.",
+		plural(len(group)/2, "network"), mean("kernels", "auroc"), mean(linear, "auroc"), mean("kernels", "aupr"), mean(linear, "aupr"), slowest)}
+}
+
+// concludeHoldOut names the setting with the smallest error on held-out time points.
+func concludeHoldOut(group []Result) []string {
+	var best *Result
+	for i, r := range group {
+		if v, ok := r.Metrics["mean_rmse"]; ok && (best == nil || v < best.Metrics["mean_rmse"]) {
+			best = &group[i]
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("On held-out time points %q has the smallest mean error, %.3f standard deviations; each group's own past alone has %.3f.",
+		best.Name, best.Metrics["mean_rmse"], best.Metrics["mean_rmse_own_past"])}
+}
+
+// concludeFeatures compares the ways to draw random features by their error at
+// equal numbers.
+func concludeFeatures(group []Result) []string {
+	errorOf := map[string]float64{}
+	for _, r := range group {
+		errorOf[r.Name+" "+paramText(r)] = r.Metrics["kernel_error"]
+	}
+	var out []string
+	for _, other := range names(group) {
+		var ratios []float64
+		for _, r := range group {
+			if e := errorOf["orthogonal "+paramText(r)]; r.Name == other && other != "orthogonal" && e > 0 {
+				ratios = append(ratios, r.Metrics["kernel_error"]/e)
+			}
+		}
+		if len(ratios) > 0 {
+			out = append(out, fmt.Sprintf("At equal number of features, drawing them %q leaves %.2g times the kernel error of orthogonal ones on average (%.2g to %.2g).", other, geomean(ratios), slices.Min(ratios), slices.Max(ratios)))
+		}
+	}
+	return out
+}
+
+func concludeNystrom(group []Result) []string {
+	exact := lookup(group, "exact kernel")
+	if exact == nil {
+		return nil
+	}
+	out := []string{fmt.Sprintf("The exact kernel explains %.3f of the held-out variance in %.2g s.", exact.Metrics["r2"], exact.Seconds)}
+	for _, name := range names(group) {
+		var best *Result
+		for i, r := range group {
+			if r.Name == name && name != exact.Name && (best == nil || r.Metrics["r2"] > best.Metrics["r2"]) {
+				best = &group[i]
+			}
+		}
+		if best != nil {
+			out = append(out, fmt.Sprintf("The best of %q explains %.3f in %.2g s, with %s features.", name, best.Metrics["r2"], best.Seconds, param(*best, "D")))
+		}
+	}
+	return out
+}
+
+func concludeScale(group []Result) []string {
+	if len(group) == 0 {
+		return nil
+	}
+	last, first := group[len(group)-1], group[0]
+	return []string{
+		fmt.Sprintf("%s rows pass through %s features in %.3g s, at %.0f %% of the machine's peak and with %s of memory in all.", param(last, "l"), param(last, "D"), last.Seconds, 100*last.OfPeak, bytesText(float64(last.PeakRSS))),
+		fmt.Sprintf("What follows the pass takes %.2g s, with %s rows %.2g s: it does not depend on their number.", number(last, "seconds_after_pass"), param(first, "l"), number(first, "seconds_after_pass")),
+	}
 }

@@ -1,0 +1,337 @@
+package bench
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+)
+
+// network is a set of series with the graph that made them.
+type network struct {
+	name  string
+	data  granger.Data
+	truth blas.General // row = target, column = source
+	opt   granger.Options
+}
+
+// infer scores the method and a linear baseline on the network, both with one
+// setting for all networks of a case.
+func (w *network) infer(ctx context.Context, env *Env) ([]Result, error) {
+	opt := w.opt
+	opt.Seed, opt.Backend, opt.HoldOut = env.Seed, env.Backend, -1
+	start := time.Now()
+	res, err := granger.Infer(ctx, &w.data, opt)
+	if err != nil {
+		return nil, err
+	}
+	ours := w.result("kernels", res.Graph, time.Since(start).Seconds())
+	start = time.Now()
+	linear, err := ridgeVAR(env, &w.data, 1) // one step back is where it does best on these systems
+	if err != nil {
+		return []Result{ours}, err
+	}
+	return []Result{ours, w.result("linear ridge VAR(1)", linear, time.Since(start).Seconds())}, nil
+}
+
+func (w *network) result(name string, graph blas.General, seconds float64) Result {
+	r := Result{Name: name, Params: map[string]any{"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows, "lag": max(w.opt.Lag, 1)}}
+	r.time([]float64{seconds})
+	s := granger.Score(graph, w.truth)
+	r.metric("auroc", s.AUROC)
+	r.metric("aupr", s.AUPR)
+	r.metric("auroc_all", s.AUROCAll)
+	r.metric("aupr_all", s.AUPRAll)
+	return r
+}
+
+// ridgeVAR regresses every series on the past of all, λ by generalized
+// cross-validation for each, and returns the summed magnitudes of the
+// coefficients: row = target, column = source.
+func ridgeVAR(env *Env, d *granger.Data, lag int) (blas.General, error) {
+	X, Y := pastAndPresent(d, lag)
+	standardise(X, blas.General{})
+	standardise(Y, blas.General{})
+	rows, cols, n := X.Rows, X.Cols, Y.Cols
+	k := min(rows, cols)
+	U, s, Vt := blas.NewGeneral(rows, k), make([]float64, k), blas.NewGeneral(k, cols)
+	if err := env.Backend.SVD(X, s, U, Vt); err != nil {
+		return blas.General{}, err
+	}
+	P := blas.NewGeneral(k, n)
+	blas.Mul(env.Backend, P, true, false, U, Y)
+	graph := blas.NewGeneral(n, n)
+	for i := range n {
+		w := gcvCoefficients(s, P, Vt, Y, i)
+		for j, v := range w {
+			graph.Data[i*n+j%n] += math.Abs(v)
+		}
+	}
+	return graph, nil
+}
+
+// gcvCoefficients are the ridge coefficients of target i at the λ that
+// minimises rows·‖y − ŷ‖²/(rows − degrees of freedom)².
+func gcvCoefficients(s []float64, P, Vt, Y blas.General, i int) []float64 {
+	rows := float64(Y.Rows)
+	var yy float64
+	for r := range Y.Rows {
+		yy += Y.Data[r*Y.Stride+i] * Y.Data[r*Y.Stride+i]
+	}
+	best, w := math.Inf(1), make([]float64, Vt.Cols)
+	for e := -6.0; e <= 2; e += 0.25 {
+		lambda := math.Pow(10, e) * rows
+		freedom, miss := 0.0, yy
+		for k, v := range s {
+			f, p := v*v/(v*v+lambda), P.Data[k*P.Stride+i]
+			freedom += f
+			miss -= (1 - (1-f)*(1-f)) * p * p
+		}
+		score := rows * miss / ((rows - freedom) * (rows - freedom))
+		if !(score < best) {
+			continue
+		}
+		best = score
+		clear(w)
+		for k, v := range s {
+			blas.Axpy(v/(v*v+lambda)*P.Data[k*P.Stride+i], blas.Row(Vt, k), w)
+		}
+	}
+	return w
+}
+
+// pastAndPresent are the lagged rows of all replicates; no window crosses one.
+func pastAndPresent(d *granger.Data, lag int) (X, Y blas.General) {
+	N := d.X.Cols
+	var xs, ys []float64
+	for i := lag; i < d.X.Rows; i++ {
+		if d.Replicate != nil && d.Replicate[i] != d.Replicate[i-lag] {
+			continue
+		}
+		for k := 1; k <= lag; k++ {
+			xs = append(xs, blas.Row(d.X, i-k)...)
+		}
+		ys = append(ys, blas.Row(d.X, i)...)
+	}
+	rows := len(ys) / N
+	return blas.General{Rows: rows, Cols: lag * N, Stride: lag * N, Data: xs}, blas.General{Rows: rows, Cols: N, Stride: N, Data: ys}
+}
+
+// run scores all networks.
+func runNetworks(ctx context.Context, env *Env, networks []network) ([]Result, error) {
+	var results []Result
+	for i := range networks {
+		part, err := networks[i].infer(ctx, env)
+		results = append(results, part...)
+		if err != nil {
+			return results, fmt.Errorf("%s: %w", networks[i].name, err)
+		}
+	}
+	return results, nil
+}
+
+// runLorenz96 infers the couplings of simulated Lorenz-96 systems of 20
+// variables, and of the data set's ten where it is there.
+func runLorenz96(ctx context.Context, env *Env) ([]Result, error) {
+	var networks []network
+	opt := granger.Options{Lag: 3}
+	for _, F := range []float64{10, 40} {
+		for seed := range pick[uint64](env, 1, 5) {
+			g := granger.Lorenz96(20, pick(env, 250, 500), F, 0.1, 0.1, env.Seed+seed)
+			networks = append(networks, network{fmt.Sprintf("simulated F=%g #%d", F, seed+1), g.Data, g.Truth, opt})
+		}
+	}
+	results, err := runNetworks(ctx, env, networks)
+	if err != nil {
+		return results, err
+	}
+	files, err := lorenzFiles(env, opt)
+	if err != nil {
+		env.Log("  %v", err) // the simulated systems stand without them
+		return results, nil
+	}
+	part, err := runNetworks(ctx, env, files[:pick(env, 1, len(files))])
+	return append(results, part...), err
+}
+
+// lorenzFiles reads the data set: five series for each of two forcings.
+func lorenzFiles(env *Env, opt granger.Options) ([]network, error) {
+	adjacency, err := env.readData("lorenz96", "adjacency_target_by_source.csv")
+	if err != nil {
+		return nil, err
+	}
+	var networks []network
+	for _, F := range []string{"F10", "F40"} {
+		t, err := env.readData("lorenz96", F+"_T500.csv")
+		if err != nil {
+			return nil, err
+		}
+		names := t.Names[2:]
+		for set := 1.0; set <= 5; set++ {
+			var rows []int
+			for i := range t.Data.Rows {
+				if blas.Row(t.Data, i)[0] == set {
+					rows = append(rows, i)
+				}
+			}
+			X := blas.Clone(blas.View(takeRows(t.Data, rows), 0, 2, len(rows), len(names)))
+			networks = append(networks, network{fmt.Sprintf("file %s #%g", F, set), granger.Data{Names: names, X: X}, adjacency.Data, opt})
+		}
+	}
+	return networks, nil
+}
+
+// dreamSets are the networks of the data set, smallest first.
+var dreamSets = []string{
+	"size10_Ecoli1", "size10_Ecoli2", "size10_Yeast1", "size10_Yeast2", "size10_Yeast3",
+	"size50_Ecoli2", "size100_Ecoli1", "size100_Yeast2",
+}
+
+// runDream3 infers gene networks in silico.
+func runDream3(ctx context.Context, env *Env) ([]Result, error) {
+	var networks []network
+	for _, set := range dreamSets[:pick(env, 5, len(dreamSets))] {
+		w, err := dreamNetwork(env, set)
+		if err != nil {
+			return nil, err
+		}
+		networks = append(networks, w)
+	}
+	return runNetworks(ctx, env, networks)
+}
+
+func dreamNetwork(env *Env, set string) (network, error) {
+	w := network{name: set}
+	t, err := env.readData("dream3", set+"_timeseries.csv")
+	if err != nil {
+		return w, err
+	}
+	w.data = granger.Data{Names: t.Names[2:], X: blas.Clone(blas.View(t.Data, 0, 2, t.Data.Rows, t.Data.Cols-2))}
+	for i := range t.Data.Rows {
+		w.data.Replicate = append(w.data.Replicate, int(blas.Row(t.Data, i)[0]))
+	}
+	edges, err := env.readText("dream3", set+"_edges.csv")
+	if err != nil {
+		return w, err
+	}
+	var list []granger.Edge
+	for _, e := range edges[1:] {
+		list = append(list, granger.Edge{From: e[0], To: e[1]})
+	}
+	w.truth, err = granger.Truth(w.data.Names, list)
+	return w, err
+}
+
+// readText reads a CSV file of words.
+func (e *Env) readText(set, file string) ([][]string, error) {
+	in, err := os.Open(e.dataFile(set, file))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", ErrSkipped, set, err)
+	}
+	defer in.Close()
+	return csv.NewReader(in).ReadAll()
+}
+
+// runDrosophila follows the paper's gene experiment: groups of genes of one
+// function through the fly's life cycle, lag 7, λ = 1e-3; linear or nonlinear
+// kernels, the output kernel learned or the identity.
+func runDrosophila(ctx context.Context, env *Env) ([]Result, error) {
+	d, err := lifeCycle(env, pick(env, 6, 66))
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for _, c := range []struct {
+		name, kernels string
+		fixL          bool
+	}{
+		{"linear, L = I", "linear:groups", true},
+		{"linear, L learned", "linear:groups", false},
+		{"nonlinear, L = I", "gaussian:groups:median", true},
+		{"nonlinear, L learned", "gaussian:groups:median", false},
+	} {
+		start := time.Now()
+		res, err := granger.Infer(ctx, d, granger.Options{
+			Lag: 7, Kernels: []string{c.kernels}, Lambda: 1e-3, FixL: c.fixL, HoldOut: 0.2, Seed: env.Seed, Backend: env.Backend,
+		})
+		if err != nil {
+			return results, err
+		}
+		r := Result{Name: c.name, Params: map[string]any{"groups": len(d.Nodes), "genes": d.X.Cols, "lag": 7, "lambda": 1e-3}}
+		r.time([]float64{time.Since(start).Seconds()})
+		var rmse, own []float64
+		for _, f := range res.Fits {
+			rmse, own = append(rmse, f.RMSE), append(own, f.RMSEOwn)
+			r.metric("rmse of "+f.Node, f.RMSE)
+		}
+		r.metric("mean_rmse", average(rmse))
+		r.metric("mean_rmse_own_past", average(own))
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// lifeCycle reads the genes of the first groups, in the order of time, without
+// the unfertilised egg.
+func lifeCycle(env *Env, groups int) (*granger.Data, error) {
+	expression, err := env.readText("drosophila", "arbeitman_4028x67.csv")
+	if err != nil {
+		return nil, err
+	}
+	members, err := env.readText("drosophila", "go_bp_groups_min25.csv")
+	if err != nil {
+		return nil, err
+	}
+	var chosen []string
+	var genes [][2]string
+	for _, m := range members[1:] {
+		if !slices.Contains(chosen, m[0]) {
+			if len(chosen) == groups {
+				continue
+			}
+			chosen = append(chosen, m[0])
+		}
+		genes = append(genes, [2]string{m[1], m[0]})
+	}
+	rows := map[string][]string{}
+	for _, e := range expression[1:] {
+		rows[e[0]] = e[2:]
+	}
+	return assemble(genes, rows)
+}
+
+// assemble makes a node of each group; a gene in several groups is a series in each.
+func assemble(genes [][2]string, expression map[string][]string) (*granger.Data, error) {
+	times := 0
+	for _, e := range expression {
+		times = len(e)
+	}
+	d := &granger.Data{X: blas.NewGeneral(times, len(genes))}
+	var pairs [][2]string
+	for j, g := range genes {
+		values, ok := expression[g[0]]
+		if !ok {
+			return nil, fmt.Errorf("drosophila: gene %s has no expression", g[0])
+		}
+		name := g[0] + "@" + g[1]
+		d.Names = append(d.Names, name)
+		pairs = append(pairs, [2]string{name, g[1]})
+		for i, text := range values {
+			var v float64
+			if _, err := fmt.Sscan(strings.TrimSpace(text), &v); err != nil {
+				return nil, fmt.Errorf("drosophila: gene %s: %w", g[0], err)
+			}
+			d.X.Data[i*d.X.Stride+j] = v
+		}
+	}
+	var err error
+	d.Nodes, err = granger.Group(d.Names, pairs)
+	return d, err
+}
