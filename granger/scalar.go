@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
@@ -149,22 +150,35 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) {
 		f.err = fmt.Errorf("granger: K_η + %g·I is not positive definite", mu)
 		return
 	}
-	B := blas.NewGeneral(n, 1+k)
-	for i := range n {
-		row := blas.Row(B, i)
-		row[0] = f.y[i]
-		if k > 0 {
-			copy(row[1:], blas.Row(f.border, i))
+	f.c = slices.Clone(f.y)
+	choleskySolve(A, f.c)
+	if k == 0 {
+		return
+	}
+	AU, column := blas.NewGeneral(n, k), make([]float64, n)
+	for j := range k {
+		for i := range n {
+			column[i] = f.border.Data[i*f.border.Stride+j]
+		}
+		choleskySolve(A, column)
+		for i, v := range column {
+			AU.Data[i*k+j] = v
 		}
 	}
-	be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, 1+k, 1, A.Data, A.Stride, B.Data, B.Stride)
-	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, n, 1+k, 1, A.Data, A.Stride, B.Data, B.Stride)
-	f.c = make([]float64, n)
-	for i := range n {
-		f.c[i] = B.Data[i*B.Stride]
+	f.offBorder(be, AU)
+}
+
+// choleskySolve overwrites x by (L·Lᵀ)⁻¹x, L being the lower triangle of A. Both
+// passes go along the rows of L: for one right side that is all there is to gain.
+func choleskySolve(A blas.General, x []float64) {
+	for i := range x {
+		row := A.Data[i*A.Stride : i*A.Stride+i+1]
+		x[i] = (x[i] - blas.Dot(row[:i], x[:i])) / row[i]
 	}
-	if k > 0 {
-		f.offBorder(be, blas.View(B, 0, 1, n, k))
+	for i := len(x) - 1; i >= 0; i-- {
+		row := A.Data[i*A.Stride : i*A.Stride+i+1]
+		x[i] /= row[i]
+		blas.Axpy(-x[i], row[:i], x[:i])
 	}
 }
 
@@ -178,8 +192,7 @@ func (f *target) offBorder(be blas.Backend, AU blas.General) {
 		f.err = fmt.Errorf("granger: the unpenalized part is singular")
 		return
 	}
-	be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, k, 1, 1, S.Data, S.Stride, w.Data, 1)
-	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, k, 1, 1, S.Data, S.Stride, w.Data, 1)
+	choleskySolve(S, w.Data)
 	blas.Gemm(be, false, false, -1, AU, w, 1, blas.Vector(f.c))
 	f.beta = w.Data
 }

@@ -9,6 +9,9 @@ import (
 // 200 kernels then takes 800 KiB and stays in the cache while all targets use it.
 const tileLen = 1024
 
+// tileGroup is how many tiles one goroutine takes at a time.
+const tileGroup = 16
+
 // stack holds the lower triangles of m Gram matrices, element (i,j) at place
 // i(i+1)/2 + j, interleaved in tiles: tile t is an m×tileLen matrix whose row k
 // holds the elements [t·tileLen, (t+1)·tileLen) of kernel k. The first r samples
@@ -74,23 +77,29 @@ func (p *place) next() {
 func (s *stack) sums(dst []blas.General, eta []float32, r int) {
 	n := len(dst)
 	limit := r * (r + 1) / 2
-	par.For(s.tiles(r), func(t int) {
+	par.Ranges(s.tiles(r), tileGroup, func(lo, hi int) {
 		out := make([]float32, n*tileLen)
-		s.be.Sgemm(blas.NoTrans, blas.NoTrans, n, tileLen, s.m, 1, eta, s.m, s.tile(t), tileLen, 0, out, tileLen)
-		count := min(tileLen, limit-t*tileLen)
-		for a, d := range dst {
-			p, line := at(t), out[a*tileLen:]
-			for e := 0; e < count; {
-				run := min(p.i+1-p.j, count-e)
-				row := d.Data[p.i*d.Stride+p.j:]
-				for k, v := range line[e : e+run] {
-					row[k] = float64(v)
-				}
-				e += run
-				p = place{p.i + 1, 0}
-			}
+		for t := lo; t < hi; t++ {
+			s.sumsTile(dst, eta, out, t, min(tileLen, limit-t*tileLen))
 		}
 	})
+}
+
+// sumsTile is the part of sums that count elements of tile t give; out is scratch.
+func (s *stack) sumsTile(dst []blas.General, eta, out []float32, t, count int) {
+	s.be.Sgemm(blas.NoTrans, blas.NoTrans, len(dst), tileLen, s.m, 1, eta, s.m, s.tile(t), tileLen, 0, out, tileLen)
+	for a, d := range dst {
+		p, line := at(t), out[a*tileLen:]
+		for e := 0; e < count; {
+			run := min(p.i+1-p.j, count-e)
+			row := d.Data[p.i*d.Stride+p.j:]
+			for k, v := range line[e : e+run] {
+				row[k] = float64(v)
+			}
+			e += run
+			p = place{p.i + 1, 0}
+		}
+	}
 }
 
 // forms computes out[a·m+k] = c_aᵀ·K_k·c_a for the n vectors c_a, of which only
@@ -100,13 +109,12 @@ func (s *stack) forms(out []float64, c [][]float64, r int) {
 	tiles := s.tiles(r)
 	limit := r * (r + 1) / 2
 	// Partial sums over fixed groups of tiles, added up in their order.
-	const group = 32
-	groups := (tiles + group - 1) / group
+	groups := (tiles + tileGroup - 1) / tileGroup
 	part := make([]float64, groups*n*s.m)
 	par.For(groups, func(g int) {
 		P, F := make([]float32, n*tileLen), make([]float32, n*s.m)
 		sum := part[g*n*s.m : (g+1)*n*s.m]
-		for t := g * group; t < min(tiles, (g+1)*group); t++ {
+		for t := g * tileGroup; t < min(tiles, (g+1)*tileGroup); t++ {
 			count := min(tileLen, limit-t*tileLen)
 			for a, v := range c {
 				outer(P[a*tileLen:(a+1)*tileLen], v, at(t), count)
