@@ -55,7 +55,7 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 func TestRandomFeaturesLearn(t *testing.T) {
 	X, Y := wave(300, 23)
 	Xt, Yt := wave(100, 24)
-	m, err := Fit(bg, X, Y, Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:100", "linear:all"}, CV: CVOptions{Folds: 3}})
+	m, err := Fit(bg, X, Y, Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:100", "linear:all"}, CV: CVOptions{Folds: 3, Norms: []string{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -431,3 +431,14 @@ func TestParseBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestKernelLabel(t *testing.T) {
+	for name, want := range map[string]string{
+		"gaussian:1:median": "gaussian:1:median (b)", "gaussian:all:2": "gaussian:all:2", "poly:1:all:0": "poly:1:all:0",
+		"linear:0": "linear:0 (a)", "gaussian:0-1:median": "gaussian:0-1:median", "gram1": "gram1",
+	} {
+		if got := kernelLabel(name, []string{"a", "b"}); got != want {
+			t.Errorf("%q is shown as %q, want %q", name, got, want)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func plotWeights(dir string, model *iokl.Model) ([]string, error) {
 	p := newPlot(fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)), "weight η", "")
 	values, labels := make(plotter.Values, len(idx)), make([]string, len(idx))
 	for k, j := range idx {
-		values[k], labels[k] = eta[j], names[j]
+		values[k], labels[k] = eta[j], kernelLabel(names[j], model.InputNames())
 	}
 	height := vg.Length(len(idx))*16 + 90
 	if len(values) > 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/iokl/iokl"
@@ -108,11 +110,29 @@ func writeWeights(w io.Writer, model *iokl.Model, most int) {
 	})
 	fmt.Fprintf(w, "kernels\t%d of %d have weight\n", len(idx), len(eta))
 	for _, j := range idx[:min(most, len(idx))] {
-		fmt.Fprintf(w, "  %s\t%.4g\t%.1f %%\n", names[j], eta[j], 100*eta[j]/sum)
+		fmt.Fprintf(w, "  %s\t%.4g\t%.1f %%\n", kernelLabel(names[j], model.InputNames()), eta[j], 100*eta[j]/sum)
 	}
 	if len(idx) > most {
 		fmt.Fprintf(w, "  and %d more\n", len(idx)-most)
 	}
+}
+
+// kernelLabel adds the column's name to a kernel of one column, as gaussian:3:median (price).
+func kernelLabel(name string, inputs []string) string {
+	fields := strings.Split(name, ":")
+	if fields[0] == "rff" || fields[0] == "nystrom" {
+		fields = fields[1:]
+	}
+	at := 1
+	if fields[0] == "poly" {
+		at = 2
+	}
+	if at < len(fields) {
+		if j, err := strconv.Atoi(fields[at]); err == nil && j >= 0 && j < len(inputs) {
+			return name + " (" + inputs[j] + ")"
+		}
+	}
+	return name
 }
 
 func flush(t *tabwriter.Writer) error {
