@@ -69,7 +69,7 @@ type work struct {
 	mu      float64      // λl
 	skipG   bool         // L is fixed: G is not needed
 	columns int          // columns multiplied by A_η in evaluations
-	xl, ax  blas.General // N×n
+	xl      blas.General // N×n
 	rot     blas.General // N×r
 	tall    blas.General // N×n
 }
