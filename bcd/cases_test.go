@@ -9,7 +9,7 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// gaussians is the Gaussian Gram matrix exp(−‖x−z‖²/(width·median)) of the rows
+// gaussian is the Gaussian Gram matrix exp(−‖x−z‖²/(width·median)) of the rows
 // of X, with the median of the squared distances.
 func gaussian(X blas.General, width float64, prec blas.Precision) *blas.Sym {
 	l := X.Rows
