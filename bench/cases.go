@@ -20,5 +20,6 @@ var cases = []Case{
 	&simple{"scale", "up to a million rows streamed through 2000 random features, and the fit after the pass", runScale},
 	&simple{"lorenz96", "who drives whom in chaotic systems: nonlinear causality against a linear VAR", runLorenz96},
 	&simple{"dream3", "gene networks in silico", runDream3},
+	&simple{"lotka", "who eats whom among many species", runLotka},
 	&simple{"drosophila", "groups of genes through the life cycle of the fly", runDrosophila},
 }

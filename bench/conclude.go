@@ -25,6 +25,7 @@ var conclusions = map[string]func(group []Result) []string{
 	"sparse":      concludeSparse,
 	"lorenz96":    concludeGraphs,
 	"dream3":      concludeGraphs,
+	"lotka":       concludeGraphs,
 	"drosophila":  concludeHoldOut,
 	"rff":         concludeFeatures,
 	"nystrom":     concludeNystrom,
@@ -251,14 +252,15 @@ func concludeGraphs(group []Result) []string {
 		return average(x)
 	}
 	var slowest float64
+	networks := 0
 	for _, r := range group {
 		if r.Name == "kernels" {
 			slowest = max(slowest, r.Seconds)
+			networks++
 		}
 	}
-	const linear = "linear ridge VAR(1)"
 	return []string{fmt.Sprintf("Over %s the graphs' mean AUROC is %.3f (linear ridge: %.3f) and their AUPR %.3f (%.3f), edges from a node to itself left out; the slowest took %.2g s.",
-		plural(len(group)/2, "network"), mean("kernels", "auroc"), mean(linear, "auroc"), mean("kernels", "aupr"), mean(linear, "aupr"), slowest)}
+		plural(networks, "network"), mean("kernels", "auroc"), mean(linearVAR, "auroc"), mean("kernels", "aupr"), mean(linearVAR, "aupr"), slowest)}
 }
 
 // concludeHoldOut names the setting with the smallest error on held-out time points.

@@ -19,30 +19,51 @@ type network struct {
 	name  string
 	data  granger.Data
 	truth blas.General // row = target, column = source
-	opt   granger.Options
 }
 
-// infer scores the method and a linear baseline on the network, both with one
-// setting for all networks of a case.
+// graphMethods find graphs: package granger without any option, the same with
+// linear kernels, and the textbook methods.
+var graphMethods = []struct {
+	name string
+	find func(ctx context.Context, env *Env, d *granger.Data) (blas.General, error)
+}{
+	{"kernels", inferred(nil)},
+	{"linear kernels, group lasso", inferred([]string{"linear:groups"})},
+	{linearVAR, func(_ context.Context, env *Env, d *granger.Data) (blas.General, error) {
+		return ridgeVAR(env, d, 1) // one step back is where it does best on these systems
+	}},
+	{"Granger F test of each pair", pairGraph},
+	{"lagged correlation", correlationGraph},
+}
+
+const linearVAR = "linear ridge VAR(1)"
+
+func inferred(kernels []string) func(context.Context, *Env, *granger.Data) (blas.General, error) {
+	return func(ctx context.Context, env *Env, d *granger.Data) (blas.General, error) {
+		res, err := granger.Infer(ctx, d, granger.Options{Kernels: kernels, HoldOut: -1, Backend: env.Backend, Seed: env.Seed})
+		if err != nil {
+			return blas.General{}, err
+		}
+		return res.Graph, nil
+	}
+}
+
+// infer scores every method on the network, each with one setting for all networks.
 func (w *network) infer(ctx context.Context, env *Env) ([]Result, error) {
-	opt := w.opt
-	opt.Seed, opt.Backend, opt.HoldOut = env.Seed, env.Backend, -1
-	start := time.Now()
-	res, err := granger.Infer(ctx, &w.data, opt)
-	if err != nil {
-		return nil, err
+	var results []Result
+	for _, m := range graphMethods {
+		start := time.Now()
+		graph, err := m.find(ctx, env, &w.data)
+		if err != nil {
+			return results, fmt.Errorf("%s: %w", m.name, err)
+		}
+		results = append(results, w.result(m.name, graph, time.Since(start).Seconds()))
 	}
-	ours := w.result("kernels", res.Graph, time.Since(start).Seconds())
-	start = time.Now()
-	linear, err := ridgeVAR(env, &w.data, 1) // one step back is where it does best on these systems
-	if err != nil {
-		return []Result{ours}, err
-	}
-	return []Result{ours, w.result("linear ridge VAR(1)", linear, time.Since(start).Seconds())}, nil
+	return results, nil
 }
 
 func (w *network) result(name string, graph blas.General, seconds float64) Result {
-	r := Result{Name: name, Params: map[string]any{"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows, "lag": max(w.opt.Lag, 1)}}
+	r := Result{Name: name, Params: map[string]any{"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows}}
 	r.time([]float64{seconds})
 	s := granger.Score(graph, w.truth)
 	r.metric("auroc", s.AUROC)
@@ -141,18 +162,17 @@ func runNetworks(ctx context.Context, env *Env, networks []network) ([]Result, e
 // variables, and of the data set's ten where it is there.
 func runLorenz96(ctx context.Context, env *Env) ([]Result, error) {
 	var networks []network
-	opt := granger.Options{Lag: 3}
 	for _, F := range []float64{10, 40} {
 		for seed := range pick[uint64](env, 1, 5) {
 			g := granger.Lorenz96(20, pick(env, 250, 500), F, 0.1, 0.1, env.Seed+seed)
-			networks = append(networks, network{fmt.Sprintf("simulated F=%g #%d", F, seed+1), g.Data, g.Truth, opt})
+			networks = append(networks, network{fmt.Sprintf("simulated F=%g #%d", F, seed+1), g.Data, g.Truth})
 		}
 	}
 	results, err := runNetworks(ctx, env, networks)
 	if err != nil {
 		return results, err
 	}
-	files, err := lorenzFiles(env, opt)
+	files, err := lorenzFiles(env)
 	if err != nil {
 		env.Log("  %v", err) // the simulated systems stand without them
 		return results, nil
@@ -162,7 +182,7 @@ func runLorenz96(ctx context.Context, env *Env) ([]Result, error) {
 }
 
 // lorenzFiles reads the data set: five series for each of two forcings.
-func lorenzFiles(env *Env, opt granger.Options) ([]network, error) {
+func lorenzFiles(env *Env) ([]network, error) {
 	adjacency, err := env.readData("lorenz96", "adjacency_target_by_source.csv")
 	if err != nil {
 		return nil, err
@@ -182,7 +202,7 @@ func lorenzFiles(env *Env, opt granger.Options) ([]network, error) {
 				}
 			}
 			X := blas.Clone(blas.View(takeRows(t.Data, rows), 0, 2, len(rows), len(names)))
-			networks = append(networks, network{fmt.Sprintf("file %s #%g", F, set), granger.Data{Names: names, X: X}, adjacency.Data, opt})
+			networks = append(networks, network{fmt.Sprintf("file %s #%g", F, set), granger.Data{Names: names, X: X}, adjacency.Data})
 		}
 	}
 	return networks, nil

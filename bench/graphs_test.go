@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+)
+
+// TestGraphMethods finds a linear system by every method.
+func TestGraphMethods(t *testing.T) {
+	g := granger.LinearVAR(5, 400, 1, 1, 1, 3)
+	results, err := runNetworks(context.Background(), quickEnv(), []network{{"linear", g.Data, g.Truth}})
+	if err != nil || len(results) != len(graphMethods) {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for _, r := range results {
+		if v := r.Metrics["auroc"]; r.Name != "lagged correlation" && !(v >= 0.95) {
+			t.Errorf("%s: AUROC %g", r.Name, v)
+		}
+	}
+}
+
+// TestPairsStayInReplicates checks which rows meet.
+func TestPairsStayInReplicates(t *testing.T) {
+	d := &granger.Data{X: blas.NewGeneral(5, 1), Replicate: []int{4, 4, 7, 7, 7}}
+	copy(d.X.Data, []float64{1, 2, 3, 4, 5})
+	X, Y := pastAndPresent(d, 1)
+	if want := [][2]float64{{1, 2}, {3, 4}, {4, 5}}; len(X.Data) != len(want) {
+		t.Errorf("%d pairs, want %d", len(X.Data), len(want))
+	} else {
+		for i, w := range want {
+			if X.Data[i] != w[0] || Y.Data[i] != w[1] {
+				t.Errorf("pair %d: %g and %g, want %v", i, X.Data[i], Y.Data[i], w)
+			}
+		}
+	}
+}
+
+// TestPairGraph checks F against residuals of regressions on the own past.
+func TestPairGraph(t *testing.T) {
+	env := quickEnv()
+	g := granger.LinearVAR(3, 50, 1, 1, 1, 2)
+	G, err := pairGraph(context.Background(), env, &g.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	X, Y := pastAndPresent(&g.Data, 1)
+	standardise(X, Y)
+	column := func(a blas.General, j int) []float64 {
+		x := make([]float64, a.Rows)
+		var mean float64
+		for i := range x {
+			x[i] = blas.Row(a, i)[j]
+			mean += x[i] / float64(a.Rows)
+		}
+		for i := range x {
+			x[i] -= mean
+		}
+		return x
+	}
+	y, own, other := column(Y, 0), column(X, 0), column(X, 2)
+	off := func(x, from []float64) { blas.Axpy(-blas.Dot(x, from)/blas.Dot(from, from), from, x) }
+	off(y, own)
+	off(other, own)
+	before := blas.Dot(y, y)
+	off(y, other)
+	after := blas.Dot(y, y)
+	want := (before - after) / after * float64(len(y)-3)
+	if v := G.Data[2]; !(math.Abs(v-want) <= 1e-9*want) {
+		t.Errorf("F = %g, from residuals %g", v, want)
+	}
+}
