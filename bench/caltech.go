@@ -70,7 +70,7 @@ func runCaltech(ctx context.Context, env *Env) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	slow, exact := seconds(pick(env, 3.0, 90)), seconds(pick(env, 4.0, 60))
+	slow, exact := seconds(pick(env, 2.0, 90)), seconds(pick(env, 3.0, 60))
 	paper := []bcd.Inexact{{CG: 1e-2, SDP: 1000}}
 	approaches := []approach{
 		{name: "reduced-fast", opt: bcd.Options{Tol: 1e-6}, budget: exact},
@@ -135,7 +135,7 @@ func runConvergence(ctx context.Context, env *Env) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	budget := seconds(pick(env, 2.0, 20))
+	budget := seconds(pick(env, 1.0, 20))
 	paper := func(cg float64, sdp int) bcd.Options {
 		return bcd.Options{Tol: 1e-8, Solver: "paper", Sylvester: "cg", Schedule: []bcd.Inexact{{CG: cg, SDP: sdp}}}
 	}

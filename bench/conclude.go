@@ -27,6 +27,8 @@ var conclusions = map[string]func(group []Result) []string{
 	"dream3":      concludeGraphs,
 	"lotka":       concludeGraphs,
 	"drosophila":  concludeHoldOut,
+	"stock04":     concludeStock,
+	"mtr":         concludeMTR,
 	"rff":         concludeFeatures,
 	"nystrom":     concludeNystrom,
 	"scale":       concludeScale,
@@ -327,6 +329,39 @@ func concludeScale(group []Result) []string {
 	last, first := group[len(group)-1], group[0]
 	return []string{
 		fmt.Sprintf("%s rows pass through %s features in %.3g s, at %.0f %% of the machine's peak and with %s of memory in all.", param(last, "l"), param(last, "D"), last.Seconds, 100*last.OfPeak, bytesText(float64(last.PeakRSS))),
-		fmt.Sprintf("What follows the pass takes %.2g s, with %s rows %.2g s: it does not depend on their number.", number(last, "seconds_after_pass"), param(first, "l"), number(first, "seconds_after_pass")),
+		fmt.Sprintf("The fit after the pass takes %.2g s; with %s rows it takes %.2g s.", number(last, "seconds_after_pass"), param(first, "l"), number(first, "seconds_after_pass")),
 	}
+}
+
+func concludeStock(group []Result) []string {
+	var parts []string
+	for _, r := range group {
+		parts = append(parts, fmt.Sprintf("%s %.3f", r.Name, r.Metrics["mse1000"]))
+	}
+	return []string{"Mean squared error × 1000 of next week's returns: " + strings.Join(parts, ", ") + "."}
+}
+
+// concludeMTR counts how often zero Options beat ridge regression.
+func concludeMTR(group []Result) []string {
+	ridge := map[string]float64{}
+	for _, r := range group {
+		if r.Name == "ridge" {
+			ridge[param(r, "set")] = r.Metrics["arrmse"]
+		}
+	}
+	better, all := 0, 0
+	var ratios []float64
+	for _, r := range group {
+		if base, ok := ridge[param(r, "set")]; ok && r.Name != "ridge" {
+			all++
+			ratios = append(ratios, r.Metrics["arrmse"]/base)
+			if r.Metrics["arrmse"] < base {
+				better++
+			}
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("With zero Options iokl has a smaller error than tuned ridge regression on %d of %s; on average its error is %.2g times as large.", better, plural(all, "set"), geomean(ratios))}
 }

@@ -13,7 +13,7 @@ type gemmShape struct{ m, n, k int }
 // runGemm measures Dgemm and Sgemm of every backend side by side.
 func runGemm(ctx context.Context, env *Env) ([]Result, error) {
 	shapes := pick(env,
-		[]gemmShape{{512, 512, 512}, {1024, 1024, 1024}},
+		[]gemmShape{{768, 768, 768}, {1024, 102, 1024}},
 		[]gemmShape{{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {3060, 102, 3060}, {3060, 10, 3060}, {3060, 102, 102}})
 	limits := env.Limits()
 	var results []Result

@@ -263,7 +263,7 @@ func (e *Env) readText(set, file string) ([][]string, error) {
 // function through the fly's life cycle, lag 7, λ = 1e-3; linear or nonlinear
 // kernels, the output kernel learned or the identity.
 func runDrosophila(ctx context.Context, env *Env) ([]Result, error) {
-	d, err := lifeCycle(env, pick(env, 6, 66))
+	d, err := lifeCycle(env, pick(env, 3, 66))
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func targets(env *Env, K linop.Operator, n int) blas.General {
 
 // sylvesterLimit is how long one solve may take: a solver expected to need more
 // by its growth from smaller l is left out.
-func sylvesterLimit(env *Env) float64 { return pick(env, 0.4, 12) }
+func sylvesterLimit(env *Env) float64 { return pick(env, 0.25, 12) }
 
 // runSylvester times every solver at every point of the grid. Iterative solvers
 // are new at each repetition, so that their preparation counts; a second solve,
