@@ -20,6 +20,7 @@ var cases = []Case{
 	&simple{"rff", "random features: error of the kernel against their number, by way of drawing them", runRFF},
 	&simple{"nystrom", "random and Nyström features against the exact kernel: time and held-out error", runNystrom},
 	&simple{"scale", "up to a million rows streamed through 2000 random features, and the fit after the pass", runScale},
+	&simple{"ridge", "ridge regression on random features beside scikit-learn on the same data", runRidge},
 	&simple{"lorenz96", "who drives whom in chaotic systems: nonlinear causality against a linear VAR", runLorenz96},
 	&simple{"dream3", "gene networks in silico", runDream3},
 	&simple{"lotka", "who eats whom among many species", runLotka},

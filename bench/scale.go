@@ -84,16 +84,36 @@ func runScale(ctx context.Context, env *Env) ([]Result, error) {
 	limits := env.Limits()
 	var results []Result
 	for _, l := range pick(env, []int64{4096, 16384, 65536}, []int64{1e4, 1e5, 1e6}) {
+		before := gemmRates(env, maps.Dim())
 		r, err := scaleOne(ctx, env, maps, l)
 		if err != nil {
 			return results, err
 		}
 		D := float64(maps.Dim())
 		r.rate(float64(l)*(D*D+2*D*scaleOutputs+D*scaleInputs), 0, limits.Peak("float64", env.Threads), 0)
+		gemm := median(append(before, gemmRates(env, maps.Dim())...))
+		r.metric("gemm_gflops", gemm)
+		r.metric("of_gemm", r.GFlops/gemm)
 		results = append(results, r)
 		env.Log("  l = %d: %.1f s", l, r.Seconds)
 	}
 	return results, nil
+}
+
+// gemmRates are the GFLOP/s of some products of order n, taken just before and
+// after a pass so that both see the machine in the same state.
+func gemmRates(env *Env, n int) []float64 {
+	a, c := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
+	for i := range a.Data {
+		a.Data[i] = float64(i%17)/16 - 0.5
+	}
+	rates := make([]float64, pick(env, 3, 5))
+	for i := range rates {
+		start := time.Now()
+		blas.Mul(env.Backend, c, true, false, a, a)
+		rates[i] = 2 * math.Pow(float64(n), 3) / time.Since(start).Seconds() / 1e9
+	}
+	return rates
 }
 
 // scaleOne is one pass and the fit after it.
@@ -150,7 +170,11 @@ func runRFF(ctx context.Context, env *Env) ([]Result, error) {
 		if err != nil {
 			return results, err
 		}
-		for _, sampler := range []string{"orthogonal", "mc", "qmc"} {
+		samplers := []string{"orthogonal", "mc", "qmc"}
+		if kind == "gaussian" || kind == "matern32" {
+			samplers = append(samplers, "hadamard") // serves kernels of the Euclidean distance
+		}
+		for _, sampler := range samplers {
 			for _, D := range pick(env, []int{64, 256}, []int{64, 128, 256, 512, 1024, 2048, 4096}) {
 				if err := ctx.Err(); err != nil {
 					return results, err
