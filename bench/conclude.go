@@ -276,8 +276,11 @@ func concludeHoldOut(group []Result) []string {
 	if best == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("On held-out time points %q has the smallest mean error, %.3f standard deviations; each group's own past alone has %.3f.",
-		best.Name, best.Metrics["mean_rmse"], best.Metrics["mean_rmse_own_past"])}
+	return []string{
+		fmt.Sprintf("On held-out time points %q has the smallest mean error, %.3f standard deviations; the mean of each gene alone has %.3f.",
+			best.Name, best.Metrics["mean_rmse"], best.Metrics["mean_rmse_constant"]),
+		fmt.Sprintf("There the groups that drive the others most are %s.", strings.Join(mostCentral(best, 3), ", ")),
+	}
 }
 
 // concludeFeatures compares the ways to draw random features by their error at

@@ -270,7 +270,8 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 
 // pictures are those of single cases beside the traces.
 var pictures = map[string]func(group []Result, limits *Limits) []figure{
-	"digits":    func(group []Result, _ *Limits) []figure { return digitFigures(group) },
-	"sylvester": func(group []Result, _ *Limits) []figure { return sylvesterFigures(group) },
-	"operator":  columnFigures,
+	"digits":     func(group []Result, _ *Limits) []figure { return digitFigures(group) },
+	"sylvester":  func(group []Result, _ *Limits) []figure { return sylvesterFigures(group) },
+	"operator":   columnFigures,
+	"drosophila": func(group []Result, _ *Limits) []figure { return groupFigures(group) },
 }

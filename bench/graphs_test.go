@@ -73,3 +73,21 @@ func TestPairGraph(t *testing.T) {
 		t.Errorf("F = %g, from residuals %g", v, want)
 	}
 }
+
+// TestRecordGroups checks who counts as central, and the picture.
+func TestRecordGroups(t *testing.T) {
+	G := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{9, 1, 2, 0, 9, 5, 1, 1, 9}}
+	res := &granger.Result{Graph: G, Fits: []granger.Fit{{Node: "a", RMSE: 3, RMSEOwn: 4}, {Node: "b", RMSE: 1, RMSEOwn: 4}, {Node: "c", RMSE: 2, RMSEOwn: 4}}}
+	r := Result{Name: "setting"}
+	recordGroups(&r, res)
+	if r.Metrics["mean_rmse"] != 2 || r.Metrics["mean_rmse_constant"] != 4 {
+		t.Errorf("%v", r.Metrics)
+	}
+	if got := mostCentral(&r, 2); len(got) != 2 || got[0] != "c" || got[1] != "b" {
+		t.Errorf("central: %v, out-strengths 1, 2 and 7", got)
+	}
+	fig := groupFigures([]Result{r, r})
+	if len(fig) != 1 || len(fig[0].curves) != 2 || fig[0].curves[1].xy[2].Y != 3 {
+		t.Errorf("figure: %+v", fig)
+	}
+}
