@@ -166,7 +166,13 @@ func (opt *Options) prepare(ctx context.Context, m *Model, X, Y blas.General) (t
 // whenever there is a point to predict from.
 func (opt *Options) solve(ctx context.Context, m *Model, t training) (*Model, error) {
 	p := opt.problem(opt.space(&t))
-	res, err := bcd.Solve(ctx, p, opt.solverOptions())
+	so := opt.solverOptions()
+	end, err := opt.checkpointing(p, &so)
+	if err != nil {
+		return nil, err
+	}
+	res, err := bcd.Solve(ctx, p, so)
+	err = errors.Join(err, end())
 	if res == nil {
 		return nil, asInput(err)
 	}

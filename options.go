@@ -87,6 +87,11 @@ type Options struct {
 
 	CV CVOptions // how λ and the norm are chosen where they are not given
 
+	// Checkpoint is a file that keeps where the final fit stands, replaced as a
+	// whole every few seconds and when the fit ends; a fit of the same data and
+	// settings goes on from there. "" means none. For streamed fits see [FitStream].
+	Checkpoint string
+
 	// Trace sees every outer iteration of the final fit; an error from it ends the
 	// fit, which then returns the best model so far with that error.
 	Trace func(bcd.Step) error `json:"-"`

@@ -37,11 +37,11 @@ type StreamOptions struct {
 	// SurveyRows is the number of leading rows that scales, median distances and
 	// landmarks are taken from; 0 means all rows, read once more for it.
 	SurveyRows int64
-	// Checkpoint is a file that keeps the sums when a pass ends early, and at its
-	// end; a pass goes on from where the file's ended. "" means none. Beside it,
-	// ranks write files of their own.
-	Checkpoint     string
-	CheckpointRows int64 // between two writes of it; 0 means 100 for each feature
+	// CheckpointRows is the number of rows between two writes of the file
+	// Checkpoint, which keeps the sums when a pass ends early, and at its end; a
+	// pass goes on from where the file's ended. Beside it, ranks write files of
+	// their own. 0 means 100 for each feature.
+	CheckpointRows int64
 	// Ranks share the rows of a parallel job; nil means this process alone.
 	Ranks Ranks
 	// Progress sees every block of rows, and whether it is read for the survey; an error from it ends the fit.

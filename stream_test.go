@@ -163,7 +163,8 @@ func TestStreamResumes(t *testing.T) {
 func TestStreamBadRowInSurvey(t *testing.T) {
 	X, Y := wave(6000, 35)
 	data, _ := rowsOf(X, Y, 5500)
-	opt := StreamOptions{Options: streamed, Checkpoint: filepath.Join(t.TempDir(), "sums")}
+	opt := StreamOptions{Options: streamed}
+	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
 	if _, err := FitStream(bg, data, opt); !errors.Is(err, errPiece) {
 		t.Fatalf("a row that cannot be read: %v", err)
 	}

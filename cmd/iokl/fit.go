@@ -136,6 +136,7 @@ Ctrl-C saves the best model so far where --out was given and says its gap.`,
 			if err := errors.Join(s.check(cmd, &d), checkOut(out)); err != nil {
 				return err
 			}
+			opt.Checkpoint = s.checkpoint
 			if s.on {
 				rows, err := d.streamed(cmd, &opt)
 				if err != nil {

@@ -27,7 +27,7 @@ type streamFlags struct {
 
 func (s *streamFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&s.on, "stream", false, "read the data in blocks of rows, for data larger than memory; kernels need explicit features (rff:…, nystrom:…, linear, poly)")
-	f.StringVar(&s.checkpoint, "checkpoint", "", "with --stream: file that keeps the sums when a pass ends early, to go on from")
+	f.StringVar(&s.checkpoint, "checkpoint", "", "file that keeps where the fit stands (with --stream: the sums over the rows), to go on from after an interruption")
 	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0, "with --stream: rows between two writes of it (default: 100 for each feature)")
 	f.Int64Var(&s.surveyRows, "survey-rows", 0, "with --stream: leading rows that scales and widths are taken from (default: all, read once more)")
 }
@@ -35,7 +35,7 @@ func (s *streamFlags) flags(f *pflag.FlagSet) {
 // check refuses flags that do not go together.
 func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 	if !s.on {
-		for _, name := range []string{"checkpoint", "checkpoint-rows", "survey-rows"} {
+		for _, name := range []string{"checkpoint-rows", "survey-rows"} {
 			if cmd.Flags().Changed(name) {
 				return fmt.Errorf("--%s is for --stream", name)
 			}
@@ -265,7 +265,7 @@ func streamOn(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, 
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify = p.step, p.line
 	so := iokl.StreamOptions{
-		Options: opt, SurveyRows: s.surveyRows, Checkpoint: s.checkpoint, CheckpointRows: s.checkpointRows,
+		Options: opt, SurveyRows: s.surveyRows, CheckpointRows: s.checkpointRows,
 		Progress: func(survey bool, at stream.Progress) error { p.rows(survey, at, data.Count); return nil },
 	}
 	if world.Size() > 1 {

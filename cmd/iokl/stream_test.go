@@ -125,7 +125,7 @@ func TestStreamRefusals(t *testing.T) {
 			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)
 		}
 	}
-	if r := command(t, dir, "fit --x x.csv --y y.csv --checkpoint c"); r.status != exitUsage || !strings.Contains(r.stderr, "--stream") {
-		t.Errorf("--checkpoint alone: %+v", r)
+	if r := command(t, dir, "fit --x x.csv --y y.csv --survey-rows 9"); r.status != exitUsage || !strings.Contains(r.stderr, "--stream") {
+		t.Errorf("--survey-rows alone: %+v", r)
 	}
 }
