@@ -70,7 +70,7 @@ func runCaltech(ctx context.Context, env *Env) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	slow, exact := seconds(pick(env, 2.0, 90)), seconds(pick(env, 3.0, 60))
+	slow, exact := seconds(pick(env, 2.0, 60)), seconds(pick(env, 3.0, 45))
 	paper := []bcd.Inexact{{CG: 1e-2, SDP: 1000}}
 	approaches := []approach{
 		{name: "reduced-fast", opt: bcd.Options{Tol: 1e-6}, budget: exact},

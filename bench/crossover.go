@@ -33,7 +33,7 @@ func systemKey(r Result) string {
 func fastest(group []Result) map[string]Result {
 	best := map[string]Result{}
 	for _, r := range group {
-		if r.Error != "" || r.Name == "auto" || !(r.Seconds > 0) {
+		if r.Error != "" || r.Stopped || r.Name == "auto" || !(r.Seconds > 0) {
 			continue
 		}
 		if b, ok := best[systemKey(r)]; !ok || r.Seconds < b.Seconds {
@@ -133,7 +133,7 @@ func sizeCurves(group []Result) []curve {
 	}
 	var curves []curve
 	for _, r := range group {
-		if at(r) != common || r.Error != "" || !(r.Seconds > 0) {
+		if at(r) != common || r.Error != "" || r.Stopped || !(r.Seconds > 0) {
 			continue
 		}
 		i := slices.IndexFunc(curves, func(c curve) bool { return c.name == r.Name })

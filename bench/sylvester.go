@@ -127,8 +127,7 @@ func runSylvester(ctx context.Context, env *Env) ([]Result, error) {
 		K.SetWeights([]float64{1})
 		Y, L := targets(env, K, s.n), outputKernel(env, s.n, s.spectrum)
 		for _, name := range sylvester.Names() {
-			key := fmt.Sprint(name, s.n)
-			if expected := took[key] * math.Pow(float64(s.l)/float64(max(1, last[key].l)), 2.8); expected > sylvesterLimit(env) {
+			if expected := took[name] * math.Pow(float64(s.l)/float64(max(1, last[name].l)), 2.8); s.l > last[name].l && expected > sylvesterLimit(env) {
 				continue
 			}
 			r, err := solveSystem(ctx, env, name, s, K, L, Y)
@@ -141,36 +140,47 @@ func runSylvester(ctx context.Context, env *Env) ([]Result, error) {
 			if ctx.Err() != nil {
 				return results, ctx.Err()
 			}
-			last[key], took[key] = s, r.Seconds
+			last[name], took[name] = s, r.Seconds
 		}
 		env.Log("  l = %d, n = %d, L %s, λ = %g", s.l, s.n, s.spectrum, s.lambda)
 	}
 	return results, nil
 }
 
-// solveSystem times one solver.
+// solveSystem times one solver, which is stopped at four times the limit.
 func solveSystem(ctx context.Context, env *Env, name string, s system, K linop.Operator, L *linop.Spectral, Y blas.General) (Result, error) {
 	r := Result{Name: name, Params: map[string]any{
 		"l": s.l, "n": s.n, "spectrum": s.spectrum, "lambda": s.lambda, "tol": sylvesterTol,
 	}}
 	sys := sylvester.System{K: K, L: L, Mu: s.lambda * float64(s.l)}
 	opt := sylvester.Options{Tol: sylvesterTol, MaxIter: 3000}
+	limited, cancel := context.WithTimeout(ctx, seconds(4*sylvesterLimit(env)))
+	defer cancel()
 	var solver sylvester.Solver
 	var res sylvester.Result
+	var began time.Time
 	C := blas.NewGeneral(s.l, s.n)
 	samples, err := Interleave(ctx, Plan{Count: env.count(5), Budget: seconds(sylvesterLimit(env) / 4)}, []Variant{{
 		Prepare: func() { blas.Zero(C) },
 		Run: func() (err error) {
+			began = time.Now()
 			solver, err = sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
 			if err != nil {
 				return err
 			}
-			res, err = solver.Solve(ctx, C, sys, Y, opt)
+			res, err = solver.Solve(limited, C, sys, Y, opt)
 			return err
 		},
 	}})
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		r.Stopped, err = true, nil
+		if len(samples[0]) == 0 {
+			r.time([]float64{time.Since(began).Seconds()})
+			return r, nil
+		}
+	}
 	r.time(samples[0])
-	if err != nil {
+	if err != nil || r.Stopped {
 		return r, err
 	}
 	r.Residual = Num(res.Residual)
@@ -178,7 +188,7 @@ func solveSystem(ctx context.Context, env *Env, name string, s system, K linop.O
 	if res.Solver != name {
 		r.Params["chosen"] = res.Solver
 	}
-	return r, r.again(ctx, solver, C, sys, Y, opt)
+	return r, r.again(limited, solver, C, sys, Y, opt)
 }
 
 // again times a second solve from the first solution, with an L whose
@@ -200,6 +210,9 @@ func (r *Result) again(ctx context.Context, solver sylvester.Solver, C blas.Gene
 	sys.L = next
 	start := time.Now()
 	res, err := solver.Solve(ctx, C, sys, Y, opt)
+	if ctx.Err() != nil {
+		return nil // no time left for it
+	}
 	r.metric("second_seconds", time.Since(start).Seconds())
 	r.metric("second_residual", res.Residual)
 	if errors.Is(err, sylvester.ErrNotConverged) {
