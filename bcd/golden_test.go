@@ -221,6 +221,49 @@ func TestSpacesAgree(t *testing.T) {
 	}
 }
 
+// Near the optimum both spaces hold the same weights, output kernel and function.
+func TestSpacesAgreeOnTheModel(t *testing.T) {
+	a, b := lowrank(t)
+	opt := Options{Sylvester: "eigen", Tol: 1e-16}
+	ra, _ := Solve(context.Background(), a, opt) // may end at rounding, above so small a gap
+	rb, _ := Solve(context.Background(), b, opt)
+	if ra == nil || rb == nil {
+		t.Fatal("no result")
+	}
+	near := func(what string, x, y blas.General, tol float64) {
+		t.Helper()
+		d := blas.Clone(x)
+		blas.AddScaled(d, -1, y)
+		if e := blas.Frob(d) / blas.Frob(y); !(e <= tol) {
+			t.Errorf("%s differs by %.2g of its norm", what, e)
+		}
+	}
+	// The objective is flat in η: a gap of 1e-16 leaves it 1e-8 of room.
+	near("η", blas.General{Rows: 3, Cols: 1, Stride: 1, Data: ra.Eta}, blas.General{Rows: 3, Cols: 1, Stride: 1, Data: rb.Eta}, 1e-7)
+	be := blas.Active()
+	n := ra.L.Dim()
+	La, Lb := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
+	ra.L.Dense(be, La)
+	rb.L.Dense(be, Lb)
+	near("L", La, Lb, 1e-8)
+	// f = K_η·C·L = Z_η·W·L on the data.
+	z := golden(t, "lowrank_p1.5")
+	F, G := blas.NewGeneral(ra.C.Rows, n), blas.NewGeneral(ra.C.Rows, n)
+	at := 0
+	for j, name := range []string{"Z1", "Z2", "Z3"} {
+		Z := z[name].matrix()
+		ZC := blas.NewGeneral(Z.Cols, n)
+		blas.Mul(be, ZC, true, false, Z, ra.C)
+		blas.Gemm(be, false, false, ra.Eta[j], Z, ZC, 1, F)
+		blas.Gemm(be, false, false, math.Sqrt(rb.Eta[j]), Z, blas.View(rb.C, at, 0, Z.Cols, n), 1, G)
+		at += Z.Cols
+	}
+	FL, GL := blas.NewGeneral(F.Rows, n), blas.NewGeneral(F.Rows, n)
+	ra.L.MulRight(be, FL, F)
+	rb.L.MulRight(be, GL, G)
+	near("the function", FL, GL, 1e-8)
+}
+
 // A Γ that is known by its products only solves as the stored one does.
 func TestFeaturesOperator(t *testing.T) {
 	_, stored := lowrank(t)
