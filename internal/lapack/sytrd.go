@@ -70,7 +70,8 @@ func (impl Implementation) reduceColumn(a matrix, i0, j int, V, W matrix, d, e, 
 func (impl Implementation) eachBlock(a matrix, tau []float64, backward bool, f func(h block, first int)) {
 	n := a.Rows
 	count := (n - 1 + applyBlock - 1) / applyBlock
-	V, T, gram := make([]float64, applyBlock*n), zeros(applyBlock, applyBlock), zeros(applyBlock, applyBlock)
+	size := max(min(applyBlock, n-1), 0)
+	V, T, gram := make([]float64, size*n), zeros(size, size), zeros(size, size)
 	for k := range count {
 		if backward {
 			k = count - 1 - k
