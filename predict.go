@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -104,7 +105,8 @@ func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
 		return err
 	}
 	F := blas.NewGeneral(x.Rows, len(m.out.Live))
-	if err := m.basis.predict(F, Z); err != nil {
+	phase.Apart(phase.Predict, func() { err = m.basis.predict(F, Z) })
+	if err != nil {
 		return err
 	}
 	m.out.restore(dst.RawMatrix(), F)
@@ -147,7 +149,7 @@ func (m *Model) PredictGram(KX []mat.Matrix) (*mat.Dense, error) {
 		}
 	}
 	F := blas.NewGeneral(t, len(m.out.Live))
-	blas.Mul(blas.Or(b.be), F, false, false, K, b.CL)
+	phase.Apart(phase.Predict, func() { blas.Mul(blas.Or(b.be), F, false, false, K, b.CL) })
 	dst := mat.NewDense(t, len(m.out.Names), nil)
 	m.out.restore(dst.RawMatrix(), F)
 	return dst, nil

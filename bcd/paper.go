@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -36,7 +37,7 @@ func (r *run) alternate(ctx context.Context, pt *point, nextL outputStep) error 
 		}
 		L, err := pt.L, error(nil)
 		if !r.fixL {
-			phase(ctx, "l-step", func(ctx context.Context) { L, err = nextL(ctx, pt, how) })
+			phase.Do(ctx, phase.LStep, func(ctx context.Context) { L, err = nextL(ctx, pt, how) })
 			if err != nil {
 				return err
 			}
@@ -57,7 +58,7 @@ func (r *run) etaAfter(ctx context.Context, pt *point, L *linop.Spectral) ([]flo
 	moved.c = make([]float64, r.m)
 	var eta []float64
 	err := r.measure(ctx, moved, r.all)
-	phase(ctx, "eta", func(context.Context) { eta = r.closedEta(moved) })
+	phase.Do(ctx, phase.Eta, func(context.Context) { eta = r.closedEta(moved) })
 	return eta, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -177,7 +178,7 @@ func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
 		decrease float64
 		err      error
 	)
-	phase(ctx, "l-step", func(context.Context) { target, L, decrease, err = d.minimizeModel(cur) })
+	phase.Do(ctx, phase.LStep, func(context.Context) { target, L, decrease, err = d.minimizeModel(cur) })
 	if err != nil {
 		return nil, err
 	}

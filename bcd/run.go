@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/pprof"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -103,15 +103,10 @@ func (r *run) begin(eta []float64, L *linop.Spectral) *point {
 	return pt
 }
 
-// phase runs f under the pprof label phase=name.
-func phase(ctx context.Context, name string, f func(ctx context.Context)) {
-	pprof.Do(ctx, pprof.Labels("phase", name), f)
-}
-
 // solve performs the C step at pt to the relative residual tol, starting from pt.X.
 // A solver that cannot reach tol leaves what it reached; pt.residual tells.
 func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
-	phase(ctx, "form-k", func(context.Context) { r.space.setWeights(pt.eta) })
+	phase.Do(ctx, phase.FormK, func(context.Context) { r.space.setWeights(pt.eta) })
 	if r.solverEta != nil && !slices.Equal(pt.eta, r.solverEta) {
 		r.solver.Invalidate()
 	}
@@ -120,7 +115,7 @@ func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
 		res sylvester.Result
 		err error
 	)
-	phase(ctx, "c-solve", func(ctx context.Context) {
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
 		sys := sylvester.System{K: r.space.operator(), L: pt.L, Mu: r.mu}
 		res, err = r.solver.Solve(ctx, pt.X, sys, r.space.rhs(), sylvester.Options{Tol: tol})
 	})
@@ -141,7 +136,7 @@ func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
 
 // measure fills pt's measures, with c_j for the kernels of idx and 0 for the others.
 func (r *run) measure(ctx context.Context, pt *point, idx []int) error {
-	phase(ctx, "certificate", func(context.Context) {
+	phase.Do(ctx, phase.Certificate, func(context.Context) {
 		full := pt.c
 		pt.c = make([]float64, len(idx))
 		r.space.measure(&pt.measures, &r.work, pt.eta, pt.X, pt.AX, pt.L, idx)
@@ -180,7 +175,7 @@ func (r *run) checkMeasures(pt *point) error {
 // to return when it is better than the one before, and shows it to Trace.
 func (r *run) accept(ctx context.Context, pt *point) error {
 	var err error
-	phase(ctx, "certificate", func(context.Context) { err = r.certify(pt) })
+	phase.Do(ctx, phase.Certificate, func(context.Context) { err = r.certify(pt) })
 	if err != nil {
 		return err
 	}

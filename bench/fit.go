@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 )
@@ -163,7 +164,8 @@ func (r *Result) describe(t *task, env *Env, res *bcd.Result) {
 // accuracy is the share of test samples whose largest predicted output is that
 // of their class: predictions K_η(X*,X)·C·L plus the training means.
 func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral) float64 {
-	P := t.predict(be, eta, C, L)
+	var P blas.General
+	phase.Apart(phase.Predict, func() { P = t.predict(be, eta, C, L) })
 	right := 0
 	for i, label := range t.labels {
 		if argmax(blas.Row(P, i)) == label {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -233,7 +234,8 @@ func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared
 	if err := b.run(ctx); err != nil {
 		return err
 	}
-	F := e.predictStacked(b, work[0].other)
+	var F [][]float64
+	phase.Do(ctx, phase.Predict, func(context.Context) { F = e.predictStacked(b, work[0].other) })
 	for i, f := range b.targets {
 		m := &models[i]
 		m.Eta, m.Norms, m.Objective, m.Iter = f.eta, f.norms(), f.value, f.iter

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
 )
 
 // target is one regression of the stacked fits: y on the kernels, with the span
@@ -75,7 +76,7 @@ func (b *job) run(ctx context.Context) error {
 			return fmt.Errorf("granger: %w", err)
 		}
 		for lo := 0; lo < len(active); lo += size {
-			b.iterate(active[lo:min(len(active), lo+size)])
+			b.iterate(ctx, active[lo:min(len(active), lo+size)])
 		}
 		var left []*target
 		for _, f := range active {
@@ -84,17 +85,21 @@ func (b *job) run(ctx context.Context) error {
 			}
 			f.iter++
 			if !(f.gap <= b.tol*f.value) && f.iter < b.maxIter {
-				f.update()
 				left = append(left, f)
 			}
 		}
+		phase.Do(ctx, phase.Eta, func(context.Context) {
+			for _, f := range left {
+				f.update()
+			}
+		})
 		active = left
 	}
 	return nil
 }
 
 // iterate computes c, the objective, the forms and the gap at the weights of each target.
-func (b *job) iterate(batch []*target) {
+func (b *job) iterate(ctx context.Context, batch []*target) {
 	K := make([]blas.General, len(batch))
 	eta := make([]float32, len(batch)*b.s.m)
 	for a, f := range batch {
@@ -106,18 +111,22 @@ func (b *job) iterate(batch []*target) {
 			eta[a*b.s.m+j] = float32(v)
 		}
 	}
-	b.s.sums(K, eta, b.r)
+	phase.Do(ctx, phase.FormK, func(context.Context) { b.s.sums(K, eta, b.r) })
 	full := make([][]float64, len(batch))
-	par.For(len(batch), func(a int) {
-		batch[a].solve(b.be, K[a], b.idx)
-		full[a] = b.scatter(batch[a].c)
+	phase.Do(ctx, phase.CSolve, func(context.Context) {
+		par.For(len(batch), func(a int) {
+			batch[a].solve(b.be, K[a], b.idx)
+			full[a] = b.scatter(batch[a].c)
+		})
 	})
 	out := make([]float64, len(batch)*b.s.m)
-	b.s.forms(out, full, b.r)
-	for a, f := range batch {
-		copy(f.forms, out[a*b.s.m:])
-		f.certify()
-	}
+	phase.Do(ctx, phase.Certificate, func(context.Context) {
+		b.s.forms(out, full, b.r)
+		for a, f := range batch {
+			copy(f.forms, out[a*b.s.m:])
+			f.certify()
+		}
+	})
 }
 
 // scatter adds the coefficients of repeated samples up on the samples of the stack.

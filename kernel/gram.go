@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/internal/vmath"
 )
 
@@ -61,7 +62,9 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 	for j := range d {
 		b.grams[j] = blas.NewSym(X.Rows, opt.Precision)
 	}
-	if err := b.run(ctx); err != nil {
+	var err error
+	phase.Do(ctx, phase.FormK, func(ctx context.Context) { err = b.run(ctx) })
+	if err != nil {
 		return nil, err
 	}
 	for j := range d {

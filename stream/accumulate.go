@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
 )
 
 // ErrRow is wrapped by errors in the rows of a source; messages name source and row.
@@ -254,8 +255,10 @@ func (a *Accumulator) run(ctx context.Context, src Source) error {
 		}
 		b, err := blocks.Next(ctx)
 		b, skip = b.after(skip)
-		if err := a.Add(b); err != nil {
-			return err
+		var failed error
+		phase.Do(ctx, phase.FormK, func(context.Context) { failed = a.Add(b) })
+		if failed != nil {
+			return failed
 		}
 		if errors.Is(err, io.EOF) {
 			if skip > 0 {

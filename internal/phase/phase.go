@@ -1,0 +1,46 @@
+// Package phase names the parts of the algorithm for the tools that watch a
+// program: CPU profiles get the label phase=name on every sample taken inside,
+// also in goroutines that were started there and in C code called there, and
+// execution traces get a region of that name.
+package phase
+
+import (
+	"context"
+	"runtime/pprof"
+	"runtime/trace"
+)
+
+// The phases. A phase inside another takes over until it ends.
+const (
+	FormK       = "form-k"      // Gram matrices, random features, and their weighted sum
+	CSolve      = "c-solve"     // the linear systems
+	LStep       = "l-step"      // the output kernel
+	Eta         = "eta"         // the kernel weights
+	Certificate = "certificate" // objective, gradients and gaps at a point
+	Predict     = "predict"     // values at new points
+)
+
+// Do runs f inside the phase of the name.
+func Do(ctx context.Context, name string, f func(ctx context.Context)) {
+	pprof.Do(ctx, pprof.Labels("phase", name), func(ctx context.Context) {
+		defer trace.StartRegion(ctx, name).End()
+		f(ctx)
+	})
+}
+
+// Apart is Do for code that was given no context: it runs f on a goroutine of
+// its own, so that the labels of the caller are as before when it returns. A
+// panic in f is raised again in the caller.
+func Apart(name string, f func()) {
+	var failed any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { failed = recover() }()
+		Do(context.Background(), name, func(context.Context) { f() })
+	}()
+	<-done
+	if failed != nil {
+		panic(failed)
+	}
+}
