@@ -117,6 +117,18 @@ func (f *features) outputs() blas.General    { return f.H }
 // Dim is D.
 func (f *features) Dim() int { return f.H.Rows }
 
+// residualScale is ‖Y‖·√(μ/λ_max(L))/‖H_η‖, 1 at most: a residual R of the system in
+// W raises the objective by (1/l)·tr(RᵀR·L·(Γ_η⊗L + μI)⁻¹) ≤ λ_max(L)·‖R‖²/(lμ),
+// one in C by ‖R‖²/l.
+func (f *features) residualScale(eta []float64, L *linop.Spectral, mu float64) float64 {
+	f.setWeights(eta)
+	scale := math.Sqrt(f.yy*mu/maxOf(L.S)) / blas.Frob(f.scaled)
+	if !(scale < 1) { // also where L or H is 0
+		return 1
+	}
+	return scale
+}
+
 // Apply computes dst = Γ_η·x.
 func (f *features) Apply(dst, x blas.General) {
 	f.in = blas.Reshape(f.in, x.Rows, x.Cols)

@@ -14,7 +14,8 @@ const (
 
 // innerTol is the relative residual asked of the next C step. An error of
 // relative size ε in C moves the two sides of the certificate by ε²‖Y‖²/l or
-// less, and the forms c and G by O(ε): a share of the gap at hand keeps both below it.
+// less, and the forms c and G by O(ε): a share of the gap at hand keeps both below
+// it. That is so in sample space; the space translates.
 func (r *run) innerTol(pt *point) float64 { return r.tolFor(pt, r.share) }
 
 func (r *run) tolFor(pt *point, share float64) float64 {
@@ -22,7 +23,7 @@ func (r *run) tolFor(pt *point, share float64) float64 {
 		return r.opt.InnerTol
 	}
 	gap := math.Max(pt.cert.relative(), r.opt.Tol)
-	return math.Max(innerTightest, math.Min(innerLoosest, share*gap))
+	return math.Max(innerTightest, math.Min(innerLoosest, share*gap)*r.space.residualScale(pt.eta, pt.L, r.mu))
 }
 
 // stepTol is the relative residual for a step that is to lower the objective by

@@ -53,7 +53,10 @@ func (s *samples) setWeights(eta []float64) { s.K.SetWeights(eta) }
 func (s *samples) operator() linop.Operator { return s.K }
 func (s *samples) rhs() blas.General        { return s.Y }
 func (s *samples) normY2() float64          { return s.yy }
-func (s *samples) outputs() blas.General    { return s.Y }
+func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 {
+	return 1
+}
+func (s *samples) outputs() blas.General { return s.Y }
 
 // rebase leaves C: it changes little.
 func (s *samples) rebase(_ blas.General, _, _ []float64) {}

@@ -28,6 +28,9 @@ type Space interface {
 	operator() linop.Operator // A_η
 	rhs() blas.General        // B_η
 	normY2() float64          // ‖Y‖²_F
+	// residualScale is what a relative residual in Y is to be multiplied by for one
+	// in B_η to leave the objective as near its minimum, at the most.
+	residualScale(eta []float64, L *linop.Spectral, mu float64) float64
 	// measure fills m for the coefficients that X stands for at (eta, L). AX is A_η·X.
 	measure(m *measures, w *work, eta []float64, X, AX blas.General, L *linop.Spectral, idx []int)
 	// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V, or nil
