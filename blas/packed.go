@@ -15,6 +15,7 @@ type densePacked struct {
 	f32  []float32
 
 	singles sync.Pool // *single, so that a product of a width met before allocates nothing
+	turned  sync.Pool // *[]float64, the same for products in double precision
 }
 
 func newDensePacked(be Backend, n int, prec Precision) *densePacked {
@@ -64,7 +65,42 @@ func (p *densePacked) Mul(dst, x General) {
 	case x.Cols == 1:
 		p.be.Dsymv(Lower, n, 1, p.f64, n, x.Data, x.Stride, 0, dst.Data, dst.Stride)
 	default:
-		p.be.Dgemm(NoTrans, NoTrans, n, x.Cols, n, 1, p.f64, n, x.Data, x.Stride, 0, dst.Data, dst.Stride)
+		p.mul64(dst, x)
+	}
+}
+
+// mul64 computes dstᵀ = xᵀ·a with the two blocks transposed beforehand and
+// afterwards. Libraries copy a large matrix faster as the right-hand factor of a
+// product than as the left-hand one of few columns: with OpenBLAS a product of
+// order 3060 takes two thirds of the time, for 2 to 100 columns.
+func (p *densePacked) mul64(dst, x General) {
+	n, k := p.n, x.Cols
+	work, ok := p.turned.Get().(*[]float64)
+	if !ok || cap(*work) < 2*n*k {
+		s := make([]float64, 2*n*k)
+		work = &s
+	}
+	xt, yt := (*work)[:n*k], (*work)[n*k:2*n*k]
+	transpose(xt, n, x.Data, x.Stride, n, k)
+	p.be.Dgemm(NoTrans, NoTrans, k, n, n, 1, xt, n, p.f64, n, 0, yt, n)
+	transpose(dst.Data, dst.Stride, yt, n, k, n)
+	p.turned.Put(work)
+}
+
+// transposeTile is the side of the squares that transpose works in.
+const transposeTile = 32
+
+// transpose writes the transpose of the m×n src to dst, both row-major.
+func transpose(dst []float64, ldd int, src []float64, lds, m, n int) {
+	for i0 := 0; i0 < m; i0 += transposeTile {
+		i1 := min(i0+transposeTile, m)
+		for j0 := 0; j0 < n; j0 += transposeTile {
+			for i := i0; i < i1; i++ {
+				for j, v := range src[i*lds+j0 : i*lds+min(j0+transposeTile, n)] {
+					dst[(j0+j)*ldd+i] = v
+				}
+			}
+		}
 	}
 }
 
