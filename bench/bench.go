@@ -36,7 +36,8 @@ type Env struct {
 	Seed    uint64       // of everything random
 	Log     func(format string, args ...any)
 
-	limits *Limits
+	limits  *Limits
+	skipped []string
 }
 
 // NewEnv returns the environment of the active backend.
@@ -62,6 +63,15 @@ func pick[T any](e *Env, quick, full T) T {
 
 // rng returns the generator of one stream of this run's seed.
 func (e *Env) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.Seed, stream)) }
+
+// Skip notes a part of a case that cannot be measured here, and why.
+func (e *Env) Skip(format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	e.Log("  skipped: %s", note)
+	if !slices.Contains(e.skipped, note) {
+		e.skipped = append(e.skipped, note)
+	}
+}
 
 // Limits measures this machine's limits once per run.
 func (e *Env) Limits() Limits {

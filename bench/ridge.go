@@ -1,30 +1,20 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
 )
-
-//go:embed peers/rff_ridge.py
-var ridgeScript []byte
 
 // ridgeData is a regression problem, the same for all contenders.
 type ridgeData struct {
@@ -36,10 +26,6 @@ type ridgeData struct {
 // runRidge fits ridge regression on random and on Nyström features of a Gaussian
 // kernel, with one kernel and L = I, beside scikit-learn on the same data.
 func runRidge(ctx context.Context, env *Env) ([]Result, error) {
-	python := sklearnPython(ctx)
-	if python == "" {
-		return nil, fmt.Errorf("%w: python3 with scikit-learn is not here (Debian: apt-get install python3-sklearn)", ErrSkipped)
-	}
 	l, d, n := pick(env, 4000, 20000), 20, 50
 	rng := env.rng(41)
 	X := blas.NewGeneral(l+2000, d)
@@ -59,7 +45,10 @@ func runRidge(ctx context.Context, env *Env) ([]Result, error) {
 		}
 		results = append(results, r)
 	}
-	theirs, err := data.theirs(ctx, env, python)
+	theirs, err := env.theirs(ctx, peerJob{
+		script: "rff_ridge.py", params: data.params(), data: map[string]blas.General{"X": data.X, "Y": data.Y, "Xt": data.Xt, "Yt": data.Yt},
+		args: []string{strconv.Itoa(data.features), fmt.Sprint(1 / (2 * data.width * data.width)), fmt.Sprint(data.lambda * float64(l))},
+	})
 	return append(results, theirs...), err
 }
 
@@ -74,16 +63,6 @@ func smoothTargets(rng *rand.Rand, X blas.General, n int) blas.General {
 		}
 	}
 	return Y
-}
-
-// sklearnPython is the Python that has scikit-learn, Debian's where another comes first in PATH.
-func sklearnPython(ctx context.Context) string {
-	for _, python := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(ctx, python, "-c", "import sklearn").Run() == nil {
-			return python
-		}
-	}
-	return ""
 }
 
 func (r *ridgeData) params() map[string]any {
@@ -153,50 +132,4 @@ func (r *ridgeData) solve(ctx context.Context, env *Env, maps rff.Maps) (blas.Ge
 		return blas.General{}, err
 	}
 	return res.C, nil
-}
-
-// theirs runs the script on the data.
-func (r *ridgeData) theirs(ctx context.Context, env *Env, python string) ([]Result, error) {
-	dir, err := os.MkdirTemp("", "ridge")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	for name, a := range map[string]blas.General{"X": r.X, "Y": r.Y, "Xt": r.Xt, "Yt": r.Yt} {
-		if err := table.Write(filepath.Join(dir, name+".npy"), &table.Table{Data: a}); err != nil {
-			return nil, err
-		}
-	}
-	script := filepath.Join(dir, "rff_ridge.py")
-	if err := os.WriteFile(script, ridgeScript, 0o600); err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, python, script, dir, strconv.Itoa(r.features), fmt.Sprint(1/(2*r.width*r.width)),
-		fmt.Sprint(r.lambda*float64(r.X.Rows)), strconv.Itoa(env.count(3)))
-	threads := strconv.Itoa(env.Threads)
-	cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+threads, "OMP_NUM_THREADS="+threads)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	text, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("scikit-learn: %w: %s", err, errs.String())
-	}
-	var results []Result
-	for line := range bytes.Lines(text) {
-		var got struct {
-			Name    string
-			Seconds []float64
-			MSE     float64
-			Version string
-		}
-		if err := json.Unmarshal(line, &got); err != nil {
-			return results, fmt.Errorf("scikit-learn: %w", err)
-		}
-		out := Result{Name: "scikit-learn " + got.Name, Params: r.params()}
-		out.Params["backend"], out.Params["version"] = "scikit-learn", got.Version
-		out.time(got.Seconds)
-		out.metric("test_mse", got.MSE)
-		results = append(results, out)
-	}
-	return results, nil
 }

@@ -27,15 +27,14 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 		file.Results = append(file.Results, results...)
 		switch {
 		case errors.Is(err, ErrSkipped):
-			env.Log("%s: %v", c.Name(), err)
-			file.Machine.Skipped = append(file.Machine.Skipped, c.Name()+": "+err.Error())
+			env.Skip("%s: %v", c.Name(), err)
 		case err != nil && ctx.Err() == nil:
 			failed = append(failed, fmt.Sprintf("%s: %v", c.Name(), err))
 		case err == nil:
 			env.Log("%s: done in %.1f s", c.Name(), time.Since(start).Seconds())
 		}
 	}
-	file.Machine.Noise = noiseSince(before)
+	file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
 	file.settleLimits(env)
 	if err := ctx.Err(); err != nil {
 		return file, fmt.Errorf("interrupted; %d results were measured until then", len(file.Results))

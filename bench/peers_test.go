@@ -1,0 +1,63 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+func TestPeerParse(t *testing.T) {
+	job := &peerJob{script: "x.py", params: map[string]any{"l": 3}}
+	got, err := job.parse([]byte(`{"name": "scipy f", "version": "1", "seconds": [3, 1, 2], "metrics": {"residual": 1e-9, "test_mse": 0.5}}` + "\n"))
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d results, %v", len(got), err)
+	}
+	r := got[0]
+	if r.Seconds != 2 || r.Count != 3 || *r.Residual != 1e-9 || r.Metrics["test_mse"] != 0.5 || r.Params["backend"] != "scipy" || r.Params["version"] != "1" || r.Params["l"] != 3 {
+		t.Errorf("%+v", r)
+	}
+	if _, ok := job.params["backend"]; ok {
+		t.Error("a result changed the parameters of all")
+	}
+	if _, err := job.parse([]byte("Traceback")); err == nil || !strings.Contains(err.Error(), "x.py") {
+		t.Errorf("nonsense: %v", err)
+	}
+}
+
+// TestPeersSolveTheSameSystem checks that data reach the other programs in the
+// right order: their answers satisfy our equation.
+func TestPeersSolveTheSameSystem(t *testing.T) {
+	env := quickEnv()
+	env.Count = 1
+	env.Log = t.Logf
+	grams, err := gaussianGram(context.Background(), env, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	K := linop.NewGramSum(grams, env.Backend, blas.Float64)
+	K.SetWeights([]float64{1})
+	dense, L := blas.NewGeneral(20, 20), blas.NewGeneral(3, 3)
+	K.Dense(dense)
+	outputKernel(env, 3, "full").Dense(env.Backend, L)
+	for _, script := range []string{"sylvester.py", "sylvester.m"} {
+		results, err := env.theirs(context.Background(), peerJob{
+			script: script, params: map[string]any{}, data: map[string]blas.General{"K": dense, "L": L, "Y": targets(env, K, 3)},
+			args: []string{fmt.Sprint(0.5), "20", "3"},
+		})
+		if err != nil {
+			t.Errorf("%s: %v", script, err)
+		}
+		for _, r := range results {
+			if !(*r.Residual < 1e-10) || r.Count != 1 {
+				t.Errorf("%s: residual %g in %d repetitions", r.Name, *r.Residual, r.Count)
+			}
+		}
+	}
+	if len(env.skipped) > 0 {
+		t.Skipf("some were not run: %s", strings.Join(env.skipped, "; "))
+	}
+}
