@@ -7,6 +7,9 @@
 // loop runs serially; results must therefore not depend on who runs what, which
 // holds when iterations write disjoint outputs.
 //
+// Helpers stay awake for a fraction of a millisecond after a loop, since the next
+// one often follows at once, and then end.
+//
 // A loop allocates nothing once its state exists, provided that the
 // function it is given was allocated before.
 package par
@@ -59,8 +62,9 @@ func acquire(want int) int {
 type loop struct {
 	f      func(i int)
 	n      int
-	next   atomic.Int64 // first iteration nobody has taken
-	wg     sync.WaitGroup
+	next   atomic.Int64  // first iteration nobody has taken
+	left   atomic.Int64  // helpers still at work, plus asleep when the caller sleeps
+	ended  chan struct{} // wakes the caller
 	mu     sync.Mutex
 	failed any    // the first panic of an iteration
 	help   func() // the method helper, bound once so that starting it allocates nothing
@@ -71,7 +75,7 @@ var loops Free[loop]
 func newLoop() *loop {
 	l := loops.Get()
 	if l == nil {
-		l = &loop{}
+		l = &loop{ended: make(chan struct{}, 1)}
 		l.help = l.helper
 	}
 	return l
@@ -94,12 +98,14 @@ func For(n int, f func(i int)) {
 	l := newLoop()
 	l.f, l.n, l.failed = f, n, nil
 	l.next.Store(0)
-	l.wg.Add(helpers)
+	l.left.Store(int64(helpers))
 	for range helpers {
-		go l.help()
+		if !offer(l) {
+			go l.help()
+		}
 	}
 	l.work()
-	l.wg.Wait()
+	l.wait()
 	failed := l.failed
 	l.f, l.failed = nil, nil
 	loops.Put(l)
@@ -108,11 +114,16 @@ func For(n int, f func(i int)) {
 	}
 }
 
-// helper runs iterations on a goroutine of its own.
+// helper works on l, then on the loops that come while it stays awake.
 func (l *loop) helper() {
-	defer l.wg.Done()
-	defer busy.Add(-1)
-	l.work()
+	for l != nil {
+		l.work()
+		busy.Add(-1)
+		if l.left.Add(-1) == asleep {
+			l.ended <- struct{}{}
+		}
+		l = await()
+	}
 }
 
 // work takes iterations until none is left, or keeps the panic of one.
