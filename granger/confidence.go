@@ -17,6 +17,13 @@ import (
 type Rounds struct {
 	From, To int
 	Block    int // consecutive time points that are drawn together; 0 means the square root of the samples, at least the lag
+
+	// Done are the counts of the first Done.Rounds rounds from From on, which are
+	// not run again: what an earlier run, perhaps one that was stopped, handed to Trace.
+	Done Counts
+	// Trace gets the counts of the rounds run so far, Done included, every few
+	// rounds. An error ends the resampling and is returned with them.
+	Trace func(Counts) error `json:"-"`
 }
 
 func (r Rounds) check() error {
@@ -26,52 +33,28 @@ func (r Rounds) check() error {
 	return nil
 }
 
-// Counts are what rounds of a resampling found; those of different rounds add up.
-type Counts struct {
-	Rounds int          `json:"rounds"`
-	Count  blas.General `json:"-"` // N×N
-}
-
-// Add adds the counts of other rounds.
-func (c *Counts) Add(other Counts) {
-	if c.Rounds == 0 {
-		c.Count = blas.NewGeneral(other.Count.Rows, other.Count.Cols)
-	}
-	c.Rounds += other.Rounds
-	blas.AddScaled(c.Count, 1, other.Count)
-}
-
-// Frequency is Count/Rounds: for [Stability], how often each edge was among the selected.
-func (c Counts) Frequency() blas.General {
-	f := blas.Clone(c.Count)
-	blas.Scal(1/float64(c.Rounds), f.Data)
-	return f
-}
-
-// PValues is (Count + 1)/(Rounds + 1): for [Null], the permutation p-value of each edge.
-func (c Counts) PValues() blas.General {
-	p := blas.Clone(c.Count)
-	for k := range p.Data {
-		p.Data[k] = (p.Data[k] + 1) / (float64(c.Rounds) + 1)
-	}
-	return p
-}
-
 // Stability counts how often each edge is selected when the model is fitted to
 // block-bootstrap resamples of the data: blocks of consecutive time points drawn
 // with replacement until there are as many as at first. In each resample an edge
 // j → i (j ≠ i) is selected when its strength is among the `top` largest of its
-// target. (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
-func Stability(ctx context.Context, d *Data, opt Options, top int, rounds Rounds) (Counts, error) {
+// target; 0 means DefaultTop. (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
+//
+// An error comes with the counts of the rounds that were run.
+func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, error) {
+	if top == 0 {
+		top = DefaultTop(len(s.e.node))
+	}
 	if top < 1 {
 		return Counts{}, fmt.Errorf("%w: the strongest %d edges", ErrOption, top)
 	}
-	return resample(ctx, d, opt, rounds, func(ctx context.Context, e *engine, lambda []float64, rng *rand.Rand, block int, _ *Result, count blas.General) error {
-		models, err := e.fit(ctx, e.tasks(e.bootstrap(rng, block), nil, lambda))
+	block := s.block(rounds)
+	of := fmt.Sprintf("stability selection of the top %d, blocks of %d", top, block)
+	return s.resample(ctx, of, rounds, func(ctx context.Context, rng *rand.Rand, count blas.General) error {
+		models, err := s.e.fit(ctx, s.e.tasks(s.e.bootstrap(rng, block), nil, s.lambda))
 		if err != nil {
 			return err
 		}
-		res := e.result(models)
+		res := s.e.result(models)
 		for i := range res.Nodes {
 			for _, j := range strongest(blas.Row(res.Graph, i), i, top) {
 				count.Data[i*count.Stride+j]++
@@ -80,6 +63,11 @@ func Stability(ctx context.Context, d *Data, opt Options, top int, rounds Rounds
 		return nil
 	})
 }
+
+// DefaultTop is ⌊√(0.8·(N−1))⌋, at least 1: of N−1 candidate sources that are all
+// alike, the expected number selected in more than 90 % of the resamples is then
+// at most top²/((2·0.9−1)·(N−1)) ≤ 1 for each target (theorem 1 of Meinshausen and Bühlmann).
+func DefaultTop(nodes int) int { return max(1, int(math.Sqrt(0.8*float64(nodes-1)))) }
 
 // strongest lists the indices of the largest positive elements, the one at skip left out.
 func strongest(row []float64, skip, top int) []int {
@@ -106,17 +94,23 @@ func strongest(row []float64, skip, top int) []int {
 // all sources, by an amount drawn at random in each replicate, which keeps how it
 // hangs together in time and breaks every dependence on the others; the model is
 // fitted again, and an entry counts when its norm reaches that of the true order.
-func Null(ctx context.Context, d *Data, opt Options, rounds Rounds) (Counts, error) {
-	return resample(ctx, d, opt, rounds, func(ctx context.Context, e *engine, lambda []float64, rng *rand.Rand, _ int, found *Result, count blas.General) error {
-		tasks := e.tasks(e.all(), nil, lambda)
+//
+// An error comes with the counts of the rounds that were run.
+func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
+	found, err := s.graph(ctx)
+	if err != nil {
+		return Counts{}, err
+	}
+	return s.resample(ctx, "permutation null", rounds, func(ctx context.Context, rng *rand.Rand, count blas.General) error {
+		tasks := s.e.tasks(s.e.all(), nil, s.lambda)
 		for k := range tasks {
-			tasks[k].Y = e.shifted(tasks[k], rng)
+			tasks[k].Y = s.e.shifted(tasks[k], rng)
 		}
-		models, err := e.fit(ctx, tasks)
+		models, err := s.e.fit(ctx, tasks)
 		if err != nil {
 			return err
 		}
-		res := e.result(models)
+		res := s.e.result(models)
 		for k, v := range res.Norms.Data {
 			if v >= found.Norms.Data[k] {
 				count.Data[k]++
@@ -126,44 +120,49 @@ func Null(ctx context.Context, d *Data, opt Options, rounds Rounds) (Counts, err
 	})
 }
 
-// round adds what one round finds to count. found is the fit to the data as they are.
-type round func(ctx context.Context, e *engine, lambda []float64, rng *rand.Rand, block int, found *Result, count blas.General) error
+func (s *Study) block(r Rounds) int {
+	if r.Block > 0 {
+		return r.Block
+	}
+	return max(s.e.opt.Lag, int(math.Sqrt(float64(s.e.l))))
+}
 
-func resample(ctx context.Context, d *Data, opt Options, rounds Rounds, one round) (Counts, error) {
+// round adds what one round finds to count.
+type round func(ctx context.Context, rng *rand.Rand, count blas.General) error
+
+// resample runs the rounds a few at a time, those in parallel.
+func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one round) (Counts, error) {
 	if err := rounds.check(); err != nil {
 		return Counts{}, err
 	}
-	e, err := start(ctx, d, opt)
-	if err != nil {
-		return Counts{}, err
-	}
-	lambda, err := e.chooseLambda(ctx)
-	if err != nil {
-		return Counts{}, err
-	}
-	models, err := e.fit(ctx, e.tasks(e.all(), nil, lambda))
-	if err != nil {
-		return Counts{}, err
-	}
-	found := e.result(models)
-	block := rounds.Block
-	if block == 0 {
-		block = max(e.opt.Lag, int(math.Sqrt(float64(e.l))))
-	}
-	n := len(e.node)
-	counts := make([]blas.General, rounds.To-rounds.From)
-	errs := make([]error, len(counts))
-	par.For(len(counts), func(k int) {
-		counts[k] = blas.NewGeneral(n, n)
-		rng := rand.New(rand.NewPCG(e.opt.Seed, uint64(rounds.From+k)))
-		errs[k] = one(ctx, e, lambda, rng, block, found, counts[k])
-	})
-	total := Counts{Rounds: len(counts), Count: blas.NewGeneral(n, n)}
-	for k, c := range counts {
-		if errs[k] != nil {
-			return Counts{}, errs[k]
+	n := len(s.e.node)
+	total := Counts{Of: s.identity(of), Count: blas.NewGeneral(n, n)}
+	if rounds.Done.Rounds > 0 {
+		if err := rounds.Done.check(total.Of, n); err != nil {
+			return Counts{}, err
 		}
-		blas.AddScaled(total.Count, 1, c)
+		total.Add(rounds.Done)
+	}
+	some := 4 * par.Threads()
+	for from := rounds.From + total.Rounds; from < rounds.To; from += some {
+		counts := make([]blas.General, min(some, rounds.To-from))
+		errs := make([]error, len(counts))
+		par.For(len(counts), func(k int) {
+			counts[k] = blas.NewGeneral(n, n)
+			rng := rand.New(rand.NewPCG(s.e.opt.Seed, uint64(from+k)))
+			errs[k] = one(ctx, rng, counts[k])
+		})
+		for k := range counts {
+			if errs[k] != nil {
+				return total, errs[k]
+			}
+			total.Add(Counts{Rounds: 1, Count: counts[k]})
+		}
+		if rounds.Trace != nil {
+			if err := rounds.Trace(total.clone()); err != nil {
+				return total, err
+			}
+		}
 	}
 	return total, nil
 }
@@ -234,17 +233,10 @@ type Gain struct {
 
 // Improvement is Granger's own test on held-out time points: each node is fitted to the
 // first part of the data with the kernels of all nodes, and with those of its own past only.
-func Improvement(ctx context.Context, d *Data, opt Options) ([]Gain, error) {
-	e, err := start(ctx, d, opt)
-	if err != nil {
-		return nil, err
-	}
+func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
+	e := s.e
 	if e.opt.HoldOut < 0 {
 		return nil, fmt.Errorf("%w: nothing is held out", ErrOption)
-	}
-	lambda, err := e.chooseLambda(ctx)
-	if err != nil {
-		return nil, err
 	}
 	r := e.before(1 - e.opt.HoldOut)
 	if r < 2 || r == e.l {
@@ -252,7 +244,7 @@ func Improvement(ctx context.Context, d *Data, opt Options) ([]Gain, error) {
 	}
 	gains := make([]Gain, len(e.node))
 	for _, own := range []bool{false, true} {
-		tasks := e.tasks(sequence(0, r), sequence(r, e.l), lambda)
+		tasks := e.tasks(sequence(0, r), sequence(r, e.l), s.lambda)
 		for k := range tasks {
 			gains[k].Node = e.data.Nodes[k].Name
 			if own {

@@ -1,10 +1,14 @@
 package granger_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 )
 
@@ -40,31 +44,102 @@ func TestStability(t *testing.T) {
 	}
 }
 
-// Among independent series no more edges than the level allows are significant;
-// true ones are.
-func TestNull(t *testing.T) {
-	opt := granger.Options{Seed: 3, HoldOut: -1}
-	const rounds, level = 19, 0.1
-	var low, entries float64
-	for seed := range uint64(12) {
-		g := granger.LinearVAR(4, 80, 1, 0, 1, seed)
-		c, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: rounds})
-		if err != nil {
-			t.Fatal(err)
+// A resampling that is stopped goes on from the counts it handed out.
+func TestGoOn(t *testing.T) {
+	g := granger.LinearVAR(3, 80, 1, 1, 1, 4)
+	opt := granger.Options{Seed: 9, HoldOut: -1}
+	const all = 40
+	want, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("enough")
+	var kept []byte
+	first, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: all, Trace: func(c granger.Counts) error {
+		kept, _ = json.Marshal(c)
+		return enough
+	}})
+	if !errors.Is(err, enough) || first.Rounds < 1 || first.Rounds >= all {
+		t.Fatalf("error %v after %d rounds", err, first.Rounds)
+	}
+	var done granger.Counts
+	if err := json.Unmarshal(kept, &done); err != nil || done.Rounds != first.Rounds {
+		t.Fatalf("%v: %d rounds kept", err, done.Rounds)
+	}
+	got, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: all, Done: done})
+	if err != nil || got.Rounds != all || !slices.Equal(got.Count.Data, want.Count.Data) {
+		t.Errorf("%v: %d rounds, counts %v, want %v", err, got.Rounds, got.Count.Data, want.Count.Data)
+	}
+	other := g.Data
+	other.X = blas.Clone(g.Data.X)
+	other.X.Data[0] += 1e-9
+	for name, run := range map[string]func() error{
+		"another seed": func() error {
+			_, err := granger.Null(bg, &g.Data, granger.Options{Seed: 8, HoldOut: -1}, granger.Rounds{To: all, Done: done})
+			return err
+		},
+		"other data": func() error {
+			_, err := granger.Null(bg, &other, opt, granger.Rounds{To: all, Done: done})
+			return err
+		},
+		"another resampling": func() error {
+			_, err := granger.Stability(bg, &g.Data, opt, 0, granger.Rounds{To: all, Done: done})
+			return err
+		},
+	} {
+		if err := run(); !errors.Is(err, granger.ErrForeign) {
+			t.Errorf("%s: error %v", name, err)
 		}
-		for k, p := range c.PValues().Data {
-			if k%5 != 0 {
-				entries++
-				if p <= level {
-					low++
+	}
+	for _, text := range []string{`{"rounds":2,"count":[[3]]}`, `{"rounds":2,"count":[[1,1]]}`, `{"rounds":2,"count":[[-1]]}`, `[]`} {
+		if err := json.Unmarshal([]byte(text), &done); err == nil {
+			t.Errorf("%s is taken for counts", text)
+		}
+	}
+}
+
+// No more edges than the level allows are significant where there are none: among
+// independent series, beside the true edges of a linear system, and, of edges beyond
+// the linear ones, anywhere in it.
+func TestNull(t *testing.T) {
+	const rounds, level, runs = 19, 0.1, 12
+	for _, c := range []struct {
+		name      string
+		drivers   int
+		nonlinear bool
+	}{{"independent", 0, false}, {"linear", 1, false}, {"linear, nonlinear edges", 1, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			opt := granger.Options{Seed: 3, HoldOut: -1, Nonlinear: c.nonlinear}
+			var low, entries float64
+			for seed := range uint64(runs) {
+				g := granger.LinearVAR(4, 80, 1, c.drivers, 1, seed)
+				counts, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: rounds})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for k, p := range counts.PValues().Data {
+					if k%5 != 0 && (c.nonlinear || g.Truth.Data[k] == 0) {
+						entries++
+						if p <= level {
+							low++
+						}
+					}
 				}
 			}
-		}
+			// Three standard deviations of a binomial above the level.
+			if rate := low / entries; !(rate <= level+3*math.Sqrt(level*(1-level)/entries)) {
+				t.Errorf("false positives: %.3f of %g entries at level %g", rate, entries, level)
+			} else {
+				t.Logf("false positives: %.3f of %g entries at level %g", rate, entries, level)
+			}
+		})
 	}
-	// Three standard deviations of a binomial above the level.
-	if rate := low / entries; rate > level+3*math.Sqrt(level*(1-level)/entries) {
-		t.Errorf("false positives: %.3f of %g entries at level %g", rate, entries, level)
-	}
+}
+
+// True edges are significant: linear ones, and with Nonlinear the one that is not linear.
+func TestNullPower(t *testing.T) {
+	const rounds = 19
+	opt := granger.Options{Seed: 3, HoldOut: -1}
 	g := granger.LinearVAR(4, 250, 1, 1, 1, 1)
 	c, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: rounds})
 	if err != nil {
@@ -74,6 +149,20 @@ func TestNull(t *testing.T) {
 		if g.Truth.Data[k] != 0 && k%5 != 0 && p > 1.0/(rounds+1) {
 			t.Errorf("entry %d is an edge with p = %g", k, p)
 		}
+	}
+	// a drives b linearly and c by its square.
+	rng := rand.New(rand.NewPCG(1, 2))
+	d := granger.Data{Names: []string{"a", "b", "c"}, X: blas.NewGeneral(200, 3)}
+	for i := 1; i < d.X.Rows; i++ {
+		a := d.X.Data[3*i-3]
+		copy(d.X.Data[3*i:], []float64{rng.NormFloat64(), a + 0.5*rng.NormFloat64(), a*a + 0.5*rng.NormFloat64()})
+	}
+	opt.Nonlinear = true
+	if c, err = granger.Null(bg, &d, opt, granger.Rounds{To: rounds}); err != nil {
+		t.Fatal(err)
+	}
+	if p := c.PValues().Data; p[6] != 1.0/(rounds+1) || !(p[3] > 0.05) {
+		t.Errorf("p-values of nonlinear edges %v: want a → c only", p)
 	}
 }
 
@@ -100,11 +189,17 @@ func TestConfidenceErrors(t *testing.T) {
 	if _, err := granger.Null(bg, &g.Data, granger.Options{}, granger.Rounds{From: 3, To: 3}); !errors.Is(err, granger.ErrOption) {
 		t.Errorf("no rounds: %v", err)
 	}
-	if _, err := granger.Stability(bg, &g.Data, granger.Options{}, 0, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
-		t.Errorf("top 0: %v", err)
+	if _, err := granger.Stability(bg, &g.Data, granger.Options{}, -1, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
+		t.Errorf("top -1: %v", err)
 	}
 	if _, err := granger.Improvement(bg, &g.Data, granger.Options{HoldOut: -1}); !errors.Is(err, granger.ErrOption) {
 		t.Errorf("nothing held out: %v", err)
+	}
+	if _, err := granger.Null(bg, &g.Data, granger.Options{Lag: 5, Nonlinear: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
+		t.Errorf("Nonlinear with too few samples: %v", err)
+	}
+	if _, err := granger.Null(bg, &g.Data, granger.Options{Nonlinear: true, Penalize: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
+		t.Errorf("Nonlinear with Penalize: %v", err)
 	}
 	if _, err := granger.Null(bg, &g.Data, granger.Options{Lag: 50}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
 		t.Errorf("long lag: %v", err)

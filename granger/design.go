@@ -37,6 +37,10 @@ func newDesign(d *Data, opt Options) (*design, error) {
 	g.order()
 	g.l = len(g.rows)
 	g.standardize()
+	if g.opt.Nonlinear && float64(g.X.Cols) > freePart*float64(g.l) {
+		return nil, fmt.Errorf("%w: %d samples for the %d past values that Nonlinear leaves unpenalized; at least %d are needed",
+			ErrShort, g.l, g.X.Cols, int(math.Ceil(float64(g.X.Cols)/freePart)))
+	}
 	if err := g.dictionary(); err != nil {
 		return nil, err
 	}
@@ -186,11 +190,22 @@ const freePart = 0.1
 // ownFree says whether the linear own past of node k is left unpenalized: there
 // must be ten samples for each of its columns. The mean is free in any case but Penalize.
 func (g *design) ownFree(k, l int) bool {
-	return !g.opt.Penalize && float64(len(g.past[k].Columns)) <= freePart*float64(l)
+	return !g.opt.Penalize && (g.opt.Nonlinear || float64(len(g.past[k].Columns)) <= freePart*float64(l))
+}
+
+// freeColumns lists the columns of X left unpenalized in node k's fit to l samples.
+func (g *design) freeColumns(k, l int) []int {
+	switch {
+	case g.opt.Nonlinear:
+		return sequence(0, g.X.Cols)
+	case g.ownFree(k, l):
+		return g.past[k].Columns
+	}
+	return nil
 }
 
 // border returns columns that span what is left unpenalized in node k: the
-// constant, and the node's linear past when that is free. They are orthonormal
+// constant, and the node's linear past, or that of all, when that is free. They are orthonormal
 // over the samples idx; ext holds the same functions at other samples.
 func (g *design) border(k int, idx, other []int) (U, ext blas.General) {
 	if g.opt.Penalize {
@@ -202,16 +217,14 @@ func (g *design) border(k int, idx, other []int) (U, ext blas.General) {
 		v[i] = 1
 	}
 	kept := appendOrthonormal(nil, v, n)
-	if g.ownFree(k, n) {
-		for _, c := range g.past[k].Columns {
-			v := make([]float64, 0, n+len(other))
-			for _, rows := range [][]int{idx, other} {
-				for _, r := range rows {
-					v = append(v, g.X.Data[r*g.X.Stride+c])
-				}
+	for _, c := range g.freeColumns(k, n) {
+		v := make([]float64, 0, n+len(other))
+		for _, rows := range [][]int{idx, other} {
+			for _, r := range rows {
+				v = append(v, g.X.Data[r*g.X.Stride+c])
 			}
-			kept = appendOrthonormal(kept, v, n)
 		}
+		kept = appendOrthonormal(kept, v, n)
 	}
 	U, ext = blas.NewGeneral(n, len(kept)), blas.NewGeneral(len(other), len(kept))
 	for k, q := range kept {

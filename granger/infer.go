@@ -17,31 +17,10 @@ type Result struct {
 	Source  []int    // of each kernel: the node whose past it looks at
 	Samples int      // lag windows, all replicates together
 	Lag     int
-}
 
-// Infer fits a model to every node and returns the graph. The kernels are built
-// once; fits run in parallel. A fit that ends at MaxIter above Tol is no error: its RelativeGap says so.
-//
-// Errors wrap ErrGap, ErrConstant, ErrShort, ErrUnknown, ErrDuplicate, ErrOption,
-// ErrMemory, ctx's, or those of the packages kernel and bcd.
-func Infer(ctx context.Context, d *Data, opt Options) (*Result, error) {
-	e, err := start(ctx, d, opt)
-	if err != nil {
-		return nil, err
-	}
-	lambda, err := e.chooseLambda(ctx)
-	if err != nil {
-		return nil, err
-	}
-	models, err := e.fit(ctx, e.tasks(e.all(), nil, lambda))
-	if err != nil {
-		return nil, err
-	}
-	res := e.result(models)
-	if err := e.holdOut(ctx, res, lambda); err != nil {
-		return nil, err
-	}
-	return res, nil
+	// What [Study.Stability] and [Study.Null] found, for the writers to put beside
+	// the edges; nil where nobody has asked.
+	Stability, Null *Counts
 }
 
 // start checks everything and builds the kernels.

@@ -26,13 +26,17 @@ type Options struct {
 	PerNode bool // choose λ for each node, not one for all
 	Folds   int  // of the cross-validation; 0 means 4
 
-	Norm     string  // regularizer as in bcd.ParseNorm; "" means lp:1
-	Penalize bool    // penalize the node's own linear history and the mean like everything else
-	Levels   bool    // with Penalize: targets are levels; otherwise differences. Without Penalize both give the same fits
-	FixL     bool    // keep L^i = I for nodes of several series, instead of learning it
-	Tol      float64 // relative gap at which a fit ends; 0 means 0.005
-	MaxIter  int     // outer iterations of a fit; 0 means 50
-	HoldOut  float64 // part of each replicate, at its end, that RMSE is computed on after fitting to the rest; 0 means 0.2, negative means none
+	Norm     string // regularizer as in bcd.ParseNorm; "" means lp:1
+	Penalize bool   // penalize the node's own linear history and the mean like everything else
+	// Nonlinear leaves the linear past of all nodes unpenalized, not only that of the
+	// node itself: the kernels, and so the graph, are left with what is not linear.
+	// It takes ten samples for each of the nodes' past values.
+	Nonlinear bool
+	Levels    bool    // with Penalize: targets are levels; otherwise differences. Without Penalize both give the same fits
+	FixL      bool    // keep L^i = I for nodes of several series, instead of learning it
+	Tol       float64 // relative gap at which a fit ends; 0 means 0.005
+	MaxIter   int     // outer iterations of a fit; 0 means 50
+	HoldOut   float64 // part of each replicate, at its end, that RMSE is computed on after fitting to the rest; 0 means 0.2, negative means none
 
 	Seed     uint64       // of everything random
 	MaxBytes int64        // refuse to allocate more for kernels; 0 means no limit
@@ -88,6 +92,9 @@ func (o Options) check() error {
 	}
 	if !(o.Tol > 0) || o.MaxIter < 1 || o.Folds < 1 {
 		return fmt.Errorf("%w: tolerance %g, %d iterations, %d folds", ErrOption, o.Tol, o.MaxIter, o.Folds)
+	}
+	if o.Nonlinear && o.Penalize {
+		return fmt.Errorf("%w: Nonlinear leaves linear history unpenalized, Penalize does not", ErrOption)
 	}
 	if _, err := bcd.ParseNorm(o.Norm); err != nil {
 		return fmt.Errorf("%w: %w", ErrOption, err)

@@ -48,7 +48,7 @@ func TestGranger(t *testing.T) {
 	if r.status != exitOK || !strings.Contains(r.stdout, "a → b") || !strings.Contains(r.stdout, "central nodes") {
 		t.Errorf("%+v", r)
 	}
-	for _, name := range []string{"pics/graph.png", "pics/network.svg"} {
+	for _, name := range []string{"pics/graph.png", "pics/graph.svg", "pics/network.png", "pics/network.svg"} {
 		if s, err := os.Stat(name); err != nil || s.Size() < 1000 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -61,7 +61,7 @@ func TestGranger(t *testing.T) {
 func TestGrangerFormats(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	for name, want := range map[string]string{"g.dot": `"front" -> "back"`, "g.graphml": `<edge source="front" target="back">`, "g.json": `"front"`} {
+	for name, want := range map[string]string{"g.dot": `"front" -> "back"`, "g.graphml": `<edge source="n0" target="n1">`, "g.json": `"front"`} {
 		if r := command(t, dir, "granger --series s.csv --replicate run --groups groups.csv --out "+name); r.status != exitOK {
 			t.Fatalf("%s: %+v", name, r)
 		}
@@ -84,6 +84,9 @@ func TestGrangerBadInput(t *testing.T) {
 	write(t, dir, "short.csv", "r,a\n1,2\n1,4\n1,3\n1,7\n2,1\n")
 	write(t, dir, "stray.csv", "a,front\nzebra,back\n")
 	write(t, dir, "wrong.csv", "from,to\na,zebra\n")
+	write(t, dir, "again.csv", "a,front\na,front\nb,back\n")
+	write(t, dir, "wide.csv", "a,front,1\n")
+	write(t, dir, "mixed.csv", "r,a\n1,2\n1,4\n1,3\n2,7\n2,1\n2,5\n1,4\n1,6\n")
 	before := listing(t, dir)
 	const series = "granger --series s.csv --replicate run --out g.csv "
 	for name, c := range map[string]struct{ line, want string }{
@@ -93,7 +96,17 @@ func TestGrangerBadInput(t *testing.T) {
 		"constant":             {"granger --series flat.csv", `"a" is 1`},
 		"duplicate":            {"granger --series twice.csv", `"a"`},
 		"short replicate":      {"granger --series short.csv --replicate r", "replicate 2 has 1 rows"},
-		"too long a lag":       {series + "--lag 100", "lag 100"},
+		"T < 3·lag":            {"granger --series s.csv --lag 81", "240 rows for lag 81, at least 243 are needed"},
+		"replicates too short": {series + "--lag 120", "lag 120"},
+		"replicates mixed":     {"granger --series mixed.csv --replicate r", "replicate 1 are not consecutive"},
+		"series twice in node": {series + "--groups again.csv", `"a" is twice in node "front"`},
+		"three cells":          {series + "--groups wide.csv", "wide.csv: row 1 has 3 cells"},
+		"no rounds":            {series + "--null 0", "--null 0"},
+		"negative rounds":      {series + "--stability -3", "--stability -3"},
+		"top of nothing":       {series + "--top 2", "--top is for --stability"},
+		"negative top":         {series + "--stability 5 --top -1", "--top -1"},
+		"no folder":            {series + "--null 5 --checkpoint none/c.json", "--checkpoint"},
+		"nonlinear, too short": {series + "--nonlinear --lag 10", "220 samples for the 30"},
 		"lag 0":                {series + "--lag 0", "--lag 0"},
 		"unknown series":       {series + "--groups stray.csv", `"zebra"`},
 		"unknown edge":         {series + "--truth wrong.csv", "zebra"},

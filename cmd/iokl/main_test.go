@@ -17,6 +17,14 @@ import (
 	"github.com/iokl/iokl/internal/table"
 )
 
+// TestMain makes the test program the command itself when a test starts it as a process.
+func TestMain(m *testing.M) {
+	if line := os.Getenv("IOKL_TEST_COMMAND"); line != "" {
+		os.Exit(run(context.Background(), strings.Fields(line), os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
 // result is how a command ended.
 type result struct {
 	status         int

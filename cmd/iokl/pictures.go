@@ -3,75 +3,30 @@ package main
 import (
 	"fmt"
 	"image/color"
-	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bench/picture"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/table"
 )
 
 var (
-	blue   = color.RGBA{0, 114, 178, 255}
+	blue   = picture.Blue
 	orange = color.RGBA{213, 94, 0, 255}
 	green  = color.RGBA{0, 158, 115, 255}
 	grey   = color.RGBA{130, 130, 130, 255}
 	hues   = []color.RGBA{blue, orange, green, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}}
 )
-
-// newPlot is a plot in the style of all pictures.
-func newPlot(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.TextStyle.Font.Variant = "Sans"
-	p.Title.TextStyle.Font.Size = 13
-	p.Title.Padding = 8
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Label.TextStyle.Font.Variant, a.Tick.Label.Font.Variant = "Sans", "Sans"
-		a.Label.TextStyle.Font.Size, a.Tick.Label.Font.Size = 11, 9
-		a.Label.Padding = 4
-	}
-	p.Legend.TextStyle.Font.Variant = "Sans"
-	p.Legend.TextStyle.Font.Size = 10
-	return p
-}
-
-// save writes a picture as PNG and SVG and returns the names of the files.
-func save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([]string, error) {
-	const margin = 10
-	var files []string
-	for _, format := range []string{"png", "svg"} {
-		var canvas vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(150))}
-		if format == "svg" {
-			canvas = vgsvg.New(width, height)
-		}
-		paint(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
-		path := filepath.Join(dir, name+"."+format)
-		err := atomicfile.Write(path, func(w io.Writer) error {
-			_, err := canvas.WriteTo(w)
-			return err
-		})
-		if err != nil {
-			return files, err
-		}
-		files = append(files, path)
-	}
-	return files, nil
-}
 
 // plotModel draws what a model learned, and with data how it predicts.
 func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) ([]string, error) {
@@ -122,7 +77,7 @@ func plotWeights(dir string, model *iokl.Model) ([]string, error) {
 	active := len(idx)
 	idx = idx[:min(barKernels, len(idx))]
 	slices.Reverse(idx) // the largest on top
-	p := newPlot(fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)), "weight η", "")
+	p := picture.New(fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)), "weight η", "")
 	values, labels := make(plotter.Values, len(idx)), make([]string, len(idx))
 	for k, j := range idx {
 		values[k], labels[k] = eta[j], kernelLabel(names[j], model.InputNames())
@@ -138,7 +93,7 @@ func plotWeights(dir string, model *iokl.Model) ([]string, error) {
 		p.NominalY(labels...)
 		p.X.Min = 0
 	}
-	return save(dir, "weights", 620, height, p.Draw)
+	return picture.Save(dir, "weights", 620, height, p.Draw)
 }
 
 func compare(a, b float64) int {
@@ -151,43 +106,20 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// grid is a matrix for a heat map, its first row on top.
-type grid struct {
-	r     mat.Symmetric
-	order []int
-}
-
-func (g grid) Dims() (c, r int) { return len(g.order), len(g.order) }
-func (g grid) X(c int) float64  { return float64(c) }
-func (g grid) Y(r int) float64  { return float64(r) }
-func (g grid) Z(c, r int) float64 {
-	return g.r.At(g.order[c], g.order[len(g.order)-1-r])
-}
-
 // plotCorrelation draws L as a correlation, outputs that go together side by side.
 func plotCorrelation(dir string, model *iokl.Model) ([]string, error) {
 	R, names := model.OutputCorrelation(), model.LearnedOutputs()
 	order := clustered(R)
-	colors := moreland.SmoothBlueRed()
-	colors.SetMin(-1)
-	colors.SetMax(1)
-	h := plotter.NewHeatMap(grid{R, order}, colors.Palette(255))
-	h.Min, h.Max = -1, 1
-	p := newPlot("output kernel L as correlation (blue −1, grey 0, red +1)", "", "")
-	p.Add(h)
 	n := len(order)
-	if n <= 60 {
-		x, y := make([]string, n), make([]string, n)
-		for k, i := range order {
-			x[k], y[n-1-k] = names[i], names[i]
+	h := picture.Heat{Title: "output kernel L as correlation (blue −1, grey 0, red +1)", Matrix: blas.NewGeneral(n, n), Min: -1, Max: 1}
+	for a, i := range order {
+		h.Rows = append(h.Rows, names[i])
+		for b, j := range order {
+			h.Matrix.Data[a*n+b] = R.At(i, j)
 		}
-		p.NominalX(x...)
-		p.NominalY(y...)
-		p.X.Tick.Label.Rotation = math.Pi / 2
-		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
 	}
-	size := vg.Length(max(320, min(900, 60+14*n)))
-	return save(dir, "outputs", size+120, size+120, p.Draw)
+	h.Cols = h.Rows
+	return h.Draw(dir, "outputs")
 }
 
 // plotPredictions draws predicted against observed targets, a panel for each output.
@@ -211,7 +143,7 @@ func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table
 			}
 		}
 	}
-	return save(dir, "predictions", vg.Length(cols)*260, vg.Length(rows)*250, func(c draw.Canvas) {
+	return picture.Save(dir, "predictions", vg.Length(cols)*260, vg.Length(rows)*250, func(c draw.Canvas) {
 		tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 8, PadY: 8}
 		for r, line := range plot.Align(panels, tiles, c) {
 			for k, canvas := range line {
@@ -224,7 +156,7 @@ func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table
 }
 
 func panel(title string, j int, F *mat.Dense, Y *table.Table) (*plot.Plot, error) {
-	p := newPlot(title, "observed", "predicted")
+	p := picture.New(title, "observed", "predicted")
 	p.Title.TextStyle.Font.Size = 10
 	xy := make(plotter.XYs, Y.Data.Rows)
 	for i := range xy {
@@ -252,7 +184,7 @@ func (p points) YError(i int) (low, high float64) { return p[i].StdErr, p[i].Std
 
 // plotCV draws the error of every setting against λ, with error bars.
 func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
-	p := newPlot(fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), "λ", r.Metric)
+	p := picture.New(fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), "λ", r.Metric)
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	paths, names := splitPaths(r.Points)
 	for k, path := range paths {
@@ -278,7 +210,7 @@ func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
 	p.Legend.Add("chosen", best)
 	p.Legend.Top, p.Legend.Padding = true, 3
 	p.Y.Max += 0.25 * (p.Y.Max - p.Y.Min) // room for the legend
-	return save(dir, "cv", 620, 380, p.Draw)
+	return picture.Save(dir, "cv", 620, 380, p.Draw)
 }
 
 // splitPaths groups the points by all but λ.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,14 +15,6 @@ import (
 
 	"github.com/iokl/iokl"
 )
-
-// TestMain makes the test program the command itself when mpirun starts it.
-func TestMain(m *testing.M) {
-	if line := os.Getenv("IOKL_TEST_RANK"); line != "" {
-		os.Exit(run(context.Background(), strings.Fields(line), os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
 
 // ranks runs a command line on several ranks, one thread each.
 func ranks(t *testing.T, dir string, n int, line string) (stdout, stderr string, err error) {
@@ -38,7 +29,7 @@ func ranks(t *testing.T, dir string, n int, line string) (stdout, stderr string,
 	}
 	cmd := exec.Command(mpirun, "--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n), self)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "IOKL_TEST_RANK="+line+" --threads 1")
+	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+line+" --threads 1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()

@@ -1,0 +1,174 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/iokl/iokl/internal/atomicfile"
+)
+
+// Network is a directed graph whose edges have strengths.
+type Network struct {
+	Title string
+	Nodes []string
+	Edges []Edge // the strongest first
+}
+
+// Edge is an arrow between two nodes, given by their numbers.
+type Edge struct {
+	From, To int
+	Strength float64
+}
+
+// crowd is how many edges for each node a picture shows before it becomes a tangle.
+const crowd = 3
+
+// layoutTime is how long the program dot may think about a layout.
+const layoutTime = 20 * time.Second
+
+// Draw writes the picture and returns the names of its files. Graphviz lays the
+// network out where its program dot is installed; otherwise the nodes lie on a
+// circle. At most three edges for each node are drawn, the strongest.
+func (g Network) Draw(dir, name string) ([]string, error) {
+	if shown := crowd * len(g.Nodes); len(g.Edges) > shown {
+		g.Title = fmt.Sprintf("%s (the strongest %d of %d edges)", g.Title, shown, len(g.Edges))
+		g.Edges = g.Edges[:shown]
+	}
+	if dot, err := exec.LookPath("dot"); err == nil {
+		if files, err := g.graphviz(dot, dir, name); err == nil {
+			return files, nil
+		}
+	}
+	p := New(g.Title, "", "")
+	p.HideAxes()
+	p.Add(circle{g})
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.3, 1.3, -1.2, 1.2
+	side := vg.Length(max(600, 9*len(g.Nodes)))
+	return Save(dir, name, side+20, side, p.Draw)
+}
+
+// graphviz runs dot once for each format.
+func (g Network) graphviz(dot, dir, name string) ([]string, error) {
+	text := g.dot()
+	ctx, cancel := context.WithTimeout(context.Background(), layoutTime)
+	defer cancel()
+	var files []string
+	for _, format := range formats {
+		cmd := exec.CommandContext(ctx, dot, "-T"+format, "-Gdpi=96")
+		cmd.Stdin = strings.NewReader(text)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Run(); err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, name+"."+format)
+		if err := atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(out.Bytes()); return err }); err != nil {
+			return nil, err
+		}
+		files = append(files, path)
+	}
+	return files, nil
+}
+
+// dot is the network in Graphviz's language; nodes without edges are left out
+// where others have some.
+func (g Network) dot() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph {\n graph [label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, ranksep=0.6, nodesep=0.25, bgcolor=white];\n", quoted(g.Title))
+	b.WriteString(" node [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f1f8\", color=\"#0072b2\", fontname=\"Helvetica\", fontsize=11, height=0.3, margin=\"0.1,0.04\"];\n edge [arrowsize=0.7];\n")
+	touched := make([]bool, len(g.Nodes))
+	for _, e := range g.Edges {
+		touched[e.From], touched[e.To] = true, true
+	}
+	for i, name := range g.Nodes {
+		if touched[i] || len(g.Edges) == 0 {
+			fmt.Fprintf(&b, " n%d [label=%s];\n", i, quoted(name))
+		}
+	}
+	for k := range g.Edges {
+		width, shade := g.style(k)
+		fmt.Fprintf(&b, " n%d -> n%d [penwidth=%.2f, color=\"#%02x%02x%02x\"];\n", g.Edges[k].From, g.Edges[k].To, width, shade.R, shade.G, shade.B)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// quoted is a string of Graphviz. Long names are broken at a blank near their middle.
+func quoted(s string) string {
+	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
+	if len(s) > 24 {
+		best := -1
+		for i, c := range s {
+			if c == ' ' && (best < 0 || abs(i-len(s)/2) < abs(best-len(s)/2)) {
+				best = i
+			}
+		}
+		if best > 0 {
+			s = s[:best] + `\n` + s[best+1:]
+		}
+	}
+	return `"` + s + `"`
+}
+
+func abs(i int) int { return max(i, -i) }
+
+// style is the width and the colour of edge k: the stronger the wider and darker.
+func (g Network) style(k int) (width float64, shade color.RGBA) {
+	share := g.Edges[k].Strength / g.Edges[0].Strength
+	grey := uint8(200 * (1 - share))
+	return 0.5 + 3*share, color.RGBA{grey, grey, 80 + uint8(140*(1-share)), 255}
+}
+
+// circle draws nodes on a circle and edges as arrows.
+type circle struct{ Network }
+
+func (g circle) place(i int) (x, y float64) {
+	s, c := math.Sincos(math.Pi/2 - 2*math.Pi*float64(i)/float64(len(g.Nodes)))
+	return c, s
+}
+
+// Plot implements plot.Plotter.
+func (g circle) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	for k := len(g.Edges) - 1; k >= 0; k-- {
+		x0, y0 := g.place(g.Edges[k].From)
+		x1, y1 := g.place(g.Edges[k].To)
+		width, shade := g.style(k)
+		arrow(c, draw.LineStyle{Color: shade, Width: vg.Length(width)}, vg.Point{X: tx(x0), Y: ty(y0)}, vg.Point{X: tx(x1), Y: ty(y1)})
+	}
+	label := p.X.Tick.Label
+	label.XAlign, label.YAlign = draw.XCenter, draw.YCenter
+	for i, name := range g.Nodes {
+		x, y := g.place(i)
+		c.DrawGlyph(draw.GlyphStyle{Color: Blue, Radius: 5, Shape: draw.CircleGlyph{}}, vg.Point{X: tx(x), Y: ty(y)})
+		c.FillText(label, vg.Point{X: tx(1.14 * x), Y: ty(1.1 * y)}, name)
+	}
+}
+
+// arrow draws a line with a head, ending short of the node's disc.
+func arrow(c draw.Canvas, style draw.LineStyle, a, b vg.Point) {
+	d := b.Sub(a)
+	length := vg.Length(math.Hypot(float64(d.X), float64(d.Y)))
+	if length < 12 {
+		return
+	}
+	u := vg.Point{X: d.X / length, Y: d.Y / length}
+	from, tip := a.Add(u.Scale(5)), b.Sub(u.Scale(6))
+	head := 4 + 1.5*style.Width
+	base := tip.Sub(u.Scale(head))
+	side := vg.Point{X: -u.Y, Y: u.X}.Scale(head / 2.5)
+	c.StrokeLines(style, []vg.Point{from, base})
+	c.FillPolygon(style.Color, []vg.Point{tip, base.Add(side), base.Sub(side)})
+}

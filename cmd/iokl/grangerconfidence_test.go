@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const chainLine = "granger --series s.csv --replicate run --lag 2 "
+
+// Of the chain a → b → c the two edges are sure and no other is.
+func TestGrangerConfidence(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	line := chainLine + "--stability 20 --null 39 --improvement --seed 5 "
+	var got grangerReport
+	command(t, dir, line+"--json").object(t, &got)
+	if got.StabilityRounds != 20 || got.NullRounds != 39 || len(got.Improvement) != 3 {
+		t.Fatalf("%d resamples, %d shifts, %d gains", got.StabilityRounds, got.NullRounds, len(got.Improvement))
+	}
+	for i := range 3 {
+		for j := range 3 {
+			edge := i == 1 && j == 0 || i == 2 && j == 1
+			if p, f := got.PValues[i][j], got.Frequency[i][j]; i != j && (edge != (p == 1.0/40) || edge && f < 0.95) {
+				t.Errorf("%d → %d: p = %g, selected in %g of the resamples", j, i, p, f)
+			}
+		}
+	}
+	if g := got.Improvement; !(g[1].RMSE < 0.7*g[1].Own && g[2].RMSE < 0.7*g[2].Own && g[0].RMSE > 0.95*g[0].Own) {
+		t.Errorf("gains %+v", g)
+	}
+	if e := got.Edges[0]; e.PValue == nil || e.Frequency == nil || len(got.Central) != 3 {
+		t.Errorf("strongest edge %+v", e)
+	}
+	for _, threads := range []string{"1", "2"} {
+		var again grangerReport
+		command(t, dir, line+"--json --threads "+threads).object(t, &again)
+		if !sameConfidence(got, again) {
+			t.Errorf("with %s threads the confidence differs", threads)
+		}
+	}
+	r := command(t, dir, line+"--out g.dot")
+	for _, want := range []string{"selected", "p ≤ 0.05", "in 20 resamples", "improves the forecasts of 2 of 3 nodes: "} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in\n%s", want, r.stdout)
+		}
+	}
+	if text := mustRead(t, "g.dot"); !strings.Contains(text, "p_value=0.025") {
+		t.Errorf("no p-values in %s", text)
+	}
+}
+
+func sameConfidence(a, b grangerReport) bool {
+	return slices.EqualFunc(a.Frequency, b.Frequency, slices.Equal) && slices.EqualFunc(a.PValues, b.PValues, slices.Equal)
+}
+
+// A run that is killed goes on from its checkpoint, to the same result.
+func TestGrangerGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	line := chainLine + "--stability 30 --null 100 --seed 5 --json "
+	var want grangerReport
+	command(t, dir, line).object(t, &want)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Dir = dir
+	// So many rounds that it is still at work when the file appears.
+	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+strings.Replace(line, "--stability 30", "--stability 100000", 1)+"--checkpoint c.json")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "c.json")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(file); err == nil || time.Now().After(end) {
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	var kept rounds
+	if err := json.Unmarshal([]byte(mustRead(t, file)), &kept); err != nil || kept.Stability.Rounds < 1 {
+		t.Fatalf("the checkpoint of a killed run: %v, %d rounds", err, kept.Stability.Rounds)
+	}
+	if kept.Stability.Rounds > 30 {
+		t.Skipf("the process ran %d rounds before it was killed", kept.Stability.Rounds)
+	}
+	r := command(t, dir, line+"--checkpoint c.json --verbose")
+	if !strings.Contains(r.stderr, "going on after") {
+		t.Errorf("it did not go on: %s", r.stderr)
+	}
+	var got grangerReport
+	r.object(t, &got)
+	if !sameConfidence(got, want) {
+		t.Error("the interrupted run has another result")
+	}
+	// All done: nothing is left to run.
+	r = command(t, dir, line+"--checkpoint c.json --verbose")
+	if !strings.Contains(r.stderr, "going on after 100 rounds") || strings.Contains(r.stderr, " of 100 rounds") {
+		t.Errorf("it ran rounds again: %s", r.stderr)
+	}
+	for name, c := range map[string]string{
+		"another seed":  strings.Replace(line, "--seed 5", "--seed 6", 1),
+		"another lag":   line + "--lag 3",
+		"fewer rounds":  strings.Replace(line, "--stability 30", "--stability 3", 1),
+		"no resampling": chainLine,
+	} {
+		if r := command(t, dir, c+" --checkpoint c.json"); r.status != exitUsage || !strings.Contains(r.stderr, "--checkpoint") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	write(t, dir, "broken.json", `{"stability": {"rounds": 4, "count": [[1, 2]]}}`)
+	if r := command(t, dir, line+"--checkpoint broken.json"); r.status != exitUsage || !strings.Contains(r.stderr, "broken.json") {
+		t.Errorf("a broken checkpoint: %+v", r)
+	}
+}
+
+// What was found before an interruption is saved.
+func TestGrangerInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	r := commandWith(t, ctx, dir, chainLine+"--null 1000000 --checkpoint c.json --out g.csv", "")
+	if r.status != exitFailed || !strings.Contains(r.stderr, "goes on from c.json; the graph alone is in g.csv") {
+		t.Fatalf("%+v", r)
+	}
+	if text := mustRead(t, "g.csv"); !strings.HasPrefix(text, "target,a,b,c\n") {
+		t.Errorf("g.csv: %s", text)
+	}
+	var kept rounds
+	if err := json.Unmarshal([]byte(mustRead(t, "c.json")), &kept); err != nil || kept.Null.Rounds < 1 {
+		t.Errorf("checkpoint: %v, %d rounds", err, kept.Null.Rounds)
+	}
+}

@@ -1,0 +1,88 @@
+package granger
+
+import "context"
+
+// Study is a data set with its kernels, which are built once for everything that
+// is asked of it: the graph, and how sure it is. It serves one goroutine.
+type Study struct {
+	e      *engine
+	lambda []float64 // of each node
+	found  *Result   // the fits to all samples, without hold-out
+}
+
+// NewStudy checks data and options, builds the kernels, and chooses λ where Options.Lambdas
+// leaves a choice. Its errors are those of [Infer].
+func NewStudy(ctx context.Context, d *Data, opt Options) (*Study, error) {
+	e, err := start(ctx, d, opt)
+	if err != nil {
+		return nil, err
+	}
+	lambda, err := e.chooseLambda(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Study{e: e, lambda: lambda}, nil
+}
+
+// graph fits to all samples, once.
+func (s *Study) graph(ctx context.Context) (*Result, error) {
+	if s.found == nil {
+		models, err := s.e.fit(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
+		if err != nil {
+			return nil, err
+		}
+		s.found = s.e.result(models)
+	}
+	return s.found, nil
+}
+
+// Infer is the function [Infer] on the data of the study.
+func (s *Study) Infer(ctx context.Context) (*Result, error) {
+	found, err := s.graph(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res := *found
+	res.Fits = append([]Fit(nil), found.Fits...)
+	return &res, s.e.holdOut(ctx, &res, s.lambda)
+}
+
+// Infer fits a model to every node and returns the graph. The kernels are built
+// once; fits run in parallel. A fit that ends at MaxIter above Tol is no error: its RelativeGap says so.
+//
+// Errors wrap ErrGap, ErrConstant, ErrShort, ErrUnknown, ErrDuplicate, ErrOption,
+// ErrMemory, ctx's, or those of the packages kernel and bcd.
+func Infer(ctx context.Context, d *Data, opt Options) (*Result, error) {
+	s, err := NewStudy(ctx, d, opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.Infer(ctx)
+}
+
+// Stability is [Study.Stability] of the data.
+func Stability(ctx context.Context, d *Data, opt Options, top int, rounds Rounds) (Counts, error) {
+	s, err := NewStudy(ctx, d, opt)
+	if err != nil {
+		return Counts{}, err
+	}
+	return s.Stability(ctx, top, rounds)
+}
+
+// Null is [Study.Null] of the data.
+func Null(ctx context.Context, d *Data, opt Options, rounds Rounds) (Counts, error) {
+	s, err := NewStudy(ctx, d, opt)
+	if err != nil {
+		return Counts{}, err
+	}
+	return s.Null(ctx, rounds)
+}
+
+// Improvement is [Study.Improvement] of the data.
+func Improvement(ctx context.Context, d *Data, opt Options) ([]Gain, error) {
+	s, err := NewStudy(ctx, d, opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.Improvement(ctx)
+}
