@@ -110,6 +110,8 @@ func (f *features) Kernels() int             { return len(f.blocks) }
 func (f *features) Unknowns() int            { return f.H.Rows }
 func (f *features) check() error             { return f.bad }
 func (f *features) operator() linop.Operator { return f }
+func (f *features) form(bool)                {}
+func (f *features) mixed() []float64         { return nil }
 func (f *features) rhs() blas.General        { return f.scaled }
 func (f *features) normY2() float64          { return f.yy }
 func (f *features) outputs() blas.General    { return f.H }

@@ -1,6 +1,10 @@
 package bcd
 
-import "math"
+import (
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
 
 // Bounds of the tolerance of a C step that is tied to the gap, and of the share of
 // the relative gap that it may leave open.
@@ -11,6 +15,23 @@ const (
 	innerShare    = 0.2
 	sharpest      = 1e-4
 )
+
+// A C step to a relative residual of singleTol or more may take A_η in single
+// precision, whose rounding moves the relative gap by singleSlack at most.
+const (
+	singleTol   = 5e-4
+	singleSlack = 1e-5
+)
+
+// tame reports whether the system at pt is so well conditioned that A_η in single
+// precision reaches tol. Its rounding leaves a relative residual of up to
+// ‖A_η‖·‖L‖·2⁻²⁴/μ, a tenth of that in practice, and tr A_η is several times ‖A_η‖.
+func (r *run) tame(pt *point, tol float64) bool {
+	if pt.L.Rank() == 0 {
+		return true
+	}
+	return blas.Dot(pt.eta, r.traces)*pt.L.S[0]*0x1p-24 <= 5*tol*r.mu
+}
 
 // innerTol is the relative residual asked of the next C step. An error of
 // relative size ε in C moves the two sides of the certificate by ε²‖Y‖²/l or

@@ -20,6 +20,7 @@ type point struct {
 	X, AX blas.General // the unknown, and A_η·X
 	measures
 	residual float64 // of the C step, relative to its right side
+	single   bool    // AX is the product with A_η in single precision
 	cert     certificate
 	complete bool // c covers all kernels
 }
@@ -35,6 +36,8 @@ type run struct {
 	all    []int        // 0 … m−1
 	fixEta bool
 	fixL   bool
+	single bool      // C steps that may be rough take A_η in single precision
+	traces []float64 // tr K_j, when single is set
 
 	lambda, tau, mu, rho float64
 	share                float64 // of the gap that a C step may leave open
@@ -73,6 +76,11 @@ func newRun(p *Problem, opt Options) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
+	switch opt.Sylvester {
+	case "auto", "nystrom", "rotated":
+		r.traces = r.space.mixed()
+		r.single = r.traces != nil
+	}
 	return r, nil
 }
 
@@ -106,7 +114,11 @@ func (r *run) begin(eta []float64, L *linop.Spectral) *point {
 // solve performs the C step at pt to the relative residual tol, starting from pt.X.
 // A solver that cannot reach tol leaves what it reached; pt.residual tells.
 func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
-	phase.Do(ctx, phase.FormK, func(context.Context) { r.space.setWeights(pt.eta) })
+	single := tol >= singleTol && r.single && r.tame(pt, tol)
+	phase.Do(ctx, phase.FormK, func(context.Context) {
+		r.space.setWeights(pt.eta)
+		r.space.form(single)
+	})
 	if r.solverEta != nil && !slices.Equal(pt.eta, r.solverEta) {
 		r.solver.Invalidate()
 	}
@@ -117,12 +129,12 @@ func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
 	)
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
 		sys := sylvester.System{K: r.space.operator(), L: pt.L, Mu: r.mu}
-		res, err = r.solver.Solve(ctx, pt.X, sys, r.space.rhs(), sylvester.Options{Tol: tol})
+		res, err = r.solver.Solve(ctx, pt.X, sys, r.space.rhs(), sylvester.Options{Tol: tol, Single: single})
 	})
 	r.solves++
 	r.columns += res.Columns
 	r.lastInner = res.Solver
-	pt.residual = res.Residual
+	pt.residual, pt.single = res.Residual, res.Single
 	switch {
 	case err == nil || errors.Is(err, sylvester.ErrNotConverged):
 	case errors.Is(err, sylvester.ErrNotSPD):
@@ -198,11 +210,17 @@ func (r *run) better(pt *point) bool {
 	return !(r.best.cert.objective < pt.cert.objective)
 }
 
-// finish certifies the point to return over all kernels.
+// finish certifies the point to return over all kernels and in double precision.
 func (r *run) finish() error {
 	pt := r.best
-	if pt.complete {
+	if pt.complete && !pt.single {
 		return nil
+	}
+	if pt.single {
+		r.space.setWeights(pt.eta)
+		r.space.operator().Apply(pt.AX, pt.X)
+		r.columns += pt.X.Cols
+		pt.single = false
 	}
 	if err := r.measure(context.Background(), pt, r.all); err != nil {
 		return err
@@ -222,7 +240,13 @@ func (r *run) trace(pt *point) error {
 }
 
 // done reports whether pt meets Tol.
-func (r *run) done(pt *point) bool { return pt.cert.relative() <= r.opt.Tol }
+func (r *run) done(pt *point) bool {
+	gap := pt.cert.relative()
+	if pt.single {
+		gap += singleSlack
+	}
+	return gap <= r.opt.Tol
+}
 
 // restore copies X and L of pt, mapped back to all outputs.
 func (r *run) restore(pt *point) (blas.General, *linop.Spectral) {

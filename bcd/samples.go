@@ -51,8 +51,35 @@ func (s *samples) check() error {
 
 func (s *samples) setWeights(eta []float64) { s.K.SetWeights(eta) }
 func (s *samples) operator() linop.Operator { return s.K }
-func (s *samples) rhs() blas.General        { return s.Y }
-func (s *samples) normY2() float64          { return s.yy }
+
+// singleFrom is the order of K_η from which products in single precision are worth
+// the forming of another K_η.
+const singleFrom = 600
+
+func (s *samples) mixed() []float64 {
+	if _, ok := s.K.(linop.Mixed); !ok || s.K.Dim() < singleFrom {
+		return nil
+	}
+	d, t := make([]float64, s.K.Dim()), make([]float64, s.K.Len())
+	for j := range t {
+		s.K.Diag(d, j)
+		t[j] = sumOf(d)
+	}
+	return t
+}
+
+func (s *samples) form(single bool) {
+	m, ok := s.K.(linop.Mixed)
+	switch {
+	case ok && single:
+		m.Single()
+	case ok:
+		m.Form()
+	}
+}
+
+func (s *samples) rhs() blas.General { return s.Y }
+func (s *samples) normY2() float64   { return s.yy }
 func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 {
 	return 1
 }

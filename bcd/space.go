@@ -25,9 +25,14 @@ type Space interface {
 	check() error
 	// setWeights makes operator and rhs those of η; weights of 0 are not read.
 	setWeights(eta []float64)
+	// form makes A_η ready to use, in single precision for single: a hint.
+	form(single bool)
 	operator() linop.Operator // A_η
-	rhs() blas.General        // B_η
-	normY2() float64          // ‖Y‖²_F
+	// mixed returns the trace of every kernel where A_η is worth taking in single
+	// precision as long as that is exact enough, and nil where not.
+	mixed() []float64
+	rhs() blas.General // B_η
+	normY2() float64   // ‖Y‖²_F
 	// residualScale is what a relative residual in Y is to be multiplied by for one
 	// in B_η to leave the objective as near its minimum, at the most.
 	residualScale(eta []float64, L *linop.Spectral, mu float64) float64

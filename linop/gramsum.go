@@ -2,24 +2,33 @@ package linop
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 )
 
 // GramSum is K_η = Σ_j η_j K_j over Gram matrices of one order l, stored as
-// [blas.Sym]. K_η is formed when the weights change and kept in the layout that
-// the backend multiplies fastest, so Apply costs one product of an l×l by an l×k
-// matrix whatever the number of terms. It takes one l×l matrix beside the terms.
+// [blas.Sym]. K_η is formed when first used after the weights changed and kept in
+// the layout that the backend multiplies fastest, so Apply costs one product of an
+// l×l by an l×k matrix whatever the number of terms. It takes one l×l matrix beside the terms.
 type GramSum struct {
-	terms  []*blas.Sym
-	be     blas.Backend
-	packed blas.Packed
-	eta    []float64
+	terms []*blas.Sym
+	be    blas.Backend
+	eta   []float64
 
-	single    blas.Packed // K_η in single precision, when asked for
-	singleEta []float64   // its weights
-	forms     scratch[formsWork]
-	tiles     scratch[formsTile]
+	mu     sync.Mutex // held while a rendition is formed
+	own    rendition  // in the sum's own precision
+	single rendition  // in single precision, when asked for
+
+	forms scratch[formsWork]
+	tiles scratch[formsTile]
+}
+
+// rendition is K_η in one precision, at the weights it was formed for.
+type rendition struct {
+	prec   blas.Precision
+	packed blas.Packed // nil before it is first needed
+	eta    []float64
 }
 
 // NewGramSum returns the sum of the terms, which it keeps and does not change,
@@ -34,12 +43,12 @@ func NewGramSum(terms []*blas.Sym, be blas.Backend, prec blas.Precision) *GramSu
 			panic("linop: Gram matrices of different order")
 		}
 	}
-	be = blas.Or(be)
 	return &GramSum{
 		terms:  slices.Clone(terms),
-		be:     be,
-		packed: be.NewPacked(terms[0].N, prec),
+		be:     blas.Or(be),
 		eta:    make([]float64, len(terms)),
+		own:    rendition{prec: prec},
+		single: rendition{prec: blas.Float32},
 	}
 }
 
@@ -52,41 +61,62 @@ func (s *GramSum) Len() int { return len(s.terms) }
 // Term returns K_j, which the caller must not change.
 func (s *GramSum) Term(j int) *blas.Sym { return s.terms[j] }
 
-// SetWeights makes the operator K_η. Unchanged weights cost nothing; otherwise
-// the cost is one pass over the terms of nonzero weight.
+// SetWeights makes the operator K_η. It costs nothing; the next use of K_η then
+// makes one pass over the terms of nonzero weight, unless the weights are those of before.
 func (s *GramSum) SetWeights(eta []float64) {
 	if len(eta) != len(s.terms) {
 		panic("linop: SetWeights: one weight for each term")
 	}
-	if slices.Equal(eta, s.eta) {
-		return
-	}
 	copy(s.eta, eta)
-	s.packed.Sum(s.eta, s.terms)
+}
+
+// at returns the rendition r at the present weights.
+func (s *GramSum) at(r *rendition) blas.Packed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.packed == nil {
+		r.packed = s.be.NewPacked(s.Dim(), r.prec)
+		r.eta = make([]float64, len(s.eta))
+	}
+	if !slices.Equal(s.eta, r.eta) {
+		copy(r.eta, s.eta)
+		r.packed.Sum(r.eta, s.terms)
+	}
+	return r.packed
 }
 
 // Apply computes dst = K_η·x.
-func (s *GramSum) Apply(dst, x blas.General) { s.packed.Mul(dst, x) }
+func (s *GramSum) Apply(dst, x blas.General) { s.at(&s.own).Mul(dst, x) }
 
-// Single returns K_η stored in float32, which takes half an l×l matrix more
-// unless K_η is stored so already.
-func (s *GramSum) Single() Operator {
-	if s.packed.Precision() == blas.Float32 {
-		return s
-	}
-	if s.single == nil {
-		s.single = s.be.NewPacked(s.Dim(), blas.Float32)
-		s.singleEta = make([]float64, len(s.eta))
-	}
-	if !slices.Equal(s.eta, s.singleEta) {
-		copy(s.singleEta, s.eta)
-		s.single.Sum(s.eta, s.terms)
-	}
-	return Func{N: s.Dim(), F: s.single.Mul}
+// Form makes K_η now rather than at its first use, and gives up the memory of
+// the rendition in single precision.
+func (s *GramSum) Form() {
+	s.single.packed = nil
+	s.at(&s.own)
 }
 
+// Precision is that of K_η's elements.
+func (s *GramSum) Precision() blas.Precision { return s.own.prec }
+
+// Single returns K_η stored in float32, which takes half an l×l matrix more
+// unless K_η is stored so already. When K_η is used in this form only, no other is made.
+func (s *GramSum) Single() Operator {
+	r := &s.single
+	if s.own.prec == blas.Float32 {
+		r = &s.own
+	}
+	return singleSum{s.at(r)}
+}
+
+// singleSum is a packed matrix as an operator.
+type singleSum struct{ packed blas.Packed }
+
+func (s singleSum) Dim() int                  { return s.packed.Order() }
+func (s singleSum) Precision() blas.Precision { return blas.Float32 }
+func (s singleSum) Apply(dst, x blas.General) { s.packed.Mul(dst, x) }
+
 // Dense writes K_η to dst.
-func (s *GramSum) Dense(dst blas.General) { s.packed.Dense(dst) }
+func (s *GramSum) Dense(dst blas.General) { s.at(&s.own).Dense(dst) }
 
 // Diag writes the diagonal of K_j to dst.
 func (s *GramSum) Diag(dst []float64, j int) {

@@ -38,6 +38,9 @@ type Sum interface {
 // Mixed is an operator that also multiplies in single precision, at about half the cost.
 type Mixed interface {
 	Operator
+	// Form prepares the operator at its weights for use, which otherwise the first
+	// Apply does, and gives up the memory that Single has taken.
+	Form()
 	// Single returns the operator in single precision. It is made when first asked
 	// for, follows the weights as they are at the time of the call, and stays
 	// valid until they change.

@@ -39,6 +39,16 @@ type frame struct {
 // l×n matrix is kept for it.
 const frameRows = 256
 
+// beginIn is begin for a method that may do with K in single precision when
+// single is set and K has such a rendition; it reports whether it does.
+func (f *frame) beginIn(single bool, C blas.General, sys System, Y blas.General) (bool, error) {
+	m, ok := sys.K.(linop.Mixed)
+	if single = single && ok; single {
+		sys.K = m.Single()
+	}
+	return single, f.begin(C, sys, Y)
+}
+
 // begin checks the arguments and takes hold of them for one call.
 func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	l, n := Y.Rows, Y.Cols

@@ -47,7 +47,8 @@ func (s *nystrom) Solve(ctx context.Context, C blas.General, sys System, Y blas.
 }
 
 func (s *nystrom) solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) error {
-	if err := s.begin(C, sys, Y); err != nil {
+	var err error
+	if s.res.Single, err = s.beginIn(opt.Single, C, sys, Y); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -70,7 +71,7 @@ func (s *nystrom) solve(ctx context.Context, C blas.General, sys System, Y blas.
 		s.cg.patience = int(slower*s.pace*folds) + 2
 		s.cg.renew = s.refreshFn
 	}
-	err := s.iterate(ctx, &s.cg, C, opt, &s.res)
+	err = s.iterate(ctx, &s.cg, C, opt, &s.res)
 	if !s.stale && s.pace == 0 && err == nil {
 		s.pace = float64(s.res.Iter-first) / folds
 	}
@@ -99,7 +100,7 @@ func (s *nystrom) workload(tol float64) {
 // spectrum that it can tell something about.
 func (s *nystrom) look(C blas.General, sys System, Y blas.General, opt Options) bool {
 	s.res = s.unbilled
-	if s.begin(C, sys, Y) != nil || sys.L.Rank() == 0 {
+	if _, err := s.beginIn(opt.Single, C, sys, Y); err != nil || sys.L.Rank() == 0 {
 		return false
 	}
 	s.rotate()
@@ -117,9 +118,9 @@ func (s *nystrom) widen(q int) {
 	s.unbilled = s.res
 }
 
-// first makes the first sketch of an order.
+// first makes the first sketch of an order, or of a precision that shows more of it.
 func (s *nystrom) first() {
-	if l := s.Y.Rows; s.sk.Q.Rows != l {
+	if l := s.Y.Rows; s.sk.Q.Rows != l || s.sk.coarse(s.fast) {
 		s.sk.reset()
 		s.grow(min(l, max(l/60, 16)))
 	}

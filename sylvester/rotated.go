@@ -28,7 +28,8 @@ func (s *rotated) Invalidate() {}
 func (s *rotated) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	res := Result{Solver: s.Name(), Residual: math.NaN()}
 	opt = opt.filled(Y.Rows)
-	if err := s.begin(C, sys, Y); err != nil {
+	var err error
+	if res.Single, err = s.beginIn(opt.Single, C, sys, Y); err != nil {
 		return res, err
 	}
 	s.rotate()
@@ -36,6 +37,6 @@ func (s *rotated) Solve(ctx context.Context, C blas.General, sys System, Y blas.
 	if err := s.open(C, &res); err != nil {
 		return res, err
 	}
-	err := s.iterate(ctx, &s.cg, C, opt, &res)
+	err = s.iterate(ctx, &s.cg, C, opt, &res)
 	return res, err
 }

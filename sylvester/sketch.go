@@ -21,6 +21,7 @@ import (
 type sketch struct {
 	be   blas.Backend
 	seed uint64
+	unit float64 // relative rounding of the products with K that made it
 	Q, Z blas.General
 	low  lowRank
 }
@@ -28,13 +29,28 @@ type sketch struct {
 // reset forgets the sketch.
 func (k *sketch) reset() {
 	k.Q, k.Z = blas.General{}, blas.General{}
-	k.low = lowRank{}
+	k.low, k.unit = lowRank{}, 0
+}
+
+// rounding is the relative rounding of a product with K.
+func rounding(K linop.Operator) float64 {
+	if p, ok := K.(interface{ Precision() blas.Precision }); ok && p.Precision() == blas.Float32 {
+		return 0x1p-23
+	}
+	return 0x1p-52
+}
+
+// coarse reports whether rounding has cut eigenvalues off that products with K
+// would show.
+func (k *sketch) coarse(K linop.Operator) bool {
+	return k.low.rank() < k.Q.Cols && k.unit > rounding(K)
 }
 
 // grow extends the sketch to q columns, multiplying K by the new ones only, and
 // factors it. It reports false when K is too far from positive semidefinite.
 func (k *sketch) grow(K linop.Operator, q int) bool {
 	l, old := K.Dim(), k.Q.Cols
+	k.unit = max(k.unit, rounding(K))
 	X, Y := blas.NewGeneral(l, q-old), blas.NewGeneral(l, q-old)
 	rng := rand.New(rand.NewPCG(k.seed, uint64(old)))
 	for i := range X.Data {
@@ -89,9 +105,9 @@ func (k *sketch) factor() bool {
 	if !(norm > 0) || !finite(norm) {
 		return false
 	}
-	unit := 0x1p-52 * norm
+	unit := max(k.unit, 0x1p-52) * norm
 	B, G := blas.NewGeneral(k.Z.Rows, q), blas.NewGeneral(q, q)
-	for nu := unit; nu < 1e7*unit; nu *= 100 {
+	for nu := unit; nu < max(2e-9*norm, 1e3*unit); nu *= 100 {
 		blas.Copy(B, k.Z)
 		blas.AddScaled(B, nu, k.Q)
 		blas.Mul(k.be, G, true, false, k.Q, B)

@@ -19,6 +19,11 @@ type System struct {
 type Options struct {
 	Tol     float64          // stop when ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F; 0 means 1e-8; exact solvers ignore it
 	MaxIter int              // multiplications by K; 0 means 10·N
+	// Single lets rotated, nystrom and auto take K in single precision for all they
+	// do, the residual they report included, where K is a linop.Mixed: enough for
+	// tolerances down to about 1e-8·‖K‖·‖L‖/Mu, and K is then never formed in
+	// double precision.
+	Single bool
 	Trace   func(Step) error `json:"-"`
 }
 
@@ -47,6 +52,8 @@ type Result struct {
 	Residual float64 // ‖K·C·L + μC − Y‖_F/‖Y‖_F
 	Iter     int
 	Columns  int // columns multiplied by K in all, the final check included
+
+	Single bool // K was taken in single precision, see Options.Single
 
 	// KC is K·C at the returned C (l×n), which the residual needs anyway. It lies
 	// in the solver's memory and is valid until its next call.
