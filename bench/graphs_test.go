@@ -91,3 +91,25 @@ func TestRecordGroups(t *testing.T) {
 		t.Errorf("figure: %+v", fig)
 	}
 }
+
+// TestNullRates counts by hand.
+func TestNullRates(t *testing.T) {
+	truth := []float64{1, 1, 0, 1} // an edge to the first node
+	p := []float64{0, 0.01, 0.05, 0}
+	linear, nonlinear := nullSystem{}, nullSystem{nonlinear: true}
+	if o := linear.judge(truth, p, 2, 0.05); o != (nullOutcome{none: 1, wrong: 1, edges: 1, found: 1}) {
+		t.Errorf("%+v", o)
+	}
+	if o := nonlinear.judge(truth, p, 2, 0.05); o != (nullOutcome{none: 2, wrong: 2}) {
+		t.Errorf("%+v", o)
+	}
+	var r Result
+	recordNull(&r, []nullOutcome{{none: 10, wrong: 1}, {none: 10, wrong: 3}, {none: 10, wrong: 2}, {none: 10, wrong: 2}})
+	// The mean of .1, .3, .2, .2, and its error √(2·.1²)/4.
+	if !(math.Abs(r.Metrics["false_positive_rate"]-.2) < 1e-15 && math.Abs(r.Metrics["standard_error"]-math.Sqrt(0.02)/4) < 1e-15) {
+		t.Errorf("%v", r.Metrics)
+	}
+	if _, has := r.Metrics["true_positive_rate"]; has {
+		t.Error("a rate of no edges")
+	}
+}
