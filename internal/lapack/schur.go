@@ -2,13 +2,18 @@ package lapack
 
 import (
 	"fmt"
+	"math"
 
-	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 )
 
 // Schur overwrites the square a by the real quasi-triangular T of a = q·T·qᵀ and
-// q by the orthogonal factor. The iteration on the Hessenberg form is gonum's.
+// q by the orthogonal factor. The Hessenberg form is iterated on by multishift QR
+// with small bulges and aggressive early deflation (Braman, Byers and Mathias,
+// SIAM J. Matrix Anal. Appl. 23, 2002, parts I and II): reflections act on small
+// windows along the diagonal, whose products are applied to the rest of a and to
+// q by level 3. The iteration inside windows of up to schurSmall is gonum's.
+// Scratch: that of Hessenberg and n·w floats, w the order of the windows.
 func (impl Implementation) Schur(a, q matrix) error {
 	n := order(a)
 	if n == 0 {
@@ -20,15 +25,180 @@ func (impl Implementation) Schur(a, q matrix) error {
 			return fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
 		}
 	}
-	wr, wi := make([]float64, n), make([]float64, n)
-	call := func(work []float64, lwork int) int {
-		return gonum.Implementation{}.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, 0, n-1, a.Data, a.Stride, wr, wi, q.Data, q.Stride, work, lwork)
-	}
-	var size [1]float64
-	call(size[:], -1)
-	work := make([]float64, int(size[0]))
-	if call(work, len(work)) != 0 {
+	s := &schur{impl: impl, h: a, q: q}
+	if !s.iterate() {
 		return fmt.Errorf("%w: Schur form of order %d", ErrNoConvergence, n)
 	}
 	return nil
+}
+
+const (
+	schurSmall  = 64 // active blocks up to this order are finished without multishift sweeps
+	schurTries  = 30 // sweeps for each eigenvalue, at most, over the whole iteration
+	schurNibble = 14 // percent of the window that early deflation must find to be tried again at once
+)
+
+var unblocked gonum.Implementation
+
+// schur is the iteration on the Hessenberg matrix h, accumulated in q.
+type schur struct {
+	impl Implementation
+	h, q matrix
+	work []float64 // of update
+}
+
+// shiftPair is a pair of shifts, real or complex conjugate.
+type shiftPair struct{ re1, im1, re2, im2 float64 }
+
+// sizes returns the number of pairs of shifts of a sweep and the order of the
+// deflation window for an active block of order size.
+func (s *schur) sizes(size int) (pairs, window int) {
+	switch {
+	case size < 150:
+		pairs = 4
+	case size < 600:
+		pairs = 10
+	case size < 2000:
+		pairs = 16
+	default:
+		pairs = 24
+	}
+	return pairs, min(3*pairs, size)
+}
+
+// iterate works on the active block h[lo:hi+1, lo:hi+1] from the bottom up.
+func (s *schur) iterate() bool {
+	n := s.h.Rows
+	idle := 0 // sweeps since the last deflation
+	left := schurTries * max(n, 10)
+	for hi := n - 1; hi >= 0; {
+		lo := s.split(hi)
+		size := hi - lo + 1
+		if size <= schurSmall {
+			if !s.finish(lo, size) {
+				return false
+			}
+			hi, idle = lo-1, 0
+			continue
+		}
+		if left--; left < 0 {
+			return false
+		}
+		pairs, window := s.sizes(size)
+		found, shifts := s.deflate(lo, hi, window)
+		if hi -= found; found > 0 {
+			idle = 0
+		}
+		if 100*found > schurNibble*window || hi-lo+1 <= schurSmall {
+			continue
+		}
+		if idle++; idle%6 == 0 || len(shifts) == 0 {
+			shifts = s.exceptional(lo, hi, pairs)
+		}
+		s.sweep(lo, hi, shifts[max(0, len(shifts)-pairs):])
+	}
+	return true
+}
+
+// split returns the first row of the block that ends at row hi, setting to zero
+// the negligible subdiagonal element above it.
+func (s *schur) split(hi int) int {
+	for k := hi; k > 0; k-- {
+		if s.negligible(k) {
+			s.h.Data[k*s.h.Stride+k-1] = 0
+			return k
+		}
+	}
+	return 0
+}
+
+const (
+	schurUnit = 0x1p-52
+	schurTiny = 0x1p-1022 / schurUnit
+)
+
+// negligible is the test of Ahues and Tisseur (LAPACK Working Note 122) on h[k,k-1].
+func (s *schur) negligible(k int) bool {
+	at := func(i, j int) float64 { return math.Abs(s.h.Data[i*s.h.Stride+j]) }
+	n, sub := s.h.Rows, at(k, k-1)
+	if sub <= schurTiny*float64(n) {
+		return true
+	}
+	around := at(k-1, k-1) + at(k, k)
+	if around == 0 {
+		if k > 1 {
+			around += at(k-1, k-2)
+		}
+		if k+1 < n {
+			around += at(k+1, k)
+		}
+	}
+	if sub > schurUnit*around {
+		return false
+	}
+	super, d := at(k-1, k), math.Abs(s.h.Data[(k-1)*s.h.Stride+k-1]-s.h.Data[k*s.h.Stride+k])
+	ab, ba := max(sub, super), min(sub, super)
+	aa, bb := max(at(k, k), d), min(at(k, k), d)
+	sum := aa + ab
+	return ba*(ab/sum) <= max(schurTiny*float64(n), schurUnit*(bb*(aa/sum)))
+}
+
+// finish computes the Schur form of the diagonal block of the given order at lo.
+func (s *schur) finish(lo, size int) bool {
+	T, V := s.window(lo, size)
+	wr, wi := make([]float64, size), make([]float64, size)
+	ok := unblocked.Dlahqr(true, true, size, 0, size-1, T.Data, T.Stride, wr, wi, 0, size-1, V.Data, V.Stride) == 0
+	s.update(lo, T, V)
+	return ok
+}
+
+// window copies the diagonal block of the given order at lo, and returns with it
+// an identity to accumulate transformations in.
+func (s *schur) window(lo, size int) (T, V matrix) {
+	T, V = zeros(size, size), zeros(size, size)
+	copyMatrix(T, view(s.h, lo, lo, size, size))
+	for i := range size {
+		V.Data[i*V.Stride+i] = 1
+	}
+	return T, V
+}
+
+// update puts T = Vᵀ·h[lo:,lo:]·V in the place of the diagonal block at lo and
+// applies V to what is right of it, above it, and to q.
+func (s *schur) update(lo int, T, V matrix) {
+	n, size := s.h.Rows, T.Rows
+	copyMatrix(view(s.h, lo, lo, size, size), T)
+	if rest := n - lo - size; rest > 0 {
+		right := view(s.h, lo, lo+size, size, rest)
+		s.product(right, func(w matrix) { s.impl.gemm(tr, nt, 1, V, right, 0, w) })
+	}
+	if lo > 0 {
+		above := view(s.h, 0, lo, lo, size)
+		s.product(above, func(w matrix) { s.impl.gemm(nt, nt, 1, above, V, 0, w) })
+	}
+	columns := view(s.q, 0, lo, n, size)
+	s.product(columns, func(w matrix) { s.impl.gemm(nt, nt, 1, columns, V, 0, w) })
+}
+
+// product overwrites c by what f writes to scratch of its shape.
+func (s *schur) product(c matrix, f func(w matrix)) {
+	if need := c.Rows * c.Cols; cap(s.work) < need {
+		s.work = make([]float64, need)
+	}
+	w := head(s.work[:cap(s.work)], c.Rows, c.Cols)
+	f(w)
+	copyMatrix(c, w)
+}
+
+// exceptional returns shifts that break a cycle, made of the last subdiagonal elements.
+func (s *schur) exceptional(lo, hi, pairs int) []shiftPair {
+	at := func(i, j int) float64 { return s.h.Data[i*s.h.Stride+j] }
+	var shifts []shiftPair
+	for k := hi; k >= lo+2 && len(shifts) < pairs; k -= 2 {
+		size := math.Abs(at(k, k-1)) + math.Abs(at(k-1, k-2))
+		d := 0.75*size + at(k, k)
+		_, _, _, _, r1, i1, r2, i2, _, _ := unblocked.Dlanv2(d, size, -0.4375*size, d)
+		shifts = append(shifts, shiftPair{r1, i1, r2, i2})
+	}
+	return shifts
 }
