@@ -20,12 +20,25 @@ func (s *study) fold(ctx context.Context, g *grid, opt Options, branches []*bran
 	test := rows(s.Y, split.Test)
 	var t training
 	var m Model
-	for i, b := range branches {
-		if i == 0 || !slices.Equal(b.kernels, branches[i-1].kernels) {
+	var r *ridge
+	var kernels []string
+	for _, b := range branches {
+		if !b.open() {
+			continue
+		}
+		if b.exact {
+			var err error
+			if r, err = s.factor(g, &opt, r, b, f); err != nil {
+				return err
+			}
+			continue
+		}
+		if t.Y.Data == nil || !slices.Equal(b.kernels, kernels) {
 			var err error
 			if m, t, err = s.train(ctx, opt, b.kernels, split); err != nil {
 				return err
 			}
+			kernels = b.kernels
 		}
 		opt.Norm, opt.Tau, opt.Learn = b.norm, b.tau, b.learn
 		if err := s.follow(ctx, g, opt, b, f, m, t, test); err != nil {
@@ -33,6 +46,34 @@ func (s *study) fold(ctx context.Context, g *grid, opt Options, branches []*bran
 		}
 	}
 	return nil
+}
+
+// factor fills in the errors of a branch on which nothing but C is learned.
+func (s *study) factor(g *grid, opt *Options, r *ridge, b *branch, f int) (*ridge, error) {
+	if r == nil {
+		var err error
+		if r, err = s.ridge(g.splits[f], opt); err != nil {
+			return nil, err
+		}
+	}
+	r.opt.Tau = b.tau
+	K, err := r.cross(b.kernels)
+	if err != nil {
+		return r, err
+	}
+	var idx []int
+	var lambdas []float64
+	for i, lambda := range b.lambdas {
+		if !b.dropped[i] {
+			idx, lambdas = append(idx, i), append(lambdas, lambda)
+		}
+	}
+	e := make([]float64, len(idx))
+	r.errors(e, K, lambdas, g.Metric)
+	for k, i := range idx {
+		b.errors[i][f] = e[k]
+	}
+	return r, nil
 }
 
 // train prepares the training part of a split.
@@ -60,10 +101,13 @@ const rising = 1.5
 func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f int, m Model, t training, test blas.General) error {
 	space := opt.space(&t)
 	var start *bcd.State
-	best, above := math.Inf(1), 0
+	best, high := math.Inf(1), 0
 	for i, lambda := range b.lambdas {
+		if b.dropped[i] {
+			continue
+		}
 		opt.Lambda = lambda
-		p := opt.problem(space)
+		p := opt.problem(space, t.weights)
 		so := opt.solverOptions()
 		so.Start = start
 		res, err := bcd.Solve(ctx, p, so)
@@ -80,10 +124,10 @@ func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f i
 		nmse := relativeMSE(F, test, t.Y, m.out)
 		b.errors[i][f] = metric(g.Metric, nmse, F, test)
 		best = math.Min(best, nmse)
-		if above++; nmse <= rising*best {
-			above = 0
+		if high++; nmse <= rising*best {
+			high = 0
 		}
-		if above == 2 && g.CVOptions.Lambdas == nil {
+		if high == 2 && len(b.lambdas) == pathPoints && g.CVOptions.Lambdas == nil {
 			return nil
 		}
 	}

@@ -14,13 +14,14 @@ import (
 func DefaultNorms() []string { return []string{"lp:1", "lp:2"} }
 
 // DefaultKernels is the dictionary of a fit that names neither kernels nor a way
-// to choose them, for inputs as they are standardised: Gaussians on all columns
-// at several widths, a linear kernel, and Gaussians on each column where there
-// are not too many.
+// to choose them, for inputs as they are standardised, and one of those that
+// cross-validation compares: Gaussians on all columns at several widths, a linear
+// kernel, and Gaussians on each column where there are not too many.
 func DefaultKernels(X mat.Matrix) []string { return defaultKernels(raw(X)) }
 
 const (
 	linearKernel = "poly:1:all:0" // xᵀz/d: of the size of the others
+	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
 	eachKernels  = "gaussian:each:median*1,2"
 	// maxEach is the number of columns up to which each gets kernels of its own.
 	maxEach = 64
@@ -36,29 +37,40 @@ func defaultKernels(Z blas.General) []string {
 
 func hasEach(Z blas.General) bool { return Z.Cols > 1 && Z.Cols <= maxEach }
 
-// candidate is a dictionary, and the norms and the things to learn worth trying on it.
+// candidate is a dictionary, and the norms, the things to learn and the part of
+// the path of λ worth trying on it.
 type candidate struct {
-	kernels []string
-	norms   []string
-	learn   []string
+	kernels     []string
+	norms       []string
+	learn       []string
+	first, last int // steps of the path; 0, 0 is all of it
 }
 
-// defaultCandidates are what cross-validation chooses from when neither kernels
-// nor norm are given. A fit alone prefers narrow kernels to wide ones, since they
-// follow the training targets more closely; how smooth the function is must
-// therefore be decided on held-out samples: one dictionary lets the fit choose a
-// width, two have a wide kernel only, and one adds up functions of single columns.
-// Where the function is smooth and the samples are few, L costs more than it
-// brings, which held-out samples tell as well.
-func defaultCandidates(Z blas.General) []candidate {
-	few, both := DefaultNorms()[:1], []string{"eta,l"}
-	all := []candidate{
-		{[]string{"gaussian:all:median*0.25,0.5,1,2", linearKernel}, few, both},
-		{[]string{"gaussian:all:median*2", linearKernel}, few, []string{"eta,l", "eta"}},
-		{[]string{"gaussian:all:median*4", linearKernel}, few, []string{"eta"}},
+// baseDictionaries are what screening compares: functions of all columns of
+// several smoothnesses, sums of functions of single columns, and both, with and
+// without a linear part.
+func baseDictionaries(Z blas.General) [][]string {
+	all := [][]string{{linearKernel}, {squareKernel}, {squareKernel, "gaussian:all:median*2"}}
+	for _, w := range []string{"0.25", "0.5", "1", "2", "4"} {
+		for _, kind := range []string{"gaussian:all:median*", "laplacian:all:median*"} {
+			all = append(all, []string{kind + w}, []string{kind + w, linearKernel})
+		}
 	}
-	if hasEach(Z) {
-		all = append(all, candidate{[]string{"gaussian:all:median*1,2,4", linearKernel, eachKernels}, DefaultNorms(), both})
+	if !hasEach(Z) {
+		return all
+	}
+	for _, w := range []string{"0.5", "1", "2"} {
+		for _, kind := range []string{"gaussian", "laplacian"} {
+			all = append(all, []string{kind + ":each:median*" + w, linearKernel})
+		}
+	}
+	for _, pair := range [][2]string{
+		{"gaussian:each:median*1", "gaussian:all:median*2"},
+		{"gaussian:each:median*1", "laplacian:all:median*2"},
+		{"laplacian:each:median*1", "gaussian:all:median*1"},
+		{"laplacian:each:median*1", "laplacian:all:median*1"},
+	} {
+		all = append(all, []string{pair[0], pair[1], linearKernel})
 	}
 	return all
 }

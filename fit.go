@@ -82,12 +82,13 @@ func FitGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 
 // training is what a fit works on.
 type training struct {
-	dict  kernel.Dictionary
-	grams []*blas.Sym  // in sample space
-	maps  rff.Maps     // in feature space
-	sums  *stream.Sums // in feature space
-	Z     blas.General // inputs as the kernels see them
-	Y     blas.General // targets as they are learned
+	dict    kernel.Dictionary
+	weights []float64    // of the kernels where they are not learned; nil: as the norm starts
+	grams   []*blas.Sym  // in sample space
+	maps    rff.Maps     // in feature space
+	sums    *stream.Sums // in feature space
+	Z       blas.General // inputs as the kernels see them
+	Y       blas.General // targets as they are learned
 }
 
 func fit(ctx context.Context, X, Y blas.General, opt Options) (*Model, error) {
@@ -144,7 +145,7 @@ func (opt *Options) prepare(ctx context.Context, m *Model, X, Y blas.General) (t
 	if w := missingWarning(m.in.Names, missing); w != "" {
 		m.warnings = append(m.warnings, w)
 	}
-	if t.dict, err = dictionary(t.Z, opt); err != nil {
+	if t.dict, t.weights, err = dictionary(t.Z, opt); err != nil {
 		return t, err
 	}
 	m.names = t.dict.Names()
@@ -165,7 +166,7 @@ func (opt *Options) prepare(ctx context.Context, m *Model, X, Y blas.General) (t
 // solve runs the solver and puts what it found into m, which it returns
 // whenever there is a point to predict from.
 func (opt *Options) solve(ctx context.Context, m *Model, t training) (*Model, error) {
-	p := opt.problem(opt.space(&t))
+	p := opt.problem(opt.space(&t), t.weights)
 	so := opt.solverOptions()
 	end, err := opt.checkpointing(p, &so)
 	if err != nil {

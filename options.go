@@ -62,9 +62,10 @@ type Options struct {
 	Norm        string
 	Regularizer bcd.Regularizer `json:"-"` // the caller's own, in place of Norm
 
-	// Learn says what is learned beside C: "eta,l", "eta" with L = (τ/n)·I, or "l"
-	// with equal weights. "" means "eta,l", or, where cross-validation chooses the
-	// kernels, that it chooses between "eta,l" and "eta" too.
+	// Learn says what is learned beside C: "eta,l", "eta" with L = (τ/n)·I, "l"
+	// with weights that the SPECs of Kernels share equally, or "none" of them. ""
+	// means "eta,l", or, where cross-validation chooses the kernels, that it chooses
+	// among these too.
 	Learn string
 	// Standardize says what is brought to mean 0 and variance 1: "x,y", "x", "y"
 	// or "none". "" means "x,y" in Fit and "none" in FitGram.
@@ -129,7 +130,7 @@ func (opt Options) check(gram bool) (Options, error) {
 		value *string
 		have  []string
 	}{
-		{"what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "l,eta"}},
+		{"what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta"}},
 		{"what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
 		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
 		{"solver", &opt.Solver, append([]string{"reduced"}, bcd.Solvers()...)},

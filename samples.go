@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
@@ -14,34 +16,45 @@ import (
 )
 
 // dictionary resolves the SPECs on the training inputs Z. Constant columns get
-// no kernel of their own from "each".
-func dictionary(Z blas.General, opt *Options) (kernel.Dictionary, error) {
+// no kernel of their own from "each". weights are those of fixed weights: the
+// SPECs share 1 equally, and the kernels of a SPEC its part.
+func dictionary(Z blas.General, opt *Options) (d kernel.Dictionary, weights []float64, err error) {
 	specs := opt.Kernels
 	if len(specs) == 0 {
 		specs = defaultKernels(Z)
 	}
-	var d kernel.Dictionary
+	parts := 0
 	for _, text := range specs {
 		s, err := kernel.Parse(text)
 		if err != nil {
-			return nil, asInput(err)
+			return nil, nil, asInput(err)
 		}
 		if s.Kind == kernel.Precomputed {
-			return nil, badInput("kernel %s: precomputed kernels come as Gram matrices, not with inputs", s)
+			return nil, nil, badInput("kernel %s: precomputed kernels come as Gram matrices, not with inputs", s)
 		}
+		before := len(d)
 		for _, features := range expand(s.Features, Z) {
 			s.Features = features
 			part, err := s.Resolve(Z, opt.Groups, opt.Seed)
 			if err != nil {
-				return nil, &wrapped{err, ErrInput}
+				return nil, nil, &wrapped{err, ErrInput}
 			}
 			d = append(d, part...)
 		}
+		if made := len(d) - before; made > 0 {
+			parts++
+			for range made {
+				weights = append(weights, 1/float64(made))
+			}
+		}
 	}
 	if len(d) == 0 {
-		return nil, badInput("no kernel is left: every input column is constant")
+		return nil, nil, badInput("no kernel is left: every input column is constant")
 	}
-	return d, nil
+	for j := range weights {
+		weights[j] /= float64(parts)
+	}
+	return d, weights, nil
 }
 
 // expand lists the columns that "each" means; other features stay as they are.
@@ -129,14 +142,17 @@ func (opt *Options) space(t *training) bcd.Space {
 	return bcd.NewSamples(linop.NewGramSum(t.grams, opt.Backend, opt.Precision), t.Y)
 }
 
-// problem is the learning problem in the given space.
-func (opt *Options) problem(space bcd.Space) *bcd.Problem {
+// problem is the learning problem in the given space. weights are the fixed ones, nil for those that the norm starts from.
+func (opt *Options) problem(space bcd.Space, weights []float64) *bcd.Problem {
 	if opt.Learn == "" {
 		opt.Learn = "eta,l"
 	}
 	p := &bcd.Problem{
 		Space: space, Lambda: opt.Lambda, Tau: opt.Tau, Norm: opt.regularizer(),
-		FixEta: opt.Learn == "l" || opt.Solver == "okl", FixL: opt.Learn == "eta",
+		FixEta: !opt.learns("eta") || opt.Solver == "okl", FixL: !opt.learns("l"),
+	}
+	if !opt.learns("eta") {
+		p.Eta = weights
 	}
 	if p.Tau == 0 {
 		p.Tau = float64(space.Outputs())
@@ -144,9 +160,21 @@ func (opt *Options) problem(space bcd.Space) *bcd.Problem {
 	return p
 }
 
+// learns reports whether what ("eta" or "l") is learned.
+func (opt *Options) learns(what string) bool {
+	return opt.Learn == "" || slices.Contains(strings.Split(opt.Learn, ","), what)
+}
+
+// exactTol is the residual of the linear system where it is all there is to solve.
+const exactTol = 1e-10
+
 func (opt *Options) solverOptions() bcd.Options {
-	return bcd.Options{
+	so := bcd.Options{
 		Solver: opt.Solver, Sylvester: opt.Sylvester, Tol: opt.Tol, MaxOuter: opt.MaxOuter,
 		Backend: opt.Backend, Seed: opt.Seed, Trace: opt.Trace,
 	}
+	if opt.Learn == "none" {
+		so.InnerTol = exactTol
+	}
+	return so
 }

@@ -109,6 +109,7 @@ type pass struct {
 	y      *Scaler // by which targets are brought near mean 0, scale 1 before they are summed
 	m      Model
 	dict   kernel.Dictionary
+	fixed  []float64 // weights of the kernels where they are not learned
 	maps   rff.Maps
 	so     stream.Options
 	sums   []stream.Sums // of the folds
@@ -135,7 +136,7 @@ func (p *pass) prepare(ctx context.Context) (err error) {
 	if p.m.in.Scaler != nil {
 		p.m.in.Scaler.apply(Z)
 	}
-	if p.dict, err = dictionary(Z, &p.opt.Options); err != nil {
+	if p.dict, p.fixed, err = dictionary(Z, &p.opt.Options); err != nil {
 		return err
 	}
 	for _, k := range p.dict {
@@ -289,7 +290,7 @@ func (p *pass) fit(ctx context.Context) (*Model, error) {
 	}
 	t := newTargets(&total, opt.scaleY())
 	space, gram := p.space(ctx, &total, t)
-	problem := opt.problem(space)
+	problem := opt.problem(space, p.fixed)
 	res, err := bcd.Solve(ctx, problem, p.solverOptions())
 	if gram != nil && gram.Err() != nil {
 		return nil, rowError(gram.Err())

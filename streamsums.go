@@ -103,7 +103,7 @@ func (p *pass) choose(ctx context.Context) error {
 		g.Norms = []string{opt.Regularizer.String()}
 	case opt.Norm != "":
 		g.Norms = []string{opt.Norm}
-	case opt.Learn == "l":
+	case !opt.learns("eta"):
 		g.Norms = []string{"lp:1"}
 	default:
 		g.Norms = DefaultNorms()
@@ -142,7 +142,7 @@ func (p *pass) branches(g *grid) ([]*branch, error) {
 	size /= max(rows, 1) * float64(len(p.maps))
 	var all []*branch
 	for _, norm := range g.Norms {
-		total, err := startWeight(norm, &p.opt.Options, len(p.maps))
+		total, err := startWeight(norm, &p.opt.Options, p.fixed, len(p.maps))
 		if err != nil {
 			return nil, err
 		}
@@ -150,9 +150,7 @@ func (p *pass) branches(g *grid) ([]*branch, error) {
 		if b.lambdas == nil {
 			b.lambdas = lambdaPath(size * total * relative(p.opt.Tau, p.data.Outputs))
 		}
-		for range b.lambdas {
-			b.errors = append(b.errors, unknown(len(p.sums)))
-		}
+		b.init(len(p.sums))
 		all = append(all, b)
 	}
 	return all, nil
@@ -185,7 +183,7 @@ func (p *pass) follow(ctx context.Context, g *grid, b *branch, f int, space bcd.
 	best, above := math.Inf(1), 0
 	for i, lambda := range b.lambdas {
 		opt.Lambda = lambda
-		res, err := bcd.Solve(ctx, opt.problem(space), so)
+		res, err := bcd.Solve(ctx, opt.problem(space, p.fixed), so)
 		if res == nil || ctx.Err() != nil {
 			return asInput(err)
 		}

@@ -38,7 +38,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.Float64Var(&l.lambda, "lambda", 0, "regularization λ (default: chosen by cross-validation)")
 	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
 	f.StringVar(&l.norm, "norm", "", "regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with λ by cross-validation)")
-	f.StringVar(&l.learn, "learn", "", "what is learned beside the function: eta,l, eta or l\n(default: eta,l, or chosen with λ where kernels are chosen too)")
+	f.StringVar(&l.learn, "learn", "", "what is learned beside the function: eta,l, eta, l or none\n(default: eta,l, or chosen with λ where kernels are chosen too)")
 	f.StringVar(&l.standardize, "standardize", "", "what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
 	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl")
 	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(), ", "))

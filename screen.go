@@ -1,0 +1,136 @@
+package iokl
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// Where no kernels are given, dictionaries are screened first: with weights that
+// are fixed and L = (τ/n)·I, a value of λ costs one Cholesky factorisation, so
+// that dozens can be compared on held-out samples before anything is learned.
+const (
+	screenRows = 1000 // samples that screening looks at, at most
+	united     = 3    // the best dictionaries, whose union is learned on
+	above      = 3    // steps of the path of λ that are tried before the best of them
+	below      = 3    // and after
+)
+
+// screened is how a dictionary did.
+type screened struct {
+	kernels []string
+	score   float64 // at the best λ
+	step    int     // of that λ on the path
+}
+
+// screen compares the base dictionaries on the first repeat of the splits and
+// returns them, the best first.
+func (s *study) screen(ctx context.Context, g *grid, opt Options) ([]screened, error) {
+	all := baseDictionaries(s.X)
+	if _, _, _, err := s.dictionary(all[0], &opt); err != nil { // with the names of the columns
+		return nil, err
+	}
+	opt.Trace, opt.InputNames, opt.OutputNames = nil, nil, nil
+	splits := g.splits[:g.round()]
+	errs := make([][][]float64, len(splits)) // of each split, dictionary and λ
+	fail := make([]error, len(splits))
+	keep := s.sample(opt.Seed)
+	par.For(len(splits), func(f int) {
+		errs[f], fail[f] = s.screenSplit(ctx, g, opt, keep(splits[f]), all)
+	})
+	if err := errors.Join(ctx.Err(), firstOf(fail)); err != nil {
+		return nil, err
+	}
+	var ranking []screened
+	for k, kernels := range all {
+		best := screened{kernels: kernels, score: math.Inf(1)}
+		for i := range pathPoints {
+			var column []float64
+			for f := range splits {
+				column = append(column, errs[f][k][i])
+			}
+			if v := g.score(column); v < best.score {
+				best.score, best.step = v, i
+			}
+		}
+		ranking = append(ranking, best)
+	}
+	slices.SortStableFunc(ranking, func(a, b screened) int { return cmp.Compare(a.score, b.score) })
+	return ranking, nil
+}
+
+func (s *study) screenSplit(ctx context.Context, g *grid, opt Options, split Split, all [][]string) ([][]float64, error) {
+	if len(split.Train) < 2 || len(split.Test) == 0 {
+		return nil, badInput("a fold trains on %d samples and tests on %d", len(split.Train), len(split.Test))
+	}
+	r, err := s.ridge(split, &opt)
+	if err != nil {
+		return nil, err
+	}
+	r.sums = map[string]blas.General{}
+	errs := make([][]float64, len(all))
+	for k, specs := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		K, err := r.cross(specs)
+		if err != nil {
+			return nil, err
+		}
+		errs[k] = make([]float64, pathPoints)
+		r.errors(errs[k], K, lambdaPath(r.size(K)*relative(opt.Tau, r.Y.Cols)), g.Metric)
+	}
+	return errs, nil
+}
+
+// sample returns a function that thins a split out to screenRows samples in all.
+func (s *study) sample(seed uint64) func(Split) Split {
+	l := s.Y.Rows
+	if l <= screenRows {
+		return func(split Split) Split { return split }
+	}
+	in := make([]bool, l)
+	for _, i := range rand.New(rand.NewPCG(seed, screenRows)).Perm(l)[:screenRows] {
+		in[i] = true
+	}
+	thin := func(idx []int) []int {
+		return slices.DeleteFunc(slices.Clone(idx), func(i int) bool { return !in[i] })
+	}
+	return func(split Split) Split { return Split{thin(split.Train), thin(split.Test)} }
+}
+
+// promising lists what is worth learning on after screening: the union of the
+// best dictionaries, as it is and with weights and, for several outputs, L
+// learned, and a dictionary that leaves smoothness and columns to the weights.
+// The union does better than the single best, which is the best by chance too.
+func promising(ranking []screened, Z blas.General, outputs int, learn string) []candidate {
+	first, last := pathPoints, 0
+	var union []string
+	for _, r := range ranking[:min(united, len(ranking))] {
+		first, last = min(first, r.step), max(last, r.step)
+		for _, k := range r.kernels {
+			if !slices.Contains(union, k) {
+				union = append(union, k)
+			}
+		}
+	}
+	few := DefaultNorms()[:1]
+	first, last = max(0, first-above), min(pathPoints, last+below+1)
+	all := []candidate{
+		{kernels: union, norms: few, learn: []string{"none", "l", "eta", "eta,l"}, first: first, last: last},
+		{kernels: defaultKernels(Z), norms: few, learn: []string{"eta", "eta,l"}, first: first, last: last},
+	}
+	for k := range all {
+		all[k].learn = slices.DeleteFunc(all[k].learn, func(l string) bool {
+			return learn != "" && l != learn || learn == "" && outputs == 1 && strings.HasSuffix(l, "l")
+		})
+	}
+	return slices.DeleteFunc(all, func(c candidate) bool { return len(c.learn) == 0 })
+}
