@@ -136,19 +136,7 @@ func runConvergence(ctx context.Context, env *Env) ([]Result, error) {
 		return nil, err
 	}
 	budget := seconds(pick(env, 1.0, 20))
-	paper := func(cg float64, sdp int) bcd.Options {
-		return bcd.Options{Tol: 1e-8, Solver: "paper", Sylvester: "cg", Schedule: []bcd.Inexact{{CG: cg, SDP: sdp}}}
-	}
-	approaches := []approach{
-		{name: "paper, eigendecomposition", opt: bcd.Options{Tol: 1e-8, Solver: "paper", Sylvester: "eigen", Schedule: []bcd.Inexact{{CG: 1e-6, SDP: 3000}}}},
-		{name: "paper, CG 0.1 × 100", opt: paper(0.1, 100)},
-		{name: "paper, CG 0.01 × 1000", opt: paper(0.01, 1000)},
-		{name: "paper, CG 1e-6 × 3000", opt: paper(1e-6, 3000)},
-		{name: "closed form, eigendecomposition", opt: bcd.Options{Tol: 1e-8, Solver: "closed", Sylvester: "eigen"}},
-		{name: "reduced, eigendecomposition", opt: bcd.Options{Tol: 1e-8, Sylvester: "eigen"}},
-		{name: "reduced, fast", opt: bcd.Options{Tol: 1e-8}},
-		{name: "OKL, eigendecomposition", opt: bcd.Options{Tol: 1e-8, Solver: "okl", Sylvester: "eigen"}, fixEta: true},
-	}
+	approaches := paperApproaches(1e-8)
 	for i := range approaches {
 		approaches[i].budget = budget
 	}

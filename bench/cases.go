@@ -12,6 +12,7 @@ var cases = []Case{
 	&simple{"sylvester", "one linear system K·C·L + λl·C = Y: every solver, over sizes, spectra of L and λ", runSylvester},
 	&simple{"caltech", "a problem of the shape of Caltech-101: time to within 0.1 % of the best objective", runCaltech},
 	&simple{"leaves", "plant leaves: 100 classes, three views, twelve kernels", runLeaves},
+	&simple{"figures", "plant leaves at the paper's settings: its figures 1 and 2, objective and accuracy against time", runFigures},
 	&simple{"mfeat", "handwritten numerals by six views", runMfeat},
 	&simple{"sparse", "finding 3 relevant inputs among 10 with 130 kernels", runSparse},
 	&simple{"convergence", "objective and certified gap against time, the paper's settings beside ours", runConvergence},

@@ -33,6 +33,10 @@ var conclusions = map[string]func(group []Result) []string{
 	"rff":          concludeFeatures,
 	"nystrom":      concludeNystrom,
 	"scale":        concludeScale,
+	"figures":      concludeTarget,
+	"peers":        concludePeers,
+	"ridge":        concludePeers,
+	"misprints":    concludeMisprints,
 }
 
 // times says "3.2 times"; more precision would pretend too much.

@@ -161,7 +161,7 @@ func sylvesterFigures(group []Result) []figure {
 }
 
 // winnerGrid is the crossover map: the fastest solver for each l and n, for the
-// decaying spectrum and the λ measured most, and its gain over eigendecomposition.
+// decaying spectrum and λ = 0.001, and its gain over eigendecomposition.
 func winnerGrid(group []Result) template.HTML {
 	best := fastest(group)
 	var ls, ns []float64
@@ -185,9 +185,9 @@ func winnerGrid(group []Result) template.HTML {
 	solvers := names(group)
 	slices.Sort(solvers)
 	var b strings.Builder
-	b.WriteString(`<table><thead><tr><th>fastest solver (λ = 0.001, decaying L)</th>`)
+	b.WriteString(`<table><thead><tr><th></th>`)
 	for _, l := range ls {
-		fmt.Fprintf(&b, "<th>l = %g</th>", l)
+		fmt.Fprintf(&b, `<th class="win">l = %g</th>`, l)
 	}
 	b.WriteString("</tr></thead><tbody>")
 	for _, n := range ns {

@@ -35,6 +35,8 @@ type figure struct {
 type curve struct {
 	name string
 	xy   plotter.XYs
+	dots bool // points without a line between them
+	line bool // a line without points
 }
 
 // palette is told apart by people who confuse colours (Okabe and Ito) and in grey.
@@ -56,7 +58,11 @@ var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
 // as PNG and SVG, and returns the names of the files.
 func Draw(f *File, dir string) ([]string, error) {
 	var names []string
-	for _, fig := range figures(f) {
+	figs := figures(f)
+	if fig, ok := machineRoofline(f.Results, f.Machine.Limits); ok {
+		figs = append(figs, fig)
+	}
+	for _, fig := range figs {
 		for _, format := range []string{"png", "svg"} {
 			name := filepath.Join(dir, fig.name+"."+format)
 			if err := atomicfile.Write(name, func(w io.Writer) error { return fig.write(w, format) }); err != nil {
@@ -180,7 +186,7 @@ func (f *figure) add(name string, trace []Point, of func(Point) *float64) {
 		xy = append(xy, plotter.XY{X: p.Seconds, Y: *y})
 	}
 	if len(xy) > 1 {
-		f.curves = append(f.curves, curve{name, xy})
+		f.curves = append(f.curves, curve{name: name, xy: xy})
 	}
 }
 
@@ -211,7 +217,12 @@ func (f *figure) plot() *plot.Plot {
 		if f.steps {
 			line.XYs, dots.XYs = steps(c.xy), c.xy[len(c.xy)-1:]
 		}
-		p.Add(line, dots)
+		if !c.dots {
+			p.Add(line)
+		}
+		if !c.line {
+			p.Add(dots)
+		}
 	}
 	f.padRange(p)
 	return p

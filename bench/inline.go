@@ -86,6 +86,11 @@ func (f *figure) inline() template.HTML {
 		if f.steps {
 			xy, dots = steps(xy), xy[len(xy)-1:]
 		}
+		if c.dots {
+			xy = nil
+		} else if c.line {
+			dots = nil
+		}
 		fmt.Fprintf(&b, `<path class="k%d"%s d="`, i%len(palette), dashAttribute(i))
 		for k, p := range xy {
 			fmt.Fprintf(&b, "%c%.1f %.1f", "ML"[min(k, 1)], px(p.X), py(p.Y))

@@ -174,7 +174,7 @@ func readNoise() ticks {
 	t := ticks{clock: fixedWork()}
 	cpu := columns("/proc/stat", "cpu ")
 	own := columns("/proc/self/stat", "")
-	if len(cpu) < 8 || len(own) < 15 {
+	if len(cpu) < 8 || len(own) < 17 {
 		return t
 	}
 	for _, v := range cpu[:8] {
@@ -182,7 +182,7 @@ func readNoise() ticks {
 	}
 	t.busy = t.total - cpu[3] - cpu[4] // idle, iowait
 	t.steal = cpu[7]
-	t.own = own[13] + own[14]
+	t.own = own[13] + own[14] + own[15] + own[16] // with children that have ended: the peers
 	t.known = true
 	return t
 }

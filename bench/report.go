@@ -20,7 +20,9 @@ var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 type page struct {
 	Title    string
 	Machines []machineView
+	Answers  []answer  // to what people come with
 	Findings []finding // of every case, for the top of the page
+	Paper    *published
 	Sections []section
 	Skipped  []string
 }
@@ -39,7 +41,6 @@ type section struct {
 	Case, Description string
 	Findings          []string
 	Figures           []template.HTML
-	Grid              template.HTML
 	Head              []string
 	Rows              []row
 	Rerun             []string
@@ -74,6 +75,7 @@ func WriteReport(w io.Writer, files []*File) error {
 			p.Findings = append(p.Findings, finding{s.Case, s.Findings[0]})
 		}
 	}
+	p.Answers, p.Paper = answers(results, limits), paperPage(results)
 	return reportTemplate.Execute(w, p)
 }
 
@@ -84,9 +86,6 @@ func newSection(group []Result, limits *Limits) section {
 	}
 	for _, f := range figures(&File{Machine: Machine{Limits: limits}, Results: group}) {
 		s.Figures = append(s.Figures, f.inline())
-	}
-	if s.Case == "sylvester" {
-		s.Grid = winnerGrid(group)
 	}
 	cols := columnsOf(group)
 	for _, c := range cols {
@@ -103,7 +102,9 @@ func newSection(group []Result, limits *Limits) section {
 			s.Rerun = append(s.Rerun, r.Rerun)
 		}
 	}
-	s.Published = publishedFor(s.Case, group)
+	if s.Published = publishedFor(s.Case, group); s.Published != nil && s.Published.Whole {
+		s.Rows = nil
+	}
 	return s
 }
 
@@ -140,7 +141,7 @@ func viewMachine(m Machine) machineView {
 	if m.Memory > 0 {
 		add("memory", "%s", bytesText(float64(m.Memory)))
 	}
-	add("backend", "%s %s (%s), %d threads", m.Backend.Backend, m.Backend.Version, m.Backend.Kernel, m.Threads)
+	add("backend", "%s (%s), %s", strings.TrimSuffix(m.Backend.Backend+" "+m.Backend.Version, " unknown"), m.Backend.Kernel, plural(m.Threads, "thread"))
 	add("built with", "%s", m.Go)
 	if m.Commit != "" {
 		state := ""
@@ -169,7 +170,7 @@ func noiseText(n *Noise) string {
 		return ""
 	}
 	s := fmt.Sprintf("other programs used %.0f %% of the processors, the hypervisor took %.1f %%, the clock changed by %.0f %%",
-		100*n.Other, 100*n.Steal, 100*(n.Drift-1))
+		100*n.Other, 100*n.Steal, 100*math.Abs(n.Drift-1))
 	if n.Noisy() {
 		return "Disturbed run: " + s + ". Measure again on a quieter machine before relying on small differences."
 	}

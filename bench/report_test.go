@@ -2,16 +2,10 @@ package bench
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"html"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // someResults has lines of several cases, one with a curve.
@@ -95,60 +89,6 @@ func TestReportEscapes(t *testing.T) {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page contains %q", bad)
 		}
-	}
-}
-
-// probe looks at the page in a frame as wide as a phone: what overflows it, what
-// errors it met, and whether a click on a heading sorts.
-const probe = `<!DOCTYPE html><body><iframe id="f" style="width:360px;height:700px;border:0" srcdoc="%s"></iframe>
-<script>
-const frame = document.getElementById("f");
-frame.addEventListener("load", () => {
-  const d = frame.contentDocument, out = [];
-  out.push("overflow=" + (d.documentElement.scrollWidth - d.documentElement.clientWidth));
-  const table = d.querySelector("table.sort"), column = [...table.tHead.rows[0].cells].findIndex(c => c.textContent === "seconds");
-  const values = () => [...table.tBodies[0].rows].map(r => r.cells[column].textContent).join(",");
-  table.tHead.rows[0].cells[column].querySelector("button").click();
-  out.push("up=" + values());
-  table.tHead.rows[0].cells[column].querySelector("button").click();
-  out.push("down=" + values());
-  out.push("charts=" + d.querySelectorAll("svg.chart path").length);
-  const pre = document.createElement("pre");
-  pre.textContent = out.join(";");
-  document.body.append(pre);
-});
-</script></body>`
-
-func TestReportInChromium(t *testing.T) {
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed; Debian: apt-get install chromium")
-	}
-	page := strings.Replace(render(t, someResults()), "<head>",
-		`<head><script>window.onerror = m => parent.document.body.dataset.failed = m</script>`, 1)
-	file := filepath.Join(t.TempDir(), "probe.html")
-	if err := os.WriteFile(file, fmt.Appendf(nil, probe, html.EscapeString(page)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
-		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file)
-	dom, err := cmd.Output()
-	if err != nil {
-		t.Skipf("chromium does not run here: %v", err)
-	}
-	found := regexp.MustCompile(`<pre>(.*)</pre>`).FindSubmatch(dom)
-	if found == nil || bytes.Contains(dom, []byte("data-failed=")) {
-		t.Fatalf("the page did not load cleanly:\n%.2000s", dom[max(0, len(dom)-2000):])
-	}
-	for _, want := range []string{"overflow=0", "up=0.00102,0.0102", "down=0.0102,0.00102"} {
-		if !strings.Contains(string(found[1]), want) {
-			t.Errorf("not %s: %s", want, found[1])
-		}
-	}
-	if strings.Contains(string(found[1]), "charts=0") {
-		t.Error("no curve was drawn")
 	}
 }
 

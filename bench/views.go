@@ -113,13 +113,14 @@ func (s *viewSet) join(env *Env, rows int) (blas.General, []kernel.Group, error)
 
 // runLeaves classifies plant leaves: 100 classes, three views, twelve kernels,
 // eight of each class's sixteen samples to learn from.
-func runLeaves(ctx context.Context, env *Env) ([]Result, error) {
-	s := &viewSet{
+func runLeaves(ctx context.Context, env *Env) ([]Result, error) { return leaves(env).run(ctx, env) }
+
+func leaves(env *Env) *viewSet {
+	return &viewSet{
 		name: "leaves100", views: []string{"view1", "view2", "view3"}, classes: 100, first: 1,
 		train: pick(env, 4, 8), lambda: 1e-4, norm: bcd.Lp{P: 1.7},
 		kernels: []string{"gaussian:%s:median*0.25,0.5,1", "laplacian:%s:median*0.5"},
 	}
-	return s.run(ctx, env)
 }
 
 // runMfeat classifies handwritten numerals by six views.
