@@ -170,6 +170,11 @@ func runLorenz96(ctx context.Context, env *Env) ([]Result, error) {
 	if err != nil {
 		return results, err
 	}
+	long, err := runLongSeries(ctx, env)
+	results = append(results, long...)
+	if err != nil {
+		return results, err
+	}
 	files, err := lorenzFiles(env)
 	if err != nil {
 		env.Log("  %v", err) // the simulated systems stand without them
@@ -177,6 +182,24 @@ func runLorenz96(ctx context.Context, env *Env) ([]Result, error) {
 	}
 	part, err := runNetworks(ctx, env, files[:pick(env, 1, len(files))])
 	return append(results, part...), err
+}
+
+// runLongSeries infers the same couplings from series too long for kernel
+// matrices, in the space of random features.
+func runLongSeries(ctx context.Context, env *Env) ([]Result, error) {
+	var results []Result
+	find := inferred([]string{"rff:gaussian:groups:median:50"})
+	for _, T := range pick(env, []int{1000}, []int{2000, 20000, 100000}) {
+		g := granger.Lorenz96(20, T, 40, 0.1, 0.1, env.Seed)
+		w := network{fmt.Sprintf("simulated F=40 T=%d", T), g.Data, g.Truth}
+		start := time.Now()
+		graph, err := find(ctx, env, &w.data)
+		if err != nil {
+			return results, fmt.Errorf("%s: %w", w.name, err)
+		}
+		results = append(results, w.result("50 random features a kernel", graph, time.Since(start).Seconds()))
+	}
+	return results, nil
 }
 
 // lorenzFiles reads the data set: five series for each of two forcings.

@@ -19,9 +19,14 @@
 // past cannot tell. G_ii is then 1, the whole budget Σ η = 1 of the other
 // kernels, plus the weight of the node's own kernels.
 //
-// # Two ways to fit
+// # Three ways to fit
 //
-// With one series in every node and p = 1 all targets are fitted together: the kernels lie in memory
+// Kernels with explicit features (rff:, nystrom:, and linear ones on much fewer
+// columns than there are samples) are fitted in feature space: one pass over the
+// samples leaves sums whose size does not depend on their number, and every node
+// is a problem of package bcd on them. This is the way for long series.
+//
+// Otherwise, with one series in every node and p = 1 all targets are fitted together: the kernels lie in memory
 // once, in single precision, and both the sums K_η of all targets and all the
 // forms cᵀK_j c are matrix products over tiles of that memory. Otherwise each
 // node is a problem of package bcd, and the nodes are fitted in parallel.

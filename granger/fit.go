@@ -8,6 +8,7 @@ import (
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
 )
 
 // Fit is the model of one node.
@@ -42,11 +43,19 @@ type task struct {
 // engine fits tasks. It owns the kernels, in the form that the method needs.
 type engine struct {
 	*design
-	stack *stack      // when every node is one series and the norm is lp:1
+	maps  rff.Maps    // when the kernels have explicit features
+	stack *stack      // otherwise when every node is one series and the norm is lp:1
 	terms []*blas.Sym // otherwise
 }
 
 func newEngine(ctx context.Context, g *design) (*engine, error) {
+	if explicit, err := g.explicit(); explicit || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		maps, err := g.newMaps()
+		return &engine{design: g, maps: maps}, err
+	}
 	terms, err := g.grams(ctx)
 	if err != nil {
 		return nil, err
@@ -139,7 +148,10 @@ func (e *engine) fit(ctx context.Context, tasks []task) ([]model, error) {
 	for i, t := range tasks {
 		models[i].Node, models[i].Lambda = e.data.Nodes[t.node].Name, t.lambda
 	}
-	if e.stack != nil {
+	switch {
+	case e.maps != nil:
+		return models, e.fitFeatures(ctx, models, work)
+	case e.stack != nil:
 		return models, e.fitStacked(ctx, models, work)
 	}
 	errs := make([]error, len(tasks))

@@ -54,6 +54,37 @@ func (s *reducedSum) Forms(dst []float64, U, V blas.General, idx []int) {
 		SV = s.spread(V)
 	}
 	s.inner.Forms(dst, SU, SV, idx)
+	for k, j := range idx {
+		if v := dst[k]; v < 0 && -v <= s.rounding(j, SU, SV) {
+			dst[k] = 0
+		}
+	}
+}
+
+// rounding bounds the error of ⟨U, K_j·V⟩ that comes of storing K_j in single
+// precision, where |K_ab| ≤ max_i K_ii: a kernel that lies in the span of the border
+// has a form of 0 and shows nothing else.
+func (s *reducedSum) rounding(j int, U, V blas.General) float64 {
+	term, top, sum := s.inner.Term(j), 0.0, 0.0
+	for _, i := range s.idx {
+		top = math.Max(top, term.At(i, i))
+	}
+	u, v := columnSums(U), columnSums(V)
+	for c := range u {
+		sum += u[c] * v[c]
+	}
+	return 0x1p-23 * top * sum
+}
+
+// columnSums are the sums of the magnitudes in each column.
+func columnSums(a blas.General) []float64 {
+	sum := make([]float64, a.Cols)
+	for i := range a.Rows {
+		for c, v := range blas.Row(a, i) {
+			sum[c] += math.Abs(v)
+		}
+	}
+	return sum
 }
 
 // Diag writes the diagonal of P·S·K_j·Sᵀ·P to dst: K_ii − 2(UW)_ii + (U·(UᵀW)·Uᵀ)_ii with W = UᵀK.
@@ -98,18 +129,10 @@ func projectOff(be blas.Backend, x, U blas.General) {
 // targets are Y. It returns the result and K_η·Sᵀ·C·L on all samples.
 func (g *design) fitVector(ctx context.Context, terms []*blas.Sym, idx []int, U, Y blas.General, lambda float64) (*bcd.Result, blas.General, error) {
 	n := Y.Cols
-	norm, err := bcd.ParseNorm(g.opt.Norm)
-	if err != nil {
-		return nil, blas.General{}, fmt.Errorf("%w: %w", ErrOption, err)
-	}
 	sum := &reducedSum{inner: linop.NewGramSum(terms, g.opt.Backend, blas.Float64), be: g.opt.Backend, idx: idx, U: U}
-	p := &bcd.Problem{
-		Space: bcd.NewSamples(sum, Y), Lambda: lambda, Tau: float64(n), Norm: norm,
-		FixL: n == 1 || g.opt.FixL,
-	}
-	res, err := bcd.Solve(ctx, p, bcd.Options{Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed})
-	if err != nil && (res == nil || !errors.Is(err, bcd.ErrNotConverged)) {
-		return nil, blas.General{}, fmt.Errorf("granger: %w", err)
+	res, err := g.solve(ctx, bcd.NewSamples(sum, Y), lambda)
+	if err != nil {
+		return nil, blas.General{}, err
 	}
 	sum.SetWeights(res.Eta)
 	full := sum.spread(res.C)
@@ -117,4 +140,19 @@ func (g *design) fitVector(ctx context.Context, terms []*blas.Sym, idx []int, U,
 	sum.inner.Apply(KC, full)
 	res.L.MulRight(g.opt.Backend, F, KC)
 	return res, F, nil
+}
+
+// solve fits one node by package bcd.
+func (g *design) solve(ctx context.Context, space bcd.Space, lambda float64) (*bcd.Result, error) {
+	norm, err := bcd.ParseNorm(g.opt.Norm)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	n := space.Outputs()
+	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, FixL: n == 1 || g.opt.FixL}
+	res, err := bcd.Solve(ctx, p, bcd.Options{Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed})
+	if err != nil && (res == nil || !errors.Is(err, bcd.ErrNotConverged)) {
+		return nil, fmt.Errorf("granger: %w", err)
+	}
+	return res, nil
 }

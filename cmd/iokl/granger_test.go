@@ -44,6 +44,10 @@ func TestGranger(t *testing.T) {
 			t.Errorf("graph %v, rmse %v, %d samples", got.Graph, got.RMSE, got.Samples)
 		}
 	}
+	command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth truth.csv --kernel rff:gaussian:groups:median:40").object(t, &got)
+	if !(*got.AUROC > 0.95) {
+		t.Errorf("with random features: AUROC %g", *got.AUROC)
+	}
 	r := command(t, dir, "granger --series s.csv --replicate run --threshold 0.05 --plot pics --out g.csv")
 	if r.status != exitOK || !strings.Contains(r.stdout, "a → b") || !strings.Contains(r.stdout, "central nodes") {
 		t.Errorf("%+v", r)
