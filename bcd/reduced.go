@@ -27,9 +27,30 @@ func (r *run) reduced(ctx context.Context, pt *point) error {
 // warmUpDrop is the relative decrease of the objective below which closed forms give way.
 const warmUpDrop = 0.03
 
+// overRelaxation lengthens the closed-form steps of l_p weights. From equal
+// weights the step ends at η_j ∝ c_j^{1/(q+1)}; were the c_j to stay as they are, the
+// optimum would be at c_j^{1/(q−1)}, were they to fall as η_j⁻², at the former.
+const overRelaxation = 1.3
+
+// overRelax makes the step from old to eta, taken in the logarithms, longer.
+func (r Lp) overRelax(eta, old []float64) {
+	if math.IsInf(r.q(), 1) {
+		return
+	}
+	for j, v := range eta {
+		if v > 0 && old[j] > 0 {
+			eta[j] *= math.Pow(v/old[j], overRelaxation-1)
+		}
+	}
+	r.scale(eta)
+}
+
 // warmUp takes closed-form steps.
 func (r *run) warmUp(ctx context.Context, pt *point) (*point, error) {
 	last := math.Inf(1)
+	if err := r.sketchStart(ctx, pt, r.tolFor(pt, warmUpShare)); err != nil {
+		return pt, err
+	}
 	for ; ; r.iter++ {
 		if err := r.evaluate(ctx, pt, r.tolFor(pt, warmUpShare)); err != nil {
 			return pt, err
@@ -42,6 +63,9 @@ func (r *run) warmUp(ctx context.Context, pt *point) (*point, error) {
 		eta, L, err := r.closedForms(pt)
 		if err != nil {
 			return pt, err
+		}
+		if lp, ok := r.reg.(Lp); ok && !r.fixEta {
+			lp.overRelax(eta, pt.eta)
 		}
 		pt = r.step(pt, eta, L)
 	}

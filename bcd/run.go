@@ -111,14 +111,26 @@ func (r *run) begin(eta []float64, L *linop.Spectral) *point {
 	return pt
 }
 
-// solve performs the C step at pt to the relative residual tol, starting from pt.X.
-// A solver that cannot reach tol leaves what it reached; pt.residual tells.
-func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
-	single := tol >= singleTol && r.single && r.tame(pt, tol)
+// formFor forms A_η at pt for a C step to the relative residual tol, and reports
+// whether single precision will do.
+func (r *run) formFor(ctx context.Context, pt *point, tol float64) (single bool) {
+	single = tol >= singleTol && r.single && r.tame(pt, tol)
 	phase.Do(ctx, phase.FormK, func(context.Context) {
 		r.space.setWeights(pt.eta)
 		r.space.form(single)
 	})
+	return single
+}
+
+// system is the linear system of the C step at pt.
+func (r *run) system(pt *point) sylvester.System {
+	return sylvester.System{K: r.space.operator(), L: pt.L, Mu: r.mu}
+}
+
+// solve performs the C step at pt to the relative residual tol, starting from pt.X.
+// A solver that cannot reach tol leaves what it reached; pt.residual tells.
+func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
+	single := r.formFor(ctx, pt, tol)
 	if r.solverEta != nil && !slices.Equal(pt.eta, r.solverEta) {
 		r.solver.Invalidate()
 	}
@@ -128,8 +140,7 @@ func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
 		err error
 	)
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
-		sys := sylvester.System{K: r.space.operator(), L: pt.L, Mu: r.mu}
-		res, err = r.solver.Solve(ctx, pt.X, sys, r.space.rhs(), sylvester.Options{Tol: tol, Single: single})
+		res, err = r.solver.Solve(ctx, pt.X, r.system(pt), r.space.rhs(), sylvester.Options{Tol: tol, Single: single})
 	})
 	r.solves++
 	r.columns += res.Columns
