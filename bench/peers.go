@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/binary"
@@ -28,6 +29,7 @@ type peerJob struct {
 	script string // in peers/
 	data   map[string]blas.General
 	params map[string]any
+	count  int      // of repetitions, unless the user asked for another number; 0 means 3
 	args   []string // after the folder and the number of repetitions
 }
 
@@ -52,7 +54,7 @@ func (e *Env) theirs(ctx context.Context, job peerJob) ([]Result, error) {
 			return nil, err
 		}
 	}
-	args := append(program[1:], filepath.Join(dir, "peers", job.script), dir, strconv.Itoa(e.count(3)))
+	args := append(program[1:], filepath.Join(dir, "peers", job.script), dir, strconv.Itoa(e.count(cmp.Or(job.count, 3))))
 	cmd := exec.CommandContext(ctx, program[0], append(args, job.args...)...)
 	threads := strconv.Itoa(e.Threads)
 	cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+threads, "OMP_NUM_THREADS="+threads)

@@ -39,7 +39,7 @@
 //	ITEM     = number | b "^" k | b "^" k ".." b "^" k    every integer power from the first to the last
 //	OPTIONS  = {":unit" | ":center"}
 //	SAMPLER  = "orthogonal" | "mc" | "qmc" | "hadamard"
-//	LANDMARKS = "uniform" | "kmeans" | "leverage"
+//	LANDMARKS = "kmeans" | "uniform" | "leverage"
 //
 // "each" makes one kernel of every column, "groups" one of every named group,
 // and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13

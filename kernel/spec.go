@@ -45,13 +45,13 @@ var ErrSpec = errors.New("bad kernel specification")
 type Approximation struct {
 	Method  string `json:"method"`  // "rff" or "nystrom"
 	Count   int    `json:"count"`   // features, or landmarks, of each kernel
-	Sampler string `json:"sampler"` // rff: orthogonal, mc, qmc, hadamard; nystrom: uniform, kmeans, leverage
+	Sampler string `json:"sampler"` // rff: orthogonal, mc, qmc, hadamard; nystrom: kmeans, uniform, leverage
 }
 
 // samplers lists the choices of each method, the default first.
 var samplers = map[string][]string{
 	"rff":     {"orthogonal", "mc", "qmc", "hadamard"},
-	"nystrom": {"uniform", "kmeans", "leverage"},
+	"nystrom": {"kmeans", "uniform", "leverage"},
 }
 
 // Spec is a parsed SPEC: a family of kernels, complete but for the data.

@@ -43,8 +43,8 @@ func rowsOf(x blas.General, rows []int) blas.General {
 
 // k-means: enough for landmarks, which need not be a local optimum.
 const (
-	kmeansRounds   = 10
-	kmeansPerPoint = 30 // samples looked at for each centre
+	kmeansRounds   = 6
+	kmeansPerPoint = 20 // samples looked at for each centre
 )
 
 // kmeans is s centres of Lloyd's iteration from a uniform start, on a uniform

@@ -1,19 +1,22 @@
 package rff
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 )
 
-// nystrom maps x to P·k(landmarks, x) with PᵀP the pseudo-inverse of the
+// nystrom maps x to Pᵀk(landmarks, x) with PPᵀ the pseudo-inverse of the
 // landmarks' Gram matrix: z(x)ᵀz(x') is the Nyström approximation of k.
 type nystrom struct {
 	local      kernel.Kernel // on the kernel's own columns
 	landmarks  blas.General  // s×d
 	projection blas.General  // s×D
+	triangular bool          // projection is an upper triangle
 }
 
 // chooseNystrom draws the landmarks from X and computes the projection.
@@ -47,9 +50,13 @@ func onOwnColumns(k kernel.Kernel) kernel.Kernel {
 	return k
 }
 
-// projection is U·S^{-1/2} of the landmarks' Gram matrix U·S·Uᵀ, for the
-// eigenvalues above rounding.
+// projection is R⁻¹ of the landmarks' Gram matrix RᵀR, a triangle and so half the
+// work in every transform; where that is singular up to rounding, U·S^{-1/2} of
+// U·S·Uᵀ for the eigenvalues above it.
 func projection(k *kernel.Kernel, z blas.General) (blas.General, error) {
+	if p, ok, err := inverseFactor(k, z); ok || err != nil {
+		return p, err
+	}
 	u, w, err := gramEigen(k, z)
 	if err != nil {
 		return blas.General{}, err
@@ -66,6 +73,54 @@ func projection(k *kernel.Kernel, z blas.General) (blas.General, error) {
 		}
 	}
 	return p, nil
+}
+
+// regular is the smallest square of a diagonal element of R, relative to the
+// largest and in units of rounding, for which R⁻¹ is taken.
+const regular = 1e3
+
+// inverseFactor is R⁻¹ (s×s, upper triangle) of the Gram matrix RᵀR of z, unless
+// it is singular up to rounding.
+func inverseFactor(k *kernel.Kernel, z blas.General) (p blas.General, ok bool, err error) {
+	g, err := k.Gram(z, blas.Float64)
+	if err != nil {
+		return p, false, err
+	}
+	s := z.Rows
+	l := blas.NewGeneral(s, s)
+	g.Dense(l)
+	if !blas.Active().Potrf(l) {
+		return p, false, nil
+	}
+	least, most := math.Inf(1), 0.0
+	for i := range s {
+		v := l.Data[i*s+i] * l.Data[i*s+i]
+		least, most = math.Min(least, v), math.Max(most, v)
+	}
+	if !(least > regular*float64(s)*0x1p-52*most) {
+		return p, false, nil
+	}
+	p = blas.NewGeneral(s, s)
+	for i := range s {
+		p.Data[i*s+i] = 1
+	}
+	blas.Active().Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, s, s, 1, l.Data, s, p.Data, s)
+	for i := range s {
+		clear(blas.Row(p, i)[:i]) // zero but for the sign
+	}
+	return p, true, nil
+}
+
+// isUpper reports whether the square a is an upper triangle.
+func isUpper(a blas.General) bool {
+	for i := range a.Rows {
+		for _, v := range blas.Row(a, i)[:min(i, a.Cols)] {
+			if v != 0 {
+				return false
+			}
+		}
+	}
+	return a.Rows == a.Cols
 }
 
 // gramEigen is the eigendecomposition of the Gram matrix of z, values ascending.
@@ -89,14 +144,35 @@ func newNystrom(m *Map) (transformer, error) {
 		len(l.Data) != l.Rows*l.Cols || len(p.Data) != p.Rows*p.Cols:
 		return nil, fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features", ErrNoFeatures, l.Rows, l.Cols, p.Rows, p.Cols, m.D)
 	}
-	return &nystrom{onOwnColumns(m.Kernel), l.general(), p.general()}, nil
+	return &nystrom{onOwnColumns(m.Kernel), l.general(), p.general(), isUpper(p.general())}, nil
 }
 
 func (n *nystrom) transform(dst, x blas.General) error {
 	k := blas.NewGeneral(x.Rows, n.landmarks.Rows)
-	if err := n.local.Cross(k, x, n.landmarks); err != nil {
+	errs := make([]error, (x.Rows+blockRows-1)/blockRows)
+	par.For(len(errs), func(b int) {
+		lo := b * blockRows
+		rows := min(blockRows, x.Rows-lo)
+		errs[b] = n.local.Cross(blas.View(k, lo, 0, rows, k.Cols), blas.View(x, lo, 0, rows, x.Cols), n.landmarks)
+	})
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	blas.Mul(blas.Active(), dst, false, false, k, n.projection)
+	n.project(dst, k)
 	return nil
+}
+
+// project computes dst = k·P, without most of the zeros of a triangle.
+func (n *nystrom) project(dst, k blas.General) {
+	D := n.projection.Cols
+	if !n.triangular {
+		blas.Mul(blas.Active(), dst, false, false, k, n.projection)
+		return
+	}
+	const strip = 256
+	for lo := 0; lo < D; lo += strip {
+		hi := min(lo+strip, D)
+		blas.Mul(blas.Active(), blas.View(dst, 0, lo, dst.Rows, hi-lo), false, false,
+			blas.View(k, 0, 0, k.Rows, hi), blas.View(n.projection, 0, lo, hi, hi-lo))
+	}
 }

@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -78,5 +79,63 @@ func TestNystromOfZeroKernel(t *testing.T) {
 	}
 	if err := m.Transform(blas.NewGeneral(5, 0), X); err != nil {
 		t.Error(err)
+	}
+}
+
+// A regular Gram matrix is projected by a triangle, a singular one by its
+// eigenvectors; both give the same approximation, in blocks as in one piece.
+func TestNystromProjections(t *testing.T) {
+	X := randomX(21, 1500, 4)
+	k := build(t, "nystrom:gaussian:all:1:300:uniform", X)[0]
+	m, err := New(k, X, 3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isUpper(m.Projection.general()) {
+		t.Fatal("a regular Gram matrix is not projected by a triangle")
+	}
+	local := onOwnColumns(k)
+	u, w, err := gramEigen(&local, m.Landmarks.general())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, v := range w {
+		for i := range u.Rows {
+			u.Data[i*u.Stride+j] /= math.Sqrt(v)
+		}
+	}
+	// Z Zᵀ of the eigenvectors, from the definition.
+	K, V := blas.NewGeneral(X.Rows, 300), blas.NewGeneral(X.Rows, 300)
+	if err := local.Cross(K, X, m.Landmarks.general()); err != nil {
+		t.Fatal(err)
+	}
+	blas.Mul(blas.Active(), V, false, false, K, u)
+	want, got := blas.NewGeneral(X.Rows, X.Rows), blas.NewGeneral(X.Rows, X.Rows)
+	blas.Mul(blas.Active(), want, false, true, V, V)
+	Z := blas.NewGeneral(X.Rows, m.Dim())
+	if err := m.Transform(Z, X); err != nil {
+		t.Fatal(err)
+	}
+	blas.Mul(blas.Active(), got, false, true, Z, Z)
+	if e := rmsError(got, want); !(e <= 1e-9) {
+		t.Errorf("the triangle's approximation is %.2g off", e)
+	}
+	part := blas.NewGeneral(7, m.Dim())
+	if err := m.Transform(part, blas.View(X, 1111, 0, 7, 4)); err != nil {
+		t.Fatal(err)
+	}
+	blas.AddScaled(part, -1, blas.View(Z, 1111, 0, 7, Z.Cols))
+	if e := blas.Frob(part); !(e <= 1e-10) {
+		t.Errorf("rows alone differ by %.2g from those among others", e)
+	}
+	twice := blas.NewGeneral(2*X.Rows, 4) // every landmark twice: singular
+	blas.Copy(blas.View(twice, 0, 0, X.Rows, 4), X)
+	blas.Copy(blas.View(twice, X.Rows, 0, X.Rows, 4), X)
+	k.Approx.Count = 2 * X.Rows
+	small := blas.View(twice, X.Rows-20, 0, 40, 4)
+	blas.Copy(blas.View(small, 20, 0, 20, 4), blas.View(small, 0, 0, 20, 4))
+	m, err = New(k, small, 3, 0)
+	if err != nil || m.Dim() != 20 {
+		t.Errorf("20 landmarks, each twice: %d features, %v", m.Dim(), err)
 	}
 }

@@ -52,7 +52,7 @@ func (m *Matrix) general() blas.General {
 }
 
 // transformer writes the features of the rows of x, which hold the kernel's
-// columns only, to dst. It is called from several goroutines.
+// columns only, to dst. It is called from several goroutines, but for Nyström maps.
 type transformer interface {
 	transform(dst, x blas.General) error
 }
@@ -122,6 +122,10 @@ func (m *Map) Dim() int { return m.D }
 // blockRows is the number of samples transformed at a time by one goroutine.
 const blockRows = 128
 
+// togetherRows is the number of rows that a Nyström map, which is parallel in
+// itself, multiplies by its projection at a time.
+const togetherRows = 1024
+
 // Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's
 // features do not depend on the other rows. dst is not read. The cost is that
 // of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features.
@@ -176,9 +180,18 @@ func (ms Maps) Transform(dst, X blas.General) error {
 	par.For(blocks, func(b int) {
 		lo := b * blockRows
 		rows := min(blockRows, X.Rows-lo)
-		errs[b] = ms.rows(blas.View(dst, lo, 0, rows, dst.Cols), blas.View(X, lo, 0, rows, X.Cols))
+		errs[b] = ms.rows(blas.View(dst, lo, 0, rows, dst.Cols), blas.View(X, lo, 0, rows, X.Cols), false)
 	})
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for lo := 0; lo < X.Rows; lo += togetherRows {
+		rows := min(togetherRows, X.Rows-lo)
+		if err := ms.rows(blas.View(dst, lo, 0, rows, dst.Cols), blas.View(X, lo, 0, rows, X.Cols), true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *Map) check(X blas.General) error {
@@ -194,11 +207,11 @@ func (m *Map) check(X blas.General) error {
 	return nil
 }
 
-// rows transforms one block of rows by every map.
-func (ms Maps) rows(dst, X blas.General) error {
+// rows transforms one block of rows by the maps that take many rows together, or by the others.
+func (ms Maps) rows(dst, X blas.General, together bool) error {
 	at := 0
 	for _, m := range ms {
-		if m.D > 0 {
+		if m.D > 0 && together == (m.Method == Nystrom) {
 			if err := m.impl.transform(blas.View(dst, 0, at, dst.Rows, m.D), gather(X, columns(&m.Kernel))); err != nil {
 				return err
 			}

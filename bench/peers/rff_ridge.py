@@ -23,4 +23,5 @@ for make in (RBFSampler, Nystroem):
 
     seconds, _ = repeat(fit)
     errors = [np.mean((ridge.predict(sampler.transform(Xt)) - Yt) ** 2) for sampler, ridge in fits[1:]]
-    report("scikit-learn " + make.__name__, sklearn.__version__, seconds, test_mse=float(np.mean(errors)))
+    spread = {"test_mse_stderr": float(np.std(errors, ddof=1) / len(errors) ** 0.5)} if len(errors) > 1 else {}
+    report("scikit-learn " + make.__name__, sklearn.__version__, seconds, test_mse=float(np.mean(errors)), **spread)
