@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -34,7 +36,36 @@ func large(t *testing.T, l int) string {
 			t.Fatal(err)
 		}
 	}
+	all, err := table.Read(filepath.Join(dir, "both.csv"), table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeParquet(t, dir, "both.parquet", all.Data)
 	return dir
+}
+
+// sample is a row of both.parquet.
+type sample struct {
+	U float64 `parquet:"u"`
+	V float64 `parquet:"v"`
+	A float64 `parquet:"a"`
+	B float64 `parquet:"b"`
+}
+
+func writeParquet(t *testing.T, dir, name string, a blas.General) {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[sample](&b, parquet.MaxRowsPerRowGroup(2000))
+	for i := range a.Rows {
+		r := blas.Row(a, i)
+		if _, err := w.Write([]sample{{r[0], r[1], r[2], r[3]}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, name, b.String())
 }
 
 const streamKernels = " --kernel rff:gaussian:all:0.5,1:40 --kernel linear:all --lambda 1e-3 --tol 1e-8 --json "
@@ -43,7 +74,7 @@ func TestStreamCommand(t *testing.T) {
 	dir := large(t, 3000)
 	var want, got fitReport
 	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(t, &want)
-	for _, files := range []string{"--x x.csv --y y.csv", "--x x.npy --y y.npy", "--x both.csv --x-columns a,b --y-columns u,v"} {
+	for _, files := range []string{"--x x.csv --y y.csv", "--x x.npy --y y.npy", "--x both.csv --x-columns a,b --y-columns u,v", "--x both.parquet --x-columns a,b --y-columns u,v"} {
 		command(t, dir, "fit --stream "+files+streamKernels+"--out s.iokl").object(t, &got)
 		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged {
 			t.Errorf("%s: objective %.12g, want %.12g; %d samples", files, got.Objective, want.Objective, got.Samples)
@@ -81,27 +112,54 @@ func predictions(t *testing.T, model string) []float64 {
 	return P.RawMatrix().Data
 }
 
-// A bad row is named, and the rows before it are kept.
+// A bad row is named, and all rows before it are kept, whatever the kind of file.
 func TestStreamBadRow(t *testing.T) {
 	dir := large(t, 7000)
-	good, err := os.ReadFile(filepath.Join(dir, "x.csv"))
-	if err != nil {
-		t.Fatal(err)
+	read := func(name string) blas.General {
+		tab, err := table.Read(filepath.Join(dir, name), table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tab.Data
 	}
-	lines := strings.SplitAfter(string(good), "\n")
-	lines[6500] = "0.1,oops\n" // row 6500 below the header
-	write(t, dir, "x.csv", strings.Join(lines, ""))
-	line := "fit --stream --x x.csv --y y.csv --checkpoint sums" + streamKernels
-	r := command(t, dir, line)
-	if r.status != exitUsage || !strings.Contains(r.stderr, "x.csv: row 6500 (line 6501)") || !strings.Contains(r.stderr, "oops") {
-		t.Fatalf("status %d: %s", r.status, r.stderr)
-	}
-	write(t, dir, "x.csv", string(good))
-	r = command(t, dir, strings.Replace(line, "--json", "--json -v", 1))
-	var got fitReport
-	r.object(t, &got)
-	if got.Samples != 7000 || !strings.Contains(r.stderr, "going on after the 6499 rows of sums") {
-		t.Errorf("%d samples: %s", got.Samples, r.stderr)
+	for _, c := range []struct {
+		file, flags, want string
+		spoil             func()
+	}{
+		{"x.csv", "--x x.csv --y y.csv", `x.csv: row 6500 (line 6501), column 2 "b": "oops"`, func() {
+			lines := strings.SplitAfter(mustRead(t, filepath.Join(dir, "x.csv")), "\n")
+			lines[6500] = "0.1,oops\n" // row 6500 below the header
+			write(t, dir, "x.csv", strings.Join(lines, ""))
+		}},
+		{"y.npy", "--x x.npy --y y.npy", "y.npy: row 6500, column 1: +Inf", func() {
+			a := read("y.npy")
+			a.Data[2*6499] = math.Inf(1)
+			if err := table.Write(filepath.Join(dir, "y.npy"), &table.Table{Data: a}); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"both.parquet", "--x both.parquet --x-columns a,b --y-columns u,v", "both.parquet: row 6500, input 1 is missing", func() {
+			a := read("both.parquet")
+			a.Data[4*6499+2] = math.NaN()
+			writeParquet(t, dir, "both.parquet", a)
+		}},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			good := mustRead(t, filepath.Join(dir, c.file))
+			c.spoil()
+			line := "fit --stream " + c.flags + " --checkpoint " + c.file + ".sums" + streamKernels
+			r := command(t, dir, line)
+			if r.status != exitUsage || !strings.Contains(r.stderr, c.want) {
+				t.Fatalf("status %d: %s", r.status, r.stderr)
+			}
+			write(t, dir, c.file, good)
+			r = command(t, dir, line+"-v")
+			var got fitReport
+			r.object(t, &got)
+			if got.Samples != 7000 || !strings.Contains(r.stderr, "going on after the 6499 rows of "+c.file+".sums") {
+				t.Errorf("%d samples: %s", got.Samples, r.stderr)
+			}
+		})
 	}
 }
 

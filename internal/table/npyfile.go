@@ -18,6 +18,7 @@ type npyReader struct {
 	allowNaN   bool
 	buf        []byte
 	col        []float64
+	err        error // of the row next
 }
 
 func newNpyReader(s *source, opt Options) (Reader, error) {
@@ -62,22 +63,29 @@ func (r *npyReader) Read(dst blas.General) (int, error) {
 	if k == 0 {
 		return 0, io.EOF
 	}
-	dst = blas.View(dst, 0, 0, k, r.cols)
+	if r.err != nil {
+		return 0, r.err
+	}
 	read := r.readRows
 	if r.h.Fortran && r.cols > 1 {
 		read = r.readColumns
 	}
-	if err := read(dst); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return 0, bad("%s: cut short in the %d rows from row %d on", r.src.name, k, r.next+1)
-		}
-		return 0, named(r.src.name, err)
+	n, err := read(blas.View(dst, 0, 0, k, r.cols))
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		r.err = bad("%s: cut short at row %d", r.src.name, r.next+n+1)
+	case err != nil:
+		r.err = named(r.src.name, err)
 	}
-	if err := checkValues(r.src.name, nil, dst, r.next, r.allowNaN); err != nil {
-		return 0, err
+	n, err = goodRows(r.src.name, nil, blas.View(dst, 0, 0, n, r.cols), r.next, r.allowNaN)
+	if err != nil {
+		r.err = err
 	}
-	r.next += k
-	return k, nil
+	r.next += n
+	if n == 0 {
+		return 0, r.err
+	}
+	return n, nil
 }
 
 func (r *npyReader) scratch(n int) []byte {
@@ -87,34 +95,36 @@ func (r *npyReader) scratch(n int) []byte {
 	return r.buf[:n]
 }
 
-func (r *npyReader) readRows(dst blas.General) error {
+// readRows returns how many rows were whole.
+func (r *npyReader) readRows(dst blas.General) (int, error) {
 	line := r.cols * r.h.Size
 	step := max(1, block/line)
 	for i := 0; i < dst.Rows; i += step {
 		k := min(step, dst.Rows-i)
 		buf := r.scratch(k * line)
-		if _, err := io.ReadFull(r.src.r, buf); err != nil {
-			return err
-		}
-		for j := range k {
+		n, err := io.ReadFull(r.src.r, buf)
+		for j := range n / line {
 			r.h.Decode(blas.Row(dst, i+j), buf[j*line:])
 		}
+		if err != nil {
+			return i + n/line, err
+		}
 	}
-	return nil
+	return dst.Rows, nil
 }
 
-func (r *npyReader) readColumns(dst blas.General) error {
+func (r *npyReader) readColumns(dst blas.General) (int, error) {
 	buf := r.scratch(dst.Rows * r.h.Size)
 	r.col = append(r.col[:0], make([]float64, dst.Rows)...)
 	for j := range r.cols {
 		off := int64(r.h.Bytes) + (int64(j)*int64(r.rows)+int64(r.next))*int64(r.h.Size)
 		if n, err := r.src.at.ReadAt(buf, off); n < len(buf) {
-			return err
+			return 0, err
 		}
 		r.h.Decode(r.col, buf)
 		for i, v := range r.col {
 			dst.Data[i*dst.Stride+j] = v
 		}
 	}
-	return nil
+	return dst.Rows, nil
 }

@@ -20,6 +20,7 @@ type parquetReader struct {
 	rows     parquet.Rows
 	buf      []parquet.Row
 	next     int
+	err      error // of the row next
 	allowNaN bool
 }
 
@@ -81,10 +82,14 @@ func (r *parquetReader) Close() error {
 func (r *parquetReader) Read(dst blas.General) (n int, err error) {
 	defer func() {
 		if recover() != nil {
-			n, err = 0, bad("%s: broken data after row %d", r.src.name, r.next)
+			r.err = bad("%s: broken data after row %d", r.src.name, r.next)
+			n, err = 0, r.err
 		}
 	}()
 	for n == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
 		if r.rows == nil {
 			groups := r.file.RowGroups()
 			if r.group == len(groups) {
@@ -93,22 +98,28 @@ func (r *parquetReader) Read(dst blas.General) (n int, err error) {
 			r.rows = groups[r.group].Rows()
 			r.group++
 		}
-		k, err := r.rows.ReadRows(r.buf[:min(len(r.buf), dst.Rows)])
-		for i, row := range r.buf[:k] {
-			if err := r.convert(blas.Row(dst, i), row); err != nil {
-				return 0, err
-			}
-		}
-		n = k
-		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, bad("%s: broken data after row %d: %v", r.src.name, r.next, err)
-		}
-		if err != nil {
-			_ = r.rows.Close()
-			r.rows = nil
-		}
+		n = r.some(dst)
 	}
 	return n, nil
+}
+
+// some reads rows of the group at hand and returns how many were good; r.err is
+// what is wrong with the next one.
+func (r *parquetReader) some(dst blas.General) int {
+	k, err := r.rows.ReadRows(r.buf[:min(len(r.buf), dst.Rows)])
+	for i, row := range r.buf[:k] {
+		if r.err = r.convert(blas.Row(dst, i), row); r.err != nil {
+			return i
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		_ = r.rows.Close()
+		r.rows = nil
+	case err != nil:
+		r.err = bad("%s: broken data after row %d: %v", r.src.name, r.next, err)
+	}
+	return k
 }
 
 func (r *parquetReader) convert(dst []float64, row parquet.Row) error {

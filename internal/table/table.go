@@ -55,6 +55,7 @@ type Reader interface {
 	// Read fills dst, of Cols columns, from its first row on and returns how many
 	// rows it filled; at the end of the table that is 0 with io.EOF. A partly
 	// filled dst is returned without error; dst's remaining rows are unspecified.
+	// The rows before a bad one are handed out first, then comes its error.
 	Read(dst blas.General) (int, error)
 	io.Closer
 }
@@ -133,12 +134,18 @@ func (m *memory) Read(dst blas.General) (int, error) {
 // checkValues refuses infinities, and NaN unless it is allowed. first is the
 // table's row number (from 0) of the block's first row.
 func checkValues(name string, names []string, a blas.General, first int, allowNaN bool) error {
+	_, err := goodRows(name, names, a, first, allowNaN)
+	return err
+}
+
+// goodRows is the number of rows before the first that checkValues refuses, and its error.
+func goodRows(name string, names []string, a blas.General, first int, allowNaN bool) (int, error) {
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
 			if math.IsInf(v, 0) || math.IsNaN(v) && !allowNaN {
-				return bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, column(names, j), v)
+				return i, bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, column(names, j), v)
 			}
 		}
 	}
-	return nil
+	return a.Rows, nil
 }

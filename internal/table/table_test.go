@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -257,6 +258,54 @@ func TestBlocks(t *testing.T) {
 				t.Errorf("read %d rows, or other values", got.Rows)
 			}
 		})
+	}
+}
+
+// The rows before a bad one are handed out, whatever the kind of file, and then its error, again and again.
+func TestRowsBeforeABadOne(t *testing.T) {
+	const rows, at = 2500, 1777
+	a := blas.NewGeneral(rows, 3)
+	fortran := make([]float64, 3*rows)
+	for i := range a.Data {
+		a.Data[i] = float64(i)
+	}
+	a.Data[3*at+2] = math.Inf(1)
+	for i := range rows {
+		for j := range 3 {
+			fortran[j*rows+i] = a.Data[3*i+j]
+		}
+	}
+	whole := npyBytes([]int{rows, 3}, a.Data...)
+	text := strings.Builder{}
+	if err := WriteCSV(&text, &Table{Data: a}); err != nil {
+		t.Fatal(err)
+	}
+	row := fmt.Sprintf("row %d", at+1)
+	for name, path := range map[string]string{
+		"csv":        file(t, "a.csv", text.String()),
+		"npy":        file(t, "a.npy", whole),
+		"fortran":    file(t, "a.npy", strings.Replace(npyBytes([]int{rows, 3}, fortran...), "'fortran_order': False", "'fortran_order': True ", 1)),
+		"parquet":    parquetFile(t, a),
+		"cut npy.gz": file(t, "a.npy.gz", gz(whole[:len(whole)-8*(3*(rows-at)-2)])),
+	} {
+		r, err := Open(path, Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, block := 0, blas.NewGeneral(1024, 3)
+		for err == nil {
+			var k int
+			k, err = r.Read(block)
+			if k > 0 && block.Data[0] != float64(3*got) {
+				t.Errorf("%s: row %d starts with %g", name, got, block.Data[0])
+			}
+			got += k
+		}
+		_, again := r.Read(block)
+		if got != at || !errors.Is(err, ErrData) || !strings.Contains(err.Error(), row) || again == nil || again.Error() != err.Error() {
+			t.Errorf("%s: %d rows, then %v, then %v; want %d rows and the name of %s", name, got, err, again, at, row)
+		}
+		_ = r.Close()
 	}
 }
 
