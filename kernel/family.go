@@ -81,8 +81,9 @@ func (f *family) direct(dims int) bool {
 // side is a set of samples laid out for the tiles of one family.
 type side struct {
 	x    blas.General // samples by the family's features, shifted for euclid
-	t    []float64    // x transposed in blocks of tileCols samples, when the family is direct
+	t    []float64    // x transposed by strips, when the family is direct
 	norm []float64    // squared norms of the rows, when it is not
+	chi  *chiSide     // of chi2, unless its features are too large
 }
 
 // center is the shift of a family: squared distances do not change with it, and
@@ -134,6 +135,9 @@ func (f *family) prepare(X blas.General, shift []float64) (*side, error) {
 			blas.Scal(1/f.width, s.x.Data)
 		}
 		s.t = transposed(s.x)
+		if f.metric == chiSquare {
+			s.reciprocals()
+		}
 		return s, nil
 	}
 	return s, s.norms()
@@ -152,11 +156,24 @@ func (s *side) norms() error {
 	return nil
 }
 
-// transposed lays out x one block of tileCols samples after the other, each
-// block with a row per feature, so that a tile reads consecutive memory.
+// strip is how many samples of d features are laid out together for the row
+// functions: as many as stay in the first-level cache while the rows of a tile
+// pass, and a divisor of tileCols. Few samples with many features take longer to
+// compare than to load.
+func strip(d int) int {
+	const cached = 2048 // numbers
+	s := tileCols
+	for s > 32 && s*d > cached {
+		s /= 2
+	}
+	return s
+}
+
+// transposed lays out x one strip of samples after the other, each with a row
+// per feature, so that the row functions read consecutive memory.
 func transposed(x blas.General) []float64 {
 	t := make([]float64, x.Rows*x.Cols)
-	par.Ranges(x.Rows, tileCols, func(lo, hi int) {
+	par.Ranges(x.Rows, strip(x.Cols), func(lo, hi int) {
 		block := t[lo*x.Cols : hi*x.Cols]
 		for i := lo; i < hi; i++ {
 			for c, v := range blas.Row(x, i) {
@@ -172,8 +189,14 @@ func transposed(x blas.General) []float64 {
 func (f *family) tile(be blas.Backend, a *side, i0, rows int, b *side, j0, cols int, out []float64) {
 	d := a.x.Cols
 	if f.direct(d) {
-		for i := range rows {
-			f.row(out[i*cols:(i+1)*cols], blas.Row(a.x, i0+i), b.t[j0*d:], min(tileCols, b.x.Rows-j0))
+		for s, width := 0, strip(d); s < cols; s += width {
+			ld := min(width, b.x.Rows-j0-s)
+			for i := range rows {
+				dst := out[i*cols+s : i*cols+min(s+width, cols)]
+				if a.chi == nil || b.chi == nil || !chi2Row(dst, a.chi, i0+i, b.chi, j0+s, ld) {
+					f.row(dst, blas.Row(a.x, i0+i), b.t[(j0+s)*d:], ld)
+				}
+			}
 		}
 		return
 	}

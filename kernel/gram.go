@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/klauspost/cpuid/v2"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
@@ -58,10 +60,7 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 	if err := b.prepare(X); err != nil {
 		return nil, err
 	}
-	b.grams = make([]*blas.Sym, len(d))
-	for j := range d {
-		b.grams[j] = blas.NewSym(X.Rows, opt.Precision)
-	}
+	b.allocate(opt.Precision)
 	var err error
 	phase.Do(ctx, phase.FormK, func(ctx context.Context) { err = b.run(ctx) })
 	if err != nil {
@@ -101,7 +100,13 @@ type builder struct {
 	sides []*side     // of each family
 	scale [][]float64 // of each kernel
 	grams []*blas.Sym
+	// The Gram matrices are larger than the caches: writing them past the caches
+	// takes half the time or less, and loses nothing.
+	stream bool
 }
+
+// cache is the size of the last-level cache in bytes.
+var cache = int64(max(cpuid.CPU.Cache.L3, cpuid.CPU.Cache.L2, 1<<20))
 
 func (b *builder) prepare(X blas.General) error {
 	b.fams = b.d.families(func(int) bool { return false })
@@ -117,6 +122,14 @@ func (b *builder) prepare(X blas.General) error {
 		}
 	}
 	return nil
+}
+
+func (b *builder) allocate(prec blas.Precision) {
+	b.stream = b.d.Bytes(b.l, prec) > cache
+	b.grams = make([]*blas.Sym, len(b.d))
+	for j := range b.d {
+		b.grams[j] = blas.NewSym(b.l, prec)
+	}
 }
 
 // position is a tile of one family: block row p, columns from j0.
@@ -172,6 +185,9 @@ func (b *builder) tile(at position, s *scratch) {
 			b.store(j, row+i, at.j0, off+i*stored+at.j0, s.line[:cols], line)
 		}
 	}
+	if b.stream {
+		vmath.Fence()
+	}
 }
 
 // mirror copies the lower triangle of the diagonal block, which starts at
@@ -198,13 +214,17 @@ func (f *family) diagonal(tile []float64, c, rows, cols int) {
 // store evaluates kernel j on a line of metric values, row i from column j0,
 // and puts it at offset off of the Gram matrix.
 func (b *builder) store(j, i, j0, off int, buf, line []float64) {
-	g, k := b.grams[j], &b.d[j]
+	g, k, scale := b.grams[j], &b.d[j], b.scale[j]
+	if k.Kind == Linear && scale == nil {
+		b.put(g, off, line)
+		return
+	}
 	dst := buf
-	if g.Prec == blas.Float64 {
+	if g.Prec == blas.Float64 && !b.stream {
 		dst = g.F64[off : off+len(line)]
 	}
 	k.value(dst, line)
-	if scale := b.scale[j]; scale != nil {
+	if scale != nil {
 		for c := range dst {
 			dst[c] *= scale[i] * scale[j0+c]
 		}
@@ -212,7 +232,21 @@ func (b *builder) store(j, i, j0, off int, buf, line []float64) {
 			dst[at] = 1
 		}
 	}
-	if g.Prec == blas.Float32 {
-		vmath.Narrow(g.F32[off:off+len(line)], dst)
+	if g.Prec == blas.Float32 || b.stream {
+		b.put(g, off, dst)
+	}
+}
+
+// put writes a line of values at offset off of the Gram matrix.
+func (b *builder) put(g *blas.Sym, off int, line []float64) {
+	switch end := off + len(line); {
+	case g.Prec == blas.Float32 && b.stream:
+		vmath.StreamNarrow(g.F32[off:end], line)
+	case g.Prec == blas.Float32:
+		vmath.Narrow(g.F32[off:end], line)
+	case b.stream:
+		vmath.Stream(g.F64[off:end], line)
+	default:
+		copy(g.F64[off:end], line)
 	}
 }

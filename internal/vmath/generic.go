@@ -50,6 +50,8 @@ func narrowGeneric(dst []float32, x []float64) {
 	}
 }
 
+func streamGeneric(dst, x []float64) { copy(dst, x) }
+
 func l1RowGeneric(dst, x, zt []float64, ld int) {
 	clear(dst)
 	for f, a := range x {
@@ -77,6 +79,24 @@ func chi2RowGeneric(dst, x, zt []float64, ld int) {
 			}
 		}
 	}
+}
+
+func harmonicRowGeneric(dst, x, zt []float64, ld int) {
+	clear(dst)
+	for f, a := range x {
+		for j, z := range zt[f*ld : f*ld+len(dst)] {
+			dst[j] += 1 / (a + z)
+		}
+	}
+}
+
+func belowGeneric(x []float64, a float64, y []float64, s float64) bool {
+	for j, v := range x {
+		if v <= s*(a+y[j]) {
+			return true
+		}
+	}
+	return false
 }
 
 func lorentzRowGeneric(dst, x, zt []float64, ld int) {

@@ -45,9 +45,13 @@ func TestPageBoundary(t *testing.T) {
 			Power(dst, x, 1, 1, 3)
 			SinCos(dst, y, x, 1)
 			Narrow(narrow, x)
+			StreamNarrow(narrow, x)
+			Stream(dst, x)
 			L1Row(dst, x[:min(2, n)], zt, n)
 			SqRow(dst, x[:min(2, n)], zt, n)
 			Chi2Row(dst, x[:min(2, n)], zt, n)
+			HarmonicRow(dst, x[:min(2, n)], zt, n)
+			Below(x, 1, y, -1)
 			LorentzRow(dst, x[:min(2, n)], zt, n)
 		}
 	})

@@ -3,26 +3,31 @@ package vmath
 // set is one implementation of the package's functions. Row functions get at
 // least one feature; slices have been cut to equal lengths.
 type set struct {
-	name       string
-	exp        func(dst, x []float64, a float64)
-	sqDist     func(g []float64, ni float64, nj []float64)
-	matern     func(dst, x []float64, s, c1, c2 float64)
-	power      func(dst, x []float64, gamma, c float64, q int)
-	sinCos     func(sin, cos, x []float64, amp float64) int // elements done before one out of range
-	narrow     func(dst []float32, x []float64)
-	radix2     func(x []float64, h int)
-	radix4     func(x []float64, h int)
-	l1Row      func(dst, x, zt []float64, ld int)
-	sqRow      func(dst, x, zt []float64, ld int)
-	chi2Row    func(dst, x, zt []float64, ld int)
-	lorentzRow func(dst, x, zt []float64, ld int)
+	name         string
+	exp          func(dst, x []float64, a float64)
+	sqDist       func(g []float64, ni float64, nj []float64)
+	matern       func(dst, x []float64, s, c1, c2 float64)
+	power        func(dst, x []float64, gamma, c float64, q int)
+	sinCos       func(sin, cos, x []float64, amp float64) int // elements done before one out of range
+	narrow       func(dst []float32, x []float64)
+	stream       func(dst, x []float64)
+	streamNarrow func(dst []float32, x []float64)
+	radix2       func(x []float64, h int)
+	radix4       func(x []float64, h int)
+	l1Row        func(dst, x, zt []float64, ld int)
+	sqRow        func(dst, x, zt []float64, ld int)
+	chi2Row      func(dst, x, zt []float64, ld int)
+	lorentzRow   func(dst, x, zt []float64, ld int)
+	harmonicRow  func(dst, x, zt []float64, ld int)
+	below        func(x []float64, a float64, y []float64, s float64) bool
 }
 
 var generic = set{
 	name: "generic", exp: expGeneric, sqDist: sqDistGeneric, matern: maternGeneric,
 	power: powerGeneric, sinCos: sinCosGeneric, narrow: narrowGeneric,
+	stream: streamGeneric, streamNarrow: narrowGeneric,
 	radix2: radix2Generic, radix4: radix4Generic,
-	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, lorentzRow: lorentzRowGeneric,
+	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric, below: belowGeneric, lorentzRow: lorentzRowGeneric,
 }
 
 // sets lists what this machine can run, the best first; use is the one in use. Tests change it.

@@ -11,16 +11,18 @@ func vectorSets() []set {
 		out = append(out, set{
 			name: "avx512", exp: expAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
 			power: powerAVX512, sinCos: sinCosAVX512, narrow: narrowAVX512,
+			stream: streamAVX512, streamNarrow: streamNarrowAVX512,
 			radix2: radix2AVX512, radix4: radix4AVX512,
-			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, lorentzRow: lorentzRowAVX512,
+			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, harmonicRow: harmonicRowAVX512, below: belowAVX512, lorentzRow: lorentzRowAVX512,
 		})
 	}
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
 		out = append(out, set{
 			name: "avx2", exp: expAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
 			power: powerAVX2, sinCos: sinCosAVX2, narrow: narrowAVX2,
+			stream: streamAVX2, streamNarrow: streamNarrowAVX2,
 			radix2: radix2AVX2, radix4: radix4AVX2,
-			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, lorentzRow: lorentzRowAVX2,
+			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, harmonicRow: harmonicRowAVX2, below: belowAVX2, lorentzRow: lorentzRowAVX2,
 		})
 	}
 	return out
@@ -45,6 +47,12 @@ func sinCosAVX512(sin, cos, x []float64, amp float64) int
 func narrowAVX512(dst []float32, x []float64)
 
 //go:noescape
+func streamAVX512(dst, x []float64)
+
+//go:noescape
+func streamNarrowAVX512(dst []float32, x []float64)
+
+//go:noescape
 func l1RowAVX512(dst, x, zt []float64, ld int)
 
 //go:noescape
@@ -52,6 +60,12 @@ func sqRowAVX512(dst, x, zt []float64, ld int)
 
 //go:noescape
 func chi2RowAVX512(dst, x, zt []float64, ld int)
+
+//go:noescape
+func harmonicRowAVX512(dst, x, zt []float64, ld int)
+
+//go:noescape
+func belowAVX512(x []float64, a float64, y []float64, s float64) bool
 
 //go:noescape
 func lorentzRowAVX512(dst, x, zt []float64, ld int)
@@ -75,6 +89,12 @@ func sinCosAVX2(sin, cos, x []float64, amp float64) int
 func narrowAVX2(dst []float32, x []float64)
 
 //go:noescape
+func streamAVX2(dst, x []float64)
+
+//go:noescape
+func streamNarrowAVX2(dst []float32, x []float64)
+
+//go:noescape
 func l1RowAVX2(dst, x, zt []float64, ld int)
 
 //go:noescape
@@ -82,6 +102,12 @@ func sqRowAVX2(dst, x, zt []float64, ld int)
 
 //go:noescape
 func chi2RowAVX2(dst, x, zt []float64, ld int)
+
+//go:noescape
+func harmonicRowAVX2(dst, x, zt []float64, ld int)
+
+//go:noescape
+func belowAVX2(x []float64, a float64, y []float64, s float64) bool
 
 //go:noescape
 func lorentzRowAVX2(dst, x, zt []float64, ld int)
@@ -97,3 +123,5 @@ func radix2AVX2(x []float64, h int)
 
 //go:noescape
 func radix4AVX2(x []float64, h int)
+
+func fence()

@@ -167,7 +167,7 @@ func TestAgainstGeneric(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for n := range 67 {
 			for align := range 2 {
-				for _, d := range []int{1, 2, 5} {
+				for _, d := range []int{1, 2, 11} {
 					compare(t, rng, n, guard+align, d)
 				}
 			}
@@ -196,25 +196,44 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 	y, _ := guarded(rng, n, guard)
 	zt, _ := guarded(rng, n*d, guard)
 	row, _ := guarded(rng, d, guard)
+	zt2, row2 := slices.Clone(zt), slices.Clone(row)
+	for _, s := range [][]float64{zt2, row2} {
+		for i := range s {
+			s[i] = s[i] + 0.1
+		}
+	}
 	for name, run := range map[string]func(s *set, dst []float64){
-		"exp":     func(s *set, dst []float64) { s.exp(dst, x, -2) },
-		"sqDist":  func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
-		"matern":  func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
-		"power1":  func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },
-		"power6":  func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 6) },
-		"power7":  func(s *set, dst []float64) { s.power(dst, x, 0.5, 0, 7) },
-		"l1":      func(s *set, dst []float64) { s.l1Row(dst, row, zt, n) },
-		"sq":      func(s *set, dst []float64) { s.sqRow(dst, row, zt, n) },
-		"chi2":    func(s *set, dst []float64) { s.chi2Row(dst, row, zt, n) },
-		"lorentz": func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
-		"sin":     func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
-		"cos":     func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
+		"exp":      func(s *set, dst []float64) { s.exp(dst, x, -2) },
+		"sqDist":   func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
+		"matern":   func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
+		"power1":   func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },
+		"power6":   func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 6) },
+		"power7":   func(s *set, dst []float64) { s.power(dst, x, 0.5, 0, 7) },
+		"l1":       func(s *set, dst []float64) { s.l1Row(dst, row, zt, n) },
+		"sq":       func(s *set, dst []float64) { s.sqRow(dst, row, zt, n) },
+		"chi2":     func(s *set, dst []float64) { s.chi2Row(dst, row, zt, n) },
+		"harmonic": func(s *set, dst []float64) { s.harmonicRow(dst, row2, zt2, n) },
+		"lorentz":  func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
+		"sin":      func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
+		"cos":      func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
 		"narrow": func(s *set, dst []float64) {
 			out := make([]float32, n+2)
 			out[n], out[n+1] = 7, 7
 			s.narrow(out[:n], x)
 			if out[n] != 7 || out[n+1] != 7 {
 				t.Fatalf("narrow of %d writes past its end", n)
+			}
+			for i := range dst {
+				dst[i] = float64(out[i])
+			}
+		},
+		"stream": func(s *set, dst []float64) { s.stream(dst, x) },
+		"stream narrow": func(s *set, dst []float64) {
+			out := make([]float32, n+2)
+			out[n], out[n+1] = 7, 7
+			s.streamNarrow(out[:n], x)
+			if out[n] != 7 || out[n+1] != 7 {
+				t.Fatalf("streamNarrow of %d writes past its end", n)
 			}
 			for i := range dst {
 				dst[i] = float64(out[i])
@@ -276,7 +295,7 @@ func TestNaNPasses(t *testing.T) {
 			if !math.IsNaN(got[n-1]) {
 				t.Errorf("SqDist drops NaN at %d", n-1)
 			}
-			for name, f := range map[string]func(dst, x, zt []float64, ld int){"l1": L1Row, "sq": SqRow, "chi2": Chi2Row, "lorentz": LorentzRow} {
+			for name, f := range map[string]func(dst, x, zt []float64, ld int){"l1": L1Row, "sq": SqRow, "chi2": Chi2Row, "harmonic": HarmonicRow, "lorentz": LorentzRow} {
 				f(got, []float64{1}, x, n)
 				if !math.IsNaN(got[n-1]) || n > 1 && math.IsNaN(got[0]) {
 					t.Errorf("%s row moves NaN: %v", name, got)
@@ -321,18 +340,20 @@ func FuzzExp(f *testing.F) {
 }
 
 func BenchmarkVmath(b *testing.B) {
-	const n, d = 256, 40
-	x, y, zt := make([]float64, n), make([]float64, n), make([]float64, n*d)
-	for i := range x {
-		x[i] = float64(i) / 64
+	const n, d = 32, 40
+	z, zt := make([]float64, d), make([]float64, n*d)
+	for i := range zt {
+		zt[i] = float64(i%n+1) / 64
+		z[i/n] = zt[i]
 	}
+	x, y := zt[:n], make([]float64, n)
 	saved := use
 	defer func() { use = saved }()
 	for _, s := range sets {
 		use = s
 		for name, f := range map[string]func(){
-			"exp": func() { Exp(y, x, -1) }, "matern52": func() { Matern(y, x, 1, 2) }, "sincos": func() { SinCos(y, zt, x, 1) },
-			"l1/d=40": func() { L1Row(y, x[:d], zt, n) }, "chi2/d=40": func() { Chi2Row(y, x[:d], zt, n) }, "sqdist": func() { SqDist(y, 1, x) },
+			"exp": func() { Exp(y, x, -1) }, "matern52": func() { Matern(y, x, 1, 2) }, "sincos": func() { SinCos(y, make([]float64, n), x, 1) },
+			"l1/d=40": func() { L1Row(y, z, zt, n) }, "chi2/d=40": func() { Chi2Row(y, z, zt, n) }, "harmonic/d=40": func() { HarmonicRow(y, z, zt, n) }, "sqdist": func() { SqDist(y, 1, x) },
 			"poly3": func() { Power(y, x, 1, 1, 3) },
 		} {
 			b.Run("op="+name+"/impl="+s.name, func(b *testing.B) {

@@ -1,0 +1,52 @@
+package kernel
+
+import (
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/vmath"
+)
+
+// chiSide is a set of samples laid out for χ² distances as
+//
+//	Σ_f (x−z)²/(x+z) = Σ_f x + Σ_f z − 2·Σ_f 1/(1/2x + 1/2z),
+//
+// which needs one division for eight features where the left side needs eight.
+type chiSide struct {
+	half blas.General // 1/2x of every feature
+	t    []float64    // half transposed by strips
+	mass []float64    // Σ_f x of every sample
+}
+
+// The right side is within (20 + d/8)·2⁻⁵² of the masses, for d features. Where
+// the distance is less than chiCancel of them, or the masses are as small as
+// chiTiny, the left side is taken: the relative error is (20 + d/8)·2⁻⁴² at most.
+const (
+	chiCancel = 0x1p-10
+	chiTiny   = 0x1p-50
+)
+
+// reciprocals fills s.chi unless a feature is too large for it. One that is too
+// small counts as 2⁻¹²¹.
+func (s *side) reciprocals() {
+	c := &chiSide{half: blas.NewGeneral(s.x.Rows, s.x.Cols), mass: make([]float64, s.x.Rows)}
+	for i := range s.x.Rows {
+		half := blas.Row(c.half, i)
+		for f, v := range blas.Row(s.x, i) {
+			half[f] = 0.5 / max(v, 0.5/vmath.HarmonicMost)
+			if half[f] < vmath.HarmonicLeast {
+				return
+			}
+			c.mass[i] += v
+		}
+	}
+	c.t = transposed(c.half)
+	s.chi = c
+}
+
+// chi2Row computes the distances of sample i of a to a strip of samples of b, of
+// width ld, from j on, and reports whether they are exact enough.
+func chi2Row(dst []float64, a *chiSide, i int, b *chiSide, j, ld int) bool {
+	mass := b.mass[j : j+len(dst)]
+	vmath.HarmonicRow(dst, blas.Row(a.half, i), b.t[j*a.half.Cols:], ld)
+	vmath.SqDist(dst, a.mass[i], mass)
+	return !vmath.Below(dst, a.mass[i]+chiTiny, mass, chiCancel)
+}
