@@ -323,3 +323,19 @@ func TestDraw(t *testing.T) {
 		}
 	}
 }
+
+// TestInTurn checks the order of repetitions, one of which stops at its budget.
+func TestInTurn(t *testing.T) {
+	env := quickEnv()
+	env.Count = 3
+	var order []string
+	all := []*fitting{{approach: approach{name: "a"}}, {approach: approach{name: "b"}}, {approach: approach{name: "c"}}}
+	inTurn(context.Background(), env, all, func(f *fitting) {
+		f.samples = append(f.samples, 1)
+		f.ended = f.approach.name == "b"
+		order = append(order, f.approach.name)
+	})
+	if got := strings.Join(order, ""); got != "abcacac" {
+		t.Errorf("order %q", got)
+	}
+}

@@ -277,26 +277,6 @@ func inners(tol float64, budget time.Duration) []approach {
 	}
 }
 
-// fitAll solves the task in every way; an approach that fails is reported as a
-// result with its error.
-func fitAll(ctx context.Context, env *Env, t *task, approaches []approach) ([]Result, error) {
-	var results []Result
-	for _, a := range approaches {
-		r, err := t.fit(ctx, env, a)
-		if err != nil && ctx.Err() == nil {
-			r.Error = err.Error()
-		}
-		if r.Count > 0 || r.Error != "" {
-			results = append(results, r)
-		}
-		if ctx.Err() != nil {
-			return results, ctx.Err()
-		}
-		env.Log("  %s: %.2f s", a.name, r.Seconds)
-	}
-	return results, nil
-}
-
 // digitFigures shows the accuracy against λ for each choice of what to learn.
 func digitFigures(group []Result) []figure {
 	fig := figure{

@@ -68,41 +68,100 @@ var errBudget = errors.New("bench: time budget used")
 // fit solves the task in one way. The clock stands still while the trace is
 // taken; building the Gram matrices is not part of it, packing their sum is.
 func (t *task) fit(ctx context.Context, env *Env, a approach) (Result, error) {
-	r := Result{Name: a.name, Params: t.params(a)}
-	var samples []float64
-	var spent float64
-	for range env.count(fitRepeats) {
-		if env.Count == 0 && spent > pick(env, 0.5, 5) {
-			break
-		}
-		rec := &recorder{task: t, budget: a.budget, be: env.Backend}
-		res, err := t.solve(ctx, env, a, rec)
-		if res == nil {
-			return r, fmt.Errorf("%s: %w", a.name, err)
-		}
-		samples = append(samples, rec.ended)
-		spent += rec.ended
-		r.traces = append(r.traces, rec.points)
-		r.describe(t, env, res)
-		r.Stopped = errors.Is(err, errBudget)
-		switch {
-		case ctx.Err() != nil:
-			r.time(samples)
-			r.Stopped = true
-			r.pickTrace()
-			return r, ctx.Err()
-		case err != nil && !r.Stopped && !errors.Is(err, bcd.ErrNotConverged):
-			return r, fmt.Errorf("%s: %w", a.name, err)
-		case err != nil && !r.Stopped:
-			r.Error = err.Error()
-		}
-		if r.Stopped {
-			break
+	f := t.start(a)
+	for f.more(env) {
+		f.repeat(ctx, env)
+	}
+	return f.end()
+}
+
+// fitting is an approach with the repetitions it has had.
+type fitting struct {
+	task     *task
+	approach approach
+	result   Result
+	samples  []float64
+	spent    float64
+	ended    bool // by an error or the budget
+	err      error
+}
+
+func (t *task) start(a approach) *fitting {
+	return &fitting{task: t, approach: a, result: Result{Name: a.name, Params: t.params(a)}}
+}
+
+// more tells whether there is to be another repetition.
+func (f *fitting) more(env *Env) bool {
+	enough := env.Count == 0 && f.spent > pick(env, 0.5, 5)
+	return !f.ended && !enough && len(f.samples) < env.count(fitRepeats)
+}
+
+func (f *fitting) repeat(ctx context.Context, env *Env) {
+	r := &f.result
+	rec := &recorder{task: f.task, budget: f.approach.budget, be: env.Backend}
+	res, err := f.task.solve(ctx, env, f.approach, rec)
+	if res == nil {
+		f.ended, f.err = true, fmt.Errorf("%s: %w", f.approach.name, err)
+		return
+	}
+	f.samples = append(f.samples, rec.ended)
+	f.spent += rec.ended
+	r.traces = append(r.traces, rec.points)
+	r.describe(f.task, env, res)
+	r.Stopped = errors.Is(err, errBudget)
+	f.ended = r.Stopped
+	switch {
+	case ctx.Err() != nil:
+		r.Stopped, f.ended, f.err = true, true, ctx.Err()
+	case err != nil && !r.Stopped && !errors.Is(err, bcd.ErrNotConverged):
+		f.ended, f.err = true, fmt.Errorf("%s: %w", f.approach.name, err)
+	case err != nil && !r.Stopped:
+		r.Error = err.Error()
+	}
+}
+
+// end is the outcome of all repetitions.
+func (f *fitting) end() (Result, error) {
+	if len(f.samples) > 0 {
+		f.result.time(f.samples)
+		f.result.pickTrace()
+	}
+	return f.result, f.err
+}
+
+// inTurn repeats each as often as it wants, round after round.
+func inTurn(ctx context.Context, env *Env, all []*fitting, repeat func(f *fitting)) {
+	for left := true; left; {
+		left = false
+		for _, f := range all {
+			if ctx.Err() == nil && f.more(env) {
+				repeat(f)
+				left = left || f.more(env)
+			}
 		}
 	}
-	r.time(samples)
-	r.pickTrace()
-	return r, nil
+}
+
+// fitAll solves the task in every way, in turn, round after round, so that what
+// disturbs the machine disturbs all alike. A way that fails does not stop the others.
+func fitAll(ctx context.Context, env *Env, t *task, approaches []approach) ([]Result, error) {
+	var all []*fitting
+	for _, a := range approaches {
+		all = append(all, t.start(a))
+	}
+	inTurn(ctx, env, all, func(f *fitting) { f.repeat(ctx, env) })
+	var results []Result
+	for _, f := range all {
+		r, err := f.end()
+		if err != nil && ctx.Err() == nil {
+			r.Error = err.Error()
+		}
+		if r.Count > 0 || r.Error != "" {
+			results = append(results, r)
+			env.Log("  %s: %.2f s", r.Name, r.Seconds)
+		}
+	}
+	return results, ctx.Err()
 }
 
 // solve runs the fit once under rec's watch.
