@@ -17,14 +17,14 @@ type System struct {
 
 // Options of a solve. The zero value is useful.
 type Options struct {
-	Tol     float64          // stop when ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F; 0 means 1e-8; exact solvers ignore it
-	MaxIter int              // multiplications by K; 0 means 10·N
+	Tol     float64 // stop when ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F; 0 means 1e-8; exact solvers ignore it
+	MaxIter int     // multiplications by K; 0 means 10·N
 	// Single lets rotated, nystrom and auto take K in single precision for all they
 	// do, the residual they report included, where K is a linop.Mixed: enough for
 	// tolerances down to about 1e-8·‖K‖·‖L‖/Mu, and K is then never formed in
 	// double precision.
 	Single bool
-	Trace   func(Step) error `json:"-"`
+	Trace  func(Step) error `json:"-"`
 }
 
 // filled returns the options with their defaults for an l×n system in place.
