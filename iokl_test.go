@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/npy/npytest"
 	"github.com/iokl/iokl/internal/par"
 )
 
@@ -22,24 +22,7 @@ var bg = context.Background()
 // golden reads an array of a reference case.
 func golden(t *testing.T, file, name string) *npy.Array {
 	t.Helper()
-	f, err := os.Open("testdata/" + file + ".npz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := npy.NewArchive(f, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := z.Array(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return npytest.Load(t, file)[name]
 }
 
 func matrix(a *npy.Array) *mat.Dense { return mat.NewDense(a.Shape[0], a.Shape[1], a.Data) }

@@ -1,18 +1,13 @@
 package bcd
 
 import (
-	"archive/zip"
 	"context"
-	"encoding/binary"
 	"errors"
-	"io"
 	"math"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/npy/npytest"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -32,51 +27,14 @@ func (a array) slab(j int) blas.General {
 	return array{a.shape[1:], a.data[j*n : (j+1)*n]}.matrix()
 }
 
-// golden reads testdata/name.npz, whose arrays are C-ordered float64 of numpy's format 1.0.
+// golden reads testdata/name.npz.
 func golden(t testing.TB, name string) map[string]array {
 	t.Helper()
-	z, err := zip.OpenReader(filepath.Join("testdata", name+".npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
 	out := map[string]array{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[strings.TrimSuffix(f.Name, ".npy")] = parseNpy(t, b)
+	for k, a := range npytest.Load(t, name) {
+		out[k] = array{a.Shape, a.Data}
 	}
 	return out
-}
-
-func parseNpy(t testing.TB, b []byte) array {
-	n := int(binary.LittleEndian.Uint16(b[8:]))
-	head := string(b[10 : 10+n])
-	if !strings.Contains(head, "'<f8'") || !strings.Contains(head, "'fortran_order': False") {
-		t.Fatalf("unexpected array %s", head)
-	}
-	_, dims, _ := strings.Cut(head, "'shape': (")
-	dims, _, _ = strings.Cut(dims, ")")
-	var a array
-	for s := range strings.SplitSeq(dims, ",") {
-		if s = strings.TrimSpace(s); s != "" {
-			d, err := strconv.Atoi(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a.shape = append(a.shape, d)
-		}
-	}
-	for p := b[10+n:]; len(p) > 0; p = p[8:] {
-		a.data = append(a.data, math.Float64frombits(binary.LittleEndian.Uint64(p)))
-	}
-	return a
 }
 
 // gram is the sum over a stack of Gram matrices.

@@ -3,12 +3,11 @@ package frankwolfe_test
 import (
 	"context"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
-	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/npy/npytest"
 )
 
 var bg = context.Background()
@@ -25,23 +24,7 @@ var golden = []struct {
 
 func load(t testing.TB, file, name string) blas.General {
 	t.Helper()
-	f, err := os.Open("testdata/" + file + ".npz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := npy.NewArchive(f, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := archive.Array(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := npytest.Load(t, file)[name]
 	return blas.General{Rows: a.Shape[0], Cols: a.Shape[1], Stride: a.Shape[1], Data: a.Data}
 }
 

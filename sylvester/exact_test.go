@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/internal/npy"
+	"github.com/iokl/iokl/internal/npy/npytest"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -235,25 +233,8 @@ func TestExactOnPlainOperator(t *testing.T) {
 // readGolden returns the matrices of a reference case.
 func readGolden(t *testing.T, name string) map[string]blas.General {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name+".npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := npy.NewArchive(f, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]blas.General{}
-	for _, k := range z.Names() {
-		a, err := z.Array(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for k, a := range npytest.Load(t, name) {
 		out[k] = blas.General{Rows: a.Shape[0], Cols: a.Shape[1], Stride: a.Shape[1], Data: a.Data}
 	}
 	return out

@@ -1,0 +1,35 @@
+// Package npytest reads the reference cases of tests.
+package npytest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/iokl/iokl/internal/npy"
+)
+
+// Load returns the arrays of testdata/name.npz by their names.
+func Load(t testing.TB, name string) map[string]*npy.Array {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name+".npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := npy.NewArchive(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*npy.Array{}
+	for _, k := range z.Names() {
+		if out[k], err = z.Array(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
