@@ -3,8 +3,6 @@ package native
 import (
 	"runtime"
 	"unsafe"
-
-	"github.com/iokl/iokl/internal/par"
 )
 
 // engine is the level 2 and 3 BLAS for one element type on one set of kernels.
@@ -31,12 +29,7 @@ const (
 // product is c = alpha·Σ_p a(i,p)·b(j,p) + beta·c on the wanted part of the
 // m×n row-major c. The vectors of the micro-kernel run along the rows of c: b is
 // packed in wide panels of mr columns, a in narrow panels of at most nr rows.
-//
-// The loops are those of Goto and van de Geijn (doi:10.1145/1356052.1356053) with
-// the roles that row-major storage gives: for each block of kc steps of p and
-// each slab of rows, a's slab is packed once for all goroutines; each job then
-// packs one block of nc columns of b, which stays in its second-level cache while
-// the slab streams past.
+// There are two ways through it: see square and thin.
 type product[T element] struct {
 	e           *engine[T]
 	a, b        operand[T]
@@ -44,23 +37,26 @@ type product[T element] struct {
 	ldc         int
 	m, n, k     int
 	alpha       T
-	add         int // 1: the present block adds to c
+	add         bool // the first block of p adds to c; the others do so always
 	want        part
-	slab        []T // the packed rows of a
-	i0, rows    int // the slab: first row and number of rows
-	p0, kc      int // the block of p
-	panels      int // narrow panels in the slab
-	nc          int // columns of a job
+	kc          int // steps of p in a block; the last may have fewer
+	steps       int // blocks of p
+	wides       int // wide panels across c
+	slab        []T // what is packed once for all jobs
+	i0, rows    int // first row and number of rows of c that are worked on
+	first, last int // blocks of p in the slab
+	panels      int // narrow panels in the rows
+	blocks      int // jobs along the columns
 	chunks      int // jobs along the rows
-	packJob     func(int)
-	multiplyJob func(int)
+	direct      bool
+	squareJobs  [2]func(int)
+	thinJobs    [2]func(int)
 }
 
 const (
-	slabBytes  = 8 << 20 // a slab of packed rows is at most this large: it lives in the third-level cache
-	packPanels = 16      // narrow panels per packing job
 	jobFlops   = 1 << 20 // a job with fewer multiply-adds is not worth a goroutine
 	jobsEach   = 6       // jobs per thread, so that a slow thread costs little
+	yieldFlops = 1 << 25 // multiply-adds, a millisecond of them or less, after which a goroutine lets others in
 )
 
 // gemm computes p, whose operands, shape, alpha and part are set.
@@ -77,124 +73,53 @@ func (e *engine[T]) gemm(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc
 	p := e.jobs.Get()
 	if p == nil {
 		p = &product[T]{e: e}
-		p.packJob, p.multiplyJob = p.pack, p.multiply
+		p.squareJobs = [2]func(int){p.packRows, p.multiplyBlock}
+		p.thinJobs = [2]func(int){p.packColumns, p.multiplyRows}
 	}
 	p.a, p.b, p.c, p.ldc = a, b, c, ldc
 	p.m, p.n, p.k, p.alpha, p.want = m, n, k, alpha, want
-	p.run(beta != 0)
+	p.add = beta != 0
+	p.wides = (n + e.mr - 1) / e.mr
+	if most := p.thinSteps(); most > 0 {
+		p.thin(most)
+	} else {
+		p.square()
+	}
 	p.a, p.b, p.c = operand[T]{}, operand[T]{}, nil
 	e.jobs.Put(p)
 }
 
-// run loops over the blocks of p and the slabs of rows.
-func (p *product[T]) run(add bool) {
-	var t T
-	e := p.e
-	steps := (p.k + e.kc - 1) / e.kc
-	kc := ((p.k+steps-1)/steps + 3) &^ 3
-	maxRows := max(slabBytes/(kc*int(unsafe.Sizeof(t)))/e.nr, 1) * e.nr
-	slabs := (p.m + maxRows - 1) / maxRows
-	for s := range slabs {
-		p.i0 = p.m * s / slabs
-		p.rows = p.m*(s+1)/slabs - p.i0
-		p.panels = (p.rows + e.nr - 1) / e.nr
-		p.slab = grow(p.slab, p.rows*kc)
-		p.add = 0
-		if add {
-			p.add = 1
-		}
-		for p.p0 = 0; p.p0 < p.k; p.p0 += kc {
-			p.kc = min(kc, p.k-p.p0)
-			p.step()
-			p.add = 1
-		}
+// split divides the k steps into even blocks of at most most.
+func (p *product[T]) split(most int) {
+	p.steps = (p.k + most - 1) / most
+	p.kc = ((p.k+p.steps-1)/p.steps + 3) &^ 3
+	p.steps = (p.k + p.kc - 1) / p.kc
+}
+
+// block is the first step and the number of steps of block s.
+func (p *product[T]) block(s int) (p0, np int) { return s * p.kc, min(p.kc, p.k-s*p.kc) }
+
+// start sets up the tiles of block s.
+func (p *product[T]) start(t *tile, s int) {
+	_, np := p.block(s)
+	*t = tile{kc: np, ldc: p.ldc, alpha: float64(p.alpha)}
+	if p.add || s > 0 {
+		t.add = 1
 	}
 }
 
-// step does one block of p on one slab.
-func (p *product[T]) step() {
-	e := p.e
-	blocks := (p.n + e.nc - 1) / e.nc
-	p.nc = ((p.n+blocks-1)/blocks + e.mr - 1) / e.mr * e.mr
-	blocks = (p.n + p.nc - 1) / p.nc
-	p.chunks = 1
-	if nt := par.Threads(); nt > 1 {
-		each := max(p.nc*p.kc*e.nr, 1)
-		want := (nt*jobsEach + blocks - 1) / blocks
-		p.chunks = max(min(want, p.panels*each/jobFlops, p.panels/4), 1)
+// end gives scratch back after so many multiply-adds, and now and then lets other goroutines in.
+func (p *product[T]) end(s *scratch[T], flops int) {
+	s.t.a, s.t.b, s.t.c, s.t.next = nil, nil, nil, nil
+	s.flops += flops
+	wait := s.flops > yieldFlops
+	if wait {
+		s.flops = 0
 	}
-	if p.rows*p.kc*min(p.n, e.mr) < jobFlops {
-		for i := range p.panels {
-			p.packPanel(i)
-		}
-	} else {
-		par.For((p.panels+packPanels-1)/packPanels, p.packJob)
+	p.e.scratch.Put(s)
+	if wait {
+		runtime.Gosched()
 	}
-	par.For(blocks*p.chunks, p.multiplyJob)
-}
-
-// panel is where narrow panel q of the slab starts, in rows; panels differ by at most one row.
-func (p *product[T]) panel(q int) int { return p.rows * q / p.panels }
-
-func (p *product[T]) pack(job int) {
-	for q := job * packPanels; q < min((job+1)*packPanels, p.panels); q++ {
-		p.packPanel(q)
-	}
-}
-
-func (p *product[T]) packPanel(q int) {
-	r0, r1 := p.panel(q), p.panel(q+1)
-	p.e.pack(p.a, p.slab[r0*p.kc:r1*p.kc], r1-r0, p.i0+r0, r1-r0, p.p0, p.kc)
-}
-
-// multiply does one job: a chunk of the slab's rows times a block of columns.
-func (p *product[T]) multiply(job int) {
-	e := p.e
-	j0 := job / p.chunks * p.nc
-	j1 := min(j0+p.nc, p.n)
-	q0 := p.panels * (job % p.chunks) / p.chunks
-	q1 := p.panels * (job%p.chunks + 1) / p.chunks
-	if !p.touches(p.panel(q0), p.panel(q1), j0, j1) {
-		return
-	}
-	s := e.getScratch((p.nc + e.mr) * p.kc)
-	for j := j0; j < j1; j += e.mr {
-		e.pack(p.b, s.wide[(j-j0)*p.kc:], e.mr, j, min(e.mr, j1-j), p.p0, p.kc)
-	}
-	t := &s.t
-	*t = tile{kc: p.kc, ldc: p.ldc, add: p.add, alpha: float64(p.alpha)}
-	wides := (j1 - j0 + e.mr - 1) / e.mr
-	for q := q0; q < q1; q++ {
-		r0, r1 := p.panel(q), p.panel(q+1)
-		t.rows = r1 - r0
-		for w := range wides {
-			p.fetchNext(t, q, q1, w, wides)
-			t.b = unsafe.Pointer(unsafe.SliceData(p.slab[r0*p.kc:]))
-			j := j0 + w*e.mr
-			t.a = unsafe.Pointer(unsafe.SliceData(s.wide[w*e.mr*p.kc:]))
-			t.width = min(e.mr, j1-j)
-			p.one(s, p.i0+r0, j)
-		}
-	}
-	t.a, t.b, t.c, t.next = nil, nil, nil, nil
-	e.scratch.Put(s)
-	if p.chunks > 1 || j1 < p.n {
-		runtime.Gosched() // a long product lets others in, the garbage collector among them
-	}
-}
-
-// fetchNext lets the kernel fetch its share of the next narrow panel.
-func (p *product[T]) fetchNext(t *tile, q, q1, w, wides int) {
-	t.lines = 0
-	if q+1 == q1 {
-		return
-	}
-	var v T
-	size := t.rows * p.kc * int(unsafe.Sizeof(v))
-	groups := max(p.kc/4, 1)
-	t.lines = (size/64/wides + groups) / groups
-	at := min(p.panel(q+1)*p.kc+w*t.lines*groups*64/int(unsafe.Sizeof(v)), len(p.slab)-1)
-	t.next = unsafe.Pointer(&p.slab[at])
 }
 
 // one computes the tile at (i,j) of c, through an edge buffer when only part of it is wanted.
@@ -207,7 +132,11 @@ func (p *product[T]) one(s *scratch[T], i, j int) {
 		return
 	}
 	t.c = unsafe.Pointer(unsafe.SliceData(p.c[i*p.ldc+j:]))
-	p.e.tile(t)
+	if t.ldb > 0 {
+		p.e.direct(t)
+	} else {
+		p.e.tile(t)
+	}
 }
 
 // touches reports whether rows [r0,r1) of the slab and columns [j0,j1) hold a wanted element.
@@ -238,9 +167,10 @@ func (p *product[T]) wants(i0, i1, j0, j1 int) bool {
 func (p *product[T]) edge(s *scratch[T], i, j int) {
 	t := &s.t
 	mr := p.e.mr
+	add := t.add
 	t.c, t.ldc, t.add = unsafe.Pointer(&s.edge), mr, 0
 	p.e.tile(t)
-	t.ldc, t.add = p.ldc, p.add
+	t.ldc, t.add = p.ldc, add
 	for r := range t.rows {
 		lo, hi := 0, min(t.width, i+r-j+1)
 		if p.want == upper {
@@ -251,7 +181,7 @@ func (p *product[T]) edge(s *scratch[T], i, j int) {
 		}
 		out := p.c[(i+r)*p.ldc+j:]
 		for c := lo; c < hi; c++ {
-			if p.add != 0 {
+			if add != 0 {
 				out[c] += s.edge[r*mr+c]
 			} else {
 				out[c] = s.edge[r*mr+c]

@@ -43,19 +43,30 @@ func TestTiles(t *testing.T) {
 func tiles[T element](t *testing.T, k kernels[T]) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for _, kc := range []int{0, 1, 3, 4, 7, 66} {
-		for rows := 1; rows <= k.nr; rows++ {
-			for width := 1; width <= k.mr; width++ {
-				tileOnce(t, rng, k, kc, rows, width)
+		for width := 1; width <= k.mr; width++ {
+			for rows := 1; rows <= k.nr; rows++ {
+				tileOnce(t, rng, k, kc, rows, width, 0)
+			}
+			if k.direct != nil {
+				tileOnce(t, rng, k, kc, k.nr, width, kc)
+				tileOnce(t, rng, k, kc, k.nr, width, kc+1)
 			}
 		}
 	}
 }
 
-func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, width int) {
+// tileOnce tries one shape; with a positive ldb, that of the kernel that reads b unpacked.
+func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, width, ldb int) {
 	t.Helper()
+	run, sizeB := k.tile, kc*rows
+	at := func(p, i int) int { return p*rows + i }
+	if ldb > 0 {
+		run, sizeB = k.direct, (rows-1)*ldb+kc
+		at = func(p, i int) int { return i*ldb + p }
+	}
 	mem := atPageEndOnce[T](t, k.mr, k.nr)
 	ldc := k.mr + 1
-	a, b := mem.a[len(mem.a)-kc*k.mr:], mem.b[len(mem.b)-kc*rows:]
+	a, b := mem.a[len(mem.a)-kc*k.mr:], mem.b[len(mem.b)-sizeB:]
 	fill(rng, a)
 	fill(rng, b)
 	for i := range a { // what lies beyond the width must not matter
@@ -76,9 +87,9 @@ func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, w
 		t1 := &tile{
 			a: unsafe.Pointer(unsafe.SliceData(a)), b: unsafe.Pointer(unsafe.SliceData(b)), c: unsafe.Pointer(&c[0]),
 			ldc: ldc, kc: kc, rows: rows, width: width, add: add, alpha: -1.5,
-			next: unsafe.Pointer(&c[0]), lines: add,
+			next: unsafe.Pointer(&c[0]), lines: add, ldb: ldb,
 		}
-		k.tile(t1)
+		run(t1)
 		for i := range c {
 			r, j := i/ldc, i%ldc
 			if j >= width {
@@ -90,8 +101,8 @@ func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, w
 			var want T
 			var size float64
 			for p := range kc {
-				want += a[p*k.mr+j] * b[p*rows+r]
-				size += math.Abs(float64(a[p*k.mr+j] * b[p*rows+r]))
+				want += a[p*k.mr+j] * b[at(p, r)]
+				size += math.Abs(float64(a[p*k.mr+j] * b[at(p, r)]))
 			}
 			want *= -1.5
 			if add == 1 {
@@ -116,7 +127,7 @@ func atPageEndOnce[T element](t *testing.T, mr, nr int) guarded[T] {
 	if g, ok := guardedMemory[key].(guarded[T]); ok {
 		return g
 	}
-	g := guarded[T]{atPageEnd[T](t, 66*mr), atPageEnd[T](t, 66*nr), atPageEnd[T](t, nr*(mr+1))}
+	g := guarded[T]{atPageEnd[T](t, 66*mr), atPageEnd[T](t, 67*nr), atPageEnd[T](t, nr*(mr+1))}
 	guardedMemory[key] = g
 	t.Cleanup(func() { delete(guardedMemory, key) })
 	return g
@@ -240,23 +251,62 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, stride int) {
 // TestTurn checks the transposition of eight rows against unreadable pages.
 func TestTurn(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
-		if b.d.turn == nil {
-			t.Skip("this level turns rows in Go")
-		}
-		rng := rand.New(rand.NewPCG(2, 9))
-		for _, np := range []int{8, 16, 64} {
-			for _, w := range []int{8, 9, 24} {
-				ld := np + w%3
-				src := fill(rng, atPageEnd[float64](t, 7*ld+np))
-				dst := atPageEnd[float64](t, (np-1)*w+8)
-				b.d.turn(dst, w, src, ld, np)
-				for k, v := range dst {
-					p, i := k/w, k%w
-					if i < 8 && v != src[i*ld+p] || i >= 8 && v != 0 {
-						t.Fatalf("np %d, w %d: element (%d,%d) is %g", np, w, i, p, v)
-					}
+		t.Run("float64", func(t *testing.T) { turnOnce(t, b.d.kernels) })
+		t.Run("float32", func(t *testing.T) { turnOnce(t, b.s.kernels) })
+	})
+}
+
+func turnOnce[T element](t *testing.T, k kernels[T]) {
+	if k.turn == nil {
+		t.Skip("this level turns rows in Go")
+	}
+	rng := rand.New(rand.NewPCG(2, 9))
+	for _, np := range []int{8, 16, 24, 64} {
+		for _, w := range []int{8, 9, 24} {
+			ld := np + w%3
+			src := fill(rng, atPageEnd[T](t, 7*ld+np))
+			dst := atPageEnd[T](t, (np-1)*w+8)
+			k.turn(dst, w, src, ld, np)
+			for z, v := range dst {
+				p, i := z/w, z%w
+				if i < 8 && v != src[i*ld+p] || i >= 8 && v != 0 {
+					t.Fatalf("np %d, w %d: element (%d,%d) is %g", np, w, i, p, v)
 				}
 			}
 		}
+	}
+}
+
+// TestSpread checks the copy of rows to panels against unreadable pages.
+func TestSpread(t *testing.T) {
+	eachLevel(t, func(t *testing.T, b *BLAS) {
+		t.Run("float64", func(t *testing.T) { spreadOnce(t, b.d.kernels) })
+		t.Run("float32", func(t *testing.T) { spreadOnce(t, b.s.kernels) })
 	})
+}
+
+func spreadOnce[T element](t *testing.T, k kernels[T]) {
+	if k.spread == nil {
+		t.Skip("this level copies in Go")
+	}
+	var v T
+	size := int(unsafe.Sizeof(v))
+	rng := rand.New(rand.NewPCG(2, 10))
+	for _, c := range [][2]int{{1, 1}, {1, 3}, {5, 1}, {9, 2}} {
+		np, panels := c[0], c[1]
+		ld := panels*k.mr + 3
+		src := fill(rng, atPageEnd[T](t, (np-1)*ld+panels*k.mr))
+		apart := np*k.mr + 5 // elements from one panel to the next
+		dst := atPageEnd[T](t, (panels-1)*apart+np*k.mr)
+		k.spread(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), ld*size, apart*size, np, panels)
+		for z, got := range dst {
+			var want T
+			if at := z % apart; at < np*k.mr {
+				want = src[at/k.mr*ld+z/apart*k.mr+at%k.mr]
+			}
+			if got != want {
+				t.Fatalf("%d rows, %d panels: element %d is %g, want %g", np, panels, z, got, want)
+			}
+		}
+	}
 }

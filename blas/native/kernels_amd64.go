@@ -2,7 +2,11 @@
 
 package native
 
-import "github.com/klauspost/cpuid/v2"
+import (
+	"unsafe"
+
+	"github.com/klauspost/cpuid/v2"
+)
 
 // The micro-kernels; their contract stands at tile.
 
@@ -22,7 +26,19 @@ func tileF32AVX512(t *tile)
 func tileMixedAVX512(t *tile)
 
 //go:noescape
+func directF64AVX512(t *tile)
+
+//go:noescape
+func directF32AVX512(t *tile)
+
+//go:noescape
 func turnF64AVX512(dst []float64, w int, src []float64, ld, np int)
+
+//go:noescape
+func turnF32AVX2(dst []float32, w int, src []float32, ld, np int)
+
+//go:noescape
+func copyPanelsAVX512(dst, src unsafe.Pointer, ld, panel, np, panels int)
 
 // The kernels for few columns; their contract stands at fewTile.
 
@@ -105,7 +121,7 @@ func kernels64(l Level) kernels[float64] {
 	k.spin, k.read = spinF64AVX2, readF64AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 24, 8, tileF64AVX512, spinF64AVX512
-		k.turn = turnF64AVX512
+		k.turn, k.direct, k.spread = turnF64AVX512, directF64AVX512, copyPanelsAVX512
 	}
 	return k
 }
@@ -118,8 +134,10 @@ func kernels32(l Level) kernels[float32] {
 	k.dot, k.axpy, k.scal = dotF32AVX2, axpyF32AVX2, scalF32AVX2
 	k.dot4, k.axpy4, k.symv4 = dot4F32AVX2, axpy4F32AVX2, symv4F32AVX2
 	k.mr, k.nr, k.tile, k.spin = 24, 4, tileF32AVX2, spinF32AVX2
+	k.turn = turnF32AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 48, 8, tileF32AVX512, spinF32AVX512
+		k.direct, k.spread = directF32AVX512, copyPanelsAVX512
 	}
 	return k
 }

@@ -35,6 +35,8 @@ type blocks struct {
 	kc int // steps of the inner dimension in one pass: a narrow panel stays in the first-level cache
 	nc int // columns of a wide block, a multiple of mr: it takes half of the second-level cache
 	l2 int // bytes of the second-level cache
+
+	slab int // bytes of packed rows shared by all threads: they live in the third-level cache
 }
 
 // Cache sizes where cpuid knows none.
@@ -54,7 +56,7 @@ func blockSizes(mr, nr, size int) blocks {
 	}
 	kc := min(l1*7/8/(nr*size), 1024) &^ 15
 	nc := max(l2/2/(kc*size)/mr, 1) * mr
-	return blocks{kc: max(kc, 64), nc: nc, l2: l2}
+	return blocks{kc: max(kc, 64), nc: nc, l2: l2, slab: slabBytes}
 }
 
 // New returns the BLAS of the fastest level there is.

@@ -1,5 +1,7 @@
 package native
 
+import "unsafe"
+
 // operand is one factor of a product, seen as elements (i,p) with i the free
 // index and p the one that is summed over.
 type operand[T element] struct {
@@ -28,6 +30,21 @@ func (k *kernels[T]) pack(o operand[T], dst []T, w, i0, ni, p0, np int) {
 		k.packColumns(o, dst, w, i0, ni, p0, np)
 	default:
 		k.packSym(o, dst, w, i0, ni, p0, np)
+	}
+}
+
+// packWide packs columns j0 to j1 of o, the free index, in panels of mr, one after the other.
+func (k *kernels[T]) packWide(o operand[T], dst []T, j0, j1, p0, np int) {
+	j := j0
+	if whole := (j1 - j0) / k.mr; k.spread != nil && o.form == byFree && whole > 0 && np > 0 {
+		var v T
+		size := int(unsafe.Sizeof(v))
+		from := o.data[p0*o.ld+j0:][:(np-1)*o.ld+whole*k.mr]
+		k.spread(unsafe.Pointer(&dst[:whole*k.mr*np][0]), unsafe.Pointer(&from[0]), o.ld*size, k.mr*np*size, np, whole)
+		j += whole * k.mr
+	}
+	for ; j < j1; j += k.mr {
+		k.pack(o, dst[(j-j0)*np:], k.mr, j, min(k.mr, j1-j), p0, np)
 	}
 }
 

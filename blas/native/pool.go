@@ -5,10 +5,12 @@ import "github.com/iokl/iokl/internal/par"
 // scratch is what one goroutine needs while it computes: a packed block, a tile
 // and the argument of the micro-kernel.
 type scratch[T element] struct {
-	wide []T
+	wide []T // a packed block of b, or in a thin product a narrow panel of a
 	edge [maxNR * maxMR]T
 	t    tile
 	r, w [4]T // arguments of the vector kernels
+
+	flops int // multiply-adds since its user last let others in
 }
 
 // buffers keeps scratch and job memory between calls, so that a product of a

@@ -28,6 +28,8 @@ func TestSameBitsOnAnyThreads(t *testing.T) {
 		for name, f := range map[string]func(c []float64){
 			"gemm":         func(c []float64) { be.Dgemm(no, no, m, n, k, 0.5, a, k, b, m, 2, c, k) },
 			"gemm, wide":   func(c []float64) { be.Dgemm(tr, tr, 9, n, k, 0.5, b, m, a, k, 2, c, k) },
+			"gemm, thin":   func(c []float64) { be.Dgemm(no, no, k, 90, k, 0.5, sym, k, b, m, 2, c, 90) },
+			"gemm, few":    func(c []float64) { be.Dgemm(no, no, k, 10, k, 0.5, sym, k, b, m, 2, c, 10) },
 			"symm":         func(c []float64) { be.Dsymm(gblas.Left, low, n, n, 1, a, k, b, m, 0, c, k) },
 			"syrk":         func(c []float64) { be.Dsyrk(low, no, m, k, 1, a, k, 0, c, k) },
 			"trsm":         func(c []float64) { be.Dtrsm(gblas.Left, low, no, gblas.NonUnit, n, k, 1, a, k, c, k) },

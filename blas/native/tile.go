@@ -31,6 +31,7 @@ type tile struct {
 	alpha       float64
 	next        unsafe.Pointer
 	lines       int
+	ldb         int // for direct kernels, in elements
 }
 
 // element is what the kernels compute with.
@@ -40,6 +41,14 @@ type element interface{ ~float32 | ~float64 }
 type kernels[T element] struct {
 	mr, nr int // the largest tile: mr columns, the direction of the vectors, by nr rows
 	tile   func(*tile)
+
+	// direct is tile for nr rows whose b is not packed: element (i,p) stands at b[i·ldb+p]. It fetches b
+	// ahead, not next. Nil where packing first is as good.
+	direct func(*tile)
+
+	// spread copies np rows of src, ld bytes apart, to so many panels of mr columns that lie panel bytes
+	// apart; nil where it would gain nothing.
+	spread func(dst, src unsafe.Pointer, ld, panel, np, panels int)
 
 	// turn writes src[i·ld+p] to dst[p·w+i] for i < 8 and p < np, a positive multiple of 8; nil where it
 	// would gain nothing.

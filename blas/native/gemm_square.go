@@ -1,0 +1,134 @@
+package native
+
+import (
+	"unsafe"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+const (
+	slabBytes  = 8 << 20 // of a slab of packed rows
+	packPanels = 16      // narrow panels per packing job
+)
+
+// square computes a product of many columns. The loops are those of Goto and van
+// de Geijn (doi:10.1145/1356052.1356053) with the roles that row-major storage
+// gives: a slab of the rows of a is packed for all goroutines, for as many blocks
+// of p as there is room for; each job then packs, one block of p after another,
+// the wide panels of some columns of b, which stay in its second-level cache while
+// the slab streams past.
+func (p *product[T]) square() {
+	var t T
+	e := p.e
+	p.split(e.kc)
+	room := e.slab / int(unsafe.Sizeof(t))
+	most := max(room/p.kc/e.nr, 1) * e.nr
+	slabs := (p.m + most - 1) / most
+	pass := 1
+	if slabs == 1 {
+		pass = min(max(room/(p.m*p.kc), 1), p.steps)
+	}
+	for s := range slabs {
+		p.i0 = p.m * s / slabs
+		p.rows = p.m*(s+1)/slabs - p.i0
+		p.panels = (p.rows + e.nr - 1) / e.nr
+		p.slab = grow(p.slab, p.rows*min(pass*p.kc, p.k))
+		for p.first = 0; p.first < p.steps; p.first = p.last {
+			p.last = min(p.first+pass, p.steps)
+			p.squarePass()
+		}
+	}
+}
+
+// squarePass does the blocks of p from first to last on one slab.
+func (p *product[T]) squarePass() {
+	e := p.e
+	nt := par.Threads()
+	p.blocks = (p.wides*e.mr + e.nc - 1) / e.nc
+	p.chunks = 1
+	if nt > 1 {
+		want := (nt*jobsEach + p.blocks - 1) / p.blocks
+		flops := p.rows * (p.last - p.first) * p.kc * p.n / p.blocks
+		p.chunks = max(min(want, flops/jobFlops, p.panels/4), 1)
+		if p.chunks == 1 && p.blocks > nt {
+			p.blocks = min((p.blocks+nt-1)/nt*nt, p.wides) // as many for each
+		}
+	}
+	packs := (p.last - p.first) * p.packsEach()
+	if p.rows*p.kc*min(p.n, e.mr) < jobFlops {
+		for job := range packs {
+			p.packRows(job)
+		}
+	} else {
+		par.For(packs, p.squareJobs[0])
+	}
+	par.For(p.blocks*p.chunks, p.squareJobs[1])
+}
+
+// packsEach is the number of packing jobs of one block of p.
+func (p *product[T]) packsEach() int { return (p.panels + packPanels - 1) / packPanels }
+
+// panel is where narrow panel q of the slab starts, in rows; panels differ by at most one row.
+func (p *product[T]) panel(q int) int { return p.rows * q / p.panels }
+
+// inSlab is where narrow panel q of the slab starts for the block of p that starts at p0 and has np steps.
+func (p *product[T]) inSlab(q, p0, np int) int { return p.rows*(p0-p.first*p.kc) + p.panel(q)*np }
+
+// packRows packs some narrow panels of the slab for one block of p.
+func (p *product[T]) packRows(job int) {
+	p0, np := p.block(p.first + job/p.packsEach())
+	q := job % p.packsEach() * packPanels
+	for end := min(q+packPanels, p.panels); q < end; q++ {
+		r0, r1 := p.panel(q), p.panel(q+1)
+		p.e.pack(p.a, p.slab[p.inSlab(q, p0, np):p.inSlab(q+1, p0, np)], r1-r0, p.i0+r0, r1-r0, p0, np)
+	}
+}
+
+// multiplyBlock does one job: a chunk of the slab's rows times a block of columns.
+func (p *product[T]) multiplyBlock(job int) {
+	mr := p.e.mr
+	block, chunk := job/p.chunks, job%p.chunks
+	w0, w1 := p.wides*block/p.blocks, p.wides*(block+1)/p.blocks
+	j0, j1 := w0*mr, min(w1*mr, p.n)
+	q0, q1 := p.panels*chunk/p.chunks, p.panels*(chunk+1)/p.chunks
+	if !p.touches(p.panel(q0), p.panel(q1), j0, j1) {
+		return
+	}
+	s := p.e.getScratch((w1 - w0) * mr * p.kc)
+	flops := 0
+	for z := p.first; z < p.last; z++ {
+		p0, np := p.block(z)
+		p.e.packWide(p.b, s.wide, j0, j1, p0, np)
+		p.start(&s.t, z)
+		for q := q0; q < q1; q++ {
+			p.multiplyPanel(s, q, q1, j0, j1, p0)
+		}
+		flops += (p.panel(q1) - p.panel(q0)) * (j1 - j0) * np
+	}
+	p.end(s, flops)
+}
+
+// multiplyPanel multiplies narrow panel q of the slab by the wide panels in s and
+// has the kernels fetch the next one, if there is one before panel end.
+func (p *product[T]) multiplyPanel(s *scratch[T], q, end, j0, j1, p0 int) {
+	var v T
+	t := &s.t
+	mr := p.e.mr
+	i := p.i0 + p.panel(q)
+	t.rows = p.panel(q+1) - p.panel(q)
+	t.b = unsafe.Pointer(&p.slab[p.inSlab(q, p0, t.kc)])
+	t.lines = 0
+	next := p.inSlab(q+1, p0, t.kc)
+	groups := max(t.kc/4, 1)
+	if q+1 < end {
+		wides := (j1 - j0 + mr - 1) / mr
+		t.lines = (t.rows*t.kc*int(unsafe.Sizeof(v))/64/wides + groups) / groups
+	}
+	for j := j0; j < j1; j += mr {
+		t.next = unsafe.Pointer(&p.slab[min(next, len(p.slab)-1)])
+		next += t.lines * groups * 64 / int(unsafe.Sizeof(v))
+		t.a = unsafe.Pointer(&s.wide[(j-j0)*t.kc])
+		t.width = min(mr, j1-j)
+		p.one(s, i, j)
+	}
+}

@@ -1,0 +1,99 @@
+package native
+
+import (
+	"unsafe"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+const (
+	thinLeast   = 256 // a product is thin when so many steps of all its columns fit half the second-level cache
+	thinMost    = 768 // so many steps at most are packed for a narrow panel
+	directWides = 2   // so many wide panels at most are multiplied by rows of a that are not packed
+)
+
+// thinSteps is how many steps of p a block of a thin product has, or 0 where the
+// product is none.
+func (p *product[T]) thinSteps() int {
+	var t T
+	e := p.e
+	p.direct = e.direct != nil && p.a.form == bySum && p.wides <= directWides && p.want == whole
+	steps := e.l2 / 2 / (p.wides * e.mr * int(unsafe.Sizeof(t))) &^ 15
+	if steps < thinLeast || p.m < e.nr {
+		return 0
+	}
+	if !p.direct {
+		steps = min(steps, thinMost)
+	}
+	return steps
+}
+
+// thin computes a product of few columns in blocks of at most most steps. All of
+// b is packed once for all goroutines; a block of it stays in the second-level
+// cache. Each job takes some rows of a, which it packs itself, one narrow panel at
+// a time, or, when there are very few columns, has the kernel read where they
+// stand: they are used too seldom to be kept.
+func (p *product[T]) thin(most int) {
+	e := p.e
+	p.split(most)
+	p.i0, p.rows = 0, p.m
+	p.panels = (p.m + e.nr - 1) / e.nr
+	p.slab = grow(p.slab, p.wides*e.mr*p.k)
+	flops := p.m * p.n * p.k
+	p.blocks, p.chunks = 1, 1
+	if nt := par.Threads(); nt > 1 {
+		p.chunks = max(min(nt*jobsEach, flops/jobFlops, p.panels/4), 1)
+	}
+	if p.n*p.k < vectorElements {
+		for job := range p.steps * p.wides {
+			p.packColumns(job)
+		}
+	} else {
+		par.For(p.steps*p.wides, p.thinJobs[0])
+	}
+	par.For(p.chunks, p.thinJobs[1])
+}
+
+// inColumns is where wide panel w of the block of p that starts at p0 and has np steps starts in the slab.
+func (p *product[T]) inColumns(w, p0, np int) int { return p.e.mr * (p.wides*p0 + w*np) }
+
+// packColumns packs one wide panel for one block of p.
+func (p *product[T]) packColumns(job int) {
+	mr := p.e.mr
+	p0, np := p.block(job / p.wides)
+	w := job % p.wides
+	p.e.packWide(p.b, p.slab[p.inColumns(w, p0, np):], w*mr, min((w+1)*mr, p.n), p0, np)
+}
+
+// multiplyRows does one job: a range of the rows of a times all columns.
+func (p *product[T]) multiplyRows(chunk int) {
+	nr := p.e.nr
+	i0, i1 := p.panels*chunk/p.chunks*nr, min(p.panels*(chunk+1)/p.chunks*nr, p.m)
+	s := p.e.getScratch(nr * p.kc)
+	for z := range p.steps {
+		p.start(&s.t, z)
+		for i := i0; i < i1; i += nr {
+			p.multiplyFew(s, z, i)
+		}
+	}
+	p.end(s, (i1-i0)*p.n*p.k)
+}
+
+// multiplyFew multiplies the narrow panel that starts at row i by all columns.
+func (p *product[T]) multiplyFew(s *scratch[T], z, i int) {
+	t := &s.t
+	mr := p.e.mr
+	p0, np := p.block(z)
+	t.rows = min(p.e.nr, p.m-i)
+	if p.direct && t.rows == p.e.nr {
+		t.b, t.ldb = unsafe.Pointer(&p.a.data[i*p.a.ld+p0]), p.a.ld
+	} else {
+		p.e.pack(p.a, s.wide[:t.rows*np], t.rows, i, t.rows, p0, np)
+		t.b, t.ldb = unsafe.Pointer(&s.wide[0]), 0
+	}
+	for w := range p.wides {
+		t.a = unsafe.Pointer(&p.slab[p.inColumns(w, p0, np)])
+		t.width = min(mr, p.n-w*mr)
+		p.one(s, i, w*mr)
+	}
+}
