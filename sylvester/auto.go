@@ -3,8 +3,10 @@ package sylvester
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
 
 // auto picks the method for every call by predicting the cost of each from l, n,
@@ -16,6 +18,7 @@ type auto struct {
 	sketched *nystrom
 	reduced  *tridiagonal
 	exact    *eigen
+	factors  *cholesky
 }
 
 func newAuto(cfg Config) Solver {
@@ -25,9 +28,10 @@ func newAuto(cfg Config) Solver {
 		sketched: newNystrom(cfg).(*nystrom),
 		reduced:  newTridiagonal(cfg).(*tridiagonal),
 		exact:    newEigen(cfg).(*eigen),
+		factors:  newCholesky(cfg).(*cholesky),
 	}
 	// One set of scratch for all.
-	s.plain.frame, s.reduced.frame, s.exact.frame = s.sketched.frame, s.sketched.frame, s.sketched.frame
+	s.plain.frame, s.reduced.frame, s.exact.frame, s.factors.frame = s.sketched.frame, s.sketched.frame, s.sketched.frame, s.sketched.frame
 	return s
 }
 
@@ -37,6 +41,7 @@ func (s *auto) Invalidate() {
 	s.sketched.Invalidate()
 	s.reduced.Invalidate()
 	s.exact.Invalidate()
+	s.factors.Invalidate()
 }
 
 const (
@@ -44,24 +49,22 @@ const (
 	// method is chosen without looking.
 	tiny        = 64
 	manyOutputs = 3
-	// For at most trialColumns columns a trial of trialIter plain iterations goes
-	// first: it costs less than finding out what would be best.
+	// For at most trialColumns columns a trial of plain iterations goes first, of
+	// trialIter at least: it costs less than finding out what would be best.
 	trialColumns = 2
 	trialIter    = 12
 )
 
 func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	l, n := Y.Rows, Y.Cols
-	c := costsOf(s.be, l)
-	best, least := s.direct(c, l, n)
+	c := costsOf(s.be)
+	best, least := s.direct(c, l, sys.L)
 	if l <= tiny || n > manyOutputs*l && l <= 1000 {
 		return best.Solve(ctx, C, sys, Y, opt)
 	}
-	if n <= trialColumns && s.sketched.sk.Q.Rows != l && (opt.MaxIter == 0 || opt.MaxIter > trialIter) {
-		short := opt
-		short.MaxIter = trialIter
-		res, err := s.plain.Solve(ctx, C, sys, Y, short)
-		if !errors.Is(err, ErrNotConverged) {
+	if n <= trialColumns && s.sketched.sk.Q.Rows != l {
+		res, err := s.trial(ctx, c, least, C, sys, Y, opt)
+		if !errors.Is(err, errSlow) {
 			return res, err
 		}
 		s.sketched.unbilled = Result{Iter: res.Iter, Columns: res.Columns}
@@ -79,35 +82,68 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 	return res, err
 }
 
-// direct returns the cheaper direct method and its predicted cost.
-func (s *auto) direct(c costs, l, n int) (Solver, float64) {
-	reduced := c.direct(c.reduce, c.back[0], l, n, s.reduced.kept && len(s.reduced.d) == l)
-	exact := c.direct(c.eigen, c.back[1], l, n, s.exact.kept && len(s.exact.sigma) == l)
-	if exact < reduced {
-		return s.exact, exact
+// errSlow ends a trial.
+var errSlow = errors.New("sylvester: another method is expected to be faster")
+
+// trial runs plain iterations until they have met the tolerance, have cost most
+// of what the direct method would, or are sure to: by the digits won so far,
+// which come faster later on, if anything.
+func (s *auto) trial(ctx context.Context, c *costs, least float64, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	filled := opt.filled(Y.Rows)
+	fl := float64(Y.Rows)
+	each := c.plain.pass[0] + c.plain.pass[1]*fl*fl + float64(Y.Cols)*(c.plain.column[0]*fl*fl+c.plain.column[1]*fl)
+	first := math.NaN()
+	watched := opt
+	watched.Trace = func(step Step) error {
+		if math.IsNaN(first) {
+			first = step.Residual
+		}
+		if err := trace(opt, step, nil); err != nil {
+			return err
+		}
+		spent := each * float64(step.Iter)
+		won, all := math.Log(first/step.Residual), math.Log(first/filled.Tol)
+		if step.Iter >= trialIter && step.Residual > filled.Tol &&
+			(spent > 0.6*least || spent > 0.15*least && spent*all > 1.5*least*won) {
+			return errSlow
+		}
+		return nil
 	}
-	return s.reduced, reduced
+	return s.plain.Solve(ctx, C, sys, Y, watched)
+}
+
+// direct returns the cheapest direct method and its predicted cost.
+func (s *auto) direct(c *costs, l int, L *linop.Spectral) (Solver, float64) {
+	r := L.Rank()
+	best, least := Solver(s.reduced), c.tridiagonal(l, r, s.reduced.kept && len(s.reduced.d) == l)
+	if t := c.eigendecomposition(l, r, s.exact.kept && len(s.exact.sigma) == l); t < least {
+		best, least = s.exact, t
+	}
+	if shifts := distinctCount(L.S); shifts > 0 {
+		if t := c.cholesky(l, r, shifts); t < least {
+			best, least = s.factors, t
+		}
+	}
+	return best, least
 }
 
 // choose compares the direct method, of cost least, with the iterative ones. As
 // long as what a larger sketch would tell may change the choice and costs little
 // beside it, the sketch grows.
-func (s *auto) choose(c costs, best Solver, least float64, C blas.General, sys System, Y blas.General, opt Options) Solver {
+func (s *auto) choose(c *costs, best Solver, least float64, C blas.General, sys System, Y blas.General, opt Options) Solver {
 	it := s.sketched
 	if !it.look(C, sys, Y, opt) {
 		return best
 	}
 	l := Y.Rows
-	check := 2 * float64(l) * float64(l) * float64(Y.Cols) // the true residual
 	for {
 		q := it.sk.low.rank()
 		model := newSpectrum(it.sk.low.s)
-		plain := check + it.load.solve(&model, 0, c)
+		plain := it.load.solveBy(&model, 0, c)
 		rank, sketched := it.load.bestRank(&model, c, q, max(q, it.limit()), 1)
-		sketched += check
 		lowest := min(least, plain, sketched)
 		wider := min(2*q, it.limit())
-		more := c.sketch(l, wider, q)
+		more := c.growth(l, wider, q)
 		open := min(plain, sketched) < 1.5*least && more < 0.1*lowest || lowest == sketched && rank > 2*q
 		if it.stale || wider <= q || q < it.sk.Q.Cols/2 || !open {
 			switch lowest {

@@ -15,7 +15,7 @@ import (
 // for the identity). The dense K is kept until Invalidate.
 // Memory: 2l² + l·(2n + 4r) floats.
 type cholesky struct {
-	frame
+	*frame
 	k      blas.General // K, lower triangle
 	factor blas.General
 	block  blas.General // the columns of one eigenvalue
@@ -23,7 +23,7 @@ type cholesky struct {
 	kept   bool
 }
 
-func newCholesky(cfg Config) Solver { return &cholesky{frame: frame{be: cfg.Backend}} }
+func newCholesky(cfg Config) Solver { return &cholesky{frame: &frame{be: cfg.Backend}} }
 
 func (s *cholesky) Name() string { return "cholesky" }
 
@@ -142,6 +142,20 @@ func distinct(rho []float64) [][]int {
 		}
 	}
 	return groups
+}
+
+// distinctCount is the number of groups that distinct would return for values in
+// descending order, as a [linop.Spectral] has them, and at most one too many for
+// each that is out of order.
+func distinctCount(rho []float64) int {
+	count := 0
+	last := math.Inf(1)
+	for _, v := range rho {
+		if !(math.Abs(last-v) <= 0x1p-52*v) {
+			count, last = count+1, v
+		}
+	}
+	return count
 }
 
 // infNorm is the largest sum of magnitudes in a row of a.

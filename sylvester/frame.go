@@ -25,6 +25,7 @@ type frame struct {
 	normY  float64
 
 	kc      blas.General // K·C, what Result.KC shows
+	last    blas.General // the C of kc, when that is known and not too large to keep
 	yt, ct  blas.General // Ỹ and C̃
 	rotated bool         // yt is that of the call under way
 	rt      blas.General // residual in rotated coordinates, also scratch
@@ -49,6 +50,10 @@ func (f *frame) beginIn(single bool, C blas.General, sys System, Y blas.General)
 	return single, f.begin(C, sys, Y)
 }
 
+// lastElements is the largest C of which a copy is kept, so that a next solve
+// that starts from it need not multiply it by K.
+const lastElements = 1 << 22
+
 // begin checks the arguments and takes hold of them for one call.
 func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	l, n := Y.Rows, Y.Cols
@@ -60,6 +65,9 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	f.fast = sys.K
 	if m, ok := sys.K.(linop.Mixed); ok && f.single {
 		f.fast = m.Single()
+	}
+	if f.kc.Rows != l || f.kc.Cols != n {
+		f.forget()
 	}
 	f.kc = blas.Reshape(f.kc, l, n)
 	f.yt = blas.Reshape(f.yt, l, r)
@@ -222,6 +230,27 @@ func (f *frame) finish(res *Result, C blas.General) {
 	res.Residual = f.residual(C)
 	res.Columns += C.Cols
 	res.KC = f.kc
+	f.forget()
+	if len(C.Data) <= lastElements && !res.Single {
+		f.last = blas.Reshape(f.last, C.Rows, C.Cols)
+		blas.Copy(f.last, C)
+	}
+}
+
+// forget says that kc no longer belongs to what last holds: K has changed.
+func (f *frame) forget() { f.last = blas.Reshape(f.last, 0, 0) }
+
+// known reports whether kc is K·C.
+func (f *frame) known(C blas.General) bool {
+	if f.last.Rows != C.Rows || f.last.Cols != C.Cols {
+		return false
+	}
+	for i := range C.Rows {
+		if !slices.Equal(blas.Row(C, i), blas.Row(f.last, i)) {
+			return false
+		}
+	}
+	return true
 }
 
 // backwardLimit bounds the backward-error ratio of an exact solver.

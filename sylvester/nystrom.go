@@ -37,7 +37,10 @@ func newNystrom(cfg Config) Solver {
 
 func (s *nystrom) Name() string { return "nystrom" }
 
-func (s *nystrom) Invalidate() { s.stale = true }
+func (s *nystrom) Invalidate() {
+	s.stale = true
+	s.forget()
+}
 
 func (s *nystrom) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	s.res = Result{Solver: s.Name(), Residual: math.NaN(), Iter: s.unbilled.Iter, Columns: s.unbilled.Columns}
@@ -147,7 +150,7 @@ func (s *nystrom) prepare() {
 			return // K has no more than this rank, or the sketch no more room
 		}
 		model := newSpectrum(s.sk.low.s)
-		best, _ := s.load.bestRank(&model, costsOf(s.be, s.Y.Rows), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
+		best, _ := s.load.bestRank(&model, costsOf(s.be), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
 		if best < q*5/4 {
 			return
 		}

@@ -67,41 +67,58 @@ func (w *workload) iterations(m *spectrumModel, q, j int) float64 {
 // sketchError is the usual ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.
 const sketchError = 1.2
 
-// costs are the rough speeds of a backend, in units of one operation of a large
-// matrix product: how many such operations take as long. Only their ratios
-// matter. They were fitted to solves of order 250 to 3060 with 102 outputs.
+// costs are the speeds of a backend as measured times: nanoseconds per unit of
+// work. They were fitted to solves of order 250 to 2000 with 1 to 1000 outputs on
+// two AVX-512 cores. On other machines only their ratios have to hold.
 type costs struct {
-	start  float64    // of one iteration
-	pass   float64    // columns of K whose arithmetic takes as long as reading K
-	thin   float64    // the same for a matrix of few columns, multiplied unpacked
-	reduce [2]float64 // tridiagonal reduction: coefficients of l² and l³
-	eigen  [2]float64 // eigendecomposition: the same
-	back   [2]float64 // what a solve with either kept takes: coefficient of l²·n
+	plain    iterationCost
+	sketched iterationCost
+	sketch   [3]float64 // growth of a sketch: l² for each column, l·q², q²
+	factor   [2]float64 // Cholesky factorization for one shift: l² and l³
+	reduce   [3]float64 // tridiagonal reduction: l², l³, and l³ beyond the cache
+	eigen    [3]float64 // eigendecomposition: the same
+	// What a solve with kept factors takes, for each of l²·r; beyond the cache the
+	// reflectors of the reduction run at the speed of memory.
+	solve, back, backFar, turn float64
 }
 
-// costsOf returns those of a backend at order l; one that is not known is taken
-// for a library like OpenBLAS.
-func costsOf(be blas.Backend, l int) costs {
+// iterationCost is that of conjugate gradients on some columns side by side.
+type iterationCost struct {
+	pass       [2]float64 // of one iteration: constant, and l² for reading K
+	column     [2]float64 // of one column in it: l², and l for the vectors
+	low, lowAt float64    // with a sketch of rank q: l·q for an iteration, for a column
+}
+
+var nativeCosts = costs{
+	plain:    iterationCost{pass: [2]float64{1e4, 0.025}, column: [2]float64{0.018, 6}},
+	sketched: iterationCost{pass: [2]float64{5e4, 0.11}, column: [2]float64{0.0175, 12}, low: 0.62, lowAt: 0.015},
+	sketch:   [3]float64{0.069, 0.33, 340},
+	factor:   [2]float64{7.5, 0.0025},
+	reduce:   [3]float64{38, 0.0085, 0.021},
+	eigen:    [3]float64{80, 0.02, 0.026},
+	solve:    0.017, back: 0.03, backFar: 0.3, turn: 0.05,
+}
+
+// libraryCosts are those of OpenBLAS, and of whatever else is not known.
+var libraryCosts = costs{
+	plain:    iterationCost{pass: [2]float64{2e4, 0.4}, column: [2]float64{0.02, 6}},
+	sketched: iterationCost{pass: [2]float64{8e4, 0.45}, column: [2]float64{0.02, 12}, low: 0.5, lowAt: 0.02},
+	sketch:   [3]float64{0.06, 0.2, 80},
+	factor:   [2]float64{7.5, 0.0025},
+	reduce:   [3]float64{8, 0.038, 0.008},
+	eigen:    [3]float64{25, 0.06, 0.008},
+	solve:    0.02, back: 0.1, backFar: 0.15, turn: 0.06,
+}
+
+func costsOf(be blas.Backend) *costs {
 	if be.Name() == "native" {
-		// The reflectors of a large matrix are applied at the speed of memory.
-		return costs{
-			start: 2e6, pass: 5, thin: 30,
-			reduce: [2]float64{7200, 1.3}, eigen: [2]float64{13000, 7.4},
-			back: [2]float64{min(45, 10+float64(l)/75), 10},
-		}
+		return &nativeCosts
 	}
-	return costs{
-		start: 2e6, pass: 16, thin: 12,
-		reduce: [2]float64{500, 3.5}, eigen: [2]float64{2300, 5.8},
-		back: [2]float64{21, 7},
-	}
+	return &libraryCosts
 }
 
-// vectorCost is that of the vector updates of an iteration, for every element.
-const vectorCost = 500
-
-// solve predicts one solve behind a sketch of rank q, none for q = 0.
-func (w *workload) solve(m *spectrumModel, q int, c costs) float64 {
+// solveBy predicts one solve behind a sketch of rank q, none for q = 0.
+func (w *workload) solveBy(m *spectrumModel, q int, c *costs) float64 {
 	var columns, passes float64
 	for j, d := range w.digits {
 		if d > 0 {
@@ -110,38 +127,60 @@ func (w *workload) solve(m *spectrumModel, q int, c costs) float64 {
 			passes = max(passes, n)
 		}
 	}
-	fl := float64(w.l)
-	t := passes*c.start + (columns+c.pass*passes)*2*fl*fl + vectorCost*fl*columns
+	fl, fq := float64(w.l), float64(q)
+	it := &c.plain
 	if q > 0 {
-		t += 4*passes*c.start + (columns+c.thin*passes)*4*fl*float64(q)
+		it = &c.sketched
+	}
+	return passes*(it.pass[0]+it.pass[1]*fl*fl+it.low*fl*fq) + columns*(it.column[0]*fl*fl+it.column[1]*fl+it.lowAt*fl*fq)
+}
+
+// growth predicts that of a sketch from known columns to q.
+func (c *costs) growth(l, q, known int) float64 {
+	fl, fq := float64(l), float64(q)
+	return 1e5 + c.sketch[0]*fl*fl*float64(q-known) + c.sketch[1]*fl*fq*fq + c.sketch[2]*fq*fq
+}
+
+// far is 0 for a matrix in the third-level cache and grows with what does not fit.
+func far(l int) float64 { return max(0, float64(l)/1000-1) }
+
+// direct predicts a decomposition of order l.
+func direct(coef [3]float64, l int) float64 {
+	fl := float64(l)
+	return fl * fl * (coef[0] + (coef[1]+coef[2]*min(far(l), 2))*fl)
+}
+
+// cholesky predicts the solver of that name for the given number of shifts.
+func (c *costs) cholesky(l, r, shifts int) float64 {
+	fl := float64(l)
+	return fl * fl * (7 + float64(shifts)*(c.factor[0]+c.factor[1]*fl) + c.solve*float64(r))
+}
+
+// tridiagonal and eigendecomposition predict those solvers for r columns.
+func (c *costs) tridiagonal(l, r int, kept bool) float64 {
+	t := (c.back + c.backFar*far(l)) * float64(l) * float64(l) * float64(r)
+	if !kept {
+		t += direct(c.reduce, l)
 	}
 	return t
 }
 
-// sketch predicts the growth of a sketch from known columns to q.
-func (c costs) sketch(l, q, known int) float64 {
-	fl, fq := float64(l), float64(q)
-	return 4*fl*fl*float64(q-known) + 12*fl*fq*fq + c.eigen[0]*fq*fq + c.eigen[1]*fq*fq*fq + 20*c.start
-}
-
-// direct predicts a direct method of the given coefficients.
-func (c costs) direct(coef [2]float64, back float64, l, n int, kept bool) float64 {
-	fl := float64(l)
-	t := back * fl * fl * float64(n)
+func (c *costs) eigendecomposition(l, r int, kept bool) float64 {
+	t := c.turn * float64(l) * float64(l) * float64(r)
 	if !kept {
-		t += coef[0]*fl*fl + coef[1]*fl*fl*fl
+		t += direct(c.eigen, l)
 	}
 	return t
 }
 
 // bestRank is the rank from known to limit that makes uses solves cheapest in
 // all, the growth of the sketch included.
-func (w *workload) bestRank(m *spectrumModel, c costs, known, limit int, uses float64) (rank int, cost float64) {
+func (w *workload) bestRank(m *spectrumModel, c *costs, known, limit int, uses float64) (rank int, cost float64) {
 	cost = math.Inf(1)
 	for q := known; q <= limit; q = max(q+1, q*9/8) {
-		t := uses * w.solve(m, q, c)
+		t := uses * w.solveBy(m, q, c)
 		if q > known {
-			t += c.sketch(w.l, q, known)
+			t += c.growth(w.l, q, known)
 		}
 		if t < cost {
 			rank, cost = q, t

@@ -23,7 +23,7 @@ func newRotated(cfg Config) Solver {
 
 func (s *rotated) Name() string { return "rotated" }
 
-func (s *rotated) Invalidate() {}
+func (s *rotated) Invalidate() { s.forget() }
 
 func (s *rotated) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	res := Result{Solver: s.Name(), Residual: math.NaN()}

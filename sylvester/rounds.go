@@ -18,7 +18,7 @@ const (
 
 // open takes the starting point of the hard columns: C·V, each column scaled by
 // ⟨Ax,b⟩/‖Ax‖² so that its residual is least, and writes the residuals to rt. A
-// start of zeros costs no multiplication.
+// start of zeros costs no multiplication, nor does the solution of the last call.
 func (f *frame) open(C blas.General, res *Result) error {
 	start := blas.Frob(C)
 	if !finite(start) {
@@ -32,9 +32,13 @@ func (f *frame) open(C blas.General, res *Result) error {
 	}
 	f.x0, f.ax = blas.Reshape(f.x0, l, h), blas.Reshape(f.ax, l, h)
 	blas.Mul(f.be, f.x0, false, false, C, blas.View(f.sys.L.V, 0, 0, C.Cols, h))
-	f.fast.Apply(f.ax, f.x0)
-	res.Columns += h
-	res.Iter++
+	if f.known(C) {
+		blas.Mul(f.be, f.ax, false, false, f.kc, blas.View(f.sys.L.V, 0, 0, C.Cols, h))
+	} else {
+		f.fast.Apply(f.ax, f.x0)
+		res.Columns += h
+		res.Iter++
+	}
 	f.scaleStart()
 	return nil
 }

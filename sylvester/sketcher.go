@@ -34,8 +34,8 @@ func (s *auto) Sketch(sys System, Y blas.General, opt Options) (U blas.General, 
 	if l <= tiny || n <= trialColumns || n > manyOutputs*l && l <= 1000 {
 		return blas.General{}, nil
 	}
-	c := costsOf(s.be, l)
-	best, least := s.direct(c, l, n)
+	c := costsOf(s.be)
+	best, least := s.direct(c, l, sys.L)
 	chosen := s.choose(c, best, least, Y, sys, Y, opt.filled(l))
 	s.sketched.rotated = false
 	if chosen != Solver(s.sketched) {

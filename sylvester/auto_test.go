@@ -1,0 +1,68 @@
+package sylvester_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// TestAutoChoice solves systems that one method wins by far.
+func TestAutoChoice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 13))
+	slow := spectrum(rng, decay(250, 100, 0.9))
+	for _, c := range []struct {
+		name, chosen string
+		testCase
+	}{
+		{"one shift, many iterations", "cholesky", testCase{K: slow, L: linop.ScaledIdentity(30, 1), mu: 1e-4, Y: gaussian(rng, 250, 30), tol: 1e-8}},
+		{"many shifts, many iterations", "tridiagonal", testCase{K: slow, L: outputKernel(rng, 60, decay(60, 3, 0.99)), mu: 1e-4, Y: gaussian(rng, 250, 60), tol: 1e-8}},
+		{"one column, few iterations", "rotated", testCase{K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e3, Y: gaussian(rng, 250, 1), tol: 1e-8}},
+		{"one column, many iterations", "cholesky", testCase{K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e-5, Y: gaussian(rng, 250, 1), tol: 1e-8}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := solverNamed(t, "auto")
+			C := blas.NewGeneral(c.Y.Rows, c.Y.Cols)
+			res, err := s.Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkClaims(t, c.testCase, C, res)
+			if res.Solver != c.chosen {
+				t.Errorf("chose %s, want %s", res.Solver, c.chosen)
+			}
+		})
+	}
+}
+
+// TestKnownStart checks that a start from the last solution is not multiplied by
+// K again, but for the final residual, and that one for another K is.
+func TestKnownStart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 15))
+	c := testCase{K: spectrum(rng, decay(120, 20, 0.9)), L: outputKernel(rng, 6, decay(6, 2, 0.5)), mu: 0.05, Y: gaussian(rng, 120, 6), tol: 1e-8}
+	for _, name := range []string{"rotated", "nystrom"} {
+		var columns [2]int
+		for i := range columns {
+			s := solverNamed(t, name)
+			C := blas.NewGeneral(120, 6)
+			if _, err := s.Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol}); err != nil {
+				t.Fatal(err)
+			}
+			if i == 1 {
+				s.Invalidate()
+			}
+			res, err := s.Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkClaims(t, c, C, res)
+			columns[i] = res.Columns
+		}
+		if columns[0] != 6 || columns[1] != 12 {
+			t.Errorf("%s: %d columns from the last solution, %d after Invalidate", name, columns[0], columns[1])
+		}
+	}
+}
