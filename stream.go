@@ -74,6 +74,22 @@ func DefaultStreamKernels() []string {
 // wraps [stream.ErrRow] or is the source's own, leaves the sums of the rows before
 // it in the checkpoint.
 func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error) {
+	p, err := newPass(ctx, data, opt)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.sums) == 1 {
+		return p.fit(ctx, p.sums[0])
+	}
+	r, err := p.crossValidate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return (&StreamCV{*r, p}).Fit(ctx)
+}
+
+// newPass reads the data into sums.
+func newPass(ctx context.Context, data Rows, opt StreamOptions) (*pass, error) {
 	p := &pass{data: data, opt: opt}
 	var err error
 	if p.opt.Options, err = opt.Options.check(false); err != nil {
@@ -95,10 +111,7 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 	if err := p.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.accumulate(ctx, saved); err != nil {
-		return nil, err
-	}
-	return p.fit(ctx)
+	return p, p.accumulate(ctx, saved)
 }
 
 // pass is a streamed fit under way.
@@ -203,6 +216,9 @@ func (p *pass) plan() error {
 		if p.so.Folds < 2 {
 			return badInput("%d folds: at least 2 are needed", p.so.Folds)
 		}
+		if err := p.dealFolds(); err != nil {
+			return err
+		}
 	}
 	rows := p.data.Count
 	if rows < 1 && p.opt.SurveyRows == 0 {
@@ -271,16 +287,9 @@ func rowError(err error) error {
 	return asInput(err)
 }
 
-// fit learns from the sums.
-func (p *pass) fit(ctx context.Context) (*Model, error) {
+// fit learns from the sums of all rows.
+func (p *pass) fit(ctx context.Context, total stream.Sums) (*Model, error) {
 	opt := &p.opt.Options
-	total := p.sums[0]
-	if len(p.sums) > 1 {
-		if err := p.choose(ctx); err != nil {
-			return nil, err
-		}
-		total = stream.Total(p.sums, nil)
-	}
 	p.sums = nil
 	if total.Rows < 2 {
 		return nil, badInput("%d rows of data are not enough to learn from", total.Rows)

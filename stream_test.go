@@ -231,8 +231,68 @@ func TestStreamChoosesLambda(t *testing.T) {
 	for i, v := range V.Data {
 		want += (v - P.Data[i]) * (v - P.Data[i]) / 6000
 	}
-	if got := p.heldOut(&total, tg, B); !(math.Abs(got-want) <= 1e-9*want) {
+	if got := p.metric("nmse", p.heldOut(&total, tg, B), tg); !(math.Abs(got-want) <= 1e-9*want) {
 		t.Errorf("error %.12g by sums, %.12g by predictions", got, want)
+	}
+}
+
+// Leaving out a group from the sums is leaving out its rows: the errors are those
+// of fits to the other rows, for every λ, τ and norm, all from one pass.
+func TestStreamLeavesGroupsOut(t *testing.T) {
+	const l, folds = 600, 3
+	X, Y := wave(l, 61)
+	groups := make([]int, l)
+	for i := range groups {
+		groups[i] = i * i % 17 % 7
+	}
+	opt := StreamOptions{Options: Options{Kernels: []string{"rff:gaussian:all:0.7,2:30", "linear:all"}, Standardize: "none", Tol: 1e-9, Seed: 4}}
+	opt.CV = CVOptions{Folds: folds, Groups: groups, Lambdas: []float64{1e-2, 1e-4}, Taus: []float64{1, 2}, Norms: []string{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9}
+	data, _ := rowsOf(X, Y, 0)
+	passes, open := 0, data.Open
+	data.Open = func() (stream.Source, error) { passes++; return open() }
+	r, err := CrossValidateStream(bg, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Points) != 8 || r.Folds != folds || passes != 2 {
+		t.Fatalf("%d points, %d folds, %d passes; want 8, 3, and 2 with the survey", len(r.Points), r.Folds, passes)
+	}
+	splits, err := Folds(l, folds, 1, groups, false, opt.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []CVPoint{r.Points[0], r.Points[3], r.Points[6]} {
+		for f, s := range splits {
+			one := opt.Options
+			one.CV = CVOptions{}
+			one.Lambda, one.Tau, one.Norm = p.Lambda, p.Tau, p.Norm
+			m, err := Fit(bg, blas.Dense(rows(raw(X), s.Train)), blas.Dense(rows(raw(Y), s.Train)), one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			score, err := m.Score(blas.Dense(rows(raw(X), s.Test)), blas.Dense(rows(raw(Y), s.Test)))
+			if err != nil || !(math.Abs(score.MeanMSE-p.Folds[f]) <= 1e-4*score.MeanMSE) {
+				t.Errorf("λ = %g, τ = %g, %s, fold %d: error %.8g from the sums, %.8g from a fit to the other rows; %v", p.Lambda, p.Tau, p.Norm, f, p.Folds[f], score.MeanMSE, err)
+			}
+		}
+	}
+	m, err := r.Fit(bg)
+	if err != nil || m.Certificate().Lambda != r.Chosen().Lambda || m.Certificate().Samples != l || passes != 2 {
+		t.Errorf("the chosen fit: %+v, %v after %d passes", m.Certificate(), err, passes)
+	}
+	for name, change := range map[string]func(o *StreamOptions){
+		"groups of other data": func(o *StreamOptions) { o.CV.Groups = groups[1:] },
+		"groups that run out":  func(o *StreamOptions) { o.CV.Groups, o.SurveyRows = groups[:500], 400 },
+		"too few groups":       func(o *StreamOptions) { o.CV.Groups = make([]int, l) },
+		"repeats":              func(o *StreamOptions) { o.CV.Repeats = 2 },
+		"accuracy":             func(o *StreamOptions) { o.CV.Metric = "accuracy" },
+		"unknown norm":         func(o *StreamOptions) { o.CV.Norms = []string{"lp:3"} },
+	} {
+		o := opt
+		change(&o)
+		if _, err := CrossValidateStream(bg, data, o); !errors.Is(err, ErrInput) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -284,7 +344,7 @@ func TestStreamRefuses(t *testing.T) {
 	for name, o := range map[string]StreamOptions{
 		"exact kernel": with(func(o *StreamOptions) { o.Kernels = []string{"gaussian:all"} }),
 		"one fold":     with(func(o *StreamOptions) { o.Lambda, o.CV.Folds = 0, 1 }),
-		"metric":       with(func(o *StreamOptions) { o.Lambda, o.CV.Metric = 0, "rmse" }),
+		"metric":       with(func(o *StreamOptions) { o.Lambda, o.CV.Metric = 0, "accuracy" }),
 		"names":        with(func(o *StreamOptions) { o.OutputNames = []string{"a"} }),
 		"lambda":       with(func(o *StreamOptions) { o.Lambda = -1 }),
 	} {

@@ -150,7 +150,8 @@ func (p *pass) identity() (string, error) {
 	text, err := json.Marshal(struct {
 		Data, Kernels any
 		X, Y          *Scaler
-	}{p.data.Name, p.maps, p.m.in.Scaler, p.y})
+		Groups        []int `json:",omitempty"`
+	}{p.data.Name, p.maps, p.m.in.Scaler, p.y, p.opt.CV.Groups})
 	return fmt.Sprintf("%s %x", p.data.Name, sha256.Sum256(text)), err
 }
 

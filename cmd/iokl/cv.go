@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -41,12 +43,13 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&c.oneSE, "one-se", false, "choose the largest λ within one standard error of the best")
 }
 
+// options of the library, for so many rows; fewer than 0 when that is not known.
 func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
 	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, OneSE: c.oneSE}
 	if c.folds < 2 {
 		return opt, fmt.Errorf("--folds %d: at least 2 are needed", c.folds)
 	}
-	if !cmd.Flags().Changed("folds") {
+	if !cmd.Flags().Changed("folds") && rows >= 0 {
 		opt.Folds = min(c.folds, rows)
 	}
 	if c.repeats < 1 {
@@ -77,14 +80,14 @@ func readFoldGroups(name string, rows int) ([]int, error) {
 	if err != nil {
 		return nil, work(err)
 	}
-	if len(records) == rows+1 {
+	if rows >= 0 && len(records) == rows+1 {
 		records = records[1:] // a header that looks like a label
 	}
-	if len(records) != rows {
+	if rows >= 0 && len(records) != rows {
 		return nil, inputError("%s has %d rows, the data have %d", name, len(records), rows)
 	}
 	at := map[string]int{}
-	groups := make([]int, rows)
+	groups := make([]int, len(records))
 	for i, rec := range records {
 		if len(rec) != 1 {
 			return nil, inputError("%s: row %d has %d cells, want one label", name, i+1, len(rec))
@@ -117,6 +120,7 @@ func newCVCmd() *cobra.Command {
 		d         dataFlags
 		l         learnFlags
 		c         foldFlags
+		s         streamFlags
 		out, plot string
 	)
 	cmd := &cobra.Command{
@@ -125,19 +129,30 @@ func newCVCmd() *cobra.Command {
 		Long: `Cv fits on parts of the data and measures the error on the rest, for every value
 of --lambdas, --taus and --norms. All of a fold is learned from its training part.
 With --metric accuracy a single column of targets is taken as class labels.
-With --out the best setting is fitted to all data and saved.`,
+With --out the best setting is fitted to all data and saved. With --stream all
+folds and settings come from one pass over the rows.`,
 		Example: `  iokl cv --x x.csv --y y.csv
   iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
-  iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json`,
+  iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
+  iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:200 --folds 5 --taus 1,2 --out model.iokl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt, err := l.options(cmd, &m, &d)
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(checkOut(out), checkPlot(plot)); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkOut(out), checkPlot(plot)); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("lambda") {
+				c.lambdas = cmp.Or(c.lambdas, fmt.Sprint(l.lambda))
+			}
+			if !s.on && s.checkpoint != "" {
+				return errors.New("--checkpoint is for --stream")
+			}
+			if s.on {
+				return c.stream(cmd, &m, &d, &s, opt, out, plot)
 			}
 			data, err := d.load(cmd)
 			if err != nil {
@@ -150,19 +165,29 @@ With --out the best setting is fitted to all data and saved.`,
 			if opt.CV, err = c.options(cmd, data.rows()); err != nil {
 				return err
 			}
-			if opt.CV.Lambdas == nil && cmd.Flags().Changed("lambda") {
-				opt.CV.Lambdas = []float64{l.lambda}
-			}
 			return runCV(cmd, &m, data, opt, out, plot)
 		},
 	}
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
 	c.flags(cmd.Flags())
+	s.flags(cmd.Flags(), "with --stream: file that keeps the sums over the rows, to go on from after an interruption")
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save a model fitted with the best setting to")
 	cmd.Flags().StringVar(&plot, "plot", "", "folder to draw the error curve into")
 	return cmd
+}
+
+// stream cross-validates on data that are read in blocks of rows.
+func (c *foldFlags) stream(cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, out, plot string) error {
+	rows, err := d.streamed(cmd, &opt)
+	if err != nil {
+		return err
+	}
+	if opt.CV, err = c.options(cmd, int(rows.Count)); err != nil {
+		return err
+	}
+	return onRanks(m, func(m *machine, world *mpi.World) error { return cvStream(cmd, m, rows, opt, s, out, plot, world) })
 }
 
 func (d *data) rows() int {
@@ -204,18 +229,29 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 		}
 		return work(err)
 	}
+	refit := func() error {
+		model, err := d.fit(cmd.Context(), r.Settle(opt))
+		return keepModel(cmd, m, model, err, out, p)
+	}
+	return reportCV(cmd, m, r, time.Since(start).Seconds(), out, plot, refit)
+}
+
+// reportCV draws and prints what cross-validation found, after fitting the best
+// setting to all data where a file was asked for.
+func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, out, plot string, refit func() error) error {
 	report := cvReport{
-		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Seconds: time.Since(start).Seconds(),
+		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Seconds: seconds,
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Model: out,
 	}
 	if plot != "" {
+		var err error
 		if report.Pictures, err = plotCV(plot, r); err != nil {
 			return failure{err}
 		}
 	}
 	var fitErr error
 	if out != "" {
-		fitErr = refit(cmd, m, d, r.Settle(opt), out, p)
+		fitErr = refit()
 	}
 	if m.json {
 		return errors.Join(fitErr, writeJSON(cmd.OutOrStdout(), report))
@@ -223,9 +259,8 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 	return errors.Join(fitErr, writeCV(cmd.OutOrStdout(), r, &report))
 }
 
-// refit fits the chosen setting to all data and saves the model.
-func refit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out string, p *progress) error {
-	model, err := d.fit(cmd.Context(), opt)
+// keepModel saves the model of the best setting.
+func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress) error {
 	p.end()
 	if model == nil {
 		return work(err)

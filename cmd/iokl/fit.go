@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -142,7 +143,7 @@ Ctrl-C saves the best model so far where --out was given and says its gap.`,
 				if err != nil {
 					return err
 				}
-				return runStream(cmd, &m, rows, opt, &s, out)
+				return onRanks(&m, func(m *machine, world *mpi.World) error { return fitStream(cmd, m, rows, opt, &s, out, world) })
 			}
 			data, err := d.load(cmd)
 			if err != nil {
@@ -154,7 +155,7 @@ Ctrl-C saves the best model so far where --out was given and says its gap.`,
 	}
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
-	s.flags(cmd.Flags())
+	s.flags(cmd.Flags(), "file that keeps where the fit stands (with --stream: the sums over the rows), to go on from after an interruption")
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
 	return cmd

@@ -100,3 +100,64 @@ func TestRanksFail(t *testing.T) {
 		t.Errorf("%v: %s", err, stderr)
 	}
 }
+
+// Ranks share the folds too, and find what one process finds.
+func TestRanksCrossValidate(t *testing.T) {
+	dir := large(t, 5000)
+	line := "cv --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:20 --folds 5 --lambdas 1e-2,1e-4 --taus 1,2 --json --out m%d.iokl"
+	var want cvReport
+	for _, n := range []int{1, 2, 4} {
+		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
+		var got cvReport
+		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || len(got.Points) != 8 {
+			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
+		}
+		if n == 1 {
+			want = got
+		}
+		for i, p := range got.Points {
+			for f, e := range p.Folds {
+				if a := want.Points[i].Folds[f]; !(math.Abs(e-a) <= 1e-9*a) || !(e > 0) {
+					t.Errorf("%d ranks: point %d has error %.12g on fold %d, on one rank %.12g", n, i, e, f, a)
+				}
+			}
+		}
+		if m, err := iokl.Load(fmt.Sprintf("%s/m%d.iokl", dir, n)); err != nil || m.Certificate().Lambda != want.Best.Lambda {
+			t.Errorf("%d ranks: %v", n, err)
+		}
+	}
+}
+
+// A bad row ends every rank with its message; each has kept its rows, from which the job goes on.
+func TestRanksResume(t *testing.T) {
+	dir := large(t, 9000)
+	line := "fit --stream --x x.csv --y y.csv --survey-rows 5000 --kernel rff:gaussian:all:0.5,1:20 --lambda 1e-2 --tol 1e-9 --json --out m%d.iokl"
+	if _, stderr, err := ranks(t, dir, 2, fmt.Sprintf(line, 1)); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	good := mustRead(t, dir+"/x.csv")
+	lines := strings.SplitAfter(good, "\n")
+	lines[8000] = "0.1,oops\n"
+	write(t, dir, "x.csv", strings.Join(lines, ""))
+	resumed := fmt.Sprintf(line, 2) + " --checkpoint sums"
+	stdout, stderr, err := ranks(t, dir, 2, resumed)
+	if err == nil || stdout != "" || !strings.Contains(stderr, "x.csv: row 8000 (line 8001)") {
+		t.Fatalf("a bad row: %v\n%s%s", err, stdout, stderr)
+	}
+	write(t, dir, "x.csv", good)
+	if stdout, stderr, err = ranks(t, dir, 2, resumed+" -v"); err != nil || !strings.Contains(stderr, "going on after the ") || !strings.Contains(stdout, `"samples": 9000`) {
+		t.Fatalf("going on: %v\n%s%s", err, stdout, stderr)
+	}
+	for k := range 2 {
+		if _, err := os.Stat(fmt.Sprintf("%s/sums.%d-of-2", dir, k+1)); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Chdir(dir)
+	want := predictions(t, "m1.iokl")
+	for i, v := range predictions(t, "m2.iokl") {
+		if !(math.Abs(v-want[i]) <= 1e-12*math.Max(1, math.Abs(want[i]))) {
+			t.Fatalf("prediction %d is %.15g, of a job that was not interrupted %.15g", i, v, want[i])
+		}
+	}
+}

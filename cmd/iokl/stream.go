@@ -25,9 +25,9 @@ type streamFlags struct {
 	surveyRows     int64
 }
 
-func (s *streamFlags) flags(f *pflag.FlagSet) {
+func (s *streamFlags) flags(f *pflag.FlagSet, checkpoint string) {
 	f.BoolVar(&s.on, "stream", false, "read the data in blocks of rows, for data larger than memory; kernels need explicit features (rff:…, nystrom:…, linear, poly)")
-	f.StringVar(&s.checkpoint, "checkpoint", "", "file that keeps where the fit stands (with --stream: the sums over the rows), to go on from after an interruption")
+	f.StringVar(&s.checkpoint, "checkpoint", "", checkpoint)
 	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0, "with --stream: rows between two writes of it (default: 100 for each feature)")
 	f.Int64Var(&s.surveyRows, "survey-rows", 0, "with --stream: leading rows that scales and widths are taken from (default: all, read once more)")
 }
@@ -233,19 +233,19 @@ func (s *pairs) present(n int) int {
 	return n
 }
 
-// runStream fits to streamed data. The ranks of a parallel job share the rows,
-// the first of them prints and writes.
-func runStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out string) error {
+// onRanks runs f in every process of a parallel job. The first of them prints and
+// writes; one that fails ends all, with its message.
+func onRanks(m *machine, f func(m *machine, world *mpi.World) error) error {
 	world, err := mpi.Start()
 	if err != nil {
 		return failure{err}
 	}
-	if world.Size() > 1 && world.Rank() > 0 {
+	if world.Rank() > 0 {
 		quiet := *m
 		quiet.quiet, quiet.verbose = true, false
 		m = &quiet
 	}
-	if err := streamOn(cmd, m, data, opt, s, out, world); err != nil {
+	if err := f(m, world); err != nil {
 		if world.Size() > 1 {
 			status := exitFailed
 			if isInput(err) {
@@ -261,9 +261,9 @@ func runStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 	return nil
 }
 
-func streamOn(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out string, world *mpi.World) error {
-	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
-	opt.Trace, opt.Notify = p.step, p.line
+// options of the library for one of the ranks.
+func (s *streamFlags) options(opt iokl.Options, data iokl.Rows, p *progress, world *mpi.World) iokl.StreamOptions {
+	opt.Trace, opt.Notify, opt.Checkpoint = p.step, p.line, s.checkpoint
 	so := iokl.StreamOptions{
 		Options: opt, SurveyRows: s.surveyRows, CheckpointRows: s.checkpointRows,
 		Progress: func(survey bool, at stream.Progress) error { p.rows(survey, at, data.Count); return nil },
@@ -271,8 +271,14 @@ func streamOn(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, 
 	if world.Size() > 1 {
 		so.Ranks = world
 	}
+	return so
+}
+
+// fitStream fits to streamed data, whose rows the ranks share.
+func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out string, world *mpi.World) error {
+	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	start := time.Now()
-	model, fitErr := iokl.FitStream(cmd.Context(), data, so)
+	model, fitErr := iokl.FitStream(cmd.Context(), data, s.options(opt, data, p, world))
 	p.end()
 	if model == nil {
 		if cmd.Context().Err() != nil {
@@ -294,6 +300,29 @@ func streamOn(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, 
 		return err
 	}
 	return outcome(cmd, model, fitErr, out)
+}
+
+// cvStream cross-validates on streamed data, whose rows and folds the ranks share,
+// and fits the best setting to the same sums.
+func cvStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out, plot string, world *mpi.World) error {
+	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
+	start := time.Now()
+	r, err := iokl.CrossValidateStream(cmd.Context(), data, s.options(opt, data, p, world))
+	p.end()
+	if err != nil {
+		if cmd.Context().Err() != nil {
+			return failure{fmt.Errorf("interrupted: %s", kept(s.checkpoint))}
+		}
+		return work(err)
+	}
+	if world.Rank() > 0 {
+		return nil
+	}
+	refit := func() error {
+		model, err := r.Fit(cmd.Context())
+		return keepModel(cmd, m, model, err, out, p)
+	}
+	return reportCV(cmd, m, &r.CVResult, time.Since(start).Seconds(), out, plot, refit)
 }
 
 // kept says what became of the sums.

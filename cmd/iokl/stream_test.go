@@ -163,6 +163,41 @@ func TestStreamBadRow(t *testing.T) {
 	}
 }
 
+// Every fold, λ, τ and norm comes from the sums of one pass, and the best setting is fitted to them.
+func TestStreamCV(t *testing.T) {
+	dir := large(t, 3000)
+	var got cvReport
+	line := "cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas 1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json "
+	command(t, dir, line+"--checkpoint sums --out m.iokl --plot pics").object(t, &got)
+	if len(got.Points) != 12 || got.Folds != 4 || got.Metric != "rmse" || len(got.Best.Folds) != 4 || got.Best.Lambda == 0.1 || len(got.Pictures) != 2 {
+		t.Errorf("%d points, %+v", len(got.Points), got)
+	}
+	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Lambda != got.Best.Lambda || m.Certificate().Samples != 3000 {
+		t.Errorf("model: %v %v", m, err)
+	}
+	var again, grouped cvReport
+	command(t, dir, line+"--checkpoint sums").object(t, &again) // the sums are there already
+	if again.Best.Mean != got.Best.Mean {
+		t.Errorf("from the checkpoint: error %g, before %g", again.Best.Mean, got.Best.Mean)
+	}
+	write(t, dir, "groups.csv", strings.Repeat("p\nq\nr\ns\nt\n", 600))
+	command(t, dir, line+"--fold-groups groups.csv").object(t, &grouped)
+	if len(grouped.Points) != 12 || grouped.Best.Mean == got.Best.Mean {
+		t.Errorf("by groups: %+v", grouped.Best)
+	}
+	for flags, want := range map[string]string{
+		"--metric accuracy": `unknown metric "accuracy"`, "--time-ordered": "no order of time", "--repeats 2": "one set of folds",
+		"--checkpoint sums --fold-groups groups.csv": "other data", "--norms lp:3": "lp:3",
+	} {
+		if r := command(t, dir, line+flags); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", flags, r)
+		}
+	}
+	if r := command(t, dir, "cv --x x.csv --y y.csv --checkpoint sums"); r.status != exitUsage || !strings.Contains(r.stderr, "--stream") {
+		t.Errorf("--checkpoint alone: %+v", r)
+	}
+}
+
 func TestStreamRefusals(t *testing.T) {
 	dir := large(t, 300)
 	write(t, dir, "short.csv", "u,v\n1,2\n3,4\n")
