@@ -12,9 +12,11 @@ import (
 //	B = D − N·M⁻¹·Nᵀ,  N = [DS  Y],  M = [SᵀDS  Lo; Loᵀ  −diag(sᵢᵀyᵢ)]
 //
 // with Lo the strictly lower part of SᵀY. D is σ_η·I on the weights. On L it is
-// σ_L·(W ⊗ I + I ⊗ W)/2 with W = (L/λ_max(L))⁻¹ capped at 1/metricFloor: the shape
-// of the curvature of the closed form's majorant tr(M·L⁻¹), which the small
-// eigenvalues of L need and which stays finite on the boundary.
+// σ_L·(W ⊗ I + I ⊗ W)/2 with W = (L/λ_max(L))⁻¹ capped: the shape of the curvature
+// of the closed form's majorant tr(M·L⁻¹), which the small eigenvalues of L need
+// and which stays finite on the boundary. The cap is 1/metricFloor, or λ_max(L)/floor
+// where that is larger: were all eigenvalues of K one σ, the curvature of h along
+// an eigenvalue ρ of L would be that of 1/(ρ + μ/σ), so it grows down to ρ = μ/σ.
 type quasiNewton struct {
 	be     blas.Backend
 	m, n   int // kernels, and the order of L; 0 when that block is fixed
@@ -22,6 +24,7 @@ type quasiNewton struct {
 	DS     [][]float64
 	sEta   float64      // σ_η
 	sL     float64      // σ_L
+	floor  float64      // eigenvalues of L below which W is constant, see floor
 	V      blas.General // eigenvectors of the current L
 	w      []float64    // eigenvalues of W
 	mid    blas.General // M⁻¹
@@ -31,7 +34,7 @@ type quasiNewton struct {
 
 const (
 	pairs       = 20  // moves remembered
-	metricFloor = 0.1 // cap of W's condition
+	metricFloor = 0.1 // 1/cap of W's condition, floor permitting
 	damping     = 0.2 // Powell's
 )
 
@@ -58,7 +61,7 @@ func (q *quasiNewton) center(z []float64) error {
 		for i, v := range q.w {
 			q.w[i] = 0.5
 			if top > 0 {
-				q.w[i] = 0.5 / math.Max(v/top, metricFloor)
+				q.w[i] = 0.5 / math.Max(v/top, math.Min(metricFloor, q.floor/top))
 			}
 		}
 	}

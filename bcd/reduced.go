@@ -137,6 +137,7 @@ func (d *descent) minimize(ctx context.Context, pt *point) error {
 func (d *descent) restart(cur *iterate) error {
 	q := &d.model
 	q.forget()
+	q.floor = d.floor(cur.pt)
 	if err := q.center(cur.z); err != nil {
 		return err
 	}
@@ -146,6 +147,20 @@ func (d *descent) restart(cur *iterate) error {
 	q.sL = startScale(cur.g[q.m:], Dz[q.m:])
 	d.history = append(d.history[:0], cur.pt.cert.objective)
 	return nil
+}
+
+// leastFloor keeps the metric finite, relative to the mean eigenvalue of L.
+const leastFloor = 1e-8
+
+// floor is μ/σ with σ = tr(CᵀA_ηC)/‖C‖²_F, the mean of A_η that C sees.
+func (r *run) floor(pt *point) float64 {
+	if r.fixL {
+		return 0
+	}
+	if t := trace(pt.G); t > 0 {
+		return r.mu*pt.cc/t + leastFloor*r.tau/float64(r.n)
+	}
+	return r.tau
 }
 
 // startScale is 2‖g‖/‖Dz‖, or ‖g‖, or 1, whichever is first positive and finite.
@@ -186,6 +201,7 @@ func (d *descent) learn(old, now *iterate) error {
 	blas.Axpy(-1, old.z, s)
 	blas.Axpy(-1, old.g, y)
 	d.active.mask(y[:d.model.m])
+	d.model.floor = d.floor(now.pt)
 	d.history = append(d.history, now.pt.cert.objective)
 	if len(d.history) > historyLen {
 		d.history = d.history[1:]
