@@ -6,10 +6,14 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/blas/blastest"
 	"github.com/iokl/iokl/blas/native"
+	"github.com/iokl/iokl/internal/race"
 )
 
 func TestConformance(t *testing.T) {
 	for _, be := range blas.Backends() {
+		if be.Name() == "gonum" && race.Enabled {
+			continue // the race detector is for our goroutines
+		}
 		t.Run(be.Name(), func(t *testing.T) { blastest.Run(t, be) })
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/race"
 )
 
 // Run runs the whole suite but the factorizations.
@@ -33,9 +34,21 @@ var reference gonum.Implementation
 
 const unit = 0x1p-53
 
-// sizes are the orders that each operation is tried at: around the edges of
-// tiles and vectors, and large enough for threads and several blocks.
-var sizes = [][3]int{
+// sizes are the orders that each operation is tried at.
+var sizes = chosenSizes()
+
+// Under the race detector the sizes are those that take different paths through
+// the loops and the sharing of work: the arithmetic is tested without it.
+func chosenSizes() [][3]int {
+	if race.Enabled {
+		return [][3]int{{3, 0, 2}, {7, 1, 5}, {9, 25, 17}, {66, 65, 66}, {150, 10, 130}, {10, 150, 400}}
+	}
+	return allSizes
+}
+
+// allSizes are around the edges of tiles and vectors, and large enough for
+// threads and several blocks.
+var allSizes = [][3]int{
 	{0, 3, 2},
 	{3, 0, 2},
 	{3, 2, 0},
@@ -59,7 +72,7 @@ var alphaBeta = [][2]float64{{1, 0}, {1, 1}, {-0.5, 0}, {2, -1.5}, {0, 0.5}, {0,
 
 // scalars are the pairs to try on an operation of so many steps: two when it is long.
 func scalars(steps int) [][2]float64 {
-	if steps > 1<<18 {
+	if steps > 1<<18 || race.Enabled {
 		return alphaBeta[2:4]
 	}
 	return alphaBeta

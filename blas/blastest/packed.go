@@ -8,13 +8,18 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/race"
 )
 
 // Packed tests the operator that be's NewPacked returns, in both precisions.
 func Packed(t *testing.T, be blas.Backend) {
 	for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
 		t.Run("Packed/"+prec.String(), func(t *testing.T) {
-			for _, n := range []int{0, 1, 2, 23, 24, 25, 64, 65, 131, 260} {
+			orders := []int{0, 1, 2, 23, 24, 25, 64, 65, 131, 260}
+			if race.Enabled {
+				orders = []int{0, 1, 25, 131}
+			}
+			for _, n := range orders {
 				packedOnce(t, be, n, prec)
 			}
 			packedScales(t, be, prec)

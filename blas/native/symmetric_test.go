@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/race"
 )
 
 // setThreads sets the thread count for one test.
@@ -46,15 +47,22 @@ func randomSymmetric(rng *rand.Rand, b *BLAS, n int, single bool) (*Symmetric, [
 }
 
 func TestSymmetricMultiply(t *testing.T) {
+	orders := []int{1, 2, 7, 23, 24, 25, 47, 48, 49, 63, 120, 131, 250}
+	columns := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 32, 102, 201}
+	if race.Enabled {
+		orders, columns = []int{1, 25, 48, 131}, []int{1, 3, 4, 8, 10, 33}
+	}
 	eachLevel(t, func(t *testing.T, b *BLAS) {
 		for _, single := range []bool{false, true} {
-			for _, n := range []int{1, 2, 7, 23, 24, 25, 47, 48, 49, 63, 120, 131, 250} {
-				for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 32, 102, 201} {
+			for _, n := range orders {
+				for _, k := range columns {
 					multiplyOnce(t, b, n, k, single)
 				}
 			}
 		}
-		multiplyOnce(t, b, 700, 400, false)
+		if !race.Enabled {
+			multiplyOnce(t, b, 700, 400, false)
+		}
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/race"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -52,7 +53,7 @@ func Run(t *testing.T, A linop.Operator, want blas.General, opt Options) {
 	dense(t, A, want, opt)
 	symmetric(t, A, ref, opt, rng)
 	linear(t, A, ref, opt, rng)
-	if !opt.Allocates && countAllocations {
+	if !opt.Allocates && !race.Enabled {
 		allocations(t, A, opt, rng)
 	}
 }
@@ -160,7 +161,7 @@ func linear(t *testing.T, A linop.Operator, want matrix, opt Options, rng *rand.
 // Allocations is testing.AllocsPerRun, or 0 under the race detector, where pools
 // lose what is put back and counts mean nothing.
 func Allocations(runs int, f func()) float64 {
-	if !countAllocations {
+	if race.Enabled {
 		return 0
 	}
 	return testing.AllocsPerRun(runs, f)

@@ -1,5 +1,0 @@
-//go:build !race
-
-package linoptest
-
-const countAllocations = true
