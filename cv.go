@@ -83,7 +83,8 @@ func among(specs []string) string {
 //
 // Without kernels, some thirty dictionaries of different smoothness are screened
 // first, with fixed weights and L = (τ/n)·I, on at most 1000 samples; what is
-// compared then is learning on the union of the three best, and on DefaultKernels.
+// compared then is learning on the union of the three best, on that with kernels
+// of random sets of columns, and on DefaultKernels.
 func CrossValidate(ctx context.Context, X, Y mat.Matrix, opt Options) (*CVResult, error) {
 	opt, err := opt.check(false)
 	if err != nil {

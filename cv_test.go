@@ -181,3 +181,30 @@ func TestSampleKeepsSides(t *testing.T) {
 		t.Errorf("%d samples are tested on, want %d", total, screenRows)
 	}
 }
+
+// TestSubspaces checks that the sets are of columns that exist, of both sizes, and depend on the seed alone.
+func TestSubspaces(t *testing.T) {
+	if s := subspaces(3, 1); s != nil {
+		t.Errorf("three columns have subspaces %v", s)
+	}
+	specs := subspaces(12, 1)
+	if !slices.Equal(specs, subspaces(12, 1)) || slices.Equal(specs, subspaces(12, 2)) {
+		t.Error("the sets do not follow the seed")
+	}
+	X, _ := wave(20, 24)
+	Z := mat.NewDense(20, 12, nil)
+	for j := range 12 {
+		Z.SetCol(j, mat.Col(nil, j%4, X))
+	}
+	d, _, err := dictionary(raw(Z), &Options{Kernels: specs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[int]int{}
+	for _, k := range d {
+		sizes[len(k.Columns)]++
+	}
+	if sizes[4] != subsets || sizes[8] != subsets {
+		t.Errorf("%v kernels by number of columns", sizes)
+	}
+}

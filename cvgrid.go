@@ -64,7 +64,7 @@ func (s *study) candidates(ctx context.Context, g *grid, opt *Options) ([]candid
 		if err != nil {
 			return nil, err
 		}
-		all = promising(ranking, s.X, s.Y.Cols, opt.Learn)
+		all = promising(ranking, s.X, s.Y.Cols, opt.Learn, opt.Seed)
 	}
 	for k := range all {
 		c := &all[k]

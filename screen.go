@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/iokl/iokl/blas"
@@ -108,9 +109,9 @@ func (s *study) sample(seed uint64) func(Split) Split {
 
 // promising lists what is worth learning on after screening: the union of the
 // best dictionaries, as it is and with weights and, for several outputs, L
-// learned, and a dictionary that leaves smoothness and columns to the weights.
+// learned, and two dictionaries that leave more to the weights: smoothness, and columns.
 // The union does better than the single best, which is the best by chance too.
-func promising(ranking []screened, Z blas.General, outputs int, learn string) []candidate {
+func promising(ranking []screened, Z blas.General, outputs int, learn string, seed uint64) []candidate {
 	first, last := pathPoints, 0
 	var union []string
 	for _, r := range ranking[:min(united, len(ranking))] {
@@ -123,9 +124,16 @@ func promising(ranking []screened, Z blas.General, outputs int, learn string) []
 	}
 	few := DefaultNorms()[:1]
 	first, last = max(0, first-above), min(pathPoints, last+below+1)
+	weights := []string{"eta", "eta,l"}
+	if outputs > 1 {
+		weights = weights[1:]
+	}
 	all := []candidate{
 		{kernels: union, norms: few, learn: []string{"none", "l", "eta", "eta,l"}, first: first, last: last},
-		{kernels: defaultKernels(Z), norms: few, learn: []string{"eta", "eta,l"}, first: first, last: last},
+		{kernels: defaultKernels(Z), norms: few, learn: weights, first: first, last: last},
+	}
+	if sets := subspaces(Z.Cols, seed); sets != nil {
+		all = append(all, candidate{kernels: append(slices.Clip(union), sets...), norms: few, learn: weights, first: first, last: last})
 	}
 	for k := range all {
 		all[k].learn = slices.DeleteFunc(all[k].learn, func(l string) bool {
@@ -133,4 +141,32 @@ func promising(ranking []screened, Z blas.General, outputs int, learn string) []
 		})
 	}
 	return slices.DeleteFunc(all, func(c candidate) bool { return len(c.learn) == 0 })
+}
+
+// subsets is the number of random sets of columns, of a third and of two thirds of
+// them in turn: enough for some to have most of the columns that matter and few others.
+const subsets = 24
+
+// subspaces are kernels of two shapes on random sets of columns. A sparse fit keeps
+// the sets that serve it, as a forest does with its splits, and so finds which
+// columns matter together.
+func subspaces(columns int, seed uint64) []string {
+	if columns < 4 || columns > maxEach {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(seed, subsets))
+	var specs []string
+	for k := range subsets {
+		set := rng.Perm(columns)[:max(2, (1+k%2)*columns/3)]
+		slices.Sort(set)
+		text := make([]string, len(set))
+		for k, c := range set {
+			text[k] = strconv.Itoa(c)
+		}
+		list := strings.Join(text, ",")
+		if spec := "laplacian:" + list + ":median*0.5"; !slices.Contains(specs, spec) {
+			specs = append(specs, spec, "gaussian:"+list+":median")
+		}
+	}
+	return specs
 }

@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+// labelled is a data set of several views with a class for each sample.
+type labelled struct {
+	X      blas.General
+	groups []kernel.Group // the columns of each view
+	labels []string
+	class  []int
+}
+
+// read reads the views and labels of the set.
+func (s *viewSet) read(env *Env) (*labelled, error) {
+	t, err := env.readData(s.name, "labels.csv")
+	if err != nil {
+		return nil, err
+	}
+	d := new(labelled)
+	for i := range t.Data.Rows {
+		c := int(blas.Row(t.Data, i)[0])
+		d.class = append(d.class, c-s.first)
+		d.labels = append(d.labels, fmt.Sprint(c))
+	}
+	d.X, d.groups, err = s.join(env, len(d.class))
+	return d, err
+}
+
+// learner is one way to learn on the views.
+type learner struct {
+	name   string
+	learn  string
+	lambda float64 // 0 until it is chosen
+}
+
+// learners are what the views are compared with: kernels that are added up, and
+// all that can be learned.
+func learners() []learner {
+	return []learner{{name: "uniform kernels, L = I", learn: "none"}, {name: "IOKL", learn: "eta,l"}}
+}
+
+// viewLambdas are the values of λ that three folds of the training samples choose from.
+var viewLambdas = []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
+
+// accuracy learns on the rows in and is the share of the rows out whose class is
+// found. The first call chooses λ on its training samples and leaves it in how.
+func (d *labelled) accuracy(ctx context.Context, env *Env, s *viewSet, how *learner, in, out []int) (float64, error) {
+	opt := iokl.Options{
+		Groups: d.groups, Lambda: how.lambda, Norm: s.norm.String(), Learn: how.learn, Tol: 1e-3,
+		Seed: env.Seed, Backend: env.Backend, CV: iokl.CVOptions{Lambdas: viewLambdas, Folds: 3},
+	}
+	for _, v := range s.views {
+		for _, k := range s.kernels {
+			opt.Kernels = append(opt.Kernels, fmt.Sprintf(k, v))
+		}
+	}
+	m, err := iokl.FitClasses(ctx, blas.Dense(takeRows(d.X, in)), take(d.labels, in), opt)
+	if err != nil && !(m != nil && errors.Is(err, bcd.ErrNotConverged)) {
+		return 0, err
+	}
+	how.lambda = m.Certificate().Lambda
+	found, err := m.Classify(blas.Dense(takeRows(d.X, out)))
+	if err != nil {
+		return 0, err
+	}
+	right := 0
+	for k, i := range out {
+		if found[k] == d.labels[i] {
+			right++
+		}
+	}
+	return float64(right) / float64(len(out)), nil
+}
+
+// compare measures the accuracy of every learner over splits into training and
+// test samples. λ is chosen anew on each split, or on the first only.
+func (s *viewSet) compare(ctx context.Context, env *Env, d *labelled, title string, splits [][2][]int, anew bool) ([]Result, error) {
+	var results []Result
+	for _, how := range learners() {
+		var acc, seconds []float64
+		for k, split := range splits {
+			if anew {
+				how.lambda = 0
+			}
+			start := time.Now()
+			a, err := d.accuracy(ctx, env, s, &how, split[0], split[1])
+			if err != nil {
+				return results, fmt.Errorf("%s, split %d: %w", how.name, k+1, err)
+			}
+			acc, seconds = append(acc, a), append(seconds, time.Since(start).Seconds())
+		}
+		r := Result{Name: title + ": " + how.name, Params: map[string]any{
+			"splits": len(splits), "train": len(splits[0][0]), "test": len(splits[0][1]), "kernels": len(s.views) * len(s.kernels), "lambda": how.lambda,
+		}}
+		r.time(seconds)
+		r.Accuracy = Num(average(acc))
+		r.metric("accuracy ±", deviation(acc)/math.Sqrt(float64(len(acc))))
+		results = append(results, r)
+		env.Log("  %s %.4f", r.Name, average(acc))
+	}
+	return results, nil
+}
+
+// deviation is the standard deviation of x.
+func deviation(x []float64) float64 {
+	mean, s := average(x), 0.0
+	for _, v := range x {
+		s += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(s / float64(max(len(x)-1, 1)))
+}
+
+// tenFolds deals the rows out to ten folds.
+func tenFolds(env *Env, rows int) [][2][]int {
+	splits := make([][2][]int, 10)
+	for k, i := range env.rng(11).Perm(rows) {
+		for f := range splits {
+			side := 0
+			if k%len(splits) == f {
+				side = 1
+			}
+			splits[f][side] = append(splits[f][side], i)
+		}
+	}
+	return splits
+}
+
+// fewEach draws count training samples of each class, repeats times.
+func fewEach(env *Env, class []int, count, repeats int) [][2][]int {
+	splits := make([][2][]int, repeats)
+	rng := env.rng(12)
+	for f := range splits {
+		seen := map[int]int{}
+		for _, i := range rng.Perm(len(class)) {
+			side := 1
+			if seen[class[i]] < count {
+				side = 0
+			}
+			seen[class[i]]++
+			splits[f][side] = append(splits[f][side], i)
+		}
+	}
+	return splits
+}
