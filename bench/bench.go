@@ -97,17 +97,65 @@ func (c *simple) Description() string { return c.description }
 
 func (c *simple) Run(ctx context.Context, env *Env) ([]Result, error) { return c.run(ctx, env) }
 
+// sliced is a case made of parts, each of which can be run alone: "mtr:edm,jura".
+type sliced struct {
+	name, description string
+	parts             []string
+	run               func(ctx context.Context, env *Env, part string) ([]Result, error)
+}
+
+func (c *sliced) Name() string        { return c.name }
+func (c *sliced) Description() string { return c.description }
+
+func (c *sliced) Run(ctx context.Context, env *Env) ([]Result, error) {
+	var all []Result
+	for _, part := range c.parts {
+		r, err := c.run(ctx, env, part)
+		all = append(all, r...)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// slice is the case of some parts only, in the order asked for.
+func (c *sliced) slice(list string) (Case, error) {
+	part := *c
+	part.parts = strings.Split(list, ",")
+	for _, p := range part.parts {
+		if !slices.Contains(c.parts, p) {
+			return nil, fmt.Errorf("case %s has no part %q (have %s)", c.name, p, strings.Join(c.parts, ", "))
+		}
+	}
+	return &part, nil
+}
+
 // Cases lists every case, in the order in which "all" runs them.
 func Cases() []Case { return slices.Clone(cases) }
 
-// Select returns the cases of those names, in their order; "all" stands for every case.
+// Select returns the cases of those names, in their order; "all" stands for every
+// case, and "NAME:PART,PART" for some parts of one.
 func Select(names []string) ([]Case, error) {
 	var out []Case
 	for _, name := range names {
 		if name == "all" {
 			return Cases(), nil
 		}
+		name, list, some := strings.Cut(name, ":")
 		i := slices.IndexFunc(cases, func(c Case) bool { return c.Name() == name })
+		if i >= 0 && some {
+			whole, ok := cases[i].(*sliced)
+			if !ok {
+				return nil, fmt.Errorf("case %q has no parts", name)
+			}
+			part, err := whole.slice(list)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, part)
+			continue
+		}
 		if i < 0 {
 			return nil, fmt.Errorf("unknown case %q (have all, %s)", name, strings.Join(caseNames(), ", "))
 		}

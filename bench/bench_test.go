@@ -27,6 +27,15 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(all) != len(cases) {
 		t.Errorf("all: %d cases, %v", len(all), err)
 	}
+	part, err := Select([]string{"mtr:jura,edm"})
+	if err != nil || len(part) != 1 || !slices.Equal(part[0].(*sliced).parts, []string{"jura", "edm"}) {
+		t.Errorf("parts of a case: %v, %v", part, err)
+	}
+	for _, bad := range []string{"mtr:nothing", "digits:some"} {
+		if _, err := Select([]string{bad}); err == nil {
+			t.Errorf("%s is accepted", bad)
+		}
+	}
 	two, err := Select([]string{"macro", "digits", "macro"})
 	if err != nil || len(two) != 2 || two[0].Name() != "macro" || two[1].Name() != "digits" {
 		t.Errorf("two cases: %v, %v", two, err)

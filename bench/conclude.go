@@ -349,27 +349,57 @@ func concludeStock(group []Result) []string {
 	return []string{"Mean squared error × 1000 of next week's returns: " + strings.Join(parts, ", ") + "."}
 }
 
-// concludeMTR counts how often zero Options beat ridge regression.
+// concludeMTR compares zero Options with ridge regression and kernel ridge
+// regression on the same folds, and with what scikit-learn reached on its own.
 func concludeMTR(group []Result) []string {
-	ridge := map[string]float64{}
-	for _, r := range group {
-		if r.Name == "ridge" {
-			ridge[param(r, "set")] = r.Metrics["arrmse"]
+	of := func(name string) map[string]float64 {
+		m := map[string]float64{}
+		for _, r := range group {
+			if r.Name == name {
+				m[param(r, "set")] = r.Metrics["arrmse"]
+			}
+		}
+		return m
+	}
+	ours := of(mtrOurs)
+	var out []string
+	for _, base := range []string{mtrRidge, mtrKernel} {
+		better, all := 0, 0
+		var ratios []float64
+		for set, e := range of(base) {
+			if v, ok := ours[set]; ok {
+				all++
+				ratios = append(ratios, v/e)
+				if v < e {
+					better++
+				}
+			}
+		}
+		if all > 0 {
+			out = append(out, fmt.Sprintf("With zero Options iokl has a smaller error than tuned %s regression on %d of %s; on average its error is %.2g times as large.", base, better, plural(all, "set"), geomean(ratios)))
 		}
 	}
-	better, all := 0, 0
-	var ratios []float64
-	for _, r := range group {
-		if base, ok := ridge[param(r, "set")]; ok && r.Name != "ridge" {
-			all++
-			ratios = append(ratios, r.Metrics["arrmse"]/base)
-			if r.Metrics["arrmse"] < base {
-				better++
+	same, far, forest, forests := 0, 0, 0, 0
+	for set, v := range ours {
+		ref, ok := mtrReference[set]
+		if !ok {
+			continue
+		}
+		if v <= ref[1] {
+			same++
+		}
+		if v <= 0.9*ref[1] {
+			far++
+		}
+		if ref[2] > 0 {
+			forests++
+			if v < ref[2] {
+				forest++
 			}
 		}
 	}
-	if all == 0 {
-		return nil
+	if len(ours) > 0 {
+		out = append(out, fmt.Sprintf("It is no worse than scikit-learn's tuned kernel ridge on %d of %s, better by a tenth on %d, and better than its random forest on %d of %d.", same, plural(len(ours), "set"), far, forest, forests))
 	}
-	return []string{fmt.Sprintf("With zero Options iokl has a smaller error than tuned ridge regression on %d of %s; on average its error is %.2g times as large.", better, plural(all, "set"), geomean(ratios))}
+	return out
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -20,12 +19,17 @@ import (
 type predictor func(ctx context.Context, X, Y, Xt blas.General) (blas.General, error)
 
 // stockKernels are a Gaussian for each company, as wide as the median distance, on
-// standardised inputs.
+// standardised inputs: the paper's kernels on single companies, with one width in
+// place of 13. Twenty-five samples do not tell widths apart, and p = 1 then prefers
+// the narrowest, which follow the training returns most closely.
 var stockKernels = []string{"gaussian:each:median"}
 
 // runStock04 is the paper's financial table: next week's log-returns of nine
 // companies from this week's, 25 pairs to learn from and 26 to test on; the
-// figure is the mean squared error times 1000. λ by 10-fold cross-validation.
+// figure is the mean squared error times 1000. As there, p = 1 and λ is chosen by
+// 10-fold cross-validation on the training pairs: of 13 values, √10 apart, the one of
+// the lowest mean log error over the folds. The test pairs are looked at once, for
+// the figure; they are few and noisy, so differences of a few per cent mean little.
 func runStock04(ctx context.Context, env *Env) ([]Result, error) {
 	t, err := env.readData("stock04", "stock04.csv")
 	if err != nil {
@@ -217,153 +221,4 @@ func lasso(X0 blas.General, y0 []float64, Xt0 blas.General, c float64) []float64
 		out[i] = mean + blas.Dot(blas.Row(Xt, i), w)
 	}
 	return out
-}
-
-// mtrSets are the data sets of multi-target regression, the quick ones first.
-var mtrSets = []string{"slump", "andro", "edm", "jura", "oes97", "enb", "wq", "scpf"}
-
-// runMTR cross-validates zero Options on multi-target regression beside ridge
-// and kernel ridge regression tuned within each fold: ten folds, and the error
-// √(Σ(y−ŷ)²/Σ(y−ȳ_train)²) averaged over targets.
-func runMTR(ctx context.Context, env *Env) ([]Result, error) {
-	if env.Quick {
-		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick", ErrSkipped)
-	}
-	var results []Result
-	for _, set := range mtrSets {
-		X, Y, err := mtrData(env, set)
-		if err != nil {
-			return results, err
-		}
-		for _, m := range []struct {
-			name string
-			f    predictor
-		}{
-			{"ridge", func(ctx context.Context, X, Y, Xt blas.General) (blas.General, error) {
-				return tuned(X, Y, Xt, func(X, Y, Xt blas.General, lambda float64) (blas.General, error) {
-					return affine(env, X, Y, Xt, lambda)
-				})
-			}},
-			{"iokl, zero Options", func(ctx context.Context, X, Y, Xt blas.General) (blas.General, error) {
-				return fitPredict(ctx, X, Y, Xt, iokl.Options{Seed: env.Seed, Backend: env.Backend})
-			}},
-		} {
-			r, err := crossValidate(ctx, env, X, Y, m.f)
-			if err != nil {
-				return results, fmt.Errorf("%s: %s: %w", set, m.name, err)
-			}
-			r.Name, r.Params = m.name, map[string]any{"set": set, "rows": X.Rows, "inputs": X.Cols, "targets": Y.Cols}
-			results = append(results, r)
-		}
-		env.Log("  %s", set)
-	}
-	return results, nil
-}
-
-// mtrData splits the columns of a set into inputs and targets, with the column
-// mean for what is missing.
-func mtrData(env *Env, set string) (X, Y blas.General, err error) {
-	t, err := env.readData("mtr", set+".csv")
-	if err != nil {
-		return X, Y, err
-	}
-	var xs, ys []int
-	for j, name := range t.Names {
-		if strings.HasPrefix(name, "y_") {
-			ys = append(ys, j)
-		} else {
-			xs = append(xs, j)
-		}
-	}
-	pickColumns := func(cols []int) blas.General {
-		out := blas.NewGeneral(t.Data.Rows, len(cols))
-		for i := range out.Rows {
-			for k, j := range cols {
-				blas.Row(out, i)[k] = blas.Row(t.Data, i)[j]
-			}
-		}
-		return out
-	}
-	X, Y = pickColumns(xs), pickColumns(ys)
-	fillMissing(X)
-	return X, Y, nil
-}
-
-func fillMissing(X blas.General) {
-	for j := range X.Cols {
-		var sum, count float64
-		for i := range X.Rows {
-			if v := blas.Row(X, i)[j]; !math.IsNaN(v) {
-				sum, count = sum+v, count+1
-			}
-		}
-		for i := range X.Rows {
-			if p := &blas.Row(X, i)[j]; math.IsNaN(*p) {
-				*p = sum / max(count, 1)
-			}
-		}
-	}
-}
-
-// crossValidate scores a predictor over ten shuffled folds.
-func crossValidate(ctx context.Context, env *Env, X, Y blas.General, f predictor) (Result, error) {
-	var r Result
-	const folds = 10
-	order := env.rng(10).Perm(X.Rows)
-	miss, total := make([]float64, Y.Cols), make([]float64, Y.Cols)
-	start := time.Now()
-	for fold := range folds {
-		var in, out []int
-		for k, i := range order {
-			if k%folds == fold {
-				out = append(out, i)
-			} else {
-				in = append(in, i)
-			}
-		}
-		Xin, Yin, Xout, Yout := takeRows(X, in), takeRows(Y, in), takeRows(X, out), takeRows(Y, out)
-		standardise(Xin, Xout)
-		P, err := f(ctx, Xin, Yin, Xout)
-		if err != nil {
-			return r, err
-		}
-		mean := columnMeans(Yin)
-		for i := range Yout.Rows {
-			for j, y := range blas.Row(Yout, i) {
-				d := y - blas.Row(P, i)[j]
-				miss[j] += d * d
-				total[j] += (y - mean[j]) * (y - mean[j])
-			}
-		}
-	}
-	r.time([]float64{time.Since(start).Seconds()})
-	var e []float64
-	for j := range miss {
-		e = append(e, math.Sqrt(miss[j]/total[j]))
-	}
-	r.metric("arrmse", average(e))
-	return r, nil
-}
-
-// tuned chooses λ on a fifth of the training samples and fits to all of them.
-func tuned(X, Y, Xt blas.General, f func(X, Y, Xt blas.General, lambda float64) (blas.General, error)) (blas.General, error) {
-	var in, out []int
-	for i := range X.Rows {
-		if i%5 == 0 {
-			out = append(out, i)
-		} else {
-			in = append(in, i)
-		}
-	}
-	best, lambda := math.Inf(1), 1.0
-	for _, c := range []float64{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1} {
-		P, err := f(takeRows(X, in), takeRows(Y, in), takeRows(X, out), c)
-		if err != nil {
-			return P, err
-		}
-		if miss := -r2(P, takeRows(Y, out)); miss < best {
-			best, lambda = miss, c
-		}
-	}
-	return f(X, Y, Xt, lambda)
 }
