@@ -270,24 +270,6 @@ func concludeGraphs(group []Result) []string {
 		plural(networks, "network"), mean("kernels", "auroc"), mean(linearVAR, "auroc"), mean("kernels", "aupr"), mean(linearVAR, "aupr"), slowest)}
 }
 
-// concludeHoldOut names the setting with the smallest error on held-out time points.
-func concludeHoldOut(group []Result) []string {
-	var best *Result
-	for i, r := range group {
-		if v, ok := r.Metrics["mean_rmse"]; ok && (best == nil || v < best.Metrics["mean_rmse"]) {
-			best = &group[i]
-		}
-	}
-	if best == nil {
-		return nil
-	}
-	return []string{
-		fmt.Sprintf("On held-out time points %q has the smallest mean error, %.3f standard deviations; the mean of each gene alone has %.3f.",
-			best.Name, best.Metrics["mean_rmse"], best.Metrics["mean_rmse_constant"]),
-		fmt.Sprintf("There the groups that drive the others most are %s.", strings.Join(mostCentral(best, 3), ", ")),
-	}
-}
-
 // concludeFeatures compares the ways to draw random features by their error at
 // equal numbers.
 func concludeFeatures(group []Result) []string {

@@ -71,6 +71,15 @@ func Draw(f *File, dir string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
+	for _, group := range byCase(f.Results) {
+		if group[0].Case == "drosophila" {
+			more, err := drawGenes(group, dir)
+			names = append(names, more...)
+			if err != nil {
+				return names, fmt.Errorf("drawing: %w", err)
+			}
+		}
+	}
 	return names, nil
 }
 

@@ -8,43 +8,76 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 )
 
 // runDrosophila follows the paper's gene experiment: groups of genes of one
 // function through the fly's life cycle, lag 7, λ = 1e-3; linear or nonlinear
-// kernels, the output kernel learned or the identity.
+// kernels, the output kernel learned or the identity; and the same four at our default λ.
 func runDrosophila(ctx context.Context, env *Env) ([]Result, error) {
 	d, err := lifeCycle(env, pick(env, 3, 66))
 	if err != nil {
 		return nil, err
 	}
+	symbols, err := geneSymbols(env, d)
+	if err != nil {
+		return nil, err
+	}
 	var results []Result
-	for _, c := range []struct {
-		name, kernels string
-		fixL          bool
-	}{
-		{"linear, L = I", "linear:groups", true},
-		{"linear, L learned", "linear:groups", false},
-		{"nonlinear, L = I", "gaussian:groups:median", true},
-		{"nonlinear, L learned", "gaussian:groups:median", false},
-	} {
+	for _, c := range geneSettings(pick(env, []float64{paperLambda}, []float64{paperLambda, 0.1})) {
 		start := time.Now()
 		res, err := granger.Infer(ctx, d, granger.Options{
-			Lag: 7, Kernels: []string{c.kernels}, Lambda: 1e-3, FixL: c.fixL, HoldOut: 0.2, Seed: env.Seed, Backend: env.Backend,
+			Lag: 7, Kernels: []string{c.kernels}, Lambda: c.lambda, FixL: c.fixL, HoldOut: 0.2, Seed: env.Seed, Backend: env.Backend,
 		})
 		if err != nil {
 			return results, err
 		}
-		r := Result{Name: c.name, Params: map[string]any{"groups": len(d.Nodes), "genes": d.X.Cols, "lag": 7, "lambda": 1e-3}}
+		r := Result{Name: c.name, Params: map[string]any{"groups": len(d.Nodes), "genes": d.X.Cols, "lag": 7, "lambda": c.lambda}}
 		r.time([]float64{time.Since(start).Seconds()})
 		recordGroups(&r, res)
+		recordGraph(&r, res, d, symbols)
 		results = append(results, r)
+		env.Log("  %s: mean error %.3f in %.1f s", r.Name, r.Metrics["mean_rmse"], r.Seconds)
 	}
 	return results, nil
+}
+
+// paperLambda is the λ of the paper's experiment.
+const paperLambda = 1e-3
+
+type geneSetting struct {
+	name, kernels string
+	fixL          bool
+	lambda        float64
+}
+
+// geneSettings are the paper's four at each λ; the names of those at another λ say so.
+func geneSettings(lambdas []float64) []geneSetting {
+	var out []geneSetting
+	for _, lambda := range lambdas {
+		suffix := ""
+		if lambda != paperLambda {
+			suffix = fmt.Sprintf(", λ = %g", lambda)
+		}
+		for _, k := range [][2]string{{"linear", "linear:groups"}, {"nonlinear", "gaussian:groups:median"}} {
+			out = append(out,
+				geneSetting{k[0] + ", L = I" + suffix, k[1], true, lambda},
+				geneSetting{k[0] + ", L learned" + suffix, k[1], false, lambda})
+		}
+	}
+	return out
+}
+
+// paperSettings are the results at the paper's λ.
+func paperSettings(group []Result) []Result {
+	var out []Result
+	for _, r := range group {
+		if !strings.Contains(r.Name, "λ") {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // recordGroups notes the hold-out error of each group beside that of its mean
@@ -55,7 +88,7 @@ func recordGroups(r *Result, res *granger.Result) {
 	var rmse, mean []float64
 	for k, f := range res.Fits {
 		rmse, mean = append(rmse, f.RMSE), append(mean, f.RMSEOwn)
-		r.metric("rmse of "+f.Node, f.RMSE)
+		r.metric(groupError+f.Node, f.RMSE)
 		var out float64
 		for i := range res.Graph.Rows {
 			if i != k {
@@ -84,39 +117,6 @@ func mostCentral(r *Result, count int) []string {
 	return groups[:min(count, len(groups))]
 }
 
-// groupFigures shows the hold-out error of each group for every setting, the
-// groups in the order of their error in the first.
-func groupFigures(group []Result) []figure {
-	const prefix = "rmse of "
-	fig := figure{
-		name: "drosophila-groups", title: "fruit fly: hold-out error of each group of genes",
-		xLabel: "group, in the order of the first setting's error", yLabel: "RMSE (standard deviations)",
-	}
-	var order []string
-	for key := range group[0].Metrics {
-		if strings.HasPrefix(key, prefix) {
-			order = append(order, key)
-		}
-	}
-	first := group[0].Metrics
-	slices.SortFunc(order, func(a, b string) int { return cmp.Or(cmp.Compare(first[a], first[b]), cmp.Compare(a, b)) })
-	if len(order) < 2 {
-		return nil
-	}
-	for _, r := range group {
-		c := curve{name: r.Name}
-		for i, key := range order {
-			if v, ok := r.Metrics[key]; ok {
-				c.xy = append(c.xy, plotter.XY{X: float64(i + 1), Y: v})
-			}
-		}
-		if len(c.xy) > 0 {
-			fig.curves = append(fig.curves, c)
-		}
-	}
-	return []figure{fig}
-}
-
 // lifeCycle reads the genes of the first groups, in the order of time, without
 // the unfertilised egg.
 func lifeCycle(env *Env, groups int) (*granger.Data, error) {
@@ -128,6 +128,14 @@ func lifeCycle(env *Env, groups int) (*granger.Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	terms, err := env.readText("drosophila", "go_bp_terms.csv")
+	if err != nil {
+		return nil, err
+	}
+	title := map[string]string{}
+	for _, t := range terms[1:] {
+		title[t[0]] = t[1]
+	}
 	var chosen []string
 	var genes [][2]string
 	for _, m := range members[1:] {
@@ -137,13 +145,31 @@ func lifeCycle(env *Env, groups int) (*granger.Data, error) {
 			}
 			chosen = append(chosen, m[0])
 		}
-		genes = append(genes, [2]string{m[1], m[0]})
+		genes = append(genes, [2]string{m[1], cmp.Or(title[m[0]], m[0])})
 	}
 	rows := map[string][]string{}
 	for _, e := range expression[1:] {
 		rows[e[0]] = e[2:]
 	}
 	return assemble(genes, rows)
+}
+
+// geneSymbols are the names that biologists use, one for each series.
+func geneSymbols(env *Env, d *granger.Data) ([]string, error) {
+	table, err := env.readText("drosophila", "gene_symbols.csv")
+	if err != nil {
+		return nil, err
+	}
+	symbol := map[string]string{}
+	for _, t := range table[1:] {
+		symbol[t[0]] = t[1]
+	}
+	out := make([]string, len(d.Names))
+	for j, name := range d.Names {
+		gene, _, _ := strings.Cut(name, "@")
+		out[j] = cmp.Or(symbol[gene], gene)
+	}
+	return out, nil
 }
 
 // assemble makes a node of each group; a gene in several groups is a series in each.

@@ -39,6 +39,9 @@ type Result struct {
 	Trace   []Point            `json:"trace,omitempty"`
 	Rerun   string             `json:"rerun,omitempty"` // the command that measures this line again
 
+	Graph   *Graph         `json:"graph,omitempty"`   // a causal graph found
+	Outputs []OutputKernel `json:"outputs,omitempty"` // output kernels learned, of the nodes that drive others most
+
 	traces [][]Point // of every repetition; Trace is one of them
 	eta    []float64 // kernel weights found
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func (g Network) graphviz(dot, dir, name string) ([]string, error) {
 	defer cancel()
 	var files []string
 	for _, format := range formats {
-		cmd := exec.CommandContext(ctx, dot, "-T"+format, "-Gdpi=96")
+		cmd := exec.CommandContext(ctx, dot, "-T"+format, "-K"+g.layout(), "-Gdpi=96")
 		cmd.Stdin = strings.NewReader(text)
 		var out bytes.Buffer
 		cmd.Stdout = &out
@@ -82,11 +83,28 @@ func (g Network) graphviz(dot, dir, name string) ([]string, error) {
 	return files, nil
 }
 
+// hub is from how many edges at one node on layers become too wide.
+const hub = 10
+
+// layout is Graphviz's way to place the nodes: in layers from cause to effect, or,
+// around a node with many edges, by springs.
+func (g Network) layout() string {
+	degree := make([]int, 2*len(g.Nodes))
+	for _, e := range g.Edges {
+		degree[2*e.From]++
+		degree[2*e.To+1]++
+	}
+	if len(degree) > 0 && slices.Max(degree) >= hub {
+		return "fdp"
+	}
+	return "dot"
+}
+
 // dot is the network in Graphviz's language; nodes without edges are left out
 // where others have some.
 func (g Network) dot() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph {\n graph [label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, ranksep=0.6, nodesep=0.25, bgcolor=white];\n", quoted(g.Title))
+	fmt.Fprintf(&b, "digraph {\n graph [label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, ranksep=0.6, nodesep=0.25, K=0.9, overlap=false, splines=true, bgcolor=white];\n", quoted(g.Title))
 	b.WriteString(" node [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f1f8\", color=\"#0072b2\", fontname=\"Helvetica\", fontsize=11, height=0.3, margin=\"0.1,0.04\"];\n edge [arrowsize=0.7];\n")
 	touched := make([]bool, len(g.Nodes))
 	for _, e := range g.Edges {

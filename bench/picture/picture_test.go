@@ -1,0 +1,81 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// check opens every file: a picture in each format that its reader takes.
+func check(t *testing.T, files []string, words ...string) {
+	t.Helper()
+	if len(files) != 2 {
+		t.Fatalf("files %v", files)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, ".png") {
+			if img, err := png.Decode(bytes.NewReader(b)); err != nil || img.Bounds().Dx() < 50 {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		for d := xml.NewDecoder(bytes.NewReader(b)); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		for _, w := range words {
+			if !strings.Contains(string(b), w) {
+				t.Errorf("%s has no %q", name, w)
+			}
+		}
+	}
+}
+
+func TestHeat(t *testing.T) {
+	a := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, -1, 0, 1}}
+	files, err := (&Heat{Title: "heat", Matrix: a, Rows: []string{"r1", "r2"}, Cols: []string{"c1", "c2"}, Min: -1, Max: 1}).Draw(t.TempDir(), "h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, files, "heat", "r2", "c1")
+}
+
+func TestNetwork(t *testing.T) {
+	g := Network{Title: "net", Nodes: []string{`a "b"`, "c", "lonely"}, Edges: []Edge{{0, 1, 2}, {1, 0, 1}}}
+	for _, path := range []string{os.Getenv("PATH"), ""} {
+		t.Setenv("PATH", path)
+		_, none := exec.LookPath("dot")
+		files, err := g.Draw(t.TempDir(), "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, files, "net")
+		if b, _ := os.ReadFile(files[1]); none == nil && strings.Contains(string(b), "lonely") {
+			t.Error("a node without edges is laid out")
+		}
+	}
+	text := g.dot()
+	for _, want := range []string{`n0 [label="a \"b\""]`, "n0 -> n1 [penwidth=3.50", "n1 -> n0 [penwidth=2.00"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if got := quoted("regulation of transcription by polymerase"); got != `"regulation of\ntranscription by polymerase"` {
+		t.Errorf("broken as %s", got)
+	}
+}
