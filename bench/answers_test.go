@@ -59,7 +59,7 @@ func TestRoofline(t *testing.T) {
 	for _, c := range fig.curves {
 		byName[c.name] = c
 	}
-	roof, points := byName["limit of data in 1 MiB"], byName["products, native"]
+	roof, points := byName["limit of data in 1 MiB"], byName["A·B, native"]
 	if len(roof.xy) != 3 || roof.xy[0].Y != 5 || roof.xy[2].Y != 100 || !roof.line { // 0.1 flop a byte at 50 GB/s, and the peak
 		t.Errorf("roof %+v", roof)
 	}

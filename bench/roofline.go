@@ -68,7 +68,7 @@ func roofOf(limits *Limits, prec string, threads int, bytes, flops float64) (cur
 func machineRoofline(results []Result, limits *Limits) (figure, bool) {
 	fig := figure{
 		name: "roofline", title: "roofline of this machine, float64",
-		xLabel: "floating point operations for each byte read (logarithmic)", yLabel: "GFLOP/s (logarithmic)", logX: true, logY: true,
+		xLabel: "operations for each byte (logarithmic)", yLabel: "GFLOP/s (logarithmic)", logX: true, logY: true,
 	}
 	if limits == nil {
 		return fig, false
@@ -82,9 +82,9 @@ func machineRoofline(results []Result, limits *Limits) (figure, bool) {
 		case r.Params["precision"] != "float64" || !(r.GFlops > 0) || !(x > 0):
 			continue
 		case r.Case == "gemm" && int(number(r, "threads")) == maxThreads(limits):
-			name = "products, " + r.Name
+			name = "A·B, " + r.Name
 		case r.Case == "operator":
-			name = "K times columns, " + r.Name
+			name = "K·X, " + r.Name
 		default:
 			continue
 		}
