@@ -102,6 +102,7 @@ type sliced struct {
 	name, description string
 	parts             []string
 	run               func(ctx context.Context, env *Env, part string) ([]Result, error)
+	sum               func(all []Result) []Result // lines made of those of all parts; nil for none
 }
 
 func (c *sliced) Name() string        { return c.name }
@@ -115,6 +116,9 @@ func (c *sliced) Run(ctx context.Context, env *Env) ([]Result, error) {
 		if err != nil {
 			return all, err
 		}
+	}
+	if c.sum != nil {
+		all = append(all, c.sum(all)...)
 	}
 	return all, nil
 }

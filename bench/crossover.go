@@ -47,7 +47,7 @@ func fastest(group []Result) map[string]Result {
 // automatic choice does, and how the solvers' times grow.
 func concludeSylvester(group []Result) []string {
 	best := fastest(group)
-	var gains, regrets []float64
+	var gains []float64
 	wins := map[string]int{}
 	for _, b := range best {
 		wins[b.Name]++
@@ -57,20 +57,15 @@ func concludeSylvester(group []Result) []string {
 		if !ok || r.Error != "" {
 			continue
 		}
-		switch r.Name {
-		case "eigen":
+		if r.Name == "eigen" {
 			gains = append(gains, r.Seconds/b.Seconds)
-		case "auto":
-			regrets = append(regrets, r.Seconds/b.Seconds)
 		}
 	}
 	var out []string
 	if len(gains) > 0 {
 		out = append(out, fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition (%s on average over %s).", times(slices.Max(gains)), times(geomean(gains)), plural(len(gains), "system")))
 	}
-	if len(regrets) > 0 {
-		out = append(out, fmt.Sprintf("The automatic choice takes %.2g times as long as the best solver on average, %.2g at worst.", geomean(regrets), slices.Max(regrets)))
-	}
+	out = append(out, concludeChoice(group)...)
 	var parts []string
 	for _, name := range slices.SortedFunc(maps.Keys(wins), func(a, b string) int { return cmp.Or(cmp.Compare(wins[b], wins[a]), cmp.Compare(a, b)) }) {
 		parts = append(parts, fmt.Sprintf("%s %d", name, wins[name]))

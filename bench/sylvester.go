@@ -24,30 +24,47 @@ type system struct {
 	lambda   float64
 }
 
-// sylvesterGrid varies one thing at a time around the shape of the paper's large
-// experiment, then the sizes together.
-func sylvesterGrid(env *Env) []system {
-	if env.Quick {
-		return []system{
-			{500, 20, "decaying", 1e-3},
-			{1000, 1, "decaying", 1e-3},
-			{1000, 50, "decaying", 1e-3},
-			{1000, 50, "identity", 1e-3},
-			{1000, 50, "decaying", 1e-5},
+// sylvesterParts names the parts of the grid: lxn for a size, spectra:l for every
+// spectrum with every λ.
+func sylvesterParts() []string {
+	var parts []string
+	for _, l := range []int{250, 500, 1000, 2000, 4000} {
+		for _, n := range []int{1, 10, 100, 1000} {
+			parts = append(parts, fmt.Sprintf("%dx%d", l, n))
 		}
 	}
+	return append(parts, "3060x102", "spectra500", "spectra2000")
+}
+
+// sylvesterGrid is one part of the grid. A quick run keeps five points in all.
+func sylvesterGrid(env *Env, part string) []system {
+	var l, n int
+	if _, err := fmt.Sscanf(part, "%dx%d", &l, &n); err == nil {
+		grid := []system{{l, n, "decaying", 1e-3}}
+		switch {
+		case part == "3060x102" && !env.Quick:
+			return append(grid, system{l, n, "decaying", 1e-5})
+		case env.Quick && part == "500x10":
+			return []system{{500, 20, "decaying", 1e-3}}
+		case env.Quick && part == "1000x100":
+			return []system{{1000, 50, "decaying", 1e-3}, {1000, 50, "identity", 1e-3}, {1000, 50, "decaying", 1e-5}}
+		case env.Quick && part != "1000x1":
+			return nil
+		}
+		return grid
+	}
+	if _, err := fmt.Sscanf(part, "spectra%d", &l); err != nil || env.Quick {
+		return nil
+	}
 	var grid []system
-	for _, l := range []int{250, 500, 1000, 2000, 3060, 4000} {
-		for _, n := range []int{1, 10, 102, 1000} {
-			if n < l {
-				grid = append(grid, system{l, n, "decaying", 1e-3})
+	for _, lambda := range []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6} {
+		for _, spectrum := range []string{"decaying", "identity", "full", "rank 5"} {
+			if spectrum != "decaying" || lambda != 1e-3 { // that one is among the sizes
+				grid = append(grid, system{l, 100, spectrum, lambda})
 			}
 		}
 	}
-	return append(grid,
-		system{3060, 102, "decaying", 1e-5},
-		system{2000, 102, "identity", 1e-3}, system{2000, 102, "full", 1e-3}, system{2000, 102, "rank 5", 1e-3},
-		system{2000, 102, "decaying", 1e-2}, system{2000, 102, "decaying", 1e-4}, system{2000, 102, "decaying", 1e-5}, system{2000, 102, "decaying", 1e-6})
+	return grid
 }
 
 // outputKernel is an n×n L of trace n with the named spectrum and random eigenvectors.
@@ -107,88 +124,138 @@ func targets(env *Env, K linop.Operator, n int) blas.General {
 	return Y
 }
 
-// sylvesterLimit is how long one solve may take: a solver expected to need more
-// by its growth from smaller l is left out.
-func sylvesterLimit(env *Env) float64 { return pick(env, 0.25, 12) }
+// sylvesterLimit is how long one solve may take before it is stopped.
+func sylvesterLimit(env *Env) float64 { return pick(env, 0.25, 8) }
 
-// runSylvester times every solver at every point of the grid. Iterative solvers
-// are new at each repetition, so that their preparation counts; a second solve,
-// warm-started, after L has changed, is in the metrics.
-func runSylvester(ctx context.Context, env *Env) ([]Result, error) {
+// together is the largest l at which the solvers take turns; above, where memory
+// is scarce and a solve is long, each has its repetitions at once.
+const together = 1000
+
+// rival is one solver at one point of the grid.
+type rival struct {
+	Result
+	solver sylvester.Solver
+	C      blas.General
+	res    sylvester.Result
+	err    error
+	spent  float64 // seconds of the last solve
+}
+
+// hopeless reports whether a solver that cannot be stopped on its way would take
+// longer than the limit: the general ones, by their operation counts at speeds
+// that no machine of two processors has exceeded.
+func (s system) hopeless(env *Env, name string) bool {
+	l, n := float64(s.l), float64(s.n)
+	expected := 0.0
+	switch name {
+	case "bartels-stewart":
+		expected = 25 * (l*l*l + n*n*n) / 4e10
+	case "hessenberg-schur":
+		expected = (5*l*l*l+25*n*n*n)/4e10 + n*l*l/4e8
+	}
+	return expected > sylvesterLimit(env)
+}
+
+// runSylvester times every solver at every point of a part of the grid. Iterative
+// solvers are new at each repetition, so that their preparation counts; a second
+// solve, warm-started, after L has changed, is in the metrics.
+func runSylvester(ctx context.Context, env *Env, part string) ([]Result, error) {
 	var results []Result
-	last := map[string]system{}  // the largest l each solver was run at, and
-	took := map[string]float64{} // its time there
-	for _, s := range sylvesterGrid(env) {
+	for _, s := range sylvesterGrid(env, part) {
 		grams, err := gaussianGram(ctx, env, s.l)
 		if err != nil {
 			return results, err
 		}
 		K := linop.NewGramSum(grams, env.Backend, blas.Float64)
 		K.SetWeights([]float64{1})
-		Y, L := targets(env, K, s.n), outputKernel(env, s.n, s.spectrum)
-		for _, name := range sylvester.Names() {
-			if expected := took[name] * math.Pow(float64(s.l)/float64(max(1, last[name].l)), 2.8); s.l > last[name].l && expected > sylvesterLimit(env) {
-				continue
-			}
-			r, err := solveSystem(ctx, env, name, s, K, L, Y)
-			if err != nil && ctx.Err() == nil {
-				r.Error = err.Error()
-			}
-			if r.Count > 0 || r.Error != "" {
-				results = append(results, r)
-			}
-			if ctx.Err() != nil {
-				return results, ctx.Err()
-			}
-			last[name], took[name] = s, r.Seconds
+		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.hopeless(env, name) })
+		point := compete(ctx, env, names, s, K, outputKernel(env, s.n, s.spectrum), targets(env, K, s.n))
+		judgeChoice(point)
+		results = append(results, point...)
+		if ctx.Err() != nil {
+			return results, ctx.Err()
 		}
 		env.Log("  l = %d, n = %d, L %s, λ = %g", s.l, s.n, s.spectrum, s.lambda)
 	}
 	return results, nil
 }
 
-// solveSystem times one solver, which is stopped at four times the limit.
-func solveSystem(ctx context.Context, env *Env, name string, s system, K linop.Operator, L *linop.Spectral, Y blas.General) (Result, error) {
-	r := Result{Name: name, Params: map[string]any{
-		"l": s.l, "n": s.n, "spectrum": s.spectrum, "lambda": s.lambda, "tol": sylvesterTol,
-	}}
+// compete times the named solvers at one point.
+func compete(ctx context.Context, env *Env, names []string, s system, K linop.Operator, L *linop.Spectral, Y blas.General) []Result {
 	sys := sylvester.System{K: K, L: L, Mu: s.lambda * float64(s.l)}
 	opt := sylvester.Options{Tol: sylvesterTol, MaxIter: 3000}
-	limited, cancel := context.WithTimeout(ctx, seconds(4*sylvesterLimit(env)))
-	defer cancel()
-	var solver sylvester.Solver
-	var res sylvester.Result
-	var began time.Time
-	C := blas.NewGeneral(s.l, s.n)
-	samples, err := Interleave(ctx, Plan{Count: env.count(5), Budget: seconds(sylvesterLimit(env) / 4)}, []Variant{{
-		Prepare: func() { blas.Zero(C) },
-		Run: func() (err error) {
-			began = time.Now()
-			solver, err = sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
-			if err != nil {
-				return err
+	size := len(names)
+	if s.l > together {
+		size = 1
+	}
+	var out []Result
+	for len(names) > 0 && ctx.Err() == nil {
+		var variants []Variant
+		var group []*rival
+		for _, name := range names[:min(size, len(names))] {
+			c := &rival{C: blas.NewGeneral(s.l, s.n), Result: Result{Name: name, Params: map[string]any{
+				"l": s.l, "n": s.n, "spectrum": s.spectrum, "lambda": s.lambda, "tol": sylvesterTol,
+			}}}
+			group = append(group, c)
+			variants = append(variants, c.variant(ctx, env, sys, Y, opt))
+		}
+		names = names[len(group):]
+		samples, _ := Interleave(ctx, Plan{Count: env.count(5), Budget: seconds(sylvesterLimit(env) / 4)}, variants)
+		for i, c := range group {
+			if c.close(ctx, env, samples[i], sys, Y, opt); c.Count > 0 || c.Error != "" {
+				out = append(out, c.Result)
 			}
-			res, err = solver.Solve(limited, C, sys, Y, opt)
-			return err
-		},
-	}})
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		r.Stopped, err = true, nil
-		if len(samples[0]) == 0 {
-			r.time([]float64{time.Since(began).Seconds()})
-			return r, nil
 		}
 	}
-	r.time(samples[0])
-	if err != nil || r.Stopped {
-		return r, err
+	return out
+}
+
+// variant is a solve from nothing. After one that fails, the others do nothing.
+func (c *rival) variant(ctx context.Context, env *Env, sys sylvester.System, Y blas.General, opt sylvester.Options) Variant {
+	return Variant{
+		Prepare: func() {
+			blas.Zero(c.C)
+			c.solver = nil
+		},
+		Run: func() error {
+			if c.err != nil {
+				return nil
+			}
+			limited, cancel := context.WithTimeout(ctx, seconds(sylvesterLimit(env)))
+			defer cancel()
+			began := time.Now()
+			if c.solver, c.err = sylvester.New(c.Name, sylvester.Config{Backend: env.Backend, Seed: env.Seed}); c.err == nil {
+				c.res, c.err = c.solver.Solve(limited, c.C, sys, Y, opt)
+			}
+			c.spent = time.Since(began).Seconds()
+			c.Stopped = c.err != nil && limited.Err() != nil && ctx.Err() == nil
+			return nil
+		},
 	}
-	r.Residual = Num(res.Residual)
-	r.metric("columns_multiplied", float64(res.Columns))
-	if res.Solver != name {
-		r.Params["chosen"] = res.Solver
+}
+
+// close makes the result of the samples, and times a second solve.
+func (c *rival) close(ctx context.Context, env *Env, samples []float64, sys sylvester.System, Y blas.General, opt sylvester.Options) {
+	switch {
+	case ctx.Err() != nil:
+	case c.Stopped:
+		c.time([]float64{c.spent})
+	case c.err != nil:
+		c.Error = c.err.Error()
+	default:
+		c.time(samples)
+		c.Residual = Num(c.res.Residual)
+		c.metric("columns_multiplied", float64(c.res.Columns))
+		if c.res.Solver != c.Name {
+			c.Params["chosen"] = c.res.Solver
+		}
+		limited, cancel := context.WithTimeout(ctx, seconds(sylvesterLimit(env)))
+		defer cancel()
+		if err := c.again(limited, c.solver, c.C, sys, Y, opt); err != nil {
+			c.Error = err.Error()
+		}
 	}
-	return r, r.again(limited, solver, C, sys, Y, opt)
+	c.solver = nil
 }
 
 // again times a second solve from the first solution, with an L whose

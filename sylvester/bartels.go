@@ -1,13 +1,10 @@
 package sylvester
 
 import (
-	"context"
 	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/linop"
 )
 
 // BartelsStewart solves A·X·B + μX = Q for any real square A (l×l) and B (n×n)
@@ -159,93 +156,6 @@ func diagonalBlock(S, T blas.General, mu float64, F, own, z blas.General, i, hig
 	for a := range high {
 		for c := range wide {
 			own.Data[(i+a)*own.Stride+k+c] = below[a][c]
-		}
-	}
-	return true
-}
-
-// bartelsStewart solves K·C·L + μC = Y as a general equation. It knows nothing
-// of symmetry and is here to be compared with. The Schur form of K is kept until
-// Invalidate while L stays the same. Memory: 5l² + 5n² + 5ln floats.
-type bartelsStewart struct {
-	frame
-	general BartelsStewart
-	L       linop.Spectral // of the factors kept
-	norm    float64        // upper bound of ‖K‖₂
-	kept    bool
-}
-
-func newBartelsStewart(cfg Config) Solver {
-	return &bartelsStewart{frame: frame{be: cfg.Backend}, general: BartelsStewart{Backend: cfg.Backend}}
-}
-
-func (s *bartelsStewart) Name() string { return "bartels-stewart" }
-
-func (s *bartelsStewart) Invalidate() { s.kept = false }
-
-func (s *bartelsStewart) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	res := Result{Solver: s.Name(), Iter: 1, Residual: math.NaN()}
-	err := s.solve(ctx, C, sys, Y)
-	if err == nil {
-		err = s.finishExact(&res, C, s.norm)
-	}
-	return res, trace(opt, Step{Iter: 1, Residual: res.Residual, Columns: res.Columns}, err)
-}
-
-func (s *bartelsStewart) solve(ctx context.Context, C blas.General, sys System, Y blas.General) error {
-	if l, n := float64(Y.Rows), float64(Y.Cols); !s.kept {
-		if err := memory.Check("sylvester: the solver "+s.Name(), 8*(5*l*l+5*n*n+5*l*n), "use the solver tridiagonal, or an iterative one"); err != nil {
-			return err
-		}
-	}
-	if err := s.begin(C, sys, Y); err != nil {
-		return err
-	}
-	if err := s.factor(ctx); err != nil {
-		return err
-	}
-	_, err := s.general.Solve(C, sys.Mu, Y)
-	return err
-}
-
-// factor computes the Schur forms unless those of this K and L are kept.
-func (s *bartelsStewart) factor(ctx context.Context) error {
-	if s.kept && s.general.eq.A.Rows == s.sys.K.Dim() && same(&s.L, s.sys.L) {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.kept = false
-	l, n := s.sys.K.Dim(), s.sys.L.Dim()
-	K, L := blas.NewGeneral(l, l), blas.NewGeneral(n, n)
-	linop.Dense(K, s.sys.K)
-	s.sys.L.Dense(s.be, L)
-	if err := s.general.Factor(K, L); err != nil {
-		return err
-	}
-	s.norm = infNorm(K)
-	s.L = *s.sys.L.Clone()
-	s.kept = true
-	return nil
-}
-
-// same reports whether a and b are equal element by element.
-func same(a, b *linop.Spectral) bool {
-	if a.Dim() != b.Dim() || a.Rank() != b.Rank() {
-		return false
-	}
-	for j, v := range a.S {
-		if v != b.S[j] {
-			return false
-		}
-	}
-	for i := range a.Dim() {
-		rb := blas.Row(b.V, i)
-		for j, v := range blas.Row(a.V, i) {
-			if v != rb[j] {
-				return false
-			}
 		}
 	}
 	return true

@@ -22,15 +22,16 @@ type Config struct {
 
 // methods holds the constructor of every solver under its name.
 var methods = map[string]func(Config) Solver{
-	"auto":            newAuto,
-	"bartels-stewart": newBartelsStewart,
-	"cg":              newJoint,
-	"cholesky":        newCholesky,
-	"eigen":           newEigen,
-	"krylov":          newKrylov,
-	"nystrom":         newNystrom,
-	"rotated":         newRotated,
-	"tridiagonal":     newTridiagonal,
+	"auto":             newAuto,
+	"bartels-stewart":  newBartelsStewart,
+	"cg":               newJoint,
+	"cholesky":         newCholesky,
+	"eigen":            newEigen,
+	"hessenberg-schur": newHessenbergSchur,
+	"krylov":           newKrylov,
+	"nystrom":          newNystrom,
+	"rotated":          newRotated,
+	"tridiagonal":      newTridiagonal,
 }
 
 // Names lists the solvers of this package in alphabetical order.

@@ -17,7 +17,8 @@
 //   - cg: the paper's conjugate gradients on the joint system of l·n unknowns;
 //   - tridiagonal, eigen, cholesky: direct methods, O(l³) once, then O(l²·r);
 //     cholesky factors once for every distinct ρ_j;
-//   - bartels-stewart: by real Schur forms, for comparison;
+//   - bartels-stewart, hessenberg-schur: by the real Schur form of L and that of
+//     K, or its Hessenberg form, as if they were not symmetric, for comparison;
 //   - auto: the one predicted to be fastest.
 //
 // Every solver recomputes ‖Y − K·C·L − μC‖_F from its definition before it

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+const (
+	closeRatio   = 1.3   // the automatic choice counts as good within this factor of the fastest,
+	closeSeconds = 0.002 // or when it loses less than this
+)
+
+// judgeChoice writes into the line of "auto" at one point how many times as long
+// it took as the fastest of the others, and which that was.
+func judgeChoice(point []Result) {
+	for key, best := range fastest(point) {
+		for i := range point {
+			r := &point[i]
+			if r.Name == "auto" && systemKey(*r) == key && r.Error == "" && !r.Stopped {
+				r.metric("times_fastest", r.Seconds/best.Seconds)
+				r.metric("seconds_over_fastest", r.Seconds-best.Seconds)
+				r.Params["fastest"] = best.Name
+			}
+		}
+	}
+}
+
+// choices are those two figures at every point that "auto" and another solver were measured at.
+func choices(group []Result) (ratios, over []float64) {
+	best := fastest(group)
+	for _, r := range group {
+		if b, ok := best[systemKey(r)]; ok && r.Name == "auto" && r.Error == "" && !r.Stopped {
+			ratios, over = append(ratios, r.Seconds/b.Seconds), append(over, r.Seconds-b.Seconds)
+		}
+	}
+	return ratios, over
+}
+
+// choiceName is the line that sums the automatic choice up.
+const choiceName = "auto, all points"
+
+// choiceSummary sums up how well "auto" chose over the whole grid, in one line.
+func choiceSummary(group []Result) []Result {
+	ratios, over := choices(group)
+	if len(ratios) == 0 {
+		return nil
+	}
+	within, near := 0, 0
+	for i, ratio := range ratios {
+		if ratio <= closeRatio {
+			within++
+		}
+		if ratio <= closeRatio || over[i] < closeSeconds {
+			near++
+		}
+	}
+	r := Result{Name: choiceName}
+	r.metric("points", float64(len(ratios)))
+	r.metric("points_within_1.3", float64(within))
+	r.metric("points_within_1.3_or_2ms", float64(near))
+	r.metric("worst_times_fastest", slices.Max(ratios))
+	r.metric("mean_times_fastest", geomean(ratios))
+	return []Result{r}
+}
+
+// concludeChoice puts the same into words.
+func concludeChoice(group []Result) []string {
+	summary := choiceSummary(group)
+	if len(summary) == 0 {
+		return nil
+	}
+	m := summary[0].Metrics
+	return []string{fmt.Sprintf("The automatic choice is within %.2g times the fastest solver at %.0f of %.0f points (%.0f when losses under %.0f ms are not counted); it takes %.2g times as long on average, %.2g at worst.",
+		closeRatio, m["points_within_1.3"], m["points"], m["points_within_1.3_or_2ms"], math.Round(1000*closeSeconds), m["mean_times_fastest"], m["worst_times_fastest"])}
+}
