@@ -10,7 +10,7 @@ import (
 // the relative gap that it may leave open.
 const (
 	innerFirst    = 3e-2 // the loosest of the first C step, which begins at 0
-	innerLoosest  = 1e-2
+	innerLoosest  = 5e-3
 	innerTightest = 1e-13
 	warmUpShare   = 2 // while closed forms run: C errors enter them in second order
 	innerShare    = 0.2
