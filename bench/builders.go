@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/iokl/iokl/blas"
@@ -12,49 +13,75 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// runGram builds the Gram matrices of single kernels with every backend.
+// runGram builds the Gram matrices of single kernels with every backend, beside
+// the product X·Xᵀ alone. Operations are counted as the product counts them, two
+// for each feature of each pair of samples, whatever the kernel does with a pair,
+// so that rates compare; bytes are those of the samples read and the matrix written.
 func runGram(ctx context.Context, env *Env) ([]Result, error) {
-	l, d := pick(env, 1024, 3060), 40
-	rng := env.rng(5)
-	X := blas.NewGeneral(l, d)
-	for i := range X.Data {
-		X.Data[i] = math.Abs(rng.NormFloat64())
-	}
+	l := pick(env, 1024, 3060)
 	limits := env.Limits()
 	var results []Result
-	for _, spec := range []string{"linear", "gaussian", "laplacian", "matern32", "chi2"} {
-		dict, err := kernel.Build([]string{spec + ":all"}, X, nil, env.Seed)
-		if err != nil {
-			return results, err
+	for _, d := range pick(env, []int{40}, []int{10, 40, 100}) {
+		rng := env.rng(5)
+		X := blas.NewGeneral(l, d)
+		for i := range X.Data {
+			X.Data[i] = math.Abs(rng.NormFloat64())
 		}
-		var all []contender
-		for _, be := range blas.Backends() {
-			all = append(all, contender{name: be.Name(), run: func() error {
-				_, err := dict.Grams(ctx, X, kernel.GramOptions{Backend: be})
-				return err
-			}})
-		}
-		plan := Plan{Count: env.count(5), Warm: true, Budget: 2 * time.Second}
-		part, err := race(ctx, plan, map[string]any{"kernel": spec, "l": l, "d": d, "precision": "float64"}, all)
-		for i := range part {
-			flops := 0.0
-			if spec == "linear" || spec == "gaussian" || spec == "matern32" {
-				flops = float64(l*l) * float64(d) // the lower half of the product X·Xᵀ
+		for _, spec := range []string{"product", "linear", "gaussian", "laplacian", "matern32", "chi2"} {
+			all, err := gramContenders(ctx, env, spec, X)
+			if err != nil {
+				return results, err
 			}
-			part[i].rate(flops, 0, limits.Peak("float64", env.Threads), 0)
-			part[i].metric("million_elements_per_second", float64(l)*float64(l+1)/2/part[i].Seconds/1e6)
-		}
-		results = append(results, part...)
-		if err != nil {
-			return results, err
+			plan := Plan{Count: env.count(5), Warm: true, MinSample: 10 * time.Millisecond, Budget: time.Second}
+			part, err := race(ctx, plan, map[string]any{"kernel": spec, "l": l, "d": d, "precision": "float64"}, all)
+			for i := range part {
+				bytes := float64(blas.SymBytes(l, blas.Float64)) + 8*float64(l*d)
+				part[i].rate(float64(l*l)*float64(d), bytes, limits.Peak("float64", env.Threads), limits.Read(bytes, env.Threads))
+				part[i].metric("million_elements_per_second", float64(l)*float64(l+1)/2/part[i].Seconds/1e6)
+			}
+			results = append(results, part...)
+			if err != nil {
+				return results, err
+			}
 		}
 	}
 	return results, nil
 }
 
+// gramContenders are the backends building one Gram matrix of X; spec "product"
+// is the lower triangle of X·Xᵀ by Dsyrk, to memory that is there already.
+func gramContenders(ctx context.Context, env *Env, spec string, X blas.General) ([]contender, error) {
+	var all []contender
+	if spec == "product" {
+		l, d := X.Rows, X.Cols
+		G := blas.NewGeneral(l, l)
+		for _, be := range blas.Backends() {
+			all = append(all, contender{name: be.Name(), run: func() error {
+				be.Dsyrk(blas.Lower, blas.NoTrans, l, d, 1, X.Data, d, 0, G.Data, l)
+				return nil
+			}})
+		}
+		return all, nil
+	}
+	dict, err := kernel.Build([]string{spec + ":all"}, X, nil, env.Seed)
+	if err != nil {
+		return nil, err
+	}
+	for _, be := range blas.Backends() {
+		all = append(all, contender{name: be.Name(), run: func() error {
+			_, err := dict.Grams(ctx, X, kernel.GramOptions{Backend: be})
+			return err
+		}})
+	}
+	return all, nil
+}
+
 // runLanczos finds extremal eigenpairs by Lanczos and by the full
-// eigendecomposition.
+// eigendecomposition with every backend. A multiply with a column counts as 2n²
+// operations on the n² elements read, the eigendecomposition as 9n³ on the
+// matrix read and written once.
 func runLanczos(ctx context.Context, env *Env) ([]Result, error) {
+	limits := env.Limits()
 	var results []Result
 	for _, c := range []struct {
 		n     int
@@ -67,21 +94,39 @@ func runLanczos(ctx context.Context, env *Env) ([]Result, error) {
 		{pick(env, 1000, 2000), lanczos.Largest, "largest"},
 	} {
 		A := randomSymmetric(env, c.n)
-		op := linop.NewDense(A, env.Backend)
+		square := float64(c.n) * float64(c.n)
 		var all []contender
-		for _, tol := range []float64{1e-3, 1e-10} {
-			w := new(lanczos.Workspace)
-			name := fmt.Sprintf("lanczos, tolerance %.0e", tol)
-			all = append(all, contender{name: name, run: func() error {
-				_, err := w.Eigs(ctx, op, lanczos.Options{Which: c.which, Tol: tol, Seed: env.Seed, Backend: env.Backend, MaxIter: 5000})
-				return err
+		applies := map[string]func() int{} // columns multiplied
+		for _, be := range blas.Backends() {
+			if be.Name() == "gonum" && c.n > 500 {
+				continue // tens of seconds that show nothing new
+			}
+			op := linop.NewDense(A, be)
+			for _, tol := range []float64{1e-3, 1e-10} {
+				w, last := new(lanczos.Workspace), new(lanczos.Result)
+				name := fmt.Sprintf("%s, lanczos, tolerance %.0e", be.Name(), tol)
+				all = append(all, contender{name: name, run: func() (err error) {
+					*last, err = w.Eigs(ctx, op, lanczos.Options{Which: c.which, Tol: tol, Seed: env.Seed, Backend: be, MaxIter: 5000})
+					return err
+				}})
+				applies[name] = func() int { return last.Applies }
+			}
+			all = append(all, contender{name: be.Name() + ", eigendecomposition", run: func() error {
+				return be.Syevd(blas.Clone(A), make([]float64, c.n))
 			}})
 		}
-		all = append(all, contender{name: "eigendecomposition", run: func() error {
-			return env.Backend.Syevd(blas.Clone(A), make([]float64, c.n))
-		}})
 		plan := Plan{Count: env.count(5), Warm: true, MinSample: 5 * time.Millisecond, Budget: 2 * time.Second}
-		part, err := race(ctx, plan, map[string]any{"n": c.n, "which": c.name, "backend": env.Backend.Name()}, all)
+		part, err := race(ctx, plan, map[string]any{"n": c.n, "which": c.name, "precision": "float64"}, all)
+		for i := range part {
+			flops, bytes := 9*square*float64(c.n), 16*square
+			if columns := applies[part[i].Name]; columns != nil {
+				k := float64(columns())
+				flops, bytes = 2*square*k, 8*square*k
+				part[i].metric("columns_multiplied", k)
+			}
+			part[i].Params["backend"], part[i].Name, _ = strings.Cut(part[i].Name, ", ")
+			part[i].rate(flops, bytes, limits.Peak("float64", env.Threads), limits.Read(8*square, env.Threads))
+		}
 		results = append(results, part...)
 		if err != nil {
 			return results, err
@@ -129,7 +174,9 @@ var factorizations = []factorization{
 	}},
 }
 
-// runEigen measures the factorizations behind the exact solvers with every backend.
+// runEigen measures the factorizations behind the exact solvers with every
+// backend. The share of the memory bandwidth is what moving the matrix once in
+// and once out would take: far below 1, so that what limits them is elsewhere.
 func runEigen(ctx context.Context, env *Env) ([]Result, error) {
 	limits := env.Limits()
 	var results []Result
@@ -146,7 +193,8 @@ func runEigen(ctx context.Context, env *Env) ([]Result, error) {
 			plan := Plan{Count: env.count(5), Warm: n < 1000, Budget: 3 * time.Second}
 			part, err := race(ctx, plan, map[string]any{"routine": f.name, "n": n, "precision": "float64"}, all)
 			for i := range part {
-				part[i].rate(f.flops(float64(n)), 0, limits.Peak("float64", env.Threads), 0)
+				bytes := 16 * float64(n) * float64(n) // the matrix, read and written once
+				part[i].rate(f.flops(float64(n)), bytes, limits.Peak("float64", env.Threads), limits.Read(bytes/2, env.Threads))
 			}
 			results = append(results, part...)
 			if err != nil {

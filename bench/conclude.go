@@ -134,9 +134,10 @@ func bestShare(group []Result, name string) *Result {
 func concludeFastest(does string) func(group []Result) []string {
 	return func(group []Result) []string {
 		var out []string
+		group = slices.DeleteFunc(slices.Clone(group), func(r Result) bool { return r.Params["kernel"] == "product" })
 		for _, other := range names(group) {
 			if ratios := pairs(group, "native", other); other != "native" && len(ratios) > 0 {
-				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, geomean(ratios), other, plural(len(ratios), "kernel")))
+				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, geomean(ratios), other, plural(len(ratios), "case")))
 			}
 		}
 		return out
@@ -145,6 +146,9 @@ func concludeFastest(does string) func(group []Result) []string {
 
 func concludeLanczos(group []Result) []string {
 	var out []string
+	// One backend: pairs would compare one's Lanczos with another's eigendecomposition.
+	first := group[0].Params["backend"]
+	group = slices.DeleteFunc(slices.Clone(group), func(r Result) bool { return r.Params["backend"] != first })
 	for _, name := range names(group) {
 		if ratios := pairs(group, name, "eigendecomposition"); name != "eigendecomposition" && len(ratios) > 0 {
 			out = append(out, fmt.Sprintf("For one extremal eigenpair, %s takes a fraction of the full eigendecomposition's time: it is %.2g to %.2g times faster.", name, slices.Min(ratios), slices.Max(ratios)))
