@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/iokl/iokl/blas"
@@ -39,11 +40,11 @@ func gemmOne(ctx context.Context, env *Env, s gemmShape, prec blas.Precision, th
 	var backends []blas.Backend
 	var variants []Variant
 	for _, be := range blas.Backends() {
-		if be.Name() == "gonum" && (threads < env.Threads || flops > 4e9) {
-			continue // it has no thread setting, and seconds for the largest shape show nothing new
+		if be.Name() == "gonum" && threads < env.Threads {
+			continue // it has no thread setting
 		}
 		backends = append(backends, be)
-		variants = append(variants, Variant{Run: gemmCall(be, s, prec)})
+		variants = append(variants, Variant{Run: gemmCall(be, s, prec), Spins: spins(be.Name(), threads)})
 	}
 	plan := Plan{Count: env.count(pick(env, 5, 9)), Warm: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
 	samples, err := Interleave(ctx, plan, variants)
@@ -83,6 +84,11 @@ func gemmCall(be blas.Backend, s gemmShape, prec blas.Precision) func() error {
 		be.Sgemm(blas.NoTrans, blas.NoTrans, s.m, s.n, s.k, 1, a32, s.k, b32, s.n, 0, c32, s.n)
 		return nil
 	}
+}
+
+// spins reports whether a backend's threads go on after a call.
+func spins(backend string, threads int) bool {
+	return threads > 1 && strings.HasPrefix(backend, "openblas")
 }
 
 func single(x []float64) []float32 {

@@ -12,7 +12,12 @@ type Variant struct {
 	Prepare func()
 	// Run is what is measured.
 	Run func() error
+	// Spins says that threads of a library go on after Run and take a processor from whoever comes next.
+	Spins bool
 }
+
+// spinTime is longer than OpenBLAS's threads go on for after a call.
+const spinTime = 130 * time.Millisecond
 
 // Plan says how variants are repeated.
 type Plan struct {
@@ -29,6 +34,13 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 	samples := make([][]float64, len(variants))
 	inner := make([]int, len(variants))
 	spent := make([]time.Duration, len(variants))
+	spins := false
+	calm := func(next Variant) {
+		if spins && !next.Spins {
+			time.Sleep(spinTime)
+		}
+		spins = next.Spins
+	}
 	for i, v := range variants {
 		inner[i] = 1
 		if !plan.Warm {
@@ -37,6 +49,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 		if err := ctx.Err(); err != nil {
 			return samples, err
 		}
+		calm(v)
 		t, err := once(v, 1)
 		if err != nil {
 			return samples, err
@@ -52,6 +65,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 			if len(samples[i]) > 0 && plan.Budget > 0 && spent[i] > plan.Budget {
 				continue
 			}
+			calm(v)
 			t, err := once(v, inner[i])
 			if err != nil {
 				return samples, err

@@ -1,9 +1,6 @@
 package native
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // engine is the level 2 and 3 BLAS for one element type on one set of kernels.
 type engine[T element] struct {
@@ -54,9 +51,8 @@ type product[T element] struct {
 }
 
 const (
-	jobFlops   = 1 << 20 // a job with fewer multiply-adds is not worth a goroutine
-	jobsEach   = 6       // jobs per thread, so that a slow thread costs little
-	yieldFlops = 1 << 25 // multiply-adds, a millisecond of them or less, after which a goroutine lets others in
+	jobFlops = 1 << 20 // a job with fewer multiply-adds is not worth a goroutine
+	jobsEach = 6       // jobs per thread, so that a slow thread costs little
 )
 
 // gemm computes p, whose operands, shape, alpha and part are set.
@@ -105,20 +101,6 @@ func (p *product[T]) start(t *tile, s int) {
 	*t = tile{kc: np, ldc: p.ldc, alpha: float64(p.alpha)}
 	if p.add || s > 0 {
 		t.add = 1
-	}
-}
-
-// end gives scratch back after so many multiply-adds, and now and then lets other goroutines in.
-func (p *product[T]) end(s *scratch[T], flops int) {
-	s.t.a, s.t.b, s.t.c, s.t.next = nil, nil, nil, nil
-	s.flops += flops
-	wait := s.flops > yieldFlops
-	if wait {
-		s.flops = 0
-	}
-	p.e.scratch.Put(s)
-	if wait {
-		runtime.Gosched()
 	}
 }
 

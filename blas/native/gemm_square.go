@@ -95,7 +95,6 @@ func (p *product[T]) multiplyBlock(job int) {
 		return
 	}
 	s := p.e.getScratch((w1 - w0) * mr * p.kc)
-	flops := 0
 	for z := p.first; z < p.last; z++ {
 		p0, np := p.block(z)
 		p.e.packWide(p.b, s.wide, j0, j1, p0, np)
@@ -103,9 +102,8 @@ func (p *product[T]) multiplyBlock(job int) {
 		for q := q0; q < q1; q++ {
 			p.multiplyPanel(s, q, q1, j0, j1, p0)
 		}
-		flops += (p.panel(q1) - p.panel(q0)) * (j1 - j0) * np
 	}
-	p.end(s, flops)
+	p.e.release(s)
 }
 
 // multiplyPanel multiplies narrow panel q of the slab by the wide panels in s and
@@ -131,4 +129,5 @@ func (p *product[T]) multiplyPanel(s *scratch[T], q, end, j0, j1, p0 int) {
 		t.width = min(mr, j1-j)
 		p.one(s, i, j)
 	}
+	s.did(t.rows * (j1 - j0) * t.kc)
 }

@@ -76,7 +76,7 @@ func (p *product[T]) multiplyRows(chunk int) {
 			p.multiplyFew(s, z, i)
 		}
 	}
-	p.end(s, (i1-i0)*p.n*p.k)
+	p.e.release(s)
 }
 
 // multiplyFew multiplies the narrow panel that starts at row i by all columns.
@@ -96,4 +96,5 @@ func (p *product[T]) multiplyFew(s *scratch[T], z, i int) {
 		t.width = min(mr, p.n-w*mr)
 		p.one(s, i, w*mr)
 	}
+	s.did(t.rows * p.n * np)
 }

@@ -2,7 +2,6 @@ package native
 
 import (
 	"math"
-	"runtime"
 	"unsafe"
 
 	"github.com/iokl/iokl/internal/par"
@@ -214,13 +213,10 @@ func (c *panelCall[T]) run(job int) {
 		if s == c.supers-1 {
 			c.finish(q)
 		}
+		w.did(p.rows * (c.super(s+1) - c.super(s)) * c.k)
 	}
-	w.t.a, w.t.b, w.t.c, w.t.next = nil, nil, nil, nil
-	p.e.scratch.Put(w)
 	c.progress[r].Store(int32(s + 1))
-	if c.ranges > 1 {
-		runtime.Gosched() // a long product lets others in, the garbage collector among them
-	}
+	p.e.release(w)
 }
 
 // panel multiplies panel q by super-block s of x.

@@ -1,6 +1,26 @@
 package native
 
-import "github.com/iokl/iokl/internal/par"
+import (
+	"runtime"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+// yieldFlops is how many multiply-adds, a few tenths of a millisecond, a goroutine
+// does before it lets others in, the garbage collector's among them. To do so after
+// every panel would cost small products a quarter of their time.
+const yieldFlops = 1 << 22
+
+// manners counts the multiply-adds since their user last let others in.
+type manners struct{ flops int }
+
+// did counts so many more.
+func (m *manners) did(flops int) {
+	if m.flops += flops; m.flops > yieldFlops {
+		m.flops = 0
+		runtime.Gosched()
+	}
+}
 
 // scratch is what one goroutine needs while it computes: a packed block, a tile
 // and the argument of the micro-kernel.
@@ -9,8 +29,7 @@ type scratch[T element] struct {
 	edge [maxNR * maxMR]T
 	t    tile
 	r, w [4]T // arguments of the vector kernels
-
-	flops int // multiply-adds since its user last let others in
+	manners
 }
 
 // buffers keeps scratch and job memory between calls, so that a product of a
@@ -27,6 +46,12 @@ func (b *buffers[T]) getScratch(n int) *scratch[T] {
 	}
 	s.wide = grow(s.wide, n)
 	return s
+}
+
+// release gives s back.
+func (b *buffers[T]) release(s *scratch[T]) {
+	s.t.a, s.t.b, s.t.c, s.t.next = nil, nil, nil, nil
+	b.scratch.Put(s)
 }
 
 // grow returns a slice of length n with unspecified contents, s's memory when it is large enough.
