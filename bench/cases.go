@@ -19,6 +19,7 @@ var cases = []Case{
 	&simple{"stock04", "next week's returns of nine companies: the paper's Table 1", runStock04},
 	&simple{"misprints", "formulas of the paper that do not hold as printed, each with a number that shows it", runMisprints},
 	&sliced{name: "mtr", description: "multi-target regression with zero Options, ten folds; one set alone is mtr:SET", parts: mtrSets, run: runMTR},
+	&simple{"predict", "predicting many new points, as a share of the rate of products", runPredict},
 	&simple{"rff", "random features: error of the kernel against their number, by way of drawing them", runRFF},
 	&simple{"nystrom", "random and Nyström features against the exact kernel: time and held-out error", runNystrom},
 	&simple{"scale", "up to a million rows streamed through 2000 random features, and the fit after the pass", runScale},

@@ -101,7 +101,7 @@ func (s *viewSet) compare(ctx context.Context, env *Env, d *labelled, title stri
 			acc, seconds = append(acc, a), append(seconds, time.Since(start).Seconds())
 		}
 		r := Result{Name: title + ": " + how.name, Params: map[string]any{
-			"splits": len(splits), "train": len(splits[0][0]), "test": len(splits[0][1]), "kernels": len(s.views) * len(s.kernels), "lambda": how.lambda,
+			"splits": len(splits), "train": len(splits[0][0]), "test": len(splits[0][1]), "specs": len(s.views) * len(s.kernels), "lambda": how.lambda,
 		}}
 		r.time(seconds)
 		r.Accuracy = Num(average(acc))

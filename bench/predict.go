@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+)
+
+// runPredict predicts many new points with a fitted model. What has to be multiplied
+// is K_η(X*,X)·(CL), 2tln flops, after the distances of K_η, 2tld; the exponentials
+// are not counted. The rate of a plain product of the same shape stands beside it.
+func runPredict(ctx context.Context, env *Env) ([]Result, error) {
+	l, t := pick(env, 500, 2000), pick(env, 4000, 50000)
+	const d, n = 64, 100
+	rng := env.rng(20)
+	random := func(r, c int) *mat.Dense {
+		m := mat.NewDense(r, c, nil)
+		m.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, m)
+		return m
+	}
+	X, Xt := random(l, d), random(t, d)
+	Y := mat.NewDense(l, n, nil)
+	Y.Mul(X, random(d, n))
+	dst := mat.NewDense(t, n, nil)
+	var results []Result
+	for _, kernels := range [][]string{{"gaussian:all:median"}, {"gaussian:all:median*0.5,1,2"}} {
+		m, err := iokl.Fit(ctx, X, Y, iokl.Options{Kernels: kernels, Lambda: 1e-2, Learn: "none", Backend: env.Backend, Seed: env.Seed})
+		if err != nil {
+			return results, err
+		}
+		r := Result{Name: fmt.Sprintf("%d Gaussian kernels", len(m.Eta())), Params: map[string]any{"t": t, "l": l, "d": d, "n": n, "kernels": len(m.Eta())}}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := m.PredictTo(dst, Xt); err != nil {
+			return results, err
+		}
+		runtime.ReadMemStats(&after)
+		var seconds []float64
+		for range env.count(3) {
+			start := time.Now()
+			if err := m.PredictTo(dst, Xt); err != nil {
+				return results, err
+			}
+			seconds = append(seconds, time.Since(start).Seconds())
+		}
+		r.time(seconds)
+		r.GFlops = 2 * float64(t) * float64(l) * (d + n) / r.Seconds / 1e9
+		r.metric("rows a second", float64(t)/r.Seconds)
+		r.metric("allocated MB", float64(after.TotalAlloc-before.TotalAlloc)/1e6)
+		results = append(results, r)
+	}
+	return append(results, plainProduct(env, t, l, d+n)), nil
+}
+
+// plainProduct multiplies blocks of a t×l matrix by an l×k matrix, as prediction does.
+func plainProduct(env *Env, t, l, k int) Result {
+	const block = 1024
+	K, B, P := blas.NewGeneral(block, l), blas.NewGeneral(l, k), blas.NewGeneral(block, k)
+	rng := env.rng(21)
+	for _, a := range []blas.General{K, B} {
+		for i := range a.Data {
+			a.Data[i] = rng.Float64()
+		}
+	}
+	r := Result{Name: "the products alone", Params: map[string]any{"t": t, "l": l, "k": k}}
+	var seconds []float64
+	for range env.count(3) {
+		start := time.Now()
+		for range t / block {
+			blas.Mul(env.Backend, P, false, false, K, B)
+		}
+		seconds = append(seconds, time.Since(start).Seconds())
+	}
+	r.time(seconds)
+	r.GFlops = 2 * float64(t/block*block) * float64(l) * float64(k) / r.Seconds / 1e9
+	return r
+}

@@ -1,0 +1,48 @@
+package iokl
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestPredictInBoundedMemory predicts more rows than a block holds, and checks that
+// beside the scaled copy of X and the outputs only the blocks were allocated, and
+// that rows at the ends of blocks are predicted as they are alone.
+func TestPredictInBoundedMemory(t *testing.T) {
+	X, Y := wave(300, 31)
+	m, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Lambda: 1e-3, Norm: "lp:2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 30000 // K_η(X*,X) would take 72 MB
+	many, _ := wave(rows, 32)
+	dst := mat.NewDense(rows, 3, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := m.PredictTo(dst, many); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	copies := uint64(8 * rows * (4 + 3))
+	if used := after.TotalAlloc - before.TotalAlloc; used > 3*copies+2*predictBytes {
+		t.Errorf("%d bytes were allocated, the copies take %d and a block %d", used, copies, predictBytes)
+	}
+	step := blockRows(300)
+	if step >= rows {
+		t.Fatalf("all %d rows fit into one block of %d", rows, step)
+	}
+	for _, i := range []int{0, step - 1, step, rows - 1} {
+		P, err := m.Predict(many.Slice(i, i+1, 0, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range 3 {
+			if d := math.Abs(P.At(0, j) - dst.At(i, j)); !(d <= 1e-12*(1+math.Abs(dst.At(i, j)))) {
+				t.Errorf("row %d, output %d: %g alone, %g among the others", i, j, P.At(0, j), dst.At(i, j))
+			}
+		}
+	}
+}
