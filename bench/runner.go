@@ -27,7 +27,7 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 		file.Results = append(file.Results, results...)
 		switch {
 		case errors.Is(err, ErrSkipped):
-			env.Skip("%s: %v", c.Name(), err)
+			env.Skip("%s: %s", c.Name(), strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": "))
 		case err != nil && ctx.Err() == nil:
 			failed = append(failed, fmt.Sprintf("%s: %v", c.Name(), err))
 		case err == nil:
