@@ -134,7 +134,7 @@ func (p *pass) grid() (*grid, error) {
 		g.Taus = []float64{opt.Tau}
 	}
 	if g.Tol == 0 {
-		g.Tol = max(1e-3, opt.Tol)
+		g.Tol = max(1e-2, opt.Tol)
 	}
 	switch {
 	case opt.Regularizer != nil:

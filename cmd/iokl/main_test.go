@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,14 +15,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/table"
 )
-
-// TestMain makes the test program the command itself when a test starts it as a process.
-func TestMain(m *testing.M) {
-	if line := os.Getenv("IOKL_TEST_COMMAND"); line != "" {
-		os.Exit(run(context.Background(), strings.Fields(line), os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
 
 // result is how a command ended.
 type result struct {
@@ -237,121 +228,6 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// Every bad input has its own message of one line, exit status 2, and leaves nothing behind.
-func TestBadInput(t *testing.T) {
-	dir := folder(t)
-	x := mustRead(t, filepath.Join(dir, "x.csv"))
-	edit := func(name, old, with string) {
-		if !strings.Contains(x, old) {
-			t.Fatalf("no %q to replace", old)
-		}
-		write(t, dir, name, strings.Replace(x, old, with, 1))
-	}
-	third := strings.Split(x, "\n")[3]
-	edit("nan.csv", third, "nan,1")
-	edit("text.csv", third, "1,red")
-	edit("ragged.csv", third, "1")
-	edit("gap.csv", third, "1,")
-	write(t, dir, "empty.csv", "")
-	write(t, dir, "one.csv", "1,2\n")
-	write(t, dir, "short.csv", "u\n1\n2\n3\n")
-	write(t, dir, "const.csv", "u\n"+strings.Repeat("5\n", 40))
-	write(t, dir, "wide.csv", "1,2,3\n4,5,6\n")
-	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
-	write(t, dir, "asym.csv", "1,2\n0,1\n")
-	write(t, dir, "indef.csv", "1,2\n2,1\n")
-	write(t, dir, "y2.csv", "1\n2\n")
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --lambda 1e-3 --out good.iokl"); r.status != exitOK {
-		t.Fatalf("%+v", r)
-	}
-	good := mustRead(t, "good.iokl")
-	write(t, dir, "half.iokl", good[:len(good)/2])
-	before := listing(t, dir)
-	const fit = "fit --x x.csv --y y.csv --out new.iokl "
-	for name, c := range map[string]struct{ line, want string }{
-		"NaN cell":             {"fit --x nan.csv --y y.csv --out new.iokl", `row 3 (line 4), column 1 "a": "nan" is not a finite number`},
-		"text cell":            {"fit --x text.csv --y y.csv --out new.iokl", `row 3 (line 4), column 2 "b": "red" is not a number`},
-		"ragged row":           {"fit --x ragged.csv --y y.csv --out new.iokl", "row 3 (line 4) has 1 cells where the first row has 2"},
-		"missing cell refused": {"fit --x gap.csv --y y.csv --missing error --out new.iokl", "row 3, column 2 (b) of the inputs is missing"},
-		"missing target":       {"fit --x x.csv --y gap.csv --out new.iokl", `row 3, column 2 "b" is empty`},
-		"empty file":           {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},
-		"one row":              {"fit --x one.csv --y one.csv --out new.iokl", "one row"},
-		"lengths differ":       {"fit --x x.csv --y short.csv --out new.iokl", "X has 40 rows and Y has 3"},
-		"constant Y":           {"fit --x x.csv --y const.csv --out new.iokl", "every target column is constant"},
-		"zero lambda":          {fit + "--lambda 0", "--lambda 0: it must be positive"},
-		"negative lambda":      {fit + "--lambda -1", "--lambda -1: it must be positive"},
-		"NaN lambda":           {fit + "--lambda nan", "--lambda NaN"},
-		"zero tau":             {fit + "--tau 0", "--tau 0: it must be positive"},
-		"unknown kernel":       {fit + "--kernel rbf", `unknown kernel "rbf"`},
-		"column out of range":  {fit + "--kernel gaussian:7 --lambda 1", "columns 0 to 1"},
-		"unknown norm":         {fit + "--norm l2", `unknown norm "l2"`},
-		"p = 3":                {fit + "--norm lp:3", `norm "lp:3"`},
-		"unknown solver":       {fit + "--solver magic", `unknown solver "magic"`},
-		"unknown sylvester":    {fit + "--sylvester magic --lambda 1", `"magic"`},
-		"unknown backend":      {fit + "--backend magic", `unknown backend "magic"`},
-		"unknown learn":        {fit + "--learn nothing", "what to learn"},
-		"unknown standardize":  {fit + "--standardize z", "what to standardize"},
-		"negative threads":     {fit + "--threads -1", "--threads -1"},
-		"no tolerance":         {fit + "--tol 0", "--tol 0"},
-		"no iterations":        {fit + "--max-outer 0", "--max-outer 0"},
-		"unknown memory":       {fit + "--memory lots", `--memory "lots"`},
-		"beyond memory":        {fit + "--lambda 1 --memory 10KB", "the limit is 10000"},
-		"unknown flag":         {fit + "--lamda 1", "unknown flag: --lamda"},
-		"argument":             {fit + "stray", "stray"},
-		"no inputs":            {"fit --y y.csv", "--x"},
-		"no targets":           {"fit --x x.csv", "--y"},
-		"both kinds":           {"fit --x x.csv --gram k3.csv --y y.csv", "--gram"},
-		"Gram not square":      {"fit --gram k3.csv --y y2.csv --lambda 1 --out new.iokl", "not square"},
-		"Gram not symmetric":   {"fit --gram asym.csv --y y2.csv --lambda 1 --out new.iokl", "not symmetric"},
-		"Gram indefinite":      {"fit --gram indef.csv --y y2.csv --lambda 1 --out new.iokl", "not positive semidefinite"},
-		"Gram of other order":  {"fit --gram g.npz:Ks --y y2.csv --lambda 1 --out new.iokl", "Y has 2 rows"},
-		"kernel with Gram":     {"fit --gram g.npz:Ks --y g.npz:Y --kernel linear --lambda 1", "--kernel"},
-		"missing file":         {"fit --x none.csv --y y.csv --out new.iokl", "none.csv: no such file"},
-		"missing member":       {"fit --gram g.npz:nope --y g.npz:Y --lambda 1", `no array "nope"`},
-		"unwritable output":    {"fit --x x.csv --y y.csv --out none/new.iokl", "none/new.iokl: no such file"},
-		"folder as output":     {"fit --x x.csv --y y.csv --out .", "is a folder"},
-		"half a model":         {"predict --model half.iokl --x xt.csv --out p.csv", "truncated"},
-		"no model":             {"predict --model x.csv --x xt.csv --out p.csv", "no model file"},
-		"missing model":        {"info none.iokl", "none.iokl: no such file"},
-		"wrong columns":        {"predict --model good.iokl --x wide.csv --out p.csv", "the data have 3 columns, the model was fitted on 2"},
-		"Gram to other model":  {"predict --model good.iokl --gram g.npz:Kx --out p.csv", "fitted on inputs"},
-		"two standard inputs":  {"fit --x - --y -", "only once"},
-		"one fold":             {"cv --x x.csv --y y.csv --folds 1", "--folds 1"},
-		"more folds than rows": {"cv --x x.csv --y y.csv --folds 50 --lambdas 1", "50 folds of 40"},
-		"unknown metric":       {"cv --x x.csv --y y.csv --metric luck", `unknown metric "luck"`},
-		"bad lambdas":          {"cv --x x.csv --y y.csv --lambdas 1,zwei", `"zwei"`},
-		"negative lambdas":     {"cv --x x.csv --y y.csv --lambdas 1,-1", "λ = -1"},
-		"no command":           {"", "a command is missing"},
-		"unknown command":      {"fitt", `unknown command "fitt"`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := command(t, dir, c.line)
-			if r.status != exitUsage || r.stdout != "" {
-				t.Errorf("status %d, standard output %q; want 2 and nothing", r.status, r.stdout)
-			}
-			if !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 || !strings.HasPrefix(r.stderr, "iokl: ") {
-				t.Errorf("message %q, want one line with %q", r.stderr, c.want)
-			}
-			if after := listing(t, dir); !slices.Equal(before, after) {
-				t.Errorf("files before %v, after %v", before, after)
-			}
-		})
-	}
-}
-
-func listing(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 func TestConstantColumnsWarn(t *testing.T) {
 	dir := folder(t)
 	x, y := csvRows(30, 1)
@@ -364,46 +240,6 @@ func TestConstantColumnsWarn(t *testing.T) {
 	if r := command(t, dir, "fit --x xc.csv --y yc.csv --header yes --lambda 1e-3 --quiet"); r.stderr != "" {
 		t.Errorf("--quiet: %q", r.stderr)
 	}
-}
-
-// watcher calls f when it sees the text.
-type watcher struct {
-	bytes.Buffer
-	text string
-	f    func()
-}
-
-func (w *watcher) Write(b []byte) (int, error) {
-	n, err := w.Buffer.Write(b)
-	if strings.Contains(w.String(), w.text) {
-		w.f()
-	}
-	return n, err
-}
-
-func TestInterruptSavesModel(t *testing.T) {
-	dir := folder(t)
-	t.Chdir(dir)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var out bytes.Buffer
-	msg := watcher{text: "iteration 3 ", f: cancel}
-	status := run(ctx, strings.Fields("fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper --tol 1e-14 --out m.iokl --json -v"), nil, &out, &msg)
-	if status != exitFailed || !strings.Contains(msg.String(), "interrupted at relative gap") || !strings.Contains(msg.String(), "m.iokl") {
-		t.Errorf("status %d: %s", status, msg.String())
-	}
-	m, err := iokl.Load("m.iokl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := m.Certificate(); c.Converged || !strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, numeral(c.RelativeGap))) {
-		t.Errorf("certificate %+v, output %s", c, out.String())
-	}
-}
-
-func numeral(v float64) string {
-	b, _ := json.Marshal(v)
-	return string(b)
 }
 
 func TestMaxOuterIsNoFailure(t *testing.T) {
@@ -421,14 +257,6 @@ func TestVerboseSaysMemoryAndIterations(t *testing.T) {
 	r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 -v")
 	if r.status != exitOK || !strings.Contains(r.stderr, "Gram matrices of 40 samples") || !strings.Contains(r.stderr, "iteration 1") {
 		t.Errorf("%+v", r)
-	}
-}
-
-func TestHelp(t *testing.T) {
-	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "granger --help", "completion bash"} {
-		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
-			t.Errorf("%s: %+v", line, r)
-		}
 	}
 }
 

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+func TestHelp(t *testing.T) {
+	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "granger --help", "completion bash"} {
+		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+// The examples that help shows run, in a folder with the files they name.
+func TestHelpExamplesRun(t *testing.T) {
+	dir := exampleFolder(t)
+	t.Chdir(dir)
+	var last []string // those that need what others have written
+	count := 0
+	for _, cmd := range newRoot().Commands() {
+		if cmd.Name() == "granger" {
+			continue // its files are its own tests' matter
+		}
+		for line := range strings.Lines(cmd.Example) {
+			line, ok := strings.CutPrefix(strings.TrimSpace(line), "iokl ")
+			if !ok {
+				continue
+			}
+			line, _, _ = strings.Cut(line, " >")
+			if count++; strings.Contains(line, "model.iokl") && cmd.Name() != "fit" && cmd.Name() != "cv" {
+				last = append(last, line)
+				continue
+			}
+			runExample(t, dir, line)
+		}
+	}
+	if r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	for _, line := range last {
+		if strings.Contains(line, "--gram") {
+			if r := command(t, dir, "fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --out model.iokl"); r.status != exitOK {
+				t.Fatalf("%+v", r)
+			}
+		}
+		runExample(t, dir, line)
+		if strings.Contains(line, "--gram") {
+			command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl")
+		}
+	}
+	if count < 12 {
+		t.Errorf("only %d examples", count)
+	}
+}
+
+func runExample(t *testing.T, dir, line string) {
+	t.Helper()
+	if r := command(t, dir, line); r.status != exitOK {
+		t.Errorf("iokl %s: status %d, %s", line, r.status, r.stderr)
+	}
+}
+
+// exampleFolder has small files of the names in the examples.
+func exampleFolder(t *testing.T) string {
+	t.Helper()
+	dir := folder(t)
+	for from, to := range map[string][]string{"x.csv": {"series.csv"}, "y.csv": {"next.csv"}, "xt.csv": {"new.csv", "test.csv"}, "yt.csv": {"truth.csv"}, "g.npz": {"kernels.npz"}} {
+		for _, name := range to {
+			write(t, dir, name, mustRead(t, filepath.Join(dir, from)))
+		}
+	}
+	tab, err := table.Read(filepath.Join(dir, "new.csv"), table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Write(filepath.Join(dir, "new.npy"), tab); err != nil {
+		t.Fatal(err)
+	}
+	digits, err := table.Read(filepath.Join("..", "..", "bench", "data", "digits.csv.gz"), table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, packed bytes.Buffer
+	if err := table.WriteCSV(&text, &table.Table{Data: blas.View(digits.Data, 0, 0, 30, 65)}); err != nil {
+		t.Fatal(err)
+	}
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(text.Bytes())
+	_ = w.Close()
+	write(t, dir, "digits.csv.gz", packed.String())
+	return dir
+}

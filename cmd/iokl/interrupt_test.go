@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/iokl/iokl"
+)
+
+// TestMain makes the test program the command itself where a test starts it so.
+func TestMain(m *testing.M) {
+	if line := os.Getenv("IOKL_TEST_COMMAND"); line != "" {
+		os.Args = append([]string{"iokl"}, strings.Fields(line)...)
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process is the command line as a process of its own in dir.
+func process(t *testing.T, dir, line string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+line)
+	return cmd
+}
+
+// watcher calls f when it sees the text.
+type watcher struct {
+	bytes.Buffer
+	text string
+	f    func()
+}
+
+func (w *watcher) Write(b []byte) (int, error) {
+	n, err := w.Buffer.Write(b)
+	if strings.Contains(w.String(), w.text) {
+		w.f()
+	}
+	return n, err
+}
+
+func TestInterruptSavesModel(t *testing.T) {
+	dir := folder(t)
+	t.Chdir(dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var out bytes.Buffer
+	msg := watcher{text: "iteration 3 ", f: cancel}
+	status := run(ctx, strings.Fields("fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper --tol 1e-14 --out m.iokl --json -v"), nil, &out, &msg)
+	if status != exitFailed || !strings.Contains(msg.String(), "interrupted at relative gap") || !strings.Contains(msg.String(), "m.iokl") {
+		t.Errorf("status %d: %s", status, msg.String())
+	}
+	m, err := iokl.Load("m.iokl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := m.Certificate(); c.Converged || !strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, numeral(c.RelativeGap))) {
+		t.Errorf("certificate %+v, output %s", c, out.String())
+	}
+}
+
+func numeral(v float64) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// A signal ends a process as a cancelled context ends run.
+func TestSignalSavesModel(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no SIGINT for other processes here")
+	}
+	dir := folder(t)
+	cmd := process(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper --tol 1e-14 --out m.iokl -v")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "iteration 3 ") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(said.String(), "interrupted at relative gap") {
+		t.Errorf("status %d: %s", code, said.String())
+	}
+	t.Chdir(dir)
+	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Converged {
+		t.Errorf("the model: %v", err)
+	}
+}
+
+// Whenever the process is killed, the model that was there is whole, and so is
+// the checkpoint, which the next one goes on from.
+func TestKillLeavesFilesWhole(t *testing.T) {
+	dir := large(t, 8000)
+	line := "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --lambda 1e-2 --survey-rows 1000 --out m.iokl "
+	if r := command(t, dir, line); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	old := mustRead(t, "m.iokl")
+	line += "--checkpoint sums --checkpoint-rows 1000"
+	seen := 0
+	for delay := 20 * time.Millisecond; delay <= 120*time.Millisecond; delay += 20 * time.Millisecond {
+		cmd := process(t, dir, line)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(delay)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if _, err := iokl.Load("m.iokl"); err != nil {
+			t.Fatalf("killed after %v: %v", delay, err)
+		}
+		if _, err := os.Stat("sums"); err == nil {
+			seen++
+		}
+	}
+	if seen == 0 {
+		t.Skip("this machine is too slow to come to a checkpoint")
+	}
+	r := command(t, dir, line+" -v")
+	if r.status != exitOK || !strings.Contains(r.stderr, "going on after the ") {
+		t.Errorf("after the kills: %+v", r)
+	}
+	if now := mustRead(t, "m.iokl"); len(now) < len(old)/2 {
+		t.Errorf("the model has %d bytes, before %d", len(now), len(old))
+	}
+}
