@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"time"
 
@@ -216,6 +217,7 @@ func (c *rival) variant(ctx context.Context, env *Env, sys sylvester.System, Y b
 		Prepare: func() {
 			blas.Zero(c.C)
 			c.solver = nil
+			runtime.GC() // what the solver before has left is not this one's to clear
 		},
 		Run: func() error {
 			if c.err != nil {
