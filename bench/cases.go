@@ -28,6 +28,7 @@ var cases = []Case{
 	&simple{"lorenz96", "who drives whom in chaotic systems: nonlinear causality against a linear VAR", runLorenz96},
 	&simple{"dream3", "gene networks in silico", runDream3},
 	&simple{"lotka", "who eats whom among many species", runLotka},
+	&simple{"granger-large", "a causal graph of 100 nodes from 200 kernels on 1000 samples: time and memory", runGrangerLarge},
 	&simple{"granger-null", "edges found where there are none, against the level of the permutation null", runGrangerNull},
 	&simple{"drosophila", "groups of genes through the life cycle of the fly", runDrosophila},
 }

@@ -70,7 +70,11 @@ func (b *job) run(ctx context.Context) error {
 		f.start(b.s.m)
 		active = append(active, f)
 	}
-	size := int(max(1, batchBytes/(8*int64(b.r)*int64(b.r)+8*int64(len(b.idx))*int64(len(b.idx)))))
+	each := 8 * int64(b.r) * int64(b.r)
+	if !isPrefix(b.idx, b.r) {
+		each += 8 * int64(len(b.idx)) * int64(len(b.idx)) // solve gathers the samples
+	}
+	size := int(max(1, batchBytes/each))
 	for len(active) > 0 {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("granger: %w", err)
