@@ -85,7 +85,7 @@ func Describe(env *Env) Machine {
 }
 
 // commit is the revision the build was made from, as the Go command recorded it,
-// or that of the source tree the command runs in.
+// or, under go run and go test, that of the source tree.
 func commit() (rev string, dirty bool) {
 	if bi, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range bi.Settings {
@@ -99,6 +99,9 @@ func commit() (rev string, dirty bool) {
 	}
 	if rev != "" {
 		return rev, dirty
+	}
+	if exe, err := os.Executable(); err != nil || !strings.Contains(exe, "go-build") {
+		return "", false // a binary built earlier may be of any revision
 	}
 	root, err := moduleRoot()
 	if err != nil {
