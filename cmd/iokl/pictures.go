@@ -185,7 +185,7 @@ func (p points) YError(i int) (low, high float64) { return p[i].StdErr, p[i].Std
 // plotCV draws the error of every setting against λ, with error bars.
 func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
 	p := picture.New(fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), "λ", r.Metric)
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
 	paths, names := splitPaths(r.Points)
 	for k, path := range paths {
 		line, err := plotter.NewLine(path)
