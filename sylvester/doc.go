@@ -39,8 +39,10 @@
 //	nystrom             0.11 s   (0.08 s)   0.8 s    (0.7 s)
 //	auto                0.11 s   (0.09 s)   0.8 s    (0.7 s)
 //
-// In 105 systems of order 250 to 2000 (n from 1 to 1000, three λ, four spectra of
-// L) auto came within 1.3 times the fastest method, or lost less than 2 ms, in 80.
-// It lost at most 3.2 times, on a solve of 3 ms, where finding out costs as much as
-// solving, and 1.8 times at l = 2000.
+// In 105 systems of order 250 to 2000 (three λ, four spectra of L; n from 1 to 1000
+// up to order 500, 1 to 10 at order 1000, 1 to 100 at order 2000) auto came within
+// 1.3 times the fastest of eigen, tridiagonal, cholesky, rotated and nystrom, or lost
+// less than 2 ms, in 80. Its costs were fitted on systems like these. It lost at most
+// 3.2 times, on a solve of 3 ms, where finding out costs as much as solving, and 1.8
+// times at l = 2000. The case sylvester of mklbench measures it anew.
 package sylvester
