@@ -18,6 +18,9 @@ type manners struct{ flops int }
 func (m *manners) did(flops int) {
 	if m.flops += flops; m.flops > yieldFlops {
 		m.flops = 0
+		if par.Threads() < runtime.GOMAXPROCS(0) {
+			return // there is room for others; to yield would only move this one to another cache
+		}
 		runtime.Gosched()
 	}
 }
