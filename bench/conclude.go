@@ -293,11 +293,11 @@ func concludeFeatures(group []Result) []string {
 			out = append(out, fmt.Sprintf("At equal number of features, drawing them %q leaves %.2g times the kernel error of orthogonal ones on average (%.2g to %.2g).", other, geomean(ratios), slices.Min(ratios), slices.Max(ratios)))
 		}
 	}
-	return out
+	return append(out, concludeFits(group)...)
 }
 
 func concludeNystrom(group []Result) []string {
-	exact := lookup(group, "exact kernel")
+	exact := lookup(group, exactKernel)
 	if exact == nil {
 		return nil
 	}

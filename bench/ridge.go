@@ -15,7 +15,6 @@ import (
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
-	"github.com/iokl/iokl/stream"
 )
 
 // ridgeData is a regression problem, the same for all contenders.
@@ -48,8 +47,8 @@ func runRidge(ctx context.Context, env *Env) ([]Result, error) {
 		results = append(results, r)
 	}
 	theirs, err := env.theirs(ctx, peerJob{
-		script: "rff_ridge.py", count: ridgeDraws, params: data.params(), data: map[string]blas.General{"X": data.X, "Y": data.Y, "Xt": data.Xt, "Yt": data.Yt},
-		args: []string{strconv.Itoa(data.features), fmt.Sprint(1 / (2 * data.width * data.width)), fmt.Sprint(data.lambda * float64(l))},
+		script: "rff_ridge.py", count: data.draws(env, "rff"), params: data.params(), data: map[string]blas.General{"X": data.X, "Y": data.Y, "Xt": data.Xt, "Yt": data.Yt},
+		args: []string{strconv.Itoa(data.features), fmt.Sprint(1 / (2 * data.width * data.width)), fmt.Sprint(data.lambda * float64(l)), strconv.Itoa(data.draws(env, "nystrom"))},
 	})
 	return append(results, theirs...), err
 }
@@ -71,15 +70,21 @@ func (r *ridgeData) params() map[string]any {
 	return map[string]any{"l": r.X.Rows, "d": r.X.Cols, "n": r.Y.Cols, "D": r.features}
 }
 
-// ridgeDraws is the number of draws of features that errors are averages over: one
-// draw differs from the next by some 4 % of the error.
-const ridgeDraws = 8
+// draws is the number of draws of features that errors are averages over. One draw
+// of random features differs from the next by some 4 % of the error, which takes
+// more of them to tell from another program's.
+func (r *ridgeData) draws(env *Env, method string) int {
+	if method == "rff" {
+		return env.count(pick(env, 8, 24))
+	}
+	return env.count(8)
+}
 
 // ours takes the features, sums them and solves (Γ + λl·I)W = H.
 func (r *ridgeData) ours(ctx context.Context, env *Env, method string) (Result, error) {
 	out := Result{Name: "iokl " + method, Params: r.params()}
 	var samples, mse []float64
-	for repeat := range 1 + env.count(ridgeDraws) { // the first warms up
+	for repeat := range 1 + r.draws(env, method) { // the first warms up
 		start := time.Now()
 		dict, err := kernel.Build([]string{fmt.Sprintf("%s:gaussian:all:%g:%d", method, r.width, r.features)}, r.X, nil, env.Seed)
 		if err != nil {
@@ -98,12 +103,10 @@ func (r *ridgeData) ours(ctx context.Context, env *Env, method string) (Result, 
 			continue
 		}
 		samples = append(samples, seconds)
-		Z := blas.NewGeneral(r.Xt.Rows, maps.Dim())
-		if err := maps.Transform(Z, r.Xt); err != nil {
+		P, err := featurePredictions(env, maps, r.Xt, W)
+		if err != nil {
 			return out, err
 		}
-		P := blas.NewGeneral(r.Yt.Rows, r.Yt.Cols)
-		blas.Mul(env.Backend, P, false, false, Z, W)
 		blas.AddScaled(P, -1, r.Yt)
 		e := blas.Frob(P)
 		mse = append(mse, e*e/float64(P.Rows*P.Cols))
@@ -118,21 +121,13 @@ func (r *ridgeData) ours(ctx context.Context, env *Env, method string) (Result, 
 }
 
 func (r *ridgeData) solve(ctx context.Context, env *Env, maps rff.Maps) (blas.General, error) {
-	acc := stream.New(maps, r.X.Cols, r.Y.Cols, stream.Options{Backend: env.Backend})
-	if err := acc.Run(ctx, stream.FromMatrices("the data", r.X, r.Y)); err != nil {
-		return blas.General{}, err
-	}
-	sums, err := acc.Sums()
+	sums, err := onePass(ctx, env, maps, r.X, r.Y)
 	if err != nil {
 		return blas.General{}, err
 	}
-	var yy float64
-	for _, v := range sums[0].YY {
-		yy += v
-	}
 	n := r.Y.Cols
 	res, err := bcd.Solve(ctx, &bcd.Problem{
-		Space:  bcd.NewFeatures(sums[0].Gamma, sums[0].H, yy, r.X.Rows, maps.Blocks(), env.Backend),
+		Space:  featureSpace(env, maps, sums),
 		Lambda: r.lambda, Tau: float64(n), Norm: bcd.Lp{P: 1},
 		Eta: []float64{1}, L: linop.ScaledIdentity(n, 1), FixEta: true, FixL: true,
 	}, bcd.Options{Sylvester: "cholesky", Tol: 1e-6, Backend: env.Backend, Seed: env.Seed})

@@ -13,10 +13,10 @@ def load(name):
     return np.load(os.path.join(FOLDER, name + ".npy"))
 
 
-def repeat(run):
+def repeat(run, times=REPEATS):
     """Seconds of each repetition after one that warms up, and the last answer."""
     seconds = []
-    for i in range(REPEATS + 1):
+    for i in range(times + 1):
         start = time.perf_counter()
         answer = run()
         if i:

@@ -1,0 +1,193 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+	"github.com/iokl/iokl/stream"
+)
+
+// fits are fits of the same samples by an exact kernel and by features of it, with
+// one kernel and L = I, measured on the same held-out samples.
+type fits struct {
+	X, Y, Xt, Yt blas.General
+	exact        blas.General // held-out predictions of the exact kernel
+}
+
+// exactKernel names the fits that the others are compared with.
+const exactKernel = "exact kernel"
+
+// fitsLambda regularizes all of them alike.
+const fitsLambda = 1e-4
+
+// newFits draws the samples: l to learn from and 2000 held out.
+func newFits(env *Env, l int) (*fits, error) {
+	var f fits
+	var err error
+	if f.X, f.Y, err = drain(newGenerator(env, int64(l), 31)); err != nil {
+		return nil, err
+	}
+	f.Xt, f.Yt, err = drain(newGenerator(env, 2000, 32))
+	return &f, err
+}
+
+// byGram fits by the Gram matrix of a kernel, which features are compared with from then on.
+func (f *fits) byGram(ctx context.Context, env *Env, spec string) (Result, error) {
+	r := Result{Name: exactKernel, Params: map[string]any{"l": f.X.Rows, "n": f.Y.Cols}}
+	start := time.Now()
+	dict, err := kernel.Build([]string{spec}, f.X, nil, env.Seed)
+	if err != nil {
+		return r, err
+	}
+	grams, err := dict.Grams(ctx, f.X, kernel.GramOptions{Backend: env.Backend})
+	if err != nil {
+		return r, err
+	}
+	res, err := f.solve(ctx, env, bcd.NewSamples(linop.NewGramSum(grams, env.Backend, blas.Float64), f.Y))
+	if err != nil {
+		return r, err
+	}
+	r.time([]float64{time.Since(start).Seconds()})
+	K := blas.NewGeneral(f.Xt.Rows, f.X.Rows)
+	if err := dict.CrossSum(K, res.Eta, f.Xt, f.X); err != nil {
+		return r, err
+	}
+	f.exact = blas.NewGeneral(f.Yt.Rows, f.Yt.Cols)
+	blas.Mul(env.Backend, f.exact, false, false, K, res.C) // L = I
+	r.metric("r2", r2(f.exact, f.Yt))
+	r.Objective = Num(res.Objective)
+	return r, nil
+}
+
+// byFeatures fits by features of the kernel that byGram had before.
+func (f *fits) byFeatures(ctx context.Context, env *Env, name, spec string) (Result, error) {
+	r := Result{Name: name, Params: map[string]any{"l": f.X.Rows, "n": f.Y.Cols}}
+	start := time.Now()
+	dict, err := kernel.Build([]string{spec}, f.X, nil, env.Seed)
+	if err != nil {
+		return r, err
+	}
+	maps, err := rff.NewMaps(dict, f.X, env.Seed)
+	if err != nil {
+		return r, err
+	}
+	sums, err := onePass(ctx, env, maps, f.X, f.Y)
+	if err != nil {
+		return r, err
+	}
+	res, err := f.solve(ctx, env, featureSpace(env, maps, sums))
+	if err != nil {
+		return r, err
+	}
+	r.time([]float64{time.Since(start).Seconds()})
+	P, err := featurePredictions(env, maps, f.Xt, res.C)
+	if err != nil {
+		return r, err
+	}
+	r.metric("r2", r2(P, f.Yt))
+	blas.AddScaled(P, -1, f.exact)
+	r.metric("fit_error", blas.Frob(P)/blas.Frob(f.exact)) // ‖P − P_K‖_F/‖P_K‖_F
+	r.Objective = Num(res.Objective)
+	return r, nil
+}
+
+func (f *fits) solve(ctx context.Context, env *Env, space bcd.Space) (*bcd.Result, error) {
+	p := &bcd.Problem{Space: space, Lambda: fitsLambda, Tau: float64(f.Y.Cols), FixEta: true, FixL: true}
+	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-4, Backend: env.Backend, Seed: env.Seed})
+}
+
+// onePass sums the features of all rows.
+func onePass(ctx context.Context, env *Env, maps rff.Maps, X, Y blas.General) (stream.Sums, error) {
+	acc := stream.New(maps, X.Cols, Y.Cols, stream.Options{Seed: env.Seed, Backend: env.Backend})
+	if err := acc.Run(ctx, stream.FromMatrices("the data", X, Y)); err != nil {
+		return stream.Sums{}, err
+	}
+	sums, err := acc.Sums()
+	if err != nil {
+		return stream.Sums{}, err
+	}
+	return sums[0], nil
+}
+
+// featurePredictions are Z(X)·W, the predictions for L = I and η = 1.
+func featurePredictions(env *Env, maps rff.Maps, X, W blas.General) (blas.General, error) {
+	Z, P := blas.NewGeneral(X.Rows, maps.Dim()), blas.NewGeneral(X.Rows, W.Cols)
+	if err := maps.Transform(Z, X); err != nil {
+		return P, err
+	}
+	blas.Mul(env.Backend, P, false, false, Z, W)
+	return P, nil
+}
+
+// runNystrom fits the same data by exact Gram matrices, random and Nyström
+// features: time, and the error on held-out samples.
+func runNystrom(ctx context.Context, env *Env) ([]Result, error) {
+	f, err := newFits(env, pick(env, 1000, 4000))
+	if err != nil {
+		return nil, err
+	}
+	exact, err := f.byGram(ctx, env, "gaussian:all:median")
+	if err != nil {
+		return nil, err
+	}
+	results := []Result{exact}
+	for _, D := range pick(env, []int{200}, []int{250, 500, 1000, 2000}) {
+		for _, way := range []struct{ name, spec string }{
+			{"rff", "rff:gaussian:all:median:%d"},
+			{"nystrom", "nystrom:gaussian:all:median:%d:uniform"},
+			{"nystrom", "nystrom:gaussian:all:median:%d:kmeans"},
+			{"nystrom", "nystrom:gaussian:all:median:%d:leverage"},
+		} {
+			spec := fmt.Sprintf(way.spec, D)
+			r, err := f.byFeatures(ctx, env, way.name, spec)
+			if err != nil {
+				return results, err
+			}
+			r.Params["D"], r.Params["features"] = D, spec
+			results = append(results, r)
+		}
+	}
+	return results, nil
+}
+
+// concludeFits compares the fits by the most orthogonal features with those by Gram matrices.
+func concludeFits(group []Result) []string {
+	most := map[string]Result{}
+	for _, r := range group {
+		if kind := param(r, "kernel"); r.Name == fitName("orthogonal") && !(number(r, "D") <= number(most[kind], "D")) {
+			most[kind] = r
+		}
+	}
+	var out []string
+	for _, exact := range group {
+		kind := param(exact, "kernel")
+		if r, ok := most[kind]; ok && exact.Name == exactKernel && r.Seconds > 0 {
+			out = append(out, fmt.Sprintf("With %s orthogonal features of the %s kernel a fit of %s samples takes %.2g s in place of %.2g s; its predictions are %.2g %% away from the exact kernel's, with an R² of %.3f in place of %.3f.",
+				param(r, "D"), kind, param(r, "l"), r.Seconds, exact.Seconds, 100*r.Metrics["fit_error"], r.Metrics["r2"], exact.Metrics["r2"]))
+		}
+	}
+	return out
+}
+
+// r2 is 1 − ‖Y − P‖²/‖Y − Ȳ‖².
+func r2(P, Y blas.General) float64 {
+	mean := make([]float64, Y.Cols)
+	for i := range Y.Rows {
+		blas.Axpy(1/float64(Y.Rows), blas.Row(Y, i), mean)
+	}
+	var miss, total float64
+	for i := range Y.Rows {
+		p := blas.Row(P, i)
+		for j, y := range blas.Row(Y, i) {
+			miss += (y - p[j]) * (y - p[j])
+			total += (y - mean[j]) * (y - mean[j])
+		}
+	}
+	return 1 - miss/total
+}

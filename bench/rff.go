@@ -1,0 +1,146 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+)
+
+// featureKernels are those that have random Fourier features. Of the orders of
+// Matérn kernels, 1 stands for those without a closed form.
+var featureKernels = []string{"gaussian", "laplacian", "matern12", "matern32", "matern52", "matern:1", "cauchy"}
+
+// samplers are the ways to draw the frequencies of a kernel. Hadamard blocks
+// serve kernels of the Euclidean distance.
+func samplers(kind string) []string {
+	if kind == "laplacian" || kind == "cauchy" {
+		return []string{"orthogonal", "mc", "qmc"}
+	}
+	return []string{"orthogonal", "mc", "qmc", "hadamard"}
+}
+
+// runRFF measures how near random features come to their kernel as they grow in
+// number, for each way to draw them, and what a fit with them loses and gains.
+func runRFF(ctx context.Context, env *Env) ([]Result, error) {
+	results, err := kernelErrors(ctx, env)
+	if err != nil {
+		return results, err
+	}
+	more, err := featureFits(ctx, env)
+	return append(results, more...), err
+}
+
+func kernelErrors(ctx context.Context, env *Env) ([]Result, error) {
+	l, d := pick(env, 400, 1000), scaleInputs
+	rng := env.rng(23)
+	X := blas.NewGeneral(l, d)
+	for i := range X.Data {
+		X.Data[i] = rng.NormFloat64()
+	}
+	var results []Result
+	for _, kind := range featureKernels {
+		exact, err := denseGram(ctx, env, kind+":all", X)
+		if err != nil {
+			return results, err
+		}
+		for _, sampler := range samplers(kind) {
+			for _, D := range pick(env, []int{64, 256}, []int{64, 128, 256, 512, 1024, 2048, 4096}) {
+				if err := ctx.Err(); err != nil {
+					return results, err
+				}
+				r, err := featureError(env, featureSpec(kind, D, sampler), X, exact)
+				if err != nil {
+					return results, err
+				}
+				r.Name = sampler
+				r.Params = map[string]any{"kernel": kind, "D": D, "l": l, "d": d}
+				results = append(results, r)
+			}
+		}
+	}
+	return results, nil
+}
+
+func featureSpec(kind string, D int, sampler string) string {
+	return fmt.Sprintf("rff:%s:all:median:%d:%s", kind, D, sampler)
+}
+
+// fitName tells the fits with features apart from the features alone.
+func fitName(sampler string) string { return "fit, " + sampler }
+
+// featureFits fits by random features what the Gram matrix of the same kernel fits.
+func featureFits(ctx context.Context, env *Env) ([]Result, error) {
+	f, err := newFits(env, pick(env, 500, 4000))
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for _, kind := range []string{"gaussian", "laplacian", "matern32"} {
+		exact, err := f.byGram(ctx, env, kind+":all:median")
+		if err != nil {
+			return results, err
+		}
+		exact.Params["kernel"] = kind
+		results = append(results, exact)
+		for _, sampler := range samplers(kind) {
+			for _, D := range pick(env, []int{256}, []int{512, 1024, 2048}) {
+				r, err := f.byFeatures(ctx, env, fitName(sampler), featureSpec(kind, D, sampler))
+				if err != nil {
+					return results, err
+				}
+				r.Params["kernel"], r.Params["D"] = kind, D
+				results = append(results, r)
+			}
+		}
+	}
+	return results, nil
+}
+
+func denseGram(ctx context.Context, env *Env, spec string, X blas.General) (blas.General, error) {
+	dict, err := kernel.Build([]string{spec}, X, nil, env.Seed)
+	if err != nil {
+		return blas.General{}, err
+	}
+	grams, err := dict.Grams(ctx, X, kernel.GramOptions{Backend: env.Backend})
+	if err != nil {
+		return blas.General{}, err
+	}
+	K, sum := blas.NewGeneral(X.Rows, X.Rows), linop.NewGramSum(grams, env.Backend, blas.Float64)
+	sum.SetWeights([]float64{1})
+	sum.Dense(K)
+	return K, nil
+}
+
+// featureError times the transform and records ‖ZZᵀ − K‖_F/‖K‖_F, the mean over
+// several draws.
+func featureError(env *Env, spec string, X, exact blas.General) (Result, error) {
+	var r Result
+	dict, err := kernel.Build([]string{spec}, X, nil, env.Seed)
+	if err != nil {
+		return r, err
+	}
+	var samples []float64
+	var errors []float64
+	for draw := range uint64(5) {
+		maps, err := rff.NewMaps(dict, X, env.Seed+draw)
+		if err != nil {
+			return r, err
+		}
+		Z, K := blas.NewGeneral(X.Rows, maps.Dim()), blas.Clone(exact)
+		start := time.Now()
+		if err := maps.Transform(Z, X); err != nil {
+			return r, err
+		}
+		samples = append(samples, time.Since(start).Seconds())
+		blas.Gemm(env.Backend, false, true, 1, Z, Z, -1, K)
+		errors = append(errors, blas.Frob(K)/blas.Frob(exact))
+	}
+	r.time(samples)
+	r.metric("kernel_error", average(errors))
+	return r, nil
+}
