@@ -25,11 +25,7 @@ type Rows struct {
 
 // Ranks are the processes of a parallel job, each of which calls [FitStream] with
 // the same data and options.
-type Ranks interface {
-	Rank() int
-	Size() int
-	stream.Reducer
-}
+type Ranks = stream.Ranks
 
 // StreamOptions of [FitStream].
 type StreamOptions struct {

@@ -39,7 +39,7 @@ func (r Rounds) check() error {
 // j → i (j ≠ i) is selected when its strength is among the `top` largest of its
 // target; 0 means DefaultTop. (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
 //
-// An error comes with the counts of the rounds that were run.
+// An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
 func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, error) {
 	if top == 0 {
 		top = DefaultTop(len(s.e.node))
@@ -50,7 +50,7 @@ func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, 
 	block := s.block(rounds)
 	of := fmt.Sprintf("stability selection of the top %d, blocks of %d", top, block)
 	return s.resample(ctx, of, rounds, func(ctx context.Context, rng *rand.Rand, count blas.General) error {
-		models, err := s.e.fit(ctx, s.e.tasks(s.e.bootstrap(rng, block), nil, s.lambda))
+		models, err := s.e.fitHere(ctx, s.e.tasks(s.e.bootstrap(rng, block), nil, s.lambda))
 		if err != nil {
 			return err
 		}
@@ -95,9 +95,9 @@ func strongest(row []float64, skip, top int) []int {
 // hangs together in time and breaks every dependence on the others; the model is
 // fitted again, and an entry counts when its norm reaches that of the true order.
 //
-// An error comes with the counts of the rounds that were run.
+// An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
 func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
-	found, err := s.graph(ctx)
+	norms, err := s.norms(ctx)
 	if err != nil {
 		return Counts{}, err
 	}
@@ -106,13 +106,13 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 		for k := range tasks {
 			tasks[k].Y = s.e.shifted(tasks[k], rng)
 		}
-		models, err := s.e.fit(ctx, tasks)
+		models, err := s.e.fitHere(ctx, tasks)
 		if err != nil {
 			return err
 		}
 		res := s.e.result(models)
 		for k, v := range res.Norms.Data {
-			if v >= found.Norms.Data[k] {
+			if v >= norms.Data[k] {
 				count.Data[k]++
 			}
 		}
@@ -130,7 +130,8 @@ func (s *Study) block(r Rounds) int {
 // round adds what one round finds to count.
 type round func(ctx context.Context, rng *rand.Rand, count blas.General) error
 
-// resample runs the rounds a few at a time, those in parallel.
+// resample runs the rounds a few at a time, those in parallel, and of R ranks each
+// runs every R-th of them.
 func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one round) (Counts, error) {
 	if err := rounds.check(); err != nil {
 		return Counts{}, err
@@ -143,21 +144,35 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 		}
 		total.Add(rounds.Done)
 	}
-	some := 4 * par.Threads()
+	rank, size := s.e.rank()
+	some, err := s.e.together(total.Rounds)
+	if err != nil {
+		return total, err
+	}
 	for from := rounds.From + total.Rounds; from < rounds.To; from += some {
-		counts := make([]blas.General, min(some, rounds.To-from))
+		all := min(some, rounds.To-from)
+		counts := make([]blas.General, (all-rank+size-1)/size)
 		errs := make([]error, len(counts))
 		par.For(len(counts), func(k int) {
 			counts[k] = blas.NewGeneral(n, n)
-			rng := rand.New(rand.NewPCG(s.e.opt.Seed, uint64(from+k)))
+			rng := rand.New(rand.NewPCG(s.e.opt.Seed, uint64(from+rank+k*size)))
 			errs[k] = one(ctx, rng, counts[k])
 		})
+		sum := Counts{Count: blas.NewGeneral(n, n)}
 		for k := range counts {
 			if errs[k] != nil {
+				if size == 1 { // of several, the others' rounds are not known
+					total.Add(sum)
+				}
 				return total, errs[k]
 			}
-			total.Add(Counts{Rounds: 1, Count: counts[k]})
+			sum.Add(Counts{Rounds: 1, Count: counts[k]})
 		}
+		if err := s.e.addUp(sum.Count); err != nil {
+			return total, err
+		}
+		sum.Rounds = all
+		total.Add(sum)
 		if rounds.Trace != nil {
 			if err := rounds.Trace(total.clone()); err != nil {
 				return total, err

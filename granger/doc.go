@@ -30,4 +30,11 @@
 // once, in single precision, and both the sums K_η of all targets and all the
 // forms cᵀK_j c are matrix products over tiles of that memory. Otherwise each
 // node is a problem of package bcd, and the nodes are fitted in parallel.
+//
+// # Ranks
+//
+// The nodes may be spread over the processes of a parallel job, [Options].Ranks, and
+// the rounds of a resampling: each process fits its share, then all have all models.
+// Fits of one node at a time, and counts, are then those of one process in every bit;
+// scalar nodes that are fitted together, and features, differ by rounding.
 package granger

@@ -141,8 +141,8 @@ func scaleColumns(a blas.General, c []float64) {
 	}
 }
 
-// fit fits the tasks, which share the samples idx and other.
-func (e *engine) fit(ctx context.Context, tasks []task) ([]model, error) {
+// fitHere fits the tasks, which share the samples idx and other, in this process.
+func (e *engine) fitHere(ctx context.Context, tasks []task) ([]model, error) {
 	models, work := make([]model, len(tasks)), make([]prepared, len(tasks))
 	par.For(len(tasks), func(i int) { work[i] = e.prepare(tasks[i]) })
 	for i, t := range tasks {

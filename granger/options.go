@@ -6,6 +6,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/stream"
 )
 
 // DefaultKernels is the dictionary used when none is given: for every node a
@@ -41,6 +42,12 @@ type Options struct {
 	Seed     uint64       // of everything random
 	MaxBytes int64        // refuse to allocate more for kernels; 0 means no limit
 	Backend  blas.Backend `json:"-"` // nil means the active one
+
+	// Ranks share the nodes of every fit, and the rounds of a resampling; all then
+	// have all results. nil means this process alone. Each builds all kernels. They
+	// must ask for the same in the same order; when the work of one fails, end the
+	// job: the others wait for it.
+	Ranks stream.Ranks `json:"-"`
 }
 
 func (o Options) withDefaults() (Options, error) {

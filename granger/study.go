@@ -1,6 +1,10 @@
 package granger
 
-import "context"
+import (
+	"context"
+
+	"github.com/iokl/iokl/blas"
+)
 
 // Study is a data set with its kernels, which are built once for everything that
 // is asked of it: the graph, and how sure it is. It serves one goroutine.
@@ -34,6 +38,23 @@ func (s *Study) graph(ctx context.Context) (*Result, error) {
 		s.found = s.e.result(models)
 	}
 	return s.found, nil
+}
+
+// norms are those of the graph. Of several ranks each fits all nodes for it, as it does
+// in the rounds they are compared with: where nothing was shifted both agree in every bit.
+func (s *Study) norms(ctx context.Context) (blas.General, error) {
+	if _, size := s.e.rank(); size == 1 {
+		found, err := s.graph(ctx)
+		if err != nil {
+			return blas.General{}, err
+		}
+		return found.Norms, nil
+	}
+	models, err := s.e.fitHere(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
+	if err != nil {
+		return blas.General{}, err
+	}
+	return s.e.result(models).Norms, nil
 }
 
 // Infer is the function [Infer] on the data of the study.

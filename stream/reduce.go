@@ -12,6 +12,14 @@ type Reducer interface {
 	Allreduce(x []float64) error
 }
 
+// Ranks are the processes of a parallel job, numbered from 0, each of which does the
+// same with the same data and options.
+type Ranks interface {
+	Rank() int
+	Size() int
+	Reducer
+}
+
 // Reduce replaces the sums of each fold by their total over the ranks of a job,
 // each of which must call it after its own pass. Counts stay exact below 2⁵³ rows.
 // The accumulator then holds rows it has not seen itself, and cannot be resumed.

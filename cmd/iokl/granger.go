@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/mpi"
 )
 
 // grangerFlags are the flags of the command granger.
@@ -21,6 +22,7 @@ type grangerFlags struct {
 	threshold        float64
 	opt              granger.Options
 	lambdas          string
+	world            *mpi.World // the ranks, which share the nodes
 }
 
 // grangerErrors are the errors of package granger about the data and options.
@@ -120,6 +122,16 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
+	return onRanks(&g.machine, func(m *machine, world *mpi.World) error {
+		g.machine, g.world = *m, world
+		if world.Size() > 1 {
+			g.opt.Ranks = world
+		}
+		return g.infer(cmd)
+	})
+}
+
+func (g *grangerFlags) infer(cmd *cobra.Command) error {
 	d, err := g.load(cmd)
 	if err != nil {
 		return work(err)
@@ -157,7 +169,7 @@ func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *
 	if cmd.Context().Err() == nil {
 		return work(err)
 	}
-	if g.out != "" {
+	if g.out != "" && g.world.Rank() == 0 {
 		if err := writeGraph(g.out, res, report, g.threshold); err != nil {
 			return failure{err}
 		}
@@ -166,8 +178,11 @@ func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *
 	return failure{fmt.Errorf("interrupted%s", g.toBeContinued())}
 }
 
-// deliver writes, draws and prints.
+// deliver writes, draws and prints, on the first rank.
 func (g *grangerFlags) deliver(cmd *cobra.Command, res *granger.Result, report *grangerReport) (err error) {
+	if g.world.Rank() > 0 {
+		return nil
+	}
 	report.Edges, report.Central = res.Links(g.threshold), res.Central(g.threshold)
 	if err := writeGraph(g.out, res, report, g.threshold); err != nil {
 		return failure{err}

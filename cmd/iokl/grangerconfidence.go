@@ -83,6 +83,7 @@ type keeper struct {
 	path  string
 	last  time.Time
 	dirty bool
+	other bool // rank than the first, which alone writes
 }
 
 // open reads the checkpoint, when there is one.
@@ -103,7 +104,7 @@ func (k *keeper) open() error {
 }
 
 func (k *keeper) flush() error {
-	if k.path == "" || !k.dirty {
+	if k.path == "" || !k.dirty || k.other {
 		return nil
 	}
 	k.dirty, k.last = false, time.Now()
@@ -124,7 +125,7 @@ func (k *keeper) keep(p *progress, what string, of int, to *granger.Counts) func
 
 // assess fills in how sure the graph is.
 func (g *grangerFlags) assess(cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport) (err error) {
-	k := &keeper{path: g.checkpoint}
+	k := &keeper{path: g.checkpoint, other: g.world.Rank() > 0}
 	if err := k.open(); err != nil {
 		return err
 	}

@@ -161,3 +161,48 @@ func TestRanksResume(t *testing.T) {
 		}
 	}
 }
+
+// The nodes of a graph are shared, and the rounds of its confidence; the first rank
+// alone prints and writes.
+func TestRanksGranger(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	line := chainLine + "--json --lambdas 0.1,1 --stability 4 --null 5 --improvement --checkpoint c%[1]d.json --out g%[1]d.json"
+	var want grangerReport
+	for _, n := range []int{1, 2, 4} {
+		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
+		var got grangerReport
+		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || len(got.Nodes) != 3 {
+			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
+		}
+		if n == 1 {
+			want = got
+		}
+		for i, row := range want.Graph {
+			// Targets fitted together meet in products of single precision.
+			for j, v := range row {
+				if g := got.Graph[i][j]; !(math.Abs(g-v) <= 1e-6) {
+					t.Errorf("%d ranks: G(%d,%d) is %.12g, on one rank %.12g", n, i, j, g, v)
+				}
+			}
+			if g, w := *got.RMSE[i], *want.RMSE[i]; !(math.Abs(g-w) <= 1e-6*w) {
+				t.Errorf("%d ranks: error of node %d is %.12g, on one rank %.12g", n, i, g, w)
+			}
+			if g, w := got.Improvement[i], want.Improvement[i]; !(math.Abs(g.Own-w.Own) <= 1e-6*w.Own) {
+				t.Errorf("%d ranks: %+v, on one rank %+v", n, g, w)
+			}
+		}
+		if !sameConfidence(got, want) || got.StabilityRounds != 4 || got.NullRounds != 5 {
+			t.Errorf("%d ranks: other counts", n)
+		}
+		for _, name := range []string{"c", "g"} {
+			if _, err := os.Stat(fmt.Sprintf("%s/%s%d.json", dir, name, n)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	write(t, dir, "s.csv", "a,b\n1,2\n1,oops\n")
+	if _, stderr, err := ranks(t, dir, 2, "granger --series s.csv"); err == nil || !strings.Contains(stderr, "rank ") || !strings.Contains(stderr, "s.csv") {
+		t.Errorf("%v: %s", err, stderr)
+	}
+}
