@@ -23,17 +23,11 @@ func (g *grid) round() int { return len(g.splits) / max(g.Repeats, 1) }
 
 func (s *study) grid(opt *Options, folds int) (*grid, error) {
 	g := &grid{CVOptions: opt.CV}
-	if err := choose("metric", &g.Metric, metrics); err != nil {
+	if err := g.fill(opt, metrics); err != nil {
 		return nil, err
-	}
-	if g.Taus == nil {
-		g.Taus = []float64{opt.Tau}
 	}
 	if g.Folds == 0 {
 		g.Folds = min(folds, s.Y.Rows)
-	}
-	if g.Tol == 0 {
-		g.Tol = math.Max(1e-2, opt.Tol)
 	}
 	if g.TimeOrdered {
 		g.Repeats = 1
@@ -71,20 +65,40 @@ func (s *study) candidates(ctx context.Context, g *grid, opt *Options) ([]candid
 		if c.learn == nil {
 			c.learn = []string{cmp.Or(opt.Learn, "eta,l")}
 		}
-		switch {
-		case opt.Regularizer != nil:
-			c.norms = []string{opt.Regularizer.String()}
-		case g.Norms != nil:
-			c.norms = g.Norms
-		case opt.Norm != "":
-			c.norms = []string{opt.Norm}
-		case !opt.learns("eta"):
-			c.norms = DefaultNorms()[:1] // of fixed weights, all norms are the same
-		case c.norms == nil:
-			c.norms = DefaultNorms()
-		}
+		c.norms = g.norms(opt, c.norms)
 	}
 	return all, nil
+}
+
+// fill puts the defaults of metric, τ and tolerance in place.
+func (g *grid) fill(opt *Options, known []string) error {
+	if err := choose("metric", &g.Metric, known); err != nil {
+		return err
+	}
+	if g.Taus == nil {
+		g.Taus = []float64{opt.Tau}
+	}
+	if g.Tol == 0 {
+		g.Tol = max(1e-2, opt.Tol)
+	}
+	return nil
+}
+
+// norms are those to try: what is asked for, else the given ones, else the defaults.
+func (g *grid) norms(opt *Options, given []string) []string {
+	switch {
+	case opt.Regularizer != nil:
+		return []string{opt.Regularizer.String()}
+	case g.Norms != nil:
+		return g.Norms
+	case opt.Norm != "":
+		return []string{opt.Norm}
+	case !opt.learns("eta"):
+		return DefaultNorms()[:1] // of fixed weights, all norms are the same
+	case given != nil:
+		return given
+	}
+	return DefaultNorms()
 }
 
 func (g *grid) check() error {

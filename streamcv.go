@@ -127,26 +127,10 @@ func (p *pass) gather(branches []*branch) error {
 func (p *pass) grid() (*grid, error) {
 	opt := &p.opt.Options
 	g := &grid{CVOptions: opt.CV, splits: make([]Split, len(p.sums))}
-	if err := choose("metric", &g.Metric, metrics[:3]); err != nil {
+	if err := g.fill(opt, metrics[:3]); err != nil {
 		return nil, err
 	}
-	if g.Taus == nil {
-		g.Taus = []float64{opt.Tau}
-	}
-	if g.Tol == 0 {
-		g.Tol = max(1e-2, opt.Tol)
-	}
-	switch {
-	case opt.Regularizer != nil:
-		g.Norms = []string{opt.Regularizer.String()}
-	case g.Norms != nil:
-	case opt.Norm != "":
-		g.Norms = []string{opt.Norm}
-	case !opt.learns("eta"):
-		g.Norms = []string{"lp:1"}
-	default:
-		g.Norms = DefaultNorms()
-	}
+	g.Norms = g.norms(opt, nil)
 	return g, g.check()
 }
 

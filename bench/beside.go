@@ -36,14 +36,7 @@ func runPeers(ctx context.Context, env *Env) ([]Result, error) {
 func besideKernelRidge(ctx context.Context, env *Env) ([]Result, error) {
 	l, d, n, tests := pick(env, 1000, 4000), 20, pick(env, 50, 200), 1000
 	const width, lambda = 5.0, 1e-5
-	X := blas.NewGeneral(l+tests, d)
-	rng := env.rng(51)
-	for i := range X.Data {
-		X.Data[i] = rng.NormFloat64()
-	}
-	Y := smoothTargets(rng, X, n)
-	Xl, Yl := blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n)
-	Xt, Yt := blas.View(X, l, 0, tests, d), blas.View(Y, l, 0, tests, n)
+	Xl, Yl, Xt, Yt := smoothSamples(env.rng(51), l, tests, d, n)
 	params := map[string]any{"problem": "kernel ridge", "l": l, "d": d, "n": n, "lambda": lambda}
 	C := blas.NewGeneral(l, n)
 	var dict kernel.Dictionary
@@ -212,14 +205,7 @@ func besideEigsh(ctx context.Context, env *Env) ([]Result, error) {
 // chooses its penalty by five-fold cross-validation.
 func besideMultiTask(ctx context.Context, env *Env) ([]Result, error) {
 	l, d, n, tests := pick(env, 150, 500), 15, 10, 1000
-	X := blas.NewGeneral(l+tests, d)
-	rng := env.rng(52)
-	for i := range X.Data {
-		X.Data[i] = rng.NormFloat64()
-	}
-	Y := smoothTargets(rng, X, n)
-	Xl, Yl := blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n)
-	Xt, Yt := blas.View(X, l, 0, tests, d), blas.View(Y, l, 0, tests, n)
+	Xl, Yl, Xt, Yt := smoothSamples(env.rng(52), l, tests, d, n)
 	params := map[string]any{"problem": "multi-task regression", "l": l, "d": d, "n": n}
 	opt := iokl.Options{Kernels: []string{"linear:each", "gaussian:each:median", "gaussian:all:median*0.5,1"}, Norm: "lp:1", Seed: env.Seed, Backend: env.Backend}
 	opt.CV.Folds = 5

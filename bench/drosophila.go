@@ -105,16 +105,36 @@ const outStrength = "out-strength of "
 
 // mostCentral are the groups that drive the others most, the strongest first.
 func mostCentral(r *Result, count int) []string {
-	var groups []string
+	groups := byMetric(r, outStrength, -1)
+	return groups[:min(count, len(groups))]
+}
+
+// byMetric lists what the metrics of the prefix are of, in the order of their
+// values times sign.
+func byMetric(r *Result, prefix string, sign float64) []string {
+	var names []string
 	for key := range r.Metrics {
-		if g, ok := strings.CutPrefix(key, outStrength); ok {
-			groups = append(groups, g)
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			names = append(names, name)
 		}
 	}
-	slices.SortFunc(groups, func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.Metrics[outStrength+b], r.Metrics[outStrength+a]), cmp.Compare(a, b))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(sign*float64(r.Metrics[prefix+a]), sign*float64(r.Metrics[prefix+b])), cmp.Compare(a, b))
 	})
-	return groups[:min(count, len(groups))]
+	return names
+}
+
+// glossary reads a CSV file of keys and what they stand for.
+func glossary(env *Env, file string) (map[string]string, error) {
+	table, err := env.readText("drosophila", file)
+	if err != nil {
+		return nil, err
+	}
+	meaning := map[string]string{}
+	for _, row := range table[1:] {
+		meaning[row[0]] = row[1]
+	}
+	return meaning, nil
 }
 
 // lifeCycle reads the genes of the first groups, in the order of time, without
@@ -128,13 +148,9 @@ func lifeCycle(env *Env, groups int) (*granger.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	terms, err := env.readText("drosophila", "go_bp_terms.csv")
+	title, err := glossary(env, "go_bp_terms.csv")
 	if err != nil {
 		return nil, err
-	}
-	title := map[string]string{}
-	for _, t := range terms[1:] {
-		title[t[0]] = t[1]
 	}
 	var chosen []string
 	var genes [][2]string
@@ -156,13 +172,9 @@ func lifeCycle(env *Env, groups int) (*granger.Data, error) {
 
 // geneSymbols are the names that biologists use, one for each series.
 func geneSymbols(env *Env, d *granger.Data) ([]string, error) {
-	table, err := env.readText("drosophila", "gene_symbols.csv")
+	symbol, err := glossary(env, "gene_symbols.csv")
 	if err != nil {
 		return nil, err
-	}
-	symbol := map[string]string{}
-	for _, t := range table[1:] {
-		symbol[t[0]] = t[1]
 	}
 	out := make([]string, len(d.Names))
 	for j, name := range d.Names {

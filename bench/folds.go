@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/iokl/iokl"
@@ -121,10 +122,10 @@ func deviation(x []float64) float64 {
 	return math.Sqrt(s / float64(max(len(x)-1, 1)))
 }
 
-// tenFolds deals the rows out to ten folds.
-func tenFolds(env *Env, rows int) [][2][]int {
+// tenFolds deals the rows out to ten folds: the rows to train on, and those to test on.
+func tenFolds(rng *rand.Rand, rows int) [][2][]int {
 	splits := make([][2][]int, 10)
-	for k, i := range env.rng(11).Perm(rows) {
+	for k, i := range rng.Perm(rows) {
 		for f := range splits {
 			side := 0
 			if k%len(splits) == f {

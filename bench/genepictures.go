@@ -67,16 +67,7 @@ const groupError = "rmse of "
 
 // groupOrder lists the groups in the order of their hold-out error.
 func groupOrder(r Result) []string {
-	var names []string
-	for key := range r.Metrics {
-		if name, ok := strings.CutPrefix(key, groupError); ok {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.Metrics[groupError+a], r.Metrics[groupError+b]), cmp.Compare(a, b))
-	})
-	return names
+	return byMetric(&r, groupError, 1)
 }
 
 // groupFigures shows the hold-out error of each group for every setting, the

@@ -116,19 +116,10 @@ func fillMissing(X blas.General) {
 // crossValidate scores a predictor over ten shuffled folds.
 func crossValidate(ctx context.Context, env *Env, X, Y blas.General, f predictor) (Result, error) {
 	var r Result
-	const folds = 10
-	order := env.rng(10).Perm(X.Rows)
 	miss, total := make([]float64, Y.Cols), make([]float64, Y.Cols)
 	start := time.Now()
-	for fold := range folds {
-		var in, out []int
-		for k, i := range order {
-			if k%folds == fold {
-				out = append(out, i)
-			} else {
-				in = append(in, i)
-			}
-		}
+	for _, split := range tenFolds(env.rng(10), X.Rows) {
+		in, out := split[0], split[1]
 		Xin, Yin, Xout, Yout := takeRows(X, in), takeRows(Y, in), takeRows(X, out), takeRows(Y, out)
 		standardise(Xin, Xout)
 		P, err := f(ctx, Xin, Yin, Xout)

@@ -28,16 +28,8 @@ type ridgeData struct {
 // kernel, with one kernel and L = I, beside scikit-learn on the same data.
 func runRidge(ctx context.Context, env *Env) ([]Result, error) {
 	l, d, n := pick(env, 4000, 20000), 20, 50
-	rng := env.rng(41)
-	X := blas.NewGeneral(l+2000, d)
-	for i := range X.Data {
-		X.Data[i] = rng.NormFloat64()
-	}
-	Y := smoothTargets(rng, X, n)
-	data := &ridgeData{
-		X: blas.View(X, 0, 0, l, d), Xt: blas.View(X, l, 0, 2000, d), Y: blas.View(Y, 0, 0, l, n), Yt: blas.View(Y, l, 0, 2000, n),
-		features: pick(env, 300, 1000), width: 5, lambda: 1e-5,
-	}
+	data := &ridgeData{features: pick(env, 300, 1000), width: 5, lambda: 1e-5}
+	data.X, data.Y, data.Xt, data.Yt = smoothSamples(env.rng(41), l, 2000, d, n)
 	var results []Result
 	for _, method := range []string{"rff", "nystrom"} {
 		r, err := data.ours(ctx, env, method)
@@ -53,9 +45,13 @@ func runRidge(ctx context.Context, env *Env) ([]Result, error) {
 	return append(results, theirs...), err
 }
 
-// smoothTargets are n mixtures of three smooth functions of the inputs, with noise.
-func smoothTargets(rng *rand.Rand, X blas.General, n int) blas.General {
-	Y := blas.NewGeneral(X.Rows, n)
+// smoothSamples draws l samples X (l×d) to train on, tests more to test on, and n
+// targets that are mixtures of three smooth functions of the inputs, with noise.
+func smoothSamples(rng *rand.Rand, l, tests, d, n int) (X, Y, Xt, Yt blas.General) {
+	X, Y = blas.NewGeneral(l+tests, d), blas.NewGeneral(l+tests, n)
+	for i := range X.Data {
+		X.Data[i] = rng.NormFloat64()
+	}
 	for i := range X.Rows {
 		x, y := blas.Row(X, i), blas.Row(Y, i)
 		f := [3]float64{math.Sin(x[0] + x[1]), math.Exp(-x[2] * x[2]), x[3] * x[4] / 2}
@@ -63,7 +59,7 @@ func smoothTargets(rng *rand.Rand, X blas.General, n int) blas.General {
 			y[j] = f[j%3] + f[(j+1)%3]*float64(j)/float64(n) + 0.1*rng.NormFloat64()
 		}
 	}
-	return Y
+	return blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n), blas.View(X, l, 0, tests, d), blas.View(Y, l, 0, tests, n)
 }
 
 func (r *ridgeData) params() map[string]any {

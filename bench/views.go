@@ -150,7 +150,7 @@ func runMfeat(ctx context.Context, env *Env) ([]Result, error) {
 	}
 	var folds []Result
 	if !env.Quick {
-		if folds, err = s.compare(ctx, env, d, "ten folds", tenFolds(env, len(d.class)), false); err != nil {
+		if folds, err = s.compare(ctx, env, d, "ten folds", tenFolds(env.rng(11), len(d.class)), false); err != nil {
 			return folds, err
 		}
 	}

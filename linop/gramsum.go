@@ -91,7 +91,9 @@ func (s *GramSum) Apply(dst, x blas.General) { s.at(&s.own).Mul(dst, x) }
 // Form makes K_η now rather than at its first use, and gives up the memory of
 // the rendition in single precision.
 func (s *GramSum) Form() {
+	s.mu.Lock()
 	s.single.packed = nil
+	s.mu.Unlock()
 	s.at(&s.own)
 }
 

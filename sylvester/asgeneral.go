@@ -2,7 +2,7 @@ package sylvester
 
 import (
 	"context"
-	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -38,12 +38,10 @@ func (s *asGeneral) Name() string { return s.name }
 func (s *asGeneral) Invalidate() { s.kept = false }
 
 func (s *asGeneral) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	res := Result{Solver: s.Name(), Iter: 1, Residual: math.NaN()}
-	err := s.solve(ctx, C, sys, Y)
-	if err == nil {
-		err = s.finishExact(&res, C, s.norm)
-	}
-	return res, trace(opt, Step{Iter: 1, Residual: res.Residual, Columns: res.Columns}, err)
+	return s.exactly(s.Name(), C, opt, &s.norm, func(res *Result) error {
+		res.Iter = 1
+		return s.solve(ctx, C, sys, Y)
+	})
 }
 
 func (s *asGeneral) solve(ctx context.Context, C blas.General, sys System, Y blas.General) error {
@@ -89,17 +87,12 @@ func same(a, b *linop.Spectral) bool {
 	if a.Dim() != b.Dim() || a.Rank() != b.Rank() {
 		return false
 	}
-	for j, v := range a.S {
-		if v != b.S[j] {
-			return false
-		}
+	if !slices.Equal(a.S, b.S) {
+		return false
 	}
 	for i := range a.Dim() {
-		rb := blas.Row(b.V, i)
-		for j, v := range blas.Row(a.V, i) {
-			if v != rb[j] {
-				return false
-			}
+		if !slices.Equal(blas.Row(a.V, i), blas.Row(b.V, i)) {
+			return false
 		}
 	}
 	return true

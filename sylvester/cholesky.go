@@ -30,12 +30,7 @@ func (s *cholesky) Name() string { return "cholesky" }
 func (s *cholesky) Invalidate() { s.kept = false }
 
 func (s *cholesky) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	res := Result{Solver: s.Name(), Residual: math.NaN()}
-	err := s.solve(ctx, C, sys, Y, &res)
-	if err == nil {
-		err = s.finishExact(&res, C, s.norm)
-	}
-	return res, trace(opt, Step{Iter: res.Iter, Residual: res.Residual, Columns: res.Columns}, err)
+	return s.exactly(s.Name(), C, opt, &s.norm, func(res *Result) error { return s.solve(ctx, C, sys, Y, res) })
 }
 
 // solve counts in res.Iter the factorizations.

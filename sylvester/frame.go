@@ -253,6 +253,17 @@ func (f *frame) known(C blas.General) bool {
 	return true
 }
 
+// exactly runs an exact solver, which counts its steps in res.Iter, and holds C to
+// its promise; normK is an upper bound of ‖K‖₂ once it has run.
+func (f *frame) exactly(name string, C blas.General, opt Options, normK *float64, solve func(res *Result) error) (Result, error) {
+	res := Result{Solver: name, Residual: math.NaN()}
+	err := solve(&res)
+	if err == nil {
+		err = f.finishExact(&res, C, *normK)
+	}
+	return res, trace(opt, Step{Iter: res.Iter, Residual: res.Residual, Columns: res.Columns}, err)
+}
+
 // backwardLimit bounds the backward-error ratio of an exact solver.
 const backwardLimit = 100
 

@@ -37,12 +37,10 @@ func (s *tridiagonal) Name() string { return "tridiagonal" }
 func (s *tridiagonal) Invalidate() { s.kept = false }
 
 func (s *tridiagonal) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	res := Result{Solver: s.Name(), Iter: 1, Residual: math.NaN()}
-	err := s.solve(ctx, C, sys, Y)
-	if err == nil {
-		err = s.finishExact(&res, C, s.norm)
-	}
-	return res, trace(opt, Step{Iter: 1, Residual: res.Residual, Columns: res.Columns}, err)
+	return s.exactly(s.Name(), C, opt, &s.norm, func(res *Result) error {
+		res.Iter = 1
+		return s.solve(ctx, C, sys, Y)
+	})
 }
 
 func (s *tridiagonal) solve(ctx context.Context, C blas.General, sys System, Y blas.General) error {

@@ -202,43 +202,34 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 			s[i] = s[i] + 0.1
 		}
 	}
+	single := func(dst []float64, round func(dst []float32, x []float64)) {
+		out := make([]float32, n+2)
+		out[n], out[n+1] = 7, 7
+		round(out[:n], x)
+		if out[n] != 7 || out[n+1] != 7 {
+			t.Fatalf("rounding %d to single precision writes past its end", n)
+		}
+		for i := range dst {
+			dst[i] = float64(out[i])
+		}
+	}
 	for name, run := range map[string]func(s *set, dst []float64){
-		"exp":      func(s *set, dst []float64) { s.exp(dst, x, -2) },
-		"sqDist":   func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
-		"matern":   func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
-		"power1":   func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },
-		"power6":   func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 6) },
-		"power7":   func(s *set, dst []float64) { s.power(dst, x, 0.5, 0, 7) },
-		"l1":       func(s *set, dst []float64) { s.l1Row(dst, row, zt, n) },
-		"sq":       func(s *set, dst []float64) { s.sqRow(dst, row, zt, n) },
-		"chi2":     func(s *set, dst []float64) { s.chi2Row(dst, row, zt, n) },
-		"harmonic": func(s *set, dst []float64) { s.harmonicRow(dst, row2, zt2, n) },
-		"lorentz":  func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
-		"sin":      func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
-		"cos":      func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
-		"narrow": func(s *set, dst []float64) {
-			out := make([]float32, n+2)
-			out[n], out[n+1] = 7, 7
-			s.narrow(out[:n], x)
-			if out[n] != 7 || out[n+1] != 7 {
-				t.Fatalf("narrow of %d writes past its end", n)
-			}
-			for i := range dst {
-				dst[i] = float64(out[i])
-			}
-		},
-		"stream": func(s *set, dst []float64) { s.stream(dst, x) },
-		"stream narrow": func(s *set, dst []float64) {
-			out := make([]float32, n+2)
-			out[n], out[n+1] = 7, 7
-			s.streamNarrow(out[:n], x)
-			if out[n] != 7 || out[n+1] != 7 {
-				t.Fatalf("streamNarrow of %d writes past its end", n)
-			}
-			for i := range dst {
-				dst[i] = float64(out[i])
-			}
-		},
+		"exp":           func(s *set, dst []float64) { s.exp(dst, x, -2) },
+		"sqDist":        func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
+		"matern":        func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
+		"power1":        func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },
+		"power6":        func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 6) },
+		"power7":        func(s *set, dst []float64) { s.power(dst, x, 0.5, 0, 7) },
+		"l1":            func(s *set, dst []float64) { s.l1Row(dst, row, zt, n) },
+		"sq":            func(s *set, dst []float64) { s.sqRow(dst, row, zt, n) },
+		"chi2":          func(s *set, dst []float64) { s.chi2Row(dst, row, zt, n) },
+		"harmonic":      func(s *set, dst []float64) { s.harmonicRow(dst, row2, zt2, n) },
+		"lorentz":       func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
+		"sin":           func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
+		"cos":           func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
+		"narrow":        func(s *set, dst []float64) { single(dst, s.narrow) },
+		"stream":        func(s *set, dst []float64) { s.stream(dst, x) },
+		"stream narrow": func(s *set, dst []float64) { single(dst, s.streamNarrow) },
 	} {
 		want := make([]float64, n)
 		run(&generic, want)
