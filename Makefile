@@ -5,6 +5,7 @@ OUT     ?= out
 BACKEND ?= native
 TAGS    ?=
 CASES   ?= all
+FLAGS   ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test check bench profile clean
@@ -27,9 +28,9 @@ test: ## run every test this machine can run
 check: ## format, vet, static analysis, cross-compilation, layout, go.mod
 	@GO='$(GO)' ./scripts/check
 
-bench: ## measure the machine and the cases (CASES=...), write ./out/bench.json and ./out/report.html
+bench: ## measure the machine and the cases (CASES=..., FLAGS=--quick or --resume): ./out/report.html
 	@mkdir -p $(OUT)
-	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run $(CASES) --backend $(BACKEND) --out $(OUT)/bench.json --plots $(OUT)
+	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run $(CASES) $(FLAGS) --backend $(BACKEND) --out $(OUT)/bench.json --plots $(OUT)
 	$(GO) run -tags '$(TAGS)' ./cmd/mklbench report $(OUT)/bench.json --out $(OUT)/report.html
 
 profile: ## CPU profile of the digits case: flame graph and top functions in ./out

@@ -36,13 +36,17 @@ type Env struct {
 	Seed    uint64       // of everything random
 	Log     func(format string, args ...any)
 
+	Keep    func(*File) // sees what there is after each case or part; nil keeps nothing
+	Earlier *File       // what was measured before, set by Continue
+
 	limits  *Limits
+	measure func(threads int) Limits
 	skipped []string
 }
 
 // NewEnv returns the environment of the active backend.
 func NewEnv() *Env {
-	return &Env{Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}}
+	return &Env{Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}, measure: MeasureLimits}
 }
 
 // count is the number of repetitions, def unless the user asked for another.
@@ -67,8 +71,8 @@ func (e *Env) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.Seed
 // Skip notes a part of a case that cannot be measured here, and why.
 func (e *Env) Skip(format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
-	e.Log("  skipped: %s", note)
 	if !slices.Contains(e.skipped, note) {
+		e.Log("  skipped: %s", note)
 		e.skipped = append(e.skipped, note)
 	}
 }
@@ -77,7 +81,7 @@ func (e *Env) Skip(format string, args ...any) {
 func (e *Env) Limits() Limits {
 	if e.limits == nil {
 		e.Log("measuring the machine's own limits")
-		l := MeasureLimits(e.Threads)
+		l := e.measure(e.Threads)
 		e.limits = &l
 	}
 	return *e.limits

@@ -92,19 +92,24 @@ func (c *Comparison) Regressed() bool {
 func (c *Comparison) warn(a, b *File) {
 	add := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
 	ma, mb := a.Machine, b.Machine
-	for _, d := range [][3]string{
-		{"processor", ma.CPU, mb.CPU},
-		{"Go version", ma.Go, mb.Go},
-		{"backend", ma.Backend.Backend, mb.Backend.Backend},
-		{"threads", fmt.Sprint(ma.Threads), fmt.Sprint(mb.Threads)},
-		{"quick", fmt.Sprint(ma.Quick), fmt.Sprint(mb.Quick)},
-	} {
+	for _, d := range differences(ma, mb) {
 		if d[1] != d[2] {
 			add("the runs differ in %s: %s and %s", d[0], d[1], d[2])
 		}
 	}
 	if ma.Noise.Noisy() || mb.Noise.Noisy() {
 		add("the machine was disturbed during a run: other programs, the hypervisor or the clock")
+	}
+}
+
+// differences are the names and values of what moves times from one run to another.
+func differences(a, b Machine) [][3]string {
+	return [][3]string{
+		{"processor", a.CPU, b.CPU},
+		{"Go version", a.Go, b.Go},
+		{"backend", a.Backend.Backend, b.Backend.Backend},
+		{"threads", fmt.Sprint(a.Threads), fmt.Sprint(b.Threads)},
+		{"quick", fmt.Sprint(a.Quick), fmt.Sprint(b.Quick)},
 	}
 }
 

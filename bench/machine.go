@@ -3,6 +3,8 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,11 +39,13 @@ type Machine struct {
 	Backends []blas.Info `json:"backends"` // all in this build
 	Threads  int         `json:"threads"`
 	Quick    bool        `json:"quick,omitempty"`
+	Count    int         `json:"count,omitempty"` // repetitions asked for; 0: each case's own number
 	Seed     uint64      `json:"seed"`
 	Load     float64     `json:"load"` // one-minute load average at the start
 	Limits   *Limits     `json:"limits,omitempty"`
 	Noise    *Noise      `json:"noise,omitempty"`
 	Skipped  []string    `json:"skipped,omitempty"`
+	Cases    []CaseRun   `json:"cases,omitempty"` // how long each took and what disturbed it
 }
 
 // Noise is what disturbed a run.
@@ -57,6 +61,18 @@ func (n *Noise) Noisy() bool {
 	return n != nil && (n.Steal > 0.02 || n.Other > 0.1 || n.Drift < 0.9 || n.Drift > 1.1)
 }
 
+// worse is the disturbance of two runs that make one.
+func (n *Noise) worse(o *Noise) *Noise {
+	if n == nil || o == nil {
+		return cmp.Or(n, o)
+	}
+	w := Noise{Steal: max(n.Steal, o.Steal), Other: max(n.Other, o.Other), Load: max(n.Load, o.Load), Drift: n.Drift}
+	if math.Abs(math.Log(o.Drift)) > math.Abs(math.Log(n.Drift)) {
+		w.Drift = o.Drift
+	}
+	return &w
+}
+
 // dense lists the cpuid features that dense kernels may use.
 var dense = []cpuid.FeatureID{
 	cpuid.SSE2, cpuid.AVX, cpuid.AVX2, cpuid.FMA3, cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BW,
@@ -70,7 +86,7 @@ func Describe(env *Env) Machine {
 		CPU: cpuid.CPU.BrandName, CPUs: runtime.NumCPU(), Features: []string{},
 		L1Data: max(cpuid.CPU.Cache.L1D, 0), L2: max(cpuid.CPU.Cache.L2, 0), L3: max(cpuid.CPU.Cache.L3, 0),
 		Memory: memory(), Go: runtime.Version(), Backend: env.Backend.Info(),
-		Threads: env.Threads, Quick: env.Quick, Seed: env.Seed, Load: load(),
+		Threads: env.Threads, Quick: env.Quick, Count: env.Count, Seed: env.Seed, Load: load(),
 	}
 	for _, f := range dense {
 		if cpuid.CPU.Supports(f) {

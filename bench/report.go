@@ -44,6 +44,7 @@ type section struct {
 	Head              []string
 	Rows              []row
 	Rerun             []string
+	Ran               string // how long it took, and what disturbed it
 	Published         *published
 }
 
@@ -70,6 +71,7 @@ func WriteReport(w io.Writer, files []*File) error {
 	}
 	for _, group := range byCase(results) {
 		s := newSection(group, limits)
+		s.Ran = ranText(s.Case, files)
 		p.Sections = append(p.Sections, s)
 		if len(s.Findings) > 0 {
 			p.Findings = append(p.Findings, finding{s.Case, s.Findings[0]})
@@ -98,14 +100,42 @@ func newSection(group []Result, limits *Limits) section {
 			line.Cells = append(line.Cells, cell{orDash(text), sortKey(text)})
 		}
 		s.Rows = append(s.Rows, line)
-		if !slices.Contains(s.Rerun, r.Rerun) {
-			s.Rerun = append(s.Rerun, r.Rerun)
+		whole := r.Rerun
+		if r.Part != "" {
+			whole = strings.Replace(whole, " "+r.Case+":"+r.Part+" ", " "+r.Case+" ", 1)
+		}
+		if !slices.Contains(s.Rerun, whole) {
+			s.Rerun = append(s.Rerun, whole)
 		}
 	}
 	if s.Published = publishedFor(s.Case, group); s.Published != nil && s.Published.Whole {
 		s.Rows = nil
 	}
 	return s
+}
+
+// ranText says how long a case took in all files, and what disturbed it.
+func ranText(name string, files []*File) string {
+	seconds, whole := 0.0, true
+	var noise *Noise
+	for _, f := range files {
+		for _, c := range f.Machine.Cases {
+			if c.Case == name {
+				seconds, whole, noise = seconds+c.Seconds, whole && c.Whole, noise.worse(c.Noise)
+			}
+		}
+	}
+	if seconds == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("The whole case took %.3g s.", seconds)
+	if !whole {
+		text += " It did not end: lines are missing."
+	}
+	if noise.Noisy() {
+		text += " " + noiseText(noise)
+	}
+	return text
 }
 
 // description is that of the case of the name, "" for one of another version.
@@ -172,9 +202,9 @@ func noiseText(n *Noise) string {
 	s := fmt.Sprintf("other programs used %.0f %% of the processors, the hypervisor took %.1f %%, the clock changed by %.0f %%",
 		100*n.Other, 100*n.Steal, 100*math.Abs(n.Drift-1))
 	if n.Noisy() {
-		return "Disturbed run: " + s + ". Measure again on a quieter machine before relying on small differences."
+		return "Disturbed: " + s + ". Measure again on a quieter machine before relying on small differences."
 	}
-	return "Quiet run: " + s + "."
+	return "Undisturbed: " + s + "."
 }
 
 func plural(n int, word string) string {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,7 @@ import (
 // Result is one measured line. A field that does not apply is left out of the JSON.
 type Result struct {
 	Case   string         `json:"case"`
+	Part   string         `json:"part,omitempty"` // of a case made of parts
 	Name   string         `json:"name"`
 	Params map[string]any `json:"params"`
 
@@ -124,6 +126,9 @@ func (f *File) WriteJSON(w io.Writer) error {
 	return enc.Encode(f)
 }
 
+// ErrEmpty says that a file is of a run that measured nothing.
+var ErrEmpty = errors.New("holds no results")
+
 // ReadFile reads what WriteJSON wrote.
 func ReadFile(name string) (*File, error) {
 	in, err := os.Open(name)
@@ -136,7 +141,7 @@ func ReadFile(name string) (*File, error) {
 		return nil, fmt.Errorf("%s: not a result of mklbench run: %w", name, err)
 	}
 	if len(f.Results) == 0 {
-		return nil, fmt.Errorf("%s: holds no results", name)
+		return nil, fmt.Errorf("%s: %w", name, ErrEmpty)
 	}
 	return &f, nil
 }

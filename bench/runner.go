@@ -10,31 +10,36 @@ import (
 
 // Run runs the cases one after the other. A case that fails does not keep the
 // others from running: the error says which did. When ctx ends, the file holds
-// what was measured until then.
+// what was measured until then. What an earlier run measured whole is taken from
+// env.Earlier, and env.Keep sees the file after every stretch.
 func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	file := &File{Machine: Describe(env), Results: []Result{}}
 	before := readNoise()
 	var failed []string
-	for _, c := range cases {
+	for _, s := range stretches(cases, env) {
 		if ctx.Err() != nil {
 			break
 		}
-		env.Log("%s: %s", c.Name(), c.Description())
-		start := time.Now()
-		resetPeakRSS()
-		results, err := c.Run(ctx, env)
-		stamp(c.Name(), results, env)
-		file.Results = append(file.Results, results...)
+		if file.take(env, s) {
+			env.Log("%s: measured before", s.name())
+			continue
+		}
+		err := file.measure(ctx, env, s)
 		switch {
 		case errors.Is(err, ErrSkipped):
-			env.Skip("%s: %s", c.Name(), strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": "))
+			env.Skip("%s: %s", s.kind, strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": "))
 		case err != nil && ctx.Err() == nil:
-			failed = append(failed, fmt.Sprintf("%s: %v", c.Name(), err))
-		case err == nil:
-			env.Log("%s: done in %.1f s", c.Name(), time.Since(start).Seconds())
+			failed = append(failed, fmt.Sprintf("%s: %v", s.name(), err))
+		}
+		file.Machine.Noise, file.Machine.Skipped, file.Machine.Limits = noiseSince(before), env.skipped, env.limits
+		if env.Keep != nil {
+			env.Keep(file)
 		}
 	}
 	file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
+	if env.Earlier != nil {
+		file.Machine.Noise = file.Machine.Noise.worse(env.Earlier.Machine.Noise)
+	}
 	file.settleLimits(env)
 	if err := ctx.Err(); err != nil {
 		return file, fmt.Errorf("interrupted; %d results were measured until then", len(file.Results))
@@ -45,12 +50,35 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	return file, nil
 }
 
+// measure runs one stretch and adds its results.
+func (f *File) measure(ctx context.Context, env *Env, s stretch) error {
+	env.Log("%s: %s", s.name(), s.what)
+	start, noise := time.Now(), readNoise()
+	resetPeakRSS()
+	results, err := s.run(ctx, env, f.Results)
+	stamp(s, results, env)
+	f.Results = append(f.Results, results...)
+	if s.sums {
+		return err
+	}
+	run := CaseRun{
+		Case: s.kind, Part: s.part, Seconds: time.Since(start).Seconds(), Whole: err == nil && ctx.Err() == nil, Noise: noiseSince(noise),
+	}
+	if !errors.Is(err, ErrSkipped) {
+		f.Machine.Cases = append(f.Machine.Cases, run)
+	}
+	if err == nil {
+		env.Log("%s: done in %.1f s", s.name(), run.Seconds)
+	}
+	return err
+}
+
 // stamp fills in what every result of a case has in common.
-func stamp(name string, results []Result, env *Env) {
+func stamp(s stretch, results []Result, env *Env) {
 	peak := peakRSS()
 	for i := range results {
 		r := &results[i]
-		r.Case = name
+		r.Case, r.Part = s.kind, s.part
 		if r.Params == nil {
 			r.Params = map[string]any{}
 		}
@@ -62,7 +90,7 @@ func stamp(name string, results []Result, env *Env) {
 		if r.PeakRSS == 0 {
 			r.PeakRSS = peak
 		}
-		r.Rerun = env.rerun(name)
+		r.Rerun = env.rerun(s.name())
 	}
 }
 
@@ -84,7 +112,7 @@ func (f *File) settleLimits(env *Env) {
 	if env.limits == nil {
 		return
 	}
-	first, second := *env.limits, MeasureLimits(env.Threads)
+	first, second := *env.limits, env.measure(env.Threads)
 	peak, read := map[float64]float64{}, map[float64]float64{}
 	for i, p := range second.FMA {
 		old := first.FMA[i].GFlops

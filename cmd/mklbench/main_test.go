@@ -34,6 +34,8 @@ func TestNonsense(t *testing.T) {
 		{"run digits --threads -2", "--threads -2"},
 		{"run digits --backend abacus", `"abacus"`},
 		{"run digits --json --bench", "exclude each other"},
+		{"run digits --resume", "--out"},
+		{"run digits --resume --out " + text, "not a result"},
 		{"run digits --out " + dir + "/none/x.json", "none/x.json"},
 		{"run digits --cpuprofile " + dir + "/none/x", "none/x"},
 		{"run digits --pprof nowhere", "nowhere"},
@@ -138,5 +140,18 @@ func TestInterrupted(t *testing.T) {
 	var r result
 	if data, err := os.ReadFile(out); err != nil || json.Unmarshal(data, &r) != nil {
 		t.Errorf("no whole file was left: %v", err)
+	}
+	again := func(args ...string) (int, string) {
+		status, _, stderr := mklbench(t, append([]string{"run", "misprints", "--quick", "--resume", "--out", out}, args...)...)
+		return status, stderr
+	}
+	if status, says := again(); status != exitOK || strings.Contains(says, "measured before") {
+		t.Errorf("continued from nothing: status %d, %q", status, says)
+	}
+	if status, says := again(); status != exitOK || !strings.Contains(says, "misprints: measured before") {
+		t.Errorf("continued: status %d, %q", status, says)
+	}
+	if status, says := again("--seed", "2"); status != exitUsage || !strings.Contains(says, `seed was "1" and is "2"`) {
+		t.Errorf("continued with another seed: status %d, %q", status, says)
 	}
 }

@@ -86,6 +86,7 @@ func newListCmd() *cobra.Command {
 type runFlags struct {
 	common
 	quick, json, bench bool
+	resume             bool
 	count              int
 	data, out, plots   string
 	profile            profiles
@@ -114,7 +115,8 @@ func newRunCmd() *cobra.Command {
 	fl.StringVar(&f.data, "data", "", "directory of the data sets (default ../shared/data)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	fl.BoolVar(&f.bench, "bench", false, "print Go benchmark format, for benchstat")
-	fl.StringVarP(&f.out, "out", "o", "", "write the JSON to this file too")
+	fl.StringVarP(&f.out, "out", "o", "", "write the JSON to this file too, after every case")
+	fl.BoolVar(&f.resume, "resume", false, "continue the run that --out was written by: what it measured whole is kept")
 	fl.StringVar(&f.plots, "plots", "", "draw pictures into this directory")
 	f.profile.add(fl)
 	return cmd
@@ -128,6 +130,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case f.count < 0:
 		return fmt.Errorf("--count %d: must be positive", f.count)
+	case f.resume && f.out == "":
+		return errors.New("--resume: name the file to continue with --out")
 	case f.json && f.bench:
 		return errors.New("--json and --bench exclude each other")
 	}
@@ -137,6 +141,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	env.Quick, env.Count, env.Data = f.quick, f.count, f.data
 	if err := f.checkWritable(); err != nil {
+		return err
+	}
+	if err := f.keep(env); err != nil {
 		return err
 	}
 	stop, err := f.profile.start(cmd.ErrOrStderr())
@@ -149,6 +156,33 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	if runErr != nil {
 		return failure{runErr}
+	}
+	return nil
+}
+
+// keep writes the file after every case, so that a run that ends early can be
+// continued, and continues the one that is there if that was asked for.
+func (f *runFlags) keep(env *bench.Env) error {
+	if f.out == "" {
+		return nil
+	}
+	env.Keep = func(file *bench.File) {
+		if err := atomicfile.Write(f.out, file.WriteJSON); err != nil {
+			env.Log("  not kept: %v", err)
+		}
+	}
+	if _, err := os.Stat(f.out); !f.resume || err != nil {
+		return nil // nothing to continue
+	}
+	earlier, err := bench.ReadFile(f.out)
+	switch {
+	case errors.Is(err, bench.ErrEmpty):
+		return nil
+	case err != nil:
+		return err
+	}
+	if err := env.Continue(earlier); err != nil {
+		return fmt.Errorf("%s: %w", f.out, err)
 	}
 	return nil
 }

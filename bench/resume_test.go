@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestContinue stops a run in the middle and checks that the next one measures
+// what is missing, and nothing twice.
+func TestContinue(t *testing.T) {
+	var ran []string
+	ctx, cancel := context.WithCancel(context.Background())
+	line := func(env *Env, name string) []Result {
+		ran = append(ran, name)
+		r := Result{Name: name}
+		r.time([]float64{1})
+		r.rate(0.5e9*env.Limits().FMA[0].GFlops, 0, env.Limits().FMA[0].GFlops, 0)
+		return []Result{r}
+	}
+	whole := &simple{"whole", "ends", func(_ context.Context, env *Env) ([]Result, error) { return line(env, "w"), nil }}
+	broken := errors.New("broken")
+	failing := &simple{"failing", "fails the first time", func(_ context.Context, env *Env) ([]Result, error) { return line(env, "f"), broken }}
+	parts := &sliced{
+		name: "parts", parts: []string{"a", "b", "c"},
+		run: func(ctx context.Context, env *Env, part string) ([]Result, error) {
+			r := line(env, part)
+			if part == "b" {
+				cancel()
+			}
+			return r, ctx.Err()
+		},
+		sum: func(all []Result) []Result {
+			s := Result{Name: "sum"}
+			s.metric("of", float64(len(all)))
+			return []Result{s}
+		},
+	}
+	all := []Case{whole, failing, parts}
+	peak := 1.0
+	newEnv := func() *Env {
+		env := quickEnv()
+		env.Quick = false
+		env.measure = func(threads int) Limits {
+			peak *= 2
+			return Limits{FMA: []Peak{{"float64", threads, peak}}}
+		}
+		return env
+	}
+	env, kept := newEnv(), 0
+	env.Keep = func(f *File) { kept = len(f.Results) }
+	first, err := Run(ctx, all, env)
+	if err == nil || !slices.Equal(ran, []string{"w", "f", "a", "b"}) || kept != 4 || first.Machine.Limits == nil {
+		t.Fatalf("ran %v, kept %d, %v", ran, kept, err)
+	}
+	if share := first.Results[0].OfPeak; share != 0.25 { // half of the first peak, and the second is twice as high
+		t.Fatalf("share of the peak %g", share)
+	}
+
+	ran, broken, cancel, env = nil, nil, func() {}, newEnv()
+	if err := env.Continue(first); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Run(context.Background(), all, env)
+	if err != nil || !slices.Equal(ran, []string{"f", "b", "c"}) {
+		t.Errorf("ran %v, %v", ran, err)
+	}
+	var got []string
+	for _, r := range second.Results {
+		got = append(got, r.Name)
+	}
+	if !slices.Equal(got, []string{"w", "f", "a", "b", "c", "sum"}) || second.Results[5].Metrics["of"] != 3 {
+		t.Errorf("results %v", got)
+	}
+	if share := second.Results[0].OfPeak; share != 0.125 {
+		t.Errorf("share of the peak %g once it was measured again", share)
+	}
+	if r := second.Results[2]; !strings.HasPrefix(r.Rerun, "mklbench run parts:a ") {
+		t.Errorf("measured again by %q", r.Rerun)
+	}
+	for _, c := range second.Machine.Cases {
+		if !c.Whole || c.Noise == nil {
+			t.Errorf("%+v", c)
+		}
+	}
+
+	for _, c := range []struct {
+		says   string
+		change func(*Env)
+	}{
+		{"threads", func(e *Env) { e.Threads++ }},
+		{"seed", func(e *Env) { e.Seed++ }},
+		{"repetitions", func(e *Env) { e.Count = 9 }},
+		{"quick", func(e *Env) { e.Quick = true }},
+	} {
+		env := newEnv()
+		c.change(env)
+		if err := env.Continue(first); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.says, err)
+		}
+	}
+}
+
+func TestWorseNoise(t *testing.T) {
+	a, b := &Noise{Steal: 0.1, Drift: 0.9, Other: 0.2}, &Noise{Steal: 0.3, Drift: 1.05}
+	if w := a.worse(b); w.Steal != 0.3 || w.Other != 0.2 || math.Abs(w.Drift-0.9) > 0 {
+		t.Errorf("%+v", w)
+	}
+	if a.worse(nil) != a || (*Noise)(nil).worse(b) != b {
+		t.Error("no noise is worse than some")
+	}
+}
