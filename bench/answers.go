@@ -249,7 +249,7 @@ func peerCells(r Result) []string {
 // bestOfOurs is our fastest line for the problem of r; for feature maps, the one
 // of the same kind.
 func bestOfOurs(group []Result, r Result) *Result {
-	kind := map[string]string{"scikit-learn RBFSampler": "iokl rff", "scikit-learn Nystroem": "iokl nystrom"}[r.Name]
+	kind := map[string]string{"scikit-learn RBFSampler": "iokl rff phases", "scikit-learn Nystroem": "iokl nystrom"}[r.Name]
 	var best *Result
 	for i, o := range group {
 		if !strings.HasPrefix(o.Name, "iokl") || param(o, "problem") != param(r, "problem") || (kind != "" && o.Name != kind) || !(o.Seconds > 0) {

@@ -19,9 +19,9 @@ var featureKernels = []string{"gaussian", "laplacian", "matern12", "matern32", "
 // serve kernels of the Euclidean distance.
 func samplers(kind string) []string {
 	if kind == "laplacian" || kind == "cauchy" {
-		return []string{"orthogonal", "mc", "qmc"}
+		return []string{"orthogonal", "orthogonal:phases", "mc", "qmc"}
 	}
-	return []string{"orthogonal", "mc", "qmc", "hadamard"}
+	return []string{"orthogonal", "orthogonal:phases", "mc", "qmc", "hadamard"}
 }
 
 // runRFF measures how near random features come to their kernel as they grow in

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -31,7 +32,7 @@ func runRidge(ctx context.Context, env *Env) ([]Result, error) {
 	data := &ridgeData{features: pick(env, 300, 1000), width: 5, lambda: 1e-5}
 	data.X, data.Y, data.Xt, data.Yt = smoothSamples(env.rng(41), l, 2000, d, n)
 	var results []Result
-	for _, method := range []string{"rff", "nystrom"} {
+	for _, method := range []string{"rff", "rff phases", "nystrom"} {
 		r, err := data.ours(ctx, env, method)
 		if err != nil {
 			return results, err
@@ -70,8 +71,8 @@ func (r *ridgeData) params() map[string]any {
 // of random features differs from the next by some 4 % of the error, which takes
 // more of them to tell from another program's.
 func (r *ridgeData) draws(env *Env, method string) int {
-	if method == "rff" {
-		return env.count(pick(env, 8, 24))
+	if strings.HasPrefix(method, "rff") {
+		return env.count(pick(env, 8, 32))
 	}
 	return env.count(8)
 }
@@ -79,10 +80,15 @@ func (r *ridgeData) draws(env *Env, method string) int {
 // ours takes the features, sums them and solves (Γ + λl·I)W = H.
 func (r *ridgeData) ours(ctx context.Context, env *Env, method string) (Result, error) {
 	out := Result{Name: "iokl " + method, Params: r.params()}
+	method, form, _ := strings.Cut(method, " ")
+	spec := fmt.Sprintf("%s:gaussian:all:%g:%d", method, r.width, r.features)
+	if form != "" {
+		spec += ":" + form
+	}
 	var samples, mse []float64
 	for repeat := range 1 + r.draws(env, method) { // the first warms up
 		start := time.Now()
-		dict, err := kernel.Build([]string{fmt.Sprintf("%s:gaussian:all:%g:%d", method, r.width, r.features)}, r.X, nil, env.Seed)
+		dict, err := kernel.Build([]string{spec}, r.X, nil, env.Seed)
 		if err != nil {
 			return out, err
 		}

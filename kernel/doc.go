@@ -28,7 +28,7 @@
 //	         | "matern" ":" ORDER [":" FEATURES [":" WIDTHS]] OPTIONS
 //	         | "poly" ":" DEGREE [":" FEATURES [":" OFFSET [":" GAMMA]]] OPTIONS
 //	         | "precomputed" [":" NAME]
-//	         | "rff" ":" SPEC ":" COUNT [":" SAMPLER]
+//	         | "rff" ":" SPEC ":" COUNT [":" SAMPLER] [":" FORM]
 //	         | "nystrom" ":" SPEC ":" COUNT [":" LANDMARKS]
 //	KIND     = "gaussian" | "laplacian" | "matern12" | "matern32" | "matern52" | "cauchy" | "chi2"
 //	ORDER    = ν from 0.25 to 50
@@ -38,13 +38,15 @@
 //	LIST     = ITEM {"," ITEM}
 //	ITEM     = number | b "^" k | b "^" k ".." b "^" k    every integer power from the first to the last
 //	OPTIONS  = {":unit" | ":center"}
-//	SAMPLER  = "orthogonal" | "mc" | "qmc" | "hadamard"
+//	SAMPLER  = "auto" | "orthogonal" | "mc" | "qmc" | "hadamard"
+//	FORM     = "pairs" | "phases"
 //	LANDMARKS = "kmeans" | "uniform" | "leverage"
 //
 // "each" makes one kernel of every column, "groups" one of every named group,
 // and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13
 // kernels for each column. FEATURES defaults to all and WIDTHS to median.
-// "median*0.5,1,2" multiplies the median by each of the three numbers.
+// "median*0.5,1,2" multiplies the median by each of the three numbers. SAMPLER
+// defaults to auto, see [Approximation.Cheapest]; FORM to pairs, of cosine and sine.
 //
 // # The median heuristic
 //

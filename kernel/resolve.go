@@ -97,6 +97,11 @@ func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
 	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Nu: s.Nu}
 	one := s
 	one.Features = set.label
+	if s.Approx != nil && s.Approx.Sampler == Auto {
+		a := *s.Approx
+		a.Sampler = a.Cheapest(s.Kind, k.dim())
+		one.Approx, k.Approx = &a, &a
+	}
 	if !s.Kind.HasWidth() {
 		if s.Kind == Poly {
 			k.Degree, k.Offset, k.Gamma = s.Degree, s.Offset, s.Gamma

@@ -46,13 +46,24 @@ type Approximation struct {
 	Method  string `json:"method"`  // "rff" or "nystrom"
 	Count   int    `json:"count"`   // features, or landmarks, of each kernel
 	Sampler string `json:"sampler"` // rff: orthogonal, mc, qmc, hadamard; nystrom: kmeans, uniform, leverage
+	// Form of random features: "" for pairs of cosine and sine, or Phases.
+	Form string `json:"form,omitempty"`
 }
+
+// Phases is the form of random features cos(ωᵀx + b) with random b.
+const Phases = "phases"
+
+// Auto is the sampler of random features that Build chooses by cost.
+const Auto = "auto"
 
 // samplers lists the choices of each method, the default first.
 var samplers = map[string][]string{
-	"rff":     {"orthogonal", "mc", "qmc", "hadamard"},
+	"rff":     {Auto, "orthogonal", "mc", "qmc", "hadamard"},
 	"nystrom": {"kmeans", "uniform", "leverage"},
 }
+
+// forms lists the forms of random features and what they are kept as.
+var forms = map[string]string{"pairs": "", "phases": Phases}
 
 // Spec is a parsed SPEC: a family of kernels, complete but for the data.
 type Spec struct {
@@ -222,6 +233,10 @@ func leftOver(fields []string) error {
 func parseApprox(method, rest string, choices []string) (Spec, error) {
 	fields := strings.Split(rest, ":")
 	a := &Approximation{Method: method, Sampler: choices[0]}
+	if form, ok := forms[fields[len(fields)-1]]; ok && method == "rff" && len(fields) > 1 {
+		a.Form = form
+		fields = fields[:len(fields)-1]
+	}
 	for _, c := range choices {
 		if last := len(fields) - 1; fields[last] == c && last > 0 {
 			a.Sampler = c
@@ -291,6 +306,9 @@ func (s Spec) String() string {
 	}
 	if s.Approx != nil {
 		fields = append([]string{s.Approx.Method}, append(fields, strconv.Itoa(s.Approx.Count), s.Approx.Sampler)...)
+		if s.Approx.Form != "" {
+			fields = append(fields, s.Approx.Form)
+		}
 	}
 	return strings.Join(fields, ":")
 }

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 		{"laplacian:0,2,4-6:1e-3", Spec{Kind: Laplacian, Features: "0,2,4-6", Widths: []float64{1e-3}}},
 		{"matern52:groups:0.5", Spec{Kind: Matern52, Features: "groups", Widths: []float64{0.5}}},
 		{"matern:1.25:0-1:2", Spec{Kind: Matern, Nu: 1.25, Features: "0-1", Widths: []float64{2}}},
-		{"rff:matern:4:all:1:10:mc", Spec{Kind: Matern, Nu: 4, Features: "all", Widths: []float64{1}, Approx: &Approximation{"rff", 10, "mc"}}},
+		{"rff:matern:4:all:1:10:mc", Spec{Kind: Matern, Nu: 4, Features: "all", Widths: []float64{1}, Approx: &Approximation{"rff", 10, "mc", ""}}},
 		{"poly:3", Spec{Kind: Poly, Features: "all", Degree: 3, Offset: 1}},
 		{"poly:2:all:0:0.5:unit", Spec{Kind: Poly, Features: "all", Degree: 2, Gamma: 0.5, Unit: true}},
 		{"chi2:hist:1", Spec{Kind: Chi2, Features: "hist", Widths: []float64{1}}},
@@ -32,15 +32,23 @@ func TestParse(t *testing.T) {
 		{"precomputed:graph", Spec{Kind: Precomputed, Name: "graph"}},
 		{"rff:gaussian:all:median:2000", Spec{
 			Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true,
-			Approx: &Approximation{"rff", 2000, "orthogonal"},
+			Approx: &Approximation{"rff", 2000, "auto", ""},
+		}},
+		{"rff:gaussian:0:1:7:phases", Spec{
+			Kind: Gaussian, Features: "0", Widths: []float64{1},
+			Approx: &Approximation{"rff", 7, "auto", Phases},
+		}},
+		{"rff:cauchy:all:1:unit:8:qmc:pairs", Spec{
+			Kind: Cauchy, Features: "all", Widths: []float64{1}, Unit: true,
+			Approx: &Approximation{"rff", 8, "qmc", ""},
 		}},
 		{"rff:laplacian:each:2:100:qmc", Spec{
 			Kind: Laplacian, Features: "each", Widths: []float64{2},
-			Approx: &Approximation{"rff", 100, "qmc"},
+			Approx: &Approximation{"rff", 100, "qmc", ""},
 		}},
 		{"nystrom:poly:2:all:50:kmeans", Spec{
 			Kind: Poly, Features: "all", Degree: 2, Offset: 1,
-			Approx: &Approximation{"nystrom", 50, "kmeans"},
+			Approx: &Approximation{"nystrom", 50, "kmeans", ""},
 		}},
 	} {
 		got, err := Parse(c.text)
@@ -96,12 +104,40 @@ func TestParseErrors(t *testing.T) {
 		"rff:linear:all:100":                "exact features",
 		"rff:chi2:all:median:100":           "use nystrom",
 		"rff:gaussian:all:median:center:10": "not centred",
+		"rff:gaussian:all:phases":           "positive number of features",
+		"rff:gaussian:all:1:10:phases:mc":   "positive number of features",
+		"nystrom:gaussian:all:1:10:phases":  "positive number of features",
 		"nystrom:precomputed:10":            "no features to draw",
 		"rff:rff:gaussian:all:1:10:10":      "rff of rff",
 	} {
 		_, err := Parse(text)
 		if !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), say) {
 			t.Errorf("Parse(%q): %v, want %q", text, err, say)
+		}
+	}
+}
+
+func TestCheapest(t *testing.T) {
+	for _, c := range []struct {
+		kind     Kind
+		d, count int
+		form     string
+		want     string
+	}{
+		{Gaussian, 1, 1, "", "orthogonal"},
+		{Gaussian, 20, 2000, "", "orthogonal"},
+		{Gaussian, 200, 4000, "", "orthogonal"},
+		{Gaussian, 256, 4000, "", "hadamard"},
+		{Matern32, 1000, 4000, "", "hadamard"},
+		{Matern, 1000, 2000, Phases, "hadamard"},
+		{Gaussian, 1000, 500, "", "orthogonal"}, // most of a block would go unused
+		{Gaussian, 1000, 500, Phases, "hadamard"},
+		{Cauchy, 1000, 4000, "", "orthogonal"},
+		{Laplacian, 1000, 4000, "", "orthogonal"},
+	} {
+		a := Approximation{Method: "rff", Count: c.count, Form: c.form}
+		if got := a.Cheapest(c.kind, c.d); got != c.want {
+			t.Errorf("%s, %d columns, %d features %s: %s, want %s", c.kind, c.d, c.count, c.form, got, c.want)
 		}
 	}
 }

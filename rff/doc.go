@@ -2,9 +2,10 @@
 // or approximate a kernel, z(x)ᵀz(x') ≈ k(x,x'), so that the learning problem
 // can be solved in feature space, free of the number of samples.
 //
-//   - Random Fourier features (Rahimi and Recht 2007) for kernels of x−x': pairs
-//     cos(ω_iᵀx)/√n, sin(ω_iᵀx)/√n, n = D/2, with frequencies drawn from the
-//     kernel's spectral density. Their error falls as D^{-1/2}.
+//   - Random Fourier features (Rahimi and Recht 2007) for kernels of x−x', with
+//     frequencies drawn from the kernel's spectral density: pairs
+//     cos(ω_iᵀx)/√n, sin(ω_iᵀx)/√n, n = D/2, or √(2/D)·cos(ω_iᵀx + b_i) with
+//     random phases b_i. Their error falls as D^{-1/2}.
 //   - Nyström features from landmarks, for any kernel.
 //   - Exact features of linear, cosine and polynomial kernels.
 //
@@ -21,7 +22,9 @@
 // between rows, each row has exactly the right distribution and the features
 // are unbiased:
 //
-//   - orthogonal (the default): within blocks of d, the rows are orthogonal, of
+//   - auto (the default): orthogonal or hadamard, by their cost; see
+//     [kernel.Approximation.Cheapest].
+//   - orthogonal: within blocks of d, the rows are orthogonal, of
 //     Haar-random direction and χ_d-distributed length (Yu et al. 2016, with the
 //     lengths that make them unbiased). For the Gaussian kernel the error is
 //     smaller than that of independent rows.
@@ -32,6 +35,16 @@
 //     d' = 2^⌈log₂ d⌉, at O(log d) instead of O(d) operations a feature. Rows are
 //     Gaussian only in the limit of large d: for gaussian and matern kernels on
 //     several hundred features.
+//
+// # Pairs or phases
+//
+// At equal D, pairs (the default) have half as many frequencies, half the cost of
+// the transform, and for the Gaussian kernel a variance no larger than that of
+// phases drawn independently. The phases here are spread evenly over the circle,
+// each by itself uniform, which takes most of that difference away. Twice as many
+// frequencies give a fit more functions to choose from: its error on new samples
+// was 0 to 9 % smaller with phases in regressions on smooth functions, 2 % on
+// handwritten digits, and up to 1 % larger on sums of quick waves.
 //
 // # Memory and reproducibility
 //

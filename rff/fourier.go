@@ -15,25 +15,68 @@ import (
 // fourier holds the n frequencies of a map of random Fourier features.
 type fourier struct {
 	omega blas.General // n×d
-	amp   float64      // n^{-1/2}
+	waves
+}
+
+// waves turns n phases θ = Ωx into features: pairs n^{-1/2}(cos θ, sin θ), or
+// √(2/n)·cos(θ + b), each b uniform on the circle and all of them spread evenly.
+type waves struct {
+	n     int
+	amp   float64
+	shift []float64 // b of each frequency; nil for pairs
+}
+
+func newWaves(m *Map) (waves, error) {
+	switch {
+	case m.Form == kernel.Phases && m.D > 0:
+		return waves{n: m.D, amp: math.Sqrt(2 / float64(m.D)), shift: make([]float64, m.D)}, nil
+	case m.Form != "" && m.Form != kernel.Phases:
+		return waves{}, fmt.Errorf("%w: unknown form %q of random features (have pairs, phases)", ErrNoFeatures, m.Form)
+	case m.D < 1 || m.Form == "" && m.D%2 != 0:
+		return waves{}, fmt.Errorf("%w: %d random features, want a positive number, even for pairs", ErrNoFeatures, m.D)
+	}
+	return waves{n: m.D / 2, amp: 1 / math.Sqrt(float64(m.D/2))}, nil
+}
+
+// draw draws the shifts: n points at equal distances, turned at random, in random order.
+func (w *waves) draw(rng *rand.Rand) {
+	turn := openUniform(rng)
+	for i, at := range rng.Perm(len(w.shift)) {
+		w.shift[i] = 2 * math.Pi * (float64(at) + turn) / float64(len(w.shift))
+	}
+}
+
+// finish turns the phases in the first n columns of dst into features.
+func (w *waves) finish(dst blas.General) {
+	for i := range dst.Rows {
+		row := blas.Row(dst, i)
+		if w.shift == nil {
+			vmath.SinCos(row[w.n:], row[:w.n], row[:w.n], w.amp)
+			continue
+		}
+		blas.Axpy(1, w.shift, row)
+		vmath.Cos(row, row, w.amp)
+	}
 }
 
 func newFourier(m *Map) (transformer, error) {
-	n, d := m.D/2, dims(&m.Kernel)
-	if n < 1 || m.D%2 != 0 {
-		return nil, fmt.Errorf("%w: %d random features, want a positive even number", ErrNoFeatures, m.D)
+	w, err := newWaves(m)
+	if err != nil {
+		return nil, err
 	}
+	n, d := w.n, dims(&m.Kernel)
 	mix, err := mixture(&m.Kernel)
 	if err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(m.Seed, m.Stream))
-	amp := 1 / math.Sqrt(float64(n))
 	if m.Sampler == "hadamard" {
 		if mix == nil {
 			return nil, fmt.Errorf("%w: hadamard features serve gaussian and matern kernels, not %s", ErrNoFeatures, m.Kernel.Kind)
 		}
-		return newStructured(n, d, m.Kernel.Width, mix, rng), nil
+		s := newStructured(w, d, m.Kernel.Width, mix, rng)
+		s.draw(rng)
+		return s, nil
 	}
 	g, uniform, err := gaussianRows(m.Sampler, n, d, rng)
 	if err != nil {
@@ -48,7 +91,8 @@ func newFourier(m *Map) (transformer, error) {
 		}
 		blas.Scal(mix(uniform(i))/m.Kernel.Width, row)
 	}
-	return &fourier{g, amp}, nil
+	w.draw(rng)
+	return &fourier{g, w}, nil
 }
 
 // mixture returns, for kernels of ‖x−z‖, the factor of a Gaussian frequency as a
@@ -151,14 +195,9 @@ func orthogonalRows(n, d int, rng *rand.Rand) blas.General {
 	return out
 }
 
-// transform computes the phases XΩᵀ into the half for the cosines, then both halves.
+// transform computes the phases XΩᵀ where the cosines will be, then the features.
 func (f *fourier) transform(dst, x blas.General) error {
-	n := f.omega.Rows
-	phases := blas.View(dst, 0, 0, dst.Rows, n)
-	blas.Mul(blas.Active(), phases, false, true, x, f.omega)
-	for i := range dst.Rows {
-		row := blas.Row(dst, i)
-		vmath.SinCos(row[n:], row[:n], row[:n], f.amp)
-	}
+	blas.Mul(blas.Active(), blas.View(dst, 0, 0, dst.Rows, f.n), false, true, x, f.omega)
+	f.finish(dst)
 	return nil
 }

@@ -26,6 +26,7 @@ type Map struct {
 	Kernel  kernel.Kernel `json:"kernel"`
 	Method  string        `json:"method"`            // Exact, Fourier or Nystrom
 	Sampler string        `json:"sampler,omitempty"` // orthogonal, mc, qmc, hadamard
+	Form    string        `json:"form,omitempty"`    // of random features: "" for pairs, or kernel.Phases
 	D       int           `json:"features"`          // number of features
 	Seed    uint64        `json:"seed,omitempty"`
 	Stream  uint64        `json:"stream,omitempty"` // tells the maps of one seed apart
@@ -91,8 +92,14 @@ func (m *Map) choose(X blas.General) error {
 	if m.Method == Nystrom {
 		return m.chooseNystrom(X)
 	}
-	m.Sampler = k.Approx.Sampler
-	m.D = (k.Approx.Count + 1) / 2 * 2
+	m.Sampler, m.Form = k.Approx.Sampler, k.Approx.Form
+	if m.Sampler == kernel.Auto {
+		m.Sampler = k.Approx.Cheapest(k.Kind, dims(k))
+	}
+	m.D = k.Approx.Count
+	if m.Form == "" {
+		m.D = (m.D + 1) / 2 * 2
+	}
 	return nil
 }
 
@@ -128,7 +135,8 @@ const togetherRows = 1024
 
 // Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's
 // features do not depend on the other rows. dst is not read. The cost is that
-// of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features.
+// of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features, of a
+// t×d by d×D product and t·D cosines for those with phases.
 // Errors wrap kernel.ErrNotFinite, with the row and column.
 func (m *Map) Transform(dst, X blas.General) error { return Maps{m}.Transform(dst, X) }
 

@@ -76,7 +76,7 @@ func TestUnbiased(t *testing.T) {
 	const seeds, features = 400, 16
 	X := randomX(1, 6, 3)
 	for _, kind := range fourierKinds {
-		for _, sampler := range []string{"mc", "orthogonal", "qmc"} {
+		for _, sampler := range []string{"mc", "orthogonal", "qmc", "mc:phases", "orthogonal:phases", "qmc:phases"} {
 			k := build(t, fmt.Sprintf("rff:%s:all:1.5:%d:%s", kind, features, sampler), X)[0]
 			want := gramOf(t, k, X)
 			mean, square := make([]float64, 36), make([]float64, 36)
@@ -113,7 +113,7 @@ func errorAt(t *testing.T, kind, sampler string, D int, X blas.General) float64 
 func TestRate(t *testing.T) {
 	X := randomX(2, 25, 5)
 	for _, kind := range fourierKinds {
-		for _, sampler := range []string{"mc", "orthogonal"} {
+		for _, sampler := range []string{"mc", "orthogonal", "mc:phases", "orthogonal:phases"} {
 			ratio := errorAt(t, kind, sampler, 40, X) / errorAt(t, kind, sampler, 640, X)
 			if !(ratio > 3.3 && ratio < 4.8) {
 				t.Errorf("%s, %s: the error falls by %.2f, want about 4", kind, sampler, ratio)
@@ -132,6 +132,9 @@ func TestSamplersAgainstMonteCarlo(t *testing.T) {
 			}
 		}
 	}
+	if o, mc := errorAt(t, "gaussian", "orthogonal:phases", 256, X), errorAt(t, "gaussian", "mc:phases", 256, X); !(o <= mc) {
+		t.Errorf("phases: orthogonal %.4f, Monte Carlo %.4f", o, mc)
+	}
 	if o, mc := errorAt(t, "matern52", "orthogonal", 64, X), errorAt(t, "matern52", "mc", 64, X); !(o <= mc) {
 		t.Errorf("matern52: orthogonal %.4f, Monte Carlo %.4f", o, mc)
 	}
@@ -140,15 +143,43 @@ func TestSamplersAgainstMonteCarlo(t *testing.T) {
 // Structured rows are Gaussian in the limit of large d only: the bias is small at d = 100, padded to 128.
 func TestHadamardBias(t *testing.T) {
 	X := randomX(4, 8, 100)
-	for _, kind := range []string{"gaussian", "matern32"} {
-		k := build(t, "rff:"+kind+":all:median:1024:hadamard", X)[0]
+	for _, spec := range []string{"gaussian:all:median:1024:hadamard", "matern32:all:median:1024:hadamard", "gaussian:all:median:1024:hadamard:phases"} {
+		k := build(t, "rff:"+spec, X)[0]
 		want, mean := gramOf(t, k, X), blas.NewGeneral(8, 8)
 		const seeds = 60
 		for seed := range uint64(seeds) {
 			blas.AddScaled(mean, 1./seeds, approximate(t, k, X, seed))
 		}
 		if e := rmsError(mean, want); !(e <= 0.01) {
-			t.Errorf("%s: mean error %.4f over %d seeds", kind, e, seeds)
+			t.Errorf("%s: mean error %.4f over %d seeds", spec, e, seeds)
+		}
+	}
+}
+
+// Where structured frequencies are chosen for their speed, they cost no accuracy.
+func TestAuto(t *testing.T) {
+	X := randomX(5, 25, 256)
+	for _, form := range []string{"", ":phases"} {
+		k := build(t, "rff:gaussian:all:median:1024"+form, X)[0]
+		m, err := New(k, X, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Sampler != "hadamard" || !strings.Contains(k.Name, ":1024:hadamard"+form) {
+			t.Fatalf("chose %s for %s", m.Sampler, k.Name)
+		}
+		want := gramOf(t, k, X)
+		var squares [3]float64
+		for seed := range uint64(6) {
+			for i, sampler := range []string{"hadamard", "orthogonal", "mc"} {
+				k.Approx.Sampler = sampler
+				e := rmsError(approximate(t, k, X, seed), want)
+				squares[i] += e * e / 6
+			}
+		}
+		h, o, mc := math.Sqrt(squares[0]), math.Sqrt(squares[1]), math.Sqrt(squares[2])
+		if !(h <= 1.15*o && h <= mc) {
+			t.Errorf("%q: hadamard has error %.4f, orthogonal %.4f, Monte Carlo %.4f", form, h, o, mc)
 		}
 	}
 }
@@ -246,6 +277,7 @@ func TestJSON(t *testing.T) {
 	X := randomX(9, 40, 5)
 	for _, spec := range []string{
 		"rff:gaussian:all:median:2000", "rff:matern32:1-3:2:100:qmc", "rff:laplacian:all:2:50:mc",
+		"rff:cauchy:all:2:33:phases", "rff:gaussian:all:1:21:hadamard:phases", "rff:matern12:0,2:1:40:qmc:phases",
 		"rff:gaussian:all:1:64:hadamard", "nystrom:chi2:all:1:10:kmeans", "poly:2:all:center",
 	} {
 		data := X
@@ -280,6 +312,23 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// A map written before there were forms has the features it had then.
+func TestSavedMap(t *testing.T) {
+	m := new(Map)
+	if err := json.Unmarshal([]byte(savedMap), m); err != nil {
+		t.Fatal(err)
+	}
+	z := blas.NewGeneral(1, m.D)
+	if err := m.Transform(z, blas.General{Rows: 1, Cols: 2, Stride: 2, Data: []float64{0.5, -2}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range savedFeatures {
+		if !(math.Abs(z.Data[i]-want) <= 1e-12) {
+			t.Errorf("feature %d is %.17g, was %.17g", i, z.Data[i], want)
+		}
+	}
+}
+
 func TestSeeds(t *testing.T) {
 	X := randomX(10, 10, 3)
 	k := build(t, "rff:gaussian:all:median:20", X)[0]
@@ -307,7 +356,7 @@ func TestSeeds(t *testing.T) {
 func TestTransformSplit(t *testing.T) {
 	t.Cleanup(func() { par.SetThreads(0) })
 	X := randomX(11, 300, 6)
-	d, err := kernel.Build([]string{"rff:gaussian:all:median:50", "linear:0-2", "poly:2:3,4", "rff:gaussian:5:1:30:hadamard"}, X, nil, 1)
+	d, err := kernel.Build([]string{"rff:gaussian:all:median:50", "linear:0-2", "poly:2:3,4", "rff:gaussian:5:1:30:hadamard", "rff:cauchy:1-4:1:21:phases", "rff:gaussian:all:1:9:hadamard:phases"}, X, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +364,7 @@ func TestTransformSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := maps.Blocks(); !slices.Equal(got, []int{50, 3, 6, 30}) {
+	if got := maps.Blocks(); !slices.Equal(got, []int{50, 3, 6, 30, 21, 9}) {
 		t.Fatalf("blocks %v", got)
 	}
 	whole := blas.NewGeneral(300, maps.Dim())
@@ -370,6 +419,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{"method":"none","features":2}`, `{"method":"rff","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
+		`{"method":"rff","form":"waves","features":4,"sampler":"mc","kernel":{"kind":"gaussian","inputs":3,"width":1}}`, `{"method":"rff","form":"phases","sampler":"mc","kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
 		`{"method":"nystrom","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`, `{"method":"exact","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
 	} {
 		m := new(Map)
@@ -380,4 +430,10 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+const savedMap = `{"kernel":{"name":"rff:gaussian:all:1.5:6:orthogonal","kind":"gaussian","inputs":2,"width":1.5,"approx":{"method":"rff","count":6,"sampler":"orthogonal"}},"method":"rff","sampler":"orthogonal","features":6,"seed":7,"stream":3}`
+
+var savedFeatures = []float64{
+	0.22278462955463882, -0.22543844623830731, 0.28310007238282453, -0.53263528062599808, 0.53151748822686096, -0.50317758530182255,
 }

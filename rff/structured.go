@@ -12,10 +12,9 @@ import (
 // structured draws frequencies as blocks of rows of H D₁ H D₂ H D₃, H the
 // Hadamard matrix of order a power of two, each row with a length of its own.
 type structured struct {
-	n, d   int
+	waves
 	order  int
 	blocks []structuredBlock
-	amp    float64
 }
 
 type structuredBlock struct {
@@ -26,12 +25,12 @@ type structuredBlock struct {
 // lanes is the number of samples transformed together: one to a column.
 const lanes = vmath.HadamardLanes
 
-func newStructured(n, d int, width float64, mix func(u float64) float64, rng *rand.Rand) *structured {
+func newStructured(w waves, d int, width float64, mix func(u float64) float64, rng *rand.Rand) *structured {
 	order := 1 << bits.Len(uint(d-1))
-	s := &structured{n: n, d: d, order: order, amp: 1 / math.Sqrt(float64(n))}
+	s := &structured{waves: w, order: order}
 	// Rows of H D₁ H D₂ H D₃ have length order^{3/2}; they get χ-distributed ones.
 	unit := math.Pow(float64(order), -1.5) / width
-	for lo := 0; lo < n; lo += order {
+	for lo := 0; lo < w.n; lo += order {
 		b := structuredBlock{scale: make([]float64, order)}
 		for k := range b.signs {
 			b.signs[k] = make([]float64, order)
@@ -57,10 +56,7 @@ func (s *structured) transform(dst, x blas.General) error {
 			s.store(dst, tile, lo, rows, b)
 		}
 	}
-	for i := range dst.Rows {
-		row := blas.Row(dst, i)
-		vmath.SinCos(row[s.n:], row[:s.n], row[:s.n], s.amp)
-	}
+	s.finish(dst)
 	return nil
 }
 

@@ -53,6 +53,21 @@ DATA ·trigConst+152(SB)/8, $1
 DATA ·trigConst+160(SB)/8, $1073741824.0
 GLOBL ·trigConst(SB), RODATA|NOPTR, $168
 
+// Constants of the cosine alone: 1/π, π in two parts, and s₀…s₇ with
+// sin r = r + r³·s(r²) to 2⁻⁵⁴ for |r| ≤ π/2, from interpolation at Chebyshev nodes.
+DATA ·cosConst+0(SB)/8, $0.3183098861837907
+DATA ·cosConst+8(SB)/8, $3.141592653589793
+DATA ·cosConst+16(SB)/8, $1.2246467991473532e-16
+DATA ·cosConst+24(SB)/8, $-0.16666666666666666
+DATA ·cosConst+32(SB)/8, $0.008333333333333316
+DATA ·cosConst+40(SB)/8, $-0.00019841269841254974
+DATA ·cosConst+48(SB)/8, $2.7557319219163234e-06
+DATA ·cosConst+56(SB)/8, $-2.5052107616996182e-08
+DATA ·cosConst+64(SB)/8, $1.6058977312464087e-10
+DATA ·cosConst+72(SB)/8, $-7.643970296798566e-13
+DATA ·cosConst+80(SB)/8, $2.7314447669863206e-15
+GLOBL ·cosConst(SB), RODATA|NOPTR, $88
+
 // laneMask holds four ones and four zeros: read at 32 − 8·n it masks n lanes of AVX2.
 DATA ·laneMask+0(SB)/8, $-1
 DATA ·laneMask+8(SB)/8, $-1

@@ -44,6 +44,13 @@ func sinCosGeneric(sin, cos, x []float64, amp float64) int {
 	return len(x)
 }
 
+func cosGeneric(dst, x []float64, amp float64) int {
+	for i, v := range x {
+		dst[i] = amp * math.Cos(v)
+	}
+	return len(x)
+}
+
 func narrowGeneric(dst []float32, x []float64) {
 	for i, v := range x {
 		dst[i] = float32(v)

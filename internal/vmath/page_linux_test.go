@@ -44,6 +44,7 @@ func TestPageBoundary(t *testing.T) {
 			Matern(dst, x, 1, 1)
 			Power(dst, x, 1, 1, 3)
 			SinCos(dst, y, x, 1)
+			Cos(dst, x, 1)
 			Narrow(narrow, x)
 			StreamNarrow(narrow, x)
 			Stream(dst, x)

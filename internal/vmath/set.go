@@ -9,6 +9,7 @@ type set struct {
 	matern       func(dst, x []float64, s, c1, c2 float64)
 	power        func(dst, x []float64, gamma, c float64, q int)
 	sinCos       func(sin, cos, x []float64, amp float64) int // elements done before one out of range
+	cos          func(dst, x []float64, amp float64) int      // the same
 	narrow       func(dst []float32, x []float64)
 	stream       func(dst, x []float64)
 	streamNarrow func(dst []float32, x []float64)
@@ -24,7 +25,7 @@ type set struct {
 
 var generic = set{
 	name: "generic", exp: expGeneric, sqDist: sqDistGeneric, matern: maternGeneric,
-	power: powerGeneric, sinCos: sinCosGeneric, narrow: narrowGeneric,
+	power: powerGeneric, sinCos: sinCosGeneric, cos: cosGeneric, narrow: narrowGeneric,
 	stream: streamGeneric, streamNarrow: narrowGeneric,
 	radix2: radix2Generic, radix4: radix4Generic,
 	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric, below: belowGeneric, lorentzRow: lorentzRowGeneric,

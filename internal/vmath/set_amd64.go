@@ -10,7 +10,7 @@ func vectorSets() []set {
 	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
 		out = append(out, set{
 			name: "avx512", exp: expAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
-			power: powerAVX512, sinCos: sinCosAVX512, narrow: narrowAVX512,
+			power: powerAVX512, sinCos: sinCosAVX512, cos: cosAVX512, narrow: narrowAVX512,
 			stream: streamAVX512, streamNarrow: streamNarrowAVX512,
 			radix2: radix2AVX512, radix4: radix4AVX512,
 			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, harmonicRow: harmonicRowAVX512, below: belowAVX512, lorentzRow: lorentzRowAVX512,
@@ -19,7 +19,7 @@ func vectorSets() []set {
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
 		out = append(out, set{
 			name: "avx2", exp: expAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
-			power: powerAVX2, sinCos: sinCosAVX2, narrow: narrowAVX2,
+			power: powerAVX2, sinCos: sinCosAVX2, cos: cosAVX2, narrow: narrowAVX2,
 			stream: streamAVX2, streamNarrow: streamNarrowAVX2,
 			radix2: radix2AVX2, radix4: radix4AVX2,
 			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, harmonicRow: harmonicRowAVX2, below: belowAVX2, lorentzRow: lorentzRowAVX2,
@@ -42,6 +42,9 @@ func powerAVX512(dst, x []float64, gamma, c float64, q int)
 
 //go:noescape
 func sinCosAVX512(sin, cos, x []float64, amp float64) int
+
+//go:noescape
+func cosAVX512(dst, x []float64, amp float64) int
 
 //go:noescape
 func narrowAVX512(dst []float32, x []float64)
@@ -84,6 +87,9 @@ func powerAVX2(dst, x []float64, gamma, c float64, q int)
 
 //go:noescape
 func sinCosAVX2(sin, cos, x []float64, amp float64) int
+
+//go:noescape
+func cosAVX2(dst, x []float64, amp float64) int
 
 //go:noescape
 func narrowAVX2(dst []float32, x []float64)

@@ -44,6 +44,20 @@ func SinCos(sin, cos, x []float64, amp float64) {
 	}
 }
 
+// Cos computes dst_i = amp·cos x_i as SinCos does, in less time.
+func Cos(dst, x []float64, amp float64) {
+	dst = dst[:len(x)]
+	for len(x) > 0 {
+		n := use.cos(dst, x, amp)
+		if n < len(x) {
+			large := min(n+8, len(x))
+			cosGeneric(dst[n:large], x[n:large], amp)
+			n = large
+		}
+		dst, x = dst[n:], x[n:]
+	}
+}
+
 // Narrow rounds x to float32.
 func Narrow(dst []float32, x []float64) { use.narrow(dst[:len(x)], x) }
 

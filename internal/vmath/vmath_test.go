@@ -116,11 +116,16 @@ func TestSinCos(t *testing.T) {
 		for _, amp := range []float64{1, 0.25} {
 			s, c := make([]float64, len(x)), slices.Clone(x)
 			SinCos(s, c, c, amp)
+			alone := slices.Clone(x)
+			Cos(alone, alone, amp)
 			for i, v := range x {
 				ws, wc := math.Sincos(v)
 				// math.Sincos itself may be off by an ulp.
 				if !(math.Abs(s[i]-amp*ws) <= 3.4e-16*amp && math.Abs(c[i]-amp*wc) <= 3.4e-16*amp) {
 					t.Fatalf("sin, cos of %v: off by %g, %g", v, s[i]-amp*ws, c[i]-amp*wc)
+				}
+				if !(math.Abs(alone[i]-amp*wc) <= 3.4e-16*amp) {
+					t.Fatalf("cos of %v: off by %g", v, alone[i]-amp*wc)
 				}
 			}
 		}
@@ -129,6 +134,10 @@ func TestSinCos(t *testing.T) {
 		SinCos(s, c, bad, 1)
 		if s[0] != math.Sin(1) && math.Abs(s[0]-math.Sin(1)) > 3e-16 || !math.IsNaN(s[1]) || !math.IsNaN(c[2]) || math.Abs(c[3]-math.Cos(2)) > 3e-16 {
 			t.Errorf("NaN and Inf among others: %v, %v", s, c)
+		}
+		Cos(c, bad, 1)
+		if !(math.Abs(c[0]-math.Cos(1)) <= 3e-16) || !math.IsNaN(c[1]) || !math.IsNaN(c[2]) || !(math.Abs(c[3]-math.Cos(2)) <= 3e-16) {
+			t.Errorf("cosines with NaN and Inf among them: %v", c)
 		}
 	})
 }
@@ -227,6 +236,7 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 		"lorentz":       func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
 		"sin":           func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
 		"cos":           func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
+		"cos alone":     func(s *set, dst []float64) { s.cos(dst, x, 0.5) },
 		"narrow":        func(s *set, dst []float64) { single(dst, s.narrow) },
 		"stream":        func(s *set, dst []float64) { s.stream(dst, x) },
 		"stream narrow": func(s *set, dst []float64) { single(dst, s.streamNarrow) },
@@ -337,13 +347,13 @@ func BenchmarkVmath(b *testing.B) {
 		zt[i] = float64(i%n+1) / 64
 		z[i/n] = zt[i]
 	}
-	x, y := zt[:n], make([]float64, n)
+	x, y, spare := zt[:n], make([]float64, n), make([]float64, n)
 	saved := use
 	defer func() { use = saved }()
 	for _, s := range sets {
 		use = s
 		for name, f := range map[string]func(){
-			"exp": func() { Exp(y, x, -1) }, "matern52": func() { Matern(y, x, 1, 2) }, "sincos": func() { SinCos(y, make([]float64, n), x, 1) },
+			"exp": func() { Exp(y, x, -1) }, "matern52": func() { Matern(y, x, 1, 2) }, "sincos": func() { SinCos(y, spare, x, 1) }, "cos": func() { Cos(y, x, 1) },
 			"l1/d=40": func() { L1Row(y, z, zt, n) }, "chi2/d=40": func() { Chi2Row(y, z, zt, n) }, "harmonic/d=40": func() { HarmonicRow(y, z, zt, n) }, "sqdist": func() { SqDist(y, 1, x) },
 			"poly3": func() { Power(y, x, 1, 1, 3) },
 		} {
