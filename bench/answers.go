@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/iokl/iokl/blas"
 )
 
 // answer is what the top of the page says about a question people come with.
@@ -20,14 +22,10 @@ type answer struct {
 }
 
 // answers are those that the results suffice for.
-func answers(results []Result, limits *Limits) []answer {
-	group := map[string][]Result{}
-	for _, g := range byCase(results) {
-		group[g[0].Case] = g
-	}
+func answers(group map[string][]Result, results []Result, limits *Limits) []answer {
 	var out []answer
 	for _, a := range []answer{
-		whichSolver(group["sylvester"]), whichBackend(group), whichLimit(results, limits), whatExact(group), whatPeers(group),
+		whichSolver(group["sylvester"], group["scale"]), whichBackend(group), whichLimit(results, limits), whatExact(group), whatPeers(group),
 	} {
 		a.Cases = slices.DeleteFunc(a.Cases, func(name string) bool { return group[name] == nil })
 		if len(a.Texts) > 0 || a.Grid != "" || (a.Table != nil && len(a.Table.Rows) > 0) {
@@ -37,22 +35,26 @@ func answers(results []Result, limits *Limits) []answer {
 	return out
 }
 
-func whichSolver(group []Result) answer {
-	a := answer{Question: "Which solver for my number of samples l and outputs n?", Cases: []string{"sylvester"}}
-	if len(group) == 0 {
-		return a
+func whichSolver(group, streamed []Result) answer {
+	a := answer{Question: "Which solver for my number of samples l and outputs n?", Cases: []string{"sylvester", "scale"}}
+	if len(group) > 0 {
+		a.Grid, a.Texts = winnerGrid(group), solverTexts(group)
 	}
-	a.Grid = winnerGrid(group)
-	var regrets []float64
+	if len(streamed) > 0 {
+		last := streamed[len(streamed)-1]
+		a.Texts = append(a.Texts, fmt.Sprintf("More samples than an l × l matrix fits in memory for: stream them through random features. %s rows took %.3g s and %s of memory in all.",
+			param(last, "l"), last.Seconds, bytesText(float64(last.PeakRSS))))
+	}
+	return a
+}
+
+// solverTexts say how good the automatic choice is, and what the grid shows.
+func solverTexts(group []Result) []string {
+	var texts []string
 	best := fastest(group)
-	for _, r := range group {
-		if b, ok := best[systemKey(r)]; ok && r.Name == "auto" && r.Error == "" && !r.Stopped {
-			regrets = append(regrets, r.Seconds/b.Seconds)
-		}
-	}
-	if len(regrets) > 0 {
-		a.Texts = append(a.Texts, fmt.Sprintf("Leave it to auto unless you know better: over %s it takes %.2g times as long as the best solver on average, %.2g at worst.",
-			plural(len(regrets), "system"), geomean(regrets), slices.Max(regrets)))
+	if ratios, _ := choices(group); len(ratios) > 0 {
+		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the solver that was fastest, on average, %.2g at worst.",
+			plural(len(ratios), "system"), geomean(ratios), slices.Max(ratios)))
 	}
 	var smallest, largest *Result
 	for _, r := range best {
@@ -64,20 +66,22 @@ func whichSolver(group []Result) answer {
 		}
 	}
 	if smallest != nil && number(*smallest, "l") < number(*largest, "l") {
-		a.Texts = append(a.Texts, fmt.Sprintf("The grid has the fastest for each size, with λ = 0.001 and an L whose eigenvalues decay; times include all preparation, the true residual is at most %g of ‖Y‖.", sylvesterTol))
+		texts = append(texts, fmt.Sprintf("The grid names the fastest solver for each size, at λ = 0.001 with an L whose eigenvalues decay. Times include all preparation; what is left of Y, ‖Y − K·C·L − λl·C‖, is at most %g of ‖Y‖.", number(*smallest, "tol")))
 	}
-	return a
+	return texts
+}
+
+// backendWork are the cases that every backend takes part in.
+var backendWork = []struct{ name, text string }{
+	{"gemm", "matrix products"}, {"operator", "K times a block of columns"}, {"gram", "Gram matrices"}, {"eigen", "factorizations"},
 }
 
 // whichBackend compares the backends over the kernels that solvers spend their time in.
 func whichBackend(group map[string][]Result) answer {
 	a := answer{Question: "Which backend?", Cases: []string{"gemm", "operator", "eigen", "gram"}}
-	kinds := []struct{ name, text string }{
-		{"gemm", "matrix products"}, {"operator", "K times a block of columns"}, {"gram", "Gram matrices"}, {"eigen", "factorizations"},
-	}
 	a.Table = &published{Head: []string{"work", "native", "openblas", "gonum"}, Source: "Speed relative to native, geometric mean over the shapes that both measured; in brackets the best share of the machine's peak. native needs nothing but Go."}
-	others := map[string][]float64{}
-	for _, k := range kinds {
+	others := map[string]bool{}
+	for _, k := range backendWork {
 		g := group[k.name]
 		if len(g) == 0 {
 			continue
@@ -85,26 +89,50 @@ func whichBackend(group map[string][]Result) answer {
 		line := []string{k.text}
 		for _, be := range a.Table.Head[1:] {
 			line = append(line, relativeSpeed(g, be))
-			if ratios := pairs(g, "native", be); be != "native" {
-				others[be] = append(others[be], ratios...)
+			if be != "native" && len(pairs(g, "native", be)) > 0 {
+				others[be] = true
 			}
 		}
 		a.Table.Rows = append(a.Table.Rows, line)
 	}
 	for _, be := range slices.Sorted(maps.Keys(others)) {
-		ratios := others[be]
-		if len(ratios) == 0 {
-			continue
-		}
-		wins := 0
-		for _, r := range ratios {
-			if r >= 1 {
-				wins++
-			}
-		}
-		a.Texts = append(a.Texts, fmt.Sprintf("native is at least as fast as %s on %d of %d measured shapes and %.2g times as fast on average.", be, wins, len(ratios), geomean(ratios)))
+		a.Texts = append(a.Texts, backendVerdict(group, be))
 	}
 	return a
+}
+
+// about is how much faster something has to be on average to be called faster.
+const about = 1.1
+
+// backendVerdict says in which kinds of work another backend is faster than native.
+func backendVerdict(group map[string][]Result, be string) string {
+	var worse, better, same []string
+	for _, k := range backendWork {
+		g := geomean(pairs(group[k.name], "native", be))
+		switch {
+		case g >= about:
+			worse = append(worse, fmt.Sprintf("%s (%s)", k.text, times(g)))
+		case g <= 1/about:
+			better = append(better, fmt.Sprintf("%s (%s)", k.text, times(1/g)))
+		case g > 0:
+			same = append(same, k.text)
+		}
+	}
+	var parts []string
+	if len(worse) > 0 {
+		parts = append(parts, "native is faster in "+strings.Join(worse, ", "))
+	}
+	if len(better) > 0 {
+		parts = append(parts, be+" in "+strings.Join(better, ", "))
+	}
+	if len(same) > 0 {
+		parts = append(parts, "they are about even in "+strings.Join(same, ", "))
+	}
+	advice := "Take native, the default, rather than " + be
+	if len(better) > 0 {
+		advice = fmt.Sprintf("Take native, the default, unless most of your time goes into what %s is faster in", be)
+	}
+	return advice + ": " + strings.Join(parts, "; ") + "."
 }
 
 func relativeSpeed(group []Result, be string) string {
@@ -124,7 +152,7 @@ func relativeSpeed(group []Result, be string) string {
 
 // whichLimit says for each kind of work what bounds it and how near the run came.
 func whichLimit(results []Result, limits *Limits) answer {
-	a := answer{Question: "How far from what this machine can do?", Cases: []string{"gemm", "operator", "gram", "eigen", "scale"}}
+	a := answer{Question: "How far from what this machine can do?", Cases: []string{"gemm", "operator", "gram", "lanczos", "eigen", "predict", "scale"}}
 	a.Table = &published{
 		Head:   []string{"work", "GFLOP/s", "of peak", "GB/s", "of reading", "bound by"},
 		Source: "The native backend with all threads, each case's largest line. Limits are measured in the same run: fused multiply-adds from registers, and reads of as many bytes. Where both shares are known, the larger one names the bound.",
@@ -135,13 +163,7 @@ func whichLimit(results []Result, limits *Limits) answer {
 		if !(r.OfPeak > 0) || fmt.Sprint(r.Params["backend"]) != "native" || int(number(r, "threads")) != maxThreads(orEmpty(limits)) {
 			continue
 		}
-		kind := r.Case
-		for _, key := range []string{"routine", "kernel", "k", "precision"} {
-			if r.Case == "gemm" && key == "k" || r.Params[key] == nil {
-				continue
-			}
-			kind += ", " + strings.TrimPrefix(key+" = ", "routine = ") + param(r, key)
-		}
+		kind := workText(r)
 		old, ok := largest[kind]
 		if !ok {
 			order = append(order, kind)
@@ -150,6 +172,7 @@ func whichLimit(results []Result, limits *Limits) answer {
 			largest[kind] = r
 		}
 	}
+	var nearest string
 	for _, kind := range order {
 		r := largest[kind]
 		bound := "arithmetic"
@@ -159,11 +182,62 @@ func whichLimit(results []Result, limits *Limits) answer {
 		a.Table.Rows = append(a.Table.Rows, []string{
 			kind, positive(r.GFlops), percent(r.OfPeak), orDash(positive(r.GBytes)), orDash(percent(r.OfBandwidth)), bound,
 		})
+		if best := largest[nearest]; nearest == "" || max(r.OfPeak, r.OfBandwidth) > max(best.OfPeak, best.OfBandwidth) {
+			nearest = kind
+		}
+	}
+	if r, ok := largest[nearest]; ok {
+		a.Texts = append(a.Texts, "Nearest to its limit: "+shareText(nearest, r))
+	}
+	var columns []string // K times the fewest and the most
+	for _, kind := range order {
+		if r := largest[kind]; r.Case == "operator" && r.Params["precision"] == "float64" {
+			columns = append(columns, kind)
+		}
+	}
+	if n := len(columns); n > 1 {
+		slices.SortFunc(columns, func(p, q string) int { return cmp.Compare(number(largest[p], "k"), number(largest[q], "k")) })
+		for _, kind := range []string{columns[0], columns[n-1]} {
+			if kind != nearest {
+				a.Texts = append(a.Texts, shareText(kind, largest[kind]))
+			}
+		}
 	}
 	if fig, ok := machineRoofline(results, limits); ok {
 		a.Figures = append(a.Figures, fig.inline())
 	}
 	return a
+}
+
+// shareText says how near to the limit that binds it some work came.
+func shareText(kind string, r Result) string {
+	if r.OfBandwidth > r.OfPeak {
+		return fmt.Sprintf("%s reads memory at %.0f GB/s, %.0f %% of what reading alone reaches.", kind, r.GBytes, 100*r.OfBandwidth)
+	}
+	return fmt.Sprintf("%s computes at %.0f GFLOP/s, %.0f %% of what the processor can do.", kind, r.GFlops, 100*r.OfPeak)
+}
+
+// workText names the kind of work of a line.
+func workText(r Result) string {
+	text := map[string]string{"gemm": "matrix product", "operator": "K times a block", "gram": "Gram matrix", "lanczos": "extremal eigenpair", "scale": "pass over streamed rows", "predict": "prediction"}[r.Case]
+	if text == "" {
+		text = r.Case
+	}
+	if v := param(r, "routine"); v != "" {
+		text = v
+	}
+	if v := param(r, "kernel"); v == "product" {
+		text += ", the product alone"
+	} else if v != "" {
+		text += ", " + v
+	}
+	if r.Case == "operator" {
+		text = "K times " + plural(int(number(r, "k")), "column")
+	}
+	if v := param(r, "precision"); v == blas.Float32.String() {
+		text += ", " + v
+	}
+	return text
 }
 
 func orEmpty(l *Limits) *Limits {
@@ -207,7 +281,7 @@ func concludeExact(group []Result) []string {
 
 // whatPeers puts our fastest line of each problem beside each line of another program.
 func whatPeers(group map[string][]Result) answer {
-	a := answer{Question: "How much faster than scikit-learn, scipy and Octave?", Cases: []string{"peers", "ridge"}}
+	a := answer{Question: "How much faster than scikit-learn, scipy, PyTorch and Octave?", Cases: []string{"peers", "ridge"}}
 	a.Table = &published{
 		Head:   []string{"problem", "program", "our best is", "theirs: seconds", "residual", "test error", "ours", "seconds", "residual", "test error"},
 		Source: "Same data, same number of threads, one run; residuals are recomputed from the answers, test errors are mean squares on the same unseen samples.",
@@ -226,16 +300,38 @@ func whatPeers(group map[string][]Result) answer {
 				problem = name + " on " + param(r, "D") + " features"
 			}
 			ratio := r.Seconds / ours.Seconds
-			verdict := times(ratio) + " faster"
-			if ratio < 1 {
-				verdict = times(1/ratio) + " slower"
-			}
+			verdict := faster(ratio)
+			a.Texts = append(a.Texts, peerText(problem, verdict, r, *ours))
 			line := []string{problem + ", " + sizes(r), r.Name, verdict}
 			line = append(append(line, peerCells(r)...), ours.Name)
 			a.Table.Rows = append(a.Table.Rows, append(line, peerCells(*ours)...))
 		}
 	}
 	return a
+}
+
+// faster puts a ratio of their time to ours into words.
+func faster(ratio float64) string {
+	switch {
+	case ratio >= about:
+		return times(ratio) + " faster"
+	case ratio <= 1/about:
+		return times(1/ratio) + " slower"
+	}
+	return "about as fast"
+}
+
+// peerText compares one line of another program with ours, and the errors where these differ.
+func peerText(problem, verdict string, theirs, ours Result) string {
+	text := fmt.Sprintf("%s: iokl is %s than %s", problem, verdict, theirs.Name)
+	if verdict == "about as fast" {
+		text = fmt.Sprintf("%s: iokl is about as fast as %s", problem, theirs.Name)
+	}
+	e, ok := theirs.Metrics["test_mse"]
+	if o := ours.Metrics["test_mse"]; ok && (o > 1.01*e || o < e/1.01) {
+		text += fmt.Sprintf(", with a test error of %s in place of %s", short(o), short(e))
+	}
+	return text + "."
 }
 
 func peerCells(r Result) []string {

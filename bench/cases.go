@@ -15,7 +15,7 @@ var cases = []Case{
 	&simple{"figures", "plant leaves at the paper's settings: its figures 1 and 2, objective and accuracy against time", runFigures},
 	&simple{"mfeat", "handwritten numerals by six views", runMfeat},
 	&simple{"sparse", "finding 3 relevant inputs among 10 with 130 kernels", runSparse},
-	&simple{"convergence", "objective and certified gap against time, the paper's settings beside ours", runConvergence},
+	&simple{"convergence", "objective, certified gap and accuracy against time on the shape of Caltech-101, the paper's settings beside ours", runConvergence},
 	&simple{"stock04", "next week's returns of nine companies: the paper's Table 1", runStock04},
 	&simple{"misprints", "formulas of the paper that do not hold as printed, each with a number that shows it", runMisprints},
 	&sliced{name: "mtr", description: "multi-target regression with zero Options, ten folds; one set alone is mtr:SET", parts: mtrSets, run: runMTR},

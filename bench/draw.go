@@ -25,10 +25,12 @@ import (
 type figure struct {
 	name       string // of the file, without its ending
 	title      string
+	what       string // the title without the name of the case, of figures over time
 	xLabel     string
 	yLabel     string
 	logX, logY bool
 	steps      bool // each value holds until the next
+	named      bool // there is a picture with names in its place where there is room for them: this one is for the page alone
 	curves     []curve
 }
 
@@ -58,7 +60,7 @@ var dashes = [][]vg.Length{nil, {6, 3}, {2, 2}, {8, 3, 2, 3}}
 // as PNG and SVG, and returns the names of the files.
 func Draw(f *File, dir string) ([]string, error) {
 	var names []string
-	figs := figures(f)
+	figs := slices.DeleteFunc(figures(f), func(fig figure) bool { return fig.named })
 	if fig, ok := machineRoofline(f.Results, f.Machine.Limits); ok {
 		figs = append(figs, fig)
 	}
@@ -84,24 +86,30 @@ func Draw(f *File, dir string) ([]string, error) {
 }
 
 const (
-	figureWidth  = 22 * vg.Centimeter
+	plotWidth    = 16 * vg.Centimeter
 	figureHeight = 11 * vg.Centimeter
-	legendWidth  = 6 * vg.Centimeter
 	margin       = 0.4 * vg.Centimeter
 )
 
 // write draws the plot with its legend to the right of it.
 func (f *figure) write(w io.Writer, format string) error {
+	legend := f.legend()
+	side := margin
+	for _, c := range f.curves {
+		side = max(side, legend.TextStyle.Rectangle(c.name).Size().X)
+	}
+	side += legend.ThumbnailWidth + 2*margin
+	width := plotWidth + side
 	var canvas vg.CanvasWriterTo
 	if format == "png" {
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(150))}
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, figureHeight), vgimg.UseDPI(150))}
 	} else {
-		canvas = vgsvg.New(figureWidth, figureHeight)
+		canvas = vgsvg.New(width, figureHeight)
 	}
 	all := draw.New(canvas)
 	p := f.plot()
-	p.Draw(draw.Crop(all, margin, -legendWidth-margin, margin, -margin))
-	f.legend().Draw(draw.Crop(all, figureWidth-legendWidth, -margin, margin, -1.2*vg.Centimeter))
+	p.Draw(draw.Crop(all, margin, -side-margin, margin, -margin))
+	legend.Draw(draw.Crop(all, plotWidth, -margin, margin, -1.2*vg.Centimeter))
 	_, err := canvas.WriteTo(w)
 	return err
 }
@@ -139,6 +147,9 @@ func figures(f *File) []figure {
 
 // traceFigures are objective, certified gap and accuracy against time.
 func traceFigures(group []Result) []figure {
+	if len(group) == 0 {
+		return nil
+	}
 	name := group[0].Case
 	best := math.Inf(1)
 	for _, r := range group {
@@ -171,7 +182,7 @@ func traceFigures(group []Result) []figure {
 	var figs []figure
 	for _, q := range quantities {
 		fig := figure{
-			name: name + "-" + q.file, title: name + ": " + q.title,
+			name: name + "-" + q.file, title: name + ": " + q.title, what: q.title,
 			xLabel: "seconds (logarithmic)", yLabel: q.label, logX: true, logY: q.logY, steps: true,
 		}
 		for _, r := range group {

@@ -30,7 +30,7 @@ type OutputKernel struct {
 	Correlation [][]float64 `json:"correlation"`
 }
 
-// shownOutputs is how many output kernels a result carries.
+// shownOutputs is how many output kernels a result carries beside that of foldingGroup.
 const shownOutputs = 3
 
 // recordGraph keeps the graph, and the output kernels of the most central nodes.
@@ -39,8 +39,15 @@ func recordGraph(r *Result, res *granger.Result, d *granger.Data, names []string
 	for i := range res.Graph.Rows {
 		r.Graph.Strength = append(r.Graph.Strength, blas.Row(res.Graph, i))
 	}
-	for _, node := range mostCentral(r, shownOutputs) {
+	shown := mostCentral(r, shownOutputs)
+	if !slices.Contains(shown, foldingGroup) {
+		shown = append(shown, foldingGroup)
+	}
+	for _, node := range shown {
 		k := slices.Index(res.Nodes, node)
+		if k < 0 {
+			continue
+		}
 		L := res.Fits[k].L
 		if L == nil || slices.Max(L.S)-slices.Min(L.S) <= 1e-9*slices.Max(L.S) && len(L.S) == L.Dim() {
 			continue // the identity
@@ -74,8 +81,11 @@ func groupOrder(r Result) []string {
 // groups in the order of their error in the first.
 func groupFigures(group []Result) []figure {
 	fig := figure{
-		name: "drosophila-groups", title: "fruit fly: hold-out error of each group of genes",
+		name: "drosophila-groups", named: true, title: "fruit fly: hold-out error of each group of genes",
 		xLabel: "group, in the order of the first setting's error", yLabel: "RMSE (standard deviations)",
+	}
+	if len(group) == 0 {
+		return nil
 	}
 	order := groupOrder(group[0])
 	if len(order) < 2 {
@@ -110,15 +120,10 @@ func drawGenes(group []Result, dir string) ([]string, error) {
 		if err != nil {
 			break
 		}
+		in := outputHeat(&o)
 		h := picture.Heat{
-			Title: "output kernel of " + o.Node + " as correlation (blue −1, grey 0, red +1)", Matrix: matrixOf(o.Correlation), Min: -1, Max: 1,
+			Title: "output kernel of " + o.Node + " as correlation (blue −1, grey 0, red +1)", Matrix: matrixOf(in.matrix), Rows: in.rows, Cols: in.cols, Min: in.min, Max: in.max,
 		}
-		order := alike(h.Matrix)
-		h.Matrix = reordered(h.Matrix, order)
-		for _, i := range order {
-			h.Rows = append(h.Rows, o.Series[i])
-		}
-		h.Cols = h.Rows
 		more, err = h.Draw(dir, fmt.Sprintf("drosophila-output-%d", k+1))
 		files = append(files, more...)
 	}
@@ -164,10 +169,7 @@ func reordered(a blas.General, order []int) blas.General {
 
 func drawGraph(r *Result, dir string) ([]string, error) {
 	G := matrixOf(r.Graph.Strength)
-	short := make([]string, G.Rows)
-	for i, name := range r.Graph.Nodes {
-		short[i] = shortened(name)
-	}
+	short := shortNames(r.Graph.Nodes)
 	net := picture.Network{Title: "fruit fly: which groups of genes drive which (" + r.Name + ")", Nodes: short}
 	for i := range G.Rows {
 		for j, v := range blas.Row(G, i) {
@@ -231,7 +233,7 @@ func drawGroupErrors(group []Result, dir string) ([]string, error) {
 	p.X.Tick.Label.Rotation = math.Pi / 2
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
 	p.X.Min, p.X.Max = 0, float64(len(names)+1)
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, 4
 	p.Y.Max += 0.25 * (p.Y.Max - p.Y.Min) // room for the legend
 	return picture.Save(dir, "drosophila-rmse", vg.Length(max(420, 80+12*len(names))), 460, p.Draw)
 }

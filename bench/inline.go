@@ -97,16 +97,27 @@ func (f *figure) inline() template.HTML {
 		}
 		b.WriteString(`"/>`)
 		for _, p := range dots {
-			fmt.Fprintf(&b, `<circle class="f%d" r="3.5" cx="%.1f" cy="%.1f"/>`, i%len(palette), px(p.X), py(p.Y))
+			b.WriteString(dot(i, px(p.X), py(p.Y)))
 		}
 	}
 	b.WriteString(`</svg><ul class="legend">`)
 	for i, c := range f.curves {
-		fmt.Fprintf(&b, `<li><svg viewBox="0 0 32 12" aria-hidden="true"><path class="k%d"%s fill="none" stroke-width="4" d="M0 6L32 6"/></svg> %s</li>`,
-			i%len(palette), dashAttribute(i), html.EscapeString(c.name))
+		sign := fmt.Sprintf(`<path class="k%d"%s fill="none" stroke-width="4" d="M0 6L32 6"/>`, i%len(palette), dashAttribute(i))
+		if c.dots {
+			sign = dot(i, 16, 6)
+		}
+		fmt.Fprintf(&b, `<li><svg viewBox="0 0 32 12" aria-hidden="true">%s</svg> %s</li>`, sign, html.EscapeString(c.name))
 	}
 	b.WriteString(`</ul></figure>`)
 	return template.HTML(b.String()) //nolint:gosec // every text was escaped above
+}
+
+// dot is the point of curve i: full, or a ring once the colours repeat.
+func dot(i int, x, y float64) string {
+	if i < len(palette) {
+		return fmt.Sprintf(`<circle class="f%d" r="3.5" cx="%.1f" cy="%.1f"/>`, i, x, y)
+	}
+	return fmt.Sprintf(`<circle class="k%d" fill="none" stroke-width="2" r="3.5" cx="%.1f" cy="%.1f"/>`, i%len(palette), x, y)
 }
 
 // dashAttribute distinguishes curves once the colours repeat.

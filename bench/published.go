@@ -9,6 +9,7 @@ type published struct {
 	Rows   [][]string
 	Source string
 	Words  bool // more text than numbers
+	Links  bool // the last column names cases of the page
 	Whole  bool // it shows all there is: no table of the results beside it
 }
 
@@ -103,4 +104,20 @@ func lorenzTable(group []Result) *published {
 		p.Rows = append(p.Rows, line)
 	}
 	return p
+}
+
+// Cells are the texts of a row, less the case that it ends with.
+func (p *published) Cells(row []string) []string {
+	if p.Links {
+		return row[:len(row)-1]
+	}
+	return row
+}
+
+// Link is the case that a row ends with, "" where rows end with none.
+func (p *published) Link(row []string) string {
+	if p.Links {
+		return row[len(row)-1]
+	}
+	return ""
 }

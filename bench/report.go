@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iokl/iokl/blas"
 )
 
 //go:embed report.html
@@ -18,16 +20,18 @@ var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 
 // page is what the template of the report shows.
 type page struct {
-	Title    string
-	Machines []machineView
-	Answers  []answer  // to what people come with
-	Findings []finding // of every case, for the top of the page
-	Paper    *published
-	Sections []section
-	Skipped  []string
+	Title        string
+	Machines     []machineView
+	Answers      []answer  // to what people come with
+	Findings     []finding // of every case, for the top of the page
+	Paper        *published
+	PaperFigures []template.HTML
+	Sections     []section
+	Skipped      []string
 }
 
 type machineView struct {
+	Short string // in a sentence
 	Facts [][2]string
 	Noise string
 }
@@ -77,7 +81,8 @@ func WriteReport(w io.Writer, files []*File) error {
 			p.Findings = append(p.Findings, finding{s.Case, s.Findings[0]})
 		}
 	}
-	p.Answers, p.Paper = answers(results, limits), paperPage(results)
+	group := grouped(results)
+	p.Answers, p.Paper, p.PaperFigures = answers(group, results, limits), paperPage(group), paperFigures(group)
 	return reportTemplate.Execute(w, p)
 }
 
@@ -171,7 +176,13 @@ func viewMachine(m Machine) machineView {
 	if m.Memory > 0 {
 		add("memory", "%s", bytesText(float64(m.Memory)))
 	}
-	add("backend", "%s (%s), %s", strings.TrimSuffix(m.Backend.Backend+" "+m.Backend.Version, " unknown"), m.Backend.Kernel, plural(m.Threads, "thread"))
+	add("backend", "%s, %s", backendText(m.Backend), plural(m.Threads, "thread"))
+	for _, b := range m.Backends {
+		if b.Backend != m.Backend.Backend {
+			add("measured beside it", "%s", backendText(b))
+		}
+	}
+	add("seed", "%d", m.Seed)
 	add("built with", "%s", m.Go)
 	if m.Commit != "" {
 		state := ""
@@ -191,7 +202,18 @@ func viewMachine(m Machine) machineView {
 		}
 	}
 	v.Noise = noiseText(m.Noise)
+	v.Short = fmt.Sprintf("%s, %s, %s backend, measured on %s.", m.CPU, plural(m.Threads, "thread"), m.Backend.Backend, m.Time.Format("2 January 2006"))
+	if m.Quick {
+		v.Short += " A quick run: small sizes, on which everything is further from its limit than on large ones."
+	}
+	if m.Noise.Noisy() {
+		v.Short += " The machine was disturbed: do not rely on small differences."
+	}
 	return v
+}
+
+func backendText(b blas.Info) string {
+	return fmt.Sprintf("%s (%s)", strings.TrimSuffix(b.Backend+" "+b.Version, " unknown"), b.Kernel)
 }
 
 // noiseText says how far the figures can be trusted.

@@ -64,6 +64,15 @@ func byCase(results []Result) [][]Result {
 	return groups
 }
 
+// grouped are the results of each case.
+func grouped(results []Result) map[string][]Result {
+	group := map[string][]Result{}
+	for _, g := range byCase(results) {
+		group[g[0].Case] = g
+	}
+	return group
+}
+
 // columnsOf returns the columns in which at least one of the results has something to say.
 func columnsOf(group []Result) []column {
 	cols := []column{{"name", func(r Result) string { return r.Name }}}
