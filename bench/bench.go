@@ -105,6 +105,7 @@ func (c *simple) Run(ctx context.Context, env *Env) ([]Result, error) { return c
 type sliced struct {
 	name, description string
 	parts             []string
+	pieces            []string // parts of parts, run only by name
 	run               func(ctx context.Context, env *Env, part string) ([]Result, error)
 	sum               func(all []Result) []Result // lines made of those of all parts; nil for none
 }
@@ -132,7 +133,7 @@ func (c *sliced) slice(list string) (Case, error) {
 	part := *c
 	part.parts = strings.Split(list, ",")
 	for _, p := range part.parts {
-		if !slices.Contains(c.parts, p) {
+		if !slices.Contains(c.parts, p) && !slices.Contains(c.pieces, p) {
 			return nil, fmt.Errorf("case %s has no part %q (have %s)", c.name, p, strings.Join(c.parts, ", "))
 		}
 	}

@@ -2,12 +2,11 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"time"
+	"strconv"
+	"strings"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
@@ -25,47 +24,74 @@ type system struct {
 	lambda   float64
 }
 
-// sylvesterParts names the parts of the grid: lxn for a size, spectra:l for every
-// spectrum with every λ.
+// The grid of systems.
+var (
+	gridSamples = []int{250, 500, 1000, 2000, 4000}
+	gridOutputs = []int{1, 10, 30, 100, 300, 1000}
+	gridSpectra = []string{"decaying", "identity", "rank 5"}
+	gridLambdas = []float64{1e-2, 1e-4, 1e-6}
+)
+
+// sylvesterParts names the parts of the grid by their size, lxn.
 func sylvesterParts() []string {
 	var parts []string
-	for _, l := range []int{250, 500, 1000, 2000, 4000} {
-		for _, n := range []int{1, 10, 100, 1000} {
+	for _, l := range gridSamples {
+		for _, n := range gridOutputs {
 			parts = append(parts, fmt.Sprintf("%dx%d", l, n))
 		}
 	}
-	return append(parts, "3060x102", "spectra500", "spectra2000")
+	return append(parts, "3060x102")
+}
+
+// sylvesterPieces are the parts with one λ each.
+func sylvesterPieces() []string {
+	var pieces []string
+	for _, part := range sylvesterParts() {
+		for _, lambda := range gridLambdas {
+			pieces = append(pieces, fmt.Sprintf("%s@%g", part, lambda))
+		}
+	}
+	return pieces
 }
 
 // sylvesterGrid is one part of the grid. A quick run keeps five points in all.
 func sylvesterGrid(env *Env, part string) []system {
+	size, at, _ := strings.Cut(part, "@")
 	var l, n int
-	if _, err := fmt.Sscanf(part, "%dx%d", &l, &n); err == nil {
-		grid := []system{{l, n, "decaying", 1e-3}}
-		switch {
-		case part == "3060x102" && !env.Quick:
-			return append(grid, system{l, n, "decaying", 1e-5})
-		case env.Quick && part == "500x10":
-			return []system{{500, 20, "decaying", 1e-3}}
-		case env.Quick && part == "1000x100":
-			return []system{{1000, 50, "decaying", 1e-3}, {1000, 50, "identity", 1e-3}, {1000, 50, "decaying", 1e-5}}
-		case env.Quick && part != "1000x1":
-			return nil
-		}
-		return grid
-	}
-	if _, err := fmt.Sscanf(part, "spectra%d", &l); err != nil || env.Quick {
+	if _, err := fmt.Sscanf(size, "%dx%d", &l, &n); err != nil {
 		return nil
 	}
+	lambdas := gridLambdas
+	if lambda, err := strconv.ParseFloat(at, 64); err == nil {
+		lambdas = []float64{lambda}
+	}
+	switch {
+	case env.Quick && part == "1000x1":
+		return []system{{1000, 1, "decaying", 1e-3}}
+	case env.Quick && part == "500x10":
+		return []system{{500, 20, "decaying", 1e-3}}
+	case env.Quick && part == "1000x100":
+		return []system{{1000, 50, "decaying", 1e-3}, {1000, 50, "identity", 1e-3}, {1000, 50, "decaying", 1e-5}}
+	case env.Quick:
+		return nil
+	case part == "3060x102":
+		return []system{{l, n, "decaying", 1e-3}, {l, n, "decaying", 1e-5}}
+	}
 	var grid []system
-	for _, lambda := range []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6} {
-		for _, spectrum := range []string{"decaying", "identity", "full", "rank 5"} {
-			if spectrum != "decaying" || lambda != 1e-3 { // that one is among the sizes
-				grid = append(grid, system{l, 100, spectrum, lambda})
+	for _, lambda := range lambdas {
+		for _, spectrum := range gridSpectra {
+			if n > 1 || spectrum == gridSpectra[0] { // there is only one L of one output
+				grid = append(grid, system{l, n, spectrum, lambda})
 			}
 		}
 	}
 	return grid
+}
+
+// whole says that every solver shall run to its end: at the points where growth
+// with l is seen, and outside the grid.
+func (s system) whole(env *Env) bool {
+	return env.Quick || s.n == 102 || s.n == 100 && s.spectrum == "decaying" && s.lambda == 1e-4
 }
 
 // outputKernel is an n×n L of trace n with the named spectrum and random eigenvectors.
@@ -125,52 +151,22 @@ func targets(env *Env, K linop.Operator, n int) blas.General {
 	return Y
 }
 
-// sylvesterLimit is how long one solve may take before it is stopped.
-func sylvesterLimit(env *Env) float64 { return pick(env, 0.25, 8) }
-
-// together is the largest l at which the solvers take turns; above, where memory
-// is scarce and a solve is long, each has its repetitions at once.
-const together = 1000
-
-// rival is one solver at one point of the grid.
-type rival struct {
-	Result
-	solver sylvester.Solver
-	C      blas.General
-	res    sylvester.Result
-	err    error
-	spent  float64 // seconds of the last solve
-}
-
-// hopeless reports whether a solver that cannot be stopped on its way would take
-// longer than the limit: the general ones, by their operation counts at speeds
-// that no machine of two processors has exceeded.
-func (s system) hopeless(env *Env, name string) bool {
-	l, n := float64(s.l), float64(s.n)
-	expected := 0.0
-	switch name {
-	case "bartels-stewart":
-		expected = 25 * (l*l*l + n*n*n) / 4e10
-	case "hessenberg-schur":
-		expected = (5*l*l*l+25*n*n*n)/4e10 + n*l*l/4e8
-	}
-	return expected > sylvesterLimit(env)
-}
-
-// runSylvester times every solver at every point of a part of the grid. Iterative
-// solvers are new at each repetition, so that their preparation counts; a second
-// solve, warm-started, after L has changed, is in the metrics.
+// runSylvester times every solver at every point of a part of the grid.
 func runSylvester(ctx context.Context, env *Env, part string) ([]Result, error) {
 	var results []Result
+	var c *contest
 	for _, s := range sylvesterGrid(env, part) {
-		grams, err := gaussianGram(ctx, env, s.l)
-		if err != nil {
-			return results, err
+		if c == nil || c.K.Dim() != s.l {
+			grams, err := gaussianGram(ctx, env, s.l)
+			if err != nil {
+				return results, err
+			}
+			K := linop.NewGramSum(grams, env.Backend, blas.Float64)
+			K.SetWeights([]float64{1})
+			c = &contest{env: env, K: K}
 		}
-		K := linop.NewGramSum(grams, env.Backend, blas.Float64)
-		K.SetWeights([]float64{1})
-		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.hopeless(env, name) })
-		point := compete(ctx, env, names, s, K, outputKernel(env, s.n, s.spectrum), targets(env, K, s.n))
+		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.absent(env, name) })
+		point := c.compete(ctx, names, s)
 		judgeChoice(point)
 		results = append(results, point...)
 		if ctx.Err() != nil {
@@ -181,111 +177,20 @@ func runSylvester(ctx context.Context, env *Env, part string) ([]Result, error) 
 	return results, nil
 }
 
-// compete times the named solvers at one point.
-func compete(ctx context.Context, env *Env, names []string, s system, K linop.Operator, L *linop.Spectral, Y blas.General) []Result {
-	sys := sylvester.System{K: K, L: L, Mu: s.lambda * float64(s.l)}
-	opt := sylvester.Options{Tol: sylvesterTol, MaxIter: 3000}
-	size := len(names)
-	if s.l > together {
-		size = 1
-	}
-	var out []Result
-	for len(names) > 0 && ctx.Err() == nil {
-		var variants []Variant
-		var group []*rival
-		for _, name := range names[:min(size, len(names))] {
-			c := &rival{C: blas.NewGeneral(s.l, s.n), Result: Result{Name: name, Params: map[string]any{
-				"l": s.l, "n": s.n, "spectrum": s.spectrum, "lambda": s.lambda, "tol": sylvesterTol,
-			}}}
-			group = append(group, c)
-			variants = append(variants, c.variant(ctx, env, sys, Y, opt))
-		}
-		names = names[len(group):]
-		samples, _ := Interleave(ctx, Plan{Count: env.count(5), Budget: seconds(sylvesterLimit(env) / 4)}, variants)
-		for i, c := range group {
-			if c.close(ctx, env, samples[i], sys, Y, opt); c.Count > 0 || c.Error != "" {
-				out = append(out, c.Result)
-			}
-		}
-	}
-	return out
-}
-
-// variant is a solve from nothing. After one that fails, the others do nothing.
-func (c *rival) variant(ctx context.Context, env *Env, sys sylvester.System, Y blas.General, opt sylvester.Options) Variant {
-	return Variant{
-		Prepare: func() {
-			blas.Zero(c.C)
-			c.solver = nil
-			runtime.GC() // what the solver before has left is not this one's to clear
-		},
-		Run: func() error {
-			if c.err != nil {
-				return nil
-			}
-			limited, cancel := context.WithTimeout(ctx, seconds(sylvesterLimit(env)))
-			defer cancel()
-			began := time.Now()
-			if c.solver, c.err = sylvester.New(c.Name, sylvester.Config{Backend: env.Backend, Seed: env.Seed}); c.err == nil {
-				c.res, c.err = c.solver.Solve(limited, c.C, sys, Y, opt)
-			}
-			c.spent = time.Since(began).Seconds()
-			c.Stopped = c.err != nil && limited.Err() != nil && ctx.Err() == nil
-			return nil
-		},
-	}
-}
-
-// close makes the result of the samples, and times a second solve.
-func (c *rival) close(ctx context.Context, env *Env, samples []float64, sys sylvester.System, Y blas.General, opt sylvester.Options) {
-	switch {
-	case ctx.Err() != nil:
-	case c.Stopped:
-		c.time([]float64{c.spent})
-	case c.err != nil:
-		c.Error = c.err.Error()
+// absent reports whether a solver is left out at a point: the general ones where
+// not every solver runs to its end, and where they would take longer than the
+// limit, which cannot stop them on their way, by their operation counts at speeds
+// that no machine of two processors has exceeded.
+func (s system) absent(env *Env, name string) bool {
+	l, n := float64(s.l), float64(s.n)
+	expected := 0.0
+	switch name {
+	case "bartels-stewart":
+		expected = 25 * (l*l*l + n*n*n) / 4e10
+	case "hessenberg-schur":
+		expected = (5*l*l*l+25*n*n*n)/4e10 + n*l*l/4e8
 	default:
-		c.time(samples)
-		c.Residual = Num(c.res.Residual)
-		c.metric("columns_multiplied", float64(c.res.Columns))
-		if c.res.Solver != c.Name {
-			c.Params["chosen"] = c.res.Solver
-		}
-		limited, cancel := context.WithTimeout(ctx, seconds(sylvesterLimit(env)))
-		defer cancel()
-		if err := c.again(limited, c.solver, c.C, sys, Y, opt); err != nil {
-			c.Error = err.Error()
-		}
+		return false
 	}
-	c.solver = nil
-}
-
-// again times a second solve from the first solution, with an L whose
-// eigenvalues have moved by some percent, as in the next step of a fit.
-func (r *Result) again(ctx context.Context, solver sylvester.Solver, C blas.General, sys sylvester.System, Y blas.General, opt sylvester.Options) error {
-	next := sys.L.Clone()
-	for j := range next.S {
-		next.S[j] *= 1 + 0.05*math.Sin(float64(3*j))
-	}
-	slices.SortFunc(next.S, func(a, b float64) int {
-		switch {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
-	sys.L = next
-	start := time.Now()
-	res, err := solver.Solve(ctx, C, sys, Y, opt)
-	if ctx.Err() != nil {
-		return nil // no time left for it
-	}
-	r.metric("second_seconds", time.Since(start).Seconds())
-	r.metric("second_residual", res.Residual)
-	if errors.Is(err, sylvester.ErrNotConverged) {
-		return fmt.Errorf("second solve: %w", err)
-	}
-	return err
+	return !s.whole(env) || expected > sylvesterLimit(env)
 }

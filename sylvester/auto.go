@@ -52,7 +52,7 @@ const (
 	// For at most trialColumns columns a trial of plain iterations goes first, of
 	// trialIter at least: it costs less than finding out what would be best.
 	trialColumns = 2
-	trialIter    = 12
+	trialIter    = 20
 )
 
 func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
@@ -62,14 +62,16 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 	if l <= tiny || n > manyOutputs*l && l <= 1000 {
 		return best.Solve(ctx, C, sys, Y, opt)
 	}
+	tried := false
 	if n <= trialColumns && s.sketched.sk.Q.Rows != l {
 		res, err := s.trial(ctx, c, least, C, sys, Y, opt)
 		if !errors.Is(err, errSlow) {
 			return res, err
 		}
+		tried = true
 		s.sketched.unbilled = Result{Iter: res.Iter, Columns: res.Columns}
 	}
-	best = s.choose(c, best, least, C, sys, Y, opt.filled(l))
+	best = s.choose(c, best, least, tried, C, sys, Y, opt.filled(l))
 	bill := s.sketched.unbilled
 	if best != Solver(s.sketched) {
 		s.sketched.unbilled = Result{}
@@ -85,14 +87,13 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 // errSlow ends a trial.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
-// trial runs plain iterations until they have met the tolerance, have cost most
-// of what the direct method would, or are sure to: by the digits won so far,
-// which come faster later on, if anything.
+// trial runs plain iterations until they have met the tolerance, or are expected to
+// cost more in all than the direct method would. Conjugate gradients win digits at
+// an even pace on the whole, so the best residual yet tells how many are to come.
 func (s *auto) trial(ctx context.Context, c *costs, least float64, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
 	filled := opt.filled(Y.Rows)
-	fl := float64(Y.Rows)
-	each := c.plain.pass[0] + c.plain.pass[1]*fl*fl + float64(Y.Cols)*(c.plain.column[0]*fl*fl+c.plain.column[1]*fl)
-	first := math.NaN()
+	each := c.plain.of(1, float64(Y.Cols), float64(Y.Rows), 0)
+	first, lowest := math.NaN(), math.Inf(1)
 	watched := opt
 	watched.Trace = func(step Step) error {
 		if math.IsNaN(first) {
@@ -101,10 +102,9 @@ func (s *auto) trial(ctx context.Context, c *costs, least float64, C blas.Genera
 		if err := trace(opt, step, nil); err != nil {
 			return err
 		}
-		spent := each * float64(step.Iter)
-		won, all := math.Log(first/step.Residual), math.Log(first/filled.Tol)
-		if step.Iter >= trialIter && step.Residual > filled.Tol &&
-			(spent > 0.6*least || spent > 0.15*least && spent*all > 1.5*least*won) {
+		lowest = min(lowest, step.Residual)
+		won, all := math.Log(first/lowest), math.Log(first/filled.Tol)
+		if spent := each * float64(step.Iter); step.Iter >= trialIter && won < all && spent*all > 1.2*least*won {
 			return errSlow
 		}
 		return nil
@@ -129,18 +129,22 @@ func (s *auto) direct(c *costs, l int, L *linop.Spectral) (Solver, float64) {
 
 // choose compares the direct method, of cost least, with the iterative ones. As
 // long as what a larger sketch would tell may change the choice and costs little
-// beside it, the sketch grows.
-func (s *auto) choose(c *costs, best Solver, least float64, C blas.General, sys System, Y blas.General, opt Options) Solver {
+// beside it, the sketch grows. Plain iterations that have been tried are out of question.
+func (s *auto) choose(c *costs, best Solver, least float64, tried bool, C blas.General, sys System, Y blas.General, opt Options) Solver {
 	it := s.sketched
-	if !it.look(C, sys, Y, opt) {
+	l := Y.Rows
+	if tried && c.growth(l, firstSketch, 0) > 0.02*least || !it.look(C, sys, Y, opt) {
 		return best
 	}
-	l := Y.Rows
 	for {
 		q := it.sk.low.rank()
-		model := newSpectrum(it.sk.low.s)
-		plain := it.load.solveBy(&model, 0, c)
-		rank, sketched := it.load.bestRank(&model, c, q, max(q, it.limit()), 1)
+		model := &it.model
+		model.fit(l, it.sk.low.s)
+		plain := it.load.solveBy(model, 0, c)
+		if tried {
+			plain = math.Inf(1)
+		}
+		rank, sketched := it.load.bestRank(model, c, q, max(q, it.limit()), 1)
 		lowest := min(least, plain, sketched)
 		wider := min(2*q, it.limit())
 		more := c.growth(l, wider, q)

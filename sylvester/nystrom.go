@@ -20,6 +20,8 @@ type nystrom struct {
 	cap  int
 	load workload
 
+	model spectrumModel // of the K that was sketched
+
 	res       Result // of the call under way
 	unbilled  Result // what look has multiplied
 	refreshFn func() // the method value, made once
@@ -88,14 +90,12 @@ const slower = 1.5
 // workload sets what a cold start would have to do.
 func (s *nystrom) workload(tol float64) {
 	r := s.sys.L.Rank()
-	s.load.l = s.Y.Rows
-	s.load.ratio, s.load.digits = resize(s.load.ratio, r), resize(s.load.digits, r)
-	digits := s.load.digits
-	columnSquares(digits, s.yt)
-	share := tol * s.normY / math.Sqrt(float64(max(r, 1)))
+	s.load.reset(s.Y.Rows)
+	norms := s.columnSums(r)
+	columnSquares(norms, s.yt)
+	share := math.Log(tol * s.normY / math.Sqrt(float64(max(r, 1))))
 	for j, rho := range s.sys.L.S {
-		s.load.ratio[j] = rho / s.sys.Mu
-		digits[j] = max(0, 0.5*math.Log(digits[j])-math.Log(share))
+		s.load.add(rho/s.sys.Mu, 0.5*math.Log(norms[j])-share)
 	}
 }
 
@@ -121,11 +121,14 @@ func (s *nystrom) widen(q int) {
 	s.unbilled = s.res
 }
 
+// firstSketch is the rank of the first sketch: it costs little beside any solve.
+const firstSketch = 16
+
 // first makes the first sketch of an order, or of a precision that shows more of it.
 func (s *nystrom) first() {
 	if l := s.Y.Rows; s.sk.Q.Rows != l || s.sk.coarse(s.fast) {
 		s.sk.reset()
-		s.grow(min(l, max(l/60, 16)))
+		s.grow(min(l, firstSketch))
 	}
 }
 
@@ -149,8 +152,8 @@ func (s *nystrom) prepare() {
 		if q == 0 || q < s.sk.Q.Cols/2 || s.sk.Q.Cols >= s.limit() {
 			return // K has no more than this rank, or the sketch no more room
 		}
-		model := newSpectrum(s.sk.low.s)
-		best, _ := s.load.bestRank(&model, costsOf(s.be), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
+		s.model.fit(s.Y.Rows, s.sk.low.s)
+		best, _ := s.load.bestRank(&s.model, costsOf(s.be), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
 		if best < q*5/4 {
 			return
 		}

@@ -6,60 +6,98 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// spectrumModel is what is known of the eigenvalues of K: the leading ones from
-// a sketch, the rest by a power law.
+// spectrumModel estimates all eigenvalues of K in descending order: the leading
+// ones are those of a sketch, the rest follow a power law.
 type spectrumModel struct {
-	known []float64 // descending, at least one
-	top   int       // how many of them are trusted
-	slope float64   // s_i ∝ i^−slope beyond
+	values []float64
+	known  int
 }
 
-// newSpectrum fits the model. The last eigenvalues of a Nyström approximation
-// are too small, so a fifth is left out; the slope is taken over three octaves,
-// since spectra of kernels in several dimensions fall in steps, and kept within
-// what such spectra do.
-func newSpectrum(s []float64) spectrumModel {
-	m := spectrumModel{known: s, top: max(1, len(s)*4/5), slope: 1}
-	if lo := m.top / 8; lo > 0 {
-		m.slope = math.Log(s[lo-1]/s[m.top-1]) / math.Log(float64(m.top)/float64(lo))
-		m.slope = min(max(m.slope, 1), 4)
+// fit makes the model of order l from the eigenvalues s, at least one, of a
+// sketch. The last eigenvalues of a Nyström approximation are too small, so a fifth
+// is left out; the slope is taken over three octaves, since spectra of kernels in
+// several dimensions fall in steps, and kept within what such spectra do.
+func (m *spectrumModel) fit(l int, s []float64) {
+	m.values, m.known = resize(m.values, l), max(1, len(s)*4/5)
+	top := m.known
+	copy(m.values, s[:top])
+	slope := 1.0
+	if lo := top / 8; lo > 0 {
+		slope = math.Log(s[lo-1]/s[top-1]) / math.Log(float64(top)/float64(lo))
+		slope = min(max(slope, 1), 4)
 	}
-	return m
+	scale := math.Log(s[top-1]) + slope*math.Log(float64(top))
+	for i := top; i < l; i++ {
+		m.values[i] = math.Exp(scale - slope*math.Log(float64(i+1)))
+	}
 }
 
 // at estimates the eigenvalue with i larger ones before it.
-func (m *spectrumModel) at(i int) float64 {
-	if i < m.top {
-		return m.known[i]
+func (m *spectrumModel) at(i int) float64 { return m.values[min(i, len(m.values)-1)] }
+
+// beyond corrects a number of plain iterations that exceeds the number of known
+// eigenvalues: the power law is then mostly too hopeful, by this much on kernels
+// of ten inputs.
+func (m *spectrumModel) beyond(iterations float64) float64 {
+	if ratio := iterations / float64(2*m.known); ratio > 1 {
+		iterations *= 1 + 0.25*math.Log2(ratio)
 	}
-	return m.known[m.top-1] * math.Pow(float64(i+1)/float64(m.top), -m.slope)
+	return iterations
 }
 
-// workload is what the columns ask for: column j has the shift ratio
-// ratio[j] = ρ_j/μ and must lower its residual by the factor exp(digits[j]).
+// workload is what the columns ask for, in groups of columns that ask for about
+// the same: group g has count[g] columns, whose shift ratio is ρ/μ = ratio[g] and
+// whose residuals must fall by the factor exp(digits[g]).
 type workload struct {
-	l      int
-	ratio  []float64
-	digits []float64
+	l                    int
+	ratio, digits, count []float64
 }
 
-// iterations predicts those of conjugate gradients for one column behind a
-// sketch of rank q, whose error norm is about sketchError·s_{q+1}. After the
+// alike is how much the ratios of one group may differ.
+const alike = 1.5
+
+// reset empties the workload of order l.
+func (w *workload) reset(l int) {
+	w.l = l
+	w.ratio, w.digits, w.count = w.ratio[:0], w.digits[:0], w.count[:0]
+}
+
+// add counts one more column, in the group of the one before when they are alike.
+// The group takes the mean of the digits and keeps the ratio of its first column.
+func (w *workload) add(ratio, digits float64) {
+	if !(digits > 0) {
+		return
+	}
+	g := len(w.count) - 1
+	if g < 0 || ratio > alike*w.ratio[g] || w.ratio[g] > alike*ratio {
+		w.ratio, w.digits, w.count = append(w.ratio, ratio), append(w.digits, digits), append(w.count, 1)
+		return
+	}
+	w.count[g]++
+	w.digits[g] += (digits - w.digits[g]) / w.count[g]
+}
+
+// iterations predicts those of conjugate gradients for one column of group g behind
+// a sketch of rank q, whose error norm is about sketchError·s_{q+1}. After the
 // sketch CG still removes eigenvalues one after the other where that pays:
 //
 //	min over k of  a·k + (digits + ln 2)/ln((√κ+1)/(√κ−1)),   κ = 1 + (ρ/μ)·error_{q+k},
 //
 // each in a ≥ 1 iterations, more in ill-conditioned systems, where orthogonality
 // is lost. A column that the sketch alone solves to the tolerance needs none.
-func (w *workload) iterations(m *spectrumModel, q, j int) float64 {
-	if q > 0 && w.digits[j]+math.Log(w.ratio[j]*m.at(q)) <= 0 {
+func (w *workload) iterations(m *spectrumModel, q, g int) float64 {
+	next := w.ratio[g] * m.at(q)
+	if q > 0 && w.digits[g]+math.Log(next) <= 0 {
 		return 0
 	}
-	each := math.Pow(max(1, math.Log(w.ratio[j]*m.at(q))/6), 1.3)
+	each := 1.0
+	if a := math.Log(next) / 6; a > 1 {
+		each = math.Pow(a, 1.3)
+	}
 	best := math.Inf(1)
-	for k := 0; q+k < w.l && each*float64(k) < best; k += 1 + k/4 {
-		root := math.Sqrt(1 + sketchError*w.ratio[j]*m.at(q+k))
-		best = min(best, each*float64(k)+(w.digits[j]+math.Ln2)/math.Log((root+1)/(root-1)))
+	for k := 0; q+k < w.l && each*float64(k) < best; k += 1 + k/3 {
+		root := math.Sqrt(1 + sketchError*w.ratio[g]*m.at(q+k))
+		best = min(best, each*float64(k)+(w.digits[g]+math.Ln2)/math.Log((root+1)/(root-1)))
 	}
 	return max(best, 1)
 }
@@ -68,8 +106,10 @@ func (w *workload) iterations(m *spectrumModel, q, j int) float64 {
 const sketchError = 1.2
 
 // costs are the speeds of a backend as measured times: nanoseconds per unit of
-// work. They were fitted to solves of order 250 to 2000 with 1 to 1000 outputs on
-// two AVX-512 cores. On other machines only their ratios have to hold.
+// work. They were fitted to solves of order 250 to 4000 with 1 to 1000 outputs on
+// two AVX-512 cores with 32 MiB of cache. On other machines only their ratios have to
+// hold. They are constants, rather than measured when a program starts, so that the
+// choice, and with it the last digits of a solution, does not depend on the moment.
 type costs struct {
 	plain    iterationCost
 	sketched iterationCost
@@ -77,37 +117,47 @@ type costs struct {
 	factor   [2]float64 // Cholesky factorization for one shift: l² and l³
 	reduce   [3]float64 // tridiagonal reduction: l², l³, and l³ beyond the cache
 	eigen    [3]float64 // eigendecomposition: the same
-	// What a solve with kept factors takes, for each of l²·r; beyond the cache the
-	// reflectors of the reduction run at the speed of memory.
-	solve, back, backFar, turn float64
+	// What a solve with kept factors takes, for each of l²·r: by Cholesky's factor, by
+	// eigenvectors, and by the reflectors of the reduction, which are also read at
+	// a cost of l². Those take the second figure beyond the cache.
+	solve, turn float64
+	visit, back [2]float64
 }
 
 // iterationCost is that of conjugate gradients on some columns side by side.
 type iterationCost struct {
-	pass       [2]float64 // of one iteration: constant, and l² for reading K
+	pass       [3]float64 // of one iteration: constant, l² for reading K, and l² more from memory
 	column     [2]float64 // of one column in it: l², and l for the vectors
 	low, lowAt float64    // with a sketch of rank q: l·q for an iteration, for a column
 }
 
+// of predicts some iterations, of columns columns in all, of order l behind a sketch of rank q.
+func (it *iterationCost) of(passes, columns, l, q float64) float64 {
+	return passes*(it.pass[0]+(it.pass[1]+it.pass[2]*min(max(l/1000-2, 0), 1))*l*l+it.low*l*q) +
+		columns*(it.column[0]*l*l+it.column[1]*l+it.lowAt*l*q)
+}
+
 var nativeCosts = costs{
-	plain:    iterationCost{pass: [2]float64{1e4, 0.025}, column: [2]float64{0.018, 6}},
-	sketched: iterationCost{pass: [2]float64{5e4, 0.11}, column: [2]float64{0.0175, 12}, low: 0.62, lowAt: 0.015},
-	sketch:   [3]float64{0.069, 0.33, 340},
-	factor:   [2]float64{7.5, 0.0025},
-	reduce:   [3]float64{38, 0.0085, 0.021},
-	eigen:    [3]float64{80, 0.02, 0.026},
-	solve:    0.017, back: 0.03, backFar: 0.3, turn: 0.05,
+	plain:    iterationCost{pass: [3]float64{7e3, 0.034, 0.06}, column: [2]float64{0.021, 7}},
+	sketched: iterationCost{pass: [3]float64{2.4e4, 0.1, 0.04}, column: [2]float64{0.02, 9}, low: 0.2, lowAt: 0.06},
+	sketch:   [3]float64{0.051, 0.15, 400},
+	factor:   [2]float64{7, 0.0026},
+	reduce:   [3]float64{18, 0.0265, 0},
+	eigen:    [3]float64{80, 0.03, 0.015},
+	solve:    0.045, turn: 0.06,
+	visit: [2]float64{7, 19}, back: [2]float64{0.085, 0.235},
 }
 
 // libraryCosts are those of OpenBLAS, and of whatever else is not known.
 var libraryCosts = costs{
-	plain:    iterationCost{pass: [2]float64{2e4, 0.4}, column: [2]float64{0.02, 6}},
-	sketched: iterationCost{pass: [2]float64{8e4, 0.45}, column: [2]float64{0.02, 12}, low: 0.5, lowAt: 0.02},
+	plain:    iterationCost{pass: [3]float64{2e4, 0.4}, column: [2]float64{0.02, 6}},
+	sketched: iterationCost{pass: [3]float64{8e4, 0.45}, column: [2]float64{0.02, 12}, low: 0.5, lowAt: 0.02},
 	sketch:   [3]float64{0.06, 0.2, 80},
 	factor:   [2]float64{7.5, 0.0025},
 	reduce:   [3]float64{8, 0.038, 0.008},
 	eigen:    [3]float64{25, 0.06, 0.008},
-	solve:    0.02, back: 0.1, backFar: 0.15, turn: 0.06,
+	solve:    0.02, turn: 0.06,
+	visit: [2]float64{7, 19}, back: [2]float64{0.1, 0.25},
 }
 
 func costsOf(be blas.Backend) *costs {
@@ -120,19 +170,19 @@ func costsOf(be blas.Backend) *costs {
 // solveBy predicts one solve behind a sketch of rank q, none for q = 0.
 func (w *workload) solveBy(m *spectrumModel, q int, c *costs) float64 {
 	var columns, passes float64
-	for j, d := range w.digits {
-		if d > 0 {
-			n := w.iterations(m, q, j)
-			columns += n
-			passes = max(passes, n)
+	for g, count := range w.count {
+		n := w.iterations(m, q, g)
+		if q == 0 {
+			n = m.beyond(n)
 		}
+		columns += count * n
+		passes = max(passes, n)
 	}
-	fl, fq := float64(w.l), float64(q)
 	it := &c.plain
 	if q > 0 {
 		it = &c.sketched
 	}
-	return passes*(it.pass[0]+it.pass[1]*fl*fl+it.low*fl*fq) + columns*(it.column[0]*fl*fl+it.column[1]*fl+it.lowAt*fl*fq)
+	return it.of(passes, columns, float64(w.l), float64(q))
 }
 
 // growth predicts that of a sketch from known columns to q.
@@ -158,7 +208,8 @@ func (c *costs) cholesky(l, r, shifts int) float64 {
 
 // tridiagonal and eigendecomposition predict those solvers for r columns.
 func (c *costs) tridiagonal(l, r int, kept bool) float64 {
-	t := (c.back + c.backFar*far(l)) * float64(l) * float64(l) * float64(r)
+	f := min(far(l), 1)
+	t := (c.visit[0] + (c.visit[1]-c.visit[0])*f + (c.back[0]+(c.back[1]-c.back[0])*f)*float64(r)) * float64(l) * float64(l)
 	if !kept {
 		t += direct(c.reduce, l)
 	}

@@ -36,7 +36,7 @@ func (s *auto) Sketch(sys System, Y blas.General, opt Options) (U blas.General, 
 	}
 	c := costsOf(s.be)
 	best, least := s.direct(c, l, sys.L)
-	chosen := s.choose(c, best, least, Y, sys, Y, opt.filled(l))
+	chosen := s.choose(c, best, least, false, Y, sys, Y, opt.filled(l))
 	s.sketched.rotated = false
 	if chosen != Solver(s.sketched) {
 		return blas.General{}, nil
