@@ -342,13 +342,16 @@ func peerCells(r Result) []string {
 	return []string{positive(r.Seconds), orDash(optional(r.Residual)), orDash(mse)}
 }
 
-// bestOfOurs is our fastest line for the problem of r; for feature maps, the one
-// of the same kind.
+// bestOfOurs is our fastest line for the problem of r that is about as accurate; for
+// feature maps, the one of the same kind.
 func bestOfOurs(group []Result, r Result) *Result {
 	kind := map[string]string{"scikit-learn RBFSampler": "iokl rff phases", "scikit-learn Nystroem": "iokl nystrom"}[r.Name]
 	var best *Result
 	for i, o := range group {
 		if !strings.HasPrefix(o.Name, "iokl") || param(o, "problem") != param(r, "problem") || (kind != "" && o.Name != kind) || !(o.Seconds > 0) {
+			continue
+		}
+		if rough := r.Residual != nil && o.Residual != nil && *o.Residual > asAccurate**r.Residual; rough {
 			continue
 		}
 		if best == nil || o.Seconds < best.Seconds {
@@ -357,6 +360,9 @@ func bestOfOurs(group []Result, r Result) *Result {
 	}
 	return best
 }
+
+// asAccurate is how many times as large a residual may be and still count as the same accuracy.
+const asAccurate = 10
 
 // sizes are the dimensions among the parameters.
 func sizes(r Result) string {

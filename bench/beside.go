@@ -35,7 +35,7 @@ func runPeers(ctx context.Context, env *Env) ([]Result, error) {
 // besideKernelRidge fits one Gaussian kernel to many outputs, from the samples on.
 func besideKernelRidge(ctx context.Context, env *Env) ([]Result, error) {
 	l, d, n, tests := pick(env, 1000, 4000), 20, pick(env, 50, 200), 1000
-	const width, lambda = 5.0, 1e-5
+	const width, lambda, inexact = 5.0, 1e-5, 1e-6
 	Xl, Yl, Xt, Yt := smoothSamples(env.rng(51), l, tests, d, n)
 	params := map[string]any{"problem": "kernel ridge", "l": l, "d": d, "n": n, "lambda": lambda}
 	C := blas.NewGeneral(l, n)
@@ -79,15 +79,22 @@ func besideKernelRidge(ctx context.Context, env *Env) ([]Result, error) {
 		r.metric("test_mse", e*e/float64(tests*n))
 		return nil
 	}
-	ours, err := oursThen(ctx, env, params, []contender{one("cholesky", 0), one("auto", 1e-6)}, measures)
+	ours, err := oursThen(ctx, env, params, []contender{one("cholesky", 0), one("auto", inexact)}, measures)
 	if err != nil {
 		return ours, err
 	}
-	theirs, err := env.theirs(ctx, peerJob{
-		script: "kernel_ridge.py", params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt},
-		args: []string{fmt.Sprint(1 / (2 * width * width)), fmt.Sprint(lambda * float64(l))},
-	})
-	return append(ours, theirs...), err
+	results := ours
+	args := []string{fmt.Sprint(1 / (2 * width * width)), fmt.Sprint(lambda * float64(l)), fmt.Sprint(inexact)}
+	for _, script := range []string{"kernel_ridge.py", "kernel_ridge_torch.py"} {
+		var theirs []Result
+		theirs, err = env.theirs(ctx, peerJob{
+			script: script, params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt}, args: args,
+		})
+		if results = append(results, theirs...); err != nil {
+			break
+		}
+	}
+	return results, err
 }
 
 // oursThen times each contender and lets measures look at the last answer of it.

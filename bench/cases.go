@@ -24,7 +24,7 @@ var cases = []Case{
 	&simple{"nystrom", "random and Nyström features against the exact kernel: time and held-out error", runNystrom},
 	&simple{"scale", "up to a million rows streamed through 2000 random features, and the fit after the pass", runScale},
 	&simple{"ridge", "ridge regression on random features beside scikit-learn on the same data", runRidge},
-	&simple{"peers", "scikit-learn, scipy and Octave beside ours: the same data, threads and accuracy", runPeers},
+	&simple{"peers", "scikit-learn, PyTorch, scipy and Octave beside ours: the same data, threads and accuracy", runPeers},
 	&simple{"lorenz96", "who drives whom in chaotic systems: nonlinear causality against a linear VAR", runLorenz96},
 	&simple{"dream3", "gene networks in silico", runDream3},
 	&simple{"lotka", "who eats whom among many species", runLotka},

@@ -97,6 +97,14 @@ func (job *peerJob) parse(text []byte) ([]Result, error) {
 	return results, nil
 }
 
+// needs are the modules that a Python script imports, and Debian's package of them.
+func needs(script string) (modules, debian string) {
+	if strings.HasSuffix(script, "_torch.py") {
+		return "torch, numpy", "python3-torch"
+	}
+	return "sklearn, scipy", "python3-sklearn"
+}
+
 // interpreter is the command that runs the script, or nil and what is missing.
 // Debian's Python has the Debian packages where another comes first in PATH.
 func interpreter(ctx context.Context, script string) (program []string, missing string) {
@@ -106,12 +114,13 @@ func interpreter(ctx context.Context, script string) (program []string, missing 
 		}
 		return nil, "octave is not here (Debian: apt-get install octave octave-control)"
 	}
+	modules, debian := needs(script)
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(ctx, python, "-c", "import sklearn, scipy").Run() == nil {
+		if exec.CommandContext(ctx, python, "-c", "import "+modules).Run() == nil {
 			return []string{python}, ""
 		}
 	}
-	return nil, "python3 with scikit-learn and scipy is not here (Debian: apt-get install python3-sklearn)"
+	return nil, fmt.Sprintf("python3 with %s is not here (Debian: apt-get install %s)", strings.ReplaceAll(modules, ",", " and"), debian)
 }
 
 // writePeerData writes what the script's language reads at once: .npy, or plain
