@@ -345,7 +345,7 @@ func peerCells(r Result) []string {
 // bestOfOurs is our fastest line for the problem of r that is about as accurate; for
 // feature maps, the one of the same kind.
 func bestOfOurs(group []Result, r Result) *Result {
-	kind := map[string]string{"scikit-learn RBFSampler": "iokl rff phases", "scikit-learn Nystroem": "iokl nystrom"}[r.Name]
+	kind := map[string]string{"scikit-learn RBFSampler": "iokl rff qmc phases", "scikit-learn Nystroem": "iokl nystrom"}[r.Name]
 	var best *Result
 	for i, o := range group {
 		if !strings.HasPrefix(o.Name, "iokl") || param(o, "problem") != param(r, "problem") || (kind != "" && o.Name != kind) || !(o.Seconds > 0) {
@@ -380,7 +380,11 @@ func sizes(r Result) string {
 func concludePeers(group []Result) []string {
 	var out []string
 	for _, row := range whatPeers(map[string][]Result{group[0].Case: group}).Table.Rows {
-		out = append(out, fmt.Sprintf("%s: %s takes %s s, %s %s s.", row[0], row[6], row[7], row[1], row[3]))
+		text := fmt.Sprintf("%s: %s takes %s s, %s %s s.", row[0], row[6], row[7], row[1], row[3])
+		if ours, theirs := row[9], row[5]; ours != "–" && theirs != "–" {
+			text = fmt.Sprintf("%s Their mean squared errors on unseen samples are %s and %s.", text, ours, theirs)
+		}
+		out = append(out, text)
 	}
 	return out
 }

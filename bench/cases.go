@@ -23,6 +23,7 @@ var cases = []Case{
 	&simple{"rff", "random features: error of the kernel against their number, by way of drawing them", runRFF},
 	&simple{"nystrom", "random and Nyström features against the exact kernel: time and held-out error", runNystrom},
 	&simple{"scale", "up to a million rows streamed through 2000 random features, and the fit after the pass", runScale},
+	&simple{"ranks", "the same number of streamed rows for each rank of an MPI job (build tag mpi): weak scaling, and what is exchanged", runRanks},
 	&simple{"ridge", "ridge regression on random features beside scikit-learn on the same data", runRidge},
 	&simple{"peers", "scikit-learn, PyTorch, scipy and Octave beside ours: the same data, threads and accuracy", runPeers},
 	&simple{"lorenz96", "who drives whom in chaotic systems: nonlinear causality against a linear VAR", runLorenz96},

@@ -36,6 +36,7 @@ var conclusions = map[string]func(group []Result) []string{
 	"figures":      concludeTarget,
 	"peers":        concludePeers,
 	"ridge":        concludePeers,
+	"ranks":        concludeRanks,
 	"misprints":    concludeMisprints,
 }
 
@@ -323,6 +324,7 @@ func concludeScale(group []Result) []string {
 	last, first := group[len(group)-1], group[0]
 	return []string{
 		fmt.Sprintf("%s rows pass through %s features in %.3g s, at %.0f %% of the machine's peak and with %s of memory in all.", param(last, "l"), param(last, "D"), last.Seconds, 100*last.OfPeak, bytesText(float64(last.PeakRSS))),
+		fmt.Sprintf("That is %.3g µs a row, and %.3g µs with %s rows.", 1e6*last.Seconds/number(last, "l"), 1e6*first.Seconds/number(first, "l"), param(first, "l")),
 		fmt.Sprintf("The fit after the pass takes %.2g s; with %s rows it takes %.2g s.", number(last, "seconds_after_pass"), param(first, "l"), number(first, "seconds_after_pass")),
 	}
 }

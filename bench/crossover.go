@@ -18,6 +18,8 @@ func number(r Result, key string) float64 {
 	switch v := r.Params[key].(type) {
 	case int:
 		return float64(v)
+	case int64:
+		return float64(v)
 	case float64:
 		return v
 	}

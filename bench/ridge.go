@@ -32,7 +32,7 @@ func runRidge(ctx context.Context, env *Env) ([]Result, error) {
 	data := &ridgeData{features: pick(env, 300, 1000), width: 5, lambda: 1e-5}
 	data.X, data.Y, data.Xt, data.Yt = smoothSamples(env.rng(41), l, 2000, d, n)
 	var results []Result
-	for _, method := range []string{"rff", "rff phases", "nystrom"} {
+	for _, method := range []string{"rff", "rff phases", "rff qmc phases", "nystrom"} {
 		r, err := data.ours(ctx, env, method)
 		if err != nil {
 			return results, err
@@ -80,11 +80,8 @@ func (r *ridgeData) draws(env *Env, method string) int {
 // ours takes the features, sums them and solves (Γ + λl·I)W = H.
 func (r *ridgeData) ours(ctx context.Context, env *Env, method string) (Result, error) {
 	out := Result{Name: "iokl " + method, Params: r.params()}
-	method, form, _ := strings.Cut(method, " ")
-	spec := fmt.Sprintf("%s:gaussian:all:%g:%d", method, r.width, r.features)
-	if form != "" {
-		spec += ":" + form
-	}
+	words := strings.Fields(method)
+	spec := strings.Join(append([]string{fmt.Sprintf("%s:gaussian:all:%g:%d", words[0], r.width, r.features)}, words[1:]...), ":")
 	var samples, mse []float64
 	for repeat := range 1 + r.draws(env, method) { // the first warms up
 		start := time.Now()

@@ -44,7 +44,8 @@
 // each by itself uniform, which takes most of that difference away. Twice as many
 // frequencies give a fit more functions to choose from: its error on new samples
 // was 0 to 9 % smaller with phases in regressions on smooth functions, 2 % on
-// handwritten digits, and up to 1 % larger on sums of quick waves.
+// handwritten digits, and up to 1 % larger on sums of quick waves. On 20 columns
+// qmc phases did 1 % better than the other phases.
 //
 // # Memory and reproducibility
 //

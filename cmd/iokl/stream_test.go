@@ -222,3 +222,28 @@ func TestStreamRefusals(t *testing.T) {
 		t.Errorf("--survey-rows alone: %+v", r)
 	}
 }
+
+// Far into a file the row is still named, and the rows before it kept.
+func TestStreamBadRowFarDown(t *testing.T) {
+	const bad = 700_000
+	var text strings.Builder
+	text.WriteString("a,b\n")
+	for i := 1; i < bad; i++ {
+		text.WriteString([...]string{"1,2\n", "3,1\n", "2,0\n", "0,5\n", "4,4\n"}[i%5])
+	}
+	text.WriteString("1,?!\n2,2\n")
+	dir := t.TempDir()
+	write(t, dir, "far.csv", text.String())
+	line := "fit --stream --x far.csv --x-columns a --y-columns b --kernel linear:all --lambda 1e-2 --survey-rows 1000 --checkpoint sums --json "
+	r := command(t, dir, line)
+	if want := `far.csv: row 700000 (line 700001), column 2 "b": "?!"`; r.status != exitUsage || !strings.Contains(r.stderr, want) {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	write(t, dir, "far.csv", strings.Replace(text.String(), "?!", "3", 1))
+	r = command(t, dir, line+"-v")
+	var got fitReport
+	r.object(t, &got)
+	if got.Samples != bad+1 || !strings.Contains(r.stderr, "going on after the 699999 rows of sums") {
+		t.Errorf("%d samples: %s", got.Samples, r.stderr)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/iokl/iokl/bench"
 )
 
 // Exit statuses.
@@ -27,6 +29,9 @@ func main() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends the program at once
 	}()
+	if status, ok := bench.RankMain(ctx, os.Stdout, os.Stderr); ok {
+		os.Exit(status)
+	}
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -32,6 +32,9 @@ import (
 	"unsafe"
 )
 
+// Linked reports whether the build has a message passing library.
+const Linked = true
+
 // World is the ranks of the job. Its methods may be called from any goroutine,
 // one at a time in the order all ranks share.
 type World struct {

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// Linked reports whether the build has a message passing library.
+const Linked = false
+
 // World is the ranks of the job.
 type World struct{}
 
