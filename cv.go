@@ -11,7 +11,7 @@ import (
 
 // CVOptions say what cross-validation tries and how. The zero value is useful.
 type CVOptions struct {
-	Lambdas []float64  // nil: a falling path of 13 values, or the promising part of it
+	Lambdas []float64  // nil: a falling path of 17 values, or the promising part of it
 	Taus    []float64  // nil: Options.Tau
 	Norms   []string   // nil: Options.Norm, or some of DefaultNorms when that is empty
 	Kernels [][]string // dictionaries to compare; nil: Options.Kernels, or what screening finds when that is empty
@@ -81,7 +81,8 @@ func among(specs []string) string {
 // model. Along falling λ each fit starts from the one before; folds run in
 // parallel, and the result does not depend on how many at once.
 //
-// Without kernels, some thirty dictionaries of different smoothness are screened
+// Without kernels, some fifty dictionaries of different smoothness, some of them on
+// relevant columns or directions, are screened
 // first, with fixed weights and L = (τ/n)·I, on at most 1000 samples; what is
 // compared then is learning on the union of the three best, on that with kernels
 // of random sets of columns, and on DefaultKernels.

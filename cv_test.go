@@ -196,7 +196,7 @@ func TestSubspaces(t *testing.T) {
 	for j := range 12 {
 		Z.SetCol(j, mat.Col(nil, j%4, X))
 	}
-	d, _, err := dictionary(raw(Z), &Options{Kernels: specs})
+	d, _, err := dictionary(raw(Z), raw(Z), &Options{Kernels: specs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (s *study) candidates(ctx context.Context, g *grid, opt *Options) ([]candid
 		if err != nil {
 			return nil, err
 		}
-		all = promising(ranking, s.X, s.Y.Cols, opt.Learn, opt.Seed)
+		all = g.promising(ranking, s.X, s.Y.Cols, opt.Learn, opt.Seed)
 	}
 	for k := range all {
 		c := &all[k]
@@ -184,9 +184,13 @@ func (s *study) dictionary(specs []string, opt *Options) (d kernel.Dictionary, w
 	if Z, _, err = in.apply(s.X, 0); err != nil {
 		return nil, nil, Z, err
 	}
+	_, Y, _, err := newOutputs(s.Y, opt)
+	if err != nil {
+		return nil, nil, Z, err
+	}
 	with := *opt
 	with.Kernels = specs
-	d, weights, err = dictionary(Z, &with)
+	d, weights, err = dictionary(Z, Y, &with)
 	return d, weights, Z, err
 }
 

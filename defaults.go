@@ -47,13 +47,25 @@ type candidate struct {
 }
 
 // baseDictionaries are what screening compares: functions of all columns of
-// several smoothnesses, sums of functions of single columns, and both, with and
-// without a linear part.
+// several smoothnesses, as they are, scaled by relevance, and along the relevant
+// directions, sums of functions of single columns, and both, with and without a
+// linear part.
 func baseDictionaries(Z blas.General) [][]string {
 	all := [][]string{{linearKernel}, {squareKernel}, {squareKernel, "gaussian:all:median*2"}}
 	for _, w := range []string{"0.25", "0.5", "1", "2", "4"} {
 		for _, kind := range []string{"gaussian:all:median*", "laplacian:all:median*"} {
 			all = append(all, []string{kind + w}, []string{kind + w, linearKernel})
+		}
+	}
+	if Z.Cols > 1 {
+		for _, w := range []string{"0.5", "1", "2"} {
+			for _, kind := range []string{"gaussian", "laplacian"} {
+				k := kind + ":" + relevantColumns + ":median*" + w
+				all = append(all, []string{k}, []string{k, linearKernel})
+				if Z.Cols <= maxEach {
+					all = append(all, []string{kind + ":" + relevantDirections + ":median*" + w})
+				}
+			}
 		}
 	}
 	if !hasEach(Z) {
@@ -76,7 +88,7 @@ func baseDictionaries(Z blas.General) [][]string {
 }
 
 // pathPoints and pathRatio make the default values of λ: from 1 downwards, times the kernels' size.
-const pathPoints = 13
+const pathPoints = 17
 
 var pathRatio = math.Sqrt(10)
 

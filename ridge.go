@@ -64,7 +64,13 @@ func (r *ridge) sum(specs []string) (blas.General, error) {
 	}
 	with := *r.opt
 	with.Kernels = specs
-	d, weights, err := dictionary(r.train(), &with)
+	groups, err := withRelevance(specs, r.train(), r.Y, &with)
+	if err != nil {
+		return blas.General{}, err
+	}
+	r.opt.Groups = groups // for the SPECs to come
+	with.Groups = groups
+	d, weights, err := dictionary(r.train(), r.Y, &with)
 	if err != nil {
 		return blas.General{}, err
 	}

@@ -15,13 +15,18 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// dictionary resolves the SPECs on the training inputs Z. Constant columns get
+// dictionary resolves the SPECs on the training inputs Z, and targets Y where they
+// tell which columns are relevant. Constant columns get
 // no kernel of their own from "each". weights are those of fixed weights: the
 // SPECs share 1 equally, and the kernels of a SPEC its part.
-func dictionary(Z blas.General, opt *Options) (d kernel.Dictionary, weights []float64, err error) {
+func dictionary(Z, Y blas.General, opt *Options) (d kernel.Dictionary, weights []float64, err error) {
 	specs := opt.Kernels
 	if len(specs) == 0 {
 		specs = defaultKernels(Z)
+	}
+	groups, err := withRelevance(specs, Z, Y, opt)
+	if err != nil {
+		return nil, nil, err
 	}
 	parts := 0
 	for _, text := range specs {
@@ -35,7 +40,7 @@ func dictionary(Z blas.General, opt *Options) (d kernel.Dictionary, weights []fl
 		before := len(d)
 		for _, features := range expand(s.Features, Z) {
 			s.Features = features
-			part, err := s.Resolve(Z, opt.Groups, opt.Seed)
+			part, err := s.Resolve(Z, groups, opt.Seed)
 			if err != nil {
 				return nil, nil, &wrapped{err, ErrInput}
 			}

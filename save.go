@@ -26,7 +26,7 @@ import (
 //	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight (kind features)
 const (
 	fileFormat  = "iokl model"
-	fileVersion = 1
+	fileVersion = 2 // 2: kernels may scale their columns
 	metaName    = "meta.json"
 )
 

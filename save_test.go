@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ func someModels(t testing.TB) map[string]*Model {
 	}
 	base := Options{Lambda: 1e-2}
 	opt := base
-	opt.Kernels = []string{"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all"}
+	opt.Kernels = []string{"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all", "laplacian:relevant", "gaussian:directions"}
 	m, err := Fit(bg, X, Y, opt)
 	add("samples", m, err)
 	opt.Standardize, opt.Norm = "none", "lp:2"
@@ -42,7 +43,7 @@ func someModels(t testing.TB) map[string]*Model {
 	m, err = Fit(bg, X, Y, opt)
 	add("constant output", m, err)
 	wide := base
-	wide.Kernels = []string{"rff:gaussian:all:median:20", "rff:matern52:0-1:median:10:mc", "nystrom:gaussian:each:median:5", "linear:all"}
+	wide.Kernels = []string{"rff:gaussian:relevant:median:20", "rff:matern52:0-1:median:10:mc", "nystrom:gaussian:each:median:5", "linear:all"}
 	m, err = Fit(bg, X, Y, wide)
 	add("features", m, err)
 	labels := make([]string, 30)
@@ -208,8 +209,9 @@ func TestLoadRefuses(t *testing.T) {
 		"foreign archive":  {rewrite(t, whole, metaName, drop), "no readable meta.json"},
 		"other JSON":       {rewrite(t, whole, metaName, func([]byte) []byte { return []byte("{}") }), "not that of a model"},
 		"broken JSON":      {rewrite(t, whole, metaName, func(b []byte) []byte { return b[:len(b)/2] }), "not that of a model"},
-		"newer":            {rewrite(t, whole, metaName, swap(`"version": 1`, `"version": 2`)), "newer version (format 2, this program reads up to 1)"},
-		"version 0":        {rewrite(t, whole, metaName, swap(`"version": 1`, `"version": 0`)), "format 0"},
+		"newer":            {rewrite(t, whole, metaName, swap(`"version": 2`, `"version": 3`)), "newer version (format 3, this program reads up to 2)"},
+		"version 0":        {rewrite(t, whole, metaName, swap(`"version": 2`, `"version": 0`)), "format 0"},
+		"scale of others":  {rewrite(t, whole, metaName, swap(`"kind": "linear"`, `"kind": "linear", "scale": [1]`)), "1 factors for"},
 		"unknown kind":     {rewrite(t, whole, metaName, swap(`"kind": "samples"`, `"kind": "dreams"`)), `unknown kind "dreams"`},
 		"array missing":    {rewrite(t, whole, "CL.npy", drop), `no array "CL"`},
 		"array altered":    {rewrite(t, whole, "X.npy", flip), "checksum of array X"},
@@ -244,7 +246,7 @@ func TestNumpyReadsModels(t *testing.T) {
 import numpy, json, sys
 z = numpy.load(sys.argv[1])
 print(z["X"].shape, z["CL"].shape, z["eta"].sum(), json.loads(z["meta.json"])["version"])`, path).CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "(30, 4) (30, 3) ") || !strings.HasSuffix(string(out), " 1\n") {
+	if err != nil || !strings.HasPrefix(string(out), "(30, 4) (30, 3) ") || !strings.HasSuffix(string(out), " 2\n") {
 		t.Errorf("numpy says %q, %v", out, err)
 	}
 }
@@ -268,4 +270,22 @@ func FuzzDecode(f *testing.F) {
 			_, _ = m.Predict(X)
 		}
 	})
+}
+
+// TestLoadsFormat1 loads a model that a program of the first format wrote, and
+// compares with what that program predicted.
+func TestLoadsFormat1(t *testing.T) {
+	m, err := Load("testdata/format1.iokl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	P, err := m.Predict(mat.NewDense(2, 2, []float64{1.5, 1, 6.5, 2.5}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range []float64{2.763274567971341, 2.2342060869553593, 9.423159166162268, 6.053899891129852} {
+		if v := P.RawMatrix().Data[k]; !(math.Abs(v-want) <= 1e-12*math.Abs(want)) {
+			t.Errorf("prediction %d is %.17g, was %.17g", k, v, want)
+		}
+	}
 }

@@ -27,8 +27,9 @@ const (
 // screened is how a dictionary did.
 type screened struct {
 	kernels []string
-	score   float64 // at the best λ
-	step    int     // of that λ on the path
+	score   float64   // at the best λ
+	errors  []float64 // of each fold there
+	step    int       // of that λ on the path
 }
 
 // screen compares the base dictionaries on the first repeat of the splits and
@@ -58,7 +59,7 @@ func (s *study) screen(ctx context.Context, g *grid, opt Options) ([]screened, e
 				column = append(column, errs[f][k][i])
 			}
 			if v := g.score(column); v < best.score {
-				best.score, best.step = v, i
+				best.score, best.step, best.errors = v, i, column
 			}
 		}
 		ranking = append(ranking, best)
@@ -107,14 +108,22 @@ func (s *study) sample(seed uint64) func(Split) Split {
 	return func(split Split) Split { return Split{thin(split.Train), thin(split.Test)} }
 }
 
+// united are the best dictionaries, without those that are worse than the best beyond doubt.
+func (g *grid) united(ranking []screened) []screened {
+	return slices.DeleteFunc(slices.Clone(ranking[:min(united, len(ranking))]), func(r screened) bool {
+		return g.worse(r.errors, ranking[0].errors)
+	})
+}
+
 // promising lists what is worth learning on after screening: the union of the
 // best dictionaries, as it is and with weights and, for several outputs, L
 // learned, and two dictionaries that leave more to the weights: smoothness, and columns.
-// The union does better than the single best, which is the best by chance too.
-func promising(ranking []screened, Z blas.General, outputs int, learn string, seed uint64) []candidate {
+// The union does better than the single best, which is the best by chance too, as
+// long as what it adds may be as good.
+func (g *grid) promising(ranking []screened, Z blas.General, outputs int, learn string, seed uint64) []candidate {
 	first, last := pathPoints, 0
 	var union []string
-	for _, r := range ranking[:min(united, len(ranking))] {
+	for _, r := range g.united(ranking) {
 		first, last = min(first, r.step), max(last, r.step)
 		for _, k := range r.kernels {
 			if !slices.Contains(union, k) {

@@ -343,6 +343,7 @@ func TestStreamRefuses(t *testing.T) {
 	}
 	for name, o := range map[string]StreamOptions{
 		"exact kernel": with(func(o *StreamOptions) { o.Kernels = []string{"gaussian:all"} }),
+		"relevance":    with(func(o *StreamOptions) { o.Kernels = []string{"rff:gaussian:relevant:median:20"} }),
 		"one fold":     with(func(o *StreamOptions) { o.Lambda, o.CV.Folds = 0, 1 }),
 		"metric":       with(func(o *StreamOptions) { o.Lambda, o.CV.Metric = 0, "accuracy" }),
 		"names":        with(func(o *StreamOptions) { o.OutputNames = []string{"a"} }),

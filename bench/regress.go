@@ -31,7 +31,7 @@ const stockRepeats = 10
 // runStock04 is the paper's financial table: next week's log-returns of nine
 // companies from this week's, 25 pairs to learn from and 26 to test on; the
 // figure is the mean squared error times 1000. As there, p = 1 and λ is chosen by
-// 10-fold cross-validation on the training pairs: of 13 values, √10 apart, the one of
+// 10-fold cross-validation on the training pairs: of 17 values, √10 apart, the one of
 // the lowest mean log error over the folds of ten divisions. The test pairs are looked at once, for
 // the figure; they are few and noisy, so differences of a few per cent mean little.
 func runStock04(ctx context.Context, env *Env) ([]Result, error) {

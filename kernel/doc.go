@@ -42,6 +42,10 @@
 //	FORM     = "pairs" | "phases"
 //	LANDMARKS = "kmeans" | "uniform" | "leverage"
 //
+// A group may come with a factor for each of its columns, or with linear combinations
+// of them (directions), which kernels then see in place of the columns. Package iokl
+// has two such groups that it learns from the targets: "relevant" and "directions".
+//
 // "each" makes one kernel of every column, "groups" one of every named group,
 // and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13
 // kernels for each column. FEATURES defaults to all and WIDTHS to median.

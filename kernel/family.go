@@ -38,7 +38,7 @@ func (k *Kernel) metric() metric {
 // family is a set of kernels computed from the same tile of distances.
 type family struct {
 	metric  metric
-	columns []int
+	view    view
 	width   float64 // of lorentz, else 0
 	members []int   // indices in the dictionary
 }
@@ -51,7 +51,7 @@ func (d Dictionary) families(skip func(j int) bool) []*family {
 		if skip(j) {
 			continue
 		}
-		f := &family{metric: k.metric(), columns: k.Columns, members: []int{j}}
+		f := &family{metric: k.metric(), view: k.view(), members: []int{j}}
 		if f.metric == lorentz {
 			f.width = k.Width
 		}
@@ -65,7 +65,7 @@ func (d Dictionary) families(skip func(j int) bool) []*family {
 }
 
 func (f *family) same(g *family) bool {
-	return f.metric == g.metric && f.width == g.width && slices.Equal(f.columns, g.columns)
+	return f.metric == g.metric && f.width == g.width && f.view.same(g.view)
 }
 
 // directDims is the number of features up to which squared distances are
@@ -89,44 +89,32 @@ type side struct {
 // center is the shift of a family: squared distances do not change with it, and
 // lose less to cancellation around the mean.
 func (f *family) center(X blas.General) []float64 {
-	n := len(f.columns)
-	if n == 0 {
-		n = X.Cols
-	}
-	mean := make([]float64, n)
+	mean := make([]float64, f.view.dim(X.Cols))
 	if f.metric != euclid || X.Rows == 0 {
 		return mean
 	}
-	var buf []float64
-	for i := range X.Rows {
-		buf = selected(blas.Row(X, i), nilIfEmpty(f.columns), buf)
-		blas.Axpy(1/float64(X.Rows), buf, mean)
+	Z := f.view.of(X)
+	for i := range Z.Rows {
+		blas.Axpy(1/float64(Z.Rows), blas.Row(Z, i), mean)
 	}
 	return mean
 }
 
-func nilIfEmpty(columns []int) []int {
-	if len(columns) == 0 {
-		return nil
-	}
-	return columns
-}
-
 // prepare lays out the rows of X. It fails on cells the family cannot take.
 func (f *family) prepare(X blas.General, shift []float64) (*side, error) {
-	columns := nilIfEmpty(f.columns)
-	if err := FiniteData(X, columns); err != nil {
+	if err := FiniteData(X, f.view.columns); err != nil {
 		return nil, err
 	}
 	if f.metric == chiSquare {
-		if err := nonNegative(X, columns); err != nil {
+		if err := nonNegative(X, f.view.columns); err != nil {
 			return nil, err
 		}
 	}
 	s := &side{x: blas.NewGeneral(X.Rows, len(shift))}
-	for i := range X.Rows {
+	Z := f.view.of(X)
+	for i := range Z.Rows {
 		row := blas.Row(s.x, i)
-		for c, v := range selected(blas.Row(X, i), columns, row) {
+		for c, v := range blas.Row(Z, i) {
 			row[c] = v - shift[c]
 		}
 	}

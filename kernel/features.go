@@ -12,12 +12,18 @@ import (
 type Group struct {
 	Name    string
 	Columns []int
+	// Scale has a factor ≥ 0 for each of Columns, by which kernels multiply it: the
+	// larger, the more the column matters. nil means 1 for all.
+	Scale []float64
+	// Directions are linear combinations of Columns, so scaled, that kernels look at
+	// in place of them: a list of len(Columns) coefficients for each. nil means none.
+	Directions [][]float64
 }
 
 // subset is the columns of one kernel and how the kernel's name calls them.
 type subset struct {
-	label   string
-	columns []int // nil means all
+	label string
+	view
 }
 
 // checkFeatures refuses what no data can make sense of.
@@ -73,7 +79,7 @@ func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
 	case s.Features == "each":
 		out := make([]subset, d)
 		for c := range out {
-			out[c] = subset{strconv.Itoa(c), []int{c}}
+			out[c] = subset{strconv.Itoa(c), view{columns: []int{c}}}
 		}
 		return out, nil
 	case s.Features == "groups":
@@ -82,7 +88,7 @@ func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
 		}
 		var out []subset
 		for _, g := range groups {
-			out = append(out, subset{g.Name, g.Columns})
+			out = append(out, g.subset())
 		}
 		return out, inRange(out, d)
 	case indexList(s.Features):
@@ -90,12 +96,12 @@ func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := []subset{{s.Features, columns}}
+		out := []subset{{s.Features, view{columns: columns}}}
 		return out, inRange(out, d)
 	}
 	for _, g := range groups {
 		if g.Name == s.Features {
-			out := []subset{{g.Name, g.Columns}}
+			out := []subset{g.subset()}
 			return out, inRange(out, d)
 		}
 	}
@@ -124,6 +130,11 @@ func inRange(sets []subset, d int) error {
 				return fmt.Errorf("feature %d of %q is out of range: the data have columns 0 to %d", c, s.label, d-1)
 			}
 		}
+		if err := s.check(len(s.columns)); err != nil {
+			return fmt.Errorf("group %q: %w", s.label, err)
+		}
 	}
 	return nil
 }
+
+func (g *Group) subset() subset { return subset{g.Name, view{g.Columns, g.Scale, g.Directions}} }

@@ -20,17 +20,21 @@ var (
 // Kernel is one scalar kernel with all its parameters: what a model stores.
 // It is filled by Spec.Resolve, or by hand.
 type Kernel struct {
-	Name    string  `json:"name"`
-	Kind    Kind    `json:"kind"`
-	Inputs  int     `json:"inputs"`            // columns of X
-	Columns []int   `json:"columns,omitempty"` // columns the kernel looks at; empty means all
-	Width   float64 `json:"width,omitempty"`   // σ
-	Nu      float64 `json:"nu,omitempty"`      // ν of matern
-	Degree  int     `json:"degree,omitempty"`  // q of poly
-	Offset  float64 `json:"offset,omitempty"`  // c of poly
-	Gamma   float64 `json:"gamma,omitempty"`   // γ of poly
-	Unit    bool    `json:"unit,omitempty"`    // normalised to unit diagonal
-	Center  bool    `json:"center,omitempty"`  // centred by the training means
+	Name    string    `json:"name"`
+	Kind    Kind      `json:"kind"`
+	Inputs  int       `json:"inputs"`            // columns of X
+	Columns []int     `json:"columns,omitempty"` // columns the kernel looks at; empty means all
+	Scale   []float64 `json:"scale,omitempty"`   // factor of each of them; empty means 1
+	// Directions are the linear combinations of the columns, so scaled, that the
+	// kernel looks at; empty means the columns themselves.
+	Directions [][]float64 `json:"directions,omitempty"`
+	Width      float64     `json:"width,omitempty"`  // σ
+	Nu         float64     `json:"nu,omitempty"`     // ν of matern
+	Degree     int         `json:"degree,omitempty"` // q of poly
+	Offset     float64     `json:"offset,omitempty"` // c of poly
+	Gamma      float64     `json:"gamma,omitempty"`  // γ of poly
+	Unit       bool        `json:"unit,omitempty"`   // normalised to unit diagonal
+	Center     bool        `json:"center,omitempty"` // centred by the training means
 	// Means holds mean_j k(x_i,x_j) over the training samples for each i, and
 	// Mean their mean. Gram sets them when Center is set; Cross needs them.
 	Means []float64 `json:"means,omitempty"`
@@ -61,14 +65,6 @@ func (d Dictionary) Bytes(l int, prec blas.Precision) int64 {
 	return one * int64(len(d))
 }
 
-// dim is the number of columns the kernel looks at.
-func (k *Kernel) dim() int {
-	if len(k.Columns) > 0 {
-		return len(k.Columns)
-	}
-	return k.Inputs
-}
-
 // Validate checks the parameters of a kernel made by hand or read from a file.
 func (k *Kernel) Validate() error {
 	if err := k.valid(); err != nil {
@@ -91,10 +87,12 @@ func (k *Kernel) valid() error {
 		return fmt.Errorf("order %g is not from %g to %g", k.Nu, float64(minNu), float64(maxNu))
 	case k.Kind == Poly && (k.Degree < 1 || !(k.Offset >= 0) || !(k.Gamma > 0) || math.IsInf(k.Offset+k.Gamma, 0)):
 		return fmt.Errorf("degree %d, offset %g, gamma %g: want degree ≥ 1, offset ≥ 0, gamma > 0", k.Degree, k.Offset, k.Gamma)
+	case k.Kind == Chi2 && len(k.Directions) > 0:
+		return errors.New("chi2 wants values ≥ 0, and directions are of any sign")
 	case len(k.Columns) > 0:
-		return inRange([]subset{{k.Name, k.Columns}}, k.Inputs)
+		return inRange([]subset{{k.Name, k.view()}}, k.Inputs)
 	}
-	return nil
+	return k.view().check(k.Inputs)
 }
 
 // unit reports whether the kernel is divided by √(k(x,x)k(z,z)); cosine is the linear kernel so divided.

@@ -47,7 +47,7 @@ var everyKernel = []string{
 	"cauchy:all:median*1,2", "chi2:all:median*1,2", "chi2:0-1:1",
 }
 
-var testGroups = []Group{{"g1", []int{4, 0, 2, 1, 3}}, {"g2", []int{5}}}
+var testGroups = []Group{{Name: "g1", Columns: []int{4, 0, 2, 1, 3}}, {Name: "g2", Columns: []int{5}}}
 
 func maxDiff(a, b blas.General) float64 {
 	var worst float64

@@ -42,11 +42,9 @@ func medianDistance(kind Kind, X blas.General, set subset, pairs [][2]int) (floa
 		return 0, fmt.Errorf("the median distance of a single sample: %w", ErrConstant)
 	}
 	dist := make([]float64, len(pairs))
-	var a, b []float64
+	Z := set.of(X)
 	for p, ij := range pairs {
-		a = selected(blas.Row(X, ij[0]), set.columns, a)
-		b = selected(blas.Row(X, ij[1]), set.columns, b)
-		dist[p] = distance(kind, a, b)
+		dist[p] = distance(kind, blas.Row(Z, ij[0]), blas.Row(Z, ij[1]))
 	}
 	slices.Sort(dist)
 	median := dist[len(dist)/2]

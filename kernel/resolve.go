@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/iokl/iokl/blas"
@@ -94,19 +95,19 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64) ([]float64,
 
 // kernels is the kernels of the specification on one set of features.
 func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
-	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Nu: s.Nu}
+	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Scale: set.scale, Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Nu: s.Nu}
 	one := s
 	one.Features = set.label
 	if s.Approx != nil && s.Approx.Sampler == Auto {
 		a := *s.Approx
-		a.Sampler = a.Cheapest(s.Kind, k.dim())
+		a.Sampler = a.Cheapest(s.Kind, k.Dim())
 		one.Approx, k.Approx = &a, &a
 	}
 	if !s.Kind.HasWidth() {
 		if s.Kind == Poly {
 			k.Degree, k.Offset, k.Gamma = s.Degree, s.Offset, s.Gamma
 			if k.Gamma == 0 {
-				k.Gamma = 1 / float64(k.dim())
+				k.Gamma = 1 / float64(k.Dim())
 			}
 		}
 		k.Name = one.String()
@@ -124,26 +125,11 @@ func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
 // nonNegative reports the first negative cell.
 func nonNegative(X blas.General, columns []int) error {
 	for i := range X.Rows {
-		for c, v := range selected(blas.Row(X, i), columns, nil) {
-			if v < 0 {
-				if columns != nil {
-					c = columns[c]
-				}
+		for c, v := range blas.Row(X, i) {
+			if v < 0 && (columns == nil || slices.Contains(columns, c)) {
 				return fmt.Errorf("row %d, column %s holds %g, and chi2 wants values ≥ 0: %w", i, strconv.Itoa(c), v, ErrNegative)
 			}
 		}
 	}
 	return nil
-}
-
-// selected is the given columns of a row, in buf; the row itself when columns is nil.
-func selected(row []float64, columns []int, buf []float64) []float64 {
-	if columns == nil {
-		return row
-	}
-	buf = buf[:0]
-	for _, c := range columns {
-		buf = append(buf, row[c])
-	}
-	return buf
 }

@@ -15,7 +15,7 @@ const maxMonomials = 1 << 16
 func (m *Map) chooseExact(X blas.General) error {
 	m.Method = Exact
 	k := &m.Kernel
-	d := dims(k)
+	d := k.Dim()
 	switch k.Kind {
 	case kernel.Linear, kernel.Cosine:
 		m.D = d
@@ -96,7 +96,7 @@ func newExact(m *Map) (transformer, error) {
 		}
 		e.means = m.Means
 	}
-	d := dims(k)
+	d := k.Dim()
 	switch {
 	case k.Kind == kernel.Poly:
 		e.terms = monomials(d, k)

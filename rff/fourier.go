@@ -64,7 +64,7 @@ func newFourier(m *Map) (transformer, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, d := w.n, dims(&m.Kernel)
+	n, d := w.n, m.Kernel.Dim()
 	mix, err := mixture(&m.Kernel)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (m *Map) chooseNystrom(X blas.General) error {
 		return fmt.Errorf("%w: landmarks are drawn from the training data", ErrNoFeatures)
 	}
 	local := onOwnColumns(m.Kernel)
-	x := gather(X, columns(&m.Kernel))
+	x := m.Kernel.Features(X)
 	if err := kernel.FiniteData(X, columns(&m.Kernel)); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (m *Map) chooseNystrom(X blas.General) error {
 
 // onOwnColumns is the kernel on data that hold its columns only.
 func onOwnColumns(k kernel.Kernel) kernel.Kernel {
-	k.Inputs, k.Columns, k.Approx = dims(&k), nil, nil
+	k.Inputs, k.Columns, k.Scale, k.Directions, k.Approx = k.Dim(), nil, nil, nil, nil
 	return k
 }
 
@@ -140,7 +140,7 @@ func newNystrom(m *Map) (transformer, error) {
 	switch {
 	case l == nil || p == nil:
 		return nil, fmt.Errorf("%w: a Nyström map without landmarks", ErrNoFeatures)
-	case l.Cols != dims(&m.Kernel) || p.Rows != l.Rows || p.Cols != m.D ||
+	case l.Cols != m.Kernel.Dim() || p.Rows != l.Rows || p.Cols != m.D ||
 		len(l.Data) != l.Rows*l.Cols || len(p.Data) != p.Rows*p.Cols:
 		return nil, fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features", ErrNoFeatures, l.Rows, l.Cols, p.Rows, p.Cols, m.D)
 	}

@@ -94,7 +94,7 @@ func (m *Map) choose(X blas.General) error {
 	}
 	m.Sampler, m.Form = k.Approx.Sampler, k.Approx.Form
 	if m.Sampler == kernel.Auto {
-		m.Sampler = k.Approx.Cheapest(k.Kind, dims(k))
+		m.Sampler = k.Approx.Cheapest(k.Kind, k.Dim())
 	}
 	m.D = k.Approx.Count
 	if m.Form == "" {
@@ -220,7 +220,7 @@ func (ms Maps) rows(dst, X blas.General, together bool) error {
 	at := 0
 	for _, m := range ms {
 		if m.D > 0 && together == (m.Method == Nystrom) {
-			if err := m.impl.transform(blas.View(dst, 0, at, dst.Rows, m.D), gather(X, columns(&m.Kernel))); err != nil {
+			if err := m.impl.transform(blas.View(dst, 0, at, dst.Rows, m.D), m.Kernel.Features(X)); err != nil {
 				return err
 			}
 		}
@@ -246,27 +246,4 @@ func columns(k *kernel.Kernel) []int {
 		return nil
 	}
 	return k.Columns
-}
-
-// gather is the given columns of x, or x itself for nil.
-func gather(x blas.General, columns []int) blas.General {
-	if columns == nil {
-		return x
-	}
-	g := blas.NewGeneral(x.Rows, len(columns))
-	for i := range x.Rows {
-		row, out := blas.Row(x, i), blas.Row(g, i)
-		for c, col := range columns {
-			out[c] = row[col]
-		}
-	}
-	return g
-}
-
-// dims is the number of columns the kernel looks at.
-func dims(k *kernel.Kernel) int {
-	if len(k.Columns) > 0 {
-		return len(k.Columns)
-	}
-	return k.Inputs
 }

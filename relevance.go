@@ -1,0 +1,247 @@
+package iokl
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+// What SPECs call the columns by what targets of the training data tell about them:
+// all, scaled by how much the targets vary with each, as in gaussian:relevant:median,
+// and the linear combinations of them along which the targets vary.
+const (
+	relevantColumns    = "relevant"
+	relevantDirections = "directions"
+)
+
+const (
+	relevanceRounds = 4   // of kernel ridge regression and new factors
+	relevanceRows   = 400 // samples that it looks at, at most
+	// negligible is the share of the largest below which a direction is left out.
+	negligible = 1e-8
+)
+
+// withRelevance is the groups that SPECs may refer to, with the relevant columns
+// and directions where one does and the caller has no group of that name.
+func withRelevance(specs []string, Z, Y blas.General, opt *Options) ([]kernel.Group, error) {
+	groups := slices.Clip(opt.Groups)
+	for _, name := range []string{relevantColumns, relevantDirections} {
+		named := func(g kernel.Group) bool { return g.Name == name }
+		asked := func(text string) bool {
+			s, err := kernel.Parse(text)
+			return err == nil && s.Features == name
+		}
+		if slices.ContainsFunc(groups, named) || !slices.ContainsFunc(specs, asked) {
+			continue
+		}
+		if Y.Rows != Z.Rows {
+			return nil, badInput("%s takes all samples at once to find: not for data that are streamed", name)
+		}
+		z, y := Z, Y
+		if Z.Rows > relevanceRows {
+			idx := rand.New(rand.NewPCG(opt.Seed, relevanceRows)).Perm(Z.Rows)[:relevanceRows]
+			slices.Sort(idx)
+			z, y = rows(Z, idx), rows(Y, idx)
+		}
+		learn := columnRelevance
+		if name == relevantDirections {
+			learn = directionRelevance
+		}
+		g, err := learn(z, y, opt)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
+}
+
+// everyColumn is the group of all columns of Z.
+func everyColumn(name string, Z blas.General) kernel.Group {
+	g := kernel.Group{Name: name}
+	for c := range Z.Cols {
+		g.Columns = append(g.Columns, c)
+	}
+	return g
+}
+
+// columnRelevance gives every column a factor: the root mean square of the
+// derivative, along it, of kernel ridge regression of Y (l×n) on Z (l×d), averaged
+// over samples and summed over outputs. The regression is repeated with the columns
+// so scaled, each time with the geometric mean of the factor before and the one
+// found, so that what hides behind irrelevant columns at first is found later.
+// (Kpotufe et al., Gradients weights help nonparametric regressors, JMLR 17, 2016.)
+func columnRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
+	g := everyColumn(relevantColumns, Z)
+	g.Scale = make([]float64, Z.Cols)
+	for c := range g.Scale {
+		g.Scale[c] = 1
+	}
+	for range relevanceRounds {
+		steep := make([]float64, Z.Cols) // squared derivatives, in units of the scaled columns
+		err := slopes(Z, Y, g, opt, func(G blas.General) {
+			for i := range G.Rows {
+				for c, v := range blas.Row(G, i) {
+					steep[c] += v * v
+				}
+			}
+		})
+		if err != nil {
+			return g, err
+		}
+		var mean, size float64
+		for c := range steep {
+			steep[c] *= g.Scale[c] * g.Scale[c]
+			mean += steep[c] / float64(Z.Cols)
+		}
+		if !positive(mean) {
+			break
+		}
+		for c, v := range steep {
+			g.Scale[c] = math.Sqrt(g.Scale[c] * math.Sqrt(v/mean))
+			size += g.Scale[c] * g.Scale[c] / float64(Z.Cols)
+		}
+		blas.Scal(1/math.Sqrt(size), g.Scale)
+	}
+	return g, nil
+}
+
+// directionRelevance finds the directions along which the targets vary, and how
+// much: distances become those of the metric (x−z)ᵀM(x−z), with M the square root of
+// the mean outer product of the gradients of kernel ridge regression, which is
+// repeated in the metric found. (Radhakrishnan et al., Mechanism for feature learning
+// in neural networks and backpropagation-free machine learning models, Science 383, 2024.)
+func directionRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
+	d := Z.Cols
+	be := blas.Or(opt.Backend)
+	g := everyColumn(relevantDirections, Z)
+	for c := range d {
+		g.Directions = append(g.Directions, make([]float64, d))
+		g.Directions[c][c] = 1
+	}
+	for range relevanceRounds {
+		r := len(g.Directions)
+		outer := blas.NewGeneral(r, r)
+		err := slopes(Z, Y, g, opt, func(G blas.General) { blas.Gemm(be, true, false, 1, G, G, 1, outer) })
+		if err != nil {
+			return g, err
+		}
+		// From features to columns: the gradient along the columns is Dᵀ times that
+		// along the directions D (r×d).
+		D, T, M := blas.NewGeneral(r, d), blas.NewGeneral(d, r), blas.NewGeneral(d, d)
+		for k, row := range g.Directions {
+			copy(blas.Row(D, k), row)
+		}
+		blas.Mul(be, T, true, false, D, outer)
+		blas.Mul(be, M, false, false, T, D)
+		w := make([]float64, d)
+		if err := be.Syevd(M, w); err != nil {
+			return g, err
+		}
+		var trace float64
+		for _, v := range w {
+			trace += math.Sqrt(max(v, 0))
+		}
+		if !positive(trace) {
+			break
+		}
+		g.Directions = nil
+		for k, v := range w {
+			if v <= negligible*negligible*w[d-1] {
+				continue
+			}
+			size := math.Sqrt(math.Sqrt(v) * float64(d) / trace)
+			row := make([]float64, d)
+			for c := range row {
+				row[c] = size * M.Data[c*M.Stride+k]
+			}
+			g.Directions = append(g.Directions, row)
+		}
+	}
+	return g, nil
+}
+
+// slopes hands out, output by output, the gradients at the samples (l×r) of the
+// ridge regression with a Gaussian of median width σ on the r features z of g, at
+// the λ of the smallest leave-one-out error:
+//
+//	f_o(z) = Σ_j C_jo k(z, z_j),   ∇f_o(z_i) = σ⁻² Σ_j C_jo k(z_i, z_j)(z_j − z_i).
+func slopes(Z, Y blas.General, g kernel.Group, opt *Options, each func(G blas.General)) error {
+	be := blas.Or(opt.Backend)
+	dict, err := kernel.Build([]string{"gaussian:" + g.Name + ":median"}, Z, []kernel.Group{g}, opt.Seed)
+	if err != nil {
+		return asInput(err)
+	}
+	k := dict[0]
+	gram, err := k.Gram(Z, blas.Float64)
+	if err != nil {
+		return asInput(err)
+	}
+	F := k.Features(Z)
+	l := Z.Rows
+	K, M, G := blas.NewGeneral(l, l), blas.NewGeneral(l, l), blas.NewGeneral(l, F.Cols)
+	gram.Dense(K)
+	C, err := leaveOneOut(be, K, Y)
+	if err != nil {
+		return err
+	}
+	for o := range Y.Cols {
+		for i := range l {
+			for j, v := range blas.Row(K, i) {
+				M.Data[i*l+j] = v * C.Data[j*C.Stride+o] / k.Width / k.Width
+			}
+		}
+		blas.Mul(be, G, false, false, M, F)
+		for i := range l {
+			var total float64
+			for _, v := range blas.Row(M, i) {
+				total += v
+			}
+			blas.Axpy(-total, blas.Row(F, i), blas.Row(G, i))
+		}
+		each(G)
+	}
+	return nil
+}
+
+// leaveOneOut is the coefficients (K + λlI)⁻¹Y at the λ of the default path with
+// the smallest sum of squared leave-one-out errors, C_io/((K + λlI)⁻¹)_ii.
+func leaveOneOut(be blas.Backend, K, Y blas.General) (blas.General, error) {
+	l, n := Y.Rows, Y.Cols
+	V, w := blas.Clone(K), make([]float64, l)
+	if err := be.Syevd(V, w); err != nil {
+		return Y, err
+	}
+	VY, A := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
+	blas.Mul(be, VY, true, false, V, Y)
+	C, best := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
+	least := math.Inf(1)
+	inverse := make([]float64, l)
+	for _, lambda := range lambdaPath(1) {
+		for i := range l {
+			inverse[i] = 1 / (max(w[i], 0) + lambda*float64(l))
+			for o, v := range blas.Row(VY, i) {
+				blas.Row(A, i)[o] = v * inverse[i]
+			}
+		}
+		blas.Mul(be, C, false, false, V, A)
+		var miss float64
+		for i := range l {
+			var diagonal float64
+			for j, v := range blas.Row(V, i) {
+				diagonal += v * v * inverse[j]
+			}
+			for _, c := range blas.Row(C, i) {
+				miss += c / diagonal * (c / diagonal)
+			}
+		}
+		if miss < least {
+			least = miss
+			blas.Copy(best, C)
+		}
+	}
+	return best, nil
+}
