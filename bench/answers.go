@@ -15,7 +15,6 @@ import (
 type answer struct {
 	Question string
 	Texts    []string
-	Grid     template.HTML
 	Table    *published
 	Figures  []template.HTML
 	Cases    []string // where it comes from
@@ -28,7 +27,7 @@ func answers(group map[string][]Result, results []Result, limits *Limits) []answ
 		whichSolver(group["sylvester"], group["scale"]), whichBackend(group), whichLimit(results, limits), whatExact(group), whatPeers(group),
 	} {
 		a.Cases = slices.DeleteFunc(a.Cases, func(name string) bool { return group[name] == nil })
-		if len(a.Texts) > 0 || a.Grid != "" || (a.Table != nil && len(a.Table.Rows) > 0) {
+		if len(a.Texts) > 0 || len(a.Figures) > 0 || (a.Table != nil && len(a.Table.Rows) > 0) {
 			out = append(out, a)
 		}
 	}
@@ -38,7 +37,12 @@ func answers(group map[string][]Result, results []Result, limits *Limits) []answ
 func whichSolver(group, streamed []Result) answer {
 	a := answer{Question: "Which solver for my number of samples l and outputs n?", Cases: []string{"sylvester", "scale"}}
 	if len(group) > 0 {
-		a.Grid, a.Texts = winnerGrid(group), solverTexts(group)
+		a.Texts = solverTexts(group)
+		for _, m := range crossMaps(group) {
+			if !m.gains {
+				a.Figures = append(a.Figures, m.inline())
+			}
+		}
 	}
 	if len(streamed) > 0 {
 		last := streamed[len(streamed)-1]
@@ -66,7 +70,7 @@ func solverTexts(group []Result) []string {
 		}
 	}
 	if smallest != nil && number(*smallest, "l") < number(*largest, "l") {
-		texts = append(texts, fmt.Sprintf("The grid names the fastest solver for each size, at λ = 0.001 with an L whose eigenvalues decay. Times include all preparation; what is left of Y, ‖Y − K·C·L − λl·C‖, is at most %g of ‖Y‖.", number(*smallest, "tol")))
+		texts = append(texts, fmt.Sprintf("The map names the fastest solver for each size, each λ and each spectrum of L; point at a cell for its time. Times include all preparation; what is left of Y, ‖Y − K·C·L − λl·C‖, is at most %g of ‖Y‖.", number(*smallest, "tol")))
 	}
 	return texts
 }

@@ -25,7 +25,7 @@ func TestAnswers(t *testing.T) {
 			got[name] = a
 		}
 	}
-	if a := got["sylvester"]; !strings.Contains(string(a.Grid)+strings.Join(a.Texts, " "), "times faster than") {
+	if a := got["sylvester"]; !strings.Contains(strings.Join(a.Texts, " "), "times faster than") {
 		t.Errorf("solvers: %+v", a)
 	}
 	table := func(name string) string {

@@ -3,8 +3,6 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"html"
-	"html/template"
 	"maps"
 	"math"
 	"slices"
@@ -28,7 +26,7 @@ func number(r Result, key string) float64 {
 
 // systemKey is what a solver is judged at.
 func systemKey(r Result) string {
-	return fmt.Sprintf("l=%v n=%v L %v λ=%v", number(r, "l"), number(r, "n"), r.Params["spectrum"], number(r, "lambda"))
+	return fmt.Sprintf("l=%v n=%v L %v λ=%v %v", number(r, "l"), number(r, "n"), r.Params["spectrum"], number(r, "lambda"), r.Params["backend"])
 }
 
 // fastest is the best line of each system among the solvers a user could name; "auto" is judged apart.
@@ -75,37 +73,50 @@ func concludeSylvester(group []Result) []string {
 	if len(parts) > 0 {
 		out = append(out, "Fastest, by number of systems: "+strings.Join(parts, ", ")+".")
 	}
-	return append(out, growth(group)...)
+	out = append(out, growth(group)...)
+	return append(out, mapFindings(group)...)
 }
 
-// growth fits t ∝ lᵖ for each solver at the number of outputs measured at most
-// sizes, by least squares on logarithms over the larger half of the sizes.
+// growth says how the time of each solver grows with l, and what follows for the
+// sizes that it was not measured at.
 func growth(group []Result) []string {
-	var parts []string
-	for _, c := range sizeCurves(group) {
-		xy := c.xy[len(c.xy)/2:]
-		if len(c.xy) >= 4 {
-			xy = c.xy[len(c.xy)-3:]
+	curves := sizeCurves(group)
+	var parts, beyond []string
+	largest := 0.0
+	for _, c := range curves {
+		largest = max(largest, c.xy[len(c.xy)-1].X)
+	}
+	for _, c := range curves {
+		p := exponent(c.xy)
+		parts = append(parts, fmt.Sprintf("%s l^%.1f", c.name, p))
+		if last := c.xy[len(c.xy)-1]; last.X < largest {
+			beyond = append(beyond, fmt.Sprintf("%s %.2g s", c.name, last.Y*math.Pow(largest/last.X, p)))
 		}
-		if len(xy) < 2 {
-			continue
-		}
-		var mx, my, sxx, sxy float64
-		for _, p := range xy {
-			mx += math.Log(p.X) / float64(len(xy))
-			my += math.Log(p.Y) / float64(len(xy))
-		}
-		for _, p := range xy {
-			dx := math.Log(p.X) - mx
-			sxx += dx * dx
-			sxy += dx * (math.Log(p.Y) - my)
-		}
-		parts = append(parts, fmt.Sprintf("%s l^%.1f", c.name, sxy/sxx))
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{"Growth with the number of samples at the largest sizes measured: " + strings.Join(parts, ", ") + "."}
+	out := []string{"Growth with the number of samples at the largest sizes measured: " + strings.Join(parts, ", ") + "."}
+	if len(beyond) > 0 {
+		out = append(out, fmt.Sprintf("Expected by that growth at l = %g, where they were too slow to measure: %s.", largest, strings.Join(beyond, ", ")))
+	}
+	return out
+}
+
+// exponent fits t ∝ lᵖ by least squares on logarithms over the three largest sizes.
+func exponent(xy plotter.XYs) float64 {
+	xy = xy[max(0, len(xy)-3):]
+	var mx, my, sxx, sxy float64
+	for _, p := range xy {
+		mx += math.Log(p.X) / float64(len(xy))
+		my += math.Log(p.Y) / float64(len(xy))
+	}
+	for _, p := range xy {
+		dx := math.Log(p.X) - mx
+		sxx += dx * dx
+		sxy += dx * (math.Log(p.Y) - my)
+	}
+	return sxy / sxx
 }
 
 // sizeCurves are time against l for each solver, for the n, spectrum and λ that
@@ -114,9 +125,10 @@ func sizeCurves(group []Result) []curve {
 	type setting struct {
 		n, lambda float64
 		spectrum  string
+		backend   any
 	}
 	at := func(r Result) setting {
-		return setting{number(r, "n"), number(r, "lambda"), fmt.Sprint(r.Params["spectrum"])}
+		return setting{number(r, "n"), number(r, "lambda"), fmt.Sprint(r.Params["spectrum"]), r.Params["backend"]}
 	}
 	count := map[setting]int{}
 	for _, r := range group {
@@ -124,7 +136,7 @@ func sizeCurves(group []Result) []curve {
 	}
 	var common setting
 	for s, n := range count {
-		if n > count[common] || (n == count[common] && s.n > common.n) {
+		if n > count[common] || (n == count[common] && (s.n > common.n || s.n == common.n && fmt.Sprint(s) < fmt.Sprint(common))) {
 			common = s
 		}
 	}
@@ -154,62 +166,8 @@ func sylvesterFigures(group []Result) []figure {
 	if len(fig.curves) == 0 {
 		return nil
 	}
+	for i, c := range fig.curves {
+		fig.curves[i].name = fmt.Sprintf("%s, l^%.1f", c.name, exponent(c.xy))
+	}
 	return []figure{fig}
-}
-
-// winnerGrid is the crossover map: the fastest solver for each l and n, for the
-// decaying spectrum and λ = 0.001, and its gain over eigendecomposition.
-func winnerGrid(group []Result) template.HTML {
-	best := fastest(group)
-	var ls, ns []float64
-	add := func(list []float64, v float64) []float64 {
-		if !slices.Contains(list, v) {
-			list = append(list, v)
-		}
-		return list
-	}
-	keep := func(r Result) bool { return r.Params["spectrum"] == "decaying" && number(r, "lambda") == 1e-3 }
-	for _, r := range best {
-		if keep(r) {
-			ls, ns = add(ls, number(r, "l")), add(ns, number(r, "n"))
-		}
-	}
-	if len(ls) == 0 {
-		return ""
-	}
-	slices.Sort(ls)
-	slices.Sort(ns)
-	solvers := names(group)
-	slices.Sort(solvers)
-	var b strings.Builder
-	b.WriteString(`<table><thead><tr><th></th>`)
-	for _, l := range ls {
-		fmt.Fprintf(&b, `<th class="win">l = %g</th>`, l)
-	}
-	b.WriteString("</tr></thead><tbody>")
-	for _, n := range ns {
-		fmt.Fprintf(&b, "<tr><td>n = %g</td>", n)
-		for _, l := range ls {
-			b.WriteString(winnerCell(group, best, solvers, l, n))
-		}
-		b.WriteString("</tr>")
-	}
-	b.WriteString("</tbody></table>")
-	return template.HTML(b.String()) //nolint:gosec // every text was escaped below
-}
-
-func winnerCell(group []Result, best map[string]Result, solvers []string, l, n float64) string {
-	for _, r := range best {
-		if number(r, "l") != l || number(r, "n") != n || r.Params["spectrum"] != "decaying" || number(r, "lambda") != 1e-3 {
-			continue
-		}
-		gain := ""
-		for _, e := range group {
-			if e.Name == "eigen" && systemKey(e) == systemKey(r) && e.Error == "" && r.Name != "eigen" {
-				gain = fmt.Sprintf(", %s faster than eigen", times(e.Seconds/r.Seconds))
-			}
-		}
-		return fmt.Sprintf(`<td class="win b%d">%s, %.3g s%s</td>`, slices.Index(solvers, r.Name)%len(palette), html.EscapeString(r.Name), r.Seconds, gain)
-	}
-	return "<td>–</td>"
 }

@@ -74,6 +74,15 @@ func Draw(f *File, dir string) ([]string, error) {
 		}
 	}
 	for _, group := range byCase(f.Results) {
+		if group[0].Case == "sylvester" {
+			for _, m := range crossMaps(group) {
+				name := filepath.Join(dir, m.name+".svg")
+				if err := atomicfile.Write(name, func(w io.Writer) error { _, err := io.WriteString(w, m.svg(true)); return err }); err != nil {
+					return names, fmt.Errorf("drawing %s: %w", name, err)
+				}
+				names = append(names, name)
+			}
+		}
 		if group[0].Case == "drosophila" {
 			more, err := drawGenes(group, dir)
 			names = append(names, more...)

@@ -94,6 +94,13 @@ func newSection(group []Result, limits *Limits) section {
 	for _, f := range figures(&File{Machine: Machine{Limits: limits}, Results: group}) {
 		s.Figures = append(s.Figures, f.inline())
 	}
+	if s.Case == "sylvester" {
+		for _, m := range crossMaps(group) {
+			if m.gains {
+				s.Figures = append(s.Figures, m.inline())
+			}
+		}
+	}
 	cols := columnsOf(group)
 	for _, c := range cols {
 		s.Head = append(s.Head, c.head)
