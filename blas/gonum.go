@@ -58,7 +58,7 @@ func (*Gonum) Info() Info {
 	return Info{Backend: "gonum", Version: moduleVersion("gonum.org/v1/gonum"), Kernel: "gonum", Threads: gonumThreads()}
 }
 
-func (g *Gonum) NewPacked(n int, prec Precision) Packed { return newDensePacked(g, n, prec) }
+func (g *Gonum) NewPacked(n int, prec Precision) Packed { return NewDensePacked(g, n, prec) }
 
 // moduleVersion is the version of a dependency in this build.
 func moduleVersion(path string) string {

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// densePacked serves backends without a packed layout of their own: the whole
-// matrix, multiplied by the backend's gemm, or symv for one column.
+// densePacked serves backends without a packed layout of their own.
 type densePacked struct {
 	be   Backend
 	n    int
@@ -18,7 +17,9 @@ type densePacked struct {
 	turned  sync.Pool // *[]float64, the same for products in double precision
 }
 
-func newDensePacked(be Backend, n int, prec Precision) *densePacked {
+// NewDensePacked returns the operator of the whole matrix of order n, multiplied
+// by the gemm of be, or its symv for one column. It starts as the zero matrix.
+func NewDensePacked(be Backend, n int, prec Precision) Packed {
 	p := &densePacked{be: be, n: n, prec: prec}
 	if prec == Float32 {
 		p.f32 = make([]float32, n*n)

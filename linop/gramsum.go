@@ -88,12 +88,17 @@ func (s *GramSum) at(r *rendition) blas.Packed {
 // Apply computes dst = K_η·x.
 func (s *GramSum) Apply(dst, x blas.General) { s.at(&s.own).Mul(dst, x) }
 
-// Form makes K_η now rather than at its first use, and gives up the memory of
-// the rendition in single precision.
+// KeepBoth is the largest order of which K_η is kept in double and single precision at once.
+const KeepBoth = 8192
+
+// Form makes K_η now rather than at its first use. Beyond the order KeepBoth it
+// gives up the memory of the rendition in single precision.
 func (s *GramSum) Form() {
-	s.mu.Lock()
-	s.single.packed = nil
-	s.mu.Unlock()
+	if s.Dim() > KeepBoth {
+		s.mu.Lock()
+		s.single.packed = nil
+		s.mu.Unlock()
+	}
 	s.at(&s.own)
 }
 

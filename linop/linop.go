@@ -39,7 +39,7 @@ type Sum interface {
 type Mixed interface {
 	Operator
 	// Form prepares the operator at its weights for use, which otherwise the first
-	// Apply does, and gives up the memory that Single has taken.
+	// Apply does, and may give up the memory that Single has taken.
 	Form()
 	// Single returns the operator in single precision. It is made when first asked
 	// for, follows the weights as they are at the time of the call, and stays

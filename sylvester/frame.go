@@ -21,6 +21,7 @@ type frame struct {
 	sys    System
 	single bool           // multiply by K in single precision, the true residual aside
 	fast   linop.Operator // K or its rendition in single precision
+	mixed  bool           // fast is the latter until that proves too rough
 	Y      blas.General
 	normY  float64
 
@@ -62,7 +63,7 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	}
 	r := sys.L.Rank()
 	f.sys, f.Y, f.normY = sys, Y, blas.Frob(Y)
-	f.fast = sys.K
+	f.unmix()
 	if m, ok := sys.K.(linop.Mixed); ok && f.single {
 		f.fast = m.Single()
 	}
@@ -91,6 +92,9 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	}
 	return nil
 }
+
+// unmix gives all products back to K itself.
+func (f *frame) unmix() { f.fast, f.mixed = f.sys.K, false }
 
 // columnSquares writes ‖a_j‖² for every column of a.
 func columnSquares(dst []float64, a blas.General) {

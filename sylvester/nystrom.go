@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
 
 // nystrom is rotated with one randomized low-rank preconditioner for all shifts;
@@ -13,6 +14,11 @@ import (
 // outside the sketch to matter are solved by the low-rank formula alone.
 //
 // After Invalidate the preconditioner stays in use until iterations grow by half.
+//
+// Where K is a linop.Mixed of an order for which that pays, the sketch and the
+// iterations take it in single precision unless the tolerance or the condition of
+// the system forbid; true residuals are of double precision always, and
+// when they show that single precision does not do, double precision takes over.
 type nystrom struct {
 	*frame
 	cg   shifted
@@ -26,6 +32,7 @@ type nystrom struct {
 	unbilled  Result // what look has multiplied
 	refreshFn func() // the method value, made once
 
+	sharp float64 // the last tolerance that single precision was too rough for
 	stale bool    // K has changed since
 	uses  float64 // solves since K was last sketched
 	pace  float64 // iterations for each factor e of the residual, when fresh
@@ -61,6 +68,7 @@ func (s *nystrom) solve(ctx context.Context, C blas.General, sys System, Y blas.
 	}
 	s.rotate()
 	s.workload(opt.Tol)
+	s.mix(opt.Tol)
 	s.prepare()
 	s.settle(opt.Tol)
 	if err := s.open(C, &s.res); err != nil {
@@ -109,9 +117,55 @@ func (s *nystrom) look(C blas.General, sys System, Y blas.General, opt Options) 
 	s.rotate()
 	s.rotated = true
 	s.workload(opt.Tol)
+	s.mix(opt.Tol)
 	s.first()
 	s.unbilled = s.res
 	return s.sk.low.rank() > 0
+}
+
+// Products in single precision pay from the order mixedFrom on, up to that at
+// which two renditions of K are kept, for mixedRank columns or more.
+const (
+	mixedFrom = 1000
+	mixedRank = 8
+	// harshest is the largest condition number, 1 + ρ₁·‖K‖/μ, of a system that
+	// iterates in single precision, a hundredth of what would leave no digit: more
+	// of them cost iterations.
+	harshest = 0x1p24 / 100
+	// singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l, the same of K, for the error E of a
+	// product in single precision, as measured on Gram matrices.
+	singleError = 4e-7
+)
+
+// mix lets the sketch and the iterations take K in single precision where that pays.
+func (s *nystrom) mix(tol float64) {
+	m, ok := s.sys.K.(linop.Mixed)
+	l := s.Y.Rows
+	if ok && !s.res.Single && l >= mixedFrom && l <= linop.KeepBoth && s.sys.L.Rank() >= mixedRank && !s.harsh() &&
+		(s.sk.low.rank() == 0 || tol > s.sharp) {
+		s.fast, s.mixed = m.Single(), true
+	}
+}
+
+// harsh reports whether the system, by what a sketch has told of K, is too ill
+// conditioned for single precision.
+func (s *nystrom) harsh() bool {
+	return s.sk.low.rank() > 0 && s.top()*s.sk.low.s[0] > harshest*s.sys.Mu
+}
+
+// blurred reports whether the residual that iterations in single precision leave,
+// Σ_j (ρ_j·‖E·x_j‖)², exceeds what the tolerance allows, by the sizes of the
+// columns of C̃.
+func (s *nystrom) blurred(tol float64) bool {
+	r := s.sys.L.Rank()
+	sq := s.columnSums(r)
+	columnSquares(sq, s.ct)
+	var rest float64
+	for j, rho := range s.sys.L.S {
+		rest += sq[j] * square(rho)
+	}
+	low := s.sk.low.s
+	return square(singleError)*blas.Dot(low, low)/float64(s.Y.Rows)*rest > square(tol*s.normY)
 }
 
 // widen grows the sketch between look and the solve.
@@ -147,6 +201,10 @@ func (s *nystrom) prepare() {
 		return
 	}
 	s.first()
+	if s.mixed && s.harsh() {
+		s.unmix()
+		s.first()
+	}
 	for !s.stale {
 		q := s.sk.low.rank()
 		if q == 0 || q < s.sk.Q.Cols/2 || s.sk.Q.Cols >= s.limit() {
@@ -186,7 +244,8 @@ func (s *nystrom) refresh() {
 // of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
 // residual allowed, and leaves the others to iterate. The norm is estimated by
 // twice the smallest eigenvalue of the sketch, or, when K has changed since, by
-// twice the largest, with no low-rank part in the formula.
+// twice the largest, with no low-rank part in the formula. What is guessed of the
+// solution also tells whether single precision will do.
 func (s *nystrom) settle(tol float64) {
 	r := s.sys.L.Rank()
 	s.hard = r
@@ -198,8 +257,16 @@ func (s *nystrom) settle(tol float64) {
 	if s.stale {
 		gap, low = 2*low.s[0], lowRank{}
 	}
-	s.cg.W = blas.Reshape(s.cg.W, low.rank(), r)
-	low.guess(s.be, s.ct, s.yt, s.cg.W, s.sys.L.S, s.sys.Mu)
+	done := s.mixed && !s.stale
+	if s.mixed {
+		if s.guess(&s.sk.low); s.blurred(tol) {
+			s.unmix()
+			s.sharp = tol
+		}
+	}
+	if !done {
+		s.guess(&low)
+	}
 	sq := s.columnSums(r)
 	columnSquares(sq, s.ct)
 	left := 0.25 * square(tol*s.normY)
@@ -210,4 +277,10 @@ func (s *nystrom) settle(tol float64) {
 		}
 		s.hard--
 	}
+}
+
+// guess writes the solutions by the low-rank formula to C̃.
+func (s *nystrom) guess(low *lowRank) {
+	s.cg.W = blas.Reshape(s.cg.W, low.rank(), s.yt.Cols)
+	low.guess(s.be, s.ct, s.yt, s.cg.W, s.sys.L.S, s.sys.Mu)
 }

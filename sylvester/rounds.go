@@ -12,6 +12,9 @@ const (
 	// margin is the part of the tolerance that the recurrences aim at, so that
 	// the true residual, a little larger, passes at the first check.
 	margin = 0.95
+	// mixedShare is the part of the squared residual that recurrences with K in
+	// single precision aim at.
+	mixedShare = 0.8
 	// stalled is the least factor a correction round must gain on the true residual.
 	stalled = 0.5
 )
@@ -73,10 +76,14 @@ func (f *frame) scaleStart() {
 
 // iterate runs cg on the hard columns, from C̃ and its residual rt, until the true
 // residual of C meets the tolerance. When it does not where the recurrences said
-// it would, another round starts from the true residual of all columns.
+// it would, another round starts from the true residual of all columns, with K in
+// double precision unless Config.Single asks for the other.
 func (f *frame) iterate(ctx context.Context, cg *shifted, C blas.General, opt Options, res *Result) error {
 	aim := square(margin * opt.Tol * f.normY)
 	budget := aim
+	if f.mixed {
+		budget *= mixedShare
+	}
 	if f.hard < f.ct.Cols {
 		budget *= 0.75 // the rest is for the columns that were settled
 	}
@@ -98,6 +105,10 @@ func (f *frame) iterate(ctx context.Context, cg *shifted, C blas.General, opt Op
 			return nil
 		case res.Iter >= opt.MaxIter || !(res.Residual <= stalled*previous):
 			return notConverged(res, opt.Tol)
+		}
+		if f.mixed {
+			f.unmix()
+			cg.K = f.fast
 		}
 		f.strips(C, true)
 		f.hard, budget = f.ct.Cols, aim
