@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
 
 // spectrumModel estimates all eigenvalues of K in descending order: the leading
@@ -148,15 +149,16 @@ var nativeCosts = costs{
 	visit: [2]float64{7, 19}, back: [2]float64{0.085, 0.235},
 }
 
-// libraryCosts are those of OpenBLAS, and of whatever else is not known.
+// libraryCosts are those of OpenBLAS, which multiplies by K as native does, and of
+// whatever else is not known.
 var libraryCosts = costs{
-	plain:    iterationCost{pass: [3]float64{2e4, 0.4}, column: [2]float64{0.02, 6}},
-	sketched: iterationCost{pass: [3]float64{8e4, 0.45}, column: [2]float64{0.02, 12}, low: 0.5, lowAt: 0.02},
-	sketch:   [3]float64{0.06, 0.2, 80},
+	plain:    nativeCosts.plain,
+	sketched: nativeCosts.sketched,
+	sketch:   nativeCosts.sketch,
 	factor:   [2]float64{7.5, 0.0025},
 	reduce:   [3]float64{8, 0.038, 0.008},
 	eigen:    [3]float64{25, 0.06, 0.008},
-	solve:    0.02, turn: 0.06,
+	solve:    0.045, turn: 0.06,
 	visit: [2]float64{7, 19}, back: [2]float64{0.1, 0.25},
 }
 
@@ -188,7 +190,11 @@ func (w *workload) solveBy(m *spectrumModel, q int, c *costs) float64 {
 // growth predicts that of a sketch from known columns to q.
 func (c *costs) growth(l, q, known int) float64 {
 	fl, fq := float64(l), float64(q)
-	return 1e5 + c.sketch[0]*fl*fl*float64(q-known) + c.sketch[1]*fl*fq*fq + c.sketch[2]*fq*fq
+	each := c.sketch[0]
+	if l >= mixedFrom && l <= linop.KeepBoth {
+		each *= 0.6 // in single precision, as a rule
+	}
+	return 1e5 + each*fl*fl*float64(q-known) + c.sketch[1]*fl*fq*fq + c.sketch[2]*fq*fq
 }
 
 // far is 0 for a matrix in the third-level cache and grows with what does not fit.
