@@ -140,22 +140,14 @@ func sizeCurves(group []Result) []curve {
 			common = s
 		}
 	}
-	var curves []curve
+	var fig figure
 	for _, r := range group {
 		if at(r) != common || r.Error != "" || r.Stopped || !(r.Seconds > 0) {
 			continue
 		}
-		i := slices.IndexFunc(curves, func(c curve) bool { return c.name == r.Name })
-		if i < 0 {
-			i = len(curves)
-			curves = append(curves, curve{name: r.Name})
-		}
-		curves[i].xy = append(curves[i].xy, plotter.XY{X: number(r, "l"), Y: r.Seconds})
+		fig.point(r.Name, number(r, "l"), r.Seconds)
 	}
-	for i := range curves {
-		slices.SortFunc(curves[i].xy, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
-	}
-	return slices.DeleteFunc(curves, func(c curve) bool { return len(c.xy) < 2 })
+	return slices.DeleteFunc(fig.curves, func(c curve) bool { return len(c.xy) < 2 })
 }
 
 func sylvesterFigures(group []Result) []figure {

@@ -219,6 +219,29 @@ func (f *figure) add(name string, trace []Point, of func(Point) *float64) {
 	}
 }
 
+// point adds a point to the curve of that name, at its place by x.
+func (f *figure) point(name string, x, y float64) {
+	i := slices.IndexFunc(f.curves, func(c curve) bool { return c.name == name })
+	if i < 0 {
+		i = len(f.curves)
+		f.curves = append(f.curves, curve{name: name})
+	}
+	f.curves[i].xy = append(f.curves[i].xy, plotter.XY{X: x, Y: y})
+	f.curves[i].sort()
+}
+
+func (c *curve) sort() {
+	slices.SortStableFunc(c.xy, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+}
+
+// ifAny is the figure where it has a curve.
+func (f figure) ifAny() []figure {
+	if len(f.curves) == 0 {
+		return nil
+	}
+	return []figure{f}
+}
+
 func (f *figure) plot() *plot.Plot {
 	p := plot.New()
 	plain := font.Font{Variant: "Sans"}
@@ -314,4 +337,7 @@ var pictures = map[string]func(group []Result, limits *Limits) []figure{
 	"sylvester":  func(group []Result, _ *Limits) []figure { return sylvesterFigures(group) },
 	"operator":   columnFigures,
 	"drosophila": func(group []Result, _ *Limits) []figure { return groupFigures(group) },
+	"rff":        func(group []Result, _ *Limits) []figure { return featureFigures(group) },
+	"nystrom":    func(group []Result, _ *Limits) []figure { return wayFigures(group) },
+	"scale":      func(group []Result, _ *Limits) []figure { return scaleFigures(group) },
 }

@@ -1,9 +1,6 @@
 package bench
 
 import (
-	"cmp"
-	"slices"
-
 	"gonum.org/v1/plot/plotter"
 )
 
@@ -22,18 +19,10 @@ func columnFigures(group []Result, limits *Limits) []figure {
 			if r.Params["precision"] != prec || !(r.GFlops > 0) {
 				continue
 			}
-			i := slices.IndexFunc(fig.curves, func(c curve) bool { return c.name == r.Name })
-			if i < 0 {
-				i = len(fig.curves)
-				fig.curves = append(fig.curves, curve{name: r.Name})
-			}
-			fig.curves[i].xy = append(fig.curves[i].xy, plotter.XY{X: number(r, "k"), Y: r.GFlops})
+			fig.point(r.Name, number(r, "k"), r.GFlops)
 			if r.Name == "native" {
 				bytes, flops, threads = r.GBytes*r.Seconds*1e9, 2*number(r, "l")*number(r, "l"), int(number(r, "threads"))
 			}
-		}
-		for i := range fig.curves {
-			slices.SortFunc(fig.curves[i].xy, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
 		}
 		if roof, ok := roofOf(limits, prec, threads, bytes, flops); ok && len(fig.curves) > 0 {
 			fig.curves = append(fig.curves, roof)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -27,6 +28,9 @@ type eigs struct {
 	next int
 	res  Result
 
+	due, looked int     // columns multiplied by A when T is to be decomposed next, and was last
+	worst       float64 // largest residual estimate then, relative to the bound
+
 	bound    float64 // what the residuals have to meet
 	rejected float64 // largest true residual at the last refused claim; 0 before one
 }
@@ -40,7 +44,7 @@ func (s *eigs) run(ctx context.Context) error {
 	if err := s.trace(); err != nil {
 		return err
 	}
-	for check := 1; ; {
+	for {
 		stop := s.stopped(ctx)
 		if stop == nil {
 			stop = s.extend()
@@ -49,16 +53,16 @@ func (s *eigs) run(ctx context.Context) error {
 			return s.giveUp(stop)
 		}
 		full := s.next == 0 || s.dim+s.next > s.opt.MaxDim
-		if !full && s.dim < check && s.opt.Trace == nil {
+		if !full && s.res.Applies < s.due && s.opt.Trace == nil {
 			continue
 		}
-		check = s.dim + 1 + s.dim/8
 		if err := s.ritz(); err != nil {
 			return err
 		}
 		if err := s.trace(); err != nil {
 			return s.giveUp(err)
 		}
+		s.schedule()
 		if s.claimed() {
 			if done, err := s.confirm(); done {
 				return err
@@ -70,9 +74,24 @@ func (s *eigs) run(ctx context.Context) error {
 		}
 		if full {
 			s.restart()
-			check = s.dim + 1
 		}
 	}
+}
+
+// schedule sets when the projected matrix, whose decomposition costs as much as many
+// products with A of moderate order, is looked at next: when the residual estimates,
+// if they go on falling as between the last two looks, will have met the bound.
+func (s *eigs) schedule() {
+	worst := math.Inf(1)
+	if len(s.resid) == s.opt.K {
+		worst = slices.Max(s.resid) / s.bound
+	}
+	wait := float64(1 + s.dim/8)
+	if columns := float64(s.res.Applies - s.looked); columns > 0 && worst < s.worst && s.worst < math.Inf(1) {
+		wait = math.Log(worst) / math.Log(s.worst/worst) * columns
+	}
+	s.looked, s.worst = s.res.Applies, worst
+	s.due = s.res.Applies + int(min(max(wait, 1+float64(s.dim)/16), 1+float64(s.dim)/2))
 }
 
 func (s *eigs) stopped(ctx context.Context) error {
