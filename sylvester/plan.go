@@ -149,17 +149,18 @@ var nativeCosts = costs{
 	visit: [2]float64{7, 19}, back: [2]float64{0.085, 0.235},
 }
 
-// libraryCosts are those of OpenBLAS, which multiplies by K as native does, and of
-// whatever else is not known.
+// libraryCosts are those of OpenBLAS, and of whatever else is not known. It
+// multiplies by K as native does, but its threads go on after a call for a while and
+// take a processor from the loops between the products. Fitted to orders up to 2000.
 var libraryCosts = costs{
-	plain:    nativeCosts.plain,
-	sketched: nativeCosts.sketched,
+	plain:    iterationCost{pass: [3]float64{1.5e5, 0.034, 0.06}, column: [2]float64{0.021, 20}},
+	sketched: iterationCost{pass: [3]float64{2.5e5, 0.1, 0.04}, column: [2]float64{0.02, 25}, low: 0.2, lowAt: 0.06},
 	sketch:   nativeCosts.sketch,
-	factor:   [2]float64{7.5, 0.0025},
-	reduce:   [3]float64{8, 0.038, 0.008},
-	eigen:    [3]float64{25, 0.06, 0.008},
-	solve:    0.045, turn: 0.06,
-	visit: [2]float64{7, 19}, back: [2]float64{0.1, 0.25},
+	factor:   [2]float64{8, 0.002},
+	reduce:   [3]float64{25, 0.02, 0},
+	eigen:    [3]float64{65, 0.055, 0},
+	solve:    0.06, turn: 0.08,
+	visit: [2]float64{4, 6}, back: [2]float64{0.2, 0.2},
 }
 
 func costsOf(be blas.Backend) *costs {
