@@ -22,6 +22,7 @@ type features struct {
 	eta    []float64
 	scaled blas.General // S·H
 	in     blas.General // scratch of Apply
+	part   activeRows   // Γ where weights are positive
 	bad    error        // what the constructor saw
 }
 
@@ -50,7 +51,8 @@ func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas
 	if f.bad != nil {
 		return f
 	}
-	packed := blas.Or(be).NewPacked(Gamma.Rows, blas.Float64)
+	f.part.be = blas.Or(be)
+	packed := f.part.be.NewPacked(Gamma.Rows, blas.Float64)
 	packed.Sum([]float64{1}, []*blas.Sym{blas.SymFrom(Gamma, blas.Float64)})
 	f.gamma = packed
 	return f
@@ -131,8 +133,12 @@ func (f *features) residualScale(eta []float64, L *linop.Spectral, mu float64) f
 	return scale
 }
 
-// Apply computes dst = Γ_η·x.
+// Apply computes dst = Γ_η·x. When few kernels have weight, it takes their part of Γ.
 func (f *features) Apply(dst, x blas.General) {
+	if f.part.of(f) {
+		f.part.apply(dst, f.root, x)
+		return
+	}
 	f.in = blas.Reshape(f.in, x.Rows, x.Cols)
 	scaleRows(f.in, f.root, x)
 	f.gamma.Mul(dst, f.in)
@@ -151,6 +157,7 @@ func (f *features) setWeights(eta []float64) {
 		return
 	}
 	copy(f.eta, eta)
+	f.part.checked = false
 	for j, e := range eta {
 		fill(f.root[f.start[j]:f.start[j+1]], math.Sqrt(e))
 	}
@@ -191,7 +198,7 @@ func (f *features) project(be blas.Backend, P blas.General) Space {
 	blas.Mul(be, g.H, false, false, f.H, P)
 	g.scaled = blas.NewGeneral(f.Dim(), P.Cols)
 	g.root, g.eta = make([]float64, f.Dim()), make([]float64, len(f.blocks))
-	g.in = blas.General{}
+	g.in, g.part = blas.General{}, activeRows{be: f.part.be}
 	return &g
 }
 

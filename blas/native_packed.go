@@ -40,3 +40,5 @@ func (p *nativePacked) Dense(dst General) {
 		p.a.Row(i, Row(dst, i))
 	}
 }
+
+func (p *nativePacked) Row(i int, dst []float64) { p.a.Row(i, dst) }

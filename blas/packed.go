@@ -146,13 +146,16 @@ func (p *densePacked) mul32(dst, x General) {
 
 func (p *densePacked) Dense(dst General) {
 	for i := range p.n {
-		out := Row(dst, i)
-		for j := range out {
-			if p.prec == Float32 {
-				out[j] = float64(p.f32[i*p.n+j])
-			} else {
-				out[j] = p.f64[i*p.n+j]
-			}
+		p.Row(i, Row(dst, i))
+	}
+}
+
+func (p *densePacked) Row(i int, dst []float64) {
+	for j := range dst[:p.n] {
+		if p.prec == Float32 {
+			dst[j] = float64(p.f32[i*p.n+j])
+		} else {
+			dst[j] = p.f64[i*p.n+j]
 		}
 	}
 }

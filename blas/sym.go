@@ -188,8 +188,9 @@ type Packed interface {
 	Sum(w []float64, terms []*Sym)
 	// Mul computes dst = A·x for n×k blocks, any k ≥ 1. dst is not read and does not overlap x.
 	Mul(dst, x General)
-	// Dense writes the full n×n matrix.
+	// Dense writes the full n×n matrix, Row its row i (length n).
 	Dense(dst General)
+	Row(i int, dst []float64)
 }
 
 // sumPanels forms the lower triangle of Σ_j w_j·terms_j a row at a time, in

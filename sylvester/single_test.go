@@ -11,6 +11,76 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
+// TestSingle asserts that iterating in single precision ends at a residual of
+// double precision.
+func TestSingle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	K := spectrum(rng, decay(200, 20, 0.95))
+	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, nil, blas.Float64)
+	sum.SetWeights([]float64{2})
+	blas.Scal(2, K.Data)
+	c := testCase{K: K, L: outputKernel(rng, 6, decay(6, 2, 0.6)), mu: 0.5, Y: gaussian(rng, 200, 6), tol: 1e-11}
+	for _, name := range []string{"rotated", "nystrom"} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sylvester.New(name, sylvester.Config{Single: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			C := blas.NewGeneral(200, 6)
+			res, err := s.Solve(context.Background(), C, sylvester.System{K: sum, L: c.L, Mu: c.mu}, c.Y, sylvester.Options{Tol: c.tol})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkClaims(t, c, C, res)
+		})
+	}
+}
+
+// TestOptionsSingle asserts that a solve in single precision throughout meets a
+// rough tolerance in double precision too, with a preconditioner that rounding
+// has not spoilt although K is of low numerical rank, which a later solve in
+// double precision is not held back by.
+func TestOptionsSingle(t *testing.T) {
+	const l = 300
+	rng := rand.New(rand.NewPCG(15, 16))
+	K := spectrum(rng, decay(l, 1e4, 0.6))
+	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, nil, blas.Float64)
+	sum.SetWeights([]float64{1})
+	c := testCase{K: K, L: outputKernel(rng, 12, decay(12, 1, 0.8)), mu: 0.5, Y: gaussian(rng, l, 12), tol: 1e-3}
+	for _, name := range []string{"nystrom", "rotated"} {
+		t.Run(name, func(t *testing.T) {
+			s := solverNamed(t, name)
+			C := blas.NewGeneral(l, 12)
+			sys := system(c.K, c.L, c.mu)
+			sys.K = sum
+			iterations := map[bool]int{}
+			for _, single := range []bool{false, true, false} {
+				if single {
+					s = solverNamed(t, name)
+				}
+				blas.Zero(C)
+				res, err := s.Solve(context.Background(), C, sys, c.Y, sylvester.Options{Tol: c.tol, Single: single})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res.Single != single {
+					t.Errorf("Single = %v, want %v", res.Single, single)
+				}
+				F := blas.NewGeneral(l, 12)
+				(&linop.Kronecker{K: linop.NewDense(K, nil), L: c.L, Mu: c.mu}).ApplyMatrix(F, C)
+				blas.AddScaled(F, -1, c.Y)
+				if r := blas.Frob(F) / blas.Frob(c.Y); !(r <= 1.2*c.tol) {
+					t.Errorf("single %v: residual %g", single, r)
+				}
+				if before, ok := iterations[single]; ok && res.Iter > 3*before/2+2 {
+					t.Errorf("%d iterations after a solve in single precision, %d before", res.Iter, before)
+				}
+				iterations[single] = res.Iter
+			}
+		})
+	}
+}
+
 // byPrecision counts the columns that are multiplied in each precision.
 type byPrecision struct {
 	*linop.GramSum
