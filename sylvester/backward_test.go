@@ -14,7 +14,7 @@ import (
 // BenchmarkBackwardError runs every exact solver once on matrices of order 500 to
 // 2000 with random, graded, clustered and vanishing eigenvalues, and the general
 // solvers on random matrices; it fails where the backward-error ratio, which it
-// reports, reaches 30. With -benchtime 1x the largest order takes minutes.
+// reports, reaches 30. With -benchtime 1x it takes a minute or two.
 func BenchmarkBackwardError(b *testing.B) {
 	for _, l := range []int{500, 1000, 2000} {
 		rng := rand.New(rand.NewPCG(31, uint64(l)))

@@ -9,7 +9,8 @@
 //
 //   - nystrom: conjugate gradients on all columns side by side, each with its own
 //     steps, converged columns leaving the block; one randomized Nyström
-//     preconditioner serves all shifts and is kept while K changes little;
+//     preconditioner serves all shifts and is kept while K changes little; from
+//     order 1000 on it takes K in single precision where that is exact enough;
 //   - rotated: the same without a preconditioner;
 //   - krylov: Galerkin projection on one block Krylov space for all columns and
 //     every L, kept until K changes; fewest multiplications by K, but O(l·d²)

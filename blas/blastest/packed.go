@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -77,6 +78,13 @@ func packedOnce(t *testing.T, be blas.Backend, n int, prec blas.Precision) {
 		got := blas.NewGeneral(n, n)
 		p.Dense(got)
 		equal(t, "Dense", got, dense, nil, 16*roundoff(prec))
+		for _, i := range []int{0, n / 2, n - 1} {
+			if row := make([]float64, n); n > 0 {
+				if p.Row(i, row); !slices.Equal(row, blas.Row(got, i)) {
+					t.Errorf("n=%d: row %d differs from that of Dense", n, i)
+				}
+			}
+		}
 		for _, k := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 102, 190} {
 			multiply(t, p, dense, matrix(rng, n, k, nil), fmt.Sprintf("n=%d k=%d", n, k))
 		}
