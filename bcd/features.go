@@ -42,7 +42,8 @@ func (g implicit) Dense(dst blas.General)  { linop.Dense(dst, g.Operator) }
 // given by one pass over the data: Gamma = ZᵀZ (D×D, lower triangle read),
 // H = ZᵀY (D×n), yy = ‖Y‖²_F, the number l of samples and the widths d_j of the
 // blocks Z_j in Z. No later cost depends on l. Gamma is copied into the backend's
-// layout; H is kept. [Solve] reports shapes that do not fit and values that are not finite.
+// layout, and its part for the kernels of weight once more where that is small;
+// H is kept. [Solve] reports shapes that do not fit and values that are not finite.
 func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas.Backend) Space {
 	f := newFeatures(H, yy, l, blocks, Gamma.Rows, Gamma.Cols)
 	if f.bad == nil {

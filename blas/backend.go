@@ -114,6 +114,16 @@ func Or(b Backend) Backend {
 	return Active()
 }
 
+// Beside returns the backend whose kernels multiply by the packed operators of be.
+// A solver that does little else than such products takes the rest from it too:
+// threads of two libraries would wait for the same processors in turn.
+func Beside(be Backend) Backend {
+	if p, ok := be.(interface{ packs() Backend }); ok {
+		return p.packs()
+	}
+	return be
+}
+
 // ByName returns the backend of that name: native, openblas or gonum.
 func ByName(name string) (Backend, error) {
 	for _, b := range Backends() {

@@ -1,6 +1,7 @@
 package blas_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -26,5 +27,16 @@ func TestLevels(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(l.String(), func(t *testing.T) { blastest.Run(t, be) })
+	}
+}
+
+// The backend beside another multiplies by the same kernels.
+func TestBeside(t *testing.T) {
+	for _, be := range blas.Backends() {
+		other := blas.Beside(be)
+		got, want := fmt.Sprintf("%T", other.NewPacked(2, blas.Float64)), fmt.Sprintf("%T", be.NewPacked(2, blas.Float64))
+		if got != want || other.Name() != be.Name() && be.Name() != "openblas" {
+			t.Errorf("beside %s: %s with %s, want %s", be.Name(), other.Name(), got, want)
+		}
 	}
 }

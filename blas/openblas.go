@@ -22,10 +22,18 @@ func (OpenBLAS) Info() Info {
 // the matrix once where the library's gemm packs it at every product. A machine
 // without them has that of [NewDensePacked].
 func (b OpenBLAS) NewPacked(n int, prec Precision) Packed {
-	if own, ok := defaultBackend.(*Native); ok && own.Level() != native.Generic {
+	if own := b.packs(); own != Backend(b) {
 		return own.NewPacked(n, prec)
 	}
 	return NewDensePacked(b, n, prec)
+}
+
+// packs is the backend that makes b's packed operators.
+func (b OpenBLAS) packs() Backend {
+	if own, ok := defaultBackend.(*Native); ok && own.Level() != native.Generic {
+		return own
+	}
+	return b
 }
 
 func init() { optional = append(optional, OpenBLAS{}) }

@@ -17,7 +17,8 @@ import (
 // the way back, and the true residual at exit. Scratch: K·C (l×n), three l×r
 // blocks and two blocks of frameRows rows.
 type frame struct {
-	be     blas.Backend
+	be     blas.Backend // for the call under way
+	own    blas.Backend // what be was made with
 	sys    System
 	single bool           // multiply by K in single precision, the true residual aside
 	fast   linop.Operator // K or its rendition in single precision
@@ -41,14 +42,17 @@ type frame struct {
 // l×n matrix is kept for it.
 const frameRows = 256
 
-// beginIn is begin for a method that may do with K in single precision when
-// single is set and K has such a rendition; it reports whether it does.
+// beginIn is begin for a method that does little else than multiply by K, which
+// settles the backend, and may do with K in single precision when single is set
+// and K has such a rendition; it reports whether it does.
 func (f *frame) beginIn(single bool, C blas.General, sys System, Y blas.General) (bool, error) {
 	m, ok := sys.K.(linop.Mixed)
 	if single = single && ok; single {
 		sys.K = m.Single()
 	}
-	return single, f.begin(C, sys, Y)
+	err := f.begin(C, sys, Y)
+	f.be = blas.Beside(f.own)
+	return single, err
 }
 
 // lastElements is the largest C of which a copy is kept, so that a next solve
@@ -62,6 +66,10 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 		panic("sylvester: shape mismatch")
 	}
 	r := sys.L.Rank()
+	if f.own == nil {
+		f.own = f.be
+	}
+	f.be = f.own
 	f.sys, f.Y, f.normY = sys, Y, blas.Frob(Y)
 	f.unmix()
 	if m, ok := sys.K.(linop.Mixed); ok && f.single {

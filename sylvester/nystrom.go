@@ -39,7 +39,7 @@ type nystrom struct {
 }
 
 func newNystrom(cfg Config) Solver {
-	s := &nystrom{frame: &frame{be: cfg.Backend, single: cfg.Single}, sk: sketch{be: cfg.Backend, seed: cfg.Seed}, cap: cfg.Rank}
+	s := &nystrom{frame: &frame{be: cfg.Backend, single: cfg.Single}, sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}, cap: cfg.Rank}
 	s.refreshFn = s.refresh
 	return s
 }
