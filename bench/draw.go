@@ -319,7 +319,7 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 			}
 			t := plot.Tick{Value: v}
 			if (m == 1 && e%every == 0) || (m > 1 && decades < 2.2) {
-				t.Label = fmt.Sprintf("%.3g", v)
+				t.Label = fmt.Sprintf("%.4g", v)
 			}
 			ticks = append(ticks, t)
 		}

@@ -13,7 +13,7 @@ func featureFigures(group []Result) []figure {
 	var figs []figure
 	for _, kind := range featureKernels {
 		fig := figure{
-			name: "rff-error-" + kind, title: "rff, " + kind + " kernel: relative error against the number of features",
+			name: "rff-error-" + strings.ReplaceAll(kind, ":", "-"), title: "rff, " + kind + " kernel: relative error against the number of features",
 			xLabel: "features D (logarithmic)", yLabel: "‖ZZᵀ − K‖/‖K‖ (logarithmic)", logX: true, logY: true,
 		}
 		for _, r := range group {

@@ -23,7 +23,10 @@ func (s *eigs) orthonormalize(from int) {
 	}
 	blas.Zero(s.R)
 	made := 0
-	scale := s.scale(first)
+	scale := s.size
+	if first {
+		scale = 1 // the length of W's columns
+	}
 	for j := 0; j < from; j++ {
 		W := s.narrow(s.W, from)
 		norm := s.project(column(W, j), made, j)
@@ -49,20 +52,6 @@ func (s *eigs) orthonormalize(from int) {
 		}
 	}
 	s.next = made
-}
-
-// scale is the magnitude of A as far as it is known, the length of W's columns at the start.
-func (s *eigs) scale(first bool) float64 {
-	if first {
-		return 1
-	}
-	var m float64
-	for i := range s.dim {
-		for _, v := range s.T.Data[i*s.T.Stride : i*s.T.Stride+s.dim] {
-			m = max(m, math.Abs(v))
-		}
-	}
-	return m
 }
 
 // project removes from w its components along the `made` vectors of the next

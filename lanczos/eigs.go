@@ -31,6 +31,7 @@ type eigs struct {
 	due, looked int     // columns multiplied by A when T is to be decomposed next, and was last
 	worst       float64 // largest residual estimate then, relative to the bound
 
+	size     float64 // largest element of T so far: the magnitude of A as far as it is known
 	bound    float64 // what the residuals have to meet
 	rejected float64 // largest true residual at the last refused claim; 0 before one
 }
@@ -171,6 +172,7 @@ func (s *eigs) extend() error {
 				return fmt.Errorf("%w: a product with A in iteration %d", ErrNotFinite, s.res.Iter)
 			}
 			s.T.Data[(s.dim+j)*s.T.Stride+i] = v
+			s.size = max(s.size, math.Abs(v))
 		}
 	}
 	s.dim, s.last = d, b
