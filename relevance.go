@@ -245,3 +245,59 @@ func leaveOneOut(be blas.Backend, K, Y blas.General) (blas.General, error) {
 	}
 	return best, nil
 }
+
+// Relevance is how much the targets vary with each input column, relative to the
+// column of which that is largest, as the kernels on relevant columns and directions
+// learned it; by weight where there are several. It is nil without such kernels of positive weight.
+func (m *Model) Relevance() []float64 {
+	var kernels []kernel.Kernel
+	switch b := m.basis.(type) {
+	case *sampleBasis:
+		kernels = b.dict
+	case *featureBasis:
+		for _, f := range b.maps {
+			kernels = append(kernels, f.Kernel)
+		}
+	}
+	var sum []float64
+	for k, j := range kept(m.eta) {
+		if k >= len(kernels) {
+			break
+		}
+		length := lengths(&kernels[k])
+		if length == nil {
+			continue
+		}
+		if sum == nil {
+			sum = make([]float64, len(m.in.Names))
+		}
+		top := slices.Max(length)
+		for c, v := range length {
+			if len(kernels[k].Columns) > 0 {
+				c = kernels[k].Columns[c]
+			}
+			sum[c] += m.eta[j] * v / top
+		}
+	}
+	if sum != nil {
+		blas.Scal(1/slices.Max(sum), sum)
+	}
+	return sum
+}
+
+// lengths are the factors of the columns of k; with directions, those of the metric along each column.
+func lengths(k *kernel.Kernel) []float64 {
+	if len(k.Directions) == 0 {
+		return k.Scale
+	}
+	out := make([]float64, len(k.Directions[0]))
+	for _, row := range k.Directions {
+		for c, v := range row {
+			if len(k.Scale) > 0 {
+				v *= k.Scale[c]
+			}
+			out[c] = math.Hypot(out[c], v)
+		}
+	}
+	return out
+}

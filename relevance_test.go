@@ -138,6 +138,14 @@ func TestFitOnRelevantColumns(t *testing.T) {
 	if !(relevant < 0.7*all) {
 		t.Errorf("error %.3g on relevant columns, %.3g on all", relevant, all)
 	}
+	m, err := Fit(bg, X, Y, Options{Lambda: 1e-3, Norm: "lp:2", Kernels: []string{"gaussian:relevant", "laplacian:directions", "gaussian:0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := m.Relevance()
+	if slices.Max(r) != 1 || r[8] != 0 || !(min(r[0], r[3], r[5]) > 2*max(r[1], r[2], r[4], r[6], r[7])) {
+		t.Errorf("relevance of the model's inputs %.3v", r)
+	}
 	own := []kernel.Group{{Name: "relevant", Columns: []int{0, 3, 5}}}
 	if mine, same := miss(Options{Kernels: []string{"gaussian:relevant"}, Groups: own}), miss(Options{Kernels: []string{"gaussian:0,3,5"}}); mine != same {
 		t.Errorf("the caller's own group: error %g, on its columns %g", mine, same)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/iokl/iokl"
@@ -52,14 +53,14 @@ func learners() []learner {
 }
 
 // viewLambdas are the values of λ that three folds of the training samples choose from.
-var viewLambdas = []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
+var viewLambdas = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
 
 // accuracy learns on the rows in and is the share of the rows out whose class is
 // found. The first call chooses λ on its training samples and leaves it in how.
 func (d *labelled) accuracy(ctx context.Context, env *Env, s *viewSet, how *learner, in, out []int) (float64, error) {
 	opt := iokl.Options{
 		Groups: d.groups, Lambda: how.lambda, Norm: s.norm.String(), Learn: how.learn, Tol: 1e-3,
-		Seed: env.Seed, Backend: env.Backend, CV: iokl.CVOptions{Lambdas: viewLambdas, Folds: 3},
+		Seed: env.Seed, Backend: env.Backend, CV: iokl.CVOptions{Lambdas: viewLambdas, Folds: 3, Metric: s.metric},
 	}
 	for _, v := range s.views {
 		for _, k := range s.kernels {
@@ -88,6 +89,7 @@ func (d *labelled) accuracy(ctx context.Context, env *Env, s *viewSet, how *lear
 // test samples. λ is chosen anew on each split, or on the first only.
 func (s *viewSet) compare(ctx context.Context, env *Env, d *labelled, title string, splits [][2][]int, anew bool) ([]Result, error) {
 	var results []Result
+	var first []float64 // accuracies of the first learner
 	for _, how := range learners() {
 		var acc, seconds []float64
 		for k, split := range splits {
@@ -106,12 +108,23 @@ func (s *viewSet) compare(ctx context.Context, env *Env, d *labelled, title stri
 		}}
 		r.time(seconds)
 		r.Accuracy = Num(average(acc))
-		r.metric("accuracy ±", deviation(acc)/math.Sqrt(float64(len(acc))))
+		r.metric("accuracy ±", standardError(acc))
+		if first == nil {
+			first = acc
+		} else {
+			gain := slices.Clone(acc) // split by split
+			blas.Axpy(-1, first, gain)
+			r.metric("gain", average(gain))
+			r.metric("gain ±", standardError(gain))
+		}
 		results = append(results, r)
 		env.Log("  %s %.4f", r.Name, average(acc))
 	}
 	return results, nil
 }
+
+// standardError is that of the mean of x.
+func standardError(x []float64) float64 { return deviation(x) / math.Sqrt(float64(len(x))) }
 
 // deviation is the standard deviation of x.
 func deviation(x []float64) float64 {

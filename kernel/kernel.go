@@ -44,6 +44,8 @@ type Kernel struct {
 	Approx *Approximation `json:"approx,omitempty"`
 }
 
+var errChi2Directions = fmt.Errorf("%w: chi2 wants values ≥ 0, and directions are of any sign", ErrSpec)
+
 // Dictionary is an ordered list of kernels; η_j weighs element j.
 type Dictionary []Kernel
 
@@ -88,7 +90,7 @@ func (k *Kernel) valid() error {
 	case k.Kind == Poly && (k.Degree < 1 || !(k.Offset >= 0) || !(k.Gamma > 0) || math.IsInf(k.Offset+k.Gamma, 0)):
 		return fmt.Errorf("degree %d, offset %g, gamma %g: want degree ≥ 1, offset ≥ 0, gamma > 0", k.Degree, k.Offset, k.Gamma)
 	case k.Kind == Chi2 && len(k.Directions) > 0:
-		return errors.New("chi2 wants values ≥ 0, and directions are of any sign")
+		return errChi2Directions
 	case len(k.Columns) > 0:
 		return inRange([]subset{{k.Name, k.view()}}, k.Inputs)
 	}

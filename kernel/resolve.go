@@ -49,6 +49,9 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64) (Dictionary, 
 		return nil, err
 	}
 	for _, set := range sets {
+		if s.Kind == Chi2 && set.directions != nil {
+			return nil, errChi2Directions
+		}
 		if err := s.checkData(X, set.columns); err != nil {
 			return nil, err
 		}

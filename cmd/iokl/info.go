@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type infoReport struct {
 	RankL       int         `json:"rank_l"`
 	Correlation [][]float64 `json:"correlation,omitempty"` // between the outputs that were learned
 	Learned     []string    `json:"learned_outputs"`
+	Relevance   []float64   `json:"relevance,omitempty"` // of each input, 1 for the largest, where kernels learned it
 	Warnings    []string    `json:"warnings"`
 	Pictures    []string    `json:"pictures,omitempty"`
 }
@@ -98,6 +100,7 @@ func newInfoReport(model *iokl.Model, path string) *infoReport {
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(),
 		Learned: model.LearnedOutputs(), Warnings: orEmpty(model.Warnings()),
 	}
+	r.Relevance = model.Relevance()
 	if n := len(r.Learned); n <= maxCorrelation {
 		R := model.OutputCorrelation()
 		for i := range n {
@@ -125,6 +128,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	}
 	fmt.Fprintln(t)
 	writeWeights(t, model, 25)
+	writeRelevance(t, r)
 	writeCorrelation(t, r)
 	for _, p := range r.Pictures {
 		fmt.Fprintf(t, "picture\t%s\n", p)
@@ -147,6 +151,26 @@ func list(names []string) string {
 type pair struct {
 	i, j int
 	r    float64
+}
+
+// writeRelevance lists the inputs that the targets vary with most.
+func writeRelevance(w io.Writer, r *infoReport) {
+	if r.Relevance == nil {
+		return
+	}
+	idx := make([]int, len(r.Relevance))
+	for c := range idx {
+		idx[c] = c
+	}
+	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(r.Relevance[b], r.Relevance[a]) })
+	const most = 10
+	fmt.Fprintf(w, "\ninputs by relevance (how much the targets vary with each)\n")
+	for _, c := range idx[:min(most, len(idx))] {
+		fmt.Fprintf(w, "  %s\t%.3f\n", r.Inputs[c], r.Relevance[c])
+	}
+	if len(idx) > most {
+		fmt.Fprintf(w, "  and %d less\n", len(idx)-most)
+	}
 }
 
 // writeCorrelation lists the pairs of outputs that go together most.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +138,24 @@ func TestFitPredictInfo(t *testing.T) {
 	}
 	if got := mustRead(t, "p.csv"); got != r.stdout {
 		t.Error("--out writes other predictions than standard output")
+	}
+	if r := command(t, dir, "predict --model m.iokl --x xt.csv --out p.csv.gz"); r.status != exitOK {
+		t.Errorf("predict --out p.csv.gz: %+v", r)
+	}
+	plain, err := table.Read("p.csv", table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packed, err := table.Read("p.csv.gz", table.Options{}); err != nil || !slices.Equal(packed.Data.Data, plain.Data.Data) || mustRead(t, "p.csv.gz")[:2] != "\x1f\x8b" {
+		t.Errorf("p.csv.gz: %v", err)
+	}
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:relevant --lambda 1e-3 --out r.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	var relevant infoReport
+	command(t, dir, "info r.iokl --json").object(t, &relevant)
+	if text := command(t, dir, "info r.iokl").stdout; len(relevant.Relevance) != 2 || slices.Max(relevant.Relevance) != 1 || !strings.Contains(text, "inputs by relevance") {
+		t.Errorf("relevance %v in %s", relevant.Relevance, text)
 	}
 	var scored predictReport
 	command(t, dir, "predict --model m.iokl --x xt.csv --y yt.csv --json").object(t, &scored)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ column is the class. With --y the predictions are scored.`,
 	f.StringArrayVar(&p.grams, "gram", nil, "cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
 	f.StringVar(&p.y, "y", "", "true targets to score the predictions against")
 	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
-	f.StringVar(&p.out, "out", "", "file to write predictions to (default: standard output)")
+	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
 	p.reading(f)
 	f.StringVar(&p.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
 	f.IntVar(&p.threads, "threads", 0, "threads to compute with (default: all cores)")
@@ -78,6 +79,9 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := checkOut(p.out); err != nil {
+		return err
+	}
+	if err := checkTable(p.out); err != nil {
 		return err
 	}
 	model, err := iokl.Load(p.model)
@@ -265,7 +269,25 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 		n := len(model.OutputNames())
 		return written(table.Write(p.out, &table.Table{Data: blas.General{Rows: len(blocks) / n, Cols: n, Stride: n, Data: blocks}}))
 	}
-	return atomicfile.Write(p.out, func(w io.Writer) error { return each(csvSink(w, model)) })
+	return atomicfile.Write(p.out, func(w io.Writer) error {
+		if !strings.EqualFold(filepath.Ext(p.out), ".gz") {
+			return each(csvSink(w, model))
+		}
+		z := gzip.NewWriter(w)
+		if err := each(csvSink(z, model)); err != nil {
+			return err
+		}
+		return written(z.Close())
+	})
+}
+
+// checkTable refuses names of files that mean a format predictions are not written in.
+func checkTable(path string) error {
+	switch ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz"))); {
+	case ext == ".npz", ext == ".parquet", ext == ".npy" && strings.HasSuffix(path, ".gz"):
+		return inputError("--out %s: predictions are written as .csv, .csv.gz or .npy", path)
+	}
+	return nil
 }
 
 func written(err error) error {
