@@ -85,7 +85,7 @@ func (c *contest) compete(ctx context.Context, names []string, s system) []Resul
 			variants = append(variants, c.variant(ctx, r))
 		}
 		names = names[len(group):]
-		budget := sylvesterLimit(env) / 4
+		budget := sylvesterLimit(env) / 8
 		if !s.whole(env) {
 			budget = 0.2
 		}

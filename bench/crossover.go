@@ -89,7 +89,7 @@ func growth(group []Result) []string {
 	for _, c := range curves {
 		p := exponent(c.xy)
 		parts = append(parts, fmt.Sprintf("%s l^%.1f", c.name, p))
-		if last := c.xy[len(c.xy)-1]; last.X < largest {
+		if last := c.xy[len(c.xy)-1]; last.X < largest && len(c.xy) > 2 {
 			beyond = append(beyond, fmt.Sprintf("%s %.2g s", c.name, last.Y*math.Pow(largest/last.X, p)))
 		}
 	}
@@ -98,7 +98,7 @@ func growth(group []Result) []string {
 	}
 	out := []string{"Growth with the number of samples at the largest sizes measured: " + strings.Join(parts, ", ") + "."}
 	if len(beyond) > 0 {
-		out = append(out, fmt.Sprintf("Expected by that growth at l = %g, where they were too slow to measure: %s.", largest, strings.Join(beyond, ", ")))
+		out = append(out, fmt.Sprintf("Expected by that growth at l = %g, where they were left out or stopped: %s.", largest, strings.Join(beyond, ", ")))
 	}
 	return out
 }
@@ -132,7 +132,9 @@ func sizeCurves(group []Result) []curve {
 	}
 	count := map[setting]int{}
 	for _, r := range group {
-		count[at(r)]++
+		if r.Error == "" && !r.Stopped {
+			count[at(r)]++
+		}
 	}
 	var common setting
 	for s, n := range count {

@@ -154,7 +154,7 @@ var nativeCosts = costs{
 // take a processor from the loops between the products. Fitted to orders up to 2000.
 var libraryCosts = costs{
 	plain:    iterationCost{pass: [3]float64{1.5e5, 0.034, 0.06}, column: [2]float64{0.021, 20}},
-	sketched: iterationCost{pass: [3]float64{2.5e5, 0.1, 0.04}, column: [2]float64{0.02, 25}, low: 0.2, lowAt: 0.06},
+	sketched: iterationCost{pass: [3]float64{2.5e5, 0.3, 0.04}, column: [2]float64{0.02, 25}, low: 0.2, lowAt: 0.06},
 	sketch:   nativeCosts.sketch,
 	factor:   [2]float64{8, 0.002},
 	reduce:   [3]float64{25, 0.02, 0},
