@@ -1,5 +1,7 @@
 package bench
 
+import "fmt"
+
 // cases are all there are, in the order of "all": the machine's own speed first.
 var cases = []Case{
 	&simple{"gemm", "matrix products of every backend, as a share of the machine's peak", runGemm},
@@ -32,4 +34,18 @@ var cases = []Case{
 	&simple{"granger-large", "a causal graph of 100 nodes from 200 kernels on 1000 samples: time and memory", runGrangerLarge},
 	&simple{"granger-null", "edges found where there are none, against the level of the permutation null", runGrangerNull},
 	&simple{"drosophila", "groups of genes through the life cycle of the fly", runDrosophila},
+}
+
+// minutes is about how long each case takes in full on two processors with AVX-512;
+// what is not listed takes less than one.
+var minutes = map[string]float64{
+	"sylvester": 12, "mtr": 8, "caltech": 3, "figures": 2.5, "convergence": 2, "drosophila": 2, "ridge": 1.5, "rff": 1.5, "scale": 1, "peers": 1, "gemm": 1, "granger-null": 1,
+}
+
+// Length says about how long a case takes in full on two processors.
+func Length(c Case) string {
+	if m, ok := minutes[c.Name()]; ok {
+		return fmt.Sprintf("%g min", m)
+	}
+	return "< 1 min"
 }

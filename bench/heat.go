@@ -19,6 +19,7 @@ type heat struct {
 // Sizes in SVG units; shades is odd, so that 0 has one of its own.
 const (
 	heatCell, heatText = 10.0, 9.0
+	heatWidth          = 700.0 // pixels, at most
 	heatShades         = 21
 )
 
@@ -34,8 +35,8 @@ func (h *heat) inline() template.HTML {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<figure><figcaption>%s</figcaption><svg class="heat" viewBox="0 0 %g %g" role="img" aria-label="%s">`,
-		html.EscapeString(h.title), left+heatCell*float64(m), top+heatCell*float64(n), html.EscapeString(h.title))
+	fmt.Fprintf(&b, `<figure><figcaption>%s</figcaption><svg class="heat" style="max-width:%.0fpx" viewBox="0 0 %g %g" role="img" aria-label="%s">`,
+		html.EscapeString(h.title), min(heatWidth, 1.4*(left+heatCell*float64(m))), left+heatCell*float64(m), top+heatCell*float64(n), html.EscapeString(h.title))
 	for k := range paths {
 		if paths[k].Len() > 0 {
 			fmt.Fprintf(&b, `<path fill="%s" d="%s"/>`, h.color(k), paths[k].String())

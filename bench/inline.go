@@ -5,6 +5,7 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -48,7 +49,13 @@ func (a *axis) ticks() []plot.Tick {
 	if a.log {
 		return logTicks{}.Ticks(a.lo, a.hi)
 	}
-	return plot.DefaultTicks{}.Ticks(a.lo, a.hi)
+	ticks := plot.DefaultTicks{}.Ticks(a.lo, a.hi)
+	for i := range ticks {
+		if ticks[i].Label != "" { // where the range is narrow, theirs are all alike
+			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'g', 5, 64)
+		}
+	}
+	return ticks
 }
 
 // inline is the figure as SVG for the page, whose style sheet gives the colours.

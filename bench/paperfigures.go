@@ -113,5 +113,9 @@ func strongestPairs(o *OutputKernel, count int) string {
 	for _, p := range pairs[:min(count, len(pairs))] {
 		parts = append(parts, fmt.Sprintf("%s and %s %.2f", o.Series[p.j], o.Series[p.i], o.Correlation[p.i][p.j]))
 	}
-	return fmt.Sprintf("%s, %d genes, the nearest group of ours; strongest correlations: %s", o.Node, len(o.Series), strings.Join(parts, ", "))
+	which := "the nearest group of ours"
+	if o.Node != foldingGroup {
+		which = foldingGroup + " is not in this run"
+	}
+	return fmt.Sprintf("%s, %d genes (%s); strongest correlations: %s", o.Node, len(o.Series), which, strings.Join(parts, ", "))
 }
