@@ -43,10 +43,13 @@
 // Backward-error ratios of all exact solvers stay below 4 on random, graded,
 // clustered and singular matrices of order 2000 (BenchmarkBackwardError).
 //
-// In 105 systems of order 250 to 2000 (three λ, four spectra of L; n from 1 to 1000
-// up to order 500, 1 to 10 at order 1000, 1 to 100 at order 2000) auto came within
-// 1.3 times the fastest of eigen, tridiagonal, cholesky, rotated and nystrom, or lost
-// less than 2 ms, in 80. Its costs were fitted on systems like these. It lost at most
-// 3.2 times, on a solve of 3 ms, where finding out costs as much as solving, and 1.8
-// times at l = 2000. The case sylvester of mklbench measures it anew.
+// In 205 systems of order 250 to 4000 (λ of 1e-2, 1e-4 and 1e-6; L with decaying
+// eigenvalues, the identity, and of rank 5; n from 1 to 1000, to 30 or 100 at order
+// 4000) auto came within 1.3 times the fastest of all solvers, or lost less than
+// 2 ms, in 185; it took 1.1 times as long on average and 1.8 times at worst. Its
+// costs were fitted on systems like these. It loses most where L has a rank of 5
+// and λ is 1e-4 or less, when krylov or cholesky come first, and on solves of a few
+// milliseconds, where finding out costs a fifth of solving. With OpenBLAS it was
+// 58 of 72 before its costs there were fitted a last time. The case sylvester of
+// mklbench measures it anew; docs/performance.md says which solver wins where.
 package sylvester
