@@ -8,7 +8,7 @@ CASES   ?= all
 FLAGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check bench profile clean
+.PHONY: help build run test check bench profile pictures clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,11 @@ profile: ## CPU profile of the digits case: flame graph and top functions in ./o
 	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run digits --backend $(BACKEND) --cpuprofile $(OUT)/cpu.pprof --out $(OUT)/profiled.json
 	$(GO) run ./cmd/mklbench flame $(OUT)/cpu.pprof --out $(OUT)/flame.svg
 	$(GO) tool pprof -top -nodecount 25 $(OUT)/cpu.pprof
+
+pictures: ## measure gemm and operator beside OpenBLAS; draw docs/pictures/roofline.png anew
+	@mkdir -p $(OUT)
+	$(GO) run -tags openblas ./cmd/mklbench run gemm operator --out $(OUT)/pictures.json --plots $(OUT)
+	cp $(OUT)/roofline.png docs/pictures/
 
 clean: ## remove ./bin and ./out
 	rm -rf bin $(OUT)
