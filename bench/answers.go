@@ -392,13 +392,3 @@ func concludePeers(group []Result) []string {
 	}
 	return out
 }
-
-func concludeMisprints(group []Result) []string {
-	off := 0
-	for _, r := range group {
-		if d := r.Metrics["as_printed"] - r.Metrics["should_be"]; d > 0.01 || d < -0.01 {
-			off++
-		}
-	}
-	return []string{fmt.Sprintf("%d of %s give a wrong number as printed.", off, plural(len(group), "formula"))}
-}

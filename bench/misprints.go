@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -330,4 +331,15 @@ func searchMisprint(rng *rand.Rand) (printed, right float64) {
 		return min(0, values[0])
 	}
 	return least(true), least(false)
+}
+
+// concludeMisprints counts the formulas that are off.
+func concludeMisprints(group []Result) []string {
+	off := 0
+	for _, r := range group {
+		if d := r.Metrics["as_printed"] - r.Metrics["should_be"]; d > 0.01 || d < -0.01 {
+			off++
+		}
+	}
+	return []string{fmt.Sprintf("%d of %s give a wrong number as printed.", off, plural(len(group), "formula"))}
 }
