@@ -12,11 +12,17 @@ import (
 //	B = D − N·M⁻¹·Nᵀ,  N = [DS  Y],  M = [SᵀDS  Lo; Loᵀ  −diag(sᵢᵀyᵢ)]
 //
 // with Lo the strictly lower part of SᵀY. D is σ_η·I on the weights. On L it is
-// σ_L·(W ⊗ I + I ⊗ W)/2 with W = (L/λ_max(L))⁻¹ capped: the shape of the curvature
-// of the closed form's majorant tr(M·L⁻¹), which the small eigenvalues of L need
-// and which stays finite on the boundary. The cap is 1/metricFloor, or λ_max(L)/floor
-// where that is larger: were all eigenvalues of K one σ, the curvature of h along
-// an eigenvalue ρ of L would be that of 1/(ρ + μ/σ), so it grows down to ρ = μ/σ.
+// σ_L times weights for the elements of a move in the eigenvectors of L,
+//
+//	λ_max(L)·(1/(ρ_a + floor_b) + 1/(ρ_b + floor_a))/2,
+//
+// the shape of the diagonal of the Hessian of h there: with K_η = Σ_i σ_i u_i u_iᵀ
+// and c_ia the coefficients of C along u_i and the eigenvector a of L, that is
+//
+//	λ·Σ_i σ_i²(c_ib²/(σ_iρ_a + μ) + c_ia²/(σ_iρ_b + μ)),
+//
+// here with one σ for each column b of C, floor_b = μ/σ_b; at the optimum the
+// remaining factors Σ_i σ_i·c_ib² are equal in the range of L.
 type quasiNewton struct {
 	be     blas.Backend
 	m, n   int // kernels, and the order of L; 0 when that block is fixed
@@ -24,18 +30,16 @@ type quasiNewton struct {
 	DS     [][]float64
 	sEta   float64      // σ_η
 	sL     float64      // σ_L
-	floor  float64      // eigenvalues of L below which W is constant, see floor
 	V      blas.General // eigenvectors of the current L
-	w      []float64    // eigenvalues of W
+	w      blas.General // weights of the elements of a move in them
 	mid    blas.General // M⁻¹
 	t1, t2 blas.General
 	p, q   []float64
 }
 
 const (
-	pairs       = 20  // moves remembered
-	metricFloor = 0.1 // 1/cap of W's condition, floor permitting
-	damping     = 0.2 // Powell's
+	pairs   = 20  // moves remembered
+	damping = 0.2 // Powell's
 )
 
 // split is the two blocks of a vector.
@@ -47,21 +51,26 @@ func (q *quasiNewton) split(z []float64) (eta []float64, L blas.General) {
 	return eta, L
 }
 
-// center sets W for the output kernel whose full eigendecomposition is taken
-// from the dense L, and forgets products with the old D.
-func (q *quasiNewton) center(z []float64) error {
-	if q.n > 0 {
+// center sets the metric for the output kernel whose full eigendecomposition is
+// taken from the dense L, with the floors of its eigenvectors, and forgets
+// products with the old D.
+func (q *quasiNewton) center(z []float64, floors func(V blas.General) []float64) error {
+	if n := q.n; n > 0 {
 		_, L := q.split(z)
 		q.V = blas.Clone(L)
-		q.w = make([]float64, q.n)
-		if err := q.be.Syevd(q.V, q.w); err != nil {
+		rho := make([]float64, n)
+		if err := q.be.Syevd(q.V, rho); err != nil {
 			return err
 		}
-		top := q.w[q.n-1]
-		for i, v := range q.w {
-			q.w[i] = 0.5
-			if top > 0 {
-				q.w[i] = 0.5 / math.Max(v/top, math.Min(metricFloor, q.floor/top))
+		floor, top := floors(q.V), rho[n-1]
+		q.w = blas.Reshape(q.w, n, n)
+		for a := range n {
+			row := blas.Row(q.w, a)
+			for b := range row {
+				row[b] = 1
+				if top > 0 {
+					row[b] = 0.5 * top * (1/(math.Max(rho[a], 0)+floor[b]) + 1/(math.Max(rho[b], 0)+floor[a]))
+				}
 			}
 		}
 	}
@@ -84,8 +93,8 @@ func (q *quasiNewton) metric(dst, d []float64) {
 	blas.Mul(q.be, q.t2, true, false, q.V, q.t1)
 	for i := range q.n {
 		row := blas.Row(q.t2, i)
-		for j := range row {
-			row[j] *= q.w[i] + q.w[j]
+		for j, w := range blas.Row(q.w, i) {
+			row[j] *= w
 		}
 	}
 	blas.Mul(q.be, q.t1, false, false, q.V, q.t2)
@@ -128,12 +137,12 @@ func (q *quasiNewton) mul(dst, d []float64) {
 
 // update takes the move s with gradient change y, both of which it keeps; now is
 // where it ended. Curvature that is not positive is damped (Powell, 1978).
-func (q *quasiNewton) update(s, y, now []float64) error {
+func (q *quasiNewton) update(s, y, now []float64, floors func(V blas.General) []float64) error {
 	Bs := make([]float64, len(s))
 	q.mul(Bs, s)
 	sy, sBs := blas.Dot(s, y), blas.Dot(s, Bs)
 	if !(sBs > 0) {
-		return q.center(now)
+		return q.center(now, floors)
 	}
 	if sy < damping*sBs {
 		t := (1 - damping) * sBs / (sBs - sy)
@@ -144,7 +153,7 @@ func (q *quasiNewton) update(s, y, now []float64) error {
 	if len(q.S) > pairs {
 		q.S, q.Y, q.DS = q.S[1:], q.Y[1:], q.DS[1:]
 	}
-	if err := q.center(now); err != nil {
+	if err := q.center(now, floors); err != nil {
 		return err
 	}
 	q.scale(s, y, q.DS[len(q.DS)-1])

@@ -137,8 +137,7 @@ func (d *descent) minimize(ctx context.Context, pt *point) error {
 func (d *descent) restart(cur *iterate) error {
 	q := &d.model
 	q.forget()
-	q.floor = d.floor(cur.pt)
-	if err := q.center(cur.z); err != nil {
+	if err := q.center(cur.z, d.floors(cur.pt)); err != nil {
 		return err
 	}
 	Dz := make([]float64, len(cur.z))
@@ -152,15 +151,32 @@ func (d *descent) restart(cur *iterate) error {
 // leastFloor keeps the metric finite, relative to the mean eigenvalue of L.
 const leastFloor = 1e-8
 
-// floor is μ/σ with σ = tr(CᵀA_ηC)/‖C‖²_F, the mean of A_η that C sees.
-func (r *run) floor(pt *point) float64 {
-	if r.fixL {
-		return 0
+// floors are μ/σ_b for the columns v_b of V, with σ_b = v_bᵀCᵀA_ηC·v_b/‖C·v_b‖², the
+// mean of A_η that this column of C sees, or that of all columns where the space
+// does not tell them apart.
+func (d *descent) floors(pt *point) func(V blas.General) []float64 {
+	floor := func(seen, size float64) float64 {
+		if !(seen > 0) {
+			return d.tau
+		}
+		return d.mu*size/seen + leastFloor*d.tau/float64(d.n)
 	}
-	if t := trace(pt.G); t > 0 {
-		return r.mu*pt.cc/t + leastFloor*r.tau/float64(r.n)
+	return func(V blas.General) []float64 {
+		_, sizes := d.space.along(&d.work, pt.X, V)
+		if sizes == nil {
+			return constant(d.n, floor(trace(pt.G), pt.cc))
+		}
+		T := cloneLike(V)
+		blas.Mul(d.be, T, false, false, pt.G, V)
+		floors := make([]float64, d.n)
+		for b := range floors {
+			for i := range d.n {
+				floors[b] += V.Data[i*V.Stride+b] * T.Data[i*T.Stride+b]
+			}
+			floors[b] = floor(floors[b], sizes[b])
+		}
+		return floors
 	}
-	return r.tau
 }
 
 // startScale is 2‖g‖/‖Dz‖, or ‖g‖, or 1, whichever is first positive and finite.
@@ -201,12 +217,11 @@ func (d *descent) learn(old, now *iterate) error {
 	blas.Axpy(-1, old.z, s)
 	blas.Axpy(-1, old.g, y)
 	d.active.mask(y[:d.model.m])
-	d.model.floor = d.floor(now.pt)
 	d.history = append(d.history, now.pt.cert.objective)
 	if len(d.history) > historyLen {
 		d.history = d.history[1:]
 	}
-	return d.model.update(s, y, now.z)
+	return d.model.update(s, y, now.z, d.floors(now.pt))
 }
 
 // search moves from cur towards the minimiser of the model, far enough back for
