@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,8 @@ func multiplyBeside(ctx context.Context, env *Env, packed map[string]blas.Packed
 			sum += t
 		}
 		collection.metric("mean_ms", 1e3*sum/float64(len(times)))
+		slices.Sort(times)
+		collection.metric("p95_ms", 1e3*times[len(times)*95/100])
 		collection.metric("worst_ms", 1e3*collection.Max)
 	}
 	if err := ctx.Err(); err != nil {

@@ -1,10 +1,6 @@
 package native
 
-import (
-	"runtime"
-
-	"github.com/iokl/iokl/internal/par"
-)
+import "github.com/iokl/iokl/internal/par"
 
 // yieldFlops is how many multiply-adds, a few tenths of a millisecond, a goroutine
 // does before it lets others in, the garbage collector's among them. To do so after
@@ -18,10 +14,7 @@ type manners struct{ flops int }
 func (m *manners) did(flops int) {
 	if m.flops += flops; m.flops > yieldFlops {
 		m.flops = 0
-		if par.Threads() < runtime.GOMAXPROCS(0) {
-			return // there is room for others; to yield would only move this one to another cache
-		}
-		runtime.Gosched()
+		par.GiveWay()
 	}
 }
 

@@ -1,8 +1,9 @@
 package native
 
 import (
-	"runtime"
 	"sync/atomic"
+
+	"github.com/iokl/iokl/internal/par"
 )
 
 // progress counts the jobs done on one range of panels.
@@ -10,7 +11,7 @@ type progress struct{ atomic.Int32 }
 
 // wait returns when s jobs are done.
 func (p *progress) wait(s int) {
-	for p.Load() < int32(s) {
-		runtime.Gosched()
+	if p.Load() < int32(s) {
+		par.Until(func() bool { return p.Load() >= int32(s) })
 	}
 }

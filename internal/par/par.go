@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 var (
@@ -62,6 +63,7 @@ func acquire(want int) int {
 type loop struct {
 	f      func(i int)
 	n      int
+	began  time.Duration
 	next   atomic.Int64  // first iteration nobody has taken
 	left   atomic.Int64  // helpers still at work, plus asleep when the caller sleeps
 	ended  chan struct{} // wakes the caller
@@ -85,27 +87,40 @@ func newLoop() *loop {
 // the goroutines that are free. A panic in f is raised again in the caller once
 // all iterations under way have ended.
 func For(n int, f func(i int)) {
+	first, crowd := 0, crowded()
+	if crowd && spinning.Load() == 0 {
+		first = alone(n, f)
+	}
 	helpers := 0
-	if n > 1 {
-		helpers = acquire(n - 1)
+	if n-first > 1 {
+		helpers = acquire(n - first - 1)
 	}
 	if helpers == 0 {
-		for i := range n {
+		for i := first; i < n; i++ {
 			f(i)
 		}
 		return
 	}
 	l := newLoop()
 	l.f, l.n, l.failed = f, n, nil
-	l.next.Store(0)
+	l.next.Store(int64(first))
 	l.left.Store(int64(helpers))
+	l.began = now()
+	started := false
 	for range helpers {
 		if !offer(l) {
+			queued.Add(1)
+			started = true
 			go l.help()
 		}
 	}
+	if started && crowd {
+		// The scheduler runs what a goroutine starts on the same processor. This one
+		// instead takes whichever is free first.
+		runtime.Gosched()
+	}
 	l.work()
-	l.wait()
+	l.wait(l.began)
 	failed := l.failed
 	l.f, l.failed = nil, nil
 	loops.Put(l)
@@ -114,15 +129,35 @@ func For(n int, f func(i int)) {
 	}
 }
 
+// alone calls f(i) from i = 0 on, for as long as helpers that must wait for a
+// processor would come too late, and returns the first i that is left.
+func alone(n int, f func(i int)) int {
+	start := now()
+	for i := range n {
+		f(i)
+		if now()-start > awakeMost/2 {
+			return i + 1
+		}
+	}
+	return n
+}
+
 // helper works on l, then on the loops that come while it stays awake.
 func (l *loop) helper() {
+	queued.Add(-1)
+	began := now()
+	waited(began - l.began)
 	for l != nil {
 		l.work()
 		busy.Add(-1)
 		if l.left.Add(-1) == asleep {
 			l.ended <- struct{}{}
+			if idle, _ := load(); !idle {
+				return // the caller goes on here
+			}
 		}
-		l = await()
+		l = await(began)
+		began = now()
 	}
 }
 
