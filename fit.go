@@ -182,11 +182,6 @@ func (opt *Options) solve(ctx context.Context, m *Model, t training) (*Model, er
 	return m, err
 }
 
-// Interrupted reports whether err is one with which Fit returns the best model so far.
-func Interrupted(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bcd.ErrNotConverged)
-}
-
 // kept lists the kernels of positive weight.
 func kept(eta []float64) []int {
 	var idx []int

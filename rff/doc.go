@@ -43,8 +43,9 @@
 // orthogonal directions 2 times and more, for the Laplacian about as near. Twice as
 // many frequencies, with phases that are spread evenly over the circle and each
 // uniform, give a fit more functions to choose from: its error on new samples
-// was 0 to 9 % smaller with phases in regressions on smooth functions, 2 % on
-// handwritten digits, and up to 1 % larger on sums of quick waves. On 20 columns
+// was between 9 % smaller and 1 % larger with phases in regressions on smooth
+// functions, within 2 % either way on handwritten digits, and up to 1 % larger on
+// sums of quick waves. On 20 columns
 // qmc phases did 1 % better than the other phases.
 //
 // # Memory and reproducibility

@@ -36,6 +36,3 @@ var (
 	sets = append(vectorSets(), generic)
 	use  = sets[0]
 )
-
-// Kernel names the instruction set in use: avx512, avx2 or generic.
-func Kernel() string { return use.name }
