@@ -2,50 +2,54 @@
 
 #include "textflag.h"
 
-// Z16…Z31 hold the constants of the exponential.
+// Z16…Z25 hold the constants of the exponential, Z26 and Z27 powers of 2^(1/16).
 #define EXPCONST512 \
-	LEAQ         ·expConst(SB), AX; \
-	VBROADCASTSD 0(AX), Z16;        \
-	VBROADCASTSD 8(AX), Z17;        \
-	VBROADCASTSD 16(AX), Z18;       \
-	VBROADCASTSD 24(AX), Z19;       \
-	VBROADCASTSD 32(AX), Z20;       \
-	VBROADCASTSD 40(AX), Z21;       \
-	VBROADCASTSD 48(AX), Z22;       \
-	VBROADCASTSD 56(AX), Z23;       \
-	VBROADCASTSD 64(AX), Z24;       \
-	VBROADCASTSD 72(AX), Z25;       \
-	VBROADCASTSD 80(AX), Z26;       \
-	VBROADCASTSD 88(AX), Z27;       \
-	VBROADCASTSD 96(AX), Z28;       \
-	VBROADCASTSD 104(AX), Z29;      \
-	VBROADCASTSD 112(AX), Z30;      \
-	VBROADCASTSD 120(AX), Z31
+	LEAQ         ·exp512Const(SB), AX; \
+	VBROADCASTSD 0(AX), Z16;           \
+	VBROADCASTSD 8(AX), Z17;           \
+	VBROADCASTSD 16(AX), Z18;          \
+	VBROADCASTSD 24(AX), Z19;          \
+	VBROADCASTSD 32(AX), Z20;          \
+	VBROADCASTSD 40(AX), Z21;          \
+	VBROADCASTSD 48(AX), Z22;          \
+	VBROADCASTSD 56(AX), Z23;          \
+	VBROADCASTSD 64(AX), Z24;          \
+	VBROADCASTSD 72(AX), Z25;          \
+	VMOVUPD      128(AX), Z26;         \
+	VMOVUPD      192(AX), Z27
 
-// X = exp(X), with N and Q as scratch. X is clamped to ±1000, where the scaling
-// gives 0 and +Inf; the operand order of min and max lets NaN pass. With
-// n = round(x·log₂e) and r = x − n·ln2, exp(x) = 2ⁿ·(1 + (r + r²·q(r))).
-#define EXP512(X, N, Q) \
-	VMAXPD       X, Z30, X; \
-	VMINPD       X, Z31, X; \
-	VMULPD       Z16, X, N; \
-	VRNDSCALEPD  $8, N, N;  \
-	VFNMADD231PD Z17, N, X; \
-	VFNMADD231PD Z18, N, X; \
-	VMOVAPD      Z28, Q;    \
-	VFMADD213PD  Z27, X, Q; \
-	VFMADD213PD  Z26, X, Q; \
-	VFMADD213PD  Z25, X, Q; \
-	VFMADD213PD  Z24, X, Q; \
-	VFMADD213PD  Z23, X, Q; \
-	VFMADD213PD  Z22, X, Q; \
-	VFMADD213PD  Z21, X, Q; \
-	VFMADD213PD  Z20, X, Q; \
-	VFMADD213PD  Z19, X, Q; \
-	VMULPD       X, Q, Q;   \
-	VFMADD213PD  X, X, Q;   \
-	VADDPD       Z29, Q, Q; \
-	VSCALEFPD    N, Q, X
+// N, X, T = n, r, 2^(n−⌊n⌋) with n = x·log₂e to the next sixteenth and
+// r = x − n·ln2, so that exp(x) = 2^⌊n⌋·T·exp(r), for |X| ≤ 1001 or NaN.
+#define REDUCE512(X, N, T) \
+	VMOVAPD      Z17, N;      \
+	VFMADD231PD  Z16, X, N;   \
+	VMOVAPD      N, T;        \
+	VSUBPD       Z17, N, N;   \
+	VFNMADD231PD Z18, N, X;   \
+	VFNMADD231PD Z19, N, X;   \
+	VPERMI2PD    Z27, Z26, T
+
+// X = 2^⌊N⌋·T·(1 + (r + r²·q(r))) at r = X, with Q as scratch.
+#define EXPAND512(X, N, T, Q) \
+	VMOVAPD     Z25, Q;    \
+	VFMADD213PD Z24, X, Q; \
+	VFMADD213PD Z23, X, Q; \
+	VFMADD213PD Z22, X, Q; \
+	VFMADD213PD Z21, X, Q; \
+	VFMADD213PD Z20, X, Q; \
+	VMULPD      X, Q, Q;   \
+	VFMADD213PD X, X, Q;   \
+	VFMADD213PD T, T, Q;   \
+	VSCALEFPD   N, Q, X
+
+// X = exp(X), with N, T and Q as scratch. X is clamped to Z14 = −1000 and
+// Z15 = 1000, where the scaling gives 0 and +Inf; the operand order of min and
+// max lets NaN pass.
+#define EXP512(X, N, T, Q) \
+	VMAXPD X, Z14, X;   \
+	VMINPD X, Z15, X;   \
+	REDUCE512(X, N, T); \
+	EXPAND512(X, N, T, Q)
 
 // K1 = the lowest CX lanes, CX < 8.
 #define TAILMASK512 \
@@ -59,18 +63,20 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), DI
 	MOVQ         x_base+24(FP), SI
 	MOVQ         x_len+32(FP), CX
-	VBROADCASTSD a+48(FP), Z15
+	VBROADCASTSD a+48(FP), Z28
 	EXPCONST512
+	VBROADCASTSD 80(AX), Z14
+	VBROADCASTSD 88(AX), Z15
 
 loop16:
 	CMPQ    CX, $16
 	JLT     loop8
-	VMULPD  (SI), Z15, Z0
-	VMULPD  64(SI), Z15, Z3
-	EXP512(Z0, Z1, Z2)
-	EXP512(Z3, Z4, Z5)
+	VMULPD  (SI), Z28, Z0
+	VMULPD  64(SI), Z28, Z4
+	EXP512(Z0, Z1, Z2, Z3)
+	EXP512(Z4, Z5, Z6, Z7)
 	VMOVUPD Z0, (DI)
-	VMOVUPD Z3, 64(DI)
+	VMOVUPD Z4, 64(DI)
 	ADDQ    $128, SI
 	ADDQ    $128, DI
 	SUBQ    $16, CX
@@ -79,8 +85,8 @@ loop16:
 loop8:
 	CMPQ    CX, $8
 	JLT     tail
-	VMULPD  (SI), Z15, Z0
-	EXP512(Z0, Z1, Z2)
+	VMULPD  (SI), Z28, Z0
+	EXP512(Z0, Z1, Z2, Z3)
 	VMOVUPD Z0, (DI)
 	ADDQ    $64, SI
 	ADDQ    $64, DI
@@ -91,27 +97,46 @@ tail:
 	JZ        done
 	TAILMASK512
 	VMOVUPD.Z (SI), K1, Z0
-	VMULPD    Z15, Z0, Z0
-	EXP512(Z0, Z1, Z2)
+	VMULPD    Z28, Z0, Z0
+	EXP512(Z0, Z1, Z2, Z3)
 	VMOVUPD   Z0, K1, (DI)
 
 done:
 	VZEROUPPER
 	RET
 
-// Z0 = (1 + c₁t + c₂t²)·exp(−t) at t = min(1000, s·√Z0), where Z12 = s,
-// Z13 = c₁, Z14 = c₂.
-#define MATERN512 \
-	VSQRTPD     Z0, Z0;      \
-	VMULPD      Z12, Z0, Z0; \
-	VMINPD      Z0, Z31, Z0; \
-	VMOVAPD     Z14, Z6;     \
-	VFMADD213PD Z13, Z0, Z6; \
-	VFMADD213PD Z29, Z0, Z6; \
-	VXORPD      Z7, Z7, Z7;  \
-	VSUBPD      Z0, Z7, Z0;  \
-	EXP512(Z0, Z1, Z2);      \
-	VMULPD      Z6, Z0, Z0
+// X = √X to 0.7 ulp, with P, E, G, H as scratch. From h = 1/(2√x) to 2⁻¹⁴ come
+// g = 2x·h = √x·√(1−e) and e/2 = ½ − g·h, then g·(1 + e/2 + ⅜e²), to 2⁻⁴⁰, then a
+// step of Newton's. VSQRTPD takes longer. X is at least 2⁻⁹⁰⁰, at most 2¹⁰²⁰, or
+// NaN; Z29 = ½, Z30 = 1½, Z31 = 1.
+#define SQRT512(X, P, E, G, H) \
+	VADDPD       X, X, G;   \
+	VADDPD       G, G, H;   \
+	VRSQRT14PD   H, H;      \
+	VMULPD       H, G, G;   \
+	VMOVAPD      Z29, E;    \
+	VFNMADD231PD G, H, E;   \
+	VMOVAPD      Z30, P;    \
+	VFMADD213PD  Z31, E, P; \
+	VMULPD       E, P, P;   \
+	VFMADD213PD  G, G, P;   \
+	VFNMADD231PD P, P, X;   \
+	VFMADD213PD  P, H, X
+
+// X = (1 + c₁t + c₂t²)·exp(−t) at t = s·√X, with A, B, C, D as scratch, where
+// Z10 = 2⁻⁹⁰⁰, to keep away from 0, Z11 = (1000/s)², beyond which the value is 0
+// and t² might overflow, Z12 = −s, Z13 = −c₁, Z14 = c₂.
+#define MATERN512(X, A, B, C, D) \
+	VADDPD      Z10, X, X;  \
+	VMINPD      X, Z11, X;  \
+	SQRT512(X, A, B, C, D); \
+	VMULPD      Z12, X, X;  \
+	VMOVAPD     Z14, A;     \
+	VFMADD213PD Z13, X, A;  \
+	VFMADD213PD Z31, X, A;  \
+	REDUCE512(X, B, C);     \
+	VMULPD      A, C, C;    \
+	EXPAND512(X, B, C, D)
 
 // func maternAVX512(dst, x []float64, s, c1, c2 float64)
 TEXT ·maternAVX512(SB), NOSPLIT, $0-72
@@ -122,24 +147,47 @@ TEXT ·maternAVX512(SB), NOSPLIT, $0-72
 	VBROADCASTSD c1+56(FP), Z13
 	VBROADCASTSD c2+64(FP), Z14
 	EXPCONST512
+	VBROADCASTSD 96(AX), Z10
+	VBROADCASTSD 104(AX), Z29
+	VBROADCASTSD 112(AX), Z30
+	VBROADCASTSD 120(AX), Z31
+	VBROADCASTSD 88(AX), Z11
+	VDIVPD       Z12, Z11, Z11
+	VMULPD       Z11, Z11, Z11
+	VXORPD       Z0, Z0, Z0
+	VSUBPD       Z12, Z0, Z12
+	VSUBPD       Z13, Z0, Z13
+
+loop16:
+	CMPQ    CX, $16
+	JLT     loop8
+	VMOVUPD (SI), Z0
+	VMOVUPD 64(SI), Z5
+	MATERN512(Z0, Z1, Z2, Z3, Z4)
+	MATERN512(Z5, Z6, Z7, Z8, Z9)
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z5, 64(DI)
+	ADDQ    $128, SI
+	ADDQ    $128, DI
+	SUBQ    $16, CX
+	JMP     loop16
 
 loop8:
 	CMPQ    CX, $8
 	JLT     tail
 	VMOVUPD (SI), Z0
-	MATERN512
+	MATERN512(Z0, Z1, Z2, Z3, Z4)
 	VMOVUPD Z0, (DI)
 	ADDQ    $64, SI
 	ADDQ    $64, DI
 	SUBQ    $8, CX
-	JMP     loop8
 
 tail:
 	TESTQ     CX, CX
 	JZ        done
 	TAILMASK512
 	VMOVUPD.Z (SI), K1, Z0
-	MATERN512
+	MATERN512(Z0, Z1, Z2, Z3, Z4)
 	VMOVUPD   Z0, K1, (DI)
 
 done:

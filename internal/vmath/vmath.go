@@ -11,13 +11,17 @@ func SqDist(g []float64, ni float64, nj []float64) { use.sqDist(g, ni, nj[:len(g
 
 // Matern computes dst_i = p(t)·exp(−t) at t = s·√x_i, x_i ≥ 0, with p(t) = 1,
 // 1 + t or 1 + t + t²/3 for order 0, 1 or 2, to 4 ulp where t ≤ 1 and t ulp
-// more beyond, for the rounding of t.
+// more beyond, for the rounding of t. NaN stays NaN.
 func Matern(dst, x []float64, s float64, order int) {
 	if order < 0 || order > 2 {
 		panic("vmath: Matern of an order other than 0, 1, 2")
 	}
 	c := [3][2]float64{{0, 0}, {1, 0}, {1, 1. / 3}}[order]
-	use.matern(dst[:len(x)], x, s, c[0], c[1])
+	f := use.matern
+	if !(s > 0x1p-300 && s < 0x1p300) {
+		f = maternGeneric // (1000/s)² is out of range
+	}
+	f(dst[:len(x)], x, s, c[0], c[1])
 }
 
 // Power computes dst_i = (gamma·x_i + c)^q by repeated squaring, q ≥ 1.

@@ -142,22 +142,73 @@ func TestSinCos(t *testing.T) {
 	})
 }
 
+// bigMatern is p(t)·exp(−t) at t = s·√x, with t.
+func bigMatern(x, s float64, order int) (value *big.Float, at float64) {
+	big0 := func(v float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(v) }
+	t := big0(x)
+	t.Sqrt(t).Mul(t, big0(s))
+	if at, _ = t.Float64(); at > 700 {
+		return t, at // for the caller to see to
+	}
+	rest := big0(at)
+	rest.Sub(rest, t) // exp(−t) = exp(−at)·(1 + rest), for |rest| ≤ 2⁻⁵³·t
+	third := big0(3)
+	third.Quo(big0(1), third)
+	p := [3]*big.Float{big0(0), big0(0), third}[order]
+	p.Mul(p, t).Add(p, [3]*big.Float{big0(0), big0(1), big0(1)}[order])
+	p.Mul(p, t).Add(p, big0(1))
+	value = bigExp(-at)
+	return value.Mul(value, rest.Add(rest, big0(1))).Mul(value, p), at
+}
+
 func TestMatern(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	x := []float64{0, 1e-300, 1e-20, 1, 1e5, 1e308}
-	for range 500 {
-		x = append(x, 100*rng.Float64())
+	x := []float64{0, 1e-300, 5e-324, 1e-20, 1, 1e5, 1e308, math.MaxFloat64, math.Inf(1)}
+	for range 100 {
+		x = append(x, 100*rng.Float64(), rng.Float64(), 1e5*rng.Float64())
+	}
+	scales := []float64{1.3, 1e-140, 1e-200, 1e200}
+	type reference struct {
+		value *big.Float
+		t     float64
+	}
+	refs := make([][3][]reference, len(scales))
+	for k, s := range scales {
+		for order := range 3 {
+			for i, v := range x {
+				if k > 0 && i >= 20 {
+					break
+				}
+				want, at := bigMatern(min(v, math.MaxFloat64), s, order)
+				refs[k][order] = append(refs[k][order], reference{want, at})
+			}
+		}
 	}
 	forEachSet(t, func(t *testing.T) {
 		got := make([]float64, len(x))
-		for order := range 3 {
-			Matern(got, x, 1.3, order)
-			for i, v := range x {
-				r := min(1.3*math.Sqrt(v), 1000)
-				want := [3]float64{1, 1 + r, 1 + r + r*r/3}[order] * math.Exp(-r)
-				if !(math.Abs(got[i]-want) <= (4+max(r, 1))*0x1p-52*want) {
-					t.Errorf("order %d at %g: %v, want %v", order, v, got[i], want)
+		for k, s := range scales {
+			for order, ref := range refs[k] {
+				Matern(got, x[:len(ref)], s, order)
+				if got[0] != 1 {
+					t.Errorf("s = %g, order %d at 0: %v, not 1", s, order, got[0])
 				}
+				worst := 0.
+				for i, v := range x[:len(ref)] {
+					if s*math.Sqrt(v) > 700 { // underflow is gradual there
+						if !(got[i] >= 0 && got[i] < 1e-290) {
+							t.Errorf("s = %g, order %d at %g: %v, want 0", s, order, v, got[i])
+						}
+						continue
+					}
+					want, r := ref[i].value, ref[i].t
+					w, _ := want.Float64()
+					e := ulpError(got[i], want) * (math.Nextafter(w, 2) - w) / (0x1p-52 * w)
+					worst = max(worst, e/(4+max(r-1, 0)))
+					if !(e <= 4+max(r-1, 0)) {
+						t.Errorf("s = %g, order %d at %g: %v, want %v, off by %.2f·2⁻⁵²", s, order, v, got[i], w, e)
+					}
+				}
+				t.Logf("s = %g, order %d: at most %.2f of the bound", s, order, worst)
 			}
 		}
 		Matern(got[:1], []float64{math.NaN()}, 1, 2)
