@@ -13,56 +13,78 @@ func oneProcessor(t *testing.T) {
 	t.Helper()
 	settle(t)
 	old := runtime.GOMAXPROCS(1)
-	crowdedUntil.Store(0)
+	crowd.until.Store(0)
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(old)
-		crowdedUntil.Store(0)
+		crowd.until.Store(0)
 	})
 }
 
+// paused returns the number of pauses after a collection: another begins not soon.
+func paused(t *testing.T) uint64 {
+	t.Helper()
+	runtime.GC()
+	n, known := pauses()
+	if !known || n == 0 || n%2 == 1 {
+		t.Fatalf("%d pauses after a collection, known: %v", n, known)
+	}
+	return n
+}
+
 // TestGiveWay has one goroutine wait for the only processor: who gives way lets it
-// in, who has waited for long himself does not.
+// in, who has waited for long himself does not, unless the collector comes.
 func TestGiveWay(t *testing.T) {
 	oneProcessor(t)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	for crowd, want := range map[bool]bool{false: true, true: false} {
+	for _, c := range []struct{ crowd, collect, want bool }{
+		{false, false, true}, {true, false, false}, {true, true, true},
+	} {
 		wg.Wait()
-		crowdedUntil.Store(0)
-		if crowd {
-			runtime.GC() // none begins soon
-			waited(time.Second)
+		crowd.until.Store(0)
+		n := paused(t)
+		if c.crowd {
+			waited(time.Second, n)
+		}
+		if c.collect {
+			runtime.GC()
 		}
 		var ran atomic.Bool
 		wg.Go(func() { ran.Store(true) })
 		GiveWay()
-		if ran.Load() != want {
-			t.Errorf("crowd %v: another goroutine ran: %v", crowd, ran.Load())
+		if ran.Load() != c.want {
+			t.Errorf("%+v: another goroutine ran: %v", c, ran.Load())
 		}
 	}
 }
 
-// TestCrowd looks at what makes one.
+// TestCrowd looks at what makes one and what ends it.
 func TestCrowd(t *testing.T) {
-	oneProcessor(t)
-	runtime.GC() // none begins soon
-	if waited(quick / 2); crowded() {
-		t.Error("a short wait made a crowd")
+	defer crowd.until.Store(0)
+	for _, c := range []struct {
+		wait   time.Duration
+		pauses uint64
+		want   bool
+	}{{quick / 2, 2, false}, {2 * quick, 3, false}, {2 * quick, 2, true}} {
+		crowd.until.Store(0)
+		if waited(c.wait, c.pauses); crowded() != c.want {
+			t.Errorf("after %v and %d pauses, a crowd: %v", c.wait, c.pauses, crowded())
+		}
 	}
-	if waited(2 * quick); !crowded() {
-		t.Error("a long wait made no crowd")
+	if disperse(2) || !crowded() {
+		t.Error("dispersed without a collection")
 	}
-	if collecting() {
-		t.Error("no collection is at work")
+	if !disperse(3) || crowded() {
+		t.Error("not dispersed by a collection")
 	}
 }
 
 // TestForInACrowd runs loops whose caller begins alone.
 func TestForInACrowd(t *testing.T) {
 	setThreads(t, 3)
-	defer crowdedUntil.Store(0)
+	defer crowd.until.Store(0)
 	for _, each := range []time.Duration{0, awakeMost} {
-		crowdedUntil.Store(int64(now() + time.Hour))
+		crowd.until.Store(int64(now() + time.Hour))
 		var seen [7]atomic.Int32
 		For(len(seen), func(i int) {
 			for start := now(); now()-start < each; {
@@ -92,7 +114,7 @@ func TestUntil(t *testing.T) {
 }
 
 func TestGiveWayDoesNotAllocate(t *testing.T) {
-	f := func() { GiveWay(); collecting() }
+	f := func() { GiveWay(); pauses() }
 	f()
 	if a := testing.AllocsPerRun(100, f); a > 0 {
 		t.Errorf("%v allocations a call", a)

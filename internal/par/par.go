@@ -146,7 +146,11 @@ func alone(n int, f func(i int)) int {
 func (l *loop) helper() {
 	queued.Add(-1)
 	began := now()
-	waited(began - l.began)
+	if t := began - l.began; t > quick {
+		if n, known := pauses(); known {
+			waited(t, n)
+		}
+	}
 	for l != nil {
 		l.work()
 		busy.Add(-1)
