@@ -9,7 +9,7 @@ import (
 //
 //	Σ_f (x−z)²/(x+z) = Σ_f x + Σ_f z − 2·Σ_f 1/(1/2x + 1/2z),
 //
-// which needs one division for eight features where the left side needs eight.
+// which needs one division for up to ten features where the left side needs ten.
 type chiSide struct {
 	half blas.General // 1/2x of every feature
 	t    []float64    // half transposed by strips
@@ -21,11 +21,11 @@ type chiSide struct {
 // chiTiny, the left side is taken: the relative error is (20 + d/8)·2⁻⁴² at most.
 const (
 	chiCancel = 0x1p-10
-	chiTiny   = 0x1p-50
+	chiTiny   = 0x1p-30
 )
 
 // reciprocals fills s.chi unless a feature is too large for it. One that is too
-// small counts as 2⁻¹²¹.
+// small counts as 2⁻⁹⁷.
 func (s *side) reciprocals() {
 	c := &chiSide{half: blas.NewGeneral(s.x.Rows, s.x.Cols), mass: make([]float64, s.x.Rows)}
 	for i := range s.x.Rows {
@@ -43,10 +43,33 @@ func (s *side) reciprocals() {
 }
 
 // chi2Row computes the distances of sample i of a to a strip of samples of b, of
-// width ld, from j on, and reports whether they are exact enough.
-func chi2Row(dst []float64, a *chiSide, i int, b *chiSide, j, ld int) bool {
-	mass := b.mass[j : j+len(dst)]
-	vmath.HarmonicRow(dst, blas.Row(a.half, i), b.t[j*a.half.Cols:], ld)
-	vmath.SqDist(dst, a.mass[i], mass)
-	return !vmath.Below(dst, a.mass[i]+chiTiny, mass, chiCancel)
+// width ld, from j on: by the right side, then the eights with one that is not
+// exact enough, such as that of a sample to itself, by the left side.
+func chi2Row(dst []float64, a *side, i int, b *side, j, ld int) {
+	d := a.x.Cols
+	own, mass := a.chi.mass[i], b.chi.mass[j:j+len(dst)]
+	vmath.HarmonicRow(dst, blas.Row(a.chi.half, i), b.chi.t[j*d:], ld)
+	if !vmath.SqDistBelow(dst, own, mass, chiCancel, chiCancel*chiTiny) {
+		return
+	}
+	for from := 0; from < len(dst); from += 8 {
+		to := from
+		for to < len(dst) && cancelled(dst[to:min(to+8, len(dst))], own, mass[to:]) {
+			to = min(to+8, len(dst))
+		}
+		if to > from {
+			vmath.Chi2Row(dst[from:to], blas.Row(a.x, i), b.t[j*d+from:], ld)
+			from = to // the eight that ends the run is exact
+		}
+	}
+}
+
+// cancelled reports whether any distance is too small to be a difference of masses.
+func cancelled(distance []float64, own float64, mass []float64) bool {
+	for c, v := range distance {
+		if v <= chiCancel*(own+mass[c]+chiTiny) {
+			return true
+		}
+	}
+	return false
 }

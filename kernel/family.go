@@ -181,7 +181,9 @@ func (f *family) tile(be blas.Backend, a *side, i0, rows int, b *side, j0, cols 
 			ld := min(width, b.x.Rows-j0-s)
 			for i := range rows {
 				dst := out[i*cols+s : i*cols+min(s+width, cols)]
-				if a.chi == nil || b.chi == nil || !chi2Row(dst, a.chi, i0+i, b.chi, j0+s, ld) {
+				if a.chi != nil && b.chi != nil {
+					chi2Row(dst, a, i0+i, b, j0+s, ld)
+				} else {
 					f.row(dst, blas.Row(a.x, i0+i), b.t[(j0+s)*d:], ld)
 				}
 			}

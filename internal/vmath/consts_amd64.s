@@ -30,8 +30,7 @@ GLOBL ·expConst(SB), RODATA|NOPTR, $144
 // Constants of the exponential with AVX-512: log₂e, 1.5·2⁴⁸, whose sum with a
 // number holds it in sixteenths in the low bits, ln 2 in two parts, q₀…q₅ with
 // exp(r) = 1 + r + r²·q(r) to 0.0002 ulp for |r| ≤ ln2/32, from interpolation at
-// Chebyshev nodes, and the bounds of its argument; 2⁻⁹⁰⁰, ½, 1½ and 1 for the
-// square root; then 2^(k/16) for k = 0…15.
+// Chebyshev nodes, the bounds of the argument, 1, and 2^(k/16) for k = 0…15.
 DATA ·exp512Const+0(SB)/8, $1.4426950408889634
 DATA ·exp512Const+8(SB)/8, $422212465065984.0
 DATA ·exp512Const+16(SB)/8, $0.69314718055994529
@@ -44,27 +43,24 @@ DATA ·exp512Const+64(SB)/8, $0.001388906347556763
 DATA ·exp512Const+72(SB)/8, $0.00019841463826261545
 DATA ·exp512Const+80(SB)/8, $-1000.0
 DATA ·exp512Const+88(SB)/8, $1000.0
-DATA ·exp512Const+96(SB)/8, $1.1830521861667747e-271
-DATA ·exp512Const+104(SB)/8, $0.5
-DATA ·exp512Const+112(SB)/8, $1.5
-DATA ·exp512Const+120(SB)/8, $1.0
-DATA ·exp512Const+128(SB)/8, $1.0
-DATA ·exp512Const+136(SB)/8, $1.0442737824274138
-DATA ·exp512Const+144(SB)/8, $1.0905077326652577
-DATA ·exp512Const+152(SB)/8, $1.1387886347566916
-DATA ·exp512Const+160(SB)/8, $1.189207115002721
-DATA ·exp512Const+168(SB)/8, $1.241857812073484
-DATA ·exp512Const+176(SB)/8, $1.2968395546510096
-DATA ·exp512Const+184(SB)/8, $1.3542555469368927
-DATA ·exp512Const+192(SB)/8, $1.4142135623730951
-DATA ·exp512Const+200(SB)/8, $1.4768261459394993
-DATA ·exp512Const+208(SB)/8, $1.5422108254079407
-DATA ·exp512Const+216(SB)/8, $1.6104903319492543
-DATA ·exp512Const+224(SB)/8, $1.681792830507429
-DATA ·exp512Const+232(SB)/8, $1.7562521603732995
-DATA ·exp512Const+240(SB)/8, $1.8340080864093424
-DATA ·exp512Const+248(SB)/8, $1.9152065613971474
-GLOBL ·exp512Const(SB), RODATA|NOPTR, $256
+DATA ·exp512Const+96(SB)/8, $1.0
+DATA ·exp512Const+104(SB)/8, $1.0
+DATA ·exp512Const+112(SB)/8, $1.0442737824274138
+DATA ·exp512Const+120(SB)/8, $1.0905077326652577
+DATA ·exp512Const+128(SB)/8, $1.1387886347566916
+DATA ·exp512Const+136(SB)/8, $1.189207115002721
+DATA ·exp512Const+144(SB)/8, $1.241857812073484
+DATA ·exp512Const+152(SB)/8, $1.2968395546510096
+DATA ·exp512Const+160(SB)/8, $1.3542555469368927
+DATA ·exp512Const+168(SB)/8, $1.4142135623730951
+DATA ·exp512Const+176(SB)/8, $1.4768261459394993
+DATA ·exp512Const+184(SB)/8, $1.5422108254079407
+DATA ·exp512Const+192(SB)/8, $1.6104903319492543
+DATA ·exp512Const+200(SB)/8, $1.681792830507429
+DATA ·exp512Const+208(SB)/8, $1.7562521603732995
+DATA ·exp512Const+216(SB)/8, $1.8340080864093424
+DATA ·exp512Const+224(SB)/8, $1.9152065613971474
+GLOBL ·exp512Const(SB), RODATA|NOPTR, $232
 
 // Constants of sine and cosine: 2/π, π/2 in two parts, s₀…s₅ with
 // sin r = r + r³·s(r²), c₀…c₅ with cos r = 1 − r²/2 + r⁴·c(r²), both to 2⁻⁵⁶ for

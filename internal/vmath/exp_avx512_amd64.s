@@ -15,18 +15,18 @@
 	VBROADCASTSD 56(AX), Z23;          \
 	VBROADCASTSD 64(AX), Z24;          \
 	VBROADCASTSD 72(AX), Z25;          \
-	VMOVUPD      128(AX), Z26;         \
-	VMOVUPD      192(AX), Z27
+	VMOVUPD      104(AX), Z26;         \
+	VMOVUPD      168(AX), Z27
 
 // N, X, T = n, r, 2^(n−⌊n⌋) with n = x·log₂e to the next sixteenth and
 // r = x − n·ln2, so that exp(x) = 2^⌊n⌋·T·exp(r), for |X| ≤ 1001 or NaN.
 #define REDUCE512(X, N, T) \
-	VMOVAPD      Z17, N;      \
-	VFMADD231PD  Z16, X, N;   \
-	VMOVAPD      N, T;        \
-	VSUBPD       Z17, N, N;   \
-	VFNMADD231PD Z18, N, X;   \
-	VFNMADD231PD Z19, N, X;   \
+	VMOVAPD      Z17, N;     \
+	VFMADD231PD  Z16, X, N;  \
+	VMOVAPD      N, T;       \
+	VSUBPD       Z17, N, N;  \
+	VFNMADD231PD Z18, N, X;  \
+	VFNMADD231PD Z19, N, X;  \
 	VPERMI2PD    Z27, Z26, T
 
 // X = 2^⌊N⌋·T·(1 + (r + r²·q(r))) at r = X, with Q as scratch.
@@ -46,9 +46,9 @@
 // Z15 = 1000, where the scaling gives 0 and +Inf; the operand order of min and
 // max lets NaN pass.
 #define EXP512(X, N, T, Q) \
-	VMAXPD X, Z14, X;   \
-	VMINPD X, Z15, X;   \
-	REDUCE512(X, N, T); \
+	VMAXPD X, Z14, X;     \
+	VMINPD X, Z15, X;     \
+	REDUCE512(X, N, T);   \
 	EXPAND512(X, N, T, Q)
 
 // K1 = the lowest CX lanes, CX < 8.
@@ -105,37 +105,19 @@ done:
 	VZEROUPPER
 	RET
 
-// X = √X to 0.7 ulp, with P, E, G, H as scratch. From h = 1/(2√x) to 2⁻¹⁴ come
-// g = 2x·h = √x·√(1−e) and e/2 = ½ − g·h, then g·(1 + e/2 + ⅜e²), to 2⁻⁴⁰, then a
-// step of Newton's. VSQRTPD takes longer. X is at least 2⁻⁹⁰⁰, at most 2¹⁰²⁰, or
-// NaN; Z29 = ½, Z30 = 1½, Z31 = 1.
-#define SQRT512(X, P, E, G, H) \
-	VADDPD       X, X, G;   \
-	VADDPD       G, G, H;   \
-	VRSQRT14PD   H, H;      \
-	VMULPD       H, G, G;   \
-	VMOVAPD      Z29, E;    \
-	VFNMADD231PD G, H, E;   \
-	VMOVAPD      Z30, P;    \
-	VFMADD213PD  Z31, E, P; \
-	VMULPD       E, P, P;   \
-	VFMADD213PD  G, G, P;   \
-	VFNMADD231PD P, P, X;   \
-	VFMADD213PD  P, H, X
-
-// X = (1 + c₁t + c₂t²)·exp(−t) at t = s·√X, with A, B, C, D as scratch, where
-// Z10 = 2⁻⁹⁰⁰, to keep away from 0, Z11 = (1000/s)², beyond which the value is 0
-// and t² might overflow, Z12 = −s, Z13 = −c₁, Z14 = c₂.
+// X = (1 + c₁t + c₂t²)·exp(−t) at t = min(1000, s·√X), with A, B, C, D as scratch,
+// where Z11 = −1000, Z12 = −s, Z13 = −c₁, Z14 = c₂, Z31 = 1. The divider takes the
+// square root beside the polynomials of other elements: an estimate and Newton's
+// steps would compete with them.
 #define MATERN512(X, A, B, C, D) \
-	VADDPD      Z10, X, X;  \
-	VMINPD      X, Z11, X;  \
-	SQRT512(X, A, B, C, D); \
-	VMULPD      Z12, X, X;  \
-	VMOVAPD     Z14, A;     \
-	VFMADD213PD Z13, X, A;  \
-	VFMADD213PD Z31, X, A;  \
-	REDUCE512(X, B, C);     \
-	VMULPD      A, C, C;    \
+	VSQRTPD     X, X;      \
+	VMULPD      Z12, X, X; \
+	VMAXPD      X, Z11, X; \
+	VMOVAPD     Z14, A;    \
+	VFMADD213PD Z13, X, A; \
+	VFMADD213PD Z31, X, A; \
+	REDUCE512(X, B, C);    \
+	VMULPD      A, C, C;   \
 	EXPAND512(X, B, C, D)
 
 // func maternAVX512(dst, x []float64, s, c1, c2 float64)
@@ -147,13 +129,8 @@ TEXT ·maternAVX512(SB), NOSPLIT, $0-72
 	VBROADCASTSD c1+56(FP), Z13
 	VBROADCASTSD c2+64(FP), Z14
 	EXPCONST512
-	VBROADCASTSD 96(AX), Z10
-	VBROADCASTSD 104(AX), Z29
-	VBROADCASTSD 112(AX), Z30
-	VBROADCASTSD 120(AX), Z31
-	VBROADCASTSD 88(AX), Z11
-	VDIVPD       Z12, Z11, Z11
-	VMULPD       Z11, Z11, Z11
+	VBROADCASTSD 96(AX), Z31
+	VBROADCASTSD 80(AX), Z11
 	VXORPD       Z0, Z0, Z0
 	VSUBPD       Z12, Z0, Z12
 	VSUBPD       Z13, Z0, Z13

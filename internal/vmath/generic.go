@@ -97,13 +97,14 @@ func harmonicRowGeneric(dst, x, zt []float64, ld int) {
 	}
 }
 
-func belowGeneric(x []float64, a float64, y []float64, s float64) bool {
-	for j, v := range x {
-		if v <= s*(a+y[j]) {
-			return true
-		}
+func sqDistBelowGeneric(g []float64, ni float64, nj []float64, s, c float64) bool {
+	var below bool
+	for j, v := range g {
+		n := ni + nj[j]
+		g[j] = max(0, n-2*v)
+		below = below || g[j] <= s*n+c
 	}
-	return false
+	return below
 }
 
 func lorentzRowGeneric(dst, x, zt []float64, ld int) {

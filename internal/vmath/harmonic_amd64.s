@@ -2,62 +2,55 @@
 
 #include "textflag.h"
 
-// Eight reciprocals are added before they are divided,
+// The reciprocals of up to ten features are added before they are divided,
 //
-//	1/u + 1/v = (u + v)/(u·v),   n/d + m/e = (n·e + m·d)/(d·e),
+//	n/d + 1/u = (n·u + d)/(d·u),
 //
-// since a division takes as long as ten multiplications or more.
+// since a division takes as long as ten multiplications or more. d features
+// make ⌈d/10⌉ groups as equal as can be.
 
-// N = u + v and D = u·v with u = XA + COLA and v = XB + COLB: 1/u + 1/v = N/D.
-#define PAIR512(XA, XB, COLA, COLB, N, D) \
-	VADDPD COLA, XA, N;   \
-	VADDPD COLB, XB, Z20; \
-	VMULPD Z20, N, D;     \
-	VADDPD Z20, N, N
+// R11 = the number of groups, R12 = the features of most of them, and DX such that
+// group R13, counted down to 1, has one more where R13 < DX.
+#define GROUPS \
+	MOVQ x_len+32(FP), AX; \
+	ADDQ $9, AX;           \
+	MOVQ $10, R11;         \
+	XORL DX, DX;           \
+	DIVQ R11;              \
+	MOVQ AX, R11;          \
+	MOVQ x_len+32(FP), AX; \
+	XORL DX, DX;           \
+	DIVQ R11;              \
+	MOVQ AX, R12;          \
+	INCQ DX
 
-// Z16/Z17 += Z18/Z19.
-#define JOIN512 \
-	VMULPD      Z19, Z16, Z16; \
-	VFMADD231PD Z18, Z17, Z16; \
-	VMULPD      Z19, Z17, Z17
+// D = u, N = 1 with u = Z13 + COL: 1/u = N/D; Z14 = 1.
+#define FIRST512(COL, N, D) \
+	VADDPD  COL, Z13, D; \
+	VMOVAPD Z14, N
 
-// ACC += the reciprocals of eight features, whose samples are Z8…Z15 and
-// whose columns start OFF bytes from R10 on, R9 bytes apart.
-#define EIGHT512(OFF, ACC) \
-	PAIR512(Z8, Z9, OFF(R10), OFF(R10)(R9*1), Z16, Z17);           \
-	PAIR512(Z10, Z11, OFF(R10)(R9*2), OFF(R10)(R11*1), Z18, Z19);  \
-	JOIN512;                                                       \
-	PAIR512(Z12, Z13, OFF(R10)(R9*4), OFF(R10)(R12*1), Z18, Z19);  \
-	JOIN512;                                                       \
-	PAIR512(Z14, Z15, OFF(R10)(R11*2), OFF(R10)(R13*1), Z18, Z19); \
-	JOIN512;                                                       \
-	VDIVPD Z17, Z16, Z16;                                          \
-	VADDPD Z16, ACC, ACC
+// N/D += 1/u with u = Z13 + COL and Z12 as scratch.
+#define NEXT512(COL, N, D) \
+	VADDPD      COL, Z13, Z12; \
+	VFMADD213PD D, Z12, N;     \
+	VMULPD      Z12, D, D
 
-// ACC += the reciprocals of two features, whose samples are Z8 and Z9.
-#define TWO512(COLA, COLB, ACC) \
-	PAIR512(Z8, Z9, COLA, COLB, Z16, Z17); \
-	VDIVPD Z17, Z16, Z16;                  \
-	VADDPD Z16, ACC, ACC
-
-// ACC += the reciprocal of one feature; Z15 = 1.
-#define ONE512(COL, ACC) \
-	VADDPD COL, Z8, Z16;  \
-	VDIVPD Z16, Z15, Z16; \
-	VADDPD Z16, ACC, ACC
+// ACC += N/D.
+#define DIVIDE512(N, D, ACC) \
+	VDIVPD D, N, N;    \
+	VADDPD N, ACC, ACC
 
 // func harmonicRowAVX512(dst, x, zt []float64, ld int)
 TEXT ·harmonicRowAVX512(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), DI
-	MOVQ dst_len+8(FP), CX
-	MOVQ x_base+24(FP), SI
-	MOVQ x_len+32(FP), DX
-	MOVQ zt_base+48(FP), R8
-	MOVQ ld+72(FP), R9
-	SHLQ $3, R9             // bytes from a feature to the next
-	LEAQ (R9)(R9*2), R11
-	LEAQ (R9)(R9*4), R12
-	LEAQ (R11)(R9*4), R13
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         x_base+24(FP), SI
+	MOVQ         zt_base+48(FP), R8
+	MOVQ         ld+72(FP), R9
+	SHLQ         $3, R9             // bytes from a feature to the next
+	LEAQ         ·expConst(SB), AX
+	VBROADCASTSD 104(AX), Z14
+	GROUPS
 
 wide:
 	CMPQ   CX, $32
@@ -68,54 +61,37 @@ wide:
 	VXORPD Z3, Z3, Z3
 	MOVQ   R8, R10
 	MOVQ   SI, AX
-	MOVQ   DX, BX     // features left
+	MOVQ   R11, R13   // groups left
 
-wideEight:
-	CMPQ         BX, $8
-	JLT          wideTwo
-	VBROADCASTSD 0(AX), Z8
-	VBROADCASTSD 8(AX), Z9
-	VBROADCASTSD 16(AX), Z10
-	VBROADCASTSD 24(AX), Z11
-	VBROADCASTSD 32(AX), Z12
-	VBROADCASTSD 40(AX), Z13
-	VBROADCASTSD 48(AX), Z14
-	VBROADCASTSD 56(AX), Z15
-	EIGHT512(0, Z0)
-	EIGHT512(64, Z1)
-	EIGHT512(128, Z2)
-	EIGHT512(192, Z3)
-	LEAQ         (R10)(R9*8), R10
-	ADDQ         $64, AX
-	SUBQ         $8, BX
-	JMP          wideEight
+wideGroup:
+	MOVQ         R12, BX   // features of this group
+	CMPQ         R13, DX
+	ADCQ         $0, BX
+	VBROADCASTSD (AX), Z13
+	FIRST512(0(R10), Z4, Z8)
+	FIRST512(64(R10), Z5, Z9)
+	FIRST512(128(R10), Z6, Z10)
+	FIRST512(192(R10), Z7, Z11)
+	JMP          wideTest
 
-wideTwo:
-	CMPQ         BX, $2
-	JLT          wideOne
-	VBROADCASTSD 0(AX), Z8
-	VBROADCASTSD 8(AX), Z9
-	TWO512(0(R10), 0(R10)(R9*1), Z0)
-	TWO512(64(R10), 64(R10)(R9*1), Z1)
-	TWO512(128(R10), 128(R10)(R9*1), Z2)
-	TWO512(192(R10), 192(R10)(R9*1), Z3)
-	LEAQ         (R10)(R9*2), R10
-	ADDQ         $16, AX
-	SUBQ         $2, BX
-	JMP          wideTwo
+wideNext:
+	VBROADCASTSD (AX), Z13
+	NEXT512(0(R10), Z4, Z8)
+	NEXT512(64(R10), Z5, Z9)
+	NEXT512(128(R10), Z6, Z10)
+	NEXT512(192(R10), Z7, Z11)
 
-wideOne:
-	TESTQ        BX, BX
-	JZ           wideDone
-	VBROADCASTSD (AX), Z8
-	LEAQ         ·expConst(SB), AX
-	VBROADCASTSD 104(AX), Z15
-	ONE512(0(R10), Z0)
-	ONE512(64(R10), Z1)
-	ONE512(128(R10), Z2)
-	ONE512(192(R10), Z3)
-
-wideDone:
+wideTest:
+	ADDQ    $8, AX
+	ADDQ    R9, R10
+	DECQ    BX
+	JNZ     wideNext
+	DIVIDE512(Z4, Z8, Z0)
+	DIVIDE512(Z5, Z9, Z1)
+	DIVIDE512(Z6, Z10, Z2)
+	DIVIDE512(Z7, Z11, Z3)
+	DECQ    R13
+	JNZ     wideGroup
 	VMOVUPD Z0, 0(DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -126,268 +102,282 @@ wideDone:
 	JMP     wide
 
 narrow:
-	LEAQ         ·expConst(SB), AX
-	VBROADCASTSD 104(AX), Z15
+	TESTQ CX, CX
+	JZ    done
+	MOVL  $0xFF, AX
+	CMPQ  CX, $8
+	JGE   narrowMask
+	MOVL  $1, AX
+	SHLL  CX, AX
+	DECL  AX
 
-narrowNext:
-	TESTQ   CX, CX
-	JZ      done
-	MOVQ    $8, R12
-	CMPQ    CX, R12
-	CMOVQLT CX, R12    // columns of this strip
-	MOVQ    CX, R13
-	MOVQ    R12, CX
-	MOVL    $1, AX
-	SHLL    CX, AX
-	DECL    AX
-	KMOVW   AX, K1
-	MOVQ    R13, CX
-	VXORPD  Z0, Z0, Z0
-	MOVQ    R8, R10
-	XORQ    BX, BX
-
-narrowOne:
-	VBROADCASTSD (SI)(BX*8), Z8
-	VMOVUPD.Z    (R10), K1, Z9
-	ONE512(Z9, Z0)
-	ADDQ         R9, R10
-	INCQ         BX
-	CMPQ         BX, DX
-	JLT          narrowOne
-	VMOVUPD      Z0, K1, (DI)
-	LEAQ         (R8)(R12*8), R8
-	LEAQ         (DI)(R12*8), DI
-	SUBQ         R12, CX
-	JMP          narrowNext
-
-done:
-	VZEROUPPER
-	RET
-
-// func belowAVX512(x []float64, a float64, y []float64, s float64) bool
-TEXT ·belowAVX512(SB), NOSPLIT, $0-65
-	MOVQ         x_base+0(FP), DI
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD a+24(FP), Z1
-	MOVQ         y_base+32(FP), SI
-	VBROADCASTSD s+56(FP), Z2
-	MOVB         $0, ret+64(FP)
-
-vector:
-	CMPQ    CX, $8
-	JLT     single
-	VADDPD  (SI), Z1, Z0
-	VMULPD  Z2, Z0, Z0
-	VMOVUPD (DI), Z3
-	VCMPPD  $2, Z0, Z3, K2
-	KTESTB  K2, K2
-	JNZ     yes
-	ADDQ    $64, SI
-	ADDQ    $64, DI
-	SUBQ    $8, CX
-	JMP     vector
-
-single:
-	TESTQ    CX, CX
-	JZ       no
-	VADDSD   (SI), X1, X0
-	VMULSD   X2, X0, X0
-	VUCOMISD (DI), X0
-	JCC      yes
-	ADDQ     $8, SI
-	ADDQ     $8, DI
-	DECQ     CX
-	JMP      single
-
-yes:
-	MOVB $1, ret+64(FP)
-
-no:
-	VZEROUPPER
-	RET
-
-// N = u + v and D = u·v with u = XA + COLA and v = XB + COLB: 1/u + 1/v = N/D.
-#define PAIR256(XA, XB, COLA, COLB, N, D) \
-	VADDPD COLA, XA, N;  \
-	VADDPD COLB, XB, Y6; \
-	VMULPD Y6, N, D;     \
-	VADDPD Y6, N, N
-
-// Y2/Y3 += Y4/Y5.
-#define JOIN256 \
-	VMULPD      Y5, Y2, Y2; \
-	VFMADD231PD Y4, Y3, Y2; \
-	VMULPD      Y5, Y3, Y3
-
-// ACC += the reciprocals of eight features, whose samples are Y8…Y15 and
-// whose columns start OFF bytes from R10 on, R9 bytes apart.
-#define EIGHT256(OFF, ACC) \
-	PAIR256(Y8, Y9, OFF(R10), OFF(R10)(R9*1), Y2, Y3);           \
-	PAIR256(Y10, Y11, OFF(R10)(R9*2), OFF(R10)(R11*1), Y4, Y5);  \
-	JOIN256;                                                     \
-	PAIR256(Y12, Y13, OFF(R10)(R9*4), OFF(R10)(R12*1), Y4, Y5);  \
-	JOIN256;                                                     \
-	PAIR256(Y14, Y15, OFF(R10)(R11*2), OFF(R10)(R13*1), Y4, Y5); \
-	JOIN256;                                                     \
-	VDIVPD Y3, Y2, Y2;                                           \
-	VADDPD Y2, ACC, ACC
-
-// ACC += the reciprocals of two features, whose samples are Y8 and Y9.
-#define TWO256(COLA, COLB, ACC) \
-	PAIR256(Y8, Y9, COLA, COLB, Y2, Y3); \
-	VDIVPD Y3, Y2, Y2;                   \
-	VADDPD Y2, ACC, ACC
-
-// ACC += the reciprocal of one feature; Y15 = 1.
-#define ONE256(COL, ACC) \
-	VADDPD COL, Y8, Y2; \
-	VDIVPD Y2, Y15, Y2; \
-	VADDPD Y2, ACC, ACC
-
-// func harmonicRowAVX2(dst, x, zt []float64, ld int)
-TEXT ·harmonicRowAVX2(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), DI
-	MOVQ dst_len+8(FP), CX
-	MOVQ x_base+24(FP), SI
-	MOVQ x_len+32(FP), DX
-	MOVQ zt_base+48(FP), R8
-	MOVQ ld+72(FP), R9
-	SHLQ $3, R9             // bytes from a feature to the next
-	LEAQ (R9)(R9*2), R11
-	LEAQ (R9)(R9*4), R12
-	LEAQ (R11)(R9*4), R13
-
-wide:
-	CMPQ   CX, $8
-	JLT    narrow
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
+narrowMask:
+	KMOVW  AX, K1
+	VXORPD Z0, Z0, Z0
 	MOVQ   R8, R10
 	MOVQ   SI, AX
-	MOVQ   DX, BX     // features left
+	MOVQ   R11, R13   // groups left
 
-wideEight:
-	CMPQ         BX, $8
-	JLT          wideTwo
-	VBROADCASTSD 0(AX), Y8
-	VBROADCASTSD 8(AX), Y9
-	VBROADCASTSD 16(AX), Y10
-	VBROADCASTSD 24(AX), Y11
-	VBROADCASTSD 32(AX), Y12
-	VBROADCASTSD 40(AX), Y13
-	VBROADCASTSD 48(AX), Y14
-	VBROADCASTSD 56(AX), Y15
-	EIGHT256(0, Y0)
-	EIGHT256(32, Y1)
-	LEAQ         (R10)(R9*8), R10
-	ADDQ         $64, AX
-	SUBQ         $8, BX
-	JMP          wideEight
+narrowGroup:
+	MOVQ         R12, BX        // features of this group
+	CMPQ         R13, DX
+	ADCQ         $0, BX
+	VBROADCASTSD (AX), Z13
+	VMOVUPD.Z    (R10), K1, Z15
+	FIRST512(Z15, Z4, Z8)
+	JMP          narrowTest
 
-wideTwo:
-	CMPQ         BX, $2
-	JLT          wideOne
-	VBROADCASTSD 0(AX), Y8
-	VBROADCASTSD 8(AX), Y9
-	TWO256(0(R10), 0(R10)(R9*1), Y0)
-	TWO256(32(R10), 32(R10)(R9*1), Y1)
-	LEAQ         (R10)(R9*2), R10
-	ADDQ         $16, AX
-	SUBQ         $2, BX
-	JMP          wideTwo
+narrowNext:
+	VBROADCASTSD (AX), Z13
+	VMOVUPD.Z    (R10), K1, Z15
+	NEXT512(Z15, Z4, Z8)
 
-wideOne:
-	TESTQ        BX, BX
-	JZ           wideDone
-	VBROADCASTSD (AX), Y8
-	LEAQ         ·expConst(SB), AX
-	VBROADCASTSD 104(AX), Y15
-	ONE256(0(R10), Y0)
-	ONE256(32(R10), Y1)
-
-wideDone:
-	VMOVUPD Y0, 0(DI)
-	VMOVUPD Y1, 32(DI)
+narrowTest:
+	ADDQ    $8, AX
+	ADDQ    R9, R10
+	DECQ    BX
+	JNZ     narrowNext
+	DIVIDE512(Z4, Z8, Z0)
+	DECQ    R13
+	JNZ     narrowGroup
+	VMOVUPD Z0, K1, (DI)
 	ADDQ    $64, R8
 	ADDQ    $64, DI
 	SUBQ    $8, CX
-	JMP     wide
-
-narrow:
-	LEAQ         ·expConst(SB), AX
-	VBROADCASTSD 104(AX), Y15
-
-narrowNext:
-	TESTQ   CX, CX
-	JZ      done
-	MOVQ    $4, R12
-	CMPQ    CX, R12
-	CMOVQLT CX, R12              // columns of this strip
-	LEAQ    ·laneMask+32(SB), AX
-	MOVQ    R12, R13
-	SHLQ    $3, R13
-	SUBQ    R13, AX
-	VMOVDQU (AX), Y10
-	VXORPD  Y0, Y0, Y0
-	MOVQ    R8, R10
-	XORQ    BX, BX
-
-narrowOne:
-	VBROADCASTSD (SI)(BX*8), Y8
-	VMASKMOVPD   (R10), Y10, Y9
-	ONE256(Y9, Y0)
-	ADDQ         R9, R10
-	INCQ         BX
-	CMPQ         BX, DX
-	JLT          narrowOne
-	VMASKMOVPD   Y0, Y10, (DI)
-	LEAQ         (R8)(R12*8), R8
-	LEAQ         (DI)(R12*8), DI
-	SUBQ         R12, CX
-	JMP          narrowNext
+	JGT     narrow
 
 done:
 	VZEROUPPER
 	RET
 
-// func belowAVX2(x []float64, a float64, y []float64, s float64) bool
-TEXT ·belowAVX2(SB), NOSPLIT, $0-65
-	MOVQ         x_base+0(FP), DI
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD a+24(FP), Y1
-	MOVQ         y_base+32(FP), SI
-	VBROADCASTSD s+56(FP), Y2
-	MOVB         $0, ret+64(FP)
+// func sqDistBelowAVX512(g []float64, ni float64, nj []float64, s, c float64) bool
+TEXT ·sqDistBelowAVX512(SB), NOSPLIT, $0-73
+	MOVQ         g_base+0(FP), DI
+	MOVQ         g_len+8(FP), CX
+	VBROADCASTSD ni+24(FP), Z4
+	MOVQ         nj_base+32(FP), SI
+	VBROADCASTSD s+56(FP), Z6
+	VBROADCASTSD c+64(FP), Z7
+	VXORPD       Z5, Z5, Z5
+	XORL         R8, R8
 
-vector:
-	CMPQ    CX, $4
-	JLT     single
-	VADDPD  (SI), Y1, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD (DI), Y3
-	VCMPPD  $2, Y0, Y3, Y3
-	VTESTPD Y3, Y3
-	JNZ     yes
-	ADDQ    $32, SI
-	ADDQ    $32, DI
-	SUBQ    $4, CX
-	JMP     vector
+loop:
+	CMPQ        CX, $8
+	JLT         tail
+	VADDPD      (SI), Z4, Z0
+	VMOVUPD     (DI), Z1
+	VADDPD      Z1, Z1, Z1
+	VSUBPD      Z1, Z0, Z1
+	VMAXPD      Z1, Z5, Z1
+	VMOVUPD     Z1, (DI)
+	VFMADD213PD Z7, Z6, Z0
+	VCMPPD      $2, Z0, Z1, K2
+	KMOVW       K2, AX
+	ORL         AX, R8
+	ADDQ        $64, SI
+	ADDQ        $64, DI
+	SUBQ        $8, CX
+	JMP         loop
 
-single:
-	TESTQ    CX, CX
-	JZ       no
-	VADDSD   (SI), X1, X0
-	VMULSD   X2, X0, X0
-	VUCOMISD (DI), X0
-	JCC      yes
-	ADDQ     $8, SI
-	ADDQ     $8, DI
-	DECQ     CX
-	JMP      single
+tail:
+	TESTQ       CX, CX
+	JZ          done
+	MOVL        $1, AX
+	SHLL        CX, AX
+	DECL        AX
+	KMOVW       AX, K1
+	VMOVUPD.Z   (SI), K1, Z0
+	VMOVUPD.Z   (DI), K1, Z1
+	VADDPD      Z0, Z4, Z0
+	VADDPD      Z1, Z1, Z1
+	VSUBPD      Z1, Z0, Z1
+	VMAXPD      Z1, Z5, Z1
+	VMOVUPD     Z1, K1, (DI)
+	VFMADD213PD Z7, Z6, Z0
+	VCMPPD      $2, Z0, Z1, K1, K2
+	KMOVW       K2, AX
+	ORL         AX, R8
 
-yes:
-	MOVB $1, ret+64(FP)
+done:
+	TESTL R8, R8
+	SETNE ret+72(FP)
+	VZEROUPPER
+	RET
 
-no:
+// D = u, N = 1 with u = Y13 + COL: 1/u = N/D; Y14 = 1.
+#define FIRST256(COL, N, D) \
+	VADDPD  COL, Y13, D; \
+	VMOVAPD Y14, N
+
+// N/D += 1/u with u = Y13 + COL and Y12 as scratch.
+#define NEXT256(COL, N, D) \
+	VADDPD      COL, Y13, Y12; \
+	VFMADD213PD D, Y12, N;     \
+	VMULPD      Y12, D, D
+
+// ACC += N/D.
+#define DIVIDE256(N, D, ACC) \
+	VDIVPD D, N, N;    \
+	VADDPD N, ACC, ACC
+
+// func harmonicRowAVX2(dst, x, zt []float64, ld int)
+TEXT ·harmonicRowAVX2(SB), NOSPLIT, $0-80
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         dst_len+8(FP), CX
+	MOVQ         x_base+24(FP), SI
+	MOVQ         zt_base+48(FP), R8
+	MOVQ         ld+72(FP), R9
+	SHLQ         $3, R9             // bytes from a feature to the next
+	LEAQ         ·expConst(SB), AX
+	VBROADCASTSD 104(AX), Y14
+	GROUPS
+
+wide:
+	CMPQ   CX, $16
+	JLT    narrow
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   R8, R10
+	MOVQ   SI, AX
+	MOVQ   R11, R13   // groups left
+
+wideGroup:
+	MOVQ         R12, BX   // features of this group
+	CMPQ         R13, DX
+	ADCQ         $0, BX
+	VBROADCASTSD (AX), Y13
+	FIRST256(0(R10), Y4, Y8)
+	FIRST256(32(R10), Y5, Y9)
+	FIRST256(64(R10), Y6, Y10)
+	FIRST256(96(R10), Y7, Y11)
+	JMP          wideTest
+
+wideNext:
+	VBROADCASTSD (AX), Y13
+	NEXT256(0(R10), Y4, Y8)
+	NEXT256(32(R10), Y5, Y9)
+	NEXT256(64(R10), Y6, Y10)
+	NEXT256(96(R10), Y7, Y11)
+
+wideTest:
+	ADDQ    $8, AX
+	ADDQ    R9, R10
+	DECQ    BX
+	JNZ     wideNext
+	DIVIDE256(Y4, Y8, Y0)
+	DIVIDE256(Y5, Y9, Y1)
+	DIVIDE256(Y6, Y10, Y2)
+	DIVIDE256(Y7, Y11, Y3)
+	DECQ    R13
+	JNZ     wideGroup
+	VMOVUPD Y0, 0(DI)
+	VMOVUPD Y1, 32(DI)
+	VMOVUPD Y2, 64(DI)
+	VMOVUPD Y3, 96(DI)
+	ADDQ    $128, R8
+	ADDQ    $128, DI
+	SUBQ    $16, CX
+	JMP     wide
+
+narrow:
+	TESTQ   CX, CX
+	JZ      done
+	MOVQ    $4, AX
+	CMPQ    CX, AX
+	CMOVQLT CX, AX
+	SHLQ    $3, AX
+	LEAQ    ·laneMask+32(SB), BX
+	SUBQ    AX, BX
+	VMOVDQU (BX), Y3
+	VXORPD  Y0, Y0, Y0
+	MOVQ    R8, R10
+	MOVQ    SI, AX
+	MOVQ    R11, R13             // groups left
+
+narrowGroup:
+	MOVQ         R12, BX        // features of this group
+	CMPQ         R13, DX
+	ADCQ         $0, BX
+	VBROADCASTSD (AX), Y13
+	VMASKMOVPD   (R10), Y3, Y15
+	FIRST256(Y15, Y4, Y8)
+	JMP          narrowTest
+
+narrowNext:
+	VBROADCASTSD (AX), Y13
+	VMASKMOVPD   (R10), Y3, Y15
+	NEXT256(Y15, Y4, Y8)
+
+narrowTest:
+	ADDQ       $8, AX
+	ADDQ       R9, R10
+	DECQ       BX
+	JNZ        narrowNext
+	DIVIDE256(Y4, Y8, Y0)
+	DECQ       R13
+	JNZ        narrowGroup
+	VMASKMOVPD Y0, Y3, (DI)
+	ADDQ       $32, R8
+	ADDQ       $32, DI
+	SUBQ       $4, CX
+	JGT        narrow
+
+done:
+	VZEROUPPER
+	RET
+
+// func sqDistBelowAVX2(g []float64, ni float64, nj []float64, s, c float64) bool
+TEXT ·sqDistBelowAVX2(SB), NOSPLIT, $0-73
+	MOVQ         g_base+0(FP), DI
+	MOVQ         g_len+8(FP), CX
+	VBROADCASTSD ni+24(FP), Y4
+	MOVQ         nj_base+32(FP), SI
+	VBROADCASTSD s+56(FP), Y6
+	VBROADCASTSD c+64(FP), Y7
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y8, Y8, Y8
+
+loop:
+	CMPQ        CX, $4
+	JLT         tail
+	VADDPD      (SI), Y4, Y0
+	VMOVUPD     (DI), Y1
+	VADDPD      Y1, Y1, Y1
+	VSUBPD      Y1, Y0, Y1
+	VMAXPD      Y1, Y5, Y1
+	VMOVUPD     Y1, (DI)
+	VFMADD213PD Y7, Y6, Y0
+	VCMPPD      $2, Y0, Y1, Y1
+	VORPD       Y1, Y8, Y8
+	ADDQ        $32, SI
+	ADDQ        $32, DI
+	SUBQ        $4, CX
+	JMP         loop
+
+tail:
+	TESTQ       CX, CX
+	JZ          done
+	LEAQ        ·laneMask+32(SB), BX
+	SHLQ        $3, CX
+	SUBQ        CX, BX
+	VMOVDQU     (BX), Y9
+	VMASKMOVPD  (SI), Y9, Y0
+	VMASKMOVPD  (DI), Y9, Y1
+	VADDPD      Y0, Y4, Y0
+	VADDPD      Y1, Y1, Y1
+	VSUBPD      Y1, Y0, Y1
+	VMAXPD      Y1, Y5, Y1
+	VMASKMOVPD  Y1, Y9, (DI)
+	VFMADD213PD Y7, Y6, Y0
+	VCMPPD      $2, Y0, Y1, Y1
+	VANDPD      Y1, Y9, Y1
+	VORPD       Y1, Y8, Y8
+
+done:
+	VMOVMSKPD Y8, R8
+	TESTL     R8, R8
+	SETNE     ret+72(FP)
 	VZEROUPPER
 	RET

@@ -2,13 +2,14 @@ package vmath
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
 // The ends of the range of the harmonic sum, on wide and narrow strips.
 func TestHarmonicRange(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
-		for d := range 19 {
+		for d := range 36 {
 			x, zt, dst := make([]float64, d), make([]float64, d*43), make([]float64, 43)
 			for _, c := range [][2]float64{
 				{HarmonicMost, HarmonicMost},
@@ -34,22 +35,33 @@ func TestHarmonicRange(t *testing.T) {
 	})
 }
 
-func TestBelow(t *testing.T) {
+func TestSqDistBelow(t *testing.T) {
 	forEachSet(t, func(t *testing.T) {
 		for n := range 35 {
-			x, y := make([]float64, n), make([]float64, n)
-			for i := range x {
-				x[i], y[i] = 2.1, 3
+			g, y, want := make([]float64, n), make([]float64, n), make([]float64, n)
+			reset := func() {
+				for i := range g {
+					g[i], y[i] = 0.9, 3 // a distance of 2.2
+				}
 			}
-			if Below(x, 1, y, 0.5) {
+			reset()
+			copy(want, g)
+			SqDist(want, 1, y)
+			if SqDistBelow(g, 1, y, 0.5, 0.125) {
 				t.Fatalf("%d elements above: said to be below", n)
 			}
-			for i := range x {
-				x[i] = 2
-				if !Below(x, 1, y, 0.5) {
+			if !slices.Equal(g, want) {
+				t.Fatalf("%d elements: %v, want %v", n, g, want)
+			}
+			for i := range g {
+				reset()
+				if g[i] = 0.9375; !SqDistBelow(g, 1, y, 0.5, 0.125) { // 2.125, the bound itself
 					t.Fatalf("element %d of %d is not above: missed", i, n)
 				}
-				x[i] = 2.1
+				reset()
+				if g[i] = math.NaN(); SqDistBelow(g, 1, y, 0.5, 0.125) || !math.IsNaN(g[i]) {
+					t.Fatalf("element %d of %d is NaN: %v, or said to be below", i, n, g[i])
+				}
 			}
 		}
 	})

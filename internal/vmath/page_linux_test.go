@@ -52,7 +52,7 @@ func TestPageBoundary(t *testing.T) {
 			SqRow(dst, x[:min(2, n)], zt, n)
 			Chi2Row(dst, x[:min(2, n)], zt, n)
 			HarmonicRow(dst, x[:min(2, n)], zt, n)
-			Below(x, 1, y, -1)
+			SqDistBelow(dst, 1, y, -1, 0)
 			LorentzRow(dst, x[:min(2, n)], zt, n)
 		}
 	})

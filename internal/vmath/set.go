@@ -20,7 +20,7 @@ type set struct {
 	chi2Row      func(dst, x, zt []float64, ld int)
 	lorentzRow   func(dst, x, zt []float64, ld int)
 	harmonicRow  func(dst, x, zt []float64, ld int)
-	below        func(x []float64, a float64, y []float64, s float64) bool
+	sqDistBelow  func(g []float64, ni float64, nj []float64, s, c float64) bool
 }
 
 var generic = set{
@@ -28,7 +28,7 @@ var generic = set{
 	power: powerGeneric, sinCos: sinCosGeneric, cos: cosGeneric, narrow: narrowGeneric,
 	stream: streamGeneric, streamNarrow: narrowGeneric,
 	radix2: radix2Generic, radix4: radix4Generic,
-	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric, below: belowGeneric, lorentzRow: lorentzRowGeneric,
+	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric, sqDistBelow: sqDistBelowGeneric, lorentzRow: lorentzRowGeneric,
 }
 
 // sets lists what this machine can run, the best first; use is the one in use. Tests change it.

@@ -13,7 +13,7 @@ func vectorSets() []set {
 			power: powerAVX512, sinCos: sinCosAVX512, cos: cosAVX512, narrow: narrowAVX512,
 			stream: streamAVX512, streamNarrow: streamNarrowAVX512,
 			radix2: radix2AVX512, radix4: radix4AVX512,
-			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, harmonicRow: harmonicRowAVX512, below: belowAVX512, lorentzRow: lorentzRowAVX512,
+			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, harmonicRow: harmonicRowAVX512, sqDistBelow: sqDistBelowAVX512, lorentzRow: lorentzRowAVX512,
 		})
 	}
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
@@ -22,7 +22,7 @@ func vectorSets() []set {
 			power: powerAVX2, sinCos: sinCosAVX2, cos: cosAVX2, narrow: narrowAVX2,
 			stream: streamAVX2, streamNarrow: streamNarrowAVX2,
 			radix2: radix2AVX2, radix4: radix4AVX2,
-			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, harmonicRow: harmonicRowAVX2, below: belowAVX2, lorentzRow: lorentzRowAVX2,
+			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, harmonicRow: harmonicRowAVX2, sqDistBelow: sqDistBelowAVX2, lorentzRow: lorentzRowAVX2,
 		})
 	}
 	return out
@@ -68,7 +68,7 @@ func chi2RowAVX512(dst, x, zt []float64, ld int)
 func harmonicRowAVX512(dst, x, zt []float64, ld int)
 
 //go:noescape
-func belowAVX512(x []float64, a float64, y []float64, s float64) bool
+func sqDistBelowAVX512(g []float64, ni float64, nj []float64, s, c float64) bool
 
 //go:noescape
 func lorentzRowAVX512(dst, x, zt []float64, ld int)
@@ -113,7 +113,7 @@ func chi2RowAVX2(dst, x, zt []float64, ld int)
 func harmonicRowAVX2(dst, x, zt []float64, ld int)
 
 //go:noescape
-func belowAVX2(x []float64, a float64, y []float64, s float64) bool
+func sqDistBelowAVX2(g []float64, ni float64, nj []float64, s, c float64) bool
 
 //go:noescape
 func lorentzRowAVX2(dst, x, zt []float64, ld int)
