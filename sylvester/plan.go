@@ -114,7 +114,7 @@ const sketchError = 1.2
 type costs struct {
 	plain    iterationCost
 	sketched iterationCost
-	sketch   [3]float64 // growth of a sketch: l² for each column, l·q², q²
+	sketch   [5]float64 // growth of a sketch: constant, l and l² for each column, l·q², q²
 	factor   [2]float64 // Cholesky factorization for one shift: l² and l³
 	reduce   [3]float64 // tridiagonal reduction: l², l³, and l³ beyond the cache
 	eigen    [3]float64 // eigendecomposition: the same
@@ -141,7 +141,7 @@ func (it *iterationCost) of(passes, columns, l, q float64) float64 {
 var nativeCosts = costs{
 	plain:    iterationCost{pass: [3]float64{7e3, 0.034, 0.06}, column: [2]float64{0.021, 7}},
 	sketched: iterationCost{pass: [3]float64{2.4e4, 0.1, 0.04}, column: [2]float64{0.02, 9}, low: 0.2, lowAt: 0.06},
-	sketch:   [3]float64{0.051, 0.15, 400},
+	sketch:   [5]float64{5e5, 25, 0.051, 0.15, 400},
 	factor:   [2]float64{7, 0.0026},
 	reduce:   [3]float64{18, 0.0265, 0},
 	eigen:    [3]float64{80, 0.03, 0.015},
@@ -191,11 +191,11 @@ func (w *workload) solveBy(m *spectrumModel, q int, c *costs) float64 {
 // growth predicts that of a sketch from known columns to q.
 func (c *costs) growth(l, q, known int) float64 {
 	fl, fq := float64(l), float64(q)
-	each := c.sketch[0]
+	each := c.sketch[2]
 	if l >= mixedFrom && l <= linop.KeepBoth {
 		each *= 0.6 // in single precision, as a rule
 	}
-	return 1e5 + each*fl*fl*float64(q-known) + c.sketch[1]*fl*fq*fq + c.sketch[2]*fq*fq
+	return c.sketch[0] + (c.sketch[1]+each*fl)*fl*float64(q-known) + c.sketch[3]*fl*fq*fq + c.sketch[4]*fq*fq
 }
 
 // far is 0 for a matrix in the third-level cache and grows with what does not fit.
