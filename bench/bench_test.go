@@ -57,16 +57,19 @@ func TestSelect(t *testing.T) {
 }
 
 func TestInterleave(t *testing.T) {
-	var order []string
-	work := func(name string) Variant {
-		return Variant{Run: func() error { order = append(order, name); return nil }}
-	}
-	samples, err := Interleave(context.Background(), Plan{Count: 2, Warm: true}, []Variant{work("a"), work("b")})
-	if err != nil || len(samples[0]) != 2 || len(samples[1]) != 2 {
-		t.Errorf("samples %v, %v", samples, err)
-	}
-	if got := strings.Join(order, ""); got != "ababab" {
-		t.Errorf("order %q", got)
+	for follow, want := range map[bool]string{false: "ababab", true: "abaabbaabb"} {
+		var order []string
+		work := func(name string) Variant {
+			return Variant{Run: func() error { order = append(order, name); return nil }}
+		}
+		plan := Plan{Count: 2, Warm: true, Follow: follow}
+		samples, err := Interleave(context.Background(), plan, []Variant{work("a"), work("b")})
+		if err != nil || len(samples[0]) != 2 || len(samples[1]) != 2 {
+			t.Errorf("samples %v, %v", samples, err)
+		}
+		if got := strings.Join(order, ""); got != want {
+			t.Errorf("follow %v: order %q, want %q", follow, got, want)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ func multiplyBeside(ctx context.Context, env *Env, packed map[string]blas.Packed
 		"backend": "native", "l": l, "k": k, "precision": blas.Float64.String(), "threads": env.Threads,
 	}
 	multiply := func() { p.Mul(Y, X) }
+	time.Sleep(spinTime) // what was measured before may have left threads that spin
 	multiply()
 	collection := Result{Name: "collection beside products", Params: params}
 	stop := forever(multiply)

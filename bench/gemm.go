@@ -46,7 +46,7 @@ func gemmOne(ctx context.Context, env *Env, s gemmShape, prec blas.Precision, th
 		backends = append(backends, be)
 		variants = append(variants, Variant{Run: gemmCall(be, s, prec), Spins: spins(be.Name(), threads)})
 	}
-	plan := Plan{Count: env.count(pick(env, 5, 9)), Warm: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
+	plan := Plan{Count: env.count(pick(env, 5, 9)), Warm: true, Follow: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
 	samples, err := Interleave(ctx, plan, variants)
 	var results []Result
 	for i, be := range backends {

@@ -23,6 +23,7 @@ const spinTime = 130 * time.Millisecond
 type Plan struct {
 	Count     int           // repetitions of each; at least 1
 	Warm      bool          // one repetition of each beforehand is not counted
+	Follow    bool          // nor is one run before each repetition, so that it finds caches and threads as a like run leaves them
 	MinSample time.Duration // a repetition runs the work as often as fills this time; needs Warm
 	Budget    time.Duration // a variant that has used this much time gets no further repetition; 0 means no limit
 }
@@ -66,6 +67,11 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 				continue
 			}
 			calm(v)
+			if plan.Follow {
+				if _, err := once(v, 1); err != nil {
+					return samples, err
+				}
+			}
 			t, err := once(v, inner[i])
 			if err != nil {
 				return samples, err

@@ -77,7 +77,7 @@ func runOperator(ctx context.Context, env *Env) ([]Result, error) {
 		slices.SortStableFunc(all, func(a, b contender) int { // what spins last: fewer waits for it to end
 			return strings.Compare(a.name, b.name)
 		})
-		plan := Plan{Count: env.count(pick(env, 5, 9)), Warm: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
+		plan := Plan{Count: env.count(pick(env, 5, 9)), Warm: true, Follow: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
 		part, err := race(ctx, plan, map[string]any{"l": l, "k": k, "threads": env.Threads}, all)
 		for i := range part {
 			prec := part[i].Params["precision"].(string)
