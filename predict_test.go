@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/iokl/iokl/internal/race"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -27,7 +28,11 @@ func TestPredictInBoundedMemory(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	copies := uint64(8 * rows * (4 + 3))
-	if used := after.TotalAlloc - before.TotalAlloc; used > 3*copies+2*predictBytes {
+	limit := 3*copies + 2*predictBytes
+	if race.Enabled {
+		limit += predictBytes // sync.Pool forgets buffers at random there
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > limit {
 		t.Errorf("%d bytes were allocated, the copies take %d and a block %d", used, copies, predictBytes)
 	}
 	step := blockRows(300)
