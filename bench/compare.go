@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -25,7 +26,8 @@ type Change struct {
 	Case, Name, Params string
 	Old, New           float64 // median seconds
 	Ratio              float64 // of the medians, new over old
-	P                  float64 // probability of so large a difference by chance (Mann–Whitney U); NaN when not testable
+	P                  float64 // of so large a difference by chance (Mann–Whitney U, see correct); NaN when not testable
+	minimum            float64 // ratio of the minima, new over old
 	N1, N2             int
 	Verdict            Verdict
 	Note               string
@@ -47,10 +49,10 @@ const (
 // alpha is the level of significance, benchstat's.
 const alpha = 0.05
 
-// Compare tests each line that both files have as benchstat does. A line is
-// faster or slower when the difference is significant and both the medians and
-// the minima, which disturbances of the machine move least, differ by more than
-// the threshold: 0.1 is ten percent.
+// Compare tests each line that both files have as benchstat does, and corrects for
+// their number. A line is faster or slower when the difference is significant and
+// both the medians and the minima, which disturbances of the machine move least,
+// differ by more than the threshold: 0.1 is ten percent.
 func Compare(a, b *File, threshold float64) *Comparison {
 	c := &Comparison{Threshold: threshold, Geomean: math.NaN()}
 	c.warn(a, b)
@@ -67,7 +69,7 @@ func Compare(a, b *File, threshold float64) *Comparison {
 			continue
 		}
 		delete(news, k)
-		ch := compareLine(old, r, threshold)
+		ch := compareLine(old, r)
 		if ch.Ratio > 0 {
 			logs = append(logs, math.Log(ch.Ratio))
 		}
@@ -81,7 +83,40 @@ func Compare(a, b *File, threshold float64) *Comparison {
 	if len(logs) > 0 {
 		c.Geomean = math.Exp(average(logs))
 	}
+	c.correct()
+	for i := range c.Lines {
+		c.Lines[i].judge(threshold)
+	}
 	return c
+}
+
+// correct replaces each P by the least share of false findings among all lines
+// with a P as small (Benjamini and Hochberg, 1995): of two hundred lines of one
+// build ten would otherwise differ by chance.
+func (c *Comparison) correct() {
+	var tested []*Change
+	for i := range c.Lines {
+		if ch := &c.Lines[i]; !math.IsNaN(ch.P) {
+			tested = append(tested, ch)
+		}
+	}
+	slices.SortFunc(tested, func(a, b *Change) int { return cmp.Compare(b.P, a.P) })
+	least := 1.0
+	for i, ch := range tested { // the largest first
+		least = min(least, ch.P*float64(len(tested))/float64(len(tested)-i))
+		ch.P = least
+	}
+}
+
+// judge gives a line that was tested its verdict.
+func (ch *Change) judge(threshold float64) {
+	switch {
+	case !(ch.P < alpha):
+	case ch.Ratio > 1+threshold && ch.minimum > 1+threshold:
+		ch.Verdict = Slower
+	case ch.Ratio < 1/(1+threshold) && ch.minimum < 1/(1+threshold):
+		ch.Verdict = Faster
+	}
 }
 
 // Regressed tells whether something is slower or worse, or is no longer measured.
@@ -115,7 +150,7 @@ func differences(a, b Machine) [][3]string {
 
 // key identifies a line by its parameters, less those that are outcomes.
 func key(r Result) string {
-	return r.Case + "\x00" + r.Name + "\x00" + without(r, "seconds_after_pass", "chosen")
+	return r.Case + "\x00" + r.Name + "\x00" + without(r, "seconds_after_pass", "chosen", "fastest")
 }
 
 func paramText(r Result) string {
@@ -130,7 +165,7 @@ func newChange(r Result, v Verdict) Change {
 	return Change{Case: r.Case, Name: r.Name, Params: paramText(r), P: math.NaN(), Verdict: v}
 }
 
-func compareLine(old, r Result, threshold float64) Change {
+func compareLine(old, r Result) Change {
 	ch := newChange(old, Same)
 	ch.Old, ch.New, ch.N1, ch.N2 = old.Seconds, r.Seconds, len(old.Samples), len(r.Samples)
 	if old.Seconds > 0 && r.Seconds > 0 {
@@ -146,14 +181,7 @@ func compareLine(old, r Result, threshold float64) Change {
 	}
 	s1, s2 := benchmath.NewSample(slices.Clone(old.Samples), &benchmath.DefaultThresholds), benchmath.NewSample(slices.Clone(r.Samples), &benchmath.DefaultThresholds)
 	ch.P = benchmath.AssumeNothing.Compare(s1, s2).P
-	minimum := r.Min / old.Min
-	switch {
-	case !(ch.P < alpha):
-	case ch.Ratio > 1+threshold && minimum > 1+threshold:
-		ch.Verdict = Slower
-	case ch.Ratio < 1/(1+threshold) && minimum < 1/(1+threshold):
-		ch.Verdict = Faster
-	}
+	ch.minimum = r.Min / old.Min
 	return ch
 }
 
@@ -203,7 +231,7 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 	if g := Num(c.Geomean); g != nil {
 		summary += fmt.Sprintf("; the medians' ratio new/old is %.3g on (geometric) average", *g)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s (threshold %.0f %%, p < %g)\n", c.headline(count), summary, 100*c.Threshold, alpha)
+	_, err := fmt.Fprintf(w, "%s: %s (threshold %.0f %%, p < %g, corrected for the number of lines)\n", c.headline(count), summary, 100*c.Threshold, alpha)
 	return err
 }
 

@@ -16,7 +16,8 @@ func newCompareCmd() *cobra.Command {
 		Use:   "compare A.json B.json",
 		Short: "Say what changed from one run to another, beyond chance",
 		Long: `Compare tests each line that both runs measured by the Mann–Whitney U test, as benchstat does. A line counts as
-changed when p < 0.05 and both median and minimum differ by more than the threshold. Exit status 1 means that
+changed when p < 0.05, corrected for the number of lines (Benjamini and Hochberg), and both median and minimum differ
+by more than the threshold; with many lines, run with --count 10 to find small changes of few. Exit status 1 means that
 something became slower, or its answer worse.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
