@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
+	"gonum.org/v1/gonum/stat"
 )
 
 // answer is what the top of the page says about a question people come with.
@@ -58,7 +59,7 @@ func solverTexts(group []Result) []string {
 	best := fastest(group)
 	if ratios, _ := choices(group); len(ratios) > 0 {
 		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the solver that was fastest, on average, %.2g at worst.",
-			plural(len(ratios), "system"), geomean(ratios), slices.Max(ratios)))
+			plural(len(ratios), "system"), stat.GeometricMean(ratios, nil), slices.Max(ratios)))
 	}
 	var smallest, largest *Result
 	for _, r := range best {
@@ -112,7 +113,7 @@ const about = 1.1
 func backendVerdict(group map[string][]Result, be string) string {
 	var worse, better, same []string
 	for _, k := range backendWork {
-		g := geomean(pairs(group[k.name], "native", be))
+		g := stat.GeometricMean(pairs(group[k.name], "native", be), nil)
 		switch {
 		case g >= about:
 			worse = append(worse, fmt.Sprintf("%s (%s)", k.text, times(g)))
@@ -146,7 +147,7 @@ func relativeSpeed(group []Result, be string) string {
 		if len(ratios) == 0 {
 			return "–"
 		}
-		text = fmt.Sprintf("%.2f", 1/geomean(ratios))
+		text = fmt.Sprintf("%.2f", 1/stat.GeometricMean(ratios, nil))
 	}
 	if r := bestShare(group, be); r != nil {
 		text += fmt.Sprintf("\u00a0(%.0f\u00a0%%)", 100*r.OfPeak)

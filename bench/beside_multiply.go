@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl/blas"
+	"gonum.org/v1/gonum/stat"
 )
 
 // multiplyBeside measures how the native operator gets on with the rest of a
@@ -44,11 +45,7 @@ func multiplyBeside(ctx context.Context, env *Env, packed map[string]blas.Packed
 	stop()
 	collection.time(times)
 	if len(times) > 0 {
-		var sum float64
-		for _, t := range times {
-			sum += t
-		}
-		collection.metric("mean_ms", 1e3*sum/float64(len(times)))
+		collection.metric("mean_ms", 1e3*stat.Mean(times, nil))
 		slices.Sort(times)
 		collection.metric("p95_ms", 1e3*times[len(times)*95/100])
 		collection.metric("worst_ms", 1e3*collection.Max)
@@ -102,12 +99,8 @@ func rateOf(env *Env, f func(), r *Result) float64 {
 		f()
 		times = append(times, time.Since(once).Seconds())
 	}
-	var sum float64
-	for _, t := range times {
-		sum += t
-	}
 	if r != nil {
 		r.time(times)
 	}
-	return float64(len(times)) / sum
+	return 1 / stat.Mean(times, nil)
 }

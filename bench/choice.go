@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 const (
@@ -60,7 +62,7 @@ func choiceSummary(group []Result) []Result {
 	r.metric("points_within_1.3", float64(within))
 	r.metric("points_within_1.3_or_2ms", float64(near))
 	r.metric("worst_times_fastest", slices.Max(ratios))
-	r.metric("mean_times_fastest", geomean(ratios))
+	r.metric("mean_times_fastest", stat.GeometricMean(ratios, nil))
 	return []Result{r}
 }
 

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"golang.org/x/perf/benchmath"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Comparison is what changed from one run to another.
@@ -60,7 +61,7 @@ func Compare(a, b *File, threshold float64) *Comparison {
 	for _, r := range b.Results {
 		news[key(r)] = r
 	}
-	var logs []float64
+	var ratios []float64
 	for _, old := range a.Results {
 		k := key(old)
 		r, ok := news[k]
@@ -71,7 +72,7 @@ func Compare(a, b *File, threshold float64) *Comparison {
 		delete(news, k)
 		ch := compareLine(old, r)
 		if ch.Ratio > 0 {
-			logs = append(logs, math.Log(ch.Ratio))
+			ratios = append(ratios, ch.Ratio)
 		}
 		c.Lines = append(c.Lines, ch)
 	}
@@ -80,8 +81,8 @@ func Compare(a, b *File, threshold float64) *Comparison {
 			c.Lines = append(c.Lines, newChange(r, Added))
 		}
 	}
-	if len(logs) > 0 {
-		c.Geomean = math.Exp(average(logs))
+	if len(ratios) > 0 {
+		c.Geomean = stat.GeometricMean(ratios, nil)
 	}
 	c.correct()
 	for i := range c.Lines {

@@ -2,9 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // conclusions turn the results of a case into sentences; the first one stands at
@@ -46,18 +47,6 @@ func times(x float64) string {
 		return fmt.Sprintf("%.0f times", x)
 	}
 	return fmt.Sprintf("%.1f times", x)
-}
-
-// geomean of positive numbers, NaN of none.
-func geomean(x []float64) float64 {
-	if len(x) == 0 {
-		return math.NaN()
-	}
-	var s float64
-	for _, v := range x {
-		s += math.Log(v)
-	}
-	return math.Exp(s / float64(len(x)))
 }
 
 // without is a result's parameters as text, less the named ones.
@@ -103,7 +92,7 @@ func concludeSpeed(what string) func(group []Result) []string {
 			if other == "native" || len(ratios) == 0 {
 				continue
 			}
-			g := geomean(ratios)
+			g := stat.GeometricMean(ratios, nil)
 			lo, hi := slices.Min(ratios), slices.Max(ratios)
 			switch {
 			case g >= 1:
@@ -138,7 +127,7 @@ func concludeFastest(does string) func(group []Result) []string {
 		group = slices.DeleteFunc(slices.Clone(group), func(r Result) bool { return r.Params["kernel"] == "product" })
 		for _, other := range names(group) {
 			if ratios := pairs(group, "native", other); other != "native" && len(ratios) > 0 {
-				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, geomean(ratios), other, plural(len(ratios), "case")))
+				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, stat.GeometricMean(ratios, nil), other, plural(len(ratios), "case")))
 			}
 		}
 		return out
@@ -261,7 +250,7 @@ func concludeGraphs(group []Result) []string {
 				x = append(x, v)
 			}
 		}
-		return average(x)
+		return stat.Mean(x, nil)
 	}
 	var slowest float64
 	networks := 0
@@ -291,7 +280,7 @@ func concludeFeatures(group []Result) []string {
 			}
 		}
 		if len(ratios) > 0 {
-			out = append(out, fmt.Sprintf("At equal number of features, drawing them %q leaves %.2g times the kernel error of orthogonal ones on average (%.2g to %.2g).", other, geomean(ratios), slices.Min(ratios), slices.Max(ratios)))
+			out = append(out, fmt.Sprintf("At equal number of features, drawing them %q leaves %.2g times the kernel error of orthogonal ones on average (%.2g to %.2g).", other, stat.GeometricMean(ratios, nil), slices.Min(ratios), slices.Max(ratios)))
 		}
 	}
 	return append(out, concludeFits(group)...)
@@ -364,7 +353,7 @@ func concludeMTR(group []Result) []string {
 			}
 		}
 		if all > 0 {
-			out = append(out, fmt.Sprintf("With zero Options iokl has a smaller error than tuned %s regression on %d of %s; on average its error is %.2g times as large.", base, better, plural(all, "set"), geomean(ratios)))
+			out = append(out, fmt.Sprintf("With zero Options iokl has a smaller error than tuned %s regression on %d of %s; on average its error is %.2g times as large.", base, better, plural(all, "set"), stat.GeometricMean(ratios, nil)))
 		}
 	}
 	same, far, forest, forests := 0, 0, 0, 0

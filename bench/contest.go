@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -235,15 +236,7 @@ func (r *Result) again(ctx context.Context, solver sylvester.Solver, C blas.Gene
 	for j := range next.S {
 		next.S[j] *= 1 + 0.05*math.Sin(float64(3*j))
 	}
-	slices.SortFunc(next.S, func(a, b float64) int {
-		switch {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(next.S, func(a, b float64) int { return cmp.Compare(b, a) })
 	sys.L = next
 	start := time.Now()
 	res, err := solver.Solve(ctx, C, sys, Y, opt)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot/plotter"
 )
 
@@ -31,13 +32,14 @@ func systemKey(r Result) string {
 
 // fastest is the best line of each system among the solvers a user could name; "auto" is judged apart.
 func fastest(group []Result) map[string]Result {
-	best := map[string]Result{}
+	systems := map[string][]Result{}
 	for _, r := range group {
-		if r.Error != "" || r.Stopped || r.Name == "auto" || !(r.Seconds > 0) {
-			continue
-		}
-		if b, ok := best[systemKey(r)]; !ok || r.Seconds < b.Seconds {
-			best[systemKey(r)] = r
+		systems[systemKey(r)] = append(systems[systemKey(r)], r)
+	}
+	best := map[string]Result{}
+	for k, rs := range systems {
+		if b, ok := quickest(rs, func(string) bool { return true }); ok {
+			best[k] = b
 		}
 	}
 	return best
@@ -63,7 +65,7 @@ func concludeSylvester(group []Result) []string {
 	}
 	var out []string
 	if len(gains) > 0 {
-		out = append(out, fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition (%s on average over %s).", times(slices.Max(gains)), times(geomean(gains)), plural(len(gains), "system")))
+		out = append(out, fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition (%s on average over %s).", times(slices.Max(gains)), times(stat.GeometricMean(gains, nil)), plural(len(gains), "system")))
 	}
 	out = append(out, concludeChoice(group)...)
 	var parts []string
@@ -105,18 +107,12 @@ func growth(group []Result) []string {
 
 // exponent fits t ∝ lᵖ by least squares on logarithms over the three largest sizes.
 func exponent(xy plotter.XYs) float64 {
-	xy = xy[max(0, len(xy)-3):]
-	var mx, my, sxx, sxy float64
-	for _, p := range xy {
-		mx += math.Log(p.X) / float64(len(xy))
-		my += math.Log(p.Y) / float64(len(xy))
+	var x, y []float64
+	for _, p := range xy[max(0, len(xy)-3):] {
+		x, y = append(x, math.Log(p.X)), append(y, math.Log(p.Y))
 	}
-	for _, p := range xy {
-		dx := math.Log(p.X) - mx
-		sxx += dx * dx
-		sxy += dx * (math.Log(p.Y) - my)
-	}
-	return sxy / sxx
+	_, slope := stat.LinearRegression(x, y, nil, false)
+	return slope
 }
 
 // sizeCurves are time against l for each solver, for the n, spectrum and λ that

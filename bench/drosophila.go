@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"gonum.org/v1/gonum/stat"
 )
 
 // runDrosophila follows the paper's gene experiment: groups of genes of one
@@ -97,8 +98,8 @@ func recordGroups(r *Result, res *granger.Result) {
 		}
 		r.metric(outStrength+f.Node, out)
 	}
-	r.metric("mean_rmse", average(rmse))
-	r.metric("mean_rmse_constant", average(mean))
+	r.metric("mean_rmse", stat.Mean(rmse, nil))
+	r.metric("mean_rmse_constant", stat.Mean(mean, nil))
 }
 
 const outStrength = "out-strength of "

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
+	"gonum.org/v1/gonum/stat"
 )
 
 // labelled is a data set of several views with a class for each sample.
@@ -107,32 +107,28 @@ func (s *viewSet) compare(ctx context.Context, env *Env, d *labelled, title stri
 			"splits": len(splits), "train": len(splits[0][0]), "test": len(splits[0][1]), "specs": len(s.views) * len(s.kernels), "lambda": how.lambda,
 		}}
 		r.time(seconds)
-		r.Accuracy = Num(average(acc))
+		r.Accuracy = Num(stat.Mean(acc, nil))
 		r.metric("accuracy ±", standardError(acc))
 		if first == nil {
 			first = acc
 		} else {
 			gain := slices.Clone(acc) // split by split
 			blas.Axpy(-1, first, gain)
-			r.metric("gain", average(gain))
+			r.metric("gain", stat.Mean(gain, nil))
 			r.metric("gain ±", standardError(gain))
 		}
 		results = append(results, r)
-		env.Log("  %s %.4f", r.Name, average(acc))
+		env.Log("  %s %.4f", r.Name, stat.Mean(acc, nil))
 	}
 	return results, nil
 }
 
-// standardError is that of the mean of x.
-func standardError(x []float64) float64 { return deviation(x) / math.Sqrt(float64(len(x))) }
-
-// deviation is the standard deviation of x.
-func deviation(x []float64) float64 {
-	mean, s := average(x), 0.0
-	for _, v := range x {
-		s += (v - mean) * (v - mean)
+// standardError is that of the mean of x, 0 for one value.
+func standardError(x []float64) float64 {
+	if len(x) == 1 {
+		return 0
 	}
-	return math.Sqrt(s / float64(max(len(x)-1, 1)))
+	return stat.StdErr(stat.StdDev(x, nil), float64(len(x)))
 }
 
 // tenFolds deals the rows out to ten folds: the rows to train on, and those to test on.

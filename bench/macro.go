@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"gonum.org/v1/gonum/stat"
 )
 
 //go:embed data/macrodata.csv
@@ -136,7 +137,7 @@ func (s *split) score(ctx context.Context, r *Result, lambdas []float64, f forec
 			if err != nil {
 				return err
 			}
-			if v := average(e); v < best {
+			if v := stat.Mean(e, nil); v < best {
 				best, lambda = v, l
 			}
 		}
@@ -148,7 +149,7 @@ func (s *split) score(ctx context.Context, r *Result, lambdas []float64, f forec
 	if f != nil {
 		r.Params["lambda"] = lambda
 	}
-	r.metric("rrmse", average(e))
+	r.metric("rrmse", stat.Mean(e, nil))
 	for j, v := range e {
 		r.metric("rrmse of "+s.names[j], v)
 	}
@@ -181,14 +182,6 @@ func (s *split) errors(ctx context.Context, f forecast, split, end int, lambda f
 		e[j] = math.Sqrt(miss / total)
 	}
 	return e, nil
-}
-
-func average(x []float64) float64 {
-	var s float64
-	for _, v := range x {
-		s += v
-	}
-	return s / float64(len(x))
 }
 
 // standardise gives the columns of train mean 0 and variance 1, constant ones

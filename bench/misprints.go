@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
+	"gonum.org/v1/gonum/stat"
 )
 
 // misprint is a formula of the paper that does not hold as printed, and a number
@@ -51,7 +52,7 @@ var misprints = []misprint{
 	{
 		"weights of the l₂ norm", "q = ∞ in the formula above", "η_j = 1, the limit of the corrected formula",
 		"mean weight at p = 1.9999", 1, func(rng *rand.Rand) (float64, float64) {
-			return lpMisprint(rng, 1.9999, func(eta []float64, _ float64) float64 { return average(eta) })
+			return lpMisprint(rng, 1.9999, func(eta []float64, _ float64) float64 { return stat.Mean(eta, nil) })
 		},
 	},
 	{

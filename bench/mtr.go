@@ -9,6 +9,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"gonum.org/v1/gonum/stat"
 )
 
 // mtrSets are the data sets of multi-target regression, the quick ones first.
@@ -140,7 +141,7 @@ func crossValidate(ctx context.Context, env *Env, X, Y blas.General, f predictor
 	for j := range miss {
 		e = append(e, math.Sqrt(miss[j]/total[j]))
 	}
-	r.metric("arrmse", average(e))
+	r.metric("arrmse", stat.Mean(e, nil))
 	return r, nil
 }
 

@@ -1,6 +1,10 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/stat"
+)
 
 // published is a table of figures from elsewhere beside ours.
 type published struct {
@@ -95,7 +99,7 @@ func lorenzTable(group []Result) *published {
 			}
 			text := "–"
 			if len(auroc) > 0 {
-				text = fmt.Sprintf("%.3f / %.3f", average(auroc), average(aupr))
+				text = fmt.Sprintf("%.3f / %.3f", stat.Mean(auroc, nil), stat.Mean(aupr, nil))
 			}
 			line = append(line, text)
 		}

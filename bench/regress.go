@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"gonum.org/v1/gonum/stat"
 )
 
 // predictor learns from X and Y and predicts at the rows of Xt.
@@ -82,7 +83,7 @@ func runStock04(ctx context.Context, env *Env) ([]Result, error) {
 			mse = append(mse, 1000*s/float64(Yt.Rows))
 			r.metric("mse1000 of "+name, mse[j])
 		}
-		r.metric("mse1000", average(mse))
+		r.metric("mse1000", stat.Mean(mse, nil))
 		results = append(results, r)
 	}
 	return results, nil
@@ -188,7 +189,7 @@ func lasso(X0 blas.General, y0 []float64, Xt0 blas.General, c float64) []float64
 	X, Xt := blas.Clone(X0), blas.Clone(Xt0)
 	standardise(X, Xt)
 	l := float64(X.Rows)
-	mean := average(y0)
+	mean := stat.Mean(y0, nil)
 	r, w := make([]float64, len(y0)), make([]float64, X.Cols)
 	for i, v := range y0 {
 		r[i] = v - mean

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"gonum.org/v1/gonum/stat"
 )
 
 // linearData has Y = X·w exactly, with the second of three inputs unused.
@@ -38,7 +39,7 @@ func TestAffine(t *testing.T) {
 func TestLasso(t *testing.T) {
 	X, Y := linearData(60)
 	y := columnOf(Y, 0, nil)
-	mean := average(y)
+	mean := stat.Mean(y, nil)
 	for _, v := range lasso(X, y, X, 1) {
 		if math.Abs(v-mean) > 1e-9 {
 			t.Fatalf("predicts %g at the largest λ, the mean is %g", v, mean)

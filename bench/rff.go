@@ -9,6 +9,7 @@ import (
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
+	"gonum.org/v1/gonum/stat"
 )
 
 // featureKernels are those that have random Fourier features. Of the orders of
@@ -141,6 +142,6 @@ func featureError(env *Env, spec string, X, exact blas.General) (Result, error) 
 		errors = append(errors, blas.Frob(K)/blas.Frob(exact))
 	}
 	r.time(samples)
-	r.metric("kernel_error", average(errors))
+	r.metric("kernel_error", stat.Mean(errors, nil))
 	return r, nil
 }

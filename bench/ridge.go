@@ -111,10 +111,9 @@ func (r *ridgeData) ours(ctx context.Context, env *Env, method string) (Result, 
 		mse = append(mse, e*e/float64(P.Rows*P.Cols))
 	}
 	out.time(samples)
-	mean, spread := stat.MeanStdDev(mse, nil)
-	out.metric("test_mse", mean)
+	out.metric("test_mse", stat.Mean(mse, nil))
 	if len(mse) > 1 {
-		out.metric("test_mse_stderr", spread/math.Sqrt(float64(len(mse))))
+		out.metric("test_mse_stderr", standardError(mse))
 	}
 	return out, nil
 }
