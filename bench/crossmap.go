@@ -42,6 +42,8 @@ const (
 	mapCellWidth, mapCellHeight = 20.0, 17.0
 	mapLeft, mapTop, mapGap     = 34.0, 30.0, 8.0
 	mapBelow                    = 16.0 // for the values of l
+	mapHead                     = 60.0 // what a value of λ takes
+	mapLeast                    = 330.0
 )
 
 // signs are the letters of the solvers in a map, and their colours.
@@ -236,7 +238,8 @@ func kilo(v float64) string {
 // svg is the picture. Alone, it carries its own style.
 func (m *crossMap) svg(alone bool) string {
 	panelWidth, panelHeight := mapCellWidth*float64(len(m.ls)), mapCellHeight*float64(len(m.ns))
-	width := mapLeft + float64(len(m.lambdas))*(panelWidth+mapGap)
+	pitch := max(panelWidth, mapHead) + mapGap
+	width := max(mapLeft+float64(len(m.lambdas))*pitch, mapLeast)
 	rowHeight := panelHeight + mapBelow + 18
 	legendRows := math.Ceil(float64(len(m.legend)) / 3)
 	height := mapTop + rowHeight*float64(len(m.spectra)) + 16*legendRows
@@ -247,7 +250,7 @@ func (m *crossMap) svg(alone bool) string {
 	}
 	b.WriteString(">")
 	for j, lambda := range m.lambdas {
-		x := mapLeft + float64(j)*(panelWidth+mapGap)
+		x := mapLeft + float64(j)*pitch
 		fmt.Fprintf(&b, `<text class="head" x="%g" y="11" text-anchor="middle">λ = %g</text>`, x+panelWidth/2, lambda)
 	}
 	for i, spectrum := range m.spectra {
@@ -262,7 +265,7 @@ func (m *crossMap) svg(alone bool) string {
 		}
 		fmt.Fprintf(&b, `<text class="axis" x="%g" y="%g" text-anchor="end">l =</text>`, mapLeft-3, y+panelHeight+9)
 		for j, lambda := range m.lambdas {
-			m.panel(&b, mapLeft+float64(j)*(panelWidth+mapGap), y, spectrum, lambda)
+			m.panel(&b, mapLeft+float64(j)*pitch, y, spectrum, lambda)
 		}
 	}
 	for i, c := range m.legend {

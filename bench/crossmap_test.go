@@ -57,6 +57,9 @@ func TestCrossMaps(t *testing.T) {
 		t.Errorf("l %v, λ %v", maps[0].ls, maps[0].lambdas)
 	}
 	for _, m := range maps {
+		if text := m.svg(false); !strings.Contains(text, `viewBox="0 0 330 `) { // the legend needs the room
+			t.Errorf("%s begins %.80s", m.name, text)
+		}
 		for d := xml.NewDecoder(strings.NewReader(m.svg(true))); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
