@@ -28,6 +28,7 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "short.csv", "u\n1\n2\n3\n")
 	write(t, dir, "const.csv", "u\n"+strings.Repeat("5\n", 40))
 	write(t, dir, "wide.csv", "1,2,3\n4,5,6\n")
+	write(t, dir, "more.csv", "b,c,a\n1,2,3\n4,5,6\n")
 	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
 	write(t, dir, "asym.csv", "1,2\n0,1\n")
 	write(t, dir, "indef.csv", "1,2\n2,1\n")
@@ -44,6 +45,11 @@ func TestBadInput(t *testing.T) {
 		"text cell":            {"fit --x text.csv --y y.csv --out new.iokl", `row 3 (line 4), column 2 "b": "red" is not a number`},
 		"ragged row":           {"fit --x ragged.csv --y y.csv --out new.iokl", "row 3 (line 4) has 1 cells where the first row has 2"},
 		"missing cell refused": {"fit --x gap.csv --y y.csv --missing error --out new.iokl", "row 3, column 2 (b) of the inputs is missing"},
+		"missing, predict":     {"predict --model good.iokl --x gap.csv --missing error --out p.csv", `gap.csv: row 3, column 2 "b" is missing`},
+		"text target":          {"fit --x x.csv --y text.csv --out new.iokl", `"red" is not a number (an empty cell means missing); class labels need --classes`},
+		"targets in stdin":     {"predict --model good.iokl --x - --y-columns 2", "--y -"},
+		"more columns by name": {"predict --model good.iokl --x more.csv --out p.csv", "the data have 3 columns, the model was fitted on 2: choose those by --x-columns a,b"},
+		"nothing but targets":  {"fit --x y.csv --y-columns u,v --out new.iokl", "no columns"},
 		"missing target":       {"fit --x x.csv --y gap.csv --out new.iokl", `row 3, column 2 "b" is empty`},
 		"empty file":           {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},
 		"one row":              {"fit --x one.csv --y one.csv --out new.iokl", "one row"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,10 +100,12 @@ func writeJSON(w io.Writer, v any) error {
 	return nil
 }
 
-// stdin is standard input, handed out once.
+// stdin is standard input, handed out once, or again and again.
 type stdin struct {
-	r    io.Reader
-	used bool
+	r     io.Reader
+	again bool   // it is read once and kept
+	kept  []byte // what it held
+	used  bool
 }
 
 var errStdinTwice = errors.New("standard input (-) can be read only once")
@@ -111,8 +114,18 @@ func (s *stdin) take(name string) (io.Reader, error) {
 	if name != "-" {
 		return nil, nil
 	}
-	if s.used {
+	if s.used && !s.again {
 		return nil, errStdinTwice
+	}
+	if s.again {
+		if !s.used {
+			var err error
+			if s.kept, err = io.ReadAll(s.r); err != nil {
+				return nil, inputError("standard input: %v", err)
+			}
+		}
+		s.used = true
+		return bytes.NewReader(s.kept), nil
 	}
 	s.used = true
 	return s.r, nil

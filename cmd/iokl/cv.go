@@ -154,6 +154,7 @@ folds and settings come from one pass over the rows.`,
 			if s.on {
 				return c.stream(cmd, &m, &d, &s, opt, out, plot)
 			}
+			d.orLabels = c.metric == "accuracy"
 			data, err := d.load(cmd)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -25,12 +26,13 @@ type dataFlags struct {
 	header             string
 	missing            string
 	classes            bool
+	orLabels           bool // targets that are no numbers are class labels
 }
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&d.x, "x", "", "inputs, a row per sample")
 	f.StringVar(&d.y, "y", "", "targets, a row per sample (default with --y-columns: the file of --x)")
-	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63")
+	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63\n(default: all; in a file that has the targets too, all others)")
 	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
 	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")
@@ -75,23 +77,23 @@ func (d *dataFlags) load(cmd *cobra.Command) (*data, error) {
 	if (d.x == "") == (len(d.grams) == 0) {
 		return nil, fmt.Errorf("give the inputs by --x, or Gram matrices by --gram")
 	}
-	if d.y == "" && d.yColumns != "" && d.x != "-" {
+	if d.y == "" && d.yColumns != "" {
 		d.y = d.x
 	}
 	if d.y == "" {
 		return nil, fmt.Errorf("give the targets by --y")
 	}
-	if d.x == "-" && d.y == "-" {
+	if d.x == "-" && d.y == "-" && !d.oneFile() {
 		return nil, errStdinTwice
 	}
 	opt, err := d.options(cmd)
 	if err != nil {
 		return nil, err
 	}
-	in := &stdin{r: cmd.InOrStdin()}
+	in := &stdin{r: cmd.InOrStdin(), again: d.oneFile() || d.orLabels}
 	out := new(data)
 	if d.x != "" {
-		if out.X, err = readTable(d.x, d.xColumns, "--x-columns", opt, in); err != nil {
+		if out.X, err = readTable(d.x, d.inputColumns(), opt, in); err != nil {
 			return nil, work(err)
 		}
 		out.inputs = out.X.Names
@@ -126,8 +128,16 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 		return err
 	}
 	opt.AllowNaN = false
-	if out.Y, err = readTable(d.y, d.yColumns, "--y-columns", opt, in); err != nil {
+	out.Y, err = readTable(d.y, d.targetColumns(), opt, in)
+	switch {
+	case err == nil:
+	case !errors.Is(err, table.ErrText):
 		return err
+	case d.orLabels:
+		out.labels, err = d.readLabels(opt, in)
+		return err
+	default:
+		return fmt.Errorf("%w; class labels need --classes", err)
 	}
 	out.output = out.Y.Names
 	for i := range out.Y.Data.Rows {
@@ -155,21 +165,54 @@ func columnName(names []string, j int) string {
 	return fmt.Sprintf("column %d", j+1)
 }
 
-// readTable reads a table and takes the columns asked for.
-func readTable(name, columns, flag string, opt table.Options, in *stdin) (*table.Table, error) {
+// columns are those of a file that a flag chooses.
+type columns struct {
+	flag, list string
+	but        string // where list is empty: all but these
+}
+
+// oneFile reports whether inputs and targets are columns of the same file.
+func (d *dataFlags) oneFile() bool { return d.x != "" && d.x == d.y && d.yColumns != "" }
+
+func (d *dataFlags) inputColumns() columns {
+	c := columns{flag: "--x-columns", list: d.xColumns}
+	if d.oneFile() {
+		c.but = d.yColumns
+	}
+	return c
+}
+
+func (d *dataFlags) targetColumns() columns { return columns{flag: "--y-columns", list: d.yColumns} }
+
+// index lists the columns, all where none are chosen.
+func (c columns) index(names []string, cols int) ([]int, error) {
+	if c.list != "" {
+		return selectColumns(c.list, c.flag, names, cols)
+	}
+	var not []int
+	if c.but != "" {
+		var err error
+		if not, err = selectColumns(c.but, "--y-columns", names, cols); err != nil {
+			return nil, err
+		}
+	}
+	var idx []int
+	for j := range cols {
+		if !slices.Contains(not, j) {
+			idx = append(idx, j)
+		}
+	}
+	return idx, nil
+}
+
+// readTable reads the columns asked for.
+func readTable(name string, c columns, opt table.Options, in *stdin) (*table.Table, error) {
 	var err error
 	if opt.Stdin, err = in.take(name); err != nil {
 		return nil, err
 	}
-	t, err := table.Read(name, opt)
-	if err != nil || columns == "" {
-		return t, err
-	}
-	idx, err := selectColumns(columns, flag, t.Names, t.Data.Cols)
-	if err != nil {
-		return nil, err
-	}
-	return pick(t, idx), nil
+	opt.Columns = c.index
+	return table.Read(name, opt)
 }
 
 func pick(t *table.Table, idx []int) *table.Table {

@@ -21,7 +21,7 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 		return nil, err
 	}
 	opt.AllowNaN = true // gaps are reported with the name of the series
-	t, err := readTable(g.series, "", "", opt, &stdin{r: cmd.InOrStdin()})
+	t, err := readTable(g.series, columns{}, opt, &stdin{r: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
 	}

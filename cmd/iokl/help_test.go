@@ -88,13 +88,19 @@ func exampleFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var text, packed bytes.Buffer
+	var text bytes.Buffer
 	if err := table.WriteCSV(&text, &table.Table{Data: blas.View(digits.Data, 0, 0, 30, 65)}); err != nil {
 		t.Fatal(err)
 	}
-	w := gzip.NewWriter(&packed)
-	_, _ = w.Write(text.Bytes())
-	_ = w.Close()
-	write(t, dir, "digits.csv.gz", packed.String())
+	write(t, dir, "digits.csv.gz", packed(text.String()))
 	return dir
+}
+
+// packed is the text gzipped.
+func packed(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
 }

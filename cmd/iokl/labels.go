@@ -21,19 +21,14 @@ func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := 0
-	if d.yColumns != "" {
-		idx, err := selectColumns(d.yColumns, "--y-columns", header, len(records[0]))
-		if err != nil {
-			return nil, err
-		}
-		if len(idx) != 1 {
-			return nil, inputError("--y-columns %s: class labels are one column", d.yColumns)
-		}
-		j = idx[0]
-	} else if len(records[0]) != 1 {
-		return nil, inputError("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, len(records[0]))
+	idx, err := d.targetColumns().index(header, len(records[0]))
+	if err != nil {
+		return nil, err
 	}
+	if len(idx) != 1 {
+		return nil, d.manyLabels(len(idx))
+	}
+	j := idx[0]
 	labels := make([]string, len(records))
 	for i, rec := range records {
 		if labels[i] = rec[j]; labels[i] == "" {
@@ -43,14 +38,22 @@ func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
 	return labels, nil
 }
 
+// manyLabels refuses that many columns of labels.
+func (d *dataFlags) manyLabels(columns int) error {
+	if d.yColumns != "" {
+		return inputError("--y-columns %s: class labels are one column", d.yColumns)
+	}
+	return inputError("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, columns)
+}
+
 // numericLabels makes labels of the numbers in files that hold numbers only.
 func (d *dataFlags) numericLabels(opt table.Options, in *stdin) ([]string, error) {
-	t, err := readTable(d.y, d.yColumns, "--y-columns", opt, in)
+	t, err := readTable(d.y, d.targetColumns(), opt, in)
 	if err != nil {
 		return nil, err
 	}
 	if t.Data.Cols != 1 {
-		return nil, inputError("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, t.Data.Cols)
+		return nil, d.manyLabels(t.Data.Cols)
 	}
 	labels := make([]string, t.Data.Rows)
 	for i, v := range t.Data.Data {

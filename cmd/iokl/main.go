@@ -43,12 +43,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			status = exitFailed
 		}
 	}()
+	out := &sticky{w: stdout}
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = failure{fmt.Errorf("standard output: %w", out.err)}
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -58,6 +62,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// sticky remembers that writing failed, for those that do not look.
+type sticky struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sticky) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return n, err
 }
 
 // failure is an error of the work itself.

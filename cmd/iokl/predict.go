@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type predictFlags struct {
 	machine
 	dataFlags
 	model, out string
+	filled     int // missing cells so far
 }
 
 func newPredictCmd() *cobra.Command {
@@ -32,9 +34,13 @@ func newPredictCmd() *cobra.Command {
 		Use:   "predict",
 		Short: "Predict with a saved model",
 		Long: `Predict writes a row of predicted targets for each row of inputs: CSV on standard
-output, or a file that is whole or not there (.npy when it is called so). It works
-in blocks of rows, so that inputs may be larger than memory. A classifier's first
-column is the class. With --y the predictions are scored.`,
+output, or a file that is whole or not there: .csv, .csv.gz or .npy by its name. It
+works in blocks of rows, so that inputs may be larger than memory. A classifier's
+first column is the class. With --y the predictions are scored.
+
+Columns are found by their names where the files have them, in any order. Empty
+cells get the mean that the column had in training, which is said, or are refused
+with --missing error.`,
 		Example: `  iokl predict --model model.iokl --x new.csv > predicted.csv
   iokl predict --model model.iokl --x new.npy --out predicted.npy
   iokl predict --model model.iokl --x test.csv --y truth.csv --json
@@ -45,12 +51,13 @@ column is the class. With --y the predictions are scored.`,
 	f := cmd.Flags()
 	f.StringVar(&p.model, "model", "", "model file")
 	f.StringVar(&p.x, "x", "", "inputs, a row per sample")
-	f.StringVar(&p.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63")
+	f.StringVar(&p.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63\n(default: all; in a file that has the targets too, all others)")
 	f.StringArrayVar(&p.grams, "gram", nil, "cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
 	f.StringVar(&p.y, "y", "", "true targets to score the predictions against")
 	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
 	p.reading(f)
+	f.Lookup("missing").Usage = "empty input cells: mean puts the training mean of their column, error refuses them"
 	f.StringVar(&p.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
 	f.IntVar(&p.threads, "threads", 0, "threads to compute with (default: all cores)")
 	p.output(f)
@@ -88,8 +95,11 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return work(err)
 	}
-	if p.y == "" && p.yColumns != "" && p.x != "-" {
+	if p.y == "" && p.yColumns != "" {
 		p.y = p.x
+	}
+	if p.y == "-" {
+		return errors.New("--y -: the targets come from a file, after the predictions")
 	}
 	opt, err := p.options(cmd)
 	if err != nil {
@@ -124,24 +134,42 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 	if opt.Stdin, err = in.take(p.x); err != nil {
 		return nil, err
 	}
+	opt.Columns = func(names []string, cols int) ([]int, error) { return p.modelColumns(cmd, model, names, cols) }
 	r, err := table.Open(p.x, opt)
 	if err != nil {
 		return nil, err
 	}
-	idx, err := p.inputColumns(cmd, model, r)
-	if err != nil {
-		_ = r.Close()
-		return nil, err
-	}
 	block := blas.NewGeneral(predictRows, r.Cols())
+	rows := 0
 	return &source{close: r.Close, next: func() (*mat.Dense, error) {
 		k, err := r.Read(block)
 		if err != nil {
 			return nil, err
 		}
-		X := pick(&table.Table{Data: blas.View(block, 0, 0, k, r.Cols())}, idx)
-		return model.Predict(blas.Dense(X.Data))
+		X := blas.View(block, 0, 0, k, r.Cols())
+		if err := p.countMissing(X, rows, r.Names()); err != nil {
+			return nil, err
+		}
+		rows += k
+		return model.Predict(blas.Dense(X))
 	}}, nil
+}
+
+// countMissing adds the missing cells of X, whose first row is number first from 0,
+// to those so far, or refuses them where that was asked for.
+func (p *predictFlags) countMissing(X blas.General, first int, names []string) error {
+	for i := range X.Rows {
+		for j, v := range blas.Row(X, i) {
+			if !math.IsNaN(v) {
+				continue
+			}
+			if p.missing == "error" {
+				return inputError("%s: row %d, %s is missing", p.x, first+i+1, columnName(names, j))
+			}
+			p.filled++
+		}
+	}
+	return nil
 }
 
 func (p *predictFlags) gramSource(model *iokl.Model, opt table.Options, in *stdin) (*source, error) {
@@ -165,28 +193,37 @@ func (p *predictFlags) gramSource(model *iokl.Model, opt table.Options, in *stdi
 	}}, nil
 }
 
-// inputColumns says which columns of the file are the model's inputs: those asked
+// modelColumns says which columns of the file are the model's inputs: those asked
 // for, those of the same names in another order, or all of them in order.
-func (p *predictFlags) inputColumns(cmd *cobra.Command, model *iokl.Model, r table.Reader) ([]int, error) {
-	want, have := model.InputNames(), r.Names()
-	if p.xColumns != "" {
-		return selectColumns(p.xColumns, "--x-columns", have, r.Cols())
-	}
-	all := make([]int, r.Cols())
-	for j := range all {
-		all[j] = j
-	}
-	if len(want) != r.Cols() || have == nil || slices.Equal(want, have) {
-		return all, nil // a wrong number is refused by the model
+func (p *predictFlags) modelColumns(cmd *cobra.Command, model *iokl.Model, names []string, cols int) ([]int, error) {
+	want := model.InputNames()
+	all, err := p.inputColumns().index(names, cols)
+	if err != nil || p.xColumns != "" || names == nil {
+		return all, err // a wrong number is refused by the model
 	}
 	byName := make([]int, len(want))
 	for k, name := range want {
-		if byName[k] = slices.Index(have, name); byName[k] < 0 {
-			warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("%s has no column %q: its columns are taken in order", p.x, name)})
+		byName[k] = slices.IndexFunc(all, func(j int) bool { return names[j] == name })
+		if byName[k] < 0 {
+			if len(want) == len(all) {
+				warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("%s has no column %q: its columns are taken in order", p.x, name)})
+			}
 			return all, nil
 		}
+		byName[k] = all[byName[k]]
+	}
+	if len(want) != len(all) {
+		return nil, inputError("%s: the data have %d columns, the model was fitted on %d: choose those by --x-columns %s", p.x, len(all), len(want), some(want))
 	}
 	return byName, nil
+}
+
+// some joins names, the first few of many.
+func some(names []string) string {
+	if len(names) > 8 {
+		return strings.Join(names[:8], ",") + ",…"
+	}
+	return strings.Join(names, ",")
 }
 
 // sink receives predictions.
@@ -227,6 +264,9 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 		return work(err)
 	}
 	report.Seconds = time.Since(start).Seconds()
+	if p.filled > 0 {
+		warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
+	}
 	if p.y != "" {
 		if err := p.score(model, all, &report, opt); err != nil {
 			return work(err)
@@ -346,7 +386,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		}
 		Y = one
 	} else {
-		t, err := readTable(p.y, p.yColumns, "--y-columns", table.Options{Header: opt.Header}, &stdin{used: true})
+		t, err := readTable(p.y, p.targetColumns(), table.Options{Header: opt.Header}, &stdin{used: true})
 		if err != nil {
 			return err
 		}

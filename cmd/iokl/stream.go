@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,10 +60,9 @@ func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 
 // tables is the pair of files, or the one file, that rows come from.
 type tables struct {
-	x, y       string
-	xs, ys     []int // columns
-	xAll, yAll int   // columns in the files
-	opt        table.Options
+	x, y   string
+	xs, ys []int // columns
+	opt    table.Options
 }
 
 // streamed finds the columns in the files and makes them data to stream.
@@ -83,11 +83,11 @@ func (d *dataFlags) streamed(cmd *cobra.Command, opt *iokl.Options) (iokl.Rows, 
 		return rows, err
 	}
 	t.opt.AllowNaN = true // found by tables, which name the row and keep those before
-	in, count, err := headOf(d.x, d.xColumns, "--x-columns", t.opt, &t.xs, &t.xAll)
+	in, count, err := headOf(d.x, d.inputColumns(), t.opt, &t.xs)
 	if err != nil {
 		return rows, work(err)
 	}
-	out, _, err := headOf(d.y, d.yColumns, "--y-columns", t.opt, &t.ys, &t.yAll)
+	out, _, err := headOf(d.y, d.targetColumns(), t.opt, &t.ys)
 	if err != nil {
 		return rows, work(err)
 	}
@@ -102,27 +102,25 @@ func (d *dataFlags) streamed(cmd *cobra.Command, opt *iokl.Options) (iokl.Rows, 
 	return rows, nil
 }
 
-// headOf opens a file for its columns and its number of rows.
-func headOf(name, columns, flag string, opt table.Options, idx *[]int, all *int) (*table.Table, int64, error) {
+// headOf opens a file for the columns chosen and its number of rows.
+func headOf(name string, c columns, opt table.Options, idx *[]int) (*table.Table, int64, error) {
+	opt.Columns = func(names []string, cols int) (_ []int, err error) {
+		*idx, err = c.index(names, cols)
+		return *idx, err
+	}
 	r, err := table.Open(name, opt)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer r.Close()
-	*all = r.Cols()
-	for j := range r.Cols() {
-		*idx = append(*idx, j)
-	}
-	if columns != "" {
-		if *idx, err = selectColumns(columns, flag, r.Names(), r.Cols()); err != nil {
-			return nil, 0, err
-		}
-	}
-	head := &table.Table{Names: r.Names(), Data: blas.NewGeneral(0, r.Cols())}
-	if columns != "" {
-		head = pick(head, *idx)
-	}
-	return head, int64(r.Rows()), nil
+	return &table.Table{Names: r.Names(), Data: blas.NewGeneral(0, r.Cols())}, int64(r.Rows()), nil
+}
+
+// reading are the options to read only the columns idx.
+func (t *tables) reading(idx []int) table.Options {
+	opt := t.opt
+	opt.Columns = func([]string, int) ([]int, error) { return idx, nil }
+	return opt
 }
 
 // blockRows is the number of rows read at a time.
@@ -130,29 +128,37 @@ const blockRows = 1024
 
 // open starts to read the rows.
 func (t *tables) open() (stream.Source, error) {
-	x, err := table.Open(t.x, t.opt)
+	cols := t.xs
+	if t.x == t.y {
+		cols = append(slices.Clone(t.xs), t.ys...)
+	}
+	x, err := table.Open(t.x, t.reading(cols))
 	if err != nil {
 		return nil, err
 	}
-	s := &pairs{tables: t, xr: x, X: blas.NewGeneral(blockRows, len(t.xs)), Y: blas.NewGeneral(blockRows, len(t.ys)), xb: blas.NewGeneral(blockRows, t.xAll)}
+	// Where both are in one file, its rows hold the inputs and then the targets.
+	xb := blas.NewGeneral(blockRows, len(cols))
+	s := &pairs{tables: t, xr: x, xb: xb, X: blas.View(xb, 0, 0, blockRows, len(t.xs))}
 	if t.x == t.y {
+		s.Y = blas.View(xb, 0, len(t.xs), blockRows, len(t.ys))
 		return s, nil
 	}
-	if s.yr, err = table.Open(t.y, t.opt); err != nil {
+	if s.yr, err = table.Open(t.y, t.reading(t.ys)); err != nil {
 		_ = x.Close()
 		return nil, err
 	}
-	s.yb = blas.NewGeneral(blockRows, t.yAll)
+	s.Y = blas.NewGeneral(blockRows, len(t.ys))
 	return s, nil
 }
 
 // pairs is the rows of both files side by side.
 type pairs struct {
 	*tables
-	xr, yr       table.Reader // yr is nil where both are in one file
-	xb, yb, X, Y blas.General
-	row          int64
-	err          error
+	xr, yr table.Reader // yr is nil where both are in one file
+	xb     blas.General // what xr reads
+	X, Y   blas.General // X, and without yr Y, are parts of xb
+	row    int64
+	err    error
 }
 
 func (s *pairs) Close() error {
@@ -169,13 +175,9 @@ func (s *pairs) Next() (stream.Block, error) {
 	}
 	var n int
 	n, s.err = s.xr.Read(s.xb)
-	targets := s.xb
 	if s.yr != nil {
 		n = s.readTargets(n)
-		targets = s.yb
 	}
-	gather(s.X, s.xb, s.xs, n)
-	gather(s.Y, targets, s.ys, n)
 	n = s.present(n)
 	b := stream.Block{X: blas.View(s.X, 0, 0, n, s.X.Cols), Y: blas.View(s.Y, 0, 0, n, s.Y.Cols), Row: s.row, Source: s.x}
 	s.row += int64(n)
@@ -185,14 +187,14 @@ func (s *pairs) Next() (stream.Block, error) {
 // readTargets reads the targets of n rows and returns how many are whole.
 func (s *pairs) readTargets(n int) int {
 	if n == 0 && s.err != nil {
-		if k, err := s.yr.Read(blas.View(s.yb, 0, 0, 1, s.yb.Cols)); errors.Is(s.err, io.EOF) && (k > 0 || !errors.Is(err, io.EOF)) {
+		if k, err := s.yr.Read(blas.View(s.Y, 0, 0, 1, s.Y.Cols)); errors.Is(s.err, io.EOF) && (k > 0 || !errors.Is(err, io.EOF)) {
 			s.err = inputError("%s has more than the %d rows of %s", s.y, s.row, s.x)
 		}
 		return 0
 	}
 	done := 0
 	for done < n {
-		k, err := s.yr.Read(blas.View(s.yb, done, 0, n-done, s.yb.Cols))
+		k, err := s.yr.Read(blas.View(s.Y, done, 0, n-done, s.Y.Cols))
 		done += k
 		if errors.Is(err, io.EOF) {
 			err = inputError("%s has %d rows, and %s has more", s.y, s.row+int64(done), s.x)
@@ -203,16 +205,6 @@ func (s *pairs) readTargets(n int) int {
 		}
 	}
 	return n
-}
-
-// gather takes columns of the first n rows.
-func gather(dst, from blas.General, columns []int, n int) {
-	for i := range n {
-		out, in := blas.Row(dst, i), blas.Row(from, i)
-		for k, j := range columns {
-			out[k] = in[j]
-		}
-	}
 }
 
 // present cuts the block before the first row with a missing cell.

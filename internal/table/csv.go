@@ -19,8 +19,9 @@ import (
 type csvReader struct {
 	src   *source
 	csv   *csv.Reader
-	names []string
-	cols  int
+	names []string // of all columns in the file
+	cols  int      // in the file
+	use   []int    // those that are read; nil: all
 	first []string // the first data record, read while looking for a header
 	rows  int      // records handed out
 	err   error    // sticky
@@ -49,7 +50,8 @@ func newCSVReader(s *source, opt Options) (*csvReader, error) {
 		}
 	}
 	c.first = append([]string(nil), first...)
-	return c, nil
+	c.use, err = opt.choose(c.names, c.cols)
+	return c, err
 }
 
 func newParser(s *source, sep rune) *csv.Reader {
@@ -128,10 +130,17 @@ func trimAll(record []string) []string {
 	return out
 }
 
-func (c *csvReader) Names() []string { return c.names }
-func (c *csvReader) Cols() int       { return c.cols }
-func (c *csvReader) Rows() int       { return -1 }
-func (c *csvReader) Close() error    { return c.src.close() }
+func (c *csvReader) Names() []string { return namesAt(c.names, c.use) }
+
+func (c *csvReader) Cols() int {
+	if c.use != nil {
+		return len(c.use)
+	}
+	return c.cols
+}
+
+func (c *csvReader) Rows() int    { return -1 }
+func (c *csvReader) Close() error { return c.src.close() }
 
 // record reads the next record and checks its length, once the first is known.
 func (c *csvReader) record() ([]string, error) {
@@ -174,13 +183,17 @@ func (c *csvReader) row(dst []float64) error {
 			return err
 		}
 	}
-	for j, cell := range rec {
-		v, err := number(cell)
+	for k := range dst {
+		j := k
+		if c.use != nil {
+			j = c.use[k]
+		}
+		v, err := number(rec[j])
 		if err != nil {
 			line, _ := c.csv.FieldPos(0)
-			return bad("%s: row %d (line %d), %s: %q %v", c.src.name, c.rows+1, line, column(c.names, j), clip(cell), err)
+			return bad("%s: row %d (line %d), %s: %q %w", c.src.name, c.rows+1, line, column(c.names, j), clip(rec[j]), err)
 		}
-		dst[j] = v
+		dst[k] = v
 	}
 	c.rows++
 	return nil
@@ -194,8 +207,10 @@ func clip(s string) string {
 }
 
 var (
-	errText = errors.New("is not a number (an empty cell means missing)")
-	errInf  = errors.New("is not a finite number (an empty cell means missing)")
+	// ErrText is wrapped by the error about a CSV cell that is no number.
+	ErrText  = errors.New("is not a number (an empty cell means missing)")
+	errComma = fmt.Errorf("%w: write the decimal comma as a point", ErrText)
+	errInf   = errors.New("is not a finite number (an empty cell means missing)")
 )
 
 // number parses a cell; an empty one is NaN, and NaN spelled out is refused.
@@ -209,7 +224,10 @@ func number(cell string) (float64, error) {
 		return 0, errInf
 	}
 	if err != nil {
-		return 0, errText
+		if _, err := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64); err == nil {
+			return 0, errComma
+		}
+		return 0, ErrText
 	}
 	return v, nil
 }

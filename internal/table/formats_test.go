@@ -104,11 +104,55 @@ func TestParquet(t *testing.T) {
 		t.Errorf("half a file: %v", err)
 	}
 	var b bytes.Buffer
-	w := parquet.NewGenericWriter[struct{ Name string }](&b)
+	type row struct {
+		Name string
+		Sub  struct{ A, B float64 }
+		V, W float64
+	}
+	w := parquet.NewGenericWriter[row](&b)
+	if _, err := w.Write([]row{{Name: "x", V: 1, W: 2}, {Name: "y", V: 3, W: 4}}); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(file(t, "text.parquet", b.String()), Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "Name") {
+	path = file(t, "text.parquet", b.String())
+	if _, err := Read(path, Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "Name") {
 		t.Errorf("text column: %v", err)
+	}
+	if tab, err := Read(path, Options{Columns: only(3, 2)}); err != nil || !slices.Equal(tab.Names, []string{"W", "V"}) || !equal(tab.Data, [][]float64{{2, 1}, {4, 3}}) {
+		t.Errorf("columns without text: %v %v", tab, err)
+	}
+}
+
+// only chooses columns by number.
+func only(idx ...int) func([]string, int) ([]int, error) {
+	return func([]string, int) ([]int, error) { return idx, nil }
+}
+
+// Columns are read in the order asked for, of every kind of file, and in CSV the others are not looked at.
+func TestColumns(t *testing.T) {
+	data := []float64{1, 2, 3, 4, 5, 6}
+	whole := npyBytes([]int{2, 3}, data...)
+	for name, path := range map[string]string{
+		"csv":     file(t, "a.csv", "a,b,c\n1,2,3\n4,5,6\n"),
+		"text":    file(t, "a.csv", "a,b,c\n1,red,3\n4,,6\n"),
+		"npy":     file(t, "a.npy", whole),
+		"npy.gz":  file(t, "a.npy.gz", gz(whole)),
+		"parquet": parquetFile(t, blas.General{Rows: 2, Cols: 3, Stride: 3, Data: data}),
+	} {
+		opt := Options{Columns: func(names []string, cols int) ([]int, error) {
+			if cols != 3 || names != nil && !slices.Equal(names, []string{"a", "b", "c"}) {
+				t.Errorf("%s: columns %q, %d", name, names, cols)
+			}
+			return []int{2, 0, 2}, nil
+		}}
+		tab, err := Read(path, opt)
+		if err != nil || !equal(tab.Data, [][]float64{{3, 1, 3}, {6, 4, 6}}) || tab.Names != nil && !slices.Equal(tab.Names, []string{"c", "a", "c"}) {
+			t.Errorf("%s: %v %v", name, tab, err)
+		}
+		if _, err := Read(path, Options{Columns: only()}); !errors.Is(err, ErrData) {
+			t.Errorf("%s: no columns: %v", name, err)
+		}
 	}
 }

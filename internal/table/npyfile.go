@@ -40,7 +40,7 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 	if s.size < 0 && h.Fortran && cols > 1 {
 		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or uncompressed", s.name)
 	}
-	return &npyReader{src: s, h: h, rows: rows, cols: cols, allowNaN: opt.AllowNaN}, nil
+	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols, allowNaN: opt.AllowNaN}, opt)
 }
 
 func (r *npyReader) Names() []string { return nil }

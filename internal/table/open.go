@@ -48,6 +48,39 @@ func Open(name string, opt Options) (Reader, error) {
 	return r, nil
 }
 
+// chosen hands out the columns of r that opt chooses.
+type chosen struct {
+	Reader
+	use   []int
+	block blas.General
+}
+
+// choosing puts the choice of columns in front of a reader that knows none.
+func choosing(r Reader, opt Options) (Reader, error) {
+	use, err := opt.choose(r.Names(), r.Cols())
+	if use == nil || err != nil {
+		return r, err
+	}
+	return &chosen{Reader: r, use: use}, nil
+}
+
+func (c *chosen) Names() []string { return namesAt(c.Reader.Names(), c.use) }
+func (c *chosen) Cols() int       { return len(c.use) }
+
+func (c *chosen) Read(dst blas.General) (int, error) {
+	if c.block.Rows < dst.Rows {
+		c.block = blas.NewGeneral(dst.Rows, c.Reader.Cols())
+	}
+	n, err := c.Reader.Read(blas.View(c.block, 0, 0, dst.Rows, c.block.Cols))
+	for i := range n {
+		from, to := blas.Row(c.block, i), blas.Row(dst, i)
+		for k, j := range c.use {
+			to[k] = from[j]
+		}
+	}
+	return n, err
+}
+
 func (s *source) reader(opt Options) (Reader, error) {
 	switch kind(s) {
 	case ".npy":
@@ -196,7 +229,7 @@ func fromArray(name string, arr *npy.Array, opt Options) (Reader, error) {
 	if err := checkValues(name, nil, a, 0, opt.AllowNaN); err != nil {
 		return nil, err
 	}
-	return &memory{data: a}, nil
+	return choosing(&memory{data: a}, opt)
 }
 
 // flat gives the rows and columns of a table of that shape; one dimension is a column.

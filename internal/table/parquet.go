@@ -11,12 +11,14 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// parquetReader reads the flat numeric columns of a Parquet file. A null is a missing cell.
+// parquetReader reads flat numeric columns of a Parquet file. A null is a missing cell.
 type parquetReader struct {
 	src      *source
 	file     *parquet.File
-	names    []string
-	group    int // next row group
+	names    []string // of all columns in the file
+	use      []int    // those that are read; nil: all
+	at       [][]int  // for each column of the file, where it goes in a row
+	group    int      // next row group
 	rows     parquet.Rows
 	buf      []parquet.Row
 	next     int
@@ -38,16 +40,55 @@ func newParquetReader(s *source, opt Options) (Reader, error) {
 		return nil, bad("%s: not a whole Parquet file: %v", s.name, err)
 	}
 	r := &parquetReader{src: s, file: file, buf: make([]parquet.Row, 256), allowNaN: opt.AllowNaN}
-	for _, f := range file.Schema().Fields() {
-		if !f.Leaf() || f.Repeated() || !numeric(f.Type().Kind()) {
-			return nil, bad("%s: column %q is of type %s, not a number", s.name, f.Name(), f.Type())
-		}
+	fields := file.Schema().Fields()
+	for _, f := range fields {
 		r.names = append(r.names, f.Name())
+	}
+	if r.use, err = opt.choose(r.names, len(r.names)); err != nil {
+		return nil, err
+	}
+	if err := r.place(fields); err != nil {
+		return nil, err
 	}
 	if file.NumRows() == 0 || len(r.names) == 0 {
 		return nil, bad("%s: is empty", s.name)
 	}
 	return r, nil
+}
+
+// place says where the values of each leaf of the file go, and refuses chosen columns that hold no numbers.
+func (r *parquetReader) place(fields []parquet.Field) error {
+	use := r.use
+	if use == nil {
+		for j := range fields {
+			use = append(use, j)
+		}
+	}
+	leaf := make([]int, len(fields)) // the first leaf of each field: a nested one has several
+	leaves := 0
+	for j, f := range fields {
+		leaf[j] = leaves
+		leaves += countLeaves(f)
+	}
+	r.at = make([][]int, leaves)
+	for k, j := range use {
+		if f := fields[j]; !f.Leaf() || f.Repeated() || !numeric(f.Type().Kind()) {
+			return bad("%s: column %q is of type %s, not a number", r.src.name, f.Name(), f.Type())
+		}
+		r.at[leaf[j]] = append(r.at[leaf[j]], k)
+	}
+	return nil
+}
+
+func countLeaves(n parquet.Node) int {
+	if n.Leaf() {
+		return 1
+	}
+	total := 0
+	for _, f := range n.Fields() {
+		total += countLeaves(f)
+	}
+	return total
 }
 
 // openParquet turns the panics that the decoder answers some broken files with into errors.
@@ -68,9 +109,15 @@ func numeric(k parquet.Kind) bool {
 	return false
 }
 
-func (r *parquetReader) Names() []string { return r.names }
-func (r *parquetReader) Cols() int       { return len(r.names) }
+func (r *parquetReader) Names() []string { return namesAt(r.names, r.use) }
 func (r *parquetReader) Rows() int       { return -1 } // the footer's count is trusted only as far as rows come
+
+func (r *parquetReader) Cols() int {
+	if r.use != nil {
+		return len(r.use)
+	}
+	return len(r.names)
+}
 
 func (r *parquetReader) Close() error {
 	if r.rows != nil {
@@ -124,29 +171,35 @@ func (r *parquetReader) some(dst blas.General) int {
 
 func (r *parquetReader) convert(dst []float64, row parquet.Row) error {
 	for _, v := range row {
-		j := v.Column()
-		missing := v.IsNull()
-		switch {
-		case missing:
-			dst[j] = math.NaN()
-		case v.Kind() == parquet.Boolean:
-			dst[j] = 0
-			if v.Boolean() {
-				dst[j] = 1
+		for _, k := range r.at[v.Column()] {
+			dst[k] = parquetNumber(v)
+			if x := dst[k]; math.IsInf(x, 0) || math.IsNaN(x) && !v.IsNull() && !r.allowNaN {
+				if r.use != nil {
+					k = r.use[k]
+				}
+				return bad("%s: row %d, %s: %v is not a finite number", r.src.name, r.next+1, column(r.names, k), x)
 			}
-		case v.Kind() == parquet.Int32:
-			dst[j] = float64(v.Int32())
-		case v.Kind() == parquet.Int64:
-			dst[j] = float64(v.Int64())
-		case v.Kind() == parquet.Float:
-			dst[j] = float64(v.Float())
-		default:
-			dst[j] = v.Double()
-		}
-		if x := dst[j]; math.IsInf(x, 0) || math.IsNaN(x) && !missing && !r.allowNaN {
-			return bad("%s: row %d, %s: %v is not a finite number", r.src.name, r.next+1, column(r.names, j), x)
 		}
 	}
 	r.next++
 	return nil
+}
+
+func parquetNumber(v parquet.Value) float64 {
+	switch {
+	case v.IsNull():
+		return math.NaN()
+	case v.Kind() == parquet.Boolean:
+		if v.Boolean() {
+			return 1
+		}
+		return 0
+	case v.Kind() == parquet.Int32:
+		return float64(v.Int32())
+	case v.Kind() == parquet.Int64:
+		return float64(v.Int64())
+	case v.Kind() == parquet.Float:
+		return float64(v.Float())
+	}
+	return v.Double()
 }

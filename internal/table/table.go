@@ -18,12 +18,12 @@ import (
 var ErrData = errors.New("bad data")
 
 // dataError is an ErrData whose message stands alone.
-type dataError struct{ msg string }
+type dataError struct{ err error }
 
-func (e *dataError) Error() string { return e.msg }
-func (e *dataError) Unwrap() error { return ErrData }
+func (e *dataError) Error() string   { return e.err.Error() }
+func (e *dataError) Unwrap() []error { return []error{ErrData, e.err} }
 
-func bad(format string, args ...any) error { return &dataError{fmt.Sprintf(format, args...)} }
+func bad(format string, args ...any) error { return &dataError{fmt.Errorf(format, args...)} }
 
 // Table is a matrix, a row per sample, with the names of its columns.
 type Table struct {
@@ -45,6 +45,34 @@ type Options struct {
 	Header   Header
 	AllowNaN bool      // NaN in .npy and Parquet means a missing cell; otherwise it is an error, as it always is in CSV
 	Stdin    io.Reader // what the name "-" reads; nil means that "-" is refused
+	// Columns chooses the columns to read, from 0, and their order, by the names
+	// (nil where there are none) and number of all; nil means all. CSV and Parquet
+	// columns that are not chosen may hold text.
+	Columns func(names []string, cols int) ([]int, error)
+}
+
+// choose is the columns to read, nil for all in order.
+func (opt Options) choose(names []string, cols int) ([]int, error) {
+	if opt.Columns == nil {
+		return nil, nil
+	}
+	idx, err := opt.Columns(names, cols)
+	if err == nil && len(idx) == 0 {
+		err = bad("no columns are chosen")
+	}
+	return idx, err
+}
+
+// namesAt are the names of the columns idx, all of them where idx is nil.
+func namesAt(names []string, idx []int) []string {
+	if names == nil || idx == nil {
+		return names
+	}
+	out := make([]string, len(idx))
+	for k, j := range idx {
+		out[k] = names[j]
+	}
+	return out
 }
 
 // Reader hands out a table in blocks of rows.

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// besides pastes the lines of tables side by side.
+func besides(tables ...string) string {
+	var out strings.Builder
+	first := strings.Split(strings.TrimSpace(tables[0]), "\n")
+	for i := range first {
+		for k, text := range tables {
+			if k > 0 {
+				out.WriteByte(',')
+			}
+			out.WriteString(strings.Split(text, "\n")[i])
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+// Where inputs and targets are columns of one file, the inputs are the other
+// columns, and text in columns that nobody asked for does not matter.
+func TestOneFile(t *testing.T) {
+	dir := folder(t)
+	x, y := mustRead(t, dir+"/x.csv"), mustRead(t, dir+"/y.csv")
+	labels := "kind\n" + strings.Repeat("red\nblue\n", 20)
+	all := besides(labels, x, y)
+	write(t, dir, "all.csv", all)
+	write(t, dir, "numbers.csv", besides(x, y))
+	write(t, dir, "kinds.csv", besides(x, labels))
+	const rest = " --kernel gaussian:all --lambda 1e-3 --json"
+	var want, got fitReport
+	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+rest).object(t, &want)
+	for _, files := range []string{"--x numbers.csv --y-columns u,v", "--x all.csv --x-columns a,b --y-columns u,v", "--x - --x-columns 1-2 --y-columns 3-4"} {
+		r := commandWith(t, context.Background(), dir, "fit "+files+rest, all)
+		if r.object(t, &got); got.Objective != want.Objective {
+			t.Errorf("%s: objective %v, from two files %v", files, got.Objective, want.Objective)
+		}
+	}
+	alone := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv")
+	if r := command(t, dir, "predict --model m.iokl --x numbers.csv --y-columns u,v"); r.status != exitOK || r.stdout != alone.stdout || r.stdout == "" {
+		t.Errorf("scored from one file %+v, from two %+v", r, alone)
+	}
+	const fit = "fit --classes --kernel gaussian:all --lambda 1e-3 --out k.iokl "
+	if r := commandWith(t, context.Background(), dir, fit+"--x - --y-columns kind", mustRead(t, "kinds.csv")); r.status != exitOK {
+		t.Errorf("labels on standard input: %+v", r)
+	}
+	if r := command(t, dir, "predict --model k.iokl --x kinds.csv --y-columns kind"); r.status != exitOK || !strings.HasPrefix(r.stdout, "accuracy") {
+		t.Errorf("labels beside inputs: %+v", r)
+	}
+	var cv cvReport
+	command(t, dir, "cv --x kinds.csv --y-columns kind --metric accuracy --kernel gaussian:all --lambdas 1e-2 --folds 4 --json").object(t, &cv)
+	if cv.Metric != "accuracy" || !(cv.Best.Mean >= 0 && cv.Best.Mean <= 1) {
+		t.Errorf("%+v", cv)
+	}
+}
+
+// Predictions say how many cells they filled, and rows are named right beyond the first block.
+func TestPredictMissing(t *testing.T) {
+	dir := folder(t)
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	write(t, dir, "long.csv", "a,b\n"+strings.Repeat("1,2\n", predictRows+5)+"1,\n,\n")
+	r := command(t, dir, "predict --model m.iokl --x long.csv --out p.csv")
+	if r.status != exitOK || r.stderr != "iokl: warning: filled 3 missing cells of long.csv by the training mean of their column\n" {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "predict --model m.iokl --x long.csv --out p.csv --quiet"); r.stderr != "" {
+		t.Errorf("%+v", r)
+	}
+	r = command(t, dir, "predict --model m.iokl --x long.csv --missing error")
+	if r.status != exitUsage || !strings.Contains(r.stderr, `row 8198, column 2 "b" is missing`) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A full device ends every command that prints with status 1 and a message.
+func TestFullDevice(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here:", err)
+	}
+	defer full.Close()
+	dir := folder(t)
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	whole := mustRead(t, "m.iokl")
+	for _, line := range []string{
+		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1", "fit --x x.csv --y y.csv --kernel linear:all --lambda 1 --json",
+		"predict --model m.iokl --x xt.csv", "predict --model m.iokl --x xt.csv --y yt.csv", "predict --model m.iokl --x xt.csv --json",
+		"cv --x x.csv --y y.csv --kernel linear:all --lambdas 1", "info m.iokl", "info m.iokl --json", "fit --help", "completion zsh",
+	} {
+		var msg bytes.Buffer
+		if status := run(context.Background(), strings.Fields(line), strings.NewReader(""), full, &msg); status != exitFailed || !strings.Contains(msg.String(), "no space left") {
+			t.Errorf("%s: status %d: %s", line, status, msg.String())
+		}
+	}
+	for _, line := range []string{"fit --x x.csv --y y.csv --kernel linear:all --lambda 1 --out /dev/full", "predict --model m.iokl --x xt.csv --out /dev/full"} {
+		if r := command(t, dir, line); r.status != exitFailed || !strings.Contains(r.stderr, "no space left") {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if mustRead(t, "m.iokl") != whole {
+		t.Error("the model changed")
+	}
+}
+
+// The separators, quotes and marks that spreadsheets write make no difference to a fit.
+func TestSpellingsOfTables(t *testing.T) {
+	dir := folder(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	x := mustRead(t, dir+"/x.csv")
+	quoted := ""
+	for _, line := range strings.Split(strings.TrimSpace(x), "\n") {
+		cells := strings.Split(line, ",")
+		for k := range cells {
+			if rng.IntN(2) == 0 {
+				cells[k] = `"` + cells[k] + `"`
+			}
+		}
+		quoted += strings.Join(cells, ",") + "\r\n"
+	}
+	write(t, dir, "quoted.csv", "\xef\xbb\xbf"+quoted)
+	write(t, dir, "semicolons.csv", strings.ReplaceAll(x, ",", ";"))
+	write(t, dir, "tabs.tsv", strings.ReplaceAll(x, ",", "\t"))
+	_, bare, _ := strings.Cut(x, "\n")
+	write(t, dir, "bare.txt", bare)
+	write(t, dir, "packed.csv.gz", packed(x))
+	const rest = " --y y.csv --kernel gaussian:all --lambda 1e-3 --json"
+	var want, got fitReport
+	command(t, dir, "fit --x x.csv"+rest).object(t, &want)
+	for _, name := range []string{"quoted.csv", "semicolons.csv", "tabs.tsv", "bare.txt", "packed.csv.gz"} {
+		if command(t, dir, "fit --x "+name+rest).object(t, &got); got.Objective != want.Objective {
+			t.Errorf("%s: objective %v, of x.csv %v", name, got.Objective, want.Objective)
+		}
+	}
+}
