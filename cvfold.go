@@ -114,7 +114,7 @@ func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f i
 		if res == nil || ctx.Err() != nil {
 			return asInput(err)
 		}
-		start = &bcd.State{Eta: res.Eta, L: res.L, X: res.C}
+		start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
 		m.certify(res, p, &opt)
 		m.basis = newBasis(&t, res, opt.Backend)
 		F, err := s.predict(&m, g.splits[f])

@@ -76,7 +76,7 @@ func cellText(v float64) string {
 }
 
 // newOutputs learns the map from the training targets, which must be finite,
-// and returns the scaled targets that are to be learned.
+// and returns the scaled targets that are to be learned, Y itself when all are, as they are.
 func newOutputs(Y blas.General, opt *Options) (*outputs, blas.General, []string, error) {
 	names, err := columnNames(opt.OutputNames, Y.Cols, "y", "output")
 	if err != nil {
@@ -95,9 +95,10 @@ func newOutputs(Y blas.General, opt *Options) (*outputs, blas.General, []string,
 		return nil, Y, nil, badInput("every target column is constant: there is nothing to learn")
 	}
 	out := &outputs{Names: names}
-	Z := blas.Clone(Y)
+	Z := Y
 	var warnings []string
 	if opt.scaleY() {
+		Z = blas.Clone(Y)
 		out.Scaler = s
 		s.apply(Z)
 		if len(constant) > 0 {

@@ -94,8 +94,9 @@ type featureBasis struct {
 	be   blas.Backend
 }
 
+// newFeatureBasis overwrites res.C.
 func newFeatureBasis(maps rff.Maps, res *bcd.Result, be blas.Backend) basis {
-	all := times(be, res.C, res.L)
+	all := timesOutput(be, res.C, res.L)
 	b := &featureBasis{be: be}
 	b.WL = blas.General{Cols: all.Cols, Stride: all.Stride}
 	at := 0

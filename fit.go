@@ -193,9 +193,8 @@ func kept(eta []float64) []int {
 	return idx
 }
 
-// times computes C·L.
-func times(be blas.Backend, C blas.General, L *linop.Spectral) blas.General {
-	CL := blas.NewGeneral(C.Rows, C.Cols)
-	L.MulRight(blas.Or(be), CL, C)
-	return CL
+// timesOutput overwrites C by C·L and returns it.
+func timesOutput(be blas.Backend, C blas.General, L *linop.Spectral) blas.General {
+	L.MulRight(blas.Or(be), C, C)
+	return C
 }

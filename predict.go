@@ -27,11 +27,12 @@ type gramBasis struct {
 	be blas.Backend
 }
 
+// newBasis takes over res.C, which becomes C·L.
 func newBasis(t *training, res *bcd.Result, be blas.Backend) basis {
 	if t.sums != nil {
 		return newFeatureBasis(t.maps, res, be)
 	}
-	CL := times(be, res.C, res.L)
+	CL := timesOutput(be, res.C, res.L)
 	if t.Z.Cols == 0 {
 		return &gramBasis{CL: CL, be: be}
 	}

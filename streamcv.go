@@ -194,7 +194,7 @@ func (p *pass) follow(ctx context.Context, g *grid, b *branch, f int, space bcd.
 		if res == nil || ctx.Err() != nil {
 			return asInput(err)
 		}
-		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: res.C}
+		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
 		mse := p.heldOut(&p.sums[f], t, p.weights(res))
 		b.errors[i][f] = p.metric(g.Metric, mse, t)
 		e := p.metric("nmse", mse, t)
@@ -209,9 +209,9 @@ func (p *pass) follow(ctx context.Context, g *grid, b *branch, f int, space bcd.
 	return nil
 }
 
-// weights are those of the features, S·W·L with S = diag(√η_j).
+// weights are those of the features, S·W·L with S = diag(√η_j); they overwrite res.C.
 func (p *pass) weights(res *bcd.Result) blas.General {
-	B := times(p.opt.Backend, res.C, res.L)
+	B := timesOutput(p.opt.Backend, res.C, res.L)
 	at := 0
 	for j, m := range p.maps {
 		for i := at; i < at+m.Dim(); i++ {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -205,6 +206,7 @@ func (r *run) accept(ctx context.Context, pt *point) error {
 	if r.better(pt) {
 		r.best = pt
 	}
+	r.collect()
 	return r.trace(pt)
 }
 
@@ -283,6 +285,9 @@ func (r *run) handOver(pt *point) (blas.General, *linop.Spectral) {
 	if P.Data == nil || pt.L.Rank() == 0 {
 		return r.restore(pt)
 	}
+	r.solver, r.space, r.work, r.quad = nil, nil, work{}, quadratic{}
+	pt.AX, pt.measures = blas.General{}, measures{}
+	r.collect()
 	X := blas.NewGeneral(pt.X.Rows, P.Rows)
 	blas.Mul(r.be, X, false, true, pt.X, P)
 	n, k := P.Rows, V.Cols // k is at most P's number of columns, so rows move to the front
@@ -294,6 +299,18 @@ func (r *run) handOver(pt *point) (blas.General, *linop.Spectral) {
 	}
 	r.P = blas.General{}
 	return X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)}
+}
+
+// largeBasis is the size in bytes of a basis of the outputs from which a run
+// collects its own garbage: left to its pace, which goes by the size of what is in
+// use, the collector would let as much pile up as the targets and the basis take.
+const largeBasis = 64 << 20
+
+// collect frees what the run no longer uses, when its basis of outputs is large.
+func (r *run) collect() {
+	if 8*len(r.P.Data) >= largeBasis {
+		runtime.GC()
+	}
 }
 
 // result describes the point to return and ends the run.

@@ -94,6 +94,7 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		return nil, err
 	}
 	r.P = P
+	r.collect()
 	pt := r.begin(q.Eta, q.L)
 	r.resume(pt)
 	if err = r.trace(pt); err == nil {

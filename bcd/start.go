@@ -69,6 +69,7 @@ func (p *sketched) minimize(L *linop.Spectral) (*linop.Spectral, error) {
 			break
 		}
 		last = value
+		p.collect()
 		next, err := p.rootOf(L.V, M)
 		if err != nil {
 			return nil, err

@@ -86,7 +86,7 @@ func (s *Spectral) Rotate(be blas.Backend, dst, C blas.General) {
 	}
 }
 
-// MulRight computes dst = C·L for l×n matrices; dst does not overlap C. It
+// MulRight computes dst = C·L for l×n matrices; dst may be C. It
 // allocates l·r floats; [Spectral.MulRightWith] does not.
 func (s *Spectral) MulRight(be blas.Backend, dst, C blas.General) {
 	var work blas.General

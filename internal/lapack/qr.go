@@ -5,19 +5,19 @@ const qrBlock = 32
 
 // QR overwrites the m×n a, m ≥ n, by the n orthonormal columns of its thin QR
 // factorization and, when r.Data is not nil, the n×n r by the triangular factor.
-// Scratch: the vectors (m·n/2 on average for tall matrices m·n) and 3·n·qrBlock floats.
+// The vectors of the reflections wait in a itself; scratch: (m + 3·n)·qrBlock floats.
 func (impl Implementation) QR(a, r matrix) {
 	m, n := a.Rows, a.Cols
 	if m < n {
 		panic("lapack: QR of a matrix with more columns than rows")
 	}
-	blocks := make([]block, 0, (n+qrBlock-1)/qrBlock)
-	w := make([]float64, qrBlock*n)
+	blocks := make([]matrix, 0, (n+qrBlock-1)/qrBlock) // T of each panel
+	w, v := make([]float64, qrBlock*n), make([]float64, qrBlock*m)
 	for j := 0; j < n; j += qrBlock {
 		b := min(qrBlock, n-j)
-		h := impl.panelQR(view(a, j, j, m-j, b))
+		h := impl.panelQR(view(a, j, j, m-j, b), head(v, b, m-j))
 		impl.apply(h, true, view(a, j, j+b, m-j, n-j-b), w)
-		blocks = append(blocks, h)
+		blocks = append(blocks, h.T)
 	}
 	if r.Data != nil {
 		for i := range n {
@@ -25,24 +25,34 @@ func (impl Implementation) QR(a, r matrix) {
 			copy(row(r, i)[i:], row(a, i)[i:])
 		}
 	}
-	for i := range m {
-		clear(row(a, i))
-		if i < n {
-			a.Data[i*a.Stride+i] = 1
-		}
-	}
 	for i := len(blocks) - 1; i >= 0; i-- {
-		j := i * qrBlock
-		impl.apply(blocks[i], false, view(a, j, j, m-j, n-j), w)
+		j, T := i*qrBlock, blocks[i]
+		V := head(v, T.Rows, m-j)
+		transpose(V, view(a, j, j, m-j, T.Rows))
+		unitRows(V, V)
+		identityColumns(view(a, j, j, m-j, n-j), T.Rows)
+		impl.apply(block{V, T}, false, view(a, j, j, m-j, n-j), w)
+	}
+}
+
+// identityColumns makes the first b rows and columns of a those of the identity.
+func identityColumns(a matrix, b int) {
+	for i := range a.Rows {
+		if i < b {
+			clear(row(a, i))
+			row(a, i)[i] = 1
+		} else {
+			clear(row(a, i)[:b])
+		}
 	}
 }
 
 // panelQR factorizes the m×b panel p = H·R with H a product of b reflections; R
-// replaces the upper triangle of p. It works on the transposed panel, whose rows
-// are the columns and lie together in memory.
-func (impl Implementation) panelQR(p matrix) block {
-	m, b := p.Rows, p.Cols
-	P, tau := zeros(b, m), make([]float64, b)
+// replaces the upper triangle of p and the vectors what lies below it. It works on
+// the transposed panel P, scratch, whose rows are the columns and lie together in
+// memory; the block returned keeps it.
+func (impl Implementation) panelQR(p, P matrix) block {
+	b, tau := p.Cols, make([]float64, p.Cols)
 	transpose(P, p)
 	for j := range b {
 		x := row(P, j)[j:]
@@ -52,14 +62,10 @@ func (impl Implementation) panelQR(p matrix) block {
 			y := row(P, c)[j:]
 			axpy(-t*dot(x, y), x, y)
 		}
-		p.Data[j*p.Stride+j] = beta
-		for c := j + 1; c < b; c++ {
-			p.Data[j*p.Stride+c] = P.Data[c*P.Stride+j]
-		}
+		x[0] = beta
 	}
-	for j := range b {
-		clear(row(P, j)[:j])
-	}
+	transpose(p, P)
+	unitRows(P, P)
 	return impl.newBlock(P, tau, zeros(b, b), zeros(b, b))
 }
 
