@@ -130,33 +130,6 @@ func TestCrossValidateSameForAnyParallelism(t *testing.T) {
 	}
 }
 
-func TestStandardizeInverts(t *testing.T) {
-	X, Y := wave(60, 4)
-	opt := Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
-	m, err := Fit(bg, X, Y, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Other units of inputs and outputs change the predictions by those units only.
-	var X2, Y2 mat.Dense
-	X2.Apply(func(_, j int, v float64) float64 { return v*float64(j+1)*1e3 - 7 }, X)
-	Y2.Apply(func(_, j int, v float64) float64 { return v*1e-6 + float64(j) }, Y)
-	m2, err := Fit(bg, &X2, &Y2, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	P, _ := m.Predict(X)
-	P2, _ := m2.Predict(&X2)
-	for i := range 60 {
-		for j := range 3 {
-			want := P.At(i, j)*1e-6 + float64(j)
-			if math.Abs(P2.At(i, j)-want) > 1e-7*math.Abs(P.At(i, j))*1e-6+1e-9 {
-				t.Fatalf("row %d, output %d: %g, want %g", i, j, P2.At(i, j), want)
-			}
-		}
-	}
-}
-
 func TestConstantColumnsAndMissingCells(t *testing.T) {
 	X, Y := wave(60, 5)
 	for i := range 60 {

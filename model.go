@@ -75,8 +75,14 @@ func (m *Model) certify(res *bcd.Result, p *bcd.Problem, opt *Options) {
 	}
 }
 
-// finite makes +∞, which JSON cannot say, the largest number.
-func finite(v float64) float64 { return min(v, math.MaxFloat64) }
+// finite makes what JSON cannot say, +∞ and numbers that overflow left undefined, the
+// largest number.
+func finite(v float64) float64 {
+	if !(v <= math.MaxFloat64) {
+		return math.MaxFloat64
+	}
+	return v
+}
 
 // Certificate says how the fit ended.
 func (m *Model) Certificate() Certificate { return m.cert }

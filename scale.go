@@ -53,9 +53,11 @@ func measure(a blas.General, j int) (mean, sd float64, constant bool) {
 		return first, 1, true
 	}
 	shift := sum / float64(count)
+	_, exponent := math.Frexp(max(hi-lo, 0x1p-1000))
+	unit := math.Ldexp(1, -exponent) // a power of two, exact: squares neither overflow nor vanish
 	var ss float64
-	each(func(v float64) { d := v - first - shift; ss += d * d })
-	sd = math.Sqrt(ss / float64(count))
+	each(func(v float64) { d := (v - first - shift) * unit; ss += d * d })
+	sd = math.Sqrt(ss/float64(count)) / unit
 	if !(sd > 0) || math.IsInf(sd, 0) {
 		return first + shift, 1, !(sd > 0)
 	}

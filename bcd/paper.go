@@ -3,6 +3,7 @@ package bcd
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -12,8 +13,8 @@ import (
 )
 
 // paper is the block coordinate descent of Sindhwani, Minh and Lozano with the
-// formulas of mathematics.md §3: C by the inner solver to the residual CG of the
-// schedule, L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its
+// formulas of mathematics.md §3: C by the inner solver to the residual CG of
+// [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its
 // closed form at the f that results. Every block lowers the objective.
 func (r *run) paper(ctx context.Context, pt *point) error {
 	var fw frankwolfe.Workspace
@@ -25,16 +26,22 @@ func (r *run) paper(ctx context.Context, pt *point) error {
 // outputStep computes the next output kernel at the coefficients of pt.
 type outputStep func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error)
 
-// alternate is block coordinate descent over C, L and η with the given L step.
+// alternate is block coordinate descent over C, L and η with the given L step. Its
+// steps are short: C is solved more exactly once its error hides what they gain.
 func (r *run) alternate(ctx context.Context, pt *point, nextL outputStep) error {
-	for ; ; r.iter++ {
-		how := r.opt.schedule(r.iter)
+	for last := math.Inf(1); ; r.iter++ {
+		how := r.inexact(pt)
 		if err := r.evaluate(ctx, pt, how.CG); err != nil {
 			return err
 		}
 		if r.done(pt) || r.iter >= r.opt.MaxOuter {
 			return nil
 		}
+		U := pt.cert.objective
+		if !(last-U > r.inexactness(pt)) && r.share >= sharpest {
+			r.share /= 10
+		}
+		last = U
 		L, err := pt.L, error(nil)
 		if !r.fixL {
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) { L, err = nextL(ctx, pt, how) })
@@ -62,14 +69,15 @@ func (r *run) etaAfter(ctx context.Context, pt *point, L *linop.Spectral) ([]flo
 	return eta, err
 }
 
-// schedule is the inexactness of outer iteration i.
-func (o Options) schedule(i int) Inexact {
-	how := Inexact{CG: 1e-2, SDP: 1000}
-	if k := len(o.Schedule); k > 0 {
-		how = o.Schedule[min(i, k-1)]
+// inexact is how exactly the outer iteration at hand solves its inner problems.
+func (r *run) inexact(pt *point) Inexact {
+	k := len(r.opt.Schedule)
+	if k == 0 {
+		return Inexact{CG: r.innerTol(pt), SDP: 1000}
 	}
-	if o.InnerTol > 0 {
-		how.CG = o.InnerTol
+	how := r.opt.Schedule[min(r.iter, k-1)]
+	if r.opt.InnerTol > 0 {
+		how.CG = r.opt.InnerTol
 	}
 	return how
 }

@@ -113,10 +113,11 @@ type Options struct {
 	MaxOuter  int     // outer iterations; 0 means 1000
 
 	// InnerTol fixes the relative residual of every C step. 0 ties it to the gap,
-	// or, in the solver paper, takes it from Schedule.
+	// or, in the solvers paper and okl, takes it from Schedule where there is one.
 	InnerTol float64
-	// Schedule gives the inexactness of the solver paper; outer iteration i takes
-	// entry i, later ones the last. Empty means {CG: 1e-2, SDP: 1000}.
+	// Schedule gives the inexactness of the solvers paper and okl; outer iteration i
+	// takes entry i, later ones the last. Empty means residuals tied to the gap, and
+	// 1000 Frank–Wolfe iterations.
 	Schedule []Inexact `json:",omitempty"`
 	// Rho is the weight ρ of ‖L‖²_F in the solver okl; 0 means λ, the published choice.
 	Rho float64

@@ -37,6 +37,9 @@ func (s *samples) check() error {
 	if err := checkFinite("Y", s.Y); err != nil {
 		return err
 	}
+	if math.IsInf(s.yy, 1) {
+		return fmt.Errorf("%w: ‖Y‖² overflows: rescale Y", ErrInput)
+	}
 	d := make([]float64, s.K.Dim())
 	for j := range s.K.Len() {
 		s.K.Diag(d, j)

@@ -72,6 +72,7 @@ func TestRefusals(t *testing.T) {
 		{"shapes", func(p *Problem, _ *Options) { p.Space = NewSamples(K, blas.NewGeneral(9, 2)) }, "10×10, Y is 9×2"},
 		{"Y NaN", func(p *Problem, _ *Options) { p.Space = NewSamples(K, bad(3, nan)) }, "row 1, column 1"},
 		{"Y infinite", func(p *Problem, _ *Options) { p.Space = NewSamples(K, bad(3, math.Inf(1))) }, "Inf"},
+		{"Y overflows", func(p *Problem, _ *Options) { p.Space = NewSamples(K, bad(3, 1e200)) }, "overflows"},
 		{"negative diagonal", func(p *Problem, _ *Options) {
 			p.Space = NewSamples(linop.NewGramSum([]*blas.Sym{indefinite}, nil, blas.Float64), Y)
 		}, "kernel 0"},

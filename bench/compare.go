@@ -120,7 +120,7 @@ func (ch *Change) judge(threshold float64) {
 	}
 }
 
-// Regressed tells whether something is slower or worse, or is no longer measured.
+// Regressed tells whether something is slower or worse.
 func (c *Comparison) Regressed() bool {
 	return slices.ContainsFunc(c.Lines, func(ch Change) bool { return ch.Verdict == Slower || ch.Verdict == Worse })
 }
