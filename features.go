@@ -74,6 +74,7 @@ func (t *training) accumulate(ctx context.Context, opt *Options) error {
 	if err != nil {
 		return asInput(err)
 	}
+	sums[0].Recenter(nil)
 	t.maps, t.sums = maps, &sums[0]
 	return nil
 }

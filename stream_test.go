@@ -363,3 +363,30 @@ func TestStreamRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// Targets at 1e8 with a noise of about 1 give the model of the same targets less
+// 1e8, which a float64 of that size tells to 1.5e-8: rounded so before, they leave
+// the objective the same. A survey of few rows does not know the means.
+func TestStreamFarTargets(t *testing.T) {
+	X, near := wave(1200, 5)
+	far := mat.DenseCopyOf(near)
+	for i, v := range far.RawMatrix().Data {
+		far.RawMatrix().Data[i] = 1e8 + v
+		near.RawMatrix().Data[i] = far.RawMatrix().Data[i] - 1e8
+	}
+	for _, rows := range []int64{0, 10} {
+		var models [2]*Model
+		for k, Y := range []*mat.Dense{near, far} {
+			data, _ := rowsOf(X, Y, 0)
+			m, err := FitStream(context.Background(), data, StreamOptions{Options: streamed, SurveyRows: rows})
+			if err != nil {
+				t.Fatal(err)
+			}
+			models[k] = m
+		}
+		a, b := models[0].Certificate(), models[1].Certificate()
+		if !(math.Abs(a.Objective-b.Objective) <= 1e-10*a.Objective) || !(b.RelativeGap <= 1e-9) {
+			t.Errorf("survey of %d rows: objective %.15g near 0, %.15g with gap %g at 1e8", rows, a.Objective, b.Objective, b.RelativeGap)
+		}
+	}
+}

@@ -226,21 +226,18 @@ func (p *pass) weights(res *bcd.Result) blas.General {
 // of the sums; targets that were constant in training are predicted so.
 func (p *pass) heldOut(s *stream.Sums, t *targets, B blas.General) []float64 {
 	l := float64(s.Rows)
-	mse := make([]float64, len(t.mean))
-	for j, c := range t.mean {
-		mse[j] = max(s.YY[j]-2*c*s.YSum[j]+l*c*c, 0) / l
-	}
-	H, yy := t.of(s)
+	all, mse := s.Standardized(t.mean, t.scale)
+	H := columns(all, t.live)
 	GB := blas.NewGeneral(B.Rows, B.Cols)
 	blas.Or(p.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
 	for i := range B.Rows {
 		h, gb := blas.Row(H, i), blas.Row(GB, i)
 		for k, v := range blas.Row(B, i) {
-			yy[k] += v * (gb[k] - 2*h[k])
+			mse[t.live[k]] += v * (gb[k] - 2*h[k])
 		}
 	}
-	for k, j := range t.live {
-		mse[j] = max(yy[k], 0) * t.scale[j] * t.scale[j] / l
+	for j, c := range t.scale {
+		mse[j] = max(mse[j], 0) * c * c / l
 	}
 	return mse
 }

@@ -20,7 +20,7 @@ type targets struct {
 
 // newTargets takes them from the sums; scale says whether outputs are to be centred and scaled.
 func newTargets(s *stream.Sums, scale bool) *targets {
-	n := len(s.YSum)
+	n := len(s.Center)
 	mean, dev := s.OutputMoments()
 	t := &targets{mean: mean, scale: make([]float64, n), variance: make([]float64, n), constant: make([]bool, n)}
 	for j, d := range dev {
@@ -40,12 +40,10 @@ func newTargets(s *stream.Sums, scale bool) *targets {
 
 // of is H and the sums of squares of the targets that are learned, as they are learned.
 func (t *targets) of(s *stream.Sums) (H blas.General, yy []float64) {
-	all, _ := s.Standardized(t.mean, t.scale)
-	l := float64(s.Rows)
+	all, squares := s.Standardized(t.mean, t.scale)
 	yy = make([]float64, len(t.live))
 	for k, j := range t.live {
-		c := t.mean[j]
-		yy[k] = max(s.YY[j]-2*c*s.YSum[j]+l*c*c, 0) / (t.scale[j] * t.scale[j])
+		yy[k] = squares[j]
 	}
 	return columns(all, t.live), yy
 }

@@ -151,6 +151,7 @@ func fitSums(ctx context.Context, env *Env, maps rff.Maps, s stream.Sums) (*bcd.
 
 // featureSpace is the space of weights of the features whose sums these are.
 func featureSpace(env *Env, maps rff.Maps, s stream.Sums) bcd.Space {
+	s.Recenter(nil)
 	return bcd.NewFeatures(s.Gamma, s.H, floats.Sum(s.YY), int(s.Rows), maps.Blocks(), env.Backend)
 }
 

@@ -115,6 +115,7 @@ func (e *engine) pass(ctx context.Context, work []prepared) (*stream.Sums, error
 	if err != nil {
 		return nil, fmt.Errorf("granger: %w", err)
 	}
+	sums[0].Recenter(nil)
 	return &sums[0], nil
 }
 

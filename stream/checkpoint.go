@@ -19,9 +19,14 @@ var ErrCheckpoint = errors.New("unusable checkpoint")
 
 // The format: the magic, the length of the header (uint32), the header (JSON),
 // the numbers of each fold as little-endian float64 (lower triangle of Γ by
-// rows, H, ZSum, YSum, YY, the waiting inputs and targets), and the Castagnoli
+// rows, H, ZSum, Center, YSum, YY, the waiting inputs and targets), and the Castagnoli
 // CRC-32 of all before it.
-const magic = "IOKLSUM1"
+const (
+	magic = "IOKLSUM2"
+	// magic1 began checkpoints whose sums were about 0, so that targets far from
+	// it had lost digits already.
+	magic1 = "IOKLSUM1"
+)
 
 // maxHeader bounds what a header may ask to be read.
 const maxHeader = 1 << 20
@@ -59,7 +64,7 @@ func (f *fold) numbers(visit func([]float64) error) error {
 		}
 	}
 	x, y := f.x.Data[:f.waiting*f.x.Cols], f.y.Data[:f.waiting*f.y.Cols]
-	for _, s := range [][]float64{f.sums.H.Data, f.sums.ZSum, f.sums.YSum, f.sums.YY, x, y} {
+	for _, s := range [][]float64{f.sums.H.Data, f.sums.ZSum, f.sums.Center, f.sums.YSum, f.sums.YY, x, y} {
 		if err := visit(s); err != nil {
 			return err
 		}
@@ -163,6 +168,9 @@ func readHeader(in io.Reader) (header, error) {
 	start := make([]byte, len(magic))
 	if _, err := io.ReadFull(in, start); err != nil {
 		return h, err
+	}
+	if string(start) == magic1 {
+		return h, errors.New("it is of format 1, whose sums are less exact than those of today: start the pass anew")
 	}
 	if string(start) != magic {
 		return h, errors.New("it is not a checkpoint of this program's, or of another version of it")

@@ -35,6 +35,7 @@ func Example() {
 		return
 	}
 	s := sums[0]
+	s.Recenter(nil)
 	fmt.Println(s.Rows, s.Gamma.Data[0], s.Gamma.Data[2:], s.H.Data, s.YY)
 	// Output: 3 10 [3 5] [10 7] [14]
 }

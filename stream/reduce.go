@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -29,18 +30,36 @@ func (a *Accumulator) Reduce(r Reducer) error {
 	}
 	a.rows = 0
 	for k := range a.folds {
-		s := &a.folds[k].sums
-		x := s.pack()
-		if err := r.Allreduce(x); err != nil {
+		if err := a.folds[k].sums.reduce(r); err != nil {
 			return fmt.Errorf("stream: adding up the sums of the ranks: %w", err)
 		}
-		s.unpack(x)
-		a.rows += s.Rows
+		a.rows += a.folds[k].sums.Rows
 	}
 	return nil
 }
 
-// pack lays out the numbers of the sums one after the other: D(D+1)/2 + Dn + D + 2n + 1.
+// reduce adds up in two exchanges, of n + 1 numbers for the mean of all rows, and of
+// the sums about it.
+func (s *Sums) reduce(r Reducer) error {
+	l := float64(s.Rows)
+	mean := slices.Clone(s.YSum)
+	blas.Axpy(l, s.Center, mean)
+	mean = append(mean, l)
+	if err := r.Allreduce(mean); err != nil {
+		return err
+	}
+	n := len(s.Center)
+	blas.Scal(1/max(mean[n], 1), mean)
+	s.Recenter(mean[:n])
+	x := s.pack()
+	if err := r.Allreduce(x); err != nil {
+		return err
+	}
+	s.unpack(x)
+	return nil
+}
+
+// pack lays out the numbers of the sums, but for their center, one after the other: D(D+1)/2 + Dn + D + 2n + 1.
 func (s *Sums) pack() []float64 {
 	order, D, n := s.Gamma.Rows, s.H.Rows, s.H.Cols
 	x := make([]float64, 0, order*(order+1)/2+D*n+D+2*n+1)

@@ -2,18 +2,21 @@ package stream
 
 import (
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
 
-// Sums is what a pass leaves of a set of rows.
+// Sums is what a pass leaves of a set of rows. What concerns the targets is about
+// a Center near their means, so that targets far from 0 lose no digits; see Recenter.
 type Sums struct {
-	Rows  int64        // l
-	Gamma blas.General // ZᵀZ, D×D, lower triangle; 0×0 under Options.NoGamma
-	H     blas.General // ZᵀY, D×n
-	ZSum  []float64    // column sums of Z (D)
-	YSum  []float64    // column sums of Y (n)
-	YY    []float64    // sums of squares of the columns of Y (n)
+	Rows   int64        // l
+	Gamma  blas.General // ZᵀZ, D×D, lower triangle; 0×0 under Options.NoGamma
+	ZSum   []float64    // column sums of Z (D)
+	Center []float64    // c (n)
+	H      blas.General // Zᵀ(Y − 1cᵀ), D×n
+	YSum   []float64    // column sums of Y − 1cᵀ (n)
+	YY     []float64    // sums of squares of its columns (n)
 }
 
 func newSums(D, n int, noGamma bool) Sums {
@@ -22,30 +25,75 @@ func newSums(D, n int, noGamma bool) Sums {
 		order = 0
 	}
 	return Sums{
-		Gamma: blas.NewGeneral(order, order), H: blas.NewGeneral(D, n),
-		ZSum: make([]float64, D), YSum: make([]float64, n), YY: make([]float64, n),
+		Gamma: blas.NewGeneral(order, order), H: blas.NewGeneral(D, n), ZSum: make([]float64, D),
+		Center: make([]float64, n), YSum: make([]float64, n), YY: make([]float64, n),
 	}
 }
 
-// add adds the rows of z (r×D) and y (r×n).
+// add adds the rows of z (r×D) and y (r×n), which it overwrites. The center becomes
+// the mean of all rows, by the updating formulas of Chan, Golub and LeVeque (1983).
 func (s *Sums) add(be blas.Backend, z, y blas.General) {
 	D := z.Cols
 	if z.Rows == 0 {
 		return
 	}
+	if s.Rows == 0 {
+		copy(s.Center, blas.Row(y, 0))
+	}
+	mean, share := slices.Clone(s.YSum), 1/float64(s.Rows+int64(z.Rows))
+	for i := range y.Rows {
+		for j, v := range blas.Row(y, i) {
+			mean[j] += v - s.Center[j]
+		}
+	}
+	for j, c := range s.Center {
+		mean[j] = c + share*mean[j]
+	}
+	s.Recenter(mean)
 	s.Rows += int64(z.Rows)
+	for i := range z.Rows {
+		blas.Axpy(1, blas.Row(z, i), s.ZSum)
+		row := blas.Row(y, i)
+		for j := range row {
+			row[j] -= s.Center[j]
+			s.YSum[j] += row[j]
+			s.YY[j] += row[j] * row[j]
+		}
+	}
 	if s.Gamma.Rows > 0 {
 		be.Dsyrk(blas.Lower, blas.Trans, D, z.Rows, 1, z.Data, z.Stride, 1, s.Gamma.Data, s.Gamma.Stride)
 	}
 	blas.Gemm(be, true, false, 1, z, y, 1, s.H)
-	for i := range z.Rows {
-		blas.Axpy(1, blas.Row(z, i), s.ZSum)
-		row := blas.Row(y, i)
-		blas.Axpy(1, row, s.YSum)
-		for j, v := range row {
-			s.YY[j] += v * v
-		}
+}
+
+// Recenter makes center (n) the Center, nil for 0, and H, YSum and YY those about it.
+// Away from the means of targets that are far from 0 they lose digits.
+func (s *Sums) Recenter(center []float64) {
+	if center == nil {
+		center = make([]float64, len(s.Center))
 	}
+	l, shift := float64(s.Rows), slices.Clone(s.Center) // Y − 1·centerᵀ is Y − 1cᵀ + 1·shiftᵀ
+	blas.Axpy(-1, center, shift)
+	copy(s.Center, center)
+	if !slices.ContainsFunc(shift, func(v float64) bool { return v != 0 }) {
+		return
+	}
+	for i, z := range s.ZSum {
+		blas.Axpy(z, shift, blas.Row(s.H, i))
+	}
+	for j, d := range shift {
+		s.YY[j] = max(s.YY[j]+d*(2*s.YSum[j]+l*d), 0)
+		s.YSum[j] += l * d
+	}
+}
+
+// about is a copy of the sums about another center, but for Γ, which is shared.
+func (s *Sums) about(center []float64) Sums {
+	t := *s
+	t.H = blas.Clone(s.H)
+	t.Center, t.YSum, t.YY = slices.Clone(s.Center), slices.Clone(s.YSum), slices.Clone(s.YY)
+	t.Recenter(center)
+	return t
 }
 
 // Total adds up sums, leaving out those whose index skip reports; nil skips none.
@@ -64,63 +112,75 @@ func Total(sums []Sums, skip func(k int) bool) Sums {
 	return total
 }
 
+// plus adds other rows. The center becomes the mean of all.
 func (s *Sums) plus(t *Sums) {
+	if t.Rows == 0 {
+		return
+	}
+	if s.Rows == 0 {
+		copy(s.Center, t.Center)
+	}
+	l, share := float64(t.Rows), 1/float64(s.Rows+t.Rows)
+	mean := make([]float64, len(s.Center))
+	for j, c := range s.Center {
+		mean[j] = c + share*(s.YSum[j]+t.YSum[j]+l*(t.Center[j]-c))
+	}
+	s.Recenter(mean)
+	moved := t.about(mean)
 	s.Rows += t.Rows
 	blas.AddScaled(s.Gamma, 1, t.Gamma)
-	blas.AddScaled(s.H, 1, t.H)
 	blas.Axpy(1, t.ZSum, s.ZSum)
-	blas.Axpy(1, t.YSum, s.YSum)
-	blas.Axpy(1, t.YY, s.YY)
+	blas.AddScaled(s.H, 1, moved.H)
+	blas.Axpy(1, moved.YSum, s.YSum)
+	blas.Axpy(1, moved.YY, s.YY)
 }
 
 // OutputMoments is the mean of each target and its standard deviation about it (by l), 0 for
-// a target that is constant up to rounding.
+// a target that is constant up to the rounding of its values.
 func (s *Sums) OutputMoments() (mean, deviation []float64) {
-	mean, deviation = make([]float64, len(s.YSum)), make([]float64, len(s.YSum))
+	mean, deviation = slices.Clone(s.Center), make([]float64, len(s.Center))
 	if s.Rows == 0 {
 		return mean, deviation
 	}
 	l := float64(s.Rows)
 	for j, sum := range s.YSum {
-		mean[j] = sum / l
-		// The difference carries the rounding of both of its terms.
-		if v := s.YY[j]/l - mean[j]*mean[j]; v > 4*l*0x1p-53*s.YY[j]/l {
-			deviation[j] = math.Sqrt(v)
+		mean[j] += sum / l
+		if d := math.Sqrt(max(s.YY[j]/l-(sum/l)*(sum/l), 0)); d > 4*0x1p-53*math.Abs(mean[j]) {
+			deviation[j] = d
 		}
 	}
 	return mean, deviation
 }
 
-// Standardized is H and ‖Y‖² for the targets (y_j − mean_j)/scale_j. Centring
-// after the pass loses digits when |mean| is much larger than the deviation.
-func (s *Sums) Standardized(mean, scale []float64) (H blas.General, yy float64) {
-	n := len(s.YSum)
-	if len(mean) != n || len(scale) != n {
+// Standardized is H and the sums of squares of the columns of Y for the targets
+// (y_j − mean_j)/scale_j.
+func (s *Sums) Standardized(mean, scale []float64) (H blas.General, yy []float64) {
+	if n := len(s.Center); len(mean) != n || len(scale) != n {
 		panic("stream: Standardized: one mean and scale for each target")
 	}
-	H = blas.Clone(s.H)
-	for i, z := range s.ZSum {
-		row := blas.Row(H, i)
+	t := s.about(mean)
+	for i := range t.H.Rows {
+		row := blas.Row(t.H, i)
 		for j := range row {
-			row[j] = (row[j] - z*mean[j]) / scale[j]
+			row[j] /= scale[j]
 		}
 	}
-	l := float64(s.Rows)
-	for j, c := range mean {
-		yy += max(s.YY[j]-2*c*s.YSum[j]+l*c*c, 0) / (scale[j] * scale[j])
+	for j, c := range scale {
+		t.YY[j] /= c * c
 	}
-	return H, yy
+	return t.H, t.YY
 }
 
 // Residual is ‖Y − Z·B‖² over the rows of the sums, for weights B (D×n): the
-// error on a fold that was left out. It is ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩, 0 at least,
-// and needs Gamma.
+// error on a fold that was left out. It is ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩ about 0, 0 at
+// least, and needs Gamma.
 func (s *Sums) Residual(be blas.Backend, B blas.General) float64 {
+	t := s.about(nil)
 	GB := blas.NewGeneral(B.Rows, B.Cols)
 	blas.Or(be).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
 	var yy float64
-	for _, v := range s.YY {
+	for _, v := range t.YY {
 		yy += v
 	}
-	return max(yy-2*blas.Inner(s.H, B)+blas.Inner(B, GB), 0)
+	return max(yy-2*blas.Inner(t.H, B)+blas.Inner(B, GB), 0)
 }
