@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -197,6 +198,32 @@ func worse(old, r Result) string {
 		return fmt.Sprintf("objective %.6g, was %.6g", *r.Objective, *old.Objective)
 	}
 	return ""
+}
+
+// MarshalJSON writes every line; what is not known of one is left out.
+func (c *Comparison) MarshalJSON() ([]byte, error) {
+	type line struct {
+		Case    string   `json:"case"`
+		Name    string   `json:"name"`
+		Params  string   `json:"params"`
+		Old     float64  `json:"old_seconds,omitempty"`
+		New     float64  `json:"new_seconds,omitempty"`
+		Ratio   float64  `json:"ratio,omitempty"`
+		P       *float64 `json:"p,omitempty"`
+		Verdict Verdict  `json:"verdict"`
+		Note    string   `json:"note,omitempty"`
+	}
+	lines := make([]line, len(c.Lines))
+	for i, ch := range c.Lines {
+		lines[i] = line{ch.Case, ch.Name, ch.Params, ch.Old, ch.New, ch.Ratio, Num(ch.P), ch.Verdict, ch.Note}
+	}
+	return json.Marshal(struct {
+		Regressed bool     `json:"regressed"`
+		Threshold float64  `json:"threshold"`
+		Geomean   *float64 `json:"geomean,omitempty"` // of new over old medians
+		Warnings  []string `json:"warnings,omitempty"`
+		Lines     []line   `json:"lines"`
+	}{c.Regressed(), c.Threshold, Num(c.Geomean), c.Warnings, lines})
 }
 
 // Write writes the lines that changed, or all of them, and a summary.

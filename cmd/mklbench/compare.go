@@ -11,7 +11,7 @@ import (
 
 func newCompareCmd() *cobra.Command {
 	var threshold float64
-	var all bool
+	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare A.json B.json",
 		Short: "Say what changed from one run to another, beyond chance",
@@ -33,7 +33,12 @@ something became slower, or its answer worse.`,
 				return err
 			}
 			c := bench.Compare(a, b, threshold)
-			if err := c.Write(cmd.OutOrStdout(), all); err != nil {
+			if asJSON {
+				err = writeJSON(cmd, c)
+			} else {
+				err = c.Write(cmd.OutOrStdout(), all)
+			}
+			if err != nil {
 				return failure{err}
 			}
 			if c.Regressed() {
@@ -44,5 +49,6 @@ something became slower, or its answer worse.`,
 	}
 	cmd.Flags().Float64Var(&threshold, "threshold", 0.1, "smallest change that counts, as a fraction")
 	cmd.Flags().BoolVar(&all, "all", false, "show every line, not only those that changed")
+	addJSON(cmd, &asJSON, ", every line in it")
 	return cmd
 }

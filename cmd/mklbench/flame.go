@@ -12,7 +12,10 @@ import (
 )
 
 func newFlameCmd() *cobra.Command {
-	var out string
+	var (
+		out    string
+		asJSON bool
+	)
 	cmd := &cobra.Command{
 		Use:   "flame CPU.pprof",
 		Short: "Draw a CPU profile as a flame graph, an SVG file",
@@ -27,9 +30,13 @@ func newFlameCmd() *cobra.Command {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "wrote", out)
+			if asJSON {
+				return writeJSON(cmd, map[string]string{"out": out})
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "flame.svg", "file to write")
+	addJSON(cmd, &asJSON, "")
 	return cmd
 }

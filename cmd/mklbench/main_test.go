@@ -127,6 +127,35 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestJSON checks that every command prints exactly one JSON object when asked to.
+func TestJSON(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "r.json")
+	for _, c := range []struct {
+		args string
+		has  []string
+	}{
+		{"env --threads 1 --json", []string{"cpu", "limits"}},
+		{"list --json", []string{"cases"}},
+		{"run misprints --quick --json --cpuprofile " + dir + "/cpu --out " + out, []string{"machine", "results"}},
+		{"compare --json " + out + " " + out, []string{"lines", "regressed", "threshold"}},
+		{"report --json " + out + " --out " + dir + "/r.html", []string{"out"}},
+		{"flame --json " + dir + "/cpu --out " + dir + "/f.svg", []string{"out"}},
+	} {
+		status, stdout, stderr := mklbench(t, strings.Fields(c.args)...)
+		dec := json.NewDecoder(strings.NewReader(stdout))
+		var object map[string]any
+		if err := dec.Decode(&object); status != exitOK || err != nil || dec.More() {
+			t.Errorf("mklbench %s: status %d, %v, %s%s", c.args, status, err, stdout, stderr)
+		}
+		for _, key := range c.has {
+			if _, ok := object[key]; !ok {
+				t.Errorf("mklbench %s: no %q in %s", c.args, key, stdout)
+			}
+		}
+	}
+}
+
 // TestInterrupted checks that what was measured before Ctrl-C is kept.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -12,7 +12,10 @@ import (
 )
 
 func newReportCmd() *cobra.Command {
-	var out string
+	var (
+		out    string
+		asJSON bool
+	)
 	cmd := &cobra.Command{
 		Use:   "report RESULT.json…",
 		Short: "Write one self-contained HTML page about one or several runs",
@@ -36,9 +39,13 @@ func newReportCmd() *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "wrote", out)
+			if asJSON {
+				return writeJSON(cmd, map[string]string{"out": out})
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "report.html", "file to write")
+	addJSON(cmd, &asJSON, "")
 	return cmd
 }

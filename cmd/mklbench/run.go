@@ -28,6 +28,21 @@ func (c *common) add(cmd *cobra.Command) {
 	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "of everything random")
 }
 
+// addJSON adds the flag that every command has.
+func addJSON(cmd *cobra.Command, to *bool, what string) {
+	cmd.Flags().BoolVar(to, "json", false, "print one JSON object"+what)
+}
+
+// writeJSON prints one object.
+func writeJSON(cmd *cobra.Command, v any) error {
+	enc := json.NewEncoder(cmd.OutOrStdout())
+	enc.SetIndent("", " ")
+	if err := enc.Encode(v); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
 // env makes the choice that of the whole program.
 func (c *common) env(log io.Writer) (*bench.Env, error) {
 	be, err := blas.ByName(c.backend)
@@ -59,21 +74,35 @@ func newEnvCmd() *cobra.Command {
 			m := bench.Describe(env)
 			limits := env.Limits()
 			m.Limits = &limits
-			enc := json.NewEncoder(cmd.OutOrStdout())
-			enc.SetIndent("", " ")
-			return enc.Encode(m)
+			return writeJSON(cmd, m)
 		},
 	}
 	c.add(cmd)
+	addJSON(cmd, new(bool), ", as it does in any case")
 	return cmd
 }
 
+// listed is what list --json says of a case.
+type listed struct {
+	Name        string `json:"name"`
+	Length      string `json:"length"` // about how long it takes in full
+	Description string `json:"description"`
+}
+
 func newListCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the cases, and about how long each takes in full",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				var all []listed
+				for _, c := range bench.Cases() {
+					all = append(all, listed{c.Name(), bench.Length(c), c.Description()})
+				}
+				return writeJSON(cmd, map[string]any{"cases": all})
+			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, c := range bench.Cases() {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name(), bench.Length(c), c.Description())
@@ -81,6 +110,8 @@ func newListCmd() *cobra.Command {
 			return w.Flush()
 		},
 	}
+	addJSON(cmd, &asJSON, "")
+	return cmd
 }
 
 type runFlags struct {
@@ -116,7 +147,7 @@ case, and after every part of those that have parts: a run that ended early goes
 	fl.BoolVar(&f.quick, "quick", false, "smaller sizes: every case together ends within two minutes")
 	fl.IntVar(&f.count, "count", 0, "repetitions; 0 means each case's own number")
 	fl.StringVar(&f.data, "data", "", "directory of the data sets (default ../shared/data)")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	addJSON(cmd, &f.json, "")
 	fl.BoolVar(&f.bench, "bench", false, "print Go benchmark format, for benchstat")
 	fl.StringVarP(&f.out, "out", "o", "", "write the JSON to this file too, after every case")
 	fl.BoolVar(&f.resume, "resume", false, "continue the run that --out was written by: what it measured whole is kept")
