@@ -9,26 +9,9 @@ import (
 	"github.com/iokl/iokl/kernel"
 )
 
-// Fit's own choice of λ uses fewer folds than CrossValidate, and repeats them
-// for few samples, where one division into folds says little.
-const (
-	chooseFolds   = 5
-	manySamples   = 500 // from here on 3 folds do
-	chooseSamples = 400 // test about this many samples in all
-	maxRepeats    = 4
-)
-
 // chooseSettings finds λ, and the norm when none is given.
 func chooseSettings(ctx context.Context, s *study, opt Options) (Options, error) {
-	if opt.CV.Folds == 0 {
-		opt.CV.Folds = min(chooseFolds, s.Y.Rows)
-		if s.Y.Rows >= manySamples {
-			opt.CV.Folds = 3
-		}
-	}
-	if opt.CV.Repeats == 0 && !opt.CV.TimeOrdered {
-		opt.CV.Repeats = max(1, min(maxRepeats, chooseSamples/s.Y.Rows))
-	}
+	opt.CV = opt.CV.ForFit(s.Y.Rows)
 	r, err := crossValidate(ctx, s, opt)
 	if err != nil {
 		return opt, err

@@ -28,6 +28,30 @@ type CVOptions struct {
 	OneSE       bool    // choose the largest λ within one standard error of the best
 }
 
+// ForFit returns c with the number of folds and of repeats that [Fit] takes for l
+// samples where it chooses λ itself: fewer than CrossValidate's, but more than
+// once over for few samples, where one division into folds says little.
+func (c CVOptions) ForFit(l int) CVOptions {
+	if c.Folds == 0 {
+		c.Folds = min(chooseFolds, l)
+		if l >= manySamples {
+			c.Folds = 3
+		}
+	}
+	if c.Repeats == 0 && !c.TimeOrdered {
+		c.Repeats = max(1, min(maxRepeats, chooseSamples/l))
+	}
+	return c
+}
+
+// What ForFit takes.
+const (
+	chooseFolds   = 5
+	manySamples   = 500 // from here on 3 folds do
+	chooseSamples = 400 // test about this many samples in all
+	maxRepeats    = 4
+)
+
 // Metrics of cross-validation, averages over outputs: nmse is the squared error
 // divided by the variance of the training targets, 1 for a constant guess.
 var metrics = []string{"nmse", "mse", "rmse", "accuracy"}
@@ -40,7 +64,7 @@ type CVPoint struct {
 	Tau     float64   `json:"tau"`
 	Lambda  float64   `json:"lambda"`
 	Mean    float64   `json:"mean"`   // of the metric over the folds
-	StdErr  float64   `json:"stderr"` // of that mean
+	StdErr  float64   `json:"stderr"` // of that mean; 0 for one fold
 	Folds   []float64 `json:"folds"`
 }
 
@@ -80,6 +104,9 @@ func among(specs []string) string {
 // fold everything is learned from the training part alone: scales, widths,
 // model. Along falling λ each fit starts from the one before; folds run in
 // parallel, and the result does not depend on how many at once.
+//
+// Cancelled, it returns what the folds that are complete say, or where none is
+// those that were begun, with the context's error; nil before there is anything.
 //
 // Without kernels, some fifty dictionaries of different smoothness, some of them on
 // relevant columns or directions, are screened

@@ -54,6 +54,10 @@ func (s *study) candidates(ctx context.Context, g *grid, opt *Options) ([]candid
 	case len(opt.Kernels) > 0:
 		all = []candidate{{kernels: opt.Kernels}}
 	default:
+		// One matrix of the largest fold is the least that learning will take.
+		if p := opt.gramPlan(1, s.X.Rows-s.X.Rows/max(g.Folds, 2), s.Y.Cols); p.bytes > opt.limit() {
+			return nil, opt.announce(p)
+		}
 		ranking, err := s.screen(ctx, g, *opt)
 		if err != nil {
 			return nil, err

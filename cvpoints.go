@@ -77,5 +77,5 @@ func meanAndError(v []float64) (mean, se float64) {
 	for _, x := range v {
 		se += (x - mean) * (x - mean)
 	}
-	return mean, math.Sqrt(se / k / (k - 1))
+	return mean, math.Sqrt(se / k / max(k-1, 1))
 }

@@ -2,7 +2,6 @@ package iokl
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"github.com/iokl/iokl/internal/par"
@@ -25,15 +24,23 @@ func crossValidate(ctx context.Context, s *study, opt Options) (*CVResult, error
 	if err != nil {
 		return nil, err
 	}
+	complete := make([]bool, len(g.splits))
 	for done, round := 0, g.round(); done < len(g.splits); done += round {
 		fail := make([]error, round)
 		for lo := 0; lo < round && ctx.Err() == nil; lo += at {
 			par.For(min(at, round-lo), func(i int) {
-				fail[lo+i] = s.fold(ctx, g, opt, branches, done+lo+i)
+				f := done + lo + i
+				fail[lo+i] = s.fold(ctx, g, opt, branches, f)
+				complete[f] = fail[lo+i] == nil && ctx.Err() == nil
 			})
-			opt.notify("cross-validation: %d of %d folds", done+min(lo+at, round), len(g.splits))
+			if ctx.Err() == nil {
+				opt.notify("cross-validation: %d of %d folds", done+min(lo+at, round), len(g.splits))
+			}
 		}
-		if err := errors.Join(ctx.Err(), firstOf(fail)); err != nil {
+		if ctx.Err() != nil {
+			return g.soFar(branches, complete), ctx.Err()
+		}
+		if err := firstOf(fail); err != nil {
 			return nil, err
 		}
 		if g.Lambdas == nil && done+round < len(g.splits) {
@@ -41,6 +48,54 @@ func crossValidate(ctx context.Context, s *study, opt Options) (*CVResult, error
 		}
 	}
 	return g.summarize(branches)
+}
+
+// soFar summarizes the folds that are complete, or where none is, those that have
+// errors; nil where no setting has been tried on all of them.
+func (g *grid) soFar(branches []*branch, complete []bool) *CVResult {
+	begun := make([]bool, len(complete))
+	for _, b := range branches {
+		for _, errors := range b.errors {
+			for f, e := range errors {
+				begun[f] = begun[f] || !math.IsNaN(e)
+			}
+		}
+	}
+	folds := indices(complete)
+	if folds == nil {
+		folds = indices(begun)
+	}
+	if folds == nil {
+		return nil
+	}
+	of := *g
+	of.splits = make([]Split, len(folds))
+	part := make([]*branch, len(branches))
+	for k, b := range branches {
+		with := *b
+		with.errors = make([][]float64, len(b.errors))
+		for i := range b.errors {
+			for _, f := range folds {
+				with.errors[i] = append(with.errors[i], b.errors[i][f])
+			}
+		}
+		part[k] = &with
+	}
+	r, err := of.summarize(part)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// indices are those of the true elements.
+func indices(is []bool) (idx []int) {
+	for i, v := range is {
+		if v {
+			idx = append(idx, i)
+		}
+	}
+	return idx
 }
 
 func firstOf(errs []error) error {

@@ -11,7 +11,7 @@ type Split struct{ Train, Test []int }
 
 // Folds splits l samples into k folds, repeats times over. Samples are shuffled
 // by the seed; with groups (one number for each sample) all samples of a group
-// are tested together. timeOrdered takes the samples as a series instead, cuts it
+// are tested together. timeOrdered, without groups, takes the samples as a series, cuts it
 // into k+1 blocks and tests each but the first after training on all before it.
 func Folds(l, k, repeats int, groups []int, timeOrdered bool, seed uint64) ([]Split, error) {
 	if groups != nil && len(groups) != l {
@@ -19,6 +19,9 @@ func Folds(l, k, repeats int, groups []int, timeOrdered bool, seed uint64) ([]Sp
 	}
 	if k < 2 {
 		return nil, badInput("%d folds: at least 2 are needed", k)
+	}
+	if timeOrdered && groups != nil {
+		return nil, badInput("folds are in the order of time or by groups, not both")
 	}
 	if timeOrdered {
 		return forward(l, k)

@@ -14,7 +14,6 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/internal/npy/npytest"
-	"github.com/iokl/iokl/internal/par"
 )
 
 var bg = context.Background()
@@ -102,31 +101,6 @@ func TestFitLearns(t *testing.T) {
 	cert := m.Certificate()
 	if !(cert.RelativeGap <= 1e-4) || !cert.Converged || cert.Objective <= 0 {
 		t.Errorf("certificate %+v", cert)
-	}
-}
-
-func TestCrossValidateSameForAnyParallelism(t *testing.T) {
-	X, Y := wave(60, 3)
-	var want *CVResult
-	for _, threads := range []int{1, 3} {
-		par.SetThreads(threads)
-		r, err := CrossValidate(bg, X, Y, Options{Kernels: []string{"gaussian:each"}, CV: CVOptions{Folds: 4}})
-		par.SetThreads(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want == nil {
-			want = r
-			continue
-		}
-		if r.Best != want.Best || len(r.Points) != len(want.Points) {
-			t.Fatalf("best %d of %d with one thread, %d of %d with three", want.Best, len(want.Points), r.Best, len(r.Points))
-		}
-		for i, p := range r.Points {
-			if !slices.Equal(p.Folds, want.Points[i].Folds) {
-				t.Errorf("point %d: %v and %v", i, p.Folds, want.Points[i].Folds)
-			}
-		}
 	}
 }
 
@@ -350,5 +324,8 @@ func TestFolds(t *testing.T) {
 				}
 			}
 		})
+	}
+	if _, err := Folds(10, 3, 1, groups, true, 1); !errors.Is(err, ErrInput) {
+		t.Errorf("groups in the order of time: %v", err)
 	}
 }

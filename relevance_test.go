@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -161,22 +162,23 @@ func TestZeroOptionsSameForAnyParallelism(t *testing.T) {
 	X, Y := hidden(36, 5)
 	Xt, _ := hidden(10, 6)
 	var want *Model
-	for _, threads := range []int{1, 2, 5} {
-		par.SetThreads(threads)
-		m, err := Fit(bg, X, Y, Options{Seed: 3, CV: CVOptions{Repeats: 1}})
-		par.SetThreads(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range parallelisms {
+		var m *Model
+		p.run(func() {
+			var err error
+			if m, err = Fit(bg, X, Y, Options{Seed: 3, CV: CVOptions{Repeats: 1}}); err != nil {
+				t.Fatal(err)
+			}
+		})
 		if want == nil {
 			want = m
 			continue
 		}
 		if a, b := m.Certificate(), want.Certificate(); a != b {
-			t.Errorf("with %d threads %+v, with one %+v", threads, a, b)
+			t.Errorf("with %+v %+v, with one thread %+v", p, a, b)
 		}
 		if !slices.Equal(m.KernelNames(), want.KernelNames()) || !slices.Equal(m.Eta(), want.Eta()) {
-			t.Errorf("with %d threads the kernels %v weigh %v; with one %v, %v", threads, m.KernelNames(), m.Eta(), want.KernelNames(), want.Eta())
+			t.Errorf("with %+v the kernels %v weigh %v; with one thread %v, %v", p, m.KernelNames(), m.Eta(), want.KernelNames(), want.Eta())
 		}
 		P, err := m.Predict(Xt)
 		if err != nil {
@@ -184,9 +186,24 @@ func TestZeroOptionsSameForAnyParallelism(t *testing.T) {
 		}
 		Q, err := want.Predict(Xt)
 		if err != nil || !sameBits(P, Q) {
-			t.Errorf("predictions differ with %d threads: %v", threads, err)
+			t.Errorf("predictions differ with %+v: %v", p, err)
 		}
 	}
+}
+
+// parallelism is how many threads and processors there are; 0 leaves them alone.
+type parallelism struct{ threads, procs int }
+
+// parallelisms are some ways to compute that must not change any answer, one thread first.
+var parallelisms = []parallelism{{1, 0}, {5, 2}, {0, 1}, {0, 4}}
+
+func (p parallelism) run(f func()) {
+	par.SetThreads(p.threads)
+	defer par.SetThreads(0)
+	if p.procs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(p.procs))
+	}
+	f()
 }
 
 // TestWeightsByName has two kernels of one name, whose weights add up.

@@ -41,6 +41,7 @@ func (s *study) screen(ctx context.Context, g *grid, opt Options) ([]screened, e
 	}
 	opt.Trace, opt.InputNames, opt.OutputNames = nil, nil, nil
 	splits := g.splits[:g.round()]
+	opt.notify("screening %d dictionaries on %d folds of %d samples", len(all), len(splits), min(s.Y.Rows, screenRows))
 	errs := make([][][]float64, len(splits)) // of each split, dictionary and λ
 	fail := make([]error, len(splits))
 	keep := s.sample(opt.Seed)

@@ -28,6 +28,7 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "short.csv", "u\n1\n2\n3\n")
 	write(t, dir, "const.csv", "u\n"+strings.Repeat("5\n", 40))
 	write(t, dir, "wide.csv", "1,2,3\n4,5,6\n")
+	write(t, dir, "same.csv", strings.Repeat("red\n", 40))
 	write(t, dir, "more.csv", "b,c,a\n1,2,3\n4,5,6\n")
 	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
 	write(t, dir, "asym.csv", "1,2\n0,1\n")
@@ -74,6 +75,9 @@ func TestBadInput(t *testing.T) {
 		"no iterations":        {fit + "--max-outer 0", "--max-outer 0"},
 		"unknown memory":       {fit + "--memory lots", `--memory "lots"`},
 		"beyond memory":        {fit + "--lambda 1 --memory 10KB", "the limit is 10000"},
+		"beyond memory, all":   {fit + "--memory 10KB", "the limit is 10000"},
+		"one class":            {"fit --x x.csv --y same.csv --classes --out new.iokl", `same.csv: every label is "red"`},
+		"groups and time":      {"cv --x x.csv --y y.csv --fold-groups same.csv --time-ordered", "not both"},
 		"unknown flag":         {fit + "--lamda 1", "unknown flag: --lamda"},
 		"argument":             {fit + "stray", "stray"},
 		"no inputs":            {"fit --y y.csv", "--x"},

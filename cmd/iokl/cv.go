@@ -129,8 +129,9 @@ func newCVCmd() *cobra.Command {
 		Long: `Cv fits on parts of the data and measures the error on the rest, for every value
 of --lambdas, --taus and --norms. All of a fold is learned from its training part.
 With --metric accuracy a single column of targets is taken as class labels.
-With --out the best setting is fitted to all data and saved. With --stream all
-folds and settings come from one pass over the rows.`,
+With --out the best setting is fitted to all data and saved. Ctrl-C shows, draws
+and saves what the folds so far say. With --stream all folds and settings come
+from one pass over the rows.`,
 		Example: `  iokl cv --x x.csv --y y.csv
   iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
@@ -224,17 +225,29 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 	start := time.Now()
 	r, err := d.crossValidate(cmd, opt)
 	p.end()
-	if err != nil {
-		if cmd.Context().Err() != nil {
-			return failure{errors.New("interrupted: no fold was complete, nothing was saved")}
-		}
+	interrupted := cmd.Context().Err() != nil
+	switch {
+	case interrupted && r == nil:
+		return failure{errors.New("interrupted before any setting was tried: nothing was saved")}
+	case err != nil && !interrupted:
 		return work(err)
 	}
+	seconds := time.Since(start).Seconds()
 	refit := func() error {
-		model, err := d.fit(cmd.Context(), r.Settle(opt))
+		ctx, opt := cmd.Context(), opt
+		if interrupted {
+			ctx, opt = lastFit(cmd, m, r, opt, p)
+		} else {
+			opt = r.Settle(opt)
+		}
+		model, err := d.fit(ctx, opt)
 		return keepModel(cmd, m, model, err, out, p)
 	}
-	return reportCV(cmd, m, r, time.Since(start).Seconds(), out, plot, refit)
+	err = reportCV(cmd, m, r, seconds, out, plot, refit)
+	if err == nil && interrupted && out == "" {
+		err = failure{fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds)}
+	}
+	return err
 }
 
 // reportCV draws and prints what cross-validation found, after fitting the best

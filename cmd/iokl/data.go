@@ -124,8 +124,7 @@ func (out *data) readGrams(name string, opt table.Options, in *stdin) (err error
 // targets reads Y, or the labels.
 func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error) {
 	if d.classes {
-		out.labels, err = d.readLabels(opt, in)
-		return err
+		return d.classLabels(out, opt, in)
 	}
 	opt.AllowNaN = false
 	out.Y, err = readTable(d.y, d.targetColumns(), opt, in)
@@ -134,8 +133,7 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 	case !errors.Is(err, table.ErrText):
 		return err
 	case d.orLabels:
-		out.labels, err = d.readLabels(opt, in)
-		return err
+		return d.classLabels(out, opt, in)
 	default:
 		return fmt.Errorf("%w; class labels need --classes", err)
 	}
@@ -146,6 +144,17 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 				return inputError("%s: row %d, %s is empty: targets may not be missing", d.y, i+1, columnName(out.Y.Names, j))
 			}
 		}
+	}
+	return nil
+}
+
+// classLabels reads labels to learn from, which must be of several classes.
+func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err error) {
+	if out.labels, err = d.readLabels(opt, in); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(out.labels, func(label string) bool { return label != out.labels[0] }) {
+		return inputError("%s: every label is %q: there is nothing to tell apart", d.y, out.labels[0])
 	}
 	return nil
 }

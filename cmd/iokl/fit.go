@@ -123,7 +123,8 @@ func newFitCmd() *cobra.Command {
 certified relative gap. Without --lambda, λ (and the norm, unless given) is
 chosen by cross-validation; without --kernel, a dictionary is made from the data.
 
-Ctrl-C saves the best model so far where --out was given and says its gap.`,
+Ctrl-C saves the best model so far where --out was given and says its gap; while
+settings are compared, it fits the best of them so far first.`,
 		Example: `  iokl fit --x x.csv --y y.csv --out model.iokl
   iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
   iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
@@ -178,6 +179,13 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out strin
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify = p.step, p.line
 	start := time.Now()
+	if opt.Lambda == 0 {
+		var err error
+		if ctx, opt, err = d.choose(cmd, m, opt, out, p); err != nil {
+			p.end()
+			return err
+		}
+	}
 	model, fitErr := d.fit(ctx, opt)
 	p.end()
 	if model == nil {
@@ -199,10 +207,47 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out strin
 	return outcome(cmd, model, fitErr, out)
 }
 
+// choose settles what opt leaves open by cross-validation, as iokl.Fit would. When
+// that is interrupted, the best setting so far is to be fitted all the same.
+func (d *data) choose(cmd *cobra.Command, m *machine, opt iokl.Options, out string, p *progress) (context.Context, iokl.Options, error) {
+	ctx := cmd.Context()
+	opt.CV = opt.CV.ForFit(d.rows())
+	r, err := d.crossValidate(cmd, opt)
+	switch {
+	case err == nil:
+		return ctx, r.Settle(opt), nil
+	case ctx.Err() == nil:
+		return ctx, opt, work(err)
+	case r == nil:
+		return ctx, opt, failure{errors.New("interrupted before any setting was tried: nothing was saved")}
+	case out == "":
+		return ctx, opt, failure{errors.New("interrupted while settings were compared: no --out was given")}
+	}
+	ctx, opt = lastFit(cmd, m, r, opt, p)
+	return ctx, opt, nil
+}
+
+// lastTol is the relative gap of a fit to the best setting after an interruption:
+// that of the fits that were compared.
+const lastTol = 1e-2
+
+// lastFit is how the best setting so far is fitted after an interruption of the
+// comparison. A second Ctrl-C ends the program at once.
+func lastFit(cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options, p *progress) (context.Context, iokl.Options) {
+	p.end()
+	if !m.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
+	}
+	opt = r.Settle(opt)
+	opt.Tol = max(opt.Tol, lastTol)
+	return context.WithoutCancel(cmd.Context()), opt
+}
+
 // outcome says how a fit ended that returned a model: an iteration limit that
 // the user set is what was asked for, everything else that kept it from its tolerance is a failure.
 func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error {
-	if err == nil {
+	interrupted := cmd.Context().Err() != nil
+	if err == nil && !interrupted {
 		return nil
 	}
 	saved := "no --out was given"
@@ -210,7 +255,7 @@ func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error
 		saved = "the best model so far is in " + out
 	}
 	c := model.Certificate()
-	if cmd.Context().Err() != nil {
+	if interrupted {
 		return failure{fmt.Errorf("interrupted at relative gap %.3g: %s", c.RelativeGap, saved)}
 	}
 	if errors.Is(err, bcd.ErrNotConverged) && cmd.Flags().Changed("max-outer") {

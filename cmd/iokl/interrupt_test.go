@@ -73,6 +73,49 @@ func TestInterruptSavesModel(t *testing.T) {
 	}
 }
 
+// Interrupted while settings are compared, fit and cv keep the best of them so far.
+func TestInterruptedChoice(t *testing.T) {
+	dir := folder(t)
+	t.Chdir(dir)
+	for name, c := range map[string]struct {
+		line, shown string
+		model       bool
+	}{
+		"fit":            {"fit --x x.csv --y y.csv --out m.iokl -v", "certified", true},
+		"fit, no file":   {"fit --x x.csv --y y.csv -v", "", false},
+		"cv":             {"cv --x x.csv --y y.csv --kernel gaussian:all --out m.iokl --plot pics -v", "← best", true},
+		"cv, no file":    {"cv --x x.csv --y y.csv --kernel gaussian:all -v", "← best", false},
+		"Gram matrices":  {"fit --gram g.npz:Ks --y g.npz:Y --out m.iokl -v", "certified", true},
+		"nothing so far": {"cv --x x.csv --y y.csv --out m.iokl -v --seed 7", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_ = os.Remove("m.iokl")
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			var out bytes.Buffer
+			msg := watcher{text: "cross-validation: ", f: cancel}
+			want := "interrupted at relative gap"
+			switch {
+			case name == "nothing so far":
+				msg.text, want = "screening", "interrupted before any setting was tried"
+			case !c.model:
+				want = "interrupted"
+			}
+			status := run(ctx, strings.Fields(c.line), nil, &out, &msg)
+			if status != exitFailed || !strings.Contains(msg.String(), want) || !strings.Contains(out.String(), c.shown) || c.shown == "" && out.Len() > 0 {
+				t.Errorf("status %d: %s%s", status, out.String(), msg.String())
+			}
+			m, err := iokl.Load("m.iokl")
+			if (err == nil) != c.model {
+				t.Fatalf("the model: %v", err)
+			}
+			if c.model && !(m.Certificate().RelativeGap <= lastTol) {
+				t.Errorf("certificate %+v", m.Certificate())
+			}
+		})
+	}
+}
+
 func numeral(v float64) string {
 	b, _ := json.Marshal(v)
 	return string(b)

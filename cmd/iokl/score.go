@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// score compares with the true targets.
+func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictReport, opt table.Options) error {
+	n := len(report.Outputs)
+	F := mat.NewDense(report.Rows, n, all)
+	var Y mat.Matrix
+	if classes := model.Classes(); classes != nil {
+		labels, err := p.readLabels(opt, &stdin{})
+		if err != nil {
+			return err
+		}
+		one, err := oneHot(labels, classes, p.y)
+		if err != nil {
+			return err
+		}
+		Y = one
+	} else {
+		t, err := readTable(p.y, p.targetColumns(), table.Options{Header: opt.Header}, &stdin{used: true})
+		if err != nil {
+			return err
+		}
+		Y = blas.Dense(t.Data)
+	}
+	if r, c := Y.Dims(); r != report.Rows || c != n {
+		return inputError("%s is %d×%d, the predictions are %d×%d", p.y, r, c, report.Rows, n)
+	}
+	s := model.ScorePredictions(F, Y)
+	report.Scores = &s
+	return nil
+}
+
+// oneHot makes targets of labels, all of which must be classes of the model.
+func oneHot(labels, classes []string, file string) (*mat.Dense, error) {
+	Y := mat.NewDense(len(labels), len(classes), nil)
+	for i, label := range labels {
+		k := slices.Index(classes, label)
+		if k < 0 {
+			return nil, inputError("%s: row %d: the model knows no class %q", file, i+1, label)
+		}
+		Y.Set(i, k, 1)
+	}
+	return Y, nil
+}
+
+func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float64, r *predictReport) error {
+	w := cmd.OutOrStdout()
+	if p.json {
+		if n := len(r.Outputs); p.out == "" {
+			for i := range r.Rows {
+				r.Predictions = append(r.Predictions, all[i*n:(i+1)*n])
+			}
+		} else {
+			r.Classes = nil
+		}
+		return writeJSON(w, r)
+	}
+	if r.Scores == nil {
+		return nil
+	}
+	if model.Classes() != nil {
+		_, err := fmt.Fprintf(w, "accuracy %.4f on %d rows\n", r.Scores.Accuracy, r.Rows)
+		return written(err)
+	}
+	for j, name := range r.Outputs {
+		fmt.Fprintf(w, "%s  rmse %.5g  relative %.4f\n", name, r.Scores.RMSE[j], r.Scores.RRMSE[j])
+	}
+	_, err := fmt.Fprintf(w, "average  rmse %.5g  relative %.4f\n", r.Scores.ARMSE, r.Scores.ARRMSE)
+	return written(err)
+}

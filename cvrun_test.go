@@ -1,0 +1,76 @@
+package iokl
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCrossValidateSameForAnyParallelism(t *testing.T) {
+	X, Y := wave(60, 3)
+	var want *CVResult
+	for _, p := range parallelisms {
+		var r *CVResult
+		p.run(func() {
+			var err error
+			if r, err = CrossValidate(bg, X, Y, Options{Kernels: []string{"gaussian:each"}, CV: CVOptions{Folds: 4}}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if want == nil {
+			want = r
+			continue
+		}
+		if r.Best != want.Best || len(r.Points) != len(want.Points) {
+			t.Fatalf("best %d of %d with one thread, %d of %d with %+v", want.Best, len(want.Points), r.Best, len(r.Points), p)
+		}
+		for i, q := range r.Points {
+			if !slices.Equal(q.Folds, want.Points[i].Folds) {
+				t.Errorf("%+v, point %d: %v and %v", p, i, q.Folds, want.Points[i].Folds)
+			}
+		}
+	}
+}
+
+// TestCancelledCrossValidation looks at what is known when the first folds are complete.
+func TestCancelledCrossValidation(t *testing.T) {
+	X, Y := wave(50, 3)
+	opt := Options{Kernels: []string{"gaussian:all"}, CV: CVOptions{Lambdas: []float64{1, 1e-2}, Folds: 5}}
+	whole, err := CrossValidate(bg, X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	opt.Notify = func(line string) {
+		if strings.HasPrefix(line, "cross-validation: ") {
+			cancel()
+		}
+	}
+	r, err := CrossValidate(ctx, X, Y, opt)
+	if !errors.Is(err, context.Canceled) || r == nil || r.Folds == 0 || r.Folds >= 5 || len(r.Points) != len(whole.Points) {
+		t.Fatalf("result %+v, error %v", r, err)
+	}
+	for i, p := range r.Points {
+		if !slices.Equal(p.Folds, whole.Points[i].Folds[:r.Folds]) {
+			t.Errorf("point %d: errors %v, of all folds %v", i, p.Folds, whole.Points[i].Folds)
+		}
+	}
+	dead, stop := context.WithCancel(bg)
+	stop()
+	if r, err := CrossValidate(dead, X, Y, opt); r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled before it began: %+v, %v", r, err)
+	}
+	// Of folds that were only begun, the settings that all of them have tried count.
+	g := &grid{CVOptions: CVOptions{Metric: "nmse"}, splits: make([]Split, 3)}
+	b := &branch{lambdas: []float64{1, 0.1}, errors: [][]float64{{3, math.NaN(), 2}, {1, math.NaN(), math.NaN()}}}
+	if r := g.soFar([]*branch{b}, make([]bool, 3)); r == nil || r.Folds != 2 || len(r.Points) != 1 || r.Points[0].Lambda != 1 {
+		t.Errorf("folds begun: %+v", r)
+	}
+	if r := g.soFar([]*branch{b}, []bool{true, false, false}); r == nil || len(r.Points) != 2 || r.Chosen().Lambda != 0.1 || r.Points[0].StdErr != 0 {
+		t.Errorf("one fold complete: %+v", r)
+	}
+}
