@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 )
 
@@ -48,8 +49,10 @@ func NewSym(n int, prec Precision) *Sym {
 	s := &Sym{N: n, Prec: prec}
 	if prec == Float32 {
 		s.F32 = make([]float32, symLen(n))
+		memory.PreferHuge(s.F32)
 	} else {
 		s.F64 = make([]float64, symLen(n))
+		memory.PreferHuge(s.F64)
 	}
 	return s
 }

@@ -29,7 +29,7 @@ func BenchmarkGram(b *testing.B) {
 					if err := g.prepare(X); err != nil {
 						b.Fatal(err)
 					}
-					g.allocate(prec)
+					g.allocate(GramOptions{Precision: prec})
 					for b.Loop() {
 						if err := g.run(context.Background()); err != nil {
 							b.Fatal(err)

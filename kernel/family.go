@@ -149,7 +149,7 @@ func (s *side) norms() error {
 // pass, and a divisor of tileCols. Few samples with many features take longer to
 // compare than to load.
 func strip(d int) int {
-	const cached = 2048 // numbers
+	const cached = 4096 // numbers
 	s := tileCols
 	for s > 32 && s*d > cached {
 		s /= 2
@@ -211,13 +211,24 @@ func (f *family) row(dst, x, zt []float64, ld int) {
 	}
 }
 
-// value turns a row of metric values into kernel values, before the division of unit kernels.
-func (k *Kernel) value(dst, src []float64) {
+// exponential returns a of a kernel that is exp(a·metric).
+func (k *Kernel) exponential() (a float64, ok bool) {
 	switch k.Kind {
 	case Gaussian:
-		vmath.Exp(dst, src, -0.5/k.Width/k.Width)
+		return -0.5 / k.Width / k.Width, true
 	case Laplacian, Chi2:
-		vmath.Exp(dst, src, -1/k.Width)
+		return -1 / k.Width, true
+	}
+	return 0, false
+}
+
+// value turns a row of metric values into kernel values, before the division of unit kernels.
+func (k *Kernel) value(dst, src []float64) {
+	if a, ok := k.exponential(); ok {
+		vmath.Exp(dst, src, a)
+		return
+	}
+	switch k.Kind {
 	case Matern12:
 		vmath.Matern(dst, src, 1/k.Width, 0)
 	case Matern32:

@@ -18,6 +18,11 @@ type GramOptions struct {
 	Precision blas.Precision // of the stored elements; they are computed in float64
 	Backend   blas.Backend   // multiplies inside the tiles; nil means blas.Active()
 	MaxBytes  int64          // refuse to allocate more than this; 0 means no limit
+	// Into, unless nil, is overwritten and returned in place of new matrices, one for
+	// each kernel, of the order of the samples and all of Precision: memory that is
+	// there already takes half the time of new memory, which the system clears first.
+	// After an error its contents are undefined.
+	Into []*blas.Sym
 }
 
 // A tile is tileRows×tileCols: one block row of blas.Sym high, and wide enough
@@ -52,7 +57,7 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 	if err := d.ready(X); err != nil {
 		return nil, err
 	}
-	if need := d.Bytes(X.Rows, opt.Precision); opt.MaxBytes > 0 && need > opt.MaxBytes {
+	if need := d.Bytes(X.Rows, opt.Precision); opt.Into == nil && opt.MaxBytes > 0 && need > opt.MaxBytes {
 		return nil, fmt.Errorf("%w: %d Gram matrices of %d samples in %v take %d bytes, the limit is %d: use float32, fewer kernels, or explicit features (linear, rff:, nystrom:)",
 			ErrMemory, len(d), X.Rows, opt.Precision, need, opt.MaxBytes)
 	}
@@ -60,7 +65,7 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 	if err := b.prepare(X); err != nil {
 		return nil, err
 	}
-	b.allocate(opt.Precision)
+	b.allocate(opt)
 	var err error
 	phase.Do(ctx, phase.FormK, func(ctx context.Context) { err = b.run(ctx) })
 	if err != nil {
@@ -124,11 +129,26 @@ func (b *builder) prepare(X blas.General) error {
 	return nil
 }
 
-func (b *builder) allocate(prec blas.Precision) {
-	b.stream = b.d.Bytes(b.l, prec) > cache
+func (b *builder) allocate(opt GramOptions) {
+	b.stream = b.d.Bytes(b.l, opt.Precision) > cache
+	if b.grams = opt.Into; b.grams != nil {
+		b.checkInto(opt.Precision)
+		return
+	}
 	b.grams = make([]*blas.Sym, len(b.d))
 	for j := range b.d {
-		b.grams[j] = blas.NewSym(b.l, prec)
+		b.grams[j] = blas.NewSym(b.l, opt.Precision)
+	}
+}
+
+func (b *builder) checkInto(prec blas.Precision) {
+	if len(b.grams) != len(b.d) {
+		panic("kernel: GramOptions.Into does not have one matrix for each kernel")
+	}
+	for _, g := range b.grams {
+		if g.N != b.l || g.Prec != prec {
+			panic("kernel: GramOptions.Into has a matrix of another order or precision")
+		}
 	}
 }
 
@@ -220,8 +240,15 @@ func (b *builder) store(j, i, j0, off int, buf, line []float64) {
 		return
 	}
 	dst := buf
-	if g.Prec == blas.Float64 && !b.stream {
-		dst = g.F64[off : off+len(line)]
+	if g.Prec == blas.Float64 {
+		out := g.F64[off : off+len(line)]
+		if a, ok := k.exponential(); ok && b.stream {
+			vmath.ExpStream(out, line, a)
+			return
+		}
+		if !b.stream {
+			dst = out
+		}
 	}
 	k.value(dst, line)
 	if scale != nil {

@@ -191,6 +191,54 @@ func TestSameForAnyThreads(t *testing.T) {
 	}
 }
 
+// Matrices given to be overwritten end as new ones do, whatever they held.
+func TestGramsInto(t *testing.T) {
+	saved := cache
+	t.Cleanup(func() { cache = saved })
+	X := positiveX(rand.New(rand.NewPCG(4, 3)), 143, 6)
+	d, err := Build(everyKernel, X, testGroups, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
+		for _, cache = range []int64{0, saved} {
+			want, err := d.Grams(t.Context(), X, GramOptions{Precision: prec})
+			if err != nil {
+				t.Fatal(err)
+			}
+			into := make([]*blas.Sym, len(d))
+			for j := range into {
+				into[j] = blas.NewSym(X.Rows, prec)
+				for i := range into[j].F64 {
+					into[j].F64[i] = math.NaN()
+				}
+				for i := range into[j].F32 {
+					into[j].F32[i] = float32(math.NaN())
+				}
+			}
+			got, err := d.Grams(t.Context(), X, GramOptions{Precision: prec, Into: into, MaxBytes: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, g := range got {
+				if g != into[j] || !slices.Equal(g.F64, want[j].F64) || !slices.Equal(g.F32, want[j].F32) {
+					t.Errorf("%s, %v: memory given makes another matrix than new memory", d[j].Name, prec)
+				}
+			}
+			for name, wrong := range map[string][]*blas.Sym{"few": into[1:], "small": append([]*blas.Sym{blas.NewSym(9, prec)}, into[1:]...), "precision": append([]*blas.Sym{blas.NewSym(X.Rows, 1-prec)}, into[1:]...)} {
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Errorf("no panic: %s", name)
+						}
+					}()
+					_, _ = d.Grams(t.Context(), X, GramOptions{Precision: prec, Into: wrong})
+				}()
+			}
+		}
+	}
+}
+
 // skewed is a backend whose products depend on where they are stored, by an ulp or so.
 type skewed struct{ blas.Backend }
 

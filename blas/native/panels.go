@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 )
 
@@ -18,7 +19,7 @@ type panels[T element] struct {
 func newPanels[T element](e *engine[T], n int) *panels[T] {
 	count := (n + e.mr - 1) / e.mr
 	p := &panels[T]{e: e, n: n, rows: e.mr, data: make([]T, count*e.mr*n)}
-	preferHugePages(p.data)
+	memory.PreferHuge(p.data)
 	return p
 }
 

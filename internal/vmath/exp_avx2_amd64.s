@@ -92,6 +92,29 @@ done:
 	VZEROUPPER
 	RET
 
+// func expStreamAVX2(dst, x []float64, a float64)
+TEXT ·expStreamAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         x_base+24(FP), SI
+	MOVQ         x_len+32(FP), CX
+	VBROADCASTSD a+48(FP), Y5
+	EXPCONST256
+	TESTQ        CX, CX
+	JZ           done
+
+loop4:
+	VMULPD   (SI), Y5, Y0
+	EXP256
+	VMOVNTPD Y0, (DI)
+	ADDQ     $32, SI
+	ADDQ     $32, DI
+	SUBQ     $4, CX
+	JNZ      loop4
+
+done:
+	VZEROUPPER
+	RET
+
 // Y0 = (1 + c₁t + c₂t²)·exp(−t) at t = min(1000, R8·√Y0), with s, c₁, c₂ read
 // from the arguments' addresses in R8, R9, R10.
 #define MATERN256 \

@@ -105,6 +105,41 @@ done:
 	VZEROUPPER
 	RET
 
+// func expStreamAVX512(dst, x []float64, a float64)
+TEXT ·expStreamAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         x_base+24(FP), SI
+	MOVQ         x_len+32(FP), CX
+	VBROADCASTSD a+48(FP), Z28
+	EXPCONST512
+	VBROADCASTSD 80(AX), Z14
+	VBROADCASTSD 88(AX), Z15
+
+loop16:
+	CMPQ     CX, $16
+	JLT      last
+	VMULPD   (SI), Z28, Z0
+	VMULPD   64(SI), Z28, Z4
+	EXP512(Z0, Z1, Z2, Z3)
+	EXP512(Z4, Z5, Z6, Z7)
+	VMOVNTPD Z0, (DI)
+	VMOVNTPD Z4, 64(DI)
+	ADDQ     $128, SI
+	ADDQ     $128, DI
+	SUBQ     $16, CX
+	JMP      loop16
+
+last:
+	TESTQ    CX, CX
+	JZ       done
+	VMULPD   (SI), Z28, Z0
+	EXP512(Z0, Z1, Z2, Z3)
+	VMOVNTPD Z0, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
 // X = (1 + c₁t + c₂t²)·exp(−t) at t = min(1000, s·√X), with A, B, C, D as scratch,
 // where Z11 = −1000, Z12 = −s, Z13 = −c₁, Z14 = c₂, Z31 = 1. The divider takes the
 // square root beside the polynomials of other elements: an estimate and Newton's

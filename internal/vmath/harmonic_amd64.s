@@ -12,16 +12,16 @@
 // R11 = the number of groups, R12 = the features of most of them, and DX such that
 // group R13, counted down to 1, has one more where R13 < DX.
 #define GROUPS \
-	MOVQ x_len+32(FP), AX; \
-	ADDQ $9, AX;           \
-	MOVQ $10, R11;         \
+	MOVL x_len+32(FP), AX; \
+	ADDL $9, AX;           \
+	MOVL $10, R11;         \
 	XORL DX, DX;           \
-	DIVQ R11;              \
-	MOVQ AX, R11;          \
-	MOVQ x_len+32(FP), AX; \
+	DIVL R11;              \
+	MOVL AX, R11;          \
+	MOVL x_len+32(FP), AX; \
 	XORL DX, DX;           \
-	DIVQ R11;              \
-	MOVQ AX, R12;          \
+	DIVL R11;              \
+	MOVL AX, R12;          \
 	INCQ DX
 
 // D = u, N = 1 with u = Z13 + COL: 1/u = N/D; Z14 = 1.

@@ -40,6 +40,7 @@ func TestPageBoundary(t *testing.T) {
 			single := atPageEnd(t, (n+1)/2)
 			narrow := unsafe.Slice((*float32)(unsafe.Pointer(&single[0])), n+n%2)[n%2:]
 			Exp(dst, x, 1)
+			ExpStream(dst, x, 1)
 			SqDist(dst, 1, y)
 			Matern(dst, x, 1, 1)
 			Power(dst, x, 1, 1, 3)

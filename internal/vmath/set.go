@@ -5,6 +5,7 @@ package vmath
 type set struct {
 	name         string
 	exp          func(dst, x []float64, a float64)
+	expStream    func(dst, x []float64, a float64) // dst at a multiple of 64 bytes, and as long as one
 	sqDist       func(g []float64, ni float64, nj []float64)
 	matern       func(dst, x []float64, s, c1, c2 float64)
 	power        func(dst, x []float64, gamma, c float64, q int)
@@ -24,7 +25,7 @@ type set struct {
 }
 
 var generic = set{
-	name: "generic", exp: expGeneric, sqDist: sqDistGeneric, matern: maternGeneric,
+	name: "generic", exp: expGeneric, expStream: expGeneric, sqDist: sqDistGeneric, matern: maternGeneric,
 	power: powerGeneric, sinCos: sinCosGeneric, cos: cosGeneric, narrow: narrowGeneric,
 	stream: streamGeneric, streamNarrow: narrowGeneric,
 	radix2: radix2Generic, radix4: radix4Generic,

@@ -9,7 +9,7 @@ func vectorSets() []set {
 	var out []set
 	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
 		out = append(out, set{
-			name: "avx512", exp: expAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
+			name: "avx512", exp: expAVX512, expStream: expStreamAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
 			power: powerAVX512, sinCos: sinCosAVX512, cos: cosAVX512, narrow: narrowAVX512,
 			stream: streamAVX512, streamNarrow: streamNarrowAVX512,
 			radix2: radix2AVX512, radix4: radix4AVX512,
@@ -18,7 +18,7 @@ func vectorSets() []set {
 	}
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
 		out = append(out, set{
-			name: "avx2", exp: expAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
+			name: "avx2", exp: expAVX2, expStream: expStreamAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
 			power: powerAVX2, sinCos: sinCosAVX2, cos: cosAVX2, narrow: narrowAVX2,
 			stream: streamAVX2, streamNarrow: streamNarrowAVX2,
 			radix2: radix2AVX2, radix4: radix4AVX2,
@@ -30,6 +30,9 @@ func vectorSets() []set {
 
 //go:noescape
 func expAVX512(dst, x []float64, a float64)
+
+//go:noescape
+func expStreamAVX512(dst, x []float64, a float64)
 
 //go:noescape
 func sqDistAVX512(g []float64, ni float64, nj []float64)
@@ -75,6 +78,9 @@ func lorentzRowAVX512(dst, x, zt []float64, ld int)
 
 //go:noescape
 func expAVX2(dst, x []float64, a float64)
+
+//go:noescape
+func expStreamAVX2(dst, x []float64, a float64)
 
 //go:noescape
 func sqDistAVX2(g []float64, ni float64, nj []float64)

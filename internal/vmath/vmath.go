@@ -1,9 +1,27 @@
 package vmath
 
+import "unsafe"
+
 // Exp computes dst_i = exp(a·x_i), within 1.1 ulp of the exponential of the rounded
 // product (2 ulp in the generic form, math.Exp's own error). NaN stays NaN,
 // overflow gives +Inf, underflow is gradual.
 func Exp(dst, x []float64, a float64) { use.exp(dst[:len(x)], x, a) }
+
+// ExpStream is Exp, written as Stream writes: the exponentials of the elements to
+// come are computed while earlier ones are on their way to memory. dst and x do
+// not overlap.
+func ExpStream(dst, x []float64, a float64) {
+	dst = dst[:len(x)]
+	head := min(len(x), int(-uintptr(unsafe.Pointer(unsafe.SliceData(dst)))&63)/8)
+	whole := head + (len(x)-head)&^7
+	if head > 0 {
+		use.exp(dst[:head], x[:head], a)
+	}
+	use.expStream(dst[head:whole], x[head:whole], a)
+	if whole < len(x) {
+		use.exp(dst[whole:], x[whole:], a)
+	}
+}
 
 // SqDist turns inner products into squared Euclidean distances in place:
 // g_j = max(0, ni + nj_j − 2·g_j), where ni and nj are squared norms.
@@ -72,7 +90,7 @@ func Narrow(dst []float32, x []float64) { use.narrow(dst[:len(x)], x) }
 // between the last of several calls and another goroutine's reading.
 func Stream(dst, x []float64) { use.stream(dst[:len(x)], x) }
 
-// Fence completes the writes of Stream and StreamNarrow.
+// Fence completes the writes of Stream, ExpStream and StreamNarrow.
 func Fence() { fence() }
 
 // StreamNarrow is Narrow, written as Stream writes.

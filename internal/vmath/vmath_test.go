@@ -274,7 +274,13 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 		}
 	}
 	for name, run := range map[string]func(s *set, dst []float64){
-		"exp":           func(s *set, dst []float64) { s.exp(dst, x, -2) },
+		"exp": func(s *set, dst []float64) { s.exp(dst, x, -2) },
+		"exp stream": func(s *set, dst []float64) {
+			saved := use
+			defer func() { use = saved }()
+			use = *s
+			ExpStream(dst, x, -2)
+		},
 		"sqDist":        func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
 		"matern":        func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
 		"power1":        func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },

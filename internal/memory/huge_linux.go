@@ -1,4 +1,4 @@
-package native
+package memory
 
 import (
 	"syscall"
@@ -10,11 +10,11 @@ const (
 	adviceHuge = 14 // MADV_HUGEPAGE
 )
 
-// preferHugePages asks the kernel to back the memory of s with huge pages, which
-// a panel streamed from memory wants: it needs far fewer address translations,
-// and the hardware fetches ahead across what would be page boundaries. The
-// elements are not touched, and a kernel that refuses does no harm.
-func preferHugePages[T any](s []T) {
+// PreferHuge asks the kernel to back the memory of s with huge pages, which large
+// matrices want that are read or written a few rows at a time: they need far fewer
+// address translations, and the hardware fetches ahead across what would be page
+// boundaries. The elements are not touched, and a kernel that refuses does no harm.
+func PreferHuge[T any](s []T) {
 	var v T
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(s)))
 	skip := -start & (hugePage - 1)
