@@ -11,9 +11,9 @@ import (
 // conclusions turn the results of a case into sentences; the first one stands at
 // the top of the report. Every number in them is computed from the results.
 var conclusions = map[string]func(group []Result) []string{
-	"gemm":         concludeSpeed("matrix products"),
+	"gemm":         concludeGemm,
 	"operator":     concludeSpeed("products of K with a block of columns"),
-	"gram":         concludeFastest("builds Gram matrices"),
+	"gram":         concludeGram,
 	"eigen":        concludeSpeed("factorizations"),
 	"lanczos":      concludeLanczos,
 	"digits":       concludeLearning,
@@ -81,57 +81,6 @@ func names(group []Result) []string {
 		}
 	}
 	return out
-}
-
-// concludeSpeed compares the backends, and each with the machine.
-func concludeSpeed(what string) func(group []Result) []string {
-	return func(group []Result) []string {
-		var out []string
-		for _, other := range names(group) {
-			ratios := pairs(group, "native", other)
-			if other == "native" || len(ratios) == 0 {
-				continue
-			}
-			g := stat.GeometricMean(ratios, nil)
-			lo, hi := slices.Min(ratios), slices.Max(ratios)
-			switch {
-			case g >= 1:
-				out = append(out, fmt.Sprintf("The native backend is %s faster than %s on average in %s (from %.2g to %.2g over %s).", times(g), other, what, lo, hi, plural(len(ratios), "shape")))
-			default:
-				out = append(out, fmt.Sprintf("The native backend is %s slower than %s on average in %s (its speed is from %.2g to %.2g of it over %s).", times(1/g), other, what, lo, hi, plural(len(ratios), "shape")))
-			}
-		}
-		for _, name := range names(group) {
-			if r := bestShare(group, name); r != nil {
-				out = append(out, fmt.Sprintf("At its best (%s) %s reaches %.0f %% of the machine's peak, %.0f GFLOP/s.", without(*r, "backend", "seed", "threads"), name, 100*r.OfPeak, r.GFlops))
-			}
-		}
-		return out
-	}
-}
-
-// bestShare is the line of that name nearest to the peak of its precision.
-func bestShare(group []Result, name string) *Result {
-	var best *Result
-	for i, r := range group {
-		if r.Name == name && r.OfPeak > 0 && (best == nil || r.OfPeak > best.OfPeak) {
-			best = &group[i]
-		}
-	}
-	return best
-}
-
-func concludeFastest(does string) func(group []Result) []string {
-	return func(group []Result) []string {
-		var out []string
-		group = slices.DeleteFunc(slices.Clone(group), func(r Result) bool { return r.Params["kernel"] == "product" })
-		for _, other := range names(group) {
-			if ratios := pairs(group, "native", other); other != "native" && len(ratios) > 0 {
-				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, stat.GeometricMean(ratios, nil), other, plural(len(ratios), "case")))
-			}
-		}
-		return out
-	}
 }
 
 func concludeLanczos(group []Result) []string {
