@@ -1,7 +1,9 @@
 package iokl
 
 import (
+	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -206,5 +208,16 @@ func TestSubspaces(t *testing.T) {
 	}
 	if sizes[4] != subsets || sizes[8] != subsets {
 		t.Errorf("%v kernels by number of columns", sizes)
+	}
+}
+
+// An error inside a fold says which: the data as a whole are fine.
+func TestFoldNamed(t *testing.T) {
+	X, _ := wave(20, 3)
+	Y := mat.NewDense(20, 1, nil)
+	Y.Set(7, 0, 1)
+	_, err := CrossValidate(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, CV: CVOptions{Folds: 4, Lambdas: []float64{1e-2}}})
+	if !errors.Is(err, ErrInput) || !regexp.MustCompile(`^fold \d: every target column is constant`).MatchString(err.Error()) {
+		t.Errorf("%v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (s *study) fold(ctx context.Context, g *grid, opt Options, branches []*branch, f int) error {
 	split := g.splits[f]
 	if len(split.Train) < 2 || len(split.Test) == 0 {
-		return badInput("fold %d trains on %d samples and tests on %d", f+1, len(split.Train), len(split.Test))
+		return badInput("it trains on %d samples and tests on %d", len(split.Train), len(split.Test))
 	}
 	opt.Trace, opt.Notify, opt.Tol = nil, nil, g.Tol
 	opt.InputNames, opt.OutputNames = nil, nil

@@ -2,6 +2,7 @@ package iokl
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/internal/par"
@@ -30,8 +31,11 @@ func crossValidate(ctx context.Context, s *study, opt Options) (*CVResult, error
 		for lo := 0; lo < round && ctx.Err() == nil; lo += at {
 			par.For(min(at, round-lo), func(i int) {
 				f := done + lo + i
-				fail[lo+i] = s.fold(ctx, g, opt, branches, f)
-				complete[f] = fail[lo+i] == nil && ctx.Err() == nil
+				err := s.fold(ctx, g, opt, branches, f)
+				if err != nil {
+					fail[lo+i] = fmt.Errorf("fold %d: %w", f+1, err)
+				}
+				complete[f] = err == nil && ctx.Err() == nil
 			})
 			if ctx.Err() == nil {
 				opt.notify("cross-validation: %d of %d folds", done+min(lo+at, round), len(g.splits))

@@ -141,13 +141,12 @@ func moments(a blas.General, j int) (mean, scale float64) {
 	for i := range a.Rows {
 		mean += a.Data[i*a.Stride+j] / n
 	}
-	var v float64
-	for i := range a.Rows {
-		d := a.Data[i*a.Stride+j] - mean
-		v += d * d / n
+	d := make([]float64, a.Rows)
+	for i := range d {
+		d[i] = a.Data[i*a.Stride+j] - mean
 	}
-	if v > 0 {
-		return mean, math.Sqrt(v)
+	if s := blas.Nrm2(d) / math.Sqrt(n); s > 0 { // of any units: Nrm2 does not square them
+		return mean, s
 	}
 	return mean, 1
 }

@@ -2,6 +2,7 @@ package granger
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
@@ -130,8 +131,7 @@ func (g *design) meanSquare(t task, predict blas.General) float64 {
 }
 
 // chooseLambda returns λ for every node: the only one given, or that of least
-// error in time-ordered cross-validation, in which fold f of F fits to the part
-// (f+1)/(F+2) … of the time that comes before the part it is judged on.
+// error in time-ordered cross-validation.
 func (g *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 	n := len(g.node)
 	out := make([]float64, n)
@@ -141,12 +141,16 @@ func (g *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 		}
 		return out, nil
 	}
+	folds := g.folds()
+	if len(folds) == 0 {
+		return nil, fmt.Errorf("%w: %d samples do not divide into parts to fit and parts to judge λ on", ErrShort, g.l)
+	}
 	errors := blas.NewGeneral(n, len(g.opt.Lambdas))
 	for a, lambda := range g.opt.Lambdas {
 		for k := range out {
 			out[k] = lambda
 		}
-		for f := range g.opt.Folds {
+		for _, f := range folds {
 			if err := g.fold(ctx, f, out, errors, a); err != nil {
 				return nil, err
 			}
@@ -167,24 +171,33 @@ func (g *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 	return best, nil
 }
 
-// fold adds the errors of one fold to column a. The first half of the time is
-// always fitted to; the second is divided among the folds.
-func (g *engine) fold(ctx context.Context, f int, lambda []float64, errors blas.General, a int) error {
+// folds are the samples that each fold is judged on, after a fit to all before them:
+// the first half of the time is always fitted to, the second is divided among the
+// folds. Those with nothing to judge on, or next to nothing to fit to, are left out.
+func (g *design) folds() []span {
+	var all []span
 	part := func(f int) int { return g.before(0.5 + 0.5*float64(f)/float64(g.opt.Folds)) }
-	lo, hi := part(f), part(f+1)
-	if f+1 == g.opt.Folds {
-		hi = g.l
+	for f := range g.opt.Folds {
+		s := span{part(f), part(f + 1)}
+		if f+1 == g.opt.Folds {
+			s.hi = g.l
+		}
+		if s.lo >= 2 && s.hi > s.lo {
+			all = append(all, s)
+		}
 	}
-	if lo < 2 || hi <= lo {
-		return nil
-	}
-	tasks := g.tasks(sequence(0, lo), sequence(lo, hi), lambda)
+	return all
+}
+
+// fold adds the errors of one fold to column a.
+func (g *engine) fold(ctx context.Context, f span, lambda []float64, errors blas.General, a int) error {
+	tasks := g.tasks(sequence(0, f.lo), sequence(f.lo, f.hi), lambda)
 	models, err := g.fit(ctx, tasks)
 	if err != nil {
 		return err
 	}
 	for k, m := range models {
-		errors.Data[k*errors.Stride+a] += g.meanSquare(tasks[k], m.predict) * float64(hi-lo)
+		errors.Data[k*errors.Stride+a] += g.meanSquare(tasks[k], m.predict) * float64(f.hi-f.lo)
 	}
 	return nil
 }

@@ -26,7 +26,6 @@ type target struct {
 	gap   float64   // bounds value − min h
 	forms []float64 // c_j = cᵀK_j c
 	iter  int
-	err   error
 }
 
 // start makes all allowed weights equal; with nothing to explain they are zero.
@@ -80,13 +79,12 @@ func (b *job) run(ctx context.Context) error {
 			return fmt.Errorf("granger: %w", err)
 		}
 		for lo := 0; lo < len(active); lo += size {
-			b.iterate(ctx, active[lo:min(len(active), lo+size)])
+			if err := b.iterate(ctx, active[lo:min(len(active), lo+size)]); err != nil {
+				return err
+			}
 		}
 		var left []*target
 		for _, f := range active {
-			if f.err != nil {
-				return f.err
-			}
 			f.iter++
 			if !(f.gap <= b.tol*f.value) && f.iter < b.maxIter {
 				left = append(left, f)
@@ -103,7 +101,7 @@ func (b *job) run(ctx context.Context) error {
 }
 
 // iterate computes c, the objective, the forms and the gap at the weights of each target.
-func (b *job) iterate(ctx context.Context, batch []*target) {
+func (b *job) iterate(ctx context.Context, batch []*target) error {
 	K := make([]blas.General, len(batch))
 	eta := make([]float32, len(batch)*b.s.m)
 	for a, f := range batch {
@@ -116,13 +114,19 @@ func (b *job) iterate(ctx context.Context, batch []*target) {
 		}
 	}
 	phase.Do(ctx, phase.FormK, func(context.Context) { b.s.sums(K, eta, b.r) })
-	full := make([][]float64, len(batch))
+	full, errs := make([][]float64, len(batch)), make([]error, len(batch))
 	phase.Do(ctx, phase.CSolve, func(context.Context) {
 		par.For(len(batch), func(a int) {
-			batch[a].solve(b.be, K[a], b.idx)
-			full[a] = b.scatter(batch[a].c)
+			if errs[a] = batch[a].solve(b.be, K[a], b.idx); errs[a] == nil {
+				full[a] = b.scatter(batch[a].c)
+			}
 		})
 	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
 	out := make([]float64, len(batch)*b.s.m)
 	phase.Do(ctx, phase.Certificate, func(context.Context) {
 		b.s.forms(out, full, b.r)
@@ -131,6 +135,7 @@ func (b *job) iterate(ctx context.Context, batch []*target) {
 			f.certify()
 		}
 	})
+	return nil
 }
 
 // scatter adds the coefficients of repeated samples up on the samples of the stack.
@@ -144,7 +149,7 @@ func (b *job) scatter(c []float64) []float64 {
 
 // solve computes the c with P(K_η + μI)c = y and c = P·c, where P projects off
 // the border U: with A = K_η + μI it is A⁻¹y − A⁻¹U(UᵀA⁻¹U)⁻¹UᵀA⁻¹y.
-func (f *target) solve(be blas.Backend, K blas.General, idx []int) {
+func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 	n, k := len(idx), f.border.Cols
 	A := K
 	if !isPrefix(idx, K.Rows) {
@@ -160,13 +165,12 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) {
 		A.Data[i*A.Stride+i] += mu
 	}
 	if !be.Potrf(A) {
-		f.err = fmt.Errorf("granger: K_η + %g·I is not positive definite", mu)
-		return
+		return fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not positive definite", ErrOption, f.lambda)
 	}
 	f.c = slices.Clone(f.y)
 	choleskySolve(A, f.c)
 	if k == 0 {
-		return
+		return nil
 	}
 	AU, column := blas.NewGeneral(n, k), make([]float64, n)
 	for j := range k {
@@ -178,7 +182,7 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) {
 			AU.Data[i*k+j] = v
 		}
 	}
-	f.offBorder(be, AU)
+	return f.offBorder(be, AU)
 }
 
 // choleskySolve overwrites x by (L·Lᵀ)⁻¹x, L being the lower triangle of A. Both
@@ -196,18 +200,18 @@ func choleskySolve(A blas.General, x []float64) {
 }
 
 // offBorder subtracts A⁻¹U·(UᵀA⁻¹U)⁻¹·Uᵀc from c, given A⁻¹U.
-func (f *target) offBorder(be blas.Backend, AU blas.General) {
+func (f *target) offBorder(be blas.Backend, AU blas.General) error {
 	k := AU.Cols
 	S, w := blas.NewGeneral(k, k), blas.NewGeneral(k, 1)
 	blas.Mul(be, S, true, false, f.border, AU)
 	blas.Mul(be, w, true, false, f.border, blas.Vector(f.c))
 	if !be.Potrf(S) {
-		f.err = fmt.Errorf("granger: the unpenalized part is singular")
-		return
+		return fmt.Errorf("%w: λ = %g is too small: what is left unpenalized cannot be told apart", ErrOption, f.lambda)
 	}
 	choleskySolve(S, w.Data)
 	blas.Gemm(be, false, false, -1, AU, w, 1, blas.Vector(f.c))
 	f.beta = w.Data
+	return nil
 }
 
 func isPrefix(idx []int, r int) bool {
