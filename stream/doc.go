@@ -12,8 +12,8 @@
 // cross-validation, or leaving out one group at a time, costs one pass and not K.
 // Its state can be written in the middle of a pass and read back later. Ranks of a
 // parallel job accumulate rows of their own and add up their sums with
-// [Accumulator.Reduce]: one all-reduce of D(D+1)/2 + Dn + D + 2n + 1 numbers for
-// each fold is all that they exchange.
+// [Accumulator.Reduce]: all that they exchange for each fold is n + 1 numbers, for the
+// mean of all targets, and then D(D+1)/2 + Dn + D + 2n + 1.
 //
 // The pass costs D² + 2Dn flops a row (a symmetric rank-k update and a product)
 // beside the transform, and K·(8D² + 8Dn) + 8·BlockRows·(D + K·(d+n)) bytes.
