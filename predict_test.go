@@ -5,8 +5,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/iokl/iokl/internal/race"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/internal/race"
 )
 
 // TestPredictInBoundedMemory predicts more rows than a block holds, and checks that

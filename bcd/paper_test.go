@@ -38,14 +38,14 @@ func TestPaperDescends(t *testing.T) {
 func TestOKLConverges(t *testing.T) {
 	p := convexCase(t)
 	for _, rho := range []float64{0, 0.1, 1e-3} {
-		var first, last float64
+		var first, last, low float64
 		res, err := Solve(context.Background(), p, Options{
 			Solver: "okl", Sylvester: "eigen", Tol: 1e-6, Rho: rho, MaxOuter: 20000,
 			Trace: func(s Step) error {
 				if s.SylvesterSolves == 1 {
 					first = s.Objective
 				}
-				last = s.Objective
+				last, low = s.Objective, math.Max(low, s.Objective-s.GapL)
 				return nil
 			},
 		})
@@ -55,6 +55,9 @@ func TestOKLConverges(t *testing.T) {
 		}
 		if !(last < first) || !(res.RelativeGap <= 1e-6) {
 			t.Errorf("rho %g: objective from %g to %g, relative gap %g", rho, first, last, res.RelativeGap)
+		}
+		if !(low <= res.Objective*(1+1e-12)) {
+			t.Errorf("rho %g: a certificate claims that nothing is below %.12g, and %.12g was reached", rho, low, res.Objective)
 		}
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/iokl/iokl/blas"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/blas"
 )
 
 // answer is what the top of the page says about a question people come with.

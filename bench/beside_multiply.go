@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/iokl/iokl/blas"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/blas"
 )
 
 // multiplyBeside measures how the native operator gets on with the rest of a

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
-	"gonum.org/v1/gonum/stat"
 )
 
 // runDrosophila follows the paper's gene experiment: groups of genes of one

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
-	"gonum.org/v1/gonum/stat"
 )
 
 // labelled is a data set of several views with a class for each sample.

@@ -11,11 +11,12 @@ import (
 	"strconv"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
-	"gonum.org/v1/gonum/stat"
 )
 
 //go:embed data/macrodata.csv

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
-	"gonum.org/v1/gonum/stat"
 )
 
 // misprint is a formula of the paper that does not hold as printed, and a number

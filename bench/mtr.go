@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"gonum.org/v1/gonum/stat"
 )
 
 // mtrSets are the data sets of multi-target regression, the quick ones first.

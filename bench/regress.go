@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
-	"gonum.org/v1/gonum/stat"
 )
 
 // predictor learns from X and Y and predicts at the rows of Xt.

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
-	"gonum.org/v1/gonum/stat"
 )
 
 // linearData has Y = X·w exactly, with the second of three inputs unused.

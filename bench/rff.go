@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
-	"gonum.org/v1/gonum/stat"
 )
 
 // featureKernels are those that have random Fourier features. Of the orders of

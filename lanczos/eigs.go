@@ -6,9 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/lapack"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
-	"gonum.org/v1/gonum/lapack"
 )
 
 // chunkRows is how many rows of the basis are compressed at once.

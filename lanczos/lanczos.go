@@ -9,9 +9,10 @@ import (
 	"errors"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/lapack/gonum"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
-	"gonum.org/v1/gonum/lapack/gonum"
 )
 
 // Which says which end of the spectrum is wanted.

@@ -3,9 +3,10 @@ package linop
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas/gonum"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
-	"gonum.org/v1/gonum/blas/gonum"
 )
 
 // formsCols is the width of the tiles that Forms works in: with blas.SymBlock
