@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,8 +177,9 @@ func TestSolversStayQuiet(t *testing.T) {
 	}
 }
 
-// TestCgo reads every Go file of the tree, whatever build tags it asks for.
-func TestCgo(t *testing.T) {
+// imports calls f with the imports of every Go file of the tree, whatever build tags it asks for.
+func imports(t *testing.T, f func(path string, lines *token.File, specs []*ast.ImportSpec)) {
+	t.Helper()
 	root := filepath.Join("..", "..")
 	seen := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -188,20 +191,50 @@ func TestCgo(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.ImportsOnly)
 		if err != nil {
 			return err
 		}
-		for _, imp := range file.Imports {
-			if imp.Path.Value == `"C"` && !slices.Contains(cgo, filepath.ToSlash(filepath.Dir(rel))) {
-				t.Errorf("%s imports \"C\": only %v may", rel, cgo)
-			}
-		}
+		f(filepath.ToSlash(rel), set.File(file.Pos()), file.Imports)
 		return nil
 	})
 	if err != nil || seen == 0 {
 		t.Fatalf("%d files read: %v", seen, err)
 	}
+}
+
+func TestCgo(t *testing.T) {
+	imports(t, func(file string, _ *token.File, specs []*ast.ImportSpec) {
+		for _, imp := range specs {
+			if imp.Path.Value == `"C"` && !slices.Contains(cgo, path.Dir(file)) {
+				t.Errorf("%s imports \"C\": only %v may", file, cgo)
+			}
+		}
+	})
+}
+
+// Imports stand in groups: the standard library, other modules, this one.
+func TestImportGroups(t *testing.T) {
+	group := func(quoted string) int {
+		switch _, own := inside(strings.Trim(quoted, `"`)); {
+		case own:
+			return 2
+		case strings.Contains(top(quoted), "."):
+			return 1
+		}
+		return 0
+	}
+	imports(t, func(file string, lines *token.File, specs []*ast.ImportSpec) {
+		for i := 1; i < len(specs); i++ {
+			a, b := specs[i-1], specs[i]
+			ga, gb := group(a.Path.Value), group(b.Path.Value)
+			apart := lines.Line(b.Pos())-lines.Line(a.Pos()) > 1
+			if ga > gb || ga < gb && !apart {
+				t.Errorf("%s: %s and %s: want the standard library, other modules and this one, each in a group", file, a.Path.Value, b.Path.Value)
+			}
+		}
+	})
 }
 
 func TestLibraryStaysLight(t *testing.T) {

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/npy"
-	"github.com/parquet-go/parquet-go"
 )
 
 func npz(t *testing.T, arrays map[string]npy.Array) string {
