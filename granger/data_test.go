@@ -54,6 +54,7 @@ func TestErrors(t *testing.T) {
 		{"NaN lambda", bg, change(same), granger.Options{Lambdas: []float64{1, math.NaN()}}, granger.ErrOption},
 		{"too few samples to judge λ on", bg, &granger.Data{Names: []string{"a"}, X: blas.Vector([]float64{1, 3, 2})}, granger.Options{Lambdas: []float64{1, 2}}, granger.ErrShort},
 		{"lambda too small for single precision", bg, change(same), granger.Options{Lambda: 1e-14}, granger.ErrOption},
+		{"lambda too small for one node", bg, change(same), granger.Options{Lambda: 1e-14, Norm: "lp:2"}, granger.ErrOption},
 		{"units whose squares overflow", bg, change(func(d *granger.Data) { blas.Scal(1e200, d.X.Data) }), granger.Options{}, nil},
 		{"units whose squares vanish", bg, change(func(d *granger.Data) { blas.Scal(1e-200, d.X.Data) }), granger.Options{}, nil},
 		{"decay", bg, change(same), granger.Options{Decay: 1.5}, granger.ErrOption},

@@ -165,7 +165,7 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 		A.Data[i*A.Stride+i] += mu
 	}
 	if !be.Potrf(A) {
-		return fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not positive definite", ErrOption, f.lambda)
+		return tooSmall(f.lambda)
 	}
 	f.c = slices.Clone(f.y)
 	choleskySolve(A, f.c)
@@ -183,6 +183,11 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 		}
 	}
 	return f.offBorder(be, AU)
+}
+
+// tooSmall says why a system of kernels, positive semidefinite but for rounding, is not definite.
+func tooSmall(lambda float64) error {
+	return fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not positive definite", ErrOption, lambda)
 }
 
 // choleskySolve overwrites x by (L·Lᵀ)⁻¹x, L being the lower triangle of A. Both
@@ -206,7 +211,7 @@ func (f *target) offBorder(be blas.Backend, AU blas.General) error {
 	blas.Mul(be, S, true, false, f.border, AU)
 	blas.Mul(be, w, true, false, f.border, blas.Vector(f.c))
 	if !be.Potrf(S) {
-		return fmt.Errorf("%w: λ = %g is too small: what is left unpenalized cannot be told apart", ErrOption, f.lambda)
+		return tooSmall(f.lambda)
 	}
 	choleskySolve(S, w.Data)
 	blas.Gemm(be, false, false, -1, AU, w, 1, blas.Vector(f.c))
