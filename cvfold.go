@@ -137,23 +137,16 @@ func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f i
 // predict is the model's prediction for the test part of a split.
 func (s *study) predict(m *Model, split Split) (blas.General, error) {
 	dst := blas.NewGeneral(len(split.Test), s.Y.Cols)
-	F := blas.NewGeneral(len(split.Test), len(m.out.Live))
 	if s.grams == nil {
-		Z, _, err := m.in.apply(rows(s.X, split.Test), 0)
-		if err != nil {
-			return dst, err
-		}
-		if err := m.basis.predict(F, Z); err != nil {
-			return dst, err
-		}
-	} else {
-		b := m.basis.(*gramBasis)
-		K := blas.NewGeneral(len(split.Test), len(split.Train))
-		for _, j := range kept(m.eta) {
-			addCross(K, m.eta[j], s.grams[j], split)
-		}
-		blas.Mul(blas.Or(b.be), F, false, false, K, b.CL)
+		return dst, m.predict(dst, rows(s.X, split.Test))
 	}
+	F := blas.NewGeneral(len(split.Test), len(m.out.Live))
+	b := m.basis.(*gramBasis)
+	K := blas.NewGeneral(len(split.Test), len(split.Train))
+	for _, j := range kept(m.eta) {
+		addCross(K, m.eta[j], s.grams[j], split)
+	}
+	blas.Mul(blas.Or(b.be), F, false, false, K, b.CL)
 	m.out.restore(dst, F)
 	return dst, nil
 }

@@ -50,22 +50,35 @@ func newInputs(X blas.General, opt *Options) (*inputs, []string, error) {
 // apply copies X, fills its missing cells and scales it. first is the number,
 // from 0, of X's first row in messages. missing counts the cells filled.
 func (in *inputs) apply(X blas.General, first int) (Z blas.General, missing []int, err error) {
-	if X.Cols != len(in.Names) {
-		return Z, nil, badInput("the data have %d columns, the model was fitted on %d", X.Cols, len(in.Names))
+	if err := in.checkWidth(X); err != nil {
+		return Z, nil, err
 	}
+	Z = blas.Clone(X)
+	missing, err = in.scale(Z, first)
+	return Z, missing, err
+}
+
+func (in *inputs) checkWidth(X blas.General) error {
+	if X.Cols != len(in.Names) {
+		return badInput("the data have %d columns, the model was fitted on %d", X.Cols, len(in.Names))
+	}
+	return nil
+}
+
+// scale is apply in place.
+func (in *inputs) scale(X blas.General, first int) (missing []int, err error) {
 	for i := range X.Rows {
 		for j, v := range blas.Row(X, i) {
 			if math.IsInf(v, 0) || in.Strict && math.IsNaN(v) {
-				return Z, nil, badInput("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j], cellText(v))
+				return nil, badInput("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j], cellText(v))
 			}
 		}
 	}
-	Z = blas.Clone(X)
-	missing = fill(Z, in.Fill)
+	missing = fill(X, in.Fill)
 	if in.Scaler != nil {
-		in.Scaler.apply(Z)
+		in.Scaler.apply(X)
 	}
-	return Z, missing, nil
+	return missing, nil
 }
 
 func cellText(v float64) string {

@@ -3,9 +3,11 @@ package iokl
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
@@ -116,22 +118,27 @@ func newFeatureBasis(maps rff.Maps, res *bcd.Result, be blas.Backend) basis {
 	return b
 }
 
-func (b *featureBasis) predict(dst, Z blas.General) error {
-	if b.WL.Rows == 0 {
-		blas.Zero(dst)
-		return nil
-	}
-	step := blockRows(b.WL.Rows)
-	F := blas.NewGeneral(min(step, Z.Rows), b.WL.Rows)
-	for i := 0; i < Z.Rows; i += step {
-		k := min(step, Z.Rows-i)
-		block := blas.View(F, 0, 0, k, F.Cols)
-		if err := b.maps.Transform(block, blas.View(Z, i, 0, k, Z.Cols)); err != nil {
+func (b *featureBasis) evaluator() (evaluator, error) {
+	var scratch par.Free[[]float64]
+	return func(dst, Z blas.General) error {
+		if b.WL.Rows == 0 {
+			blas.Zero(dst)
+			return nil
+		}
+		s := scratch.Get()
+		if s == nil {
+			s = new([]float64)
+		}
+		defer scratch.Put(s)
+		D := b.WL.Rows
+		*s = slices.Grow((*s)[:0], Z.Rows*D)[:Z.Rows*D]
+		F := blas.General{Rows: Z.Rows, Cols: D, Stride: D, Data: *s}
+		if err := b.maps.Transform(F, Z); err != nil {
 			return asInput(err)
 		}
-		blas.Mul(blas.Or(b.be), blas.View(dst, i, 0, k, dst.Cols), false, false, block, b.WL)
-	}
-	return nil
+		blas.Mul(blas.Or(b.be), dst, false, false, F, b.WL)
+		return nil
+	}, nil
 }
 
 func (b *featureBasis) kind() string { return "features" }

@@ -26,13 +26,17 @@ type Model struct {
 
 // basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L.
 type basis interface {
-	// predict computes the learned outputs for the rows of Z, t×live.
-	predict(dst, Z blas.General) error
+	// evaluator prepares for predictions.
+	evaluator() (evaluator, error)
 	// kind names the basis in model files.
 	kind() string
 	// members are its arrays in model files; what is no array goes into head.
 	members(head *meta) []member
 }
+
+// evaluator computes the learned outputs for the rows of Z, t×live. It may run in
+// several goroutines at once.
+type evaluator func(dst, Z blas.General) error
 
 // Certificate says how a fit ended. Its numbers hold at the model's C, L and η.
 type Certificate struct {

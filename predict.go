@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 )
@@ -44,38 +45,53 @@ func newBasis(t *training, res *bcd.Result, be blas.Backend) basis {
 	return b
 }
 
-// predictBytes is the memory that a block of K_η(X*,X), or of features, takes, about.
-const predictBytes = 16 << 20
-
-// blockRows is how many new points are predicted at a time, with cols numbers for each.
-func blockRows(cols int) int {
-	return max(blas.SymBlock, predictBytes/8/max(cols, 1)/blas.SymBlock*blas.SymBlock)
-}
-
-func (b *sampleBasis) predict(dst, Z blas.General) error {
-	if len(b.dict) == 0 {
-		blas.Zero(dst)
-		return nil
+func (b *sampleBasis) evaluator() (evaluator, error) {
+	c, err := b.dict.Crossing(b.eta, b.Z, b.be)
+	if err != nil {
+		return nil, asInput(err)
 	}
-	be := blas.Or(b.be)
-	step := blockRows(b.Z.Rows)
-	K := blas.NewGeneral(min(step, Z.Rows), b.Z.Rows)
-	for i := 0; i < Z.Rows; i += step {
-		k := min(step, Z.Rows-i)
-		block := blas.View(K, 0, 0, k, K.Cols)
-		if err := b.dict.CrossSum(block, b.eta, blas.View(Z, i, 0, k, Z.Cols), b.Z); err != nil {
-			return asInput(err)
-		}
-		blas.Mul(be, blas.View(dst, i, 0, k, dst.Cols), false, false, block, b.CL)
-	}
-	return nil
+	return func(dst, Z blas.General) error { return asInput(c.Mul(dst, Z, b.CL)) }, nil
 }
 
 func (b *sampleBasis) kind() string { return "samples" }
 func (b *gramBasis) kind() string   { return "gram" }
 
-func (b *gramBasis) predict(blas.General, blas.General) error {
-	return badInput("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
+func (b *gramBasis) evaluator() (evaluator, error) {
+	return nil, badInput("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
+}
+
+// slabRows is how many new points are scaled, predicted and scaled back at a time.
+const slabRows = 256
+
+// predict writes the targets for the rows of x to dst.
+func (m *Model) predict(dst, x blas.General) error {
+	if err := m.in.checkWidth(x); err != nil {
+		return err
+	}
+	evaluate, err := m.basis.evaluator()
+	if err != nil {
+		return err
+	}
+	type slab struct{ Z, F blas.General }
+	var slabs par.Free[slab]
+	fail := make([]error, (x.Rows+slabRows-1)/slabRows)
+	par.Ranges(x.Rows, slabRows, func(lo, hi int) {
+		s, rows := slabs.Get(), min(slabRows, x.Rows)
+		if s == nil {
+			s = &slab{blas.NewGeneral(rows, x.Cols), blas.NewGeneral(rows, len(m.out.Live))}
+		}
+		defer slabs.Put(s)
+		Z, F := blas.View(s.Z, 0, 0, hi-lo, x.Cols), blas.View(s.F, 0, 0, hi-lo, s.F.Cols)
+		blas.Copy(Z, blas.View(x, lo, 0, hi-lo, x.Cols))
+		if _, err := m.in.scale(Z, lo); err != nil {
+			fail[lo/slabRows] = err
+			return
+		}
+		if fail[lo/slabRows] = evaluate(F, Z); fail[lo/slabRows] == nil {
+			m.out.restore(blas.View(dst, lo, 0, hi-lo, dst.Cols), F)
+		}
+	})
+	return firstOf(fail)
 }
 
 // Predict returns the predicted targets (t×n) for the t rows of X, which may
@@ -90,9 +106,11 @@ func (m *Model) Predict(X mat.Matrix) (*mat.Dense, error) {
 }
 
 // PredictTo writes the predicted targets for the t rows of X to dst (t×n), which
-// it does not read. It works through blocks of rows, in parallel inside each, so
-// that beside a scaled copy of X it takes about 16 MiB whatever t is; kernels of
+// it does not read. It works through blocks of rows in parallel, of which each keeps
+// a part of K_η(X*,X) that stays in the caches, so that it takes a few MiB for
+// each thread whatever t and l are, beside a copy of the training inputs; kernels of
 // weight 0 cost nothing. The cost is that of K_η(X*,X), t×l, times an l×n matrix.
+// On an error dst may hold the predictions for some of the rows.
 func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
 	x := raw(X)
 	if r, c := dst.Dims(); r != x.Rows || c != len(m.out.Names) {
@@ -101,17 +119,9 @@ func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
 	if m.in == nil {
 		return badInput("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
 	}
-	Z, _, err := m.in.apply(x, 0)
-	if err != nil {
-		return err
-	}
-	F := blas.NewGeneral(x.Rows, len(m.out.Live))
-	phase.Apart(phase.Predict, func() { err = m.basis.predict(F, Z) })
-	if err != nil {
-		return err
-	}
-	m.out.restore(dst.RawMatrix(), F)
-	return nil
+	var err error
+	phase.Apart(phase.Predict, func() { err = m.predict(dst.RawMatrix(), x) })
+	return err
 }
 
 // PredictGram returns the predicted targets (t×n) of a model of Gram matrices,

@@ -16,8 +16,17 @@ import (
 // is K_η(X*,X)·(CL), 2tln flops, after the distances of K_η, 2tld; the exponentials
 // are not counted. The rate of a plain product of the same shape stands beside it.
 func runPredict(ctx context.Context, env *Env) ([]Result, error) {
-	l, t := pick(env, 500, 2000), pick(env, 4000, 50000)
-	const d, n = 64, 100
+	l := pick(env, 500, 2000)
+	wide, err := predictions(ctx, env, "", l, pick(env, 4000, 50000), 64, 100)
+	if err != nil {
+		return wide, err
+	}
+	narrow, err := predictions(ctx, env, ", 20 inputs and outputs", l, pick(env, 8000, 100000), 20, 20)
+	return append(wide, narrow...), err
+}
+
+// predictions measures one shape: t new points of d inputs and n outputs. title ends the names.
+func predictions(ctx context.Context, env *Env, title string, l, t, d, n int) ([]Result, error) {
 	rng := env.rng(20)
 	random := func(r, c int) *mat.Dense {
 		m := mat.NewDense(r, c, nil)
@@ -34,7 +43,7 @@ func runPredict(ctx context.Context, env *Env) ([]Result, error) {
 		if err != nil {
 			return results, err
 		}
-		r := Result{Name: fmt.Sprintf("%d Gaussian kernels", len(m.Eta())), Params: map[string]any{"t": t, "l": l, "d": d, "n": n, "kernels": len(m.Eta())}}
+		r := Result{Name: fmt.Sprintf("%d Gaussian kernels%s", len(m.Eta()), title), Params: map[string]any{"t": t, "l": l, "d": d, "n": n, "kernels": len(m.Eta())}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if err := m.PredictTo(dst, Xt); err != nil {
@@ -50,16 +59,16 @@ func runPredict(ctx context.Context, env *Env) ([]Result, error) {
 			seconds = append(seconds, time.Since(start).Seconds())
 		}
 		r.time(seconds)
-		r.GFlops = 2 * float64(t) * float64(l) * (d + n) / r.Seconds / 1e9
+		r.GFlops = 2 * float64(t) * float64(l) * float64(d+n) / r.Seconds / 1e9
 		r.metric("rows a second", float64(t)/r.Seconds)
 		r.metric("allocated MB", float64(after.TotalAlloc-before.TotalAlloc)/1e6)
 		results = append(results, r)
 	}
-	return append(results, plainProduct(env, t, l, d+n)), nil
+	return append(results, plainProduct(env, title, t, l, d+n)), nil
 }
 
 // plainProduct multiplies blocks of a t×l matrix by an l×k matrix, as prediction does.
-func plainProduct(env *Env, t, l, k int) Result {
+func plainProduct(env *Env, title string, t, l, k int) Result {
 	const block = 1024
 	K, B, P := blas.NewGeneral(block, l), blas.NewGeneral(l, k), blas.NewGeneral(block, k)
 	rng := env.rng(21)
@@ -68,7 +77,7 @@ func plainProduct(env *Env, t, l, k int) Result {
 			a.Data[i] = rng.Float64()
 		}
 	}
-	r := Result{Name: "the products alone", Params: map[string]any{"t": t, "l": l, "k": k}}
+	r := Result{Name: "the products alone" + title, Params: map[string]any{"t": t, "l": l, "k": k}}
 	var seconds []float64
 	for range env.count(3) {
 		start := time.Now()

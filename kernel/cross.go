@@ -3,6 +3,8 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
@@ -32,123 +34,246 @@ func (d Dictionary) CrossSum(dst blas.General, eta []float64, Xnew, X blas.Gener
 	if dst.Rows != Xnew.Rows || dst.Cols != X.Rows {
 		panic("kernel: Cross: shape mismatch")
 	}
-	c, err := d.newCross(eta, Xnew, X)
+	c, err := d.Crossing(eta, X, nil)
 	if err != nil {
 		return err
 	}
-	par.Ranges(Xnew.Rows, tileRows, func(lo, hi int) { c.rows(dst, lo, hi) })
-	return nil
+	return c.Sum(dst, Xnew)
 }
 
-// crossing computes a weighted sum of cross-Gram matrices.
-type crossing struct {
-	d        Dictionary
-	eta      []float64
-	be       blas.Backend
-	fams     []*family
-	a, b     []*side     // of each family: new points, training points
-	sa, sb   [][]float64 // unit scales of each kernel on both sides
-	training int
+// Crossing computes weighted sums of cross-Gram matrices K_η(·, X) with the same l
+// training points, which are laid out once. Its methods may be called from several
+// goroutines at once.
+type Crossing struct {
+	d       Dictionary
+	eta     []float64
+	be      blas.Backend
+	X       blas.General
+	active  Dictionary // kernels of positive weight
+	fams    []*family
+	shift   [][]float64 // of each family
+	sides   []*side     // of each family: the training points
+	scale   [][]float64 // unit scales of each kernel
+	centred bool        // some kernel is
 }
 
-func (d Dictionary) newCross(eta []float64, Xnew, X blas.General) (*crossing, error) {
-	c := &crossing{
-		d: d, eta: eta, be: blas.Active(), training: X.Rows,
-		sa: make([][]float64, len(d)), sb: make([][]float64, len(d)),
+// Crossing prepares K_η(·, X) = Σ_j eta_j k_j(·, X). The caller must not change
+// eta and X while it is in use. be multiplies; nil means blas.Active(). Errors are
+// those of CrossSum that concern X.
+func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*Crossing, error) {
+	if len(eta) != len(d) {
+		panic("kernel: one weight for each kernel")
 	}
+	c := &Crossing{d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d))}
 	for j := range d {
 		if eta[j] == 0 {
 			continue
 		}
-		for _, x := range []blas.General{X, Xnew} {
-			if err := d[j : j+1].ready(x); err != nil {
-				return nil, err
-			}
+		if err := d[j : j+1].ready(X); err != nil {
+			return nil, err
 		}
 		if d[j].Center && len(d[j].Means) != X.Rows {
 			return nil, fmt.Errorf("kernel %q: %w", d[j].Name, ErrMeans)
 		}
+		c.centred = c.centred || d[j].Center
+		c.active = append(c.active, d[j])
 	}
 	c.fams = d.families(func(j int) bool { return eta[j] == 0 })
 	for _, f := range c.fams {
-		if err := c.addSides(f, Xnew, X); err != nil {
-			return nil, fmt.Errorf("kernel %q: %w", d[f.members[0]].Name, err)
+		shift := f.center(X)
+		b, err := f.prepare(X, shift)
+		if err != nil {
+			return nil, fmt.Errorf("kernel %q: training data: %w", d[f.members[0]].Name, err)
+		}
+		c.shift, c.sides = append(c.shift, shift), append(c.sides, b)
+		for _, j := range f.members {
+			c.scale[j] = d[j].scale(b)
 		}
 	}
 	return c, nil
 }
 
-func (c *crossing) addSides(f *family, Xnew, X blas.General) error {
-	shift := f.center(X)
-	b, err := f.prepare(X, shift)
-	if err != nil {
-		return fmt.Errorf("training data: %w", err)
+// slabRows is how many new points are worked on at a time: few enough for their
+// part of K_η to stay in the caches, enough to be worth packing what it is multiplied by.
+const slabRows = 2 * tileRows
+
+// slabCols is how many training points are, of kernels that are not centred.
+const slabCols = 2 * tileCols
+
+// Sum writes K_η(Xnew, X), t×l for the t rows of Xnew, to dst, which is not read.
+// It is parallel over the rows, and the result of a row does not depend on the others.
+func (c *Crossing) Sum(dst, Xnew blas.General) error {
+	if dst.Rows != Xnew.Rows || dst.Cols != c.X.Rows {
+		panic("kernel: Cross: shape mismatch")
 	}
-	a, err := f.prepare(Xnew, shift)
-	if err != nil {
+	return c.each(Xnew, func(s *slab, lo, rows int) {
+		s.fill(blas.View(dst, lo, 0, rows, dst.Cols), 0)
+	})
+}
+
+// Mul writes K_η(Xnew, X)·B, t×n for the l×n matrix B, to dst, which is not read.
+// It keeps a part of K_η at a time, whose size does not depend on t, nor, without
+// centred kernels, on l. Otherwise it is as Sum.
+func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
+	l := c.X.Rows
+	if dst.Rows != Xnew.Rows || B.Rows != l || dst.Cols != B.Cols {
+		panic("kernel: Mul: shape mismatch")
+	}
+	width := min(slabCols, l)
+	if c.centred {
+		width = l // what centring takes away is known when all of a row is
+	}
+	return c.each(Xnew, func(s *slab, lo, rows int) {
+		s.k = slices.Grow(s.k[:0], rows*width)[:rows*width]
+		out := blas.View(dst, lo, 0, rows, dst.Cols)
+		for j0 := 0; j0 < l; j0 += width {
+			cols := min(width, l-j0)
+			K := blas.General{Rows: rows, Cols: cols, Stride: cols, Data: s.k[:rows*cols]}
+			s.fill(K, j0)
+			beta := 1.0
+			if j0 == 0 {
+				beta = 0
+			}
+			part := blas.View(B, j0, 0, cols, B.Cols)
+			c.be.Dgemm(blas.NoTrans, blas.NoTrans, rows, out.Cols, cols, 1, K.Data, K.Stride, part.Data, part.Stride, beta, out.Data, out.Stride)
+		}
+	})
+}
+
+// each calls f for every slab of the rows of Xnew, with the number of its first row.
+func (c *Crossing) each(Xnew blas.General, f func(s *slab, lo, rows int)) error {
+	if err := c.active.ready(Xnew); err != nil {
 		return err
 	}
-	c.a, c.b = append(c.a, a), append(c.b, b)
-	for _, j := range f.members {
-		c.sa[j], c.sb[j] = c.d[j].scale(a), c.d[j].scale(b)
+	fail := make([]error, (Xnew.Rows+slabRows-1)/slabRows)
+	par.Ranges(Xnew.Rows, slabRows, func(lo, hi int) {
+		s := slabs.Get().(*slab)
+		defer s.release()
+		s.c, s.rows = c, hi-lo
+		if err := s.lay(blas.View(Xnew, lo, 0, hi-lo, Xnew.Cols)); err != nil {
+			fail[lo/slabRows] = err
+			return
+		}
+		f(s, lo, hi-lo)
+	})
+	if slices.IndexFunc(fail, func(err error) bool { return err != nil }) < 0 {
+		return nil
+	}
+	for i, f := range c.fams { // again for the number of the row
+		if _, err := f.prepare(Xnew, c.shift[i]); err != nil {
+			return fmt.Errorf("kernel %q: %w", c.d[f.members[0]].Name, err)
+		}
+	}
+	panic("kernel: rows that fail alone and not together")
+}
+
+// slab is some rows of new points, and scratch.
+type slab struct {
+	c          *Crossing
+	rows       int
+	sides      []*side     // of each family: the new points
+	scale      [][]float64 // unit scales of each kernel
+	tile, line []float64
+	sums       []float64 // of the rows of each centred kernel
+	k          []float64
+}
+
+var slabs = sync.Pool{New: func() any {
+	return &slab{tile: make([]float64, slabRows*tileCols), line: make([]float64, tileCols)}
+}}
+
+// release keeps the scratch for another slab, and nothing else.
+func (s *slab) release() {
+	s.c = nil
+	clear(s.sides[:cap(s.sides)])
+	clear(s.scale)
+	slabs.Put(s)
+}
+
+// lay lays out the new points.
+func (s *slab) lay(X blas.General) error {
+	c := s.c
+	s.sides = s.sides[:0]
+	s.scale = slices.Grow(s.scale[:0], len(c.d))[:len(c.d)]
+	for i, f := range c.fams {
+		a, err := f.prepare(X, c.shift[i])
+		if err != nil {
+			return err
+		}
+		s.sides = append(s.sides, a)
+		for _, j := range f.members {
+			s.scale[j] = c.d[j].scale(a)
+		}
 	}
 	return nil
 }
 
-// rows fills rows [lo,hi) of dst.
-func (c *crossing) rows(dst blas.General, lo, hi int) {
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	for i := lo; i < hi; i++ {
-		clear(blas.Row(dst, i))
+// fill writes the columns of K_η from j0 on, as many as dst has: all where a kernel is centred.
+func (s *slab) fill(dst blas.General, j0 int) {
+	c := s.c
+	if len(c.fams) == 0 {
+		blas.Zero(dst)
+		return
 	}
-	sums := make([]float64, len(c.d)*(hi-lo)) // of the rows of each centred kernel
-	for fi, f := range c.fams {
-		for j0 := 0; j0 < c.training; j0 += tileCols {
-			cols := min(tileCols, c.training-j0)
-			f.tile(c.be, c.a[fi], lo, hi-lo, c.b[fi], j0, cols, s.tile)
-			for _, j := range f.members {
-				for i := range hi - lo {
-					sum := c.add(blas.Row(dst, lo+i)[j0:j0+cols], j, lo+i, j0, s.line[:cols], s.tile[i*cols:(i+1)*cols])
-					sums[j*(hi-lo)+i] += sum
-				}
+	if c.centred {
+		s.sums = slices.Grow(s.sums[:0], len(c.d)*s.rows)[:len(c.d)*s.rows]
+		clear(s.sums)
+	}
+	for i, f := range c.fams {
+		for j := 0; j < dst.Cols; j += tileCols {
+			cols := min(tileCols, dst.Cols-j)
+			f.tile(c.be, s.sides[i], 0, s.rows, c.sides[i], j0+j, cols, s.tile)
+			for k, member := range f.members {
+				s.put(blas.View(dst, 0, j, s.rows, cols), member, j0+j, i == 0 && k == 0)
 			}
 		}
 	}
 	for j := range c.d {
 		if c.eta[j] != 0 && c.d[j].Center {
-			c.shift(dst, j, lo, sums[j*(hi-lo):(j+1)*(hi-lo)])
+			s.center(dst, j)
 		}
 	}
 }
 
-// add adds eta_j times the kernel values of one line to out and returns the sum of the values of a centred kernel.
-func (c *crossing) add(out []float64, j, i, j0 int, buf, line []float64) float64 {
+// put makes eta_j times the values of kernel j of the tile, or adds them to dst. j0 is
+// the training point of the first column.
+func (s *slab) put(dst blas.General, j, j0 int, first bool) {
+	c := s.c
 	k := &c.d[j]
-	k.value(buf, line)
-	if c.sa[j] != nil {
-		for t := range buf {
-			buf[t] *= c.sa[j][i] * c.sb[j][j0+t]
+	for i := range s.rows {
+		out := blas.Row(dst, i)
+		value := out
+		if !first {
+			value = s.line[:dst.Cols]
+		}
+		k.value(value, s.tile[i*dst.Cols:(i+1)*dst.Cols])
+		if s.scale[j] != nil {
+			for t := range value {
+				value[t] *= s.scale[j][i] * c.scale[j][j0+t]
+			}
+		}
+		if k.Center {
+			for _, v := range value {
+				s.sums[j*s.rows+i] += v
+			}
+		}
+		switch {
+		case !first:
+			blas.Axpy(c.eta[j], value, out)
+		case c.eta[j] != 1:
+			blas.Scal(c.eta[j], out)
 		}
 	}
-	blas.Axpy(c.eta[j], buf, out)
-	var sum float64
-	if k.Center {
-		for _, v := range buf {
-			sum += v
-		}
-	}
-	return sum
 }
 
-// shift centres the contribution of kernel j to the rows from lo on, whose sums are given.
-func (c *crossing) shift(dst blas.General, j, lo int, sums []float64) {
-	k := &c.d[j]
-	for i, sum := range sums {
-		own := sum/float64(c.training) - k.Mean
-		row := blas.Row(dst, lo+i)
+// center centres the contribution of kernel j to all columns of dst.
+func (s *slab) center(dst blas.General, j int) {
+	k := &s.c.d[j]
+	for i := range s.rows {
+		own := s.sums[j*s.rows+i]/float64(dst.Cols) - k.Mean
+		row := blas.Row(dst, i)
 		for t, mean := range k.Means {
-			row[t] -= c.eta[j] * (own + mean)
+			row[t] -= s.c.eta[j] * (own + mean)
 		}
 	}
 }
