@@ -1,10 +1,11 @@
 package lapack
 
 import (
-	"runtime"
 	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
+
+	"github.com/iokl/iokl/internal/par"
 )
 
 // chase reduces a symmetric band matrix to tridiagonal form. Sweep s annihilates
@@ -56,8 +57,8 @@ func (c *chase) await(s int, k int64) {
 	if s == 0 {
 		return
 	}
-	for c.done[s-1].Load() < k+2 {
-		runtime.Gosched()
+	if before := &c.done[s-1]; before.Load() < k+2 {
+		par.Until(func() bool { return before.Load() >= k+2 })
 	}
 }
 
