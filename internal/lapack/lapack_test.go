@@ -55,7 +55,9 @@ func frob(a matrix) float64 { return distance(a, zeros(a.Rows, a.Cols)) }
 
 func identity(n int) matrix {
 	a := zeros(n, n)
-	setIdentity(a)
+	for i := range n {
+		a.Data[i*n+i] = 1
+	}
 	return a
 }
 

@@ -3,6 +3,7 @@ package lapack
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
@@ -21,6 +22,12 @@ const (
 // Row r of Z, zero at entry, becomes the unit eigenvector of the eigenvalue d[r];
 // the result lists the rows in ascending order of d. e is destroyed.
 func (impl Implementation) tridiagonalEigen(d, e []float64, Z matrix) ([]int, error) {
+	return impl.tridiagonalEigenFrom(math.Inf(-1), d, e, Z)
+}
+
+// tridiagonalEigenFrom is tridiagonalEigen that makes only the eigenvectors of
+// eigenvalues of at least lowest times the largest element, to within a factor of two.
+func (impl Implementation) tridiagonalEigenFrom(lowest float64, d, e []float64, Z matrix) ([]int, error) {
 	n := len(d)
 	if !finite(d, e) {
 		return nil, fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
@@ -34,7 +41,7 @@ func (impl Implementation) tridiagonalEigen(d, e []float64, Z matrix) ([]int, er
 	}
 	_, exp := math.Frexp(top)
 	scaleBy(-exp, d, e)
-	c := cuppen{impl: impl, order: make([]int, n), z: make([]float64, n), gathered: make([]float64, n*n), S: make([]float64, n*n)}
+	c := cuppen{impl: impl, lowest: lowest, order: make([]int, n), z: make([]float64, n), gathered: make([]float64, n*n), S: make([]float64, n*n)}
 	if !c.divide(d, e, Z) {
 		return nil, fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
 	}
@@ -53,6 +60,7 @@ func scaleBy(exp int, xs ...[]float64) {
 // cuppen is the scratch of one subproblem of order n: n² floats each in gathered and S.
 type cuppen struct {
 	impl        Implementation
+	lowest      float64 // eigenvalues below need no vectors
 	order       []int
 	z           []float64
 	gathered, S []float64
@@ -62,6 +70,7 @@ type cuppen struct {
 func (c cuppen) part(lo, hi, n int) cuppen {
 	c.order, c.z = c.order[lo:hi], c.z[lo:hi]
 	c.gathered, c.S = c.gathered[lo*n:hi*n], c.S[lo*n:hi*n]
+	c.lowest = math.Inf(-1)
 	return c
 }
 
@@ -115,11 +124,13 @@ func (c cuppen) merge(d []float64, Z matrix, m int, rho float64) bool {
 		sortByValue(c.order, d)
 		return true
 	}
-	roots, ok := c.vectors(d, f)
+	roots, z, ok := c.roots(d, f)
 	if !ok {
 		return false
 	}
-	c.update(Z, m, f)
+	first, _ := slices.BinarySearch(roots, c.lowest)
+	c.coefficients(f, first, z)
+	c.update(Z, m, f, first)
 	// Rows 0…k−1 of Z are now the new vectors, the deflated ones follow.
 	k := len(f.kept)
 	values := c.z
@@ -162,10 +173,9 @@ func mergeOrders(d []float64, first, second []int, shift int) []int {
 	return out
 }
 
-// vectors solves the secular equation of the kept rows. It returns the roots and
-// leaves in c.S, row by row, the coefficients of the new vectors, their columns
-// in the order of f.position.
-func (c cuppen) vectors(d []float64, f deflation) (roots []float64, ok bool) {
+// roots solves the secular equation of the kept rows. It returns the roots, leaves
+// d_j − λ_i in row i of c.S, and returns the z for which they are exact.
+func (c cuppen) roots(d []float64, f deflation) (roots, z []float64, ok bool) {
 	k := len(f.kept)
 	s := secular{d: make([]float64, k), z: make([]float64, k), rhoInv: 1 / f.rho}
 	var sq float64
@@ -184,13 +194,20 @@ func (c cuppen) vectors(d []float64, f deflation) (roots []float64, ok bool) {
 	})
 	for _, g := range good {
 		if !g {
-			return nil, false
+			return nil, nil, false
 		}
 	}
-	z := s.consistent(delta)
-	par.Ranges(k, 16, func(lo, hi int) {
+	return roots, s.consistent(delta), true
+}
+
+// coefficients replaces the differences in c.S by the coefficients of the new
+// vectors from row first on, their columns in the order of f.position.
+func (c cuppen) coefficients(f deflation, first int, z []float64) {
+	k := len(z)
+	delta := head(c.S, k, k)
+	par.Ranges(k-first, 16, func(lo, hi int) {
 		v := make([]float64, k)
-		for i := lo; i < hi; i++ {
+		for i := first + lo; i < first+hi; i++ {
 			out := row(delta, i)
 			for j, dl := range out {
 				v[f.position[j]] = z[j] / dl
@@ -201,7 +218,6 @@ func (c cuppen) vectors(d []float64, f deflation) (roots []float64, ok bool) {
 			}
 		}
 	})
-	return roots, true
 }
 
 // consistent returns the z for which the computed roots are exact, from
@@ -233,9 +249,10 @@ func (s *secular) consistent(delta matrix) []float64 {
 	return z
 }
 
-// update replaces the rows of Z by the new eigenvectors S·Z_kept followed by the
-// deflated rows. Only the nonzero halves of the kept rows enter the products.
-func (c cuppen) update(Z matrix, m int, f deflation) {
+// update replaces the rows of Z by the new eigenvectors S·Z_kept, from row first
+// on, followed by the deflated rows. Only the nonzero halves of the kept rows enter
+// the products.
+func (c cuppen) update(Z matrix, m int, f deflation, first int) {
 	n, k := Z.Rows, len(f.kept)
 	upper, lower := f.top+f.mixed, k-f.top
 	G1 := head(c.gathered, upper, m)
@@ -254,8 +271,8 @@ func (c cuppen) update(Z matrix, m int, f deflation) {
 		copy(row(rest, i), row(Z, r))
 	}
 	S := head(c.S, k, k)
-	c.impl.product(view(S, 0, 0, k, upper), G1, view(Z, 0, 0, k, m))
-	c.impl.product(view(S, 0, f.top, k, lower), G2, view(Z, 0, m, k, n-m))
+	c.impl.product(view(S, first, 0, k-first, upper), G1, view(Z, first, 0, k-first, m))
+	c.impl.product(view(S, first, f.top, k-first, lower), G2, view(Z, first, m, k-first, n-m))
 	copyMatrix(view(Z, k, 0, n-k, n), rest)
 }
 

@@ -1,0 +1,88 @@
+package lapack
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// spectra are singular values that make it hard to keep left and right vectors
+// orthogonal, by what is hard about them, largest first.
+func spectra(n int) map[string][]float64 {
+	out := map[string][]float64{}
+	for name, value := range map[string]func(t float64) float64{ // t from 0 to 1
+		"linear":              func(t float64) float64 { return 1.001 - t },
+		"geometric to 1e-6":   func(t float64) float64 { return math.Pow(10, -6*t) },
+		"geometric to 1e-30":  func(t float64) float64 { return math.Pow(10, -30*t) },
+		"all one":             func(float64) float64 { return 1 },
+		"half of rank":        func(t float64) float64 { return max(0, math.Copysign(1.1-t, 0.5-t)) },
+		"rank one":            func(t float64) float64 { return max(0, math.Copysign(1, 1e-9-t)) },
+		"half 1e-9":           func(t float64) float64 { return 1e-9 + max(0, math.Copysign(1.1-t, 0.5-t)) },
+		"half about rounding": func(t float64) float64 { return 1e-16*(1.1-t) + max(0, math.Copysign(1, 0.5-t)) },
+		"half just above it":  func(t float64) float64 { return 1e-12*(1.1-t) + max(0, math.Copysign(1, 0.5-t)) },
+		"three of 1 in 1e-4":  func(t float64) float64 { return 1e-4 + max(0, math.Copysign(1, 3/float64(n)-t)) },
+		"large":               func(t float64) float64 { return 1e200 * (1.001 - t) },
+		"small":               func(t float64) float64 { return 1e-250 * (1.001 - t) },
+		"one small":           func(t float64) float64 { return max(1e-13, math.Copysign(1, 1-2/float64(n)-t)) },
+	} {
+		for i := range n {
+			out[name] = append(out[name], value(float64(i)/float64(n-1)))
+		}
+	}
+	return out
+}
+
+// Singular values, vectors and their product are within a few n roundings of the
+// largest singular value, whatever the others are.
+func TestSVDSpectra(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 1))
+	for _, n := range []int{svdLeaf + 1, 170} {
+		Q, P := orthogonal(rng, n), orthogonal(rng, n)
+		for name, want := range spectra(n) {
+			full := multiply(scaled(Q, want, 1), P, false)
+			a, s, u, vt := zeros(n, n), make([]float64, n), zeros(n, n), zeros(n, n)
+			copyMatrix(a, full)
+			if err := reference.SVD(a, s, u, vt); err != nil {
+				t.Fatal(name, err)
+			}
+			for i, v := range s {
+				if !(math.Abs(v-want[i]) <= float64(n)*eps*want[0]) {
+					t.Errorf("%s, order %d: singular value %d is %g, want %g", name, n, i, v, want[i])
+					break
+				}
+			}
+			unit := 1 / want[0]
+			I := identity(n)
+			for part, err := range map[string]float64{
+				"A − USVᵀ": distance(multiply(scaled(u, s, unit), vt, false), scaled(full, slices.Repeat([]float64{1}, n), unit)),
+				"UUᵀ − I":  distance(multiply(u, u, true), I),
+				"VᵀV − I":  distance(multiply(vt, vt, true), I),
+			} {
+				if !(err <= 4*float64(n)*eps) {
+					t.Errorf("%s, order %d: ‖%s‖ = %g, above %g", name, n, part, err, 4*float64(n)*eps)
+				}
+			}
+		}
+	}
+}
+
+// scaled is a·diag(s)·factor.
+func scaled(a matrix, s []float64, factor float64) matrix {
+	out := zeros(a.Rows, a.Cols)
+	for i := range a.Rows {
+		for j, v := range row(a, i) {
+			out.Data[i*out.Stride+j] = v * (s[j] * factor)
+		}
+	}
+	return out
+}
+
+func orthogonal(rng *rand.Rand, n int) matrix {
+	q := zeros(n, n)
+	for i := range q.Data {
+		q.Data[i] = rng.NormFloat64()
+	}
+	reference.QR(q, matrix{})
+	return q
+}
