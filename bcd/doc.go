@@ -51,16 +51,29 @@
 // metric is that of the closed form's majorant, see quasiNewton; weighing η the
 // same way was slower. With the certificate above, the golden cases take 12 to 18.
 //
-// Many outputs at a small λ remain the hardest: L then has many eigenvalues that
-// matter little each. 60 outputs on 100 samples at λ = 1e-4, 1e-6 take 19 and 7 C
-// steps to 1e-6, where a metric of condition 10 took 27 and 11. 200 outputs on 200
-// samples at λ = 1e-4 take 61 to a gap of 2e-4 and 100 to 3e-5, the objective
-// being within 3e-4 of its end after 30; each costs 0.2 s, most of it projections of L.
+// The metric gives every pair of eigenvectors of L a weight of its own, see
+// quasiNewton. Full size, 102 classes, auto as inner solver: 6 C steps to 1e-6
+// where one floor for all pairs took 7, in half the time.
 //
-// The metric now gives every pair of eigenvectors of L a weight of its own, see
-// quasiNewton. Full size, 102 classes and the sparse problem of 130 kernels, auto
-// as inner solver, C steps to 1e-6 and below: 6 where one floor for all took 7, in
-// half the time, and 35. On the 60 outputs above, 16 and 7. The 200 gain nothing (a
-// gap of 6e-4 after 61), since 8 steps do not minimise the model: with 50, 40 C steps
-// come nearer than 60 did, in three times the time.
+// Many outputs at a small λ were the hardest: L then has many eigenvalues that
+// matter little each, and neither projected steps nor any diagonal metric see the
+// curvature between them. There η and L now move in turn, see outputSteps: L to its
+// best for η by an interior point method that knows A_η by its eigenvectors, see
+// barrier, η by quasi-Newton steps alone. C steps, final gap and seconds (two
+// cores, Tol 1e-6, at most 60 steps), samples × outputs:
+//
+//	case                       joint quasi-Newton   in turn
+//	200×200, λ = 1e-4          61  7.5e-4  5.5 s    8   3e-8  0.40 s
+//	400×100, λ = 1e-4          34  6.5e-7  1.7 s    7   4e-8  0.23 s
+//	100×60, λ = 1e-4           16  6e-8    0.39 s   8   2e-8  0.05 s
+//	100×60, λ = 1e-6           7   3e-10   0.19 s   7   4e-8  0.04 s
+//	1500×150, λ = 1e-4         62  1.4e-5  6.5 s    14  3e-8  2.6 s (in turn from step 6 on)
+//
+// With fifty projected steps in place of eight, the joint model of the first took 40
+// C steps to less than 60 had given, in three times the time; with the diagonal of
+// the second derivative in place of the whole, Newton steps for L were no better than
+// that; with a sketch of A_η in place of its eigenvectors, the steps on 1020 samples
+// of 102 classes took 7 C steps where the joint method takes 5. With few outputs the
+// joint method is as good: 130 near-collinear kernels and 5 outputs take 29 to 81 C
+// steps to 1e-6, all of them for η.
 package bcd

@@ -165,6 +165,12 @@ func (f *features) setWeights(eta []float64) {
 	scaleRows(f.scaled, f.root, f.H)
 }
 
+// spectral divides by √s: U·diag(√s) are the eigenvectors' parts of the singular
+// vectors of Z_η, and H_η = Z_ηᵀY.
+func (f *features) spectral(H blas.General, s []float64) (blas.General, []float64) {
+	return spectralRows(H, s, func(sigma float64) float64 { return 1 / math.Sqrt(sigma) })
+}
+
 // rebase scales the blocks of W from √from to √to: C changes little, W = Z_ηᵀC with the weights.
 func (f *features) rebase(W blas.General, from, to []float64) {
 	ratio := make([]float64, f.Dim())

@@ -87,6 +87,7 @@ type descent struct {
 	lowest  float64   // relative gap so far
 	extra   int       // iterations since Tol was met
 	stalled int       // iterations since it fell, the objective moving by noise only
+	outputs outputSteps
 }
 
 const (
@@ -105,13 +106,14 @@ func (d *descent) minimize(ctx context.Context, pt *point) error {
 	if !d.fixL {
 		d.model.n = d.n
 	}
+	d.outputs.init(d)
 	d.active.init(d.run)
 	cur := d.iterate(pt)
 	if err := d.restart(cur); err != nil {
 		return err
 	}
 	for d.iter < d.opt.MaxOuter {
-		next, err := d.search(ctx, cur)
+		next, err := d.advance(ctx, cur)
 		if err != nil {
 			return err
 		}
@@ -281,9 +283,14 @@ func (d *descent) trial(ctx context.Context, from *point, z []float64, L *linop.
 	if !d.fixEta {
 		eta = slices.Clone(z[:d.m])
 	}
-	if d.fixL {
+	if d.model.n == 0 {
 		L = from.L
 	}
+	return d.try(ctx, from, eta, L, tol)
+}
+
+// try performs and measures the C step at (eta, L).
+func (d *descent) try(ctx context.Context, from *point, eta []float64, L *linop.Spectral, tol float64) (*point, error) {
 	pt := d.step(from, eta, L)
 	if err := d.solve(ctx, pt, tol); err != nil {
 		return nil, err

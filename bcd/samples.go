@@ -88,6 +88,24 @@ func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 {
 }
 func (s *samples) outputs() blas.General { return s.Y }
 
+func (s *samples) spectral(H blas.General, sigma []float64) (blas.General, []float64) {
+	return spectralRows(H, sigma, func(float64) float64 { return 1 })
+}
+
+// spectralRows are the rows of positive eigenvalue in descending order, times scale.
+func spectralRows(H blas.General, sigma []float64, scale func(sigma float64) float64) (blas.General, []float64) {
+	N := len(sigma)
+	least := rankDrop * 0x1p-52 * float64(N) * sigma[N-1]
+	out, s := blas.NewGeneral(N, H.Cols), make([]float64, 0, N)
+	for i := N - 1; i >= 0 && sigma[i] > least; i-- {
+		row := blas.Row(out, len(s))
+		copy(row, blas.Row(H, i))
+		blas.Scal(scale(sigma[i]), row)
+		s = append(s, sigma[i])
+	}
+	return blas.View(out, 0, 0, len(s), H.Cols), s
+}
+
 // rebase leaves C: it changes little.
 func (s *samples) rebase(_ blas.General, _, _ []float64) {}
 

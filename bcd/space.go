@@ -43,6 +43,10 @@ type Space interface {
 	along(w *work, C, V blas.General) (yc, cc []float64)
 	// quadratic fills the matrices of the L step at fixed X: AᵀA, AᵀY and B.
 	quadratic(q *quadratic, be blas.Backend, eta []float64, X, AX blas.General)
+	// spectral turns H = UᵀB_η, U the eigenvectors of A_η of ascending eigenvalues s,
+	// into what stands for UᵀY, and both into descending order; it may overwrite and
+	// leaves out what has no part in h but a constant.
+	spectral(H blas.General, s []float64) (blas.General, []float64)
 	// rebase makes X, the solution for the weights from, a start for the weights to.
 	rebase(X blas.General, from, to []float64)
 	// probe is one number per kernel that tells dictionaries apart.
