@@ -134,6 +134,9 @@ func (e *engine) fitMoments(ctx context.Context, m *model, p *prepared, Gamma, H
 	blocks, kept := e.maps.Blocks(), make([]int, 0, len(e.dict))
 	m.Eta, m.Norms = make([]float64, len(blocks)), make([]float64, len(blocks))
 	coef := blas.NewGeneral(D, n)
+	if err := ctx.Err(); err != nil {
+		return coef, fmt.Errorf("granger: %w", err)
+	}
 	yy := square(blas.Frob(p.Y))
 	if yy == 0 {
 		return coef, nil // nothing is left to explain

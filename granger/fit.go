@@ -2,6 +2,7 @@ package granger
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
@@ -165,6 +166,9 @@ func (e *engine) fitHere(ctx context.Context, tasks []task) ([]model, error) {
 }
 
 func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("granger: %w", err)
+	}
 	terms := e.terms
 	var kept []int
 	if p.allow != nil {

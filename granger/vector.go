@@ -18,20 +18,23 @@ type reducedSum struct {
 	be    blas.Backend
 	idx   []int
 	U     blas.General
+	eta   []float64 // the weights set last; nil for none
 }
 
-func (s *reducedSum) Dim() int                 { return len(s.idx) }
-func (s *reducedSum) Len() int                 { return s.inner.Len() }
-func (s *reducedSum) SetWeights(eta []float64) { s.inner.SetWeights(eta) }
+func (s *reducedSum) Dim() int { return len(s.idx) }
+func (s *reducedSum) Len() int { return s.inner.Len() }
+
+func (s *reducedSum) SetWeights(eta []float64) {
+	s.eta = append(s.eta[:0], eta...)
+	s.inner.SetWeights(eta)
+}
 
 // Apply computes dst = P·S·K_η·Sᵀ·P·x.
 func (s *reducedSum) Apply(dst, x blas.General) {
 	full := s.spread(x)
 	out := blas.NewGeneral(full.Rows, full.Cols)
 	s.inner.Apply(out, full)
-	for i, r := range s.idx {
-		copy(blas.Row(dst, i), blas.Row(out, r))
-	}
+	s.gather(dst, out)
 	projectOff(s.be, dst, s.U)
 }
 
@@ -39,11 +42,23 @@ func (s *reducedSum) Apply(dst, x blas.General) {
 func (s *reducedSum) spread(x blas.General) blas.General {
 	px := blas.Clone(x)
 	projectOff(s.be, px, s.U)
+	return s.scatter(px)
+}
+
+// scatter is Sᵀ·x.
+func (s *reducedSum) scatter(x blas.General) blas.General {
 	full := blas.NewGeneral(s.inner.Dim(), x.Cols)
 	for i, r := range s.idx {
-		blas.Axpy(1, blas.Row(px, i), blas.Row(full, r))
+		blas.Axpy(1, blas.Row(x, i), blas.Row(full, r))
 	}
 	return full
+}
+
+// gather writes S·x to dst.
+func (s *reducedSum) gather(dst, x blas.General) {
+	for i, r := range s.idx {
+		copy(blas.Row(dst, i), blas.Row(x, r))
+	}
 }
 
 // Forms computes dst[i] = ⟨Sᵀ·P·U, K_{idx[i]}·Sᵀ·P·V⟩.
@@ -90,27 +105,32 @@ func columnSums(a blas.General) []float64 {
 // Diag writes the diagonal of P·S·K_j·Sᵀ·P to dst: K_ii − 2(UW)_ii + (U·(UᵀW)·Uᵀ)_ii with W = UᵀK.
 func (s *reducedSum) Diag(dst []float64, j int) {
 	term, k := s.inner.Term(j), s.U.Cols
-	KU := blas.NewGeneral(len(s.idx), k)
 	for i, p := range s.idx {
 		dst[i] = term.At(p, p)
-		row := blas.Row(KU, i)
-		if k == 0 {
-			continue
-		}
-		for b, q := range s.idx {
-			blas.Axpy(term.At(p, q), blas.Row(s.U, b), row)
-		}
 	}
 	if k == 0 {
 		return
 	}
-	inner, UI := blas.NewGeneral(k, k), blas.NewGeneral(len(s.idx), k)
+	KU, inner, UI := blas.NewGeneral(len(s.idx), k), blas.NewGeneral(k, k), blas.NewGeneral(len(s.idx), k)
+	s.gather(KU, s.times(j, s.scatter(s.U)))
 	blas.Mul(s.be, inner, true, false, s.U, KU)
 	blas.Mul(s.be, UI, false, false, s.U, inner)
 	for i := range dst {
 		u := blas.Row(s.U, i)
 		dst[i] = math.Max(0, dst[i]-2*blas.Dot(u, blas.Row(KU, i))+blas.Dot(u, blas.Row(UI, i)))
 	}
+}
+
+// times is K_j·x, by the inner sum with a weight on that term alone for the moment.
+func (s *reducedSum) times(j int, x blas.General) blas.General {
+	eta, out := make([]float64, s.Len()), blas.NewGeneral(x.Rows, x.Cols)
+	eta[j] = 1
+	s.inner.SetWeights(eta)
+	s.inner.Apply(out, x)
+	if s.eta != nil {
+		s.inner.SetWeights(s.eta)
+	}
+	return out
 }
 
 // projectOff replaces x by x − U·Uᵀx.

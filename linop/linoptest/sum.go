@@ -21,6 +21,7 @@ func RunSum(t *testing.T, S linop.Sum, terms []blas.General, opt Options) {
 	n, m := S.Dim(), S.Len()
 	rng := rand.New(rand.NewPCG(2, uint64(n)))
 	eta := make([]float64, m)
+	var sum blas.General // at the last weights
 	for round := range 4 {
 		for j := range eta {
 			eta[j] = rng.ExpFloat64()
@@ -39,6 +40,7 @@ func RunSum(t *testing.T, S linop.Sum, terms []blas.General, opt Options) {
 			given[j] = math.NaN() // the weights are copied
 		}
 		Run(t, S, want, opt)
+		sum = want
 	}
 	refs := make([]matrix, m)
 	for j := range refs {
@@ -56,6 +58,7 @@ func RunSum(t *testing.T, S linop.Sum, terms []blas.General, opt Options) {
 			}
 		}
 	}
+	Run(t, S, sum, opt) // Forms and Diag leave the weights
 }
 
 // forms compares Forms with the definition, for U ≠ V, for U = V, and for some of the terms.
