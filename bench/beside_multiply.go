@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,27 +34,12 @@ func multiplyBeside(ctx context.Context, env *Env, packed map[string]blas.Packed
 	multiply := func() { p.Mul(Y, X) }
 	time.Sleep(spinTime) // what was measured before may have left threads that spin
 	multiply()
-	collection := Result{Name: "collection beside products", Params: params}
-	stop := forever(multiply)
-	var times []float64
-	for range env.count(pick(env, 20, 200)) {
-		if ctx.Err() != nil {
-			break
-		}
-		start := time.Now()
-		runtime.GC()
-		times = append(times, time.Since(start).Seconds())
-	}
-	stop()
-	collection.time(times)
-	if len(times) > 0 {
-		collection.metric("mean_ms", 1e3*stat.Mean(times, nil))
-		slices.Sort(times)
-		collection.metric("p95_ms", 1e3*times[len(times)*95/100])
-		collection.metric("worst_ms", 1e3*collection.Max)
+	results := collections(ctx, env, multiply)
+	for i := range results {
+		results[i].Params = params
 	}
 	if err := ctx.Err(); err != nil {
-		return []Result{collection}, err
+		return results, err
 	}
 	shared := Result{Name: "product beside a busy goroutine", Params: params}
 	alone := rateOf(env, multiply, nil)
@@ -64,7 +51,7 @@ func multiplyBeside(ctx context.Context, env *Env, packed map[string]blas.Packed
 	}
 	spinAlone := rateOf(env, spin, nil)
 	var began int64
-	stop = forever(spin)
+	stop := forever(1, spin)
 	began = work.Load()
 	start := time.Now()
 	beside := rateOf(env, multiply, &shared)
@@ -72,22 +59,87 @@ func multiplyBeside(ctx context.Context, env *Env, packed map[string]blas.Packed
 	stop()
 	shared.metric("speed_kept", beside/alone)
 	shared.metric("speed_of_the_other_kept", other/spinAlone)
-	return []Result{collection, shared}, nil
+	return append(results, shared), nil
 }
 
-// forever calls f again and again on a goroutine of its own until the function it returns is called.
-func forever(f func()) (stop func()) {
-	var over atomic.Bool
-	end := make(chan struct{})
-	go func() {
-		defer close(end)
-		for !over.Load() {
-			f()
+// collections measures collections while products run, and for comparison, in turn
+// with them, while nothing does, which shows what the machine does to any program,
+// and while as many goroutines as there are processors run loops in Go.
+func collections(ctx context.Context, env *Env, multiply func()) []Result {
+	rounds, each := pick(env, 4, 20), pick(env, 5, 10)
+	all := []struct {
+		name  string
+		each  int
+		start func() (stop func())
+		times []float64
+	}{
+		{name: besideProducts, each: each, start: func() func() { return forever(1, multiply) }},
+		{name: besideNothing, each: each, start: func() func() { return func() {} }},
+		{name: besideLoops, each: max(1, each/5), start: func() func() { return forever(env.Threads, plainLoop) }},
+	}
+	for range rounds {
+		for i := range all {
+			c := &all[i]
+			stop := c.start()
+			for range c.each {
+				if ctx.Err() != nil {
+					break
+				}
+				start := time.Now()
+				runtime.GC()
+				c.times = append(c.times, time.Since(start).Seconds())
+			}
+			stop()
 		}
-	}()
+	}
+	var results []Result
+	for _, c := range all {
+		if len(c.times) == 0 {
+			continue
+		}
+		r := Result{Name: c.name}
+		r.time(c.times)
+		r.metric("mean_ms", 1e3*stat.Mean(c.times, nil))
+		sorted := slices.Sorted(slices.Values(c.times))
+		r.metric("p95_ms", 1e3*sorted[len(sorted)*95/100])
+		r.metric("worst_ms", 1e3*r.Max)
+		results = append(results, r)
+	}
+	return results
+}
+
+// What a collection is measured beside.
+const (
+	besideProducts = "collection beside products"
+	besideNothing  = "collection in an idle program"
+	besideLoops    = "collection beside loops in Go"
+)
+
+var loopResult atomic.Uint64
+
+// plainLoop computes for a few microseconds, as any Go code may.
+func plainLoop() {
+	x := 1.0
+	for i := range 1 << 14 {
+		x = x*(1-0x1p-20) + float64(i)
+	}
+	loopResult.Store(math.Float64bits(x))
+}
+
+// forever calls f again and again on that many goroutines until the function it returns is called.
+func forever(goroutines int, f func()) (stop func()) {
+	var over atomic.Bool
+	var running sync.WaitGroup
+	for range goroutines {
+		running.Go(func() {
+			for !over.Load() {
+				f()
+			}
+		})
+	}
 	return func() {
 		over.Store(true)
-		<-end
+		running.Wait()
 	}
 }
 

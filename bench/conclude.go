@@ -12,7 +12,7 @@ import (
 // the top of the report. Every number in them is computed from the results.
 var conclusions = map[string]func(group []Result) []string{
 	"gemm":         concludeGemm,
-	"operator":     concludeSpeed("products of K with a block of columns"),
+	"operator":     concludeOperator,
 	"gram":         concludeGram,
 	"eigen":        concludeSpeed("factorizations"),
 	"lanczos":      concludeLanczos,

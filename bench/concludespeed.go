@@ -78,6 +78,30 @@ func concludeGemm(group []Result) []string {
 	return out
 }
 
+// concludeOperator also says how long collections take beside products.
+func concludeOperator(group []Result) []string {
+	out := concludeSpeed("products of K with a block of columns")(group)
+	beside := lookup(group, besideProducts)
+	if beside == nil {
+		return out
+	}
+	how := func(r *Result) string {
+		seldom := ""
+		if p95, ok := r.Metrics["p95_ms"]; ok {
+			seldom = fmt.Sprintf("seldom more than %.2g ms, ", p95)
+		}
+		return fmt.Sprintf("%.2g ms on average, %s%.2g ms at worst", r.Metrics["mean_ms"], seldom, r.Metrics["worst_ms"])
+	}
+	text := fmt.Sprintf("A garbage collection beside products takes %s (of %d).", how(beside), beside.Count)
+	if idle := lookup(group, besideNothing); idle != nil {
+		text += fmt.Sprintf(" In the same program at rest it takes %s: what the machine and the runtime do to any program.", how(idle))
+	}
+	if loops := lookup(group, besideLoops); loops != nil {
+		text += fmt.Sprintf(" Beside loops in Go on every processor it takes %s.", how(loops))
+	}
+	return append(out, text)
+}
+
 func concludeFastest(does string) func(group []Result) []string {
 	return func(group []Result) []string {
 		var out []string

@@ -28,6 +28,21 @@ func TestConcludeSpeed(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, gemm)
 		}
 	}
+	collection := func(name string, mean, p95, worst float64) Result {
+		return Result{Name: name, Count: 200, Metrics: map[string]float64{"mean_ms": mean, "p95_ms": p95, "worst_ms": worst}}
+	}
+	operator := strings.Join(concludeOperator([]Result{
+		collection(besideProducts, 1.21, 1.7, 6.1), collection(besideNothing, 0.14, 0.2, 5.3), collection(besideLoops, 42.1, 120, 160),
+	}), "\n")
+	for _, want := range []string{
+		"beside products takes 1.2 ms on average, seldom more than 1.7 ms, 6.1 ms at worst (of 200).",
+		"at rest it takes 0.14 ms on average, seldom more than 0.2 ms, 5.3 ms at worst",
+		"Beside loops in Go on every processor it takes 42 ms",
+	} {
+		if !strings.Contains(operator, want) {
+			t.Errorf("no %q in\n%s", want, operator)
+		}
+	}
 	share := func(r Result, x float64) Result {
 		r.metric("of_product", x)
 		return r
