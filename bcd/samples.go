@@ -40,9 +40,20 @@ func (s *samples) check() error {
 	if math.IsInf(s.yy, 1) {
 		return fmt.Errorf("%w: ‖Y‖² overflows: rescale Y", ErrInput)
 	}
-	d := make([]float64, s.K.Dim())
-	for j := range s.K.Len() {
-		s.K.Diag(d, j)
+	return checkTerms(s.K)
+}
+
+// checkTerms refuses kernels whose diagonal is not finite and ≥ 0.
+func checkTerms(K linop.Sum) error {
+	if c, ok := K.(linop.Checker); ok {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		return nil
+	}
+	d := make([]float64, K.Dim())
+	for j := range K.Len() {
+		K.Diag(d, j)
 		for i, v := range d {
 			if !(v >= 0) || math.IsInf(v, 0) {
 				return fmt.Errorf("%w: kernel %d has %g on its diagonal at sample %d", ErrInput, j, v, i)

@@ -2,10 +2,13 @@ package granger
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/linop/linoptest"
@@ -219,5 +222,25 @@ func TestBootstrapBlocks(t *testing.T) {
 	}
 	if !repeated {
 		t.Error("nothing is drawn twice")
+	}
+}
+
+// A reduced sum checks its terms without their projected diagonals.
+func TestReducedSumCheck(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	terms, _ := randomTerms(rng, 6, 2)
+	s := &reducedSum{inner: linop.NewGramSum(terms, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1, 2}}
+	solve := func() error {
+		_, err := bcd.Solve(context.Background(), &bcd.Problem{Space: bcd.NewSamples(s, blas.Vector([]float64{1, 2, 3})), Lambda: 1, Tau: 1}, bcd.Options{})
+		return err
+	}
+	if err := solve(); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []float32{-1, float32(math.NaN())} {
+		terms[1].F32[0] = bad
+		if err := solve(); !errors.Is(err, bcd.ErrInput) || !strings.Contains(err.Error(), "kernel 1") {
+			t.Errorf("%g on the diagonal: %v", bad, err)
+		}
 	}
 }

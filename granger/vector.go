@@ -121,6 +121,20 @@ func (s *reducedSum) Diag(dst []float64, j int) {
 	}
 }
 
+// Check looks at the terms themselves: what is projected is as positive semidefinite.
+func (s *reducedSum) Check() error {
+	d := make([]float64, s.inner.Dim())
+	for j := range s.Len() {
+		s.inner.Diag(d, j)
+		for i, v := range d {
+			if !(v >= 0) || math.IsInf(v, 0) {
+				return fmt.Errorf("kernel %d has %g on its diagonal at sample %d", j, v, i)
+			}
+		}
+	}
+	return nil
+}
+
 // times is K_j·x, by the inner sum with a weight on that term alone for the moment.
 func (s *reducedSum) times(j int, x blas.General) blas.General {
 	eta, out := make([]float64, s.Len()), blas.NewGeneral(x.Rows, x.Cols)

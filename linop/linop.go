@@ -35,6 +35,13 @@ type Sum interface {
 	Diag(dst []float64, j int)
 }
 
+// Checker is a Sum that has a cheaper way than all its diagonals to find terms that
+// are not finite, or have negative numbers on the diagonal; the error says which and where.
+type Checker interface {
+	Sum
+	Check() error
+}
+
 // Mixed is an operator that also multiplies in single precision, at about half the cost.
 type Mixed interface {
 	Operator
