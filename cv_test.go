@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
 )
 
 // TestRidgeIsWhatFitFinds compares the errors by factorisation with those of models fitted to the same split.
@@ -198,7 +199,7 @@ func TestSubspaces(t *testing.T) {
 	for j := range 12 {
 		Z.SetCol(j, mat.Col(nil, j%4, X))
 	}
-	d, _, err := dictionary(raw(Z), raw(Z), &Options{Kernels: specs})
+	d, _, err := dictionary(raw(Z), raw(Z), &Options{Kernels: specs}, new(kernel.Medians))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ type branch struct {
 	norm    string
 	learn   string
 	tau     float64
-	exact   bool // solved by one factorisation for each λ
+	exact   bool // solved by one factorisation for all λ
 	lambdas []float64
 	errors  [][]float64 // of each λ, of each fold; NaN where the fold did not get there
 	dropped []bool      // values of λ that later folds need not try
@@ -194,7 +194,7 @@ func (s *study) dictionary(specs []string, opt *Options) (d kernel.Dictionary, w
 	}
 	with := *opt
 	with.Kernels = specs
-	d, weights, err = dictionary(Z, Y, &with)
+	d, weights, err = dictionary(Z, Y, &with, new(kernel.Medians))
 	return d, weights, Z, err
 }
 

@@ -145,7 +145,7 @@ func (opt *Options) prepare(ctx context.Context, m *Model, X, Y blas.General) (t
 	if w := missingWarning(m.in.Names, missing); w != "" {
 		m.warnings = append(m.warnings, w)
 	}
-	if t.dict, t.weights, err = dictionary(t.Z, t.Y, opt); err != nil {
+	if t.dict, t.weights, err = dictionary(t.Z, t.Y, opt, new(kernel.Medians)); err != nil {
 		return t, err
 	}
 	m.names = t.dict.Names()

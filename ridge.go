@@ -8,8 +8,7 @@ import (
 )
 
 // ridge is one split of the samples as it is for models of which neither the
-// weights nor L are learned: the solution for a value of λ is then one Cholesky
-// factorisation away.
+// weights nor L are learned: one reduction of K to tridiagonal form then serves all λ.
 type ridge struct {
 	opt    *Options
 	inputs blas.General // scaled: the rows to train on, then those to test on
@@ -17,6 +16,8 @@ type ridge struct {
 	test   blas.General // targets of the rows to test on, as they are
 	out    *outputs
 	sums   map[string]blas.General // what has been computed, by SPEC; nil: nothing is kept
+
+	medians kernel.Medians // of the inputs to train on
 }
 
 func (s *study) ridge(split Split, opt *Options) (*ridge, error) {
@@ -70,7 +71,7 @@ func (r *ridge) sum(specs []string) (blas.General, error) {
 	}
 	r.opt.Groups = groups // for the SPECs to come
 	with.Groups = groups
-	d, weights, err := dictionary(r.train(), r.Y, &with)
+	d, weights, err := dictionary(r.train(), r.Y, &with, &r.medians)
 	if err != nil {
 		return blas.General{}, err
 	}
@@ -95,7 +96,8 @@ func (r *ridge) size(K blas.General) float64 {
 
 // errors writes the error on the rows to test on for each λ, NaN where the
 // system is singular to working accuracy: with L = ρI the coefficients are
-// C = (ρK + μI)⁻¹Y, and the prediction is ρ·K*·C.
+// C = (ρK + μI)⁻¹Y, and the prediction is ρ·K*·C. K is reduced to tridiagonal form
+// once for all λ.
 func (r *ridge) errors(e []float64, K blas.General, lambdas []float64, metricName string) {
 	l, n := r.Y.Rows, r.Y.Cols
 	be := blas.Or(r.opt.Backend)
@@ -103,27 +105,80 @@ func (r *ridge) errors(e []float64, K blas.General, lambdas []float64, metricNam
 	if r.opt.Tau > 0 {
 		rho = r.opt.Tau / float64(n)
 	}
-	A, C := blas.NewGeneral(l, l), blas.NewGeneral(l, n)
-	F := blas.NewGeneral(r.test.Rows, n)
+	t := newTridiagonal(be, blas.View(K, 0, 0, l, l), r.Y)
+	crossK := blas.View(K, l, 0, r.test.Rows, l)
+	most := max(1, l/n) // values of λ at a time, for no more columns than K has
+	C, F := blas.NewGeneral(l, n*min(most, len(lambdas))), blas.NewGeneral(r.test.Rows, n*min(most, len(lambdas)))
 	P := blas.NewGeneral(r.test.Rows, r.test.Cols)
-	for i, lambda := range lambdas {
-		e[i] = math.NaN()
-		mu := lambda * float64(l) / rho
-		for k := range l {
-			copy(blas.Row(A, k)[:k+1], blas.Row(K, k)[:k+1])
-			A.Data[k*A.Stride+k] += mu
+	for lo := 0; lo < len(lambdas); lo += most {
+		some := lambdas[lo:min(lo+most, len(lambdas))]
+		columns := n * len(some)
+		c, f := blas.View(C, 0, 0, l, columns), blas.View(F, 0, 0, r.test.Rows, columns)
+		solved := make([]bool, len(some))
+		for i, lambda := range some {
+			solved[i] = t.solve(blas.View(c, 0, i*n, l, n), lambda*float64(l)/rho)
 		}
-		if !be.Potrf(A) {
-			continue
+		t.rotate(c)
+		blas.Mul(be, f, false, false, crossK, c)
+		for i := range some {
+			e[lo+i] = math.NaN()
+			if solved[i] {
+				r.out.restore(P, blas.View(f, 0, i*n, r.test.Rows, n))
+				e[lo+i] = metric(metricName, relativeMSE(P, r.test, r.Y, r.out), P, r.test)
+			}
 		}
-		blas.Copy(C, r.Y)
-		be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, l, n, 1, A.Data, A.Stride, C.Data, C.Stride)
-		be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, l, n, 1, A.Data, A.Stride, C.Data, C.Stride)
-		blas.Mul(be, F, false, false, blas.View(K, l, 0, r.test.Rows, l), C)
-		r.out.restore(P, F)
-		e[i] = metric(metricName, relativeMSE(P, r.test, r.Y, r.out), P, r.test)
 	}
 }
+
+// tridiagonal is K = Q·T·Qᵀ with T tridiagonal, and QᵀY: (K + μI)⁻¹Y then costs a
+// number of operations that is linear in the order for each μ.
+type tridiagonal struct {
+	be     blas.Backend
+	Q      blas.General // in the backend's own form
+	tau    []float64
+	d, e   []float64 // of T
+	QtY    blas.General
+	pivots []float64
+}
+
+func newTridiagonal(be blas.Backend, K, Y blas.General) *tridiagonal {
+	l := K.Rows
+	t := &tridiagonal{be: be, Q: blas.Clone(K), QtY: blas.Clone(Y), pivots: make([]float64, l)}
+	t.d, t.e, t.tau = make([]float64, l), make([]float64, l-1), make([]float64, l-1)
+	be.Sytrd(t.Q, t.d, t.e, t.tau)
+	be.Ormtr(true, t.Q, t.tau, t.QtY)
+	return t
+}
+
+// solve writes (T + μI)⁻¹QᵀY to X by LDLᵀ factorisation, and reports whether the
+// matrix is positive definite.
+func (t *tridiagonal) solve(X blas.General, mu float64) bool {
+	blas.Copy(X, t.QtY)
+	for i := range t.d {
+		p := t.d[i] + mu
+		if i > 0 {
+			m := t.e[i-1] / t.pivots[i-1]
+			p -= m * t.e[i-1]
+			blas.Axpy(-m, blas.Row(X, i-1), blas.Row(X, i))
+		}
+		if !(p > 0) {
+			blas.Zero(X)
+			return false
+		}
+		t.pivots[i] = p
+	}
+	for i := len(t.d) - 1; i >= 0; i-- {
+		x := blas.Row(X, i)
+		if i < len(t.d)-1 {
+			blas.Axpy(-t.e[i], blas.Row(X, i+1), x)
+		}
+		blas.Scal(1/t.pivots[i], x)
+	}
+	return true
+}
+
+// rotate multiplies X by Q.
+func (t *tridiagonal) rotate(X blas.General) { t.be.Ormtr(false, t.Q, t.tau, X) }
 
 // exact reports whether the SPECs make Gram matrices, and no explicit features.
 func exact(specs []string) bool {

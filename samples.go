@@ -18,8 +18,9 @@ import (
 // dictionary resolves the SPECs on the training inputs Z, and targets Y where they
 // tell which columns are relevant. Constant columns get
 // no kernel of their own from "each". weights are those of fixed weights: the
-// SPECs share 1 equally, and the kernels of a SPEC its part.
-func dictionary(Z, Y blas.General, opt *Options) (d kernel.Dictionary, weights []float64, err error) {
+// SPECs share 1 equally, and the kernels of a SPEC its part. known are the medians
+// of Z from earlier calls with the same groups.
+func dictionary(Z, Y blas.General, opt *Options, known *kernel.Medians) (d kernel.Dictionary, weights []float64, err error) {
 	specs := opt.Kernels
 	if len(specs) == 0 {
 		specs = defaultKernels(Z)
@@ -40,7 +41,7 @@ func dictionary(Z, Y blas.General, opt *Options) (d kernel.Dictionary, weights [
 		before := len(d)
 		for _, features := range expand(s.Features, Z) {
 			s.Features = features
-			part, err := s.Resolve(Z, groups, opt.Seed)
+			part, err := s.ResolveWith(Z, groups, opt.Seed, known)
 			if err != nil {
 				return nil, nil, &wrapped{err, ErrInput}
 			}

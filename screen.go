@@ -15,7 +15,7 @@ import (
 )
 
 // Where no kernels are given, dictionaries are screened first: with weights that
-// are fixed and L = (τ/n)·I, a value of λ costs one Cholesky factorisation, so
+// are fixed and L = (τ/n)·I, one factorisation serves all values of λ, so
 // that dozens can be compared on held-out samples before anything is learned.
 const (
 	screenRows = 1000 // samples that screening looks at, at most

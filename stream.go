@@ -145,7 +145,7 @@ func (p *pass) prepare(ctx context.Context) (err error) {
 	if p.m.in.Scaler != nil {
 		p.m.in.Scaler.apply(Z)
 	}
-	if p.dict, p.fixed, err = dictionary(Z, blas.General{}, &p.opt.Options); err != nil {
+	if p.dict, p.fixed, err = dictionary(Z, blas.General{}, &p.opt.Options, new(kernel.Medians)); err != nil {
 		return err
 	}
 	for _, k := range p.dict {

@@ -62,6 +62,17 @@ func medianDistance(kind Kind, X blas.General, set subset, pairs [][2]int) (floa
 	return median, nil
 }
 
+// distanceName says which distance that is.
+func distanceName(kind Kind) string {
+	switch kind {
+	case Laplacian:
+		return "absolute"
+	case Chi2:
+		return "chi2"
+	}
+	return "euclidean"
+}
+
 // distance is the distance whose width the kernel takes.
 func distance(kind Kind, a, b []float64) float64 {
 	var s float64

@@ -30,14 +30,24 @@ func Build(specs []string, X blas.General, groups []Group, seed uint64) (Diction
 // (l×d): features become column numbers, and widths numbers. The seed draws the
 // pairs of the median heuristic. A precomputed specification looks at no data.
 func (s Spec) Resolve(X blas.General, groups []Group, seed uint64) (Dictionary, error) {
-	d, err := s.resolve(X, groups, seed)
+	return s.ResolveWith(X, groups, seed, new(Medians))
+}
+
+// Medians remembers the median distances of samples, for specifications that
+// differ in their widths. The zero value is empty. It serves one X, one set of
+// groups and one seed, and one goroutine at a time.
+type Medians struct{ units map[string]float64 }
+
+// ResolveWith is Resolve with the medians that are known from earlier calls.
+func (s Spec) ResolveWith(X blas.General, groups []Group, seed uint64, known *Medians) (Dictionary, error) {
+	d, err := s.resolve(X, groups, seed, known)
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", s, err)
 	}
 	return d, nil
 }
 
-func (s Spec) resolve(X blas.General, groups []Group, seed uint64) (Dictionary, error) {
+func (s Spec) resolve(X blas.General, groups []Group, seed uint64, known *Medians) (Dictionary, error) {
 	if s.Kind == Precomputed {
 		return Dictionary{{Name: s.String(), Kind: Precomputed}}, nil
 	}
@@ -56,7 +66,7 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64) (Dictionary, 
 			return nil, err
 		}
 	}
-	units, err := s.unitWidths(X, sets, seed)
+	units, err := s.unitWidths(X, sets, seed, known)
 	if err != nil {
 		return nil, err
 	}
@@ -78,20 +88,37 @@ func (s Spec) checkData(X blas.General, columns []int) error {
 }
 
 // unitWidths is what the widths multiply on each set: the median distance, or 1.
-func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64) ([]float64, error) {
+func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medians) ([]float64, error) {
 	units := make([]float64, len(sets))
-	errs := make([]error, len(sets))
-	pairs := samplePairs(X.Rows, seed)
-	par.For(len(sets), func(i int) {
-		units[i] = 1
-		if s.Relative {
-			units[i], errs[i] = medianDistance(s.Kind, X, sets[i], pairs)
+	if !s.Relative {
+		for i := range units {
+			units[i] = 1
 		}
-	})
-	for _, err := range errs {
+		return units, nil
+	}
+	key := func(set subset) string { return distanceName(s.Kind) + " " + set.label }
+	var missing []int
+	for i, set := range sets {
+		if units[i] = known.units[key(set)]; units[i] == 0 {
+			missing = append(missing, i)
+		}
+	}
+	errs := make([]error, len(sets))
+	if len(missing) > 0 {
+		pairs := samplePairs(X.Rows, seed)
+		par.For(len(missing), func(k int) {
+			i := missing[k]
+			units[i], errs[i] = medianDistance(s.Kind, X, sets[i], pairs)
+		})
+	}
+	if known.units == nil {
+		known.units = map[string]float64{}
+	}
+	for i, err := range errs {
 		if err != nil {
 			return nil, err
 		}
+		known.units[key(sets[i])] = units[i]
 	}
 	return units, nil
 }

@@ -3,9 +3,12 @@ package kernel
 import (
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl/blas"
 )
 
 func TestParse(t *testing.T) {
@@ -156,4 +159,32 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q reads as %+v, written %q, read again as %+v, %v", text, s, s, again, err)
 		}
 	})
+}
+
+// Medians that are known change no kernel, and serve each distance and each set of columns.
+func TestResolveWithMedians(t *testing.T) {
+	X := positiveX(rand.New(rand.NewPCG(16, 2)), 40, 6)
+	var known Medians
+	for range 2 {
+		for _, text := range everyKernel {
+			s, err := Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := s.Resolve(X, testGroups, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.ResolveWith(X, testGroups, 3, &known)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %+v, want %+v; %v", text, got, want, err)
+			}
+		}
+	}
+	if len(known.units) < 5 {
+		t.Errorf("only %d medians were kept", len(known.units))
+	}
+	if _, err := (Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true}).ResolveWith(blas.NewGeneral(3, 2), nil, 1, new(Medians)); !errors.Is(err, ErrConstant) {
+		t.Errorf("constant data: %v", err)
+	}
 }
