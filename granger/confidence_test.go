@@ -136,6 +136,32 @@ func TestNull(t *testing.T) {
 	}
 }
 
+// A shift that changes nothing is no evidence: with one sample in each replicate all
+// norms are met again, and every p-value is 1.
+func TestNullTies(t *testing.T) {
+	g := granger.LinearVAR(3, 40, 1, 1, 1, 1)
+	for i := range 40 {
+		g.Data.Replicate = append(g.Data.Replicate, i/2)
+	}
+	c, err := granger.Null(bg, &g.Data, granger.Options{HoldOut: -1}, granger.Rounds{To: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, p := range c.PValues().Data {
+		if p != 1 {
+			t.Errorf("entry %d has p = %g", k, p)
+		}
+	}
+}
+
+func TestDefaultTop(t *testing.T) {
+	for nodes, want := range map[int]int{1: 1, 2: 1, 6: 2, 10: 2, 13: 3, 101: 8} {
+		if got := granger.DefaultTop(nodes); got != want {
+			t.Errorf("%d nodes: the top %d, want %d", nodes, got, want)
+		}
+	}
+}
+
 // True edges are significant: linear ones, and with Nonlinear the one that is not linear.
 func TestNullPower(t *testing.T) {
 	const rounds = 19

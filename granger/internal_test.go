@@ -167,15 +167,16 @@ func TestStackedAgainstGeneral(t *testing.T) {
 	}
 }
 
-// No window of past values crosses from one replicate into another, and every
-// prefix of the samples is the earlier part of each replicate.
+// No window of past values crosses from one replicate into another, older values
+// count less, and every prefix of the samples is the earlier part of each replicate.
 func TestReplicates(t *testing.T) {
 	X := blas.NewGeneral(12, 1)
 	for i := range 12 {
 		X.Data[i] = float64(i * i)
 	}
 	d := &Data{Names: []string{"a"}, X: X, Replicate: []int{7, 7, 7, 7, 7, 7, 7, 7, 2, 2, 2, 2}}
-	e, err := start(context.Background(), d, Options{Lag: 2, Decay: 1})
+	const decay = 0.25
+	e, err := start(context.Background(), d, Options{Lag: 2, Decay: decay})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestReplicates(t *testing.T) {
 			t.Errorf("row %d has no two rows before it in its replicate", r)
 		}
 		for age := 1; age <= 2; age++ {
-			want := (X.Data[r-age] - mean) / scale / math.Sqrt2
+			want := (X.Data[r-age] - mean) / scale / math.Sqrt2 * math.Pow(decay, float64(age-1))
 			if got := e.X.Data[i*e.X.Stride+age-1]; math.Abs(got-want) > 1e-14 {
 				t.Errorf("row %d, %d steps back: %g, want %g", r, age, got, want)
 			}

@@ -302,3 +302,42 @@ func BenchmarkExact(b *testing.B) {
 		}
 	}
 }
+
+// Eigenvalues of L that are nearly equal are not taken for one.
+func TestNearlyEqualEigenvalues(t *testing.T) {
+	const l = 30
+	rng := rand.New(rand.NewPCG(7, 8))
+	K, L, Y := spectrum(rng, decay(l, 2, 0.8)), outputKernel(rng, 3, []float64{1 + 0x1p-20, 1 + 0x1p-34, 1}), gaussian(rng, l, 3)
+	for _, name := range exactNames {
+		C := blas.NewGeneral(l, 3)
+		_, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{K: dense{K, blas.Active()}, L: L, Mu: 1e-3}, Y, sylvester.Options{})
+		if r := backward(K, 2, L, 1e-3, C, Y); err != nil || !(r < 30) {
+			t.Errorf("%s: backward-error ratio %g, %v", name, r, err)
+		}
+	}
+}
+
+// sloppy is a backend whose eigenvalues are off by one part in 10¹¹.
+type sloppy struct{ blas.Backend }
+
+func (s sloppy) Syevd(a blas.General, w []float64) error {
+	err := s.Backend.Syevd(a, w)
+	for i := range w {
+		w[i] *= 1 + 1e-11
+	}
+	return err
+}
+
+// An exact solver whose residual is above rounding level does not claim success.
+func TestExactRefusesRoughAnswers(t *testing.T) {
+	const l = 30
+	rng := rand.New(rand.NewPCG(9, 8))
+	K, L, Y := spectrum(rng, decay(l, 2, 0.8)), outputKernel(rng, 2, []float64{1, 0.5}), gaussian(rng, l, 2)
+	for _, be := range []blas.Backend{blas.Active(), sloppy{blas.Active()}} {
+		_, rough := be.(sloppy)
+		_, err := newSolver(t, "eigen", be).Solve(context.Background(), blas.NewGeneral(l, 2), sylvester.System{K: dense{K, be}, L: L, Mu: 1e-3}, Y, sylvester.Options{})
+		if errors.Is(err, sylvester.ErrNotConverged) != rough || !rough && err != nil {
+			t.Errorf("rough %v: %v", rough, err)
+		}
+	}
+}
