@@ -36,7 +36,10 @@ func (s Spec) Resolve(X blas.General, groups []Group, seed uint64) (Dictionary, 
 // Medians remembers the median distances of samples, for specifications that
 // differ in their widths. The zero value is empty. It serves one X, one set of
 // groups and one seed, and one goroutine at a time.
-type Medians struct{ units map[string]float64 }
+type Medians struct {
+	units map[string]float64
+	pairs [][2]int // of samples that are looked at
+}
 
 // ResolveWith is Resolve with the medians that are known from earlier calls.
 func (s Spec) ResolveWith(X blas.General, groups []Group, seed uint64, known *Medians) (Dictionary, error) {
@@ -105,10 +108,12 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 	}
 	errs := make([]error, len(sets))
 	if len(missing) > 0 {
-		pairs := samplePairs(X.Rows, seed)
+		if known.pairs == nil {
+			known.pairs = samplePairs(X.Rows, seed)
+		}
 		par.For(len(missing), func(k int) {
 			i := missing[k]
-			units[i], errs[i] = medianDistance(s.Kind, X, sets[i], pairs)
+			units[i], errs[i] = medianDistance(s.Kind, X, sets[i], known.pairs)
 		})
 	}
 	if known.units == nil {
