@@ -113,6 +113,26 @@ func TestScreenKnowsAdditiveFunctions(t *testing.T) {
 	}
 }
 
+// TestZeroOptionsWithinMemory gives less and less memory: fewer dictionaries are
+// compared, then fewer kernels, and then none is possible.
+func TestZeroOptionsWithinMemory(t *testing.T) {
+	X, Y := wave(60, 25)
+	for grams, most := range map[int]int{1000: 1000, 12: 12, 1: 1, 0: 0} {
+		opt := Options{CV: CVOptions{Folds: 3, Repeats: 1}}
+		opt.MaxBytes = opt.fitBytes(grams, 60, 3)
+		m, err := Fit(bg, X, Y, opt)
+		if most == 0 {
+			if m != nil || !errors.Is(err, ErrMemory) {
+				t.Errorf("without memory: model %v, error %v", m, err)
+			}
+			continue
+		}
+		if err != nil || len(m.Eta()) > most {
+			t.Errorf("memory for %d matrices: model %v, error %v", grams, m, err)
+		}
+	}
+}
+
 func TestNarrow(t *testing.T) {
 	g := &grid{CVOptions: CVOptions{Metric: "nmse"}}
 	branchOf := func(errors ...[]float64) *branch {

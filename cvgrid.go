@@ -62,7 +62,9 @@ func (s *study) candidates(ctx context.Context, g *grid, opt *Options) ([]candid
 		if err != nil {
 			return nil, err
 		}
-		all = g.promising(ranking, s.X, s.Y.Cols, opt.Learn, opt.Seed)
+		if all, err = s.affordable(g, ranking, opt); err != nil {
+			return nil, err
+		}
 	}
 	for k := range all {
 		c := &all[k]

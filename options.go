@@ -80,7 +80,7 @@ type Options struct {
 	MaxOuter  int     // outer iterations; 0 means bcd's default
 
 	Precision blas.Precision // in which Gram matrices are stored
-	MaxBytes  int64          // memory for them; 0 means what is available, negative no limit
+	MaxBytes  int64          // memory for them; 0 means what is available, negative no limit. It bounds what zero Options compare.
 	Backend   blas.Backend   `json:"-"` // nil means blas.Active()
 	Seed      uint64         // of every random choice
 

@@ -153,6 +153,46 @@ func (g *grid) promising(ranking []screened, Z blas.General, outputs int, learn 
 	return slices.DeleteFunc(all, func(c candidate) bool { return len(c.learn) == 0 })
 }
 
+// affordable is what is promising after screening and fits into memory with all
+// samples: as much of it as does, or else the best single dictionary that does.
+func (s *study) affordable(g *grid, ranking []screened, opt *Options) ([]candidate, error) {
+	fits := func(kernels []string) (bool, error) {
+		d, _, _, err := s.dictionary(kernels, opt)
+		if err != nil {
+			return false, err
+		}
+		p, err := opt.planFor(d, s.X.Rows, s.Y.Cols)
+		return p.bytes <= opt.limit(), err
+	}
+	all := g.promising(ranking, s.X, s.Y.Cols, opt.Learn, opt.Seed)
+	var keep []candidate
+	for _, c := range all {
+		ok, err := fits(c.kernels)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			keep = append(keep, c)
+		}
+	}
+	for k := 0; keep == nil && k < len(ranking); k++ {
+		ok, err := fits(ranking[k].kernels)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			keep = g.promising(ranking[k:k+1], s.X, s.Y.Cols, opt.Learn, opt.Seed)[:1]
+		}
+	}
+	switch {
+	case keep == nil:
+		return all, nil // to be refused with the numbers
+	case len(keep) < len(all):
+		opt.notify("memory holds %d of the %d dictionaries worth comparing", len(keep), len(all))
+	}
+	return keep, nil
+}
+
 // subsets is the number of random sets of columns, of a third and of two thirds of
 // them in turn: enough for some to have most of the columns that matter and few others.
 const subsets = 24
