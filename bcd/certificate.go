@@ -45,9 +45,9 @@ func (r *run) omega(eta []float64) float64 {
 // certify computes both gaps at pt, whose measures must cover all kernels.
 func (r *run) certify(pt *point) error {
 	U := r.objective(pt)
-	pt.cert = certificate{objective: U}
+	pt.cert, pt.covered = certificate{objective: U}, false
 	if !r.fixL {
-		low, err := r.lowerL(pt)
+		low, _, err := r.lowerL(pt)
 		if err != nil {
 			return err
 		}
@@ -74,25 +74,35 @@ func (r *run) gap(U, low float64) float64 {
 }
 
 // lowerL bounds the objective over L from below, η fixed. For OKL, min over
-// L ⪰ 0 of ρ‖L‖² − λs²⟨G,L⟩ is −λ²s⁴‖G‖²/(4ρ).
-func (r *run) lowerL(pt *point) (float64, error) {
+// L ⪰ 0 of ρ‖L‖² − λs²⟨G,L⟩ is −λ²s⁴‖G‖²/(4ρ). The shape is that of the
+// coefficients the bound is taken at.
+func (r *run) lowerL(pt *point) (float64, shape, error) {
+	form := shape{yc: pt.yc, cc: pt.cc}
 	if r.rho > 0 {
 		g2 := square(blas.Frob(pt.G)) * r.lambda / (4 * r.rho)
-		return r.lambda * (r.omega(pt.eta) + bestScale(pt.yc, r.mu*pt.cc, func(s float64) float64 { return square(square(s)) * g2 })), nil
+		return r.lambda * (r.omega(pt.eta) + bestScale(pt.yc, r.mu*pt.cc, func(s float64) float64 { return square(square(s)) * g2 })), form, nil
 	}
 	V, g := blas.Clone(pt.G), make([]float64, r.n)
 	if err := r.be.Syevd(V, g); err != nil {
-		return 0, err
+		return 0, form, err
 	}
 	omega := r.omega(pt.eta)
 	if yc, cc := r.space.along(&r.work, pt.X, V); yc != nil {
-		return r.lambda * (r.bestShape(yc, cc, g) + omega), nil
+		rest := r.space.rest() / r.mu
+		form = shape{V: V, t: r.bestShape(yc, cc, g), yc: rest, cc: rest / r.mu}
+		top := 0.0
+		for i, t := range form.t {
+			form.yc += t * yc[i]
+			form.cc += t * t * cc[i]
+			top = math.Max(top, t*t*g[i])
+		}
+		return r.lambda * (2*form.yc - r.mu*form.cc - r.tau*top + omega), form, nil
 	}
 	quad := r.mu*pt.cc + r.tau*math.Max(g[r.n-1], 0)
 	if !(pt.yc > 0) || quad == 0 {
-		return r.lambda * omega, nil
+		return r.lambda * omega, form, nil
 	}
-	return r.lambda * (pt.yc*(pt.yc/quad) + omega), nil
+	return r.lambda * (pt.yc*(pt.yc/quad) + omega), form, nil
 }
 
 // bestShape maximises 2⟨Y,CT⟩ − μ‖CT‖² − τ·λ_max(TᵀGT) over T = V·diag(t)·Vᵀ with
@@ -101,7 +111,7 @@ func (r *run) lowerL(pt *point) (float64, error) {
 // what is left is concave in ρ. Directions in which L is too small, whose g_i
 // exceed the rest, are cut down so, where scaling all of C, as T = sI does, would
 // let the largest g_i decide: the gap is smaller by orders of magnitude.
-func (r *run) bestShape(yc, cc, g []float64) float64 {
+func (r *run) bestShape(yc, cc, g []float64) []float64 {
 	free, top := make([]float64, len(g)), 0.0
 	for i := range g {
 		if yc[i] > 0 && r.mu*cc[i] > 0 {
@@ -109,16 +119,25 @@ func (r *run) bestShape(yc, cc, g []float64) float64 {
 		}
 		top = math.Max(top, free[i]*math.Sqrt(math.Max(g[i], 0)))
 	}
-	return goldenMax(0, top, func(rho float64) float64 {
+	cut := func(i int, rho float64) float64 {
+		if g[i] > 0 {
+			return math.Min(free[i], rho/math.Sqrt(g[i]))
+		}
+		return free[i]
+	}
+	rho, _ := goldenMax(0, top, func(rho float64) float64 {
 		v := -r.tau * rho * rho
-		for i, t := range free {
-			if g[i] > 0 {
-				t = math.Min(t, rho/math.Sqrt(g[i]))
-			}
+		for i := range free {
+			t := cut(i, rho)
 			v += t * (2*yc[i] - r.mu*t*cc[i])
 		}
 		return v
 	})
+	t := make([]float64, len(g))
+	for i := range t {
+		t[i] = cut(i, rho)
+	}
+	return t
 }
 
 // lowerEta bounds the objective over η from below, L fixed.
@@ -140,29 +159,36 @@ func bestScale(yc, quad float64, penalty func(s float64) float64) float64 {
 	if !(yc > 0) || !(quad > 0) {
 		return value(0)
 	}
-	return math.Max(value(math.Min(1, yc/quad)), goldenMax(0, yc/quad, value))
+	_, best := goldenMax(0, yc/quad, value)
+	return math.Max(value(math.Min(1, yc/quad)), best)
 }
 
 // goldenMax is the largest value met in a golden-section search on [lo,hi], lo
-// included, of a concave function.
-func goldenMax(lo, hi float64, value func(s float64) float64) float64 {
-	best := value(lo)
+// included, of a concave function, and where.
+func goldenMax(lo, hi float64, value func(s float64) float64) (at, best float64) {
+	at, best = lo, value(lo)
+	see := func(s float64) float64 {
+		v := value(s)
+		if v > best {
+			at, best = s, v
+		}
+		return v
+	}
 	ratio := (math.Sqrt(5) - 1) / 2
 	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)
-	fa, fb := value(a), value(b)
+	fa, fb := see(a), see(b)
 	for range 80 {
-		best = math.Max(best, math.Max(fa, fb))
 		if fa >= fb {
 			hi, b, fb = b, a, fa
 			a = hi - ratio*(hi-lo)
-			fa = value(a)
+			fa = see(a)
 		} else {
 			lo, a, fa = a, b, fb
 			b = lo + ratio*(hi-lo)
-			fb = value(b)
+			fb = see(b)
 		}
 	}
-	return best
+	return at, best
 }
 
 // frob2 is ‖L‖²_F.

@@ -76,4 +76,15 @@
 // of 102 classes took 7 C steps where the joint method takes 5. With few outputs the
 // joint method is as good: 130 near-collinear kernels and 5 outputs take 29 to 81 C
 // steps to 1e-6, all of them for η.
+// # Many outputs
+//
+// L lives in the range of Yᵀ: with more outputs than its rank they are reduced by a
+// thin factorization first. From a rank of 4096 on, L = P·L_q·Pᵀ for a basis P of
+// some directions of outputs, which grows until the certificate, taken with all of
+// them, meets Tol, see maxOutputs. No square array of the order of 4096 outputs or
+// more is made. Two cores: 50 000 outputs on 1000 samples (rank 1000) in 1.4 GiB,
+// three arrays of the size of Y; 4500 outputs on 4500 samples with 30 latent ones
+// to a gap of 1e-4 in 3 s where L has rank 5 in the end and in 5 s for rank 30.
+// Where the optimal L is of a rank of thousands, the directions run out first: the
+// result then says what gap is left.
 package bcd

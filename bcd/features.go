@@ -117,6 +117,7 @@ func (f *features) form(bool)                {}
 func (f *features) mixed() []float64         { return nil }
 func (f *features) rhs() blas.General        { return f.scaled }
 func (f *features) normY2() float64          { return f.yy }
+func (f *features) rest() float64            { return 0 }
 func (f *features) outputs() blas.General    { return f.H }
 
 // Dim is D.
@@ -207,6 +208,15 @@ func (f *features) project(be blas.Backend, P blas.General) Space {
 	g.root, g.eta = make([]float64, f.Dim()), make([]float64, len(f.blocks))
 	g.in, g.part = blas.General{}, activeRows{be: f.part.be}
 	return &g
+}
+
+// half is Z_ηᵀC at C = (Y − Z_η·W·L)/μ, as measure has it.
+func (f *features) half(w *work, _, AW blas.General, L *linop.Spectral) (blas.General, linop.Operator) {
+	R := cloneLike(AW)
+	w.mulRight(R, AW, L)
+	blas.Scal(-1/w.mu, R.Data)
+	blas.AddScaled(R, 1/w.mu, f.scaled)
+	return R, nil
 }
 
 // measure works with C = (Y − Z_η·W·L)/μ, whose factors on the features at unit

@@ -9,30 +9,41 @@ import (
 
 // reduceOutputs replaces the n outputs by the k = rank(Y) coordinates of the
 // thin factorization Y = Ỹ·Pᵀ when k < n: the optimal L lives in the span of P
-// (mathematics.md §5.6), and nothing of n×n exists. With L fixed the outputs stay.
-func reduceOutputs(p *Problem, opt Options) (*Problem, blas.General, error) {
+// (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed the outputs stay.
+//
+// Where k is maxOutputs or more, P is the beginning of a basis that grows, and
+// whole the space of all outputs.
+func reduceOutputs(p *Problem, opt Options) (q *Problem, P blas.General, whole Space, err error) {
 	var none blas.General
-	if p.FixL {
-		return p, none, nil
+	if p.FixL && p.L != nil {
+		return p, none, nil, nil
 	}
-	be := blas.Or(opt.Backend)
-	P, err := rowBasis(be, p.Space.outputs())
-	if err != nil {
-		return nil, none, err
+	be, Y := blas.Or(opt.Backend), p.Space.outputs()
+	if min(Y.Rows, Y.Cols) >= maxOutputs && opt.Solver != "okl" {
+		var V blas.General
+		if p.L != nil {
+			V = p.L.V
+		}
+		P, whole = leadingBasis(be, Y, V, opt.Seed), p.Space
+	} else if P, err = rowBasis(be, Y); err != nil {
+		return nil, none, nil, err
 	}
-	q, reduced := *p, P.Cols < P.Rows
+	c, reduced := *p, P.Cols < P.Rows
+	q = &c
 	if reduced {
 		q.Space = p.Space.project(be, P)
 	} else {
 		P = none
 	}
 	switch {
+	case q.L == nil && q.FixL:
+		q.L = linop.ScaledIdentity(q.Space.Outputs(), q.Tau/float64(Y.Cols))
 	case q.L == nil:
 		q.L = linop.ScaledIdentity(q.Space.Outputs(), q.Tau/float64(q.Space.Outputs()))
 	case reduced:
 		q.L, err = compress(be, q.L, P)
 	}
-	return &q, P, err
+	return q, P, whole, err
 }
 
 // rankDrop is the size, relative to the largest and to machine precision times

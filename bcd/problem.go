@@ -35,7 +35,8 @@ type Problem struct {
 	Eta    []float64
 	FixEta bool
 	// L is where the output kernel starts (n×n), nil for (τ/n)·I. With FixL it
-	// stays there, and GapL is 0.
+	// stays there, and GapL is 0; of 4096 outputs and more on fewer samples, (τ/n)·I
+	// is returned without what is orthogonal to all targets, which has no effect.
 	L    *linop.Spectral
 	FixL bool
 }
@@ -70,11 +71,11 @@ func (p *Problem) check() (*Problem, error) {
 	if err := checkWeights(q.Eta, m); err != nil {
 		return nil, err
 	}
-	if q.L == nil && q.FixL {
+	if q.L == nil && q.FixL && !(n >= maxOutputs && p.Space.Unknowns() < maxOutputs) {
 		q.L = linop.ScaledIdentity(n, p.Tau/float64(n))
 	}
 	if q.L == nil {
-		return &q, nil // what is learned starts once the outputs are reduced
+		return &q, nil // what is learned, or of high order, starts once the outputs are reduced
 	}
 	return &q, checkOutput(q.L, n)
 }
@@ -159,7 +160,9 @@ type Result struct {
 	Sylvester        string // the C step's solver that ran last
 }
 
-// Step is what Trace sees. Its slices die with the call.
+// Step is what Trace sees. Its slices die with the call. With 4096 outputs and more,
+// of as high a rank, GapL is that within the directions of outputs taken so far;
+// in the Result it holds for all.
 type Step struct {
 	Iter             int
 	Objective        float64

@@ -38,8 +38,10 @@ type quasiNewton struct {
 }
 
 const (
-	pairs   = 20  // moves remembered
-	damping = 0.2 // Powell's
+	pairs       = 20  // moves remembered, fewer where they would take more than
+	pairNumbers = 3e7 // numbers,
+	leastPairs  = 4   // but so many at least
+	damping     = 0.2 // Powell's
 )
 
 // split is the two blocks of a vector.
@@ -150,7 +152,7 @@ func (q *quasiNewton) update(s, y, now []float64, floors func(V blas.General) []
 		blas.Axpy(1-t, Bs, y)
 	}
 	q.S, q.Y, q.DS = append(q.S, s), append(q.Y, y), append(q.DS, Bs)
-	if len(q.S) > pairs {
+	if len(q.S) > max(leastPairs, min(pairs, pairNumbers/(3*len(s)))) {
 		q.S, q.Y, q.DS = q.S[1:], q.Y[1:], q.DS[1:]
 	}
 	if err := q.center(now, floors); err != nil {

@@ -16,9 +16,11 @@ import (
 // Friedlander and Murphy, 2009). Projections let weights and eigenvalues of L
 // leave the boundary as easily as they reach it.
 func (r *run) reduced(ctx context.Context, pt *point) error {
-	pt, err := r.warmUp(ctx, pt)
-	if err != nil || r.done(pt) || r.iter >= r.opt.MaxOuter {
-		return err
+	if !r.grown {
+		var err error
+		if pt, err = r.warmUp(ctx, pt); err != nil || r.done(pt) || r.iter >= r.opt.MaxOuter {
+			return err
+		}
 	}
 	d := &descent{run: r}
 	return d.minimize(ctx, pt)

@@ -24,6 +24,7 @@ type point struct {
 	single   bool    // AX is the product with A_η in single precision
 	cert     certificate
 	complete bool // c covers all kernels
+	covered  bool // gapL holds for all outputs, see growing.go
 }
 
 // run is one call of Solve: the problem with its outputs reduced, the inner
@@ -34,6 +35,8 @@ type run struct {
 	space  Space
 	reg    Regularizer
 	P      blas.General // outputs = reduced outputs·Pᵀ; no Data when not reduced
+	whole  Space        // the outputs that P has but a part of, nil when it has all
+	grown  bool         // P
 	all    []int        // 0 … m−1
 	fixEta bool
 	fixL   bool
@@ -72,10 +75,8 @@ func newRun(p *Problem, opt Options) (*run, error) {
 			r.rho = r.lambda
 		}
 	}
-	var err error
-	r.solver, err = sylvester.New(opt.Sylvester, sylvester.Config{Backend: r.be, Seed: opt.Seed})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	if err := r.newSolver(); err != nil {
+		return nil, err
 	}
 	switch opt.Sylvester {
 	case "auto", "nystrom", "rotated":
@@ -83,6 +84,13 @@ func newRun(p *Problem, opt Options) (*run, error) {
 		r.single = r.traces != nil
 	}
 	return r, nil
+}
+
+func (r *run) newSolver() (err error) {
+	if r.solver, err = sylvester.New(r.opt.Sylvester, sylvester.Config{Backend: r.be, Seed: r.opt.Seed}); err != nil {
+		err = fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return err
 }
 
 // begin makes the starting point and its certificate, which costs nothing: C = 0.
@@ -266,13 +274,25 @@ func (r *run) restore(pt *point) (blas.General, *linop.Spectral) {
 	if r.P.Data == nil {
 		return blas.Clone(pt.X), pt.L.Clone()
 	}
-	X := blas.NewGeneral(pt.X.Rows, r.P.Rows)
-	blas.Mul(r.be, X, false, true, pt.X, r.P)
+	X := r.restoreX(pt)
 	L := &linop.Spectral{V: blas.NewGeneral(r.P.Rows, pt.L.Rank()), S: slices.Clone(pt.L.S)}
 	if pt.L.Rank() > 0 {
 		blas.Mul(r.be, L.V, false, false, r.P, pt.L.V)
 	}
 	return X, L
+}
+
+// restoreX is X of pt for all outputs, X·Pᵀ + B(I − PPᵀ)/μ.
+func (r *run) restoreX(pt *point) blas.General {
+	X, part := blas.NewGeneral(pt.X.Rows, r.P.Rows), pt.X
+	if r.whole != nil {
+		r.whole.setWeights(pt.eta)
+		r.space.setWeights(pt.eta)
+		part = r.inside(pt.X)
+		blas.AddScaled(X, 1/r.mu, r.whole.rhs())
+	}
+	blas.Gemm(r.be, false, true, 1, part, r.P, 1, X)
+	return X
 }
 
 // basisRows is the number of rows of a product that handOver forms at a time.
@@ -285,11 +305,10 @@ func (r *run) handOver(pt *point) (blas.General, *linop.Spectral) {
 	if P.Data == nil || pt.L.Rank() == 0 {
 		return r.restore(pt)
 	}
-	r.solver, r.space, r.work, r.quad = nil, nil, work{}, quadratic{}
+	r.solver, r.work, r.quad = nil, work{}, quadratic{}
 	pt.AX, pt.measures = blas.General{}, measures{}
 	r.collect()
-	X := blas.NewGeneral(pt.X.Rows, P.Rows)
-	blas.Mul(r.be, X, false, true, pt.X, P)
+	X := r.restoreX(pt)
 	n, k := P.Rows, V.Cols // k is at most P's number of columns, so rows move to the front
 	strip := blas.NewGeneral(basisRows, k)
 	for i := 0; i < n; i += basisRows {

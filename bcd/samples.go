@@ -10,9 +10,10 @@ import (
 
 // samples is the problem over C (l×n): K_η C L + μC = Y.
 type samples struct {
-	K  linop.Sum
-	Y  blas.General
-	yy float64
+	K       linop.Sum
+	Y       blas.General
+	yy      float64
+	dropped float64 // ‖Y‖² of what project left out
 }
 
 // NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
@@ -94,6 +95,7 @@ func (s *samples) form(single bool) {
 
 func (s *samples) rhs() blas.General { return s.Y }
 func (s *samples) normY2() float64   { return s.yy }
+func (s *samples) rest() float64     { return s.dropped }
 func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 {
 	return 1
 }
@@ -133,7 +135,15 @@ func (s *samples) probe() []float64 {
 func (s *samples) project(be blas.Backend, P blas.General) Space {
 	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
 	blas.Mul(be, Y, false, false, s.Y, P)
-	return &samples{K: s.K, Y: Y, yy: s.yy}
+	p := &samples{K: s.K, Y: Y, yy: s.yy}
+	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
+		p.dropped = left
+	}
+	return p
+}
+
+func (s *samples) half(_ *work, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
+	return C, s.K
 }
 
 func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General, L *linop.Spectral, idx []int) {
@@ -141,8 +151,8 @@ func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General,
 	w.xl = blas.Reshape(w.xl, C.Rows, n)
 	w.mulRight(w.xl, KC, L)
 	m.norm = blas.Inner(C, w.xl)
-	m.fit = distance2(w.xl, s.Y)
-	m.yc, m.cc = blas.Inner(s.Y, C), square(blas.Frob(C))
+	m.fit = distance2(w.xl, s.Y) + s.dropped
+	m.yc, m.cc = blas.Inner(s.Y, C)+s.dropped/w.mu, square(blas.Frob(C))+s.dropped/(w.mu*w.mu)
 	if !w.skipG {
 		m.G = blas.Reshape(m.G, n, n)
 		blas.Mul(w.be, m.G, true, false, C, KC)

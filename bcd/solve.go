@@ -2,6 +2,7 @@ package bcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		}
 		q.Eta, q.L = slices.Clone(s.Eta), s.L.Clone()
 	}
-	q, P, err := reduceOutputs(q, opt)
+	q, P, whole, err := reduceOutputs(q, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +94,14 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.P = P
+	r.P, r.whole = P, whole
 	r.collect()
 	pt := r.begin(q.Eta, q.L)
 	r.resume(pt)
 	if err = r.trace(pt); err == nil {
-		err = methods[opt.Solver](r, ctx, pt)
+		err = r.minimize(ctx, pt)
 	}
-	if e := r.finish(); err == nil {
+	if e := errors.Join(r.finish(), r.cover(context.Background(), r.best)); err == nil {
 		err = e
 	}
 	res := r.result()

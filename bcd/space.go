@@ -33,6 +33,7 @@ type Space interface {
 	mixed() []float64
 	rhs() blas.General // B_η
 	normY2() float64   // ‖Y‖²_F
+	rest() float64     // what measures count as ‖Y‖² outside the outputs at hand, see project
 	// residualScale is what a relative residual in Y is to be multiplied by for one
 	// in B_η to leave the objective as near its minimum, at the most.
 	residualScale(eta []float64, L *linop.Spectral, mu float64) float64
@@ -53,8 +54,11 @@ type Space interface {
 	probe() []float64
 	// outputs is the matrix whose row space holds the optimal L.
 	outputs() blas.General
-	// project is the same space with outputs·P in place of outputs (P has orthonormal columns).
+	// project is the same space with outputs·P in place of outputs (P has orthonormal
+	// columns). The objective goes on counting what of Y lies outside the range of P.
 	project(be blas.Backend, P blas.General) Space
+	// half returns R and A with G = RᵀAR at the coefficients of X; A is nil for the identity.
+	half(w *work, X, AX blas.General, L *linop.Spectral) (R blas.General, A linop.Operator)
 }
 
 // measures are the numbers every objective, gradient and certificate is made of,
