@@ -178,6 +178,24 @@ func TestScore(t *testing.T) {
 	}
 }
 
+func TestMeanAndError(t *testing.T) {
+	if mean, se := meanAndError([]float64{1, 2, 6}); math.Abs(mean-3) > 1e-15 || math.Abs(se-math.Sqrt(7.0/3)) > 1e-15 {
+		t.Errorf("mean %g, standard error %g", mean, se) // the variance of the sample is 7
+	}
+}
+
+// With OneSE the largest λ whose mean is within one standard error of the best wins,
+// among settings that differ in λ alone.
+func TestSteadier(t *testing.T) {
+	at := func(lambda, mean float64, norm string) CVPoint {
+		return CVPoint{Lambda: lambda, Mean: mean, StdErr: 0.1, Norm: norm}
+	}
+	points := []CVPoint{at(10, 1.25, "lp:1"), at(1, 1.09, "lp:1"), at(0.1, 1, "lp:1"), at(0.01, 1.05, "lp:1"), at(100, 1, "lp:2")}
+	if got := new(grid).steadier(points, 2); got != 1 {
+		t.Errorf("chose λ = %g, %s", points[got].Lambda, points[got].Norm)
+	}
+}
+
 // TestSampleKeepsSides thins out splits of many samples.
 func TestSampleKeepsSides(t *testing.T) {
 	l := 3 * screenRows

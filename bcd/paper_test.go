@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/iokl/iokl/blas"
 )
 
 // Every block of the corrected method lowers the objective, and it approaches the
@@ -55,6 +57,23 @@ func TestOKLConverges(t *testing.T) {
 		}
 		if !(last < first) || !(res.RelativeGap <= 1e-6) {
 			t.Errorf("rho %g: objective from %g to %g, relative gap %g", rho, first, last, res.RelativeGap)
+		}
+		if rho == 0 {
+			rho = p.Lambda // the default
+		}
+		z := golden(t, "convex_fixed_eta")
+		K, Y := gram(z["Ks"]), z["Y"].matrix()
+		K.SetWeights(res.Eta)
+		CL, F, KC := cloneLike(Y), cloneLike(Y), cloneLike(Y)
+		res.L.MulRight(blas.Active(), CL, res.C)
+		K.Apply(F, CL)
+		K.Apply(KC, res.C)
+		l2 := 0.0
+		for _, s := range res.L.S {
+			l2 += s * s
+		}
+		if want := distance2(F, Y)/float64(Y.Rows) + p.Lambda*blas.Inner(KC, CL) + rho*l2; !(math.Abs(res.Objective-want) <= 1e-10*want) {
+			t.Errorf("rho %g: objective %.12g, by its definition %.12g", rho, res.Objective, want)
 		}
 		if !(low <= res.Objective*(1+1e-12)) {
 			t.Errorf("rho %g: a certificate claims that nothing is below %.12g, and %.12g was reached", rho, low, res.Objective)

@@ -245,3 +245,25 @@ func TestReducedSumCheck(t *testing.T) {
 		}
 	}
 }
+
+// A form below 0 by more than the storage in single precision explains is not hidden.
+func TestReducedSumShowsIndefinite(t *testing.T) {
+	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 1.0001, 1.0001, 1}}
+	s := &reducedSum{inner: linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float32)}, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1}}
+	v, form := blas.Vector([]float64{1, -1}), []float64{0}
+	if s.Forms(form, v, v, []int{0}); !(math.Abs(form[0]+2e-4) <= 1e-6) {
+		t.Errorf("vᵀKv = %g, want -2e-4", form[0])
+	}
+}
+
+// The step is of order four: on dx/dt = x it leaves the fifth term of the exponential series.
+func TestRungeKutta(t *testing.T) {
+	step := rungeKutta(1, func(dx, x []float64) { dx[0] = x[0] })
+	for _, h := range []float64{0.1, 0.05} {
+		x := []float64{1}
+		step(x, h)
+		if err, want := math.Exp(h)-x[0], math.Pow(h, 5)/120; !(math.Abs(err-want) <= 0.1*want) {
+			t.Errorf("h = %g: error %g, want about %g", h, err, want)
+		}
+	}
+}

@@ -184,6 +184,23 @@ func TestAuto(t *testing.T) {
 	}
 }
 
+// Normal coordinates become those of the distribution function: Cauchy for the
+// Laplacian kernel, Laplace for the Cauchy kernel.
+func TestCoordinates(t *testing.T) {
+	for _, g := range []float64{-4, -1, -0.1, 0.3, 2} {
+		p := math.Erfc(-g/math.Sqrt2) / 2
+		for kind, want := range map[kernel.Kind]float64{
+			kernel.Laplacian: math.Tan(math.Pi * (p - 0.5)),
+			kernel.Cauchy:    math.Copysign(math.Log(2*math.Min(p, 1-p)), g),
+		} {
+			row := []float64{g}
+			if coordinates(kind, row); !(math.Abs(row[0]-want) <= 1e-9*math.Abs(want)) {
+				t.Errorf("%s at %g: %g, want %g", kind, g, row[0], want)
+			}
+		}
+	}
+}
+
 func TestOrthogonalRows(t *testing.T) {
 	const d = 7
 	g := orthogonalRows(20, d, rand.New(rand.NewPCG(5, 5)))
