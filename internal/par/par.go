@@ -23,7 +23,9 @@ import (
 
 var (
 	threads atomic.Int64 // configured count; 0 means GOMAXPROCS
-	busy    atomic.Int64 // helpers running now
+	busy    atomic.Int64 // helpers running now, or about to
+	// Helpers started that have no processor yet.
+	starting atomic.Int64
 )
 
 // SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS.
@@ -66,6 +68,7 @@ type loop struct {
 	began  time.Duration
 	next   atomic.Int64  // first iteration nobody has taken
 	left   atomic.Int64  // helpers still at work, plus asleep when the caller sleeps
+	coming atomic.Int64  // of these, the ones that were started and have not begun
 	ended  chan struct{} // wakes the caller
 	mu     sync.Mutex
 	failed any    // the first panic of an iteration
@@ -108,10 +111,16 @@ func For(n int, f func(i int)) {
 	l.began = now()
 	started := false
 	for range helpers {
-		if !offer(l) {
+		switch {
+		case offer(l):
+		case starting.Load() < int64(Threads()-1):
+			starting.Add(1)
 			queued.Add(1)
+			l.coming.Add(1)
 			started = true
 			go l.help()
+		default: // others wait for a processor already
+			l.dismiss(1)
 		}
 	}
 	if started && crowd {
@@ -120,6 +129,7 @@ func For(n int, f func(i int)) {
 		runtime.Gosched()
 	}
 	l.work()
+	l.dismiss(l.coming.Swap(0))
 	l.wait(l.began)
 	failed := l.failed
 	l.f, l.failed = nil, nil
@@ -142,11 +152,36 @@ func alone(n int, f func(i int)) int {
 	return n
 }
 
-// helper works on l, then on the loops that come while it stays awake.
+// dismiss tells that n helpers will not come.
+func (l *loop) dismiss(n int64) {
+	l.left.Add(-n)
+	busy.Add(-n)
+}
+
+// begin reports whether l waits for a helper that was started, and takes its place.
+func (l *loop) begin() bool {
+	for {
+		c := l.coming.Load()
+		if c <= 0 {
+			return false
+		}
+		if l.coming.CompareAndSwap(c, c-1) {
+			return true
+		}
+	}
+}
+
+// helper works on l, then on the loops that come while it stays awake. One that
+// gets a processor only when l has ended looks for the next loop at once: where
+// the processors are busy nobody waits for a helper that waits for one of them.
 func (l *loop) helper() {
+	starting.Add(-1)
 	queued.Add(-1)
 	began := now()
-	if t := began - l.began; t > quick {
+	if !l.begin() {
+		l = await(began)
+		began = now()
+	} else if t := began - l.began; t > quick {
 		if n, known := pauses(); known {
 			waited(t, n)
 		}

@@ -96,6 +96,32 @@ func TestPanicReachesCaller(t *testing.T) {
 	}
 }
 
+// A loop whose helpers have no processor ends without them, and the next one
+// starts no more. Those who come late find no work.
+func TestNobodyWaitsForProcessor(t *testing.T) {
+	oneProcessor(t)
+	setThreads(t, 3)
+	for try := 0; ; try++ {
+		settle(t)
+		crowd.until.Store(0)
+		var ran int
+		for range 10 {
+			For(4, func(int) { ran++ })
+		}
+		waiting, working := starting.Load(), busy.Load()
+		if ran != 40 || working != 0 {
+			t.Fatalf("%d iterations of 40, %d helpers counted as busy", ran, working)
+		}
+		if waiting == 2 {
+			break
+		}
+		if try == 20 { // unless the scheduler let others in meanwhile
+			t.Fatalf("%d helpers wait for a processor, want 2", waiting)
+		}
+	}
+	settle(t)
+}
+
 func TestManyCallers(t *testing.T) {
 	setThreads(t, 2)
 	var wg sync.WaitGroup
