@@ -26,6 +26,7 @@ var (
 	busy    atomic.Int64 // helpers running now, or about to
 	// Helpers started that have no processor yet.
 	starting atomic.Int64
+	latest   atomic.Pointer[loop] // to ask for helpers
 )
 
 // SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS.
@@ -110,6 +111,7 @@ func For(n int, f func(i int)) {
 	l.left.Store(int64(helpers))
 	l.began = now()
 	started := false
+	latest.Store(l)
 	for range helpers {
 		switch {
 		case offer(l):
@@ -119,8 +121,8 @@ func For(n int, f func(i int)) {
 			l.coming.Add(1)
 			started = true
 			go l.help()
-		default: // others wait for a processor already
-			l.dismiss(1)
+		default: // others wait for a processor already, and will see this loop
+			l.coming.Add(1)
 		}
 	}
 	if started && crowd {
@@ -172,19 +174,25 @@ func (l *loop) begin() bool {
 }
 
 // helper works on l, then on the loops that come while it stays awake. One that
-// gets a processor only when l has ended looks for the next loop at once: where
-// the processors are busy nobody waits for a helper that waits for one of them.
+// gets a processor only when l has ended works on the latest loop, if that waits
+// for helpers, or looks for the next: where the processors are busy nobody waits for a
+// helper that waits for one of them.
 func (l *loop) helper() {
 	starting.Add(-1)
 	queued.Add(-1)
 	began := now()
-	if !l.begin() {
+	switch last := latest.Load(); {
+	case l.begin():
+		if t := began - l.began; t > quick {
+			if n, known := pauses(); known {
+				waited(t, n)
+			}
+		}
+	case last.begin():
+		l = last
+	default:
 		l = await(began)
 		began = now()
-	} else if t := began - l.began; t > quick {
-		if n, known := pauses(); known {
-			waited(t, n)
-		}
 	}
 	for l != nil {
 		l.work()
