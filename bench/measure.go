@@ -68,9 +68,11 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 			}
 			calm(v)
 			if plan.Follow {
-				if _, err := once(v, 1); err != nil {
+				before, err := once(v, 1)
+				if err != nil {
 					return samples, err
 				}
+				spent[i] += before
 			}
 			t, err := once(v, inner[i])
 			if err != nil {
