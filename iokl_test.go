@@ -104,6 +104,22 @@ func TestFitLearns(t *testing.T) {
 	}
 }
 
+// A fit that is given λ and no kernels takes the default ones.
+func TestDefaultKernels(t *testing.T) {
+	X, Y := wave(40, 8)
+	m, err := Fit(bg, X, Y, Options{Lambda: 1e-2, Norm: "lp:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := Fit(bg, X, Y, Options{Lambda: 1e-2, Norm: "lp:1", Kernels: DefaultKernels(X)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(m.KernelNames(), named.KernelNames()) || !slices.Equal(m.Eta(), named.Eta()) {
+		t.Errorf("kernels %v with weights %v, by name %v with %v", m.KernelNames(), m.Eta(), named.KernelNames(), named.Eta())
+	}
+}
+
 func TestConstantColumnsAndMissingCells(t *testing.T) {
 	X, Y := wave(60, 5)
 	for i := range 60 {

@@ -51,7 +51,8 @@ func (w *wrapped) Unwrap() []error { return []error{w.err, w.kind} }
 
 // Options of [Fit]. The zero value learns everything from the data.
 type Options struct {
-	// Kernels are SPECs as package kernel reads them; none means DefaultKernels.
+	// Kernels are SPECs as package kernel reads them. None means that cross-validation
+	// chooses them with λ, and DefaultKernels where Lambda is given.
 	Kernels []string
 	Groups  []kernel.Group // named sets of columns that SPECs may refer to
 

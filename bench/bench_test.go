@@ -264,10 +264,11 @@ func TestFit(t *testing.T) {
 	}
 	tk.grams = tk.grams[:3]
 	env.Count = 2
-	r, err := tk.fit(context.Background(), env, approach{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}})
-	if err != nil {
-		t.Fatal(err)
+	all, err := fitAll(context.Background(), env, tk, []approach{{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}}})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d results, %v", len(all), err)
 	}
+	r := all[0]
 	if r.Count != 2 || len(r.Trace) == 0 || !(*r.RelativeGap <= 1e-6) || r.Error != "" || r.Stopped {
 		t.Errorf("%+v", r)
 	}
@@ -290,9 +291,9 @@ func TestFitStopsAtItsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := tk.fit(context.Background(), env, approach{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1})
-	if err != nil || !r.Stopped || r.Count != 1 {
-		t.Errorf("stopped %v after %d repetitions, %v", r.Stopped, r.Count, err)
+	all, err := fitAll(context.Background(), env, tk, []approach{{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1}})
+	if err != nil || len(all) != 1 || !all[0].Stopped || all[0].Count != 1 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

@@ -65,16 +65,6 @@ const fitRepeats = 5
 // errBudget stops a fit that has used its time.
 var errBudget = errors.New("bench: time budget used")
 
-// fit solves the task in one way. The clock stands still while the trace is
-// taken; building the Gram matrices is not part of it, packing their sum is.
-func (t *task) fit(ctx context.Context, env *Env, a approach) (Result, error) {
-	f := t.start(a)
-	for f.more(env) {
-		f.repeat(ctx, env)
-	}
-	return f.end()
-}
-
 // fitting is an approach with the repetitions it has had.
 type fitting struct {
 	task     *task
@@ -144,6 +134,8 @@ func inTurn(ctx context.Context, env *Env, all []*fitting, repeat func(f *fittin
 
 // fitAll solves the task in every way, in turn, round after round, so that what
 // disturbs the machine disturbs all alike. A way that fails does not stop the others.
+// The clock stands still while the trace is taken; building the Gram matrices is not
+// part of a fit, packing their sum is.
 func fitAll(ctx context.Context, env *Env, t *task, approaches []approach) ([]Result, error) {
 	var all []*fitting
 	for _, a := range approaches {

@@ -391,18 +391,6 @@ func TestStandardizedAndResidual(t *testing.T) {
 	if total := want.YY[0] + want.YY[1]; !(blas.Frob(H) <= 1e-11*blas.Frob(s.H) && math.Abs(yy[0]+yy[1]-total) <= 1e-11*s.YY[1]) {
 		t.Errorf("H off by %g, ‖Y‖² %g, want %g", blas.Frob(H), yy, total)
 	}
-	B := blas.NewGeneral(maps.Dim(), 2)
-	for i := range B.Data {
-		B.Data[i] = math.Sin(float64(i))
-	}
-	Z, R := blas.NewGeneral(200, maps.Dim()), blas.Clone(Y)
-	if err := maps.Transform(Z, X); err != nil {
-		t.Fatal(err)
-	}
-	blas.Gemm(blas.Active(), false, false, -1, Z, B, 1, R)
-	if got, want := s.Residual(nil, B), blas.Inner(R, R); !(math.Abs(got-want) <= 1e-11*want) {
-		t.Errorf("residual %g, want %g", got, want)
-	}
 }
 
 func TestBytes(t *testing.T) {

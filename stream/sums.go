@@ -170,17 +170,3 @@ func (s *Sums) Standardized(mean, scale []float64) (H blas.General, yy []float64
 	}
 	return t.H, t.YY
 }
-
-// Residual is ‖Y − Z·B‖² over the rows of the sums, for weights B (D×n): the
-// error on a fold that was left out. It is ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩ about 0, 0 at
-// least, and needs Gamma.
-func (s *Sums) Residual(be blas.Backend, B blas.General) float64 {
-	t := s.about(nil)
-	GB := blas.NewGeneral(B.Rows, B.Cols)
-	blas.Or(be).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
-	var yy float64
-	for _, v := range t.YY {
-		yy += v
-	}
-	return max(yy-2*blas.Inner(t.H, B)+blas.Inner(B, GB), 0)
-}
