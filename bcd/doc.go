@@ -76,6 +76,7 @@
 // of 102 classes took 7 C steps where the joint method takes 5. With few outputs the
 // joint method is as good: 130 near-collinear kernels and 5 outputs take 29 to 81 C
 // steps to 1e-6, all of them for η.
+//
 // # Many outputs
 //
 // L lives in the range of Yᵀ: with more outputs than its rank they are reduced by a

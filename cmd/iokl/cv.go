@@ -233,7 +233,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 		return work(err)
 	}
 	seconds := time.Since(start).Seconds()
-	refit := func() error {
+	refit := func() (bool, error) {
 		ctx, opt := cmd.Context(), opt
 		if interrupted {
 			ctx, opt = lastFit(cmd, m, r, opt, p)
@@ -252,10 +252,10 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 
 // reportCV draws and prints what cross-validation found, after fitting the best
 // setting to all data where a file was asked for.
-func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, out, plot string, refit func() error) error {
+func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, out, plot string, refit func() (saved bool, err error)) error {
 	report := cvReport{
 		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Seconds: seconds,
-		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Model: out,
+		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed,
 	}
 	if plot != "" {
 		var err error
@@ -265,7 +265,10 @@ func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64,
 	}
 	var fitErr error
 	if out != "" {
-		fitErr = refit()
+		var saved bool
+		if saved, fitErr = refit(); saved {
+			report.Model = out
+		}
 	}
 	if m.json {
 		return errors.Join(fitErr, writeJSON(cmd.OutOrStdout(), report))
@@ -273,17 +276,17 @@ func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64,
 	return errors.Join(fitErr, writeCV(cmd.OutOrStdout(), r, &report))
 }
 
-// keepModel saves the model of the best setting.
-func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress) error {
+// keepModel saves the model of the best setting, and says whether it did.
+func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress) (saved bool, _ error) {
 	p.end()
 	if model == nil {
-		return work(err)
+		return false, work(err)
 	}
 	warn(cmd.ErrOrStderr(), m, model.Warnings())
 	if err := model.Save(out); err != nil {
-		return failure{err}
+		return false, failure{err}
 	}
-	return outcome(cmd, model, err, out)
+	return true, outcome(cmd, model, err, out)
 }
 
 func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl"
 )
@@ -189,5 +192,21 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 	}
 	if now := mustRead(t, "m.iokl"); len(now) < len(old)/2 {
 		t.Errorf("the model has %d bytes, before %d", len(now), len(old))
+	}
+}
+
+// The report names a model only when it was saved.
+func TestReportNamesSavedModels(t *testing.T) {
+	r := &iokl.CVResult{Metric: "mse", Folds: 2, Points: []iokl.CVPoint{{Norm: "lp:1", Lambda: 1}}}
+	for _, saved := range []bool{false, true} {
+		var out bytes.Buffer
+		cmd := new(cobra.Command)
+		cmd.SetOut(&out)
+		stopped := errors.New("stopped")
+		err := reportCV(cmd, &machine{json: true}, r, 1, "m.iokl", "", func() (bool, error) { return saved, stopped })
+		var got cvReport
+		if e := json.Unmarshal(out.Bytes(), &got); e != nil || !errors.Is(err, stopped) || (got.Model == "m.iokl") != saved {
+			t.Errorf("saved %v: %v, %v, %s", saved, err, e, out.String())
+		}
 	}
 }

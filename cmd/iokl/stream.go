@@ -310,7 +310,7 @@ func cvStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, 
 	if world.Rank() > 0 {
 		return nil
 	}
-	refit := func() error {
+	refit := func() (bool, error) {
 		model, err := r.Fit(cmd.Context())
 		return keepModel(cmd, m, model, err, out, p)
 	}
