@@ -10,6 +10,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/sylvester"
 )
 
 var (
@@ -131,10 +132,11 @@ func (opt Options) check(gram bool) (Options, error) {
 		value *string
 		have  []string
 	}{
-		{"what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta"}},
-		{"what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
+		{"choice of what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta"}},
+		{"choice of what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
 		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
 		{"solver", &opt.Solver, append([]string{"reduced"}, bcd.Solvers()...)},
+		{"solver of the linear systems", &opt.Sylvester, append([]string{"auto"}, sylvester.Names()...)},
 	} {
 		if err := choose(c.what, c.value, c.have); err != nil {
 			return opt, err
@@ -158,12 +160,16 @@ func choose(what string, value *string, have []string) error {
 	if *value == "" {
 		*value = have[0]
 	}
+	if slices.Contains(have, *value) {
+		return nil
+	}
+	var names []string
 	for _, h := range have {
-		if *value == h {
-			return nil
+		if h != "" && !slices.Contains(names, h) {
+			names = append(names, h)
 		}
 	}
-	return badInput("unknown %s %q (have %s)", what, *value, strings.Join(slices.DeleteFunc(slices.Clone(have), func(s string) bool { return s == "" }), ", "))
+	return badInput("unknown %s %q (have %s)", what, *value, strings.Join(names, " | "))
 }
 
 func (opt *Options) scaleX() bool { return strings.Contains(opt.Standardize, "x") }
