@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 
@@ -13,13 +14,17 @@ import (
 // Syevd overwrites the symmetric a, lower triangle read, by orthonormal
 // eigenvectors, one per column, and w by the eigenvalues in ascending order:
 // reduction to tridiagonal form, divide and conquer, transformation back.
-// Scratch: 3n² floats.
+// Scratch: 3n² floats. Matrices of small order are left to gonum's QR iteration,
+// which takes two thirds of the time at order 30 and a tenth at order 3.
 func (impl Implementation) Syevd(a matrix, w []float64) error {
 	n := order(a)
 	if n == 0 {
 		return nil
 	}
 	scale := normalize(a)
+	if n <= qrIteration {
+		return syev(a, w, scale)
+	}
 	e, tau := make([]float64, n), make([]float64, n)
 	mirror(a)
 	impl.reduce(a, w, e[:n-1], tau[:n-1])
@@ -38,6 +43,25 @@ func (impl Implementation) Syevd(a matrix, w []float64) error {
 	}
 	copy(w, sorted)
 	columnsFromRows(a, Z, rows)
+	return nil
+}
+
+// qrIteration is the order up to which Syevd is gonum's Dsyev.
+const qrIteration = 32
+
+// syev is Syevd by gonum's Dsyev; scale undoes that of a.
+func syev(a matrix, w []float64, scale float64) error {
+	n := a.Rows
+	for i := range n {
+		if !finite(row(a, i)[:i+1]) {
+			return fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
+		}
+	}
+	work := make([]float64, 3*n)
+	if !(gonum.Implementation{}).Dsyev(lapack.EVCompute, blas.Lower, n, a.Data, a.Stride, w, work, len(work)) {
+		return fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
+	}
+	scal(scale, w)
 	return nil
 }
 
