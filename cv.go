@@ -2,6 +2,7 @@ package iokl
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -97,7 +98,16 @@ func among(specs []string) string {
 	if len(specs) == 0 {
 		return ""
 	}
-	return ", kernels " + strings.Join(specs, " ")
+	return ", kernels " + Brief(specs)
+}
+
+// Brief joins SPECs, the first few of many: sets of random columns make dozens.
+func Brief(specs []string) string {
+	const most = 6
+	if len(specs) <= most {
+		return strings.Join(specs, " ")
+	}
+	return fmt.Sprintf("%s … and %d more", strings.Join(specs[:most-2], " "), len(specs)-(most-2))
 }
 
 // CrossValidate tries the settings of opt.CV on held-out samples. Inside each

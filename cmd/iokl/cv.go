@@ -298,7 +298,7 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 			if err := flush(t); err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "kernels %s\n", strings.Join(p.Kernels, " "))
+			fmt.Fprintf(w, "kernels %s\n", iokl.Brief(p.Kernels))
 		}
 		mark := ""
 		if i == r.Best {

@@ -153,6 +153,9 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 	if out.labels, err = d.readLabels(opt, in); err != nil {
 		return err
 	}
+	if out.X != nil {
+		out.labels = d.withoutHeader(out.labels, out.X.Data.Rows)
+	}
 	if !slices.ContainsFunc(out.labels, func(label string) bool { return label != out.labels[0] }) {
 		return inputError("%s: every label is %q: there is nothing to tell apart", d.y, out.labels[0])
 	}

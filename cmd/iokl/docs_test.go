@@ -25,7 +25,7 @@ func TestGuides(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for guide, files := range map[string][]string{
-		"forecasting.md": {"macro.iokl", "forecasts.csv", "pictures/outputs.png", "pictures/predictions.svg", "graph.dot", "pictures/network.png"},
+		"forecasting.md": {"macro.iokl", "coupled.iokl", "forecasts.csv", "pictures/outputs.png", "pictures/predictions.svg", "graph.dot", "pictures/network.png"},
 		"digits.md":      {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
 		"choosing.md":    {"all.iokl", "each.iokl", "pictures/cv.png", "b.json"},
 	} {

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl"
 )
 
 // besides pastes the lines of tables side by side.
@@ -142,5 +145,72 @@ func TestSpellingsOfTables(t *testing.T) {
 		if command(t, dir, "fit --x "+name+rest).object(t, &got); got.Objective != want.Objective {
 			t.Errorf("%s: objective %v, of x.csv %v", name, got.Objective, want.Objective)
 		}
+	}
+}
+
+// A picture of classes, and of a model whose outputs are not coupled, has what there is to see.
+func TestInfoPictures(t *testing.T) {
+	dir := folder(t)
+	kinds := "kind\n" + strings.Repeat("red\nblue\nred\n", 5)
+	write(t, dir, "kinds.csv", kinds)
+	swapped := ""
+	for _, line := range strings.Split(strings.TrimSpace(mustRead(t, dir+"/xt.csv")), "\n") {
+		a, b, _ := strings.Cut(line, ",")
+		swapped += b + "," + a + "\n"
+	}
+	write(t, dir, "swapped.csv", swapped)
+	for name, c := range map[string]struct {
+		fit, info string
+		pictures  int
+		says      string
+	}{
+		"classes":     {"--x xt.csv --y kinds.csv --classes", "--x xt.csv --y kinds.csv", 6, "blue, red"},
+		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 4, "not coupled"},
+		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 6, "outputs that go together"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if r := command(t, dir, "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl "+c.fit); r.status != exitOK {
+				t.Fatalf("%+v", r)
+			}
+			if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, c.says) {
+				t.Errorf("info without %q: %s", c.says, r.stdout)
+			}
+			var info infoReport
+			command(t, dir, "info m.iokl --json --plot pics "+c.info).object(t, &info)
+			if len(info.Pictures) != c.pictures {
+				t.Errorf("pictures %v", info.Pictures)
+			}
+			if name == "by name" {
+				svg := mustRead(t, "pics/predictions.svg")
+				command(t, dir, "info m.iokl --json --plot pics --x xt.csv --y yt.csv").object(t, &info)
+				if svg != mustRead(t, "pics/predictions.svg") {
+					t.Error("columns in another order are drawn as others")
+				}
+			}
+		})
+	}
+}
+
+// The error curve of one λ, and of many kernels, is drawn with names that a legend holds.
+func TestCVPictures(t *testing.T) {
+	dir := folder(t)
+	many := ""
+	for i := range 30 {
+		many += fmt.Sprintf(" --kernel gaussian:all:%d", i+1)
+	}
+	for name, line := range map[string]string{"one λ": "--kernel gaussian:all --lambdas 1e-2", "many kernels": "--lambdas 1,1e-2" + many} {
+		if r := command(t, dir, "cv --x x.csv --y y.csv --folds 3 --plot pics "+line); r.status != exitOK {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if svg := mustRead(t, "pics/cv.svg"); !strings.Contains(svg, "chosen") {
+			t.Errorf("%s: no legend", name)
+		}
+	}
+	specs := strings.Fields(strings.ReplaceAll(many, "--kernel", ""))
+	if got := first(specs); got != "gaussian:all:1 gaussian:all:2 + 28 more" {
+		t.Errorf("legend %q", got)
+	}
+	if got := iokl.Brief(specs); !strings.HasSuffix(got, "gaussian:all:4 … and 26 more") {
+		t.Errorf("list %q", got)
 	}
 }

@@ -49,7 +49,8 @@ func newInfoCmd() *cobra.Command {
 		Long: `Info shows which kernels have weight, how the outputs go together (L as a
 correlation), and the certificate: how far from the optimum the fit stopped.
 --plot draws kernel weights and a heat map of L with clustered outputs into a
-folder, and with --x and --y predicted against observed targets.`,
+folder, and with --x and --y predicted against observed targets, or which classes
+are taken for which.`,
 		Example: `  iokl info model.iokl
   iokl info model.iokl --json
   iokl info model.iokl --plot pictures --x test.csv --y truth.csv`,
@@ -129,7 +130,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	fmt.Fprintln(t)
 	writeWeights(t, model, 25)
 	writeRelevance(t, r)
-	writeCorrelation(t, r)
+	writeCorrelation(t, model, r)
 	for _, p := range r.Pictures {
 		fmt.Fprintf(t, "picture\t%s\n", p)
 	}
@@ -173,9 +174,18 @@ func writeRelevance(w io.Writer, r *infoReport) {
 	}
 }
 
+// couples reports whether L was learned, and so says something about the outputs.
+func couples(model *iokl.Model) bool {
+	return slices.Contains(strings.Split(model.Certificate().Learn, ","), "l")
+}
+
 // writeCorrelation lists the pairs of outputs that go together most.
-func writeCorrelation(w io.Writer, r *infoReport) {
+func writeCorrelation(w io.Writer, model *iokl.Model, r *infoReport) {
 	var pairs []pair
+	if !couples(model) && len(r.Learned) > 1 {
+		fmt.Fprintf(w, "\noutputs are not coupled: L was not learned\n")
+		return
+	}
 	for i := range r.Correlation {
 		for j := range i {
 			pairs = append(pairs, pair{j, i, r.Correlation[i][j]})

@@ -38,6 +38,15 @@ func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
 	return labels, nil
 }
 
+// withoutHeader leaves out a first label that must be the name of the column, since
+// there is one label more than rows: where all is text it looks like the others.
+func (d *dataFlags) withoutHeader(labels []string, rows int) []string {
+	if d.header == "auto" && len(labels) == rows+1 {
+		return labels[1:]
+	}
+	return labels
+}
+
 // manyLabels refuses that many columns of labels.
 func (d *dataFlags) manyLabels(columns int) error {
 	if d.yColumns != "" {

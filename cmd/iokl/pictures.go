@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
@@ -34,7 +33,7 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 	if err != nil {
 		return files, failure{err}
 	}
-	if n := len(model.LearnedOutputs()); n > 1 && n <= maxCorrelation {
+	if n := len(model.LearnedOutputs()); n > 1 && n <= maxCorrelation && couples(model) {
 		more, err := plotCorrelation(dir, model)
 		if files = append(files, more...); err != nil {
 			return files, failure{err}
@@ -43,13 +42,21 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 	if d.x == "" {
 		return files, nil
 	}
+	d.classes = model.Classes() != nil
 	data, err := d.load(cmd)
 	if err != nil {
 		return files, err
 	}
+	if idx := inOrder(model.InputNames(), data.X.Names); idx != nil {
+		data.X = pick(data.X, idx)
+	}
 	F, err := model.Predict(blas.Dense(data.X.Data))
 	if err != nil {
 		return files, err
+	}
+	if d.classes {
+		more, err := plotConfusion(dir, model, F, data.labels, d.y)
+		return append(files, more...), err
 	}
 	if r, c := F.Dims(); r != data.Y.Data.Rows || c != data.Y.Data.Cols {
 		return files, inputError("the targets are %d×%d, the predictions %d×%d", data.Y.Data.Rows, data.Y.Data.Cols, r, c)
@@ -122,6 +129,35 @@ func plotCorrelation(dir string, model *iokl.Model) ([]string, error) {
 	return h.Draw(dir, "outputs")
 }
 
+// plotConfusion draws, for each class, the shares of its samples that are taken for each class.
+func plotConfusion(dir string, model *iokl.Model, F *mat.Dense, labels []string, file string) ([]string, error) {
+	classes := model.Classes()
+	Y, err := oneHot(labels, classes, file)
+	if err != nil {
+		return nil, err
+	}
+	if r, _ := F.Dims(); r != len(labels) {
+		return nil, inputError("%s has %d labels, there are %d predictions", file, len(labels), r)
+	}
+	n := len(classes)
+	h := picture.Heat{
+		Title: fmt.Sprintf("accuracy %.4f (black 0 %%, white 100 %% of a row)", model.ScorePredictions(F, Y).Accuracy),
+		X:     "predicted", Y: "observed",
+		Matrix: blas.NewGeneral(n, n), Rows: classes, Cols: classes, Max: 100,
+	}
+	total := make([]float64, n)
+	for i, label := range classesOf(model, F) {
+		seen := slices.Index(classes, labels[i])
+		h.Matrix.Data[seen*n+slices.Index(classes, label)]++
+		total[seen]++
+	}
+	for c := range n {
+		blas.Scal(100/max(total[c], 1), blas.Row(h.Matrix, c))
+	}
+	files, err := h.Draw(dir, "predictions")
+	return files, written(err)
+}
+
 // plotPredictions draws predicted against observed targets, a panel for each output.
 func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table) ([]string, error) {
 	const columns, most = 3, 12
@@ -176,18 +212,32 @@ func panel(title string, j int, F *mat.Dense, Y *table.Table) (*plot.Plot, error
 }
 
 // points are the errors along one path of λ, for lines with error bars.
-type points []iokl.CVPoint
+type points struct {
+	at    []iokl.CVPoint
+	shift float64 // factor of λ that keeps the error bars of several paths apart
+}
 
-func (p points) Len() int                         { return len(p) }
-func (p points) XY(i int) (x, y float64)          { return p[i].Lambda, p[i].Mean }
-func (p points) YError(i int) (low, high float64) { return p[i].StdErr, p[i].StdErr }
+func (p points) Len() int                         { return len(p.at) }
+func (p points) XY(i int) (x, y float64)          { return p.at[i].Lambda * p.shift, p.at[i].Mean }
+func (p points) YError(i int) (low, high float64) { return p.at[i].StdErr, p.at[i].StdErr }
 
 // plotCV draws the error of every setting against λ, with error bars.
 func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
 	p := picture.New(fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), "λ", r.Metric)
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
-	paths, names := splitPaths(r.Points)
-	for k, path := range paths {
+	paths, names, best := splitPaths(r.Points, r.Best)
+	lo, hi := r.Chosen().Lambda, r.Chosen().Lambda
+	for _, q := range r.Points {
+		lo, hi = min(lo, q.Lambda), max(hi, q.Lambda)
+	}
+	span := hi / lo
+	if span == 1 {
+		span = 4
+	}
+	const apart = 0.006 // of the width of the picture, between the error bars of two paths
+	for k := range paths {
+		path := &paths[k]
+		path.shift = math.Pow(span, apart*(float64(k)-float64(len(paths)-1)/2))
 		line, err := plotter.NewLine(path)
 		if err != nil {
 			return nil, err
@@ -201,25 +251,30 @@ func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
 		p.Add(line, bars)
 		p.Legend.Add(names[k], line)
 	}
-	best, err := plotter.NewScatter(points{r.Chosen()})
+	chosen, err := plotter.NewScatter(points{[]iokl.CVPoint{r.Chosen()}, paths[best].shift})
 	if err != nil {
 		return nil, err
 	}
-	best.GlyphStyle = draw.GlyphStyle{Color: color.Black, Radius: 4, Shape: draw.RingGlyph{}}
-	p.Add(best)
-	p.Legend.Add("chosen", best)
+	chosen.GlyphStyle = draw.GlyphStyle{Color: color.Black, Radius: 4, Shape: draw.RingGlyph{}}
+	p.Add(chosen)
+	p.Legend.Add("chosen", chosen)
 	p.Legend.Top, p.Legend.Padding = true, 3
-	p.Y.Max += 0.25 * (p.Y.Max - p.Y.Min) // room for the legend
+	p.Y.Max += min(0.12+0.055*float64(len(paths)), 1) * (p.Y.Max - p.Y.Min) // room for the legend
+	pad := math.Pow(span, 0.02)
+	if hi == lo {
+		pad = 2
+	}
+	p.X.Min, p.X.Max = lo/pad, hi*pad
 	return picture.Save(dir, "cv", 620, 380, p.Draw)
 }
 
-// splitPaths groups the points by all but λ.
-func splitPaths(all []iokl.CVPoint) (paths []points, names []string) {
+// splitPaths groups the points by all but λ, and says in which group point best is.
+func splitPaths(all []iokl.CVPoint, best int) (paths []points, names []string, in int) {
 	several := severalDictionaries(all)
-	for _, p := range all {
+	for i, p := range all {
 		name := p.Norm
 		if several {
-			name += ", " + p.Learn + ": " + strings.Join(p.Kernels, " ")
+			name += ", " + p.Learn + ": " + first(p.Kernels)
 		}
 		if p.Tau > 0 {
 			name += fmt.Sprintf(", τ = %.4g", p.Tau)
@@ -227,9 +282,25 @@ func splitPaths(all []iokl.CVPoint) (paths []points, names []string) {
 		k := slices.Index(names, name)
 		if k < 0 {
 			k = len(names)
-			names, paths = append(names, name), append(paths, nil)
+			names, paths = append(names, name), append(paths, points{})
 		}
-		paths[k] = append(paths[k], p)
+		paths[k].at = append(paths[k].at, p)
+		if i == best {
+			in = k
+		}
 	}
-	return paths, names
+	return paths, names, in
+}
+
+// first is the first SPECs, few enough for a legend, and how many more there are.
+func first(specs []string) string {
+	const room = 40
+	text := specs[0]
+	for k, s := range specs[1:] {
+		if len(text)+len(s) > room {
+			return fmt.Sprintf("%s + %d more", text, len(specs)-1-k)
+		}
+		text += " " + s
+	}
+	return text
 }

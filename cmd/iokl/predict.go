@@ -201,21 +201,36 @@ func (p *predictFlags) modelColumns(cmd *cobra.Command, model *iokl.Model, names
 	if err != nil || p.xColumns != "" || names == nil {
 		return all, err // a wrong number is refused by the model
 	}
-	byName := make([]int, len(want))
-	for k, name := range want {
-		byName[k] = slices.IndexFunc(all, func(j int) bool { return names[j] == name })
-		if byName[k] < 0 {
-			if len(want) == len(all) {
-				warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("%s has no column %q: its columns are taken in order", p.x, name)})
-			}
-			return all, nil
-		}
-		byName[k] = all[byName[k]]
+	have := make([]string, len(all))
+	for k, j := range all {
+		have[k] = names[j]
 	}
-	if len(want) != len(all) {
+	byName := inOrder(want, have)
+	switch {
+	case byName == nil && len(want) == len(all):
+		k := slices.IndexFunc(want, func(name string) bool { return !slices.Contains(have, name) })
+		warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("%s has no column %q: its columns are taken in order", p.x, want[k])})
+		return all, nil
+	case byName == nil:
+		return all, nil
+	case len(want) != len(all):
 		return nil, inputError("%s: the data have %d columns, the model was fitted on %d: choose those by --x-columns %s", p.x, len(all), len(want), some(want))
 	}
+	for k, j := range byName {
+		byName[k] = all[j]
+	}
 	return byName, nil
+}
+
+// inOrder says where the names wanted are among those there, nil when some are not.
+func inOrder(want, have []string) []int {
+	idx := make([]int, len(want))
+	for k, name := range want {
+		if idx[k] = slices.Index(have, name); idx[k] < 0 {
+			return nil
+		}
+	}
+	return idx
 }
 
 // some joins names, the first few of many.

@@ -22,7 +22,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		if err != nil {
 			return err
 		}
-		one, err := oneHot(labels, classes, p.y)
+		one, err := oneHot(p.withoutHeader(labels, report.Rows), classes, p.y)
 		if err != nil {
 			return err
 		}
