@@ -59,23 +59,27 @@
 // matter little each, and neither projected steps nor any diagonal metric see the
 // curvature between them. There η and L now move in turn, see outputSteps: L to its
 // best for η by an interior point method that knows A_η by its eigenvectors, see
-// barrier, η by quasi-Newton steps alone. C steps, final gap and seconds (two
-// cores, Tol 1e-6, at most 60 steps), samples × outputs:
+// barrier, η by steps of its own, with the exact second derivative where that is
+// cheap, see weightHessian. C steps, final gap and seconds (two cores, Tol 1e-6),
+// samples × outputs; the first and the fifth were stopped after 60 steps:
 //
 //	case                       joint quasi-Newton   in turn
-//	200×200, λ = 1e-4          61  7.5e-4  5.5 s    8   3e-8  0.40 s
-//	400×100, λ = 1e-4          34  6.5e-7  1.7 s    7   4e-8  0.23 s
-//	100×60, λ = 1e-4           16  6e-8    0.39 s   8   2e-8  0.05 s
-//	100×60, λ = 1e-6           7   3e-10   0.19 s   7   4e-8  0.04 s
-//	1500×150, λ = 1e-4         62  1.4e-5  6.5 s    14  3e-8  2.6 s (in turn from step 6 on)
+//	200×200, λ = 1e-4          61  7.5e-4  5.5 s    7   1e-8  0.31 s
+//	400×100, λ = 1e-4          34  6.5e-7  1.7 s    6   4e-8  0.23 s
+//	100×60, λ = 1e-4           16  6e-8    0.39 s   7   4e-9  0.04 s
+//	100×60, λ = 1e-6           7   3e-10   0.19 s   6   2e-8  0.04 s
+//	1500×150, λ = 1e-4         62  1.4e-5  6.5 s    14  3e-8  2.6 s (from step 6 on)
+//	130 kernels, λ = 1e-2      29  8e-8    0.12 s   27  5e-8  0.11 s (from step 6 on)
+//	130 kernels, λ = 1e-3      81  3e-8    0.45 s   27  1e-7  0.16 s (from step 6 on)
 //
 // With fifty projected steps in place of eight, the joint model of the first took 40
 // C steps to less than 60 had given, in three times the time; with the diagonal of
 // the second derivative in place of the whole, Newton steps for L were no better than
 // that; with a sketch of A_η in place of its eigenvectors, the steps on 1020 samples
-// of 102 classes took 7 C steps where the joint method takes 5. With few outputs the
-// joint method is as good: 130 near-collinear kernels and 5 outputs take 29 to 81 C
-// steps to 1e-6, all of them for η.
+// of 102 classes took 7 C steps where the joint method takes 5. Easy fits end within
+// the first five steps, which remain joint. The 130 kernels are near-collinear ones
+// of 200 samples and 5 outputs: taken in turn from the start they take 20 and 24 C
+// steps, in the same time at the larger λ and half as much again at the smaller.
 //
 // # Many outputs
 //

@@ -15,10 +15,14 @@ const (
 	modelWork     = 2e7
 	modelMinSteps = 8
 	modelMaxSteps = 300
+	exactSteps    = 3000 // for weights alone, which cost m² a step
 	modelTol      = 1e-8 // share of the first predicted decrease at which to stop
 )
 
 func (q *quasiNewton) steps() int {
+	if q.H.Data != nil {
+		return exactSteps
+	}
 	n := float64(q.n)
 	return int(math.Max(modelMinSteps, math.Min(modelMaxSteps, modelWork/math.Max(n*n*n, 1))))
 }

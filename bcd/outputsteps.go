@@ -12,8 +12,8 @@ import (
 
 // outputSteps lets the descent move η and L in turn where there are many outputs: L
 // to its best for η by the barrier method, which costs an eigendecomposition of A_η
-// and one C step whatever λ is, η by quasi-Newton steps that leave L alone. Where
-// that does not get on, the joint quasi-Newton method takes over for good.
+// and one C step whatever λ is, η by steps that leave L alone. Where that does not
+// get on, the joint quasi-Newton method takes over for good.
 type outputSteps struct {
 	on, possible bool
 	joint        int     // steps of the joint method before
@@ -32,8 +32,8 @@ const (
 
 func (o *outputSteps) init(d *descent) {
 	N := d.space.Unknowns()
-	o.possible = !d.fixL && d.rho == 0 && d.n >= outputStepsFrom && N <= outputStepsMost
-	if o.possible && N <= outputStepsRows*d.n {
+	o.possible = !d.fixL && d.rho == 0 && (d.n >= outputStepsFrom && N <= outputStepsMost || d.exactWeights())
+	if o.possible && d.n >= outputStepsFrom && N <= outputStepsRows*d.n {
 		o.on, d.model.n = true, 0
 	}
 }
@@ -69,6 +69,9 @@ func (d *descent) advance(ctx context.Context, cur *iterate) (*iterate, error) {
 		}
 	}
 	o.target = 0
+	if err := d.prepareWeights(ctx, cur); err != nil {
+		return nil, err
+	}
 	return d.search(ctx, cur)
 }
 
@@ -111,12 +114,11 @@ func (d *descent) outputStep(ctx context.Context, cur *iterate) (*iterate, error
 func (r *run) bestOutput(ctx context.Context, pt *point, target float64) (L *linop.Spectral, err error) {
 	r.formFor(ctx, pt, 0)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		N := r.space.Unknowns()
-		U, s, H := blas.NewGeneral(N, N), make([]float64, N), blas.NewGeneral(N, r.n)
-		linop.Dense(U, r.space.operator())
-		if err = r.be.Syevd(U, s); err != nil {
+		U, s, failed := r.eigenvectors()
+		if err = failed; err != nil {
 			return
 		}
+		H := blas.NewGeneral(len(s), r.n)
 		blas.Mul(r.be, H, true, false, U, r.space.rhs())
 		H, s = r.space.spectral(H, s)
 		if !(maxOf(s) > 0) {
@@ -129,4 +131,12 @@ func (r *run) bestOutput(ctx context.Context, pt *point, target float64) (L *lin
 		}
 	})
 	return L, err
+}
+
+// eigenvectors are those of A_η as it was formed last, with ascending eigenvalues.
+func (r *run) eigenvectors() (U blas.General, s []float64, err error) {
+	N := r.space.Unknowns()
+	U, s = blas.NewGeneral(N, N), make([]float64, N)
+	linop.Dense(U, r.space.operator())
+	return U, s, r.be.Syevd(U, s)
 }

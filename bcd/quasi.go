@@ -35,6 +35,7 @@ type quasiNewton struct {
 	mid    blas.General // M⁻¹
 	t1, t2 blas.General
 	p, q   []float64
+	H      blas.General // the exact Hessian of the weights, in place of the rest; no Data where not known
 }
 
 const (
@@ -116,6 +117,12 @@ func (q *quasiNewton) addWeighted(dst []float64, c float64, a []float64) {
 
 // mul computes dst = B·d.
 func (q *quasiNewton) mul(dst, d []float64) {
+	if q.H.Data != nil {
+		for i := range dst {
+			dst[i] = blas.Dot(blas.Row(q.H, i), d)
+		}
+		return
+	}
 	q.metric(dst, d)
 	blas.Scal(q.sEta, dst[:q.m])
 	blas.Scal(q.sL, dst[q.m:])

@@ -225,6 +225,9 @@ func (d *descent) learn(old, now *iterate) error {
 	if len(d.history) > historyLen {
 		d.history = d.history[1:]
 	}
+	if d.model.H.Data != nil {
+		return nil
+	}
 	return d.model.update(s, y, now.z, d.floors(now.pt))
 }
 

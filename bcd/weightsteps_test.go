@@ -1,0 +1,60 @@
+package bcd
+
+import (
+	"math"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// The second derivative by the weights is that of differences of the first.
+func TestWeightHessian(t *testing.T) {
+	K, Y := sparse(40, 3)
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 3}
+	L := linop.ScaledIdentity(3, 1)
+	L.S[0], L.S[2] = 1.9, 0.1
+	eta := constant(K.Len(), 1/float64(K.Len()))
+	gradient := func(eta []float64) ([]float64, *point, *run) { // −c_j at the exact C
+		X := solveExactly(t, *p, eta, L)
+		pt := at(t, p, eta, L, X)
+		r, err := newRun(mustCheck(t, p), Options{Sylvester: "eigen", Backend: blas.Active()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pt.c, pt, r
+	}
+	_, pt, r := gradient(eta)
+	d := &descent{run: r}
+	d.active.init(r)
+	d.formFor(t.Context(), pt, 0)
+	H, err := d.weightHessian(pt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const step = 1e-6
+	for _, j := range []int{0, 20, 70} {
+		near := func(sign float64) []float64 {
+			e := append([]float64(nil), eta...)
+			e[j] += sign * step
+			c, _, _ := gradient(e)
+			return c
+		}
+		up, down := near(1), near(-1)
+		for i := range up {
+			want := -p.Lambda * (up[i] - down[i]) / (2 * step)
+			if got := H.Data[i*H.Stride+j]; !(math.Abs(got-want) <= 1e-5*math.Abs(H.Data[j*H.Stride+j])) {
+				t.Fatalf("H[%d,%d] = %.8g, by differences %.8g", i, j, got, want)
+			}
+		}
+	}
+}
+
+func mustCheck(t *testing.T, p *Problem) *Problem {
+	t.Helper()
+	q, err := p.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
