@@ -58,7 +58,7 @@ func whichSolver(group, streamed []Result) answer {
 func solverTexts(group []Result) []string {
 	var texts []string
 	best := fastest(group)
-	if ratios, _ := choices(group); len(ratios) > 0 {
+	if ratios, _, _ := choices(group); len(ratios) > 0 {
 		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the solver that was fastest, on average, %.2g at worst.",
 			plural(len(ratios), "system"), stat.GeometricMean(ratios, nil), slices.Max(ratios)))
 	}

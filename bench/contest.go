@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -27,6 +28,11 @@ const (
 	decomposedOnce = 1000
 	// A solver that takes tooLong times what another did is stopped.
 	tooLong = 1.4
+	// Those that took up to nearFastest times as long as the fastest are measured
+	// anew, in turns with "auto": so often, or what fits into so many seconds of each.
+	nearFastest  = 1.5
+	finalCount   = 11
+	finalSeconds = 0.5
 )
 
 // contest measures the solvers at points of one K.
@@ -39,6 +45,9 @@ type contest struct {
 	Y    blas.General
 	opt  sylvester.Options
 	best float64 // seconds of the fastest solve at this point until now
+
+	final    bool // the fastest are measured once more
+	spinning bool // threads of a library may still go on after what it was called for
 }
 
 // decomposed is a direct solver that keeps its decomposition of K.
@@ -63,7 +72,7 @@ type rival struct {
 // end, a second solve, warm-started, after L has changed, is in the metrics.
 func (c *contest) compete(ctx context.Context, names []string, s system) []Result {
 	env := c.env
-	c.s, c.Y, c.best = s, targets(env, c.K, s.n), math.Inf(1)
+	c.s, c.Y, c.best, c.final, c.spinning = s, targets(env, c.K, s.n), math.Inf(1), false, c.spins("")
 	c.sys = sylvester.System{K: c.K, L: outputKernel(env, s.n, s.spectrum), Mu: s.lambda * float64(s.l)}
 	c.opt = sylvester.Options{Tol: sylvesterTol, MaxIter: 3000}
 	slices.SortStableFunc(names, func(a, b string) int { return rankOf(a) - rankOf(b) })
@@ -71,33 +80,102 @@ func (c *contest) compete(ctx context.Context, names []string, s system) []Resul
 	if s.l > together {
 		size = 1
 	}
-	var out []Result
+	var all []*rival
 	for len(names) > 0 && ctx.Err() == nil {
-		var variants []Variant
 		var group []*rival
 		for _, name := range names[:min(size, len(names))] {
-			r := &rival{C: blas.NewGeneral(s.l, s.n), Result: Result{Name: name, Params: map[string]any{
+			r := &rival{Result: Result{Name: name, Params: map[string]any{
 				"l": s.l, "n": s.n, "spectrum": s.spectrum, "lambda": s.lambda, "tol": sylvesterTol,
 			}}}
 			if s.l >= decomposedOnce && !s.whole(env) && (name == "tridiagonal" || name == "eigen") {
 				r.kept = c.decompose(ctx, name)
 			}
 			group = append(group, r)
-			variants = append(variants, c.variant(ctx, r))
 		}
 		names = names[len(group):]
 		budget := sylvesterLimit(env) / 8
 		if !s.whole(env) {
 			budget = 0.2
 		}
-		samples, _ := Interleave(ctx, Plan{Count: env.count(5), Budget: seconds(budget)}, variants)
-		for i, r := range group {
-			if c.close(ctx, r, samples[i]); r.Count > 0 || r.Error != "" {
-				out = append(out, r.Result)
-			}
+		c.round(ctx, group, Plan{Count: env.count(5), Budget: seconds(budget)})
+		all = append(all, group...)
+	}
+	if !env.Quick {
+		c.final = true
+		c.round(ctx, finalists(all), Plan{Count: env.count(finalCount), Budget: seconds(finalSeconds)})
+	}
+	var out []Result
+	for _, r := range all {
+		if r.Count > 0 || r.Error != "" {
+			out = append(out, r.Result)
 		}
 	}
 	return out
+}
+
+// round measures the rivals in turns. What an earlier round has found of them goes.
+// The collector works between repetitions alone: whether one of its cycles falls
+// into a solve depends on what else is in memory.
+func (c *contest) round(ctx context.Context, rivals []*rival, plan Plan) {
+	var variants []Variant
+	for _, r := range rivals {
+		r.C = blas.NewGeneral(c.s.l, c.s.n)
+		variants = append(variants, c.variant(ctx, r))
+	}
+	percent := debug.SetGCPercent(-1)
+	samples, _ := Interleave(ctx, plan, variants)
+	debug.SetGCPercent(percent)
+	for i, r := range rivals {
+		c.close(ctx, r, samples[i])
+		r.C, r.res.KC = blas.General{}, blas.General{}
+	}
+}
+
+// finalists are "auto" and those of the others that come near the fastest. The least
+// of eight medians of a few times that swing by a fifth each would be too small to
+// judge auto by. All of a solve is now timed at once, as that of auto is.
+func finalists(all []*rival) []*rival {
+	var auto *rival
+	var others []*rival
+	for _, r := range all {
+		switch {
+		case r.Error != "" || r.Stopped || r.Count == 0:
+		case r.Name == "auto":
+			auto = r
+		default:
+			others = append(others, r)
+		}
+	}
+	if auto == nil || len(others) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(others, func(a, b *rival) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	final := []*rival{auto}
+	for _, r := range others {
+		if r.Seconds <= nearFastest*others[0].Seconds {
+			r.kept = nil
+			final = append(final, r)
+		}
+	}
+	return final
+}
+
+// spins reports whether threads of the backend's library go on after a solve by the named method.
+func (c *contest) spins(method string) bool {
+	return method != "nystrom" && method != "rotated" && blas.Beside(c.env.Backend) != c.env.Backend
+}
+
+// calm multiplies until threads of a library no longer disturb a solver that begins
+// without them. After a mere rest of that time the system may run both threads of
+// the first products on one processor, for ten milliseconds or so.
+func (c *contest) calm(r *rival) {
+	if !c.spinning || r.Name != "auto" && c.spins(r.Name) {
+		return
+	}
+	KY := blas.NewGeneral(c.s.l, c.s.n)
+	for start := time.Now(); time.Since(start) < spinTime; {
+		c.K.Apply(KY, c.Y)
+	}
 }
 
 // rankOf orders the solvers so that those come first whose time is known to be
@@ -149,7 +227,7 @@ func (c *contest) decompose(ctx context.Context, name string) *decomposed {
 // limit is how long the next solve of r may take.
 func (c *contest) limit(r *rival) float64 {
 	limit := sylvesterLimit(c.env)
-	if !c.s.whole(c.env) && r.Name != "auto" {
+	if !c.s.whole(c.env) && r.Name != "auto" && !c.final {
 		limit = min(limit, tooLong*c.best+0.01)
 	}
 	return limit
@@ -162,6 +240,7 @@ func (c *contest) variant(ctx context.Context, r *rival) Variant {
 		Prepare: func() {
 			blas.Zero(r.C)
 			r.solver = nil
+			c.calm(r)
 			runtime.GC() // what the solver before has left is not this one's to clear
 		},
 		Run: func() error {
@@ -188,6 +267,7 @@ func (c *contest) variant(ctx context.Context, r *rival) Variant {
 				r.spent += r.kept.seconds
 			}
 			r.Stopped = r.err != nil && limited.Err() != nil && ctx.Err() == nil
+			c.spinning = c.spins(r.res.Solver)
 			if r.err == nil {
 				c.best = min(c.best, r.spent)
 			}

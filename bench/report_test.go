@@ -35,6 +35,7 @@ func someResults() *File {
 			add("sylvester", s, map[string]any{"l": l, "n": 10.0, "spectrum": "decaying", "lambda": 1e-3}, []float64{l * l * l, l * l, 2 * l * l}[i]*1e-9)
 		}
 	}
+	judgeChoice(f.Results)
 	return f
 }
 
