@@ -19,6 +19,7 @@ type auto struct {
 	reduced  *tridiagonal
 	exact    *eigen
 	factors  *cholesky
+	lowest   []float64 // residual of a trial until each step
 }
 
 func newAuto(cfg Config) Solver {
@@ -49,10 +50,17 @@ const (
 	// method is chosen without looking.
 	tiny        = 64
 	manyOutputs = 3
-	// For at most trialColumns columns a trial of plain iterations goes first, of
-	// trialIter at least: it costs less than finding out what would be best.
-	trialColumns = 2
-	trialIter    = 20
+	// Where L has at most the rank trialRank, a trial of plain iterations goes first,
+	// of trialIter at least: it costs less than finding out what would be best.
+	trialRank = 8
+	trialIter = 8
+	// Iterations are chosen when they are expected to cost this part of what a direct
+	// method takes: that is known, theirs is estimated.
+	surely = 0.9
+	// So many iterations for each digit are the fewest that are hoped for.
+	fewestIter = 0.75
+	// For so few outputs a sketch is not worth its while to a caller.
+	fewOutputs = 2
 )
 
 func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
@@ -62,16 +70,20 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 	if l <= tiny || n > manyOutputs*l && l <= 1000 {
 		return best.Solve(ctx, C, sys, Y, opt)
 	}
-	tried := false
-	if n <= trialColumns && s.sketched.sk.Q.Rows != l {
-		res, err := s.trial(ctx, c, least, C, sys, Y, opt)
-		if !errors.Is(err, errSlow) {
+	tried, look := false, true
+	if sys.L.Rank() <= trialRank && s.sketched.sk.Q.Rows != l {
+		var res Result
+		var err error
+		if res, look, err = s.trial(ctx, c, least, C, sys, Y, opt); !errors.Is(err, errSlow) {
 			return res, err
 		}
 		tried = true
+		s.sketched.rotated = true // the frame is that of all
 		s.sketched.unbilled = Result{Iter: res.Iter, Columns: res.Columns}
 	}
-	best = s.choose(c, best, least, tried, C, sys, Y, opt.filled(l))
+	if look {
+		best = s.choose(c, best, least, tried, C, sys, Y, opt.filled(l))
+	}
 	bill := s.sketched.unbilled
 	if best != Solver(s.sketched) {
 		s.sketched.unbilled = Result{}
@@ -84,32 +96,45 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 	return res, err
 }
 
-// errSlow ends a trial.
+// errSlow ends a trial, which then leaves C as it was.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
-// trial runs plain iterations until they have met the tolerance, or are expected to
-// cost more in all than the direct method would. Conjugate gradients win digits at
-// an even pace on the whole, so the best residual yet tells how many are to come.
-func (s *auto) trial(ctx context.Context, c *costs, least float64, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	filled := opt.filled(Y.Rows)
-	each := c.plain.of(1, float64(Y.Cols), float64(Y.Rows), 0)
-	first, lowest := math.NaN(), math.Inf(1)
+// trial runs plain iterations until they have met the tolerance, or what is left of
+// them is expected to cost more than the direct method would, or a sketch and half
+// as many iterations behind it, which is what a first sketch saves as a rule. The
+// pace of the second half of the iterations done tells how many are to come: the
+// first digits are often won fast. No verdict falls before the iterations have cost
+// two thirds of what the sketch would. look says that a sketch, which may find another
+// method than the direct one, is worth its cost.
+func (s *auto) trial(ctx context.Context, c *costs, least float64, C blas.General, sys System, Y blas.General, opt Options) (res Result, look bool, err error) {
+	l, r := float64(Y.Rows), float64(sys.L.Rank())
+	each, behind := c.plain.of(1, r, l, 0), c.sketched.of(1, r, l, firstSketch)
+	sketch := c.growth(Y.Rows, firstSketch, 0, false)
+	enough := max(trialIter, int(sketch/each*2/3))
+	tol := opt.filled(Y.Rows).Tol
+	s.lowest = s.lowest[:0]
 	watched := opt
 	watched.Trace = func(step Step) error {
-		if math.IsNaN(first) {
-			first = step.Residual
-		}
 		if err := trace(opt, step, nil); err != nil {
 			return err
 		}
-		lowest = min(lowest, step.Residual)
-		won, all := math.Log(first/lowest), math.Log(first/filled.Tol)
-		if spent := each * float64(step.Iter); step.Iter >= trialIter && won < all && spent*all > 1.2*least*won {
+		now := step.Residual
+		done := len(s.lowest)
+		if done > 0 {
+			now = min(now, s.lowest[done-1])
+		}
+		s.lowest = append(s.lowest, now)
+		if done < enough || !(now > tol) {
+			return nil
+		}
+		left := math.Log(now/tol) / math.Log(s.lowest[done/2]/now) * float64(done-done/2)
+		if each*left > min(least, sketch+behind*left/2) {
 			return errSlow
 		}
 		return nil
 	}
-	return s.plain.Solve(ctx, C, sys, Y, watched)
+	res, err = s.plain.Solve(ctx, C, sys, Y, watched)
+	return res, sketch < 0.08*least, err
 }
 
 // direct returns the cheapest direct method and its predicted cost.
@@ -127,15 +152,29 @@ func (s *auto) direct(c *costs, l int, L *linop.Spectral) (Solver, float64) {
 	return best, least
 }
 
+// hopeful is the least that a first sketch and the iterations behind it can be
+// expected to cost, where those columns of L that weigh little need none.
+func (s *auto) hopeful(c *costs, sys System, Y blas.General, opt Options) float64 {
+	var w workload
+	w.single = Y.Rows >= mixedFrom && sys.L.Rank() >= mixedRank
+	passes, l, columns := -fewestIter*math.Log10(opt.Tol), float64(Y.Rows), 0.0
+	for _, rho := range sys.L.S {
+		columns += rho / sys.L.S[0]
+	}
+	return c.growth(Y.Rows, firstSketch, 0, w.single) + w.price(c, firstSketch).of(passes, passes*columns, l, firstSketch)
+}
+
 // choose compares the direct method, of cost least, with the iterative ones. As
 // long as what a larger sketch would tell may change the choice and costs little
 // beside it, the sketch grows. Plain iterations that have been tried are out of question.
 func (s *auto) choose(c *costs, best Solver, least float64, tried bool, C blas.General, sys System, Y blas.General, opt Options) Solver {
 	it := s.sketched
 	l := Y.Rows
-	if tried && c.growth(l, firstSketch, 0) > 0.02*least || !it.look(C, sys, Y, opt) {
+	least *= surely
+	if it.sk.Q.Rows != l && s.hopeful(c, sys, Y, opt) > least || !it.look(C, sys, Y, opt) {
 		return best
 	}
+	it.load.single = it.willMix(opt.Tol)
 	for {
 		q := it.sk.low.rank()
 		model := &it.model
@@ -147,8 +186,8 @@ func (s *auto) choose(c *costs, best Solver, least float64, tried bool, C blas.G
 		rank, sketched := it.load.bestRank(model, c, q, max(q, it.limit()), 1)
 		lowest := min(least, plain, sketched)
 		wider := min(2*q, it.limit())
-		more := c.growth(l, wider, q)
-		open := min(plain, sketched) < 1.5*least && more < 0.1*lowest || lowest == sketched && rank > 2*q
+		more := c.growth(l, wider, q, it.load.single)
+		open := min(plain, sketched) < 1.5*least && more < 0.07*lowest || lowest == sketched && rank > 2*q
 		if it.stale || wider <= q || q < it.sk.Q.Cols/2 || !open {
 			switch lowest {
 			case sketched:

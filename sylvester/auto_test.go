@@ -21,6 +21,8 @@ func TestAutoChoice(t *testing.T) {
 		{"one shift, many iterations", "cholesky", testCase{K: slow, L: linop.ScaledIdentity(30, 1), mu: 1e-4, Y: gaussian(rng, 250, 30), tol: 1e-8}},
 		{"many shifts, many iterations", "tridiagonal", testCase{K: slow, L: outputKernel(rng, 60, decay(60, 3, 0.99)), mu: 1e-4, Y: gaussian(rng, 250, 60), tol: 1e-8}},
 		{"one column, few iterations", "rotated", testCase{K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e3, Y: gaussian(rng, 250, 1), tol: 1e-8}},
+		{"rank 2, few iterations", "rotated", testCase{K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 50, Y: gaussian(rng, 250, 40), tol: 1e-6}},
+		{"rank 2, many iterations", "cholesky", testCase{K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 1e-5, Y: gaussian(rng, 250, 40), tol: 1e-8}},
 		{"one column, many iterations", "cholesky", testCase{K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e-5, Y: gaussian(rng, 250, 1), tol: 1e-8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -35,6 +37,34 @@ func TestAutoChoice(t *testing.T) {
 				t.Errorf("chose %s, want %s", res.Solver, c.chosen)
 			}
 		})
+	}
+}
+
+// TestTrial checks that a trial that is left is counted, and that the method which
+// follows finds what it does alone.
+func TestTrial(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 17))
+	K, L, Y := spectrum(rng, decay(200, 100, 0.9)), outputKernel(rng, 30, decay(3, 2, 0.5)), gaussian(rng, 200, 30)
+	start := gaussian(rng, 200, 30)
+	var solved [2]blas.General
+	var columns [2]int
+	for i, name := range []string{"auto", "cholesky"} {
+		solved[i] = blas.Clone(start)
+		res, err := solverNamed(t, name).Solve(context.Background(), solved[i], system(K, L, 1e-6), Y, sylvester.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Solver != "cholesky" {
+			t.Fatalf("%s chose %s", name, res.Solver)
+		}
+		columns[i] = res.Columns
+	}
+	if more := columns[0] - columns[1]; more < 3*9 || more > 3*40 {
+		t.Errorf("the trial multiplied %d columns", more)
+	}
+	blas.AddScaled(solved[0], -1, solved[1])
+	if d := blas.Frob(solved[0]); d != 0 {
+		t.Errorf("the solution differs by %g", d)
 	}
 }
 

@@ -69,7 +69,7 @@ func (s *nystrom) solve(ctx context.Context, C blas.General, sys System, Y blas.
 	s.rotate()
 	s.workload(opt.Tol)
 	s.mix(opt.Tol)
-	s.prepare()
+	s.prepare(opt.Tol)
 	s.settle(opt.Tol)
 	if err := s.open(C, &s.res); err != nil {
 		return err
@@ -147,6 +147,18 @@ func (s *nystrom) mix(tol float64) {
 	}
 }
 
+// willMix foretells, after look, whether a solve will iterate in single precision.
+func (s *nystrom) willMix(tol float64) bool {
+	if !s.mixed || s.harsh() {
+		return false
+	}
+	if s.uses > 0 {
+		return true // the last solve has found it sharp enough
+	}
+	s.guess(&s.sk.low)
+	return !s.blurred(tol)
+}
+
 // harsh reports whether the system, by what a sketch has told of K, is too ill
 // conditioned for single precision.
 func (s *nystrom) harsh() bool {
@@ -196,7 +208,7 @@ func (s *nystrom) limit() int {
 }
 
 // prepare makes sure that there is a sketch, of a rank that suits the workload.
-func (s *nystrom) prepare() {
+func (s *nystrom) prepare(tol float64) {
 	if s.sys.L.Rank() == 0 {
 		return
 	}
@@ -211,6 +223,7 @@ func (s *nystrom) prepare() {
 			return // K has no more than this rank, or the sketch no more room
 		}
 		s.model.fit(s.Y.Rows, s.sk.low.s)
+		s.load.single = s.willMix(tol)
 		best, _ := s.load.bestRank(&s.model, costsOf(s.be), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
 		if best < q*5/4 {
 			return

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/linop"
 )
 
 // spectrumModel estimates all eigenvalues of K in descending order: the leading
@@ -51,6 +50,7 @@ func (m *spectrumModel) beyond(iterations float64) float64 {
 // whose residuals must fall by the factor exp(digits[g]).
 type workload struct {
 	l                    int
+	single               bool // behind a sketch, K is taken in single precision
 	ratio, digits, count []float64
 }
 
@@ -59,7 +59,7 @@ const alike = 1.5
 
 // reset empties the workload of order l.
 func (w *workload) reset(l int) {
-	w.l = l
+	w.l, w.single = l, false
 	w.ratio, w.digits, w.count = w.ratio[:0], w.digits[:0], w.count[:0]
 }
 
@@ -95,9 +95,12 @@ func (w *workload) iterations(m *spectrumModel, q, g int) float64 {
 	if a := math.Log(next) / 6; a > 1 {
 		each = math.Pow(a, 1.3)
 	}
-	best := math.Inf(1)
+	best, blur := math.Inf(1), sketchError
+	if q == 0 {
+		blur = 1
+	}
 	for k := 0; q+k < w.l && each*float64(k) < best; k += 1 + k/3 {
-		root := math.Sqrt(1 + sketchError*w.ratio[g]*m.at(q+k))
+		root := math.Sqrt(1 + blur*w.ratio[g]*m.at(q+k))
 		best = min(best, each*float64(k)+(w.digits[g]+math.Ln2)/math.Log((root+1)/(root-1)))
 	}
 	return max(best, 1)
@@ -111,17 +114,19 @@ const sketchError = 1.2
 // two AVX-512 cores with 32 MiB of cache. On other machines only their ratios have to
 // hold. They are constants, rather than measured when a program starts, so that the
 // choice, and with it the last digits of a solution, does not depend on the moment.
+// What every method does, the change of coordinates and the residual, is left out.
 type costs struct {
 	plain    iterationCost
 	sketched iterationCost
 	sketch   [5]float64 // growth of a sketch: constant, l and l² for each column, l·q², q²
 	factor   [2]float64 // Cholesky factorization for one shift: l² and l³
-	reduce   [3]float64 // tridiagonal reduction: l², l³, and l³ beyond the cache
-	eigen    [3]float64 // eigendecomposition: the same
+	reduce   [3]float64 // tridiagonal reduction: l, l² and l³
+	eigen    [3]float64 // eigendecomposition: l², l³, and l³ beyond the cache
 	// What a solve with kept factors takes, for each of l²·r: by Cholesky's factor, by
 	// eigenvectors, and by the reflectors of the reduction, which are also read at
-	// a cost of l². Those take the second figure beyond the cache.
+	// a cost of l and l². Those take the second figure beyond the cache.
 	solve, turn float64
+	call        float64
 	visit, back [2]float64
 }
 
@@ -132,34 +137,40 @@ type iterationCost struct {
 	low, lowAt float64    // with a sketch of rank q: l·q for an iteration, for a column
 }
 
+// What the products with K take in single precision, of a column in an iteration
+// and of one in a sketch, as a share.
+const (
+	singleColumn = 0.65
+	singleSketch = 0.62
+)
+
 // of predicts some iterations, of columns columns in all, of order l behind a sketch of rank q.
-func (it *iterationCost) of(passes, columns, l, q float64) float64 {
+func (it iterationCost) of(passes, columns, l, q float64) float64 {
 	return passes*(it.pass[0]+(it.pass[1]+it.pass[2]*min(max(l/1000-2, 0), 1))*l*l+it.low*l*q) +
 		columns*(it.column[0]*l*l+it.column[1]*l+it.lowAt*l*q)
 }
 
 var nativeCosts = costs{
-	plain:    iterationCost{pass: [3]float64{7e3, 0.034, 0.06}, column: [2]float64{0.021, 7}},
-	sketched: iterationCost{pass: [3]float64{2.4e4, 0.1, 0.04}, column: [2]float64{0.02, 9}, low: 0.2, lowAt: 0.06},
-	sketch:   [5]float64{5e5, 25, 0.051, 0.15, 400},
-	factor:   [2]float64{7, 0.0026},
-	reduce:   [3]float64{18, 0.0265, 0},
+	plain:    iterationCost{pass: [3]float64{1e4, 0.02, 0.06}, column: [2]float64{0.0185, 5.5}},
+	sketched: iterationCost{pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, low: 0.8, lowAt: 0.05},
+	sketch:   [5]float64{3e5, 30, 0.047, 0.05, 200},
+	factor:   [2]float64{6.5, 0.0026},
+	reduce:   [3]float64{4.4e3, 14, 0.0275},
 	eigen:    [3]float64{80, 0.03, 0.015},
-	solve:    0.045, turn: 0.06,
-	visit: [2]float64{7, 19}, back: [2]float64{0.085, 0.235},
+	solve:    0.035, turn: 0.045, call: 2.5e3,
+	visit: [2]float64{5, 18}, back: [2]float64{0.085, 0.235},
 }
 
-// libraryCosts are those of OpenBLAS, and of whatever else is not known. It
-// multiplies by K as native does, but its threads go on after a call for a while and
-// take a processor from the loops between the products. Fitted to orders up to 2000.
+// libraryCosts are those of OpenBLAS, and of whatever else is not known. Iterations
+// do not use it, see [blas.Beside].
 var libraryCosts = costs{
-	plain:    iterationCost{pass: [3]float64{1.5e5, 0.034, 0.06}, column: [2]float64{0.021, 20}},
-	sketched: iterationCost{pass: [3]float64{2.5e5, 0.3, 0.04}, column: [2]float64{0.02, 25}, low: 0.2, lowAt: 0.06},
+	plain:    nativeCosts.plain,
+	sketched: nativeCosts.sketched,
 	sketch:   nativeCosts.sketch,
-	factor:   [2]float64{8, 0.002},
-	reduce:   [3]float64{25, 0.02, 0},
+	factor:   [2]float64{8.5, 0.0025},
+	reduce:   [3]float64{0, 25, 0.02},
 	eigen:    [3]float64{65, 0.055, 0},
-	solve:    0.06, turn: 0.08,
+	solve:    0.035, turn: 0.08,
 	visit: [2]float64{4, 6}, back: [2]float64{0.2, 0.2},
 }
 
@@ -181,19 +192,28 @@ func (w *workload) solveBy(m *spectrumModel, q int, c *costs) float64 {
 		columns += count * n
 		passes = max(passes, n)
 	}
-	it := &c.plain
-	if q > 0 {
-		it = &c.sketched
-	}
-	return it.of(passes, columns, float64(w.l), float64(q))
+	return w.price(c, q).of(passes, columns, float64(w.l), float64(q))
 }
 
-// growth predicts that of a sketch from known columns to q.
-func (c *costs) growth(l, q, known int) float64 {
+// price is that of iterations behind a sketch of rank q, none for q = 0.
+func (w *workload) price(c *costs, q int) iterationCost {
+	if q == 0 {
+		return c.plain
+	}
+	it := c.sketched
+	if w.single {
+		it.column[0] *= singleColumn
+	}
+	return it
+}
+
+// growth predicts that of a sketch from known columns to q, with K in single
+// precision or not.
+func (c *costs) growth(l, q, known int, single bool) float64 {
 	fl, fq := float64(l), float64(q)
 	each := c.sketch[2]
-	if l >= mixedFrom && l <= linop.KeepBoth {
-		each *= 0.6 // in single precision, as a rule
+	if single {
+		each *= singleSketch
 	}
 	return c.sketch[0] + (c.sketch[1]+each*fl)*fl*float64(q-known) + c.sketch[3]*fl*fq*fq + c.sketch[4]*fq*fq
 }
@@ -201,32 +221,27 @@ func (c *costs) growth(l, q, known int) float64 {
 // far is 0 for a matrix in the third-level cache and grows with what does not fit.
 func far(l int) float64 { return max(0, float64(l)/1000-1) }
 
-// direct predicts a decomposition of order l.
-func direct(coef [3]float64, l int) float64 {
-	fl := float64(l)
-	return fl * fl * (coef[0] + (coef[1]+coef[2]*min(far(l), 2))*fl)
-}
-
 // cholesky predicts the solver of that name for the given number of shifts.
 func (c *costs) cholesky(l, r, shifts int) float64 {
 	fl := float64(l)
-	return fl * fl * (7 + float64(shifts)*(c.factor[0]+c.factor[1]*fl) + c.solve*float64(r))
+	return fl * fl * (5 + float64(shifts)*(c.factor[0]+c.factor[1]*fl) + c.solve*float64(r))
 }
 
 // tridiagonal and eigendecomposition predict those solvers for r columns.
 func (c *costs) tridiagonal(l, r int, kept bool) float64 {
-	f := min(far(l), 1)
-	t := (c.visit[0] + (c.visit[1]-c.visit[0])*f + (c.back[0]+(c.back[1]-c.back[0])*f)*float64(r)) * float64(l) * float64(l)
+	f, fl := min(far(l), 1), float64(l)
+	t := c.call*fl + (c.visit[0]+(c.visit[1]-c.visit[0])*f+(c.back[0]+(c.back[1]-c.back[0])*f)*float64(r))*fl*fl
 	if !kept {
-		t += direct(c.reduce, l)
+		t += fl * (c.reduce[0] + (c.reduce[1]+c.reduce[2]*fl)*fl)
 	}
 	return t
 }
 
 func (c *costs) eigendecomposition(l, r int, kept bool) float64 {
-	t := c.turn * float64(l) * float64(l) * float64(r)
+	fl := float64(l)
+	t := c.turn * fl * fl * float64(r)
 	if !kept {
-		t += direct(c.eigen, l)
+		t += fl * fl * (c.eigen[0] + (c.eigen[1]+c.eigen[2]*min(far(l), 2))*fl)
 	}
 	return t
 }
@@ -238,7 +253,7 @@ func (w *workload) bestRank(m *spectrumModel, c *costs, known, limit int, uses f
 	for q := known; q <= limit; q = max(q+1, q*9/8) {
 		t := uses * w.solveBy(m, q, c)
 		if q > known {
-			t += c.growth(w.l, q, known)
+			t += c.growth(w.l, q, known, w.single)
 		}
 		if t < cost {
 			rank, cost = q, t

@@ -1,9 +1,68 @@
 package sylvester
 
 import (
+	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 )
+
+// TestPlainIterations compares the prediction with what plain conjugate gradients take.
+func TestPlainIterations(t *testing.T) {
+	const l = 300
+	rng := rand.New(rand.NewPCG(18, 19))
+	K, s := blas.NewGeneral(l, l), make([]float64, l)
+	Y := blas.NewGeneral(l, 1)
+	for i := range s {
+		s[i] = 30 * math.Pow(float64(i+1), -1.6)
+		K.Data[i*l+i] = s[i]
+		Y.Data[i] = rng.NormFloat64()
+	}
+	var m spectrumModel
+	m.fit(l, s)
+	for _, mu := range []float64{1, 0.1, 0.01, 1e-3} {
+		C := blas.NewGeneral(l, 1)
+		res, err := newRotated(Config{Backend: blas.Active()}).Solve(context.Background(), C, System{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(1, 1), Mu: mu}, Y, Options{Tol: 1e-6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workload
+		w.reset(l)
+		w.add(1/mu, math.Log(1e6))
+		if share := float64(res.Iter) / w.iterations(&m, 0, 0); !(share > 0.7 && share < 1.3) {
+			t.Errorf("μ = %g: %d iterations, %.3g times what was predicted", mu, res.Iter, share)
+		}
+	}
+}
+
+// TestSinglePrice checks that single precision makes iterations behind a sketch and
+// the sketch cheaper, and nothing else.
+func TestSinglePrice(t *testing.T) {
+	var m spectrumModel
+	m.fit(2000, []float64{100, 50, 20, 10, 5})
+	var w workload
+	w.reset(2000)
+	for range 100 {
+		w.add(1, 12)
+	}
+	plain, sketched := w.solveBy(&m, 0, &nativeCosts), w.solveBy(&m, 5, &nativeCosts)
+	w.single = true
+	if got := w.solveBy(&m, 0, &nativeCosts); got != plain {
+		t.Errorf("plain iterations at %g, %g in single precision", plain, got)
+	}
+	if got := w.solveBy(&m, 5, &nativeCosts); !(got < 0.85*sketched && got > singleColumn*sketched) {
+		t.Errorf("iterations behind a sketch at %g, %g in single precision", sketched, got)
+	}
+	if double, single := nativeCosts.growth(2000, 64, 0, false), nativeCosts.growth(2000, 64, 0, true); !(single < 0.85*double && single > singleSketch*double) {
+		t.Errorf("a sketch at %g, %g in single precision", double, single)
+	}
+	if w.reset(2000); w.single {
+		t.Error("reset keeps the precision")
+	}
+}
 
 // TestWorkloadGroups checks that pricing columns in groups comes close to pricing
 // each, and that there are few groups.

@@ -2,6 +2,7 @@ package sylvester
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -95,6 +96,9 @@ func (f *frame) iterate(ctx context.Context, cg *shifted, C blas.General, opt Op
 		err := cg.watch(res)
 		if err == nil {
 			err = cg.run(ctx, X, budget, opt.MaxIter-res.Iter, res)
+		}
+		if errors.Is(err, errSlow) {
+			return err // another method starts anew
 		}
 		f.restore(C)
 		f.finish(res, C)

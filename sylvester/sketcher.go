@@ -18,20 +18,21 @@ var (
 )
 
 func (s *nystrom) Sketch(sys System, Y blas.General, opt Options) (U blas.General, sigma []float64) {
-	known := s.look(Y, sys, Y, opt.filled(Y.Rows))
+	opt = opt.filled(Y.Rows)
+	known := s.look(Y, sys, Y, opt)
 	s.rotated = false // the solve may come with another L
 	if !known {
 		return blas.General{}, nil
 	}
 	s.res = s.unbilled
-	s.prepare()
+	s.prepare(opt.Tol)
 	s.unbilled = s.res
 	return s.sk.low.U, s.sk.low.s
 }
 
 func (s *auto) Sketch(sys System, Y blas.General, opt Options) (U blas.General, sigma []float64) {
 	l, n := Y.Rows, Y.Cols
-	if l <= tiny || n <= trialColumns || n > manyOutputs*l && l <= 1000 {
+	if l <= tiny || n <= fewOutputs || n > manyOutputs*l && l <= 1000 {
 		return blas.General{}, nil
 	}
 	c := costsOf(s.be)
