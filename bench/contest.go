@@ -33,6 +33,8 @@ const (
 	nearFastest  = 1.5
 	finalCount   = 11
 	finalSeconds = 0.5
+	// So many bytes may be in use before a solve is interrupted by the collector.
+	garbageLimit = 3 << 30
 )
 
 // contest measures the solvers at points of one K.
@@ -114,17 +116,18 @@ func (c *contest) compete(ctx context.Context, names []string, s system) []Resul
 }
 
 // round measures the rivals in turns. What an earlier round has found of them goes.
-// The collector works between repetitions alone: whether one of its cycles falls
-// into a solve depends on what else is in memory.
+// As long as memory lasts, the collector works between repetitions alone: whether one
+// of its cycles falls into a solve depends on what else there is.
 func (c *contest) round(ctx context.Context, rivals []*rival, plan Plan) {
 	var variants []Variant
 	for _, r := range rivals {
 		r.C = blas.NewGeneral(c.s.l, c.s.n)
 		variants = append(variants, c.variant(ctx, r))
 	}
-	percent := debug.SetGCPercent(-1)
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(garbageLimit)
 	samples, _ := Interleave(ctx, plan, variants)
 	debug.SetGCPercent(percent)
+	debug.SetMemoryLimit(limit)
 	for i, r := range rivals {
 		c.close(ctx, r, samples[i])
 		r.C, r.res.KC = blas.General{}, blas.General{}
