@@ -43,17 +43,16 @@
 // Backward-error ratios of all exact solvers stay below 4 on random, graded,
 // clustered and singular matrices of order 2000 (BenchmarkBackwardError).
 //
-// In 209 systems of order 250 to 4000 (λ of 1e-2, 1e-4 and 1e-6; L with decaying
-// eigenvalues, the identity, and of rank 5; n from 1 to 1000, to 30 or 300 at order
-// 4000) auto came within 1.3 times the fastest of all solvers, or lost less than
-// 2 ms, in 188; after 22 sizes and λ, most of those of a miss among them, were
-// measured again on an idle machine, in 200; it took 1.1 times as long on average
-// and 1.8 times at worst. Its costs were fitted on systems like these. It loses
-// most where L has a rank of 5 or is the identity, when krylov or cholesky come
-// first, and on solves of a few milliseconds, where finding out costs a fifth of
-// solving. krylov is not among its choices: at rank 5 it takes from 0.7 to 7 times
-// as long as nystrom, depending on when its space stops helping, and what it
-// gains the sketch that would tell costs again. With OpenBLAS auto was within
-// these bounds in 49 of 63 systems to order 2000. The case sylvester of mklbench
-// measures it anew; docs/performance.md says which solver wins where.
+// In 210 systems of order 250 to 4000 (λ of 1e-2, 1e-4 and 1e-6; L with decaying
+// eigenvalues, the identity, and of rank 5; n from 1 to 1000, to 100 at order 2000 and
+// 300 at 4000), measured in turns with the solvers that come near the fastest, auto
+// came within 1.3 times the fastest of all in 197, or lost less than 2 ms, in 200; it
+// took 1.1 times as long on average and 1.8 times at worst, and chose the fastest
+// method in 164. Its costs were fitted on systems like these. It loses most where L
+// has a rank of 5, and on solves of a few milliseconds, where finding out costs a
+// fifth of solving. krylov is not among its choices: at rank 5 it takes from 0.7 to 7
+// times as long as nystrom, depending on when its space stops helping, and what it
+// gains the sketch that would tell costs again. With OpenBLAS auto was within these
+// bounds in 33 of 36 systems to order 1000. The case sylvester of mklbench measures
+// it anew; docs/performance.md says which solver wins where.
 package sylvester
