@@ -14,7 +14,8 @@ func TestFinalists(t *testing.T) {
 	}
 	all := []*rival{
 		entrant("tridiagonal", 1.4, false, ""), entrant("eigen", 1.6, false, ""), entrant("auto", 5, false, ""),
-		entrant("nystrom", 1, false, ""), entrant("rotated", 0.9, true, ""), entrant("cg", 0.8, false, "no"), {Result: Result{Name: "krylov"}},
+		entrant("nystrom", 1, false, ""), entrant("rotated", 0.9, true, ""), entrant("cg", 0.8, false, "no"),
+		{Result: Result{Name: "krylov"}},
 	}
 	var names []string
 	for _, r := range finalists(all) {
