@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,5 +57,40 @@ func TestReadmeLinks(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(string(m[1])))); err != nil {
 			t.Errorf("%s: %v", m[1], err)
 		}
+	}
+}
+
+// Every package for others to import shows in an example, whose output the tests
+// compare, how it is used. The exceptions serve tests and commands, or are a backend.
+func TestExamples(t *testing.T) {
+	without := []string{"bench", "bench/picture", "blas/blastest", "blas/openblas", "linop/linoptest"}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		dir, _ := filepath.Rel(root, path)
+		dir = filepath.ToSlash(dir)
+		switch {
+		case dir == "internal" || dir == "cmd" || dir == "examples" || d.Name() == "testdata" || dir != "." && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case slices.Contains(without, dir):
+			return nil
+		}
+		if sources, _ := filepath.Glob(filepath.Join(path, "*.go")); len(sources) == 0 {
+			return nil
+		}
+		tests, _ := filepath.Glob(filepath.Join(path, "*_test.go"))
+		shown := slices.ContainsFunc(tests, func(name string) bool {
+			text, err := os.ReadFile(name)
+			return err == nil && strings.Contains(string(text), "\nfunc Example") && strings.Contains(string(text), "// Output:")
+		})
+		if !shown {
+			t.Errorf("package %s has no example with its output", dir)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
