@@ -51,9 +51,11 @@ const (
 	tiny        = 64
 	manyOutputs = 3
 	// Where L has at most the rank trialRank, a trial of plain iterations goes first,
-	// of trialIter at least: it costs less than finding out what would be best.
-	trialRank = 8
-	trialIter = 8
+	// for trialShare of what a first sketch would cost, if that is trialIter or more of
+	// them: fewer do not tell the pace.
+	trialRank  = 8
+	trialIter  = 8
+	trialShare = 2. / 3
 	// Iterations are chosen when they are expected to cost this part of what a direct
 	// method takes: that is known, theirs is estimated.
 	surely = 0.9
@@ -71,10 +73,10 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 		return best.Solve(ctx, C, sys, Y, opt)
 	}
 	tried, look := false, true
-	if sys.L.Rank() <= trialRank && s.sketched.sk.Q.Rows != l {
+	if enough := c.trialLength(l, sys.L.Rank()); enough >= trialIter && s.sketched.sk.Q.Rows != l {
 		var res Result
 		var err error
-		if res, look, err = s.trial(ctx, c, least, C, sys, Y, opt); !errors.Is(err, errSlow) {
+		if res, look, err = s.trial(ctx, c, enough, least, C, sys, Y, opt); !errors.Is(err, errSlow) {
 			return res, err
 		}
 		tried = true
@@ -103,14 +105,12 @@ var errSlow = errors.New("sylvester: another method is expected to be faster")
 // them is expected to cost more than the direct method would, or a sketch and half
 // as many iterations behind it, which is what a first sketch saves as a rule. The
 // pace of the second half of the iterations done tells how many are to come: the
-// first digits are often won fast. No verdict falls before the iterations have cost
-// two thirds of what the sketch would. look says that a sketch, which may find another
+// first digits are often won fast. No verdict falls before enough iterations. look says that a sketch, which may find another
 // method than the direct one, is worth its cost.
-func (s *auto) trial(ctx context.Context, c *costs, least float64, C blas.General, sys System, Y blas.General, opt Options) (res Result, look bool, err error) {
+func (s *auto) trial(ctx context.Context, c *costs, enough int, least float64, C blas.General, sys System, Y blas.General, opt Options) (res Result, look bool, err error) {
 	l, r := float64(Y.Rows), float64(sys.L.Rank())
 	each, behind := c.plain.of(1, r, l, 0), c.sketched.of(1, r, l, firstSketch)
 	sketch := c.growth(Y.Rows, firstSketch, 0, false)
-	enough := max(trialIter, int(sketch/each*2/3))
 	tol := opt.filled(Y.Rows).Tol
 	s.lowest = s.lowest[:0]
 	watched := opt
@@ -135,6 +135,14 @@ func (s *auto) trial(ctx context.Context, c *costs, least float64, C blas.Genera
 	}
 	res, err = s.plain.Solve(ctx, C, sys, Y, watched)
 	return res, sketch < 0.08*least, err
+}
+
+// trialLength is how many plain iterations on r columns a trial has at least, 0 for none.
+func (c *costs) trialLength(l, r int) int {
+	if r > trialRank {
+		return 0
+	}
+	return int(trialShare * c.growth(l, firstSketch, 0, false) / c.plain.of(1, float64(r), float64(l), 0))
 }
 
 // direct returns the cheapest direct method and its predicted cost.

@@ -116,3 +116,17 @@ func (w *workload) passes(m *spectrumModel, q int) float64 {
 	}
 	return it.of(most, 0, float64(w.l), float64(q))
 }
+
+// A trial of plain iterations is cheap beside the sketch it may save: at small
+// orders, or on one column.
+func TestTrialLength(t *testing.T) {
+	c := costsOf(blas.Default())
+	for _, s := range []struct {
+		l, r int
+		goes bool
+	}{{250, 5, true}, {500, 1, true}, {2000, 1, true}, {2000, 5, false}, {4000, 5, false}, {250, trialRank + 1, false}} {
+		if k := c.trialLength(s.l, s.r); (k >= trialIter) != s.goes {
+			t.Errorf("l = %d, rank %d: a trial of %d iterations", s.l, s.r, k)
+		}
+	}
+}
