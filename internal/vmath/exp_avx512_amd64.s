@@ -58,29 +58,37 @@
 	DECL  AX;     \
 	KMOVW AX, K1
 
-// func expAVX512(dst, x []float64, a float64)
-TEXT ·expAVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst_base+0(FP), DI
-	MOVQ         x_base+24(FP), SI
-	MOVQ         x_len+32(FP), CX
-	VBROADCASTSD a+48(FP), Z28
-	EXPCONST512
-	VBROADCASTSD 80(AX), Z14
+// The arguments and constants of exp(a·x).
+#define EXPARGS512 \
+	MOVQ         dst_base+0(FP), DI; \
+	MOVQ         x_base+24(FP), SI;  \
+	MOVQ         x_len+32(FP), CX;   \
+	VBROADCASTSD a+48(FP), Z28;      \
+	EXPCONST512;                     \
+	VBROADCASTSD 80(AX), Z14;        \
 	VBROADCASTSD 88(AX), Z15
 
+// The next 16 exponentials, written by the instruction MOVE.
+#define EXP16(MOVE) \
+	VMULPD (SI), Z28, Z0;   \
+	VMULPD 64(SI), Z28, Z4; \
+	EXP512(Z0, Z1, Z2, Z3); \
+	EXP512(Z4, Z5, Z6, Z7); \
+	MOVE   Z0, (DI);        \
+	MOVE   Z4, 64(DI);      \
+	ADDQ   $128, SI;        \
+	ADDQ   $128, DI;        \
+	SUBQ   $16, CX
+
+// func expAVX512(dst, x []float64, a float64)
+TEXT ·expAVX512(SB), NOSPLIT, $0-56
+	EXPARGS512
+
 loop16:
-	CMPQ    CX, $16
-	JLT     loop8
-	VMULPD  (SI), Z28, Z0
-	VMULPD  64(SI), Z28, Z4
-	EXP512(Z0, Z1, Z2, Z3)
-	EXP512(Z4, Z5, Z6, Z7)
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z4, 64(DI)
-	ADDQ    $128, SI
-	ADDQ    $128, DI
-	SUBQ    $16, CX
-	JMP     loop16
+	CMPQ CX, $16
+	JLT  loop8
+	EXP16(VMOVUPD)
+	JMP  loop16
 
 loop8:
 	CMPQ    CX, $8
@@ -107,27 +115,13 @@ done:
 
 // func expStreamAVX512(dst, x []float64, a float64)
 TEXT ·expStreamAVX512(SB), NOSPLIT, $0-56
-	MOVQ         dst_base+0(FP), DI
-	MOVQ         x_base+24(FP), SI
-	MOVQ         x_len+32(FP), CX
-	VBROADCASTSD a+48(FP), Z28
-	EXPCONST512
-	VBROADCASTSD 80(AX), Z14
-	VBROADCASTSD 88(AX), Z15
+	EXPARGS512
 
 loop16:
-	CMPQ     CX, $16
-	JLT      last
-	VMULPD   (SI), Z28, Z0
-	VMULPD   64(SI), Z28, Z4
-	EXP512(Z0, Z1, Z2, Z3)
-	EXP512(Z4, Z5, Z6, Z7)
-	VMOVNTPD Z0, (DI)
-	VMOVNTPD Z4, 64(DI)
-	ADDQ     $128, SI
-	ADDQ     $128, DI
-	SUBQ     $16, CX
-	JMP      loop16
+	CMPQ CX, $16
+	JLT  last
+	EXP16(VMOVNTPD)
+	JMP  loop16
 
 last:
 	TESTQ    CX, CX
