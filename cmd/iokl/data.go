@@ -29,10 +29,15 @@ type dataFlags struct {
 	orLabels           bool // targets that are no numbers are class labels
 }
 
-func (d *dataFlags) flags(f *pflag.FlagSet) {
+// inputs are the flags of a table of inputs.
+func (d *dataFlags) inputs(f *pflag.FlagSet) {
 	f.StringVar(&d.x, "x", "", "inputs, a row per sample")
-	f.StringVar(&d.y, "y", "", "targets, a row per sample (default with --y-columns: the file of --x)")
 	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63\n(default: all; in a file that has the targets too, all others)")
+}
+
+func (d *dataFlags) flags(f *pflag.FlagSet) {
+	d.inputs(f)
+	f.StringVar(&d.y, "y", "", "targets, a row per sample (default with --y-columns: the file of --x)")
 	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
 	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")

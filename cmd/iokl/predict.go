@@ -50,8 +50,7 @@ with --missing error.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.model, "model", "", "model file")
-	f.StringVar(&p.x, "x", "", "inputs, a row per sample")
-	f.StringVar(&p.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63\n(default: all; in a file that has the targets too, all others)")
+	p.inputs(f)
 	f.StringArrayVar(&p.grams, "gram", nil, "cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
 	f.StringVar(&p.y, "y", "", "true targets to score the predictions against")
 	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
