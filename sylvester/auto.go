@@ -69,7 +69,7 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 	l, n := Y.Rows, Y.Cols
 	c := costsOf(s.be)
 	best, least := s.direct(c, l, sys.L)
-	if l <= tiny || n > manyOutputs*l && l <= 1000 {
+	if directly(l, n) {
 		return best.Solve(ctx, C, sys, Y, opt)
 	}
 	tried, look := false, true
@@ -98,6 +98,9 @@ func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.Gen
 	return res, err
 }
 
+// directly reports whether a direct method is chosen without looking.
+func directly(l, n int) bool { return l <= tiny || n > manyOutputs*l && l <= 1000 }
+
 // errSlow ends a trial, which then leaves C as it was.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
@@ -105,8 +108,8 @@ var errSlow = errors.New("sylvester: another method is expected to be faster")
 // them is expected to cost more than the direct method would, or a sketch and half
 // as many iterations behind it, which is what a first sketch saves as a rule. The
 // pace of the second half of the iterations done tells how many are to come: the
-// first digits are often won fast. No verdict falls before enough iterations. look says that a sketch, which may find another
-// method than the direct one, is worth its cost.
+// first digits are often won fast. No verdict falls before enough iterations. look
+// says that a sketch, which may find another method than the direct one, is worth its cost.
 func (s *auto) trial(ctx context.Context, c *costs, enough int, least float64, C blas.General, sys System, Y blas.General, opt Options) (res Result, look bool, err error) {
 	l, r := float64(Y.Rows), float64(sys.L.Rank())
 	each, behind := c.plain.of(1, r, l, 0), c.sketched.of(1, r, l, firstSketch)

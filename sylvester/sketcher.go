@@ -32,7 +32,7 @@ func (s *nystrom) Sketch(sys System, Y blas.General, opt Options) (U blas.Genera
 
 func (s *auto) Sketch(sys System, Y blas.General, opt Options) (U blas.General, sigma []float64) {
 	l, n := Y.Rows, Y.Cols
-	if l <= tiny || n <= fewOutputs || n > manyOutputs*l && l <= 1000 {
+	if directly(l, n) || n <= fewOutputs {
 		return blas.General{}, nil
 	}
 	c := costsOf(s.be)
