@@ -33,7 +33,7 @@ func (d *descent) prepareWeights(ctx context.Context, cur *iterate) (err error) 
 		return nil
 	}
 	d.formFor(ctx, cur.pt, 0)
-	phase.Do(ctx, phase.LStep, func(context.Context) { q.H, err = d.weightHessian(cur.pt) })
+	phase.Do(ctx, phase.Eta, func(context.Context) { q.H, err = d.weightHessian(cur.pt) })
 	if v := trace(q.H) / float64(q.m); positive(v) {
 		q.sEta = v
 	}
