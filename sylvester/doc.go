@@ -50,9 +50,11 @@
 // took 1.1 times as long on average and 1.8 times at worst, and chose the fastest
 // method in 164. Its costs were fitted on systems like these. It loses most where L
 // has a rank of 5, and on solves of a few milliseconds, where finding out costs a
-// fifth of solving. krylov is not among its choices: at rank 5 it takes from 0.7 to 7
-// times as long as nystrom, depending on when its space stops helping, and what it
-// gains the sketch that would tell costs again. With OpenBLAS auto was within these
+// fifth of solving. Trials of plain iterations, which have since been left out where
+// they are dear, were behind most of that: 45 systems of order 1000 to 4000, among
+// them all that it lost there, are now within 1.25. krylov is not among its choices:
+// at rank 5 it takes from 0.7 to 7 times as long as nystrom, depending on when its
+// space stops helping, and what it gains the sketch that would tell costs again. With OpenBLAS auto was within these
 // bounds in 33 of 36 systems to order 1000. The case sylvester of mklbench measures
 // it anew; docs/performance.md says which solver wins where.
 package sylvester
