@@ -9,6 +9,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -17,7 +18,7 @@ var (
 	// ErrInput says that data or options make no sense; the message has the place and the value.
 	ErrInput = errors.New("bad input")
 	// ErrMemory says that the matrices needed exceed the memory limit.
-	ErrMemory = errors.New("not enough memory")
+	ErrMemory = memory.ErrTooLarge
 )
 
 // inputError is an ErrInput whose message stands alone.
@@ -37,9 +38,6 @@ func asInput(err error) error {
 		if errors.Is(err, e) && !errors.Is(err, ErrInput) {
 			return &wrapped{err, ErrInput}
 		}
-	}
-	if errors.Is(err, kernel.ErrMemory) {
-		return &wrapped{err, ErrMemory}
 	}
 	return err
 }

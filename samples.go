@@ -125,13 +125,11 @@ func (opt *Options) gramPlan(m, l, n int) plan {
 
 // announce says what a fit needs and refuses what the limit does not hold.
 func (opt *Options) announce(p plan) error {
-	limit := opt.limit()
 	opt.notify("%s, with work space: %s", p.what, memory.Format(float64(p.bytes)))
-	if p.bytes <= limit {
-		return nil
+	if err := memory.Within(opt.limit(), p.what+", with work space", float64(p.bytes), "use "+p.instead); err != nil {
+		return &wrapped{err, ErrInput}
 	}
-	return &wrapped{badInput("%s, with work space, take %d bytes (%s), and the limit is %d (%s): use %s",
-		p.what, p.bytes, memory.Format(float64(p.bytes)), limit, memory.Format(float64(limit)), p.instead), ErrMemory}
+	return nil
 }
 
 // grams builds the Gram matrices of the dictionary.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // Errors that data can cause; messages carry names, rows and numbers.
@@ -16,7 +17,7 @@ var (
 	ErrUnknown   = errors.New("granger: unknown name")
 	ErrDuplicate = errors.New("granger: duplicate name")
 	ErrOption    = errors.New("granger: invalid option")
-	ErrMemory    = errors.New("granger: not enough memory")
+	ErrMemory    = memory.ErrTooLarge
 )
 
 // Node is a named group of series.

@@ -257,10 +257,7 @@ func appendOrthonormal(kept [][]float64, v []float64, n int) [][]float64 {
 
 // grams computes the Gram matrices of all kernels.
 func (g *design) grams(ctx context.Context) ([]*blas.Sym, error) {
-	if need := g.dict.Bytes(g.l, blas.Float32); g.opt.MaxBytes > 0 && need > g.opt.MaxBytes {
-		return nil, fmt.Errorf("%w: %d kernels of %d samples take %d bytes, the limit is %d", ErrMemory, len(g.dict), g.l, need, g.opt.MaxBytes)
-	}
-	terms, err := g.dict.Grams(ctx, g.X, kernel.GramOptions{Precision: blas.Float32, Backend: g.opt.Backend})
+	terms, err := g.dict.Grams(ctx, g.X, kernel.GramOptions{Precision: blas.Float32, Backend: g.opt.Backend, MaxBytes: g.opt.MaxBytes})
 	if err != nil {
 		return nil, fmt.Errorf("granger: kernels: %w", err)
 	}

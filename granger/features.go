@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
@@ -40,8 +41,9 @@ func (g *design) newMaps() (rff.Maps, error) {
 		return nil, fmt.Errorf("granger: features: %w", err)
 	}
 	D, at := int64(maps.Dim()), int64(min(par.Threads(), len(g.node)))
-	if need := 8 * D * D * (1 + 4*at); g.opt.MaxBytes > 0 && need > g.opt.MaxBytes {
-		return nil, fmt.Errorf("%w: %d features of all kernels take %d bytes, the limit is %d", ErrMemory, D, need, g.opt.MaxBytes)
+	what := fmt.Sprintf("granger: %d features of all kernels", D)
+	if err := memory.Within(g.opt.MaxBytes, what, float64(8*D*D*(1+4*at)), "use fewer features or kernels"); err != nil {
+		return nil, err
 	}
 	return maps, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/internal/vmath"
@@ -24,6 +25,8 @@ type GramOptions struct {
 	// After an error its contents are undefined.
 	Into []*blas.Sym
 }
+
+const useInstead = "use float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)"
 
 // A tile is tileRows×tileCols: one block row of blas.Sym high, and wide enough
 // to keep a multiply busy while it stays in the second-level cache.
@@ -57,9 +60,11 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 	if err := d.ready(X); err != nil {
 		return nil, err
 	}
-	if need := d.Bytes(X.Rows, opt.Precision); opt.Into == nil && opt.MaxBytes > 0 && need > opt.MaxBytes {
-		return nil, fmt.Errorf("%w: %d Gram matrices of %d samples in %v take %d bytes, the limit is %d: use float32, fewer kernels, or explicit features (linear, rff:, nystrom:)",
-			ErrMemory, len(d), X.Rows, opt.Precision, need, opt.MaxBytes)
+	if opt.Into == nil {
+		what := fmt.Sprintf("%d Gram matrices of %d samples in %v", len(d), X.Rows, opt.Precision)
+		if err := memory.Within(opt.MaxBytes, what, float64(d.Bytes(X.Rows, opt.Precision)), useInstead); err != nil {
+			return nil, err
+		}
 	}
 	b := builder{d: d, be: blas.Or(opt.Backend), l: X.Rows}
 	if err := b.prepare(X); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // Errors that data can cause; messages carry the row, column or kernel.
@@ -13,7 +14,7 @@ var (
 	ErrNotFinite = errors.New("not a finite number")
 	ErrConstant  = errors.New("constant data")
 	ErrNegative  = errors.New("negative data")
-	ErrMemory    = errors.New("not enough memory")
+	ErrMemory    = memory.ErrTooLarge
 	ErrGram      = errors.New("not a Gram matrix")
 )
 

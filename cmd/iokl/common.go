@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // machine holds the flags that say how to compute and what to print.
@@ -43,7 +44,7 @@ func (m *machine) output(f *pflag.FlagSet) {
 	f.BoolVarP(&m.verbose, "verbose", "v", false, "say more on standard error")
 }
 
-// apply sets backend and threads for the whole program, and returns the memory limit in bytes.
+// apply sets backend, threads and memory limit for the whole program, and returns the limit in bytes.
 func (m *machine) apply(cmd *cobra.Command) (limit int64, err error) {
 	if m.threads < 0 || cmd.Flags().Changed("threads") && m.threads == 0 {
 		return 0, fmt.Errorf("--threads %d: at least 1 is needed", m.threads)
@@ -61,6 +62,7 @@ func (m *machine) apply(cmd *cobra.Command) (limit int64, err error) {
 	}
 	blas.Use(be)
 	blas.SetThreads(m.threads)
+	memory.SetLimit(limit)
 	return limit, nil
 }
 

@@ -28,7 +28,7 @@ type grangerFlags struct {
 // grangerErrors are the errors of package granger about the data and options.
 var grangerErrors = []error{
 	granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown,
-	granger.ErrDuplicate, granger.ErrOption, granger.ErrMemory, granger.ErrForeign,
+	granger.ErrDuplicate, granger.ErrOption, granger.ErrForeign,
 }
 
 func newGrangerCmd() *cobra.Command {

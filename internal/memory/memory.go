@@ -1,5 +1,6 @@
-// Package memory answers one question before a large allocation: whether it
-// fits. The limit is what the caller set, or what the machine says is available.
+// Package memory holds the memory limit of the process and the one error for work that exceeds a limit.
+//
+// Code that is about to allocate much calls [Check], or [Within] where its caller set a limit, and returns the error.
 package memory
 
 import (
@@ -12,17 +13,33 @@ import (
 	"sync/atomic"
 )
 
-// ErrTooLarge says that something needs more memory than there is.
+// ErrTooLarge is what errors.Is finds in every [Error]. Exported packages offer it under a name of their own.
 var ErrTooLarge = errors.New("not enough memory")
+
+// Error says that something needs more memory than its limit.
+type Error struct {
+	What    string  // what needs the memory
+	Bytes   float64 // how much it needs
+	Limit   int64   // how much it may take, in bytes
+	Instead string  // what the caller can do, as "use float32"
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%v: %s: %.0f bytes (%s) are needed, and the limit is %d (%s): %s",
+		ErrTooLarge, e.What, e.Bytes, Format(e.Bytes), e.Limit, Format(float64(e.Limit)), e.Instead)
+}
+
+// Is makes every Error an ErrTooLarge.
+func (e *Error) Is(target error) bool { return target == ErrTooLarge }
 
 var limit atomic.Int64
 
-// SetLimit sets how many bytes one request may take; n ≤ 0 means what is
-// available when it is made, which is also the default.
+// SetLimit sets how many bytes one piece of work may take. n ≤ 0, the default, means
+// what the machine has available when the work starts.
 func SetLimit(n int64) { limit.Store(max(n, 0)) }
 
-// Limit is the number of bytes a request may take now, the largest int64 where
-// the machine does not say.
+// Limit is the number of bytes that one piece of work may take now: the largest int64
+// where the machine does not tell what is available.
 func Limit() int64 {
 	if n := limit.Load(); n > 0 {
 		return n
@@ -30,14 +47,17 @@ func Limit() int64 {
 	return available("/proc/meminfo")
 }
 
-// Check returns an error wrapping ErrTooLarge when bytes exceed the limit. what
-// names what needs them, and instead what to use in its place.
+// Check returns an [Error] when bytes exceed [Limit]. what names what needs them, instead says what to do.
 func Check(what string, bytes float64, instead string) error {
-	have := Limit()
-	if !(bytes > float64(have)) {
+	return Within(Limit(), what, bytes, instead)
+}
+
+// Within is Check with a limit of the caller's; limit ≤ 0 means none.
+func Within(limit int64, what string, bytes float64, instead string) error {
+	if limit <= 0 || bytes <= float64(limit) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s needs %s, the limit is %s; %s", ErrTooLarge, what, Format(bytes), Format(float64(have)), instead)
+	return &Error{What: what, Bytes: bytes, Limit: limit, Instead: instead}
 }
 
 // Format is a number of bytes as a person reads it.

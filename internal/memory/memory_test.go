@@ -19,13 +19,25 @@ func TestCheck(t *testing.T) {
 	if !errors.Is(err, ErrTooLarge) {
 		t.Fatalf("got %v", err)
 	}
-	for _, part := range []string{"a dense matrix", "4.0 GiB", "3.0 GiB", "use factors"} {
+	var details *Error
+	if !errors.As(err, &details) || details.Bytes != 4<<30 || details.Limit != 3<<30 {
+		t.Errorf("details %+v", details)
+	}
+	for _, part := range []string{"not enough memory", "a dense matrix", "4294967296 bytes (4.0 GiB)", "3221225472 (3.0 GiB)", "use factors"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not say %q", err, part)
 		}
 	}
 	if err := Check("an overflow", math.Inf(1), "less"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v", err)
+	}
+	if err := Check("not a number", math.NaN(), "less"); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	for limit, refused := range map[int64]bool{-1: false, 0: false, 99: true, 100: false} {
+		if err := Within(limit, "a list", 100, "use less"); errors.Is(err, ErrTooLarge) != refused {
+			t.Errorf("100 bytes within %d: %v", limit, err)
+		}
 	}
 }
 
