@@ -20,7 +20,7 @@ func chooseSettings(ctx context.Context, s *study, opt Options) (Options, error)
 }
 
 // fromGrams checks and stores the caller's Gram matrices.
-func (opt *Options) fromGrams(grams []mat.Matrix, l int) ([]*blas.Sym, error) {
+func (opt *Options) fromGrams(ctx context.Context, grams []mat.Matrix, l int) ([]*blas.Sym, error) {
 	if len(grams) == 0 {
 		return nil, badInput("no Gram matrices")
 	}
@@ -29,6 +29,9 @@ func (opt *Options) fromGrams(grams []mat.Matrix, l int) ([]*blas.Sym, error) {
 		r, c := g.Dims()
 		if r == c && r != l {
 			return nil, badInput("Gram matrix %d is %d×%d, and Y has %d rows", j+1, r, c, l)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		var err error
 		if syms[j], err = kernel.FromGram(raw(g), opt.Precision, opt.Backend); err != nil {

@@ -145,7 +145,7 @@ func CrossValidateGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, op
 	if err := checkRows(y.Rows, y); err != nil {
 		return nil, err
 	}
-	syms, err := opt.fromGrams(grams, y.Rows)
+	syms, err := opt.fromGrams(ctx, grams, y.Rows)
 	if err != nil {
 		return nil, err
 	}

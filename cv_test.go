@@ -36,13 +36,13 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			K, err := r.cross(opt.Kernels)
+			K, err := r.cross(t.Context(), opt.Kernels)
 			if err != nil {
 				t.Fatal(err)
 			}
 			lambdas := []float64{1e-1, 1e-3}
 			e := make([]float64, len(lambdas))
-			r.errors(e, K, lambdas, "nmse")
+			r.errors(t.Context(), e, K, lambdas, "nmse")
 			train := func(A mat.Matrix, idx []int) *mat.Dense {
 				return mat.NewDense(len(idx), dims(A), rows(raw(A), idx).Data)
 			}
@@ -237,7 +237,7 @@ func TestSubspaces(t *testing.T) {
 	for j := range 12 {
 		Z.SetCol(j, mat.Col(nil, j%4, X))
 	}
-	d, _, err := dictionary(raw(Z), raw(Z), &Options{Kernels: specs}, new(kernel.Medians))
+	d, _, err := dictionary(t.Context(), raw(Z), raw(Z), &Options{Kernels: specs}, new(kernel.Medians))
 	if err != nil {
 		t.Fatal(err)
 	}

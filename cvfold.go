@@ -28,7 +28,7 @@ func (s *study) fold(ctx context.Context, g *grid, opt Options, branches []*bran
 		}
 		if b.exact {
 			var err error
-			if r, err = s.factor(g, &opt, r, b, f); err != nil {
+			if r, err = s.factor(ctx, g, &opt, r, b, f); err != nil {
 				return err
 			}
 			continue
@@ -49,7 +49,7 @@ func (s *study) fold(ctx context.Context, g *grid, opt Options, branches []*bran
 }
 
 // factor fills in the errors of a branch on which nothing but C is learned.
-func (s *study) factor(g *grid, opt *Options, r *ridge, b *branch, f int) (*ridge, error) {
+func (s *study) factor(ctx context.Context, g *grid, opt *Options, r *ridge, b *branch, f int) (*ridge, error) {
 	if r == nil {
 		var err error
 		if r, err = s.ridge(g.splits[f], opt); err != nil {
@@ -57,7 +57,7 @@ func (s *study) factor(g *grid, opt *Options, r *ridge, b *branch, f int) (*ridg
 		}
 	}
 	r.opt.Tau = b.tau
-	K, err := r.cross(b.kernels)
+	K, err := r.cross(ctx, b.kernels)
 	if err != nil {
 		return r, err
 	}
@@ -69,7 +69,10 @@ func (s *study) factor(g *grid, opt *Options, r *ridge, b *branch, f int) (*ridg
 		}
 	}
 	e := make([]float64, len(idx))
-	r.errors(e, K, lambdas, g.Metric)
+	r.errors(ctx, e, K, lambdas, g.Metric)
+	if err := ctx.Err(); err != nil {
+		return r, err
+	}
 	for k, i := range idx {
 		b.errors[i][f] = e[k]
 	}
@@ -89,6 +92,9 @@ func (s *study) train(ctx context.Context, opt Options, specs []string, split Sp
 		return m, t, err
 	}
 	for _, g := range s.grams {
+		if err := ctx.Err(); err != nil {
+			return m, t, err
+		}
 		t.grams = append(t.grams, part(g, split.Train, opt.Precision))
 	}
 	return m, t, nil
@@ -117,7 +123,7 @@ func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f i
 		start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
 		m.certify(res, p, &opt)
 		m.basis = newBasis(&t, res, opt.Backend)
-		F, err := s.predict(&m, g.splits[f])
+		F, err := s.predict(ctx, &m, g.splits[f])
 		if err != nil {
 			return err
 		}
@@ -135,15 +141,18 @@ func (s *study) follow(ctx context.Context, g *grid, opt Options, b *branch, f i
 }
 
 // predict is the model's prediction for the test part of a split.
-func (s *study) predict(m *Model, split Split) (blas.General, error) {
+func (s *study) predict(ctx context.Context, m *Model, split Split) (blas.General, error) {
 	dst := blas.NewGeneral(len(split.Test), s.Y.Cols)
 	if s.grams == nil {
-		return dst, m.predict(dst, rows(s.X, split.Test))
+		return dst, m.predict(ctx, dst, rows(s.X, split.Test))
 	}
 	F := blas.NewGeneral(len(split.Test), len(m.out.Live))
 	b := m.basis.(*gramBasis)
 	K := blas.NewGeneral(len(split.Test), len(split.Train))
 	for _, j := range kept(m.eta) {
+		if err := ctx.Err(); err != nil {
+			return dst, err
+		}
 		addCross(K, m.eta[j], s.grams[j], split)
 	}
 	blas.Mul(blas.Or(b.be), F, false, false, K, b.CL)

@@ -62,7 +62,7 @@ func (s *study) candidates(ctx context.Context, g *grid, opt *Options) ([]candid
 		if err != nil {
 			return nil, err
 		}
-		if all, err = s.affordable(g, ranking, opt); err != nil {
+		if all, err = s.affordable(ctx, g, ranking, opt); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +152,7 @@ func (b *branch) init(folds int) {
 func (b *branch) open() bool { return slices.Contains(b.dropped, false) }
 
 // atOnce is how many folds the memory limit lets run side by side.
-func (s *study) atOnce(g *grid, candidates []candidate, opt *Options) (int, error) {
+func (s *study) atOnce(ctx context.Context, g *grid, candidates []candidate, opt *Options) (int, error) {
 	l := 0
 	for _, split := range g.splits {
 		l = max(l, len(split.Train))
@@ -162,7 +162,7 @@ func (s *study) atOnce(g *grid, candidates []candidate, opt *Options) (int, erro
 		if s.grams != nil {
 			break
 		}
-		d, _, _, err := s.dictionary(c.kernels, opt)
+		d, _, _, err := s.dictionary(ctx, c.kernels, opt)
 		if err != nil {
 			return 0, err
 		}
@@ -182,7 +182,7 @@ func (s *study) atOnce(g *grid, candidates []candidate, opt *Options) (int, erro
 
 // dictionary is that of the SPECs on all samples, its fixed weights, and the
 // inputs as it sees them.
-func (s *study) dictionary(specs []string, opt *Options) (d kernel.Dictionary, weights []float64, Z blas.General, err error) {
+func (s *study) dictionary(ctx context.Context, specs []string, opt *Options) (d kernel.Dictionary, weights []float64, Z blas.General, err error) {
 	in, _, err := newInputs(s.X, opt)
 	if err != nil {
 		return nil, nil, Z, err
@@ -196,7 +196,7 @@ func (s *study) dictionary(specs []string, opt *Options) (d kernel.Dictionary, w
 	}
 	with := *opt
 	with.Kernels = specs
-	d, weights, err = dictionary(Z, Y, &with, new(kernel.Medians))
+	d, weights, err = dictionary(ctx, Z, Y, &with, new(kernel.Medians))
 	return d, weights, Z, err
 }
 
@@ -207,13 +207,13 @@ type whole struct {
 	diag    []float64 // mean diagonal of each
 }
 
-func (s *study) whole(specs []string, opt *Options) (w whole, err error) {
+func (s *study) whole(ctx context.Context, specs []string, opt *Options) (w whole, err error) {
 	if s.grams != nil {
 		for _, k := range s.grams {
 			w.diag = append(w.diag, meanDiagonal(k))
 		}
 	} else {
-		d, weights, Z, err := s.dictionary(specs, opt)
+		d, weights, Z, err := s.dictionary(ctx, specs, opt)
 		if err != nil {
 			return w, err
 		}
@@ -240,10 +240,10 @@ func (w *whole) size(norm string, opt *Options) (float64, error) {
 }
 
 // branches lists the paths to follow.
-func (s *study) branches(g *grid, candidates []candidate, opt *Options) ([]*branch, error) {
+func (s *study) branches(ctx context.Context, g *grid, candidates []candidate, opt *Options) ([]*branch, error) {
 	var all []*branch
 	for _, c := range candidates {
-		w, err := s.whole(c.kernels, opt)
+		w, err := s.whole(ctx, c.kernels, opt)
 		if err != nil {
 			return nil, err
 		}

@@ -17,11 +17,11 @@ func crossValidate(ctx context.Context, s *study, opt Options) (*CVResult, error
 	if err != nil {
 		return nil, err
 	}
-	branches, err := s.branches(g, candidates, &opt)
+	branches, err := s.branches(ctx, g, candidates, &opt)
 	if err != nil {
 		return nil, err
 	}
-	at, err := s.atOnce(g, candidates, &opt)
+	at, err := s.atOnce(ctx, g, candidates, &opt)
 	if err != nil {
 		return nil, err
 	}

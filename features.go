@@ -64,7 +64,7 @@ func featureBytes(D, n int) int64 {
 
 // accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
 func (t *training) accumulate(ctx context.Context, opt *Options) error {
-	maps, err := rff.NewMaps(t.dict, t.Z, opt.Seed)
+	maps, err := rff.NewMaps(ctx, t.dict, t.Z, opt.Seed)
 	if err != nil {
 		return &wrapped{err, ErrInput}
 	}

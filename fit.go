@@ -59,7 +59,7 @@ func FitGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 	if err := opt.announce(opt.gramPlan(len(grams), y.Rows, y.Cols)); err != nil {
 		return nil, err
 	}
-	syms, err := opt.fromGrams(grams, y.Rows)
+	syms, err := opt.fromGrams(ctx, grams, y.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (opt *Options) prepare(ctx context.Context, m *Model, X, Y blas.General) (t
 	if w := missingWarning(m.in.Names, missing); w != "" {
 		m.warnings = append(m.warnings, w)
 	}
-	if t.dict, t.weights, err = dictionary(t.Z, t.Y, opt, new(kernel.Medians)); err != nil {
+	if t.dict, t.weights, err = dictionary(ctx, t.Z, t.Y, opt, new(kernel.Medians)); err != nil {
 		return t, err
 	}
 	m.names = t.dict.Names()

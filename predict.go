@@ -1,6 +1,8 @@
 package iokl
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -64,7 +66,7 @@ func (b *gramBasis) evaluator() (evaluator, error) {
 const slabRows = 256
 
 // predict writes the targets for the rows of x to dst.
-func (m *Model) predict(dst, x blas.General) error {
+func (m *Model) predict(ctx context.Context, dst, x blas.General) error {
 	if err := m.in.checkWidth(x); err != nil {
 		return err
 	}
@@ -76,6 +78,9 @@ func (m *Model) predict(dst, x blas.General) error {
 	var slabs par.Free[slab]
 	fail := make([]error, (x.Rows+slabRows-1)/slabRows)
 	par.Ranges(x.Rows, slabRows, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
 		s, rows := slabs.Get(), min(slabRows, x.Rows)
 		if s == nil {
 			s = &slab{blas.NewGeneral(rows, x.Cols), blas.NewGeneral(rows, len(m.out.Live))}
@@ -91,7 +96,7 @@ func (m *Model) predict(dst, x blas.General) error {
 			m.out.restore(blas.View(dst, lo, 0, hi-lo, dst.Cols), F)
 		}
 	})
-	return firstOf(fail)
+	return cmp.Or(ctx.Err(), firstOf(fail))
 }
 
 // Predict returns the predicted targets (t×n) for the t rows of X, which may
@@ -112,6 +117,12 @@ func (m *Model) Predict(X mat.Matrix) (*mat.Dense, error) {
 // weight 0 cost nothing. The cost is that of K_η(X*,X), t×l, times an l×n matrix.
 // On an error dst may hold the predictions for some of the rows.
 func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
+	return m.PredictContext(context.Background(), dst, X)
+}
+
+// PredictContext is [Model.PredictTo], ended early with the context's error when
+// that is cancelled.
+func (m *Model) PredictContext(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	x := raw(X)
 	if r, c := dst.Dims(); r != x.Rows || c != len(m.out.Names) {
 		panic("iokl: PredictTo: shape mismatch")
@@ -120,7 +131,7 @@ func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
 		return badInput("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
 	}
 	var err error
-	phase.Apart(phase.Predict, func() { err = m.predict(dst.RawMatrix(), x) })
+	phase.Apart(phase.Predict, func() { err = m.predict(ctx, dst.RawMatrix(), x) })
 	return err
 }
 

@@ -1,6 +1,7 @@
 package iokl
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -26,7 +27,7 @@ const (
 
 // withRelevance is the groups that SPECs may refer to, with the relevant columns
 // and directions where one does and the caller has no group of that name.
-func withRelevance(specs []string, Z, Y blas.General, opt *Options) ([]kernel.Group, error) {
+func withRelevance(ctx context.Context, specs []string, Z, Y blas.General, opt *Options) ([]kernel.Group, error) {
 	groups := slices.Clip(opt.Groups)
 	for _, name := range []string{relevantColumns, relevantDirections} {
 		named := func(g kernel.Group) bool { return g.Name == name }
@@ -50,7 +51,7 @@ func withRelevance(specs []string, Z, Y blas.General, opt *Options) ([]kernel.Gr
 		if name == relevantDirections {
 			learn = directionRelevance
 		}
-		g, err := learn(z, y, opt)
+		g, err := learn(ctx, z, y, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +75,7 @@ func everyColumn(name string, Z blas.General) kernel.Group {
 // so scaled, each time with the geometric mean of the factor before and the one
 // found, so that what hides behind irrelevant columns at first is found later.
 // (Kpotufe et al., Gradients weights help nonparametric regressors, JMLR 17, 2016.)
-func columnRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
+func columnRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kernel.Group, error) {
 	g := everyColumn(relevantColumns, Z)
 	g.Scale = make([]float64, Z.Cols)
 	for c := range g.Scale {
@@ -82,7 +83,7 @@ func columnRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
 	}
 	for range relevanceRounds {
 		steep := make([]float64, Z.Cols) // squared derivatives, in units of the scaled columns
-		err := slopes(Z, Y, g, opt, func(G blas.General) {
+		err := slopes(ctx, Z, Y, g, opt, func(G blas.General) {
 			for i := range G.Rows {
 				for c, v := range blas.Row(G, i) {
 					steep[c] += v * v
@@ -114,7 +115,7 @@ func columnRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
 // the mean outer product of the gradients of kernel ridge regression, which is
 // repeated in the metric found. (Radhakrishnan et al., Mechanism for feature learning
 // in neural networks and backpropagation-free machine learning models, Science 383, 2024.)
-func directionRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
+func directionRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kernel.Group, error) {
 	d := Z.Cols
 	be := blas.Or(opt.Backend)
 	g := everyColumn(relevantDirections, Z)
@@ -125,7 +126,7 @@ func directionRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
 	for range relevanceRounds {
 		r := len(g.Directions)
 		outer := blas.NewGeneral(r, r)
-		err := slopes(Z, Y, g, opt, func(G blas.General) { blas.Gemm(be, true, false, 1, G, G, 1, outer) })
+		err := slopes(ctx, Z, Y, g, opt, func(G blas.General) { blas.Gemm(be, true, false, 1, G, G, 1, outer) })
 		if err != nil {
 			return g, err
 		}
@@ -169,7 +170,7 @@ func directionRelevance(Z, Y blas.General, opt *Options) (kernel.Group, error) {
 // the λ of the smallest leave-one-out error:
 //
 //	f_o(z) = Σ_j C_jo k(z, z_j),   ∇f_o(z_i) = σ⁻² Σ_j C_jo k(z_i, z_j)(z_j − z_i).
-func slopes(Z, Y blas.General, g kernel.Group, opt *Options, each func(G blas.General)) error {
+func slopes(ctx context.Context, Z, Y blas.General, g kernel.Group, opt *Options, each func(G blas.General)) error {
 	be := blas.Or(opt.Backend)
 	dict, err := kernel.Build([]string{"gaussian:" + g.Name + ":median"}, Z, []kernel.Group{g}, opt.Seed)
 	if err != nil {
@@ -189,6 +190,9 @@ func slopes(Z, Y blas.General, g kernel.Group, opt *Options, each func(G blas.Ge
 		return err
 	}
 	for o := range Y.Cols {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for i := range l {
 			for j, v := range blas.Row(K, i) {
 				M.Data[i*l+j] = v * C.Data[j*C.Stride+o] / k.Width / k.Width

@@ -37,7 +37,7 @@ func relevanceOf(t *testing.T, X, Y *mat.Dense, opt Options) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, Z, err := s.dictionary([]string{linearKernel}, &opt)
+	_, _, Z, err := s.dictionary(t.Context(), []string{linearKernel}, &opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func relevanceOf(t *testing.T, X, Y *mat.Dense, opt Options) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, err := withRelevance([]string{"gaussian:relevant"}, Z, T, &opt)
+	groups, err := withRelevance(t.Context(), []string{"gaussian:relevant"}, Z, T, &opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestDirections(t *testing.T) {
 		Y.Set(i, 0, blas.Dot(x, u)*blas.Dot(x, v)+0.05*rng.NormFloat64())
 	}
 	opt := Options{}
-	groups, err := withRelevance([]string{"gaussian:directions"}, raw(X), raw(Y), &opt)
+	groups, err := withRelevance(t.Context(), []string{"gaussian:directions"}, raw(X), raw(Y), &opt)
 	if err != nil {
 		t.Fatal(err)
 	}

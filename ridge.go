@@ -1,6 +1,7 @@
 package iokl
 
 import (
+	"context"
 	"math"
 
 	"github.com/iokl/iokl/blas"
@@ -43,13 +44,13 @@ func (r *ridge) train() blas.General {
 
 // cross is K between all samples of the split and those to train on, at the
 // weights that fixed weights have.
-func (r *ridge) cross(specs []string) (blas.General, error) {
+func (r *ridge) cross(ctx context.Context, specs []string) (blas.General, error) {
 	if r.sums == nil || len(specs) == 1 {
-		return r.sum(specs)
+		return r.sum(ctx, specs)
 	}
 	K := blas.NewGeneral(r.inputs.Rows, r.Y.Rows)
 	for _, spec := range specs {
-		k, err := r.sum([]string{spec})
+		k, err := r.sum(ctx, []string{spec})
 		if err != nil {
 			return K, err
 		}
@@ -58,26 +59,39 @@ func (r *ridge) cross(specs []string) (blas.General, error) {
 	return K, nil
 }
 
+// crossRows is how many rows of K are computed between two looks at the context.
+const crossRows = 1024
+
 // sum is cross without keeping the parts.
-func (r *ridge) sum(specs []string) (blas.General, error) {
+func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 	if K, ok := r.sums[specs[0]]; ok && len(specs) == 1 {
 		return K, nil
 	}
 	with := *r.opt
 	with.Kernels = specs
-	groups, err := withRelevance(specs, r.train(), r.Y, &with)
+	groups, err := withRelevance(ctx, specs, r.train(), r.Y, &with)
 	if err != nil {
 		return blas.General{}, err
 	}
 	r.opt.Groups = groups // for the SPECs to come
 	with.Groups = groups
-	d, weights, err := dictionary(r.train(), r.Y, &with, &r.medians)
+	d, weights, err := dictionary(ctx, r.train(), r.Y, &with, &r.medians)
 	if err != nil {
 		return blas.General{}, err
 	}
 	K := blas.NewGeneral(r.inputs.Rows, r.Y.Rows)
-	if err := d.CrossSum(K, weights, r.inputs, r.train()); err != nil {
+	c, err := d.Crossing(weights, r.train(), r.opt.Backend)
+	if err != nil {
 		return K, asInput(err)
+	}
+	for lo := 0; lo < K.Rows; lo += crossRows {
+		if err := ctx.Err(); err != nil {
+			return K, err
+		}
+		rows := min(crossRows, K.Rows-lo)
+		if err := c.Sum(blas.View(K, lo, 0, rows, K.Cols), blas.View(r.inputs, lo, 0, rows, r.inputs.Cols)); err != nil {
+			return K, asInput(err)
+		}
 	}
 	if r.sums != nil && len(specs) == 1 {
 		r.sums[specs[0]] = K
@@ -97,8 +111,9 @@ func (r *ridge) size(K blas.General) float64 {
 // errors writes the error on the rows to test on for each λ, NaN where the
 // system is singular to working accuracy: with L = ρI the coefficients are
 // C = (ρK + μI)⁻¹Y, and the prediction is ρ·K*·C. K is reduced to tridiagonal form
-// once for all λ.
-func (r *ridge) errors(e []float64, K blas.General, lambdas []float64, metricName string) {
+// once for all λ, in (4/3)l³ operations that ctx does not interrupt; between
+// values of λ it does, and the errors left are then not to be used.
+func (r *ridge) errors(ctx context.Context, e []float64, K blas.General, lambdas []float64, metricName string) {
 	l, n := r.Y.Rows, r.Y.Cols
 	be := blas.Or(r.opt.Backend)
 	rho := 1.0
@@ -110,7 +125,7 @@ func (r *ridge) errors(e []float64, K blas.General, lambdas []float64, metricNam
 	most := max(1, l/n) // values of λ at a time, for no more columns than K has
 	C, F := blas.NewGeneral(l, n*min(most, len(lambdas))), blas.NewGeneral(r.test.Rows, n*min(most, len(lambdas)))
 	P := blas.NewGeneral(r.test.Rows, r.test.Cols)
-	for lo := 0; lo < len(lambdas); lo += most {
+	for lo := 0; lo < len(lambdas) && ctx.Err() == nil; lo += most {
 		some := lambdas[lo:min(lo+most, len(lambdas))]
 		columns := n * len(some)
 		c, f := blas.View(C, 0, 0, l, columns), blas.View(F, 0, 0, r.test.Rows, columns)

@@ -20,12 +20,12 @@ import (
 // no kernel of their own from "each". weights are those of fixed weights: the
 // SPECs share 1 equally, and the kernels of a SPEC its part. known are the medians
 // of Z from earlier calls with the same groups.
-func dictionary(Z, Y blas.General, opt *Options, known *kernel.Medians) (d kernel.Dictionary, weights []float64, err error) {
+func dictionary(ctx context.Context, Z, Y blas.General, opt *Options, known *kernel.Medians) (d kernel.Dictionary, weights []float64, err error) {
 	specs := opt.Kernels
 	if len(specs) == 0 {
 		specs = defaultKernels(Z)
 	}
-	groups, err := withRelevance(specs, Z, Y, opt)
+	groups, err := withRelevance(ctx, specs, Z, Y, opt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,6 +40,9 @@ func dictionary(Z, Y blas.General, opt *Options, known *kernel.Medians) (d kerne
 		}
 		before := len(d)
 		for _, features := range expand(s.Features, Z) {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
 			s.Features = features
 			part, err := s.ResolveWith(Z, groups, opt.Seed, known)
 			if err != nil {

@@ -36,7 +36,7 @@ type screened struct {
 // returns them, the best first.
 func (s *study) screen(ctx context.Context, g *grid, opt Options) ([]screened, error) {
 	all := baseDictionaries(s.X)
-	if _, _, _, err := s.dictionary(all[0], &opt); err != nil { // with the names of the columns
+	if _, _, _, err := s.dictionary(ctx, all[0], &opt); err != nil { // with the names of the columns
 		return nil, err
 	}
 	opt.Trace, opt.InputNames, opt.OutputNames = nil, nil, nil
@@ -83,14 +83,14 @@ func (s *study) screenSplit(ctx context.Context, g *grid, opt Options, split Spl
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		K, err := r.cross(specs)
+		K, err := r.cross(ctx, specs)
 		if err != nil {
 			return nil, err
 		}
 		errs[k] = make([]float64, pathPoints)
-		r.errors(errs[k], K, lambdaPath(r.size(K)*relative(opt.Tau, r.Y.Cols)), g.Metric)
+		r.errors(ctx, errs[k], K, lambdaPath(r.size(K)*relative(opt.Tau, r.Y.Cols)), g.Metric)
 	}
-	return errs, nil
+	return errs, ctx.Err()
 }
 
 // sample returns a function that thins a split out to screenRows samples in all.
@@ -155,9 +155,9 @@ func (g *grid) promising(ranking []screened, Z blas.General, outputs int, learn 
 
 // affordable is what is promising after screening and fits into memory with all
 // samples: as much of it as does, or else the best single dictionary that does.
-func (s *study) affordable(g *grid, ranking []screened, opt *Options) ([]candidate, error) {
+func (s *study) affordable(ctx context.Context, g *grid, ranking []screened, opt *Options) ([]candidate, error) {
 	fits := func(kernels []string) (bool, error) {
-		d, _, _, err := s.dictionary(kernels, opt)
+		d, _, _, err := s.dictionary(ctx, kernels, opt)
 		if err != nil {
 			return false, err
 		}

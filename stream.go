@@ -145,7 +145,7 @@ func (p *pass) prepare(ctx context.Context) (err error) {
 	if p.m.in.Scaler != nil {
 		p.m.in.Scaler.apply(Z)
 	}
-	if p.dict, p.fixed, err = dictionary(Z, blas.General{}, &p.opt.Options, new(kernel.Medians)); err != nil {
+	if p.dict, p.fixed, err = dictionary(ctx, Z, blas.General{}, &p.opt.Options, new(kernel.Medians)); err != nil {
 		return err
 	}
 	for _, k := range p.dict {
@@ -154,7 +154,7 @@ func (p *pass) prepare(ctx context.Context) (err error) {
 		}
 	}
 	p.m.names = p.dict.Names()
-	if p.maps, err = rff.NewMaps(p.dict, Z, p.opt.Seed); err != nil {
+	if p.maps, err = rff.NewMaps(ctx, p.dict, Z, p.opt.Seed); err != nil {
 		return &wrapped{err, ErrInput}
 	}
 	return p.plan()

@@ -73,7 +73,7 @@ func (f *fits) byFeatures(ctx context.Context, env *Env, name, spec string) (Res
 	if err != nil {
 		return r, err
 	}
-	maps, err := rff.NewMaps(dict, f.X, env.Seed)
+	maps, err := rff.NewMaps(ctx, dict, f.X, env.Seed)
 	if err != nil {
 		return r, err
 	}

@@ -149,7 +149,7 @@ func rankPasses(ctx context.Context, w *mpi.World, text string, stdout io.Writer
 	SetThreads(1)
 	env := NewEnv()
 	env.Seed = order.Seed
-	maps, err := scaleMaps(env, order.Features)
+	maps, err := scaleMaps(ctx, env, order.Features)
 	if err != nil {
 		return err
 	}

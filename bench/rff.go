@@ -55,7 +55,7 @@ func kernelErrors(ctx context.Context, env *Env) ([]Result, error) {
 				if err := ctx.Err(); err != nil {
 					return results, err
 				}
-				r, err := featureError(env, featureSpec(kind, D, sampler), X, exact)
+				r, err := featureError(ctx, env, featureSpec(kind, D, sampler), X, exact)
 				if err != nil {
 					return results, err
 				}
@@ -120,7 +120,7 @@ func denseGram(ctx context.Context, env *Env, spec string, X blas.General) (blas
 
 // featureError times the transform and records ‖ZZᵀ − K‖_F/‖K‖_F, the mean over
 // several draws.
-func featureError(env *Env, spec string, X, exact blas.General) (Result, error) {
+func featureError(ctx context.Context, env *Env, spec string, X, exact blas.General) (Result, error) {
 	var r Result
 	dict, err := kernel.Build([]string{spec}, X, nil, env.Seed)
 	if err != nil {
@@ -129,7 +129,7 @@ func featureError(env *Env, spec string, X, exact blas.General) (Result, error) 
 	var samples []float64
 	var errors []float64
 	for draw := range uint64(5) {
-		maps, err := rff.NewMaps(dict, X, env.Seed+draw)
+		maps, err := rff.NewMaps(ctx, dict, X, env.Seed+draw)
 		if err != nil {
 			return r, err
 		}

@@ -89,7 +89,7 @@ func (r *ridgeData) ours(ctx context.Context, env *Env, method string) (Result, 
 		if err != nil {
 			return out, err
 		}
-		maps, err := rff.NewMaps(dict, r.X, env.Seed+uint64(repeat))
+		maps, err := rff.NewMaps(ctx, dict, r.X, env.Seed+uint64(repeat))
 		if err != nil {
 			return out, err
 		}

@@ -63,7 +63,7 @@ func (g *generator) Next() (stream.Block, error) {
 }
 
 // scaleMaps are four Gaussian kernels of different width with so many features each.
-func scaleMaps(env *Env, features int) (rff.Maps, error) {
+func scaleMaps(ctx context.Context, env *Env, features int) (rff.Maps, error) {
 	probe, err := newGenerator(env, 1000, 3).Next()
 	if err != nil {
 		return nil, err
@@ -72,13 +72,13 @@ func scaleMaps(env *Env, features int) (rff.Maps, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rff.NewMaps(d, probe.X, env.Seed)
+	return rff.NewMaps(ctx, d, probe.X, env.Seed)
 }
 
 // runScale streams more and more rows through random features and fits what is
 // left of them, whose cost does not depend on how many there were.
 func runScale(ctx context.Context, env *Env) ([]Result, error) {
-	maps, err := scaleMaps(env, pick(env, 125, 500))
+	maps, err := scaleMaps(ctx, env, pick(env, 125, 500))
 	if err != nil {
 		return nil, err
 	}

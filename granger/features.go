@@ -35,8 +35,8 @@ func (g *design) explicit() (bool, error) {
 }
 
 // newMaps makes the feature maps of the dictionary. Every fit holds a few D×D matrices.
-func (g *design) newMaps() (rff.Maps, error) {
-	maps, err := rff.NewMaps(g.dict, g.X, g.opt.Seed)
+func (g *design) newMaps(ctx context.Context) (rff.Maps, error) {
+	maps, err := rff.NewMaps(ctx, g.dict, g.X, g.opt.Seed)
 	if err != nil {
 		return nil, fmt.Errorf("granger: features: %w", err)
 	}
@@ -77,7 +77,7 @@ func (e *engine) fitFeatures(ctx context.Context, models []model, work []prepare
 			return err
 		}
 	}
-	F, err := e.predictFeatures(coef, work[0].other)
+	F, err := e.predictFeatures(ctx, coef, work[0].other)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (e *engine) fitMoments(ctx context.Context, m *model, p *prepared, Gamma, H
 func square(x float64) float64 { return x * x }
 
 // predictFeatures computes Z(X)·coef of every task at the samples other, in blocks of rows.
-func (e *engine) predictFeatures(coef []blas.General, other []int) ([]blas.General, error) {
+func (e *engine) predictFeatures(ctx context.Context, coef []blas.General, other []int) ([]blas.General, error) {
 	const block = 1024
 	F := make([]blas.General, len(coef))
 	for i, c := range coef {
@@ -203,6 +203,9 @@ func (e *engine) predictFeatures(coef []blas.General, other []int) ([]blas.Gener
 	}
 	Z := blas.NewGeneral(min(block, len(other)), e.maps.Dim())
 	for lo := 0; lo < len(other); lo += block {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("granger: %w", err)
+		}
 		rows := min(block, len(other)-lo)
 		z := blas.View(Z, 0, 0, rows, Z.Cols)
 		if err := e.maps.Transform(z, e.inputs(other[lo:lo+rows])); err != nil {

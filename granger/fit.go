@@ -54,7 +54,7 @@ func newEngine(ctx context.Context, g *design) (*engine, error) {
 		if err != nil {
 			return nil, err
 		}
-		maps, err := g.newMaps()
+		maps, err := g.newMaps(ctx)
 		return &engine{design: g, maps: maps}, err
 	}
 	terms, err := g.grams(ctx)
@@ -145,7 +145,14 @@ func scaleColumns(a blas.General, c []float64) {
 // fitHere fits the tasks, which share the samples idx and other, in this process.
 func (e *engine) fitHere(ctx context.Context, tasks []task) ([]model, error) {
 	models, work := make([]model, len(tasks)), make([]prepared, len(tasks))
-	par.For(len(tasks), func(i int) { work[i] = e.prepare(tasks[i]) })
+	par.For(len(tasks), func(i int) {
+		if ctx.Err() == nil {
+			work[i] = e.prepare(tasks[i])
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("granger: %w", err)
+	}
 	for i, t := range tasks {
 		models[i].Node, models[i].Lambda = e.data.Nodes[t.node].Name, t.lambda
 	}

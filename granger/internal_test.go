@@ -49,9 +49,9 @@ func TestStack(t *testing.T) {
 					c[a][i] = rng.NormFloat64()
 				}
 			}
-			s.sums(K, eta, r)
+			s.sums(t.Context(), K, eta, r)
 			forms := make([]float64, n*m)
-			s.forms(forms, c, r)
+			s.forms(t.Context(), forms, c, r)
 			cross := make([][]float64, n)
 			for a := range cross {
 				cross[a] = make([]float64, l-r)

@@ -75,9 +75,6 @@ func (b *job) run(ctx context.Context) error {
 	}
 	size := int(max(1, batchBytes/each))
 	for len(active) > 0 {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("granger: %w", err)
-		}
 		for lo := 0; lo < len(active); lo += size {
 			if err := b.iterate(ctx, active[lo:min(len(active), lo+size)]); err != nil {
 				return err
@@ -113,10 +110,13 @@ func (b *job) iterate(ctx context.Context, batch []*target) error {
 			eta[a*b.s.m+j] = float32(v)
 		}
 	}
-	phase.Do(ctx, phase.FormK, func(context.Context) { b.s.sums(K, eta, b.r) })
+	phase.Do(ctx, phase.FormK, func(ctx context.Context) { b.s.sums(ctx, K, eta, b.r) })
 	full, errs := make([][]float64, len(batch)), make([]error, len(batch))
 	phase.Do(ctx, phase.CSolve, func(context.Context) {
 		par.For(len(batch), func(a int) {
+			if ctx.Err() != nil {
+				return
+			}
 			if errs[a] = batch[a].solve(b.be, K[a], b.idx); errs[a] == nil {
 				full[a] = b.scatter(batch[a].c)
 			}
@@ -128,13 +128,19 @@ func (b *job) iterate(ctx context.Context, batch []*target) error {
 		}
 	}
 	out := make([]float64, len(batch)*b.s.m)
-	phase.Do(ctx, phase.Certificate, func(context.Context) {
-		b.s.forms(out, full, b.r)
+	phase.Do(ctx, phase.Certificate, func(ctx context.Context) {
+		if ctx.Err() != nil {
+			return
+		}
+		b.s.forms(ctx, out, full, b.r)
 		for a, f := range batch {
 			copy(f.forms, out[a*b.s.m:])
 			f.certify()
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("granger: %w", err)
+	}
 	return nil
 }
 

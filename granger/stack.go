@@ -1,6 +1,8 @@
 package granger
 
 import (
+	"context"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
 )
@@ -73,13 +75,13 @@ func (p *place) next() {
 }
 
 // sums computes the lower triangles of K_η for the rows of the n×m eta on the
-// first r samples: dst[a] is r×r.
-func (s *stack) sums(dst []blas.General, eta []float32, r int) {
+// first r samples: dst[a] is r×r. A cancelled ctx leaves tiles out.
+func (s *stack) sums(ctx context.Context, dst []blas.General, eta []float32, r int) {
 	n := len(dst)
 	limit := r * (r + 1) / 2
 	par.Ranges(s.tiles(r), tileGroup, func(lo, hi int) {
 		out := make([]float32, n*tileLen)
-		for t := lo; t < hi; t++ {
+		for t := lo; t < hi && ctx.Err() == nil; t++ {
 			s.sumsTile(dst, eta, out, t, min(tileLen, limit-t*tileLen))
 		}
 	})
@@ -104,7 +106,7 @@ func (s *stack) sumsTile(dst []blas.General, eta, out []float32, t, count int) {
 
 // forms computes out[a·m+k] = c_aᵀ·K_k·c_a for the n vectors c_a, of which only
 // the first r elements differ from zero.
-func (s *stack) forms(out []float64, c [][]float64, r int) {
+func (s *stack) forms(ctx context.Context, out []float64, c [][]float64, r int) {
 	n := len(c)
 	tiles := s.tiles(r)
 	limit := r * (r + 1) / 2
@@ -114,7 +116,7 @@ func (s *stack) forms(out []float64, c [][]float64, r int) {
 	par.For(groups, func(g int) {
 		P, F := make([]float32, n*tileLen), make([]float32, n*s.m)
 		sum := part[g*n*s.m : (g+1)*n*s.m]
-		for t := g * tileGroup; t < min(tiles, (g+1)*tileGroup); t++ {
+		for t := g * tileGroup; t < min(tiles, (g+1)*tileGroup) && ctx.Err() == nil; t++ {
 			count := min(tileLen, limit-t*tileLen)
 			for a, v := range c {
 				outer(P[a*tileLen:(a+1)*tileLen], v, at(t), count)

@@ -1,6 +1,7 @@
 package rff_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/iokl/iokl/blas"
@@ -16,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	m, err := rff.New(d[0], X, 1, 0)
+	m, err := rff.New(context.Background(), d[0], X, 1, 0)
 	if err != nil {
 		fmt.Println(err)
 		return

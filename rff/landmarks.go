@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,15 +14,15 @@ import (
 
 // drawLandmarks picks s landmarks for the kernel from the rows of x: rows drawn
 // uniformly, centres of k-means, or rows drawn by their leverage.
-func drawLandmarks(how string, k *kernel.Kernel, x blas.General, s int, seed, stream uint64) (blas.General, error) {
+func drawLandmarks(ctx context.Context, how string, k *kernel.Kernel, x blas.General, s int, seed, stream uint64) (blas.General, error) {
 	rng := rand.New(rand.NewPCG(seed, stream))
 	switch how {
 	case "uniform":
 		return rowsOf(x, choose(x.Rows, s, rng)), nil
 	case "kmeans":
-		return kmeans(x, s, rng), nil
+		return kmeans(ctx, x, s, rng), nil
 	case "leverage":
-		return leverage(k, x, s, rng)
+		return leverage(ctx, k, x, s, rng)
 	}
 	return blas.General{}, fmt.Errorf("%w: unknown landmarks %q (have uniform, kmeans, leverage)", ErrNoFeatures, how)
 }
@@ -49,12 +50,15 @@ const (
 
 // kmeans is s centres of Lloyd's iteration from a uniform start, on a uniform
 // subsample. A centre that loses all its samples stays where it is.
-func kmeans(x blas.General, s int, rng *rand.Rand) blas.General {
+func kmeans(ctx context.Context, x blas.General, s int, rng *rand.Rand) blas.General {
 	sub := rowsOf(x, choose(x.Rows, min(x.Rows, kmeansPerPoint*s), rng))
 	centres := rowsOf(sub, choose(sub.Rows, s, rng))
 	nearest := make([]int, sub.Rows)
 	for range kmeansRounds {
-		if !assign(nearest, sub, centres) {
+		if ctx.Err() != nil {
+			break // the caller looks too
+		}
+		if !assign(ctx, nearest, sub, centres) {
 			break
 		}
 		recentre(centres, sub, nearest)
@@ -64,7 +68,7 @@ func kmeans(x blas.General, s int, rng *rand.Rand) blas.General {
 
 // assign finds the nearest centre of each row, by ‖c‖²/2 − xᵀc, and reports
 // whether any changed.
-func assign(nearest []int, x, centres blas.General) bool {
+func assign(ctx context.Context, nearest []int, x, centres blas.General) bool {
 	half := make([]float64, centres.Rows)
 	for c := range half {
 		row := blas.Row(centres, c)
@@ -72,6 +76,9 @@ func assign(nearest []int, x, centres blas.General) bool {
 	}
 	moved := make([]bool, x.Rows)
 	par.Ranges(x.Rows, blockRows, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
 		ip := blas.NewGeneral(hi-lo, centres.Rows)
 		blas.Mul(blas.Active(), ip, false, true, blas.View(x, lo, 0, hi-lo, x.Cols), centres)
 		for i := lo; i < hi; i++ {
@@ -115,7 +122,7 @@ func recentre(centres, x blas.General, nearest []int) {
 //
 // with λ the sum of the eigenvalues of K beyond the first s/2 over s/2, so that
 // the scores say what half of the landmarks would miss.
-func leverage(k *kernel.Kernel, x blas.General, s int, rng *rand.Rand) (blas.General, error) {
+func leverage(ctx context.Context, k *kernel.Kernel, x blas.General, s int, rng *rand.Rand) (blas.General, error) {
 	l := x.Rows
 	pilot := rowsOf(x, choose(l, s, rng))
 	u, w, err := gramEigen(k, pilot)
@@ -134,7 +141,7 @@ func leverage(k *kernel.Kernel, x blas.General, s int, rng *rand.Rand) (blas.Gen
 			p.Data[i*s+j] /= math.Sqrt(max(v, 0) + shift)
 		}
 	}
-	scores, err := residuals(k, x, pilot, p)
+	scores, err := residuals(ctx, k, x, pilot, p)
 	if err != nil {
 		return blas.General{}, err
 	}
@@ -151,11 +158,14 @@ func leverage(k *kernel.Kernel, x blas.General, s int, rng *rand.Rand) (blas.Gen
 }
 
 // residuals is k(x_i,x_i) − ‖Pᵀk(pilot,x_i)‖² of each row, 0 at least.
-func residuals(k *kernel.Kernel, x, pilot, p blas.General) ([]float64, error) {
+func residuals(ctx context.Context, k *kernel.Kernel, x, pilot, p blas.General) ([]float64, error) {
 	out := make([]float64, x.Rows)
 	blocks := (x.Rows + blockRows - 1) / blockRows
 	errs := make([]error, blocks)
 	par.For(blocks, func(b int) {
+		if errs[b] = ctx.Err(); errs[b] != nil {
+			return
+		}
 		lo := b * blockRows
 		rows := min(blockRows, x.Rows-lo)
 		part := blas.View(x, lo, 0, rows, x.Cols)

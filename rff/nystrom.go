@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -20,7 +21,7 @@ type nystrom struct {
 }
 
 // chooseNystrom draws the landmarks from X and computes the projection.
-func (m *Map) chooseNystrom(X blas.General) error {
+func (m *Map) chooseNystrom(ctx context.Context, X blas.General) error {
 	if X.Rows == 0 {
 		return fmt.Errorf("%w: landmarks are drawn from the training data", ErrNoFeatures)
 	}
@@ -30,8 +31,11 @@ func (m *Map) chooseNystrom(X blas.General) error {
 		return err
 	}
 	m.Sampler = m.Kernel.Approx.Sampler
-	z, err := drawLandmarks(m.Sampler, &local, x, min(m.Kernel.Approx.Count, X.Rows), m.Seed, m.Stream)
+	z, err := drawLandmarks(ctx, m.Sampler, &local, x, min(m.Kernel.Approx.Count, X.Rows), m.Seed, m.Stream)
 	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	p, err := projection(&local, z)

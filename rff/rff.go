@@ -1,6 +1,7 @@
 package rff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -61,8 +62,10 @@ type transformer interface {
 // New makes the feature map of a kernel: exact features for linear, cosine and
 // poly, else those that k.Approx asks for. X (l×d) provides landmarks and
 // training means; maps that need neither take an X without rows. Errors wrap
-// ErrNoFeatures, or are those of the data.
-func New(k kernel.Kernel, X blas.General, seed, stream uint64) (*Map, error) {
+// ErrNoFeatures, or are those of the data, or ctx's: it is looked at between the blocks
+// of rows that landmarks are chosen from, and not within the factorisation of their Gram
+// matrix, of Count³ operations.
+func New(ctx context.Context, k kernel.Kernel, X blas.General, seed, stream uint64) (*Map, error) {
 	m := &Map{Kernel: k, Seed: seed, Stream: stream}
 	if err := k.Validate(); err != nil {
 		return nil, err
@@ -70,7 +73,7 @@ func New(k kernel.Kernel, X blas.General, seed, stream uint64) (*Map, error) {
 	if X.Rows > 0 && X.Cols != k.Inputs {
 		return nil, fmt.Errorf("kernel %q is for %d columns, the data have %d", k.Name, k.Inputs, X.Cols)
 	}
-	if err := m.choose(X); err != nil {
+	if err := m.choose(ctx, X); err != nil {
 		return nil, fmt.Errorf("kernel %q: %w", k.Name, err)
 	}
 	if err := m.ready(); err != nil {
@@ -80,7 +83,7 @@ func New(k kernel.Kernel, X blas.General, seed, stream uint64) (*Map, error) {
 }
 
 // choose fills the description of the map.
-func (m *Map) choose(X blas.General) error {
+func (m *Map) choose(ctx context.Context, X blas.General) error {
 	k := &m.Kernel
 	if k.Approx == nil {
 		return m.chooseExact(X)
@@ -90,7 +93,7 @@ func (m *Map) choose(X blas.General) error {
 		return fmt.Errorf("%w: approximate features are not centred", ErrNoFeatures)
 	}
 	if m.Method == Nystrom {
-		return m.chooseNystrom(X)
+		return m.chooseNystrom(ctx, X)
 	}
 	m.Sampler, m.Form = k.Approx.Sampler, k.Approx.Form
 	if m.Sampler == kernel.Auto {
@@ -144,11 +147,11 @@ func (m *Map) Transform(dst, X blas.General) error { return Maps{m}.Transform(ds
 type Maps []*Map
 
 // NewMaps makes the map of every kernel of a dictionary; errors as for New.
-func NewMaps(d kernel.Dictionary, X blas.General, seed uint64) (Maps, error) {
+func NewMaps(ctx context.Context, d kernel.Dictionary, X blas.General, seed uint64) (Maps, error) {
 	maps := make(Maps, len(d))
 	for j, k := range d {
 		var err error
-		if maps[j], err = New(k, X, seed, uint64(j)); err != nil {
+		if maps[j], err = New(ctx, k, X, seed, uint64(j)); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ func BenchmarkPass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	maps, err := rff.NewMaps(dict, X, 1)
+	maps, err := rff.NewMaps(b.Context(), dict, X, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
