@@ -33,11 +33,11 @@ bench: ## measure the machine and the cases (CASES=..., FLAGS=--quick or --resum
 	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run $(CASES) $(FLAGS) --backend $(BACKEND) --out $(OUT)/bench.json --plots $(OUT)
 	$(GO) run -tags '$(TAGS)' ./cmd/mklbench report $(OUT)/bench.json --out $(OUT)/report.html
 
-profile: ## CPU profile of the digits case: flame graph and top functions in ./out
+profile: ## CPU profile of the digits case in ./out: the top functions, by phase
 	@mkdir -p $(OUT)
 	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run digits --backend $(BACKEND) --cpuprofile $(OUT)/cpu.pprof --out $(OUT)/profiled.json
-	$(GO) run ./cmd/mklbench flame $(OUT)/cpu.pprof --out $(OUT)/flame.svg
 	$(GO) tool pprof -top -nodecount 25 $(OUT)/cpu.pprof
+	@echo "flame graph, its first row the phases: $(GO) tool pprof -tagroot phase -http localhost:8080 $(OUT)/cpu.pprof"
 
 pictures: ## measure gemm and operator beside OpenBLAS; draw docs/pictures/roofline.png anew
 	@mkdir -p $(OUT)

@@ -5,7 +5,6 @@ go 1.26.0
 require gonum.org/v1/gonum v0.17.0
 
 require (
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/spf13/cobra v1.10.2

@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/iokl/iokl/bench/picture"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 // Graph is a causal graph: row = target, column = source.

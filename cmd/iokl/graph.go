@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/iokl/iokl/bench/picture"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 type graphFormat func(w io.Writer, res *granger.Result, report *grangerReport, threshold float64) error

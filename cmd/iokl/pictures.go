@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/bench/picture"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/internal/table"
 )
 

@@ -70,9 +70,9 @@ func newRoot() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return errors.New("a command is missing: env, list, run, compare, report or flame (see mklbench --help)")
+			return errors.New("a command is missing: env, list, run, compare or report (see mklbench --help)")
 		},
 	}
-	root.AddCommand(newEnvCmd(), newListCmd(), newRunCmd(), newCompareCmd(), newReportCmd(), newFlameCmd())
+	root.AddCommand(newEnvCmd(), newListCmd(), newRunCmd(), newCompareCmd(), newReportCmd())
 	return root
 }

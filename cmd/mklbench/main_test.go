@@ -46,8 +46,6 @@ func TestNonsense(t *testing.T) {
 		{"compare a b --threshold -1", "--threshold -1"},
 		{"report", "which results?"},
 		{"report " + dir + "/absent.json", "absent.json"},
-		{"flame " + dir + "/absent", "absent"},
-		{"flame " + text + " --out " + dir + "/f.svg", "text.json"},
 	} {
 		status, stdout, stderr := mklbench(t, strings.Fields(c.args)...)
 		if status != exitUsage || stdout != "" {
@@ -56,9 +54,6 @@ func TestNonsense(t *testing.T) {
 		if n := strings.Count(stderr, "\n"); n != 1 || !strings.HasPrefix(stderr, "mklbench: ") || !strings.Contains(stderr, c.says) {
 			t.Errorf("mklbench %s says %q in %d lines", c.args, stderr, n)
 		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "f.svg")); err == nil {
-		t.Error("a flame graph of nothing was written")
 	}
 }
 
@@ -122,9 +117,6 @@ func TestRun(t *testing.T) {
 	if status, stdout, stderr := mklbench(t, "compare", out, out); status != exitOK || !strings.Contains(stdout, "no difference") {
 		t.Errorf("compared with itself: status %d, %s%s", status, stdout, stderr)
 	}
-	if status, _, stderr := mklbench(t, "flame", filepath.Join(dir, "cpu"), "--out", filepath.Join(dir, "f.svg")); status != exitOK {
-		t.Errorf("flame: status %d, %s", status, stderr)
-	}
 }
 
 // TestJSON checks that every command prints exactly one JSON object when asked to.
@@ -140,7 +132,6 @@ func TestJSON(t *testing.T) {
 		{"run misprints --quick --json --cpuprofile " + dir + "/cpu --out " + out, []string{"machine", "results"}},
 		{"compare --json " + out + " " + out, []string{"lines", "regressed", "threshold"}},
 		{"report --json " + out + " --out " + dir + "/r.html", []string{"out"}},
-		{"flame --json " + dir + "/cpu --out " + dir + "/f.svg", []string{"out"}},
 	} {
 		status, stdout, stderr := mklbench(t, strings.Fields(c.args)...)
 		dec := json.NewDecoder(strings.NewReader(stdout))

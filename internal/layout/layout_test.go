@@ -52,7 +52,7 @@ var light = []string{
 }
 
 // heavy packages serve the commands and may use plots, flags and file formats.
-var heavy = []string{"bench", "cmd", "internal/table"}
+var heavy = []string{"bench", "cmd", "internal/picture", "internal/table"}
 
 type pkg struct {
 	ImportPath string
