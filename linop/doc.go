@@ -1,6 +1,7 @@
 // Package linop holds the symmetric operators of the module: weighted sums of
-// Gram matrices and of factors, their Kronecker product with an output kernel,
-// and the spectral form that output kernel is kept in.
+// Gram matrices and of factors, their Kronecker products with output kernels,
+// sums of these, their restriction to observed cells, and the spectral form that
+// output kernels are kept in.
 //
 // Symbols, throughout the module:
 //
@@ -11,6 +12,7 @@
 //	η       eta       m       kernel weights, ≥ 0; K_η = Σ_j η_j K_j
 //	L       L         n×n     output kernel matrix, PSD, tr L ≤ τ
 //	C       C         l×n     coefficients; fitted values F = K_η C L
+//	Ω       Cells     l×n     observed cells of Y; P_Ω keeps them and zeroes the others
 //	λ, τ    Lambda    scalar  regularization; Tau the trace bound
 //	μ       Mu        scalar  λ·l, the shift of every linear system
 //	Z_j     Factors   l×d_j   factor of K_j = Z_j Z_jᵀ

@@ -2,6 +2,7 @@ package linop_test
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -50,4 +51,35 @@ func ExampleKronecker() {
 	A.ApplyMatrix(F, C)
 	fmt.Println(F.Data)
 	// Output: [7 3 3 7]
+}
+
+// ExampleMask applies K⊗L + μI where two of four targets are observed.
+func ExampleMask() {
+	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{2, 1, 1, 2}}
+	Y := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, math.NaN(), math.NaN(), 1}}
+	A := &linop.Mask{
+		A:     &linop.Kronecker{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(2, 3), Mu: 1},
+		Cells: linop.ObservedCells(Y),
+	}
+	F := blas.NewGeneral(4, 1)
+	A.Apply(F, blas.Vector(Y.Data))
+	fmt.Println(F.Data)
+	// Output: [7 0 0 7]
+}
+
+// ExampleKroneckerSum applies C ↦ K·C·L₁ + C·L₂ + μ·C.
+func ExampleKroneckerSum() {
+	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{2, 1, 1, 2}}
+	one := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1}}
+	A := &linop.KroneckerSum{
+		Terms: []linop.Term{
+			{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(2, 3)},
+			{K: linop.NewDense(one, nil), L: linop.ScaledIdentity(2, 5)},
+		},
+		Mu: 1,
+	}
+	F := blas.NewGeneral(2, 2)
+	A.ApplyMatrix(F, one)
+	fmt.Println(F.Data)
+	// Output: [12 3 3 12]
 }

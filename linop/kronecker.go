@@ -31,11 +31,16 @@ func (a *Kronecker) Apply(dst, x blas.General) {
 	if x.Rows != a.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
 		panic("linop: Apply: shape mismatch")
 	}
-	l, n := a.K.Dim(), a.L.Dim()
 	w := a.work.take()
-	defer a.work.give(w)
+	w.eachColumn(dst, x, a.K.Dim(), a.L.Dim(), a.apply)
+	a.work.give(w)
+}
+
+// eachColumn computes every column of dst from that of x by apply, which acts on
+// l×n matrices. A single contiguous column is its own matrix.
+func (w *kroneckerWork) eachColumn(dst, x blas.General, l, n int, apply func(w *kroneckerWork, dst, C blas.General)) {
 	if x.Cols == 1 && x.Stride == 1 && dst.Stride == 1 {
-		a.apply(w, blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}, blas.General{Rows: l, Cols: n, Stride: n, Data: x.Data})
+		apply(w, blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}, blas.General{Rows: l, Cols: n, Stride: n, Data: x.Data})
 		return
 	}
 	w.C, w.F = blas.Reshape(w.C, l, n), blas.Reshape(w.F, l, n)
@@ -43,11 +48,18 @@ func (a *Kronecker) Apply(dst, x blas.General) {
 		for i := range w.C.Data {
 			w.C.Data[i] = x.Data[i*x.Stride+j]
 		}
-		a.apply(w, w.F, w.C)
+		apply(w, w.F, w.C)
 		for i, v := range w.F.Data {
 			dst.Data[i*dst.Stride+j] = v
 		}
 	}
+}
+
+// term computes U = K·(C·V·diag(S)), of r columns.
+func (w *kroneckerWork) term(be blas.Backend, K Operator, L *Spectral, C blas.General) {
+	w.T, w.U = blas.Reshape(w.T, C.Rows, L.Rank()), blas.Reshape(w.U, C.Rows, L.Rank())
+	L.rotateScaled(be, w.T, C)
+	K.Apply(w.U, w.T)
 }
 
 // ApplyMatrix computes dst = K·C·L + Mu·C for l×n matrices of any stride.
@@ -62,14 +74,11 @@ func (a *Kronecker) ApplyMatrix(dst, C blas.General) {
 
 // apply computes dst = K·(C·V·diag(S))·Vᵀ + Mu·C.
 func (a *Kronecker) apply(w *kroneckerWork, dst, C blas.General) {
-	r := a.L.Rank()
-	if r == 0 {
+	if a.L.Rank() == 0 {
 		blas.Zero(dst)
 	} else {
 		be := blas.Or(a.Backend)
-		w.T, w.U = blas.Reshape(w.T, C.Rows, r), blas.Reshape(w.U, C.Rows, r)
-		a.L.rotateScaled(be, w.T, C)
-		a.K.Apply(w.U, w.T)
+		w.term(be, a.K, a.L, C)
 		blas.Mul(be, dst, false, true, w.U, a.L.V)
 	}
 	blas.AddScaled(dst, a.Mu, C)
