@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
 )
 
@@ -131,6 +132,15 @@ func (s *stdin) take(name string) (io.Reader, error) {
 	}
 	s.used = true
 	return s.r, nil
+}
+
+// reading is what f reads, or, as soon as the command is interrupted, the failure that says so.
+func reading[T any](cmd *cobra.Command, f func() (T, error)) (T, error) {
+	v, err := interrupt.Do(cmd.Context(), f)
+	if cmd.Context().Err() != nil {
+		err = failure{errors.New("interrupted while reading: nothing was saved")}
+	}
+	return v, err
 }
 
 // parseFloats reads a comma-separated list.

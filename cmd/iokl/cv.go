@@ -182,7 +182,7 @@ from one pass over the rows.`,
 
 // stream cross-validates on data that are read in blocks of rows.
 func (c *foldFlags) stream(cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, out, plot string) error {
-	rows, err := d.streamed(cmd, &opt)
+	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(cmd, &opt) })
 	if err != nil {
 		return err
 	}

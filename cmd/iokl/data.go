@@ -79,6 +79,10 @@ type data struct {
 
 // load reads everything the flags ask for.
 func (d *dataFlags) load(cmd *cobra.Command) (*data, error) {
+	return reading(cmd, func() (*data, error) { return d.read(cmd) })
+}
+
+func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 	if (d.x == "") == (len(d.grams) == 0) {
 		return nil, fmt.Errorf("give the inputs by --x, or Gram matrices by --gram")
 	}

@@ -140,7 +140,7 @@ settings are compared, it fits the best of them so far first.`,
 			}
 			opt.Checkpoint = s.checkpoint
 			if s.on {
-				rows, err := d.streamed(cmd, &opt)
+				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(cmd, &opt) })
 				if err != nil {
 					return err
 				}
@@ -231,8 +231,14 @@ func (d *data) choose(cmd *cobra.Command, m *machine, opt iokl.Options, out stri
 // that of the fits that were compared.
 const lastTol = 1e-2
 
+// lastSeconds is how long that fit goes on after its first iteration.
+const lastSeconds = 1
+
+// errLast ends the fit after an interruption when its time is over.
+var errLast = errors.New("interrupted")
+
 // lastFit is how the best setting so far is fitted after an interruption of the
-// comparison. A second Ctrl-C ends the program at once.
+// comparison: to lastTol, or for lastSeconds. A second Ctrl-C ends the program at once.
 func lastFit(cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options, p *progress) (context.Context, iokl.Options) {
 	p.end()
 	if !m.quiet {
@@ -240,6 +246,13 @@ func lastFit(cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options,
 	}
 	opt = r.Settle(opt)
 	opt.Tol = max(opt.Tol, lastTol)
+	over := time.Now().Add(lastSeconds * time.Second)
+	opt.Trace = func(s bcd.Step) error {
+		if time.Now().After(over) {
+			return errLast
+		}
+		return p.step(s)
+	}
 	return context.WithoutCancel(cmd.Context()), opt
 }
 

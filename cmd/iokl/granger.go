@@ -132,7 +132,7 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 }
 
 func (g *grangerFlags) infer(cmd *cobra.Command) error {
-	d, err := g.load(cmd)
+	d, err := reading(cmd, func() (*granger.Data, error) { return g.load(cmd) })
 	if err != nil {
 		return work(err)
 	}

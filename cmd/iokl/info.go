@@ -67,7 +67,7 @@ are taken for which.`,
 			if err := checkPlot(plot); err != nil {
 				return err
 			}
-			model, err := iokl.Load(args[0])
+			model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(args[0]) })
 			if err != nil {
 				return work(err)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -90,7 +91,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if err := checkTable(p.out); err != nil {
 		return err
 	}
-	model, err := iokl.Load(p.model)
+	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(p.model) })
 	if err != nil {
 		return work(err)
 	}
@@ -107,7 +108,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if model.InputNames() != nil != (p.x != "") {
 		return inputError("the model was fitted on %s", map[bool]string{true: "inputs: give --x", false: "Gram matrices: give --gram"}[model.InputNames() != nil])
 	}
-	src, err := p.source(cmd, model, opt)
+	src, err := reading(cmd, func() (*source, error) { return p.source(cmd, model, opt) })
 	if err != nil {
 		return work(err)
 	}
@@ -250,15 +251,15 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 	start := time.Now()
 	each := func(write sink) error {
 		for {
-			F, err := src.next()
+			F, err := interrupt.Do(cmd.Context(), src.next)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
+			if cmd.Context().Err() != nil {
+				return failure{errors.New("interrupted: nothing was written")}
+			}
 			if err != nil {
 				return err
-			}
-			if err := cmd.Context().Err(); err != nil {
-				return failure{errors.New("interrupted: nothing was written")}
 			}
 			report.Rows += F.RawMatrix().Rows
 			labels := classesOf(model, F)

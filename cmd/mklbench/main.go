@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/internal/interrupt"
 )
 
 // Exit statuses.
@@ -24,15 +23,12 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-ctx.Done()
-		stop() // a second Ctrl-C ends the program at once
-	}()
-	if status, ok := bench.RankMain(ctx, os.Stdout, os.Stderr); ok {
-		os.Exit(status)
-	}
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	interrupt.Main("mklbench", func(ctx context.Context) int {
+		if status, ok := bench.RankMain(ctx, os.Stdout, os.Stderr); ok {
+			return status
+		}
+		return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	})
 }
 
 // failure is an error of the work itself; every other error is one of usage.

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Write replaces the file at path by what write sends to its argument. The bytes
@@ -38,6 +39,8 @@ func Write(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+	temporaries.Store(f.Name(), nil)
+	defer temporaries.Delete(f.Name())
 	if err := fill(f, write); err != nil {
 		os.Remove(f.Name())
 		return err
@@ -48,6 +51,18 @@ func Write(path string, write func(io.Writer) error) error {
 	}
 	syncFolder(filepath.Dir(path))
 	return nil
+}
+
+// temporaries are the names of the files that are being written.
+var temporaries sync.Map
+
+// Abandon removes the temporary files of all calls of Write that have not returned:
+// those calls then fail. It is for a process that is about to end.
+func Abandon() {
+	temporaries.Range(func(name, _ any) bool {
+		os.Remove(name.(string))
+		return true
+	})
 }
 
 // fill writes, flushes and closes f.
