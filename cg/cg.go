@@ -17,11 +17,15 @@ import (
 
 // Options of a solve. The zero value is useful.
 type Options struct {
-	Tol        float64          // stop when ‖b−A·x‖₂ ≤ Tol·‖b‖₂; 0 means 1e-8
-	MaxIter    int              // iterations, one application of A each; 0 means 10·n
-	ScaleStart bool             // first scale the start x₀ by ⟨A·x₀,b⟩/‖A·x₀‖², the factor that leaves the least residual
-	Precond    linop.Operator   `json:"-"` // approximates A⁻¹, symmetric positive definite; nil means the identity
-	Trace      func(Step) error `json:"-"` // sees the start and every iteration; an error stops the solve and is returned
+	Tol        float64        // stop when ‖b−A·x‖₂ ≤ Tol·‖b‖₂; 0 means 1e-8
+	MaxIter    int            // iterations, one application of A each; 0 means 10·n
+	ScaleStart bool           // first scale the start x₀ by ⟨A·x₀,b⟩/‖A·x₀‖², the factor that leaves the least residual
+	Precond    linop.Operator `json:"-"` // approximates A⁻¹, symmetric positive definite; nil means the identity
+	// Flexible makes every direction A-orthogonal to the last by its definition, which keeps
+	// the method convergent when Precond is not linear or changes between applications
+	// (Notay, doi:10.1137/S1064827599362314).
+	Flexible bool
+	Trace    func(Step) error `json:"-"` // sees the start and every iteration; an error stops the solve and is returned
 }
 
 // Step is what Trace sees.

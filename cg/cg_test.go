@@ -296,3 +296,53 @@ func eigenvalues(t *testing.T, a blas.General) []float64 {
 	}
 	return w
 }
+
+// jittery is a diagonal preconditioner whose entries are off by a factor of up to e², by
+// another amount at every call.
+type jittery struct{ liar }
+
+func (j *jittery) Apply(dst, x blas.General) {
+	j.diagonal.Apply(dst, x)
+	j.calls++
+	for i := range dst.Data {
+		dst.Data[i] *= math.Exp(2 * math.Sin(float64(7*j.calls+3*i)))
+	}
+}
+
+// A preconditioner that changes costs plain CG its convergence, and flexible CG little.
+func TestFlexible(t *testing.T) {
+	n := 200
+	A, M, b := make(diagonal, n), make(diagonal, n), make([]float64, n)
+	for i := range A {
+		A[i] = math.Pow(10, 6*float64(i)/float64(n-1))
+		M[i], b[i] = 1/A[i], 1+float64(i%7)
+	}
+	iterations := func(flexible bool) int {
+		x := make([]float64, n)
+		res, err := cg.Solve(bg, x, A, b, cg.Options{Tol: 1e-11, MaxIter: 400, Flexible: flexible, Precond: &jittery{liar{diagonal: M}}})
+		if flexible && err != nil {
+			t.Fatal(err)
+		}
+		return res.Iter
+	}
+	if flexible, plain := iterations(true), iterations(false); !(2*flexible <= plain) {
+		t.Errorf("%d iterations, plain CG %d", flexible, plain)
+	}
+	// With a fixed preconditioner the two are one method.
+	var steps [2][]cg.Step
+	for i, flexible := range []bool{false, true} {
+		opt := cg.Options{Tol: 1e-6, Precond: diagonal(b[:20]), Flexible: flexible, Trace: func(s cg.Step) error {
+			s.X = nil
+			steps[i] = append(steps[i], s)
+			return nil
+		}}
+		if _, err := cg.Solve(bg, make([]float64, 20), A[:20], b[:20], opt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k, s := range steps[0] {
+		if k >= len(steps[1]) || !(math.Abs(steps[1][k].Residual-s.Residual) <= 1e-6*(s.Residual+1e-6)) {
+			t.Fatalf("step %d: %+v, flexible %+v", k, s, steps[1])
+		}
+	}
+}

@@ -94,7 +94,7 @@ func (s *solve) residual() {
 // descend iterates from the residual r until ‖r‖ ≤ tol by the recurrence or the
 // iterations are spent, which is no error here.
 func (s *solve) descend(ctx context.Context) error {
-	var rz float64
+	var rz, pq float64
 	for first := true; s.res.Iter < s.maxIter; first = false {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("cg: after %d iterations: %w", s.res.Iter, err)
@@ -112,12 +112,16 @@ func (s *solve) descend(ctx context.Context) error {
 		if first {
 			copy(s.p, z)
 		} else {
-			blas.Scal(rz/old, s.p) // p = z + (rz/old)·p
+			beta := rz / old
+			if s.opt.Flexible {
+				beta = -blas.Dot(z, s.q) / pq
+			}
+			blas.Scal(beta, s.p) // p = z + beta·p
 			blas.Axpy(1, z, s.p)
 		}
 		s.apply(s.A, s.q, s.p)
 		s.res.Applies++
-		pq := blas.Dot(s.p, s.q)
+		pq = blas.Dot(s.p, s.q)
 		if !(pq > 0 && pq < math.Inf(1)) {
 			return fmt.Errorf("%w: pᵀAp = %g at iteration %d", ErrNotSPD, pq, s.res.Iter)
 		}
