@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
 )
 
 // csvReader reads separated text. The separator is the one of , ; and tab that
@@ -22,6 +23,7 @@ type csvReader struct {
 	names []string // of all columns in the file
 	cols  int      // in the file
 	use   []int    // those that are read; nil: all
+	cell  []cells  // of the columns that are read
 	first []string // the first data record, read while looking for a header
 	rows  int      // records handed out
 	err   error    // sticky
@@ -50,9 +52,14 @@ func newCSVReader(s *source, opt Options) (*csvReader, error) {
 		}
 	}
 	c.first = append([]string(nil), first...)
-	c.use, err = opt.choose(c.names, c.cols)
+	if c.use, err = opt.choose(c.names, c.cols); err != nil {
+		return nil, err
+	}
+	c.cell, err = newCells(s.name, &opt, c.Cols())
 	return c, err
 }
+
+func (c *csvReader) cells() []cells { return c.cell }
 
 func newParser(s *source, sep rune) *csv.Reader {
 	p := csv.NewReader(s.r)
@@ -188,15 +195,27 @@ func (c *csvReader) row(dst []float64) error {
 		if c.use != nil {
 			j = c.use[k]
 		}
-		v, err := number(rec[j])
+		cell := &c.cell[k]
+		v, err := cell.parse(strings.TrimSpace(rec[j]))
+		if cell.began {
+			cell.began, cell.text = false, c.wrong(j, rec[j], ErrText)
+		}
+		if errors.Is(err, errAmong) {
+			return cell.text
+		}
 		if err != nil {
-			line, _ := c.csv.FieldPos(0)
-			return bad("%s: row %d (line %d), %s: %q %w", c.src.name, c.rows+1, line, column(c.names, j), clip(rec[j]), err)
+			return c.wrong(j, rec[j], err)
 		}
 		dst[k] = v
 	}
 	c.rows++
 	return nil
+}
+
+// wrong says what is wrong with a cell of the record at hand.
+func (c *csvReader) wrong(j int, cell string, err error) error {
+	line, _ := c.csv.FieldPos(0)
+	return bad("%s: row %d (line %d), %s: %q %w", c.src.name, c.rows+1, line, schema.Label(c.names, j), clip(cell), err)
 }
 
 func clip(s string) string {
@@ -213,12 +232,8 @@ var (
 	errInf   = errors.New("is not a finite number (an empty cell means missing)")
 )
 
-// number parses a cell; an empty one is NaN, and NaN spelled out is refused.
+// number parses a trimmed cell that is not empty; NaN spelled out is refused.
 func number(cell string) (float64, error) {
-	cell = strings.TrimSpace(cell)
-	if cell == "" {
-		return math.NaN(), nil
-	}
 	v, err := strconv.ParseFloat(cell, 64)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, errInf

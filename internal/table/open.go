@@ -27,7 +27,8 @@ type source struct {
 
 // Open opens a table: a .csv (.tsv, .txt), .npy or Parquet file, FILE.npz:NAME,
 // any of them gzipped with .gz at the end, or "-", CSV on standard input. What a
-// file is called decides how it is read; of other names the first bytes do.
+// file is called decides how it is read; of other names the first bytes do. With
+// opt.Types and no opt.Schema the reader hands out words as codes; see [Read] and [Learn].
 func Open(name string, opt Options) (Reader, error) {
 	if file, member, ok := splitMember(name); ok {
 		arr, err := readMember(file, member)
@@ -44,6 +45,9 @@ func Open(name string, opt Options) (Reader, error) {
 	if err != nil {
 		_ = s.close()
 		return nil, err
+	}
+	if c, ok := r.(coded); ok && !opt.Schema.Plain() {
+		return &expanded{coded: c, schema: opt.Schema}, nil
 	}
 	return r, nil
 }

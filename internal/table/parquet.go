@@ -3,22 +3,31 @@ package table
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
 )
 
-// parquetReader reads flat numeric columns of a Parquet file. A null is a missing cell.
+// parquetReader reads flat columns of a Parquet file. A null is a missing cell.
+// Strings and booleans are words and dates are dates where the options take such;
+// otherwise booleans are 0 and 1, and dates what the file stores.
 type parquetReader struct {
 	src      *source
 	file     *parquet.File
-	names    []string // of all columns in the file
-	use      []int    // those that are read; nil: all
-	at       [][]int  // for each column of the file, where it goes in a row
-	group    int      // next row group
+	names    []string  // of all columns in the file
+	use      []int     // those that are read; nil: all
+	at       [][]int   // for each column of the file, where it goes in a row
+	cell     []cells   // of the columns that are read
+	perDay   []float64 // for each of these that holds dates, how many of its units are a day; 0 for others
+	typed    bool      // words and dates are taken as such
+	group    int       // next row group
 	rows     parquet.Rows
 	buf      []parquet.Row
 	next     int
@@ -39,12 +48,15 @@ func newParquetReader(s *source, opt Options) (Reader, error) {
 	if err != nil {
 		return nil, bad("%s: not a whole Parquet file: %v", s.name, err)
 	}
-	r := &parquetReader{src: s, file: file, buf: make([]parquet.Row, 256), allowNaN: opt.AllowNaN}
+	r := &parquetReader{src: s, file: file, buf: make([]parquet.Row, 256), allowNaN: opt.AllowNaN, typed: opt.Types || opt.Schema != nil}
 	fields := file.Schema().Fields()
 	for _, f := range fields {
 		r.names = append(r.names, f.Name())
 	}
 	if r.use, err = opt.choose(r.names, len(r.names)); err != nil {
+		return nil, err
+	}
+	if r.cell, err = newCells(s.name, &opt, r.Cols()); err != nil {
 		return nil, err
 	}
 	if err := r.place(fields); err != nil {
@@ -70,15 +82,71 @@ func (r *parquetReader) place(fields []parquet.Field) error {
 		leaf[j] = leaves
 		leaves += countLeaves(f)
 	}
-	r.at = make([][]int, leaves)
+	r.at, r.perDay = make([][]int, leaves), make([]float64, len(use))
 	for k, j := range use {
-		if f := fields[j]; !f.Leaf() || f.Repeated() || !numeric(f.Type().Kind()) {
+		f := fields[j]
+		word := f.Leaf() && r.typed && f.Type().Kind() == parquet.ByteArray
+		if !f.Leaf() || f.Repeated() || !numeric(f.Type().Kind()) && !word {
 			return bad("%s: column %q is of type %s, not a number", r.src.name, f.Name(), f.Type())
 		}
 		r.at[leaf[j]] = append(r.at[leaf[j]], k)
+		if r.typed {
+			r.perDay[k] = unitsPerDay(f.Type())
+		}
+		if err := r.cell[k].stored(f.Type().Kind(), r.perDay[k]); err != nil {
+			return bad("%s: column %q %w", r.src.name, f.Name(), err)
+		}
 	}
 	return nil
 }
+
+// unitsPerDay is how many units of a column of dates are a day, 0 for other columns.
+func unitsPerDay(t parquet.Type) float64 {
+	l := t.LogicalType()
+	if l == nil {
+		return 0
+	}
+	switch is := l.Value.(type) {
+	case *format.DateType:
+		return 1
+	case *format.TimestampType:
+		if is.Unit.Value != nil {
+			return float64(24 * time.Hour / is.Unit.Value.Duration())
+		}
+	}
+	return 0
+}
+
+// stored tells the cells of a column how the file stores it, and refuses what is
+// not of the kind that the schema says.
+func (c *cells) stored(kind parquet.Kind, perDay float64) error {
+	is := schema.Number
+	switch {
+	case perDay > 0, kind == parquet.ByteArray && c.kind == schema.Date:
+		is = schema.Date
+	case kind == parquet.ByteArray, kind == parquet.Boolean && (c.kind == schema.Category || !c.fixed):
+		is = schema.Category
+	}
+	if c.fixed && c.kind != is {
+		return fmt.Errorf("holds %s where %s is expected", kindName(is), kindName(c.kind))
+	}
+	if !c.fixed && is == schema.Date {
+		c.kind, c.told, c.first = schema.Date, true, math.Inf(1)
+	}
+	if !c.fixed && kind == parquet.Boolean {
+		c.kind, c.told, c.levels = schema.Category, true, map[string]int{}
+	}
+	return nil
+}
+
+func kindName(k schema.Kind) string {
+	if k == schema.Number {
+		return "numbers"
+	}
+	return map[schema.Kind]string{schema.Category: "words", schema.Date: "dates"}[k]
+}
+
+func (r *parquetReader) cells() []cells { return r.cell }
 
 func countLeaves(n parquet.Node) int {
 	if n.Leaf() {
@@ -172,17 +240,36 @@ func (r *parquetReader) some(dst blas.General) int {
 func (r *parquetReader) convert(dst []float64, row parquet.Row) error {
 	for _, v := range row {
 		for _, k := range r.at[v.Column()] {
-			dst[k] = parquetNumber(v)
+			var err error
+			if dst[k], err = r.number(v, k); err != nil {
+				return bad("%s: row %d, column %q: %q %w", r.src.name, r.next+1, r.Names()[k], clip(v.String()), err)
+			}
 			if x := dst[k]; math.IsInf(x, 0) || math.IsNaN(x) && !v.IsNull() && !r.allowNaN {
 				if r.use != nil {
 					k = r.use[k]
 				}
-				return bad("%s: row %d, %s: %v is not a finite number", r.src.name, r.next+1, column(r.names, k), x)
+				return bad("%s: row %d, %s: %v is not a finite number", r.src.name, r.next+1, schema.Label(r.names, k), x)
 			}
 		}
 	}
 	r.next++
 	return nil
+}
+
+// number is what a value of column k, of those read, stands for.
+func (r *parquetReader) number(v parquet.Value, k int) (float64, error) {
+	c := &r.cell[k]
+	switch {
+	case v.IsNull():
+		return math.NaN(), nil
+	case r.perDay[k] > 0:
+		x := parquetNumber(v) / r.perDay[k]
+		c.first = min(c.first, x)
+		return x, nil
+	case v.Kind() == parquet.ByteArray, v.Kind() == parquet.Boolean && c.kind == schema.Category:
+		return c.word(v.String())
+	}
+	return parquetNumber(v), nil
 }
 
 func parquetNumber(v parquet.Value) float64 {

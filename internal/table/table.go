@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
 )
 
 // ErrData is wrapped by every error about what a file holds, as opposed to
@@ -27,8 +27,9 @@ func bad(format string, args ...any) error { return &dataError{fmt.Errorf(format
 
 // Table is a matrix, a row per sample, with the names of its columns.
 type Table struct {
-	Names []string     // one per column; nil where the file has none
-	Data  blas.General // NaN marks an empty cell
+	Names  []string       // one per column; nil where the file has none
+	Data   blas.General   // NaN marks a missing cell
+	Schema schema.Columns // with [Options.Types]: how the columns of the file became these; nil where all are numbers
 }
 
 // Header says whether the first record of a CSV file names the columns.
@@ -45,6 +46,12 @@ type Options struct {
 	Header   Header
 	AllowNaN bool      // NaN in .npy and Parquet means a missing cell; otherwise it is an error, as it always is in CSV
 	Stdin    io.Reader // what the name "-" reads; nil means that "-" is refused
+	// Types lets [Read] take columns of words as categories and dates; see [schema.Columns].
+	// Without it, and without Schema, a word is an error that wraps ErrText.
+	Types     bool
+	MaxLevels int            // of a category that is learned; 0 means MaxLevels
+	Schema    schema.Columns // of the columns that are read, where it is known
+	NA        []string       // words that mean a missing cell, as an empty one does
 	// Columns chooses the columns to read, from 0, and their order, by the names
 	// (nil where there are none) and number of all; nil means all. CSV and Parquet
 	// columns that are not chosen may hold text.
@@ -95,7 +102,11 @@ func Read(name string, opt Options) (*Table, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return ReadAll(r)
+	t, err := ReadAll(r)
+	if err != nil || !opt.Types || opt.Schema != nil {
+		return t, err
+	}
+	return learned(t, r), nil
 }
 
 // ReadAll reads what is left of r.
@@ -127,14 +138,6 @@ func ReadAll(r Reader) (*Table, error) {
 			return nil, err
 		}
 	}
-}
-
-// column names column j (from 0) in messages, counting from 1.
-func column(names []string, j int) string {
-	if j < len(names) && names[j] != "" {
-		return fmt.Sprintf("column %d %q", j+1, names[j])
-	}
-	return "column " + strconv.Itoa(j+1)
 }
 
 // memory serves a matrix that is read already.
@@ -171,7 +174,7 @@ func goodRows(name string, names []string, a blas.General, first int, allowNaN b
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
 			if math.IsInf(v, 0) || math.IsNaN(v) && !allowNaN {
-				return i, bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, column(names, j), v)
+				return i, bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, schema.Label(names, j), v)
 			}
 		}
 	}
