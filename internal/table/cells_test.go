@@ -24,7 +24,8 @@ func TestTypes(t *testing.T) {
 		notes string
 	}{
 		"category": {
-			"size,colour\n1,red\n2,blue\n3,\n4,red\n", Options{},
+			"size,colour\n1,red\n2,blue\n3,\n4,red\n",
+			Options{},
 			[]string{"size", "colour=blue", "colour=red"},
 			[][]float64{{1, 0, 1}, {2, 1, 0}, {3, nan, nan}, {4, 0, 1}},
 			`column 2 "colour" is a category of 2 levels: blue, red`,
@@ -32,7 +33,8 @@ func TestTypes(t *testing.T) {
 		"booleans":  {"b,x\nTrue,1\nFalse,2\n", Options{}, []string{"b=False", "b=True", "x"}, [][]float64{{0, 1, 1}, {1, 0, 2}}, "2 levels: False, True"},
 		"no header": {"red,1\nblue,2\n", Options{}, []string{"x1=blue", "x1=red", "x2"}, [][]float64{{0, 1, 1}, {1, 0, 2}}, "column 1 is a category"},
 		"dates": {
-			"when,x\n2020-03-01,1\n2020-02-28,2\n,3\n", Options{},
+			"when,x\n2020-03-01,1\n2020-02-28,2\n,3\n",
+			Options{},
 			[]string{"when", "x"},
 			[][]float64{{2, 1}, {0, 2}, {nan, 3}},
 			`column 1 "when" holds dates, taken as days since 2020-02-28`,
@@ -43,8 +45,11 @@ func TestTypes(t *testing.T) {
 		"numbers only":     {"a,x\n3,1\n", Options{}, []string{"a", "x"}, [][]float64{{3, 1}}, ""},
 		"empty column":     {"a,x\n,1\n,2\n", Options{}, []string{"a", "x"}, [][]float64{{nan, 1}, {nan, 2}}, ""},
 		"chosen columns": {
-			"a,b,x\nred,up,1\nblue,down,2\n", Options{Columns: func([]string, int) ([]int, error) { return []int{2, 1}, nil }},
-			[]string{"x", "b=down", "b=up"}, [][]float64{{1, 0, 1}, {2, 1, 0}}, `column 2 "b" is a category`,
+			"a,b,x\nred,up,1\nblue,down,2\n",
+			Options{Columns: func([]string, int) ([]int, error) { return []int{2, 1}, nil }},
+			[]string{"x", "b=down", "b=up"},
+			[][]float64{{1, 0, 1}, {2, 1, 0}},
+			`column 2 "b" is a category`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
