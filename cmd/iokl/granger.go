@@ -173,9 +173,9 @@ func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *
 		if err := writeGraph(g.out, res, report, g.threshold); err != nil {
 			return failure{err}
 		}
-		return failure{fmt.Errorf("interrupted%s; the graph alone is in %s", g.toBeContinued(), g.out)}
+		return failure{fmt.Errorf("interrupted: %s; the graph alone is in %s", kept(g.checkpoint), g.out)}
 	}
-	return failure{fmt.Errorf("interrupted%s", g.toBeContinued())}
+	return failure{fmt.Errorf("interrupted: %s", kept(g.checkpoint))}
 }
 
 // deliver writes, draws and prints, on the first rank.

@@ -60,13 +60,6 @@ func (c *confidence) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (c *confidence) toBeContinued() string {
-	if c.checkpoint == "" {
-		return ""
-	}
-	return ": the same command goes on from " + c.checkpoint
-}
-
 // rounds is the content of a checkpoint.
 type rounds struct {
 	Stability granger.Counts `json:"stability"`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -317,9 +319,11 @@ func cvStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, 
 	return reportCV(cmd, m, &r.CVResult, time.Since(start).Seconds(), out, plot, refit)
 }
 
-// kept says what became of the sums.
+// kept says what can be gone on from, if there is a checkpoint already, or those of ranks.
 func kept(checkpoint string) string {
-	if checkpoint == "" {
+	_, err := os.Stat(checkpoint)
+	ofRanks, _ := filepath.Glob(checkpoint + ".*-of-*")
+	if checkpoint == "" || err != nil && ofRanks == nil {
 		return "nothing was saved"
 	}
 	return "the same command goes on from " + checkpoint

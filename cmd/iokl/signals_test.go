@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/deadline"
+)
+
+var (
+	signals = flag.Int("signals", 20, "processes that are sent a signal at a random moment")
+	within  = flag.Duration("within", time.Minute, "time after the signal in which they must have ended")
+)
+
+// interruptible is a command line that signals end early.
+type interruptible struct {
+	name, line string
+	checkpoint string        // file from which the same line goes on
+	files      []string      // that are whole or not there
+	span       time.Duration // in which the signals come; 0: as long as the line takes
+	want       []float64     // its answer when nothing interrupts it
+}
+
+// answer is the numbers of a report that do not depend on how the work went.
+func answer(t *testing.T, stdout []byte) []float64 {
+	t.Helper()
+	var r struct {
+		Objective float64
+		Best      struct{ Mean float64 }
+		Graph     [][]float64
+		Edges     []struct {
+			Frequency float64
+			PValue    float64 `json:"p_value"`
+		}
+	}
+	if err := json.Unmarshal(stdout, &r); err != nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	v := []float64{r.Objective, r.Best.Mean}
+	for _, row := range r.Graph {
+		v = append(v, row...)
+	}
+	for _, e := range r.Edges {
+		v = append(v, e.Frequency, e.PValue)
+	}
+	return v
+}
+
+// same fails unless the numbers agree to what the line's tolerance leaves open.
+func (c *interruptible) same(t *testing.T, what string, got []float64) {
+	t.Helper()
+	if len(got) != len(c.want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(c.want))
+	}
+	for i, v := range c.want {
+		if !(math.Abs(got[i]-v) <= 1e-6*math.Abs(v)) {
+			t.Errorf("%s: number %d is %.12g, uninterrupted %.12g", what, i, got[i], v)
+		}
+	}
+}
+
+// ended is how a process ended that was sent a signal.
+type ended struct {
+	status         int // -1: by the signal itself, before the command could ask for it
+	stdout, stderr string
+	after          time.Duration // the signal
+}
+
+func (c *interruptible) interrupt(t *testing.T, dir string, s os.Signal, at time.Duration) (e ended) {
+	t.Helper()
+	cmd := process(t, dir, c.line)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(at)
+	_ = cmd.Process.Signal(s) // it may have ended
+	sent := time.Now()
+	deadline.Run(t, *within, func() { _ = cmd.Wait() })
+	return ended{cmd.ProcessState.ExitCode(), out.String(), said.String(), time.Since(sent)}
+}
+
+// whole fails unless the file can be read by what reads it.
+func whole(t *testing.T, dir, name string) (there bool) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	switch filepath.Ext(name) {
+	case ".iokl":
+		_, err = iokl.Load(path)
+	case ".json":
+		err = json.Unmarshal(b, new(any))
+	}
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	return true
+}
+
+// check fails unless status, messages and files are those that the commands promise.
+// It reports whether there was a checkpoint, from which the same line then went on.
+func (c *interruptible) check(t *testing.T, dir string, e ended) bool {
+	t.Helper()
+	there := map[string]bool{}
+	for _, name := range append(c.files, c.checkpoint) {
+		there[name] = name != "" && whole(t, dir, name)
+	}
+	var last string
+	if lines := strings.Split(strings.TrimSpace(e.stderr), "\n"); len(lines) > 0 {
+		last = lines[len(lines)-1]
+	}
+	switch out := c.files[0]; {
+	case e.status == -1:
+		if len(e.stderr)+len(e.stdout) > 0 || there[out] {
+			t.Errorf("ended by the signal itself after %q, %q", e.stdout, e.stderr)
+		}
+	case e.status == exitOK:
+		if !there[out] {
+			t.Errorf("status 0 without %s", out)
+		}
+		if c.want != nil {
+			c.same(t, "ended before the signal", answer(t, []byte(e.stdout)))
+		}
+	case e.status != exitFailed || !strings.HasPrefix(last, "iokl: interrupted"):
+		t.Errorf("status %d: %s", e.status, e.stderr)
+	case strings.Contains(last, "in "+out) != there[out]:
+		t.Errorf("%s there %v: %s", out, there[out], last)
+	case strings.Contains(last, "goes on from") && !there[c.checkpoint]:
+		t.Errorf("no checkpoint: %s", last)
+	case e.stdout != "" && !json.Valid([]byte(e.stdout)):
+		t.Errorf("standard output is no JSON object: %s", e.stdout)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".*.tmp"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("temporary files are left: %v %v", left, err)
+	}
+	if !there[c.checkpoint] {
+		return false
+	}
+	out, err := process(t, dir, c.line).Output()
+	if err != nil {
+		t.Fatalf("going on: %v\n%s", err, err.(*exec.ExitError).Stderr)
+	}
+	c.same(t, "went on", answer(t, out))
+	return true
+}
+
+// Signals at any moment end the commands soon, with what they promise.
+func TestSignalsAtRandomMoments(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no SIGINT for other processes here")
+	}
+	const data = " --x ../x.csv --y ../y.csv --json"
+	lines := []*interruptible{
+		{name: "fit", line: "fit --kernel gaussian:each:2^-3..2^3 --lambda 1e-5 --tol 1e-7 --out m.iokl --checkpoint state" + data, checkpoint: "state", files: []string{"m.iokl"}},
+		{name: "stream", line: "fit --stream --kernel rff:gaussian:all:median:200 --tol 1e-7 --out m.iokl --checkpoint sums --checkpoint-rows 50" + data, checkpoint: "sums", files: []string{"m.iokl"}},
+		{name: "granger", line: "granger --series ../s.csv --lag 2 --stability 30 --null 30 --checkpoint rounds.json --out g.json --json", checkpoint: "rounds.json", files: []string{"g.json"}},
+		{name: "cv", line: "cv --kernel gaussian:all --folds 4 --out m.iokl" + data, files: []string{"m.iokl"}},
+		{name: "zero options", line: "fit --out m.iokl" + data, files: []string{"m.iokl"}, span: 2 * time.Second},
+	}
+	top := t.TempDir()
+	writeData(t, top)
+	folder := 0
+	fresh := func() string {
+		folder++
+		dir := filepath.Join(top, fmt.Sprint(folder))
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	for _, c := range lines {
+		if c.span > 0 {
+			continue
+		}
+		start := time.Now()
+		out, err := process(t, fresh(), c.line).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", c.line, err)
+		}
+		c.span, c.want = time.Since(start), answer(t, out)
+	}
+	const seed = 23
+	rng := rand.New(rand.NewPCG(seed, 0))
+	count, latest := map[string]int{}, time.Duration(0)
+	for k := range *signals {
+		c, s := lines[k%len(lines)], []os.Signal{syscall.SIGINT, syscall.SIGTERM}[k/len(lines)%2]
+		at, dir := time.Duration(rng.Float64()*float64(c.span)), fresh()
+		e := c.interrupt(t, dir, s, at)
+		if c.check(t, dir, e) {
+			count[c.name+": went on"]++
+		}
+		if t.Failed() {
+			t.Fatalf("%s, %v after %v", c.name, s, at)
+		}
+		count[fmt.Sprintf("%s, %v: status %d", c.name, s, e.status)]++
+		latest = max(latest, e.after)
+	}
+	t.Logf("seed %d, %d signals, ended within %v: %v", seed, *signals, latest, count)
+}
+
+// writeData puts inputs, targets and time series into dir.
+func writeData(t *testing.T, dir string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 0))
+	var x, y, s strings.Builder
+	for range 300 {
+		a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		fmt.Fprintf(&x, "%g,%g,%g\n", a, b, c)
+		fmt.Fprintf(&y, "%g,%g\n", math.Sin(a)+b*c+.3*rng.NormFloat64(), math.Cos(b)+a+.3*rng.NormFloat64())
+	}
+	s.WriteString("a,b,c,d,e\n")
+	z := make([]float64, 5)
+	for range 150 {
+		last := z[4]
+		for i, v := range z {
+			z[i], last = math.Tanh(.5*v+.6*last)+.5*rng.NormFloat64(), v
+			fmt.Fprintf(&s, "%g%s", z[i], map[bool]string{true: "\n", false: ","}[i == 4])
+		}
+	}
+	write(t, dir, "x.csv", x.String())
+	write(t, dir, "y.csv", y.String())
+	write(t, dir, "s.csv", s.String())
+}
