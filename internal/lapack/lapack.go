@@ -1,6 +1,6 @@
 // Package lapack holds the dense factorizations of package blas in Go, written
 // so that nearly all their operations are level-3 BLAS calls on the
-// implementation they are given: Cholesky, QR, the symmetric eigenproblem by
+// implementation they are given: Cholesky, LU, QR, inverses, the symmetric eigenproblem by
 // divide and conquer, the singular value decomposition, Hessenberg and Schur
 // forms. It knows gonum's matrix types and nothing of the rest of the module
 // but its thread count, so that a backend can be built from any BLAS.
@@ -99,6 +99,13 @@ func (impl Implementation) gemm(tA, tB blas.Transpose, alpha float64, a, b matri
 		return
 	}
 	impl.bl.Dgemm(tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+}
+
+// trsm overwrites b by alpha·op(a)⁻¹·b, or alpha·b·op(a)⁻¹ with the triangle a on the right.
+func (impl Implementation) trsm(s blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, alpha float64, a, b matrix) {
+	if b.Rows > 0 && b.Cols > 0 {
+		impl.bl.Dtrsm(s, ul, t, d, b.Rows, b.Cols, alpha, a.Data, a.Stride, b.Data, b.Stride)
+	}
 }
 
 const (

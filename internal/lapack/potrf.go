@@ -10,26 +10,45 @@ import (
 const potrfLeaf = 48
 
 // Potrf overwrites the lower triangle of the symmetric a by its Cholesky factor
-// and reports whether a is positive definite. It splits the matrix in half:
+// and reports whether a is positive definite.
+func (impl Implementation) Potrf(a matrix) bool { return impl.Cholesky(blas.Lower, a) }
+
+// Cholesky overwrites one triangle of the symmetric a, of which only that triangle
+// is read, by L of a = L·Lᵀ or U of a = Uᵀ·U, and reports whether a is positive
+// definite. It splits the matrix in half:
 //
 //	A11 = L11·L11ᵀ,   L21 = A21·L11⁻ᵀ,   A22 − L21·L21ᵀ = L22·L22ᵀ
-func (impl Implementation) Potrf(a matrix) bool {
+//	A11 = U11ᵀ·U11,   U12 = U11⁻ᵀ·A12,   A22 − U12ᵀ·U12 = U22ᵀ·U22
+func (impl Implementation) Cholesky(ul blas.Uplo, a matrix) bool {
 	n := order(a)
 	if n <= potrfLeaf {
-		return potrfRows(a)
+		if ul == blas.Lower {
+			return lowerLeaf(a)
+		}
+		return upperLeaf(a)
 	}
-	h := (n/2 + potrfLeaf - 1) / potrfLeaf * potrfLeaf
-	a11, a21, a22 := view(a, 0, 0, h, h), view(a, h, 0, n-h, h), view(a, h, h, n-h, n-h)
-	if !impl.Potrf(a11) {
+	h := half(n, potrfLeaf)
+	a11, a22 := view(a, 0, 0, h, h), view(a, h, h, n-h, n-h)
+	if !impl.Cholesky(ul, a11) {
 		return false
 	}
-	impl.bl.Dtrsm(blas.Right, blas.Lower, tr, blas.NonUnit, n-h, h, 1, a11.Data, a.Stride, a21.Data, a.Stride)
-	impl.bl.Dsyrk(blas.Lower, nt, n-h, h, -1, a21.Data, a.Stride, 1, a22.Data, a.Stride)
-	return impl.Potrf(a22)
+	if ul == blas.Lower {
+		a21 := view(a, h, 0, n-h, h)
+		impl.trsm(blas.Right, ul, tr, blas.NonUnit, 1, a11, a21)
+		impl.bl.Dsyrk(ul, nt, n-h, h, -1, a21.Data, a.Stride, 1, a22.Data, a.Stride)
+	} else {
+		a12 := view(a, 0, h, h, n-h)
+		impl.trsm(blas.Left, ul, tr, blas.NonUnit, 1, a11, a12)
+		impl.bl.Dsyrk(ul, tr, n-h, h, -1, a12.Data, a.Stride, 1, a22.Data, a.Stride)
+	}
+	return impl.Cholesky(ul, a22)
 }
 
-// potrfRows factorizes row by row with inner products.
-func potrfRows(a matrix) bool {
+// half is where an order n is split: near the middle, at a multiple of leaf.
+func half(n, leaf int) int { return (n/2 + leaf - 1) / leaf * leaf }
+
+// lowerLeaf factorizes row by row with inner products.
+func lowerLeaf(a matrix) bool {
 	for i := range a.Rows {
 		ri := row(a, i)
 		for j := range i {
@@ -41,6 +60,22 @@ func potrfRows(a matrix) bool {
 			return false
 		}
 		ri[i] = math.Sqrt(d)
+	}
+	return true
+}
+
+// upperLeaf factorizes row by row and subtracts each row's products from the rows below.
+func upperLeaf(a matrix) bool {
+	for i := range a.Rows {
+		ri := row(a, i)[i:]
+		if !(ri[0] > 0) || math.IsInf(ri[0], 1) {
+			return false
+		}
+		ri[0] = math.Sqrt(ri[0])
+		scal(1/ri[0], ri[1:])
+		for j := 1; j < len(ri); j++ {
+			axpy(-ri[j], ri[j:], row(a, i+j)[i+j:])
+		}
 	}
 	return true
 }

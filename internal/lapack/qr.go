@@ -1,72 +1,141 @@
 package lapack
 
+import "gonum.org/v1/gonum/blas"
+
 // qrBlock is the number of columns in a panel of the QR factorization.
 const qrBlock = 32
 
 // QR overwrites the m×n a, m ≥ n, by the n orthonormal columns of its thin QR
 // factorization and, when r.Data is not nil, the n×n r by the triangular factor.
-// The vectors of the reflections wait in a itself; scratch: (m + 3·n)·qrBlock floats.
 func (impl Implementation) QR(a, r matrix) {
-	m, n := a.Rows, a.Cols
-	if m < n {
+	if a.Rows < a.Cols {
 		panic("lapack: QR of a matrix with more columns than rows")
 	}
-	blocks := make([]matrix, 0, (n+qrBlock-1)/qrBlock) // T of each panel
-	w, v := make([]float64, qrBlock*n), make([]float64, qrBlock*m)
-	for j := 0; j < n; j += qrBlock {
-		b := min(qrBlock, n-j)
-		h := impl.panelQR(view(a, j, j, m-j, b), head(v, b, m-j))
-		impl.apply(h, true, view(a, j, j+b, m-j, n-j-b), w)
-		blocks = append(blocks, h.T)
-	}
+	tau := make([]float64, a.Cols)
+	impl.Geqrf(a, tau)
 	if r.Data != nil {
-		for i := range n {
-			clear(row(r, i)[:i])
-			copy(row(r, i)[i:], row(a, i)[i:])
+		upperTriangle(r, a)
+	}
+	impl.Orgqr(a, tau)
+}
+
+// upperTriangle copies the upper triangle of a to r and clears the rest of r.
+func upperTriangle(r, a matrix) {
+	for i := range r.Rows {
+		clear(row(r, i)[:i])
+		copy(row(r, i)[i:], row(a, i)[i:])
+	}
+}
+
+// Geqrf factorizes the m×n a = Q·R with Q = H_0·H_1⋯ a product of min(m,n)
+// reflections I − tau·v·vᵀ. R replaces the upper triangle of a, the vectors,
+// without their leading ones, what lies below it. Scratch: (m + n)·qrBlock floats.
+func (impl Implementation) Geqrf(a matrix, tau []float64) {
+	m, n := a.Rows, a.Cols
+	k := min(m, n)
+	v, w := make([]float64, qrBlock*m), make([]float64, qrBlock*n)
+	T, gram := make([]float64, qrBlock*qrBlock), zeros(qrBlock, qrBlock)
+	for j := 0; j < k; j += qrBlock {
+		b := min(qrBlock, k-j)
+		p, V := view(a, j, j, m-j, b), head(v, b, m-j)
+		transpose(V, p)
+		impl.panelRows(V, tau[j:j+b], w)
+		transpose(p, V)
+		if rest := n - j - b; rest > 0 {
+			unitRows(V, V)
+			h := impl.newBlock(V, tau[j:j+b], head(T, b, b), gram)
+			impl.apply(h, true, view(a, j, j+b, m-j, rest), w)
 		}
 	}
-	for i := len(blocks) - 1; i >= 0; i-- {
-		j, T := i*qrBlock, blocks[i]
-		V := head(v, T.Rows, m-j)
-		transpose(V, view(a, j, j, m-j, T.Rows))
+}
+
+// eachQRBlock calls f on the compact blocks of the reflections that Geqrf left in a
+// and tau, and the first row each acts on, from the last to the first when backward.
+func (impl Implementation) eachQRBlock(a matrix, tau []float64, backward bool, f func(h block, first int)) {
+	m, k := a.Rows, len(tau)
+	size := min(applyBlock, k)
+	v, T, gram := make([]float64, size*m), make([]float64, size*size), zeros(size, size)
+	for at := 0; at < k; at += size {
+		i := at
+		if backward {
+			i = (k - 1 - at) / size * size
+		}
+		b := min(size, k-i)
+		V := head(v, b, m-i)
+		transpose(V, view(a, i, i, m-i, b))
 		unitRows(V, V)
-		identityColumns(view(a, j, j, m-j, n-j), T.Rows)
-		impl.apply(block{V, T}, false, view(a, j, j, m-j, n-j), w)
+		f(impl.newBlock(V, tau[i:i+b], head(T, b, b), gram), i)
 	}
 }
 
-// identityColumns makes the first b rows and columns of a those of the identity.
-func identityColumns(a matrix, b int) {
-	for i := range a.Rows {
-		if i < b {
-			clear(row(a, i))
+// Orgqr overwrites the m×n a, m ≥ n, by the first n columns of the product Q of the
+// len(tau) ≤ n reflections in its columns.
+func (impl Implementation) Orgqr(a matrix, tau []float64) {
+	m, n, k := a.Rows, a.Cols, len(tau)
+	for i := range m {
+		clear(row(a, i)[k:])
+		if i >= k && i < n {
 			row(a, i)[i] = 1
-		} else {
-			clear(row(a, i)[:b])
+		}
+	}
+	w := make([]float64, applyBlock*n)
+	impl.eachQRBlock(a, tau, true, func(h block, first int) {
+		identityColumns(view(a, 0, first, m, n-first), first, h.V.Rows)
+		impl.apply(h, false, view(a, first, first, m-first, n-first), w)
+	})
+}
+
+// identityColumns makes the first b columns of a those of the identity, moved down by shift rows.
+func identityColumns(a matrix, shift, b int) {
+	for i := range a.Rows {
+		clear(row(a, i)[:b])
+		if j := i - shift; j >= 0 && j < b {
+			row(a, i)[j] = 1
 		}
 	}
 }
 
-// panelQR factorizes the m×b panel p = H·R with H a product of b reflections; R
-// replaces the upper triangle of p and the vectors what lies below it. It works on
-// the transposed panel P, scratch, whose rows are the columns and lie together in
-// memory; the block returned keeps it.
-func (impl Implementation) panelQR(p, P matrix) block {
-	b, tau := p.Cols, make([]float64, p.Cols)
-	transpose(P, p)
-	for j := range b {
-		x := row(P, j)[j:]
-		beta, t := reflector(x[0], x[1:])
-		x[0], tau[j] = 1, t
-		for c := j + 1; c < b; c++ {
-			y := row(P, c)[j:]
-			axpy(-t*dot(x, y), x, y)
+// Ormqr overwrites c by Q·c, or c·Q with Q on the right, or those with Qᵀ when
+// trans, with the product Q of the reflections that Geqrf left in the columns of a
+// and in tau.
+func (impl Implementation) Ormqr(side blas.Side, trans bool, a matrix, tau []float64, c matrix) {
+	w := make([]float64, min(applyBlock, len(tau))*max(c.Rows, c.Cols))
+	left := side == blas.Left
+	impl.eachQRBlock(a, tau, left != trans, func(h block, first int) {
+		if left {
+			impl.apply(h, trans, view(c, first, 0, c.Rows-first, c.Cols), w)
+		} else {
+			impl.applyRight(h, trans, view(c, 0, first, c.Rows, c.Cols-first), w)
 		}
-		x[0] = beta
-	}
-	transpose(p, P)
-	unitRows(P, P)
-	return impl.newBlock(P, tau, zeros(b, b), zeros(b, b))
+	})
+}
+
+// transposed returns a copy of aᵀ.
+func transposed(a matrix) matrix {
+	t := zeros(a.Cols, a.Rows)
+	transpose(t, a)
+	return t
+}
+
+// Gelqf factorizes a = L·Q by the QR factorization of aᵀ: L replaces the lower
+// triangle of a, the vectors of the reflections what lies right of it, and
+// Qᵀ = H_0·H_1⋯. Scratch: that of Geqrf and m·n floats.
+func (impl Implementation) Gelqf(a matrix, tau []float64) {
+	t := transposed(a)
+	impl.Geqrf(t, tau)
+	transpose(a, t)
+}
+
+// Orglq overwrites the m×n a, m ≤ n, by the first m rows of Q from Gelqf.
+func (impl Implementation) Orglq(a matrix, tau []float64) {
+	t := transposed(a)
+	impl.Orgqr(t, tau)
+	transpose(a, t)
+}
+
+// Ormlq is Ormqr for the Q of Gelqf.
+func (impl Implementation) Ormlq(side blas.Side, trans bool, a matrix, tau []float64, c matrix) {
+	impl.Ormqr(side, !trans, transposed(a), tau, c)
 }
 
 // transpose computes dst = srcᵀ by tiles.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 
@@ -15,8 +16,10 @@ import (
 // svdLeaf is the order up to which the QR iteration of gonum serves the core.
 const svdLeaf = 64
 
-// SVD computes the thin singular value decomposition a = u·diag(s)·vt with
-// k = min(m,n); a is destroyed. A rectangular matrix is first reduced to its
+// SVD computes the singular value decomposition a = u·diag(s)·vt of an m×n matrix,
+// which is destroyed; with k = min(m,n), u is m×k or m×m, vt is k×n or n×n, and s
+// descends. An empty u or vt is not wanted; without both, singular values are all
+// it computes. A rectangular matrix is first reduced to its
 // triangular factor, of order k; that is made bidiagonal. Errors are of the order
 // of k roundings of ‖a‖ in u·diag(s)·vt, of 1 in uᵀ·u and v·vᵀ.
 // Scratch: about 17k² + 3mn floats.
@@ -31,25 +34,70 @@ func (impl Implementation) SVD(a matrix, s []float64, u, vt matrix) error {
 		}
 	}
 	if m < n {
-		at, ut, v := zeros(n, m), zeros(m, m), zeros(n, m)
-		transpose(at, a)
-		if err := impl.SVD(at, s, v, ut); err != nil {
+		ut, v := zeros(u.Cols, u.Rows), zeros(vt.Cols, vt.Rows)
+		if err := impl.SVD(transposed(a), s, v, ut); err != nil {
 			return err
 		}
 		transpose(u, ut)
 		transpose(vt, v)
 		return nil
 	}
-	if m == n {
-		return impl.squareSVD(a, s, u, vt)
+	r, tau := a, make([]float64, n)
+	if m > n {
+		impl.Geqrf(a, tau)
+		r = zeros(n, n)
+		upperTriangle(r, a)
 	}
-	r, ur := zeros(n, n), zeros(n, n)
-	impl.QR(a, r)
-	if err := impl.squareSVD(r, s, ur, vt); err != nil {
+	if u.Rows == 0 && vt.Rows == 0 {
+		return impl.singularValues(r, s)
+	}
+	if u.Rows == 0 {
+		u = zeros(n, n)
+	}
+	if vt.Rows == 0 {
+		vt = zeros(n, n)
+	}
+	if err := impl.squareSVD(r, s, view(u, 0, 0, n, n), vt); err != nil || u.Rows == n {
 		return err
 	}
-	impl.gemm(nt, nt, 1, a, ur, 0, u)
+	for i := range u.Rows {
+		if i < n {
+			clear(row(u, i)[n:])
+			continue
+		}
+		clear(row(u, i))
+		if i < u.Cols {
+			row(u, i)[i] = 1
+		}
+	}
+	impl.Ormqr(blas.Left, false, a, tau, u)
 	return nil
+}
+
+// singularValues computes the singular values of the square a, which is destroyed.
+func (impl Implementation) singularValues(a matrix, s []float64) error {
+	n := a.Rows
+	exp := normExponent(a)
+	b := impl.bidiagonalize(a)
+	copy(s, b.d)
+	if !(gonum.Implementation{}).Dbdsqr(blas.Upper, n, 0, 0, 0, s, b.e[:n-1], nil, 1, nil, 1, nil, 1, make([]float64, 4*n)) {
+		return fmt.Errorf("%w: singular values of order %d", ErrNoConvergence, n)
+	}
+	scaleBy(exp, s[:n])
+	return nil
+}
+
+// normExponent multiplies a by 2⁻ᵉ so that its Frobenius norm is in [½,1), and returns e.
+func normExponent(a matrix) int {
+	norm := 0.0
+	for i := range a.Rows {
+		norm = math.Hypot(norm, nrm2(row(a, i)))
+	}
+	_, exp := math.Frexp(norm)
+	for i := range a.Rows {
+		scaleBy(-exp, row(a, i))
+	}
+	return exp
 }
 
 func (impl Implementation) squareSVD(a matrix, s []float64, u, vt matrix) error {
@@ -78,14 +126,7 @@ func (impl Implementation) squareSVD(a matrix, s []float64, u, vt matrix) error 
 // the eigenvalue σ of T (SIAM J. Numer. Anal. 2, 1965), half of its eigenvectors.
 func (impl Implementation) bidiagonalSVD(a matrix, s []float64, u, vt matrix) error {
 	n := a.Rows
-	scale := 0.0
-	for i := range n {
-		scale = math.Hypot(scale, nrm2(row(a, i)))
-	}
-	_, exp := math.Frexp(scale)
-	for i := range n {
-		scaleBy(-exp, row(a, i))
-	}
+	exp := normExponent(a)
 	b := impl.bidiagonalize(a)
 	U, V := zeros(n, n), zeros(n, n) // singular vectors as rows
 	if err := impl.shuffled(b, s, U, V); err != nil {

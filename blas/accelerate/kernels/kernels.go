@@ -1,0 +1,62 @@
+// Package kernels is gonum's BLAS and LAPACK on this module's own kernels: [Use]
+// hands both to gonum until it is told to restore what was. Package accelerate
+// calls it when it is imported.
+//
+// The BLAS is the whole of gonum's blas.Float64 and blas.Float32, by package
+// native. The LAPACK is the whole of gonum's lapack.Float64: [LAPACK] computes
+// itself what is faster here, blocked factorizations whose operations are nearly
+// all products of matrices, eigenvectors and singular vectors by divide and
+// conquer. The rest, and matrices of small order, it leaves to gonum's LAPACK on
+// this BLAS.
+//
+// # Contract
+//
+// Arguments, panics, workspace queries, stored factors and results are those that
+// gonum documents. A routine needs no more workspace than gonum's; some
+// allocate more of their own, three or four matrices for eigenvectors, twenty for
+// singular vectors. Eigenvectors and singular vectors are
+// determined up to sign, or rotation where values coincide, and may differ in
+// that from gonum's. Errors of singular values are small beside the largest
+// singular value; gonum's QR iteration is also accurate beside the smallest of a
+// bidiagonal matrix. NaN and infinite elements make Dsyev and Dgesvd return false.
+//
+// # Threads
+//
+// Large operations run on as many goroutines as package blas has threads, which
+// follows GOMAXPROCS unless blas.SetThreads says otherwise; small ones run on the
+// caller's. All may be called from several goroutines at once, and share those
+// threads. Results are the same bit for bit whatever the number of threads and of
+// concurrent calls; they differ in rounding between instruction sets.
+//
+// On a host where other goroutines compute, or where the operating system gives
+// the processors to others, work is handed out in small pieces to whichever
+// thread is free, so that a delayed thread delays one piece. Threads give way to
+// goroutines that are ready to run, the garbage collector's among them, every few
+// tenths of a millisecond.
+package kernels
+
+import (
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/iokl/iokl/blas/native"
+)
+
+// Use makes these kernels the implementation behind gonum's blas64, blas32 and
+// lapack64. restore puts back the two of BLAS that were there; lapack64 tells
+// nobody what it held, so restore gives it gonum's own implementation. As with
+// gonum's own functions Use, nothing else may compute with gonum meanwhile.
+func Use() (restore func()) {
+	double, single := blas64.Implementation(), blas32.Implementation()
+	b := native.New()
+	blas64.Use(b)
+	blas32.Use(b)
+	lapack64.Use(newLAPACK(b, measured))
+	return func() {
+		blas64.Use(double)
+		blas32.Use(single)
+		lapack64.Use(gonum.Implementation{})
+	}
+}

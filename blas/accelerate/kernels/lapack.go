@@ -1,0 +1,235 @@
+package kernels
+
+import (
+	gblas "gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
+
+	"github.com/iokl/iokl/blas/native"
+	own "github.com/iokl/iokl/internal/lapack"
+)
+
+// LAPACK implements gonum's lapack.Float64. Its own methods take over from the
+// embedded implementation for matrices of large enough order; they leave arguments
+// that gonum refuses, and workspace queries, to it.
+type LAPACK struct {
+	gonum.Implementation
+	own  own.Implementation
+	from crossovers
+}
+
+var _ lapack.Float64 = LAPACK{}
+
+// NewLAPACK returns gonum's LAPACK on the kernels of b.
+func NewLAPACK(b *native.BLAS) LAPACK { return newLAPACK(b, measured) }
+
+func newLAPACK(b *native.BLAS, from crossovers) LAPACK {
+	return LAPACK{own: own.New(b), from: from}
+}
+
+// crossovers are the orders, of a rectangular matrix the smaller one, from which
+// routines compute themselves.
+type crossovers struct {
+	cholesky, inverse, lu, qr, eigen, svd int
+}
+
+// measured was fitted by BenchmarkCrossover: from these orders on, LAPACK's own
+// methods take less time than gonum's on the same BLAS.
+var measured = crossovers{cholesky: 32, inverse: 32, lu: 32, qr: 32, eigen: 32, svd: 32}
+
+func general(a []float64, rows, cols, ld int) blas64.General {
+	return blas64.General{Rows: rows, Cols: cols, Stride: ld, Data: a}
+}
+
+// holds reports whether a has the elements of a rows×cols matrix of stride ld.
+func holds(a []float64, rows, cols, ld int) bool {
+	return rows > 0 && cols > 0 && ld >= cols && len(a) >= (rows-1)*ld+cols
+}
+
+func isUplo(ul gblas.Uplo) bool { return ul == gblas.Upper || ul == gblas.Lower }
+
+// enough reports whether lwork, not a query, is at least least and work has it.
+func enough(work []float64, lwork, least int) bool {
+	return lwork >= max(1, least) && len(work) >= lwork
+}
+
+// Dpotrf factorizes a positive definite a = Uᵀ·U or L·Lᵀ.
+func (l LAPACK) Dpotrf(ul gblas.Uplo, n int, a []float64, lda int) (ok bool) {
+	if n < l.from.cholesky || !isUplo(ul) || !holds(a, n, n, lda) {
+		return l.Implementation.Dpotrf(ul, n, a, lda)
+	}
+	return l.own.Cholesky(ul, general(a, n, n, lda))
+}
+
+// Dpotri inverts a matrix from its factor by Dpotrf.
+func (l LAPACK) Dpotri(ul gblas.Uplo, n int, a []float64, lda int) (ok bool) {
+	if n < l.from.inverse || !isUplo(ul) || !holds(a, n, n, lda) {
+		return l.Implementation.Dpotri(ul, n, a, lda)
+	}
+	if !regular(n, a, lda) {
+		return false
+	}
+	l.own.Potri(ul, general(a, n, n, lda))
+	return true
+}
+
+// Dtrtri inverts a triangular matrix.
+func (l LAPACK) Dtrtri(ul gblas.Uplo, d gblas.Diag, n int, a []float64, lda int) (ok bool) {
+	if n < l.from.inverse || !isUplo(ul) || d != gblas.Unit && d != gblas.NonUnit || !holds(a, n, n, lda) {
+		return l.Implementation.Dtrtri(ul, d, n, a, lda)
+	}
+	if d == gblas.NonUnit && !regular(n, a, lda) {
+		return false
+	}
+	l.own.Trtri(ul, d, general(a, n, n, lda))
+	return true
+}
+
+// regular reports whether a triangular matrix has no zero on its diagonal.
+func regular(n int, a []float64, lda int) bool {
+	for i := range n {
+		if a[i*lda+i] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Dgetrf factorizes a = P·L·U.
+func (l LAPACK) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
+	if min(m, n) < l.from.lu || !holds(a, m, n, lda) || len(ipiv) != min(m, n) {
+		return l.Implementation.Dgetrf(m, n, a, lda, ipiv)
+	}
+	return l.own.LU(general(a, m, n, lda), ipiv)
+}
+
+// Dgetri inverts a matrix from its factors by Dgetrf.
+func (l LAPACK) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, lwork int) (ok bool) {
+	if n < l.from.inverse || !holds(a, n, n, lda) || len(ipiv) != n || !enough(work, lwork, n) {
+		return l.Implementation.Dgetri(n, a, lda, ipiv, work, lwork)
+	}
+	if ok = regular(n, a, lda); ok {
+		l.own.Getri(general(a, n, n, lda), ipiv)
+	}
+	return ok
+}
+
+// Dgeqrf factorizes a = Q·R.
+func (l LAPACK) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+	if k := min(m, n); k < l.from.qr || !holds(a, m, n, lda) || len(tau) != k || !enough(work, lwork, n) {
+		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
+		return
+	}
+	l.own.Geqrf(general(a, m, n, lda), tau)
+	l.Implementation.Dgeqrf(m, n, a, lda, tau, work, -1)
+}
+
+// Dgelqf factorizes a = L·Q.
+func (l LAPACK) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+	if k := min(m, n); k < l.from.qr || !holds(a, m, n, lda) || len(tau) < k || !enough(work, lwork, m) {
+		l.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork)
+		return
+	}
+	l.own.Gelqf(general(a, m, n, lda), tau[:min(m, n)])
+	l.Implementation.Dgelqf(m, n, a, lda, tau, work, -1)
+}
+
+// Dorgqr forms columns of Q from Dgeqrf.
+func (l LAPACK) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
+	if k < l.from.qr || k > n || n > m || !holds(a, m, n, lda) || len(tau) != k || !enough(work, lwork, n) {
+		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
+		return
+	}
+	l.own.Orgqr(general(a, m, n, lda), tau)
+	l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, -1)
+}
+
+// Dorglq forms rows of Q from Dgelqf.
+func (l LAPACK) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
+	if k < l.from.qr || k > m || m > n || !holds(a, m, n, lda) || len(tau) < k || !enough(work, lwork, m) {
+		l.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork)
+		return
+	}
+	l.own.Orglq(general(a, m, n, lda), tau[:k])
+	l.Implementation.Dorglq(m, n, k, a, lda, tau, work, -1)
+}
+
+// applied returns the order of Q in a product with an m×n matrix, and the other extent of that.
+func applied(s gblas.Side, m, n int) (order, other int, ok bool) {
+	if s == gblas.Left {
+		return m, n, true
+	}
+	return n, m, s == gblas.Right
+}
+
+// Dormqr multiplies c by Q from Dgeqrf.
+func (l LAPACK) Dormqr(s gblas.Side, t gblas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+	order, other, ok := applied(s, m, n)
+	if k < l.from.qr || !ok || t != gblas.NoTrans && t != gblas.Trans || k > order || !holds(a, order, k, lda) || !holds(c, m, n, ldc) || len(tau) != k || !enough(work, lwork, other) {
+		l.Implementation.Dormqr(s, t, m, n, k, a, lda, tau, c, ldc, work, lwork)
+		return
+	}
+	l.own.Ormqr(s, t == gblas.Trans, general(a, order, k, lda), tau, general(c, m, n, ldc))
+	l.Implementation.Dormqr(s, t, m, n, k, a, lda, tau, c, ldc, work, -1)
+}
+
+// Dormlq multiplies c by Q from Dgelqf.
+func (l LAPACK) Dormlq(s gblas.Side, t gblas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+	order, other, ok := applied(s, m, n)
+	if k < l.from.qr || !ok || t != gblas.NoTrans && t != gblas.Trans || k > order || !holds(a, k, order, lda) || !holds(c, m, n, ldc) || len(tau) != k || !enough(work, lwork, other) {
+		l.Implementation.Dormlq(s, t, m, n, k, a, lda, tau, c, ldc, work, lwork)
+		return
+	}
+	l.own.Ormlq(s, t == gblas.Trans, general(a, k, order, lda), tau, general(c, m, n, ldc))
+	l.Implementation.Dormlq(s, t, m, n, k, a, lda, tau, c, ldc, work, -1)
+}
+
+// Dsyev computes eigenvalues and, when asked for, eigenvectors of a symmetric matrix.
+func (l LAPACK) Dsyev(job lapack.EVJob, ul gblas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
+	if n < l.from.eigen || job != lapack.EVNone && job != lapack.EVCompute || !isUplo(ul) || !holds(a, n, n, lda) || len(w) < n || !enough(work, lwork, 3*n-1) {
+		return l.Implementation.Dsyev(job, ul, n, a, lda, w, work, lwork)
+	}
+	if ul == gblas.Upper {
+		for i := range n {
+			for j := range i {
+				a[i*lda+j] = a[j*lda+i]
+			}
+		}
+	}
+	eigen := l.own.Syevals
+	if job == lapack.EVCompute {
+		eigen = l.own.Syevd
+	}
+	err := eigen(general(a, n, n, lda), w[:n])
+	l.Implementation.Dsyev(job, ul, n, a, lda, w, work, -1)
+	return err == nil
+}
+
+// Dgesvd computes singular values and, when asked for, singular vectors.
+func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+	k := min(m, n)
+	U, okU := vectors(jobU, m, m, k, u, ldu)
+	VT, okVT := vectors(jobVT, n, k, n, vt, ldvt)
+	if k < l.from.svd || !okU || !okVT || !holds(a, m, n, lda) || len(s) < k || !enough(work, lwork, max(3*k+max(m, n), 5*k)) {
+		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+	}
+	err := l.own.SVD(general(a, m, n, lda), s[:k], U, VT)
+	l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, -1)
+	return err == nil
+}
+
+// vectors is where the singular vectors go that job asks for: a square matrix of
+// order all, or a rows×cols one.
+func vectors(job lapack.SVDJob, all, rows, cols int, v []float64, ld int) (to blas64.General, ok bool) {
+	switch job {
+	case lapack.SVDNone:
+		return blas64.General{}, ld >= 1
+	case lapack.SVDAll:
+		rows, cols = all, all
+	case lapack.SVDStore:
+	default:
+		return blas64.General{}, false
+	}
+	return general(v, rows, cols, ld), holds(v, rows, cols, ld)
+}

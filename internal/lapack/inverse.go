@@ -1,0 +1,97 @@
+package lapack
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack/gonum"
+
+	"github.com/iokl/iokl/internal/par"
+)
+
+// inverseLeaf is the order up to which gonum inverts and multiplies triangles.
+const inverseLeaf = 48
+
+// Trtri overwrites the triangle ul of a by its inverse. With L⁻¹ = X,
+//
+//	X21 = −L22⁻¹·L21·L11⁻¹
+//
+// and the transposed of it for an upper triangle. The diagonal holds no zeros.
+func (impl Implementation) Trtri(ul blas.Uplo, d blas.Diag, a matrix) {
+	n := order(a)
+	if n <= inverseLeaf {
+		gonum.Implementation{}.Dtrti2(ul, d, n, a.Data, max(a.Stride, 1))
+		return
+	}
+	a11, off, a22 := quarters(ul, a, half(n, inverseLeaf))
+	left, right := a11, a22
+	if ul == blas.Lower {
+		left, right = a22, a11
+	}
+	impl.trsm(blas.Left, ul, nt, d, -1, left, off)
+	impl.trsm(blas.Right, ul, nt, d, 1, right, off)
+	impl.Trtri(ul, d, a11)
+	impl.Trtri(ul, d, a22)
+}
+
+// quarters are the two triangles of order h and n−h on the diagonal of a
+// triangle, and the rectangle between them.
+func quarters(ul blas.Uplo, a matrix, h int) (a11, off, a22 matrix) {
+	n := a.Rows
+	off = view(a, h, 0, n-h, h)
+	if ul == blas.Upper {
+		off = view(a, 0, h, h, n-h)
+	}
+	return view(a, 0, 0, h, h), off, view(a, h, h, n-h, n-h)
+}
+
+// Potri overwrites the Cholesky factor in the triangle ul of a by that triangle
+// of the inverse of the matrix that was factorized.
+func (impl Implementation) Potri(ul blas.Uplo, a matrix) {
+	impl.Trtri(ul, blas.NonUnit, a)
+	impl.square(ul, a)
+}
+
+// square overwrites a triangle by that triangle of Lᵀ·L or U·Uᵀ:
+//
+//	A11 = L11ᵀ·L11 + L21ᵀ·L21,   A21 = L22ᵀ·L21,   A22 = L22ᵀ·L22
+func (impl Implementation) square(ul blas.Uplo, a matrix) {
+	n := order(a)
+	if n <= inverseLeaf {
+		gonum.Implementation{}.Dlauu2(ul, n, a.Data, max(a.Stride, 1))
+		return
+	}
+	h := half(n, inverseLeaf)
+	a11, off, a22 := quarters(ul, a, h)
+	side, trans := blas.Left, tr
+	if ul == blas.Upper {
+		side, trans = blas.Right, nt
+	}
+	impl.square(ul, a11)
+	impl.bl.Dsyrk(ul, trans, h, n-h, 1, off.Data, off.Stride, 1, a11.Data, a11.Stride)
+	impl.bl.Dtrmm(side, ul, tr, blas.NonUnit, off.Rows, off.Cols, 1, a22.Data, a22.Stride, off.Data, off.Stride)
+	impl.square(ul, a22)
+}
+
+// Getri overwrites the factors of the square a and the pivots from LU by a⁻¹: it
+// solves X·L = U⁻¹ and undoes the exchanges. The diagonal of U holds no zeros.
+// Scratch: n² floats.
+func (impl Implementation) Getri(a matrix, pivots []int) {
+	n := order(a)
+	L := zeros(n, n)
+	for i := range n {
+		left := row(a, i)[:i]
+		copy(row(L, i), left)
+	}
+	impl.Trtri(blas.Upper, blas.NonUnit, a)
+	for i := range n {
+		clear(row(a, i)[:i])
+	}
+	impl.trsm(blas.Right, blas.Lower, nt, blas.Unit, 1, L, a)
+	par.Ranges(n, 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			r := row(a, i)
+			for j := n - 1; j >= 0; j-- {
+				r[j], r[pivots[j]] = r[pivots[j]], r[j]
+			}
+		}
+	})
+}
