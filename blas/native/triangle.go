@@ -59,6 +59,10 @@ func (t triangle[T]) half() int { return (t.n/2 + triangleBase - 1) / triangleBa
 
 // solveLeft overwrites the n×w b by op(A)⁻¹·b, by halves (doi:10.1147/rd.416.0737).
 func (e *engine[T]) solveLeft(t triangle[T], w int, b []T, ldb int) {
+	if w == 1 && ldb == 1 {
+		e.solveVector(t, b[:t.n])
+		return
+	}
 	if t.n <= triangleBase {
 		e.columns(w, func(j, n int) { e.solveRows(t, n, b[j:], ldb) })
 		return

@@ -15,6 +15,7 @@ import (
 // that gonum refuses, and workspace queries, to it.
 type LAPACK struct {
 	gonum.Implementation
+	blas *native.BLAS
 	own  own.Implementation
 	from crossovers
 }
@@ -25,18 +26,18 @@ var _ lapack.Float64 = LAPACK{}
 func NewLAPACK(b *native.BLAS) LAPACK { return newLAPACK(b, measured) }
 
 func newLAPACK(b *native.BLAS, from crossovers) LAPACK {
-	return LAPACK{own: own.New(b), from: from}
+	return LAPACK{blas: b, own: own.New(b), from: from}
 }
 
 // crossovers are the orders, of a rectangular matrix the smaller one, from which
 // routines compute themselves.
 type crossovers struct {
-	cholesky, inverse, lu, qr, eigen, svd int
+	cholesky, inverse, lu, qr, eigen, svd, condition int
 }
 
 // measured was fitted by BenchmarkCrossover: from these orders on, LAPACK's own
 // methods take less time than gonum's on the same BLAS.
-var measured = crossovers{cholesky: 32, inverse: 32, lu: 32, qr: 32, eigen: 32, svd: 32}
+var measured = crossovers{cholesky: 32, inverse: 32, lu: 32, qr: 32, eigen: 32, svd: 32, condition: 32}
 
 func general(a []float64, rows, cols, ld int) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: ld, Data: a}
@@ -48,6 +49,8 @@ func holds(a []float64, rows, cols, ld int) bool {
 }
 
 func isUplo(ul gblas.Uplo) bool { return ul == gblas.Upper || ul == gblas.Lower }
+
+func isDiag(d gblas.Diag) bool { return d == gblas.Unit || d == gblas.NonUnit }
 
 // enough reports whether lwork, not a query, is at least least and work has it.
 func enough(work []float64, lwork, least int) bool {
@@ -76,7 +79,7 @@ func (l LAPACK) Dpotri(ul gblas.Uplo, n int, a []float64, lda int) (ok bool) {
 
 // Dtrtri inverts a triangular matrix.
 func (l LAPACK) Dtrtri(ul gblas.Uplo, d gblas.Diag, n int, a []float64, lda int) (ok bool) {
-	if n < l.from.inverse || !isUplo(ul) || d != gblas.Unit && d != gblas.NonUnit || !holds(a, n, n, lda) {
+	if n < l.from.inverse || !isUplo(ul) || !isDiag(d) || !holds(a, n, n, lda) {
 		return l.Implementation.Dtrtri(ul, d, n, a, lda)
 	}
 	if d == gblas.NonUnit && !regular(n, a, lda) {
@@ -190,20 +193,32 @@ func (l LAPACK) Dsyev(job lapack.EVJob, ul gblas.Uplo, n int, a []float64, lda i
 	if n < l.from.eigen || job != lapack.EVNone && job != lapack.EVCompute || !isUplo(ul) || !holds(a, n, n, lda) || len(w) < n || !enough(work, lwork, 3*n-1) {
 		return l.Implementation.Dsyev(job, ul, n, a, lda, w, work, lwork)
 	}
-	if ul == gblas.Upper {
-		for i := range n {
-			for j := range i {
-				a[i*lda+j] = a[j*lda+i]
-			}
-		}
+	var err error
+	if m := general(a, n, n, lda); job == lapack.EVCompute {
+		lowerTriangle(m, m, ul)
+		err = l.own.Syevd(m, w[:n])
+	} else { // a keeps its other triangle
+		c := general(make([]float64, n*n), n, n, n)
+		lowerTriangle(c, m, ul)
+		err = l.own.Syevals(c, w[:n])
 	}
-	eigen := l.own.Syevals
-	if job == lapack.EVCompute {
-		eigen = l.own.Syevd
-	}
-	err := eigen(general(a, n, n, lda), w[:n])
 	l.Implementation.Dsyev(job, ul, n, a, lda, w, work, -1)
 	return err == nil
+}
+
+// lowerTriangle copies the triangle ul of a, transposed when upper, to the lower
+// triangle of dst, which may be a.
+func lowerTriangle(dst, a blas64.General, ul gblas.Uplo) {
+	for i := range a.Rows {
+		to := dst.Data[i*dst.Stride : i*dst.Stride+i+1]
+		if ul == gblas.Lower {
+			copy(to, a.Data[i*a.Stride:])
+			continue
+		}
+		for j := range to {
+			to[j] = a.Data[j*a.Stride+i]
+		}
+	}
 }
 
 // Dgesvd computes singular values and, when asked for, singular vectors.
