@@ -29,7 +29,7 @@ func inFeatures(d kernel.Dictionary, l int) (bool, error) {
 		return linear && 4*width <= l, nil
 	}
 	for _, k := range d {
-		if k.Approx == nil && k.Kind != kernel.Linear && k.Kind != kernel.Poly && k.Kind != kernel.Cosine {
+		if k.Approx == nil && !k.Kind.HasFeatures() {
 			return false, badInput("kernel %s is exact and others have explicit features: write it with rff: or nystrom: too", k.Name)
 		}
 	}

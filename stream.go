@@ -149,7 +149,7 @@ func (p *pass) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	for _, k := range p.dict {
-		if k.Approx == nil && k.Kind != kernel.Linear && k.Kind != kernel.Poly && k.Kind != kernel.Cosine {
+		if k.Approx == nil && !k.Kind.HasFeatures() {
 			return badInput("kernel %s needs all samples at once: for data that are streamed write it with rff: or nystrom:", k.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -13,14 +14,21 @@ import (
 	"github.com/iokl/iokl/rff"
 )
 
-// featureKernels are those that have random Fourier features. Of the orders of
-// Matérn kernels, 1 stands for those without a closed form.
-var featureKernels = []string{"gaussian", "laplacian", "matern12", "matern32", "matern52", "matern:1", "cauchy"}
+// featureKernels are SPECs of the kernels that have random Fourier features.
+var featureKernels = func() (specs []string) {
+	for _, kind := range kernel.Kinds() {
+		if kind.HasFrequencies() {
+			specs = append(specs, kind.Example())
+		}
+	}
+	return specs
+}()
 
 // samplers are the ways to draw the frequencies of a kernel. Hadamard blocks
 // serve kernels of the Euclidean distance.
-func samplers(kind string) []string {
-	if kind == "laplacian" || kind == "cauchy" {
+func samplers(spec string) []string {
+	kind, _, _ := strings.Cut(spec, ":")
+	if radial, _ := (&kernel.Kernel{Kind: kernel.Kind(kind)}).Frequencies(); radial == nil {
 		return []string{"orthogonal", "orthogonal:phases", "mc", "qmc"}
 	}
 	return []string{"orthogonal", "orthogonal:phases", "mc", "qmc", "hadamard"}

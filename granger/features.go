@@ -27,7 +27,7 @@ func (g *design) explicit() (bool, error) {
 		return linear && 4*width <= g.l, nil
 	}
 	for _, k := range g.dict {
-		if k.Approx == nil && k.Kind != kernel.Linear && k.Kind != kernel.Poly && k.Kind != kernel.Cosine {
+		if k.Approx == nil && !k.Kind.HasFeatures() {
 			return false, fmt.Errorf("%w: kernel %s is exact and others have explicit features: write it with rff: or nystrom: too", ErrOption, k.Name)
 		}
 	}

@@ -17,12 +17,10 @@ const hadamardGain = 2
 //
 //	d·n ≥ 2·14·log₂(d')·⌈n/d'⌉d',
 //
-// and orthogonal elsewhere. So hadamard serves gaussian and matern kernels of some
+// and orthogonal elsewhere. So hadamard serves gaussian, matern and rational kernels of some
 // 250 columns or more and as many frequencies, where its rows are Gaussian enough.
 func (a *Approximation) Cheapest(kind Kind, d int) string {
-	switch kind {
-	case Gaussian, Matern12, Matern32, Matern52, Matern:
-	default:
+	if kind.def().radial == nil {
 		return "orthogonal"
 	}
 	n := a.Count

@@ -54,6 +54,7 @@ type Crossing struct {
 	shift   [][]float64 // of each family
 	sides   []*side     // of each family: the training points
 	scale   [][]float64 // unit scales of each kernel
+	eval    []evaluator // of each kernel
 	centred bool        // some kernel is
 }
 
@@ -64,7 +65,7 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 	if len(eta) != len(d) {
 		panic("kernel: one weight for each kernel")
 	}
-	c := &Crossing{d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d))}
+	c := &Crossing{d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d)), eval: make([]evaluator, len(d))}
 	for j := range d {
 		if eta[j] == 0 {
 			continue
@@ -87,7 +88,7 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 		}
 		c.shift, c.sides = append(c.shift, shift), append(c.sides, b)
 		for _, j := range f.members {
-			c.scale[j] = d[j].scale(b)
+			c.scale[j], c.eval[j] = d[j].scale(b), d[j].evaluator()
 		}
 	}
 	return c, nil
@@ -246,7 +247,7 @@ func (s *slab) put(dst blas.General, j, j0 int, first bool) {
 		if !first {
 			value = s.line[:dst.Cols]
 		}
-		k.value(value, s.tile[i*dst.Cols:(i+1)*dst.Cols])
+		c.eval[j].row(value, s.tile[i*dst.Cols:(i+1)*dst.Cols])
 		if s.scale[j] != nil {
 			for t := range value {
 				value[t] *= s.scale[j][i] * c.scale[j][j0+t]

@@ -14,6 +14,7 @@
 //	matern32   (1 + √3·r/σ)·exp(−√3·r/σ)
 //	matern52   (1 + √5·r/σ + 5r²/(3σ²))·exp(−√5·r/σ)
 //	matern     2^{1−ν}/Γ(ν)·t^ν·K_ν(t), t = √(2ν)·r/σ      of order ν; slower
+//	rational   (1 + r²/(2ασ²))^(−α)                    a mixture of Gaussians; slower
 //	cauchy     Π_f 1/(1 + (x_f−z_f)²/σ²)
 //	chi2       exp(−χ²/σ), χ² = Σ_f (x_f−z_f)²/(x_f+z_f)   features ≥ 0, 0/0 = 0
 //	precomputed                                       a Gram matrix of the caller's
@@ -26,12 +27,14 @@
 //	         | "linear" [":" FEATURES] OPTIONS
 //	         | "cosine" [":" FEATURES] OPTIONS
 //	         | "matern" ":" ORDER [":" FEATURES [":" WIDTHS]] OPTIONS
+//	         | "rational" ":" ALPHA [":" FEATURES [":" WIDTHS]] OPTIONS
 //	         | "poly" ":" DEGREE [":" FEATURES [":" OFFSET [":" GAMMA]]] OPTIONS
 //	         | "precomputed" [":" NAME]
 //	         | "rff" ":" SPEC ":" COUNT [":" SAMPLER] [":" FORM]
 //	         | "nystrom" ":" SPEC ":" COUNT [":" LANDMARKS]
 //	KIND     = "gaussian" | "laplacian" | "matern12" | "matern32" | "matern52" | "cauchy" | "chi2"
 //	ORDER    = ν from 0.25 to 50
+//	ALPHA    = α from 0.01 to 1000
 //	FEATURES = "all" | "each" | "groups" | name of a group | INDEX {"," INDEX}
 //	INDEX    = i | i "-" j                            columns, counted from 0, both ends included
 //	WIDTHS   = "median" | "median*" LIST | LIST
@@ -55,8 +58,7 @@
 // # The median heuristic
 //
 // The median is that of the kernel's own distance between two different
-// samples: Euclidean for gaussian, matern and cauchy, L1 for laplacian, χ² for
-// chi2. So gaussian:all:median is exp(−r²/(2·med r²)), the width at which σ² is
+// samples: L1 for laplacian, χ² for chi2, and Euclidean for the others. So gaussian:all:median is exp(−r²/(2·med r²)), the width at which σ² is
 // the median squared distance; the convention exp(−r²/med r²) is
 // median*0.70710678. It is taken over all pairs when there are at most 16,384 of them,
 // and else over that many drawn at random by the seed. Of an even number of pairs the upper of the
@@ -70,4 +72,13 @@
 // replaces it by the inner product of centred features, ⟨φ(x)−φ̄, φ(z)−φ̄⟩ with φ̄
 // the training mean, after unit; the training means it needs for new points are
 // kept in the [Kernel] by Gram.
+//
+// # Adding a kernel
+//
+// A kernel is one value in one new file of this package: an init function calls register with the name and a
+// definition, which says which metric of two samples the kernel is a function of, which parameters it has beside its
+// width, and how a row of metric values becomes a row of kernel values. See rational.go. SPECs, help, error texts, Gram
+// and cross-Gram matrices, the median heuristic, model files, Nyström features and TestKinds, which checks what
+// is promised of every kernel, follow from the definition; random Fourier features too, where it says how frequencies
+// are drawn.
 package kernel

@@ -70,10 +70,11 @@ func TestGramErrors(t *testing.T) {
 		{"columns", context.Background(), Kernel{Kind: Linear, Inputs: 4}, X, GramOptions{}, nil, "4 columns"},
 		{"kind", context.Background(), Kernel{Kind: "no", Inputs: 3}, X, GramOptions{}, nil, "unknown kernel"},
 		{"width", context.Background(), Kernel{Kind: Gaussian, Inputs: 3, Width: math.NaN()}, X, GramOptions{}, nil, "width"},
-		{"poly", context.Background(), Kernel{Kind: Poly, Inputs: 3, Degree: 2}, X, GramOptions{}, nil, "gamma"},
+		{"poly", context.Background(), Kernel{Kind: Poly, Inputs: 3, Params: []float64{2, 0, 0}}, X, GramOptions{}, nil, "gamma"},
+		{"no parameters", context.Background(), Kernel{Kind: Poly, Inputs: 3}, X, GramOptions{}, nil, "0 parameters, want 3"},
 		{"column", context.Background(), Kernel{Kind: Linear, Inputs: 3, Columns: []int{3}}, X, GramOptions{}, nil, "out of range"},
 		{"precomputed", context.Background(), Kernel{Kind: Precomputed}, X, GramOptions{}, nil, "precomputed"},
-		{"overflow", context.Background(), Kernel{Kind: Poly, Inputs: 3, Degree: 1, Gamma: 1}, huge, GramOptions{}, nil, "overflows"},
+		{"overflow", context.Background(), Kernel{Kind: Poly, Inputs: 3, Params: []float64{1, 0, 1}}, huge, GramOptions{}, nil, "overflows"},
 	} {
 		_, err := Dictionary{c.k}.Grams(c.ctx, c.X, c.opt)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {

@@ -21,18 +21,15 @@ const (
 	lorentz                 // Π 1 + (x−z)²/σ²: σ is part of it
 )
 
-func (k *Kernel) metric() metric {
-	switch k.Kind {
-	case Gaussian, Matern12, Matern32, Matern52, Matern:
-		return euclid
-	case Laplacian:
-		return manhattan
-	case Chi2:
-		return chiSquare
-	case Cauchy:
-		return lorentz
+// name is the name of the distance that widths are measured in, for messages and for tables of medians.
+func (m metric) name() string {
+	switch m {
+	case manhattan:
+		return "absolute"
+	case chiSquare:
+		return "chi2"
 	}
-	return dot
+	return "euclidean"
 }
 
 // family is a set of kernels computed from the same tile of distances.
@@ -51,7 +48,7 @@ func (d Dictionary) families(skip func(j int) bool) []*family {
 		if skip(j) {
 			continue
 		}
-		f := &family{metric: k.metric(), view: k.view(), members: []int{j}}
+		f := &family{metric: k.Kind.def().metric, view: k.view(), members: []int{j}}
 		if f.metric == lorentz {
 			f.width = k.Width
 		}
@@ -211,50 +208,14 @@ func (f *family) row(dst, x, zt []float64, ld int) {
 	}
 }
 
-// exponential returns a of a kernel that is exp(a·metric).
-func (k *Kernel) exponential() (a float64, ok bool) {
-	switch k.Kind {
-	case Gaussian:
-		return -0.5 / k.Width / k.Width, true
-	case Laplacian, Chi2:
-		return -1 / k.Width, true
-	}
-	return 0, false
-}
-
-// value turns a row of metric values into kernel values, before the division of unit kernels.
-func (k *Kernel) value(dst, src []float64) {
-	if a, ok := k.exponential(); ok {
-		vmath.Exp(dst, src, a)
-		return
-	}
-	switch k.Kind {
-	case Matern12:
-		vmath.Matern(dst, src, 1/k.Width, 0)
-	case Matern32:
-		vmath.Matern(dst, src, math.Sqrt(3)/k.Width, 1)
-	case Matern52:
-		vmath.Matern(dst, src, math.Sqrt(5)/k.Width, 2)
-	case Matern:
-		k.maternValue(dst, src)
-	case Cauchy:
-		for i, v := range src {
-			dst[i] = 1 / v
-		}
-	case Poly:
-		vmath.Power(dst, src, k.Gamma, k.Offset, k.Degree)
-	default:
-		copy(dst, src)
-	}
-}
-
 // scale holds the factors 1/√k(x,x) of a unit kernel on one side, 0 where k(x,x) is 0; nil for other kernels.
 func (k *Kernel) scale(s *side) []float64 {
-	if !k.unit() {
+	if !k.UnitDiagonal() {
 		return nil
 	}
 	out := make([]float64, len(s.norm))
-	k.value(out, s.norm)
+	e := k.evaluator()
+	e.row(out, s.norm)
 	for i, v := range out {
 		if v > 0 {
 			out[i] = 1 / math.Sqrt(v)

@@ -46,7 +46,7 @@ func (k *Kernel) raw(x, z []float64) float64 {
 	case Linear, Cosine:
 		return ip
 	case Poly:
-		return math.Pow(k.Gamma*ip+k.Offset, float64(k.Degree))
+		return math.Pow(k.Params[2]*ip+k.Params[1], k.Params[0])
 	case Gaussian:
 		return math.Exp(-r * r / 2)
 	case Laplacian:
@@ -58,9 +58,11 @@ func (k *Kernel) raw(x, z []float64) float64 {
 	case Matern52:
 		return (1 + math.Sqrt(5)*r + 5*r*r/3) * math.Exp(-math.Sqrt(5)*r)
 	case Matern:
-		return besselMatern(k.Nu, math.Sqrt(2*k.Nu)*r)
+		return besselMatern(k.Params[0], math.Sqrt(2*k.Params[0])*r)
 	case Cauchy:
 		return lorentz
+	case Rational:
+		return math.Pow(1+r*r/(2*k.Params[0]), -k.Params[0])
 	case Chi2:
 		return math.Exp(-chi / k.Width)
 	}
@@ -142,12 +144,13 @@ func TestMaternOfAnyOrder(t *testing.T) {
 		}
 		checkGramMatrix(t, &d[0], g, X)
 	}
-	half := Kernel{Kind: Matern, Nu: 3.5, Inputs: 4, Width: 1}
+	half := Kernel{Kind: Matern, Params: []float64{3.5}, Inputs: 4, Width: 1}
 	for i := range X.Rows {
-		r := math.Sqrt(7) * distance(Matern, blas.Row(X, 0), blas.Row(X, i))
+		r := math.Sqrt(7) * distance(euclid, blas.Row(X, 0), blas.Row(X, i))
 		want := (1 + r + 2*r*r/5 + r*r*r/15) * math.Exp(-r)
 		out := make([]float64, 1)
-		half.value(out, []float64{r * r / 7})
+		e := half.evaluator()
+		e.row(out, []float64{r * r / 7})
 		if !(math.Abs(out[0]-want) <= 1e-13) {
 			t.Errorf("order 7/2 at t = %g: %g, want %g", r, out[0], want)
 		}

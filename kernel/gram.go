@@ -109,6 +109,7 @@ type builder struct {
 	fams  []*family
 	sides []*side     // of each family
 	scale [][]float64 // of each kernel
+	eval  []evaluator // of each kernel
 	grams []*blas.Sym
 	// The Gram matrices are larger than the caches: writing them past the caches
 	// takes half the time or less, and loses nothing.
@@ -121,14 +122,14 @@ var cache = int64(max(cpuid.CPU.Cache.L3, cpuid.CPU.Cache.L2, 1<<20))
 func (b *builder) prepare(X blas.General) error {
 	b.fams = b.d.families(func(int) bool { return false })
 	b.sides = make([]*side, len(b.fams))
-	b.scale = make([][]float64, len(b.d))
+	b.scale, b.eval = make([][]float64, len(b.d)), make([]evaluator, len(b.d))
 	for i, f := range b.fams {
 		var err error
 		if b.sides[i], err = f.prepare(X, f.center(X)); err != nil {
 			return fmt.Errorf("kernel %q: %w", b.d[f.members[0]].Name, err)
 		}
 		for _, j := range f.members {
-			b.scale[j] = b.d[j].scale(b.sides[i])
+			b.scale[j], b.eval[j] = b.d[j].scale(b.sides[i]), b.d[j].evaluator()
 		}
 	}
 	return nil
@@ -239,23 +240,23 @@ func (f *family) diagonal(tile []float64, c, rows, cols int) {
 // store evaluates kernel j on a line of metric values, row i from column j0,
 // and puts it at offset off of the Gram matrix.
 func (b *builder) store(j, i, j0, off int, buf, line []float64) {
-	g, k, scale := b.grams[j], &b.d[j], b.scale[j]
-	if k.Kind == Linear && scale == nil {
+	g, e, scale := b.grams[j], &b.eval[j], b.scale[j]
+	if e.fill == nil && scale == nil {
 		b.put(g, off, line)
 		return
 	}
 	dst := buf
 	if g.Prec == blas.Float64 {
 		out := g.F64[off : off+len(line)]
-		if a, ok := k.exponential(); ok && b.stream {
-			vmath.ExpStream(out, line, a)
+		if e.rate != 0 && b.stream {
+			vmath.ExpStream(out, line, e.rate)
 			return
 		}
 		if !b.stream {
 			dst = out
 		}
 	}
-	k.value(dst, line)
+	e.row(dst, line)
 	if scale != nil {
 		for c := range dst {
 			dst[c] *= scale[i] * scale[j0+c]

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -30,10 +31,7 @@ type Kernel struct {
 	// kernel looks at; empty means the columns themselves.
 	Directions [][]float64 `json:"directions,omitempty"`
 	Width      float64     `json:"width,omitempty"`  // σ
-	Nu         float64     `json:"nu,omitempty"`     // ν of matern
-	Degree     int         `json:"degree,omitempty"` // q of poly
-	Offset     float64     `json:"offset,omitempty"` // c of poly
-	Gamma      float64     `json:"gamma,omitempty"`  // γ of poly
+	Params     []float64   `json:"params,omitempty"` // the other parameters, in the order of the definition of the kind
 	Unit       bool        `json:"unit,omitempty"`   // normalised to unit diagonal
 	Center     bool        `json:"center,omitempty"` // centred by the training means
 	// Means holds mean_j k(x_i,x_j) over the training samples for each i, and
@@ -86,21 +84,35 @@ func (k *Kernel) valid() error {
 		return errors.New("no input columns")
 	case k.Kind.HasWidth() && (!(k.Width > 0) || math.IsInf(k.Width, 0)):
 		return fmt.Errorf("width %g is not a positive finite number", k.Width)
-	case k.Kind == Matern && !(k.Nu >= minNu && k.Nu <= maxNu):
-		return fmt.Errorf("order %g is not from %g to %g", k.Nu, float64(minNu), float64(maxNu))
-	case k.Kind == Poly && (k.Degree < 1 || !(k.Offset >= 0) || !(k.Gamma > 0) || math.IsInf(k.Offset+k.Gamma, 0)):
-		return fmt.Errorf("degree %d, offset %g, gamma %g: want degree ≥ 1, offset ≥ 0, gamma > 0", k.Degree, k.Offset, k.Gamma)
-	case k.Kind == Chi2 && len(k.Directions) > 0:
+	case k.Kind.def().metric == chiSquare && len(k.Directions) > 0:
 		return errChi2Directions
-	case len(k.Columns) > 0:
+	}
+	if err := k.Kind.def().checkParams(k.Params, false); err != nil {
+		return err
+	}
+	if len(k.Columns) > 0 {
 		return inRange([]subset{{k.Name, k.view()}}, k.Inputs)
 	}
 	return k.view().check(k.Inputs)
 }
 
-// unit reports whether the kernel is divided by √(k(x,x)k(z,z)); cosine is the linear kernel so divided.
-func (k *Kernel) unit() bool {
-	return k.Kind == Cosine || k.Unit && (k.Kind == Linear || k.Kind == Poly)
+// UnmarshalJSON also reads the field of each parameter that models of format 1 have in place of "params".
+func (k *Kernel) UnmarshalJSON(text []byte) error {
+	type plain Kernel
+	read := struct {
+		*plain
+		Nu, Degree, Offset, Gamma float64
+	}{plain: (*plain)(k)}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	if k.Params == nil && k.Kind == Matern {
+		k.Params = []float64{read.Nu}
+	}
+	if k.Params == nil && k.Kind == Poly {
+		k.Params = []float64{read.Degree, read.Offset, read.Gamma}
+	}
+	return nil
 }
 
 // FiniteData reports the first cell of x among the columns, all when nil, that

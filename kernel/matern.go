@@ -4,46 +4,83 @@ import (
 	"math"
 	"sync"
 
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/vmath"
 )
 
-// The orders of Matérn kernels that mixtures of Gaussians cover.
+// Matérn kernels: three with a closed form, and those of any order ν.
 const (
-	minNu = 0.25
-	maxNu = 50
+	Matern12 Kind = "matern12"
+	Matern32 Kind = "matern32"
+	Matern52 Kind = "matern52"
+	Matern   Kind = "matern"
 )
 
-// maternValue computes Matérn kernels of order ν from squared distances. Orders
+func init() {
+	for order, d := range []struct {
+		kind    Kind
+		formula string
+	}{
+		{Matern12, "exp(−r/σ)"},
+		{Matern32, "(1 + √3·r/σ)·exp(−√3·r/σ)"},
+		{Matern52, "(1 + √5·r/σ + 5r²/(3σ²))·exp(−√5·r/σ)"},
+	} {
+		nu := float64(order) + 0.5
+		register(d.kind, definition{
+			formula: d.formula,
+			metric:  euclid,
+			values:  func(k *Kernel) func(dst, src []float64) { return maternRow(nu, k.Width) },
+			radial:  func(_ *Kernel, u float64) float64 { return maternRadius(nu, u) },
+		})
+	}
+	register(Matern, definition{
+		formula: "2^(1−ν)/Γ(ν)·t^ν·K_ν(t), t = √(2ν)·r/σ, ν = ORDER",
+		metric:  euclid,
+		params:  []param{{name: "order", min: 0.25, max: 50, value: 1}}, // that mixtures of Gaussians cover
+		values:  func(k *Kernel) func(dst, src []float64) { return maternRow(k.Params[0], k.Width) },
+		radial:  func(k *Kernel, u float64) float64 { return maternRadius(k.Params[0], u) },
+	})
+}
+
+// maternRadius is the factor √(2ν/χ²) of a frequency, χ² the u-quantile of the distribution of 2ν degrees of freedom.
+func maternRadius(nu, u float64) float64 {
+	return math.Sqrt(nu / mathext.GammaIncRegInv(nu, u))
+}
+
+// maternRow computes Matérn kernels of order ν from squared distances. Orders
 // ½, 3/2 and 5/2 have closed forms; the others are the mixture of Gaussians
 //
 //	k = 1/Γ(ν)·∫ exp(νv − e^v)·exp(−t²/(4e^v)) dv,  t² = 2ν·r²/σ²,
 //
 // by the trapezoidal rule in v, which converges exponentially: one exponential
 // for each of some hundred nodes.
-func (k *Kernel) maternValue(dst, src []float64) {
-	for order, nu := range []float64{0.5, 1.5, 2.5} {
-		if k.Nu == nu {
-			vmath.Matern(dst, src, math.Sqrt(2*nu)/k.Width, order)
-			return
+func maternRow(nu, width float64) func(dst, src []float64) {
+	for order, closed := range []float64{0.5, 1.5, 2.5} {
+		if nu == closed {
+			scale := math.Sqrt(2*nu) / width
+			return func(dst, src []float64) { vmath.Matern(dst, src, scale, order) }
 		}
 	}
-	mix := maternMixture(k.Nu)
-	t2 := 2 * k.Nu / (k.Width * k.Width)
-	var line [tileCols]float64
-	for at := 0; at < len(src); at += tileCols {
-		x := src[at:min(at+tileCols, len(src))]
-		sum, term := line[:len(x)], make([]float64, len(x))
-		clear(sum)
-		for _, g := range mix {
-			vmath.Exp(term, x, -t2*g.rate)
-			for i, v := range term {
-				sum[i] += g.weight * v
+	mix := maternMixture(nu)
+	t2 := 2 * nu / (width * width)
+	return func(dst, src []float64) {
+		var line, space [tileCols]float64
+		for at := 0; at < len(src); at += tileCols {
+			x := src[at:min(at+tileCols, len(src))]
+			sum, term := line[:len(x)], space[:len(x)]
+			clear(sum)
+			for _, g := range mix {
+				vmath.Exp(term, x, -t2*g.rate)
+				blas.Axpy(g.weight, term, sum)
 			}
-		}
-		for i, v := range x {
-			if dst[at+i] = sum[i]; v == 0 {
-				dst[at+i] = 1
+			for i, v := range x {
+				if v == 0 {
+					sum[i] = 1
+				}
 			}
+			copy(dst[at:], sum)
 		}
 	}
 }

@@ -37,14 +37,14 @@ func samplePairs(l int, seed uint64) [][2]int {
 
 // medianDistance is the median, over the pairs that do not coincide when most
 // do, of the kernel's own distance.
-func medianDistance(kind Kind, X blas.General, set subset, pairs [][2]int) (float64, error) {
+func medianDistance(m metric, X blas.General, set subset, pairs [][2]int) (float64, error) {
 	if len(pairs) == 0 {
 		return 0, fmt.Errorf("the median distance of a single sample: %w", ErrConstant)
 	}
 	dist := make([]float64, len(pairs))
 	Z := set.of(X)
 	for p, ij := range pairs {
-		dist[p] = distance(kind, blas.Row(Z, ij[0]), blas.Row(Z, ij[1]))
+		dist[p] = distance(m, blas.Row(Z, ij[0]), blas.Row(Z, ij[1]))
 	}
 	median := middle(dist)
 	if median == 0 {
@@ -92,27 +92,16 @@ func middle(v []float64) float64 {
 	return v[k]
 }
 
-// distanceName says which distance that is.
-func distanceName(kind Kind) string {
-	switch kind {
-	case Laplacian:
-		return "absolute"
-	case Chi2:
-		return "chi2"
-	}
-	return "euclidean"
-}
-
 // distance is the distance whose width the kernel takes.
-func distance(kind Kind, a, b []float64) float64 {
+func distance(m metric, a, b []float64) float64 {
 	var s float64
-	switch kind {
-	case Laplacian:
+	switch m {
+	case manhattan:
 		for i, v := range a {
 			s += math.Abs(v - b[i])
 		}
 		return s
-	case Chi2:
+	case chiSquare:
 		for i, v := range a {
 			if t := v + b[i]; t > 0 {
 				s += (v - b[i]) * (v - b[i]) / t

@@ -54,6 +54,9 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64, known *Median
 	if s.Kind == Precomputed {
 		return Dictionary{{Name: s.String(), Kind: Precomputed}}, nil
 	}
+	if err := s.Kind.def().checkParams(s.Params, true); err != nil {
+		return nil, err
+	}
 	if X.Rows == 0 || X.Cols == 0 {
 		return nil, fmt.Errorf("the data are empty (%d×%d)", X.Rows, X.Cols)
 	}
@@ -62,7 +65,7 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64, known *Median
 		return nil, err
 	}
 	for _, set := range sets {
-		if s.Kind == Chi2 && set.directions != nil {
+		if s.Kind.def().metric == chiSquare && set.directions != nil {
 			return nil, errChi2Directions
 		}
 		if err := s.checkData(X, set.columns); err != nil {
@@ -84,7 +87,7 @@ func (s Spec) checkData(X blas.General, columns []int) error {
 	if err := FiniteData(X, columns); err != nil {
 		return err
 	}
-	if s.Kind == Chi2 {
+	if s.Kind.def().metric == chiSquare {
 		return nonNegative(X, columns)
 	}
 	return nil
@@ -99,7 +102,7 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 		}
 		return units, nil
 	}
-	key := func(set subset) string { return distanceName(s.Kind) + " " + set.label }
+	key := func(set subset) string { return s.Kind.def().metric.name() + " " + set.label }
 	var missing []int
 	for i, set := range sets {
 		if units[i] = known.units[key(set)]; units[i] == 0 {
@@ -113,7 +116,7 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 		}
 		par.For(len(missing), func(k int) {
 			i := missing[k]
-			units[i], errs[i] = medianDistance(s.Kind, X, sets[i], known.pairs)
+			units[i], errs[i] = medianDistance(s.Kind.def().metric, X, sets[i], known.pairs)
 		})
 	}
 	if known.units == nil {
@@ -130,7 +133,7 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 
 // kernels is the kernels of the specification on one set of features.
 func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
-	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Scale: set.scale, Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Nu: s.Nu}
+	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Scale: set.scale, Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Params: slices.Clone(s.Params)}
 	one := s
 	one.Features = set.label
 	if s.Approx != nil && s.Approx.Sampler == Auto {
@@ -138,13 +141,12 @@ func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
 		a.Sampler = a.Cheapest(s.Kind, k.Dim())
 		one.Approx, k.Approx = &a, &a
 	}
-	if !s.Kind.HasWidth() {
-		if s.Kind == Poly {
-			k.Degree, k.Offset, k.Gamma = s.Degree, s.Offset, s.Gamma
-			if k.Gamma == 0 {
-				k.Gamma = 1 / float64(k.Dim())
-			}
+	for i, p := range s.Kind.def().params {
+		if p.derive != nil && k.Params[i] == 0 {
+			k.Params[i] = p.derive(k.Dim())
 		}
+	}
+	if !s.Kind.HasWidth() {
 		k.Name = one.String()
 		return Dictionary{k}
 	}

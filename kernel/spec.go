@@ -8,36 +8,6 @@ import (
 	"strings"
 )
 
-// Kind names a scalar kernel.
-type Kind string
-
-// The kinds of kernels; the package documentation gives their formulas.
-const (
-	Linear      Kind = "linear"
-	Poly        Kind = "poly"
-	Cosine      Kind = "cosine"
-	Gaussian    Kind = "gaussian"
-	Laplacian   Kind = "laplacian"
-	Matern12    Kind = "matern12"
-	Matern32    Kind = "matern32"
-	Matern52    Kind = "matern52"
-	Matern      Kind = "matern" // of any order ν
-	Cauchy      Kind = "cauchy"
-	Chi2        Kind = "chi2"
-	Precomputed Kind = "precomputed"
-)
-
-var kinds = []Kind{Linear, Poly, Cosine, Gaussian, Laplacian, Matern12, Matern32, Matern52, Matern, Cauchy, Chi2, Precomputed}
-
-// HasWidth reports whether the kernel has a width σ.
-func (k Kind) HasWidth() bool {
-	switch k {
-	case Gaussian, Laplacian, Matern12, Matern32, Matern52, Matern, Cauchy, Chi2:
-		return true
-	}
-	return false
-}
-
 // ErrSpec is wrapped by every error in the text of a SPEC.
 var ErrSpec = errors.New("bad kernel specification")
 
@@ -71,10 +41,7 @@ type Spec struct {
 	Features string    // "all", "each", "groups", a group's name, or column indices as in "0,3-5"
 	Widths   []float64 // widths, or multiples of the median
 	Relative bool      // Widths multiply the median heuristic
-	Nu       float64   // ν of matern
-	Degree   int       // of poly
-	Offset   float64   // c of poly
-	Gamma    float64   // γ of poly; 0 means 1/d
+	Params   []float64 // parameters, in the order of the definition; 0 for one that is derived from the number of features
 	Unit     bool      // normalised to unit diagonal
 	Center   bool      // centred in feature space
 	Name     string    // of a precomputed kernel
@@ -104,7 +71,7 @@ func parse(spec string) (Spec, error) {
 		return s, s.parsePrecomputed(fields)
 	}
 	fields = s.takeOptions(fields)
-	fields, err := s.takeOrder(fields)
+	fields, err := s.takeParams(fields, false)
 	if err != nil {
 		return s, err
 	}
@@ -116,23 +83,6 @@ func parse(spec string) (Spec, error) {
 		return s, err
 	}
 	return s, s.parseParameters(fields)
-}
-
-func known(k Kind) bool {
-	for _, have := range kinds {
-		if k == have {
-			return true
-		}
-	}
-	return false
-}
-
-func kindList() string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
-	}
-	return strings.Join(names, ", ")
 }
 
 func (s *Spec) parsePrecomputed(fields []string) error {
@@ -162,64 +112,51 @@ func (s *Spec) takeOptions(fields []string) []string {
 	return fields
 }
 
-// takeOrder removes the degree of poly and the order of matern from the front of the fields.
-func (s *Spec) takeOrder(fields []string) ([]string, error) {
-	switch {
-	case s.Kind != Poly && s.Kind != Matern:
-		return fields, nil
-	case len(fields) == 0 && s.Kind == Poly:
-		return nil, errors.New("poly needs a degree, as in poly:3:all")
-	case len(fields) == 0:
-		return nil, errors.New("matern needs its order, as in matern:2.5:all")
-	case s.Kind == Matern:
-		nu, err := parseNumber(fields[0])
-		if err == nil && !(nu >= minNu && nu <= maxNu) {
-			err = fmt.Errorf("order %g is not from %g to %g", nu, float64(minNu), float64(maxNu))
+// takeParams reads the parameters that are optional, or those that are not, from the front of the fields.
+// Optional ones that are left out get their defaults.
+func (s *Spec) takeParams(fields []string, optional bool) ([]string, error) {
+	for _, p := range s.Kind.def().params {
+		if p.optional != optional {
+			continue
 		}
-		s.Nu = nu
-		return fields[1:], err
+		value := p.value
+		if len(fields) == 0 && !optional {
+			return nil, fmt.Errorf("%s needs its %s, as in %s:all", s.Kind, p.name, s.Kind.Example())
+		}
+		if len(fields) > 0 {
+			var err error
+			if value, err = parseNumber(fields[0]); err == nil {
+				err = p.check(value, true)
+			} else {
+				err = fmt.Errorf("%s: %w", p.name, err)
+			}
+			if err != nil {
+				return nil, err
+			}
+			fields = fields[1:]
+		}
+		s.Params = append(s.Params, value)
 	}
-	q, err := strconv.Atoi(fields[0])
-	if err != nil || q < 1 || q > 100 {
-		return nil, fmt.Errorf("degree %q is not an integer from 1 to 100", fields[0])
-	}
-	s.Degree, s.Offset = q, 1
-	return fields[1:], nil
+	return fields, nil
 }
 
 // parseParameters reads what follows the features.
 func (s *Spec) parseParameters(fields []string) error {
-	if s.Kind == Poly {
-		return s.parsePoly(fields)
-	}
-	if !s.Kind.HasWidth() {
-		return leftOver(fields)
-	}
-	text := "median"
-	if len(fields) > 0 {
-		text, fields = fields[0], fields[1:]
-	}
-	if err := leftOver(fields); err != nil {
-		return err
-	}
-	var err error
-	s.Widths, s.Relative, err = parseWidths(text)
-	return err
-}
-
-func (s *Spec) parsePoly(fields []string) error {
-	targets := []*float64{&s.Offset, &s.Gamma}
-	for i, text := range fields[:min(len(fields), 2)] {
-		v, err := parseNumber(text)
-		if err != nil {
+	if s.Kind.HasWidth() {
+		text := "median"
+		if len(fields) > 0 {
+			text, fields = fields[0], fields[1:]
+		}
+		var err error
+		if s.Widths, s.Relative, err = parseWidths(text); err != nil {
 			return err
 		}
-		*targets[i] = v
 	}
-	if s.Offset < 0 || s.Gamma < 0 {
-		return errors.New("a negative offset or gamma gives no positive semidefinite kernel")
+	fields, err := s.takeParams(fields, true)
+	if err != nil {
+		return err
 	}
-	return leftOver(fields[min(len(fields), 2):])
+	return leftOver(fields)
 }
 
 func leftOver(fields []string) error {
@@ -267,10 +204,10 @@ func (s *Spec) checkApprox() error {
 		return errors.New("a precomputed kernel has no features to draw")
 	case s.Approx.Method == "nystrom":
 		return nil
-	case !s.Kind.HasWidth():
+	case s.Kind.HasFeatures():
 		return fmt.Errorf("%s has exact features: write it without rff", s.Kind)
-	case s.Kind == Chi2:
-		return errors.New("chi2 is not a function of x−z and has no random Fourier features: use nystrom")
+	case !s.Kind.HasFrequencies():
+		return fmt.Errorf("%s has no random Fourier features: use nystrom", s.Kind)
 	case s.Center:
 		return errors.New("random features are not centred: leave out center")
 	}
@@ -280,24 +217,17 @@ func (s *Spec) checkApprox() error {
 // String is the SPEC in canonical form; Parse(s.String()) gives s again.
 func (s Spec) String() string {
 	fields := []string{string(s.Kind)}
-	switch {
-	case s.Kind == Precomputed:
+	if s.Kind == Precomputed {
 		if s.Name != "" {
 			fields = append(fields, s.Name)
 		}
-	case s.Kind == Poly:
-		fields = append(fields, strconv.Itoa(s.Degree), s.Features, number(s.Offset))
-		if s.Gamma != 0 {
-			fields = append(fields, number(s.Gamma))
-		}
-	case s.Kind.HasWidth():
-		if s.Kind == Matern {
-			fields = append(fields, number(s.Nu))
-		}
-		fields = append(fields, s.Features, widthText(s.Widths, s.Relative))
-	default:
-		fields = append(fields, s.Features)
+		return strings.Join(fields, ":")
 	}
+	fields = append(s.appendParams(fields, false), s.Features)
+	if s.Kind.HasWidth() {
+		fields = append(fields, widthText(s.Widths, s.Relative))
+	}
+	fields = s.appendParams(fields, true)
 	if s.Unit {
 		fields = append(fields, "unit")
 	}
@@ -311,6 +241,21 @@ func (s Spec) String() string {
 		}
 	}
 	return strings.Join(fields, ":")
+}
+
+// appendParams appends the parameters that are optional, or those that are not, up to the last that is not derived.
+func (s Spec) appendParams(fields []string, optional bool) []string {
+	keep := len(fields)
+	for i, p := range s.Kind.def().params {
+		if p.optional != optional || i >= len(s.Params) {
+			continue
+		}
+		fields = append(fields, number(s.Params[i]))
+		if p.derive == nil || s.Params[i] != 0 {
+			keep = len(fields)
+		}
+	}
+	return fields[:keep]
 }
 
 // MarshalJSON writes the canonical SPEC as a string.

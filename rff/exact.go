@@ -5,28 +5,22 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/kernel"
 )
 
-// maxMonomials bounds the exact features of a polynomial kernel.
+// maxMonomials bounds the exact features of a polynomial kernel of degree 2 and more.
 const maxMonomials = 1 << 16
 
-// chooseExact describes the exact map of a linear, cosine or polynomial kernel.
+// chooseExact describes the exact map of a kernel that has one.
 func (m *Map) chooseExact(X blas.General) error {
 	m.Method = Exact
 	k := &m.Kernel
-	d := k.Dim()
-	switch k.Kind {
-	case kernel.Linear, kernel.Cosine:
-		m.D = d
-	case kernel.Poly:
-		count := monomialCount(d, k.Degree, k.Offset == 0)
-		if count > maxMonomials {
-			return fmt.Errorf("%w: degree %d on %d columns has more than %d monomials; write nystrom before it", ErrNoFeatures, k.Degree, d, maxMonomials)
-		}
-		m.D = count
-	default:
+	q, _, offset, ok := k.Polynomial()
+	if !ok {
 		return fmt.Errorf("%w: %s has no exact finite features: write rff or nystrom before it, and a number of features after it", ErrNoFeatures, k.Kind)
+	}
+	d := k.Dim()
+	if m.D = monomialCount(d, q, offset == 0); m.D < 0 {
+		return fmt.Errorf("%w: degree %d on %d columns has more than %d monomials; write nystrom before it", ErrNoFeatures, q, d, maxMonomials)
 	}
 	if !k.Center {
 		return nil
@@ -57,8 +51,8 @@ func (m *Map) chooseMeans(X blas.General) error {
 	return nil
 }
 
-// monomialCount is the number of monomials of degree at most q, or exactly q, in d variables,
-// cut above maxMonomials.
+// monomialCount is the number of monomials of degree at most q, or exactly q, in d variables;
+// −1 for more than maxMonomials of several variables.
 func monomialCount(d, q int, homogeneous bool) int {
 	if homogeneous {
 		d--
@@ -66,14 +60,14 @@ func monomialCount(d, q int, homogeneous bool) int {
 	count := 1.0
 	for i := 1; i <= q; i++ {
 		count = math.Round(count * float64(d+i) / float64(i))
-		if count > maxMonomials {
-			return maxMonomials + 1
+		if i > 1 && count > maxMonomials {
+			return -1
 		}
 	}
 	return int(count)
 }
 
-// exact evaluates monomials c·Π x_f^{a_f}; a linear kernel has none and copies its columns.
+// exact evaluates monomials; without any, those of a linear kernel, it copies the columns.
 type exact struct {
 	terms []monomial
 	unit  bool
@@ -89,29 +83,30 @@ type monomial struct {
 
 func newExact(m *Map) (transformer, error) {
 	k := &m.Kernel
-	e := &exact{unit: k.Unit || k.Kind == kernel.Cosine}
+	q, gamma, offset, ok := k.Polynomial()
+	if !ok {
+		return nil, fmt.Errorf("%w: %s has no exact features", ErrNoFeatures, k.Kind)
+	}
+	d := k.Dim()
+	if m.D < 0 || m.D != monomialCount(d, q, offset == 0) {
+		return nil, fmt.Errorf("%w: %d exact features do not fit the kernel", ErrNoFeatures, m.D)
+	}
+	e := &exact{unit: k.UnitDiagonal()}
+	if q != 1 || gamma != 1 || offset != 0 {
+		e.terms = monomials(d, q, gamma, offset)
+	}
 	if k.Center {
 		if len(m.Means) != m.D {
 			return nil, fmt.Errorf("%w: a centred map without its %d training means", ErrNoFeatures, m.D)
 		}
 		e.means = m.Means
 	}
-	d := k.Dim()
-	switch {
-	case k.Kind == kernel.Poly:
-		e.terms = monomials(d, k)
-	case k.Kind != kernel.Linear && k.Kind != kernel.Cosine:
-		return nil, fmt.Errorf("%w: %s has no exact features", ErrNoFeatures, k.Kind)
-	}
-	if k.Kind != kernel.Poly && m.D != d || k.Kind == kernel.Poly && m.D != len(e.terms) {
-		return nil, fmt.Errorf("%w: %d exact features do not fit the kernel", ErrNoFeatures, m.D)
-	}
 	return e, nil
 }
 
 // monomials expands (γ·xᵀz + c)^q by the multinomial theorem: the monomial of
 // exponents a, |a| = s, has coefficient √(q!/(Π a_f!·(q−s)!)·γ^s·c^{q−s}).
-func monomials(d int, k *kernel.Kernel) []monomial {
+func monomials(d, q int, gamma, c float64) []monomial {
 	var terms []monomial
 	logFactorial := func(n int) float64 {
 		v, _ := math.Lgamma(float64(n) + 1)
@@ -119,10 +114,10 @@ func monomials(d int, k *kernel.Kernel) []monomial {
 	}
 	var visit func(first, degree int, vars []int)
 	visit = func(first, degree int, vars []int) {
-		if rest := k.Degree - degree; rest == 0 || k.Offset > 0 {
-			log := logFactorial(k.Degree) - logFactorial(rest) + float64(degree)*math.Log(k.Gamma)
+		if rest := q - degree; rest == 0 || c > 0 {
+			log := logFactorial(q) - logFactorial(rest) + float64(degree)*math.Log(gamma)
 			if rest > 0 {
-				log += float64(rest) * math.Log(k.Offset)
+				log += float64(rest) * math.Log(c)
 			}
 			for i, run := 0, 0; i < len(vars); i++ {
 				if run++; i+1 == len(vars) || vars[i+1] != vars[i] {
@@ -132,7 +127,7 @@ func monomials(d int, k *kernel.Kernel) []monomial {
 			}
 			terms = append(terms, monomial{math.Exp(log / 2), append([]int(nil), vars...)})
 		}
-		if degree == k.Degree {
+		if degree == q {
 			return
 		}
 		for f := first; f < d; f++ {

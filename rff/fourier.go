@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/vmath"
 	"github.com/iokl/iokl/kernel"
@@ -65,16 +63,16 @@ func newFourier(m *Map) (transformer, error) {
 		return nil, err
 	}
 	n, d := w.n, m.Kernel.Dim()
-	mix, err := mixture(&m.Kernel)
-	if err != nil {
-		return nil, err
+	radial, coordinate := m.Kernel.Frequencies()
+	if radial == nil && coordinate == nil {
+		return nil, fmt.Errorf("%w: %s has no random Fourier features", ErrNoFeatures, m.Kernel.Kind)
 	}
 	rng := rand.New(rand.NewPCG(m.Seed, m.Stream))
 	if m.Sampler == "hadamard" {
-		if mix == nil {
-			return nil, fmt.Errorf("%w: hadamard features serve gaussian and matern kernels, not %s", ErrNoFeatures, m.Kernel.Kind)
+		if radial == nil {
+			return nil, fmt.Errorf("%w: hadamard features serve kernels of the Euclidean distance, as gaussian, not %s", ErrNoFeatures, m.Kernel.Kind)
 		}
-		s := newStructured(w, d, m.Kernel.Width, mix, rng)
+		s := newStructured(w, d, m.Kernel.Width, radial, rng)
 		s.draw(rng)
 		return s, nil
 	}
@@ -84,55 +82,18 @@ func newFourier(m *Map) (transformer, error) {
 	}
 	for i := range n {
 		row := blas.Row(g, i)
-		if mix == nil {
-			coordinates(m.Kernel.Kind, row)
-			blas.Scal(1/m.Kernel.Width, row)
-			continue
+		scale := 1.0
+		if radial != nil {
+			scale = radial(uniform(i))
+		} else {
+			for f, v := range row {
+				row[f] = coordinate(v)
+			}
 		}
-		blas.Scal(mix(uniform(i))/m.Kernel.Width, row)
+		blas.Scal(scale/m.Kernel.Width, row)
 	}
 	w.draw(rng)
 	return &fourier{g, w}, nil
-}
-
-// mixture returns, for kernels of ‖x−z‖, the factor of a Gaussian frequency as a
-// function of a uniform number, and nil for products over the coordinates.
-func mixture(k *kernel.Kernel) (func(u float64) float64, error) {
-	matern := func(nu float64) func(u float64) float64 {
-		return func(u float64) float64 {
-			chi2 := 2 * mathext.GammaIncRegInv(nu, u) // of 2ν degrees of freedom
-			return math.Sqrt(2 * nu / chi2)
-		}
-	}
-	switch k.Kind {
-	case kernel.Gaussian:
-		return func(float64) float64 { return 1 }, nil
-	case kernel.Matern12:
-		return matern(0.5), nil
-	case kernel.Matern32:
-		return matern(1.5), nil
-	case kernel.Matern52:
-		return matern(2.5), nil
-	case kernel.Matern:
-		return matern(k.Nu), nil
-	case kernel.Laplacian, kernel.Cauchy:
-		return nil, nil
-	}
-	return nil, fmt.Errorf("%w: %s has no random Fourier features", ErrNoFeatures, k.Kind)
-}
-
-// coordinates turns standard normal coordinates into standard Cauchy ones, for
-// the Laplacian kernel, or Laplace ones, for the Cauchy kernel, by the quantile
-// function of Φ(g). With e = 1 − |2Φ(g)−1| the quantiles are ±cot(πe/2) and ±ln e.
-func coordinates(kind kernel.Kind, row []float64) {
-	for f, g := range row {
-		e := math.Erfc(math.Abs(g) / math.Sqrt2)
-		if kind == kernel.Laplacian {
-			row[f] = math.Copysign(1/math.Tan(math.Pi/2*e), g)
-		} else {
-			row[f] = math.Copysign(math.Log(e), g)
-		}
-	}
 }
 
 // gaussianRows draws n rows of N(0, I_d), and a source of one uniform number in

@@ -35,7 +35,7 @@ type learnFlags struct {
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&l.kernels, "kernel", nil, "kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable;\ngaussian:relevant:median scales columns by what the targets tell, gaussian:directions:median turns them too\n(default: a dictionary made from the data)")
+	f.StringArrayVar(&l.kernels, "kernel", nil, "kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable\n(iokl help kernels: all of them); gaussian:relevant:median scales columns by what the targets tell, gaussian:directions:median turns them too\n(default: a dictionary made from the data)")
 	f.Float64Var(&l.lambda, "lambda", 0, "regularization λ (default: chosen by cross-validation)")
 	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
 	f.StringVar(&l.norm, "norm", "", "regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with λ by cross-validation)")

@@ -67,7 +67,7 @@ sources, scores it.`,
 	f.StringVar(&g.replicate, "replicate", "", "column that tells replicates apart")
 	f.StringVar(&g.clock, "time", "", "column to leave out (default: a rising one called t or time)")
 	f.IntVar(&g.opt.Lag, "lag", 1, "past values of each series to use")
-	f.StringArrayVar(&g.opt.Kernels, "kernel", nil, "kernel SPEC with features groups, as gaussian:groups:median or linear:groups; repeatable")
+	f.StringArrayVar(&g.opt.Kernels, "kernel", nil, "kernel SPEC with features groups, as gaussian:groups:median or linear:groups; repeatable\n(iokl help kernels: all of them)")
 	f.Float64Var(&g.opt.Lambda, "lambda", 0, "regularization λ (default 0.1)")
 	f.StringVar(&g.lambdas, "lambdas", "", "values of λ for time-ordered cross-validation to choose from")
 	f.BoolVar(&g.opt.PerNode, "per-node", false, "with --lambdas: choose λ for each node, not one for all")

@@ -9,12 +9,23 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/table"
+	"github.com/iokl/iokl/kernel"
 )
 
 func TestHelp(t *testing.T) {
-	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "granger --help", "completion bash"} {
+	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "granger --help", "help kernels", "completion bash"} {
 		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
 			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+// Help has a line for every kernel of the library.
+func TestHelpListsKernels(t *testing.T) {
+	text := command(t, t.TempDir(), "help kernels").stdout
+	for _, kind := range kernel.Kinds() {
+		if !strings.Contains(text, "\n  "+string(kind)+":") || !strings.Contains(text, kind.Formula()) {
+			t.Errorf("%s is not in\n%s", kind, text)
 		}
 	}
 }

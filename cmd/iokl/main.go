@@ -123,6 +123,6 @@ failed or was interrupted, 2 bad usage or bad input.`,
 			return errors.New("a command is missing: fit, predict, cv, granger or info (see iokl --help)")
 		},
 	}
-	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd())
+	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newKernelsTopic())
 	return root
 }
