@@ -9,6 +9,9 @@ import (
 // Split is one fold: indices of the rows to train on and of those to test on, ascending.
 type Split struct{ Train, Test []int }
 
+// mostRows bounds the row numbers that the splits of repeated folds hold: 2 GiB.
+const mostRows = 1 << 28
+
 // Folds splits l samples into k folds, repeats times over. Samples are shuffled
 // by the seed; with groups (one number for each sample) all samples of a group
 // are tested together. timeOrdered, without groups, takes the samples as a series, cuts it
@@ -25,6 +28,9 @@ func Folds(l, k, repeats int, groups []int, timeOrdered bool, seed uint64) ([]Sp
 	}
 	if timeOrdered {
 		return forward(l, k)
+	}
+	if repeats > 1 && float64(repeats)*float64(k)*float64(l) > mostRows {
+		return nil, badInput("%d repeats of %d folds of %d samples take too much memory: use fewer", repeats, k, l)
 	}
 	var all []Split
 	for r := range max(repeats, 1) {

@@ -341,6 +341,9 @@ func TestFolds(t *testing.T) {
 			}
 		})
 	}
+	if _, err := Folds(10, 3, 1e9, nil, false, 1); !errors.Is(err, ErrInput) {
+		t.Errorf("repeats without end: %v", err)
+	}
 	if _, err := Folds(10, 3, 1, groups, true, 1); !errors.Is(err, ErrInput) {
 		t.Errorf("groups in the order of time: %v", err)
 	}

@@ -71,6 +71,7 @@ func (g *Gram) pass(f func(z blas.General)) error {
 	if c, ok := src.(io.Closer); ok {
 		defer c.Close()
 	}
+	src = &patient{Source: src}
 	for {
 		b, err := src.Next()
 		for lo := 0; lo < b.X.Rows; lo += g.rows {

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/iokl/iokl/blas"
@@ -18,8 +19,29 @@ type Block struct {
 // Source hands out rows in order.
 type Source interface {
 	// Next returns the next block, valid until the following call. At the end the
-	// error is io.EOF. Rows that come with an error are good, and precede it.
+	// error is io.EOF. Rows that come with an error are good, and precede it. After
+	// a thousand blocks without rows or error the pass ends with io.ErrNoProgress.
 	Next() (Block, error)
+}
+
+// patience is how many blocks without rows may follow one another.
+const patience = 1000
+
+// patient ends a source that hands out neither rows nor an error with io.ErrNoProgress.
+type patient struct {
+	Source
+	empty int // blocks since the last row
+}
+
+func (p *patient) Next() (Block, error) {
+	b, err := p.Source.Next()
+	if p.empty++; b.X.Rows > 0 {
+		p.empty = 0
+	}
+	if err == nil && p.empty > patience {
+		err = fmt.Errorf("stream: %w in %d blocks", io.ErrNoProgress, p.empty)
+	}
+	return b, err
 }
 
 // matrices is a source in memory.
@@ -123,7 +145,7 @@ func prefetch(ctx context.Context, src Source) *prefetched {
 	for range cap(p.free) {
 		p.free <- new(Block)
 	}
-	go p.read(ctx, src)
+	go p.read(ctx, &patient{Source: src})
 	return p
 }
 

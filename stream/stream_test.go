@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/deadline"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
@@ -404,5 +406,29 @@ func TestBytes(t *testing.T) {
 	}
 	if opt, why := Plan(100000, 20, 20, 1e6, 1e9, Options{}); !opt.NoGamma || !strings.Contains(why, "4e+11 flops") {
 		t.Errorf("sums that do not fit: %q", why)
+	}
+}
+
+// idle is a source that hands out nothing, for ever.
+type idle struct{}
+
+func (idle) Next() (Block, error) { return Block{}, nil }
+
+func TestIdleSourceEnds(t *testing.T) {
+	_, _, f := data(t, 10)
+	for name, pass := range map[string]func() error{
+		"Run":     func() error { return New(f, 3, 1, Options{}).Run(t.Context(), idle{}) },
+		"Inspect": func() error { _, err := Inspect(t.Context(), idle{}, 3, 1, 10, 1); return err },
+		"Gram": func() error {
+			g := NewGram(f, func() (Source, error) { return idle{}, nil }, Options{})
+			g.Apply(blas.NewGeneral(f.Dim(), 1), blas.NewGeneral(f.Dim(), 1))
+			return g.Err()
+		},
+	} {
+		deadline.Run(t, time.Minute, func() {
+			if err := pass(); !errors.Is(err, io.ErrNoProgress) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }

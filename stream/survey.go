@@ -28,6 +28,7 @@ type Moments struct{ Mean, Deviation []float64 }
 func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*Survey, error) {
 	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d)}
 	rng := rand.New(rand.NewPCG(seed, 0x737572766579))
+	src = &patient{Source: src}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -233,6 +233,8 @@ func (r *parquetReader) some(dst blas.General) int {
 		r.rows = nil
 	case err != nil:
 		r.err = bad("%s: broken data after row %d: %v", r.src.name, r.next, err)
+	case k == 0:
+		r.err = bad("%s: broken data after row %d: a reader without rows or end", r.src.name, r.next)
 	}
 	return k
 }
