@@ -151,7 +151,7 @@ func asFeatures(t *testing.T, K *linop.GramSum, Y blas.General) Space {
 		eta[j] = 1
 		K.SetWeights(eta)
 		D := blas.NewGeneral(l, l)
-		linop.Dense(D, K)
+		K.Dense(D)
 		root, err := linop.NewSpectral(blas.Active(), D, 1e-13)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package bcd
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -36,7 +37,9 @@ type gramMatrix interface {
 type implicit struct{ linop.Operator }
 
 func (g implicit) Mul(dst, x blas.General) { g.Apply(dst, x) }
-func (g implicit) Dense(dst blas.General)  { linop.Dense(dst, g.Operator) }
+func (g implicit) Dense(dst blas.General) {
+	_ = linop.Dense(context.Background(), dst, g.Operator) // has no error without a deadline
+}
 
 // NewFeatures is the space of weights W (D×n) for explicit factors K_j = Z_j Z_jᵀ,
 // given by one pass over the data: Gamma = ZᵀZ (D×D, lower triangle read),

@@ -137,6 +137,8 @@ func (r *run) bestOutput(ctx context.Context, pt *point, target float64) (L *lin
 func (r *run) eigenvectors() (U blas.General, s []float64, err error) {
 	N := r.space.Unknowns()
 	U, s = blas.NewGeneral(N, N), make([]float64, N)
-	linop.Dense(U, r.space.operator())
+	if err := linop.Dense(context.Background(), U, r.space.operator()); err != nil {
+		return U, s, err
+	}
 	return U, s, r.be.Syevd(U, s)
 }

@@ -24,8 +24,8 @@ func (r *run) sketchStart(ctx context.Context, pt *point, tol float64) error {
 	}
 	single := r.formFor(ctx, pt, tol)
 	var err error
-	phase.Do(ctx, phase.LStep, func(context.Context) {
-		U, s := solver.Sketch(r.system(pt), r.space.rhs(), sylvester.Options{Tol: tol, Single: single})
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
+		U, s := solver.Sketch(ctx, r.system(pt), r.space.rhs(), sylvester.Options{Tol: tol, Single: single})
 		if len(s) > 0 {
 			pt.L, err = r.newSketched(U, s, blas.Dot(pt.eta, r.traces)).minimize(pt.L)
 		}

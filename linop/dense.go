@@ -1,6 +1,10 @@
 package linop
 
-import "github.com/iokl/iokl/blas"
+import (
+	"context"
+
+	"github.com/iokl/iokl/blas"
+)
 
 // Func is an operator of order N given by a function that computes dst = A·x for
 // N×k blocks, under the terms of [Operator.Apply].
@@ -53,18 +57,22 @@ func (m *Matrix) Dense(dst blas.General) { blas.Copy(dst, m.a) }
 const denseCols = 64
 
 // Dense writes A to the N×N dst: by the operator's own method when it is a
-// [Denser], else by applying it to the identity, a block of columns at a time.
-func Dense(dst blas.General, A Operator) {
+// [Denser], else by applying it to the identity, a block of columns at a time. The
+// error is that of ctx, which is looked at before every block.
+func Dense(ctx context.Context, dst blas.General, A Operator) error {
 	n := A.Dim()
 	if dst.Rows != n || dst.Cols != n {
 		panic("linop: Dense: shape mismatch")
 	}
 	if d, ok := A.(Denser); ok {
 		d.Dense(dst)
-		return
+		return ctx.Err()
 	}
 	var e, ae blas.General
 	for j := 0; j < n; j += denseCols {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		k := min(denseCols, n-j)
 		e, ae = blas.Reshape(e, n, k), blas.Reshape(ae, n, k)
 		blas.Zero(e)
@@ -74,4 +82,5 @@ func Dense(dst blas.General, A Operator) {
 		A.Apply(ae, e)
 		blas.Copy(blas.View(dst, 0, j, n, k), ae)
 	}
+	return ctx.Err()
 }

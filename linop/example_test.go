@@ -1,6 +1,7 @@
 package linop_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -32,7 +33,9 @@ func (n laplacian) Apply(dst, x blas.General) {
 // Example_operator writes an operator of the caller's own out as a matrix.
 func Example_operator() {
 	a := blas.NewGeneral(3, 3)
-	linop.Dense(a, laplacian(3))
+	if err := linop.Dense(context.Background(), a, laplacian(3)); err != nil {
+		fmt.Println(err)
+	}
 	for i := range 3 {
 		fmt.Println(blas.Row(a, i))
 	}

@@ -2,6 +2,7 @@ package sylvester
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -11,76 +12,85 @@ import (
 
 // asGeneral solves K·C·L + μC = Y as a general equation, by the method it is
 // named after. It knows nothing of symmetry and is here to be compared with. The
-// factors are kept until Invalidate while L stays the same. Memory: up to 9l² + 5n² + 6ln floats.
+// factors are kept until Invalidate while L stays the same. Very large and tiny K and L
+// are divided by powers of two near their norms. Memory: up to 9l² + 5n² + 8ln floats.
 type asGeneral struct {
-	frame
 	name    string
 	general interface {
 		Factor(A, B blas.General) error
 		Solve(X blas.General, mu float64, Q blas.General) (GeneralResult, error)
 	}
-	order int            // l of the factors kept
-	L     linop.Spectral // of the factors kept
-	norm  float64        // upper bound of ‖K‖₂
-	kept  bool
+	order  int            // l of the factors kept, 0 for none
+	L      linop.Spectral // of the factors kept
+	bound  float64        // upper bound of ‖K‖₂
+	ka, lb float64        // the powers of two
+	X, Q   blas.General
 }
 
-func newBartelsStewart(cfg Config) Solver {
-	return &asGeneral{frame: frame{be: cfg.Backend}, name: "bartels-stewart", general: &BartelsStewart{Backend: cfg.Backend}}
+func newBartelsStewart(cfg Config) engine {
+	return &asGeneral{name: "bartels-stewart", general: &BartelsStewart{Backend: cfg.Backend}}
 }
 
-func newHessenbergSchur(cfg Config) Solver {
-	return &asGeneral{frame: frame{be: cfg.Backend}, name: "hessenberg-schur", general: &HessenbergSchur{Backend: cfg.Backend}}
+func newHessenbergSchur(cfg Config) engine {
+	return &asGeneral{name: "hessenberg-schur", general: &HessenbergSchur{Backend: cfg.Backend}}
 }
 
 func (s *asGeneral) Name() string { return s.name }
 
-func (s *asGeneral) Invalidate() { s.kept = false }
+func (s *asGeneral) Invalidate() { s.order = 0 }
 
-func (s *asGeneral) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	return s.exactly(s.Name(), C, opt, &s.norm, func(res *Result) error {
-		res.Iter = 1
-		return s.solve(ctx, C, sys, Y)
-	})
-}
-
-func (s *asGeneral) solve(ctx context.Context, C blas.General, sys System, Y blas.General) error {
-	if l, n := float64(Y.Rows), float64(Y.Cols); !s.kept {
-		if err := memory.Check("sylvester: the solver "+s.Name(), 8*(9*l*l+5*n*n+6*l*n), "use the solver tridiagonal, or an iterative one"); err != nil {
-			return err
-		}
-	}
-	if err := s.begin(C, sys, Y); err != nil {
-		return err
-	}
-	if err := s.factor(ctx); err != nil {
-		return err
-	}
-	_, err := s.general.Solve(C, sys.Mu, Y)
-	return err
-}
-
-// factor computes the Schur forms unless those of this K and L are kept.
-func (s *asGeneral) factor(ctx context.Context) error {
-	if s.kept && s.order == s.sys.K.Dim() && same(&s.L, s.sys.L) {
+func (s *asGeneral) prepare(ctx context.Context, f *frame) error {
+	f.direct()
+	l, n := f.Y.Rows, f.Y.Cols
+	if s.order == l && same(&s.L, f.sys.L) {
 		return nil
 	}
-	if err := ctx.Err(); err != nil {
+	fl, fn := float64(l), float64(n)
+	if err := memory.Check("sylvester: the solver "+s.name, 8*(9*fl*fl+5*fn*fn+8*fl*fn), "use the solver tridiagonal, or an iterative one"); err != nil {
 		return err
 	}
-	s.kept = false
-	l, n := s.sys.K.Dim(), s.sys.L.Dim()
+	s.order = 0
 	K, L := blas.NewGeneral(l, l), blas.NewGeneral(n, n)
-	linop.Dense(K, s.sys.K)
-	s.sys.L.Dense(s.be, L)
+	if err := linop.Dense(ctx, K, f.sys.K); err != nil {
+		return err
+	}
+	f.sys.L.Dense(f.be, L)
+	s.bound = infNorm(K)
+	s.ka, s.lb = powerOfTwo(s.bound), powerOfTwo(infNorm(L))
+	blas.Scal(1/s.ka, K.Data)
+	blas.Scal(1/s.lb, L.Data)
 	if err := s.general.Factor(K, L); err != nil {
 		return err
 	}
-	s.norm = infNorm(K)
-	s.L = *s.sys.L.Clone()
-	s.order, s.kept = l, true
+	s.L = *f.sys.L.Clone()
+	s.order = l
+	return ctx.Err()
+}
+
+func (s *asGeneral) round(_ context.Context, f *frame, round int) error {
+	s.X, s.Q = blas.Reshape(s.X, f.Y.Rows, f.Y.Cols), blas.Reshape(s.Q, f.Y.Rows, f.Y.Cols)
+	if round == 0 {
+		copyScaled(s.Q, 1/f.a, f.Y)
+	} else {
+		f.fromColumns(s.Q, f.rt)
+	}
+	f.res.Iter++
+	mu := f.sys.Mu / s.ka / s.lb
+	if _, err := s.general.Solve(s.X, mu, s.Q); err != nil && !errors.Is(err, ErrNotConverged) {
+		return err
+	}
+	back := f.a / s.ka / s.lb
+	if round == 0 {
+		copyScaled(f.C, back, s.X)
+	} else {
+		blas.AddScaled(f.C, back, s.X)
+	}
 	return nil
 }
+
+func (s *asGeneral) norm() float64 { return s.bound }
+
+func (s *asGeneral) solve(ctx context.Context, f *frame) error { return f.run(ctx, s, nil) }
 
 // same reports whether a and b are equal element by element.
 func same(a, b *linop.Spectral) bool {

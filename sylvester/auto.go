@@ -14,26 +14,22 @@ import (
 // from earlier calls; see [costs] and [workload].
 type auto struct {
 	be       blas.Backend
-	plain    *rotated
+	plain    rotated
 	sketched *nystrom
-	reduced  *tridiagonal
-	exact    *eigen
-	factors  *cholesky
+	reduced  direct
+	exact    direct
+	factors  direct
 	lowest   []float64 // residual of a trial until each step
 }
 
-func newAuto(cfg Config) Solver {
-	s := &auto{
+func newAuto(cfg Config) engine {
+	return &auto{
 		be:       cfg.Backend,
-		plain:    newRotated(cfg).(*rotated),
-		sketched: newNystrom(cfg).(*nystrom),
-		reduced:  newTridiagonal(cfg).(*tridiagonal),
-		exact:    newEigen(cfg).(*eigen),
-		factors:  newCholesky(cfg).(*cholesky),
+		sketched: makeNystrom(cfg),
+		reduced:  direct{name: "tridiagonal", factors: &tridiagonal{}},
+		exact:    direct{name: "eigen", factors: &eigen{}},
+		factors:  direct{name: "cholesky", factors: &cholesky{}},
 	}
-	// One set of scratch for all.
-	s.plain.frame, s.reduced.frame, s.exact.frame, s.factors.frame = s.sketched.frame, s.sketched.frame, s.sketched.frame, s.sketched.frame
-	return s
 }
 
 func (s *auto) Name() string { return "auto" }
@@ -65,37 +61,29 @@ const (
 	fewOutputs = 2
 )
 
-func (s *auto) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	l, n := Y.Rows, Y.Cols
+func (s *auto) solve(ctx context.Context, f *frame) error {
+	f.opt = f.opt.filled()
+	l, n := f.Y.Rows, f.Y.Cols
 	c := costsOf(s.be)
-	best, least := s.direct(c, l, sys.L)
+	best, least := s.direct(c, l, f.sys.L)
 	if directly(l, n) {
-		return best.Solve(ctx, C, sys, Y, opt)
+		return f.run(ctx, best, nil)
 	}
-	tried, look := false, true
-	if enough := c.trialLength(l, sys.L.Rank()); enough >= trialIter && s.sketched.sk.Q.Rows != l {
-		var res Result
-		var err error
-		if res, look, err = s.trial(ctx, c, enough, least, C, sys, Y, opt); !errors.Is(err, errSlow) {
-			return res, err
+	tried := false
+	if enough := c.trialLength(l, len(f.rho)); enough >= trialIter && s.sketched.sk.Q.Rows != l {
+		if err := f.run(ctx, &s.plain, s.trial(c, f, enough, least)); !errors.Is(err, errSlow) {
+			return err
+		}
+		if !(c.growth(l, firstRank, 0, false) < 0.08*least) {
+			return f.run(ctx, best, nil) // a sketch, which may find another method, is not worth its cost
 		}
 		tried = true
-		s.sketched.rotated = true // the frame is that of all
-		s.sketched.unbilled = Result{Iter: res.Iter, Columns: res.Columns}
 	}
-	if look {
-		best = s.choose(c, best, least, tried, C, sys, Y, opt.filled(l))
+	best, err := s.choose(ctx, c, best, least, tried, f)
+	if err != nil {
+		return err
 	}
-	bill := s.sketched.unbilled
-	if best != Solver(s.sketched) {
-		s.sketched.unbilled = Result{}
-	} else {
-		bill = Result{} // it adds what it has multiplied itself
-	}
-	res, err := best.Solve(ctx, C, sys, Y, opt)
-	res.Iter += bill.Iter
-	res.Columns += bill.Columns
-	return res, err
+	return f.run(ctx, best, nil)
 }
 
 // directly reports whether a direct method is chosen without looking.
@@ -104,23 +92,18 @@ func directly(l, n int) bool { return l <= tiny || n > manyOutputs*l && l <= 100
 // errSlow ends a trial, which then leaves C as it was.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
-// trial runs plain iterations until they have met the tolerance, or what is left of
+// trial watches plain iterations and ends them when what is left of
 // them is expected to cost more than the direct method would, or a sketch and half
 // as many iterations behind it, which is what a first sketch saves as a rule. The
 // pace of the second half of the iterations done tells how many are to come: the
-// first digits are often won fast. No verdict falls before enough iterations. look
-// says that a sketch, which may find another method than the direct one, is worth its cost.
-func (s *auto) trial(ctx context.Context, c *costs, enough int, least float64, C blas.General, sys System, Y blas.General, opt Options) (res Result, look bool, err error) {
-	l, r := float64(Y.Rows), float64(sys.L.Rank())
-	each, behind := c.plain.of(1, r, l, 0), c.sketched.of(1, r, l, firstSketch)
-	sketch := c.growth(Y.Rows, firstSketch, 0, false)
-	tol := opt.filled(Y.Rows).Tol
+// first digits are often won fast. No verdict falls before enough iterations.
+func (s *auto) trial(c *costs, f *frame, enough int, least float64) func(Step) error {
+	l, r := float64(f.Y.Rows), float64(len(f.rho))
+	each, behind := c.plain.of(1, r, l, 0), c.sketched.of(1, r, l, firstRank)
+	sketch := c.growth(f.Y.Rows, firstRank, 0, false)
+	tol := f.opt.Tol
 	s.lowest = s.lowest[:0]
-	watched := opt
-	watched.Trace = func(step Step) error {
-		if err := trace(opt, step, nil); err != nil {
-			return err
-		}
+	return func(step Step) error {
 		now := step.Residual
 		done := len(s.lowest)
 		if done > 0 {
@@ -136,8 +119,6 @@ func (s *auto) trial(ctx context.Context, c *costs, enough int, least float64, C
 		}
 		return nil
 	}
-	res, err = s.plain.Solve(ctx, C, sys, Y, watched)
-	return res, sketch < 0.08*least, err
 }
 
 // trialLength is how many plain iterations on r columns a trial has at least, 0 for none.
@@ -145,19 +126,19 @@ func (c *costs) trialLength(l, r int) int {
 	if r > trialRank {
 		return 0
 	}
-	return int(trialShare * c.growth(l, firstSketch, 0, false) / c.plain.of(1, float64(r), float64(l), 0))
+	return int(trialShare * c.growth(l, firstRank, 0, false) / c.plain.of(1, float64(r), float64(l), 0))
 }
 
 // direct returns the cheapest direct method and its predicted cost.
-func (s *auto) direct(c *costs, l int, L *linop.Spectral) (Solver, float64) {
+func (s *auto) direct(c *costs, l int, L *linop.Spectral) (method, float64) {
 	r := L.Rank()
-	best, least := Solver(s.reduced), c.tridiagonal(l, r, s.reduced.kept && len(s.reduced.d) == l)
-	if t := c.eigendecomposition(l, r, s.exact.kept && len(s.exact.sigma) == l); t < least {
-		best, least = s.exact, t
+	best, least := &s.reduced, c.tridiagonal(l, r, s.reduced.kept(l))
+	if t := c.eigendecomposition(l, r, s.exact.kept(l)); t < least {
+		best, least = &s.exact, t
 	}
 	if shifts := distinctCount(L.S); shifts > 0 {
 		if t := c.cholesky(l, r, shifts); t < least {
-			best, least = s.factors, t
+			best, least = &s.factors, t
 		}
 	}
 	return best, least
@@ -165,27 +146,33 @@ func (s *auto) direct(c *costs, l int, L *linop.Spectral) (Solver, float64) {
 
 // hopeful is the least that a first sketch and the iterations behind it can be
 // expected to cost, where those columns of L that weigh little need none.
-func (s *auto) hopeful(c *costs, sys System, Y blas.General, opt Options) float64 {
+func (s *auto) hopeful(c *costs, f *frame) float64 {
 	var w workload
-	w.single = Y.Rows >= mixedFrom && sys.L.Rank() >= mixedRank
-	passes, l, columns := -fewestIter*math.Log10(opt.Tol), float64(Y.Rows), 0.0
-	for _, rho := range sys.L.S {
-		columns += rho / sys.L.S[0]
+	w.single = f.Y.Rows >= mixedFrom && len(f.rho) >= mixedRank
+	passes, l, columns := -fewestIter*math.Log10(f.opt.Tol), float64(f.Y.Rows), 0.0
+	for _, rho := range f.rho {
+		columns += rho / f.rho[0]
 	}
-	return c.growth(Y.Rows, firstSketch, 0, w.single) + w.price(c, firstSketch).of(passes, passes*columns, l, firstSketch)
+	return c.growth(f.Y.Rows, firstRank, 0, w.single) + w.price(c, firstRank).of(passes, passes*columns, l, firstRank)
 }
 
 // choose compares the direct method, of cost least, with the iterative ones. As
 // long as what a larger sketch would tell may change the choice and costs little
 // beside it, the sketch grows. Plain iterations that have been tried are out of question.
-func (s *auto) choose(c *costs, best Solver, least float64, tried bool, C blas.General, sys System, Y blas.General, opt Options) Solver {
+func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, tried bool, f *frame) (method, error) {
 	it := s.sketched
-	l := Y.Rows
+	l := f.Y.Rows
 	least *= surely
-	if it.sk.Q.Rows != l && s.hopeful(c, sys, Y, opt) > least || !it.look(C, sys, Y, opt) {
-		return best
+	if it.sk.Q.Rows != l && s.hopeful(c, f) > least {
+		return best, nil
 	}
-	it.load.single = it.willMix(opt.Tol)
+	if err := it.survey(ctx, f); err != nil {
+		return nil, err
+	}
+	if len(f.rho) == 0 || it.sk.low.rank() == 0 {
+		return best, nil // nothing that a sketch could tell
+	}
+	it.load.single = it.expectsSingle(f)
 	for {
 		q := it.sk.low.rank()
 		model := &it.model
@@ -194,20 +181,39 @@ func (s *auto) choose(c *costs, best Solver, least float64, tried bool, C blas.G
 		if tried {
 			plain = math.Inf(1)
 		}
-		rank, sketched := it.load.bestRank(model, c, q, max(q, it.limit()), 1)
+		rank, sketched := it.load.bestRank(model, c, q, max(q, it.maxRank(l)), 1)
 		lowest := min(least, plain, sketched)
-		wider := min(2*q, it.limit())
-		more := c.growth(l, wider, q, it.load.single)
+		more := c.growth(l, min(2*q, it.maxRank(l)), q, it.load.single)
 		open := min(plain, sketched) < 1.5*least && more < 0.07*lowest || lowest == sketched && rank > 2*q
-		if it.stale || wider <= q || q < it.sk.Q.Cols/2 || !open {
-			switch lowest {
-			case sketched:
-				return it
-			case plain:
-				return s.plain
+		if open {
+			grown, err := it.growTo(ctx, f, 2*q)
+			if err != nil {
+				return nil, err
 			}
-			return best
+			if grown {
+				continue
+			}
 		}
-		it.widen(wider)
+		switch lowest {
+		case sketched:
+			return it, nil
+		case plain:
+			return &s.plain, nil
+		}
+		return best, nil
 	}
+}
+
+func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
+	l, n := f.Y.Rows, f.Y.Cols
+	if directly(l, n) || n <= fewOutputs {
+		return nil, nil
+	}
+	c := costsOf(s.be)
+	best, least := s.direct(c, l, f.sys.L)
+	chosen, err := s.choose(ctx, c, best, least, false, f)
+	if err != nil || chosen != method(s.sketched) {
+		return nil, err
+	}
+	return s.sketched.sketch(ctx, f)
 }

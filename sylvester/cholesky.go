@@ -7,104 +7,66 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/linop"
 )
 
 // cholesky factorizes ρ·K + μI once for every distinct eigenvalue ρ of L: l³/3
-// operations each, the cheapest exact method when L has few distinct ones (one
-// for the identity). The dense K is kept until Invalidate.
-// Memory: 2l² + l·(2n + 4r) floats.
+// operations each, the cheapest direct method when L has few distinct ones (one
+// for the identity).
 type cholesky struct {
-	*frame
-	k      blas.General // K, lower triangle
-	factor blas.General
-	block  blas.General // the columns of one eigenvalue
-	norm   float64      // upper bound of ‖K‖₂
-	kept   bool
+	k     blas.General // K, lower triangle
+	low   blas.General // the factor of one group of columns
+	bound float64      // upper bound of ‖K‖₂
 }
 
-func newCholesky(cfg Config) Solver { return &cholesky{frame: &frame{be: cfg.Backend}} }
+func newCholesky(Config) engine { return &direct{name: "cholesky", factors: &cholesky{}} }
 
-func (s *cholesky) Name() string { return "cholesky" }
+func (s *cholesky) floats() float64 { return 2 }
 
-func (s *cholesky) Invalidate() { s.kept = false }
+func (s *cholesky) norm() float64 { return s.bound }
 
-func (s *cholesky) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	return s.exactly(s.Name(), C, opt, &s.norm, func(res *Result) error { return s.solve(ctx, C, sys, Y, res) })
+func (s *cholesky) factor(_ blas.Backend, K blas.General) error {
+	s.k, s.low, s.bound = K, blas.Reshape(s.low, K.Rows, K.Rows), infNorm(K)
+	return nil
 }
 
-// solve counts in res.Iter the factorizations.
-func (s *cholesky) solve(ctx context.Context, C blas.General, sys System, Y blas.General, res *Result) error {
-	if !s.kept {
-		if err := exactMemory(s.Name(), Y, sys, 2); err != nil {
-			return err
-		}
-	}
-	if err := s.begin(C, sys, Y); err != nil {
-		return err
-	}
-	if err := s.densify(ctx); err != nil {
-		return err
-	}
-	s.rotate()
-	for _, group := range distinct(sys.L.S) {
+func (s *cholesky) apply(ctx context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64) (int, error) {
+	groups := distinct(rho)
+	for i, group := range groups {
 		if err := ctx.Err(); err != nil {
-			return err
+			return i, err
 		}
-		if err := s.columns(group); err != nil {
-			return err
+		if err := s.columns(be, X, B, work, group, rho[group[0]], mu); err != nil {
+			return i, err
 		}
-		res.Iter++
 	}
-	s.restore(C)
-	return nil
+	return len(groups), nil
 }
 
-func (s *cholesky) densify(ctx context.Context) error {
-	l := s.sys.K.Dim()
-	if s.kept && s.k.Rows == l {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.kept = false
-	s.k, s.factor = blas.Reshape(s.k, l, l), blas.Reshape(s.factor, l, l)
-	linop.Dense(s.k, s.sys.K)
-	if v := sum(s.k); !finite(v) {
-		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, v)
-	}
-	s.norm = infNorm(s.k)
-	s.kept = true
-	return nil
-}
-
-// columns solves for the columns in group, which share one eigenvalue of L.
-func (s *cholesky) columns(group []int) error {
+// columns solves for the columns in group, which share the eigenvalue rho of L.
+func (s *cholesky) columns(be blas.Backend, X, B, work blas.General, group []int, rho, mu float64) error {
 	l := s.k.Rows
-	rho := s.sys.L.S[group[0]]
 	for i := range l {
-		out := blas.Row(s.factor, i)[:i+1]
+		out := blas.Row(s.low, i)[:i+1]
 		for j, v := range blas.Row(s.k, i)[:i+1] {
 			out[j] = rho * v
 		}
-		out[i] += s.sys.Mu
+		out[i] += mu
 	}
-	if !s.be.Potrf(s.factor) {
-		return fmt.Errorf("%w: %g·K + %g·I", ErrNotSPD, rho, s.sys.Mu)
+	if !be.Potrf(s.low) {
+		return fmt.Errorf("%w: Cholesky's factorization breaks down at ρ/μ = %g", ErrNotSPD, rho/mu)
 	}
 	k := len(group)
-	s.block = blas.Reshape(s.block, l, k)
+	block := blas.Reshape(work, l, k)
 	for i := range l {
-		out, in := blas.Row(s.block, i), blas.Row(s.yt, i)
+		out, in := blas.Row(block, i), blas.Row(B, i)
 		for a, j := range group {
 			out[a] = in[j]
 		}
 	}
-	s.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, l, k, 1, s.factor.Data, l, s.block.Data, k)
-	s.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, l, k, 1, s.factor.Data, l, s.block.Data, k)
+	be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, l, k, 1, s.low.Data, l, block.Data, k)
+	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, l, k, 1, s.low.Data, l, block.Data, k)
 	for i := range l {
-		out, in := blas.Row(s.ct, i), blas.Row(s.block, i)
+		out, in := blas.Row(X, i), blas.Row(block, i)
 		for a, j := range group {
 			out[j] = in[a]
 		}

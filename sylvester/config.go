@@ -20,8 +20,8 @@ type Config struct {
 	Single bool
 }
 
-// methods holds the constructor of every solver under its name.
-var methods = map[string]func(Config) Solver{
+// engines holds the constructor of every solver under its name.
+var engines = map[string]func(Config) engine{
 	"auto":             newAuto,
 	"bartels-stewart":  newBartelsStewart,
 	"cg":               newJoint,
@@ -36,8 +36,8 @@ var methods = map[string]func(Config) Solver{
 
 // Names lists the solvers of this package in alphabetical order.
 func Names() []string {
-	names := make([]string, 0, len(methods))
-	for name := range methods {
+	names := make([]string, 0, len(engines))
+	for name := range engines {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -46,10 +46,14 @@ func Names() []string {
 
 // New returns the solver of that name; see the package comment for what each one does.
 func New(name string, cfg Config) (Solver, error) {
-	build, ok := methods[name]
+	build, ok := engines[name]
 	if !ok {
 		return nil, fmt.Errorf("sylvester: unknown solver %q (have %s)", name, strings.Join(Names(), ", "))
 	}
 	cfg.Backend = blas.Or(cfg.Backend)
-	return build(cfg), nil
+	s := solver{frame: frame{own: cfg.Backend, single: cfg.Single}, engine: build(cfg)}
+	if _, ok := s.engine.(surveyor); ok {
+		return &sketchSolver{s}, nil
+	}
+	return &s, nil
 }

@@ -317,27 +317,39 @@ func TestNearlyEqualEigenvalues(t *testing.T) {
 	}
 }
 
-// sloppy is a backend whose eigenvalues are off by one part in 10¹¹.
-type sloppy struct{ blas.Backend }
+// sloppy is a backend whose eigenvalues are off by a factor.
+type sloppy struct {
+	blas.Backend
+	factor float64
+}
 
 func (s sloppy) Syevd(a blas.General, w []float64) error {
 	err := s.Backend.Syevd(a, w)
 	for i := range w {
-		w[i] *= 1 + 1e-11
+		w[i] *= s.factor
 	}
 	return err
 }
 
-// An exact solver whose residual is above rounding level does not claim success.
+// A direct solver whose residual is above rounding level refines, or does not claim success.
 func TestExactRefusesRoughAnswers(t *testing.T) {
 	const l = 30
 	rng := rand.New(rand.NewPCG(9, 8))
 	K, L, Y := spectrum(rng, decay(l, 2, 0.8)), outputKernel(rng, 2, []float64{1, 0.5}), gaussian(rng, l, 2)
-	for _, be := range []blas.Backend{blas.Active(), sloppy{blas.Active()}} {
-		_, rough := be.(sloppy)
-		_, err := newSolver(t, "eigen", be).Solve(context.Background(), blas.NewGeneral(l, 2), sylvester.System{K: dense{K, be}, L: L, Mu: 1e-3}, Y, sylvester.Options{})
-		if errors.Is(err, sylvester.ErrNotConverged) != rough || !rough && err != nil {
-			t.Errorf("rough %v: %v", rough, err)
+	for _, c := range []struct {
+		factor float64
+		want   error
+	}{{1, nil}, {1 + 1e-11, nil}, {0.9, nil}, {3, sylvester.ErrNotConverged}} {
+		be := sloppy{blas.Active(), c.factor}
+		for _, tol := range []float64{0, 1e-12} {
+			C := blas.NewGeneral(l, 2)
+			_, err := newSolver(t, "eigen", be).Solve(context.Background(), C, sylvester.System{K: dense{K, be}, L: L, Mu: 1e-3}, Y, sylvester.Options{Tol: tol})
+			if !errors.Is(err, c.want) {
+				t.Errorf("eigenvalues times %g, tolerance %g: %v", c.factor, tol, err)
+			}
+			if r := backward(K, 2, L, 1e-3, C, Y); err == nil && !(r < 100) {
+				t.Errorf("eigenvalues times %g, tolerance %g: backward-error ratio %g", c.factor, tol, r)
+			}
 		}
 	}
 }

@@ -9,72 +9,69 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// frame is what the solvers share: the checks at entry, the change to the
-// eigenvector coordinates of L, where the columns decouple into
+// frame is one solve under way: its arguments, the change to the eigenvector
+// coordinates of L = V·diag(ρ)·Vᵀ, where the columns decouple into
 //
-//	(ρ_j·K + μI)·c̃_j = ỹ_j,   Ỹ = Y·V,   L = V·diag(ρ)·Vᵀ,
+//	(ρ'_j·K + μ'I)·c̃_j = ỹ_j,   Ỹ = Y·V/a,   ρ' = ρ/b,   μ' = μ/b,   C = (a/b)·C̃·Vᵀ,
 //
-// the way back, and the true residual at exit. Scratch: K·C (l×n), three l×r
-// blocks and two blocks of frameRows rows.
+// the way back, and the true residual. a and b are 1 or, where ‖Y‖ or μ is very
+// large or tiny, powers of two that keep squares finite and change no digit.
+// Scratch: K·C (l×n), three l×r blocks and two blocks of frameRows rows.
 type frame struct {
-	be     blas.Backend // for the call under way
-	own    blas.Backend // what be was made with
-	sys    System
-	single bool           // multiply by K in single precision, the true residual aside
-	fast   linop.Operator // K or its rendition in single precision
-	mixed  bool           // fast is the latter until that proves too rough
-	Y      blas.General
-	normY  float64
+	own    blas.Backend // of the solver
+	single bool         // Config.Single
 
-	kc      blas.General // K·C, what Result.KC shows
-	last    blas.General // the C of kc, when that is known and not too large to keep
-	yt, ct  blas.General // Ỹ and C̃
-	rotated bool         // yt is that of the call under way
-	rt      blas.General // residual in rotated coordinates, also scratch
-	hard    int          // the leading columns that need iterations
-	x0, ax  blas.General // their start and K times it
-	sums    []float64    // a number or two per column
-	strip   blas.General // frameRows rows of an l×n matrix
-	small   blas.General // frameRows rows of an l×r matrix
+	// The solve under way.
+	be    blas.Backend   // own, or the one whose kernels multiply by K
+	given linop.Operator // K
+	sys   System         // its K is given, or that in single precision as Options.Single asks
+	fast  linop.Operator // what iterations multiply by: sys.K, or its rendition in single precision
+	mixed bool           // fast is the latter until that proves too rough
+	C, Y  blas.General
+	opt   Options
+	watch func(Step) error // sees the steps before Options.Trace does; nil for none
+	res   Result
+
+	a, b  float64
+	normY float64   // ‖Y‖/a
+	rho   []float64 // ρ'
+	mu    float64   // μ'
+
+	kc       blas.General // K·C, what Result.KC shows
+	last     blas.General // the C of kc, when that is known and not too large to keep
+	yt, ct   blas.General // Ỹ and C̃
+	rotated  bool         // yt is that of the solve under way
+	cold     bool         // the caller's start is zero
+	measured bool         // res.Residual is that of C already
+	rt       blas.General // residual in the coordinates of C̃, also scratch
+	iterated int          // the leading columns that need iterations
+	x0, ax   blas.General // their start and K times it
+	sums     []float64    // a number or two per column
+	strip    blas.General // frameRows rows of an l×n matrix
+	small    blas.General // frameRows rows of an l×r matrix
 }
 
 // frameRows is the number of rows the residual is formed at a time, so that no
 // l×n matrix is kept for it.
 const frameRows = 256
 
-// beginIn is begin for a method that does little else than multiply by K, which
-// settles the backend, and may do with K in single precision when single is set
-// and K has such a rendition; it reports whether it does.
-func (f *frame) beginIn(single bool, C blas.General, sys System, Y blas.General) (bool, error) {
-	m, ok := sys.K.(linop.Mixed)
-	if single = single && ok; single {
-		sys.K = m.Single()
-	}
-	err := f.begin(C, sys, Y)
-	f.be = blas.Beside(f.own)
-	return single, err
-}
-
 // lastElements is the largest C of which a copy is kept, so that a next solve
 // that starts from it need not multiply it by K.
 const lastElements = 1 << 22
 
-// begin checks the arguments and takes hold of them for one call.
-func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
+// begin checks the arguments and takes hold of them for one solve.
+func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) error {
 	l, n := Y.Rows, Y.Cols
 	if sys.K.Dim() != l || sys.L.Dim() != n || C.Rows != l || C.Cols != n {
 		panic("sylvester: shape mismatch")
 	}
 	r := sys.L.Rank()
-	if f.own == nil {
-		f.own = f.be
+	f.given, f.sys, f.C, f.Y, f.opt = sys.K, sys, C, Y, opt
+	if f.opt.MaxIter == 0 {
+		f.opt.MaxIter = 10 * l
 	}
-	f.be = f.own
-	f.sys, f.Y, f.normY = sys, Y, blas.Frob(Y)
-	f.unmix()
-	if m, ok := sys.K.(linop.Mixed); ok && f.single {
-		f.fast = m.Single()
-	}
+	f.res = Result{Residual: math.NaN()}
+	f.rotated, f.measured = false, false
 	if f.kc.Rows != l || f.kc.Cols != n {
 		f.forget()
 	}
@@ -84,10 +81,11 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 	f.rt = blas.Reshape(f.rt, l, r)
 	f.strip = blas.Reshape(f.strip, min(l, frameRows), n)
 	f.small = blas.Reshape(f.small, min(l, frameRows), r)
+	norm := blas.Frob(Y)
 	if !(sys.Mu > 0) || !finite(sys.Mu) {
 		return fmt.Errorf("%w: μ = %g", ErrNotSPD, sys.Mu)
 	}
-	if v := f.normY + sum(sys.L.V); !finite(v) {
+	if v := norm + sum(sys.L.V); !finite(v) {
 		return fmt.Errorf("%w: ‖Y‖ and the eigenvectors of L sum to %g", ErrNotFinite, v)
 	}
 	for j, s := range sys.L.S {
@@ -98,6 +96,59 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General) error {
 			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotSPD, j, s)
 		}
 	}
+	f.a, f.b = powerOfTwo(norm), powerOfTwo(sys.Mu)
+	f.normY, f.mu = norm/f.a, sys.Mu/f.b
+	f.rho = resize(f.rho, r)
+	for j, s := range sys.L.S {
+		f.rho[j] = s / f.b
+	}
+	return nil
+}
+
+// moderate is how large a number may be, and its inverse how small, whose products
+// with others like it need no scaling.
+const moderate = 0x1p200
+
+// powerOfTwo is 1 for a moderate x and for 0, else the largest power of two up to x.
+func powerOfTwo(x float64) float64 {
+	if x == 0 || x >= 1/moderate && x <= moderate {
+		return 1
+	}
+	_, e := math.Frexp(x)
+	return math.Ldexp(1, e-1)
+}
+
+// direct lets a method take K as it was given.
+func (f *frame) direct() {
+	f.be, f.sys.K, f.res.Single = f.own, f.given, false
+	f.unmix()
+}
+
+// iterative lets a method that does little else than multiply by K do so with the
+// backend of those products, and in single precision where that is asked for.
+func (f *frame) iterative() error {
+	f.direct()
+	f.be = blas.Beside(f.own)
+	if err := f.checkStart(); err != nil {
+		return err
+	}
+	m, ok := f.given.(linop.Mixed)
+	if ok && f.opt.Single {
+		f.sys.K, f.res.Single = m.Single(), true
+	}
+	f.unmix()
+	if ok && f.single {
+		f.fast = m.Single()
+	}
+	return nil
+}
+
+func (f *frame) checkStart() error {
+	v := blas.Frob(f.C)
+	if !finite(v) {
+		return fmt.Errorf("%w: the starting point has norm %g", ErrNotFinite, v)
+	}
+	f.cold = v == 0
 	return nil
 }
 
@@ -139,37 +190,60 @@ func sum(a blas.General) float64 {
 	return s
 }
 
-// rotate computes Ỹ = Y·V, once when look has done so for this call.
+// rotate computes Ỹ, once in a solve.
 func (f *frame) rotate() {
 	if !f.rotated {
-		f.sys.L.Rotate(f.be, f.yt, f.Y)
+		f.toColumns(f.yt, f.Y, 1/f.a)
 	}
-	f.rotated = false
+	f.rotated = true
 }
 
-// restore computes C = C̃·Vᵀ + (Y − Y·V·Vᵀ)/μ: outside the range of L the
+// toColumns computes dst = alpha·A·V for the leading columns of V, as many as dst has.
+func (f *frame) toColumns(dst blas.General, A blas.General, alpha float64) {
+	if dst.Cols > 0 {
+		blas.Gemm(f.be, false, false, alpha, A, blas.View(f.sys.L.V, 0, 0, A.Cols, dst.Cols), 0, dst)
+	}
+}
+
+// restore computes C = (a/b)·C̃·Vᵀ + (Y − Y·V·Vᵀ)/μ: outside the range of L the
 // solution is Y/μ. That part is projected twice, since what a single projection
 // leaves of Ỹ by rounding would be divided by a possibly tiny μ.
-func (f *frame) restore(C blas.General) {
+func (f *frame) restore() {
 	l, n, r := f.Y.Rows, f.Y.Cols, f.sys.L.Rank()
 	switch {
 	case r == n:
-		blas.Mul(f.be, C, false, true, f.ct, f.sys.L.V)
+		blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 0, f.C)
 		return
 	case r == 0:
-		copyScaled(C, 1/f.sys.Mu, f.Y)
+		copyScaled(f.C, 1/f.sys.Mu, f.Y)
 		return
 	}
 	for i := 0; i < l; i += frameRows {
 		rows := min(frameRows, l-i)
-		out := blas.View(C, i, 0, rows, n)
+		out := blas.View(f.C, i, 0, rows, n)
 		t := blas.View(f.small, 0, 0, rows, r)
 		blas.Copy(out, blas.View(f.Y, i, 0, rows, n))
 		for range 2 {
 			blas.Mul(f.be, t, false, false, out, f.sys.L.V)
 			blas.Gemm(f.be, false, true, -1, t, f.sys.L.V, 1, out)
 		}
-		blas.Gemm(f.be, false, true, 1, blas.View(f.ct, i, 0, rows, r), f.sys.L.V, 1/f.sys.Mu, out)
+		blas.Gemm(f.be, false, true, f.a/f.b, blas.View(f.ct, i, 0, rows, r), f.sys.L.V, 1/f.sys.Mu, out)
+	}
+}
+
+// fromColumns computes dst = A·Vᵀ.
+func (f *frame) fromColumns(dst, A blas.General) {
+	if A.Cols == 0 {
+		blas.Zero(dst)
+		return
+	}
+	blas.Mul(f.be, dst, false, true, A, f.sys.L.V)
+}
+
+// correct adds (a/b)·C̃·Vᵀ to C.
+func (f *frame) correct() {
+	if f.ct.Cols > 0 {
+		blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 1, f.C)
 	}
 }
 
@@ -182,24 +256,16 @@ func copyScaled(dst blas.General, alpha float64, src blas.General) {
 	}
 }
 
-// residual multiplies C by K and returns ‖Y − K·C·L − μC‖_F/‖Y‖_F, 0 when Y = 0
-// and C solves it.
-func (f *frame) residual(C blas.General) float64 {
-	f.sys.K.Apply(f.kc, C)
-	return relative(f.strips(C, false), f.normY)
-}
-
 // strips forms the residual Y − kc·L − μC a strip of rows at a time and returns
-// its norm. With keep it also writes the residual in the coordinates of L, times
-// V, to rt.
-func (f *frame) strips(C blas.General, keep bool) float64 {
+// its norm. With keep it also writes the residual in the coordinates of C̃ to rt.
+func (f *frame) strips(keep bool) float64 {
 	l, n, r := f.Y.Rows, f.Y.Cols, f.sys.L.Rank()
-	var sq float64
+	var norm float64
 	for i := 0; i < l; i += frameRows {
 		rows := min(frameRows, l-i)
 		R := blas.View(f.strip, 0, 0, rows, n)
 		for k := range rows {
-			out, c := blas.Row(R, k), blas.Row(C, i+k)
+			out, c := blas.Row(R, k), blas.Row(f.C, i+k)
 			for j, y := range blas.Row(f.Y, i+k) {
 				out[j] = y - f.sys.Mu*c[j]
 			}
@@ -210,13 +276,12 @@ func (f *frame) strips(C blas.General, keep bool) float64 {
 			scaleColumns(t, f.sys.L.S)
 			blas.Gemm(f.be, false, true, -1, t, f.sys.L.V, 1, R)
 			if keep {
-				f.sys.L.Rotate(f.be, blas.View(f.rt, i, 0, rows, r), R)
+				f.toColumns(blas.View(f.rt, i, 0, rows, r), R, 1/f.a)
 			}
 		}
-		nrm := blas.Frob(R)
-		sq += nrm * nrm
+		norm += square(blas.Frob(R) / f.a)
 	}
-	return math.Sqrt(sq)
+	return math.Sqrt(norm)
 }
 
 // relative is a/b, with 0/0 = 0.
@@ -237,76 +302,63 @@ func scaleColumns(a blas.General, s []float64) {
 	}
 }
 
-// finish fills res at the returned C.
-func (f *frame) finish(res *Result, C blas.General) {
-	res.Residual = f.residual(C)
-	res.Columns += C.Cols
-	res.KC = f.kc
+// measure multiplies C by K and fills res at C.
+func (f *frame) measure() {
+	f.sys.K.Apply(f.kc, f.C)
+	f.res.Residual = relative(f.strips(false), f.normY)
+	f.res.Columns += f.C.Cols
+	f.res.KC = f.kc
 	f.forget()
-	if len(C.Data) <= lastElements && !res.Single {
-		f.last = blas.Reshape(f.last, C.Rows, C.Cols)
-		blas.Copy(f.last, C)
+	if len(f.C.Data) <= lastElements && !f.res.Single {
+		f.last = blas.Reshape(f.last, f.C.Rows, f.C.Cols)
+		blas.Copy(f.last, f.C)
 	}
+}
+
+// backward is the backward-error ratio of C in units of ε = 2⁻⁵²,
+//
+//	‖Y − K·C·L − μC‖_F/(ε·(‖K‖·‖L‖ + μ)·‖C‖_F),
+//
+// with normK an upper bound of ‖K‖₂.
+func (f *frame) backward(normK float64) float64 {
+	unit := 0x1p-52 * (normK*f.top() + f.mu) * (blas.Frob(f.C) * (f.b / f.a))
+	return relative(f.res.Residual*f.normY, unit)
 }
 
 // forget says that kc no longer belongs to what last holds: K has changed.
 func (f *frame) forget() { f.last = blas.Reshape(f.last, 0, 0) }
 
 // known reports whether kc is K·C.
-func (f *frame) known(C blas.General) bool {
-	if f.last.Rows != C.Rows || f.last.Cols != C.Cols {
+func (f *frame) known() bool {
+	if f.last.Rows != f.C.Rows || f.last.Cols != f.C.Cols {
 		return false
 	}
-	for i := range C.Rows {
-		if !slices.Equal(blas.Row(C, i), blas.Row(f.last, i)) {
+	for i := range f.C.Rows {
+		if !slices.Equal(blas.Row(f.C, i), blas.Row(f.last, i)) {
 			return false
 		}
 	}
 	return true
 }
 
-// exactly runs an exact solver, which counts its steps in res.Iter, and holds C to
-// its promise; normK is an upper bound of ‖K‖₂ once it has run.
-func (f *frame) exactly(name string, C blas.General, opt Options, normK *float64, solve func(res *Result) error) (Result, error) {
-	res := Result{Solver: name, Residual: math.NaN()}
-	err := solve(&res)
-	if err == nil {
-		err = f.finishExact(&res, C, *normK)
-	}
-	return res, trace(opt, Step{Iter: res.Iter, Residual: res.Residual, Columns: res.Columns}, err)
-}
-
-// backwardLimit bounds the backward-error ratio of an exact solver.
-const backwardLimit = 100
-
-// finishExact is finish for an exact solver, whose promise is a residual at
-// rounding level:
-//
-//	‖Y − K·C·L − μC‖_F ≤ 100·ε·(‖K‖·‖L‖ + μ)·‖C‖_F,   ε = 2⁻⁵²,
-//
-// with normK an upper bound of ‖K‖₂.
-func (f *frame) finishExact(res *Result, C blas.General, normK float64) error {
-	f.finish(res, C)
-	abs := res.Residual * f.normY
-	unit := 0x1p-52 * (normK*f.top() + f.sys.Mu) * blas.Frob(C)
-	if !(abs <= backwardLimit*unit) {
-		return fmt.Errorf("%w: backward error %.3g units in the last place", ErrNotConverged, relative(abs, unit))
-	}
-	return nil
-}
-
-// top is the largest eigenvalue of L, 0 when L = 0.
+// top is ρ'₁, 0 when L = 0.
 func (f *frame) top() float64 {
-	if f.sys.L.Rank() == 0 {
+	if len(f.rho) == 0 {
 		return 0
 	}
-	return f.sys.L.S[0]
+	return f.rho[0]
 }
 
-// trace reports a step when err is nil and returns what stops the solve.
-func trace(opt Options, s Step, err error) error {
-	if err != nil || opt.Trace == nil {
-		return err
+// step shows the caller's Trace the state of the solve: residual is in the units of normY.
+func (f *frame) step(residual float64) error {
+	s := Step{Iter: f.res.Iter, Residual: relative(residual, f.normY), Columns: f.res.Columns}
+	if f.opt.Trace != nil {
+		if err := f.opt.Trace(s); err != nil {
+			return err
+		}
 	}
-	return opt.Trace(s)
+	if f.watch != nil {
+		return f.watch(s)
+	}
+	return nil
 }

@@ -80,7 +80,7 @@ func (eq *equation) leave(X blas.General, mu float64, Q blas.General) (GeneralRe
 	r := blas.Frob(eq.F)
 	unit := 0x1p-52 * (eq.normA*eq.normB + math.Abs(mu)) * blas.Frob(X)
 	res := GeneralResult{Residual: relative(r, blas.Frob(Q)), Backward: relative(r, unit)}
-	if !(res.Backward <= backwardLimit) {
+	if !(res.Backward <= roundingLevel) {
 		return res, fmt.Errorf("%w: backward error %.3g units in the last place", ErrNotConverged, res.Backward)
 	}
 	return res, nil

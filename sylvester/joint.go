@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cg"
@@ -16,58 +15,59 @@ import (
 // 1 + σ₁(K)·ρ₁(L)/μ for all columns alike. Scratch: that of [cg.Workspace] and
 // of [linop.Kronecker].
 type joint struct {
-	frame
 	op   linop.Kronecker
+	L    linop.Spectral // with the eigenvalues ρ'
 	work cg.Workspace
 	x, b blas.General // contiguous copies of C and Y where theirs are not
 }
 
-func newJoint(cfg Config) Solver {
-	return &joint{frame: frame{be: cfg.Backend}, op: linop.Kronecker{Backend: cfg.Backend}}
-}
+func newJoint(cfg Config) engine { return &joint{op: linop.Kronecker{Backend: cfg.Backend}} }
 
 func (s *joint) Name() string { return "cg" }
 
 func (s *joint) Invalidate() {}
 
-func (s *joint) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	res := Result{Solver: s.Name(), Residual: math.NaN()}
-	opt = opt.filled(Y.Rows)
-	if err := s.begin(C, sys, Y); err != nil {
-		return res, err
+func (s *joint) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
+
+func (s *joint) prepare(_ context.Context, f *frame) error {
+	f.direct()
+	if err := f.checkStart(); err != nil {
+		return err
 	}
-	if start := blas.Frob(C); !finite(start) {
-		return res, fmt.Errorf("%w: the starting point has norm %g", ErrNotFinite, start)
-	}
-	s.op.K, s.op.L, s.op.Mu = sys.K, sys.L, sys.Mu
-	x := contiguous(&s.x, C)
-	r := sys.L.Rank()
-	out, err := s.work.Solve(ctx, x.Data, &s.op, contiguous(&s.b, Y).Data, cg.Options{
-		Tol: margin * opt.Tol, MaxIter: opt.MaxIter, ScaleStart: true,
-		Trace: s.tracer(opt, r),
-	})
-	blas.Copy(C, x)
-	res.Iter, res.Columns = out.Applies, out.Applies*r
-	s.finish(&res, C)
-	switch {
-	case err == nil && !(res.Residual <= opt.Tol), errors.Is(err, cg.ErrNotConverged):
-		return res, notConverged(&res, opt.Tol)
-	case errors.Is(err, cg.ErrNotSPD):
-		return res, fmt.Errorf("%w: %w", ErrNotSPD, err)
-	case errors.Is(err, cg.ErrNotFinite):
-		return res, fmt.Errorf("%w: %w", ErrNotFinite, err)
-	}
-	return res, err
+	s.L = linop.Spectral{V: f.sys.L.V, S: f.rho}
+	s.op.K, s.op.L, s.op.Mu = f.sys.K, &s.L, f.mu
+	return nil
 }
 
-// tracer turns the steps of cg into those of this package; r columns of K go into each.
-func (s *joint) tracer(opt Options, r int) func(cg.Step) error {
-	if opt.Trace == nil {
+func (s *joint) round(ctx context.Context, f *frame, _ int) error {
+	before, r := f.res, len(f.rho)
+	count := func(applies int) { f.res.Iter, f.res.Columns = before.Iter+applies, before.Columns+applies*r }
+	x := contiguous(&s.x, f.C)
+	blas.Scal(f.b, x.Data)
+	out, err := s.work.Solve(ctx, x.Data, &s.op, contiguous(&s.b, f.Y).Data, cg.Options{
+		Tol: margin * f.opt.Tol, MaxIter: f.opt.MaxIter - before.Iter, ScaleStart: true,
+		Trace: func(c cg.Step) error {
+			count(c.Iter)
+			return f.step(c.Residual * f.normY)
+		},
+	})
+	count(out.Applies)
+	copyScaled(f.C, 1/f.b, x)
+	if stop := ctx.Err(); stop != nil { // cg has multiplied once more already
+		f.res.Residual, f.measured = out.Residual, true
+		return stop
+	}
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, cg.ErrNotConverged):
+		return ErrNotConverged
+	case errors.Is(err, cg.ErrNotSPD):
+		return fmt.Errorf("%w: %w", ErrNotSPD, err)
+	case errors.Is(err, cg.ErrNotFinite):
+		return fmt.Errorf("%w: %w", ErrNotFinite, err)
 	}
-	return func(c cg.Step) error {
-		return opt.Trace(Step{Iter: c.Iter, Residual: c.Residual, Columns: c.Iter * r})
-	}
+	return err
 }
 
 // contiguous is a itself when its rows follow each other without a gap, else a

@@ -2,12 +2,10 @@ package sylvester
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/linop"
 )
 
 // krylov solves by Galerkin projection on one growing space for all columns, the
@@ -25,36 +23,29 @@ import (
 // conjugate gradients finish the work, preconditioned by the space; see
 // [lowRank]. Memory: 2·l·d floats and the d×d of the projected system.
 type krylov struct {
-	frame
 	cg    shifted
 	space sketch // its Q and Z, and the preconditioner made of them
 	inner tridiagonal
 	limit int
 
-	res   Result
 	store [2]blas.General // what Q and Z are views of
 	T     blas.General    // d×d
-	b     blas.General    // Qᵀ·Ỹ, as far as computed
-	c, cr blas.General    // the coefficients and c·diag(ρ), d×r
-	unit  linop.Spectral  // diag(ρ)
+	form  blas.General    // T as inner has it, when ready
+	ready bool
+	b     blas.General // Qᵀ·Ỹ, as far as computed
+	c     blas.General // the coefficients, d×r
+	work  [2]blas.General
 }
 
-func newKrylov(cfg Config) Solver {
-	return &krylov{
-		frame: frame{be: cfg.Backend}, space: sketch{be: cfg.Backend, seed: cfg.Seed},
-		inner: tridiagonal{frame: &frame{be: cfg.Backend}}, limit: cfg.Rank,
-	}
+func newKrylov(cfg Config) engine {
+	return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}, limit: cfg.Rank}
 }
 
 func (s *krylov) Name() string { return "krylov" }
 
 func (s *krylov) Invalidate() { s.space.reset() }
 
-func (s *krylov) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	s.res = Result{Solver: s.Name(), Residual: math.NaN()}
-	err := s.solve(ctx, C, sys, Y, opt.filled(Y.Rows))
-	return s.res, err
-}
+func (s *krylov) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
 
 // An extension leaves out at most the part cut of the residual, in the norm, and
 // takes at least as many directions as cost little more than one.
@@ -63,140 +54,150 @@ const (
 	least = 24
 )
 
-func (s *krylov) solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) error {
-	if err := s.begin(C, sys, Y); err != nil {
+func (s *krylov) prepare(_ context.Context, f *frame) error {
+	f.direct()
+	if err := f.checkStart(); err != nil {
 		return err
 	}
-	if v := blas.Frob(C); !finite(v) {
-		return fmt.Errorf("%w: the starting point has norm %g", ErrNotFinite, v)
-	}
-	s.rotate()
-	if s.space.Q.Rows != Y.Rows {
+	f.rotate()
+	if s.space.Q.Rows != f.Y.Rows {
 		s.space.reset()
 	}
-	s.diagonal()
-	if s.space.Q.Cols == 0 && sys.L.Rank() > 0 {
-		sys.L.Rotate(s.be, s.rt, C)
-		s.extend(s.rt, blas.Frob(s.rt))
-	}
 	s.b.Rows, s.c.Rows = 0, 0
-	size, err := s.build(ctx, opt)
-	s.form()
-	s.hard = sys.L.Rank()
+	if s.space.Q.Cols == 0 && len(f.rho) > 0 {
+		f.toColumns(f.rt, f.C, 1)
+		s.extend(f, f.rt, blas.Frob(f.rt))
+	}
+	return nil
+}
+
+// round projects on the space first; conjugate gradients do what that leaves.
+func (s *krylov) round(ctx context.Context, f *frame, round int) error {
 	s.cg.pre = nil
-	if err == nil && !(size <= margin*opt.Tol*s.normY) && s.space.Q.Cols > 0 && s.space.factor() {
+	if round == 0 {
+		size, err := s.build(ctx, f)
+		s.expand(f)
+		if err != nil {
+			f.restore()
+			return err
+		}
+		if !(size <= margin*f.opt.Tol*f.normY) && s.space.Q.Cols > 0 && s.space.factor() {
+			s.cg.pre = &s.space.low
+		}
+		f.iterated = len(f.rho)
+	} else if s.space.low.rank() > 0 {
 		s.cg.pre = &s.space.low
 	}
-	if err != nil {
-		s.restore(C)
-		s.finish(&s.res, C)
-		return err
-	}
-	return s.iterate(ctx, &s.cg, C, opt, &s.res)
+	return s.cg.round(ctx, f, round)
 }
 
 // build extends the space until the residual is within the tolerance, the space
-// is at its limit or extensions no longer help. It leaves the solution in C̃, its
-// residual in rt, and returns the norm of that.
-func (s *krylov) build(ctx context.Context, opt Options) (size float64, err error) {
-	limit := s.dimension()
+// is at its limit or four extensions have not helped. It leaves the solution in C̃,
+// its residual in rt, and returns the norm of that.
+func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) {
+	limit := s.dimension(f.Y.Rows)
 	for best, idle := math.Inf(1), 0; ; {
 		if err = ctx.Err(); err != nil {
 			return size, err
 		}
-		if size, err = s.project(ctx); err != nil {
+		if size, err = s.project(ctx, f); err != nil {
 			return size, err
 		}
 		if idle++; size < 0.9*best {
 			best, idle = size, 0
 		}
-		if size <= margin*opt.Tol*s.normY || s.space.Q.Cols >= limit || s.res.Iter >= opt.MaxIter || idle > 3 {
+		if size <= margin*f.opt.Tol*f.normY || s.space.Q.Cols >= limit || f.res.Iter >= f.opt.MaxIter || idle > 3 {
 			return size, nil
 		}
-		if err = trace(opt, Step{Iter: s.res.Iter, Residual: relative(size, s.normY), Columns: s.res.Columns}, nil); err != nil {
+		if err = f.step(size); err != nil {
 			return size, err
 		}
-		s.extend(s.rt, size)
+		s.extend(f, f.rt, size)
 	}
 }
 
 // dimension is the largest d: a third of l, beyond which a direct method is cheaper.
-func (s *krylov) dimension() int {
+func (s *krylov) dimension(l int) int {
 	if s.limit > 0 {
-		return min(s.limit, s.Y.Rows)
+		return min(s.limit, l)
 	}
-	return max(s.Y.Rows/3, min(s.Y.Rows, 32))
+	return max(l/3, min(l, 32))
 }
 
-// diagonal makes unit = diag(ρ), the L of the projected system.
-func (s *krylov) diagonal() {
-	r := s.sys.L.Rank()
-	if s.unit.V.Rows != r {
-		s.unit = *linop.ScaledIdentity(r, 1)
-	}
-	copy(s.unit.S, s.sys.L.S)
-}
-
-// project solves the projected systems, writes C̃ = Q·c and the residuals to rt,
-// and returns their norm.
-func (s *krylov) project(ctx context.Context) (float64, error) {
-	blas.Copy(s.rt, s.yt)
-	d, r := s.space.Q.Cols, s.yt.Cols
+// project solves the projected systems, writes the residuals of Q·c to rt, and
+// returns their norm.
+func (s *krylov) project(ctx context.Context, f *frame) (float64, error) {
+	blas.Copy(f.rt, f.yt)
+	d, r := s.space.Q.Cols, len(f.rho)
 	if d == 0 || r == 0 {
-		return blas.Frob(s.rt), nil
+		return blas.Frob(f.rt), nil
 	}
+	s.sides(f)
 	s.c = blas.Reshape(s.c, d, r)
-	s.sides()
-	small := System{K: linop.NewDense(s.T, s.be), L: &s.unit, Mu: s.sys.Mu}
-	if _, err := s.inner.Solve(ctx, s.c, small, s.b, Options{}); err != nil && !errors.Is(err, ErrNotConverged) {
+	for i := range s.work {
+		s.work[i] = blas.Reshape(s.work[i], d, r)
+	}
+	if !s.ready {
+		s.form = blas.Reshape(s.form, d, d)
+		blas.Copy(s.form, s.T)
+		if v := sum(s.form); !finite(v) {
+			return math.NaN(), fmt.Errorf("%w: on a space of dimension %d the elements of K sum to %g", ErrNotFinite, d, v)
+		}
+		if err := s.inner.factor(f.be, s.form); err != nil {
+			return math.NaN(), err
+		}
+		s.ready = true
+	}
+	blas.Copy(s.work[0], s.b)
+	if _, err := s.inner.apply(ctx, f.be, s.c, s.work[0], s.work[1], f.rho, f.mu); err != nil {
 		return math.NaN(), fmt.Errorf("on a space of dimension %d: %w", d, err)
 	}
-	blas.Gemm(s.be, false, false, -s.sys.Mu, s.space.Q, s.c, 1, s.rt)
-	s.cr = blas.Reshape(s.cr, d, r)
-	blas.Copy(s.cr, s.c)
-	scaleColumns(s.cr, s.sys.L.S)
-	blas.Gemm(s.be, false, false, -1, s.space.Z, s.cr, 1, s.rt)
-	return blas.Frob(s.rt), nil
+	blas.Gemm(f.be, false, false, -f.mu, s.space.Q, s.c, 1, f.rt)
+	scaled := s.work[0]
+	blas.Copy(scaled, s.c)
+	scaleColumns(scaled, f.rho)
+	blas.Gemm(f.be, false, false, -1, s.space.Z, scaled, 1, f.rt)
+	return blas.Frob(f.rt), nil
 }
 
 // sides extends b = Qᵀ·Ỹ by the rows of the new part of Q.
-func (s *krylov) sides() {
-	d, r := s.space.Q.Cols, s.yt.Cols
+func (s *krylov) sides(f *frame) {
+	d, r := s.space.Q.Cols, f.yt.Cols
 	known := s.b.Rows
 	b := blas.NewGeneral(d, r)
 	if known > 0 {
 		blas.Copy(blas.View(b, 0, 0, known, r), s.b)
 	}
 	if d > known {
-		blas.Mul(s.be, blas.View(b, known, 0, d-known, r), true, false, blas.View(s.space.Q, 0, known, s.yt.Rows, d-known), s.yt)
+		blas.Mul(f.be, blas.View(b, known, 0, d-known, r), true, false, blas.View(s.space.Q, 0, known, f.yt.Rows, d-known), f.yt)
 	}
 	s.b = b
 }
 
-// form writes C̃ = Q·c.
-func (s *krylov) form() {
-	if d := s.space.Q.Cols; d == 0 || s.c.Rows != d || s.c.Cols != s.yt.Cols {
-		blas.Zero(s.ct) // nothing projected yet
+// expand writes C̃ = Q·c.
+func (s *krylov) expand(f *frame) {
+	if d := s.space.Q.Cols; d == 0 || s.c.Rows != d || s.c.Cols != f.yt.Cols {
+		blas.Zero(f.ct) // nothing projected yet
 		return
 	}
-	blas.Mul(s.be, s.ct, false, false, s.space.Q, s.c)
+	blas.Mul(f.be, f.ct, false, false, s.space.Q, s.c)
 }
 
 // extend adds to the space the leading left singular directions of the l×r block
 // M, of Frobenius norm size, that hold all but the part cut of it.
-func (s *krylov) extend(M blas.General, size float64) {
+func (s *krylov) extend(f *frame, M blas.General, size float64) {
 	if !(size > 0) {
 		return
 	}
 	l, r := M.Rows, M.Cols
 	G, theta := blas.NewGeneral(r, r), make([]float64, r)
-	blas.GramOf(s.be, G, M)
+	blas.GramOf(f.be, G, M)
 	blas.Scal(1/square(size), G.Data)
-	if !finite(sum(G)) || s.be.Syevd(G, theta) != nil {
+	if !finite(sum(G)) || f.be.Syevd(G, theta) != nil {
 		return
 	}
 	d, p := s.space.Q.Cols, 0
-	for tail := 1.0; p < min(r, s.dimension()-d) && (p < least || tail > square(cut)); p++ {
+	for tail := 1.0; p < min(r, s.dimension(l)-d) && (p < least || tail > square(cut)); p++ {
 		tail -= theta[r-1-p]
 	}
 	B, E := blas.NewGeneral(l, p), blas.NewGeneral(r, p)
@@ -206,27 +207,27 @@ func (s *krylov) extend(M blas.General, size float64) {
 			E.Data[i*p+c] = scale * G.Data[i*r+r-1-c]
 		}
 	}
-	blas.Mul(s.be, B, false, false, M, E)
+	blas.Mul(f.be, B, false, false, M, E)
 	s.space.orthonormalize(B)
 	Z := blas.NewGeneral(l, p)
-	s.sys.K.Apply(Z, B)
-	s.res.Iter++
-	s.res.Columns += p
-	s.append(B, Z)
+	f.sys.K.Apply(Z, B)
+	f.res.Iter++
+	f.res.Columns += p
+	s.append(f.be, B, Z)
 }
 
 // append adds the orthonormal B and Z = K·B to the space and borders T.
-func (s *krylov) append(B, Z blas.General) {
+func (s *krylov) append(be blas.Backend, B, Z blas.General) {
 	d, p := s.space.Q.Cols, B.Cols
 	T := blas.NewGeneral(d+p, d+p)
 	for i := range d {
 		copy(blas.Row(T, i), blas.Row(s.T, i))
 	}
 	s.space.Q, s.space.Z = s.widen(0, s.space.Q, B), s.widen(1, s.space.Z, Z)
-	blas.Mul(s.be, blas.View(T, d, 0, p, d+p), true, false, Z, s.space.Q)
+	blas.Mul(be, blas.View(T, d, 0, p, d+p), true, false, Z, s.space.Q)
 	blas.MirrorLower(T)
 	s.T = T
-	s.inner.Invalidate()
+	s.ready = false
 }
 
 // widen returns [a b] in the store i, which grows by doubling.

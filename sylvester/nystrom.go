@@ -20,73 +20,67 @@ import (
 // the system forbid; true residuals are of double precision always, and
 // when they show that single precision does not do, double precision takes over.
 type nystrom struct {
-	*frame
 	cg   shifted
 	sk   sketch
-	cap  int
+	cap  int // largest rank; 0 for none
 	load workload
 
 	model spectrumModel // of the K that was sketched
 
-	res       Result // of the call under way
-	unbilled  Result // what look has multiplied
-	refreshFn func() // the method value, made once
-
-	sharp float64 // the last tolerance that single precision was too rough for
-	stale bool    // K has changed since
-	uses  float64 // solves since K was last sketched
-	pace  float64 // iterations for each factor e of the residual, when fresh
+	roughAt float64 // the last tolerance that single precision was too rough for
+	stale   bool    // K has changed since
+	uses    float64 // solves since K was last sketched
+	pace    float64 // iterations for each factor e of the residual, when fresh
 }
 
-func newNystrom(cfg Config) Solver {
-	s := &nystrom{frame: &frame{be: cfg.Backend, single: cfg.Single}, sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}, cap: cfg.Rank}
-	s.refreshFn = s.refresh
-	return s
+func makeNystrom(cfg Config) *nystrom {
+	return &nystrom{sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}, cap: cfg.Rank}
 }
+
+func newNystrom(cfg Config) engine { return makeNystrom(cfg) }
 
 func (s *nystrom) Name() string { return "nystrom" }
 
-func (s *nystrom) Invalidate() {
-	s.stale = true
-	s.forget()
+func (s *nystrom) Invalidate() { s.stale = true }
+
+func (s *nystrom) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
+
+func (s *nystrom) sketch(ctx context.Context, f *frame) (*lowRank, error) {
+	if err := s.survey(ctx, f); err != nil || len(f.rho) == 0 {
+		return nil, err
+	}
+	return &s.sk.low, s.chooseRank(ctx, f)
 }
 
-func (s *nystrom) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	s.res = Result{Solver: s.Name(), Residual: math.NaN(), Iter: s.unbilled.Iter, Columns: s.unbilled.Columns}
-	s.unbilled = Result{}
-	err := s.solve(ctx, C, sys, Y, opt.filled(Y.Rows))
-	return s.res, err
+func (s *nystrom) prepare(ctx context.Context, f *frame) error {
+	if err := s.survey(ctx, f); err != nil {
+		return err
+	}
+	if err := s.chooseRank(ctx, f); err != nil {
+		return err
+	}
+	s.solveByFormula(f)
+	return nil
 }
 
-func (s *nystrom) solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) error {
-	var err error
-	if s.res.Single, err = s.beginIn(opt.Single, C, sys, Y); err != nil {
-		return err
+func (s *nystrom) round(ctx context.Context, f *frame, round int) error {
+	s.cg.patience, s.cg.renew = 0, nil
+	if round > 0 {
+		return s.cg.round(ctx, f, round)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.rotate()
-	s.workload(opt.Tol)
-	s.mix(opt.Tol)
-	s.prepare(opt.Tol)
-	s.settle(opt.Tol)
-	if err := s.open(C, &s.res); err != nil {
-		return err
-	}
-	first := s.res.Iter
-	folds := math.Log(blas.Frob(blas.View(s.rt, 0, 0, s.rt.Rows, s.hard)) / (opt.Tol * s.normY))
+	f.start()
+	first := f.res.Iter
+	folds := math.Log(blas.Frob(blas.View(f.rt, 0, 0, f.rt.Rows, f.iterated)) / (f.opt.Tol * f.normY))
 	if !(folds > 1) {
 		folds = 1
 	}
-	s.cg.patience, s.cg.renew = 0, nil
 	if s.stale && s.pace > 0 {
 		s.cg.patience = int(slower*s.pace*folds) + 2
-		s.cg.renew = s.refreshFn
+		s.cg.renew = func(ctx context.Context) error { return s.resketch(ctx, f) }
 	}
-	err = s.iterate(ctx, &s.cg, C, opt, &s.res)
+	err := s.cg.round(ctx, f, round)
 	if !s.stale && s.pace == 0 && err == nil {
-		s.pace = float64(s.res.Iter-first) / folds
+		s.pace = float64(f.res.Iter-first) / folds
 	}
 	s.uses++
 	return err
@@ -95,32 +89,32 @@ func (s *nystrom) solve(ctx context.Context, C blas.General, sys System, Y blas.
 // slower is how much the iterations may grow before a preconditioner is renewed.
 const slower = 1.5
 
-// workload sets what a cold start would have to do.
-func (s *nystrom) workload(tol float64) {
-	r := s.sys.L.Rank()
-	s.load.reset(s.Y.Rows)
-	norms := s.columnSums(r)
-	columnSquares(norms, s.yt)
-	share := math.Log(tol * s.normY / math.Sqrt(float64(max(r, 1))))
-	for j, rho := range s.sys.L.S {
-		s.load.add(rho/s.sys.Mu, 0.5*math.Log(norms[j])-share)
+// survey sets what the columns ask for and makes a first sketch where there is none.
+func (s *nystrom) survey(ctx context.Context, f *frame) error {
+	if err := f.iterative(); err != nil {
+		return err
 	}
-}
-
-// look makes a first sketch where there is none, and reports whether K has a
-// spectrum that it can tell something about.
-func (s *nystrom) look(C blas.General, sys System, Y blas.General, opt Options) bool {
-	s.res = s.unbilled
-	if _, err := s.beginIn(opt.Single, C, sys, Y); err != nil || sys.L.Rank() == 0 {
-		return false
+	f.rotate()
+	r := len(f.rho)
+	if r == 0 {
+		return nil
 	}
-	s.rotate()
-	s.rotated = true
-	s.workload(opt.Tol)
-	s.mix(opt.Tol)
-	s.first()
-	s.unbilled = s.res
-	return s.sk.low.rank() > 0
+	s.load.reset(f.Y.Rows)
+	norms := f.columnSums(r)
+	columnSquares(norms, f.yt)
+	share := math.Log(f.opt.Tol * f.normY / math.Sqrt(float64(r)))
+	for j, rho := range f.rho {
+		s.load.add(rho/f.mu, 0.5*math.Log(norms[j])-share)
+	}
+	s.allowSingle(f)
+	if err := s.firstSketch(ctx, f); err != nil {
+		return err
+	}
+	if f.mixed && s.illConditioned(f) {
+		f.unmix()
+		return s.firstSketch(ctx, f)
+	}
+	return nil
 }
 
 // Products in single precision pay from the order mixedFrom on, up to that at
@@ -128,115 +122,127 @@ func (s *nystrom) look(C blas.General, sys System, Y blas.General, opt Options) 
 const (
 	mixedFrom = 1000
 	mixedRank = 8
-	// harshest is the largest condition number, 1 + ρ₁·‖K‖/μ, of a system that
+	// singleCondition is the largest condition number, 1 + ρ₁·‖K‖/μ, of a system that
 	// iterates in single precision, a hundredth of what would leave no digit: more
 	// of them cost iterations.
-	harshest = 0x1p24 / 100
+	singleCondition = 0x1p24 / 100
 	// singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l, the same of K, for the error E of a
 	// product in single precision, as measured on Gram matrices.
 	singleError = 4e-7
 )
 
-// mix lets the sketch and the iterations take K in single precision where that pays.
-func (s *nystrom) mix(tol float64) {
-	m, ok := s.sys.K.(linop.Mixed)
-	l := s.Y.Rows
-	if ok && !s.res.Single && l >= mixedFrom && l <= linop.KeepBoth && s.sys.L.Rank() >= mixedRank && !s.harsh() &&
-		(s.sk.low.rank() == 0 || tol > s.sharp) {
-		s.fast, s.mixed = m.Single(), true
+// allowSingle lets the sketch and the iterations take K in single precision where that pays.
+func (s *nystrom) allowSingle(f *frame) {
+	m, ok := f.sys.K.(linop.Mixed)
+	l := f.Y.Rows
+	if ok && !f.res.Single && l >= mixedFrom && l <= linop.KeepBoth && len(f.rho) >= mixedRank && !s.illConditioned(f) &&
+		(s.sk.low.rank() == 0 || f.opt.Tol > s.roughAt) {
+		f.fast, f.mixed = m.Single(), true
 	}
 }
 
-// willMix foretells, after look, whether a solve will iterate in single precision.
-func (s *nystrom) willMix(tol float64) bool {
-	if !s.mixed || s.harsh() {
+// expectsSingle foretells, after survey, whether the iterations will be in single precision.
+func (s *nystrom) expectsSingle(f *frame) bool {
+	if !f.mixed || s.illConditioned(f) {
 		return false
 	}
 	if s.uses > 0 {
-		return true // the last solve has found it sharp enough
+		return true // the last solve has found it exact enough
 	}
-	s.guess(&s.sk.low)
-	return !s.blurred(tol)
+	s.guess(f, &s.sk.low)
+	return !s.singleTooRough(f)
 }
 
-// harsh reports whether the system, by what a sketch has told of K, is too ill
+// illConditioned reports whether the system, by what a sketch has told of K, is too ill
 // conditioned for single precision.
-func (s *nystrom) harsh() bool {
-	return s.sk.low.rank() > 0 && s.top()*s.sk.low.s[0] > harshest*s.sys.Mu
+func (s *nystrom) illConditioned(f *frame) bool {
+	return s.sk.low.rank() > 0 && f.top()*s.sk.low.s[0] > singleCondition*f.mu
 }
 
-// blurred reports whether the residual that iterations in single precision leave,
-// Σ_j (ρ_j·‖E·x_j‖)², exceeds what the tolerance allows, by the sizes of the
+// singleTooRough reports whether the residual that iterations in single precision
+// leave, Σ_j (ρ_j·‖E·x_j‖)², exceeds what the tolerance allows, by the sizes of the
 // columns of C̃.
-func (s *nystrom) blurred(tol float64) bool {
-	r := s.sys.L.Rank()
-	sq := s.columnSums(r)
-	columnSquares(sq, s.ct)
+func (s *nystrom) singleTooRough(f *frame) bool {
+	sq := f.columnSums(len(f.rho))
+	columnSquares(sq, f.ct)
 	var rest float64
-	for j, rho := range s.sys.L.S {
+	for j, rho := range f.rho {
 		rest += sq[j] * square(rho)
 	}
 	low := s.sk.low.s
-	return square(singleError)*blas.Dot(low, low)/float64(s.Y.Rows)*rest > square(tol*s.normY)
+	return square(singleError)*blas.Dot(low, low)/float64(f.Y.Rows)*rest > square(f.opt.Tol*f.normY)
 }
 
-// widen grows the sketch between look and the solve.
-func (s *nystrom) widen(q int) {
-	s.res = s.unbilled
-	s.grow(q)
-	s.unbilled = s.res
-}
+// firstRank is the rank of the first sketch: it costs little beside any solve.
+const firstRank = 16
 
-// firstSketch is the rank of the first sketch: it costs little beside any solve.
-const firstSketch = 16
-
-// first makes the first sketch of an order, or of a precision that shows more of it.
-func (s *nystrom) first() {
-	if l := s.Y.Rows; s.sk.Q.Rows != l || s.sk.coarse(s.fast) {
-		s.sk.reset()
-		s.grow(min(l, firstSketch))
+// firstSketch makes the first sketch of an order, or of a precision that shows more of it.
+func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
+	l := f.Y.Rows
+	if s.sk.Q.Rows == l && !s.sk.coarse(f.fast) {
+		return nil
 	}
+	s.sk.reset()
+	return s.grow(ctx, f, min(l, firstRank))
 }
 
-// limit is the largest rank.
-func (s *nystrom) limit() int {
-	l := s.Y.Rows
+// maxRank is the largest rank for order l.
+func (s *nystrom) maxRank(l int) int {
 	if s.cap > 0 {
 		return min(s.cap, l)
 	}
 	return l / 2
 }
 
-// prepare makes sure that there is a sketch, of a rank that suits the workload.
-func (s *nystrom) prepare(tol float64) {
-	if s.sys.L.Rank() == 0 {
-		return
-	}
-	s.first()
-	if s.mixed && s.harsh() {
-		s.unmix()
-		s.first()
-	}
-	for !s.stale {
-		q := s.sk.low.rank()
-		if q == 0 || q < s.sk.Q.Cols/2 || s.sk.Q.Cols >= s.limit() {
-			return // K has no more than this rank, or the sketch no more room
+// chooseRank grows the sketch to the rank that makes the solves to come cheapest.
+func (s *nystrom) chooseRank(ctx context.Context, f *frame) error {
+	for grown := true; grown; {
+		if !s.mayGrow() || len(f.rho) == 0 {
+			return nil
 		}
-		s.model.fit(s.Y.Rows, s.sk.low.s)
-		s.load.single = s.willMix(tol)
-		best, _ := s.load.bestRank(&s.model, costsOf(s.be), q, min(s.limit(), 3*q), max(1, min(s.uses, 8)))
+		l, q := f.Y.Rows, s.sk.low.rank()
+		s.model.fit(l, s.sk.low.s)
+		s.load.single = s.expectsSingle(f)
+		best, _ := s.load.bestRank(&s.model, costsOf(f.be), q, min(s.maxRank(l), 3*q), max(1, min(s.uses, 8)))
 		if best < q*5/4 {
-			return
+			return nil
 		}
-		s.grow(best)
+		var err error
+		if grown, err = s.growTo(ctx, f, best); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// mayGrow reports whether a larger sketch would be one of the present K and show more of it.
+func (s *nystrom) mayGrow() bool { return !s.stale && !s.sk.exhausted() }
+
+// growTo extends the sketch to q columns, maxRank at most, where it may grow, and
+// reports whether it has: each time it has more columns than before, so that a
+// loop which ends when it has not grown ends.
+func (s *nystrom) growTo(ctx context.Context, f *frame, q int) (bool, error) {
+	q = min(q, s.maxRank(f.Y.Rows))
+	if !s.mayGrow() || q <= s.sk.Q.Cols {
+		return false, nil
+	}
+	return true, s.grow(ctx, f, q)
 }
 
 // grow extends the sketch of the present K.
-func (s *nystrom) grow(q int) {
-	s.res.Columns += 2 * (q - s.sk.Q.Cols)
-	s.res.Iter += 2
-	if !s.sk.grow(s.fast, q) {
+func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
+	f.res.Columns += 2 * (q - s.sk.Q.Cols)
+	f.res.Iter += 2
+	ok, err := s.sk.grow(ctx, f.fast, q)
+	if !ok && err == nil && f.mixed { // beyond the range of single precision
+		f.unmix()
+		s.sk.reset()
+		return s.grow(ctx, f, q)
+	}
+	switch {
+	case !ok && err != nil:
+		return err
+	case !ok:
 		s.sk.low = lowRank{} // K is not positive semidefinite: go on without
 	}
 	s.stale, s.uses, s.pace = false, 0, 0
@@ -244,24 +250,25 @@ func (s *nystrom) grow(q int) {
 	if s.sk.low.rank() > 0 {
 		s.cg.pre = &s.sk.low
 	}
+	return err
 }
 
-// refresh sketches the present K anew, with the rank it had.
-func (s *nystrom) refresh() {
+// resketch sketches the present K anew, with the rank it had.
+func (s *nystrom) resketch(ctx context.Context, f *frame) error {
 	q := s.sk.Q.Cols
 	s.sk.reset()
-	s.grow(q)
+	return s.grow(ctx, f, q)
 }
 
-// settle solves by the low-rank formula the trailing columns for which the error
-// of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
+// solveByFormula solves by the low-rank formula the trailing columns for which the
+// error of that, ρ_j·‖K − U·diag(s)·Uᵀ‖·‖x_j‖, fits into a quarter of the squared
 // residual allowed, and leaves the others to iterate. The norm is estimated by
 // twice the smallest eigenvalue of the sketch, or, when K has changed since, by
 // twice the largest, with no low-rank part in the formula. What is guessed of the
 // solution also tells whether single precision will do.
-func (s *nystrom) settle(tol float64) {
-	r := s.sys.L.Rank()
-	s.hard = r
+func (s *nystrom) solveByFormula(f *frame) {
+	r := len(f.rho)
+	f.iterated = r
 	if r == 0 || s.sk.low.rank() == 0 {
 		return
 	}
@@ -270,30 +277,30 @@ func (s *nystrom) settle(tol float64) {
 	if s.stale {
 		gap, low = 2*low.s[0], lowRank{}
 	}
-	done := s.mixed && !s.stale
-	if s.mixed {
-		if s.guess(&s.sk.low); s.blurred(tol) {
-			s.unmix()
-			s.sharp = tol
+	done := f.mixed && !s.stale
+	if f.mixed {
+		if s.guess(f, &s.sk.low); s.singleTooRough(f) {
+			f.unmix()
+			s.roughAt = f.opt.Tol
 		}
 	}
 	if !done {
-		s.guess(&low)
+		s.guess(f, &low)
 	}
-	sq := s.columnSums(r)
-	columnSquares(sq, s.ct)
-	left := 0.25 * square(tol*s.normY)
-	for s.hard > 0 {
-		left -= sq[s.hard-1] * square(s.sys.L.S[s.hard-1]*gap)
+	sq := f.columnSums(r)
+	columnSquares(sq, f.ct)
+	left := (1 - formulaShare) * square(f.opt.Tol*f.normY)
+	for f.iterated > 0 {
+		left -= sq[f.iterated-1] * square(f.rho[f.iterated-1]*gap)
 		if !(left >= 0) {
 			return
 		}
-		s.hard--
+		f.iterated--
 	}
 }
 
 // guess writes the solutions by the low-rank formula to C̃.
-func (s *nystrom) guess(low *lowRank) {
-	s.cg.W = blas.Reshape(s.cg.W, low.rank(), s.yt.Cols)
-	low.guess(s.be, s.ct, s.yt, s.cg.W, s.sys.L.S, s.sys.Mu)
+func (s *nystrom) guess(f *frame, low *lowRank) {
+	s.cg.W = blas.Reshape(s.cg.W, low.rank(), f.yt.Cols)
+	low.guess(f.be, f.ct, f.yt, s.cg.W, f.rho, f.mu)
 }

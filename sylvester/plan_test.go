@@ -25,7 +25,8 @@ func TestPlainIterations(t *testing.T) {
 	m.fit(l, s)
 	for _, mu := range []float64{1, 0.1, 0.01, 1e-3} {
 		C := blas.NewGeneral(l, 1)
-		res, err := newRotated(Config{Backend: blas.Active()}).Solve(context.Background(), C, System{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(1, 1), Mu: mu}, Y, Options{Tol: 1e-6})
+		s0, _ := New("rotated", Config{})
+		res, err := s0.Solve(context.Background(), C, System{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(1, 1), Mu: mu}, Y, Options{Tol: 1e-6})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,42 +1,32 @@
 package sylvester
 
-import (
-	"context"
-	"math"
-
-	"github.com/iokl/iokl/blas"
-)
+import "context"
 
 // rotated solves in the eigenvector coordinates of L, where the columns
 // decouple, by conjugate gradients on all of them side by side; see [shifted].
-// Columns outside the range of L need no multiplication. The joint residual is
-// recomputed in the original coordinates before it is claimed; when the
-// recurrences were too hopeful, another round starts from the true residual.
-type rotated struct {
-	*frame
-	cg shifted
-}
+// Columns outside the range of L need no multiplication.
+type rotated struct{ cg shifted }
 
-func newRotated(cfg Config) Solver {
-	return &rotated{frame: &frame{be: cfg.Backend, single: cfg.Single}}
-}
+func newRotated(Config) engine { return &rotated{} }
 
 func (s *rotated) Name() string { return "rotated" }
 
-func (s *rotated) Invalidate() { s.forget() }
+func (s *rotated) Invalidate() {}
 
-func (s *rotated) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	res := Result{Solver: s.Name(), Residual: math.NaN()}
-	opt = opt.filled(Y.Rows)
-	var err error
-	if res.Single, err = s.beginIn(opt.Single, C, sys, Y); err != nil {
-		return res, err
+func (s *rotated) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
+
+func (s *rotated) prepare(_ context.Context, f *frame) error {
+	if err := f.iterative(); err != nil {
+		return err
 	}
-	s.rotate()
-	s.hard = sys.L.Rank()
-	if err := s.open(C, &res); err != nil {
-		return res, err
+	f.rotate()
+	f.iterated = len(f.rho)
+	return nil
+}
+
+func (s *rotated) round(ctx context.Context, f *frame, round int) error {
+	if round == 0 {
+		f.start()
 	}
-	err = s.iterate(ctx, &s.cg, C, opt, &res)
-	return res, err
+	return s.cg.round(ctx, f, round)
 }

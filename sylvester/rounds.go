@@ -3,8 +3,6 @@ package sylvester
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -13,50 +11,46 @@ const (
 	// margin is the part of the tolerance that the recurrences aim at, so that
 	// the true residual, a little larger, passes at the first check.
 	margin = 0.95
-	// mixedShare is the part of the squared residual that recurrences with K in
-	// single precision aim at.
-	mixedShare = 0.8
-	// stalled is the least factor a correction round must gain on the true residual.
-	stalled = 0.5
+	// Of the squared residual, recurrences aim at these parts: in rounds after the
+	// first, where the true residual has turned out a good deal larger than theirs;
+	// with K in single precision; where some columns are solved by formula.
+	correctionShare = 0.25
+	mixedShare      = 0.8
+	formulaShare    = 0.75
 )
 
-// open takes the starting point of the hard columns: C·V, each column scaled by
+// start takes the starting point of the iterated columns: C·V, each column scaled by
 // ⟨Ax,b⟩/‖Ax‖² so that its residual is least, and writes the residuals to rt. A
 // start of zeros costs no multiplication, nor does the solution of the last call.
-func (f *frame) open(C blas.General, res *Result) error {
-	start := blas.Frob(C)
-	if !finite(start) {
-		return fmt.Errorf("%w: the starting point has norm %g", ErrNotFinite, start)
-	}
-	l, h := f.ct.Rows, f.hard
+func (f *frame) start() {
+	l, h := f.ct.Rows, f.iterated
 	blas.Copy(f.rt, f.yt)
-	if start == 0 || h == 0 {
+	if h == 0 || f.cold {
 		blas.Zero(blas.View(f.ct, 0, 0, l, h))
-		return nil
+		return
 	}
 	f.x0, f.ax = blas.Reshape(f.x0, l, h), blas.Reshape(f.ax, l, h)
-	blas.Mul(f.be, f.x0, false, false, C, blas.View(f.sys.L.V, 0, 0, C.Cols, h))
-	if f.known(C) {
-		blas.Mul(f.be, f.ax, false, false, f.kc, blas.View(f.sys.L.V, 0, 0, C.Cols, h))
+	f.toColumns(f.x0, f.C, f.b/f.a)
+	if f.known() {
+		f.toColumns(f.ax, f.kc, f.b/f.a)
 	} else {
 		f.fast.Apply(f.ax, f.x0)
-		res.Columns += h
-		res.Iter++
+		f.res.Columns += h
+		f.res.Iter++
 	}
 	f.scaleStart()
-	return nil
 }
 
 // scaleStart turns ax = K·x0 into (ρ_j·K + μ)x0_j, and writes every column of
 // the start in its best multiple to C̃ and the residuals to rt.
 func (f *frame) scaleStart() {
-	h := f.hard
+	h := f.iterated
 	sums := f.columnSums(2 * h)
 	ab, aa := sums[:h], sums[h:]
 	for i := range f.x0.Rows {
 		a, x, b := blas.Row(f.ax, i), blas.Row(f.x0, i), blas.Row(f.yt, i)
-		for j, rho := range f.sys.L.S[:h] {
-			a[j] = rho*a[j] + f.sys.Mu*x[j]
+		for j, rho := range f.rho[:h] {
+			a[j] = rho*a[j] + f.mu*x[j]
 			ab[j] += a[j] * b[j]
 			aa[j] += a[j] * a[j]
 		}
@@ -75,50 +69,36 @@ func (f *frame) scaleStart() {
 	}
 }
 
-// iterate runs cg on the hard columns, from C̃ and its residual rt, until the true
-// residual of C meets the tolerance. When it does not where the recurrences said
-// it would, another round starts from the true residual of all columns, with K in
-// double precision unless Config.Single asks for the other.
-func (f *frame) iterate(ctx context.Context, cg *shifted, C blas.General, opt Options, res *Result) error {
-	aim := square(margin * opt.Tol * f.normY)
-	budget := aim
-	if f.mixed {
-		budget *= mixedShare
-	}
-	if f.hard < f.ct.Cols {
-		budget *= 0.75 // the rest is for the columns that were settled
-	}
-	cg.be, cg.K, cg.mu, cg.normY, cg.trace = f.be, f.fast, f.sys.Mu, f.normY, opt.Trace
-	l := f.ct.Rows
-	for previous := math.Inf(1); ; previous = res.Residual {
-		X := blas.View(f.ct, 0, 0, l, f.hard)
-		cg.start(X, blas.View(f.rt, 0, 0, l, f.hard), f.sys.L.S, budget)
-		err := cg.watch(res)
-		if err == nil {
-			err = cg.run(ctx, X, budget, opt.MaxIter-res.Iter, res)
-		}
-		if errors.Is(err, errSlow) {
-			return err // another method starts anew
-		}
-		f.restore(C)
-		f.finish(res, C)
-		switch {
-		case err != nil:
-			return err
-		case res.Residual <= opt.Tol:
-			return nil
-		case res.Iter >= opt.MaxIter || !(res.Residual <= stalled*previous):
-			return notConverged(res, opt.Tol)
-		}
+// round runs conjugate gradients on the iterated columns, from C̃ and its residual rt,
+// and writes C. The rounds after the first iterate on all columns, with K in double
+// precision unless Config.Single asks for the other.
+func (s *shifted) round(ctx context.Context, f *frame, round int) error {
+	budget := square(margin * f.opt.Tol * f.normY)
+	switch {
+	case round > 0:
 		if f.mixed {
 			f.unmix()
-			cg.K = f.fast
 		}
-		f.strips(C, true)
-		f.hard, budget = f.ct.Cols, aim
+		f.iterated = f.ct.Cols
+		budget *= correctionShare
+		blas.Zero(f.ct)
+	case f.mixed:
+		budget *= mixedShare
 	}
-}
-
-func notConverged(res *Result, tol float64) error {
-	return fmt.Errorf("%w: relative residual %.3g after %d multiplications, tolerance %.3g", ErrNotConverged, res.Residual, res.Iter, tol)
+	if f.iterated < f.ct.Cols {
+		budget *= formulaShare
+	}
+	s.be, s.K, s.mu = f.be, f.fast, f.mu
+	l := f.ct.Rows
+	X := blas.View(f.ct, 0, 0, l, f.iterated)
+	s.start(X, blas.View(f.rt, 0, 0, l, f.iterated), f.rho, budget)
+	err := s.run(ctx, f, X, budget)
+	switch {
+	case errors.Is(err, errSlow): // another method starts anew
+	case round == 0:
+		f.restore()
+	default:
+		f.correct()
+	}
+	return err
 }

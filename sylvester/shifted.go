@@ -43,10 +43,7 @@ type shifted struct {
 
 	// After patience iterations, when that is positive, renew may change pre once.
 	patience int
-	renew    func()
-
-	normY float64          // ‖Y‖_F
-	trace func(Step) error // nil for none
+	renew    func(context.Context) error
 
 	curveFn, stepFn, turnFn func(strip int) // method values, made once
 }
@@ -181,34 +178,34 @@ func (s *shifted) drop() {
 	s.idx = s.idx[:m]
 }
 
-// run iterates until the columns are within the budget or limit multiplications
-// are done, and leaves the solutions in X0. It counts into res.
-func (s *shifted) run(ctx context.Context, X0 blas.General, budget float64, limit int, res *Result) error {
+// run iterates until the columns are within the budget or f's multiplications
+// are spent, and leaves the solutions in X0.
+func (s *shifted) run(ctx context.Context, f *frame, X0 blas.General, budget float64) error {
+	err := f.step(math.Sqrt(s.squared()))
 	fresh := true
-	var err error
-	for it := 0; len(s.idx) > 0 && it < limit; it++ {
+	for it := 0; err == nil && len(s.idx) > 0 && f.res.Iter < f.opt.MaxIter; it++ {
 		if err = ctx.Err(); err != nil {
 			break
 		}
 		if s.patience > 0 && it == s.patience {
-			s.renew()
+			if err = s.renew(ctx); err != nil {
+				break
+			}
 			s.patience, fresh = 0, true
 			s.shape(s.R.Rows)
 		}
 		s.search(fresh)
 		fresh = false
 		s.K.Apply(s.KP, s.P)
-		res.Iter++
-		res.Columns += len(s.idx)
+		f.res.Iter++
+		f.res.Columns += len(s.idx)
 		if err = s.advanceAll(); err != nil {
 			break
 		}
 		if s.retire(budget) {
 			s.leave(X0)
 		}
-		if err = s.watch(res); err != nil {
-			break
-		}
+		err = f.step(math.Sqrt(s.squared()))
 	}
 	for i := range s.X.Rows { // columns still active
 		out := blas.Row(X0, i)
@@ -217,14 +214,6 @@ func (s *shifted) run(ctx context.Context, X0 blas.General, budget float64, limi
 		}
 	}
 	return err
-}
-
-// watch reports the state to the caller's Trace.
-func (s *shifted) watch(res *Result) error {
-	if s.trace == nil {
-		return nil
-	}
-	return s.trace(Step{Iter: res.Iter, Residual: relative(math.Sqrt(s.squared()), s.normY), Columns: res.Columns})
 }
 
 // search makes the new directions p_j = P_j⁻¹·r_j + β_j·p_j.

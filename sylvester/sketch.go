@@ -1,6 +1,7 @@
 package sylvester
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 
@@ -43,27 +44,31 @@ func rounding(K linop.Operator) float64 {
 // coarse reports whether rounding has cut eigenvalues off that products with K
 // would show.
 func (k *sketch) coarse(K linop.Operator) bool {
-	return k.low.rank() < k.Q.Cols && k.unit > rounding(K)
+	return k.exhausted() && k.unit > rounding(K)
 }
+
+// exhausted reports whether eigenvalues of the sketch were below rounding: more
+// columns would show no more of K.
+func (k *sketch) exhausted() bool { return k.low.rank() == 0 || k.low.rank() < k.Q.Cols }
 
 // grow extends the sketch to q columns, multiplying K by the new ones only, and
 // factors it. It reports false when K is too far from positive semidefinite.
-func (k *sketch) grow(K linop.Operator, q int) bool {
+func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, err error) {
 	l, old := K.Dim(), k.Q.Cols
-	k.unit = max(k.unit, rounding(K))
 	X, Y := blas.NewGeneral(l, q-old), blas.NewGeneral(l, q-old)
 	rng := rand.New(rand.NewPCG(k.seed, uint64(old)))
 	for i := range X.Data {
 		X.Data[i] = rng.NormFloat64()
 	}
 	K.Apply(Y, X)
-	if !finite(sum(Y)) {
-		return false
+	if err := ctx.Err(); err != nil || !finite(sum(Y)) {
+		return false, err
 	}
 	k.orthonormalize(Y)
 	K.Apply(X, Y)
+	k.unit = max(k.unit, rounding(K))
 	k.Q, k.Z = beside(k.Q, Y), beside(k.Z, X)
-	return k.factor()
+	return k.factor(), ctx.Err()
 }
 
 // orthonormalize makes the columns of Y orthonormal and orthogonal to Q, by

@@ -1,6 +1,10 @@
 package sylvester
 
-import "github.com/iokl/iokl/blas"
+import (
+	"context"
+
+	"github.com/iokl/iokl/blas"
+)
 
 // Sketcher is a solver that may look at K before it solves.
 type Sketcher interface {
@@ -8,39 +12,29 @@ type Sketcher interface {
 	// with K ≈ U·diag(s)·Uᵀ, when such a sketch is how a solve of the same
 	// arguments would precondition, which then uses it; otherwise s is empty. Both
 	// lie in the solver's memory and are valid until its next call. What it
-	// multiplies is counted in the Result of the next solve.
-	Sketch(sys System, Y blas.General, opt Options) (U blas.General, s []float64)
+	// multiplies is counted in the Result of the next solve, which also reports what
+	// is wrong with the arguments.
+	Sketch(ctx context.Context, sys System, Y blas.General, opt Options) (U blas.General, s []float64)
 }
 
-var (
-	_ Sketcher = (*nystrom)(nil)
-	_ Sketcher = (*auto)(nil)
-)
-
-func (s *nystrom) Sketch(sys System, Y blas.General, opt Options) (U blas.General, sigma []float64) {
-	opt = opt.filled(Y.Rows)
-	known := s.look(Y, sys, Y, opt)
-	s.rotated = false // the solve may come with another L
-	if !known {
-		return blas.General{}, nil
-	}
-	s.res = s.unbilled
-	s.prepare(opt.Tol)
-	s.unbilled = s.res
-	return s.sk.low.U, s.sk.low.s
+// surveyor is an engine that may find out about K by a sketch; nil for none.
+type surveyor interface {
+	engine
+	sketch(ctx context.Context, f *frame) (*lowRank, error)
 }
 
-func (s *auto) Sketch(sys System, Y blas.General, opt Options) (U blas.General, sigma []float64) {
-	l, n := Y.Rows, Y.Cols
-	if directly(l, n) || n <= fewOutputs {
+type sketchSolver struct{ solver }
+
+func (s *sketchSolver) Sketch(ctx context.Context, sys System, Y blas.General, opt Options) (U blas.General, sigma []float64) {
+	if err := s.begin(Y, sys, Y, opt); err != nil {
 		return blas.General{}, nil
 	}
-	c := costsOf(s.be)
-	best, least := s.direct(c, l, sys.L)
-	chosen := s.choose(c, best, least, false, Y, sys, Y, opt.filled(l))
-	s.sketched.rotated = false
-	if chosen != Solver(s.sketched) {
+	s.opt = s.opt.filled()
+	s.res.Iter, s.res.Columns = s.billed.Iter, s.billed.Columns
+	low, err := s.engine.(surveyor).sketch(ctx, &s.frame)
+	s.billed = s.res
+	if low == nil || err != nil {
 		return blas.General{}, nil
 	}
-	return s.sketched.Sketch(sys, Y, opt)
+	return low.U, low.s
 }

@@ -17,8 +17,10 @@ type System struct {
 
 // Options of a solve. The zero value is useful.
 type Options struct {
-	Tol     float64 // stop when ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F; 0 means 1e-8; exact solvers ignore it
-	MaxIter int     // multiplications by K; 0 means 10·N
+	// Tol is the promise: ‖K·C·L + μC − Y‖_F ≤ Tol·‖Y‖_F. 0 means 1e-8; for a direct
+	// method, as near as rounding lets it: 100·ε·(‖K‖·‖L‖ + μ)·‖C‖_F with ε = 2⁻⁵².
+	Tol     float64
+	MaxIter int // multiplications by K; 0 means 10·N
 	// Single lets rotated, nystrom and auto take K in single precision for all they
 	// do, the residual they report included, where K is a linop.Mixed: enough for
 	// tolerances down to about 1e-8·‖K‖·‖L‖/Mu, and K is then never formed in
@@ -27,13 +29,10 @@ type Options struct {
 	Trace  func(Step) error `json:"-"`
 }
 
-// filled returns the options with their defaults for an l×n system in place.
-func (o Options) filled(l int) Options {
+// filled returns the options with the default tolerance in place.
+func (o Options) filled() Options {
 	if o.Tol == 0 {
 		o.Tol = 1e-8
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = 10 * l
 	}
 	return o
 }

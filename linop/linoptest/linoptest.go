@@ -5,6 +5,7 @@
 package linoptest
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -100,7 +101,9 @@ func dense(t *testing.T, A linop.Operator, want blas.General, opt Options) {
 	t.Helper()
 	n := A.Dim()
 	got := blas.NewGeneral(n, n)
-	linop.Dense(got, A)
+	if err := linop.Dense(context.Background(), got, A); err != nil {
+		t.Fatal(err)
+	}
 	for i := range n {
 		for j := range n {
 			d := math.Abs(got.Data[i*n+j] - want.Data[i*want.Stride+j])

@@ -1,0 +1,123 @@
+package sylvester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+)
+
+// engine is what stands behind one of the names of [New].
+type engine interface {
+	Name() string
+	Invalidate()
+	solve(ctx context.Context, f *frame) error
+}
+
+// method is an engine that improves C by rounds; see [frame.run]. It owns what it
+// keeps of K between solves; the system, the tolerance and the solution are the frame's.
+type method interface {
+	engine
+	// prepare makes what the method needs of K, unless that is kept.
+	prepare(ctx context.Context, f *frame) error
+	// round brings C nearer to the solution: from the caller's start at round 0,
+	// later from the residual of C, which lies in f.rt in the coordinates of C̃. What
+	// it reaches stands in C beside an error too. ErrNotConverged says that another
+	// round would not help.
+	round(ctx context.Context, f *frame, round int) error
+}
+
+// exact is a direct method. Asked for no tolerance, it promises a backward-error
+// ratio of at most roundingLevel.
+type exact interface {
+	method
+	norm() float64 // upper bound of ‖K‖₂
+}
+
+const roundingLevel = 100
+
+// stalled is the least factor that a round after the first must gain on the true residual.
+const stalled = 0.5
+
+// run lets a method improve C until its true residual is as promised. After the
+// first round each must halve the residual, so there are not many. watch, when it
+// is not nil, sees every step and may end the run by errSlow, which leaves C as it was.
+func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error {
+	f.res.Solver, f.res.Residual, f.watch = m.Name(), math.NaN(), watch
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := m.prepare(ctx, f); err != nil {
+		return err
+	}
+	for round := 0; ; round++ {
+		previous := f.res.Residual
+		f.measured = false
+		err := m.round(ctx, f, round)
+		if errors.Is(err, errSlow) {
+			return err
+		}
+		if !f.measured {
+			f.measure()
+		}
+		if err != nil && !errors.Is(err, ErrNotConverged) {
+			return err
+		}
+		now := f.res.Residual
+		if !finite(now) {
+			return fmt.Errorf("%w: the solution has residual %g", ErrNotFinite, now)
+		}
+		done := now <= f.opt.Tol
+		if d, ok := m.(exact); ok {
+			if done = done || f.opt.Tol == 0 && f.backward(d.norm()) <= roundingLevel; done {
+				return f.step(now * f.normY) // the only one
+			}
+		}
+		if done {
+			return nil
+		}
+		if err != nil || round > 0 && !(now <= stalled*previous) || f.res.Iter >= f.opt.MaxIter {
+			return f.notConverged()
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f.strips(true)
+	}
+}
+
+func (f *frame) notConverged() error {
+	return fmt.Errorf("%w: relative residual %.3g after %d multiplications, tolerance %.3g", ErrNotConverged, f.res.Residual, f.res.Iter, f.opt.Tol)
+}
+
+// iterate is run for a method that knows no other promise than a tolerance.
+func (f *frame) iterate(ctx context.Context, m method) error {
+	f.opt = f.opt.filled()
+	return f.run(ctx, m, nil)
+}
+
+// solver is the [Solver] of an engine.
+type solver struct {
+	frame
+	engine engine
+	billed Result // what Sketch has multiplied for the next solve
+}
+
+func (s *solver) Name() string { return s.engine.Name() }
+
+func (s *solver) Invalidate() {
+	s.forget()
+	s.engine.Invalidate()
+}
+
+func (s *solver) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	err := s.begin(C, sys, Y, opt)
+	if err == nil {
+		s.res.Iter, s.res.Columns = s.billed.Iter, s.billed.Columns
+		err = s.engine.solve(ctx, &s.frame)
+	}
+	s.billed = Result{}
+	return s.res, err
+}
