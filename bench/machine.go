@@ -2,11 +2,9 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -18,6 +16,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/build"
 )
 
 // Machine describes where and with what a run was made.
@@ -96,39 +95,8 @@ func Describe(env *Env) Machine {
 	for _, b := range blas.Backends() {
 		m.Backends = append(m.Backends, b.Info())
 	}
-	m.Commit, m.Dirty = commit()
+	m.Commit, m.Dirty = build.Commit()
 	return m
-}
-
-// commit is the revision the build was made from, as the Go command recorded it,
-// or, under go run and go test, that of the source tree.
-func commit() (rev string, dirty bool) {
-	if bi, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range bi.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				rev = s.Value
-			case "vcs.modified":
-				dirty = s.Value == "true"
-			}
-		}
-	}
-	if rev != "" {
-		return rev, dirty
-	}
-	if exe, err := os.Executable(); err != nil || !strings.Contains(exe, "go-build") {
-		return "", false // a binary built earlier may be of any revision
-	}
-	root, err := moduleRoot()
-	if err != nil {
-		return "", false
-	}
-	out, err := exec.Command("git", "-C", root, "rev-parse", "HEAD").Output()
-	if err != nil {
-		return "", false
-	}
-	status, err := exec.Command("git", "-C", root, "status", "--porcelain").Output()
-	return strings.TrimSpace(string(out)), err == nil && len(bytes.TrimSpace(status)) > 0
 }
 
 // moduleRoot is the directory of go.mod at or above the working directory.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/build"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/kernel"
 )
@@ -114,4 +116,22 @@ func packed(text string) string {
 	_, _ = w.Write([]byte(text))
 	_ = w.Close()
 	return b.String()
+}
+
+func TestVersion(t *testing.T) {
+	var i build.Info
+	for _, line := range []string{"version", "--version"} {
+		command(t, t.TempDir(), line+" --json").object(t, &i)
+		if i.Version != build.Version || i.Go != runtime.Version() || i.Backend != blas.Default().Name() {
+			t.Errorf("%s: %+v", line, i)
+		}
+		if r := command(t, t.TempDir(), line); r.status != exitOK || !strings.HasPrefix(r.stdout, "iokl "+build.Version+", commit ") || strings.Count(r.stdout, "\n") != 1 {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	for _, line := range []string{"--json", "version 2", "--version fit"} {
+		if r := command(t, t.TempDir(), line); r.status != exitUsage {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
 }

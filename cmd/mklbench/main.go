@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 )
 
@@ -70,5 +71,6 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.AddCommand(newEnvCmd(), newListCmd(), newRunCmd(), newCompareCmd(), newReportCmd())
+	version.Add(root, func(err error) error { return failure{err} })
 	return root
 }

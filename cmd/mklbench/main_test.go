@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl/internal/build"
 )
 
 func mklbench(t *testing.T, args ...string) (status int, stdout, stderr string) {
@@ -173,5 +175,18 @@ func TestInterrupted(t *testing.T) {
 	}
 	if status, says := again("--seed", "2"); status != exitUsage || !strings.Contains(says, `seed was "1" and is "2"`) {
 		t.Errorf("continued with another seed: status %d, %q", status, says)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for _, args := range [][]string{{"--version"}, {"version"}} {
+		status, out, _ := mklbench(t, append(args, "--json")...)
+		var i build.Info
+		if err := json.Unmarshal([]byte(out), &i); err != nil || status != exitOK || i.Version != build.Version {
+			t.Errorf("%v: status %d, %v, %+v", args, status, err, i)
+		}
+		if status, out, _ := mklbench(t, args...); status != exitOK || !strings.HasPrefix(out, "mklbench "+build.Version+", commit ") {
+			t.Errorf("%v: status %d, %q", args, status, out)
+		}
 	}
 }
