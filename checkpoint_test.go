@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/bcd"
+
+	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
 // TestCheckpointResume ends a fit after two outer iterations and continues it from its file.
 func TestCheckpointResume(t *testing.T) {
-	X, Y := wave(60, 5)
+	X, Y := learntest.Wave(60, 5)
 	opt := Options{Kernels: []string{"gaussian:each:0.5,1,2"}, Lambda: 1e-3, Tol: 1e-8}
 	want, err := Fit(bg, X, Y, opt)
 	if err != nil {

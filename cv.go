@@ -2,12 +2,12 @@ package iokl
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/choose"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/folds"
 )
 
 // CVOptions say what cross-validation tries and how. The zero value is useful.
@@ -24,7 +24,9 @@ type CVOptions struct {
 	Repeats     int
 	Groups      []int   // a number for each sample: no group is on both sides of a split
 	TimeOrdered bool    // train on the past, test on what follows
-	Metric      string  // nmse (default), mse, rmse or accuracy
+	// Metric is an average over the outputs: nmse (the default), the squared error
+	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
+	Metric string
 	Tol         float64 // relative gap of the fits; 0 means 1e-2, or Options.Tol when that is larger
 	OneSE       bool    // choose the largest λ within one standard error of the best
 }
@@ -53,10 +55,6 @@ const (
 	maxRepeats    = 4
 )
 
-// Metrics of cross-validation, averages over outputs: nmse is the squared error
-// divided by the variance of the training targets, 1 for a constant guess.
-var metrics = []string{"nmse", "mse", "rmse", "accuracy"}
-
 // CVPoint is one setting and how it did on held-out samples.
 type CVPoint struct {
 	Kernels []string  `json:"kernels"` // SPECs of the dictionary
@@ -81,33 +79,19 @@ type CVResult struct {
 func (r *CVResult) Chosen() CVPoint { return r.Points[r.Best] }
 
 // Settle returns opt with the kernels, norm, τ and λ of the best point.
-func (r *CVResult) Settle(opt Options) Options { return r.settle(opt) }
-
-func (r *CVResult) settle(opt Options) Options {
+func (r *CVResult) Settle(opt Options) Options {
 	p := r.Chosen()
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn = p.Lambda, p.Tau, p.Kernels, p.Learn
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}
-	opt.notify("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, p.Learn, among(p.Kernels), r.Metric, p.Mean, p.StdErr)
+	kernels := ""
+	if len(p.Kernels) > 0 {
+		kernels = ", kernels " + choose.Brief(p.Kernels)
+	}
+	env := opt.env()
+	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr)
 	return opt
-}
-
-// among says which kernels a point is about.
-func among(specs []string) string {
-	if len(specs) == 0 {
-		return ""
-	}
-	return ", kernels " + Brief(specs)
-}
-
-// Brief joins SPECs, the first few of many: sets of random columns make dozens.
-func Brief(specs []string) string {
-	const most = 6
-	if len(specs) <= most {
-		return strings.Join(specs, " ")
-	}
-	return fmt.Sprintf("%s … and %d more", strings.Join(specs[:most-2], " "), len(specs)-(most-2))
 }
 
 // CrossValidate tries the settings of opt.CV on held-out samples. Inside each
@@ -124,36 +108,42 @@ func Brief(specs []string) string {
 // compared then is learning on the union of the three best, on that with kernels
 // of random sets of columns, and on DefaultKernels.
 func CrossValidate(ctx context.Context, X, Y mat.Matrix, opt Options) (*CVResult, error) {
-	opt, err := opt.check(false)
+	d, opt, err := rowsOf(X, Y, opt)
 	if err != nil {
 		return nil, err
 	}
-	x, y := raw(X), raw(Y)
-	if err := checkRows(x.Rows, y); err != nil {
-		return nil, err
-	}
-	return crossValidate(ctx, &study{X: x, Y: y}, opt)
+	return opt.crossValidate(ctx, d, nil)
 }
 
 // CrossValidateGram is CrossValidate on Gram matrices of the caller's.
 func CrossValidateGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options) (*CVResult, error) {
-	opt, err := opt.check(true)
+	d, opt, err := gramsOf(ctx, grams, Y, opt)
 	if err != nil {
 		return nil, err
 	}
-	y := raw(Y)
-	if err := checkRows(y.Rows, y); err != nil {
-		return nil, err
-	}
-	syms, err := opt.fromGrams(ctx, grams, y.Rows)
-	if err != nil {
-		return nil, err
-	}
-	return crossValidate(ctx, &study{Y: y, grams: syms}, opt)
+	return opt.crossValidate(ctx, d, nil)
 }
 
-// study is the data of a cross-validation: inputs, or Gram matrices.
-type study struct {
-	X, Y  blas.General
-	grams []*blas.Sym
+// DefaultNorms are the regularizers that cross-validation chooses from when
+// kernels are given and no norm: one that keeps few kernels and one that keeps all.
+func DefaultNorms() []string { return choose.DefaultNorms() }
+
+// DefaultKernels is the dictionary of a fit that names neither kernels nor a way
+// to choose them, for inputs as they are standardised, and one of those that
+// cross-validation compares: Gaussians on all columns at several widths, a linear
+// kernel, and Gaussians on each column where there are not too many.
+func DefaultKernels(X mat.Matrix) []string {
+	_, cols := X.Dims()
+	return dictionary.Default(cols)
+}
+
+// Split is one fold: indices of the rows to Train on and of those to Test on, ascending.
+type Split = folds.Split
+
+// Folds splits l samples into k folds, repeats times over. Samples are shuffled
+// by the seed; with groups (one number for each sample) all samples of a group
+// are tested together. timeOrdered, without groups, takes the samples as a series, cuts it
+// into k+1 blocks and tests each but the first after training on all before it.
+func Folds(l, k, repeats int, groups []int, timeOrdered bool, seed uint64) ([]Split, error) {
+	return folds.Plan{Folds: k, Repeats: repeats, Groups: groups, TimeOrdered: timeOrdered, Seed: seed}.Deal(l)
 }

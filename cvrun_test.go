@@ -3,14 +3,15 @@ package iokl
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
 func TestCrossValidateSameForAnyParallelism(t *testing.T) {
-	X, Y := wave(60, 3)
+	X, Y := learntest.Wave(60, 3)
 	var want *CVResult
 	for _, p := range parallelisms {
 		var r *CVResult
@@ -37,7 +38,7 @@ func TestCrossValidateSameForAnyParallelism(t *testing.T) {
 
 // TestCancelledCrossValidation looks at what is known when the first folds are complete.
 func TestCancelledCrossValidation(t *testing.T) {
-	X, Y := wave(50, 3)
+	X, Y := learntest.Wave(50, 3)
 	opt := Options{Kernels: []string{"gaussian:all"}, CV: CVOptions{Lambdas: []float64{1, 1e-2}, Folds: 5}}
 	whole, err := CrossValidate(bg, X, Y, opt)
 	if err != nil {
@@ -63,14 +64,5 @@ func TestCancelledCrossValidation(t *testing.T) {
 	stop()
 	if r, err := CrossValidate(dead, X, Y, opt); r != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled before it began: %+v, %v", r, err)
-	}
-	// Of folds that were only begun, the settings that all of them have tried count.
-	g := &grid{CVOptions: CVOptions{Metric: "nmse"}, splits: make([]Split, 3)}
-	b := &branch{lambdas: []float64{1, 0.1}, errors: [][]float64{{3, math.NaN(), 2}, {1, math.NaN(), math.NaN()}}}
-	if r := g.soFar([]*branch{b}, make([]bool, 3)); r == nil || r.Folds != 2 || len(r.Points) != 1 || r.Points[0].Lambda != 1 {
-		t.Errorf("folds begun: %+v", r)
-	}
-	if r := g.soFar([]*branch{b}, []bool{true, false, false}); r == nil || len(r.Points) != 2 || r.Chosen().Lambda != 0.1 || r.Points[0].StdErr != 0 {
-		t.Errorf("one fold complete: %+v", r)
 	}
 }

@@ -7,20 +7,23 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/internal/learn/model"
 )
 
 // Linear kernels on few columns are fitted in feature space, and must give what
 // their Gram matrices give.
 func TestFeaturesAgreeWithGrams(t *testing.T) {
-	X, Y := wave(80, 21)
-	Xt, _ := wave(20, 22)
+	X, Y := learntest.Wave(80, 21)
+	Xt, _ := learntest.Wave(20, 22)
 	opt := Options{Lambda: 1e-3, Norm: "lp:1.5", Tol: 1e-9, Standardize: "none", Kernels: []string{"linear:0-1", "linear:2-3"}}
 	m, err := Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.basis.kind() != "features" {
-		t.Fatalf("fitted in %s space", m.basis.kind())
+	if _, ok := m.learned.Basis.(*model.Features); !ok {
+		t.Fatalf("fitted as %T", m.learned.Basis)
 	}
 	var grams, cross []mat.Matrix
 	for _, at := range []int{0, 2} {
@@ -53,8 +56,8 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 }
 
 func TestRandomFeaturesLearn(t *testing.T) {
-	X, Y := wave(300, 23)
-	Xt, Yt := wave(100, 24)
+	X, Y := learntest.Wave(300, 23)
+	Xt, Yt := learntest.Wave(100, 24)
 	m, err := Fit(bg, X, Y, Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:100", "linear:all"}, CV: CVOptions{Folds: 3, Norms: []string{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}}})
 	if err != nil {
 		t.Fatal(err)

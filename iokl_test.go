@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/internal/npy/npytest"
 )
@@ -67,23 +68,9 @@ func TestGoldenGram(t *testing.T) {
 	}
 }
 
-// wave is a smooth function of two of four inputs, on two correlated outputs and noise.
-func wave(l int, seed uint64) (X, Y *mat.Dense) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	X, Y = mat.NewDense(l, 4, nil), mat.NewDense(l, 3, nil)
-	for i := range l {
-		for j := range 4 {
-			X.Set(i, j, 3*rng.NormFloat64()+10)
-		}
-		f := math.Sin(X.At(i, 0)/2) + X.At(i, 1)/5
-		Y.SetRow(i, []float64{100 + 20*f + rng.NormFloat64(), -3 * f, rng.NormFloat64()})
-	}
-	return X, Y
-}
-
 func TestFitLearns(t *testing.T) {
-	X, Y := wave(80, 1)
-	Xt, Yt := wave(100, 2)
+	X, Y := learntest.Wave(80, 1)
+	Xt, Yt := learntest.Wave(100, 2)
 	m, err := Fit(bg, X, Y, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +93,7 @@ func TestFitLearns(t *testing.T) {
 
 // A fit that is given λ and no kernels takes the default ones.
 func TestDefaultKernels(t *testing.T) {
-	X, Y := wave(40, 8)
+	X, Y := learntest.Wave(40, 8)
 	m, err := Fit(bg, X, Y, Options{Lambda: 1e-2, Norm: "lp:1"})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +108,7 @@ func TestDefaultKernels(t *testing.T) {
 }
 
 func TestConstantColumnsAndMissingCells(t *testing.T) {
-	X, Y := wave(60, 5)
+	X, Y := learntest.Wave(60, 5)
 	for i := range 60 {
 		X.Set(i, 3, 0.1)
 		Y.Set(i, 2, 0.7)
@@ -160,7 +147,7 @@ func TestConstantColumnsAndMissingCells(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
-	X, Y := wave(20, 6)
+	X, Y := learntest.Wave(20, 6)
 	nan := mat.DenseCopyOf(Y)
 	nan.Set(3, 1, math.NaN())
 	inf := mat.DenseCopyOf(X)
@@ -211,7 +198,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestBadGram(t *testing.T) {
-	_, Y := wave(4, 7)
+	_, Y := learntest.Wave(4, 7)
 	gram := func(f func(i, j int) float64) *mat.Dense {
 		K := mat.NewDense(4, 4, nil)
 		K.Apply(func(i, j int, _ float64) float64 { return f(i, j) }, K)
@@ -238,7 +225,7 @@ func TestBadGram(t *testing.T) {
 }
 
 func TestStoppedFitKeepsModel(t *testing.T) {
-	X, Y := wave(60, 8)
+	X, Y := learntest.Wave(60, 8)
 	stop := errors.New("stop")
 	opt := Options{Lambda: 1e-4, Kernels: []string{"gaussian:each"}, Tol: 1e-12, Trace: func(s bcd.Step) error {
 		if s.Iter == 3 {
@@ -293,7 +280,7 @@ func TestFitClasses(t *testing.T) {
 }
 
 func TestPredictWrongShape(t *testing.T) {
-	X, Y := wave(30, 10)
+	X, Y := learntest.Wave(30, 10)
 	m, err := Fit(bg, X, Y, Options{Lambda: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -2,41 +2,23 @@ package iokl
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/linop"
 )
 
 // Model is a learned function. Its methods may be called from several goroutines.
 type Model struct {
-	in       *inputs // nil for a model of Gram matrices
-	out      *outputs
-	names    []string // of all m kernels
-	eta      []float64
-	L        *linop.Spectral // between the outputs that were learned
-	basis    basis
-	cert     Certificate
-	warnings []string
+	learned *model.Model
+	cert    Certificate
 }
-
-// basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L.
-type basis interface {
-	// evaluator prepares for predictions.
-	evaluator() (evaluator, error)
-	// kind names the basis in model files.
-	kind() string
-	// members are its arrays in model files; what is no array goes into head.
-	members(head *meta) []member
-}
-
-// evaluator computes the learned outputs for the rows of Z, t×live. It may run in
-// several goroutines at once.
-type evaluator func(dst, Z blas.General) error
 
 // Certificate says how a fit ended. Its numbers hold at the model's C, L and η.
 type Certificate struct {
@@ -62,17 +44,21 @@ type Certificate struct {
 	Seed             uint64 `json:"seed"`
 }
 
-// certify records the outcome of a fit.
-func (m *Model) certify(res *bcd.Result, p *bcd.Problem, opt *Options) {
-	m.eta, m.L = res.Eta, res.L
+// certify says how a fit ended.
+func certify(end *learn.Outcome, opt *Options) Certificate {
 	tol := opt.Tol
 	if tol == 0 {
 		tol = 1e-4
 	}
-	m.cert = Certificate{
+	learned := opt.Learn
+	if learned == "" {
+		learned = "eta,l"
+	}
+	res, p := end.Result, end.Problem
+	return Certificate{
 		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
 		Converged: res.Converged, Tol: tol,
-		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: opt.Learn,
+		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: learned,
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
 		Solver: res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
 		Samples: p.Space.Samples(), Seed: opt.Seed,
@@ -92,51 +78,51 @@ func finite(v float64) float64 {
 func (m *Model) Certificate() Certificate { return m.cert }
 
 // Warnings are lines about the data that a user should see.
-func (m *Model) Warnings() []string { return slices.Clone(m.warnings) }
+func (m *Model) Warnings() []string { return slices.Clone(m.learned.Warnings) }
 
 // InputNames are the names of the input columns; nil for a model of Gram matrices.
 func (m *Model) InputNames() []string {
-	if m.in == nil {
+	if m.learned.In == nil {
 		return nil
 	}
-	return slices.Clone(m.in.Names)
+	return slices.Clone(m.learned.In.Names)
 }
 
 // OutputNames are the names of all target columns.
-func (m *Model) OutputNames() []string { return slices.Clone(m.out.Names) }
+func (m *Model) OutputNames() []string { return slices.Clone(m.learned.Out.Names) }
 
 // Classes are the class labels of a classifier, in the order of its outputs; nil for other models.
-func (m *Model) Classes() []string { return slices.Clone(m.out.Classes) }
+func (m *Model) Classes() []string { return slices.Clone(m.learned.Out.Classes) }
 
 // KernelNames are the names of the m kernels, those of weight 0 too.
-func (m *Model) KernelNames() []string { return slices.Clone(m.names) }
+func (m *Model) KernelNames() []string { return slices.Clone(m.learned.Names) }
 
 // Eta are the weights of the m kernels.
-func (m *Model) Eta() []float64 { return slices.Clone(m.eta) }
+func (m *Model) Eta() []float64 { return slices.Clone(m.learned.Eta) }
 
 // Weights maps the names of the kernels to their weights; equal names add up.
 func (m *Model) Weights() map[string]float64 {
-	w := make(map[string]float64, len(m.names))
-	for j, name := range m.names {
-		w[name] += m.eta[j]
+	w := make(map[string]float64, len(m.learned.Names))
+	for j, name := range m.learned.Names {
+		w[name] += m.learned.Eta[j]
 	}
 	return w
 }
 
 // LearnedOutputs are the names of the outputs that L couples: all but constant ones.
-func (m *Model) LearnedOutputs() []string { return m.out.liveNames() }
+func (m *Model) LearnedOutputs() []string { return m.learned.Out.LiveNames() }
 
 // OutputKernel is L in spectral form, between the outputs of LearnedOutputs.
 // The caller must not change it.
-func (m *Model) OutputKernel() *linop.Spectral { return m.L }
+func (m *Model) OutputKernel() *linop.Spectral { return m.learned.L }
 
 // OutputCorrelation is L_ij/√(L_ii L_jj) between the outputs of LearnedOutputs,
 // 0 beside the diagonal where an output has L_ii = 0. It is an n×n array: for
 // very many outputs use OutputKernel.
 func (m *Model) OutputCorrelation() *mat.SymDense {
-	n := m.L.Dim()
+	n := m.learned.L.Dim()
 	L := blas.NewGeneral(n, n)
-	m.L.Dense(blas.Active(), L)
+	m.learned.L.Dense(blas.Active(), L)
 	R := mat.NewSymDense(n, nil)
 	for i := range n {
 		R.SetSym(i, i, 1)
@@ -152,7 +138,42 @@ func (m *Model) OutputCorrelation() *mat.SymDense {
 // String is one line about the model.
 func (m *Model) String() string {
 	return fmt.Sprintf("%d outputs, %d of %d kernels, rank of L %d, λ %.3g, objective %.6g, relative gap %.2g",
-		len(m.out.Names), len(kept(m.eta)), len(m.eta), m.L.Rank(), m.cert.Lambda, m.cert.Objective, m.cert.RelativeGap)
+		len(m.learned.Out.Names), len(model.Kept(m.learned.Eta)), len(m.learned.Eta), m.learned.L.Rank(), m.cert.Lambda, m.cert.Objective, m.cert.RelativeGap)
 }
 
-func gramName(j int) string { return fmt.Sprintf("gram%d", j+1) }
+// Relevance is how much the targets vary with each input column, relative to the
+// column of which that is largest, as the kernels on relevant columns and directions
+// learned it; by weight where there are several. It is nil without such kernels of positive weight.
+func (m *Model) Relevance() []float64 { return m.learned.Relevance() }
+
+// ErrModel says that a file is no model, is damaged, or was written by a newer version.
+var ErrModel = model.ErrModel
+
+// Save writes the model to a file, whole or not at all.
+func (m *Model) Save(path string) error { return m.learned.Save(path, m.cert) }
+
+// Encode writes what Save puts into a file.
+func (m *Model) Encode(w io.Writer) error { return m.learned.Encode(w, m.cert) }
+
+// Load reads a model that Save wrote. Errors about its contents wrap [ErrModel].
+// It predicts bitwise as before on the same backend.
+func Load(path string) (*Model, error) {
+	m := new(Model)
+	var err error
+	if m.learned, err = model.Load(path, &m.cert); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Decode reads what Encode wrote, size bytes in r. Whatever the bytes say, it takes
+// no more memory than a few times the size, and for random features their
+// frequencies, features times inputs.
+func Decode(r io.ReaderAt, size int64) (*Model, error) {
+	m := new(Model)
+	var err error
+	if m.learned, err = model.Decode(r, size, &m.cert); err != nil {
+		return nil, err
+	}
+	return m, nil
+}

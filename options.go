@@ -1,14 +1,14 @@
 package iokl
 
 import (
-	"errors"
-	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/sylvester"
@@ -16,37 +16,10 @@ import (
 
 var (
 	// ErrInput says that data or options make no sense; the message has the place and the value.
-	ErrInput = errors.New("bad input")
+	ErrInput = fault.ErrInput
 	// ErrMemory says that the matrices needed exceed the memory limit.
 	ErrMemory = memory.ErrTooLarge
 )
-
-// inputError is an ErrInput whose message stands alone.
-type inputError struct{ msg string }
-
-func (e *inputError) Error() string { return e.msg }
-func (e *inputError) Unwrap() error { return ErrInput }
-
-func badInput(format string, args ...any) error { return &inputError{fmt.Sprintf(format, args...)} }
-
-// asInput makes an ErrInput of the errors with which other packages refuse data and options.
-func asInput(err error) error {
-	for _, e := range []error{
-		bcd.ErrInput, bcd.ErrNotPSD, kernel.ErrSpec, kernel.ErrNotFinite, kernel.ErrConstant,
-		kernel.ErrNegative, kernel.ErrGram, kernel.ErrMeans,
-	} {
-		if errors.Is(err, e) && !errors.Is(err, ErrInput) {
-			return &wrapped{err, ErrInput}
-		}
-	}
-	return err
-}
-
-// wrapped is err, also known as kind.
-type wrapped struct{ err, kind error }
-
-func (w *wrapped) Error() string   { return w.err.Error() }
-func (w *wrapped) Unwrap() []error { return []error{w.err, w.kind} }
 
 // Options of [Fit]. The zero value learns everything from the data.
 type Options struct {
@@ -101,29 +74,23 @@ type Options struct {
 	Notify func(line string) `json:"-"`
 }
 
-func (opt *Options) notify(format string, args ...any) {
-	if opt.Notify != nil {
-		opt.Notify(fmt.Sprintf(format, args...))
-	}
-}
-
 // check validates what needs no data, and fills in defaults. gram says that the
 // caller gives Gram matrices.
 func (opt Options) check(gram bool) (Options, error) {
 	if opt.Standardize == "" && gram {
 		opt.Standardize = "none"
 	}
-	if opt.Lambda != 0 && !positive(opt.Lambda) {
-		return opt, badInput("λ = %g: it must be positive", opt.Lambda)
+	if opt.Lambda != 0 && !fault.Positive(opt.Lambda) {
+		return opt, fault.Input("λ = %g: it must be positive", opt.Lambda)
 	}
-	if opt.Tau != 0 && !positive(opt.Tau) {
-		return opt, badInput("τ = %g: it must be positive", opt.Tau)
+	if opt.Tau != 0 && !fault.Positive(opt.Tau) {
+		return opt, fault.Input("τ = %g: it must be positive", opt.Tau)
 	}
 	if !(opt.Tol >= 0) {
-		return opt, badInput("tolerance %g is negative", opt.Tol)
+		return opt, fault.Input("tolerance %g is negative", opt.Tol)
 	}
 	if opt.MaxOuter < 0 {
-		return opt, badInput("%d outer iterations", opt.MaxOuter)
+		return opt, fault.Input("%d outer iterations", opt.MaxOuter)
 	}
 	for _, c := range []struct {
 		what  string
@@ -136,56 +103,47 @@ func (opt Options) check(gram bool) (Options, error) {
 		{"solver", &opt.Solver, append([]string{"reduced"}, bcd.Solvers()...)},
 		{"solver of the linear systems", &opt.Sylvester, append([]string{"auto"}, sylvester.Names()...)},
 	} {
-		if err := choose(c.what, c.value, c.have); err != nil {
+		if err := fault.Choice(c.what, c.value, c.have); err != nil {
 			return opt, err
 		}
 	}
 	if opt.Norm != "" {
 		if _, err := bcd.ParseNorm(opt.Norm); err != nil {
-			return opt, &wrapped{err, ErrInput}
+			return opt, fault.Mark(err)
 		}
 	}
 	for _, spec := range opt.Kernels {
 		if _, err := kernel.Parse(spec); err != nil {
-			return opt, &wrapped{err, ErrInput}
+			return opt, fault.Mark(err)
 		}
 	}
 	return opt, nil
 }
 
-// choose checks that the value is one of have, and makes "" the first of them.
-func choose(what string, value *string, have []string) error {
-	if *value == "" {
-		*value = have[0]
-	}
-	if slices.Contains(have, *value) {
-		return nil
-	}
-	var names []string
-	for _, h := range have {
-		if h != "" && !slices.Contains(names, h) {
-			names = append(names, h)
-		}
-	}
-	return badInput("unknown %s %q (have %s)", what, *value, strings.Join(names, " | "))
+// The rest of this file is what the options are to each step of the way.
+
+func (opt *Options) env() learn.Env {
+	return learn.Env{Backend: opt.Backend, Seed: opt.Seed, MaxBytes: opt.MaxBytes, Notify: opt.Notify}
 }
 
-func (opt *Options) scaleX() bool { return strings.Contains(opt.Standardize, "x") }
-func (opt *Options) scaleY() bool { return strings.Contains(opt.Standardize, "y") }
-
-func (opt *Options) regularizer() bcd.Regularizer {
-	if opt.Regularizer != nil {
-		return opt.Regularizer
+func (opt *Options) columns() columns.Options {
+	return columns.Options{
+		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
+		Strict: opt.Missing == "error", InputNames: opt.InputNames, OutputNames: opt.OutputNames,
 	}
-	norm := opt.Norm
-	if norm == "" {
-		norm = "lp:1"
-	}
-	r, err := bcd.ParseNorm(norm)
-	if err != nil {
-		panic("iokl: norm that was checked before")
-	}
-	return r
 }
 
-func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+func (opt *Options) samples() samples.Options {
+	return samples.Options{Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision}
+}
+
+func (opt *Options) setting() learn.Setting {
+	return learn.Setting{Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn, Tau: opt.Tau, Lambda: opt.Lambda}
+}
+
+func (opt *Options) method() learn.Method {
+	return learn.Method{
+		Env: opt.env(), Solver: opt.Solver, Sylvester: opt.Sylvester, Tol: opt.Tol, MaxOuter: opt.MaxOuter,
+		Trace: opt.Trace, Checkpoint: opt.Checkpoint,
+	}
+}

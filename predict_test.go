@@ -7,19 +7,21 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/race"
 )
 
 // TestPredictInBoundedMemory predicts more rows than a block holds, and checks that
 // only some blocks were allocated, and that rows at their ends are predicted as they are alone.
 func TestPredictInBoundedMemory(t *testing.T) {
-	X, Y := wave(300, 31)
+	X, Y := learntest.Wave(300, 31)
 	m, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Lambda: 1e-3, Norm: "lp:2"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const rows = 30000 // K_η(X*,X) would take 72 MB
-	many, _ := wave(rows, 32)
+	many, _ := learntest.Wave(rows, 32)
 	dst := mat.NewDense(rows, 3, nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -34,7 +36,7 @@ func TestPredictInBoundedMemory(t *testing.T) {
 	if used := after.TotalAlloc - before.TotalAlloc; used > limit {
 		t.Errorf("%d bytes were allocated, of at most %d", used, limit)
 	}
-	for _, i := range []int{0, slabRows - 1, slabRows, rows - 1} {
+	for _, i := range []int{0, model.SlabRows - 1, model.SlabRows, rows - 1} {
 		P, err := m.Predict(many.Slice(i, i+1, 0, 4))
 		if err != nil {
 			t.Fatal(err)

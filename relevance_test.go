@@ -2,127 +2,20 @@ package iokl
 
 import (
 	"errors"
-	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 )
 
-// hidden is two outputs that depend on three of nine inputs, two of them together;
-// input 8 is constant.
-func hidden(l int, seed uint64) (X, Y *mat.Dense) {
-	rng := rand.New(rand.NewPCG(seed, 2))
-	X, Y = mat.NewDense(l, 9, nil), mat.NewDense(l, 2, nil)
-	for i := range l {
-		for j := range 8 {
-			X.Set(i, j, rng.NormFloat64())
-		}
-		X.Set(i, 8, 4)
-		Y.SetRow(i, []float64{X.At(i, 0)*X.At(i, 3) + 0.1*rng.NormFloat64(), math.Sin(2*X.At(i, 5)) + 0.1*rng.NormFloat64()})
-	}
-	return X, Y
-}
-
-func relevanceOf(t *testing.T, X, Y *mat.Dense, opt Options) []float64 {
-	t.Helper()
-	s := &study{X: raw(X), Y: raw(Y)}
-	opt, err := opt.check(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, Z, err := s.dictionary(t.Context(), []string{linearKernel}, &opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, T, _, err := newOutputs(s.Y, &opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, err := withRelevance(t.Context(), []string{"gaussian:relevant"}, Z, T, &opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return groups[0].Scale
-}
-
-func TestRelevance(t *testing.T) {
-	X, Y := hidden(150, 1)
-	scale := relevanceOf(t, X, Y, Options{})
-	var stray float64
-	for _, c := range []int{1, 2, 4, 6, 7} {
-		stray = max(stray, scale[c])
-	}
-	for _, c := range []int{0, 3, 5} {
-		if !(scale[c] > 3*stray) {
-			t.Errorf("factor %.3g of column %d, and %.3g of one that does not matter", scale[c], c, stray)
-		}
-	}
-	if scale[8] != 0 {
-		t.Errorf("factor %g of a constant column", scale[8])
-	}
-	// Units of inputs and outputs do not matter.
-	for i := range 150 {
-		X.Set(i, 0, 1e6*X.At(i, 0)-3)
-		Y.Set(i, 1, 1e-6*Y.At(i, 1))
-	}
-	for c, v := range relevanceOf(t, X, Y, Options{}) {
-		if !(math.Abs(v-scale[c]) <= 1e-6) {
-			t.Errorf("factor %d is %g in other units, not %g", c, v, scale[c])
-		}
-	}
-}
-
-// TestDirections finds the two directions of six that the target varies along.
-func TestDirections(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 2))
-	X, Y := mat.NewDense(150, 6, nil), mat.NewDense(150, 1, nil)
-	u, v := []float64{.5, .5, .5, .5, 0, 0}, []float64{.5, -.5, 0, 0, .5, -.5}
-	for i := range 150 {
-		for c := range 6 {
-			X.Set(i, c, rng.NormFloat64())
-		}
-		x := X.RawRowView(i)
-		Y.Set(i, 0, blas.Dot(x, u)*blas.Dot(x, v)+0.05*rng.NormFloat64())
-	}
-	opt := Options{}
-	groups, err := withRelevance(t.Context(), []string{"gaussian:directions"}, raw(X), raw(Y), &opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The directions of length 1 orthogonal to u and v are much shorter in the metric.
-	M := mat.NewDense(6, 6, nil)
-	for _, row := range groups[0].Directions {
-		M.RankOne(M, 1, mat.NewVecDense(6, row), mat.NewVecDense(6, row))
-	}
-	length := func(w ...float64) float64 {
-		x := mat.NewVecDense(6, w)
-		return math.Sqrt(mat.Inner(x, M, x) / mat.Dot(x, x))
-	}
-	short := max(length(1, 1, -1, -1, 0, 0), length(0, 0, 1, -1, 0, 0), length(0, 0, 0, 0, 1, 1))
-	if a, b := length(u...), length(v...); !(a > 3*short && b > 3*short) {
-		t.Errorf("lengths %.3g and %.3g along the directions that matter, up to %.3g along others", a, b, short)
-	}
-}
-
-// TestRelevanceOfManySamples looks at a part of them, which the seed draws.
-func TestRelevanceOfManySamples(t *testing.T) {
-	X, Y := hidden(relevanceRows+100, 2)
-	one, again, other := relevanceOf(t, X, Y, Options{Seed: 1}), relevanceOf(t, X, Y, Options{Seed: 1}), relevanceOf(t, X, Y, Options{Seed: 2})
-	if !slices.Equal(one, again) || slices.Equal(one, other) {
-		t.Errorf("factors %v, %v of the same seed, %v of another", one, again, other)
-	}
-}
-
 func TestFitOnRelevantColumns(t *testing.T) {
-	X, Y := hidden(120, 3)
-	Xt, Yt := hidden(100, 4)
+	X, Y := learntest.Hidden(120, 3)
+	Xt, Yt := learntest.Hidden(100, 4)
 	miss := func(opt Options) float64 {
 		opt.Lambda, opt.Learn = 1e-3, "none"
 		m, err := Fit(bg, X, Y, opt)
@@ -159,8 +52,8 @@ func TestFitOnRelevantColumns(t *testing.T) {
 
 // TestZeroOptionsSameForAnyParallelism compares the whole outcome of zero Options, to the bit.
 func TestZeroOptionsSameForAnyParallelism(t *testing.T) {
-	X, Y := hidden(36, 5)
-	Xt, _ := hidden(10, 6)
+	X, Y := learntest.Hidden(36, 5)
+	Xt, _ := learntest.Hidden(10, 6)
 	var want *Model
 	for _, p := range parallelisms {
 		var m *Model
@@ -208,7 +101,7 @@ func (p parallelism) run(f func()) {
 
 // TestWeightsByName has two kernels of one name, whose weights add up.
 func TestWeightsByName(t *testing.T) {
-	X, Y := wave(40, 7)
+	X, Y := learntest.Wave(40, 7)
 	m, err := Fit(bg, X, Y, Options{Lambda: 1e-2, Norm: "lp:2", Kernels: []string{"linear:all", "gaussian:0", "linear:all"}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,15 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/kernel"
 )
 
 // someModels are small models of every kind, and inputs for those that take them.
 func someModels(t testing.TB) map[string]*Model {
 	t.Helper()
-	X, Y := wave(30, 11)
+	X, Y := learntest.Wave(30, 11)
 	all := map[string]*Model{}
 	add := func(name string, m *Model, err error) {
 		if m == nil {
@@ -73,7 +76,7 @@ func decode(b []byte) (*Model, error) { return Decode(bytes.NewReader(b), int64(
 func sameBits(a, b *mat.Dense) bool { return slices.Equal(a.RawMatrix().Data, b.RawMatrix().Data) }
 
 func TestSaveLoad(t *testing.T) {
-	X, _ := wave(30, 12)
+	X, _ := learntest.Wave(30, 12)
 	for name, m := range someModels(t) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "m.iokl")
@@ -121,11 +124,17 @@ func TestZeroWeightsAreNotStored(t *testing.T) {
 	if zero < 0 {
 		t.Fatal("every kernel has a weight; the test needs one of weight 0")
 	}
-	var head meta
+	var head struct{ Dictionary kernel.Dictionary }
 	if err := json.Unmarshal(metaOf(t, encode(t, m)), &head); err != nil {
 		t.Fatal(err)
 	}
-	if len(head.Dictionary) != len(kept(m.Eta())) || slices.Contains(head.Dictionary.Names(), m.KernelNames()[zero]) {
+	positive := 0
+	for _, e := range m.Eta() {
+		if e > 0 {
+			positive++
+		}
+	}
+	if len(head.Dictionary) != positive || slices.Contains(head.Dictionary.Names(), m.KernelNames()[zero]) {
 		t.Errorf("dictionary %v", head.Dictionary.Names())
 	}
 }
@@ -136,7 +145,7 @@ func metaOf(t testing.TB, file []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := z.Open(metaName)
+	f, err := z.Open("meta.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,20 +215,20 @@ func TestLoadRefuses(t *testing.T) {
 		"half":             {whole[:len(whole)/2], "truncated"},
 		"last byte gone":   {whole[:len(whole)-1], "truncated"},
 		"foreign":          {[]byte("x,y\n1,2\n"), "no model file"},
-		"foreign archive":  {rewrite(t, whole, metaName, drop), "no readable meta.json"},
-		"other JSON":       {rewrite(t, whole, metaName, func([]byte) []byte { return []byte("{}") }), "not that of a model"},
-		"broken JSON":      {rewrite(t, whole, metaName, func(b []byte) []byte { return b[:len(b)/2] }), "not that of a model"},
-		"newer":            {rewrite(t, whole, metaName, swap(`"version": 2`, `"version": 3`)), "newer version (format 3, this program reads up to 2)"},
-		"version 0":        {rewrite(t, whole, metaName, swap(`"version": 2`, `"version": 0`)), "format 0"},
-		"scale of others":  {rewrite(t, whole, metaName, swap(`"kind": "linear"`, `"kind": "linear", "scale": [1]`)), "1 factors for"},
-		"unknown kind":     {rewrite(t, whole, metaName, swap(`"kind": "samples"`, `"kind": "dreams"`)), `unknown kind "dreams"`},
+		"foreign archive":  {rewrite(t, whole, "meta.json", drop), "no readable meta.json"},
+		"other JSON":       {rewrite(t, whole, "meta.json", func([]byte) []byte { return []byte("{}") }), "not that of a model"},
+		"broken JSON":      {rewrite(t, whole, "meta.json", func(b []byte) []byte { return b[:len(b)/2] }), "not that of a model"},
+		"newer":            {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 3`)), "newer version (format 3, this program reads up to 2)"},
+		"version 0":        {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 0`)), "format 0"},
+		"scale of others":  {rewrite(t, whole, "meta.json", swap(`"kind": "linear"`, `"kind": "linear", "scale": [1]`)), "1 factors for"},
+		"unknown kind":     {rewrite(t, whole, "meta.json", swap(`"kind": "samples"`, `"kind": "dreams"`)), `unknown kind "dreams"`},
 		"array missing":    {rewrite(t, whole, "CL.npy", drop), `no array "CL"`},
 		"array altered":    {rewrite(t, whole, "X.npy", flip), "checksum of array X"},
 		"bit flipped":      {stored, "checksum"},
-		"other kernel":     {rewrite(t, whole, metaName, swap(`"kind": "linear"`, `"kind": "lineal"`)), "lineal"},
-		"more inputs":      {rewrite(t, whole, metaName, swap(`"inputs": 4`, `"inputs": 5`)), "does not fit"},
-		"negative scale":   {rewrite(t, whole, metaName, swap(`"scale": [`, `"scale": [-1,`)), "columns"},
-		"output not there": {rewrite(t, whole, metaName, swap("\"live\": [\n   0", "\"live\": [\n   7")), "output 7 of 3"},
+		"other kernel":     {rewrite(t, whole, "meta.json", swap(`"kind": "linear"`, `"kind": "lineal"`)), "lineal"},
+		"more inputs":      {rewrite(t, whole, "meta.json", swap(`"inputs": 4`, `"inputs": 5`)), "does not fit"},
+		"negative scale":   {rewrite(t, whole, "meta.json", swap(`"scale": [`, `"scale": [-1,`)), "columns"},
+		"output not there": {rewrite(t, whole, "meta.json", swap("\"live\": [\n   0", "\"live\": [\n   7")), "output 7 of 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := decode(c.file); !errors.Is(err, ErrModel) || !strings.Contains(err.Error(), c.want) {
@@ -252,7 +261,7 @@ print(z["X"].shape, z["CL"].shape, z["eta"].sum(), json.loads(z["meta.json"])["v
 }
 
 func FuzzDecode(f *testing.F) {
-	X, _ := wave(3, 13)
+	X, _ := learntest.Wave(3, 13)
 	for _, m := range someModels(f) {
 		f.Add(encode(f, m))
 	}
@@ -266,7 +275,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		_ = m.String()
 		_ = m.OutputCorrelation()
-		if m.in == nil || len(m.in.Names) == 4 {
+		if m.InputNames() == nil || len(m.InputNames()) == 4 {
 			_, _ = m.Predict(X)
 		}
 	})

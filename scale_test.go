@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
 func TestStandardizeInverts(t *testing.T) {
-	X, Y := wave(60, 4)
+	X, Y := learntest.Wave(60, 4)
 	opt := Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
 	m, err := Fit(bg, X, Y, opt)
 	if err != nil {
@@ -38,7 +40,7 @@ func TestStandardizeInverts(t *testing.T) {
 
 // Units whose squares overflow or vanish are units like others.
 func TestExtremeUnits(t *testing.T) {
-	X, Y := wave(40, 4)
+	X, Y := learntest.Wave(40, 4)
 	opt := Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3}
 	m, err := Fit(bg, X, Y, opt)
 	if err != nil {
@@ -64,7 +66,7 @@ func TestExtremeUnits(t *testing.T) {
 
 // A fit that fails because numbers overflow has a certificate that JSON can say.
 func TestOverflow(t *testing.T) {
-	X, Y := wave(30, 4)
+	X, Y := learntest.Wave(30, 4)
 	m, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Tau: 1e300, Standardize: "x"})
 	if err == nil || m == nil {
 		t.Fatalf("model %v, %v", m, err)

@@ -15,6 +15,9 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/stream"
+
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
 // pieces is a source of some rows at a time that may end in an error.
@@ -46,8 +49,8 @@ func (s *pieces) Next() (stream.Block, error) {
 
 func (s *pieces) Close() error { *s.open--; return nil }
 
-// rowsOf is X and Y as streamed data, and the number of passes that are open.
-func rowsOf(X, Y *mat.Dense, bad int) (data Rows, open *int) {
+// blocksOf is X and Y as streamed data, and the number of passes that are open.
+func blocksOf(X, Y *mat.Dense, bad int) (data Rows, open *int) {
 	open = new(int)
 	data = Rows{Inputs: X.RawMatrix().Cols, Outputs: Y.RawMatrix().Cols, Name: "file.csv"}
 	data.Open = func() (stream.Source, error) {
@@ -74,11 +77,11 @@ func maxDifference(t *testing.T, a, b *Model, X mat.Matrix) float64 {
 var streamed = Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all", "nystrom:cauchy:0-1:2:20"}, Lambda: 1e-3, Tol: 1e-9, Seed: 3}
 
 func TestStreamEqualsFit(t *testing.T) {
-	X, Y := wave(1500, 31)
+	X, Y := learntest.Wave(1500, 31)
 	for i := range 1500 {
 		Y.Set(i, 0, Y.At(i, 0)/20-5)
 	}
-	Xt, _ := wave(40, 32)
+	Xt, _ := learntest.Wave(40, 32)
 	for _, standardize := range []string{"x", "none", "x,y"} {
 		if standardize == "x,y" {
 			for i := range 1500 {
@@ -92,7 +95,7 @@ func TestStreamEqualsFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, _ := rowsOf(X, Y, 0)
+		data, _ := blocksOf(X, Y, 0)
 		got, err := FitStream(bg, data, StreamOptions{Options: opt})
 		if err != nil {
 			t.Fatal(err)
@@ -108,16 +111,16 @@ func TestStreamEqualsFit(t *testing.T) {
 }
 
 func TestStreamResumes(t *testing.T) {
-	X, Y := wave(6000, 33)
-	Xt, _ := wave(40, 34)
+	X, Y := learntest.Wave(6000, 33)
+	Xt, _ := learntest.Wave(40, 34)
 	opt := StreamOptions{Options: streamed, SurveyRows: 4500}
-	data, _ := rowsOf(X, Y, 0)
+	data, _ := blocksOf(X, Y, 0)
 	want, err := FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
-	bad, _ := rowsOf(X, Y, 5500)
+	bad, _ := blocksOf(X, Y, 5500)
 	if _, err := FitStream(bg, bad, opt); !errors.Is(err, errPiece) {
 		t.Fatalf("a row that cannot be read: %v", err)
 	}
@@ -161,14 +164,14 @@ func TestStreamResumes(t *testing.T) {
 
 // A row that the survey cannot read still leaves the rows before it in the checkpoint.
 func TestStreamBadRowInSurvey(t *testing.T) {
-	X, Y := wave(6000, 35)
-	data, _ := rowsOf(X, Y, 5500)
+	X, Y := learntest.Wave(6000, 35)
+	data, _ := blocksOf(X, Y, 5500)
 	opt := StreamOptions{Options: streamed}
 	opt.Checkpoint = filepath.Join(t.TempDir(), "sums")
 	if _, err := FitStream(bg, data, opt); !errors.Is(err, errPiece) {
 		t.Fatalf("a row that cannot be read: %v", err)
 	}
-	good, _ := rowsOf(X, Y, 0)
+	good, _ := blocksOf(X, Y, 0)
 	m, err := FitStream(bg, good, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -183,9 +186,9 @@ func TestStreamBadRowInSurvey(t *testing.T) {
 }
 
 func TestStreamChoosesLambda(t *testing.T) {
-	X, Y := wave(2000, 36)
-	Xt, Yt := wave(200, 37)
-	data, _ := rowsOf(X, Y, 0)
+	X, Y := learntest.Wave(2000, 36)
+	Xt, Yt := learntest.Wave(200, 37)
+	data, _ := blocksOf(X, Y, 0)
 	opt := StreamOptions{Options: Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all"}, CV: CVOptions{Folds: 4}}}
 	var lines []string
 	opt.Notify = func(line string) { lines = append(lines, line) }
@@ -199,55 +202,20 @@ func TestStreamChoosesLambda(t *testing.T) {
 	if !strings.Contains(strings.Join(lines, "\n"), "chose λ") {
 		t.Errorf("said %q", lines)
 	}
-	// The error that the sums tell is that of the predictions.
-	p := &pass{data: data, opt: opt}
-	p.opt.Lambda = m.Certificate().Lambda
-	if p.opt.Options, err = p.opt.check(false); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.prepare(bg); err != nil {
-		t.Fatal(err)
-	}
-	p.so.Folds = 2
-	if err := p.accumulate(bg, nil); err != nil {
-		t.Fatal(err)
-	}
-	total := stream.Total(p.sums, nil)
-	tg := newTargets(&total, true)
-	B := blas.NewGeneral(p.maps.Dim(), 3)
-	for i := range B.Data {
-		B.Data[i] = math.Sin(float64(i))
-	}
-	var want float64
-	Z, _, _ := p.m.in.apply(raw(X), 0)
-	F, P := blas.NewGeneral(2000, p.maps.Dim()), blas.NewGeneral(2000, 3)
-	if err := p.maps.Transform(F, Z); err != nil {
-		t.Fatal(err)
-	}
-	blas.Mul(blas.Active(), P, false, false, F, B)
-	S := newScaler(raw(Y))
-	V := blas.Clone(raw(Y))
-	S.apply(V)
-	for i, v := range V.Data {
-		want += (v - P.Data[i]) * (v - P.Data[i]) / 6000
-	}
-	if got := p.metric("nmse", p.heldOut(&total, tg, B), tg); !(math.Abs(got-want) <= 1e-9*want) {
-		t.Errorf("error %.12g by sums, %.12g by predictions", got, want)
-	}
 }
 
 // Leaving out a group from the sums is leaving out its rows: the errors are those
 // of fits to the other rows, for every λ, τ and norm, all from one pass.
 func TestStreamLeavesGroupsOut(t *testing.T) {
 	const l, folds = 600, 3
-	X, Y := wave(l, 61)
+	X, Y := learntest.Wave(l, 61)
 	groups := make([]int, l)
 	for i := range groups {
 		groups[i] = i * i % 17 % 7
 	}
 	opt := StreamOptions{Options: Options{Kernels: []string{"rff:gaussian:all:0.7,2:30", "linear:all"}, Standardize: "none", Tol: 1e-9, Seed: 4}}
 	opt.CV = CVOptions{Folds: folds, Groups: groups, Lambdas: []float64{1e-2, 1e-4}, Taus: []float64{1, 2}, Norms: []string{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9}
-	data, _ := rowsOf(X, Y, 0)
+	data, _ := blocksOf(X, Y, 0)
 	passes, open := 0, data.Open
 	data.Open = func() (stream.Source, error) { passes++; return open() }
 	r, err := CrossValidateStream(bg, data, opt)
@@ -266,11 +234,11 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 			one := opt.Options
 			one.CV = CVOptions{}
 			one.Lambda, one.Tau, one.Norm = p.Lambda, p.Tau, p.Norm
-			m, err := Fit(bg, blas.Dense(rows(raw(X), s.Train)), blas.Dense(rows(raw(Y), s.Train)), one)
+			m, err := Fit(bg, blas.Dense(columns.Rows(raw(X), s.Train)), blas.Dense(columns.Rows(raw(Y), s.Train)), one)
 			if err != nil {
 				t.Fatal(err)
 			}
-			score, err := m.Score(blas.Dense(rows(raw(X), s.Test)), blas.Dense(rows(raw(Y), s.Test)))
+			score, err := m.Score(blas.Dense(columns.Rows(raw(X), s.Test)), blas.Dense(columns.Rows(raw(Y), s.Test)))
 			if err != nil || !(math.Abs(score.MeanMSE-p.Folds[f]) <= 1e-4*score.MeanMSE) {
 				t.Errorf("λ = %g, τ = %g, %s, fold %d: error %.8g from the sums, %.8g from a fit to the other rows; %v", p.Lambda, p.Tau, p.Norm, f, p.Folds[f], score.MeanMSE, err)
 			}
@@ -298,11 +266,11 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 
 // Without room for Γ the rows are read again for each multiply, and every pass is closed.
 func TestStreamWithoutGamma(t *testing.T) {
-	X, Y := wave(700, 38)
-	Xt, _ := wave(40, 39)
+	X, Y := learntest.Wave(700, 38)
+	Xt, _ := learntest.Wave(40, 39)
 	opt := StreamOptions{Options: streamed}
 	opt.Tol = 1e-6
-	data, open := rowsOf(X, Y, 0)
+	data, open := blocksOf(X, Y, 0)
 	want, err := FitStream(bg, data, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -334,8 +302,8 @@ func TestStreamWithoutGamma(t *testing.T) {
 }
 
 func TestStreamRefuses(t *testing.T) {
-	X, Y := wave(100, 40)
-	data, _ := rowsOf(X, Y, 0)
+	X, Y := learntest.Wave(100, 40)
+	data, _ := blocksOf(X, Y, 0)
 	with := func(change func(o *StreamOptions)) StreamOptions {
 		o := StreamOptions{Options: streamed}
 		change(&o)
@@ -368,7 +336,7 @@ func TestStreamRefuses(t *testing.T) {
 // 1e8, which a float64 of that size tells to 1.5e-8: rounded so before, they leave
 // the objective the same. A survey of few rows does not know the means.
 func TestStreamFarTargets(t *testing.T) {
-	X, near := wave(1200, 5)
+	X, near := learntest.Wave(1200, 5)
 	far := mat.DenseCopyOf(near)
 	for i, v := range far.RawMatrix().Data {
 		far.RawMatrix().Data[i] = 1e8 + v
@@ -377,7 +345,7 @@ func TestStreamFarTargets(t *testing.T) {
 	for _, rows := range []int64{0, 10} {
 		var models [2]*Model
 		for k, Y := range []*mat.Dense{near, far} {
-			data, _ := rowsOf(X, Y, 0)
+			data, _ := blocksOf(X, Y, 0)
 			m, err := FitStream(context.Background(), data, StreamOptions{Options: streamed, SurveyRows: rows})
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -298,7 +299,7 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 			if err := flush(t); err != nil {
 				return err
 			}
-			fmt.Fprintf(w, "kernels %s\n", iokl.Brief(p.Kernels))
+			fmt.Fprintf(w, "kernels %s\n", choose.Brief(p.Kernels))
 		}
 		mark := ""
 		if i == r.Best {

@@ -1,4 +1,4 @@
-package iokl
+package columns
 
 import (
 	"cmp"

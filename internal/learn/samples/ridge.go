@@ -1,45 +1,59 @@
-package iokl
+package samples
 
 import (
 	"context"
-	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/folds"
 )
 
-// ridge is one split of the samples as it is for models of which neither the
-// weights nor L are learned: one reduction of K to tridiagonal form then serves all λ.
+// ridge is one split of the samples for models of which neither the weights nor L are
+// learned: one reduction of K to tridiagonal form then serves all λ.
 type ridge struct {
+	*coded
 	opt    *Options
-	inputs blas.General // scaled: the rows to train on, then those to test on
-	Y      blas.General // targets to learn, scaled
-	test   blas.General // targets of the rows to test on, as they are
-	out    *outputs
+	inputs blas.General            // scaled: the rows to train on, then those to test on
+	test   blas.General            // targets of the rows to test on, as they are
 	sums   map[string]blas.General // what has been computed, by SPEC; nil: nothing is kept
-
-	medians kernel.Medians // of the inputs to train on
 }
 
-func (s *study) ridge(split Split, opt *Options) (*ridge, error) {
-	with := *opt
-	r := &ridge{opt: &with, test: rows(s.Y, split.Test)}
-	X := rows(s.X, split.Train)
-	in, _, err := newInputs(X, opt)
+// Ridge prepares for kernel ridge regression on a fold.
+func (r *Rows) Ridge(fold, samples int, keep bool) (learn.Ridge, error) {
+	split := r.thin(r.splits[fold], samples)
+	if len(split.Train) < 2 || len(split.Test) == 0 {
+		return nil, fault.Input("a fold trains on %d samples and tests on %d", len(split.Train), len(split.Test))
+	}
+	both, test := columns.Rows(r.x, slices.Concat(split.Train, split.Test)), columns.Rows(r.y, split.Test)
+	c, err := r.code(blas.View(both, 0, 0, len(split.Train), both.Cols), columns.Rows(r.y, split.Train))
 	if err != nil {
 		return nil, err
 	}
-	if r.out, r.Y, _, err = newOutputs(rows(s.Y, split.Train), opt); err != nil {
-		return nil, err
+	g := &ridge{coded: c, opt: &r.opt, test: test}
+	if keep {
+		g.sums = map[string]blas.General{}
 	}
-	both := append(append([]int(nil), split.Train...), split.Test...)
-	r.inputs, _, err = in.apply(rows(s.X, both), 0)
-	return r, err
+	g.inputs, _, err = c.in.Apply(both)
+	return g, err
 }
 
-// train are the rows to train on.
-func (r *ridge) train() blas.General {
-	return blas.View(r.inputs, 0, 0, r.Y.Rows, r.inputs.Cols)
+// thin keeps so many samples of a split in all, on their sides.
+func (r *Rows) thin(split folds.Split, samples int) folds.Split {
+	if samples == 0 || r.y.Rows <= samples {
+		return split
+	}
+	in := make([]bool, r.y.Rows)
+	for _, i := range rand.New(rand.NewPCG(r.opt.Seed, uint64(samples))).Perm(r.y.Rows)[:samples] {
+		in[i] = true
+	}
+	some := func(idx []int) []int {
+		return slices.DeleteFunc(slices.Clone(idx), func(i int) bool { return !in[i] })
+	}
+	return folds.Split{Train: some(split.Train), Test: some(split.Test)}
 }
 
 // cross is K between all samples of the split and those to train on, at the
@@ -64,25 +78,19 @@ const crossRows = 1024
 
 // sum is cross without keeping the parts.
 func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
-	if K, ok := r.sums[specs[0]]; ok && len(specs) == 1 {
-		return K, nil
+	if len(specs) == 1 {
+		if K, ok := r.sums[specs[0]]; ok {
+			return K, nil
+		}
 	}
-	with := *r.opt
-	with.Kernels = specs
-	groups, err := withRelevance(ctx, specs, r.train(), r.Y, &with)
-	if err != nil {
-		return blas.General{}, err
-	}
-	r.opt.Groups = groups // for the SPECs to come
-	with.Groups = groups
-	d, weights, err := dictionary(ctx, r.train(), r.Y, &with, &r.medians)
+	d, weights, err := r.Resolve(ctx, specs)
 	if err != nil {
 		return blas.General{}, err
 	}
 	K := blas.NewGeneral(r.inputs.Rows, r.Y.Rows)
-	c, err := d.Crossing(weights, r.train(), r.opt.Backend)
+	c, err := d.Crossing(weights, r.Z, r.opt.Backend)
 	if err != nil {
-		return K, asInput(err)
+		return K, fault.From(err)
 	}
 	for lo := 0; lo < K.Rows; lo += crossRows {
 		if err := ctx.Err(); err != nil {
@@ -90,7 +98,7 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 		}
 		rows := min(crossRows, K.Rows-lo)
 		if err := c.Sum(blas.View(K, lo, 0, rows, K.Cols), blas.View(r.inputs, lo, 0, rows, r.inputs.Cols)); err != nil {
-			return K, asInput(err)
+			return K, fault.From(err)
 		}
 	}
 	if r.sums != nil && len(specs) == 1 {
@@ -99,34 +107,36 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 	return K, nil
 }
 
-// size is the mean of the diagonal of K_η.
-func (r *ridge) size(K blas.General) float64 {
-	var s float64
-	for i := range K.Cols {
-		s += K.Data[i*K.Stride+i]
+// Errors are those on the rows to test on for each λ, NaN where the system is singular
+// to working accuracy: with L = ρI the coefficients are C = (ρK + μI)⁻¹Y, and the
+// prediction is ρ·K*·C. K is reduced to tridiagonal form once for all λ, in (4/3)l³
+// operations that ctx does not interrupt; between values of λ it does.
+func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path func(size float64) []float64) ([]learn.Errors, error) {
+	K, err := r.cross(ctx, specs)
+	if err != nil {
+		return nil, err
 	}
-	return s / float64(K.Cols)
-}
-
-// errors writes the error on the rows to test on for each λ, NaN where the
-// system is singular to working accuracy: with L = ρI the coefficients are
-// C = (ρK + μI)⁻¹Y, and the prediction is ρ·K*·C. K is reduced to tridiagonal form
-// once for all λ, in (4/3)l³ operations that ctx does not interrupt; between
-// values of λ it does, and the errors left are then not to be used.
-func (r *ridge) errors(ctx context.Context, e []float64, K blas.General, lambdas []float64, metricName string) {
 	l, n := r.Y.Rows, r.Y.Cols
 	be := blas.Or(r.opt.Backend)
 	rho := 1.0
-	if r.opt.Tau > 0 {
-		rho = r.opt.Tau / float64(n)
+	if tau > 0 {
+		rho = tau / float64(n)
 	}
+	var size float64
+	for i := range l {
+		size += K.Data[i*K.Stride+i]
+	}
+	lambdas := path(size / float64(l))
 	t := newTridiagonal(be, blas.View(K, 0, 0, l, l), r.Y)
 	crossK := blas.View(K, l, 0, r.test.Rows, l)
 	most := max(1, l/n) // values of λ at a time, for no more columns than K has
 	C, F := blas.NewGeneral(l, n*min(most, len(lambdas))), blas.NewGeneral(r.test.Rows, n*min(most, len(lambdas)))
 	P := blas.NewGeneral(r.test.Rows, r.test.Cols)
-	for lo := 0; lo < len(lambdas) && ctx.Err() == nil; lo += most {
-		some := lambdas[lo:min(lo+most, len(lambdas))]
+	var all []learn.Errors
+	for some := range slices.Chunk(lambdas, most) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		columns := n * len(some)
 		c, f := blas.View(C, 0, 0, l, columns), blas.View(F, 0, 0, r.test.Rows, columns)
 		solved := make([]bool, len(some))
@@ -136,13 +146,15 @@ func (r *ridge) errors(ctx context.Context, e []float64, K blas.General, lambdas
 		t.rotate(c)
 		blas.Mul(be, f, false, false, crossK, c)
 		for i := range some {
-			e[lo+i] = math.NaN()
+			e := learn.Unknown()
 			if solved[i] {
-				r.out.restore(P, blas.View(f, 0, i*n, r.test.Rows, n))
-				e[lo+i] = metric(metricName, relativeMSE(P, r.test, r.Y, r.out), P, r.test)
+				r.out.Restore(P, blas.View(f, 0, i*n, r.test.Rows, n))
+				e = learn.Judge(P, r.test, r.Y, r.out)
 			}
+			all = append(all, e)
 		}
 	}
+	return all, ctx.Err()
 }
 
 // tridiagonal is K = Q·T·Qᵀ with T tridiagonal, and QᵀY: (K + μI)⁻¹Y then costs a
@@ -194,13 +206,3 @@ func (t *tridiagonal) solve(X blas.General, mu float64) bool {
 
 // rotate multiplies X by Q.
 func (t *tridiagonal) rotate(X blas.General) { t.be.Ormtr(false, t.Q, t.tau, X) }
-
-// exact reports whether the SPECs make Gram matrices, and no explicit features.
-func exact(specs []string) bool {
-	for _, text := range specs {
-		if s, err := kernel.Parse(text); err != nil || s.Approx != nil {
-			return false
-		}
-	}
-	return true
-}

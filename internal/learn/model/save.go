@@ -1,4 +1,4 @@
-package iokl
+package model
 
 import (
 	"crypto/sha256"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
@@ -38,9 +39,9 @@ type meta struct {
 	Kernels     []string          `json:"kernels"`
 	Dictionary  kernel.Dictionary `json:"dictionary,omitempty"` // the kernels of positive weight
 	Maps        rff.Maps          `json:"maps,omitempty"`       // their feature maps (kind features)
-	Inputs      *inputs           `json:"inputs,omitempty"`
-	Outputs     *outputs          `json:"outputs"`
-	Certificate Certificate       `json:"certificate"`
+	Inputs      *columns.Inputs   `json:"inputs,omitempty"`
+	Outputs     *columns.Outputs  `json:"outputs"`
+	Certificate json.RawMessage   `json:"certificate"`
 	Warnings    []string          `json:"warnings,omitempty"`
 	Checksums   map[string]string `json:"checksums"` // SHA-256 of shape and elements
 }
@@ -63,17 +64,23 @@ func vectorMember(name string, v []float64) member {
 }
 
 // Save writes the model to a file, whole or not at all.
-func (m *Model) Save(path string) error { return atomicfile.Write(path, m.Encode) }
+func (m *Model) Save(path string, certificate any) error {
+	return atomicfile.Write(path, func(w io.Writer) error { return m.Encode(w, certificate) })
+}
 
-// Encode writes what Save puts into a file.
-func (m *Model) Encode(w io.Writer) error {
+// Encode writes what Save puts into a file. certificate says how the fit ended, in JSON.
+func (m *Model) Encode(w io.Writer, certificate any) error {
+	cert, err := json.Marshal(certificate)
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
 	head := meta{
-		Format: fileFormat, Version: fileVersion, Kind: m.basis.kind(), Kernels: m.names,
-		Inputs: m.in, Outputs: m.out, Certificate: m.cert, Warnings: m.warnings,
+		Format: fileFormat, Version: fileVersion, Kind: m.Basis.kind(), Kernels: m.Names,
+		Inputs: m.In, Outputs: m.Out, Certificate: cert, Warnings: m.Warnings,
 		Checksums: map[string]string{},
 	}
-	members := []member{vectorMember("eta", m.eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
-	members = append(members, m.basis.members(&head)...)
+	members := []member{vectorMember("eta", m.Eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
+	members = append(members, m.Basis.members(&head)...)
 	z := npy.NewArchiveWriter(w)
 	for _, a := range members {
 		head.Checksums[a.name] = checksum(&a.array)
@@ -91,12 +98,17 @@ func (m *Model) Encode(w io.Writer) error {
 	return z.Close()
 }
 
-func (b *sampleBasis) members(head *meta) []member {
+func (b *Samples) members(head *meta) []member {
 	head.Dictionary = b.dict
 	return []member{matrixMember("X", b.Z), matrixMember("CL", b.CL)}
 }
 
-func (b *gramBasis) members(*meta) []member { return []member{matrixMember("CL", b.CL)} }
+func (b *Grams) members(*meta) []member { return []member{matrixMember("CL", b.CL)} }
+
+func (b *Features) members(head *meta) []member {
+	head.Maps = b.maps
+	return []member{matrixMember("WL", b.WL)}
+}
 
 // checksum is the SHA-256 of the shape and the elements, little-endian.
 func checksum(a *npy.Array) string {

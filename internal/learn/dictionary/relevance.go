@@ -1,4 +1,4 @@
-package iokl
+package dictionary
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/path"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -25,39 +28,38 @@ const (
 	negligible = 1e-8
 )
 
-// withRelevance is the groups that SPECs may refer to, with the relevant columns
-// and directions where one does and the caller has no group of that name.
-func withRelevance(ctx context.Context, specs []string, Z, Y blas.General, opt *Options) ([]kernel.Group, error) {
-	groups := slices.Clip(opt.Groups)
+// learnGroups adds the relevant columns and directions to the groups where a SPEC
+// refers to them and there is no group of that name.
+func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
 	for _, name := range []string{relevantColumns, relevantDirections} {
 		named := func(g kernel.Group) bool { return g.Name == name }
 		asked := func(text string) bool {
 			s, err := kernel.Parse(text)
 			return err == nil && s.Features == name
 		}
-		if slices.ContainsFunc(groups, named) || !slices.ContainsFunc(specs, asked) {
+		if slices.ContainsFunc(r.opt.Groups, named) || !slices.ContainsFunc(specs, asked) {
 			continue
 		}
-		if Y.Rows != Z.Rows {
-			return nil, badInput("%s takes all samples at once to find: not for data that are streamed", name)
+		if r.y.Rows != r.z.Rows {
+			return fault.Input("%s takes all samples at once to find: not for data that are streamed", name)
 		}
-		z, y := Z, Y
-		if Z.Rows > relevanceRows {
-			idx := rand.New(rand.NewPCG(opt.Seed, relevanceRows)).Perm(Z.Rows)[:relevanceRows]
+		z, y := r.z, r.y
+		if z.Rows > relevanceRows {
+			idx := rand.New(rand.NewPCG(r.opt.Seed, relevanceRows)).Perm(z.Rows)[:relevanceRows]
 			slices.Sort(idx)
-			z, y = rows(Z, idx), rows(Y, idx)
+			z, y = columns.Rows(z, idx), columns.Rows(y, idx)
 		}
 		learn := columnRelevance
 		if name == relevantDirections {
 			learn = directionRelevance
 		}
-		g, err := learn(ctx, z, y, opt)
+		g, err := learn(ctx, z, y, &r.opt)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		groups = append(groups, g)
+		r.opt.Groups = append(r.opt.Groups, g)
 	}
-	return groups, nil
+	return nil
 }
 
 // everyColumn is the group of all columns of Z.
@@ -98,7 +100,7 @@ func columnRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kern
 			steep[c] *= g.Scale[c] * g.Scale[c]
 			mean += steep[c] / float64(Z.Cols)
 		}
-		if !positive(mean) {
+		if !fault.Positive(mean) {
 			break
 		}
 		for c, v := range steep {
@@ -146,7 +148,7 @@ func directionRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (k
 		for _, v := range w {
 			trace += math.Sqrt(max(v, 0))
 		}
-		if !positive(trace) {
+		if !fault.Positive(trace) {
 			break
 		}
 		g.Directions = nil
@@ -174,12 +176,12 @@ func slopes(ctx context.Context, Z, Y blas.General, g kernel.Group, opt *Options
 	be := blas.Or(opt.Backend)
 	dict, err := kernel.Build([]string{"gaussian:" + g.Name + ":median"}, Z, []kernel.Group{g}, opt.Seed)
 	if err != nil {
-		return asInput(err)
+		return fault.From(err)
 	}
 	k := dict[0]
 	gram, err := k.Gram(Z, blas.Float64)
 	if err != nil {
-		return asInput(err)
+		return fault.From(err)
 	}
 	F := k.Features(Z)
 	l := Z.Rows
@@ -224,7 +226,7 @@ func leaveOneOut(be blas.Backend, K, Y blas.General) (blas.General, error) {
 	C, best := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
 	least := math.Inf(1)
 	inverse := make([]float64, l)
-	for _, lambda := range lambdaPath(1) {
+	for _, lambda := range path.Falling(1) {
 		for i := range l {
 			inverse[i] = 1 / (max(w[i], 0) + lambda*float64(l))
 			for o, v := range blas.Row(VY, i) {
@@ -248,60 +250,4 @@ func leaveOneOut(be blas.Backend, K, Y blas.General) (blas.General, error) {
 		}
 	}
 	return best, nil
-}
-
-// Relevance is how much the targets vary with each input column, relative to the
-// column of which that is largest, as the kernels on relevant columns and directions
-// learned it; by weight where there are several. It is nil without such kernels of positive weight.
-func (m *Model) Relevance() []float64 {
-	var kernels []kernel.Kernel
-	switch b := m.basis.(type) {
-	case *sampleBasis:
-		kernels = b.dict
-	case *featureBasis:
-		for _, f := range b.maps {
-			kernels = append(kernels, f.Kernel)
-		}
-	}
-	var sum []float64
-	for k, j := range kept(m.eta) {
-		if k >= len(kernels) {
-			break
-		}
-		length := lengths(&kernels[k])
-		if length == nil {
-			continue
-		}
-		if sum == nil {
-			sum = make([]float64, len(m.in.Names))
-		}
-		top := slices.Max(length)
-		for c, v := range length {
-			if len(kernels[k].Columns) > 0 {
-				c = kernels[k].Columns[c]
-			}
-			sum[c] += m.eta[j] * v / top
-		}
-	}
-	if sum != nil {
-		blas.Scal(1/slices.Max(sum), sum)
-	}
-	return sum
-}
-
-// lengths are the factors of the columns of k; with directions, those of the metric along each column.
-func lengths(k *kernel.Kernel) []float64 {
-	if len(k.Directions) == 0 {
-		return k.Scale
-	}
-	out := make([]float64, len(k.Directions[0]))
-	for _, row := range k.Directions {
-		for c, v := range row {
-			if len(k.Scale) > 0 {
-				v *= k.Scale[c]
-			}
-			out[c] = math.Hypot(out[c], v)
-		}
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package iokl
+package columns
 
 import (
 	"fmt"
@@ -16,19 +16,19 @@ type Scaler struct {
 	Constant []bool `json:"constant"`
 }
 
-// newScaler measures the columns of a, ignoring NaN; the scale is the standard
+// Measure measures the columns of a, ignoring NaN; the scale is the standard
 // deviation (divisor l).
-func newScaler(a blas.General) *Scaler {
+func Measure(a blas.General) *Scaler {
 	s := &Scaler{Mean: make([]float64, a.Cols), Scale: make([]float64, a.Cols), Constant: make([]bool, a.Cols)}
 	for j := range a.Cols {
-		s.Mean[j], s.Scale[j], s.Constant[j] = measure(a, j)
+		s.Mean[j], s.Scale[j], s.Constant[j] = moments(a, j)
 	}
 	return s
 }
 
-// measure is the mean, the standard deviation and whether column j is constant.
+// moments are the mean, the standard deviation and whether column j is constant.
 // The values are taken relative to the first, so that a large offset costs no digits.
-func measure(a blas.General, j int) (mean, sd float64, constant bool) {
+func moments(a blas.General, j int) (mean, sd float64, constant bool) {
 	first, sum, count := math.NaN(), 0.0, 0
 	lo, hi := math.Inf(1), math.Inf(-1)
 	each := func(f func(v float64)) {
@@ -64,8 +64,8 @@ func measure(a blas.General, j int) (mean, sd float64, constant bool) {
 	return first + shift, sd, false
 }
 
-// apply overwrites each row of a by its scaled values.
-func (s *Scaler) apply(a blas.General) {
+// Apply overwrites each row of a by its scaled values.
+func (s *Scaler) Apply(a blas.General) {
 	for i := range a.Rows {
 		row := blas.Row(a, i)
 		for j, v := range row {
@@ -78,8 +78,8 @@ func (s *Scaler) apply(a blas.General) {
 	}
 }
 
-// invert undoes apply.
-func (s *Scaler) invert(a blas.General) {
+// Invert undoes Apply.
+func (s *Scaler) Invert(a blas.General) {
 	for i := range a.Rows {
 		row := blas.Row(a, i)
 		for j, v := range row {
@@ -92,8 +92,8 @@ func (s *Scaler) invert(a blas.General) {
 	}
 }
 
-// check validates a scaler read from a file.
-func (s *Scaler) check(cols int) error {
+// Check validates a scaler read from a file.
+func (s *Scaler) Check(cols int) error {
 	if len(s.Mean) != cols || len(s.Scale) != cols || len(s.Constant) != cols {
 		return fmt.Errorf("the scaler is for %d columns, not %d", len(s.Mean), cols)
 	}

@@ -1,8 +1,7 @@
-package iokl
+package learn
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/learn/fault"
 )
 
 // checkpointEvery is the least time between two writes of a fit's checkpoint;
@@ -25,18 +25,19 @@ type checkpointer struct {
 	last    *bcd.State // not in the file yet
 }
 
-// checkpointing makes a fit with these options start from its checkpoint, when
-// there is one, and keep it up to date. The returned function ends that: it writes what is not in the file yet.
-func (opt *Options) checkpointing(p *bcd.Problem, so *bcd.Options) (end func() error, err error) {
-	if opt.Checkpoint == "" {
+// checkpointing makes a fit of p with the options so start from its checkpoint, when
+// there is one, and keep it up to date. The returned function ends that: it writes
+// what is not in the file yet.
+func (m *Method) checkpointing(p *bcd.Problem, so *bcd.Options) (end func() error, err error) {
+	if m.Checkpoint == "" {
 		return func() error { return nil }, nil
 	}
-	c := &checkpointer{path: opt.Checkpoint, p: p, trace: so.Trace, written: time.Now()}
+	c := &checkpointer{path: m.Checkpoint, p: p, trace: so.Trace, written: time.Now()}
 	if so.Start, err = c.read(); err != nil {
 		return nil, err
 	}
 	if so.Start != nil {
-		opt.notify("going on after the %d outer iterations of %s", so.Start.Iter, c.path)
+		m.Say("going on after the %d outer iterations of %s", so.Start.Iter, c.path)
 	}
 	so.Trace = c.step
 	return c.flush, nil
@@ -54,7 +55,7 @@ func (c *checkpointer) read() (*bcd.State, error) {
 	defer f.Close()
 	s, err := bcd.DecodeState(f, c.p)
 	if err != nil {
-		return nil, &wrapped{fmt.Errorf("%s: %w", c.path, err), ErrInput}
+		return nil, fault.Input("%s: %w", c.path, err)
 	}
 	return s, nil
 }

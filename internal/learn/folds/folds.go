@@ -1,9 +1,12 @@
-package iokl
+// Package folds deals samples to the folds of a cross-validation.
+package folds
 
 import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/iokl/iokl/internal/learn/fault"
 )
 
 // Split is one fold: indices of the rows to train on and of those to test on, ascending.
@@ -12,32 +15,40 @@ type Split struct{ Train, Test []int }
 // mostRows bounds the row numbers that the splits of repeated folds hold: 2 GiB.
 const mostRows = 1 << 28
 
-// Folds splits l samples into k folds, repeats times over. Samples are shuffled
-// by the seed; with groups (one number for each sample) all samples of a group
-// are tested together. timeOrdered, without groups, takes the samples as a series, cuts it
-// into k+1 blocks and tests each but the first after training on all before it.
-func Folds(l, k, repeats int, groups []int, timeOrdered bool, seed uint64) ([]Split, error) {
+// Plan says how samples are dealt to folds.
+type Plan struct {
+	Folds, Repeats int   // repeats are of the whole, with other folds; 0 means 1
+	Groups         []int // a number for each sample; all samples of a group are tested together
+	// TimeOrdered, without groups, takes the samples as a series, cuts it into Folds+1
+	// blocks and tests each but the first after training on all before it.
+	TimeOrdered bool
+	Seed        uint64
+}
+
+// Deal splits l samples, shuffled by the seed.
+func (p Plan) Deal(l int) ([]Split, error) {
+	k, groups := p.Folds, p.Groups
 	if groups != nil && len(groups) != l {
-		return nil, badInput("%d group numbers for %d samples", len(groups), l)
+		return nil, fault.Input("%d group numbers for %d samples", len(groups), l)
 	}
 	if k < 2 {
-		return nil, badInput("%d folds: at least 2 are needed", k)
+		return nil, fault.Input("%d folds: at least 2 are needed", k)
 	}
-	if timeOrdered && groups != nil {
-		return nil, badInput("folds are in the order of time or by groups, not both")
+	if p.TimeOrdered && groups != nil {
+		return nil, fault.Input("folds are in the order of time or by groups, not both")
 	}
-	if timeOrdered {
+	if p.TimeOrdered {
 		return forward(l, k)
 	}
-	if repeats > 1 && float64(repeats)*float64(k)*float64(l) > mostRows {
-		return nil, badInput("%d repeats of %d folds of %d samples take too much memory: use fewer", repeats, k, l)
+	if p.Repeats > 1 && float64(p.Repeats)*float64(k)*float64(l) > mostRows {
+		return nil, fault.Input("%d repeats of %d folds of %d samples take too much memory: use fewer", p.Repeats, k, l)
 	}
 	var all []Split
-	for r := range max(repeats, 1) {
-		rng := rand.New(rand.NewPCG(seed, uint64(r)))
+	for r := range max(p.Repeats, 1) {
+		rng := rand.New(rand.NewPCG(p.Seed, uint64(r)))
 		fold, count := assign(l, k, groups, rng)
 		if count < k {
-			return nil, badInput("%d folds of %d samples or groups", k, count)
+			return nil, fault.Input("%d folds of %d samples or groups", k, count)
 		}
 		for f := range k {
 			var s Split
@@ -90,7 +101,7 @@ func assign(l, k int, groups []int, rng *rand.Rand) (fold []int, count int) {
 
 func forward(l, k int) ([]Split, error) {
 	if l < 2*(k+1) {
-		return nil, badInput("%d time-ordered folds of %d samples", k, l)
+		return nil, fault.Input("%d time-ordered folds of %d samples", k, l)
 	}
 	var all []Split
 	for f := range k {

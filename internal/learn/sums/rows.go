@@ -1,4 +1,4 @@
-package iokl
+package sums
 
 import (
 	"bufio"
@@ -14,27 +14,29 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/stream"
 )
 
 // inspect surveys the rows.
-func (p *pass) inspect(ctx context.Context) error {
-	src, err := p.data.Open()
+func (d *Data) inspect(ctx context.Context) error {
+	src, err := d.rows.Open()
 	if err != nil {
 		return err
 	}
 	defer closeSource(src)
-	s := &surveyed{Source: src, left: p.opt.SurveyRows, progress: p.opt.Progress}
+	s := &surveyed{Source: src, left: d.opt.SurveyRows, progress: d.opt.Progress}
 	if s.left == 0 {
 		s.left = -1
 	}
-	p.survey, err = stream.Inspect(ctx, s, p.data.Inputs, p.data.Outputs, surveySample, p.opt.Seed)
+	d.survey, err = stream.Inspect(ctx, s, d.rows.Inputs, d.rows.Outputs, surveySample, d.opt.Seed)
 	if err != nil {
 		return rowError(err)
 	}
 	// A row that cannot be read will end the pass too; with a checkpoint, its rows
 	// before that one are worth taking once they say enough about the data.
-	if s.err != nil && (p.opt.Checkpoint == "" || p.survey.Rows < surveySample) {
+	if s.err != nil && (d.opt.Checkpoint == "" || d.survey.Rows < surveySample) {
 		return rowError(s.err)
 	}
 	return nil
@@ -75,18 +77,18 @@ func (s *surveyed) Next() (stream.Block, error) {
 type scaled struct {
 	src  stream.Source
 	ctx  context.Context
-	x, y *Scaler // nil leaves as is
+	x, y *columns.Scaler // nil leaves as is
 	X, Y blas.General
 }
 
 // open starts a pass over the scaled rows of this rank.
-func (p *pass) open(ctx context.Context) (*scaled, error) {
-	src, err := p.data.Open()
+func (d *Data) open(ctx context.Context) (*scaled, error) {
+	src, err := d.rows.Open()
 	if err != nil {
 		return nil, err
 	}
-	s := &scaled{src: src, ctx: ctx, x: p.m.in.Scaler, y: p.y}
-	if r := p.opt.Ranks; r != nil && r.Size() > 1 {
+	s := &scaled{src: src, ctx: ctx, x: d.in.Scaler, y: d.y}
+	if r := d.opt.Ranks; r != nil && r.Size() > 1 {
 		s.src = &closing{stream.Share(src, r.Rank(), r.Size()), src}
 	}
 	return s, nil
@@ -114,24 +116,24 @@ func (s *scaled) Next() (stream.Block, error) {
 		return stream.Block{}, err
 	}
 	b, err := s.src.Next()
-	b.X, s.X = s.x.applied(b.X, s.X)
-	b.Y, s.Y = s.y.shifted(b.Y, s.Y)
+	b.X, s.X = applied(s.x, b.X, s.X)
+	b.Y, s.Y = shifted(s.y, b.Y, s.Y)
 	return b, err
 }
 
 // applied is a scaled in the memory of work, or as it is for nil.
-func (s *Scaler) applied(a, work blas.General) (_, _ blas.General) {
+func applied(s *columns.Scaler, a, work blas.General) (_, _ blas.General) {
 	if s == nil || a.Rows == 0 || a.Cols != len(s.Mean) {
 		return a, work
 	}
 	work = blas.Reshape(work, a.Rows, a.Cols)
 	blas.Copy(work, a)
-	s.apply(work)
+	s.Apply(work)
 	return work, work
 }
 
 // shifted is applied, but tells values from the mean in columns that have been constant so far.
-func (s *Scaler) shifted(a, work blas.General) (_, _ blas.General) {
+func shifted(s *columns.Scaler, a, work blas.General) (_, _ blas.General) {
 	if s == nil || a.Rows == 0 || a.Cols != len(s.Mean) {
 		return a, work
 	}
@@ -145,14 +147,55 @@ func (s *Scaler) shifted(a, work blas.General) (_, _ blas.General) {
 	return work, work
 }
 
+// accumulate takes the rows into the sums, from where the checkpoint ended.
+func (d *Data) accumulate(ctx context.Context, saved io.Reader) error {
+	if d.opt.Progress != nil {
+		d.so.Progress = func(at stream.Progress) error { return d.opt.Progress(false, at) }
+	}
+	if d.opt.Checkpoint != "" {
+		d.so.Checkpoint = d.save
+	}
+	var err error
+	if d.so.Identity, err = d.identity(); err != nil {
+		return err
+	}
+	acc := stream.New(d.maps, d.rows.Inputs, d.rows.Outputs, d.so)
+	if saved != nil {
+		if err := acc.Decode(saved); err != nil {
+			return fault.Input("%s: %w", d.checkpoint(), err)
+		}
+		d.opt.Say("going on after the %d rows of %s", acc.Rows(), d.checkpoint())
+	}
+	src, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if err := acc.Run(ctx, src); err != nil {
+		return rowError(err)
+	}
+	if d.so.Checkpoint != nil {
+		if err := d.save(acc); err != nil {
+			return err
+		}
+	}
+	if d.opt.Ranks != nil {
+		if err := acc.Reduce(d.opt.Ranks); err != nil {
+			return err
+		}
+	}
+	d.sums, err = acc.Sums()
+	return rowError(err)
+}
+
 // identity tells passes apart whose sums must not be mixed.
-func (p *pass) identity() (string, error) {
+func (d *Data) identity() (string, error) {
 	text, err := json.Marshal(struct {
 		Data, Kernels any
-		X, Y          *Scaler
+		X, Y          *columns.Scaler
 		Groups        []int `json:",omitempty"`
-	}{p.data.Name, p.maps, p.m.in.Scaler, p.y, p.opt.CV.Groups})
-	return fmt.Sprintf("%s %x", p.data.Name, sha256.Sum256(text)), err
+	}{d.rows.Name, d.maps, d.in.Scaler, d.y, d.opt.FoldGroups})
+	return fmt.Sprintf("%s %x", d.rows.Name, sha256.Sum256(text)), err
 }
 
 // A checkpoint is the magic, the length of the survey's JSON in 16 hexadecimal
@@ -162,19 +205,19 @@ const passMagic = "IOKLPASS1 "
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // checkpoint is the name of this rank's file.
-func (p *pass) checkpoint() string {
-	if r := p.opt.Ranks; r != nil && r.Size() > 1 {
-		return fmt.Sprintf("%s.%d-of-%d", p.opt.Checkpoint, r.Rank()+1, r.Size())
+func (d *Data) checkpoint() string {
+	if r := d.opt.Ranks; r != nil && r.Size() > 1 {
+		return fmt.Sprintf("%s.%d-of-%d", d.opt.Checkpoint, r.Rank()+1, r.Size())
 	}
-	return p.opt.Checkpoint
+	return d.opt.Checkpoint
 }
 
-func (p *pass) save(a *stream.Accumulator) error {
-	text, err := json.Marshal(p.survey)
+func (d *Data) save(a *stream.Accumulator) error {
+	text, err := json.Marshal(d.survey)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(p.checkpoint(), func(w io.Writer) error {
+	return atomicfile.Write(d.checkpoint(), func(w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "%s%016x%s%08x", passMagic, len(text), text, crc32.Checksum(text, castagnoli)); err != nil {
 			return err
 		}
@@ -187,21 +230,21 @@ const maxSurvey = 1 << 32
 
 // resume reads the survey of a checkpoint and returns the file, which goes on
 // with the sums; nil when there is none.
-func (p *pass) resume() (io.ReadCloser, error) {
-	if p.opt.Checkpoint == "" {
+func (d *Data) resume() (io.ReadCloser, error) {
+	if d.opt.Checkpoint == "" {
 		return nil, nil
 	}
-	f, err := os.Open(p.checkpoint())
+	f, err := os.Open(d.checkpoint())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, atomicfile.Check(p.checkpoint())
+		return nil, atomicfile.Check(d.checkpoint())
 	}
 	if err != nil {
 		return nil, err
 	}
 	in := bufio.NewReader(f)
-	if p.survey, err = readSurvey(in, p.data.Inputs, p.data.Outputs); err != nil {
+	if d.survey, err = readSurvey(in, d.rows.Inputs, d.rows.Outputs); err != nil {
 		_ = f.Close()
-		return nil, badInput("%s: %v", p.checkpoint(), err)
+		return nil, fault.Input("%s: %v", d.checkpoint(), err)
 	}
 	return struct {
 		io.Reader

@@ -1,4 +1,4 @@
-package iokl
+package model
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
@@ -22,9 +23,9 @@ func badModel(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrModel, fmt.Sprintf(format, args...))
 }
 
-// Load reads a model that Save wrote. Errors about its contents wrap [ErrModel].
+// Load reads a model that Save wrote, and its certificate. Errors about its contents wrap [ErrModel].
 // It predicts bitwise as before on the same backend.
-func Load(path string) (*Model, error) {
+func Load(path string, certificate any) (*Model, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func Load(path string) (*Model, error) {
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s: %w: a folder", path, ErrModel)
 	}
-	m, err := Decode(f, info.Size())
+	m, err := Decode(f, info.Size(), certificate)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -50,7 +51,7 @@ const maxMeta = 1 << 30
 // Decode reads what Encode wrote, size bytes in r. Whatever the bytes say, it takes
 // no more memory than a few times the size, and for random features their
 // frequencies, features times inputs.
-func Decode(r io.ReaderAt, size int64) (*Model, error) {
+func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 	z, err := npy.NewArchive(r, size)
 	if err != nil {
 		return nil, badModel("truncated, or no model file at all")
@@ -62,6 +63,9 @@ func Decode(r io.ReaderAt, size int64) (*Model, error) {
 	var head meta
 	if err := head.parse(text); err != nil {
 		return nil, err
+	}
+	if err := json.Unmarshal(head.Certificate, certificate); err != nil {
+		return nil, badModel("its %s is damaged: %v", metaName, err)
 	}
 	l := loader{z: z, head: &head}
 	m := l.model()
@@ -150,29 +154,29 @@ func (l *loader) expect(ok bool, format string, args ...any) {
 
 func (l *loader) model() *Model {
 	h := l.head
-	m := &Model{in: h.Inputs, out: h.Outputs, names: h.Kernels, cert: h.Certificate, warnings: h.Warnings}
-	m.eta = l.vector("eta")
+	m := &Model{In: h.Inputs, Out: h.Outputs, Names: h.Kernels, Warnings: h.Warnings}
+	m.Eta = l.vector("eta")
 	m.L = &linop.Spectral{V: l.matrix("L_vectors"), S: l.vector("L_values")}
-	l.expect(len(m.eta) == len(m.names), "%d weights for %d kernels", len(m.eta), len(m.names))
-	l.outputs(m.out)
-	l.spectrum(m.L, len(m.out.Live))
-	for _, e := range m.eta {
+	l.expect(len(m.Eta) == len(m.Names), "%d weights for %d kernels", len(m.Eta), len(m.Names))
+	l.outputs(m.Out)
+	l.spectrum(m.L, len(m.Out.Live))
+	for _, e := range m.Eta {
 		l.expect(e >= 0, "a kernel weight is %g", e)
 	}
 	switch h.Kind {
 	case "samples":
-		m.basis = l.samples(m)
+		m.Basis = l.samples(m)
 	case "features":
-		m.basis = l.features(m)
+		m.Basis = l.features(m)
 	case "gram":
-		m.basis = &gramBasis{CL: l.coefficients("CL", m)}
+		m.Basis = &Grams{CL: l.coefficients("CL", m)}
 	default:
 		l.fail("unknown kind %q", h.Kind)
 	}
 	return m
 }
 
-func (l *loader) outputs(out *outputs) {
+func (l *loader) outputs(out *columns.Outputs) {
 	n := len(out.Names)
 	l.expect(len(out.Live) > 0, "no outputs")
 	for k, j := range out.Live {
@@ -186,8 +190,8 @@ func (l *loader) outputs(out *outputs) {
 	l.expect(out.Classes == nil || len(out.Classes) == n, "%d classes for %d outputs", len(out.Classes), n)
 }
 
-func (l *loader) scaler(what string, s *Scaler, n int) {
-	if err := s.check(n); err != nil {
+func (l *loader) scaler(what string, s *columns.Scaler, n int) {
+	if err := s.Check(n); err != nil {
 		l.fail("%ss: %v", what, err)
 	}
 }
@@ -201,11 +205,11 @@ func (l *loader) spectrum(L *linop.Spectral, n int) {
 
 func (l *loader) coefficients(name string, m *Model) blas.General {
 	a := l.matrix(name)
-	l.expect(a.Cols == len(m.out.Live) && a.Rows > 0, "array %s is %d×%d, for %d outputs", name, a.Rows, a.Cols, len(m.out.Live))
+	l.expect(a.Cols == len(m.Out.Live) && a.Rows > 0, "array %s is %d×%d, for %d outputs", name, a.Rows, a.Cols, len(m.Out.Live))
 	return a
 }
 
-func (l *loader) inputs(in *inputs, cols int) {
+func (l *loader) inputs(in *columns.Inputs, cols int) {
 	if in == nil {
 		l.fail("its %s lacks the inputs", metaName)
 		return
@@ -216,18 +220,18 @@ func (l *loader) inputs(in *inputs, cols int) {
 	}
 }
 
-func (l *loader) samples(m *Model) basis {
-	b := &sampleBasis{dict: l.head.Dictionary, Z: l.matrix("X"), CL: l.coefficients("CL", m)}
-	l.inputs(m.in, b.Z.Cols)
+func (l *loader) samples(m *Model) Basis {
+	b := &Samples{dict: l.head.Dictionary, Z: l.matrix("X"), CL: l.coefficients("CL", m)}
+	l.inputs(m.In, b.Z.Cols)
 	l.expect(b.Z.Rows == b.CL.Rows, "%d samples with %d coefficients", b.Z.Rows, b.CL.Rows)
-	idx := kept(m.eta)
+	idx := Kept(m.Eta)
 	l.expect(len(b.dict) == len(idx), "%d kernels stored for %d weights", len(b.dict), len(idx))
 	if l.err != nil {
 		return b
 	}
 	for k, j := range idx {
-		b.eta = append(b.eta, m.eta[j])
-		l.kernel(&b.dict[k], m.names[j], b.Z)
+		b.eta = append(b.eta, m.Eta[j])
+		l.kernel(&b.dict[k], m.Names[j], b.Z)
 	}
 	return b
 }
@@ -241,14 +245,14 @@ func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
 	l.expect(!slices.ContainsFunc(k.Means, math.IsNaN), "kernel %q has means that are no numbers", k.Name)
 }
 
-func (l *loader) features(m *Model) basis {
-	b := &featureBasis{maps: l.head.Maps, WL: l.coefficients("WL", m)}
-	if m.in == nil {
+func (l *loader) features(m *Model) Basis {
+	b := &Features{maps: l.head.Maps, WL: l.coefficients("WL", m)}
+	if m.In == nil {
 		l.inputs(nil, 0)
 		return b
 	}
-	l.inputs(m.in, len(m.in.Names))
-	idx := kept(m.eta)
+	l.inputs(m.In, len(m.In.Names))
+	idx := Kept(m.Eta)
 	l.expect(len(b.maps) == len(idx), "%d feature maps stored for %d weights", len(b.maps), len(idx))
 	for k, f := range b.maps {
 		if l.err != nil {
@@ -258,20 +262,20 @@ func (l *loader) features(m *Model) basis {
 			l.fail("feature map %d is missing", k+1)
 			return b
 		}
-		l.expect(f.Kernel.Inputs == len(m.in.Names) && f.Kernel.Name == m.names[idx[k]], "feature map %q does not fit the data", f.Kernel.Name)
+		l.expect(f.Kernel.Inputs == len(m.In.Names) && f.Kernel.Name == m.Names[idx[k]], "feature map %q does not fit the data", f.Kernel.Name)
 		if err := f.Kernel.Validate(); err != nil {
 			l.fail("%v", err)
 		}
 	}
 	if l.err == nil {
 		l.expect(b.maps.Dim() == b.WL.Rows, "%d features with %d weights", b.maps.Dim(), b.WL.Rows)
-		l.probe(b, len(m.in.Names))
+		l.probe(b, len(m.In.Names))
 	}
 	return b
 }
 
 // probe transforms one row, which shows whether the maps are whole.
-func (l *loader) probe(b *featureBasis, cols int) {
+func (l *loader) probe(b *Features, cols int) {
 	if l.err != nil {
 		return
 	}

@@ -1,0 +1,157 @@
+package choose
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/folds"
+	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/internal/learn/samples"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// metric is a selection by a metric.
+func metric(name string) *selection { return &selection{Job: Job{Options: Options{Metric: name}}} }
+
+// TestScreenKnowsAdditiveFunctions screens a sum of functions of single columns among noise.
+func TestScreenKnowsAdditiveFunctions(t *testing.T) {
+	X, Y := learntest.Wave(120, 22)
+	for i := range 120 {
+		Y.SetRow(i, []float64{math.Sin(X.At(i, 0)) + math.Abs(X.At(i, 1)-10), math.Sin(X.At(i, 2)), math.Cos(X.At(i, 3))})
+	}
+	ranking := func(threads int) []screened {
+		par.SetThreads(threads)
+		defer par.SetThreads(0)
+		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &selection{Job: Job{Options: Options{Folds: 3}}, data: d}
+		if err := s.fill(); err != nil {
+			t.Fatal(err)
+		}
+		if s.folds, err = d.Split(folds.Plan{Folds: 3}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.screen(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	one, three := ranking(1), ranking(3)
+	if !slices.ContainsFunc(one[0].kernels, func(k string) bool {
+		return k == "gaussian:each:median*0.5" || k == "gaussian:each:median*1" || k == "gaussian:each:median*2"
+	}) {
+		t.Errorf("best dictionary %v", one[0].kernels)
+	}
+	for k := range one {
+		if !slices.Equal(one[k].kernels, three[k].kernels) || one[k].score != three[k].score || one[k].step != three[k].step {
+			t.Errorf("rank %d: %+v with one thread, %+v with three", k, one[k], three[k])
+		}
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	s := metric("nmse")
+	branchOf := func(errors ...[]float64) *branch {
+		b := &branch{lambdas: make([]float64, len(errors))}
+		b.dropped = make([]bool, len(errors))
+		for _, e := range errors {
+			b.errors = append(b.errors, append(e, math.NaN()))
+		}
+		return b
+	}
+	good := branchOf([]float64{4, 4, 4, 4}, []float64{3, 3, 3, 3}, []float64{1, 2, 3, 1}, []float64{2, 2, 2, 2}, []float64{3, 3, 3, 3})
+	near := branchOf([]float64{1.1, 1.9, 3.2, 1})
+	bad := branchOf([]float64{1.2, 2.5, 3.5, 1.1})
+	unfinished := branchOf([]float64{0.1, 0.1, math.NaN(), 0.1})
+	s.narrow([]*branch{good, near, bad, unfinished}, 4)
+	for name, c := range map[string]struct {
+		b    *branch
+		want []bool
+	}{
+		"the best keeps its neighbours": {good, []bool{true, false, false, false, true}},
+		"as good as the best":           {near, []bool{false}},
+		"worse on every fold":           {bad, []bool{true}},
+		"not complete":                  {unfinished, []bool{true}},
+	} {
+		if !slices.Equal(c.b.dropped, c.want) {
+			t.Errorf("%s: dropped %v, want %v", name, c.b.dropped, c.want)
+		}
+	}
+}
+
+// TestScore checks that a hard fold does not decide.
+func TestScore(t *testing.T) {
+	s := metric("nmse")
+	if !(s.score([]float64{0.1, 0.1, 9}) < s.score([]float64{0.2, 0.2, 8})) {
+		t.Error("half the error on two of three folds, and an eighth more on a hard one, is not preferred")
+	}
+	if !math.IsInf(s.score([]float64{0.1, math.NaN()}), 1) {
+		t.Error("an unknown error is scored")
+	}
+	s = metric("accuracy")
+	if !(s.score([]float64{0.9, 0.7}) < s.score([]float64{0.8, 0.7})) {
+		t.Error("the lower accuracy is preferred")
+	}
+}
+
+func TestMeanAndError(t *testing.T) {
+	if mean, se := meanAndError([]float64{1, 2, 6}); math.Abs(mean-3) > 1e-15 || math.Abs(se-math.Sqrt(7.0/3)) > 1e-15 {
+		t.Errorf("mean %g, standard error %g", mean, se) // the variance of the sample is 7
+	}
+}
+
+// With OneSE the largest λ whose mean is within one standard error of the best wins,
+// among settings that differ in λ alone.
+func TestSteadier(t *testing.T) {
+	at := func(lambda, mean float64, norm string) Point {
+		return Point{Lambda: lambda, Mean: mean, StdErr: 0.1, Norm: norm}
+	}
+	points := []Point{at(10, 1.25, "lp:1"), at(1, 1.09, "lp:1"), at(0.1, 1, "lp:1"), at(0.01, 1.05, "lp:1"), at(100, 1, "lp:2")}
+	if got := new(selection).steadier(points, 2); got != 1 {
+		t.Errorf("chose λ = %g, %s", points[got].Lambda, points[got].Norm)
+	}
+}
+
+// Of folds that were only begun, the settings that all of them have tried count.
+func TestSoFar(t *testing.T) {
+	s := metric("nmse")
+	s.folds = 3
+	b := &branch{lambdas: []float64{1, 0.1}, errors: [][]float64{{3, math.NaN(), 2}, {1, math.NaN(), math.NaN()}}}
+	if r := s.soFar([]*branch{b}, make([]bool, 3)); r == nil || r.Folds != 2 || len(r.Points) != 1 || r.Points[0].Lambda != 1 {
+		t.Errorf("folds begun: %+v", r)
+	}
+	if r := s.soFar([]*branch{b}, []bool{true, false, false}); r == nil || len(r.Points) != 2 || r.Points[r.Best].Lambda != 0.1 || r.Points[0].StdErr != 0 {
+		t.Errorf("one fold complete: %+v", r)
+	}
+}
+
+// TestRising ends a path at the second value in a row that is too high.
+func TestRising(t *testing.T) {
+	for name, c := range map[string]struct {
+		errors []float64
+		want   int // index of the error at which the path ends
+	}{
+		"falling":         {[]float64{4, 3, 2, 1}, -1},
+		"rises at once":   {[]float64{1, 2, 2, 2}, 2},
+		"one high value":  {[]float64{2, 1, 1.6, 1.4, 1.6, 1.7}, 5},
+		"rises slowly":    {[]float64{1, 1.4, 1.49}, -1},
+		"no number":       {[]float64{1, math.NaN(), math.NaN()}, 2},
+		"high, then best": {[]float64{1, 1.6, 0.5, 0.8, 0.9}, 4},
+	} {
+		r, got := rising{least: math.Inf(1)}, -1
+		for i, e := range c.errors {
+			if r.ended(e) && got < 0 {
+				got = i
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: ended at %d, want %d", name, got, c.want)
+		}
+	}
+}

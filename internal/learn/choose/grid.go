@@ -1,0 +1,239 @@
+package choose
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/path"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// defaultTol is the relative gap of the fits that are compared.
+const defaultTol = 1e-2
+
+// DefaultNorms are the regularizers to choose from when kernels are given and no
+// norm: one that keeps few kernels and one that keeps all.
+func DefaultNorms() []string { return []string{"lp:1", "lp:2"} }
+
+// fill checks the options and puts defaults in place.
+func (s *selection) fill() error {
+	l, _ := s.data.Size()
+	if err := fault.Choice("metric", &s.Metric, learn.Metrics); err != nil {
+		return err
+	}
+	if s.Taus == nil {
+		s.Taus = []float64{s.Setting.Tau}
+	}
+	if s.Tol == 0 {
+		s.Tol = max(defaultTol, s.Method.Tol)
+	}
+	if s.Folds == 0 {
+		s.Folds = min(DefaultFolds, l)
+	}
+	if s.TimeOrdered {
+		s.Repeats = 1
+	}
+	for _, v := range s.Lambdas {
+		if !fault.Positive(v) {
+			return fault.Input("λ = %g: it must be positive", v)
+		}
+	}
+	for _, v := range s.Taus {
+		if v != 0 && !fault.Positive(v) {
+			return fault.Input("τ = %g: it must be positive", v)
+		}
+	}
+	for _, n := range s.Norms {
+		if _, err := bcd.ParseNorm(n); err != nil {
+			return fault.Mark(err)
+		}
+	}
+	s.Lambdas = slices.Clone(s.Lambdas)
+	slices.Sort(s.Lambdas)
+	slices.Reverse(s.Lambdas)
+	return nil
+}
+
+// candidate is a dictionary, and the norms, the things to learn and the part of
+// the path of λ worth trying on it.
+type candidate struct {
+	kernels     []string
+	norms       []string
+	learn       []string
+	first, last int // steps of the path; 0, 0 is all of it
+}
+
+// candidates are the dictionaries, norms and things to learn to try: those that
+// screening finds where nothing is asked for.
+func (s *selection) candidates(ctx context.Context) (all []candidate, err error) {
+	switch {
+	case s.Kernels != nil:
+		for _, k := range s.Kernels {
+			all = append(all, candidate{kernels: k})
+		}
+	case len(s.Setting.Kernels) > 0:
+		all = []candidate{{kernels: s.Setting.Kernels}}
+	default:
+		d, ok := s.data.(learn.Ridger)
+		if !ok {
+			all = []candidate{{}}
+			break
+		}
+		// One matrix of the largest fold is the least that learning will take.
+		p, err := d.Plan(ctx, dictionary.Bases(d.Columns())[0], false)
+		if err != nil {
+			return nil, err
+		}
+		if p.Bytes > s.Method.Limit() {
+			return nil, s.Method.Announce(p)
+		}
+		ranking, err := s.screen(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if all, err = s.affordable(ctx, d, ranking); err != nil {
+			return nil, err
+		}
+	}
+	for k := range all {
+		c := &all[k]
+		if c.learn == nil {
+			c.learn = []string{cmp.Or(s.Setting.Learn, "eta,l")}
+		}
+		c.norms = s.norms(c.norms)
+	}
+	return all, nil
+}
+
+// norms are those to try: what is asked for, else the given ones, else the defaults.
+func (s *selection) norms(given []string) []string {
+	switch {
+	case s.Setting.Regularizer != nil:
+		return []string{s.Setting.Regularizer.String()}
+	case s.Norms != nil:
+		return s.Norms
+	case s.Setting.Norm != "":
+		return []string{s.Setting.Norm}
+	case !s.Setting.Learns("eta"):
+		return DefaultNorms()[:1] // of fixed weights, all norms are the same
+	case given != nil:
+		return given
+	}
+	return DefaultNorms()
+}
+
+// branch is a path of falling λ at one setting of the rest.
+type branch struct {
+	learn.Setting              // but for λ
+	ridge         learn.Ridger // where only C is learned: one decomposition for all λ
+	whole         bool         // the default path, from its first value to its last
+	lambdas       []float64
+	errors        [][]float64 // of each λ, of each fold; NaN where the fold did not get there
+	dropped       []bool      // values of λ that later folds need not try
+}
+
+// open is the values of λ that are still to be tried, and which they are.
+func (b *branch) open() (lambdas []float64, at []int) {
+	for i, lambda := range b.lambdas {
+		if !b.dropped[i] {
+			lambdas, at = append(lambdas, lambda), append(at, i)
+		}
+	}
+	return lambdas, at
+}
+
+// branches lists the paths to follow.
+func (s *selection) branches(ctx context.Context, candidates []candidate) (all []*branch, err error) {
+	for _, c := range candidates {
+		weights, diagonals, err := s.data.Start(ctx, c.kernels)
+		if err != nil {
+			return nil, err
+		}
+		for _, norm := range c.norms {
+			for _, tau := range s.Taus {
+				for _, what := range c.learn {
+					b := &branch{Setting: s.Setting, lambdas: s.Lambdas}
+					b.Kernels, b.Norm, b.Tau, b.Learn = c.kernels, norm, tau, what
+					size, err := size(&b.Setting, weights, diagonals)
+					if err != nil {
+						return nil, err
+					}
+					if b.lambdas == nil {
+						b.whole = c.last == 0
+						b.lambdas = path.Falling(size * s.relative(tau))
+						if !b.whole {
+							b.lambdas = b.lambdas[c.first:c.last]
+						}
+					}
+					if d, ok := s.data.(learn.Ridger); ok && what == "none" && dictionary.Exact(c.kernels) {
+						b.ridge = d
+					}
+					b.dropped = make([]bool, len(b.lambdas))
+					for range b.lambdas {
+						b.errors = append(b.errors, slices.Repeat([]float64{math.NaN()}, s.folds))
+					}
+					all = append(all, b)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// size is the mean diagonal of K_η where learning starts: at the weights that are
+// fixed, or those of the norm.
+func size(set *learn.Setting, weights, diagonals []float64) (float64, error) {
+	if weights != nil && !set.Learns("eta") {
+		return blas.Dot(weights, diagonals), nil
+	}
+	reg := set.Reg()
+	m := len(diagonals)
+	if err := reg.Check(m); err != nil {
+		return 0, fault.Mark(err)
+	}
+	eta := make([]float64, m)
+	reg.Start(eta)
+	var total, mean float64
+	for j, v := range diagonals {
+		total += eta[j]
+		mean += v / float64(m)
+	}
+	return total * mean, nil
+}
+
+// relative is τ/n: the path of λ moves with it, since only λ/τ matters.
+func (s *selection) relative(tau float64) float64 {
+	if tau == 0 {
+		return 1
+	}
+	_, n := s.data.Size()
+	return tau / float64(n)
+}
+
+// atOnce is how many folds the memory limit lets run side by side.
+func (s *selection) atOnce(ctx context.Context, candidates []candidate) (int, error) {
+	var need learn.Plan
+	for _, c := range candidates {
+		p, err := s.data.Plan(ctx, c.kernels, false)
+		if err != nil {
+			return 0, err
+		}
+		if p.Bytes > need.Bytes {
+			need = p
+		}
+	}
+	if need.Bytes == 0 {
+		return 1, nil
+	}
+	if err := s.Method.Announce(need); err != nil {
+		return 0, err
+	}
+	return int(max(1, min(int64(par.Threads()), s.Method.Limit()/need.Bytes))), nil
+}

@@ -1,0 +1,175 @@
+package choose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// summarize makes points of the settings that all folds have tried, and chooses.
+func (s *selection) summarize(branches []*branch) (*Result, error) {
+	r := &Result{Metric: s.Metric, Folds: s.folds}
+	for _, b := range branches {
+		for i, lambda := range b.lambdas {
+			if slices.ContainsFunc(b.errors[i], math.IsNaN) {
+				continue
+			}
+			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Tau: b.Tau, Lambda: lambda, Folds: b.errors[i]}
+			p.Mean, p.StdErr = meanAndError(p.Folds)
+			r.Points = append(r.Points, p)
+		}
+	}
+	if len(r.Points) == 0 {
+		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all folds")
+	}
+	for i, p := range r.Points {
+		if s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
+			r.Best = i
+		}
+	}
+	if s.OneSE {
+		r.Best = s.steadier(r.Points, r.Best)
+	}
+	return r, nil
+}
+
+// score is what settings are compared by: the mean over the folds of the
+// logarithm of the error, or of the error itself where larger is better. A fold
+// that is hard for all settings then counts as much as one that is easy. It is
+// +Inf when an error is not known.
+func (s *selection) score(folds []float64) float64 {
+	var sum float64
+	for _, e := range folds {
+		sum += s.value(e)
+	}
+	if math.IsNaN(sum) {
+		return math.Inf(1)
+	}
+	return sum / float64(len(folds))
+}
+
+// value is what score averages.
+func (s *selection) value(e float64) float64 {
+	if s.Metric == "accuracy" {
+		return -e
+	}
+	return math.Log(math.Max(e, math.SmallestNonzeroFloat64))
+}
+
+// steadier is the point of largest λ on the branch of the best that is within its standard error.
+func (s *selection) steadier(points []Point, best int) int {
+	b := points[best]
+	at := best
+	for i, p := range points {
+		same := slices.Equal(p.Kernels, b.Kernels) && p.Norm == b.Norm && p.Learn == b.Learn && p.Tau == b.Tau
+		if same && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
+			at = i
+		}
+	}
+	return at
+}
+
+func meanAndError(v []float64) (mean, se float64) {
+	k := float64(len(v))
+	for _, x := range v {
+		mean += x / k
+	}
+	for _, x := range v {
+		se += (x - mean) * (x - mean)
+	}
+	return mean, math.Sqrt(se / k / max(k-1, 1))
+}
+
+// soFar summarizes the folds that are complete, or where none is, those that have
+// errors; nil where no setting has been tried on all of them.
+func (s *selection) soFar(branches []*branch, complete []bool) *Result {
+	begun := make([]bool, len(complete))
+	for _, b := range branches {
+		for _, errors := range b.errors {
+			for f, e := range errors {
+				begun[f] = begun[f] || !math.IsNaN(e)
+			}
+		}
+	}
+	folds := indices(complete)
+	if folds == nil {
+		folds = indices(begun)
+	}
+	if folds == nil {
+		return nil
+	}
+	of := *s
+	of.folds = len(folds)
+	part := make([]*branch, len(branches))
+	for k, b := range branches {
+		with := *b
+		with.errors = make([][]float64, len(b.errors))
+		for i := range b.errors {
+			for _, f := range folds {
+				with.errors[i] = append(with.errors[i], b.errors[i][f])
+			}
+		}
+		part[k] = &with
+	}
+	r, err := of.summarize(part)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// indices are those of the true elements.
+func indices(is []bool) (idx []int) {
+	for i, v := range is {
+		if v {
+			idx = append(idx, i)
+		}
+	}
+	return idx
+}
+
+// After each repeat the branches that are worse than the best by more than
+// hopeless standard errors of the difference, and by more than slack in log
+// error, are given up; the others keep the values of λ beside their best one.
+const (
+	hopeless = 1.5
+	slack    = 0.01
+	beside   = 1
+)
+
+// narrow gives up what the first folds leave no hope for.
+func (s *selection) narrow(branches []*branch, folds int) {
+	at := make([]int, len(branches)) // of the best λ of each branch
+	best := -1
+	score := func(k, i int) float64 { return s.score(branches[k].errors[i][:folds]) }
+	for k, b := range branches {
+		at[k] = -1
+		for i := range b.lambdas {
+			if v := score(k, i); !math.IsInf(v, 1) && (at[k] < 0 || v < score(k, at[k])) {
+				at[k] = i
+			}
+		}
+		if at[k] >= 0 && (best < 0 || score(k, at[k]) < score(best, at[best])) {
+			best = k
+		}
+	}
+	if best < 0 {
+		return
+	}
+	for k, b := range branches {
+		lost := at[k] < 0 || s.worse(b.errors[at[k]][:folds], branches[best].errors[at[best]][:folds])
+		for i := range b.dropped {
+			b.dropped[i] = b.dropped[i] || lost || i < at[k]-beside || i > at[k]+beside
+		}
+	}
+}
+
+// worse reports whether the errors a exceed b beyond doubt.
+func (s *selection) worse(a, b []float64) bool {
+	d := make([]float64, len(a))
+	for f := range d {
+		d[f] = s.value(a[f]) - s.value(b[f])
+	}
+	mean, se := meanAndError(d)
+	return mean > slack && mean > hopeless*se
+}

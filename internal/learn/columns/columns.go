@@ -1,0 +1,254 @@
+// Package columns turns tables into the standardised arrays that kernels and solvers
+// see, and predictions back into the units of the table: names, missing cells,
+// scales, constant columns, class labels.
+package columns
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+)
+
+// Options say what becomes of the columns.
+type Options struct {
+	ScaleInputs, ScaleOutputs bool     // to mean 0 and variance 1
+	Strict                    bool     // missing inputs are an error; else the mean of their column stands for them
+	InputNames, OutputNames   []string // nil means x1, x2, … and y1, y2, …
+}
+
+// Inputs turns rows of raw inputs into rows the kernels see.
+type Inputs struct {
+	Names  []string  `json:"names"`
+	Fill   []float64 `json:"fill"`             // put in place of missing cells
+	Scaler *Scaler   `json:"scaler,omitempty"` // nil: inputs as they are
+	Strict bool      `json:"strict,omitempty"` // missing cells are an error
+}
+
+// Outputs turns learned outputs into targets.
+type Outputs struct {
+	Names   []string `json:"names"`
+	Scaler  *Scaler  `json:"scaler,omitempty"` // nil: targets as they are
+	Live    []int    `json:"live"`             // the targets that are learned, the others being constant
+	Classes []string `json:"classes,omitempty"`
+}
+
+// NewInputs makes the map of inputs with the moments s.
+func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err error) {
+	names, err := named(opt.InputNames, len(s.Mean), "x", "input")
+	if err != nil {
+		return nil, nil, err
+	}
+	in = &Inputs{Names: names, Fill: s.Mean, Strict: opt.Strict}
+	if !opt.ScaleInputs {
+		return in, nil, nil
+	}
+	in.Scaler = s
+	switch c := chosen(names, s.Constant); len(c) {
+	case 0:
+	case len(names):
+		return nil, nil, fault.Input("every input column is constant")
+	default:
+		warnings = append(warnings, fmt.Sprintf("dropped %s, constant in the training data", list("input column", c)))
+	}
+	return in, warnings, nil
+}
+
+// Apply copies X, fills its missing cells and scales it. missing counts the cells
+// filled in each column.
+func (in *Inputs) Apply(X blas.General) (Z blas.General, missing []int, err error) {
+	if err := in.CheckWidth(X); err != nil {
+		return Z, nil, err
+	}
+	Z = blas.Clone(X)
+	missing, err = in.Scale(Z, 0)
+	return Z, missing, err
+}
+
+// CheckWidth refuses rows of another number of columns.
+func (in *Inputs) CheckWidth(X blas.General) error {
+	if X.Cols != len(in.Names) {
+		return fault.Input("the data have %d columns, the model was fitted on %d", X.Cols, len(in.Names))
+	}
+	return nil
+}
+
+// Scale is Apply in place. first is the number, from 0, of X's first row in messages.
+func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
+	for i := range X.Rows {
+		for j, v := range blas.Row(X, i) {
+			if math.IsInf(v, 0) || in.Strict && math.IsNaN(v) {
+				return nil, fault.Input("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j], cell(v))
+			}
+		}
+	}
+	missing = fill(X, in.Fill)
+	if in.Scaler != nil {
+		in.Scaler.Apply(X)
+	}
+	return missing, nil
+}
+
+// MissingWarning says how many missing cells of each column were filled; "" when there were none.
+func (in *Inputs) MissingWarning(count []int) string {
+	total := 0
+	var with []string
+	for j, c := range count {
+		if total += c; c > 0 {
+			with = append(with, in.Names[j])
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("filled %d missing cells by the mean of their column, in %s", total, list("input column", with))
+}
+
+func cell(v float64) string {
+	if math.IsNaN(v) {
+		return "missing (NaN)"
+	}
+	return fmt.Sprint(v)
+}
+
+// NewOutputs makes the map of targets with the moments s.
+func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err error) {
+	names, err := named(opt.OutputNames, len(s.Mean), "y", "output")
+	if err != nil {
+		return nil, nil, err
+	}
+	constant := chosen(names, s.Constant)
+	if len(constant) == len(names) {
+		return nil, nil, fault.Input("every target column is constant: there is nothing to learn")
+	}
+	out = &Outputs{Names: names}
+	for j := range names {
+		if !opt.ScaleOutputs || !s.Constant[j] {
+			out.Live = append(out.Live, j)
+		}
+	}
+	if opt.ScaleOutputs {
+		out.Scaler = s
+		if len(constant) > 0 {
+			warnings = append(warnings, fmt.Sprintf("%s constant in the training data and predicted as such", list("target column", constant)))
+		}
+	}
+	return out, warnings, nil
+}
+
+// LearnOutputs is NewOutputs by the moments of Y, which must be finite, with the
+// targets to learn: Y itself when all are learned as they are.
+func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, warnings []string, err error) {
+	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
+	if err != nil {
+		return nil, Y, nil, err
+	}
+	for i := range Y.Rows {
+		for j, v := range blas.Row(Y, i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, Y, nil, fault.Input("row %d, column %d (%s) of the targets is %s", i+1, j+1, names[j], cell(v))
+			}
+		}
+	}
+	out, warnings, err = NewOutputs(Measure(Y), opt)
+	if err != nil {
+		return nil, Y, nil, err
+	}
+	Z = Y
+	if out.Scaler != nil {
+		Z = blas.Clone(Y)
+		out.Scaler.Apply(Z)
+	}
+	return out, Take(Z, out.Live), warnings, nil
+}
+
+// Restore writes the targets that the learned outputs F (t×live) stand for.
+func (out *Outputs) Restore(dst, F blas.General) {
+	if len(out.Live) == len(out.Names) {
+		blas.Copy(dst, F)
+	} else {
+		blas.Zero(dst)
+		for i := range F.Rows {
+			from, to := blas.Row(F, i), blas.Row(dst, i)
+			for k, j := range out.Live {
+				to[j] = from[k]
+			}
+		}
+	}
+	if out.Scaler != nil {
+		out.Scaler.Invert(dst)
+	}
+}
+
+// LiveNames are the names of the outputs that are learned.
+func (out *Outputs) LiveNames() []string {
+	names := make([]string, len(out.Live))
+	for k, j := range out.Live {
+		names[k] = out.Names[j]
+	}
+	return names
+}
+
+// Take copies the given columns of a; all of them is a itself.
+func Take(a blas.General, idx []int) blas.General {
+	if len(idx) == a.Cols {
+		return a
+	}
+	b := blas.NewGeneral(a.Rows, len(idx))
+	for i := range a.Rows {
+		from, to := blas.Row(a, i), blas.Row(b, i)
+		for k, j := range idx {
+			to[k] = from[j]
+		}
+	}
+	return b
+}
+
+// Rows copies the given rows of a.
+func Rows(a blas.General, idx []int) blas.General {
+	b := blas.NewGeneral(len(idx), a.Cols)
+	for k, i := range idx {
+		copy(blas.Row(b, k), blas.Row(a, i))
+	}
+	return b
+}
+
+// named checks the names given, or makes x1, x2, …
+func named(given []string, n int, letter, what string) ([]string, error) {
+	if given == nil {
+		names := make([]string, n)
+		for j := range names {
+			names[j] = fmt.Sprintf("%s%d", letter, j+1)
+		}
+		return names, nil
+	}
+	if len(given) != n {
+		return nil, fault.Input("%d names for %d %s columns", len(given), n, what)
+	}
+	return slices.Clone(given), nil
+}
+
+func chosen(names []string, flags []bool) []string {
+	var out []string
+	for j, f := range flags {
+		if f {
+			out = append(out, names[j])
+		}
+	}
+	return out
+}
+
+// list is "input column a" or "12 input columns a, b, c, …".
+func list(what string, names []string) string {
+	if len(names) == 1 {
+		return what + " " + names[0]
+	}
+	text := strings.Join(names[:min(len(names), 5)], ", ")
+	if len(names) > 5 {
+		text += ", …"
+	}
+	return fmt.Sprintf("%d %ss %s", len(names), what, text)
+}

@@ -1,0 +1,186 @@
+// Package dictionary makes the kernels that SPECs stand for on training data: those of
+// the default dictionaries too, and those on columns that the targets show to matter.
+package dictionary
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/kernel"
+)
+
+// Options say what SPECs may refer to, and how choices are made.
+type Options struct {
+	Groups  []kernel.Group // named sets of columns
+	Seed    uint64         // of every random choice
+	Backend blas.Backend   // nil means blas.Active()
+}
+
+// Resolver resolves SPECs on one set of training data. It keeps median distances and
+// relevances from one call to the next, and serves one goroutine.
+type Resolver struct {
+	z, y    blas.General
+	opt     Options
+	medians kernel.Medians
+}
+
+// NewResolver resolves on the training inputs Z, and on targets Y where they tell
+// which columns are relevant; Y has no rows where they are not at hand.
+func NewResolver(Z, Y blas.General, opt Options) *Resolver {
+	opt.Groups = slices.Clip(opt.Groups)
+	return &Resolver{z: Z, y: Y, opt: opt}
+}
+
+// Resolve returns the kernels of the SPECs, the default ones for none. Constant columns
+// get no kernel of their own from "each". weights are those of fixed weights: the
+// SPECs share 1 equally, and the kernels of a SPEC its part.
+func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictionary, weights []float64, err error) {
+	if len(specs) == 0 {
+		specs = Default(r.z.Cols)
+	}
+	if err := r.learnGroups(ctx, specs); err != nil {
+		return nil, nil, err
+	}
+	parts := 0
+	for _, text := range specs {
+		s, err := kernel.Parse(text)
+		if err != nil {
+			return nil, nil, fault.From(err)
+		}
+		if s.Kind == kernel.Precomputed {
+			return nil, nil, fault.Input("kernel %s: precomputed kernels come as Gram matrices, not with inputs", s)
+		}
+		before := len(d)
+		for _, features := range expand(s.Features, r.z) {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+			s.Features = features
+			part, err := s.ResolveWith(r.z, r.opt.Groups, r.opt.Seed, &r.medians)
+			if err != nil {
+				return nil, nil, fault.Mark(err)
+			}
+			d = append(d, part...)
+		}
+		if made := len(d) - before; made > 0 {
+			parts++
+			for range made {
+				weights = append(weights, 1/float64(made))
+			}
+		}
+	}
+	if len(d) == 0 {
+		return nil, nil, fault.Input("no kernel is left: every input column is constant")
+	}
+	for j := range weights {
+		weights[j] /= float64(parts)
+	}
+	return d, weights, nil
+}
+
+// expand lists the columns that "each" means; other features stay as they are.
+func expand(features string, Z blas.General) []string {
+	if features != "each" {
+		return []string{features}
+	}
+	var list []string
+	for j, constant := range columns.Measure(Z).Constant {
+		if !constant {
+			list = append(list, strconv.Itoa(j))
+		}
+	}
+	return list
+}
+
+// diagonalRows is the number of samples that the size of kernels is measured on.
+const diagonalRows = 64
+
+// Diagonals are the means of k_j(x,x) over some of the training inputs.
+func (r *Resolver) Diagonals(d kernel.Dictionary) ([]float64, error) {
+	var idx []int
+	for i := range min(diagonalRows, r.z.Rows) {
+		idx = append(idx, i*r.z.Rows/min(diagonalRows, r.z.Rows))
+	}
+	sample := columns.Rows(r.z, idx)
+	mean := make([]float64, len(d))
+	for j := range d {
+		g, err := d[j].Gram(sample, blas.Float64)
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		mean[j] = MeanDiagonal(g)
+	}
+	return mean, nil
+}
+
+// MeanDiagonal is the mean of k(x,x).
+func MeanDiagonal(g *blas.Sym) float64 {
+	diag := make([]float64, g.N)
+	g.Diag(diag)
+	var s float64
+	for _, v := range diag {
+		s += v
+	}
+	return s / float64(g.N)
+}
+
+// InFeatures reports whether the problem is to be solved in feature space: when
+// some kernel asks for explicit features, or when all are linear on so few
+// columns that their factors are much thinner than the Gram matrices.
+func InFeatures(d kernel.Dictionary, l int) (bool, error) {
+	approx, linear, width := false, true, 0
+	for _, k := range d {
+		approx = approx || k.Approx != nil
+		linear = linear && k.Kind == kernel.Linear && !k.Unit
+		if width += len(k.Columns); len(k.Columns) == 0 {
+			width += k.Inputs
+		}
+	}
+	if !approx {
+		return linear && 4*width <= l, nil
+	}
+	if k := NeedsSamples(d); k != nil {
+		return false, fault.Input("kernel %s is exact and others have explicit features: write it with rff: or nystrom: too", k.Name)
+	}
+	return true, nil
+}
+
+// NeedsSamples is the first kernel that has no explicit features, nil for none.
+func NeedsSamples(d kernel.Dictionary) *kernel.Kernel {
+	for j, k := range d {
+		if k.Approx == nil && !k.Kind.HasFeatures() {
+			return &d[j]
+		}
+	}
+	return nil
+}
+
+// Width is the number D of explicit features, about.
+func Width(d kernel.Dictionary) int {
+	D := 0
+	for _, k := range d {
+		switch {
+		case k.Approx != nil:
+			D += k.Approx.Count
+		case len(k.Columns) > 0:
+			D += len(k.Columns)
+		default:
+			D += k.Inputs
+		}
+	}
+	return D
+}
+
+// Exact reports whether the SPECs make Gram matrices, and no explicit features.
+func Exact(specs []string) bool {
+	for _, text := range specs {
+		if s, err := kernel.Parse(text); err != nil || s.Approx != nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package dictionary
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/learntest"
+)
+
+// relevanceOf are the factors of the columns, standardised as for a fit.
+func relevanceOf(t *testing.T, X, Y *mat.Dense, seed uint64) []float64 {
+	t.Helper()
+	opt := columns.Options{ScaleInputs: true, ScaleOutputs: true}
+	in, _, err := columns.NewInputs(columns.Measure(blas.Raw(X)), &opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Z, _, err := in.Apply(blas.Raw(X))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, T, _, err := columns.LearnOutputs(blas.Raw(Y), &opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewResolver(Z, T, Options{Seed: seed})
+	if err := r.learnGroups(t.Context(), []string{"gaussian:relevant"}); err != nil {
+		t.Fatal(err)
+	}
+	return r.opt.Groups[0].Scale
+}
+
+func TestRelevance(t *testing.T) {
+	X, Y := learntest.Hidden(150, 1)
+	scale := relevanceOf(t, X, Y, 0)
+	var stray float64
+	for _, c := range []int{1, 2, 4, 6, 7} {
+		stray = max(stray, scale[c])
+	}
+	for _, c := range []int{0, 3, 5} {
+		if !(scale[c] > 3*stray) {
+			t.Errorf("factor %.3g of column %d, and %.3g of one that does not matter", scale[c], c, stray)
+		}
+	}
+	if scale[8] != 0 {
+		t.Errorf("factor %g of a constant column", scale[8])
+	}
+	// Units of inputs and outputs do not matter.
+	for i := range 150 {
+		X.Set(i, 0, 1e6*X.At(i, 0)-3)
+		Y.Set(i, 1, 1e-6*Y.At(i, 1))
+	}
+	for c, v := range relevanceOf(t, X, Y, 0) {
+		if !(math.Abs(v-scale[c]) <= 1e-6) {
+			t.Errorf("factor %d is %g in other units, not %g", c, v, scale[c])
+		}
+	}
+}
+
+// TestDirections finds the two directions of six that the target varies along.
+func TestDirections(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 2))
+	X, Y := mat.NewDense(150, 6, nil), mat.NewDense(150, 1, nil)
+	u, v := []float64{.5, .5, .5, .5, 0, 0}, []float64{.5, -.5, 0, 0, .5, -.5}
+	for i := range 150 {
+		for c := range 6 {
+			X.Set(i, c, rng.NormFloat64())
+		}
+		x := X.RawRowView(i)
+		Y.Set(i, 0, blas.Dot(x, u)*blas.Dot(x, v)+0.05*rng.NormFloat64())
+	}
+	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{})
+	if err := r.learnGroups(t.Context(), []string{"gaussian:directions"}); err != nil {
+		t.Fatal(err)
+	}
+	// The directions of length 1 orthogonal to u and v are much shorter in the metric.
+	M := mat.NewDense(6, 6, nil)
+	for _, row := range r.opt.Groups[0].Directions {
+		M.RankOne(M, 1, mat.NewVecDense(6, row), mat.NewVecDense(6, row))
+	}
+	length := func(w ...float64) float64 {
+		x := mat.NewVecDense(6, w)
+		return math.Sqrt(mat.Inner(x, M, x) / mat.Dot(x, x))
+	}
+	short := max(length(1, 1, -1, -1, 0, 0), length(0, 0, 1, -1, 0, 0), length(0, 0, 0, 0, 1, 1))
+	if a, b := length(u...), length(v...); !(a > 3*short && b > 3*short) {
+		t.Errorf("lengths %.3g and %.3g along the directions that matter, up to %.3g along others", a, b, short)
+	}
+}
+
+// TestRelevanceOfManySamples looks at a part of them, which the seed draws.
+func TestRelevanceOfManySamples(t *testing.T) {
+	X, Y := learntest.Hidden(relevanceRows+100, 2)
+	one, again, other := relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 2)
+	if !slices.Equal(one, again) || slices.Equal(one, other) {
+		t.Errorf("factors %v, %v of the same seed, %v of another", one, again, other)
+	}
+}
+
+// TestSubspaces checks that the sets are of columns that exist, of both sizes, and depend on the seed alone.
+func TestSubspaces(t *testing.T) {
+	if s := Subspaces(3, 1); s != nil {
+		t.Errorf("three columns have subspaces %v", s)
+	}
+	specs := Subspaces(12, 1)
+	if !slices.Equal(specs, Subspaces(12, 1)) || slices.Equal(specs, Subspaces(12, 2)) {
+		t.Error("the sets do not follow the seed")
+	}
+	X, _ := learntest.Wave(20, 24)
+	Z := mat.NewDense(20, 12, nil)
+	for j := range 12 {
+		Z.SetCol(j, mat.Col(nil, j%4, X))
+	}
+	d, _, err := NewResolver(blas.Raw(Z), blas.Raw(Z), Options{}).Resolve(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[int]int{}
+	for _, k := range d {
+		sizes[len(k.Columns)]++
+	}
+	if sizes[4] != subsets || sizes[8] != subsets {
+		t.Errorf("%v kernels by number of columns", sizes)
+	}
+}

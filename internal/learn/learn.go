@@ -1,0 +1,239 @@
+// Package learn is the way from data to a model: [Data], closed [Setting], [Training]
+// set, solver, [model.Model]. Rows of inputs and Gram matrices (package samples) and
+// sums over a stream (package sums) are Data; package choose closes settings that are
+// open, by cross-validation written against Data alone.
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/folds"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/memory"
+)
+
+// All stands for a fold that leaves out nothing.
+const All = -1
+
+// Data is samples to learn from.
+type Data interface {
+	// Size is the number of samples and of targets.
+	Size() (l, n int)
+	// Split deals the samples to folds, which are numbered from 0, and returns how many there are.
+	Split(folds.Plan) (int, error)
+	// Start is where learning on the kernels of the SPECs starts from: the weights
+	// they have when those are fixed, nil for those of the norm, and the mean of
+	// k_j(x,x) for each kernel j.
+	Start(ctx context.Context, specs []string) (weights, diagonals []float64, err error)
+	// Plan is the memory of a fit to all samples, or to those of the largest training
+	// set; the zero Plan where it has been taken already.
+	Plan(ctx context.Context, specs []string, all bool) (Plan, error)
+	// Train prepares to learn from the samples that are not in the fold.
+	Train(ctx context.Context, specs []string, fold int) (Training, error)
+}
+
+// Training is what a fit works on.
+type Training interface {
+	// Space is the learning problem over coefficients of samples or weights of features.
+	Space() bcd.Space
+	// Weights are those of the kernels where they are not learned; nil: as the norm starts.
+	Weights() []float64
+	// Errors are those of the solution on the samples of the fold; they use up res.C.
+	Errors(ctx context.Context, res *bcd.Result) (Errors, error)
+	// Model predicts by the solution; it takes over res.C.
+	Model(res *bcd.Result) *model.Model
+}
+
+// passes is a Training set whose operator reads the data at every product.
+type passes interface {
+	// Err is what went wrong while reading.
+	Err() error
+}
+
+// Ridger is Data on which dictionaries can be compared before anything but C is
+// learned: of kernel ridge regression, one decomposition of K serves all λ.
+type Ridger interface {
+	Data
+	// Columns is the number of inputs.
+	Columns() int
+	// Ridge prepares for one fold, of at most so many samples, on both sides; 0 means
+	// all. keep says that the kernels of a SPEC will be asked for again.
+	Ridge(fold, samples int, keep bool) (Ridge, error)
+}
+
+// Ridge is one split of the samples for models of which neither the weights nor L are learned.
+type Ridge interface {
+	// Errors are those on the fold, for each λ of the path that follows from the mean
+	// diagonal of K_η; NaN where the system is singular to working accuracy.
+	Errors(ctx context.Context, specs []string, tau float64, path func(size float64) []float64) ([]Errors, error)
+}
+
+// Setting is what one fit learns, with nothing left open.
+type Setting struct {
+	Kernels     []string        // SPECs; nil: those that the data bring along, or the default ones
+	Norm        string          // as bcd.ParseNorm reads it; "" means lp:1
+	Regularizer bcd.Regularizer // in place of Norm, where not nil
+	Learn       string          // "eta,l", "eta", "l" or "none"; "" means "eta,l"
+	Tau         float64         // 0 means the number of outputs
+	Lambda      float64
+}
+
+// Learns reports whether what ("eta" or "l") is learned.
+func (s *Setting) Learns(what string) bool {
+	return s.Learn == "" || slices.Contains(strings.Split(s.Learn, ","), what)
+}
+
+// Reg is the regularizer of η.
+func (s *Setting) Reg() bcd.Regularizer {
+	if s.Regularizer != nil {
+		return s.Regularizer
+	}
+	norm := s.Norm
+	if norm == "" {
+		norm = "lp:1"
+	}
+	r, err := bcd.ParseNorm(norm)
+	if err != nil {
+		panic("learn: norm that was checked before")
+	}
+	return r
+}
+
+// Env is what all steps of the way share.
+type Env struct {
+	Backend  blas.Backend // nil means blas.Active()
+	Seed     uint64       // of every random choice
+	MaxBytes int64        // memory; 0 means what is available, negative no limit
+	Notify   func(line string)
+}
+
+// Say hands a line about what is done to the user.
+func (e *Env) Say(format string, args ...any) {
+	if e.Notify != nil {
+		e.Notify(fmt.Sprintf(format, args...))
+	}
+}
+
+// Limit is the memory that may be taken, in bytes.
+func (e *Env) Limit() int64 {
+	switch {
+	case e.MaxBytes > 0:
+		return e.MaxBytes
+	case e.MaxBytes < 0:
+		return math.MaxInt64
+	}
+	return memory.Limit()
+}
+
+// Announce says what a fit needs and refuses what the limit does not hold.
+func (e *Env) Announce(p Plan) error {
+	e.Say("%s, with work space: %s", p.What, memory.Format(float64(p.Bytes)))
+	if err := memory.Within(e.Limit(), p.What+", with work space", float64(p.Bytes), "use "+p.Instead); err != nil {
+		return fault.Mark(err)
+	}
+	return nil
+}
+
+// Plan is the memory of a fit, in words and in bytes, and what to use when it is too much.
+type Plan struct {
+	What, Instead string
+	Bytes         int64
+}
+
+// Method is how a setting is solved.
+type Method struct {
+	Env
+	Solver, Sylvester string  // of packages bcd and sylvester
+	Tol               float64 // relative gap to reach
+	MaxOuter          int
+	Trace             func(bcd.Step) error
+	Checkpoint        string // file that keeps where [Fit] stands; "" means none
+}
+
+// exactTol is the residual of the linear system where it is all there is to solve.
+const exactTol = 1e-10
+
+// problem is the learning problem of a training set, and how it is solved.
+func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
+	p := &bcd.Problem{
+		Space: t.Space(), Lambda: s.Lambda, Tau: s.Tau, Norm: s.Reg(),
+		FixEta: !s.Learns("eta") || m.Solver == "okl", FixL: !s.Learns("l"),
+	}
+	if !s.Learns("eta") {
+		p.Eta = t.Weights()
+	}
+	if p.Tau == 0 {
+		p.Tau = float64(p.Space.Outputs())
+	}
+	so := bcd.Options{
+		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
+		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace,
+	}
+	if s.Learn == "none" {
+		so.InnerTol = exactTol
+	}
+	if _, ok := t.(passes); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
+		so.Sylvester = "rotated" // it does with products
+	}
+	return p, so
+}
+
+// Path solves a training set along falling λ: each fit starts from the one before. It
+// hands every solution and its errors to each, until that says stop.
+func (m *Method) Path(ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool)) error {
+	p, so := m.problem(t, &s)
+	for i, lambda := range lambdas {
+		p.Lambda = lambda
+		res, err := bcd.Solve(ctx, p, so)
+		if res == nil || ctx.Err() != nil {
+			return fault.From(err)
+		}
+		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
+		e, err := t.Errors(ctx, res)
+		if err != nil {
+			return err
+		}
+		if each(i, e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Outcome is a model and how its fit ended.
+type Outcome struct {
+	*model.Model
+	Result  *bcd.Result // without C
+	Problem *bcd.Problem
+}
+
+// Fit learns from all data. It returns the best model so far with the error that
+// ended the fit before it converged, and no model where there is none.
+func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
+	t, err := d.Train(ctx, s.Kernels, All)
+	if err != nil {
+		return nil, err
+	}
+	p, so := m.problem(t, &s)
+	end, err := m.checkpointing(p, &so)
+	if err != nil {
+		return nil, err
+	}
+	res, err := bcd.Solve(ctx, p, so)
+	err = errors.Join(err, end())
+	if r, ok := t.(passes); ok && r.Err() != nil {
+		return nil, r.Err()
+	}
+	if res == nil {
+		return nil, fault.From(err)
+	}
+	return &Outcome{t.Model(res), res, p}, err
+}

@@ -1,0 +1,304 @@
+// Package model holds learned functions: how each kind predicts, and the file that
+// keeps it.
+package model
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+)
+
+// Model is f(x) = Σ_j η_j k_j(x,·) C L between a map of the inputs and one of the
+// outputs. Its methods may be called from several goroutines.
+type Model struct {
+	In       *columns.Inputs // nil for a model of Gram matrices
+	Out      *columns.Outputs
+	Names    []string // of all m kernels
+	Eta      []float64
+	L        *linop.Spectral // between the outputs that were learned
+	Basis    Basis
+	Warnings []string // lines about the data that a user should see
+}
+
+// Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples], a
+// [Features] or a [Grams].
+type Basis interface {
+	// evaluator prepares for predictions.
+	evaluator() (evaluator, error)
+	// kind names the basis in model files.
+	kind() string
+	// members are its arrays in model files; what is no array goes into head.
+	members(head *meta) []member
+	// kernels are those of positive weight.
+	kernels() []kernel.Kernel
+}
+
+// evaluator computes the learned outputs for the rows of Z, t×live. It may run in
+// several goroutines at once.
+type evaluator func(dst, Z blas.General) error
+
+// Kept lists the kernels of positive weight.
+func Kept(eta []float64) []int {
+	var idx []int
+	for j, e := range eta {
+		if e > 0 {
+			idx = append(idx, j)
+		}
+	}
+	return idx
+}
+
+// Samples predicts K_η(Z*, Z)·(C L) from the training inputs Z.
+type Samples struct {
+	dict kernel.Dictionary // kernels of positive weight
+	eta  []float64         // their weights
+	Z    blas.General      // training inputs, scaled
+	CL   blas.General      // l×live
+	be   blas.Backend
+}
+
+// NewSamples predicts from the kernels of positive weight.
+func NewSamples(d kernel.Dictionary, eta []float64, Z, CL blas.General, be blas.Backend) *Samples {
+	b := &Samples{Z: Z, CL: CL, be: be}
+	for _, j := range Kept(eta) {
+		b.dict = append(b.dict, d[j])
+		b.eta = append(b.eta, eta[j])
+	}
+	return b
+}
+
+func (b *Samples) evaluator() (evaluator, error) {
+	c, err := b.dict.Crossing(b.eta, b.Z, b.be)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	return func(dst, Z blas.General) error { return fault.From(c.Mul(dst, Z, b.CL)) }, nil
+}
+
+func (b *Samples) kind() string             { return "samples" }
+func (b *Samples) kernels() []kernel.Kernel { return b.dict }
+
+// Grams predicts Σ_j η_j KX_j·(C L) from cross-Gram matrices of the caller's.
+type Grams struct {
+	CL blas.General // l×live
+	Be blas.Backend
+}
+
+func (b *Grams) kind() string             { return "gram" }
+func (b *Grams) kernels() []kernel.Kernel { return nil }
+
+func (b *Grams) evaluator() (evaluator, error) {
+	return nil, fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
+}
+
+// Features predicts Z(x)·(S·W·L), with S = diag(√η_j) over the features of each kernel.
+type Features struct {
+	maps rff.Maps // of the kernels of positive weight
+	WL   blas.General
+	be   blas.Backend
+}
+
+// Weigh multiplies the rows of WL that belong to each kernel by √η_j.
+func Weigh(WL blas.General, maps rff.Maps, eta []float64) {
+	at := 0
+	for j, m := range maps {
+		for i := at; i < at+m.Dim(); i++ {
+			blas.Scal(math.Sqrt(eta[j]), blas.Row(WL, i))
+		}
+		at += m.Dim()
+	}
+}
+
+// NewFeatures predicts from the features of positive weight. SWL is S·W·L.
+func NewFeatures(maps rff.Maps, eta []float64, SWL blas.General, be blas.Backend) *Features {
+	b := &Features{be: be}
+	var rows []int
+	at := 0
+	for j, m := range maps {
+		for i := at; i < at+m.Dim() && eta[j] > 0; i++ {
+			rows = append(rows, i)
+		}
+		at += m.Dim()
+		if eta[j] > 0 {
+			b.maps = append(b.maps, m)
+		}
+	}
+	b.WL = columns.Rows(SWL, rows)
+	return b
+}
+
+func (b *Features) evaluator() (evaluator, error) {
+	var scratch par.Free[[]float64]
+	return func(dst, Z blas.General) error {
+		if b.WL.Rows == 0 {
+			blas.Zero(dst)
+			return nil
+		}
+		s := scratch.Get()
+		if s == nil {
+			s = new([]float64)
+		}
+		defer scratch.Put(s)
+		D := b.WL.Rows
+		*s = slices.Grow((*s)[:0], Z.Rows*D)[:Z.Rows*D]
+		F := blas.General{Rows: Z.Rows, Cols: D, Stride: D, Data: *s}
+		if err := b.maps.Transform(F, Z); err != nil {
+			return fault.From(err)
+		}
+		blas.Mul(blas.Or(b.be), dst, false, false, F, b.WL)
+		return nil
+	}, nil
+}
+
+func (b *Features) kind() string { return "features" }
+
+func (b *Features) kernels() []kernel.Kernel {
+	var list []kernel.Kernel
+	for _, f := range b.maps {
+		list = append(list, f.Kernel)
+	}
+	return list
+}
+
+// SlabRows is how many new points are scaled, predicted and scaled back at a time.
+const SlabRows = 256
+
+// Predict writes the targets for the rows of x to dst, by slabs in parallel.
+func (m *Model) Predict(ctx context.Context, dst, x blas.General) error {
+	evaluate, err := m.Basis.evaluator()
+	if err != nil {
+		return err
+	}
+	if err := m.In.CheckWidth(x); err != nil {
+		return err
+	}
+	type slab struct{ Z, F blas.General }
+	var slabs par.Free[slab]
+	fail := make([]error, (x.Rows+SlabRows-1)/SlabRows)
+	par.Ranges(x.Rows, SlabRows, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
+		s, rows := slabs.Get(), min(SlabRows, x.Rows)
+		if s == nil {
+			s = &slab{blas.NewGeneral(rows, x.Cols), blas.NewGeneral(rows, len(m.Out.Live))}
+		}
+		defer slabs.Put(s)
+		Z, F := blas.View(s.Z, 0, 0, hi-lo, x.Cols), blas.View(s.F, 0, 0, hi-lo, s.F.Cols)
+		blas.Copy(Z, blas.View(x, lo, 0, hi-lo, x.Cols))
+		if _, err := m.In.Scale(Z, lo); err != nil {
+			fail[lo/SlabRows] = err
+			return
+		}
+		if fail[lo/SlabRows] = evaluate(F, Z); fail[lo/SlabRows] == nil {
+			m.Out.Restore(blas.View(dst, lo, 0, hi-lo, dst.Cols), F)
+		}
+	})
+	return cmp.Or(ctx.Err(), fault.First(fail))
+}
+
+// PredictGram writes the targets to dst from the cross-Gram matrices, t×l, of all m
+// kernels or of those of positive weight, in order.
+func (m *Model) PredictGram(cross []blas.General) (dst blas.General, err error) {
+	b, ok := m.Basis.(*Grams)
+	if !ok {
+		return dst, fault.Input("the model was fitted on inputs, not on Gram matrices")
+	}
+	eta := m.Eta
+	if idx := Kept(eta); len(cross) == len(idx) && len(cross) != len(eta) {
+		eta = make([]float64, len(idx))
+		for k, j := range idx {
+			eta[k] = m.Eta[j]
+		}
+	}
+	if len(cross) != len(eta) {
+		return dst, fault.Input("%d cross-Gram matrices for %d kernels (%d of positive weight)", len(cross), len(eta), len(Kept(eta)))
+	}
+	t := 0
+	if len(cross) > 0 {
+		t = cross[0].Rows
+	}
+	if t == 0 {
+		return dst, fault.Input("no rows to predict")
+	}
+	K := blas.NewGeneral(t, b.CL.Rows)
+	for j, k := range cross {
+		if k.Rows != t || k.Cols != b.CL.Rows {
+			return dst, fault.Input("cross-Gram matrix %d is %d×%d, want %d×%d", j+1, k.Rows, k.Cols, t, b.CL.Rows)
+		}
+		if err := kernel.FiniteData(k, nil); err != nil {
+			return dst, fault.Input("cross-Gram matrix %d: %v", j+1, err)
+		}
+		if eta[j] > 0 {
+			blas.AddScaled(K, eta[j], k)
+		}
+	}
+	dst = blas.NewGeneral(t, len(m.Out.Names))
+	m.Cross(dst, K)
+	return dst, nil
+}
+
+// Cross writes the targets for K = Σ_j η_j KX_j to dst.
+func (m *Model) Cross(dst, K blas.General) {
+	b := m.Basis.(*Grams)
+	F := blas.NewGeneral(K.Rows, len(m.Out.Live))
+	blas.Mul(blas.Or(b.Be), F, false, false, K, b.CL)
+	m.Out.Restore(dst, F)
+}
+
+// Relevance is how much the targets vary with each input column, relative to the
+// column of which that is largest, as the kernels on relevant columns and directions
+// learned it; by weight where there are several. It is nil without such kernels of positive weight.
+func (m *Model) Relevance() []float64 {
+	kernels := m.Basis.kernels()
+	var sum []float64
+	for k, j := range Kept(m.Eta) {
+		if k >= len(kernels) {
+			break
+		}
+		length := lengths(&kernels[k])
+		if length == nil {
+			continue
+		}
+		if sum == nil {
+			sum = make([]float64, len(m.In.Names))
+		}
+		top := slices.Max(length)
+		for c, v := range length {
+			if len(kernels[k].Columns) > 0 {
+				c = kernels[k].Columns[c]
+			}
+			sum[c] += m.Eta[j] * v / top
+		}
+	}
+	if sum != nil {
+		blas.Scal(1/slices.Max(sum), sum)
+	}
+	return sum
+}
+
+// lengths are the factors of the columns of k; with directions, those of the metric along each column.
+func lengths(k *kernel.Kernel) []float64 {
+	if len(k.Directions) == 0 {
+		return k.Scale
+	}
+	out := make([]float64, len(k.Directions[0]))
+	for _, row := range k.Directions {
+		for c, v := range row {
+			if len(k.Scale) > 0 {
+				v *= k.Scale[c]
+			}
+			out[c] = math.Hypot(out[c], v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package samples
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/folds"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/kernel"
+)
+
+// Grams is samples of which the caller gives the Gram matrices.
+type Grams struct {
+	observed
+	grams []*blas.Sym
+	names []string
+}
+
+// NewGrams checks and stores the Gram matrices (l×l) of the samples with targets Y (l×n).
+func NewGrams(ctx context.Context, grams []blas.General, Y blas.General, opt Options) (*Grams, error) {
+	o, err := observe(Y.Rows, Y, opt)
+	if err != nil {
+		return nil, err
+	}
+	if len(grams) == 0 {
+		return nil, fault.Input("no Gram matrices")
+	}
+	if err := opt.Announce(opt.gramPlan(len(grams), Y.Rows, Y.Cols)); err != nil {
+		return nil, err
+	}
+	g := &Grams{observed: o}
+	for j, K := range grams {
+		if K.Rows == K.Cols && K.Rows != Y.Rows {
+			return nil, fault.Input("Gram matrix %d is %d×%d, and Y has %d rows", j+1, K.Rows, K.Cols, Y.Rows)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		S, err := kernel.FromGram(K, opt.Precision, opt.Backend)
+		if err != nil {
+			return nil, fault.Input("Gram matrix %d: %w", j+1, err)
+		}
+		g.grams = append(g.grams, S)
+		g.names = append(g.names, fmt.Sprintf("gram%d", j+1))
+	}
+	return g, nil
+}
+
+// Start is where learning starts from: the weights of the norm.
+func (g *Grams) Start(context.Context, []string) (weights, diagonals []float64, err error) {
+	if _, _, _, err := columns.LearnOutputs(g.y, &g.opt.Columns); err != nil {
+		return nil, nil, err
+	}
+	for _, k := range g.grams {
+		diagonals = append(diagonals, dictionary.MeanDiagonal(k))
+	}
+	return nil, diagonals, nil
+}
+
+// Plan is the memory that a fit takes.
+func (g *Grams) Plan(_ context.Context, _ []string, all bool) (learn.Plan, error) {
+	return g.opt.gramPlan(len(g.grams), g.planned(all), g.y.Cols), nil
+}
+
+// Train prepares to learn from the samples that are not in the fold.
+func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Training, err error) {
+	t := &training{opt: &g.opt, names: g.names, grams: g.grams}
+	Y := g.y
+	if fold != learn.All {
+		split, err := g.split(fold)
+		if err != nil {
+			return nil, err
+		}
+		Y, t.test, t.grams = columns.Rows(g.y, split.Train), columns.Rows(g.y, split.Test), nil
+		for _, K := range g.grams {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			t.grams = append(t.grams, part(K, split.Train, g.opt.Precision))
+		}
+		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
+			K, err := g.cross(ctx, m.Eta, split)
+			if err == nil {
+				m.Cross(dst, K)
+			}
+			return err
+		}
+	}
+	t.out, t.Y, t.warnings, err = columns.LearnOutputs(Y, &g.opt.Columns)
+	return t, err
+}
+
+// cross is K_η between the samples left out and those to train on.
+func (g *Grams) cross(ctx context.Context, eta []float64, split folds.Split) (blas.General, error) {
+	K := blas.NewGeneral(len(split.Test), len(split.Train))
+	for _, j := range model.Kept(eta) {
+		if err := ctx.Err(); err != nil {
+			return K, err
+		}
+		for a, i := range split.Test {
+			row := blas.Row(K, a)
+			for c, k := range split.Train {
+				row[c] += eta[j] * g.grams[j].At(i, k)
+			}
+		}
+	}
+	return K, nil
+}
+
+// part is the Gram matrix of some of the samples.
+func part(g *blas.Sym, idx []int, prec blas.Precision) *blas.Sym {
+	out := blas.NewSym(len(idx), prec)
+	line := make([]float64, len(idx))
+	for b := range out.Panels() {
+		row, rows, cols, _ := out.Panel(b)
+		for i := row; i < row+rows; i++ {
+			for j := range cols {
+				line[j] = g.At(idx[i], idx[j])
+			}
+			out.SetPanel(b, i, 0, 1, cols, line, cols)
+		}
+	}
+	return out
+}

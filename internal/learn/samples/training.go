@@ -1,0 +1,291 @@
+// Package samples is data of which every sample is at hand: rows of inputs, or Gram
+// matrices of the caller's.
+package samples
+
+import (
+	"context"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/folds"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+	"github.com/iokl/iokl/stream"
+)
+
+// Options of data.
+type Options struct {
+	learn.Env
+	Columns   columns.Options
+	Groups    []kernel.Group // that SPECs may refer to
+	Precision blas.Precision // in which Gram matrices are stored
+}
+
+// observed is the targets of the samples, and the folds they are dealt to.
+type observed struct {
+	opt    Options
+	y      blas.General
+	splits []folds.Split
+}
+
+// observe refuses data that no fit can start from; l is the number of rows of the inputs.
+func observe(l int, Y blas.General, opt Options) (observed, error) {
+	o := observed{opt: opt, y: Y}
+	switch {
+	case Y.Cols == 0 || l == 0:
+		return o, fault.Input("the data are empty")
+	case l != Y.Rows:
+		return o, fault.Input("X has %d rows and Y has %d", l, Y.Rows)
+	case l < 2:
+		return o, fault.Input("one row of data is not enough to learn from")
+	}
+	return o, nil
+}
+
+// Size is the number of samples and of targets.
+func (o *observed) Size() (l, n int) { return o.y.Rows, o.y.Cols }
+
+// Split deals the samples to folds.
+func (o *observed) Split(p folds.Plan) (int, error) {
+	var err error
+	o.splits, err = p.Deal(o.y.Rows)
+	return len(o.splits), err
+}
+
+// split is the samples of a fold and those to train on.
+func (o *observed) split(fold int) (folds.Split, error) {
+	s := o.splits[fold]
+	if len(s.Train) < 2 || len(s.Test) == 0 {
+		return s, fault.Input("it trains on %d samples and tests on %d", len(s.Train), len(s.Test))
+	}
+	return s, nil
+}
+
+// planned is the number of samples that a plan is for.
+func (o *observed) planned(all bool) int {
+	if all {
+		return o.y.Rows
+	}
+	l := 0
+	for _, split := range o.splits {
+		l = max(l, len(split.Train))
+	}
+	return l
+}
+
+// training is the learning problem of some of the samples: in sample space over Gram
+// matrices, or in feature space over sums.
+type training struct {
+	opt      *Options
+	in       *columns.Inputs
+	out      *columns.Outputs
+	warnings []string
+	names    []string // of the kernels
+	weights  []float64
+	Y        blas.General // targets as they are learned
+
+	dict  kernel.Dictionary // resolved on Z, the inputs as the kernels see them
+	Z     blas.General
+	grams []*blas.Sym
+	maps  rff.Maps
+	sums  *stream.Sums
+
+	test    blas.General // targets of the samples left out
+	predict func(ctx context.Context, dst blas.General, m *model.Model) error
+}
+
+// accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
+func (t *training) accumulate(ctx context.Context) (err error) {
+	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed); err != nil {
+		return fault.Mark(err)
+	}
+	acc := stream.New(t.maps, t.Z.Cols, t.Y.Cols, stream.Options{Backend: t.opt.Backend})
+	if err := acc.Run(ctx, stream.FromMatrices("the data", t.Z, t.Y)); err != nil {
+		return fault.From(err)
+	}
+	sums, err := acc.Sums()
+	if err != nil {
+		return fault.From(err)
+	}
+	sums[0].Recenter(nil)
+	t.sums = &sums[0]
+	return nil
+}
+
+// Space is the learning problem over coefficients C (l×n), or over weights of features.
+func (t *training) Space() bcd.Space {
+	if t.sums == nil {
+		return bcd.NewSamples(linop.NewGramSum(t.grams, t.opt.Backend, t.opt.Precision), t.Y)
+	}
+	var yy float64
+	for _, v := range t.sums.YY {
+		yy += v
+	}
+	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
+}
+
+func (t *training) Weights() []float64 { return t.weights }
+
+// Model predicts by the solution.
+func (t *training) Model(res *bcd.Result) *model.Model {
+	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
+	CL := res.C
+	res.L.MulRight(blas.Or(t.opt.Backend), CL, CL)
+	switch {
+	case t.sums != nil:
+		model.Weigh(CL, t.maps, res.Eta)
+		m.Basis = model.NewFeatures(t.maps, res.Eta, CL, t.opt.Backend)
+	case t.in == nil:
+		m.Basis = &model.Grams{CL: CL, Be: t.opt.Backend}
+	default:
+		m.Basis = model.NewSamples(t.dict, res.Eta, t.Z, CL, t.opt.Backend)
+	}
+	return m
+}
+
+// Errors are those of the predictions for the samples left out.
+func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, error) {
+	F := blas.NewGeneral(t.test.Rows, t.test.Cols)
+	if err := t.predict(ctx, F, t.Model(res)); err != nil {
+		return learn.Errors{}, err
+	}
+	return learn.Judge(F, t.test, t.Y, t.out), nil
+}
+
+// Rows is samples with inputs.
+type Rows struct {
+	observed
+	x   blas.General
+	all *coded // all samples, once they were asked for
+}
+
+// NewRows are the samples with inputs X (l×d) and targets Y (l×n).
+func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
+	o, err := observe(X.Rows, Y, opt)
+	if err == nil && X.Cols == 0 {
+		err = fault.Input("X has no columns")
+	}
+	return &Rows{observed: o, x: X}, err
+}
+
+// Columns is the number of inputs.
+func (r *Rows) Columns() int { return r.x.Cols }
+
+// coded is some of the samples as kernels and solvers see them.
+type coded struct {
+	in       *columns.Inputs
+	out      *columns.Outputs
+	warnings []string
+	Z, Y     blas.General
+	*dictionary.Resolver
+}
+
+// code learns the maps of the columns from the samples X, Y.
+func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
+	c = new(coded)
+	var more []string
+	if c.in, c.warnings, err = columns.NewInputs(columns.Measure(X), &r.opt.Columns); err != nil {
+		return nil, err
+	}
+	if c.out, c.Y, more, err = columns.LearnOutputs(Y, &r.opt.Columns); err != nil {
+		return nil, err
+	}
+	c.warnings = append(c.warnings, more...)
+	var missing []int
+	if c.Z, missing, err = c.in.Apply(X); err != nil {
+		return nil, err
+	}
+	if w := c.in.MissingWarning(missing); w != "" {
+		c.warnings = append(c.warnings, w)
+	}
+	c.Resolver = dictionary.NewResolver(c.Z, c.Y, dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend})
+	return c, nil
+}
+
+// everything is all samples.
+func (r *Rows) everything() (_ *coded, err error) {
+	if r.all == nil {
+		r.all, err = r.code(r.x, r.y)
+	}
+	return r.all, err
+}
+
+// Start is where learning on the kernels of the SPECs starts from.
+func (r *Rows) Start(ctx context.Context, specs []string) (weights, diagonals []float64, err error) {
+	c, err := r.everything()
+	if err != nil {
+		return nil, nil, err
+	}
+	d, weights, err := c.Resolve(ctx, specs)
+	if err != nil {
+		return nil, nil, err
+	}
+	diagonals, err = c.Diagonals(d)
+	return weights, diagonals, err
+}
+
+// Plan is the memory that a fit of the SPECs takes.
+func (r *Rows) Plan(ctx context.Context, specs []string, all bool) (learn.Plan, error) {
+	c, err := r.everything()
+	if err != nil {
+		return learn.Plan{}, err
+	}
+	d, _, err := c.Resolve(ctx, specs)
+	if err != nil {
+		return learn.Plan{}, err
+	}
+	return r.opt.plan(d, r.planned(all), r.y.Cols)
+}
+
+// Train prepares to learn from the samples that are not in the fold.
+func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Training, error) {
+	var c *coded
+	t := &training{opt: &r.opt}
+	if fold == learn.All {
+		var err error
+		if c, err = r.everything(); err != nil {
+			return nil, err
+		}
+	} else {
+		split, err := r.split(fold)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = r.code(columns.Rows(r.x, split.Train), columns.Rows(r.y, split.Train)); err != nil {
+			return nil, err
+		}
+		t.test = columns.Rows(r.y, split.Test)
+		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
+			return m.Predict(ctx, dst, columns.Rows(r.x, split.Test))
+		}
+	}
+	t.in, t.out, t.warnings, t.Z, t.Y = c.in, c.out, c.warnings, c.Z, c.Y
+	var err error
+	if t.dict, t.weights, err = c.Resolve(ctx, specs); err != nil {
+		return nil, err
+	}
+	t.names = t.dict.Names()
+	if fold == learn.All {
+		p, err := r.opt.plan(t.dict, t.Y.Rows, t.Y.Cols)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.opt.Announce(p); err != nil {
+			return nil, err
+		}
+	}
+	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows); features || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return t, t.accumulate(ctx)
+	}
+	t.grams, err = t.dict.Grams(ctx, t.Z, kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend})
+	return t, fault.From(err)
+}

@@ -1,0 +1,387 @@
+// Package sums is data that are read in blocks of rows, and of which sums over the
+// features of kernels are kept, apart for each fold.
+package sums
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/folds"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/learn/samples"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+	"github.com/iokl/iokl/stream"
+)
+
+// Rows is data of any length that are read in blocks of rows.
+type Rows struct {
+	Inputs, Outputs int
+	Name            string // of the data, for checkpoints
+	Count           int64  // less than 1 when that is not known
+	Open            func() (stream.Source, error)
+}
+
+// Options of data.
+type Options struct {
+	learn.Env
+	Columns    columns.Options
+	Groups     []kernel.Group // that SPECs may refer to
+	Kernels    []string       // SPECs, all with explicit features
+	Folds      int            // to keep apart; 0 means none
+	FoldGroups []int          // a number for each row: rows of a number are in one fold
+
+	SurveyRows     int64  // leading rows to survey; 0 means all
+	Checkpoint     string // file that keeps the sums; "" means none
+	CheckpointRows int64  // between two writes of it; 0 means 100 for each feature
+	Ranks          stream.Ranks
+	Progress       func(survey bool, p stream.Progress) error
+}
+
+// Data is the sums of one pass over rows.
+type Data struct {
+	rows     Rows
+	opt      Options
+	survey   *stream.Survey
+	in       *columns.Inputs
+	y        *columns.Scaler // by which targets are brought near mean 0, scale 1 before they are summed; nil: not at all
+	warnings []string
+	dict     kernel.Dictionary
+	weights  []float64 // of the kernels where they are not learned
+	maps     rff.Maps
+	so       stream.Options
+	sums     []stream.Sums // of the folds
+}
+
+// surveySample is the number of rows, uniformly drawn, that median distances,
+// landmarks and the means of centred kernels are taken from.
+const surveySample = 4096
+
+// New surveys the rows, makes the feature maps and reads the rows into sums.
+func New(ctx context.Context, rows Rows, opt Options) (*Data, error) {
+	d := &Data{rows: rows, opt: opt}
+	if rows.Inputs < 1 || rows.Outputs < 1 {
+		return nil, fault.Input("the data are empty")
+	}
+	saved, err := d.resume()
+	if err != nil {
+		return nil, err
+	}
+	if saved != nil {
+		defer saved.Close()
+	}
+	if err := d.prepare(ctx); err != nil {
+		return nil, err
+	}
+	return d, d.accumulate(ctx, saved)
+}
+
+// prepare surveys the data, unless a checkpoint has told of them, and makes the feature maps.
+func (d *Data) prepare(ctx context.Context) (err error) {
+	if d.survey == nil {
+		if err := d.inspect(ctx); err != nil {
+			return err
+		}
+	}
+	if d.survey.Rows < 2 {
+		return fault.Input("%d rows of data are not enough to learn from", d.survey.Rows)
+	}
+	if d.in, d.warnings, err = columns.NewInputs(scaler(d.survey.X), &d.opt.Columns); err != nil {
+		return err
+	}
+	if d.opt.Columns.ScaleOutputs {
+		d.y = scaler(d.survey.Y)
+	}
+	Z := blas.Clone(d.survey.Sample)
+	if d.in.Scaler != nil {
+		d.in.Scaler.Apply(Z)
+	}
+	r := dictionary.NewResolver(Z, blas.General{}, dictionary.Options{Groups: d.opt.Groups, Seed: d.opt.Seed, Backend: d.opt.Backend})
+	if d.dict, d.weights, err = r.Resolve(ctx, d.opt.Kernels); err != nil {
+		return err
+	}
+	if k := dictionary.NeedsSamples(d.dict); k != nil {
+		return fault.Input("kernel %s needs all samples at once: for data that are streamed write it with rff: or nystrom:", k.Name)
+	}
+	if d.maps, err = rff.NewMaps(ctx, d.dict, Z, d.opt.Seed); err != nil {
+		return fault.Mark(err)
+	}
+	return d.plan()
+}
+
+// scaler is that of columns with these moments.
+func scaler(m stream.Moments) *columns.Scaler {
+	s := &columns.Scaler{Mean: m.Mean, Scale: make([]float64, len(m.Mean)), Constant: make([]bool, len(m.Mean))}
+	for j, d := range m.Deviation {
+		s.Scale[j], s.Constant[j] = d, !fault.Positive(d)
+		if s.Constant[j] {
+			s.Scale[j] = 1
+		}
+	}
+	return s
+}
+
+// plan decides on folds and on whether Γ is stored.
+func (d *Data) plan() error {
+	D, n := d.maps.Dim(), d.rows.Outputs
+	if D == 0 {
+		return fault.Input("the kernels have no features")
+	}
+	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: d.opt.CheckpointRows, Folds: d.opt.Folds}
+	if d.so.CheckpointRows == 0 {
+		d.so.CheckpointRows = 100 * int64(D)
+	}
+	if err := d.dealGroups(); err != nil {
+		return err
+	}
+	rows := d.rows.Count
+	if rows < 1 && d.opt.SurveyRows == 0 {
+		rows = d.survey.Rows
+	}
+	if rows < 1 {
+		rows = -1
+	}
+	var note string
+	limit := max(d.opt.Limit()-samples.FeatureBytes(D, n), 0)
+	need := stream.Bytes(D, d.rows.Inputs, n, d.so)
+	d.so, note = stream.Plan(D, d.rows.Inputs, n, rows, limit, d.so)
+	if note != "" && d.opt.Folds > 0 {
+		return fault.Mark(&memory.Error{
+			What:  fmt.Sprintf("the sums of %d features, apart for each of %d folds", D, d.opt.Folds),
+			Bytes: need, Limit: limit, Instead: "give λ, or use fewer features or folds",
+		})
+	}
+	if note != "" {
+		d.opt.Say("%s", note)
+	}
+	return nil
+}
+
+// dealGroups deals groups of rows to the folds, the largest first.
+func (d *Data) dealGroups() error {
+	groups := d.opt.FoldGroups
+	if groups == nil || d.opt.Folds == 0 {
+		return nil
+	}
+	if l := int64(len(groups)); d.opt.SurveyRows == 0 && l != d.survey.Rows {
+		return fault.Input("%d group numbers for %d samples", l, d.survey.Rows)
+	}
+	splits, err := folds.Plan{Folds: d.opt.Folds, Groups: groups, Seed: d.opt.Seed}.Deal(len(groups))
+	if err != nil {
+		return err
+	}
+	foldOf := make([]int, len(groups))
+	for f, s := range splits {
+		for _, i := range s.Test {
+			foldOf[i] = f
+		}
+	}
+	d.so.Fold = func(_ string, row int64) int {
+		if row >= int64(len(foldOf)) {
+			return -1 // refused with the number of the row
+		}
+		return foldOf[row]
+	}
+	return nil
+}
+
+// rowError makes an ErrInput of an error in a row.
+func rowError(err error) error {
+	if errors.Is(err, stream.ErrRow) {
+		return fault.Mark(err)
+	}
+	return fault.From(err)
+}
+
+// Size is the number of samples and of targets.
+func (d *Data) Size() (l, n int) {
+	for k := range d.sums {
+		l += int(d.sums[k].Rows)
+	}
+	return l, d.rows.Outputs
+}
+
+// Split returns the number of folds to which the rows were dealt as they came.
+func (d *Data) Split(folds.Plan) (int, error) { return len(d.sums), nil }
+
+// Plan is nothing beyond what the sums take.
+func (d *Data) Plan(context.Context, []string, bool) (learn.Plan, error) { return learn.Plan{}, nil }
+
+// Start is where learning starts from.
+func (d *Data) Start(context.Context, []string) (weights, diagonals []float64, err error) {
+	l, _ := d.Size()
+	diagonals = make([]float64, len(d.maps))
+	at := 0
+	for j, m := range d.maps {
+		for k := range d.sums {
+			G := d.sums[k].Gamma
+			for i := at; i < at+m.Dim(); i++ {
+				diagonals[j] += G.Data[i*G.Stride+i] / float64(max(l, 1))
+			}
+		}
+		at += m.Dim()
+	}
+	return d.weights, diagonals, nil
+}
+
+// Train prepares to learn from the rows that are not in the fold. The sums go into
+// those of all rows, which can be asked for once.
+func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training, error) {
+	t := &training{data: d}
+	switch {
+	case fold != learn.All:
+		t.test = &d.sums[fold]
+		t.sums = stream.Total(d.sums, func(k int) bool { return k == fold })
+		if t.sums.Rows < 2 || t.test.Rows == 0 {
+			return nil, fault.Input("it trains on %d rows and tests on %d", t.sums.Rows, t.test.Rows)
+		}
+	case len(d.sums) == 1:
+		t.sums, d.sums = d.sums[0], nil
+	default:
+		t.sums, d.sums = stream.Total(d.sums, nil), nil
+	}
+	if t.sums.Rows < 2 {
+		return nil, fault.Input("%d rows of data are not enough to learn from", t.sums.Rows)
+	}
+	if err := t.outputs(); err != nil {
+		return nil, err
+	}
+	H, squares := t.sums.Standardized(t.mean, t.scale)
+	H = columns.Take(H, t.out.Live)
+	var yy float64
+	for _, j := range t.out.Live {
+		yy += squares[j]
+	}
+	l, blocks := int(t.sums.Rows), d.maps.Blocks()
+	if !d.so.NoGamma {
+		t.space = bcd.NewFeatures(t.sums.Gamma, H, yy, l, blocks, d.opt.Backend)
+		return t, nil
+	}
+	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx) }, d.so)
+	var op linop.Operator = gram
+	if d.opt.Ranks != nil {
+		op = &jointGram{gram, d.opt.Ranks}
+	}
+	t.space = bcd.NewFeaturesOperator(op, H, yy, l, blocks)
+	return &reading{t, gram}, nil
+}
+
+// training is the learning problem of the sums of some of the folds.
+type training struct {
+	data        *Data
+	sums        stream.Sums
+	test        *stream.Sums // of the fold left out
+	out         *columns.Outputs
+	warnings    []string
+	mean, scale []float64 // of the targets in the sums; 0 and 1 where they are learned as they are
+	deviation   []float64 // of the targets in the sums
+	space       bcd.Space
+}
+
+// reading is a training set without Γ.
+type reading struct {
+	*training
+	gram *stream.Gram
+}
+
+func (r *reading) Err() error { return rowError(r.gram.Err()) }
+
+// outputs fills in the map of the targets by the moments that the sums tell.
+func (t *training) outputs() (err error) {
+	t.mean, t.deviation = t.sums.OutputMoments()
+	n := len(t.mean)
+	s := &columns.Scaler{Mean: make([]float64, n), Scale: make([]float64, n), Constant: make([]bool, n)}
+	t.scale = make([]float64, n)
+	for j, dev := range t.deviation {
+		s.Constant[j] = dev == 0
+		t.scale[j] = dev
+		if dev == 0 {
+			t.scale[j] = 1
+		}
+		if y := t.data.y; y == nil {
+			t.mean[j], t.scale[j] = 0, 1
+		} else {
+			s.Mean[j] = y.Mean[j] + y.Scale[j]*t.mean[j]
+			s.Scale[j] = y.Scale[j] * t.scale[j]
+		}
+	}
+	t.out, t.warnings, err = columns.NewOutputs(s, &t.data.opt.Columns)
+	return err
+}
+
+func (t *training) Space() bcd.Space   { return t.space }
+func (t *training) Weights() []float64 { return t.data.weights }
+
+// weigh makes S·W·L, with S = diag(√η_j) over the features of each kernel, of the solution W.
+func (t *training) weigh(res *bcd.Result) blas.General {
+	res.L.MulRight(blas.Or(t.data.opt.Backend), res.C, res.C)
+	model.Weigh(res.C, t.data.maps, res.Eta)
+	return res.C
+}
+
+// Model predicts by the solution.
+func (t *training) Model(res *bcd.Result) *model.Model {
+	return &model.Model{
+		In: t.data.in, Out: t.out, Names: t.data.dict.Names(), Eta: res.Eta, L: res.L,
+		Basis:    model.NewFeatures(t.data.maps, res.Eta, t.weigh(res), t.data.opt.Backend),
+		Warnings: slices.Concat(t.data.warnings, t.warnings),
+	}
+}
+
+// Errors are those on the rows left out: ‖Y − ZB‖² = ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩ from
+// their sums. Targets that were constant in training are predicted so.
+func (t *training) Errors(_ context.Context, res *bcd.Result) (learn.Errors, error) {
+	B, s := t.weigh(res), t.test
+	all, mse := s.Standardized(t.mean, t.scale)
+	H := columns.Take(all, t.out.Live)
+	GB := blas.NewGeneral(B.Rows, B.Cols)
+	blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
+	for i := range B.Rows {
+		h, gb := blas.Row(H, i), blas.Row(GB, i)
+		for k, v := range blas.Row(B, i) {
+			mse[t.out.Live[k]] += v * (gb[k] - 2*h[k])
+		}
+	}
+	e := learn.Errors{MSE: mse, Accuracy: math.NaN()}
+	count := 0
+	for j, c := range t.scale {
+		mse[j] = max(mse[j], 0) * c * c / float64(s.Rows)
+		if dev := t.deviation[j]; dev > 0 {
+			e.NMSE += mse[j] / (dev * dev)
+			count++
+		}
+		if y := t.data.y; y != nil {
+			mse[j] *= y.Scale[j] * y.Scale[j]
+		}
+	}
+	e.NMSE /= float64(count)
+	return e, nil
+}
+
+// jointGram adds up the products of the ranks, which all must ask for the same.
+type jointGram struct {
+	*stream.Gram
+	ranks stream.Ranks
+}
+
+func (g *jointGram) Apply(dst, x blas.General) {
+	g.Gram.Apply(dst, x)
+	sum := blas.Clone(dst)
+	if g.ranks.Allreduce(sum.Data) != nil {
+		for i := range sum.Data {
+			sum.Data[i] = math.NaN()
+		}
+	}
+	blas.Copy(dst, sum)
+}
