@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/learn/choose"
 )
 
 // besides pastes the lines of tables side by side.
@@ -210,7 +210,7 @@ func TestCVPictures(t *testing.T) {
 	if got := first(specs); got != "gaussian:all:1 gaussian:all:2 + 28 more" {
 		t.Errorf("legend %q", got)
 	}
-	if got := iokl.Brief(specs); !strings.HasSuffix(got, "gaussian:all:4 … and 26 more") {
+	if got := choose.Brief(specs); !strings.HasSuffix(got, "gaussian:all:4 … and 26 more") {
 		t.Errorf("list %q", got)
 	}
 }
