@@ -22,13 +22,13 @@ type CVOptions struct {
 	// more for few samples. Without Lambdas, what is beyond doubt worse after a
 	// repeat is left out of the next.
 	Repeats     int
-	Groups      []int   // a number for each sample: no group is on both sides of a split
-	TimeOrdered bool    // train on the past, test on what follows
+	Groups      []int // a number for each sample: no group is on both sides of a split
+	TimeOrdered bool  // train on the past, test on what follows
 	// Metric is an average over the outputs: nmse (the default), the squared error
 	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
 	Metric string
-	Tol         float64 // relative gap of the fits; 0 means 1e-2, or Options.Tol when that is larger
-	OneSE       bool    // choose the largest λ within one standard error of the best
+	Tol    float64 // relative gap of the fits; 0 means 1e-2, or Options.Tol when that is larger
+	OneSE  bool    // choose the largest λ within one standard error of the best
 }
 
 // ForFit returns c with the number of folds and of repeats that [Fit] takes for l
