@@ -29,7 +29,6 @@ const (
 	fewGroups   = 16  // parts the panels are dealt out in, each with a result of its own
 	fewPanels   = 8   // at least so many panels a part
 	fewAddRows  = 512 // rows of a job that adds the parts up
-	fewCost     = 4   // an element read from memory takes the time of so many multiply-adds
 	fewBlockMax = 4   // columns of one kernel call
 	fewPage     = 512 // elements of a page: columns that start at one offset in
 	fewShift    = 40  // their pages would contend for one set of the cache, so they are shifted
@@ -56,7 +55,6 @@ type fewer struct {
 type fewScratch struct {
 	t fewTile
 	d tile
-	manners
 }
 
 // newFewer returns nil where the level has no kernels.
@@ -174,7 +172,6 @@ func (c *fewCall) group(g int) {
 	}
 	for q := first; q < last; q++ {
 		c.panel(w, q, part)
-		w.did(fewCost * fewRows * q * fewRows * c.kp)
 	}
 	w.t, w.d = fewTile{}, tile{}
 	c.f.scratch.Put(w)

@@ -129,5 +129,4 @@ func (p *product[T]) multiplyPanel(s *scratch[T], q, end, j0, j1, p0 int) {
 		t.width = min(mr, j1-j)
 		p.one(s, i, j)
 	}
-	s.did(t.rows * (j1 - j0) * t.kc)
 }

@@ -96,5 +96,4 @@ func (p *product[T]) multiplyFew(s *scratch[T], z, i int) {
 		t.width = min(mr, p.n-w*mr)
 		p.one(s, i, w*mr)
 	}
-	s.did(t.rows * p.n * np)
 }

@@ -214,7 +214,6 @@ func (c *panelCall[T]) run(job int) {
 		if s == c.supers-1 {
 			c.finish(q)
 		}
-		w.did(p.rows * (c.super(s+1) - c.super(s)) * c.k)
 	}
 	c.progress[r].Store(int32(s + 1))
 	p.e.release(w)

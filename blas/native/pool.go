@@ -2,22 +2,6 @@ package native
 
 import "github.com/iokl/iokl/internal/par"
 
-// yieldFlops is how many multiply-adds, a few tenths of a millisecond, a goroutine
-// does before it lets others in, the garbage collector's among them. To do so after
-// every panel would cost small products a quarter of their time.
-const yieldFlops = 1 << 22
-
-// manners counts the multiply-adds since their user last let others in.
-type manners struct{ flops int }
-
-// did counts so many more.
-func (m *manners) did(flops int) {
-	if m.flops += flops; m.flops > yieldFlops {
-		m.flops = 0
-		par.GiveWay()
-	}
-}
-
 // scratch is what one goroutine needs while it computes: a packed block, a tile
 // and the argument of the micro-kernel.
 type scratch[T element] struct {
@@ -25,7 +9,6 @@ type scratch[T element] struct {
 	edge [maxNR * maxMR]T
 	t    tile
 	r, w [4]T // arguments of the vector kernels
-	manners
 }
 
 // buffers keeps scratch and job memory between calls, so that a product of a

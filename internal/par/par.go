@@ -1,32 +1,29 @@
-// Package par is the module's one place for parallelism: a single thread count,
-// shared by every loop, so that nested parallel work never runs more goroutines
-// than the program was given.
+// Package par runs loops in parallel on one set of threads for the whole program, so that
+// nested loops never compute on more of them than the program was given.
 //
-// A loop runs on its caller's goroutine and on as many helpers as are free at
-// that moment. Inside an outer parallel loop no helper is free, and an inner
-// loop runs serially; results must therefore not depend on who runs what, which
-// holds when iterations write disjoint outputs.
+// [For] runs a loop on its caller's goroutine and on as many helpers as are free at
+// that moment. Inside a parallel loop that uses all threads no helper is free, and an inner
+// loop runs serially. Who runs which iteration is not determined: iterations must
+// write to disjoint memory for the result not to depend on the number of threads.
 //
-// Helpers stay awake for a fraction of a millisecond after a loop, since the next
-// one often follows at once, and then end.
+// A helper without work stays awake for a fraction of a millisecond, since the next loop
+// often follows at once, and then ends. A loop never waits for a helper that has no processor yet.
 //
-// A loop allocates nothing once its state exists, provided that the
-// function it is given was allocated before.
+// A loop allocates nothing once its state exists, provided that the function it is given
+// was allocated before.
 package par
 
 import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 var (
 	threads atomic.Int64 // configured count; 0 means GOMAXPROCS
 	busy    atomic.Int64 // helpers running now, or about to
-	// Helpers started that have no processor yet.
+	// Helpers that were started and have no processor yet.
 	starting atomic.Int64
-	latest   atomic.Pointer[loop] // to ask for helpers
 )
 
 // SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS.
@@ -66,7 +63,6 @@ func acquire(want int) int {
 type loop struct {
 	f      func(i int)
 	n      int
-	began  time.Duration
 	next   atomic.Int64  // first iteration nobody has taken
 	left   atomic.Int64  // helpers still at work, plus asleep when the caller sleeps
 	coming atomic.Int64  // of these, the ones that were started and have not begun
@@ -91,67 +87,40 @@ func newLoop() *loop {
 // the goroutines that are free. A panic in f is raised again in the caller once
 // all iterations under way have ended.
 func For(n int, f func(i int)) {
-	first, crowd := 0, crowded()
-	if crowd && spinning.Load() == 0 {
-		first = alone(n, f)
-	}
 	helpers := 0
-	if n-first > 1 {
-		helpers = acquire(n - first - 1)
+	if n > 1 {
+		helpers = acquire(n - 1)
 	}
 	if helpers == 0 {
-		for i := first; i < n; i++ {
+		for i := range n {
 			f(i)
 		}
 		return
 	}
 	l := newLoop()
 	l.f, l.n, l.failed = f, n, nil
-	l.next.Store(int64(first))
+	l.next.Store(0)
 	l.left.Store(int64(helpers))
-	l.began = now()
-	started := false
-	latest.Store(l)
 	for range helpers {
 		switch {
 		case offer(l):
 		case starting.Load() < int64(Threads()-1):
 			starting.Add(1)
-			queued.Add(1)
 			l.coming.Add(1)
-			started = true
 			go l.help()
-		default: // others wait for a processor already, and will see this loop
-			l.coming.Add(1)
+		default: // as many as can run wait for a processor already
+			l.dismiss(1)
 		}
-	}
-	if started && crowd {
-		// The scheduler runs what a goroutine starts on the same processor. This one
-		// instead takes whichever is free first.
-		runtime.Gosched()
 	}
 	l.work()
 	l.dismiss(l.coming.Swap(0))
-	l.wait(l.began)
+	l.wait()
 	failed := l.failed
 	l.f, l.failed = nil, nil
 	loops.Put(l)
 	if failed != nil {
 		panic(failed)
 	}
-}
-
-// alone calls f(i) from i = 0 on, for as long as helpers that must wait for a
-// processor would come too late, and returns the first i that is left.
-func alone(n int, f func(i int)) int {
-	start := now()
-	for i := range n {
-		f(i)
-		if now()-start > awakeMost/2 {
-			return i + 1
-		}
-	}
-	return n
 }
 
 // dismiss tells that n helpers will not come.
@@ -173,38 +142,19 @@ func (l *loop) begin() bool {
 	}
 }
 
-// helper works on l, then on the loops that come while it stays awake. One that
-// gets a processor only when l has ended works on the latest loop, if that waits
-// for helpers, or looks for the next: where the processors are busy nobody waits for a
-// helper that waits for one of them.
+// helper works on l, unless l ended before it got a processor, then on the loops that come while it stays awake.
 func (l *loop) helper() {
 	starting.Add(-1)
-	queued.Add(-1)
-	began := now()
-	switch last := latest.Load(); {
-	case l.begin():
-		if t := began - l.began; t > quick {
-			if n, known := pauses(); known {
-				waited(t, n)
-			}
-		}
-	case last.begin():
-		l = last
-	default:
-		l = await(began)
-		began = now()
+	if !l.begin() {
+		l = await()
 	}
 	for l != nil {
 		l.work()
 		busy.Add(-1)
 		if l.left.Add(-1) == asleep {
 			l.ended <- struct{}{}
-			if idle, _ := load(); !idle {
-				return // the caller goes on here
-			}
 		}
-		l = await(began)
-		began = now()
+		l = await()
 	}
 }
 

@@ -103,7 +103,6 @@ func TestNobodyWaitsForProcessor(t *testing.T) {
 	setThreads(t, 3)
 	for try := 0; ; try++ {
 		settle(t)
-		crowd.until.Store(0)
 		var ran int
 		for range 10 {
 			For(4, func(int) { ran++ })

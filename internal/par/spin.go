@@ -2,22 +2,18 @@ package par
 
 import (
 	"runtime"
+	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// A helper that has nothing left to do stays awake for a while, and so does a
-// caller that waits for its helpers. Solvers run one short loop after another, and
-// waking a sleeping thread takes longer than many a loop does: a tenth of a
-// millisecond on a virtual machine, more where the operating system first puts it
-// on the processor of the thread that woke it. Where other goroutines want the
-// processor, nobody keeps it awake for longer than a part of the time it has worked.
-
+// Solvers run one short loop after another, and to wake a sleeping thread takes longer than many a loop does: a tenth of a
+// millisecond on a virtual machine. So a helper that has nothing to do stays awake for a while, and so does a
+// caller that waits for its helpers, unless another goroutine wants the processor.
 const (
 	awake     = 300 * time.Microsecond // how long a helper or a caller waits before it sleeps
-	patience  = 10                     // where others want its processor, one part in so many of what it has worked,
-	awakeMost = 2 * time.Millisecond   // and at most so long
-	glance    = 20 * time.Microsecond  // how long it waits before it sees whether others do
+	glance    = 20 * time.Microsecond  // how long it waits before it sees whether others want its processor
 	looks     = 64                     // looks between two at the clock
 	asleep    = 1 << 32                // in loop.left: the caller sleeps
 	maxOffers = 1 << 10
@@ -28,42 +24,55 @@ var (
 	offers   = make(chan *loop, maxOffers) // what they were offered
 )
 
-// spin calls ready until it returns true, or false when it stayed false for too
-// long for somebody who has worked since began.
-func spin(began time.Duration, ready func() bool) bool {
-	var start, glanced, most time.Duration
+// spin calls ready until it returns true, for as long as it makes sense to stay awake: then it returns false.
+func spin(ready func() bool) bool {
+	var start time.Time
+	next := glance
 	for i := 0; ; i++ {
 		if ready() {
 			return true
 		}
-		switch {
-		case i == 0:
-			start, most = now(), awake
-		case i%looks == 0:
-			waited := now() - start
-			if waited > most {
-				return false
-			}
-			if waited-glanced < glance {
-				continue
-			}
-			glanced = waited
-			switch idle, waiting := load(); {
-			case idle:
-			case waiting == 0:
-				runtime.Gosched() // to the collector, if it has work
-			default:
-				most = min((start-began)/patience, awakeMost)
-			}
+		if i == 0 {
+			start = time.Now()
 		}
+		if i%looks != 0 {
+			continue
+		}
+		waited := time.Since(start)
+		if waited < next {
+			continue
+		}
+		if waited > awake || contended() {
+			return false
+		}
+		next = waited + glance
 	}
+}
+
+// scheduler holds what the runtime tells about goroutines.
+var scheduler = struct {
+	mu      sync.Mutex
+	samples []metrics.Sample
+}{samples: []metrics.Sample{
+	{Name: "/sched/goroutines/running:goroutines"},
+	{Name: "/sched/goroutines/runnable:goroutines"},
+}}
+
+// contended reports whether goroutines wait and no processor is idle. It takes a tenth of a
+// microsecond; where somebody else is asking it says no.
+func contended() bool {
+	if !scheduler.mu.TryLock() {
+		return false
+	}
+	defer scheduler.mu.Unlock()
+	metrics.Read(scheduler.samples)
+	return scheduler.samples[0].Value.Uint64() >= uint64(runtime.GOMAXPROCS(0)) && scheduler.samples[1].Value.Uint64() > 0
 }
 
 // Until returns when ready, which another goroutine is about to make true, returns true.
 func Until(ready func() bool) {
-	start := now()
-	for !spin(start, ready) {
-		time.Sleep(glance) // unlike one that gives way, this processor takes work from others
+	for !spin(ready) {
+		time.Sleep(glance)
 	}
 }
 
@@ -91,10 +100,10 @@ func leave() bool {
 
 // await returns the next loop to help with, or nil when none came for a while.
 // As many helpers are in here as spinning counts and offers holds together.
-func await(began time.Duration) *loop {
+func await() *loop {
 	spinning.Add(1)
 	var l *loop
-	found := spin(began, func() bool {
+	found := spin(func() bool {
 		select {
 		case l = <-offers:
 			return true
@@ -109,8 +118,8 @@ func await(began time.Duration) *loop {
 }
 
 // wait returns when no helper is at work on l.
-func (l *loop) wait(began time.Duration) {
-	if spin(began, func() bool { return l.left.Load() == 0 }) {
+func (l *loop) wait() {
+	if spin(func() bool { return l.left.Load() == 0 }) {
 		return
 	}
 	if l.left.Add(asleep) > asleep {

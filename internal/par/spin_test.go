@@ -8,6 +8,14 @@ import (
 	"time"
 )
 
+// oneProcessor gives the test a single processor, and puts back what was.
+func oneProcessor(t *testing.T) {
+	t.Helper()
+	settle(t)
+	old := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
+}
+
 // settle waits until no helper is awake, and fails when that takes far too long.
 func settle(t *testing.T) {
 	t.Helper()
@@ -90,5 +98,42 @@ func TestCallerSleeps(t *testing.T) {
 		if n := ended.Load(); n != 2 {
 			t.Fatalf("the loop returned after %d of 2 iterations", n)
 		}
+	}
+}
+
+// TestUntil waits for a goroutine that needs the same processor.
+func TestUntil(t *testing.T) {
+	oneProcessor(t)
+	var done atomic.Bool
+	go func() { done.Store(true) }()
+	Until(done.Load)
+	if !done.Load() {
+		t.Error("returned too early")
+	}
+}
+
+// A goroutine that waits for the only processor ends the waiting of one that stays awake.
+func TestSpinEndsForOthers(t *testing.T) {
+	oneProcessor(t)
+	for try := 0; ; try++ {
+		var ran atomic.Bool
+		go func() { ran.Store(true) }()
+		if contended() && !spin(ran.Load) {
+			return
+		}
+		if try == 100 { // unless the scheduler took the processor away meanwhile
+			t.Fatal("this goroutine kept the processor from another one until that had run")
+		}
+		for !ran.Load() {
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestContendedDoesNotAllocate(t *testing.T) {
+	f := func() { contended() }
+	f()
+	if a := testing.AllocsPerRun(100, f); a > 0 {
+		t.Errorf("%v allocations a call", a)
 	}
 }
