@@ -23,6 +23,14 @@ func (Lp) permutable()         {}
 func (BlockR) permutable()     {}
 func (ElasticNet) permutable() {}
 
+func symmetricNorm(reg Regularizer) bool {
+	if u, ok := reg.(normInUnits); ok {
+		reg = u.Regularizer
+	}
+	_, ok := reg.(symmetric)
+	return ok
+}
+
 func (a *activeSet) init(r *run) {
 	a.run, a.idx, a.on = r, r.all, make([]bool, r.m)
 	for j := range a.on {
@@ -49,7 +57,7 @@ func (a *activeSet) mask(y []float64) {
 // were measured, those that a projected gradient step would raise. Without a
 // complete measurement nothing enters.
 func (a *activeSet) choose(it *iterate, q *quasiNewton) {
-	if _, ok := a.run.reg.(symmetric); !ok || a.run.fixEta {
+	if !symmetricNorm(a.run.reg) || a.run.fixEta {
 		return
 	}
 	probe := slices.Clone(it.z[:q.m])

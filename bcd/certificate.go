@@ -59,18 +59,22 @@ func (r *run) certify(pt *point) error {
 	return nil
 }
 
-// gapUlps is the rounding of U and of a bound, in units of their last place,
-// below which their difference means nothing.
+// gapUlps is the rounding of U, in units of its last place a sample, up to which a
+// bound above U is equal to it.
 const gapUlps = 16
 
-// gap is U − low, 0 when it is a negative number of rounding size.
+// gap is U − low. Only rounding makes it negative: it is 0 at the rounding of U, else
+// its size, which shows the rounding of what U is the difference of. No value of the
+// objective is negative, so U bounds it, also where low is not a number.
 func (r *run) gap(U, low float64) float64 {
-	gap := U - low
-	scale := math.Max(math.Abs(U), r.space.normY2()/float64(r.l))
-	if gap < 0 && gap >= -gapUlps*0x1p-52*scale*float64(r.l) {
+	g := U - low
+	switch {
+	case g < 0 && -g <= gapUlps*0x1p-52*float64(r.l)*U:
 		return 0
+	case math.Abs(g) < U:
+		return math.Abs(g)
 	}
-	return gap
+	return math.Max(U, 0)
 }
 
 // lowerL bounds the objective over L from below, η fixed. For OKL, min over

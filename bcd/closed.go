@@ -47,7 +47,11 @@ func (r *run) evaluate(ctx context.Context, pt *point, tol float64) error {
 func (r *run) closedForms(pt *point) ([]float64, *linop.Spectral, error) {
 	eta, L := pt.eta, pt.L
 	if !r.fixEta {
-		eta = r.closedEta(pt)
+		alpha2 := make([]float64, r.m)
+		for j, c := range pt.c {
+			alpha2[j] = pt.eta[j] * pt.eta[j] * c
+		}
+		eta = r.closedEta(alpha2)
 	}
 	if r.fixL {
 		return eta, L, nil
@@ -56,12 +60,8 @@ func (r *run) closedForms(pt *point) ([]float64, *linop.Spectral, error) {
 	return eta, L, err
 }
 
-// closedEta is the minimiser of Σ (α_j² + ε)/η_j + ω(η).
-func (r *run) closedEta(pt *point) []float64 {
-	alpha2 := make([]float64, r.m)
-	for j, c := range pt.c {
-		alpha2[j] = pt.eta[j] * pt.eta[j] * c
-	}
+// closedEta is the minimiser of Σ (α_j² + ε)/η_j + ω(η) for the squared norms α_j².
+func (r *run) closedEta(alpha2 []float64) []float64 {
 	eps := r.opt.Smoothing * sumOf(alpha2) / float64(r.m)
 	for j := range alpha2 {
 		alpha2[j] += eps

@@ -17,9 +17,12 @@ type features struct {
 	H      blas.General
 	yy     float64
 	l      int
-	blocks []int // d_j
-	start  []int // first row of each block, and D
-	root   []float64
+	blocks []int     // d_j
+	start  []int     // first row of each block, and D
+	unit   float64   // Γ is divided by it in all that leaves this type
+	size   float64   // the largest mean of a block's diagonal, 1 where Γ is known by products only
+	root   []float64 // √η_j, a row each
+	inner  []float64 // √(η_j/unit): diag(inner)·Γ·diag(inner) is Γ_η
 	eta    []float64
 	scaled blas.General // S·H
 	in     blas.General // scratch of Apply
@@ -50,7 +53,7 @@ func (g implicit) Dense(dst blas.General) {
 func NewFeatures(Gamma, H blas.General, yy float64, l int, blocks []int, be blas.Backend) Space {
 	f := newFeatures(H, yy, l, blocks, Gamma.Rows, Gamma.Cols)
 	if f.bad == nil {
-		f.bad = checkGamma(Gamma)
+		f.bad = f.checkGamma(Gamma)
 	}
 	if f.bad != nil {
 		return f
@@ -72,12 +75,12 @@ func NewFeaturesOperator(gamma linop.Operator, H blas.General, yy float64, l int
 }
 
 func newFeatures(H blas.General, yy float64, l int, blocks []int, rows, cols int) *features {
-	f := &features{H: H, yy: yy, l: l, blocks: slices.Clone(blocks), start: make([]int, len(blocks)+1)}
+	f := &features{H: H, yy: yy, l: l, unit: 1, size: 1, blocks: slices.Clone(blocks), start: make([]int, len(blocks)+1)}
 	for j, d := range blocks {
 		f.start[j+1] = f.start[j] + d
 	}
 	if f.bad = f.validate(rows, cols); f.bad == nil {
-		f.root, f.eta = make([]float64, rows), make([]float64, len(blocks))
+		f.root, f.inner, f.eta = make([]float64, rows), make([]float64, rows), make([]float64, len(blocks))
 		f.scaled = blas.NewGeneral(rows, H.Cols)
 	}
 	return f
@@ -98,17 +101,40 @@ func (f *features) validate(rows, cols int) error {
 	return checkFinite("H", f.H)
 }
 
-func checkGamma(Gamma blas.General) error {
+func (f *features) checkGamma(Gamma blas.General) error {
 	if err := checkFinite("Γ", Gamma); err != nil {
 		return err
 	}
-	for i := range Gamma.Rows {
-		if v := Gamma.Data[i*Gamma.Stride+i]; v < 0 {
-			return fmt.Errorf("%w: Γ has %g on its diagonal at row %d", ErrInput, v, i)
+	f.size = 0
+	for j := range f.blocks {
+		trace := 0.0
+		for i := f.start[j]; i < f.start[j+1]; i++ {
+			v := Gamma.Data[i*Gamma.Stride+i]
+			if v < 0 {
+				return fmt.Errorf("%w: Γ has %g on its diagonal at row %d", ErrInput, v, i)
+			}
+			trace += v / float64(f.l)
 		}
+		f.size = math.Max(f.size, trace)
 	}
 	return nil
 }
+
+func (f *features) sizes() (y, k float64) {
+	return math.Sqrt(f.yy) / math.Sqrt(float64(f.l*f.H.Cols)), f.size
+}
+
+func (f *features) inUnits(y, k float64) (Space, float64) {
+	H := blas.Clone(f.H)
+	blas.Scal(1/y, H.Data)
+	blas.Scal(1/math.Sqrt(k), H.Data)
+	g := f.withTargets(H)
+	g.yy, g.unit = f.yy/y/y, k
+	return g, math.Sqrt(k)
+}
+
+// rounding is that of ‖F − Y‖² = ‖Y‖² − 2⟨H, WL⟩ + ⟨WL, ΓWL⟩.
+func (f *features) rounding(float64) float64 { return 0x1p-50 * f.yy }
 
 func (f *features) Samples() int             { return f.l }
 func (f *features) Outputs() int             { return f.H.Cols }
@@ -141,20 +167,20 @@ func (f *features) residualScale(eta []float64, L *linop.Spectral, mu float64) f
 // Apply computes dst = Γ_η·x. When few kernels have weight, it takes their part of Γ.
 func (f *features) Apply(dst, x blas.General) {
 	if f.part.of(f) {
-		f.part.apply(dst, f.root, x)
+		f.part.apply(dst, f.inner, x)
 		return
 	}
 	f.in = blas.Reshape(f.in, x.Rows, x.Cols)
-	scaleRows(f.in, f.root, x)
+	scaleRows(f.in, f.inner, x)
 	f.gamma.Mul(dst, f.in)
-	scaleRows(dst, f.root, dst)
+	scaleRows(dst, f.inner, dst)
 }
 
 // Dense writes Γ_η.
 func (f *features) Dense(dst blas.General) {
 	f.gamma.Dense(dst)
-	scaleRows(dst, f.root, dst)
-	scaleColumns(dst, f.root)
+	scaleRows(dst, f.inner, dst)
+	scaleColumns(dst, f.inner)
 }
 
 func (f *features) setWeights(eta []float64) {
@@ -165,8 +191,17 @@ func (f *features) setWeights(eta []float64) {
 	f.part.checked = false
 	for j, e := range eta {
 		fill(f.root[f.start[j]:f.start[j+1]], math.Sqrt(e))
+		fill(f.inner[f.start[j]:f.start[j+1]], math.Sqrt(e/f.unit))
 	}
 	scaleRows(f.scaled, f.root, f.H)
+}
+
+// traceOf estimates by uᵀΓ_ηu, u of independent entries of variance 1/3.
+func (f *features) traceOf(eta []float64) float64 {
+	f.setWeights(eta)
+	u, v := probeVector(f.Dim()), blas.NewGeneral(f.Dim(), 1)
+	f.Apply(v, u)
+	return 3 * blas.Inner(u, v)
 }
 
 // spectral divides by √s: U·diag(√s) are the eigenvectors' parts of the singular
@@ -204,11 +239,16 @@ func (f *features) probe() []float64 {
 }
 
 func (f *features) project(be blas.Backend, P blas.General) Space {
+	H := blas.NewGeneral(f.Dim(), P.Cols)
+	blas.Mul(be, H, false, false, f.H, P)
+	return f.withTargets(H)
+}
+
+// withTargets is f with another H.
+func (f *features) withTargets(H blas.General) *features {
 	g := *f
-	g.H = blas.NewGeneral(f.Dim(), P.Cols)
-	blas.Mul(be, g.H, false, false, f.H, P)
-	g.scaled = blas.NewGeneral(f.Dim(), P.Cols)
-	g.root, g.eta = make([]float64, f.Dim()), make([]float64, len(f.blocks))
+	g.H, g.scaled = H, blas.NewGeneral(f.Dim(), H.Cols)
+	g.root, g.inner, g.eta = make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, len(f.blocks))
 	g.in, g.part = blas.General{}, activeRows{be: f.part.be}
 	return &g
 }
@@ -251,11 +291,25 @@ func (f *features) measure(m *measures, w *work, eta []float64, W, AW blas.Gener
 	}
 	U := w.half(V, L)
 	for k, j := range idx {
-		m.c[k] = 0
-		if d := f.blocks[j]; d > 0 && U.Cols > 0 {
-			m.c[k] = square(blas.Frob(blas.View(U, f.start[j], 0, d, U.Cols)))
-		}
+		m.c[k] = f.blockNorm(U, j)
 	}
+}
+
+// blockNorm is the squared norm of the rows of U that belong to kernel j.
+func (f *features) blockNorm(U blas.General, j int) float64 {
+	if f.blocks[j] == 0 || U.Cols == 0 {
+		return 0
+	}
+	return square(blas.Frob(blas.View(U, f.start[j], 0, f.blocks[j], U.Cols)))
+}
+
+// norms are tr(W_jᵀW_jL), for f_j = √η_j·Z_jW_jL.
+func (f *features) norms(w *work, _ []float64, W blas.General, L *linop.Spectral) []float64 {
+	U, v := w.half(W, L), make([]float64, len(f.blocks))
+	for j := range v {
+		v[j] = f.blockNorm(U, j)
+	}
+	return v
 }
 
 // unscale turns V = S·Γ·S·W·L into Γ·S·W·L on the blocks of idx: by division
@@ -265,6 +319,7 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 		f.in = blas.Reshape(f.in, V.Rows, V.Cols)
 		scaleRows(f.in, f.root, WL)
 		f.gamma.Mul(V, f.in)
+		blas.Scal(1/f.unit, V.Data)
 		w.columns += V.Cols
 		return
 	}

@@ -1,6 +1,7 @@
 package bcd
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -30,7 +31,7 @@ func (q *quasiNewton) steps() int {
 // minimizeModel minimises ⟨g,d⟩ + dᵀBd/2 over feasible cur.z + d by projected
 // gradients with Barzilai–Borwein lengths and exact line search. It returns the
 // minimiser, its output kernel, and the decrease that the model predicts.
-func (d *descent) minimizeModel(cur *iterate) (target []float64, L *linop.Spectral, decrease float64, err error) {
+func (d *descent) minimizeModel(ctx context.Context, cur *iterate) (target []float64, L *linop.Spectral, decrease float64, err error) {
 	q := &d.model
 	z, grad := slices.Clone(cur.z), slices.Clone(cur.g)
 	N := len(z)
@@ -39,6 +40,9 @@ func (d *descent) minimizeModel(cur *iterate) (target []float64, L *linop.Spectr
 	L = cur.pt.L
 	t, first := 1.0, 0.0
 	for k := range q.steps() {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, 0, err
+		}
 		copy(trial, z)
 		blas.Axpy(-t/q.sEta, grad[:q.m], trial[:q.m])
 		blas.Axpy(-t/q.sL, grad[q.m:], trial[q.m:])

@@ -16,23 +16,29 @@ import (
 // get on, the joint quasi-Newton method takes over for good.
 type outputSteps struct {
 	on, possible bool
-	joint        int     // steps of the joint method before
+	joint, late  int     // steps of the joint method before, and how many there are to be
 	poor         int     // output steps in a row that left most of the gap
 	target       float64 // of the last one, when it was the last step
 }
 
 const (
-	outputStepsFrom = 40   // outputs; fewer are cheap enough to minimise the joint model well
-	outputStepsRows = 4    // rows of A_η for each output up to which the steps are taken from the start
-	outputStepsLate = 5    // steps after which they are taken with more rows,
-	outputStepsMost = 3000 // up to this number
-	poorStep        = 0.5  // share of gapL that a good step may leave
-	poorSteps       = 2
+	outputStepsFrom  = 40   // outputs; fewer are cheap enough to minimise the joint model well
+	outputStepsRows  = 4    // rows of A_η for each output up to which the steps are taken from the start
+	outputStepsLate  = 5    // steps after which they are taken with more rows, or where weights have an exact model,
+	outputStepsLast  = 20   // and with fewer outputs, but
+	outputStepsLeast = 10   // so many at least,
+	outputStepsMost  = 3000 // up to this number
+	poorStep         = 0.5  // share of gapL that a good step may leave
+	poorSteps        = 2
+	poorTol          = 1e-2 // factor of the tolerance of the C step after a poor one
 )
 
 func (o *outputSteps) init(d *descent) {
 	N := d.space.Unknowns()
-	o.possible = !d.fixL && d.rho == 0 && (d.n >= outputStepsFrom && N <= outputStepsMost || d.exactWeights())
+	o.possible = !d.fixL && d.rho == 0 && (d.n >= outputStepsLeast && N <= outputStepsMost || d.exactWeights())
+	if o.late = outputStepsLast; d.n >= outputStepsFrom || d.exactWeights() {
+		o.late = outputStepsLate
+	}
 	if o.possible && d.n >= outputStepsFrom && N <= outputStepsRows*d.n {
 		o.on, d.model.n = true, 0
 	}
@@ -53,7 +59,7 @@ func (d *descent) turn(cur *iterate, on bool) error {
 func (d *descent) advance(ctx context.Context, cur *iterate) (*iterate, error) {
 	o, cert := &d.outputs, cur.pt.cert
 	if o.possible && !o.on {
-		if o.joint++; o.joint > outputStepsLate {
+		if o.joint++; o.joint > o.late {
 			if err := d.turn(cur, true); err != nil {
 				return nil, err
 			}
@@ -91,6 +97,9 @@ func (d *descent) outputStep(ctx context.Context, cur *iterate) (*iterate, error
 	}
 	left := (pt.cert.gapEta + target) / math.Abs(U)
 	tol := math.Min(d.innerTol(pt), math.Max(innerTightest, d.share*math.Max(left, d.opt.Tol)))
+	if o.poor > 0 { // the error of C may have been what kept gapL large
+		tol = math.Max(innerTightest, poorTol*tol)
+	}
 	next, err := d.try(ctx, pt, pt.eta, L, tol)
 	if err != nil {
 		return nil, err

@@ -51,22 +51,10 @@ func (r *run) alternate(ctx context.Context, pt *point, nextL outputStep) error 
 		}
 		eta := pt.eta
 		if !r.fixEta {
-			if eta, err = r.etaAfter(ctx, pt, L); err != nil {
-				return err
-			}
+			phase.Do(ctx, phase.Eta, func(context.Context) { eta = r.closedEta(r.space.norms(&r.work, pt.eta, pt.X, L)) })
 		}
 		pt = r.step(pt, eta, L)
 	}
-}
-
-// etaAfter is the closed form for η once L has moved, C unchanged: α_j² = η_j²·tr(Cᵀ K_j C L).
-func (r *run) etaAfter(ctx context.Context, pt *point, L *linop.Spectral) ([]float64, error) {
-	moved := &point{eta: pt.eta, L: L, X: pt.X, AX: pt.AX}
-	moved.c = make([]float64, r.m)
-	var eta []float64
-	err := r.measure(ctx, moved, r.all)
-	phase.Do(ctx, phase.Eta, func(context.Context) { eta = r.closedEta(moved) })
-	return eta, err
 }
 
 // inexact is how exactly the outer iteration at hand solves its inner problems.
@@ -133,7 +121,12 @@ func (r *run) sylvesterL(pt *point) (*linop.Spectral, error) {
 	shift := 2 * float64(r.l) * r.rho
 	for i := range n {
 		for j := range n {
-			R.Data[i*n+j] /= w[i] + w[j] + shift
+			// Where AᵀA is 0 up to rounding so is what stands on the right.
+			if d := math.Max(w[i], 0) + math.Max(w[j], 0) + shift; d > float64(n)*0x1p-52*w[n-1] {
+				R.Data[i*n+j] /= d
+			} else {
+				R.Data[i*n+j] = 0
+			}
 		}
 	}
 	blas.Mul(r.be, T, false, false, V, R)

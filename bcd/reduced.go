@@ -240,7 +240,7 @@ func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
 		decrease float64
 		err      error
 	)
-	phase.Do(ctx, phase.LStep, func(context.Context) { target, L, decrease, err = d.minimizeModel(cur) })
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) { target, L, decrease, err = d.minimizeModel(ctx, cur) })
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
 
 // noise is how much of an objective its inexact C, and rounding, may account for.
 func (d *descent) noise(pt *point) float64 {
-	return 0.5*d.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + 0x1p-50*d.space.normY2()/float64(d.l)
+	return 0.5*d.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + d.space.rounding(pt.fit)/float64(d.l)
 }
 
 // trial performs and measures the C step at the vector z.

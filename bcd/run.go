@@ -55,6 +55,9 @@ type run struct {
 
 	iter, solves, columns int
 	best                  *point // the certified point to return
+	stopped               error  // by Trace
+	units                 units
+	raised                float64 // the largest shift that took the place of μ in a C step, 0 for none
 }
 
 func newRun(p *Problem, opt Options) (*run, error) {
@@ -62,18 +65,13 @@ func newRun(p *Problem, opt Options) (*run, error) {
 		opt: opt, be: blas.Or(opt.Backend), space: p.Space, reg: p.Norm,
 		fixEta: p.FixEta, fixL: p.FixL, lambda: p.Lambda, tau: p.Tau, share: innerShare,
 		l: p.Space.Samples(), n: p.Space.Outputs(), m: p.Space.Kernels(),
+		units: units{y: 1, x: 1, L: 1},
 	}
 	r.mu = r.lambda * float64(r.l)
 	r.work = work{be: r.be, mu: r.mu, skipG: r.fixL}
 	r.all = make([]int, r.m)
 	for j := range r.all {
 		r.all[j] = j
-	}
-	if opt.Solver == "okl" {
-		r.rho = opt.Rho
-		if r.rho == 0 {
-			r.rho = r.lambda
-		}
 	}
 	if err := r.newSolver(); err != nil {
 		return nil, err
@@ -158,7 +156,9 @@ func (r *run) solve(ctx context.Context, pt *point, tol float64) error {
 	switch {
 	case err == nil || errors.Is(err, sylvester.ErrNotConverged):
 	case errors.Is(err, sylvester.ErrNotSPD):
-		return fmt.Errorf("%w: %w", ErrNotPSD, err)
+		if res, err = r.solveRaised(ctx, pt, tol, err); err != nil {
+			return err
+		}
 	default:
 		return err
 	}
@@ -185,20 +185,15 @@ func (r *run) measure(ctx context.Context, pt *point, idx []int) error {
 	return r.checkMeasures(pt)
 }
 
-// psdSlack is how far below 0, relative to its largest possible size, rounding may carry a form.
-const psdSlack = 1e-8
-
 // checkMeasures reports kernels that cannot be positive semidefinite, and values that are not finite.
 func (r *run) checkMeasures(pt *point) error {
 	if v := pt.fit + pt.norm + pt.yc + pt.cc + sumOf(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Errorf("%w: the objective at outer iteration %d is not finite", ErrInput, r.iter)
 	}
-	scale := maxOf(pt.c)
 	for j, v := range pt.c {
-		if v < -psdSlack*scale {
+		if v < 0 {
 			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
 		}
-		pt.c[j] = math.Max(v, 0)
 	}
 	return nil
 }
@@ -253,11 +248,13 @@ func (r *run) trace(pt *point) error {
 	if r.opt.Trace == nil {
 		return nil
 	}
-	return r.opt.Trace(Step{
-		Iter: r.iter, Objective: pt.cert.objective, GapEta: pt.cert.gapEta, GapL: pt.cert.gapL,
+	r.stopped = r.opt.Trace(Step{
+		Iter: r.iter, Objective: r.units.value(pt.cert.objective),
+		GapEta: r.units.value(pt.cert.gapEta), GapL: r.units.value(pt.cert.gapL),
 		RelativeGap: pt.cert.relative(), Residual: pt.residual, SylvesterSolves: r.solves,
 		KernelMultiplies: r.columns, Eta: pt.eta, Rank: pt.L.Rank(), run: r, pt: pt,
 	})
+	return r.stopped
 }
 
 // done reports whether pt meets Tol.
@@ -269,17 +266,17 @@ func (r *run) done(pt *point) bool {
 	return gap <= r.opt.Tol
 }
 
-// restore copies X and L of pt, mapped back to all outputs.
+// restore copies X and L of pt, mapped back to all outputs and to the caller's units.
 func (r *run) restore(pt *point) (blas.General, *linop.Spectral) {
 	if r.P.Data == nil {
-		return blas.Clone(pt.X), pt.L.Clone()
+		return r.units.restore(blas.Clone(pt.X), pt.L.Clone())
 	}
 	X := r.restoreX(pt)
 	L := &linop.Spectral{V: blas.NewGeneral(r.P.Rows, pt.L.Rank()), S: slices.Clone(pt.L.S)}
 	if pt.L.Rank() > 0 {
 		blas.Mul(r.be, L.V, false, false, r.P, pt.L.V)
 	}
-	return X, L
+	return r.units.restore(X, L)
 }
 
 // restoreX is X of pt for all outputs, X·Pᵀ + B(I − PPᵀ)/μ.
@@ -317,7 +314,7 @@ func (r *run) handOver(pt *point) (blas.General, *linop.Spectral) {
 		copy(P.Data[i*k:], rows.Data)
 	}
 	r.P = blas.General{}
-	return X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)}
+	return r.units.restore(X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)})
 }
 
 // largeBasis is the size in bytes of a basis of the outputs from which a run
@@ -338,7 +335,8 @@ func (r *run) result() *Result {
 	X, L := r.handOver(pt)
 	return &Result{
 		Eta: slices.Clone(pt.eta), L: L, C: X,
-		Objective: pt.cert.objective, GapEta: pt.cert.gapEta, GapL: pt.cert.gapL,
+		Objective: r.units.value(pt.cert.objective),
+		GapEta:    r.units.value(pt.cert.gapEta), GapL: r.units.value(pt.cert.gapL),
 		RelativeGap: pt.cert.relative(), Converged: r.done(pt),
 		OuterIterations: r.iter, SylvesterSolves: r.solves, KernelMultiplies: r.columns,
 		Solver: r.opt.Solver, Sylvester: r.lastInner,

@@ -3,6 +3,7 @@ package bcd
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -10,17 +11,19 @@ import (
 
 // samples is the problem over C (l×n): K_η C L + μC = Y.
 type samples struct {
-	K       linop.Sum
+	K       linop.Sum // divided by unit in all that leaves this type
 	Y       blas.General
 	yy      float64
 	dropped float64 // ‖Y‖² of what project left out
+	unit    float64
+	size    float64 // the largest mean of a diagonal, known after check
 }
 
 // NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
 // (order l) and the targets Y (l×n). It keeps both and changes only K's weights.
 // [Solve] reports shapes that do not fit and values that are not finite.
 func NewSamples(K linop.Sum, Y blas.General) Space {
-	return &samples{K: K, Y: Y, yy: square(blas.Frob(Y))}
+	return &samples{K: K, Y: Y, yy: square(blas.Frob(Y)), unit: 1}
 }
 
 func (s *samples) Samples() int  { return s.Y.Rows }
@@ -41,31 +44,74 @@ func (s *samples) check() error {
 	if math.IsInf(s.yy, 1) {
 		return fmt.Errorf("%w: ‖Y‖² overflows: rescale Y", ErrInput)
 	}
-	return checkTerms(s.K)
+	return s.checkTerms()
 }
 
 // checkTerms refuses kernels whose diagonal is not finite and ≥ 0.
-func checkTerms(K linop.Sum) error {
-	if c, ok := K.(linop.Checker); ok {
+func (s *samples) checkTerms() error {
+	s.size = 1
+	if c, ok := s.K.(linop.Checker); ok {
 		if err := c.Check(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
 		return nil
 	}
-	d := make([]float64, K.Dim())
-	for j := range K.Len() {
-		K.Diag(d, j)
+	d, top := make([]float64, s.K.Dim()), 0.0
+	for j := range s.K.Len() {
+		s.K.Diag(d, j)
+		mean := 0.0
 		for i, v := range d {
 			if !(v >= 0) || math.IsInf(v, 0) {
 				return fmt.Errorf("%w: kernel %d has %g on its diagonal at sample %d", ErrInput, j, v, i)
 			}
+			mean += v / float64(len(d))
 		}
+		top = math.Max(top, mean)
 	}
+	s.size = top
 	return nil
 }
 
-func (s *samples) setWeights(eta []float64) { s.K.SetWeights(eta) }
+func (s *samples) sizes() (y, k float64) {
+	return blas.Frob(s.Y) / math.Sqrt(float64(s.Y.Rows*s.Y.Cols)), s.size
+}
+
+func (s *samples) inUnits(y, k float64) (Space, float64) {
+	Y := blas.Clone(s.Y)
+	blas.Scal(1/y, Y.Data)
+	return &samples{K: s.K, Y: Y, yy: square(blas.Frob(Y)), unit: k}, 1
+}
+
+// rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
+func (s *samples) rounding(fit float64) float64 { return 0x1p-50 * math.Sqrt(fit*s.yy) }
+
+func (s *samples) setWeights(eta []float64) {
+	if s.unit != 1 {
+		eta = slices.Clone(eta)
+		blas.Scal(1/s.unit, eta)
+	}
+	s.K.SetWeights(eta)
+}
+
+// trace is tr K_j.
+func (s *samples) trace(j int) float64 {
+	d := make([]float64, s.K.Dim())
+	s.K.Diag(d, j)
+	blas.Scal(1/s.unit, d)
+	return sumOf(d)
+}
+
 func (s *samples) operator() linop.Operator { return s.K }
+
+func (s *samples) traceOf(eta []float64) float64 {
+	sum := 0.0
+	for j, e := range eta {
+		if e > 0 {
+			sum += e * s.trace(j)
+		}
+	}
+	return sum
+}
 
 // singleFrom is the order of K_η from which products in single precision are worth
 // the forming of another K_η.
@@ -75,10 +121,9 @@ func (s *samples) mixed() []float64 {
 	if _, ok := s.K.(linop.Mixed); !ok || s.K.Dim() < singleFrom {
 		return nil
 	}
-	d, t := make([]float64, s.K.Dim()), make([]float64, s.K.Len())
+	t := make([]float64, s.K.Len())
 	for j := range t {
-		s.K.Diag(d, j)
-		t[j] = sumOf(d)
+		t[j] = s.trace(j)
 	}
 	return t
 }
@@ -135,7 +180,7 @@ func (s *samples) probe() []float64 {
 func (s *samples) project(be blas.Backend, P blas.General) Space {
 	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
 	blas.Mul(be, Y, false, false, s.Y, P)
-	p := &samples{K: s.K, Y: Y, yy: s.yy}
+	p := &samples{K: s.K, Y: Y, yy: s.yy, unit: s.unit, size: s.size}
 	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
 		p.dropped = left
 	}
@@ -158,8 +203,39 @@ func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General,
 		blas.Mul(w.be, m.G, true, false, C, KC)
 		symmetrize(m.G)
 	}
-	U := w.half(C, L)
-	s.K.Forms(m.c, U, U, idx)
+	s.forms(m.c, w.half(C, L), idx)
+}
+
+// forms are tr(UᵀK_jU) for the kernels of idx.
+func (s *samples) forms(c []float64, U blas.General, idx []int) {
+	s.K.Forms(c, U, U, idx)
+	for i, v := range c {
+		if c[i] = v / s.unit; v < 0 {
+			c[i] = s.withoutRounding(c[i], idx[i], U)
+		}
+	}
+}
+
+// norms are η_j²·tr(CᵀK_jCL).
+func (s *samples) norms(w *work, eta []float64, C blas.General, L *linop.Spectral) []float64 {
+	v, idx := make([]float64, len(eta)), make([]int, len(eta))
+	for j := range idx {
+		idx[j] = j
+	}
+	s.forms(v, w.half(C, L), idx)
+	for j, e := range eta {
+		v[j] *= e * e
+	}
+	return v
+}
+
+// withoutRounding is the form tr(UᵀK_jU), computed as v < 0: 0 where rounding can have
+// made it so of a kernel that is positive semidefinite, whose entries are at most tr K_j.
+func (s *samples) withoutRounding(v float64, j int, U blas.General) float64 {
+	if -v <= psdSlack*s.trace(j)*square(blas.Frob(U)) {
+		return 0
+	}
+	return v
 }
 
 func (s *samples) along(w *work, C, V blas.General) (yc, cc []float64) {

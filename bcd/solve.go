@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -86,6 +87,13 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		}
 		q.Eta, q.L = slices.Clone(s.Eta), s.L.Clone()
 	}
+	rho := 0.0
+	if opt.Solver == "okl" {
+		if rho = opt.Rho; rho == 0 {
+			rho = q.Lambda
+		}
+	}
+	q, u, rho := q.inUnits(rho)
 	q, P, whole, err := reduceOutputs(q, opt)
 	if err != nil {
 		return nil, err
@@ -94,7 +102,7 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.P, r.whole = P, whole
+	r.P, r.whole, r.units, r.rho = P, whole, u, rho
 	r.collect()
 	pt := r.begin(q.Eta, q.L)
 	r.resume(pt)
@@ -105,10 +113,27 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		err = e
 	}
 	res := r.result()
-	if err == nil && !res.Converged {
+	if err = r.explained(err); err == nil && !res.Converged {
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, opt.Tol)
+		if r.raised > 0 {
+			err = fmt.Errorf("%w: %w: λl = %.3g is lost in the rounding of the kernels times L", err, ErrLambdaTooSmall, p.Lambda*float64(r.l))
+		}
 	}
 	return res, err
+}
+
+// explained is err as ErrNotConverged where, after a first C step that shows the
+// input to be sound, weights and output kernel have left the range of float64.
+func (r *run) explained(err error) error {
+	for _, known := range []error{ErrNotConverged, ErrNotPSD, context.Canceled, context.DeadlineExceeded, memory.ErrTooLarge} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	if err == nil || r.stopped != nil || r.solves <= 1 {
+		return err
+	}
+	return fmt.Errorf("%w: numbers left the range of float64 at outer iteration %d: %s", ErrNotConverged, r.iter, err)
 }
 
 // step makes the point that the weights and output kernel lead to, with pt's
@@ -131,7 +156,8 @@ func (r *run) resume(pt *point) {
 	r.iter, r.solves, r.columns = s.Iter, s.SylvesterSolves, s.KernelMultiplies
 	if r.P.Data == nil {
 		blas.Copy(pt.X, s.X)
-		return
+	} else {
+		blas.Mul(r.be, pt.X, false, false, s.X, r.P)
 	}
-	blas.Mul(r.be, pt.X, false, false, s.X, r.P)
+	blas.Scal(1/r.units.x, pt.X.Data)
 }

@@ -23,8 +23,18 @@ type Space interface {
 
 	// check validates shapes and data.
 	check() error
+	// sizes are the root mean square of Y and the largest mean of a kernel's diagonal,
+	// 1 where that is not known; both after check.
+	sizes() (y, k float64)
+	// inUnits is the space of Y/y and K_j/k, see units, and what that divides the unknown
+	// by beside y, for the same coefficients of Y/y.
+	inUnits(y, k float64) (Space, float64)
+	// rounding is how much of fit, a value of measures, may be rounding.
+	rounding(fit float64) float64
 	// setWeights makes operator and rhs those of η; weights of 0 are not read.
 	setWeights(eta []float64)
+	// traceOf is tr A_η, or an estimate of it.
+	traceOf(eta []float64) float64
 	// form makes A_η ready to use, in single precision for single: a hint.
 	form(single bool)
 	operator() linop.Operator // A_η
@@ -39,6 +49,8 @@ type Space interface {
 	residualScale(eta []float64, L *linop.Spectral, mu float64) float64
 	// measure fills m for the coefficients that X stands for at (eta, L). AX is A_η·X.
 	measure(m *measures, w *work, eta []float64, X, AX blas.General, L *linop.Spectral, idx []int)
+	// norms are ‖f_j‖² of the function that X stands for at (eta, L).
+	norms(w *work, eta []float64, X blas.General, L *linop.Spectral) []float64
 	// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V, or nil
 	// where the space does not hold Y.
 	along(w *work, C, V blas.General) (yc, cc []float64)

@@ -58,7 +58,7 @@ func (d *descent) weightHessian(pt *point) (blas.General, error) {
 	Phi, one := blas.NewGeneral(k, N*r), make([]float64, d.m)
 	for i, j := range d.active.idx {
 		one[j] = 1
-		s.K.SetWeights(one)
+		s.setWeights(one)
 		s.K.Apply(T, CL)
 		one[j] = 0
 		F := blas.General{Rows: N, Cols: r, Stride: r, Data: blas.Row(Phi, i)}

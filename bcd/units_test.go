@@ -1,0 +1,175 @@
+package bcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// scaledSum is K with every term times s.
+func scaledSum(K *linop.GramSum, s float64) *linop.GramSum {
+	var terms []*blas.Sym
+	for j := range K.Len() {
+		a := blas.NewGeneral(K.Dim(), K.Dim())
+		K.Term(j).Dense(a)
+		terms = append(terms, blas.SymFrom(scaled(a, s), blas.Float64))
+	}
+	return linop.NewGramSum(terms, nil, blas.Float64)
+}
+
+// A problem and the same with targets, kernels, τ and λ of other sizes, equal up to
+// units, have one solution up to units: for every regularizer, in both spaces, in what
+// Trace sees, and across a checkpoint.
+func TestUnits(t *testing.T) {
+	K, Y := awkward(11, 20, 3)
+	for _, norm := range allNorms {
+		// With the factor of ω in the caller's units: λω = y²λ′ω′.
+		for _, u := range []struct{ y, k, b float64 }{{0x1p300, 1, 1}, {0x1p-300, 1, 1}, {1, 0x1p300, 1}, {0x1p-200, 0x1p-400, 0x1p200}, {0x1p200, 0x1p-100, 0x1p-150}} {
+			reg := norm
+			if _, free := norm.(Lp); !free {
+				reg = normInUnits{norm, 1 / u.y, 1 / u.b}
+			}
+			plain := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: norm}
+			large := &Problem{Space: NewSamples(scaledSum(K, u.k), scaled(Y, u.y)), Lambda: 0.01 * u.b, Tau: 3 * u.b / u.k, Norm: reg}
+			opt := Options{Tol: 1e-7, Sylvester: "eigen"}
+			want, err := Solve(context.Background(), plain, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var saved bytes.Buffer
+			opt.Trace = func(s Step) error {
+				if s.Iter == 2 {
+					saved.Reset()
+					if err := s.State().Encode(&saved, large); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !(s.Objective >= want.Objective*u.y*u.y*(1-1e-6)) {
+					t.Errorf("%v, %v: Trace saw the objective %g below the least, %g", norm, u, s.Objective, want.Objective*u.y*u.y)
+				}
+				return nil
+			}
+			got, err := Solve(context.Background(), large, opt)
+			same(t, fmt.Sprint(norm, u), got, err, want, u.y, u.b/u.k)
+			opt.Trace = nil
+			if saved.Len() > 0 {
+				if opt.Start, err = DecodeState(&saved, large); err != nil {
+					t.Fatal(err)
+				}
+				got, err = Solve(context.Background(), large, opt)
+				same(t, fmt.Sprint(norm, u, " resumed"), got, err, want, u.y, u.b/u.k)
+			}
+		}
+	}
+}
+
+// same compares two fits to a relative gap of 1e-7 whose targets and L differ by the
+// factors y and L.
+func same(t *testing.T, name string, got *Result, err error, want *Result, y, L float64) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	if !(math.Abs(got.Objective/y/y-want.Objective) <= 2e-7*want.Objective) || !(got.GapEta+got.GapL <= 1e-7*got.Objective) {
+		t.Errorf("%s: objective %.12g·y², want %.12g, gaps %g and %g", name, got.Objective/y/y, want.Objective, got.GapEta, got.GapL)
+	}
+	if a, b := sumOf(got.L.S)/L, sumOf(want.L.S); !(math.Abs(a-b) <= 1e-3*b) {
+		t.Errorf("%s: tr L = %g, want %g", name, a, b)
+	}
+}
+
+func TestUnitsInFeatureSpace(t *testing.T) {
+	_, p := lowrank(t)
+	f := p.Space.(*features)
+	Gamma := blas.NewGeneral(f.Dim(), f.Dim())
+	f.gamma.Dense(Gamma)
+	want, err := Solve(context.Background(), p, Options{Tol: 1e-7, Sylvester: "eigen"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range []struct{ y, k float64 }{{0x1p300, 1}, {1, 0x1p300}, {0x1p-200, 0x1p-400}} {
+		q := *p
+		q.Tau = p.Tau / u.k
+		q.Space = NewFeatures(scaled(Gamma, u.k), scaled(f.H, u.y*math.Sqrt(u.k)), f.yy*u.y*u.y, f.l, f.blocks, nil)
+		got, err := Solve(context.Background(), &q, Options{Tol: 1e-7, Sylvester: "eigen"})
+		same(t, fmt.Sprint(u), got, err, want, u.y, 1/u.k)
+		// W = Z_ηᵀC: the norms of the blocks of the function are those of WL^½.
+		if err == nil {
+			if a, b := blas.Frob(got.C)/u.y*math.Sqrt(u.k)/u.k, blas.Frob(want.C)/1; !(math.Abs(a-b) <= 1e-2*b) && u.k == 1 {
+				t.Errorf("%v: ‖W‖ = %g, want %g", u, a, b)
+			}
+		}
+	}
+}
+
+// Kernels that are positive semidefinite by construction are never called indefinite,
+// however small λ or large the targets.
+func TestRoundingIsNotIndefinite(t *testing.T) {
+	rng := newRand(5)
+	X := randn(rng, 100, 8)
+	for i := 50; i < 100; i++ {
+		copy(blas.Row(X, i), blas.Row(X, i-50))
+	}
+	K := blas.NewGeneral(100, 100)
+	blas.Mul(blas.Active(), K, false, true, X, X)
+	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64), gaussian(X, 1, blas.Float64)}, nil, blas.Float64)
+	Y := randn(rng, 100, 3)
+	for _, c := range []struct {
+		lambda, y float64
+		norm      Regularizer
+	}{{1e-12, 1, Lp{1}}, {1e-12, 1, BlockR{1}}, {1e-3, 1e20, BlockR{1}}, {1e-3, 1e20, BlockR{1.2}}, {1e-3, 1e20, ElasticNet{0.5}}, {1e-14, 1, Lp{1.5}}} {
+		for _, inner := range []string{"auto", "nystrom", "eigen", "tridiagonal", "cholesky", "rotated", "cg", "krylov"} {
+			p := &Problem{Space: NewSamples(sum, scaled(Y, c.y)), Lambda: c.lambda, Tau: 3, Norm: c.norm}
+			res, err := Solve(context.Background(), p, Options{Sylvester: inner, MaxOuter: 6})
+			if err != nil && !errors.Is(err, ErrNotConverged) || errors.Is(err, ErrNotPSD) || res == nil {
+				t.Errorf("λ = %g, targets of %g, %v, %s: %v", c.lambda, c.y, c.norm, inner, err)
+			}
+		}
+	}
+}
+
+// cancelling is a sum that cancels a context at its k-th product and counts those after.
+type cancelling struct {
+	linop.Sum
+	cancel func()
+	k      int
+	after  int
+}
+
+func (c *cancelling) Apply(dst, x blas.General) {
+	if c.k--; c.k == 0 {
+		c.cancel()
+	} else if c.k < 0 {
+		c.after++
+	}
+	c.Sum.Apply(dst, x)
+}
+
+// Once cancelled a fit multiplies by K twice at most: the product at hand may be
+// followed by that of a residual, and one certifies the point that is returned.
+func TestCancelledWithinAProduct(t *testing.T) {
+	for _, solver := range Solvers() {
+		for _, inner := range []string{"cg", "rotated", "nystrom", "krylov"} {
+			for k := 1; k < 200; k = k*3/2 + 1 {
+				K, Y := awkward(8, 40, 4)
+				ctx, cancel := context.WithCancel(context.Background())
+				sum := &cancelling{Sum: K, cancel: cancel, k: k}
+				res, err := Solve(ctx, &Problem{Space: NewSamples(sum, Y), Lambda: 1e-4, Tau: 4, Norm: Lp{1.5}}, Options{Solver: solver, Sylvester: inner, Tol: 1e-9, MaxOuter: 30})
+				cancel()
+				if sum.k <= 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, ErrNotConverged) && err != nil || res == nil {
+					t.Errorf("%s, %s, product %d: %v", solver, inner, k, err)
+				}
+				if errors.Is(err, context.Canceled) && sum.after > 2 {
+					t.Errorf("%s, %s: %d products after the cancelled one, number %d", solver, inner, sum.after, k)
+				}
+			}
+		}
+	}
+}
