@@ -1,8 +1,12 @@
-// Package bench measures the solvers: cases, the data they run on, the machine
-// they run on, and the ways to show the outcome (JSON, tables, pictures, a page).
+// Package bench measures the solvers: what a case is, the machine it runs on, how
+// work is timed, and how two runs compare.
 //
-// A [Case] returns [Result] values and prints nothing. Everything that a table,
-// a picture or the report shows is in the JSON file of a run.
+// A [Case] is one value that a package below bench/cases registers when the program
+// starts: the list of cases, the help, the report and its pictures follow from it. A
+// new case is a new file in a folder of bench/cases; a new folder is named once in
+// bench/cases/cases.go, which a test holds to be complete. A case returns [Result]
+// values and prints nothing. Everything that a table, a picture or the report shows
+// is in the JSON file of a run. Package report shows it.
 package bench
 
 import (
@@ -13,17 +17,119 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 // Case is one measurement that a person can ask for by name.
-type Case interface {
-	Name() string
-	// Description says in one line what is measured.
-	Description() string
-	// Run measures. When ctx ends it returns what it has so far beside ctx.Err().
-	Run(ctx context.Context, env *Env) ([]Result, error)
+type Case struct {
+	Name    string
+	Does    string  // in one line what is measured
+	Minutes float64 // about how long the whole takes on two processors with AVX-512; 0 means less than one
+
+	// Run measures the case, or env.Part of one that has parts. When ctx ends it
+	// returns what it has so far beside ctx.Err().
+	Run    func(ctx context.Context, env *Env) ([]Result, error)
+	Parts  []string                    // each of which can be run alone: "mtr:edm,jura"
+	Pieces []string                    // parts of parts, run only by name
+	Sum    func(all []Result) []Result // lines made of those of all parts
+
+	// What the report shows of the results of the case; each may be nil.
+	Conclude  func(group []Result) []string                         // sentences; the first stands at the top of the page
+	Figures   func(group []Result, limits *Limits) []picture.Figure // beside those of traces
+	Published func(group []Result) *Table                           // figures from elsewhere beside ours
+	Paper     func(group []Result) []Evidence                       // on what the paper reports
+
+	file string // where it is registered
+}
+
+// Length says about how long the case takes in full on two processors.
+func (c *Case) Length() string {
+	if c.Minutes > 0 {
+		return fmt.Sprintf("%g min", c.Minutes)
+	}
+	return "< 1 min"
+}
+
+// Measure runs every part of the case.
+func (c *Case) Measure(ctx context.Context, env *Env) ([]Result, error) {
+	if c.Parts == nil {
+		return c.Run(ctx, env)
+	}
+	var all []Result
+	for _, part := range c.Parts {
+		r, err := c.part(ctx, env, part)
+		all = append(all, r...)
+		if err != nil {
+			return all, err
+		}
+	}
+	if c.Sum != nil {
+		all = append(all, c.Sum(all)...)
+	}
+	return all, nil
+}
+
+// part runs one part of the case.
+func (c *Case) part(ctx context.Context, env *Env, part string) ([]Result, error) {
+	env.Part = part
+	defer func() { env.Part = "" }()
+	return c.Run(ctx, env)
+}
+
+// Table is a table of the report that is made of texts.
+type Table struct {
+	Title  string
+	Head   []string
+	Rows   [][]string
+	Source string
+	Words  bool // more text than numbers
+	Links  bool // the last column names cases of the page
+	Whole  bool // it shows all there is: no table of the results beside it
+}
+
+// Cells are the texts of a row, less the case that it ends with.
+func (t *Table) Cells(row []string) []string {
+	if t.Links {
+		return row[:len(row)-1]
+	}
+	return row
+}
+
+// Link is the case that a row ends with, "" where rows end with none.
+func (t *Table) Link(row []string) string {
+	if t.Links {
+		return row[len(row)-1]
+	}
+	return ""
+}
+
+// Evidence is a finding of the paper with the one measured here.
+type Evidence struct {
+	Item, Published string
+	Measured        string // without it there is no row for the item
+	Figures         []picture.Figure
+}
+
+// PaperSource is the paper.
+const PaperSource = "V. Sindhwani, H. Q. Minh, A. C. Lozano: Scalable Matrix-valued Kernel Learning for High-dimensional Nonlinear Multivariate Regression and Granger Causality, UAI 2013"
+
+// Question is one that people come to the report with.
+type Question struct {
+	Text   string
+	Cases  []string // that the answer is made of
+	Answer func(f *File) Answer
+
+	file string // where it is asked
+}
+
+// Answer is the answer to a question, empty where the results do not suffice.
+type Answer struct {
+	Texts   []string
+	Table   *Table
+	Figures []picture.Figure
 }
 
 // Env is what a case runs with. Use NewEnv for one with every field set.
@@ -34,6 +140,7 @@ type Env struct {
 	Quick   bool         // smaller sizes and budgets: the whole ends within two minutes
 	Data    string       // directory of the data sets; "" means ../shared/data
 	Seed    uint64       // of everything random
+	Part    string       // of the case that runs, "" where it has none
 	Log     func(format string, args ...any)
 
 	Keep    func(*File) // sees what there is after each case or part; nil keeps nothing
@@ -49,24 +156,24 @@ func NewEnv() *Env {
 	return &Env{Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}, measure: MeasureLimits}
 }
 
-// count is the number of repetitions, def unless the user asked for another.
-func (e *Env) count(def int) int {
+// Repeats is the number of repetitions, def unless the user asked for another.
+func (e *Env) Repeats(def int) int {
 	if e.Count > 0 {
 		return e.Count
 	}
 	return def
 }
 
-// pick returns quick in quick runs and full otherwise.
-func pick[T any](e *Env, quick, full T) T {
+// Pick returns quick in quick runs and full otherwise.
+func Pick[T any](e *Env, quick, full T) T {
 	if e.Quick {
 		return quick
 	}
 	return full
 }
 
-// rng returns the generator of one stream of this run's seed.
-func (e *Env) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.Seed, stream)) }
+// Rand returns the generator of one stream of this run's seed.
+func (e *Env) Rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(e.Seed, stream)) }
 
 // Skip notes a part of a case that cannot be measured here, and why.
 func (e *Env) Skip(format string, args ...any) {
@@ -76,6 +183,9 @@ func (e *Env) Skip(format string, args ...any) {
 		e.skipped = append(e.skipped, note)
 	}
 }
+
+// Skipped are the notes of Skip.
+func (e *Env) Skipped() []string { return slices.Clone(e.skipped) }
 
 // Limits measures this machine's limits once per run.
 func (e *Env) Limits() Limits {
@@ -90,58 +200,40 @@ func (e *Env) Limits() Limits {
 // ErrSkipped says that a case could not run here, and why.
 var ErrSkipped = errors.New("skipped")
 
-// simple is a case made of a function.
-type simple struct {
-	name, description string
-	run               func(ctx context.Context, env *Env) ([]Result, error)
+var (
+	cases     []Case
+	questions []Question
+)
+
+// Register adds a case to those that can be asked for. A file calls it from init.
+func Register(c Case) {
+	_, c.file, _, _ = runtime.Caller(1)
+	cases = append(cases, c)
+	slices.SortStableFunc(cases, func(a, b Case) int { return strings.Compare(a.file, b.file) })
 }
 
-func (c *simple) Name() string        { return c.name }
-func (c *simple) Description() string { return c.description }
-
-func (c *simple) Run(ctx context.Context, env *Env) ([]Result, error) { return c.run(ctx, env) }
-
-// sliced is a case made of parts, each of which can be run alone: "mtr:edm,jura".
-type sliced struct {
-	name, description string
-	parts             []string
-	pieces            []string // parts of parts, run only by name
-	run               func(ctx context.Context, env *Env, part string) ([]Result, error)
-	sum               func(all []Result) []Result // lines made of those of all parts; nil for none
+// Ask adds a question to the report. A file calls it from init.
+func Ask(q Question) {
+	_, q.file, _, _ = runtime.Caller(1)
+	questions = append(questions, q)
+	slices.SortStableFunc(questions, func(a, b Question) int { return strings.Compare(a.file, b.file) })
 }
 
-func (c *sliced) Name() string        { return c.name }
-func (c *sliced) Description() string { return c.description }
-
-func (c *sliced) Run(ctx context.Context, env *Env) ([]Result, error) {
-	var all []Result
-	for _, part := range c.parts {
-		r, err := c.run(ctx, env, part)
-		all = append(all, r...)
-		if err != nil {
-			return all, err
-		}
-	}
-	if c.sum != nil {
-		all = append(all, c.sum(all)...)
-	}
-	return all, nil
-}
-
-// slice is the case of some parts only, in the order asked for.
-func (c *sliced) slice(list string) (Case, error) {
-	part := *c
-	part.parts = strings.Split(list, ",")
-	for _, p := range part.parts {
-		if !slices.Contains(c.parts, p) && !slices.Contains(c.pieces, p) {
-			return nil, fmt.Errorf("case %s has no part %q (have %s)", c.name, p, strings.Join(c.parts, ", "))
-		}
-	}
-	return &part, nil
-}
-
-// Cases lists every case, in the order in which "all" runs them.
+// Cases lists every registered case in the order in which "all" runs them: by
+// topic, then by source file.
 func Cases() []Case { return slices.Clone(cases) }
+
+// Questions lists every registered question in the same order.
+func Questions() []Question { return slices.Clone(questions) }
+
+// Find returns the case of that name, nil where there is none.
+func Find(name string) *Case {
+	i := slices.IndexFunc(cases, func(c Case) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &cases[i]
+}
 
 // Select returns the cases of those names, in their order; "all" stands for every
 // case, and "NAME:PART,PART" for some parts of one.
@@ -152,24 +244,23 @@ func Select(names []string) ([]Case, error) {
 			return Cases(), nil
 		}
 		name, list, some := strings.Cut(name, ":")
-		i := slices.IndexFunc(cases, func(c Case) bool { return c.Name() == name })
-		if i >= 0 && some {
-			whole, ok := cases[i].(*sliced)
-			if !ok {
-				return nil, fmt.Errorf("case %q has no parts", name)
-			}
-			part, err := whole.slice(list)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, part)
-			continue
-		}
-		if i < 0 {
+		found := Find(name)
+		if found == nil {
 			return nil, fmt.Errorf("unknown case %q (have all, %s)", name, strings.Join(caseNames(), ", "))
 		}
-		if !slices.Contains(out, cases[i]) {
-			out = append(out, cases[i])
+		c := *found
+		if some {
+			if c.Parts = strings.Split(list, ","); found.Parts == nil {
+				return nil, fmt.Errorf("case %q has no parts", name)
+			}
+			for _, p := range c.Parts {
+				if !slices.Contains(found.Parts, p) && !slices.Contains(found.Pieces, p) {
+					return nil, fmt.Errorf("case %s has no part %q (have %s)", name, p, strings.Join(found.Parts, ", "))
+				}
+			}
+		}
+		if some || !slices.ContainsFunc(out, func(o Case) bool { return o.Name == name && slices.Equal(o.Parts, c.Parts) }) {
+			out = append(out, c)
 		}
 	}
 	return out, nil
@@ -178,7 +269,7 @@ func Select(names []string) ([]Case, error) {
 func caseNames() []string {
 	var names []string
 	for _, c := range cases {
-		names = append(names, c.Name())
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -191,3 +282,6 @@ func SetThreads(n int) {
 	}
 	blas.SetThreads(n)
 }
+
+// Duration is a number of seconds as a duration.
+func Duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

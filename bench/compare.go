@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -152,19 +151,11 @@ func differences(a, b Machine) [][3]string {
 
 // key identifies a line by its parameters, less those that are outcomes.
 func key(r Result) string {
-	return r.Case + "\x00" + r.Name + "\x00" + without(r, "seconds_after_pass", "chosen", "fastest")
-}
-
-func paramText(r Result) string {
-	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(r.Params)) {
-		fmt.Fprintf(&b, "%s=%s ", k, param(r, k))
-	}
-	return strings.TrimSpace(b.String())
+	return r.Case + "\x00" + r.Name + "\x00" + r.Without("seconds_after_pass", "chosen", "fastest")
 }
 
 func newChange(r Result, v Verdict) Change {
-	return Change{Case: r.Case, Name: r.Name, Params: paramText(r), P: math.NaN(), Verdict: v}
+	return Change{Case: r.Case, Name: r.Name, Params: r.ParamText(), P: math.NaN(), Verdict: v}
 }
 
 func compareLine(old, r Result) Change {
@@ -243,8 +234,8 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 			fmt.Fprintln(tw, "case\tname\told s\tnew s\tratio\tp\tverdict\tparameters\t")
 			header = true
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ch.Case, ch.Name, orDash(positive(ch.Old)), orDash(positive(ch.New)),
-			orDash(positive(ch.Ratio)), orDash(optional(Num(ch.P))), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ch.Case, ch.Name, OrDash(Positive(ch.Old)), OrDash(Positive(ch.New)),
+			OrDash(Positive(ch.Ratio)), OrDash(Optional(Num(ch.P))), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

@@ -1,9 +1,12 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,7 +24,7 @@ func TestCompareManyLines(t *testing.T) {
 			}
 			f.Results = append(f.Results, Result{
 				Case: "many", Name: fmt.Sprint(i), Samples: times,
-				Seconds: median(times), Min: slices.Min(times), Max: slices.Max(times),
+				Seconds: Median(times), Min: slices.Min(times), Max: slices.Max(times),
 			})
 		}
 		return f
@@ -50,5 +53,79 @@ func TestCompareManyLines(t *testing.T) {
 	}
 	if wrong > 5 { // a twentieth of those found is expected
 		t.Errorf("%d of %d lines that did not change count as slower", wrong, lines*3/4)
+	}
+}
+
+// threeLines have five repetitions each.
+func threeLines() *File {
+	f := &File{Machine: Describe(NewEnv())}
+	for i := range 3 {
+		r := Result{Case: "gemm", Name: fmt.Sprint(i), Params: map[string]any{"l": i}}
+		x := math.Pow10(i - 3)
+		r.Time([]float64{x, x * 1.01, x * 1.02, x * 1.03, x * 1.04})
+		f.Results = append(f.Results, r)
+	}
+	return f
+}
+
+func TestCompare(t *testing.T) {
+	base := threeLines()
+	scaled := func(factor float64, change func(r *Result)) *File {
+		f := threeLines()
+		for i := range f.Results {
+			r := &f.Results[i]
+			for k := range r.Samples {
+				r.Samples[k] *= factor
+			}
+			r.Time(r.Samples)
+			if change != nil {
+				change(r)
+			}
+		}
+		return f
+	}
+	for _, c := range []struct {
+		name      string
+		b         *File
+		verdict   Verdict
+		regressed bool
+	}{
+		{"the same build", scaled(1.005, nil), Same, false},
+		{"within the threshold", scaled(1.08, nil), Same, false},
+		{"slowed", scaled(1.5, nil), Slower, true},
+		{"faster", scaled(0.6, nil), Faster, false},
+		{"slower but for one lucky repetition", scaled(1.5, func(r *Result) { r.Samples[0] = r.Samples[0] / 1.5; r.Time(r.Samples) }), Same, false},
+		{"too few repetitions", scaled(1.5, func(r *Result) { r.Time(r.Samples[:2]) }), Single, false},
+		{"a new error", scaled(1, func(r *Result) { r.Error = "broken" }), Worse, true},
+		{"other parameters", scaled(1, func(r *Result) { r.Params["l"] = 7 }), Gone, false},
+	} {
+		got := Compare(base, c.b, 0.1)
+		if got.Regressed() != c.regressed {
+			t.Errorf("%s: regressed %v", c.name, got.Regressed())
+		}
+		if v := got.Lines[0].Verdict; v != c.verdict {
+			t.Errorf("%s: %q, p = %g", c.name, v, got.Lines[0].P)
+		}
+		var buf bytes.Buffer
+		if err := got.Write(&buf, true); err != nil || !strings.Contains(buf.String(), string(c.verdict)) {
+			t.Errorf("%s: %v\n%s", c.name, err, buf.String())
+		}
+	}
+}
+
+func TestCompareAnswers(t *testing.T) {
+	old := Result{Accuracy: Num(0.9), Objective: Num(1)}
+	for _, c := range []struct {
+		r    Result
+		want string
+	}{
+		{Result{Accuracy: Num(0.9), Objective: Num(1)}, ""},
+		{Result{Accuracy: Num(0.8), Objective: Num(1)}, "accuracy"},
+		{Result{Accuracy: Num(0.9), Objective: Num(1.1)}, "objective"},
+		{Result{Accuracy: Num(0.9), Objective: Num(1.1), Stopped: true}, ""},
+	} {
+		if got := worse(old, c.r); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q", c.r, got)
+		}
 	}
 }

@@ -63,7 +63,7 @@ var readSizes = []int{1 << 20, 6 << 20, 24 << 20, 75 << 20, 256 << 20}
 func MeasureLimits(threads int) Limits {
 	var l Limits
 	b := native.New()
-	for _, t := range threadCounts(threads) {
+	for _, t := range ThreadCounts(threads) {
 		for _, single := range []bool{false, true} {
 			prec := blas.Float64
 			if single {
@@ -84,10 +84,21 @@ func best(measure func() float64) float64 {
 	return max(measure(), measure(), measure())
 }
 
-// threadCounts is 1 and, when it differs, threads.
-func threadCounts(threads int) []int {
+// ThreadCounts is 1 and, when it differs, threads.
+func ThreadCounts(threads int) []int {
 	if threads > 1 {
 		return []int{1, threads}
 	}
 	return []int{1}
+}
+
+// MaxThreads is the largest number of threads that limits were measured with.
+func (l *Limits) MaxThreads() int {
+	threads := 0
+	if l != nil {
+		for _, p := range l.FMA {
+			threads = max(threads, p.Threads)
+		}
+	}
+	return threads
 }

@@ -60,8 +60,8 @@ func (n *Noise) Noisy() bool {
 	return n != nil && (n.Steal > 0.02 || n.Other > 0.1 || n.Drift < 0.9 || n.Drift > 1.1)
 }
 
-// worse is the disturbance of two runs that make one.
-func (n *Noise) worse(o *Noise) *Noise {
+// Worse is the disturbance of two runs that make one.
+func (n *Noise) Worse(o *Noise) *Noise {
 	if n == nil || o == nil {
 		return cmp.Or(n, o)
 	}
@@ -99,8 +99,8 @@ func Describe(env *Env) Machine {
 	return m
 }
 
-// moduleRoot is the directory of go.mod at or above the working directory.
-func moduleRoot() (string, error) {
+// ModuleRoot is the directory of go.mod at or above the working directory.
+func ModuleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -140,12 +140,12 @@ func memory() int64 { return int64(field("/proc/meminfo", "MemTotal:")) * 1024 }
 
 func load() float64 { return field("/proc/loadavg", "") }
 
-// peakRSS is the largest resident set since resetPeakRSS; 0 where /proc does not tell.
-func peakRSS() int64 { return int64(field("/proc/self/status", "VmHWM:")) * 1024 }
+// PeakRSS is the largest resident set since ResetPeakRSS; 0 where /proc does not tell.
+func PeakRSS() int64 { return int64(field("/proc/self/status", "VmHWM:")) * 1024 }
 
-// resetPeakRSS hands unused memory back and starts a new peak. Where the kernel
+// ResetPeakRSS hands unused memory back and starts a new peak. Where the kernel
 // does not allow it the peak is that of the whole process, which is still an upper bound.
-func resetPeakRSS() {
+func ResetPeakRSS() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }

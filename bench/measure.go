@@ -2,8 +2,12 @@ package bench
 
 import (
 	"context"
+	"maps"
 	"math"
+	"strings"
 	"time"
+
+	"github.com/iokl/iokl/blas"
 )
 
 // Variant is one of several pieces of work measured side by side.
@@ -16,8 +20,8 @@ type Variant struct {
 	Spins bool
 }
 
-// spinTime is longer than OpenBLAS's threads go on for after a call.
-const spinTime = 130 * time.Millisecond
+// SpinTime is longer than OpenBLAS's threads go on for after a call.
+const SpinTime = 130 * time.Millisecond
 
 // Plan says how variants are repeated.
 type Plan struct {
@@ -38,7 +42,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 	spins := false
 	calm := func(next Variant) {
 		if spins && !next.Spins {
-			time.Sleep(spinTime)
+			time.Sleep(SpinTime)
 		}
 		spins = next.Spins
 	}
@@ -85,8 +89,6 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 	return samples, nil
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
 // once times n runs of v.
 func once(v Variant, n int) (time.Duration, error) {
 	if v.Prepare != nil {
@@ -99,4 +101,37 @@ func once(v Variant, n int) (time.Duration, error) {
 		}
 	}
 	return time.Since(start), nil
+}
+
+// Contender is one way to do a piece of work.
+type Contender struct {
+	Name   string         // begins with the backend
+	Params map[string]any // its own, beside those of all
+	Run    func() error
+}
+
+// Race measures contenders in turn and returns a result for each, with the parameters of all.
+func Race(ctx context.Context, plan Plan, params map[string]any, all []Contender) ([]Result, error) {
+	variants := make([]Variant, len(all))
+	for i, c := range all {
+		variants[i] = Variant{Run: c.Run, Spins: Spins(c.Name, blas.Threads())}
+	}
+	samples, err := Interleave(ctx, plan, variants)
+	var results []Result
+	for i, c := range all {
+		if len(samples[i]) == 0 {
+			continue
+		}
+		r := Result{Name: c.Name, Params: map[string]any{"backend": c.Name}}
+		maps.Copy(r.Params, params)
+		maps.Copy(r.Params, c.Params)
+		r.Time(samples[i])
+		results = append(results, r)
+	}
+	return results, err
+}
+
+// Spins reports whether a backend's threads go on after a call.
+func Spins(backend string, threads int) bool {
+	return threads > 1 && strings.HasPrefix(backend, "openblas")
 }

@@ -44,10 +44,20 @@ type Result struct {
 	Graph   *Graph         `json:"graph,omitempty"`   // a causal graph found
 	Outputs []OutputKernel `json:"outputs,omitempty"` // output kernels learned, of the nodes that drive others most
 
-	traces [][]Point // of every repetition; Trace is one of them
-	eta    []float64 // kernel weights found
-
 	peak, bandwidth float64 // the limits that OfPeak and OfBandwidth refer to
+}
+
+// Graph is a causal graph: row = target, column = source.
+type Graph struct {
+	Nodes    []string    `json:"nodes"`
+	Strength [][]float64 `json:"strength"`
+}
+
+// OutputKernel is the L learned for one node, as a correlation.
+type OutputKernel struct {
+	Node        string      `json:"node"`
+	Series      []string    `json:"series"`
+	Correlation [][]float64 `json:"correlation"`
 }
 
 // Point is one moment of a fit.
@@ -64,6 +74,24 @@ type File struct {
 	Results []Result `json:"results"`
 }
 
+// ByCase splits the results into those of each case, keeping their order.
+func (f *File) ByCase() [][]Result {
+	var groups [][]Result
+	for _, r := range f.Results {
+		i := slices.IndexFunc(groups, func(g []Result) bool { return g[0].Case == r.Case })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
+// Of are the results of one case.
+func (f *File) Of(name string) []Result {
+	return slices.DeleteFunc(slices.Clone(f.Results), func(r Result) bool { return r.Case != name })
+}
+
 // Num is x as an optional JSON number, absent when x is NaN or infinite.
 func Num(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -72,8 +100,8 @@ func Num(x float64) *float64 {
 	return &x
 }
 
-// metric records x under key unless it is NaN or infinite, which JSON cannot hold.
-func (r *Result) metric(key string, x float64) {
+// Metric records x under key unless it is NaN or infinite, which JSON cannot hold.
+func (r *Result) Metric(key string, x float64) {
 	if Num(x) == nil {
 		return
 	}
@@ -83,21 +111,21 @@ func (r *Result) metric(key string, x float64) {
 	r.Metrics[key] = x
 }
 
-// time records the repetitions, in seconds.
-func (r *Result) time(samples []float64) {
+// Time records the repetitions, in seconds.
+func (r *Result) Time(samples []float64) {
 	if len(samples) == 0 {
 		return
 	}
 	r.Samples = samples
 	r.Count = len(samples)
-	r.Seconds = median(samples)
+	r.Seconds = Median(samples)
 	r.Min, r.Max = slices.Min(samples), slices.Max(samples)
 	r.Noisy = r.Count > 2 && r.Max-r.Min > 0.5*r.Seconds
 }
 
-// rate derives speed from work done per repetition and the machine's limits; a
+// Rate derives speed from work done per repetition and the machine's limits; a
 // limit of 0 is unknown.
-func (r *Result) rate(flops, bytes float64, peak, bandwidth float64) {
+func (r *Result) Rate(flops, bytes float64, peak, bandwidth float64) {
 	if !(r.Seconds > 0) {
 		return
 	}
@@ -106,17 +134,13 @@ func (r *Result) rate(flops, bytes float64, peak, bandwidth float64) {
 	r.OfPeak, r.OfBandwidth = share(r.GFlops, peak), share(r.GBytes, bandwidth)
 }
 
-// median of a copy of x; NaN when x is empty.
-func median(x []float64) float64 {
+// Median of a copy of x, the mean of the middle two where their number is even; NaN when x is empty.
+func Median(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	s := slices.Clone(x)
-	slices.Sort(s)
-	if n := len(s); n%2 == 0 {
-		return (s[n/2-1] + s[n/2]) / 2
-	}
-	return s[len(s)/2]
+	s := slices.Sorted(slices.Values(x))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // WriteJSON writes the file as one indented JSON object.

@@ -34,29 +34,24 @@ func (s stretch) name() string {
 func stretches(cases []Case, env *Env) []stretch {
 	var out []stretch
 	for _, c := range cases {
-		parts, ok := c.(*sliced)
-		if !ok || env.Quick {
-			out = append(out, stretch{kind: c.Name(), what: c.Description(), run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
-				return c.Run(ctx, env)
+		if c.Parts == nil || env.Quick {
+			out = append(out, stretch{kind: c.Name, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
+				return c.Measure(ctx, env)
 			}})
 			continue
 		}
-		for _, part := range parts.parts {
-			out = append(out, stretch{kind: c.Name(), part: part, what: c.Description(), run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
-				return parts.run(ctx, env, part)
+		for _, part := range c.Parts {
+			out = append(out, stretch{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
+				return c.part(ctx, env, part)
 			}})
 		}
-		if parts.sum != nil {
-			out = append(out, stretch{kind: c.Name(), what: "all parts", sums: true, run: func(_ context.Context, _ *Env, before []Result) ([]Result, error) {
-				return parts.sum(ofCase(before, c.Name())), nil
+		if c.Sum != nil {
+			out = append(out, stretch{kind: c.Name, what: "all parts", sums: true, run: func(_ context.Context, _ *Env, before []Result) ([]Result, error) {
+				return c.Sum((&File{Results: before}).Of(c.Name)), nil
 			}})
 		}
 	}
 	return out
-}
-
-func ofCase(results []Result, name string) []Result {
-	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return r.Case != name })
 }
 
 // Continue makes the next run take from f what it measured whole. It refuses a
@@ -98,13 +93,16 @@ func (f *File) take(env *Env, s stretch) bool {
 
 // behind are the limits that the shares of a result refer to, 0 where it has none.
 func (l *Limits) behind(r Result) (peak, bandwidth float64) {
+	if l == nil {
+		return 0, 0
+	}
 	near := func(limit, rate, share float64) bool { return share > 0 && math.Abs(limit*share/rate-1) < 1e-9 }
-	for _, p := range orEmpty(l).FMA {
+	for _, p := range l.FMA {
 		if near(p.GFlops, r.GFlops, r.OfPeak) {
 			peak = p.GFlops
 		}
 	}
-	for _, b := range orEmpty(l).Bandwidth {
+	for _, b := range l.Bandwidth {
 		if near(b.GBytes, r.GBytes, r.OfBandwidth) {
 			bandwidth = b.GBytes
 		}

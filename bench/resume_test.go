@@ -17,25 +17,25 @@ func TestContinue(t *testing.T) {
 	line := func(env *Env, name string) []Result {
 		ran = append(ran, name)
 		r := Result{Name: name}
-		r.time([]float64{1})
-		r.rate(0.5e9*env.Limits().FMA[0].GFlops, 0, env.Limits().FMA[0].GFlops, 0)
+		r.Time([]float64{1})
+		r.Rate(0.5e9*env.Limits().FMA[0].GFlops, 0, env.Limits().FMA[0].GFlops, 0)
 		return []Result{r}
 	}
-	whole := &simple{"whole", "ends", func(_ context.Context, env *Env) ([]Result, error) { return line(env, "w"), nil }}
+	whole := Case{Name: "whole", Does: "ends", Run: func(_ context.Context, env *Env) ([]Result, error) { return line(env, "w"), nil }}
 	broken := errors.New("broken")
-	failing := &simple{"failing", "fails the first time", func(_ context.Context, env *Env) ([]Result, error) { return line(env, "f"), broken }}
-	parts := &sliced{
-		name: "parts", parts: []string{"a", "b", "c"},
-		run: func(ctx context.Context, env *Env, part string) ([]Result, error) {
-			r := line(env, part)
-			if part == "b" {
+	failing := Case{Name: "failing", Does: "fails the first time", Run: func(_ context.Context, env *Env) ([]Result, error) { return line(env, "f"), broken }}
+	parts := Case{
+		Name: "parts", Parts: []string{"a", "b", "c"},
+		Run: func(ctx context.Context, env *Env) ([]Result, error) {
+			r := line(env, env.Part)
+			if env.Part == "b" {
 				cancel()
 			}
 			return r, ctx.Err()
 		},
-		sum: func(all []Result) []Result {
+		Sum: func(all []Result) []Result {
 			s := Result{Name: "sum"}
-			s.metric("of", float64(len(all)))
+			s.Metric("of", float64(len(all)))
 			return []Result{s}
 		},
 	}
@@ -106,10 +106,10 @@ func TestContinue(t *testing.T) {
 
 func TestWorseNoise(t *testing.T) {
 	a, b := &Noise{Steal: 0.1, Drift: 0.9, Other: 0.2}, &Noise{Steal: 0.3, Drift: 1.05}
-	if w := a.worse(b); w.Steal != 0.3 || w.Other != 0.2 || math.Abs(w.Drift-0.9) > 0 {
+	if w := a.Worse(b); w.Steal != 0.3 || w.Other != 0.2 || math.Abs(w.Drift-0.9) > 0 {
 		t.Errorf("%+v", w)
 	}
-	if a.worse(nil) != a || (*Noise)(nil).worse(b) != b {
+	if a.Worse(nil) != a || (*Noise)(nil).Worse(b) != b {
 		t.Error("no noise is worse than some")
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/iokl/iokl/bench"
+	_ "github.com/iokl/iokl/bench/cases" // registers every case
+	"github.com/iokl/iokl/bench/cases/features"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 )
@@ -25,7 +26,7 @@ const (
 
 func main() {
 	interrupt.Main("mklbench", func(ctx context.Context) int {
-		if status, ok := bench.RankMain(ctx, os.Stdout, os.Stderr); ok {
+		if status, ok := features.RankMain(ctx, os.Stdout, os.Stderr); ok {
 			return status
 		}
 		return run(ctx, os.Args[1:], os.Stdout, os.Stderr)

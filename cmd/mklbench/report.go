@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/internal/atomicfile"
 )
 
@@ -34,7 +35,7 @@ func newReportCmd() *cobra.Command {
 				}
 				files = append(files, f)
 			}
-			err := atomicfile.Write(out, func(w io.Writer) error { return bench.WriteReport(w, files) })
+			err := atomicfile.Write(out, func(w io.Writer) error { return report.Write(w, files) })
 			if err != nil {
 				return err
 			}

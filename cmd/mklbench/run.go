@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
 )
@@ -99,13 +100,13 @@ func newListCmd() *cobra.Command {
 			if asJSON {
 				var all []listed
 				for _, c := range bench.Cases() {
-					all = append(all, listed{c.Name(), bench.Length(c), c.Description()})
+					all = append(all, listed{c.Name, c.Length(), c.Does})
 				}
 				return writeJSON(cmd, map[string]any{"cases": all})
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, c := range bench.Cases() {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name(), bench.Length(c), c.Description())
+				fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Length(), c.Does)
 			}
 			return w.Flush()
 		},
@@ -249,7 +250,7 @@ func (f *runFlags) show(cmd *cobra.Command, file *bench.File) error {
 		errs = append(errs, atomicfile.Write(f.out, file.WriteJSON))
 	}
 	if f.plots != "" {
-		names, err := bench.Draw(file, f.plots)
+		names, err := report.Draw(file, f.plots)
 		for _, name := range names {
 			fmt.Fprintln(cmd.ErrOrStderr(), "wrote", name)
 		}
@@ -260,9 +261,9 @@ func (f *runFlags) show(cmd *cobra.Command, file *bench.File) error {
 	case f.json:
 		errs = append(errs, file.WriteJSON(out))
 	case f.bench:
-		errs = append(errs, file.WriteBench(out))
+		errs = append(errs, report.WriteBench(out, file))
 	default:
-		errs = append(errs, file.WriteTable(out))
+		errs = append(errs, report.WriteTable(out, file))
 	}
 	return errors.Join(errs...)
 }

@@ -1,11 +1,13 @@
 package picture
 
 import (
+	"fmt"
+	"image/color"
 	"math"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/palette/moreland"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -20,28 +22,67 @@ type Heat struct {
 	Min, Max    float64  // the range of the colours: of black to white, or blue over grey to red where Min is below 0
 }
 
-// cells is the matrix in the coordinates of a plot.
-type cells struct{ a blas.General }
+// cells paints the matrix: one path for each colour.
+type cells struct {
+	*Heat
+	colors []color.Color
+}
 
-func (c cells) Dims() (cols, rows int) { return c.a.Cols, c.a.Rows }
-func (c cells) X(j int) float64        { return float64(j) }
-func (c cells) Y(r int) float64        { return float64(r) }
-func (c cells) Z(j, r int) float64     { return c.a.Data[(c.a.Rows-1-r)*c.a.Stride+j] }
+// Plot implements plot.Plotter.
+func (h cells) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	paths := make([]vg.Path, len(h.colors))
+	for i := range h.Matrix.Rows {
+		y := float64(h.Matrix.Rows - 1 - i)
+		for j, v := range blas.Row(h.Matrix, i) {
+			share := min(max((v-h.Min)/(h.Max-h.Min), 0), 1) // NaN stays
+			if math.IsNaN(share) {
+				continue
+			}
+			x := float64(j)
+			path := &paths[int(math.Round(share*float64(len(paths)-1)))]
+			path.Move(vg.Point{X: tx(x - 0.5), Y: ty(y - 0.5)})
+			path.Line(vg.Point{X: tx(x + 0.5), Y: ty(y - 0.5)})
+			path.Line(vg.Point{X: tx(x + 0.5), Y: ty(y + 0.5)})
+			path.Line(vg.Point{X: tx(x - 0.5), Y: ty(y + 0.5)})
+			path.Close()
+		}
+	}
+	for k, path := range paths {
+		if len(path) > 0 {
+			c.SetColor(h.colors[k])
+			c.Fill(path)
+		}
+	}
+}
+
+// DataRange implements plot.DataRanger.
+func (h cells) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return -0.5, float64(h.Matrix.Cols) - 0.5, -0.5, float64(h.Matrix.Rows) - 0.5
+}
 
 const maxLabels = 150
 
+// shades is odd, so that the middle of the range has a colour of its own.
+const shades = 255
+
 // Draw writes the picture and returns the names of its files.
 func (h *Heat) Draw(dir, name string) ([]string, error) {
+	f := h.Figure(name)
+	return f.Save(dir)
+}
+
+// Figure is the heat map as a figure with that name of its files.
+func (h *Heat) Figure(name string) Figure {
 	var colors palette.ColorMap = moreland.ExtendedBlackBody()
 	if h.Min < 0 {
 		colors = moreland.SmoothBlueRed()
 	}
 	colors.SetMin(h.Min)
 	colors.SetMax(h.Max)
-	m := plotter.NewHeatMap(cells{h.Matrix}, colors.Palette(255))
-	m.Min, m.Max = h.Min, h.Max
-	p := New(h.Title, h.X, h.Y)
-	p.Add(m)
+	p := New("", h.X, h.Y)
+	p.BackgroundColor = nil
+	p.Add(cells{h, colors.Palette(shades).Colors()})
 	n := max(h.Matrix.Rows, h.Matrix.Cols)
 	label := vg.Length(max(5, min(9, 700/n)))
 	longest := 0
@@ -62,6 +103,23 @@ func (h *Heat) Draw(dir, name string) ([]string, error) {
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
 	}
 	side := vg.Length(max(300, min(1100, 14*n)))
-	margin := 70 + vg.Length(longest)*label*0.62
-	return Save(dir, name, side+margin, side+margin, p.Draw)
+	room := 70 + vg.Length(longest)*label*0.62
+	f := Figure{Name: name, Title: h.Title, Width: side + room, Height: side + room, PageLegend: true, Paint: p.Draw}
+	for k := range 3 { // the middle and both ends of the range
+		v := h.Min + (h.Max-h.Min)*float64(k)/2
+		c, err := colors.At(v)
+		if err != nil {
+			break // an empty range
+		}
+		f.Legend = append(f.Legend, Sign{fmt.Sprintf("%.3g", v), square{c}})
+	}
+	return f
+}
+
+// square is the sign of an area in a legend.
+type square struct{ color.Color }
+
+// Thumbnail implements plot.Thumbnailer.
+func (s square) Thumbnail(c *draw.Canvas) {
+	c.FillPolygon(s.Color, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
 }

@@ -60,6 +60,11 @@ func (g Network) Draw(dir, name string) ([]string, error) {
 	return Save(dir, name, side+20, side, p.Draw)
 }
 
+// Figure is the network as a figure of files with that name.
+func (g Network) Figure(name string) Figure {
+	return Figure{Name: name, Title: g.Title, FilesOnly: true, save: func(dir string) ([]string, error) { return g.Draw(dir, name) }}
+}
+
 // graphviz runs dot once for each format.
 func (g Network) graphviz(dot, dir, name string) ([]string, error) {
 	text := g.dot()

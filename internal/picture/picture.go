@@ -1,5 +1,5 @@
-// Package picture draws what the commands share: plots in one style, heat maps of
-// matrices with names, and networks, each as PNG and SVG.
+// Package picture draws for both commands, all in one style: charts, heat maps of
+// matrices with names, and networks, as PNG and SVG files and as elements of a page.
 package picture
 
 import (
@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -23,22 +24,30 @@ var Blue = color.RGBA{0, 114, 178, 255}
 func New(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.TextStyle.Font.Variant = "Sans"
-	p.Title.TextStyle.Font.Size = 13
+	p.Title.TextStyle = Text(titleSize)
+	p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign = draw.XCenter, draw.YTop
 	p.Title.Padding = 8
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Label.TextStyle.Font.Variant, a.Tick.Label.Font.Variant = "Sans", "Sans"
 		a.Label.TextStyle.Font.Size, a.Tick.Label.Font.Size = 11, 9
 		a.Label.Padding = 4
 	}
-	p.Legend.TextStyle.Font.Variant = "Sans"
-	p.Legend.TextStyle.Font.Size = 10
+	p.Legend.TextStyle = Text(10)
 	return p
 }
 
+// Text is text of that size in the font of all pictures.
+func Text(size vg.Length) draw.TextStyle {
+	f := font.From(plot.DefaultFont, size)
+	f.Variant = "Sans"
+	return draw.TextStyle{Color: color.Black, Font: f, Handler: plot.DefaultTextHandler}
+}
+
+// margin is left free on every side of a file.
+const margin = 10
+
 // Save writes dir/name.png and dir/name.svg and returns the names of the files.
 func Save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([]string, error) {
-	const margin = 10
 	var files []string
 	for _, format := range formats {
 		var canvas vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(150))}

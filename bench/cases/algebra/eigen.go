@@ -1,0 +1,77 @@
+package algebra
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "eigen",
+		Does:     "the factorizations behind the exact solvers, every backend",
+		Run:      runEigen,
+		Conclude: concludeSpeed("factorizations"),
+	})
+}
+
+// factorization is a LAPACK routine with the flops it is customary to count.
+type factorization struct {
+	name  string
+	flops func(n float64) float64
+	run   func(be blas.Backend, a blas.General) error
+}
+
+var factorizations = []factorization{
+	{"cholesky", func(n float64) float64 { return n * n * n / 3 }, func(be blas.Backend, a blas.General) error {
+		for i := range a.Rows {
+			a.Data[i*a.Stride+i] += 4 * float64(a.Rows) // positive definite
+		}
+		if !be.Potrf(a) {
+			return fmt.Errorf("cholesky of order %d: not positive definite", a.Rows)
+		}
+		return nil
+	}},
+	{"tridiagonal reduction", func(n float64) float64 { return 4 * n * n * n / 3 }, func(be blas.Backend, a blas.General) error {
+		be.Sytrd(a, make([]float64, a.Rows), make([]float64, a.Rows-1), make([]float64, a.Rows-1))
+		return nil
+	}},
+	{"eigendecomposition", func(n float64) float64 { return 9 * n * n * n }, func(be blas.Backend, a blas.General) error {
+		return be.Syevd(a, make([]float64, a.Rows))
+	}},
+}
+
+// runEigen measures the factorizations behind the exact solvers with every
+// backend. The share of the memory bandwidth is what moving the matrix once in
+// and once out would take: far below 1, so that what limits them is elsewhere.
+func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	limits := env.Limits()
+	var results []bench.Result
+	for _, n := range bench.Pick(env, []int{300, 600}, []int{500, 1000, 1500, 3000}) {
+		A := data.RandomSymmetric(env, n)
+		for _, f := range factorizations {
+			var all []bench.Contender
+			for _, be := range blas.Backends() {
+				if be.Name() == "gonum" && n > bench.Pick(env, 300, 1000) {
+					continue // tens of seconds that show nothing new
+				}
+				all = append(all, bench.Contender{Name: be.Name(), Run: func() error { return f.run(be, blas.Clone(A)) }})
+			}
+			plan := bench.Plan{Count: env.Repeats(5), Warm: n < 1000, Budget: 3 * time.Second}
+			part, err := bench.Race(ctx, plan, map[string]any{"routine": f.name, "n": n, "precision": "float64"}, all)
+			for i := range part {
+				bytes := 16 * float64(n) * float64(n) // the matrix, read and written once
+				part[i].Rate(f.flops(float64(n)), bytes, limits.Peak("float64", env.Threads), limits.Read(bytes/2, env.Threads))
+			}
+			results = append(results, part...)
+			if err != nil {
+				return results, err
+			}
+		}
+	}
+	return results, nil
+}

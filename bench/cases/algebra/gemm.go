@@ -1,0 +1,159 @@
+package algebra
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "gemm",
+		Does:     "matrix products of every backend, as a share of the machine's peak",
+		Minutes:  1,
+		Run:      runGemm,
+		Conclude: concludeGemm,
+	})
+}
+
+// gemmShape is C = A·B with A m×k and B k×n.
+type gemmShape struct{ m, n, k int }
+
+// runGemm measures Dgemm and Sgemm of every backend side by side.
+func runGemm(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	shapes := bench.Pick(env,
+		[]gemmShape{{768, 768, 768}, {1024, 102, 1024}},
+		[]gemmShape{{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {3060, 102, 3060}, {3060, 10, 3060}, {3060, 102, 102}})
+	limits := env.Limits()
+	var results []bench.Result
+	for _, threads := range bench.ThreadCounts(env.Threads) {
+		for _, s := range shapes {
+			for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
+				part, err := gemmOne(ctx, env, s, prec, threads, limits)
+				results = append(results, part...)
+				if err != nil {
+					return results, err
+				}
+			}
+		}
+	}
+	return results, nil
+}
+
+// gemmOne measures one shape on all backends in turn.
+func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int, limits bench.Limits) ([]bench.Result, error) {
+	blas.SetThreads(threads)
+	defer blas.SetThreads(env.Threads)
+	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
+	var backends []blas.Backend
+	var variants []bench.Variant
+	for _, be := range blas.Backends() {
+		run := gemmCall(be, s, prec)
+		if be.Name() == "gonum" && threads < env.Threads {
+			if flops > 4e9 {
+				continue // seconds that show nothing new
+			}
+			run = onProcessors(threads, run)
+		}
+		backends = append(backends, be)
+		variants = append(variants, bench.Variant{Run: run, Spins: bench.Spins(be.Name(), threads)})
+	}
+	plan := bench.Plan{Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
+	samples, err := bench.Interleave(ctx, plan, variants)
+	var results []bench.Result
+	for i, be := range backends {
+		if len(samples[i]) == 0 {
+			continue
+		}
+		r := bench.Result{Name: be.Name(), Params: map[string]any{
+			"backend": be.Name(), "m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
+		}}
+		r.Time(samples[i])
+		r.Rate(flops, 0, limits.Peak(prec.String(), threads), 0)
+		results = append(results, r)
+	}
+	return results, err
+}
+
+// gemmCall is one product of random matrices.
+func gemmCall(be blas.Backend, s gemmShape, prec blas.Precision) func() error {
+	fill := func(n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(i%17)/16 - 0.5
+		}
+		return x
+	}
+	a, b, c := fill(s.m*s.k), fill(s.k*s.n), make([]float64, s.m*s.n)
+	if prec == blas.Float64 {
+		return func() error {
+			be.Dgemm(blas.NoTrans, blas.NoTrans, s.m, s.n, s.k, 1, a, s.k, b, s.n, 0, c, s.n)
+			return nil
+		}
+	}
+	a32, b32, c32 := single(a), single(b), single(c)
+	return func() error {
+		be.Sgemm(blas.NoTrans, blas.NoTrans, s.m, s.n, s.k, 1, a32, s.k, b32, s.n, 0, c32, s.n)
+		return nil
+	}
+}
+
+// onProcessors limits the processors of the program for run, where the backend has
+// no thread setting of its own.
+func onProcessors(n int, run func() error) func() error {
+	return func() error {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+		return run()
+	}
+}
+
+// spins reports whether a backend's threads go on after a call.
+func spins(backend string, threads int) bool {
+	return threads > 1 && strings.HasPrefix(backend, "openblas")
+}
+
+func single(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
+}
+
+// concludeGemm also says how fast gonum is beside the limit, which bounds how many
+// times faster anything can be.
+func concludeGemm(group []bench.Result) []string {
+	out := concludeSpeed("matrix products")(group)
+	largest := map[string]bench.Result{} // of gonum, by precision and threads
+	var order []string
+	for _, r := range group {
+		if r.Name != "gonum" || !(r.OfPeak > 0) {
+			continue
+		}
+		key := r.Param("precision") + r.Param("threads")
+		old, ok := largest[key]
+		if !ok {
+			order = append(order, key)
+		}
+		if !ok || r.GFlops*r.Seconds > old.GFlops*old.Seconds {
+			largest[key] = r
+		}
+	}
+	for _, key := range order {
+		r := largest[key]
+		text := fmt.Sprintf("gonum multiplies %s matrices (%s) at %.3g GFLOP/s with %s: the machine's peak, %.3g, is %s that",
+			r.Param("precision"), r.Without("backend", "seed", "threads", "precision"), r.GFlops, bench.Plural(int(r.Number("threads")), "thread"), r.GFlops/r.OfPeak, bench.Times(1/r.OfPeak))
+		for _, n := range group {
+			if n.Name == "native" && n.Without("backend") == r.Without("backend") {
+				text += fmt.Sprintf(", and the native backend %s as fast", bench.Times(r.Seconds/n.Seconds))
+			}
+		}
+		out = append(out, text+".")
+	}
+	return out
+}

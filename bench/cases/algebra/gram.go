@@ -1,0 +1,140 @@
+package algebra
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "gram",
+		Does:     "building Gram matrices",
+		Run:      runGram,
+		Conclude: concludeGram,
+	})
+}
+
+// gramKernels are those whose Gram matrices are built.
+var gramKernels = []string{"linear", "gaussian", "laplacian", "matern32", "chi2"}
+
+// runGram builds the Gram matrices of single kernels with every backend, in turn
+// with the lower triangle of X·Xᵀ alone, which goes to memory that is there already. The
+// matrices are made in new memory each time, as by a fit, and in old memory too.
+// Operations are counted as the product counts them, two for each
+// feature of each pair of samples, whatever the kernel does with a pair, so that
+// rates compare; bytes are those of the samples read and the matrix written.
+func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	l := bench.Pick(env, 1024, 3060)
+	limits := env.Limits()
+	var results []bench.Result
+	for _, d := range bench.Pick(env, []int{40}, []int{10, 40, 100}) {
+		rng := env.Rand(5)
+		X := blas.NewGeneral(l, d)
+		for i := range X.Data {
+			X.Data[i] = math.Abs(rng.NormFloat64())
+		}
+		all, err := gramContenders(ctx, env, X)
+		if err != nil {
+			return results, err
+		}
+		plan := bench.Plan{Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond, Budget: 2 * time.Second}
+		part, err := bench.Race(ctx, plan, map[string]any{"l": l, "d": d, "precision": "float64"}, all)
+		product := map[any]float64{} // seconds, by backend
+		for i := range part {
+			r := &part[i]
+			bytes := float64(blas.SymBytes(l, blas.Float64)) + 8*float64(l*d)
+			r.Rate(float64(l*l)*float64(d), bytes, limits.Peak("float64", env.Threads), limits.Read(bytes, env.Threads))
+			r.Metric("million_elements_per_second", float64(l)*float64(l+1)/2/r.Seconds/1e6)
+			if r.Params["kernel"] == "product" {
+				product[r.Params["backend"]] = r.Seconds
+			}
+			r.Metric("of_product", product[r.Params["backend"]]/r.Seconds)
+		}
+		results = append(results, part...)
+		if err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// gramContenders are the backends computing X·Xᵀ and the Gram matrices of X.
+func gramContenders(ctx context.Context, env *bench.Env, X blas.General) ([]bench.Contender, error) {
+	var all []bench.Contender
+	add := func(be blas.Backend, kernel, memory string, run func() error) {
+		all = append(all, bench.Contender{Name: be.Name(), Params: map[string]any{"kernel": kernel, "memory": memory}, Run: run})
+	}
+	l, d := X.Rows, X.Cols
+	G := blas.NewGeneral(l, l)
+	for _, be := range blas.Backends() {
+		add(be, "product", "old", func() error {
+			be.Dsyrk(blas.Lower, blas.NoTrans, l, d, 1, X.Data, d, 0, G.Data, l)
+			return nil
+		})
+	}
+	into := []*blas.Sym{blas.NewSym(l, blas.Float64)}
+	for _, spec := range gramKernels {
+		dict, err := kernel.Build([]string{spec + ":all"}, X, nil, env.Seed)
+		if err != nil {
+			return nil, err
+		}
+		for _, be := range blas.Backends() {
+			add(be, spec, "new", func() error {
+				_, err := dict.Grams(ctx, X, kernel.GramOptions{Backend: be})
+				return err
+			})
+			add(be, spec, "old", func() error {
+				_, err := dict.Grams(ctx, X, kernel.GramOptions{Backend: be, Into: into})
+				return err
+			})
+		}
+	}
+	return all, nil
+}
+
+// concludeGram also says how near the builders come to the product inside them.
+func concludeGram(group []bench.Result) []string {
+	out := concludeFastest("builds Gram matrices")(group)
+	var least, most *bench.Result
+	for _, r := range group {
+		share, ok := r.Metrics["of_product"]
+		if !ok || r.Name != "native" || r.Params["kernel"] == "product" || r.Params["memory"] != "new" {
+			continue
+		}
+		if least == nil || share < least.Metrics["of_product"] {
+			least = &r
+		}
+		if most == nil || share > most.Metrics["of_product"] {
+			most = &r
+		}
+	}
+	if least != nil {
+		what := func(r *bench.Result) string {
+			return fmt.Sprintf("%.2f (%s, %s)", r.Metrics["of_product"], r.Param("kernel"), bench.Plural(int(r.Number("d")), "feature"))
+		}
+		out = append(out, fmt.Sprintf("Its Gram matrices, made in new memory, take shape at %s to %s of the speed of the product X·Xᵀ alone, which goes to old memory.", what(least), what(most)))
+	}
+	return out
+}
+
+func concludeFastest(does string) func(group []bench.Result) []string {
+	return func(group []bench.Result) []string {
+		var out []string
+		group = slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool { return r.Params["kernel"] == "product" })
+		for _, other := range bench.Names(group) {
+			if ratios := bench.Ratios(group, "native", other); other != "native" && len(ratios) > 0 {
+				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, stat.GeometricMean(ratios, nil), other, bench.Plural(len(ratios), "case")))
+			}
+		}
+		return out
+	}
+}

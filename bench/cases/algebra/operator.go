@@ -1,0 +1,135 @@
+package algebra
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "operator",
+		Does:     "K·X for few and many columns: every backend's packed operator",
+		Run:      runOperator,
+		Conclude: concludeOperator,
+		Figures:  columnFigures,
+	})
+}
+
+// runOperator multiplies a packed Gram matrix into k columns with every backend;
+// with OpenBLAS also through its own symmetric and vector routines, since a user
+// of it might choose those.
+func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	l := bench.Pick(env, 1024, 3060)
+	grams, err := data.GaussianGram(ctx, env, l)
+	if err != nil {
+		return nil, err
+	}
+	dense := blas.NewGeneral(l, l)
+	sum := linop.NewGramSum(grams, env.Backend, blas.Float64)
+	sum.SetWeights([]float64{1})
+	sum.Dense(dense)
+	limits := env.Limits()
+	precisions := []blas.Precision{blas.Float64, blas.Float32}
+	packed := map[string]blas.Packed{}
+	for _, be := range blas.Backends() {
+		for _, prec := range precisions {
+			p := be.NewPacked(l, prec)
+			if be.Name() == "openblas" {
+				p = blas.NewDensePacked(be, l, prec) // by its own routines, which its operator leaves to the native kernels
+			}
+			p.Sum([]float64{1}, grams)
+			packed[be.Name()+prec.String()] = p
+		}
+	}
+	var results []bench.Result
+	for _, k := range bench.Pick(env, []int{1, 10, 102}, []int{1, 2, 4, 10, 32, 102, 204}) {
+		var all []bench.Contender
+		for _, prec := range precisions {
+			all = append(all, multipliers(env, packed, dense, prec, k)...)
+		}
+		slices.SortStableFunc(all, func(a, b bench.Contender) int { // what spins last: fewer waits for it to end
+			return strings.Compare(a.Name, b.Name)
+		})
+		plan := bench.Plan{Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
+		part, err := bench.Race(ctx, plan, map[string]any{"l": l, "k": k, "threads": env.Threads}, all)
+		for i := range part {
+			prec := part[i].Params["precision"].(string)
+			bytes := 8 * float64(l*l) // what a plain multiply reads
+			if p := packed[part[i].Name+prec]; p != nil {
+				bytes = float64(p.Bytes())
+			}
+			part[i].Rate(2*float64(l*l*k), bytes, limits.Peak(prec, env.Threads), limits.Read(bytes, env.Threads))
+		}
+		results = append(results, part...)
+		if err != nil {
+			return results, err
+		}
+	}
+	beside, err := multiplyBeside(ctx, env, packed)
+	return append(results, beside...), err
+}
+
+// multipliers are the ways to compute K·X for k columns.
+func multipliers(env *bench.Env, packed map[string]blas.Packed, dense blas.General, prec blas.Precision, k int) []bench.Contender {
+	l := dense.Rows
+	X, Y := blas.NewGeneral(l, k), blas.NewGeneral(l, k)
+	rng := env.Rand(uint64(k))
+	for i := range X.Data {
+		X.Data[i] = rng.NormFloat64()
+	}
+	var all []bench.Contender
+	add := func(name string, run func()) {
+		all = append(all, bench.Contender{
+			Name: name, Params: map[string]any{"precision": prec.String()},
+			Run: func() error { run(); return nil },
+		})
+	}
+	for _, be := range blas.Backends() {
+		p := packed[be.Name()+prec.String()]
+		add(be.Name(), func() { p.Mul(Y, X) })
+		switch {
+		case be.Name() != "openblas" || prec != blas.Float64:
+		case k == 1:
+			add("openblas dgemv", func() {
+				be.Dgemv(blas.Trans, l, l, 1, dense.Data, dense.Stride, X.Data, 1, 0, Y.Data, 1)
+			})
+		default:
+			add("openblas dsymm", func() {
+				be.Dsymm(blas.Left, blas.Lower, l, k, 1, dense.Data, dense.Stride, X.Data, X.Stride, 0, Y.Data, Y.Stride)
+			})
+		}
+	}
+	return all
+}
+
+// concludeOperator also says how long collections take beside products.
+func concludeOperator(group []bench.Result) []string {
+	out := concludeSpeed("products of K with a block of columns")(group)
+	beside := bench.Lookup(group, besideProducts)
+	if beside == nil {
+		return out
+	}
+	how := func(r *bench.Result) string {
+		seldom := ""
+		if p95, ok := r.Metrics["p95_ms"]; ok {
+			seldom = fmt.Sprintf("seldom more than %.2g ms, ", p95)
+		}
+		return fmt.Sprintf("%.2g ms on average, %s%.2g ms at worst", r.Metrics["mean_ms"], seldom, r.Metrics["worst_ms"])
+	}
+	text := fmt.Sprintf("A garbage collection beside products takes %s (of %d).", how(beside), beside.Count)
+	if idle := bench.Lookup(group, besideNothing); idle != nil {
+		text += fmt.Sprintf(" In the same program at rest it takes %s: what the machine and the runtime do to any program.", how(idle))
+	}
+	if loops := bench.Lookup(group, besideLoops); loops != nil {
+		text += fmt.Sprintf(" Beside loops in Go on every processor it takes %s.", how(loops))
+	}
+	return append(out, text)
+}

@@ -1,0 +1,232 @@
+package causality
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// shownOutputs is how many output kernels a result carries beside that of foldingGroup.
+const shownOutputs = 3
+
+// recordGraph keeps the graph, and the output kernels of the most central nodes.
+func recordGraph(r *bench.Result, res *granger.Result, d *granger.Data, names []string) {
+	r.Graph = &bench.Graph{Nodes: res.Nodes}
+	for i := range res.Graph.Rows {
+		r.Graph.Strength = append(r.Graph.Strength, blas.Row(res.Graph, i))
+	}
+	shown := mostCentral(r, shownOutputs)
+	if !slices.Contains(shown, foldingGroup) {
+		shown = append(shown, foldingGroup)
+	}
+	for _, node := range shown {
+		k := slices.Index(res.Nodes, node)
+		if k < 0 {
+			continue
+		}
+		L := res.Fits[k].L
+		if L == nil || slices.Max(L.S)-slices.Min(L.S) <= 1e-9*slices.Max(L.S) && len(L.S) == L.Dim() {
+			continue // the identity
+		}
+		n := L.Dim()
+		a := blas.NewGeneral(n, n)
+		L.Dense(blas.Active(), a)
+		o := bench.OutputKernel{Node: node}
+		for i := range n {
+			o.Series = append(o.Series, names[d.Nodes[k].Series[i]])
+			row := make([]float64, n)
+			for j := range row {
+				if s := math.Sqrt(a.Data[i*n+i] * a.Data[j*n+j]); s > 0 {
+					row[j] = a.Data[i*n+j] / s
+				}
+			}
+			o.Correlation = append(o.Correlation, row)
+		}
+		r.Outputs = append(r.Outputs, o)
+	}
+}
+
+const groupError = "rmse of "
+
+// groupOrder lists the groups in the order of their hold-out error.
+func groupOrder(r bench.Result) []string {
+	return byMetric(&r, groupError, 1)
+}
+
+// groupChart shows the hold-out error of each group for every setting, the groups
+// in the order of their error in the first.
+func groupChart(group []bench.Result) picture.Chart {
+	c := picture.Chart{
+		Title: "fruit fly: hold-out error of each group of genes",
+		X:     "group, in the order of the first setting's error", Y: "RMSE (standard deviations)",
+	}
+	if len(group) == 0 || len(groupOrder(group[0])) < 2 {
+		return c
+	}
+	for _, r := range paperSettings(group) {
+		for i, name := range groupOrder(group[0]) {
+			if v, ok := r.Metrics[groupError+name]; ok {
+				c.Point(r.Name, float64(i+1), v)
+			}
+		}
+	}
+	return c
+}
+
+// geneFigures are the error of each group for every setting and, in files, where there
+// is room for names, what was found with L learned from nonlinear kernels.
+func geneFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+	out := append(groupChart(group).Figures(""), namedErrors(group)...)
+	r := bench.Lookup(group, "nonlinear, L learned")
+	if r == nil || r.Graph == nil {
+		return out
+	}
+	more := graphFigures(r)
+	for k, o := range r.Outputs {
+		h := outputHeat(&o)
+		h.Title = "output kernel of " + o.Node + " as correlation (blue −1, grey 0, red +1)"
+		more = append(more, h.Figure(fmt.Sprintf("drosophila-output-%d", k+1)))
+	}
+	for _, f := range more {
+		f.FilesOnly = true
+		out = append(out, f)
+	}
+	return out
+}
+
+// graphFigures are the causal graph as a heat map and as a network.
+func graphFigures(r *bench.Result) []picture.Figure {
+	h := graphHeat(r)
+	net := picture.Network{Title: "fruit fly: which groups of genes drive which (" + r.Name + ")", Nodes: h.Rows}
+	for i := range h.Matrix.Rows {
+		for j, v := range blas.Row(h.Matrix, i) {
+			if v > 0 {
+				net.Edges = append(net.Edges, picture.Edge{From: j, To: i, Strength: v})
+			}
+		}
+	}
+	if len(net.Edges) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(net.Edges, func(a, b picture.Edge) int { return cmp.Compare(b.Strength, a.Strength) })
+	net.Edges = net.Edges[:min(len(net.Edges), len(net.Nodes))] // more would be a tangle of long names
+	net.Title += fmt.Sprintf(": the strongest %d edges", len(net.Edges))
+	h.Title = fmt.Sprintf("strength of source → target, 0 (black) to %.3g; own past left out", h.Max)
+	return []picture.Figure{h.Figure("drosophila-strengths"), net.Figure("drosophila-graph")}
+}
+
+// graphHeat is the causal graph without its diagonal: row = target, column = source.
+func graphHeat(r *bench.Result) *picture.Heat {
+	names := make([]string, len(r.Graph.Nodes))
+	for i, name := range r.Graph.Nodes {
+		names[i] = shortened(name)
+	}
+	h := &picture.Heat{X: "source", Y: "target", Matrix: matrixOf(r.Graph.Strength), Rows: names, Cols: names}
+	for i := range names {
+		h.Matrix.Data[i*h.Matrix.Stride+i] = 0
+	}
+	h.Max = cmp.Or(slices.Max(h.Matrix.Data), 1)
+	return h
+}
+
+// outputHeat is an output kernel with its series ordered so that those alike are neighbours.
+func outputHeat(o *bench.OutputKernel) *picture.Heat {
+	a := matrixOf(o.Correlation)
+	order := alike(a)
+	h := &picture.Heat{Matrix: reordered(a, order), Min: -1, Max: 1}
+	for _, p := range order {
+		h.Rows = append(h.Rows, o.Series[p])
+	}
+	h.Cols = h.Rows
+	return h
+}
+
+func matrixOf(rows [][]float64) blas.General {
+	a := blas.NewGeneral(len(rows), len(rows))
+	for i, row := range rows {
+		copy(blas.Row(a, i), row)
+	}
+	return a
+}
+
+// alike orders the rows of a correlation so that neighbours go together: after each
+// comes the one most correlated with it that is left.
+func alike(a blas.General) []int {
+	n := a.Rows
+	order, used := []int{0}, make([]bool, n)
+	used[0] = true
+	for len(order) < n {
+		row, best := blas.Row(a, order[len(order)-1]), -1
+		for j, v := range row {
+			if !used[j] && (best < 0 || v > row[best]) {
+				best = j
+			}
+		}
+		used[best] = true
+		order = append(order, best)
+	}
+	return order
+}
+
+func reordered(a blas.General, order []int) blas.General {
+	b := blas.NewGeneral(len(order), len(order))
+	for i, p := range order {
+		for j, q := range order {
+			b.Data[i*b.Stride+j] = a.Data[p*a.Stride+q]
+		}
+	}
+	return b
+}
+
+// shortened cuts long names.
+func shortened(name string) string {
+	const most = 36
+	if r := []rune(name); len(r) > most {
+		return strings.TrimSpace(string(r[:most-1])) + "…"
+	}
+	return name
+}
+
+// namedErrors is the hold-out error of every group, named, for every setting. A page
+// has no room for the names.
+func namedErrors(group []bench.Result) []picture.Figure {
+	chart := groupChart(group)
+	if len(chart.Curves) == 0 {
+		return nil
+	}
+	p := picture.New("", "", chart.Y)
+	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
+	for k, c := range chart.Curves {
+		s := &plotter.Scatter{XYs: c.XY, GlyphStyle: draw.GlyphStyle{Color: picture.Palette[k%len(picture.Palette)], Radius: 2.6, Shape: shapes[k%len(shapes)]}}
+		p.Add(s)
+		p.Legend.Add(c.Name, s)
+	}
+	names := groupOrder(group[0])
+	var ticks []plot.Tick
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i + 1), Label: shortened(name)})
+	}
+	p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	p.X.Tick.Label.Font.Size = 7
+	p.X.Tick.Label.Rotation = math.Pi / 2
+	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	p.X.Min, p.X.Max = 0, float64(len(names)+1)
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, 4
+	p.Y.Max += 0.25 * (p.Y.Max - p.Y.Min) // room for the legend
+	return []picture.Figure{{
+		Name: "drosophila-rmse", Title: "fruit fly: error on held-out time points, by group of genes", FilesOnly: true,
+		Width: vg.Length(max(420, 80+12*len(names))), Height: 460, Paint: p.Draw,
+	}}
+}

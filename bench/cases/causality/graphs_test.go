@@ -1,0 +1,193 @@
+package causality
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/benchtest"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+)
+
+// TestGraphMethods finds a linear system by every method.
+func TestGraphMethods(t *testing.T) {
+	g := granger.LinearVAR(5, 400, 1, 1, 1, 3)
+	results, err := runNetworks(context.Background(), benchtest.Quick(), []network{{"linear", g.Data, g.Truth}})
+	if err != nil || len(results) != len(graphMethods) {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for _, r := range results {
+		if v := r.Metrics["auroc"]; r.Name != "lagged correlation" && !(v >= 0.95) {
+			t.Errorf("%s: AUROC %g", r.Name, v)
+		}
+	}
+}
+
+// TestPairsStayInReplicates checks which rows meet.
+func TestPairsStayInReplicates(t *testing.T) {
+	d := &granger.Data{X: blas.NewGeneral(5, 1), Replicate: []int{4, 4, 7, 7, 7}}
+	copy(d.X.Data, []float64{1, 2, 3, 4, 5})
+	X, Y := pastAndPresent(d, 1)
+	if want := [][2]float64{{1, 2}, {3, 4}, {4, 5}}; len(X.Data) != len(want) {
+		t.Errorf("%d pairs, want %d", len(X.Data), len(want))
+	} else {
+		for i, w := range want {
+			if X.Data[i] != w[0] || Y.Data[i] != w[1] {
+				t.Errorf("pair %d: %g and %g, want %v", i, X.Data[i], Y.Data[i], w)
+			}
+		}
+	}
+}
+
+// TestPairGraph checks F against residuals of regressions on the own past.
+func TestPairGraph(t *testing.T) {
+	env := benchtest.Quick()
+	g := granger.LinearVAR(3, 50, 1, 1, 1, 2)
+	G, err := pairGraph(context.Background(), env, &g.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	X, Y := pastAndPresent(&g.Data, 1)
+	data.Standardise(X, Y)
+	column := func(a blas.General, j int) []float64 {
+		x := make([]float64, a.Rows)
+		var mean float64
+		for i := range x {
+			x[i] = blas.Row(a, i)[j]
+			mean += x[i] / float64(a.Rows)
+		}
+		for i := range x {
+			x[i] -= mean
+		}
+		return x
+	}
+	y, own, other := column(Y, 0), column(X, 0), column(X, 2)
+	off := func(x, from []float64) { blas.Axpy(-blas.Dot(x, from)/blas.Dot(from, from), from, x) }
+	off(y, own)
+	off(other, own)
+	before := blas.Dot(y, y)
+	off(y, other)
+	after := blas.Dot(y, y)
+	want := (before - after) / after * float64(len(y)-3)
+	if v := G.Data[2]; !(math.Abs(v-want) <= 1e-9*want) {
+		t.Errorf("F = %g, from residuals %g", v, want)
+	}
+}
+
+// TestRecordGroups checks who counts as central, and the picture.
+func TestRecordGroups(t *testing.T) {
+	G := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{9, 1, 2, 0, 9, 5, 1, 1, 9}}
+	res := &granger.Result{Graph: G, Fits: []granger.Fit{{Node: "a", RMSE: 3, RMSEOwn: 4}, {Node: "b", RMSE: 1, RMSEOwn: 4}, {Node: "c", RMSE: 2, RMSEOwn: 4}}}
+	r := bench.Result{Name: "setting"}
+	recordGroups(&r, res)
+	if r.Metrics["mean_rmse"] != 2 || r.Metrics["mean_rmse_constant"] != 4 {
+		t.Errorf("%v", r.Metrics)
+	}
+	if got := mostCentral(&r, 2); len(got) != 2 || got[0] != "c" || got[1] != "b" {
+		t.Errorf("central: %v, out-strengths 1, 2 and 7", got)
+	}
+	other := r
+	other.Name = "other"
+	fig := groupChart([]bench.Result{r, other})
+	if len(fig.Curves) != 2 || fig.Curves[1].XY[2].Y != 3 {
+		t.Errorf("figure: %+v", fig)
+	}
+}
+
+// TestNullRates counts by hand.
+func TestNullRates(t *testing.T) {
+	truth := []float64{1, 1, 0, 1} // an edge to the first node
+	p := []float64{0, 0.01, 0.05, 0}
+	linear, nonlinear := nullSystem{}, nullSystem{nonlinear: true}
+	if o := linear.judge(truth, p, 2, 0.05); o != (nullOutcome{none: 1, wrong: 1, edges: 1, found: 1}) {
+		t.Errorf("%+v", o)
+	}
+	if o := nonlinear.judge(truth, p, 2, 0.05); o != (nullOutcome{none: 2, wrong: 2}) {
+		t.Errorf("%+v", o)
+	}
+	var r bench.Result
+	recordNull(&r, []nullOutcome{{none: 10, wrong: 1}, {none: 10, wrong: 3}, {none: 10, wrong: 2}, {none: 10, wrong: 2}})
+	// The mean of .1, .3, .2, .2, and its error √(2·.1²)/4.
+	if !(math.Abs(r.Metrics["false_positive_rate"]-.2) < 1e-15 && math.Abs(r.Metrics["standard_error"]-math.Sqrt(0.02)/4) < 1e-15) {
+		t.Errorf("%v", r.Metrics)
+	}
+	if _, has := r.Metrics["true_positive_rate"]; has {
+		t.Error("a rate of no edges")
+	}
+}
+
+// TestAlike puts what goes together side by side.
+func TestAlike(t *testing.T) {
+	a := matrixOf([][]float64{{1, 0, .9, 0}, {0, 1, 0, .8}, {.9, 0, 1, .1}, {0, .8, .1, 1}})
+	order := alike(a)
+	if want := []int{0, 2, 3, 1}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+	if b := reordered(a, order); b.Data[1] != .9 || b.Data[2*4+3] != .8 {
+		t.Errorf("reordered %v", b.Data)
+	}
+}
+
+// TestGeneFindings checks what is said of the settings, and that the pictures are drawn.
+func TestGeneFindings(t *testing.T) {
+	var group []bench.Result
+	for k, s := range geneSettings([]float64{paperLambda, 0.1}) {
+		r := bench.Result{Case: "drosophila", Name: s.name, Params: map[string]any{"lambda": s.lambda}}
+		G := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, .5, .25, 1}}
+		recordGroups(&r, &granger.Result{Graph: G, Fits: []granger.Fit{{Node: "a", RMSE: 1 + float64(k)/8, RMSEOwn: 2}, {Node: "b", RMSE: 3 - float64(k)/8, RMSEOwn: 2}}})
+		r.Metric("mean_rmse", []float64{1, 1.5, 2, 2.5, 4, 3, 2, 1}[k])
+		r.Graph = &bench.Graph{Nodes: []string{"a", "b"}, Strength: [][]float64{{1, .5}, {.25, 1}}}
+		r.Outputs = []bench.OutputKernel{{Node: "a", Series: []string{"x", "y"}, Correlation: [][]float64{{1, .5}, {.5, 1}}}}
+		group = append(group, r)
+	}
+	text := strings.Join(concludeHoldOut(group), "\n")
+	for _, want := range []string{
+		`"linear, L = I" has the smallest mean error`, `The paper finds "nonlinear, L learned" best; here its mean error is 150.0 % above`,
+		"Learning L raises the mean error of linear kernels at λ = 0.001 from 1.000 to 1.500",
+		"Learning L lowers the mean error of nonlinear kernels at λ = 0.1 from 2.000 to 1.000", "b (0.50), a (0.25)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	var files []string
+	for _, f := range geneFigures(group, nil) {
+		if f.Name == "" {
+			continue
+		}
+		more, err := f.Save(t.TempDir())
+		if err != nil {
+			t.Error(err)
+		}
+		files = append(files, more...)
+	}
+	if len(files) != 8 {
+		t.Errorf("files %v", files)
+	}
+}
+
+// TestRidgeVAR finds the drivers of a linear system.
+func TestRidgeVAR(t *testing.T) {
+	g := granger.LinearVAR(6, 400, 1, 1, 1, 3)
+	graph, err := ridgeVAR(benchtest.Quick(), &g.Data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := granger.Score(graph, g.Truth); !(s.AUROC > 0.95) {
+		t.Errorf("AUROC %g", s.AUROC)
+	}
+}
+
+// TestReplicates checks that no window crosses from one replicate to the next.
+func TestReplicates(t *testing.T) {
+	d := granger.Data{X: blas.General{Rows: 5, Cols: 1, Stride: 1, Data: []float64{1, 2, 3, 10, 11}}, Replicate: []int{0, 0, 0, 1, 1}}
+	X, Y := pastAndPresent(&d, 1)
+	if !slices.Equal(X.Data, []float64{1, 2, 10}) || !slices.Equal(Y.Data, []float64{2, 3, 11}) {
+		t.Errorf("past %v, present %v", X.Data, Y.Data)
+	}
+}

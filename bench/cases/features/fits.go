@@ -1,0 +1,185 @@
+package features
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "nystrom",
+		Does:     "random and Nyström features against the exact kernel: time and held-out error",
+		Run:      runNystrom,
+		Conclude: concludeNystrom,
+		Figures:  wayFigures,
+	})
+}
+
+// fits are fits of the same samples by an exact kernel and by features of it, with
+// one kernel and L = I, measured on the same held-out samples.
+type fits struct {
+	X, Y, Xt, Yt blas.General
+	exact        blas.General // held-out predictions of the exact kernel
+}
+
+// exactKernel names the fits that the others are compared with.
+const exactKernel = "exact kernel"
+
+// fitsLambda regularizes all of them alike.
+const fitsLambda = 1e-4
+
+// newFits draws the samples: l to learn from and 2000 held out.
+func newFits(env *bench.Env, l int) (*fits, error) {
+	var f fits
+	var err error
+	if f.X, f.Y, err = drain(newGenerator(env, int64(l), 31)); err != nil {
+		return nil, err
+	}
+	f.Xt, f.Yt, err = drain(newGenerator(env, 2000, 32))
+	return &f, err
+}
+
+// byGram fits by the Gram matrix of a kernel, which features are compared with from then on.
+func (f *fits) byGram(ctx context.Context, env *bench.Env, spec string) (bench.Result, error) {
+	r := bench.Result{Name: exactKernel, Params: map[string]any{"l": f.X.Rows, "n": f.Y.Cols}}
+	start := time.Now()
+	dict, err := kernel.Build([]string{spec}, f.X, nil, env.Seed)
+	if err != nil {
+		return r, err
+	}
+	grams, err := dict.Grams(ctx, f.X, kernel.GramOptions{Backend: env.Backend})
+	if err != nil {
+		return r, err
+	}
+	res, err := f.solve(ctx, env, bcd.NewSamples(linop.NewGramSum(grams, env.Backend, blas.Float64), f.Y))
+	if err != nil {
+		return r, err
+	}
+	r.Time([]float64{time.Since(start).Seconds()})
+	K := blas.NewGeneral(f.Xt.Rows, f.X.Rows)
+	if err := dict.CrossSum(K, res.Eta, f.Xt, f.X); err != nil {
+		return r, err
+	}
+	f.exact = blas.NewGeneral(f.Yt.Rows, f.Yt.Cols)
+	blas.Mul(env.Backend, f.exact, false, false, K, res.C) // L = I
+	r.Metric("r2", data.R2(f.exact, f.Yt))
+	r.Objective = bench.Num(res.Objective)
+	return r, nil
+}
+
+// byFeatures fits by features of the kernel that byGram had before.
+func (f *fits) byFeatures(ctx context.Context, env *bench.Env, name, spec string) (bench.Result, error) {
+	r := bench.Result{Name: name, Params: map[string]any{"l": f.X.Rows, "n": f.Y.Cols}}
+	start := time.Now()
+	dict, err := kernel.Build([]string{spec}, f.X, nil, env.Seed)
+	if err != nil {
+		return r, err
+	}
+	maps, err := rff.NewMaps(ctx, dict, f.X, env.Seed)
+	if err != nil {
+		return r, err
+	}
+	sums, err := data.FeatureSums(ctx, env, maps, f.X, f.Y)
+	if err != nil {
+		return r, err
+	}
+	res, err := f.solve(ctx, env, data.FeatureSpace(env, maps, sums))
+	if err != nil {
+		return r, err
+	}
+	r.Time([]float64{time.Since(start).Seconds()})
+	P, err := data.FeaturePredictions(env, maps, f.Xt, res.C)
+	if err != nil {
+		return r, err
+	}
+	r.Metric("r2", data.R2(P, f.Yt))
+	blas.AddScaled(P, -1, f.exact)
+	r.Metric("fit_error", blas.Frob(P)/blas.Frob(f.exact)) // ‖P − P_K‖_F/‖P_K‖_F
+	r.Objective = bench.Num(res.Objective)
+	return r, nil
+}
+
+func (f *fits) solve(ctx context.Context, env *bench.Env, space bcd.Space) (*bcd.Result, error) {
+	p := &bcd.Problem{Space: space, Lambda: fitsLambda, Tau: float64(f.Y.Cols), FixEta: true, FixL: true}
+	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-4, Backend: env.Backend, Seed: env.Seed})
+}
+
+// runNystrom fits the same data by exact Gram matrices, random and Nyström
+// features: time, and the error on held-out samples.
+func runNystrom(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	f, err := newFits(env, bench.Pick(env, 1000, 4000))
+	if err != nil {
+		return nil, err
+	}
+	exact, err := f.byGram(ctx, env, "gaussian:all:median")
+	if err != nil {
+		return nil, err
+	}
+	results := []bench.Result{exact}
+	for _, D := range bench.Pick(env, []int{200}, []int{250, 500, 1000, 2000}) {
+		for _, way := range []struct{ name, spec string }{
+			{"rff", "rff:gaussian:all:median:%d"},
+			{"nystrom", "nystrom:gaussian:all:median:%d:uniform"},
+			{"nystrom", "nystrom:gaussian:all:median:%d:kmeans"},
+			{"nystrom", "nystrom:gaussian:all:median:%d:leverage"},
+		} {
+			spec := fmt.Sprintf(way.spec, D)
+			r, err := f.byFeatures(ctx, env, way.name, spec)
+			if err != nil {
+				return results, err
+			}
+			r.Params["D"], r.Params["features"] = D, spec
+			results = append(results, r)
+		}
+	}
+	return results, nil
+}
+
+// concludeFits compares the fits by the most orthogonal features with those by Gram matrices.
+func concludeFits(group []bench.Result) []string {
+	most := map[string]*bench.Result{}
+	for i := range group {
+		r := &group[i]
+		if kind := r.Param("kernel"); r.Name == fitName("orthogonal") && (most[kind] == nil || r.Number("D") > most[kind].Number("D")) {
+			most[kind] = r
+		}
+	}
+	var out []string
+	for _, exact := range group {
+		kind := exact.Param("kernel")
+		if r, ok := most[kind]; ok && exact.Name == exactKernel && r.Seconds > 0 {
+			out = append(out, fmt.Sprintf("With %s orthogonal features of the %s kernel a fit of %s samples takes %.2g s in place of %.2g s; its predictions are %.2g %% away from the exact kernel's, with an R² of %.3f in place of %.3f.",
+				r.Param("D"), kind, r.Param("l"), r.Seconds, exact.Seconds, 100*r.Metrics["fit_error"], r.Metrics["r2"], exact.Metrics["r2"]))
+		}
+	}
+	return out
+}
+
+func concludeNystrom(group []bench.Result) []string {
+	exact := bench.Lookup(group, exactKernel)
+	if exact == nil {
+		return nil
+	}
+	out := []string{fmt.Sprintf("The exact kernel explains %.3f of the held-out variance in %.2g s.", exact.Metrics["r2"], exact.Seconds)}
+	for _, name := range bench.Names(group) {
+		var best *bench.Result
+		for i, r := range group {
+			if r.Name == name && name != exact.Name && (best == nil || r.Metrics["r2"] > best.Metrics["r2"]) {
+				best = &group[i]
+			}
+		}
+		if best != nil {
+			out = append(out, fmt.Sprintf("The best of %q explains %.3f in %.2g s, with %s features.", name, best.Metrics["r2"], best.Seconds, best.Param("D")))
+		}
+	}
+	return out
+}

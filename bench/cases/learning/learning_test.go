@@ -1,0 +1,124 @@
+package learning
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/benchtest"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+)
+
+func TestLoadDigits(t *testing.T) {
+	images, labels, err := data.Digits()
+	if err != nil || images.Rows != 1797 || images.Cols != 64 || len(labels) != 1797 {
+		t.Fatalf("%d×%d, %d labels, %v", images.Rows, images.Cols, len(labels), err)
+	}
+	X, groups := digitViews(images)
+	width := 0
+	for _, g := range groups {
+		width += len(g.Columns)
+	}
+	if width != X.Cols {
+		t.Errorf("views of %d columns in a matrix of %d", width, X.Cols)
+	}
+	// Row and column profiles, and pooled pixels, all add up to the whole image.
+	for i := range 20 {
+		var whole float64
+		for _, v := range blas.Row(images, i) {
+			whole += v
+		}
+		for _, g := range groups {
+			if g.Name != "pooled" && g.Name != "rows" && g.Name != "columns" {
+				continue
+			}
+			var s float64
+			for _, j := range g.Columns {
+				s += blas.Row(X, i)[j]
+			}
+			if s != whole {
+				t.Errorf("image %d: %s adds up to %g, the pixels to %g", i, g.Name, s, whole)
+			}
+		}
+	}
+}
+
+// TestFit checks what a fit reports against the objective from its definition.
+func TestFit(t *testing.T) {
+	env := benchtest.Quick()
+	tk, err := sparseTask(context.Background(), env, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tk.grams = tk.grams[:3]
+	env.Count = 2
+	all, err := fitAll(context.Background(), env, tk, []approach{{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}}})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d results, %v", len(all), err)
+	}
+	r := all[0]
+	if r.Count != 2 || len(r.Trace) == 0 || !(*r.RelativeGap <= 1e-6) || r.Error != "" || r.Stopped {
+		t.Errorf("%+v", r)
+	}
+	last := r.Trace[len(r.Trace)-1]
+	if *last.Objective != *r.Objective || last.Seconds > r.Max {
+		t.Errorf("trace ends at %g after %g s, the fit at %g after %g s", *last.Objective, last.Seconds, *r.Objective, r.Max)
+	}
+	zero := 0.0
+	for _, y := range tk.Y.Data {
+		zero += y * y / float64(tk.Y.Rows)
+	}
+	if !(*r.Objective < zero) {
+		t.Errorf("objective %g, and %g at C = 0", *r.Objective, zero)
+	}
+}
+
+func TestFitStopsAtItsBudget(t *testing.T) {
+	env := benchtest.Quick()
+	tk, err := sparseTask(context.Background(), env, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := fitAll(context.Background(), env, tk, []approach{{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1}})
+	if err != nil || len(all) != 1 || !all[0].Stopped || all[0].Count != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestTimeToTarget(t *testing.T) {
+	line := func(solver string, objectives ...float64) outcome {
+		r := outcome{Result: bench.Result{Name: solver, Params: map[string]any{"solver": solver}, Objective: bench.Num(objectives[len(objectives)-1])}}
+		for i, v := range objectives {
+			r.Trace = append(r.Trace, bench.Point{Seconds: float64(i + 1), Objective: bench.Num(v)})
+		}
+		r.traces = [][]bench.Point{r.Trace}
+		return r
+	}
+	results := []outcome{line("reduced", 3, 1.0005, 1), line("paper", 3, 2.9), line("okl", 0.5)}
+	timeToTarget(results, 1e-3)
+	if s := results[0].SecondsTo; s == nil || *s != 2 {
+		t.Errorf("reduced: %v", s)
+	}
+	if results[1].SecondsTo != nil || results[2].SecondsTo != nil {
+		t.Error("a line that never came near has a time")
+	}
+}
+
+// TestInTurn checks the order of repetitions, one of which stops at its budget.
+func TestInTurn(t *testing.T) {
+	env := benchtest.Quick()
+	env.Count = 3
+	var order []string
+	all := []*fitting{{approach: approach{name: "a"}}, {approach: approach{name: "b"}}, {approach: approach{name: "c"}}}
+	inTurn(context.Background(), env, all, func(f *fitting) {
+		f.samples = append(f.samples, 1)
+		f.ended = f.approach.name == "b"
+		order = append(order, f.approach.name)
+	})
+	if got := strings.Join(order, ""); got != "abcacac" {
+		t.Errorf("order %q", got)
+	}
+}

@@ -1,0 +1,174 @@
+package learning
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "leaves",
+		Does:     "plant leaves: 100 classes, three views, twelve kernels",
+		Run:      runLeaves,
+		Conclude: concludeLearning,
+	})
+	bench.Register(bench.Case{
+		Name:     "mfeat",
+		Does:     "handwritten numerals by six views",
+		Run:      runMfeat,
+		Conclude: concludeLearning,
+	})
+}
+
+// viewSet is a data set whose samples are described by several views.
+type viewSet struct {
+	name    string
+	views   []string // files, a view each
+	classes int
+	first   int      // the smallest label
+	train   int      // training samples of each class, the first in the file
+	kernels []string // for every view, with the view's name for %s
+	lambda  float64
+	norm    bcd.Regularizer
+	metric  string // by which cross-validation chooses λ; "" means nmse
+}
+
+// task reads the set and builds its kernels.
+func (s *viewSet) task(ctx context.Context, env *bench.Env) (*task, error) {
+	labels, err := data.Read(env, s.name, "labels.csv")
+	if err != nil {
+		return nil, err
+	}
+	class := make([]int, labels.Data.Rows)
+	for i := range class {
+		class[i] = int(blas.Row(labels.Data, i)[0]) - s.first
+	}
+	X, groups, err := s.join(env, len(class))
+	if err != nil {
+		return nil, err
+	}
+	var learn, test []int
+	seen := make([]int, s.classes)
+	for i, c := range class {
+		if seen[c]++; seen[c] <= s.train {
+			learn = append(learn, i)
+		} else {
+			test = append(test, i)
+		}
+	}
+	t := &task{X: data.TakeRows(X, learn), lambda: s.lambda, norm: s.norm, labels: data.Take(class, test)}
+	t.Y, t.mean = oneHot(data.Take(class, learn), s.classes)
+	var specs []string
+	for _, v := range s.views {
+		for _, k := range s.kernels {
+			specs = append(specs, fmt.Sprintf(k, v))
+		}
+	}
+	d, err := kernel.Build(specs, t.X, groups, env.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.build(ctx, env, d, data.TakeRows(X, test))
+}
+
+// join puts the views side by side, each column standardised.
+func (s *viewSet) join(env *bench.Env, rows int) (blas.General, []kernel.Group, error) {
+	var parts []blas.General
+	var groups []kernel.Group
+	width := 0
+	for _, v := range s.views {
+		t, err := data.Read(env, s.name, v+".csv")
+		if err != nil {
+			return blas.General{}, nil, err
+		}
+		if t.Data.Rows != rows {
+			return blas.General{}, nil, fmt.Errorf("%s: view %s has %d rows and there are %d labels", s.name, v, t.Data.Rows, rows)
+		}
+		g := kernel.Group{Name: v}
+		for range t.Data.Cols {
+			g.Columns = append(g.Columns, width)
+			width++
+		}
+		groups, parts = append(groups, g), append(parts, t.Data)
+	}
+	X := blas.NewGeneral(rows, width)
+	for k, p := range parts {
+		blas.Copy(blas.View(X, 0, groups[k].Columns[0], rows, p.Cols), p)
+	}
+	data.Standardise(X, blas.General{})
+	return X, groups, nil
+}
+
+// runLeaves classifies plant leaves: 100 classes, three views, twelve kernels,
+// eight of each class's sixteen samples to learn from; and three, drawn twenty times
+// over, λ chosen on them by the accuracy over three folds, where what is learned is
+// compared, draw by draw, with the twelve kernels added up.
+func runLeaves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	s := leaves(env)
+	d, err := s.read(env)
+	if err != nil {
+		return nil, err
+	}
+	few, err := s.compare(ctx, env, d, "3 a class", fewEach(env, d.class, 3, bench.Pick(env, 1, 20)), true)
+	if err != nil {
+		return few, err
+	}
+	rest, err := s.run(ctx, env)
+	return append(few, rest...), err
+}
+
+func leaves(env *bench.Env) *viewSet {
+	return &viewSet{
+		name: "leaves100", views: []string{"view1", "view2", "view3"}, classes: 100, first: 1,
+		train: bench.Pick(env, 4, 8), lambda: 1e-4, norm: bcd.Lp{P: 1.7},
+		kernels: []string{"gaussian:%s:median*0.25", "gaussian:%s:median*0.5", "gaussian:%s:median", "laplacian:%s:median*0.5"},
+		metric:  "accuracy",
+	}
+}
+
+// runMfeat classifies handwritten numerals by six views: ten folds, with λ chosen
+// on the training samples of the first, and a hundred samples of each class.
+func runMfeat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	s := &viewSet{
+		name: "mfeat", views: []string{"fou", "fac", "kar", "pix", "zer", "mor"}, classes: 10,
+		train: bench.Pick(env, 50, 100), lambda: 1e-5, norm: bcd.Lp{P: 1.3},
+		kernels: []string{"gaussian:%s:median*0.5,1"},
+	}
+	d, err := s.read(env)
+	if err != nil {
+		return nil, err
+	}
+	var folds []bench.Result
+	if !env.Quick {
+		splits, err := iokl.Folds(len(d.class), 10, 1, nil, false, env.Seed)
+		if err != nil {
+			return nil, err
+		}
+		if folds, err = s.compare(ctx, env, d, "ten folds", splits, false); err != nil {
+			return folds, err
+		}
+	}
+	rest, err := s.run(ctx, env)
+	return append(folds, rest...), err
+}
+
+func (s *viewSet) run(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	t, err := s.task(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	budget := bench.Duration(bench.Pick(env, 4.0, 40))
+	all := append(whatIsLearned(t, bcd.Options{Tol: 1e-4}), inners(1e-4, budget)[1:]...)
+	for i := range all {
+		all[i].budget = budget
+	}
+	results, err := fitAll(ctx, env, t, all)
+	return lines(results), err
+}

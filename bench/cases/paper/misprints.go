@@ -1,0 +1,380 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/frankwolfe"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:      "misprints",
+		Does:      "formulas of the paper that do not hold as printed, each with a number that shows it",
+		Run:       runMisprints,
+		Conclude:  concludeMisprints,
+		Published: misprintTable,
+		Paper:     misprintCount,
+	})
+}
+
+// misprint is a formula of the paper that does not hold as printed, and a number
+// that shows it.
+type misprint struct {
+	name, printed, right string
+	measure              string  // what is computed from each formula
+	should               float64 // its value if the formula holds
+	run                  func(rng *rand.Rand) (printed, right float64)
+}
+
+// misprints are in the order of the paper; mathematics.md §3 lists the same.
+var misprints = []misprint{
+	{
+		"Sylvester equation by eigenvectors", "C = T·X̃·S, divided by σ_i·ρ_j + λ", "C = T·X̃·Sᵀ, divided by σ_i·ρ_j + λl",
+		"relative residual of K·C·L + λl·C = Y", 0, eigenvectorMisprint,
+	},
+	{
+		"weights ω in the joint objective", "+ ω(η)", "+ λ·ω(η)",
+		"objective at the best η over fit + λ·Ω(f), block 1-norm", 1, omegaMisprint,
+	},
+	{
+		"norm of a part", "α_j = η_j·√tr(C·K_j·C·L)", "α_j = η_j·√tr(Cᵀ·K_j·C·L)",
+		"α_j² over ‖f_j‖² by definition (l = n, or the product has no meaning)", 1, normMisprint,
+	},
+	{
+		"weights of the l_p norm", "α_j^(2/(q+1)) / (Σα_i^(2/(q+1)))^q", "α_j^(2/(q+1)) / (Σα_i^(2q/(q+1)))^(1/q)",
+		"Σ η_j^q at p = 1.7", 1, func(rng *rand.Rand) (float64, float64) {
+			return lpMisprint(rng, 1.7, func(eta []float64, q float64) float64 {
+				var s float64
+				for _, v := range eta {
+					s += math.Pow(v, q)
+				}
+				return s
+			})
+		},
+	},
+	{
+		"weights of the l₂ norm", "q = ∞ in the formula above", "η_j = 1, the limit of the corrected formula",
+		"mean weight at p = 1.9999", 1, func(rng *rand.Rand) (float64, float64) {
+			return lpMisprint(rng, 1.9999, func(eta []float64, _ float64) float64 { return stat.Mean(eta, nil) })
+		},
+	},
+	{
+		"elastic net", "Ω(f) = (1−μ̃)Σ‖f_j‖ + μ̃Σ‖f_j‖²", "Ω(f) = 2(1−μ̃)Σ‖f_j‖ + μ̃Σ‖f_j‖²",
+		"Ω over Σα_j²/η_j + ω(η) at the printed weights, which minimise that sum", 1, elasticMisprint,
+	},
+	{
+		"gradient of the L step", "G + Gᵀ − diag(G), G = λB + 2AᵀAL − 2AᵀY", "(G + Gᵀ)/2, G = λB + (2/l)(AᵀAL − AᵀY)",
+		"objective after 3000 steps of Frank–Wolfe, over the minimum (certified to 1e-9)", 1, gradientMisprint,
+	},
+	{
+		"line search of the L step", "−tr((AL/l − Y)ᵀAP + ½λBP) / tr(PᵀAᵀAP/l)", "−(⟨AL − Y, AP⟩/l + ½λ⟨B,P⟩) / (‖AP‖²/l), clipped to [0,1]",
+		"smallest eigenvalue of L after one step from I (L must stay positive semidefinite), 0 when it is", 0, searchMisprint,
+	},
+}
+
+// runMisprints computes both numbers of each misprint on a small random problem.
+func runMisprints(_ context.Context, env *bench.Env) ([]bench.Result, error) {
+	var results []bench.Result
+	for i, m := range misprints {
+		start := time.Now()
+		printed, right := m.run(env.Rand(uint64(900 + i)))
+		r := bench.Result{Name: m.name, Params: map[string]any{"printed": m.printed, "corrected": m.right, "computed": m.measure}}
+		r.Time([]float64{time.Since(start).Seconds()})
+		r.Metric("as_printed", printed)
+		r.Metric("as_corrected", right)
+		r.Metric("should_be", m.should)
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func gaussian(rng *rand.Rand, rows, cols int) *mat.Dense {
+	a := mat.NewDense(rows, cols, nil)
+	for i := range rows {
+		for j := range cols {
+			a.Set(i, j, rng.NormFloat64())
+		}
+	}
+	return a
+}
+
+// positiveDefinite is a random one of order n.
+func positiveDefinite(rng *rand.Rand, n int) *mat.SymDense {
+	s := mat.NewSymDense(n, nil)
+	s.SymOuterK(1/float64(n), gaussian(rng, n, n+3))
+	return s
+}
+
+func product(factors ...mat.Matrix) *mat.Dense {
+	var p mat.Dense
+	p.Product(factors...)
+	return &p
+}
+
+func eigen(a mat.Symmetric) (values []float64, vectors *mat.Dense) {
+	var e mat.EigenSym
+	if !e.Factorize(a, true) {
+		panic("bench: eigendecomposition of a small matrix failed")
+	}
+	vectors = new(mat.Dense)
+	e.VectorsTo(vectors)
+	return e.Values(nil), vectors
+}
+
+func eigenvectorMisprint(rng *rand.Rand) (printed, right float64) {
+	const l, n, lambda = 30, 8, 1e-2
+	K, L, Y := positiveDefinite(rng, l), positiveDefinite(rng, n), gaussian(rng, l, n)
+	sigma, T := eigen(K)
+	rho, S := eigen(L)
+	residual := func(shift float64, last mat.Matrix) float64 {
+		X := product(T.T(), Y, S)
+		X.Apply(func(i, j int, v float64) float64 { return v / (sigma[i]*rho[j] + shift) }, X)
+		C := product(T, X, last)
+		R := product(K, C, L)
+		C.Scale(lambda*l, C)
+		R.Add(R, C)
+		R.Sub(R, Y)
+		return mat.Norm(R, 2) / mat.Norm(Y, 2)
+	}
+	return residual(lambda, S), residual(lambda*l, S.T())
+}
+
+// omegaMisprint minimises over η what the fit does not depend on. For the block
+// 1-norm, Ω = 2Σα_j and ω = Σ η_j, both forms have their minimum at a multiple of α.
+func omegaMisprint(rng *rand.Rand) (printed, right float64) {
+	const lambda, fit = 1e-2, 0.5
+	var sum float64
+	for range 6 {
+		sum += math.Abs(rng.NormFloat64())
+	}
+	whole := fit + 2*lambda*sum
+	// min over t of λΣα²/(tα) + wΣtα is 2√(λw)·Σα.
+	least := func(weight float64) float64 { return fit + 2*math.Sqrt(lambda*weight)*sum }
+	return least(1) / whole, least(lambda) / whole
+}
+
+func normMisprint(rng *rand.Rand) (printed, right float64) {
+	const n = 12
+	K, L, C := positiveDefinite(rng, n), positiveDefinite(rng, n), gaussian(rng, n, n)
+	// ‖f‖² = Σ_ab k(x_a,x_b)⟨c_a, L·c_b⟩ by the reproducing property.
+	var norm float64
+	for a := range n {
+		for b := range n {
+			norm += K.At(a, b) * mat.Inner(C.RowView(a), L, C.RowView(b))
+		}
+	}
+	return mat.Trace(product(C, K, C, L)) / norm, mat.Trace(product(C.T(), K, C, L)) / norm
+}
+
+func lpMisprint(rng *rand.Rand, p float64, of func(eta []float64, q float64) float64) (printed, right float64) {
+	const m = 10
+	q := p / (2 - p)
+	numerators := make([]float64, m)
+	var plain, powers float64
+	for j := range numerators {
+		alpha := math.Abs(rng.NormFloat64())
+		numerators[j] = math.Pow(alpha, 2/(q+1))
+		plain += numerators[j]
+		powers += math.Pow(numerators[j], q)
+	}
+	weights := func(norm float64) []float64 {
+		eta := make([]float64, m)
+		for j, v := range numerators {
+			eta[j] = v / norm
+		}
+		return eta
+	}
+	return of(weights(math.Pow(plain, q)), q), of(weights(math.Pow(powers, 1/q)), q)
+}
+
+func elasticMisprint(rng *rand.Rand) (printed, right float64) {
+	const m, mu = 10, 0.3
+	var sum, squares, form float64
+	for range m {
+		a := math.Abs(rng.NormFloat64())
+		eta := a / (1 - mu + mu*a)
+		sum, squares = sum+a, squares+a*a
+		form += a*a/eta + (1-mu)*(1-mu)*eta/(1-mu*eta)
+	}
+	return ((1-mu)*sum + mu*squares) / form, (2*(1-mu)*sum + mu*squares) / form
+}
+
+// lstep is an L step at fixed C: min (1/l)‖AL − Y‖² + λ⟨B,L⟩ over tr L ≤ τ.
+type lstep struct {
+	A, Y, B   *mat.Dense
+	l, lambda float64
+	tau       float64
+}
+
+func newLStep(rng *rand.Rand) *lstep {
+	const l, n = 20, 6
+	K, C := positiveDefinite(rng, l), gaussian(rng, l, n)
+	A := product(K, C)
+	Y := product(A, positiveDefinite(rng, n))
+	noise := gaussian(rng, l, n)
+	Y.Add(Y, noise)
+	return &lstep{A: A, Y: Y, B: product(C.T(), A), l: l, lambda: 1e-2, tau: n}
+}
+
+func (s *lstep) error(L mat.Matrix) *mat.Dense {
+	E := product(s.A, L)
+	E.Sub(E, s.Y)
+	return E
+}
+
+func inner(a, b *mat.Dense) float64 { return mat.Trace(product(a.T(), b)) }
+
+func (s *lstep) value(L *mat.Dense) float64 {
+	E := s.error(L)
+	return inner(E, E)/s.l + s.lambda*inner(s.B, L)
+}
+
+// gradient is the symmetric one, or what the paper prints.
+func (s *lstep) gradient(L *mat.Dense, printed bool) *mat.SymDense {
+	G := product(s.A.T(), s.error(L))
+	scale := 2 / s.l
+	if printed {
+		scale = 2
+	}
+	G.Scale(scale, G)
+	var B mat.Dense
+	B.Scale(s.lambda, s.B)
+	G.Add(G, &B)
+	n, _ := G.Dims()
+	S := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			v := (G.At(i, j) + G.At(j, i)) / 2
+			if printed {
+				v *= 2
+				if i == j {
+					v = G.At(i, i)
+				}
+			}
+			S.SetSym(i, j, v)
+		}
+	}
+	return S
+}
+
+// direction is τvvᵀ − L.
+func (s *lstep) direction(L *mat.Dense, gradient *mat.SymDense) *mat.Dense {
+	values, vectors := eigen(gradient)
+	P := new(mat.Dense)
+	P.Scale(-1, L)
+	if values[0] < 0 {
+		v := vectors.ColView(0)
+		var outer mat.Dense
+		outer.Outer(s.tau, v, v)
+		P.Add(P, &outer)
+	}
+	return P
+}
+
+// step is the exact line search, or what the paper prints.
+func (s *lstep) step(L, P *mat.Dense, printed bool) float64 {
+	AP, E := product(s.A, P), s.error(L)
+	curvature := inner(AP, AP) / s.l
+	linear := s.lambda / 2 * inner(s.B, P)
+	if printed {
+		M := product(s.A, L)
+		M.Scale(1/s.l, M)
+		M.Sub(M, s.Y)
+		return -(inner(M, AP) + linear) / curvature
+	}
+	return min(1, max(0, -(inner(E, AP)/s.l+linear)/curvature))
+}
+
+// gradientMisprint runs Frank–Wolfe with either gradient and the right line
+// search, over the minimum that the project's solver certifies.
+func gradientMisprint(rng *rand.Rand) (printed, right float64) {
+	s := newLStep(rng)
+	n, _ := s.B.Dims()
+	least := s.minimum(n)
+	run := func(printed bool) float64 {
+		L := mat.NewDense(n, n, nil)
+		for range 3000 {
+			P := s.direction(L, s.gradient(L, printed))
+			P.Scale(s.step(L, P, false), P)
+			L.Add(L, P)
+		}
+		return s.value(L) / least
+	}
+	return run(true), run(false)
+}
+
+func (s *lstep) minimum(n int) float64 {
+	res, err := frankwolfe.Projected(context.Background(), blas.NewGeneral(n, n), &frankwolfe.Problem{
+		AtA: product(s.A.T(), s.A).RawMatrix(), AtY: product(s.A.T(), s.Y).RawMatrix(), B: s.B.RawMatrix(),
+		YY: inner(s.Y, s.Y), Samples: s.l, Lambda: s.lambda, Tau: s.tau,
+	}, frankwolfe.Options{Tol: 1e-9})
+	if err != nil {
+		return math.NaN()
+	}
+	return res.Value
+}
+
+func searchMisprint(rng *rand.Rand) (printed, right float64) {
+	s := newLStep(rng)
+	least := func(printed bool) float64 {
+		n, _ := s.B.Dims()
+		L := mat.NewDense(n, n, nil)
+		for i := range n {
+			L.Set(i, i, 1)
+		}
+		P := s.direction(L, s.gradient(L, false))
+		P.Scale(s.step(L, P, printed), P)
+		L.Add(L, P)
+		sym := mat.NewSymDense(n, nil)
+		for i := range n {
+			for j := range i + 1 {
+				sym.SetSym(i, j, (L.At(i, j)+L.At(j, i))/2)
+			}
+		}
+		values, _ := eigen(sym)
+		return min(0, values[0])
+	}
+	return least(true), least(false)
+}
+
+// concludeMisprints counts the formulas that are off.
+func concludeMisprints(group []bench.Result) []string {
+	off := 0
+	for _, r := range group {
+		if d := r.Metrics["as_printed"] - r.Metrics["should_be"]; d > 0.01 || d < -0.01 {
+			off++
+		}
+	}
+	return []string{fmt.Sprintf("%d of %s give a wrong number as printed.", off, bench.Plural(len(group), "formula"))}
+}
+
+func misprintCount(group []bench.Result) []bench.Evidence {
+	return []bench.Evidence{{Item: "Formulas that do not hold as printed", Measured: fmt.Sprintf("%d, each with a number below", len(group))}}
+}
+
+// misprintTable shows formula and number of each side by side.
+func misprintTable(group []bench.Result) *bench.Table {
+	p := &bench.Table{
+		Title:  "What is printed, what holds, and a number computed from each on a small random problem:",
+		Head:   []string{"formula", "as printed", "corrected", "computed from it", "printed gives", "corrected gives", "should be"},
+		Source: bench.PaperSource + "; derivations in docs/mathematics.md.",
+		Words:  true,
+		Whole:  true,
+	}
+	for _, r := range group {
+		p.Rows = append(p.Rows, []string{
+			r.Name, r.Param("printed"), r.Param("corrected"), r.Param("computed"),
+			bench.Short(r.Metrics["as_printed"]), bench.Short(r.Metrics["as_corrected"]), bench.Short(r.Metrics["should_be"]),
+		})
+	}
+	return p
+}

@@ -1,0 +1,250 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/lanczos"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "peers",
+		Does:     "scikit-learn, PyTorch, scipy and Octave beside ours: the same data, threads and accuracy",
+		Run:      runPeers,
+		Minutes:  1,
+		Conclude: concludePeers,
+	})
+}
+
+// inexactTol is the true relative residual that iterative solvers are asked for.
+const inexactTol = 1e-6
+
+// runPeers measures what other programs offer beside ours: the same data, the
+// same number of threads, and the accuracy that each reached.
+func runPeers(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	var results []bench.Result
+	for _, problem := range []func(context.Context, *bench.Env) ([]bench.Result, error){
+		besideKernelRidge, besideSylvester, besideEigsh, besideMultiTask,
+	} {
+		part, err := problem(ctx, env)
+		results = append(results, part...)
+		if err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// besideKernelRidge fits one Gaussian kernel to many outputs, from the samples on.
+func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	l, d, n, tests := bench.Pick(env, 1000, 4000), 20, bench.Pick(env, 50, 200), 1000
+	const width, lambda = 5.0, 1e-5
+	Xl, Yl, Xt, Yt := data.SmoothSamples(env.Rand(51), l, tests, d, n)
+	params := map[string]any{"problem": "kernel ridge", "l": l, "d": d, "n": n, "lambda": lambda}
+	C := blas.NewGeneral(l, n)
+	var dict kernel.Dictionary
+	one := func(name string, tol float64) bench.Contender {
+		c := bench.Contender{Name: "iokl " + name}
+		c.Run = func() error {
+			var err error
+			if dict, err = kernel.Build([]string{fmt.Sprintf("gaussian:all:%g", width)}, Xl, nil, env.Seed); err != nil {
+				return err
+			}
+			grams, err := dict.Grams(ctx, Xl, kernel.GramOptions{Backend: env.Backend})
+			if err != nil {
+				return err
+			}
+			K := linop.NewGramSum(grams, env.Backend, blas.Float64)
+			K.SetWeights([]float64{1})
+			solver, err := sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
+			if err != nil {
+				return err
+			}
+			blas.Zero(C)
+			_, err = solver.Solve(ctx, C, sylvester.System{K: K, L: linop.ScaledIdentity(n, 1), Mu: lambda * float64(l)}, Yl, sylvester.Options{Tol: tol})
+			return err
+		}
+		return c
+	}
+	measures := func(r *bench.Result) error {
+		K := blas.NewGeneral(l, l)
+		if err := dict.CrossSum(K, []float64{1}, Xl, Xl); err != nil {
+			return err
+		}
+		r.Residual = bench.Num(trueResidual(env, K, blas.General{}, C, Yl, lambda*float64(l)))
+		Kt, P := blas.NewGeneral(tests, l), blas.NewGeneral(tests, n)
+		if err := dict.CrossSum(Kt, []float64{1}, Xt, Xl); err != nil {
+			return err
+		}
+		blas.Mul(env.Backend, P, false, false, Kt, C)
+		blas.AddScaled(P, -1, Yt)
+		e := blas.Frob(P)
+		r.Metric("test_mse", e*e/float64(tests*n))
+		return nil
+	}
+	ours, err := oursThen(ctx, env, params, []bench.Contender{one("cholesky", 0), one("auto", inexactTol)}, measures)
+	if err != nil {
+		return ours, err
+	}
+	results := ours
+	args := []string{fmt.Sprint(1 / (2 * width * width)), fmt.Sprint(lambda * float64(l)), fmt.Sprint(inexactTol)}
+	for _, script := range []string{"kernel_ridge.py", "kernel_ridge_torch.py"} {
+		var theirs []bench.Result
+		theirs, err = otherPrograms(ctx, env, peerJob{
+			script: script, params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt}, args: args,
+		})
+		if results = append(results, theirs...); err != nil {
+			break
+		}
+	}
+	return results, err
+}
+
+// oursThen times each bench.Contender and lets measures look at the last answer of it.
+func oursThen(ctx context.Context, env *bench.Env, params map[string]any, all []bench.Contender, measures func(r *bench.Result) error) ([]bench.Result, error) {
+	var results []bench.Result
+	for _, c := range all {
+		part, err := bench.Race(ctx, bench.Plan{Count: env.Repeats(3), Warm: true}, params, []bench.Contender{c})
+		for i := range part {
+			part[i].Params["backend"] = env.Backend.Name()
+			if err == nil {
+				err = measures(&part[i])
+			}
+		}
+		results = append(results, part...)
+		if err != nil {
+			return results, fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	return results, nil
+}
+
+// trueResidual is ‖K·C·L + μC − Y‖/‖Y‖ from its definition; an empty L is I.
+func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
+	R := blas.NewGeneral(Y.Rows, Y.Cols)
+	CL := C
+	if L.Rows > 0 {
+		CL = blas.NewGeneral(C.Rows, C.Cols)
+		blas.Mul(env.Backend, CL, false, false, C, L)
+	}
+	blas.Mul(env.Backend, R, false, false, K, CL)
+	blas.AddScaled(R, mu, C)
+	blas.AddScaled(R, -1, Y)
+	return blas.Frob(R) / blas.Frob(Y)
+}
+
+// besideSylvester solves K·C·L + λl·C = Y with an L that others can invert.
+func besideSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	s := struct {
+		l, n     int
+		spectrum string
+		lambda   float64
+	}{bench.Pick(env, 300, 1000), bench.Pick(env, 20, 50), "full", 1e-3}
+	grams, err := data.GaussianGram(ctx, env, s.l)
+	if err != nil {
+		return nil, err
+	}
+	K := linop.NewGramSum(grams, env.Backend, blas.Float64)
+	K.SetWeights([]float64{1})
+	dense, L := blas.NewGeneral(s.l, s.l), data.OutputKernel(env, s.n, s.spectrum)
+	K.Dense(dense)
+	Y, Lfull := data.Targets(env, K, s.n), blas.NewGeneral(s.n, s.n)
+	L.Dense(env.Backend, Lfull)
+	mu := s.lambda * float64(s.l)
+	params := map[string]any{"problem": "K·C·L + λl·C = Y", "l": s.l, "n": s.n, "lambda": s.lambda}
+	C := blas.NewGeneral(s.l, s.n)
+	var all []bench.Contender
+	for _, name := range []string{"auto", "eigen", "tridiagonal", "bartels-stewart"} {
+		tol := 0.0
+		if name == "auto" {
+			tol = inexactTol
+		}
+		all = append(all, bench.Contender{Name: "iokl " + name, Run: func() error {
+			blas.Zero(C)
+			solver, err := sylvester.New(name, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
+			if err != nil {
+				return err
+			}
+			_, err = solver.Solve(ctx, C, sylvester.System{K: K, L: L, Mu: mu}, Y, sylvester.Options{Tol: tol})
+			return err
+		}})
+	}
+	results, err := oursThen(ctx, env, params, all, func(r *bench.Result) error {
+		r.Residual = bench.Num(trueResidual(env, dense, Lfull, C, Y, mu))
+		return nil
+	})
+	matrices := map[string]blas.General{"K": dense, "L": Lfull, "Y": Y}
+	for _, job := range []peerJob{
+		{script: "sylvester.py", args: []string{fmt.Sprint(mu)}},
+		{script: "sylvester.m", args: []string{fmt.Sprint(mu), fmt.Sprint(s.l), fmt.Sprint(s.n)}},
+	} {
+		if err != nil {
+			return results, err
+		}
+		job.data, job.params = matrices, params
+		var theirs []bench.Result
+		theirs, err = otherPrograms(ctx, env, job)
+		results = append(results, theirs...)
+	}
+	return results, err
+}
+
+// besideEigsh finds the smallest eigenvalues of a symmetric matrix.
+func besideEigsh(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	n, count := bench.Pick(env, 500, 2000), 3
+	const tol = 1e-8
+	A := data.RandomSymmetric(env, n)
+	op := linop.NewDense(A, env.Backend)
+	params := map[string]any{"problem": "smallest eigenpairs", "n": n, "count": count, "tol": tol}
+	var got lanczos.Result
+	results, err := oursThen(ctx, env, params, []bench.Contender{{Name: "iokl lanczos", Run: func() (err error) {
+		got, err = lanczos.Eigs(ctx, op, lanczos.Options{K: count, Block: 1, Which: lanczos.Smallest, Tol: tol, Seed: env.Seed, Backend: env.Backend, MaxIter: 5000})
+		return err
+	}}}, func(r *bench.Result) error {
+		norm := math.Max(math.Abs(got.Values[0]), math.Abs(slices.Max(got.Values)))
+		r.Residual = bench.Num(slices.Max(got.Residuals) / norm)
+		return nil
+	})
+	if err != nil {
+		return results, err
+	}
+	theirs, err := otherPrograms(ctx, env, peerJob{
+		script: "eigsh.py", params: params, data: map[string]blas.General{"A": A}, args: []string{fmt.Sprint(count), fmt.Sprint(tol)},
+	})
+	return append(results, theirs...), err
+}
+
+// besideMultiTask predicts many outputs from few of the inputs: our kernels, one
+// linear and one Gaussian for each input, beside linear multi-task baselines. Each
+// chooses its penalty by five-fold cross-validation.
+func besideMultiTask(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	l, d, n, tests := bench.Pick(env, 150, 500), 15, 10, 1000
+	Xl, Yl, Xt, Yt := data.SmoothSamples(env.Rand(52), l, tests, d, n)
+	params := map[string]any{"problem": "multi-task regression", "l": l, "d": d, "n": n}
+	opt := iokl.Options{Kernels: []string{"linear:each", "gaussian:each:median", "gaussian:all:median*0.5,1"}, Norm: "lp:1", Seed: env.Seed, Backend: env.Backend}
+	opt.CV.Folds = 5
+	start := time.Now()
+	P, err := data.FitPredict(ctx, Xl, Yl, Xt, opt)
+	if err != nil {
+		return nil, err
+	}
+	r := bench.Result{Name: "iokl Fit", Params: params}
+	r.Time([]float64{time.Since(start).Seconds()})
+	blas.AddScaled(P, -1, Yt)
+	e := blas.Frob(P)
+	r.Metric("test_mse", e*e/float64(tests*n))
+	theirs, err := otherPrograms(ctx, env, peerJob{script: "multitask.py", params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt}})
+	return append([]bench.Result{r}, theirs...), errors.Join(err, ctx.Err())
+}

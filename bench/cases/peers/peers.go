@@ -1,0 +1,141 @@
+package peers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/table"
+)
+
+//go:embed scripts
+var peerScripts embed.FS
+
+// peerJob is a measurement by another program, on data of ours.
+type peerJob struct {
+	script string // in scripts/
+	data   map[string]blas.General
+	params map[string]any
+	count  int      // of repetitions, unless the user asked for another number; 0 means 3
+	args   []string // after the folder and the number of repetitions
+}
+
+// otherPrograms runs the job with this run's threads and repetitions. Where the program
+// is absent it returns nothing and notes why.
+func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) ([]bench.Result, error) {
+	program, missing := interpreter(ctx, job.script)
+	if program == nil {
+		e.Skip("%s: %s", job.script, missing)
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "peers")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.CopyFS(dir, peerScripts); err != nil {
+		return nil, err
+	}
+	for name, a := range job.data {
+		if err := writePeerData(filepath.Join(dir, name), job.script, a); err != nil {
+			return nil, err
+		}
+	}
+	args := append(program[1:], filepath.Join(dir, "scripts", job.script), dir, strconv.Itoa(e.Repeats(cmp.Or(job.count, 3))))
+	cmd := exec.CommandContext(ctx, program[0], append(args, job.args...)...)
+	threads := strconv.Itoa(e.Threads)
+	cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+threads, "OMP_NUM_THREADS="+threads)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	text, err := cmd.Output()
+	results, bad := job.parse(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", job.script, err, strings.TrimSpace(errs.String()))
+		return results, err
+	}
+	return results, bad
+}
+
+// parse reads a JSON object a line.
+func (job *peerJob) parse(text []byte) ([]bench.Result, error) {
+	var results []bench.Result
+	for line := range bytes.Lines(text) {
+		var got struct {
+			Name, Version string
+			Seconds       []float64
+			Metrics       map[string]float64
+		}
+		if err := json.Unmarshal(line, &got); err != nil {
+			return results, fmt.Errorf("%s: %w", job.script, err)
+		}
+		program, _, _ := strings.Cut(got.Name, " ")
+		r := bench.Result{Name: got.Name, Params: maps.Clone(job.params)}
+		r.Params["backend"], r.Params["version"] = program, got.Version
+		r.Time(got.Seconds)
+		for key, v := range got.Metrics {
+			if key == "residual" {
+				r.Residual = bench.Num(v)
+				continue
+			}
+			r.Metric(key, v)
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// needs are the modules that a Python script imports, and Debian's package of them.
+func needs(script string) (modules, debian string) {
+	if strings.HasSuffix(script, "_torch.py") {
+		return "torch, numpy", "python3-torch"
+	}
+	return "sklearn, scipy", "python3-sklearn"
+}
+
+// interpreter is the command that runs the script, or nil and what is missing.
+// Debian's Python has the Debian packages where another comes first in PATH.
+func interpreter(ctx context.Context, script string) (program []string, missing string) {
+	if filepath.Ext(script) == ".m" {
+		if octave, err := exec.LookPath("octave-cli"); err == nil {
+			return []string{octave, "--norc", "--quiet"}, ""
+		}
+		return nil, "octave is not here (Debian: apt-get install octave octave-control)"
+	}
+	modules, debian := needs(script)
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(ctx, python, "-c", "import "+modules).Run() == nil {
+			return []string{python}, ""
+		}
+	}
+	return nil, fmt.Sprintf("python3 with %s is not here (Debian: apt-get install %s)", strings.ReplaceAll(modules, ",", " and"), debian)
+}
+
+// writePeerData writes what the script's language reads at once: .npy, or plain
+// little-endian float64 row by row.
+func writePeerData(name, script string, a blas.General) error {
+	if filepath.Ext(script) == ".py" {
+		return table.Write(name+".npy", &table.Table{Data: a})
+	}
+	return atomicfile.Write(name+".f64", func(w io.Writer) error {
+		for i := range a.Rows {
+			if err := binary.Write(w, binary.LittleEndian, blas.Row(a, i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,95 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/bench/benchtest"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+func TestPeerParse(t *testing.T) {
+	job := &peerJob{script: "x.py", params: map[string]any{"l": 3}}
+	got, err := job.parse([]byte(`{"name": "scipy f", "version": "1", "seconds": [3, 1, 2], "metrics": {"residual": 1e-9, "test_mse": 0.5}}` + "\n"))
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d results, %v", len(got), err)
+	}
+	r := got[0]
+	if r.Seconds != 2 || r.Count != 3 || *r.Residual != 1e-9 || r.Metrics["test_mse"] != 0.5 || r.Params["backend"] != "scipy" || r.Params["version"] != "1" || r.Params["l"] != 3 {
+		t.Errorf("%+v", r)
+	}
+	if _, ok := job.params["backend"]; ok {
+		t.Error("a result changed the parameters of all")
+	}
+	if _, err := job.parse([]byte("Traceback")); err == nil || !strings.Contains(err.Error(), "x.py") {
+		t.Errorf("nonsense: %v", err)
+	}
+}
+
+// TestPeersSolveTheSameSystem checks that data reach the other programs in the
+// right order: their answers satisfy our equation.
+func TestPeersSolveTheSameSystem(t *testing.T) {
+	env := benchtest.Quick()
+	env.Count = 1
+	env.Log = t.Logf
+	grams, err := data.GaussianGram(context.Background(), env, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	K := linop.NewGramSum(grams, env.Backend, blas.Float64)
+	K.SetWeights([]float64{1})
+	dense, L := blas.NewGeneral(20, 20), blas.NewGeneral(3, 3)
+	K.Dense(dense)
+	data.OutputKernel(env, 3, "full").Dense(env.Backend, L)
+	for _, script := range []string{"sylvester.py", "sylvester.m"} {
+		results, err := otherPrograms(context.Background(), env, peerJob{
+			script: script, params: map[string]any{}, data: map[string]blas.General{"K": dense, "L": L, "Y": data.Targets(env, K, 3)},
+			args: []string{fmt.Sprint(0.5), "20", "3"},
+		})
+		if err != nil {
+			t.Errorf("%s: %v", script, err)
+		}
+		for _, r := range results {
+			if !(*r.Residual < 1e-10) || r.Count != 1 {
+				t.Errorf("%s: residual %g in %d repetitions", r.Name, *r.Residual, r.Count)
+			}
+		}
+	}
+	if len(env.Skipped()) > 0 {
+		t.Skipf("some were not run: %s", strings.Join(env.Skipped(), "; "))
+	}
+}
+
+// TestPeersFitTheSameRidge does the same for kernel ridge regression, which each fits in two ways.
+func TestPeersFitTheSameRidge(t *testing.T) {
+	env := benchtest.Quick()
+	env.Count = 1
+	X, Y, Xt, Yt := data.SmoothSamples(env.Rand(1), 60, 40, 5, 3)
+	mse := map[string]float64{}
+	for _, script := range []string{"kernel_ridge.py", "kernel_ridge_torch.py"} {
+		results, err := otherPrograms(context.Background(), env, peerJob{
+			script: script, params: map[string]any{}, data: map[string]blas.General{"X": X, "Y": Y, "Xt": Xt, "Yt": Yt}, args: []string{"0.05", "0.3", "1e-6"},
+		})
+		if err != nil {
+			t.Errorf("%s: %v", script, err)
+		}
+		for _, r := range results {
+			if mse[r.Name] = r.Metrics["test_mse"]; !(*r.Residual <= 1e-6) {
+				t.Errorf("%s: residual %g", r.Name, *r.Residual)
+			}
+		}
+	}
+	for name, e := range mse {
+		if other := mse["scikit-learn KernelRidge"]; other > 0 && !(math.Abs(e/other-1) < 1e-4) {
+			t.Errorf("%s has a test error of %g, scikit-learn of %g", name, e, other)
+		}
+	}
+	if len(env.Skipped()) > 0 {
+		t.Skipf("some were not run: %s", strings.Join(env.Skipped(), "; "))
+	}
+}

@@ -1,0 +1,233 @@
+package regression
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // macrodata.csv
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "macro",
+		Does:     "one-step forecasts of US macroeconomic series against a linear VAR",
+		Run:      runMacro,
+		Conclude: concludeMacro,
+	})
+}
+
+// lagged makes the pairs of a one-step forecast: the last lag rows of the series
+// as inputs, newest first, and the next row as target.
+func lagged(series blas.General, lag int) (X, Y blas.General) {
+	N := series.Cols
+	X, Y = blas.NewGeneral(series.Rows-lag, lag*N), blas.NewGeneral(series.Rows-lag, N)
+	for i := range Y.Rows {
+		copy(blas.Row(Y, i), blas.Row(series, i+lag))
+		for k := range lag {
+			copy(blas.Row(X, i)[k*N:], blas.Row(series, i+lag-1-k))
+		}
+	}
+	return X, Y
+}
+
+const macroLag = 2
+
+// forecast predicts the targets of the rows of Xtest from a training set, both standardised.
+type forecast func(ctx context.Context, X, Y, Xtest blas.General, lambda float64) (blas.General, error)
+
+// runMacro compares one-step forecasts of twelve series: the first 70 % of the
+// quarters train, the last fifth of which chooses λ, and the rest tests.
+func runMacro(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	series, names, err := data.Macro()
+	if err != nil {
+		return nil, err
+	}
+	X, Y := lagged(series, macroLag)
+	train := X.Rows * 7 / 10
+	s := split{X: X, Y: Y, train: train, names: names}
+	lambdas := []float64{1e-4, 1e-3, 1e-2, 1e-1, 1, 10}
+	vector := forecast(func(_ context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
+		return ridge(env.Backend, X, Y, Xt, lambda)
+	})
+	learner := func(learnEta, learnL bool) forecast {
+		return func(ctx context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
+			return learnForecast(ctx, env, X, Y, Xt, lambda, learnEta, learnL)
+		}
+	}
+	var results []bench.Result
+	for _, m := range []struct {
+		name    string
+		lambdas []float64
+		f       forecast
+	}{
+		{"training mean", nil, nil},
+		{"linear VAR, least squares", []float64{0}, vector},
+		{"linear VAR, ridge", lambdas, vector},
+		{"uniform kernels, L = I", lambdas, learner(false, false)},
+		{"IKL (kernel weights)", lambdas, learner(true, false)},
+		{"OKL (output kernel)", lambdas, learner(false, true)},
+		{"IOKL (both)", lambdas, learner(true, true)},
+	} {
+		start := time.Now()
+		r := bench.Result{Name: m.name, Params: map[string]any{"lag": macroLag, "train": train, "test": X.Rows - train}}
+		if err := s.score(ctx, &r, m.lambdas, m.f); err != nil {
+			return results, err
+		}
+		r.Time([]float64{time.Since(start).Seconds()})
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// split is a set of pairs in the order of time.
+type split struct {
+	X, Y  blas.General
+	train int
+	names []string
+}
+
+// score records the test error of f: the root mean square of each series over
+// that of forecasting its training mean, and the mean over the series.
+func (s *split) score(ctx context.Context, r *bench.Result, lambdas []float64, f forecast) error {
+	best, lambda := math.Inf(1), 0.0
+	if len(lambdas) == 1 {
+		lambda = lambdas[0]
+	} else {
+		for _, l := range lambdas {
+			e, err := s.errors(ctx, f, s.train*4/5, s.train, l)
+			if err != nil {
+				return err
+			}
+			if v := stat.Mean(e, nil); v < best {
+				best, lambda = v, l
+			}
+		}
+	}
+	e, err := s.errors(ctx, f, s.train, s.Y.Rows, lambda)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		r.Params["lambda"] = lambda
+	}
+	r.Metric("rrmse", stat.Mean(e, nil))
+	for j, v := range e {
+		r.Metric("rrmse of "+s.names[j], v)
+	}
+	return nil
+}
+
+// errors trains on the rows below split and tests on those from there up to end.
+// The relative error of each series is √(Σ(y−ŷ)²/Σ(y−ȳ_train)²).
+func (s *split) errors(ctx context.Context, f forecast, split, end int, lambda float64) ([]float64, error) {
+	rows := func(a blas.General, lo, hi int) blas.General { return blas.Clone(blas.View(a, lo, 0, hi-lo, a.Cols)) }
+	X, Xt := rows(s.X, 0, split), rows(s.X, split, end)
+	Y, Yt := rows(s.Y, 0, split), rows(s.Y, split, end)
+	data.Standardise(X, Xt)
+	data.Standardise(Y, Yt)
+	P := blas.NewGeneral(Yt.Rows, Yt.Cols)
+	if f != nil {
+		var err error
+		if P, err = f(ctx, X, Y, Xt, lambda); err != nil {
+			return nil, err
+		}
+	}
+	e := make([]float64, Yt.Cols)
+	for j := range e {
+		var miss, total float64
+		for i := range Yt.Rows {
+			y := blas.Row(Yt, i)[j]
+			d := y - blas.Row(P, i)[j]
+			miss, total = miss+d*d, total+y*y
+		}
+		e[j] = math.Sqrt(miss / total)
+	}
+	return e, nil
+}
+
+// ridge predicts by W = (XᵀX + λlI)⁻¹XᵀY.
+func ridge(be blas.Backend, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
+	d, n := X.Cols, Y.Cols
+	A, W, P := blas.NewGeneral(d, d), blas.NewGeneral(d, n), blas.NewGeneral(Xt.Rows, n)
+	blas.GramOf(be, A, X)
+	blas.Mul(be, W, true, false, X, Y)
+	for i := range d {
+		// With λ = 0 a shift at rounding level stands for the pseudo-inverse.
+		A.Data[i*A.Stride+i] += lambda*float64(X.Rows) + 1e-10*float64(X.Rows)
+	}
+	if !be.Potrf(A) {
+		return P, fmt.Errorf("ridge: XᵀX + %g·I is not positive definite", lambda)
+	}
+	be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, d, n, 1, A.Data, A.Stride, W.Data, W.Stride)
+	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, d, n, 1, A.Data, A.Stride, W.Data, W.Stride)
+	blas.Mul(be, P, false, false, Xt, W)
+	return P, nil
+}
+
+// learnForecast fits linear and Gaussian kernels, on each series' past and on all
+// of them, and predicts.
+func learnForecast(ctx context.Context, env *bench.Env, X, Y, Xt blas.General, lambda float64, learnEta, learnL bool) (blas.General, error) {
+	d, err := kernel.Build([]string{"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3", "linear:groups"},
+		X, pastOf(Y.Cols, macroLag), env.Seed)
+	if err != nil {
+		return blas.General{}, err
+	}
+	grams, err := d.Grams(ctx, X, kernel.GramOptions{Backend: env.Backend})
+	if err != nil {
+		return blas.General{}, err
+	}
+	norm := bcd.Lp{P: 1.3}
+	p := &bcd.Problem{
+		Space:  bcd.NewSamples(linop.NewGramSum(grams, env.Backend, blas.Float64), Y),
+		Lambda: lambda, Tau: float64(Y.Cols), Norm: norm, FixEta: !learnEta, FixL: !learnL,
+	}
+	res, err := bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, MaxOuter: 100, Backend: env.Backend, Seed: env.Seed})
+	if err != nil && !errors.Is(err, bcd.ErrNotConverged) { // a forecast does not need the last digits
+		return blas.General{}, err
+	}
+	K, CL, P := blas.NewGeneral(Xt.Rows, X.Rows), blas.NewGeneral(X.Rows, Y.Cols), blas.NewGeneral(Xt.Rows, Y.Cols)
+	if err := d.CrossSum(K, res.Eta, Xt, X); err != nil {
+		return blas.General{}, err
+	}
+	res.L.MulRight(env.Backend, CL, res.C)
+	blas.Mul(env.Backend, P, false, false, K, CL)
+	return P, nil
+}
+
+// pastOf groups the columns of [lagged] by series.
+func pastOf(series, lag int) []kernel.Group {
+	groups := make([]kernel.Group, series)
+	for j := range groups {
+		groups[j].Name = fmt.Sprintf("series%d", j)
+		for k := range lag {
+			groups[j].Columns = append(groups[j].Columns, k*series+j)
+		}
+	}
+	return groups
+}
+
+func concludeMacro(group []bench.Result) []string {
+	score := func(r bench.Result) float64 { return r.Metrics["rrmse"] }
+	if len(group) == 0 {
+		return nil
+	}
+	best := slices.MinFunc(group, func(a, b bench.Result) int { return cmp.Compare(score(a), score(b)) })
+	out := []string{fmt.Sprintf("The smallest error of one-step forecasts has %q: %.3f of that of forecasting the training mean.", best.Name, score(best))}
+	if v := bench.Lookup(group, "linear VAR, least squares"); v != nil && v.Name != best.Name {
+		out = append(out, fmt.Sprintf("A linear vector autoregression by least squares has %.3f.", score(*v)))
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+package regression
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/bench/benchtest"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+)
+
+// linearData has Y = X·w exactly, with the second of three inputs unused.
+func linearData(rows int) (X, Y blas.General) {
+	rng := benchtest.Quick().Rand(4)
+	X, Y = blas.NewGeneral(rows, 3), blas.NewGeneral(rows, 1)
+	for i := range rows {
+		x := blas.Row(X, i)
+		for k := range x {
+			x[k] = rng.NormFloat64()
+		}
+		Y.Data[i] = 5 + 2*x[0] - 3*x[2]
+	}
+	return X, Y
+}
+
+func TestAffine(t *testing.T) {
+	X, Y := linearData(30)
+	P, err := affine(benchtest.Quick(), X, Y, X, 0)
+	if err != nil || !(data.R2(P, Y) > 1-1e-12) {
+		t.Errorf("R² %g, %v", data.R2(P, Y), err)
+	}
+}
+
+// TestLasso checks the optimality conditions through predictions: at c = 1 all
+// coefficients vanish, and at a small c the fit is nearly exact.
+func TestLasso(t *testing.T) {
+	X, Y := linearData(60)
+	y := columnOf(Y, 0, nil)
+	mean := stat.Mean(y, nil)
+	for _, v := range lasso(X, y, X, 1) {
+		if math.Abs(v-mean) > 1e-9 {
+			t.Fatalf("predicts %g at the largest λ, the mean is %g", v, mean)
+		}
+	}
+	P := blas.Vector(lasso(X, y, X, 1e-4))
+	if !(data.R2(P, Y) > 0.9999) {
+		t.Errorf("R² %g at a small λ", data.R2(P, Y))
+	}
+}
+
+func TestFillMissing(t *testing.T) {
+	X := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, math.NaN(), math.NaN(), math.NaN(), 3, math.NaN()}}
+	fillMissing(X)
+	if want := []float64{1, 0, 2, 0, 3, 0}; !slices.Equal(X.Data, want) {
+		t.Errorf("%v, want %v", X.Data, want)
+	}
+}
+
+func TestCrossValidate(t *testing.T) {
+	X, Y := linearData(40)
+	env := benchtest.Quick()
+	mean, err := crossValidate(context.Background(), env, X, Y, meanOf)
+	if err != nil || math.Abs(mean.Metrics["arrmse"]-1) > 1e-9 {
+		t.Errorf("the training mean scores %g, %v", mean.Metrics["arrmse"], err)
+	}
+	exact, err := crossValidate(context.Background(), env, X, Y, func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) {
+		return tuned(X, Y, Xt, func(X, Y, Xt blas.General, lambda float64) (blas.General, error) {
+			return affine(env, X, Y, Xt, lambda)
+		})
+	})
+	if err != nil || !(exact.Metrics["arrmse"] < 1e-3) {
+		t.Errorf("ridge regression of a linear function scores %g, %v", exact.Metrics["arrmse"], err)
+	}
+}

@@ -1,0 +1,290 @@
+package regression
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:      "stock04",
+		Does:      "next week's returns of nine companies: the paper's Table 1",
+		Run:       runStock04,
+		Conclude:  concludeStock,
+		Published: stockTable,
+		Paper:     stockAverages,
+	})
+}
+
+// predictor learns from X and Y and predicts at the rows of Xt.
+type predictor func(ctx context.Context, X, Y, Xt blas.General) (blas.General, error)
+
+// stockKernels are the paper's 117 kernels: for each company Gaussians of 13 widths, in
+// steps of ratio about the median distance, on standardised inputs.
+func stockKernels(ratio float64) []string {
+	widths := make([]string, 13)
+	for i := range widths {
+		widths[i] = strconv.FormatFloat(math.Pow(ratio, float64(i-len(widths)/2)), 'g', 4, 64)
+	}
+	return []string{"gaussian:each:median*" + strings.Join(widths, ",")}
+}
+
+// stockRepeats is how often the ten folds are drawn: of 25 samples, a single
+// division chooses λ by its luck.
+const stockRepeats = 5
+
+// runStock04 is the paper's financial table: next week's log-returns of nine
+// companies from this week's, 25 pairs to learn from and 26 to test on; the
+// figure is the mean squared error times 1000. As there, p = 1 and λ is chosen by
+// 10-fold cross-validation on the training pairs, by the squared error that the table
+// shows: of 13 values, four to a decade. The widths are not in the paper; the same
+// cross-validation chooses their spacing of two. The test pairs are looked at once, for
+// the figure; they are few and noisy, so differences of a few per cent mean little.
+func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	t, err := data.Read(env, "stock04", "stock04.csv")
+	if err != nil {
+		return nil, err
+	}
+	const train = 25
+	rows := t.Data.Rows - 1
+	part := func(from, count int) blas.General {
+		return blas.Clone(blas.View(t.Data, from, 0, count, t.Data.Cols))
+	}
+	X, Y := part(0, train), part(1, train)
+	Xt, Yt := part(train, rows-train), part(train+1, rows-train)
+	lambdas := make([]float64, 13)
+	for i := range lambdas {
+		lambdas[i] = math.Pow(10, 1-float64(i)/4)
+	}
+	repeats := bench.Pick(env, 1, stockRepeats)
+	ours := func(learn string) predictor {
+		return func(ctx context.Context, X, Y, Xt blas.General) (blas.General, error) {
+			opt := iokl.Options{Norm: "lp:1", Learn: learn, Seed: env.Seed, Backend: env.Backend}
+			opt.CV = iokl.CVOptions{
+				Kernels: [][]string{stockKernels(2), stockKernels(math.Sqrt2)},
+				Lambdas: lambdas, Folds: 10, Repeats: repeats, Metric: "mse",
+			}
+			return data.FitPredict(ctx, X, Y, Xt, opt)
+		}
+	}
+	var results []bench.Result
+	for _, m := range []struct {
+		name string
+		f    predictor
+	}{
+		{"OLS", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return affine(env, X, Y, Xt, 0) }},
+		{"training mean", meanOf},
+		{"lasso", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return lassoCV(X, Y, Xt, 10) }},
+		{"IKL", ours("eta")},
+		{"OKL", ours("l")},
+		{"IOKL", ours("eta,l")},
+	} {
+		start := time.Now()
+		P, err := m.f(ctx, X, Y, Xt)
+		if err != nil {
+			return results, fmt.Errorf("%s: %w", m.name, err)
+		}
+		r := bench.Result{Name: m.name, Params: map[string]any{"train": train, "test": Yt.Rows}}
+		r.Time([]float64{time.Since(start).Seconds()})
+		var mse []float64
+		for j, name := range t.Names {
+			var s float64
+			for i := range Yt.Rows {
+				d := blas.Row(Yt, i)[j] - blas.Row(P, i)[j]
+				s += d * d
+			}
+			mse = append(mse, 1000*s/float64(Yt.Rows))
+			r.Metric("mse1000 of "+name, mse[j])
+		}
+		r.Metric("mse1000", stat.Mean(mse, nil))
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func meanOf(_ context.Context, _, Y, Xt blas.General) (blas.General, error) {
+	P, mean := blas.NewGeneral(Xt.Rows, Y.Cols), data.Means(Y)
+	for i := range P.Rows {
+		copy(blas.Row(P, i), mean)
+	}
+	return P, nil
+}
+
+// affine is ridge regression with an intercept; λ = 0 is least squares.
+func affine(env *bench.Env, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
+	Xc, Xtc, Yc := blas.Clone(X), blas.Clone(Xt), blas.Clone(Y)
+	mx, my := data.Means(X), data.Means(Y)
+	for _, a := range []blas.General{Xc, Xtc} {
+		for i := range a.Rows {
+			blas.Axpy(-1, mx, blas.Row(a, i))
+		}
+	}
+	for i := range Yc.Rows {
+		blas.Axpy(-1, my, blas.Row(Yc, i))
+	}
+	P, err := ridge(env.Backend, Xc, Yc, Xtc, lambda)
+	for i := range P.Rows {
+		blas.Axpy(1, my, blas.Row(P, i))
+	}
+	return P, err
+}
+
+// lassoCV fits (1/2l)‖y − Xw‖² + λ‖w‖₁ for each output on standardised columns, λ
+// by cross-validation over folds of every k-th sample.
+func lassoCV(X, Y, Xt blas.General, folds int) (blas.General, error) {
+	P := blas.NewGeneral(Xt.Rows, Y.Cols)
+	path := []float64{1, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015}
+	for j := range Y.Cols {
+		best, lambda := math.Inf(1), path[0]
+		for _, c := range path {
+			var miss float64
+			for f := range folds {
+				var in, out []int
+				for i := range X.Rows {
+					if i%folds == f {
+						out = append(out, i)
+					} else {
+						in = append(in, i)
+					}
+				}
+				p := lasso(data.TakeRows(X, in), columnOf(Y, j, in), data.TakeRows(X, out), c)
+				for k, i := range out {
+					d := blas.Row(Y, i)[j] - p[k]
+					miss += d * d
+				}
+			}
+			if miss < best {
+				best, lambda = miss, c
+			}
+		}
+		for i, v := range lasso(X, columnOf(Y, j, nil), Xt, lambda) {
+			blas.Row(P, i)[j] = v
+		}
+	}
+	return P, nil
+}
+
+// columnOf is column j of the given rows, of all when nil.
+func columnOf(Y blas.General, j int, rows []int) []float64 {
+	var out []float64
+	for i := range Y.Rows {
+		if rows == nil || slices.Contains(rows, i) {
+			out = append(out, blas.Row(Y, i)[j])
+		}
+	}
+	return out
+}
+
+// lasso predicts at Xt by coordinate descent on standardised data; λ is relative
+// to the smallest that makes all coefficients 0.
+func lasso(X0 blas.General, y0 []float64, Xt0 blas.General, c float64) []float64 {
+	X, Xt := blas.Clone(X0), blas.Clone(Xt0)
+	data.Standardise(X, Xt)
+	l := float64(X.Rows)
+	mean := stat.Mean(y0, nil)
+	r, w := make([]float64, len(y0)), make([]float64, X.Cols)
+	for i, v := range y0 {
+		r[i] = v - mean
+	}
+	inner := func(k int) float64 {
+		var s float64
+		for i := range r {
+			s += X.Data[i*X.Stride+k] * r[i]
+		}
+		return s / l
+	}
+	var top float64
+	for k := range w {
+		top = max(top, math.Abs(inner(k)))
+	}
+	for range 1000 {
+		var moved float64
+		for k := range w {
+			z := inner(k) + w[k]
+			next := math.Copysign(max(0, math.Abs(z)-c*top), z)
+			if d := next - w[k]; d != 0 {
+				for i := range r {
+					r[i] -= d * X.Data[i*X.Stride+k]
+				}
+				w[k], moved = next, max(moved, math.Abs(d))
+			}
+		}
+		if moved <= 1e-9*top {
+			break
+		}
+	}
+	out := make([]float64, Xt.Rows)
+	for i := range out {
+		out[i] = mean + blas.Dot(blas.Row(Xt, i), w)
+	}
+	return out
+}
+
+func concludeStock(group []bench.Result) []string {
+	var parts []string
+	for _, r := range group {
+		parts = append(parts, fmt.Sprintf("%s %.3f", r.Name, r.Metrics["mse1000"]))
+	}
+	return []string{"Mean squared error × 1000 of next week's returns: " + strings.Join(parts, ", ") + "."}
+}
+
+// table1 is Table 1 of the paper: mean squared error × 1000 of OLS, lasso, MRCE, FES, IKL, OKL and IOKL.
+var table1 = []struct {
+	company string
+	errors  [7]float64
+}{
+	{"WMT", [7]float64{0.98, 0.42, 0.41, 0.40, 0.43, 0.43, 0.44}},
+	{"XOM", [7]float64{0.39, 0.31, 0.31, 0.29, 0.32, 0.31, 0.29}},
+	{"GM", [7]float64{1.68, 0.71, 0.71, 0.62, 0.62, 0.59, 0.47}},
+	{"F", [7]float64{2.15, 0.77, 0.77, 0.69, 0.56, 0.48, 0.36}},
+	{"GE", [7]float64{0.58, 0.45, 0.45, 0.41, 0.41, 0.40, 0.37}},
+	{"COP", [7]float64{0.98, 0.79, 0.79, 0.79, 0.81, 0.80, 0.76}},
+	{"Citi", [7]float64{0.65, 0.66, 0.62, 0.59, 0.66, 0.62, 0.58}},
+	{"IBM", [7]float64{0.62, 0.49, 0.49, 0.51, 0.47, 0.50, 0.42}},
+	{"AIG", [7]float64{1.93, 1.88, 1.88, 1.74, 1.94, 1.87, 1.79}},
+	{"average", [7]float64{1.11, 0.72, 0.71, 0.67, 0.69, 0.67, 0.61}},
+}
+
+// stockTable is Table 1 of the paper, company by company, published / ours.
+func stockTable(group []bench.Result) *bench.Table {
+	p := &bench.Table{
+		Title:  "Mean squared test error × 1000 (the paper's table calls it RMSE), published / measured here:",
+		Head:   []string{"company", "OLS", "lasso", "MRCE", "FES", "IKL", "OKL", "IOKL", "training mean"},
+		Source: bench.PaperSource + ", Table 1; OLS, lasso, FES and MRCE as it quotes them from A. J. Rothman, E. Levina, J. Zhu (2010) and M. Yuan et al. (2007).",
+	}
+	for _, line := range table1 {
+		metric := "mse1000 of " + line.company
+		if line.company == "average" {
+			metric = "mse1000"
+		}
+		row := []string{line.company}
+		for k, name := range p.Head[1:8] {
+			row = append(row, fmt.Sprintf("%.2f / %s", line.errors[k], bench.MetricOf(group, name, metric, "%.2f")))
+		}
+		p.Rows = append(p.Rows, append(row, "– / "+bench.MetricOf(group, "training mean", metric, "%.2f")))
+	}
+	return p
+}
+
+// stockAverages is the last row of Table 1.
+func stockAverages(group []bench.Result) []bench.Evidence {
+	var parts []string
+	for _, name := range []string{"OLS", "IKL", "OKL", "IOKL"} {
+		if f := bench.MetricOf(group, name, "mse1000", "%.2f"); f != "–" {
+			parts = append(parts, f)
+		}
+	}
+	return []bench.Evidence{{Item: "Table 1, average over nine stocks: OLS / IKL / OKL / IOKL", Published: "1.11 / 0.69 / 0.67 / 0.61", Measured: strings.Join(parts, " / ")}}
+}

@@ -1,0 +1,53 @@
+package systems
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/iokl/iokl/bench"
+)
+
+// TestFinalists checks who is measured in turns with auto.
+func TestFinalists(t *testing.T) {
+	entrant := func(name string, seconds float64, stopped bool, problem string) *rival {
+		r := &rival{Result: bench.Result{Name: name, Stopped: stopped, Error: problem}, kept: &decomposed{}}
+		r.Time([]float64{seconds})
+		return r
+	}
+	all := []*rival{
+		entrant("tridiagonal", 1.4, false, ""), entrant("eigen", 1.6, false, ""), entrant("auto", 5, false, ""),
+		entrant("nystrom", 1, false, ""), entrant("rotated", 0.9, true, ""), entrant("cg", 0.8, false, "no"),
+		{Result: bench.Result{Name: "krylov"}},
+	}
+	var names []string
+	for _, r := range finalists(all) {
+		names = append(names, r.Name)
+		if r.Name != "auto" && r.kept != nil {
+			t.Errorf("%s keeps a decomposition", r.Name)
+		}
+	}
+	if want := []string{"auto", "nystrom", "tridiagonal"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	if got := finalists(all[:2]); got != nil {
+		t.Errorf("%d without auto", len(got))
+	}
+	if got := finalists(all[2:3]); got != nil {
+		t.Errorf("%d with nobody to compare to", len(got))
+	}
+}
+
+// TestChoices checks the figures about auto that the summary is made of.
+func TestChoices(t *testing.T) {
+	group := mapResults()
+	judgeChoice(group)
+	for i := range group {
+		if group[i].Name == "auto" && group[i].Number("l") == 250 {
+			group[i].Params["chosen"] = "nystrom"
+		}
+	}
+	ratios, over, same := choices(group)
+	if !slices.Equal(ratios, []float64{0.5, 0.5}) || over[0] != -0.05 || same != 1 {
+		t.Errorf("%g times the fastest, %g s over it, %d times the same", ratios, over, same)
+	}
+}

@@ -1,0 +1,131 @@
+package systems
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/iokl/iokl/bench"
+)
+
+// mapResults are times of three solvers at some points of the grid.
+func mapResults() []bench.Result {
+	var out []bench.Result
+	add := func(name string, l, n int, spectrum string, lambda, seconds float64, stopped bool) {
+		r := bench.Result{Case: "sylvester", Name: name, Stopped: stopped, Params: map[string]any{
+			"l": l, "n": n, "spectrum": spectrum, "lambda": lambda, "tol": sylvesterTol, "backend": "native",
+		}}
+		r.Time([]float64{seconds})
+		out = append(out, r)
+	}
+	for _, l := range []int{250, 500} {
+		add("eigen", l, 1, "decaying", 1e-2, 1, false)
+		add("nystrom", l, 1, "decaying", 1e-2, 0.1, false)
+		add("auto", l, 1, "decaying", 1e-2, 0.05, false)
+		add("eigen", l, 10, "identity", 1e-2, 1, false)
+		add("tridiagonal", l, 10, "identity", 1e-2, 0.5, false)
+		add("nystrom", l, 10, "identity", 1e-2, 0.75, true)
+	}
+	add("rotated", 3060, 102, "decaying", 1e-3, 0.1, false) // beside the grid
+	return out
+}
+
+func TestCrossMaps(t *testing.T) {
+	maps := crossMaps(mapResults())
+	if len(maps) != 2 || maps[0].gains || !maps[1].gains {
+		t.Fatalf("%d maps", len(maps))
+	}
+	for _, c := range []struct {
+		at        point
+		who, gain string
+	}{
+		{point{250, 1, 1e-2, "decaying"}, "N", "10"},
+		{point{500, 1, 1e-2, "identity"}, "N", "10"}, // the same L
+		{point{500, 10, 1e-2, "identity"}, "T", "<.7"},
+		{point{500, 10, 1e-2, "decaying"}, "", ""},
+	} {
+		who, ok := maps[0].cell(c.at)
+		gain, _ := maps[1].cell(c.at)
+		if who.text != c.who || gain.text != c.gain || ok != (c.who != "") {
+			t.Errorf("%+v: %q, %q", c.at, who.text, gain.text)
+		}
+	}
+	if len(maps[0].ls) != 2 || len(maps[0].lambdas) != 1 {
+		t.Errorf("l %v, λ %v", maps[0].ls, maps[0].lambdas)
+	}
+	for _, m := range maps {
+		f := m.figure()
+		cells := 0
+		for _, n := range f.Notes {
+			if n.Text == "" || !(n.X >= 0 && n.Y >= 0 && n.X+n.Width <= 1 && n.Y+n.Height <= 1) {
+				t.Errorf("%s: %+v", m.name, n)
+			}
+			cells++
+		}
+		if cells != 6 || len(f.Legend) == 0 {
+			t.Errorf("%s: %d cells, %d signs", m.name, cells, len(f.Legend))
+		}
+		if page := string(f.HTML()); !strings.Contains(page, "<title>l = 500, n = 10, L identity, λ = 0.01: ") {
+			t.Errorf("%s says nothing of a cell: %.300s", m.name, page)
+		}
+		for d := xml.NewDecoder(strings.NewReader(string(f.HTML()))); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", m.name, err)
+			}
+		}
+	}
+	said := strings.Join(mapFindings(mapResults()), " ")
+	if want := "L identity: λ = 0.01, an iterative solver at 2 of 4 sizes (nystrom 2, tridiagonal 2)"; !strings.Contains(said, want) {
+		t.Errorf("no %q in %s", want, said)
+	}
+}
+
+func TestExponent(t *testing.T) {
+	var xy plotter.XYs
+	for _, l := range []float64{10, 250, 500, 1000} {
+		xy = append(xy, plotter.XY{X: l, Y: 3e-9 * math.Pow(l, 2.5)})
+	}
+	xy[0].Y = 1 // small sizes do not count
+	if p := exponent(xy); math.Abs(p-2.5) > 1e-9 {
+		t.Errorf("l^%g", p)
+	}
+}
+
+// TestPieces runs one λ of one size.
+func TestPieces(t *testing.T) {
+	cases, err := bench.Select([]string{"sylvester:250x10@0.01"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := bench.NewEnv()
+	env.Count = 1
+	results, err := cases[0].Measure(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spectra := map[any]int{}
+	for _, r := range results {
+		if r.Name == "auto" {
+			spectra[r.Params["spectrum"]]++
+		}
+		if l, lambda := r.Number("l"), r.Number("lambda"); r.Name != choiceName && (l != 250 || lambda != 1e-2) {
+			t.Errorf("%s at l = %g, λ = %g", r.Name, l, lambda)
+		}
+		if r.Error != "" || !r.Stopped && r.Residual != nil && *r.Residual > sylvesterTol {
+			t.Errorf("%s: %+v", r.Name, r)
+		}
+	}
+	if len(spectra) != len(gridSpectra) {
+		t.Errorf("spectra %v", spectra)
+	}
+	if _, err := bench.Select([]string{"sylvester:250x11"}); err == nil {
+		t.Error("a size beside the grid was accepted")
+	}
+}

@@ -1,0 +1,118 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+)
+
+// Standardise gives the columns of train mean 0 and variance 1, constant ones
+// 0, and changes those of test, which may be empty, alike.
+func Standardise(train, test blas.General) {
+	for j := range train.Cols {
+		mean, variance := stat.PopMeanVariance(mat.Col(nil, j, blas.Dense(train)), nil)
+		scale := 0.0
+		if variance > 0 {
+			scale = 1 / math.Sqrt(variance)
+		}
+		for _, a := range []blas.General{train, test} {
+			for i := range a.Rows {
+				p := &blas.Row(a, i)[j]
+				*p = (*p - mean) * scale
+			}
+		}
+	}
+}
+
+// Means are the means of the columns.
+func Means(a blas.General) []float64 {
+	mean := make([]float64, a.Cols)
+	for j := range mean {
+		mean[j] = stat.Mean(mat.Col(nil, j, blas.Dense(a)), nil)
+	}
+	return mean
+}
+
+// TakeRows are the rows of X with the numbers of idx.
+func TakeRows(X blas.General, idx []int) blas.General {
+	out := blas.NewGeneral(len(idx), X.Cols)
+	for k, i := range idx {
+		copy(blas.Row(out, k), blas.Row(X, i))
+	}
+	return out
+}
+
+// Take are the elements of x with the numbers of idx.
+func Take[T any](x []T, idx []int) []T {
+	out := make([]T, len(idx))
+	for k, i := range idx {
+		out[k] = x[i]
+	}
+	return out
+}
+
+// SmoothSamples draws l samples X (l×d) to train on, tests more to test on, and n
+// targets that are mixtures of three smooth functions of the inputs, with noise.
+func SmoothSamples(rng *rand.Rand, l, tests, d, n int) (X, Y, Xt, Yt blas.General) {
+	X, Y = blas.NewGeneral(l+tests, d), blas.NewGeneral(l+tests, n)
+	for i := range X.Data {
+		X.Data[i] = rng.NormFloat64()
+	}
+	for i := range X.Rows {
+		x, y := blas.Row(X, i), blas.Row(Y, i)
+		f := [3]float64{math.Sin(x[0] + x[1]), math.Exp(-x[2] * x[2]), x[3] * x[4] / 2}
+		for j := range y {
+			y[j] = f[j%3] + f[(j+1)%3]*float64(j)/float64(n) + 0.1*rng.NormFloat64()
+		}
+	}
+	return blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n), blas.View(X, l, 0, tests, d), blas.View(Y, l, 0, tests, n)
+}
+
+// RandomSymmetric has standard normal elements.
+func RandomSymmetric(env *bench.Env, n int) blas.General {
+	rng := env.Rand(uint64(n))
+	A := blas.NewGeneral(n, n)
+	for i := range n {
+		for j := range i + 1 {
+			v := rng.NormFloat64()
+			A.Data[i*n+j], A.Data[j*n+i] = v, v
+		}
+	}
+	return A
+}
+
+// R2 is 1 − ‖Y − P‖²/‖Y − Ȳ‖².
+func R2(P, Y blas.General) float64 {
+	mean := Means(Y)
+	var miss, total float64
+	for i := range Y.Rows {
+		p := blas.Row(P, i)
+		for j, y := range blas.Row(Y, i) {
+			miss += (y - p[j]) * (y - p[j])
+			total += (y - mean[j]) * (y - mean[j])
+		}
+	}
+	return 1 - miss/total
+}
+
+// FitPredict is the estimator of the module's root package.
+func FitPredict(ctx context.Context, X, Y, Xt blas.General, opt iokl.Options) (blas.General, error) {
+	m, err := iokl.Fit(ctx, blas.Dense(X), blas.Dense(Y), opt)
+	if err != nil && !(m != nil && errors.Is(err, bcd.ErrNotConverged)) {
+		return blas.General{}, err
+	}
+	var P *mat.Dense
+	if P, err = m.Predict(blas.Dense(Xt)); err != nil {
+		return blas.General{}, err
+	}
+	return P.RawMatrix(), nil
+}

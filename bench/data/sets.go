@@ -1,0 +1,119 @@
+// Package data has what the cases of package bench measure on: data sets, those in
+// the module and those in the folder of --data, and samples and systems made from a seed.
+package data
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed" // the sets of the module
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// path is the path of a file in a data set's folder.
+func path(e *bench.Env, set, file string) string {
+	dir := e.Data
+	if dir == "" {
+		dir = filepath.Join("..", "shared", "data")
+		if root, err := bench.ModuleRoot(); err == nil {
+			dir = filepath.Join(root, "..", "shared", "data")
+		}
+	}
+	return filepath.Join(dir, set, file)
+}
+
+// Read reads one file of a data set, or says that the case is skipped.
+func Read(e *bench.Env, set, file string) (*table.Table, error) {
+	name := path(e, set, file)
+	t, err := table.Read(name, table.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set, err)
+	}
+	return t, nil
+}
+
+// ReadText reads a CSV file of words.
+func ReadText(e *bench.Env, set, file string) ([][]string, error) {
+	in, err := os.Open(path(e, set, file))
+	if err != nil {
+		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set, err)
+	}
+	defer in.Close()
+	return csv.NewReader(in).ReadAll()
+}
+
+//go:embed macrodata.csv
+var macroCSV []byte
+
+// macroLevels are the series taken as they are; of the others, which grow, the
+// quarterly change of the logarithm is taken.
+var macroLevels = map[string]bool{"tbilrate": true, "unemp": true, "infl": true, "realint": true}
+
+// Macro returns the US macroeconomic series of 1959–2009 (FRED, BLS; public
+// domain) in stationary form, a row per quarter from the second on.
+func Macro() (series blas.General, names []string, err error) {
+	rows, err := csv.NewReader(bytes.NewReader(macroCSV)).ReadAll()
+	if err != nil {
+		return blas.General{}, nil, err
+	}
+	names = rows[0][2:] // after year and quarter
+	level := blas.NewGeneral(len(rows)-1, len(names))
+	for i, row := range rows[1:] {
+		for j, cell := range row[2:] {
+			if level.Data[i*level.Stride+j], err = strconv.ParseFloat(cell, 64); err != nil {
+				return series, nil, fmt.Errorf("macrodata: row %d: %w", i+2, err)
+			}
+		}
+	}
+	series = blas.NewGeneral(level.Rows-1, len(names))
+	for i := range series.Rows {
+		before, now := blas.Row(level, i), blas.Row(level, i+1)
+		for j, name := range names {
+			if macroLevels[name] {
+				blas.Row(series, i)[j] = now[j]
+				continue
+			}
+			blas.Row(series, i)[j] = 100 * math.Log(now[j]/before[j])
+		}
+	}
+	return series, names, nil
+}
+
+//go:embed digits.csv.gz
+var digitsCSV []byte
+
+// Digits returns the 1797 images, 64 pixels from 0 to 16 each, and their classes
+// (E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, CC BY 4.0).
+func Digits() (images blas.General, labels []int, err error) {
+	zr, err := gzip.NewReader(bytes.NewReader(digitsCSV))
+	if err != nil {
+		return blas.General{}, nil, err
+	}
+	rows, err := csv.NewReader(zr).ReadAll()
+	if err != nil {
+		return blas.General{}, nil, err
+	}
+	images, labels = blas.NewGeneral(len(rows), len(rows[0])-1), make([]int, len(rows))
+	for i, row := range rows {
+		for j, cell := range row {
+			v, err := strconv.ParseFloat(cell, 64)
+			if err != nil {
+				return images, labels, fmt.Errorf("digits: row %d: %w", i+1, err)
+			}
+			if j == images.Cols {
+				labels[i] = int(v)
+				continue
+			}
+			blas.Row(images, i)[j] = v
+		}
+	}
+	return images, labels, nil
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// probe looks at the page in frames as wide as a phone, a light and a dark one:
+// what overflows, what errors it met, whether a click on a heading sorts, and
+// whether text stands out from its background.
+const probe = `<!DOCTYPE html><body>
+<iframe id="light" style="width:360px;height:700px;border:0;color-scheme:light" srcdoc="%[1]s"></iframe>
+<iframe id="dark" style="width:360px;height:700px;border:0;color-scheme:dark" srcdoc="%[1]s"></iframe>
+<script>
+const out = [];
+let waiting = 2;
+const luminance = color => {
+  const [r, g, b] = color.match(/[\d.]+/g).map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+for (const name of ["light", "dark"]) {
+  const frame = document.getElementById(name);
+  frame.addEventListener("load", () => {
+    const d = frame.contentDocument, style = frame.contentWindow.getComputedStyle(d.body);
+    const say = (key, value) => out.push(name + "-" + key + "=" + value);
+    say("width", d.documentElement.clientWidth);
+    say("overflow", d.documentElement.scrollWidth - d.documentElement.clientWidth);
+    const back = luminance(style.backgroundColor), fore = luminance(style.color);
+    say("background", back);
+    say("contrast", (Math.max(back, fore) + 0.05) / (Math.min(back, fore) + 0.05));
+    const table = d.querySelector("table.sort"), head = table.tHead.rows[0];
+    const column = [...head.cells].findIndex(c => c.textContent === "seconds");
+    const values = () => [...table.tBodies[0].rows].map(r => r.cells[column].textContent).join(",");
+    head.cells[column].querySelector("button").click();
+    say("up", values() + " " + head.cells[column].getAttribute("aria-sort"));
+    head.cells[column].querySelector("button").click();
+    say("down", values() + " " + head.cells[column].getAttribute("aria-sort"));
+    say("charts", d.querySelectorAll("svg.chart path").length);
+    say("errors", document.body.dataset.failed || "none");
+    if (--waiting === 0) {
+      const pre = document.createElement("pre");
+      pre.textContent = out.join("\n");
+      document.body.append(pre);
+    }
+  });
+}
+</script></body>`
+
+// watch reports every error of the page to the one around it.
+const watch = `<script>{
+const fail = m => parent.document.body.dataset.failed = m;
+window.onerror = fail;
+console.error = fail;
+addEventListener("securitypolicyviolation", e => fail(e.violatedDirective));
+}</script>`
+
+// skip gives the test up on a developer's machine, and fails where it has to run.
+func skip(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// browse returns the page's document after its scripts have run.
+func browse(t *testing.T, page string) string {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		skip(t, "chromium is not installed; Debian: apt-get install chromium")
+	}
+	file := filepath.Join(t.TempDir(), "probe.html")
+	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--virtual-time-budget=5000",
+		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file)
+	dom, err := cmd.Output()
+	if err != nil {
+		skip(t, "chromium does not run here: %v", err)
+	}
+	return string(dom)
+}
+
+func TestReportInChromium(t *testing.T) {
+	page := strings.Replace(render(t, someResults()), "<head>", "<head>"+watch, 1)
+	dom := browse(t, fmt.Sprintf(probe, html.EscapeString(page)))
+	said := regexp.MustCompile(`(?s)<pre>(.*)</pre>`).FindStringSubmatch(dom)
+	if said == nil {
+		t.Fatalf("the page did not load:\n%.2000s", dom[max(0, len(dom)-2000):])
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(said[1]) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		found[key] = value
+	}
+	for _, mode := range []string{"light", "dark"} {
+		for key, want := range map[string]string{
+			"width": "360", "overflow": "0", "errors": "none", "up": "0.00102,0.0102 ascending", "down": "0.0102,0.00102 descending",
+		} {
+			if got := found[mode+"-"+key]; got != want {
+				t.Errorf("%s: %s is %q, want %q", mode, key, got, want)
+			}
+		}
+		if n, _ := strconv.Atoi(found[mode+"-charts"]); n == 0 {
+			t.Errorf("%s: no curve was drawn", mode)
+		}
+		if c, _ := strconv.ParseFloat(found[mode+"-contrast"], 64); !(c > 7) {
+			t.Errorf("%s: the contrast of text is %g", mode, c)
+		}
+		if b, err := strconv.ParseFloat(found[mode+"-background"], 64); err != nil || (b > 0.5) != (mode == "light") {
+			t.Errorf("%s: the background has luminance %g", mode, b)
+		}
+	}
+}

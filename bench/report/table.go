@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/iokl/iokl/bench"
+)
+
+// column is one column of a table of results: its heading and the text of a
+// cell, "" when it does not apply.
+type column struct {
+	head string
+	cell func(bench.Result) string
+}
+
+// WriteTable writes a table for each case, with the columns that apply to it.
+func WriteTable(w io.Writer, f *bench.File) error {
+	for _, group := range f.ByCase() {
+		cols := columnsOf(group)
+		if _, err := fmt.Fprintf(w, "\n%s\n", group[0].Case); err != nil {
+			return err
+		}
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, c := range cols {
+			fmt.Fprint(tw, c.head, "\t")
+		}
+		fmt.Fprintln(tw)
+		for _, r := range group {
+			for _, c := range cols {
+				fmt.Fprint(tw, bench.OrDash(c.cell(r)), "\t")
+			}
+			fmt.Fprintln(tw)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnsOf returns the columns in which at least one of the results has something to say.
+func columnsOf(group []bench.Result) []column {
+	cols := []column{{"name", func(r bench.Result) string { return r.Name }}}
+	for _, key := range varying(group) {
+		cols = append(cols, column{key, func(r bench.Result) string { return r.Param(key) }})
+	}
+	for _, c := range fixedColumns {
+		if slices.ContainsFunc(group, func(r bench.Result) bool { return c.cell(r) != "" }) {
+			cols = append(cols, c)
+		}
+	}
+	for _, key := range metricKeys(group) {
+		cols = append(cols, column{key, func(r bench.Result) string {
+			if v, ok := r.Metrics[key]; ok {
+				return bench.Short(v)
+			}
+			return ""
+		}})
+	}
+	return append(cols, noteColumn)
+}
+
+var fixedColumns = []column{
+	{"seconds", func(r bench.Result) string { return bench.Positive(r.Seconds) }},
+	{"min", func(r bench.Result) string { return several(r, r.Min) }},
+	{"max", func(r bench.Result) string { return several(r, r.Max) }},
+	{"to 0.1 %", func(r bench.Result) string { return bench.Optional(r.SecondsTo) }},
+	{"GFLOP/s", func(r bench.Result) string { return bench.Positive(r.GFlops) }},
+	{"of peak", func(r bench.Result) string { return bench.Percent(r.OfPeak) }},
+	{"GB/s", func(r bench.Result) string { return bench.Positive(r.GBytes) }},
+	{"of memory", func(r bench.Result) string { return bench.Percent(r.OfBandwidth) }},
+	{"accuracy", func(r bench.Result) string {
+		if r.Accuracy == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.2f %%", 100**r.Accuracy)
+	}},
+	{"objective", func(r bench.Result) string {
+		if r.Objective == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*r.Objective, 'g', 8, 64)
+	}},
+	{"gap", func(r bench.Result) string { return bench.Optional(r.RelativeGap) }},
+	{"residual", func(r bench.Result) string { return bench.Optional(r.Residual) }},
+}
+
+var noteColumn = column{"", func(r bench.Result) string {
+	var notes []string
+	if r.Stopped {
+		notes = append(notes, "stopped at its budget")
+	}
+	if r.Noisy {
+		notes = append(notes, "noisy")
+	}
+	if r.Error != "" {
+		notes = append(notes, r.Error)
+	}
+	if len(notes) == 0 {
+		return " "
+	}
+	return strings.Join(notes, "; ")
+}}
+
+// varying lists the parameters that differ within the group.
+func varying(group []bench.Result) []string {
+	var keys []string
+	for _, r := range group {
+		for _, key := range slices.Sorted(maps.Keys(r.Params)) {
+			differs := slices.ContainsFunc(group, func(o bench.Result) bool { return o.Param(key) != r.Param(key) })
+			if differs && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// metricKeys lists the metrics for a table; those of a part, "rmse of x", are for the JSON alone.
+func metricKeys(group []bench.Result) []string {
+	set := map[string]bool{}
+	for _, r := range group {
+		for key := range r.Metrics {
+			if !strings.Contains(key, " of ") {
+				set[key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+func several(r bench.Result, v float64) string {
+	if r.Count > 1 {
+		return bench.Positive(v)
+	}
+	return ""
+}

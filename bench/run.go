@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Run runs the cases one after the other. A case that fails does not keep the
+// others from running: the error says which did. When ctx ends, the file holds
+// what was measured until then. What an earlier run measured whole is taken from
+// env.Earlier, and env.Keep sees the file after every stretch.
+func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
+	file := &File{Machine: Describe(env), Results: []Result{}}
+	before := readNoise()
+	var failed []string
+	for _, s := range stretches(cases, env) {
+		if ctx.Err() != nil {
+			break
+		}
+		if file.take(env, s) {
+			env.Log("%s: measured before", s.name())
+			continue
+		}
+		err := file.measure(ctx, env, s)
+		switch {
+		case errors.Is(err, ErrSkipped):
+			env.Skip("%s: %s", s.kind, strings.TrimPrefix(err.Error(), ErrSkipped.Error()+": "))
+		case err != nil && ctx.Err() == nil:
+			failed = append(failed, fmt.Sprintf("%s: %v", s.name(), err))
+		}
+		file.Machine.Noise, file.Machine.Skipped, file.Machine.Limits = noiseSince(before), env.skipped, env.limits
+		if env.Keep != nil {
+			env.Keep(file)
+		}
+	}
+	file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
+	if env.Earlier != nil {
+		file.Machine.Noise = file.Machine.Noise.Worse(env.Earlier.Machine.Noise)
+	}
+	file.settleLimits(env)
+	if err := ctx.Err(); err != nil {
+		return file, fmt.Errorf("interrupted; %d results were measured until then", len(file.Results))
+	}
+	if len(failed) > 0 {
+		return file, errors.New(strings.Join(failed, "; "))
+	}
+	return file, nil
+}
+
+// measure runs one stretch and adds its results.
+func (f *File) measure(ctx context.Context, env *Env, s stretch) error {
+	env.Log("%s: %s", s.name(), s.what)
+	start, noise := time.Now(), readNoise()
+	ResetPeakRSS()
+	results, err := s.run(ctx, env, f.Results)
+	stamp(s, results, env)
+	f.Results = append(f.Results, results...)
+	if s.sums {
+		return err
+	}
+	run := CaseRun{
+		Case: s.kind, Part: s.part, Seconds: time.Since(start).Seconds(), Whole: err == nil && ctx.Err() == nil, Noise: noiseSince(noise),
+	}
+	if !errors.Is(err, ErrSkipped) {
+		f.Machine.Cases = append(f.Machine.Cases, run)
+	}
+	if err == nil {
+		env.Log("%s: done in %.1f s", s.name(), run.Seconds)
+	}
+	return err
+}
+
+// stamp fills in what every result of a case has in common.
+func stamp(s stretch, results []Result, env *Env) {
+	peak := PeakRSS()
+	for i := range results {
+		r := &results[i]
+		r.Case, r.Part = s.kind, s.part
+		if r.Params == nil {
+			r.Params = map[string]any{}
+		}
+		for key, v := range map[string]any{"backend": env.Backend.Name(), "threads": env.Threads, "seed": env.Seed} {
+			if _, ok := r.Params[key]; !ok {
+				r.Params[key] = v
+			}
+		}
+		if r.PeakRSS == 0 {
+			r.PeakRSS = peak
+		}
+		r.Rerun = env.rerun(s.name())
+	}
+}
+
+func (e *Env) rerun(name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mklbench run %s --backend %s --threads %d --seed %d", name, e.Backend.Name(), e.Threads, e.Seed)
+	if e.Quick {
+		b.WriteString(" --quick")
+	}
+	if e.Count > 0 {
+		fmt.Fprintf(&b, " --count %d", e.Count)
+	}
+	return b.String()
+}
+
+// settleLimits measures the machine's limits a second time and keeps the higher
+// figures, since a disturbance can only lower them. The shares of the results follow.
+func (f *File) settleLimits(env *Env) {
+	if env.limits == nil {
+		return
+	}
+	first, second := *env.limits, env.measure(env.Threads)
+	peak, read := map[float64]float64{}, map[float64]float64{}
+	for i, p := range second.FMA {
+		old := first.FMA[i].GFlops
+		second.FMA[i].GFlops = max(old, p.GFlops)
+		peak[old] = second.FMA[i].GFlops
+	}
+	for i, b := range second.Bandwidth {
+		old := first.Bandwidth[i].GBytes
+		second.Bandwidth[i].GBytes = max(old, b.GBytes)
+		read[old] = second.Bandwidth[i].GBytes
+	}
+	f.Machine.Limits = &second
+	for i := range f.Results {
+		r := &f.Results[i]
+		r.OfPeak, r.OfBandwidth = share(r.GFlops, peak[r.peak]), share(r.GBytes, read[r.bandwidth])
+	}
+}
+
+// share is rate/limit, 0 when the limit is unknown.
+func share(rate, limit float64) float64 {
+	if limit > 0 {
+		return rate / limit
+	}
+	return 0
+}

@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// Quantities are what is drawn of a trace against time.
+var Quantities = []string{"objective", "excess", "gap", "accuracy"}
+
+// TraceChart shows one of Quantities over the traces of the results; it has no
+// curve where no trace holds it at two points that can be drawn.
+func TraceChart(group []Result, quantity string) picture.Chart {
+	c := picture.Chart{X: "seconds (logarithmic)", LogX: true, LogY: true, Steps: true}
+	var value func(Point) *float64
+	switch quantity {
+	case "objective":
+		c.Title, c.Y = "objective against time", "objective (logarithmic)"
+		value = func(p Point) *float64 { return p.Objective }
+	case "excess":
+		c.Title, c.Y = "distance to the best objective against time", "objective over the best, − 1"
+		best := bestObjective(group)
+		value = func(p Point) *float64 {
+			if p.Objective == nil || !(best > 0) {
+				return nil
+			}
+			return Num(*p.Objective/best - 1)
+		}
+	case "gap":
+		c.Title, c.Y = "certified relative gap against time", "relative gap"
+		value = func(p Point) *float64 { return p.RelativeGap }
+	case "accuracy":
+		c.Title, c.Y, c.LogY = "test accuracy against time", "test accuracy (%)", false
+		value = func(p Point) *float64 {
+			if p.Accuracy == nil {
+				return nil
+			}
+			return Num(100 * *p.Accuracy)
+		}
+	}
+	for _, r := range group {
+		var xy plotter.XYs
+		for _, p := range r.Trace {
+			if y := value(p); y != nil && (*y > 0 || !c.LogY) && p.Seconds > 0 {
+				xy = append(xy, plotter.XY{X: p.Seconds, Y: *y})
+			}
+		}
+		if len(xy) > 1 {
+			c.Curves = append(c.Curves, picture.Curve{Name: r.Name, XY: xy})
+		}
+	}
+	return c
+}
+
+func bestObjective(group []Result) float64 {
+	best := math.Inf(1)
+	for _, r := range group {
+		for _, p := range r.Trace {
+			if p.Objective != nil {
+				best = min(best, *p.Objective)
+			}
+		}
+	}
+	return best
+}
+
+// Figures are every picture of the results of one case.
+func Figures(group []Result, limits *Limits) []picture.Figure {
+	if len(group) == 0 {
+		return nil
+	}
+	var out []picture.Figure
+	name := group[0].Case
+	for _, q := range Quantities {
+		c := TraceChart(group, q)
+		c.Title = name + ": " + c.Title
+		out = append(out, c.Figures(name+"-"+q)...)
+	}
+	if c := Find(name); c != nil && c.Figures != nil {
+		out = append(out, c.Figures(group, limits)...)
+	}
+	return out
+}
