@@ -346,3 +346,34 @@ func TestFlexible(t *testing.T) {
 		}
 	}
 }
+
+// The context is looked at between any two applications of A: at most one follows its end.
+func TestCancelled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	A := kernelOperator(rng, 40)
+	b, x := make([]float64, 40), make([]float64, 40)
+	for i := range b {
+		b[i], x[i] = rng.NormFloat64(), rng.NormFloat64()
+	}
+	for k := 1; ; k++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		applied := 0
+		count := linop.Func{N: 40, F: func(dst, x blas.General) {
+			if applied++; applied == k {
+				cancel()
+			}
+			A.Apply(dst, x)
+		}}
+		_, err := cg.Solve(ctx, append([]float64(nil), x...), count, b, cg.Options{ScaleStart: true, Tol: 1e-2})
+		cancel()
+		if applied < k {
+			if k < 10 || err != nil {
+				t.Errorf("%d applications: %v", applied, err)
+			}
+			return
+		}
+		if applied > k+1 {
+			t.Fatalf("%d applications after the context ended at application %d", applied-k, k)
+		}
+	}
+}

@@ -286,3 +286,30 @@ func TestReuse(t *testing.T) {
 		}
 	}
 }
+
+// The context is looked at between any two applications of A: at most one follows its end.
+func TestCancelled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	A := linop.NewDense(spectrum(rng, fill(200, func(i int) float64 { return 1 / float64(i+1) })), nil)
+	for k := 1; ; k++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		applied := 0
+		count := linop.Func{N: 200, F: func(dst, x blas.General) {
+			if applied++; applied == k {
+				cancel()
+			}
+			A.Apply(dst, x)
+		}}
+		_, err := lanczos.Eigs(ctx, count, lanczos.Options{K: 12, MaxDim: 40, Block: 2, Tol: 1e-10})
+		cancel()
+		if applied < k {
+			if k < 10 || err != nil {
+				t.Errorf("%d applications: %v", applied, err)
+			}
+			return
+		}
+		if applied > k+1 {
+			t.Fatalf("%d applications after the context ended at application %d", applied-k, k)
+		}
+	}
+}

@@ -112,7 +112,7 @@ func (k *sketch) factor() bool {
 	}
 	unit := max(k.unit, 0x1p-52) * norm
 	B, G := blas.NewGeneral(k.Z.Rows, q), blas.NewGeneral(q, q)
-	for nu := unit; nu < max(2e-9*norm, 1e3*unit); nu *= 100 {
+	for nu := unit; nu > 0 && nu < max(2e-9*norm, 1e3*unit); nu *= 100 { // at most four
 		blas.Copy(B, k.Z)
 		blas.AddScaled(B, nu, k.Q)
 		blas.Mul(k.be, G, true, false, k.Q, B)
