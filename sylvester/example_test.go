@@ -3,6 +3,7 @@ package sylvester_test
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -41,4 +42,39 @@ func Example() {
 	// Output:
 	// [1.0478 -0.6819 -0.2890 0.7921 -1.2552 1.0151]
 	// converged: true
+}
+
+// Solve where one target is missing: its cell of Y holds NaN, and its coefficient is 0.
+func ExampleNewMasked() {
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
+		1.0, 0.5, 0.1,
+		0.5, 1.0, 0.5,
+		0.1, 0.5, 1.0,
+	}}
+	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
+	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, math.NaN(), -1, 1}}
+
+	L, err := linop.NewSpectral(blas.Active(), coupled, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	solver, err := sylvester.NewMasked("auto", linop.ObservedCells(Y), sylvester.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	C, F := blas.NewGeneral(3, 2), blas.NewGeneral(3, 2)
+	sys := sylvester.System{K: linop.NewDense(K, nil), L: L, Mu: 0.3}
+	res, err := solver.Solve(context.Background(), C, sys, Y, sylvester.Options{Tol: 1e-10})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f\n", C.Data)
+	L.MulRight(blas.Active(), F, res.KC)
+	fmt.Printf("fitted value of the missing cell: %.4f\n", F.Data[3])
+	// Output:
+	// [1.0020 -0.4240 -0.0482 0.0000 -1.3011 1.2730]
+	// fitted value of the missing cell: 0.3256
 }

@@ -82,25 +82,33 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) e
 	f.strip = blas.Reshape(f.strip, min(l, frameRows), n)
 	f.small = blas.Reshape(f.small, min(l, frameRows), r)
 	norm := blas.Frob(Y)
-	if !(sys.Mu > 0) || !finite(sys.Mu) {
-		return fmt.Errorf("%w: μ = %g", ErrNotSPD, sys.Mu)
-	}
-	if v := norm + sum(sys.L.V); !finite(v) {
-		return fmt.Errorf("%w: ‖Y‖ and the eigenvectors of L sum to %g", ErrNotFinite, v)
-	}
-	for j, s := range sys.L.S {
-		switch {
-		case !finite(s):
-			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotFinite, j, s)
-		case s < 0:
-			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotSPD, j, s)
-		}
+	if err := checkSystem(sys.L, sys.Mu, norm); err != nil {
+		return err
 	}
 	f.a, f.b = powerOfTwo(norm), powerOfTwo(sys.Mu)
 	f.normY, f.mu = norm/f.a, sys.Mu/f.b
 	f.rho = resize(f.rho, r)
 	for j, s := range sys.L.S {
 		f.rho[j] = s / f.b
+	}
+	return nil
+}
+
+// checkSystem refuses an L, a μ and targets of a norm that no solver can do with.
+func checkSystem(L *linop.Spectral, mu, norm float64) error {
+	if !(mu > 0) || !finite(mu) {
+		return fmt.Errorf("%w: μ = %g", ErrNotSPD, mu)
+	}
+	if v := norm + sum(L.V); !finite(v) {
+		return fmt.Errorf("%w: ‖Y‖ and the eigenvectors of L sum to %g", ErrNotFinite, v)
+	}
+	for j, s := range L.S {
+		switch {
+		case !finite(s):
+			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotFinite, j, s)
+		case s < 0:
+			return fmt.Errorf("%w: eigenvalue %d of L is %g", ErrNotSPD, j, s)
+		}
 	}
 	return nil
 }

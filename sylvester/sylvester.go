@@ -52,6 +52,8 @@ type Result struct {
 	Iter     int
 	Columns  int // columns multiplied by K in all, the final check included
 
+	GridSolves int // full-grid solves inside a solve for missing cells or sums, exact or not
+
 	Single bool // K was taken in single precision, see Options.Single
 
 	// KC is K·C at the returned C (l×n), which the residual needs anyway. It lies

@@ -1,0 +1,203 @@
+package sylvester
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// masked solves systems with missing cells; see [NewMasked].
+type masked struct {
+	name   string
+	cfg    Config
+	part   *subgrid     // nil when every row and column has an observed cell
+	cells  *linop.Cells // those observed, within the part
+	full   Solver       // for a complete grid
+	rows   int          // of the whole grid
+	cols   int
+	by     preconditioned
+	chol   observedCholesky
+	op     linop.Kronecker
+	mask   linop.Mask // op on the observed cells
+	inside solverGrid
+	C, Y   blas.General // on the part
+	kc     blas.General
+}
+
+// The methods of [NewMasked] that have no counterpart among those of [New].
+const (
+	maskedDirect   = "direct"   // Cholesky's factor of the system of the observed cells
+	maskedObserved = "observed" // conjugate gradients preconditioned by P_Ω·A⁻¹·P_Ω
+)
+
+// MaskedNames lists the methods of [NewMasked] in alphabetical order.
+func MaskedNames() []string {
+	names := append(Names(), maskedDirect, maskedObserved)
+	slices.Sort(names)
+	return names
+}
+
+// NewMasked returns a solver of the system of regression with missing targets,
+//
+//	P_Ω(K·C·L) + μ·C = P_Ω·Y,   C = P_Ω·C,
+//
+// where P_Ω keeps the observed cells and zeroes the others (mathematics.md §11). It is
+// the [Solver] of this equation: Y and the start C are read in the observed cells
+// only, where Y may hold NaN elsewhere; Result.Residual is
+// ‖P_Ω(K·C·L) + μC − P_Ω·Y‖_F/‖P_Ω·Y‖_F, and a nil error means that it is at most
+// Tol, for every method. Rows and columns without an observed cell are left out of the
+// work, and C is zero there. When the rest has no hole, the solver of that name of
+// [New] does it all, with the same result to the last bit.
+//
+// Otherwise conjugate gradients run on the observed cells, and name chooses what
+// preconditions them:
+//
+//   - eigen: the inverse on the full grid by eigenvectors of K, corrected by conjugate
+//     gradients on the missing cells; one iteration of the former and, for k missing
+//     cells, at most k of the latter, each two products of T by r columns, 4l²r flops.
+//     The eigenvectors are kept for every L and μ, and used for a nearby K after
+//     Invalidate as long as that is forecast to be faster than new ones;
+//   - nystrom: the same with the leading q eigenvectors only, at 4lqr flops, until all of
+//     them are forecast to be faster;
+//   - direct: Cholesky's factor of the |Ω|×|Ω| matrix, |Ω|³/3 flops and |Ω|² floats,
+//     for few observed cells;
+//   - observed: P_Ω·A⁻¹·P_Ω with the eigenvectors of eigen, for comparison;
+//   - cg: nothing, for comparison;
+//   - the other names of [New]: that solver on the full grid in the place of eigenvectors;
+//   - auto: direct where few cells are observed, eigen up to the order 400, else nystrom.
+//
+// MaxIter bounds the products with K and, apart from those, the full-grid solves
+// inside, which Result.GridSolves counts. ctx is looked at before every one of either;
+// a cancelled solve ends within two more products with K and those that a solver on
+// the full grid takes to end, and leaves Result.KC empty.
+func NewMasked(name string, cells *linop.Cells, cfg Config) (Solver, error) {
+	if !slices.Contains(MaskedNames(), name) {
+		return nil, fmt.Errorf("sylvester: unknown solver %q for missing cells (have %v)", name, MaskedNames())
+	}
+	cfg.Backend = blas.Or(cfg.Backend)
+	s := &masked{name: name, cfg: cfg, op: linop.Kronecker{Backend: cfg.Backend}}
+	s.rows, s.cols = cells.Dims()
+	s.part, s.cells = newSubgrid(cells)
+	s.mask.A, s.mask.Cells = &s.op, s.cells
+	exact := name == "eigen" || name == maskedObserved
+	s.by.keep = keeper{cfg: cfg, exact: exact, only: exact}
+	if name == "auto" {
+		s.by.keep.below = exactBelow
+	}
+	inner := name
+	if name == maskedDirect || name == maskedObserved {
+		inner = "auto"
+	}
+	var err error
+	if s.full, err = New(inner, cfg); err != nil {
+		return nil, err
+	}
+	s.inside.solver = s.full
+	return s, nil
+}
+
+func (s *masked) Name() string { return s.name }
+
+func (s *masked) Invalidate() {
+	s.full.Invalidate()
+	s.by.keep.stale = true
+}
+
+func (s *masked) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	if Y.Rows != s.rows || Y.Cols != s.cols || sys.K.Dim() != s.rows || sys.L.Dim() != s.cols || C.Rows != s.rows || C.Cols != s.cols {
+		panic("sylvester: shape mismatch")
+	}
+	if s.part == nil {
+		return s.solve(ctx, C, sys, Y, opt)
+	}
+	if s.cells.Count() == 0 {
+		blas.Zero(C)
+		s.kc = blas.NewGeneral(s.rows, s.cols)
+		return Result{Solver: s.name, KC: s.kc}, checkSystem(sys.L, sys.Mu, 0)
+	}
+	sub, err := s.part.system(s.cfg.Backend, sys)
+	if err != nil {
+		return Result{Solver: s.name, Residual: math.NaN()}, err
+	}
+	s.C, s.Y = s.part.take(s.C, C), s.part.take(s.Y, Y)
+	res, err := s.solve(ctx, s.C, sub, s.Y, opt)
+	s.part.put(C, s.C)
+	if res.KC = (blas.General{}); ctx.Err() == nil {
+		s.multiply(sys, C, &res)
+	}
+	return res, err
+}
+
+// solve is Solve on a grid whose rows and columns all have an observed cell.
+func (s *masked) solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	if s.cells.Complete() {
+		return s.full.Solve(ctx, C, sys, Y, opt)
+	}
+	opt = opt.limited(s.rows)
+	res := Result{Solver: s.name, Residual: math.NaN()}
+	if m, ok := sys.K.(linop.Mixed); ok && opt.Single {
+		sys.K, res.Single = m.Single(), true
+	}
+	s.by.load(s.cells, C, Y)
+	if err := checkSystem(sys.L, sys.Mu, blas.Frob(s.by.x)+blas.Frob(s.by.b)); err != nil {
+		return res, err
+	}
+	s.op.K, s.op.L, s.op.Mu = sys.K, sys.L, sys.Mu
+	err := s.iterate(ctx, sys, opt, &res)
+	blas.Copy(C, s.by.x)
+	if s.part == nil && ctx.Err() == nil {
+		s.multiply(sys, C, &res)
+	}
+	return res, err
+}
+
+// multiply fills in Result.KC.
+func (s *masked) multiply(sys System, C blas.General, res *Result) {
+	s.kc = blas.Reshape(s.kc, C.Rows, C.Cols)
+	sys.K.Apply(s.kc, C)
+	res.KC = s.kc
+	res.Columns += C.Cols
+	res.Iter++
+}
+
+// iterate solves the system on the observed cells from by.x and by.b.
+func (s *masked) iterate(ctx context.Context, sys System, opt Options, res *Result) error {
+	l, r := sys.K.Dim(), sys.L.Rank()
+	t := target{
+		A: &s.mask, cells: s.cells, near: sys, same: true, cut: s.name == maskedObserved,
+		product: 2 * float64(l) * float64(l) * float64(r), columns: r,
+	}
+	switch {
+	case s.name == maskedDirect || s.name == "auto" && s.few(l, r):
+		if err := s.chol.set(ctx, s.cfg.Backend, sys, s.cells); err != nil {
+			return err
+		}
+		return s.by.run(ctx, t.A, &s.chol, r, opt, res, nil)
+	case s.name == "cg":
+		return s.by.run(ctx, t.A, nil, r, opt, res, nil)
+	case slices.Contains(ownGrid, s.name):
+		return s.by.solve(ctx, t, opt, res)
+	}
+	s.by.inner.tol, s.by.inner.rel = 0.9*opt.Tol, s.inside.aim(s.cfg.Backend, sys, s.cells)
+	err := s.by.with(ctx, t, &s.inside, opt, res, nil)
+	res.Columns += s.inside.columns
+	return err
+}
+
+// ownGrid lists the methods that invert on the full grid by eigenvectors of K.
+var ownGrid = []string{"auto", "eigen", "nystrom", maskedObserved}
+
+// few reports whether Cholesky's factor of the observed cells is expected to be
+// cheaper than full-grid solves.
+func (s *masked) few(l, r int) bool {
+	N := float64(s.cells.Count())
+	grid := usualSolves * gridWork(l, l, r)
+	if s.by.keep.dec == nil || s.by.keep.stale {
+		grid += s.by.keep.renewal(l)
+	}
+	return N*N*N/3 < grid && N*N <= 4*float64(l)*float64(l)
+}

@@ -1,0 +1,490 @@
+package sylvester_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// cellsOf is the list of observed cells, row by row.
+func cellsOf(cells *linop.Cells) [][2]int {
+	var at [][2]int
+	l, n := cells.Dims()
+	for i := range l {
+		for j := range n {
+			if cells.Has(i, j) {
+				at = append(at, [2]int{i, j})
+			}
+		}
+	}
+	return at
+}
+
+// pair is one K⊗L as dense matrices.
+type pair struct{ K, L blas.General }
+
+// observedSystem is the matrix Σ K⊗L + μI on the observed cells.
+func observedSystem(terms []pair, mu float64, at [][2]int) *mat.SymDense {
+	A := mat.NewSymDense(len(at), nil)
+	for a, p := range at {
+		for b := a; b < len(at); b++ {
+			q := at[b]
+			var v float64
+			for _, t := range terms {
+				v += t.K.Data[p[0]*t.K.Stride+q[0]] * t.L.Data[p[1]*t.L.Stride+q[1]]
+			}
+			if a == b {
+				v += mu
+			}
+			A.SetSym(a, b, v)
+		}
+	}
+	return A
+}
+
+// solveDense solves on the observed cells by gonum's Cholesky factorization.
+func solveDense(t testing.TB, terms []pair, mu float64, cells *linop.Cells, Y blas.General) blas.General {
+	t.Helper()
+	C, at := blas.NewGeneral(Y.Rows, Y.Cols), cellsOf(cells)
+	if len(at) == 0 {
+		return C
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(observedSystem(terms, mu, at)) {
+		t.Fatal("the reference is not positive definite")
+	}
+	y, c := mat.NewVecDense(len(at), nil), mat.NewVecDense(len(at), nil)
+	for a, p := range at {
+		y.SetVec(a, Y.Data[p[0]*Y.Stride+p[1]])
+	}
+	if err := chol.SolveVecTo(c, y); err != nil {
+		t.Fatal(err)
+	}
+	for a, p := range at {
+		C.Data[p[0]*C.Stride+p[1]] = c.AtVec(a)
+	}
+	return C
+}
+
+// maskedResidual is ‖P(Σ K·C·L) + μC − P·Y‖/‖P·Y‖; NaN when C has a nonzero missing cell.
+func maskedResidual(terms []pair, mu float64, cells *linop.Cells, C, Y blas.General) float64 {
+	R := blas.NewGeneral(C.Rows, C.Cols)
+	for _, t := range terms {
+		KC, KCL := blas.NewGeneral(C.Rows, C.Cols), blas.NewGeneral(C.Rows, C.Cols)
+		blas.Mul(blas.Active(), KC, false, false, t.K, C)
+		blas.Mul(blas.Active(), KCL, false, false, KC, t.L)
+		blas.AddScaled(R, 1, KCL)
+	}
+	PY := blas.NewGeneral(C.Rows, C.Cols)
+	cells.Project(PY, Y)
+	cells.Project(R, R)
+	blas.AddScaled(R, mu, C)
+	blas.AddScaled(R, -1, PY)
+	outside := blas.NewGeneral(C.Rows, C.Cols)
+	cells.ProjectMissing(outside, C)
+	if blas.Frob(outside) != 0 {
+		return math.NaN()
+	}
+	if nY := blas.Frob(PY); nY > 0 {
+		return blas.Frob(R) / nY
+	}
+	return blas.Frob(R)
+}
+
+func newMasked(t testing.TB, name string, cells *linop.Cells) sylvester.Solver {
+	t.Helper()
+	s, err := sylvester.NewMasked(name, cells, sylvester.Config{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func denseOf(L *linop.Spectral) blas.General {
+	d := blas.NewGeneral(L.Dim(), L.Dim())
+	L.Dense(blas.Active(), d)
+	return d
+}
+
+// writeDense writes K to dst.
+func writeDense(t testing.TB, dst blas.General, K linop.Operator) {
+	t.Helper()
+	if err := linop.Dense(context.Background(), dst, K); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// distance is the relative distance of two matrices.
+func distance(a, b blas.General) float64 {
+	d := blas.Clone(a)
+	blas.AddScaled(d, -1, b)
+	if n := blas.Frob(b); n > 0 {
+		return blas.Frob(d) / n
+	}
+	return blas.Frob(d)
+}
+
+// The reference solution came from an independent program.
+func TestMaskedGolden(t *testing.T) {
+	z := readGolden(t, "missing_solve")
+	L, err := linop.NewSpectral(blas.Active(), z["L"], 1e-14)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := linop.ObservedCells(z["Y"])
+	for _, name := range sylvester.MaskedNames() {
+		t.Run(name, func(t *testing.T) {
+			C := blas.NewGeneral(z["Y"].Rows, z["Y"].Cols)
+			res, err := newMasked(t, name, cells).Solve(context.Background(), C, system(z["K"], L, 0.6), z["Y"], sylvester.Options{Tol: 1e-13})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := distance(C, z["C"]); !(d <= 1e-10) {
+				t.Errorf("relative distance %g from the reference", d)
+			}
+			if r := maskedResidual([]pair{{z["K"], z["L"]}}, 0.6, cells, C, z["Y"]); !(r <= 2e-13) || !(res.Residual <= 1e-13) {
+				t.Errorf("residual %g, claimed %g", r, res.Residual)
+			}
+			t.Logf("%+v", sylvester.Result{Iter: res.Iter, GridSolves: res.GridSolves, Columns: res.Columns, Residual: res.Residual})
+		})
+	}
+}
+
+// holes are masks of every kind for an l×n grid.
+func holes(rng *rand.Rand, l, n int) map[string]*linop.Cells {
+	share := func(p float64) *linop.Cells {
+		return linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= p })
+	}
+	return map[string]*linop.Cells{
+		"one cell":         linop.NewCells(l, n, func(i, j int) bool { return i != l/3 || j != n/2 }),
+		"a row":            linop.NewCells(l, n, func(i, _ int) bool { return i != 2 }),
+		"a column":         linop.NewCells(l, n, func(_, j int) bool { return j != n-1 }),
+		"rows and columns": linop.NewCells(l, n, func(i, j int) bool { return i%5 != 0 && j != 1 }),
+		"a row and a cell": linop.NewCells(l, n, func(i, j int) bool { return i != 2 && i+j != 7 }),
+		"2 %":              share(0.02),
+		"30 %":             share(0.3),
+		"60 %":             share(0.6),
+		"95 %":             share(0.95),
+		"one seen":         linop.NewCells(l, n, func(i, j int) bool { return i == 1 && j == 0 }),
+		"heterotopic":      linop.NewCells(l, n, func(i, j int) bool { return i%2 == j%2 }),
+		"staircase":        linop.NewCells(l, n, func(i, j int) bool { return i*n >= j*l }),
+		"none seen":        linop.NewCells(l, n, func(int, int) bool { return false }),
+	}
+}
+
+func TestMaskedAgainstDense(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	const l, n, tol = 40, 5, 1e-11
+	for _, sc := range []struct {
+		name     string
+		rank     int
+		k, mu, y float64 // scales
+	}{
+		{"full rank", n, 1, 0.05, 1},
+		{"L of rank 2", 2, 1, 0.05, 1},
+		{"L = 0", 0, 1, 0.05, 1},
+		{"easy", n, 1, 50, 1},
+		{"hard", n, 1, 1e-4, 1},
+		{"all tiny", n, 1e-100, 5e-102, 1},
+		{"all huge", n, 1e100, 5e98, 1},
+		{"Y tiny", n, 1, 0.05, 1e-100},
+		{"Y huge", n, 1, 0.05, 1e100},
+	} {
+		K := spectrum(rng, decay(l, 10*sc.k, 0.75))
+		L := outputKernel(rng, n, decay(sc.rank, 3, 0.5))
+		Y := gaussian(rng, l, n)
+		blas.Scal(sc.y, Y.Data)
+		terms := []pair{{K, denseOf(L)}}
+		for kind, cells := range holes(rng, l, n) {
+			want := solveDense(t, terms, sc.mu, cells, Y)
+			given := blas.Clone(Y)
+			for i := range l {
+				for j := range n {
+					if !cells.Has(i, j) {
+						given.Data[i*n+j] = math.NaN()
+					}
+				}
+			}
+			for _, name := range sylvester.MaskedNames() {
+				t.Run(fmt.Sprintf("%s/%s/%s", sc.name, kind, name), func(t *testing.T) {
+					C := blas.NewGeneral(l, n)
+					res, err := newMasked(t, name, cells).Solve(context.Background(), C, system(K, L, sc.mu), given, sylvester.Options{Tol: tol, MaxIter: 4000})
+					if err != nil {
+						t.Fatal(err)
+					}
+					condition := 1 + 30*sc.k/sc.mu
+					if d := distance(C, want); !(d <= 10*tol*condition) {
+						t.Errorf("relative distance %g from the dense solution", d)
+					}
+					if r := maskedResidual(terms, sc.mu, cells, C, Y); !(r <= 1.01*tol) || !(res.Residual <= tol) {
+						t.Errorf("residual %g, claimed %g", r, res.Residual)
+					}
+					KC := blas.NewGeneral(l, n)
+					blas.Mul(blas.Active(), KC, false, false, K, C)
+					if d := distance(res.KC, KC); !(d <= 1e-12) {
+						t.Errorf("KC is off by %g", d)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Without holes the answer is that of the solver on the full grid, bit for bit.
+func TestMaskedComplete(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	const l, n = 70, 4
+	K, L, Y := spectrum(rng, decay(l, 10, 0.8)), outputKernel(rng, n, decay(n, 3, 0.5)), gaussian(rng, l, n)
+	all := linop.NewCells(l, n, func(int, int) bool { return true })
+	for _, name := range sylvester.Names() {
+		got, want := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
+		opt := sylvester.Options{Tol: 1e-9}
+		a, err := newMasked(t, name, all).Solve(context.Background(), got, system(K, L, 0.1), Y, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, err := sylvester.New(name, sylvester.Config{Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := full.Solve(context.Background(), want, system(K, L, 0.1), Y, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Residual != b.Residual || a.Iter != b.Iter || a.GridSolves != 0 {
+			t.Errorf("%s: %+v, on the full grid %+v", name, a, b)
+		}
+		for i, v := range got.Data {
+			if v != want.Data[i] {
+				t.Fatalf("%s: element %d is %g, on the full grid %g", name, i, v, want.Data[i])
+			}
+		}
+	}
+}
+
+// k missing cells cost at most k full-grid solves beside the first.
+func TestMaskedFewMissing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(25, 26))
+	const l, n = 60, 4
+	K, L, Y := spectrum(rng, decay(l, 10, 0.8)), outputKernel(rng, n, decay(n, 3, 0.5)), gaussian(rng, l, n)
+	for missing := 1; missing <= 3; missing++ {
+		cells := linop.NewCells(l, n, func(i, j int) bool { return i*n+j >= missing*n || (i*n+j)%n != 1 })
+		C := blas.NewGeneral(l, n)
+		res, err := newMasked(t, "eigen", cells).Solve(context.Background(), C, system(K, L, 0.1), Y, sylvester.Options{Tol: 1e-10})
+		if err != nil || res.GridSolves > 1+missing {
+			t.Errorf("%d cells missing: %d full-grid solves, error %v", missing, res.GridSolves, err)
+		}
+	}
+}
+
+// gaussianHoles is a problem of a size at which auto makes a sketch.
+func gaussianHoles(l, n int, lambda, missing float64) (sylvester.System, *linop.Cells, blas.General) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	K := gaussianKernel(rng, l, 6, 0.05, blas.Active())
+	Y := gaussian(rng, l, n)
+	L := outputKernel(rng, n, decay(n, 0.3*float64(n), 0.7))
+	cells := linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= missing })
+	return sylvester.System{K: K, L: L, Mu: lambda * float64(l)}, cells, Y
+}
+
+// The correction by missing cells takes a fraction of the iterations of plain
+// conjugate gradients on the observed ones.
+func TestMaskedIterations(t *testing.T) {
+	for _, c := range []struct {
+		lambda, missing float64
+		most            int // full-grid solves by eigenvectors
+	}{{1e-2, 0.3, 9}, {1e-3, 0.3, 12}, {1e-3, 0.6, 18}} {
+		sys, cells, Y := gaussianHoles(450, 12, c.lambda, c.missing)
+		counts := map[string]sylvester.Result{}
+		for _, name := range []string{"eigen", "auto", "observed", "cg"} {
+			res, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(450, 12), sys, Y, sylvester.Options{Tol: 1e-6})
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			counts[name] = res
+		}
+		eigen := counts["eigen"]
+		if eigen.GridSolves > c.most || 2*eigen.GridSolves > counts["observed"].GridSolves || 2*eigen.GridSolves > counts["cg"].Iter {
+			t.Errorf("λ = %g, %g missing: %d full-grid solves, %d without correction, %d products of plain cg",
+				c.lambda, c.missing, eigen.GridSolves, counts["observed"].GridSolves, counts["cg"].Iter)
+		}
+		if auto := counts["auto"]; 2*auto.Columns > counts["cg"].Columns {
+			t.Errorf("λ = %g, %g missing: auto multiplies %d columns, plain cg %d", c.lambda, c.missing, auto.Columns, counts["cg"].Columns)
+		}
+	}
+}
+
+// A warm start, a nearby K and another L and μ are solved to the tolerance, for less
+// than from nothing where little has changed; a wholly different K is found out.
+func TestMaskedKept(t *testing.T) {
+	sys, cells, Y := gaussianHoles(450, 6, 1e-3, 0.3)
+	rng := rand.New(rand.NewPCG(27, 28))
+	other := gaussianKernel(rng, 450, 3, 0.5, blas.Active())
+	for _, name := range []string{"auto", "eigen", "nystrom", "tridiagonal", "krylov", "cg", "direct"} {
+		t.Run(name, func(t *testing.T) {
+			s, C := newMasked(t, name, cells), blas.NewGeneral(450, 6)
+			opt := sylvester.Options{Tol: 1e-8}
+			check := func(what string, sys sylvester.System) sylvester.Result {
+				t.Helper()
+				res, err := s.Solve(context.Background(), C, sys, Y, opt)
+				if err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				K := blas.NewGeneral(450, 450)
+				writeDense(t, K, sys.K)
+				if r := maskedResidual([]pair{{K, denseOf(sys.L)}}, sys.Mu, cells, C, Y); !(r <= 1.01e-8) {
+					t.Errorf("%s: residual %g, claimed %g", what, r, res.Residual)
+				}
+				return res
+			}
+			cold := check("cold", sys)
+			if again := check("again", sys); again.GridSolves > 0 || again.Iter > 2 {
+				t.Errorf("a solve from the solution takes %d iterations and %d full-grid solves", again.Iter, again.GridSolves)
+			}
+			next := sys
+			next.L = &linop.Spectral{V: sys.L.V, S: decay(6, 1.9, 0.69)}
+			next.Mu *= 1.1
+			if warm := check("another L", next); warm.GridSolves > cold.GridSolves {
+				t.Errorf("%d full-grid solves from a near solution, %d from nothing", warm.GridSolves, cold.GridSolves)
+			}
+			K := blas.NewGeneral(450, 450)
+			writeDense(t, K, sys.K)
+			blas.Scal(1.05, K.Data)
+			next.K = linop.NewDense(K, nil)
+			s.Invalidate()
+			check("a nearby K", next)
+			next.K = other
+			s.Invalidate()
+			check("another K", next)
+		})
+	}
+}
+
+// cancelling is an operator that cancels a context at its k-th product and counts those after it.
+type cancelling struct {
+	linop.Operator
+	left, after int
+	cancel      func()
+}
+
+func (c *cancelling) Dense(dst blas.General) { _ = linop.Dense(context.Background(), dst, c.Operator) }
+
+func (c *cancelling) Apply(dst, x blas.General) {
+	if c.left--; c.left == 0 {
+		c.cancel()
+	} else if c.left < 0 {
+		c.after++
+	}
+	c.Operator.Apply(dst, x)
+}
+
+func TestMaskedLimits(t *testing.T) {
+	sys, cells, Y := gaussianHoles(450, 6, 1e-3, 0.3)
+	boom := errors.New("boom")
+	for _, name := range []string{"auto", "eigen", "nystrom", "observed", "rotated", "krylov", "cg"} {
+		for _, c := range []struct {
+			name string
+			opt  sylvester.Options
+			want error
+		}{
+			{"limit", sylvester.Options{Tol: 1e-10, MaxIter: 2}, sylvester.ErrNotConverged},
+			{"out of reach", sylvester.Options{Tol: 1e-18, MaxIter: 3000}, sylvester.ErrNotConverged},
+			{"trace stops", sylvester.Options{Trace: func(s sylvester.Step) error {
+				if s.Iter >= 1 {
+					return boom
+				}
+				return nil
+			}}, boom},
+		} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				C := blas.NewGeneral(450, 6)
+				res, err := newMasked(t, name, cells).Solve(context.Background(), C, sys, Y, c.opt)
+				if !errors.Is(err, c.want) {
+					t.Fatalf("error %v, want %v", err, c.want)
+				}
+				K := blas.NewGeneral(450, 450)
+				writeDense(t, K, sys.K)
+				if r := maskedResidual([]pair{{K, denseOf(sys.L)}}, sys.Mu, cells, C, Y); !(math.Abs(r-res.Residual) <= 1e-3*r+1e-13) {
+					t.Errorf("residual %g, claimed %g", r, res.Residual)
+				}
+			})
+		}
+		t.Run(name+"/cancelled", func(t *testing.T) {
+			for k := 1; k <= 4; k++ {
+				ctx, cancel := context.WithCancel(context.Background())
+				slow := &cancelling{Operator: sys.K, left: k, cancel: cancel}
+				_, err := newMasked(t, name, cells).Solve(ctx, blas.NewGeneral(450, 6), sylvester.System{K: slow, L: sys.L, Mu: sys.Mu}, Y, sylvester.Options{Tol: 1e-12})
+				cancel()
+				if slow.left > 0 {
+					continue // done before
+				}
+				// One product may be under way on the grid, one with the direction, and one computes the residual that is reported.
+				if !errors.Is(err, context.Canceled) && err != nil || slow.after > 3 {
+					t.Errorf("cancelled at product %d: error %v, %d products after it", k, err, slow.after)
+				}
+			}
+		})
+	}
+}
+
+func TestMaskedErrors(t *testing.T) {
+	all := linop.NewCells(6, 2, func(int, int) bool { return true })
+	if _, err := sylvester.NewMasked("magic", all, sylvester.Config{}); err == nil {
+		t.Error("no error for an unknown solver")
+	}
+	rng := rand.New(rand.NewPCG(29, 30))
+	K, L, Y := spectrum(rng, decay(6, 3, 0.5)), outputKernel(rng, 2, []float64{2, 1}), gaussian(rng, 6, 2)
+	bad, nan := blas.Clone(K), math.NaN()
+	bad.Data[1], bad.Data[6] = nan, nan
+	cells := linop.NewCells(6, 2, func(i, j int) bool { return i+j != 2 })
+	wrong := blas.Clone(Y)
+	wrong.Data[0] = math.Inf(1)
+	negative := blas.Clone(K)
+	blas.Scal(-1, negative.Data)
+	for _, name := range sylvester.MaskedNames() {
+		for _, c := range []struct {
+			name string
+			K    blas.General
+			L    *linop.Spectral
+			mu   float64
+			Y    blas.General
+			want []error
+		}{
+			{"mu = 0", K, L, 0, Y, []error{sylvester.ErrNotSPD}},
+			{"mu NaN", K, L, nan, Y, []error{sylvester.ErrNotSPD}},
+			{"L negative", K, outputKernel(rng, 2, []float64{1, -1}), 1, Y, []error{sylvester.ErrNotSPD}},
+			{"L NaN", K, outputKernel(rng, 2, []float64{nan}), 1, Y, []error{sylvester.ErrNotFinite}},
+			{"K NaN", bad, L, 1, Y, []error{sylvester.ErrNotFinite, sylvester.ErrNotSPD}},
+			{"K negative", negative, L, 1, Y, []error{sylvester.ErrNotSPD}},
+			{"Y infinite", K, L, 1, wrong, []error{sylvester.ErrNotFinite}},
+		} {
+			if c.name == "K negative" && (name == "bartels-stewart" || name == "hessenberg-schur") {
+				continue // they need no definiteness, nor need the iterations notice
+			}
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2), system(c.K, c.L, c.mu), c.Y, sylvester.Options{})
+				for _, want := range c.want {
+					if errors.Is(err, want) {
+						return
+					}
+				}
+				t.Errorf("error %v, want one of %v", err, c.want)
+			})
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic for a shape mismatch")
+		}
+	}()
+	_, _ = newMasked(t, "auto", cells).Solve(context.Background(), blas.NewGeneral(6, 3), system(K, L, 1), Y, sylvester.Options{})
+}

@@ -1,0 +1,298 @@
+package sylvester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cg"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/linop"
+)
+
+// keeper keeps the decomposition, or the leading part of one, by which systems with
+// holes and sums are preconditioned, and decides when it is made anew: K may have
+// changed since, and a part may say too little about K.
+type keeper struct {
+	cfg   Config
+	exact bool // dec holds all eigenvectors, else a sketch
+	only  bool // that exact is for good, and not a choice by forecast
+	below int  // the order up to which all eigenvectors are computed without a sketch before
+	dec   *Decomposition
+	stale bool // K has changed since
+
+	pace    float64 // work for each factor e of the residual, when fresh; 0 when unknown
+	history []point
+}
+
+// point is the state of a solve after an iteration.
+type point struct{ residual, work float64 }
+
+// Costs are in flops of large matrix products; an eigendecomposition takes the time of
+// decomposeCubes·l³ of them. They decide between methods only.
+const (
+	decomposeCubes = 10.
+	// exactBelow is keeper.below for the methods that choose.
+	exactBelow = 400
+	// usualSolves is the number of full-grid solves, and of iterations behind a sketch,
+	// that a system with holes is expected to take.
+	usualSolves = 12.
+	// forecastOver is how many iterations a forecast looks back.
+	forecastOver = 3
+	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one.
+	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one.
+	sketchGap = 4.
+	// sketchFirst is the rank of a first sketch, sketchTelling that from which its
+	// eigenvalues tell how the others fall.
+	sketchFirst, sketchTelling = 32, 64
+)
+
+// limited is filled with MaxIter in place for l rows.
+func (o Options) limited(l int) Options {
+	if o = o.filled(); o.MaxIter == 0 {
+		o.MaxIter = 10 * l
+	}
+	return o
+}
+
+// gridWork is the cost of Ā⁻¹ on r columns.
+func gridWork(l, q, r int) float64 { return 4 * float64(l) * float64(q) * float64(r) }
+
+// sketchWork is the cost of a sketch of rank q.
+func sketchWork(l, q float64) float64 { return 4*l*l*q + 10*l*q*q }
+
+// renewal is the cost of making dec anew.
+func (k *keeper) renewal(l int) float64 {
+	fl := float64(l)
+	if k.exact {
+		return decomposeCubes * fl * fl * fl
+	}
+	return sketchWork(fl, fl/8)
+}
+
+// prepare makes sure that there is a decomposition for K's order.
+func (k *keeper) prepare(ctx context.Context, sys System) error {
+	if k.dec != nil && k.dec.T.Rows == sys.K.Dim() {
+		return nil
+	}
+	if !k.only {
+		k.exact = sys.K.Dim() <= k.below
+	}
+	return k.renew(ctx, sys)
+}
+
+// renew makes dec from the present K. Where memory does not allow all eigenvectors
+// and nothing but speed asks for them, it makes a sketch.
+func (k *keeper) renew(ctx context.Context, sys System) error {
+	k.stale, k.pace = false, 0
+	if !k.exact {
+		if done, err := k.sketch(ctx, sys); done || err != nil {
+			return err
+		}
+	}
+	dec, err := Decompose(ctx, sys.K, k.cfg.Backend)
+	if err == nil || k.only || !errors.Is(err, memory.ErrTooLarge) {
+		k.dec = dec
+		return err
+	}
+	k.exact, k.only = false, true
+	if k.dec == nil || k.dec.T.Rows != sys.K.Dim() {
+		_, err = k.sketch(ctx, sys)
+		return err
+	}
+	return nil
+}
+
+// sketch makes dec of leading eigenvectors, as many as the condition of the system
+// asks for. It reports false, and sets exact, when all of them are forecast to be cheaper.
+func (k *keeper) sketch(ctx context.Context, sys System) (done bool, err error) {
+	l := sys.K.Dim()
+	s := sketch{be: k.cfg.Backend, seed: k.cfg.Seed}
+	for q := min(sketchFirst, l); ; q = min(2*q, l/2) {
+		known, err := s.grow(ctx, sys.K, q)
+		if err != nil {
+			return false, err
+		}
+		if !known { // K is zero, or not positive semidefinite
+			k.dec = &Decomposition{T: blas.NewGeneral(l, 0)}
+			return true, nil
+		}
+		k.dec = &Decomposition{T: s.low.U, Sigma: s.low.s}
+		if !k.coarse(sys) || s.exhausted() || q >= l/2 {
+			return true, nil
+		}
+		if k.exact = !k.only && q >= sketchTelling && k.hopeless(sys); k.exact {
+			return false, nil
+		}
+	}
+}
+
+// hopeless forecasts, by a power law through its eigenvalues, whether a sketch large
+// enough for the system and iterations behind it cost more than all eigenvectors.
+func (k *keeper) hopeless(sys System) bool {
+	s := k.dec.Sigma
+	q, l, r := len(s), sys.K.Dim(), sys.L.Rank()
+	slope := math.Log(s[q/2-1]/s[q-1]) / math.Log(float64(q)/float64(q/2))
+	enough := float64(q) * math.Pow(s[q-1]*sys.L.S[0]/(sketchGap*sys.Mu), 1/max(slope, 0.1))
+	fl, fr := float64(l), float64(r)
+	by := sketchWork(fl, enough) + usualSolves*(2*fl*fl*fr+16*fl*enough*fr)
+	return by > decomposeCubes*fl*fl*fl+usualSolves*gridWork(l, l, r)
+}
+
+// overdue reports, after an iteration that has left the given residual for the work so
+// far, whether what is left is forecast to cost more than with a new decomposition,
+// its making included. It settles which kind that is to be.
+func (k *keeper) overdue(sys System, residual, work, tol float64) bool {
+	k.history = append(k.history, point{residual, work})
+	n := len(k.history) - 1
+	if n < forecastOver || !(residual > tol) {
+		return false
+	}
+	before := k.history[n-forecastOver]
+	left := math.Inf(1)
+	if folds := math.Log(before.residual / residual); folds > 0 {
+		left = math.Log(residual/tol) * (work - before.work) / folds
+	}
+	l, r := sys.K.Dim(), sys.L.Rank()
+	if !k.only && !k.exact && k.coarse(sys) {
+		all := decomposeCubes*math.Pow(float64(l), 3) + usualSolves*gridWork(l, l, r)
+		if left > all {
+			k.exact = true
+			return true
+		}
+	}
+	return k.stale && left > 1.5*k.renewal(l)+k.pace*math.Log(residual/tol)
+}
+
+// coarse reports whether what a sketch leaves out of K matters for the condition of the system.
+func (k *keeper) coarse(sys System) bool {
+	last := len(k.dec.Sigma) - 1
+	return sys.L.Rank() > 0 && (last < 0 || k.dec.Sigma[last]*sys.L.S[0] > sketchGap*sys.Mu)
+}
+
+// preconditioned solves systems A·vec(C) = vec(Y) on the observed cells by flexible
+// conjugate gradients, preconditioned by [missingCells] with a separable system.
+type preconditioned struct {
+	keep  keeper
+	inner missingCells
+	grid  spectralGrid
+	work  cg.Workspace
+	x, b  blas.General // contiguous C and P_Ω·Y
+}
+
+// target is one system A·x = b on the observed cells.
+type target struct {
+	A       linop.Operator // on vec, masked
+	cells   *linop.Cells   // nil for all
+	near    System         // a separable system close to it, or itself; K is used when a decomposition is made
+	same    bool           // near is the system itself
+	cut     bool           // apply Ā⁻¹ once, with no correction for missing cells
+	product float64        // flops of one application of A
+	columns int            // columns multiplied by K in one application of A
+}
+
+// load copies C and Y to x and b, on the observed cells.
+func (p *preconditioned) load(cells *linop.Cells, C, Y blas.General) {
+	p.x, p.b = blas.Reshape(p.x, C.Rows, C.Cols), blas.Reshape(p.b, C.Rows, C.Cols)
+	if cells == nil {
+		blas.Copy(p.x, C)
+		blas.Copy(p.b, Y)
+		return
+	}
+	cells.Project(p.x, C)
+	cells.Project(p.b, Y)
+}
+
+// relInexact is how far [missingCells] goes where its system is only near the one to solve.
+const relInexact = 0.1
+
+// solve improves x until A·x = b holds to the tolerance, with the decomposition kept.
+func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *Result) error {
+	k := &p.keep
+	k.history = k.history[:0]
+	if err := k.prepare(ctx, t.near); err != nil {
+		return err
+	}
+	p.aim(t, opt)
+	start := 0.0
+	return p.with(ctx, t, &p.grid, opt, res, func(step cg.Step) error {
+		if step.Iter == 0 {
+			start = step.Residual
+		}
+		work := float64(step.Iter)*t.product + float64(p.inner.solves)*gridWork(p.x.Rows, len(k.dec.Sigma), t.near.L.Rank())
+		if k.overdue(t.near, step.Residual, work, opt.Tol) {
+			if err := k.renew(ctx, t.near); err != nil {
+				return err
+			}
+			k.history = k.history[:0]
+			p.aim(t, opt)
+		}
+		if folds := math.Log(start / step.Residual); step.Residual <= opt.Tol && !k.stale && k.pace == 0 && folds > 1 {
+			k.pace = work / folds
+		}
+		return nil
+	})
+}
+
+// aim gives the grid the decomposition kept, and the corrections for missing cells
+// the accuracy that it deserves.
+func (p *preconditioned) aim(t target, opt Options) {
+	p.grid.be, p.grid.dec, p.grid.L, p.grid.mu = p.keep.cfg.Backend, p.keep.dec, t.near.L, t.near.Mu
+	p.inner.tol, p.inner.rel = 0.9*opt.Tol, relInexact
+	switch {
+	case t.cut:
+		p.inner.rel = 1
+	case t.same && !p.keep.stale && p.keep.dec.whole():
+		p.inner.rel = 0
+	}
+}
+
+// with runs conjugate gradients preconditioned by missingCells on the given grid.
+func (p *preconditioned) with(ctx context.Context, t target, grid gridInverse, opt Options, res *Result, watch func(cg.Step) error) error {
+	s := &p.inner
+	s.cells, s.grid, s.mu, s.ctx, s.limit, s.solves, s.err = t.cells, grid, t.near.Mu, ctx, opt.MaxIter, 0, nil
+	s.shape(p.x.Rows, p.x.Cols)
+	err := p.run(ctx, t.A, s, t.columns, opt, res, func(step cg.Step) error {
+		if s.err != nil || watch == nil {
+			return s.err
+		}
+		return watch(step)
+	})
+	res.GridSolves += s.solves
+	return err
+}
+
+// run is conjugate gradients on x with the preconditioner M; watch, when not
+// nil, sees every step, and may change M or stop the solve.
+func (p *preconditioned) run(ctx context.Context, A, M linop.Operator, columns int, opt Options, res *Result, watch func(cg.Step) error) error {
+	out, err := p.work.Solve(ctx, p.x.Data, A, p.b.Data, cg.Options{
+		Tol: margin * opt.Tol, MaxIter: opt.MaxIter, ScaleStart: true, Precond: M, Flexible: true,
+		Trace: func(s cg.Step) error {
+			if watch != nil {
+				if err := watch(s); err != nil {
+					return err
+				}
+			}
+			if opt.Trace == nil {
+				return nil
+			}
+			return opt.Trace(Step{Iter: s.Iter, Residual: s.Residual, Columns: s.Iter * columns})
+		},
+	})
+	res.Residual = out.Residual
+	res.Iter += out.Applies
+	res.Columns += out.Applies * columns
+	switch {
+	case errors.Is(err, cg.ErrNotConverged) && out.Residual <= opt.Tol:
+		return nil // by less than the margin
+	case errors.Is(err, cg.ErrNotConverged), errors.Is(err, errLimit):
+		return notConverged(res, opt.Tol)
+	case errors.Is(err, cg.ErrNotSPD):
+		return fmt.Errorf("%w: %w", ErrNotSPD, err)
+	case errors.Is(err, cg.ErrNotFinite):
+		return fmt.Errorf("%w: %w", ErrNotFinite, err)
+	}
+	return err
+}
