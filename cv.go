@@ -5,9 +5,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
-	"github.com/iokl/iokl/internal/learn/dictionary"
-	"github.com/iokl/iokl/internal/learn/folds"
+	"github.com/iokl/iokl/internal/learn/defaults"
 )
 
 // CVOptions say what cross-validation tries and how. The zero value is useful.
@@ -36,24 +36,16 @@ type CVOptions struct {
 // once over for few samples, where one division into folds says little.
 func (c CVOptions) ForFit(l int) CVOptions {
 	if c.Folds == 0 {
-		c.Folds = min(chooseFolds, l)
-		if l >= manySamples {
-			c.Folds = 3
+		c.Folds = min(defaults.FitFolds, l)
+		if l >= defaults.ManySamples {
+			c.Folds = defaults.FewFolds
 		}
 	}
 	if c.Repeats == 0 && !c.TimeOrdered {
-		c.Repeats = max(1, min(maxRepeats, chooseSamples/l))
+		c.Repeats = max(1, min(defaults.MaxRepeats, defaults.TestSamples/l))
 	}
 	return c
 }
-
-// What ForFit takes.
-const (
-	chooseFolds   = 5
-	manySamples   = 500 // from here on 3 folds do
-	chooseSamples = 400 // test about this many samples in all
-	maxRepeats    = 4
-)
 
 // CVPoint is one setting and how it did on held-out samples.
 type CVPoint struct {
@@ -126,7 +118,7 @@ func CrossValidateGram(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, op
 
 // DefaultNorms are the regularizers that cross-validation chooses from when
 // kernels are given and no norm: one that keeps few kernels and one that keeps all.
-func DefaultNorms() []string { return choose.DefaultNorms() }
+func DefaultNorms() []string { return defaults.Norms() }
 
 // DefaultKernels is the dictionary of a fit that names neither kernels nor a way
 // to choose them, for inputs as they are standardised, and one of those that
@@ -134,16 +126,16 @@ func DefaultNorms() []string { return choose.DefaultNorms() }
 // kernel, and Gaussians on each column where there are not too many.
 func DefaultKernels(X mat.Matrix) []string {
 	_, cols := X.Dims()
-	return dictionary.Default(cols)
+	return defaults.Kernels(cols)
 }
 
 // Split is one fold: indices of the rows to Train on and of those to Test on, ascending.
-type Split = folds.Split
+type Split = learn.Split
 
 // Folds splits l samples into k folds, repeats times over. Samples are shuffled
 // by the seed; with groups (one number for each sample) all samples of a group
 // are tested together. timeOrdered, without groups, takes the samples as a series, cuts it
 // into k+1 blocks and tests each but the first after training on all before it.
 func Folds(l, k, repeats int, groups []int, timeOrdered bool, seed uint64) ([]Split, error) {
-	return folds.Plan{Folds: k, Repeats: repeats, Groups: groups, TimeOrdered: timeOrdered, Seed: seed}.Deal(l)
+	return learn.Folding{Folds: k, Repeats: repeats, Groups: groups, TimeOrdered: timeOrdered, Seed: seed}.Deal(l)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -30,7 +29,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.Split(folds.Plan{Folds: 5, Seed: checked.Seed}); err != nil {
+			if _, err := d.Split(learn.Folding{Folds: 5, Seed: checked.Seed}); err != nil {
 				t.Fatal(err)
 			}
 			r, err := d.(learn.Ridger).Ridge(0, 0, false)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/linop"
 )
@@ -48,7 +49,7 @@ type Certificate struct {
 func certify(end *learn.Outcome, opt *Options) Certificate {
 	tol := opt.Tol
 	if tol == 0 {
-		tol = 1e-4
+		tol = defaults.Tol
 	}
 	learned := opt.Learn
 	if learned == "" {

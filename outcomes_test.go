@@ -25,7 +25,7 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// The recorded outcomes in testdata/outcomes are what forty settings gave: the
+// The recorded outcomes in testdata/outcomes are what some forty settings gave: the
 // choices made, the certificate, predictions on rows apart, and the points of
 // cross-validations. TestOutcomes compares with them; to write them anew:
 //
@@ -473,6 +473,7 @@ func TestOutcomes(t *testing.T) {
 		{"stream, resumed", streamResumed, settled},
 		{"stream without memory for sums", streamFit(streamed(iokl.Options{Lambda: 1e-2, MaxBytes: 1, Kernels: []string{"rff:gaussian:all:median:20"}})), within{2e-9, 1e-4, 0}},
 		{"stream, open", streamCV(streamed(iokl.Options{CV: iokl.CVOptions{Folds: 3, Tol: 1e-7}}), 1), settled},
+		{"stream, fixed weights, open", streamCV(streamed(iokl.Options{Learn: "none", CV: iokl.CVOptions{Folds: 3, Tol: 1e-7}}), 1), settled},
 		{"stream, groups and grid", streamCV(streamed(iokl.Options{CV: iokl.CVOptions{Folds: 3, Groups: groups(900), Lambdas: few, Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-7}}), 1), settled},
 		{"stream by two ranks", streamCV(streamed(iokl.Options{CV: iokl.CVOptions{Folds: 4, Lambdas: few, Norms: []string{"lp:1"}, Metric: "mse", Tol: 1e-7}}), 2), settled},
 

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/iokl/iokl/internal/learn"
-	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/sums"
 	"github.com/iokl/iokl/stream"
@@ -44,7 +44,7 @@ type StreamOptions struct {
 
 // DefaultStreamKernels is the dictionary of a streamed fit that names no kernels.
 func DefaultStreamKernels() []string {
-	return dictionary.DefaultStream()
+	return defaults.StreamKernels()
 }
 
 // FitStream is [Fit] for data larger than memory, with kernels that have explicit
@@ -91,9 +91,6 @@ func (r *StreamCV) Fit(ctx context.Context) (*Model, error) {
 	return opt.solve(ctx, r.data)
 }
 
-// streamFolds is the number of folds of streamed data where nothing is said.
-const streamFolds = 5
-
 // CrossValidateStream is [CrossValidate] for data that are streamed as for
 // [FitStream], whose sums are kept apart for each fold: all values of λ, τ and the
 // norm, and every fold, come from one pass. A row's fold depends on its number and
@@ -108,7 +105,7 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*St
 	if err := fault.Choice("metric", &opt.CV.Metric, learn.SumMetrics); err != nil {
 		return nil, err
 	}
-	k := cmp.Or(opt.CV.Folds, streamFolds)
+	k := cmp.Or(opt.CV.Folds, defaults.StreamFolds)
 	if k < 2 {
 		return nil, fault.Input("%d folds: at least 2 are needed", k)
 	}

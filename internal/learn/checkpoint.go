@@ -9,14 +9,11 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
-// checkpointEvery is the least time between two writes of a fit's checkpoint;
-// the last state of a fit that ends early is always written.
-const checkpointEvery = 5 * time.Second
-
-// checkpointer keeps the state of a fit in a file.
+// checkpointer keeps the state of a fit in a file, the last one of a fit that ends early too.
 type checkpointer struct {
 	path    string
 	p       *bcd.Problem
@@ -62,7 +59,7 @@ func (c *checkpointer) read() (*bcd.State, error) {
 
 func (c *checkpointer) step(s bcd.Step) error {
 	c.last = s.State()
-	if time.Since(c.written) >= checkpointEvery {
+	if time.Since(c.written) >= defaults.CheckpointEvery {
 		if err := c.flush(); err != nil {
 			return err
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
 )
@@ -28,7 +28,7 @@ type Data interface {
 	// Size is the number of samples and of targets.
 	Size() (l, n int)
 	// Split deals the samples to folds, which are numbered from 0, and returns how many there are.
-	Split(folds.Plan) (int, error)
+	Split(Folding) (int, error)
 	// Start is where learning on the kernels of the SPECs starts from: the weights
 	// they have when those are fixed, nil for those of the norm, and the mean of
 	// k_j(x,x) for each kernel j.
@@ -135,8 +135,8 @@ func (e *Env) Limit() int64 {
 
 // Announce says what a fit needs and refuses what the limit does not hold.
 func (e *Env) Announce(p Plan) error {
-	e.Say("%s, with work space: %s", p.What, memory.Format(float64(p.Bytes)))
-	if err := memory.Within(e.Limit(), p.What+", with work space", float64(p.Bytes), "use "+p.Instead); err != nil {
+	e.Say("%s, with work space: %s", p.What, memory.Format(p.Bytes))
+	if err := memory.Within(e.Limit(), p.What+", with work space", p.Bytes, "use "+p.Instead); err != nil {
 		return fault.Mark(err)
 	}
 	return nil
@@ -145,7 +145,7 @@ func (e *Env) Announce(p Plan) error {
 // Plan is the memory of a fit, in words and in bytes, and what to use when it is too much.
 type Plan struct {
 	What, Instead string
-	Bytes         int64
+	Bytes         float64
 }
 
 // Method is how a setting is solved.
@@ -157,9 +157,6 @@ type Method struct {
 	Trace             func(bcd.Step) error
 	Checkpoint        string // file that keeps where [Fit] stands; "" means none
 }
-
-// exactTol is the residual of the linear system where it is all there is to solve.
-const exactTol = 1e-10
 
 // problem is the learning problem of a training set, and how it is solved.
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
@@ -178,7 +175,7 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace,
 	}
 	if s.Learn == "none" {
-		so.InnerTol = exactTol
+		so.InnerTol = defaults.ExactTol
 	}
 	if _, ok := t.(passes); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products

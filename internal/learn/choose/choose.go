@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/stream"
 )
@@ -69,9 +69,6 @@ type Job struct {
 	Ranks   stream.Ranks // that share the folds; nil means this process alone
 }
 
-// DefaultFolds is the number of folds where nothing is said.
-const DefaultFolds = 10
-
 // selection is a job under way.
 type selection struct {
 	Job
@@ -92,7 +89,7 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		return nil, err
 	}
 	var err error
-	if s.folds, err = d.Split(folds.Plan{Folds: s.Folds, Repeats: s.Repeats, Groups: s.Groups, TimeOrdered: s.TimeOrdered, Seed: s.Method.Seed}); err != nil {
+	if s.folds, err = d.Split(learn.Folding{Folds: s.Folds, Repeats: s.Repeats, Groups: s.Groups, TimeOrdered: s.TimeOrdered, Seed: s.Method.Seed}); err != nil {
 		return nil, err
 	}
 	candidates, err := s.candidates(ctx)
@@ -138,7 +135,11 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 			s.narrow(branches, done+round)
 		}
 	}
-	return s.summarize(branches)
+	all := make([]int, s.folds)
+	for f := range all {
+		all[f] = f
+	}
+	return s.summarize(branches, all)
 }
 
 // share is the folds of this rank.
@@ -214,12 +215,8 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 	return nil
 }
 
-// A default path ends where the error is more than tooHigh times the least so far at
-// two values of λ in a row; one that the caller gave, or that screening has cut out, is
-// followed to its end.
-const tooHigh = 1.5
-
-// rising watches the errors along a path.
+// rising watches the errors along a default path, which ends where they have risen; one
+// that the caller gave, or that screening has cut out, is followed to its end.
 type rising struct {
 	least float64
 	high  int // values of λ in a row with errors that are too high
@@ -228,8 +225,8 @@ type rising struct {
 // ended takes the next error and reports whether the path ends there.
 func (r *rising) ended(e float64) bool {
 	r.least = math.Min(r.least, e)
-	if r.high++; e <= tooHigh*r.least {
+	if r.high++; e <= defaults.TooHigh*r.least {
 		r.high = 0
 	}
-	return r.high >= 2
+	return r.high >= defaults.EndAfter
 }

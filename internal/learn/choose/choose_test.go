@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/par"
@@ -33,7 +33,7 @@ func TestScreenKnowsAdditiveFunctions(t *testing.T) {
 		if err := s.fill(); err != nil {
 			t.Fatal(err)
 		}
-		if s.folds, err = d.Split(folds.Plan{Folds: 3}); err != nil {
+		if s.folds, err = d.Split(learn.Folding{Folds: 3}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := s.screen(t.Context(), d)

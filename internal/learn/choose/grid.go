@@ -9,18 +9,11 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/path"
 	"github.com/iokl/iokl/internal/par"
 )
-
-// defaultTol is the relative gap of the fits that are compared.
-const defaultTol = 1e-2
-
-// DefaultNorms are the regularizers to choose from when kernels are given and no
-// norm: one that keeps few kernels and one that keeps all.
-func DefaultNorms() []string { return []string{"lp:1", "lp:2"} }
 
 // fill checks the options and puts defaults in place.
 func (s *selection) fill() error {
@@ -32,10 +25,10 @@ func (s *selection) fill() error {
 		s.Taus = []float64{s.Setting.Tau}
 	}
 	if s.Tol == 0 {
-		s.Tol = max(defaultTol, s.Method.Tol)
+		s.Tol = max(defaults.CompareTol, s.Method.Tol)
 	}
 	if s.Folds == 0 {
-		s.Folds = min(DefaultFolds, l)
+		s.Folds = min(defaults.Folds, l)
 	}
 	if s.TimeOrdered {
 		s.Repeats = 1
@@ -87,11 +80,11 @@ func (s *selection) candidates(ctx context.Context) (all []candidate, err error)
 			break
 		}
 		// One matrix of the largest fold is the least that learning will take.
-		p, err := d.Plan(ctx, dictionary.Bases(d.Columns())[0], false)
+		p, err := d.Plan(ctx, defaults.Bases(d.Columns())[0], false)
 		if err != nil {
 			return nil, err
 		}
-		if p.Bytes > s.Method.Limit() {
+		if p.Bytes > float64(s.Method.Limit()) {
 			return nil, s.Method.Announce(p)
 		}
 		ranking, err := s.screen(ctx, d)
@@ -122,11 +115,11 @@ func (s *selection) norms(given []string) []string {
 	case s.Setting.Norm != "":
 		return []string{s.Setting.Norm}
 	case !s.Setting.Learns("eta"):
-		return DefaultNorms()[:1] // of fixed weights, all norms are the same
+		return defaults.Norms()[:1] // of fixed weights, all norms are the same
 	case given != nil:
 		return given
 	}
-	return DefaultNorms()
+	return defaults.Norms()
 }
 
 // branch is a path of falling λ at one setting of the rest.
@@ -167,7 +160,7 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 					}
 					if b.lambdas == nil {
 						b.whole = c.last == 0
-						b.lambdas = path.Falling(size * s.relative(tau))
+						b.lambdas = defaults.Path(size * s.relative(tau))
 						if !b.whole {
 							b.lambdas = b.lambdas[c.first:c.last]
 						}
@@ -235,5 +228,5 @@ func (s *selection) atOnce(ctx context.Context, candidates []candidate) (int, er
 	if err := s.Method.Announce(need); err != nil {
 		return 0, err
 	}
-	return int(max(1, min(int64(par.Threads()), s.Method.Limit()/need.Bytes))), nil
+	return int(max(1, min(float64(par.Threads()), float64(s.Method.Limit())/need.Bytes))), nil
 }

@@ -4,17 +4,24 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/internal/learn/defaults"
 )
 
-// summarize makes points of the settings that all folds have tried, and chooses.
-func (s *selection) summarize(branches []*branch) (*Result, error) {
-	r := &Result{Metric: s.Metric, Folds: s.folds}
+// summarize makes points of the settings that all of some folds have tried, and chooses.
+func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) {
+	r := &Result{Metric: s.Metric, Folds: len(folds)}
 	for _, b := range branches {
 		for i, lambda := range b.lambdas {
-			if slices.ContainsFunc(b.errors[i], math.IsNaN) {
+			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Tau: b.Tau, Lambda: lambda}
+			for _, f := range folds {
+				p.Folds = append(p.Folds, b.errors[i][f])
+			}
+			if slices.ContainsFunc(p.Folds, math.IsNaN) {
 				continue
 			}
-			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Tau: b.Tau, Lambda: lambda, Folds: b.errors[i]}
 			p.Mean, p.StdErr = meanAndError(p.Folds)
 			r.Points = append(r.Points, p)
 		}
@@ -69,73 +76,44 @@ func (s *selection) steadier(points []Point, best int) int {
 	return at
 }
 
+// meanAndError is the mean and its standard error, 0 for a single number.
 func meanAndError(v []float64) (mean, se float64) {
-	k := float64(len(v))
-	for _, x := range v {
-		mean += x / k
+	if len(v) == 1 {
+		return v[0], 0
 	}
-	for _, x := range v {
-		se += (x - mean) * (x - mean)
-	}
-	return mean, math.Sqrt(se / k / max(k-1, 1))
+	mean, sd := stat.MeanStdDev(v, nil)
+	return mean, stat.StdErr(sd, float64(len(v)))
 }
 
 // soFar summarizes the folds that are complete, or where none is, those that have
 // errors; nil where no setting has been tried on all of them.
 func (s *selection) soFar(branches []*branch, complete []bool) *Result {
-	begun := make([]bool, len(complete))
-	for _, b := range branches {
-		for _, errors := range b.errors {
-			for f, e := range errors {
-				begun[f] = begun[f] || !math.IsNaN(e)
-			}
+	known := func(f int) bool {
+		return slices.ContainsFunc(branches, func(b *branch) bool {
+			return slices.ContainsFunc(b.errors, func(e []float64) bool { return !math.IsNaN(e[f]) })
+		})
+	}
+	var folds, begun []int
+	for f, done := range complete {
+		if done {
+			folds = append(folds, f)
+		}
+		if known(f) {
+			begun = append(begun, f)
 		}
 	}
-	folds := indices(complete)
 	if folds == nil {
-		folds = indices(begun)
+		folds = begun
 	}
 	if folds == nil {
 		return nil
 	}
-	of := *s
-	of.folds = len(folds)
-	part := make([]*branch, len(branches))
-	for k, b := range branches {
-		with := *b
-		with.errors = make([][]float64, len(b.errors))
-		for i := range b.errors {
-			for _, f := range folds {
-				with.errors[i] = append(with.errors[i], b.errors[i][f])
-			}
-		}
-		part[k] = &with
-	}
-	r, err := of.summarize(part)
+	r, err := s.summarize(branches, folds)
 	if err != nil {
 		return nil
 	}
 	return r
 }
-
-// indices are those of the true elements.
-func indices(is []bool) (idx []int) {
-	for i, v := range is {
-		if v {
-			idx = append(idx, i)
-		}
-	}
-	return idx
-}
-
-// After each repeat the branches that are worse than the best by more than
-// hopeless standard errors of the difference, and by more than slack in log
-// error, are given up; the others keep the values of λ beside their best one.
-const (
-	hopeless = 1.5
-	slack    = 0.01
-	beside   = 1
-)
 
 // narrow gives up what the first folds leave no hope for.
 func (s *selection) narrow(branches []*branch, folds int) {
@@ -159,7 +137,7 @@ func (s *selection) narrow(branches []*branch, folds int) {
 	for k, b := range branches {
 		lost := at[k] < 0 || s.worse(b.errors[at[k]][:folds], branches[best].errors[at[best]][:folds])
 		for i := range b.dropped {
-			b.dropped[i] = b.dropped[i] || lost || i < at[k]-beside || i > at[k]+beside
+			b.dropped[i] = b.dropped[i] || lost || i < at[k]-defaults.Beside || i > at[k]+defaults.Beside
 		}
 	}
 }
@@ -171,5 +149,5 @@ func (s *selection) worse(a, b []float64) bool {
 		d[f] = s.value(a[f]) - s.value(b[f])
 	}
 	mean, se := meanAndError(d)
-	return mean > slack && mean > hopeless*se
+	return mean > defaults.Slack && mean > defaults.Hopeless*se
 }

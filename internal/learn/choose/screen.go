@@ -9,22 +9,14 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/internal/learn"
-	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/path"
 	"github.com/iokl/iokl/internal/par"
 )
 
 // Where no kernels are given, dictionaries are screened first: with weights that
 // are fixed and L = (τ/n)·I, one factorisation serves all values of λ, so
 // that dozens can be compared on held-out samples before anything is learned.
-const (
-	screenRows = 1000 // samples that screening looks at, at most
-	united     = 3    // the best dictionaries, whose union is learned on
-	above      = 3    // steps of the path of λ that are tried before the best of them
-	below      = 3    // and after
-)
-
 // screened is how a dictionary did.
 type screened struct {
 	kernels []string
@@ -36,10 +28,10 @@ type screened struct {
 // screen compares the base dictionaries on the first repeat of the folds and
 // returns them, the best first.
 func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, error) {
-	all := dictionary.Bases(d.Columns())
+	all := defaults.Bases(d.Columns())
 	l, _ := d.Size()
 	folds := s.round()
-	s.Method.Say("screening %d dictionaries on %d folds of %d samples", len(all), folds, min(l, screenRows))
+	s.Method.Say("screening %d dictionaries on %d folds of %d samples", len(all), folds, min(l, defaults.ScreenSamples))
 	errs := make([][][]float64, folds) // of each fold, dictionary and λ
 	fail := make([]error, folds)
 	par.For(folds, func(f int) { errs[f], fail[f] = s.screenFold(ctx, d, f, all) })
@@ -49,7 +41,7 @@ func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, err
 	var ranking []screened
 	for k, kernels := range all {
 		best := screened{kernels: kernels, score: math.Inf(1)}
-		for i := range path.Points {
+		for i := range defaults.PathPoints {
 			var column []float64
 			for f := range folds {
 				column = append(column, errs[f][k][i])
@@ -66,14 +58,14 @@ func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, err
 
 // screenFold is the errors of the dictionaries on one fold, along the default path of λ.
 func (s *selection) screenFold(ctx context.Context, d learn.Ridger, f int, all [][]string) ([][]float64, error) {
-	r, err := d.Ridge(f, screenRows, true)
+	r, err := d.Ridge(f, defaults.ScreenSamples, true)
 	if err != nil {
 		return nil, err
 	}
 	tau := s.Setting.Tau
 	errs := make([][]float64, len(all))
 	for k, specs := range all {
-		along, err := r.Errors(ctx, specs, tau, func(size float64) []float64 { return path.Falling(size * s.relative(tau)) })
+		along, err := r.Errors(ctx, specs, tau, func(size float64) []float64 { return defaults.Path(size * s.relative(tau)) })
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +78,7 @@ func (s *selection) screenFold(ctx context.Context, d learn.Ridger, f int, all [
 
 // united are the best dictionaries, without those that are worse than the best beyond doubt.
 func (s *selection) united(ranking []screened) []screened {
-	return slices.DeleteFunc(slices.Clone(ranking[:min(united, len(ranking))]), func(r screened) bool {
+	return slices.DeleteFunc(slices.Clone(ranking[:min(defaults.United, len(ranking))]), func(r screened) bool {
 		return s.worse(r.errors, ranking[0].errors)
 	})
 }
@@ -99,7 +91,7 @@ func (s *selection) united(ranking []screened) []screened {
 func (s *selection) promising(ranking []screened, cols int) []candidate {
 	_, outputs := s.data.Size()
 	given := s.Setting.Learn
-	first, last := path.Points, 0
+	first, last := defaults.PathPoints, 0
 	var union []string
 	for _, r := range s.united(ranking) {
 		first, last = min(first, r.step), max(last, r.step)
@@ -109,17 +101,17 @@ func (s *selection) promising(ranking []screened, cols int) []candidate {
 			}
 		}
 	}
-	few := DefaultNorms()[:1]
-	first, last = max(0, first-above), min(path.Points, last+below+1)
+	few := defaults.Norms()[:1]
+	first, last = max(0, first-defaults.StepsAbove), min(defaults.PathPoints, last+defaults.StepsBelow+1)
 	weights := []string{"eta", "eta,l"}
 	if outputs > 1 {
 		weights = weights[1:]
 	}
 	all := []candidate{
 		{kernels: union, norms: few, learn: []string{"none", "l", "eta", "eta,l"}, first: first, last: last},
-		{kernels: dictionary.Default(cols), norms: few, learn: weights, first: first, last: last},
+		{kernels: defaults.Kernels(cols), norms: few, learn: weights, first: first, last: last},
 	}
-	if sets := dictionary.Subspaces(cols, s.Method.Seed); sets != nil {
+	if sets := defaults.Subspaces(cols, s.Method.Seed); sets != nil {
 		all = append(all, candidate{kernels: append(slices.Clip(union), sets...), norms: few, learn: weights, first: first, last: last})
 	}
 	for k := range all {
@@ -135,7 +127,7 @@ func (s *selection) promising(ranking []screened, cols int) []candidate {
 func (s *selection) affordable(ctx context.Context, d learn.Ridger, ranking []screened) ([]candidate, error) {
 	fits := func(kernels []string) (bool, error) {
 		p, err := d.Plan(ctx, kernels, true)
-		return p.Bytes <= s.Method.Limit(), err
+		return p.Bytes <= float64(s.Method.Limit()), err
 	}
 	all := s.promising(ranking, d.Columns())
 	var keep []candidate

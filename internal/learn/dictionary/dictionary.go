@@ -1,5 +1,5 @@
-// Package dictionary makes the kernels that SPECs stand for on training data: those of
-// the default dictionaries too, and those on columns that the targets show to matter.
+// Package dictionary makes the kernels that SPECs stand for on training data, those on
+// columns that the targets show to matter too.
 package dictionary
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/kernel"
 )
@@ -40,7 +41,7 @@ func NewResolver(Z, Y blas.General, opt Options) *Resolver {
 // SPECs share 1 equally, and the kernels of a SPEC its part.
 func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictionary, weights []float64, err error) {
 	if len(specs) == 0 {
-		specs = Default(r.z.Cols)
+		specs = defaults.Kernels(r.z.Cols)
 	}
 	if err := r.learnGroups(ctx, specs); err != nil {
 		return nil, nil, err
@@ -96,14 +97,11 @@ func expand(features string, Z blas.General) []string {
 	return list
 }
 
-// diagonalRows is the number of samples that the size of kernels is measured on.
-const diagonalRows = 64
-
 // Diagonals are the means of k_j(x,x) over some of the training inputs.
 func (r *Resolver) Diagonals(d kernel.Dictionary) ([]float64, error) {
 	var idx []int
-	for i := range min(diagonalRows, r.z.Rows) {
-		idx = append(idx, i*r.z.Rows/min(diagonalRows, r.z.Rows))
+	for i := range min(defaults.DiagonalSamples, r.z.Rows) {
+		idx = append(idx, i*r.z.Rows/min(defaults.DiagonalSamples, r.z.Rows))
 	}
 	sample := columns.Rows(r.z, idx)
 	mean := make([]float64, len(d))

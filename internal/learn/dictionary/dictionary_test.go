@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -96,7 +97,7 @@ func TestDirections(t *testing.T) {
 
 // TestRelevanceOfManySamples looks at a part of them, which the seed draws.
 func TestRelevanceOfManySamples(t *testing.T) {
-	X, Y := learntest.Hidden(relevanceRows+100, 2)
+	X, Y := learntest.Hidden(defaults.RelevanceSamples+100, 2)
 	one, again, other := relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 2)
 	if !slices.Equal(one, again) || slices.Equal(one, other) {
 		t.Errorf("factors %v, %v of the same seed, %v of another", one, again, other)
@@ -105,11 +106,11 @@ func TestRelevanceOfManySamples(t *testing.T) {
 
 // TestSubspaces checks that the sets are of columns that exist, of both sizes, and depend on the seed alone.
 func TestSubspaces(t *testing.T) {
-	if s := Subspaces(3, 1); s != nil {
+	if s := defaults.Subspaces(3, 1); s != nil {
 		t.Errorf("three columns have subspaces %v", s)
 	}
-	specs := Subspaces(12, 1)
-	if !slices.Equal(specs, Subspaces(12, 1)) || slices.Equal(specs, Subspaces(12, 2)) {
+	specs := defaults.Subspaces(12, 1)
+	if !slices.Equal(specs, defaults.Subspaces(12, 1)) || slices.Equal(specs, defaults.Subspaces(12, 2)) {
 		t.Error("the sets do not follow the seed")
 	}
 	X, _ := learntest.Wave(20, 24)
@@ -125,7 +126,7 @@ func TestSubspaces(t *testing.T) {
 	for _, k := range d {
 		sizes[len(k.Columns)]++
 	}
-	if sizes[4] != subsets || sizes[8] != subsets {
+	if sizes[4] != defaults.Subsets || sizes[8] != defaults.Subsets {
 		t.Errorf("%v kernels by number of columns", sizes)
 	}
 }

@@ -8,30 +8,15 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/path"
 	"github.com/iokl/iokl/kernel"
-)
-
-// What SPECs call the columns by what targets of the training data tell about them:
-// all, scaled by how much the targets vary with each, as in gaussian:relevant:median,
-// and the linear combinations of them along which the targets vary.
-const (
-	relevantColumns    = "relevant"
-	relevantDirections = "directions"
-)
-
-const (
-	relevanceRounds = 4   // of kernel ridge regression and new factors
-	relevanceRows   = 400 // samples that it looks at, at most
-	// negligible is the share of the largest below which a direction is left out.
-	negligible = 1e-8
 )
 
 // learnGroups adds the relevant columns and directions to the groups where a SPEC
 // refers to them and there is no group of that name.
 func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
-	for _, name := range []string{relevantColumns, relevantDirections} {
+	for _, name := range []string{defaults.RelevantColumns, defaults.RelevantDirections} {
 		named := func(g kernel.Group) bool { return g.Name == name }
 		asked := func(text string) bool {
 			s, err := kernel.Parse(text)
@@ -44,13 +29,13 @@ func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
 			return fault.Input("%s takes all samples at once to find: not for data that are streamed", name)
 		}
 		z, y := r.z, r.y
-		if z.Rows > relevanceRows {
-			idx := rand.New(rand.NewPCG(r.opt.Seed, relevanceRows)).Perm(z.Rows)[:relevanceRows]
+		if z.Rows > defaults.RelevanceSamples {
+			idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.RelevanceSamples)).Perm(z.Rows)[:defaults.RelevanceSamples]
 			slices.Sort(idx)
 			z, y = columns.Rows(z, idx), columns.Rows(y, idx)
 		}
 		learn := columnRelevance
-		if name == relevantDirections {
+		if name == defaults.RelevantDirections {
 			learn = directionRelevance
 		}
 		g, err := learn(ctx, z, y, &r.opt)
@@ -78,12 +63,12 @@ func everyColumn(name string, Z blas.General) kernel.Group {
 // found, so that what hides behind irrelevant columns at first is found later.
 // (Kpotufe et al., Gradients weights help nonparametric regressors, JMLR 17, 2016.)
 func columnRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kernel.Group, error) {
-	g := everyColumn(relevantColumns, Z)
+	g := everyColumn(defaults.RelevantColumns, Z)
 	g.Scale = make([]float64, Z.Cols)
 	for c := range g.Scale {
 		g.Scale[c] = 1
 	}
-	for range relevanceRounds {
+	for range defaults.RelevanceRounds {
 		steep := make([]float64, Z.Cols) // squared derivatives, in units of the scaled columns
 		err := slopes(ctx, Z, Y, g, opt, func(G blas.General) {
 			for i := range G.Rows {
@@ -120,12 +105,12 @@ func columnRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kern
 func directionRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (kernel.Group, error) {
 	d := Z.Cols
 	be := blas.Or(opt.Backend)
-	g := everyColumn(relevantDirections, Z)
+	g := everyColumn(defaults.RelevantDirections, Z)
 	for c := range d {
 		g.Directions = append(g.Directions, make([]float64, d))
 		g.Directions[c][c] = 1
 	}
-	for range relevanceRounds {
+	for range defaults.RelevanceRounds {
 		r := len(g.Directions)
 		outer := blas.NewGeneral(r, r)
 		err := slopes(ctx, Z, Y, g, opt, func(G blas.General) { blas.Gemm(be, true, false, 1, G, G, 1, outer) })
@@ -153,7 +138,7 @@ func directionRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (k
 		}
 		g.Directions = nil
 		for k, v := range w {
-			if v <= negligible*negligible*w[d-1] {
+			if v <= defaults.Negligible*defaults.Negligible*w[d-1] {
 				continue
 			}
 			size := math.Sqrt(math.Sqrt(v) * float64(d) / trace)
@@ -226,7 +211,7 @@ func leaveOneOut(be blas.Backend, K, Y blas.General) (blas.General, error) {
 	C, best := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
 	least := math.Inf(1)
 	inverse := make([]float64, l)
-	for _, lambda := range path.Falling(1) {
+	for _, lambda := range defaults.Path(1) {
 		for i := range l {
 			inverse[i] = 1 / (max(w[i], 0) + lambda*float64(l))
 			for o, v := range blas.Row(VY, i) {

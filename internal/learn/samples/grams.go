@@ -9,7 +9,6 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/kernel"
 )
@@ -96,7 +95,7 @@ func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Traini
 }
 
 // cross is K_η between the samples left out and those to train on.
-func (g *Grams) cross(ctx context.Context, eta []float64, split folds.Split) (blas.General, error) {
+func (g *Grams) cross(ctx context.Context, eta []float64, split learn.Split) (blas.General, error) {
 	K := blas.NewGeneral(len(split.Test), len(split.Train))
 	for _, j := range model.Kept(eta) {
 		if err := ctx.Err(); err != nil {

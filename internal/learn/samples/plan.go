@@ -2,7 +2,6 @@ package samples
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -25,21 +24,13 @@ func (opt *Options) gramPlan(m, l, n int) learn.Plan {
 	return learn.Plan{
 		What:    fmt.Sprintf("%d Gram matrices of %d samples in %v", m, l, opt.Precision),
 		Instead: "float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)",
-		Bytes: whole(float64(m)*float64(blas.SymBytes(l, opt.Precision)) +
-			float64(l)*float64(l)*float64(opt.Precision.Bytes()) + 12*8*float64(l)*float64(n)),
+		Bytes: float64(m)*float64(blas.SymBytes(l, opt.Precision)) +
+			float64(l)*float64(l)*float64(opt.Precision.Bytes()) + 12*8*float64(l)*float64(n),
 	}
 }
 
 // FeatureBytes is the memory of one fit with D features: ΓᵀΓ as accumulated and
 // as packed, and D×n blocks.
-func FeatureBytes(D, n int) int64 {
-	return whole(8 * (2*float64(D)*float64(D) + 12*float64(D)*float64(n) + 1024*float64(D)))
-}
-
-// whole is a number of bytes; it saturates.
-func whole(bytes float64) int64 {
-	if bytes >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(bytes)
+func FeatureBytes(D, n int) float64 {
+	return 8 * (2*float64(D)*float64(D) + 12*float64(D)*float64(n) + 1024*float64(D))
 }

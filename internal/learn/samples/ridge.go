@@ -9,7 +9,6 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/folds"
 )
 
 // ridge is one split of the samples for models of which neither the weights nor L are
@@ -42,7 +41,7 @@ func (r *Rows) Ridge(fold, samples int, keep bool) (learn.Ridge, error) {
 }
 
 // thin keeps so many samples of a split in all, on their sides.
-func (r *Rows) thin(split folds.Split, samples int) folds.Split {
+func (r *Rows) thin(split learn.Split, samples int) learn.Split {
 	if samples == 0 || r.y.Rows <= samples {
 		return split
 	}
@@ -53,7 +52,7 @@ func (r *Rows) thin(split folds.Split, samples int) folds.Split {
 	some := func(idx []int) []int {
 		return slices.DeleteFunc(slices.Clone(idx), func(i int) bool { return !in[i] })
 	}
-	return folds.Split{Train: some(split.Train), Test: some(split.Test)}
+	return learn.Split{Train: some(split.Train), Test: some(split.Test)}
 }
 
 // cross is K between all samples of the split and those to train on, at the

@@ -6,7 +6,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -19,7 +18,7 @@ func TestThinKeepsSides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Split(folds.Plan{Folds: 3, Seed: 1}); err != nil {
+	if _, err := r.Split(learn.Folding{Folds: 3, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	total := 0

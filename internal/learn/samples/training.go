@@ -11,7 +11,6 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
@@ -31,7 +30,7 @@ type Options struct {
 type observed struct {
 	opt    Options
 	y      blas.General
-	splits []folds.Split
+	splits []learn.Split
 }
 
 // observe refuses data that no fit can start from; l is the number of rows of the inputs.
@@ -52,14 +51,14 @@ func observe(l int, Y blas.General, opt Options) (observed, error) {
 func (o *observed) Size() (l, n int) { return o.y.Rows, o.y.Cols }
 
 // Split deals the samples to folds.
-func (o *observed) Split(p folds.Plan) (int, error) {
+func (o *observed) Split(p learn.Folding) (int, error) {
 	var err error
 	o.splits, err = p.Deal(o.y.Rows)
 	return len(o.splits), err
 }
 
 // split is the samples of a fold and those to train on.
-func (o *observed) split(fold int) (folds.Split, error) {
+func (o *observed) split(fold int) (learn.Split, error) {
 	s := o.splits[fold]
 	if len(s.Train) < 2 || len(s.Test) == 0 {
 		return s, fault.Input("it trains on %d samples and tests on %d", len(s.Train), len(s.Test))

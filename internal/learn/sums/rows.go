@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/stream"
 )
@@ -30,13 +31,13 @@ func (d *Data) inspect(ctx context.Context) error {
 	if s.left == 0 {
 		s.left = -1
 	}
-	d.survey, err = stream.Inspect(ctx, s, d.rows.Inputs, d.rows.Outputs, surveySample, d.opt.Seed)
+	d.survey, err = stream.Inspect(ctx, s, d.rows.Inputs, d.rows.Outputs, defaults.SurveySamples, d.opt.Seed)
 	if err != nil {
 		return rowError(err)
 	}
 	// A row that cannot be read will end the pass too; with a checkpoint, its rows
 	// before that one are worth taking once they say enough about the data.
-	if s.err != nil && (d.opt.Checkpoint == "" || d.survey.Rows < surveySample) {
+	if s.err != nil && (d.opt.Checkpoint == "" || d.survey.Rows < defaults.SurveySamples) {
 		return rowError(s.err)
 	}
 	return nil
@@ -117,7 +118,7 @@ func (s *scaled) Next() (stream.Block, error) {
 	}
 	b, err := s.src.Next()
 	b.X, s.X = applied(s.x, b.X, s.X)
-	b.Y, s.Y = shifted(s.y, b.Y, s.Y)
+	b.Y, s.Y = applied(s.y, b.Y, s.Y)
 	return b, err
 }
 
@@ -129,21 +130,6 @@ func applied(s *columns.Scaler, a, work blas.General) (_, _ blas.General) {
 	work = blas.Reshape(work, a.Rows, a.Cols)
 	blas.Copy(work, a)
 	s.Apply(work)
-	return work, work
-}
-
-// shifted is applied, but tells values from the mean in columns that have been constant so far.
-func shifted(s *columns.Scaler, a, work blas.General) (_, _ blas.General) {
-	if s == nil || a.Rows == 0 || a.Cols != len(s.Mean) {
-		return a, work
-	}
-	work = blas.Reshape(work, a.Rows, a.Cols)
-	for i := range a.Rows {
-		out := blas.Row(work, i)
-		for j, v := range blas.Row(a, i) {
-			out[j] = (v - s.Mean[j]) / s.Scale[j]
-		}
-	}
 	return work, work
 }
 

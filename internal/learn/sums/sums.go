@@ -13,9 +13,9 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/learn/folds"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/memory"
@@ -64,10 +64,6 @@ type Data struct {
 	sums     []stream.Sums // of the folds
 }
 
-// surveySample is the number of rows, uniformly drawn, that median distances,
-// landmarks and the means of centred kernels are taken from.
-const surveySample = 4096
-
 // New surveys the rows, makes the feature maps and reads the rows into sums.
 func New(ctx context.Context, rows Rows, opt Options) (*Data, error) {
 	d := &Data{rows: rows, opt: opt}
@@ -102,6 +98,7 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	}
 	if d.opt.Columns.ScaleOutputs {
 		d.y = scaler(d.survey.Y)
+		clear(d.y.Constant) // what is constant in the survey may vary after it
 	}
 	Z := blas.Clone(d.survey.Sample)
 	if d.in.Scaler != nil {
@@ -140,7 +137,7 @@ func (d *Data) plan() error {
 	}
 	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: d.opt.CheckpointRows, Folds: d.opt.Folds}
 	if d.so.CheckpointRows == 0 {
-		d.so.CheckpointRows = 100 * int64(D)
+		d.so.CheckpointRows = defaults.RowsPerFeature * int64(D)
 	}
 	if err := d.dealGroups(); err != nil {
 		return err
@@ -153,7 +150,7 @@ func (d *Data) plan() error {
 		rows = -1
 	}
 	var note string
-	limit := max(d.opt.Limit()-samples.FeatureBytes(D, n), 0)
+	limit := int64(max(float64(d.opt.Limit())-samples.FeatureBytes(D, n), 0))
 	need := stream.Bytes(D, d.rows.Inputs, n, d.so)
 	d.so, note = stream.Plan(D, d.rows.Inputs, n, rows, limit, d.so)
 	if note != "" && d.opt.Folds > 0 {
@@ -177,7 +174,7 @@ func (d *Data) dealGroups() error {
 	if l := int64(len(groups)); d.opt.SurveyRows == 0 && l != d.survey.Rows {
 		return fault.Input("%d group numbers for %d samples", l, d.survey.Rows)
 	}
-	splits, err := folds.Plan{Folds: d.opt.Folds, Groups: groups, Seed: d.opt.Seed}.Deal(len(groups))
+	splits, err := learn.Folding{Folds: d.opt.Folds, Groups: groups, Seed: d.opt.Seed}.Deal(len(groups))
 	if err != nil {
 		return err
 	}
@@ -213,7 +210,7 @@ func (d *Data) Size() (l, n int) {
 }
 
 // Split returns the number of folds to which the rows were dealt as they came.
-func (d *Data) Split(folds.Plan) (int, error) { return len(d.sums), nil }
+func (d *Data) Split(learn.Folding) (int, error) { return len(d.sums), nil }
 
 // Plan is nothing beyond what the sums take.
 func (d *Data) Plan(context.Context, []string, bool) (learn.Plan, error) { return learn.Plan{}, nil }

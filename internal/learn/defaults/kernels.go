@@ -1,4 +1,4 @@
-package dictionary
+package defaults
 
 import (
 	"math/rand/v2"
@@ -7,18 +7,24 @@ import (
 	"strings"
 )
 
+// What SPECs call the columns by what the targets of the training data tell about them:
+// all, scaled by how much the targets vary with each, as in gaussian:relevant:median,
+// and the linear combinations of them along which the targets vary.
+const (
+	RelevantColumns    = "relevant"
+	RelevantDirections = "directions"
+)
+
 const (
 	linearKernel = "poly:1:all:0" // xᵀz/d: of the size of the others
 	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
 	eachKernels  = "gaussian:each:median*1,2"
-	// maxEach is the number of columns up to which each gets kernels of its own.
-	maxEach = 64
 )
 
-// Default is the dictionary of a fit that names neither kernels nor a way to choose
+// Kernels is the dictionary of a fit that names neither kernels nor a way to choose
 // them: Gaussians on all columns at several widths, a linear kernel, and Gaussians on
 // each column where there are not too many.
-func Default(cols int) []string {
+func Kernels(cols int) []string {
 	specs := []string{"gaussian:all:median*0.5,1,2,4", linearKernel}
 	if hasEach(cols) {
 		specs = append(specs, eachKernels)
@@ -26,10 +32,10 @@ func Default(cols int) []string {
 	return specs
 }
 
-func hasEach(cols int) bool { return cols > 1 && cols <= maxEach }
+func hasEach(cols int) bool { return cols > 1 && cols <= OwnColumns }
 
-// DefaultStream is the dictionary of a streamed fit that names no kernels.
-func DefaultStream() []string {
+// StreamKernels is the dictionary of a streamed fit that names no kernels.
+func StreamKernels() []string {
 	return []string{"rff:gaussian:all:median*0.25,0.5,1,2:500", "linear:all"}
 }
 
@@ -47,10 +53,10 @@ func Bases(cols int) [][]string {
 	if cols > 1 {
 		for _, w := range []string{"0.5", "1", "2"} {
 			for _, kind := range []string{"gaussian", "laplacian"} {
-				k := kind + ":" + relevantColumns + ":median*" + w
+				k := kind + ":" + RelevantColumns + ":median*" + w
 				all = append(all, []string{k}, []string{k, linearKernel})
-				if cols <= maxEach {
-					all = append(all, []string{kind + ":" + relevantDirections + ":median*" + w})
+				if cols <= OwnColumns {
+					all = append(all, []string{kind + ":" + RelevantDirections + ":median*" + w})
 				}
 			}
 		}
@@ -74,20 +80,17 @@ func Bases(cols int) [][]string {
 	return all
 }
 
-// subsets is the number of random sets of columns, of a third and of two thirds of
-// them in turn: enough for some to have most of the columns that matter and few others.
-const subsets = 24
-
-// Subspaces are kernels of two shapes on random sets of columns. A sparse fit keeps
+// Subspaces are kernels of two shapes on random sets of columns, of a third and of two
+// thirds of them in turn. A sparse fit keeps
 // the sets that serve it, as a forest does with its splits, and so finds which
 // columns matter together.
 func Subspaces(cols int, seed uint64) []string {
-	if cols < 4 || cols > maxEach {
+	if cols < 4 || cols > OwnColumns {
 		return nil
 	}
-	rng := rand.New(rand.NewPCG(seed, subsets))
+	rng := rand.New(rand.NewPCG(seed, Subsets))
 	var specs []string
-	for k := range subsets {
+	for k := range Subsets {
 		set := rng.Perm(cols)[:max(2, (1+k%2)*cols/3)]
 		slices.Sort(set)
 		text := make([]string, len(set))

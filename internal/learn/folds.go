@@ -1,5 +1,4 @@
-// Package folds deals samples to the folds of a cross-validation.
-package folds
+package learn
 
 import (
 	"cmp"
@@ -15,8 +14,8 @@ type Split struct{ Train, Test []int }
 // mostRows bounds the row numbers that the splits of repeated folds hold: 2 GiB.
 const mostRows = 1 << 28
 
-// Plan says how samples are dealt to folds.
-type Plan struct {
+// Folding says how samples are dealt to folds.
+type Folding struct {
 	Folds, Repeats int   // repeats are of the whole, with other folds; 0 means 1
 	Groups         []int // a number for each sample; all samples of a group are tested together
 	// TimeOrdered, without groups, takes the samples as a series, cuts it into Folds+1
@@ -26,7 +25,7 @@ type Plan struct {
 }
 
 // Deal splits l samples, shuffled by the seed.
-func (p Plan) Deal(l int) ([]Split, error) {
+func (p Folding) Deal(l int) ([]Split, error) {
 	k, groups := p.Folds, p.Groups
 	if groups != nil && len(groups) != l {
 		return nil, fault.Input("%d group numbers for %d samples", len(groups), l)

@@ -1,0 +1,89 @@
+// Package defaults is the table of what is taken where nothing is said: numbers, the
+// path of λ and dictionaries.
+package defaults
+
+import (
+	"math"
+	"time"
+)
+
+// Accuracy.
+const (
+	Tol        = 1e-4  // relative gap of a fit
+	CompareTol = 1e-2  // relative gap of the fits that cross-validation compares
+	ExactTol   = 1e-10 // residual of the linear system where it is all there is to solve
+)
+
+// Folds of a cross-validation.
+const (
+	Folds       = 10
+	StreamFolds = 5 // of streamed data
+	// Where Fit chooses, it takes FitFolds, and FewFolds from ManySamples on, and
+	// repeats them up to MaxRepeats times, to test on about TestSamples in all.
+	FitFolds    = 5
+	FewFolds    = 3
+	ManySamples = 500
+	MaxRepeats  = 4
+	TestSamples = 400
+)
+
+// The path of λ falls from the mean of the diagonal of K_η at the starting weights,
+// where the fit is close to the mean, by √10 each time.
+const (
+	PathPoints = 17
+	// A path ends where the error is more than TooHigh times the least so far at
+	// EndAfter values of λ in a row.
+	TooHigh  = 1.5
+	EndAfter = 2
+	// DiagonalSamples is the number of samples that the diagonal is measured on.
+	DiagonalSamples = 64
+)
+
+// Path is the default path of λ for kernels of this mean diagonal.
+func Path(size float64) []float64 {
+	lambdas := make([]float64, PathPoints)
+	for i := range lambdas {
+		lambdas[i] = size * math.Pow(math.Sqrt(10), -float64(i))
+	}
+	return lambdas
+}
+
+// Screening compares dictionaries before anything is learned.
+const (
+	ScreenSamples = 1000 // that it looks at, at most
+	United        = 3    // the best dictionaries, whose union is learned on
+	StepsAbove    = 3    // of the path of λ that are tried before the best of them
+	StepsBelow    = 3    // and after
+	OwnColumns    = 64   // columns up to which each gets kernels of its own
+	Subsets       = 24   // random sets of columns: enough for some to have most of the columns that matter
+)
+
+// After each repeat of the folds the paths that are worse than the best by more than
+// Hopeless standard errors of the difference, and by more than Slack in log error, are
+// given up; the others keep Beside values of λ on both sides of their best one.
+const (
+	Hopeless = 1.5
+	Slack    = 0.01
+	Beside   = 1
+)
+
+// What kernels on relevant columns and directions are learned with.
+const (
+	RelevanceRounds  = 4   // of kernel ridge regression and new factors
+	RelevanceSamples = 400 // that it looks at, at most
+	// Negligible is the share of the largest below which a direction is left out.
+	Negligible = 1e-8
+)
+
+// Streams and checkpoints.
+const (
+	// SurveySamples is the number of rows, uniformly drawn, that median distances,
+	// landmarks and the means of centred kernels are taken from.
+	SurveySamples   = 4096
+	RowsPerFeature  = 100             // between two writes of the checkpoint of a pass
+	CheckpointEvery = 5 * time.Second // between two writes of the checkpoint of a fit
+)
+
+// Norms are the regularizers to choose from when kernels are given and no norm: one
+// that keeps few kernels and one that keeps all.
+func Norms() []string { return []string{"lp:1", "lp:2"} }
