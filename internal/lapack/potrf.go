@@ -4,9 +4,10 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack/gonum"
 )
 
-// potrfLeaf is the order from which the Cholesky factorization works by blocks.
+// potrfLeaf is the order up to which gonum serves the Cholesky factorization.
 const potrfLeaf = 48
 
 // Potrf overwrites the lower triangle of the symmetric a by its Cholesky factor
@@ -22,10 +23,7 @@ func (impl Implementation) Potrf(a matrix) bool { return impl.Cholesky(blas.Lowe
 func (impl Implementation) Cholesky(ul blas.Uplo, a matrix) bool {
 	n := order(a)
 	if n <= potrfLeaf {
-		if ul == blas.Lower {
-			return lowerLeaf(a)
-		}
-		return upperLeaf(a)
+		return gonum.Implementation{}.Dpotf2(ul, n, a.Data, max(a.Stride, 1)) && finiteDiagonal(a)
 	}
 	h := half(n, potrfLeaf)
 	a11, a22 := view(a, 0, 0, h, h), view(a, h, h, n-h, n-h)
@@ -47,34 +45,10 @@ func (impl Implementation) Cholesky(ul blas.Uplo, a matrix) bool {
 // half is where an order n is split: near the middle, at a multiple of leaf.
 func half(n, leaf int) int { return (n/2 + leaf - 1) / leaf * leaf }
 
-// lowerLeaf factorizes row by row with inner products.
-func lowerLeaf(a matrix) bool {
+func finiteDiagonal(a matrix) bool {
 	for i := range a.Rows {
-		ri := row(a, i)
-		for j := range i {
-			rj := row(a, j)
-			ri[j] = (ri[j] - dot(ri[:j], rj[:j])) / rj[j]
-		}
-		d := ri[i] - dot(ri[:i], ri[:i])
-		if !(d > 0) || math.IsInf(d, 1) {
+		if math.IsInf(row(a, i)[i], 1) {
 			return false
-		}
-		ri[i] = math.Sqrt(d)
-	}
-	return true
-}
-
-// upperLeaf factorizes row by row and subtracts each row's products from the rows below.
-func upperLeaf(a matrix) bool {
-	for i := range a.Rows {
-		ri := row(a, i)[i:]
-		if !(ri[0] > 0) || math.IsInf(ri[0], 1) {
-			return false
-		}
-		ri[0] = math.Sqrt(ri[0])
-		scal(1/ri[0], ri[1:])
-		for j := 1; j < len(ri); j++ {
-			axpy(-ri[j], ri[j:], row(a, i+j)[i+j:])
 		}
 	}
 	return true

@@ -51,9 +51,10 @@ func (impl Implementation) Geqrf(a matrix, tau []float64) {
 
 // eachQRBlock calls f on the compact blocks of the reflections that Geqrf left in a
 // and tau, and the first row each acts on, from the last to the first when backward.
-func (impl Implementation) eachQRBlock(a matrix, tau []float64, backward bool, f func(h block, first int)) {
+// To make a compact block pays the less the fewer vectors it is applied to.
+func (impl Implementation) eachQRBlock(a matrix, tau []float64, backward bool, vectors int, f func(h block, first int)) {
 	m, k := a.Rows, len(tau)
-	size := min(applyBlock, k)
+	size := min(max(vectors, qrBlock), applyBlock, k)
 	v, T, gram := make([]float64, size*m), make([]float64, size*size), zeros(size, size)
 	for at := 0; at < k; at += size {
 		i := at
@@ -79,7 +80,7 @@ func (impl Implementation) Orgqr(a matrix, tau []float64) {
 		}
 	}
 	w := make([]float64, applyBlock*n)
-	impl.eachQRBlock(a, tau, true, func(h block, first int) {
+	impl.eachQRBlock(a, tau, true, n, func(h block, first int) {
 		identityColumns(view(a, 0, first, m, n-first), first, h.V.Rows)
 		impl.apply(h, false, view(a, first, first, m-first, n-first), w)
 	})
@@ -99,9 +100,12 @@ func identityColumns(a matrix, shift, b int) {
 // trans, with the product Q of the reflections that Geqrf left in the columns of a
 // and in tau.
 func (impl Implementation) Ormqr(side blas.Side, trans bool, a matrix, tau []float64, c matrix) {
-	w := make([]float64, min(applyBlock, len(tau))*max(c.Rows, c.Cols))
-	left := side == blas.Left
-	impl.eachQRBlock(a, tau, left != trans, func(h block, first int) {
+	left, vectors := side == blas.Left, c.Cols
+	if !left {
+		vectors = c.Rows
+	}
+	w := make([]float64, applyBlock*vectors)
+	impl.eachQRBlock(a, tau, left != trans, vectors, func(h block, first int) {
 		if left {
 			impl.apply(h, trans, view(c, first, 0, c.Rows-first, c.Cols), w)
 		} else {
@@ -115,27 +119,6 @@ func transposed(a matrix) matrix {
 	t := zeros(a.Cols, a.Rows)
 	transpose(t, a)
 	return t
-}
-
-// Gelqf factorizes a = L·Q by the QR factorization of aᵀ: L replaces the lower
-// triangle of a, the vectors of the reflections what lies right of it, and
-// Qᵀ = H_0·H_1⋯. Scratch: that of Geqrf and m·n floats.
-func (impl Implementation) Gelqf(a matrix, tau []float64) {
-	t := transposed(a)
-	impl.Geqrf(t, tau)
-	transpose(a, t)
-}
-
-// Orglq overwrites the m×n a, m ≤ n, by the first m rows of Q from Gelqf.
-func (impl Implementation) Orglq(a matrix, tau []float64) {
-	t := transposed(a)
-	impl.Orgqr(t, tau)
-	transpose(a, t)
-}
-
-// Ormlq is Ormqr for the Q of Gelqf.
-func (impl Implementation) Ormlq(side blas.Side, trans bool, a matrix, tau []float64, c matrix) {
-	impl.Ormqr(side, !trans, transposed(a), tau, c)
 }
 
 // transpose computes dst = srcᵀ by tiles.

@@ -40,8 +40,6 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
-
-	"github.com/iokl/iokl/blas/native"
 )
 
 // Use makes these kernels the implementation behind gonum's blas64, blas32 and
@@ -50,10 +48,10 @@ import (
 // gonum's own functions Use, nothing else may compute with gonum meanwhile.
 func Use() (restore func()) {
 	double, single := blas64.Implementation(), blas32.Implementation()
-	b := native.New()
+	b := NewBLAS()
 	blas64.Use(b)
 	blas32.Use(b)
-	lapack64.Use(newLAPACK(b, measured))
+	lapack64.Use(NewLAPACK(b))
 	return func() {
 		blas64.Use(double)
 		blas32.Use(single)
