@@ -137,6 +137,6 @@ func (r *run) sylvesterL(pt *point) (*linop.Spectral, error) {
 }
 
 // checkSchedule validates the inexactness that the caller asked for.
-func (o Options) checkSchedule() bool {
-	return !slices.ContainsFunc(o.Schedule, func(s Inexact) bool { return !(s.CG > 0) || s.SDP < 1 })
+func (opt Options) checkSchedule() bool {
+	return !slices.ContainsFunc(opt.Schedule, func(s Inexact) bool { return !(s.CG > 0) || s.SDP < 1 })
 }

@@ -222,12 +222,12 @@ func (g *design) bootstrap(rng *rand.Rand, block int) []int {
 
 // shifted is the targets of t with the part that the border does not explain
 // turned round in time, by a random amount in each replicate.
-func (g *engine) shifted(t task, rng *rand.Rand) blas.General {
-	p := g.prepare(t)
+func (e *engine) shifted(t task, rng *rand.Rand) blas.General {
+	p := e.prepare(t)
 	left := blas.Clone(p.raw)
-	projectOff(g.opt.Backend, left, p.U)
+	projectOff(e.opt.Backend, left, p.U)
 	out := blas.Clone(p.raw)
-	for _, run := range g.inTime() {
+	for _, run := range e.inTime() {
 		by := rng.IntN(len(run))
 		for i, s := range run {
 			from := run[(i+by)%len(run)]

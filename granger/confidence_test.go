@@ -12,10 +12,34 @@ import (
 	"github.com/iokl/iokl/granger"
 )
 
+func stability(d *granger.Data, opt granger.Options, top int, r granger.Rounds) (granger.Counts, error) {
+	s, err := granger.NewStudy(bg, d, opt)
+	if err != nil {
+		return granger.Counts{}, err
+	}
+	return s.Stability(bg, top, r)
+}
+
+func null(d *granger.Data, opt granger.Options, r granger.Rounds) (granger.Counts, error) {
+	s, err := granger.NewStudy(bg, d, opt)
+	if err != nil {
+		return granger.Counts{}, err
+	}
+	return s.Null(bg, r)
+}
+
+func improvement(d *granger.Data, opt granger.Options) ([]granger.Gain, error) {
+	s, err := granger.NewStudy(bg, d, opt)
+	if err != nil {
+		return nil, err
+	}
+	return s.Improvement(bg)
+}
+
 func TestStability(t *testing.T) {
 	g := granger.LinearVAR(5, 250, 1, 1, 1, 4)
 	opt := granger.Options{Seed: 9, HoldOut: -1}
-	all, err := granger.Stability(bg, &g.Data, opt, 1, granger.Rounds{To: 12})
+	all, err := stability(&g.Data, opt, 1, granger.Rounds{To: 12})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +55,7 @@ func TestStability(t *testing.T) {
 	// Rounds run in two parts add up to the whole.
 	var sum granger.Counts
 	for _, r := range []granger.Rounds{{From: 0, To: 5}, {From: 5, To: 12}} {
-		part, err := granger.Stability(bg, &g.Data, opt, 1, r)
+		part, err := stability(&g.Data, opt, 1, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,13 +73,13 @@ func TestGoOn(t *testing.T) {
 	g := granger.LinearVAR(3, 80, 1, 1, 1, 4)
 	opt := granger.Options{Seed: 9, HoldOut: -1}
 	const all = 40
-	want, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: all})
+	want, err := null(&g.Data, opt, granger.Rounds{To: all})
 	if err != nil {
 		t.Fatal(err)
 	}
 	enough := errors.New("enough")
 	var kept []byte
-	first, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: all, Trace: func(c granger.Counts) error {
+	first, err := null(&g.Data, opt, granger.Rounds{To: all, Trace: func(c granger.Counts) error {
 		kept, _ = json.Marshal(c)
 		return enough
 	}})
@@ -66,7 +90,7 @@ func TestGoOn(t *testing.T) {
 	if err := json.Unmarshal(kept, &done); err != nil || done.Rounds != first.Rounds {
 		t.Fatalf("%v: %d rounds kept", err, done.Rounds)
 	}
-	got, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: all, Done: done})
+	got, err := null(&g.Data, opt, granger.Rounds{To: all, Done: done})
 	if err != nil || got.Rounds != all || !slices.Equal(got.Count.Data, want.Count.Data) {
 		t.Errorf("%v: %d rounds, counts %v, want %v", err, got.Rounds, got.Count.Data, want.Count.Data)
 	}
@@ -75,15 +99,15 @@ func TestGoOn(t *testing.T) {
 	other.X.Data[0] += 1e-9
 	for name, run := range map[string]func() error{
 		"another seed": func() error {
-			_, err := granger.Null(bg, &g.Data, granger.Options{Seed: 8, HoldOut: -1}, granger.Rounds{To: all, Done: done})
+			_, err := null(&g.Data, granger.Options{Seed: 8, HoldOut: -1}, granger.Rounds{To: all, Done: done})
 			return err
 		},
 		"other data": func() error {
-			_, err := granger.Null(bg, &other, opt, granger.Rounds{To: all, Done: done})
+			_, err := null(&other, opt, granger.Rounds{To: all, Done: done})
 			return err
 		},
 		"another resampling": func() error {
-			_, err := granger.Stability(bg, &g.Data, opt, 0, granger.Rounds{To: all, Done: done})
+			_, err := stability(&g.Data, opt, 0, granger.Rounds{To: all, Done: done})
 			return err
 		},
 	} {
@@ -113,7 +137,7 @@ func TestNull(t *testing.T) {
 			var low, entries float64
 			for seed := range uint64(runs) {
 				g := granger.LinearVAR(4, 80, 1, c.drivers, 1, seed)
-				counts, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: rounds})
+				counts, err := null(&g.Data, opt, granger.Rounds{To: rounds})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -143,7 +167,7 @@ func TestNullTies(t *testing.T) {
 	for i := range 40 {
 		g.Data.Replicate = append(g.Data.Replicate, i/2)
 	}
-	c, err := granger.Null(bg, &g.Data, granger.Options{HoldOut: -1}, granger.Rounds{To: 5})
+	c, err := null(&g.Data, granger.Options{HoldOut: -1}, granger.Rounds{To: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +191,7 @@ func TestNullPower(t *testing.T) {
 	const rounds = 19
 	opt := granger.Options{Seed: 3, HoldOut: -1}
 	g := granger.LinearVAR(4, 250, 1, 1, 1, 1)
-	c, err := granger.Null(bg, &g.Data, opt, granger.Rounds{To: rounds})
+	c, err := null(&g.Data, opt, granger.Rounds{To: rounds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +208,7 @@ func TestNullPower(t *testing.T) {
 		copy(d.X.Data[3*i:], []float64{rng.NormFloat64(), a + 0.5*rng.NormFloat64(), a*a + 0.5*rng.NormFloat64()})
 	}
 	opt.Nonlinear = true
-	if c, err = granger.Null(bg, &d, opt, granger.Rounds{To: rounds}); err != nil {
+	if c, err = null(&d, opt, granger.Rounds{To: rounds}); err != nil {
 		t.Fatal(err)
 	}
 	if p := c.PValues().Data; p[6] != 1.0/(rounds+1) || !(p[3] > 0.05) {
@@ -198,7 +222,7 @@ func TestImprovement(t *testing.T) {
 		gain    bool
 	}{{0, false}, {2, true}} {
 		g := granger.LinearVAR(4, 400, 1, c.drivers, 1, 6)
-		gains, err := granger.Improvement(bg, &g.Data, granger.Options{})
+		gains, err := improvement(&g.Data, granger.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,22 +236,22 @@ func TestImprovement(t *testing.T) {
 
 func TestConfidenceErrors(t *testing.T) {
 	g := granger.LinearVAR(2, 40, 1, 1, 1, 1)
-	if _, err := granger.Null(bg, &g.Data, granger.Options{}, granger.Rounds{From: 3, To: 3}); !errors.Is(err, granger.ErrOption) {
+	if _, err := null(&g.Data, granger.Options{}, granger.Rounds{From: 3, To: 3}); !errors.Is(err, granger.ErrOption) {
 		t.Errorf("no rounds: %v", err)
 	}
-	if _, err := granger.Stability(bg, &g.Data, granger.Options{}, -1, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
+	if _, err := stability(&g.Data, granger.Options{}, -1, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
 		t.Errorf("top -1: %v", err)
 	}
-	if _, err := granger.Improvement(bg, &g.Data, granger.Options{HoldOut: -1}); !errors.Is(err, granger.ErrOption) {
+	if _, err := improvement(&g.Data, granger.Options{HoldOut: -1}); !errors.Is(err, granger.ErrOption) {
 		t.Errorf("nothing held out: %v", err)
 	}
-	if _, err := granger.Null(bg, &g.Data, granger.Options{Lag: 5, Nonlinear: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
+	if _, err := null(&g.Data, granger.Options{Lag: 5, Nonlinear: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
 		t.Errorf("Nonlinear with too few samples: %v", err)
 	}
-	if _, err := granger.Null(bg, &g.Data, granger.Options{Nonlinear: true, Penalize: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
+	if _, err := null(&g.Data, granger.Options{Nonlinear: true, Penalize: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
 		t.Errorf("Nonlinear with Penalize: %v", err)
 	}
-	if _, err := granger.Null(bg, &g.Data, granger.Options{Lag: 50}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
+	if _, err := null(&g.Data, granger.Options{Lag: 50}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
 		t.Errorf("long lag: %v", err)
 	}
 }

@@ -90,31 +90,31 @@ func (g *design) addEdges(graph, norms []float64, f Fit) {
 
 // holdOut fits to the earlier part of every replicate and fills RMSE and RMSEOwn
 // from the rest.
-func (g *engine) holdOut(ctx context.Context, res *Result, lambda []float64) error {
-	if g.opt.HoldOut < 0 {
+func (e *engine) holdOut(ctx context.Context, res *Result, lambda []float64) error {
+	if e.opt.HoldOut < 0 {
 		return nil
 	}
-	r := g.before(1 - g.opt.HoldOut)
-	if r < 2 || r == g.l {
+	r := e.before(1 - e.opt.HoldOut)
+	if r < 2 || r == e.l {
 		return nil
 	}
-	tasks := g.tasks(sequence(0, r), sequence(r, g.l), lambda)
-	models, err := g.fit(ctx, tasks)
+	tasks := e.tasks(sequence(0, r), sequence(r, e.l), lambda)
+	models, err := e.fit(ctx, tasks)
 	if err != nil {
 		return err
 	}
 	for k := range models {
-		res.Fits[k].RMSE = math.Sqrt(g.meanSquare(tasks[k], models[k].predict))
-		res.Fits[k].RMSEOwn = math.Sqrt(g.meanSquare(tasks[k], g.ownPrediction(tasks[k])))
+		res.Fits[k].RMSE = math.Sqrt(e.meanSquare(tasks[k], models[k].predict))
+		res.Fits[k].RMSEOwn = math.Sqrt(e.meanSquare(tasks[k], e.ownPrediction(tasks[k])))
 	}
 	return nil
 }
 
 // ownPrediction is what the unpenalized part alone says at the other samples.
-func (g *engine) ownPrediction(t task) blas.General {
-	p := g.prepare(t)
+func (e *engine) ownPrediction(t task) blas.General {
+	p := e.prepare(t)
 	var m model
-	p.finish(g.opt.Backend, &m, blas.NewGeneral(len(t.other), p.Y.Cols), blas.General{})
+	p.finish(e.opt.Backend, &m, blas.NewGeneral(len(t.other), p.Y.Cols), blas.General{})
 	return m.predict
 }
 
@@ -132,40 +132,40 @@ func (g *design) meanSquare(t task, predict blas.General) float64 {
 
 // chooseLambda returns λ for every node: the only one given, or that of least
 // error in time-ordered cross-validation.
-func (g *engine) chooseLambda(ctx context.Context) ([]float64, error) {
-	n := len(g.node)
+func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
+	n := len(e.node)
 	out := make([]float64, n)
-	if len(g.opt.Lambdas) == 1 {
+	if len(e.opt.Lambdas) == 1 {
 		for k := range out {
-			out[k] = g.opt.Lambdas[0]
+			out[k] = e.opt.Lambdas[0]
 		}
 		return out, nil
 	}
-	folds := g.folds()
+	folds := e.folds()
 	if len(folds) == 0 {
-		return nil, fmt.Errorf("%w: %d samples do not divide into parts to fit and parts to judge λ on", ErrShort, g.l)
+		return nil, fmt.Errorf("%w: %d samples do not divide into parts to fit and parts to judge λ on", ErrShort, e.l)
 	}
-	errors := blas.NewGeneral(n, len(g.opt.Lambdas))
-	for a, lambda := range g.opt.Lambdas {
+	errors := blas.NewGeneral(n, len(e.opt.Lambdas))
+	for a, lambda := range e.opt.Lambdas {
 		for k := range out {
 			out[k] = lambda
 		}
 		for _, f := range folds {
-			if err := g.fold(ctx, f, out, errors, a); err != nil {
+			if err := e.fold(ctx, f, out, errors, a); err != nil {
 				return nil, err
 			}
 		}
 	}
 	best := make([]float64, n)
-	total := make([]float64, len(g.opt.Lambdas))
+	total := make([]float64, len(e.opt.Lambdas))
 	for k := range n {
 		row := blas.Row(errors, k)
-		best[k] = g.opt.Lambdas[least(row)]
+		best[k] = e.opt.Lambdas[least(row)]
 		blas.Axpy(1, row, total)
 	}
-	if !g.opt.PerNode {
+	if !e.opt.PerNode {
 		for k := range best {
-			best[k] = g.opt.Lambdas[least(total)]
+			best[k] = e.opt.Lambdas[least(total)]
 		}
 	}
 	return best, nil
@@ -190,14 +190,14 @@ func (g *design) folds() []span {
 }
 
 // fold adds the errors of one fold to column a.
-func (g *engine) fold(ctx context.Context, f span, lambda []float64, errors blas.General, a int) error {
-	tasks := g.tasks(sequence(0, f.lo), sequence(f.lo, f.hi), lambda)
-	models, err := g.fit(ctx, tasks)
+func (e *engine) fold(ctx context.Context, f span, lambda []float64, errors blas.General, a int) error {
+	tasks := e.tasks(sequence(0, f.lo), sequence(f.lo, f.hi), lambda)
+	models, err := e.fit(ctx, tasks)
 	if err != nil {
 		return err
 	}
 	for k, m := range models {
-		errors.Data[k*errors.Stride+a] += g.meanSquare(tasks[k], m.predict) * float64(f.hi-f.lo)
+		errors.Data[k*errors.Stride+a] += e.meanSquare(tasks[k], m.predict) * float64(f.hi-f.lo)
 	}
 	return nil
 }

@@ -80,30 +80,3 @@ func Infer(ctx context.Context, d *Data, opt Options) (*Result, error) {
 	}
 	return s.Infer(ctx)
 }
-
-// Stability is [Study.Stability] of the data.
-func Stability(ctx context.Context, d *Data, opt Options, top int, rounds Rounds) (Counts, error) {
-	s, err := NewStudy(ctx, d, opt)
-	if err != nil {
-		return Counts{}, err
-	}
-	return s.Stability(ctx, top, rounds)
-}
-
-// Null is [Study.Null] of the data.
-func Null(ctx context.Context, d *Data, opt Options, rounds Rounds) (Counts, error) {
-	s, err := NewStudy(ctx, d, opt)
-	if err != nil {
-		return Counts{}, err
-	}
-	return s.Null(ctx, rounds)
-}
-
-// Improvement is [Study.Improvement] of the data.
-func Improvement(ctx context.Context, d *Data, opt Options) ([]Gain, error) {
-	s, err := NewStudy(ctx, d, opt)
-	if err != nil {
-		return nil, err
-	}
-	return s.Improvement(ctx)
-}

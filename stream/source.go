@@ -83,7 +83,7 @@ func Concat(sources ...Source) Source { return &sequence{sources} }
 func (s *sequence) Next() (Block, error) {
 	for len(s.rest) > 0 {
 		b, err := s.rest[0].Next()
-		if err == io.EOF { //nolint:errorlint // io.EOF is returned as it is
+		if err == io.EOF {
 			s.rest = s.rest[1:]
 			err = nil
 			if b.X.Rows == 0 {

@@ -118,14 +118,14 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 	return out, work(d.targets(out, opt, in))
 }
 
-func (out *data) readGrams(name string, opt table.Options, in *stdin) (err error) {
+func (d *data) readGrams(name string, opt table.Options, in *stdin) (err error) {
 	if opt.Stdin, err = in.take(name); err != nil {
 		return err
 	}
 	opt.AllowNaN = false
 	stack, err := table.ReadStack(name, opt)
 	for _, g := range stack {
-		out.grams = append(out.grams, blas.Dense(g))
+		d.grams = append(d.grams, blas.Dense(g))
 	}
 	return err
 }

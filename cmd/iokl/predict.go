@@ -112,7 +112,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return work(err)
 	}
-	defer src.close()
+	defer func() { _ = src.close() }()
 	return p.predict(cmd, model, src, opt)
 }
 

@@ -36,7 +36,7 @@ var rank = map[string]int{
 	"internal/learn":         9,
 	"internal/learn/samples": 10, "internal/learn/choose": 10,
 	"internal/learn/sums": 11,
-	"":                    12, "granger": 12, "rademacher": 12,
+	"":                    12, "granger": 12,
 	"cmd/internal": 13,
 	"cmd/iokl":     14, "bench": 14,
 	"bench/data":   15,
@@ -58,8 +58,6 @@ var light = []string{
 	"gonum.org/v1/netlib", // tag openblas
 	"github.com/klauspost/cpuid/v2",
 	"golang.org/x/sys", // of cpuid
-	"github.com/sbinet/npyio",
-	"github.com/campoy/embedmd", // of npyio
 }
 
 // heavy packages serve the commands and may use plots, flags and file formats.

@@ -130,7 +130,7 @@ func (f *Figure) HTML() template.HTML {
 		b.WriteString(`</ul>`)
 	}
 	b.WriteString(`</figure>`)
-	return template.HTML(b.String()) //nolint:gosec // every text was escaped above or by vgsvg
+	return template.HTML(b.String()) // every text was escaped above or by vgsvg
 }
 
 // inline is what paint paints as an svg element with the attributes, in the colours of a page.

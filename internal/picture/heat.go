@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -74,7 +73,7 @@ func (h *Heat) Draw(dir, name string) ([]string, error) {
 
 // Figure is the heat map as a figure with that name of its files.
 func (h *Heat) Figure(name string) Figure {
-	var colors palette.ColorMap = moreland.ExtendedBlackBody()
+	colors := moreland.ExtendedBlackBody()
 	if h.Min < 0 {
 		colors = moreland.SmoothBlueRed()
 	}

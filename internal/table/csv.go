@@ -261,7 +261,7 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 	if err != nil {
 		return nil, nil, err
 	}
-	defer s.close()
+	defer func() { _ = s.close() }()
 	if k := kind(s); k != "" {
 		return nil, nil, fmt.Errorf("%s is %s: %w", name, k, ErrNotText)
 	}

@@ -158,7 +158,7 @@ func ReadArray(name string) (*npy.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
+	defer func() { _ = s.close() }()
 	switch kind(s) {
 	case ".npy":
 		arr, err := npy.Read(s.r, s.size)

@@ -47,7 +47,11 @@ func runGrangerNull(ctx context.Context, env *bench.Env) ([]bench.Result, error)
 		par.For(runs, func(k int) {
 			g := granger.LinearVAR(nodes, rows, 1, s.drivers, 1, env.Seed+uint64(k))
 			opt := granger.Options{HoldOut: -1, Nonlinear: s.nonlinear, Seed: env.Seed + uint64(k), Backend: env.Backend}
-			c, err := granger.Null(ctx, &g.Data, opt, granger.Rounds{To: rounds})
+			study, err := granger.NewStudy(ctx, &g.Data, opt)
+			if errs[k] = err; err != nil {
+				return
+			}
+			c, err := study.Null(ctx, granger.Rounds{To: rounds})
 			if errs[k] = err; err == nil {
 				outcomes[k] = s.judge(g.Truth.Data, c.PValues().Data, nodes, level)
 			}

@@ -26,7 +26,7 @@ func (d *Data) inspect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer closeSource(src)
+	defer func() { _ = closeSource(src) }()
 	s := &surveyed{Source: src, left: d.opt.SurveyRows, progress: d.opt.Progress}
 	if s.left == 0 {
 		s.left = -1
