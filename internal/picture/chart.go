@@ -92,7 +92,7 @@ func glyph(i int) draw.GlyphStyle {
 }
 
 func (c *Chart) paint(canvas draw.Canvas) {
-	p := New("", c.X, c.Y)
+	p := New("", "", "") // its own labels are off the middle of logarithmic axes
 	p.BackgroundColor = nil
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	if c.LogX {
@@ -119,7 +119,15 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	}
 	pad(&p.X, c.LogX, 0.04)
 	pad(&p.Y, c.LogY, 0.06)
-	p.Draw(canvas)
+	label := Text(11)
+	label.XAlign = draw.XCenter
+	inner := draw.Crop(canvas, titleHeight, 0, titleHeight, 0)
+	p.Draw(inner)
+	data := p.DataCanvas(inner)
+	middle := data.Center()
+	canvas.FillText(label, vg.Point{X: middle.X, Y: canvas.Min.Y + 3}, c.X)
+	label.Rotation = math.Pi / 2
+	canvas.FillText(label, vg.Point{X: canvas.Min.X + 11, Y: middle.Y}, c.Y)
 }
 
 // steps holds each value until the next is known: nothing is known in between.

@@ -69,13 +69,17 @@ func (f *Figure) Save(dir string) ([]string, error) {
 	for _, s := range signs {
 		side = max(side, legend.TextStyle.Rectangle(s.Text).Size().X+thumbWidth+2*gap)
 	}
-	lines := wrapped(f.Title, title, f.Width)
+	lines := wrapped(f.Title, title, f.Width+side)
+	center := f.Width / 2
+	if title.Rectangle(f.Title).Size().X > f.Width {
+		center = (f.Width + side) / 2
+	}
 	top := titleHeight * vg.Length(len(lines))
 	width, height := f.Width+side+2*margin, f.Height+top+2*margin
 	return Save(dir, f.Name, width, height, func(c draw.Canvas) {
 		c.FillPolygon(color.White, []vg.Point{{X: -margin, Y: -margin}, {X: width, Y: -margin}, {X: width, Y: height}, {X: -margin, Y: height}})
 		for i, line := range lines {
-			c.FillText(title, vg.Point{X: c.Min.X + f.Width/2, Y: c.Max.Y - titleSize - vg.Length(i)*titleHeight}, line)
+			c.FillText(title, vg.Point{X: c.Min.X + center, Y: c.Max.Y - titleSize - vg.Length(i)*titleHeight}, line)
 		}
 		f.Paint(draw.Crop(c, 0, -side, 0, -top))
 		if len(signs) > 0 {

@@ -49,10 +49,17 @@ func (h cells) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	for k, path := range paths {
 		if len(path) > 0 {
-			c.SetColor(h.colors[k])
+			c.SetColor(fixed(h.colors[k]))
 			c.Fill(path)
 		}
 	}
+}
+
+// fixed is the colour less what would make it pure black or white, which a page replaces.
+func fixed(c color.Color) color.Color {
+	r, g, b, _ := c.RGBA()
+	within := func(v uint32) uint8 { return uint8(min(max(v>>8, 1), 254)) }
+	return color.RGBA{within(r), within(g), within(b), 255}
 }
 
 // DataRange implements plot.DataRanger.
@@ -120,5 +127,5 @@ type square struct{ color.Color }
 
 // Thumbnail implements plot.Thumbnailer.
 func (s square) Thumbnail(c *draw.Canvas) {
-	c.FillPolygon(s.Color, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	c.FillPolygon(fixed(s.Color), []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
 }

@@ -349,6 +349,7 @@ func (m mapCell) Thumbnail(c *draw.Canvas) {
 		fill = color.RGBA{pale(fill.R), pale(fill.G), pale(fill.B), 255}
 		style.Font.Size = 7.5
 	}
+	style.Font.Size = min(style.Font.Size, 0.8*c.Size().Y)
 	c.FillPolygon(fill, corners(c.Rectangle))
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	c.FillText(style, c.Center(), m.text)
