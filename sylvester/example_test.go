@@ -78,3 +78,33 @@ func ExampleNewMasked() {
 	// [1.0020 -0.4240 -0.0482 0.0000 -1.3011 1.2730]
 	// fitted value of the missing cell: 0.3256
 }
+
+// Solve with two kernels that each couple the outputs in their own way.
+func ExampleSum() {
+	near := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
+		1.0, 0.5, 0.1,
+		0.5, 1.0, 0.5,
+		0.1, 0.5, 1.0,
+	}}
+	equal := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}}
+	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
+	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1, -1, 1}}
+
+	L, err := linop.NewSpectral(blas.Active(), coupled, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	terms := []linop.Term{{K: linop.NewDense(near, nil), L: L}, {K: linop.NewDense(equal, nil), L: linop.ScaledIdentity(2, 0.2)}}
+	C := blas.NewGeneral(3, 2)
+	res, err := sylvester.NewSum(nil, sylvester.Config{}).Solve(context.Background(), C, terms, 0.3, Y, sylvester.Options{Tol: 1e-10})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f\n", C.Data)
+	fmt.Println("converged:", res.Residual <= 1e-10)
+	// Output:
+	// [1.1306 -0.8103 -0.2316 0.7152 -1.1725 0.8867]
+	// converged: true
+}

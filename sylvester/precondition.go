@@ -21,7 +21,8 @@ type keeper struct {
 	only  bool // that exact is for good, and not a choice by forecast
 	below int  // the order up to which all eigenvectors are computed without a sketch before
 	dec   *Decomposition
-	stale bool // K has changed since
+	each  float64 // flops of one product with the system to solve
+	stale bool    // K has changed since
 
 	pace    float64 // work for each factor e of the residual, when fresh; 0 when unknown
 	history []point
@@ -41,8 +42,10 @@ const (
 	usualSolves = 12.
 	// forecastOver is how many iterations a forecast looks back.
 	forecastOver = 3
-	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one.
-	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one.
+	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
+	// product with the system costs what one with K does; iterations that cost more justify a smaller gap.
+	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
+	// product with the system costs what one with K does; iterations that cost more justify a smaller gap.
 	sketchGap = 4.
 	// sketchFirst is the rank of a first sketch, sketchTelling that from which its
 	// eigenvalues tell how the others fall.
@@ -135,9 +138,9 @@ func (k *keeper) hopeless(sys System) bool {
 	s := k.dec.Sigma
 	q, l, r := len(s), sys.K.Dim(), sys.L.Rank()
 	slope := math.Log(s[q/2-1]/s[q-1]) / math.Log(float64(q)/float64(q/2))
-	enough := float64(q) * math.Pow(s[q-1]*sys.L.S[0]/(sketchGap*sys.Mu), 1/max(slope, 0.1))
+	enough := float64(q) * math.Pow(s[q-1]*sys.L.S[0]/(k.gap(sys)*sys.Mu), 1/max(slope, 0.1))
 	fl, fr := float64(l), float64(r)
-	by := sketchWork(fl, enough) + usualSolves*(2*fl*fl*fr+16*fl*enough*fr)
+	by := sketchWork(fl, enough) + usualSolves*(k.each+16*fl*enough*fr)
 	return by > decomposeCubes*fl*fl*fl+usualSolves*gridWork(l, l, r)
 }
 
@@ -166,10 +169,16 @@ func (k *keeper) overdue(sys System, residual, work, tol float64) bool {
 	return k.stale && left > 1.5*k.renewal(l)+k.pace*math.Log(residual/tol)
 }
 
+// gap is sketchGap for the cost of a product.
+func (k *keeper) gap(sys System) float64 {
+	l, r := float64(sys.K.Dim()), float64(sys.L.Rank())
+	return sketchGap * min(1, 2*l*l*r/k.each)
+}
+
 // coarse reports whether what a sketch leaves out of K matters for the condition of the system.
 func (k *keeper) coarse(sys System) bool {
 	last := len(k.dec.Sigma) - 1
-	return sys.L.Rank() > 0 && (last < 0 || k.dec.Sigma[last]*sys.L.S[0] > sketchGap*sys.Mu)
+	return sys.L.Rank() > 0 && (last < 0 || k.dec.Sigma[last]*sys.L.S[0] > k.gap(sys)*sys.Mu)
 }
 
 // preconditioned solves systems A·vec(C) = vec(Y) on the observed cells by flexible
@@ -211,7 +220,7 @@ const relInexact = 0.1
 // solve improves x until A·x = b holds to the tolerance, with the decomposition kept.
 func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *Result) error {
 	k := &p.keep
-	k.history = k.history[:0]
+	k.history, k.each = k.history[:0], t.product
 	if err := k.prepare(ctx, t.near); err != nil {
 		return err
 	}

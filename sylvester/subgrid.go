@@ -56,16 +56,12 @@ func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
 				out[b] = v * math.Sqrt(L.S[b])
 			}
 		}
-		k := min(a.Rows, a.Cols)
-		L = &linop.Spectral{V: blas.NewGeneral(a.Rows, k), S: make([]float64, k)}
 		if !finite(sum(a)) {
 			return System{}, checkSystem(sys.L, sys.Mu, 0)
 		}
-		if err := be.SVD(a, L.S, L.V, blas.NewGeneral(k, a.Cols)); err != nil {
+		L = new(linop.Spectral)
+		if err := factored(be, L, a); err != nil {
 			return System{}, err
-		}
-		for b := range L.S {
-			L.S[b] *= L.S[b]
 		}
 	} else if len(g.cols) < L.Dim() {
 		L = &linop.Spectral{V: blas.NewGeneral(len(g.cols), 0)}

@@ -1,0 +1,225 @@
+package sylvester
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/linop"
+)
+
+// Sum solves the system of regression with a sum of separable kernels,
+//
+//	P_Ω(Σ_j K_j·C·L_j) + μ·C = P_Ω·Y,   C = P_Ω·C,
+//
+// a linear model of coregionalisation with, or without, missing targets
+// (mathematics.md §12). It is no Sylvester equation. Flexible conjugate gradients
+// solve it, preconditioned by the inverse of the separable system
+//
+//	K̄⊗L̄ + μI,   L̄ = Σ_j L_j,   K̄ = Σ_j w_j·K_j,   w_j = tr L_j/Σ_i tr L_i,
+//
+// which conjugate gradients on the missing cells correct where there are any; see
+// [NewMasked]. Where the L_j are multiples of one matrix it is the system itself. An
+// iteration multiplies every K_j by rank(L_j) columns, and adds a product or two by
+// eigenvectors of K̄, or the leading ones where these are forecast to do. Iterations to
+// 1e-6 for five kernels, l = 450, n = 12, at λ = 1e-2, 1e-3 and 1e-4: 10, 12 and 13 where
+// the L_j have 70 % in common, 14, 23 and 27 where they are unrelated and of full rank,
+// 26, 80 and 180 where they are unrelated and of rank 3, against 40, 110 and 340, of rank
+// 3 260, without a preconditioner (TestSumIterations).
+//
+// It keeps scratch and the decomposition of K̄, which serves until weights or kernels
+// have changed so much that a new one is forecast to be faster; it serves one
+// goroutine. Memory: l² floats for K̄ while it is decomposed, beside those of the decomposition.
+type Sum struct {
+	cells *linop.Cells
+	by    preconditioned
+	op    linop.KroneckerSum
+	mask  linop.Mask
+	w     []float64 // the weights of the K̄ decomposed
+	next  []float64 // those of the call under way
+	kbar  meanKernel
+	lbar  linop.Spectral
+}
+
+// NewSum returns a solver for the observed cells, all of them when cells is nil.
+func NewSum(cells *linop.Cells, cfg Config) *Sum {
+	cfg.Backend = blas.Or(cfg.Backend)
+	s := &Sum{cells: cells}
+	if cells != nil && cells.Complete() {
+		s.cells = nil
+	}
+	s.op.Backend = cfg.Backend
+	s.mask.A, s.mask.Cells = &s.op, cells
+	s.by.keep = keeper{cfg: cfg, below: exactBelow}
+	return s
+}
+
+// Invalidate tells the solver that a kernel has changed.
+func (s *Sum) Invalidate() { s.by.keep.stale, s.kbar.formed = true, false }
+
+// Solve reads C as the starting point and overwrites it by the solution for the given
+// terms and μ > 0. Y is read in the observed cells only. A nil error means that
+// Result.Residual, ‖P_Ω(ΣK_j·C·L_j) + μC − P_Ω·Y‖_F/‖P_Ω·Y‖_F computed by its
+// definition, is at most Tol. Result.Columns counts the columns multiplied by any K_j;
+// Result.KC is empty. Errors are those of a [Solver]. MaxIter bounds the products with
+// the sum and, apart from those, the solves inside, which Result.GridSolves counts;
+// ctx is looked at before every one of either, and a cancelled solve ends within two more products.
+func (s *Sum) Solve(ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options) (Result, error) {
+	res := Result{Solver: "sum", Residual: math.NaN()}
+	s.check(C, terms, Y)
+	s.op.Terms, s.op.Mu = append(s.op.Terms[:0], terms...), mu
+	s.by.load(s.cells, C, Y)
+	columns, err := s.weigh(terms, mu)
+	if err != nil {
+		return res, err
+	}
+	opt = opt.limited(Y.Rows)
+	l := float64(Y.Rows)
+	t := target{
+		A: &s.op, cells: s.cells, near: System{K: &s.kbar, L: &s.lbar, Mu: mu},
+		same: len(terms) == 1, product: 2 * l * l * float64(columns), columns: columns,
+	}
+	if s.cells != nil {
+		t.A = &s.mask
+	}
+	err = s.by.solve(ctx, t, opt, &res)
+	blas.Copy(C, s.by.x)
+	return res, err
+}
+
+func (s *Sum) check(C blas.General, terms []linop.Term, Y blas.General) {
+	if len(terms) == 0 {
+		panic("sylvester: a sum of no terms")
+	}
+	ok := C.Rows == Y.Rows && C.Cols == Y.Cols
+	if s.mask.Cells != nil {
+		l, n := s.mask.Cells.Dims()
+		ok = ok && l == Y.Rows && n == Y.Cols
+	}
+	for _, t := range terms {
+		ok = ok && t.K.Dim() == Y.Rows && t.L.Dim() == Y.Cols
+	}
+	if !ok {
+		panic("sylvester: shape mismatch")
+	}
+}
+
+// weigh checks the system and makes L̄ and the weights of K̄, whose decomposition is
+// stale when they have changed. It returns Σ_j rank(L_j).
+func (s *Sum) weigh(terms []linop.Term, mu float64) (columns int, err error) {
+	norm := blas.Frob(s.by.x) + blas.Frob(s.by.b)
+	var total float64
+	s.next = s.next[:0]
+	for _, t := range terms {
+		if err := checkSystem(t.L, mu, norm); err != nil {
+			return 0, err
+		}
+		s.next = append(s.next, t.L.Trace())
+		total += t.L.Trace()
+		columns += t.L.Rank()
+	}
+	for j := range s.next {
+		s.next[j] = relative(s.next[j], total)
+	}
+	if !slices.Equal(s.next, s.w) {
+		s.Invalidate()
+		s.w = append(s.w[:0], s.next...)
+	}
+	s.kbar.be, s.kbar.terms, s.kbar.w = s.op.Backend, s.op.Terms, s.w
+	return columns, s.average(terms)
+}
+
+// average makes L̄ in factors: the eigenvectors of Σ_j L_j, by way of that n×n matrix
+// or, where the ranks add up to fewer than n, of [V_1·√S_1 … V_m·√S_m].
+func (s *Sum) average(terms []linop.Term) error {
+	be, n, r := s.op.Backend, terms[0].L.Dim(), 0
+	for _, t := range terms {
+		r += t.L.Rank()
+	}
+	a := blas.NewGeneral(n, r)
+	at := 0
+	for _, t := range terms {
+		for i := range n {
+			out := blas.Row(a, i)[at:]
+			for b, v := range blas.Row(t.L.V, i) {
+				out[b] = v * math.Sqrt(t.L.S[b])
+			}
+		}
+		at += t.L.Rank()
+	}
+	if r == 0 {
+		s.lbar = linop.Spectral{V: blas.NewGeneral(n, 0)}
+		return nil
+	}
+	if r >= n {
+		all := blas.NewGeneral(n, n)
+		blas.Mul(be, all, false, true, a, a)
+		L, err := linop.NewSpectral(be, all, 0x1p-50)
+		if err == nil {
+			s.lbar = *L
+		}
+		return err
+	}
+	return factored(be, &s.lbar, a)
+}
+
+// factored makes L = a·aᵀ for the n×r a, which is lost, in min(n, r) eigenvectors.
+func factored(be blas.Backend, L *linop.Spectral, a blas.General) error {
+	k := min(a.Rows, a.Cols)
+	*L = linop.Spectral{V: blas.NewGeneral(a.Rows, k), S: make([]float64, k)}
+	if err := be.SVD(a, L.S, L.V, blas.NewGeneral(k, a.Cols)); err != nil {
+		return err
+	}
+	for b := range L.S {
+		L.S[b] *= L.S[b]
+	}
+	return nil
+}
+
+// meanKernel is K̄ = Σ_j w_j·K_j, formed when it is first multiplied by.
+type meanKernel struct {
+	be     blas.Backend
+	terms  []linop.Term
+	w      []float64
+	formed bool         // a is K̄, or there is no memory for it
+	a      blas.General // K̄; empty where there is no memory
+	y      blas.General
+}
+
+func (k *meanKernel) Dim() int { return k.terms[0].K.Dim() }
+
+func (k *meanKernel) Apply(dst, x blas.General) {
+	if l := k.Dim(); !k.formed {
+		k.formed, k.a = true, blas.Reshape(k.a, 0, 0)
+		if memory.Check("sylvester: the mean of the kernels", 16*float64(l)*float64(l), "") == nil {
+			k.a = blas.Reshape(k.a, l, l)
+			k.Dense(k.a)
+		}
+	}
+	if k.a.Rows > 0 {
+		blas.Mul(k.be, dst, false, false, k.a, x)
+		return
+	}
+	blas.Zero(dst)
+	k.y = blas.Reshape(k.y, x.Rows, x.Cols)
+	for j, w := range k.w {
+		if w > 0 {
+			k.terms[j].K.Apply(k.y, x)
+			blas.AddScaled(dst, w, k.y)
+		}
+	}
+}
+
+// Dense writes K̄ to dst, by way of every K_j.
+func (k *meanKernel) Dense(dst blas.General) {
+	one := blas.NewGeneral(dst.Rows, dst.Cols)
+	blas.Zero(dst)
+	for j, w := range k.w {
+		if w > 0 {
+			_ = linop.Dense(context.Background(), one, k.terms[j].K) // only a context can fail it
+			blas.AddScaled(dst, w, one)
+		}
+	}
+}
