@@ -119,6 +119,28 @@ func MirrorLower(a General) {
 	}
 }
 
+// Symmetrize replaces the square a by (a + aᵀ)/2.
+func Symmetrize(a General) {
+	for i := range a.Rows {
+		for j := range i {
+			v := (a.Data[i*a.Stride+j] + a.Data[j*a.Stride+i]) / 2
+			a.Data[i*a.Stride+j], a.Data[j*a.Stride+i] = v, v
+		}
+	}
+}
+
+// ScaleColumns multiplies column j of a by s[j].
+func ScaleColumns(a General, s []float64) {
+	if len(s) != a.Cols {
+		panic("blas: ScaleColumns: shape mismatch")
+	}
+	for i := range a.Rows {
+		for j, v := range Row(a, i) {
+			a.Data[i*a.Stride+j] = v * s[j]
+		}
+	}
+}
+
 // Dot returns xᵀy.
 func Dot(x, y []float64) float64 { return level1.Ddot(len(x), x, 1, y[:len(x)], 1) }
 

@@ -22,7 +22,7 @@ func (s *solve) correct(ctx context.Context) error {
 		return nil
 	}
 	H := s.opt.between(U, s.L)
-	symmetrize(H)
+	blas.Symmetrize(H)
 	_, err := Projected(ctx, H, s.p.restrict(s.opt, U), Options{Tol: 0.1 * s.opt.Tol, MaxIter: 1000, Backend: s.opt.Backend})
 	if err != nil && !errors.Is(err, ErrNotConverged) {
 		return err
@@ -35,7 +35,7 @@ func (s *solve) correct(ctx context.Context) error {
 	blas.Mul(be, M, false, false, s.p.AtA, s.G)
 	if s.p.value(s.G, M) <= s.p.value(s.L, s.M) {
 		blas.Copy(s.L, s.G)
-		symmetrize(s.L)
+		blas.Symmetrize(s.L)
 		blas.Copy(s.M, M)
 	}
 	return nil
@@ -102,14 +102,4 @@ func (p *Problem) restrict(opt Options, U blas.General) *Problem {
 	sub := *p
 	sub.AtA, sub.AtY, sub.B = opt.between(U, p.AtA), opt.between(U, p.AtY), opt.between(U, p.B)
 	return &sub
-}
-
-// symmetrize replaces a by (a + aᵀ)/2.
-func symmetrize(a blas.General) {
-	for i := range a.Rows {
-		for j := range i {
-			m := (a.Data[i*a.Stride+j] + a.Data[j*a.Stride+i]) / 2
-			a.Data[i*a.Stride+j], a.Data[j*a.Stride+i] = m, m
-		}
-	}
 }

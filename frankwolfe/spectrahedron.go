@@ -69,5 +69,5 @@ func compose(be blas.Backend, dst, v, vw blas.General, w []float64, r int) {
 		}
 	}
 	blas.Mul(be, dst, false, true, W, V)
-	symmetrize(dst) // rounding must not leave it otherwise
+	blas.Symmetrize(dst) // rounding must not leave it otherwise
 }

@@ -118,7 +118,7 @@ func (e *engine) prepare(t task) prepared {
 // samples; beta (columns of U × series) is what the border adds to the scaled fit.
 func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
 	m.predict = F
-	scaleColumns(F, p.scale)
+	blas.ScaleColumns(F, p.scale)
 	if p.U.Cols == 0 || F.Rows == 0 {
 		return
 	}
@@ -132,14 +132,6 @@ func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
 		}
 	}
 	blas.Gemm(be, false, false, 1, p.ext, b, 1, F)
-}
-
-func scaleColumns(a blas.General, c []float64) {
-	for i := range a.Rows {
-		for j := range blas.Row(a, i) {
-			a.Data[i*a.Stride+j] *= c[j]
-		}
-	}
 }
 
 // fitHere fits the tasks, which share the samples idx and other, in this process.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 )
 
@@ -160,12 +162,12 @@ func (e *engine) chooseLambda(ctx context.Context) ([]float64, error) {
 	total := make([]float64, len(e.opt.Lambdas))
 	for k := range n {
 		row := blas.Row(errors, k)
-		best[k] = e.opt.Lambdas[least(row)]
+		best[k] = e.opt.Lambdas[floats.MinIdx(row)]
 		blas.Axpy(1, row, total)
 	}
 	if !e.opt.PerNode {
 		for k := range best {
-			best[k] = e.opt.Lambdas[least(total)]
+			best[k] = e.opt.Lambdas[floats.MinIdx(total)]
 		}
 	}
 	return best, nil
@@ -200,15 +202,4 @@ func (e *engine) fold(ctx context.Context, f span, lambda []float64, errors blas
 		errors.Data[k*errors.Stride+a] += e.meanSquare(tasks[k], m.predict) * float64(f.hi-f.lo)
 	}
 	return nil
-}
-
-// least is the index of the smallest element.
-func least(x []float64) int {
-	best := 0
-	for i, v := range x {
-		if v < x[best] {
-			best = i
-		}
-	}
-	return best
 }

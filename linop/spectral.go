@@ -109,15 +109,7 @@ func (s *Spectral) MulRightWith(be blas.Backend, dst, C blas.General, work *blas
 // rotateScaled computes dst = C·V·diag(S) (l×r).
 func (s *Spectral) rotateScaled(be blas.Backend, dst, C blas.General) {
 	s.Rotate(be, dst, C)
-	scaleColumns(dst, s.S)
-}
-
-func scaleColumns(a blas.General, c []float64) {
-	for i := range a.Rows {
-		for j := range blas.Row(a, i) {
-			a.Data[i*a.Stride+j] *= c[j]
-		}
-	}
+	blas.ScaleColumns(dst, s.S)
 }
 
 // Dense writes the n×n matrix to dst.
@@ -127,7 +119,7 @@ func (s *Spectral) Dense(be blas.Backend, dst blas.General) {
 		return
 	}
 	scaled := blas.Clone(s.V)
-	scaleColumns(scaled, s.S)
+	blas.ScaleColumns(scaled, s.S)
 	blas.Mul(be, dst, false, true, scaled, s.V)
 }
 

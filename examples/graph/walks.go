@@ -3,6 +3,8 @@ package main
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/blas"
 )
 
@@ -30,11 +32,7 @@ func newWalks(next [][]int, steps []int) *walks {
 	for j := range steps {
 		w.unit = append(w.unit, 1)
 		w.Diag(diag, j)
-		var sum float64
-		for _, v := range diag {
-			sum += v
-		}
-		w.unit[j] = float64(len(diag)) / sum
+		w.unit[j] = 1 / stat.Mean(diag, nil)
 	}
 	return w
 }

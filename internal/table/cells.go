@@ -233,7 +233,7 @@ func Learn(name string, opt Options) (schema.Columns, error) {
 	}
 	block := blas.NewGeneral(1024, r.Cols())
 	for {
-		if _, err := c.Read(block); errors.Is(err, io.EOF) {
+		if _, err := read(c, block); errors.Is(err, io.EOF) {
 			s, _ := told(c.cells(), r.Names())
 			return s, nil
 		} else if err != nil {

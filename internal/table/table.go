@@ -116,7 +116,7 @@ func ReadAll(r Reader) (*Table, error) {
 		t := &Table{Names: r.Names(), Data: blas.NewGeneral(n, cols)}
 		done := 0
 		for done < n {
-			k, err := r.Read(blas.View(t.Data, done, 0, n-done, cols))
+			k, err := read(r, blas.View(t.Data, done, 0, n-done, cols))
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +128,7 @@ func ReadAll(r Reader) (*Table, error) {
 	var data []float64
 	rows := 0
 	for {
-		k, err := r.Read(block)
+		k, err := read(r, block)
 		data = append(data, block.Data[:k*cols]...)
 		rows += k
 		if errors.Is(err, io.EOF) {
@@ -138,6 +138,15 @@ func ReadAll(r Reader) (*Table, error) {
 			return nil, err
 		}
 	}
+}
+
+// read is r.Read, which must end or come nearer to the end.
+func read(r Reader, block blas.General) (int, error) {
+	k, err := r.Read(block)
+	if k == 0 && err == nil && block.Rows > 0 {
+		err = io.ErrNoProgress
+	}
+	return k, err
 }
 
 // memory serves a matrix that is read already.

@@ -299,3 +299,25 @@ func FuzzCSV(f *testing.F) {
 		}
 	})
 }
+
+// stuck is a reader that neither reads nor ends.
+type stuck struct{ Reader }
+
+func (stuck) Names() []string                  { return []string{"a"} }
+func (stuck) Cols() int                        { return 1 }
+func (s stuck) Read(blas.General) (int, error) { return 0, nil }
+
+type stuckAt struct {
+	stuck
+	rows int
+}
+
+func (s stuckAt) Rows() int { return s.rows }
+
+func TestReadAllEnds(t *testing.T) {
+	for _, rows := range []int{-1, 5} {
+		if _, err := ReadAll(stuckAt{rows: rows}); !errors.Is(err, io.ErrNoProgress) {
+			t.Errorf("%d rows: %v", rows, err)
+		}
+	}
+}
