@@ -36,6 +36,8 @@
 package kernels
 
 import (
+	"sync"
+
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/gonum"
@@ -48,7 +50,7 @@ import (
 // gonum's own functions Use, nothing else may compute with gonum meanwhile.
 func Use() (restore func()) {
 	double, single := blas64.Implementation(), blas32.Implementation()
-	b := NewBLAS()
+	b := shared()
 	blas64.Use(b)
 	blas32.Use(b)
 	lapack64.Use(NewLAPACK(b))
@@ -58,3 +60,6 @@ func Use() (restore func()) {
 		lapack64.Use(gonum.Implementation{})
 	}
 }
+
+// shared keeps its scratch memory between calls of Use.
+var shared = sync.OnceValue(NewBLAS)

@@ -1,0 +1,131 @@
+package algebra
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas/accelerate/kernels"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "gonum",
+		Does:     "operations of gonum's mat with blas/accelerate imported and without",
+		Minutes:  1.5,
+		Run:      runGonum,
+		Conclude: concludeGonum,
+	})
+}
+
+const (
+	plainGonum  = "gonum"
+	accelerated = "accelerated"
+)
+
+// operands are what operations of gonum's mat work on.
+type operands struct {
+	square   *mat.Dense
+	definite *mat.SymDense // positive definite
+	columns  *mat.Dense    // right-hand sides
+}
+
+// matOperations are operations of gonum's mat, each with an error or a flag when it fails.
+var matOperations = []struct {
+	name string
+	run  func(x operands) bool
+}{
+	{"Mul", func(x operands) bool { new(mat.Dense).Mul(x.square, x.square); return true }},
+	{"Cholesky", func(x operands) bool { return new(mat.Cholesky).Factorize(x.definite) }},
+	{"LU", func(x operands) bool { new(mat.LU).Factorize(x.square); return true }},
+	{"QR", func(x operands) bool { new(mat.QR).Factorize(x.square); return true }},
+	{"EigenSym", func(x operands) bool { return new(mat.EigenSym).Factorize(x.definite, true) }},
+	{"SVD", func(x operands) bool { return new(mat.SVD).Factorize(x.square, mat.SVDThin) }},
+	{"Solve", func(x operands) bool { return new(mat.Dense).Solve(x.square, x.columns) == nil }},
+	{"Inverse", func(x operands) bool { return new(mat.Dense).Inverse(x.square) == nil }},
+}
+
+// runGonum measures operations of gonum's mat, condition estimates included, on
+// gonum's own kernels and on this module's, in turns.
+func runGonum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	restore := func() {}
+	off := func() {
+		restore()
+		restore = func() {}
+	}
+	on := func() {
+		off()
+		restore = kernels.Use()
+	}
+	defer off()
+	var results []bench.Result
+	for _, n := range bench.Pick(env, []int{100, 300}, []int{100, 500, 1000}) {
+		x := matOperands(env, n)
+		for _, op := range matOperations {
+			run := func() error {
+				if !op.run(x) {
+					return fmt.Errorf("mat: %s of order %d failed", op.name, n)
+				}
+				return nil
+			}
+			plan := bench.Plan{Count: env.Repeats(9), Warm: true, Follow: n < 1000, MinSample: 5 * time.Millisecond, Budget: 5 * time.Second}
+			samples, err := bench.Interleave(ctx, plan, []bench.Variant{{Prepare: off, Run: run}, {Prepare: on, Run: run}})
+			for i, name := range []string{plainGonum, accelerated} {
+				r := bench.Result{Name: name, Params: map[string]any{"operation": op.name, "n": n}}
+				if r.Time(samples[i]); r.Count == 0 {
+					continue
+				}
+				if i > 0 {
+					r.Metric("times_faster", bench.Median(samples[0])/r.Seconds)
+				}
+				results = append(results, r)
+			}
+			if err != nil {
+				return results, err
+			}
+		}
+	}
+	return results, nil
+}
+
+// matOperands are matrices of order n; the eigenvalues of the definite one are about √n to 5√n.
+func matOperands(env *bench.Env, n int) operands {
+	rng := env.Rand(21)
+	normal := func(_, _ int, _ float64) float64 { return rng.NormFloat64() }
+	x := operands{square: mat.NewDense(n, n, nil), columns: mat.NewDense(n, 10, nil)}
+	x.square.Apply(normal, x.square)
+	x.columns.Apply(normal, x.columns)
+	x.definite = mat.NewSymDense(n, nil)
+	a := data.RandomSymmetric(env, n)
+	for i := range n {
+		for j := range i + 1 {
+			x.definite.SetSym(i, j, a.Data[i*a.Stride+j])
+		}
+		x.definite.SetSym(i, i, x.definite.At(i, i)+3*math.Sqrt(float64(n)))
+	}
+	return x
+}
+
+// concludeGonum says what the import gains at the largest order.
+func concludeGonum(group []bench.Result) []string {
+	largest := 0.0
+	for _, r := range group {
+		largest = max(largest, r.Number("n"))
+	}
+	var gains []string
+	for _, r := range group {
+		if t, ok := r.Metrics["times_faster"]; ok && r.Number("n") == largest {
+			gains = append(gains, fmt.Sprintf("%s %.1f×", r.Param("operation"), t))
+		}
+	}
+	if gains == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("With blas/accelerate imported, gonum's mat is faster at order %g: %s.", largest, strings.Join(gains, ", "))}
+}
