@@ -15,7 +15,8 @@ import (
 )
 
 // Main runs the work of the command called name, with a context that the first
-// signal cancels, and ends the process with the status that it returns. The second
+// signal cancels, and ends the process with the status that it returns. Work that
+// goes on for longer than patience after that is said to be ending. The second
 // signal ends it at once with status 1 and one line on standard error; files that
 // are being written are then left as they were before.
 func Main(name string, work func(ctx context.Context) (status int)) {
@@ -25,10 +26,16 @@ func Main(name string, work func(ctx context.Context) (status int)) {
 	go func() {
 		<-signals
 		cancel()
+		time.AfterFunc(patience, func() {
+			fmt.Fprintf(os.Stderr, "%s: ending after a step that cannot be interrupted; a second signal ends it at once\n", name)
+		})
 		end(name, <-signals)
 	}()
 	os.Exit(work(ctx))
 }
+
+// patience is the time after the first signal in which most work has ended.
+const patience = 2 * time.Second
 
 // lastWords bounds the time in which the line of the second signal is written, to
 // a pipe that nobody reads for example.

@@ -148,3 +148,43 @@ func TestDo(t *testing.T) {
 	}()
 	_, _ = Do(t.Context(), func() (int, error) { panic("broken") })
 }
+
+// Work that goes on after the first signal is said to, and ended by the second.
+func TestLongWorkIsSaid(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals to other processes here")
+	}
+	deadline.Run(t, time.Minute, func() {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), "IOKL_TEST_WORK=deaf")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		bufio.NewScanner(out).Scan() // until it has started
+		lines := bufio.NewScanner(said)
+		for _, want := range []string{"a second signal ends it at once", "ended at once by a second signal"} {
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			if !lines.Scan() || !strings.HasPrefix(lines.Text(), "command: ") || !strings.Contains(lines.Text(), want) {
+				t.Errorf("%q, want %q", lines.Text(), want)
+			}
+		}
+		_ = cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != 1 {
+			t.Errorf("status %d", got)
+		}
+	})
+}
