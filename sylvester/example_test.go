@@ -108,3 +108,34 @@ func ExampleSum() {
 	// [1.1306 -0.8103 -0.2316 0.7152 -1.1725 0.8867]
 	// converged: true
 }
+
+// Score two regularizations by the residuals of refits without each row in turn.
+func ExampleLeaveOut() {
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
+		1.0, 0.5, 0.1,
+		0.5, 1.0, 0.5,
+		0.1, 0.5, 1.0,
+	}}
+	Y, R := blas.Vector([]float64{1, 0.8, 0.5}), blas.NewGeneral(3, 1)
+	dec, err := sylvester.Decompose(context.Background(), linop.NewDense(K, nil), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lo := sylvester.NewLeaveOut(dec, nil)
+	if err := lo.Use(linop.ScaledIdentity(1, 1), Y); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, mu := range []float64{0.1, 1} {
+		if err := lo.At(blas.General{}, mu); err != nil {
+			fmt.Println(err)
+			return
+		}
+		lo.Residuals(R)
+		fmt.Printf("μ = %g: residuals %.3f, %.2f degrees of freedom\n", mu, R.Data, lo.DegreesOfFreedom())
+	}
+	// Output:
+	// μ = 0.1: residuals [0.656 0.175 0.229], 2.62 degrees of freedom
+	// μ = 1: residuals [0.804 0.443 0.311], 1.37 degrees of freedom
+}

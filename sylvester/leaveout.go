@@ -1,0 +1,293 @@
+package sylvester
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// LeaveOut answers what a fit f(x) = L·Cᵀ·k(x), with K·C·L + μC = Y, would be
+// without one of its rows, for every row, every L and every μ, from one decomposition
+// of K (mathematics.md §13). It stands beside the solvers because all it needs is
+// what they keep: K = T·diag(σ)·Tᵀ, L = V·diag(ρ)·Vᵀ and their coordinates. With
+//
+//	g_ib = Σ_a T_ia²/(σ_a·ρ_b + μ),   the diagonal of (ρ_b·K + μI)⁻¹,
+//
+// the residual of row i in a refit without it, at the same L and μ, is
+// r̃_ib = (C·V)_ib/g_ib in the coordinates of V. A decomposition of q < l eigenvectors
+// is that of a K of rank q, such as Z·Zᵀ with q features; g_ib then gains
+// (1 − Σ_a T_ia²)/μ.
+//
+// Use comes first, then At for every μ of a path; the other methods are about the μ of
+// the last At. It keeps scratch, T∘T among it, and serves one goroutine.
+// Memory: l·q + 4·l·r + l·n + 3·q·r floats.
+type LeaveOut struct {
+	be     blas.Backend
+	dec    *Decomposition
+	square blas.General // T∘T, l×q
+	beyond []float64    // 1 − Σ_a T_ia²; 0 for a whole T
+
+	L    *linop.Spectral
+	yt   blas.General // Y·V, l×r
+	b    blas.General // Tᵀ·Y·V, q×r
+	rest blas.General // Y − Y·V·Vᵀ, l×n; 0 for r = n
+
+	mu     float64      // 0 before At
+	weight blas.General // 1/(σ_a·ρ_b + μ), q×r
+	g, res blas.General // g and r̃, l×r
+	w, u   blas.General // scratch, q×r and l×r
+}
+
+// NewLeaveOut returns a LeaveOut for a decomposition, which it keeps. A nil backend is the active one.
+func NewLeaveOut(dec *Decomposition, be blas.Backend) *LeaveOut {
+	s := &LeaveOut{be: blas.Or(be), dec: dec, square: blas.Clone(dec.T), beyond: make([]float64, dec.T.Rows)}
+	for i := range s.square.Rows {
+		row := blas.Row(s.square, i)
+		sum := 0.0
+		for a, v := range row {
+			row[a] = v * v
+			sum += row[a]
+		}
+		if !dec.whole() {
+			s.beyond[i] = max(0, 1-sum)
+		}
+	}
+	return s
+}
+
+// Use takes an L, which it keeps, and targets Y (l×n), which it does not: 2lqr flops
+// for the products with T. The error is ErrNotSPD or ErrNotFinite, as of a [Solver].
+func (s *LeaveOut) Use(L *linop.Spectral, Y blas.General) error {
+	l, n, q, r := s.dec.T.Rows, L.Dim(), len(s.dec.Sigma), L.Rank()
+	if Y.Rows != l || Y.Cols != n {
+		panic("sylvester: shape mismatch")
+	}
+	s.L, s.mu = nil, 0
+	if err := checkSystem(L, 1, blas.Frob(Y)); err != nil {
+		return err
+	}
+	s.L = L
+	s.yt, s.b, s.rest = blas.Reshape(s.yt, l, r), blas.Reshape(s.b, q, r), blas.Reshape(s.rest, l, n)
+	L.Rotate(s.be, s.yt, Y)
+	if q > 0 && r > 0 {
+		blas.Mul(s.be, s.b, true, false, s.dec.T, s.yt)
+	}
+	if blas.Zero(s.rest); r < n {
+		blas.Copy(s.rest, Y)
+		s.expand(s.rest, -1, s.yt)
+	}
+	return nil
+}
+
+// At sets μ > 0, and writes to C (l×n) the solution of K·C·L + μC = Y, unless C is the
+// zero value: 4lqr flops, and 2lnr for C. The error is ErrNotSPD.
+func (s *LeaveOut) At(C blas.General, mu float64) error {
+	if s.L == nil {
+		panic("sylvester: LeaveOut: At before Use")
+	}
+	s.mu = 0
+	if err := checkSystem(s.L, mu, 0); err != nil {
+		return err
+	}
+	s.weight = blas.Reshape(s.weight, len(s.dec.Sigma), s.L.Rank())
+	for a, sigma := range s.dec.Sigma {
+		row := blas.Row(s.weight, a)
+		for b, rho := range s.L.S {
+			d := sigma*rho + mu
+			if !(d > 0) {
+				return fmt.Errorf("%w: eigenvalue %g", ErrNotSPD, d)
+			}
+			row[b] = 1 / d
+		}
+	}
+	s.mu = mu
+	s.leverage()
+	s.solve(C)
+	return nil
+}
+
+// leverage computes g.
+func (s *LeaveOut) leverage() {
+	l, r := s.dec.T.Rows, s.L.Rank()
+	s.g = blas.Reshape(s.g, l, r)
+	s.product(s.g, s.square, s.weight)
+	for i, d := range s.beyond {
+		row := blas.Row(s.g, i)
+		for b := range row {
+			row[b] += d / s.mu
+		}
+	}
+}
+
+// product is blas.Mul for matrices that may have no columns.
+func (s *LeaveOut) product(dst, a, b blas.General) {
+	if dst.Cols == 0 || a.Cols == 0 {
+		blas.Zero(dst)
+		return
+	}
+	blas.Mul(s.be, dst, false, false, a, b)
+}
+
+// expand computes dst += alpha·A·Vᵀ.
+func (s *LeaveOut) expand(dst blas.General, alpha float64, A blas.General) {
+	if A.Cols > 0 {
+		blas.Gemm(s.be, false, true, alpha, A, s.L.V, 1, dst)
+	}
+}
+
+// apply computes dst = (ρ_b·K + μI)⁻¹·x_b for every column of x (l×r), or for its one
+// column, from tx = Tᵀ·x.
+func (s *LeaveOut) apply(dst, x, tx blas.General) {
+	s.w = blas.Reshape(s.w, len(s.dec.Sigma), s.L.Rank())
+	outside := 1 / s.mu // what 1/(σ·ρ_b + μ) is outside T
+	if s.dec.whole() {
+		outside = 0
+	}
+	for a := range s.w.Rows {
+		out, from := blas.Row(s.w, a), blas.Row(tx, a)
+		for b, d := range blas.Row(s.weight, a) {
+			out[b] = from[b%tx.Cols] * (d - outside)
+		}
+	}
+	s.product(dst, s.dec.T, s.w)
+	if outside == 0 {
+		return
+	}
+	for i := range dst.Rows {
+		out, from := blas.Row(dst, i), blas.Row(x, i)
+		for b := range out {
+			out[b] += outside * from[b%x.Cols]
+		}
+	}
+}
+
+// solve computes r̃ and C.
+func (s *LeaveOut) solve(C blas.General) {
+	s.res = blas.Reshape(s.res, s.dec.T.Rows, s.L.Rank())
+	s.apply(s.res, s.yt, s.b)
+	if C.Data != nil {
+		copyScaled(C, 1/s.mu, s.rest)
+		s.expand(C, 1, s.res)
+	}
+	for i := range s.res.Rows {
+		row, g := blas.Row(s.res, i), blas.Row(s.g, i)
+		for b := range row {
+			row[b] /= g[b]
+		}
+	}
+}
+
+// set checks that there is a μ.
+func (s *LeaveOut) set() {
+	if s.mu == 0 {
+		panic("sylvester: LeaveOut before At")
+	}
+}
+
+// Residuals writes y_i − f₋ᵢ(x_i) to the rows of dst (l×n), with f₋ᵢ the refit without
+// row i at the same L and μ.
+func (s *LeaveOut) Residuals(dst blas.General) {
+	s.set()
+	blas.Copy(dst, s.rest)
+	s.expand(dst, 1, s.res)
+}
+
+// Leverages writes to dst (l×n) the derivative of the fitted value of every cell by its
+// target, the diagonal of the matrix that maps vec(Y) to vec(K·C·L), between 0 and 1.
+func (s *LeaveOut) Leverages(dst blas.General) {
+	s.set()
+	for i := range dst.Rows {
+		g := blas.Row(s.g, i)
+		for k := range dst.Cols {
+			var h float64
+			for b, v := range blas.Row(s.L.V, k) {
+				h += v * v * max(0, 1-s.mu*g[b])
+			}
+			dst.Data[i*dst.Stride+k] = h
+		}
+	}
+}
+
+// DegreesOfFreedom is the trace of the matrix that maps vec(Y) to vec(K·C·L),
+// Σ_ab σ_a·ρ_b/(σ_a·ρ_b + μ), between 0 and l·n: the sum of the leverages.
+func (s *LeaveOut) DegreesOfFreedom() float64 {
+	s.set()
+	var df float64
+	for a, sigma := range s.dec.Sigma {
+		for b, d := range blas.Row(s.weight, a) {
+			df += sigma * s.L.S[b] * d
+		}
+	}
+	return df
+}
+
+// Without writes f₋ᵢ(x) to the rows of dst (l×n), for a new point x with
+// k = [k(x, x_1) … k(x, x_l)] and the prediction f = L·Cᵀ·k of the fit to all rows:
+//
+//	f̃₋ᵢ,b(x) = f̃_b(x) − ρ_b·(Σ_a w_a·T_ia/(σ_a·ρ_b + μ))·r̃_ib,   w = Tᵀ·k,
+//
+// the values of jackknife+ (Barber, Candès, Ramdas, Tibshirani, doi:10.1214/20-AOS1965).
+// It costs 2·l·r·(q + n) flops and allocates q floats.
+func (s *LeaveOut) Without(dst blas.General, f, k []float64) {
+	s.set()
+	l, n, q, r := s.dec.T.Rows, s.L.Dim(), len(s.dec.Sigma), s.L.Rank()
+	if len(k) != l || len(f) != n || dst.Rows != l || dst.Cols != n {
+		panic("sylvester: shape mismatch")
+	}
+	for i := range l {
+		copy(blas.Row(dst, i), f)
+	}
+	x, tx := blas.Vector(k), blas.NewGeneral(q, 1)
+	if q > 0 {
+		s.be.Dgemv(blas.Trans, l, q, 1, s.dec.T.Data, s.dec.T.Stride, k, 1, 0, tx.Data, 1)
+	}
+	s.u = blas.Reshape(s.u, l, r)
+	s.apply(s.u, x, tx)
+	for i := range l {
+		row, res := blas.Row(s.u, i), blas.Row(s.res, i)
+		for b, rho := range s.L.S {
+			row[b] *= rho * res[b]
+		}
+	}
+	s.expand(dst, -1, s.u)
+}
+
+// Deviation writes to dst (t×n) the posterior standard deviation at t new points of the
+// Gaussian process with covariance (σ²/μ)·k(x,x')·L and noise of variance σ² = 1:
+//
+//	var f_k(x) = (1/μ)·[k(x,x)·L_kk − Σ_b V_kb²·ρ_b²·k(x)ᵀ(ρ_b·K + μI)⁻¹·k(x)].
+//
+// KX (t×l) holds the k(x, x_i), kxx (t) the k(x,x). It costs 2·t·l·q + 2·t·q·r flops and allocates t·(q + r) floats.
+func (s *LeaveOut) Deviation(dst, KX blas.General, kxx []float64) {
+	s.set()
+	t, l, n, q, r := KX.Rows, s.dec.T.Rows, s.L.Dim(), len(s.dec.Sigma), s.L.Rank()
+	if KX.Cols != l || len(kxx) != t || dst.Rows != t || dst.Cols != n {
+		panic("sylvester: shape mismatch")
+	}
+	w, form := blas.NewGeneral(t, q), blas.NewGeneral(t, r)
+	s.product(w, KX, s.dec.T)
+	outside := make([]float64, t) // of T
+	for i := range t {
+		row := blas.Row(w, i)
+		for a, v := range row {
+			row[a] = v * v
+			outside[i] -= row[a]
+		}
+		if outside[i] += blas.Dot(blas.Row(KX, i), blas.Row(KX, i)); s.dec.whole() {
+			outside[i] = 0
+		}
+	}
+	s.product(form, w, s.weight)
+	for i := range t {
+		for k := range n {
+			var v float64
+			for b, rho := range s.L.S {
+				c := s.L.V.Data[k*s.L.V.Stride+b]
+				v += c * c * rho * (kxx[i] - rho*(blas.Row(form, i)[b]+max(0, outside[i])/s.mu))
+			}
+			dst.Data[i*dst.Stride+k] = math.Sqrt(max(0, v) / s.mu)
+		}
+	}
+}
