@@ -1,7 +1,9 @@
-// Package learn is the way from data to a model: [Data], closed [Setting], [Training]
-// set, solver, [model.Model]. Rows of inputs and Gram matrices (package samples) and
-// sums over a stream (package sums) are Data; package choose closes settings that are
-// open, by cross-validation written against Data alone.
+// Package learn fits models: [Data] make a [Training] set for a [Setting], package bcd
+// solves it, and the training set makes a [model.Model] of the solution.
+//
+// Package samples implements Data for rows of inputs and for Gram matrices, package
+// sums for streams of rows. Package choose finds a Setting by cross-validation, for
+// any Data.
 package learn
 
 import (
@@ -29,50 +31,51 @@ type Data interface {
 	Size() (l, n int)
 	// Split deals the samples to folds, which are numbered from 0, and returns how many there are.
 	Split(Folding) (int, error)
-	// Start is where learning on the kernels of the SPECs starts from: the weights
-	// they have when those are fixed, nil for those of the norm, and the mean of
-	// k_j(x,x) for each kernel j.
+	// Start describes the kernels of the SPECs before learning: the weights they have
+	// when weights are not learned, nil for those that the norm starts from, and the
+	// mean of k_j(x,x) for each kernel j.
 	Start(ctx context.Context, specs []string) (weights, diagonals []float64, err error)
-	// Plan is the memory of a fit to all samples, or to those of the largest training
-	// set; the zero Plan where it has been taken already.
+	// Plan is the memory that a fit takes, to all samples or to the largest training
+	// set of the folds. It is zero where the data hold that memory already.
 	Plan(ctx context.Context, specs []string, all bool) (Plan, error)
-	// Train prepares to learn from the samples that are not in the fold.
+	// Train makes a training set of the samples that are not in the fold.
 	Train(ctx context.Context, specs []string, fold int) (Training, error)
 }
 
-// Training is what a fit works on.
+// Training is a set of samples in the form that the solver takes.
 type Training interface {
 	// Space is the learning problem over coefficients of samples or weights of features.
 	Space() bcd.Space
 	// Weights are those of the kernels where they are not learned; nil: as the norm starts.
 	Weights() []float64
-	// Errors are those of the solution on the samples of the fold; they use up res.C.
+	// Errors compares the solution with the targets of the fold. It overwrites res.C.
 	Errors(ctx context.Context, res *bcd.Result) (Errors, error)
-	// Model predicts by the solution; it takes over res.C.
+	// Model is the model of the solution. It keeps res.C and overwrites it.
 	Model(res *bcd.Result) *model.Model
 }
 
-// passes is a Training set whose operator reads the data at every product.
-type passes interface {
+// rereader is a Training set whose operator reads the data again for every product.
+type rereader interface {
 	// Err is what went wrong while reading.
 	Err() error
 }
 
-// Ridger is Data on which dictionaries can be compared before anything but C is
-// learned: of kernel ridge regression, one decomposition of K serves all λ.
+// Ridger is Data that offer kernel ridge regression, in which only C is learned: one
+// decomposition of K then serves all λ. Dictionaries are compared in this way first.
 type Ridger interface {
 	Data
 	// Columns is the number of inputs.
 	Columns() int
-	// Ridge prepares for one fold, of at most so many samples, on both sides; 0 means
-	// all. keep says that the kernels of a SPEC will be asked for again.
+	// Ridge prepares the regression for one fold. samples bounds the number of samples
+	// on both sides; 0 means all. keep makes it store the kernels of each SPEC.
 	Ridge(fold, samples int, keep bool) (Ridge, error)
 }
 
-// Ridge is one split of the samples for models of which neither the weights nor L are learned.
+// Ridge is kernel ridge regression on one split of the samples.
 type Ridge interface {
-	// Errors are those on the fold, for each λ of the path that follows from the mean
-	// diagonal of K_η; NaN where the system is singular to working accuracy.
+	// Errors are those on the fold, one for each λ of the path, which may depend on
+	// the mean diagonal of K_η. They are NaN where the linear system is singular to
+	// working accuracy.
 	Errors(ctx context.Context, specs []string, tau float64, path func(size float64) []float64) ([]Errors, error)
 }
 
@@ -107,7 +110,7 @@ func (s *Setting) Reg() bcd.Regularizer {
 	return r
 }
 
-// Env is what all steps of the way share.
+// Env is what every step of a fit needs.
 type Env struct {
 	Backend  blas.Backend // nil means blas.Active()
 	Seed     uint64       // of every random choice
@@ -115,7 +118,7 @@ type Env struct {
 	Notify   func(line string)
 }
 
-// Say hands a line about what is done to the user.
+// Say hands the user a line about what is done.
 func (e *Env) Say(format string, args ...any) {
 	if e.Notify != nil {
 		e.Notify(fmt.Sprintf(format, args...))
@@ -177,14 +180,14 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	if s.Learn == "none" {
 		so.InnerTol = defaults.ExactTol
 	}
-	if _, ok := t.(passes); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
+	if _, ok := t.(rereader); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
 	}
 	return p, so
 }
 
-// Path solves a training set along falling λ: each fit starts from the one before. It
-// hands every solution and its errors to each, until that says stop.
+// Path solves a training set for falling λ, each time starting from the solution
+// before, and calls each with the errors on the fold. It ends when each returns true.
 func (m *Method) Path(ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool)) error {
 	p, so := m.problem(t, &s)
 	for i, lambda := range lambdas {
@@ -226,7 +229,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	}
 	res, err := bcd.Solve(ctx, p, so)
 	err = errors.Join(err, end())
-	if r, ok := t.(passes); ok && r.Err() != nil {
+	if r, ok := t.(rereader); ok && r.Err() != nil {
 		return nil, r.Err()
 	}
 	if res == nil {

@@ -1,8 +1,10 @@
-// Package choose closes settings that are open: it fits candidates to parts of the
-// data and compares their errors on the rest. It is written once for all data.
+// Package choose finds the setting of a fit by cross-validation: it fits candidate
+// settings to parts of the data and compares their errors on the rest. It uses data
+// through the interface learn.Data alone.
 package choose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -11,7 +13,6 @@ import (
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
-	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/stream"
 )
@@ -61,15 +62,15 @@ func Brief(specs []string) string {
 	return fmt.Sprintf("%s … and %d more", strings.Join(specs[:most-2], " "), len(specs)-(most-2))
 }
 
-// Job is a selection.
+// Job says what to choose.
 type Job struct {
 	Options
-	Setting learn.Setting // what is given
+	Setting learn.Setting // what the user fixed
 	Method  learn.Method
 	Ranks   stream.Ranks // that share the folds; nil means this process alone
 }
 
-// selection is a job under way.
+// selection is the state of Run.
 type selection struct {
 	Job
 	data  learn.Data
@@ -79,10 +80,10 @@ type selection struct {
 // round is the number of folds of one repeat.
 func (s *selection) round() int { return s.folds / max(s.Repeats, 1) }
 
-// Run compares the settings on the folds of the data, and narrows them down after each
-// repeat. The result does not depend on how many folds run at once. Cancelled, it
-// returns what the folds that are complete say, or where none is those that were
-// begun, with the context's error; nil before there is anything.
+// Run compares the settings on the folds of the data. After each repeat of the folds it
+// gives up settings that are clearly worse. The result does not depend on how many folds
+// run at once. When the context is cancelled, Run returns its error with the result of
+// the complete folds, or of the folds begun where none is complete, or nil.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	s := &selection{Job: job, data: d}
 	if err := s.fill(); err != nil {
@@ -125,7 +126,7 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		if ctx.Err() != nil {
 			return s.soFar(branches, complete), ctx.Err()
 		}
-		if err := fault.First(fail); err != nil {
+		if err := cmp.Or(fail...); err != nil {
 			return nil, err
 		}
 		if err := s.gather(branches, done, done+round); err != nil {
@@ -142,7 +143,7 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	return s.summarize(branches, all)
 }
 
-// share is the folds of this rank.
+// share lists the folds that this rank works on.
 func (s *selection) share(from, to int) (own []int) {
 	for f := from; f < to; f++ {
 		if s.Ranks == nil || f%s.Ranks.Size() == s.Ranks.Rank() {
@@ -152,7 +153,7 @@ func (s *selection) share(from, to int) (own []int) {
 	return own
 }
 
-// gather brings the errors on the folds to every rank.
+// gather exchanges the errors on the folds between the ranks.
 func (s *selection) gather(branches []*branch, from, to int) error {
 	if s.Ranks == nil || s.Ranks.Size() == 1 {
 		return nil
@@ -172,7 +173,7 @@ func (s *selection) gather(branches []*branch, from, to int) error {
 	return nil
 }
 
-// fold follows all branches on one fold and writes its column of their errors.
+// fold fits every branch with one fold left out, and records the errors on that fold.
 func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err error) {
 	var t learn.Training
 	var kernels []string

@@ -63,8 +63,8 @@ type candidate struct {
 	first, last int // steps of the path; 0, 0 is all of it
 }
 
-// candidates are the dictionaries, norms and things to learn to try: those that
-// screening finds where nothing is asked for.
+// candidates lists the dictionaries, norms and things to learn that are compared. Where
+// the user fixed no kernels, screening proposes them.
 func (s *selection) candidates(ctx context.Context) (all []candidate, err error) {
 	switch {
 	case s.Kernels != nil:
@@ -142,7 +142,7 @@ func (b *branch) open() (lambdas []float64, at []int) {
 	return lambdas, at
 }
 
-// branches lists the paths to follow.
+// branches makes a branch for every combination of dictionary, norm, τ and what is learned.
 func (s *selection) branches(ctx context.Context, candidates []candidate) (all []*branch, err error) {
 	for _, c := range candidates {
 		weights, diagonals, err := s.data.Start(ctx, c.kernels)
@@ -201,7 +201,7 @@ func size(set *learn.Setting, weights, diagonals []float64) (float64, error) {
 	return total * mean, nil
 }
 
-// relative is τ/n: the path of λ moves with it, since only λ/τ matters.
+// relative is τ/n. The path of λ is proportional to it, since only λ/τ matters.
 func (s *selection) relative(tau float64) float64 {
 	if tau == 0 {
 		return 1
@@ -210,7 +210,7 @@ func (s *selection) relative(tau float64) float64 {
 	return tau / float64(n)
 }
 
-// atOnce is how many folds the memory limit lets run side by side.
+// atOnce is the number of folds that fit into memory at the same time.
 func (s *selection) atOnce(ctx context.Context, candidates []candidate) (int, error) {
 	var need learn.Plan
 	for _, c := range candidates {

@@ -115,7 +115,7 @@ func (s *selection) soFar(branches []*branch, complete []bool) *Result {
 	return r
 }
 
-// narrow gives up what the first folds leave no hope for.
+// narrow drops the branches, and values of λ, that the first folds show to be worse.
 func (s *selection) narrow(branches []*branch, folds int) {
 	at := make([]int, len(branches)) // of the best λ of each branch
 	best := -1
@@ -142,7 +142,7 @@ func (s *selection) narrow(branches []*branch, folds int) {
 	}
 }
 
-// worse reports whether the errors a exceed b beyond doubt.
+// worse reports whether the errors a exceed b by more than the noise between folds.
 func (s *selection) worse(a, b []float64) bool {
 	d := make([]float64, len(a))
 	for f := range d {

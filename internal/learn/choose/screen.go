@@ -3,14 +3,12 @@ package choose
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
-	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/par"
 )
 
@@ -35,7 +33,7 @@ func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, err
 	errs := make([][][]float64, folds) // of each fold, dictionary and λ
 	fail := make([]error, folds)
 	par.For(folds, func(f int) { errs[f], fail[f] = s.screenFold(ctx, d, f, all) })
-	if err := errors.Join(ctx.Err(), fault.First(fail)); err != nil {
+	if err := cmp.Or(ctx.Err(), cmp.Or(fail...)); err != nil {
 		return nil, err
 	}
 	var ranking []screened

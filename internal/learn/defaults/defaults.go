@@ -1,5 +1,5 @@
-// Package defaults is the table of what is taken where nothing is said: numbers, the
-// path of λ and dictionaries.
+// Package defaults holds the values that a fit takes where the user gives none: numbers,
+// the path of λ, norms and dictionaries.
 package defaults
 
 import (

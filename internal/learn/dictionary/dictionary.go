@@ -1,5 +1,5 @@
-// Package dictionary makes the kernels that SPECs stand for on training data, those on
-// columns that the targets show to matter too.
+// Package dictionary resolves SPECs to kernels on training data. It learns from the
+// targets which columns and directions matter, where SPECs refer to those.
 package dictionary
 
 import (

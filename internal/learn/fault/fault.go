@@ -1,5 +1,5 @@
-// Package fault marks the errors that data and options cause, so that a program can
-// tell them from failures of the work.
+// Package fault marks errors that come from the user's data or options, so that a
+// program can tell them from failures of the computation.
 package fault
 
 import (
@@ -61,13 +61,3 @@ func Choice(what string, value *string, have []string) error {
 
 // Positive reports whether x is positive and finite.
 func Positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
-
-// First is the first error of a list that is not nil.
-func First(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

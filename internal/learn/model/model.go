@@ -1,5 +1,4 @@
-// Package model holds learned functions: how each kind predicts, and the file that
-// keeps it.
+// Package model evaluates learned functions and keeps them in files.
 package model
 
 import (
@@ -203,7 +202,7 @@ func (m *Model) Predict(ctx context.Context, dst, x blas.General) error {
 			m.Out.Restore(blas.View(dst, lo, 0, hi-lo, dst.Cols), F)
 		}
 	})
-	return cmp.Or(ctx.Err(), fault.First(fail))
+	return cmp.Or(ctx.Err(), cmp.Or(fail...))
 }
 
 // PredictGram writes the targets to dst from the cross-Gram matrices, t×l, of all m

@@ -1,5 +1,5 @@
-// Package sums is data that are read in blocks of rows, and of which sums over the
-// features of kernels are kept, apart for each fold.
+// Package sums implements learn.Data for data that are read in blocks of rows. One pass
+// adds up products of the features of the kernels, separately for each fold.
 package sums
 
 import (
@@ -49,7 +49,7 @@ type Options struct {
 	Progress       func(survey bool, p stream.Progress) error
 }
 
-// Data is the sums of one pass over rows.
+// Data holds the sums of one pass over the rows.
 type Data struct {
 	rows     Rows
 	opt      Options
@@ -232,8 +232,8 @@ func (d *Data) Start(context.Context, []string) (weights, diagonals []float64, e
 	return d.weights, diagonals, nil
 }
 
-// Train prepares to learn from the rows that are not in the fold. The sums go into
-// those of all rows, which can be asked for once.
+// Train makes a training set of the rows that are not in the fold. With all rows it
+// releases the sums of the folds, and can be called once.
 func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training, error) {
 	t := &training{data: d}
 	switch {
@@ -286,7 +286,7 @@ type training struct {
 	space       bcd.Space
 }
 
-// reading is a training set without Γ.
+// reading is a training set without Γ, which reads the rows for every product.
 type reading struct {
 	*training
 	gram *stream.Gram
@@ -320,7 +320,7 @@ func (t *training) outputs() (err error) {
 func (t *training) Space() bcd.Space   { return t.space }
 func (t *training) Weights() []float64 { return t.data.weights }
 
-// weigh makes S·W·L, with S = diag(√η_j) over the features of each kernel, of the solution W.
+// weigh turns the solution W into S·W·L, with S = diag(√η_j) over the features of each kernel.
 func (t *training) weigh(res *bcd.Result) blas.General {
 	res.L.MulRight(blas.Or(t.data.opt.Backend), res.C, res.C)
 	model.Weigh(res.C, t.data.maps, res.Eta)

@@ -1,5 +1,5 @@
-// Package samples is data of which every sample is at hand: rows of inputs, or Gram
-// matrices of the caller's.
+// Package samples implements learn.Data for samples in memory: rows of inputs, or Gram
+// matrices that the caller gives.
 package samples
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// Options of data.
+// Options say how samples become kernels and targets.
 type Options struct {
 	learn.Env
 	Columns   columns.Options
@@ -26,7 +26,7 @@ type Options struct {
 	Precision blas.Precision // in which Gram matrices are stored
 }
 
-// observed is the targets of the samples, and the folds they are dealt to.
+// observed holds the targets of the samples and the folds to which they are dealt.
 type observed struct {
 	opt    Options
 	y      blas.General
@@ -176,7 +176,7 @@ func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
 // Columns is the number of inputs.
 func (r *Rows) Columns() int { return r.x.Cols }
 
-// coded is some of the samples as kernels and solvers see them.
+// coded holds some of the samples as kernels and solvers see them.
 type coded struct {
 	in       *columns.Inputs
 	out      *columns.Outputs
@@ -185,7 +185,7 @@ type coded struct {
 	*dictionary.Resolver
 }
 
-// code learns the maps of the columns from the samples X, Y.
+// code learns the maps of inputs and targets from the samples X, Y, and applies them.
 func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
 	c = new(coded)
 	var more []string
@@ -207,7 +207,7 @@ func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
 	return c, nil
 }
 
-// everything is all samples.
+// everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
 		r.all, err = r.code(r.x, r.y)
