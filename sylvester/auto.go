@@ -41,32 +41,12 @@ func (s *auto) Invalidate() {
 	s.factors.Invalidate()
 }
 
-const (
-	// Up to the order tiny, and with more than manyOutputs·l outputs, a direct
-	// method is chosen without looking.
-	tiny        = 64
-	manyOutputs = 3
-	// Where L has at most the rank trialRank, a trial of plain iterations goes first,
-	// for trialShare of what a first sketch would cost, if that is trialIter or more of
-	// them: fewer do not tell the pace.
-	trialRank  = 8
-	trialIter  = 8
-	trialShare = 2. / 3
-	// Iterations are chosen when they are expected to cost this part of what a direct
-	// method takes: that is known, theirs is estimated.
-	surely = 0.9
-	// So many iterations for each digit are the fewest that are hoped for.
-	fewestIter = 0.75
-	// For so few outputs a sketch is not worth its while to a caller.
-	fewOutputs = 2
-)
-
 func (s *auto) solve(ctx context.Context, f *frame) error {
 	f.opt = f.opt.filled()
 	l, n := f.Y.Rows, f.Y.Cols
 	c := costsOf(s.be)
 	best, least := s.direct(c, l, f.sys.L)
-	if directly(l, n) {
+	if alwaysDirect(l, n) {
 		return f.run(ctx, best, nil)
 	}
 	tried := false
@@ -74,7 +54,7 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 		if err := f.run(ctx, &s.plain, s.trial(c, f, enough, least)); !errors.Is(err, errSlow) {
 			return err
 		}
-		if !(c.growth(l, firstRank, 0, false) < 0.08*least) {
+		if !(c.growth(l, firstRank, 0, false) < triedShare*least) {
 			return f.run(ctx, best, nil) // a sketch, which may find another method, is not worth its cost
 		}
 		tried = true
@@ -86,20 +66,22 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	return f.run(ctx, best, nil)
 }
 
-// directly reports whether a direct method is chosen without looking.
-func directly(l, n int) bool { return l <= tiny || n > manyOutputs*l && l <= 1000 }
+// alwaysDirect reports whether a direct method is chosen without looking.
+func alwaysDirect(l, n int) bool {
+	return l <= directOrder || n > directOutputs*l && l <= directMost
+}
 
 // errSlow ends a trial, which then leaves C as it was.
 var errSlow = errors.New("sylvester: another method is expected to be faster")
 
-// trial watches plain iterations and ends them when what is left of
-// them is expected to cost more than the direct method would, or a sketch and half
+// trial watches plain iterations. From the iteration enough on it ends them when those
+// to come are expected to cost more than the direct method, or than a sketch and half
 // as many iterations behind it, which is what a first sketch saves as a rule. The
-// pace of the second half of the iterations done tells how many are to come: the
-// first digits are often won fast. No verdict falls before enough iterations.
+// pace of the second half of the iterations done predicts how many are to come: the
+// first digits often take fewer iterations than the others.
 func (s *auto) trial(c *costs, f *frame, enough int, least float64) func(Step) error {
 	l, r := float64(f.Y.Rows), float64(len(f.rho))
-	each, behind := c.plain.of(1, r, l, 0), c.sketched.of(1, r, l, firstRank)
+	each, behind := c.plain.total(1, r, l, 0), c.sketched.total(1, r, l, firstRank)
 	sketch := c.growth(f.Y.Rows, firstRank, 0, false)
 	tol := f.opt.Tol
 	s.lowest = s.lowest[:0]
@@ -126,7 +108,7 @@ func (c *costs) trialLength(l, r int) int {
 	if r > trialRank {
 		return 0
 	}
-	return int(trialShare * c.growth(l, firstRank, 0, false) / c.plain.of(1, float64(r), float64(l), 0))
+	return int(trialShare * c.growth(l, firstRank, 0, false) / c.plain.total(1, float64(r), float64(l), 0))
 }
 
 // direct returns the cheapest direct method and its predicted cost.
@@ -136,34 +118,32 @@ func (s *auto) direct(c *costs, l int, L *linop.Spectral) (method, float64) {
 	if t := c.eigendecomposition(l, r, s.exact.kept(l)); t < least {
 		best, least = &s.exact, t
 	}
-	if shifts := distinctCount(L.S); shifts > 0 {
-		if t := c.cholesky(l, r, shifts); t < least {
-			best, least = &s.factors, t
-		}
+	if t := c.cholesky(l, r, len(distinct(L.S))); r > 0 && t < least {
+		best, least = &s.factors, t
 	}
 	return best, least
 }
 
-// hopeful is the least that a first sketch and the iterations behind it can be
+// leastIterative is the least that a first sketch and the iterations behind it can be
 // expected to cost, where those columns of L that weigh little need none.
-func (s *auto) hopeful(c *costs, f *frame) float64 {
+func (s *auto) leastIterative(c *costs, f *frame) float64 {
 	var w workload
 	w.single = f.Y.Rows >= mixedFrom && len(f.rho) >= mixedRank
-	passes, l, columns := -fewestIter*math.Log10(f.opt.Tol), float64(f.Y.Rows), 0.0
+	passes, l, columns := -minIterPerDigit*math.Log10(f.opt.Tol), float64(f.Y.Rows), 0.0
 	for _, rho := range f.rho {
 		columns += rho / f.rho[0]
 	}
-	return c.growth(f.Y.Rows, firstRank, 0, w.single) + w.price(c, firstRank).of(passes, passes*columns, l, firstRank)
+	return c.growth(f.Y.Rows, firstRank, 0, w.single) + w.iterationCost(c, firstRank).total(passes, passes*columns, l, firstRank)
 }
 
 // choose compares the direct method, of cost least, with the iterative ones. As
 // long as what a larger sketch would tell may change the choice and costs little
-// beside it, the sketch grows. Plain iterations that have been tried are out of question.
+// beside it, the sketch grows. After a trial in vain, tried, plain iterations are not among them.
 func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, tried bool, f *frame) (method, error) {
 	it := s.sketched
 	l := f.Y.Rows
 	least *= surely
-	if it.sk.Q.Rows != l && s.hopeful(c, f) > least {
+	if it.sk.Q.Rows != l && s.leastIterative(c, f) > least {
 		return best, nil
 	}
 	if err := it.survey(ctx, f); err != nil {
@@ -184,8 +164,8 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 		rank, sketched := it.load.bestRank(model, c, q, max(q, it.maxRank(l)), 1)
 		lowest := min(least, plain, sketched)
 		more := c.growth(l, min(2*q, it.maxRank(l)), q, it.load.single)
-		open := min(plain, sketched) < 1.5*least && more < 0.07*lowest || lowest == sketched && rank > 2*q
-		if open {
+		worthLooking := min(plain, sketched) < undecided*least && more < lookShare*lowest || lowest == sketched && rank > 2*q
+		if worthLooking {
 			grown, err := it.growTo(ctx, f, 2*q)
 			if err != nil {
 				return nil, err
@@ -206,7 +186,7 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 
 func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 	l, n := f.Y.Rows, f.Y.Cols
-	if directly(l, n) || n <= fewOutputs {
+	if alwaysDirect(l, n) || n <= sketchOutputs {
 		return nil, nil
 	}
 	c := costsOf(s.be)

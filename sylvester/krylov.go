@@ -47,13 +47,6 @@ func (s *krylov) Invalidate() { s.space.reset() }
 
 func (s *krylov) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
 
-// An extension leaves out at most the part cut of the residual, in the norm, and
-// takes at least as many directions as cost little more than one.
-const (
-	cut   = 0.1
-	least = 24
-)
-
 func (s *krylov) prepare(_ context.Context, f *frame) error {
 	f.direct()
 	if err := f.checkStart(); err != nil {
@@ -92,7 +85,7 @@ func (s *krylov) round(ctx context.Context, f *frame, round int) error {
 }
 
 // build extends the space until the residual is within the tolerance, the space
-// is at its limit or four extensions have not helped. It leaves the solution in C̃,
+// is at its limit or extensions do not help any more. It leaves the solution in C̃,
 // its residual in rt, and returns the norm of that.
 func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) {
 	limit := s.dimension(f.Y.Rows)
@@ -103,10 +96,10 @@ func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) 
 		if size, err = s.project(ctx, f); err != nil {
 			return size, err
 		}
-		if idle++; size < 0.9*best {
+		if idle++; size < krylovGain*best {
 			best, idle = size, 0
 		}
-		if size <= margin*f.opt.Tol*f.normY || s.space.Q.Cols >= limit || f.res.Iter >= f.opt.MaxIter || idle > 3 {
+		if size <= margin*f.opt.Tol*f.normY || s.space.Q.Cols >= limit || f.res.Iter >= f.opt.MaxIter || idle > krylovIdle {
 			return size, nil
 		}
 		if err = f.step(size); err != nil {
@@ -116,7 +109,7 @@ func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) 
 	}
 }
 
-// dimension is the largest d: a third of l, beyond which a direct method is cheaper.
+// dimension is the largest d.
 func (s *krylov) dimension(l int) int {
 	if s.limit > 0 {
 		return min(s.limit, l)
@@ -197,7 +190,7 @@ func (s *krylov) extend(f *frame, M blas.General, size float64) {
 		return
 	}
 	d, p := s.space.Q.Cols, 0
-	for tail := 1.0; p < min(r, s.dimension(l)-d) && (p < least || tail > square(cut)); p++ {
+	for tail := 1.0; p < min(r, s.dimension(l)-d) && (p < krylovLeast || tail > square(krylovCut)); p++ {
 		tail -= theta[r-1-p]
 	}
 	B, E := blas.NewGeneral(l, p), blas.NewGeneral(r, p)

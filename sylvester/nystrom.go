@@ -86,9 +86,6 @@ func (s *nystrom) round(ctx context.Context, f *frame, round int) error {
 	return err
 }
 
-// slower is how much the iterations may grow before a preconditioner is renewed.
-const slower = 1.5
-
 // survey sets what the columns ask for and makes a first sketch where there is none.
 func (s *nystrom) survey(ctx context.Context, f *frame) error {
 	if err := f.iterative(); err != nil {
@@ -116,20 +113,6 @@ func (s *nystrom) survey(ctx context.Context, f *frame) error {
 	}
 	return nil
 }
-
-// Products in single precision pay from the order mixedFrom on, up to that at
-// which two renditions of K are kept, for mixedRank columns or more.
-const (
-	mixedFrom = 1000
-	mixedRank = 8
-	// singleCondition is the largest condition number, 1 + ρ₁·‖K‖/μ, of a system that
-	// iterates in single precision, a hundredth of what would leave no digit: more
-	// of them cost iterations.
-	singleCondition = 0x1p24 / 100
-	// singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l, the same of K, for the error E of a
-	// product in single precision, as measured on Gram matrices.
-	singleError = 4e-7
-)
 
 // allowSingle lets the sketch and the iterations take K in single precision where that pays.
 func (s *nystrom) allowSingle(f *frame) {
@@ -173,9 +156,6 @@ func (s *nystrom) singleTooRough(f *frame) bool {
 	return square(singleError)*blas.Dot(low, low)/float64(f.Y.Rows)*rest > square(f.opt.Tol*f.normY)
 }
 
-// firstRank is the rank of the first sketch: it costs little beside any solve.
-const firstRank = 16
-
 // firstSketch makes the first sketch of an order, or of a precision that shows more of it.
 func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
 	l := f.Y.Rows
@@ -203,8 +183,8 @@ func (s *nystrom) chooseRank(ctx context.Context, f *frame) error {
 		l, q := f.Y.Rows, s.sk.low.rank()
 		s.model.fit(l, s.sk.low.s)
 		s.load.single = s.expectsSingle(f)
-		best, _ := s.load.bestRank(&s.model, costsOf(f.be), q, min(s.maxRank(l), 3*q), max(1, min(s.uses, 8)))
-		if best < q*5/4 {
+		best, _ := s.load.bestRank(&s.model, costsOf(f.be), q, min(s.maxRank(l), 3*q), max(1, min(s.uses, mostUses)))
+		if float64(best) < growthWorth*float64(q) {
 			return nil
 		}
 		var err error

@@ -107,7 +107,7 @@ func (w *workload) passes(m *spectrumModel, q int) float64 {
 	for g := range w.count {
 		n := w.iterations(m, q, g)
 		if q == 0 {
-			n = m.beyond(n)
+			n = m.corrected(n)
 		}
 		most = max(most, n)
 	}
@@ -115,7 +115,7 @@ func (w *workload) passes(m *spectrumModel, q int) float64 {
 	if q > 0 {
 		it = &nativeCosts.sketched
 	}
-	return it.of(most, 0, float64(w.l), float64(q))
+	return it.total(most, 0, float64(w.l), float64(q))
 }
 
 // A trial of plain iterations is cheap beside the sketch it may save: at small

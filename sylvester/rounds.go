@@ -7,18 +7,6 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-const (
-	// margin is the part of the tolerance that the recurrences aim at, so that
-	// the true residual, a little larger, passes at the first check.
-	margin = 0.95
-	// Of the squared residual, recurrences aim at these parts: in rounds after the
-	// first, where the true residual has turned out a good deal larger than theirs;
-	// with K in single precision; where some columns are solved by formula.
-	correctionShare = 0.25
-	mixedShare      = 0.8
-	formulaShare    = 0.75
-)
-
 // start takes the starting point of the iterated columns: C·V, each column scaled by
 // ⟨Ax,b⟩/‖Ax‖² so that its residual is least, and writes the residuals to rt. A
 // start of zeros costs no multiplication, nor does the solution of the last call.
