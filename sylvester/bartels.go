@@ -124,32 +124,34 @@ func diagonalBlock(S, T blas.General, mu float64, F, own, z blas.General, i, hig
 			below[a][c] = blas.Dot(right, blas.Row(z, c)[i+high:])
 		}
 	}
-	sys := smallSystem{n: high * wide}
+	n := high * wide // unknowns, row by row
+	var matrix [16]float64
+	var x [4]float64
+	A := blas.General{Rows: n, Cols: n, Stride: n, Data: matrix[:n*n]}
 	for a := range high {
 		for c := range wide {
 			at := a*wide + c
-			b := F.Data[(i+a)*F.Stride+k+c]
+			x[at] = F.Data[(i+a)*F.Stride+k+c]
 			for c2 := range wide {
 				t := T.Data[(k+c2)*T.Stride+k+c]
-				b -= below[a][c2] * t
+				x[at] -= below[a][c2] * t
 				for a2 := range high {
-					sys.a[at][a2*wide+c2] = S.Data[(i+a)*S.Stride+i+a2] * t
+					matrix[at*n+a2*wide+c2] = S.Data[(i+a)*S.Stride+i+a2] * t
 				}
 			}
-			sys.a[at][at] += mu
-			sys.b[at] = b
+			matrix[at*n+at] += mu
 		}
 	}
-	if !sys.solve(tiny) {
+	if !eliminate(A, n, x[:n], tiny) {
 		return false
 	}
 	for a := range high {
 		for c := range wide {
-			x := sys.b[a*wide+c]
-			F.Data[(i+a)*F.Stride+k+c] = x
-			z.Data[c*z.Stride+i+a] = x
+			v := x[a*wide+c]
+			F.Data[(i+a)*F.Stride+k+c] = v
+			z.Data[c*z.Stride+i+a] = v
 			for a2 := range high {
-				below[a2][c] += S.Data[(i+a2)*S.Stride+i+a] * x
+				below[a2][c] += S.Data[(i+a2)*S.Stride+i+a] * v
 			}
 		}
 	}

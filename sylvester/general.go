@@ -86,55 +86,6 @@ func (eq *equation) leave(X blas.General, mu float64, Q blas.General) (GeneralRe
 	return res, nil
 }
 
-// smallSystem is a linear system of order at most 4.
-type smallSystem struct {
-	n int
-	a [4][4]float64
-	b [4]float64
-}
-
-// solve overwrites b by the solution, with complete pivoting, and reports
-// whether every pivot exceeds tiny.
-func (s *smallSystem) solve(tiny float64) bool {
-	cols := [4]int{0, 1, 2, 3}
-	for k := range s.n {
-		pr, pc, top := k, k, 0.0
-		for i := k; i < s.n; i++ {
-			for j := k; j < s.n; j++ {
-				if v := math.Abs(s.a[i][j]); v > top {
-					pr, pc, top = i, j, v
-				}
-			}
-		}
-		if !(top > tiny) {
-			return false
-		}
-		s.a[k], s.a[pr] = s.a[pr], s.a[k]
-		s.b[k], s.b[pr] = s.b[pr], s.b[k]
-		cols[k], cols[pc] = cols[pc], cols[k]
-		for i := range s.n {
-			s.a[i][k], s.a[i][pc] = s.a[i][pc], s.a[i][k]
-		}
-		for i := k + 1; i < s.n; i++ {
-			m := s.a[i][k] / s.a[k][k]
-			for j := k + 1; j < s.n; j++ {
-				s.a[i][j] -= m * s.a[k][j]
-			}
-			s.b[i] -= m * s.b[k]
-		}
-	}
-	var x [4]float64
-	for k := s.n - 1; k >= 0; k-- {
-		v := s.b[k]
-		for j := k + 1; j < s.n; j++ {
-			v -= s.a[k][j] * x[cols[j]]
-		}
-		x[cols[k]] = v / s.a[k][k]
-	}
-	s.b = x
-	return true
-}
-
 // steps cuts the quasi-triangular T into pieces of about size rows, never
 // through a 2×2 block; the result starts with 0 and ends with its order.
 func steps(T blas.General, size int) []int {

@@ -1,6 +1,7 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -28,24 +29,24 @@ type shifted struct {
 	mu  float64
 	pre *lowRank // nil for none
 
-	idx        []int     // number of each active column
-	rho        []float64 // its eigenvalue of L
-	rr, rz     []float64 // ‖r_j‖² and r_jᵀ·P_j⁻¹·r_j
-	next       []float64 // the new rz
-	pap        []float64 // p_jᵀ(ρ_j·K + μI)p_j
-	step, turn []float64 // α_j and β_j
-	order      []int
+	idx         []int     // number of each active column
+	rho         []float64 // its eigenvalue of L
+	rr, rz      []float64 // ‖r_j‖² and r_jᵀ·P_j⁻¹·r_j
+	rzNext      []float64 // the new rz
+	curvature   []float64 // p_jᵀ(ρ_j·K + μI)p_j
+	alpha, beta []float64
+	order       []int
 
 	X, R, P, KP blas.General // l×k, contiguous
 	W           blas.General // Uᵀ·R
 	part        []float64    // one row of partial sums for each strip of rows
-	spent       float64      // squared residual of the columns that have left
+	removed     float64      // squared residual of the columns that have left the block
 
 	// After patience iterations, when that is positive, renew may change pre once.
 	patience int
 	renew    func(context.Context) error
 
-	curveFn, stepFn, turnFn func(strip int) // method values, made once
+	curvatureFn, stepFn, directionFn func(strip int) // method values, made once
 }
 
 // stripRows is the number of rows the vector updates of one goroutine cover at
@@ -61,9 +62,9 @@ func (s *shifted) start(X0, R0 blas.General, rho []float64, budget float64) {
 	for j := range r {
 		s.idx[j], s.rho[j] = j, rho[j]
 	}
-	s.spent = 0
-	if s.retire(budget) {
-		s.drop()
+	s.removed = 0
+	if s.markConverged(budget) {
+		s.dropMarked()
 	}
 	s.shape(l)
 	for i := range l {
@@ -74,18 +75,18 @@ func (s *shifted) start(X0, R0 blas.General, rho []float64, budget float64) {
 		}
 	}
 	blas.Zero(s.P)
-	clear(s.turn)
+	clear(s.beta)
 }
 
 // fit sizes the scratch for l×r blocks.
 func (s *shifted) fit(l, r int) {
-	if s.curveFn == nil {
-		s.curveFn, s.stepFn, s.turnFn = s.curve, s.advance, s.direct
+	if s.curvatureFn == nil {
+		s.curvatureFn, s.stepFn, s.directionFn = s.curve, s.advance, s.turn
 	}
 	for _, b := range []*blas.General{&s.X, &s.R, &s.P, &s.KP} {
 		*b = blas.Reshape(*b, l, r)
 	}
-	for _, v := range []*[]float64{&s.rho, &s.rr, &s.rz, &s.next, &s.pap, &s.step, &s.turn} {
+	for _, v := range []*[]float64{&s.rho, &s.rr, &s.rz, &s.rzNext, &s.curvature, &s.alpha, &s.beta} {
 		*v = slices.Grow((*v)[:0], r)[:r]
 	}
 	s.idx = slices.Grow(s.idx[:0], r)[:r]
@@ -106,38 +107,30 @@ func (s *shifted) shape(l int) {
 	}
 }
 
-// retire strikes from idx, rho, rr and their companions the columns that may
-// leave: taken from the smallest residual up, each may use an equal share of
-// what is left of the budget. It reports whether any did.
-func (s *shifted) retire(budget float64) bool {
+// markConverged marks in idx, by −1−j in place of j, the columns that may leave the
+// block: from the smallest residual up, each may use an equal share of what is left
+// of the budget. It reports whether there are any.
+func (s *shifted) markConverged(budget float64) bool {
 	k := len(s.idx)
 	s.order = s.order[:k]
 	for a := range s.order {
 		s.order[a] = a
 	}
-	slices.SortFunc(s.order, func(a, b int) int {
-		switch {
-		case s.rr[a] < s.rr[b]:
-			return -1
-		case s.rr[a] > s.rr[b]:
-			return 1
-		}
-		return a - b
-	})
+	slices.SortFunc(s.order, func(a, b int) int { return cmp.Or(cmp.Compare(s.rr[a], s.rr[b]), a-b) })
 	gone := 0
 	for _, a := range s.order {
-		if !(s.rr[a] <= (budget-s.spent)/float64(k-gone)) {
+		if !(s.rr[a] <= (budget-s.removed)/float64(k-gone)) {
 			break
 		}
-		s.spent += s.rr[a]
+		s.removed += s.rr[a]
 		s.idx[a] = -1 - s.idx[a]
 		gone++
 	}
 	return gone > 0
 }
 
-// leave copies the solutions of the retired columns to X0 and closes the gaps.
-func (s *shifted) leave(X0 blas.General) {
+// removeMarked copies the solutions of the marked columns to X0 and closes the gaps.
+func (s *shifted) removeMarked(X0 blas.General) {
 	l, k := s.X.Rows, len(s.idx)
 	s.order = s.order[:0]
 	for a, j := range s.idx {
@@ -162,12 +155,12 @@ func (s *shifted) leave(X0 blas.General) {
 			}
 		}
 	}
-	s.drop()
+	s.dropMarked()
 	s.shape(l)
 }
 
-// drop strikes the retired columns, marked by a negative index, from the lists.
-func (s *shifted) drop() {
+// dropMarked takes the marked columns from the lists.
+func (s *shifted) dropMarked() {
 	m := 0
 	for a, j := range s.idx {
 		if j >= 0 {
@@ -202,8 +195,8 @@ func (s *shifted) run(ctx context.Context, f *frame, X0 blas.General, budget flo
 		if err = s.advanceAll(); err != nil {
 			break
 		}
-		if s.retire(budget) {
-			s.leave(X0)
+		if s.markConverged(budget) {
+			s.removeMarked(X0)
 		}
 		err = f.step(math.Sqrt(s.squared()))
 	}
@@ -219,20 +212,20 @@ func (s *shifted) run(ctx context.Context, f *frame, X0 blas.General, budget flo
 // search makes the new directions p_j = P_j⁻¹·r_j + β_j·p_j.
 func (s *shifted) search(fresh bool) {
 	k := len(s.idx)
-	rz := s.next[:k]
+	rz := s.rzNext[:k]
 	copy(rz, s.rr)
 	if s.pre != nil {
 		blas.Mul(s.be, s.W, true, false, s.pre.U, s.R)
-		s.pre.weigh(s.W, s.rho[:k], s.mu, s.rr[:k], rz, s.pap[:k])
+		s.pre.weigh(s.W, s.rho[:k], s.mu, s.rr[:k], rz, s.curvature[:k])
 	}
 	for a, v := range rz {
-		s.turn[a] = 0
+		s.beta[a] = 0
 		if !fresh {
-			s.turn[a] = v / s.rz[a]
+			s.beta[a] = v / s.rz[a]
 		}
 		s.rz[a] = v
 	}
-	par.For(strips(s.R.Rows), s.turnFn)
+	par.For(strips(s.R.Rows), s.directionFn)
 	if s.pre != nil {
 		blas.Gemm(s.be, false, false, 1, s.pre.U, s.W, 1, s.P)
 	}
@@ -240,16 +233,16 @@ func (s *shifted) search(fresh bool) {
 
 // advanceAll takes the step α_j along every direction.
 func (s *shifted) advanceAll() error {
-	par.For(strips(s.R.Rows), s.curveFn)
-	s.gather(s.pap)
+	par.For(strips(s.R.Rows), s.curvatureFn)
+	s.gather(s.curvature)
 	for a := range s.idx {
-		if !finite(s.pap[a]) {
-			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotFinite, s.pap[a], s.idx[a])
+		if !finite(s.curvature[a]) {
+			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotFinite, s.curvature[a], s.idx[a])
 		}
-		if !(s.pap[a] > 0) {
-			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotSPD, s.pap[a], s.idx[a])
+		if !(s.curvature[a] > 0) {
+			return fmt.Errorf("%w: pᵀ(ρK + μI)p = %g in column %d", ErrNotSPD, s.curvature[a], s.idx[a])
 		}
-		s.step[a] = s.rz[a] / s.pap[a]
+		s.alpha[a] = s.rz[a] / s.curvature[a]
 	}
 	par.For(strips(s.R.Rows), s.stepFn)
 	s.gather(s.rr)
@@ -274,13 +267,13 @@ func (s *shifted) rows(strip int) (k, lo, hi int) {
 	return k, strip * stripRows * k, min((strip+1)*stripRows, s.R.Rows) * k
 }
 
-// direct computes p = r + β·p on a strip.
-func (s *shifted) direct(strip int) {
+// turn computes p = r + β·p on a strip.
+func (s *shifted) turn(strip int) {
 	k, lo, hi := s.rows(strip)
-	turn := s.turn[:k]
+	beta := s.beta[:k]
 	for i := lo; i < hi; i += k {
 		p, r := s.P.Data[i:i+k], s.R.Data[i:i+k]
-		for a, b := range turn {
+		for a, b := range beta {
 			p[a] = r[a] + b*p[a]
 		}
 	}
@@ -302,13 +295,13 @@ func (s *shifted) curve(strip int) {
 // advance computes x += α·p, r −= α·(ρ·Kp + μ·p) and ‖r‖² on a strip.
 func (s *shifted) advance(strip int) {
 	k, lo, hi := s.rows(strip)
-	acc, rho, mu, step := s.part[strip*k:(strip+1)*k], s.rho[:k], s.mu, s.step[:k]
+	acc, rho, mu, alpha := s.part[strip*k:(strip+1)*k], s.rho[:k], s.mu, s.alpha[:k]
 	clear(acc)
 	for i := lo; i < hi; i += k {
 		p, kp, x, r := s.P.Data[i:i+k], s.KP.Data[i:i+k], s.X.Data[i:i+k], s.R.Data[i:i+k]
 		for a, v := range p {
-			x[a] += step[a] * v
-			w := r[a] - step[a]*(rho[a]*kp[a]+mu*v)
+			x[a] += alpha[a] * v
+			w := r[a] - alpha[a]*(rho[a]*kp[a]+mu*v)
 			r[a] = w
 			acc[a] += w * w
 		}
@@ -317,7 +310,7 @@ func (s *shifted) advance(strip int) {
 
 // squared is the squared residual of all columns, those that have left included.
 func (s *shifted) squared() float64 {
-	t := s.spent
+	t := s.removed
 	for a := range s.idx {
 		t += s.rr[a]
 	}
