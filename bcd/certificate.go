@@ -20,18 +20,30 @@ type certificate struct {
 	gapEta, gapL float64
 }
 
-// relative is (gapEta + gapL)/objective, 0 when both are 0.
+// relative is (gapEta + gapL)/objective, 0 when both are 0, and its largest value, 2,
+// where the objective is not finite.
 func (c certificate) relative() float64 {
 	gap := c.gapEta + c.gapL
 	if gap == 0 {
 		return 0
 	}
-	return gap / math.Abs(c.objective)
+	if v := gap / math.Abs(c.objective); v <= 2 {
+		return v
+	}
+	return 2
 }
 
 // objective is U = ‖F−Y‖²/l + λ(‖f‖² + ω(η)), with the OKL term ρ‖L‖² when there is one.
 func (r *run) objective(pt *point) float64 {
-	return pt.fit/float64(r.l) + r.lambda*(pt.norm+r.omega(pt.eta)) + r.rho*frob2(pt.L)
+	return pt.fit/float64(r.l) + r.lambda*(pt.norm+r.omega(pt.eta)) + r.penalty(pt.L)
+}
+
+// penalty is ρ‖L‖²_F.
+func (r *run) penalty(L *linop.Spectral) float64 {
+	if L.Rank() == 0 { // also where ρ is not finite
+		return 0
+	}
+	return r.rho * blas.Dot(L.S, L.S)
 }
 
 // omega is ω(η), 0 when η is not learned.
@@ -147,7 +159,7 @@ func (r *run) bestShape(yc, cc, g []float64) []float64 {
 // lowerEta bounds the objective over η from below, L fixed.
 func (r *run) lowerEta(pt *point) float64 {
 	sc := make([]float64, len(pt.c))
-	return r.rho*frob2(pt.L) + r.lambda*bestScale(pt.yc, r.mu*pt.cc, func(s float64) float64 {
+	return r.penalty(pt.L) + r.lambda*bestScale(pt.yc, r.mu*pt.cc, func(s float64) float64 {
 		for j, v := range pt.c {
 			sc[j] = s * s * math.Max(v, 0)
 		}
@@ -194,6 +206,3 @@ func goldenMax(lo, hi float64, value func(s float64) float64) (at, best float64)
 	}
 	return at, best
 }
-
-// frob2 is ‖L‖²_F.
-func frob2(L *linop.Spectral) float64 { return blas.Dot(L.S, L.S) }

@@ -412,6 +412,10 @@ func (t *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float6
 		}
 	}
 	if !t.p.FixL {
+		if solver == "okl" { // whose bound has ‖G‖², with the rounding of G
+			slack += square(1e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho))
+			slack += 2e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho) * d.k * d.e * d.s / mu * mat.Norm(G, 2) / math.Sqrt(4*rho)
+		}
 		can := t.bestOverL(d, G, yc, cc, omega, rho, solver)
 		lowL = U - res.GapL/s2
 		if !(lowL <= can+slack) {
