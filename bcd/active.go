@@ -7,13 +7,12 @@ import "slices"
 // iterations, and before convergence is claimed, all kernels are measured and
 // those that a projected gradient step would raise come back.
 type activeSet struct {
-	run   *run
+	reg   Regularizer
 	idx   []int
 	on    []bool
 	since int
+	fixed bool // all kernels stay
 }
-
-const checkEvery = 6
 
 // symmetric is met by regularizers for which dropping kernels of weight 0 leaves
 // a problem of the same kind.
@@ -31,11 +30,12 @@ func symmetricNorm(reg Regularizer) bool {
 	return ok
 }
 
-func (a *activeSet) init(r *run) {
-	a.run, a.idx, a.on = r, r.all, make([]bool, r.m)
+func newActiveSet(t *task) activeSet {
+	a := activeSet{reg: t.reg, idx: t.all, on: make([]bool, t.m), fixed: t.fixEta || !symmetricNorm(t.reg)}
 	for j := range a.on {
 		a.on[j] = true
 	}
+	return a
 }
 
 // due counts an iteration and reports whether a check of all kernels is due.
@@ -57,14 +57,14 @@ func (a *activeSet) mask(y []float64) {
 // were measured, those that a projected gradient step would raise. Without a
 // complete measurement nothing enters.
 func (a *activeSet) choose(it *iterate, q *quasiNewton) {
-	if !symmetricNorm(a.run.reg) || a.run.fixEta {
+	if a.fixed {
 		return
 	}
 	probe := slices.Clone(it.z[:q.m])
 	for j := range probe {
 		probe[j] -= it.g[j] / q.sEta
 	}
-	a.run.reg.Project(probe)
+	a.reg.Project(probe)
 	if it.pt.complete {
 		a.since = 0
 	}

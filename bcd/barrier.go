@@ -21,52 +21,42 @@ import (
 // left to gain is about νn. Projected gradients, to which all eigenvalues of L are
 // alike, take thousands of eigendecompositions for what ten steps do here.
 type barrier struct {
-	*run
+	t  *task
 	s  []float64 // σ, descending
 	nu float64
-	place
-	at      values       // at place
-	t       blas.General // q×n scratch
+	outputPoint
+	at      values       // at that point
+	scratch blas.General // q×n
 	weights blas.General // (s_a s_b/(ρ_aρ_b))^½
 	inverse blas.General // of the preconditioner
 }
 
-// place is an output kernel of full rank and the targets in its eigenvectors.
-type place struct {
+// outputPoint is an output kernel of full rank and the targets in its eigenvectors.
+type outputPoint struct {
 	V    blas.General // n×n
 	diag []float64    // its eigenvalues, > 0
 	Y    blas.General // UᵀY·V (q×n)
 }
 
-// values are those of the problem at a place.
+// values are those of the problem at a outputPoint.
 type values struct {
 	value    float64      // h/λ
 	C, SC, G blas.General // C, diag(σ)·C (q×n) and G, in the eigenvectors of L
 }
 
-const (
-	barrierFall  = 0.2  // factor of ν between steps
-	barrierSteps = 40   // at most
-	barrierCG    = 60   // conjugate gradient iterations of a step, at most
-	barrierTol   = 1e-2 // relative residual of the Newton equations
-	toBoundary   = 0.95 // share of the way to the boundary of the cone
-	barrierLift  = 1e-3 // eigenvalues are raised towards the central path up to this share of their mean
-	linearShare  = 1e-2 // size of σρ/μ below which C hardly depends on the eigenvalue ρ of L
-)
-
 // newBarrier is the L step at L for the eigenvalues s of A_η, the rows H = UᵀY, and
 // G at L; gap is about what h/λ can still fall by.
-func (r *run) newBarrier(s []float64, H blas.General, L *linop.Spectral, G blas.General, gap float64) (*barrier, error) {
-	n := r.n
-	b := &barrier{run: r, s: s, nu: gap / float64(n)}
-	b.place = place{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: cloneLike(H)}
-	L.Dense(b.be, b.V)
-	if err := b.be.Syevd(b.V, b.diag); err != nil {
+func newBarrier(t *task, s []float64, H blas.General, L *linop.Spectral, G blas.General, gap float64) (*barrier, error) {
+	n := t.n
+	b := &barrier{t: t, s: s, nu: gap / float64(n)}
+	b.outputPoint = outputPoint{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: cloneLike(H)}
+	L.Dense(b.t.be, b.V)
+	if err := b.t.be.Syevd(b.V, b.diag); err != nil {
 		return nil, err
 	}
-	blas.Mul(b.be, b.Y, false, false, H, b.V)
+	blas.Mul(b.t.be, b.Y, false, false, H, b.V)
 	GV := cloneLike(G)
-	blas.Mul(b.be, GV, false, false, G, b.V)
+	blas.Mul(b.t.be, GV, false, false, G, b.V)
 	d := make([]float64, n)
 	for i := range n {
 		v := blas.Row(b.V, i)
@@ -74,14 +64,14 @@ func (r *run) newBarrier(s []float64, H blas.General, L *linop.Spectral, G blas.
 			d[a] += v[a] * g
 		}
 	}
-	mean := b.tau / float64(n)
+	mean := b.t.tau / float64(n)
 	for a, slack := range slacks(d) {
 		low := math.Max(math.Min(b.nu/slack, barrierLift*mean), 0x1p-40*mean)
 		b.diag[a] = math.Max(b.diag[a], low)
 	}
-	blas.Scal(b.tau/sumOf(b.diag), b.diag)
-	b.t, b.weights, b.inverse = cloneLike(H), cloneLike(G), cloneLike(G)
-	b.at = b.evaluate(&b.place)
+	blas.Scal(b.t.tau/sumOf(b.diag), b.diag)
+	b.scratch, b.weights, b.inverse = cloneLike(H), cloneLike(G), cloneLike(G)
+	b.at = b.evaluate(&b.outputPoint)
 	return b, nil
 }
 
@@ -95,15 +85,15 @@ func slacks(diagonal []float64) []float64 {
 }
 
 func (b *barrier) slacks() []float64 {
-	d := make([]float64, b.n)
+	d := make([]float64, b.t.n)
 	for a := range d {
 		d[a] = b.at.G.Data[a*b.at.G.Stride+a]
 	}
 	return slacks(d)
 }
 
-// minimize takes steps until about target is left.
-func (b *barrier) minimize(ctx context.Context, target float64) (*linop.Spectral, error) {
+// minimize takes steps until about target is left, and calls collect after each.
+func (b *barrier) minimize(ctx context.Context, target float64, collect func()) (*linop.Spectral, error) {
 	for range barrierSteps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -113,25 +103,25 @@ func (b *barrier) minimize(ctx context.Context, target float64) (*linop.Spectral
 		if err != nil {
 			return nil, err
 		}
-		if !moved || b.nu*float64(b.n) <= target {
+		if !moved || b.nu*float64(b.t.n) <= target {
 			break
 		}
-		b.collect()
+		collect()
 	}
 	return b.output(), nil
 }
 
-func (b *barrier) evaluate(p *place) values {
-	v := values{C: cloneLike(p.Y), SC: cloneLike(p.Y), G: blas.NewGeneral(b.n, b.n)}
+func (b *barrier) evaluate(p *outputPoint) values {
+	v := values{C: cloneLike(p.Y), SC: cloneLike(p.Y), G: blas.NewGeneral(b.t.n, b.t.n)}
 	for i, s := range b.s {
 		y, c, sc, root := blas.Row(p.Y, i), blas.Row(v.C, i), blas.Row(v.SC, i), math.Sqrt(s)
 		for a, rho := range p.diag {
-			c[a] = y[a] / (s*rho + b.mu)
+			c[a] = y[a] / (s*rho + b.t.mu)
 			v.value += y[a] * c[a]
 			sc[a] = root * c[a]
 		}
 	}
-	blas.GramOf(b.be, v.G, v.SC)
+	blas.GramOf(b.t.be, v.G, v.SC)
 	scaleRows(v.SC, sqrts(b.s), v.SC)
 	return v
 }
@@ -148,14 +138,14 @@ func (b *barrier) merit(value float64, rho []float64) float64 {
 func (b *barrier) step() (bool, error) {
 	d := b.direction()
 	// L + a·d is positive definite as long as I + a·L^{-½}dL^{-½} is.
-	scaled, low := blas.Clone(d), make([]float64, b.n)
+	scaled, low := blas.Clone(d), make([]float64, b.t.n)
 	for i, r := range b.diag {
 		row := blas.Row(scaled, i)
 		for j, q := range b.diag {
 			row[j] /= math.Sqrt(r * q)
 		}
 	}
-	if err := b.be.Syevd(scaled, low); err != nil {
+	if err := b.t.be.Syevd(scaled, low); err != nil {
 		return false, err
 	}
 	a := 1.0
@@ -170,7 +160,7 @@ func (b *barrier) step() (bool, error) {
 		}
 		v := b.evaluate(next)
 		if b.merit(v.value, next.diag) <= before+0x1p-44*math.Abs(before) {
-			b.place, b.at = *next, v
+			b.outputPoint, b.at = *next, v
 			return true, nil
 		}
 		a /= 2
@@ -178,23 +168,23 @@ func (b *barrier) step() (bool, error) {
 	return false, nil
 }
 
-// moved is the place L + a·d, d in the eigenvectors of L.
-func (b *barrier) moved(d blas.General, a float64) (*place, error) {
-	n := b.n
-	W, p := cloneLike(d), &place{V: cloneLike(d), diag: make([]float64, n), Y: cloneLike(b.Y)}
+// moved is the outputPoint L + a·d, d in the eigenvectors of L.
+func (b *barrier) moved(d blas.General, a float64) (*outputPoint, error) {
+	n := b.t.n
+	W, p := cloneLike(d), &outputPoint{V: cloneLike(d), diag: make([]float64, n), Y: cloneLike(b.Y)}
 	blas.AddScaled(W, a, d)
 	for i, r := range b.diag {
 		W.Data[i*n+i] += r
 	}
-	if err := b.be.Syevd(W, p.diag); err != nil {
+	if err := b.t.be.Syevd(W, p.diag); err != nil {
 		return nil, err
 	}
 	for i, r := range p.diag { // what rounding makes negative
-		p.diag[i] = math.Max(r, 0x1p-60*b.tau/float64(n))
+		p.diag[i] = math.Max(r, 0x1p-60*b.t.tau/float64(n))
 	}
-	blas.Scal(b.tau/sumOf(p.diag), p.diag)
-	blas.Mul(b.be, p.V, false, false, b.V, W)
-	blas.Mul(b.be, p.Y, false, false, b.Y, W)
+	blas.Scal(b.t.tau/sumOf(p.diag), p.diag)
+	blas.Mul(b.t.be, p.V, false, false, b.V, W)
+	blas.Mul(b.t.be, p.Y, false, false, b.Y, W)
 	return p, nil
 }
 
@@ -229,15 +219,15 @@ func (b *barrier) direction() blas.General {
 
 // hessian computes dst = (∇²h/λ + W)[d].
 func (b *barrier) hessian(dst, d blas.General) {
-	blas.Mul(b.be, b.t, false, false, b.at.C, d)
+	blas.Mul(b.t.be, b.scratch, false, false, b.at.C, d)
 	for i, s := range b.s {
-		row := blas.Row(b.t, i)
+		row := blas.Row(b.scratch, i)
 		for a, rho := range b.diag {
-			row[a] *= s / (s*rho + b.mu)
+			row[a] *= s / (s*rho + b.t.mu)
 		}
 	}
-	blas.Mul(b.be, dst, true, false, b.t, b.at.SC)
-	for a := range b.n {
+	blas.Mul(b.t.be, dst, true, false, b.scratch, b.at.SC)
+	for a := range b.t.n {
 		row, w, da := blas.Row(dst, a), blas.Row(b.weights, a), blas.Row(d, a)
 		for c := range a + 1 {
 			v := row[c] + dst.Data[c*dst.Stride+a] + w[c]*da[c]
@@ -252,17 +242,17 @@ func (b *barrier) precondition() {
 	for a, rho := range b.diag {
 		s[a] = math.Sqrt(math.Max(s[a], b.nu/rho) / rho)
 	}
-	cc := cloneLike(b.t)
+	cc := cloneLike(b.scratch)
 	for i, sigma := range b.s {
-		t, out := blas.Row(b.t, i), blas.Row(cc, i)
+		t, out := blas.Row(b.scratch, i), blas.Row(cc, i)
 		c, sc := blas.Row(b.at.C, i), blas.Row(b.at.SC, i)
 		for a, rho := range b.diag {
-			t[a], out[a] = sigma/(sigma*rho+b.mu), c[a]*sc[a]
+			t[a], out[a] = sigma/(sigma*rho+b.t.mu), c[a]*sc[a]
 		}
 	}
 	T := cloneLike(b.weights)
-	blas.Mul(b.be, T, true, false, b.t, cc)
-	for a := range b.n {
+	blas.Mul(b.t.be, T, true, false, b.scratch, cc)
+	for a := range b.t.n {
 		w, inv := blas.Row(b.weights, a), blas.Row(b.inverse, a)
 		for c := range w {
 			w[c] = s[a] * s[c]
@@ -277,7 +267,7 @@ func (b *barrier) applyInverse(z, r blas.General) {
 		z.Data[i] = v * b.inverse.Data[i]
 	}
 	theta := trace(z) / trace(b.inverse)
-	for a := range b.n {
+	for a := range b.t.n {
 		z.Data[a*z.Stride+a] -= theta * b.inverse.Data[a*z.Stride+a]
 	}
 }
@@ -285,21 +275,21 @@ func (b *barrier) applyInverse(z, r blas.General) {
 // output is the output kernel without the eigenvalues that the barrier alone keeps
 // from 0, each of which costs h/λ about ν.
 func (b *barrier) output() *linop.Spectral {
-	least := linearShare * b.mu / b.s[0]
+	least := linearShare * b.t.mu / b.s[0]
 	var keep []int
 	s := b.slacks()
-	for a := b.n - 1; a >= 0; a-- { // descending
+	for a := b.t.n - 1; a >= 0; a-- { // descending
 		if !(b.diag[a] <= least) || b.diag[a]*s[a] > 10*b.nu {
 			keep = append(keep, a)
 		}
 	}
-	L := &linop.Spectral{V: blas.NewGeneral(b.n, len(keep)), S: make([]float64, len(keep))}
+	L := &linop.Spectral{V: blas.NewGeneral(b.t.n, len(keep)), S: make([]float64, len(keep))}
 	for k, a := range keep {
 		L.S[k] = b.diag[a]
-		for i := range b.n {
+		for i := range b.t.n {
 			L.V.Data[i*L.V.Stride+k] = b.V.Data[i*b.V.Stride+a]
 		}
 	}
-	blas.Scal(b.tau/sumOf(L.S), L.S)
+	blas.Scal(b.t.tau/sumOf(L.S), L.S)
 	return L
 }

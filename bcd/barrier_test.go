@@ -14,13 +14,10 @@ func someBarrier(t *testing.T) *barrier {
 	t.Helper()
 	K, Y := wideTask(30, 24)
 	p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 24}
-	r, err := newRun(p, Options{Sylvester: "eigen", Backend: blas.Active()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := newTask(p, Options{}, 0)
 	R, M := randn(newRand(8), 24, 20), blas.NewGeneral(24, 24)
-	blas.Mul(r.be, M, false, true, R, R)
-	L, err := linop.NewSpectral(r.be, M, 1e-10)
+	blas.Mul(k.be, M, false, true, R, R)
+	L, err := linop.NewSpectral(k.be, M, 1e-10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +26,7 @@ func someBarrier(t *testing.T) *barrier {
 	for i := range s {
 		s[i] = math.Pow(2, -float64(i)/2)
 	}
-	b, err := r.newBarrier(s, randn(newRand(9), 30, 24), L, scaledGram(r.be, R), 1)
+	b, err := newBarrier(k, s, randn(newRand(9), 30, 24), L, scaledGram(k.be, R), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,32 +44,32 @@ func scaledGram(be blas.Backend, R blas.General) blas.General {
 func TestBarrierDerivatives(t *testing.T) {
 	b := someBarrier(t)
 	rng := newRand(10)
-	d := randn(rng, b.n, b.n)
+	d := randn(rng, b.t.n, b.t.n)
 	symmetrize(d)
-	for i := range b.n { // keep L positive definite
-		for j := range b.n {
-			d.Data[i*b.n+j] *= math.Sqrt(b.diag[i] * b.diag[j])
+	for i := range b.t.n { // keep L positive definite
+		for j := range b.t.n {
+			d.Data[i*b.t.n+j] *= math.Sqrt(b.diag[i] * b.diag[j])
 		}
 	}
-	b.weights, b.inverse = blas.NewGeneral(b.n, b.n), blas.NewGeneral(b.n, b.n) // no barrier
-	Hd := blas.NewGeneral(b.n, b.n)
+	b.weights, b.inverse = blas.NewGeneral(b.t.n, b.t.n), blas.NewGeneral(b.t.n, b.t.n) // no barrier
+	Hd := blas.NewGeneral(b.t.n, b.t.n)
 	b.hessian(Hd, d)
 	const step = 1e-5
 	at := func(a float64) (float64, float64) { // h/λ and ⟨G,d⟩ at L + a·d
-		W := blas.NewGeneral(b.n, b.n)
+		W := blas.NewGeneral(b.t.n, b.t.n)
 		blas.AddScaled(W, a, d)
 		for i, r := range b.diag {
-			W.Data[i*b.n+i] += r
+			W.Data[i*b.t.n+i] += r
 		}
-		p := place{V: W, diag: make([]float64, b.n), Y: cloneLike(b.Y)}
-		if err := b.be.Syevd(W, p.diag); err != nil {
+		p := outputPoint{V: W, diag: make([]float64, b.t.n), Y: cloneLike(b.Y)}
+		if err := b.t.be.Syevd(W, p.diag); err != nil {
 			t.Fatal(err)
 		}
-		blas.Mul(b.be, p.Y, false, false, b.Y, W)
+		blas.Mul(b.t.be, p.Y, false, false, b.Y, W)
 		v := b.evaluate(&p)
 		T, G := cloneLike(d), cloneLike(d)
-		blas.Mul(b.be, T, false, false, W, v.G)
-		blas.Mul(b.be, G, false, true, T, W)
+		blas.Mul(b.t.be, T, false, false, W, v.G)
+		blas.Mul(b.t.be, G, false, true, T, W)
 		return v.value, blas.Inner(G, d)
 	}
 	up, gUp := at(step)
@@ -92,14 +89,14 @@ func TestBarrierDirection(t *testing.T) {
 	if tr := trace(x); !(math.Abs(tr) <= 1e-12*blas.Frob(x)) {
 		t.Errorf("the trace moves by %g", tr)
 	}
-	R := blas.NewGeneral(b.n, b.n)
+	R := blas.NewGeneral(b.t.n, b.t.n)
 	b.hessian(R, x)
 	rhs := blas.Clone(b.at.G)
 	for a, rho := range b.diag {
-		rhs.Data[a*b.n+a] += b.nu / rho
+		rhs.Data[a*b.t.n+a] += b.nu / rho
 	}
 	blas.AddScaled(R, -1, rhs)
-	first, last := blas.NewGeneral(b.n, b.n), blas.NewGeneral(b.n, b.n) // both without their multiples of I
+	first, last := blas.NewGeneral(b.t.n, b.t.n), blas.NewGeneral(b.t.n, b.t.n) // both without their multiples of I
 	b.applyInverse(first, rhs)
 	b.applyInverse(last, R)
 	if e := blas.Inner(R, last) / blas.Inner(rhs, first); !(e <= 1.1*square(barrierTol)) {

@@ -34,54 +34,50 @@ func (c certificate) relative() float64 {
 }
 
 // objective is U = ‖F−Y‖²/l + λ(‖f‖² + ω(η)), with the OKL term ρ‖L‖² when there is one.
-func (r *run) objective(pt *point) float64 {
-	return pt.fit/float64(r.l) + r.lambda*(pt.norm+r.omega(pt.eta)) + r.penalty(pt.L)
+func (t *task) objective(pt *point) float64 {
+	return pt.fit/float64(t.l) + t.lambda*(pt.norm+t.omega(pt.eta)) + t.penalty(pt.L)
 }
 
 // penalty is ρ‖L‖²_F.
-func (r *run) penalty(L *linop.Spectral) float64 {
+func (t *task) penalty(L *linop.Spectral) float64 {
 	if L.Rank() == 0 { // also where ρ is not finite
 		return 0
 	}
-	return r.rho * blas.Dot(L.S, L.S)
+	return t.rho * blas.Dot(L.S, L.S)
 }
 
 // omega is ω(η), 0 when η is not learned.
-func (r *run) omega(eta []float64) float64 {
-	if r.fixEta {
+func (t *task) omega(eta []float64) float64 {
+	if t.fixEta {
 		return 0
 	}
-	return r.reg.Omega(eta)
+	return t.reg.Omega(eta)
 }
 
 // certify computes both gaps at pt, whose measures must cover all kernels.
-func (r *run) certify(pt *point) error {
-	U := r.objective(pt)
+func (t *task) certify(pt *point) error {
+	U := t.objective(pt)
 	pt.cert, pt.covered = certificate{objective: U}, false
-	if !r.fixL {
-		low, _, err := r.lowerL(pt)
+	if !t.fixL {
+		low, _, err := t.lowerL(pt)
 		if err != nil {
 			return err
 		}
-		pt.cert.gapL = r.gap(U, low)
+		pt.cert.gapL = t.gap(U, low)
 	}
-	if !r.fixEta {
-		pt.cert.gapEta = r.gap(U, r.lowerEta(pt))
+	if !t.fixEta {
+		pt.cert.gapEta = t.gap(U, t.lowerEta(pt))
 	}
 	return nil
 }
 
-// gapUlps is the rounding of U, in units of its last place a sample, up to which a
-// bound above U is equal to it.
-const gapUlps = 16
-
 // gap is U − low. Only rounding makes it negative: it is 0 at the rounding of U, else
 // its size, which shows the rounding of what U is the difference of. No value of the
 // objective is negative, so U bounds it, also where low is not a number.
-func (r *run) gap(U, low float64) float64 {
+func (t *task) gap(U, low float64) float64 {
 	g := U - low
 	switch {
-	case g < 0 && -g <= gapUlps*0x1p-52*float64(r.l)*U:
+	case g < 0 && -g <= gapUlps*0x1p-52*float64(t.l)*U:
 		return 0
 	case math.Abs(g) < U:
 		return math.Abs(g)
@@ -92,33 +88,34 @@ func (r *run) gap(U, low float64) float64 {
 // lowerL bounds the objective over L from below, η fixed. For OKL, min over
 // L ⪰ 0 of ρ‖L‖² − λs²⟨G,L⟩ is −λ²s⁴‖G‖²/(4ρ). The shape is that of the
 // coefficients the bound is taken at.
-func (r *run) lowerL(pt *point) (float64, shape, error) {
+func (t *task) lowerL(pt *point) (float64, shape, error) {
 	form := shape{yc: pt.yc, cc: pt.cc}
-	if r.rho > 0 {
-		g2 := square(blas.Frob(pt.G)) * r.lambda / (4 * r.rho)
-		return r.lambda * (r.omega(pt.eta) + bestScale(pt.yc, r.mu*pt.cc, func(s float64) float64 { return square(square(s)) * g2 })), form, nil
+	if t.rho > 0 {
+		g2 := square(blas.Frob(pt.G)) * t.lambda / (4 * t.rho)
+		return t.lambda * (t.omega(pt.eta) + bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 { return square(square(s)) * g2 })), form, nil
 	}
-	V, g := blas.Clone(pt.G), make([]float64, r.n)
-	if err := r.be.Syevd(V, g); err != nil {
+	V, g := blas.Clone(pt.G), make([]float64, t.n)
+	if err := t.be.Syevd(V, g); err != nil {
 		return 0, form, err
 	}
-	omega := r.omega(pt.eta)
-	if yc, cc := r.space.along(&r.work, pt.X, V); yc != nil {
-		rest := r.space.rest() / r.mu
-		form = shape{V: V, t: r.bestShape(yc, cc, g), yc: rest, cc: rest / r.mu}
+	omega := t.omega(pt.eta)
+	if holder, ok := t.space.(targetHolder); ok {
+		yc, cc := holder.along(&t.work, pt.X, V)
+		rest := t.space.rest() / t.mu
+		form = shape{V: V, t: t.bestShape(yc, cc, g), yc: rest, cc: rest / t.mu}
 		top := 0.0
-		for i, t := range form.t {
-			form.yc += t * yc[i]
-			form.cc += t * t * cc[i]
-			top = math.Max(top, t*t*g[i])
+		for i, s := range form.t {
+			form.yc += s * yc[i]
+			form.cc += s * s * cc[i]
+			top = math.Max(top, s*s*g[i])
 		}
-		return r.lambda * (2*form.yc - r.mu*form.cc - r.tau*top + omega), form, nil
+		return t.lambda * (2*form.yc - t.mu*form.cc - t.tau*top + omega), form, nil
 	}
-	quad := r.mu*pt.cc + r.tau*math.Max(g[r.n-1], 0)
+	quad := t.mu*pt.cc + t.tau*math.Max(g[t.n-1], 0)
 	if !(pt.yc > 0) || quad == 0 {
-		return r.lambda * omega, form, nil
+		return t.lambda * omega, form, nil
 	}
-	return r.lambda * (pt.yc*(pt.yc/quad) + omega), form, nil
+	return t.lambda * (pt.yc*(pt.yc/quad) + omega), form, nil
 }
 
 // bestShape maximises 2⟨Y,CT⟩ − μ‖CT‖² − τ·λ_max(TᵀGT) over T = V·diag(t)·Vᵀ with
@@ -127,11 +124,11 @@ func (r *run) lowerL(pt *point) (float64, shape, error) {
 // what is left is concave in ρ. Directions in which L is too small, whose g_i
 // exceed the rest, are cut down so, where scaling all of C, as T = sI does, would
 // let the largest g_i decide: the gap is smaller by orders of magnitude.
-func (r *run) bestShape(yc, cc, g []float64) []float64 {
+func (t *task) bestShape(yc, cc, g []float64) []float64 {
 	free, top := make([]float64, len(g)), 0.0
 	for i := range g {
-		if yc[i] > 0 && r.mu*cc[i] > 0 {
-			free[i] = yc[i] / (r.mu * cc[i])
+		if yc[i] > 0 && t.mu*cc[i] > 0 {
+			free[i] = yc[i] / (t.mu * cc[i])
 		}
 		top = math.Max(top, free[i]*math.Sqrt(math.Max(g[i], 0)))
 	}
@@ -142,28 +139,28 @@ func (r *run) bestShape(yc, cc, g []float64) []float64 {
 		return free[i]
 	}
 	rho, _ := goldenMax(0, top, func(rho float64) float64 {
-		v := -r.tau * rho * rho
+		v := -t.tau * rho * rho
 		for i := range free {
-			t := cut(i, rho)
-			v += t * (2*yc[i] - r.mu*t*cc[i])
+			s := cut(i, rho)
+			v += s * (2*yc[i] - t.mu*s*cc[i])
 		}
 		return v
 	})
-	t := make([]float64, len(g))
-	for i := range t {
-		t[i] = cut(i, rho)
+	shape := make([]float64, len(g))
+	for i := range shape {
+		shape[i] = cut(i, rho)
 	}
-	return t
+	return shape
 }
 
 // lowerEta bounds the objective over η from below, L fixed.
-func (r *run) lowerEta(pt *point) float64 {
+func (t *task) lowerEta(pt *point) float64 {
 	sc := make([]float64, len(pt.c))
-	return r.penalty(pt.L) + r.lambda*bestScale(pt.yc, r.mu*pt.cc, func(s float64) float64 {
+	return t.penalty(pt.L) + t.lambda*bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 {
 		for j, v := range pt.c {
 			sc[j] = s * s * math.Max(v, 0)
 		}
-		return r.reg.Conjugate(sc)
+		return t.reg.Conjugate(sc)
 	})
 }
 

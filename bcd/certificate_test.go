@@ -18,18 +18,14 @@ func at(t *testing.T, p *Problem, eta []float64, L *linop.Spectral, X blas.Gener
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRun(q, Options{Solver: "closed", Sylvester: "eigen"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pt := r.step(r.begin(eta, L), eta, L)
+	k := newTask(q, Options{}, 0)
+	pt := k.next(k.start(eta, L), eta, L)
 	blas.Copy(pt.X, X)
-	q.Space.setWeights(eta)
-	q.Space.operator().Apply(pt.AX, pt.X)
-	if err := r.measure(context.Background(), pt, r.all); err != nil {
+	q.Space.at(eta, false).Apply(pt.AX, pt.X)
+	if _, err := k.measure(context.Background(), pt, k.all); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.certify(pt); err != nil {
+	if err := k.certify(pt); err != nil {
 		t.Fatal(err)
 	}
 	return pt

@@ -38,7 +38,7 @@ type State struct {
 func (s Step) State() *State {
 	X, L := s.Solution()
 	return &State{
-		Solver: s.run.opt.Solver, Iter: s.Iter, SylvesterSolves: s.SylvesterSolves,
+		Solver: s.fit.opt.Solver, Iter: s.Iter, SylvesterSolves: s.SylvesterSolves,
 		KernelMultiplies: s.KernelMultiplies, Eta: slices.Clone(s.Eta), L: L, X: X,
 	}
 }
@@ -61,7 +61,10 @@ func (s *State) Encode(w io.Writer, p *Problem) error {
 	var b encoder
 	b.text(s.Solver)
 	b.ints(s.Iter, s.SylvesterSolves, s.KernelMultiplies)
-	f := q.fingerprint()
+	f, err := q.fingerprint()
+	if err != nil {
+		return err
+	}
 	b.text(f.text)
 	b.floats(f.probes)
 	b.floats(s.Eta)
@@ -98,7 +101,11 @@ func DecodeState(rd io.Reader, p *Problem) (*State, error) {
 	if d.bad || len(d.b) != 0 {
 		return nil, fmt.Errorf("%w: its parts do not add up", ErrCheckpoint)
 	}
-	if err := saved.compare(q.fingerprint()); err != nil {
+	now, err := q.fingerprint()
+	if err == nil {
+		err = saved.compare(now)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, s.check(q)
@@ -155,8 +162,14 @@ type fingerprint struct {
 	probes []float64
 }
 
-func (p *Problem) fingerprint() fingerprint {
-	s := p.Space
+func (p *Problem) fingerprint() (fingerprint, error) {
+	s, ok := p.Space.(interface {
+		Space
+		probed
+	})
+	if !ok {
+		return fingerprint{}, fmt.Errorf("%w: a fit in this space has no checkpoints", ErrInput)
+	}
 	h := crc64.New(crcTable)
 	out := s.outputs()
 	line := make([]byte, 0, 8*out.Cols)
@@ -169,7 +182,7 @@ func (p *Problem) fingerprint() fingerprint {
 	}
 	text := fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, fixed eta %v, fixed L %v",
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.FixEta, p.FixL)
-	return fingerprint{text: text, probes: s.probe()}
+	return fingerprint{text: text, probes: s.probe()}, nil
 }
 
 // probeTol is how far rounding and single precision storage may move a probe.

@@ -9,54 +9,53 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// violation is how far above the largest eigenvalue along P one must be, relatively, to count.
-const violation = 1e-12
-
 // directions are new columns for P: of those that one and two multiplications by
 // G lead to from the range of L and from random vectors, those along which the
 // eigenvectors of TGT above its largest eigenvalue in P point.
-func (r *run) directions(ctx context.Context, pt *point) (blas.General, error) {
-	room := min(maxOutputs-1-r.n, max(r.n, maxOutputs/growthShare))
-	_, form, err := r.lowerL(pt)
+func (g *growing) directions(ctx context.Context, pt *point) (blas.General, error) {
+	f, t := g.f, g.f.t
+	room := min(maxOutputs-1-t.n, max(t.n, maxOutputs/growthShare))
+	_, form, err := t.lowerL(pt)
 	if err != nil || room < 1 {
 		return blas.General{}, err
 	}
-	n, q := r.P.Rows, r.n
-	op := &shaped{r.gradientAt(ctx, pt), form}
+	n, q := f.basis.P.Rows, t.n
+	op := &shaped{g.gradientAt(ctx, pt), form}
 	k := min(pt.L.Rank(), room)
 	S := blas.NewGeneral(n, k+topBlock)
 	if k > 0 {
-		blas.Mul(r.be, blas.View(S, 0, 0, n, k), false, false, r.P, blas.View(pt.L.V, 0, 0, q, k))
+		blas.Mul(t.be, blas.View(S, 0, 0, n, k), false, false, f.basis.P, blas.View(pt.L.V, 0, 0, q, k))
 	}
-	fillNormal(blas.View(S, 0, k, n, topBlock), r.opt.Seed)
+	fillNormal(blas.View(S, 0, k, n, topBlock), t.seed)
 	W := blas.NewGeneral(n, S.Cols)
 	op.Apply(W, S)
-	Z := r.outside(W)
+	Z := g.outside(W)
 	if Z.Cols == 0 {
 		return Z, nil
 	}
 	W = blas.NewGeneral(n, Z.Cols)
 	op.Apply(W, Z)
-	Z = r.outside(sideBySide(Z, W))
+	Z = g.outside(sideBySide(Z, W))
 	// Rayleigh–Ritz: TGT on [P Z].
 	z := Z.Cols
 	GZ, M := blas.NewGeneral(n, z), blas.NewGeneral(q+z, q+z)
 	op.Apply(GZ, Z)
 	within := blas.View(M, 0, 0, q, q)
-	r.shapedWithin(within, pt.G, form)
-	top := spectralTop(r.be, within)
-	blas.Mul(r.be, blas.View(M, q, 0, z, q), true, false, GZ, r.P)
-	blas.Mul(r.be, blas.View(M, q, q, z, z), true, false, Z, GZ)
+	g.shapedWithin(within, pt.G, form)
+	top := spectralTop(t.be, within)
+	blas.Mul(t.be, blas.View(M, q, 0, z, q), true, false, GZ, f.basis.P)
+	blas.Mul(t.be, blas.View(M, q, q, z, z), true, false, Z, GZ)
 	theta := make([]float64, q+z)
-	if err := r.be.Syevd(M, theta); err != nil {
+	if err := t.be.Syevd(M, theta); err != nil {
 		return Z, err
 	}
-	return r.chosen(Z, blas.View(M, q, 0, z, q+z), theta, top, room), nil
+	return g.chosen(Z, blas.View(M, q, 0, z, q+z), theta, top, room), nil
 }
 
 // chosen are at most room combinations of the columns of Z: the leading left singular vectors of
 // its part of the eigenvectors with θ > top, weighted by √(θ − top).
-func (r *run) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
+func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
+	t := g.f.t
 	z := Z.Cols
 	weighted, count := blas.NewGeneral(z, len(theta)), 0
 	for a, v := range theta {
@@ -73,8 +72,8 @@ func (r *run) chosen(Z, vectors blas.General, theta []float64, top float64, room
 	}
 	D, d := blas.NewGeneral(z, z), make([]float64, z)
 	part := blas.View(weighted, 0, 0, z, count)
-	blas.Mul(r.be, D, false, true, part, part)
-	if r.be.Syevd(D, d) != nil {
+	blas.Mul(t.be, D, false, true, part, part)
+	if t.be.Syevd(D, d) != nil {
 		return Z
 	}
 	keep := 0
@@ -82,22 +81,23 @@ func (r *run) chosen(Z, vectors blas.General, theta []float64, top float64, room
 		keep++
 	}
 	out := blas.NewGeneral(Z.Rows, keep)
-	blas.Mul(r.be, out, false, false, Z, blas.View(D, 0, z-keep, z, keep))
-	return r.outside(out)
+	blas.Mul(t.be, out, false, false, Z, blas.View(D, 0, z-keep, z, keep))
+	return g.outside(out)
 }
 
 // shapedWithin writes T·G·T for the G within P.
-func (r *run) shapedWithin(dst, G blas.General, form shape) {
+func (g *growing) shapedWithin(dst, G blas.General, form shape) {
+	t := g.f.t
 	blas.Copy(dst, G)
 	if form.V.Data == nil {
 		return
 	}
-	q := r.n
+	q := t.n
 	T, X := blas.NewGeneral(q, q), blas.Clone(form.V)
 	scaleColumns(X, form.t)
-	blas.Mul(r.be, T, false, true, X, form.V)
-	blas.Mul(r.be, X, false, false, T, G)
-	blas.Mul(r.be, dst, false, false, X, T)
+	blas.Mul(t.be, T, false, true, X, form.V)
+	blas.Mul(t.be, X, false, false, T, G)
+	blas.Mul(t.be, dst, false, false, X, T)
 }
 
 // spectralTop is the largest eigenvalue of a, +∞ where it cannot be had.
@@ -110,17 +110,18 @@ func spectralTop(be blas.Backend, a blas.General) float64 {
 }
 
 // outside is an orthonormal basis of what the columns of W add to P.
-func (r *run) outside(W blas.General) blas.General {
+func (g *growing) outside(W blas.General) blas.General {
+	t := g.f.t
 	W = blas.Clone(W)
 	for range 2 { // the second time for what rounding left
-		a := blas.NewGeneral(r.P.Cols, W.Cols)
-		blas.Mul(r.be, a, true, false, r.P, W)
-		blas.Gemm(r.be, false, false, -1, r.P, a, 1, W)
+		a := blas.NewGeneral(g.f.basis.P.Cols, W.Cols)
+		blas.Mul(t.be, a, true, false, g.f.basis.P, W)
+		blas.Gemm(t.be, false, false, -1, g.f.basis.P, a, 1, W)
 	}
 	normalizeColumns(W)
 	D, d := blas.NewGeneral(W.Cols, W.Cols), make([]float64, W.Cols)
-	blas.GramOf(r.be, D, W)
-	if r.be.Syevd(D, d) != nil {
+	blas.GramOf(t.be, D, W)
+	if t.be.Syevd(D, d) != nil {
 		return blas.General{}
 	}
 	first := slices.IndexFunc(d, func(v float64) bool { return v > 1e-8*d[len(d)-1] })
@@ -129,21 +130,24 @@ func (r *run) outside(W blas.General) blas.General {
 	}
 	keep := W.Cols - first
 	Q := blas.NewGeneral(W.Rows, keep)
-	blas.Mul(r.be, Q, false, false, W, blas.View(D, 0, first, W.Cols, keep))
-	r.be.QR(Q, blas.General{})
-	a := blas.NewGeneral(r.P.Cols, keep)
-	blas.Mul(r.be, a, true, false, r.P, Q)
-	blas.Gemm(r.be, false, false, -1, r.P, a, 1, Q)
+	blas.Mul(t.be, Q, false, false, W, blas.View(D, 0, first, W.Cols, keep))
+	t.be.QR(Q, blas.General{})
+	a := blas.NewGeneral(g.f.basis.P.Cols, keep)
+	blas.Mul(t.be, a, true, false, g.f.basis.P, Q)
+	blas.Gemm(t.be, false, false, -1, g.f.basis.P, a, 1, Q)
 	return Q
 }
 
 // leadingBasis is an orthonormal basis of about the leading left singular vectors
 // of the n×N Bᵀ, by two steps of subspace iteration, joined to the columns of V.
-func leadingBasis(be blas.Backend, B, V blas.General, seed uint64) blas.General {
+func leadingBasis(ctx context.Context, be blas.Backend, B, V blas.General, seed uint64) (blas.General, error) {
 	n, k := B.Cols, max(maxOutputs/firstShare, topBlock)
 	T, S := blas.NewGeneral(n, k), blas.NewGeneral(B.Rows, k)
 	fillNormal(T, seed)
 	for range 3 {
+		if err := ctx.Err(); err != nil {
+			return T, err
+		}
 		blas.Mul(be, S, false, false, B, T)
 		be.QR(S, blas.General{})
 		blas.Mul(be, T, true, false, B, S)
@@ -153,7 +157,7 @@ func leadingBasis(be blas.Backend, B, V blas.General, seed uint64) blas.General 
 		T = sideBySide(blas.View(V, 0, 0, n, min(V.Cols, maxOutputs/2)), T)
 		be.QR(T, blas.General{})
 	}
-	return T
+	return T, nil
 }
 
 func fillNormal(a blas.General, seed uint64) {

@@ -136,18 +136,15 @@ func (f *features) inUnits(y, k float64) (Space, float64) {
 // rounding is that of ‖F − Y‖² = ‖Y‖² − 2⟨H, WL⟩ + ⟨WL, ΓWL⟩.
 func (f *features) rounding(float64) float64 { return 0x1p-50 * f.yy }
 
-func (f *features) Samples() int             { return f.l }
-func (f *features) Outputs() int             { return f.H.Cols }
-func (f *features) Kernels() int             { return len(f.blocks) }
-func (f *features) Unknowns() int            { return f.H.Rows }
-func (f *features) check() error             { return f.bad }
-func (f *features) operator() linop.Operator { return f }
-func (f *features) form(bool)                {}
-func (f *features) mixed() []float64         { return nil }
-func (f *features) rhs() blas.General        { return f.scaled }
-func (f *features) normY2() float64          { return f.yy }
-func (f *features) rest() float64            { return 0 }
-func (f *features) outputs() blas.General    { return f.H }
+func (f *features) Samples() int          { return f.l }
+func (f *features) Outputs() int          { return f.H.Cols }
+func (f *features) Kernels() int          { return len(f.blocks) }
+func (f *features) Unknowns() int         { return f.H.Rows }
+func (f *features) check() error          { return f.bad }
+func (f *features) mixed() bool           { return false }
+func (f *features) normY2() float64       { return f.yy }
+func (f *features) rest() float64         { return 0 }
+func (f *features) outputs() blas.General { return f.H }
 
 // Dim is D.
 func (f *features) Dim() int { return f.H.Rows }
@@ -181,6 +178,16 @@ func (f *features) Dense(dst blas.General) {
 	f.gamma.Dense(dst)
 	scaleRows(dst, f.inner, dst)
 	scaleColumns(dst, f.inner)
+}
+
+func (f *features) at(eta []float64, _ bool) linop.Operator {
+	f.setWeights(eta)
+	return f
+}
+
+func (f *features) rhs(eta []float64) blas.General {
+	f.setWeights(eta)
+	return f.scaled
 }
 
 func (f *features) setWeights(eta []float64) {
@@ -254,7 +261,8 @@ func (f *features) withTargets(H blas.General) *features {
 }
 
 // half is Z_ηᵀC at C = (Y − Z_η·W·L)/μ, as measure has it.
-func (f *features) half(w *work, _, AW blas.General, L *linop.Spectral) (blas.General, linop.Operator) {
+func (f *features) half(w *work, eta []float64, _, AW blas.General, L *linop.Spectral) (blas.General, linop.Operator) {
+	f.setWeights(eta)
 	R := cloneLike(AW)
 	w.mulRight(R, AW, L)
 	blas.Scal(-1/w.mu, R.Data)
@@ -264,7 +272,7 @@ func (f *features) half(w *work, _, AW blas.General, L *linop.Spectral) (blas.Ge
 
 // measure works with C = (Y − Z_η·W·L)/μ, whose factors on the features at unit
 // weights are V = ZᵀC = (H − Γ·S·W·L)/μ.
-func (f *features) measure(m *measures, w *work, eta []float64, W, AW blas.General, L *linop.Spectral, idx []int) {
+func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []float64, W, AW blas.General, L *linop.Spectral) {
 	f.setWeights(eta)
 	D, n := f.H.Rows, f.H.Cols
 	w.xl, w.tall = blas.Reshape(w.xl, D, n), blas.Reshape(w.tall, D, n)
@@ -291,7 +299,7 @@ func (f *features) measure(m *measures, w *work, eta []float64, W, AW blas.Gener
 	}
 	U := w.half(V, L)
 	for k, j := range idx {
-		m.c[k] = f.blockNorm(U, j)
+		c[k] = f.blockNorm(U, j)
 	}
 }
 
@@ -329,9 +337,6 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 		}
 	}
 }
-
-// along has no Y to work with.
-func (f *features) along(*work, blas.General, blas.General) (yc, cc []float64) { return nil, nil }
 
 func (f *features) quadratic(q *quadratic, be blas.Backend, eta []float64, W, AW blas.General) {
 	f.setWeights(eta)

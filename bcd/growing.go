@@ -19,39 +19,27 @@ import (
 // G = CᵀA_ηC, which is only ever multiplied by, has larger eigenvalues than along P.
 var maxOutputs = 4096
 
-// Shares of maxOutputs, of the first basis and at least of a growth.
-const (
-	firstShare  = 32
-	growthShare = 256
-)
+// growing runs a method on bases P that grow until the goal is met over all outputs.
+type growing struct {
+	f      *fit
+	method method
+}
 
-// Of the relative gap: what the first basis is solved to, and what later ones are
-// solved to of what the one before left.
-const (
-	firstGap  = 1e-2
-	growthGap = 0.1
-)
-
-// minimize runs the solver, on growing bases where P is not all there is.
-func (r *run) minimize(ctx context.Context, pt *point) error {
-	solver := methods[r.opt.Solver]
-	if r.whole == nil {
-		return solver(r, ctx, pt)
-	}
-	tol := r.opt.Tol
-	defer func() { r.opt.Tol = tol }()
-	for goal := firstGap; ; {
-		r.opt.Tol = math.Max(tol/2, goal)
-		err := solver(r, ctx, pt)
-		r.opt.Tol = tol
-		if err == nil {
-			err = r.grow(ctx)
-		}
-		if err != nil || r.best.covered && r.done(r.best) || !r.grown || r.iter >= r.opt.MaxOuter {
+func (g *growing) minimize(ctx context.Context, pt *point, goal float64) error {
+	f := g.f
+	within := firstGap
+	for {
+		before, width := f.iter, f.t.n
+		if err := g.method.minimize(ctx, pt, math.Max(goal/2, within)); err != nil {
 			return err
 		}
-		pt = r.best
-		goal = growthGap * pt.cert.relative()
+		grown, err := g.grow(ctx, goal)
+		stuck := f.iter == before && f.t.n <= width
+		if err != nil || f.best.covered && f.best.meets(goal) || !grown || stuck || f.spent() {
+			return err
+		}
+		pt = f.best
+		within = growthGap * pt.cert.relative()
 	}
 }
 
@@ -84,20 +72,13 @@ func (g *gradient) Apply(dst, x blas.General) {
 }
 
 // gradientAt is the operator G at pt.
-func (r *run) gradientAt(ctx context.Context, pt *point) *gradient {
-	r.whole.setWeights(pt.eta)
-	r.formFor(ctx, pt, 0)
-	g := &gradient{be: r.be, P: r.P, B: r.whole.rhs(), mu: r.mu}
-	g.E, g.A = r.space.half(&r.work, pt.X, pt.AX, pt.L)
-	g.E = r.inside(g.E)
-	return g
-}
-
-// inside is X − B·P/μ, so that the whole of the coefficients is inside(X)·Pᵀ + B/μ.
-func (r *run) inside(X blas.General) blas.General {
-	E := blas.Clone(X)
-	blas.AddScaled(E, -1/r.mu, r.space.rhs())
-	return E
+func (g *growing) gradientAt(ctx context.Context, pt *point) *gradient {
+	f, t := g.f, g.f.t
+	t.form(ctx, pt.eta, false)
+	G := &gradient{be: t.be, P: f.basis.P, B: f.basis.whole.rhs(pt.eta), mu: t.mu}
+	E, A := t.space.(reducible).half(&t.work, pt.eta, pt.X, pt.AX, pt.L)
+	G.E, G.A = inside(t, pt, E), A
+	return G
 }
 
 // shape is the coefficients C·T that a bound from below is taken at: T is
@@ -136,139 +117,130 @@ func (s *shaped) turn(x blas.General) {
 	blas.Gemm(s.be, false, false, 1, s.P, a, 1, x)
 }
 
-const (
-	topBlock = 8    // vectors of the Lanczos method for λ_max
-	topShare = 0.02 // of the gap asked for that its residual may take
-	topSteps = 60
-)
-
 // cover makes gapL of pt, certified within P, the gap over all outputs: the bound
 // from below with the largest eigenvalue of TGT by the Lanczos method, plus its residual.
-func (r *run) cover(ctx context.Context, pt *point) error {
-	if r.whole == nil || pt.covered || r.fixL {
+func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
+	f, t := g.f, g.f.t
+	if pt.covered || t.fixL {
 		return nil
 	}
-	_, form, err := r.lowerL(pt)
+	_, form, err := t.lowerL(pt)
 	if err != nil {
 		return err
 	}
 	U := pt.cert.objective
-	op := &shaped{r.gradientAt(ctx, pt), form}
+	op := &shaped{g.gradientAt(ctx, pt), form}
 	k := min(topBlock, pt.L.Rank())
 	start := blas.NewGeneral(op.Dim(), k)
 	if k > 0 {
-		blas.Mul(r.be, start, false, false, r.P, blas.View(pt.L.V, 0, 0, r.n, k))
+		blas.Mul(t.be, start, false, false, f.basis.P, blas.View(pt.L.V, 0, 0, t.n, k))
 	}
 	res, err := lanczos.Eigs(ctx, op, lanczos.Options{
-		Block: topBlock, AbsTol: topShare * r.opt.Tol * math.Abs(U) / (r.lambda * r.tau), Tol: 0x1p-50,
-		MaxIter: topSteps, Start: start, Seed: r.opt.Seed, Backend: r.be,
+		Block: topBlock, AbsTol: topShare * goal * math.Abs(U) / (t.lambda * t.tau), Tol: 0x1p-50,
+		MaxIter: topSteps, Start: start, Seed: t.seed, Backend: t.be,
 	})
 	if err != nil && !errors.Is(err, lanczos.ErrNotConverged) {
 		return err
 	}
-	r.columns += res.Applies
+	f.c.effort().columns += res.Applies
 	top := math.Inf(1)
 	if len(res.Values) > 0 {
 		top = math.Max(res.Values[0]+res.Residuals[0], 0)
 	}
-	low := r.omega(pt.eta)
-	if quad := r.mu*form.cc + r.tau*top; form.yc > 0 && quad > 0 {
+	low := t.omega(pt.eta)
+	if quad := t.mu*form.cc + t.tau*top; form.yc > 0 && quad > 0 {
 		low += form.yc * (form.yc / quad)
 	}
-	pt.cert.gapL, pt.covered = math.Max(pt.cert.gapL, r.gap(U, r.lambda*low)), true
+	pt.cert.gapL, pt.covered = math.Max(pt.cert.gapL, t.gap(U, t.lambda*low)), true
 	return nil
 }
 
 // grow extends the basis at the best point, which becomes one of the larger
-// problem, and certifies it; over all outputs once the gap within the basis allows.
-func (r *run) grow(ctx context.Context) error {
-	if err := r.finish(); err != nil {
-		return err
+// problem, and certifies it; over all outputs once the gap within the basis allows. It
+// reports false where no direction is left to add.
+func (g *growing) grow(ctx context.Context, goal float64) (grown bool, err error) {
+	f, t := g.f, g.f.t
+	if err := f.finish(); err != nil {
+		return false, err
 	}
-	pt := r.best
-	full := maxOutputs-1-r.n < r.n/2
+	pt := f.best
+	full := maxOutputs-1-t.n < t.n/2
 	if full {
-		r.compress(pt)
+		g.compress(pt, goal)
 	}
-	Z, err := r.directions(ctx, pt)
+	Z, err := g.directions(ctx, pt)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if r.grown = Z.Cols > 0; r.grown || full {
-		if err := r.extend(ctx, pt, Z); err != nil {
-			return err
+	if grown = Z.Cols > 0; grown || full {
+		if err := g.extend(ctx, pt, Z); err != nil {
+			return grown, err
 		}
 	}
-	if !r.grown || r.done(pt) {
-		return r.cover(ctx, pt)
+	if !grown || pt.meets(goal) {
+		return grown, g.cover(ctx, pt, goal)
 	}
-	return nil
+	return grown, nil
 }
-
-// compressShare is the part of the gap that eigenvalues of L may cost when the basis is compressed.
-const compressShare = 0.1
 
 // compress leaves of P the eigenvectors of L: elsewhere C is B/μ. It goes without
 // the smallest eigenvalues, whose sum hardly matters. pt is to be extended next.
-func (r *run) compress(pt *point) {
+func (g *growing) compress(pt *point, goal float64) {
+	f, t := g.f, g.f.t
 	k, sum := pt.L.Rank(), 0.0
 	for k > 1 {
-		if sum += pt.L.S[k-1]; sum > compressShare*math.Max(pt.cert.relative(), r.opt.Tol)*r.tau {
+		if sum += pt.L.S[k-1]; sum > compressShare*math.Max(pt.cert.relative(), goal)*t.tau {
 			break
 		}
 		k--
 	}
-	V := blas.View(pt.L.V, 0, 0, r.n, k)
-	P, X, AX, G := blas.NewGeneral(r.P.Rows, k), blas.NewGeneral(pt.X.Rows, k), blas.NewGeneral(pt.X.Rows, k), blas.NewGeneral(k, k)
-	blas.Mul(r.be, P, false, false, r.P, V)
-	blas.Mul(r.be, X, false, false, pt.X, V)
-	blas.Mul(r.be, AX, false, false, pt.AX, V)
-	T := blas.NewGeneral(r.n, k)
-	blas.Mul(r.be, T, false, false, pt.G, V)
-	blas.Mul(r.be, G, true, false, V, T)
+	V := blas.View(pt.L.V, 0, 0, t.n, k)
+	P, X, AX, G := blas.NewGeneral(f.basis.P.Rows, k), blas.NewGeneral(pt.X.Rows, k), blas.NewGeneral(pt.X.Rows, k), blas.NewGeneral(k, k)
+	blas.Mul(t.be, P, false, false, f.basis.P, V)
+	blas.Mul(t.be, X, false, false, pt.X, V)
+	blas.Mul(t.be, AX, false, false, pt.AX, V)
+	T := blas.NewGeneral(t.n, k)
+	blas.Mul(t.be, T, false, false, pt.G, V)
+	blas.Mul(t.be, G, true, false, V, T)
 	L := linop.ScaledIdentity(k, 1)
 	copy(L.S, pt.L.S)
-	r.P, pt.X, pt.AX, pt.G, pt.L = P, X, AX, G, L
-	r.n, r.space = k, r.whole.project(r.be, P)
-	r.space.setWeights(pt.eta)
+	f.basis.P, pt.X, pt.AX, pt.G, pt.L = P, X, AX, G, L
+	t.setOutputs(f.basis.whole.(reducible).project(t.be, P))
 }
 
-// extend makes pt, and the run, those of the basis [P Z].
-func (r *run) extend(ctx context.Context, pt *point, Z blas.General) error {
-	N, q := pt.X.Rows, r.n
+// extend makes pt, and the fit, those of the basis [P Z].
+func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
+	f, t := g.f, g.f.t
+	N, q := pt.X.Rows, t.n
 	if Z.Cols > 0 {
-		r.P = r.orthonormal(sideBySide(r.P, Z))
+		f.basis.P = orthonormal(t.be, sideBySide(f.basis.P, Z))
 	}
-	r.space = r.whole.project(r.be, r.P)
-	r.n = r.P.Cols
-	r.work = work{be: r.be, mu: r.mu, skipG: r.fixL}
-	if err := r.newSolver(); err != nil {
-		return err
-	}
-	X := blas.NewGeneral(N, r.n)
-	r.formFor(ctx, pt, 0)
-	blas.AddScaled(X, 1/r.mu, r.space.rhs())
+	t.setOutputs(f.basis.whole.(reducible).project(t.be, f.basis.P))
+	f.c.outputsChanged()
+	X := blas.NewGeneral(N, t.n)
+	A := t.form(ctx, pt.eta, false)
+	blas.AddScaled(X, 1/t.mu, t.space.rhs(pt.eta))
 	blas.Copy(blas.View(X, 0, 0, N, q), pt.X)
-	V := blas.NewGeneral(r.n, pt.L.Rank())
+	V := blas.NewGeneral(t.n, pt.L.Rank())
 	blas.Copy(blas.View(V, 0, 0, q, V.Cols), pt.L.V)
 	pt.X, pt.AX, pt.L, pt.single = X, cloneLike(X), &linop.Spectral{V: V, S: pt.L.S}, false
 	pt.G = blas.General{}
-	r.space.operator().Apply(pt.AX, X)
-	r.columns += r.n
-	if err := r.measure(ctx, pt, r.all); err != nil {
+	A.Apply(pt.AX, X)
+	f.c.effort().columns += t.n
+	if err := f.measure(ctx, pt, t.all); err != nil {
 		return err
 	}
-	return r.certify(pt)
+	return t.certify(pt)
 }
 
 // orthonormal removes from P, nearly orthonormal, what rounding has let in.
-func (r *run) orthonormal(P blas.General) blas.General {
+func orthonormal(be blas.Backend, P blas.General) blas.General {
 	D, Q := blas.NewGeneral(P.Cols, P.Cols), cloneLike(P)
-	blas.GramOf(r.be, D, P)
+	blas.GramOf(be, D, P)
 	blas.Scal(-0.5, D.Data)
 	for i := range P.Cols {
 		D.Data[i*D.Stride+i] += 1.5
 	}
-	blas.Mul(r.be, Q, false, false, P, D) // P(3I − PᵀP)/2
+	blas.Mul(be, Q, false, false, P, D) // P(3I − PᵀP)/2
 	return Q
 }

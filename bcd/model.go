@@ -9,17 +9,6 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Limits of the inner iterations that minimise the model. One costs an
-// eigendecomposition of order n and a few products of that order, so their
-// number falls with n³.
-const (
-	modelWork     = 2e7
-	modelMinSteps = 8
-	modelMaxSteps = 300
-	exactSteps    = 3000 // for weights alone, which cost m² a step
-	modelTol      = 1e-8 // share of the first predicted decrease at which to stop
-)
-
 func (q *quasiNewton) steps() int {
 	if q.H.Data != nil {
 		return exactSteps
@@ -32,7 +21,7 @@ func (q *quasiNewton) steps() int {
 // gradients with Barzilai–Borwein lengths and exact line search. It returns the
 // minimiser, its output kernel, and the decrease that the model predicts.
 func (d *descent) minimizeModel(ctx context.Context, cur *iterate) (target []float64, L *linop.Spectral, decrease float64, err error) {
-	q := &d.model
+	q := d.model
 	z, grad := slices.Clone(cur.z), slices.Clone(cur.g)
 	N := len(z)
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
@@ -81,13 +70,13 @@ func (d *descent) minimizeModel(ctx context.Context, cur *iterate) (target []flo
 // it is taken out; likewise for weights on the simplex.
 func (d *descent) slope(grad, dir, z []float64) float64 {
 	s := blas.Dot(grad, dir)
-	q := &d.model
+	q := d.model
 	if _, D := q.split(dir); q.n > 0 {
 		_, G := q.split(grad)
 		_, L := q.split(z)
 		s += conserved(trace(D), trace(L), -blas.Inner(G, L))
 	}
-	if p, ok := d.reg.(Lp); ok && p.P == 1 && q.m > 0 {
+	if p, ok := d.t.reg.(Lp); ok && p.P == 1 && q.m > 0 {
 		s += conserved(sumOf(dir[:q.m]), sumOf(z[:q.m]), -blas.Dot(grad[:q.m], z[:q.m]))
 	}
 	return s
@@ -122,31 +111,31 @@ func (q *quasiNewton) length(k int, dir, Bd []float64, curve float64) float64 {
 // 0, and returns its output kernel in spectral form.
 func (d *descent) project(z []float64) (*linop.Spectral, error) {
 	if d.model.m > 0 {
-		d.active.project(z[:d.m])
+		d.active.project(z[:d.model.m])
 	}
 	if d.model.n == 0 {
 		return nil, nil
 	}
 	_, A := d.model.split(z)
-	L, err := d.projectL(A)
+	L, err := d.t.projectL(A)
 	if err != nil {
 		return nil, err
 	}
-	L.Dense(d.be, A)
+	L.Dense(d.t.be, A)
 	return L, nil
 }
 
 // project applies the regularizer's projection to the active weights.
 func (a *activeSet) project(eta []float64) {
 	if len(a.idx) == len(eta) {
-		a.run.reg.Project(eta)
+		a.reg.Project(eta)
 		return
 	}
 	part := make([]float64, len(a.idx))
 	for k, j := range a.idx {
 		part[k] = eta[j]
 	}
-	a.run.reg.Project(part)
+	a.reg.Project(part)
 	clear(eta)
 	for k, j := range a.idx {
 		eta[j] = part[k]
@@ -154,26 +143,26 @@ func (a *activeSet) project(eta []float64) {
 }
 
 // projectL projects the symmetric A on S(τ).
-func (r *run) projectL(A blas.General) (*linop.Spectral, error) {
-	V, w := blas.Clone(A), make([]float64, r.n)
-	if err := r.be.Syevd(V, w); err != nil {
+func (t *task) projectL(A blas.General) (*linop.Spectral, error) {
+	V, w := blas.Clone(A), make([]float64, t.n)
+	if err := t.be.Syevd(V, w); err != nil {
 		return nil, err
 	}
 	for i, v := range w {
-		w[i] = math.Max(v, 0) / r.tau
+		w[i] = math.Max(v, 0) / t.tau
 	}
 	if sumOf(w) > 1 {
 		projectSimplex(w)
 	}
 	k := 0
-	for k < r.n && w[r.n-1-k] > 0 {
+	for k < t.n && w[t.n-1-k] > 0 {
 		k++
 	}
-	L := &linop.Spectral{V: blas.NewGeneral(r.n, k), S: make([]float64, k)}
+	L := &linop.Spectral{V: blas.NewGeneral(t.n, k), S: make([]float64, k)}
 	for j := range k {
-		L.S[j] = r.tau * w[r.n-1-j]
-		for i := range r.n {
-			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+r.n-1-j]
+		L.S[j] = t.tau * w[t.n-1-j]
+		for i := range t.n {
+			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+t.n-1-j]
 		}
 	}
 	return L, nil

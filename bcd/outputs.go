@@ -1,54 +1,130 @@
 package bcd
 
 import (
+	"context"
 	"fmt"
+	"runtime"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
 
-// reduceOutputs replaces the n outputs by the k = rank(Y) coordinates of the
-// thin factorization Y = Ỹ·Pᵀ when k < n: the optimal L lives in the span of P
-// (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed the outputs stay.
-//
-// Where k is maxOutputs or more, P is the beginning of a basis that grows, and
-// whole the space of all outputs.
-func reduceOutputs(p *Problem, opt Options) (q *Problem, P blas.General, whole Space, err error) {
-	var none blas.General
-	if p.FixL && p.L != nil {
-		return p, none, nil, nil
-	}
-	be, Y := blas.Or(opt.Backend), p.Space.outputs()
-	if min(Y.Rows, Y.Cols) >= maxOutputs && opt.Solver != "okl" {
-		var V blas.General
-		if p.L != nil {
-			V = p.L.V
-		}
-		P, whole = leadingBasis(be, Y, V, opt.Seed), p.Space
-	} else if P, err = rowBasis(be, Y); err != nil {
-		return nil, none, nil, err
-	}
-	c, reduced := *p, P.Cols < P.Rows
-	q = &c
-	if reduced {
-		q.Space = p.Space.project(be, P)
-	} else {
-		P = none
-	}
-	switch {
-	case q.L == nil && q.FixL:
-		q.L = linop.ScaledIdentity(q.Space.Outputs(), q.Tau/float64(Y.Cols))
-	case q.L == nil:
-		q.L = linop.ScaledIdentity(q.Space.Outputs(), q.Tau/float64(q.Space.Outputs()))
-	case reduced:
-		q.L, err = compress(be, q.L, P)
-	}
-	return q, P, whole, err
+// basis is what stands for all outputs: those of the task are all outputs times P.
+type basis struct {
+	P     blas.General // orthonormal columns; no Data where nothing is reduced
+	whole Space        // of all outputs, where P spans a part of what Y does, else nil
 }
 
-// rankDrop is the size, relative to the largest and to machine precision times
-// the longer side, below which a singular value is rounding.
-const rankDrop = 4
+// reduceOutputs replaces the n outputs by the k = rank(Y) coordinates of the
+// thin factorization Y = Ỹ·Pᵀ when k < n: the optimal L lives in the span of P
+// (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed the outputs
+// stay, and so they do in a space that is not reducible.
+//
+// Where k is maxOutputs or more, P is the beginning of a basis that grows.
+func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b basis, err error) {
+	c, space, ok := *p, reducible(nil), false
+	q = &c
+	if space, ok = p.Space.(reducible); ok && !(p.FixL && p.L != nil) {
+		be, Y := blas.Or(opt.Backend), space.outputs()
+		if min(Y.Rows, Y.Cols) >= maxOutputs && opt.Solver != "okl" {
+			var V blas.General
+			if p.L != nil {
+				V = p.L.V
+			}
+			b.P, err = leadingBasis(ctx, be, Y, V, opt.Seed)
+			b.whole = p.Space
+		} else {
+			b.P, err = rowBasis(be, Y)
+		}
+		if err != nil {
+			return nil, b, err
+		}
+		if b.P.Cols < b.P.Rows {
+			q.Space = space.project(be, b.P)
+			if q.L != nil {
+				if q.L, err = compress(be, q.L, b.P); err != nil {
+					return nil, b, err
+				}
+			}
+		} else {
+			b.P = blas.General{}
+		}
+	}
+	if q.L == nil {
+		n := q.Space.Outputs()
+		if q.FixL {
+			n = p.Space.Outputs()
+		}
+		q.L = linop.ScaledIdentity(q.Space.Outputs(), q.Tau/float64(n))
+	}
+	return q, b, ctx.Err()
+}
+
+// inside is X − B·P/μ for the right side B·P, so that the whole of the coefficients is
+// inside·Pᵀ + B/μ.
+func inside(t *task, pt *point, X blas.General) blas.General {
+	E := blas.Clone(X)
+	blas.AddScaled(E, -1/t.mu, t.space.rhs(pt.eta))
+	return E
+}
+
+// restoreX is X of pt for all outputs, X·Pᵀ + B(I − PPᵀ)/μ.
+func (b *basis) restoreX(t *task, pt *point) blas.General {
+	X, part := blas.NewGeneral(pt.X.Rows, b.P.Rows), pt.X
+	if b.whole != nil {
+		part = inside(t, pt, pt.X)
+		blas.AddScaled(X, 1/t.mu, b.whole.rhs(pt.eta))
+	}
+	blas.Gemm(t.be, false, true, 1, part, b.P, 1, X)
+	return X
+}
+
+// restore is copies of X and L of pt for all outputs.
+func (b *basis) restore(t *task, pt *point) (blas.General, *linop.Spectral) {
+	if b.P.Data == nil {
+		return blas.Clone(pt.X), pt.L.Clone()
+	}
+	L := &linop.Spectral{V: blas.NewGeneral(b.P.Rows, pt.L.Rank()), S: slices.Clone(pt.L.S)}
+	if pt.L.Rank() > 0 {
+		blas.Mul(t.be, L.V, false, false, b.P, pt.L.V)
+	}
+	return b.restoreX(t, pt), L
+}
+
+// basisRows is the number of rows of a product that handOver forms at a time.
+const basisRows = 256
+
+// handOver is restore for the end of a fit: the memory of P becomes that of the
+// eigenvectors of L.
+func (b *basis) handOver(t *task, pt *point) (blas.General, *linop.Spectral) {
+	P, V := b.P, pt.L.V
+	if P.Data == nil || pt.L.Rank() == 0 {
+		return b.restore(t, pt)
+	}
+	X := b.restoreX(t, pt)
+	n, k := P.Rows, V.Cols // k is at most P's number of columns, so rows move to the front
+	strip := blas.NewGeneral(basisRows, k)
+	for i := 0; i < n; i += basisRows {
+		rows := blas.View(strip, 0, 0, min(basisRows, n-i), k)
+		blas.Mul(t.be, rows, false, false, blas.View(P, i, 0, rows.Rows, P.Cols), V)
+		copy(P.Data[i*k:], rows.Data)
+	}
+	b.P = blas.General{}
+	return X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)}
+}
+
+// largeBasis is the size of P in bytes from which a fit collects its own garbage. Left
+// to its pace, which goes by the size of what is in use, the collector would let as
+// much pile up as the targets and P take.
+const largeBasis = 64 << 20
+
+// collect frees what the fit no longer uses, when P is large.
+func (b *basis) collect() {
+	if 8*len(b.P.Data) >= largeBasis {
+		runtime.GC()
+	}
+}
 
 // rowBasis is an orthonormal basis P (n×k) of the row space of the N×n Y, k ≥ 1.
 // It is the identity's shape, without data, when Y has full column rank.

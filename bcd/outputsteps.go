@@ -21,93 +21,75 @@ type outputSteps struct {
 	target       float64 // of the last one, when it was the last step
 }
 
-const (
-	outputStepsFrom  = 40   // outputs; fewer are cheap enough to minimise the joint model well
-	outputStepsRows  = 4    // rows of A_η for each output up to which the steps are taken from the start
-	outputStepsLate  = 5    // steps after which they are taken with more rows, or where weights have an exact model,
-	outputStepsLast  = 20   // and with fewer outputs, but
-	outputStepsLeast = 10   // so many at least,
-	outputStepsMost  = 3000 // up to this number
-	poorStep         = 0.5  // share of gapL that a good step may leave
-	poorSteps        = 2
-	poorTol          = 1e-2 // factor of the tolerance of the C step after a poor one
-)
-
-func (o *outputSteps) init(d *descent) {
-	N := d.space.Unknowns()
-	o.possible = !d.fixL && d.rho == 0 && (d.n >= outputStepsLeast && N <= outputStepsMost || d.exactWeights())
-	if o.late = outputStepsLast; d.n >= outputStepsFrom || d.exactWeights() {
+func newOutputSteps(d *descent) (o outputSteps) {
+	t, N := d.t, d.t.space.Unknowns()
+	o.possible = !t.fixL && t.rho == 0 && (t.n >= outputStepsLeast && N <= outputStepsMost || t.exactWeights())
+	if o.late = outputStepsLast; t.n >= outputStepsFrom || t.exactWeights() {
 		o.late = outputStepsLate
 	}
-	if o.possible && d.n >= outputStepsFrom && N <= outputStepsRows*d.n {
-		o.on, d.model.n = true, 0
-	}
+	o.on = o.possible && t.n >= outputStepsFrom && N <= outputStepsRows*t.n
+	return o
 }
 
-// turn changes to the joint method, or from it, at cur.
-func (d *descent) turn(cur *iterate, on bool) error {
-	o := &d.outputs
-	o.on, o.possible = on, on
-	if d.model.n = d.n; on {
-		d.model.n = 0
-	}
-	*cur = *d.iterate(cur.pt)
-	return d.restart(cur)
+// takeTurns changes to moving L and η in turn, or to the joint method for good.
+func (d *descent) takeTurns(on bool) error {
+	d.outputs.on, d.outputs.possible = on, on
+	return d.begin(d.cur.pt, !on)
 }
 
 // advance is the next point, or nil where no step lowers the objective.
-func (d *descent) advance(ctx context.Context, cur *iterate) (*iterate, error) {
-	o, cert := &d.outputs, cur.pt.cert
+func (d *descent) advance(ctx context.Context) (*iterate, error) {
+	o, cert := &d.outputs, d.cur.pt.cert
 	if o.possible && !o.on {
 		if o.joint++; o.joint > o.late {
-			if err := d.turn(cur, true); err != nil {
+			if err := d.takeTurns(true); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if o.on && (d.fixEta || cert.gapL > cert.gapEta) {
-		next, err := d.outputStep(ctx, cur)
+	if o.on && (d.t.fixEta || cert.gapL > cert.gapEta) {
+		next, err := d.outputStep(ctx)
 		if next != nil || err != nil {
 			return next, err
 		}
-		if err := d.turn(cur, false); err != nil {
+		if err := d.takeTurns(false); err != nil {
 			return nil, err
 		}
 	}
 	o.target = 0
-	if err := d.prepareWeights(ctx, cur); err != nil {
+	if err := d.prepareWeights(ctx); err != nil {
 		return nil, err
 	}
-	return d.search(ctx, cur)
+	return d.search(ctx)
 }
 
 // outputStep moves L to about the best for the weights of cur. It returns nil when
 // that does not get on.
-func (d *descent) outputStep(ctx context.Context, cur *iterate) (*iterate, error) {
-	pt, o := cur.pt, &d.outputs
+func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
+	pt, o := d.cur.pt, &d.outputs
 	U := pt.cert.objective
-	target := 0.1 * math.Max(pt.cert.gapEta, 0.3*d.opt.Tol*math.Abs(U))
-	if o.target > 0 { // the certificate is weaker than the step was good
+	target := 0.1 * math.Max(pt.cert.gapEta, 0.3*d.goal*math.Abs(U))
+	if o.target > 0 { // the gap bound at the last point exceeds what its step left to gain
 		target = math.Min(target, 0.1*o.target)
 	}
 	o.target = target
-	L, err := d.bestOutput(ctx, pt, target)
+	L, err := d.bestOutput(ctx, target)
 	if err != nil {
 		return nil, err
 	}
 	left := (pt.cert.gapEta + target) / math.Abs(U)
-	tol := math.Min(d.innerTol(pt), math.Max(innerTightest, d.share*math.Max(left, d.opt.Tol)))
+	tol := math.Min(d.tol(), math.Max(innerTightest, d.f.share*math.Max(left, d.goal)))
 	if o.poor > 0 { // the error of C may have been what kept gapL large
 		tol = math.Max(innerTightest, poorTol*tol)
 	}
-	next, err := d.try(ctx, pt, pt.eta, L, tol)
+	next, err := d.try(ctx, pt.eta, L, tol)
 	if err != nil {
 		return nil, err
 	}
-	if next.cert.objective > slices.Max(d.history)+d.noise(next) {
+	if next.cert.objective > slices.Max(d.history)+d.t.noise(next) {
 		return nil, nil
 	}
-	if err := d.certify(next); err != nil {
+	if err := d.certifyPoint(ctx, next); err != nil {
 		return nil, err
 	}
 	if o.poor++; next.cert.gapL <= poorStep*pt.cert.gapL {
@@ -119,35 +101,26 @@ func (d *descent) outputStep(ctx context.Context, cur *iterate) (*iterate, error
 	return d.iterate(next), nil
 }
 
-// bestOutput lowers the objective over L at the weights of pt until about target is left to gain.
-func (r *run) bestOutput(ctx context.Context, pt *point, target float64) (L *linop.Spectral, err error) {
-	r.formFor(ctx, pt, 0)
+// bestOutput lowers the objective over L at the weights of cur until about target is left to gain.
+func (d *descent) bestOutput(ctx context.Context, target float64) (L *linop.Spectral, err error) {
+	t, pt := d.t, d.cur.pt
+	A := t.form(ctx, pt.eta, false)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		U, s, failed := r.eigenvectors()
+		U, s, failed := t.eigenvectors(ctx, A)
 		if err = failed; err != nil {
 			return
 		}
-		H := blas.NewGeneral(len(s), r.n)
-		blas.Mul(r.be, H, true, false, U, r.space.rhs())
-		H, s = r.space.spectral(H, s)
+		H := blas.NewGeneral(len(s), t.n)
+		blas.Mul(t.be, H, true, false, U, t.space.rhs(pt.eta))
+		H, s = t.space.spectral(H, s)
 		if !(maxOf(s) > 0) {
 			L = pt.L
 			return
 		}
 		var b *barrier
-		if b, err = r.newBarrier(s, H, pt.L, pt.G, pt.cert.gapL/r.lambda); err == nil {
-			L, err = b.minimize(ctx, target/r.lambda)
+		if b, err = newBarrier(t, s, H, pt.L, pt.G, pt.cert.gapL/t.lambda); err == nil {
+			L, err = b.minimize(ctx, target/t.lambda, d.f.basis.collect)
 		}
 	})
 	return L, err
-}
-
-// eigenvectors are those of A_η as it was formed last, with ascending eigenvalues.
-func (r *run) eigenvectors() (U blas.General, s []float64, err error) {
-	N := r.space.Unknowns()
-	U, s = blas.NewGeneral(N, N), make([]float64, N)
-	if err := linop.Dense(context.Background(), U, r.space.operator()); err != nil {
-		return U, s, err
-	}
-	return U, s, r.be.Syevd(U, s)
 }

@@ -3,6 +3,7 @@ package bcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -16,79 +17,85 @@ import (
 // formulas of mathematics.md §3: C by the inner solver to the residual CG of
 // [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its
 // closed form at the f that results. Every block lowers the objective.
-func (r *run) paper(ctx context.Context, pt *point) error {
+func newPaper(f *fit) method {
 	var fw frankwolfe.Workspace
-	return r.alternate(ctx, pt, func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error) {
-		return r.frankWolfe(ctx, &fw, pt, how.SDP)
+	return newAlternation(f, func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error) {
+		return f.t.frankWolfe(ctx, &fw, pt, q, how.SDP)
 	})
 }
 
-// outputStep computes the next output kernel at the coefficients of pt.
-type outputStep func(ctx context.Context, pt *point, how Inexact) (*linop.Spectral, error)
-
-// alternate is block coordinate descent over C, L and η with the given L step. Its
+// alternation is block coordinate descent over C, L and η with the given L step. Its
 // steps are short: C is solved more exactly once its error hides what they gain.
-func (r *run) alternate(ctx context.Context, pt *point, nextL outputStep) error {
-	for last := math.Inf(1); ; r.iter++ {
-		how := r.inexact(pt)
-		if err := r.evaluate(ctx, pt, how.CG); err != nil {
+type alternation struct {
+	f     *fit
+	q     quadratic
+	nextL func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error)
+}
+
+func newAlternation(f *fit, nextL func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error)) method {
+	return &alternation{f: f, nextL: nextL}
+}
+
+func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
+	f, t := a.f, a.f.t
+	space, ok := t.space.(quadraticSpace)
+	if !ok {
+		return fmt.Errorf("%w: the solver %s needs targets without missing cells", ErrInput, f.opt.Solver)
+	}
+	for last := math.Inf(1); ; f.iter++ {
+		how := f.inexact(pt, goal)
+		if err := f.evaluate(ctx, pt, how.CG, goal); err != nil || f.ends(pt, goal) {
 			return err
 		}
-		if r.done(pt) || r.iter >= r.opt.MaxOuter {
-			return nil
-		}
 		U := pt.cert.objective
-		if !(last-U > r.inexactness(pt)) && r.share >= sharpest {
-			r.share /= 10
+		if !(last-U > t.inexactness(pt)) && f.share >= sharpest {
+			f.share /= 10
 		}
 		last = U
-		L, err := pt.L, error(nil)
-		if !r.fixL {
-			phase.Do(ctx, phase.LStep, func(ctx context.Context) { L, err = nextL(ctx, pt, how) })
+		L, eta := pt.L, pt.eta
+		if !t.fixL {
+			var err error
+			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
+				space.quadratic(&a.q, t.be, pt.eta, pt.X, pt.AX)
+				L, err = a.nextL(ctx, pt, &a.q, how)
+			})
 			if err != nil {
 				return err
 			}
 		}
-		eta := pt.eta
-		if !r.fixEta {
-			phase.Do(ctx, phase.Eta, func(context.Context) { eta = r.closedEta(r.space.norms(&r.work, pt.eta, pt.X, L)) })
+		if !t.fixEta {
+			phase.Do(ctx, phase.Eta, func(context.Context) { eta = t.closedEta(t.space.norms(&t.work, pt.eta, pt.X, L)) })
 		}
-		pt = r.step(pt, eta, L)
+		pt = t.next(pt, eta, L)
 	}
 }
 
 // inexact is how exactly the outer iteration at hand solves its inner problems.
-func (r *run) inexact(pt *point) Inexact {
-	k := len(r.opt.Schedule)
+func (f *fit) inexact(pt *point, goal float64) Inexact {
+	k := len(f.opt.Schedule)
 	if k == 0 {
-		return Inexact{CG: r.innerTol(pt), SDP: 1000}
+		return Inexact{CG: f.tolFor(pt, f.share, goal), SDP: 1000}
 	}
-	how := r.opt.Schedule[min(r.iter, k-1)]
-	if r.opt.InnerTol > 0 {
-		how.CG = r.opt.InnerTol
+	how := f.opt.Schedule[min(f.iter, k-1)]
+	if f.opt.InnerTol > 0 {
+		how.CG = f.opt.InnerTol
 	}
 	return how
 }
 
 // frankWolfe takes the given number of plain Frank–Wolfe iterations of the L step.
-func (r *run) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *point, iterations int) (*linop.Spectral, error) {
-	r.space.quadratic(&r.quad, r.be, pt.eta, pt.X, pt.AX)
-	L := blas.NewGeneral(r.n, r.n)
-	pt.L.Dense(r.be, L)
+func (t *task) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *point, q *quadratic, iterations int) (*linop.Spectral, error) {
+	L := blas.NewGeneral(t.n, t.n)
+	pt.L.Dense(t.be, L)
 	_, err := w.Solve(ctx, L, &frankwolfe.Problem{
-		AtA: r.quad.AtA, AtY: r.quad.AtY, B: r.quad.B,
-		YY: r.space.normY2(), Samples: float64(r.l), Lambda: r.lambda, Tau: r.tau,
-	}, frankwolfe.Options{MaxIter: iterations, Tol: stepTol, Plain: true, Seed: r.opt.Seed, Backend: r.be})
+		AtA: q.AtA, AtY: q.AtY, B: q.B,
+		YY: t.space.normY2(), Samples: float64(t.l), Lambda: t.lambda, Tau: t.tau,
+	}, frankwolfe.Options{MaxIter: iterations, Tol: stepTol, Plain: true, Seed: t.seed, Backend: t.be})
 	if err != nil && !errors.Is(err, frankwolfe.ErrNotConverged) {
 		return nil, err
 	}
-	return linop.NewSpectral(r.be, L, eigenDrop)
+	return linop.NewSpectral(t.be, L, eigenDrop)
 }
-
-const (
-	stepTol   = 1e-12 // relative gap at which an L step ends before its iterations do
-	eigenDrop = 1e-15 // eigenvalues of L below this part of the largest are rounding
-)
 
 // okl is the output kernel learning of Dinuzzo et al. (2011) with the input
 // weights by their closed form unless they are fixed: the trace bound gives way to
@@ -97,28 +104,27 @@ const (
 //	AᵀA·L + L·AᵀA + 2lρL = AᵀY + YᵀA − λl·B
 //
 // by the eigendecomposition of AᵀA (mathematics.md §6).
-func (r *run) okl(ctx context.Context, pt *point) error {
-	return r.alternate(ctx, pt, func(_ context.Context, pt *point, _ Inexact) (*linop.Spectral, error) {
-		return r.sylvesterL(pt)
+func newOKL(f *fit) method {
+	return newAlternation(f, func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral, error) {
+		return f.t.sylvesterL(q)
 	})
 }
 
-func (r *run) sylvesterL(pt *point) (*linop.Spectral, error) {
-	r.space.quadratic(&r.quad, r.be, pt.eta, pt.X, pt.AX)
-	q, n := &r.quad, r.n
+func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
+	n := t.n
 	V, w := q.AtA, make([]float64, n)
-	if err := r.be.Syevd(V, w); err != nil {
+	if err := t.be.Syevd(V, w); err != nil {
 		return nil, err
 	}
 	R, T := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
 	for i := range n {
 		for j := range n {
-			R.Data[i*n+j] = q.AtY.Data[i*n+j] + q.AtY.Data[j*n+i] - r.mu*q.B.Data[i*n+j]
+			R.Data[i*n+j] = q.AtY.Data[i*n+j] + q.AtY.Data[j*n+i] - t.mu*q.B.Data[i*n+j]
 		}
 	}
-	blas.Mul(r.be, T, true, false, V, R)
-	blas.Mul(r.be, R, false, false, T, V)
-	shift := 2 * float64(r.l) * r.rho
+	blas.Mul(t.be, T, true, false, V, R)
+	blas.Mul(t.be, R, false, false, T, V)
+	shift := 2 * float64(t.l) * t.rho
 	for i := range n {
 		for j := range n {
 			// Where AᵀA is 0 up to rounding so is what stands on the right.
@@ -129,11 +135,11 @@ func (r *run) sylvesterL(pt *point) (*linop.Spectral, error) {
 			}
 		}
 	}
-	blas.Mul(r.be, T, false, false, V, R)
+	blas.Mul(t.be, T, false, false, V, R)
 	L := blas.NewGeneral(n, n)
-	blas.Mul(r.be, L, false, true, T, V)
+	blas.Mul(t.be, L, false, true, T, V)
 	symmetrize(L)
-	return linop.NewSpectral(r.be, L, eigenDrop)
+	return linop.NewSpectral(t.be, L, eigenDrop)
 }
 
 // checkSchedule validates the inexactness that the caller asked for.

@@ -177,9 +177,9 @@ type Step struct {
 	Eta              []float64
 	Rank             int // of L
 
-	run *run
+	fit *fit
 	pt  *point
 }
 
 // Solution returns copies of the coefficients and the output kernel of the step.
-func (s Step) Solution() (C blas.General, L *linop.Spectral) { return s.run.restore(s.pt) }
+func (s Step) Solution() (C blas.General, L *linop.Spectral) { return s.fit.solution(s.pt) }

@@ -38,13 +38,6 @@ type quasiNewton struct {
 	H      blas.General // the exact Hessian of the weights, in place of the rest; no Data where not known
 }
 
-const (
-	pairs       = 20  // moves remembered, fewer where they would take more than
-	pairNumbers = 3e7 // numbers,
-	leastPairs  = 4   // but so many at least
-	damping     = 0.2 // Powell's
-)
-
 // split is the two blocks of a vector.
 func (q *quasiNewton) split(z []float64) (eta []float64, L blas.General) {
 	eta = z[:q.m]

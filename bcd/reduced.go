@@ -15,24 +15,25 @@ import (
 // over the feasible set by projected spectral gradients (Schmidt, van den Berg,
 // Friedlander and Murphy, 2009). Projections let weights and eigenvalues of L
 // leave the boundary as easily as they reach it.
-func (r *run) reduced(ctx context.Context, pt *point) error {
-	if !r.grown {
+type reduced struct {
+	f      *fit
+	warmed bool // closed forms have run
+}
+
+func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
+	if !r.warmed {
+		r.warmed = true
 		var err error
-		if pt, err = r.warmUp(ctx, pt); err != nil || r.done(pt) || r.iter >= r.opt.MaxOuter {
+		if pt, err = r.warmUp(ctx, pt, goal); err != nil || r.f.ends(pt, goal) {
 			return err
 		}
 	}
-	d := &descent{run: r}
-	return d.minimize(ctx, pt)
+	d, err := newDescent(r.f, pt, goal)
+	if err != nil {
+		return err
+	}
+	return d.minimize(ctx)
 }
-
-// warmUpDrop is the relative decrease of the objective below which closed forms give way.
-const warmUpDrop = 0.03
-
-// overRelaxation lengthens the closed-form steps of l_p weights. From equal
-// weights the step ends at η_j ∝ c_j^{1/(q+1)}; were the c_j to stay as they are, the
-// optimum would be at c_j^{1/(q−1)}, were they to fall as η_j⁻², at the former.
-const overRelaxation = 1.3
 
 // overRelax makes the step from old to eta, taken in the logarithms, longer.
 func (r Lp) overRelax(eta, old []float64) {
@@ -48,28 +49,28 @@ func (r Lp) overRelax(eta, old []float64) {
 }
 
 // warmUp takes closed-form steps.
-func (r *run) warmUp(ctx context.Context, pt *point) (*point, error) {
-	last := math.Inf(1)
-	if err := r.sketchStart(ctx, pt, r.tolFor(pt, warmUpShare)); err != nil {
+func (r *reduced) warmUp(ctx context.Context, pt *point, goal float64) (*point, error) {
+	f, last := r.f, math.Inf(1)
+	if err := f.sketchStart(ctx, pt, f.tolFor(pt, warmUpShare, goal)); err != nil {
 		return pt, err
 	}
-	for ; ; r.iter++ {
-		if err := r.evaluate(ctx, pt, r.tolFor(pt, warmUpShare)); err != nil {
+	for ; ; f.iter++ {
+		if err := f.evaluate(ctx, pt, f.tolFor(pt, warmUpShare, goal), goal); err != nil {
 			return pt, err
 		}
 		U := pt.cert.objective
-		if r.done(pt) || r.iter >= r.opt.MaxOuter || !(last-U > warmUpDrop*math.Abs(U)) {
+		if f.ends(pt, goal) || !(last-U > warmUpDrop*math.Abs(U)) {
 			return pt, nil
 		}
 		last = U
-		eta, L, err := r.closedForms(pt)
+		eta, L, err := f.t.closedForms(pt)
 		if err != nil {
 			return pt, err
 		}
-		if lp, ok := r.reg.(Lp); ok && !r.fixEta {
+		if lp, ok := f.t.reg.(Lp); ok && !f.t.fixEta {
 			lp.overRelax(eta, pt.eta)
 		}
-		pt = r.step(pt, eta, L)
+		pt = f.t.next(pt, eta, L)
 	}
 }
 
@@ -80,80 +81,80 @@ type iterate struct {
 	z, g []float64
 }
 
-// descent is the state of the quasi-Newton phase.
+// descent is the quasi-Newton phase.
 type descent struct {
-	*run
-	model   quasiNewton
+	f       *fit
+	t       *task
+	goal    float64
+	cur     *iterate
+	model   *quasiNewton
 	active  activeSet
 	history []float64 // recent objectives, for the non-monotone test
 	lowest  float64   // relative gap so far
-	extra   int       // iterations since Tol was met
+	extra   int       // iterations since the goal was met
 	stalled int       // iterations since it fell, the objective moving by noise only
 	outputs outputSteps
 }
 
-const (
-	historyLen = 5    // objectives that a step is compared with
-	armijo     = 1e-4 // share of the predicted decrease that a step must reach
-	backtracks = 25
-	patience   = 12 // iterations at the level of noise without a smaller gap
-)
+// newDescent begins at a measured point.
+func newDescent(f *fit, pt *point, goal float64) (*descent, error) {
+	d := &descent{f: f, t: f.t, goal: goal, active: newActiveSet(f.t)}
+	d.outputs = newOutputSteps(d)
+	return d, d.begin(pt, !d.outputs.on)
+}
 
-// minimize iterates until the certificate meets Tol.
-func (d *descent) minimize(ctx context.Context, pt *point) error {
-	d.model = quasiNewton{be: d.be}
-	if !d.fixEta {
-		d.model.m = d.m
-	}
-	if !d.fixL {
-		d.model.n = d.n
-	}
-	d.outputs.init(d)
-	d.active.init(d.run)
-	cur := d.iterate(pt)
-	if err := d.restart(cur); err != nil {
-		return err
-	}
-	for d.iter < d.opt.MaxOuter {
-		next, err := d.advance(ctx, cur)
+// minimize iterates until the certificate meets the goal.
+func (d *descent) minimize(ctx context.Context) error {
+	for !d.f.spent() {
+		next, err := d.advance(ctx)
 		if err != nil {
 			return err
 		}
 		if next == nil || d.stalled >= patience { // no descent at this accuracy
 			d.stalled = 0
-			if next, err = d.sharpen(ctx, cur); err != nil || next == nil {
+			if next, err = d.sharpen(ctx); err != nil || next == nil {
 				return err
 			}
 		}
-		d.iter++
-		if err := d.settle(ctx, next); err != nil || d.finished(next.pt) {
+		d.f.iter++
+		if err := d.certify(ctx, next); err != nil || d.finished(next.pt) {
 			return err
 		}
-		if err := d.learn(cur, next); err != nil {
+		if err := d.learn(next); err != nil {
 			return err
 		}
-		cur = next
+		d.cur = next
 	}
 	return nil
 }
 
-// restart begins the model anew at cur, with a step of about half its size.
-func (d *descent) restart(cur *iterate) error {
-	q := &d.model
+// begin makes a new model at pt, of the weights, and jointly of L where that is asked for.
+func (d *descent) begin(pt *point, joint bool) error {
+	d.model = &quasiNewton{be: d.t.be}
+	if !d.t.fixEta {
+		d.model.m = d.t.m
+	}
+	if joint && !d.t.fixL {
+		d.model.n = d.t.n
+	}
+	return d.restart(d.iterate(pt))
+}
+
+// restart empties the model at it, with a step of about half its size.
+func (d *descent) restart(it *iterate) error {
+	d.cur = it
+	q := d.model
 	q.forget()
-	if err := q.center(cur.z, d.floors(cur.pt)); err != nil {
+	if err := q.center(it.z, d.floors(it.pt)); err != nil {
 		return err
 	}
-	Dz := make([]float64, len(cur.z))
-	q.metric(Dz, cur.z)
-	q.sEta = startScale(cur.g[:q.m], Dz[:q.m])
-	q.sL = startScale(cur.g[q.m:], Dz[q.m:])
-	d.history = append(d.history[:0], cur.pt.cert.objective)
+	Dz := make([]float64, len(it.z))
+	q.metric(Dz, it.z)
+	q.sEta = startScale(it.g[:q.m], Dz[:q.m])
+	q.sL = startScale(it.g[q.m:], Dz[q.m:])
+	d.history = append(d.history[:0], it.pt.cert.objective)
 	return nil
 }
-
-// leastFloor keeps the metric finite, relative to the mean eigenvalue of L.
-const leastFloor = 1e-8
 
 // floors are μ/σ_b for the columns v_b of V, with σ_b = v_bᵀCᵀA_ηC·v_b/‖C·v_b‖², the
 // mean of A_η that this column of C sees, or that of all columns where the space
@@ -161,20 +162,21 @@ const leastFloor = 1e-8
 func (d *descent) floors(pt *point) func(V blas.General) []float64 {
 	floor := func(seen, size float64) float64 {
 		if !(seen > 0) {
-			return d.tau
+			return d.t.tau
 		}
-		return d.mu*size/seen + leastFloor*d.tau/float64(d.n)
+		return d.t.mu*size/seen + leastFloor*d.t.tau/float64(d.t.n)
 	}
 	return func(V blas.General) []float64 {
-		_, sizes := d.space.along(&d.work, pt.X, V)
-		if sizes == nil {
-			return constant(d.n, floor(trace(pt.G), pt.cc))
+		holder, ok := d.t.space.(targetHolder)
+		if !ok {
+			return constant(d.t.n, floor(trace(pt.G), pt.cc))
 		}
+		_, sizes := holder.along(&d.t.work, pt.X, V)
 		T := cloneLike(V)
-		blas.Mul(d.be, T, false, false, pt.G, V)
-		floors := make([]float64, d.n)
+		blas.Mul(d.t.be, T, false, false, pt.G, V)
+		floors := make([]float64, d.t.n)
 		for b := range floors {
-			for i := range d.n {
+			for i := range d.t.n {
 				floors[b] += V.Data[i*V.Stride+b] * T.Data[i*T.Stride+b]
 			}
 			floors[b] = floor(floors[b], sizes[b])
@@ -195,50 +197,51 @@ func startScale(g, Dz []float64) float64 {
 
 // iterate makes the vector form of a measured point.
 func (d *descent) iterate(pt *point) *iterate {
-	q := &d.model
+	q := d.model
 	N := q.m + q.n*q.n
 	it := &iterate{pt: pt, z: make([]float64, N), g: make([]float64, N)}
 	copy(it.z[:q.m], pt.eta)
 	if q.m > 0 {
 		g := it.g[:q.m]
-		d.reg.Gradient(g, pt.eta)
+		d.t.reg.Gradient(g, pt.eta)
 		for j, c := range pt.c {
-			g[j] = d.lambda * (g[j] - c)
+			g[j] = d.t.lambda * (g[j] - c)
 		}
 	}
 	if q.n > 0 {
 		_, L := q.split(it.z)
-		pt.L.Dense(d.be, L)
+		pt.L.Dense(d.t.be, L)
 		_, G := q.split(it.g)
-		blas.AddScaled(G, -d.lambda, pt.G)
+		blas.AddScaled(G, -d.t.lambda, pt.G)
 	}
 	return it
 }
 
-// learn shows the move from old to now to the model.
-func (d *descent) learn(old, now *iterate) error {
-	s, y := slices.Clone(now.z), slices.Clone(now.g)
-	blas.Axpy(-1, old.z, s)
-	blas.Axpy(-1, old.g, y)
+// learn shows the move from cur to next to the model.
+func (d *descent) learn(next *iterate) error {
+	s, y := slices.Clone(next.z), slices.Clone(next.g)
+	blas.Axpy(-1, d.cur.z, s)
+	blas.Axpy(-1, d.cur.g, y)
 	d.active.mask(y[:d.model.m])
-	d.history = append(d.history, now.pt.cert.objective)
+	d.history = append(d.history, next.pt.cert.objective)
 	if len(d.history) > historyLen {
 		d.history = d.history[1:]
 	}
 	if d.model.H.Data != nil {
 		return nil
 	}
-	return d.model.update(s, y, now.z, d.floors(now.pt))
+	return d.model.update(s, y, next.z, d.floors(next.pt))
 }
 
 // search moves from cur towards the minimiser of the model, far enough back for
 // the objective to fall. It returns nil when no step does.
-func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
+func (d *descent) search(ctx context.Context) (*iterate, error) {
 	var (
 		target   []float64
 		L        *linop.Spectral
 		decrease float64
 		err      error
+		cur      = d.cur
 	)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) { target, L, decrease, err = d.minimizeModel(ctx, cur) })
 	if err != nil {
@@ -248,21 +251,21 @@ func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
 	blas.Axpy(-1, cur.z, dir)
 	slope := math.Min(d.slope(cur.g, dir, cur.z), 0) // what is positive is rounding
 	ref := slices.Max(d.history)
-	tol := d.stepTol(cur.pt, decrease)
+	tol := d.stepTol(decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
-		pt, err := d.trial(ctx, cur.pt, target, L, tol)
+		pt, err := d.trial(ctx, target, L, tol)
 		if err != nil {
 			return nil, err
 		}
-		U := d.objective(pt)
-		if U <= ref+armijo*step*slope+d.noise(pt) {
+		U := pt.cert.objective
+		if U <= ref+armijo*step*slope+d.t.noise(pt) {
 			return d.iterate(pt), nil
 		}
 		shrink := -slope * step / (2 * (U - cur.pt.cert.objective - slope*step))
 		if !(shrink > 0.1 && shrink < 0.9) {
 			shrink = 0.5
 		}
-		if step *= shrink; -slope*step <= d.noise(pt) {
+		if step *= shrink; -slope*step <= d.t.noise(pt) {
 			return nil, nil
 		}
 		copy(target, cur.z)
@@ -274,85 +277,91 @@ func (d *descent) search(ctx context.Context, cur *iterate) (*iterate, error) {
 	return nil, nil
 }
 
-// noise is how much of an objective its inexact C, and rounding, may account for.
-func (d *descent) noise(pt *point) float64 {
-	return 0.5*d.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + d.space.rounding(pt.fit)/float64(d.l)
+// tol is the relative residual of a C step from cur.
+func (d *descent) tol() float64 { return d.f.tolFor(d.cur.pt, d.f.share, d.goal) }
+
+// stepTol is the relative residual for a step that is to lower the objective by
+// the given amount: the inexactness, κ times the squared residual by the point
+// before, shall be a tenth of that at most.
+func (d *descent) stepTol(decrease float64) float64 {
+	pt, tol := d.cur.pt, d.tol()
+	if kappa := d.t.inexactness(pt) / (pt.residual * pt.residual); d.f.opt.InnerTol == 0 && positive(kappa) && decrease > 0 {
+		tol = math.Min(tol, math.Sqrt(0.1*decrease/kappa))
+	}
+	return math.Max(tol, innerTightest)
 }
 
 // trial performs and measures the C step at the vector z.
-func (d *descent) trial(ctx context.Context, from *point, z []float64, L *linop.Spectral, tol float64) (*point, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	eta := from.eta
-	if !d.fixEta {
-		eta = slices.Clone(z[:d.m])
+func (d *descent) trial(ctx context.Context, z []float64, L *linop.Spectral, tol float64) (*point, error) {
+	eta := d.cur.pt.eta
+	if d.model.m > 0 {
+		eta = slices.Clone(z[:d.t.m])
 	}
 	if d.model.n == 0 {
-		L = from.L
+		L = d.cur.pt.L
 	}
-	return d.try(ctx, from, eta, L, tol)
+	return d.try(ctx, eta, L, tol)
 }
 
 // try performs and measures the C step at (eta, L).
-func (d *descent) try(ctx context.Context, from *point, eta []float64, L *linop.Spectral, tol float64) (*point, error) {
-	pt := d.step(from, eta, L)
-	if err := d.solve(ctx, pt, tol); err != nil {
+func (d *descent) try(ctx context.Context, eta []float64, L *linop.Spectral, tol float64) (*point, error) {
+	pt := d.t.next(d.cur.pt, eta, L)
+	if err := d.f.solve(ctx, pt, tol); err != nil {
 		return nil, err
 	}
-	if err := d.measure(ctx, pt, d.active.idx); err != nil {
+	if err := d.f.measure(ctx, pt, d.active.idx); err != nil {
 		return nil, err
 	}
-	pt.cert.objective = d.objective(pt)
+	pt.cert.objective = d.t.objective(pt)
 	return pt, nil
 }
 
 // sharpen repeats the C step at cur more exactly, after which the model starts
 // anew. It returns nil when that has been done to the limit.
-func (d *descent) sharpen(ctx context.Context, cur *iterate) (*iterate, error) {
-	if d.share < sharpest || d.opt.InnerTol > 0 {
+func (d *descent) sharpen(ctx context.Context) (*iterate, error) {
+	if d.f.share < sharpest || d.f.opt.InnerTol > 0 {
 		return nil, nil
 	}
-	d.share /= 10
-	pt, err := d.trial(ctx, cur.pt, cur.z, cur.pt.L, d.innerTol(cur.pt))
+	d.f.share /= 10
+	pt, err := d.trial(ctx, d.cur.z, d.cur.pt.L, d.tol())
 	if err != nil {
 		return nil, err
 	}
-	next := d.iterate(pt)
-	return next, d.restart(next)
+	return d.cur, d.restart(d.iterate(pt))
 }
 
-// settle certifies next, after measuring all kernels when the active ones meet
-// Tol or a check is due, and lets kernels enter or leave.
-func (d *descent) settle(ctx context.Context, next *iterate) error {
+// certify certifies next, after measuring all kernels when the active ones meet
+// the goal or a check is due, and lets kernels enter or leave.
+func (d *descent) certify(ctx context.Context, next *iterate) error {
 	pt := next.pt
-	if err := d.certify(pt); err != nil {
+	if err := d.certifyPoint(ctx, pt); err != nil {
 		return err
 	}
-	if !pt.complete && (d.done(pt) || d.active.due()) {
-		if err := d.measure(ctx, pt, d.all); err != nil {
+	if !pt.complete && (pt.meets(d.goal) || d.active.due()) {
+		if err := d.f.measure(ctx, pt, d.t.all); err != nil {
+			return err
+		}
+		if err := d.certifyPoint(ctx, pt); err != nil {
 			return err
 		}
 		*next = *d.iterate(pt)
 	}
-	d.active.choose(next, &d.model)
+	d.active.choose(next, d.model)
 	d.watch(pt)
-	return d.accept(ctx, pt)
+	return d.f.accept(pt, d.goal)
 }
 
-// Once Tol is met a few more steps, which converge fast there, go for a gap of
-// beyond·Tol: the function found is only as exact as the square root of the gap.
-const (
-	beyond     = 0.1
-	extraSteps = 3
-)
+func (d *descent) certifyPoint(ctx context.Context, pt *point) (err error) {
+	phase.Do(ctx, phase.Certificate, func(context.Context) { err = d.t.certify(pt) })
+	return err
+}
 
-// finished reports whether pt ends the run.
+// finished reports whether pt ends the descent.
 func (d *descent) finished(pt *point) bool {
-	if d.done(d.best) {
+	if d.f.best.meets(d.goal) {
 		d.extra++
 	}
-	return d.extra > 0 && (d.extra > extraSteps || pt.cert.relative() <= beyond*d.opt.Tol)
+	return d.extra > 0 && (d.extra > extraSteps || pt.cert.relative() <= beyond*d.goal)
 }
 
 // watch counts the iterations that neither lower the gap nor move the objective by more than noise.
@@ -361,7 +370,7 @@ func (d *descent) watch(pt *point) {
 	switch gap := pt.cert.relative(); {
 	case d.lowest == 0 || gap < d.lowest:
 		d.lowest, d.stalled = gap, 0
-	case math.Abs(pt.cert.objective-last) > d.noise(pt):
+	case math.Abs(pt.cert.objective-last) > d.t.noise(pt):
 		d.stalled = 0
 	default:
 		d.stalled++

@@ -16,7 +16,8 @@ type samples struct {
 	yy      float64
 	dropped float64 // ‖Y‖² of what project left out
 	unit    float64
-	size    float64 // the largest mean of a diagonal, known after check
+	size    float64   // the largest mean of a diagonal, known after check
+	traces  []float64 // tr K_j, once asked for
 }
 
 // NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
@@ -95,13 +96,17 @@ func (s *samples) setWeights(eta []float64) {
 
 // trace is tr K_j.
 func (s *samples) trace(j int) float64 {
-	d := make([]float64, s.K.Dim())
-	s.K.Diag(d, j)
-	blas.Scal(1/s.unit, d)
-	return sumOf(d)
+	if s.traces == nil {
+		d := make([]float64, s.K.Dim())
+		s.traces = make([]float64, s.K.Len())
+		for j := range s.traces {
+			s.K.Diag(d, j)
+			blas.Scal(1/s.unit, d)
+			s.traces[j] = sumOf(d)
+		}
+	}
+	return s.traces[j]
 }
-
-func (s *samples) operator() linop.Operator { return s.K }
 
 func (s *samples) traceOf(eta []float64) float64 {
 	sum := 0.0
@@ -113,34 +118,24 @@ func (s *samples) traceOf(eta []float64) float64 {
 	return sum
 }
 
-// singleFrom is the order of K_η from which products in single precision are worth
-// the forming of another K_η.
-const singleFrom = 600
-
-func (s *samples) mixed() []float64 {
-	if _, ok := s.K.(linop.Mixed); !ok || s.K.Dim() < singleFrom {
-		return nil
-	}
-	t := make([]float64, s.K.Len())
-	for j := range t {
-		t[j] = s.trace(j)
-	}
-	return t
+func (s *samples) mixed() bool {
+	_, ok := s.K.(linop.Mixed)
+	return ok && s.K.Dim() >= singleFrom
 }
 
-func (s *samples) form(single bool) {
-	m, ok := s.K.(linop.Mixed)
-	switch {
-	case ok && single:
+func (s *samples) at(eta []float64, single bool) linop.Operator {
+	s.setWeights(eta)
+	if m, ok := s.K.(linop.Mixed); ok && single {
 		m.Single()
-	case ok:
+	} else if ok {
 		m.Form()
 	}
+	return s.K
 }
 
-func (s *samples) rhs() blas.General { return s.Y }
-func (s *samples) normY2() float64   { return s.yy }
-func (s *samples) rest() float64     { return s.dropped }
+func (s *samples) rhs([]float64) blas.General { return s.Y }
+func (s *samples) normY2() float64            { return s.yy }
+func (s *samples) rest() float64              { return s.dropped }
 func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 {
 	return 1
 }
@@ -180,18 +175,18 @@ func (s *samples) probe() []float64 {
 func (s *samples) project(be blas.Backend, P blas.General) Space {
 	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
 	blas.Mul(be, Y, false, false, s.Y, P)
-	p := &samples{K: s.K, Y: Y, yy: s.yy, unit: s.unit, size: s.size}
+	p := &samples{K: s.K, Y: Y, yy: s.yy, unit: s.unit, size: s.size, traces: s.traces}
 	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
 		p.dropped = left
 	}
 	return p
 }
 
-func (s *samples) half(_ *work, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
-	return C, s.K
+func (s *samples) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
+	return C, s.at(eta, false)
 }
 
-func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General, L *linop.Spectral, idx []int) {
+func (s *samples) measure(m *measures, c []float64, idx []int, w *work, _ []float64, C, KC blas.General, L *linop.Spectral) {
 	n := s.Y.Cols
 	w.xl = blas.Reshape(w.xl, C.Rows, n)
 	w.mulRight(w.xl, KC, L)
@@ -203,7 +198,7 @@ func (s *samples) measure(m *measures, w *work, _ []float64, C, KC blas.General,
 		blas.Mul(w.be, m.G, true, false, C, KC)
 		symmetrize(m.G)
 	}
-	s.forms(m.c, w.half(C, L), idx)
+	s.forms(c, w.half(C, L), idx)
 }
 
 // forms are tr(UᵀK_jU) for the kernels of idx.

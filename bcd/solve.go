@@ -2,26 +2,10 @@ package bcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/memory"
-	"github.com/iokl/iokl/linop"
 )
-
-// method minimises from the given start until the certificate meets Tol,
-// leaving the point to return in run.best.
-type method func(r *run, ctx context.Context, pt *point) error
-
-var methods = map[string]method{
-	"closed":  (*run).closed,
-	"reduced": (*run).reduced,
-	"paper":   (*run).paper,
-	"okl":     (*run).okl,
-}
 
 // Solvers lists the names that Options.Solver takes.
 func Solvers() []string {
@@ -94,70 +78,39 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		}
 	}
 	q, u, rho := q.inUnits(rho)
-	q, P, whole, err := reduceOutputs(q, opt)
+	q, b, err := reduceOutputs(ctx, q, opt)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRun(q, opt)
+	f, err := newFit(q, opt, rho, b, u)
 	if err != nil {
 		return nil, err
 	}
-	r.P, r.whole, r.units, r.rho = P, whole, u, rho
-	r.collect()
-	pt := r.begin(q.Eta, q.L)
-	r.resume(pt)
-	if err = r.trace(pt); err == nil {
-		err = r.minimize(ctx, pt)
+	m := methods[opt.Solver](f)
+	if b.whole != nil {
+		m = &growing{f: f, method: m}
 	}
-	if e := errors.Join(r.finish(), r.cover(context.Background(), r.best)); err == nil {
+	pt := f.t.start(q.Eta, q.L)
+	f.best = pt
+	f.resume(pt)
+	if err = f.trace(pt); err == nil {
+		err = m.minimize(ctx, pt, opt.Tol)
+	}
+	if e := f.finish(); err == nil {
 		err = e
 	}
-	res := r.result()
-	if err = r.explained(err); err == nil && !res.Converged {
+	if g, ok := m.(*growing); ok {
+		if e := g.cover(ctx, f.best, opt.Tol); err == nil {
+			err = e
+		}
+	}
+	err, raised := f.explained(err), f.c.effort().raised
+	res := f.result()
+	if err == nil && !res.Converged {
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, opt.Tol)
-		if r.raised > 0 {
-			err = fmt.Errorf("%w: %w: λl = %.3g is lost in the rounding of the kernels times L", err, ErrLambdaTooSmall, p.Lambda*float64(r.l))
+		if raised > 0 {
+			err = fmt.Errorf("%w: %w: λl = %.3g is lost in the rounding of the kernels times L", err, ErrLambdaTooSmall, p.Lambda*float64(f.t.l))
 		}
 	}
 	return res, err
-}
-
-// explained is err as ErrNotConverged where, after a first C step that shows the
-// input to be sound, weights and output kernel have left the range of float64.
-func (r *run) explained(err error) error {
-	for _, known := range []error{ErrNotConverged, ErrNotPSD, context.Canceled, context.DeadlineExceeded, memory.ErrTooLarge} {
-		if errors.Is(err, known) {
-			return err
-		}
-	}
-	if err == nil || r.stopped != nil || r.solves <= 1 {
-		return err
-	}
-	return fmt.Errorf("%w: numbers left the range of float64 at outer iteration %d: %s", ErrNotConverged, r.iter, err)
-}
-
-// step makes the point that the weights and output kernel lead to, with pt's
-// coefficients as its start. pt stays as it is.
-func (r *run) step(pt *point, eta []float64, L *linop.Spectral) *point {
-	next := &point{eta: eta, L: L, residual: 1, cert: pt.cert} // whose gap sets the first tolerance
-	next.X, next.AX = cloneLike(pt.X), cloneLike(pt.AX)
-	copy(next.X.Data, pt.X.Data)
-	r.space.rebase(next.X, pt.eta, eta)
-	next.c = make([]float64, r.m)
-	return next
-}
-
-// resume takes the counts and the coefficients of the state to continue from.
-func (r *run) resume(pt *point) {
-	s := r.opt.Start
-	if s == nil {
-		return
-	}
-	r.iter, r.solves, r.columns = s.Iter, s.SylvesterSolves, s.KernelMultiplies
-	if r.P.Data == nil {
-		blas.Copy(pt.X, s.X)
-	} else {
-		blas.Mul(r.be, pt.X, false, false, s.X, r.P)
-	}
-	blas.Scal(1/r.units.x, pt.X.Data)
 }

@@ -13,7 +13,8 @@ import (
 //	samples    C (l×n)          K_η               Y
 //	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
 //
-// A Space serves one fit at a time.
+// What only some methods ask for is in [reducible], [targetHolder], [quadraticSpace]
+// and [probed]. A Space serves one fit at a time.
 type Space interface {
 	// Samples is l, Outputs n, Kernels m, and Unknowns the number of rows of X.
 	Samples() int
@@ -29,48 +30,66 @@ type Space interface {
 	// inUnits is the space of Y/y and K_j/k, see units, and what that divides the unknown
 	// by beside y, for the same coefficients of Y/y.
 	inUnits(y, k float64) (Space, float64)
-	// rounding is how much of fit, a value of measures, may be rounding.
-	rounding(fit float64) float64
-	// setWeights makes operator and rhs those of η; weights of 0 are not read.
-	setWeights(eta []float64)
+
+	// at is A_η, ready to use, in single precision for single: a hint. Weights of 0
+	// are not read. It is valid until the next call.
+	at(eta []float64, single bool) linop.Operator
+	// rhs is B_η, valid until the next call.
+	rhs(eta []float64) blas.General
 	// traceOf is tr A_η, or an estimate of it.
 	traceOf(eta []float64) float64
-	// form makes A_η ready to use, in single precision for single: a hint.
-	form(single bool)
-	operator() linop.Operator // A_η
-	// mixed returns the trace of every kernel where A_η is worth taking in single
-	// precision as long as that is exact enough, and nil where not.
-	mixed() []float64
-	rhs() blas.General // B_η
-	normY2() float64   // ‖Y‖²_F
-	rest() float64     // what measures count as ‖Y‖² outside the outputs at hand, see project
+	// mixed reports whether A_η is worth taking in single precision where that is exact enough.
+	mixed() bool
+
+	// normY2 is ‖Y‖²_F, and rest what measures count of it outside the outputs at hand, see project.
+	normY2() float64
+	rest() float64
+	// rounding is how much of fit, a value of measures, may be rounding.
+	rounding(fit float64) float64
 	// residualScale is what a relative residual in Y is to be multiplied by for one
 	// in B_η to leave the objective as near its minimum, at the most.
 	residualScale(eta []float64, L *linop.Spectral, mu float64) float64
-	// measure fills m for the coefficients that X stands for at (eta, L). AX is A_η·X.
-	measure(m *measures, w *work, eta []float64, X, AX blas.General, L *linop.Spectral, idx []int)
+	// measure fills m for the coefficients that X stands for at (eta, L), and c with
+	// c_j of the kernels of idx. AX is A_η·X.
+	measure(m *measures, c []float64, idx []int, w *work, eta []float64, X, AX blas.General, L *linop.Spectral)
 	// norms are ‖f_j‖² of the function that X stands for at (eta, L).
 	norms(w *work, eta []float64, X blas.General, L *linop.Spectral) []float64
-	// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V, or nil
-	// where the space does not hold Y.
-	along(w *work, C, V blas.General) (yc, cc []float64)
-	// quadratic fills the matrices of the L step at fixed X: AᵀA, AᵀY and B.
-	quadratic(q *quadratic, be blas.Backend, eta []float64, X, AX blas.General)
+	// rebase makes X, the solution for the weights from, a start for the weights to.
+	rebase(X blas.General, from, to []float64)
 	// spectral turns H = UᵀB_η, U the eigenvectors of A_η of ascending eigenvalues s,
 	// into what stands for UᵀY, and both into descending order; it may overwrite and
 	// leaves out what has no part in h but a constant.
 	spectral(H blas.General, s []float64) (blas.General, []float64)
-	// rebase makes X, the solution for the weights from, a start for the weights to.
-	rebase(X blas.General, from, to []float64)
-	// probe is one number per kernel that tells dictionaries apart.
-	probe() []float64
+}
+
+// reducible is a Space whose outputs may be replaced by fewer combinations of them.
+type reducible interface {
 	// outputs is the matrix whose row space holds the optimal L.
 	outputs() blas.General
 	// project is the same space with outputs·P in place of outputs (P has orthonormal
 	// columns). The objective goes on counting what of Y lies outside the range of P.
 	project(be blas.Backend, P blas.General) Space
 	// half returns R and A with G = RᵀAR at the coefficients of X; A is nil for the identity.
-	half(w *work, X, AX blas.General, L *linop.Spectral) (R blas.General, A linop.Operator)
+	half(w *work, eta []float64, X, AX blas.General, L *linop.Spectral) (R blas.General, A linop.Operator)
+}
+
+// targetHolder is a Space that holds Y.
+type targetHolder interface {
+	// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V.
+	along(w *work, C, V blas.General) (yc, cc []float64)
+}
+
+// quadraticSpace is a Space in which the L step at fixed X is a quadratic problem.
+type quadraticSpace interface {
+	// quadratic fills the matrices of that step: AᵀA, AᵀY and B.
+	quadratic(q *quadratic, be blas.Backend, eta []float64, X, AX blas.General)
+}
+
+// probed is a Space whose fits have checkpoints.
+type probed interface {
+	outputs() blas.General
+	// probe is one number per kernel that tells dictionaries apart.
+	probe() []float64
 }
 
 // measures are the numbers every objective, gradient and certificate is made of,
@@ -82,7 +101,6 @@ type measures struct {
 	norm float64      // ‖f‖², tr(Cᵀ K_η C L)
 	yc   float64      // ⟨Y,C⟩
 	cc   float64      // ‖C‖²_F
-	c    []float64    // c_j = tr(Cᵀ K_j C L) at the indices asked for
 	G    blas.General // Cᵀ K_η C, both triangles
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/sylvester"
 )
 
 // sketchStart moves the output kernel of the starting point near the best for
@@ -17,60 +16,54 @@ import (
 //	U·diag(s)·Uᵀ + t·(I − UUᵀ),   t the mean of the eigenvalues that the sketch leaves,
 //
 // whose C steps are diagonal, cost next to nothing. The certificates know nothing of it.
-func (r *run) sketchStart(ctx context.Context, pt *point, tol float64) error {
-	solver, ok := r.solver.(sylvester.Sketcher)
-	if !ok || r.fixL || r.traces == nil || pt.L.Rank() < r.n {
+func (f *fit) sketchStart(ctx context.Context, pt *point, tol float64) error {
+	step, ok := f.c.(*systemStep)
+	if !ok || f.t.fixL || pt.L.Rank() < f.t.n {
 		return nil
 	}
-	single := r.formFor(ctx, pt, tol)
+	U, s := step.sketch(ctx, pt, tol)
+	if len(s) == 0 {
+		return nil
+	}
 	var err error
-	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		U, s := solver.Sketch(ctx, r.system(pt), r.space.rhs(), sylvester.Options{Tol: tol, Single: single})
-		if len(s) > 0 {
-			pt.L, err = r.newSketched(U, s, blas.Dot(pt.eta, r.traces)).minimize(pt.L)
-		}
-	})
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) { pt.L, err = newSketched(f.t, pt, U, s).minimize(ctx, pt.L, f.basis.collect) })
 	return err
 }
 
 // sketched is the problem in L with A_η replaced.
 type sketched struct {
-	*run
+	t     *task
 	s     []float64
 	tail  float64
 	H     blas.General // UᵀY (q×n)
 	outer blas.General // (Y − UH)ᵀ(Y − UH) (n×n)
 }
 
-func (r *run) newSketched(U blas.General, s []float64, total float64) *sketched {
-	Y := r.space.rhs()
-	p := &sketched{run: r, s: s, H: blas.NewGeneral(len(s), r.n), outer: blas.NewGeneral(r.n, r.n)}
-	blas.Mul(r.be, p.H, true, false, U, Y)
-	blas.GramOf(r.be, p.outer, Y)
-	blas.Gemm(r.be, true, false, -1, p.H, p.H, 1, p.outer)
+func newSketched(t *task, pt *point, U blas.General, s []float64) *sketched {
+	Y := t.space.rhs(pt.eta)
+	p := &sketched{t: t, s: s, H: blas.NewGeneral(len(s), t.n), outer: blas.NewGeneral(t.n, t.n)}
+	blas.Mul(t.be, p.H, true, false, U, Y)
+	blas.GramOf(t.be, p.outer, Y)
+	blas.Gemm(t.be, true, false, -1, p.H, p.H, 1, p.outer)
 	if left := U.Rows - len(s); left > 0 {
-		p.tail = math.Max(total-sumOf(s), 0) / float64(left)
+		p.tail = math.Max(t.space.traceOf(pt.eta)-sumOf(s), 0) / float64(left)
 	}
 	return p
 }
 
-// Closed forms end when they lower the objective by less than sketchDrop, which
-// is about how near the sketch is, or after sketchSteps.
-const (
-	sketchDrop  = 1e-3
-	sketchSteps = 10
-)
-
-func (p *sketched) minimize(L *linop.Spectral) (*linop.Spectral, error) {
+func (p *sketched) minimize(ctx context.Context, L *linop.Spectral, collect func()) (*linop.Spectral, error) {
 	last := math.Inf(1)
 	for range sketchSteps {
+		if err := ctx.Err(); err != nil {
+			return L, err
+		}
 		M, value := p.evaluate(L)
 		if !(last-value > sketchDrop*value) {
 			break
 		}
 		last = value
-		p.collect()
-		next, err := p.rootOf(L.V, M)
+		collect()
+		next, err := p.t.rootOf(L.V, M)
 		if err != nil {
 			return nil, err
 		}
@@ -83,28 +76,28 @@ func (p *sketched) minimize(L *linop.Spectral) (*linop.Spectral, error) {
 // C of L, and h/λ = ⟨Y,C⟩.
 func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
 	k := L.Rank()
-	X, T := blas.NewGeneral(len(p.s), k), blas.NewGeneral(p.n, k)
+	X, T := blas.NewGeneral(len(p.s), k), blas.NewGeneral(p.t.n, k)
 	M = blas.NewGeneral(k, k)
-	blas.Mul(p.be, T, false, false, p.outer, L.V)
-	blas.Mul(p.be, M, true, false, L.V, T)
+	blas.Mul(p.t.be, T, false, false, p.outer, L.V)
+	blas.Mul(p.t.be, M, true, false, L.V, T)
 	symmetrize(M)
 	outside := make([]float64, k)
 	for j, rho := range L.S {
-		d := rho*p.tail + p.mu
+		d := rho*p.tail + p.t.mu
 		value += M.Data[j*M.Stride+j] / d
 		outside[j] = rho * math.Sqrt(p.tail) / d
 	}
 	scaleRows(M, outside, M)
 	scaleColumns(M, outside)
-	L.Rotate(p.be, X, p.H)
+	L.Rotate(p.t.be, X, p.H)
 	for i, s := range p.s {
 		row, root := blas.Row(X, i), math.Sqrt(s)
 		for j, rho := range L.S {
-			d := rho*s + p.mu
+			d := rho*s + p.t.mu
 			value += row[j] * row[j] / d
 			row[j] *= rho * root / d
 		}
 	}
-	blas.Gemm(p.be, true, false, 1, X, X, 1, M)
+	blas.Gemm(p.t.be, true, false, 1, X, X, 1, M)
 	return M, value
 }

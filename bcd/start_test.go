@@ -25,12 +25,12 @@ func TestSketchStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRun(q, opt)
+	f, err := newFit(q, opt, 0, basis{}, units{y: 1, x: 1, L: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pt := r.begin(q.Eta, q.L)
-	if err := r.sketchStart(context.Background(), pt, innerFirst); err != nil {
+	pt := f.t.start(q.Eta, q.L)
+	if err := f.sketchStart(context.Background(), pt, innerFirst); err != nil {
 		t.Fatal(err)
 	}
 	if d := math.Abs(pt.L.Trace() - q.Tau); !(d < 1e-12*q.Tau) || pt.L.Rank() < 32 {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -15,20 +14,9 @@ func TestWeightHessian(t *testing.T) {
 	L := linop.ScaledIdentity(3, 1)
 	L.S[0], L.S[2] = 1.9, 0.1
 	eta := constant(K.Len(), 1/float64(K.Len()))
-	gradient := func(eta []float64) ([]float64, *point, *run) { // −c_j at the exact C
-		X := solveExactly(t, *p, eta, L)
-		pt := at(t, p, eta, L, X)
-		r, err := newRun(mustCheck(t, p), Options{Sylvester: "eigen", Backend: blas.Active()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pt.c, pt, r
-	}
-	_, pt, r := gradient(eta)
-	d := &descent{run: r}
-	d.active.init(r)
-	d.formFor(t.Context(), pt, 0)
-	H, err := d.weightHessian(pt)
+	exact := func(eta []float64) *point { return at(t, p, eta, L, solveExactly(t, *p, eta, L)) }
+	k := newTask(mustCheck(t, p), Options{}, 0)
+	H, err := k.weightHessian(t.Context(), k.space.at(eta, false), exact(eta), k.all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +25,7 @@ func TestWeightHessian(t *testing.T) {
 		near := func(sign float64) []float64 {
 			e := append([]float64(nil), eta...)
 			e[j] += sign * step
-			c, _, _ := gradient(e)
-			return c
+			return exact(e).c // minus the gradient over λ
 		}
 		up, down := near(1), near(-1)
 		for i := range up {

@@ -1,0 +1,131 @@
+package bcd
+
+// Constants of the methods that were fitted. Fitted on: the golden cases of testdata;
+// classes with ten views of the shape of Caltech-101 (l = 600 … 3060, 20 … 102
+// outputs); 130 near-collinear kernels of 200 samples and 5 outputs; many outputs at
+// small λ (100×60 … 1500×150 samples×outputs, λ = 1e-4, 1e-6). Judged by C steps and
+// seconds to certified gaps of 1e-4 and 1e-6. The figures are in docs/decisions.
+
+// Tolerances of C steps that are tied to the gap, and the share of the relative gap
+// that a step may leave open.
+const (
+	innerFirst    = 3e-2 // the loosest of the first C step, which begins at 0
+	innerLoosest  = 5e-3
+	innerTightest = 1e-13
+	warmUpShare   = 2 // while closed forms run: C errors enter them in second order
+	innerShare    = 0.2
+	sharpest      = 1e-4
+)
+
+// Single precision. A C step to a relative residual of singleTol or more may take A_η
+// in it, which moves the relative gap by singleSlack at most.
+const (
+	singleTol   = 5e-4
+	singleSlack = 1e-5
+	singleFrom  = 600 // order of K_η from which products are worth the forming of another K_η
+)
+
+// Closed forms.
+const (
+	warmUpDrop = 0.03 // relative decrease of the objective below which they give way
+	// overRelaxation lengthens the steps of l_p weights. From equal weights the step ends
+	// at η_j ∝ c_j^{1/(q+1)}; were the c_j to stay as they are, the optimum would be at
+	// c_j^{1/(q−1)}, were they to fall as η_j⁻², at the former.
+	overRelaxation = 1.3
+	sketchDrop     = 1e-3 // relative decrease below which those for a sketch end, about how near it is,
+	sketchSteps    = 10   // and their largest number
+)
+
+// The quasi-Newton method.
+const (
+	historyLen = 5    // objectives that a step is compared with
+	armijo     = 1e-4 // share of the predicted decrease that a step must reach
+	backtracks = 25
+	patience   = 12 // iterations at the level of noise without a smaller gap
+
+	// Once Tol is met extraSteps more, which converge fast there, go for a gap of
+	// beyond·Tol: the function found is only as exact as the square root of the gap.
+	beyond     = 0.1
+	extraSteps = 3
+
+	pairs       = 20   // moves remembered, fewer where they would take more than
+	pairNumbers = 3e7  // numbers,
+	leastPairs  = 4    // but so many at least
+	damping     = 0.2  // Powell's
+	leastFloor  = 1e-8 // keeps the metric finite, relative to the mean eigenvalue of L
+
+	// Inner iterations that minimise the model. One costs an eigendecomposition of order
+	// n and a few products of that order, so their number falls with n³.
+	modelWork     = 2e7
+	modelMinSteps = 8
+	modelMaxSteps = 300
+	exactSteps    = 3000 // for weights alone with the exact second derivative, which cost m² a step
+	modelTol      = 1e-8 // share of the first predicted decrease at which to stop
+
+	checkEvery = 6 // iterations between measurements of all kernels
+)
+
+// L and η in turn.
+const (
+	outputStepsFrom  = 40   // outputs; fewer are cheap enough to minimise the joint model well
+	outputStepsRows  = 4    // rows of A_η for each output up to which the steps are taken from the start
+	outputStepsLate  = 5    // steps after which they are taken with more rows, or where weights have an exact model,
+	outputStepsLast  = 20   // and with fewer outputs, but
+	outputStepsLeast = 10   // so many at least,
+	outputStepsMost  = 3000 // up to this number of rows
+	poorStep         = 0.5  // share of gapL that a good step may leave
+	poorSteps        = 2
+	poorTol          = 1e-2 // factor of the tolerance of the C step after a poor one
+
+	// The second derivative by the weights costs little beside C steps that are spared up
+	// to this order of A_η, and numbers, m·N·rank(L), that computing it takes.
+	exactWeightsMost   = 400
+	exactWeightsMemory = 2e7
+)
+
+// The barrier method.
+const (
+	barrierFall  = 0.2  // factor of ν between steps
+	barrierSteps = 40   // at most
+	barrierCG    = 60   // conjugate gradient iterations of a step, at most
+	barrierTol   = 1e-2 // relative residual of the Newton equations
+	toBoundary   = 0.95 // share of the way to the boundary of the cone
+	barrierLift  = 1e-3 // eigenvalues are raised towards the central path up to this share of their mean
+	linearShare  = 1e-2 // size of σρ/μ below which C hardly depends on the eigenvalue ρ of L
+)
+
+// Growing bases of the outputs.
+const (
+	firstShare    = 32   // the first basis is this part of maxOutputs,
+	growthShare   = 256  // a growth this part at least
+	firstGap      = 1e-2 // relative gap that the first basis is solved to
+	growthGap     = 0.1  // and later ones, of what the one before left
+	topBlock      = 8    // vectors of the Lanczos method for λ_max
+	topShare      = 0.02 // of the gap asked for that its residual may take
+	topSteps      = 60
+	compressShare = 0.1   // of the gap that eigenvalues of L may cost when the basis is compressed
+	violation     = 1e-12 // how far above the largest eigenvalue along P one must be, relatively, to count
+)
+
+// Rounding and indefinite kernels.
+const (
+	// psdSlack is the size of a negative value of a form vᵀK_jv, relative to tr K_j·‖v‖²,
+	// that counts as the rounding of a kernel that is positive semidefinite: of its
+	// entries, which may be given in single precision, and of the form.
+	psdSlack = 0x1p-22
+	// indefiniteSteps bounds the products by which a negative eigenvalue is looked for.
+	indefiniteSteps = 30
+	// Shifts in place of a μ that is lost in the rounding of A_η·L, relative to
+	// tr A_η·λ_max(L): the first, the factor between them, and how many.
+	firstRaise = 0x1p-50
+	raiseBy    = 64
+	raises     = 6
+	// gapUlps is the rounding of U, in units of its last place a sample, up to which a
+	// bound above U is equal to it.
+	gapUlps = 16
+	// rankDrop is the size, relative to the largest and to machine precision times the
+	// longer side, below which a singular value is rounding.
+	rankDrop  = 4
+	stepTol   = 1e-12 // relative gap at which an L step by Frank–Wolfe ends before its iterations do
+	eigenDrop = 1e-15 // eigenvalues of L below this part of the largest are rounding
+)

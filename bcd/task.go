@@ -1,0 +1,152 @@
+package bcd
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/linop"
+)
+
+// task is a problem as the methods see it, its outputs reduced and in units of its own.
+// Only a growing basis of the outputs changes it.
+type task struct {
+	be                   blas.Backend
+	seed                 uint64
+	space                Space
+	reg                  Regularizer
+	fixEta, fixL         bool
+	lambda, tau, mu, rho float64 // ρ is 0 but for the solver okl
+	smoothing            float64 // of the closed forms, see Options
+	l, n, m              int
+	all                  []int // 0 … m−1
+	work                 work
+}
+
+func newTask(p *Problem, opt Options, rho float64) *task {
+	t := &task{
+		be: blas.Or(opt.Backend), seed: opt.Seed, reg: p.Norm, fixEta: p.FixEta, fixL: p.FixL,
+		lambda: p.Lambda, tau: p.Tau, mu: p.Lambda * float64(p.Space.Samples()), rho: rho,
+		smoothing: opt.Smoothing, l: p.Space.Samples(), m: p.Space.Kernels(),
+	}
+	t.all = make([]int, t.m)
+	for j := range t.all {
+		t.all[j] = j
+	}
+	t.setOutputs(p.Space)
+	return t
+}
+
+// setOutputs makes space, which differs in its outputs only, that of the task.
+func (t *task) setOutputs(space Space) {
+	t.space, t.n = space, space.Outputs()
+	t.work = work{be: t.be, mu: t.mu, skipG: t.fixL}
+}
+
+// point is an iterate: weights, output kernel, coefficients, and what was computed there.
+type point struct {
+	eta   []float64
+	L     *linop.Spectral
+	X, AX blas.General // the unknown, and A_η·X
+	measures
+	c        []float64 // c_j = tr(Cᵀ K_j C L), 0 where it was not measured
+	residual float64   // of the C step, relative to its right side
+	single   bool      // AX is the product with A_η in single precision
+	cert     certificate
+	complete bool // c covers all kernels
+	covered  bool // gapL holds for all outputs, see basis
+}
+
+// start is the point of C = 0 and its certificate, which cost nothing.
+func (t *task) start(eta []float64, L *linop.Spectral) *point {
+	N := t.space.Unknowns()
+	pt := &point{
+		eta: slices.Clone(eta), L: L,
+		X: blas.NewGeneral(N, t.n), AX: blas.NewGeneral(N, t.n),
+		residual: 1, complete: true,
+	}
+	if !t.fixEta && math.IsInf(t.reg.Omega(pt.eta), 1) {
+		t.reg.Project(pt.eta)
+	}
+	pt.measures, pt.c = measures{fit: t.space.normY2()}, make([]float64, t.m)
+	if !t.fixL {
+		pt.G = blas.NewGeneral(t.n, t.n)
+	}
+	U := t.objective(pt)
+	pt.cert = certificate{objective: U}
+	if !t.fixEta {
+		pt.cert.gapEta = U
+	}
+	if !t.fixL {
+		pt.cert.gapL = U
+	}
+	return pt
+}
+
+// next is the point that the weights and output kernel lead to, with pt's coefficients
+// as its start. pt stays as it is.
+func (t *task) next(pt *point, eta []float64, L *linop.Spectral) *point {
+	next := &point{eta: eta, L: L, X: blas.Clone(pt.X), AX: cloneLike(pt.AX), residual: 1, cert: pt.cert} // whose gap sets the first tolerance
+	t.space.rebase(next.X, pt.eta, eta)
+	next.c = make([]float64, t.m)
+	return next
+}
+
+// form is A_η at eta.
+func (t *task) form(ctx context.Context, eta []float64, single bool) (A linop.Operator) {
+	phase.Do(ctx, phase.FormK, func(context.Context) { A = t.space.at(eta, single) })
+	return A
+}
+
+// eigenvectors are those of A_η, with ascending eigenvalues s.
+func (t *task) eigenvectors(ctx context.Context, A linop.Operator) (U blas.General, s []float64, err error) {
+	N := t.space.Unknowns()
+	U, s = blas.NewGeneral(N, N), make([]float64, N)
+	if err := linop.Dense(ctx, U, A); err != nil {
+		return U, s, err
+	}
+	return U, s, t.be.Syevd(U, s)
+}
+
+// measure fills pt's measures, with c_j for the kernels of idx and 0 for the others,
+// and returns the columns that it multiplied by A_η.
+func (t *task) measure(ctx context.Context, pt *point, idx []int) (columns int, err error) {
+	phase.Do(ctx, phase.Certificate, func(context.Context) {
+		part := make([]float64, len(idx))
+		t.space.measure(&pt.measures, part, idx, &t.work, pt.eta, pt.X, pt.AX, pt.L)
+		clear(pt.c)
+		for k, j := range idx {
+			pt.c[j] = part[k]
+		}
+	})
+	pt.complete = len(idx) == t.m
+	columns, t.work.columns = t.work.columns, 0
+	return columns, checkMeasures(pt)
+}
+
+// checkMeasures reports kernels that cannot be positive semidefinite, and values that are not finite.
+func checkMeasures(pt *point) error {
+	if v := pt.fit + pt.norm + pt.yc + pt.cc + sumOf(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Errorf("%w: the objective is not finite", ErrInput)
+	}
+	for j, v := range pt.c {
+		if v < 0 {
+			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jCL) = %g", ErrNotPSD, j, v)
+		}
+	}
+	return nil
+}
+
+// noise is how much of the objective at pt its inexact C, and rounding, may account for.
+func (t *task) noise(pt *point) float64 {
+	return 0.5*t.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + t.space.rounding(pt.fit)/float64(t.l)
+}
+
+// inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − ‖f‖² + ω(η)), the part of the certificate
+// that is due to the error of C: 0 at the exact C, and of second order in its error.
+func (t *task) inexactness(pt *point) float64 {
+	return math.Max(0, pt.fit/float64(t.l)+t.lambda*(2*pt.norm-2*pt.yc+t.mu*pt.cc))
+}
