@@ -42,20 +42,36 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestReadmeLinks checks that the files the README points to are there.
-func TestReadmeLinks(t *testing.T) {
+// TestPages checks that the files which the pages link to, or name as code, are there.
+func TestPages(t *testing.T) {
 	root := filepath.Join("..", "..")
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+	named := regexp.MustCompile("`([a-z]+(?:/[a-z0-9_.-]+)+\\.(?:go|md|csv|gz))`(:\n\n```go)?")
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
+		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil || more == nil {
+			t.Fatal(pattern, err)
+		}
+		pages = append(pages, more...)
 	}
-	links := regexp.MustCompile(`\]\(([^)]+)\)`).FindAllSubmatch(readme, -1)
-	if len(links) == 0 {
-		t.Fatal("no links found")
-	}
-	for _, m := range links {
-		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(string(m[1])))); err != nil {
-			t.Errorf("%s: %v", m[1], err)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			if m[2] != "" {
+				continue // a new file of a recipe
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
 		}
 	}
 }
