@@ -89,6 +89,15 @@ func (m *Model) InputNames() []string {
 	return slices.Clone(m.learned.In.Names)
 }
 
+// InputSchema is how the columns of a file become the input columns; nil where they
+// are numbers as they stand there.
+func (m *Model) InputSchema() []Column {
+	if m.learned.In == nil {
+		return nil
+	}
+	return slices.Clone(m.learned.In.Schema)
+}
+
 // OutputNames are the names of all target columns.
 func (m *Model) OutputNames() []string { return slices.Clone(m.learned.Out.Names) }
 

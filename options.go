@@ -10,6 +10,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -20,6 +21,11 @@ var (
 	// ErrMemory says that the matrices needed exceed the memory limit.
 	ErrMemory = memory.ErrTooLarge
 )
+
+// Column is a column of a file and how its cells become numbers: a number stays one,
+// a category becomes a column of 0 and 1 for each of its levels, and a date the days
+// since the first.
+type Column = schema.Column
 
 // Options of [Fit]. The zero value learns everything from the data.
 type Options struct {
@@ -58,6 +64,9 @@ type Options struct {
 	Seed      uint64         // of every random choice
 
 	InputNames, OutputNames []string // of the columns; nil means x1, x2, … and y1, y2, …
+	// InputSchema is how the columns of a file became those of X, where not all of them
+	// hold numbers. The model keeps it, to read new files by.
+	InputSchema []Column
 
 	CV CVOptions // how λ and the norm are chosen where they are not given
 
@@ -130,6 +139,7 @@ func (opt *Options) columns() columns.Options {
 	return columns.Options{
 		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
 		Strict: opt.Missing == "error", InputNames: opt.InputNames, OutputNames: opt.OutputNames,
+		Schema: opt.InputSchema,
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,12 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "wide.csv", "1,2,3\n4,5,6\n")
 	write(t, dir, "same.csv", strings.Repeat("red\n", 40))
 	write(t, dir, "more.csv", "b,c,a\n1,2,3\n4,5,6\n")
+	names := "name,v\n"
+	for i := range 40 {
+		names += fmt.Sprintf("w%d,%d\n", i, i*i)
+	}
+	write(t, dir, "names.csv", names)
+	write(t, dir, "dates.csv", "when,v\n2024-01-01,1\nsoon,2\n")
 	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
 	write(t, dir, "asym.csv", "1,2\n0,1\n")
 	write(t, dir, "indef.csv", "1,2\n2,1\n")
@@ -60,6 +67,11 @@ func TestBadInput(t *testing.T) {
 		"negative lambda":      {fit + "--lambda -1", "--lambda -1: it must be positive"},
 		"NaN lambda":           {fit + "--lambda nan", "--lambda NaN"},
 		"zero tau":             {fit + "--tau 0", "--tau 0: it must be positive"},
+		"many words":           {"fit --x names.csv --y y.csv --max-levels 3 --out new.iokl", `row 4 (line 5), column 1 "name": "w3" is word number 4 of its column, and a category has at most 3 (--max-levels)`},
+		"words refused":        {"fit --x names.csv --y y.csv --categories error --out new.iokl", `row 1 (line 2), column 1 "name": "w0" is not a number`},
+		"words, unknown way":   {fit + "--categories maybe", `--categories "maybe": want auto or error`},
+		"no words at all":      {fit + "--max-levels 0", "--max-levels 0"},
+		"word among dates":     {"fit --x dates.csv --y y.csv --out new.iokl", `row 2 (line 3), column 1 "when": "soon" is not a date`},
 		"unknown kernel":       {fit + "--kernel rbf", `unknown kernel "rbf"`},
 		"column out of range":  {fit + "--kernel gaussian:7 --lambda 1", "columns 0 to 1"},
 		"chi2 of directions":   {fit + "--kernel chi2:directions:1 --standardize none --lambda 1", "directions are of any sign"},

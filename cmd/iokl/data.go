@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/kernel"
 )
@@ -25,6 +26,10 @@ type dataFlags struct {
 	groups             string
 	header             string
 	missing            string
+	na                 []string // words for a missing cell
+	categories         string   // what becomes of words in inputs; "": they are refused
+	maxLevels          int
+	schema             schema.Columns // of the inputs, where a model has one
 	classes            bool
 	orLabels           bool // targets that are no numbers are class labels
 }
@@ -42,17 +47,20 @@ func (d *dataFlags) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
 	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")
 	f.BoolVar(&d.classes, "classes", false, "the targets are one column of class labels")
+	f.StringVar(&d.categories, "categories", "auto", "input columns without a number: auto takes words as categories, one 0/1 column each, and dates as days;\nerror refuses them")
+	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels, "words that a category may have")
 	d.reading(f)
 }
 
 // reading is the part of the flags about how files are read.
 func (d *dataFlags) reading(f *pflag.FlagSet) {
 	f.StringVar(&d.header, "header", "auto", "whether CSV files start with column names: auto, yes or no")
+	f.StringArrayVar(&d.na, "na", nil, "word that means a missing cell, as an empty cell does; repeatable")
 	f.StringVar(&d.missing, "missing", "mean", "empty input cells: mean puts the column's mean, error refuses them")
 }
 
-func (d *dataFlags) options(cmd *cobra.Command) (table.Options, error) {
-	opt := table.Options{AllowNaN: cmd.Flags().Changed("missing")}
+func (d *dataFlags) options() (table.Options, error) {
+	opt := table.Options{NA: d.na}
 	switch d.header {
 	case "auto":
 	case "yes":
@@ -64,6 +72,23 @@ func (d *dataFlags) options(cmd *cobra.Command) (table.Options, error) {
 	}
 	if d.missing != "mean" && d.missing != "error" {
 		return opt, fmt.Errorf("--missing %q: want mean or error", d.missing)
+	}
+	return opt, nil
+}
+
+// typed are the options for a file of inputs, whose columns may hold words.
+func (d *dataFlags) typed(opt table.Options) (table.Options, error) {
+	opt.Schema = d.schema
+	switch d.categories {
+	case "", "error":
+		return opt, nil
+	case "auto":
+		opt.Types, opt.MaxLevels = true, d.maxLevels
+	default:
+		return opt, fmt.Errorf("--categories %q: want auto or error", d.categories)
+	}
+	if d.maxLevels < 1 {
+		return opt, fmt.Errorf("--max-levels %d: at least 1 is needed", d.maxLevels)
 	}
 	return opt, nil
 }
@@ -95,14 +120,18 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 	if d.x == "-" && d.y == "-" && !d.oneFile() {
 		return nil, errStdinTwice
 	}
-	opt, err := d.options(cmd)
+	opt, err := d.options()
 	if err != nil {
 		return nil, err
 	}
 	in := &stdin{r: cmd.InOrStdin(), again: d.oneFile() || d.orLabels}
 	out := new(data)
 	if d.x != "" {
-		if out.X, err = readTable(d.x, d.inputColumns(), opt, in); err != nil {
+		typed, err := d.typed(opt)
+		if err != nil {
+			return nil, err
+		}
+		if out.X, err = readTable(d.x, d.inputColumns(), typed, in); err != nil {
 			return nil, work(err)
 		}
 		out.inputs = out.X.Names
@@ -122,7 +151,6 @@ func (d *data) readGrams(name string, opt table.Options, in *stdin) (err error) 
 	if opt.Stdin, err = in.take(name); err != nil {
 		return err
 	}
-	opt.AllowNaN = false
 	stack, err := table.ReadStack(name, opt)
 	for _, g := range stack {
 		d.grams = append(d.grams, blas.Dense(g))
@@ -135,7 +163,6 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 	if d.classes {
 		return d.classLabels(out, opt, in)
 	}
-	opt.AllowNaN = false
 	out.Y, err = readTable(d.y, d.targetColumns(), opt, in)
 	switch {
 	case err == nil:
@@ -147,10 +174,15 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 		return fmt.Errorf("%w; class labels need --classes", err)
 	}
 	out.output = out.Y.Names
-	for i := range out.Y.Data.Rows {
-		for j, v := range blas.Row(out.Y.Data, i) {
+	return observed(d.y, out.Y)
+}
+
+// observed refuses a table of targets with a missing cell.
+func observed(file string, t *table.Table) error {
+	for i := range t.Data.Rows {
+		for j, v := range blas.Row(t.Data, i) {
 			if math.IsNaN(v) {
-				return inputError("%s: row %d, %s is empty: targets may not be missing", d.y, i+1, columnName(out.Y.Names, j))
+				return inputError("%s: row %d, %s is empty: targets may not be missing", file, i+1, schema.Label(t.Names, j))
 			}
 		}
 	}
@@ -178,13 +210,6 @@ func (e dataError) Error() string { return e.msg }
 func (e dataError) Unwrap() error { return table.ErrData }
 
 func inputError(format string, args ...any) error { return dataError{fmt.Sprintf(format, args...)} }
-
-func columnName(names []string, j int) string {
-	if j < len(names) {
-		return fmt.Sprintf("column %d %q", j+1, names[j])
-	}
-	return fmt.Sprintf("column %d", j+1)
-}
 
 // columns are those of a file that a flag chooses.
 type columns struct {

@@ -83,6 +83,9 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 // names adds what the files say about their columns.
 func (d *data) names(opt *iokl.Options) {
 	opt.InputNames, opt.OutputNames, opt.Groups = d.inputs, d.output, d.groups
+	if d.X != nil {
+		opt.InputSchema = d.X.Schema
+	}
 }
 
 // fit runs the fit that the data call for.

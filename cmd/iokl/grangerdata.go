@@ -16,11 +16,10 @@ import (
 // load reads the series and says which columns are what.
 func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	flags := dataFlags{header: g.header, missing: "mean"}
-	opt, err := flags.options(cmd)
+	opt, err := flags.options()
 	if err != nil {
 		return nil, err
 	}
-	opt.AllowNaN = true // gaps are reported with the name of the series
 	t, err := readTable(g.series, columns{}, opt, &stdin{r: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err

@@ -65,6 +65,9 @@ func (d *dataFlags) numericLabels(opt table.Options, in *stdin) ([]string, error
 		return nil, d.manyLabels(t.Data.Cols)
 	}
 	labels := make([]string, t.Data.Rows)
+	if err := observed(d.y, t); err != nil {
+		return nil, err
+	}
 	for i, v := range t.Data.Data {
 		labels[i] = strconv.FormatFloat(v, 'g', -1, 64)
 	}
@@ -86,7 +89,11 @@ func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
 		if len(rec) != 2 {
 			return nil, inputError("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
 		}
-		idx, err := selectColumns(rec[0], name, X.Names, X.Data.Cols)
+		idx := X.Schema.At(rec[0])
+		var err error
+		if idx == nil {
+			idx, err = selectColumns(rec[0], name, X.Names, X.Data.Cols)
+		}
 		if err != nil {
 			if i == 0 {
 				continue // a header

@@ -43,6 +43,7 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 		return files, nil
 	}
 	d.classes = model.Classes() != nil
+	d.schema = model.InputSchema()
 	data, err := d.load(cmd)
 	if err != nil {
 		return files, err

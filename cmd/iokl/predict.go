@@ -19,6 +19,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/interrupt"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -101,7 +102,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if p.y == "-" {
 		return errors.New("--y -: the targets come from a file, after the predictions")
 	}
-	opt, err := p.options(cmd)
+	opt, err := p.options()
 	if err != nil {
 		return err
 	}
@@ -134,6 +135,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 	if opt.Stdin, err = in.take(p.x); err != nil {
 		return nil, err
 	}
+	opt.Schema = model.InputSchema()
 	opt.Columns = func(names []string, cols int) ([]int, error) { return p.modelColumns(cmd, model, names, cols) }
 	r, err := table.Open(p.x, opt)
 	if err != nil {
@@ -141,13 +143,17 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 	}
 	block := blas.NewGeneral(predictRows, r.Cols())
 	rows := 0
-	return &source{close: r.Close, next: func() (*mat.Dense, error) {
+	done := func() error {
+		warn(cmd.ErrOrStderr(), &p.machine, table.Unseen(r))
+		return r.Close()
+	}
+	return &source{close: done, next: func() (*mat.Dense, error) {
 		k, err := r.Read(block)
 		if err != nil {
 			return nil, err
 		}
 		X := blas.View(block, 0, 0, k, r.Cols())
-		if err := p.countMissing(X, rows, r.Names()); err != nil {
+		if err := p.countMissing(X, rows, model); err != nil {
 			return nil, err
 		}
 		rows += k
@@ -157,16 +163,26 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 
 // countMissing adds the missing cells of X, whose first row is number first from 0,
 // to those so far, or refuses them where that was asked for.
-func (p *predictFlags) countMissing(X blas.General, first int, names []string) error {
+func (p *predictFlags) countMissing(X blas.General, first int, model *iokl.Model) error {
+	s := schema.Columns(model.InputSchema())
+	given := model.InputNames()
+	count := make([]int, X.Cols)
 	for i := range X.Rows {
-		for j, v := range blas.Row(X, i) {
-			if !math.IsNaN(v) {
-				continue
+		row := blas.Row(X, i)
+		if !slices.ContainsFunc(row, math.IsNaN) {
+			continue
+		}
+		clear(count)
+		for j, v := range row {
+			if math.IsNaN(v) {
+				count[j] = 1
 			}
-			if p.missing == "error" {
-				return inputError("%s: row %d, %s is missing", p.x, first+i+1, columnName(names, j))
+		}
+		cells, names := s.PerSource(count, given)
+		for j, missing := range cells {
+			if p.filled += missing; missing > 0 && p.missing == "error" {
+				return inputError("%s: row %d, %s is missing", p.x, first+i+1, schema.Label(names, j))
 			}
-			p.filled++
 		}
 	}
 	return nil
@@ -197,8 +213,11 @@ func (p *predictFlags) gramSource(model *iokl.Model, opt table.Options, in *stdi
 // for, those of the same names in another order, or all of them in order.
 func (p *predictFlags) modelColumns(cmd *cobra.Command, model *iokl.Model, names []string, cols int) ([]int, error) {
 	want := model.InputNames()
+	if s := schema.Columns(model.InputSchema()); !s.Plain() {
+		want = s.Sources()
+	}
 	all, err := p.inputColumns().index(names, cols)
-	if err != nil || p.xColumns != "" || names == nil {
+	if err != nil || p.xColumns != "" || names == nil || want == nil {
 		return all, err // a wrong number is refused by the model
 	}
 	have := make([]string, len(all))

@@ -28,7 +28,10 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		}
 		Y = one
 	} else {
-		t, err := readTable(p.y, p.targetColumns(), table.Options{Header: opt.Header}, &stdin{used: true})
+		t, err := readTable(p.y, p.targetColumns(), opt, &stdin{used: true})
+		if err == nil {
+			err = observed(p.y, t)
+		}
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/mpi"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/stream"
 )
@@ -63,7 +64,8 @@ func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 // tables is the pair of files, or the one file, that rows come from.
 type tables struct {
 	x, y   string
-	xs, ys []int // columns
+	xs, ys []int          // columns
+	schema schema.Columns // of those of x
 	opt    table.Options
 }
 
@@ -81,14 +83,26 @@ func (d *dataFlags) streamed(cmd *cobra.Command, opt *iokl.Options) (iokl.Rows, 
 	}
 	t := &tables{x: d.x, y: d.y}
 	var err error
-	if t.opt, err = d.options(cmd); err != nil {
+	if t.opt, err = d.options(); err != nil {
 		return rows, err
 	}
-	t.opt.AllowNaN = true // found by tables, which name the row and keep those before
-	in, count, err := headOf(d.x, d.inputColumns(), t.opt, &t.xs)
+	typed, err := d.typed(t.opt)
+	if err != nil {
+		return rows, err
+	}
+	in, count, err := headOf(d.x, d.inputColumns(), typed, &t.xs)
 	if err != nil {
 		return rows, work(err)
 	}
+	t.schema = schema.Numbers(in.Names, len(t.xs))
+	if typed.Types {
+		typed.Columns = only(t.xs)
+		if t.schema, err = table.Learn(d.x, typed); err != nil {
+			return rows, work(err)
+		}
+	}
+	in = &table.Table{Names: t.schema.Names(), Data: blas.NewGeneral(0, t.schema.Cols()), Schema: t.schema}
+	opt.InputSchema = t.schema
 	out, _, err := headOf(d.y, d.targetColumns(), t.opt, &t.ys)
 	if err != nil {
 		return rows, work(err)
@@ -98,7 +112,7 @@ func (d *dataFlags) streamed(cmd *cobra.Command, opt *iokl.Options) (iokl.Rows, 
 		return rows, work(err)
 	}
 	rows = iokl.Rows{
-		Inputs: len(t.xs), Outputs: len(t.ys), Count: count, Open: t.open,
+		Inputs: t.schema.Cols(), Outputs: len(t.ys), Count: count, Open: t.open,
 		Name: fmt.Sprintf("%s[%s] %s[%s]", d.x, d.xColumns, d.y, d.yColumns),
 	}
 	return rows, nil
@@ -118,10 +132,15 @@ func headOf(name string, c columns, opt table.Options, idx *[]int) (*table.Table
 	return &table.Table{Names: r.Names(), Data: blas.NewGeneral(0, r.Cols())}, int64(r.Rows()), nil
 }
 
-// reading are the options to read only the columns idx.
-func (t *tables) reading(idx []int) table.Options {
+// only chooses the columns idx.
+func only(idx []int) func([]string, int) ([]int, error) {
+	return func([]string, int) ([]int, error) { return idx, nil }
+}
+
+// reading are the options to read only the columns idx, those of a schema.
+func (t *tables) reading(idx []int, s schema.Columns) table.Options {
 	opt := t.opt
-	opt.Columns = func([]string, int) ([]int, error) { return idx, nil }
+	opt.Columns, opt.Schema = only(idx), s
 	return opt
 }
 
@@ -130,22 +149,29 @@ const blockRows = 1024
 
 // open starts to read the rows.
 func (t *tables) open() (stream.Source, error) {
-	cols := t.xs
+	cols, s := t.xs, t.schema
 	if t.x == t.y {
-		cols = append(slices.Clone(t.xs), t.ys...)
+		cols, s = slices.Concat(t.xs, t.ys), slices.Concat(s, schema.Numbers(nil, len(t.ys)))
 	}
-	x, err := table.Open(t.x, t.reading(cols))
+	x, err := table.Open(t.x, t.reading(cols, s))
 	if err != nil {
 		return nil, err
 	}
-	// Where both are in one file, its rows hold the inputs and then the targets.
-	xb := blas.NewGeneral(blockRows, len(cols))
-	s := &pairs{tables: t, xr: x, xb: xb, X: blas.View(xb, 0, 0, blockRows, len(t.xs))}
+	return t.pair(x)
+}
+
+// pair puts the rows of the targets beside those of x. Where both are in one file,
+// its rows hold the inputs and then the targets.
+func (t *tables) pair(x table.Reader) (stream.Source, error) {
+	d := t.schema.Cols()
+	xb := blas.NewGeneral(blockRows, x.Cols())
+	s := &pairs{tables: t, xr: x, xb: xb, X: blas.View(xb, 0, 0, blockRows, d)}
 	if t.x == t.y {
-		s.Y = blas.View(xb, 0, len(t.xs), blockRows, len(t.ys))
+		s.Y = blas.View(xb, 0, d, blockRows, len(t.ys))
 		return s, nil
 	}
-	if s.yr, err = table.Open(t.y, t.reading(t.ys)); err != nil {
+	var err error
+	if s.yr, err = table.Open(t.y, t.reading(t.ys, nil)); err != nil {
 		_ = x.Close()
 		return nil, err
 	}

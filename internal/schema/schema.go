@@ -44,6 +44,13 @@ func Numbers(names []string, cols int) Columns {
 	return s
 }
 
+// Valid reports whether the schema, which may come from a file, makes that many columns of numbers.
+func (s Columns) Valid(cols int) bool {
+	return s.Cols() == cols && !slices.ContainsFunc(s, func(c Column) bool {
+		return c.Kind == Category && len(c.Levels) == 0 || c.Kind != Category && c.Kind != Number && c.Kind != Date
+	})
+}
+
 // Plain reports whether all columns are numbers.
 func (s Columns) Plain() bool {
 	return !slices.ContainsFunc(s, func(c Column) bool { return c.Kind != Number })
@@ -97,6 +104,38 @@ func (s Columns) Names() []string {
 		}
 	}
 	return names
+}
+
+// At lists the columns of numbers that a column of the file becomes; nil where there is none of that name.
+func (s Columns) At(source string) (idx []int) {
+	j := 0
+	for k := range s {
+		for range s[k].width() {
+			if s[k].Name == source {
+				idx = append(idx, j)
+			}
+			j++
+		}
+	}
+	return idx
+}
+
+// PerSource reduces counts of missing cells in the columns of numbers to those in the
+// columns of the file, with the names of these; given is what the former are called.
+func (s Columns) PerSource(count []int, given []string) ([]int, []string) {
+	if s.Plain() {
+		return count, given
+	}
+	out, names := make([]int, len(s)), make([]string, len(s))
+	j := 0
+	for k, c := range s {
+		out[k], names[k] = count[j], given[j]
+		if c.Kind == Category {
+			names[k] = strings.TrimSuffix(given[j], "="+c.Levels[0])
+		}
+		j += c.width()
+	}
+	return out, names
 }
 
 // Notes says, a line each, how columns that are not numbers are taken.

@@ -158,6 +158,9 @@ func told(all []cells, names []string) (schema.Columns, [][]int) {
 	s, order := schema.Numbers(names, len(all)), make([][]int, len(all))
 	for j := range all {
 		c := &all[j]
+		if c.kind == schema.Category && len(c.levels) == 0 {
+			continue // every cell is missing
+		}
 		s[j].Kind = c.kind
 		switch c.kind {
 		case schema.Date:
@@ -203,23 +206,23 @@ func (e *expanded) Read(dst blas.General) (int, error) {
 	return n, err
 }
 
-// Unseen counts the cells read so far whose word is no level of the schema, by the
-// name of their column in the file.
-func Unseen(r Reader) map[string]int {
+// Unseen says, a line for each column of the file, how many of the cells read so far
+// hold a word that is no level of the schema.
+func Unseen(r Reader) (lines []string) {
 	e, ok := r.(*expanded)
 	if !ok {
 		return nil
 	}
-	count := map[string]int{}
 	for j, c := range e.cells() {
 		if c.unseen > 0 {
-			count[schema.Label(e.schema.Sources(), j)] = c.unseen
+			lines = append(lines, fmt.Sprintf("%d cells of %s hold words that the model has not learned: they count as none of its levels", c.unseen, schema.Label(e.schema.Sources(), j)))
 		}
 	}
-	return count
+	return lines
 }
 
-// Learn reads the file, a block of rows at a time, for what its columns are.
+// Learn reads the file, a block of rows at a time, for what its columns are: all of
+// it where its first rows hold words.
 func Learn(name string, opt Options) (schema.Columns, error) {
 	opt.Types, opt.Schema = true, nil
 	r, err := Open(name, opt)
@@ -233,11 +236,12 @@ func Learn(name string, opt Options) (schema.Columns, error) {
 	}
 	block := blas.NewGeneral(1024, r.Cols())
 	for {
-		if _, err := read(c, block); errors.Is(err, io.EOF) {
-			s, _ := told(c.cells(), r.Names())
-			return s, nil
-		} else if err != nil {
+		_, err := read(c, block)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
+		}
+		if s, _ := told(c.cells(), r.Names()); err != nil || s.Plain() {
+			return s, nil
 		}
 	}
 }

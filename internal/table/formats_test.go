@@ -59,8 +59,8 @@ func TestNpz(t *testing.T) {
 	}
 }
 
-func TestNpyAllowNaN(t *testing.T) {
-	tab, err := Read(file(t, "a.npy", npyBytes([]int{1, 2}, 1, nan)), Options{AllowNaN: true})
+func TestNpyMissing(t *testing.T) {
+	tab, err := Read(file(t, "a.npy", npyBytes([]int{1, 2}, 1, nan)), Options{})
 	if err != nil || !equal(tab.Data, [][]float64{{1, nan}}) {
 		t.Errorf("%v %v", tab, err)
 	}

@@ -15,7 +15,6 @@ type npyReader struct {
 	h          npy.Header
 	rows, cols int
 	next       int // row
-	allowNaN   bool
 	buf        []byte
 	col        []float64
 	err        error // of the row next
@@ -40,7 +39,7 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 	if s.size < 0 && h.Fortran && cols > 1 {
 		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or uncompressed", s.name)
 	}
-	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols, allowNaN: opt.AllowNaN}, opt)
+	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols}, opt)
 }
 
 func (r *npyReader) Names() []string { return nil }
@@ -77,7 +76,7 @@ func (r *npyReader) Read(dst blas.General) (int, error) {
 	case err != nil:
 		r.err = named(r.src.name, err)
 	}
-	n, err = goodRows(r.src.name, nil, blas.View(dst, 0, 0, n, r.cols), r.next, r.allowNaN)
+	n, err = finiteRows(r.src.name, nil, blas.View(dst, 0, 0, n, r.cols), r.next)
 	if err != nil {
 		r.err = err
 	}

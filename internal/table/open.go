@@ -135,7 +135,7 @@ func ReadStack(name string, opt Options) ([]blas.General, error) {
 	var out []blas.General
 	for j := range m {
 		a := blas.General{Rows: r, Cols: c, Stride: c, Data: arr.Data[j*r*c : (j+1)*r*c]}
-		if err := checkValues(name, nil, a, 0, opt.AllowNaN); err != nil {
+		if _, err := finiteRows(name, nil, a, 0); err != nil {
 			return nil, err
 		}
 		out = append(out, a)
@@ -230,7 +230,7 @@ func fromArray(name string, arr *npy.Array, opt Options) (Reader, error) {
 		return nil, err
 	}
 	a := blas.General{Rows: rows, Cols: cols, Stride: cols, Data: arr.Data}
-	if err := checkValues(name, nil, a, 0, opt.AllowNaN); err != nil {
+	if _, err := finiteRows(name, nil, a, 0); err != nil {
 		return nil, err
 	}
 	return choosing(&memory{data: a}, opt)

@@ -19,20 +19,19 @@ import (
 // Strings and booleans are words and dates are dates where the options take such;
 // otherwise booleans are 0 and 1, and dates what the file stores.
 type parquetReader struct {
-	src      *source
-	file     *parquet.File
-	names    []string  // of all columns in the file
-	use      []int     // those that are read; nil: all
-	at       [][]int   // for each column of the file, where it goes in a row
-	cell     []cells   // of the columns that are read
-	perDay   []float64 // for each of these that holds dates, how many of its units are a day; 0 for others
-	typed    bool      // words and dates are taken as such
-	group    int       // next row group
-	rows     parquet.Rows
-	buf      []parquet.Row
-	next     int
-	err      error // of the row next
-	allowNaN bool
+	src    *source
+	file   *parquet.File
+	names  []string  // of all columns in the file
+	use    []int     // those that are read; nil: all
+	at     [][]int   // for each column of the file, where it goes in a row
+	cell   []cells   // of the columns that are read
+	perDay []float64 // for each of these that holds dates, how many of its units are a day; 0 for others
+	typed  bool      // words and dates are taken as such
+	group  int       // next row group
+	rows   parquet.Rows
+	buf    []parquet.Row
+	next   int
+	err    error // of the row next
 }
 
 func newParquetReader(s *source, opt Options) (Reader, error) {
@@ -48,7 +47,7 @@ func newParquetReader(s *source, opt Options) (Reader, error) {
 	if err != nil {
 		return nil, bad("%s: not a whole Parquet file: %v", s.name, err)
 	}
-	r := &parquetReader{src: s, file: file, buf: make([]parquet.Row, 256), allowNaN: opt.AllowNaN, typed: opt.Types || opt.Schema != nil}
+	r := &parquetReader{src: s, file: file, buf: make([]parquet.Row, 256), typed: opt.Types || opt.Schema != nil}
 	fields := file.Schema().Fields()
 	for _, f := range fields {
 		r.names = append(r.names, f.Name())
@@ -246,7 +245,7 @@ func (r *parquetReader) convert(dst []float64, row parquet.Row) error {
 			if dst[k], err = r.number(v, k); err != nil {
 				return bad("%s: row %d, column %q: %q %w", r.src.name, r.next+1, r.Names()[k], clip(v.String()), err)
 			}
-			if x := dst[k]; math.IsInf(x, 0) || math.IsNaN(x) && !v.IsNull() && !r.allowNaN {
+			if x := dst[k]; math.IsInf(x, 0) {
 				if r.use != nil {
 					k = r.use[k]
 				}

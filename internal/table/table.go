@@ -43,9 +43,8 @@ const (
 
 // Options of reading. The zero value is useful.
 type Options struct {
-	Header   Header
-	AllowNaN bool      // NaN in .npy and Parquet means a missing cell; otherwise it is an error, as it always is in CSV
-	Stdin    io.Reader // what the name "-" reads; nil means that "-" is refused
+	Header Header
+	Stdin  io.Reader // what the name "-" reads; nil means that "-" is refused
 	// Types lets [Read] take columns of words as categories and dates; see [schema.Columns].
 	// Without it, and without Schema, a word is an error that wraps ErrText.
 	Types     bool
@@ -171,18 +170,13 @@ func (m *memory) Read(dst blas.General) (int, error) {
 	return k, nil
 }
 
-// checkValues refuses infinities, and NaN unless it is allowed. first is the
-// table's row number (from 0) of the block's first row.
-func checkValues(name string, names []string, a blas.General, first int, allowNaN bool) error {
-	_, err := goodRows(name, names, a, first, allowNaN)
-	return err
-}
-
-// goodRows is the number of rows before the first that checkValues refuses, and its error.
-func goodRows(name string, names []string, a blas.General, first int, allowNaN bool) (int, error) {
+// finiteRows is the number of rows before the first that holds an infinity, and the
+// error that names it. NaN is a missing cell. first is the table's row number (from
+// 0) of the block's first row.
+func finiteRows(name string, names []string, a blas.General, first int) (int, error) {
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
-			if math.IsInf(v, 0) || math.IsNaN(v) && !allowNaN {
+			if math.IsInf(v, 0) {
 				return i, bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, schema.Label(names, j), v)
 			}
 		}

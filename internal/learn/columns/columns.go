@@ -11,21 +11,24 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/schema"
 )
 
 // Options say what becomes of the columns.
 type Options struct {
-	ScaleInputs, ScaleOutputs bool     // to mean 0 and variance 1
-	Strict                    bool     // missing inputs are an error; else the mean of their column stands for them
-	InputNames, OutputNames   []string // nil means x1, x2, … and y1, y2, …
+	ScaleInputs, ScaleOutputs bool           // to mean 0 and variance 1
+	Strict                    bool           // missing inputs are an error; else the mean of their column stands for them
+	InputNames, OutputNames   []string       // nil means x1, x2, … and y1, y2, …
+	Schema                    schema.Columns // of the file that the inputs come from; nil: columns of numbers
 }
 
 // Inputs turns rows of raw inputs into rows the kernels see.
 type Inputs struct {
-	Names  []string  `json:"names"`
-	Fill   []float64 `json:"fill"`             // put in place of missing cells
-	Scaler *Scaler   `json:"scaler,omitempty"` // nil: inputs as they are
-	Strict bool      `json:"strict,omitempty"` // missing cells are an error
+	Names  []string       `json:"names"`
+	Schema schema.Columns `json:"schema,omitempty"` // of the files they come from, where not all of their columns are numbers
+	Fill   []float64      `json:"fill"`             // put in place of missing cells
+	Scaler *Scaler        `json:"scaler,omitempty"` // nil: inputs as they are
+	Strict bool           `json:"strict,omitempty"` // missing cells are an error
 }
 
 // Outputs turns learned outputs into targets.
@@ -43,8 +46,15 @@ func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err erro
 		return nil, nil, err
 	}
 	in = &Inputs{Names: names, Fill: s.Mean, Strict: opt.Strict}
+	if !opt.Schema.Plain() {
+		if !opt.Schema.Valid(len(names)) {
+			return nil, nil, fault.Input("the schema makes %d columns of numbers, and X has %d", opt.Schema.Cols(), len(names))
+		}
+		in.Schema = opt.Schema
+		warnings = opt.Schema.Notes()
+	}
 	if !opt.ScaleInputs {
-		return in, nil, nil
+		return in, warnings, nil
 	}
 	in.Scaler = s
 	switch c := chosen(names, s.Constant); len(c) {
@@ -96,9 +106,10 @@ func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
 func (in *Inputs) MissingWarning(count []int) string {
 	total := 0
 	var with []string
+	count, names := in.Schema.PerSource(count, in.Names)
 	for j, c := range count {
 		if total += c; c > 0 {
-			with = append(with, in.Names[j])
+			with = append(with, names[j])
 		}
 	}
 	if total == 0 {

@@ -215,6 +215,7 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 		return
 	}
 	l.expect(len(in.Names) == cols && len(in.Fill) == cols, "%d input names and %d means for %d columns", len(in.Names), len(in.Fill), cols)
+	l.expect(in.Schema == nil || in.Schema.Valid(cols), "its schema makes %d columns of %d", in.Schema.Cols(), cols)
 	if in.Scaler != nil {
 		l.scaler("input", in.Scaler, cols)
 	}

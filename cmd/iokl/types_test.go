@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/internal/table"
+)
+
+// mixed writes a table of which a number, a word and a date determine the target,
+// and the same with the word and the date written as numbers by hand.
+func mixed(t *testing.T, dir string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(4, 4))
+	var typed, plain, y strings.Builder
+	typed.WriteString("u,colour,when\n")
+	plain.WriteString("u,colour=blue,colour=green,colour=red,when\n")
+	y.WriteString("y\n")
+	for i := range 90 {
+		u, colour, day := rng.NormFloat64(), rng.IntN(3), rng.IntN(60)
+		if i == 0 {
+			day = 0
+		}
+		name, first := []string{"blue", "green", "red"}[colour], []int{0, 0, 0}
+		first[colour] = 1
+		fmt.Fprintf(&typed, "%v,%s,2024-%02d-%02d\n", u, name, 1+day/28, 1+day%28)
+		days := day
+		if day >= 28 {
+			days += 3
+		}
+		if day >= 56 {
+			days++
+		}
+		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d\n", u, first[0], first[1], first[2], days)
+		fmt.Fprintf(&y, "%v\n", math.Sin(u)+float64(colour)+float64(day)/30+.05*rng.NormFloat64())
+	}
+	write(t, dir, "typed.csv", typed.String())
+	write(t, dir, "plain.csv", plain.String())
+	write(t, dir, "y.csv", y.String())
+}
+
+// Words and dates are learned from as if their columns had been written as numbers,
+// by a fit in memory and by a streamed one.
+func TestWordsAndDates(t *testing.T) {
+	dir := folder(t)
+	mixed(t, dir)
+	for _, how := range []string{"--kernel gaussian:all:median --lambda 1e-3", "--stream --kernel rff:gaussian:all:median:60 --lambda 1e-3"} {
+		for _, x := range []string{"typed", "plain"} {
+			r := command(t, dir, fmt.Sprintf("fit --x %s.csv --y y.csv %s --out %s.iokl", x, how, x))
+			if r.status != exitOK {
+				t.Fatalf("%+v", r)
+			}
+			if want := `column 3 "when" holds dates, taken as days since 2024-01-01`; strings.Contains(r.stderr, want) != (x == "typed") {
+				t.Errorf("%s: said %q", x, r.stderr)
+			}
+			if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s.csv --out %s-p.csv", x, x, x)); r.status != exitOK || strings.Contains(r.stderr, "warning") {
+				t.Fatalf("%+v", r)
+			}
+		}
+		a, b := mustTable(t, "typed-p.csv"), mustTable(t, "plain-p.csv")
+		for i := range a.Data.Data {
+			if a.Data.Data[i] != b.Data.Data[i] {
+				t.Fatalf("%s: row %d: %g from words, %g from numbers", how, i+1, a.Data.Data[i], b.Data.Data[i])
+			}
+		}
+	}
+	rows := strings.Split(mustRead(t, filepath.Join(dir, "typed.csv")), "\n")
+	write(t, dir, "new.csv", "when,colour,u\n2024-01-05,purple,1\n2024-01-05,,1\n2024-01-05,blue,\n")
+	r := command(t, dir, "predict --model typed.iokl --x new.csv --out new-p.csv")
+	if r.status != exitOK || !strings.Contains(r.stderr, `1 cells of column 2 "colour" hold words that the model has not learned`) || !strings.Contains(r.stderr, "filled 2 missing cells") {
+		t.Errorf("%+v", r)
+	}
+	write(t, dir, "groups.csv", "column,group\ncolour,paint\nu,rest\nwhen,rest\n")
+	if r := command(t, dir, "fit --x typed.csv --y y.csv --groups groups.csv --kernel gaussian:groups:median --lambda 1e-3 --json"); r.status != exitOK || !strings.Contains(r.stdout, "paint") {
+		t.Errorf("a group of a category: %+v", r)
+	}
+	var report struct {
+		Warnings []string `json:"warnings"`
+	}
+	write(t, dir, "na.csv", strings.Join(append([]string{rows[0], "none,none,none"}, rows[2:]...), "\n"))
+	r = command(t, dir, "fit --x na.csv --y y.csv --na none --kernel gaussian:all:median --lambda 1e-3 --json")
+	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || !strings.Contains(strings.Join(report.Warnings, "; "), "filled 3 missing cells by the mean of their column, in 3 input columns u, colour, when") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// NaN in an array of inputs is a missing cell, as an empty cell of a text file is.
+func TestMissingInArrays(t *testing.T) {
+	dir := folder(t)
+	mixed(t, dir)
+	x := mustTable(t, filepath.Join(dir, "plain.csv"))
+	x.Data.Data[0] = math.NaN()
+	if err := table.Write(filepath.Join(dir, "gap.npy"), x); err != nil {
+		t.Fatal(err)
+	}
+	x.Names = []string{"u", "colour=blue", "colour=green", "colour=red", "when"}
+	if err := table.Write(filepath.Join(dir, "gap.csv"), x); err != nil {
+		t.Fatal(err)
+	}
+	const fit = "fit --y y.csv --kernel gaussian:all:median --lambda 1e-3 --x "
+	for _, name := range []string{"gap.npy", "gap.csv"} {
+		if r := command(t, dir, fit+name+" --out "+name+".iokl"); r.status != exitOK || !strings.Contains(r.stderr, "filled 1 missing cells") {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s --out %s-p.csv", name, name, name)); r.status != exitOK {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if a, b := mustTable(t, "gap.npy-p.csv"), mustTable(t, "gap.csv-p.csv"); a.Data.Data[0] != b.Data.Data[0] {
+		t.Errorf("%g from .npy, %g from CSV", a.Data.Data[0], b.Data.Data[0])
+	}
+}
+
+func mustTable(t *testing.T, name string) *table.Table {
+	t.Helper()
+	tab, err := table.Read(name, table.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab
+}
