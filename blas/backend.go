@@ -1,3 +1,5 @@
+// This file holds the interface of backends, and which one is active.
+
 package blas
 
 import (

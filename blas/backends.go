@@ -1,3 +1,5 @@
+// This file lists the backends of this build.
+
 package blas
 
 // Default is the backend of a program that chose none.

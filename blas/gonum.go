@@ -1,3 +1,5 @@
+// This file is the backend on gonum's BLAS.
+
 package blas
 
 import (

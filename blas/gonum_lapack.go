@@ -1,3 +1,5 @@
+// This file is the LAPACK part of the backend on gonum.
+
 package blas
 
 import (

@@ -1,3 +1,5 @@
+// This file is the backend on the module's own kernels.
+
 package blas
 
 import (

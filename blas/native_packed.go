@@ -1,3 +1,5 @@
+// This file multiplies by symmetric matrices that the native backend keeps packed.
+
 package blas
 
 import "github.com/iokl/iokl/blas/native"

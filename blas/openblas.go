@@ -1,5 +1,7 @@
 //go:build openblas
 
+// This file is the backend on OpenBLAS, in builds with the tag openblas.
+
 package blas
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the operations on matrices and vectors that need no backend, and short forms of those that do.
+
 package blas
 
 import (

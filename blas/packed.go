@@ -1,3 +1,5 @@
+// This file holds operators K·X with K packed once, for backends without a layout of their own.
+
 package blas
 
 import (

@@ -1,3 +1,5 @@
+// This file stores symmetric matrices as block rows of their lower triangle, in double or single precision.
+
 package blas
 
 import (

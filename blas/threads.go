@@ -1,3 +1,5 @@
+// This file sets the number of threads of all backends.
+
 package blas
 
 import "github.com/iokl/iokl/internal/par"

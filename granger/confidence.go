@@ -1,3 +1,5 @@
+// This file says how sure an edge is: by resampling, by a permutation null, and by errors on held-out time points.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file counts edges over the rounds of a resampling, and adds, saves and reads such counts.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file holds time series, their groups and replicates, and checks them.
+
 package granger
 
 import (

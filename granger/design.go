@@ -1,3 +1,5 @@
+// This file makes regression problems of time series: lagged inputs, targets, and what is left unpenalized.
+
 package granger
 
 import (

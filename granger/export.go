@@ -1,3 +1,5 @@
+// This file writes graphs as CSV, JSON and lists of edges.
+
 package granger
 
 import (

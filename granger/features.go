@@ -1,3 +1,5 @@
+// This file fits all nodes in feature space, from one pass over the samples.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file prepares the regressions of nodes and fits them: together, or one at a time as problems of package bcd.
+
 package granger
 
 import (

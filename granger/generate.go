@@ -1,3 +1,5 @@
+// This file simulates systems whose causal graph is known.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file writes graphs as DOT and GraphML.
+
 package granger
 
 import (

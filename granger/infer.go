@@ -1,3 +1,5 @@
+// This file infers the graph, and chooses λ by cross-validation in the order of time.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the options of inference and their defaults.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file spreads nodes over the processes of a parallel job.
+
 package granger
 
 import (

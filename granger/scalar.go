@@ -1,3 +1,5 @@
+// This file fits all nodes of one series together, by the closed form of the weights.
+
 package granger
 
 import (

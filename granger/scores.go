@@ -1,3 +1,5 @@
+// This file scores a graph against the truth.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file stores the Gram matrices of all kernels in one block of memory, in tiles that stay in the cache.
+
 package granger
 
 import (

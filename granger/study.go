@@ -1,3 +1,5 @@
+// This file offers everything that is asked of one data set, with its kernels built once.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file presents a subset of the samples, projected off what is unpenalized, to the solvers as a sum of kernels.
+
 package granger
 
 import (

@@ -1,3 +1,5 @@
+// This file centres Gram matrices in feature space.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file chooses how the frequencies of random Fourier features are drawn where a SPEC leaves that open.
+
 package kernel
 
 import "math/bits"

@@ -1,3 +1,5 @@
+// This file computes χ² distances with few divisions.
+
 package kernel
 
 import (

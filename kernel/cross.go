@@ -1,3 +1,5 @@
+// This file computes kernel values between new points and training points.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file defines the kernels of a distance other than Matérn and rational ones.
+
 package kernel
 
 import "math"

@@ -1,3 +1,5 @@
+// This file computes tiles of distances and inner products, which all kernels of the same features share.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file reads the FEATURES of a SPEC: which columns a kernel looks at.
+
 package kernel
 
 import (

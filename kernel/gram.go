@@ -1,3 +1,5 @@
+// This file builds Gram matrices, tile by tile and in parallel.
+
 package kernel
 
 import (

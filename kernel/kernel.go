@@ -1,3 +1,5 @@
+// This file holds the types of a kernel and of a dictionary, and checks their parameters and data.
+
 package kernel
 
 import (

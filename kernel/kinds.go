@@ -1,3 +1,5 @@
+// This file holds the registry of kernels and what it answers about them.
+
 package kernel
 
 import (

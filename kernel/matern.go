@@ -1,3 +1,5 @@
+// This file defines the Matérn kernels.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file computes the median distance between samples, which widths are multiples of.
+
 package kernel
 
 import (

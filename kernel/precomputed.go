@@ -1,3 +1,5 @@
+// This file checks Gram matrices that a caller gives.
+
 package kernel
 
 import (

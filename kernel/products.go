@@ -1,3 +1,5 @@
+// This file defines the kernels of the inner product.
+
 package kernel
 
 import (

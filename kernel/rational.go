@@ -1,3 +1,5 @@
+// This file defines the rational quadratic kernel.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file turns a parsed SPEC and data into kernels with numbers for all parameters.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file reads and writes SPECs.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file picks, scales and combines the columns that a kernel looks at.
+
 package kernel
 
 import (

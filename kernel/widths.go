@@ -1,3 +1,5 @@
+// This file reads and writes the WIDTHS of a SPEC.
+
 package kernel
 
 import (

@@ -1,3 +1,5 @@
+// This file makes the exact features of polynomial kernels: monomials.
+
 package rff
 
 import (

@@ -1,3 +1,5 @@
+// This file makes random Fourier features.
+
 package rff
 
 import (

@@ -1,3 +1,5 @@
+// This file draws randomized Halton sequences, the points of the sampler qmc.
+
 package rff
 
 import (

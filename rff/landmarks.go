@@ -1,3 +1,5 @@
+// This file chooses the landmarks of Nyström features.
+
 package rff
 
 import (

@@ -1,3 +1,5 @@
+// This file makes Nyström features from landmarks.
+
 package rff
 
 import (

@@ -1,3 +1,5 @@
+// This file holds feature maps: their description, how they are chosen, and how they transform rows.
+
 package rff
 
 import (

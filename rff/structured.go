@@ -1,3 +1,5 @@
+// This file makes random Fourier features by fast Hadamard transforms.
+
 package rff
 
 import (

@@ -1,3 +1,5 @@
+// This file finds converged eigenvalues early in the iteration of schur.go.
+
 package lapack
 
 import (

@@ -1,3 +1,5 @@
+// This file reduces symmetric matrices to band form, the first of two stages on the way to tridiagonal form.
+
 package lapack
 
 import (

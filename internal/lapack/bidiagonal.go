@@ -1,3 +1,5 @@
+// This file reduces matrices to bidiagonal form, for singular values.
+
 package lapack
 
 // bidiagonalBlock is the number of columns and rows reduced between two updates.

@@ -1,3 +1,5 @@
+// This file reduces symmetric band matrices to tridiagonal form, the second of two stages.
+
 package lapack
 
 import (

@@ -1,3 +1,5 @@
+// This file sets aside what is solved already when divide and conquer merges two eigenproblems.
+
 package lapack
 
 import (

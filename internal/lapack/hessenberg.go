@@ -1,3 +1,5 @@
+// This file reduces square matrices to Hessenberg form.
+
 package lapack
 
 // hessenbergBlock is the number of columns reduced between two updates.

@@ -1,3 +1,5 @@
+// This file inverts triangles and factorized matrices.
+
 package lapack
 
 import (

@@ -1,9 +1,6 @@
-// Package lapack holds the dense factorizations of package blas in Go, written
-// so that nearly all their operations are level-3 BLAS calls on the
-// implementation they are given: Cholesky, LU, QR, inverses, the symmetric eigenproblem by
-// divide and conquer, the singular value decomposition, Hessenberg and Schur
-// forms. It knows gonum's matrix types and nothing of the rest of the module
-// but its thread count, so that a backend can be built from any BLAS.
+// Package lapack factorizes dense matrices on any BLAS that a backend brings: Cholesky, LU, QR, inverses,
+// eigenvalues and eigenvectors of symmetric matrices by divide and conquer, singular values, Hessenberg and Schur forms.
+// Nearly all operations are matrix products, which are what a BLAS does fastest.
 //
 // Matrices are row-major. Results do not depend on the number of threads when
 // those of the BLAS do not.

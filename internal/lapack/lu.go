@@ -1,3 +1,5 @@
+// This file factorizes matrices as P·L·U.
+
 package lapack
 
 import (

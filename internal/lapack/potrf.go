@@ -1,3 +1,5 @@
+// This file factorizes positive definite matrices (Cholesky).
+
 package lapack
 
 import (

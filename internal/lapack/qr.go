@@ -1,3 +1,5 @@
+// This file factorizes matrices as Q·R.
+
 package lapack
 
 import "gonum.org/v1/gonum/blas"

@@ -1,3 +1,5 @@
+// This file holds Householder reflections, alone and in blocks.
+
 package lapack
 
 import (

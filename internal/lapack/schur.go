@@ -1,3 +1,5 @@
+// This file computes real Schur forms.
+
 package lapack
 
 import (

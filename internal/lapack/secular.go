@@ -1,3 +1,5 @@
+// This file finds the roots of the secular equation, which are the eigenvalues of two merged eigenproblems.
+
 package lapack
 
 import "math"

@@ -1,3 +1,5 @@
+// This file solves symmetric tridiagonal eigenproblems by divide and conquer.
+
 package lapack
 
 import (

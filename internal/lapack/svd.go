@@ -1,3 +1,5 @@
+// This file computes singular value decompositions.
+
 package lapack
 
 import (

@@ -1,3 +1,5 @@
+// This file moves the bulges of the iteration of schur.go along the diagonal.
+
 package lapack
 
 // spacing is the distance between two bulges that follow each other, in rows.

@@ -1,3 +1,5 @@
+// This file computes eigenvalues and eigenvectors of symmetric matrices.
+
 package lapack
 
 import (

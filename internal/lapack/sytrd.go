@@ -1,3 +1,5 @@
+// This file reduces symmetric matrices to tridiagonal form, and applies the reflections that do it.
+
 package lapack
 
 import (

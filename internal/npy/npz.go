@@ -1,3 +1,5 @@
+// This file reads and writes .npz archives.
+
 package npy
 
 import (

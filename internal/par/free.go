@@ -1,3 +1,5 @@
+// This file holds lists of scratch memory that outlive a garbage collection.
+
 package par
 
 import "sync"

@@ -1,3 +1,5 @@
+// This file keeps goroutines awake between two short loops.
+
 package par
 
 import (

@@ -1,3 +1,5 @@
+// This file turns words and dates of a table into numbers, and back into their names.
+
 package table
 
 import (

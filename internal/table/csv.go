@@ -1,3 +1,5 @@
+// This file reads CSV and its relatives.
+
 package table
 
 import (

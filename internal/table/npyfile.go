@@ -1,3 +1,5 @@
+// This file reads .npy files in blocks of rows.
+
 package table
 
 import (

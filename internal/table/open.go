@@ -1,3 +1,5 @@
+// This file opens a file by its name and contents with the reader for it.
+
 package table
 
 import (
@@ -109,7 +111,7 @@ func (s *source) reader(opt Options) (Reader, error) {
 // ReadStack reads square matrices: a two-dimensional array or table is one, a
 // three-dimensional array of shape m×r×c is m of them.
 func ReadStack(name string, opt Options) ([]blas.General, error) {
-	arr, err := ReadArray(name)
+	arr, err := readArray(name)
 	if errors.Is(err, errNotArray) {
 		t, err := Read(name, opt)
 		if err != nil {
@@ -146,8 +148,8 @@ func ReadStack(name string, opt Options) ([]blas.General, error) {
 // errNotArray says that a file is no .npy and no member of a .npz.
 var errNotArray = errors.New("no array file")
 
-// ReadArray reads an array of any number of dimensions from .npy or FILE.npz:NAME.
-func ReadArray(name string) (*npy.Array, error) {
+// readArray reads an array of any number of dimensions from .npy or FILE.npz:NAME.
+func readArray(name string) (*npy.Array, error) {
 	if file, member, ok := splitMember(name); ok {
 		return readMember(file, member)
 	}

@@ -1,3 +1,5 @@
+// This file reads Parquet files.
+
 package table
 
 import (

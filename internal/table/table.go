@@ -1,6 +1,6 @@
-// Package table reads matrices with named columns from the files people have:
-// CSV and its relatives, .npy, members of .npz, Parquet, each also gzipped, and
-// CSV on standard input; whole, or in blocks of rows for data beyond memory.
+// Package table reads and writes matrices with named columns: CSV and its relatives, .npy, members of .npz and
+// Parquet, each also gzipped, and CSV on standard input. A table is read whole, or in blocks of rows where it
+// is larger than memory.
 package table
 
 import (

@@ -1,3 +1,5 @@
+// This file writes tables.
+
 package table
 
 import (
@@ -19,7 +21,7 @@ import (
 func Write(path string, t *Table) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		if strings.EqualFold(filepath.Ext(path), ".npy") {
-			return WriteNpy(w, t.Data)
+			return writeNpy(w, t.Data)
 		}
 		return WriteCSV(w, t)
 	})
@@ -61,8 +63,8 @@ func writeHeader(w io.Writer, names []string) error {
 	return c.Error()
 }
 
-// WriteNpy writes the matrix as a .npy array of float64.
-func WriteNpy(w io.Writer, a blas.General) error {
+// writeNpy writes the matrix as a .npy array of float64.
+func writeNpy(w io.Writer, a blas.General) error {
 	if err := npy.WriteHeader(w, a.Rows, a.Cols); err != nil {
 		return err
 	}

@@ -1,3 +1,5 @@
+// This file holds the functions of the package in plain Go, the reference for the assembly.
+
 package vmath
 
 import "math"

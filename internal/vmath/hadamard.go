@@ -1,3 +1,5 @@
+// This file computes Hadamard transforms.
+
 package vmath
 
 // HadamardLanes is the number of columns Hadamard transforms together.

@@ -1,3 +1,5 @@
+// This file holds the choice between the implementations of the package.
+
 package vmath
 
 // set is one implementation of the package's functions. Row functions get at

@@ -1,5 +1,7 @@
 //go:build !purego
 
+// This file declares the assembly for amd64.
+
 package vmath
 
 import "github.com/klauspost/cpuid/v2"

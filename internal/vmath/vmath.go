@@ -1,3 +1,5 @@
+// This file holds the exported functions, which check lengths and call the implementation chosen.
+
 package vmath
 
 import "unsafe"
