@@ -85,25 +85,9 @@ type Table struct {
 	Head   []string
 	Rows   [][]string
 	Source string
-	Words  bool // more text than numbers
-	Links  bool // the last column names cases of the page
-	Whole  bool // it shows all there is: no table of the results beside it
-}
-
-// Cells are the texts of a row, less the case that it ends with.
-func (t *Table) Cells(row []string) []string {
-	if t.Links {
-		return row[:len(row)-1]
-	}
-	return row
-}
-
-// Link is the case that a row ends with, "" where rows end with none.
-func (t *Table) Link(row []string) string {
-	if t.Links {
-		return row[len(row)-1]
-	}
-	return ""
+	Words  bool     // more text than numbers
+	Links  []string // the case that each row comes from; nil for none
+	Whole  bool     // it shows all there is: no table of the results beside it
 }
 
 // Evidence is a finding of the paper with the one measured here.

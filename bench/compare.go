@@ -155,7 +155,7 @@ func key(r Result) string {
 }
 
 func newChange(r Result, v Verdict) Change {
-	return Change{Case: r.Case, Name: r.Name, Params: r.ParamText(), P: math.NaN(), Verdict: v}
+	return Change{Case: r.Case, Name: r.Name, Params: r.Without(), P: math.NaN(), Verdict: v}
 }
 
 func compareLine(old, r Result) Change {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bufio"
 	"cmp"
 	"math"
 	"os"
@@ -120,18 +119,8 @@ func ModuleRoot() (string, error) {
 // field returns the first number of the line of a /proc file that starts with
 // key; 0 where there is no such file or line.
 func field(file, key string) float64 {
-	in, err := os.Open(file)
-	if err != nil {
-		return 0
-	}
-	defer in.Close()
-	for sc := bufio.NewScanner(in); sc.Scan(); {
-		if rest, ok := strings.CutPrefix(sc.Text(), key); ok {
-			if words := strings.Fields(rest); len(words) > 0 {
-				x, _ := strconv.ParseFloat(words[0], 64)
-				return x
-			}
-		}
+	if c := columns(file, key); len(c) > 0 {
+		return c[0]
 	}
 	return 0
 }

@@ -35,10 +35,7 @@ func (r *Result) Number(key string) float64 {
 	return math.NaN()
 }
 
-// ParamText is every parameter as key=value.
-func (r *Result) ParamText() string { return r.Without() }
-
-// Without is ParamText less the named parameters.
+// Without is every parameter as key=value, less the named ones.
 func (r *Result) Without(keys ...string) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(r.Params)) {

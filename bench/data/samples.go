@@ -60,13 +60,19 @@ func Take[T any](x []T, idx []int) []T {
 	return out
 }
 
+// Normal has standard normal elements.
+func Normal(rng *rand.Rand, rows, cols int) blas.General {
+	a := blas.NewGeneral(rows, cols)
+	for i := range a.Data {
+		a.Data[i] = rng.NormFloat64()
+	}
+	return a
+}
+
 // SmoothSamples draws l samples X (l×d) to train on, tests more to test on, and n
 // targets that are mixtures of three smooth functions of the inputs, with noise.
 func SmoothSamples(rng *rand.Rand, l, tests, d, n int) (X, Y, Xt, Yt blas.General) {
-	X, Y = blas.NewGeneral(l+tests, d), blas.NewGeneral(l+tests, n)
-	for i := range X.Data {
-		X.Data[i] = rng.NormFloat64()
-	}
+	X, Y = Normal(rng, l+tests, d), blas.NewGeneral(l+tests, n)
 	for i := range X.Rows {
 		x, y := blas.Row(X, i), blas.Row(Y, i)
 		f := [3]float64{math.Sin(x[0] + x[1]), math.Exp(-x[2] * x[2]), x[3] * x[4] / 2}
@@ -77,7 +83,7 @@ func SmoothSamples(rng *rand.Rand, l, tests, d, n int) (X, Y, Xt, Yt blas.Genera
 	return blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n), blas.View(X, l, 0, tests, d), blas.View(Y, l, 0, tests, n)
 }
 
-// RandomSymmetric has standard normal elements.
+// RandomSymmetric is a symmetric matrix of standard normal elements.
 func RandomSymmetric(env *bench.Env, n int) blas.General {
 	rng := env.Rand(uint64(n))
 	A := blas.NewGeneral(n, n)

@@ -23,11 +23,7 @@ func OutputKernel(env *bench.Env, n int, spectrum string) *linop.Spectral {
 	case "rank 5":
 		rank = min(5, n)
 	}
-	rng := env.Rand(uint64(n))
-	L := &linop.Spectral{V: blas.NewGeneral(n, rank), S: make([]float64, rank)}
-	for i := range L.V.Data {
-		L.V.Data[i] = rng.NormFloat64()
-	}
+	L := &linop.Spectral{V: Normal(env.Rand(uint64(n)), n, rank), S: make([]float64, rank)}
 	env.Backend.QR(L.V, blas.General{})
 	var trace float64
 	for j := range L.S {
@@ -41,11 +37,7 @@ func OutputKernel(env *bench.Env, n int, spectrum string) *linop.Spectral {
 // GaussianGram is the Gram matrix exp(−γ‖x−z‖²), γ = 0.05, of l samples of ten
 // standard normal inputs.
 func GaussianGram(ctx context.Context, env *bench.Env, l int) ([]*blas.Sym, error) {
-	rng := env.Rand(uint64(l))
-	X := blas.NewGeneral(l, 10)
-	for i := range X.Data {
-		X.Data[i] = rng.NormFloat64()
-	}
+	X := Normal(env.Rand(uint64(l)), l, 10)
 	d, err := kernel.Build([]string{fmt.Sprintf("gaussian:all:%v", math.Sqrt(1/(2*0.05)))}, X, nil, env.Seed)
 	if err != nil {
 		return nil, err
@@ -56,10 +48,7 @@ func GaussianGram(ctx context.Context, env *bench.Env, l int) ([]*blas.Sym, erro
 // Targets are smooth functions of the samples with noise: Y = K·A + 0.1·noise.
 func Targets(env *bench.Env, K linop.Operator, n int) blas.General {
 	rng := env.Rand(uint64(7*K.Dim() + n))
-	A, Y := blas.NewGeneral(K.Dim(), n), blas.NewGeneral(K.Dim(), n)
-	for i := range A.Data {
-		A.Data[i] = rng.NormFloat64()
-	}
+	A, Y := Normal(rng, K.Dim(), n), blas.NewGeneral(K.Dim(), n)
 	K.Apply(Y, A)
 	scale := math.Sqrt(float64(len(Y.Data))) / blas.Frob(Y)
 	for i := range Y.Data {

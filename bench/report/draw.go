@@ -4,12 +4,16 @@ import (
 	"fmt"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 // Draw draws every picture that the results have the numbers for into dir, each
 // as PNG and SVG, and returns the names of the files.
 func Draw(f *bench.File, dir string) ([]string, error) {
-	figures := answerFigures(f)
+	var figures []picture.Figure
+	for _, q := range bench.Questions() {
+		figures = append(figures, q.Answer(f).Figures...)
+	}
 	for _, group := range f.ByCase() {
 		figures = append(figures, bench.Figures(group, f.Machine.Limits)...)
 	}

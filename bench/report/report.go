@@ -55,6 +55,12 @@ type finding struct {
 	Case, Text string
 }
 
+// item is one of the paper's, and the case that measured it.
+type item struct {
+	bench.Evidence
+	from string
+}
+
 type section struct {
 	Case, Description string
 	Findings          []string
@@ -84,8 +90,7 @@ func Write(w io.Writer, files []*bench.File) error {
 		p.Skipped = append(p.Skipped, f.Machine.Skipped...)
 		all.Machine.Limits = cmp.Or(all.Machine.Limits, f.Machine.Limits)
 	}
-	var evidence []bench.Evidence
-	from := map[string]string{} // the case of an item
+	var items []item
 	for _, group := range all.ByCase() {
 		c := bench.Find(group[0].Case)
 		if c == nil {
@@ -99,14 +104,13 @@ func Write(w io.Writer, files []*bench.File) error {
 		}
 		if c.Paper != nil {
 			for _, e := range c.Paper(group) {
-				evidence = append(evidence, e)
-				from[e.Item+e.Measured] = c.Name
+				items = append(items, item{e, c.Name})
 			}
 		}
 	}
-	slices.SortStableFunc(evidence, func(a, b bench.Evidence) int { return cmp.Compare(a.Item, b.Item) })
-	p.Paper = paperTable(evidence, from)
-	for _, e := range evidence {
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.Item, b.Item) })
+	p.Paper = paperTable(items)
+	for _, e := range items {
 		p.PaperFigures = append(p.PaperFigures, inline(e.Figures)...)
 	}
 	p.Answers = answers(&all)
@@ -138,28 +142,18 @@ func answers(f *bench.File) []answer {
 	return out
 }
 
-// answerFigures are the figures of the answers.
-func answerFigures(f *bench.File) []picture.Figure {
-	var out []picture.Figure
-	for _, q := range bench.Questions() {
-		out = append(out, q.Answer(f).Figures...)
-	}
-	return out
-}
-
 // paperTable is the paper's evidence item by item, what it reports beside what was
 // measured here; nil when nothing of it was.
-func paperTable(evidence []bench.Evidence, from map[string]string) *bench.Table {
+func paperTable(items []item) *bench.Table {
 	t := &bench.Table{
 		Title:  "Each table and figure of the paper, its finding beside ours. Its curves are not available as numbers: where it only draws, its own words stand.",
 		Head:   []string{"in the paper", "published", "measured here", "case"},
 		Source: bench.PaperSource + ". Times are not comparable: its machine is not named.",
 		Words:  true,
-		Links:  true,
 	}
-	for _, e := range evidence {
+	for _, e := range items {
 		if e.Measured != "" {
-			t.Rows = append(t.Rows, []string{e.Item, e.Published, e.Measured, from[e.Item+e.Measured]})
+			t.Rows, t.Links = append(t.Rows, []string{e.Item, e.Published, e.Measured}), append(t.Links, e.from)
 		}
 	}
 	if len(t.Rows) == 0 {

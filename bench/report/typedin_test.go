@@ -174,7 +174,7 @@ func publishedNumbers(t *testing.T, run *bench.File) map[string]bool {
 			}
 		}
 	}
-	quote(paperTable([]bench.Evidence{{Measured: "something"}}, nil))
+	quote(paperTable([]item{{Evidence: bench.Evidence{Measured: "something"}}}))
 	for name, group := range map[string][]bench.Result{
 		"stock04": nil, "lorenz96": nil, "mtr": {{Name: "iokl, zero Options", Params: map[string]any{"set": "edm"}}, {Name: "iokl, zero Options", Params: map[string]any{"set": "jura"}}},
 	} {

@@ -18,7 +18,8 @@ import (
 type Chart struct {
 	Title, X, Y string
 	LogX, LogY  bool
-	Steps       bool // each value holds until the next
+	Steps       bool     // each value holds until the next
+	Names       []string // of the values 1, 2, … of X
 	Curves      []Curve
 }
 
@@ -73,7 +74,7 @@ func (c Chart) Figures(name string) []Figure {
 // sign is the entry of curve i in a legend.
 func (c *Curve) sign(i int) plot.Thumbnailer {
 	if c.Dots {
-		return &plotter.Scatter{GlyphStyle: glyph(i)}
+		return &plotter.Scatter{GlyphStyle: c.glyph(i)}
 	}
 	return &plotter.Line{LineStyle: line(i)}
 }
@@ -82,14 +83,19 @@ func line(i int) draw.LineStyle {
 	return draw.LineStyle{Color: Palette[i%len(Palette)], Width: 1.8, Dashes: dashes[i/len(Palette)%len(dashes)]}
 }
 
-// glyph is the point of curve i: full, or a ring once the colours repeat.
-func glyph(i int) draw.GlyphStyle {
-	g := draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: 2.5, Shape: draw.CircleGlyph{}}
-	if i >= len(Palette) {
+// glyph is the point of curve i: full, or a ring once the colours repeat; of points
+// without lines, each has a shape of its own.
+func (c *Curve) glyph(i int) draw.GlyphStyle {
+	g := draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: 2.6, Shape: draw.CircleGlyph{}}
+	if c.Dots {
+		g.Shape = shapes[i%len(shapes)]
+	} else if i >= len(Palette) {
 		g.Shape = draw.RingGlyph{}
 	}
 	return g
 }
+
+var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
 
 func (c *Chart) paint(canvas draw.Canvas) {
 	p := New("", "", "") // its own labels are off the middle of logarithmic axes
@@ -97,6 +103,14 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	if c.LogX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
+	}
+	if c.Names != nil {
+		names := make(plot.ConstantTicks, len(c.Names))
+		for i, name := range c.Names {
+			names[i] = plot.Tick{Value: float64(i + 1), Label: name}
+		}
+		upright(&p.X, 7)
+		p.X.Tick.Marker = names
 	}
 	if c.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
@@ -106,7 +120,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	p.Add(grid)
 	for i, curve := range c.Curves {
 		line := &plotter.Line{XYs: curve.XY, LineStyle: line(i)}
-		dots := &plotter.Scatter{XYs: curve.XY, GlyphStyle: glyph(i)}
+		dots := &plotter.Scatter{XYs: curve.XY, GlyphStyle: curve.glyph(i)}
 		if c.Steps {
 			line.XYs, dots.XYs = steps(curve.XY), curve.XY[len(curve.XY)-1:]
 		}
@@ -128,6 +142,12 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	canvas.FillText(label, vg.Point{X: middle.X, Y: canvas.Min.Y + 3}, c.X)
 	label.Rotation = math.Pi / 2
 	canvas.FillText(label, vg.Point{X: canvas.Min.X + 11, Y: middle.Y}, c.Y)
+}
+
+// upright turns the labels of a horizontal axis.
+func upright(a *plot.Axis, size vg.Length) {
+	a.Tick.Label.Font.Size, a.Tick.Label.Rotation = size, math.Pi/2
+	a.Tick.Label.XAlign, a.Tick.Label.YAlign = draw.XRight, draw.YCenter
 }
 
 // steps holds each value until the next is known: nothing is known in between.

@@ -104,9 +104,8 @@ func (h *Heat) Figure(name string) Figure {
 		}
 		p.NominalX(h.Cols...)
 		p.NominalY(down...)
-		p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = label, label
-		p.X.Tick.Label.Rotation = math.Pi / 2
-		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+		upright(&p.X, label)
+		p.Y.Tick.Label.Font.Size = label
 	}
 	side := vg.Length(max(300, min(1100, 14*n)))
 	room := 70 + vg.Length(longest)*label*0.62

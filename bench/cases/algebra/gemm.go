@@ -50,8 +50,7 @@ func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precisi
 	blas.SetThreads(threads)
 	defer blas.SetThreads(env.Threads)
 	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
-	var backends []blas.Backend
-	var variants []bench.Variant
+	var all []bench.Contender
 	for _, be := range blas.Backends() {
 		run := gemmCall(be, s, prec)
 		if be.Name() == "gonum" && threads < env.Threads {
@@ -60,22 +59,12 @@ func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precisi
 			}
 			run = onProcessors(threads, run)
 		}
-		backends = append(backends, be)
-		variants = append(variants, bench.Variant{Run: run, Spins: bench.Spins(be.Name(), threads)})
+		all = append(all, bench.Contender{Name: be.Name(), Run: run})
 	}
 	plan := bench.Plan{Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
-	samples, err := bench.Interleave(ctx, plan, variants)
-	var results []bench.Result
-	for i, be := range backends {
-		if len(samples[i]) == 0 {
-			continue
-		}
-		r := bench.Result{Name: be.Name(), Params: map[string]any{
-			"backend": be.Name(), "m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
-		}}
-		r.Time(samples[i])
-		r.Rate(flops, 0, limits.Peak(prec.String(), threads), 0)
-		results = append(results, r)
+	results, err := bench.Race(ctx, plan, map[string]any{"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads}, all)
+	for i := range results {
+		results[i].Rate(flops, 0, limits.Peak(prec.String(), threads), 0)
 	}
 	return results, err
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 )
@@ -37,10 +38,9 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	limits := env.Limits()
 	var results []bench.Result
 	for _, d := range bench.Pick(env, []int{40}, []int{10, 40, 100}) {
-		rng := env.Rand(5)
-		X := blas.NewGeneral(l, d)
-		for i := range X.Data {
-			X.Data[i] = math.Abs(rng.NormFloat64())
+		X := data.Normal(env.Rand(5), l, d)
+		for i, v := range X.Data {
+			X.Data[i] = math.Abs(v)
 		}
 		all, err := gramContenders(ctx, env, X)
 		if err != nil {

@@ -80,11 +80,7 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 // multipliers are the ways to compute K·X for k columns.
 func multipliers(env *bench.Env, packed map[string]blas.Packed, dense blas.General, prec blas.Precision, k int) []bench.Contender {
 	l := dense.Rows
-	X, Y := blas.NewGeneral(l, k), blas.NewGeneral(l, k)
-	rng := env.Rand(uint64(k))
-	for i := range X.Data {
-		X.Data[i] = rng.NormFloat64()
-	}
+	X, Y := data.Normal(env.Rand(uint64(k)), l, k), blas.NewGeneral(l, k)
 	var all []bench.Contender
 	add := func(name string, run func()) {
 		all = append(all, bench.Contender{

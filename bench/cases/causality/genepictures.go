@@ -7,10 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
@@ -88,16 +85,28 @@ func groupChart(group []bench.Result) picture.Chart {
 // geneFigures are the error of each group for every setting and, in files, where there
 // is room for names, what was found with L learned from nonlinear kernels.
 func geneFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
-	out := append(groupChart(group).Figures(""), namedErrors(group)...)
-	r := bench.Lookup(group, "nonlinear, L learned")
-	if r == nil || r.Graph == nil {
-		return out
+	chart := groupChart(group)
+	out := chart.Figures("")
+	if len(out) == 0 {
+		return nil
 	}
-	more := graphFigures(r)
-	for k, o := range r.Outputs {
-		h := outputHeat(&o)
-		h.Title = "output kernel of " + o.Node + " as correlation (blue −1, grey 0, red +1)"
-		more = append(more, h.Figure(fmt.Sprintf("drosophila-output-%d", k+1)))
+	chart.Title, chart.X = "fruit fly: error on held-out time points, by group of genes", ""
+	for _, name := range groupOrder(group[0]) {
+		chart.Names = append(chart.Names, shortened(name))
+	}
+	for i := range chart.Curves {
+		chart.Curves[i].Dots = true
+	}
+	named := chart.Figures("drosophila-rmse")[0]
+	named.Width, named.Height = vg.Length(max(420, 80+12*len(chart.Names))), 460
+	more := []picture.Figure{named}
+	if r := bench.Lookup(group, "nonlinear, L learned"); r != nil && r.Graph != nil {
+		more = append(more, graphFigures(r)...)
+		for k, o := range r.Outputs {
+			h := outputHeat(&o)
+			h.Title = "output kernel of " + o.Node + " as correlation (blue −1, grey 0, red +1)"
+			more = append(more, h.Figure(fmt.Sprintf("drosophila-output-%d", k+1)))
+		}
 	}
 	for _, f := range more {
 		f.FilesOnly = true
@@ -197,36 +206,4 @@ func shortened(name string) string {
 		return strings.TrimSpace(string(r[:most-1])) + "…"
 	}
 	return name
-}
-
-// namedErrors is the hold-out error of every group, named, for every setting. A page
-// has no room for the names.
-func namedErrors(group []bench.Result) []picture.Figure {
-	chart := groupChart(group)
-	if len(chart.Curves) == 0 {
-		return nil
-	}
-	p := picture.New("", "", chart.Y)
-	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
-	for k, c := range chart.Curves {
-		s := &plotter.Scatter{XYs: c.XY, GlyphStyle: draw.GlyphStyle{Color: picture.Palette[k%len(picture.Palette)], Radius: 2.6, Shape: shapes[k%len(shapes)]}}
-		p.Add(s)
-		p.Legend.Add(c.Name, s)
-	}
-	names := groupOrder(group[0])
-	var ticks []plot.Tick
-	for i, name := range names {
-		ticks = append(ticks, plot.Tick{Value: float64(i + 1), Label: shortened(name)})
-	}
-	p.X.Tick.Marker = plot.ConstantTicks(ticks)
-	p.X.Tick.Label.Font.Size = 7
-	p.X.Tick.Label.Rotation = math.Pi / 2
-	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
-	p.X.Min, p.X.Max = 0, float64(len(names)+1)
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, 4
-	p.Y.Max += 0.25 * (p.Y.Max - p.Y.Min) // room for the legend
-	return []picture.Figure{{
-		Name: "drosophila-rmse", Title: "fruit fly: error on held-out time points, by group of genes", FilesOnly: true,
-		Width: vg.Length(max(420, 80+12*len(names))), Height: 460, Paint: p.Draw,
-	}}
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
@@ -60,11 +61,7 @@ func runRFF(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 
 func kernelErrors(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	l, d := bench.Pick(env, 400, 1000), scaleInputs
-	rng := env.Rand(23)
-	X := blas.NewGeneral(l, d)
-	for i := range X.Data {
-		X.Data[i] = rng.NormFloat64()
-	}
+	X := data.Normal(env.Rand(23), l, d)
 	var results []bench.Result
 	for _, kind := range featureKernels {
 		exact, err := denseGram(ctx, env, kind+":all", X)
@@ -173,13 +170,13 @@ func featureError(ctx context.Context, env *bench.Env, spec string, X, exact bla
 func concludeFeatures(group []bench.Result) []string {
 	errorOf := map[string]float64{}
 	for _, r := range group {
-		errorOf[r.Name+" "+r.ParamText()] = r.Metrics["kernel_error"]
+		errorOf[r.Name+" "+r.Without()] = r.Metrics["kernel_error"]
 	}
 	var out []string
 	for _, other := range bench.Names(group) {
 		var ratios []float64
 		for _, r := range group {
-			if e := errorOf["orthogonal "+r.ParamText()]; r.Name == other && other != "orthogonal" && e > 0 {
+			if e := errorOf["orthogonal "+r.Without()]; r.Name == other && other != "orthogonal" && e > 0 {
 				ratios = append(ratios, r.Metrics["kernel_error"]/e)
 			}
 		}

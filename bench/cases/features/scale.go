@@ -45,12 +45,10 @@ type generator struct {
 }
 
 func newGenerator(env *bench.Env, l int64, stream uint64) *generator {
-	g := &generator{l: l, rng: env.Rand(stream), be: env.Backend, mix: blas.NewGeneral(scaleInputs, scaleOutputs)}
+	g := &generator{l: l, rng: env.Rand(stream), be: env.Backend}
 	g.X, g.Y = blas.NewGeneral(scaleBlock, scaleInputs), blas.NewGeneral(scaleBlock, scaleOutputs)
-	mix := env.Rand(99) // the same function whatever the rows
-	for i := range g.mix.Data {
-		g.mix.Data[i] = mix.NormFloat64() / math.Sqrt(scaleInputs)
-	}
+	g.mix = data.Normal(env.Rand(99), scaleInputs, scaleOutputs) // the same function whatever the rows
+	blas.Scal(1/math.Sqrt(scaleInputs), g.mix.Data)
 	return g
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 )
@@ -49,13 +50,6 @@ const (
 // and so many to test on.
 func caltechTask(ctx context.Context, env *bench.Env, samples, tests int) (*task, error) {
 	rng := env.Rand(101)
-	draw := func(rows int) blas.General {
-		a := blas.NewGeneral(rows, caltechInputs)
-		for i := range a.Data {
-			a.Data[i] = rng.NormFloat64()
-		}
-		return a
-	}
 	// Samples go through the classes again and again, those to test on from another stream.
 	sets := []struct {
 		X   blas.General
@@ -73,7 +67,7 @@ func caltechTask(ctx context.Context, env *bench.Env, samples, tests int) (*task
 	var groups []kernel.Group
 	var specs []string
 	for v := range caltechViews {
-		super, own := draw(caltechSupers), draw(caltechClasses)
+		super, own := data.Normal(rng, caltechSupers, caltechInputs), data.Normal(rng, caltechClasses, caltechInputs)
 		g := kernel.Group{Name: fmt.Sprintf("view%d", v)}
 		for k := range caltechInputs {
 			g.Columns = append(g.Columns, v*caltechInputs+k)

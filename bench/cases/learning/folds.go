@@ -61,13 +61,8 @@ var viewLambdas = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
 // found. The first call chooses λ on its training samples and leaves it in how.
 func (d *labelled) accuracy(ctx context.Context, env *bench.Env, s *viewSet, how *learner, in, out []int) (float64, error) {
 	opt := iokl.Options{
-		Groups: d.groups, Lambda: how.lambda, Norm: s.norm.String(), Learn: how.learn, Tol: 1e-3,
+		Kernels: s.specs(), Groups: d.groups, Lambda: how.lambda, Norm: s.norm.String(), Learn: how.learn, Tol: 1e-3,
 		Seed: env.Seed, Backend: env.Backend, CV: iokl.CVOptions{Lambdas: viewLambdas, Folds: 3, Metric: s.metric},
-	}
-	for _, v := range s.views {
-		for _, k := range s.kernels {
-			opt.Kernels = append(opt.Kernels, fmt.Sprintf(k, v))
-		}
 	}
 	m, err := iokl.FitClasses(ctx, blas.Dense(data.TakeRows(d.X, in)), data.Take(d.labels, in), opt)
 	if err != nil && !(m != nil && errors.Is(err, bcd.ErrNotConverged)) {

@@ -36,10 +36,7 @@ func sparseTask(ctx context.Context, env *bench.Env, l int) (*task, error) {
 	for i := range t.X.Data {
 		t.X.Data[i] = 4*rng.Float64() - 2
 	}
-	mix := blas.NewGeneral(sparseRelevant, sparseOutputs)
-	for i := range mix.Data {
-		mix.Data[i] = rng.NormFloat64()
-	}
+	mix := data.Normal(rng, sparseRelevant, sparseOutputs)
 	for i := range l {
 		x, y := blas.Row(t.X, i), blas.Row(t.Y, i)
 		shape := []float64{math.Sin(2 * x[0]), x[1] * x[1] / 2, math.Exp(-x[2])/2 - 1}

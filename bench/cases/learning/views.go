@@ -42,40 +42,37 @@ type viewSet struct {
 
 // task reads the set and builds its kernels.
 func (s *viewSet) task(ctx context.Context, env *bench.Env) (*task, error) {
-	labels, err := data.Read(env, s.name, "labels.csv")
-	if err != nil {
-		return nil, err
-	}
-	class := make([]int, labels.Data.Rows)
-	for i := range class {
-		class[i] = int(blas.Row(labels.Data, i)[0]) - s.first
-	}
-	X, groups, err := s.join(env, len(class))
+	d, err := s.read(env)
 	if err != nil {
 		return nil, err
 	}
 	var learn, test []int
 	seen := make([]int, s.classes)
-	for i, c := range class {
+	for i, c := range d.class {
 		if seen[c]++; seen[c] <= s.train {
 			learn = append(learn, i)
 		} else {
 			test = append(test, i)
 		}
 	}
-	t := &task{X: data.TakeRows(X, learn), lambda: s.lambda, norm: s.norm, labels: data.Take(class, test)}
-	t.Y, t.mean = oneHot(data.Take(class, learn), s.classes)
-	var specs []string
-	for _, v := range s.views {
-		for _, k := range s.kernels {
-			specs = append(specs, fmt.Sprintf(k, v))
-		}
-	}
-	d, err := kernel.Build(specs, t.X, groups, env.Seed)
+	t := &task{X: data.TakeRows(d.X, learn), lambda: s.lambda, norm: s.norm, labels: data.Take(d.class, test)}
+	t.Y, t.mean = oneHot(data.Take(d.class, learn), s.classes)
+	dictionary, err := kernel.Build(s.specs(), t.X, d.groups, env.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return t, t.build(ctx, env, d, data.TakeRows(X, test))
+	return t, t.build(ctx, env, dictionary, data.TakeRows(d.X, test))
+}
+
+// specs are the kernels on every view.
+func (s *viewSet) specs() []string {
+	var out []string
+	for _, v := range s.views {
+		for _, k := range s.kernels {
+			out = append(out, fmt.Sprintf(k, v))
+		}
+	}
+	return out
 }
 
 // join puts the views side by side, each column standardised.

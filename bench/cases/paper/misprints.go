@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
 )
@@ -98,13 +99,7 @@ func runMisprints(_ context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 func gaussian(rng *rand.Rand, rows, cols int) *mat.Dense {
-	a := mat.NewDense(rows, cols, nil)
-	for i := range rows {
-		for j := range cols {
-			a.Set(i, j, rng.NormFloat64())
-		}
-	}
-	return a
+	return blas.Dense(data.Normal(rng, rows, cols))
 }
 
 // positiveDefinite is a random one of order n.

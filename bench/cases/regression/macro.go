@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed" // macrodata.csv
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,12 +11,11 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
-	"github.com/iokl/iokl/linop"
 )
 
 func init() {
@@ -45,8 +43,8 @@ func lagged(series blas.General, lag int) (X, Y blas.General) {
 
 const macroLag = 2
 
-// forecast predicts the targets of the rows of Xtest from a training set, both standardised.
-type forecast func(ctx context.Context, X, Y, Xtest blas.General, lambda float64) (blas.General, error)
+// forecast predicts the targets of the rows of Xt from a training set.
+type forecast func(ctx context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error)
 
 // runMacro compares one-step forecasts of twelve series: the first 70 % of the
 // quarters train, the last fifth of which chooses λ, and the rest tests.
@@ -58,13 +56,16 @@ func runMacro(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	X, Y := lagged(series, macroLag)
 	train := X.Rows * 7 / 10
 	s := split{X: X, Y: Y, train: train, names: names}
-	lambdas := []float64{1e-4, 1e-3, 1e-2, 1e-1, 1, 10}
-	vector := forecast(func(_ context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
-		return ridge(env.Backend, X, Y, Xt, lambda)
-	})
-	learner := func(learnEta, learnL bool) forecast {
+	lambdas := []float64{1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 0.3, 1, 3, 10}
+	vector := func(_ context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
+		return affine(X, Y, Xt, lambda)
+	}
+	learner := func(learn string) forecast {
 		return func(ctx context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
-			return learnForecast(ctx, env, X, Y, Xt, lambda, learnEta, learnL)
+			return data.FitPredict(ctx, X, Y, Xt, iokl.Options{
+				Kernels: []string{"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3", "linear:groups"},
+				Groups:  pastOf(Y.Cols, macroLag), Lambda: lambda, Norm: "lp:1.3", Learn: learn, Tol: 1e-3, MaxOuter: 100, Backend: env.Backend, Seed: env.Seed,
+			})
 		}
 	}
 	var results []bench.Result
@@ -73,13 +74,15 @@ func runMacro(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		lambdas []float64
 		f       forecast
 	}{
-		{"training mean", nil, nil},
+		{"training mean", nil, func(ctx context.Context, X, Y, Xt blas.General, _ float64) (blas.General, error) {
+			return meanOf(ctx, X, Y, Xt)
+		}},
 		{"linear VAR, least squares", []float64{0}, vector},
 		{"linear VAR, ridge", lambdas, vector},
-		{"uniform kernels, L = I", lambdas, learner(false, false)},
-		{"IKL (kernel weights)", lambdas, learner(true, false)},
-		{"OKL (output kernel)", lambdas, learner(false, true)},
-		{"IOKL (both)", lambdas, learner(true, true)},
+		{"uniform kernels, L = I", lambdas, learner("none")},
+		{"IKL (kernel weights)", lambdas, learner("eta")},
+		{"OKL (output kernel)", lambdas, learner("l")},
+		{"IOKL (both)", lambdas, learner("eta,l")},
 	} {
 		start := time.Now()
 		r := bench.Result{Name: m.name, Params: map[string]any{"lag": macroLag, "train": train, "test": X.Rows - train}}
@@ -120,7 +123,7 @@ func (s *split) score(ctx context.Context, r *bench.Result, lambdas []float64, f
 	if err != nil {
 		return err
 	}
-	if f != nil {
+	if lambdas != nil {
 		r.Params["lambda"] = lambda
 	}
 	r.Metric("rrmse", stat.Mean(e, nil))
@@ -137,74 +140,11 @@ func (s *split) errors(ctx context.Context, f forecast, split, end int, lambda f
 	X, Xt := rows(s.X, 0, split), rows(s.X, split, end)
 	Y, Yt := rows(s.Y, 0, split), rows(s.Y, split, end)
 	data.Standardise(X, Xt)
-	data.Standardise(Y, Yt)
-	P := blas.NewGeneral(Yt.Rows, Yt.Cols)
-	if f != nil {
-		var err error
-		if P, err = f(ctx, X, Y, Xt, lambda); err != nil {
-			return nil, err
-		}
-	}
-	e := make([]float64, Yt.Cols)
-	for j := range e {
-		var miss, total float64
-		for i := range Yt.Rows {
-			y := blas.Row(Yt, i)[j]
-			d := y - blas.Row(P, i)[j]
-			miss, total = miss+d*d, total+y*y
-		}
-		e[j] = math.Sqrt(miss / total)
-	}
-	return e, nil
-}
-
-// ridge predicts by W = (XᵀX + λlI)⁻¹XᵀY.
-func ridge(be blas.Backend, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
-	d, n := X.Cols, Y.Cols
-	A, W, P := blas.NewGeneral(d, d), blas.NewGeneral(d, n), blas.NewGeneral(Xt.Rows, n)
-	blas.GramOf(be, A, X)
-	blas.Mul(be, W, true, false, X, Y)
-	for i := range d {
-		// With λ = 0 a shift at rounding level stands for the pseudo-inverse.
-		A.Data[i*A.Stride+i] += lambda*float64(X.Rows) + 1e-10*float64(X.Rows)
-	}
-	if !be.Potrf(A) {
-		return P, fmt.Errorf("ridge: XᵀX + %g·I is not positive definite", lambda)
-	}
-	be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, d, n, 1, A.Data, A.Stride, W.Data, W.Stride)
-	be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, d, n, 1, A.Data, A.Stride, W.Data, W.Stride)
-	blas.Mul(be, P, false, false, Xt, W)
-	return P, nil
-}
-
-// learnForecast fits linear and Gaussian kernels, on each series' past and on all
-// of them, and predicts.
-func learnForecast(ctx context.Context, env *bench.Env, X, Y, Xt blas.General, lambda float64, learnEta, learnL bool) (blas.General, error) {
-	d, err := kernel.Build([]string{"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3", "linear:groups"},
-		X, pastOf(Y.Cols, macroLag), env.Seed)
+	P, err := f(ctx, X, Y, Xt, lambda)
 	if err != nil {
-		return blas.General{}, err
+		return nil, err
 	}
-	grams, err := d.Grams(ctx, X, kernel.GramOptions{Backend: env.Backend})
-	if err != nil {
-		return blas.General{}, err
-	}
-	norm := bcd.Lp{P: 1.3}
-	p := &bcd.Problem{
-		Space:  bcd.NewSamples(linop.NewGramSum(grams, env.Backend, blas.Float64), Y),
-		Lambda: lambda, Tau: float64(Y.Cols), Norm: norm, FixEta: !learnEta, FixL: !learnL,
-	}
-	res, err := bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, MaxOuter: 100, Backend: env.Backend, Seed: env.Seed})
-	if err != nil && !errors.Is(err, bcd.ErrNotConverged) { // a forecast does not need the last digits
-		return blas.General{}, err
-	}
-	K, CL, P := blas.NewGeneral(Xt.Rows, X.Rows), blas.NewGeneral(X.Rows, Y.Cols), blas.NewGeneral(Xt.Rows, Y.Cols)
-	if err := d.CrossSum(K, res.Eta, Xt, X); err != nil {
-		return blas.General{}, err
-	}
-	res.L.MulRight(env.Backend, CL, res.C)
-	blas.Mul(env.Backend, P, false, false, K, CL)
-	return P, nil
+	return iokl.NewScores(blas.Dense(P), blas.Dense(Yt), data.Means(Y)).RRMSE, nil
 }
 
 // pastOf groups the columns of [lagged] by series.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 )
 
@@ -37,14 +37,9 @@ func runPredict(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 // predictions measures one shape: t new points of d inputs and n outputs. title ends the names.
 func predictions(ctx context.Context, env *bench.Env, title string, l, t, d, n int) ([]bench.Result, error) {
 	rng := env.Rand(20)
-	random := func(r, c int) *mat.Dense {
-		m := mat.NewDense(r, c, nil)
-		m.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, m)
-		return m
-	}
-	X, Xt := random(l, d), random(t, d)
+	X, Xt := blas.Dense(data.Normal(rng, l, d)), blas.Dense(data.Normal(rng, t, d))
 	Y := mat.NewDense(l, n, nil)
-	Y.Mul(X, random(d, n))
+	Y.Mul(X, blas.Dense(data.Normal(rng, d, n)))
 	dst := mat.NewDense(t, n, nil)
 	var results []bench.Result
 	for _, kernels := range [][]string{{"gaussian:all:median"}, {"gaussian:all:median*0.5,1,2"}} {
@@ -59,13 +54,9 @@ func predictions(ctx context.Context, env *bench.Env, title string, l, t, d, n i
 			return results, err
 		}
 		runtime.ReadMemStats(&after)
-		var seconds []float64
-		for range env.Repeats(3) {
-			start := time.Now()
-			if err := m.PredictTo(dst, Xt); err != nil {
-				return results, err
-			}
-			seconds = append(seconds, time.Since(start).Seconds())
+		seconds, err := repeat(ctx, env, func() error { return m.PredictTo(dst, Xt) })
+		if err != nil {
+			return results, err
 		}
 		r.Time(seconds)
 		r.GFlops = 2 * float64(t) * float64(l) * float64(d+n) / r.Seconds / 1e9
@@ -73,29 +64,29 @@ func predictions(ctx context.Context, env *bench.Env, title string, l, t, d, n i
 		r.Metric("allocated MB", float64(after.TotalAlloc-before.TotalAlloc)/1e6)
 		results = append(results, r)
 	}
-	return append(results, plainProduct(env, title, t, l, d+n)), nil
+	plain, err := plainProduct(ctx, env, title, t, l, d+n)
+	return append(results, plain), err
+}
+
+// repeat times f.
+func repeat(ctx context.Context, env *bench.Env, f func() error) ([]float64, error) {
+	samples, err := bench.Interleave(ctx, bench.Plan{Count: env.Repeats(3)}, []bench.Variant{{Run: f}})
+	return samples[0], err
 }
 
 // plainProduct multiplies blocks of a t×l matrix by an l×k matrix, as prediction does.
-func plainProduct(env *bench.Env, title string, t, l, k int) bench.Result {
+func plainProduct(ctx context.Context, env *bench.Env, title string, t, l, k int) (bench.Result, error) {
 	const block = 1024
-	K, B, P := blas.NewGeneral(block, l), blas.NewGeneral(l, k), blas.NewGeneral(block, k)
 	rng := env.Rand(21)
-	for _, a := range []blas.General{K, B} {
-		for i := range a.Data {
-			a.Data[i] = rng.Float64()
-		}
-	}
+	K, B, P := data.Normal(rng, block, l), data.Normal(rng, l, k), blas.NewGeneral(block, k)
 	r := bench.Result{Name: "the products alone" + title, Params: map[string]any{"t": t, "l": l, "k": k}}
-	var seconds []float64
-	for range env.Repeats(3) {
-		start := time.Now()
+	seconds, err := repeat(ctx, env, func() error {
 		for range t / block {
 			blas.Mul(env.Backend, P, false, false, K, B)
 		}
-		seconds = append(seconds, time.Since(start).Seconds())
-	}
+		return nil
+	})
 	r.Time(seconds)
 	r.GFlops = 2 * float64(t/block*block) * float64(l) * float64(k) / r.Seconds / 1e9
-	return r
+	return r, err
 }

@@ -2,13 +2,14 @@ package regression
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl"
@@ -84,7 +85,7 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		name string
 		f    predictor
 	}{
-		{"OLS", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return affine(env, X, Y, Xt, 0) }},
+		{"OLS", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return affine(X, Y, Xt, 0) }},
 		{"training mean", meanOf},
 		{"lasso", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return lassoCV(X, Y, Xt, 10) }},
 		{"IKL", ours("eta")},
@@ -98,17 +99,11 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		}
 		r := bench.Result{Name: m.name, Params: map[string]any{"train": train, "test": Yt.Rows}}
 		r.Time([]float64{time.Since(start).Seconds()})
-		var mse []float64
+		scores := iokl.NewScores(blas.Dense(P), blas.Dense(Yt), nil)
 		for j, name := range t.Names {
-			var s float64
-			for i := range Yt.Rows {
-				d := blas.Row(Yt, i)[j] - blas.Row(P, i)[j]
-				s += d * d
-			}
-			mse = append(mse, 1000*s/float64(Yt.Rows))
-			r.Metric("mse1000 of "+name, mse[j])
+			r.Metric("mse1000 of "+name, 1000*scores.MSE[j])
 		}
-		r.Metric("mse1000", stat.Mean(mse, nil))
+		r.Metric("mse1000", 1000*scores.MeanMSE)
 		results = append(results, r)
 	}
 	return results, nil
@@ -123,7 +118,7 @@ func meanOf(_ context.Context, _, Y, Xt blas.General) (blas.General, error) {
 }
 
 // affine is ridge regression with an intercept; λ = 0 is least squares.
-func affine(env *bench.Env, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
+func affine(X, Y, Xt blas.General, lambda float64) (blas.General, error) {
 	Xc, Xtc, Yc := blas.Clone(X), blas.Clone(Xt), blas.Clone(Y)
 	mx, my := data.Means(X), data.Means(Y)
 	for _, a := range []blas.General{Xc, Xtc} {
@@ -134,11 +129,22 @@ func affine(env *bench.Env, X, Y, Xt blas.General, lambda float64) (blas.General
 	for i := range Yc.Rows {
 		blas.Axpy(-1, my, blas.Row(Yc, i))
 	}
-	P, err := ridge(env.Backend, Xc, Yc, Xtc, lambda)
-	for i := range P.Rows {
-		blas.Axpy(1, my, blas.Row(P, i))
+	var gram, right, W, P mat.Dense
+	gram.Mul(blas.Dense(Xc).T(), blas.Dense(Xc))
+	for i := range X.Cols {
+		// With λ = 0 a shift at rounding level stands for the pseudo-inverse.
+		gram.Set(i, i, gram.At(i, i)+(lambda+1e-10)*float64(X.Rows))
 	}
-	return P, err
+	right.Mul(blas.Dense(Xc).T(), blas.Dense(Yc))
+	if err := W.Solve(&gram, &right); err != nil && !errors.As(err, new(mat.Condition)) {
+		return blas.General{}, fmt.Errorf("ridge: %w", err)
+	}
+	P.Mul(blas.Dense(Xtc), &W)
+	out := P.RawMatrix()
+	for i := range out.Rows {
+		blas.Axpy(1, my, blas.Row(out, i))
+	}
+	return out, nil
 }
 
 // lassoCV fits (1/2l)‖y − Xw‖² + λ‖w‖₁ for each output on standardised columns, λ
@@ -147,6 +153,7 @@ func lassoCV(X, Y, Xt blas.General, folds int) (blas.General, error) {
 	P := blas.NewGeneral(Xt.Rows, Y.Cols)
 	path := []float64{1, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015}
 	for j := range Y.Cols {
+		y := mat.Col(nil, j, blas.Dense(Y))
 		best, lambda := math.Inf(1), path[0]
 		for _, c := range path {
 			var miss float64
@@ -159,9 +166,9 @@ func lassoCV(X, Y, Xt blas.General, folds int) (blas.General, error) {
 						in = append(in, i)
 					}
 				}
-				p := lasso(data.TakeRows(X, in), columnOf(Y, j, in), data.TakeRows(X, out), c)
+				p := lasso(data.TakeRows(X, in), data.Take(y, in), data.TakeRows(X, out), c)
 				for k, i := range out {
-					d := blas.Row(Y, i)[j] - p[k]
+					d := y[i] - p[k]
 					miss += d * d
 				}
 			}
@@ -169,22 +176,11 @@ func lassoCV(X, Y, Xt blas.General, folds int) (blas.General, error) {
 				best, lambda = miss, c
 			}
 		}
-		for i, v := range lasso(X, columnOf(Y, j, nil), Xt, lambda) {
+		for i, v := range lasso(X, y, Xt, lambda) {
 			blas.Row(P, i)[j] = v
 		}
 	}
 	return P, nil
-}
-
-// columnOf is column j of the given rows, of all when nil.
-func columnOf(Y blas.General, j int, rows []int) []float64 {
-	var out []float64
-	for i := range Y.Rows {
-		if rows == nil || slices.Contains(rows, i) {
-			out = append(out, blas.Row(Y, i)[j])
-		}
-	}
-	return out
 }
 
 // lasso predicts at Xt by coordinate descent on standardised data; λ is relative

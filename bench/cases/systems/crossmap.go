@@ -1,7 +1,6 @@
 package systems
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -353,48 +352,4 @@ func (m mapCell) Thumbnail(c *draw.Canvas) {
 	c.FillPolygon(fill, corners(c.Rectangle))
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	c.FillText(style, c.Center(), m.text)
-}
-
-// mapFindings says, for each spectrum of L, where the direct methods begin to win.
-func mapFindings(group []bench.Result) []string {
-	var out []string
-	for _, m := range crossMaps(group) {
-		if m.gains {
-			continue
-		}
-		for _, spectrum := range m.spectra {
-			var parts []string
-			for _, lambda := range m.lambdas {
-				parts = append(parts, m.crossover(spectrum, lambda))
-			}
-			out = append(out, fmt.Sprintf("%s, L %s: %s.", strings.TrimPrefix(m.title, "The fastest solver, "), spectrum, strings.Join(parts, "; ")))
-		}
-	}
-	return out
-}
-
-// crossover counts the winners of one panel by kind.
-func (m *crossMap) crossover(spectrum string, lambda float64) string {
-	wins, all, kinds := map[string]int{}, 0, 0
-	for _, l := range m.ls {
-		for _, n := range m.ns {
-			if c, ok := m.cell(point{l, n, lambda, spectrum}); ok {
-				name, _, _ := strings.Cut(c.words, ",")
-				wins[name]++
-				all++
-				if !direct(name) {
-					kinds++
-				}
-			}
-		}
-	}
-	var names []string
-	for name := range wins {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(wins[b], wins[a]), cmp.Compare(a, b)) })
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %d", name, wins[name])
-	}
-	return fmt.Sprintf("λ = %g, an iterative solver at %d of %d sizes (%s)", lambda, kinds, all, strings.Join(names, ", "))
 }

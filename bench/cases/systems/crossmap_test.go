@@ -81,10 +81,6 @@ func TestCrossMaps(t *testing.T) {
 			}
 		}
 	}
-	said := strings.Join(mapFindings(mapResults()), " ")
-	if want := "L identity: λ = 0.01, an iterative solver at 2 of 4 sizes (nystrom 2, tridiagonal 2)"; !strings.Contains(said, want) {
-		t.Errorf("no %q in %s", want, said)
-	}
 }
 
 func TestExponent(t *testing.T) {

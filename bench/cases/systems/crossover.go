@@ -78,8 +78,7 @@ func concludeSylvester(group []bench.Result) []string {
 	if len(parts) > 0 {
 		out = append(out, "Fastest, by number of systems: "+strings.Join(parts, ", ")+".")
 	}
-	out = append(out, growth(group)...)
-	return append(out, mapFindings(group)...)
+	return append(out, growth(group)...)
 }
 
 // growth says how the time of each solver grows with l, and what follows for the
