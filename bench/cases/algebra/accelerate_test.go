@@ -27,7 +27,7 @@ func TestGonum(t *testing.T) {
 	}
 	for _, r := range results {
 		if (r.Metrics["times_faster"] > 0) != (r.Name == accelerated) || !(r.Seconds > 0) {
-			t.Errorf("%s %s: %g s, %v", r.Name, r.ParamText(), r.Seconds, r.Metrics)
+			t.Errorf("%s %s: %g s, %v", r.Name, r.Without(), r.Seconds, r.Metrics)
 		}
 	}
 	said := concludeGonum(results)
