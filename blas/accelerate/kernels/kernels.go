@@ -4,10 +4,12 @@
 //
 // The BLAS is the whole of gonum's blas.Float64 and blas.Float32, by package
 // native. The LAPACK is the whole of gonum's lapack.Float64: [LAPACK] computes
-// itself what is faster here, blocked factorizations whose operations are nearly
+// itself what is faster here, by blocked factorizations whose operations are nearly
 // all products of matrices, eigenvectors and singular vectors by divide and
-// conquer. The rest, and matrices of small order, it leaves to gonum's LAPACK on
-// this BLAS.
+// conquer, and condition numbers by plain triangular solves. The rest it leaves to
+// gonum's LAPACK on this BLAS. Small matrices stay with gonum's code at every
+// level, from orders that were fitted on AVX-512; where the native kernels have
+// no assembly, the BLAS stays gonum's too.
 //
 // # Contract
 //
@@ -42,18 +44,24 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/iokl/iokl/blas/native"
 )
 
 // Use makes these kernels the implementation behind gonum's blas64, blas32 and
-// lapack64. restore puts back the two of BLAS that were there; lapack64 tells
+// lapack64. Where the native kernels have no assembly, gonum keeps its BLAS, which is
+// faster then. restore puts back the two of BLAS that were there; lapack64 tells
 // nobody what it held, so restore gives it gonum's own implementation. As with
 // gonum's own functions Use, nothing else may compute with gonum meanwhile.
 func Use() (restore func()) {
 	double, single := blas64.Implementation(), blas32.Implementation()
-	b := shared()
-	blas64.Use(b)
-	blas32.Use(b)
-	lapack64.Use(NewLAPACK(b))
+	if b := shared(); b.Level() == native.Generic {
+		lapack64.Use(NewLAPACK(small))
+	} else {
+		blas64.Use(b)
+		blas32.Use(b)
+		lapack64.Use(NewLAPACK(b))
+	}
 	return func() {
 		blas64.Use(double)
 		blas32.Use(single)

@@ -14,17 +14,17 @@ import (
 // that gonum refuses, and workspace queries, to it.
 type LAPACK struct {
 	gonum.Implementation
-	blas BLAS
+	blas gblas.Float64
 	own  own.Implementation
 	from crossovers
 }
 
 var _ lapack.Float64 = LAPACK{}
 
-// NewLAPACK returns gonum's LAPACK on the kernels of b.
-func NewLAPACK(b BLAS) LAPACK { return newLAPACK(b, measured) }
+// NewLAPACK returns the LAPACK whose own methods compute on b; the others use what blas64 holds.
+func NewLAPACK(b gblas.Float64) LAPACK { return newLAPACK(b, measured) }
 
-func newLAPACK(b BLAS, from crossovers) LAPACK {
+func newLAPACK(b gblas.Float64, from crossovers) LAPACK {
 	return LAPACK{blas: b, own: own.New(b), from: from}
 }
 
