@@ -10,7 +10,9 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/samples"
+	"github.com/iokl/iokl/internal/learn/sums"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/stream"
 )
 
 // metric is a selection by a metric.
@@ -152,6 +154,62 @@ func TestRising(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: ended at %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestDataAgree compares settings on the same samples as rows, as Gram matrices and as
+// sums over a stream: the errors on every fold must be the same.
+func TestDataAgree(t *testing.T) {
+	const l = 90
+	X, Y := learntest.Wave(l, 71)
+	x, y := blas.Raw(X), blas.Raw(Y)
+	kernels, opt := []string{"linear:0-1", "linear:2-3"}, columns.Options{ScaleOutputs: true}
+	groups := make([]int, l)
+	for i := range groups {
+		groups[i] = i * i % 17 % 7
+	}
+	rows, err := samples.NewRows(x, y, samples.Options{Columns: opt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var matrices []blas.General
+	for at := 0; at < 4; at += 2 {
+		K, part := blas.NewGeneral(l, l), blas.View(x, 0, at, l, 2)
+		blas.Gemm(blas.Active(), false, true, 1, part, part, 0, K)
+		matrices = append(matrices, K)
+	}
+	grams, err := samples.NewGrams(t.Context(), matrices, y, samples.Options{Columns: opt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	streamed, err := sums.New(t.Context(), sums.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source, error) {
+		return stream.FromMatrices("rows", x, y), nil
+	}}, sums.Options{Columns: opt, Kernels: kernels, Folds: 3, FoldGroups: groups})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want *Result
+	for _, d := range []learn.Data{rows, grams, streamed} {
+		r, err := Run(t.Context(), d, Job{
+			Options: Options{Kernels: [][]string{kernels}, Folds: 3, Groups: groups, Lambdas: []float64{10, 0.1}, Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-9},
+			Method:  learn.Method{Tol: 1e-9},
+		})
+		if err != nil {
+			t.Fatalf("%T: %v", d, err)
+		}
+		if want == nil {
+			want = r
+		}
+		if len(r.Points) != 4 || r.Best != want.Best {
+			t.Fatalf("%T: best %d of %d points, of rows %d", d, r.Best, len(r.Points), want.Best)
+		}
+		for i, p := range r.Points {
+			for f, e := range p.Folds {
+				if q := want.Points[i].Folds[f]; !(math.Abs(e-q) <= 1e-5*q) {
+					t.Errorf("%T, λ = %g, τ = %g: error %.10g on fold %d, of rows %.10g", d, p.Lambda, p.Tau, e, f, q)
+				}
+			}
 		}
 	}
 }
