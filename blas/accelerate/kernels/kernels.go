@@ -15,12 +15,11 @@
 //
 // Arguments, panics, workspace queries, stored factors and results are those that
 // gonum documents. A routine needs no more workspace than gonum's; some
-// allocate more of their own, three or four matrices for eigenvectors, twenty for
-// singular vectors. Eigenvectors and singular vectors are
-// determined up to sign, or rotation where values coincide, and may differ in
-// that from gonum's. Errors of singular values are small beside the largest
-// singular value; gonum's QR iteration is also accurate beside the smallest of a
-// bidiagonal matrix. NaN and infinite elements make Dsyev and Dgesvd return false.
+// allocate more of their own: about three matrices for eigenvectors, twenty for
+// singular vectors. Eigenvectors and singular vectors are determined up to sign, or
+// rotation where values coincide, and may differ in that from gonum's. Errors of
+// singular values are of the order of rounding of the largest one. Where LAPACK
+// computes itself, NaN and infinite elements make Dsyev, Dgesvd and Dpotrf return false.
 //
 // # Threads
 //
