@@ -281,7 +281,7 @@ func (f *frame) strips(keep bool) float64 {
 		if r > 0 {
 			t := blas.View(f.small, 0, 0, rows, r)
 			f.sys.L.Rotate(f.be, t, blas.View(f.kc, i, 0, rows, n))
-			scaleColumns(t, f.sys.L.S)
+			blas.ScaleColumns(t, f.sys.L.S)
 			blas.Gemm(f.be, false, true, -1, t, f.sys.L.V, 1, R)
 			if keep {
 				f.toColumns(blas.View(f.rt, i, 0, rows, r), R, 1/f.a)
@@ -298,16 +298,6 @@ func relative(a, b float64) float64 {
 		return 0
 	}
 	return a / b
-}
-
-// scaleColumns multiplies column j of a by s[j].
-func scaleColumns(a blas.General, s []float64) {
-	for i := range a.Rows {
-		row := blas.Row(a, i)
-		for j := range row {
-			row[j] *= s[j]
-		}
-	}
 }
 
 // measure multiplies C by K and fills res at C.

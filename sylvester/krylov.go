@@ -148,7 +148,7 @@ func (s *krylov) project(ctx context.Context, f *frame) (float64, error) {
 	blas.Gemm(f.be, false, false, -f.mu, s.space.Q, s.c, 1, f.rt)
 	scaled := s.work[0]
 	blas.Copy(scaled, s.c)
-	scaleColumns(scaled, f.rho)
+	blas.ScaleColumns(scaled, f.rho)
 	blas.Gemm(f.be, false, false, -1, s.space.Z, scaled, 1, f.rt)
 	return blas.Frob(f.rt), nil
 }
