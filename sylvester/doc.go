@@ -16,15 +16,18 @@
 //     every L, kept until K changes; fewest multiplications by K, but O(l·d²)
 //     for orthogonality;
 //   - cg: the paper's conjugate gradients on the joint system of l·n unknowns;
-//   - tridiagonal, eigen, cholesky: direct methods, O(l³) once, then O(l²·r);
-//     cholesky factors once for every distinct ρ_j;
+//   - tridiagonal, eigen, cholesky: direct methods, O(l³) until K changes, then
+//     O(l²·r) a solve; cholesky factors for every distinct ρ_j;
 //   - bartels-stewart, hessenberg-schur: by the real Schur form of L and that of
 //     K, or its Hessenberg form, as if they were not symmetric, for comparison;
 //   - auto: the one predicted to be fastest.
 //
-// Every solver recomputes ‖Y − K·C·L − μC‖_F from its definition before it
-// reports success. [BartelsStewart] and [HessenbergSchur] solve the equation
-// with general square matrices.
+// Every solver multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its
+// definition before it reports success. When that misses the tolerance, another
+// round corrects C from the residual: conjugate gradients go on, direct methods solve
+// with the factors they have. [Tridiagonal] is K reduced once, for solves with many
+// shifts; [BartelsStewart] and [HessenbergSchur] solve the equation with general
+// square matrices.
 //
 // Measured with the native backend on two AVX-512 cores, Gaussian kernel of 10
 // inputs with γ = .05, ρ_j ∝ 0.7^j, μ = λ·l, relative residual 1e-6, set-up
@@ -40,21 +43,5 @@
 //	nystrom             0.17 s   (0.08 s)   0.9 s    (0.6 s)
 //	auto                0.20 s   (0.09 s)   0.9 s    (0.6 s)
 //
-// Backward-error ratios of all exact solvers stay below 4 on random, graded,
-// clustered and singular matrices of order 2000 (BenchmarkBackwardError).
-//
-// In 210 systems of order 250 to 4000 (λ of 1e-2, 1e-4 and 1e-6; L with decaying
-// eigenvalues, the identity, and of rank 5; n from 1 to 1000, to 100 at order 2000 and
-// 300 at 4000), measured in turns with the solvers that come near the fastest, auto
-// came within 1.3 times the fastest of all in 197, or lost less than 2 ms, in 200; it
-// took 1.1 times as long on average and 1.8 times at worst, and chose the fastest
-// method in 164. Its costs were fitted on systems like these. It loses most where L
-// has a rank of 5, and on solves of a few milliseconds, where finding out costs a
-// fifth of solving. Trials of plain iterations, which have since been left out where
-// they are dear, were behind most of that: 45 systems of order 1000 to 4000, among
-// them all that it lost there, are now within 1.25. krylov is not among its choices:
-// at rank 5 it takes from 0.7 to 7 times as long as nystrom, depending on when its
-// space stops helping, and what it gains the sketch that would tell costs again. With OpenBLAS auto was within these
-// bounds in 33 of 36 systems to order 1000. The case sylvester of mklbench measures
-// it anew; docs/performance.md says which solver wins where.
+// docs/decisions/2026-11-21-auto.md says how auto was measured against all others.
 package sylvester

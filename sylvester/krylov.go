@@ -25,7 +25,7 @@ import (
 type krylov struct {
 	cg    shifted
 	space sketch // its Q and Z, and the preconditioner made of them
-	inner tridiagonal
+	inner Tridiagonal
 	limit int
 
 	store [2]blas.General // what Q and Z are views of
@@ -34,7 +34,7 @@ type krylov struct {
 	ready bool
 	b     blas.General // Qᵀ·Ỹ, as far as computed
 	c     blas.General // the coefficients, d×r
-	work  [2]blas.General
+	work  blas.General
 }
 
 func newKrylov(cfg Config) engine {
@@ -93,7 +93,7 @@ func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) 
 		if err = ctx.Err(); err != nil {
 			return size, err
 		}
-		if size, err = s.project(ctx, f); err != nil {
+		if size, err = s.project(f); err != nil {
 			return size, err
 		}
 		if idle++; size < krylovGain*best {
@@ -119,7 +119,7 @@ func (s *krylov) dimension(l int) int {
 
 // project solves the projected systems, writes the residuals of Q·c to rt, and
 // returns their norm.
-func (s *krylov) project(ctx context.Context, f *frame) (float64, error) {
+func (s *krylov) project(f *frame) (float64, error) {
 	blas.Copy(f.rt, f.yt)
 	d, r := s.space.Q.Cols, len(f.rho)
 	if d == 0 || r == 0 {
@@ -127,29 +127,26 @@ func (s *krylov) project(ctx context.Context, f *frame) (float64, error) {
 	}
 	s.sides(f)
 	s.c = blas.Reshape(s.c, d, r)
-	for i := range s.work {
-		s.work[i] = blas.Reshape(s.work[i], d, r)
-	}
+	s.work = blas.Reshape(s.work, d, r)
 	if !s.ready {
 		s.form = blas.Reshape(s.form, d, d)
 		blas.Copy(s.form, s.T)
 		if v := sum(s.form); !finite(v) {
 			return math.NaN(), fmt.Errorf("%w: on a space of dimension %d the elements of K sum to %g", ErrNotFinite, d, v)
 		}
-		if err := s.inner.factor(f.be, s.form); err != nil {
-			return math.NaN(), err
-		}
+		s.inner.Reduce(f.be, s.form)
 		s.ready = true
 	}
-	blas.Copy(s.work[0], s.b)
-	if _, err := s.inner.apply(ctx, f.be, s.c, s.work[0], s.work[1], f.rho, f.mu); err != nil {
+	blas.Copy(s.c, s.b)
+	s.inner.ToQ(s.c)
+	if err := s.inner.Solve(s.c, s.work, f.rho, f.mu); err != nil {
 		return math.NaN(), fmt.Errorf("on a space of dimension %d: %w", d, err)
 	}
+	s.inner.FromQ(s.c)
 	blas.Gemm(f.be, false, false, -f.mu, s.space.Q, s.c, 1, f.rt)
-	scaled := s.work[0]
-	blas.Copy(scaled, s.c)
-	blas.ScaleColumns(scaled, f.rho)
-	blas.Gemm(f.be, false, false, -1, s.space.Z, scaled, 1, f.rt)
+	blas.Copy(s.work, s.c)
+	blas.ScaleColumns(s.work, f.rho)
+	blas.Gemm(f.be, false, false, -1, s.space.Z, s.work, 1, f.rt)
 	return blas.Frob(f.rt), nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // ridge is one split of the samples for models of which neither the weights nor L are
@@ -126,7 +127,10 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path fu
 		size += K.Data[i*K.Stride+i]
 	}
 	lambdas := path(size / float64(l))
-	t := newTridiagonal(be, blas.View(K, 0, 0, l, l), r.Y)
+	var t sylvester.Tridiagonal
+	t.Reduce(be, blas.Clone(blas.View(K, 0, 0, l, l)))
+	right, pivots, ones := blas.Clone(r.Y), blas.NewGeneral(l, n), slices.Repeat([]float64{1}, n)
+	t.ToQ(right)
 	crossK := blas.View(K, l, 0, r.test.Rows, l)
 	most := max(1, l/n) // values of λ at a time, for no more columns than K has
 	C, F := blas.NewGeneral(l, n*min(most, len(lambdas))), blas.NewGeneral(r.test.Rows, n*min(most, len(lambdas)))
@@ -140,9 +144,13 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path fu
 		c, f := blas.View(C, 0, 0, l, columns), blas.View(F, 0, 0, r.test.Rows, columns)
 		solved := make([]bool, len(some))
 		for i, lambda := range some {
-			solved[i] = t.solve(blas.View(c, 0, i*n, l, n), lambda*float64(l)/rho)
+			x := blas.View(c, 0, i*n, l, n)
+			blas.Copy(x, right)
+			if solved[i] = t.Solve(x, pivots, ones, lambda*float64(l)/rho) == nil; !solved[i] {
+				blas.Zero(x)
+			}
 		}
-		t.rotate(c)
+		t.FromQ(c)
 		blas.Mul(be, f, false, false, crossK, c)
 		for i := range some {
 			e := learn.Unknown()
@@ -155,53 +163,3 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path fu
 	}
 	return all, ctx.Err()
 }
-
-// tridiagonal is K = Q·T·Qᵀ with T tridiagonal, and QᵀY: (K + μI)⁻¹Y then costs a
-// number of operations that is linear in the order for each μ.
-type tridiagonal struct {
-	be     blas.Backend
-	Q      blas.General // in the backend's own form
-	tau    []float64
-	d, e   []float64 // of T
-	QtY    blas.General
-	pivots []float64
-}
-
-func newTridiagonal(be blas.Backend, K, Y blas.General) *tridiagonal {
-	l := K.Rows
-	t := &tridiagonal{be: be, Q: blas.Clone(K), QtY: blas.Clone(Y), pivots: make([]float64, l)}
-	t.d, t.e, t.tau = make([]float64, l), make([]float64, l-1), make([]float64, l-1)
-	be.Sytrd(t.Q, t.d, t.e, t.tau)
-	be.Ormtr(true, t.Q, t.tau, t.QtY)
-	return t
-}
-
-// solve writes (T + μI)⁻¹QᵀY to X by LDLᵀ factorisation, and reports whether the
-// matrix is positive definite.
-func (t *tridiagonal) solve(X blas.General, mu float64) bool {
-	blas.Copy(X, t.QtY)
-	for i := range t.d {
-		p := t.d[i] + mu
-		if i > 0 {
-			m := t.e[i-1] / t.pivots[i-1]
-			p -= m * t.e[i-1]
-			blas.Axpy(-m, blas.Row(X, i-1), blas.Row(X, i))
-		}
-		if !(p > 0) {
-			blas.Zero(X)
-			return false
-		}
-		t.pivots[i] = p
-	}
-	for i := len(t.d) - 1; i >= 0; i-- {
-		x := blas.Row(X, i)
-		if i < len(t.d)-1 {
-			blas.Axpy(-t.e[i], blas.Row(X, i+1), x)
-		}
-		blas.Scal(1/t.pivots[i], x)
-	}
-	return true
-}
-
-// rotate multiplies X by Q.
-func (t *tridiagonal) rotate(X blas.General) { t.be.Ormtr(false, t.Q, t.tau, X) }
