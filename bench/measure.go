@@ -16,20 +16,20 @@ type Variant struct {
 	Prepare func()
 	// Run is what is measured.
 	Run func() error
-	// Spins says that threads of a library go on after Run and take a processor from whoever comes next.
+	// Spins says that threads of a library wait busily after Run, which slows what runs next.
 	Spins bool
 }
 
-// SpinTime is longer than OpenBLAS's threads go on for after a call.
+// SpinTime exceeds the time for which threads of OpenBLAS wait busily after a call.
 const SpinTime = 130 * time.Millisecond
 
 // Plan says how variants are repeated.
 type Plan struct {
 	Count     int           // repetitions of each; at least 1
 	Warm      bool          // one repetition of each beforehand is not counted
-	Follow    bool          // nor is one run before each repetition, so that it finds caches and threads as a like run leaves them
-	MinSample time.Duration // a repetition runs the work as often as fills this time; needs Warm
-	Budget    time.Duration // a variant that has used this much time gets no further repetition; 0 means no limit
+	Follow    bool          // before each repetition one run is not counted: caches and threads are as a run of the same work leaves them
+	MinSample time.Duration // the work of a repetition is repeated to fill this time; needs Warm
+	Budget    time.Duration // of a variant, after which it is not repeated; 0 means no limit
 }
 
 // Interleave measures the variants in turn, round after round, so that what
@@ -40,7 +40,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 	inner := make([]int, len(variants))
 	spent := make([]time.Duration, len(variants))
 	spins := false
-	calm := func(next Variant) {
+	wait := func(next Variant) {
 		if spins && !next.Spins {
 			time.Sleep(SpinTime)
 		}
@@ -54,7 +54,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 		if err := ctx.Err(); err != nil {
 			return samples, err
 		}
-		calm(v)
+		wait(v)
 		t, err := once(v, 1)
 		if err != nil {
 			return samples, err
@@ -70,7 +70,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 			if len(samples[i]) > 0 && plan.Budget > 0 && spent[i] > plan.Budget {
 				continue
 			}
-			calm(v)
+			wait(v)
 			if plan.Follow {
 				before, err := once(v, 1)
 				if err != nil {
@@ -131,7 +131,7 @@ func Race(ctx context.Context, plan Plan, params map[string]any, all []Contender
 	return results, err
 }
 
-// Spins reports whether a backend's threads go on after a call.
+// Spins reports whether a backend's threads wait busily after a call.
 func Spins(backend string, threads int) bool {
 	return threads > 1 && strings.HasPrefix(backend, "openblas")
 }

@@ -16,37 +16,37 @@ type CaseRun struct {
 	Noise   *Noise  `json:"noise,omitempty"`
 }
 
-// stretch is what a run keeps together: a case, or a part of one that has parts.
-type stretch struct {
+// unit is what a run completes or measures anew: a case, or a part of one that has parts.
+type unit struct {
 	kind, part, what string
-	sums             bool // made of the results before it, so never kept
+	sums             bool // made of other results, so never reused
 	run              func(ctx context.Context, env *Env, before []Result) ([]Result, error)
 }
 
-func (s stretch) name() string {
+func (s unit) name() string {
 	if s.part == "" {
 		return s.kind
 	}
 	return s.kind + ":" + s.part
 }
 
-// stretches are those of the cases. The parts of a quick run are too short to be kept apart.
-func stretches(cases []Case, env *Env) []stretch {
-	var out []stretch
+// units are those of the cases. The parts of a quick run are too short to be kept apart.
+func units(cases []Case, env *Env) []unit {
+	var out []unit
 	for _, c := range cases {
 		if c.Parts == nil || env.Quick {
-			out = append(out, stretch{kind: c.Name, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
+			out = append(out, unit{kind: c.Name, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
 				return c.Measure(ctx, env)
 			}})
 			continue
 		}
 		for _, part := range c.Parts {
-			out = append(out, stretch{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
+			out = append(out, unit{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
 				return c.part(ctx, env, part)
 			}})
 		}
 		if c.Sum != nil {
-			out = append(out, stretch{kind: c.Name, what: "all parts", sums: true, run: func(_ context.Context, _ *Env, before []Result) ([]Result, error) {
+			out = append(out, unit{kind: c.Name, what: "all parts", sums: true, run: func(_ context.Context, _ *Env, before []Result) ([]Result, error) {
 				return c.Sum((&File{Results: before}).Of(c.Name)), nil
 			}})
 		}
@@ -71,8 +71,8 @@ func (e *Env) Continue(f *File) error {
 	return nil
 }
 
-// take adds the results of an earlier run of the stretch, if there was a whole one.
-func (f *File) take(env *Env, s stretch) bool {
+// reuse adds the results of an earlier run of the unit, if there was a whole one.
+func (f *File) reuse(env *Env, s unit) bool {
 	if env.Earlier == nil || s.sums {
 		return false
 	}
@@ -84,15 +84,15 @@ func (f *File) take(env *Env, s stretch) bool {
 	f.Machine.Cases = append(f.Machine.Cases, old.Cases[i])
 	for _, r := range env.Earlier.Results {
 		if r.Case == s.kind && r.Part == s.part {
-			r.peak, r.bandwidth = old.Limits.behind(r)
+			r.peak, r.bandwidth = old.Limits.limitsOf(r)
 			f.Results = append(f.Results, r)
 		}
 	}
 	return true
 }
 
-// behind are the limits that the shares of a result refer to, 0 where it has none.
-func (l *Limits) behind(r Result) (peak, bandwidth float64) {
+// limitsOf are the limits that the shares of a result refer to, 0 where it has none.
+func (l *Limits) limitsOf(r Result) (peak, bandwidth float64) {
 	if l == nil {
 		return 0, 0
 	}

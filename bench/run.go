@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Run runs the cases one after the other. A case that fails does not keep the
-// others from running: the error says which did. When ctx ends, the file holds
-// what was measured until then. What an earlier run measured whole is taken from
-// env.Earlier, and env.Keep sees the file after every stretch.
+// Run runs the cases one after the other, the rest also after a failure; the error
+// names those that failed. When ctx ends, the file holds what was measured until then.
+// What an earlier run completed is taken from env.Earlier. env.Keep gets the file after
+// every unit.
 func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	file := &File{Machine: Describe(env), Results: []Result{}}
 	before := readNoise()
 	var failed []string
-	for _, s := range stretches(cases, env) {
+	for _, s := range units(cases, env) {
 		if ctx.Err() != nil {
 			break
 		}
-		if file.take(env, s) {
+		if file.reuse(env, s) {
 			env.Log("%s: measured before", s.name())
 			continue
 		}
@@ -40,7 +40,7 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	if env.Earlier != nil {
 		file.Machine.Noise = file.Machine.Noise.Worse(env.Earlier.Machine.Noise)
 	}
-	file.settleLimits(env)
+	file.remeasureLimits(env)
 	if err := ctx.Err(); err != nil {
 		return file, fmt.Errorf("interrupted; %d results were measured until then", len(file.Results))
 	}
@@ -50,8 +50,8 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	return file, nil
 }
 
-// measure runs one stretch and adds its results.
-func (f *File) measure(ctx context.Context, env *Env, s stretch) error {
+// measure runs one unit and adds its results.
+func (f *File) measure(ctx context.Context, env *Env, s unit) error {
 	env.Log("%s: %s", s.name(), s.what)
 	start, noise := time.Now(), readNoise()
 	ResetPeakRSS()
@@ -74,7 +74,7 @@ func (f *File) measure(ctx context.Context, env *Env, s stretch) error {
 }
 
 // stamp fills in what every result of a case has in common.
-func stamp(s stretch, results []Result, env *Env) {
+func stamp(s unit, results []Result, env *Env) {
 	peak := PeakRSS()
 	for i := range results {
 		r := &results[i]
@@ -106,9 +106,9 @@ func (e *Env) rerun(name string) string {
 	return b.String()
 }
 
-// settleLimits measures the machine's limits a second time and keeps the higher
+// remeasureLimits measures the machine's limits a second time and keeps the higher
 // figures, since a disturbance can only lower them. The shares of the results follow.
-func (f *File) settleLimits(env *Env) {
+func (f *File) remeasureLimits(env *Env) {
 	if env.limits == nil {
 		return
 	}

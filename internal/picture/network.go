@@ -33,17 +33,17 @@ type Edge struct {
 	Strength float64
 }
 
-// crowd is how many edges for each node a picture shows before it becomes a tangle.
-const crowd = 3
+// edgesPerNode limits the edges that are drawn.
+const edgesPerNode = 3
 
-// layoutTime is how long the program dot may think about a layout.
+// layoutTime limits the run time of the program dot.
 const layoutTime = 20 * time.Second
 
 // Draw writes the picture and returns the names of its files. Graphviz lays the
 // network out where its program dot is installed; otherwise the nodes lie on a
 // circle. At most three edges for each node are drawn, the strongest.
 func (g Network) Draw(dir, name string) ([]string, error) {
-	if shown := crowd * len(g.Nodes); len(g.Edges) > shown {
+	if shown := edgesPerNode * len(g.Nodes); len(g.Edges) > shown {
 		g.Title = fmt.Sprintf("%s (the strongest %d of %d edges)", g.Title, shown, len(g.Edges))
 		g.Edges = g.Edges[:shown]
 	}
@@ -88,7 +88,7 @@ func (g Network) graphviz(dot, dir, name string) ([]string, error) {
 	return files, nil
 }
 
-// hub is from how many edges at one node on layers become too wide.
+// hub is the number of edges at one node from which a layered layout is too wide.
 const hub = 10
 
 // layout is Graphviz's way to place the nodes: in layers from cause to effect, or,

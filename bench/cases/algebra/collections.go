@@ -15,9 +15,9 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// multiplyBeside measures how the native operator gets on with the rest of a
-// program: how long a garbage collection takes while products run without a pause,
-// and what products lose to one goroutine that computes all the time.
+// multiplyBeside measures the native operator beside other work of a program: how
+// long a garbage collection takes while products run without a pause, and what products
+// lose to one goroutine that computes all the time.
 func multiplyBeside(ctx context.Context, env *bench.Env, packed map[string]blas.Packed) ([]bench.Result, error) {
 	const k = 102
 	p, ok := packed["native"+blas.Float64.String()]
@@ -52,7 +52,7 @@ func multiplyBeside(ctx context.Context, env *bench.Env, packed map[string]blas.
 	}
 	spinAlone := rateOf(env, spin, nil)
 	var began int64
-	stop := forever(1, spin)
+	stop := inLoop(1, spin)
 	began = work.Load()
 	start := time.Now()
 	beside := rateOf(env, multiply, &shared)
@@ -63,9 +63,8 @@ func multiplyBeside(ctx context.Context, env *bench.Env, packed map[string]blas.
 	return append(results, shared), nil
 }
 
-// collections measures collections while products run, and for comparison, in turn
-// with them, while nothing does, which shows what the machine does to any program,
-// and while as many goroutines as there are processors run loops in Go.
+// collections measures garbage collections while products run and, alternating with
+// them, in an idle program and beside one goroutine per processor that loops in Go.
 func collections(ctx context.Context, env *bench.Env, multiply func()) []bench.Result {
 	rounds, each := bench.Pick(env, 4, 20), bench.Pick(env, 5, 10)
 	all := []struct {
@@ -74,9 +73,9 @@ func collections(ctx context.Context, env *bench.Env, multiply func()) []bench.R
 		start func() (stop func())
 		times []float64
 	}{
-		{name: besideProducts, each: each, start: func() func() { return forever(1, multiply) }},
+		{name: besideProducts, each: each, start: func() func() { return inLoop(1, multiply) }},
 		{name: besideNothing, each: each, start: func() func() { return func() {} }},
-		{name: besideLoops, each: max(1, each/5), start: func() func() { return forever(env.Threads, plainLoop) }},
+		{name: besideLoops, each: max(1, each/5), start: func() func() { return inLoop(env.Threads, plainLoop) }},
 	}
 	for range rounds {
 		for i := range all {
@@ -127,8 +126,8 @@ func plainLoop() {
 	loopResult.Store(math.Float64bits(x))
 }
 
-// forever calls f again and again on that many goroutines until the function it returns is called.
-func forever(goroutines int, f func()) (stop func()) {
+// inLoop calls f in a loop on that many goroutines until the function it returns is called.
+func inLoop(goroutines int, f func()) (stop func()) {
 	var over atomic.Bool
 	var running sync.WaitGroup
 	for range goroutines {

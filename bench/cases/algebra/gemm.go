@@ -1,3 +1,5 @@
+// Package algebra has the cases about dense kernels: matrix products, the packed
+// operator, Gram matrices, eigenpairs and factorizations, as shares of what the machine can do.
 package algebra
 
 import (

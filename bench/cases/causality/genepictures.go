@@ -153,7 +153,7 @@ func graphHeat(r *bench.Result) *picture.Heat {
 // outputHeat is an output kernel with its series ordered so that those alike are neighbours.
 func outputHeat(o *bench.OutputKernel) *picture.Heat {
 	a := matrixOf(o.Correlation)
-	order := alike(a)
+	order := bySimilarity(a)
 	h := &picture.Heat{Matrix: reordered(a, order), Min: -1, Max: 1}
 	for _, p := range order {
 		h.Rows = append(h.Rows, o.Series[p])
@@ -170,9 +170,9 @@ func matrixOf(rows [][]float64) blas.General {
 	return a
 }
 
-// alike orders the rows of a correlation so that neighbours go together: after each
+// bySimilarity orders the rows of a correlation so that neighbours go together: after each
 // comes the one most correlated with it that is left.
-func alike(a blas.General) []int {
+func bySimilarity(a blas.General) []int {
 	n := a.Rows
 	order, used := []int{0}, make([]bool, n)
 	used[0] = true

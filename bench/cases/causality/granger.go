@@ -1,3 +1,5 @@
+// Package causality has the cases about causal graphs: simulated systems with known
+// edges, gene networks, and the levels of the permutation null.
 package causality
 
 import (

@@ -121,10 +121,10 @@ func TestNullRates(t *testing.T) {
 	}
 }
 
-// TestAlike puts what goes together side by side.
-func TestAlike(t *testing.T) {
+// TestBySimilarity puts what goes together side by side.
+func TestBySimilarity(t *testing.T) {
 	a := matrixOf([][]float64{{1, 0, .9, 0}, {0, 1, 0, .8}, {.9, 0, 1, .1}, {0, .8, .1, 1}})
-	order := alike(a)
+	order := bySimilarity(a)
 	if want := []int{0, 2, 3, 1}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}

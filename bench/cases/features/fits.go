@@ -41,10 +41,10 @@ const fitsLambda = 1e-4
 func newFits(env *bench.Env, l int) (*fits, error) {
 	var f fits
 	var err error
-	if f.X, f.Y, err = drain(newGenerator(env, int64(l), 31)); err != nil {
+	if f.X, f.Y, err = collect(newGenerator(env, int64(l), 31)); err != nil {
 		return nil, err
 	}
-	f.Xt, f.Yt, err = drain(newGenerator(env, 2000, 32))
+	f.Xt, f.Yt, err = collect(newGenerator(env, 2000, 32))
 	return &f, err
 }
 

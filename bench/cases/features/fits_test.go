@@ -115,11 +115,11 @@ func TestFeaturePictures(t *testing.T) {
 // TestGenerator checks that what a pass sees depends on the seed alone.
 func TestGenerator(t *testing.T) {
 	env := benchtest.Quick()
-	X1, Y1, err := drain(newGenerator(env, 5000, 1))
+	X1, Y1, err := collect(newGenerator(env, 5000, 1))
 	if err != nil || X1.Rows != 5000 {
 		t.Fatal(X1.Rows, err)
 	}
-	X2, Y2, err := drain(newGenerator(env, 5000, 1))
+	X2, Y2, err := collect(newGenerator(env, 5000, 1))
 	if err != nil || !slices.Equal(X1.Data, X2.Data) || !slices.Equal(Y1.Data, Y2.Data) {
 		t.Errorf("two generators of one seed differ: %v", err)
 	}

@@ -1,3 +1,5 @@
+// Package features has the cases about random and Nyström features: their error, and
+// fits of streams and of MPI ranks.
 package features
 
 import (

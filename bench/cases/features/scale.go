@@ -158,8 +158,8 @@ func fitSums(ctx context.Context, env *bench.Env, maps rff.Maps, s stream.Sums) 
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, Backend: env.Backend, Seed: env.Seed})
 }
 
-// drain collects all rows of a generator.
-func drain(g *generator) (X, Y blas.General, err error) {
+// collect collects all rows of a generator.
+func collect(g *generator) (X, Y blas.General, err error) {
 	X, Y = blas.NewGeneral(int(g.l), scaleInputs), blas.NewGeneral(int(g.l), scaleOutputs)
 	for at := 0; ; {
 		b, err := g.Next()

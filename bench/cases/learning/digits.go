@@ -1,3 +1,5 @@
+// Package learning has the cases about classification: what learning kernels and
+// outputs brings, and how fast each method lowers the objective.
 package learning
 
 import (
@@ -209,7 +211,7 @@ func runDigits(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return results, err
 	}
-	part, err := fitAll(ctx, env, many, inners(1e-5, bench.Duration(bench.Pick(env, 5.0, 25))))
+	part, err := fitAll(ctx, env, many, linearSolvers(1e-5, bench.Duration(bench.Pick(env, 5.0, 25))))
 	return append(results, lines(part)...), err
 }
 
@@ -225,8 +227,8 @@ func whatIsLearned(t *task, opt bcd.Options) []approach {
 	}
 }
 
-// inners are the same minimisation with three solvers of the C step.
-func inners(tol float64, budget time.Duration) []approach {
+// linearSolvers are the same minimisation with three solvers of the C step.
+func linearSolvers(tol float64, budget time.Duration) []approach {
 	return []approach{
 		{name: "IOKL, fast", opt: bcd.Options{Tol: tol}, budget: budget},
 		{name: "IOKL, plain CG", opt: bcd.Options{Tol: tol, Sylvester: "cg"}, budget: budget},

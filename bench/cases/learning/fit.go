@@ -133,12 +133,12 @@ func (f *fitting) repeat(ctx context.Context, env *bench.Env) {
 func (f *fitting) end() (outcome, error) {
 	if len(f.samples) > 0 {
 		f.result.Time(f.samples)
-		f.result.pickTrace()
+		f.result.medianTrace()
 	}
 	return f.result, f.err
 }
 
-// inTurn repeats each as often as it wants, round after round.
+// inTurn runs one repetition of every fit per round until none is to be repeated.
 func inTurn(ctx context.Context, env *bench.Env, all []*fitting, repeat func(f *fitting)) {
 	for left := true; left; {
 		left = false
@@ -151,10 +151,9 @@ func inTurn(ctx context.Context, env *bench.Env, all []*fitting, repeat func(f *
 	}
 }
 
-// fitAll solves the task in every way, in turn, round after round, so that what
-// disturbs the machine disturbs all alike. A way that fails does not stop the others.
-// The clock stands still while the trace is taken; building the Gram matrices is not
-// part of a fit, packing their sum is.
+// fitAll solves the task in every way, their repetitions alternating, so that a
+// disturbance of the machine slows all of them. The others go on where one fails. Times
+// exclude the recording of traces and the Gram matrices; they include packing their sum.
 func fitAll(ctx context.Context, env *bench.Env, t *task, approaches []approach) ([]outcome, error) {
 	var all []*fitting
 	for _, a := range approaches {
@@ -261,7 +260,7 @@ func (t *task) predict(be blas.Backend, eta []float64, C blas.General, L *linop.
 	return P
 }
 
-// recorder follows a fit; its clock stands still while it works.
+// recorder records the trace of a fit; its clock excludes its own work.
 type recorder struct {
 	task   *task
 	be     blas.Backend
@@ -293,5 +292,5 @@ func (c *recorder) step(s bcd.Step) error {
 	return nil
 }
 
-// pickTrace shows the repetition whose time is nearest to the median.
-func (r *outcome) pickTrace() { r.Trace = r.traces[floats.NearestIdx(r.Samples, r.Seconds)] }
+// medianTrace shows the repetition whose time is nearest to the median.
+func (r *outcome) medianTrace() { r.Trace = r.traces[floats.NearestIdx(r.Samples, r.Seconds)] }

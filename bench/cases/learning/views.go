@@ -162,7 +162,7 @@ func (s *viewSet) run(ctx context.Context, env *bench.Env) ([]bench.Result, erro
 		return nil, err
 	}
 	budget := bench.Duration(bench.Pick(env, 4.0, 40))
-	all := append(whatIsLearned(t, bcd.Options{Tol: 1e-4}), inners(1e-4, budget)[1:]...)
+	all := append(whatIsLearned(t, bcd.Options{Tol: 1e-4}), linearSolvers(1e-4, budget)[1:]...)
 	for i := range all {
 		all[i].budget = budget
 	}

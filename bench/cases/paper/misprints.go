@@ -1,3 +1,4 @@
+// Package paper has the case about formulas of the paper that do not hold as printed.
 package paper
 
 import (

@@ -1,3 +1,4 @@
+// Package peers has the cases that run other programs on the same data.
 package peers
 
 import (

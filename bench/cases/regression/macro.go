@@ -1,3 +1,4 @@
+// Package regression has the cases about forecasts, multi-target regression and predictions.
 package regression
 
 import (

@@ -22,20 +22,20 @@ import (
 func sylvesterLimit(env *bench.Env) float64 { return bench.Pick(env, 0.25, 8) }
 
 const (
-	// together is the largest l at which the solvers take turns; above, where memory
-	// is scarce and a solve is long, each has its repetitions at once.
+	// together is the largest l at which the repetitions of the solvers alternate. Above
+	// it memory is scarce and a solve is long: each solver runs all its repetitions in turn.
 	together = 1000
-	// From this l on, a decomposition that does not depend on L, λ and n is timed
-	// once and added to what the rest of a solve takes.
+	// From l = decomposedOnce on, the decomposition of K, which depends on neither L nor
+	// λ nor n, is timed once and its time is added to that of the rest of each solve.
 	decomposedOnce = 1000
-	// A solver that takes tooLong times what another did is stopped.
+	// A solve is stopped after tooLong times the time of the fastest so far.
 	tooLong = 1.4
-	// Those that took up to nearFastest times as long as the fastest are measured
-	// anew, in turns with "auto": so often, or what fits into so many seconds of each.
+	// Solvers within nearFastest times the fastest time are measured once more, their
+	// repetitions alternating with those of "auto": finalCount times, or finalSeconds each.
 	nearFastest  = 1.5
 	finalCount   = 11
 	finalSeconds = 0.5
-	// So many bytes may be in use before a solve is interrupted by the collector.
+	// garbageLimit is the number of bytes in use at which a collection interrupts a solve.
 	garbageLimit = 3 << 30
 )
 
@@ -50,8 +50,8 @@ type contest struct {
 	opt  sylvester.Options
 	best float64 // seconds of the fastest solve at this point until now
 
-	final    bool // the fastest are measured once more
-	spinning bool // threads of a library may still go on after what it was called for
+	final    bool // in the last round, of the fastest and "auto"
+	spinning bool // threads of a library may be waiting busily
 }
 
 // decomposed is a direct solver that keeps its decomposition of K.
@@ -60,8 +60,8 @@ type decomposed struct {
 	seconds float64 // that the decomposition took
 }
 
-// rival is one solver at one point.
-type rival struct {
+// entrant is one solver at one point.
+type entrant struct {
 	bench.Result
 	solver sylvester.Solver
 	kept   *decomposed // nil when all of a solve is timed at once
@@ -71,10 +71,10 @@ type rival struct {
 	spent  float64 // seconds of the last solve
 }
 
-// compete times the named solvers at one point. Solvers are new at each
-// repetition, so that their preparation counts. Where every solver runs to its
-// end, a second solve, warm-started, after L has changed, is in the metrics.
-func (c *contest) compete(ctx context.Context, names []string, s system) []bench.Result {
+// measure times the named solvers at one point. Each repetition makes a new solver,
+// so that its preparation counts. Where every solver is completed, the metrics hold a
+// second solve, started from the first solution with another L.
+func (c *contest) measure(ctx context.Context, names []string, s system) []bench.Result {
 	env := c.env
 	c.s, c.Y, c.best, c.final, c.spinning = s, data.Targets(env, c.K, s.n), math.Inf(1), false, c.spins("")
 	c.sys = sylvester.System{K: c.K, L: data.OutputKernel(env, s.n, s.spectrum), Mu: s.lambda * float64(s.l)}
@@ -84,21 +84,21 @@ func (c *contest) compete(ctx context.Context, names []string, s system) []bench
 	if s.l > together {
 		size = 1
 	}
-	var all []*rival
+	var all []*entrant
 	for len(names) > 0 && ctx.Err() == nil {
-		var group []*rival
+		var group []*entrant
 		for _, name := range names[:min(size, len(names))] {
-			r := &rival{Result: bench.Result{Name: name, Params: map[string]any{
+			r := &entrant{Result: bench.Result{Name: name, Params: map[string]any{
 				"l": s.l, "n": s.n, "spectrum": s.spectrum, "lambda": s.lambda, "tol": sylvesterTol,
 			}}}
-			if s.l >= decomposedOnce && !s.whole(env) && (name == "tridiagonal" || name == "eigen") {
+			if s.l >= decomposedOnce && !s.complete(env) && (name == "tridiagonal" || name == "eigen") {
 				r.kept = c.decompose(ctx, name)
 			}
 			group = append(group, r)
 		}
 		names = names[len(group):]
 		budget := sylvesterLimit(env) / 8
-		if !s.whole(env) {
+		if !s.complete(env) {
 			budget = 0.2
 		}
 		c.round(ctx, group, bench.Plan{Count: env.Repeats(5), Budget: bench.Duration(budget)})
@@ -117,12 +117,12 @@ func (c *contest) compete(ctx context.Context, names []string, s system) []bench
 	return out
 }
 
-// round measures the rivals in turns. What an earlier round has found of them goes.
-// As long as memory lasts, the collector works between repetitions alone: whether one
-// of its cycles falls into a solve depends on what else there is.
-func (c *contest) round(ctx context.Context, rivals []*rival, plan bench.Plan) {
+// round measures the entrants, their repetitions alternating, and replaces what an
+// earlier round found. Garbage is collected between repetitions only, as long as memory
+// suffices: otherwise the state of the heap decides in whose time a collection falls.
+func (c *contest) round(ctx context.Context, entrants []*entrant, plan bench.Plan) {
 	var variants []bench.Variant
-	for _, r := range rivals {
+	for _, r := range entrants {
 		r.C = blas.NewGeneral(c.s.l, c.s.n)
 		variants = append(variants, c.variant(ctx, r))
 	}
@@ -130,18 +130,18 @@ func (c *contest) round(ctx context.Context, rivals []*rival, plan bench.Plan) {
 	samples, _ := bench.Interleave(ctx, plan, variants)
 	debug.SetGCPercent(percent)
 	debug.SetMemoryLimit(limit)
-	for i, r := range rivals {
+	for i, r := range entrants {
 		c.close(ctx, r, samples[i])
 		r.C, r.res.KC = blas.General{}, blas.General{}
 	}
 }
 
-// finalists are "auto" and those of the others that come near the fastest. The least
-// of eight medians of a few times that swing by a fifth each would be too small to
-// judge auto by. All of a solve is now timed at once, as that of auto is.
-func finalists(all []*rival) []*rival {
-	var auto *rival
-	var others []*rival
+// finalists are "auto" and the solvers near the fastest. The smallest of eight medians
+// of few times, each uncertain by a fifth, is biased downwards, and "auto" would be
+// judged by it. The last round times each solve as a whole, as it does that of "auto".
+func finalists(all []*entrant) []*entrant {
+	var auto *entrant
+	var others []*entrant
 	for _, r := range all {
 		switch {
 		case r.Error != "" || r.Stopped || r.Count == 0:
@@ -154,8 +154,8 @@ func finalists(all []*rival) []*rival {
 	if auto == nil || len(others) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(others, func(a, b *rival) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	final := []*rival{auto}
+	slices.SortStableFunc(others, func(a, b *entrant) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	final := []*entrant{auto}
 	for _, r := range others {
 		if r.Seconds <= nearFastest*others[0].Seconds {
 			r.kept = nil
@@ -165,15 +165,15 @@ func finalists(all []*rival) []*rival {
 	return final
 }
 
-// spins reports whether threads of the backend's library go on after a solve by the named method.
+// spins reports whether threads of the backend's library wait busily after a solve by the named method.
 func (c *contest) spins(method string) bool {
 	return method != "nystrom" && method != "rotated" && blas.Beside(c.env.Backend) != c.env.Backend
 }
 
-// calm multiplies until threads of a library no longer disturb a solver that begins
-// without them. After a mere rest of that time the system may run both threads of
-// the first products on one processor, for ten milliseconds or so.
-func (c *contest) calm(r *rival) {
+// waitForLibrary multiplies by K until threads of a library have ended their busy wait,
+// before a solver that does not use them. After a sleep in its place the system may run
+// both threads of the first products on one processor for some ten milliseconds.
+func (c *contest) waitForLibrary(r *entrant) {
 	if !c.spinning || r.Name != "auto" && c.spins(r.Name) {
 		return
 	}
@@ -183,15 +183,14 @@ func (c *contest) calm(r *rival) {
 	}
 }
 
-// rankOf orders the solvers so that those come first whose time is known to be
-// bounded, and the others can be stopped against it.
+// rankOf orders the solvers: first those of bounded time, against which the others are stopped.
 func rankOf(name string) int {
 	return slices.Index([]string{"tridiagonal", "eigen", "auto", "cholesky", "nystrom", "rotated", "krylov", "cg"}, name)
 }
 
-// decompose has the named solver decompose K, in a solve for one output, and
-// returns it with the time that a second such solve does not take: the median of
-// a few, as long as they are short.
+// decompose lets the named solver decompose K in a solve for one output. The time of
+// the decomposition is that of the first solve less that of a second one, the median
+// of up to five where they are short.
 func (c *contest) decompose(ctx context.Context, name string) *decomposed {
 	if d := c.kept[name]; d != nil {
 		return d
@@ -230,23 +229,23 @@ func (c *contest) decompose(ctx context.Context, name string) *decomposed {
 }
 
 // limit is how long the next solve of r may take.
-func (c *contest) limit(r *rival) float64 {
+func (c *contest) limit(r *entrant) float64 {
 	limit := sylvesterLimit(c.env)
-	if !c.s.whole(c.env) && r.Name != "auto" && !c.final {
+	if !c.s.complete(c.env) && r.Name != "auto" && !c.final {
 		limit = min(limit, tooLong*c.best+0.01)
 	}
 	return limit
 }
 
-// variant is a solve from nothing. After one that fails, the others do nothing.
-func (c *contest) variant(ctx context.Context, r *rival) bench.Variant {
+// variant is a solve from zero. After a failure, the other repetitions do nothing.
+func (c *contest) variant(ctx context.Context, r *entrant) bench.Variant {
 	runs := 0
 	return bench.Variant{
 		Prepare: func() {
 			blas.Zero(r.C)
 			r.solver = nil
-			c.calm(r)
-			runtime.GC() // what the solver before has left is not this one's to clear
+			c.waitForLibrary(r)
+			runtime.GC() // the garbage of the solver before
 		},
 		Run: func() error {
 			if r.err != nil {
@@ -282,7 +281,7 @@ func (c *contest) variant(ctx context.Context, r *rival) bench.Variant {
 }
 
 // close makes the result of the samples.
-func (c *contest) close(ctx context.Context, r *rival, samples []float64) {
+func (c *contest) close(ctx context.Context, r *entrant, samples []float64) {
 	switch {
 	case ctx.Err() != nil:
 	case r.Stopped:
@@ -302,21 +301,21 @@ func (c *contest) close(ctx context.Context, r *rival, samples []float64) {
 		if r.res.Solver != r.Name {
 			r.Params["chosen"] = r.res.Solver
 		}
-		if !c.s.whole(c.env) {
+		if !c.s.complete(c.env) {
 			break
 		}
 		limited, cancel := context.WithTimeout(ctx, bench.Duration(sylvesterLimit(c.env)))
 		defer cancel()
-		if err := r.again(limited, c.sys, c.Y, c.opt); err != nil {
+		if err := r.secondSolve(limited, c.sys, c.Y, c.opt); err != nil {
 			r.Error = err.Error()
 		}
 	}
 	r.solver = nil
 }
 
-// again times a second solve from the first solution, with an L whose
-// eigenvalues have moved by some percent, as in the next step of a fit.
-func (r *rival) again(ctx context.Context, sys sylvester.System, Y blas.General, opt sylvester.Options) error {
+// secondSolve times a solve from the first solution with an L whose eigenvalues
+// differ by some percent, as in the next step of a fit.
+func (r *entrant) secondSolve(ctx context.Context, sys sylvester.System, Y blas.General, opt sylvester.Options) error {
 	next := sys.L.Clone()
 	for j := range next.S {
 		next.S[j] *= 1 + 0.05*math.Sin(float64(3*j))

@@ -9,14 +9,14 @@ import (
 
 // TestFinalists checks who is measured in turns with auto.
 func TestFinalists(t *testing.T) {
-	entrant := func(name string, seconds float64, stopped bool, problem string) *rival {
-		r := &rival{Result: bench.Result{Name: name, Stopped: stopped, Error: problem}, kept: &decomposed{}}
+	made := func(name string, seconds float64, stopped bool, problem string) *entrant {
+		r := &entrant{Result: bench.Result{Name: name, Stopped: stopped, Error: problem}, kept: &decomposed{}}
 		r.Time([]float64{seconds})
 		return r
 	}
-	all := []*rival{
-		entrant("tridiagonal", 1.4, false, ""), entrant("eigen", 1.6, false, ""), entrant("auto", 5, false, ""),
-		entrant("nystrom", 1, false, ""), entrant("rotated", 0.9, true, ""), entrant("cg", 0.8, false, "no"),
+	all := []*entrant{
+		made("tridiagonal", 1.4, false, ""), made("eigen", 1.6, false, ""), made("auto", 5, false, ""),
+		made("nystrom", 1, false, ""), made("rotated", 0.9, true, ""), made("cg", 0.8, false, "no"),
 		{Result: bench.Result{Name: "krylov"}},
 	}
 	var names []string

@@ -1,3 +1,5 @@
+// Package systems has the case about one linear system K·C·L + λl·C = Y: every solver
+// over sizes, spectra and λ, and how well the automatic choice chooses.
 package systems
 
 import (
@@ -103,9 +105,9 @@ func sylvesterGrid(env *bench.Env, part string) []system {
 	return grid
 }
 
-// whole says that every solver shall run to its end: at the points where growth
-// with l is seen, and outside the grid.
-func (s system) whole(env *bench.Env) bool {
+// complete tells whether no solver is stopped at a point: where the growth with l is
+// shown, and outside the grid.
+func (s system) complete(env *bench.Env) bool {
 	return env.Quick || s.n == 102 || s.n == 100 && s.spectrum == "decaying" && s.lambda == 1e-4
 }
 
@@ -123,8 +125,8 @@ func runSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			K.SetWeights([]float64{1})
 			c = &contest{env: env, K: K}
 		}
-		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.absent(env, name) })
-		point := c.compete(ctx, names, s)
+		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.leftOut(env, name) })
+		point := c.measure(ctx, names, s)
 		judgeChoice(point)
 		results = append(results, point...)
 		if ctx.Err() != nil {
@@ -135,11 +137,11 @@ func runSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-// absent reports whether a solver is left out at a point: the general ones where
+// leftOut reports whether a solver is left out at a point: the general ones where
 // not every solver runs to its end, and where they would take longer than the
 // limit, which cannot stop them on their way, by their operation counts at speeds
 // that no machine of two processors has exceeded.
-func (s system) absent(env *bench.Env, name string) bool {
+func (s system) leftOut(env *bench.Env, name string) bool {
 	l, n := float64(s.l), float64(s.n)
 	expected := 0.0
 	switch name {
@@ -150,5 +152,5 @@ func (s system) absent(env *bench.Env, name string) bool {
 	default:
 		return false
 	}
-	return !s.whole(env) || expected > sylvesterLimit(env)
+	return !s.complete(env) || expected > sylvesterLimit(env)
 }
