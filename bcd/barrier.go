@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -69,7 +71,7 @@ func newBarrier(t *task, s []float64, H blas.General, L *linop.Spectral, G blas.
 		low := math.Max(math.Min(b.nu/slack, barrierLift*mean), 0x1p-40*mean)
 		b.diag[a] = math.Max(b.diag[a], low)
 	}
-	blas.Scal(b.t.tau/sumOf(b.diag), b.diag)
+	blas.Scal(b.t.tau/floats.Sum(b.diag), b.diag)
 	b.scratch, b.weights, b.inverse = cloneLike(H), cloneLike(G), cloneLike(G)
 	b.at = b.evaluate(&b.outputPoint)
 	return b, nil
@@ -182,7 +184,7 @@ func (b *barrier) moved(d blas.General, a float64) (*outputPoint, error) {
 	for i, r := range p.diag { // what rounding makes negative
 		p.diag[i] = math.Max(r, 0x1p-60*b.t.tau/float64(n))
 	}
-	blas.Scal(b.t.tau/sumOf(p.diag), p.diag)
+	blas.Scal(b.t.tau/floats.Sum(p.diag), p.diag)
 	blas.Mul(b.t.be, p.V, false, false, b.V, W)
 	blas.Mul(b.t.be, p.Y, false, false, b.Y, W)
 	return p, nil
@@ -213,7 +215,7 @@ func (b *barrier) direction() blas.General {
 		blas.AddScaled(p, 1, z)
 		rz = next
 	}
-	symmetrize(x)
+	blas.Symmetrize(x)
 	return x
 }
 
@@ -290,6 +292,6 @@ func (b *barrier) output() *linop.Spectral {
 			L.V.Data[i*L.V.Stride+k] = b.V.Data[i*b.V.Stride+a]
 		}
 	}
-	blas.Scal(b.t.tau/sumOf(L.S), L.S)
+	blas.Scal(b.t.tau/floats.Sum(L.S), L.S)
 	return L
 }

@@ -45,7 +45,7 @@ func TestBarrierDerivatives(t *testing.T) {
 	b := someBarrier(t)
 	rng := newRand(10)
 	d := randn(rng, b.t.n, b.t.n)
-	symmetrize(d)
+	blas.Symmetrize(d)
 	for i := range b.t.n { // keep L positive definite
 		for j := range b.t.n {
 			d.Data[i*b.t.n+j] *= math.Sqrt(b.diag[i] * b.diag[j])
@@ -153,7 +153,7 @@ func asFeatures(t *testing.T, K *linop.GramSum, Y blas.General) Space {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scaleColumns(root.V, sqrts(root.S))
+		blas.ScaleColumns(root.V, sqrts(root.S))
 		blas.Copy(blas.View(Z, 0, j*l, l, root.Rank()), root.V)
 		blocks[j] = l
 	}

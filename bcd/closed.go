@@ -3,6 +3,8 @@ package bcd
 import (
 	"context"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -47,7 +49,7 @@ func (t *task) closedForms(pt *point) ([]float64, *linop.Spectral, error) {
 
 // closedEta is the minimiser of Σ (α_j² + ε)/η_j + ω(η) for the squared norms α_j².
 func (t *task) closedEta(alpha2 []float64) []float64 {
-	eps := t.smoothing * sumOf(alpha2) / float64(t.m)
+	eps := t.smoothing * floats.Sum(alpha2) / float64(t.m)
 	for j := range alpha2 {
 		alpha2[j] += eps
 	}
@@ -66,14 +68,14 @@ func (t *task) closedL(pt *point) (*linop.Spectral, error) {
 	blas.Mul(t.be, T, false, false, pt.G, V)
 	M := blas.NewGeneral(k, k) // diag(S)·VᵀGV·diag(S)
 	blas.Mul(t.be, M, true, false, V, T)
-	symmetrize(M)
+	blas.Symmetrize(M)
 	scaleRows(M, pt.L.S, M)
-	scaleColumns(M, pt.L.S)
+	blas.ScaleColumns(M, pt.L.S)
 	if t.smoothing > 0 {
 		full := blas.NewGeneral(t.n, t.n)
 		blas.Mul(t.be, T, false, false, V, M)
 		blas.Mul(t.be, full, false, true, T, V)
-		symmetrize(full)
+		blas.Symmetrize(full)
 		return t.rootOf(linop.ScaledIdentity(t.n, 1).V, full)
 	}
 	return t.rootOf(V, M)
@@ -94,7 +96,7 @@ func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
 		return nil, err
 	}
 	root.S = sqrts(root.S)
-	blas.Scal(t.tau/sumOf(root.S), root.S)
+	blas.Scal(t.tau/floats.Sum(root.S), root.S)
 	Q := blas.NewGeneral(V.Rows, root.Rank())
 	blas.Mul(t.be, Q, false, false, V, root.V)
 	root.V = Q

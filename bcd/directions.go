@@ -94,7 +94,7 @@ func (g *growing) shapedWithin(dst, G blas.General, form shape) {
 	}
 	q := t.n
 	T, X := blas.NewGeneral(q, q), blas.Clone(form.V)
-	scaleColumns(X, form.t)
+	blas.ScaleColumns(X, form.t)
 	blas.Mul(t.be, T, false, true, X, form.V)
 	blas.Mul(t.be, X, false, false, T, G)
 	blas.Mul(t.be, dst, false, false, X, T)
@@ -184,7 +184,7 @@ func normalizeColumns(a blas.General) {
 			norm[j] = 1 / math.Sqrt(v)
 		}
 	}
-	scaleColumns(a, norm)
+	blas.ScaleColumns(a, norm)
 }
 
 // sideBySide is [a b].

@@ -177,7 +177,7 @@ func (f *features) Apply(dst, x blas.General) {
 func (f *features) Dense(dst blas.General) {
 	f.gamma.Dense(dst)
 	scaleRows(dst, f.inner, dst)
-	scaleColumns(dst, f.inner)
+	blas.ScaleColumns(dst, f.inner)
 }
 
 func (f *features) at(eta []float64, _ bool) linop.Operator {
@@ -343,7 +343,7 @@ func (f *features) quadratic(q *quadratic, be blas.Backend, eta []float64, W, AW
 	n := f.H.Cols
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
 	blas.Mul(be, q.AtA, true, false, W, AW)
-	symmetrize(q.AtA)
+	blas.Symmetrize(q.AtA)
 	blas.Mul(be, q.AtY, true, false, W, f.scaled)
 	blas.GramOf(be, q.B, W)
 }

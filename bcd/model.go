@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -77,7 +79,7 @@ func (d *descent) slope(grad, dir, z []float64) float64 {
 		s += conserved(trace(D), trace(L), -blas.Inner(G, L))
 	}
 	if p, ok := d.t.reg.(Lp); ok && p.P == 1 && q.m > 0 {
-		s += conserved(sumOf(dir[:q.m]), sumOf(z[:q.m]), -blas.Dot(grad[:q.m], z[:q.m]))
+		s += conserved(floats.Sum(dir[:q.m]), floats.Sum(z[:q.m]), -blas.Dot(grad[:q.m], z[:q.m]))
 	}
 	return s
 }
@@ -151,7 +153,7 @@ func (t *task) projectL(A blas.General) (*linop.Spectral, error) {
 	for i, v := range w {
 		w[i] = math.Max(v, 0) / t.tau
 	}
-	if sumOf(w) > 1 {
+	if floats.Sum(w) > 1 {
 		projectSimplex(w)
 	}
 	k := 0

@@ -179,7 +179,7 @@ func compress(be blas.Backend, L *linop.Spectral, P blas.General) (*linop.Spectr
 		return &linop.Spectral{V: half, S: nil}, nil
 	}
 	blas.Mul(be, half, true, false, P, L.V)
-	scaleColumns(half, sqrts(L.S))
+	blas.ScaleColumns(half, sqrts(L.S))
 	M := blas.NewGeneral(k, k)
 	blas.Mul(be, M, false, true, half, half)
 	return linop.NewSpectral(be, M, 0)

@@ -138,7 +138,7 @@ func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
 	blas.Mul(t.be, T, false, false, V, R)
 	L := blas.NewGeneral(n, n)
 	blas.Mul(t.be, L, false, true, T, V)
-	symmetrize(L)
+	blas.Symmetrize(L)
 	return linop.NewSpectral(t.be, L, eigenDrop)
 }
 

@@ -100,14 +100,6 @@ func maxOf(x []float64) float64 {
 	return m
 }
 
-func sumOf(x []float64) float64 {
-	var s float64
-	for _, v := range x {
-		s += v
-	}
-	return s
-}
-
 // nonnegative reports whether no entry is negative or NaN.
 func nonnegative(x []float64) bool {
 	for _, v := range x {

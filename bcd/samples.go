@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -102,7 +104,7 @@ func (s *samples) trace(j int) float64 {
 		for j := range s.traces {
 			s.K.Diag(d, j)
 			blas.Scal(1/s.unit, d)
-			s.traces[j] = sumOf(d)
+			s.traces[j] = floats.Sum(d)
 		}
 	}
 	return s.traces[j]
@@ -196,7 +198,7 @@ func (s *samples) measure(m *measures, c []float64, idx []int, w *work, _ []floa
 	if !w.skipG {
 		m.G = blas.Reshape(m.G, n, n)
 		blas.Mul(w.be, m.G, true, false, C, KC)
-		symmetrize(m.G)
+		blas.Symmetrize(m.G)
 	}
 	s.forms(c, w.half(C, L), idx)
 }
@@ -254,7 +256,7 @@ func (s *samples) quadratic(q *quadratic, be blas.Backend, _ []float64, C, A bla
 	blas.GramOf(be, q.AtA, A)
 	blas.Mul(be, q.AtY, true, false, A, s.Y)
 	blas.Mul(be, q.B, true, false, C, A)
-	symmetrize(q.B)
+	blas.Symmetrize(q.B)
 }
 
 // distance2 is ‖a − b‖²_F.

@@ -129,7 +129,7 @@ func (w *work) mulRight(dst, X blas.General, L *linop.Spectral) {
 	}
 	w.rot = blas.Reshape(w.rot, X.Rows, r)
 	L.Rotate(w.be, w.rot, X)
-	scaleColumns(w.rot, L.S)
+	blas.ScaleColumns(w.rot, L.S)
 	blas.Mul(w.be, dst, false, true, w.rot, L.V)
 }
 
@@ -142,27 +142,8 @@ func (w *work) half(X blas.General, L *linop.Spectral) blas.General {
 		return w.rot
 	}
 	L.Rotate(w.be, w.rot, X)
-	scaleColumns(w.rot, sqrts(L.S))
+	blas.ScaleColumns(w.rot, sqrts(L.S))
 	return w.rot
-}
-
-// symmetrize replaces a by (a+aᵀ)/2.
-func symmetrize(a blas.General) {
-	for i := range a.Rows {
-		for j := range i {
-			v := (a.Data[i*a.Stride+j] + a.Data[j*a.Stride+i]) / 2
-			a.Data[i*a.Stride+j], a.Data[j*a.Stride+i] = v, v
-		}
-	}
-}
-
-func scaleColumns(a blas.General, s []float64) {
-	for i := range a.Rows {
-		row := blas.Row(a, i)
-		for j := range row {
-			row[j] *= s[j]
-		}
-	}
 }
 
 func square(x float64) float64 { return x * x }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
@@ -46,7 +48,7 @@ func newSketched(t *task, pt *point, U blas.General, s []float64) *sketched {
 	blas.GramOf(t.be, p.outer, Y)
 	blas.Gemm(t.be, true, false, -1, p.H, p.H, 1, p.outer)
 	if left := U.Rows - len(s); left > 0 {
-		p.tail = math.Max(t.space.traceOf(pt.eta)-sumOf(s), 0) / float64(left)
+		p.tail = math.Max(t.space.traceOf(pt.eta)-floats.Sum(s), 0) / float64(left)
 	}
 	return p
 }
@@ -80,7 +82,7 @@ func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
 	M = blas.NewGeneral(k, k)
 	blas.Mul(p.t.be, T, false, false, p.outer, L.V)
 	blas.Mul(p.t.be, M, true, false, L.V, T)
-	symmetrize(M)
+	blas.Symmetrize(M)
 	outside := make([]float64, k)
 	for j, rho := range L.S {
 		d := rho*p.tail + p.t.mu
@@ -88,7 +90,7 @@ func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
 		outside[j] = rho * math.Sqrt(p.tail) / d
 	}
 	scaleRows(M, outside, M)
-	scaleColumns(M, outside)
+	blas.ScaleColumns(M, outside)
 	L.Rotate(p.t.be, X, p.H)
 	for i, s := range p.s {
 		row, root := blas.Row(X, i), math.Sqrt(s)

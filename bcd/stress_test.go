@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
@@ -201,7 +202,7 @@ func newTrial(rng *rand.Rand) *trial {
 			if err != nil {
 				panic(err)
 			}
-			blas.Scal(tau/sumOf(L.S), L.S)
+			blas.Scal(tau/floats.Sum(L.S), L.S)
 			t.p.L = L
 		}
 	case "l":

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Groups shares one weight among the kernels of a group (Micchelli, Morales and
@@ -50,7 +52,7 @@ func (r Groups) Start(eta []float64) { fill(eta, 1/float64(len(eta))) }
 // Update is η_g = √(Σ_{j∈g} α_j²/|g|).
 func (r Groups) Update(eta, alpha2 []float64) {
 	copy(eta, alpha2)
-	r.each(eta, func(p []float64) { fill(p, math.Sqrt(sumOf(p)/float64(len(p)))) })
+	r.each(eta, func(p []float64) { fill(p, math.Sqrt(floats.Sum(p)/float64(len(p)))) })
 }
 
 // groupSlack is the relative violation of the cone that rounding may leave.
@@ -61,7 +63,7 @@ func (r Groups) Omega(eta []float64) float64 {
 	if !nonnegative(eta) {
 		return math.Inf(1)
 	}
-	total := sumOf(eta)
+	total := floats.Sum(eta)
 	r.each(eta, func(p []float64) {
 		for _, e := range p {
 			if !(math.Abs(e-p[0]) <= groupSlack*p[0]) {
@@ -76,7 +78,7 @@ func (r Groups) Omega(eta []float64) float64 {
 func (r Groups) Conjugate(c []float64) float64 {
 	var v float64
 	r.each(c, func(p []float64) {
-		if !(sumOf(p) <= float64(len(p))) {
+		if !(floats.Sum(p) <= float64(len(p))) {
 			v = math.Inf(1)
 		}
 	})
@@ -88,7 +90,7 @@ func (r Groups) Gradient(dst, _ []float64) { fill(dst, 1) }
 
 // Project writes the mean over each group, clipped at 0.
 func (r Groups) Project(v []float64) {
-	r.each(v, func(p []float64) { fill(p, math.Max(sumOf(p)/float64(len(p)), 0)) })
+	r.each(v, func(p []float64) { fill(p, math.Max(floats.Sum(p)/float64(len(p)), 0)) })
 }
 
 // Wedge orders the weights, η_1 ≥ η_2 ≥ … ≥ 0, with ω(η) = Σ_j η_j on that cone
@@ -120,7 +122,7 @@ func (Wedge) Omega(eta []float64) float64 {
 			return math.Inf(1)
 		}
 	}
-	return sumOf(eta)
+	return floats.Sum(eta)
 }
 
 // Conjugate is 0 when no prefix of c has a mean above 1, else +∞: the cone is

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
@@ -129,7 +131,7 @@ func (t *task) measure(ctx context.Context, pt *point, idx []int) (columns int, 
 
 // checkMeasures reports kernels that cannot be positive semidefinite, and values that are not finite.
 func checkMeasures(pt *point) error {
-	if v := pt.fit + pt.norm + pt.yc + pt.cc + sumOf(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
+	if v := pt.fit + pt.norm + pt.yc + pt.cc + floats.Sum(pt.c); math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Errorf("%w: the objective is not finite", ErrInput)
 	}
 	for j, v := range pt.c {

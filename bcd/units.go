@@ -3,6 +3,8 @@ package bcd
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -50,7 +52,7 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 	y, k = unitOf(y, 2), unitOf(k, 4)
 	tau := p.Tau
 	if p.FixL && p.L != nil {
-		tau = sumOf(p.L.S)
+		tau = floats.Sum(p.L.S)
 	}
 	b := unitOf(math.Sqrt(k)*math.Sqrt(tau)*math.Sqrt(p.Lambda*float64(p.Space.Samples())), 4)
 	u := units{y: y, x: y / b, L: b / k}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -80,7 +82,7 @@ func same(t *testing.T, name string, got *Result, err error, want *Result, y, L 
 	if !(math.Abs(got.Objective/y/y-want.Objective) <= 2e-7*want.Objective) || !(got.GapEta+got.GapL <= 1e-7*got.Objective) {
 		t.Errorf("%s: objective %.12g·y², want %.12g, gaps %g and %g", name, got.Objective/y/y, want.Objective, got.GapEta, got.GapL)
 	}
-	if a, b := sumOf(got.L.S)/L, sumOf(want.L.S); !(math.Abs(a-b) <= 1e-3*b) {
+	if a, b := floats.Sum(got.L.S)/L, floats.Sum(want.L.S); !(math.Abs(a-b) <= 1e-3*b) {
 		t.Errorf("%s: tr L = %g, want %g", name, a, b)
 	}
 }

@@ -48,7 +48,7 @@ func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, i
 		return blas.NewGeneral(t.m, t.m), nil
 	}
 	pt.L.Rotate(t.be, CL, pt.X)
-	scaleColumns(CL, pt.L.S)
+	blas.ScaleColumns(CL, pt.L.S)
 	Phi, one := blas.NewGeneral(k, N*r), make([]float64, t.m)
 	for i, j := range idx {
 		one[j] = 1
