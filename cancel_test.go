@@ -45,9 +45,10 @@ func (c *counting) Err() error {
 // after is the number of looks after the one that cancelled.
 func (c *counting) after() int64 { return max(0, -c.left.Load()) }
 
-// mostLooks is for the pieces of work that are under way, and for tiles and blocks
-// that are passed over, each of which may look once more.
-const mostLooks = 256
+// mostLooks is for the pieces of work that are under way, and for the tiles, blocks and
+// operations of a decomposition that are passed over, each of which looks once more.
+// Zero options look some 100,000 times until they are done.
+const mostLooks = 2000
 
 // Cancelled at any look at the context, everything that takes one ends with few more looks.
 func TestCancelledAnywhere(t *testing.T) {

@@ -3,6 +3,8 @@
 package blas
 
 import (
+	"context"
+
 	"github.com/iokl/iokl/blas/native"
 	"github.com/iokl/iokl/internal/lapack"
 	"github.com/iokl/iokl/internal/par"
@@ -27,6 +29,16 @@ func NewNativeLevel(l native.Level) (*Native, error) {
 		return nil, err
 	}
 	return newNative(b), nil
+}
+
+// Until is be with factorizations that end early once ctx does, of the native backend:
+// what they have written by then means nothing, and they may return an error, so the
+// caller looks at ctx before anything else. Other backends finish what they have begun.
+func Until(ctx context.Context, be Backend) Backend {
+	if b, ok := be.(*Native); ok && ctx.Done() != nil {
+		return &Native{b.BLAS, lapack.Until(ctx, b.BLAS)}
+	}
+	return be
 }
 
 func (*Native) Name() string { return "native" }

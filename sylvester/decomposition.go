@@ -34,7 +34,11 @@ func Decompose(ctx context.Context, K linop.Operator, be blas.Backend) (*Decompo
 	if s := sum(d.T); !finite(s) {
 		return nil, fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
 	}
-	return d, blas.Or(be).Syevd(d.T, d.Sigma)
+	err := blas.Until(ctx, blas.Or(be)).Syevd(d.T, d.Sigma)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return d, err
 }
 
 // whole reports whether T holds all eigenvectors.

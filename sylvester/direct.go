@@ -59,11 +59,15 @@ func (s *direct) prepare(ctx context.Context, f *frame) error {
 	if v := sum(s.K); !finite(v) {
 		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, v)
 	}
-	if err := s.factor(f.be, s.K); err != nil {
+	err = s.factor(blas.Until(ctx, f.be), s.K)
+	if ctx.Err() != nil {
+		return ctx.Err() // the factors mean nothing
+	}
+	if err != nil {
 		return err
 	}
 	s.order = l
-	return ctx.Err()
+	return nil
 }
 
 func (s *direct) round(ctx context.Context, f *frame, round int) error {

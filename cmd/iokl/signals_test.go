@@ -204,16 +204,23 @@ func TestSignalsAtRandomMoments(t *testing.T) {
 	}
 	const seed = 23
 	rng := rand.New(rand.NewPCG(seed, 0))
+	current := ""
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("failed:", current)
+		}
+	})
 	count, latest := map[string]int{}, time.Duration(0)
 	for k := range *signals {
 		c, s := lines[k%len(lines)], []os.Signal{syscall.SIGINT, syscall.SIGTERM}[k/len(lines)%2]
 		at, dir := time.Duration(rng.Float64()*float64(c.span)), fresh()
+		current = fmt.Sprintf("%s, %v after %v", c.name, s, at)
 		e := c.interrupt(t, dir, s, at)
 		if c.check(t, dir, e) {
 			count[c.name+": went on"]++
 		}
 		if t.Failed() {
-			t.Fatalf("%s, %v after %v", c.name, s, at)
+			return
 		}
 		count[fmt.Sprintf("%s, %v: status %d", c.name, s, e.status)]++
 		latest = max(latest, e.after)

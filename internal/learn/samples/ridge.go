@@ -109,8 +109,7 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 
 // Errors are those on the rows to test on for each λ, NaN where the system is singular
 // to working accuracy: with L = ρI the coefficients are C = (ρK + μI)⁻¹Y, and the
-// prediction is ρ·K*·C. K is reduced to tridiagonal form once for all λ, in (4/3)l³
-// operations that ctx does not interrupt; between values of λ it does.
+// prediction is ρ·K*·C. K is reduced to tridiagonal form once for all λ.
 func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path func(size float64) []float64) ([]learn.Errors, error) {
 	K, err := r.cross(ctx, specs)
 	if err != nil {
@@ -128,7 +127,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path fu
 	}
 	lambdas := path(size / float64(l))
 	var t sylvester.Tridiagonal
-	t.Reduce(be, blas.Clone(blas.View(K, 0, 0, l, l)))
+	t.Reduce(blas.Until(ctx, be), blas.Clone(blas.View(K, 0, 0, l, l)))
 	right, pivots, ones := blas.Clone(r.Y), blas.NewGeneral(l, n), slices.Repeat([]float64{1}, n)
 	t.ToQ(right)
 	crossK := blas.View(K, l, 0, r.test.Rows, l)
