@@ -53,21 +53,21 @@ func (s *missingCells) shape(l, n int) {
 func (s *missingCells) Dim() int { return s.x.Rows * s.x.Cols }
 
 // Apply computes dst ≈ (P_Ω·A·P_Ω)⁻¹·b for one contiguous column b that is zero
-// outside Ω. After an error, which is kept in err, it is the identity over μ.
+// outside Ω. After an error, which is kept in err, and where rounding leaves no
+// positive ⟨b, dst⟩, it is the identity over μ.
 func (s *missingCells) Apply(dst, b blas.General) {
 	R := blas.General{Rows: s.x.Rows, Cols: s.x.Cols, Stride: s.x.Cols, Data: b.Data}
 	out := blas.General{Rows: R.Rows, Cols: R.Cols, Stride: R.Cols, Data: dst.Data}
 	if s.err == nil {
 		s.err = s.solve(R)
 	}
-	from := s.x
-	if s.err != nil {
-		from = R
-	}
 	if s.cells == nil {
-		blas.Copy(out, from)
+		blas.Copy(out, s.x)
 	} else {
-		s.cells.Project(out, from)
+		s.cells.Project(out, s.x)
+	}
+	if s.err != nil || !(blas.Inner(R, out) > 0) {
+		blas.Copy(out, R)
 	}
 	blas.Scal(1/s.mu, out.Data)
 }

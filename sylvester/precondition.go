@@ -43,9 +43,7 @@ const (
 	// forecastOver is how many iterations a forecast looks back.
 	forecastOver = 3
 	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
-	// product with the system costs what one with K does; iterations that cost more justify a smaller gap.
-	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
-	// product with the system costs what one with K does; iterations that cost more justify a smaller gap.
+	// product with the system costs what one with K does. It is smaller in proportion where that costs more.
 	sketchGap = 4.
 	// sketchFirst is the rank of a first sketch, sketchTelling that from which its
 	// eigenvalues tell how the others fall.
@@ -89,22 +87,24 @@ func (k *keeper) prepare(ctx context.Context, sys System) error {
 // renew makes dec from the present K. Where memory does not allow all eigenvectors
 // and nothing but speed asks for them, it makes a sketch.
 func (k *keeper) renew(ctx context.Context, sys System) error {
-	k.stale, k.pace = false, 0
+	done, err := false, error(nil)
 	if !k.exact {
-		if done, err := k.sketch(ctx, sys); done || err != nil {
-			return err
+		done, err = k.sketch(ctx, sys)
+	}
+	if !done && err == nil {
+		var dec *Decomposition
+		if dec, err = Decompose(ctx, sys.K, k.cfg.Backend); err == nil {
+			k.dec = dec
+		} else if !k.only && errors.Is(err, memory.ErrTooLarge) {
+			k.exact, k.only = false, true
+			_, err = k.sketch(ctx, sys)
 		}
 	}
-	dec, err := Decompose(ctx, sys.K, k.cfg.Backend)
-	if err == nil || k.only || !errors.Is(err, memory.ErrTooLarge) {
-		k.dec = dec
+	if err != nil {
+		k.dec = nil
 		return err
 	}
-	k.exact, k.only = false, true
-	if k.dec == nil || k.dec.T.Rows != sys.K.Dim() {
-		_, err = k.sketch(ctx, sys)
-		return err
-	}
+	k.stale, k.pace = false, 0
 	return nil
 }
 

@@ -90,10 +90,10 @@ func TestSumAgainstDense(t *testing.T) {
 		{"rank 1", []int{1, 1, 1}, 0, 1, 1},
 		{"rank 1 and 0", []int{1, 0}, 0, 1, 1},
 		{"all zero", []int{0, 0}, 0, 1, 1},
-		{"tiny", []int{5, 2}, 0, 1e-100, 1},
-		{"huge", []int{5, 2}, 0, 1e100, 1},
-		{"Y tiny", []int{5, 2}, 0, 1, 1e-100},
-		{"Y huge", []int{5, 2}, 0, 1, 1e100},
+		{"tiny", []int{5, 2}, 0, 1e-150, 1},
+		{"huge", []int{5, 2}, 0, 1e150, 1},
+		{"Y tiny", []int{5, 2}, 0, 1, 1e-150},
+		{"Y huge", []int{5, 2}, 0, 1, 1e150},
 	} {
 		pairs := randomSum(rng, l, n, c.ranks, c.common, c.scale)
 		terms := termsOf(t, pairs)
