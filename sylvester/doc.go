@@ -29,6 +29,10 @@
 // shifts; [BartelsStewart] and [HessenbergSchur] solve the equation with general
 // square matrices.
 //
+// Beside that equation: [NewMasked] solves it where cells of Y are missing, [Sum] solves
+// Σ_j K_j·C·L_j + μ·C = Y, and [LeaveOut] tells what the solution would be without each
+// row, all from a [Decomposition] of K, or what a sketch knows of one.
+//
 // Measured with the native backend on two AVX-512 cores, Gaussian kernel of 10
 // inputs with γ = .05, ρ_j ∝ 0.7^j, μ = λ·l, relative residual 1e-6, set-up
 // included; in brackets a second solve for a nearby L from the first solution

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -274,5 +275,42 @@ func TestSumKeptAndLimits(t *testing.T) {
 			}()
 			call()
 		}()
+	}
+}
+
+// The answer does not depend on the number of threads.
+func TestObservedSameForAnyThreads(t *testing.T) {
+	const l, n = 450, 6
+	rng := rand.New(rand.NewPCG(37, 38))
+	terms, Y := kernelSum(rng, l, n, 3, 0.5), gaussian(rng, l, n)
+	cells := linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= 0.3 })
+	solve := map[string]func(C blas.General) error{
+		"sum": func(C blas.General) error {
+			_, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, terms, 1e-2*l, Y, sylvester.Options{})
+			return err
+		},
+		"masked": func(C blas.General) error {
+			sys := sylvester.System{K: terms[0].K, L: terms[0].L, Mu: 1e-2 * l}
+			_, err := newMasked(t, "nystrom", cells).Solve(context.Background(), C, sys, Y, sylvester.Options{})
+			return err
+		},
+	}
+	for name, f := range solve {
+		var want blas.General
+		for _, threads := range []int{1, 2, 5} {
+			old := runtime.GOMAXPROCS(threads)
+			C := blas.NewGeneral(l, n)
+			err := f(C)
+			runtime.GOMAXPROCS(old)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if want.Data == nil {
+				want = C
+			}
+			if !slices.Equal(C.Data, want.Data) {
+				t.Errorf("%s: %d threads give another answer than one", name, threads)
+			}
+		}
 	}
 }
