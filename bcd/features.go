@@ -281,7 +281,7 @@ func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []f
 	w.mulRight(WL, W, L)
 	HWL := blas.Inner(f.scaled, WL)
 	FF := blas.Inner(WL, V)
-	m.norm = blas.Inner(W, WL)
+	m.norm, m.form = blas.Inner(W, WL), 0
 	m.fit = f.yy - 2*HWL + FF
 	m.yc = (f.yy - HWL) / w.mu
 	m.cc = m.fit / (w.mu * w.mu)
@@ -300,6 +300,7 @@ func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []f
 	U := w.half(V, L)
 	for k, j := range idx {
 		c[k] = f.blockNorm(U, j)
+		m.form += eta[j] * c[k]
 	}
 }
 

@@ -179,18 +179,27 @@ func (f *fit) trace(pt *point) error {
 	return f.stopped
 }
 
-// explained is err as ErrNotConverged where, after a first C step that shows the
-// input to be sound, weights and output kernel have left the range of float64.
+// explained is err as ErrNotConverged where the kernels are sound, so that weights,
+// output kernel or coefficients have left the range of float64.
 func (f *fit) explained(err error) error {
 	for _, known := range []error{ErrNotConverged, ErrNotPSD, context.Canceled, context.DeadlineExceeded, memory.ErrTooLarge} {
 		if errors.Is(err, known) {
 			return err
 		}
 	}
-	if err == nil || f.stopped != nil || f.c.effort().solves <= 1 {
+	if err == nil || f.stopped != nil || !f.soundKernels() {
 		return err
 	}
 	return fmt.Errorf("%w: numbers left the range of float64 at outer iteration %d: %s", ErrNotConverged, f.iter, err)
+}
+
+// soundKernels reports whether no kernel of weight at the best point holds NaN or an
+// infinity: a product with a vector without zeros would show them.
+func (f *fit) soundKernels() bool {
+	u := probeVector(f.t.space.Unknowns())
+	v := cloneLike(u)
+	f.t.space.at(f.best.eta, false).Apply(v, u)
+	return checkFinite("", v) == nil
 }
 
 // solution is copies of X and L of pt for all outputs, in the caller's units.

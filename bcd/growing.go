@@ -97,13 +97,13 @@ type shaped struct {
 
 func (s *shaped) Apply(dst, x blas.General) {
 	y := blas.Clone(x)
-	s.turn(y)
+	s.applyT(y)
 	s.gradient.Apply(dst, y)
-	s.turn(dst)
+	s.applyT(dst)
 }
 
-// turn overwrites x by T·x.
-func (s *shaped) turn(x blas.General) {
+// applyT overwrites x by T·x.
+func (s *shaped) applyT(x blas.General) {
 	if s.V.Data == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package bcd
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -105,7 +106,7 @@ func norm(x []float64, q float64) float64 {
 // projectSimplex projects v ≥ 0 with Σv > 1 on {v ≥ 0, Σv = 1}: v ← max(0, v−t).
 func projectSimplex(v []float64) {
 	u := slices.Clone(v)
-	slices.SortFunc(u, func(a, b float64) int { return -cmpFloat(a, b) })
+	slices.SortFunc(u, func(a, b float64) int { return cmp.Compare(b, a) })
 	var s, t float64
 	for k, x := range u {
 		s += x
@@ -116,16 +117,6 @@ func projectSimplex(v []float64) {
 	for i, x := range v {
 		v[i] = math.Max(x-t, 0)
 	}
-}
-
-func cmpFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // projectBall projects v ≥ 0 with ‖v‖_q > 1, 1 < q < ∞, on the unit ball. The

@@ -13,7 +13,7 @@ import (
 // outputSteps lets the descent move η and L in turn where there are many outputs: L
 // to its best for η by the barrier method, which costs an eigendecomposition of A_η
 // and one C step whatever λ is, η by steps that leave L alone. Where that does not
-// get on, the joint quasi-Newton method takes over for good.
+// get on, the joint quasi-Newton method takes over for a number of steps.
 type outputSteps struct {
 	on, possible bool
 	joint, late  int     // steps of the joint method before, and how many there are to be
@@ -31,9 +31,13 @@ func newOutputSteps(d *descent) (o outputSteps) {
 	return o
 }
 
-// takeTurns changes to moving L and η in turn, or to the joint method for good.
+// takeTurns changes to moving L and η in turn, or back to the joint method, each time
+// for twice as many steps.
 func (d *descent) takeTurns(on bool) error {
-	d.outputs.on, d.outputs.possible = on, on
+	o := &d.outputs
+	if o.on = on; !on {
+		o.joint, o.late, o.poor = 0, 2*max(o.late, outputStepsLast), 0
+	}
 	return d.begin(d.cur.pt, !on)
 }
 
@@ -86,7 +90,14 @@ func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if next.cert.objective > slices.Max(d.history)+d.t.noise(next) {
+	rises := func() bool { return next.cert.objective > slices.Max(d.history)+d.t.noise(next) }
+	if inexact := d.t.inexactness(next); rises() && inexact > 0.1*target && d.f.opt.InnerTol == 0 { // by the error of C
+		tol = math.Max(innerTightest, next.residual*math.Sqrt(0.1*target/inexact))
+		if next, err = d.try(ctx, pt.eta, L, tol); err != nil {
+			return nil, err
+		}
+	}
+	if rises() {
 		return nil, nil
 	}
 	if err := d.certifyPoint(ctx, next); err != nil {

@@ -347,7 +347,7 @@ func (d *descent) certify(ctx context.Context, next *iterate) error {
 		*next = *d.iterate(pt)
 	}
 	d.active.choose(next, d.model)
-	d.watch(pt)
+	d.countStalled(pt)
 	return d.f.accept(pt, d.goal)
 }
 
@@ -364,8 +364,8 @@ func (d *descent) finished(pt *point) bool {
 	return d.extra > 0 && (d.extra > extraSteps || pt.cert.relative() <= beyond*d.goal)
 }
 
-// watch counts the iterations that neither lower the gap nor move the objective by more than noise.
-func (d *descent) watch(pt *point) {
+// countStalled counts the iterations that neither lower the gap nor move the objective by more than noise.
+func (d *descent) countStalled(pt *point) {
 	last := d.history[len(d.history)-1]
 	switch gap := pt.cert.relative(); {
 	case d.lowest == 0 || gap < d.lowest:

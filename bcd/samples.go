@@ -193,6 +193,7 @@ func (s *samples) measure(m *measures, c []float64, idx []int, w *work, _ []floa
 	w.xl = blas.Reshape(w.xl, C.Rows, n)
 	w.mulRight(w.xl, KC, L)
 	m.norm = blas.Inner(C, w.xl)
+	m.form = m.norm
 	m.fit = distance2(w.xl, s.Y) + s.dropped
 	m.yc, m.cc = blas.Inner(s.Y, C)+s.dropped/w.mu, square(blas.Frob(C))+s.dropped/(w.mu*w.mu)
 	if !w.skipG {

@@ -101,6 +101,7 @@ type measures struct {
 	norm float64      // ‖f‖², tr(Cᵀ K_η C L)
 	yc   float64      // ⟨Y,C⟩
 	cc   float64      // ‖C‖²_F
+	form float64      // tr(Cᵀ K_η C L): norm in sample space, and at the exact W
 	G    blas.General // Cᵀ K_η C, both triangles
 }
 

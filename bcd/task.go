@@ -147,8 +147,8 @@ func (t *task) noise(pt *point) float64 {
 	return 0.5*t.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + t.space.rounding(pt.fit)/float64(t.l)
 }
 
-// inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − ‖f‖² + ω(η)), the part of the certificate
+// inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − tr(CᵀK_ηCL) + ω(η)), the part of the certificate
 // that is due to the error of C: 0 at the exact C, and of second order in its error.
 func (t *task) inexactness(pt *point) float64 {
-	return math.Max(0, pt.fit/float64(t.l)+t.lambda*(2*pt.norm-2*pt.yc+t.mu*pt.cc))
+	return math.Max(0, pt.fit/float64(t.l)+t.lambda*(pt.norm+pt.form-2*pt.yc+t.mu*pt.cc))
 }
