@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/iokl/iokl/bench"
@@ -101,11 +100,6 @@ func onProcessors(n int, run func() error) func() error {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 		return run()
 	}
-}
-
-// spins reports whether a backend's threads go on after a call.
-func spins(backend string, threads int) bool {
-	return threads > 1 && strings.HasPrefix(backend, "openblas")
 }
 
 func single(x []float64) []float32 {

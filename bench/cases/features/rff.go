@@ -15,7 +15,6 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
-	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 )
 
@@ -66,7 +65,7 @@ func kernelErrors(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	X := data.Normal(env.Rand(23), l, d)
 	var results []bench.Result
 	for _, kind := range featureKernels {
-		exact, err := denseGram(ctx, env, kind+":all", X)
+		exact, err := denseGram(env, kind+":all", X)
 		if err != nil {
 			return results, err
 		}
@@ -123,19 +122,14 @@ func featureFits(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-func denseGram(ctx context.Context, env *bench.Env, spec string, X blas.General) (blas.General, error) {
+// denseGram is the Gram matrix of one kernel.
+func denseGram(env *bench.Env, spec string, X blas.General) (blas.General, error) {
+	K := blas.NewGeneral(X.Rows, X.Rows)
 	dict, err := kernel.Build([]string{spec}, X, nil, env.Seed)
 	if err != nil {
-		return blas.General{}, err
+		return K, err
 	}
-	grams, err := dict.Grams(ctx, X, kernel.GramOptions{Backend: env.Backend})
-	if err != nil {
-		return blas.General{}, err
-	}
-	K, sum := blas.NewGeneral(X.Rows, X.Rows), linop.NewGramSum(grams, env.Backend, blas.Float64)
-	sum.SetWeights([]float64{1})
-	sum.Dense(K)
-	return K, nil
+	return K, dict.CrossSum(K, []float64{1}, X, X)
 }
 
 // featureError times the transform and records ‖ZZᵀ − K‖_F/‖K‖_F, the mean over

@@ -87,7 +87,10 @@ func crossMaps(group []bench.Result) []crossMap {
 		for _, r := range mine {
 			p := point{r.Number("l"), r.Number("n"), r.Number("lambda"), fmt.Sprint(r.Params["spectrum"])}
 			frame.ls, frame.ns = insert(frame.ls, p.l), insert(frame.ns, p.n)
-			frame.lambdas, frame.spectra = insert(frame.lambdas, p.lambda), include(frame.spectra, p.spectrum)
+			frame.lambdas = insert(frame.lambdas, p.lambda)
+			if !slices.Contains(frame.spectra, p.spectrum) {
+				frame.spectra = append(frame.spectra, p.spectrum)
+			}
 			at[p] = append(at[p], r)
 		}
 		if len(at) < 2 {
@@ -143,13 +146,6 @@ func insert(list []float64, v float64) []float64 {
 		return list
 	}
 	return slices.Insert(list, i, v)
-}
-
-func include(list []string, v string) []string {
-	if slices.Contains(list, v) {
-		return list
-	}
-	return append(list, v)
 }
 
 // quickest is the fastest of those that ended, among the solvers that pass.

@@ -15,19 +15,6 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// number is a numeric parameter, which is an int when measured and a float64 when read back.
-func number(r bench.Result, key string) float64 {
-	switch v := r.Params[key].(type) {
-	case int:
-		return float64(v)
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return math.NaN()
-}
-
 // systemKey is what a solver is judged at.
 func systemKey(r bench.Result) string {
 	return fmt.Sprintf("l=%v n=%v L %v λ=%v %v", r.Number("l"), r.Number("n"), r.Params["spectrum"], r.Number("lambda"), r.Params["backend"])
