@@ -23,7 +23,7 @@ func (s *cholesky) floats() float64 { return 2 }
 
 func (s *cholesky) norm() float64 { return s.bound }
 
-func (s *cholesky) factor(_ blas.Backend, K blas.General) error {
+func (s *cholesky) factor(_ context.Context, _ blas.Backend, K blas.General) error {
 	s.k, s.low, s.bound = K, blas.Reshape(s.low, K.Rows, K.Rows), infNorm(K)
 	return nil
 }

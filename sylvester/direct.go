@@ -13,8 +13,8 @@ import (
 type factors interface {
 	// floats is what they take beside a block, in units of l².
 	floats() float64
-	// factor takes over K, and the memory it is in.
-	factor(be blas.Backend, K blas.General) error
+	// factor takes over K, and the memory it is in. Once ctx has ended the factors mean nothing.
+	factor(ctx context.Context, be blas.Backend, K blas.General) error
 	// apply writes to X the solutions of (ρ_j·K + μI)·x_j = b_j; B and work, of the
 	// shape of X, are lost. It returns the number of factorizations.
 	apply(ctx context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64) (int, error)
@@ -59,9 +59,9 @@ func (s *direct) prepare(ctx context.Context, f *frame) error {
 	if v := sum(s.K); !finite(v) {
 		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, v)
 	}
-	err = s.factor(blas.Until(ctx, f.be), s.K)
+	err = s.factor(ctx, f.be, s.K)
 	if ctx.Err() != nil {
-		return ctx.Err() // the factors mean nothing
+		return ctx.Err()
 	}
 	if err != nil {
 		return err

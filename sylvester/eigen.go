@@ -23,9 +23,9 @@ func (e *eigen) floats() float64 { return 4 }
 
 func (e *eigen) norm() float64 { return max(e.sigma[len(e.sigma)-1], -e.sigma[0]) }
 
-func (e *eigen) factor(be blas.Backend, K blas.General) error {
+func (e *eigen) factor(ctx context.Context, be blas.Backend, K blas.General) error {
 	e.vectors, e.sigma = K, resize(e.sigma, K.Rows)
-	return be.Syevd(K, e.sigma)
+	return blas.Until(ctx, be).Syevd(K, e.sigma)
 }
 
 func (e *eigen) apply(_ context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64) (int, error) {

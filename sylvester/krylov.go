@@ -134,7 +134,7 @@ func (s *krylov) project(f *frame) (float64, error) {
 		if v := sum(s.form); !finite(v) {
 			return math.NaN(), fmt.Errorf("%w: on a space of dimension %d the elements of K sum to %g", ErrNotFinite, d, v)
 		}
-		s.inner.Reduce(f.be, s.form)
+		s.inner.Reduce(context.Background(), f.be, s.form) // small
 		s.ready = true
 	}
 	blas.Copy(s.c, s.b)

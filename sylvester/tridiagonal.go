@@ -19,12 +19,12 @@ type Tridiagonal struct {
 }
 
 // Reduce decomposes K, of which the lower triangle is read, in (4/3)·l³ operations.
-// It keeps the memory of K and overwrites it.
-func (t *Tridiagonal) Reduce(be blas.Backend, K blas.General) {
+// It keeps the memory of K and overwrites it. Once ctx has ended the result means nothing.
+func (t *Tridiagonal) Reduce(ctx context.Context, be blas.Backend, K blas.General) {
 	l := K.Rows
 	t.be, t.q = be, K
 	t.d, t.e, t.tau = resize(t.d, l), resize(t.e, l-1), resize(t.tau, l-1)
-	be.Sytrd(K, t.d, t.e, t.tau)
+	blas.Until(ctx, be).Sytrd(K, t.d, t.e, t.tau)
 }
 
 // ToQ overwrites X by Qᵀ·X, and FromQ by Q·X, in 2l² operations a column.
@@ -87,8 +87,8 @@ func newTridiagonal(Config) engine { return &direct{name: "tridiagonal", factors
 
 func (s *tridiagonal) floats() float64 { return 1 }
 
-func (s *tridiagonal) factor(be blas.Backend, K blas.General) error {
-	s.Reduce(be, K)
+func (s *tridiagonal) factor(ctx context.Context, be blas.Backend, K blas.General) error {
+	s.Reduce(ctx, be, K)
 	return nil
 }
 

@@ -127,7 +127,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path fu
 	}
 	lambdas := path(size / float64(l))
 	var t sylvester.Tridiagonal
-	t.Reduce(blas.Until(ctx, be), blas.Clone(blas.View(K, 0, 0, l, l)))
+	t.Reduce(ctx, be, blas.Clone(blas.View(K, 0, 0, l, l)))
 	right, pivots, ones := blas.Clone(r.Y), blas.NewGeneral(l, n), slices.Repeat([]float64{1}, n)
 	t.ToQ(right)
 	crossK := blas.View(K, l, 0, r.test.Rows, l)
