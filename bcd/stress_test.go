@@ -222,7 +222,7 @@ func newTrial(rng *rand.Rand) *trial {
 		limit = 1e5
 	}
 	if t.p.FixEta {
-		top *= 1 + sumOf(t.p.Eta)
+		top *= 1 + floats.Sum(t.p.Eta)
 	}
 	t.wellScaled = top*tau*math.Max(1, sY) <= limit*lambda*float64(l)
 	t.name = fmt.Sprintf("l=%d n=%d m=%d (%s), %s, %v, learn %s, λ=%.3g τ=%.3g, Y·%g K·%g noise %g, %s, tol %g",
