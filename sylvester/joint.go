@@ -43,8 +43,14 @@ func (s *joint) round(ctx context.Context, f *frame, _ int) error {
 	before, r := f.res, len(f.rho)
 	count := func(applies int) { f.res.Iter, f.res.Columns = before.Iter+applies, before.Columns+applies*r }
 	x := contiguous(&s.x, f.C)
-	blas.Scal(f.b, x.Data)
-	out, err := s.work.Solve(ctx, x.Data, &s.op, contiguous(&s.b, f.Y).Data, cg.Options{
+	blas.Scal(f.b/f.a, x.Data)
+	y := contiguous(&s.b, f.Y)
+	if f.a != 1 {
+		s.b = blas.Reshape(s.b, y.Rows, y.Cols)
+		copyScaled(s.b, 1/f.a, y)
+		y = s.b
+	}
+	out, err := s.work.Solve(ctx, x.Data, &s.op, y.Data, cg.Options{
 		Tol: margin * f.opt.Tol, MaxIter: f.opt.MaxIter - before.Iter, ScaleStart: true,
 		Trace: func(c cg.Step) error {
 			count(c.Iter)
@@ -52,7 +58,7 @@ func (s *joint) round(ctx context.Context, f *frame, _ int) error {
 		},
 	})
 	count(out.Applies)
-	copyScaled(f.C, 1/f.b, x)
+	copyScaled(f.C, f.a/f.b, x)
 	if stop := ctx.Err(); stop != nil { // cg has multiplied once more already
 		f.res.Residual, f.measured = out.Residual, true
 		return stop
