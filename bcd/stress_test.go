@@ -280,14 +280,14 @@ func absolute(m mat.Matrix) *mat.Dense {
 
 func square2(m mat.Matrix) float64 { return square(mat.Norm(m, 2)) }
 
-func (t *trial) dense(res *Result) *dense {
-	l, n := t.Y.Dims()
+func (tr *trial) dense(res *Result) *dense {
+	l, n := tr.Y.Dims()
 	d := &dense{l: l, n: n, eta: make([]float64, len(res.Eta)), k: 1}
-	d.Y, d.s = unit(t.Y)
+	d.Y, d.s = unit(tr.Y)
 	L := blas.NewGeneral(n, n)
 	res.L.Dense(blas.Active(), L)
 	d.L, d.b = unit(mat.NewDense(n, n, L.Data))
-	for _, K := range t.Ks {
+	for _, K := range tr.Ks {
 		if _, k := unit(K); mat.Trace(K) > 0 && (d.k == 1 || k > d.k) {
 			d.k = k
 		}
@@ -295,12 +295,12 @@ func (t *trial) dense(res *Result) *dense {
 	if d.e = maxOf(res.Eta); d.e == 0 {
 		d.e = 1
 	}
-	for j, K := range t.Ks {
+	for j, K := range tr.Ks {
 		d.K = append(d.K, times(K, 1, d.k))
 		d.eta[j] = res.Eta[j] / d.e
 	}
-	lambda, mu := t.p.Lambda, t.p.Lambda*float64(l)
-	if t.Zs == nil {
+	lambda, mu := tr.p.Lambda, tr.p.Lambda*float64(l)
+	if tr.Zs == nil {
 		C, a := unit(mat.NewDense(l, n, res.C.Data))
 		KC := product(d.Keta(), C)
 		q := a / d.s * d.k * d.e * d.b // of F/s in these units
@@ -313,7 +313,7 @@ func (t *trial) dense(res *Result) *dense {
 	W, w := unit(mat.NewDense(res.C.Rows, n, res.C.Data))
 	d.F = mat.NewDense(l, n, nil)
 	size, at := mat.NewDense(l, n, nil), 0
-	for j, Z := range t.Zs {
+	for j, Z := range tr.Zs {
 		part := W.Slice(at, at+Z.Cols, 0, n)
 		at += Z.Cols
 		root := math.Sqrt(res.Eta[j])
@@ -360,15 +360,15 @@ func best(hi float64, value func(x float64) float64) float64 {
 
 // check compares what res says with the formulas of mathematics.md §2 at its point,
 // and returns the objective and the lower bounds over η and over L, divided by s².
-func (t *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float64, err error) {
-	d := t.dense(res)
-	lambda, fl := t.p.Lambda, float64(d.l)
+func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float64, err error) {
+	d := tr.dense(res)
+	lambda, fl := tr.p.Lambda, float64(d.l)
 	s2 := d.s * d.s
 	var diff mat.Dense
 	diff.Sub(d.F, d.Y)
 	omega := 0.0
-	if !t.p.FixEta {
-		omega = lambda * t.p.Norm.Omega(res.Eta) / d.s / d.s
+	if !tr.p.FixEta {
+		omega = lambda * tr.p.Norm.Omega(res.Eta) / d.s / d.s
 	}
 	rho := 0.0
 	if solver == "okl" {
@@ -378,7 +378,7 @@ func (t *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float6
 	U = square2(&diff)/fl + d.norm + omega + rho*frobL*frobL
 	reported := res.Objective / s2
 	slack = 1e-9*U + 1e-13*square(d.size)/fl
-	if t.Zs != nil {
+	if tr.Zs != nil {
 		slack += 1e-12 * square2(d.Y) / fl
 	}
 	if !(math.Abs(U-reported) <= slack) {
@@ -396,8 +396,8 @@ func (t *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float6
 		trace += d.eta[j] * mat.Trace(K)
 	}
 	// The forms of C are rounded in proportion to ‖K_η‖·τ/μ and ‖K_η‖·‖L‖/μ.
-	slack = 10*slack + 1e-15*trace*d.k*d.e*math.Max(t.p.Tau, d.b*mat.Trace(d.L))/mu*cc
-	if !t.p.FixEta {
+	slack = 10*slack + 1e-15*trace*d.k*d.e*math.Max(tr.p.Tau, d.b*mat.Trace(d.L))/mu*cc
+	if !tr.p.FixEta {
 		c := make([]float64, len(d.K)) // c_j·λ/s²
 		for j, K := range d.K {
 			c[j] = d.k * d.b / mu / fl * inner(d.C, product(K, d.C, d.L))
@@ -408,23 +408,23 @@ func (t *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float6
 			for j := range c {
 				arg[j] = x * x * c[j] / lambda * d.s * d.s
 			}
-			return 2*x*yc - x*x*cc - lambda*t.p.Norm.Conjugate(arg)/d.s/d.s + rho*frobL*frobL
+			return 2*x*yc - x*x*cc - lambda*tr.p.Norm.Conjugate(arg)/d.s/d.s + rho*frobL*frobL
 		}
 		can := math.Max(best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), value), value(math.Min(1, yc/math.Max(cc, 1e-300))))
 		lowEta = U - res.GapEta/s2
 		if !(lowEta <= can+slack) {
 			return U, lowEta, lowL, slack, fmt.Errorf("bound over η %g, by the formula at most %g (slack %g)", lowEta, can, slack)
 		}
-		if t.Zs == nil && !(lowEta >= value(math.Min(1, yc/math.Max(cc, 1e-300)))-slack) {
+		if tr.Zs == nil && !(lowEta >= value(math.Min(1, yc/math.Max(cc, 1e-300)))-slack) {
 			return U, lowEta, lowL, slack, fmt.Errorf("bound over η %g is worse than its formula %g (slack %g, U %g)", lowEta, value(math.Min(1, yc/math.Max(cc, 1e-300))), slack, U)
 		}
 	}
-	if !t.p.FixL {
+	if !tr.p.FixL {
 		if solver == "okl" { // whose bound has ‖G‖², with the rounding of G
 			slack += square(1e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho))
 			slack += 2e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho) * d.k * d.e * d.s / mu * mat.Norm(G, 2) / math.Sqrt(4*rho)
 		}
-		can := t.bestOverL(d, G, yc, cc, omega, rho, solver)
+		can := tr.bestOverL(d, G, yc, cc, omega, rho, solver)
 		lowL = U - res.GapL/s2
 		if !(lowL <= can+slack) {
 			return U, lowEta, lowL, slack, fmt.Errorf("bound over L %g, by the formula at most %g (slack %g)", lowL, can, slack)
@@ -435,8 +435,8 @@ func (t *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float6
 
 // bestOverL is the largest lower bound over L that coefficients C·T give, T diagonal
 // in the eigenvectors of G in sample space and a number in feature space.
-func (t *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, solver string) float64 {
-	mu := t.p.Lambda * float64(d.l)
+func (tr *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, solver string) float64 {
+	mu := tr.p.Lambda * float64(d.l)
 	sym := mat.NewSymDense(d.n, nil)
 	for i := range d.n {
 		for j := range i + 1 {
@@ -454,9 +454,9 @@ func (t *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, so
 	g, V := eig.Values(nil), new(mat.Dense)
 	eig.VectorsTo(V)
 	for i := range g {
-		g[i] = math.Max(g[i], 0) * (t.p.Tau / mu * d.k * d.e)
+		g[i] = math.Max(g[i], 0) * (tr.p.Tau / mu * d.k * d.e)
 	}
-	if t.Zs != nil {
+	if tr.Zs != nil {
 		top := g[len(g)-1]
 		return best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), func(x float64) float64 { return 2*x*yc - x*x*(cc+top) }) + omega
 	}

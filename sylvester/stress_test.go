@@ -272,35 +272,35 @@ func (p *randomSystem) solveBy(t *testing.T, name string, seed uint64, c *counts
 	}
 }
 
-// check solves q from C and judges what comes of it.
-func (q *randomSystem) check(t *testing.T, s sylvester.Solver, C blas.General, tol float64, c *counts) {
+// check solves p from C and judges what comes of it.
+func (p *randomSystem) check(t *testing.T, s sylvester.Solver, C blas.General, tol float64, c *counts) {
 	t.Helper()
-	l := q.Y.Rows
-	S := slices.Clone(q.S)
+	l := p.Y.Rows
+	S := slices.Clone(p.S)
 	for j := range S {
-		S[j] = math.Ldexp(S[j], q.el)
+		S[j] = math.Ldexp(S[j], p.el)
 	}
-	K := scaledBy(q.K, q.ek)
-	sys := sylvester.System{K: inDouble(K), L: &linop.Spectral{V: q.V, S: S}, Mu: math.Ldexp(q.mu, q.ek+q.el)}
-	res, err := s.Solve(context.Background(), C, sys, scaledBy(q.Y, q.ey), sylvester.Options{Tol: tol})
+	K := scaledBy(p.K, p.ek)
+	sys := sylvester.System{K: inDouble(K), L: &linop.Spectral{V: p.V, S: S}, Mu: math.Ldexp(p.mu, p.ek+p.el)}
+	res, err := s.Solve(context.Background(), C, sys, scaledBy(p.Y, p.ey), sylvester.Options{Tol: tol})
 	c.solves++
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%s\n%s, tolerance %.2g: %s", q.what, s.Name(), tol, fmt.Sprintf(format, args...))
+		t.Errorf("%s\n%s, tolerance %.2g: %s", p.what, s.Name(), tol, fmt.Sprintf(format, args...))
 	}
-	X := scaledBy(C, q.ek+q.el-q.ey)
-	L := &linop.Spectral{V: q.V, S: q.S}
-	r := residual(q.K, L, q.mu, X, q.Y)
-	norm := blas.Frob(q.Y)
+	X := scaledBy(C, p.ek+p.el-p.ey)
+	L := &linop.Spectral{V: p.V, S: p.S}
+	r := residual(p.K, L, p.mu, X, p.Y)
+	norm := blas.Frob(p.Y)
 	if norm == 0 {
 		norm = 1
 	}
 	// What rounding C to its digits and multiplying by K leave.
 	top := 0.0
-	if len(q.S) > 0 {
-		top = q.S[0]
+	if len(p.S) > 0 {
+		top = p.S[0]
 	}
-	rounding := 0x1p-52 * (blas.Frob(q.K)*top + q.mu) * blas.Frob(X) / norm
+	rounding := 0x1p-52 * (blas.Frob(p.K)*top + p.mu) * blas.Frob(X) / norm
 	if !(math.Abs(r-res.Residual) <= 1e-3*r+20*rounding) {
 		fail("residual %.3g, claimed %.3g (%v)", r, res.Residual, err)
 	}
@@ -309,10 +309,10 @@ func (q *randomSystem) check(t *testing.T, s sylvester.Solver, C blas.General, t
 		if !(res.Residual <= tol) {
 			fail("residual %.3g without an error", res.Residual)
 		}
-		if q.reference.Data != nil {
+		if p.reference.Data != nil {
 			d := blas.Clone(X)
-			blas.AddScaled(d, -1, q.reference)
-			if e := blas.Frob(d) * q.mu / norm; !(e <= tol+20*rounding+q.referenceError*0x1p-52*q.condition) {
+			blas.AddScaled(d, -1, p.reference)
+			if e := blas.Frob(d) * p.mu / norm; !(e <= tol+20*rounding+p.referenceError*0x1p-52*p.condition) {
 				fail("off the reference by %.3g", e)
 			}
 		}
