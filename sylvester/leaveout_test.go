@@ -251,19 +251,22 @@ func TestLeaveOutErrors(t *testing.T) {
 	if _, err := sylvester.Decompose(context.Background(), linop.NewDense(nan, nil), nil); !errors.Is(err, sylvester.ErrNotFinite) {
 		t.Errorf("NaN in K: %v", err)
 	}
-	for name, call := range map[string]func(){
-		"At first":  func() { _ = sylvester.NewLeaveOut(decompose(t, K, 0), nil).At(blas.General{}, 1) },
-		"not set":   func() { lo.Residuals(Y) }, // the last At failed
-		"shape":     func() { _ = lo.Use(L, blas.NewGeneral(5, 2)) },
-		"new point": func() { _ = lo.At(blas.General{}, 1); lo.Without(Y, make([]float64, 2), make([]float64, 5)) },
+	for _, c := range []struct {
+		name string
+		call func()
+	}{
+		{"At first", func() { _ = sylvester.NewLeaveOut(decompose(t, K, 0), nil).At(blas.General{}, 1) }},
+		{"not set", func() { lo.Residuals(Y) }}, // the last At failed
+		{"shape", func() { _ = lo.Use(L, blas.NewGeneral(5, 2)) }},
+		{"new point", func() { _ = lo.At(blas.General{}, 1); lo.Without(Y, make([]float64, 2), make([]float64, 5)) }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
 					t.Error("no panic")
 				}
 			}()
-			call()
+			c.call()
 		})
 	}
 }
