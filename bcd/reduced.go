@@ -110,6 +110,11 @@ func (d *descent) minimize(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if next == nil {
+			if next, err = d.oneBlock(ctx); err != nil {
+				return err
+			}
+		}
 		if next == nil || d.stalled >= patience { // no descent at this accuracy
 			d.stalled = 0
 			if next, err = d.sharpen(ctx); err != nil || next == nil {

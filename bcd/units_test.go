@@ -175,3 +175,19 @@ func TestCancelledWithinAProduct(t *testing.T) {
 		}
 	}
 }
+
+// Weights next to the bound of the elastic net, where large targets take them, leave
+// no joint step that lowers the objective.
+func TestElasticNetNextToItsBound(t *testing.T) {
+	for seed := range uint64(12) {
+		rng := newRand(12 + seed)
+		l, n := 5+2*int(seed), 2+int(seed)%5
+		K := linop.NewGramSum([]*blas.Sym{gaussian(randn(rng, l, 3), 0.2, blas.Float64)}, nil, blas.Float64)
+		for _, y := range []float64{1e3, 1e6, 1e9} {
+			p := &Problem{Space: NewSamples(K, scaled(randn(rng, l, n), y)), Lambda: 0.03, Tau: float64(n), Norm: ElasticNet{0.5}}
+			if _, err := Solve(context.Background(), p, Options{Sylvester: "eigen"}); err != nil {
+				t.Errorf("%d samples, %d outputs, targets of %g: %v", l, n, y, err)
+			}
+		}
+	}
+}

@@ -74,3 +74,32 @@ func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, i
 	s.setWeights(pt.eta)
 	return H, nil
 }
+
+// oneBlock moves the block that has more to gain, where no joint step lowers the
+// objective: L by the barrier method, the weights by their closed form. Both serve where
+// ω is so curved that no gradient step does, as that of the elastic net is next to its
+// bound. It returns nil where the objective does not fall by more than noise.
+func (d *descent) oneBlock(ctx context.Context) (next *iterate, err error) {
+	t, pt := d.t, d.cur.pt
+	switch {
+	case pt.cert.gapL > pt.cert.gapEta:
+		if t.rho > 0 || t.space.Unknowns() > outputStepsMost || d.outputs.on {
+			return nil, nil
+		}
+		next, err = d.outputStep(ctx)
+	case !t.fixEta:
+		alpha2, eta := make([]float64, t.m), make([]float64, t.m)
+		for j, c := range pt.c {
+			alpha2[j] = pt.eta[j] * pt.eta[j] * c
+		}
+		t.reg.Update(eta, alpha2)
+		var moved *point
+		if moved, err = d.try(ctx, eta, pt.L, d.tol()); err == nil {
+			next = d.iterate(moved)
+		}
+	}
+	if err != nil || next == nil || !(next.pt.cert.objective < pt.cert.objective-t.noise(next.pt)) {
+		return nil, err
+	}
+	return next, nil
+}
