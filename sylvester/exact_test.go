@@ -184,6 +184,7 @@ func TestExactRefusals(t *testing.T) {
 			{"infinite Y", context.Background(), good, 1, badY, sylvester.Options{}, sylvester.ErrNotFinite},
 			{"cancelled", cancelled, good, 1, Y, sylvester.Options{}, context.Canceled},
 			{"indefinite", context.Background(), indefinite, 1, Y, sylvester.Options{}, sylvester.ErrNotSPD},
+			{"NaN tolerance", context.Background(), good, 1, Y, sylvester.Options{Tol: math.NaN()}, sylvester.ErrNotFinite},
 			{"stopped", context.Background(), good, 1, Y, sylvester.Options{Trace: func(sylvester.Step) error { return stop }}, stop},
 		} {
 			if c.name == "indefinite" && name == "bartels-stewart" {

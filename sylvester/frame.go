@@ -81,6 +81,9 @@ func (f *frame) begin(C blas.General, sys System, Y blas.General, opt Options) e
 	f.rt = blas.Reshape(f.rt, l, r)
 	f.strip = blas.Reshape(f.strip, min(l, frameRows), n)
 	f.small = blas.Reshape(f.small, min(l, frameRows), r)
+	if err := opt.check(); err != nil {
+		return err
+	}
 	norm := blas.Frob(Y)
 	if err := checkSystem(sys.L, sys.Mu, norm); err != nil {
 		return err

@@ -39,6 +39,7 @@ func TestLimits(t *testing.T) {
 				}
 				return nil
 			}}, 0, boom},
+			{"NaN tolerance", context.Background(), sylvester.Options{Tol: math.NaN()}, 0, sylvester.ErrNotFinite},
 			{"start not finite", context.Background(), sylvester.Options{}, math.NaN(), sylvester.ErrNotFinite},
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {

@@ -137,8 +137,11 @@ func (s *masked) solve(ctx context.Context, C blas.General, sys System, Y blas.G
 	if s.cells.Complete() {
 		return s.full.Solve(ctx, C, sys, Y, opt)
 	}
-	opt = opt.limited(s.rows)
 	res := Result{Solver: s.name, Residual: math.NaN()}
+	if err := opt.check(); err != nil {
+		return res, err
+	}
+	opt = opt.limited(s.rows)
 	if m, ok := sys.K.(linop.Mixed); ok && opt.Single {
 		sys.K, res.Single = m.Single(), true
 	}

@@ -491,6 +491,10 @@ func TestMaskedErrors(t *testing.T) {
 				t.Errorf("error %v, want one of %v", err, c.want)
 			})
 		}
+		_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2), system(K, L, 1), Y, sylvester.Options{Tol: nan})
+		if !errors.Is(err, sylvester.ErrNotFinite) {
+			t.Errorf("%s: NaN tolerance: error %v", name, err)
+		}
 	}
 	defer func() {
 		if recover() == nil {

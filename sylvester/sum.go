@@ -72,6 +72,9 @@ func (s *Sum) Solve(ctx context.Context, C blas.General, terms []linop.Term, mu 
 	s.op.Terms, s.op.Mu = append(s.op.Terms[:0], terms...), mu
 	s.by.load(s.cells, C, Y)
 	columns, err := s.weigh(terms, mu)
+	if err == nil {
+		err = opt.check()
+	}
 	if err != nil {
 		return res, err
 	}

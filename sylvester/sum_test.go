@@ -261,6 +261,9 @@ func TestSumKeptAndLimits(t *testing.T) {
 	if _, err := s.Solve(context.Background(), C, terms, 0, Y, sylvester.Options{}); !errors.Is(err, sylvester.ErrNotSPD) {
 		t.Errorf("μ = 0: error %v", err)
 	}
+	if _, err := s.Solve(context.Background(), C, terms, mu, Y, sylvester.Options{Tol: math.NaN()}); !errors.Is(err, sylvester.ErrNotFinite) {
+		t.Errorf("NaN tolerance: error %v", err)
+	}
 	for name, call := range map[string]func(){
 		"no terms": func() { _, _ = s.Solve(context.Background(), C, nil, mu, Y, sylvester.Options{}) },
 		"shape": func() {

@@ -3,6 +3,8 @@ package sylvester
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -27,6 +29,14 @@ type Options struct {
 	// double precision.
 	Single bool
 	Trace  func(Step) error `json:"-"`
+}
+
+// check refuses a tolerance that no residual compares with.
+func (o Options) check() error {
+	if math.IsNaN(o.Tol) {
+		return fmt.Errorf("%w: Tol = %g", ErrNotFinite, o.Tol)
+	}
+	return nil
 }
 
 // filled returns the options with the default tolerance in place.
@@ -67,8 +77,9 @@ var (
 	ErrNotConverged = errors.New("sylvester: not converged")
 	// ErrNotSPD says that K, L and μ do not make a positive definite system.
 	ErrNotSPD = errors.New("sylvester: the system is not positive definite")
-	// ErrNotFinite says that K, L, Y or the starting point holds NaN or an infinity.
-	ErrNotFinite = errors.New("sylvester: a matrix is not finite")
+	// ErrNotFinite says that K, L, Y or the starting point holds NaN or an infinity, or that
+	// Options.Tol is NaN.
+	ErrNotFinite = errors.New("sylvester: an argument is not finite")
 )
 
 // Solver is one method. It keeps scratch, preconditioners and factorizations
