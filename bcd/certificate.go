@@ -2,6 +2,7 @@ package bcd
 
 import (
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -63,26 +64,32 @@ func (t *task) certify(pt *point) error {
 		if err != nil {
 			return err
 		}
-		pt.cert.gapL = t.gap(U, low)
+		pt.cert.gapL = t.gap(U, low, pt.rounding.fit)
 	}
 	if !t.fixEta {
-		pt.cert.gapEta = t.gap(U, t.lowerEta(pt))
+		pt.cert.gapEta = t.gap(U, t.lowerEta(pt), pt.rounding.fit)
 	}
 	return nil
 }
 
 // gap is U − low. Only rounding makes it negative: it is 0 at the rounding of U, else
 // its size, which shows the rounding of what U is the difference of. No value of the
-// objective is negative, so U bounds it, also where low is not a number.
-func (t *task) gap(U, low float64) float64 {
+// objective is negative, so U bounds it, also where low is not a number. The rounding
+// of fit and μ⟨Y,C⟩ comes on top, of U once and, at s = 1, of low three times.
+func (t *task) gap(U, low, rounding float64) float64 {
 	g := U - low
-	switch {
-	case g < 0 && -g <= gapUlps*0x1p-52*float64(t.l)*U:
-		return 0
-	case math.Abs(g) < U:
-		return math.Abs(g)
+	if g < 0 && -g <= gapUlps*0x1p-52*float64(t.l)*U {
+		g = 0
+	}
+	if g = math.Abs(g) + 4*rounding/float64(t.l); g < U {
+		return g
 	}
 	return math.Max(U, 0)
+}
+
+// raised is the largest that a sum of squares v may be where rounding moves its root.
+func raised(v, rounding float64) float64 {
+	return square(math.Sqrt(math.Max(v, 0)) + rounding)
 }
 
 // lowerL bounds the objective over L from below, η fixed. For OKL, min over
@@ -91,7 +98,7 @@ func (t *task) gap(U, low float64) float64 {
 func (t *task) lowerL(pt *point) (float64, shape, error) {
 	form := shape{yc: pt.yc, cc: pt.cc}
 	if t.rho > 0 {
-		g2 := square(blas.Frob(pt.G)) * t.lambda / (4 * t.rho)
+		g2 := square(raised(blas.Frob(pt.G), pt.rounding.G)) * t.lambda / (4 * t.rho)
 		return t.lambda * (t.omega(pt.eta) + bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 { return square(square(s)) * g2 })), form, nil
 	}
 	V, g := blas.Clone(pt.G), make([]float64, t.n)
@@ -111,7 +118,7 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 		}
 		return t.lambda * (2*form.yc - t.mu*form.cc - t.tau*top + omega), form, nil
 	}
-	quad := t.mu*pt.cc + t.tau*math.Max(g[t.n-1], 0)
+	quad := t.mu*pt.cc + t.tau*raised(g[t.n-1], pt.rounding.G)
 	if !(pt.yc > 0) || quad == 0 {
 		return t.lambda * omega, form, nil
 	}
@@ -155,9 +162,12 @@ func (t *task) bestShape(yc, cc, g []float64) []float64 {
 
 // lowerEta bounds the objective over η from below, L fixed.
 func (t *task) lowerEta(pt *point) float64 {
-	sc := make([]float64, len(pt.c))
+	c, sc := slices.Clone(pt.c), make([]float64, len(pt.c))
+	for j, e := range pt.rounding.c {
+		c[j] = raised(c[j], e)
+	}
 	return t.penalty(pt.L) + t.lambda*bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 {
-		for j, v := range pt.c {
+		for j, v := range c {
 			sc[j] = s * s * math.Max(v, 0)
 		}
 		return t.reg.Conjugate(sc)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -117,6 +118,150 @@ func TestFeatureGapsBoundBlockMinima(t *testing.T) {
 			t.Errorf("noise %g: gaps %g and %g, gains %g and %g", noise, pt.cert.gapEta, pt.cert.gapL, U-minEta, U-minL)
 		}
 	}
+}
+
+// exactMatrix holds the entries of a matrix to 400 bits.
+type exactMatrix [][]*big.Float
+
+func number(v float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(v) }
+
+func exactly(a blas.General) exactMatrix {
+	m := make(exactMatrix, a.Rows)
+	for i := range m {
+		for _, v := range blas.Row(a, i) {
+			m[i] = append(m[i], number(v))
+		}
+	}
+	return m
+}
+
+// combine is a + f·b·c, or f·b·c for no a.
+func combine(a exactMatrix, f float64, b, c exactMatrix) exactMatrix {
+	m := make(exactMatrix, len(b))
+	for i := range m {
+		for j := range c[0] {
+			sum := number(0)
+			for k, v := range b[i] {
+				sum.Add(sum, new(big.Float).Mul(v, c[k][j]))
+			}
+			if sum.Mul(sum, number(f)); a != nil {
+				sum.Add(sum, a[i][j])
+			}
+			m[i] = append(m[i], sum)
+		}
+	}
+	return m
+}
+
+func (m exactMatrix) inner(b exactMatrix) *big.Float {
+	sum := number(0)
+	for i := range m {
+		for j, v := range m[i] {
+			sum.Add(sum, new(big.Float).Mul(v, b[i][j]))
+		}
+	}
+	return sum
+}
+
+// The measures of feature space are those of exact arithmetic at C = (Y − Z·S·WL)/μ, WL the rounded
+// product, to the rounding that they state, whatever λ; fit is that of the exact product too.
+func TestFeatureRounding(t *testing.T) {
+	const l, n = 30, 4
+	rng := rand.New(rand.NewPCG(5, 6))
+	blocks, eta := []int{9, 14, 30, 5}, []float64{0.7, 0, 1.5, 0.2}
+	D := 58
+	Z := randn(rng, l, D)
+	for j := range D { // columns of sizes to 1e-4, the last ones twins of the first
+		for i := range l {
+			if Z.Data[i*D+j] *= math.Pow(10, -4*float64(j%7)/6); j >= D-5 {
+				Z.Data[i*D+j] = Z.Data[i*D+j-D+5]
+			}
+		}
+	}
+	Y := randn(rng, l, n)
+	Gamma, H := blas.NewGeneral(D, D), blas.NewGeneral(D, n)
+	blas.GramOf(blas.Active(), Gamma, Z)
+	blas.Mul(blas.Active(), H, true, false, Z, Y)
+	yy := square(blas.Frob(Y))
+	Q, err := linop.NewSpectral(blas.Active(), func() blas.General {
+		R, G := randn(rng, n, n), blas.NewGeneral(n, n)
+		blas.Mul(blas.Active(), G, false, true, R, R)
+		return G
+	}(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, S := range [][]float64{{1, 0.5, 0.2, 0.1}, {1.5, 0.3}} {
+		V := blas.Clone(blas.View(Q.V, 0, 0, n, len(S)))
+		L := &linop.Spectral{V: V, S: S}
+		for _, lambda := range []float64{1, 1e-4, 1e-8, 1e-12} {
+			p := Problem{Space: NewFeatures(Gamma, H, yy, l, blocks, nil), Lambda: lambda, Tau: 2}
+			W := solveExactly(t, p, eta, L)
+			pt := at(t, &p, eta, L, W)
+			LV := blas.Clone(V)
+			blas.ScaleColumns(LV, S)
+			rounded := cloneLike(W)
+			(&work{be: blas.Active()}).mulRight(rounded, W, L)
+			g, h := exactly(Gamma), exactly(H)
+			weighted := func(WL exactMatrix) exactMatrix {
+				x, start := make(exactMatrix, D), 0
+				for j, d := range blocks {
+					for i := start; i < start+d; i++ {
+						x[i] = combine(nil, math.Sqrt(eta[j]), exactMatrix{{number(1)}}, WL[i:i+1])[0]
+					}
+					start += d
+				}
+				return x
+			}
+			fitAt := func(x exactMatrix) *big.Float {
+				HF := h.inner(x)
+				fit := new(big.Float).Sub(number(yy), HF.Add(HF, HF))
+				return fit.Add(fit, x.inner(combine(nil, 1, g, x)))
+			}
+			near := func(what string, got float64, want *big.Float, rounding float64) {
+				t.Helper()
+				diff, _ := new(big.Float).Sub(want, number(got)).Float64()
+				if !(math.Abs(diff) <= rounding) {
+					t.Errorf("λ = %g, rank %d: %s is %g off, with a rounding of %g stated", lambda, len(S), what, diff, rounding)
+				}
+			}
+			x, mu := weighted(exactly(rounded)), lambda*l
+			near("fit", pt.fit, fitAt(x), pt.rounding.fit)
+			near("fit at the exact WL", pt.fit, fitAt(weighted(combine(nil, 1, combine(nil, 1, exactly(W), exactly(LV)), transposed(exactly(V))))), pt.rounding.fit)
+			near("μ⟨Y,C⟩", pt.yc*mu, new(big.Float).Sub(number(yy), h.inner(x)), pt.rounding.fit)
+			R, top := combine(h, -1, g, x), 0.0 // μ·ZᵀC
+			var whole exactMatrix
+			start := 0
+			for j, d := range blocks {
+				part := R[start : start+d]
+				start += d
+				c := part.inner(combine(nil, 1, combine(nil, 1, part, exactly(LV)), transposed(exactly(V))))
+				near(fmt.Sprintf("√c of kernel %d", j), math.Sqrt(pt.c[j]), c.Quo(c.Sqrt(c), number(mu)), pt.rounding.c[j])
+				whole = append(whole, combine(nil, math.Sqrt(eta[j])/mu, exactMatrix(part), exactly(linop.ScaledIdentity(n, 1).V))...)
+				top = math.Max(top, pt.rounding.c[j]/math.Sqrt(pt.c[j]))
+			}
+			G := combine(nil, 1, transposed(whole), whole)
+			norm := G.inner(G)
+			near("√‖G‖", math.Sqrt(blas.Frob(pt.G)), norm.Sqrt(norm.Sqrt(norm)), pt.rounding.G)
+			limit := 1e-7 // which does not forbid a gap of 1e-6
+			if lambda < 1e-8 {
+				limit = 1e-2
+			}
+			if !(top <= limit) {
+				t.Errorf("λ = %g, rank %d: a relative rounding of %g is stated", lambda, len(S), top)
+			}
+		}
+	}
+}
+
+func transposed(m exactMatrix) exactMatrix {
+	T := make(exactMatrix, len(m[0]))
+	for j := range T {
+		for i := range m {
+			T[j] = append(T[j], m[i][j])
+		}
+	}
+	return T
 }
 
 // The measures of the two spaces agree at the same coefficients, inactive kernels included.

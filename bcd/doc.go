@@ -24,6 +24,12 @@
 // smaller than the Frank–Wolfe gap by orders of magnitude near the boundary of S(τ);
 // feature space, which does not hold Y, scales C by one number.
 //
+// In feature space ZᵀC = (H − Γ·S·W·L)/μ, with S = diag(√η), is a difference whose
+// rounding grows with ‖K_η‖·‖L‖/μ. The gaps there include it, to 2⁻⁵² of the sizes of
+// the terms that are added up: a gap that rounding hides is reported as large as it may
+// be. A Γ known by its products only, [NewFeaturesOperator], does not tell the sizes of
+// its terms; those of the sums serve.
+//
 // # The method of reduced
 //
 // Where the inner solver begins with a sketch of K_η, L first moves to its best for the

@@ -13,21 +13,22 @@ import (
 // features is the problem over W = Z_ηᵀC (D×n): Γ_η W L + μW = H_η with
 // Γ_η = S·Γ·S, H_η = S·H and S = diag(√η_j) by blocks (mathematics.md §5.5).
 type features struct {
-	gamma  gramMatrix // Γ = ZᵀZ at unit weights
-	H      blas.General
-	yy     float64
-	l      int
-	blocks []int     // d_j
-	start  []int     // first row of each block, and D
-	unit   float64   // Γ is divided by it in all that leaves this type
-	size   float64   // the largest mean of a block's diagonal, 1 where Γ is known by products only
-	root   []float64 // √η_j, a row each
-	inner  []float64 // √(η_j/unit): diag(inner)·Γ·diag(inner) is Γ_η
-	eta    []float64
-	scaled blas.General // S·H
-	in     blas.General // scratch of Apply
-	part   activeRows   // Γ where weights are positive
-	bad    error        // what the constructor saw
+	gamma   gramMatrix // Γ = ZᵀZ at unit weights
+	H       blas.General
+	yy      float64
+	l       int
+	blocks  []int     // d_j
+	start   []int     // first row of each block, and D
+	unit    float64   // Γ is divided by it in all that leaves this type
+	size    float64   // the largest mean of a block's diagonal, 1 where Γ is known by products only
+	lengths []float64 // of the columns of Z, nil where Γ is known by products only
+	root    []float64 // √η_j, a row each
+	inner   []float64 // √(η_j/unit): diag(inner)·Γ·diag(inner) is Γ_η
+	eta     []float64
+	scaled  blas.General // S·H
+	in      blas.General // scratch of Apply
+	part    activeRows   // Γ where weights are positive
+	bad     error        // what the constructor saw
 }
 
 // gramMatrix is what the space asks of Γ; blas.Packed is one.
@@ -105,7 +106,7 @@ func (f *features) checkGamma(Gamma blas.General) error {
 	if err := checkFinite("Γ", Gamma); err != nil {
 		return err
 	}
-	f.size = 0
+	f.size, f.lengths = 0, make([]float64, Gamma.Rows)
 	for j := range f.blocks {
 		trace := 0.0
 		for i := f.start[j]; i < f.start[j+1]; i++ {
@@ -113,6 +114,7 @@ func (f *features) checkGamma(Gamma blas.General) error {
 			if v < 0 {
 				return fmt.Errorf("%w: Γ has %g on its diagonal at row %d", ErrInput, v, i)
 			}
+			f.lengths[i] = math.Sqrt(v)
 			trace += v / float64(f.l)
 		}
 		f.size = math.Max(f.size, trace)
@@ -271,27 +273,26 @@ func (f *features) half(w *work, eta []float64, _, AW blas.General, L *linop.Spe
 }
 
 // measure works with C = (Y − Z_η·W·L)/μ, whose factors on the features at unit
-// weights are V = ZᵀC = (H − Γ·S·W·L)/μ.
+// weights are V = ZᵀC = (H − Γ·S·W·L)/μ. The bound from below holds for any C, hence
+// for that of the rounded product W·L, whose rounding only fit has to allow for.
 func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []float64, W, AW blas.General, L *linop.Spectral) {
 	f.setWeights(eta)
 	D, n := f.H.Rows, f.H.Cols
 	w.xl, w.tall = blas.Reshape(w.xl, D, n), blas.Reshape(w.tall, D, n)
 	WL, V := w.xl, w.tall
-	w.mulRight(V, AW, L) // Γ_η·W·L
 	w.mulRight(WL, W, L)
+	terms, through := f.terms(WL), maxOf(L.S)*f.terms(W)
+	used := f.multiplied(V, WL, w, AW, L, terms, through)
 	HWL := blas.Inner(f.scaled, WL)
 	FF := blas.Inner(WL, V)
 	m.norm, m.form = blas.Inner(W, WL), 0
 	m.fit = f.yy - 2*HWL + FF
 	m.yc = (f.yy - HWL) / w.mu
 	m.cc = m.fit / (w.mu * w.mu)
+	size := math.Sqrt(f.yy) + math.Max(terms, math.Sqrt(math.Max(FF, 0)))
+	m.rounding.fit = termRounding * size * (size + 3*through) // of the sums, of WL and of AW·L
 	f.unscale(V, WL, w, idx)
-	for i := range D {
-		v, h := blas.Row(V, i), blas.Row(f.H, i)
-		for j := range v {
-			v[j] = (h[j] - v[j]) / w.mu
-		}
-	}
+	f.coefficients(V, used, m, w.mu, maxOf(L.S))
 	if !w.skipG {
 		scaleRows(WL, f.root, V) // Z_ηᵀC
 		m.G = blas.Reshape(m.G, n, n)
@@ -302,6 +303,63 @@ func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []f
 		c[k] = f.blockNorm(U, j)
 		m.form += eta[j] * c[k]
 	}
+}
+
+// multiplied writes Γ_η·WL to dst and returns the size of what it adds up, terms for WL and
+// through for AW·L: Σ_b |Γ_η,ab|·‖x_b‖ is at most ‖(Z_η)_a‖ times that. AW·L serves where
+// its rounding is small beside H_η − Γ_ηWL. W is as large as H_η/μ where L is 0, so that
+// this fails for ill-conditioned systems; Γ_η then multiplies WL.
+func (f *features) multiplied(dst, WL blas.General, w *work, AW blas.General, L *linop.Spectral, terms, through float64) float64 {
+	w.mulRight(dst, AW, L)
+	if !(through > 2*terms) {
+		return math.Max(terms, through)
+	}
+	size := 0.0
+	for i, v := range f.lengths {
+		size += square(v * f.inner[i])
+	}
+	if termRounding*through*math.Sqrt(size) <= formTol*math.Sqrt(distance2(f.scaled, dst)) {
+		return through
+	}
+	f.Apply(dst, WL)
+	w.columns += dst.Cols
+	return terms
+}
+
+// terms is Σ_b ‖(Z_η)_b‖·‖x_b‖ over the rows of x, 0 where Γ is known by products only.
+func (f *features) terms(x blas.General) (sum float64) {
+	for b, v := range f.lengths {
+		sum += v * f.inner[b] * blas.Nrm2(blas.Row(x, b))
+	}
+	return sum
+}
+
+// coefficients turns V = Γ·S·W·L into ZᵀC = (H − V)/μ, and bounds what its rounding adds to the
+// roots of c_j = ‖(ZᵀC)_j·L^{1/2}‖² and G. Row a of Γ·S·W·L is a sum of terms of size
+// ‖Z_a‖·terms by the Cauchy–Schwarz inequality; where Γ is known by products only, the
+// row itself is what is known of their size.
+func (f *features) coefficients(V blas.General, terms float64, m *measures, mu, top float64) {
+	m.rounding.c = make([]float64, len(f.blocks))
+	total := 0.0
+	for j, first := range f.start[:len(f.blocks)] {
+		sum := 0.0 // of the squared rounding of the rows
+		for i := first; i < f.start[j+1]; i++ {
+			v, h := blas.Row(V, i), blas.Row(f.H, i)
+			size := blas.Nrm2(h)
+			if f.lengths == nil {
+				size += blas.Nrm2(v)
+			} else {
+				size += f.lengths[i] / math.Sqrt(f.unit) * terms
+			}
+			sum += square(termRounding * size / mu)
+			for k := range v {
+				v[k] = (h[k] - v[k]) / mu
+			}
+		}
+		m.rounding.c[j] = math.Sqrt(top * sum)
+		total += f.eta[j] * sum
+	}
+	m.rounding.G = math.Sqrt(total)
 }
 
 // blockNorm is the squared norm of the rows of U that belong to kernel j.

@@ -145,13 +145,13 @@ func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
 	f.c.effort().columns += res.Applies
 	top := math.Inf(1)
 	if len(res.Values) > 0 {
-		top = math.Max(res.Values[0]+res.Residuals[0], 0)
+		top = raised(res.Values[0]+res.Residuals[0], pt.rounding.G)
 	}
 	low := t.omega(pt.eta)
 	if quad := t.mu*form.cc + t.tau*top; form.yc > 0 && quad > 0 {
 		low += form.yc * (form.yc / quad)
 	}
-	pt.cert.gapL, pt.covered = math.Max(pt.cert.gapL, t.gap(U, t.lambda*low)), true
+	pt.cert.gapL, pt.covered = math.Max(pt.cert.gapL, t.gap(U, t.lambda*low, pt.rounding.fit)), true
 	return nil
 }
 

@@ -103,6 +103,16 @@ type measures struct {
 	cc   float64      // ‖C‖²_F
 	form float64      // tr(Cᵀ K_η C L): norm in sample space, and at the exact W
 	G    blas.General // Cᵀ K_η C, both triangles
+
+	rounding rounding // of all these; 0 in sample space
+}
+
+// rounding is how much the certificate allows for the rounding of its measures. c and G
+// are sums of squares of differences, so that it is their roots which rounding moves.
+type rounding struct {
+	fit float64   // of ‖Y‖², 2⟨Y,F⟩ and ‖F‖², the terms of fit and μ·yc
+	c   []float64 // of √c_j, for all kernels that are measured
+	G   float64   // of √‖G‖
 }
 
 // quadratic holds the L step (1/l)‖AL − Y‖² + λ⟨B,L⟩ at fixed X.

@@ -400,8 +400,11 @@ func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float
 	if !tr.p.FixEta {
 		c := make([]float64, len(d.K)) // c_j·λ/s²
 		for j, K := range d.K {
-			c[j] = d.k * d.b / mu / fl * inner(d.C, product(K, d.C, d.L))
-			c[j] = math.Max(c[j], 0)
+			if tr.Zs == nil {
+				c[j] = math.Max(d.k*d.b/mu/fl*inner(d.C, product(K, d.C, d.L)), 0)
+			} else {
+				c[j] = tr.leastForm(d, j)
+			}
 		}
 		value := func(x float64) float64 {
 			arg := make([]float64, len(c))
@@ -431,6 +434,21 @@ func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float
 		}
 	}
 	return U, lowEta, lowL, slack, nil
+}
+
+// leastForm is the smallest that c_j·λ/s² may be in feature space. It is ‖Z_jᵀC·L^{1/2}‖² in
+// units, and C is known as Y − F, which has a rounding of u·size with size the norm of
+// |Y| + |Z_η|·|W|·|L| and u = 2⁻⁵³. Z_jᵀ and L^{1/2} multiply it by ‖Z_j‖·√tr L at most. Γ and H,
+// which the fit knows instead of Z and Y, have a rounding of the same size. A bound
+// that is not quadratic in c_j, +∞ where it exceeds 1, turns this into any difference.
+func (tr *trial) leastForm(d *dense, j int) float64 {
+	l, cols := tr.Zs[j].Rows, tr.Zs[j].Cols
+	Z := times(mat.NewDense(l, cols, tr.Zs[j].Data), 1, math.Sqrt(d.k))
+	V := product(Z.T(), d.C)
+	unit := d.k * d.b / (tr.p.Lambda * float64(l) * float64(l))
+	root := math.Sqrt(unit * math.Max(inner(V, product(V, d.L)), 0))
+	rounding := 16 * 0x1p-53 * d.size * mat.Norm(Z, 2) * math.Sqrt(unit*mat.Trace(d.L))
+	return square(math.Max(root-rounding, 0))
 }
 
 // bestOverL is the largest lower bound over L that coefficients C·T give, T diagonal
