@@ -75,13 +75,13 @@ func (t *task) certify(pt *point) error {
 // gap is U − low. Only rounding makes it negative: it is 0 at the rounding of U, else
 // its size, which shows the rounding of what U is the difference of. No value of the
 // objective is negative, so U bounds it, also where low is not a number. The rounding
-// of fit and μ⟨Y,C⟩ comes on top, of U once and, at s = 1, of low three times.
+// of ⟨Y,F⟩ and ‖F‖² comes on top: at s = 1, U − low is made of 2/l of their difference.
 func (t *task) gap(U, low, rounding float64) float64 {
 	g := U - low
 	if g < 0 && -g <= gapUlps*0x1p-52*float64(t.l)*U {
 		g = 0
 	}
-	if g = math.Abs(g) + 4*rounding/float64(t.l); g < U {
+	if g = math.Abs(g) + 2*rounding/float64(t.l); g < U {
 		return g
 	}
 	return math.Max(U, 0)
