@@ -68,8 +68,8 @@ const (
 
 // L and η in turn.
 const (
-	outputStepsFrom  = 40   // outputs; fewer are cheap enough to minimise the joint model well
-	outputStepsRows  = 4    // rows of A_η for each output up to which the steps are taken from the start
+	outputStepsFrom  = 40   // outputs from which the steps begin early where A_η has more rows than
+	outputStepsRows  = 4    // for each output; up to so many they are taken from the start
 	outputStepsLate  = 5    // steps after which they are taken with more rows, or where weights have an exact model,
 	outputStepsLast  = 20   // and with fewer outputs, but
 	outputStepsLeast = 8    // so many at least,

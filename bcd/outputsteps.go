@@ -27,7 +27,7 @@ func newOutputSteps(d *descent) (o outputSteps) {
 	if o.late = outputStepsLast; t.n >= outputStepsFrom || t.exactWeights() {
 		o.late = outputStepsLate
 	}
-	o.on = o.possible && t.n >= outputStepsFrom && N <= outputStepsRows*t.n
+	o.on = o.possible && t.n >= outputStepsLeast && N <= outputStepsRows*t.n
 	return o
 }
 
