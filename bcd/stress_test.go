@@ -19,14 +19,15 @@ import (
 )
 
 var (
-	stressFor  = flag.Duration("stress", 0, "how long TestStress runs; 0 means stressTrials trials")
+	stressFor  = flag.Duration("stress", 0, "how long TestStress runs; 0 means a number of trials that depends on -short")
 	stressSeed = flag.Uint64("stress-seed", 1, "seed of the trials of TestStress")
 	stressOnly = flag.Int("stress-trial", -1, "the one trial of TestStress to run")
 )
 
 const (
-	stressTrials = 200
-	stressLimit  = time.Minute // for one fit
+	stressTrials      = 200
+	stressTrialsShort = 25          // with -short, which the race detector and OpenBLAS run with
+	stressLimit       = time.Minute // for one fit
 )
 
 // trial is a random problem, its kernels as dense matrices and what it is called in messages.
@@ -516,14 +517,17 @@ func (tr *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, s
 // TestStress fits random problems by every solver and compares what the results say
 // with the formulas in plain dense arithmetic, and the bounds of the solvers with each other.
 func TestStress(t *testing.T) {
-	start, outcomes := time.Now(), map[string]int{}
+	start, outcomes, trials := time.Now(), map[string]int{}, stressTrials
+	if testing.Short() {
+		trials = stressTrialsShort
+	}
 	for i := 0; ; i++ {
 		if *stressOnly >= 0 {
 			if i > 0 {
 				break
 			}
 			i = *stressOnly
-		} else if *stressFor > 0 && time.Since(start) > *stressFor || *stressFor == 0 && i == stressTrials {
+		} else if *stressFor > 0 && time.Since(start) > *stressFor || *stressFor == 0 && i == trials {
 			t.Logf("%d trials, seed %d: %v", i, *stressSeed, outcomes)
 			break
 		}
