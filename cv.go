@@ -12,23 +12,23 @@ import (
 
 // CVOptions say what cross-validation tries and how. The zero value is useful.
 type CVOptions struct {
-	Lambdas []float64  // nil: a falling path of 17 values, or the promising part of it
-	Taus    []float64  // nil: Options.Tau
-	Norms   []string   // nil: Options.Norm, or some of DefaultNorms when that is empty
-	Kernels [][]string // dictionaries to compare; nil: Options.Kernels, or what screening finds when that is empty
+	Lambdas []float64  `json:"lambdas,omitempty"` // nil: a falling path of 17 values, or the promising part of it
+	Taus    []float64  `json:"taus,omitempty"`    // nil: Options.Tau
+	Norms   []string   `json:"norms,omitempty"`   // nil: Options.Norm, or some of DefaultNorms when that is empty
+	Kernels [][]string `json:"kernels,omitempty"` // dictionaries to compare; nil: Options.Kernels, or what screening finds when that is empty
 
-	Folds int // 0 means 10, and 5, or 3 for many samples, where Fit chooses λ itself
+	Folds int `json:"folds,omitempty"` // 0 means 10, and 5, or 3 for many samples, where Fit chooses λ itself
 	// Repeats of the whole, with other folds; 0 means 1, and where Fit chooses λ
 	// more for few samples. Without Lambdas, what is beyond doubt worse after a
 	// repeat is left out of the next.
-	Repeats     int
-	Groups      []int // a number for each sample: no group is on both sides of a split
-	TimeOrdered bool  // train on the past, test on what follows
+	Repeats     int   `json:"repeats,omitempty"`
+	Groups      []int `json:"groups,omitempty"`       // a number for each sample: no group is on both sides of a split
+	TimeOrdered bool  `json:"time_ordered,omitempty"` // train on the past, test on what follows
 	// Metric is an average over the outputs: nmse (the default), the squared error
 	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
-	Metric string
-	Tol    float64 // relative gap of the fits; 0 means 1e-2, or Options.Tol when that is larger
-	OneSE  bool    // choose the largest λ within one standard error of the best
+	Metric string  `json:"metric,omitempty"`
+	Tol    float64 `json:"tol,omitempty"`    // relative gap of the fits; 0 means 1e-2, or Options.Tol when that is larger
+	OneSE  bool    `json:"one_se,omitempty"` // choose the largest λ within one standard error of the best
 }
 
 // ForFit returns c with the number of folds and of repeats that [Fit] takes for l

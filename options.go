@@ -27,53 +27,55 @@ var (
 // since the first.
 type Column = schema.Column
 
-// Options of [Fit]. The zero value learns everything from the data.
+// Options of [Fit]. The zero value learns everything from the data. The names of the
+// JSON form are stable: the C and Python interfaces take options in it.
 type Options struct {
 	// Kernels are SPECs as package kernel reads them. None means that cross-validation
 	// chooses them with λ, and DefaultKernels where Lambda is given.
-	Kernels []string
-	Groups  []kernel.Group // named sets of columns that SPECs may refer to
+	Kernels []string       `json:"kernels,omitempty"`
+	Groups  []kernel.Group `json:"groups,omitempty"` // named sets of columns that SPECs may refer to
 
-	Lambda float64 // λ; 0 means that cross-validation chooses it
-	Tau    float64 // τ, the bound on tr L; 0 means the number of outputs
+	Lambda float64 `json:"lambda,omitempty"` // λ; 0 means that cross-validation chooses it
+	Tau    float64 `json:"tau,omitempty"`    // τ, the bound on tr L; 0 means the number of outputs
 	// Norm is the regularizer of η as bcd.ParseNorm reads it. "" means lp:1, or,
 	// where cross-validation chooses λ, that it chooses among DefaultNorms too.
-	Norm        string
+	Norm        string          `json:"norm,omitempty"`
 	Regularizer bcd.Regularizer `json:"-"` // the caller's own, in place of Norm
 
 	// Learn says what is learned beside C: "eta,l", "eta" with L = (τ/n)·I, "l"
 	// with weights that the SPECs of Kernels share equally, or "none" of them. ""
 	// means "eta,l", or, where cross-validation chooses the kernels, that it chooses
 	// among these too.
-	Learn string
+	Learn string `json:"learn,omitempty"`
 	// Standardize says what is brought to mean 0 and variance 1: "x,y", "x", "y"
 	// or "none". "" means "x,y" in Fit and "none" in FitGram.
-	Standardize string
+	Standardize string `json:"standardize,omitempty"`
 	// Missing says what becomes of missing input cells (NaN): "mean", the
 	// default, puts the mean of their column, "error" refuses them.
-	Missing string
+	Missing string `json:"missing,omitempty"`
 
-	Solver    string  // of package bcd: reduced (default), closed, paper, okl
-	Sylvester string  // of package sylvester; "" means auto
-	Tol       float64 // relative gap to reach; 0 means 1e-4
-	MaxOuter  int     // outer iterations; 0 means bcd's default
+	Solver    string  `json:"solver,omitempty"`    // of package bcd: reduced (default), closed, paper, okl
+	Sylvester string  `json:"sylvester,omitempty"` // of package sylvester; "" means auto
+	Tol       float64 `json:"tol,omitempty"`       // relative gap to reach; 0 means 1e-4
+	MaxOuter  int     `json:"max_outer,omitempty"` // outer iterations; 0 means bcd's default
 
-	Precision blas.Precision // in which Gram matrices are stored
-	MaxBytes  int64          // memory for them; 0 means what is available, negative no limit. It bounds what zero Options compare.
-	Backend   blas.Backend   `json:"-"` // nil means blas.Active()
-	Seed      uint64         // of every random choice
+	Precision blas.Precision `json:"precision,omitempty"` // in which Gram matrices are stored
+	MaxBytes  int64          `json:"max_bytes,omitempty"` // memory for them; 0 means what is available, negative no limit. It bounds what zero Options compare.
+	Backend   blas.Backend   `json:"-"`                   // nil means blas.Active()
+	Seed      uint64         `json:"seed,omitempty"`      // of every random choice
 
-	InputNames, OutputNames []string // of the columns; nil means x1, x2, … and y1, y2, …
+	InputNames  []string `json:"input_names,omitempty"`  // of the columns; nil means x1, x2, …
+	OutputNames []string `json:"output_names,omitempty"` // nil means y1, y2, …
 	// InputSchema is how the columns of a file became those of X, where not all of them
 	// hold numbers. The model keeps it, to read new files by.
-	InputSchema []Column
+	InputSchema []Column `json:"input_schema,omitempty"`
 
-	CV CVOptions // how λ and the norm are chosen where they are not given
+	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given
 
 	// Checkpoint is a file that keeps where the final fit stands, replaced as a
 	// whole every few seconds and when the fit ends; a fit of the same data and
 	// settings goes on from there. "" means none. For streamed fits see [FitStream].
-	Checkpoint string
+	Checkpoint string `json:"checkpoint,omitempty"`
 
 	// Trace sees every outer iteration of the final fit; an error from it ends the
 	// fit, which then returns the best model so far with that error.

@@ -25,6 +25,20 @@ func (p Precision) String() string {
 	return "float64"
 }
 
+// MarshalText writes float64 or float32.
+func (p Precision) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *Precision) UnmarshalText(text []byte) error {
+	for _, known := range []Precision{Float64, Float32} {
+		if string(text) == known.String() {
+			*p = known
+			return nil
+		}
+	}
+	return fmt.Errorf("blas: precision %q is neither float64 nor float32", text)
+}
+
 // Bytes is the size of one element.
 func (p Precision) Bytes() int64 { return 8 >> p }
 
