@@ -60,6 +60,13 @@ type rereader interface {
 	Err() error
 }
 
+// Sampler is Data of which a part can be taken.
+type Sampler interface {
+	Data
+	// Sample is the data of these samples alone, in this order.
+	Sample(samples []int) (Data, error)
+}
+
 // Ridger is Data that offer kernel ridge regression, in which only C is learned: one
 // decomposition of K then serves all λ. Dictionaries are compared in this way first.
 type Ridger interface {

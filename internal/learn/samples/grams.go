@@ -50,6 +50,16 @@ func NewGrams(ctx context.Context, grams []blas.General, Y blas.General, opt Opt
 	return g, nil
 }
 
+// Sample is the data of these samples alone.
+func (g *Grams) Sample(idx []int) (learn.Data, error) {
+	o, err := observe(len(idx), columns.Rows(g.y, idx), g.opt)
+	some := &Grams{observed: o, names: g.names}
+	for _, K := range g.grams {
+		some.grams = append(some.grams, part(K, idx, g.opt.Precision))
+	}
+	return some, err
+}
+
 // Start is where learning starts from: the weights of the norm.
 func (g *Grams) Start(context.Context, []string) (weights, diagonals []float64, err error) {
 	if _, _, _, err := columns.LearnOutputs(g.y, &g.opt.Columns); err != nil {

@@ -173,6 +173,11 @@ func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
 	return &Rows{observed: o, x: X}, err
 }
 
+// Sample is the data of these samples alone.
+func (r *Rows) Sample(idx []int) (learn.Data, error) {
+	return NewRows(columns.Rows(r.x, idx), columns.Rows(r.y, idx), r.opt)
+}
+
 // Columns is the number of inputs.
 func (r *Rows) Columns() int { return r.x.Cols }
 

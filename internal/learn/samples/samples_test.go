@@ -1,0 +1,58 @@
+package samples
+
+import (
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/kernel"
+)
+
+// TestSampleIsItsRows compares a fit to some samples with one to data of just these.
+func TestSampleIsItsRows(t *testing.T) {
+	X, Y := learntest.Wave(40, 3)
+	idx := []int{3, 4, 9, 12, 17, 21, 22, 28, 33, 39}
+	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gram, err := (&kernel.Kernel{Kind: kernel.Gaussian, Inputs: rows.x.Cols, Width: 1}).Gram(rows.x, blas.Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	K := blas.NewGeneral(40, 40)
+	gram.Dense(K)
+	grams, err := NewGrams(t.Context(), []blas.General{K}, blas.Raw(Y), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, x := blas.NewGeneral(10, 10), blas.NewGeneral(10, rows.x.Cols)
+	y := blas.NewGeneral(10, rows.y.Cols)
+	for a, i := range idx {
+		copy(blas.Row(x, a), blas.Row(rows.x, i))
+		copy(blas.Row(y, a), blas.Row(rows.y, i))
+		for b, j := range idx {
+			some.Data[a*10+b] = K.Data[i*40+j]
+		}
+	}
+	objective := func(d learn.Data, err error) float64 {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := learn.Fit(t.Context(), d, learn.Setting{Kernels: []string{"gaussian:all:1"}, Lambda: .01}, learn.Method{Tol: 1e-6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return end.Result.Objective
+	}
+	direct, err := NewRows(x, y, Options{})
+	if got, want := objective(rows.Sample(idx)), objective(direct, err); got != want {
+		t.Errorf("rows: %g, want %g", got, want)
+	}
+	given, err := NewGrams(t.Context(), []blas.General{some}, y, Options{})
+	if got, want := objective(grams.Sample(idx)), objective(given, err); got != want {
+		t.Errorf("Gram matrices: %g, want %g", got, want)
+	}
+}
