@@ -4,7 +4,6 @@ package report
 
 import (
 	"cmp"
-	_ "embed" // report.html
 	"fmt"
 	"html/template"
 	"io"
@@ -15,45 +14,9 @@ import (
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/page"
 	"github.com/iokl/iokl/internal/picture"
 )
-
-//go:embed report.html
-var reportHTML string
-
-var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
-
-// page is what the template of the report shows.
-type page struct {
-	Title        string
-	Machines     []machineView
-	Answers      []answer  // to what people come with
-	Findings     []finding // of every case, for the top of the page
-	Paper        *bench.Table
-	PaperFigures []template.HTML
-	Sections     []section
-	Skipped      []string
-}
-
-type machineView struct {
-	Short string // in a sentence
-	Facts [][2]string
-	Noise string
-}
-
-// answer is what the top of the page says to a question.
-type answer struct {
-	Question string
-	Texts    []string
-	Table    *bench.Table
-	Figures  []template.HTML
-	Cases    []string // where it comes from
-}
-
-// finding is a sentence computed from the results, and where they are.
-type finding struct {
-	Case, Text string
-}
 
 // item is one of the paper's, and the case that measured it.
 type item struct {
@@ -61,46 +24,36 @@ type item struct {
 	from string
 }
 
-type section struct {
-	Case, Description string
-	Findings          []string
-	Figures           []template.HTML
-	Head              []string
-	Rows              []row
-	Rerun             []string
-	Ran               string // how long it took, and what disturbed it
-	Published         *bench.Table
-}
-
-type row struct {
-	Cells []cell
-	Rerun string
-}
-
-// cell is the text of a table cell and what it sorts by.
-type cell struct{ Text, Sort string }
+// about is what the page is about.
+const about = "iokl learns functions with n outputs from l samples. K is the l × l kernel matrix of the inputs, L the n × n kernel matrix of the outputs, λ the " +
+	"regularization; most of the time goes into one linear system, K·C·L + λl·C = Y, solved again and again. This page says how fast that is on this machine:"
 
 // Write writes one HTML page about the runs that needs nothing but itself.
 func Write(w io.Writer, files []*bench.File) error {
 	var all bench.File // the results of every run
-	p := page{Title: "iokl, measured"}
+	p := page.Page{Title: "iokl, measured", Lead: []template.HTML{page.Text(about)}}
+	machines := page.Section{ID: "machine", Title: "The machine"}
+	var skipped []string
 	for _, f := range files {
 		all.Results = append(all.Results, f.Results...)
-		p.Machines = append(p.Machines, viewMachine(f.Machine))
-		p.Skipped = append(p.Skipped, f.Machine.Skipped...)
+		p.Lead = append(p.Lead, page.Classed("box", machineText(f.Machine)))
+		machines.Add(page.Facts(machineFacts(f.Machine)), page.Text(noiseText(f.Machine.Noise)))
+		skipped = append(skipped, f.Machine.Skipped...)
 		all.Machine.Limits = cmp.Or(all.Machine.Limits, f.Machine.Limits)
 	}
+	p.Lead = append(p.Lead, page.Classed("soft", "Times are medians of repetitions. Every number comes from the result files that the page was made of; published figures name their source. Headings of tables sort."))
 	var items []item
+	var findings []page.Item
+	var cases []page.Section
 	for _, group := range all.ByCase() {
 		c := bench.Find(group[0].Case)
 		if c == nil {
 			c = &bench.Case{Name: group[0].Case} // of another version
 		}
-		s := newSection(c, group, all.Machine.Limits)
-		s.Ran = ranText(s.Case, files)
-		p.Sections = append(p.Sections, s)
-		if len(s.Findings) > 0 {
-			p.Findings = append(p.Findings, finding{s.Case, s.Findings[0]})
+		s, first := newSection(c, group, all.Machine.Limits, ranText(c.Name, files))
+		cases = append(cases, s)
+		if first != "" {
+			findings = append(findings, page.Item{Text: first, To: c.Name})
 		}
 		if c.Paper != nil {
 			for _, e := range c.Paper(group) {
@@ -108,24 +61,37 @@ func Write(w io.Writer, files []*bench.File) error {
 			}
 		}
 	}
-	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.Item, b.Item) })
-	p.Paper = paperTable(items)
-	for _, e := range items {
-		p.PaperFigures = append(p.PaperFigures, inline(e.Figures)...)
+	p.Sections = answerSections(answers(&all))
+	if len(findings) > 0 {
+		p.Sections = append(p.Sections, page.Section{ID: "findings", Title: "Every case in a sentence", Blocks: []template.HTML{page.Items(findings)}})
 	}
-	p.Answers = answers(&all)
-	return reportTemplate.Execute(w, p)
+	if paper := paperSection(items); len(paper.Blocks) > 0 {
+		p.Sections = append(p.Sections, paper)
+	}
+	p.Lead = append(p.Lead, jump(append(p.Sections, machines)))
+	p.Sections = append(append(p.Sections, machines), cases...)
+	if len(skipped) > 0 {
+		p.Sections = append(p.Sections, page.Section{Title: "Not measured", Blocks: []template.HTML{page.List(skipped)}})
+	}
+	return p.Write(w)
 }
 
-// inline are the figures as elements of the page.
-func inline(figures []picture.Figure) []template.HTML {
-	var out []template.HTML
-	for _, f := range figures {
-		if !f.FilesOnly {
-			out = append(out, f.HTML())
+// jump leads to the sections that have a name.
+func jump(sections []page.Section) template.HTML {
+	var ids []string
+	for _, s := range sections {
+		if s.ID != "" {
+			ids = append(ids, s.ID)
 		}
 	}
-	return out
+	return page.Links("Jump to", ids)
+}
+
+// answer is what the top of the page says to a question.
+type answer struct {
+	Question string
+	bench.Answer
+	Cases []string // where it comes from
 }
 
 // answers are those that the results suffice for.
@@ -137,9 +103,42 @@ func answers(f *bench.File) []answer {
 			continue
 		}
 		measured := slices.DeleteFunc(slices.Clone(q.Cases), func(name string) bool { return len(f.Of(name)) == 0 })
-		out = append(out, answer{q.Text, a.Texts, a.Table, inline(a.Figures), measured})
+		out = append(out, answer{q.Text, a, measured})
 	}
 	return out
+}
+
+// answerSections has a section for each answer below a heading.
+func answerSections(list []answer) []page.Section {
+	if len(list) == 0 {
+		return nil
+	}
+	out := []page.Section{{ID: "answers", Title: "Questions and answers"}}
+	for _, a := range list {
+		s := page.Section{Title: a.Question, Sub: true}
+		s.Add(page.List(a.Texts), published(a.Table), page.Charts(a.Figures), page.Links("Measured by", a.Cases))
+		out = append(out, s)
+	}
+	return out
+}
+
+// published is a table of texts.
+func published(t *bench.Table) template.HTML {
+	if t == nil {
+		return ""
+	}
+	out := page.Table{Caption: t.Title, Head: t.Head, Source: t.Source, Words: t.Words}
+	for i, texts := range t.Rows {
+		row := page.Row{}
+		for _, text := range texts {
+			row.Cells = append(row.Cells, page.Cell{Text: text})
+		}
+		if t.Links != nil {
+			row.Cells = append(row.Cells, page.Cell{Text: t.Links[i], To: t.Links[i]})
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out.HTML()
 }
 
 // paperTable is the paper's evidence item by item, what it reports beside what was
@@ -162,37 +161,74 @@ func paperTable(items []item) *bench.Table {
 	return t
 }
 
-func newSection(c *bench.Case, group []bench.Result, limits *bench.Limits) section {
-	s := section{Case: c.Name, Description: c.Does, Figures: inline(bench.Figures(group, limits))}
+// paperSection has that table and the figures.
+func paperSection(items []item) page.Section {
+	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.Item, b.Item) })
+	var figures []picture.Figure
+	for _, e := range items {
+		figures = append(figures, e.Figures...)
+	}
+	s := page.Section{ID: "paper", Title: "The paper"}
+	s.Add(published(paperTable(items)), page.Charts(figures))
+	return s
+}
+
+// newSection is the section of a case, and its first finding.
+func newSection(c *bench.Case, group []bench.Result, limits *bench.Limits, ran string) (s page.Section, first string) {
+	s = page.Section{ID: c.Name, Title: c.Name}
+	s.Add(page.Classed("soft", c.Does))
 	if c.Conclude != nil {
-		s.Findings = c.Conclude(group)
+		if findings := c.Conclude(group); len(findings) > 0 {
+			s.Add(page.List(findings))
+			first = findings[0]
+		}
 	}
+	s.Add(page.Charts(bench.Figures(group, limits)))
+	whole := false
 	if c.Published != nil {
-		s.Published = c.Published(group)
+		t := c.Published(group)
+		s.Add(published(t))
+		whole = t != nil && t.Whole
 	}
+	if !whole {
+		s.Add(resultTable(group).HTML())
+	}
+	s.Add(page.Classed("soft", ran), page.Commands("Measure again:", reruns(group)...))
+	return s, first
+}
+
+// resultTable has a line for each result.
+func resultTable(group []bench.Result) *page.Table {
 	cols := columnsOf(group)
+	t := &page.Table{Sort: true}
 	for _, c := range cols {
-		s.Head = append(s.Head, c.head)
+		t.Head = append(t.Head, c.head)
 	}
 	for _, r := range group {
-		line := row{Rerun: r.Rerun}
+		var texts []string
 		for _, c := range cols {
-			text := strings.TrimSpace(c.cell(r))
-			line.Cells = append(line.Cells, cell{bench.OrDash(text), sortKey(text)})
+			texts = append(texts, bench.OrDash(strings.TrimSpace(c.cell(r))))
 		}
-		s.Rows = append(s.Rows, line)
+		row := page.Texts(texts...)
+		row.Title = r.Rerun
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// reruns are the commands that measure the case again.
+func reruns(group []bench.Result) []string {
+	var out []string
+	for _, r := range group {
 		whole := r.Rerun
 		if r.Part != "" {
 			whole = strings.Replace(whole, " "+r.Case+":"+r.Part+" ", " "+r.Case+" ", 1)
 		}
-		if !slices.Contains(s.Rerun, whole) {
-			s.Rerun = append(s.Rerun, whole)
+		if !slices.Contains(out, whole) {
+			out = append(out, whole)
 		}
 	}
-	if s.Published != nil && s.Published.Whole {
-		s.Rows = nil
-	}
-	return s
+	return out
 }
 
 // ranText says how long a case took in all files, and what disturbed it.
@@ -219,19 +255,10 @@ func ranText(name string, files []*bench.File) string {
 	return text
 }
 
-// sortKey is what a cell sorts by: its number where it starts with one.
-func sortKey(text string) string {
-	var v float64
-	if _, err := fmt.Sscan(strings.TrimSuffix(text, " %"), &v); err == nil && !math.IsNaN(v) {
-		return fmt.Sprintf("%.17g", v)
-	}
-	return text
-}
-
-func viewMachine(m bench.Machine) machineView {
-	v := machineView{}
+// machineFacts describe a machine.
+func machineFacts(m bench.Machine) (facts [][2]string) {
 	add := func(key, format string, args ...any) {
-		v.Facts = append(v.Facts, [2]string{key, fmt.Sprintf(format, args...)})
+		facts = append(facts, [2]string{key, fmt.Sprintf(format, args...)})
 	}
 	add("measured", "%s", m.Time.Format(time.RFC1123))
 	add("processor", "%s, %d processors, %s/%s", m.CPU, m.CPUs, m.OS, m.Arch)
@@ -267,15 +294,19 @@ func viewMachine(m bench.Machine) machineView {
 			}
 		}
 	}
-	v.Noise = noiseText(m.Noise)
-	v.Short = fmt.Sprintf("%s, %s, %s backend, measured on %s.", m.CPU, bench.Plural(m.Threads, "thread"), m.Backend.Backend, m.Time.Format("2 January 2006"))
+	return facts
+}
+
+// machineText is a machine in a sentence.
+func machineText(m bench.Machine) string {
+	text := fmt.Sprintf("%s, %s, %s backend, measured on %s.", m.CPU, bench.Plural(m.Threads, "thread"), m.Backend.Backend, m.Time.Format("2 January 2006"))
 	if m.Quick {
-		v.Short += " A quick run: small sizes, on which everything is further from its limit than on large ones."
+		text += " A quick run: small sizes, on which everything is further from its limit than on large ones."
 	}
 	if m.Noise.Noisy() {
-		v.Short += " The machine was disturbed: do not rely on small differences."
+		text += " The machine was disturbed: do not rely on small differences."
 	}
-	return v
+	return text
 }
 
 func backendText(b blas.Info) string {

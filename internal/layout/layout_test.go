@@ -61,7 +61,7 @@ var light = []string{
 }
 
 // heavy packages serve the commands and may use plots, flags and file formats.
-var heavy = []string{"bench", "cmd", "internal/picture", "internal/table"}
+var heavy = []string{"bench", "cmd", "internal/page", "internal/picture", "internal/table"}
 
 type pkg struct {
 	ImportPath string
