@@ -14,7 +14,7 @@ import (
 )
 
 // cStep computes coefficients. A model whose coefficients obey another equation, as
-// those of targets with missing cells do, brings a step of its own.
+// those of a sum of separable kernels do, brings a step of its own.
 type cStep interface {
 	// solve finds the coefficients of pt to the relative residual tol, starting from
 	// pt.X: pt.X, pt.AX, pt.residual and pt.single. Where tol cannot be reached it
@@ -33,7 +33,8 @@ type effort struct {
 	raised          float64 // the largest shift that took the place of μ, 0 for none
 }
 
-// systemStep is the C step A_ηXL + μX = B_η by a solver of package sylvester.
+// systemStep is the C step A_ηXL + μX = B_η, or that of the observed cells, by a solver
+// of package sylvester.
 type systemStep struct {
 	t      *task
 	make   func() (sylvester.Solver, error)
@@ -46,7 +47,11 @@ type systemStep struct {
 // newSystemStep is the C step of t by the named solver.
 func newSystemStep(t *task, name string) (*systemStep, error) {
 	s := &systemStep{t: t, make: func() (sylvester.Solver, error) {
-		return sylvester.New(name, sylvester.Config{Backend: t.be, Seed: t.seed})
+		cfg := sylvester.Config{Backend: t.be, Seed: t.seed}
+		if m, ok := t.space.(masked); ok && m.observed() != nil {
+			return sylvester.NewMasked(name, m.observed(), cfg)
+		}
+		return sylvester.New(name, cfg)
 	}}
 	var err error
 	if s.solver, err = s.make(); err != nil {
@@ -109,6 +114,9 @@ func (s *systemStep) solve(ctx context.Context, pt *point, tol float64) error {
 	})
 	if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
 		return err
+	}
+	if res.KC.Data == nil { // of a cancelled solve
+		return ctx.Err()
 	}
 	blas.Copy(pt.AX, res.KC)
 	return nil

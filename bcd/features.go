@@ -397,9 +397,10 @@ func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 	}
 }
 
-func (f *features) quadratic(q *quadratic, be blas.Backend, eta []float64, W, AW blas.General) {
+func (f *features) quadratic(q *quadratic, w *work, eta []float64, W, AW blas.General, _ *linop.Spectral) {
 	f.setWeights(eta)
-	n := f.H.Cols
+	n, be := f.H.Cols, w.be
+	q.YY = f.yy
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
 	blas.Mul(be, q.AtA, true, false, W, AW)
 	blas.Symmetrize(q.AtA)

@@ -121,8 +121,12 @@ func (d *descent) bestOutput(ctx context.Context, target float64) (L *linop.Spec
 		if err = failed; err != nil {
 			return
 		}
+		B := t.space.rhs(pt.eta)
+		if m, ok := t.space.(masked); ok {
+			B = m.filled(&t.work, pt.AX, pt.L)
+		}
 		H := blas.NewGeneral(len(s), t.n)
-		blas.Mul(t.be, H, true, false, U, t.space.rhs(pt.eta))
+		blas.Mul(t.be, H, true, false, U, B)
 		H, s = t.space.spectral(H, s)
 		if !(maxOf(s) > 0) {
 			L = pt.L

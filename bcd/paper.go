@@ -3,7 +3,6 @@ package bcd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -38,10 +37,6 @@ func newAlternation(f *fit, nextL func(ctx context.Context, pt *point, q *quadra
 
 func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
 	f, t := a.f, a.f.t
-	space, ok := t.space.(quadraticSpace)
-	if !ok {
-		return fmt.Errorf("%w: the solver %s needs targets without missing cells", ErrInput, f.opt.Solver)
-	}
 	for last := math.Inf(1); ; f.iter++ {
 		how := f.inexact(pt, goal)
 		if err := f.evaluate(ctx, pt, how.CG, goal); err != nil || f.ends(pt, goal) {
@@ -56,7 +51,7 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 		if !t.fixL {
 			var err error
 			phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-				space.quadratic(&a.q, t.be, pt.eta, pt.X, pt.AX)
+				t.space.quadratic(&a.q, &t.work, pt.eta, pt.X, pt.AX, pt.L)
 				L, err = a.nextL(ctx, pt, &a.q, how)
 			})
 			if err != nil {
@@ -89,7 +84,7 @@ func (t *task) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *poin
 	pt.L.Dense(t.be, L)
 	_, err := w.Solve(ctx, L, &frankwolfe.Problem{
 		AtA: q.AtA, AtY: q.AtY, B: q.B,
-		YY: t.space.normY2(), Samples: float64(t.l), Lambda: t.lambda, Tau: t.tau,
+		YY: q.YY, Samples: float64(t.l), Lambda: t.lambda, Tau: t.tau,
 	}, frankwolfe.Options{MaxIter: iterations, Tol: stepTol, Plain: true, Seed: t.seed, Backend: t.be})
 	if err != nil && !errors.Is(err, frankwolfe.ErrNotConverged) {
 		return nil, err

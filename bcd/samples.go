@@ -11,10 +11,13 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// samples is the problem over C (l×n): K_η C L + μC = Y.
+// samples is the problem over C (l×n): P_Ω(K_η C L) + μC = P_Ω Y and C = P_Ω C, where
+// P_Ω keeps the observed cells of Y and zeroes the missing ones (mathematics.md §11).
 type samples struct {
-	K       linop.Sum // divided by unit in all that leaves this type
-	Y       blas.General
+	K       linop.Sum    // divided by unit in all that leaves this type
+	Y       blas.General // 0 where no target is observed
+	cells   *linop.Cells // Ω; nil for all
+	rows    int          // of Y that have an observed cell: l
 	yy      float64
 	dropped float64 // ‖Y‖² of what project left out
 	unit    float64
@@ -22,14 +25,41 @@ type samples struct {
 	traces  []float64 // tr K_j, once asked for
 }
 
+// complete is samples without missing cells. Only then do the outputs decouple in the
+// eigenvectors of L.
+type complete struct{ *samples }
+
 // NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
 // (order l) and the targets Y (l×n). It keeps both and changes only K's weights.
-// [Solve] reports shapes that do not fit and values that are not finite.
+// NaN in Y is a missing cell: the loss is the sum over the others, C is 0 there, and l
+// counts the rows that have an observed cell. [Solve] reports shapes that do not fit
+// and values that are infinite.
 func NewSamples(K linop.Sum, Y blas.General) Space {
-	return &samples{K: K, Y: Y, yy: square(blas.Frob(Y)), unit: 1}
+	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1}
+	if s.cells = linop.ObservedCells(Y); s.cells.Complete() {
+		s.cells = nil
+	} else {
+		s.Y, s.rows = cloneLike(Y), 0
+		s.cells.Project(s.Y, Y)
+		for i := range Y.Rows {
+			if slices.Contains(s.cells.Row(i), true) {
+				s.rows++
+			}
+		}
+	}
+	s.yy = square(blas.Frob(s.Y))
+	return s.space()
 }
 
-func (s *samples) Samples() int  { return s.Y.Rows }
+// space is s with the methods that its targets allow.
+func (s *samples) space() Space {
+	if s.cells == nil {
+		return complete{s}
+	}
+	return s
+}
+
+func (s *samples) Samples() int  { return s.rows }
 func (s *samples) Outputs() int  { return s.Y.Cols }
 func (s *samples) Kernels() int  { return s.K.Len() }
 func (s *samples) Unknowns() int { return s.Y.Rows }
@@ -40,6 +70,9 @@ func (s *samples) check() error {
 	}
 	if s.Y.Rows < 1 || s.Y.Cols < 1 {
 		return fmt.Errorf("%w: Y is %d×%d", ErrInput, s.Y.Rows, s.Y.Cols)
+	}
+	if s.rows == 0 {
+		return fmt.Errorf("%w: no cell of Y is observed", ErrInput)
 	}
 	if err := checkFinite("Y", s.Y); err != nil {
 		return err
@@ -76,13 +109,17 @@ func (s *samples) checkTerms() error {
 }
 
 func (s *samples) sizes() (y, k float64) {
-	return blas.Frob(s.Y) / math.Sqrt(float64(s.Y.Rows*s.Y.Cols)), s.size
+	count := s.Y.Rows * s.Y.Cols
+	if s.cells != nil {
+		count = s.cells.Count()
+	}
+	return blas.Frob(s.Y) / math.Sqrt(float64(count)), s.size
 }
 
 func (s *samples) inUnits(y, k float64) (Space, float64) {
 	Y := blas.Clone(s.Y)
 	blas.Scal(1/y, Y.Data)
-	return &samples{K: s.K, Y: Y, yy: square(blas.Frob(Y)), unit: k}, 1
+	return (&samples{K: s.K, Y: Y, cells: s.cells, rows: s.rows, yy: square(blas.Frob(Y)), unit: k}).space(), 1
 }
 
 // rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
@@ -135,13 +172,31 @@ func (s *samples) at(eta []float64, single bool) linop.Operator {
 	return s.K
 }
 
+func (s *samples) observed() *linop.Cells { return s.cells }
+
 func (s *samples) rhs([]float64) blas.General { return s.Y }
 func (s *samples) normY2() float64            { return s.yy }
 func (s *samples) rest() float64              { return s.dropped }
 func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 {
 	return 1
 }
-func (s *samples) outputs() blas.General { return s.Y }
+
+// outputs is Y with NaN in the missing cells.
+func (s *samples) outputs() blas.General {
+	if s.cells == nil {
+		return s.Y
+	}
+	Y := blas.Clone(s.Y)
+	for i := range Y.Rows {
+		row := blas.Row(Y, i)
+		for j, in := range s.cells.Row(i) {
+			if !in {
+				row[j] = math.NaN()
+			}
+		}
+	}
+	return Y
+}
 
 func (s *samples) spectral(H blas.General, sigma []float64) (blas.General, []float64) {
 	return spectralRows(H, sigma, func(float64) float64 { return 1 })
@@ -174,17 +229,17 @@ func (s *samples) probe() []float64 {
 	return v
 }
 
-func (s *samples) project(be blas.Backend, P blas.General) Space {
+func (s complete) project(be blas.Backend, P blas.General) Space {
 	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
 	blas.Mul(be, Y, false, false, s.Y, P)
-	p := &samples{K: s.K, Y: Y, yy: s.yy, unit: s.unit, size: s.size, traces: s.traces}
+	p := &samples{K: s.K, Y: Y, rows: s.rows, yy: s.yy, unit: s.unit, size: s.size, traces: s.traces}
 	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
 		p.dropped = left
 	}
-	return p
+	return complete{p}
 }
 
-func (s *samples) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
+func (s complete) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
 	return C, s.at(eta, false)
 }
 
@@ -194,6 +249,9 @@ func (s *samples) measure(m *measures, c []float64, idx []int, w *work, _ []floa
 	w.mulRight(w.xl, KC, L)
 	m.norm = blas.Inner(C, w.xl)
 	m.form = m.norm
+	if s.cells != nil {
+		s.cells.Project(w.xl, w.xl)
+	}
 	m.fit = distance2(w.xl, s.Y) + s.dropped
 	m.yc, m.cc = blas.Inner(s.Y, C)+s.dropped/w.mu, square(blas.Frob(C))+s.dropped/(w.mu*w.mu)
 	if !w.skipG {
@@ -236,7 +294,7 @@ func (s *samples) withoutRounding(v float64, j int, U blas.General) float64 {
 	return v
 }
 
-func (s *samples) along(w *work, C, V blas.General) (yc, cc []float64) {
+func (s complete) along(w *work, C, V blas.General) (yc, cc []float64) {
 	w.xl, w.tall = blas.Reshape(w.xl, C.Rows, V.Cols), blas.Reshape(w.tall, C.Rows, V.Cols)
 	blas.Mul(w.be, w.xl, false, false, C, V)
 	blas.Mul(w.be, w.tall, false, false, s.Y, V)
@@ -251,12 +309,28 @@ func (s *samples) along(w *work, C, V blas.General) (yc, cc []float64) {
 	return yc, cc
 }
 
-func (s *samples) quadratic(q *quadratic, be blas.Backend, _ []float64, C, A blas.General) {
-	n := s.Y.Cols
+func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.General {
+	if s.cells == nil {
+		return s.Y
+	}
+	w.xl = blas.Reshape(w.xl, KC.Rows, s.Y.Cols)
+	w.mulRight(w.xl, KC, L)
+	s.cells.ProjectMissing(w.xl, w.xl)
+	blas.AddScaled(w.xl, 1, s.Y)
+	return w.xl
+}
+
+// quadratic is, with missing cells, that for filled targets, of which ‖AL′ − Y‖² bounds
+// the loss at any L′ from above and equals it at L.
+func (s *samples) quadratic(q *quadratic, w *work, _ []float64, C, A blas.General, L *linop.Spectral) {
+	n, Y := s.Y.Cols, s.filled(w, A, L)
+	if q.YY = s.yy; s.cells != nil {
+		q.YY = square(blas.Frob(Y))
+	}
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
-	blas.GramOf(be, q.AtA, A)
-	blas.Mul(be, q.AtY, true, false, A, s.Y)
-	blas.Mul(be, q.B, true, false, C, A)
+	blas.GramOf(w.be, q.AtA, A)
+	blas.Mul(w.be, q.AtY, true, false, A, Y)
+	blas.Mul(w.be, q.B, true, false, C, A)
 	blas.Symmetrize(q.B)
 }
 

@@ -13,8 +13,8 @@ import (
 //	samples    C (l×n)          K_η               Y
 //	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
 //
-// What only some methods ask for is in [reducible], [targetHolder], [quadraticSpace]
-// and [probed]. A Space serves one fit at a time.
+// For missing cells of Y the system in samples is that of the observed cells.
+// What only some methods ask for is in [reducible], [targetHolder], [masked] and [probed]. A Space serves one fit at a time.
 type Space interface {
 	// Samples is l, Outputs n, Kernels m, and Unknowns the number of rows of X.
 	Samples() int
@@ -60,6 +60,8 @@ type Space interface {
 	// into what stands for UᵀY, and both into descending order; it may overwrite and
 	// leaves out what has no part in h but a constant.
 	spectral(H blas.General, s []float64) (blas.General, []float64)
+	// quadratic fills in the step from L at fixed X.
+	quadratic(q *quadratic, w *work, eta []float64, X, AX blas.General, L *linop.Spectral)
 }
 
 // reducible is a Space whose outputs may be replaced by fewer combinations of them.
@@ -79,10 +81,13 @@ type targetHolder interface {
 	along(w *work, C, V blas.General) (yc, cc []float64)
 }
 
-// quadraticSpace is a Space in which the L step at fixed X is a quadratic problem.
-type quadraticSpace interface {
-	// quadratic fills the matrices of that step: AᵀA, AᵀY and B.
-	quadratic(q *quadratic, be blas.Backend, eta []float64, X, AX blas.General)
+// masked is a Space in which cells of Y may be missing.
+type masked interface {
+	// observed is the others, nil for all.
+	observed() *linop.Cells
+	// filled is Y with F = AX·L in the missing cells, in the scratch of w. h for these
+	// targets, all observed, bounds h at any L from above and equals it at the exact X.
+	filled(w *work, AX blas.General, L *linop.Spectral) blas.General
 }
 
 // probed is a Space whose fits have checkpoints.
@@ -118,6 +123,7 @@ type rounding struct {
 // quadratic holds the L step (1/l)‖AL − Y‖² + λ⟨B,L⟩ at fixed X.
 type quadratic struct {
 	AtA, AtY, B blas.General
+	YY          float64 // ‖Y‖²
 }
 
 // work is scratch that evaluations share.

@@ -37,6 +37,7 @@ type trial struct {
 	Ks         []*mat.SymDense
 	Zs         []blas.General // their factors, in feature space only
 	Y          *mat.Dense
+	cells      *linop.Cells // that are observed, Y being 0 elsewhere; nil for all
 	inner      string
 	tol        float64
 	wellScaled bool // double precision suffices to solve the problem to tol
@@ -169,15 +170,18 @@ func newTrial(rng *rand.Rand) *trial {
 		Norm: pick[Regularizer](rng, Lp{1}, Lp{1.3}, Lp{1.7}, Lp{2}, BlockR{1}, BlockR{1.3}, ElasticNet{0.5}, Groups{sizes}, Wedge{}),
 	}
 	space := pick(rng, "gram", "gram", "factors", "features")
+	var K linop.Sum
 	switch space {
 	case "gram":
 		var terms []*blas.Sym
 		for _, K := range t.Ks {
 			terms = append(terms, blas.SymFrom(blas.General{Rows: l, Cols: l, Stride: l, Data: mat.DenseCopyOf(K).RawMatrix().Data}, blas.Float64))
 		}
-		t.p.Space = NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y)
+		K = linop.NewGramSum(terms, nil, blas.Float64)
+		t.p.Space = NewSamples(K, Y)
 	case "factors":
-		t.p.Space = NewSamples(linop.NewFactorSum(Zs, nil), Y)
+		K = linop.NewFactorSum(Zs, nil)
+		t.p.Space = NewSamples(K, Y)
 	default:
 		Z := Zs[0]
 		blocks := []int{Z.Cols}
@@ -214,6 +218,19 @@ func newTrial(rng *rand.Rand) *trial {
 	}
 	inners := []string{"auto", "auto", "nystrom", "krylov", "rotated", "cg", "eigen", "tridiagonal", "cholesky"}
 	t.inner = pick(rng, inners...)
+	if share := pick(rng, 0, 0, 0.1, 0.5, 0.9); share > 0 && K != nil {
+		holes := blas.Clone(Y)
+		for i := range holes.Data {
+			if i > 0 && rng.Float64() < share {
+				holes.Data[i] = math.NaN()
+			}
+		}
+		if cells := linop.ObservedCells(holes); !cells.Complete() {
+			t.p.Space, t.cells = NewSamples(K, holes), cells
+			cells.Project(Y, Y)
+			space += fmt.Sprintf(" with %g missing", share)
+		}
+	}
 	var top float64
 	for _, K := range t.Ks {
 		top = math.Max(top, mat.Trace(K))
@@ -221,6 +238,9 @@ func newTrial(rng *rand.Rand) *trial {
 	limit := 1e8
 	if t.inner == "cg" || t.inner == "rotated" { // without a preconditioner
 		limit = 1e5
+	}
+	if t.cells != nil && !t.p.FixL { // no step takes L to its best
+		limit = 1e3
 	}
 	if t.p.FixEta {
 		top *= 1 + floats.Sum(t.p.Eta)
@@ -236,6 +256,7 @@ func newTrial(rng *rand.Rand) *trial {
 // largest entry e and K_j by the largest entry k of all.
 type dense struct {
 	l, n       int
+	samples    float64 // that have an observed cell
 	s, e, k, b float64
 	Y, F, C, L *mat.Dense
 	K          []*mat.Dense
@@ -283,7 +304,7 @@ func square2(m mat.Matrix) float64 { return square(mat.Norm(m, 2)) }
 
 func (tr *trial) dense(res *Result) *dense {
 	l, n := tr.Y.Dims()
-	d := &dense{l: l, n: n, eta: make([]float64, len(res.Eta)), k: 1}
+	d := &dense{l: l, n: n, samples: float64(tr.p.Space.Samples()), eta: make([]float64, len(res.Eta)), k: 1}
 	d.Y, d.s = unit(tr.Y)
 	L := blas.NewGeneral(n, n)
 	res.L.Dense(blas.Active(), L)
@@ -300,12 +321,15 @@ func (tr *trial) dense(res *Result) *dense {
 		d.K = append(d.K, times(K, 1, d.k))
 		d.eta[j] = res.Eta[j] / d.e
 	}
-	lambda, mu := tr.p.Lambda, tr.p.Lambda*float64(l)
+	lambda, mu := tr.p.Lambda, tr.p.Lambda*d.samples
 	if tr.Zs == nil {
 		C, a := unit(mat.NewDense(l, n, res.C.Data))
 		KC := product(d.Keta(), C)
 		q := a / d.s * d.k * d.e * d.b // of F/s in these units
 		d.F = times(product(KC, d.L), q, 1)
+		if tr.cells != nil {
+			tr.cells.Project(d.F.RawMatrix(), d.F.RawMatrix())
+		}
 		d.norm = lambda * (a / d.s) * q * inner(C, product(KC, d.L))
 		d.C = times(C, a/d.s*mu, 1)
 		d.size = q * mat.Norm(product(absolute(d.Keta()), absolute(C), absolute(d.L)), 2)
@@ -363,7 +387,7 @@ func best(hi float64, value func(x float64) float64) float64 {
 // and returns the objective and the lower bounds over η and over L, divided by s².
 func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float64, err error) {
 	d := tr.dense(res)
-	lambda, fl := tr.p.Lambda, float64(d.l)
+	lambda, fl := tr.p.Lambda, d.samples
 	s2 := d.s * d.s
 	var diff mat.Dense
 	diff.Sub(d.F, d.Y)
@@ -453,9 +477,10 @@ func (tr *trial) leastForm(d *dense, j int) float64 {
 }
 
 // bestOverL is the largest lower bound over L that coefficients C·T give, T diagonal
-// in the eigenvectors of G in sample space and a number in feature space.
+// in the eigenvectors of G in sample space and a number in feature space and with
+// missing cells, which C·T has to be 0 in.
 func (tr *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, solver string) float64 {
-	mu := tr.p.Lambda * float64(d.l)
+	mu := tr.p.Lambda * d.samples
 	sym := mat.NewSymDense(d.n, nil)
 	for i := range d.n {
 		for j := range i + 1 {
@@ -475,7 +500,7 @@ func (tr *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, s
 	for i := range g {
 		g[i] = math.Max(g[i], 0) * (tr.p.Tau / mu * d.k * d.e)
 	}
-	if tr.Zs != nil {
+	if tr.Zs != nil || tr.cells != nil {
 		top := g[len(g)-1]
 		return best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), func(x float64) float64 { return 2*x*yc - x*x*(cc+top) }) + omega
 	}

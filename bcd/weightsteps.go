@@ -13,7 +13,7 @@ import (
 // stands still: in sample space, for regularizers without a curvature of their own.
 func (t *task) exactWeights() bool {
 	_, lp := t.reg.(Lp)
-	_, ok := t.space.(*samples)
+	_, ok := t.space.(complete)
 	N := t.space.Unknowns()
 	return ok && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory
 }
@@ -37,7 +37,7 @@ func (d *descent) prepareWeights(ctx context.Context) (err error) {
 // weightHessian is ∂²h/∂η_i∂η_j = 2λ⟨K_iCL, (K_η⊗L + μI)⁻¹K_jCL⟩ over the
 // kernels of idx, at the C of pt; A is A_η there.
 func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, idx []int) (blas.General, error) {
-	s := t.space.(*samples)
+	s := t.space.(complete)
 	U, sigma, err := t.eigenvectors(ctx, A)
 	if err != nil {
 		return blas.General{}, err
