@@ -3,9 +3,13 @@ package iokl
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -17,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/internal/npy"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -125,7 +130,7 @@ func TestZeroWeightsAreNotStored(t *testing.T) {
 		t.Fatal("every kernel has a weight; the test needs one of weight 0")
 	}
 	var head struct{ Dictionary kernel.Dictionary }
-	if err := json.Unmarshal(metaOf(t, encode(t, m)), &head); err != nil {
+	if err := json.Unmarshal(memberOf(t, encode(t, m), "meta.json"), &head); err != nil {
 		t.Fatal(err)
 	}
 	positive := 0
@@ -137,23 +142,6 @@ func TestZeroWeightsAreNotStored(t *testing.T) {
 	if len(head.Dictionary) != positive || slices.Contains(head.Dictionary.Names(), m.KernelNames()[zero]) {
 		t.Errorf("dictionary %v", head.Dictionary.Names())
 	}
-}
-
-func metaOf(t testing.TB, file []byte) []byte {
-	t.Helper()
-	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := z.Open("meta.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // rewrite copies a model file with one member changed, checksums of the archive made right again.
@@ -260,13 +248,91 @@ print(z["X"].shape, z["CL"].shape, z["eta"].sum(), json.loads(z["meta.json"])["v
 	}
 }
 
+// members are the arrays of a model file in the order of the arguments of FuzzDecode.
+var members = []string{"eta", "L_vectors", "L_values", "X", "CL", "WL"}
+
+// checksum is the one of meta.json: SHA-256 of the shape and the elements, little-endian.
+func checksum(a *npy.Array) string {
+	h := sha256.New()
+	for _, s := range a.Shape {
+		_ = binary.Write(h, binary.LittleEndian, uint64(s))
+	}
+	_ = binary.Write(h, binary.LittleEndian, a.Data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// assemble makes a model file of its parts, with checksums that hold, so that a change
+// of any part reaches what reads the part.
+func assemble(t testing.TB, text []byte, arrays [][]byte) []byte {
+	t.Helper()
+	sums := map[string]string{}
+	var file bytes.Buffer
+	z := npy.NewArchiveWriter(&file)
+	for k, b := range arrays {
+		if len(b) == 0 {
+			continue // this kind of model lacks it
+		}
+		if a, err := npy.Read(bytes.NewReader(b), int64(len(b))); err == nil {
+			sums[members[k]] = checksum(a)
+		}
+		if err := z.Raw(members[k]+".npy", b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var head map[string]json.RawMessage
+	if json.Unmarshal(text, &head) == nil && head != nil {
+		head["checksums"], _ = json.Marshal(sums)
+		if whole, err := json.Marshal(head); err == nil {
+			text = whole
+		}
+	}
+	if err := z.Raw("meta.json", text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// memberOf is the named member of a file, nil where it has none.
+func memberOf(t testing.TB, file []byte, name string) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := z.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// FuzzDecode changes the parts of model files of every kind, behind their checksums.
 func FuzzDecode(f *testing.F) {
 	X, _ := learntest.Wave(3, 13)
 	for _, m := range someModels(f) {
-		f.Add(encode(f, m))
+		file := encode(f, m)
+		var parts [][]byte
+		for _, name := range members {
+			parts = append(parts, memberOf(f, file, name+".npy"))
+		}
+		text := memberOf(f, file, "meta.json")
+		if _, err := decode(assemble(f, text, parts)); err != nil {
+			f.Fatal(err) // the parts as they are make a model
+		}
+		f.Add(text, parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
 	}
-	f.Fuzz(func(t *testing.T, file []byte) {
-		m, err := decode(file)
+	f.Fuzz(func(t *testing.T, text, eta, V, S, X0, CL, WL []byte) {
+		m, err := decode(assemble(t, text, [][]byte{eta, V, S, X0, CL, WL}))
 		if err != nil {
 			if !errors.Is(err, ErrModel) {
 				t.Fatalf("error %v is no ErrModel", err)
@@ -277,6 +343,18 @@ func FuzzDecode(f *testing.F) {
 		_ = m.OutputCorrelation()
 		if m.InputNames() == nil || len(m.InputNames()) == 4 {
 			_, _ = m.Predict(X)
+		}
+	})
+}
+
+// FuzzDecodeFile changes the bytes of a whole model file.
+func FuzzDecodeFile(f *testing.F) {
+	for _, m := range someModels(f) {
+		f.Add(encode(f, m))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if _, err := decode(file); err != nil && !errors.Is(err, ErrModel) {
+			t.Fatalf("error %v is no ErrModel", err)
 		}
 	})
 }
