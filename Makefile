@@ -6,9 +6,11 @@ BACKEND ?= native
 TAGS    ?=
 CASES   ?= all
 FLAGS   ?=
+TIME    ?= 1m
+TARGETS ?= .
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test check bench profile pictures clean
+.PHONY: help build run test fuzz check bench profile pictures clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +26,9 @@ run: ## learn handwritten digits: JSON and pictures in ./out
 
 test: ## run every test this machine can run
 	@GO='$(GO)' ./scripts/test
+
+fuzz: ## feed random input to every reader and kernel (TIME=1m for each, TARGETS=regexp)
+	@GO='$(GO)' TIME='$(TIME)' TARGETS='$(TARGETS)' ./scripts/fuzz
 
 check: ## format, vet, static analysis, cross-compilation, layout, go.mod
 	@GO='$(GO)' ./scripts/check

@@ -3,7 +3,10 @@ package bcd
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc64"
+	"io"
 	"math"
 	"testing"
 
@@ -121,4 +124,36 @@ func TestStartShapes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// FuzzDecodeState changes the body of a checkpoint, behind its checksum.
+func FuzzDecodeState(f *testing.F) {
+	K, Y := awkward(4, 6, 2)
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}}
+	res, err := Solve(context.Background(), p, Options{Tol: 1e-2})
+	if err != nil {
+		f.Fatal(err)
+	}
+	var whole bytes.Buffer
+	state := &State{Solver: "reduced", Iter: 3, Eta: res.Eta, L: res.L, X: res.C}
+	if err := state.Encode(&whole, p); err != nil {
+		f.Fatal(err)
+	}
+	from := len(checkpointMagic) + 8
+	f.Add(whole.Bytes()[from : whole.Len()-8])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		text := binary.LittleEndian.AppendUint64([]byte(checkpointMagic), uint64(len(body)))
+		text = append(text, body...)
+		text = binary.LittleEndian.AppendUint64(text, crc64.Checksum(text, crcTable))
+		s, err := DecodeState(bytes.NewReader(text), p)
+		if err != nil {
+			if !errors.Is(err, ErrCheckpoint) && !errors.Is(err, ErrForeign) && !errors.Is(err, ErrInput) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if err := s.Encode(io.Discard, p); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -181,3 +181,19 @@ func TestGradient(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParseNorm reads what may be a norm and evaluates it.
+func FuzzParseNorm(f *testing.F) {
+	for _, text := range []string{"lp:1", "lp:1.7", "blockr:1.2", "block1", "wedge", "elastic:0.5", "groups:0-1,2-3"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		reg, err := ParseNorm(text)
+		if err != nil || reg.Check(4) != nil {
+			return
+		}
+		if v := reg.Omega([]float64{0.5, 0, 0.25, 0.25}); math.IsNaN(v) || v < 0 {
+			t.Fatalf("%q is %v, whose ω is %g", text, reg, v)
+		}
+	})
+}

@@ -3,10 +3,15 @@ package stream
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl/blas"
 )
 
 func TestDecodeRefusals(t *testing.T) {
@@ -59,6 +64,14 @@ func TestDecodeRefusals(t *testing.T) {
 	}
 }
 
+// sealed ends a checkpoint by the checksum that it needs.
+func sealed(text []byte) []byte {
+	sum := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
+	return binary.LittleEndian.AppendUint32(slices.Clone(text), sum)
+}
+
+// FuzzDecode changes the header and the numbers of a checkpoint, behind its checksum,
+// and goes on with the pass where it was read.
 func FuzzDecode(f *testing.F) {
 	X, Y, maps := data(f, 10)
 	a := New(maps, 3, 2, Options{BlockRows: 4})
@@ -69,11 +82,57 @@ func FuzzDecode(f *testing.F) {
 	if err := a.Encode(&buf); err != nil {
 		f.Fatal(err)
 	}
-	f.Add(buf.Bytes())
-	f.Add([]byte(magic))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	whole := buf.Bytes()
+	size := int(binary.LittleEndian.Uint32(whole[len(magic):]))
+	from := len(magic) + 4
+	f.Add(whole[from:from+size], whole[from+size:len(whole)-4])
+	f.Fuzz(func(t *testing.T, header, numbers []byte) {
+		text := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(header)))
 		b := New(maps, 3, 2, Options{BlockRows: 4})
-		if err := b.Decode(bytes.NewReader(text)); err != nil && !errors.Is(err, ErrCheckpoint) {
+		if err := b.Decode(bytes.NewReader(sealed(slices.Concat(text, header, numbers)))); err != nil {
+			if !errors.Is(err, ErrCheckpoint) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if err := b.Add(Block{X: X, Y: Y}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = b.Sums()
+	})
+}
+
+// FuzzDecodeFile changes the bytes of a whole checkpoint.
+func FuzzDecodeFile(f *testing.F) {
+	_, _, maps := data(f, 10)
+	f.Add([]byte(magic))
+	f.Add(sealed([]byte(magic + "\x02\x00\x00\x00{}")))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := New(maps, 3, 2, Options{BlockRows: 4}).Decode(bytes.NewReader(text)); err != nil && !errors.Is(err, ErrCheckpoint) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzSums adds up rows in blocks and folds of any size, and compares with the definition.
+func FuzzSums(f *testing.F) {
+	f.Add(uint8(40), uint8(7), uint8(3), uint8(5), uint8(13))
+	f.Add(uint8(1), uint8(1), uint8(1), uint8(1), uint8(1))
+	X, Y, maps := data(f, 60)
+	f.Fuzz(func(t *testing.T, rows, block, folds, first, second uint8) {
+		l := 1 + int(rows)%60
+		x, y := blas.View(X, 0, 0, l, X.Cols), blas.View(Y, 0, 0, l, Y.Cols)
+		opt := Options{BlockRows: 1 + int(block)%20, Folds: int(folds) % 6}
+		a := New(maps, 3, 2, opt)
+		src := &chopped{x: x, y: y, sizes: []int{1 + int(first), 1 + int(second)}, end: io.EOF}
+		if err := a.Run(t.Context(), src); err != nil {
+			t.Fatal(err)
+		}
+		sums, err := a.Sums()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := same(Total(sums, nil), direct(t, maps, x, y, func(int) bool { return true }), 1e-10); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -66,7 +66,7 @@ func TestNpyMissing(t *testing.T) {
 	}
 }
 
-func parquetFile(t *testing.T, a blas.General) string {
+func parquetFile(t testing.TB, a blas.General) string {
 	t.Helper()
 	type row struct {
 		A float64  `parquet:"a"`
@@ -91,6 +91,26 @@ func parquetFile(t *testing.T, a blas.General) string {
 	return file(t, "a.parquet", b.String())
 }
 
+// FuzzParquet changes the bytes of Parquet files.
+func FuzzParquet(f *testing.F) {
+	path := parquetFile(f, blas.General{Rows: 2, Cols: 3, Stride: 3, Data: []float64{1, 2, 3, 4, -1, 6}})
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole, false)
+	f.Add(whole, true)
+	f.Fuzz(func(t *testing.T, text []byte, types bool) {
+		r, err := newParquetReader(&source{name: "a.parquet", at: bytes.NewReader(text), size: int64(len(text))}, Options{Types: types})
+		if err == nil {
+			_, err = ReadAll(r)
+		}
+		if err != nil && !errors.Is(err, ErrData) {
+			t.Fatalf("error %v is not about the data", err)
+		}
+	})
+}
+
 func TestParquet(t *testing.T) {
 	path := parquetFile(t, blas.General{Rows: 2, Cols: 3, Stride: 3, Data: []float64{1, 2, 3, 4, -1, 6}})
 	tab, err := Read(path, Options{})
@@ -103,6 +123,11 @@ func TestParquet(t *testing.T) {
 	}
 	if _, err := Read(file(t, "cut.parquet", string(whole[:len(whole)/2])), Options{}); !errors.Is(err, ErrData) {
 		t.Errorf("half a file: %v", err)
+	}
+	lying := slices.Clone(whole)
+	copy(lying[len(lying)-8:], "\xff\xff\xff\x7f")
+	if _, err := Read(file(t, "long.parquet", string(lying)), Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "footer claims") {
+		t.Errorf("a footer longer than the file: %v", err)
 	}
 	var b bytes.Buffer
 	type row struct {

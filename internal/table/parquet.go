@@ -4,6 +4,7 @@ package table
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -162,6 +163,14 @@ func countLeaves(n parquet.Node) int {
 
 // openParquet turns the panics that the decoder answers some broken files with into errors.
 func openParquet(at io.ReaderAt, size int64) (f *parquet.File, err error) {
+	// The library allocates the footer by the length that the file gives.
+	var end [8]byte
+	if _, err := at.ReadAt(end[:], size-int64(len(end))); size < int64(len(end)) || err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.New("it is cut short")
+	}
+	if n := int64(binary.LittleEndian.Uint32(end[:])); n > size-int64(len(end)) {
+		return nil, fmt.Errorf("its footer claims %d bytes of %d", n, size)
+	}
 	defer func() {
 		if recover() != nil {
 			err = errors.New("its structure is broken")

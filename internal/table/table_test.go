@@ -19,7 +19,7 @@ import (
 
 var nan = math.NaN()
 
-func file(t *testing.T, name, content string) string {
+func file(t testing.TB, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
