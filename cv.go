@@ -72,7 +72,8 @@ func (r *CVResult) Chosen() CVPoint { return r.Points[r.Best] }
 
 // Settle returns opt with the kernels, norm, τ and λ of the best point.
 func (r *CVResult) Settle(opt Options) Options {
-	p := r.Chosen()
+	p, asked := r.Chosen(), opt
+	opt.asked = &asked
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn = p.Lambda, p.Tau, p.Kernels, p.Learn
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm

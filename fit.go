@@ -104,7 +104,11 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if end == nil {
 		return nil, err
 	}
-	return &Model{end.Model, certify(end, opt)}, err
+	m := &Model{end.Model, certify(end, opt)}
+	if err == nil {
+		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
+	}
+	return m, err
 }
 
 // crossValidate compares the settings that the options leave open. ranks share the folds.

@@ -72,6 +72,13 @@ type Options struct {
 
 	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given
 
+	// IntervalFolds is the number of folds without each of which the model is learned once
+	// more, for intervals of [Model.PredictInterval] by CV+. All that is open in
+	// the options is then chosen anew inside each fold. 0 means that a fit in memory
+	// that chooses λ keeps such models at the chosen setting where they are
+	// small, and that other fits keep none; negative, that none are kept.
+	IntervalFolds int `json:"interval_folds,omitzero"`
+
 	// Checkpoint is a file that keeps where the final fit stands, replaced as a
 	// whole every few seconds and when the fit ends; a fit of the same data and
 	// settings goes on from there. "" means none. For streamed fits see [FitStream].
@@ -83,6 +90,8 @@ type Options struct {
 	// Notify gets single lines about what is about to be done or was decided:
 	// the memory needed, the λ chosen.
 	Notify func(line string) `json:"-"`
+
+	asked *Options // what was open before cross-validation settled it; nil where it did not
 }
 
 // check validates what needs no data, and fills in defaults. gram says that the
@@ -99,6 +108,9 @@ func (opt Options) check(gram bool) (Options, error) {
 	}
 	if !(opt.Tol >= 0) {
 		return opt, fault.Input("tolerance %g is negative", opt.Tol)
+	}
+	if opt.IntervalFolds == 1 {
+		return opt, fault.Input("1 interval fold: at least 2 are needed")
 	}
 	if opt.MaxOuter < 0 {
 		return opt, fault.Input("%d outer iterations", opt.MaxOuter)

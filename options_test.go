@@ -21,7 +21,7 @@ func TestOptionsJSON(t *testing.T) {
 	named := regexp.MustCompile(`^[a-z]+(_[a-z]+)*,omit(empty|zero)$`)
 	for _, typ := range []reflect.Type{reflect.TypeFor[iokl.Options](), reflect.TypeFor[iokl.CVOptions]()} {
 		for i := range typ.NumField() {
-			if f := typ.Field(i); f.Tag.Get("json") != "-" && !named.MatchString(f.Tag.Get("json")) {
+			if f := typ.Field(i); f.IsExported() && f.Tag.Get("json") != "-" && !named.MatchString(f.Tag.Get("json")) {
 				t.Errorf("%v.%s has the JSON name %q", typ, f.Name, f.Tag.Get("json"))
 			}
 		}

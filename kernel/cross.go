@@ -143,6 +143,61 @@ func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
 	})
 }
 
+// Diagonal writes K_η(x,x) for the rows x of Xnew to dst.
+func (c *Crossing) Diagonal(dst []float64, Xnew blas.General) error {
+	if len(dst) != Xnew.Rows {
+		panic("kernel: Diagonal: shape mismatch")
+	}
+	return c.each(Xnew, func(s *slab, lo, rows int) {
+		var value, metric [1]float64
+		for i := range rows {
+			dst[lo+i] = 0
+			for f, fam := range c.fams {
+				fam.tile(c.be, s.sides[f], i, 1, s.sides[f], i, 1, metric[:])
+				fam.diagonal(metric[:], 0, 1, 1)
+				for _, j := range fam.members {
+					c.eval[j].row(value[:], metric[:])
+					if s.scale[j] != nil {
+						value[0] *= s.scale[j][i] * s.scale[j][i]
+					}
+					dst[lo+i] += c.eta[j] * value[0]
+				}
+			}
+		}
+		if !c.centred {
+			return
+		}
+		for j := range c.d {
+			if c.eta[j] != 0 && c.d[j].Center {
+				s.centerDiagonal(dst[lo:lo+rows], j)
+			}
+		}
+	})
+}
+
+// centerDiagonal subtracts from η_j·k_j(x,x) what centring takes away, 2·mean_i k_j(x,x_i) − mean of K_j.
+func (s *slab) centerDiagonal(dst []float64, j int) {
+	c := s.c
+	f := slices.IndexFunc(c.fams, func(f *family) bool { return slices.Contains(f.members, j) })
+	for j0 := 0; j0 < c.X.Rows; j0 += tileCols {
+		cols := min(tileCols, c.X.Rows-j0)
+		c.fams[f].tile(c.be, s.sides[f], 0, s.rows, c.sides[f], j0, cols, s.tile)
+		for i := range s.rows {
+			value := s.line[:cols]
+			c.eval[j].row(value, s.tile[i*cols:(i+1)*cols])
+			for t, v := range value {
+				if s.scale[j] != nil {
+					v *= s.scale[j][i] * c.scale[j][j0+t]
+				}
+				dst[i] -= 2 * c.eta[j] * v / float64(c.X.Rows)
+			}
+		}
+	}
+	for i := range dst {
+		dst[i] += c.eta[j] * c.d[j].Mean
+	}
+}
+
 // each calls f for every slab of the rows of Xnew, with the number of its first row.
 func (c *Crossing) each(Xnew blas.General, f func(s *slab, lo, rows int)) error {
 	if err := c.active.ready(Xnew); err != nil {

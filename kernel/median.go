@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/order"
 )
 
 // medianPairs is the number of pairs the median heuristic looks at, at most.
@@ -48,50 +49,18 @@ func medianDistance(m metric, X blas.General, set subset, pairs [][2]int) (float
 	for p, ij := range pairs {
 		dist[p] = distance(m, blas.Row(Z, ij[0]), blas.Row(Z, ij[1]))
 	}
-	median := middle(dist)
+	median := order.Select(dist, len(dist)/2)
 	if median == 0 {
 		dist = slices.DeleteFunc(dist, func(v float64) bool { return v == 0 })
 		if len(dist) == 0 {
 			return 0, fmt.Errorf("the median distance on features %s is 0: all the %d pairs looked at coincide: %w", set.label, len(pairs), ErrConstant)
 		}
-		median = middle(dist)
+		median = order.Select(dist, len(dist)/2)
 	}
 	if math.IsInf(median, 0) {
 		return 0, fmt.Errorf("the median distance on features %s overflows: rescale the data", set.label)
 	}
 	return median, nil
-}
-
-// middle is element len(v)/2 of v in ascending order. It changes the order of v,
-// in time that grows with its length (Hoare's quickselect).
-func middle(v []float64) float64 {
-	k := len(v) / 2
-	for lo, hi := 0, len(v)-1; lo < hi; {
-		pivot := max(min(v[lo], v[hi]), min(max(v[lo], v[hi]), v[(lo+hi)/2]))
-		i, j := lo, hi
-		for i <= j {
-			for v[i] < pivot {
-				i++
-			}
-			for v[j] > pivot {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return v[k]
-		}
-	}
-	return v[k]
 }
 
 // distance is the distance whose width the kernel takes.

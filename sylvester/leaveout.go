@@ -21,8 +21,8 @@ import (
 // (1 − Σ_a T_ia²)/μ.
 //
 // Use comes first, then At for every μ of a path; the other methods are about the μ of
-// the last At. It keeps scratch, T∘T among it, and serves one goroutine.
-// Memory: l·q + 4·l·r + l·n + 3·q·r floats.
+// the last At. Use and At serve one goroutine; between them the other methods may run in several. It keeps T∘T.
+// Memory: l·q + 3·l·r + l·n + 3·q·r floats.
 type LeaveOut struct {
 	be     blas.Backend
 	dec    *Decomposition
@@ -37,7 +37,7 @@ type LeaveOut struct {
 	mu     float64      // 0 before At
 	weight blas.General // 1/(σ_a·ρ_b + μ), q×r
 	g, res blas.General // g and r̃, l×r
-	w, u   blas.General // scratch, q×r and l×r
+	w      blas.General // scratch, q×r
 }
 
 // NewLeaveOut returns a LeaveOut for a decomposition, which it keeps. A nil backend is the active one.
@@ -137,36 +137,29 @@ func (s *LeaveOut) expand(dst blas.General, alpha float64, A blas.General) {
 	}
 }
 
-// apply computes dst = (ρ_b·K + μI)⁻¹·x_b for every column of x (l×r), or for its one
-// column, from tx = Tᵀ·x.
-func (s *LeaveOut) apply(dst, x, tx blas.General) {
-	s.w = blas.Reshape(s.w, len(s.dec.Sigma), s.L.Rank())
-	outside := 1 / s.mu // what 1/(σ·ρ_b + μ) is outside T
+// outside is what 1/(σ·ρ_b + μ) is outside T.
+func (s *LeaveOut) outside() float64 {
 	if s.dec.whole() {
-		outside = 0
+		return 0
 	}
-	for a := range s.w.Rows {
-		out, from := blas.Row(s.w, a), blas.Row(tx, a)
-		for b, d := range blas.Row(s.weight, a) {
-			out[b] = from[b%tx.Cols] * (d - outside)
-		}
-	}
-	s.product(dst, s.dec.T, s.w)
-	if outside == 0 {
-		return
-	}
-	for i := range dst.Rows {
-		out, from := blas.Row(dst, i), blas.Row(x, i)
-		for b := range out {
-			out[b] += outside * from[b%x.Cols]
-		}
-	}
+	return 1 / s.mu
 }
 
 // solve computes r̃ and C.
 func (s *LeaveOut) solve(C blas.General) {
 	s.res = blas.Reshape(s.res, s.dec.T.Rows, s.L.Rank())
-	s.apply(s.res, s.yt, s.b)
+	s.w = blas.Reshape(s.w, len(s.dec.Sigma), s.L.Rank())
+	outside := s.outside()
+	for a := range s.w.Rows {
+		out, from := blas.Row(s.w, a), blas.Row(s.b, a)
+		for b, d := range blas.Row(s.weight, a) {
+			out[b] = from[b] * (d - outside)
+		}
+	}
+	s.product(s.res, s.dec.T, s.w)
+	if outside != 0 {
+		blas.AddScaled(s.res, outside, s.yt)
+	}
 	if C.Data != nil {
 		copyScaled(C, 1/s.mu, s.rest)
 		s.expand(C, 1, s.res)
@@ -192,6 +185,24 @@ func (s *LeaveOut) Residuals(dst blas.General) {
 	s.set()
 	blas.Copy(dst, s.rest)
 	s.expand(dst, 1, s.res)
+}
+
+// Deviations writes to dst (l×n) the standard deviation of every residual of [LeaveOut.Residuals] in
+// the Gaussian process of [LeaveOut.Deviation], which has noise of variance 1:
+//
+//	√(1 + var f₋ᵢ,k(x_i)) = √(1 + Σ_b V_kb²·(1/(μ·g_ib) − 1)).
+func (s *LeaveOut) Deviations(dst blas.General) {
+	s.set()
+	for i := range dst.Rows {
+		g := blas.Row(s.g, i)
+		for k := range dst.Cols {
+			v := 1.0
+			for b, c := range blas.Row(s.L.V, k) {
+				v += c * c * max(0, 1/(s.mu*g[b])-1)
+			}
+			dst.Data[i*dst.Stride+k] = math.Sqrt(v)
+		}
+	}
 }
 
 // Leverages writes to dst (l×n) the derivative of the fitted value of every cell by its
@@ -223,35 +234,76 @@ func (s *LeaveOut) DegreesOfFreedom() float64 {
 	return df
 }
 
-// Without writes f₋ᵢ(x) to the rows of dst (l×n), for a new point x with
-// k = [k(x, x_1) … k(x, x_l)] and the prediction f = L·Cᵀ·k of the fit to all rows:
-//
-//	f̃₋ᵢ,b(x) = f̃_b(x) − ρ_b·(Σ_a w_a·T_ia/(σ_a·ρ_b + μ))·r̃_ib,   w = Tᵀ·k,
-//
-// the values of jackknife+ (Barber, Candès, Ramdas, Tibshirani, doi:10.1214/20-AOS1965).
-// It costs 2·l·r·(q + n) flops and allocates q floats.
-func (s *LeaveOut) Without(dst blas.General, f, k []float64) {
+// Smoothers writes to dst (r·t × l) the rows ρ_b·k(x)ᵀ(ρ_b·K + μI)⁻¹ for t new points x, of which KX
+// (t×l) holds the k(x)ᵀ = [k(x, x_1) … k(x, x_l)]: row b·t + i is that of point i and eigenvalue
+// ρ_b of L. It costs 2·t·l·q·(1 + r) flops and allocates t·q·(1 + r) floats.
+func (s *LeaveOut) Smoothers(dst, KX blas.General) {
 	s.set()
-	l, n, q, r := s.dec.T.Rows, s.L.Dim(), len(s.dec.Sigma), s.L.Rank()
-	if len(k) != l || len(f) != n || dst.Rows != l || dst.Cols != n {
+	t, l, q, r := KX.Rows, s.dec.T.Rows, len(s.dec.Sigma), s.L.Rank()
+	if KX.Cols != l || dst.Rows != r*t || dst.Cols != l {
 		panic("sylvester: shape mismatch")
 	}
-	for i := range l {
-		copy(blas.Row(dst, i), f)
-	}
-	x, tx := blas.Vector(k), blas.NewGeneral(q, 1)
-	if q > 0 {
-		s.be.Dgemv(blas.Trans, l, q, 1, s.dec.T.Data, s.dec.T.Stride, k, 1, 0, tx.Data, 1)
-	}
-	s.u = blas.Reshape(s.u, l, r)
-	s.apply(s.u, x, tx)
-	for i := range l {
-		row, res := blas.Row(s.u, i), blas.Row(s.res, i)
-		for b, rho := range s.L.S {
-			row[b] *= rho * res[b]
+	w, all, outside := blas.NewGeneral(t, q), blas.NewGeneral(r*t, q), s.outside()
+	s.product(w, KX, s.dec.T)
+	for b, rho := range s.L.S {
+		for i := range t {
+			out := blas.Row(all, b*t+i)
+			for a, v := range blas.Row(w, i) {
+				out[a] = rho * v * (s.weight.Data[a*s.weight.Stride+b] - outside)
+			}
 		}
 	}
-	s.expand(dst, -1, s.u)
+	if q == 0 || r == 0 {
+		blas.Zero(dst)
+	} else {
+		blas.Mul(s.be, dst, false, true, all, s.dec.T)
+	}
+	for b, rho := range s.L.S {
+		for i := range t {
+			blas.Axpy(rho*outside, blas.Row(KX, i), blas.Row(dst, b*t+i))
+		}
+	}
+}
+
+// Changes writes to the rows of dst (l×n) f(x) − f₋ᵢ(x), what row i changes in the prediction
+// at a new point x: point number at of the smoothers U. In the coordinates of V,
+//
+//	f̃_b(x) − f̃₋ᵢ,b(x) = ρ_b·(Σ_a w_a·T_ia/(σ_a·ρ_b + μ))·r̃_ib,   w = Tᵀ·k(x),
+//
+// so that f₋ᵢ(x) are the values of jackknife+ (Barber, Candès, Ramdas, Tibshirani, doi:10.1214/20-AOS1965).
+// It costs 2·l·r·n flops and allocates l·r floats. Calls may run in several goroutines.
+func (s *LeaveOut) Changes(dst, U blas.General, at int) {
+	s.set()
+	l, n, r := s.dec.T.Rows, s.L.Dim(), s.L.Rank()
+	if U.Cols != l || dst.Rows != l || dst.Cols != n {
+		panic("sylvester: shape mismatch")
+	}
+	change := blas.NewGeneral(l, r)
+	for b := range r {
+		for i, v := range blas.Row(U, b*(U.Rows/r)+at) {
+			change.Data[i*r+b] = v * s.res.Data[i*s.res.Stride+b]
+		}
+	}
+	blas.Zero(dst)
+	s.expand(dst, 1, change)
+}
+
+// Without writes f₋ᵢ(x) to the rows of dst (l×n), for a new point x with
+// k = [k(x, x_1) … k(x, x_l)] and the prediction f = L·Cᵀ·k of the fit to all rows.
+func (s *LeaveOut) Without(dst blas.General, f, k []float64) {
+	s.set()
+	if len(f) != s.L.Dim() {
+		panic("sylvester: shape mismatch")
+	}
+	U := blas.NewGeneral(s.L.Rank(), len(k))
+	s.Smoothers(U, blas.General{Rows: 1, Cols: len(k), Stride: max(len(k), 1), Data: k})
+	s.Changes(dst, U, 0)
+	for i := range dst.Rows {
+		row := blas.Row(dst, i)
+		for j, v := range row {
+			row[j] = f[j] - v
+		}
+	}
 }
 
 // Deviation writes to dst (t×n) the posterior standard deviation at t new points of the

@@ -54,6 +54,11 @@ type Training interface {
 	Model(res *bcd.Result) *model.Model
 }
 
+// targeted is a Training set that holds its targets, as they are learned.
+type targeted interface {
+	Targets() blas.General
+}
+
 // rereader is a Training set whose operator reads the data again for every product.
 type rereader interface {
 	// Err is what went wrong while reading.
@@ -242,5 +247,10 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if res == nil {
 		return nil, fault.From(err)
 	}
-	return &Outcome{t.Model(res), res, p}, err
+	fit := t.Model(res)
+	fit.Mu = p.Lambda * float64(p.Space.Samples())
+	if t, ok := t.(targeted); ok {
+		fit.Y = blas.Clone(t.Targets())
+	}
+	return &Outcome{fit, res, p}, err
 }

@@ -27,6 +27,13 @@ const (
 	TestSamples = 400
 )
 
+// Intervals. Models of folds are kept by default for so many samples, where they take so many numbers.
+const (
+	IntervalLevel   = 0.9
+	IntervalSamples = 2000
+	IntervalNumbers = 1 << 23 // 64 MiB
+)
+
 // The path of λ falls from the mean of the diagonal of K_η at the starting weights,
 // where the fit is close to the mean, by √10 each time.
 const (

@@ -67,8 +67,9 @@ func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 	if err := json.Unmarshal(head.Certificate, certificate); err != nil {
 		return nil, badModel("its %s is damaged: %v", metaName, err)
 	}
-	l := loader{z: z, head: &head}
+	l := loader{z: z, head: &head, part: &head.part}
 	m := l.model()
+	l.folds(m)
 	if l.err != nil {
 		return nil, l.err
 	}
@@ -101,9 +102,11 @@ func (h *meta) parse(text []byte) error {
 
 // loader reads and checks the parts of a model; the first error sticks.
 type loader struct {
-	z    *npy.Archive
-	head *meta
-	err  error
+	z      *npy.Archive
+	head   *meta
+	part   *part  // that is read
+	prefix string // of its arrays
+	err    error
 }
 
 func (l *loader) fail(format string, args ...any) {
@@ -112,12 +115,14 @@ func (l *loader) fail(format string, args ...any) {
 	}
 }
 
-// array reads a member, checks its checksum, its dimensions and that its elements are finite.
-func (l *loader) array(name string, dims int) *npy.Array {
+// array reads a member, checks its checksum, its dimensions and that its elements are
+// finite, or NaN where cells may be missing.
+func (l *loader) array(name string, dims int, missing bool) *npy.Array {
 	empty := &npy.Array{Shape: make([]int, dims)}
 	if l.err != nil {
 		return empty
 	}
+	name = l.prefix + name
 	a, err := l.z.Array(name)
 	switch {
 	case err != nil:
@@ -128,7 +133,7 @@ func (l *loader) array(name string, dims int) *npy.Array {
 		l.fail("the checksum of array %s does not match", name)
 	default:
 		for _, v := range a.Data {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if math.IsNaN(v) && !missing || math.IsInf(v, 0) {
 				l.fail("array %s holds %v", name, v)
 				return empty
 			}
@@ -138,10 +143,11 @@ func (l *loader) array(name string, dims int) *npy.Array {
 	return empty
 }
 
-func (l *loader) vector(name string) []float64 { return l.array(name, 1).Data }
+func (l *loader) vector(name string) []float64 { return l.array(name, 1, false).Data }
 
-func (l *loader) matrix(name string) blas.General {
-	a := l.array(name, 2)
+func (l *loader) matrix(name string) blas.General { return general(l.array(name, 2, false)) }
+
+func general(a *npy.Array) blas.General {
 	return blas.General{Rows: a.Shape[0], Cols: a.Shape[1], Stride: max(a.Shape[1], 1), Data: a.Data}
 }
 
@@ -153,8 +159,8 @@ func (l *loader) expect(ok bool, format string, args ...any) {
 }
 
 func (l *loader) model() *Model {
-	h := l.head
-	m := &Model{In: h.Inputs, Out: h.Outputs, Names: h.Kernels, Warnings: h.Warnings}
+	h := l.part
+	m := &Model{In: h.Inputs, Out: h.Outputs, Names: h.Kernels, Mu: h.Mu, Warnings: h.Warnings}
 	m.Eta = l.vector("eta")
 	m.L = &linop.Spectral{V: l.matrix("L_vectors"), S: l.vector("L_values")}
 	l.expect(len(m.Eta) == len(m.Names), "%d weights for %d kernels", len(m.Eta), len(m.Names))
@@ -173,7 +179,53 @@ func (l *loader) model() *Model {
 	default:
 		l.fail("unknown kind %q", h.Kind)
 	}
+	l.expect(m.Mu >= 0 && !math.IsInf(m.Mu, 1), "μ is %g", m.Mu)
+	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"Y") {
+		m.Y = l.matrix("Y")
+		l.expect(m.Y.Cols == len(m.Out.Live), "targets of %d outputs, not %d", m.Y.Cols, len(m.Out.Live))
+	}
 	return m
+}
+
+// folds reads the models without some of the samples.
+func (l *loader) folds(m *Model) {
+	n := len(m.Out.Names)
+	for k := range l.head.Folds {
+		h := &l.head.Folds[k]
+		if l.part, l.prefix = &h.part, foldPrefix(k); h.Outputs == nil {
+			l.fail("its %s lacks the outputs of fold %d", metaName, k+1)
+			return
+		}
+		f := Fold{Model: l.model(), Rows: h.Rows, Y: general(l.array("observed", 2, true)), F: l.matrix("predicted")}
+		for _, a := range []blas.General{f.Y, f.F} {
+			l.expect(a.Rows == len(f.Rows) && a.Cols == n && a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols, len(f.Rows), n)
+		}
+		l.expect(h.Kind == l.head.Kind && len(f.Out.Names) == n && (f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
+		l.rows(&f, coefficients(m.Basis))
+		m.Folds = append(m.Folds, f)
+	}
+}
+
+// rows checks which samples a fold leaves out of so many; 0 where the basis does not tell.
+func (l *loader) rows(f *Fold, count int) {
+	if l.err != nil || count == 0 {
+		return
+	}
+	l.expect(coefficients(f.Basis)+len(f.Rows) == count, "a fold leaves out %d of %d samples, and learned from %d", len(f.Rows), count, coefficients(f.Basis))
+	for k, i := range f.Rows {
+		l.expect(i >= 0 && i < count && (k == 0 || i > f.Rows[k-1]), "a fold leaves out sample %d of %d", i, count)
+	}
+}
+
+// coefficients is the number of samples that the basis holds coefficients of.
+func coefficients(b Basis) int {
+	switch b := b.(type) {
+	case *Samples:
+		return b.CL.Rows
+	case *Grams:
+		return b.CL.Rows
+	}
+	return 0
 }
 
 func (l *loader) outputs(out *columns.Outputs) {
@@ -222,7 +274,7 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 }
 
 func (l *loader) samples(m *Model) Basis {
-	b := &Samples{dict: l.head.Dictionary, Z: l.matrix("X"), CL: l.coefficients("CL", m)}
+	b := &Samples{dict: l.part.Dictionary, Z: l.matrix("X"), CL: l.coefficients("CL", m)}
 	l.inputs(m.In, b.Z.Cols)
 	l.expect(b.Z.Rows == b.CL.Rows, "%d samples with %d coefficients", b.Z.Rows, b.CL.Rows)
 	idx := Kept(m.Eta)
@@ -247,7 +299,7 @@ func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
 }
 
 func (l *loader) features(m *Model) Basis {
-	b := &Features{maps: l.head.Maps, WL: l.coefficients("WL", m)}
+	b := &Features{maps: l.part.Maps, WL: l.coefficients("WL", m)}
 	if m.In == nil {
 		l.inputs(nil, 0)
 		return b

@@ -26,6 +26,12 @@ type Model struct {
 	L        *linop.Spectral // between the outputs that were learned
 	Basis    Basis
 	Warnings []string // lines about the data that a user should see
+
+	Mu    float64      // μ of the linear system that C solves; 0 where it is not known
+	Y     blas.General // targets as they were learned, l×live; no rows where they are not kept
+	Folds []Fold       // models without some of the samples; nil where none are kept
+
+	ends ends // what Intervals derives from the folds
 }
 
 // Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples], a
@@ -36,7 +42,7 @@ type Basis interface {
 	// kind names the basis in model files.
 	kind() string
 	// members are its arrays in model files; what is no array goes into head.
-	members(head *meta) []member
+	members(head *part) []member
 	// kernels are those of positive weight.
 	kernels() []kernel.Kernel
 }

@@ -25,6 +25,12 @@ import (
 //	X                     l×d    training inputs as the kernels see them (kind samples)
 //	CL                    l×n    C·L (kinds samples and gram)
 //	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight (kind features)
+//	Y                     l×n    targets as they were learned (kind samples, optional)
+//
+// A model without the samples of fold k, from 1, has the same arrays with the prefix
+// fold<k>/, and beside them
+//
+//	observed, predicted   s×N    targets of the s samples left out, in the units of the data, and its predictions for them
 const (
 	fileFormat  = "iokl model"
 	fileVersion = 2 // 2: kernels may scale their columns
@@ -33,17 +39,30 @@ const (
 
 // meta is the JSON entry of a model file.
 type meta struct {
-	Format      string            `json:"format"`
-	Version     int               `json:"version"`
-	Kind        string            `json:"kind"` // samples, gram or features
-	Kernels     []string          `json:"kernels"`
-	Dictionary  kernel.Dictionary `json:"dictionary,omitempty"` // the kernels of positive weight
-	Maps        rff.Maps          `json:"maps,omitempty"`       // their feature maps (kind features)
-	Inputs      *columns.Inputs   `json:"inputs,omitempty"`
-	Outputs     *columns.Outputs  `json:"outputs"`
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	part
 	Certificate json.RawMessage   `json:"certificate"`
-	Warnings    []string          `json:"warnings,omitempty"`
+	Folds       []foldMeta        `json:"folds,omitempty"`
 	Checksums   map[string]string `json:"checksums"` // SHA-256 of shape and elements
+}
+
+// part is what meta says about one learned function.
+type part struct {
+	Kind       string            `json:"kind"` // samples, gram or features
+	Kernels    []string          `json:"kernels"`
+	Dictionary kernel.Dictionary `json:"dictionary,omitempty"` // the kernels of positive weight
+	Maps       rff.Maps          `json:"maps,omitempty"`       // their feature maps (kind features)
+	Inputs     *columns.Inputs   `json:"inputs,omitempty"`
+	Outputs    *columns.Outputs  `json:"outputs"`
+	Mu         float64           `json:"mu,omitempty"`
+	Warnings   []string          `json:"warnings,omitempty"`
+}
+
+// foldMeta is what meta says about a model without some of the samples.
+type foldMeta struct {
+	part
+	Rows []int `json:"rows"` // samples left out
 }
 
 // member is a named array of a model file.
@@ -74,13 +93,15 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
-	head := meta{
-		Format: fileFormat, Version: fileVersion, Kind: m.Basis.kind(), Kernels: m.Names,
-		Inputs: m.In, Outputs: m.Out, Certificate: cert, Warnings: m.Warnings,
-		Checksums: map[string]string{},
+	head := meta{Format: fileFormat, Version: fileVersion, Certificate: cert, Checksums: map[string]string{}}
+	var members []member
+	head.part, members = m.describe("")
+	for k, f := range m.Folds {
+		prefix := foldPrefix(k)
+		p, own := f.describe(prefix)
+		head.Folds = append(head.Folds, foldMeta{p, f.Rows})
+		members = append(append(members, own...), matrixMember(prefix+"observed", f.Y), matrixMember(prefix+"predicted", f.F))
 	}
-	members := []member{vectorMember("eta", m.Eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
-	members = append(members, m.Basis.members(&head)...)
 	z := npy.NewArchiveWriter(w)
 	for _, a := range members {
 		head.Checksums[a.name] = checksum(&a.array)
@@ -98,14 +119,31 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	return z.Close()
 }
 
-func (b *Samples) members(head *meta) []member {
+// foldPrefix is that of the arrays of fold k, from 0.
+func foldPrefix(k int) string { return fmt.Sprintf("fold%d/", k+1) }
+
+// describe is what a file keeps of the model, without its folds.
+func (m *Model) describe(prefix string) (part, []member) {
+	p := part{Kind: m.Basis.kind(), Kernels: m.Names, Inputs: m.In, Outputs: m.Out, Mu: m.Mu, Warnings: m.Warnings}
+	members := []member{vectorMember("eta", m.Eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
+	members = append(members, m.Basis.members(&p)...)
+	if m.Y.Rows > 0 {
+		members = append(members, matrixMember("Y", m.Y))
+	}
+	for i := range members {
+		members[i].name = prefix + members[i].name
+	}
+	return p, members
+}
+
+func (b *Samples) members(head *part) []member {
 	head.Dictionary = b.dict
 	return []member{matrixMember("X", b.Z), matrixMember("CL", b.CL)}
 }
 
-func (b *Grams) members(*meta) []member { return []member{matrixMember("CL", b.CL)} }
+func (b *Grams) members(*part) []member { return []member{matrixMember("CL", b.CL)} }
 
-func (b *Features) members(head *meta) []member {
+func (b *Features) members(head *part) []member {
 	head.Maps = b.maps
 	return []member{matrixMember("WL", b.WL)}
 }

@@ -104,6 +104,26 @@ func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Traini
 	return t, err
 }
 
+// Part is the data of some of the samples.
+func (g *Grams) Part(rows []int) (learn.Data, error) {
+	o, err := observe(len(rows), columns.Rows(g.y, rows), g.opt.quiet())
+	p := &Grams{observed: o, names: g.names}
+	for _, K := range g.grams {
+		p.grams = append(p.grams, part(K, rows, g.opt.Precision))
+	}
+	return p, err
+}
+
+// HeldOut predicts the samples to test on by a model of the part to train on.
+func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
+	F = blas.NewGeneral(len(s.Test), g.y.Cols)
+	K, err := g.cross(ctx, m.Eta, s)
+	if err == nil {
+		m.Cross(F, K)
+	}
+	return columns.Rows(g.y, s.Test), F, err
+}
+
 // cross is K_η between the samples left out and those to train on.
 func (g *Grams) cross(ctx context.Context, eta []float64, split learn.Split) (blas.General, error) {
 	K := blas.NewGeneral(len(split.Test), len(split.Train))

@@ -26,6 +26,12 @@ type Options struct {
 	Precision blas.Precision // in which Gram matrices are stored
 }
 
+// quiet is opt for a part of the samples, about which nothing is said.
+func (opt Options) quiet() Options {
+	opt.Notify = nil
+	return opt
+}
+
 // observed holds the targets of the samples and the folds to which they are dealt.
 type observed struct {
 	opt    Options
@@ -131,6 +137,9 @@ func (t *training) Space() bcd.Space {
 
 func (t *training) Weights() []float64 { return t.weights }
 
+// Targets are those that the solution was learned from.
+func (t *training) Targets() blas.General { return t.Y }
+
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
@@ -180,6 +189,17 @@ func (r *Rows) Sample(idx []int) (learn.Data, error) {
 
 // Columns is the number of inputs.
 func (r *Rows) Columns() int { return r.x.Cols }
+
+// Part is the data of some of the samples.
+func (r *Rows) Part(rows []int) (learn.Data, error) {
+	return NewRows(columns.Rows(r.x, rows), columns.Rows(r.y, rows), r.opt.quiet())
+}
+
+// HeldOut predicts the samples to test on by a model of the part to train on.
+func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
+	F = blas.NewGeneral(len(s.Test), r.y.Cols)
+	return columns.Rows(r.y, s.Test), F, m.Predict(ctx, F, columns.Rows(r.x, s.Test))
+}
 
 // coded holds some of the samples as kernels and solvers see them.
 type coded struct {

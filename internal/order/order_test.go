@@ -1,4 +1,4 @@
-package kernel
+package order
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestMiddle(t *testing.T) {
+func TestSelect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 2))
 	for n := 1; n < 200; n++ {
 		for name, draw := range map[string]func(i int) float64{
@@ -18,8 +18,8 @@ func TestMiddle(t *testing.T) {
 			for i := range v {
 				v[i] = draw(i)
 			}
-			want := slices.Sorted(slices.Values(v))[n/2]
-			if got := middle(v); got != want {
+			want := slices.Sorted(slices.Values(v))[n/3]
+			if got := Select(v, n/3); got != want {
 				t.Fatalf("%s, %d numbers: %g, want %g", name, n, got, want)
 			}
 		}

@@ -1,0 +1,276 @@
+package model
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/order"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// closed is what closed forms tell about a model at its η, L and μ, from one decomposition of K_η
+// (mathematics.md §13). Everything is in the units that the outputs were learned in.
+type closed struct {
+	lo    *sylvester.LeaveOut
+	cross *kernel.Crossing
+	l     int // rows of the training inputs
+
+	R, D  blas.General // residuals without each row, and their deviations for noise 1, l×live; of the model with Y
+	sigma []float64    // standard deviation of the noise of each live output; nil without Y
+}
+
+// derive returns the closed forms of the model, which it keeps.
+func (m *Model) derive(ctx context.Context) (*closed, error) {
+	m.ends.mutex.Lock()
+	defer m.ends.mutex.Unlock()
+	if m.ends.closed != nil {
+		return m.ends.closed, nil
+	}
+	b, ok := m.Basis.(*Samples)
+	switch {
+	case !ok:
+		return nil, fault.Input("closed forms for single rows need the training inputs, which a model of %s does not keep", m.Basis.kind())
+	case !(m.Mu > 0):
+		return nil, fault.Input("closed forms for single rows need what a model written by an older version does not keep: fit it anew")
+	}
+	c := &closed{l: b.Z.Rows}
+	var err error
+	if c.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
+		return nil, fault.From(err)
+	}
+	K := blas.NewGeneral(b.Z.Rows, b.Z.Rows)
+	if err := c.cross.Sum(K, b.Z); err != nil {
+		return nil, fault.From(err)
+	}
+	dec, err := sylvester.Decompose(ctx, linop.NewDense(K, b.be), b.be)
+	if err != nil {
+		return nil, err
+	}
+	for a, v := range dec.Sigma {
+		dec.Sigma[a] = max(v, 0) // of rounding
+	}
+	Y := m.Y
+	known := Y.Rows > 0
+	if !known {
+		Y = blas.NewGeneral(b.Z.Rows, m.L.Dim())
+	}
+	if slices.ContainsFunc(Y.Data, math.IsNaN) {
+		return nil, fault.Input("closed forms for single rows are for targets without missing cells: use %s", CVPlus)
+	}
+	c.lo = sylvester.NewLeaveOut(dec, b.be)
+	if err := c.lo.Use(m.L, Y); err != nil {
+		return nil, err
+	}
+	if err := c.lo.At(blas.General{}, m.Mu); err != nil {
+		return nil, err
+	}
+	if known {
+		c.R, c.D = blas.NewGeneral(Y.Rows, Y.Cols), blas.NewGeneral(Y.Rows, Y.Cols)
+		c.lo.Residuals(c.R)
+		c.lo.Deviations(c.D)
+		c.noise()
+	}
+	m.ends.closed = c
+	return c, nil
+}
+
+// needY refuses a model without targets.
+func (c *closed) needY() error {
+	if c.sigma == nil {
+		return fault.Input("the model does not keep its training targets: fit it anew")
+	}
+	return nil
+}
+
+// noise estimates σ_k² as the mean of the squared residuals in units of their deviation for noise 1.
+func (c *closed) noise() {
+	c.sigma = make([]float64, c.R.Cols)
+	for i := range c.R.Rows {
+		d := blas.Row(c.D, i)
+		for k, r := range blas.Row(c.R, i) {
+			c.sigma[k] += (r / d[k]) * (r / d[k]) / float64(c.R.Rows)
+		}
+	}
+	for k, v := range c.sigma {
+		c.sigma[k] = math.Sqrt(v)
+	}
+}
+
+// slabs calls f for so many rows of x at a time, with the inputs as kernels see them.
+func (m *Model) slabs(ctx context.Context, x blas.General, rows int, f func(at int, Z blas.General) error) error {
+	if err := m.In.CheckWidth(x); err != nil {
+		return err
+	}
+	for at := 0; at < x.Rows; at += rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		Z := blas.Clone(blas.View(x, at, 0, min(rows, x.Rows-at), x.Cols))
+		if _, err := m.In.Scale(Z, at); err != nil {
+			return err
+		}
+		if err := f(at, Z); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deviation writes to dst (t×live) the posterior deviation at the rows of Z for noise 1.
+func (c *closed) deviation(dst, Z blas.General) error {
+	KX, kxx := blas.NewGeneral(Z.Rows, c.l), make([]float64, Z.Rows)
+	if err := c.cross.Sum(KX, Z); err != nil {
+		return fault.From(err)
+	}
+	if err := c.cross.Diagonal(kxx, Z); err != nil {
+		return fault.From(err)
+	}
+	c.lo.Deviation(dst, KX, kxx)
+	return nil
+}
+
+// widths writes to dst (t×n) √(1 + var f(x)) for noise 1 at the rows of x, 1 for outputs that are constant.
+func (m *Model) widths(ctx context.Context, dst, x blas.General) error {
+	c, err := m.derive(ctx)
+	if err != nil {
+		return err
+	}
+	return m.slabs(ctx, x, SlabRows, func(at int, Z blas.General) error {
+		D := blas.NewGeneral(Z.Rows, len(m.Out.Live))
+		if err := c.deviation(D, Z); err != nil {
+			return err
+		}
+		for i := range Z.Rows {
+			row := blas.Row(dst, at+i)
+			for j := range row {
+				row[j] = 1
+			}
+			for k, j := range m.Out.Live {
+				row[j] = math.Hypot(1, D.Data[i*D.Stride+k])
+			}
+		}
+		return nil
+	})
+}
+
+// Deviation writes to dst (t×n) the posterior standard deviation of every output at the rows
+// of x, in the units of the targets: that of the Gaussian process with covariance (σ²/μ)·K_η⊗L and
+// noise of variance σ², σ² from the residuals of each output without each row. It is
+// 0 for outputs that are constant. The noise is not part of it.
+func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
+	if m.In == nil {
+		return fault.Input("a model of Gram matrices has no deviations")
+	}
+	c, err := m.derive(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.needY(); err != nil {
+		return err
+	}
+	return m.slabs(ctx, x, SlabRows, func(at int, Z blas.General) error {
+		D := blas.NewGeneral(Z.Rows, len(m.Out.Live))
+		if err := c.deviation(D, Z); err != nil {
+			return err
+		}
+		for i := range Z.Rows {
+			row := blas.Row(dst, at+i)
+			clear(row)
+			for k, j := range m.Out.Live {
+				row[j] = c.sigma[k] * D.Data[i*D.Stride+k] * m.unit(j)
+			}
+		}
+		return nil
+	})
+}
+
+// unit is what a learned output is multiplied by to have the unit of target j.
+func (m *Model) unit(j int) float64 {
+	if m.Out.Scaler == nil {
+		return 1
+	}
+	return m.Out.Scaler.Scale[j]
+}
+
+// smoothers is how many numbers the smoothers of a slab of new points take, 32 MiB.
+const smoothers = 1 << 22
+
+// jackknife are the intervals of jackknife+.
+func (m *Model) jackknife(ctx context.Context, lo, hi, x blas.General, q Interval) error {
+	c, err := m.derive(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.needY(); err != nil {
+		return err
+	}
+	at, err := rank(q.Level, c.R.Rows)
+	if err != nil {
+		return err
+	}
+	S := c.sizes(q)
+	r := m.L.Rank()
+	slab := max(1, min(SlabRows, smoothers/(max(r, 1)*c.l)))
+	return m.slabs(ctx, x, slab, func(first int, Z blas.General) error {
+		rows := Z.Rows
+		W, scale := blas.NewGeneral(rows, c.R.Rows), blas.NewGeneral(rows, c.R.Cols)
+		for i := range scale.Data {
+			scale.Data[i] = 1
+		}
+		if q.Local {
+			if err := c.deviation(scale, Z); err != nil {
+				return err
+			}
+			for i, v := range scale.Data {
+				scale.Data[i] = math.Hypot(1, v)
+			}
+		}
+		if err := c.cross.Sum(W, Z); err != nil {
+			return fault.From(err)
+		}
+		U := blas.NewGeneral(r*rows, c.l)
+		c.lo.Smoothers(U, W)
+		F := blas.NewGeneral(rows, lo.Cols)
+		if err := m.Predict(ctx, F, blas.View(x, first, 0, rows, x.Cols)); err != nil {
+			return err
+		}
+		par.For(rows, func(i int) {
+			a, b := blas.Row(lo, first+i), blas.Row(hi, first+i)
+			copy(a, blas.Row(F, i))
+			copy(b, a)
+			moved := blas.NewGeneral(c.R.Rows, c.R.Cols)
+			c.lo.Changes(moved, U, i)
+			low, high := make([]float64, c.R.Rows), make([]float64, c.R.Rows)
+			for k, j := range m.Out.Live {
+				for p := range low {
+					change, size := moved.Data[p*moved.Stride+k], scale.Data[i*scale.Stride+k]*S.Data[p*S.Stride+k]
+					low[p], high[p] = size+change, size-change // −f₋ₚ(x) + size, f₋ₚ(x) + size, beside f(x)
+				}
+				a[j] -= m.unit(j) * order.Select(low, at-1)
+				b[j] += m.unit(j) * order.Select(high, at-1)
+			}
+		})
+		return ctx.Err()
+	})
+}
+
+// sizes are the sizes of the residuals, as q compares them.
+func (c *closed) sizes(q Interval) blas.General {
+	S := blas.Clone(c.R)
+	for i, v := range S.Data {
+		S.Data[i] = math.Abs(v)
+		if q.Local {
+			S.Data[i] /= c.D.Data[i]
+		}
+	}
+	if q.Joint {
+		join([]blas.General{S})
+	}
+	return S
+}

@@ -1,0 +1,160 @@
+package iokl
+
+import (
+	"context"
+	"errors"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
+)
+
+// IntervalOptions of [Model.PredictInterval]. The zero value is useful.
+type IntervalOptions struct {
+	Level float64 `json:"level,omitzero"` // share of new targets that the intervals are to hold; 0 means 0.9
+	// Method is "cv+" or "jackknife+". "" is the first of them that the model can.
+	//
+	// cv+ takes the models of Options.IntervalFolds. For rows that are drawn alike and
+	// in no order, its intervals hold at least 2·Level − 1 − √(2/l) of new targets, whatever their
+	// distribution; in practice about Level. That is so where everything was learned
+	// inside the folds; models kept by default share the setting that cross-validation chose.
+	//
+	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
+	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
+	// costs 2·l²·n operations a row.
+	Method string `json:"method,omitempty"`
+	Local  bool   `json:"local,omitempty"` // widths in proportion to the posterior deviation with noise: wider where data are thin
+	Joint  bool   `json:"joint,omitempty"` // Level is for all outputs of a row together
+}
+
+// Intervals are predictions and the ends of their intervals, t×n.
+type Intervals struct {
+	Predictions, Low, High *mat.Dense
+}
+
+// PredictInterval predicts the targets for the rows of X, and intervals that hold them with
+// a probability. It works through blocks of rows. Models without what the method takes, and levels that
+// the number of residuals does not allow, are [ErrInput].
+func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalOptions) (*Intervals, error) {
+	t, _ := X.Dims()
+	if t == 0 {
+		return nil, fault.Input("no rows to predict")
+	}
+	n := len(m.learned.Out.Names)
+	r := &Intervals{mat.NewDense(t, n, nil), mat.NewDense(t, n, nil), mat.NewDense(t, n, nil)}
+	var err error
+	phase.Apart(phase.Predict, func() {
+		err = m.learned.Intervals(ctx, r.Predictions.RawMatrix(), r.Low.RawMatrix(), r.High.RawMatrix(), raw(X), opt.interval())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// PredictIntervalGram is PredictInterval, by cv+, of a model of Gram matrices from the
+// cross-Gram matrices (t×l) of all m kernels.
+func (m *Model) PredictIntervalGram(ctx context.Context, KX []mat.Matrix, opt IntervalOptions) (r *Intervals, err error) {
+	phase.Apart(phase.Predict, func() {
+		var F, lo, hi blas.General
+		if F, lo, hi, err = m.learned.PredictGramIntervals(ctx, raws(KX), opt.interval()); err == nil {
+			r = &Intervals{blas.Dense(F), blas.Dense(lo), blas.Dense(hi)}
+		}
+	})
+	return r, err
+}
+
+func (opt IntervalOptions) interval() model.Interval {
+	if opt.Level == 0 {
+		opt.Level = defaults.IntervalLevel
+	}
+	return model.Interval{Level: opt.Level, Method: opt.Method, Local: opt.Local, Joint: opt.Joint}
+}
+
+// PredictDeviation returns the posterior standard deviation (t×n) of the outputs at the rows of X, in
+// their units: that of the Gaussian process with covariance (σ²/μ)·K_η⊗L, μ = λl, and noise of
+// variance σ², which comes from the residuals of each output without each row. It
+// says where data are thin, and does not count the noise. The model must keep its training inputs:
+// it is [ErrInput] for models of explicit features and of Gram matrices.
+func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	t, _ := X.Dims()
+	if t == 0 {
+		return nil, fault.Input("no rows to predict")
+	}
+	dst := mat.NewDense(t, len(m.learned.Out.Names), nil)
+	var err error
+	phase.Apart(phase.Predict, func() { err = m.learned.Deviation(ctx, dst.RawMatrix(), raw(X)) })
+	if err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// outOfFold fits the models without each fold that the options ask for, or that a fit keeps by default.
+func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model) ([]model.Fold, error) {
+	l, n := d.Size()
+	parts, ok := d.(learn.Parts)
+	own := opt.IntervalFolds > 0 && opt.asked != nil // each fold chooses its setting
+	switch {
+	case opt.IntervalFolds > 0 && !ok:
+		return nil, fault.Input("interval folds are for data in memory, not for streams of rows")
+	case opt.IntervalFolds > 0 && opt.CV.TimeOrdered:
+		return nil, fault.Input("interval folds are for rows in no order, not for a series in the order of time")
+	case opt.IntervalFolds < 0, opt.IntervalFolds == 0 && (opt.asked == nil || !ok || opt.CV.TimeOrdered || l > defaults.IntervalSamples):
+		return nil, nil
+	}
+	k := opt.IntervalFolds
+	if k == 0 {
+		if k = opt.CV.ForFit(l).Folds; float64(k)*float64(l)*float64(inputs(m)+2*n) > defaults.IntervalNumbers {
+			return nil, nil
+		}
+	}
+	env := opt.env()
+	plan, err := d.Plan(ctx, opt.Kernels, true)
+	if err != nil {
+		return nil, err
+	}
+	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
+	folding := learn.Folding{Folds: min(k, l), Groups: opt.CV.Groups, Seed: opt.Seed}
+	return learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data, rows []int) (*model.Model, error) {
+		sub := *opt
+		if own {
+			sub = *opt.asked
+			sub.CV.Groups = some(sub.CV.Groups, rows)
+		}
+		sub.IntervalFolds, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify = -1, nil, "", nil, nil
+		sub.Tol = max(opt.Tol, defaults.CompareTol)
+		m, err := sub.fit(ctx, d)
+		if m == nil || ctx.Err() != nil || !errors.Is(err, bcd.ErrNotConverged) && err != nil {
+			return nil, err
+		}
+		return m.learned, nil
+	})
+}
+
+// inputs is the number of inputs that a model keeps of every sample.
+func inputs(m *model.Model) int {
+	if m.In == nil {
+		return 0
+	}
+	return len(m.In.Names)
+}
+
+// some are those of the groups that belong to the rows.
+func some(groups, rows []int) []int {
+	if groups == nil {
+		return nil
+	}
+	part := make([]int, len(rows))
+	for k, i := range rows {
+		part[k] = groups[i]
+	}
+	return part
+}

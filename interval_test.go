@@ -1,0 +1,358 @@
+package iokl_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/learn/learntest"
+)
+
+// coverage is the share of the targets in each column, and in all of a row, that the intervals hold.
+func coverage(r *iokl.Intervals, Y mat.Matrix) (each []float64, joint float64) {
+	t, n := Y.Dims()
+	each = make([]float64, n)
+	for i := range t {
+		all := true
+		for j := range n {
+			if in := r.Low.At(i, j) <= Y.At(i, j) && Y.At(i, j) <= r.High.At(i, j); in {
+				each[j] += 1 / float64(t)
+			} else {
+				all = false
+			}
+		}
+		if all {
+			joint += 1 / float64(t)
+		}
+	}
+	return each, joint
+}
+
+// waveModel is a model of 120 samples with interval folds, and 1000 new samples.
+func waveModel(t *testing.T, opt iokl.Options) (m *iokl.Model, X, Y *mat.Dense) {
+	t.Helper()
+	X, Y = learntest.Wave(1120, 31)
+	train := func(a *mat.Dense) mat.Matrix { _, c := a.Dims(); return a.Slice(0, 120, 0, c) }
+	m, err := iokl.Fit(context.Background(), train(X), train(Y), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := func(a *mat.Dense) *mat.Dense { _, c := a.Dims(); return mat.DenseCopyOf(a.Slice(120, 1120, 0, c)) }
+	return m, rest(X), rest(Y)
+}
+
+func TestIntervals(t *testing.T) {
+	given := iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1"}, Lambda: 1e-3, IntervalFolds: 8}
+	m, X, Y := waveModel(t, given)
+	F, err := m.Predict(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		opt    iokl.IntervalOptions
+		lo, hi float64
+		joint  bool
+	}{
+		{"cv+", iokl.IntervalOptions{}, 0.85, 0.97, false},
+		{"cv+ 0.5", iokl.IntervalOptions{Level: 0.5}, 0.4, 0.62, false},
+		{"cv+ local", iokl.IntervalOptions{Local: true}, 0.85, 0.97, false},
+		{"cv+ joint", iokl.IntervalOptions{Joint: true}, 0.85, 0.97, true},
+		{"jackknife+", iokl.IntervalOptions{Method: "jackknife+"}, 0.85, 0.97, false},
+		{"jackknife+ local", iokl.IntervalOptions{Method: "jackknife+", Local: true}, 0.85, 0.97, false},
+		{"jackknife+ joint", iokl.IntervalOptions{Method: "jackknife+", Joint: true}, 0.85, 0.97, true},
+		{"all", iokl.IntervalOptions{Method: "cv+", Local: true, Joint: true}, 0.85, 0.97, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := m.PredictInterval(context.Background(), X, c.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !mat.Equal(r.Predictions, F) {
+				t.Error("predictions are not those of Predict")
+			}
+			each, joint := coverage(r, Y)
+			if c.joint {
+				each = []float64{joint}
+			}
+			if slices.Min(each) < c.lo || slices.Max(each) > c.hi {
+				t.Errorf("coverage %.3f, want between %g and %g", each, c.lo, c.hi)
+			}
+		})
+	}
+}
+
+// plus are the ends of an interval from the values v_i and the sizes of residuals r_i by their definition.
+func plus(v, r []float64, level float64) (lo, hi float64) {
+	low, high := make([]float64, len(v)), make([]float64, len(v))
+	for i := range v {
+		low[i], high[i] = v[i]-r[i], v[i]+r[i]
+	}
+	slices.Sort(low)
+	slices.Sort(high)
+	k := int(math.Ceil(level * float64(len(v)+1)))
+	return low[len(v)-k], high[k-1]
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
+		t.Errorf("%s is %.12g, want %.12g", what, got, want)
+	}
+}
+
+// CV+ by its definition, from fits to the rows outside each fold.
+func TestCVPlusAgainstFits(t *testing.T) {
+	const l, k, seed, level = 61, 4, 9, 0.8
+	X, Y := learntest.Wave(l+20, 33)
+	rows := func(a *mat.Dense, idx []int) *mat.Dense {
+		_, c := a.Dims()
+		b := mat.NewDense(len(idx), c, nil)
+		for i, r := range idx {
+			b.SetRow(i, a.RawRowView(r))
+		}
+		return b
+	}
+	all, fresh := seq(0, l), rows(X, seq(l, l+20))
+	opt := iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Lambda: 1e-2, Tol: 1e-2, Seed: seed, IntervalFolds: k}
+	m, err := iokl.Fit(context.Background(), rows(X, all), rows(Y, all), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits, err := iokl.Folds(l, k, 1, nil, false, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.IntervalFolds = 0
+	residuals, values := mat.NewDense(l, 3, nil), make([]*mat.Dense, l)
+	for _, s := range splits {
+		f, err := iokl.Fit(context.Background(), rows(X, s.Train), rows(Y, s.Train), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		P, err := f.Predict(rows(X, s.Test))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := f.Predict(fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a, i := range s.Test {
+			values[i] = at
+			for j := range 3 {
+				residuals.Set(i, j, math.Abs(Y.At(i, j)-P.At(a, j)))
+			}
+		}
+	}
+	for i := range 20 {
+		for j := range 3 {
+			v := make([]float64, l)
+			for p := range v {
+				v[p] = values[p].At(i, j)
+			}
+			lo, hi := plus(v, mat.Col(nil, j, residuals), level)
+			f := got.Predictions.At(i, j)
+			near(t, "lower end", got.Low.At(i, j), min(lo, f))
+			near(t, "upper end", got.High.At(i, j), max(hi, f))
+		}
+	}
+}
+
+// Jackknife+ by its definition, from refits without each row at the same kernel, L and μ.
+func TestJackknifePlusAgainstRefits(t *testing.T) {
+	const l, level = 30, 0.8
+	X, Y := learntest.Wave(l+5, 34)
+	lambda := 2e-3
+	opt := iokl.Options{Kernels: []string{"gaussian:all:4"}, Lambda: lambda, Learn: "none", Standardize: "none", Tol: 1e-10}
+	m, err := iokl.Fit(context.Background(), X.Slice(0, l, 0, 4), Y.Slice(0, l, 0, 3), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := X.Slice(l, l+5, 0, 4)
+	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Lambda = lambda * l / (l - 1) // the same μ
+	residuals, values := mat.NewDense(l, 3, nil), make([]*mat.Dense, l)
+	for i := range l {
+		x, y := without(X, i, l), without(Y, i, l)
+		f, err := iokl.Fit(context.Background(), x, y, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		P, err := f.Predict(X.Slice(i, i+1, 0, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if values[i], err = f.Predict(fresh); err != nil {
+			t.Fatal(err)
+		}
+		for j := range 3 {
+			residuals.Set(i, j, math.Abs(Y.At(i, j)-P.At(0, j)))
+		}
+	}
+	for i := range 5 {
+		for j := range 3 {
+			v := make([]float64, l)
+			for p := range v {
+				v[p] = values[p].At(i, j)
+			}
+			lo, hi := plus(v, mat.Col(nil, j, residuals), level)
+			f := got.Predictions.At(i, j)
+			near(t, "lower end", got.Low.At(i, j), min(lo, f))
+			near(t, "upper end", got.High.At(i, j), max(hi, f))
+		}
+	}
+}
+
+func seq(from, to int) []int {
+	var idx []int
+	for i := from; i < to; i++ {
+		idx = append(idx, i)
+	}
+	return idx
+}
+
+// without is the first l rows of a but for row i.
+func without(a *mat.Dense, i, l int) *mat.Dense {
+	_, c := a.Dims()
+	b := mat.NewDense(l-1, c, nil)
+	for p := range l - 1 {
+		q := p
+		if p >= i {
+			q++
+		}
+		b.SetRow(p, a.RawRowView(q))
+	}
+	return b
+}
+
+// A model that was saved and loaded gives the same intervals to the bit.
+func TestIntervalsAreSaved(t *testing.T) {
+	m, X, _ := waveModel(t, iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3, IntervalFolds: 3})
+	var file bytes.Buffer
+	if err := m.Encode(&file); err != nil {
+		t.Fatal(err)
+	}
+	again, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, opt := range []iokl.IntervalOptions{{}, {Local: true}, {Method: "jackknife+", Joint: true}} {
+		a, err := m.PredictInterval(context.Background(), X, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := again.PredictInterval(context.Background(), X, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !mat.Equal(a.Low, b.Low) || !mat.Equal(a.High, b.High) {
+			t.Errorf("%+v: intervals differ after loading", opt)
+		}
+	}
+	a, err := m.PredictDeviation(context.Background(), X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := again.PredictDeviation(context.Background(), X); err != nil || !mat.Equal(a, b) {
+		t.Errorf("deviations differ after loading: %v", err)
+	}
+}
+
+func TestIntervalErrors(t *testing.T) {
+	given := iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3}
+	plain, X, _ := waveModel(t, given)
+	given.IntervalFolds = 3
+	folds, _, _ := waveModel(t, given)
+	given.Kernels = []string{"rff:gaussian:all:median:50"}
+	features, _, _ := waveModel(t, given)
+	for _, c := range []struct {
+		name, want string
+		m          *iokl.Model
+		opt        iokl.IntervalOptions
+	}{
+		{"level", "between 0 and 1", folds, iokl.IntervalOptions{Level: 1}},
+		{"NaN", "between 0 and 1", folds, iokl.IntervalOptions{Level: math.NaN()}},
+		{"method", "unknown kind of interval", folds, iokl.IntervalOptions{Method: "bootstrap"}},
+		{"no folds", "keeps no models of folds", plain, iokl.IntervalOptions{Method: "cv+"}},
+		{"level too high", "120 residuals are too few", folds, iokl.IntervalOptions{Level: 0.999}},
+		{"level too high, jackknife+", "120 residuals are too few", plain, iokl.IntervalOptions{Level: 0.999}},
+		{"features", "need the training inputs", features, iokl.IntervalOptions{Method: "jackknife+"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := c.m.PredictInterval(context.Background(), X, c.opt)
+			if !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+	if r, err := features.PredictInterval(context.Background(), X, iokl.IntervalOptions{}); err != nil || r == nil {
+		t.Errorf("cv+ of features: %v", err)
+	}
+	if _, err := iokl.Fit(context.Background(), X, X, iokl.Options{Lambda: 1, IntervalFolds: 1}); !errors.Is(err, iokl.ErrInput) {
+		t.Errorf("one fold: %v", err)
+	}
+}
+
+// Gram matrices of the rows give the intervals that the rows give.
+func TestIntervalsOfGrams(t *testing.T) {
+	const l, fresh = 80, 7
+	rng := rand.New(rand.NewPCG(5, 6))
+	X, Y := mat.NewDense(l+fresh, 3, nil), mat.NewDense(l, 2, nil)
+	for i := range l + fresh {
+		for j := range 3 {
+			X.Set(i, j, rng.NormFloat64())
+		}
+	}
+	for i := range l {
+		Y.SetRow(i, []float64{math.Sin(X.At(i, 0)) + 0.1*rng.NormFloat64(), X.At(i, 1) + 0.1*rng.NormFloat64()})
+	}
+	gauss := func(from, to int) *mat.Dense {
+		K := mat.NewDense(to-from, l, nil)
+		K.Apply(func(i, j int, _ float64) float64 {
+			var s float64
+			for c := range 3 {
+				d := X.At(from+i, c) - X.At(j, c)
+				s += d * d
+			}
+			return math.Exp(-s / 8)
+		}, K)
+		return K
+	}
+	opt := iokl.Options{Lambda: 1e-3, Standardize: "none", Tol: 1e-6, IntervalFolds: 4}
+	g, err := iokl.FitGram(context.Background(), []mat.Matrix{gauss(0, l)}, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Kernels = []string{"gaussian:all:2"}
+	m, err := iokl.Fit(context.Background(), X.Slice(0, l, 0, 3), Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := g.PredictIntervalGram(context.Background(), []mat.Matrix{gauss(l, l+fresh)}, iokl.IntervalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := m.PredictInterval(context.Background(), X.Slice(l, l+fresh, 0, 3), iokl.IntervalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !mat.EqualApprox(a.Low, b.Low, 1e-6) || !mat.EqualApprox(a.High, b.High, 1e-6) {
+		t.Errorf("intervals differ:\n%v\n%v", mat.Formatted(a.Low), mat.Formatted(b.Low))
+	}
+}
