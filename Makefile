@@ -10,7 +10,7 @@ TIME    ?= 1m
 TARGETS ?= .
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test fuzz check bench profile pictures clean
+.PHONY: help build run test fuzz check bench profile pictures capi clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,11 @@ pictures: ## measure gemm and operator beside OpenBLAS; draw docs/pictures/roofl
 	@mkdir -p $(OUT)
 	$(GO) run -tags openblas ./cmd/mklbench run gemm operator --out $(OUT)/pictures.json --plots $(OUT)
 	cp $(OUT)/roofline.png docs/pictures/
+
+capi: ## the C library and its header in ./out
+	@mkdir -p $(OUT)
+	CGO_ENABLED=1 $(GO) build -trimpath -ldflags '-s -w' -tags '$(TAGS)' -buildmode=c-shared -o $(OUT)/libiokl.so ./capi
+	cp capi/iokl.h $(OUT)/iokl.h && rm -f $(OUT)/libiokl.h
 
 clean: ## remove ./bin and ./out
 	rm -rf bin $(OUT)

@@ -2,9 +2,12 @@ package iokl
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -84,6 +87,34 @@ func (r *CVResult) Settle(opt Options) Options {
 	}
 	env := opt.env()
 	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr)
+	return opt
+}
+
+// briefTol is the relative gap of the fits that cross-validation compares, briefTime how
+// long a fit after an interruption goes on after its first iteration.
+const (
+	briefTol  = 1e-2
+	briefTime = time.Second
+)
+
+// ErrBrief ends the fit of SettleBriefly when its time is over.
+var ErrBrief = errors.New("interrupted")
+
+// SettleBriefly is Settle for a comparison that was interrupted. The fit then ends at a
+// relative gap of 1e-2, or a second after its first iteration with [ErrBrief].
+func (r *CVResult) SettleBriefly(opt Options) Options {
+	opt = r.Settle(opt)
+	opt.Tol = max(opt.Tol, briefTol)
+	over, trace := time.Now().Add(briefTime), opt.Trace
+	opt.Trace = func(s bcd.Step) error {
+		switch {
+		case time.Now().After(over):
+			return ErrBrief
+		case trace != nil:
+			return trace(s)
+		}
+		return nil
+	}
 	return opt
 }
 

@@ -230,33 +230,14 @@ func (d *data) choose(cmd *cobra.Command, m *machine, opt iokl.Options, out stri
 	return ctx, opt, nil
 }
 
-// lastTol is the relative gap of a fit to the best setting after an interruption:
-// that of the fits that were compared.
-const lastTol = 1e-2
-
-// lastSeconds is how long that fit goes on after its first iteration.
-const lastSeconds = 1
-
-// errLast ends the fit after an interruption when its time is over.
-var errLast = errors.New("interrupted")
-
 // lastFit is how the best setting so far is fitted after an interruption of the
-// comparison: to lastTol, or for lastSeconds. A second Ctrl-C ends the program at once.
+// comparison. A second Ctrl-C ends the program at once.
 func lastFit(cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options, p *progress) (context.Context, iokl.Options) {
 	p.end()
 	if !m.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
 	}
-	opt = r.Settle(opt)
-	opt.Tol = max(opt.Tol, lastTol)
-	over := time.Now().Add(lastSeconds * time.Second)
-	opt.Trace = func(s bcd.Step) error {
-		if time.Now().After(over) {
-			return errLast
-		}
-		return p.step(s)
-	}
-	return context.WithoutCancel(cmd.Context()), opt
+	return context.WithoutCancel(cmd.Context()), r.SettleBriefly(opt)
 }
 
 // outcome says how a fit ended that returned a model: an iteration limit that

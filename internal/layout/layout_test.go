@@ -37,19 +37,19 @@ var rank = map[string]int{
 	"internal/learn/samples": 10, "internal/learn/choose": 10,
 	"internal/learn/sums": 11,
 	"":                    12, "granger": 12,
-	"cmd/internal": 13,
-	"cmd/iokl":     14, "bench": 14,
+	"internal/host": 13, "cmd/internal": 13,
+	"cmd/iokl": 14, "bench": 14,
 	"bench/data":   15,
 	"bench/cases":  16,
 	"bench/report": 17,
-	"cmd":          18,
+	"cmd":          18, "capi": 18,
 }
 
 // solvers neither log nor read clocks or the environment.
 var solvers = []string{"linop", "cg", "lanczos", "frankwolfe", "sylvester", "bcd"}
 
 // cgo lists the only packages that may import "C".
-var cgo = []string{"blas/openblas", "internal/mpi"}
+var cgo = []string{"blas/openblas", "internal/mpi", "capi"}
 
 // light lists the modules that a program embedding the library may take along.
 var light = []string{

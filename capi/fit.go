@@ -1,0 +1,257 @@
+//go:build cgo
+
+package main
+
+/*
+#define IOKL_TYPES_ONLY
+#include "iokl.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unsafe"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/host"
+)
+
+// launch reads the options and hands out the job that begin starts.
+func launch(options *C.char, at *C.iokl_handle, begin func(opt iokl.Options) *host.Job) error {
+	if err := given(at, "job"); err != nil {
+		return err
+	}
+	opt, err := host.FitOptions(text(options))
+	if err == nil {
+		put(at, begin(opt))
+	}
+	return err
+}
+
+// source is X and Y.
+func source(X, Y *C.iokl_matrix) (s host.Source, err error) {
+	s.X, err = matrix(X, "X")
+	var errY error
+	s.Y, errY = matrix(Y, "Y")
+	return s, errors.Join(err, errY)
+}
+
+//export iokl_fit
+func iokl_fit(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		s, err := source(X, Y)
+		if err != nil {
+			return err
+		}
+		return launch(options, at, func(opt iokl.Options) *host.Job { return host.Fit(s, opt) })
+	})
+}
+
+//export iokl_cross_validate
+func iokl_cross_validate(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		s, err := source(X, Y)
+		if err != nil {
+			return err
+		}
+		return launch(options, at, func(opt iokl.Options) *host.Job { return host.CrossValidate(s, opt) })
+	})
+}
+
+//export iokl_fit_classes
+func iokl_fit_classes(X *C.iokl_matrix, codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() (err error) {
+		var s host.Source
+		if s.X, err = matrix(X, "X"); err != nil {
+			return err
+		}
+		if s.Labels, err = labels(codes, rows, classes, n); err != nil {
+			return err
+		}
+		return launch(options, at, func(opt iokl.Options) *host.Job { return host.Fit(s, opt) })
+	})
+}
+
+// labels names the class of every row.
+func labels(codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t) ([]string, error) {
+	if codes == nil || classes == nil || rows < 1 || n < 1 || max(rows, n) > math.MaxInt32 {
+		return nil, host.Input("%d labels of %d classes", rows, n)
+	}
+	names := make([]string, n)
+	for k, name := range unsafe.Slice(classes, n) {
+		if name == nil {
+			return nil, host.Input("the name of class %d is NULL", k)
+		}
+		names[k] = C.GoString(name)
+	}
+	list := make([]string, rows)
+	for i, code := range unsafe.Slice(codes, rows) {
+		if code < 0 || code >= n {
+			return nil, host.Input("row %d is of class %d: there are %d", i, code, n)
+		}
+		list[i] = names[code]
+	}
+	return list, nil
+}
+
+//export iokl_fit_gram
+func iokl_fit_gram(grams *C.iokl_matrix, m C.int64_t, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() (err error) {
+		var s host.Source
+		if s.Grams, err = matrices(grams, m, "grams"); err != nil {
+			return err
+		}
+		if s.Y, err = matrix(Y, "Y"); err != nil {
+			return err
+		}
+		return launch(options, at, func(opt iokl.Options) *host.Job { return host.Fit(s, opt) })
+	})
+}
+
+//export iokl_granger
+func iokl_granger(series *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		X, err := matrix(series, "series")
+		if err != nil {
+			return err
+		}
+		if r, c := X.Dims(); r == 0 || c == 0 {
+			return host.Input("the series are %d×%d", r, c)
+		}
+		if err := given(at, "job"); err != nil {
+			return err
+		}
+		put(at, host.Graph(X, text(options)))
+		return nil
+	})
+}
+
+//export iokl_job_wait
+func iokl_job_wait(h C.iokl_handle, milliseconds C.int32_t, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		j, err := job(h)
+		if err == nil && !j.Wait(time.Duration(milliseconds)*time.Millisecond) {
+			err = host.ErrRunning
+		}
+		return err
+	})
+}
+
+//export iokl_job_progress
+func iokl_job_progress(h C.iokl_handle, p *C.iokl_progress, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		j, err := job(h)
+		if err != nil {
+			return err
+		}
+		if err := given(p, "progress"); err != nil {
+			return err
+		}
+		if err := sized(p.size, C.sizeof_iokl_progress, "progress"); err != nil {
+			return err
+		}
+		at := j.Progress()
+		p.iteration, p.lines = C.int64_t(at.Iteration), C.int64_t(at.Lines)
+		p.objective, p.relative_gap = C.double(at.Objective), C.double(at.RelativeGap)
+		return nil
+	})
+}
+
+//export iokl_job_line
+func iokl_job_line(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		j, err := job(h)
+		if err != nil {
+			return err
+		}
+		if err := given(needed, "needed"); err != nil {
+			return err
+		}
+		*needed = 0
+		return j.Line(func(line string) error {
+			return copyOut(unsafe.Pointer(buffer), capacity, needed, []byte(line), true)
+		}, buffer != nil)
+	})
+}
+
+//export iokl_job_cancel
+func iokl_job_cancel(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		j, err := job(h)
+		if err == nil {
+			j.Cancel()
+		}
+		return err
+	})
+}
+
+//export iokl_job_model
+func iokl_job_model(h C.iokl_handle, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		if err := given(at, "model"); err != nil {
+			return err
+		}
+		*at = 0
+		j, err := job(h)
+		if err != nil {
+			return err
+		}
+		m, err := host.Result[*iokl.Model](j)
+		if m != nil {
+			put(at, &host.Model{Model: m})
+		}
+		return err
+	})
+}
+
+//export iokl_job_json
+func iokl_job_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		j, err := job(h)
+		if err != nil {
+			return err
+		}
+		b, err := j.JSON()
+		if err != nil {
+			return err
+		}
+		return copyOut(unsafe.Pointer(buffer), capacity, needed, b, true)
+	})
+}
+
+//export iokl_job_graph
+func iokl_job_graph(h C.iokl_handle, graph *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		j, err := job(h)
+		if err != nil {
+			return err
+		}
+		r, err := host.Result[*granger.Result](j)
+		if err != nil {
+			return err
+		}
+		return fill(graph, "graph", r.Graph.Rows, r.Graph.Cols, func(dst *mat.Dense) error {
+			blas.Copy(dst.RawMatrix(), r.Graph)
+			return nil
+		})
+	})
+}
+
+//export iokl_job_free
+func iokl_job_free(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		j, err := host.Take[*host.Job](&objects, uint64(h))
+		if err != nil {
+			return fmt.Errorf("iokl_job_free: %w", err)
+		}
+		j.Close()
+		return nil
+	})
+}

@@ -1,0 +1,233 @@
+//go:build cgo
+
+package main
+
+/*
+#define IOKL_TYPES_ONLY
+#include "iokl.h"
+*/
+import "C"
+
+import (
+	"context"
+	"math"
+	"unsafe"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/host"
+)
+
+//export iokl_model_load
+func iokl_model_load(path *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		if err := given(at, "model"); err != nil {
+			return err
+		}
+		if err := given(path, "path"); err != nil {
+			return err
+		}
+		m, err := iokl.Load(text(path))
+		if err == nil {
+			put(at, &host.Model{Model: m})
+		}
+		return err
+	})
+}
+
+//export iokl_model_save
+func iokl_model_save(h C.iokl_handle, path *C.char, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		if err := given(path, "path"); err != nil {
+			return err
+		}
+		return m.Save(text(path))
+	})
+}
+
+//export iokl_model_decode
+func iokl_model_decode(bytes unsafe.Pointer, size C.size_t, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		if err := given(at, "model"); err != nil {
+			return err
+		}
+		if bytes == nil || uint64(size) > math.MaxInt64/2 {
+			return host.Input("%d bytes at %v", uint64(size), bytes)
+		}
+		m, err := host.Decode(unsafe.Slice((*byte)(bytes), int(size)))
+		if err == nil {
+			put(at, m)
+		}
+		return err
+	})
+}
+
+//export iokl_model_encode
+func iokl_model_encode(h C.iokl_handle, bytes unsafe.Pointer, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		b, err := m.Bytes()
+		if err != nil {
+			return err
+		}
+		err = copyOut(bytes, capacity, needed, b, false)
+		if err == nil && bytes != nil {
+			m.Drop()
+		}
+		return err
+	})
+}
+
+//export iokl_model_free
+func iokl_model_free(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		_, err := host.Take[*host.Model](&objects, uint64(h))
+		return err
+	})
+}
+
+//export iokl_model_json
+func iokl_model_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		b, err := m.JSON()
+		if err != nil {
+			return err
+		}
+		return copyOut(unsafe.Pointer(buffer), capacity, needed, b, true)
+	})
+}
+
+//export iokl_model_size
+func iokl_model_size(h C.iokl_handle, s *C.iokl_model_sizes, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		if err := given(s, "sizes"); err != nil {
+			return err
+		}
+		if err := sized(s.size, C.sizeof_iokl_model_sizes, "sizes"); err != nil {
+			return err
+		}
+		s.inputs, s.outputs = C.int64_t(len(m.InputNames())), C.int64_t(len(m.OutputNames()))
+		s.kernels, s.learned = C.int64_t(len(m.Eta())), C.int64_t(m.OutputKernel().Dim())
+		s.samples = C.int64_t(m.Certificate().Samples)
+		return nil
+	})
+}
+
+//export iokl_model_certificate
+func iokl_model_certificate(h C.iokl_handle, c *C.iokl_certificate, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		if err := given(c, "certificate"); err != nil {
+			return err
+		}
+		if err := sized(c.size, C.sizeof_iokl_certificate, "certificate"); err != nil {
+			return err
+		}
+		from := m.Certificate()
+		*c = C.iokl_certificate{
+			size: c.size, objective: C.double(from.Objective), gap_eta: C.double(from.GapEta), gap_l: C.double(from.GapL),
+			relative_gap: C.double(from.RelativeGap), tol: C.double(from.Tol), lambda: C.double(from.Lambda), tau: C.double(from.Tau),
+			outer_iterations: C.int64_t(from.OuterIterations), sylvester_solves: C.int64_t(from.SylvesterSolves),
+			kernel_multiplies: C.int64_t(from.KernelMultiplies),
+		}
+		if from.Converged {
+			c.converged = 1
+		}
+		return nil
+	})
+}
+
+//export iokl_model_weights
+func iokl_model_weights(h C.iokl_handle, eta *C.double, kernels C.int64_t, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		w := m.Eta()
+		if eta == nil || int(kernels) != len(w) {
+			return host.Input("room for %d weights of %d kernels", kernels, len(w))
+		}
+		copy(unsafe.Slice((*float64)(eta), len(w)), w)
+		return nil
+	})
+}
+
+//export iokl_model_output_kernel
+func iokl_model_output_kernel(h C.iokl_handle, L *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		n := m.OutputKernel().Dim()
+		return fill(L, "L", n, n, func(dst *mat.Dense) error {
+			m.OutputKernel().Dense(blas.Active(), dst.RawMatrix())
+			return nil
+		})
+	})
+}
+
+//export iokl_predict
+func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		x, err := matrix(X, "X")
+		if err != nil {
+			return err
+		}
+		rows, _ := x.Dims()
+		if rows == 0 {
+			return host.Input("no rows to predict")
+		}
+		return fill(F, "F", rows, len(m.OutputNames()), func(dst *mat.Dense) error {
+			return m.PredictContext(context.Background(), dst, x)
+		})
+	})
+}
+
+//export iokl_predict_gram
+func iokl_predict_gram(h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		from, err := model(h)
+		if err != nil {
+			return err
+		}
+		list, err := matrices(KX, m, "KX")
+		if err != nil {
+			return err
+		}
+		P, err := from.PredictGram(list)
+		if err != nil {
+			return err
+		}
+		rows, cols := P.Dims()
+		return fill(F, "F", rows, cols, func(dst *mat.Dense) error {
+			dst.Copy(P)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,126 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+)
+
+func TestStatusOf(t *testing.T) {
+	_, noFile := iokl.Load("no such file")
+	for _, c := range []struct {
+		err  error
+		want Status
+	}{
+		{nil, OK},
+		{Input("x"), BadInput},
+		{fmt.Errorf("wrapped: %w", granger.ErrShort), BadInput},
+		{iokl.ErrMemory, NoMemory},
+		{bcd.ErrNotConverged, NotConverged},
+		{context.Canceled, Cancelled},
+		{iokl.ErrBrief, Cancelled},
+		{errors.Join(context.Canceled, bcd.ErrNotConverged), Cancelled},
+		{iokl.ErrModel, BadModel},
+		{noFile, FileError},
+		{ErrHandle, NoSuchHandle},
+		{errors.New("unheard of"), Failed},
+		{Guard(func() error { panic("oops") }), Failed},
+	} {
+		if got := StatusOf(c.err); got != c.want {
+			t.Errorf("%v has status %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	var table Table
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				h := table.Put("text")
+				if _, err := Get[int](&table, h); !errors.Is(err, ErrHandle) {
+					t.Errorf("text as a number: %v", err)
+				}
+				if s, err := Take[string](&table, h); s != "text" || err != nil {
+					t.Errorf("%q, %v", s, err)
+				}
+				if _, err := Get[string](&table, h); !errors.Is(err, ErrHandle) {
+					t.Errorf("after Take: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(table.objects) != 0 || table.last != 1600 {
+		t.Errorf("%d objects are left of %d", len(table.objects), table.last)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	opt, err := FitOptions(`{"lambda": 0.5, "max_outer": 3, "backend": "gonum", "precision": "float32", "cv": {"one_se": true}}`)
+	if err != nil || opt.Lambda != 0.5 || opt.MaxOuter != 3 || opt.Backend.Name() != "gonum" || opt.Precision != blas.Float32 || !opt.CV.OneSE {
+		t.Errorf("%+v, %v", opt, err)
+	}
+	if opt, err := FitOptions(""); err != nil || !reflect.DeepEqual(opt, iokl.Options{}) {
+		t.Errorf("no options are %+v, %v", opt, err)
+	}
+	for text, word := range map[string]string{`{"lamda": 1}`: "lamda", `{"lambda": "x"}`: "lambda", `{} 1`: "more", `{"backend": "abacus"}`: "abacus", `{"cv": {"fold": 2}}`: "fold"} {
+		if _, err := FitOptions(text); !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	d, g, err := GrangerOptions(`{"lag": 2, "per_node": true, "names": ["a", "b", "c"], "groups": ["p", "q", "p"]}`, blas.NewGeneral(4, 3))
+	if err != nil || g.Lag != 2 || !g.PerNode || len(d.Nodes) != 2 || d.Nodes[0].Name != "p" || !reflect.DeepEqual(d.Nodes[0].Series, []int{0, 2}) {
+		t.Errorf("%+v, %+v, %v", d, g, err)
+	}
+	for _, text := range []string{`{"names": ["a"]}`, `{"groups": ["a"]}`, `{"laag": 1}`} {
+		if _, _, err := GrangerOptions(text, blas.NewGeneral(4, 3)); StatusOf(err) != BadInput {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A cancelled comparison of settings still gives a model once a setting has been tried, and none
+// when it is cancelled twice.
+func TestCancel(t *testing.T) {
+	X, Y := mat.NewDense(60, 2, nil), mat.NewDense(60, 1, nil)
+	for i := range 60 {
+		X.SetRow(i, []float64{math.Sin(float64(7 * i)), math.Cos(float64(3 * i))})
+		Y.Set(i, 0, math.Sin(3*X.At(i, 0))+X.At(i, 1))
+	}
+	opt := iokl.Options{Kernels: []string{"gaussian:all:1,2"}, CV: iokl.CVOptions{Folds: 3, Lambdas: []float64{1e-2, 1e-3}, Repeats: 1}}
+	whole := Fit(Source{X: X, Y: Y}, opt)
+	defer whole.Close()
+	whole.Wait(-1)
+	if m, err := Result[*iokl.Model](whole); m == nil || err != nil {
+		t.Fatalf("%v, %v", m, err)
+	}
+	opt.CV.Repeats = 2000
+	for _, times := range []int{1, 2} {
+		j := Fit(Source{X: X, Y: Y}, opt)
+		if _, err := Result[*iokl.Model](j); !errors.Is(err, ErrRunning) {
+			t.Errorf("before the end: %v", err)
+		}
+		for range times {
+			j.Cancel()
+		}
+		j.Wait(-1)
+		if m, err := Result[*iokl.Model](j); StatusOf(err) != Cancelled || m != nil && times == 2 {
+			t.Errorf("cancelled %d times: %v, %v", times, m, err)
+		}
+		j.Close()
+	}
+}

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/iokl/iokl"
+)
+
+// Model is a model that a host keeps.
+type Model struct {
+	*iokl.Model
+	mu      sync.Mutex
+	encoded []byte // what Bytes made and nobody has taken
+}
+
+// Bytes is what Save would write. They are kept until Drop, since a host asks for
+// their number first.
+func (m *Model) Bytes() ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.encoded == nil {
+		var b bytes.Buffer
+		if err := m.Encode(&b); err != nil {
+			return nil, err
+		}
+		m.encoded = b.Bytes()
+	}
+	return m.encoded, nil
+}
+
+// Drop forgets what Bytes keeps.
+func (m *Model) Drop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.encoded = nil
+}
+
+// Decode reads a model from bytes.
+func Decode(b []byte) (*Model, error) {
+	m, err := iokl.Decode(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Model: m}, nil
+}
+
+// JSON says what the model is: all but its numbers by sample.
+func (m *Model) JSON() ([]byte, error) {
+	L := m.OutputKernel()
+	return json.Marshal(struct {
+		Summary        string           `json:"summary"`
+		Certificate    iokl.Certificate `json:"certificate"`
+		InputNames     []string         `json:"input_names"` // null for a model of Gram matrices
+		OutputNames    []string         `json:"output_names"`
+		Classes        []string         `json:"classes"` // null but for a classifier
+		KernelNames    []string         `json:"kernel_names"`
+		Eta            []float64        `json:"eta"`
+		LearnedOutputs []string         `json:"learned_outputs"`
+		TraceL         float64          `json:"trace_l"`
+		RankL          int              `json:"rank_l"`
+		Relevance      []float64        `json:"relevance"`
+		Warnings       []string         `json:"warnings"`
+	}{
+		m.String(), m.Certificate(), m.InputNames(), m.OutputNames(), m.Classes(), m.KernelNames(), m.Eta(),
+		m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), m.Warnings(),
+	})
+}
+
+// numbered are the names s1, s2, ….
+func numbered(n int) []string {
+	names := make([]string, n)
+	for j := range names {
+		names[j] = fmt.Sprintf("s%d", j+1)
+	}
+	return names
+}

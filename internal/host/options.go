@@ -1,0 +1,123 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/stream"
+)
+
+// decode reads one JSON object into v, which keeps its values where the object has none; ""
+// has none. An unknown name is an error.
+func decode(text string, v any) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return Input("options: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return Input("options: more follows the JSON object")
+	}
+	return nil
+}
+
+// backend returns the backend of that name, nil for "".
+func backend(name string) (blas.Backend, error) {
+	if name == "" {
+		return nil, nil
+	}
+	be, err := blas.ByName(name)
+	if err != nil {
+		return nil, fault.Mark(err)
+	}
+	return be, nil
+}
+
+// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend.
+func FitOptions(text string) (iokl.Options, error) {
+	var o struct {
+		iokl.Options
+		Backend string `json:"backend"`
+	}
+	if err := decode(text, &o); err != nil {
+		return o.Options, err
+	}
+	var err error
+	o.Options.Backend, err = backend(o.Backend)
+	return o.Options, err
+}
+
+// study is [granger.Options] with names for JSON.
+type study struct {
+	Lag     int      `json:"lag"`
+	Kernels []string `json:"kernels"`
+	Decay   float64  `json:"decay"`
+
+	Lambda  float64   `json:"lambda"`
+	Lambdas []float64 `json:"lambdas"`
+	PerNode bool      `json:"per_node"`
+	Folds   int       `json:"folds"`
+
+	Norm      string  `json:"norm"`
+	Penalize  bool    `json:"penalize"`
+	Nonlinear bool    `json:"nonlinear"`
+	Levels    bool    `json:"levels"`
+	FixL      bool    `json:"fix_l"`
+	Tol       float64 `json:"tol"`
+	MaxIter   int     `json:"max_iter"`
+	HoldOut   float64 `json:"hold_out"`
+
+	Seed     uint64       `json:"seed"`
+	MaxBytes int64        `json:"max_bytes"`
+	Backend  blas.Backend `json:"-"`
+	Ranks    stream.Ranks `json:"-"`
+}
+
+// GrangerOptions reads the JSON form of [granger.Options] and, beside it, the names of the
+// series, the node of each and the replicate of each row. Nodes are in the order in which they first appear.
+func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options, error) {
+	var o struct {
+		study
+		Names     []string `json:"names"`
+		Groups    []string `json:"groups"`
+		Replicate []int    `json:"replicate"`
+		Backend   string   `json:"backend"`
+	}
+	err := decode(text, &o)
+	if err != nil {
+		return nil, granger.Options{}, err
+	}
+	if o.study.Backend, err = backend(o.Backend); err != nil {
+		return nil, granger.Options{}, err
+	}
+	d := &granger.Data{Names: o.Names, X: X, Replicate: o.Replicate}
+	if o.Names == nil {
+		d.Names = numbered(X.Cols)
+	}
+	if len(d.Names) != X.Cols {
+		return nil, granger.Options{}, Input("%d names of %d series", len(d.Names), X.Cols)
+	}
+	if o.Groups != nil {
+		if len(o.Groups) != X.Cols {
+			return nil, granger.Options{}, Input("groups of %d series: there are %d", len(o.Groups), X.Cols)
+		}
+		pairs := make([][2]string, X.Cols)
+		for j, g := range o.Groups {
+			pairs[j] = [2]string{d.Names[j], g}
+		}
+		if d.Nodes, err = granger.Group(d.Names, pairs); err != nil {
+			return nil, granger.Options{}, err
+		}
+	}
+	return d, granger.Options(o.study), nil
+}
