@@ -145,7 +145,7 @@ func (t *task) bestShape(yc, cc, g []float64) []float64 {
 		}
 		return free[i]
 	}
-	rho, _ := goldenMax(0, top, func(rho float64) float64 {
+	rho, _ := goldenMax(0, top, goldenSteps, func(rho float64) float64 {
 		v := -t.tau * rho * rho
 		for i := range free {
 			s := cut(i, rho)
@@ -182,13 +182,16 @@ func bestScale(yc, quad float64, penalty func(s float64) float64) float64 {
 	if !(yc > 0) || !(quad > 0) {
 		return value(0)
 	}
-	_, best := goldenMax(0, yc/quad, value)
+	_, best := goldenMax(0, yc/quad, goldenSteps, value)
 	return math.Max(value(math.Min(1, yc/quad)), best)
 }
 
+// goldenSteps is how many steps of a golden-section search find a maximum to rounding.
+const goldenSteps = 80
+
 // goldenMax is the largest value met in a golden-section search on [lo,hi], lo
 // included, of a concave function, and where.
-func goldenMax(lo, hi float64, value func(s float64) float64) (at, best float64) {
+func goldenMax(lo, hi float64, steps int, value func(s float64) float64) (at, best float64) {
 	at, best = lo, value(lo)
 	see := func(s float64) float64 {
 		v := value(s)
@@ -200,7 +203,7 @@ func goldenMax(lo, hi float64, value func(s float64) float64) (at, best float64)
 	ratio := (math.Sqrt(5) - 1) / 2
 	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)
 	fa, fb := see(a), see(b)
-	for range 80 {
+	for range steps {
 		if fa >= fb {
 			hi, b, fb = b, a, fa
 			a = hi - ratio*(hi-lo)

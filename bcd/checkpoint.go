@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -31,16 +30,8 @@ type State struct {
 	KernelMultiplies int
 	Eta              []float64
 	L                *linop.Spectral
-	X                blas.General // C (l×n) or W (D×n)
-}
-
-// State returns a copy of where the fit stands at this step.
-func (s Step) State() *State {
-	X, L := s.Solution()
-	return &State{
-		Solver: s.fit.opt.Solver, Iter: s.Iter, SylvesterSolves: s.SylvesterSolves,
-		KernelMultiplies: s.KernelMultiplies, Eta: slices.Clone(s.Eta), L: L, X: X,
-	}
+	X                blas.General      // C (l×n) or W (D×n)
+	Ls               []*linop.Spectral // of a sum of separable kernels; nil: L_j = Eta_j·L
 }
 
 // A checkpoint is the magic string, the length of the body, the body and the
@@ -71,6 +62,10 @@ func (s *State) Encode(w io.Writer, p *Problem) error {
 	b.floats(s.L.S)
 	b.matrix(s.L.V)
 	b.matrix(s.X)
+	for _, L := range s.Ls {
+		b.floats(L.S)
+		b.matrix(L.V)
+	}
 	head := append([]byte(checkpointMagic), binary.LittleEndian.AppendUint64(nil, uint64(b.Len()))...)
 	sum := crc64.Update(crc64.Checksum(head, crcTable), crcTable, b.Bytes())
 	for _, part := range [][]byte{head, b.Bytes(), binary.LittleEndian.AppendUint64(nil, sum)} {
@@ -98,7 +93,10 @@ func DecodeState(rd io.Reader, p *Problem) (*State, error) {
 	s.Iter, s.SylvesterSolves, s.KernelMultiplies = d.int(), d.int(), d.int()
 	saved := fingerprint{text: d.text(), probes: d.floats()}
 	s.Eta, s.L.S, s.L.V, s.X = d.floats(), d.floats(), d.matrix(), d.matrix()
-	if d.bad || len(d.b) != 0 {
+	for len(d.b) > 0 && !d.bad {
+		s.Ls = append(s.Ls, &linop.Spectral{S: d.floats(), V: d.matrix()})
+	}
+	if d.bad {
 		return nil, fmt.Errorf("%w: its parts do not add up", ErrCheckpoint)
 	}
 	now, err := q.fingerprint()
@@ -149,6 +147,14 @@ func (s *State) check(p *Problem) error {
 	if err := checkOutput(s.L, p.Space.Outputs()); err != nil {
 		return err
 	}
+	if s.Ls != nil && len(s.Ls) != p.Space.Kernels() {
+		return fmt.Errorf("%w: the state has %d output kernels for %d kernels", ErrInput, len(s.Ls), p.Space.Kernels())
+	}
+	for _, L := range s.Ls {
+		if err := checkOutput(L, p.Space.Outputs()); err != nil {
+			return err
+		}
+	}
 	if s.X.Rows != p.Space.Unknowns() || s.X.Cols != p.Space.Outputs() {
 		return fmt.Errorf("%w: the state's coefficients are %d×%d, the problem's %d×%d", ErrInput, s.X.Rows, s.X.Cols, p.Space.Unknowns(), p.Space.Outputs())
 	}
@@ -182,6 +188,9 @@ func (p *Problem) fingerprint() (fingerprint, error) {
 	}
 	text := fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, fixed eta %v, fixed L %v",
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.FixEta, p.FixL)
+	if p.Sum {
+		text += ", one L for each kernel"
+	}
 	return fingerprint{text: text, probes: s.probe()}, nil
 }
 

@@ -108,6 +108,21 @@ const (
 	violation     = 1e-12 // how far above the largest eigenvalue along P one must be, relatively, to count
 )
 
+// Sums of separable kernels.
+const (
+	sumStartTol   = 1e-2 // relative gap of the product model that is their start
+	sumStartSteps = 30
+	atomsFall     = 0.1 // share of the gap that weights of atoms may leave among themselves
+	atomsMost     = 8   // atoms added for a kernel at once
+
+	// Levels that the certificate tries: from this share of the mean of ⟨G_j,L_j⟩, as
+	// many as cost clipWork operations of an eigendecomposition's n³.
+	clipFrom            = 0.5
+	clipWork            = 2e8
+	clipLeast, clipMost = 4, 40
+	clipSlack           = 1e-12 // for the rounding of eigenvalues that were cut to the level
+)
+
 // Rounding and indefinite kernels.
 const (
 	// psdSlack is the size of a negative value of a form vᵀK_jv, relative to tr K_j·‖v‖²,

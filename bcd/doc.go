@@ -41,6 +41,14 @@
 // steps of its own, with the exact second derivative where that is cheap. How the
 // alternatives compared is in docs/decisions.
 //
+// # Sums
+//
+// Problem.Sum gives every kernel an output kernel of its own. That problem is convex: its
+// one gap bounds the distance from the best of all sums, and so from the best product of
+// weights and L. It starts from the product model. The method of reduced moves all L_j
+// together; that of atoms, for comparison, moves them within the span of a few
+// eigenvectors at a time. Memory beside the kernels: (3·pairs + 4)·m·n² floats.
+//
 // # Many outputs
 //
 // L lives in the range of Yᵀ: with more outputs than its rank they are reduced by a

@@ -170,12 +170,20 @@ func (f *fit) trace(pt *point) error {
 		return nil
 	}
 	cost := f.c.effort()
-	f.stopped = f.opt.Trace(Step{
+	step := Step{
 		Iter: f.iter, Objective: f.units.value(pt.cert.objective),
 		GapEta: f.units.value(pt.cert.gapEta), GapL: f.units.value(pt.cert.gapL),
 		RelativeGap: pt.cert.relative(), Residual: pt.residual, SylvesterSolves: cost.solves,
-		KernelMultiplies: cost.columns, Eta: pt.eta, Rank: pt.L.Rank(), fit: f, pt: pt,
-	})
+		KernelMultiplies: cost.columns, Eta: pt.eta, Rank: pt.L.Rank(), single: pt.single,
+	}
+	step.state = func() *State {
+		X, L := f.solution(pt)
+		return &State{
+			Solver: f.opt.Solver, Iter: step.Iter, SylvesterSolves: step.SylvesterSolves,
+			KernelMultiplies: step.KernelMultiplies, Eta: slices.Clone(step.Eta), L: L, X: X,
+		}
+	}
+	f.stopped = f.opt.Trace(step)
 	return f.stopped
 }
 

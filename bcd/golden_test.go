@@ -98,13 +98,17 @@ func TestReducedGolden(t *testing.T) {
 	})
 }
 
-// predict is K_η(X*, X)·C·L for the stack Kx of cross-Gram matrices.
+// predict is K_η(X*, X)·C·L, or Σ K_j(X*, X)·C·L_j, for the stack Kx of cross-Gram matrices.
 func predict(Kx array, res *Result) blas.General {
 	be := blas.Active()
 	CL := cloneLike(res.C)
-	res.L.MulRight(be, CL, res.C)
 	out := blas.NewGeneral(Kx.shape[1], CL.Cols)
 	for j, e := range res.Eta {
+		L := res.L
+		if res.Ls != nil {
+			e, L = 1, res.Ls[j]
+		}
+		L.MulRight(be, CL, res.C)
 		blas.Gemm(be, false, false, e, Kx.slab(j), CL, 1, out)
 	}
 	return out

@@ -16,19 +16,27 @@ func (q *quasiNewton) steps() int {
 		return exactSteps
 	}
 	n := float64(q.n)
-	return int(math.Max(modelMinSteps, math.Min(modelMaxSteps, modelWork/math.Max(n*n*n, 1))))
+	return int(math.Max(modelMinSteps, math.Min(modelMaxSteps, modelWork/math.Max(float64(max(q.count, 1))*n*n*n, 1))))
 }
 
-// minimizeModel minimises ⟨g,d⟩ + dᵀBd/2 over feasible cur.z + d by projected
-// gradients with Barzilai–Borwein lengths and exact line search. It returns the
-// minimiser, its output kernel, and the decrease that the model predicts.
-func (d *descent) minimizeModel(ctx context.Context, cur *iterate) (target []float64, L *linop.Spectral, decrease float64, err error) {
-	q := d.model
-	z, grad := slices.Clone(cur.z), slices.Clone(cur.g)
+// feasible is the set that vectors z are in.
+type feasible interface {
+	// project overwrites z by the nearest feasible vector and returns its output
+	// kernels in spectral form.
+	project(z []float64) ([]*linop.Spectral, error)
+	// slope is ⟨grad, dir⟩ for the move dir from z to another feasible vector, without
+	// what rounding leaves of moves that the set forbids.
+	slope(grad, dir, z []float64) float64
+}
+
+// minimize minimises ⟨grad,d⟩ + dᵀBd/2 over feasible z + d by projected gradients
+// with Barzilai–Borwein lengths and exact line search. It returns the minimiser, its
+// output kernels, those of z being L, and the decrease that the model predicts.
+func (q *quasiNewton) minimize(ctx context.Context, set feasible, z, grad []float64, L []*linop.Spectral) (target []float64, _ []*linop.Spectral, decrease float64, err error) {
+	z, grad = slices.Clone(z), slices.Clone(grad)
 	N := len(z)
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
 	exact := true
-	L = cur.pt.L
 	t, first := 1.0, 0.0
 	for k := range q.steps() {
 		if err := ctx.Err(); err != nil {
@@ -37,7 +45,7 @@ func (d *descent) minimizeModel(ctx context.Context, cur *iterate) (target []flo
 		copy(trial, z)
 		blas.Axpy(-t/q.sEta, grad[:q.m], trial[:q.m])
 		blas.Axpy(-t/q.sL, grad[q.m:], trial[q.m:])
-		spec, err := d.project(trial)
+		spec, err := set.project(trial)
 		if err != nil {
 			return nil, nil, 0, err
 		}
@@ -45,7 +53,7 @@ func (d *descent) minimizeModel(ctx context.Context, cur *iterate) (target []flo
 		blas.Axpy(-1, z, dir)
 		q.mul(Bd, dir)
 		// A projection's slope is at most −‖dir‖²/t, which rounding can hide.
-		slope := math.Min(d.slope(grad, dir, z), -q.weighted(dir, dir)/t)
+		slope := math.Min(set.slope(grad, dir, z), -q.weighted(dir, dir)/t)
 		curve := blas.Dot(dir, Bd)
 		if k == 0 {
 			first = -slope
@@ -63,7 +71,7 @@ func (d *descent) minimizeModel(ctx context.Context, cur *iterate) (target []flo
 	if exact || q.n == 0 {
 		return z, L, decrease, nil
 	}
-	L, err = d.project(z)
+	L, err = set.project(z)
 	return z, L, decrease, err
 }
 
@@ -109,9 +117,8 @@ func (q *quasiNewton) length(k int, dir, Bd []float64, curve float64) float64 {
 	return curve / (blas.Dot(Bd[:q.m], Bd[:q.m])/q.sEta + blas.Dot(Bd[q.m:], Bd[q.m:])/q.sL)
 }
 
-// project overwrites z by the nearest feasible vector, inactive weights staying
-// 0, and returns its output kernel in spectral form.
-func (d *descent) project(z []float64) (*linop.Spectral, error) {
+// project is that of a [feasible] set; inactive weights stay 0.
+func (d *descent) project(z []float64) ([]*linop.Spectral, error) {
 	if d.model.m > 0 {
 		d.active.project(z[:d.model.m])
 	}
@@ -124,7 +131,7 @@ func (d *descent) project(z []float64) (*linop.Spectral, error) {
 		return nil, err
 	}
 	L.Dense(d.t.be, A)
-	return L, nil
+	return []*linop.Spectral{L}, nil
 }
 
 // project applies the regularizer's projection to the active weights.
@@ -156,16 +163,22 @@ func (t *task) projectL(A blas.General) (*linop.Spectral, error) {
 	if floats.Sum(w) > 1 {
 		projectSimplex(w)
 	}
-	k := 0
-	for k < t.n && w[t.n-1-k] > 0 {
+	blas.Scal(t.tau, w)
+	return leading(V, w), nil
+}
+
+// leading is V·diag(w)·Vᵀ for ascending w ≥ 0, without the zeros.
+func leading(V blas.General, w []float64) *linop.Spectral {
+	n, k := len(w), 0
+	for k < n && w[n-1-k] > 0 {
 		k++
 	}
-	L := &linop.Spectral{V: blas.NewGeneral(t.n, k), S: make([]float64, k)}
+	L := &linop.Spectral{V: blas.NewGeneral(n, k), S: make([]float64, k)}
 	for j := range k {
-		L.S[j] = t.tau * w[t.n-1-j]
-		for i := range t.n {
-			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+t.n-1-j]
+		L.S[j] = w[n-1-j]
+		for i := range n {
+			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+n-1-j]
 		}
 	}
-	return L, nil
+	return L
 }

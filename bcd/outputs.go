@@ -85,11 +85,19 @@ func (b *basis) restore(t *task, pt *point) (blas.General, *linop.Spectral) {
 	if b.P.Data == nil {
 		return blas.Clone(pt.X), pt.L.Clone()
 	}
-	L := &linop.Spectral{V: blas.NewGeneral(b.P.Rows, pt.L.Rank()), S: slices.Clone(pt.L.S)}
-	if pt.L.Rank() > 0 {
-		blas.Mul(t.be, L.V, false, false, b.P, pt.L.V)
+	return b.restoreX(t, pt), b.restoreL(t.be, pt.L)
+}
+
+// restoreL is a copy of L for all outputs.
+func (b *basis) restoreL(be blas.Backend, L *linop.Spectral) *linop.Spectral {
+	if b.P.Data == nil {
+		return L.Clone()
 	}
-	return b.restoreX(t, pt), L
+	all := &linop.Spectral{V: blas.NewGeneral(b.P.Rows, L.Rank()), S: slices.Clone(L.S)}
+	if L.Rank() > 0 {
+		blas.Mul(be, all.V, false, false, b.P, L.V)
+	}
+	return all
 }
 
 // basisRows is the number of rows of a product that handOver forms at a time.

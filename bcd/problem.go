@@ -42,6 +42,16 @@ type Problem struct {
 	// is returned without what is orthogonal to all targets, which has no effect.
 	L    *linop.Spectral
 	FixL bool
+
+	// Sum gives every kernel an output kernel of its own, K_η⊗L becoming Σ_j K_j⊗L_j
+	// with ‖(tr L_1 … tr L_m)/τ‖_q ≤ 1 in the place of η and L:
+	//
+	//	minimise over C, L_j ⪰ 0:  (1/l)‖ΣK_jCL_j − Y‖²_F + λ·Σ tr(CᵀK_jCL_j)
+	//
+	// This problem is convex, so that its gap is global, and L_j = η_j·L are among its
+	// feasible points: its LowerBound holds for the product model as well. It takes l_p
+	// norms, spaces of samples and the solvers of [SumSolvers].
+	Sum bool
 }
 
 // check validates the problem and returns a copy with the defaults filled in.
@@ -111,7 +121,7 @@ func checkOutput(L *linop.Spectral, n int) error {
 
 // Options of [Solve]. The zero value is useful.
 type Options struct {
-	Solver    string  // reduced, closed, paper or okl; "" means reduced
+	Solver    string  // reduced, closed, paper or okl, or one of SumSolvers for a sum; "" means reduced
 	Sylvester string  // solver of the C step, a name of package sylvester; "" means auto
 	Tol       float64 // stop when (GapEta+GapL)/Objective ≤ Tol; 0 means 1e-4
 	MaxOuter  int     // outer iterations; 0 means 1000
@@ -149,12 +159,16 @@ type Result struct {
 	Eta []float64       // m
 	L   *linop.Spectral // n×n
 	C   blas.General    // l×n coefficients, or the D×n weights W in feature space
+	// Ls are the L_j of a sum of separable kernels, nil for the product model. Eta is
+	// (tr L_j)/τ then, and L their sum.
+	Ls []*linop.Spectral
 
 	Objective   float64 // at f = K_η·C·L (Z_η·W·L); with ρ‖L‖² for the solver okl
 	GapEta      float64 // bounds Objective − its minimum over η; 0 when η is fixed
 	GapL        float64 // bounds Objective − its minimum over L; 0 when L is fixed
 	RelativeGap float64 // (GapEta + GapL)/Objective
 	Converged   bool    // RelativeGap ≤ Tol, nothing else
+	LowerBound  float64 // of the objective over all L_j of a sum, whose whole gap is GapL; 0 for the product model
 
 	OuterIterations  int
 	SylvesterSolves  int
@@ -177,9 +191,15 @@ type Step struct {
 	Eta              []float64
 	Rank             int // of L
 
-	fit *fit
-	pt  *point
+	state  func() *State
+	single bool // measured with a product in single precision
 }
 
+// State returns a copy of where the fit stands at this step.
+func (s Step) State() *State { return s.state() }
+
 // Solution returns copies of the coefficients and the output kernel of the step.
-func (s Step) Solution() (C blas.General, L *linop.Spectral) { return s.fit.solution(s.pt) }
+func (s Step) Solution() (C blas.General, L *linop.Spectral) {
+	state := s.state()
+	return state.X, state.L
+}

@@ -7,7 +7,7 @@ import (
 )
 
 // quasiNewton is a limited-memory BFGS model of the Hessian of h on vectors
-// z = (η, vec L), in the compact form of Byrd, Nocedal and Schnabel (1994):
+// z = (η, vec L), or (vec L_1 … vec L_k) for a sum of k separable kernels, in the compact form of Byrd, Nocedal and Schnabel (1994):
 //
 //	B = D − N·M⁻¹·Nᵀ,  N = [DS  Y],  M = [SᵀDS  Lo; Loᵀ  −diag(sᵢᵀyᵢ)]
 //
@@ -22,10 +22,12 @@ import (
 //	λ·Σ_i σ_i²(c_ib²/(σ_iρ_a + μ) + c_ia²/(σ_iρ_b + μ)),
 //
 // here with one σ for each column b of C, floor_b = μ/σ_b; at the optimum the
-// remaining factors Σ_i σ_i·c_ib² are equal in the range of L.
+// remaining factors Σ_i σ_i·c_ib² are equal in the range of L. For a sum these are
+// the weights of every L_j, with L̄ = Σ L_j in the place of L.
 type quasiNewton struct {
 	be     blas.Backend
 	m, n   int // kernels, and the order of L; 0 when that block is fixed
+	count  int // output kernels; 0 means 1
 	S, Y   [][]float64
 	DS     [][]float64
 	sEta   float64      // σ_η
@@ -38,13 +40,18 @@ type quasiNewton struct {
 	H      blas.General // the exact Hessian of the weights, in place of the rest; no Data where not known
 }
 
-// split is the two blocks of a vector.
+// split is the two blocks of a vector; several output kernels stand one below the other.
 func (q *quasiNewton) split(z []float64) (eta []float64, L blas.General) {
 	eta = z[:q.m]
 	if q.n > 0 {
-		L = blas.General{Rows: q.n, Cols: q.n, Stride: q.n, Data: z[q.m:]}
+		L = blas.General{Rows: q.n * max(q.count, 1), Cols: q.n, Stride: q.n, Data: z[q.m:]}
 	}
 	return eta, L
+}
+
+// block is output kernel j of those that split returns.
+func (q *quasiNewton) block(L blas.General, j int) blas.General {
+	return blas.View(L, j*q.n, 0, q.n, q.n)
 }
 
 // center sets the metric for the output kernel whose full eigendecomposition is
@@ -53,7 +60,10 @@ func (q *quasiNewton) split(z []float64) (eta []float64, L blas.General) {
 func (q *quasiNewton) center(z []float64, floors func(V blas.General) []float64) error {
 	if n := q.n; n > 0 {
 		_, L := q.split(z)
-		q.V = blas.Clone(L)
+		q.V = blas.Clone(q.block(L, 0))
+		for j := 1; j < q.count; j++ {
+			blas.AddScaled(q.V, 1, q.block(L, j))
+		}
 		rho := make([]float64, n)
 		if err := q.be.Syevd(q.V, rho); err != nil {
 			return err
@@ -84,16 +94,19 @@ func (q *quasiNewton) metric(dst, d []float64) {
 	}
 	_, A := q.split(d)
 	_, out := q.split(dst)
-	q.t1, q.t2 = blas.Reshape(q.t1, q.n, q.n), blas.Reshape(q.t2, q.n, q.n)
+	q.t1, q.t2 = blas.Reshape(q.t1, A.Rows, q.n), blas.Reshape(q.t2, q.n, q.n)
 	blas.Mul(q.be, q.t1, false, false, A, q.V)
-	blas.Mul(q.be, q.t2, true, false, q.V, q.t1)
-	for i := range q.n {
-		row := blas.Row(q.t2, i)
-		for j, w := range blas.Row(q.w, i) {
-			row[j] *= w
+	for j := range max(q.count, 1) {
+		AV := q.block(q.t1, j)
+		blas.Mul(q.be, q.t2, true, false, q.V, AV)
+		for i := range q.n {
+			row := blas.Row(q.t2, i)
+			for b, w := range blas.Row(q.w, i) {
+				row[b] *= w
+			}
 		}
+		blas.Mul(q.be, AV, false, false, q.V, q.t2)
 	}
-	blas.Mul(q.be, q.t1, false, false, q.V, q.t2)
 	blas.Mul(q.be, out, false, true, q.t1, q.V)
 }
 

@@ -243,12 +243,14 @@ func (d *descent) learn(next *iterate) error {
 func (d *descent) search(ctx context.Context) (*iterate, error) {
 	var (
 		target   []float64
-		L        *linop.Spectral
+		L        []*linop.Spectral
 		decrease float64
 		err      error
 		cur      = d.cur
 	)
-	phase.Do(ctx, phase.LStep, func(ctx context.Context) { target, L, decrease, err = d.minimizeModel(ctx, cur) })
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
+		target, L, decrease, err = d.model.minimize(ctx, d, cur.z, cur.g, []*linop.Spectral{cur.pt.L})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +260,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 	ref := slices.Max(d.history)
 	tol := d.stepTol(decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
-		pt, err := d.trial(ctx, target, L, tol)
+		pt, err := d.trial(ctx, target, append(L, cur.pt.L)[0], tol)
 		if err != nil {
 			return nil, err
 		}

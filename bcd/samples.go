@@ -125,6 +125,8 @@ func (s *samples) inUnits(y, k float64) (Space, float64) {
 // rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
 func (s *samples) rounding(fit float64) float64 { return 0x1p-50 * math.Sqrt(fit*s.yy) }
 
+func (s *samples) inSamples() *samples { return s }
+
 func (s *samples) setWeights(eta []float64) {
 	if s.unit != 1 {
 		eta = slices.Clone(eta)

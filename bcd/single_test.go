@@ -17,7 +17,7 @@ func TestSinglePrecisionSteps(t *testing.T) {
 		p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 32, Norm: Lp{1.7}}
 		single := 0
 		res, err := Solve(context.Background(), p, Options{Tol: tol, Trace: func(s Step) error {
-			if !s.pt.single {
+			if !s.single {
 				return nil
 			}
 			single++

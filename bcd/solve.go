@@ -31,7 +31,7 @@ func (opt Options) defaults() (Options, error) {
 	if opt.MaxOuter == 0 {
 		opt.MaxOuter = 1000
 	}
-	if methods[opt.Solver] == nil {
+	if methods[opt.Solver] == nil && !slices.Contains(SumSolvers(), opt.Solver) {
 		return opt, fmt.Errorf("%w: unknown solver %q (have %s)", ErrInput, opt.Solver, strings.Join(Solvers(), ", "))
 	}
 	for _, f := range []struct {
@@ -70,6 +70,12 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 			return nil, err
 		}
 		q.Eta, q.L = slices.Clone(s.Eta), s.L.Clone()
+	}
+	if q.Sum {
+		return solveSum(ctx, q, opt)
+	}
+	if methods[opt.Solver] == nil {
+		return nil, fmt.Errorf("%w: the solver %s is for sums of separable kernels", ErrInput, opt.Solver)
 	}
 	rho := 0.0
 	if opt.Solver == "okl" {

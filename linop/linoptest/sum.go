@@ -12,7 +12,8 @@ import (
 )
 
 // RunSum checks S against its terms as dense matrices: as an operator under
-// several weights, sparse, zero and repeated ones among them, and its Forms and Diag.
+// several weights, sparse, zero and repeated ones among them, and its Forms, Diag and
+// products with single terms.
 func RunSum(t *testing.T, S linop.Sum, terms []blas.General, opt Options) {
 	t.Helper()
 	if S.Len() != len(terms) {
@@ -58,7 +59,12 @@ func RunSum(t *testing.T, S linop.Sum, terms []blas.General, opt Options) {
 			}
 		}
 	}
-	Run(t, S, sum, opt) // Forms and Diag leave the weights
+	if s, ok := S.(linop.Separate); ok {
+		for j, k := range terms {
+			Run(t, linop.TermOf(s, j), k, opt)
+		}
+	}
+	Run(t, S, sum, opt) // Forms, Diag and single terms leave the weights
 }
 
 // forms compares Forms with the definition, for U ≠ V, for U = V, and for some of the terms.

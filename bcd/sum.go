@@ -1,0 +1,386 @@
+package bcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// sumFit minimises a sum of separable kernels (Problem.Sum),
+//
+//	h(L_1 … L_m) = λ⟨Y, C⟩,   P_Ω(Σ_j K_jCL_j) + μC = P_Ω·Y,   ‖(tr L_1 … tr L_m)/τ‖_q ≤ 1,
+//
+// which is convex in all L_j together; ∂h/∂L_j = −λG_j with G_j = CᵀK_jC (mathematics.md §12).
+type sumFit struct {
+	t      *task
+	s      *samples
+	norm   Lp
+	opt    Options
+	basis  basis
+	units  units
+	solver *sylvester.Sum
+	K      []linop.Operator // K_j
+	cost   effort
+
+	iter    int
+	share   float64   // of the relative gap that a C step may leave open
+	best    *sumPoint // the certified point to return
+	stopped error     // by Trace
+}
+
+// sumPoint is output kernels, coefficients, and what was computed there.
+type sumPoint struct {
+	L        []*linop.Spectral
+	C        blas.General
+	G        []blas.General // CᵀK_jC, both triangles; no Data where it was not measured
+	top      []float64      // their largest eigenvalues, once certified
+	fit      float64        // ‖P_Ω(F − Y)‖²_F, F = ΣK_jCL_j
+	form     float64        // ‖f‖² = ⟨C,F⟩
+	yc, cc   float64        // ⟨Y,C⟩ and ‖C‖²_F
+	residual float64        // of the C step, relative to P_Ω·Y
+	complete bool           // all kernels were measured
+
+	objective, gap float64 // gap bounds objective − min h
+}
+
+// SumSolvers lists the names that Options.Solver takes for a sum of separable kernels.
+func SumSolvers() []string { return []string{"atoms", "reduced"} }
+
+// minimize runs the method of the given name from pt until the relative gap is at most
+// the tolerance, no step gets on, or the iterations are spent.
+func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
+	if f.opt.Solver == "atoms" {
+		return f.atoms(ctx, pt, f.opt.Tol)
+	}
+	_, err := f.descend(ctx, &chart{sumFit: f}, pt, f.opt.Tol)
+	return err
+}
+
+// cover measures and certifies pt over all kernels.
+func (f *sumFit) cover(ctx context.Context, pt *sumPoint) error {
+	if err := f.measure(ctx, pt, f.t.all); err != nil {
+		return err
+	}
+	return f.certify(pt, f.t.all)
+}
+
+// checkSum refuses what the sum of separable kernels is not defined, or not built, for.
+func (p *Problem) checkSum(opt Options) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: a sum of separable kernels %s", ErrInput, fmt.Sprintf(format, args...))
+	}
+	_, ok := p.Norm.(Lp)
+	switch {
+	case !slices.Contains(SumSolvers(), opt.Solver):
+		return refuse("is solved by %s, not by %q", strings.Join(SumSolvers(), " or "), opt.Solver)
+	case !ok:
+		return refuse("takes l_p norms, not %s", p.Norm)
+	case p.FixEta || p.FixL:
+		return refuse("learns all its output kernels: weights or L cannot stay fixed")
+	}
+	s, ok := p.Space.(sampled)
+	if !ok {
+		return refuse("needs kernels on the samples: it is not available for explicit features; fit the product model there")
+	}
+	if _, ok := s.inSamples().K.(linop.Separate); !ok {
+		return refuse("needs products with single kernels, which %T does not offer", s.inSamples().K)
+	}
+	if Y := s.inSamples().Y; min(Y.Rows, Y.Cols) >= maxOutputs {
+		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", Y.Cols, Y.Cols)
+	}
+	return nil
+}
+
+// sampled is a Space of coefficients of samples.
+type sampled interface{ inSamples() *samples }
+
+// solveSum is [Solve] for a sum of separable kernels. Without a state to start from, the
+// product model, solved to sumStartTol, is the start: L_j = η_j·L.
+func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
+	if err := p.checkSum(opt); err != nil {
+		return nil, err
+	}
+	start := opt.Start
+	var before effort
+	if start == nil {
+		product, how := *p, opt
+		product.Sum, how.Solver, how.Trace = false, "", nil
+		how.Tol, how.MaxOuter = math.Max(opt.Tol, sumStartTol), min(opt.MaxOuter, sumStartSteps)
+		res, err := Solve(ctx, &product, how)
+		if res == nil {
+			return nil, err
+		}
+		if err != nil && !errors.Is(err, ErrNotConverged) && ctx.Err() == nil {
+			return nil, err
+		}
+		start = &State{Eta: res.Eta, L: res.L, X: res.C}
+		before = effort{solves: res.SylvesterSolves, columns: res.KernelMultiplies}
+	}
+	f, pt, err := newSumFit(ctx, p, opt, start)
+	if err != nil {
+		return nil, err
+	}
+	if start == opt.Start {
+		before = effort{solves: start.SylvesterSolves, columns: start.KernelMultiplies}
+		f.iter = start.Iter
+	}
+	f.cost = before
+	f.best = pt
+	if err := f.cover(ctx, pt); err != nil {
+		return nil, err
+	}
+	if err = f.trace(pt); err == nil && !(pt.relative() <= opt.Tol) {
+		err = f.minimize(ctx, pt)
+	}
+	if !f.best.complete {
+		err = errors.Join(err, f.cover(context.WithoutCancel(ctx), f.best))
+	}
+	res := f.result()
+	if err == nil && !res.Converged {
+		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, opt.Tol)
+	}
+	return res, err
+}
+
+// newSumFit is the fit of p in units of its own, with its outputs reduced, and the
+// point of the state s, cut to be feasible.
+func newSumFit(ctx context.Context, p *Problem, opt Options, s *State) (*sumFit, *sumPoint, error) {
+	q, u, _ := p.inUnits(0)
+	q, b, err := reduceOutputs(ctx, q, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &sumFit{t: newTask(q, opt, 0), norm: p.Norm.(Lp), opt: opt, basis: b, units: u, share: innerShare}
+	f.s = q.Space.(sampled).inSamples()
+	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
+	for j := range f.t.m {
+		f.K = append(f.K, sampleTerm{f.s, j})
+	}
+	pt := &sumPoint{C: blas.NewGeneral(f.s.Y.Rows, f.t.n), residual: 1}
+	traces := make([]float64, f.t.m)
+	for j := range f.t.m {
+		L := s.L
+		scale := 1 / u.L
+		if s.Ls != nil {
+			L = s.Ls[j]
+		} else {
+			scale *= s.Eta[j]
+		}
+		if scale == 0 {
+			L = &linop.Spectral{V: blas.NewGeneral(p.Space.Outputs(), 0)}
+		}
+		if b.P.Data != nil {
+			if L, err = compress(f.t.be, L, b.P); err != nil {
+				return nil, nil, err
+			}
+		}
+		L = &linop.Spectral{V: L.V, S: slices.Clone(L.S)}
+		blas.Scal(scale, L.S)
+		pt.L = append(pt.L, L)
+		traces[j] = L.Trace() / f.t.tau
+	}
+	if size := norm(traces, f.norm.q()); size > 1 {
+		for _, L := range pt.L {
+			blas.Scal(1/size, L.S)
+		}
+	}
+	if b.P.Data == nil {
+		blas.Copy(pt.C, s.X)
+	} else {
+		blas.Mul(f.t.be, pt.C, false, false, s.X, b.P)
+	}
+	blas.Scal(1/u.x, pt.C.Data)
+	return f, pt, nil
+}
+
+// sampleTerm is K_j in the units of the space.
+type sampleTerm struct {
+	s *samples
+	j int
+}
+
+func (k sampleTerm) Dim() int { return k.s.K.Dim() }
+func (k sampleTerm) Apply(dst, x blas.General) {
+	k.s.K.(linop.Separate).ApplyTerm(dst, x, k.j)
+	if k.s.unit != 1 {
+		blas.Scal(1/k.s.unit, dst.Data)
+	}
+}
+
+// solve performs the C step at pt to the relative residual tol, or as near as it gets.
+func (f *sumFit) solve(ctx context.Context, pt *sumPoint, tol float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	terms := make([]linop.Term, len(pt.L))
+	for j, L := range pt.L {
+		terms[j] = linop.Term{K: f.K[j], L: L}
+	}
+	var res sylvester.Result
+	var err error
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
+		res, err = f.solver.Solve(ctx, pt.C, terms, f.t.mu, f.s.Y, sylvester.Options{Tol: tol})
+	})
+	f.cost.solves++
+	f.cost.columns += res.Columns
+	f.cost.solver = res.Solver
+	pt.residual = res.Residual
+	switch {
+	case errors.Is(err, sylvester.ErrNotConverged):
+		return nil
+	case errors.Is(err, sylvester.ErrNotSPD):
+		return fmt.Errorf("%w: %w", ErrNotPSD, err)
+	}
+	return err
+}
+
+// measure fills in what pt tells of the kernels of idx, among which are those of weight.
+func (f *sumFit) measure(ctx context.Context, pt *sumPoint, idx []int) error {
+	t := f.t
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	phase.Do(ctx, phase.Certificate, func(context.Context) {
+		F, KC, one := cloneLike(pt.C), cloneLike(pt.C), cloneLike(pt.C)
+		pt.G = make([]blas.General, t.m)
+		for _, j := range idx {
+			f.K[j].Apply(KC, pt.C)
+			f.cost.columns += t.n
+			pt.G[j] = blas.NewGeneral(t.n, t.n)
+			blas.Mul(t.be, pt.G[j], true, false, pt.C, KC)
+			blas.Symmetrize(pt.G[j])
+			if pt.L[j].Rank() > 0 {
+				t.work.mulRight(one, KC, pt.L[j])
+				blas.AddScaled(F, 1, one)
+			}
+		}
+		pt.form = blas.Inner(pt.C, F)
+		if f.s.cells != nil {
+			f.s.cells.Project(F, F)
+		}
+		rest := f.s.dropped / t.mu
+		pt.fit = distance2(F, f.s.Y) + f.s.dropped
+		pt.yc, pt.cc = blas.Inner(f.s.Y, pt.C)+rest, square(blas.Frob(pt.C))+rest/t.mu
+	})
+	pt.complete = len(idx) == t.m
+	pt.objective = pt.fit/float64(t.l) + t.lambda*pt.form
+	if math.IsNaN(pt.objective) || math.IsInf(pt.objective, 0) {
+		return fmt.Errorf("%w: the objective is not finite", ErrInput)
+	}
+	for _, j := range idx {
+		if v := trace(pt.G[j]); v < -psdSlack*f.s.trace(j)*pt.cc {
+			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jC) = %g", ErrNotPSD, j, v)
+		}
+	}
+	return nil
+}
+
+// relative is gap/objective, 0 when both are.
+func (pt *sumPoint) relative() float64 {
+	return certificate{objective: pt.objective, gapL: pt.gap}.relative()
+}
+
+// inexactness is the part of the gap that is due to the error of C.
+func (f *sumFit) inexactness(pt *sumPoint) float64 {
+	return math.Max(0, pt.objective-f.t.lambda*(2*pt.yc-f.t.mu*pt.cc-pt.form))
+}
+
+// noise is how much of the objective at pt its inexact C, and rounding, may account for.
+func (f *sumFit) noise(pt *sumPoint) float64 {
+	return 0.5*f.inexactness(pt) + 0x1p-46*math.Abs(pt.objective) + f.s.rounding(pt.fit)/float64(f.t.l)
+}
+
+// tol is the relative residual of a C step from pt; see [fit.tolFor].
+func (f *sumFit) tol(pt *sumPoint, goal float64) float64 {
+	if f.opt.InnerTol > 0 {
+		return f.opt.InnerTol
+	}
+	return math.Max(innerTightest, math.Min(innerLoosest, f.share*math.Max(pt.relative(), goal)))
+}
+
+// accept keeps the certified pt as the point to return when its gap is smaller, or,
+// where neither meets the goal, its objective lower, and shows it to Trace.
+func (f *sumFit) accept(pt *sumPoint, goal float64) error {
+	old, new := f.best.relative() <= goal && f.best.complete, pt.relative() <= goal && pt.complete
+	if new && !old || new == old && pt.objective <= f.best.objective {
+		f.best = pt
+	}
+	return f.trace(pt)
+}
+
+func (f *sumFit) spent() bool { return f.iter >= f.opt.MaxOuter }
+
+func (f *sumFit) trace(pt *sumPoint) error {
+	if f.opt.Trace == nil {
+		return nil
+	}
+	eta, rank := f.weights(pt), 0
+	for _, L := range pt.L {
+		rank += L.Rank()
+	}
+	step := Step{
+		Iter: f.iter, Objective: f.units.value(pt.objective), GapL: f.units.value(pt.gap), RelativeGap: pt.relative(),
+		Residual: pt.residual, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns, Eta: eta, Rank: rank,
+	}
+	step.state = func() *State {
+		s := &State{Solver: f.opt.Solver, Iter: step.Iter, SylvesterSolves: step.SylvesterSolves, KernelMultiplies: step.KernelMultiplies, Eta: eta}
+		s.X, s.L, s.Ls = f.solution(pt)
+		return s
+	}
+	f.stopped = f.opt.Trace(step)
+	return f.stopped
+}
+
+// weights are tr L_j/τ.
+func (f *sumFit) weights(pt *sumPoint) []float64 {
+	eta := make([]float64, len(pt.L))
+	for j, L := range pt.L {
+		eta[j] = L.Trace() / f.t.tau
+	}
+	return eta
+}
+
+// solution is copies of C, Σ_j L_j and the L_j of pt for all outputs, in the caller's units.
+func (f *sumFit) solution(pt *sumPoint) (X blas.General, mean *linop.Spectral, Ls []*linop.Spectral) {
+	all := blas.NewGeneral(f.t.n, f.t.n)
+	one := cloneLike(all)
+	for _, L := range pt.L {
+		L.Dense(f.t.be, one)
+		blas.AddScaled(all, 1, one)
+		_, L = f.units.restore(blas.General{}, f.basis.restoreL(f.t.be, L))
+		Ls = append(Ls, L)
+	}
+	mean, err := linop.NewSpectral(f.t.be, all, eigenDrop)
+	if err != nil {
+		mean = linop.ScaledIdentity(f.t.n, math.NaN())
+	}
+	X = blas.Clone(pt.C)
+	if f.basis.P.Data != nil {
+		X = blas.NewGeneral(pt.C.Rows, f.basis.P.Rows)
+		blas.Mul(f.t.be, X, false, true, pt.C, f.basis.P)
+	}
+	X, mean = f.units.restore(X, f.basis.restoreL(f.t.be, mean))
+	return X, mean, Ls
+}
+
+// result describes the point to return.
+func (f *sumFit) result() *Result {
+	pt := f.best
+	res := &Result{
+		Eta: f.weights(pt), Objective: f.units.value(pt.objective), GapL: f.units.value(pt.gap), RelativeGap: pt.relative(),
+		LowerBound: f.units.value(math.Max(0, pt.objective-pt.gap)), Converged: pt.relative() <= f.opt.Tol,
+		OuterIterations: f.iter, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns,
+		Solver: f.opt.Solver, Sylvester: f.cost.solver,
+	}
+	f.t.work, pt.G = work{}, nil
+	res.C, res.L, res.Ls = f.solution(pt)
+	return res
+}

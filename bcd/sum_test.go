@@ -1,0 +1,411 @@
+package bcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// sumGolden are the reference cases of sums, with the minimum that an independent
+// program found.
+var sumGolden = []struct {
+	name string
+	F    float64
+}{{"sum_full", 0.3744748187419155}, {"sum_missing", 0.2917695405354198}}
+
+func sumCase(t testing.TB, name string) (*Problem, map[string]array) {
+	z := golden(t, name)
+	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.02, Tau: 4, Sum: true}, z
+}
+
+func TestSumGolden(t *testing.T) {
+	for _, c := range sumGolden {
+		for _, solver := range SumSolvers() {
+			t.Run(c.name+"/"+solver, func(t *testing.T) {
+				p, z := sumCase(t, c.name)
+				res, err := Solve(context.Background(), p, Options{Tol: 1e-8, Solver: solver})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := res.Objective/c.F - 1; !(math.Abs(d) <= 1e-8) || !(res.RelativeGap <= 1e-8) {
+					t.Errorf("objective %.12g, reference %.12g: %.2g apart; relative gap %g", res.Objective, c.F, d, res.RelativeGap)
+				}
+				want := z["predictions"].matrix()
+				if d := math.Sqrt(distance2(predict(z["Kx"], res), want)); !(d <= 1e-4*blas.Frob(want)) {
+					t.Errorf("predictions differ by %g of %g", d, blas.Frob(want))
+				}
+			})
+		}
+	}
+}
+
+// The product model's solution starts the sum, whose bound is global for both.
+func TestSumBoundsProduct(t *testing.T) {
+	z := golden(t, "full_joint")
+	p := &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.02, Tau: 4}
+	res, err := Solve(t.Context(), p, Options{Tol: 1e-8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := *p
+	sum.Sum = true
+	start := &State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
+	global, err := Solve(t.Context(), &sum, Options{Tol: 1e-7, Start: start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := global.LowerBound/sumGolden[0].F - 1; !(d <= 1e-12 && d >= -1e-6) {
+		t.Errorf("lower bound %.12g, minimum of the sum %.12g", global.LowerBound, sumGolden[0].F)
+	}
+	if !(global.Objective < res.Objective) || !(res.LowerBound == 0) {
+		t.Errorf("objectives %g of the sum, %g of the product, whose bound is %g", global.Objective, res.Objective, res.LowerBound)
+	}
+}
+
+// sumByCells is min h by brute force: random moves of factors of the L_j, scaled to the boundary of the constraint, with a dense system of the observed cells.
+func sumByCells(t *testing.T, Ks []blas.General, Y blas.General, lambda, tau, q float64, seed uint64) float64 {
+	l, n, m := Y.Rows, Y.Cols, len(Ks)
+	var cells []int
+	rows := map[int]bool{}
+	for i, v := range Y.Data {
+		if !math.IsNaN(v) {
+			cells = append(cells, i)
+			rows[i/n] = true
+		}
+	}
+	N, mu := len(cells), lambda*float64(len(rows))
+	y := mat.NewVecDense(N, nil)
+	for a, i := range cells {
+		y.SetVec(a, Y.Data[i])
+	}
+	h := func(x []float64) float64 {
+		Ls, traces := make([]*mat.Dense, m), make([]float64, m)
+		for j := range Ls {
+			A := mat.NewDense(n, n, x[j*n*n:(j+1)*n*n])
+			Ls[j] = new(mat.Dense)
+			Ls[j].Mul(A, A.T())
+			traces[j] = mat.Trace(Ls[j])
+		}
+		size := norm(traces, q)
+		for j := range traces {
+			if traces[j] = tau / size; math.IsInf(q, 1) {
+				traces[j] = tau / mat.Trace(Ls[j])
+			}
+		}
+		M := mat.NewSymDense(N, nil)
+		for a, i := range cells {
+			for b, k := range cells[:a+1] {
+				v := 0.0
+				for j, L := range Ls {
+					v += Ks[j].Data[i/n*l+k/n] * L.At(i%n, k%n) * traces[j]
+				}
+				if a == b {
+					v += mu
+				}
+				M.SetSym(a, b, v)
+			}
+		}
+		var chol mat.Cholesky
+		if !chol.Factorize(M) {
+			return math.Inf(1)
+		}
+		var c mat.VecDense
+		_ = chol.SolveVecTo(&c, y)
+		return lambda * mat.Dot(y, &c)
+	}
+	rng := newRand(seed)
+	x, trial := make([]float64, m*n*n), make([]float64, m*n*n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	lowest, step := h(x), 1.0
+	for range 8000 {
+		for i, v := range x {
+			trial[i] = v + step*rng.NormFloat64()
+		}
+		if v := h(trial); v < lowest {
+			lowest, step = v, 1.8*step
+			x, trial = trial, x
+		} else {
+			step *= 0.87
+		}
+		if step < 1e-9 {
+			step = 0.3
+		}
+	}
+	return lowest
+}
+
+// However inexact the coefficients and early the end, the bound stays below what brute
+// force finds, and at the end the two meet.
+func TestSumBoundIsRigorous(t *testing.T) {
+	rounds := 12
+	if testing.Short() {
+		rounds = 6
+	}
+	for seed := range uint64(rounds) {
+		rng := newRand(100 + seed)
+		l, n, m := 5+rng.IntN(4), 2, 2+rng.IntN(2)
+		norm := Lp{P: []float64{1, 1.3, 2}[seed%3]}
+		lambda, tau := math.Pow(10, -3+2.5*rng.Float64()), 0.5+3*rng.Float64()
+		var Ks []blas.General
+		var terms []*blas.Sym
+		for range m {
+			K := psd(rng, l, 1+rng.IntN(l), 1+4*rng.Float64())
+			Ks = append(Ks, K)
+			terms = append(terms, blas.SymFrom(K, blas.Float64))
+		}
+		Y := randn(rng, l, n)
+		if seed%2 == 1 {
+			Y = withHoles(Y, 0.3, seed)
+		}
+		p := &Problem{Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: lambda, Tau: tau, Norm: norm, Sum: true}
+		least := sumByCells(t, Ks, Y, lambda, tau, norm.q(), seed)
+		name := fmt.Sprintf("seed %d: %d×%d, %d kernels, %s, λ = %.3g", seed, l, n, m, norm, lambda)
+		for _, solver := range SumSolvers() {
+			for _, inner := range []float64{0.5, 0.1, 0} {
+				opt := Options{Tol: 1e-7, InnerTol: inner, Solver: solver}
+				if inner > 0 {
+					opt.MaxOuter = 15
+				}
+				opt.Trace = func(s Step) error {
+					if low := s.Objective - s.GapL; !(low <= least*(1+1e-9)) {
+						t.Errorf("%s, %s, residual %g: bound %.12g above the minimum %.12g", name, solver, s.Residual, low, least)
+					}
+					return nil
+				}
+				res, err := Solve(t.Context(), p, opt)
+				if res == nil || inner == 0 && err != nil {
+					t.Fatal(name, solver, err)
+				}
+				if inner == 0 && !(res.Objective <= least*(1+1e-7)) {
+					t.Errorf("%s, %s: objective %.12g, brute force finds %.12g", name, solver, res.Objective, least)
+				}
+				if inner == 0 && !(res.LowerBound >= least*(1-1e-3)) {
+					t.Errorf("%s, %s: bound %.12g, brute force finds %.12g", name, solver, res.LowerBound, least)
+				}
+			}
+		}
+	}
+}
+
+// The objective, the traces and the norm of a result are what its L_j and C say.
+func TestSumResult(t *testing.T) {
+	K, Y := awkward(6, 40, 4)
+	wide := blas.NewGeneral(40, 12) // of rank 4
+	blas.Mul(blas.Active(), wide, false, false, Y, randn(newRand(1), 4, 12))
+	var small []*blas.Sym
+	for j := range K.Len() {
+		S := *K.Term(j)
+		S.F64 = slices.Clone(S.F64)
+		blas.Scal(1e-120, S.F64)
+		small = append(small, &S)
+	}
+	for name, p := range map[string]*Problem{
+		"lp:1":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4},
+		"lp:1.5":  {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4, Norm: Lp{1.5}},
+		"lp:2":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4, Norm: Lp{2}},
+		"reduced": {Space: NewSamples(K, wide), Lambda: 0.01, Tau: 12},
+		"missing": {Space: NewSamples(K, withHoles(Y, 0.3, 3)), Lambda: 0.01, Tau: 4},
+		"tiny":    {Space: NewSamples(K, scaled(Y, 1e-120)), Lambda: 0.01, Tau: 4},
+		"small K": {Space: NewSamples(linop.NewGramSum(small, nil, blas.Float64), Y), Lambda: 0.01, Tau: 4e120},
+	} {
+		p.Sum = true
+		t.Run(name, func(t *testing.T) {
+			res, err := Solve(t.Context(), p, Options{Tol: 1e-5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, _ := p.check()
+			s := p.Space.(sampled).inSamples()
+			K, F, KC, one := s.K.(linop.Separate), cloneLike(res.C), cloneLike(res.C), cloneLike(res.C)
+			for j, L := range res.Ls {
+				K.ApplyTerm(KC, res.C, j)
+				L.MulRight(blas.Active(), one, KC)
+				blas.AddScaled(F, 1, one)
+				if d := math.Abs(L.Trace()/p.Tau - res.Eta[j]); !(d <= 1e-12) {
+					t.Errorf("weight %d is %g for a trace of %g", j, res.Eta[j], L.Trace())
+				}
+			}
+			form := blas.Inner(res.C, F)
+			if s.cells != nil {
+				s.cells.Project(F, F)
+			}
+			R := blas.Clone(F)
+			blas.AddScaled(R, -1, s.Y)
+			size := blas.Frob(s.Y)
+			blas.Scal(1/size, R.Data)
+			U := square(blas.Frob(R))/float64(s.Samples()) + p.Lambda*form/size/size
+			if got := res.Objective / size / size; !(math.Abs(got-U) <= 1e-10*U) {
+				t.Errorf("objective %g·‖Y‖², by its definition %g·‖Y‖²", got, U)
+			}
+			if size := norm(res.Eta, q.Norm.(Lp).q()); !(size <= 1+1e-9) {
+				t.Errorf("traces of norm %.15g", size)
+			}
+			if d := math.Abs(res.LowerBound - (res.Objective - res.GapL)); !(d <= 1e-12*res.Objective) || !(res.GapL <= 1e-5*res.Objective) {
+				t.Errorf("objective %g, gap %g, bound %g", res.Objective, res.GapL, res.LowerBound)
+			}
+		})
+	}
+}
+
+// A run continued from a checkpoint ends at the same optimum and goes on counting;
+// checkpoints of the two models are foreign to each other.
+func TestSumResume(t *testing.T) {
+	K, Y := awkward(4, 30, 3)
+	p := &Problem{Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}, Sum: true}
+	opt := Options{Tol: 1e-7}
+	whole, err := Solve(t.Context(), p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := interrupted(t, p, opt, 3)
+	state, err := DecodeState(bytes.NewReader(b), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Start = state
+	res, err := Solve(t.Context(), p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(math.Abs(res.Objective-whole.Objective) <= 2e-7*whole.Objective) || res.OuterIterations <= state.Iter || res.SylvesterSolves <= state.SylvesterSolves {
+		t.Errorf("resumed to %.12g after %d iterations and %d solves, uninterrupted %.12g", res.Objective, res.OuterIterations, res.SylvesterSolves, whole.Objective)
+	}
+	product := *p
+	product.Sum = false
+	if _, err := DecodeState(bytes.NewReader(b), &product); !errors.Is(err, ErrForeign) {
+		t.Errorf("the checkpoint of a sum for the product model: %v", err)
+	}
+	if _, err := DecodeState(bytes.NewReader(interrupted(t, &product, Options{Tol: 1e-7}, 1)), p); !errors.Is(err, ErrForeign) {
+		t.Errorf("the checkpoint of the product model for a sum: %v", err)
+	}
+}
+
+func TestSumStops(t *testing.T) {
+	K, Y := awkward(4, 30, 3)
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Sum: true}
+	stop := errors.New("stop")
+	res, err := Solve(t.Context(), p, Options{Tol: 1e-10, Trace: func(s Step) error {
+		if s.Iter == 2 {
+			return stop
+		}
+		return nil
+	}})
+	if !errors.Is(err, stop) || res == nil || res.OuterIterations != 2 {
+		t.Errorf("stopped by Trace: error %v, result %v", err, res)
+	}
+	res, err = Solve(t.Context(), p, Options{Tol: 1e-12, MaxOuter: 2})
+	if !errors.Is(err, ErrNotConverged) || res == nil || res.Converged || !(res.LowerBound < res.Objective) {
+		t.Errorf("out of iterations: error %v, result %v", err, res)
+	}
+	for at := 1; at < 4; at++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		res, err = Solve(ctx, p, Options{Tol: 1e-12, Trace: func(s Step) error {
+			if s.Iter == at {
+				cancel()
+			}
+			return nil
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) || res == nil || !(res.LowerBound > 0) {
+			t.Errorf("cancelled at %d: error %v, result %v", at, err, res)
+		}
+	}
+	_, feats := lowrank(t)
+	for name, c := range map[string]struct {
+		change func(p *Problem, opt *Options)
+		words  string
+	}{
+		"fixed η":  {func(p *Problem, _ *Options) { p.FixEta = true }, "fixed"},
+		"norm":     {func(p *Problem, _ *Options) { p.Norm = BlockR{1} }, "l_p norms"},
+		"solver":   {func(_ *Problem, opt *Options) { opt.Solver = "closed" }, "solved by"},
+		"features": {func(p *Problem, _ *Options) { p.Space = feats.Space }, "features"},
+		"product":  {func(p *Problem, opt *Options) { p.Sum, opt.Solver = false, "atoms" }, "atoms"},
+	} {
+		q, opt := *p, Options{}
+		c.change(&q, &opt)
+		if res, err := Solve(t.Context(), &q, opt); !errors.Is(err, ErrInput) || res != nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// The answer does not depend on the number of threads.
+func TestSumSameForAnyThreads(t *testing.T) {
+	K, Y := awkward(4, 90, 5)
+	var want blas.General
+	for _, threads := range []int{1, 2, 5} {
+		old := runtime.GOMAXPROCS(threads)
+		res, err := Solve(t.Context(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 5, Sum: true}, Options{Tol: 1e-5})
+		runtime.GOMAXPROCS(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Data == nil {
+			want = res.C
+		}
+		if !slices.Equal(res.C.Data, want.Data) {
+			t.Errorf("%d threads give another answer than one", threads)
+		}
+	}
+}
+
+// The projection meets its optimality conditions: w − x = θ_j on the support of x_j and at
+// most θ_j elsewhere, with θ_j = κ·(Σx_j)^{q−1}.
+func TestProjectTraces(t *testing.T) {
+	rng := newRand(3)
+	for _, q := range []float64{1, 1.5, 2, 5, math.Inf(1)} {
+		for range 20 {
+			w := make([][]float64, 4)
+			for j := range w {
+				w[j] = make([]float64, 1+rng.IntN(4))
+				for i := range w[j] {
+					w[j][i] = math.Max(0, rng.NormFloat64()+0.5*float64(j))
+				}
+			}
+			x := make([][]float64, len(w))
+			sums := make([]float64, len(w))
+			for j := range w {
+				x[j] = slices.Clone(w[j])
+			}
+			projectTraces(x, q)
+			kappa := math.NaN()
+			for j := range x {
+				sums[j] = 0
+				theta := 0.0
+				for i, v := range x[j] {
+					sums[j] += v
+					if v > 0 {
+						theta = w[j][i] - v
+					}
+				}
+				for i, v := range x[j] {
+					if d := w[j][i] - v; v > 0 && math.Abs(d-theta) > 1e-9 || v < 0 {
+						t.Fatalf("q = %g: differences %g and %g", q, d, theta)
+					}
+				}
+				if k := theta / math.Pow(sums[j], q-1); sums[j] > 1e-6 && !math.IsInf(q, 1) {
+					if !math.IsNaN(kappa) && math.Abs(k-kappa) > 1e-6*(1+kappa) {
+						t.Fatalf("q = %g: multipliers %g and %g", q, k, kappa)
+					}
+					kappa = k
+				}
+			}
+			if size := norm(sums, q); size > 1+1e-9 || kappa > 1e-6 && size < 1-1e-9 {
+				t.Fatalf("q = %g: norm %.12g, multiplier %g", q, size, kappa)
+			}
+		}
+	}
+}

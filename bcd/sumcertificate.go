@@ -1,0 +1,109 @@
+package bcd
+
+import (
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// certify computes the gap of pt over the kernels of idx, which are measured: with U the
+// objective at any C, for every matrix T,
+//
+//	min h ≥ λ(2⟨Y,CT⟩ − μ‖CT‖² − τ·‖(λ_max(TᵀG_1T) … λ_max(TᵀG_mT))‖_q*)
+//
+// (mathematics.md §12). The best multiple of a few T serves, see [sumFit.clipped]; with
+// missing cells, outside of which C·T would not vanish, T is the identity.
+func (f *sumFit) certify(pt *sumPoint, idx []int) error {
+	t := f.t
+	pt.top = make([]float64, t.m)
+	fail := make([]error, len(idx))
+	par.For(len(idx), func(k int) {
+		_, w, err := f.eigen(pt.G[idx[k]])
+		pt.top[idx[k]], fail[k] = math.Max(0, w[t.n-1]), err
+	})
+	for _, err := range fail {
+		if err != nil {
+			return err
+		}
+	}
+	low := f.bound(pt.yc, pt.cc, f.norm.Conjugate(pt.top))
+	if f.s.cells == nil && low > 0 {
+		low = math.Max(low, f.clipped(pt, idx))
+	}
+	pt.gap = t.gap(pt.objective, t.lambda*low, f.s.rounding(pt.fit))
+	return nil
+}
+
+// eigen are the eigenvectors and ascending eigenvalues of the symmetric a.
+func (f *sumFit) eigen(a blas.General) (V blas.General, w []float64, err error) {
+	V, w = blas.Clone(a), make([]float64, a.Rows)
+	return V, w, f.t.be.Syevd(V, w)
+}
+
+// bound maximises 2s·yc − s²(μ·cc + τ·top) over s.
+func (f *sumFit) bound(yc, cc, top float64) float64 {
+	if quad := f.t.mu*cc + f.t.tau*top; yc > 0 && quad > 0 {
+		return yc * (yc / quad)
+	}
+	return 0
+}
+
+// clipped is the best bound for the products T = S_1·…·S_m that cut the eigenvalues of
+// the TᵀG_jT down to a level, over the level: S_j has the eigenvectors of the matrix
+// that it cuts, and no eigenvalue above 1, so that it raises λ_max of none of the
+// others. For q = 1 the level is one number, else a share of each λ_max(G_j).
+func (f *sumFit) clipped(pt *sumPoint, idx []int) float64 {
+	t := f.t
+	YC, CC := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
+	blas.Mul(t.be, YC, true, false, pt.C, f.s.Y)
+	blas.GramOf(t.be, CC, pt.C)
+	top := maxOf(pt.top)
+	rest := f.s.dropped / t.mu
+	T, M, W := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
+	value := func(share float64) float64 {
+		blas.Zero(T)
+		for i := range t.n {
+			T.Data[i*t.n+i] = 1
+		}
+		for _, j := range idx {
+			level := share * top
+			if f.norm.P > 1 {
+				level = share * pt.top[j]
+			}
+			if !(pt.top[j] > level) {
+				continue
+			}
+			blas.Mul(t.be, W, false, false, pt.G[j], T)
+			blas.Mul(t.be, M, true, false, T, W)
+			V, g, err := f.eigen(M)
+			if err != nil {
+				return 0
+			}
+			if !(g[t.n-1] > level) {
+				continue
+			}
+			blas.Mul(t.be, W, false, false, T, V)
+			for i, v := range g {
+				if g[i] = 1; v > level {
+					g[i] = math.Sqrt(level / v)
+				}
+			}
+			blas.ScaleColumns(W, g)
+			blas.Mul(t.be, T, false, true, W, V)
+		}
+		blas.Mul(t.be, W, false, false, CC, T)
+		cut := make([]float64, len(pt.top))
+		for j, g := range pt.top {
+			if cut[j] = math.Min(g, share*top); f.norm.P > 1 {
+				cut[j] = share * g
+			}
+			cut[j] *= 1 + clipSlack
+		}
+		return f.bound(blas.Inner(YC, T)+rest, blas.Inner(W, T)+rest/t.mu, f.norm.Conjugate(cut))
+	}
+	// The level of the optimum is near ⟨G_j,L_j⟩ in the mean.
+	low := math.Min(1, clipFrom*pt.form/(t.tau*f.norm.Conjugate(pt.top)))
+	_, best := goldenMax(low, 1, max(clipLeast, min(clipMost, int(clipWork/(float64(len(idx)*t.n)*float64(t.n*t.n))))), value)
+	return best
+}
