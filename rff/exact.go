@@ -7,10 +7,21 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
 )
 
 // maxMonomials bounds the exact features of a polynomial kernel of degree 2 and more.
 const maxMonomials = 1 << 16
+
+// ExactCount is the number of features of a kernel that has finitely many exact ones,
+// and −1 for other kernels and for more than 2¹⁶.
+func ExactCount(k *kernel.Kernel) int {
+	q, _, offset, ok := k.Polynomial()
+	if !ok {
+		return -1
+	}
+	return monomialCount(k.Dim(), q, offset == 0)
+}
 
 // chooseExact describes the exact map of a kernel that has one.
 func (m *Map) chooseExact(X blas.General) error {

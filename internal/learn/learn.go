@@ -72,6 +72,18 @@ type Sampler interface {
 	Sample(samples []int) (Data, error)
 }
 
+// Approximator is Data whose kernels can be replaced by explicit features.
+type Approximator interface {
+	Sampler
+	// Affordable returns the SPECs where a fit to all samples takes little enough time
+	// and memory, and else SPECs of the same kernels with as many features as do, with
+	// sums apart for so many folds.
+	Affordable(ctx context.Context, specs []string, folds int) ([]string, error)
+	// Sums are the data with SPECs that have explicit features, dealt to folds: one pass
+	// over the samples for all folds and settings. They do not tell the accuracy.
+	Sums(ctx context.Context, specs []string, f Folding) (Data, error)
+}
+
 // Ridger is Data that offer kernel ridge regression, in which only C is learned: one
 // decomposition of K then serves all λ. Dictionaries are compared in this way first.
 type Ridger interface {

@@ -89,6 +89,9 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	if err := s.fill(); err != nil {
 		return nil, err
 	}
+	if d, some, ok := s.large(); ok {
+		return s.runLarge(ctx, d, some)
+	}
 	var err error
 	if s.folds, err = d.Split(learn.Folding{Folds: s.Folds, Repeats: s.Repeats, Groups: s.Groups, TimeOrdered: s.TimeOrdered, Seed: s.Method.Seed}); err != nil {
 		return nil, err

@@ -32,7 +32,10 @@ func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, err
 	s.Method.Say("screening %d dictionaries on %d folds of %d samples", len(all), folds, min(l, defaults.ScreenSamples))
 	errs := make([][][]float64, folds) // of each fold, dictionary and λ
 	fail := make([]error, folds)
-	par.For(folds, func(f int) { errs[f], fail[f] = s.screenFold(ctx, d, f, all) })
+	at := int(max(1, min(float64(folds), float64(s.Method.Limit())/screenBytes(all, min(l, defaults.ScreenSamples)))))
+	for lo := 0; lo < folds; lo += at {
+		par.For(min(at, folds-lo), func(i int) { errs[lo+i], fail[lo+i] = s.screenFold(ctx, d, lo+i, all) })
+	}
 	if err := cmp.Or(ctx.Err(), cmp.Or(fail...)); err != nil {
 		return nil, err
 	}
@@ -52,6 +55,18 @@ func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, err
 	}
 	slices.SortStableFunc(ranking, func(a, b screened) int { return cmp.Compare(a.score, b.score) })
 	return ranking, nil
+}
+
+// screenBytes bounds the memory of one fold: the cross-Gram matrix of every SPEC, and
+// four more to add them up and to solve.
+func screenBytes(dictionaries [][]string, samples int) float64 {
+	specs := map[string]bool{}
+	for _, d := range dictionaries {
+		for _, spec := range d {
+			specs[spec] = true
+		}
+	}
+	return 8 * float64(len(specs)+4) * float64(samples) * float64(samples)
 }
 
 // screenFold is the errors of the dictionaries on one fold, along the default path of λ.

@@ -65,6 +65,24 @@ const (
 	Subsets       = 24   // random sets of columns: enough for some to have most of the columns that matter
 )
 
+// Of more than ChooseSamples samples a random part of that size chooses all but λ, which
+// is then chosen with all of them: with exact kernels where l²·(m + n) is at most
+// ExactWork, for l samples, m kernels and n outputs, and with D explicit features else,
+// where l·D·(D + 10d + 2n) is at most FeatureWork, for d inputs. On the two cores of
+// docs/performance.md, a fit of ExactWork takes 10 s and a pass of FeatureWork 30 s.
+const (
+	ChooseSamples = 1500
+	// Choosing on s samples takes ChooseBytes·s² bytes. LeastChoose samples choose in any memory.
+	ChooseBytes   = 1000
+	LeastChoose   = 200
+	ExactWork     = 2e9
+	FeatureWork   = 4e12
+	MostFeatures  = 3000
+	LeastFeatures = 100
+	// ColumnFeatures are enough for a kernel of one column.
+	ColumnFeatures = 40
+)
+
 // After each repeat of the folds the paths that are worse than the best by more than
 // Hopeless standard errors of the difference, and by more than Slack in log error, are
 // given up; the others keep Beside values of λ on both sides of their best one.

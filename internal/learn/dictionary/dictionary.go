@@ -4,6 +4,7 @@ package dictionary
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/rff"
 )
 
 // Options say what SPECs may refer to, and how choices are made.
@@ -81,6 +83,13 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 		weights[j] /= float64(parts)
 	}
 	return d, weights, nil
+}
+
+// Groups are the sets of columns that SPECs may refer to, with those that the targets
+// tell where the SPECs do.
+func (r *Resolver) Groups(ctx context.Context, specs []string) ([]kernel.Group, error) {
+	err := r.learnGroups(ctx, specs)
+	return r.opt.Groups, err
 }
 
 // expand lists the columns that "each" means; other features stay as they are.
@@ -157,20 +166,66 @@ func NeedsSamples(d kernel.Dictionary) *kernel.Kernel {
 	return nil
 }
 
-// Width is the number D of explicit features, about.
+// Width is the number D of explicit features.
 func Width(d kernel.Dictionary) int {
 	D := 0
-	for _, k := range d {
-		switch {
-		case k.Approx != nil:
+	for j, k := range d {
+		if k.Approx != nil {
 			D += k.Approx.Count
-		case len(k.Columns) > 0:
-			D += len(k.Columns)
-		default:
-			D += k.Inputs
+		} else {
+			D += max(0, rff.ExactCount(&d[j]))
 		}
 	}
 	return D
+}
+
+// Features are SPECs of the same kernels with explicit features, about D in all. Kernels
+// that have few exact features take these. Those of one column share half of what is
+// left, up to defaults.ColumnFeatures each, and all others the rest equally.
+func (r *Resolver) Features(ctx context.Context, specs []string, D int) ([]string, error) {
+	if len(specs) == 0 {
+		specs = defaults.Kernels(r.z.Cols)
+	}
+	out := slices.Clone(specs)
+	narrow, wide := map[int]int{}, map[int]int{} // kernels of each SPEC that are approximated
+	narrows, wides, left := 0, 0, D
+	for i, text := range specs {
+		d, _, err := r.Resolve(ctx, []string{text})
+		if err != nil {
+			return nil, err
+		}
+		exact := Width(d)
+		switch {
+		case d[0].Approx != nil:
+			left -= exact
+		case NeedsSamples(d) == nil && exact > 0 && exact <= D/4:
+			left -= exact
+		case d[0].Dim() == 1:
+			narrow[i] = len(d)
+			narrows += len(d)
+		default:
+			wide[i] = len(d)
+			wides += len(d)
+		}
+	}
+	approximate := func(part map[int]int, count int) {
+		for i := range part {
+			out[i] = fmt.Sprintf("nystrom:%s:%d", specs[i], max(count, 1))
+		}
+	}
+	if narrows > 0 {
+		share := left
+		if wides > 0 {
+			share /= 2
+		}
+		count := min(defaults.ColumnFeatures, share/narrows)
+		approximate(narrow, count)
+		left -= count * narrows
+	}
+	if wides > 0 {
+		approximate(wide, left/wides)
+	}
+	return out, nil
 }
 
 // Exact reports whether the SPECs make Gram matrices, and no explicit features.

@@ -1,13 +1,68 @@
 package samples
 
 import (
+	"context"
 	"fmt"
+	"math"
+	"strings"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/sums"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/stream"
 )
+
+// Affordable returns the SPECs, or those of the same kernels with explicit features where
+// exact ones take too much time or memory.
+func (r *Rows) Affordable(ctx context.Context, specs []string, folds int) ([]string, error) {
+	l, n := r.Size()
+	p, err := r.Plan(ctx, specs, true)
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := r.all.Resolve(ctx, specs)
+	if err != nil {
+		return nil, err
+	}
+	const toSay = "%d samples, %d kernels, %d outputs: "
+	limit := float64(r.opt.Limit())
+	switch work := float64(l) * float64(l) * float64(len(d)+n); {
+	case work > defaults.ExactWork:
+		r.opt.Say(toSay+"exact kernels would take too long", l, len(d), n)
+	case p.Bytes > limit:
+		r.opt.Say(toSay+"exact kernels take %s, and the limit is %s", l, len(d), n, memory.Format(p.Bytes), memory.Format(limit))
+	default:
+		r.opt.Say(toSay+"exact kernels", l, len(d), n)
+		return specs, nil
+	}
+	D := mostFeatures(l, r.x.Cols, n, folds, limit)
+	specs, err = r.all.Features(ctx, specs, D)
+	if err == nil {
+		r.opt.Say("%d explicit features in place of the kernels: %s", D, strings.Join(specs, " "))
+	}
+	return specs, err
+}
+
+// mostFeatures is how many features are worth their time for l samples, d inputs and n
+// outputs, and fit into so many bytes with their sums apart for each fold.
+// LeastFeatures are taken even when they do not.
+func mostFeatures(l, d, n, folds int, limit float64) int {
+	b := float64(10*d + 2*n)
+	most := (math.Sqrt(b*b+4*defaults.FeatureWork/float64(l)) - b) / 2 // D·(D + b) = FeatureWork/l
+	D := int(min(most, defaults.MostFeatures, float64(l)/2))
+	need := func() float64 {
+		landmarks := 3 * 8 * float64(D) * float64(D)
+		return sums.FeatureBytes(D, n) + landmarks + stream.Bytes(D, d, n, stream.Options{Folds: folds})
+	}
+	for D > defaults.LeastFeatures && need() > limit {
+		D -= D / 10
+	}
+	return max(D, defaults.LeastFeatures)
+}
 
 // plan is the memory of a fit of the dictionary to l samples and n outputs.
 func (opt *Options) plan(d kernel.Dictionary, l, n int) (learn.Plan, error) {
@@ -16,7 +71,7 @@ func (opt *Options) plan(d kernel.Dictionary, l, n int) (learn.Plan, error) {
 		return opt.gramPlan(len(d), l, n), err
 	}
 	D := dictionary.Width(d)
-	return learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features", Bytes: FeatureBytes(D, n)}, nil
+	return learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features", Bytes: sums.FeatureBytes(D, n)}, nil
 }
 
 // gramPlan is the memory of m Gram matrices of l samples, K_η, and some l×n blocks.
@@ -27,10 +82,4 @@ func (opt *Options) gramPlan(m, l, n int) learn.Plan {
 		Bytes: float64(m)*float64(blas.SymBytes(l, opt.Precision)) +
 			float64(l)*float64(l)*float64(opt.Precision.Bytes()) + 12*8*float64(l)*float64(n),
 	}
-}
-
-// FeatureBytes is the memory of one fit with D features: ΓᵀΓ as accumulated and
-// as packed, and D×n blocks.
-func FeatureBytes(D, n int) float64 {
-	return 8 * (2*float64(D)*float64(D) + 12*float64(D)*float64(n) + 1024*float64(D))
 }

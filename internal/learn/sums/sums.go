@@ -17,7 +17,6 @@ import (
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
-	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
@@ -150,7 +149,7 @@ func (d *Data) plan() error {
 		rows = -1
 	}
 	var note string
-	limit := int64(max(float64(d.opt.Limit())-samples.FeatureBytes(D, n), 0))
+	limit := int64(max(float64(d.opt.Limit())-FeatureBytes(D, n), 0))
 	need := stream.Bytes(D, d.rows.Inputs, n, d.so)
 	d.so, note = stream.Plan(D, d.rows.Inputs, n, rows, limit, d.so)
 	if note != "" && d.opt.Folds > 0 {
@@ -163,6 +162,12 @@ func (d *Data) plan() error {
 		d.opt.Say("%s", note)
 	}
 	return nil
+}
+
+// FeatureBytes is the memory of one fit with D features: Γ as accumulated and
+// as packed, and D×n blocks.
+func FeatureBytes(D, n int) float64 {
+	return 8 * (2*float64(D)*float64(D) + 12*float64(D)*float64(n) + 1024*float64(D))
 }
 
 // dealGroups deals groups of rows to the folds, the largest first.

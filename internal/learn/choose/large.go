@@ -1,0 +1,86 @@
+package choose
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+)
+
+// large reports whether a part of the data is to choose all but λ, and of how many
+// samples: there are more than time or memory allow, and the user fixed no kernels.
+func (s *selection) large() (d learn.Approximator, some int, yes bool) {
+	d, ok := s.data.(learn.Approximator)
+	l, _ := s.data.Size()
+	holds := math.Sqrt(float64(s.Method.Limit()) / defaults.ChooseBytes)
+	some = int(max(defaults.LeastChoose, min(defaults.ChooseSamples, holds)))
+	return d, some, ok && l > some && s.Kernels == nil && s.Setting.Kernels == nil
+}
+
+// runLarge chooses all but λ on a random part of the samples, and λ on all of them, with
+// exact kernels where time and memory allow, and explicit features else.
+func (s *selection) runLarge(ctx context.Context, d learn.Approximator, some int) (*Result, error) {
+	l, _ := d.Size()
+	part, job, err := s.part(d, some)
+	if err != nil {
+		return nil, err
+	}
+	s.Method.Say("choosing kernels on %d of %d samples", some, l)
+	r, err := Run(ctx, part, job)
+	if err != nil {
+		return r, err
+	}
+	p := r.Points[r.Best]
+	kernels, err := d.Affordable(ctx, p.Kernels, s.Folds)
+	if err != nil {
+		return r, err
+	}
+	data := learn.Data(d)
+	if !dictionary.Exact(kernels) && s.Metric != "accuracy" && !s.TimeOrdered {
+		if data, err = d.Sums(ctx, kernels, learn.Folding{Folds: s.Folds, Groups: s.Groups}); err != nil {
+			return r, err
+		}
+	}
+	job = s.Job
+	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Tau
+	job.Norms, job.Taus, job.Repeats = nil, nil, 1
+	if job.Lambdas == nil {
+		job.Lambdas = carried(p.Lambda, float64(l)/float64(some))
+	}
+	all, err := Run(ctx, data, job)
+	if all == nil && ctx.Err() != nil {
+		all = r
+	}
+	return all, err
+}
+
+// part is a random part of the data, of so many samples, and what to choose on it.
+func (s *selection) part(d learn.Approximator, some int) (learn.Data, Job, error) {
+	l, _ := d.Size()
+	idx := rand.New(rand.NewPCG(s.Method.Seed, uint64(some))).Perm(l)[:some]
+	slices.Sort(idx)
+	job := s.Job
+	if s.Groups != nil {
+		job.Groups = make([]int, len(idx))
+		for k, i := range idx {
+			job.Groups[k] = s.Groups[i]
+		}
+	}
+	part, err := d.Sample(idx)
+	return part, job, err
+}
+
+// carried are the values of λ to try with so many times the samples, around the best
+// of a part: from the next larger one down to where λl, the weight of the penalty
+// against the sum of the squared errors, is that of the part, and one step more.
+func carried(lambda, times float64) (lambdas []float64) {
+	last := int(math.Ceil(2*math.Log10(times))) + 1
+	for k := -1; k <= last; k++ {
+		lambdas = append(lambdas, lambda*math.Pow(10, -float64(k)/2))
+	}
+	return lambdas
+}

@@ -1,0 +1,74 @@
+package samples
+
+import (
+	"context"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/sums"
+	"github.com/iokl/iokl/stream"
+)
+
+// Sums are the sums of the features of SPECs over the samples of which all targets are
+// known, apart for each fold. Scales, widths and landmarks are those of all samples.
+func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
+	c, err := r.everything()
+	if err != nil {
+		return nil, err
+	}
+	groups, err := c.Groups(ctx, specs)
+	if err != nil {
+		return nil, err
+	}
+	var known []int
+	for i := range r.y.Rows {
+		if !slices.ContainsFunc(blas.Row(r.y, i), math.IsNaN) {
+			known = append(known, i)
+		}
+	}
+	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Groups: groups, Kernels: specs, Folds: f.Folds}
+	for _, i := range known {
+		if f.Groups != nil {
+			opt.FoldGroups = append(opt.FoldGroups, f.Groups[i])
+		}
+	}
+	rows := sums.Rows{Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)), Open: func() (stream.Source, error) {
+		return &complete{X: r.x, Y: r.y, fill: c.in.Fill, rest: known}, nil
+	}}
+	return sums.New(ctx, rows, opt)
+}
+
+// complete is a source of some rows, with missing inputs filled.
+type complete struct {
+	X, Y blas.General
+	fill []float64 // of each column of X
+	rest []int     // rows to hand out
+
+	x, y blas.General
+	row  int64
+}
+
+const sourceRows = 1024 // of a block
+
+func (s *complete) Next() (stream.Block, error) {
+	if len(s.rest) == 0 {
+		return stream.Block{}, io.EOF
+	}
+	rows := min(sourceRows, len(s.rest))
+	s.x, s.y = blas.Reshape(s.x, rows, s.X.Cols), blas.Reshape(s.y, rows, s.Y.Cols)
+	for k, i := range s.rest[:rows] {
+		copy(blas.Row(s.y, k), blas.Row(s.Y, i))
+		for j, v := range blas.Row(s.X, i) {
+			if math.IsNaN(v) {
+				v = s.fill[j]
+			}
+			blas.Row(s.x, k)[j] = v
+		}
+	}
+	b := stream.Block{X: s.x, Y: s.y, Row: s.row, Source: "the data"}
+	s.rest, s.row = s.rest[rows:], s.row+int64(rows)
+	return b, nil
+}
