@@ -145,7 +145,7 @@ func (t *task) bestShape(yc, cc, g []float64) []float64 {
 		}
 		return free[i]
 	}
-	rho, _ := goldenMax(0, top, goldenSteps, func(rho float64) float64 {
+	rho, _ := concaveMax(math.Sqrt(math.Max(maxOf(g), 0)), top, func(rho float64) float64 {
 		v := -t.tau * rho * rho
 		for i := range free {
 			s := cut(i, rho)
@@ -175,15 +175,49 @@ func (t *task) lowerEta(pt *point) float64 {
 }
 
 // bestScale maximises 2·s·yc − s²·quad − penalty(s) over s ≥ 0, for a convex
-// non-decreasing penalty that may become +∞, by golden section: any s gives a
-// valid bound, so only its tightness depends on the search.
+// non-decreasing penalty that may become +∞: any s gives a valid bound, so only its
+// tightness depends on the search.
 func bestScale(yc, quad float64, penalty func(s float64) float64) float64 {
 	value := func(s float64) float64 { return 2*s*yc - s*s*quad - penalty(s) }
-	if !(yc > 0) || !(quad > 0) {
+	if !(yc > 0) {
 		return value(0)
 	}
-	_, best := goldenMax(0, yc/quad, goldenSteps, value)
-	return math.Max(value(math.Min(1, yc/quad)), best)
+	hi := 1.0 // where the rounding of ‖C‖² in feature space leaves no bound of s
+	if quad > 0 {
+		hi = yc / quad
+	}
+	_, best := concaveMax(1, hi, value)
+	return best
+}
+
+// concaveMax is the maximum of a concave function on [0,hi], and where: from start by
+// factors of 2 while the value grows, then by golden section. It is found to rounding,
+// however small it is beside hi.
+func concaveMax(start, hi float64, value func(s float64) float64) (at, best float64) {
+	s := math.Min(start, hi)
+	v := value(s)
+	for s < hi { // ends: s reaches hi
+		next := math.Min(2*s, hi)
+		w := value(next)
+		if !(w > v) {
+			break
+		}
+		s, v = next, w
+	}
+	for s > 0 { // ends: s underflows
+		w := value(s / 2)
+		if v > math.Inf(-1) && !(w > v) {
+			break
+		}
+		s, v = s/2, w
+	}
+	at, best = goldenMax(s/2, math.Min(2*s, hi), goldenSteps, value)
+	for _, x := range []float64{0, s} {
+		if w := value(x); !(w <= best) {
+			at, best = x, w
+		}
+	}
+	return at, best
 }
 
 // goldenSteps is how many steps of a golden-section search find a maximum to rounding.

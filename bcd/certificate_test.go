@@ -316,3 +316,31 @@ func ExampleSolve() {
 	// Output:
 	// weights [1.000 0.000], rank of L 1, certified true
 }
+
+// The maximum of 2s·yc − s²·quad − penalty(s) is found to rounding wherever it lies
+// between 0 and yc/quad, in a kink or not.
+func TestBestScale(t *testing.T) {
+	for _, quad := range []float64{3, 1e-5, 1e-25, 0, -1e-9} {
+		for _, limit := range []float64{1, 1 - 0x1p-52, 0.4, 1e-30, 1e-200} { // as the block norms have
+			v := 2*limit*7 - limit*limit*quad
+			got := bestScale(7, quad, func(s float64) float64 {
+				if s > limit {
+					return math.Inf(1)
+				}
+				return 0
+			})
+			if !(math.Abs(got-v) <= 1e-14*v) {
+				t.Errorf("quad %g, s ≤ %g: %.17g, want %.17g", quad, limit, got, v)
+			}
+		}
+		for _, c := range []float64{1e-20, 1e-3, 1, 1e30} { // s²c in place of it
+			if quad <= 0 && c < 7 {
+				continue
+			}
+			v := 49 / (math.Max(quad, 0) + c)
+			if got := bestScale(7, quad, func(s float64) float64 { return s * s * c }); !(math.Abs(got-v) <= 1e-8*v) {
+				t.Errorf("quad %g, c %g: %.17g, want %.17g", quad, c, got, v)
+			}
+		}
+	}
+}

@@ -264,12 +264,17 @@ func (s *samples) measure(m *measures, c []float64, idx []int, w *work, _ []floa
 	s.forms(c, w.half(C, L), idx)
 }
 
-// forms are tr(UᵀK_jU) for the kernels of idx.
+// forms are tr(UᵀK_jU) for the kernels of idx. It overwrites U by U/√unit, which keeps the
+// products with K_j as given in the range of float64.
 func (s *samples) forms(c []float64, U blas.General, idx []int) {
+	size := square(blas.Frob(U))
+	if s.unit != 1 {
+		blas.Scal(1/math.Sqrt(s.unit), U.Data)
+	}
 	s.K.Forms(c, U, U, idx)
 	for i, v := range c {
-		if c[i] = v / s.unit; v < 0 {
-			c[i] = s.withoutRounding(c[i], idx[i], U)
+		if v < 0 {
+			c[i] = s.withoutRounding(v, idx[i], size)
 		}
 	}
 }
@@ -289,8 +294,9 @@ func (s *samples) norms(w *work, eta []float64, C blas.General, L *linop.Spectra
 
 // withoutRounding is the form tr(UᵀK_jU), computed as v < 0: 0 where rounding can have
 // made it so of a kernel that is positive semidefinite, whose entries are at most tr K_j.
-func (s *samples) withoutRounding(v float64, j int, U blas.General) float64 {
-	if -v <= psdSlack*s.trace(j)*square(blas.Frob(U)) {
+// size is ‖U‖².
+func (s *samples) withoutRounding(v float64, j int, size float64) float64 {
+	if -v <= psdSlack*s.trace(j)*size {
 		return 0
 	}
 	return v

@@ -245,7 +245,12 @@ func newTrial(rng *rand.Rand) *trial {
 	if t.p.FixEta {
 		top *= 1 + floats.Sum(t.p.Eta)
 	}
-	t.wellScaled = top*tau*math.Max(1, sY) <= limit*lambda*float64(l)
+	size := top * tau // of A_η·L
+	// Weights of a norm that is not scale-free grow with the function, to ‖Y‖/√(K·τ) at the most.
+	if _, scaleFree := t.p.Norm.(Lp); !scaleFree && !t.p.FixEta {
+		size = math.Max(size, math.Sqrt(size)*mat.Norm(t.Y, 2))
+	}
+	t.wellScaled = size <= limit*lambda*float64(l)
 	t.name = fmt.Sprintf("l=%d n=%d m=%d (%s), %s, %v, learn %s, λ=%.3g τ=%.3g, Y·%g K·%g noise %g, %s, tol %g",
 		l, n, m, kinds, space, t.p.Norm, learn, lambda, tau, sY, sK, noise, t.inner, t.tol)
 	return t
@@ -347,7 +352,7 @@ func (tr *trial) dense(res *Result) *dense {
 		size.Add(size, product(absolute(Zj), absolute(part), absolute(d.L)))
 	}
 	d.size = mat.Norm(size, 2) + mat.Norm(d.Y, 2)
-	d.norm = lambda * (w / d.s) * d.b * (w / d.s) * inner(W, product(W, d.L))
+	d.norm = inner(W, product(W, d.L)) * lambda * (w / d.s) * d.b * (w / d.s) // 0 where W is
 	d.C = new(mat.Dense)
 	d.C.Sub(d.Y, d.F)
 	return d

@@ -111,6 +111,27 @@ func TestUnitsInFeatureSpace(t *testing.T) {
 	}
 }
 
+// Forms of kernels and coefficients whose product with a kernel as given, before its unit
+// is taken out, would leave the range of float64.
+func TestFormsOfTinyKernels(t *testing.T) {
+	const k = 0x1p-490
+	K, Y := awkward(11, 20, 3)
+	tiny, _ := NewSamples(scaledSum(K, k), Y).inUnits(1, k)
+	U := randn(newRand(3), 20, 3)
+	want, got := make([]float64, K.Len()), make([]float64, K.Len())
+	idx := make([]int, K.Len())
+	for j := range idx {
+		idx[j] = j
+	}
+	NewSamples(K, Y).(complete).forms(want, blas.Clone(U), idx)
+	tiny.(complete).forms(got, scaled(U, 0x1p-350), idx)
+	for j := range got {
+		if got[j] != want[j]*0x1p-700 || want[j] > 0 && !(got[j] > 0) {
+			t.Errorf("kernel %d: %g, want %g", j, got[j], want[j]*0x1p-700)
+		}
+	}
+}
+
 // Kernels that are positive semidefinite by construction are never called indefinite,
 // however small λ or large the targets.
 func TestRoundingIsNotIndefinite(t *testing.T) {
