@@ -62,12 +62,17 @@ type CVPoint struct {
 	Folds   []float64 `json:"folds"`
 }
 
-// CVResult lists the settings that every fold has tried.
+// CVResult lists the settings that every fold has tried. Where settings were compared on
+// part of the samples first, it is about the last and largest part.
 type CVResult struct {
-	Metric string    `json:"metric"`
-	Folds  int       `json:"folds"`
-	Best   int       `json:"best"` // index of the point chosen: of the lowest mean logarithm of the error, or the highest accuracy
-	Points []CVPoint `json:"points"`
+	Metric string `json:"metric"`
+	Folds  int    `json:"folds"`
+	// Best is the index of the point chosen: of the lowest mean logarithm of the error, or the highest accuracy,
+	// with the targets of Means predicted by their mean.
+	Best     int       `json:"best"`
+	Points   []CVPoint `json:"points"`
+	Constant float64   `json:"constant_error"`  // of the mean of the training targets, or of 0 where they are not standardised
+	Means    []int     `json:"means,omitempty"` // the targets, from 0, that the best point predicts no better than that, within a standard error
 }
 
 // Chosen is the best point.
@@ -78,6 +83,7 @@ func (r *CVResult) Settle(opt Options) Options {
 	p, asked := r.Chosen(), opt
 	opt.asked = &asked
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn = p.Lambda, p.Tau, p.Kernels, p.Learn
+	opt.Chosen = &Chosen{Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant, Means: r.Means}
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}
@@ -86,7 +92,7 @@ func (r *CVResult) Settle(opt Options) Options {
 		kernels = ", kernels " + choose.Brief(p.Kernels)
 	}
 	env := opt.env()
-	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr)
+	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g, of the mean of the targets %.4g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr, r.Constant)
 	return opt
 }
 

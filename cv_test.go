@@ -32,7 +32,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 			if _, err := d.Split(learn.Folding{Folds: 5, Seed: checked.Seed}); err != nil {
 				t.Fatal(err)
 			}
-			r, err := d.(learn.Ridger).Ridge(0, 0, false)
+			r, err := d.(learn.Ridger).Ridge(0, false)
 			if err != nil {
 				t.Fatal(err)
 			}

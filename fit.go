@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -104,7 +105,12 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if end == nil {
 		return nil, err
 	}
-	m := &Model{end.Model, certify(end, opt)}
+	m := &Model{end.Model, record{certify(end, opt), opt.settled(end)}}
+	if opt.Chosen != nil {
+		if w := opt.Chosen.warning(end.Silent, len(end.Out.Live)); w != "" {
+			end.Warnings = append(end.Warnings, w)
+		}
+	}
 	if err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
 	}
@@ -113,11 +119,11 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 
 // crossValidate compares the settings that the options leave open. ranks share the folds.
 func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
-	r, err := choose.Run(ctx, d, choose.Job{Options: choose.Options(opt.CV), Setting: opt.setting(), Method: opt.method(), Ranks: ranks})
+	r, err := choose.Run(ctx, d, choose.Job{Options: choose.Options(opt.CV), Setting: opt.setting(), Method: opt.method(), Budget: opt.Budget, Ranks: ranks})
 	if r == nil {
 		return nil, err
 	}
-	out := &CVResult{Metric: r.Metric, Folds: r.Folds, Best: r.Best}
+	out := &CVResult{Metric: r.Metric, Folds: r.Folds, Best: r.Best, Constant: stat.Mean(r.Constant, nil), Means: r.Means}
 	for _, p := range r.Points {
 		out.Points = append(out.Points, CVPoint(p))
 	}

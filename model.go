@@ -18,7 +18,13 @@ import (
 // Model is a learned function. Its methods may be called from several goroutines.
 type Model struct {
 	learned *model.Model
-	cert    Certificate
+	cert    record
+}
+
+// record is what a model file says about the fit.
+type record struct {
+	Certificate
+	Chosen *Chosen `json:"chosen,omitempty"`
 }
 
 // Certificate says how a fit ended. Its numbers hold at the model's C, L and η.
@@ -76,7 +82,11 @@ func finite(v float64) float64 {
 }
 
 // Certificate says how the fit ended.
-func (m *Model) Certificate() Certificate { return m.cert }
+func (m *Model) Certificate() Certificate { return m.cert.Certificate }
+
+// Chosen is the setting that was fitted, and how it did where cross-validation chose it;
+// nil in models of older versions.
+func (m *Model) Chosen() *Chosen { return m.cert.Chosen }
 
 // Warnings are lines about the data that a user should see.
 func (m *Model) Warnings() []string { return slices.Clone(m.learned.Warnings) }

@@ -2,6 +2,7 @@ package iokl
 
 import (
 	"strings"
+	"time"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
@@ -71,6 +72,11 @@ type Options struct {
 	InputSchema []Column `json:"input_schema,omitempty"`
 
 	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given
+	// Budget is the time for that; the best so far is taken when it is spent. 0 means no
+	// limit. With it the result depends on the machine. JSON has nanoseconds.
+	Budget time.Duration `json:"budget,omitempty"`
+	// Chosen is what cross-validation found, which [CVResult.Settle] puts here for the model to keep.
+	Chosen *Chosen `json:"-"`
 
 	// IntervalFolds is the number of folds without each of which the model is learned once
 	// more, for intervals of [Model.PredictInterval] by CV+. All that is open in
@@ -90,9 +96,14 @@ type Options struct {
 	// Notify gets single lines about what is about to be done or was decided:
 	// the memory needed, the λ chosen.
 	Notify func(line string) `json:"-"`
+	// Watch sees how the choice of settings goes on, many times a second.
+	Watch func(Progress) `json:"-"`
 
 	asked *Options // what was open before cross-validation settled it; nil where it did not
 }
+
+// Progress is where the choice of settings stands.
+type Progress = learn.Progress
 
 // check validates what needs no data, and fills in defaults. gram says that the
 // caller gives Gram matrices.
@@ -111,6 +122,9 @@ func (opt Options) check(gram bool) (Options, error) {
 	}
 	if opt.IntervalFolds == 1 {
 		return opt, fault.Input("1 interval fold: at least 2 are needed")
+	}
+	if opt.Budget < 0 {
+		return opt, fault.Input("a budget of %v", opt.Budget)
 	}
 	if opt.MaxOuter < 0 {
 		return opt, fault.Input("%d outer iterations", opt.MaxOuter)
@@ -146,7 +160,7 @@ func (opt Options) check(gram bool) (Options, error) {
 // The rest of this file is what the options are to each step of the way.
 
 func (opt *Options) env() learn.Env {
-	return learn.Env{Backend: opt.Backend, Seed: opt.Seed, MaxBytes: opt.MaxBytes, Notify: opt.Notify}
+	return learn.Env{Backend: opt.Backend, Seed: opt.Seed, MaxBytes: opt.MaxBytes, Notify: opt.Notify, Watch: opt.Watch}
 }
 
 func (opt *Options) columns() columns.Options {
@@ -162,7 +176,11 @@ func (opt *Options) samples() samples.Options {
 }
 
 func (opt *Options) setting() learn.Setting {
-	return learn.Setting{Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn, Tau: opt.Tau, Lambda: opt.Lambda}
+	s := learn.Setting{Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn, Tau: opt.Tau, Lambda: opt.Lambda}
+	if opt.Chosen != nil {
+		s.Means = opt.Chosen.Means
+	}
+	return s
 }
 
 func (opt *Options) method() learn.Method {

@@ -107,6 +107,8 @@ type cvReport struct {
 	Folds    int            `json:"folds"`
 	Best     iokl.CVPoint   `json:"best"`
 	Points   []iokl.CVPoint `json:"points"`
+	Constant float64        `json:"constant_error"`  // of the mean of the training targets
+	Means    []int          `json:"means,omitempty"` // targets, from 0, that the best setting predicts no better
 	Seconds  float64        `json:"seconds"`
 	Backend  string         `json:"backend"`
 	Threads  int            `json:"threads"`
@@ -135,6 +137,7 @@ and saves what the folds so far say. With --stream all folds and settings come
 from one pass over the rows.`,
 		Example: `  iokl cv --x x.csv --y y.csv
   iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
+  iokl cv --x x.csv --y y.csv --budget 60s --json
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
   iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
   iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:100 --lambdas 1e-1,1e-2,1e-3 --norm lp:1 --folds 3 --out model.iokl`,
@@ -222,7 +225,7 @@ func (d *data) crossValidate(cmd *cobra.Command, opt iokl.Options) (*iokl.CVResu
 
 func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot string) error {
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
-	opt.Trace, opt.Notify = p.step, p.line
+	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
 	r, err := d.crossValidate(cmd, opt)
 	p.end()
@@ -255,7 +258,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 // setting to all data where a file was asked for.
 func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, out, plot string, refit func() (saved bool, err error)) error {
 	report := cvReport{
-		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Seconds: seconds,
+		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means, Seconds: seconds,
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed,
 	}
 	if plot != "" {
@@ -314,7 +317,7 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 	if err := flush(t); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d folds, %.1f s%s\n", r.Folds, report.Seconds, saved(report))
+	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric, r.Constant, r.Folds, report.Seconds, saved(report))
 	return written(err)
 }
 

@@ -32,6 +32,7 @@ type learnFlags struct {
 	tol         float64
 	maxOuter    int
 	float32     bool
+	budget      time.Duration
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
@@ -45,6 +46,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(), ", "))
 	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
 	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
+	f.DurationVar(&l.budget, "budget", 0, "time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
 	f.BoolVar(&l.float32, "float32", false, "store kernel matrices in single precision: half the memory")
 }
 
@@ -59,6 +61,9 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 			return iokl.Options{}, fmt.Errorf("--%s %g: it must be positive", c.flag, c.value)
 		}
 	}
+	if changed("budget") && l.budget <= 0 {
+		return iokl.Options{}, fmt.Errorf("--budget %v: it must be positive", l.budget)
+	}
 	if changed("max-outer") && l.maxOuter < 1 {
 		return iokl.Options{}, fmt.Errorf("--max-outer %d: at least 1 is needed", l.maxOuter)
 	}
@@ -69,7 +74,7 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 	opt := iokl.Options{
 		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: l.learn,
 		Standardize: l.standardize, Missing: d.missing, Solver: l.solver, Sylvester: l.sylvester,
-		Tol: l.tol, MaxOuter: l.maxOuter, MaxBytes: limit, Seed: m.seed,
+		Tol: l.tol, MaxOuter: l.maxOuter, MaxBytes: limit, Seed: m.seed, Budget: l.budget,
 	}
 	if l.float32 {
 		opt.Precision = blas.Float32
@@ -124,12 +129,15 @@ func newFitCmd() *cobra.Command {
 		Short: "Fit a model to inputs X, or Gram matrices, and targets Y",
 		Long: `Fit learns kernel weights eta, output kernel L and the function together, to a
 certified relative gap. Without --lambda, λ (and the norm, unless given) is
-chosen by cross-validation; without --kernel, a dictionary is made from the data.
+chosen by cross-validation, within --budget; without --kernel, a dictionary is made
+from the data. A target that the inputs do not predict better than its mean is
+predicted by its mean.
 
 Ctrl-C saves the best model so far where --out was given and says its gap; while
 settings are compared, it fits the best of them so far first.`,
 		Example: `  iokl fit --x x.csv --y y.csv --out model.iokl
   iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
+  iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
   iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
   iokl fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json`,
 		Args: cobra.NoArgs,
@@ -180,7 +188,7 @@ func checkOut(path string) error {
 func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out string) error {
 	ctx := cmd.Context()
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
-	opt.Trace, opt.Notify = p.step, p.line
+	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
 	if opt.Lambda == 0 {
 		var err error

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 )
 
-// progress shows a fit on standard error: a bar that moves with the logarithm of
-// the gap when that is a screen, lines with --verbose, nothing with --quiet.
+// progress shows a fit on standard error: on a screen a bar that moves with the share of settings
+// compared, and then with the logarithm of the gap; lines with --verbose; nothing with --quiet.
 type progress struct {
 	w     io.Writer
 	bar   bool
@@ -49,6 +50,33 @@ func (p *progress) step(s bcd.Step) error {
 	return nil
 }
 
+// every is the time between two lines about the choice of settings.
+const every = 10 * time.Second
+
+// choosing is the Watch of a fit.
+func (p *progress) choosing(at iokl.Progress) {
+	wait := every
+	if p.bar {
+		wait = 50 * time.Millisecond
+	}
+	if !p.bar && !p.lines || time.Since(p.last) < wait {
+		return
+	}
+	text := fmt.Sprintf("%s  %.0f %%", at.Phase, 100*at.Done)
+	if at.Left >= 0 {
+		text += fmt.Sprintf("  %v left", at.Left.Round(time.Second))
+	}
+	if !math.IsNaN(at.Best) {
+		text += fmt.Sprintf("  best %s of a fold %.4g", at.Metric, at.Best)
+	}
+	if p.bar {
+		p.draw(bar(at.Done) + " " + text)
+		return
+	}
+	fmt.Fprintln(p.w, text)
+	p.last = time.Now()
+}
+
 func active(eta []float64) int {
 	n := 0
 	for _, e := range eta {
@@ -61,13 +89,17 @@ func active(eta []float64) int {
 
 // gauge is full when the gap reaches the tolerance.
 func (p *progress) gauge(gap float64) string {
-	const width = 24
 	p.first = math.Max(p.first, gap)
-	done := math.Log(p.first/gap) / math.Log(p.first/p.tol)
-	if !(done >= 0) {
-		done = 0
+	return bar(math.Log(p.first/gap) / math.Log(p.first/p.tol))
+}
+
+// bar is full at 1, and empty where the share is no number.
+func bar(share float64) string {
+	const width = 24
+	if !(share >= 0) {
+		share = 0
 	}
-	full := int(width * math.Min(done, 1))
+	full := int(width * math.Min(share, 1))
 	return "[" + strings.Repeat("█", full) + strings.Repeat("·", width-full) + "]"
 }
 

@@ -41,6 +41,9 @@ type fitReport struct {
 	Outputs          []string  `json:"outputs"`
 	Warnings         []string  `json:"warnings"`
 	Model            string    `json:"model,omitempty"`
+
+	Chosen        *iokl.Chosen `json:"chosen"`
+	ConstantError float64      `json:"constant_error,omitempty"` // of the mean of the training targets on the folds, where there were any
 }
 
 func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
@@ -52,6 +55,7 @@ func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
 		OuterIterations: c.OuterIterations, SylvesterSolves: c.SylvesterSolves, KernelMultiplies: c.KernelMultiplies,
 		Seconds: seconds, Solver: c.Solver, Sylvester: c.Sylvester, Backend: c.Backend, Threads: blas.Threads(), Seed: c.Seed,
 		Samples: c.Samples, Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()), Model: out,
+		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
 	}
 }
 

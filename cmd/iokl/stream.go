@@ -283,7 +283,7 @@ func onRanks(m *machine, f func(m *machine, world *mpi.World) error) error {
 
 // options of the library for one of the ranks.
 func (s *streamFlags) options(opt iokl.Options, data iokl.Rows, p *progress, world *mpi.World) iokl.StreamOptions {
-	opt.Trace, opt.Notify, opt.Checkpoint = p.step, p.line, s.checkpoint
+	opt.Trace, opt.Notify, opt.Watch, opt.Checkpoint = p.step, p.line, p.choosing, s.checkpoint
 	so := iokl.StreamOptions{
 		Options: opt, SurveyRows: s.surveyRows, CheckpointRows: s.checkpointRows,
 		Progress: func(survey bool, at stream.Progress) error { p.rows(survey, at, data.Count); return nil },

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -12,13 +13,14 @@ type Errors struct {
 	// NMSE is the mean over the learned targets of the squared error divided by the
 	// variance of the training targets: 1 for a constant guess.
 	NMSE     float64
+	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned
 	MSE      []float64 // mean squared error of each target
 	Accuracy float64   // share of rows whose largest predicted output is the largest target
 }
 
 // Unknown are the errors of what could not be solved.
 func Unknown() Errors {
-	return Errors{NMSE: math.NaN(), MSE: []float64{math.NaN()}, Accuracy: math.NaN()}
+	return Errors{NMSE: math.NaN(), Accuracy: math.NaN()}
 }
 
 // Metrics are what settings can be compared by, averages over the targets; SumMetrics
@@ -28,22 +30,22 @@ var (
 	SumMetrics = Metrics[:3]
 )
 
-// Metric is one of Metrics.
-func (e *Errors) Metric(name string) float64 {
-	switch name {
+// Each is what a metric of Metrics averages: an error for each target, NaN where that
+// target does not count, or the accuracy alone.
+func (e *Errors) Each(metric string) []float64 {
+	switch metric {
 	case "nmse":
-		return e.NMSE
+		return e.Relative
 	case "accuracy":
-		return e.Accuracy
+		return []float64{e.Accuracy}
+	case "mse":
+		return e.MSE
 	}
-	var sum float64
-	for _, v := range e.MSE {
-		if name == "rmse" {
-			v = math.Sqrt(v)
-		}
-		sum += v / float64(len(e.MSE))
+	root := make([]float64, len(e.MSE))
+	for j, v := range e.MSE {
+		root[j] = math.Sqrt(v)
 	}
-	return sum
+	return root
 }
 
 // Compare is the mean squared error of each column of F against Y, and the accuracy.
@@ -81,6 +83,7 @@ func Largest(row []float64) int {
 func Judge(F, Y, train blas.General, out *columns.Outputs) Errors {
 	var e Errors
 	e.MSE, e.Accuracy = Compare(F, Y)
+	e.Relative = slices.Repeat([]float64{math.NaN()}, Y.Cols)
 	deviation := columns.Measure(train).Scale
 	for k, j := range out.Live {
 		unit := deviation[k]
@@ -92,7 +95,8 @@ func Judge(F, Y, train blas.General, out *columns.Outputs) Errors {
 			d := (F.Data[i*F.Stride+j] - Y.Data[i*Y.Stride+j]) / unit
 			se += d * d
 		}
-		e.NMSE += se / float64(Y.Rows) / float64(len(out.Live))
+		e.Relative[j] = se / float64(Y.Rows)
+		e.NMSE += e.Relative[j] / float64(len(out.Live))
 	}
 	return e
 }

@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
@@ -38,6 +39,9 @@ type Data interface {
 	// Plan is the memory that a fit takes, to all samples or to the largest training
 	// set of the folds. It is zero where the data hold that memory already.
 	Plan(ctx context.Context, specs []string, all bool) (Plan, error)
+	// Constant is the errors on the fold of a model without kernels, which predicts the mean
+	// of the training targets where these are standardised, and 0 where they are not.
+	Constant(fold int) (Errors, error)
 	// Train makes a training set of the samples that are not in the fold.
 	Train(ctx context.Context, specs []string, fold int) (Training, error)
 }
@@ -90,9 +94,8 @@ type Ridger interface {
 	Data
 	// Columns is the number of inputs.
 	Columns() int
-	// Ridge prepares the regression for one fold. samples bounds the number of samples
-	// on both sides; 0 means all. keep makes it store the kernels of each SPEC.
-	Ridge(fold, samples int, keep bool) (Ridge, error)
+	// Ridge prepares the regression for one fold. keep makes it store the kernels of each SPEC.
+	Ridge(fold int, keep bool) (Ridge, error)
 }
 
 // Ridge is kernel ridge regression on one split of the samples.
@@ -111,6 +114,7 @@ type Setting struct {
 	Learn       string          // "eta,l", "eta", "l" or "none"; "" means "eta,l"
 	Tau         float64         // 0 means the number of outputs
 	Lambda      float64
+	Means       []int // targets that the model predicts without kernels, after all
 }
 
 // Learns reports whether what ("eta" or "l") is learned.
@@ -140,6 +144,17 @@ type Env struct {
 	Seed     uint64       // of every random choice
 	MaxBytes int64        // memory; 0 means what is available, negative no limit
 	Notify   func(line string)
+	Watch    func(Progress) // sees how the choice of settings goes on
+}
+
+// Progress is where the comparison of settings stands. The calls that tell it come one at a time,
+// many a second.
+type Progress struct {
+	Phase  string        // what is done
+	Done   float64       // the share of the phase that is done
+	Left   time.Duration // about how long the phase will take, at most what the budget leaves; negative: not known
+	Metric string        // that settings are compared by
+	Best   float64       // the best value of it on any fold in this phase; NaN: none yet
 }
 
 // Say hands the user a line about what is done.
@@ -237,6 +252,7 @@ type Outcome struct {
 	*model.Model
 	Result  *bcd.Result // without C
 	Problem *bcd.Problem
+	Silent  []string // the targets of Setting.Means that were learned
 }
 
 // Fit learns from all data. It returns the best model so far with the error that
@@ -259,10 +275,11 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if res == nil {
 		return nil, fault.From(err)
 	}
-	fit := t.Model(res)
-	fit.Mu = p.Lambda * float64(p.Space.Samples())
+	out := &Outcome{Model: t.Model(res), Result: res, Problem: p}
+	out.Mu = p.Lambda * float64(p.Space.Samples())
 	if t, ok := t.(targeted); ok {
-		fit.Y = blas.Clone(t.Targets())
+		out.Y = blas.Clone(t.Targets())
 	}
-	return &Outcome{fit, res, p}, err
+	out.Silent = out.UseMeans(s.Means)
+	return out, err
 }

@@ -8,8 +8,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -47,10 +49,12 @@ type Point struct {
 
 // Result lists the settings that every fold has tried.
 type Result struct {
-	Metric string
-	Folds  int
-	Best   int // index in Points
-	Points []Point
+	Metric   string
+	Folds    int
+	Best     int // index in Points
+	Points   []Point
+	Constant []float64 // the metric of a model without kernels, on each fold
+	Means    []int     // the targets that the best setting predicts no better than such a model
 }
 
 // Brief joins SPECs, the first few of many: sets of random columns make dozens.
@@ -67,51 +71,157 @@ type Job struct {
 	Options
 	Setting learn.Setting // what the user fixed
 	Method  learn.Method
-	Ranks   stream.Ranks // that share the folds; nil means this process alone
+	Budget  time.Duration // for all of it; 0 means no limit
+	Ranks   stream.Ranks  // that share the folds; nil means this process alone
 }
 
 // selection is the state of Run.
 type selection struct {
 	Job
-	data  learn.Data
-	folds int // of all repeats
+	data     learn.Data  // what settings are compared on
+	folds    int         // of all repeats
+	constant [][]float64 // errors without kernels: of each fold, what the metric averages
+	last     *Result     // of what was compared before, on fewer samples or with fixed weights
+	progress
 }
 
 // round is the number of folds of one repeat.
 func (s *selection) round() int { return s.folds / max(s.Repeats, 1) }
 
-// Run compares the settings on the folds of the data. After each repeat of the folds it
+// Run compares the settings on the folds of the data: of many samples on a part first, and the
+// settings that are not clearly worse on ever larger parts. After each repeat of the folds too it
 // gives up settings that are clearly worse. The result does not depend on how many folds
-// run at once. When the context is cancelled, Run returns its error with the result of
-// the complete folds, or of the folds begun where none is complete, or nil.
+// run at once.
+//
+// When the budget is spent, or the context is cancelled, Run returns the result of the complete folds,
+// or where none is complete that of the samples before, or of the folds begun; with the
+// error of the context, if that was cancelled, and then nil where there is no result yet.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	s := &selection{Job: job, data: d}
 	if err := s.fill(); err != nil {
 		return nil, err
 	}
+	s.progress.watch, s.progress.metric = job.Method.Watch, s.Metric
+	limited, cancel := ctx, func() {}
+	if s.Budget > 0 {
+		s.progress.deadline = time.Now().Add(s.Budget)
+		limited, cancel = context.WithDeadline(ctx, s.progress.deadline)
+	}
+	defer cancel()
+	r, err := s.choose(limited, ctx)
+	if limited.Err() == nil || ctx.Err() != nil {
+		return r, err
+	}
+	if r == nil {
+		r, err = s.least(ctx)
+	} else {
+		err = nil
+	}
+	if r != nil {
+		s.Method.Say("the time for choosing settings is spent: the best so far is taken")
+	}
+	return r, err
+}
+
+// choose compares settings while limited lasts; ctx is for what is needed after that.
+func (s *selection) choose(limited, ctx context.Context) (*Result, error) {
 	if d, some, ok := s.large(); ok {
-		return s.runLarge(ctx, d, some)
+		return s.chooseLarge(limited, ctx, d, some)
 	}
-	var err error
-	if s.folds, err = d.Split(learn.Folding{Folds: s.Folds, Repeats: s.Repeats, Groups: s.Groups, TimeOrdered: s.TimeOrdered, Seed: s.Method.Seed}); err != nil {
+	return s.compare(limited, s.data)
+}
+
+// compare compares settings on growing parts of the data.
+func (s *selection) compare(ctx context.Context, d learn.Data) (*Result, error) {
+	sizes := s.sizes(d)
+	if err := s.take(d, sizes[0]); err != nil {
 		return nil, err
 	}
-	candidates, err := s.candidates(ctx)
+	candidates, err := s.candidates(ctx, d)
 	if err != nil {
-		return nil, err
+		return s.last, err
 	}
 	branches, err := s.branches(ctx, candidates)
 	if err != nil {
-		return nil, err
+		return s.last, err
 	}
-	at, err := s.atOnce(ctx, candidates)
+	method := s.Method
+	s.Method.Tol, s.Method.Trace = s.Tol, nil
+	defer func() { s.Method = method }()
+	for k, size := range sizes {
+		if k > 0 {
+			s.narrow(branches, s.folds)
+			if err := s.take(d, size); err != nil {
+				return s.last, err
+			}
+			branches = s.survivors(branches)
+		}
+		r, err := s.race(ctx, branches)
+		if err != nil {
+			return cmp.Or(r, s.last), err
+		}
+		s.last = r
+	}
+	return s.last, nil
+}
+
+// sizes are the numbers of samples that settings are compared on in turn.
+func (s *selection) sizes(d learn.Data) []int {
+	l, _ := d.Size()
+	sizes := []int{l}
+	if _, ok := d.(learn.Sampler); !ok || s.Kernels != nil || s.Setting.Kernels != nil || s.Lambdas != nil {
+		return sizes // the user says what to compare, and means all samples
+	}
+	for sizes[0] >= 2*defaults.RaceFrom {
+		sizes = slices.Insert(sizes, 0, sizes[0]/2)
+	}
+	return sizes
+}
+
+// take makes so many of the samples what settings are compared on, and deals them to folds.
+// A smaller number takes a part of a larger one.
+func (s *selection) take(d learn.Data, size int) (err error) {
+	l, _ := d.Size()
+	groups := s.Groups
+	if s.data = d; size < l {
+		rows := rand.New(rand.NewPCG(s.Method.Seed, defaults.RaceFrom)).Perm(l)[:size]
+		slices.Sort(rows)
+		if s.data, err = d.(learn.Sampler).Sample(rows); err != nil {
+			return err
+		}
+		if groups != nil {
+			groups = make([]int, size)
+			for k, i := range rows {
+				groups[k] = s.Groups[i]
+			}
+		}
+	}
+	s.folds, err = s.data.Split(learn.Folding{Folds: s.Folds, Repeats: s.Repeats, Groups: groups, TimeOrdered: s.TimeOrdered, Seed: s.Method.Seed})
+	if err != nil {
+		return err
+	}
+	s.constant = make([][]float64, s.folds)
+	for f := range s.constant {
+		e, err := s.data.Constant(f)
+		if err != nil {
+			return fmt.Errorf("fold %d: %w", f+1, err)
+		}
+		s.constant[f] = e.Each(s.Metric)
+	}
+	return nil
+}
+
+// race compares the branches on the folds, repeat by repeat.
+func (s *selection) race(ctx context.Context, branches []*branch) (*Result, error) {
+	at, err := s.atOnce(ctx, branches)
 	if err != nil {
 		return nil, err
 	}
-	s.Method.Tol, s.Method.Trace = s.Tol, nil
+	l, _ := s.data.Size()
 	complete := make([]bool, s.folds)
 	for done, round := 0, s.round(); done < s.folds; done += round {
 		own := s.share(done, done+round)
+		s.begin(fmt.Sprintf("comparing settings on %d rows", l), len(own)*open(branches))
 		fail := make([]error, len(own))
 		for lo := 0; lo < len(own) && ctx.Err() == nil; lo += at {
 			par.For(min(at, len(own)-lo), func(i int) {
@@ -146,6 +256,36 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	return s.summarize(branches, all)
 }
 
+// least is what there is to choose where nothing could be compared: the middle of a path, and its error
+// on one fold.
+func (s *selection) least(ctx context.Context) (*Result, error) {
+	c := candidate{kernels: s.Setting.Kernels, learn: []string{cmp.Or(s.Setting.Learn, "none")}}
+	if s.Kernels != nil {
+		c.kernels = s.Kernels[0]
+	}
+	if _, ok := s.data.(learn.Ridger); ok && len(c.kernels) == 0 {
+		c.kernels = []string{defaults.OneKernel}
+	}
+	c.norms = s.norms(defaults.Norms())[:1]
+	branches, err := s.branches(ctx, []candidate{c})
+	if err != nil {
+		return nil, err
+	}
+	b := branches[0]
+	for i := range b.dropped {
+		b.dropped[i] = i != len(b.lambdas)/2
+	}
+	s.begin("comparing settings", 1)
+	if err := s.fold(ctx, branches[:1], 0); err != nil {
+		return nil, err
+	}
+	r, err := s.summarize(branches[:1], []int{0})
+	if r != nil {
+		r.Means = nil // one fold says too little
+	}
+	return r, err
+}
+
 // share lists the folds that this rank works on.
 func (s *selection) share(from, to int) (own []int) {
 	for f := from; f < to; f++ {
@@ -164,16 +304,30 @@ func (s *selection) gather(branches []*branch, from, to int) error {
 	for _, b := range branches {
 		for _, errors := range b.errors {
 			for f := from; f < to; f++ {
-				if f%s.Ranks.Size() != s.Ranks.Rank() {
-					errors[f] = 0 // another's, who may have NaN
+				sum := make([]float64, len(s.constant[f]))
+				switch {
+				case f%s.Ranks.Size() != s.Ranks.Rank():
+				case errors[f] == nil:
+					sum = slices.Repeat([]float64{math.NaN()}, len(sum))
+				default:
+					copy(sum, errors[f])
 				}
-			}
-			if err := s.Ranks.Allreduce(errors[from:to]); err != nil {
-				return fmt.Errorf("exchanging the errors of the folds: %w", err)
+				if err := s.Ranks.Allreduce(sum); err != nil {
+					return fmt.Errorf("exchanging the errors of the folds: %w", err)
+				}
+				errors[f] = known(sum)
 			}
 		}
 	}
 	return nil
+}
+
+// known is the errors, nil where none is a number.
+func known(errors []float64) []float64 {
+	if !slices.ContainsFunc(errors, func(e float64) bool { return !math.IsNaN(e) }) {
+		return nil
+	}
+	return errors
 }
 
 // fold fits every branch with one fold left out, and records the errors on that fold.
@@ -186,9 +340,14 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 		if len(lambdas) == 0 {
 			continue
 		}
-		if b.ridge != nil {
+		record := func(k int, e learn.Errors) {
+			b.errors[at[k]][f] = known(e.Each(s.Metric))
+			s.better(s.mean(b.errors[at[k]][f]))
+			s.step(1)
+		}
+		if b.ridge {
 			if r == nil {
-				if r, err = b.ridge.Ridge(f, 0, false); err != nil {
+				if r, err = s.data.(learn.Ridger).Ridge(f, false); err != nil {
 					return err
 				}
 			}
@@ -196,8 +355,8 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 			if err != nil {
 				return err
 			}
-			for k, i := range at {
-				b.errors[i][f] = e[k].Metric(s.Metric)
+			for k := range at {
+				record(k, e[k])
 			}
 			continue
 		}
@@ -207,14 +366,16 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 				return err
 			}
 		}
-		rises := rising{least: math.Inf(1)}
+		rises, tried := rising{least: math.Inf(1)}, 0
 		err := s.Method.Path(ctx, t, b.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
-			b.errors[at[k]][f] = e.Metric(s.Metric)
+			record(k, e)
+			tried++
 			return rises.ended(e.NMSE) && b.whole
 		})
 		if err != nil {
 			return err
 		}
+		s.step(len(lambdas) - tried)
 	}
 	return nil
 }

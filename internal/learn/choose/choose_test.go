@@ -18,6 +18,27 @@ import (
 // metric is a selection by a metric.
 func metric(name string) *selection { return &selection{Job: Job{Options: Options{Metric: name}}} }
 
+// against is a selection by nmse of one target on folds where a model without kernels has these errors.
+func against(t *testing.T, constant ...float64) *selection {
+	s := metric("nmse")
+	s.folds, s.constant = len(constant), of(constant...)
+	y := blas.NewGeneral(9, 1)
+	var err error
+	if s.data, err = samples.NewRows(blas.NewGeneral(9, 1), y, samples.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// of is errors of one target on folds, NaN where there are none.
+func of(errors ...float64) [][]float64 {
+	each := make([][]float64, len(errors))
+	for f, e := range errors {
+		each[f] = known([]float64{e})
+	}
+	return each
+}
+
 // TestScreenKnowsAdditiveFunctions screens a sum of functions of single columns among noise.
 func TestScreenKnowsAdditiveFunctions(t *testing.T) {
 	X, Y := learntest.Wave(120, 22)
@@ -35,7 +56,7 @@ func TestScreenKnowsAdditiveFunctions(t *testing.T) {
 		if err := s.fill(); err != nil {
 			t.Fatal(err)
 		}
-		if s.folds, err = d.Split(learn.Folding{Folds: 3}); err != nil {
+		if err := s.take(d, 120); err != nil {
 			t.Fatal(err)
 		}
 		r, err := s.screen(t.Context(), d)
@@ -58,12 +79,12 @@ func TestScreenKnowsAdditiveFunctions(t *testing.T) {
 }
 
 func TestNarrow(t *testing.T) {
-	s := metric("nmse")
+	s := against(t, 9, 9, 9, 9)
 	branchOf := func(errors ...[]float64) *branch {
 		b := &branch{lambdas: make([]float64, len(errors))}
 		b.dropped = make([]bool, len(errors))
 		for _, e := range errors {
-			b.errors = append(b.errors, append(e, math.NaN()))
+			b.errors = append(b.errors, append(of(e...), nil))
 		}
 		return b
 	}
@@ -122,9 +143,8 @@ func TestSteadier(t *testing.T) {
 
 // Of folds that were only begun, the settings that all of them have tried count.
 func TestSoFar(t *testing.T) {
-	s := metric("nmse")
-	s.folds = 3
-	b := &branch{lambdas: []float64{1, 0.1}, errors: [][]float64{{3, math.NaN(), 2}, {1, math.NaN(), math.NaN()}}}
+	s := against(t, 9, 9, 9)
+	b := &branch{lambdas: []float64{1, 0.1}, errors: [][][]float64{of(3, math.NaN(), 2), of(1, math.NaN(), math.NaN())}}
 	if r := s.soFar([]*branch{b}, make([]bool, 3)); r == nil || r.Folds != 2 || len(r.Points) != 1 || r.Points[0].Lambda != 1 {
 		t.Errorf("folds begun: %+v", r)
 	}

@@ -3,7 +3,6 @@ package choose
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/iokl/iokl/bcd"
@@ -32,6 +31,9 @@ func (s *selection) fill() error {
 	}
 	if s.TimeOrdered {
 		s.Repeats = 1
+	}
+	if s.Budget > 0 && s.Ranks != nil && s.Ranks.Size() > 1 {
+		return fault.Input("a budget of time is for one process: several would choose different settings")
 	}
 	for _, v := range s.Lambdas {
 		if !fault.Positive(v) {
@@ -65,7 +67,8 @@ type candidate struct {
 
 // candidates lists the dictionaries, norms and things to learn that are compared. Where
 // the user fixed no kernels, screening proposes them.
-func (s *selection) candidates(ctx context.Context) (all []candidate, err error) {
+// It is to be affordable with all samples of the data d.
+func (s *selection) candidates(ctx context.Context, d learn.Data) (all []candidate, err error) {
 	switch {
 	case s.Kernels != nil:
 		for _, k := range s.Kernels {
@@ -74,24 +77,24 @@ func (s *selection) candidates(ctx context.Context) (all []candidate, err error)
 	case len(s.Setting.Kernels) > 0:
 		all = []candidate{{kernels: s.Setting.Kernels}}
 	default:
-		d, ok := s.data.(learn.Ridger)
+		some, ok := s.data.(learn.Ridger)
 		if !ok {
 			all = []candidate{{}}
 			break
 		}
 		// One matrix of the largest fold is the least that learning will take.
-		p, err := d.Plan(ctx, defaults.Bases(d.Columns())[0], false)
+		p, err := some.Plan(ctx, defaults.Bases(some.Columns())[0], false)
 		if err != nil {
 			return nil, err
 		}
 		if p.Bytes > float64(s.Method.Limit()) {
 			return nil, s.Method.Announce(p)
 		}
-		ranking, err := s.screen(ctx, d)
+		ranking, err := s.screen(ctx, some)
 		if err != nil {
 			return nil, err
 		}
-		if all, err = s.affordable(ctx, d, ranking); err != nil {
+		if all, err = s.affordable(ctx, d.(learn.Ridger), ranking); err != nil {
 			return nil, err
 		}
 	}
@@ -124,12 +127,13 @@ func (s *selection) norms(given []string) []string {
 
 // branch is a path of falling λ at one setting of the rest.
 type branch struct {
-	learn.Setting              // but for λ
-	ridge         learn.Ridger // where only C is learned: one decomposition for all λ
-	whole         bool         // the default path, from its first value to its last
+	learn.Setting      // but for λ
+	ridge         bool // only C is learned: one decomposition for all λ
+	whole         bool // the default path, from its first value to its last
 	lambdas       []float64
-	errors        [][]float64 // of each λ, of each fold; NaN where the fold did not get there
-	dropped       []bool      // values of λ that later folds need not try
+	errors        [][][]float64 // of each λ, of each fold, what the metric averages; nil where the fold did not get there
+	dropped       []bool        // values of λ that later folds need not try
+	score         float64       // of the best λ, when it was last narrowed
 }
 
 // open is the values of λ that are still to be tried, and which they are.
@@ -140,6 +144,39 @@ func (b *branch) open() (lambdas []float64, at []int) {
 		}
 	}
 	return lambdas, at
+}
+
+// reset forgets all errors, for so many folds to come.
+func (b *branch) reset(folds int) {
+	b.errors = make([][][]float64, len(b.lambdas))
+	for i := range b.errors {
+		b.errors[i] = make([][]float64, folds)
+	}
+}
+
+// open counts the values of λ that are still to be tried.
+func open(branches []*branch) (count int) {
+	for _, b := range branches {
+		lambdas, _ := b.open()
+		count += len(lambdas)
+	}
+	return count
+}
+
+// survivors are the better half of the branches that are not given up, at least two, ready for more samples.
+// The best λ falls as samples are added.
+func (s *selection) survivors(branches []*branch) []*branch {
+	alive := slices.DeleteFunc(branches, func(b *branch) bool { return open([]*branch{b}) == 0 })
+	slices.SortStableFunc(alive, func(a, b *branch) int { return cmp.Compare(a.score, b.score) })
+	alive = alive[:min(len(alive), max(2, (len(alive)+1)/2))]
+	for _, b := range alive {
+		_, at := b.open()
+		if next := at[len(at)-1] + 1; next < len(b.dropped) {
+			b.dropped[next] = false
+		}
+		b.reset(s.folds)
+	}
+	return alive
 }
 
 // branches makes a branch for every combination of dictionary, norm, τ and what is learned.
@@ -165,13 +202,11 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 							b.lambdas = b.lambdas[c.first:c.last]
 						}
 					}
-					if d, ok := s.data.(learn.Ridger); ok && what == "none" && dictionary.Exact(c.kernels) {
-						b.ridge = d
+					if _, ok := s.data.(learn.Ridger); ok {
+						b.ridge = what == "none" && dictionary.Exact(c.kernels)
 					}
 					b.dropped = make([]bool, len(b.lambdas))
-					for range b.lambdas {
-						b.errors = append(b.errors, slices.Repeat([]float64{math.NaN()}, s.folds))
-					}
+					b.reset(s.folds)
 					all = append(all, b)
 				}
 			}
@@ -211,10 +246,13 @@ func (s *selection) relative(tau float64) float64 {
 }
 
 // atOnce is the number of folds that fit into memory at the same time.
-func (s *selection) atOnce(ctx context.Context, candidates []candidate) (int, error) {
+func (s *selection) atOnce(ctx context.Context, branches []*branch) (int, error) {
 	var need learn.Plan
-	for _, c := range candidates {
-		p, err := s.data.Plan(ctx, c.kernels, false)
+	for k, b := range branches {
+		if k > 0 && slices.Equal(b.Kernels, branches[k-1].Kernels) {
+			continue
+		}
+		p, err := s.data.Plan(ctx, b.Kernels, false)
 		if err != nil {
 			return 0, err
 		}

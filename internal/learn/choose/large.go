@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -21,38 +22,41 @@ func (s *selection) large() (d learn.Approximator, some int, yes bool) {
 	return d, some, ok && l > some && s.Kernels == nil && s.Setting.Kernels == nil
 }
 
-// runLarge chooses all but λ on a random part of the samples, and λ on all of them, with
-// exact kernels where time and memory allow, and explicit features else.
-func (s *selection) runLarge(ctx context.Context, d learn.Approximator, some int) (*Result, error) {
+// chooseLarge chooses all but λ on a random part of the samples, and λ on all of them, with
+// exact kernels where time and memory allow, and explicit features else. Where the time that
+// is limited ends before, or ctx does, the λ of the part is taken.
+func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximator, some int) (*Result, error) {
 	l, _ := d.Size()
 	part, job, err := s.part(d, some)
 	if err != nil {
 		return nil, err
 	}
 	s.Method.Say("choosing kernels on %d of %d samples", some, l)
+	job.Budget = time.Duration(defaults.PartBudget * float64(s.Budget))
 	r, err := Run(ctx, part, job)
 	if err != nil {
 		return r, err
 	}
-	p := r.Points[r.Best]
+	p := &r.Points[r.Best]
 	kernels, err := d.Affordable(ctx, p.Kernels, s.Folds)
 	if err != nil {
 		return r, err
 	}
-	data := learn.Data(d)
-	if !dictionary.Exact(kernels) && s.Metric != "accuracy" && !s.TimeOrdered {
-		if data, err = d.Sums(ctx, kernels, learn.Folding{Folds: s.Folds, Groups: s.Groups}); err != nil {
-			return r, err
-		}
-	}
 	job = s.Job
 	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Tau
-	job.Norms, job.Taus, job.Repeats = nil, nil, 1
+	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0
 	if job.Lambdas == nil {
 		job.Lambdas = carried(p.Lambda, float64(l)/float64(some))
 	}
-	all, err := Run(ctx, data, job)
-	if all == nil && ctx.Err() != nil {
+	p.Kernels = kernels
+	data := learn.Data(d)
+	if !dictionary.Exact(kernels) && s.Metric != "accuracy" && !s.TimeOrdered {
+		if data, err = d.Sums(limited, kernels, learn.Folding{Folds: s.Folds, Groups: s.Groups}); err != nil {
+			return r, err
+		}
+	}
+	all, err := Run(limited, data, job)
+	if all == nil && limited.Err() != nil {
 		all = r
 	}
 	return all, err

@@ -46,8 +46,8 @@ func TestLargeData(t *testing.T) {
 		if dictionary.Exact(p.Kernels) {
 			t.Errorf("%s: exact kernels %v in %d bytes", name, p.Kernels, bytes)
 		}
-		// One output of three is noise, and the others nearly none.
-		if !(p.Mean < .42) {
+		// One output of three is noise, and the others nearly none. λ serves the others.
+		if !(p.Mean < .43) {
 			t.Errorf("%s: nmse %g", name, p.Mean)
 		}
 	}

@@ -13,31 +13,112 @@ import (
 // summarize makes points of the settings that all of some folds have tried, and chooses.
 func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) {
 	r := &Result{Metric: s.Metric, Folds: len(folds)}
+	var means [][]int // of each point
+	least := math.Inf(1)
 	for _, b := range branches {
 		for i, lambda := range b.lambdas {
 			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Tau: b.Tau, Lambda: lambda}
 			for _, f := range folds {
-				p.Folds = append(p.Folds, b.errors[i][f])
+				p.Folds = append(p.Folds, s.mean(b.errors[i][f]))
 			}
 			if slices.ContainsFunc(p.Folds, math.IsNaN) {
 				continue
 			}
 			p.Mean, p.StdErr = meanAndError(p.Folds)
-			r.Points = append(r.Points, p)
+			errors, worth := s.served(b.errors[i], folds)
+			if v := s.score(errors); v < least {
+				least, r.Best = v, len(r.Points)
+			}
+			r.Points, means = append(r.Points, p), append(means, s.lost(worth))
 		}
 	}
 	if len(r.Points) == 0 {
 		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all folds")
 	}
-	for i, p := range r.Points {
-		if s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
-			r.Best = i
-		}
+	for _, f := range folds {
+		r.Constant = append(r.Constant, s.mean(s.constant[f]))
 	}
 	if s.OneSE {
 		r.Best = s.steadier(r.Points, r.Best)
 	}
+	r.Means = means[r.Best]
 	return r, nil
+}
+
+// mean is the metric: the mean of the errors of the targets that count, NaN where there are none.
+func (s *selection) mean(each []float64) float64 {
+	var sum float64
+	count := 0
+	for _, e := range each {
+		if !math.IsNaN(e) {
+			sum += e
+			count++
+		}
+	}
+	return sum / float64(count)
+}
+
+// served is the metric on some folds of a setting that is used for the targets that it predicts better
+// than a model without kernels, which serves the others; nil where a fold has no errors. worth
+// says what it is used for: what is better beyond doubt, or, where all targets together are, by a standard error.
+func (s *selection) served(each [][]float64, folds []int) (errors []float64, worth []bool) {
+	worth = make([]bool, len(s.constant[folds[0]]))
+	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {
+		return nil, worth
+	}
+	enough := defaults.Hopeless
+	if s.advantage(folds, func(f int) (a, b float64) { return s.mean(each[f]), s.mean(s.constant[f]) }) > enough {
+		enough = 1
+	}
+	for k := range worth {
+		worth[k] = s.advantage(folds, func(f int) (a, b float64) { return each[f][k], s.constant[f][k] }) > enough
+	}
+	for _, f := range folds {
+		mixed := slices.Clone(s.constant[f])
+		for k, e := range each[f] {
+			if worth[k] {
+				mixed[k] = e
+			}
+		}
+		errors = append(errors, s.mean(mixed))
+	}
+	return errors, worth
+}
+
+// advantage is by how many standard errors of the difference the errors a are less than b, where both are known.
+// Folds share training samples: with J folds, each of which tests the part p/(1+p) of the
+// samples, the variance of the mean is (1/J + p) times that of a difference.
+// (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003.)
+func (s *selection) advantage(folds []int, errors func(f int) (a, b float64)) float64 {
+	var d []float64
+	for _, f := range folds {
+		a, b := errors(f)
+		if v := s.value(b) - s.value(a); !math.IsNaN(v) {
+			d = append(d, v)
+		}
+	}
+	switch len(d) {
+	case 0:
+		return 0
+	case 1:
+		return math.Inf(int(math.Copysign(1, d[0])))
+	}
+	mean, sd := stat.MeanStdDev(d, nil)
+	if mean == 0 {
+		return 0
+	}
+	return mean / (sd * math.Sqrt(1/float64(len(d))+1/float64(max(s.round()-1, 1))))
+}
+
+// lost lists the targets that are not worth learning. Accuracy is of all together.
+func (s *selection) lost(worth []bool) (targets []int) {
+	_, n := s.data.Size()
+	for k := range n {
+		if !worth[min(k, len(worth)-1)] {
+			targets = append(targets, k)
+		}
+	}
+	return targets
 }
 
 // score is what settings are compared by: the mean over the folds of the
@@ -49,7 +130,7 @@ func (s *selection) score(folds []float64) float64 {
 	for _, e := range folds {
 		sum += s.value(e)
 	}
-	if math.IsNaN(sum) {
+	if len(folds) == 0 || math.IsNaN(sum) {
 		return math.Inf(1)
 	}
 	return sum / float64(len(folds))
@@ -85,12 +166,12 @@ func meanAndError(v []float64) (mean, se float64) {
 	return mean, stat.StdErr(sd, float64(len(v)))
 }
 
-// soFar summarizes the folds that are complete, or where none is, those that have
-// errors; nil where no setting has been tried on all of them.
+// soFar summarizes the folds that are complete, or where none is and nothing was compared
+// before, those that have errors; nil where no setting has been tried on all of them.
 func (s *selection) soFar(branches []*branch, complete []bool) *Result {
 	known := func(f int) bool {
 		return slices.ContainsFunc(branches, func(b *branch) bool {
-			return slices.ContainsFunc(b.errors, func(e []float64) bool { return !math.IsNaN(e[f]) })
+			return slices.ContainsFunc(b.errors, func(e [][]float64) bool { return e[f] != nil })
 		})
 	}
 	var folds, begun []int
@@ -102,7 +183,7 @@ func (s *selection) soFar(branches []*branch, complete []bool) *Result {
 			begun = append(begun, f)
 		}
 	}
-	if folds == nil {
+	if folds == nil && s.last == nil {
 		folds = begun
 	}
 	if folds == nil {
@@ -117,17 +198,22 @@ func (s *selection) soFar(branches []*branch, complete []bool) *Result {
 
 // narrow drops the branches, and values of λ, that the first folds show to be worse.
 func (s *selection) narrow(branches []*branch, folds int) {
+	first := make([]int, folds)
+	for f := range first {
+		first[f] = f
+	}
 	at := make([]int, len(branches)) // of the best λ of each branch
+	errors := make([][]float64, len(branches))
 	best := -1
-	score := func(k, i int) float64 { return s.score(branches[k].errors[i][:folds]) }
 	for k, b := range branches {
-		at[k] = -1
+		at[k], b.score = -1, math.Inf(1)
 		for i := range b.lambdas {
-			if v := score(k, i); !math.IsInf(v, 1) && (at[k] < 0 || v < score(k, at[k])) {
-				at[k] = i
+			e, _ := s.served(b.errors[i], first)
+			if v := s.score(e); v < b.score {
+				at[k], b.score, errors[k] = i, v, e
 			}
 		}
-		if at[k] >= 0 && (best < 0 || score(k, at[k]) < score(best, at[best])) {
+		if at[k] >= 0 && (best < 0 || b.score < branches[best].score) {
 			best = k
 		}
 	}
@@ -135,7 +221,7 @@ func (s *selection) narrow(branches []*branch, folds int) {
 		return
 	}
 	for k, b := range branches {
-		lost := at[k] < 0 || s.worse(b.errors[at[k]][:folds], branches[best].errors[at[best]][:folds])
+		lost := at[k] < 0 || s.worse(errors[k], errors[best])
 		for i := range b.dropped {
 			b.dropped[i] = b.dropped[i] || lost || i < at[k]-defaults.Beside || i > at[k]+defaults.Beside
 		}

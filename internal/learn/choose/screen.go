@@ -3,6 +3,7 @@ package choose
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -24,37 +25,50 @@ type screened struct {
 }
 
 // screen compares the base dictionaries on the first repeat of the folds and
-// returns them, the best first.
+// returns them, the best first. The best is what there is to choose so far.
 func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, error) {
 	all := defaults.Bases(d.Columns())
 	l, _ := d.Size()
 	folds := s.round()
-	s.Method.Say("screening %d dictionaries on %d folds of %d samples", len(all), folds, min(l, defaults.ScreenSamples))
-	errs := make([][][]float64, folds) // of each fold, dictionary and λ
-	fail := make([]error, folds)
-	at := int(max(1, min(float64(folds), float64(s.Method.Limit())/screenBytes(all, min(l, defaults.ScreenSamples)))))
-	for lo := 0; lo < folds; lo += at {
-		par.For(min(at, folds-lo), func(i int) { errs[lo+i], fail[lo+i] = s.screenFold(ctx, d, lo+i, all) })
+	s.Method.Say("screening %d dictionaries on %d folds of %d samples", len(all), folds, l)
+	s.begin(fmt.Sprintf("screening kernels on %d rows", l), folds*len(all))
+	branches := make([]*branch, len(all))
+	for k, kernels := range all {
+		b := &branch{Setting: s.Setting, lambdas: make([]float64, defaults.PathPoints)}
+		b.Kernels, b.Learn, b.Norm = kernels, cmp.Or(s.Setting.Learn, "none"), s.norms(defaults.Norms())[0]
+		b.reset(folds)
+		branches[k] = b
 	}
-	if err := cmp.Or(ctx.Err(), cmp.Or(fail...)); err != nil {
-		return nil, err
+	fail := make([]error, folds)
+	at := int(max(1, min(float64(folds), float64(s.Method.Limit())/screenBytes(all, l))))
+	for lo := 0; lo < folds; lo += at {
+		par.For(min(at, folds-lo), func(i int) { fail[lo+i] = s.screenFold(ctx, d, lo+i, branches) })
+	}
+	some := make([]int, folds)
+	for f := range some {
+		some[f] = f
 	}
 	var ranking []screened
-	for k, kernels := range all {
-		best := screened{kernels: kernels, score: math.Inf(1)}
-		for i := range defaults.PathPoints {
-			var column []float64
-			for f := range folds {
-				column = append(column, errs[f][k][i])
-			}
-			if v := s.score(column); v < best.score {
-				best.score, best.step, best.errors = v, i, column
+	var best *branch
+	for _, b := range branches {
+		r := screened{kernels: b.Kernels, score: math.Inf(1)}
+		for i := range b.lambdas {
+			e, _ := s.served(b.errors[i], some)
+			if v := s.score(e); v < r.score {
+				r.score, r.step, r.errors = v, i, e
 			}
 		}
-		ranking = append(ranking, best)
+		b.score = r.score
+		if !math.IsInf(r.score, 1) && (best == nil || r.score < best.score) {
+			best = b
+		}
+		ranking = append(ranking, r)
+	}
+	if best != nil {
+		s.last, _ = s.summarize([]*branch{best}, some)
 	}
 	slices.SortStableFunc(ranking, func(a, b screened) int { return cmp.Compare(a.score, b.score) })
-	return ranking, nil
+	return ranking, cmp.Or(ctx.Err(), cmp.Or(fail...))
 }
 
 // screenBytes bounds the memory of one fold: the cross-Gram matrix of every SPEC, and
@@ -69,24 +83,31 @@ func screenBytes(dictionaries [][]string, samples int) float64 {
 	return 8 * float64(len(specs)+4) * float64(samples) * float64(samples)
 }
 
-// screenFold is the errors of the dictionaries on one fold, along the default path of λ.
-func (s *selection) screenFold(ctx context.Context, d learn.Ridger, f int, all [][]string) ([][]float64, error) {
-	r, err := d.Ridge(f, defaults.ScreenSamples, true)
+// screenFold records the errors of the dictionaries on one fold, along the default path of λ.
+func (s *selection) screenFold(ctx context.Context, d learn.Ridger, f int, all []*branch) error {
+	r, err := d.Ridge(f, true)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	tau := s.Setting.Tau
-	errs := make([][]float64, len(all))
-	for k, specs := range all {
-		along, err := r.Errors(ctx, specs, tau, func(size float64) []float64 { return defaults.Path(size * s.relative(tau)) })
+	for _, b := range all {
+		along, err := r.Errors(ctx, b.Kernels, tau, func(size float64) []float64 {
+			path := defaults.Path(size * s.relative(tau))
+			if f == 0 {
+				b.lambdas = path
+			}
+			return path
+		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, e := range along {
-			errs[k] = append(errs[k], e.Metric(s.Metric))
+		for i, e := range along {
+			b.errors[i][f] = known(e.Each(s.Metric))
+			s.better(s.mean(b.errors[i][f]))
 		}
+		s.step(1)
 	}
-	return errs, nil
+	return nil
 }
 
 // united are the best dictionaries, without those that are worse than the best beyond doubt.

@@ -57,12 +57,11 @@ func Path(size float64) []float64 {
 
 // Screening compares dictionaries before anything is learned.
 const (
-	ScreenSamples = 1000 // that it looks at, at most
-	United        = 3    // the best dictionaries, whose union is learned on
-	StepsAbove    = 3    // of the path of λ that are tried before the best of them
-	StepsBelow    = 3    // and after
-	OwnColumns    = 64   // columns up to which each gets kernels of its own
-	Subsets       = 24   // random sets of columns: enough for some to have most of the columns that matter
+	United     = 3  // the best dictionaries, whose union is learned on
+	StepsAbove = 3  // of the path of λ that are tried before the best of them
+	StepsBelow = 3  // and after
+	OwnColumns = 64 // columns up to which each gets kernels of its own
+	Subsets    = 24 // random sets of columns: enough for some to have most of the columns that matter
 )
 
 // Of more than ChooseSamples samples a random part of that size chooses all but λ, which
@@ -71,7 +70,7 @@ const (
 // where l·D·(D + 10d + 2n) is at most FeatureWork, for d inputs. On the two cores of
 // docs/performance.md, a fit of ExactWork takes 10 s and a pass of FeatureWork 30 s.
 const (
-	ChooseSamples = 1500
+	ChooseSamples = 2000
 	// Choosing on s samples takes ChooseBytes·s² bytes. LeastChoose samples choose in any memory.
 	ChooseBytes   = 1000
 	LeastChoose   = 200
@@ -82,6 +81,12 @@ const (
 	// ColumnFeatures are enough for a kernel of one column.
 	ColumnFeatures = 40
 )
+
+// Settings are compared first on a half of 2·RaceFrom samples or more, or a quarter of 4·RaceFrom or more, and so on.
+const RaceFrom = 1000
+
+// PartBudget is the share of a budget of time for choosing all but λ on a part of many samples.
+const PartBudget = 0.7
 
 // After each repeat of the folds the paths that are worse than the best by more than
 // Hopeless standard errors of the difference, and by more than Slack in log error, are

@@ -15,6 +15,9 @@ const (
 	RelevantDirections = "directions"
 )
 
+// OneKernel is what a fit learns on that has no time to choose.
+const OneKernel = "gaussian:all:median"
+
 const (
 	linearKernel = "poly:1:all:0" // xᵀz/d: of the size of the others
 	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²

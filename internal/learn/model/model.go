@@ -45,6 +45,28 @@ type Basis interface {
 	members(head *part) []member
 	// kernels are those of positive weight.
 	kernels() []kernel.Kernel
+	// silence makes learned output k zero everywhere.
+	silence(k int)
+}
+
+// UseMeans makes the model predict, for these targets, what it predicts without kernels: the
+// mean of the training targets, or 0 where they are not standardised. It returns the
+// names of those of them that were learned.
+func (m *Model) UseMeans(targets []int) (names []string) {
+	for k, j := range m.Out.Live {
+		if slices.Contains(targets, j) {
+			m.Basis.silence(k)
+			names = append(names, m.Out.Names[j])
+		}
+	}
+	return names
+}
+
+// zeroColumn zeroes column k.
+func zeroColumn(a blas.General, k int) {
+	for i := range a.Rows {
+		a.Data[i*a.Stride+k] = 0
+	}
 }
 
 // evaluator computes the learned outputs for the rows of Z, t×live. It may run in
@@ -90,6 +112,7 @@ func (b *Samples) evaluator() (evaluator, error) {
 }
 
 func (b *Samples) kind() string             { return "samples" }
+func (b *Samples) silence(k int)            { zeroColumn(b.CL, k) }
 func (b *Samples) kernels() []kernel.Kernel { return b.dict }
 
 // Grams predicts Σ_j η_j KX_j·(C L) from cross-Gram matrices of the caller's.
@@ -99,6 +122,7 @@ type Grams struct {
 }
 
 func (b *Grams) kind() string             { return "gram" }
+func (b *Grams) silence(k int)            { zeroColumn(b.CL, k) }
 func (b *Grams) kernels() []kernel.Kernel { return nil }
 
 func (b *Grams) evaluator() (evaluator, error) {
@@ -164,7 +188,8 @@ func (b *Features) evaluator() (evaluator, error) {
 	}, nil
 }
 
-func (b *Features) kind() string { return "features" }
+func (b *Features) kind() string  { return "features" }
+func (b *Features) silence(k int) { zeroColumn(b.WL, k) }
 
 func (b *Features) kernels() []kernel.Kernel {
 	var list []kernel.Kernel

@@ -2,7 +2,6 @@ package samples
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -23,10 +22,10 @@ type ridge struct {
 }
 
 // Ridge prepares for kernel ridge regression on a fold.
-func (r *Rows) Ridge(fold, samples int, keep bool) (learn.Ridge, error) {
-	split := r.thin(r.splits[fold], samples)
-	if len(split.Train) < 2 || len(split.Test) == 0 {
-		return nil, fault.Input("a fold trains on %d samples and tests on %d", len(split.Train), len(split.Test))
+func (r *Rows) Ridge(fold int, keep bool) (learn.Ridge, error) {
+	split, err := r.split(fold)
+	if err != nil {
+		return nil, err
 	}
 	both, test := columns.Rows(r.x, slices.Concat(split.Train, split.Test)), columns.Rows(r.y, split.Test)
 	c, err := r.code(blas.View(both, 0, 0, len(split.Train), both.Cols), columns.Rows(r.y, split.Train))
@@ -39,21 +38,6 @@ func (r *Rows) Ridge(fold, samples int, keep bool) (learn.Ridge, error) {
 	}
 	g.inputs, _, err = c.in.Apply(both)
 	return g, err
-}
-
-// thin keeps so many samples of a split in all, on their sides.
-func (r *Rows) thin(split learn.Split, samples int) learn.Split {
-	if samples == 0 || r.y.Rows <= samples {
-		return split
-	}
-	in := make([]bool, r.y.Rows)
-	for _, i := range rand.New(rand.NewPCG(r.opt.Seed, uint64(samples))).Perm(r.y.Rows)[:samples] {
-		in[i] = true
-	}
-	some := func(idx []int) []int {
-		return slices.DeleteFunc(slices.Clone(idx), func(i int) bool { return !in[i] })
-	}
-	return learn.Split{Train: some(split.Train), Test: some(split.Test)}
 }
 
 // cross is K between all samples of the split and those to train on, at the

@@ -72,6 +72,22 @@ func (o *observed) split(fold int) (learn.Split, error) {
 	return s, nil
 }
 
+// Constant is the errors on a fold without kernels.
+func (o *observed) Constant(fold int) (learn.Errors, error) {
+	s, err := o.split(fold)
+	if err != nil {
+		return learn.Errors{}, err
+	}
+	out, train, _, err := columns.LearnOutputs(columns.Rows(o.y, s.Train), &o.opt.Columns)
+	if err != nil {
+		return learn.Errors{}, err
+	}
+	test := columns.Rows(o.y, s.Test)
+	F := blas.NewGeneral(test.Rows, test.Cols)
+	out.Restore(F, blas.NewGeneral(test.Rows, len(out.Live)))
+	return learn.Judge(F, test, train, out), nil
+}
+
 // planned is the number of samples that a plan is for.
 func (o *observed) planned(all bool) int {
 	if all {

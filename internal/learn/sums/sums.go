@@ -279,6 +279,19 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 	return &reading{t, gram}, nil
 }
 
+// Constant is the errors on the fold without features.
+func (d *Data) Constant(fold int) (learn.Errors, error) {
+	targets := slices.Clone(d.sums)
+	for k := range targets {
+		targets[k].Gamma = blas.General{}
+	}
+	t := &training{data: d, test: &targets[fold], sums: stream.Total(targets, func(k int) bool { return k == fold })}
+	if err := t.outputs(); err != nil {
+		return learn.Errors{}, err
+	}
+	return t.errors(blas.General{}), nil
+}
+
 // training is the learning problem of the sums of some of the folds.
 type training struct {
 	data        *Data
@@ -344,23 +357,31 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 // Errors are those on the rows left out: ‖Y − ZB‖² = ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩ from
 // their sums. Targets that were constant in training are predicted so.
 func (t *training) Errors(_ context.Context, res *bcd.Result) (learn.Errors, error) {
-	B, s := t.weigh(res), t.test
+	return t.errors(t.weigh(res)), nil
+}
+
+// errors are those of the weights B of features; B without rows stands for zeros.
+func (t *training) errors(B blas.General) learn.Errors {
+	s := t.test
 	all, mse := s.Standardized(t.mean, t.scale)
 	H := columns.Take(all, t.out.Live)
 	GB := blas.NewGeneral(B.Rows, B.Cols)
-	blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
+	if B.Rows > 0 {
+		blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
+	}
 	for i := range B.Rows {
 		h, gb := blas.Row(H, i), blas.Row(GB, i)
 		for k, v := range blas.Row(B, i) {
 			mse[t.out.Live[k]] += v * (gb[k] - 2*h[k])
 		}
 	}
-	e := learn.Errors{MSE: mse, Accuracy: math.NaN()}
+	e := learn.Errors{MSE: mse, Relative: slices.Repeat([]float64{math.NaN()}, len(mse)), Accuracy: math.NaN()}
 	count := 0
 	for j, c := range t.scale {
 		mse[j] = max(mse[j], 0) * c * c / float64(s.Rows)
 		if dev := t.deviation[j]; dev > 0 {
-			e.NMSE += mse[j] / (dev * dev)
+			e.Relative[j] = mse[j] / (dev * dev)
+			e.NMSE += e.Relative[j]
 			count++
 		}
 		if y := t.data.y; y != nil {
@@ -368,7 +389,7 @@ func (t *training) Errors(_ context.Context, res *bcd.Result) (learn.Errors, err
 		}
 	}
 	e.NMSE /= float64(count)
-	return e, nil
+	return e
 }
 
 // jointGram adds up the products of the ranks, which all must ask for the same.

@@ -1,0 +1,60 @@
+package iokl
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/model"
+)
+
+// Chosen is the setting of a fit, and how it did where cross-validation chose it.
+type Chosen struct {
+	Kernels []string `json:"kernels"` // SPECs of the dictionary; of Gram matrices none
+	Lambda  float64  `json:"lambda"`
+	Norm    string   `json:"norm"`
+	Learn   string   `json:"learn"`
+	Model   string   `json:"model"` // product
+	Space   string   `json:"space"` // exact or features
+
+	Metric   string  `json:"metric,omitempty"` // of the errors; "" where nothing was compared
+	Folds    int     `json:"folds,omitempty"`
+	Error    float64 `json:"error,omitempty"`          // mean over the folds
+	StdErr   float64 `json:"stderr,omitempty"`         // of that mean
+	Constant float64 `json:"constant_error,omitempty"` // of the mean of the training targets, on the same folds
+	// Means are the targets, numbered from 0, that the setting predicts no better than their
+	// mean does, within a standard error of the difference. The model predicts their mean.
+	Means []int `json:"means,omitempty"`
+}
+
+// warning says which targets, of n, were learned in vain.
+func (c *Chosen) warning(silent []string, n int) string {
+	switch {
+	case len(silent) == 0:
+		return ""
+	case len(silent) == n:
+		return fmt.Sprintf("nothing here can be predicted from these inputs: on %d folds the best setting has %s %.4g ± %.2g, the mean of the targets %.4g; the model predicts the mean",
+			c.Folds, c.Metric, c.Error, c.StdErr, c.Constant)
+	}
+	list := strings.Join(silent[:min(len(silent), 5)], ", ")
+	if len(silent) > 5 {
+		list += ", …"
+	}
+	return fmt.Sprintf("%d of %d targets are predicted by their mean, as these inputs do not predict them better: %s", len(silent), n, list)
+}
+
+// settled is the setting that a fit took.
+func (opt *Options) settled(end *learn.Outcome) *Chosen {
+	var c Chosen
+	if opt.Chosen != nil {
+		c = *opt.Chosen
+	}
+	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), end.Problem.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, "eta,l")
+	c.Model, c.Space = "product", "exact"
+	if _, ok := end.Basis.(*model.Features); ok {
+		c.Space = "features"
+	}
+	return &c
+}

@@ -1,0 +1,64 @@
+package choose
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/iokl/iokl/internal/learn"
+)
+
+// progress counts the fits of a phase and tells where it stands.
+type progress struct {
+	watch    func(learn.Progress)
+	metric   string
+	deadline time.Time // zero: none
+
+	mu          sync.Mutex
+	phase       string
+	started     time.Time
+	done, total int
+	best        float64 // least error of a fold in this phase, or highest accuracy; NaN: none is known
+}
+
+// begin starts a phase of so many fits.
+func (p *progress) begin(phase string, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.phase, p.started, p.done, p.total, p.best = phase, time.Now(), 0, total, math.NaN()
+	p.tell()
+}
+
+// better notes the metric that a fit has on a fold.
+func (p *progress) better(metric float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if math.IsNaN(p.best) || p.metric != "accuracy" && metric < p.best || p.metric == "accuracy" && metric > p.best {
+		p.best = metric
+	}
+}
+
+// step counts fits.
+func (p *progress) step(fits int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += fits
+	p.tell()
+}
+
+func (p *progress) tell() {
+	if p.watch == nil {
+		return
+	}
+	at := learn.Progress{Phase: p.phase, Done: float64(p.done) / float64(max(p.total, 1)), Left: -1, Metric: p.metric, Best: p.best}
+	if spent := time.Since(p.started); p.done > 0 && spent > 0 {
+		at.Left = time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done))
+	}
+	if !p.deadline.IsZero() {
+		left := max(time.Until(p.deadline), 0)
+		if at.Left < 0 || left < at.Left {
+			at.Left = left
+		}
+	}
+	p.watch(at)
+}
