@@ -107,10 +107,11 @@ const (
 var ErrBrief = errors.New("interrupted")
 
 // SettleBriefly is Settle for a comparison that was interrupted. The fit then ends at a
-// relative gap of 1e-2, or a second after its first iteration with [ErrBrief].
+// relative gap of 1e-2, or a second after its first iteration with [ErrBrief], and keeps
+// no models for intervals.
 func (r *CVResult) SettleBriefly(opt Options) Options {
 	opt = r.Settle(opt)
-	opt.Tol = max(opt.Tol, briefTol)
+	opt.Tol, opt.IntervalFolds = max(opt.Tol, briefTol), -1
 	over, trace := time.Now().Add(briefTime), opt.Trace
 	opt.Trace = func(s bcd.Step) error {
 		switch {

@@ -1,6 +1,7 @@
 package iokl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -157,4 +158,81 @@ func some(groups, rows []int) []int {
 		part[k] = groups[i]
 	}
 	return part
+}
+
+// IntervalFolds is the number of folds that the model keeps models without, for intervals
+// by cv+; 0 when it keeps none.
+func (m *Model) IntervalFolds() int { return len(m.learned.Folds) }
+
+// ClassSets are predictions of classes.
+type ClassSets struct {
+	Outputs       *mat.Dense // of the model, t×n
+	Classes       []string   // of the largest output
+	Sets          [][]string // classes that a row may be of, the one predicted among them
+	Probabilities *mat.Dense // of each class, t×n
+}
+
+// PredictSets predicts for each row of X the set of the classes that it may be of, which
+// holds its class with probability level, and a probability of each class. Sets are made by CV+: see
+// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are a softmax of the outputs whose
+// one slope is fitted to the samples left out of the folds. The model must come from FitClasses and keep folds.
+func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
+	t, _ := X.Dims()
+	if t == 0 {
+		return nil, fault.Input("no rows to predict")
+	}
+	r := &ClassSets{Outputs: mat.NewDense(t, len(m.learned.Out.Names), nil)}
+	var sets *model.Sets
+	var err error
+	phase.Apart(phase.Predict, func() {
+		sets, err = m.learned.ClassSets(ctx, r.Outputs.RawMatrix(), raw(X), cmp.Or(level, defaults.IntervalLevel))
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Probabilities = blas.Dense(sets.P)
+	for i, in := range sets.In {
+		var set []string
+		for k, name := range m.learned.Out.Classes {
+			if in[k] {
+				set = append(set, name)
+			}
+		}
+		r.Classes = append(r.Classes, m.learned.Out.Classes[learn.Largest(r.Outputs.RawRowView(i))])
+		r.Sets = append(r.Sets, set)
+	}
+	return r, nil
+}
+
+// Influence returns what each training row changes in the prediction for the one row X (l×n, in the units of
+// the targets): the prediction, less that of a refit without the training row at the same kernels, weights and
+// L. The model must keep its training inputs, as for PredictDeviation.
+func (m *Model) Influence(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
+	if t, _ := X.Dims(); t != 1 {
+		return nil, fault.Input("influences on %d predictions: they are asked for one at a time", t)
+	}
+	dst := mat.NewDense(m.cert.Samples, len(m.learned.Out.Names), nil)
+	if err := m.learned.Influence(ctx, dst.RawMatrix(), raw(X)); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// LeaveOneOut is what refits without each training row tell, in closed form, at the kernels, weights,
+// L and μ = λl of the model (l×n each).
+type LeaveOneOut struct {
+	Residuals  *mat.Dense // target less the prediction without the row
+	Deviations *mat.Dense // their standard deviations as PredictDeviation has them, the noise counted
+	Leverages  *mat.Dense // derivative of the fitted value by its target, between 0 and 1
+	Freedom    float64    // effective degrees of freedom, the sum of the leverages
+}
+
+// LeaveOneOut refits the model without each of its training rows. It costs one decomposition of K_η, about 10·l³ operations. The
+// model must keep its training inputs, as for PredictDeviation.
+func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
+	r, err := m.learned.LeaveOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &LeaveOneOut{blas.Dense(r.Residuals), blas.Dense(r.Deviations), blas.Dense(r.Leverages), r.Freedom}, nil
 }

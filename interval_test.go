@@ -356,3 +356,114 @@ func TestIntervalsOfGrams(t *testing.T) {
 		t.Errorf("intervals differ:\n%v\n%v", mat.Formatted(a.Low), mat.Formatted(b.Low))
 	}
 }
+
+// Residuals and influences against refits without each row, by their definition; leverages
+// and deviations against differences of targets and against the residuals.
+func TestLeaveOneOutAgainstRefits(t *testing.T) {
+	const l = 24
+	X, Y := learntest.Wave(l+1, 35)
+	opt := iokl.Options{Kernels: []string{"gaussian:all:4", "linear:all"}, Lambda: 5e-3, Learn: "none", Standardize: "none", Tol: 1e-10}
+	fit := func(X, Y mat.Matrix, lambda float64) *iokl.Model {
+		opt := opt
+		opt.Lambda = lambda
+		m, err := iokl.Fit(context.Background(), X, Y, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	predict := func(m *iokl.Model, X mat.Matrix) *mat.Dense {
+		F, err := m.Predict(X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return F
+	}
+	train, fresh := X.Slice(0, l, 0, 4), X.Slice(l, l+1, 0, 4)
+	m := fit(train, Y.Slice(0, l, 0, 3), opt.Lambda)
+	r, err := m.LeaveOneOut(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	change, err := m.Influence(context.Background(), fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := predict(m, fresh)
+	var freedom, surprise float64
+	for i := range l {
+		f := fit(without(X, i, l), without(Y, i, l), opt.Lambda*l/(l-1))
+		P, at := predict(f, X.Slice(i, i+1, 0, 4)), predict(f, fresh)
+		moved := mat.DenseCopyOf(Y.Slice(0, l, 0, 3))
+		for j := range 3 {
+			near(t, "residual", r.Residuals.At(i, j), Y.At(i, j)-P.At(0, j))
+			near(t, "influence", change.At(i, j), all.At(0, j)-at.At(0, j))
+			freedom += r.Leverages.At(i, j)
+			z := r.Residuals.At(i, j) / r.Deviations.At(i, j)
+			surprise += z * z / (3 * l)
+			moved.Set(i, j, moved.At(i, j)+1)
+		}
+		up, down := predict(fit(train, moved, opt.Lambda), X.Slice(i, i+1, 0, 4)), predict(m, X.Slice(i, i+1, 0, 4))
+		for j := range 3 {
+			near(t, "leverage", r.Leverages.At(i, j), up.At(0, j)-down.At(0, j))
+		}
+	}
+	near(t, "freedom", r.Freedom, freedom)
+	near(t, "mean square of residuals over deviations", surprise, 1)
+}
+
+func TestPredictSets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 8))
+	const l, fresh = 150, 1000
+	names := []string{"a", "b", "c"}
+	X, labels := mat.NewDense(l+fresh, 2, nil), make([]string, l+fresh)
+	for i := range l + fresh {
+		k := rng.IntN(3)
+		labels[i] = names[k]
+		angle := 2 * math.Pi * float64(k) / 3
+		X.SetRow(i, []float64{math.Cos(angle) + 0.8*rng.NormFloat64(), math.Sin(angle) + 0.8*rng.NormFloat64()})
+	}
+	opt := iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, IntervalFolds: 5}
+	m, err := iokl.FitClasses(context.Background(), X.Slice(0, l, 0, 2), labels[:l], opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.PredictSets(context.Background(), X.Slice(l, l+fresh, 0, 2), 0.9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := m.Classify(X.Slice(l, l+fresh, 0, 2))
+	if err != nil || !slices.Equal(want, r.Classes) {
+		t.Errorf("classes are not those of Classify: %v", err)
+	}
+	var held, sure, right, size float64
+	for i, set := range r.Sets {
+		truth := labels[l+i]
+		row := r.Probabilities.RawRowView(i)
+		if !slices.Contains(set, r.Classes[i]) {
+			t.Fatal("a set lacks the class predicted")
+		}
+		if slices.Contains(set, truth) {
+			held++
+		}
+		if r.Classes[i] == truth {
+			right++
+		}
+		sure += slices.Max(row)
+		size += float64(len(set))
+		near(t, "sum of probabilities", mat.Sum(mat.NewVecDense(3, row)), 1)
+	}
+	t.Logf("%.3f held, %.3f right, %.3f expected, sets of %.2f", held/fresh, right/fresh, sure/fresh, size/fresh)
+	if held /= fresh; held < 0.86 || held > 0.96 {
+		t.Errorf("sets hold %.3f of the classes", held)
+	}
+	if math.Abs(right-sure) > 0.05*fresh {
+		t.Errorf("%.3f are right, probabilities say %.3f", right/fresh, sure/fresh)
+	}
+	if !(size > fresh && size < 2*fresh) {
+		t.Errorf("sets of %.2f classes", size/fresh)
+	}
+	if _, err := m.PredictSets(context.Background(), X, 0.9999); !errors.Is(err, iokl.ErrInput) {
+		t.Errorf("level too high: %v", err)
+	}
+}

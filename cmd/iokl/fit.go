@@ -123,6 +123,8 @@ func newFitCmd() *cobra.Command {
 		l   learnFlags
 		s   streamFlags
 		out string
+
+		intervalFolds int
 	)
 	cmd := &cobra.Command{
 		Use:   "fit",
@@ -139,6 +141,7 @@ settings are compared, it fits the best of them so far first.`,
   iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
   iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
   iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
+  iokl fit --x x.csv --y y.csv --interval-folds 5 --out model.iokl
   iokl fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -150,6 +153,14 @@ settings are compared, it fits the best of them so far first.`,
 				return err
 			}
 			opt.Checkpoint = s.checkpoint
+			if cmd.Flags().Changed("interval-folds") {
+				if opt.IntervalFolds = intervalFolds; intervalFolds == 0 {
+					opt.IntervalFolds = -1
+				}
+				if intervalFolds < 0 || intervalFolds == 1 {
+					return fmt.Errorf("--interval-folds %d: at least 2 are needed, or 0 for none", intervalFolds)
+				}
+			}
 			if s.on {
 				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(cmd, &opt) })
 				if err != nil {
@@ -170,6 +181,7 @@ settings are compared, it fits the best of them so far first.`,
 	s.flags(cmd.Flags(), "file that keeps where the fit stands (with --stream: the sums over the rows), to go on from after an interruption")
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
+	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "learn everything once more without each of so many folds, for predict --interval; 0 for none\n(default: where λ is chosen and the table is small, the folds of that choice at the setting chosen)")
 	return cmd
 }
 

@@ -26,6 +26,7 @@ import (
 type predictFlags struct {
 	machine
 	dataFlags
+	sure       intervalFlags
 	model, out string
 	filled     int // missing cells so far
 }
@@ -42,10 +43,16 @@ first column is the class. With --y the predictions are scored.
 
 Columns are found by their names where the files have them, in any order. Empty
 cells get the mean that the column had in training, which is said, or are refused
-with --missing error.`,
+with --missing error.
+
+With --interval each prediction is followed by the ends of an interval that holds
+that share of new targets: docs/intervals.md says what is guaranteed and what is not.`,
 		Example: `  iokl predict --model model.iokl --x new.csv > predicted.csv
   iokl predict --model model.iokl --x new.npy --out predicted.npy
   iokl predict --model model.iokl --x test.csv --y truth.csv --json
+  iokl predict --model model.iokl --x new.csv --interval .9 --std
+  iokl predict --model model.iokl --x test.csv --y truth.csv --interval .9 --method jackknife+ --local --joint
+  iokl predict --model model.iokl --x new.csv --why 2
   iokl predict --model model.iokl --gram kernels.npz:Kx --out predicted.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
@@ -57,6 +64,7 @@ with --missing error.`,
 	f.StringVar(&p.y, "y", "", "true targets to score the predictions against")
 	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
+	p.sure.flags(f)
 	p.reading(f)
 	f.Lookup("missing").Usage = "empty input cells: mean puts the training mean of their column, error refuses them"
 	f.StringVar(&p.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
@@ -74,6 +82,7 @@ type predictReport struct {
 	Scores      *iokl.Scores `json:"scores,omitempty"`
 	Predictions [][]float64  `json:"predictions,omitempty"`
 	Classes     []string     `json:"classes,omitempty"`
+	intervalReport
 }
 
 func (p *predictFlags) run(cmd *cobra.Command) error {
@@ -82,6 +91,9 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	}
 	if (p.x == "") == (len(p.grams) == 0) {
 		return errors.New("give the inputs by --x, or cross-Gram matrices by --gram")
+	}
+	if err := p.sure.check(cmd, p.x == ""); err != nil {
+		return err
 	}
 	if _, err := p.apply(cmd); err != nil {
 		return err
@@ -114,12 +126,15 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 		return work(err)
 	}
 	defer func() { _ = src.close() }()
+	if p.sure.why > 0 {
+		return work(p.sure.explain(cmd, model, src, p.json))
+	}
 	return p.predict(cmd, model, src, opt)
 }
 
 // source hands out predictions block by block; io.EOF ends them.
 type source struct {
-	next  func() (*mat.Dense, error)
+	next  func() (*prediction, error)
 	close func() error
 }
 
@@ -129,7 +144,7 @@ const predictRows = 8192
 func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.Options) (*source, error) {
 	in := &stdin{r: cmd.InOrStdin()}
 	if p.x == "" {
-		return p.gramSource(model, opt, in)
+		return p.gramSource(cmd, model, opt, in)
 	}
 	var err error
 	if opt.Stdin, err = in.take(p.x); err != nil {
@@ -147,7 +162,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 		warn(cmd.ErrOrStderr(), &p.machine, table.Unseen(r))
 		return r.Close()
 	}
-	return &source{close: done, next: func() (*mat.Dense, error) {
+	return &source{close: done, next: func() (*prediction, error) {
 		k, err := r.Read(block)
 		if err != nil {
 			return nil, err
@@ -157,7 +172,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 			return nil, err
 		}
 		rows += k
-		return model.Predict(blas.Dense(X))
+		return p.sure.answer(cmd.Context(), model, blas.Dense(X))
 	}}, nil
 }
 
@@ -188,23 +203,23 @@ func (p *predictFlags) countMissing(X blas.General, first int, model *iokl.Model
 	return nil
 }
 
-func (p *predictFlags) gramSource(model *iokl.Model, opt table.Options, in *stdin) (*source, error) {
+func (p *predictFlags) gramSource(cmd *cobra.Command, model *iokl.Model, opt table.Options, in *stdin) (*source, error) {
 	d := new(data)
 	for _, name := range p.grams {
 		if err := d.readGrams(name, opt, in); err != nil {
 			return nil, err
 		}
 	}
-	F, err := model.PredictGram(d.grams)
+	a, err := p.sure.gram(cmd.Context(), model, d.grams)
 	if err != nil {
 		return nil, err
 	}
-	return &source{close: func() error { return nil }, next: func() (*mat.Dense, error) {
-		if F == nil {
+	return &source{close: func() error { return nil }, next: func() (*prediction, error) {
+		if a == nil {
 			return nil, io.EOF
 		}
-		out := F
-		F = nil
+		out := a
+		a = nil
 		return out, nil
 	}}, nil
 }
@@ -261,7 +276,7 @@ func some(names []string) string {
 }
 
 // sink receives predictions.
-type sink func(F *mat.Dense, labels []string) error
+type sink func(a *prediction) error
 
 func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *source, opt table.Options) error {
 	report := predictReport{Outputs: model.OutputNames(), Out: p.out}
@@ -270,7 +285,7 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 	start := time.Now()
 	each := func(write sink) error {
 		for {
-			F, err := interrupt.Do(cmd.Context(), src.next)
+			a, err := interrupt.Do(cmd.Context(), src.next)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -280,16 +295,16 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 			if err != nil {
 				return err
 			}
-			report.Rows += F.RawMatrix().Rows
-			labels := classesOf(model, F)
+			report.Rows += a.F.RawMatrix().Rows
 			if keep {
-				all = append(all, F.RawMatrix().Data...)
-				report.Classes = append(report.Classes, labels...)
+				all = append(all, a.F.RawMatrix().Data...)
+				report.Classes = append(report.Classes, a.labels...)
+				report.keep(a)
 			}
 			if write == nil {
 				continue
 			}
-			if err := write(F, labels); err != nil {
+			if err := write(a); err != nil {
 				return err
 			}
 		}
@@ -333,14 +348,16 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 	}
 	if strings.EqualFold(filepath.Ext(p.out), ".npy") {
 		var blocks []float64
-		err := each(func(F *mat.Dense, _ []string) error {
-			blocks = append(blocks, F.RawMatrix().Data...)
+		n := len(model.OutputNames())
+		err := each(func(a *prediction) error {
+			t := a.columns(nil)
+			n = t.Data.Cols
+			blocks = append(blocks, t.Data.Data...)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		n := len(model.OutputNames())
 		return written(table.Write(p.out, &table.Table{Data: blas.General{Rows: len(blocks) / n, Cols: n, Stride: n, Data: blocks}}))
 	}
 	return atomicfile.Write(p.out, func(w io.Writer) error {
@@ -377,8 +394,8 @@ func csvSink(w io.Writer, model *iokl.Model) sink {
 	if model.Classes() != nil {
 		return classSink(w, names)
 	}
-	return func(F *mat.Dense, _ []string) error {
-		t := &table.Table{Names: names, Data: F.RawMatrix()}
+	return func(a *prediction) error {
+		t := a.columns(names)
 		names = nil
 		return written(table.WriteCSV(w, t))
 	}
@@ -386,15 +403,23 @@ func csvSink(w io.Writer, model *iokl.Model) sink {
 
 func classSink(w io.Writer, names []string) sink {
 	first := true
-	return func(F *mat.Dense, labels []string) error {
+	return func(a *prediction) error {
 		c := csv.NewWriter(w)
 		if first {
-			_ = c.Write(append([]string{"class"}, names...))
+			head := []string{"class"}
+			if a.sets != nil {
+				head = append(head, "set")
+			}
+			_ = c.Write(append(head, a.names(names)...))
 			first = false
 		}
-		for i, label := range labels {
+		t := a.columns(names)
+		for i, label := range a.labels {
 			rec := []string{label}
-			for _, v := range F.RawRowView(i) {
+			if a.sets != nil {
+				rec = append(rec, a.sets[i])
+			}
+			for _, v := range blas.Row(t.Data, i) {
 				rec = append(rec, fmt.Sprint(v))
 			}
 			_ = c.Write(rec)

@@ -42,6 +42,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 	}
 	s := model.ScorePredictions(F, Y)
 	report.Scores = &s
+	report.cover(Y, model.Classes())
 	return nil
 }
 
@@ -67,6 +68,7 @@ func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float
 			}
 		} else {
 			r.Classes = nil
+			r.trim()
 		}
 		return writeJSON(w, r)
 	}
@@ -75,11 +77,13 @@ func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float
 	}
 	if model.Classes() != nil {
 		_, err := fmt.Fprintf(w, "accuracy %.4f on %d rows\n", r.Scores.Accuracy, r.Rows)
+		r.intervalReport.write(w, r.Outputs)
 		return written(err)
 	}
 	for j, name := range r.Outputs {
 		fmt.Fprintf(w, "%s  rmse %.5g  relative %.4f\n", name, r.Scores.RMSE[j], r.Scores.RRMSE[j])
 	}
+	r.intervalReport.write(w, r.Outputs)
 	_, err := fmt.Fprintf(w, "average  rmse %.5g  relative %.4f\n", r.Scores.ARMSE, r.Scores.ARRMSE)
 	return written(err)
 }

@@ -179,13 +179,7 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 		if err := c.deviation(D, Z); err != nil {
 			return err
 		}
-		for i := range Z.Rows {
-			row := blas.Row(dst, at+i)
-			clear(row)
-			for k, j := range m.Out.Live {
-				row[j] = c.sigma[k] * D.Data[i*D.Stride+k] * m.unit(j)
-			}
-		}
+		m.targets(blas.View(dst, at, 0, Z.Rows, dst.Cols), D, c.sigma)
 		return nil
 	})
 }
@@ -258,6 +252,74 @@ func (m *Model) jackknife(ctx context.Context, lo, hi, x blas.General, q Interva
 		})
 		return ctx.Err()
 	})
+}
+
+// Influence writes to dst (l×n) f(x) − f₋ᵢ(x) for every training row i: what the row changes in the prediction for
+// x (1×d), in the units of the targets, at the kernels, weights and L of the model.
+func (m *Model) Influence(ctx context.Context, dst, x blas.General) error {
+	c, err := m.derive(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.needY(); err != nil {
+		return err
+	}
+	return m.slabs(ctx, x, 1, func(_ int, Z blas.General) error {
+		W, U, moved := blas.NewGeneral(1, c.l), blas.NewGeneral(m.L.Rank(), c.l), blas.NewGeneral(c.l, c.R.Cols)
+		if err := c.cross.Sum(W, Z); err != nil {
+			return fault.From(err)
+		}
+		c.lo.Smoothers(U, W)
+		c.lo.Changes(moved, U, 0)
+		m.targets(dst, moved, nil)
+		return nil
+	})
+}
+
+// targets writes A (l×live) times the units of the targets to dst (l×n), 0 for outputs that are
+// constant. unit scales the columns of A beside, where it is not nil.
+func (m *Model) targets(dst, A blas.General, unit []float64) {
+	blas.Zero(dst)
+	for k, j := range m.Out.Live {
+		u := m.unit(j)
+		if unit != nil {
+			u *= unit[k]
+		}
+		for i := range A.Rows {
+			dst.Data[i*dst.Stride+j] = u * A.Data[i*A.Stride+k]
+		}
+	}
+}
+
+// LeftOut is what refits without each training row tell, at the kernels, weights and L of the model.
+type LeftOut struct {
+	Residuals  blas.General // l×n, in the units of the targets
+	Deviations blas.General // their standard deviations in the Gaussian process of Deviation, the noise counted
+	Leverages  blas.General // derivative of the fitted value by its target, between 0 and 1
+	Freedom    float64      // effective degrees of freedom, the sum of the leverages
+}
+
+// LeaveOut are the residuals of refits without each row.
+func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
+	c, err := m.derive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.needY(); err != nil {
+		return nil, err
+	}
+	n := len(m.Out.Names)
+	r := &LeftOut{blas.NewGeneral(c.l, n), blas.NewGeneral(c.l, n), blas.NewGeneral(c.l, n), c.lo.DegreesOfFreedom()}
+	m.targets(r.Residuals, c.R, nil)
+	m.targets(r.Deviations, c.D, c.sigma)
+	H := blas.NewGeneral(c.l, c.R.Cols)
+	c.lo.Leverages(H)
+	for i := range H.Rows {
+		for k, j := range m.Out.Live {
+			r.Leverages.Data[i*n+j] = H.Data[i*H.Stride+k]
+		}
+	}
+	return r, nil
 }
 
 // sizes are the sizes of the residuals, as q compares them.

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// intervalFlags say what predict tells about how sure a prediction is.
+type intervalFlags struct {
+	iokl.IntervalOptions
+	std bool
+	why int // number of a row, from 1; 0 for none
+}
+
+func (q *intervalFlags) flags(f *pflag.FlagSet) {
+	f.Float64Var(&q.Level, "interval", 0, "add columns NAME_lo and NAME_hi that hold this share of new targets, as .9;\nfor a classifier a column set, of classes that hold the true one, and probabilities NAME_p")
+	f.StringVar(&q.Method, "method", "", "of intervals: cv+ (models without each fold, see fit --interval-folds) or jackknife+ (closed form)\n(default: cv+ where the model keeps folds)")
+	f.BoolVar(&q.Local, "local", false, "intervals are wider where data are thin")
+	f.BoolVar(&q.Joint, "joint", false, "the share is of rows with all their targets inside")
+	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise")
+	f.IntVar(&q.why, "why", 0, "say which training rows the prediction for this row of --x rests on, from 1, and nothing else")
+}
+
+// check refuses what does not go together.
+func (q *intervalFlags) check(cmd *cobra.Command, gram bool) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case changed("interval") && !(q.Level > 0 && q.Level < 1):
+		return fmt.Errorf("--interval %g: it must lie between 0 and 1", q.Level)
+	case !changed("interval") && (changed("method") || q.Local || q.Joint):
+		return errors.New("--method, --local and --joint say how intervals are made: give --interval too")
+	case changed("method") && q.Method != "cv+" && q.Method != "jackknife+":
+		return fmt.Errorf("--method %s: it is cv+ or jackknife+", q.Method)
+	case changed("why") && q.why < 1:
+		return fmt.Errorf("--why %d: rows are numbered from 1", q.why)
+	case gram && (q.std || q.why > 0):
+		return errors.New("--std and --why need a model of --x")
+	}
+	return nil
+}
+
+// prediction is a block of predictions and what is said beside them.
+type prediction struct {
+	X, F   *mat.Dense // X until the next block is read
+	labels []string   // of a classifier
+	sets   []string   // of a classifier, with --interval
+	beside []beside
+}
+
+// beside is a further column for each output.
+type beside struct {
+	suffix string
+	v      *mat.Dense
+}
+
+// answer predicts the rows of X.
+func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.Dense) (*prediction, error) {
+	a := &prediction{X: X}
+	var err error
+	switch {
+	case q.Level == 0:
+		if a.F, err = model.Predict(X); err != nil {
+			return nil, err
+		}
+	case model.Classes() != nil:
+		if q.Method == "jackknife+" || q.Local || q.Joint {
+			return nil, inputError("sets of classes are made by cv+: leave out --method, --local and --joint")
+		}
+		r, err := model.PredictSets(ctx, X, q.Level)
+		if err != nil {
+			return nil, err
+		}
+		a.F, a.beside = r.Outputs, []beside{{"_p", r.Probabilities}}
+		for _, set := range r.Sets {
+			a.sets = append(a.sets, strings.Join(set, "|"))
+		}
+	default:
+		r, err := model.PredictInterval(ctx, X, q.IntervalOptions)
+		if err != nil {
+			return nil, err
+		}
+		a.bounds(r)
+	}
+	if q.std {
+		std, err := model.PredictDeviation(ctx, X)
+		if err != nil {
+			return nil, err
+		}
+		a.beside = append(a.beside, beside{"_std", std})
+	}
+	a.labels = classesOf(model, a.F)
+	return a, nil
+}
+
+// gram predicts from cross-Gram matrices.
+func (q *intervalFlags) gram(ctx context.Context, model *iokl.Model, KX []mat.Matrix) (*prediction, error) {
+	a := new(prediction)
+	if q.Level == 0 || model.Classes() != nil {
+		var err error
+		a.F, err = model.PredictGram(KX)
+		return a, err
+	}
+	r, err := model.PredictIntervalGram(ctx, KX, q.IntervalOptions)
+	if err == nil {
+		a.bounds(r)
+	}
+	return a, err
+}
+
+func (a *prediction) bounds(r *iokl.Intervals) {
+	a.F, a.beside = r.Predictions, []beside{{"_lo", r.Low}, {"_hi", r.High}}
+}
+
+// columns are the predictions, each followed by what stands beside it.
+func (a *prediction) columns(names []string) *table.Table {
+	if a.beside == nil {
+		return &table.Table{Names: names, Data: a.F.RawMatrix()}
+	}
+	t, n := a.F.Dims()
+	each := 1 + len(a.beside)
+	wide := blas.NewGeneral(t, n*each)
+	for i := range t {
+		row := blas.Row(wide, i)
+		for j, v := range a.F.RawRowView(i) {
+			row[j*each] = v
+			for k, b := range a.beside {
+				row[j*each+1+k] = b.v.At(i, j)
+			}
+		}
+	}
+	return &table.Table{Names: a.names(names), Data: wide}
+}
+
+// names are those of the columns; nil where the outputs have none.
+func (a *prediction) names(outputs []string) (all []string) {
+	for _, name := range outputs {
+		all = append(all, name)
+		for _, b := range a.beside {
+			all = append(all, name+b.suffix)
+		}
+	}
+	return all
+}
+
+// intervalReport is what predict --json says beside the predictions.
+type intervalReport struct {
+	Level         float64     `json:"interval,omitempty"`
+	Method        string      `json:"method,omitempty"`
+	Low           [][]float64 `json:"low,omitempty"`
+	High          [][]float64 `json:"high,omitempty"`
+	Std           [][]float64 `json:"std,omitempty"`
+	Probabilities [][]float64 `json:"probabilities,omitempty"`
+	Sets          []string    `json:"sets,omitempty"`
+	Coverage      []float64   `json:"coverage,omitempty"`       // of each output, or of the sets, with --y
+	JointCoverage *float64    `json:"joint_coverage,omitempty"` // of all outputs together, with --y
+	MeanWidth     []float64   `json:"mean_width,omitempty"`     // of each output; the mean number of classes of a set
+}
+
+// keep adds a block of answers.
+func (r *intervalReport) keep(a *prediction) {
+	r.Sets = append(r.Sets, a.sets...)
+	for _, b := range a.beside {
+		list := map[string]*[][]float64{"_lo": &r.Low, "_hi": &r.High, "_std": &r.Std, "_p": &r.Probabilities}[b.suffix]
+		t, _ := b.v.Dims()
+		for i := range t {
+			*list = append(*list, slices.Clone(b.v.RawRowView(i)))
+		}
+	}
+}
+
+// trim leaves out what is in the file that was written.
+func (r *intervalReport) trim() {
+	r.Low, r.High, r.Std, r.Probabilities, r.Sets = nil, nil, nil, nil, nil
+}
+
+// cover compares with the targets; classes are those of a classifier.
+func (r *intervalReport) cover(Y mat.Matrix, classes []string) {
+	t, n := Y.Dims()
+	switch {
+	case r.Sets != nil:
+		r.Coverage, r.MeanWidth = []float64{0}, []float64{0}
+		for i, text := range r.Sets {
+			set := strings.Split(text, "|")
+			truth := mat.Row(nil, i, Y)
+			if slices.Contains(set, classes[floats.MaxIdx(truth)]) {
+				r.Coverage[0] += 1 / float64(t)
+			}
+			r.MeanWidth[0] += float64(len(set)) / float64(t)
+		}
+	case r.Low != nil:
+		var joint float64
+		r.Coverage, r.MeanWidth = make([]float64, n), make([]float64, n)
+		count := make([]float64, n)
+		for i := range t {
+			all := true
+			for j := range n {
+				y, lo, hi := Y.At(i, j), r.Low[i][j], r.High[i][j]
+				r.MeanWidth[j] += (hi - lo) / float64(t)
+				if math.IsNaN(y) {
+					continue
+				}
+				if count[j]++; lo <= y && y <= hi {
+					r.Coverage[j]++
+				} else {
+					all = false
+				}
+			}
+			if all {
+				joint += 1 / float64(t)
+			}
+		}
+		for j := range n {
+			r.Coverage[j] /= max(count[j], 1)
+		}
+		r.JointCoverage = &joint
+	}
+}
+
+// write says what cover found.
+func (r *intervalReport) write(w io.Writer, outputs []string) {
+	switch {
+	case r.Sets != nil:
+		fmt.Fprintf(w, "sets hold %.4f of the classes, at a mean size of %.3g\n", r.Coverage[0], r.MeanWidth[0])
+	case r.Coverage != nil:
+		for j, name := range outputs {
+			fmt.Fprintf(w, "%s  intervals hold %.4f, mean width %.5g\n", name, r.Coverage[j], r.MeanWidth[j])
+		}
+		if len(outputs) > 1 {
+			fmt.Fprintf(w, "all outputs of a row together %.4f\n", *r.JointCoverage)
+		}
+	}
+}
+
+// influence is a training row that a prediction rests on.
+type influence struct {
+	Row    int       `json:"row"`    // from 1
+	Change []float64 `json:"change"` // of each output: the prediction, less that of a refit without the row
+}
+
+// whyReport is what predict --why prints as JSON.
+type whyReport struct {
+	Row        int         `json:"row"` // of --x, from 1
+	Outputs    []string    `json:"outputs"`
+	Prediction []float64   `json:"prediction"`
+	Influences []influence `json:"influences"` // the largest first
+}
+
+// explain prints which training rows the prediction for the row asked for rests on.
+func (q *intervalFlags) explain(cmd *cobra.Command, model *iokl.Model, src *source, asJSON bool) error {
+	for before := 0; ; {
+		a, err := src.next()
+		if errors.Is(err, io.EOF) {
+			return inputError("--why %d: there are %d rows", q.why, before)
+		}
+		if err != nil {
+			return err
+		}
+		rows, cols := a.X.Dims()
+		if at := q.why - 1 - before; at < rows {
+			D, err := model.Influence(cmd.Context(), a.X.Slice(at, at+1, 0, cols))
+			if err != nil {
+				return err
+			}
+			r := whyReport{Row: q.why, Outputs: model.OutputNames(), Prediction: a.F.RawRowView(at)}
+			r.rank(D)
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), r)
+			}
+			return r.write(cmd.OutOrStdout())
+		}
+		before += rows
+	}
+}
+
+// rank lists the training rows by the change D (l×n) that they make.
+func (r *whyReport) rank(D *mat.Dense) {
+	l, n := D.Dims()
+	unit := make([]float64, n) // outputs count in units of their root mean square change
+	for i := range l {
+		row := D.RawRowView(i)
+		r.Influences = append(r.Influences, influence{i + 1, row})
+		for j, v := range row {
+			unit[j] = math.Hypot(unit[j], v)
+		}
+	}
+	size := func(v influence) (s float64) {
+		for j, c := range v.Change {
+			if unit[j] > 0 {
+				s = math.Hypot(s, c/unit[j])
+			}
+		}
+		return s
+	}
+	slices.SortStableFunc(r.Influences, func(a, b influence) int { return cmp.Compare(size(b), size(a)) })
+}
+
+func (r *whyReport) write(w io.Writer) error {
+	const most = 15
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "\t%s\t\n", strings.Join(r.Outputs, "\t"))
+	line := func(name string, v []float64, format string) {
+		fmt.Fprint(t, name)
+		for _, c := range v {
+			fmt.Fprintf(t, "\t"+format, c)
+		}
+		fmt.Fprint(t, "\t\n")
+	}
+	line(fmt.Sprintf("prediction for row %d", r.Row), r.Prediction, "%.5g")
+	l := len(r.Influences)
+	for _, v := range r.Influences[:min(most, l)] {
+		line(fmt.Sprintf("changed by training row %d", v.Row), v.Change, "%+.3g")
+	}
+	if err := flush(t); err != nil {
+		return err
+	}
+	if l > most {
+		_, err := fmt.Fprintf(w, "and by %d rows less\n", l-most)
+		return written(err)
+	}
+	return nil
+}

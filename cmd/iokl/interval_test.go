@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/csv"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// numbers are the rows of a CSV table below its header.
+func numbers(t *testing.T, text string) (header []string, rows [][]float64) {
+	t.Helper()
+	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(all) < 2 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, rec := range all[1:] {
+		row := make([]float64, len(rec))
+		for j, cell := range rec {
+			if row[j], err = strconv.ParseFloat(cell, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return all[0], rows
+}
+
+func TestPredictIntervals(t *testing.T) {
+	dir := folder(t)
+	fit := "fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out m.iokl"
+	if r := command(t, dir, fit+" --interval-folds 4"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	plain, predictions := numbers(t, command(t, dir, "predict --model m.iokl --x xt.csv").stdout)
+	n := len(plain)
+	for _, method := range []string{"", " --method cv+", " --method jackknife+", " --local --joint"} {
+		header, rows := numbers(t, command(t, dir, "predict --model m.iokl --x xt.csv --interval .8 --std"+method).stdout)
+		if len(header) != 4*n || len(rows) != len(predictions) {
+			t.Fatalf("%s: %d columns, %d rows", method, len(header), len(rows))
+		}
+		for j, name := range plain {
+			if want := []string{name, name + "_lo", name + "_hi", name + "_std"}; !slices.Equal(header[4*j:4*j+4], want) {
+				t.Errorf("columns %s, want %s", header[4*j:4*j+4], want)
+			}
+			for i, row := range rows {
+				if f, lo, hi, std := row[4*j], row[4*j+1], row[4*j+2], row[4*j+3]; f != predictions[i][j] || !(lo <= f && f <= hi && lo < hi && std > 0) {
+					t.Errorf("%s row %d, %s: %g in [%g, %g], deviation %g", method, i, name, f, lo, hi, std)
+				}
+			}
+		}
+	}
+	var r predictReport
+	command(t, dir, "predict --model m.iokl --x xt.csv --y yt.csv --interval .8 --json").object(t, &r)
+	if len(r.Coverage) != n || len(r.Low) != len(predictions) || r.JointCoverage == nil || !(slices.Min(r.MeanWidth) > 0) || !(slices.Min(r.Coverage) > 0.5) {
+		t.Errorf("%+v", r.intervalReport)
+	}
+	var why whyReport
+	command(t, dir, "predict --model m.iokl --x xt.csv --why 2 --json").object(t, &why)
+	if why.Row != 2 || !slices.Equal(why.Prediction, predictions[1]) || len(why.Influences) < 10 || !(math.Abs(why.Influences[0].Change[0]) > 0) {
+		t.Errorf("%+v", why)
+	}
+	if r := command(t, dir, "predict --model m.iokl --x xt.csv --why 2"); r.status != exitOK || !strings.Contains(r.stdout, "changed by training row "+strconv.Itoa(why.Influences[0].Row)+" ") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, fit); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	for _, c := range []struct{ line, want string }{
+		{"predict --model m.iokl --x xt.csv --interval 2", "between 0 and 1"},
+		{"predict --model m.iokl --x xt.csv --method cv+", "give --interval"},
+		{"predict --model m.iokl --x xt.csv --interval .9 --method bayes", "cv+ or jackknife+"},
+		{"predict --model m.iokl --x xt.csv --interval .9 --method cv+", "keeps no models of folds"},
+		{"predict --model m.iokl --x xt.csv --interval .99999", "too few"},
+		{"predict --model m.iokl --x xt.csv --why 100000", "rows"},
+		{"fit --x x.csv --y y.csv --interval-folds 1", "at least 2"},
+		{"predict --model m.iokl --gram g.npz:Kx --std", "--x"},
+	} {
+		if r := command(t, dir, c.line); r.status != exitUsage || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: %+v", c.line, r)
+		}
+	}
+}
+
+func TestPredictSetsOfClasses(t *testing.T) {
+	dir := exampleFolder(t)
+	fit := "fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --lambda 1e-2 --kernel gaussian:all --out c.iokl --interval-folds 3"
+	if r := command(t, dir, fit); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	r := command(t, dir, "predict --model c.iokl --x digits.csv.gz --x-columns 0-63 --interval .9")
+	all, err := csv.NewReader(strings.NewReader(r.stdout)).ReadAll()
+	if err != nil || len(all) != 31 || all[0][0] != "class" || all[0][1] != "set" || all[0][3] != all[0][2]+"_p" {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	for _, rec := range all[1:] {
+		var sum float64
+		for j := 3; j < len(rec); j += 2 {
+			p, err := strconv.ParseFloat(rec[j], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += p
+		}
+		if !slices.Contains(strings.Split(rec[1], "|"), rec[0]) || math.Abs(sum-1) > 1e-9 {
+			t.Errorf("class %s, set %s, probabilities sum to %g", rec[0], rec[1], sum)
+		}
+	}
+	var s predictReport
+	command(t, dir, "predict --model c.iokl --x digits.csv.gz --x-columns 0-63 --y digits.csv.gz --y-columns 64 --interval .9 --json").object(t, &s)
+	if len(s.Coverage) != 1 || !(s.Coverage[0] > 0.8) || !(s.MeanWidth[0] >= 1) {
+		t.Errorf("%+v", s.intervalReport)
+	}
+}

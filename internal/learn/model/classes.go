@@ -1,0 +1,130 @@
+package model
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+)
+
+// Sets says which classes each row may be of, and how probable each class is.
+type Sets struct {
+	P  blas.General // probabilities, t×n
+	In [][]bool     // whether the class is in the set of the row, t×n
+}
+
+// ClassSets predicts sets of classes that hold the class of a new row with probability level or about it, by CV+ (Romano,
+// Sesia, Candès, doi:10.48550/arXiv.2006.02544), with the score max_k f_k − f_y of class y: class y is in the set of x unless
+// level·(l + 1) or more of the samples have a lower score in the model of their fold than y has there
+// at x. The class predicted is always in it. F (t×n) gets the outputs.
+func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64) (*Sets, error) {
+	q := Interval{Level: level, Method: CVPlus}
+	switch err := m.method(&q); {
+	case m.Out.Classes == nil:
+		return nil, fault.Input("the model was not fitted on classes")
+	case err != nil:
+		return nil, err
+	}
+	if err := m.Predict(ctx, F, x); err != nil {
+		return nil, err
+	}
+	n := F.Cols
+	s := &Sets{P: blas.NewGeneral(F.Rows, n), In: make([][]bool, F.Rows)}
+	lower := blas.NewGeneral(F.Rows, n) // samples of a lower score
+	total := 0
+	G := blas.NewGeneral(F.Rows, n)
+	for _, f := range m.Folds {
+		if err := f.Predict(ctx, G, x); err != nil {
+			return nil, err
+		}
+		scores := f.scores()
+		total += len(scores)
+		for i := range G.Rows {
+			g, row := blas.Row(G, i), blas.Row(lower, i)
+			top := slices.Max(g)
+			for y, v := range g {
+				at, _ := slices.BinarySearch(scores, top-v)
+				row[y] += float64(at)
+			}
+		}
+	}
+	if _, err := rank(level, total); err != nil {
+		return nil, err
+	}
+	slope := m.slope()
+	for i := range F.Rows {
+		f, low := blas.Row(F, i), blas.Row(lower, i)
+		s.In[i] = make([]bool, n)
+		top := slices.Max(f)
+		for y, v := range f {
+			s.In[i][y] = v == top || low[y] < level*float64(total+1)
+		}
+		softmax(blas.Row(s.P, i), f, slope)
+	}
+	return s, nil
+}
+
+// scores are max_k f_k − f_y of the samples left out and their class y, ascending.
+func (f *Fold) scores() []float64 {
+	scores := make([]float64, f.F.Rows)
+	for i := range scores {
+		row := blas.Row(f.F, i)
+		scores[i] = slices.Max(row) - row[class(blas.Row(f.Y, i))]
+	}
+	slices.Sort(scores)
+	return scores
+}
+
+// class is the one whose target is 1.
+func class(targets []float64) int { return slices.Index(targets, slices.Max(targets)) }
+
+// softmax writes exp(slope·f_k)/Σ exp(slope·f) to p.
+func softmax(p, f []float64, slope float64) {
+	top, sum := slices.Max(f), 0.0
+	for k, v := range f {
+		p[k] = math.Exp(slope * (v - top))
+		sum += p[k]
+	}
+	blas.Scal(1/sum, p)
+}
+
+// slope is the one number of the calibrated probabilities, softmax of slope·f: the most likely for the predictions
+// of the samples left out of the folds, with a share of 1/(l + 2) of the weight of each
+// spread over all classes, which keeps it finite. One slope for all classes changes no class predicted.
+func (m *Model) slope() float64 {
+	l := 0
+	for _, f := range m.Folds {
+		l += f.F.Rows
+	}
+	p := make([]float64, m.Folds[0].F.Cols)
+	spread := 1 / float64(l+2)
+	// rises reports whether the likelihood, concave, rises at a.
+	rises := func(a float64) bool {
+		var derivative float64
+		for _, f := range m.Folds {
+			for i := range f.F.Rows {
+				row, y := blas.Row(f.F, i), class(blas.Row(f.Y, i))
+				softmax(p, row, a)
+				derivative += (1 - spread) * row[y]
+				for k, v := range row {
+					derivative += (spread/float64(len(row)) - p[k]) * v
+				}
+			}
+		}
+		return derivative > 0
+	}
+	lo, hi := 0.0, 1.0
+	for hi < 1e6 && rises(hi) {
+		lo, hi = hi, 2*hi
+	}
+	for hi-lo > 1e-4*hi {
+		if mid := (lo + hi) / 2; rises(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return (lo + hi) / 2
+}
