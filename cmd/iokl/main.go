@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/manual"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/table"
@@ -126,5 +127,6 @@ failed or was interrupted, 2 bad usage or bad input.`,
 	}
 	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newKernelsTopic())
 	version.Add(root, func(err error) error { return failure{err} })
+	manual.Add(root, func(err error) error { return failure{err} })
 	return root
 }

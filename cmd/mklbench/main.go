@@ -13,6 +13,7 @@ import (
 
 	_ "github.com/iokl/iokl/bench/cases" // registers every case
 	"github.com/iokl/iokl/bench/cases/features"
+	"github.com/iokl/iokl/cmd/internal/manual"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 )
@@ -73,5 +74,6 @@ func newRoot() *cobra.Command {
 	}
 	root.AddCommand(newEnvCmd(), newListCmd(), newRunCmd(), newCompareCmd(), newReportCmd())
 	version.Add(root, func(err error) error { return failure{err} })
+	manual.Add(root, func(err error) error { return failure{err} })
 	return root
 }
