@@ -1,6 +1,7 @@
 package iokl
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -90,6 +91,13 @@ func (m *Model) Chosen() *Chosen { return m.cert.Chosen }
 
 // Warnings are lines about the data that a user should see.
 func (m *Model) Warnings() []string { return slices.Clone(m.learned.Warnings) }
+
+// Origin is what SetOrigin noted, nil for nothing.
+func (m *Model) Origin() json.RawMessage { return slices.Clone(m.learned.Origin) }
+
+// SetOrigin notes, in JSON, how the model came about: whatever a program wants to
+// find in the model's file beside what predicts. Text that is no JSON makes Save fail.
+func (m *Model) SetOrigin(text json.RawMessage) { m.learned.Origin = slices.Clone(text) }
 
 // InputNames are the names of the input columns; nil for a model of Gram matrices.
 func (m *Model) InputNames() []string {

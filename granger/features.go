@@ -91,6 +91,8 @@ func (e *engine) fitFeatures(ctx context.Context, models []model, work []prepare
 			blas.Gemm(e.opt.Backend, true, false, -1, V, coef[i], 0, beta)
 		}
 		p.finish(e.opt.Backend, &models[i], F[i], beta)
+		models[i].coef = coef[i]
+		blas.ScaleColumns(coef[i], p.scale)
 	}
 	return nil
 }

@@ -32,6 +32,10 @@ type Fit struct {
 type model struct {
 	Fit
 	predict blas.General // predictions at the other samples, one column per series
+	// The penalized part of the model is Σ_j η_j K_j(·, X_idx)·coef, or features times
+	// coef, in units of the standardized series; residual is what the whole model leaves
+	// of the targets, without rows where that was not computed.
+	coef, residual blas.General
 }
 
 // task is one node to fit: on the samples idx, predicting the samples other.
@@ -208,7 +212,18 @@ func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
 		blas.Gemm(e.opt.Backend, true, false, -1, p.U, train, 0, beta)
 	}
 	p.finish(e.opt.Backend, m, out, beta)
+	CL := blas.NewGeneral(res.C.Rows, res.C.Cols)
+	res.L.MulRight(e.opt.Backend, CL, res.C)
+	p.leave(m, CL, res.C)
 	return nil
+}
+
+// leave keeps the coefficients C·L, and the residual λl·C that (K_η + λl·I)C·L = Y leaves.
+func (p *prepared) leave(m *model, CL, C blas.General) {
+	m.coef, m.residual = blas.Clone(CL), blas.Clone(C)
+	blas.Scal(p.lambda*float64(len(p.idx)), m.residual.Data)
+	blas.ScaleColumns(m.coef, p.scale)
+	blas.ScaleColumns(m.residual, p.scale)
 }
 
 // vectorNorms are ‖f_j‖ = η_j·√tr(CᵀK_jCL).
@@ -259,6 +274,7 @@ func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared
 		if f.value > 0 {
 			m.RelativeGap = f.gap / f.value
 		}
+		work[i].leave(m, blas.Vector(f.c), blas.Vector(f.c))
 		beta := blas.General{}
 		if len(f.beta) > 0 {
 			beta = blas.Vector(f.beta)

@@ -14,6 +14,7 @@ type Study struct {
 	e      *engine
 	lambda []float64 // of each node
 	found  *Result   // the fits to all samples, without hold-out
+	models []model   // behind it
 }
 
 // NewStudy checks data and options, builds the kernels, and chooses λ where Options.Lambdas
@@ -37,7 +38,7 @@ func (s *Study) graph(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.found = s.e.result(models)
+		s.found, s.models = s.e.result(models), models
 	}
 	return s.found, nil
 }

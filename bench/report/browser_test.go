@@ -1,17 +1,14 @@
 package report
 
 import (
-	"context"
 	"fmt"
 	"html"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/iokl/iokl/internal/page/pagetest"
 )
 
 // probe looks at the page in frames as wide as a phone, a light and a dark one:
@@ -55,49 +52,9 @@ for (const name of ["light", "dark"]) {
 }
 </script></body>`
 
-// watch reports every error of the page to the one around it.
-const watch = `<script>{
-const fail = m => parent.document.body.dataset.failed = m;
-window.onerror = fail;
-console.error = fail;
-addEventListener("securitypolicyviolation", e => fail(e.violatedDirective));
-}</script>`
-
-// skip gives the test up on a developer's machine, and fails where it has to run.
-func skip(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// browse returns the page's document after its scripts have run.
-func browse(t *testing.T, page string) string {
-	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		skip(t, "chromium is not installed; Debian: apt-get install chromium")
-	}
-	file := filepath.Join(t.TempDir(), "probe.html")
-	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--virtual-time-budget=5000",
-		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file)
-	dom, err := cmd.Output()
-	if err != nil {
-		skip(t, "chromium does not run here: %v", err)
-	}
-	return string(dom)
-}
-
 func TestReportInChromium(t *testing.T) {
-	page := strings.Replace(render(t, someResults()), "<head>", "<head>"+watch, 1)
-	dom := browse(t, fmt.Sprintf(probe, html.EscapeString(page)))
+	page := strings.Replace(render(t, someResults()), "<head>", "<head>"+pagetest.Watch, 1)
+	dom := pagetest.Browse(t, fmt.Sprintf(probe, html.EscapeString(page)))
 	said := regexp.MustCompile(`(?s)<pre>(.*)</pre>`).FindStringSubmatch(dom)
 	if said == nil {
 		t.Fatalf("the page did not load:\n%.2000s", dom[max(0, len(dom)-2000):])

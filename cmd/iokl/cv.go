@@ -20,6 +20,9 @@ import (
 	"github.com/iokl/iokl/internal/table"
 )
 
+// destinations are where cross-validation writes what it found; "" for nowhere.
+type destinations struct{ out, plot, page string }
+
 // foldFlags say what cross-validation tries and how.
 type foldFlags struct {
 	lambdas, taus string
@@ -115,16 +118,17 @@ type cvReport struct {
 	Seed     uint64         `json:"seed"`
 	Model    string         `json:"model,omitempty"`
 	Pictures []string       `json:"pictures,omitempty"`
+	Command  string         `json:"command"`
 }
 
 func newCVCmd() *cobra.Command {
 	var (
-		m         machine
-		d         dataFlags
-		l         learnFlags
-		c         foldFlags
-		s         streamFlags
-		out, plot string
+		m  machine
+		d  dataFlags
+		l  learnFlags
+		c  foldFlags
+		s  streamFlags
+		to destinations
 	)
 	cmd := &cobra.Command{
 		Use:   "cv",
@@ -138,6 +142,7 @@ from one pass over the rows.`,
 		Example: `  iokl cv --x x.csv --y y.csv
   iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
   iokl cv --x x.csv --y y.csv --budget 60s --json
+  iokl cv --x x.csv --y y.csv --report cv.html
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
   iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
   iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:100 --lambdas 1e-1,1e-2,1e-3 --norm lp:1 --folds 3 --out model.iokl`,
@@ -147,7 +152,7 @@ from one pass over the rows.`,
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(s.check(cmd, &d), checkOut(out), checkPlot(plot)); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkOut(to.out), checkPlot(to.plot), checkReport(to.page)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("lambda") {
@@ -157,7 +162,7 @@ from one pass over the rows.`,
 				return errors.New("--checkpoint is for --stream")
 			}
 			if s.on {
-				return c.stream(cmd, &m, &d, &s, opt, out, plot)
+				return c.stream(cmd, &m, &d, &s, opt, to)
 			}
 			d.orLabels = c.metric == "accuracy"
 			data, err := d.load(cmd)
@@ -171,7 +176,7 @@ from one pass over the rows.`,
 			if opt.CV, err = c.options(cmd, data.rows()); err != nil {
 				return err
 			}
-			return runCV(cmd, &m, data, opt, out, plot)
+			return runCV(cmd, &m, data, opt, to)
 		},
 	}
 	d.flags(cmd.Flags())
@@ -179,13 +184,14 @@ from one pass over the rows.`,
 	c.flags(cmd.Flags())
 	s.flags(cmd.Flags(), "with --stream: file that keeps the sums over the rows, to go on from after an interruption")
 	m.flags(cmd.Flags())
-	cmd.Flags().StringVar(&out, "out", "", "file to save a model fitted with the best setting to")
-	cmd.Flags().StringVar(&plot, "plot", "", "folder to draw the error curve into")
+	cmd.Flags().StringVar(&to.out, "out", "", "file to save a model fitted with the best setting to")
+	cmd.Flags().StringVar(&to.plot, "plot", "", "folder to draw the error curve into")
+	reportFlag(cmd.Flags(), &to.page)
 	return cmd
 }
 
 // stream cross-validates on data that are read in blocks of rows.
-func (c *foldFlags) stream(cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, out, plot string) error {
+func (c *foldFlags) stream(cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, to destinations) error {
 	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(cmd, &opt) })
 	if err != nil {
 		return err
@@ -193,7 +199,7 @@ func (c *foldFlags) stream(cmd *cobra.Command, m *machine, d *dataFlags, s *stre
 	if opt.CV, err = c.options(cmd, int(rows.Count)); err != nil {
 		return err
 	}
-	return onRanks(m, func(m *machine, world *mpi.World) error { return cvStream(cmd, m, rows, opt, s, out, plot, world) })
+	return onRanks(m, func(m *machine, world *mpi.World) error { return cvStream(cmd, m, rows, opt, s, to, world) })
 }
 
 func (d *data) rows() int {
@@ -223,7 +229,7 @@ func (d *data) crossValidate(cmd *cobra.Command, opt iokl.Options) (*iokl.CVResu
 	return iokl.CrossValidateGram(cmd.Context(), d.grams, Y, opt)
 }
 
-func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot string) error {
+func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destinations) error {
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
@@ -245,10 +251,10 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 			opt = r.Settle(opt)
 		}
 		model, err := d.fit(ctx, opt)
-		return keepModel(cmd, m, model, err, out, p)
+		return keepModel(cmd, m, model, err, to.out, p, d)
 	}
-	err = reportCV(cmd, m, r, seconds, out, plot, refit)
-	if err == nil && interrupted && out == "" {
+	err = reportCV(cmd, m, r, seconds, to, refit)
+	if err == nil && interrupted && to.out == "" {
 		err = failure{fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds)}
 	}
 	return err
@@ -256,22 +262,30 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, plot 
 
 // reportCV draws and prints what cross-validation found, after fitting the best
 // setting to all data where a file was asked for.
-func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, out, plot string, refit func() (saved bool, err error)) error {
+func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, to destinations, refit func() (saved bool, err error)) error {
 	report := cvReport{
 		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means, Seconds: seconds,
-		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed,
+		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Command: commandLine(cmd),
 	}
-	if plot != "" {
-		var err error
-		if report.Pictures, err = plotCV(plot, r); err != nil {
+	if to.plot != "" {
+		f, err := cvFigure(r)
+		if err == nil {
+			report.Pictures, err = f.Save(to.plot)
+		}
+		if err != nil {
 			return failure{err}
 		}
 	}
 	var fitErr error
-	if out != "" {
+	if to.out != "" {
 		var saved bool
 		if saved, fitErr = refit(); saved {
-			report.Model = out
+			report.Model = to.out
+		}
+	}
+	if to.page != "" {
+		if err := writePage(to.page, []subject{cvSubject("cross-validation", &report)}); err != nil {
+			return err
 		}
 	}
 	if m.json {
@@ -280,15 +294,18 @@ func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64,
 	return errors.Join(fitErr, writeCV(cmd.OutOrStdout(), r, &report))
 }
 
-// keepModel saves the model of the best setting, and says whether it did.
-func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress) (saved bool, _ error) {
+// keepModel saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
+func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress, d *data) (saved bool, _ error) {
 	p.end()
 	if model == nil {
 		return false, work(err)
 	}
 	warn(cmd.ErrOrStderr(), m, model.Warnings())
-	if err := model.Save(out); err != nil {
-		return false, failure{err}
+	if err := noteOrigin(cmd, model, d); err != nil {
+		return false, work(err)
+	}
+	if err := keep(model, out, ""); err != nil {
+		return false, err
 	}
 	return true, outcome(cmd, model, err, out)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,11 +119,11 @@ func (d *data) targetMatrix() (mat.Matrix, []string) {
 
 func newFitCmd() *cobra.Command {
 	var (
-		m   machine
-		d   dataFlags
-		l   learnFlags
-		s   streamFlags
-		out string
+		m         machine
+		d         dataFlags
+		l         learnFlags
+		s         streamFlags
+		out, page string
 
 		intervalFolds int
 	)
@@ -140,6 +141,7 @@ settings are compared, it fits the best of them so far first.`,
 		Example: `  iokl fit --x x.csv --y y.csv --out model.iokl
   iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
   iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
+  iokl fit --x x.csv --y y.csv --report page.html
   iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
   iokl fit --x x.csv --y y.csv --interval-folds 5 --out model.iokl
   iokl fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json`,
@@ -149,7 +151,7 @@ settings are compared, it fits the best of them so far first.`,
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(s.check(cmd, &d), checkOut(out)); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkOut(out), checkReport(page)); err != nil {
 				return err
 			}
 			opt.Checkpoint = s.checkpoint
@@ -166,14 +168,14 @@ settings are compared, it fits the best of them so far first.`,
 				if err != nil {
 					return err
 				}
-				return onRanks(&m, func(m *machine, world *mpi.World) error { return fitStream(cmd, m, rows, opt, &s, out, world) })
+				return onRanks(&m, func(m *machine, world *mpi.World) error { return fitStream(cmd, m, rows, opt, &s, out, page, world) })
 			}
 			data, err := d.load(cmd)
 			if err != nil {
 				return err
 			}
 			data.names(&opt)
-			return runFit(cmd, &m, data, opt, out)
+			return runFit(cmd, &m, data, opt, out, page)
 		},
 	}
 	d.flags(cmd.Flags())
@@ -182,6 +184,7 @@ settings are compared, it fits the best of them so far first.`,
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
 	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "learn everything once more without each of so many folds, for predict --interval; 0 for none\n(default: where λ is chosen and the table is small, the folds of that choice at the setting chosen)")
+	reportFlag(cmd.Flags(), &page)
 	return cmd
 }
 
@@ -196,8 +199,25 @@ func checkOut(path string) error {
 	return nil
 }
 
+// keep saves the model and writes the page about it, where these have names.
+func keep(model *iokl.Model, out, page string) error {
+	if out != "" {
+		if err := model.Save(out); err != nil {
+			return failure{err}
+		}
+	}
+	if page == "" {
+		return nil
+	}
+	s, err := modelSubject(cmp.Or(out, "the model"), model)
+	if err != nil {
+		return err
+	}
+	return writePage(page, []subject{s})
+}
+
 // runFit fits, saves, reports.
-func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out string) error {
+func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page string) error {
 	ctx := cmd.Context()
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
@@ -219,10 +239,13 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out strin
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), m, model.Warnings())
-	if out != "" {
-		if err := model.Save(out); err != nil {
-			return failure{err}
+	if out != "" || page != "" {
+		if err := noteOrigin(cmd, model, d); err != nil {
+			return work(err)
 		}
+	}
+	if err := keep(model, out, page); err != nil {
+		return err
 	}
 	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
 		return err

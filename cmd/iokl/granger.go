@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ type grangerFlags struct {
 	series, groups   string
 	replicate, clock string
 	truth, out, plot string
+	page             string
 	header           string
 	threshold        float64
 	opt              granger.Options
@@ -57,6 +59,7 @@ sources, scores it.`,
 		Example: `  iokl granger --series series.csv --lag 3
   iokl granger --series series.csv --replicate replicate --lag 2 --truth edges.csv --json
   iokl granger --series series.csv --lag 3 --stability 100 --null 199 --improvement --checkpoint state.json
+  iokl granger --series series.csv --lag 3 --stability 100 --null 99 --report graph.html
   iokl granger --series genes.csv --groups pathways.csv --lag 2 --out graph.dot --plot pictures`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.run(cmd) },
@@ -79,6 +82,7 @@ sources, scores it.`,
 	f.StringVar(&g.out, "out", "", "file to write the graph to: .csv, .json, .dot or .graphml")
 	f.StringVar(&g.plot, "plot", "", "folder to draw the graph into")
 	f.StringVar(&g.header, "header", "auto", "whether CSV files start with column names: auto, yes or no")
+	reportFlag(f, &g.page)
 	g.confidence.flags(f)
 	g.machine.flags(f)
 	return cmd
@@ -105,7 +109,7 @@ func (g *grangerFlags) check(cmd *cobra.Command) error {
 	if _, err := graphWriter(g.out); err != nil {
 		return err
 	}
-	return errors.Join(g.confidence.check(cmd), checkOut(g.out), checkPlot(g.plot))
+	return errors.Join(g.confidence.check(cmd), checkOut(g.out), checkPlot(g.plot), checkReport(g.page))
 }
 
 func (g *grangerFlags) run(cmd *cobra.Command) error {
@@ -147,13 +151,40 @@ func (g *grangerFlags) infer(cmd *cobra.Command) error {
 	}
 	report := newGrangerReport(res, time.Since(start).Seconds())
 	report.Threshold, report.Seed, report.Out = g.threshold, g.seed, g.out
+	report.Kernels, report.Command = g.opt.Kernels, commandLine(cmd)
+	if report.Kernels == nil {
+		report.Kernels = granger.DefaultKernels
+	}
 	if err := g.score(res, report); err != nil {
 		return work(err)
 	}
 	if err := g.assess(cmd, study, res, report); err != nil {
 		return g.salvage(cmd, res, report, err)
 	}
+	if err := g.explain(cmd, study, res, report); err != nil {
+		return g.salvage(cmd, res, report, err)
+	}
 	return g.deliver(cmd, res, report)
+}
+
+// explained is how many of the strongest edges are explained.
+const explained = 100
+
+// simultaneousLevel is the p-value, times the number of pairs, up to which nodes are
+// said to move together.
+const simultaneousLevel = 0.05
+
+// explain fills in the edges and how they act. Of several ranks none says how.
+func (g *grangerFlags) explain(cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport) (err error) {
+	report.Edges, report.Central = res.Links(g.threshold), res.Central(g.threshold)
+	if g.world.Size() > 1 {
+		return nil
+	}
+	if report.Responses, err = study.Responses(cmd.Context(), report.Edges[:min(explained, len(report.Edges))]); err != nil {
+		return err
+	}
+	report.Simultaneous, err = study.Simultaneous(cmd.Context(), simultaneousLevel)
+	return err
 }
 
 // stopped is the error of work that was given up before there was a graph.
@@ -183,13 +214,17 @@ func (g *grangerFlags) deliver(cmd *cobra.Command, res *granger.Result, report *
 	if g.world.Rank() > 0 {
 		return nil
 	}
-	report.Edges, report.Central = res.Links(g.threshold), res.Central(g.threshold)
 	if err := writeGraph(g.out, res, report, g.threshold); err != nil {
 		return failure{err}
 	}
 	if g.plot != "" {
 		if report.Pictures, err = plotGraph(g.plot, res, g.threshold); err != nil {
 			return failure{err}
+		}
+	}
+	if g.page != "" {
+		if err := writePage(g.page, []subject{graphSubject("the series of "+filepath.Base(g.series), report)}); err != nil {
+			return err
 		}
 	}
 	if g.json {

@@ -39,6 +39,12 @@ type grangerReport struct {
 	PValues         [][]float64    `json:"p_values,omitempty"`
 	NullRounds      int            `json:"null_rounds,omitempty"`
 	Improvement     []granger.Gain `json:"improvement,omitempty"`
+
+	Responses    []granger.Response     `json:"responses,omitempty"` // of the strongest edges, in their order
+	Simultaneous []granger.Simultaneous `json:"simultaneous,omitempty"`
+	Lambda       []float64              `json:"lambda"` // of each node
+	Kernels      []string               `json:"kernels"`
+	Command      string                 `json:"command"`
 }
 
 func newGrangerReport(res *granger.Result, seconds float64) *grangerReport {
@@ -49,6 +55,7 @@ func newGrangerReport(res *granger.Result, seconds float64) *grangerReport {
 	for _, f := range res.Fits {
 		r.RMSE = append(r.RMSE, number(f.RMSE))
 		r.RMSEOwn = append(r.RMSEOwn, number(f.RMSEOwn))
+		r.Lambda = append(r.Lambda, f.Lambda)
 	}
 	return r
 }
@@ -88,6 +95,7 @@ func explainGraph(w io.Writer, res *granger.Result, report *grangerReport) error
 	writeCentral(t, report)
 	writeForecasts(t, report)
 	writeSureness(t, report)
+	writeSimultaneous(t, report)
 	if report.AUROC != nil {
 		fmt.Fprintf(t, "\nagainst the truth: AUROC %.3f, AUPR %.3f off the diagonal", *report.AUROC, *report.AUPR)
 		if report.AUROCAll != nil {
@@ -115,14 +123,20 @@ func writeEdges(w io.Writer, report *grangerReport) {
 	if report.NullRounds > 0 {
 		head += "\tp"
 	}
+	if report.Lag > 1 && report.Responses != nil {
+		head += "\tafter"
+	}
 	fmt.Fprintln(w, head)
-	for _, e := range report.Edges[:min(15, len(report.Edges))] {
+	for k, e := range report.Edges[:min(15, len(report.Edges))] {
 		fmt.Fprintf(w, "  %s → %s\t%.4f", e.From, e.To, e.Strength)
 		if e.Frequency != nil {
 			fmt.Fprintf(w, "\t%.0f %%", 100**e.Frequency)
 		}
 		if e.PValue != nil {
 			fmt.Fprintf(w, "\t%.3g", *e.PValue)
+		}
+		if report.Lag > 1 && k < len(report.Responses) {
+			fmt.Fprintf(w, "\t%s", counted(report.Responses[k].Delay, "step"))
 		}
 		fmt.Fprintln(w)
 	}
@@ -206,6 +220,18 @@ func writeSureness(w io.Writer, report *grangerReport) {
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// writeSimultaneous lists the pairs that move together within a step.
+func writeSimultaneous(w io.Writer, report *grangerReport) {
+	if len(report.Simultaneous) == 0 {
+		return
+	}
+	var pairs []string
+	for _, s := range report.Simultaneous {
+		pairs = append(pairs, fmt.Sprintf("%s and %s (%+.2f)", s.A, s.B, s.Correlation))
+	}
+	fmt.Fprintf(w, "\nmove together within one time step, cause unknown%s\n", listed(pairs, 8))
 }
 
 func offDiagonal(rows [][]float64, f func(v float64)) {

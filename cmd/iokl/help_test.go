@@ -106,6 +106,7 @@ func exampleFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	write(t, dir, "digits.csv.gz", packed(text.String()))
+	write(t, dir, "cv.json", command(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 3 --json").stdout)
 	return dir
 }
 

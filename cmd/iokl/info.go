@@ -181,30 +181,15 @@ func couples(model *iokl.Model) bool {
 
 // writeCorrelation lists the pairs of outputs that go together most.
 func writeCorrelation(w io.Writer, model *iokl.Model, r *infoReport) {
-	var pairs []pair
 	if !couples(model) && len(r.Learned) > 1 {
 		fmt.Fprintf(w, "\noutputs are not coupled: L was not learned\n")
 		return
 	}
-	for i := range r.Correlation {
-		for j := range i {
-			pairs = append(pairs, pair{j, i, r.Correlation[i][j]})
-		}
-	}
-	if len(pairs) == 0 {
+	if len(r.Correlation) < 2 {
 		return
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int {
-		switch x, y := a.r*a.r, b.r*b.r; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
 	fmt.Fprintf(w, "\noutputs that go together (correlation in L)\n")
-	for _, p := range pairs[:min(10, len(pairs))] {
+	for _, p := range strongestPairs(model.OutputCorrelation(), 10) {
 		fmt.Fprintf(w, "  %s, %s\t%+.3f\n", r.Learned[p.i], r.Learned[p.j], p.r)
 	}
 }

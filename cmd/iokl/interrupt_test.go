@@ -203,7 +203,7 @@ func TestReportNamesSavedModels(t *testing.T) {
 		cmd := new(cobra.Command)
 		cmd.SetOut(&out)
 		stopped := errors.New("stopped")
-		err := reportCV(cmd, &machine{json: true}, r, 1, "m.iokl", "", func() (bool, error) { return saved, stopped })
+		err := reportCV(cmd, &machine{json: true}, r, 1, destinations{out: "m.iokl"}, func() (bool, error) { return saved, stopped })
 		var got cvReport
 		if e := json.Unmarshal(out.Bytes(), &got); e != nil || !errors.Is(err, stopped) || (got.Model == "m.iokl") != saved {
 			t.Errorf("saved %v: %v, %v, %s", saved, err, e, out.String())

@@ -122,10 +122,10 @@ failed or was interrupted, 2 bad usage or bad input.`,
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: fit, predict, cv, granger or info (see iokl --help)")
+			return errors.New("a command is missing: fit, predict, cv, granger, info or report (see iokl --help)")
 		},
 	}
-	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newKernelsTopic())
+	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newReportCmd(), newKernelsTopic())
 	version.Add(root, func(err error) error { return failure{err} })
 	manual.Add(root, func(err error) error { return failure{err} })
 	return root

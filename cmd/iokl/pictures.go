@@ -29,12 +29,17 @@ var (
 
 // plotModel draws what a model learned, and with data how it predicts.
 func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) ([]string, error) {
-	files, err := plotWeights(dir, model)
+	weights, err := weightsFigure(model)
+	if err != nil {
+		return nil, failure{err}
+	}
+	files, err := weights.Save(dir)
 	if err != nil {
 		return files, failure{err}
 	}
 	if n := len(model.LearnedOutputs()); n > 1 && n <= maxCorrelation && couples(model) {
-		more, err := plotCorrelation(dir, model)
+		heat := correlationHeat(model)
+		more, err := heat.Draw(dir, "outputs")
 		if files = append(files, more...); err != nil {
 			return files, failure{err}
 		}
@@ -72,8 +77,8 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 // barKernels is how many kernels the bar chart shows.
 const barKernels = 30
 
-// plotWeights draws the largest kernel weights as horizontal bars.
-func plotWeights(dir string, model *iokl.Model) ([]string, error) {
+// weightsFigure shows the largest kernel weights as horizontal bars.
+func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 	eta, names := model.Eta(), model.KernelNames()
 	idx := make([]int, 0, len(eta))
 	for j, e := range eta {
@@ -85,23 +90,27 @@ func plotWeights(dir string, model *iokl.Model) ([]string, error) {
 	active := len(idx)
 	idx = idx[:min(barKernels, len(idx))]
 	slices.Reverse(idx) // the largest on top
-	p := picture.New(fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)), "weight η", "")
+	p := picture.New("", "weight η", "")
+	p.BackgroundColor = nil
 	values, labels := make(plotter.Values, len(idx)), make([]string, len(idx))
 	for k, j := range idx {
 		values[k], labels[k] = eta[j], kernelLabel(names[j], model.InputNames())
 	}
-	height := vg.Length(len(idx))*16 + 90
+	f := picture.Figure{
+		Name: "weights", Title: fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)),
+		Width: 620, Height: vg.Length(len(idx))*16 + 60, PageWidth: 480, Paint: p.Draw,
+	}
 	if len(values) > 0 {
 		bars, err := plotter.NewBarChart(values, 9)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		bars.Horizontal, bars.Color, bars.LineStyle.Width = true, blue, 0
 		p.Add(bars)
 		p.NominalY(labels...)
 		p.X.Min = 0
 	}
-	return picture.Save(dir, "weights", 620, height, p.Draw)
+	return f, nil
 }
 
 func compare(a, b float64) int {
@@ -114,8 +123,8 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// plotCorrelation draws L as a correlation, outputs that go together side by side.
-func plotCorrelation(dir string, model *iokl.Model) ([]string, error) {
+// correlationHeat shows L as a correlation, outputs that go together side by side.
+func correlationHeat(model *iokl.Model) picture.Heat {
 	R, names := model.OutputCorrelation(), model.LearnedOutputs()
 	order := clustered(R)
 	n := len(order)
@@ -127,7 +136,7 @@ func plotCorrelation(dir string, model *iokl.Model) ([]string, error) {
 		}
 	}
 	h.Cols = h.Rows
-	return h.Draw(dir, "outputs")
+	return h
 }
 
 // plotConfusion draws, for each class, the shares of its samples that are taken for each class.
@@ -222,9 +231,11 @@ func (p points) Len() int                         { return len(p.at) }
 func (p points) XY(i int) (x, y float64)          { return p.at[i].Lambda * p.shift, p.at[i].Mean }
 func (p points) YError(i int) (low, high float64) { return p.at[i].StdErr, p.at[i].StdErr }
 
-// plotCV draws the error of every setting against λ, with error bars.
-func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
-	p := picture.New(fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), "λ", r.Metric)
+// cvFigure shows the error of every setting against λ, with error bars.
+func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
+	p := picture.New("", "λ", r.Metric)
+	p.BackgroundColor = nil
+	f := picture.Figure{Name: "cv", Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), Width: 620, Height: 380, PageWidth: 440, Paint: p.Draw}
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
 	paths, names, best := splitPaths(r.Points, r.Best)
 	lo, hi := r.Chosen().Lambda, r.Chosen().Lambda
@@ -241,32 +252,30 @@ func plotCV(dir string, r *iokl.CVResult) ([]string, error) {
 		path.shift = math.Pow(span, apart*(float64(k)-float64(len(paths)-1)/2))
 		line, err := plotter.NewLine(path)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		bars, err := plotter.NewYErrorBars(path)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		line.Color, bars.Color = hues[k%len(hues)], hues[k%len(hues)]
 		line.Width = 1.6
 		p.Add(line, bars)
-		p.Legend.Add(names[k], line)
+		f.Legend = append(f.Legend, picture.Sign{Text: names[k], Thumb: line})
 	}
 	chosen, err := plotter.NewScatter(points{[]iokl.CVPoint{r.Chosen()}, paths[best].shift})
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	chosen.GlyphStyle = draw.GlyphStyle{Color: color.Black, Radius: 4, Shape: draw.RingGlyph{}}
 	p.Add(chosen)
-	p.Legend.Add("chosen", chosen)
-	p.Legend.Top, p.Legend.Padding = true, 3
-	p.Y.Max += min(0.12+0.055*float64(len(paths)), 1) * (p.Y.Max - p.Y.Min) // room for the legend
+	f.Legend = append(f.Legend, picture.Sign{Text: "chosen", Thumb: chosen})
 	pad := math.Pow(span, 0.02)
 	if hi == lo {
 		pad = 2
 	}
 	p.X.Min, p.X.Max = lo/pad, hi*pad
-	return picture.Save(dir, "cv", 620, 380, p.Draw)
+	return f, nil
 }
 
 // splitPaths groups the points by all but λ, and says in which group point best is.

@@ -295,7 +295,7 @@ func (s *streamFlags) options(opt iokl.Options, data iokl.Rows, p *progress, wor
 }
 
 // fitStream fits to streamed data, whose rows the ranks share.
-func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out string, world *mpi.World) error {
+func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out, page string, world *mpi.World) error {
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	start := time.Now()
 	model, fitErr := iokl.FitStream(cmd.Context(), data, s.options(opt, data, p, world))
@@ -311,10 +311,11 @@ func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), m, model.Warnings())
-	if out != "" {
-		if err := model.Save(out); err != nil {
-			return failure{err}
-		}
+	if err := noteOrigin(cmd, model, nil); err != nil {
+		return work(err)
+	}
+	if err := keep(model, out, page); err != nil {
+		return err
 	}
 	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
 		return err
@@ -324,7 +325,7 @@ func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 
 // cvStream cross-validates on streamed data, whose rows and folds the ranks share,
 // and fits the best setting to the same sums.
-func cvStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out, plot string, world *mpi.World) error {
+func cvStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, to destinations, world *mpi.World) error {
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	start := time.Now()
 	r, err := iokl.CrossValidateStream(cmd.Context(), data, s.options(opt, data, p, world))
@@ -340,9 +341,9 @@ func cvStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, 
 	}
 	refit := func() (bool, error) {
 		model, err := r.Fit(cmd.Context())
-		return keepModel(cmd, m, model, err, out, p)
+		return keepModel(cmd, m, model, err, to.out, p, nil)
 	}
-	return reportCV(cmd, m, &r.CVResult, time.Since(start).Seconds(), out, plot, refit)
+	return reportCV(cmd, m, &r.CVResult, time.Since(start).Seconds(), to, refit)
 }
 
 // kept says what can be gone on from, if there is a checkpoint already, or those of ranks.

@@ -175,3 +175,21 @@ func (t *Table) HTML() template.HTML {
 	}
 	return block("table", t)
 }
+
+// Tool lets a reader choose which rows of a table are shown, and with them the lines
+// of a network. Without a script it is not there, and everything is shown.
+type Tool struct {
+	Label                 string
+	Column                int      // of the table, by whose sorting keys it chooses
+	Rule                  string   // least, most: a slider; has: rows that contain a text
+	Min, Max, Step, Value float64  // of a slider
+	Options               []string // in place of a rule: one of these values, or all
+}
+
+// Tools are tools beside each other for the table with that ID.
+func Tools(table string, tools []Tool) template.HTML {
+	return block("tools", struct {
+		Table string
+		Tools []Tool
+	}{table, tools})
+}

@@ -69,6 +69,7 @@ func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 	}
 	l := loader{z: z, head: &head, part: &head.part}
 	m := l.model()
+	m.Origin = head.Origin
 	l.folds(m)
 	if l.err != nil {
 		return nil, l.err

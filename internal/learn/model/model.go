@@ -26,6 +26,7 @@ type Model struct {
 	L        *linop.Spectral // between the outputs that were learned
 	Basis    Basis
 	Warnings []string // lines about the data that a user should see
+	Origin   []byte   // what the program that fitted it noted, in JSON; nil for nothing
 
 	Mu    float64      // μ of the linear system that C solves; 0 where it is not known
 	Y     blas.General // targets as they were learned, l×live; no rows where they are not kept

@@ -44,6 +44,7 @@ type meta struct {
 	part
 	Certificate json.RawMessage   `json:"certificate"`
 	Folds       []foldMeta        `json:"folds,omitempty"`
+	Origin      json.RawMessage   `json:"origin,omitempty"`
 	Checksums   map[string]string `json:"checksums"` // SHA-256 of shape and elements
 }
 
@@ -93,7 +94,7 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
-	head := meta{Format: fileFormat, Version: fileVersion, Certificate: cert, Checksums: map[string]string{}}
+	head := meta{Format: fileFormat, Version: fileVersion, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{}}
 	var members []member
 	head.part, members = m.describe("")
 	for k, f := range m.Folds {

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+)
+
+// origin is what a model file keeps for reports beside what predicts.
+type origin struct {
+	Command string        `json:"command,omitempty"`
+	Rows    int           `json:"rows,omitempty"` // of the training data that Errors are measured on
+	Errors  []outputError `json:"errors,omitempty"`
+	Effects []effect      `json:"effects,omitempty"` // of the inputs, the largest first
+}
+
+// outputError is how a model fits an output of the rows that it was fitted to.
+type outputError struct {
+	RMSE      float64   `json:"rmse"`
+	Relative  float64   `json:"relative"`  // RMSE over Deviation
+	Deviation float64   `json:"deviation"` // standard deviation of the targets
+	Quantiles []float64 `json:"quantiles"` // of the residuals: see residualQuantiles
+	Observed  []float64 `json:"observed"`  // of some rows
+	Predicted []float64 `json:"predicted"`
+}
+
+var residualQuantiles = []float64{0, 0.05, 0.25, 0.5, 0.75, 0.95, 1}
+
+// effect is what the predictions owe to an input.
+type effect struct {
+	Input  string      `json:"input"`
+	Change []float64   `json:"change"`          // of each output: RMS change when the input is shuffled among the rows, over the standard deviation of the targets
+	At     []float64   `json:"at,omitempty"`    // values of the input
+	Curve  [][]float64 `json:"curve,omitempty"` // of each output: its mean prediction with the input at these values
+}
+
+// Limits of what is stored and computed for a report.
+const (
+	originRows    = 1000 // on which errors are measured
+	effectRows    = 300  // on which effects are measured
+	curveRows     = 100
+	curvePoints   = 15
+	curveInputs   = 6
+	scatterRows   = 200
+	reportOutputs = 50  // with more outputs, the errors and effects of the first
+	kernelValues  = 4e8 // that may be computed for effects
+)
+
+// noteOrigin notes in the model how it came about: the command, and errors and
+// effects of the inputs on the training data d, nil for data that are not in memory.
+func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data) error {
+	o := origin{Command: commandLine(cmd)}
+	if d != nil && d.X != nil {
+		if err := o.measure(model, d); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("report: %w", err) // a prediction that is not finite
+	}
+	model.SetOrigin(text)
+	return nil
+}
+
+// originOf reads what noteOrigin noted.
+func originOf(model *iokl.Model) (o origin, err error) {
+	if text := model.Origin(); text != nil {
+		if err = json.Unmarshal(text, &o); err != nil {
+			err = inputError("the model's notes are not those of this command: %v", err)
+		}
+	}
+	return o, err
+}
+
+// commandLine is the command with the flags that were given, as a shell reads it.
+func commandLine(cmd *cobra.Command) string {
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if f.Value.Type() == "bool" {
+				words = append(words, map[bool]string{true: "--" + f.Name, false: "--" + f.Name + "=false"}[v == "true"])
+				continue
+			}
+			words = append(words, "--"+f.Name, shellWord(v))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes what a shell would not take as one word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-./:,=+@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// spaced are n of l rows, evenly spaced.
+func spaced(l, n int) []int {
+	n = min(l, n)
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i * l / n
+	}
+	return rows
+}
+
+// takeRows are some rows of a.
+func takeRows(a blas.General, rows []int) *mat.Dense {
+	out := mat.NewDense(len(rows), a.Cols, nil)
+	for i, r := range rows {
+		out.SetRow(i, blas.Row(a, r))
+	}
+	return out
+}
+
+// measure fills in errors and effects.
+func (o *origin) measure(model *iokl.Model, d *data) error {
+	rows := spaced(d.X.Data.Rows, originRows)
+	X := takeRows(d.X.Data, rows)
+	F, err := model.Predict(X)
+	if err != nil {
+		return err
+	}
+	Y, _ := d.targetMatrix()
+	o.Rows = len(rows)
+	n := min(reportOutputs, F.RawMatrix().Cols)
+	sd := make([]float64, n)
+	for j := range n {
+		o.Errors = append(o.Errors, fitError(F, Y, rows, j))
+		sd[j] = o.Errors[j].Deviation
+	}
+	return o.measureEffects(model, X, sd)
+}
+
+// fitError compares column j of the predictions F with the targets in these rows of Y,
+// those that are missing left out.
+func fitError(F *mat.Dense, Y mat.Matrix, rows []int, j int) outputError {
+	var y, f, residual []float64
+	var ss float64
+	for i, r := range rows {
+		if v := Y.At(r, j); !math.IsNaN(v) {
+			y, f, residual = append(y, v), append(f, F.At(i, j)), append(residual, v-F.At(i, j))
+			ss += (v - F.At(i, j)) * (v - F.At(i, j))
+		}
+	}
+	if len(y) == 0 {
+		return outputError{}
+	}
+	var e outputError
+	e.RMSE = math.Sqrt(ss / float64(len(y)))
+	_, e.Deviation = stat.PopMeanStdDev(y, nil)
+	if e.Deviation > 0 {
+		e.Relative = e.RMSE / e.Deviation
+	}
+	slices.Sort(residual)
+	for _, p := range residualQuantiles {
+		e.Quantiles = append(e.Quantiles, stat.Quantile(p, stat.LinInterp, residual, nil))
+	}
+	for _, i := range spaced(len(y), scatterRows) {
+		e.Observed, e.Predicted = append(e.Observed, y[i]), append(e.Predicted, f[i])
+	}
+	return e
+}
+
+// measureEffects shuffles one input at a time, and moves the most important ones
+// through their range; where that is too much work it leaves the effects out.
+func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) error {
+	names := model.InputNames()
+	active := 0
+	for _, e := range model.Eta() {
+		if e > 0 {
+			active++
+		}
+	}
+	each := float64(max(1, active)*model.Certificate().Samples) * float64(len(names)+1)
+	rows := spaced(X.RawMatrix().Rows, int(min(effectRows, kernelValues/each)))
+	if len(rows) < 30 {
+		return nil
+	}
+	X = takeRows(X.RawMatrix(), rows)
+	base, err := model.Predict(X)
+	if err != nil {
+		return err
+	}
+	order := rand.New(rand.NewPCG(model.Certificate().Seed, 21)).Perm(len(rows))
+	for c, name := range names {
+		moved := mat.DenseCopyOf(X)
+		for i, k := range order {
+			moved.Set(i, c, X.At(k, c))
+		}
+		F, err := model.Predict(moved)
+		if err != nil {
+			return err
+		}
+		e := effect{Input: name, Change: make([]float64, len(sd))}
+		for j := range sd {
+			var ss float64
+			for i := range rows {
+				ss += (F.At(i, j) - base.At(i, j)) * (F.At(i, j) - base.At(i, j))
+			}
+			if sd[j] > 0 {
+				e.Change[j] = math.Sqrt(ss/float64(len(rows))) / sd[j]
+			}
+		}
+		o.Effects = append(o.Effects, e)
+	}
+	column := map[string]int{}
+	for c, name := range names {
+		column[name] = c
+	}
+	slices.SortStableFunc(o.Effects, func(a, b effect) int { return cmp.Compare(stat.Mean(b.Change, nil), stat.Mean(a.Change, nil)) })
+	X = takeRows(X.RawMatrix(), spaced(len(rows), curveRows))
+	for k := range o.Effects[:min(curveInputs, len(o.Effects))] {
+		if err := o.Effects[k].trace(model, X, column[o.Effects[k].Input], len(sd)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trace fills in the curve of column c.
+func (e *effect) trace(model *iokl.Model, X *mat.Dense, c, outputs int) error {
+	var values []float64
+	for i := range X.RawMatrix().Rows {
+		if v := X.At(i, c); !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	slices.Sort(values)
+	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= curvePoints {
+		e.At = distinct
+	} else {
+		lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
+		for k := range curvePoints {
+			e.At = append(e.At, lo+(hi-lo)*float64(k)/(curvePoints-1))
+		}
+	}
+	e.Curve = make([][]float64, outputs)
+	moved := mat.DenseCopyOf(X)
+	for _, v := range e.At {
+		for i := range moved.RawMatrix().Rows {
+			moved.Set(i, c, v)
+		}
+		F, err := model.Predict(moved)
+		if err != nil {
+			return err
+		}
+		for j := range outputs {
+			e.Curve[j] = append(e.Curve[j], stat.Mean(mat.Col(nil, j, F), nil))
+		}
+	}
+	return nil
+}

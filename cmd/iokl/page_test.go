@@ -1,0 +1,260 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/page/pagetest"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// pageFolder has data whose answers are known: y rises with heat and falls with wind,
+// and z moves against y; rain drives river after two steps, and river lake after one.
+func pageFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(3, 1))
+	x, y := "heat,wind,hour\n", "load,<i>price</i>\n"
+	for range 80 {
+		a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		f := 2*a - 0.5*b
+		x += fmt.Sprintf("%g,%g,%g\n", a, b, c)
+		y += fmt.Sprintf("%g,%g\n", f+0.1*rng.NormFloat64(), 5-f+0.1*rng.NormFloat64())
+	}
+	write(t, dir, "x.csv", x)
+	write(t, dir, "y.csv", y)
+	series := "rain,river,lake\n"
+	var s [200][3]float64
+	for i := range s {
+		if i < 2 {
+			continue
+		}
+		p := s[i-1]
+		s[i] = [3]float64{0.3*p[0] + rng.NormFloat64(), 0.2*p[1] + s[i-2][0] + 0.3*rng.NormFloat64(), 0.2*p[2] - math.Tanh(p[1]) + 0.3*rng.NormFloat64()}
+		series += fmt.Sprintf("%g,%g,%g\n", s[i][0], s[i][1], s[i][2])
+	}
+	write(t, dir, "series.csv", series)
+	return dir
+}
+
+// writtenPage runs a command and reads the page that it wrote.
+func writtenPage(t *testing.T, dir, line, name string) string {
+	t.Helper()
+	if r := command(t, dir, line); r.status != exitOK {
+		t.Fatalf("%s: %+v", line, r)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// said is the text of a page as it is read.
+func said(page string) string {
+	page = regexp.MustCompile(`(?s)<script.*?</script>|<style.*?</style>|<svg.*?</svg>`).ReplaceAllString(page, " ")
+	return strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))), " ")
+}
+
+// wellFormed checks that the elements of a page nest, its references stay inside, and
+// its names are unique.
+func wellFormed(t *testing.T, page string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`(?s)<script.*</script>|<style.*?</style>`).ReplaceAllString(page, "")))
+	d.Strict, d.AutoClose, d.Entity = false, []string{"meta", "input"}, xml.HTMLEntity
+	depth, ids := 0, map[string]bool{}
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("the page is not well formed: %v", err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			depth++
+			for _, a := range e.Attr {
+				if a.Name.Local == "id" {
+					if ids[a.Value] {
+						t.Errorf("two elements are called %q", a.Value)
+					}
+					ids[a.Value] = true
+				}
+			}
+		case xml.EndElement:
+			depth--
+		}
+	}
+	if depth != 0 {
+		t.Errorf("%d elements are not closed", depth)
+	}
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"|url\(|@import`).FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(m[1], "#") || !ids[m[1][1:]] {
+			t.Errorf("the page refers to %q", m[0])
+		}
+	}
+	if strings.Contains(page, "<i>price") {
+		t.Error("a name of the data is not escaped")
+	}
+}
+
+// What people ask of a result stands on its page in words.
+func TestPagesAnswer(t *testing.T) {
+	dir := pageFolder(t)
+	model := writtenPage(t, dir, "fit --x x.csv --y y.csv --kernel linear:each --kernel gaussian:all:median --lambda 1e-3 --out m.iokl --report model.html", "model.html")
+	again := writtenPage(t, dir, "report m.iokl --out again.html", "again.html")
+	if strings.ReplaceAll(again, "m.iokl", "") != strings.ReplaceAll(model, "m.iokl", "") {
+		t.Error("the page of the file is not that of the fit")
+	}
+	cv := writtenPage(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-3 --norm lp:1 --folds 4 --out c.iokl --report cv.html", "cv.html")
+	graph := writtenPage(t, dir, "granger --series series.csv --lag 3 --stability 20 --null 39 --out graph.json --report graph.html", "graph.html")
+	both := writtenPage(t, dir, "report m.iokl c.iokl graph.json --out both.html", "both.html")
+	for name, page := range map[string]string{"model": model, "cv": cv, "graph": graph, "both": both} {
+		t.Run(name, func(t *testing.T) { wellFormed(t, page) })
+	}
+	for _, q := range []struct{ question, page, sentence string }{
+		{"which input matters?", model, "The input that matters most is heat"},
+		{"in which direction?", model, "load rises as heat goes from"},
+		{"which input does not?", model, `hour0\.0`},
+		{"how sure is the fit?", model, "The fit is certified"},
+		{"how do I run it again?", model, "Run again: iokl fit --kernel linear:each --kernel gaussian:all:median --lambda 0.001 --out m.iokl"},
+		{"which outputs go together?", model, "correlation in L"},
+		{"which setting is best, and how sure is that?", cv, "Of 2 settings, the best has a held-out error of [0-9.]+ ± [0-9.]+"},
+		{"who drives whom?", graph, "Strongest: (rain → river|river → lake)"},
+		{"after how many steps, and how sure?", graph, `rain → river after 2 steps, p = 0.025: higher rain raises river \(strength 0\.[0-9]+, selected in 100 % of resamples\)`},
+		{"in which direction does river move lake?", graph, "river → lake after 1 step, p = 0.025: higher river lowers lake"},
+		{"which edges can be relied on?", graph, "In at least 90 % of 20 resamples 2 edges stood out: (rain → river and river → lake|river → lake and rain → river)"},
+		{"which of several is better?", both, "error on its own rows, share of a standard deviation0.0[0-9]+0.0"},
+	} {
+		if !regexp.MustCompile(q.sentence).MatchString(said(q.page)) {
+			t.Errorf("%s no %q in %.3000s", q.question, q.sentence, said(q.page))
+		}
+	}
+}
+
+// A reader who reads files of others is told what is wrong with them.
+func TestReportRefuses(t *testing.T) {
+	dir := pageFolder(t)
+	write(t, dir, "other.json", `{"objective": 1}`)
+	write(t, dir, "bent.json", `{"graph": [[1, 2]], "nodes": ["a", "b"]}`)
+	write(t, dir, "empty.json", `{"points": []}`)
+	write(t, dir, "edge.json", `{"graph": [[0]], "nodes": ["a"], "rmse": [null], "rmse_own": [null], "edges": [{"from": "a", "to": "b", "strength": 1}]}`)
+	write(t, dir, "cut.iokl", "PK")
+	for line, want := range map[string]string{
+		"report": "report takes models", "report other.json": "--out", "report nowhere.iokl --out p.html": "nowhere.iokl",
+		"report other.json --out p.html": `no "points" and no "graph"`, "report bent.json --out p.html": "do not fit", "report empty.json --out p.html": "no settings",
+		"report edge.json --out p.html": "a → b", "report cut.iokl --out p.html": "cut.iokl", "report x.csv --out p.html": "neither a model",
+		"fit --x x.csv --y y.csv --report no/such/p.html": "--report", "report other.json --out no/such/p.html": "--out",
+	} {
+		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+// What a model notes about its fit survives its file, and another program's notes do no harm.
+func TestOrigin(t *testing.T) {
+	dir := pageFolder(t)
+	command(t, dir, "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl")
+	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := originOf(m)
+	if err != nil || len(o.Errors) != 2 || len(o.Effects) != 3 || !strings.HasPrefix(o.Command, "iokl fit --kernel linear:all") {
+		t.Errorf("%+v, %v", o, err)
+	}
+	x, err := readTable(filepath.Join(dir, "x.csv"), columns{}, table.Options{}, &stdin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	F, err := m.Predict(blas.Dense(x.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lo, hi float64
+	for i, v := range o.Errors[0].Predicted {
+		if math.Abs(v-F.At(i, 0)) > 1e-9*math.Abs(v) {
+			t.Errorf("prediction %d is %g, noted %g", i, F.At(i, 0), v)
+		}
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	if c := o.Effects[0].Curve[0]; !(c[0] < c[len(c)-1]) || c[0] < lo-1 || c[len(c)-1] > hi+1 {
+		t.Errorf("the curve of heat is %v", c)
+	}
+	m.SetOrigin(json.RawMessage(`["of another program"]`))
+	if err := m.Save(filepath.Join(dir, "other.iokl")); err != nil {
+		t.Fatal(err)
+	}
+	if r := command(t, dir, "report other.iokl --out p.html"); r.status != exitUsage || !strings.Contains(r.stderr, "notes") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// look measures the page in frames of three widths, the middle one dark, and moves
+// the tools of the explorer.
+const look = `<!DOCTYPE html><body>
+<iframe id="w360" style="width:360px;height:700px;border:0;color-scheme:light" srcdoc="%[1]s"></iframe>
+<iframe id="w800" style="width:800px;height:700px;border:0;color-scheme:dark" srcdoc="%[1]s"></iframe>
+<iframe id="w1400" style="width:1400px;height:700px;border:0;color-scheme:light" srcdoc="%[1]s"></iframe>
+<script>
+const out = [];
+let waiting = 3;
+for (const name of ["w360", "w800", "w1400"]) {
+  const frame = document.getElementById(name);
+  frame.addEventListener("load", () => {
+    const d = frame.contentDocument, say = (key, value) => out.push(name + "-" + key + "=" + value);
+    say("overflow", d.documentElement.scrollWidth - d.documentElement.clientWidth);
+    const rows = () => [...d.querySelectorAll("table[id^=edges] tbody tr")].filter(r => !r.hidden).length;
+    const lines = () => [...d.querySelectorAll("svg.network g")].filter(g => g.style.display !== "none").length;
+    say("all", rows() + " " + lines());
+    const p = d.querySelector("[data-rule=most]");
+    p.value = 0.05;
+    p.dispatchEvent(new Event("input", {bubbles: true}));
+    say("sure", rows() + " " + lines());
+    say("count", d.querySelector(".count").textContent);
+    const h = d.querySelector("table.sort th button");
+    h.focus();
+    say("focus", d.activeElement === h);
+    say("buttons", d.querySelectorAll("button.save").length);
+    say("errors", document.body.dataset.failed || "none");
+    if (--waiting === 0) {
+      const pre = document.createElement("pre");
+      pre.textContent = out.join("\n");
+      document.body.append(pre);
+    }
+  });
+}
+</script></body>`
+
+func TestGraphPageInChromium(t *testing.T) {
+	dir := pageFolder(t)
+	page := writtenPage(t, dir, "granger --series series.csv --lag 3 --null 39 --report graph.html", "graph.html")
+	page = strings.Replace(page, "<head>", "<head>"+pagetest.Watch, 1)
+	dom := pagetest.Browse(t, fmt.Sprintf(look, html.EscapeString(page)))
+	found := regexp.MustCompile(`(?s)<pre>(.*)</pre>`).FindStringSubmatch(dom)
+	if found == nil {
+		t.Fatalf("the page did not load:\n%.2000s", dom[max(0, len(dom)-2000):])
+	}
+	got := html.UnescapeString(found[1]) + "\n"
+	for _, width := range []string{"w360", "w800", "w1400"} {
+		for _, want := range []string{"overflow=0", "all=6 6", "sure=2 2", "count=2 of 6 shown", "focus=true", "errors=none"} {
+			if !strings.Contains(got, width+"-"+want+"\n") {
+				t.Errorf("%s: no %q in\n%s", width, want, got)
+			}
+		}
+	}
+}

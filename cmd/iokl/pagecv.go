@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/learn/choose"
+	"github.com/iokl/iokl/internal/page"
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// errorText is an error of cross-validation with its standard error.
+func errorText(metric string, mean, stderr float64) string {
+	return fmt.Sprintf("%.4g ± %.2g (%s)", mean, stderr, metricNames[metric])
+}
+
+var metricNames = map[string]string{
+	"nmse": "squared error over the variance of the targets", "mse": "mean squared error", "rmse": "root mean squared error", "accuracy": "accuracy",
+}
+
+// settingText is a setting in words.
+func settingText(p *iokl.CVPoint) string {
+	return fmt.Sprintf("λ = %.3g, norm %s, learning %s, kernels %s", p.Lambda, p.Norm, p.Learn, choose.Brief(p.Kernels))
+}
+
+// rival is the best setting that differs from the one chosen in more than λ, and then
+// the best of all others; nil when there is no other.
+func rival(r *cvReport) *iokl.CVPoint {
+	var best *iokl.CVPoint
+	rank := func(p *iokl.CVPoint) (differs bool, error float64) {
+		sign := 1.0
+		if r.Metric == "accuracy" {
+			sign = -1
+		}
+		return p.Norm != r.Best.Norm || p.Learn != r.Best.Learn || !slices.Equal(p.Kernels, r.Best.Kernels), sign * p.Mean
+	}
+	for i := range r.Points {
+		p := &r.Points[i]
+		if reflect.DeepEqual(*p, r.Best) {
+			continue
+		}
+		if best == nil {
+			best = p
+			continue
+		}
+		pd, pe := rank(p)
+		bd, be := rank(best)
+		if pd && !bd || pd == bd && pe < be {
+			best = p
+		}
+	}
+	return best
+}
+
+// cvSubject is the page of a cross-validation.
+func cvSubject(name string, r *cvReport) subject {
+	s := subject{name: name, kind: "Cross-validation"}
+	s.verdict = []string{
+		fmt.Sprintf("Of %s, the best has a held-out error of %s over %s.", counted(len(r.Points), "setting"), errorText(r.Metric, r.Best.Mean, r.Best.StdErr), counted(r.Folds, "fold")),
+		fmt.Sprintf("Best setting: %s. The mean of the targets alone has %.4g.", settingText(&r.Best), r.Constant),
+	}
+	if q := rival(r); q != nil {
+		difference := max(q.Mean-r.Best.Mean, r.Best.Mean-q.Mean)
+		sure := "more than two standard errors away"
+		if difference <= 2*max(q.StdErr, r.Best.StdErr) {
+			sure = "too close to tell apart on these folds"
+		}
+		s.verdict = append(s.verdict, fmt.Sprintf("Its closest rival of another kind has %.4g ± %.2g (%s): %s.", q.Mean, q.StdErr, settingText(q), sure))
+	}
+	s.figures = [][2]string{{"held-out error", errorText(r.Metric, r.Best.Mean, r.Best.StdErr)}, {"folds", fmt.Sprint(r.Folds)}, {"λ", fmt.Sprintf("%.4g", r.Best.Lambda)}, {"norm", r.Best.Norm}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	curve := page.Section{ID: "curve", Title: "Error against λ"}
+	best := slices.IndexFunc(r.Points, func(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) })
+	if f, err := cvFigure(&iokl.CVResult{Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points}); err == nil {
+		curve.Add(page.Charts([]picture.Figure{f}))
+	}
+	curve.Add(page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the setting chosen."))
+	table := page.Section{ID: "settings", Title: "Every setting"}
+	table.Add(pointTable(r).HTML())
+	s.sections = []page.Section{curve, table, rerun(r.Command, [][2]string{{"metric", metricNames[r.Metric]}, {"folds", fmt.Sprint(r.Folds)}, {"seed", fmt.Sprint(r.Seed)}, {"backend", r.Backend}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}, {"model", r.Model}})}
+	return s
+}
+
+// pointTable lists every setting with its error.
+func pointTable(r *cvReport) *page.Table {
+	t := &page.Table{Head: []string{"norm", "learn", "kernels", "τ", "λ", r.Metric, "± standard error", ""}, Sort: true, Words: false, File: "settings.csv"}
+	for _, p := range r.Points {
+		mark, tau := "", "n"
+		if reflect.DeepEqual(p, r.Best) {
+			mark = "best"
+		}
+		if p.Tau > 0 {
+			tau = fmt.Sprintf("%.4g", p.Tau)
+		}
+		t.Rows = append(t.Rows, page.Texts(p.Norm, p.Learn, choose.Brief(p.Kernels), tau, fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr), mark))
+	}
+	return t
+}
+
+// chosenText says how the setting of a model did on held-out samples, "" when none was chosen.
+func chosenText(c *iokl.Chosen) string {
+	if c == nil || c.Folds == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Cross-validation over %s chose the setting: held-out error %s, where the mean of the targets has %.4g.", counted(c.Folds, "fold"), errorText(c.Metric, c.Error, c.StdErr), c.Constant)
+}

@@ -1,0 +1,377 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/page"
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// check refuses a report that granger did not print.
+func (r *grangerReport) check() error {
+	n := len(r.Nodes)
+	for _, m := range [][][]float64{r.Graph, r.Frequency, r.PValues} {
+		if m == nil {
+			continue
+		}
+		if len(m) != n || slices.ContainsFunc(m, func(row []float64) bool { return len(row) != n }) {
+			return errors.New("its matrices do not fit its nodes")
+		}
+	}
+	known := map[string]bool{}
+	for _, name := range r.Nodes {
+		known[name] = true
+	}
+	for _, e := range r.Edges {
+		if !known[e.From] || !known[e.To] || !(e.Strength > 0) {
+			return fmt.Errorf("its edge %s → %s is none of the graph", e.From, e.To)
+		}
+	}
+	for k, q := range r.Responses {
+		if k >= len(r.Edges) || q.From != r.Edges[k].From || q.To != r.Edges[k].To || len(q.At) != len(q.Effect) || q.Delay < 1 || q.Delay > len(q.Lags) {
+			return fmt.Errorf("its response %s → %s is not that of its edge", q.From, q.To)
+		}
+	}
+	if n == 0 || r.Graph == nil || len(r.RMSE) != n || len(r.RMSEOwn) != n {
+		return errors.New("nodes, graph or errors are missing")
+	}
+	return nil
+}
+
+// response is how edge k acts, nil where that was not asked.
+func (r *grangerReport) response(k int) *granger.Response {
+	if k < len(r.Responses) {
+		return &r.Responses[k]
+	}
+	return nil
+}
+
+// steps is after how many steps edge k acts, "" where that is not known.
+func (r *grangerReport) steps(k int) string {
+	if q := r.response(k); q != nil {
+		return fmt.Sprint(q.Delay)
+	}
+	if r.Lag == 1 {
+		return "1"
+	}
+	return ""
+}
+
+// how says in which direction edge k moves its target.
+func (r *grangerReport) how(k int) string {
+	q := r.response(k)
+	if q == nil || len(q.Effect) == 0 {
+		return ""
+	}
+	return directions[trendWord(q.Effect)]
+}
+
+// directions is what a cause does to its effect by how the curve of that runs.
+var directions = map[string]string{
+	"rises": "raises", "falls": "lowers", "stays the same": "no direction", "rises, then falls": "raises, then lowers", "falls, then rises": "lowers, then raises",
+}
+
+// edgeText is edge k in words.
+func (r *grangerReport) edgeText(k int) string {
+	e := &r.Edges[k]
+	text := e.From + " → " + e.To
+	if s := r.steps(k); s != "" {
+		text += " after " + s + " step"
+		if s != "1" {
+			text += "s"
+		}
+	}
+	if e.PValue != nil {
+		text += fmt.Sprintf(", p = %.3g", *e.PValue)
+	}
+	switch how := r.how(k); how {
+	case "raises", "lowers":
+		text += fmt.Sprintf(": higher %s %s %s", e.From, how, e.To)
+	case "raises, then lowers", "lowers, then raises":
+		text += fmt.Sprintf(": rising %s first %s %s", e.From, how, e.To)
+	}
+	text += fmt.Sprintf(" (strength %.3f", e.Strength)
+	if e.Frequency != nil {
+		text += fmt.Sprintf(", selected in %.0f %% of resamples", 100**e.Frequency)
+	}
+	return text + ")."
+}
+
+// graphSubject is the page of a causal graph.
+func graphSubject(path string, r *grangerReport) subject {
+	s := subject{name: filepath.Base(path), kind: "Causal graph"}
+	n := len(r.Nodes)
+	s.verdict = []string{
+		fmt.Sprintf("Of %d possible influences among %s, %d were found in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges), counted(r.Samples, "time window"), counted(r.Lag, "step")),
+		strongestText(r), surenessText(r),
+	}
+	s.figures = [][2]string{{"nodes", fmt.Sprint(n)}, {"windows", fmt.Sprint(r.Samples)}, {"lag", fmt.Sprint(r.Lag)}, {"edges", fmt.Sprint(len(r.Edges))}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	if r.AUROC != nil {
+		s.figures = append(s.figures, [2]string{"AUROC against the truth", fmt.Sprintf("%.3f", *r.AUROC)})
+	}
+	h := fnv.New32a()
+	h.Write([]byte(path))
+	id := fmt.Sprintf("edges-%x", h.Sum32())
+	for _, section := range []page.Section{explorer(r, id), inWords(r), responses(r), matrix(r), nodeSection(r), simultaneous(r)} {
+		if len(section.Blocks) > 0 {
+			s.sections = append(s.sections, section)
+		}
+	}
+	settings := [][2]string{{"lag", fmt.Sprint(r.Lag)}, {"kernels", strings.Join(r.Kernels, " ")}, {"threshold", fmt.Sprint(r.Threshold)}, {"seed", fmt.Sprint(r.Seed)}, {"backend", r.Backend}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	if len(r.Lambda) > 0 {
+		settings = append(settings, [2]string{"λ", fmt.Sprintf("%.4g to %.4g", slices.Min(r.Lambda), slices.Max(r.Lambda))})
+	}
+	s.sections = append(s.sections, rerun(r.Command, settings))
+	return s
+}
+
+func strongestText(r *grangerReport) string {
+	if len(r.Edges) == 0 {
+		return "No series helps to predict another."
+	}
+	text := "Strongest: " + r.edgeText(0)
+	if len(r.Central) > 0 && r.Central[0].Drives > 1 {
+		text += fmt.Sprintf(" %s drives most: %d others.", r.Central[0].Node, r.Central[0].Drives)
+	}
+	return text
+}
+
+// surenessText says how far the edges can be relied on, and names those that can.
+func surenessText(r *grangerReport) string {
+	var parts []string
+	const level, often = 0.05, 0.9
+	if r.StabilityRounds > 0 {
+		names := r.edgesWith(func(e *granger.Link) bool { return e.Frequency != nil && *e.Frequency >= often })
+		parts = append(parts, fmt.Sprintf("In at least 90 %% of %d resamples %s: %s.", r.StabilityRounds, counted(len(names), "edge")+" stood out", orNone(names)))
+	}
+	if r.NullRounds > 0 {
+		names, n := r.edgesWith(func(e *granger.Link) bool { return e.PValue != nil && *e.PValue <= level }), len(r.Nodes)
+		parts = append(parts, fmt.Sprintf("Against %d shifts in time %s p ≤ %g, where chance alone would give about %.1f: %s.", r.NullRounds, counted(len(names), "edge")+" reached", level, level*float64(n*(n-1)), orNone(names)))
+	}
+	if parts == nil {
+		parts = append(parts, "How sure each edge is was not measured: run again with --stability 100 and --null 199.")
+	}
+	if better, held := forecastCounts(r); held > 0 {
+		parts = append(parts, fmt.Sprintf("On held-out time points the others' past improves the forecasts of %d of %d nodes.", better, held))
+	}
+	return strings.Join(parts, " ")
+}
+
+// edgesWith are the edges of which ok holds.
+func (r *grangerReport) edgesWith(ok func(*granger.Link) bool) (names []string) {
+	for k := range r.Edges {
+		if e := &r.Edges[k]; ok(e) {
+			names = append(names, e.From+" → "+e.To)
+		}
+	}
+	return names
+}
+
+// orNone lists a few names.
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return enumerated(names, 6)
+}
+
+// forecastCounts is how many nodes are forecast better with the others' past, of how many.
+func forecastCounts(r *grangerReport) (better, held int) {
+	for i := range r.RMSE {
+		if r.RMSE[i] != nil && r.RMSEOwn[i] != nil {
+			held++
+			if *r.RMSE[i] < *r.RMSEOwn[i] {
+				better++
+			}
+		}
+	}
+	return better, held
+}
+
+// explorer is the network beside the table of edges, and what filters both.
+func explorer(r *grangerReport, id string) page.Section {
+	s := page.Section{ID: "edges", Title: "Who drives whom"}
+	if len(r.Edges) == 0 {
+		return s
+	}
+	index := map[string]int{}
+	for i, name := range r.Nodes {
+		index[name] = i
+	}
+	t := page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength"}}
+	tools := []page.Tool{
+		{Label: "name contains", Rule: "has"},
+		{Label: "strength at least", Column: 1, Rule: "least", Max: ceiling(r.Edges[0].Strength), Step: ceiling(r.Edges[0].Strength) / 100},
+	}
+	if r.StabilityRounds > 0 {
+		t.Head = append(t.Head, "selected")
+		tools = append(tools, page.Tool{Label: "selected in at least (%)", Column: len(t.Head) - 1, Rule: "least", Max: 100, Step: 1})
+	}
+	if r.NullRounds > 0 {
+		t.Head = append(t.Head, "p")
+		tools = append(tools, page.Tool{Label: "p at most", Column: len(t.Head) - 1, Rule: "most", Max: 1, Step: 0.005, Value: 1})
+	}
+	t.Head = append(t.Head, "after steps", "how")
+	if r.Lag > 1 {
+		var lags []string
+		for k := range r.Lag {
+			lags = append(lags, fmt.Sprint(k+1))
+		}
+		tools = append(tools, page.Tool{Label: "after steps", Column: len(t.Head) - 2, Options: lags})
+	}
+	w := picture.Wheel{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
+	for k, e := range r.Edges {
+		line := fmt.Sprintf("%s-%d", id, k)
+		cells := []page.Cell{{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To}, {Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)}}
+		if r.StabilityRounds > 0 {
+			cells = append(cells, optional(e.Frequency, 100, "%.0f %%"))
+		}
+		if r.NullRounds > 0 {
+			cells = append(cells, optional(e.PValue, 1, "%.3g"))
+		}
+		cells = append(cells, page.Cell{Text: r.steps(k), Sort: r.steps(k)}, page.Cell{Text: r.how(k), Sort: r.how(k)})
+		t.Rows = append(t.Rows, page.Row{Cells: cells, Data: line, Title: r.edgeText(k)})
+		w.Edges = append(w.Edges, picture.Edge{From: index[e.From], To: index[e.To], Strength: e.Strength})
+		w.Lines, w.Notes, w.Dash = append(w.Lines, line), append(w.Notes, r.edgeText(k)), append(w.Dash, r.how(k) == "lowers")
+	}
+	s.Add(page.Classed("soft", "An arrow leads from a cause to its effect: the past of the cause helps to predict the effect. The wider the stronger; a broken line lowers, a full line raises or does both."))
+	s.Add(page.Tools(id, tools), w.HTML(), t.HTML())
+	return s
+}
+
+// optional is a cell that may have no number.
+func optional(v *float64, factor float64, format string) page.Cell {
+	if v == nil {
+		return page.Cell{Text: "–", Sort: "–"}
+	}
+	return page.Cell{Text: fmt.Sprintf(format, factor**v), Sort: page.Key(factor * *v)}
+}
+
+// ceiling is v with two digits, rounded up.
+func ceiling(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	return math.Ceil(v/unit) * unit
+}
+
+// inWords has a sentence for each of the strongest edges.
+func inWords(r *grangerReport) page.Section {
+	s := page.Section{ID: "words", Title: "The strongest influences in words"}
+	const most = 20
+	var texts []string
+	for k := range r.Edges[:min(most, len(r.Edges))] {
+		texts = append(texts, r.edgeText(k))
+	}
+	s.Add(page.List(texts))
+	if more := len(r.Edges) - most; more > 0 {
+		s.Add(page.Classed("soft", fmt.Sprintf("%d more are in the table above.", more)))
+	}
+	return s
+}
+
+// responses show how the strongest edges act, and at which lags.
+func responses(r *grangerReport) page.Section {
+	s := page.Section{ID: "responses", Title: "How causes act"}
+	const most = 12
+	var figures []picture.Figure
+	for k := range r.Responses[:min(most, len(r.Responses))] {
+		q := &r.Responses[k]
+		if len(q.At) == 0 {
+			continue
+		}
+		c := picture.Chart{Title: q.From + " → " + q.To, X: q.From + ", " + counted(q.Delay, "step") + " before", Y: q.To + " (standard deviations)", Curves: []picture.Curve{{Name: "effect", Line: true}}}
+		for i, x := range q.At {
+			c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: x, Y: q.Effect[i]})
+		}
+		f := c.Figures("")
+		f[0].Legend = nil
+		figures = append(figures, f...)
+	}
+	if figures != nil {
+		s.Add(page.Classed("soft", "What the model adds to the effect at each value of the cause, the other values of the cause at their mean."), page.SmallCharts(figures))
+	}
+	if r.Lag > 1 && len(r.Responses) > 0 {
+		t := page.Table{Sort: true, File: "lags.csv", Head: []string{"cause → effect"}, Caption: "How much the effect changes when the values so many steps back are shuffled in time, in standard deviations of the effect:"}
+		for k := range r.Lag {
+			t.Head = append(t.Head, counted(k+1, "step"))
+		}
+		for _, q := range r.Responses {
+			line := []string{q.From + " → " + q.To}
+			for _, v := range q.Lags {
+				line = append(line, fmt.Sprintf("%.3f", v))
+			}
+			t.Rows = append(t.Rows, page.Texts(line...))
+		}
+		s.Add(t.HTML())
+	}
+	return s
+}
+
+// matrix is the graph as a map.
+func matrix(r *grangerReport) page.Section {
+	s := page.Section{ID: "matrix", Title: "The graph as a matrix"}
+	const most = 100
+	n := len(r.Nodes)
+	if n > most || n < 2 {
+		return s
+	}
+	h := picture.Heat{X: "cause", Y: "effect", Matrix: blas.NewGeneral(n, n), Rows: r.Nodes, Cols: r.Nodes}
+	for i, row := range r.Graph {
+		for j, v := range row {
+			if i != j {
+				h.Matrix.Data[i*n+j], h.Max = v, max(h.Max, v)
+			}
+		}
+	}
+	if h.Max == 0 {
+		return s
+	}
+	h.Title = fmt.Sprintf("strength of cause (column) on effect (row), 0 (black) to %.3g; own history left out", h.Max)
+	s.Add(heatMap(&h))
+	return s
+}
+
+// nodeSection has what each node gives and takes, and its forecasts.
+func nodeSection(r *grangerReport) page.Section {
+	s := page.Section{ID: "nodes", Title: "Node by node"}
+	t := page.Table{Sort: true, File: "nodes.csv", Head: []string{"node", "drives", "strength in all", "driven by", "strength in all", "held-out error", "with its own past alone"}}
+	at := map[string]int{}
+	for i, name := range r.Nodes {
+		at[name] = i
+	}
+	for _, c := range r.Central {
+		i, known := at[c.Node]
+		if !known {
+			continue
+		}
+		row := page.Texts(c.Node, fmt.Sprint(c.Drives), fmt.Sprintf("%.3f", c.Out), fmt.Sprint(c.Driven), fmt.Sprintf("%.3f", c.In))
+		row.Cells = append(row.Cells, optional(r.RMSE[i], 1, "%.3f"), optional(r.RMSEOwn[i], 1, "%.3f"))
+		t.Rows = append(t.Rows, row)
+	}
+	s.Add(page.Classed("soft", "Errors are root mean squares on held-out time points, in standard deviations of each series."), t.HTML())
+	return s
+}
+
+// simultaneous lists what moves together within a step.
+func simultaneous(r *grangerReport) page.Section {
+	s := page.Section{ID: "simultaneous", Title: "Moving together within one step"}
+	if len(r.Simultaneous) == 0 {
+		return s
+	}
+	s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not observed drives both. The data do not tell which: no arrow is drawn for it."))
+	t := page.Table{Sort: true, File: "simultaneous.csv", Head: []string{"pair", "correlation of what the past leaves", "p times the number of pairs"}}
+	for _, q := range r.Simultaneous {
+		t.Rows = append(t.Rows, page.Texts(q.A+" and "+q.B, fmt.Sprintf("%+.3f", q.Correlation), fmt.Sprintf("%.2g", q.PValue)))
+	}
+	s.Add(t.HTML())
+	return s
+}

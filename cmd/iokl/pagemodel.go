@@ -1,0 +1,427 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/page"
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// modelSubject is the page of a model.
+func modelSubject(name string, model *iokl.Model) (subject, error) {
+	o, err := originOf(model)
+	if err != nil {
+		return subject{}, err
+	}
+	c := model.Certificate()
+	s := subject{name: name, kind: "Model"}
+	s.verdict = []string{errorSentence(model, &o), inputSentence(model, &o), certificateSentence(model)}
+	s.figures = [][2]string{
+		{"samples", fmt.Sprint(c.Samples)},
+		{"outputs", fmt.Sprint(len(model.OutputNames()))},
+		{"λ", fmt.Sprintf("%.4g", c.Lambda)},
+		{"norm", c.Norm},
+		{"kernels of weight", fmt.Sprintf("%d of %d", activeKernels(model), len(model.Eta()))},
+		{"rank of L", fmt.Sprint(model.OutputKernel().Rank())},
+		{"objective", fmt.Sprintf("%.6g", c.Objective)},
+		{"relative gap", fmt.Sprintf("%.2g", c.RelativeGap)},
+	}
+	if q := model.Chosen(); q != nil && q.Folds > 0 {
+		s.figures = append(s.figures, [2]string{"held-out error", errorText(q.Metric, q.Error, q.StdErr)})
+	}
+	if len(o.Errors) > 0 {
+		s.figures = append(s.figures, [2]string{"error on its own rows, share of a standard deviation", fmt.Sprintf("%.3g", meanRelative(&o))})
+	}
+	for _, part := range []func(*iokl.Model, *origin) page.Section{inputSection, errorSection, outputSection, kernelSection} {
+		if section := part(model, &o); len(section.Blocks) > 0 {
+			s.sections = append(s.sections, section)
+		}
+	}
+	s.sections = append(s.sections, certificateSection(model), rerun(o.Command, [][2]string{
+		{"λ, τ", fmt.Sprintf("%.6g, %.6g", c.Lambda, c.Tau)},
+		{"norm", c.Norm},
+		{"learned", c.Learn},
+		{"solver", c.Solver + ", " + c.Sylvester},
+		{"backend", c.Backend},
+		{"tolerance", fmt.Sprintf("%.3g", c.Tol)},
+		{"seed", fmt.Sprint(c.Seed)},
+		{"inputs", list(model.InputNames())},
+		{"outputs", list(model.OutputNames())},
+	}))
+	if w := model.Warnings(); len(w) > 0 {
+		section := page.Section{ID: "warnings", Title: "Warnings"}
+		section.Add(page.List(w))
+		s.sections = append(s.sections, section)
+	}
+	return s, nil
+}
+
+func activeKernels(model *iokl.Model) int {
+	n := 0
+	for _, e := range model.Eta() {
+		if e > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func meanRelative(o *origin) float64 {
+	var sum float64
+	for _, e := range o.Errors {
+		sum += e.Relative / float64(len(o.Errors))
+	}
+	return sum
+}
+
+// errorSentence says what is predicted from what, and how well.
+func errorSentence(model *iokl.Model, o *origin) string {
+	from := "Gram matrices"
+	if in := model.InputNames(); in != nil {
+		from = counted(len(in), "input")
+	}
+	out := fmt.Sprintf("%s (%s)", counted(len(model.OutputNames()), "output"), enumerated(model.OutputNames(), 5))
+	if classes := model.Classes(); classes != nil {
+		out = fmt.Sprintf("%d classes (%s)", len(classes), enumerated(classes, 5))
+	}
+	text := fmt.Sprintf("The model predicts %s from %s, learned from %s.", out, from, counted(model.Certificate().Samples, "sample"))
+	switch q := model.Chosen(); {
+	case q != nil && q.Folds > 0 && q.Metric == "nmse":
+		return text + fmt.Sprintf(" On held-out samples it explains %.1f %% of the variance, ± %.1f %% (%s).", 100*(1-q.Error), 100*q.StdErr, counted(q.Folds, "fold"))
+	case q != nil && q.Folds > 0:
+		return text + fmt.Sprintf(" On held-out samples its error is %s; predicting the mean has %.4g.", errorText(q.Metric, q.Error, q.StdErr), q.Constant)
+	case len(o.Errors) > 0:
+		return text + fmt.Sprintf(" On its own samples the error is %.3g standard deviations of the targets; no samples were held out, so it says nothing about new ones.", meanRelative(o))
+	}
+	return text + " The file has no errors: predict --y measures them on new data."
+}
+
+// inputSentence says which inputs matter and in which direction.
+func inputSentence(model *iokl.Model, o *origin) string {
+	if len(o.Effects) == 0 {
+		if r := model.Relevance(); r != nil {
+			top := 0
+			for c := range r {
+				if r[c] > r[top] {
+					top = c
+				}
+			}
+			return fmt.Sprintf("The kernels vary most with the input %s.", model.InputNames()[top])
+		}
+		names, eta := model.KernelNames(), model.Eta()
+		top := 0
+		for j := range eta {
+			if eta[j] > eta[top] {
+				top = j
+			}
+		}
+		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", activeKernels(model), len(eta), kernelLabel(names[top], model.InputNames()))
+	}
+	first := &o.Effects[0]
+	text := fmt.Sprintf("The input that matters most is %s: shuffling it changes the predictions by %.2g standard deviations of the targets", first.Input, stat.Mean(first.Change, nil))
+	if len(o.Effects) > 1 {
+		text += fmt.Sprintf("; next is %s (%.2g)", o.Effects[1].Input, stat.Mean(o.Effects[1].Change, nil))
+	}
+	text += "."
+	if out := largest(first.Change); len(first.At) > 1 {
+		text += " " + directionText(model, first, out)
+	}
+	return text
+}
+
+func largest(x []float64) int {
+	top := 0
+	for i, v := range x {
+		if v > x[top] {
+			top = i
+		}
+	}
+	return top
+}
+
+// directionText says how output j moves with the input.
+func directionText(model *iokl.Model, e *effect, j int) string {
+	y, x, n := e.Curve[j], e.At, len(e.At)
+	text := fmt.Sprintf("%s %s as %s goes from %.4g to %.4g: from %.4g", model.OutputNames()[j], trendWord(y), e.Input, x[0], x[n-1], y[0])
+	if turn := turningPoint(y); turn > 0 {
+		text += fmt.Sprintf(" to %.4g at %.4g", y[turn], x[turn])
+	}
+	return text + fmt.Sprintf(" to %.4g on average.", y[n-1])
+}
+
+// trendWord says how a curve runs.
+func trendWord(y []float64) string {
+	n := len(y)
+	switch turn := turningPoint(y); {
+	case turn > 0 && y[turn] > y[0]:
+		return "rises, then falls"
+	case turn > 0:
+		return "falls, then rises"
+	case y[n-1] > y[0]:
+		return "rises"
+	case y[n-1] < y[0]:
+		return "falls"
+	}
+	return "stays the same"
+}
+
+// turningPoint is where a curve turns that goes up and down by more than three tenths
+// of its range beyond its ends; 0 where it does not turn so.
+func turningPoint(y []float64) int {
+	n, top, bottom := len(y), 0, 0
+	for i, v := range y {
+		if v > y[top] {
+			top = i
+		}
+		if v < y[bottom] {
+			bottom = i
+		}
+	}
+	least := 0.3 * (y[top] - y[bottom])
+	over, under := y[top]-max(y[0], y[n-1]), min(y[0], y[n-1])-y[bottom]
+	switch {
+	case over >= under && over > least:
+		return top
+	case under > least:
+		return bottom
+	}
+	return 0
+}
+
+// certificateSentence says how near the fit is to the best of its setting.
+func certificateSentence(model *iokl.Model) string {
+	c := model.Certificate()
+	text := fmt.Sprintf("The fit is certified: other kernel weights alone, or another output kernel alone, would lower its objective by at most %.2g %%", 100*c.RelativeGap)
+	if !c.Converged {
+		text = fmt.Sprintf("The fit stopped early: other kernel weights alone, or another output kernel alone, could still lower its objective by up to %.2g %%, beyond the tolerance of %.2g %%", 100*c.RelativeGap, 100*c.Tol)
+	}
+	return text + fmt.Sprintf(" (%s of weight, output kernel of rank %d).", countedOf(activeKernels(model), len(model.Eta()), "kernel"), model.OutputKernel().Rank())
+}
+
+func countedOf(n, of int, noun string) string { return fmt.Sprintf("%d of %s", n, counted(of, noun)) }
+
+// inputSection says what the predictions owe to each input.
+func inputSection(model *iokl.Model, o *origin) page.Section {
+	s := page.Section{ID: "inputs", Title: "Which inputs matter, and how"}
+	outputs := model.OutputNames()
+	if len(o.Effects) == 0 {
+		if r := model.Relevance(); r != nil {
+			t := page.Table{Head: []string{"input", "relevance"}, Sort: true, File: "inputs.csv"}
+			for c, name := range model.InputNames() {
+				t.Rows = append(t.Rows, page.Texts(name, fmt.Sprintf("%.3f", r[c])))
+			}
+			s.Add(page.Classed("soft", "How much the kernels vary with each input, 1 for the largest."), t.HTML())
+		}
+		return s
+	}
+	const most, visible = 6, 0.1 // outputs in the table; effects that are drawn, of the largest
+	shown := min(most, len(o.Effects[0].Change))
+	t := page.Table{Head: []string{"input", "all outputs"}, Sort: true, File: "inputs.csv"}
+	if shown > 1 {
+		t.Head = append(t.Head, outputs[:shown]...)
+	}
+	var figures []picture.Figure
+	var words []string
+	for k := range o.Effects {
+		e := &o.Effects[k]
+		line := []string{e.Input, fmt.Sprintf("%.3f", stat.Mean(e.Change, nil))}
+		for j := 0; shown > 1 && j < shown; j++ {
+			line = append(line, fmt.Sprintf("%.3f", e.Change[j]))
+		}
+		t.Rows = append(t.Rows, page.Texts(line...))
+		if len(e.At) > 1 && slices.Max(e.Change) > visible*slices.Max(o.Effects[0].Change) {
+			words = append(words, directionText(model, e, largest(e.Change)))
+			figures = append(figures, curveFigure(e, o, outputs[:shown])...)
+		}
+	}
+	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the samples, in standard deviations of the targets: 0 means that the model does not use it. The curves are mean predictions with the input set to each value and the others as they are in up to %d samples.", curveRows)))
+	s.Add(t.HTML(), page.List(words), page.SmallCharts(figures))
+	return s
+}
+
+// curveFigure shows how the outputs respond to an input, in standard deviations of the
+// targets around the mean of each curve.
+func curveFigure(e *effect, o *origin, outputs []string) []picture.Figure {
+	c := picture.Chart{Title: "response to " + e.Input, X: e.Input, Y: "change (standard deviations)"}
+	for j, name := range outputs {
+		curve, scale := picture.Curve{Name: name, Line: true}, 1.0
+		if o.Errors[j].Deviation > 0 {
+			scale = 1 / o.Errors[j].Deviation
+		}
+		mean := stat.Mean(e.Curve[j], nil)
+		for i, x := range e.At {
+			curve.XY = append(curve.XY, plotter.XY{X: x, Y: scale * (e.Curve[j][i] - mean)})
+		}
+		c.Curves = append(c.Curves, curve)
+	}
+	return c.Figures("")
+}
+
+// errorSection has the errors of each output and its residuals.
+func errorSection(model *iokl.Model, o *origin) page.Section {
+	s := page.Section{ID: "errors", Title: "Errors and residuals"}
+	s.Add(page.Text(chosenText(model.Chosen())))
+	if len(o.Errors) == 0 {
+		return s
+	}
+	s.Add(page.Classed("soft", fmt.Sprintf("On %s of the data that the model was fitted to; on new data errors are larger. Residuals are observed minus predicted: 90 %% of them lie between the 5 %% and the 95 %% columns.", counted(o.Rows, "row"))))
+	t := page.Table{Head: []string{"output", "root mean squared error", "share of a standard deviation", "residuals: least", "5 %", "25 %", "median", "75 %", "95 %", "largest"}, Sort: true, File: "errors.csv"}
+	var figures []picture.Figure
+	for j, e := range o.Errors {
+		line := []string{model.OutputNames()[j], fmt.Sprintf("%.4g", e.RMSE), fmt.Sprintf("%.3f", e.Relative)}
+		for _, q := range e.Quantiles {
+			line = append(line, fmt.Sprintf("%.3g", q))
+		}
+		t.Rows = append(t.Rows, page.Texts(line...))
+		const panels = 6
+		if j < panels && model.Classes() == nil && len(e.Observed) > 0 {
+			figures = append(figures, fitFigure(model.OutputNames()[j], &e)...)
+		}
+	}
+	s.Add(t.HTML(), page.SmallCharts(figures))
+	return s
+}
+
+// fitFigure shows predictions against what was observed.
+func fitFigure(name string, e *outputError) []picture.Figure {
+	lo, hi := slices.Min(e.Observed), slices.Max(e.Observed)
+	c := picture.Chart{Title: name + ": predicted against observed", X: "observed", Y: "predicted", Curves: []picture.Curve{
+		{Name: "samples", Dots: true}, {Name: "predicted = observed", Line: true, XY: plotter.XYs{{X: lo, Y: lo}, {X: hi, Y: hi}}},
+	}}
+	for i, y := range e.Observed {
+		c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: y, Y: e.Predicted[i]})
+	}
+	return c.Figures("")
+}
+
+// outputSection says which outputs go together.
+func outputSection(model *iokl.Model, _ *origin) page.Section {
+	s := page.Section{ID: "outputs", Title: "Which outputs go together"}
+	names := model.LearnedOutputs()
+	if len(names) < 2 {
+		return s
+	}
+	if !couples(model) {
+		s.Add(page.Text("The outputs are not coupled: L was not learned."))
+		return s
+	}
+	if len(names) > maxCorrelation {
+		return s
+	}
+	R := model.OutputCorrelation()
+	together := groups(R, clustered(R), 0.5)
+	var words []string
+	for _, g := range together {
+		var in []string
+		for _, i := range g {
+			in = append(in, names[i])
+		}
+		words = append(words, fmt.Sprintf("%s go together: neighbours in this order are correlated by at least 0.5 in L.", enumerated(in, 12)))
+	}
+	if words == nil {
+		words = []string{"No outputs are correlated by 0.5 or more in L: each is learned nearly on its own."}
+	}
+	s.Add(page.List(words))
+	t := page.Table{Head: []string{"output", "output", "correlation in L"}, Sort: true, File: "outputs.csv"}
+	for _, p := range strongestPairs(R, 30) {
+		t.Rows = append(t.Rows, page.Texts(names[p.i], names[p.j], strconv.FormatFloat(p.r, 'f', 3, 64)))
+	}
+	const most = 60 // of which a map is readable
+	if len(names) <= most {
+		h := correlationHeat(model)
+		s.Add(heatMap(&h))
+	}
+	s.Add(t.HTML())
+	return s
+}
+
+// heatMap is the map in a size that its rows need.
+func heatMap(h *picture.Heat) template.HTML {
+	f := h.Figure("")
+	f.PageWidth = min(f.Width, 200+15*vg.Length(h.Matrix.Rows))
+	return page.Charts([]picture.Figure{f})
+}
+
+// groups cuts the order into runs of neighbours that are correlated by at least r; those of one alone are left out.
+func groups(R mat.Symmetric, order []int, r float64) [][]int {
+	var out [][]int
+	for lo := 0; lo < len(order); {
+		hi := lo + 1
+		for hi < len(order) && R.At(order[hi-1], order[hi]) >= r {
+			hi++
+		}
+		if hi-lo > 1 {
+			out = append(out, order[lo:hi])
+		}
+		lo = hi
+	}
+	return out
+}
+
+// strongestPairs are the pairs of largest |R_ij|.
+func strongestPairs(R mat.Symmetric, most int) []pair {
+	var pairs []pair
+	for i := range R.SymmetricDim() {
+		for j := range i {
+			pairs = append(pairs, pair{j, i, R.At(i, j)})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.r), math.Abs(a.r)) })
+	return pairs[:min(most, len(pairs))]
+}
+
+// kernelSection lists the kernels of weight.
+func kernelSection(model *iokl.Model, _ *origin) page.Section {
+	s := page.Section{ID: "kernels", Title: "Which kernels have weight"}
+	names, eta := model.KernelNames(), model.Eta()
+	var sum float64
+	for _, e := range eta {
+		sum += e
+	}
+	t := page.Table{Head: []string{"kernel", "weight η", "share"}, Sort: true, File: "kernels.csv"}
+	for j, e := range eta {
+		if e > 0 {
+			t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", e), fmt.Sprintf("%.1f %%", 100*e/sum)))
+		}
+	}
+	slices.SortStableFunc(t.Rows, func(a, b page.Row) int {
+		x, _ := strconv.ParseFloat(a.Cells[1].Sort, 64)
+		y, _ := strconv.ParseFloat(b.Cells[1].Sort, 64)
+		return cmp.Compare(y, x)
+	})
+	if len(t.Rows) == 0 {
+		s.Add(page.Text("No kernel has weight: the model predicts the means of the targets."))
+		return s
+	}
+	if f, err := weightsFigure(model); err == nil {
+		s.Add(page.Charts([]picture.Figure{f}))
+	}
+	s.Add(t.HTML())
+	return s
+}
+
+// certificateSection has the numbers of the certificate.
+func certificateSection(model *iokl.Model) page.Section {
+	c := model.Certificate()
+	s := page.Section{ID: "certificate", Title: "How sure the fit is"}
+	s.Add(page.Text(certificateSentence(model)))
+	s.Add(page.Facts([][2]string{
+		{"objective", fmt.Sprintf("%.8g", c.Objective)},
+		{"gap of η", fmt.Sprintf("%.3g", c.GapEta)},
+		{"gap of L", fmt.Sprintf("%.3g", c.GapL)},
+		{"relative gap", fmt.Sprintf("%.3g (%s)", c.RelativeGap, gapText(c))},
+		{"work", fmt.Sprintf("%s, %s", counted(c.OuterIterations, "outer iteration"), counted(c.SylvesterSolves, "linear system"))},
+	}))
+	return s
+}

@@ -1,0 +1,238 @@
+// This file says how edges act: after how many steps, in which direction, and what moves together within a step.
+
+package granger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/rff"
+)
+
+// Response is how source From acts on target To in the model of the target.
+type Response struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Lags has for k = 1, 2, … how much the effect of the source changes when its values k
+	// steps back are shuffled in time: the RMS change, in standard deviations of the target.
+	Lags  []float64 `json:"lags"`
+	Delay int       `json:"delay"` // the k of the largest
+	// Effect is, for nodes of one series, the effect at the values At of the source that
+	// many steps back, its other values at their mean: in standard deviations of the target, with mean 0.
+	At     []float64 `json:"at,omitempty"`
+	Effect []float64 `json:"effect,omitempty"`
+}
+
+const (
+	responseRows   = 200 // samples that responses are measured on
+	responsePoints = 15  // of a curve
+)
+
+// Responses says for each of the links how the source acts on the target. Its cost is
+// that of the kernel of each source between all samples and 200 of them, for every link and lag.
+func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error) {
+	models, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, errs := make([]Response, len(links)), make([]error, len(links))
+	par.For(len(links), func(k int) {
+		if errs[k] = ctx.Err(); errs[k] == nil {
+			out[k], errs[k] = s.e.response(&models[links[k].Target], links[k])
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("granger: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// all are the models of all nodes with their coefficients. Of several ranks each fits all.
+func (s *Study) all(ctx context.Context) ([]model, error) {
+	if _, size := s.e.rank(); size > 1 {
+		return s.e.fitHere(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
+	}
+	_, err := s.graph(ctx)
+	return s.models, err
+}
+
+func (e *engine) response(m *model, link Link) (Response, error) {
+	r := Response{From: link.From, To: link.To, Lags: make([]float64, e.opt.Lag)}
+	rows := make([]int, min(responseRows, e.l))
+	for i := range rows {
+		rows[i] = i * e.l / len(rows)
+	}
+	base := e.inputs(rows)
+	from, err := e.effect(m, link.Source, base)
+	if err != nil {
+		return r, err
+	}
+	columns, series := e.past[link.Source].Columns, len(e.data.Nodes[link.Source].Series)
+	order := rand.New(rand.NewPCG(e.opt.Seed, 25)).Perm(len(rows))
+	for age := range e.opt.Lag {
+		moved := blas.Clone(base)
+		for s := range series {
+			c := columns[s*e.opt.Lag+age]
+			for i, k := range order {
+				moved.Data[i*moved.Stride+c] = base.Data[k*base.Stride+c]
+			}
+		}
+		to, err := e.effect(m, link.Source, moved)
+		if err != nil {
+			return r, err
+		}
+		var ss float64
+		for k, v := range to.Data {
+			ss += square(v - from.Data[k])
+		}
+		r.Lags[age] = math.Sqrt(ss / float64(len(to.Data)))
+	}
+	r.Delay = 1 + floats.MaxIdx(r.Lags)
+	if series == 1 && from.Cols == 1 {
+		err = e.curve(&r, m, link.Source)
+	}
+	return r, err
+}
+
+// curve fills in At and Effect.
+func (e *engine) curve(r *Response, m *model, source int) error {
+	c := e.past[source].Columns[r.Delay-1]
+	values := make([]float64, e.l)
+	for i := range values {
+		values[i] = e.X.Data[i*e.X.Stride+c]
+	}
+	slices.Sort(values)
+	lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
+	mean, scale := moments(e.data.X, e.data.Nodes[source].Series[0])
+	weight := math.Pow(e.opt.Decay, float64(r.Delay-1)) / math.Sqrt(float64(len(e.past[source].Columns)))
+	X := blas.NewGeneral(responsePoints, e.X.Cols)
+	for k := range responsePoints {
+		v := lo + (hi-lo)*float64(k)/(responsePoints-1)
+		X.Data[k*X.Stride+c] = v
+		r.At = append(r.At, mean+scale*v/weight)
+	}
+	F, err := e.effect(m, source, X)
+	if err != nil {
+		return err
+	}
+	r.Effect = F.Data
+	floats.AddConst(-stat.Mean(r.Effect, nil), r.Effect)
+	return nil
+}
+
+// effect is the part of the model that the kernels of a source make, at the rows of X.
+func (e *engine) effect(m *model, source int, X blas.General) (blas.General, error) {
+	out := blas.NewGeneral(X.Rows, m.coef.Cols)
+	if e.maps != nil {
+		var maps rff.Maps
+		first, at := 0, []span{}
+		for j, d := range e.maps.Blocks() {
+			if e.from[j] == source && m.Eta[j] > 0 {
+				maps, at = append(maps, e.maps[j]), append(at, span{first, first + d})
+			}
+			first += d
+		}
+		if maps == nil {
+			return out, nil
+		}
+		Z, coef := blas.NewGeneral(X.Rows, maps.Dim()), blas.NewGeneral(maps.Dim(), out.Cols)
+		row := 0
+		for _, s := range at {
+			blas.Copy(blas.View(coef, row, 0, s.hi-s.lo, coef.Cols), blas.View(m.coef, s.lo, 0, s.hi-s.lo, coef.Cols))
+			row += s.hi - s.lo
+		}
+		err := maps.Transform(Z, X)
+		blas.Mul(e.opt.Backend, out, false, false, Z, coef)
+		return out, err
+	}
+	var dict kernel.Dictionary
+	var eta []float64
+	for j, k := range e.dict {
+		if e.from[j] == source && m.Eta[j] > 0 {
+			dict, eta = append(dict, k), append(eta, m.Eta[j])
+		}
+	}
+	if dict == nil {
+		return out, nil
+	}
+	crossing, err := dict.Crossing(eta, e.X, e.opt.Backend)
+	if err != nil {
+		return out, err
+	}
+	return out, crossing.Mul(out, X, m.coef)
+}
+
+// Simultaneous is a pair of nodes that move together within one time step, beyond what
+// the past of all nodes explains: one drives the other faster than the sampling, or a
+// third that was not observed drives both. Which of these it is, the data do not tell.
+type Simultaneous struct {
+	A           string  `json:"a"`
+	B           string  `json:"b"`
+	Correlation float64 `json:"correlation"` // of what the models leave of them
+	PValue      float64 `json:"p_value"`     // for residuals that are independent in time, times the number of pairs
+}
+
+// Simultaneous lists the pairs of nodes of one series whose residuals are correlated
+// with a p-value, times the number of pairs, of at most level; the strongest first.
+func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous, error) {
+	models, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.e.leaveResiduals(ctx, models); err != nil {
+		return nil, err
+	}
+	var out []Simultaneous
+	pairs := float64(len(models)*(len(models)-1)) / 2
+	for i := range models {
+		for j := range i {
+			a, b := models[j].residual, models[i].residual
+			if a.Cols != 1 || b.Cols != 1 {
+				continue
+			}
+			r := stat.Correlation(a.Data, b.Data, nil)
+			z := math.Abs(math.Atanh(r)) * math.Sqrt(math.Max(float64(s.e.l)-3, 1))
+			if p := min(1, 2*pairs*distuv.UnitNormal.Survival(z)); p <= level {
+				out = append(out, Simultaneous{models[j].Node, models[i].Node, r, p})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Simultaneous) int { return cmp.Compare(math.Abs(b.Correlation), math.Abs(a.Correlation)) })
+	return out, nil
+}
+
+// leaveResiduals fills in the residuals of fits in feature space to all samples: the
+// targets less the features' part, projected off the border.
+func (e *engine) leaveResiduals(ctx context.Context, models []model) error {
+	if e.maps == nil || len(models) == 0 || models[0].residual.Rows > 0 {
+		return nil
+	}
+	coef := make([]blas.General, len(models))
+	for i := range models {
+		coef[i] = models[i].coef
+	}
+	F, err := e.predictFeatures(ctx, coef, e.all())
+	if err != nil {
+		return err
+	}
+	for i := range models {
+		p := e.prepare(task{node: i, idx: e.all(), lambda: models[i].Lambda})
+		blas.AddScaled(p.raw, -1, F[i])
+		projectOff(e.opt.Backend, p.raw, p.U)
+		models[i].residual = p.raw
+	}
+	return nil
+}
