@@ -169,38 +169,9 @@ func TestSignalsAtRandomMoments(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no SIGINT for other processes here")
 	}
-	const data = " --x ../x.csv --y ../y.csv --json"
-	lines := []*interruptible{
-		{name: "fit", line: "fit --kernel gaussian:each:2^-3..2^3 --lambda 1e-5 --tol 1e-7 --out m.iokl --checkpoint state" + data, checkpoint: "state", files: []string{"m.iokl"}},
-		{name: "stream", line: "fit --stream --kernel rff:gaussian:all:median:200 --tol 1e-7 --out m.iokl --checkpoint sums --checkpoint-rows 50" + data, checkpoint: "sums", files: []string{"m.iokl"}},
-		{name: "granger", line: "granger --series ../s.csv --lag 2 --stability 30 --null 30 --checkpoint rounds.json --out g.json --json", checkpoint: "rounds.json", files: []string{"g.json"}},
-		{name: "cv", line: "cv --kernel gaussian:all --folds 4 --out m.iokl" + data, files: []string{"m.iokl"}},
-		{name: "zero options", line: "fit --out m.iokl" + data, files: []string{"m.iokl"}, span: 2 * time.Second},
-	}
+	lines, fresh := interruptibles(t)
 	if testing.Short() && *signals == 20 {
 		*signals = len(lines)
-	}
-	top := t.TempDir()
-	writeData(t, top)
-	folder := 0
-	fresh := func() string {
-		folder++
-		dir := filepath.Join(top, fmt.Sprint(folder))
-		if err := os.Mkdir(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	for _, c := range lines {
-		if c.span > 0 {
-			continue
-		}
-		start := time.Now()
-		out, err := process(t, fresh(), c.line).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", c.line, err)
-		}
-		c.span, c.want = time.Since(start), answer(t, out)
 	}
 	const seed = 23
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -226,6 +197,42 @@ func TestSignalsAtRandomMoments(t *testing.T) {
 		latest = max(latest, e.after)
 	}
 	t.Logf("seed %d, %d signals, ended within %v: %v", seed, *signals, latest, count)
+}
+
+// interruptibles are command lines with their answers, and what makes a fresh folder to run one in.
+func interruptibles(t *testing.T) (lines []*interruptible, fresh func() string) {
+	t.Helper()
+	const data = " --x ../x.csv --y ../y.csv --json"
+	lines = []*interruptible{
+		{name: "fit", line: "fit --kernel gaussian:each:2^-3..2^3 --lambda 1e-5 --tol 1e-7 --out m.iokl --checkpoint state" + data, checkpoint: "state", files: []string{"m.iokl"}},
+		{name: "stream", line: "fit --stream --kernel rff:gaussian:all:median:200 --tol 1e-7 --out m.iokl --checkpoint sums --checkpoint-rows 50" + data, checkpoint: "sums", files: []string{"m.iokl"}},
+		{name: "granger", line: "granger --series ../s.csv --lag 2 --stability 30 --null 30 --checkpoint rounds.json --out g.json --json", checkpoint: "rounds.json", files: []string{"g.json"}},
+		{name: "cv", line: "cv --kernel gaussian:all --folds 4 --out m.iokl" + data, files: []string{"m.iokl"}},
+		{name: "zero options", line: "fit --out m.iokl" + data, files: []string{"m.iokl"}, span: 2 * time.Second},
+	}
+	top := t.TempDir()
+	writeData(t, top)
+	folder := 0
+	fresh = func() string {
+		folder++
+		dir := filepath.Join(top, fmt.Sprint(folder))
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	for _, c := range lines {
+		if c.span > 0 {
+			continue
+		}
+		start := time.Now()
+		out, err := process(t, fresh(), c.line).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", c.line, err)
+		}
+		c.span, c.want = time.Since(start), answer(t, out)
+	}
+	return lines, fresh
 }
 
 // writeData puts inputs, targets and time series into dir.
