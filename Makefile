@@ -10,7 +10,7 @@ TIME    ?= 1m
 TARGETS ?= .
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test fuzz check bench profile pictures capi release clean
+.PHONY: help build run test fuzz check bench profile pictures capi python release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ capi: ## the C library and its header in ./out
 	@mkdir -p $(OUT)
 	CGO_ENABLED=1 $(GO) build -trimpath -ldflags '-s -w' -tags '$(TAGS)' -buildmode=c-shared -o $(OUT)/libiokl.so ./capi
 	cp capi/iokl.h $(OUT)/iokl.h && rm -f $(OUT)/libiokl.h
+
+python: ## a Python wheel in ./out
+	@GO='$(GO)' TAGS='$(TAGS)' ./scripts/wheel '$(OUT)'
 
 release: ## archives of both commands for each platform, Debian packages, checksums: ./out/release
 	@GO='$(GO)' OUT='$(OUT)' ./scripts/release

@@ -201,6 +201,14 @@ iokl_status iokl_predict(iokl_handle model, const iokl_matrix *X, const iokl_mat
 /* The same of a model of Gram matrices, from cross-Gram matrices (t x l) of all kernels, or of those of positive weight. */
 iokl_status iokl_predict_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const iokl_matrix *F, iokl_error *err);
 
+/* Writes predictions for the rows of X to F, and to low and high (t x n) the ends of intervals that hold new targets with a
+ * probability. options is NULL or a JSON object with level (0.9), method ("cv+" or "jackknife+"), local, joint. */
+iokl_status iokl_predict_interval(iokl_handle model, const iokl_matrix *X, const char *options, const iokl_matrix *F,
+                                  const iokl_matrix *low, const iokl_matrix *high, iokl_error *err);
+
+/* Writes the posterior standard deviations at the rows of X to S (t x n): where data are thin. They do not count noise. */
+iokl_status iokl_predict_deviation(iokl_handle model, const iokl_matrix *X, const iokl_matrix *S, iokl_error *err);
+
 /* Solvers alone */
 
 /* Solves K C L + mu C = Y for C (l x n), with K (l x l) and L (n x n) symmetric positive semidefinite and mu > 0.

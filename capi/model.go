@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"math"
 	"unsafe"
 
@@ -188,24 +189,75 @@ func iokl_model_output_kernel(h C.iokl_handle, L *C.iokl_matrix, e *C.iokl_error
 	})
 }
 
+// rowsOf is the model and the rows to predict.
+func rowsOf(h C.iokl_handle, X *C.iokl_matrix) (m *host.Model, x mat.Matrix, rows int, err error) {
+	if m, err = model(h); err != nil {
+		return nil, nil, 0, err
+	}
+	if x, err = matrix(X, "X"); err != nil {
+		return nil, nil, 0, err
+	}
+	if rows, _ = x.Dims(); rows == 0 {
+		return nil, nil, 0, host.Input("no rows to predict")
+	}
+	return m, x, rows, nil
+}
+
 //export iokl_predict
 func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
 	return call(e, func() error {
-		m, err := model(h)
+		m, x, rows, err := rowsOf(h, X)
 		if err != nil {
 			return err
-		}
-		x, err := matrix(X, "X")
-		if err != nil {
-			return err
-		}
-		rows, _ := x.Dims()
-		if rows == 0 {
-			return host.Input("no rows to predict")
 		}
 		return fill(F, "F", rows, len(m.OutputNames()), func(dst *mat.Dense) error {
 			return m.PredictContext(context.Background(), dst, x)
 		})
+	})
+}
+
+//export iokl_predict_interval
+func iokl_predict_interval(h C.iokl_handle, X *C.iokl_matrix, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, x, rows, err := rowsOf(h, X)
+		if err != nil {
+			return err
+		}
+		opt, err := host.IntervalOptions(text(options))
+		if err != nil {
+			return err
+		}
+		r, err := m.PredictInterval(context.Background(), x, opt)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			give(F, "F", rows, r.Predictions),
+			give(low, "low", rows, r.Low),
+			give(high, "high", rows, r.High))
+	})
+}
+
+// give copies a result to the caller's memory.
+func give(m *C.iokl_matrix, name string, rows int, from *mat.Dense) error {
+	return fill(m, name, rows, from.RawMatrix().Cols, func(dst *mat.Dense) error {
+		dst.Copy(from)
+		return nil
+	})
+}
+
+//export iokl_predict_deviation
+func iokl_predict_deviation(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, x, rows, err := rowsOf(h, X)
+		if err != nil {
+			return err
+		}
+		D, err := m.PredictDeviation(context.Background(), x)
+		if err != nil {
+			return err
+		}
+		return give(S, "S", rows, D)
 	})
 }
 
@@ -224,10 +276,6 @@ func iokl_predict_gram(h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iok
 		if err != nil {
 			return err
 		}
-		rows, cols := P.Dims()
-		return fill(F, "F", rows, cols, func(dst *mat.Dense) error {
-			dst.Copy(P)
-			return nil
-		})
+		return give(F, "F", P.RawMatrix().Rows, P)
 	})
 }

@@ -57,6 +57,12 @@ func FitOptions(text string) (iokl.Options, error) {
 	return o.Options, err
 }
 
+// IntervalOptions reads the JSON form of [iokl.IntervalOptions].
+func IntervalOptions(text string) (opt iokl.IntervalOptions, err error) {
+	err = decode(text, &opt)
+	return opt, err
+}
+
 // study is [granger.Options] with names for JSON.
 type study struct {
 	Lag     int      `json:"lag"`

@@ -1,0 +1,525 @@
+"""The estimators."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _input as given
+from ._base import BaseEstimator, ClassifierMixin, NotFittedError, RegressorMixin
+from ._library import Floats, Job, Model, encode_options, in_place, matrices, matrix
+
+PARAMETERS = """
+    kernels : list of str, "precomputed" or None, default=None
+        SPECs of kernels, as ``["gaussian:each:0.5,1,2", "linear:all"]``; ``iokl help kernels``
+        lists them. None means that cross-validation chooses them. With "precomputed",
+        X is a kernel matrix, or a stack of them in the first axis of a 3D array.
+    lam : float or None, default=None
+        The regularization λ. None means that cross-validation chooses it.
+    tau : float or None, default=None
+        The bound τ on the trace of the output kernel. None means the number of outputs.
+    norm : str or None, default=None
+        The regularizer of the kernel weights, as "lp:1" or "elastic:0.5". None means "lp:1", or,
+        without `lam`, that cross-validation chooses it.
+    learn : {"eta,l", "eta", "l", "none"} or None, default=None
+        What is learned beside the function: kernel weights, output kernel. None means both, or, without
+        `kernels`, that cross-validation chooses.
+    standardize : {"x,y", "x", "y", "none"} or None, default=None
+        What is brought to mean 0 and variance 1. None means "x,y", and "none" for precomputed kernels.
+    tol : float, default=1e-4
+        The relative gap to the best possible fit at which a fit ends.
+    max_outer : int or None, default=None
+        Outer iterations at most.
+    folds : int or None, default=None
+        Folds of the cross-validation. None lets the number of samples decide.
+    interval_folds : int or None, default=None
+        Folds of the models that `predict_interval` takes, each with everything chosen anew.
+        None keeps those of the cross-validation where they are small; -1 keeps none.
+    random_state : int, RandomState instance or None, default=None
+        Seed of every random choice. None means 0: fits of the same data are the same.
+    verbose : bool, default=False
+        Show progress on standard error.
+    options : dict or None, default=None
+        Further options by the names of the JSON form of ``iokl.Options``, as ``{"precision": "float32"}``."""
+
+
+class _Estimator(BaseEstimator):
+    """What the regressor and the classifier share: parameters, files, explanations."""
+
+    def __init__(
+        self,
+        *,
+        kernels: Any = None,
+        lam: float | None = None,
+        tau: float | None = None,
+        norm: str | None = None,
+        learn: str | None = None,
+        standardize: str | None = None,
+        tol: float = 1e-4,
+        max_outer: int | None = None,
+        folds: int | None = None,
+        interval_folds: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+        options: dict[str, Any] | None = None,
+    ):
+        self.kernels = kernels
+        self.lam = lam
+        self.tau = tau
+        self.norm = norm
+        self.learn = learn
+        self.standardize = standardize
+        self.tol = tol
+        self.max_outer = max_outer
+        self.folds = folds
+        self.interval_folds = interval_folds
+        self.random_state = random_state
+        self.verbose = verbose
+        self.options = options
+
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernels, str) and self.kernels == "precomputed"
+
+    def _more_tags(self) -> dict[str, Any]:
+        return {"allow_nan": not self._precomputed(), "pairwise": self._precomputed(), "requires_y": True}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan, tags.input_tags.pairwise = not self._precomputed(), self._precomputed()
+        return tags
+
+    def _options(self, groups: Any, rows: int) -> dict[str, Any]:
+        """The options of a fit, as the library knows them."""
+        if not (np.isscalar(self.tol) and self.tol > 0):
+            raise ValueError(f"tol={self.tol!r}: it must be positive")
+        for name in ("lam", "tau"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name}={value!r}: it must be positive")
+        cv: dict[str, Any] = {} if self.folds is None else {"folds": self.folds}
+        if groups is not None:
+            codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+            given.same_rows(rows, len(codes))
+            cv["groups"] = codes
+        kernels = self.kernels
+        if isinstance(kernels, str):
+            kernels = None if self._precomputed() else [kernels]
+        seed = self.random_state
+        if seed is None or isinstance(seed, (int, np.integer)):
+            seed = None if seed is None else int(seed)
+        else:
+            seed = int(seed.randint(2**31))
+        options = {
+            "kernels": None if kernels is None else list(kernels), "lambda": self.lam, "tau": self.tau, "norm": self.norm,
+            "learn": self.learn, "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
+            "interval_folds": self.interval_folds, "seed": seed,
+        }  # fmt: skip
+        extra = dict(self.options or {})
+        cv.update(extra.pop("cv", {}))
+        options.update(extra)
+        options["cv"] = cv or None
+        return options
+
+    def _read(self, X: Any, fitting: bool) -> Any:
+        """X as a table, or as a list of kernel matrices, with its columns checked against those of fit."""
+        name = type(self).__name__
+        if self._precomputed():
+            stack = given.grams(X, name)
+            if fitting:
+                self.n_features_in_ = stack[0].shape[1]
+            elif stack[0].shape[1] != self.n_features_in_:
+                raise ValueError(f"X has {stack[0].shape[1]} features, but {name} is expecting {self.n_features_in_} features as input.")
+            return stack
+        names = given.names_of(X)
+        a = given.table(X, name)
+        if fitting:
+            self.n_features_in_ = a.shape[1]
+            if names is not None:
+                self.feature_names_in_ = names
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return a
+        self._check_names(names, name)
+        if a.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {a.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input.")
+        return a
+
+    def _check_names(self, names: NDArray[Any] | None, estimator: str) -> None:
+        known = getattr(self, "feature_names_in_", None)
+        if known is None and names is not None:
+            warnings.warn(f"X has feature names, but {estimator} was fitted without feature names", UserWarning, stacklevel=4)
+        elif known is not None and names is None:
+            warnings.warn(f"X does not have valid feature names, but {estimator} was fitted with feature names", UserWarning, stacklevel=4)
+        elif known is not None and names is not None and list(known) != list(names):
+            lines = ["The feature names should match those that were passed during fit."]
+            for title, some in (
+                ("Feature names unseen at fit time:", sorted(set(names) - set(known))),
+                ("Feature names seen at fit time, yet now missing:", sorted(set(known) - set(names))),
+            ):
+                if some:
+                    lines += [title, *(f"- {n}" for n in some[:5]), *(["- ..."] if len(some) > 5 else [])]
+            if len(lines) == 1:
+                lines.append("Feature names must be in the same order as they were in fit.")
+            raise ValueError("\n".join(lines) + "\n")
+
+    def _run(self, job: Job) -> None:
+        """Wait for a fit and take its model."""
+        with job:
+            self._model = job.model(job.wait(self.verbose))
+        self._describe()
+        for line in self._about["warnings"] or []:
+            warnings.warn(line, UserWarning, stacklevel=3)
+
+    def _describe(self) -> None:
+        self._about = self._model.describe()
+        self.n_iter_ = max(1, self._about["certificate"]["outer_iterations"])
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "_model"):
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
+            )
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def _outputs(self, X: Any) -> Floats:
+        model = self._fitted()
+        a = self._read(X, False)
+        return model.predict_gram(a) if self._precomputed() else model.predict(a)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model to a file that ``iokl predict`` and `iokl.load` read.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is written as a whole or not at all.
+        """
+        self._fitted().save(os.fspath(path))
+
+    @property
+    def certificate_(self) -> dict[str, Any]:
+        """How the fit ended: objective, certified gap, λ and what was chosen with it."""
+        self._fitted()
+        return self._about["certificate"]
+
+    @property
+    def kernel_weights_(self) -> dict[str, float]:
+        """The weight of each kernel by its name."""
+        self._fitted()
+        weights: dict[str, float] = {}
+        for name, eta in zip(self._about["kernel_names"], self._about["eta"]):
+            weights[name] = weights.get(name, 0.0) + eta
+        return weights
+
+    @property
+    def output_kernel_(self) -> Floats:
+        """L, which couples the outputs that are not constant."""
+        return self._fitted().output_kernel()
+
+
+class IOKLRegressor(RegressorMixin, _Estimator):
+    """Regression on any number of outputs with input kernels and output kernel learned together.
+
+    Without arguments, cross-validation chooses kernels, regularization and what is
+    learned. Every fit ends with a certificate: a bound on its distance from the best possible fit.
+
+    Parameters
+    ----------{parameters}
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, where X was a data frame.
+    n_iter_ : int
+        Outer iterations of the fit.
+    certificate_ : dict
+        How the fit ended: objective, certified relative gap, λ.
+    kernel_weights_ : dict
+        The weight of each kernel by its name.
+    output_kernel_ : ndarray of shape (n_outputs, n_outputs)
+        L, between the outputs that are not constant.
+
+    Examples
+    --------
+    >>> import numpy as np, iokl
+    >>> X = np.linspace(-1, 1, 60)[:, None]
+    >>> Y = np.hstack([np.sin(3 * X), 2 * np.sin(3 * X)])
+    >>> model = iokl.IOKLRegressor(kernels=["gaussian:all:0.5,1,2"], lam=1e-5).fit(X, Y)
+    >>> model.predict([[0.5]]).round(2)
+    array([[1.  , 1.99]])
+    >>> model.certificate_["relative_gap"] <= 1e-4
+    True
+    """
+
+    def _more_tags(self) -> dict[str, Any]:
+        return {**super()._more_tags(), "multioutput": True}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> IOKLRegressor:
+        """Learn y from X.
+
+        Ctrl-C ends the fit with the best model so far and a warning; a second one raises KeyboardInterrupt.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; NaN is a missing cell. With precomputed kernels, (n_samples, n_samples) or (n_kernels, n_samples, n_samples).
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; NaN is a missing cell.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of one group are never on both sides of a split of the cross-validation.
+
+        Returns
+        -------
+        self : IOKLRegressor
+        """
+        a = self._read(X, True)
+        rows = len(a[0]) if self._precomputed() else len(a)
+        Y, self._single = given.targets(y, rows, type(self).__name__)
+        Y = in_place(Y)
+        options = self._options(groups, rows)
+        options["output_names"] = given.names_of(y)
+        options["input_names"] = getattr(self, "feature_names_in_", None)
+        if self._precomputed():
+            stack = [in_place(k) for k in a]
+            job = Job("iokl_fit_gram", matrices(stack), len(stack), ct.byref(matrix(Y)), encode_options(options), keep=[stack, Y])
+        else:
+            a = in_place(a)
+            job = Job("iokl_fit", ct.byref(matrix(a)), ct.byref(matrix(Y)), encode_options(options), keep=[a, Y])
+        self._run(job)
+        return self
+
+    def _shape(self, F: Floats) -> Floats:
+        return F[:, 0] if self._single else F
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Predict the targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs. With precomputed kernels, the cross-kernel matrix (n_samples, n_training_samples), or a stack of them.
+        return_std : bool, default=False
+            Return the posterior standard deviations too: they say where data are thin, and do not count noise.
+
+        Returns
+        -------
+        F : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions, of the shape of the y of `fit`. They do not depend on the other rows of X.
+        S : ndarray of the same shape
+            Deviations, with `return_std`.
+        """
+        F = self._shape(self._outputs(X))
+        if not return_std:
+            return F
+        self._table_only("deviations")
+        return F, self._shape(self._model.deviation(self._read(X, False)))
+
+    def predict_interval(self, X: Any, level: float = 0.9, method: str | None = None, local: bool = False, joint: bool = False) -> Any:
+        """Predict intervals that hold new targets with a probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        level : float, default=0.9
+            The share of new targets that the intervals are to hold.
+        method : {{"cv+", "jackknife+"}} or None, default=None
+            "cv+" takes models without each fold (see `interval_folds`), "jackknife+" refits without each row in
+            closed form, conditional on the kernels and the output kernel. None is the first that the model can.
+        local : bool, default=False
+            Whether the intervals are wider where data are thin.
+        joint : bool, default=False
+            Whether `level` is for all outputs of a row together.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The ends of the intervals.
+        """
+        model = self._fitted()
+        self._table_only("intervals")
+        options = {"level": level, "method": method, "local": local, "joint": joint}
+        _, low, high = model.interval(self._read(X, False), options)
+        return self._shape(low), self._shape(high)
+
+    def _table_only(self, what: str) -> None:
+        if self._precomputed():
+            raise ValueError(f"{what} are not there for precomputed kernels")
+
+
+class IOKLClassifier(ClassifierMixin, _Estimator):
+    """Classification by regression on a target of 0 or 1 for each class, kernels and output kernel learned.
+
+    Parameters
+    ----------{parameters}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, where X was a data frame.
+    n_iter_ : int
+        Outer iterations of the fit.
+    certificate_ : dict
+        How the fit ended: objective, certified relative gap, λ.
+    kernel_weights_ : dict
+        The weight of each kernel by its name.
+    output_kernel_ : ndarray of shape (n_classes, n_classes)
+        L, between the classes.
+
+    Examples
+    --------
+    >>> import numpy as np, iokl
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> y = np.where(abs(X[:, 0]) < 0.5, "in", "out")
+    >>> model = iokl.IOKLClassifier(kernels=["gaussian:all:0.5"], lam=1e-4).fit(X, y)
+    >>> model.predict([[0.1], [0.9]])
+    array(['in', 'out'], dtype='<U3')
+    """
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> IOKLClassifier:
+        """Learn to tell the classes y apart.
+
+        Ctrl-C ends the fit with the best model so far and a warning; a second one raises KeyboardInterrupt.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; NaN is a missing cell. With precomputed kernels, (n_samples, n_samples) or (n_kernels, n_samples, n_samples).
+        y : array-like of shape (n_samples,)
+            Classes: whole numbers, booleans or strings.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of one group are never on both sides of a split of the cross-validation.
+
+        Returns
+        -------
+        self : IOKLClassifier
+        """
+        a = self._read(X, True)
+        rows = len(a[0]) if self._precomputed() else len(a)
+        self.classes_, codes, names = given.labels(y, rows, type(self).__name__)
+        if len(names) < 2:
+            raise ValueError(f"{rows} samples of one class: there is nothing to tell apart")
+        options = self._options(groups, rows)
+        options["input_names"] = getattr(self, "feature_names_in_", None)
+        if self._precomputed():
+            Y = np.eye(len(names))[codes]
+            stack = [in_place(k) for k in a]
+            options["output_names"] = names
+            job = Job("iokl_fit_gram", matrices(stack), len(stack), ct.byref(matrix(Y)), encode_options(options), keep=[stack, Y])
+        else:
+            a = in_place(a)
+            text = (ct.c_char_p * len(names))(*(n.encode() for n in names))
+            job = Job(
+                "iokl_fit_classes", ct.byref(matrix(a)), codes.ctypes.data, rows, text, len(names), encode_options(options), keep=[a, codes]
+            )
+        self._run(job)
+        order = self._about["output_names"]
+        self._columns = [order.index(n) for n in names]
+        return self
+
+    def _scores(self, X: Any) -> Floats:
+        """The output of each class, in the order of classes_."""
+        return self._outputs(X)[:, self._columns]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs. With precomputed kernels, the cross-kernel matrix (n_samples, n_training_samples), or a stack of them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class of the largest output.
+        """
+        best = np.argmax(self._scores(X), axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Predict the probability of each class.
+
+        The outputs estimate the probabilities, as least squares on 0 and 1 do; these are the
+        nearest numbers to them that are not negative and have the sum 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, as for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        F = self._scores(X)
+        down = -np.sort(-F, axis=1)
+        excess = (np.cumsum(down, axis=1) - 1) / np.arange(1, F.shape[1] + 1)
+        last = np.count_nonzero(down > excess, axis=1) - 1
+        P = np.maximum(F - excess[np.arange(len(F)), last][:, None], 0)
+        return P / P.sum(axis=1, keepdims=True)
+
+
+for _estimator in (IOKLRegressor, IOKLClassifier):
+    _estimator.__doc__ = (_estimator.__doc__ or "").replace("{parameters}", PARAMETERS)
+
+
+def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
+    """Load a model that `save`, or ``iokl fit --out``, has written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    IOKLRegressor or IOKLClassifier
+        A fitted estimator. Its parameters are the defaults, but for what the model says of itself: λ, τ, norm.
+        A regressor predicts one column for each output.
+    """
+    model = Model.load(os.fspath(path))
+    about = model.describe()
+    cert = about["certificate"]
+    fitted: IOKLRegressor | IOKLClassifier
+    settings = {"lam": cert["lambda"], "tau": cert["tau"], "norm": cert["norm"], "learn": cert["learn"]}
+    if about["input_names"] is None:
+        settings["kernels"] = "precomputed"
+    if about["classes"]:
+        fitted = IOKLClassifier(**settings)
+        fitted.classes_ = given.classes_of(about["classes"])
+        order = np.argsort(fitted.classes_, kind="stable")
+        fitted.classes_, fitted._columns = fitted.classes_[order], list(order)
+    else:
+        fitted = IOKLRegressor(**settings)
+        fitted._single = False
+    fitted._model = model
+    fitted._describe()
+    names = about["input_names"]
+    if names is None:
+        fitted.n_features_in_ = cert["samples"]
+    else:
+        fitted.n_features_in_ = len(names)
+        if names != [f"x{j + 1}" for j in range(len(names))]:
+            fitted.feature_names_in_ = np.array(names, dtype=object)
+    return fitted

@@ -1,0 +1,124 @@
+"""Causal graphs of time series."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _input as given
+from ._library import Floats, Job, encode_options, in_place, matrix
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A causal graph.
+
+    Attributes
+    ----------
+    nodes : list of str
+        Names of the nodes.
+    graph : ndarray of shape (n_nodes, n_nodes)
+        Strengths: row = target, column = source.
+    details : dict
+        All that ``iokl.granger`` has found, as the library writes it: sizes of the parts, fits of the nodes.
+    """
+
+    nodes: list[str]
+    graph: Floats
+    details: dict[str, Any]
+
+    def edges(self, threshold: float = 0.0) -> list[tuple[str, str, float]]:
+        """List the edges between different nodes, the strongest first.
+
+        Parameters
+        ----------
+        threshold : float, default=0.0
+            Strengths up to this are left out.
+
+        Returns
+        -------
+        list of (source, target, strength)
+        """
+        found = [
+            (source, target, float(self.graph[i, j]))
+            for i, target in enumerate(self.nodes)
+            for j, source in enumerate(self.nodes)
+            if i != j and self.graph[i, j] > threshold
+        ]
+        return sorted(found, key=lambda e: -e[2])
+
+
+def granger(
+    series: Any,
+    lag: int = 1,
+    *,
+    kernels: Sequence[str] | None = None,
+    lam: float | None = None,
+    lambdas: Sequence[float] | None = None,
+    names: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
+    replicate: Any = None,
+    random_state: int | None = None,
+    verbose: bool = False,
+    options: dict[str, Any] | None = None,
+) -> Graph:
+    """Find who drives whom among time series, nonlinearly.
+
+    Parameters
+    ----------
+    series : array-like of shape (n_times, n_series)
+        A row for each point in time, in order. The columns of a data frame give the names.
+    lag : int, default=1
+        How many past values of each series are used.
+    kernels : list of str or None, default=None
+        SPECs of kernels on the past of each node.
+    lam : float or None, default=None
+        The regularization λ of every node; None means 0.1 without `lambdas`.
+    lambdas : list of float or None, default=None
+        Candidates of λ, of which a time-ordered cross-validation chooses.
+    names : list of str or None, default=None
+        Names of the series.
+    groups : list of str or None, default=None
+        The node that each series belongs to; None means a node for each series.
+    replicate : array-like of shape (n_times,) or None, default=None
+        A whole number for each row: no lag crosses from one replicate to the next.
+    random_state : int or None, default=None
+        Seed of every random choice; None means 0.
+    verbose : bool, default=False
+        Show progress on standard error.
+    options : dict or None, default=None
+        Further options by the names of ``granger.Options`` in snake_case.
+
+    Returns
+    -------
+    Graph
+        The graph, row = target, column = source, and the fits behind it.
+
+    Examples
+    --------
+    >>> import numpy as np, iokl
+    >>> x = np.zeros((300, 2)); x[0] = 0.3, 0.1
+    >>> for t in range(1, 300):
+    ...     x[t] = 3.8 * x[t - 1, 0] * (1 - x[t - 1, 0]), 0.2 * x[t - 1, 1] + 0.8 * x[t - 1, 0] ** 2
+    >>> iokl.granger(x, names=["a", "b"]).edges()[0][:2]
+    ('a', 'b')
+    """
+    a = given.table(series, "granger")
+    known = given.names_of(series)
+    if names is None and known is not None:
+        names = list(known)
+    all: dict[str, Any] = {
+        "lag": lag, "kernels": kernels, "lambda": lam, "lambdas": lambdas, "names": names, "groups": groups,
+        "replicate": None if replicate is None else np.asarray(replicate, dtype=np.int64), "seed": random_state,
+    }  # fmt: skip
+    all.update(options or {})
+    a = in_place(a)
+    with Job("iokl_granger", ct.byref(matrix(a)), encode_options(all), keep=[a]) as job:
+        if job.wait(verbose):
+            raise KeyboardInterrupt
+        details = job.json()
+        nodes = details["nodes"]
+        return Graph(nodes, job.graph(len(nodes)), details)

@@ -1,0 +1,233 @@
+"""The estimators as scikit-learn's users know them."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import iokl
+from conftest import QUICK
+
+pytest.importorskip("sklearn")
+import pandas as pd
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+
+@parametrize_with_checks([iokl.IOKLRegressor(), iokl.IOKLClassifier()])
+def test_sklearn(estimator, check):
+    check(estimator)
+
+
+def test_regressor(table):
+    X, Y = table
+    m = iokl.IOKLRegressor(**QUICK).fit(X[:40], Y[:40])
+    assert m.predict(X[40:]).shape == (20, 2)
+    assert m.score(X[40:], Y[40:]) > 0.8
+    assert m.certificate_["relative_gap"] <= 1e-4 and m.certificate_["lambda"] == 1e-3
+    assert m.n_features_in_ == 3 and m.n_iter_ >= 1 and not hasattr(m, "feature_names_in_")
+    assert np.linalg.eigvalsh(m.output_kernel_).min() > -1e-12
+    assert sum(m.kernel_weights_.values()) <= 1 + 1e-12
+    one = iokl.IOKLRegressor(**QUICK).fit(X, Y[:, 0])
+    assert one.predict(X).shape == (60,)
+    np.testing.assert_array_equal(one.predict(X), iokl.IOKLRegressor(**QUICK).fit(X, Y[:, :1]).predict(X)[:, 0])
+
+
+def test_rows_do_not_depend_on_each_other(table):
+    X, Y = table
+    X = np.tile(X, (300, 1))  # more than a block
+    m = iokl.IOKLRegressor(**QUICK).fit(*table)
+    F = m.predict(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(m.predict(X[order]), F[order])
+    np.testing.assert_array_equal(np.vstack([m.predict(X[i : i + 1]) for i in range(50)]), F[:50])
+    np.testing.assert_array_equal(m.predict(X[10000:]), F[10000:])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X.astype(np.float32).astype(float) * 0 + X,
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: np.hstack([X, X])[:, : X.shape[1]],
+        lambda X: X[::-1][::-1],
+        lambda X: X[::-1].copy()[::-1],
+        lambda X: X.astype(">f8"),
+        lambda X: X.tolist(),
+        lambda X: pd.DataFrame(X).values,
+    ],
+)
+def test_forms_of_arrays(table, form):
+    X, Y = table
+    want = iokl.IOKLRegressor(**QUICK).fit(X, Y).predict(X)
+    got = iokl.IOKLRegressor(**QUICK).fit(form(X), form(Y)).predict(form(X))
+    np.testing.assert_array_equal(got, want)
+
+
+def test_float32(table):
+    X, Y = (a.astype(np.float32) for a in table)
+    want = iokl.IOKLRegressor(**QUICK).fit(X.astype(float), Y.astype(float)).predict(X.astype(float))
+    np.testing.assert_array_equal(iokl.IOKLRegressor(**QUICK).fit(X, Y).predict(X), want)
+
+
+def test_memory_maps_and_read_only(table, tmp_path):
+    X, Y = table
+    want = iokl.IOKLRegressor(**QUICK).fit(X, Y).predict(X)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    Y = Y.copy()
+    Y.flags.writeable = False
+    np.testing.assert_array_equal(iokl.IOKLRegressor(**QUICK).fit(mapped, Y).predict(mapped), want)
+
+
+def test_missing_cells(table):
+    X, Y = table
+    holes = X.copy()
+    holes[::7, 0] = np.nan
+    filled = np.where(np.isnan(holes), np.nanmean(holes, axis=0), holes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        m = iokl.IOKLRegressor(standardize="y", **QUICK).fit(holes, Y)
+    want = iokl.IOKLRegressor(standardize="y", **QUICK).fit(filled, Y).predict(filled)
+    np.testing.assert_allclose(m.predict(holes), want, rtol=1e-6, atol=1e-6)
+    with pytest.raises(ValueError, match="infinity"):
+        m.predict(np.where(np.isnan(holes), np.inf, holes))
+
+
+def test_data_frames(table):
+    X = pd.DataFrame(table[0], columns=["a", "b", "c"])
+    Y = pd.DataFrame(table[1], columns=["u", "v"])
+    m = iokl.IOKLRegressor(**QUICK).fit(X, Y)
+    assert list(m.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(m.predict(X), iokl.IOKLRegressor(**QUICK).fit(*table).predict(table[0]))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        m.predict(X[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="unseen at fit time"):
+        m.predict(X.rename(columns={"a": "z"}))
+    with pytest.warns(UserWarning, match="valid feature names"):
+        m.predict(X.values)
+    nullable = X.astype("Float64")
+    nullable.iloc[0, 0] = pd.NA
+    assert np.isfinite(m.predict(nullable)).all()
+
+
+def test_classifier():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 2))
+    y = np.array(["low", "mid", "top"])[np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7])]
+    m = iokl.IOKLClassifier(**QUICK).fit(X[:60], y[:60])
+    assert list(m.classes_) == ["low", "mid", "top"]
+    assert m.score(X[60:], y[60:]) > 0.8
+    P = m.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)
+    assert P.min() >= 0
+    np.testing.assert_array_equal(m.classes_[P.argmax(axis=1)], m.predict(X))
+    # Numbers as text are sorted as numbers by the library, as text by numpy.
+    ten = np.array(["9", "10", "8"])[np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7])]
+    again = iokl.IOKLClassifier(**QUICK).fit(X[:60], ten[:60])
+    names = dict(low="9", mid="10", top="8")
+    assert list(again.predict(X)) == [names[c] for c in m.predict(X)]
+    for labels in (y == "low", (y == "low").astype(float), pd.Series(y).astype("category")):
+        assert iokl.IOKLClassifier(**QUICK).fit(X, labels).score(X, labels) > 0.8
+    with pytest.raises(ValueError, match="class"):
+        iokl.IOKLClassifier(**QUICK).fit(X, np.zeros(90))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        iokl.IOKLClassifier(**QUICK).fit(X, X[:, 0])
+
+
+def gaussian(A, B):
+    return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
+
+
+def test_precomputed(table):
+    X, Y = table
+    fit, new = np.stack([gaussian(X[:40], X[:40]), X[:40] @ X[:40].T]), np.stack([gaussian(X[40:], X[:40]), X[40:] @ X[:40].T])
+    m = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4).fit(fit, Y[:40])
+    assert r2_score(Y[40:], m.predict(new)) > 0.95
+    flat = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4)
+    assert r2_score(Y, cross_val_predict(flat, gaussian(X, X), Y, cv=3)) > 0.9  # rows and columns are split
+    y = Y[:, 0] > 0
+    c = iokl.IOKLClassifier(kernels="precomputed", lam=1e-4).fit(fit, y[:40])
+    assert (c.predict(new) == y[40:]).mean() > 0.8
+    with pytest.raises(ValueError, match="features"):
+        m.predict(new[:, :, :-1])
+
+
+def test_intervals(table):
+    X, Y = table
+    m = iokl.IOKLRegressor(kernels=["gaussian:all:1"], interval_folds=5, folds=3).fit(X[:40], Y[:40])
+    for method in (None, "cv+", "jackknife+"):
+        low, high = m.predict_interval(X[40:], level=0.9, method=method)
+        assert low.shape == (20, 2) and ((low < Y[40:]) & (Y[40:] < high)).mean() > 0.7
+        narrow = np.subtract(*m.predict_interval(X[40:], level=0.7, method=method)[::-1])
+        assert (narrow < high - low).all()
+    F, S = m.predict(X[40:], return_std=True)
+    np.testing.assert_array_equal(F, m.predict(X[40:]))
+    assert (S > 0).all()
+    far = m.predict(X[40:] + 100, return_std=True)[1]
+    assert (far > S).all()
+    with pytest.raises(ValueError):
+        m.predict_interval(X, level=1.5)
+    with pytest.raises(ValueError, match="magic"):
+        m.predict_interval(X, method="magic")
+
+
+def test_pickle_clone_copy(table):
+    X, Y = table
+    m = iokl.IOKLRegressor(**QUICK).fit(X, Y)
+    for again in (pickle.loads(pickle.dumps(m)), copy.deepcopy(m), copy.copy(m)):
+        np.testing.assert_array_equal(again.predict(X), m.predict(X))
+    fresh = clone(m)
+    assert fresh.get_params() == m.get_params()
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+
+
+def test_pipeline_and_grid(table):
+    X, Y = table
+    grid = GridSearchCV(make_pipeline(StandardScaler(), iokl.IOKLRegressor(**QUICK)), {"ioklregressor__lam": [1e-3, 1e2]}, cv=2, n_jobs=2)
+    grid.fit(X, Y)
+    assert grid.best_params_ == {"ioklregressor__lam": 1e-3}
+    y = Y[:, 0] > 0
+    P = cross_val_predict(iokl.IOKLClassifier(**QUICK), X, y, cv=3, method="predict_proba")
+    assert ((P[:, 1] > 0.5) == y).mean() > 0.8
+
+
+def test_groups(table):
+    X, Y = table
+    groups = np.repeat([f"g{k}" for k in range(6)], 10)
+    m = iokl.IOKLRegressor(kernels=["gaussian:all:1"], folds=3).fit(X, Y, groups=groups)
+    assert m.score(X, Y) > 0.9
+    with pytest.raises(ValueError, match="inconsistent"):
+        iokl.IOKLRegressor(**QUICK).fit(X, Y, groups=groups[:-1])
+
+
+def test_bad_parameters(table):
+    for params, word in (
+        ({"kernels": ["guassian:all:1"]}, "guassian"), ({"lam": -1}, "lam"), ({"tol": 0}, "tol"), ({"norm": "lp:x"}, "norm"),
+        ({"options": {"presicion": "float32"}}, "presicion"), ({"learn": "all"}, "learn"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=word):
+            iokl.IOKLRegressor(**{**QUICK, **params}).fit(*table)
+    with pytest.raises(MemoryError):
+        iokl.IOKLRegressor(**QUICK, options={"max_bytes": 1000}).fit(*table)
+    with pytest.warns(ConvergenceWarning):
+        iokl.IOKLRegressor(
+            kernels=["gaussian:each:0.5,1,2"], lam=1e-4, tol=1e-10, max_outer=1
+        ).fit(*table)
+
+
+def test_display(table):
+    m = iokl.IOKLRegressor(lam=0.5)
+    assert repr(m) == "IOKLRegressor(lam=0.5)"
+    page = m.fit(*table)._repr_html_()
+    assert "IOKLRegressor" in page and "<script" not in page
