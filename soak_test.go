@@ -1,0 +1,119 @@
+package iokl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/internal/learn/learntest"
+)
+
+var soak = flag.Duration("soak", 3*time.Second, "time for which TestSoak fits, saves, loads, predicts and cancels")
+
+// held is what a process holds on to.
+type held struct {
+	goroutines, files int
+	heap              uint64
+}
+
+func nowHeld() held {
+	runtime.GC()
+	runtime.GC() // what finalizers let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		files = nil // not told here
+	}
+	return held{runtime.NumGoroutine(), len(files), m.HeapAlloc}
+}
+
+// soakOnce learns from random data by random options, some of it cancelled on the way, and
+// puts the model through a file.
+func soakOnce(t *testing.T, dir string, seed uint64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 0x736f616b))
+	X, Y := learntest.Wave(20+rng.IntN(40), seed)
+	opt := Options{
+		Lambda: math.Pow(10, -4*rng.Float64()), Seed: seed, Tol: 1e-3,
+		Norm: []string{"", "lp:1.5", "block1"}[rng.IntN(3)], Solver: []string{"", "closed"}[rng.IntN(2)],
+		Kernels: [][]string{{"gaussian:all:median*0.5,1,2"}, {"rff:gaussian:all:median:30", "linear:all"}, {"laplacian:each", "poly:2:all"}}[rng.IntN(3)],
+	}
+	if opt.Norm == "block1" {
+		opt.Solver = ""
+	}
+	if rng.IntN(8) == 0 {
+		opt.Lambda, opt.CV = 0, CVOptions{Folds: 3, Repeats: 1}
+	}
+	if rng.IntN(4) == 0 {
+		opt.Checkpoint = filepath.Join(dir, "state")
+		defer os.Remove(opt.Checkpoint)
+	}
+	ctx, cancel := context.WithCancel(bg)
+	defer cancel()
+	if rng.IntN(3) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(rng.IntN(int(20*time.Millisecond))))
+		defer cancel()
+	}
+	m, err := Fit(ctx, X, Y, opt)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, bcd.ErrNotConverged) {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if m == nil {
+		return
+	}
+	path := filepath.Join(dir, "m.iokl")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(path)
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	want, err := m.Predict(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := again.Predict(X); err != nil || !sameBits(got, want) {
+		t.Fatalf("seed %d: the loaded model predicts other values: %v", seed, err)
+	}
+	if _, err := Decode(bytes.NewReader(nil), 0); !errors.Is(err, ErrModel) {
+		t.Fatal(err)
+	}
+	if _, err := m.Predict(mat.NewDense(1, 1, nil)); err == nil {
+		t.Fatalf("seed %d: a row of another length was taken", seed)
+	}
+}
+
+// A process that learns for hours holds no more at the end than after its first minute.
+func TestSoak(t *testing.T) {
+	dir := t.TempDir()
+	var seed uint64
+	run := func(d time.Duration) {
+		for end := time.Now().Add(d); time.Now().Before(end); seed++ {
+			soakOnce(t, dir, seed)
+		}
+	}
+	run(min(*soak/3, time.Minute))
+	start, half := nowHeld(), seed
+	run(*soak - min(*soak/3, time.Minute))
+	end := nowHeld()
+	// The garbage of a pool, and of what the runtime keeps of goroutines that ended.
+	const slack = 8 << 20
+	if end.goroutines > start.goroutines || end.files > start.files || end.heap > start.heap+slack {
+		t.Errorf("after %d rounds %+v, after %d %+v", half, start, seed, end)
+	}
+	t.Logf("%d rounds: %d goroutines, %d files, %.1f MiB, after the first %d: %.1f MiB",
+		seed, end.goroutines, end.files, float64(end.heap)/(1<<20), half, float64(start.heap)/(1<<20))
+}
