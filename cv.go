@@ -21,6 +21,9 @@ type CVOptions struct {
 	Kernels [][]string `json:"kernels,omitempty"` // dictionaries to compare; nil: Options.Kernels, or what screening finds when that is empty
 
 	Folds int `json:"folds,omitempty"` // 0 means 10, and 5, or 3 for many samples, where Fit chooses λ itself
+	// LeaveOneOut leaves out every row by itself, in closed form, in place of folds: at scales, weights, L and
+	// μ = λl of all rows. Settings that learn neither weights nor L take one decomposition for all λ.
+	LeaveOneOut bool `json:"leave_one_out,omitempty"`
 	// Repeats of the whole, with other folds; 0 means 1, and where Fit chooses λ
 	// more for few samples. Without Lambdas, what is beyond doubt worse after a
 	// repeat is left out of the next.
@@ -44,7 +47,7 @@ func (c CVOptions) ForFit(l int) CVOptions {
 			c.Folds = defaults.FewFolds
 		}
 	}
-	if c.Repeats == 0 && !c.TimeOrdered {
+	if c.Repeats == 0 && !c.TimeOrdered && !c.LeaveOneOut {
 		c.Repeats = max(1, min(defaults.MaxRepeats, defaults.TestSamples/l))
 	}
 	return c
@@ -60,6 +63,7 @@ type CVPoint struct {
 	Mean    float64   `json:"mean"`   // of the metric over the folds
 	StdErr  float64   `json:"stderr"` // of that mean; 0 for one fold
 	Folds   []float64 `json:"folds"`
+	Freedom float64   `json:"degrees_of_freedom,omitempty"` // effective, of the fit to all rows, with LeaveOneOut
 }
 
 // CVResult lists the settings that every fold has tried. Where settings were compared on

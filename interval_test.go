@@ -467,3 +467,103 @@ func TestPredictSets(t *testing.T) {
 		t.Errorf("level too high: %v", err)
 	}
 }
+
+// Leave-one-out of cross-validation against refits without each row by Fit, at the same μ.
+func TestCrossValidateLeaveOneOut(t *testing.T) {
+	const l = 26
+	X, Y := learntest.Wave(l, 36)
+	for name, kernels := range map[string][]string{
+		"exact": {"gaussian:all:4", "laplacian:all:9"}, "exact, one linear": {"linear:all", "gaussian:all:4"},
+		"linear features": {"linear:all"}, "random features": {"rff:gaussian:all:4:40"},
+	} {
+		for _, metric := range []string{"mse", "rmse"} {
+			t.Run(name+"/"+metric, func(t *testing.T) {
+				opt := iokl.Options{Kernels: kernels, Learn: "none", Standardize: "none", Tol: 1e-10, CV: iokl.CVOptions{LeaveOneOut: true, Lambdas: []float64{1e-1, 1e-2}, Metric: metric}}
+				r, err := iokl.CrossValidate(context.Background(), X, Y, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Points) != 2 || r.Folds != l {
+					t.Fatalf("%+v", r)
+				}
+				for _, p := range r.Points {
+					opt := opt
+					opt.Lambda = p.Lambda * l / (l - 1)
+					mse := make([]float64, 3)
+					for i := range l {
+						m, err := iokl.Fit(context.Background(), without(X, i, l), without(Y, i, l), opt)
+						if err != nil {
+							t.Fatal(err)
+						}
+						F, err := m.Predict(X.Slice(i, i+1, 0, 4))
+						if err != nil {
+							t.Fatal(err)
+						}
+						for j := range mse {
+							e := F.At(0, j) - Y.At(i, j)
+							mse[j] += e * e / l
+						}
+					}
+					var want float64
+					for _, v := range mse {
+						if metric == "rmse" {
+							v = math.Sqrt(v)
+						}
+						want += v / 3
+					}
+					if !(math.Abs(p.Mean-want) <= 1e-7*want) || !(p.StdErr > 0) || !(p.Freedom > 0 && p.Freedom < 3*l) {
+						t.Errorf("λ = %g: error %.10g ± %g, want %.10g; %g degrees of freedom", p.Lambda, p.Mean, p.StdErr, want, p.Freedom)
+					}
+				}
+			})
+		}
+	}
+	learned, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1"}, CV: iokl.CVOptions{LeaveOneOut: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := learned.Chosen(); !(p.Mean < learned.Constant) || learned.Best == 0 {
+		t.Errorf("chose %+v of errors beside %g", p, learned.Constant)
+	}
+	if _, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{CV: iokl.CVOptions{LeaveOneOut: true, TimeOrdered: true}}); !errors.Is(err, iokl.ErrInput) {
+		t.Errorf("in the order of time: %v", err)
+	}
+}
+
+// Targets that a model predicts by their mean have the residuals of the mean, and no deviation.
+func TestClosedFormsOfMeans(t *testing.T) {
+	X, Y := learntest.Wave(90, 37)
+	m, err := iokl.Fit(context.Background(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:median"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const noise = 2
+	if c := m.Chosen(); !slices.Contains(c.Means, noise) {
+		t.Skipf("the noise is learned: %+v", c)
+	}
+	r, err := m.LeaveOneOut(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	F, err := m.Predict(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	D, err := m.PredictDeviation(context.Background(), X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 90 {
+		near(t, "residual", r.Residuals.At(i, noise), Y.At(i, noise)-F.At(i, noise))
+		if D.At(i, noise) != 0 || !(D.At(i, 0) > 0) || r.Leverages.At(i, noise) != 0 {
+			t.Fatalf("row %d: deviations %g", i, mat.Row(nil, i, D))
+		}
+	}
+	a, err := m.PredictInterval(context.Background(), X, iokl.IntervalOptions{Method: "jackknife+"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := a.High.At(0, noise) - a.Low.At(0, noise); math.Abs(a.High.At(1, noise)-a.Low.At(1, noise)-w) > 1e-9*w {
+		t.Error("intervals of a mean differ in width")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,6 +29,7 @@ type foldFlags struct {
 	lambdas, taus string
 	norms         []string
 	folds         int
+	leaveOut      bool
 	repeats       int
 	metric        string
 	timeOrdered   bool
@@ -39,7 +41,8 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.lambdas, "lambdas", "", "values of λ to try, as 1e-1,1e-2,1e-3 (default: a falling path that ends where the error rises)")
 	f.StringVar(&c.taus, "taus", "", "values of τ to try")
 	f.StringArrayVar(&c.norms, "norms", nil, "a norm to try, as lp:1; repeatable (default: --norm, or lp:1 and lp:2)")
-	f.IntVar(&c.folds, "folds", 10, "number of folds")
+	c.folds = 10
+	f.Var(&foldCount{&c.folds, &c.leaveOut}, "folds", "number of folds; loo leaves out every row by itself, in closed form\nat the scales, weights and L that all rows chose")
 	f.IntVar(&c.repeats, "repeats", 1, "repetitions with other folds")
 	f.StringVar(&c.metric, "metric", "mse", "mse, rmse, accuracy, or nmse (squared error over the variance of the targets)")
 	f.BoolVar(&c.timeOrdered, "time-ordered", false, "rows are a time series: train on the past, test on what follows")
@@ -47,9 +50,34 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&c.oneSE, "one-se", false, "choose the largest λ within one standard error of the best")
 }
 
+// foldCount is a number of folds, or loo.
+type foldCount struct {
+	n   *int
+	loo *bool
+}
+
+func (c *foldCount) Type() string { return "int|loo" }
+
+func (c *foldCount) String() string {
+	if c.n == nil {
+		return ""
+	}
+	return strconv.Itoa(*c.n)
+}
+
+func (c *foldCount) Set(text string) (err error) {
+	if *c.loo = text == "loo"; *c.loo {
+		return nil
+	}
+	if *c.n, err = strconv.Atoi(text); err != nil {
+		err = fmt.Errorf("%s is neither a number nor loo", text)
+	}
+	return err
+}
+
 // options of the library, for so many rows; fewer than 0 when that is not known.
 func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
-	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, OneSE: c.oneSE}
+	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
 	if c.folds < 2 {
 		return opt, fmt.Errorf("--folds %d: at least 2 are needed", c.folds)
 	}
@@ -143,6 +171,7 @@ from one pass over the rows.`,
   iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
   iokl cv --x x.csv --y y.csv --budget 60s --json
   iokl cv --x x.csv --y y.csv --report cv.html
+  iokl cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --folds loo
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
   iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
   iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:100 --lambdas 1e-1,1e-2,1e-3 --norm lp:1 --folds 3 --out model.iokl`,
@@ -313,7 +342,11 @@ func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out
 func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	several := severalDictionaries(r.Points)
-	fmt.Fprintf(t, "norm\tlearn\tτ\tλ\t%s\t± standard error\t\t\n", r.Metric)
+	freedom := ""
+	if r.Chosen().Freedom > 0 {
+		freedom = "degrees of freedom"
+	}
+	fmt.Fprintf(t, "norm\tlearn\tτ\tλ\t%s\t± standard error\t%s\t\t\n", r.Metric, freedom)
 	for i, p := range r.Points {
 		if several && (i == 0 || !slices.Equal(p.Kernels, r.Points[i-1].Kernels)) {
 			if err := flush(t); err != nil {
@@ -329,7 +362,11 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 		if p.Tau > 0 {
 			tau = fmt.Sprintf("%.4g", p.Tau)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t\n", p.Norm, p.Learn, tau, p.Lambda, p.Mean, p.StdErr, mark)
+		df := ""
+		if freedom != "" {
+			df = fmt.Sprintf("%.4g", p.Freedom)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t%s\t\n", p.Norm, p.Learn, tau, p.Lambda, p.Mean, p.StdErr, df, mark)
 	}
 	if err := flush(t); err != nil {
 		return err

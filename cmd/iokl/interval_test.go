@@ -114,3 +114,34 @@ func TestPredictSetsOfClasses(t *testing.T) {
 		t.Errorf("%+v", s.intervalReport)
 	}
 }
+
+func TestCVLeaveOneOut(t *testing.T) {
+	dir := folder(t)
+	line := "cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --lambdas 1e-1,1e-2,1e-3 --folds "
+	var r, ten cvReport
+	command(t, dir, line+"loo --json").object(t, &r)
+	command(t, dir, line+"10 --json").object(t, &ten)
+	if r.Folds != 40 || len(r.Points) != 3 || !(r.Points[0].Freedom < r.Points[2].Freedom) {
+		t.Errorf("%+v", r)
+	}
+	for i, p := range r.Points {
+		if q := ten.Points[i]; !(math.Abs(math.Log(p.Mean/q.Mean)) < 0.5) {
+			t.Errorf("λ = %g: error %g by rows, %g by folds", p.Lambda, p.Mean, q.Mean)
+		}
+	}
+	if r := command(t, dir, line+"loo"); r.status != exitOK || !strings.Contains(r.stdout, "degrees of freedom") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "cv --gram g.npz:Ks --y g.npz:Y --folds loo"); r.status != exitOK {
+		t.Errorf("%+v", r)
+	}
+	for _, c := range []struct{ line, want string }{
+		{line + "many", "neither a number nor loo"},
+		{line + "loo --time-ordered", "use folds"},
+		{line + "1", "at least 2"},
+	} {
+		if r := command(t, dir, c.line); r.status != exitUsage || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: %+v", c.line, r)
+		}
+	}
+}

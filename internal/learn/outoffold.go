@@ -11,11 +11,9 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-// Parts is Data that can be taken apart.
+// Parts is Data of which models of a part can predict the rest.
 type Parts interface {
-	Data
-	// Part is the data of some of the samples.
-	Part(rows []int) (Data, error)
+	Sampler
 	// HeldOut returns the targets of the samples to test on, and what m, a model of the
 	// part to train on, predicts for them.
 	HeldOut(ctx context.Context, m *model.Model, s Split) (Y, F blas.General, err error)
@@ -32,7 +30,7 @@ func OutOfFold(ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx
 	}
 	folds, fail := make([]model.Fold, len(splits)), make([]error, len(splits))
 	one := func(k int) error {
-		part, err := d.Part(splits[k].Train)
+		part, err := d.Sample(splits[k].Train)
 		if err != nil {
 			return err
 		}

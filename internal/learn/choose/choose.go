@@ -27,6 +27,7 @@ type Options struct {
 	Kernels [][]string
 
 	Folds       int
+	LeaveOneOut bool
 	Repeats     int
 	Groups      []int
 	TimeOrdered bool
@@ -45,6 +46,7 @@ type Point struct {
 	Mean    float64
 	StdErr  float64
 	Folds   []float64
+	Freedom float64
 }
 
 // Result lists the settings that every fold has tried.
@@ -125,6 +127,9 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 
 // choose compares settings while limited lasts; ctx is for what is needed after that.
 func (s *selection) choose(limited, ctx context.Context) (*Result, error) {
+	if s.LeaveOneOut {
+		return s.leaveOneOut(limited)
+	}
 	if d, some, ok := s.large(); ok {
 		return s.chooseLarge(limited, ctx, d, some)
 	}

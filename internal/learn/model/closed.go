@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
@@ -23,6 +24,7 @@ type closed struct {
 
 	R, D  blas.General // residuals without each row, and their deviations for noise 1, l×live; of the model with Y
 	sigma []float64    // standard deviation of the noise of each live output; nil without Y
+	means []int        // live outputs that the model predicts without kernels, see UseMeans
 }
 
 // derive returns the closed forms of the model, which it keeps.
@@ -70,14 +72,40 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	if err := c.lo.At(blas.General{}, m.Mu); err != nil {
 		return nil, err
 	}
+	for k := range m.L.Dim() {
+		if !slices.ContainsFunc(columns.Take(b.CL, []int{k}).Data, func(v float64) bool { return v != 0 }) {
+			c.means = append(c.means, k)
+		}
+	}
 	if known {
 		c.R, c.D = blas.NewGeneral(Y.Rows, Y.Cols), blas.NewGeneral(Y.Rows, Y.Cols)
 		c.lo.Residuals(c.R)
 		c.lo.Deviations(c.D)
+		for _, k := range c.means {
+			blas.Copy(blas.View(c.R, 0, k, c.l, 1), blas.View(Y, 0, k, c.l, 1))
+			fill(blas.View(c.D, 0, k, c.l, 1), 1)
+		}
 		c.noise()
 	}
 	m.ends.closed = c
 	return c, nil
+}
+
+// fill makes all elements of a v.
+func fill(a blas.General, v float64) {
+	for i := range a.Rows {
+		row := blas.Row(a, i)
+		for k := range row {
+			row[k] = v
+		}
+	}
+}
+
+// rest makes the columns 0 of the outputs that the model predicts without kernels.
+func (c *closed) rest(a blas.General) {
+	for _, k := range c.means {
+		fill(blas.View(a, 0, k, a.Rows, 1), 0)
+	}
 }
 
 // needY refuses a model without targets.
@@ -132,6 +160,7 @@ func (c *closed) deviation(dst, Z blas.General) error {
 		return fault.From(err)
 	}
 	c.lo.Deviation(dst, KX, kxx)
+	c.rest(dst)
 	return nil
 }
 
@@ -214,9 +243,7 @@ func (m *Model) jackknife(ctx context.Context, lo, hi, x blas.General, q Interva
 	return m.slabs(ctx, x, slab, func(first int, Z blas.General) error {
 		rows := Z.Rows
 		W, scale := blas.NewGeneral(rows, c.R.Rows), blas.NewGeneral(rows, c.R.Cols)
-		for i := range scale.Data {
-			scale.Data[i] = 1
-		}
+		fill(scale, 1)
 		if q.Local {
 			if err := c.deviation(scale, Z); err != nil {
 				return err
@@ -240,6 +267,7 @@ func (m *Model) jackknife(ctx context.Context, lo, hi, x blas.General, q Interva
 			copy(b, a)
 			moved := blas.NewGeneral(c.R.Rows, c.R.Cols)
 			c.lo.Changes(moved, U, i)
+			c.rest(moved)
 			low, high := make([]float64, c.R.Rows), make([]float64, c.R.Rows)
 			for k, j := range m.Out.Live {
 				for p := range low {
@@ -271,6 +299,7 @@ func (m *Model) Influence(ctx context.Context, dst, x blas.General) error {
 		}
 		c.lo.Smoothers(U, W)
 		c.lo.Changes(moved, U, 0)
+		c.rest(moved)
 		m.targets(dst, moved, nil)
 		return nil
 	})
@@ -309,14 +338,16 @@ func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
 		return nil, err
 	}
 	n := len(m.Out.Names)
-	r := &LeftOut{blas.NewGeneral(c.l, n), blas.NewGeneral(c.l, n), blas.NewGeneral(c.l, n), c.lo.DegreesOfFreedom()}
+	r := &LeftOut{Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n), Leverages: blas.NewGeneral(c.l, n)}
 	m.targets(r.Residuals, c.R, nil)
 	m.targets(r.Deviations, c.D, c.sigma)
 	H := blas.NewGeneral(c.l, c.R.Cols)
 	c.lo.Leverages(H)
+	c.rest(H)
 	for i := range H.Rows {
 		for k, j := range m.Out.Live {
 			r.Leverages.Data[i*n+j] = H.Data[i*H.Stride+k]
+			r.Freedom += H.Data[i*H.Stride+k]
 		}
 	}
 	return r, nil

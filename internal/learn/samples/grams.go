@@ -52,7 +52,7 @@ func NewGrams(ctx context.Context, grams []blas.General, Y blas.General, opt Opt
 
 // Sample is the data of these samples alone.
 func (g *Grams) Sample(idx []int) (learn.Data, error) {
-	o, err := observe(len(idx), columns.Rows(g.y, idx), g.opt)
+	o, err := observe(len(idx), columns.Rows(g.y, idx), g.opt.quiet())
 	some := &Grams{observed: o, names: g.names}
 	for _, K := range g.grams {
 		some.grams = append(some.grams, part(K, idx, g.opt.Precision))
@@ -102,16 +102,6 @@ func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Traini
 	}
 	t.out, t.Y, t.warnings, err = columns.LearnOutputs(Y, &g.opt.Columns)
 	return t, err
-}
-
-// Part is the data of some of the samples.
-func (g *Grams) Part(rows []int) (learn.Data, error) {
-	o, err := observe(len(rows), columns.Rows(g.y, rows), g.opt.quiet())
-	p := &Grams{observed: o, names: g.names}
-	for _, K := range g.grams {
-		p.grams = append(p.grams, part(K, rows, g.opt.Precision))
-	}
-	return p, err
 }
 
 // HeldOut predicts the samples to test on by a model of the part to train on.

@@ -200,16 +200,11 @@ func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
 
 // Sample is the data of these samples alone.
 func (r *Rows) Sample(idx []int) (learn.Data, error) {
-	return NewRows(columns.Rows(r.x, idx), columns.Rows(r.y, idx), r.opt)
+	return NewRows(columns.Rows(r.x, idx), columns.Rows(r.y, idx), r.opt.quiet())
 }
 
 // Columns is the number of inputs.
 func (r *Rows) Columns() int { return r.x.Cols }
-
-// Part is the data of some of the samples.
-func (r *Rows) Part(rows []int) (learn.Data, error) {
-	return NewRows(columns.Rows(r.x, rows), columns.Rows(r.y, rows), r.opt.quiet())
-}
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {

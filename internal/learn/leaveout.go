@@ -1,0 +1,61 @@
+package learn
+
+import (
+	"context"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/linop"
+)
+
+// Leaver is a Training set that is refitted without each of its samples in closed form (mathematics.md §13).
+type Leaver interface {
+	Training
+	// LeaveOut prepares for refits. The error says why there is no closed form.
+	LeaveOut() (LeaveOut, error)
+}
+
+// LeaveOut is refits without each sample.
+type LeaveOut interface {
+	// At predicts every sample by the refit without it, at the same η, L and μ. A decomposition of K_η serves
+	// all calls with the same η.
+	At(ctx context.Context, eta []float64, L *linop.Spectral, mu float64) (*Refits, error)
+	// Constant predicts every sample without kernels, as the mean of the others where targets are standardised.
+	Constant() *Refits
+}
+
+// Refits are predictions of the samples by fits without them.
+type Refits struct {
+	F, Y    blas.General // and the targets, in the units of the data
+	Errors  Errors
+	Freedom float64 // effective degrees of freedom of the fit to all samples
+}
+
+// LeaveOut calls each with the refits without each sample, for every λ. What is learned of η and L is learned
+// from all samples at that λ, along the path; μ = λl stays that of all samples.
+func (m *Method) LeaveOut(ctx context.Context, t Training, refits LeaveOut, s Setting, lambdas []float64, each func(i int, r *Refits)) error {
+	p, so := m.problem(t, &s)
+	fixed := p.FixEta && p.FixL
+	eta, L := p.Eta, linop.ScaledIdentity(p.Space.Outputs(), p.Tau/float64(p.Space.Outputs()))
+	if eta == nil {
+		eta = make([]float64, p.Space.Kernels())
+		p.Norm.Start(eta)
+	}
+	for i, lambda := range lambdas {
+		if p.Lambda = lambda; !fixed {
+			res, err := bcd.Solve(ctx, p, so)
+			if res == nil || ctx.Err() != nil {
+				return fault.From(err)
+			}
+			so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: res.C}
+			eta, L = res.Eta, res.L
+		}
+		r, err := refits.At(ctx, eta, L, lambda*float64(p.Space.Samples()))
+		if err != nil {
+			return fault.From(err)
+		}
+		each(i, r)
+	}
+	return nil
+}
