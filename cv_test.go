@@ -85,7 +85,8 @@ func TestZeroOptionsWithinMemory(t *testing.T) {
 	X, Y := learntest.Wave(60, 25)
 	for grams, most := range map[int]int{1000: 1000, 12: 12, 1: 1, 0: 0} {
 		opt := Options{CV: CVOptions{Folds: 3, Repeats: 1}}
-		opt.MaxBytes = int64(grams)*blas.SymBytes(60, blas.Float64) + 60*60*8 + 12*8*60*3
+		// Beside them K_η in both precisions, two matrices for the solver, l×n blocks and two copies of X.
+		opt.MaxBytes = int64(grams)*blas.SymBytes(60, blas.Float64) + 60*60*(8+4+2*8) + 8*60*(12*3+2*4)
 		m, err := Fit(bg, X, Y, opt)
 		if most == 0 {
 			if m != nil || !errors.Is(err, ErrMemory) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func (m *machine) flags(f *pflag.FlagSet) {
 	f.StringVar(&m.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
 	f.IntVar(&m.threads, "threads", 0, "threads to compute with (default: all cores)")
 	f.Uint64Var(&m.seed, "seed", 0, "seed of every random choice")
-	f.StringVar(&m.memory, "memory", "", "memory limit for kernel matrices, such as 4GiB (default: what is available)")
+	f.StringVar(&m.memory, "memory", "", "memory that the process may take, such as 4GiB (default: what is available)")
 	m.output(f)
 }
 
@@ -63,8 +64,25 @@ func (m *machine) apply(cmd *cobra.Command) (limit int64, err error) {
 	}
 	blas.Use(be)
 	blas.SetThreads(m.threads)
-	memory.SetLimit(limit)
+	bound(limit)
 	return limit, nil
+}
+
+// ownBytes is what the program takes beside its data, and leastHeap what it is given to run in.
+const ownBytes, leastHeap = 40 << 20, 64 << 20
+
+// bound makes limit, or what the system allows where it is 0, the memory of the process. The
+// garbage collector keeps to it as far as what is in use does.
+func bound(limit int64) {
+	if limit == 0 {
+		limit = memory.Allowed()
+	}
+	free := limit
+	if limit >= 2*leastHeap {
+		free -= ownBytes
+	}
+	memory.SetLimit(free)
+	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), max(limit-ownBytes, leastHeap)))
 }
 
 // parseBytes reads a size such as 500MB, 4GiB or 1e9.

@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/choose"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -259,6 +260,7 @@ func (d *data) crossValidate(cmd *cobra.Command, opt iokl.Options) (*iokl.CVResu
 }
 
 func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destinations) error {
+	defer memory.Reserve(d.bytes())()
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()

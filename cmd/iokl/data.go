@@ -102,6 +102,21 @@ type data struct {
 	inputs, output []string // names, nil where the files have none
 }
 
+// bytes is the memory that the data take.
+func (d *data) bytes() float64 {
+	cells := 0
+	for _, t := range []*table.Table{d.X, d.Y} {
+		if t != nil {
+			cells += t.Data.Rows * t.Data.Cols
+		}
+	}
+	for _, g := range d.grams {
+		rows, cols := g.Dims()
+		cells += rows * cols
+	}
+	return 8 * float64(cells)
+}
+
 // load reads everything the flags ask for.
 func (d *dataFlags) load(cmd *cobra.Command) (*data, error) {
 	return reading(cmd, func() (*data, error) { return d.read(cmd) })

@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -68,14 +69,13 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 	if changed("max-outer") && l.maxOuter < 1 {
 		return iokl.Options{}, fmt.Errorf("--max-outer %d: at least 1 is needed", l.maxOuter)
 	}
-	limit, err := m.apply(cmd)
-	if err != nil {
+	if _, err := m.apply(cmd); err != nil {
 		return iokl.Options{}, err
 	}
 	opt := iokl.Options{
 		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: l.learn,
 		Standardize: l.standardize, Missing: d.missing, Solver: l.solver, Sylvester: l.sylvester,
-		Tol: l.tol, MaxOuter: l.maxOuter, MaxBytes: limit, Seed: m.seed, Budget: l.budget,
+		Tol: l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: l.budget,
 	}
 	if l.float32 {
 		opt.Precision = blas.Float32
@@ -218,6 +218,7 @@ func keep(model *iokl.Model, out, page string) error {
 
 // runFit fits, saves, reports.
 func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page string) error {
+	defer memory.Reserve(d.bytes())()
 	ctx := cmd.Context()
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/iokl/iokl/cmd/internal/manual"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -40,6 +42,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			fmt.Fprintf(stderr, "iokl: internal error: %v\n", r)
 			status = exitFailed
 		}
+	}()
+	soft := debug.SetMemoryLimit(-1)
+	defer func() {
+		debug.SetMemoryLimit(soft)
+		memory.SetLimit(0)
 	}()
 	out := &sticky{w: stdout}
 	root := newRoot()

@@ -178,7 +178,12 @@ func (e *Env) Limit() int64 {
 // Announce says what a fit needs and refuses what the limit does not hold.
 func (e *Env) Announce(p Plan) error {
 	e.Say("%s, with work space: %s", p.What, memory.Format(p.Bytes))
-	if err := memory.Within(e.Limit(), p.What+", with work space", p.Bytes, "use "+p.Instead); err != nil {
+	what, instead := p.What+", with work space", "use "+p.Instead
+	err := memory.Within(e.MaxBytes, what, p.Bytes, instead)
+	if e.MaxBytes == 0 {
+		err = memory.Check(what, p.Bytes, instead)
+	}
+	if err != nil {
 		return fault.Mark(err)
 	}
 	return nil
@@ -187,7 +192,8 @@ func (e *Env) Announce(p Plan) error {
 // Plan is the memory of a fit, in words and in bytes, and what to use when it is too much.
 type Plan struct {
 	What, Instead string
-	Bytes         float64
+	Bytes         float64 // of the process, at most
+	Held          float64 // in use from the start to the end
 }
 
 // Method is how a setting is solved.
@@ -267,7 +273,13 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	plan, err := d.Plan(ctx, s.Kernels, true)
+	if err != nil {
+		return nil, err
+	}
+	release := memory.Reserve(plan.Held)
 	res, err := bcd.Solve(ctx, p, so)
+	release()
 	err = errors.Join(err, end())
 	if r, ok := t.(rereader); ok && r.Err() != nil {
 		return nil, r.Err()

@@ -1,15 +1,15 @@
 // Package memory holds the memory limit of the process and the one error for work that exceeds a limit.
 //
 // Code that is about to allocate much calls [Check], or [Within] where its caller set a limit, and returns the error.
+// What stays allocated beside it is reserved.
 package memory
 
 import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
-	"strings"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync/atomic"
 )
 
@@ -20,36 +20,83 @@ var ErrTooLarge = errors.New("not enough memory")
 type Error struct {
 	What    string  // what needs the memory
 	Bytes   float64 // how much it needs
-	Limit   int64   // how much it may take, in bytes
+	Limit   int64   // how much there may be, in bytes
+	Taken   int64   // how much of that is reserved
 	Instead string  // what the caller can do, as "use float32"
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%v: %s: %.0f bytes (%s) are needed, and the limit is %d (%s): %s",
-		ErrTooLarge, e.What, e.Bytes, Format(e.Bytes), e.Limit, Format(float64(e.Limit)), e.Instead)
+	taken := ""
+	if e.Taken > 0 {
+		taken = fmt.Sprintf(", of which %s are taken", Format(float64(e.Taken)))
+	}
+	return fmt.Sprintf("%v: %s: %.0f bytes (%s) are needed, and the limit is %d (%s)%s: %s",
+		ErrTooLarge, e.What, e.Bytes, Format(e.Bytes), e.Limit, Format(float64(e.Limit)), taken, e.Instead)
 }
 
 // Is makes every Error an ErrTooLarge.
 func (e *Error) Is(target error) bool { return target == ErrTooLarge }
 
-var limit atomic.Int64
+var (
+	limit    atomic.Int64 // 0: what the system allows
+	reserved atomic.Int64
+)
 
-// SetLimit sets how many bytes one piece of work may take. n ≤ 0, the default, means
-// what the machine has available when the work starts.
+// SetLimit sets how many bytes the work of the process may take. n ≤ 0, the default,
+// means what the system allows when the work starts.
 func SetLimit(n int64) { limit.Store(max(n, 0)) }
 
-// Limit is the number of bytes that one piece of work may take now: the largest int64
-// where the machine does not tell what is available.
+// Limit is the number of bytes that one piece of work may take now: what SetLimit set,
+// or [Allowed], less what is reserved.
 func Limit() int64 {
-	if n := limit.Load(); n > 0 {
-		return n
+	n := limit.Load()
+	if n <= 0 {
+		n = Allowed()
 	}
-	return available("/proc/meminfo")
+	return max(n-reserved.Load(), 1)
 }
+
+// Reserve takes bytes that are about to be allocated, or have been, out of the limit
+// until release is called.
+func Reserve(bytes float64) (release func()) {
+	n := int64(min(bytes, math.MaxInt64/4))
+	reserved.Add(n)
+	return func() { reserved.Add(-n) }
+}
+
+// smallHeap is a heap that the garbage collector lets grow to before it starts.
+const smallHeap = 4 << 20
+
+// Peak is how large the process may get, within a limit, when so many bytes are in use:
+// what is not in use any more stays until the garbage collector runs, which is when the
+// heap has grown by GOGC percent, or is near the memory limit of the runtime.
+func Peak(bytes float64, within int64) float64 {
+	if bytes <= smallHeap {
+		return bytes
+	}
+	if soft := debug.SetMemoryLimit(-1); soft <= max(within, limit.Load()) && soft < math.MaxInt64 {
+		return bytes * collected
+	}
+	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(percent)
+	growth := 1.0
+	if v := percent[0].Value; v.Kind() == metrics.KindUint64 {
+		growth = min(growth, float64(v.Uint64())/100)
+	}
+	return bytes * (1 + growth)
+}
+
+// collected is the room, relative to what is in use, in which the garbage collector
+// keeps a heap within the limit of the runtime without running all the time.
+const collected = 1.2
 
 // Check returns an [Error] when bytes exceed [Limit]. what names what needs them, instead says what to do.
 func Check(what string, bytes float64, instead string) error {
-	return Within(Limit(), what, bytes, instead)
+	free, taken := Limit(), reserved.Load()
+	if bytes <= float64(free) {
+		return nil
+	}
+	return &Error{What: what, Bytes: bytes, Limit: free + taken, Taken: taken, Instead: instead}
 }
 
 // Within is Check with a limit of the caller's; limit ≤ 0 means none.
@@ -66,21 +113,4 @@ func Format(bytes float64) string {
 		return fmt.Sprintf("%.1f MiB", bytes/(1<<20))
 	}
 	return fmt.Sprintf("%.1f GiB", bytes/(1<<30))
-}
-
-// available reads the line "MemAvailable: N kB" of Linux.
-func available(path string) int64 {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return math.MaxInt64
-	}
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		if len(f) >= 2 && f[0] == "MemAvailable:" {
-			if kib, err := strconv.ParseInt(f[1], 10, 64); err == nil && kib < math.MaxInt64/1024 {
-				return kib * 1024
-			}
-		}
-	}
-	return math.MaxInt64
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -66,5 +67,97 @@ func TestAvailable(t *testing.T) {
 	SetLimit(-1)
 	if Limit() <= 0 {
 		t.Error("no limit without a setting")
+	}
+}
+
+// TestAllowed reads the files of control groups and of the limits of a process.
+func TestAllowed(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	groups := func() int64 { return ofGroups(filepath.Join(dir, "cgroup"), filepath.Join(dir, "fs")) }
+	if got := groups(); got != math.MaxInt64 {
+		t.Errorf("no groups: %d", got)
+	}
+	write("cgroup", "0::/a/b\n")
+	write("fs/a/b/memory.max", "max\n")
+	write("fs/a/b/memory.current", "100\n")
+	if got := groups(); got != math.MaxInt64 {
+		t.Errorf("a group without limit: %d", got)
+	}
+	write("fs/a/memory.max", "1000\n")
+	write("fs/a/memory.current", "400\n")
+	write("fs/a/memory.stat", "anon 300\ninactive_file 50\n")
+	if got := groups(); got != 650 {
+		t.Errorf("limit of the parent: %d, want 650", got)
+	}
+	write("cgroup", "5:cpu:/c\n4:memory:/c\n")
+	write("fs/memory/c/memory.limit_in_bytes", "5000\n")
+	write("fs/memory/c/memory.usage_in_bytes", "1000\n")
+	write("fs/memory/c/memory.stat", "total_inactive_file 7\n")
+	if got := groups(); got != 4007 {
+		t.Errorf("version 1: %d, want 4007", got)
+	}
+
+	write("limits", "Limit   Soft Limit  Hard Limit  Units\nMax data size   unlimited   unlimited   bytes\nMax address space  8192000  9000000  bytes\n")
+	write("status", "VmSize:\t    3000 kB\nVmData:\t    1000 kB\n")
+	if got := ofProcess(dir); got != (8192000-3000*1024)/4*3 {
+		t.Errorf("address space: %d", got)
+	}
+	write("limits", "Max data size   2048000   unlimited   bytes\nMax address space  8192000  9000000  bytes\n")
+	if got := ofProcess(dir); got != (2048000-1000*1024)/4*3 {
+		t.Errorf("data: %d", got)
+	}
+	if got := ofProcess(filepath.Join(dir, "absent")); got != math.MaxInt64 {
+		t.Errorf("no files: %d", got)
+	}
+}
+
+// TestReserve takes what is reserved out of the limit.
+func TestReserve(t *testing.T) {
+	SetLimit(1000)
+	t.Cleanup(func() { SetLimit(0) })
+	first, second := Reserve(300), Reserve(200)
+	if err := Check("more", 501, "take less"); err == nil || !strings.Contains(err.Error(), "the limit is 1000 (0.0 MiB), of which 0.0 MiB are taken: take less") {
+		t.Errorf("%v", err)
+	}
+	if Limit() != 500 {
+		t.Errorf("limit %d beside 500 of 1000", Limit())
+	}
+	first()
+	if Limit() != 800 {
+		t.Errorf("limit %d beside 200 of 1000", Limit())
+	}
+	second()
+	if release := Reserve(math.Inf(1)); Limit() != 1 {
+		t.Errorf("limit %d beside everything", Limit())
+	} else {
+		release()
+	}
+	if Limit() != 1000 {
+		t.Errorf("limit %d after all is released", Limit())
+	}
+}
+
+// TestPeak holds a heap of known size against what the runtime takes for it.
+func TestPeak(t *testing.T) {
+	if got := Peak(1000, 1<<30); got != 1000 {
+		t.Errorf("a small heap: %g", got)
+	}
+	if got := Peak(1<<30, 8<<30); got != 2<<30 {
+		t.Errorf("GOGC alone: %g", got)
+	}
+	before := debug.SetMemoryLimit(2 << 30)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	if got := Peak(1<<30, 2<<30); got != collected*(1<<30) {
+		t.Errorf("a limit of the runtime: %g", got)
+	}
+	if got := Peak(1<<30, 1<<30); got != 2<<30 {
+		t.Errorf("a limit of the runtime above that of the work: %g", got)
 	}
 }

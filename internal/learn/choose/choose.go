@@ -15,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/stream"
 )
@@ -218,10 +219,11 @@ func (s *selection) take(d learn.Data, size int) (err error) {
 
 // race compares the branches on the folds, repeat by repeat.
 func (s *selection) race(ctx context.Context, branches []*branch) (*Result, error) {
-	at, err := s.atOnce(ctx, branches)
+	at, held, err := s.atOnce(ctx, branches)
 	if err != nil {
 		return nil, err
 	}
+	defer memory.Reserve(held)()
 	l, _ := s.data.Size()
 	complete := make([]bool, s.folds)
 	for done, round := 0, s.round(); done < s.folds; done += round {

@@ -245,8 +245,8 @@ func (s *selection) relative(tau float64) float64 {
 	return tau / float64(n)
 }
 
-// atOnce is the number of folds that fit into memory at the same time.
-func (s *selection) atOnce(ctx context.Context, branches []*branch) (int, error) {
+// atOnce is the number of folds that fit into memory at the same time, and the bytes that they hold.
+func (s *selection) atOnce(ctx context.Context, branches []*branch) (at int, held float64, err error) {
 	var need learn.Plan
 	for k, b := range branches {
 		if k > 0 && slices.Equal(b.Kernels, branches[k-1].Kernels) {
@@ -254,17 +254,18 @@ func (s *selection) atOnce(ctx context.Context, branches []*branch) (int, error)
 		}
 		p, err := s.data.Plan(ctx, b.Kernels, false)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if p.Bytes > need.Bytes {
 			need = p
 		}
 	}
 	if need.Bytes == 0 {
-		return 1, nil
+		return 1, 0, nil
 	}
 	if err := s.Method.Announce(need); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return int(max(1, min(float64(par.Threads()), float64(s.Method.Limit())/need.Bytes))), nil
+	at = int(max(1, min(float64(par.Threads()), float64(s.Method.Limit())/need.Bytes)))
+	return at, float64(at) * need.Held, nil
 }

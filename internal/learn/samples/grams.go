@@ -29,7 +29,7 @@ func NewGrams(ctx context.Context, grams []blas.General, Y blas.General, opt Opt
 	if len(grams) == 0 {
 		return nil, fault.Input("no Gram matrices")
 	}
-	if err := opt.Announce(opt.gramPlan(len(grams), Y.Rows, Y.Cols)); err != nil {
+	if err := opt.Announce(opt.gramPlan(len(grams), Y.Rows, 0, Y.Cols)); err != nil {
 		return nil, err
 	}
 	g := &Grams{observed: o}
@@ -73,7 +73,7 @@ func (g *Grams) Start(context.Context, []string) (weights, diagonals []float64, 
 
 // Plan is the memory that a fit takes.
 func (g *Grams) Plan(_ context.Context, _ []string, all bool) (learn.Plan, error) {
-	return g.opt.gramPlan(len(g.grams), g.planned(all), g.y.Cols), nil
+	return g.opt.gramPlan(len(g.grams), g.planned(all), 0, g.y.Cols), nil
 }
 
 // Train prepares to learn from the samples that are not in the fold.

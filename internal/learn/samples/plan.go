@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/sums"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -56,7 +57,8 @@ func mostFeatures(l, d, n, folds int, limit float64) int {
 	D := int(min(most, defaults.MostFeatures, float64(l)/2))
 	need := func() float64 {
 		landmarks := 3 * 8 * float64(D) * float64(D)
-		return sums.FeatureBytes(D, n) + landmarks + stream.Bytes(D, d, n, stream.Options{Folds: folds})
+		bytes := sums.FeatureBytes(D, n) + landmarks + stream.Bytes(D, d, n, stream.Options{Folds: folds})
+		return memory.Peak(bytes, int64(limit))
 	}
 	for D > defaults.LeastFeatures && need() > limit {
 		D -= D / 10
@@ -64,22 +66,34 @@ func mostFeatures(l, d, n, folds int, limit float64) int {
 	return max(D, defaults.LeastFeatures)
 }
 
-// plan is the memory of a fit of the dictionary to l samples and n outputs.
-func (opt *Options) plan(d kernel.Dictionary, l, n int) (learn.Plan, error) {
-	features, err := dictionary.InFeatures(d, l)
+// plan is the memory of a fit of the dictionary to l samples of d inputs and n outputs.
+func (opt *Options) plan(dict kernel.Dictionary, l, d, n int) (learn.Plan, error) {
+	features, err := dictionary.InFeatures(dict, l)
 	if err != nil || !features {
-		return opt.gramPlan(len(d), l, n), err
+		return opt.gramPlan(len(dict), l, d, n), err
 	}
-	D := dictionary.Width(d)
-	return learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features", Bytes: sums.FeatureBytes(D, n)}, nil
+	D := dictionary.Width(dict)
+	data := 8 * float64(l) * float64(2*d+2*n)
+	return opt.within(learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features"}, data+sums.FeatureBytes(D, n), 0), nil
 }
 
-// gramPlan is the memory of m Gram matrices of l samples, K_η, and some l×n blocks.
-func (opt *Options) gramPlan(m, l, n int) learn.Plan {
-	return learn.Plan{
+// gramPlan is the memory of m Gram matrices of l samples, K_η as it is multiplied, some
+// l×n blocks and copies of the data, and, as what is taken for a time only, two matrices
+// of order l for the solver of the linear systems.
+func (opt *Options) gramPlan(m, l, d, n int) learn.Plan {
+	square := float64(l) * float64(l)
+	packed := square * float64(opt.Precision.Bytes())
+	if opt.Precision == blas.Float64 && l <= linop.KeepBoth {
+		packed += 4 * square
+	}
+	return opt.within(learn.Plan{
 		What:    fmt.Sprintf("%d Gram matrices of %d samples in %v", m, l, opt.Precision),
 		Instead: "float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)",
-		Bytes: float64(m)*float64(blas.SymBytes(l, opt.Precision)) +
-			float64(l)*float64(l)*float64(opt.Precision.Bytes()) + 12*8*float64(l)*float64(n),
-	}
+	}, float64(m)*float64(blas.SymBytes(l, opt.Precision))+packed+8*float64(l)*float64(12*n+2*d), 2*8*square)
+}
+
+// within is the plan with what is held and what is taken for a time.
+func (opt *Options) within(p learn.Plan, held, scratch float64) learn.Plan {
+	p.Bytes, p.Held = memory.Peak(held+scratch, opt.Limit()), held
+	return p
 }
