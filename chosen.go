@@ -16,7 +16,7 @@ type Chosen struct {
 	Lambda  float64  `json:"lambda"`
 	Norm    string   `json:"norm"`
 	Learn   string   `json:"learn"`
-	Model   string   `json:"model"` // product
+	Model   string   `json:"model"` // product or sum
 	Space   string   `json:"space"` // exact or features
 
 	Metric   string  `json:"metric,omitempty"` // of the errors; "" where nothing was compared
@@ -53,6 +53,9 @@ func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	}
 	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), end.Problem.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, "eta,l")
 	c.Model, c.Space = "product", "exact"
+	if end.Problem.Sum {
+		c.Model = "sum"
+	}
 	if _, ok := end.Basis.(*model.Features); ok {
 		c.Space = "features"
 	}

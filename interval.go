@@ -130,7 +130,7 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 			sub = *opt.asked
 			sub.CV.Groups = some(sub.CV.Groups, rows)
 		}
-		sub.IntervalFolds, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, nil, "", nil, nil, nil
+		sub.IntervalFolds, sub.Global, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, false, nil, "", nil, nil, nil
 		sub.Tol = max(opt.Tol, defaults.CompareTol)
 		m, err := sub.fit(ctx, d)
 		if m == nil || ctx.Err() != nil || !errors.Is(err, bcd.ErrNotConverged) && err != nil {

@@ -50,6 +50,19 @@ type Certificate struct {
 	Backend          string `json:"backend"`
 	Samples          int    `json:"samples"`
 	Seed             uint64 `json:"seed"`
+
+	*GlobalBound // nil where it was not computed
+}
+
+// GlobalBound is what is known of the objective over all weights and output kernels
+// together. A fit of the model "sum" has it, and one of the product model with
+// Options.Global.
+type GlobalBound struct {
+	LowerBound float64 `json:"lower_bound"` // no weights and no output kernels have a lower objective
+	GlobalGap  float64 `json:"global_gap"`  // (Objective − LowerBound)/Objective
+	// SumObjective is the objective reached with an L of each kernel's own: what lies
+	// between it and Objective is what that model would gain.
+	SumObjective float64 `json:"sum_objective"`
 }
 
 // certify says how a fit ended.
@@ -63,8 +76,18 @@ func certify(end *learn.Outcome, opt *Options) Certificate {
 		learned = "eta,l"
 	}
 	res, p := end.Result, end.Problem
+	var global *GlobalBound
+	if sum := end.Sum; sum != nil {
+		global = &GlobalBound{LowerBound: sum.LowerBound, SumObjective: sum.Objective}
+	} else if p.Sum {
+		global = &GlobalBound{LowerBound: res.LowerBound, SumObjective: res.Objective}
+	}
+	if global != nil && res.Objective > 0 {
+		global.GlobalGap = max(0, 1-global.LowerBound/res.Objective)
+	}
 	return Certificate{
-		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
+		GlobalBound: global,
+		Objective:   finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
 		Converged: res.Converged, Tol: tol,
 		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: learned,
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
@@ -144,13 +167,21 @@ func (m *Model) LearnedOutputs() []string { return m.learned.Out.LiveNames() }
 // The caller must not change it.
 func (m *Model) OutputKernel() *linop.Spectral { return m.learned.L }
 
+// OutputKernels are the L_j of the model "sum", one for each kernel, with a zero matrix
+// for those without weight; OutputKernel is their sum. It is nil for the product model.
+// The caller must not change them.
+func (m *Model) OutputKernels() []*linop.Spectral { return m.learned.OutputKernels() }
+
 // OutputCorrelation is L_ij/√(L_ii L_jj) between the outputs of LearnedOutputs,
 // 0 beside the diagonal where an output has L_ii = 0. It is an n×n array: for
 // very many outputs use OutputKernel.
-func (m *Model) OutputCorrelation() *mat.SymDense {
-	n := m.learned.L.Dim()
+func (m *Model) OutputCorrelation() *mat.SymDense { return Correlation(m.learned.L) }
+
+// Correlation is that of [Model.OutputCorrelation] for one of OutputKernels.
+func Correlation(kernel *linop.Spectral) *mat.SymDense {
+	n := kernel.Dim()
 	L := blas.NewGeneral(n, n)
-	m.learned.L.Dense(blas.Active(), L)
+	kernel.Dense(blas.Active(), L)
 	R := mat.NewSymDense(n, nil)
 	for i := range n {
 		R.SetSym(i, i, 1)

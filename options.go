@@ -48,6 +48,12 @@ type Options struct {
 	// means "eta,l", or, where cross-validation chooses the kernels, that it chooses
 	// among these too.
 	Learn string `json:"learn,omitempty"`
+	// Model is "product" for weights η and one output kernel L of all kernels, the
+	// default, or "sum" for an L_j of each kernel's own, whose traces norm lp bounds.
+	Model string `json:"model,omitempty"`
+	// Global bounds the objective of a product model from below over all weights and all
+	// output kernels, by solving the model "sum"; see [GlobalBound].
+	Global bool `json:"global,omitempty"`
 	// Standardize says what is brought to mean 0 and variance 1: "x,y", "x", "y"
 	// or "none". "" means "x,y" in Fit and "none" in FitGram.
 	Standardize string `json:"standardize,omitempty"`
@@ -137,7 +143,8 @@ func (opt Options) check(gram bool) (Options, error) {
 		{"choice of what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta"}},
 		{"choice of what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
 		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
-		{"solver", &opt.Solver, append([]string{"reduced"}, bcd.Solvers()...)},
+		{"model", &opt.Model, []string{"", "product", "sum"}},
+		{"solver", &opt.Solver, opt.solvers()},
 		{"solver of the linear systems", &opt.Sylvester, append([]string{"auto"}, sylvester.Names()...)},
 	} {
 		if err := fault.Choice(c.what, c.value, c.have); err != nil {
@@ -155,6 +162,14 @@ func (opt Options) check(gram bool) (Options, error) {
 		}
 	}
 	return opt, nil
+}
+
+// solvers are those that Solver may name, the default one first.
+func (opt *Options) solvers() []string {
+	if opt.Model == "sum" {
+		return append([]string{"reduced"}, bcd.SumSolvers()...)
+	}
+	return append([]string{"reduced"}, bcd.Solvers()...)
 }
 
 // The rest of this file is what the options are to each step of the way.
@@ -176,7 +191,7 @@ func (opt *Options) samples() samples.Options {
 }
 
 func (opt *Options) setting() learn.Setting {
-	s := learn.Setting{Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn, Tau: opt.Tau, Lambda: opt.Lambda}
+	s := learn.Setting{Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn, Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda}
 	if opt.Chosen != nil {
 		s.Means = opt.Chosen.Means
 	}
@@ -186,6 +201,6 @@ func (opt *Options) setting() learn.Setting {
 func (opt *Options) method() learn.Method {
 	return learn.Method{
 		Env: opt.env(), Solver: opt.Solver, Sylvester: opt.Sylvester, Tol: opt.Tol, MaxOuter: opt.MaxOuter,
-		Trace: opt.Trace, Checkpoint: opt.Checkpoint,
+		Trace: opt.Trace, Checkpoint: opt.Checkpoint, Global: opt.Global,
 	}
 }

@@ -206,7 +206,7 @@ func TestLoadRefuses(t *testing.T) {
 		"foreign archive":  {rewrite(t, whole, "meta.json", drop), "no readable meta.json"},
 		"other JSON":       {rewrite(t, whole, "meta.json", func([]byte) []byte { return []byte("{}") }), "not that of a model"},
 		"broken JSON":      {rewrite(t, whole, "meta.json", func(b []byte) []byte { return b[:len(b)/2] }), "not that of a model"},
-		"newer":            {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 3`)), "newer version (format 3, this program reads up to 2)"},
+		"newer":            {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 4`)), "newer version (format 4, this program reads up to 3)"},
 		"version 0":        {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 0`)), "format 0"},
 		"scale of others":  {rewrite(t, whole, "meta.json", swap(`"kind": "linear"`, `"kind": "linear", "scale": [1]`)), "1 factors for"},
 		"unknown kind":     {rewrite(t, whole, "meta.json", swap(`"kind": "samples"`, `"kind": "dreams"`)), `unknown kind "dreams"`},

@@ -127,6 +127,9 @@ func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums
 	if opt.Options, err = opt.check(false); err != nil {
 		return nil, opt, err
 	}
+	if opt.Model == "sum" || opt.Global {
+		return nil, opt, fault.Input("an L for each kernel, and a global bound, need the samples in memory: use Fit")
+	}
 	if len(opt.Kernels) == 0 {
 		opt.Kernels = DefaultStreamKernels()
 	}

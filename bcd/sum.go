@@ -72,6 +72,15 @@ func (f *sumFit) cover(ctx context.Context, pt *sumPoint) error {
 	return f.certify(pt, f.t.all)
 }
 
+// CheckSum says why p has no sum of separable kernels, as [Problem].Sum makes it one; nil where it has.
+func (p *Problem) CheckSum() error {
+	q, err := p.check()
+	if err != nil {
+		return err
+	}
+	return q.checkSum(Options{Solver: "reduced"})
+}
+
 // checkSum refuses what the sum of separable kernels is not defined, or not built, for.
 func (p *Problem) checkSum(opt Options) error {
 	refuse := func(format string, args ...any) error {

@@ -35,6 +35,7 @@ type learnFlags struct {
 	maxOuter    int
 	float32     bool
 	budget      time.Duration
+	modelFlags
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
@@ -43,8 +44,9 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
 	f.StringVar(&l.norm, "norm", "", "regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with λ by cross-validation)")
 	f.StringVar(&l.learn, "learn", "", "what is learned beside the function: eta,l, eta, l or none\n(default: eta,l, or chosen with λ where kernels are chosen too)")
+	l.modelFlags.flags(f)
 	f.StringVar(&l.standardize, "standardize", "", "what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
-	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl")
+	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl; of --model sum: reduced or atoms")
 	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(), ", "))
 	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
 	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
@@ -76,6 +78,9 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: l.learn,
 		Standardize: l.standardize, Missing: d.missing, Solver: l.solver, Sylvester: l.sylvester,
 		Tol: l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: l.budget,
+	}
+	if err := l.set(&opt); err != nil {
+		return opt, err
 	}
 	if l.float32 {
 		opt.Precision = blas.Float32
@@ -144,6 +149,8 @@ settings are compared, it fits the best of them so far first.`,
   iokl fit --x x.csv --y y.csv --report page.html
   iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
   iokl fit --x x.csv --y y.csv --interval-folds 5 --out model.iokl
+  iokl fit --x x.csv --y y.csv --lambda 1e-3 --certify global
+  iokl fit --x x.csv --y y.csv --lambda 1e-3 --model sum --out model.iokl
   iokl fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

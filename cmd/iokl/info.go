@@ -27,6 +27,7 @@ type infoReport struct {
 	Eta         []float64   `json:"eta"`
 	TraceL      float64     `json:"trace_l"`
 	RankL       int         `json:"rank_l"`
+	LTrace      []float64   `json:"l_trace,omitempty"`     // of the output kernel of each kernel, for --model sum
 	Correlation [][]float64 `json:"correlation,omitempty"` // between the outputs that were learned
 	Learned     []string    `json:"learned_outputs"`
 	Relevance   []float64   `json:"relevance,omitempty"` // of each input, 1 for the largest, where kernels learned it
@@ -98,7 +99,7 @@ func newInfoReport(model *iokl.Model, path string) *infoReport {
 	r := &infoReport{
 		Certificate: model.Certificate(), Model: path, Inputs: orEmpty(model.InputNames()), Outputs: model.OutputNames(),
 		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
-		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(),
+		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
 		Learned: model.LearnedOutputs(), Warnings: orEmpty(model.Warnings()),
 	}
 	r.Relevance = model.Relevance()
@@ -120,6 +121,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	fmt.Fprintf(t, "objective\t%.8g\n", c.Objective)
 	fmt.Fprintf(t, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
 	fmt.Fprintf(t, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
+	writeBound(t, model)
 	fmt.Fprintf(t, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
 	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
 	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
@@ -131,6 +133,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	writeWeights(t, model, 25)
 	writeRelevance(t, r)
 	writeCorrelation(t, model, r)
+	writeCouplings(t, model)
 	for _, p := range r.Pictures {
 		fmt.Fprintf(t, "picture\t%s\n", p)
 	}

@@ -42,6 +42,8 @@ type fitReport struct {
 	Warnings         []string  `json:"warnings"`
 	Model            string    `json:"model,omitempty"`
 
+	*iokl.GlobalBound
+	LTrace        []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
 	Chosen        *iokl.Chosen `json:"chosen"`
 	ConstantError float64      `json:"constant_error,omitempty"` // of the mean of the training targets on the folds, where there were any
 }
@@ -55,6 +57,7 @@ func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
 		OuterIterations: c.OuterIterations, SylvesterSolves: c.SylvesterSolves, KernelMultiplies: c.KernelMultiplies,
 		Seconds: seconds, Solver: c.Solver, Sylvester: c.Sylvester, Backend: c.Backend, Threads: blas.Threads(), Seed: c.Seed,
 		Samples: c.Samples, Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()), Model: out,
+		GlobalBound: c.GlobalBound, LTrace: traces(model.OutputKernels()),
 		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
 	}
 }
@@ -75,6 +78,7 @@ func reportFit(w io.Writer, m *machine, model *iokl.Model, seconds float64, out 
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "objective\t%.8g\n", c.Objective)
 	fmt.Fprintf(t, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
+	writeBound(t, model)
 	fmt.Fprintf(t, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
 	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", model.OutputKernel().Rank(), model.OutputKernel().Dim(), model.OutputKernel().Trace())
 	fmt.Fprintf(t, "work\t%d outer iterations, %d solves, %.3g s\n", c.OuterIterations, c.SylvesterSolves, seconds)

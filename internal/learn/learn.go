@@ -112,6 +112,7 @@ type Setting struct {
 	Norm        string          // as bcd.ParseNorm reads it; "" means lp:1
 	Regularizer bcd.Regularizer // in place of Norm, where not nil
 	Learn       string          // "eta,l", "eta", "l" or "none"; "" means "eta,l"
+	Model       string          // "product" of weights and one L, or "sum" with an L of each kernel's own; "" means product
 	Tau         float64         // 0 means the number of outputs
 	Lambda      float64
 	Means       []int // targets that the model predicts without kernels, after all
@@ -203,6 +204,7 @@ type Method struct {
 	Tol               float64 // relative gap to reach
 	MaxOuter          int
 	Trace             func(bcd.Step) error
+	Global            bool   // [Fit] bounds the objective of a product model from below over all weights and L
 	Checkpoint        string // file that keeps where [Fit] stands; "" means none
 }
 
@@ -210,7 +212,7 @@ type Method struct {
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p := &bcd.Problem{
 		Space: t.Space(), Lambda: s.Lambda, Tau: s.Tau, Norm: s.Reg(),
-		FixEta: !s.Learns("eta") || m.Solver == "okl", FixL: !s.Learns("l"),
+		FixEta: !s.Learns("eta") || m.Solver == "okl", FixL: !s.Learns("l"), Sum: s.Model == "sum",
 	}
 	if !s.Learns("eta") {
 		p.Eta = t.Weights()
@@ -241,7 +243,7 @@ func (m *Method) Path(ctx context.Context, t Training, s Setting, lambdas []floa
 		if res == nil || ctx.Err() != nil {
 			return fault.From(err)
 		}
-		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
+		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C), Ls: res.Ls}
 		e, err := t.Errors(ctx, res)
 		if err != nil {
 			return err
@@ -258,7 +260,8 @@ type Outcome struct {
 	*model.Model
 	Result  *bcd.Result // without C
 	Problem *bcd.Problem
-	Silent  []string // the targets of Setting.Means that were learned
+	Silent  []string    // the targets of Setting.Means that were learned
+	Sum     *bcd.Result // of the sum that bounds a product model, see Method.Global; nil where it was not solved
 }
 
 // Fit learns from all data. It returns the best model so far with the error that
@@ -269,6 +272,9 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		return nil, err
 	}
 	p, so := m.problem(t, &s)
+	if err := m.checkGlobal(p); err != nil {
+		return nil, err
+	}
 	end, err := m.checkpointing(p, &so)
 	if err != nil {
 		return nil, err
@@ -287,7 +293,9 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if res == nil {
 		return nil, fault.From(err)
 	}
-	out := &Outcome{Model: t.Model(res), Result: res, Problem: p}
+	sum, e := m.global(ctx, p, so, res)
+	err = errors.Join(err, e)
+	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
 	out.Mu = p.Lambda * float64(p.Space.Samples())
 	if t, ok := t.(targeted); ok {
 		out.Y = blas.Clone(t.Targets())

@@ -35,7 +35,10 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 		return m.ends.closed, nil
 	}
 	b, ok := m.Basis.(*Samples)
+	_, sum := m.Basis.(*Sum)
 	switch {
+	case sum:
+		return nil, fault.Input("closed forms for single rows are for one output kernel, and this model has one for each kernel: use cv+")
 	case !ok:
 		return nil, fault.Input("closed forms for single rows need the training inputs, which a model of %s does not keep", m.Basis.kind())
 	case !(m.Mu > 0):

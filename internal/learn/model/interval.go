@@ -259,13 +259,24 @@ func join(sizes []blas.General) {
 // inputs are training inputs as they were before they were scaled, to rounding.
 func (m *Model) inputs(rows []int) blas.General {
 	X := blas.NewGeneral(0, len(m.In.Names))
-	if b, ok := m.Basis.(*Samples); ok {
-		X = columns.Rows(b.Z, rows)
+	if Z := trainingInputs(m.Basis); Z.Rows > 0 {
+		X = columns.Rows(Z, rows)
 		if m.In.Scaler != nil {
 			m.In.Scaler.Invert(X)
 		}
 	}
 	return X
+}
+
+// trainingInputs are those that a basis keeps, no rows for others.
+func trainingInputs(b Basis) blas.General {
+	switch b := b.(type) {
+	case *Samples:
+		return b.Z
+	case *Sum:
+		return b.Z
+	}
+	return blas.General{}
 }
 
 // search finds elements of given rank among the numbers shift_k + scale_k·v, v in list k.
@@ -365,7 +376,7 @@ func (m *Model) PredictGramIntervals(ctx context.Context, cross []blas.General, 
 
 // kept are the columns of cross-Gram matrices that belong to the samples of the fold's model.
 func (f *Fold) kept(m *Model, cross []blas.General) []blas.General {
-	out := make([]bool, m.Basis.(*Grams).CL.Rows)
+	out := make([]bool, coefficients(m.Basis))
 	for _, i := range f.Rows {
 		out[i] = true
 	}

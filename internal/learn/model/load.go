@@ -177,6 +177,8 @@ func (l *loader) model() *Model {
 		m.Basis = l.features(m)
 	case "gram":
 		m.Basis = &Grams{CL: l.coefficients("CL", m)}
+	case "sum", "gram-sum":
+		m.Basis = l.sum(m, h.Kind == "sum")
 	default:
 		l.fail("unknown kind %q", h.Kind)
 	}
@@ -201,10 +203,21 @@ func (l *loader) folds(m *Model) {
 		for _, a := range []blas.General{f.Y, f.F} {
 			l.expect(a.Rows == len(f.Rows) && a.Cols == n && a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols, len(f.Rows), n)
 		}
-		l.expect(h.Kind == l.head.Kind && len(f.Out.Names) == n && (f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
+		l.expect(data(h.Kind) == data(l.head.Kind) && len(f.Out.Names) == n && (f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
 		l.rows(&f, coefficients(m.Basis))
 		m.Folds = append(m.Folds, f)
 	}
+}
+
+// data is what the models of a kind are learned from.
+func data(kind string) string {
+	switch kind {
+	case "sum":
+		return "samples"
+	case "gram-sum":
+		return "gram"
+	}
+	return kind
 }
 
 // rows checks which samples a fold leaves out of so many; 0 where the basis does not tell.
@@ -225,6 +238,8 @@ func coefficients(b Basis) int {
 		return b.CL.Rows
 	case *Grams:
 		return b.CL.Rows
+	case *Sum:
+		return b.l
 	}
 	return 0
 }

@@ -36,7 +36,7 @@ type Model struct {
 }
 
 // Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples], a
-// [Features] or a [Grams].
+// [Features], a [Grams] or, with an L of each kernel's own, a [Sum].
 type Basis interface {
 	// evaluator prepares for predictions.
 	evaluator() (evaluator, error)
@@ -240,19 +240,20 @@ func (m *Model) Predict(ctx context.Context, dst, x blas.General) error {
 // PredictGram writes the targets to dst from the cross-Gram matrices, t×l, of all m
 // kernels or of those of positive weight, in order.
 func (m *Model) PredictGram(cross []blas.General) (dst blas.General, err error) {
-	b, ok := m.Basis.(*Grams)
-	if !ok {
+	l := coefficients(m.Basis)
+	if m.In != nil {
 		return dst, fault.Input("the model was fitted on inputs, not on Gram matrices")
 	}
-	eta := m.Eta
-	if idx := Kept(eta); len(cross) == len(idx) && len(cross) != len(eta) {
-		eta = make([]float64, len(idx))
-		for k, j := range idx {
-			eta[k] = m.Eta[j]
-		}
+	at := make([]int, len(m.Eta)) // where the matrix of each kernel stands
+	for j := range at {
+		at[j] = j
 	}
-	if len(cross) != len(eta) {
-		return dst, fault.Input("%d cross-Gram matrices for %d kernels (%d of positive weight)", len(cross), len(eta), len(Kept(eta)))
+	if idx := Kept(m.Eta); len(cross) == len(idx) {
+		for k, j := range idx {
+			at[j] = k
+		}
+	} else if len(cross) != len(m.Eta) {
+		return dst, fault.Input("%d cross-Gram matrices for %d kernels (%d of positive weight)", len(cross), len(m.Eta), len(idx))
 	}
 	t := 0
 	if len(cross) > 0 {
@@ -261,29 +262,24 @@ func (m *Model) PredictGram(cross []blas.General) (dst blas.General, err error) 
 	if t == 0 {
 		return dst, fault.Input("no rows to predict")
 	}
-	K := blas.NewGeneral(t, b.CL.Rows)
 	for j, k := range cross {
-		if k.Rows != t || k.Cols != b.CL.Rows {
-			return dst, fault.Input("cross-Gram matrix %d is %d×%d, want %d×%d", j+1, k.Rows, k.Cols, t, b.CL.Rows)
+		if k.Rows != t || k.Cols != l {
+			return dst, fault.Input("cross-Gram matrix %d is %d×%d, want %d×%d", j+1, k.Rows, k.Cols, t, l)
 		}
 		if err := kernel.FiniteData(k, nil); err != nil {
 			return dst, fault.Input("cross-Gram matrix %d: %v", j+1, err)
 		}
-		if eta[j] > 0 {
-			blas.AddScaled(K, eta[j], k)
-		}
 	}
 	dst = blas.NewGeneral(t, len(m.Out.Names))
-	m.Cross(dst, K)
-	return dst, nil
-}
-
-// Cross writes the targets for K = Σ_j η_j KX_j to dst.
-func (m *Model) Cross(dst, K blas.General) {
-	b := m.Basis.(*Grams)
-	F := blas.NewGeneral(K.Rows, len(m.Out.Live))
-	blas.Mul(blas.Or(b.Be), F, false, false, K, b.CL)
-	m.Out.Restore(dst, F)
+	return dst, m.Cross(dst, func(eta []float64) (blas.General, error) {
+		K := blas.NewGeneral(t, l)
+		for j, e := range eta {
+			if e > 0 {
+				blas.AddScaled(K, e, cross[at[j]])
+			}
+		}
+		return K, nil
+	})
 }
 
 // Relevance is how much the targets vary with each input column, relative to the

@@ -23,7 +23,9 @@ import (
 //	eta                   m      kernel weights, those of 0 too
 //	L_vectors, L_values   n×r, r output kernel L = V diag(s) Vᵀ over the outputs that were learned
 //	X                     l×d    training inputs as the kernels see them (kind samples)
-//	CL                    l×n    C·L (kinds samples and gram)
+//	CL                    l×n    C·L (kinds samples and gram); the C·L_j of the kernels of weight side by side (kinds sum and gram-sum)
+//	Ls_vectors, Ls_values n×r, r the L_j = V_j diag(s_j) V_jᵀ of the kernels of weight, side by side (kinds sum and gram-sum)
+//	Ls_ranks              a      their ranks, which add up to r
 //	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight (kind features)
 //	Y                     l×n    targets as they were learned (kind samples, optional)
 //
@@ -33,7 +35,7 @@ import (
 //	observed, predicted   s×N    targets of the s samples left out, in the units of the data, and its predictions for them
 const (
 	fileFormat  = "iokl model"
-	fileVersion = 2 // 2: kernels may scale their columns
+	fileVersion = 3 // 2: kernels may scale their columns; 3: kinds sum and gram-sum
 	metaName    = "meta.json"
 )
 
@@ -50,7 +52,7 @@ type meta struct {
 
 // part is what meta says about one learned function.
 type part struct {
-	Kind       string            `json:"kind"` // samples, gram or features
+	Kind       string            `json:"kind"` // samples, gram, features, sum or gram-sum
 	Kernels    []string          `json:"kernels"`
 	Dictionary kernel.Dictionary `json:"dictionary,omitempty"` // the kernels of positive weight
 	Maps       rff.Maps          `json:"maps,omitempty"`       // their feature maps (kind features)
@@ -94,7 +96,11 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
-	head := meta{Format: fileFormat, Version: fileVersion, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{}}
+	version := fileVersion - 1 // which older programs read
+	if _, ok := m.Basis.(*Sum); ok {
+		version = fileVersion
+	}
+	head := meta{Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{}}
 	var members []member
 	head.part, members = m.describe("")
 	for k, f := range m.Folds {

@@ -93,11 +93,7 @@ func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Traini
 			t.grams = append(t.grams, part(K, split.Train, g.opt.Precision))
 		}
 		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
-			K, err := g.cross(ctx, m.Eta, split)
-			if err == nil {
-				m.Cross(dst, K)
-			}
-			return err
+			return m.Cross(dst, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, split) })
 		}
 	}
 	t.out, t.Y, t.warnings, err = columns.LearnOutputs(Y, &g.opt.Columns)
@@ -107,10 +103,7 @@ func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Traini
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
 	F = blas.NewGeneral(len(s.Test), g.y.Cols)
-	K, err := g.cross(ctx, m.Eta, s)
-	if err == nil {
-		m.Cross(F, K)
-	}
+	err = m.Cross(F, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, s) })
 	return columns.Rows(g.y, s.Test), F, err
 }
 

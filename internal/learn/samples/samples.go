@@ -159,6 +159,10 @@ func (t *training) Targets() blas.General { return t.Y }
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
+	if res.Ls != nil {
+		m.Basis = model.NewSum(t.dict, res.Eta, res.Ls, t.Z, res.C, t.opt.Backend)
+		return m
+	}
 	CL := res.C
 	res.L.MulRight(blas.Or(t.opt.Backend), CL, CL)
 	switch {

@@ -1,0 +1,193 @@
+package model
+
+import (
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+)
+
+// Sum predicts Σ_j K_j(Z*, Z)·(C·L_j), each kernel with an output kernel of its own, from
+// the training inputs Z or from cross-Gram matrices.
+type Sum struct {
+	dict kernel.Dictionary // kernels of positive weight; nil for a model of Gram matrices
+	Z    blas.General      // training inputs, scaled
+	CL   []blas.General    // C·L_j of those kernels, l×live
+	L    []*linop.Spectral // their L_j
+	l    int               // samples
+	be   blas.Backend
+}
+
+// NewSum predicts by the coefficients C and the output kernels L of all kernels, those of
+// positive weight of which count. d and Z are empty for a model of Gram matrices.
+func NewSum(d kernel.Dictionary, eta []float64, L []*linop.Spectral, Z, C blas.General, be blas.Backend) *Sum {
+	b := &Sum{Z: Z, l: C.Rows, be: be}
+	for _, j := range Kept(eta) {
+		if d != nil {
+			b.dict = append(b.dict, d[j])
+		}
+		CL := blas.NewGeneral(C.Rows, C.Cols)
+		L[j].MulRight(blas.Or(be), CL, C)
+		b.CL, b.L = append(b.CL, CL), append(b.L, L[j])
+	}
+	return b
+}
+
+func (b *Sum) kind() string {
+	if b.Z.Data == nil {
+		return "gram-sum"
+	}
+	return "sum"
+}
+
+func (b *Sum) kernels() []kernel.Kernel { return b.dict }
+
+func (b *Sum) silence(k int) {
+	for _, CL := range b.CL {
+		zeroColumn(CL, k)
+	}
+}
+
+func (b *Sum) evaluator() (evaluator, error) {
+	if b.Z.Data == nil {
+		return (*Grams)(nil).evaluator()
+	}
+	var cross []*kernel.Crossing
+	for k := range b.dict {
+		c, err := b.dict[k:k+1].Crossing([]float64{1}, b.Z, b.be)
+		if err != nil {
+			return nil, fault.From(err)
+		}
+		cross = append(cross, c)
+	}
+	var scratch par.Free[blas.General]
+	return func(dst, Z blas.General) error {
+		F := scratch.Get()
+		if F == nil {
+			F = new(blas.General)
+		}
+		defer scratch.Put(F)
+		*F = blas.Reshape(*F, dst.Rows, dst.Cols)
+		blas.Zero(dst)
+		for k, c := range cross {
+			if err := c.Mul(*F, Z, b.CL[k]); err != nil {
+				return fault.From(err)
+			}
+			blas.AddScaled(dst, 1, *F)
+		}
+		return nil
+	}, nil
+}
+
+// OutputKernels are the L_j of a sum of separable kernels, with zero matrices for kernels
+// without weight; nil for one L of all.
+func (m *Model) OutputKernels() []*linop.Spectral {
+	b, ok := m.Basis.(*Sum)
+	if !ok {
+		return nil
+	}
+	all := make([]*linop.Spectral, len(m.Eta))
+	for j := range all {
+		all[j] = &linop.Spectral{V: blas.NewGeneral(m.L.Dim(), 0)}
+	}
+	for k, j := range Kept(m.Eta) {
+		all[j] = b.L[k]
+	}
+	return all
+}
+
+// members are the C·L_j, and the factors of the L_j, side by side.
+func (b *Sum) members(head *part) []member {
+	head.Dictionary = b.dict
+	var list []member
+	if b.Z.Data != nil {
+		list = append(list, matrixMember("X", b.Z))
+	}
+	var V []blas.General
+	var values, ranks []float64
+	n := 0
+	for _, L := range b.L {
+		n = L.Dim()
+		V, values, ranks = append(V, L.V), append(values, L.S...), append(ranks, float64(L.Rank()))
+	}
+	return append(list, matrixMember("CL", sideBySide(b.l, b.CL)), matrixMember("Ls_vectors", sideBySide(n, V)), vectorMember("Ls_values", values), vectorMember("Ls_ranks", ranks))
+}
+
+// sideBySide is the matrices, of so many rows each, in one.
+func sideBySide(rows int, list []blas.General) blas.General {
+	cols := 0
+	for _, a := range list {
+		cols += a.Cols
+	}
+	all, at := blas.NewGeneral(rows, cols), 0
+	for _, a := range list {
+		if a.Cols > 0 {
+			blas.Copy(blas.View(all, 0, at, rows, a.Cols), a)
+		}
+		at += a.Cols
+	}
+	return all
+}
+
+// sum reads what members wrote.
+func (l *loader) sum(m *Model, inputs bool) Basis {
+	b, n, idx := &Sum{}, len(m.Out.Live), Kept(m.Eta)
+	CL, V, values, ranks := l.matrix("CL"), l.matrix("Ls_vectors"), l.vector("Ls_values"), l.vector("Ls_ranks")
+	l.expect(CL.Rows > 0 && CL.Cols == n*len(idx), "array CL is %d×%d, for %d outputs and %d kernels", CL.Rows, CL.Cols, n, len(idx))
+	l.expect(len(ranks) == len(idx) && V.Cols == len(values) && (V.Rows == n || len(idx) == 0), "output kernels do not fit %d kernels of weight", len(idx))
+	if inputs {
+		b.Z, b.dict = l.matrix("X"), l.part.Dictionary
+		l.inputs(m.In, b.Z.Cols)
+		l.expect(b.Z.Rows == CL.Rows && b.Z.Cols > 0, "%d samples with %d coefficients", b.Z.Rows, CL.Rows)
+		l.expect(len(b.dict) == len(idx), "%d kernels stored for %d weights", len(b.dict), len(idx))
+	}
+	b.l = CL.Rows
+	at := 0
+	for k := range idx {
+		if l.err != nil {
+			return b
+		}
+		r := int(ranks[k])
+		if l.expect(float64(r) == ranks[k] && r >= 0 && r <= min(n, len(values)-at), "an output kernel has rank %g", ranks[k]); l.err != nil {
+			return b
+		}
+		L := &linop.Spectral{V: blas.Clone(blas.View(V, 0, at, n, r)), S: values[at : at+r]}
+		l.spectrum(L, n)
+		b.L, b.CL = append(b.L, L), append(b.CL, blas.Clone(blas.View(CL, 0, k*n, CL.Rows, n)))
+		at += r
+		if inputs {
+			l.kernel(&b.dict[k], m.Names[idx[k]], b.Z)
+		}
+	}
+	l.expect(at == len(values), "%d eigenvalues of output kernels for ranks of %d", len(values), at)
+	return b
+}
+
+// Cross writes the targets to dst, given the weighted sums of the cross-Gram matrices.
+func (m *Model) Cross(dst blas.General, sum func(eta []float64) (blas.General, error)) error {
+	var CL []blas.General
+	var weights [][]float64
+	var be blas.Backend
+	switch b := m.Basis.(type) {
+	case *Grams:
+		CL, weights, be = []blas.General{b.CL}, [][]float64{m.Eta}, b.Be
+	case *Sum:
+		CL, be = b.CL, b.be
+		for _, j := range Kept(m.Eta) {
+			one := make([]float64, len(m.Eta))
+			one[j] = 1
+			weights = append(weights, one)
+		}
+	}
+	F := blas.NewGeneral(dst.Rows, len(m.Out.Live))
+	for k, w := range weights {
+		K, err := sum(w)
+		if err != nil {
+			return err
+		}
+		blas.Gemm(blas.Or(be), false, false, 1, K, CL[k], 1, F)
+	}
+	m.Out.Restore(dst, F)
+	return nil
+}
