@@ -30,6 +30,10 @@ type CVOptions struct {
 	Repeats     int   `json:"repeats,omitempty"`
 	Groups      []int `json:"groups,omitempty"`       // a number for each sample: no group is on both sides of a split
 	TimeOrdered bool  `json:"time_ordered,omitempty"` // train on the past, test on what follows
+	// Hide says what a fold leaves out: rows, as predictions for new samples need, or
+	// cells of the targets, as filling in missing ones does. "" means cells where rows are observed in part,
+	// unless Groups, TimeOrdered or the accuracy ask for rows, and else rows.
+	Hide string `json:"hide,omitempty"`
 	// Metric is an average over the outputs: nmse (the default), the squared error
 	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
 	Metric string  `json:"metric,omitempty"`

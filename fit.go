@@ -15,7 +15,10 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// Fit learns Y (l×n) from X (l×d), a row per sample; NaN in X is a missing cell.
+// Fit learns Y (l×n) from X (l×d), a row per sample; NaN is a missing cell. The mean of
+// its column stands for one in X. One in Y is left out of the loss, so that the outputs
+// observed in a row help those missing there; a row of missing targets is left out as a
+// whole. Warnings of the model count them.
 //
 // A nil error means that the model's certified relative gap is at most opt.Tol.
 // A fit that ends before, because it was cancelled, was stopped by Trace, or ran
@@ -32,7 +35,8 @@ func Fit(ctx context.Context, X, Y mat.Matrix, opt Options) (*Model, error) {
 }
 
 // FitClasses learns to tell classes apart: a target of 0 or 1 for each class,
-// standardised. The model's Classify gives the class of the largest output.
+// standardised. The model's Classify gives the class of the largest output. A sample
+// without a label, "", is left out.
 func FitClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options) (*Model, error) {
 	Y, classes := OneHot(labels)
 	if len(classes) < 2 {
@@ -70,7 +74,18 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 	if err != nil {
 		return nil, opt, err
 	}
-	d, err := samples.NewRows(raw(X), raw(Y), opt.samples())
+	x, y, so := raw(X), raw(Y), opt.samples()
+	if rows := columns.Observed(y); len(rows) < y.Rows && x.Rows == y.Rows && !so.Columns.StrictOutputs {
+		if len(rows) < 2 {
+			return nil, opt, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from", len(rows), y.Rows)
+		}
+		if len(opt.CV.Groups) == y.Rows {
+			opt.CV.Groups = some(opt.CV.Groups, rows)
+		}
+		so.Columns.LeftOut = y.Rows - len(rows)
+		x, y = columns.Rows(x, rows), columns.Rows(y, rows)
+	}
+	d, err := samples.NewRows(x, y, so)
 	return d, opt, err
 }
 
@@ -101,11 +116,12 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 
 // solve learns from the data with nothing left open.
 func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
+	cells := d.Cells() // a fit may use up the data
 	end, err := learn.Fit(ctx, d, opt.setting(), opt.method())
 	if end == nil {
 		return nil, err
 	}
-	m := &Model{end.Model, record{certify(end, opt), opt.settled(end)}}
+	m := &Model{end.Model, record{certify(end, cells, opt), opt.settled(end)}}
 	if opt.Chosen != nil {
 		if w := opt.Chosen.warning(end.Silent, len(end.Out.Live)); w != "" {
 			end.Warnings = append(end.Warnings, w)

@@ -162,7 +162,7 @@ func TestBadInput(t *testing.T) {
 		"lengths differ":      {X, Y.Slice(0, 19, 0, 3), Options{}, "X has 20 rows and Y has 19"},
 		"one row":             {X.Slice(0, 1, 0, 4), Y.Slice(0, 1, 0, 3), Options{}, "one row"},
 		"no rows":             {new(mat.Dense), new(mat.Dense), Options{}, "empty"},
-		"NaN target":          {X, nan, Options{}, "row 4, column 2 (y2) of the targets is missing"},
+		"NaN target":          {X, nan, Options{MissingTargets: "error"}, "row 4, column 2 (y2) of the targets is missing"},
 		"infinite input":      {inf, Y, Options{}, "row 4, column 2 (x2) of the inputs is +Inf"},
 		"all-constant Y":      {X, constant, Options{}, "every target column is constant"},
 		"all-constant X":      {constant, Y, Options{}, "every input column is constant"},

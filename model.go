@@ -49,6 +49,7 @@ type Certificate struct {
 	Sylvester        string `json:"sylvester"`
 	Backend          string `json:"backend"`
 	Samples          int    `json:"samples"`
+	ObservedCells    int    `json:"observed_cells"` // targets that were learned from
 	Seed             uint64 `json:"seed"`
 
 	*GlobalBound // nil where it was not computed
@@ -66,7 +67,7 @@ type GlobalBound struct {
 }
 
 // certify says how a fit ended.
-func certify(end *learn.Outcome, opt *Options) Certificate {
+func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 	tol := opt.Tol
 	if tol == 0 {
 		tol = defaults.Tol
@@ -92,7 +93,7 @@ func certify(end *learn.Outcome, opt *Options) Certificate {
 		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: learned,
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
 		Solver: res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
-		Samples: p.Space.Samples(), Seed: opt.Seed,
+		Samples: p.Space.Samples(), ObservedCells: cells, Seed: opt.Seed,
 	}
 }
 

@@ -60,6 +60,9 @@ type Options struct {
 	// Missing says what becomes of missing input cells (NaN): "mean", the
 	// default, puts the mean of their column, "error" refuses them.
 	Missing string `json:"missing,omitempty"`
+	// MissingTargets says what becomes of missing target cells (NaN): "use", the
+	// default, learns from the others, "error" refuses them.
+	MissingTargets string `json:"missing_targets,omitempty"`
 
 	Solver    string  `json:"solver,omitempty"`    // of package bcd: reduced (default), closed, paper, okl
 	Sylvester string  `json:"sylvester,omitempty"` // of package sylvester; "" means auto
@@ -143,6 +146,7 @@ func (opt Options) check(gram bool) (Options, error) {
 		{"choice of what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta"}},
 		{"choice of what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
 		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
+		{"treatment of missing targets", &opt.MissingTargets, []string{"use", "error"}},
 		{"model", &opt.Model, []string{"", "product", "sum"}},
 		{"solver", &opt.Solver, opt.solvers()},
 		{"solver of the linear systems", &opt.Sylvester, append([]string{"auto"}, sylvester.Names()...)},
@@ -181,7 +185,7 @@ func (opt *Options) env() learn.Env {
 func (opt *Options) columns() columns.Options {
 	return columns.Options{
 		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
-		Strict: opt.Missing == "error", InputNames: opt.InputNames, OutputNames: opt.OutputNames,
+		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames, OutputNames: opt.OutputNames,
 		Schema: opt.InputSchema,
 	}
 }

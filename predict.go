@@ -91,7 +91,8 @@ type Scores struct {
 // NewScores compares predictions F with targets Y (both t×n). mean is what the
 // relative error is measured against, usually the means of the training targets;
 // nil means those of Y. An output whose targets all equal the reference counts
-// as 0 when it is predicted exactly and as 1 else.
+// as 0 when it is predicted exactly and as 1 else. Missing cells (NaN) of Y do not
+// count; an output of which none is observed has errors of NaN and is left out of averages.
 func NewScores(F, Y mat.Matrix, mean []float64) Scores {
 	f, y := raw(F), raw(Y)
 	if f.Rows != y.Rows || f.Cols != y.Cols {
@@ -103,12 +104,14 @@ func NewScores(F, Y mat.Matrix, mean []float64) Scores {
 	var s Scores
 	s.MSE, s.Accuracy = learn.Compare(f, y)
 	for j, mse := range s.MSE {
-		var st float64
+		var st, count float64
 		for i := range y.Rows {
-			e := mean[j] - y.Data[i*y.Stride+j]
-			st += e * e
+			if e := mean[j] - y.Data[i*y.Stride+j]; !math.IsNaN(e) {
+				st += e * e
+				count++
+			}
 		}
-		s.RRMSE = append(s.RRMSE, relativeError(mse*float64(y.Rows), st))
+		s.RRMSE = append(s.RRMSE, relativeError(mse*count, st))
 	}
 	s.average()
 	return s
@@ -120,20 +123,19 @@ func relativeError(se, st float64) float64 {
 		return math.Sqrt(se / st)
 	case se > 0:
 		return 1
+	case math.IsNaN(se):
+		return se
 	}
 	return 0
 }
 
 // average fills in what follows from MSE and RRMSE.
 func (s *Scores) average() {
-	n := float64(len(s.MSE))
 	s.RMSE = slices.Clone(s.MSE)
 	for j, v := range s.MSE {
 		s.RMSE[j] = math.Sqrt(v)
-		s.MeanMSE += v / n
-		s.ARMSE += s.RMSE[j] / n
-		s.ARRMSE += s.RRMSE[j] / n
 	}
+	s.MeanMSE, s.ARMSE, s.ARRMSE = learn.Mean(s.MSE), learn.Mean(s.RMSE), learn.Mean(s.RRMSE)
 }
 
 // Score predicts X and compares with Y; relative errors are measured against the

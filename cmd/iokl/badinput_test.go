@@ -58,7 +58,7 @@ func TestBadInput(t *testing.T) {
 		"targets in stdin":     {"predict --model good.iokl --x - --y-columns 2", "--y -"},
 		"more columns by name": {"predict --model good.iokl --x more.csv --out p.csv", "the data have 3 columns, the model was fitted on 2: choose those by --x-columns a,b"},
 		"nothing but targets":  {"fit --x y.csv --y-columns u,v --out new.iokl", "no columns"},
-		"missing target":       {"fit --x x.csv --y gap.csv --out new.iokl", `row 3, column 2 "b" is empty`},
+		"missing target":       {"fit --x x.csv --y gap.csv --missing-targets error --out new.iokl", `row 3, column 2 "b" is empty`},
 		"empty file":           {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},
 		"one row":              {"fit --x one.csv --y one.csv --out new.iokl", "one row"},
 		"lengths differ":       {"fit --x x.csv --y short.csv --out new.iokl", "X has 40 rows and Y has 3"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -26,6 +27,7 @@ type dataFlags struct {
 	groups             string
 	header             string
 	missing            string
+	missingTargets     string
 	na                 []string // words for a missing cell
 	categories         string   // what becomes of words in inputs; "": they are refused
 	maxLevels          int
@@ -48,6 +50,7 @@ func (d *dataFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")
 	f.BoolVar(&d.classes, "classes", false, "the targets are one column of class labels")
 	f.StringVar(&d.categories, "categories", "auto", "input columns without a number: auto takes words as categories, one 0/1 column each, and dates as days;\nerror refuses them")
+	f.StringVar(&d.missingTargets, "missing-targets", "use", "empty target cells: use learns from the others and says how many, error refuses them")
 	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels, "words that a category may have")
 	d.reading(f)
 }
@@ -72,6 +75,9 @@ func (d *dataFlags) options() (table.Options, error) {
 	}
 	if d.missing != "mean" && d.missing != "error" {
 		return opt, fmt.Errorf("--missing %q: want mean or error", d.missing)
+	}
+	if d.missingTargets != "" && d.missingTargets != "use" && d.missingTargets != "error" {
+		return opt, fmt.Errorf("--missing-targets %q: want use or error", d.missingTargets)
 	}
 	return opt, nil
 }
@@ -189,7 +195,10 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 		return fmt.Errorf("%w; class labels need --classes", err)
 	}
 	out.output = out.Y.Names
-	return observed(d.y, out.Y)
+	if d.missingTargets == "error" {
+		return observed(d.y, out.Y)
+	}
+	return nil
 }
 
 // observed refuses a table of targets with a missing cell.
@@ -197,7 +206,7 @@ func observed(file string, t *table.Table) error {
 	for i := range t.Data.Rows {
 		for j, v := range blas.Row(t.Data, i) {
 			if math.IsNaN(v) {
-				return inputError("%s: row %d, %s is empty: targets may not be missing", file, i+1, schema.Label(t.Names, j))
+				return inputError("%s: row %d, %s is empty, and --missing-targets error refuses missing targets", file, i+1, schema.Label(t.Names, j))
 			}
 		}
 	}
@@ -212,8 +221,15 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 	if out.X != nil {
 		out.labels = d.withoutHeader(out.labels, out.X.Data.Rows)
 	}
-	if !slices.ContainsFunc(out.labels, func(label string) bool { return label != out.labels[0] }) {
-		return inputError("%s: every label is %q: there is nothing to tell apart", d.y, out.labels[0])
+	var first string
+	for i, label := range out.labels {
+		if label == "" && d.missingTargets == "error" {
+			return inputError("%s: row %d has no class label", d.y, i+1)
+		}
+		first = cmp.Or(first, label)
+	}
+	if !slices.ContainsFunc(out.labels, func(label string) bool { return label != "" && label != first }) {
+		return inputError("%s: every label is %q: there is nothing to tell apart", d.y, first)
 	}
 	return nil
 }

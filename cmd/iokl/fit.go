@@ -76,7 +76,7 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 	}
 	opt := iokl.Options{
 		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: l.learn,
-		Standardize: l.standardize, Missing: d.missing, Solver: l.solver, Sylvester: l.sylvester,
+		Standardize: l.standardize, Missing: d.missing, MissingTargets: d.missingTargets, Solver: l.solver, Sylvester: l.sylvester,
 		Tol: l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: l.budget,
 	}
 	if err := l.set(&opt); err != nil {
@@ -141,12 +141,16 @@ chosen by cross-validation, within --budget; without --kernel, a dictionary is m
 from the data. A target that the inputs do not predict better than its mean is
 predicted by its mean.
 
+An empty target cell is a missing value: the outputs observed in its row, and the
+rows in which its output is observed, tell about it. predict --fill completes the table.
+
 Ctrl-C saves the best model so far where --out was given and says its gap; while
 settings are compared, it fits the best of them so far first.`,
 		Example: `  iokl fit --x x.csv --y y.csv --out model.iokl
   iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
   iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
   iokl fit --x x.csv --y y.csv --report page.html
+  iokl fit --x x.csv --y holes.csv --lambda 1e-3 --missing-targets use --json
   iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
   iokl fit --x x.csv --y y.csv --interval-folds 5 --out model.iokl
   iokl fit --x x.csv --y y.csv --lambda 1e-3 --certify global

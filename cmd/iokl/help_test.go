@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"math"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -95,6 +96,13 @@ func exampleFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if err := table.Write(filepath.Join(dir, "new.npy"), tab); err != nil {
+		t.Fatal(err)
+	}
+	holes := mustTable(t, filepath.Join(dir, "y.csv"))
+	for i := range holes.Data.Rows / 3 {
+		holes.Data.Data[5*i] = math.NaN()
+	}
+	if err := table.Write(filepath.Join(dir, "holes.csv"), holes); err != nil {
 		t.Fatal(err)
 	}
 	digits, err := table.Read(filepath.Join("..", "..", "bench", "data", "digits.csv.gz"), table.Options{})

@@ -118,6 +118,9 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	fmt.Fprintf(t, "inputs\t%s\n", list(r.Inputs))
 	fmt.Fprintf(t, "outputs\t%s\n", list(r.Outputs))
 	fmt.Fprintf(t, "samples\t%d\n", c.Samples)
+	if c.ObservedCells > 0 && c.ObservedCells < c.Samples*len(r.Outputs) {
+		fmt.Fprintf(t, "observed cells\t%d of %d\n", c.ObservedCells, c.Samples*len(r.Outputs))
+	}
 	fmt.Fprintf(t, "objective\t%.8g\n", c.Objective)
 	fmt.Fprintf(t, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
 	fmt.Fprintf(t, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	"github.com/iokl/iokl/internal/table"
@@ -31,9 +32,7 @@ func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
 	j := idx[0]
 	labels := make([]string, len(records))
 	for i, rec := range records {
-		if labels[i] = rec[j]; labels[i] == "" {
-			return nil, inputError("%s: row %d has no class label", d.y, i+1)
-		}
+		labels[i] = rec[j]
 	}
 	return labels, nil
 }
@@ -65,10 +64,10 @@ func (d *dataFlags) numericLabels(opt table.Options, in *stdin) ([]string, error
 		return nil, d.manyLabels(t.Data.Cols)
 	}
 	labels := make([]string, t.Data.Rows)
-	if err := observed(d.y, t); err != nil {
-		return nil, err
-	}
 	for i, v := range t.Data.Data {
+		if math.IsNaN(v) {
+			continue // no label
+		}
 		labels[i] = strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return labels, nil

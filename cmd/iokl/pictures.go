@@ -47,7 +47,9 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 	if d.x == "" {
 		return files, nil
 	}
-	d.classes = model.Classes() != nil
+	if d.classes = model.Classes() != nil; d.classes {
+		d.missingTargets = "error"
+	}
 	d.schema = model.InputSchema()
 	data, err := d.load(cmd)
 	if err != nil {
@@ -204,9 +206,11 @@ func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table
 func panel(title string, j int, F *mat.Dense, Y *table.Table) (*plot.Plot, error) {
 	p := picture.New(title, "observed", "predicted")
 	p.Title.TextStyle.Font.Size = 10
-	xy := make(plotter.XYs, Y.Data.Rows)
-	for i := range xy {
-		xy[i] = plotter.XY{X: Y.Data.Data[i*Y.Data.Stride+j], Y: F.At(i, j)}
+	var xy plotter.XYs
+	for i := range Y.Data.Rows {
+		if v := Y.Data.Data[i*Y.Data.Stride+j]; !math.IsNaN(v) {
+			xy = append(xy, plotter.XY{X: v, Y: F.At(i, j)})
+		}
 	}
 	s, err := plotter.NewScatter(xy)
 	if err != nil {

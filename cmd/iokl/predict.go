@@ -28,7 +28,8 @@ type predictFlags struct {
 	dataFlags
 	sure       intervalFlags
 	model, out string
-	filled     int // missing cells so far
+	fill       filling
+	filled     int // missing cells of the inputs so far
 }
 
 func newPredictCmd() *cobra.Command {
@@ -39,7 +40,8 @@ func newPredictCmd() *cobra.Command {
 		Long: `Predict writes a row of predicted targets for each row of inputs: CSV on standard
 output, or a file that is whole or not there: .csv, .csv.gz or .npy by its name. It
 works in blocks of rows, so that inputs may be larger than memory. A classifier's
-first column is the class. With --y the predictions are scored.
+first column is the class. With --y the predictions are scored on the targets that
+are observed there; with --fill these are completed instead.
 
 Columns are found by their names where the files have them, in any order. Empty
 cells get the mean that the column had in training, which is said, or are refused
@@ -49,6 +51,7 @@ With --interval each prediction is followed by the ends of an interval that hold
 that share of new targets: docs/intervals.md says what is guaranteed and what is not.`,
 		Example: `  iokl predict --model model.iokl --x new.csv > predicted.csv
   iokl predict --model model.iokl --x new.npy --out predicted.npy
+  iokl predict --model model.iokl --x x.csv --y y.csv --fill --out complete.csv
   iokl predict --model model.iokl --x test.csv --y truth.csv --json
   iokl predict --model model.iokl --x new.csv --interval .9 --std
   iokl predict --model model.iokl --x test.csv --y truth.csv --interval .9 --method jackknife+ --local --joint
@@ -61,10 +64,11 @@ that share of new targets: docs/intervals.md says what is guaranteed and what is
 	f.StringVar(&p.model, "model", "", "model file")
 	p.inputs(f)
 	f.StringArrayVar(&p.grams, "gram", nil, "cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
-	f.StringVar(&p.y, "y", "", "true targets to score the predictions against")
+	f.StringVar(&p.y, "y", "", "true targets to score the predictions against, or targets to complete with --fill")
 	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
 	p.sure.flags(f)
+	p.fill.flags(f)
 	p.reading(f)
 	f.Lookup("missing").Usage = "empty input cells: mean puts the training mean of their column, error refuses them"
 	f.StringVar(&p.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
@@ -79,6 +83,7 @@ type predictReport struct {
 	Outputs     []string     `json:"outputs"`
 	Seconds     float64      `json:"seconds"`
 	Out         string       `json:"out,omitempty"`
+	Filled      *int         `json:"filled,omitempty"` // target cells, with --fill
 	Scores      *iokl.Scores `json:"scores,omitempty"`
 	Predictions [][]float64  `json:"predictions,omitempty"`
 	Classes     []string     `json:"classes,omitempty"`
@@ -120,6 +125,17 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	}
 	if model.InputNames() != nil != (p.x != "") {
 		return inputError("the model was fitted on %s", map[bool]string{true: "inputs: give --x", false: "Gram matrices: give --gram"}[model.InputNames() != nil])
+	}
+	if p.fill.on {
+		if p.y == "" {
+			return errors.New("--fill completes targets: give them by --y")
+		}
+		if model.Classes() != nil {
+			return errors.New("--fill completes targets that are numbers, and the model is one of classes")
+		}
+		if _, err := reading(cmd, func() (*iokl.Model, error) { return model, p.readKnown(model, opt) }); err != nil {
+			return work(err)
+		}
 	}
 	src, err := reading(cmd, func() (*source, error) { return p.source(cmd, model, opt) })
 	if err != nil {
@@ -280,12 +296,16 @@ type sink func(a *prediction) error
 
 func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *source, opt table.Options) error {
 	report := predictReport{Outputs: model.OutputNames(), Out: p.out}
-	keep := p.json && p.out == "" || p.y != ""
+	scored := p.y != "" && !p.fill.on
+	keep := p.json && p.out == "" || scored
 	var all []float64
 	start := time.Now()
 	each := func(write sink) error {
 		for {
 			a, err := interrupt.Do(cmd.Context(), src.next)
+			if errors.Is(err, io.EOF) && p.fill.on {
+				return p.fill.done(p.y)
+			}
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
@@ -296,6 +316,11 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 				return err
 			}
 			report.Rows += a.F.RawMatrix().Rows
+			if p.fill.on {
+				if err := p.fill.complete(a.F, p.y); err != nil {
+					return err
+				}
+			}
 			if keep {
 				all = append(all, a.F.RawMatrix().Data...)
 				report.Classes = append(report.Classes, a.labels...)
@@ -316,7 +341,13 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 	if p.filled > 0 {
 		warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
 	}
-	if p.y != "" {
+	if p.fill.on {
+		report.Filled = &p.fill.count
+		if !p.quiet {
+			fmt.Fprintf(cmd.ErrOrStderr(), "iokl: %v\n", &p.fill)
+		}
+	}
+	if scored {
 		if err := p.score(model, all, &report, opt); err != nil {
 			return work(err)
 		}
@@ -341,7 +372,7 @@ func classesOf(model *iokl.Model, F *mat.Dense) []string {
 // deliver runs each with a writer to where the predictions go.
 func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(sink) error) error {
 	if p.out == "" {
-		if p.json || p.y != "" {
+		if p.json || p.y != "" && !p.fill.on {
 			return each(nil)
 		}
 		return each(csvSink(cmd.OutOrStdout(), model))

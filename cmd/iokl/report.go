@@ -38,6 +38,7 @@ type fitReport struct {
 	Threads          int       `json:"threads"`
 	Seed             uint64    `json:"seed"`
 	Samples          int       `json:"samples"`
+	ObservedCells    int       `json:"observed_cells"`
 	Outputs          []string  `json:"outputs"`
 	Warnings         []string  `json:"warnings"`
 	Model            string    `json:"model,omitempty"`
@@ -56,7 +57,7 @@ func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
 		Lambda: c.Lambda, Tau: c.Tau, Norm: c.Norm, Learn: c.Learn,
 		OuterIterations: c.OuterIterations, SylvesterSolves: c.SylvesterSolves, KernelMultiplies: c.KernelMultiplies,
 		Seconds: seconds, Solver: c.Solver, Sylvester: c.Sylvester, Backend: c.Backend, Threads: blas.Threads(), Seed: c.Seed,
-		Samples: c.Samples, Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()), Model: out,
+		Samples: c.Samples, ObservedCells: c.ObservedCells, Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()), Model: out,
 		GlobalBound: c.GlobalBound, LTrace: traces(model.OutputKernels()),
 		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
 	}

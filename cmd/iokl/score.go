@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -29,11 +31,16 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		Y = one
 	} else {
 		t, err := readTable(p.y, p.targetColumns(), opt, &stdin{used: true})
-		if err == nil {
-			err = observed(p.y, t)
-		}
 		if err != nil {
 			return err
+		}
+		if rows := t.Data.Rows; rows > 0 {
+			for j := range t.Data.Cols {
+				column := blas.View(t.Data, 0, j, rows, 1)
+				if !slices.ContainsFunc(mat.Col(nil, 0, blas.Dense(column)), func(v float64) bool { return !math.IsNaN(v) }) {
+					return inputError("%s: no cell of %s is observed", p.y, schema.Label(t.Names, j))
+				}
+			}
 		}
 		Y = blas.Dense(t.Data)
 	}
@@ -50,6 +57,9 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 func oneHot(labels, classes []string, file string) (*mat.Dense, error) {
 	Y := mat.NewDense(len(labels), len(classes), nil)
 	for i, label := range labels {
+		if label == "" {
+			return nil, inputError("%s: row %d has no class label", file, i+1)
+		}
 		k := slices.Index(classes, label)
 		if k < 0 {
 			return nil, inputError("%s: row %d: the model knows no class %q", file, i+1, label)

@@ -244,7 +244,7 @@ func (s *pairs) present(n int) int {
 		}{{s.x, "input", blas.Row(s.X, i)}, {s.y, "target", blas.Row(s.Y, i)}} {
 			for j, v := range part.row {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
-					s.err = inputError("%s: row %d, %s %d is missing or no finite number: streamed data must be complete", part.file, s.row+int64(i)+1, part.what, j+1)
+					s.err = inputError("%s: row %d, %s %d is missing or no finite number: streamed data must be complete: fit without --stream, which learns from what is observed, or leave the row out", part.file, s.row+int64(i)+1, part.what, j+1)
 					return i
 				}
 			}

@@ -8,14 +8,15 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 )
 
-// Errors are those of predictions on samples that were left out.
+// Errors are those of predictions on samples that were left out, or on cells of their
+// targets. Missing targets do not count; a target of which none is observed is left out of averages.
 type Errors struct {
 	// NMSE is the mean over the learned targets of the squared error divided by the
 	// variance of the training targets: 1 for a constant guess.
 	NMSE     float64
-	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned
-	MSE      []float64 // mean squared error of each target
-	Accuracy float64   // share of rows whose largest predicted output is the largest target
+	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned or observed
+	MSE      []float64 // mean squared error of each target, NaN where none is observed
+	Accuracy float64   // share of fully observed rows whose largest predicted output is the largest target
 }
 
 // Unknown are the errors of what could not be solved.
@@ -48,23 +49,47 @@ func (e *Errors) Each(metric string) []float64 {
 	return root
 }
 
-// Compare is the mean squared error of each column of F against Y, and the accuracy.
+// Mean is the mean of the values that are not NaN, NaN where all are.
+func Mean(values []float64) float64 {
+	known := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	var sum float64
+	for _, v := range known {
+		sum += v / float64(len(known))
+	}
+	if len(known) == 0 {
+		return math.NaN()
+	}
+	return sum
+}
+
+// Compare is the mean squared error of each column of F against the observed cells of Y,
+// NaN where there are none, and the accuracy on rows without a missing one.
 func Compare(F, Y blas.General) (mse []float64, accuracy float64) {
 	mse = make([]float64, Y.Cols)
-	right := 0
+	count := make([]int, Y.Cols)
+	right, rows := 0, 0
 	for i := range Y.Rows {
 		f, y := blas.Row(F, i), blas.Row(Y, i)
+		whole := true
 		for j, v := range y {
+			if math.IsNaN(v) {
+				whole = false
+				continue
+			}
 			mse[j] += (f[j] - v) * (f[j] - v)
+			count[j]++
 		}
-		if Largest(f) == Largest(y) {
+		if !whole {
+			continue
+		}
+		if rows++; Largest(f) == Largest(y) {
 			right++
 		}
 	}
 	for j := range mse {
-		mse[j] /= float64(Y.Rows)
+		mse[j] /= float64(count[j])
 	}
-	return mse, float64(right) / float64(max(Y.Rows, 1))
+	return mse, float64(right) / float64(max(rows, 1))
 }
 
 // Largest is the index of the first largest element.
@@ -90,13 +115,16 @@ func Judge(F, Y, train blas.General, out *columns.Outputs) Errors {
 		if out.Scaler != nil {
 			unit *= out.Scaler.Scale[j]
 		}
-		var se float64
+		var se, count float64
 		for i := range Y.Rows {
-			d := (F.Data[i*F.Stride+j] - Y.Data[i*Y.Stride+j]) / unit
-			se += d * d
+			if v := Y.Data[i*Y.Stride+j]; !math.IsNaN(v) {
+				d := (F.Data[i*F.Stride+j] - v) / unit
+				se += d * d
+				count++
+			}
 		}
-		e.Relative[j] = se / float64(Y.Rows)
-		e.NMSE += e.Relative[j] / float64(len(out.Live))
+		e.Relative[j] = se / count
 	}
+	e.NMSE = Mean(e.Relative)
 	return e
 }

@@ -6,10 +6,16 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/linop"
 )
 
 // Split is one fold: indices of the rows to train on and of those to test on, ascending.
-type Split struct{ Train, Test []int }
+type Split struct {
+	Train, Test []int
+	// Hidden lists, where cells are hidden and not rows, the cells i·n + j of the n
+	// targets to test on, ascending. Test holds their rows, and Train all rows.
+	Hidden []int
+}
 
 // mostRows bounds the row numbers that the splits of repeated folds hold: 2 GiB.
 const mostRows = 1 << 28
@@ -21,7 +27,56 @@ type Folding struct {
 	// TimeOrdered, without groups, takes the samples as a series, cuts it into Folds+1
 	// blocks and tests each but the first after training on all before it.
 	TimeOrdered bool
-	Seed        uint64
+	// Hide says what a fold leaves out: rows, or cells of the targets. "" means cells where
+	// rows are observed in part, without Groups and TimeOrdered, and else rows.
+	Hide string
+	Seed uint64
+}
+
+// DealCells splits the observed cells of the targets of l samples. The cells of each target are
+// shuffled by the seed and dealt to the folds apart from those of the others.
+func (p Folding) DealCells(cells *linop.Cells) ([]Split, error) {
+	l, n := cells.Dims()
+	k, count := p.Folds, cells.Count()
+	switch {
+	case p.TimeOrdered || p.Groups != nil:
+		return nil, fault.Input("folds in the order of time or by groups hide rows, not cells")
+	case k < 2:
+		return nil, fault.Input("%d folds: at least 2 are needed", k)
+	case count < k:
+		return nil, fault.Input("%d folds of %d observed target cells", k, count)
+	case p.Repeats > 1 && float64(p.Repeats)*float64(k*l+count) > mostRows:
+		return nil, fault.Input("%d repeats of %d folds of %d samples take too much memory: use fewer", p.Repeats, k, l)
+	}
+	all := make([]int, l)
+	for i := range all {
+		all[i] = i
+	}
+	var splits []Split
+	for r := range max(p.Repeats, 1) {
+		rng := rand.New(rand.NewPCG(p.Seed, uint64(r)))
+		part := make([]Split, k)
+		next := 0 // fold of the next cell
+		for j := range n {
+			for _, i := range rng.Perm(l) {
+				if cells.Has(i, j) {
+					part[next%k].Hidden = append(part[next%k].Hidden, i*n+j)
+					next++
+				}
+			}
+		}
+		for _, s := range part {
+			slices.Sort(s.Hidden)
+			s.Train = all
+			for _, c := range s.Hidden {
+				if t := len(s.Test); t == 0 || s.Test[t-1] != c/n {
+					s.Test = append(s.Test, c/n)
+				}
+			}
+			splits = append(splits, s)
+		}
+	}
+	return splits, nil
 }
 
 // Deal splits l samples, shuffled by the seed.

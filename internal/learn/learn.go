@@ -30,6 +30,8 @@ const All = -1
 type Data interface {
 	// Size is the number of samples and of targets.
 	Size() (l, n int)
+	// Cells is the number of target cells that are observed.
+	Cells() int
 	// Split deals the samples to folds, which are numbered from 0, and returns how many there are.
 	Split(Folding) (int, error)
 	// Start describes the kernels of the SPECs before learning: the weights they have

@@ -32,6 +32,7 @@ type Options struct {
 	Repeats     int
 	Groups      []int
 	TimeOrdered bool
+	Hide        string
 	Metric      string
 	Tol         float64
 	OneSE       bool
@@ -202,7 +203,7 @@ func (s *selection) take(d learn.Data, size int) (err error) {
 			}
 		}
 	}
-	s.folds, err = s.data.Split(learn.Folding{Folds: s.Folds, Repeats: s.Repeats, Groups: groups, TimeOrdered: s.TimeOrdered, Seed: s.Method.Seed})
+	s.folds, err = s.data.Split(learn.Folding{Folds: s.Folds, Repeats: s.Repeats, Groups: groups, TimeOrdered: s.TimeOrdered, Hide: s.Hide, Seed: s.Method.Seed})
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,14 @@ func (s *selection) fill() error {
 	if err := fault.Choice("metric", &s.Metric, learn.Metrics); err != nil {
 		return err
 	}
+	switch {
+	case s.Hide != "" && s.Hide != "rows" && s.Hide != "cells":
+		return fault.Input("unknown way to hide targets %q (have rows, cells)", s.Hide)
+	case s.Metric == "accuracy" && s.Hide == "cells":
+		return fault.Input("the accuracy is of whole rows: hide rows, not cells")
+	case s.Metric == "accuracy":
+		s.Hide = "rows"
+	}
 	if s.Taus == nil {
 		s.Taus = []float64{s.Setting.Tau}
 	}

@@ -18,6 +18,8 @@ import (
 type Options struct {
 	ScaleInputs, ScaleOutputs bool           // to mean 0 and variance 1
 	Strict                    bool           // missing inputs are an error; else the mean of their column stands for them
+	StrictOutputs             bool           // missing targets are an error; else the others are learned from
+	LeftOut                   int            // rows that are not among the data, as no target of them is observed
 	InputNames, OutputNames   []string       // nil means x1, x2, … and y1, y2, …
 	Schema                    schema.Columns // of the file that the inputs come from; nil: columns of numbers
 }
@@ -150,21 +152,42 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	return out, warnings, nil
 }
 
-// LearnOutputs is NewOutputs by the moments of Y, which must be finite, with the
-// targets to learn: Y itself when all are learned as they are.
+// CheckOutputs refuses targets that are infinite and, where Options.StrictOutputs says so, missing ones.
+func CheckOutputs(Y blas.General, opt *Options) error {
+	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
+	if err != nil {
+		return err
+	}
+	for i := range Y.Rows {
+		for j, v := range blas.Row(Y, i) {
+			if math.IsInf(v, 0) || opt.StrictOutputs && math.IsNaN(v) {
+				return fault.Input("row %d, column %d (%s) of the targets is %s", i+1, j+1, names[j], cell(v))
+			}
+		}
+	}
+	return nil
+}
+
+// LearnOutputs is NewOutputs by the moments of the observed cells of Y, which CheckOutputs has
+// passed, with the targets to learn: Y itself when all are learned as they are. NaN is a missing cell.
 func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, warnings []string, err error) {
 	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
 	if err != nil {
 		return nil, Y, nil, err
 	}
+	missing := make([]int, Y.Cols)
 	for i := range Y.Rows {
 		for j, v := range blas.Row(Y, i) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, Y, nil, fault.Input("row %d, column %d (%s) of the targets is %s", i+1, j+1, names[j], cell(v))
+			if math.IsNaN(v) {
+				missing[j]++
 			}
 		}
 	}
 	out, warnings, err = NewOutputs(Measure(Y), opt)
+	warnings = slices.Concat(missingTargets(names, missing, Y.Rows), warnings)
+	if opt.LeftOut > 0 {
+		warnings = append(warnings, fmt.Sprintf("left out %d of %d rows, of which no target is observed", opt.LeftOut, opt.LeftOut+Y.Rows))
+	}
 	if err != nil {
 		return nil, Y, nil, err
 	}
@@ -174,6 +197,48 @@ func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, w
 		out.Scaler.Apply(Z)
 	}
 	return out, Take(Z, out.Live), warnings, nil
+}
+
+// missingTargets says how many of the l targets of each column are missing; nothing when none are.
+func missingTargets(names []string, missing []int, l int) (lines []string) {
+	total := 0
+	var with, without []string
+	for j, count := range missing {
+		if total += count; count > 0 {
+			with = append(with, names[j])
+		}
+		if count == l {
+			without = append(without, names[j])
+		}
+	}
+	if total > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %d target cells are missing, in %s: learned from the others", total, l*len(names), list("target column", with)))
+	}
+	if without != nil {
+		lines = append(lines, fmt.Sprintf("%s without any observed cell: 0 is predicted", list("target column", without)))
+	}
+	return lines
+}
+
+// Observed lists the rows of Y that have an observed cell.
+func Observed(Y blas.General) []int {
+	var rows []int
+	for i := range Y.Rows {
+		if slices.ContainsFunc(blas.Row(Y, i), func(v float64) bool { return !math.IsNaN(v) }) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// Filled is Y with the mean of their column in the missing cells; Y itself when there are none.
+func Filled(Y blas.General) blas.General {
+	if !slices.ContainsFunc(Y.Data, math.IsNaN) {
+		return Y
+	}
+	Z := blas.Clone(Y)
+	fill(Z, Measure(Y).Mean)
+	return Z
 }
 
 // Restore writes the targets that the learned outputs F (t×live) stand for.

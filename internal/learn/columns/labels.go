@@ -2,6 +2,7 @@ package columns
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
@@ -9,21 +10,31 @@ import (
 )
 
 // OneHot turns class labels into targets: Y_ik is 1 when sample i is of class k
-// and else 0. The classes are sorted, as numbers when all of them are numbers.
+// and else 0. The classes are sorted, as numbers when all of them are numbers. An
+// empty label is a missing one, for which Y holds NaN.
 func OneHot(labels []string) (Y *mat.Dense, classes []string) {
 	if len(labels) == 0 {
 		return new(mat.Dense), nil
 	}
 	classes = slices.Clone(labels)
 	slices.SortFunc(classes, compareLabels)
-	classes = slices.Compact(classes)
+	classes = slices.DeleteFunc(slices.Compact(classes), func(c string) bool { return c == "" })
+	if len(classes) == 0 {
+		return new(mat.Dense), nil
+	}
 	at := make(map[string]int, len(classes))
 	for k, c := range classes {
 		at[c] = k
 	}
 	Y = mat.NewDense(len(labels), len(classes), nil)
 	for i, label := range labels {
-		Y.Set(i, at[label], 1)
+		if k, ok := at[label]; ok {
+			Y.Set(i, k, 1)
+			continue
+		}
+		for k := range classes {
+			Y.Set(i, k, math.NaN())
+		}
 	}
 	return Y, classes
 }

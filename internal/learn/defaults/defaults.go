@@ -57,11 +57,14 @@ func Path(size float64) []float64 {
 
 // Screening compares dictionaries before anything is learned.
 const (
-	United     = 3  // the best dictionaries, whose union is learned on
-	StepsAbove = 3  // of the path of λ that are tried before the best of them
-	StepsBelow = 3  // and after
-	OwnColumns = 64 // columns up to which each gets kernels of its own
-	Subsets    = 24 // random sets of columns: enough for some to have most of the columns that matter
+	// From more than ScreenPatterns sets of rows in which targets are observed, it looks at fewer
+	// samples, as each set takes a decomposition.
+	ScreenPatterns = 4
+	United         = 3  // the best dictionaries, whose union is learned on
+	StepsAbove     = 3  // of the path of λ that are tried before the best of them
+	StepsBelow     = 3  // and after
+	OwnColumns     = 64 // columns up to which each gets kernels of its own
+	Subsets        = 24 // random sets of columns: enough for some to have most of the columns that matter
 )
 
 // Of more than ChooseSamples samples a random part of that size chooses all but λ, which

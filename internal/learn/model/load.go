@@ -184,7 +184,7 @@ func (l *loader) model() *Model {
 	}
 	l.expect(m.Mu >= 0 && !math.IsInf(m.Mu, 1), "μ is %g", m.Mu)
 	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"Y") {
-		m.Y = l.matrix("Y")
+		m.Y = general(l.array("Y", 2, true))
 		l.expect(m.Y.Cols == len(m.Out.Live), "targets of %d outputs, not %d", m.Y.Cols, len(m.Out.Live))
 	}
 	return m

@@ -85,7 +85,8 @@ func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Traini
 		if err != nil {
 			return nil, err
 		}
-		Y, t.test, t.grams = columns.Rows(g.y, split.Train), columns.Rows(g.y, split.Test), nil
+		Y, t.test = g.targets(split)
+		t.grams = nil
 		for _, K := range g.grams {
 			if err := ctx.Err(); err != nil {
 				return nil, err

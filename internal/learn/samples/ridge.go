@@ -2,12 +2,16 @@ package samples
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -27,8 +31,12 @@ func (r *Rows) Ridge(fold int, keep bool) (learn.Ridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	both, test := columns.Rows(r.x, slices.Concat(split.Train, split.Test)), columns.Rows(r.y, split.Test)
-	c, err := r.code(blas.View(both, 0, 0, len(split.Train), both.Cols), columns.Rows(r.y, split.Train))
+	Y, test := r.targets(split)
+	if sets := len(patterns(Y)); keep && sets > defaults.ScreenPatterns {
+		split = r.thin(split, math.Cbrt(float64(defaults.ScreenPatterns)/float64(sets)))
+		Y, test = r.targets(split)
+	}
+	c, err := r.code(columns.Rows(r.x, split.Train), Y)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +44,57 @@ func (r *Rows) Ridge(fold int, keep bool) (learn.Ridge, error) {
 	if keep {
 		g.sums = map[string]blas.General{}
 	}
-	g.inputs, _, err = c.in.Apply(both)
-	return g, err
+	Z, _, err := c.in.Apply(columns.Rows(r.x, split.Test))
+	if err != nil {
+		return nil, err
+	}
+	g.inputs = blas.NewGeneral(c.Z.Rows+Z.Rows, Z.Cols)
+	blas.Copy(blas.View(g.inputs, 0, 0, c.Z.Rows, Z.Cols), c.Z)
+	blas.Copy(blas.View(g.inputs, c.Z.Rows, 0, Z.Rows, Z.Cols), Z)
+	return g, nil
+}
+
+// thin keeps a share of the samples of a split, on their sides.
+func (r *Rows) thin(split learn.Split, share float64) learn.Split {
+	out := make([]bool, r.y.Rows)
+	for _, i := range rand.New(rand.NewPCG(r.opt.Seed, 0)).Perm(len(out))[int(share*float64(len(out))):] {
+		out[i] = true
+	}
+	drop := func(idx []int, row func(c int) int) []int {
+		return slices.DeleteFunc(slices.Clone(idx), func(c int) bool { return out[row(c)] })
+	}
+	same := func(i int) int { return i }
+	thin := learn.Split{Train: drop(split.Train, same), Test: drop(split.Test, same)}
+	if split.Hidden != nil {
+		thin.Hidden = drop(split.Hidden, func(c int) int { return c / r.y.Cols })
+	}
+	return thin
+}
+
+// pattern is targets that are observed in the same rows.
+type pattern struct{ rows, targets []int }
+
+// patterns groups the columns of Y by the rows that they are observed in.
+func patterns(Y blas.General) (list []pattern) {
+	cells, at := linop.ObservedCells(Y), map[string]int{}
+	key := make([]byte, Y.Rows)
+	for j := range Y.Cols {
+		var rows []int
+		for i := range key {
+			if key[i] = 0; cells.Has(i, j) {
+				key[i] = 1
+				rows = append(rows, i)
+			}
+		}
+		k, known := at[string(key)]
+		if !known {
+			k = len(list)
+			at[string(key)] = k
+			list = append(list, pattern{rows: rows})
+		}
+		list[k].targets = append(list[k].targets, j)
+	}
+	return list
 }
 
 // cross is K between all samples of the split and those to train on, at the
@@ -91,58 +148,106 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 	return K, nil
 }
 
-// Errors are those on the rows to test on for each λ, NaN where the system is singular
-// to working accuracy: with L = ρI the coefficients are C = (ρK + μI)⁻¹Y, and the
-// prediction is ρ·K*·C. K is reduced to tridiagonal form once for all λ.
+// Errors are those on the rows to test on for each λ, NaN where a system is singular
+// to working accuracy: with L = ρI the coefficients are C = (ρK + μI)⁻¹Y, on the rows in
+// which a target is observed, and the prediction is ρ·K*·C.
 func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path func(size float64) []float64) ([]learn.Errors, error) {
 	K, err := r.cross(ctx, specs)
 	if err != nil {
 		return nil, err
 	}
-	l, n := r.Y.Rows, r.Y.Cols
-	be := blas.Or(r.opt.Backend)
+	l := r.Y.Rows
 	rho := 1.0
 	if tau > 0 {
-		rho = tau / float64(n)
+		rho = tau / float64(r.Y.Cols)
 	}
 	var size float64
 	for i := range l {
 		size += K.Data[i*K.Stride+i]
 	}
 	lambdas := path(size / float64(l))
+	all, P := make([]learn.Errors, len(lambdas)), blas.NewGeneral(r.test.Rows, r.test.Cols)
+	judge := func(i int, F blas.General) {
+		if all[i] = learn.Unknown(); F.Data != nil {
+			r.out.Restore(P, F)
+			all[i] = learn.Judge(P, r.test, r.Y, r.out)
+		}
+	}
+	parts := patterns(r.Y)
+	if len(parts) == 1 && len(parts[0].rows) == l {
+		return all, r.along(ctx, K, r.Y, rho, lambdas, judge)
+	}
+	F := make([]blas.General, len(lambdas))
+	for i := range F {
+		F[i] = blas.NewGeneral(r.test.Rows, r.Y.Cols)
+	}
+	for _, p := range parts {
+		if len(p.rows) == 0 {
+			continue // 0 is predicted
+		}
+		some := make([]int, 0, len(p.rows)+r.test.Rows)
+		some = append(some, p.rows...)
+		for i := range r.test.Rows {
+			some = append(some, l+i)
+		}
+		err := r.along(ctx, columns.Take(columns.Rows(K, some), p.rows), columns.Take(columns.Rows(r.Y, p.rows), p.targets), rho, lambdas, func(i int, f blas.General) {
+			if f.Data == nil {
+				F[i] = f
+			}
+			for a := range F[i].Rows {
+				for k, j := range p.targets {
+					F[i].Data[a*F[i].Stride+j] = f.Data[a*f.Stride+k]
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range F {
+		judge(i, F[i])
+	}
+	return all, nil
+}
+
+// along solves for targets Y (l×n) that are all observed, K holding the kernel between the l samples
+// and, below, between those to test on and them. It hands out the predictions for each λ,
+// which die with the call, without Data where the system is singular to working accuracy. K
+// is reduced to tridiagonal form once for all λ.
+func (r *ridge) along(ctx context.Context, K, Y blas.General, rho float64, lambdas []float64, each func(i int, F blas.General)) error {
+	l, n := Y.Rows, Y.Cols
+	be := blas.Or(r.opt.Backend)
 	var t sylvester.Tridiagonal
 	t.Reduce(ctx, be, blas.Clone(blas.View(K, 0, 0, l, l)))
-	right, pivots, ones := blas.Clone(r.Y), blas.NewGeneral(l, n), slices.Repeat([]float64{1}, n)
+	right, pivots, ones := blas.Clone(Y), blas.NewGeneral(l, n), slices.Repeat([]float64{1}, n)
 	t.ToQ(right)
 	crossK := blas.View(K, l, 0, r.test.Rows, l)
 	most := max(1, l/n) // values of λ at a time, for no more columns than K has
 	C, F := blas.NewGeneral(l, n*min(most, len(lambdas))), blas.NewGeneral(r.test.Rows, n*min(most, len(lambdas)))
-	P := blas.NewGeneral(r.test.Rows, r.test.Cols)
-	var all []learn.Errors
-	for some := range slices.Chunk(lambdas, most) {
+	for first := 0; first < len(lambdas); first += most {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
+		some := lambdas[first:min(first+most, len(lambdas))]
 		columns := n * len(some)
 		c, f := blas.View(C, 0, 0, l, columns), blas.View(F, 0, 0, r.test.Rows, columns)
 		solved := make([]bool, len(some))
 		for i, lambda := range some {
 			x := blas.View(c, 0, i*n, l, n)
 			blas.Copy(x, right)
-			if solved[i] = t.Solve(x, pivots, ones, lambda*float64(l)/rho) == nil; !solved[i] {
+			if solved[i] = t.Solve(x, pivots, ones, lambda*float64(r.Y.Rows)/rho) == nil; !solved[i] {
 				blas.Zero(x)
 			}
 		}
 		t.FromQ(c)
 		blas.Mul(be, f, false, false, crossK, c)
 		for i := range some {
-			e := learn.Unknown()
+			part := blas.General{}
 			if solved[i] {
-				r.out.Restore(P, blas.View(f, 0, i*n, r.test.Rows, n))
-				e = learn.Judge(P, r.test, r.Y, r.out)
+				part = blas.View(f, 0, i*n, r.test.Rows, n)
 			}
-			all = append(all, e)
+			each(first+i, part)
 		}
 	}
-	return all, ctx.Err()
+	return ctx.Err()
 }

@@ -4,6 +4,8 @@ package samples
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
@@ -50,17 +52,59 @@ func observe(l int, Y blas.General, opt Options) (observed, error) {
 	case l < 2:
 		return o, fault.Input("one row of data is not enough to learn from")
 	}
-	return o, nil
+	return o, columns.CheckOutputs(Y, &opt.Columns)
 }
 
 // Size is the number of samples and of targets.
 func (o *observed) Size() (l, n int) { return o.y.Rows, o.y.Cols }
 
-// Split deals the samples to folds.
+// Cells is the number of target cells that are observed.
+func (o *observed) Cells() int { return linop.ObservedCells(o.y).Count() }
+
+// Split deals the samples, or the cells of their targets, to folds.
 func (o *observed) Split(p learn.Folding) (int, error) {
+	cells := linop.ObservedCells(o.y)
+	if p.Hide == "" && p.Groups == nil && !p.TimeOrdered && inPart(cells) {
+		p.Hide = "cells"
+	}
 	var err error
-	o.splits, err = p.Deal(o.y.Rows)
+	if p.Hide == "cells" {
+		o.splits, err = p.DealCells(cells)
+	} else {
+		o.splits, err = p.Deal(o.y.Rows)
+	}
 	return len(o.splits), err
+}
+
+// inPart reports whether a row has both observed and missing cells.
+func inPart(cells *linop.Cells) bool {
+	l, _ := cells.Dims()
+	for i := range l {
+		if row := cells.Row(i); slices.Contains(row, true) && slices.Contains(row, false) {
+			return true
+		}
+	}
+	return false
+}
+
+// targets are those of a split to train on, a row for each of Train, and those to test
+// on, a row for each of Test; NaN where they are missing or not the split's.
+func (o *observed) targets(s learn.Split) (train, test blas.General) {
+	train, test = columns.Rows(o.y, s.Train), columns.Rows(o.y, s.Test)
+	if s.Hidden == nil {
+		return train, test
+	}
+	for i := range test.Data {
+		test.Data[i] = math.NaN()
+	}
+	n := o.y.Cols
+	for _, c := range s.Hidden {
+		i, j := c/n, c%n
+		a, _ := slices.BinarySearch(s.Train, i)
+		b, _ := slices.BinarySearch(s.Test, i)
+		test.Data[b*n+j], train.Data[a*n+j] = train.Data[a*n+j], math.NaN()
+	}
+	return train, test
 }
 
 // split is the samples of a fold and those to train on.
@@ -78,11 +122,11 @@ func (o *observed) Constant(fold int) (learn.Errors, error) {
 	if err != nil {
 		return learn.Errors{}, err
 	}
-	out, train, _, err := columns.LearnOutputs(columns.Rows(o.y, s.Train), &o.opt.Columns)
+	Y, test := o.targets(s)
+	out, train, _, err := columns.LearnOutputs(Y, &o.opt.Columns)
 	if err != nil {
 		return learn.Errors{}, err
 	}
-	test := columns.Rows(o.y, s.Test)
 	F := blas.NewGeneral(test.Rows, test.Cols)
 	out.Restore(F, blas.NewGeneral(test.Rows, len(out.Live)))
 	return learn.Judge(F, test, train, out), nil
@@ -116,6 +160,7 @@ type training struct {
 	grams []*blas.Sym
 	maps  rff.Maps
 	sums  *stream.Sums
+	F     blas.General // features of the samples, in place of sums where targets are missing
 
 	test    blas.General // targets of the samples left out
 	predict func(ctx context.Context, dst blas.General, m *model.Model) error
@@ -125,6 +170,10 @@ type training struct {
 func (t *training) accumulate(ctx context.Context) (err error) {
 	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed); err != nil {
 		return fault.Mark(err)
+	}
+	if slices.ContainsFunc(t.Y.Data, math.IsNaN) {
+		t.F = blas.NewGeneral(t.Z.Rows, t.maps.Dim())
+		return fault.From(t.maps.Transform(t.F, t.Z))
 	}
 	acc := stream.New(t.maps, t.Z.Cols, t.Y.Cols, stream.Options{Backend: t.opt.Backend})
 	if err := acc.Run(ctx, stream.FromMatrices("the data", t.Z, t.Y)); err != nil {
@@ -141,7 +190,10 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
 func (t *training) Space() bcd.Space {
-	if t.sums == nil {
+	switch {
+	case t.F.Data != nil:
+		return bcd.NewSamples(linop.NewFactorSum(t.factors(), t.opt.Backend), t.Y)
+	case t.sums == nil:
 		return bcd.NewSamples(linop.NewGramSum(t.grams, t.opt.Backend, t.opt.Precision), t.Y)
 	}
 	var yy float64
@@ -149,6 +201,16 @@ func (t *training) Space() bcd.Space {
 		yy += v
 	}
 	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
+}
+
+// factors are the features of each kernel.
+func (t *training) factors() (list []blas.General) {
+	at := 0
+	for _, d := range t.maps.Blocks() {
+		list = append(list, blas.View(t.F, 0, at, t.F.Rows, d))
+		at += d
+	}
+	return list
 }
 
 func (t *training) Weights() []float64 { return t.weights }
@@ -165,8 +227,14 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	}
 	CL := res.C
 	res.L.MulRight(blas.Or(t.opt.Backend), CL, CL)
+	if t.F.Data != nil { // W = diag(√η_j)·ZᵀC
+		ZC := blas.NewGeneral(t.F.Cols, CL.Cols)
+		blas.Mul(blas.Or(t.opt.Backend), ZC, true, false, t.F, CL)
+		model.Weigh(ZC, t.maps, res.Eta)
+		CL = ZC
+	}
 	switch {
-	case t.sums != nil:
+	case t.maps != nil:
 		model.Weigh(CL, t.maps, res.Eta)
 		m.Basis = model.NewFeatures(t.maps, res.Eta, CL, t.opt.Backend)
 	case t.in == nil:
@@ -228,14 +296,14 @@ type coded struct {
 // code learns the maps of inputs and targets from the samples X, Y, and applies them.
 func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
 	c = new(coded)
-	var more []string
+	var about []string
+	if c.out, c.Y, about, err = columns.LearnOutputs(Y, &r.opt.Columns); err != nil {
+		return nil, err
+	}
 	if c.in, c.warnings, err = columns.NewInputs(columns.Measure(X), &r.opt.Columns); err != nil {
 		return nil, err
 	}
-	if c.out, c.Y, more, err = columns.LearnOutputs(Y, &r.opt.Columns); err != nil {
-		return nil, err
-	}
-	c.warnings = append(c.warnings, more...)
+	c.warnings = append(c.warnings, about...)
 	var missing []int
 	if c.Z, missing, err = c.in.Apply(X); err != nil {
 		return nil, err
@@ -243,7 +311,7 @@ func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
 	if w := c.in.MissingWarning(missing); w != "" {
 		c.warnings = append(c.warnings, w)
 	}
-	c.Resolver = dictionary.NewResolver(c.Z, c.Y, dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend})
+	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.Y), dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend})
 	return c, nil
 }
 
@@ -296,10 +364,11 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 		if err != nil {
 			return nil, err
 		}
-		if c, err = r.code(columns.Rows(r.x, split.Train), columns.Rows(r.y, split.Train)); err != nil {
+		var Y blas.General
+		Y, t.test = r.targets(split)
+		if c, err = r.code(columns.Rows(r.x, split.Train), Y); err != nil {
 			return nil, err
 		}
-		t.test = columns.Rows(r.y, split.Test)
 		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
 			return m.Predict(ctx, dst, columns.Rows(r.x, split.Test))
 		}

@@ -214,8 +214,19 @@ func (d *Data) Size() (l, n int) {
 	return l, d.rows.Outputs
 }
 
+// Cells is the number of target cells, all of which are observed.
+func (d *Data) Cells() int {
+	l, n := d.Size()
+	return l * n
+}
+
 // Split returns the number of folds to which the rows were dealt as they came.
-func (d *Data) Split(learn.Folding) (int, error) { return len(d.sums), nil }
+func (d *Data) Split(p learn.Folding) (int, error) {
+	if p.Hide == "cells" {
+		return 0, fault.Input("folds of data that are streamed hide rows, not cells")
+	}
+	return len(d.sums), nil
+}
 
 // Plan is nothing beyond what the sums take.
 func (d *Data) Plan(context.Context, []string, bool) (learn.Plan, error) { return learn.Plan{}, nil }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// filling completes targets: what is observed stays, and predictions take the place of
+// missing cells.
+type filling struct {
+	on    bool
+	known *table.Table
+	row   int // the next one to complete
+	count int // cells that predictions were put into
+}
+
+func (f *filling) flags(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.on, "fill", false, "write the targets of --y with their empty cells predicted; the others stay as they are")
+}
+
+// readKnown reads the targets of the file, by the names of the model's outputs where it has all of these.
+func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
+	f, outputs := &p.fill, model.OutputNames()
+	opt.Columns = func(names []string, cols int) ([]int, error) {
+		if byName := inOrder(outputs, names); byName != nil && p.yColumns == "" {
+			return byName, nil
+		}
+		return p.targetColumns().index(names, cols)
+	}
+	var err error
+	if f.known, err = table.Read(p.y, opt); err != nil {
+		return err
+	}
+	if f.known.Data.Cols != len(outputs) {
+		return inputError("%s has %d targets, the model %d", p.y, f.known.Data.Cols, len(outputs))
+	}
+	return nil
+}
+
+// complete puts the observed targets of the next rows into the predictions F for them.
+func (f *filling) complete(F *mat.Dense, file string) error {
+	data := F.RawMatrix()
+	if f.row+data.Rows > f.known.Data.Rows {
+		return inputError("%s has %d rows of targets, and there are more of inputs", file, f.known.Data.Rows)
+	}
+	for i := range data.Rows {
+		row := blas.Row(data, i)
+		for j, v := range blas.Row(f.known.Data, f.row+i) {
+			if math.IsNaN(v) {
+				f.count++
+				continue
+			}
+			row[j] = v
+		}
+	}
+	f.row += data.Rows
+	return nil
+}
+
+// done refuses targets without inputs.
+func (f *filling) done(file string) error {
+	if f.row < f.known.Data.Rows {
+		return inputError("%s has %d rows of targets, and there are %d of inputs", file, f.known.Data.Rows, f.row)
+	}
+	return nil
+}
+
+func (f *filling) String() string {
+	return fmt.Sprintf("predicted %d of %d target cells", f.count, f.known.Data.Rows*f.known.Data.Cols)
+}

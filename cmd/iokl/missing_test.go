@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// holes writes x.csv and y.csv of 40 rows, where every third row has one empty target, and returns the targets.
+func holes(t *testing.T, dir string) [][]string {
+	t.Helper()
+	x, y := []string{"u,v"}, [][]string{{"a", "b"}}
+	for i := range 40 {
+		u, v := math.Sin(float64(3*i)), math.Cos(float64(5*i))
+		row := []string{fmt.Sprint(u*v + u), fmt.Sprint(2*u*v + 2*u + v/10)}
+		if i%3 == 0 {
+			row[i%2] = ""
+		}
+		x, y = append(x, fmt.Sprintf("%g,%g", u, v)), append(y, row)
+	}
+	var lines []string
+	for _, row := range y {
+		lines = append(lines, strings.Join(row, ","))
+	}
+	write(t, dir, "hx.csv", strings.Join(x, "\n")+"\n")
+	write(t, dir, "hy.csv", strings.Join(lines, "\n")+"\n")
+	return y[1:]
+}
+
+// Empty target cells are learned from the others, counted, and filled in; the observed
+// ones come out as they went in.
+func TestMissingTargets(t *testing.T) {
+	dir := folder(t)
+	y := holes(t, dir)
+	r := command(t, dir, "fit --x hx.csv --y hy.csv --kernel gaussian:all:median --lambda 1e-3 --out h.iokl --json")
+	var fit struct {
+		Cells    int      `json:"observed_cells"`
+		Warnings []string `json:"warnings"`
+	}
+	r.object(t, &fit)
+	if fit.Cells != 66 || !strings.Contains(strings.Join(fit.Warnings, "; "), "14 of 80 target cells are missing, in 2 target columns a, b") {
+		t.Errorf("%d observed cells, %v", fit.Cells, fit.Warnings)
+	}
+	if r := command(t, dir, "fit --x hx.csv --y hy.csv --lambda 1e-3 --missing-targets error"); r.status != exitUsage || !strings.Contains(r.stderr, "is empty, and --missing-targets error refuses") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "info h.iokl"); !strings.Contains(r.stdout, "observed cells") || !strings.Contains(r.stdout, "a, b") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --out filled.csv --json"); r.status != exitOK || !strings.Contains(r.stdout, `"filled": 14`) {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "predict --model h.iokl --x hx.csv --out plain.csv"); r.status != exitOK {
+		t.Errorf("%+v", r)
+	}
+	filled, plain := mustTable(t, filepath.Join(dir, "filled.csv")), mustTable(t, filepath.Join(dir, "plain.csv"))
+	for i, row := range y {
+		for j, cell := range row {
+			got := blas.Row(filled.Data, i)[j]
+			if cell == "" {
+				if want := blas.Row(plain.Data, i)[j]; got != want {
+					t.Errorf("row %d: %g in an empty cell, predicted is %g", i, got, want)
+				}
+			} else if fmt.Sprint(got) != cell {
+				t.Errorf("row %d: %g in place of the observed %s", i, got, cell)
+			}
+		}
+	}
+	for line, want := range map[string]string{
+		"predict --model h.iokl --x hx.csv --fill":                          "give them by --y",
+		"predict --model h.iokl --x hx.csv --y yt.csv --fill":               "15 rows",
+		"cv --x hx.csv --y hy.csv --hide some":                              "--hide",
+		"fit --x hx.csv --y hy.csv --missing-targets drop":                  "--missing-targets",
+		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1": "fit without --stream",
+	} {
+		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json"); r.status != exitOK || strings.Contains(r.stdout, "NaN") {
+		t.Errorf("scores on observed cells: %+v", r)
+	}
+}
+
+// NaN in an array of targets is a missing cell too; both ways to hide are told apart.
+func TestMissingCV(t *testing.T) {
+	dir := folder(t)
+	holes(t, dir)
+	if err := table.Write(filepath.Join(dir, "hy.npy"), mustTable(t, filepath.Join(dir, "hy.csv"))); err != nil {
+		t.Fatal(err)
+	}
+	mean := map[string]float64{}
+	for _, how := range []string{"", " --hide cells", " --hide rows"} {
+		r := command(t, dir, "cv --x hx.csv --y hy.npy --kernel gaussian:all:median*0.3 --lambdas 1e-3 --norm lp:1 --folds 4 --json"+how)
+		var cv struct {
+			Best struct{ Mean float64 } `json:"best"`
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &cv); err != nil {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		mean[how] = cv.Best.Mean
+	}
+	if mean[""] != mean[" --hide cells"] || mean[""] == mean[" --hide rows"] || !(mean[""] > 0) {
+		t.Errorf("errors %v", mean)
+	}
+}
