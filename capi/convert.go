@@ -34,15 +34,15 @@ func call(e *C.iokl_error, f func() error) C.iokl_status {
 		e.status = status
 		e.message[0] = 0
 		if err != nil {
-			message(e, err.Error())
+			chars(e.message[:], err.Error())
 		}
 	}
 	return status
 }
 
-// message writes text to e, cut at a character where it is too long.
-func message(e *C.iokl_error, text string) {
-	room := len(e.message) - 1
+// chars writes text and a zero byte to dst, cut at a character where it is too long.
+func chars(dst []C.char, text string) {
+	room := len(dst) - 1
 	if len(text) > room {
 		for room > 0 && !utf8.RuneStart(text[room]) {
 			room--
@@ -50,9 +50,9 @@ func message(e *C.iokl_error, text string) {
 		text = text[:room]
 	}
 	for i := range len(text) {
-		e.message[i] = C.char(text[i])
+		dst[i] = C.char(text[i])
 	}
-	e.message[len(text)] = 0
+	dst[len(text)] = 0
 }
 
 // given refuses a NULL pointer.

@@ -159,6 +159,8 @@ func iokl_job_progress(h C.iokl_handle, p *C.iokl_progress, e *C.iokl_error) C.i
 		}
 		at := j.Progress()
 		p.iteration, p.lines = C.int64_t(at.Iteration), C.int64_t(at.Lines)
+		chars(p.phase[:], at.Phase)
+		p.done, p.seconds_left, p.best = C.double(at.Done), C.double(at.Left.Seconds()), C.double(at.Best)
 		p.objective, p.relative_gap = C.double(at.Objective), C.double(at.RelativeGap)
 		return nil
 	})

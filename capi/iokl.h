@@ -76,6 +76,10 @@ typedef struct iokl_matrix {
 
 typedef struct iokl_progress {
 	size_t size;
+	char phase[64];      /* what is done while settings are compared; empty before and after */
+	double done;         /* the share of the phase that is done */
+	double seconds_left; /* about, of the phase; negative when not known */
+	double best;         /* error of the best setting so far, or its accuracy; NaN before there is one */
 	int64_t iteration;   /* outer iterations of the final fit so far */
 	double objective;    /* NaN before the final fit */
 	double relative_gap; /* certified; NaN before the final fit */
@@ -126,7 +130,7 @@ iokl_status iokl_set_threads(int32_t threads, iokl_error *err);
  *
  * options is NULL, or a JSON object: the names are those of iokl.Options in snake_case
  * (kernels, lambda, tau, norm, learn, standardize, missing, tol, max_outer, seed, max_bytes,
- * input_names, output_names, cv, ...), and backend. Without lambda, cross-validation chooses it;
+ * input_names, output_names, interval_folds, cv, ...), budget as "60s", and backend. Without lambda, cross-validation chooses it;
  * without kernels, it chooses these too. An unknown name is an error. */
 
 /* Learns Y (l x n) from X (l x d); NaN in X is a missing cell. */
@@ -208,6 +212,11 @@ iokl_status iokl_predict_interval(iokl_handle model, const iokl_matrix *X, const
 
 /* Writes the posterior standard deviations at the rows of X to S (t x n): where data are thin. They do not count noise. */
 iokl_status iokl_predict_deviation(iokl_handle model, const iokl_matrix *X, const iokl_matrix *S, iokl_error *err);
+
+/* For a classifier that keeps models without each fold: writes to P (t x n) the probability of each class, in the order
+ * of the outputs, and to sets (t x n) 1 for each class that a row may be of, else 0: they hold its class with probability level, 0 for 0.9. */
+iokl_status iokl_predict_sets(iokl_handle model, const iokl_matrix *X, double level, const iokl_matrix *P, const iokl_matrix *sets,
+                              iokl_error *err);
 
 /* Solvers alone */
 

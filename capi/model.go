@@ -261,6 +261,21 @@ func iokl_predict_deviation(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_erro
 	})
 }
 
+//export iokl_predict_sets
+func iokl_predict_sets(h C.iokl_handle, X *C.iokl_matrix, level C.double, P, sets *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, x, rows, err := rowsOf(h, X)
+		if err != nil {
+			return err
+		}
+		r, err := m.PredictSets(context.Background(), x, float64(level))
+		if err != nil {
+			return err
+		}
+		return errors.Join(give(P, "P", rows, r.Probabilities), give(sets, "sets", rows, m.Indicators(r.Sets)))
+	})
+}
+
 //export iokl_predict_gram
 func iokl_predict_gram(h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
 	return call(e, func() error {

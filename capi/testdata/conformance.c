@@ -197,6 +197,18 @@ static void models(const char *path) {
 			CHECK(g[2 * (i * N + j)] == f[0][i * N + j]);
 	out = rowmajor(f[0], T, N + 1);
 	STATUS(iokl_predict(model, &t, &out, &err), IOKL_BAD_INPUT);
+	double low[T * N], high[T * N];
+	iokl_matrix lo = rowmajor(low, T, N), hi = rowmajor(high, T, N);
+	out = rowmajor(g, T, N);
+	STATUS(iokl_predict_interval(model, &t, "{\"level\": 0.8, \"method\": \"jackknife+\"}", &out, &lo, &hi, &err), IOKL_OK);
+	for (int i = 0; i < T * N; i++)
+		CHECK(g[i] == f[0][i] && low[i] < high[i]);
+	STATUS(iokl_predict_interval(model, &t, "{\"level\": 2}", &out, &lo, &hi, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_interval(model, &t, "{\"leevel\": 0.5}", &out, &lo, &hi, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_interval(model, &t, NULL, &out, NULL, &hi, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_deviation(model, &t, &out, &err), IOKL_OK);
+	for (int i = 0; i < T * N; i++)
+		CHECK(g[i] > 0);
 	t.cols = D - 1;
 	out = rowmajor(f[0], T, N);
 	STATUS(iokl_predict(model, &t, &out, &err), IOKL_BAD_INPUT);
@@ -216,6 +228,7 @@ static void jobs(void) {
 	while (iokl_job_wait(job, 10, &err) == IOKL_RUNNING) {
 		STATUS(iokl_job_progress(job, &p, &err), IOKL_OK);
 		CHECK(isnan(p.relative_gap) || p.relative_gap >= 0);
+		CHECK(!p.phase[0] || (p.done >= 0 && p.done <= 1 && isnan(p.relative_gap)));
 	}
 	STATUS(iokl_job_progress(job, &p, &err), IOKL_OK);
 	CHECK(p.iteration > 0 && p.relative_gap <= 1e-4 && p.objective > 0 && p.lines > 0);
@@ -285,6 +298,22 @@ static void classes(void) {
 	for (int i = 0; i < L; i++)
 		right += (f[2 * i + 1] > f[2 * i]) == codes[i];
 	CHECK(right >= L - 3);
+	double sets[L * 2];
+	iokl_matrix p = rowmajor(f, L, 2), in = rowmajor(sets, L, 2);
+	STATUS(iokl_predict_sets(model, &a, 0.9, &p, &in, &err), IOKL_BAD_INPUT); /* it keeps no folds */
+	STATUS(iokl_model_free(model, &err), IOKL_OK);
+	const char *folds = "{\"kernels\": [\"gaussian:all:1,2\"], \"lambda\": 1e-3, \"interval_folds\": 4}";
+	STATUS(iokl_fit_classes(&a, codes, L, names, 2, folds, &job, &err), IOKL_OK);
+	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
+	STATUS(iokl_job_model(job, &model, &err), IOKL_OK);
+	STATUS(iokl_job_free(job, &err), IOKL_OK);
+	STATUS(iokl_predict_sets(model, &a, 0.9, &p, &in, &err), IOKL_OK);
+	int held = 0;
+	for (int i = 0; i < L; i++) {
+		held += sets[2 * i + codes[i]] == 1;
+		CHECK(fabs(f[2 * i] + f[2 * i + 1] - 1) < 1e-12 && sets[2 * i] + sets[2 * i + 1] >= 1);
+	}
+	CHECK(held >= 0.8 * L);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
 	codes[3] = 2;
 	STATUS(iokl_fit_classes(&a, codes, L, names, 2, given, &job, &err), IOKL_BAD_INPUT);

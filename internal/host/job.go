@@ -18,10 +18,11 @@ import (
 
 // Progress is where the work stands.
 type Progress struct {
-	Lines       int // that Line has not handed out
-	Iteration   int // outer iteration of the final fit; 0 before
-	Objective   float64
-	RelativeGap float64 // certified; NaN before the final fit
+	iokl.Progress     // of the choice of settings; no Phase before and after
+	Lines         int // that Line has not handed out
+	Iteration     int // outer iteration of the final fit; 0 before
+	Objective     float64
+	RelativeGap   float64 // certified; NaN before the final fit
 }
 
 // Job is work in a goroutine of its own. Its methods may be called from several goroutines.
@@ -38,11 +39,14 @@ type Job struct {
 	err    error
 }
 
+// none is the progress of no choice.
+var none = iokl.Progress{Left: -1, Best: math.NaN()}
+
 // start runs work. soft ends what can be ended with a result; hard ends all.
 func start(work func(soft, hard context.Context, j *Job) (any, error)) *Job {
 	hard, endHard := context.WithCancel(context.Background())
 	soft, endSoft := context.WithCancel(hard)
-	j := &Job{soft: endSoft, hard: endHard, done: make(chan struct{}), progress: Progress{RelativeGap: math.NaN(), Objective: math.NaN()}}
+	j := &Job{soft: endSoft, hard: endHard, done: make(chan struct{}), progress: Progress{Progress: none, RelativeGap: math.NaN(), Objective: math.NaN()}}
 	go func() {
 		defer close(j.done)
 		defer endHard()
@@ -125,9 +129,16 @@ func (j *Job) notify(line string) {
 	j.lines = append(j.lines, line)
 }
 
+func (j *Job) watch(p iokl.Progress) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.progress.Progress = p
+}
+
 func (j *Job) step(s bcd.Step) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.progress.Progress = none
 	j.progress.Iteration, j.progress.Objective, j.progress.RelativeGap = s.Iter, s.Objective, s.RelativeGap
 	return nil
 }
@@ -206,7 +217,7 @@ func Fit(s Source, opt iokl.Options) *Job {
 		if err := s.check(); err != nil {
 			return nil, err
 		}
-		opt.Trace, opt.Notify = j.step, j.notify
+		opt.Trace, opt.Notify, opt.Watch = j.step, j.notify, j.watch
 		brief := false
 		if opt.Lambda == 0 {
 			rows, _ := s.first().Dims()
@@ -242,7 +253,7 @@ func CrossValidate(s Source, opt iokl.Options) *Job {
 		if err := s.check(); err != nil {
 			return nil, err
 		}
-		opt.Notify = j.notify
+		opt.Notify, opt.Watch = j.notify, j.watch
 		r, err := s.crossValidate(soft, opt)
 		if r == nil {
 			return nil, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl"
 )
 
@@ -53,7 +55,9 @@ func (m *Model) JSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Summary        string           `json:"summary"`
 		Certificate    iokl.Certificate `json:"certificate"`
-		InputNames     []string         `json:"input_names"` // null for a model of Gram matrices
+		Chosen         *iokl.Chosen     `json:"chosen"`
+		IntervalFolds  int              `json:"interval_folds"` // models without each fold that it keeps
+		InputNames     []string         `json:"input_names"`    // null for a model of Gram matrices
 		OutputNames    []string         `json:"output_names"`
 		Classes        []string         `json:"classes"` // null but for a classifier
 		KernelNames    []string         `json:"kernel_names"`
@@ -64,9 +68,24 @@ func (m *Model) JSON() ([]byte, error) {
 		Relevance      []float64        `json:"relevance"`
 		Warnings       []string         `json:"warnings"`
 	}{
-		m.String(), m.Certificate(), m.InputNames(), m.OutputNames(), m.Classes(), m.KernelNames(), m.Eta(),
+		m.String(), m.Certificate(), m.Chosen(), m.IntervalFolds(), m.InputNames(), m.OutputNames(), m.Classes(), m.KernelNames(), m.Eta(),
 		m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), m.Warnings(),
 	})
+}
+
+// Indicators are sets of classes as rows of 0 and 1, a column for each class.
+func (m *Model) Indicators(sets [][]string) *mat.Dense {
+	at := map[string]int{}
+	for k, name := range m.Classes() {
+		at[name] = k
+	}
+	dst := mat.NewDense(len(sets), len(at), nil)
+	for i, set := range sets {
+		for _, name := range set {
+			dst.Set(i, at[name], 1)
+		}
+	}
+	return dst
 }
 
 // numbered are the names s1, s2, ….

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -43,16 +44,23 @@ func backend(name string) (blas.Backend, error) {
 	return be, nil
 }
 
-// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend.
+// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend and a
+// budget such as "60s".
 func FitOptions(text string) (iokl.Options, error) {
 	var o struct {
 		iokl.Options
 		Backend string `json:"backend"`
+		Budget  string `json:"budget"`
 	}
 	if err := decode(text, &o); err != nil {
 		return o.Options, err
 	}
 	var err error
+	if o.Budget != "" {
+		if o.Options.Budget, err = time.ParseDuration(o.Budget); err != nil || o.Options.Budget <= 0 {
+			return o.Options, Input("options: budget %q is no time such as 60s", o.Budget)
+		}
+	}
 	o.Options.Backend, err = backend(o.Backend)
 	return o.Options, err
 }

@@ -40,6 +40,8 @@ PARAMETERS = """
     interval_folds : int or None, default=None
         Folds of the models that `predict_interval` takes, each with everything chosen anew.
         None keeps those of the cross-validation where they are small; -1 keeps none.
+    budget : float, str or None, default=None
+        Time for choosing settings, in seconds or as "10m"; the best so far is fitted when it is spent. None means no limit.
     random_state : int, RandomState instance or None, default=None
         Seed of every random choice. None means 0: fits of the same data are the same.
     verbose : bool, default=False
@@ -64,6 +66,7 @@ class _Estimator(BaseEstimator):
         max_outer: int | None = None,
         folds: int | None = None,
         interval_folds: int | None = None,
+        budget: Any = None,
         random_state: Any = None,
         verbose: bool = False,
         options: dict[str, Any] | None = None,
@@ -78,6 +81,7 @@ class _Estimator(BaseEstimator):
         self.max_outer = max_outer
         self.folds = folds
         self.interval_folds = interval_folds
+        self.budget = budget
         self.random_state = random_state
         self.verbose = verbose
         self.options = options
@@ -95,7 +99,7 @@ class _Estimator(BaseEstimator):
 
     def _options(self, groups: Any, rows: int) -> dict[str, Any]:
         """The options of a fit, as the library knows them."""
-        if not (np.isscalar(self.tol) and self.tol > 0):
+        if not (isinstance(self.tol, (int, float, np.number)) and self.tol > 0):
             raise ValueError(f"tol={self.tol!r}: it must be positive")
         for name in ("lam", "tau"):
             value = getattr(self, name)
@@ -118,6 +122,7 @@ class _Estimator(BaseEstimator):
             "kernels": None if kernels is None else list(kernels), "lambda": self.lam, "tau": self.tau, "norm": self.norm,
             "learn": self.learn, "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
             "interval_folds": self.interval_folds, "seed": seed,
+            "budget": f"{self.budget}s" if isinstance(self.budget, (int, float, np.number)) else self.budget,
         }  # fmt: skip
         extra = dict(self.options or {})
         cv.update(extra.pop("cv", {}))
@@ -211,6 +216,12 @@ class _Estimator(BaseEstimator):
         return self._about["certificate"]
 
     @property
+    def chosen_(self) -> dict[str, Any]:
+        """The setting: kernels, λ, norm, what was learned, and the errors by which it was chosen."""
+        self._fitted()
+        return self._about["chosen"]
+
+    @property
     def kernel_weights_(self) -> dict[str, float]:
         """The weight of each kernel by its name."""
         self._fitted()
@@ -244,6 +255,8 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         Outer iterations of the fit.
     certificate_ : dict
         How the fit ended: objective, certified relative gap, λ.
+    chosen_ : dict
+        The setting: kernels, λ, norm, what was learned, and the errors by which it was chosen.
     kernel_weights_ : dict
         The weight of each kernel by its name.
     output_kernel_ : ndarray of shape (n_outputs, n_outputs)
@@ -380,6 +393,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         Outer iterations of the fit.
     certificate_ : dict
         How the fit ended: objective, certified relative gap, λ.
+    chosen_ : dict
+        The setting: kernels, λ, norm, what was learned, and the errors by which it was chosen.
     kernel_weights_ : dict
         The weight of each kernel by its name.
     output_kernel_ : ndarray of shape (n_classes, n_classes)
@@ -459,8 +474,9 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
-        The outputs estimate the probabilities, as least squares on 0 and 1 do; these are the
-        nearest numbers to them that are not negative and have the sum 1.
+        Models that keep folds (see `interval_folds`) have a softmax of the outputs, whose one slope was fitted to the samples
+        left out of the folds. Otherwise, the outputs being least-squares estimates of the probabilities, these are
+        the nearest numbers to them that are not negative and have the sum 1.
 
         Parameters
         ----------
@@ -472,12 +488,37 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
+        if self._calibrated():
+            return self._model.sets(self._read(X, False), 0)[0][:, self._columns]
         F = self._scores(X)
         down = -np.sort(-F, axis=1)
         excess = (np.cumsum(down, axis=1) - 1) / np.arange(1, F.shape[1] + 1)
         last = np.count_nonzero(down > excess, axis=1) - 1
         P = np.maximum(F - excess[np.arange(len(F)), last][:, None], 0)
         return P / P.sum(axis=1, keepdims=True)
+
+    def _calibrated(self) -> bool:
+        self._fitted()
+        return self._about["interval_folds"] > 0 and not self._precomputed()
+
+    def predict_set(self, X: Any, level: float = 0.9) -> NDArray[np.bool_]:
+        """Predict the classes that each row may be of.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, as for `predict`.
+        level : float, default=0.9
+            The probability with which a set holds the class. The model must keep folds (see `interval_folds`).
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Whether a class is in the set of a row, in the order of `classes_`; the predicted class always is.
+        """
+        if not self._calibrated():
+            raise ValueError("sets of classes come from models without each fold: give interval_folds")
+        return self._model.sets(self._read(X, False), level)[1][:, self._columns] > 0
 
 
 for _estimator in (IOKLRegressor, IOKLClassifier):

@@ -50,6 +50,10 @@ class _Matrix(ct.Structure):
 class _Progress(ct.Structure):
     _fields_ = [
         ("size", ct.c_size_t),
+        ("phase", ct.c_char * 64),
+        ("done", ct.c_double),
+        ("seconds_left", ct.c_double),
+        ("best", ct.c_double),
         ("iteration", ct.c_int64),
         ("objective", ct.c_double),
         ("relative_gap", ct.c_double),
@@ -94,6 +98,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_predict_gram": [_H, _M, ct.c_int64, _M],
     "iokl_predict_interval": [_H, _M, _T, _M, _M, _M],
     "iokl_predict_deviation": [_H, _M, _M],
+    "iokl_predict_sets": [_H, _M, ct.c_double, _M, _M],
     "iokl_solve_sylvester": [_M, _M, ct.c_double, _M, _M, _T, ct.c_double, ct.POINTER(_Solved)],
     "iokl_solve_general": [_M, _M, ct.c_double, _M, _M, ct.POINTER(_Solved)],
 }
@@ -267,14 +272,21 @@ class _Progressing:
         call("iokl_job_progress", self.handle, ct.byref(p))
         for _ in range(p.lines):
             self.line("iokl: " + text("iokl_job_line", self.handle))
-        if p.iteration and (self.terminal or ended):
-            s = f"iokl: iteration {p.iteration}, objective {p.objective:.6g}, relative gap {p.relative_gap:.2g}"
-            if ended or not self.terminal:
-                self.line(s)
-            else:
-                sys.stderr.write("\r" + s.ljust(self.width))
-                sys.stderr.flush()
-                self.width = len(s)
+        state = ""
+        if p.iteration:
+            state = f"iteration {p.iteration}, objective {p.objective:.6g}, relative gap {p.relative_gap:.2g}"
+        elif p.phase:
+            bar = "#" * int(20 * p.done)
+            state = f"{p.phase.decode('utf-8', 'replace')} [{bar:<20}] {100 * p.done:.0f} %"
+            state += f", best {p.best:.4g}" if p.best == p.best else ""
+            state += f", {p.seconds_left:.0f} s left" if p.seconds_left >= 0 else ""
+        if ended and p.iteration:
+            self.line("iokl: " + state)
+        elif state and self.terminal:
+            s = "iokl: " + state
+            sys.stderr.write("\r" + s.ljust(self.width))
+            sys.stderr.flush()
+            self.width = len(s)
 
     def line(self, s: str) -> None:
         sys.stderr.write(("\r" if self.width else "") + s.ljust(self.width) + "\n")
@@ -352,6 +364,10 @@ class Model:
         """Predictions, lower ends, upper ends."""
         text = encode_options(options)
         return self._blocks(X, 3, lambda x, *FLU: call("iokl_predict_interval", self._handle, x, text, *FLU))
+
+    def sets(self, X: Floats, level: float) -> list[Floats]:
+        """Probabilities of the classes, and 1 for each class that a row may be of."""
+        return self._blocks(X, 2, lambda x, P, S: call("iokl_predict_sets", self._handle, x, level, P, S))
 
     def predict_gram(self, KX: Sequence[Floats]) -> Floats:
         F = np.empty((KX[0].shape[0], self.sizes().outputs))

@@ -138,6 +138,14 @@ def test_classifier():
     assert list(again.predict(X)) == [names[c] for c in m.predict(X)]
     for labels in (y == "low", (y == "low").astype(float), pd.Series(y).astype("category")):
         assert iokl.IOKLClassifier(**QUICK).fit(X, labels).score(X, labels) > 0.8
+    kept = iokl.IOKLClassifier(interval_folds=5, **QUICK).fit(X[:60], ten[:60])
+    P, sets = kept.predict_proba(X), kept.predict_set(X, 0.9)
+    np.testing.assert_array_equal(kept.classes_[P.argmax(axis=1)], kept.predict(X))
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)
+    held = sets[np.arange(90), np.searchsorted(kept.classes_, ten)]
+    assert held[60:].mean() > 0.7 and sets[np.arange(90), P.argmax(axis=1)].all() and not sets.all()
+    with pytest.raises(ValueError, match="interval_folds"):
+        again.predict_set(X)
     with pytest.raises(ValueError, match="class"):
         iokl.IOKLClassifier(**QUICK).fit(X, np.zeros(90))
     with pytest.raises(ValueError, match="Unknown label type"):
@@ -224,6 +232,16 @@ def test_bad_parameters(table):
         iokl.IOKLRegressor(
             kernels=["gaussian:each:0.5,1,2"], lam=1e-4, tol=1e-10, max_outer=1
         ).fit(*table)
+
+
+def test_budget(table, capfd):
+    for budget in (0.5, "500ms"):
+        m = iokl.IOKLRegressor(budget=budget, verbose=True).fit(*table)
+        assert m.chosen_["folds"] > 1 and 0 < m.chosen_["error"] < 0.5
+    said = capfd.readouterr().err
+    assert "iokl: chose" in said and "relative gap" in said
+    with pytest.raises(ValueError, match="budget"):
+        iokl.IOKLRegressor(budget="soon").fit(*table)
 
 
 def test_display(table):
