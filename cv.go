@@ -19,6 +19,9 @@ type CVOptions struct {
 	Taus    []float64  `json:"taus,omitempty"`    // nil: Options.Tau
 	Norms   []string   `json:"norms,omitempty"`   // nil: Options.Norm, or some of DefaultNorms when that is empty
 	Kernels [][]string `json:"kernels,omitempty"` // dictionaries to compare; nil: Options.Kernels, or what screening finds when that is empty
+	// Models are "product", "sum" or both; nil: Options.Model, or, where kernels and all else are open too, the
+	// product and, around the best of it, the sum.
+	Models []string `json:"models,omitempty"`
 
 	Folds int `json:"folds,omitempty"` // 0 means 10, and 5, or 3 for many samples, where Fit chooses λ itself
 	// LeaveOneOut leaves out every row by itself, in closed form, in place of folds: at scales, weights, L and
@@ -62,6 +65,7 @@ type CVPoint struct {
 	Kernels []string  `json:"kernels"` // SPECs of the dictionary
 	Norm    string    `json:"norm"`
 	Learn   string    `json:"learn"`
+	Model   string    `json:"model"` // product or sum
 	Tau     float64   `json:"tau"`
 	Lambda  float64   `json:"lambda"`
 	Mean    float64   `json:"mean"`   // of the metric over the folds
@@ -90,7 +94,7 @@ func (r *CVResult) Chosen() CVPoint { return r.Points[r.Best] }
 func (r *CVResult) Settle(opt Options) Options {
 	p, asked := r.Chosen(), opt
 	opt.asked = &asked
-	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn = p.Lambda, p.Tau, p.Kernels, p.Learn
+	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
 	opt.Chosen = &Chosen{Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant, Means: r.Means}
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
@@ -98,6 +102,9 @@ func (r *CVResult) Settle(opt Options) Options {
 	kernels := ""
 	if len(p.Kernels) > 0 {
 		kernels = ", kernels " + choose.Brief(p.Kernels)
+	}
+	if p.Model == "sum" {
+		kernels = ", an L for each kernel" + kernels
 	}
 	env := opt.env()
 	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g, of the mean of the targets %.4g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr, r.Constant)

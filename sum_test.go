@@ -36,7 +36,7 @@ var twoKernels = []string{"gaussian:0:median*0.25", "linear:1"}
 func TestSumModel(t *testing.T) {
 	X, Y := twoKinds(120, 1)
 	Xt, Yt := twoKinds(80, 2)
-	for _, missing := range []bool{false} {
+	for _, missing := range []bool{false, true} {
 		if missing {
 			for i := range 120 {
 				Y.Set(i, i%4, math.NaN())
@@ -53,7 +53,7 @@ func TestSumModel(t *testing.T) {
 			t.Fatalf("%d output kernels", len(Ls))
 		}
 		wave, line := iokl.Correlation(Ls[0]), iokl.Correlation(Ls[1])
-		if !(wave.At(0, 1) > 0.9) || !(line.At(2, 3) < -0.95) {
+		if !(wave.At(0, 1) > 0.85) || !(line.At(2, 3) < -0.95) {
 			t.Errorf("correlations %.3f and %.3f", wave.At(0, 1), line.At(2, 3))
 		}
 		c := m.Certificate()

@@ -28,7 +28,7 @@ type destinations struct{ out, plot, page string }
 // foldFlags say what cross-validation tries and how.
 type foldFlags struct {
 	lambdas, taus string
-	norms         []string
+	norms, models []string
 	folds         int
 	leaveOut      bool
 	repeats       int
@@ -80,7 +80,7 @@ func (c *foldCount) Set(text string) (err error) {
 
 // options of the library, for so many rows; fewer than 0 when that is not known.
 func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
-	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, Hide: c.hide, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
+	opt := iokl.CVOptions{Norms: c.norms, Models: c.models, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, Hide: c.hide, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
 	if c.hide != "" && c.hide != "rows" && c.hide != "cells" {
 		return opt, fmt.Errorf("--hide %q: want rows or cells", c.hide)
 	}
@@ -179,6 +179,7 @@ from one pass over the rows.`,
   iokl cv --x x.csv --y y.csv --report cv.html
   iokl cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --folds loo
   iokl cv --x x.csv --y holes.csv --hide cells --kernel gaussian:all:median*0.5,1 --folds 5
+  iokl cv --x x.csv --y y.csv --kernel gaussian:all:median*0.5,1,2 --norm lp:1 --models product,sum --folds 5
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
   iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
   iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:100 --lambdas 1e-1,1e-2,1e-3 --norm lp:1 --folds 3 --out model.iokl`,
@@ -377,7 +378,11 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 		if freedom != "" {
 			df = fmt.Sprintf("%.4g", p.Freedom)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t%s\t\n", p.Norm, p.Learn, tau, p.Lambda, p.Mean, p.StdErr, df, mark)
+		learned := p.Learn
+		if p.Model == "sum" {
+			learned = "l of each"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t%s\t\n", p.Norm, learned, tau, p.Lambda, p.Mean, p.StdErr, df, mark)
 	}
 	if err := flush(t); err != nil {
 		return err

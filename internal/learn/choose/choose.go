@@ -26,6 +26,7 @@ type Options struct {
 	Taus    []float64
 	Norms   []string
 	Kernels [][]string
+	Models  []string
 
 	Folds       int
 	LeaveOneOut bool
@@ -43,6 +44,7 @@ type Point struct {
 	Kernels []string
 	Norm    string
 	Learn   string
+	Model   string
 	Tau     float64
 	Lambda  float64
 	Mean    float64
@@ -169,7 +171,7 @@ func (s *selection) compare(ctx context.Context, d learn.Data) (*Result, error) 
 		}
 		s.last = r
 	}
-	return s.last, nil
+	return s.trySum(ctx, branches)
 }
 
 // sizes are the numbers of samples that settings are compared on in turn.
@@ -257,11 +259,16 @@ func (s *selection) race(ctx context.Context, branches []*branch) (*Result, erro
 			s.narrow(branches, done+round)
 		}
 	}
+	return s.summarize(branches, s.every())
+}
+
+// every lists all folds.
+func (s *selection) every() []int {
 	all := make([]int, s.folds)
 	for f := range all {
 		all[f] = f
 	}
-	return s.summarize(branches, all)
+	return all
 }
 
 // least is what there is to choose where nothing could be compared: the middle of a path, and its error

@@ -53,6 +53,11 @@ func (s *selection) fill() error {
 			return fault.Input("τ = %g: it must be positive", v)
 		}
 	}
+	for k := range s.Models {
+		if err := fault.Choice("model", &s.Models[k], []string{"product", "sum"}); err != nil {
+			return err
+		}
+	}
 	for _, n := range s.Norms {
 		if _, err := bcd.ParseNorm(n); err != nil {
 			return fault.Mark(err)
@@ -187,7 +192,7 @@ func (s *selection) survivors(branches []*branch) []*branch {
 	return alive
 }
 
-// branches makes a branch for every combination of dictionary, norm, τ and what is learned.
+// branches makes a branch for every combination of dictionary, norm, τ, what is learned and model.
 func (s *selection) branches(ctx context.Context, candidates []candidate) (all []*branch, err error) {
 	for _, c := range candidates {
 		weights, diagonals, err := s.data.Start(ctx, c.kernels)
@@ -197,25 +202,27 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 		for _, norm := range c.norms {
 			for _, tau := range s.Taus {
 				for _, what := range c.learn {
-					b := &branch{Setting: s.Setting, lambdas: s.Lambdas}
-					b.Kernels, b.Norm, b.Tau, b.Learn = c.kernels, norm, tau, what
-					size, err := size(&b.Setting, weights, diagonals)
-					if err != nil {
-						return nil, err
-					}
-					if b.lambdas == nil {
-						b.whole = c.last == 0
-						b.lambdas = defaults.Path(size * s.relative(tau))
-						if !b.whole {
-							b.lambdas = b.lambdas[c.first:c.last]
+					for _, model := range s.models(what) {
+						b := &branch{Setting: s.Setting, lambdas: s.Lambdas}
+						b.Kernels, b.Norm, b.Tau, b.Learn, b.Model = c.kernels, norm, tau, what, model
+						size, err := size(&b.Setting, weights, diagonals)
+						if err != nil {
+							return nil, err
 						}
+						if b.lambdas == nil {
+							b.whole = c.last == 0
+							b.lambdas = defaults.Path(size * s.relative(tau))
+							if !b.whole {
+								b.lambdas = b.lambdas[c.first:c.last]
+							}
+						}
+						if _, ok := s.data.(learn.Ridger); ok {
+							b.ridge = what == "none" && dictionary.Exact(c.kernels)
+						}
+						b.dropped = make([]bool, len(b.lambdas))
+						b.reset(s.folds)
+						all = append(all, b)
 					}
-					if _, ok := s.data.(learn.Ridger); ok {
-						b.ridge = what == "none" && dictionary.Exact(c.kernels)
-					}
-					b.dropped = make([]bool, len(b.lambdas))
-					b.reset(s.folds)
-					all = append(all, b)
 				}
 			}
 		}

@@ -32,6 +32,9 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 		return nil, err
 	}
 	s.Method.Say("choosing kernels on %d of %d samples", some, l)
+	if job.Models == nil {
+		job.Models = []string{"product"} // explicit features offer no other
+	}
 	job.Budget = time.Duration(defaults.PartBudget * float64(s.Budget))
 	r, err := Run(ctx, part, job)
 	if err != nil {
@@ -43,7 +46,7 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 		return r, err
 	}
 	job = s.Job
-	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Tau
+	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Model, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Model, p.Tau
 	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0
 	if job.Lambdas == nil {
 		job.Lambdas = carried(p.Lambda, float64(l)/float64(some))

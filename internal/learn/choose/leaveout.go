@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -16,6 +17,9 @@ func (s *selection) leaveOneOut(ctx context.Context) (*Result, error) {
 	l, _ := s.data.Size()
 	if s.Groups != nil || s.TimeOrdered {
 		return nil, fault.Input("leaving out single rows is for rows in no order and no groups: use folds")
+	}
+	if s.Setting.Model == "sum" || slices.Contains(s.Models, "sum") {
+		return nil, fault.Input("leaving out single rows in closed form is for one output kernel, not for one of each kernel's own: use folds")
 	}
 	s.Repeats = 1
 	if err := s.take(s.data, l); err != nil {

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,7 +18,7 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 	least := math.Inf(1)
 	for _, b := range branches {
 		for i, lambda := range b.lambdas {
-			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Tau: b.Tau, Lambda: lambda}
+			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Model: cmp.Or(b.Model, "product"), Tau: b.Tau, Lambda: lambda}
 			for _, f := range folds {
 				p.Folds = append(p.Folds, s.mean(b.errors[i][f]))
 			}
@@ -149,7 +150,7 @@ func (s *selection) steadier(points []Point, best int) int {
 	b := points[best]
 	at := best
 	for i, p := range points {
-		same := slices.Equal(p.Kernels, b.Kernels) && p.Norm == b.Norm && p.Learn == b.Learn && p.Tau == b.Tau
+		same := slices.Equal(p.Kernels, b.Kernels) && p.Norm == b.Norm && p.Learn == b.Learn && p.Model == b.Model && p.Tau == b.Tau
 		if same && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
 			at = i
 		}

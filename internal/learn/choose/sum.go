@@ -1,0 +1,56 @@
+package choose
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/internal/learn/defaults"
+)
+
+// models are those to try with a norm and things to learn: what is asked for, else the product.
+func (s *selection) models(what string) []string {
+	switch {
+	case s.Setting.Model != "":
+		return []string{s.Setting.Model}
+	case s.Models != nil && what == "eta,l":
+		return s.Models
+	}
+	return []string{"product"}
+}
+
+// trySum compares, where model and kernels are open, the sum of separable kernels with
+// the best of the branches that were compared last: on its kernels, with the norm lp:1 and values of λ around its own. It
+// does so where there are several kernels and outputs, in as much work as other
+// settings take, and returns the last result where there is no time for it.
+func (s *selection) trySum(ctx context.Context, branches []*branch) (*Result, error) {
+	best := s.last.Points[s.last.Best]
+	l, n := s.data.Size()
+	if s.Setting.Model != "" || s.Models != nil || s.Kernels != nil || len(s.Setting.Kernels) > 0 || s.Norms != nil || s.Setting.Norm != "" || s.Setting.Regularizer != nil ||
+		s.Setting.Learn != "" || s.Lambdas != nil || len(best.Kernels) == 0 || n < 2 {
+		return s.last, nil
+	}
+	_, diagonals, err := s.data.Start(ctx, best.Kernels)
+	if err != nil {
+		return s.last, err
+	}
+	m := len(diagonals)
+	if work := float64(m*n) * (float64(l)*float64(l) + 100*float64(n*n)); m < 2 || work > defaults.SumWork {
+		return s.last, nil
+	}
+	b := &branch{Setting: s.Setting}
+	b.Kernels, b.Norm, b.Tau, b.Learn, b.Model = best.Kernels, "lp:1", best.Tau, "eta,l", "sum"
+	for k := defaults.SumBeside; k >= -defaults.SumBeside; k-- {
+		b.lambdas = append(b.lambdas, best.Lambda*math.Pow(10, float64(k)/2))
+	}
+	b.dropped = make([]bool, len(b.lambdas))
+	b.reset(s.folds)
+	if _, err := s.race(ctx, []*branch{b}); err != nil {
+		return s.last, err
+	}
+	r, err := s.summarize(append(slices.Clone(branches), b), s.every())
+	if err == nil {
+		s.last = r
+	}
+	return s.last, err
+}
