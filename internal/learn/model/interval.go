@@ -153,19 +153,21 @@ func (m *Model) combine(ctx context.Context, lo, hi blas.General, predictions, s
 		}
 	}
 	par.Ranges(lo.Rows, SlabRows, func(from, to int) {
-		s := newSearch(len(m.Folds))
-		for i := from; i < to; i++ {
-			a, b := blas.Row(lo, i), blas.Row(hi, i)
-			for j := range lists {
+		s := make(search, len(m.Folds))
+		for j := range lists {
+			s.aim(lists[j].folds, ranks[j])
+			for i := from; i < to; i++ {
 				for k, P := range predictions {
-					s.shift[k], s.scale[k] = P.Data[i*P.Stride+j], 1
+					s[k].shift, s[k].scale = P.Data[i*P.Stride+j], 1
 					if q.Local {
-						s.scale[k] = scales[k].Data[i*scales[k].Stride+j]
+						s[k].scale = scales[k].Data[i*scales[k].Stride+j]
 					}
 				}
-				b[j] = s.find(lists[j].folds, ranks[j])
-				floats.Scale(-1, s.shift)
-				a[j] = -s.find(lists[j].folds, ranks[j])
+				hi.Data[i*hi.Stride+j] = s.find(ranks[j])
+				for k := range s {
+					s[k].shift = -s[k].shift
+				}
+				lo.Data[i*lo.Stride+j] = -s.find(ranks[j])
 			}
 		}
 	})
@@ -280,72 +282,106 @@ func trainingInputs(b Basis) blas.General {
 }
 
 // search finds elements of given rank among the numbers shift_k + scale_k·v, v in list k.
-type search struct {
-	shift, scale []float64
-	taken        []int
+type search []reach
+
+// reach is how far a list is taken.
+type reach struct {
+	list         []float64 // ascending
+	shift, scale float64
+	first        int     // as many numbers as are in proportion to the rank
+	value, rate  float64 // of the list there, and its numbers in a unit; rate is 0 where it does not rise
+	taken        int
+	last, next   float64 // the last number taken and the first that is not; ∓Inf where there is none
 }
 
-func newSearch(folds int) *search {
-	return &search{make([]float64, folds), make([]float64, folds), make([]int, folds)}
+// at is number i of the list.
+func (p *reach) at(i int) float64 { return p.shift + p.scale*p.list[i] }
+
+// take takes as many numbers.
+func (p *reach) take(count int) {
+	p.taken = count
+	p.last, p.next = math.Inf(-1), math.Inf(1)
+	if count > 0 {
+		p.last = p.at(count - 1)
+	}
+	if count < len(p.list) {
+		p.next = p.at(count)
+	}
 }
 
-// find returns the number of rank r, from 1. The lists are ascending. It starts from as many
-// of each list as are in proportion, and exchanges the largest that are taken for
-// smaller ones that are not: few, where the shifts are close to each other.
-func (s *search) find(lists [][]float64, r int) float64 {
-	total, have := 0, 0
-	for _, v := range lists {
-		total += len(v)
-	}
-	for k, v := range lists {
-		s.taken[k] = r * len(v) / total
-		have += s.taken[k]
-	}
-	for ; have < r; have++ {
-		k, _ := s.least(lists, 1)
-		s.taken[k]++
-	}
-	for step := 64; ; step /= 4 {
-		for {
-			from, high := s.most(lists, step)
-			to, low := s.least(lists, step)
-			if !(high > low) {
-				break
+// find returns the number of rank r, from 1. It starts from as many of each list as are in proportion, moves to a common
+// end by the slope of the lists there, and then exchanges the largest numbers that are
+// taken for smaller ones that are not: few, where the lists are smooth.
+func (s search) find(r int) float64 {
+	for have := s.start(); ; {
+		from, to := &s[0], &s[0]
+		for k := range s {
+			if p := &s[k]; p.last > from.last {
+				from = p
 			}
-			s.taken[from] -= step
-			s.taken[to] += step
-		}
-		if step == 1 {
-			_, high := s.most(lists, 1)
-			return high
-		}
-	}
-}
-
-// least is the list of which the next so many numbers end lowest, and their last.
-func (s *search) least(lists [][]float64, step int) (at int, low float64) {
-	low = math.Inf(1)
-	for k, v := range lists {
-		if i := s.taken[k] + step - 1; i < len(v) {
-			if x := s.shift[k] + s.scale[k]*v[i]; x < low || math.IsInf(low, 1) {
-				at, low = k, x
+			if p := &s[k]; p.next < to.next {
+				to = p
 			}
 		}
-	}
-	return at, low
-}
-
-// most is the list of which the last so many numbers taken begin highest, and their first.
-func (s *search) most(lists [][]float64, step int) (at int, high float64) {
-	high = math.Inf(-1)
-	for k, v := range lists {
-		if i := s.taken[k] - step; i >= 0 {
-			if x := s.shift[k] + s.scale[k]*v[i]; x > high {
-				at, high = k, x
-			}
+		switch {
+		case have < r:
+			to.take(to.taken + 1)
+			have++
+		case have > r:
+			from.take(from.taken - 1)
+			have--
+		case from.last > to.next:
+			from.take(from.taken - 1)
+			to.take(to.taken + 1)
+		default:
+			return from.last
 		}
 	}
-	return at, high
+}
+
+// aim makes the search one in these lists, for the rank r.
+func (s search) aim(lists [][]float64, r int) {
+	total := 0
+	for _, list := range lists {
+		total += len(list)
+	}
+	for k, list := range lists {
+		n := len(list)
+		s[k] = reach{list: list, first: min(r*n/total, max(n-1, 0))}
+		if n == 0 {
+			continue
+		}
+		p := &s[k]
+		p.value = list[p.first]
+		lo, hi := max(p.first-n/32-1, 0), min(p.first+n/32+1, n-1)
+		if rise := list[hi] - list[lo]; rise > 0 {
+			p.rate = float64(hi-lo) / rise
+		}
+	}
+}
+
+// start takes about r numbers, and returns how many.
+func (s search) start() (have int) {
+	var end, weight float64 // Σ rate·v and Σ rate over the lists, v their numbers of the rank in proportion
+	for k := range s {
+		p := &s[k]
+		end += p.rate * (p.shift + p.scale*p.value)
+		weight += p.rate
+	}
+	if weight > 0 {
+		end /= weight
+	}
+	for k := range s {
+		p := &s[k]
+		count := p.first
+		if p.rate > 0 {
+			move := (end - p.shift - p.scale*p.value) * p.rate
+			count += int(max(float64(-count), min(move, float64(len(p.list)-count))))
+		}
+		p.take(count)
+		have += count
+	}
+	return have
 }
 
 // PredictGramIntervals are Intervals from cross-Gram matrices, as for PredictGram.

@@ -1,0 +1,365 @@
+package regression
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "intervals",
+		Does:     "coverage and width of 90 % intervals on simulated data, and the rate of intervals beside that of predictions",
+		Run:      runIntervals,
+		Minutes:  6,
+		Parts:    []string{"coverage", "speed"},
+		Conclude: concludeIntervals,
+		Figures:  intervalFigures,
+	})
+}
+
+// runIntervals runs one part of the case.
+func runIntervals(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	if env.Part == "speed" {
+		return intervalSpeed(ctx, env)
+	}
+	return intervalCoverage(ctx, env)
+}
+
+// noises are the distributions of the noise at inputs x, of variance about .25.
+var noises = []struct {
+	name string
+	draw func(rng *rand.Rand, x []float64) float64
+}{
+	{"normal", func(rng *rand.Rand, _ []float64) float64 { return 0.5 * rng.NormFloat64() }},
+	{"heavy tails", func(rng *rand.Rand, _ []float64) float64 { // Student's t of 3 degrees of freedom
+		var chi float64
+		for range 3 {
+			z := rng.NormFloat64()
+			chi += z * z
+		}
+		return 0.29 * rng.NormFloat64() / math.Sqrt(chi/3)
+	}},
+	{"heteroscedastic", func(rng *rand.Rand, x []float64) float64 {
+		return (0.1 + 0.5*math.Abs(x[0])) * rng.NormFloat64()
+	}},
+}
+
+// simulated are l samples of 3 inputs and n outputs: mixtures of two functions, and noise.
+func simulated(rng *rand.Rand, l, n int, mix *mat.Dense, noise func(*rand.Rand, []float64) float64) (X, Y *mat.Dense) {
+	X, Y = mat.NewDense(l, 3, nil), mat.NewDense(l, n, nil)
+	for i := range l {
+		x := X.RawRowView(i)
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		f, g := math.Sin(2*x[0])+x[1]/2, x[1]*math.Exp(-x[2]*x[2])
+		for j := range n {
+			Y.Set(i, j, mix.At(j, 0)*f+mix.At(j, 1)*g+noise(rng, x))
+		}
+	}
+	return X, Y
+}
+
+// Names of the intervals that are compared.
+const (
+	byCVPlus    = "cv+"
+	byJackknife = "jackknife+"
+	byLocal     = "cv+, local widths"
+	byGaussian  = "Gaussian process, its own word"
+	byResiduals = "± 1.645 residual deviations"
+)
+
+var byAll = []string{byCVPlus, byJackknife, byLocal, byGaussian, byResiduals}
+
+// held is the coverage and the mean width of one kind of interval on one data set, averaged over the outputs.
+type held struct{ share, width float64 }
+
+// intervalCoverage makes 90 % intervals for 1000 new samples of each of some 200 data sets. The function
+// has scale 1, the noise a variance of a quarter of that.
+func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	sets := bench.Pick(env, 1, 17)
+	var results []bench.Result
+	for _, noise := range noises {
+		for _, l := range bench.Pick(env, []int{60}, []int{60, 300}) {
+			for _, n := range []int{1, 5} {
+				found := map[string][]held{}
+				for s := range sets {
+					if err := ctx.Err(); err != nil {
+						return results, err
+					}
+					rng := env.Rand(uint64(1000*l + 10*n + s*1_000_000))
+					mix := mat.NewDense(n, 2, nil)
+					mix.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() + 1 }, mix)
+					X, Y := simulated(rng, l, n, mix, noise.draw)
+					Xt, Yt := simulated(rng, 1000, n, mix, noise.draw)
+					if err := intervalsOf(ctx, env, found, X, Y, Xt, Yt); err != nil {
+						return results, fmt.Errorf("%s, %d samples, %d outputs: %w", noise.name, l, n, err)
+					}
+				}
+				for _, name := range byAll {
+					results = append(results, coverageResult(name, noise.name, l, n, found[name]))
+				}
+				env.Log("  %s noise, %d samples, %d outputs: %s", noise.name, l, n, coverageLine(results[len(results)-len(byAll):]))
+			}
+		}
+	}
+	return results, nil
+}
+
+func coverageLine(results []bench.Result) string {
+	var parts []string
+	for _, r := range results {
+		parts = append(parts, fmt.Sprintf("%s %.3f", r.Name, r.Metrics["coverage"]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func coverageResult(name, noise string, l, n int, found []held) bench.Result {
+	r := bench.Result{Name: name, Params: map[string]any{"noise": noise, "l": l, "n": n, "sets": len(found)}}
+	var shares, widths []float64
+	for _, h := range found {
+		shares, widths = append(shares, h.share), append(widths, h.width)
+	}
+	r.Metric("coverage", stat.Mean(shares, nil))
+	r.Metric("least coverage of a set", slices.Min(shares))
+	r.Metric("mean width", stat.Mean(widths, nil))
+	return r
+}
+
+// intervalsOf adds the coverage of every kind of interval on one data set.
+func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X, Y, Xt, Yt *mat.Dense) error {
+	opt := iokl.Options{
+		Kernels: []string{"gaussian:all:median*0.5,1,2", "gaussian:each:median"}, Norm: "lp:1", Tol: 1e-2, IntervalFolds: 5, Seed: env.Seed, Backend: env.Backend,
+		CV: iokl.CVOptions{Lambdas: []float64{0.3, 0.1, 0.03, 0.01, 0.003}, Folds: 5, Repeats: 1},
+	}
+	m, err := iokl.Fit(ctx, X, Y, opt)
+	if err != nil {
+		return err
+	}
+	for _, kind := range []struct {
+		name string
+		how  iokl.IntervalOptions
+	}{{byCVPlus, iokl.IntervalOptions{Method: "cv+"}}, {byJackknife, iokl.IntervalOptions{Method: "jackknife+"}}, {byLocal, iokl.IntervalOptions{Method: "cv+", Local: true}}} {
+		r, err := m.PredictInterval(ctx, Xt, kind.how)
+		if err != nil {
+			return err
+		}
+		found[kind.name] = append(found[kind.name], covered(r.Low, r.High, Yt))
+	}
+	F, err := m.Predict(X)
+	if err != nil {
+		return err
+	}
+	P, err := m.Predict(Xt)
+	if err != nil {
+		return err
+	}
+	sd := make([]float64, Y.RawMatrix().Cols)
+	for j := range sd {
+		res := mat.Col(nil, j, Y)
+		for i := range res {
+			res[i] -= F.At(i, j)
+		}
+		sd[j] = stat.StdDev(res, nil)
+	}
+	around := func(P *mat.Dense, half func(i, j int) float64) held {
+		lo, hi := mat.DenseCopyOf(P), mat.DenseCopyOf(P)
+		lo.Apply(func(i, j int, v float64) float64 { return v - half(i, j) }, lo)
+		hi.Apply(func(i, j int, v float64) float64 { return v + half(i, j) }, hi)
+		return covered(lo, hi, Yt)
+	}
+	found[byResiduals] = append(found[byResiduals], around(P, func(_, j int) float64 { return 1.645 * sd[j] }))
+	mean, deviation, err := gaussianProcess(ctx, X, Y, Xt)
+	if err != nil {
+		return err
+	}
+	found[byGaussian] = append(found[byGaussian], around(mean, func(i, j int) float64 { return 1.645 * deviation.At(i, j) }))
+	return nil
+}
+
+// covered is the share of Y in the intervals and their mean width.
+func covered(lo, hi, Y *mat.Dense) (h held) {
+	t, n := Y.Dims()
+	for i := range t {
+		for j := range n {
+			if lo.At(i, j) <= Y.At(i, j) && Y.At(i, j) <= hi.At(i, j) {
+				h.share += 1 / float64(t*n)
+			}
+			h.width += (hi.At(i, j) - lo.At(i, j)) / float64(t*n)
+		}
+	}
+	return h
+}
+
+// gaussianProcess predicts each output by a Gaussian process with a Gaussian kernel of which width, scale and noise
+// are the most likely of a grid, and says the standard deviation of a new observation.
+func gaussianProcess(ctx context.Context, X, Y, Xt *mat.Dense) (mean, deviation *mat.Dense, err error) {
+	l, n := Y.Dims()
+	t, d := Xt.Dims()
+	mean, deviation = mat.NewDense(t, n, nil), mat.NewDense(t, n, nil)
+	best := slices.Repeat([]float64{math.Inf(-1)}, n)
+	for _, width := range []float64{0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6} {
+		k := kernel.Kernel{Kind: kernel.Gaussian, Inputs: d, Width: width}
+		K, Kx := blas.NewGeneral(l, l), blas.NewGeneral(t, l)
+		if err := cmp.Or(k.Cross(K, X.RawMatrix(), X.RawMatrix()), k.Cross(Kx, Xt.RawMatrix(), X.RawMatrix())); err != nil {
+			return nil, nil, err
+		}
+		dec, err := sylvester.Decompose(ctx, linop.NewDense(K, nil), nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		W := blas.NewGeneral(t, l)
+		blas.Mul(blas.Active(), W, false, false, Kx, dec.T)
+		for j := range n {
+			y := mat.Col(nil, j, Y)
+			center := stat.Mean(y, nil)
+			u := make([]float64, l) // Tᵀ(y − center)
+			for i, v := range y {
+				blas.Axpy(v-center, blas.Row(dec.T, i), u)
+			}
+			for _, mu := range []float64{1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3} {
+				var form, logDet float64
+				for a, s := range dec.Sigma {
+					form += u[a] * u[a] / (max(s, 0) + mu)
+					logDet += math.Log(max(s, 0) + mu)
+				}
+				scale := form / float64(l) // of the kernel, the most likely
+				likelihood := -float64(l)*math.Log(scale) - logDet
+				if likelihood <= best[j] {
+					continue
+				}
+				best[j] = likelihood
+				for i := range t {
+					f, v := center, 1+mu
+					for a, w := range blas.Row(W, i) {
+						s := max(dec.Sigma[a], 0) + mu
+						f += w * u[a] / s
+						v -= w * w / s
+					}
+					mean.Set(i, j, f)
+					deviation.Set(i, j, math.Sqrt(scale*max(v, 0)))
+				}
+			}
+		}
+	}
+	return mean, deviation, nil
+}
+
+// intervalSpeed measures intervals by cv+, with the folds that a fit keeps by default, beside predictions.
+func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	l, t := bench.Pick(env, 500, 2000), bench.Pick(env, 8192, 100_000)
+	const d, n = 20, 20
+	rng := env.Rand(22)
+	X, Xt := blas.Dense(data.Normal(rng, l, d)), blas.Dense(data.Normal(rng, t, d))
+	Y := mat.NewDense(l, n, nil)
+	Y.Mul(X, blas.Dense(data.Normal(rng, d, n)))
+	Y.Apply(func(_, _ int, v float64) float64 { return v + rng.NormFloat64() }, Y)
+	m, err := iokl.Fit(ctx, X, Y, iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Learn: "none", IntervalFolds: iokl.CVOptions{}.ForFit(l).Folds, Backend: env.Backend, Seed: env.Seed})
+	if err != nil {
+		return nil, err
+	}
+	dst := mat.NewDense(t, n, nil)
+	runs := []struct {
+		name string
+		run  func() error
+	}{
+		{"predictions", func() error { return m.PredictContext(ctx, dst, Xt) }},
+		{"intervals by cv+", func() error { _, err := m.PredictInterval(ctx, Xt, iokl.IntervalOptions{Method: "cv+"}); return err }},
+	}
+	var variants []bench.Variant
+	for _, r := range runs {
+		if err := r.run(); err != nil { // lists of residuals are made once
+			return nil, err
+		}
+		variants = append(variants, bench.Variant{Run: r.run})
+	}
+	samples, err := bench.Interleave(ctx, bench.Plan{Count: env.Repeats(3)}, variants)
+	if err != nil {
+		return nil, err
+	}
+	var results []bench.Result
+	for i, run := range runs {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := run.run(); err != nil {
+			return results, err
+		}
+		runtime.ReadMemStats(&after)
+		r := bench.Result{Name: run.name, Params: map[string]any{"t": t, "l": l, "d": d, "n": n, "folds": m.IntervalFolds()}}
+		r.Time(samples[i])
+		r.Metric("rows a second", float64(t)/r.Seconds)
+		r.Metric("allocated MB", float64(after.TotalAlloc-before.TotalAlloc)/1e6)
+		if i > 0 {
+			r.Metric("share of the rate of predictions", results[0].Seconds/r.Seconds)
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// concludeIntervals says the mean coverage of each kind of interval and the least of a set.
+func concludeIntervals(group []bench.Result) []string {
+	var lines []string
+	for _, name := range byAll {
+		var shares, widths []float64
+		least := math.Inf(1)
+		for _, r := range group {
+			if r.Name == name {
+				shares, widths = append(shares, r.Metrics["coverage"]), append(widths, r.Metrics["mean width"])
+				least = min(least, r.Metrics["least coverage of a set"])
+			}
+		}
+		if shares != nil {
+			lines = append(lines, fmt.Sprintf("90 %% intervals by %s hold %.3f of new targets on average, %.3f in the worst data set, at a mean width of %.3f.", name, stat.Mean(shares, nil), least, stat.Mean(widths, nil)))
+		}
+	}
+	for _, r := range group {
+		if v := r.Metrics["share of the rate of predictions"]; v > 0 {
+			lines = append(lines, fmt.Sprintf("Intervals come at %.2f of the rate of predictions.", v))
+		}
+	}
+	return lines
+}
+
+// intervalFigures show coverage by kind of data.
+func intervalFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+	chart := picture.Chart{Title: "coverage of 90 % intervals", X: "data", Y: "share of new targets inside"}
+	at := map[string]int{}
+	for _, r := range group {
+		noise, ok := r.Params["noise"].(string)
+		if !ok {
+			continue
+		}
+		label := fmt.Sprintf("%s %v×%v", strings.Fields(noise)[0], r.Params["l"], r.Params["n"])
+		if at[label] == 0 {
+			chart.Names = append(chart.Names, label)
+			at[label] = len(chart.Names)
+		}
+		i := slices.IndexFunc(chart.Curves, func(c picture.Curve) bool { return c.Name == r.Name })
+		if i < 0 {
+			i = len(chart.Curves)
+			chart.Curves = append(chart.Curves, picture.Curve{Name: r.Name, Dots: true})
+		}
+		chart.Curves[i].XY = append(chart.Curves[i].XY, plotter.XY{X: float64(at[label]), Y: r.Metrics["coverage"]})
+	}
+	return chart.Figures("intervals")
+}
