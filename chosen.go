@@ -26,7 +26,8 @@ type Chosen struct {
 	Constant float64 `json:"constant_error,omitempty"` // of the mean of the training targets, on the same folds
 	// Means are the targets, numbered from 0, that the setting predicts no better than their
 	// mean does, within a standard error of the difference. The model predicts their mean.
-	Means []int `json:"means,omitempty"`
+	Means []int  `json:"means,omitempty"`
+	Note  string `json:"note,omitempty"` // why rows were dealt to folds in blocks, where that was found right
 }
 
 // warning says which targets, of n, were learned in vain.

@@ -37,6 +37,10 @@ type CVOptions struct {
 	// cells of the targets, as filling in missing ones does. "" means cells where rows are observed in part,
 	// unless Groups, TimeOrdered or the accuracy ask for rows, and else rows.
 	Hide string `json:"hide,omitempty"`
+	// FoldsBy deals rows to folds where Groups and TimeOrdered say nothing: shuffle, or blocks of rows
+	// that follow each other. "" means shuffle; where kernels are open too, it means blocks where the error
+	// on blocks exceeds that on shuffled rows beyond doubt, as for rows in the order of time.
+	FoldsBy string `json:"folds_by,omitempty"`
 	// Metric is an average over the outputs: nmse (the default), the squared error
 	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
 	Metric string  `json:"metric,omitempty"`
@@ -85,6 +89,9 @@ type CVResult struct {
 	Points   []CVPoint `json:"points"`
 	Constant float64   `json:"constant_error"`  // of the mean of the training targets, or of 0 where they are not standardised
 	Means    []int     `json:"means,omitempty"` // the targets, from 0, that the best point predicts no better than that, within a standard error
+	Note     string    `json:"note,omitempty"`  // why rows were dealt to folds in blocks, where that was found right
+
+	groups []int // the blocks
 }
 
 // Chosen is the best point.
@@ -95,7 +102,10 @@ func (r *CVResult) Settle(opt Options) Options {
 	p, asked := r.Chosen(), opt
 	opt.asked = &asked
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
-	opt.Chosen = &Chosen{Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant, Means: r.Means}
+	if r.groups != nil {
+		opt.CV.Groups, opt.CV.FoldsBy = r.groups, ""
+	}
+	opt.Chosen = &Chosen{Note: r.Note, Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant, Means: r.Means}
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}

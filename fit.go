@@ -126,6 +126,9 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 		if w := opt.Chosen.warning(end.Silent, len(end.Out.Live)); w != "" {
 			end.Warnings = append(end.Warnings, w)
 		}
+		if opt.Chosen.Note != "" {
+			end.Warnings = append(end.Warnings, opt.Chosen.Note)
+		}
 	}
 	if err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
@@ -139,7 +142,7 @@ func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks strea
 	if r == nil {
 		return nil, err
 	}
-	out := &CVResult{Metric: r.Metric, Folds: r.Folds, Best: r.Best, Constant: stat.Mean(r.Constant, nil), Means: r.Means}
+	out := &CVResult{Metric: r.Metric, Folds: r.Folds, Best: r.Best, Constant: stat.Mean(r.Constant, nil), Means: r.Means, Note: r.Note, groups: r.Groups}
 	for _, p := range r.Points {
 		out.Points = append(out.Points, CVPoint(p))
 	}

@@ -146,6 +146,7 @@ type cvReport struct {
 	Points   []iokl.CVPoint `json:"points"`
 	Constant float64        `json:"constant_error"`  // of the mean of the training targets
 	Means    []int          `json:"means,omitempty"` // targets, from 0, that the best setting predicts no better
+	Note     string         `json:"note,omitempty"`  // why rows were dealt to folds in blocks, where that was found right
 	Seconds  float64        `json:"seconds"`
 	Backend  string         `json:"backend"`
 	Threads  int            `json:"threads"`
@@ -180,6 +181,7 @@ from one pass over the rows.`,
   iokl cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --folds loo
   iokl cv --x x.csv --y holes.csv --hide cells --kernel gaussian:all:median*0.5,1 --folds 5
   iokl cv --x x.csv --y y.csv --kernel gaussian:all:median*0.5,1,2 --norm lp:1 --models product,sum --folds 5
+  iokl cv --x x.csv --y y.csv --folds-by blocks
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
   iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
   iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:100 --lambdas 1e-1,1e-2,1e-3 --norm lp:1 --folds 3 --out model.iokl`,
@@ -215,6 +217,9 @@ from one pass over the rows.`,
 			}
 			if c.hide == "cells" && data.labels != nil {
 				return errors.New("--hide cells: a class label is one cell: hide rows")
+			}
+			if err := l.deal(&opt.CV, data); err != nil {
+				return err
 			}
 			return runCV(cmd, &m, data, opt, to)
 		},
@@ -305,7 +310,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 // setting to all data where a file was asked for.
 func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, to destinations, refit func() (saved bool, err error)) error {
 	report := cvReport{
-		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means, Seconds: seconds,
+		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means, Note: r.Note, Seconds: seconds,
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Command: commandLine(cmd),
 	}
 	if to.plot != "" {
@@ -386,6 +391,9 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 	}
 	if err := flush(t); err != nil {
 		return err
+	}
+	if r.Note != "" {
+		fmt.Fprintln(w, r.Note)
 	}
 	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric, r.Constant, r.Folds, report.Seconds, saved(report))
 	return written(err)

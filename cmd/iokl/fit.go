@@ -36,6 +36,7 @@ type learnFlags struct {
 	float32     bool
 	budget      time.Duration
 	modelFlags
+	foldsBy string
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
@@ -51,6 +52,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
 	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
 	f.DurationVar(&l.budget, "budget", 0, "time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
+	f.StringVar(&l.foldsBy, "folds-by", "", "what rows are dealt to folds by: shuffle; blocks of rows that follow each other; time, the past before what follows;\nor a column of --x, whose values stay on one side (default: shuffle, or blocks where rows are like their neighbours)")
 	f.BoolVar(&l.float32, "float32", false, "store kernel matrices in single precision: half the memory")
 }
 
@@ -89,6 +91,47 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 		return opt, errors.New("--kernel makes kernels of --x: with --gram leave it out")
 	}
 	return opt, nil
+}
+
+// deal says what rows are dealt to folds by.
+func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
+	if l.foldsBy == "" {
+		return nil
+	}
+	if cv.Groups != nil || cv.TimeOrdered {
+		return errors.New("--folds-by goes with neither --fold-groups nor --time-ordered")
+	}
+	switch l.foldsBy {
+	case "shuffle", "blocks":
+		cv.FoldsBy = l.foldsBy
+		return nil
+	case "time":
+		cv.TimeOrdered = true
+		return nil
+	}
+	if d.X == nil {
+		return inputError("--folds-by %s: there are no columns without --x", l.foldsBy)
+	}
+	cols := d.X.Schema.At(l.foldsBy)
+	if cols == nil {
+		var err error
+		if cols, err = selectColumns(l.foldsBy, "--folds-by", d.inputs, d.X.Data.Cols); err != nil {
+			return err
+		}
+	}
+	cv.Groups = make([]int, d.X.Data.Rows)
+	number := map[string]int{}
+	for i := range cv.Groups {
+		var key strings.Builder
+		for _, j := range cols {
+			fmt.Fprintln(&key, blas.Row(d.X.Data, i)[j])
+		}
+		if _, known := number[key.String()]; !known {
+			number[key.String()] = len(number)
+		}
+		cv.Groups[i] = number[key.String()]
+	}
+	return nil
 }
 
 // names adds what the files say about their columns.
@@ -148,6 +191,7 @@ Ctrl-C saves the best model so far where --out was given and says its gap; while
 settings are compared, it fits the best of them so far first.`,
 		Example: `  iokl fit --x x.csv --y y.csv --out model.iokl
   iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
+  iokl fit --x x.csv --y y.csv --folds-by blocks --out model.iokl
   iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
   iokl fit --x x.csv --y y.csv --report page.html
   iokl fit --x x.csv --y holes.csv --lambda 1e-3 --missing-targets use --json
@@ -186,6 +230,9 @@ settings are compared, it fits the best of them so far first.`,
 				return err
 			}
 			data.names(&opt)
+			if err := l.deal(&opt.CV, data); err != nil {
+				return err
+			}
 			return runFit(cmd, &m, data, opt, out, page)
 		},
 	}

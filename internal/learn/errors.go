@@ -16,6 +16,7 @@ type Errors struct {
 	NMSE     float64
 	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned or observed
 	MSE      []float64 // mean squared error of each target, NaN where none is observed
+	Rows     []float64 // of each row of the fold, its part of the sum of which NMSE is the mean; NaN where targets are missing
 	Accuracy float64   // share of fully observed rows whose largest predicted output is the largest target
 }
 
@@ -108,6 +109,7 @@ func Largest(row []float64) int {
 func Judge(F, Y, train blas.General, out *columns.Outputs) Errors {
 	var e Errors
 	e.MSE, e.Accuracy = Compare(F, Y)
+	e.Rows = make([]float64, Y.Rows)
 	e.Relative = slices.Repeat([]float64{math.NaN()}, Y.Cols)
 	deviation := columns.Measure(train).Scale
 	for k, j := range out.Live {
@@ -121,6 +123,9 @@ func Judge(F, Y, train blas.General, out *columns.Outputs) Errors {
 				d := (F.Data[i*F.Stride+j] - v) / unit
 				se += d * d
 				count++
+				e.Rows[i] += d * d / float64(len(out.Live))
+			} else {
+				e.Rows[i] = math.NaN()
 			}
 		}
 		e.Relative[j] = se / count

@@ -34,6 +34,7 @@ type Options struct {
 	Groups      []int
 	TimeOrdered bool
 	Hide        string
+	FoldsBy     string
 	Metric      string
 	Tol         float64
 	OneSE       bool
@@ -61,6 +62,8 @@ type Result struct {
 	Points   []Point
 	Constant []float64 // the metric of a model without kernels, on each fold
 	Means    []int     // the targets that the best setting predicts no better than such a model
+	Groups   []int     // that the rows were dealt by, where these were chosen; nil where not
+	Note     string    // why
 }
 
 // Brief joins SPECs, the first few of many: sets of random columns make dozens.
@@ -88,6 +91,8 @@ type selection struct {
 	folds    int         // of all repeats
 	constant [][]float64 // errors without kernels: of each fold, what the metric averages
 	last     *Result     // of what was compared before, on fewer samples or with fixed weights
+	chosen   []int       // groups of rows, where the user gave none
+	note     string      // why
 	progress
 }
 
@@ -115,6 +120,9 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	}
 	defer cancel()
 	r, err := s.choose(limited, ctx)
+	if r != nil && r.Note == "" {
+		r.Groups, r.Note = s.chosen, s.note
+	}
 	if limited.Err() == nil || ctx.Err() != nil {
 		return r, err
 	}
@@ -144,6 +152,9 @@ func (s *selection) choose(limited, ctx context.Context) (*Result, error) {
 func (s *selection) compare(ctx context.Context, d learn.Data) (*Result, error) {
 	sizes := s.sizes(d)
 	if err := s.take(d, sizes[0]); err != nil {
+		return nil, err
+	}
+	if err := s.dealByBlocks(ctx, d, sizes[0]); err != nil {
 		return nil, err
 	}
 	candidates, err := s.candidates(ctx, d)

@@ -28,6 +28,12 @@ func (s *selection) fill() error {
 	case s.Metric == "accuracy":
 		s.Hide = "rows"
 	}
+	if err := fault.Choice("way to deal rows to folds", &s.FoldsBy, []string{"", Shuffle, Blocks}); err != nil {
+		return err
+	}
+	if s.FoldsBy != "" && (s.Groups != nil || s.TimeOrdered) {
+		return fault.Input("folds by %s, and by groups or in the order of time: give one of them", s.FoldsBy)
+	}
 	if s.Taus == nil {
 		s.Taus = []float64{s.Setting.Tau}
 	}
@@ -39,6 +45,9 @@ func (s *selection) fill() error {
 	}
 	if s.TimeOrdered {
 		s.Repeats = 1
+	}
+	if s.FoldsBy == Blocks {
+		s.Groups, s.FoldsBy = blocks(l, s.Folds*defaults.FoldBlocks), ""
 	}
 	if s.Budget > 0 && s.Ranks != nil && s.Ranks.Size() > 1 {
 		return fault.Input("a budget of time is for one process: several would choose different settings")

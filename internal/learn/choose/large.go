@@ -45,6 +45,11 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 	if err != nil {
 		return r, err
 	}
+	if r.Note != "" {
+		s.note = r.Note
+		s.Groups = blocks(l, s.Folds*defaults.FoldBlocks)
+		s.chosen, r.Groups = s.Groups, s.Groups
+	}
 	job = s.Job
 	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Model, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Model, p.Tau
 	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0

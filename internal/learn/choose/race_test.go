@@ -138,3 +138,46 @@ func TestBudget(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// batches is rows that were measured twenty at a time: two inputs and the target have an offset in each batch.
+func batches(l int, seed uint64) (X, Y blas.General) {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	X, Y = blas.NewGeneral(l, 4), blas.NewGeneral(l, 1)
+	var offset [3]float64
+	for i := range l {
+		for k := range offset {
+			if i%20 == 0 {
+				offset[k] = rng.NormFloat64()
+			}
+		}
+		row := blas.Row(X, i)
+		row[0], row[1] = offset[0]+0.05*rng.NormFloat64(), offset[1]+0.05*rng.NormFloat64()
+		row[2], row[3] = 0.3*rng.NormFloat64(), 0.3*rng.NormFloat64()
+		Y.Data[i] = offset[2] + row[2] + 0.1*rng.NormFloat64()
+	}
+	return X, Y
+}
+
+// TestAdjacent deals rows to folds in blocks where they are like their neighbours, and not where the same rows are shuffled.
+func TestAdjacent(t *testing.T) {
+	const l = 480
+	for seed := range uint64(3) {
+		X, Y := batches(l, seed)
+		order := rand.New(rand.NewPCG(seed, 9)).Perm(l)
+		for name, rows := range map[string][]int{"by batch": nil, "shuffled": order} {
+			x, y := X, Y
+			if rows != nil {
+				x, y = columns.Rows(X, rows), columns.Rows(Y, rows)
+			}
+			d, err := samples.NewRows(x, y, samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &selection{}
+			times, sure, err := s.adjacent(t.Context(), d)
+			if yes := sure && times > defaults.Notable; err != nil || yes != (rows == nil) {
+				t.Errorf("seed %d, rows %s: alike %t, %.3g times the error, %v", seed, name, sure, times, err)
+			}
+		}
+	}
+}

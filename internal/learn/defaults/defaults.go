@@ -34,6 +34,18 @@ const (
 	IntervalNumbers = 1 << 23 // 64 MiB
 )
 
+// Rows are dealt to folds in blocks where the error of ridge regression on AdjacentFolds blocks of
+// AdjacentRows rows at least is more than Apart times that on shuffled rows, the logarithm of the ratio being more than
+// Doubtless standard errors above 0. Above Notable times the user is told. FoldBlocks blocks a fold are dealt.
+const (
+	AdjacentFolds = 12
+	AdjacentRows  = 8
+	Apart         = 2
+	Notable       = 1.2
+	Doubtless     = 2
+	FoldBlocks    = 3
+)
+
 // The path of λ falls from the mean of the diagonal of K_η at the starting weights,
 // where the fit is close to the mean, by √10 each time.
 const (
