@@ -98,7 +98,10 @@ typedef struct iokl_model_sizes {
 typedef struct iokl_certificate {
 	size_t size;
 	double objective, gap_eta, gap_l, relative_gap, tol; /* at the returned point, over all kernels */
+	double lower_bound;    /* of the objective, over all weights and output kernels; NaN where it was not computed */
+	double global_gap;     /* (objective - lower_bound)/objective; NaN where it was not computed */
 	double lambda, tau;
+	int64_t observed_cells; /* targets that were learned from */
 	int64_t outer_iterations, sylvester_solves, kernel_multiplies;
 	int32_t converged; /* relative_gap <= tol */
 	int32_t reserved;
@@ -129,11 +132,11 @@ iokl_status iokl_set_threads(int32_t threads, iokl_error *err);
 /* Fits
  *
  * options is NULL, or a JSON object: the names are those of iokl.Options in snake_case
- * (kernels, lambda, tau, norm, learn, standardize, missing, tol, max_outer, seed, max_bytes,
+ * (kernels, lambda, tau, norm, learn, model, standardize, missing, tol, max_outer, seed, max_bytes,
  * input_names, output_names, interval_folds, cv, ...), budget as "60s", and backend. Without lambda, cross-validation chooses it;
  * without kernels, it chooses these too. An unknown name is an error. */
 
-/* Learns Y (l x n) from X (l x d); NaN in X is a missing cell. */
+/* Learns Y (l x n) from X (l x d); NaN is a missing cell. */
 iokl_status iokl_fit(const iokl_matrix *X, const iokl_matrix *Y, const char *options, iokl_handle *job, iokl_error *err);
 
 /* Learns classes: codes[i], from 0, is the number of the class of row i in the list of n names. */
@@ -198,6 +201,9 @@ iokl_status iokl_model_weights(iokl_handle model, double *eta, int64_t kernels, 
 
 /* L, between the outputs that are not constant. */
 iokl_status iokl_model_output_kernel(iokl_handle model, const iokl_matrix *L, iokl_error *err);
+
+/* The L_j of a kernel, from 0, of the model "sum", of which L is the sum. */
+iokl_status iokl_model_output_kernel_of(iokl_handle model, int64_t kernel, const iokl_matrix *L, iokl_error *err);
 
 /* Writes the predictions for the rows of X to F (t x n), which is not read. */
 iokl_status iokl_predict(iokl_handle model, const iokl_matrix *X, const iokl_matrix *F, iokl_error *err);

@@ -19,6 +19,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/host"
+	"github.com/iokl/iokl/linop"
 )
 
 //export iokl_model_load
@@ -147,9 +148,13 @@ func iokl_model_certificate(h C.iokl_handle, c *C.iokl_certificate, e *C.iokl_er
 		from := m.Certificate()
 		*c = C.iokl_certificate{
 			size: c.size, objective: C.double(from.Objective), gap_eta: C.double(from.GapEta), gap_l: C.double(from.GapL),
-			relative_gap: C.double(from.RelativeGap), tol: C.double(from.Tol), lambda: C.double(from.Lambda), tau: C.double(from.Tau),
+			relative_gap: C.double(from.RelativeGap), lower_bound: C.double(math.NaN()), global_gap: C.double(math.NaN()),
+			observed_cells: C.int64_t(from.ObservedCells), tol: C.double(from.Tol), lambda: C.double(from.Lambda), tau: C.double(from.Tau),
 			outer_iterations: C.int64_t(from.OuterIterations), sylvester_solves: C.int64_t(from.SylvesterSolves),
 			kernel_multiplies: C.int64_t(from.KernelMultiplies),
+		}
+		if g := from.GlobalBound; g != nil {
+			c.lower_bound, c.global_gap = C.double(g.LowerBound), C.double(g.GlobalGap)
 		}
 		if from.Converged {
 			c.converged = 1
@@ -181,11 +186,33 @@ func iokl_model_output_kernel(h C.iokl_handle, L *C.iokl_matrix, e *C.iokl_error
 		if err != nil {
 			return err
 		}
-		n := m.OutputKernel().Dim()
-		return fill(L, "L", n, n, func(dst *mat.Dense) error {
-			m.OutputKernel().Dense(blas.Active(), dst.RawMatrix())
-			return nil
-		})
+		return giveKernel(L, m.OutputKernel())
+	})
+}
+
+//export iokl_model_output_kernel_of
+func iokl_model_output_kernel_of(h C.iokl_handle, kernel C.int64_t, L *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		all := m.OutputKernels()
+		switch {
+		case all == nil:
+			return host.Input("the model has one output kernel for all kernels: it is no sum")
+		case kernel < 0 || int(kernel) >= len(all):
+			return host.Input("kernel %d of %d", kernel, len(all))
+		}
+		return giveKernel(L, all[kernel])
+	})
+}
+
+// giveKernel writes an output kernel to the caller's memory.
+func giveKernel(m *C.iokl_matrix, L *linop.Spectral) error {
+	return fill(m, "L", L.Dim(), L.Dim(), func(dst *mat.Dense) error {
+		L.Dense(blas.Active(), dst.RawMatrix())
+		return nil
 	})
 }
 

@@ -463,6 +463,39 @@ static void solvers(void) {
 	CHECK(fabs(values[0] - 1) < 1e-6);
 }
 
+/* An output kernel for each kernel, and targets of which cells are missing. */
+static void sums(void) {
+	iokl_matrix a = X(), b = Y();
+	iokl_handle job, model;
+	double whole = y[5], parts[3][N * N], all[N * N];
+	y[5] = NAN;
+	STATUS(iokl_fit(&a, &b, "{\"model\": \"sum\", \"kernels\": [\"gaussian:all:1,2\", \"linear:all\"], \"lambda\": 1e-3}", &job, &err), IOKL_OK);
+	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
+	STATUS(iokl_job_model(job, &model, &err), IOKL_OK);
+	STATUS(iokl_job_free(job, &err), IOKL_OK);
+	CHECK(isnan(y[5]));
+	y[5] = whole;
+	iokl_certificate c = {.size = sizeof c};
+	STATUS(iokl_model_certificate(model, &c, &err), IOKL_OK);
+	CHECK(c.observed_cells == L * N - 1 && c.lower_bound <= c.objective && c.global_gap >= 0 && c.global_gap < 1e-3);
+	iokl_matrix k;
+	for (int j = 0; j < 3; j++) {
+		k = rowmajor(parts[j], N, N);
+		STATUS(iokl_model_output_kernel_of(model, j, &k, &err), IOKL_OK);
+	}
+	k = rowmajor(all, N, N);
+	STATUS(iokl_model_output_kernel(model, &k, &err), IOKL_OK);
+	for (int i = 0; i < N * N; i++)
+		CHECK(fabs(all[i] - parts[0][i] - parts[1][i] - parts[2][i]) < 1e-9);
+	STATUS(iokl_model_output_kernel_of(model, 3, &k, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_model_free(model, &err), IOKL_OK);
+	model = fitted();
+	STATUS(iokl_model_output_kernel_of(model, 0, &k, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_model_certificate(model, &c, &err), IOKL_OK);
+	CHECK(isnan(c.global_gap) && c.observed_cells == L * N);
+	STATUS(iokl_model_free(model, &err), IOKL_OK);
+}
+
 /* Threads share a model, and fit at the same time. */
 static void *worker(void *arg) {
 	iokl_handle shared = *(iokl_handle *)arg, own;
@@ -511,6 +544,7 @@ int main(int argc, char **argv) {
 	grams();
 	graph();
 	solvers();
+	sums();
 	threads();
 	return failures > 99 ? 99 : failures;
 }

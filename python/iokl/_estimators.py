@@ -29,6 +29,8 @@ PARAMETERS = """
     learn : {"eta,l", "eta", "l", "none"} or None, default=None
         What is learned beside the function: kernel weights, output kernel. None means both, or, without
         `kernels`, that cross-validation chooses.
+    model : {"product", "sum"} or None, default=None
+        "product" has weights of the kernels and one output kernel, "sum" an output kernel of each kernel's own. None means "product".
     standardize : {"x,y", "x", "y", "none"} or None, default=None
         What is brought to mean 0 and variance 1. None means "x,y", and "none" for precomputed kernels.
     tol : float, default=1e-4
@@ -61,6 +63,7 @@ class _Estimator(BaseEstimator):
         tau: float | None = None,
         norm: str | None = None,
         learn: str | None = None,
+        model: str | None = None,
         standardize: str | None = None,
         tol: float = 1e-4,
         max_outer: int | None = None,
@@ -76,6 +79,7 @@ class _Estimator(BaseEstimator):
         self.tau = tau
         self.norm = norm
         self.learn = learn
+        self.model = model
         self.standardize = standardize
         self.tol = tol
         self.max_outer = max_outer
@@ -120,7 +124,7 @@ class _Estimator(BaseEstimator):
             seed = int(seed.randint(2**31))
         options = {
             "kernels": None if kernels is None else list(kernels), "lambda": self.lam, "tau": self.tau, "norm": self.norm,
-            "learn": self.learn, "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
+            "learn": self.learn, "model": self.model, "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
             "interval_folds": self.interval_folds, "seed": seed,
             "budget": f"{self.budget}s" if isinstance(self.budget, (int, float, np.number)) else self.budget,
         }  # fmt: skip
@@ -234,6 +238,14 @@ class _Estimator(BaseEstimator):
     def output_kernel_(self) -> Floats:
         """L, which couples the outputs that are not constant."""
         return self._fitted().output_kernel()
+
+    @property
+    def output_kernels_(self) -> list[tuple[str, Floats]]:
+        """The name and the output kernel of each kernel of a model "sum"; their sum is `output_kernel_`."""
+        model = self._fitted()
+        if self.chosen_["model"] != "sum":
+            raise AttributeError('a model "product" has one output kernel for all kernels: output_kernel_')
+        return [(name, model.output_kernel(j)) for j, name in enumerate(self._about["kernel_names"])]
 
 
 class IOKLRegressor(RegressorMixin, _Estimator):
@@ -543,7 +555,7 @@ def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:
     about = model.describe()
     cert = about["certificate"]
     fitted: IOKLRegressor | IOKLClassifier
-    settings = {"lam": cert["lambda"], "tau": cert["tau"], "norm": cert["norm"], "learn": cert["learn"]}
+    settings = {"lam": cert["lambda"], "tau": cert["tau"], "norm": cert["norm"], "learn": cert["learn"], "model": about["chosen"]["model"] if about["chosen"] else None}
     if about["input_names"] is None:
         settings["kernels"] = "precomputed"
     if about["classes"]:

@@ -94,6 +94,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_model_json": [_H] + _BUFFER,
     "iokl_model_size": [_H, ct.POINTER(_Sizes)],
     "iokl_model_output_kernel": [_H, _M],
+    "iokl_model_output_kernel_of": [_H, ct.c_int64, _M],
     "iokl_predict": [_H, _M, _M],
     "iokl_predict_gram": [_H, _M, ct.c_int64, _M],
     "iokl_predict_interval": [_H, _M, _T, _M, _M, _M],
@@ -337,11 +338,14 @@ class Model:
         call("iokl_model_size", self._handle, ct.byref(s))
         return s
 
-    def output_kernel(self) -> Floats:
+    def output_kernel(self, kernel: int | None = None) -> Floats:
+        """L, or that of one kernel of a sum."""
         n = self.sizes().learned
         L = np.empty((n, n))
-        if n:
+        if n and kernel is None:
             call("iokl_model_output_kernel", self._handle, ct.byref(matrix(L)))
+        elif n:
+            call("iokl_model_output_kernel_of", self._handle, kernel, ct.byref(matrix(L)))
         return L
 
     # Rows are handed over in blocks of this many, between which Ctrl-C is seen.

@@ -103,6 +103,33 @@ def test_missing_cells(table):
         m.predict(np.where(np.isnan(holes), np.inf, holes))
 
 
+def test_missing_targets(table):
+    X, Y = table
+    holes = Y.copy()
+    holes[np.random.default_rng(0).random(Y.shape) < 0.3] = np.nan
+    holes[7] = np.nan
+    with pytest.warns(UserWarning, match="target cells are missing"):
+        m = iokl.IOKLRegressor(**QUICK).fit(X, holes)
+    assert m.certificate_["observed_cells"] == np.isfinite(holes).sum()
+    assert r2_score(Y, m.predict(X)) > 0.9
+    with pytest.raises(ValueError, match="miss"):
+        iokl.IOKLRegressor(options={"missing_targets": "error"}, **QUICK).fit(X, holes)
+
+
+def test_sum(table, tmp_path):
+    X, Y = table
+    m = iokl.IOKLRegressor(model="sum", **QUICK).fit(X, Y)
+    parts = m.output_kernels_
+    np.testing.assert_allclose(sum(L for _, L in parts), m.output_kernel_, atol=1e-9)
+    assert len(parts) == 4 and m.certificate_["global_gap"] < 1e-3
+    m.save(tmp_path / "sum.iokl")
+    again = iokl.load(tmp_path / "sum.iokl")
+    assert again.model == "sum"
+    np.testing.assert_array_equal(again.predict(X), m.predict(X))
+    with pytest.raises(AttributeError, match="product"):
+        iokl.IOKLRegressor(**QUICK).fit(X, Y).output_kernels_
+
+
 def test_data_frames(table):
     X = pd.DataFrame(table[0], columns=["a", "b", "c"])
     Y = pd.DataFrame(table[1], columns=["u", "v"])
@@ -156,7 +183,7 @@ def gaussian(A, B):
     return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
 
 
-def test_precomputed(table):
+def test_precomputed(table, tmp_path):
     X, Y = table
     fit, new = np.stack([gaussian(X[:40], X[:40]), X[:40] @ X[:40].T]), np.stack([gaussian(X[40:], X[:40]), X[40:] @ X[:40].T])
     m = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4).fit(fit, Y[:40])
@@ -168,6 +195,9 @@ def test_precomputed(table):
     assert (c.predict(new) == y[40:]).mean() > 0.8
     with pytest.raises(ValueError, match="features"):
         m.predict(new[:, :, :-1])
+    np.save(tmp_path / "k.npy", fit)
+    mapped = np.load(tmp_path / "k.npy", mmap_mode="r")  # a write to it would end the process
+    np.testing.assert_array_equal(iokl.IOKLRegressor(kernels="precomputed", lam=1e-4).fit(mapped, Y[:40]).predict(new), m.predict(new))
 
 
 def test_intervals(table):
@@ -235,8 +265,8 @@ def test_bad_parameters(table):
 
 
 def test_budget(table, capfd):
-    for budget in (0.5, "500ms"):
-        m = iokl.IOKLRegressor(budget=budget, verbose=True).fit(*table)
+    for budget in (600, "10m"):
+        m = iokl.IOKLRegressor(kernels="gaussian:all:1", budget=budget, verbose=True).fit(*table)
         assert m.chosen_["folds"] > 1 and 0 < m.chosen_["error"] < 0.5
     said = capfd.readouterr().err
     assert "iokl: chose" in said and "relative gap" in said
