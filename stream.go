@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/learn/sums"
 	"github.com/iokl/iokl/stream"
 )
@@ -43,7 +45,8 @@ type StreamOptions struct {
 	Progress func(survey bool, p stream.Progress) error `json:"-"`
 }
 
-// DefaultStreamKernels is the dictionary of a streamed fit that names no kernels.
+// DefaultStreamKernels is the dictionary of a streamed fit that names no kernels where
+// they are not chosen: with a given λ, a checkpoint, or ranks.
 func DefaultStreamKernels() []string {
 	return defaults.StreamKernels()
 }
@@ -57,6 +60,9 @@ func DefaultStreamKernels() []string {
 // chosen from sums kept apart for each of opt.CV.Folds folds (5 unless said) of
 // the same pass. Where D² numbers do not fit into the memory limit, every
 // multiply by Γ reads the rows again; λ must then be given.
+//
+// Without kernels too, they are chosen as by Fit on at most 1500 rows, which takes one
+// more reading of all, and made features, as many as pay and fit into memory.
 //
 // Inputs are scaled, and widths and landmarks chosen, by a survey of the rows
 // beforehand; targets are centred and scaled by the sums themselves. With as many
@@ -110,6 +116,12 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*St
 	if k < 2 {
 		return nil, fault.Input("%d folds: at least 2 are needed", k)
 	}
+	if opt.Kernels == nil && opt.Ranks == nil && opt.Checkpoint == "" {
+		var err error
+		if opt, err = chooseFeatures(ctx, data, opt, k); err != nil {
+			return nil, err
+		}
+	}
 	d, opt, err := sumsOf(ctx, data, opt, k)
 	if err != nil {
 		return nil, err
@@ -119,6 +131,57 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*St
 		return nil, err
 	}
 	return &StreamCV{*r, d, opt}, nil
+}
+
+// chooseFeatures chooses the kernels, and all but λ, on some of the rows, and returns the
+// options for all of them with features of these kernels and values of λ to try.
+func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int) (StreamOptions, error) {
+	var err error
+	if opt.Options, err = opt.check(false); err != nil {
+		return opt, err
+	}
+	so := opt.sums()
+	X, Y, l, err := sums.Draw(ctx, sums.Rows(data), defaults.ChooseSamples, so)
+	if err != nil {
+		return opt, err
+	}
+	part, err := samples.NewRows(X, Y, opt.samples())
+	if err != nil {
+		return opt, err
+	}
+	own := opt.Options
+	own.CV.Groups = nil // of all rows
+	own.CV = own.CV.ForFit(X.Rows)
+	env := opt.env()
+	env.Say("choosing kernels on %d of %d samples", X.Rows, l)
+	r, err := own.crossValidate(ctx, part, nil)
+	if err != nil {
+		return opt, err
+	}
+	p := r.Chosen()
+	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds); err != nil {
+		return opt, err
+	}
+	if opt.Groups, err = part.Groups(ctx, p.Kernels); err != nil {
+		return opt, err
+	}
+	opt.Learn, opt.Tau, opt.CV.Norms = p.Learn, p.Tau, nil
+	if opt.Regularizer == nil {
+		opt.Norm = p.Norm
+	}
+	if opt.CV.Lambdas == nil {
+		opt.CV.Lambdas = choose.Carried(p.Lambda, float64(l)/float64(X.Rows))
+	}
+	return opt, nil
+}
+
+// sums are the options of the sums over the rows.
+func (opt *StreamOptions) sums() sums.Options {
+	return sums.Options{
+		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Kernels: opt.Kernels,
+		FoldGroups: opt.CV.Groups, SurveyRows: opt.SurveyRows,
+		Checkpoint: opt.Checkpoint, CheckpointRows: opt.CheckpointRows, Ranks: opt.Ranks, Progress: opt.Progress,
+	}
 }
 
 // sumsOf checks the options and reads the data into sums, apart for so many folds.
@@ -134,11 +197,9 @@ func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums
 	if len(opt.Kernels) == 0 {
 		opt.Kernels = DefaultStreamKernels()
 	}
-	d, err := sums.New(ctx, sums.Rows(data), sums.Options{
-		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Kernels: opt.Kernels,
-		Folds: folds, FoldGroups: opt.CV.Groups, SurveyRows: opt.SurveyRows,
-		Checkpoint: opt.Checkpoint, CheckpointRows: opt.CheckpointRows, Ranks: opt.Ranks, Progress: opt.Progress,
-	})
+	so := opt.sums()
+	so.Folds = folds
+	d, err := sums.New(ctx, sums.Rows(data), so)
 	opt.Checkpoint = ""
 	return d, opt, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/stream"
 
+	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
@@ -355,6 +356,32 @@ func TestStreamFarTargets(t *testing.T) {
 		a, b := models[0].Certificate(), models[1].Certificate()
 		if !(math.Abs(a.Objective-b.Objective) <= 1e-10*a.Objective) || !(b.RelativeGap <= 1e-9) {
 			t.Errorf("survey of %d rows: objective %.15g near 0, %.15g with gap %g at 1e8", rows, a.Objective, b.Objective, b.RelativeGap)
+		}
+	}
+}
+
+// TestStreamChooses leaves everything open: the kernels are those that Fit chooses, with
+// features, and do better than the mean on new rows.
+func TestStreamChooses(t *testing.T) {
+	X, Y := learntest.Hidden(260, 4)
+	data, open := blocksOf(X, Y, 0)
+	m, err := FitStream(bg, data, StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *open != 0 {
+		t.Errorf("%d passes are open", *open)
+	}
+	Xt, Yt := learntest.Hidden(200, 5)
+	P, err := m.Predict(Xt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scale := columns.Measure(raw(Yt)).Scale
+	mse, _ := learn.Compare(raw(P), raw(Yt))
+	for j, v := range mse {
+		if share := v / scale[j] / scale[j]; !(share < .1) {
+			t.Errorf("output %d: nmse %g; kernels %v", j, share, m.KernelNames())
 		}
 	}
 }

@@ -48,6 +48,36 @@ func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*S
 	}
 }
 
+// Draw reads src to its end: d inputs and n targets, of which at most sample rows are
+// drawn uniformly by the seed. It returns them, and the number of all rows. Errors as for Inspect.
+func Draw(ctx context.Context, src Source, d, n, sample int, seed uint64) (X, Y blas.General, rows int64, err error) {
+	pairs := &targets{Source: src, inputs: d}
+	s, err := Inspect(ctx, pairs, d+n, n, sample, seed)
+	if err != nil {
+		return X, Y, 0, err
+	}
+	return blas.View(s.Sample, 0, 0, s.Sample.Rows, d), blas.View(s.Sample, 0, d, s.Sample.Rows, n), s.Rows, nil
+}
+
+// targets is a source whose inputs are followed by the targets.
+type targets struct {
+	Source
+	inputs int
+	xy     blas.General
+}
+
+func (t *targets) Next() (Block, error) {
+	b, err := t.Source.Next()
+	if b.X.Rows == 0 || b.X.Cols != t.inputs || b.X.Rows != b.Y.Rows {
+		return b, err
+	}
+	t.xy = blas.Reshape(t.xy, b.X.Rows, b.X.Cols+b.Y.Cols)
+	blas.Copy(blas.View(t.xy, 0, 0, b.X.Rows, b.X.Cols), b.X)
+	blas.Copy(blas.View(t.xy, 0, b.X.Cols, b.X.Rows, b.Y.Cols), b.Y)
+	b.X = t.xy
+	return b, err
+}
+
 func newMoments(d int) Moments { return Moments{make([]float64, d), make([]float64, d)} }
 
 // add takes the rows of a block, of which a reservoir keeps a uniform sample.

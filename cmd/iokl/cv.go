@@ -200,6 +200,9 @@ from one pass over the rows.`,
 			if !s.on && s.checkpoint != "" {
 				return errors.New("--checkpoint is for --stream")
 			}
+			if err := s.route(cmd, &m, &d, &opt); err != nil {
+				return err
+			}
 			if s.on {
 				return c.stream(cmd, &m, &d, &s, opt, to)
 			}

@@ -218,6 +218,9 @@ settings are compared, it fits the best of them so far first.`,
 					return fmt.Errorf("--interval-folds %d: at least 2 are needed, or 0 for none", intervalFolds)
 				}
 			}
+			if err := s.route(cmd, &m, &d, &opt); err != nil {
+				return err
+			}
 			if s.on {
 				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(cmd, &opt) })
 				if err != nil {

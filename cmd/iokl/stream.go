@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
@@ -61,6 +64,56 @@ func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 		return errors.New("--checkpoint-rows and --survey-rows are numbers of rows")
 	}
 	return nil
+}
+
+// route turns streaming on where the tables do not fit into memory and the options
+// leave the kernels open; it refuses tables that cannot be streamed then.
+func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *iokl.Options) error {
+	if s.on || d.x == "" || d.x == "-" || d.y == "-" {
+		return nil
+	}
+	const copies = 3 // as read, as kernels and solvers see them, and those of a fold
+	what := fmt.Sprintf("the tables of %s and %s in memory", d.x, cmp.Or(d.y, d.x))
+	need := memory.Peak(copies*d.tableBytes(), memory.Limit())
+	err := memory.Check(what, need, "use --stream, with kernels that have explicit features (rff:…, nystrom:…, linear, poly)")
+	if err == nil || d.classes || opt.Kernels != nil || opt.Lambda != 0 {
+		return err
+	}
+	s.on = true
+	if err := s.check(cmd, d); err != nil {
+		return err
+	}
+	if !m.quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: %s would take %s, and the limit is %s: rows are read in blocks\n", what, memory.Format(need), memory.Format(float64(memory.Limit())))
+	}
+	return nil
+}
+
+// tableBytes is the size of the numbers in the files of inputs and targets; it is estimated where a
+// file does not tell how many there are. Files that cannot be opened count nothing: reading them says why.
+func (d *dataFlags) tableBytes() (bytes float64) {
+	opt, err := d.options()
+	if err != nil {
+		return 0
+	}
+	for _, name := range slices.Compact([]string{d.x, cmp.Or(d.y, d.x)}) {
+		r, err := table.Open(name, opt)
+		if err != nil {
+			continue
+		}
+		if rows := r.Rows(); rows >= 0 {
+			bytes += 8 * float64(rows) * float64(r.Cols())
+		} else if info, err := os.Stat(name); err == nil {
+			const perCell, packed = 5, 4 // characters of a number, and those of one byte in a .gz
+			chars := float64(info.Size())
+			if strings.HasSuffix(name, ".gz") {
+				chars *= packed
+			}
+			bytes += 8 * chars / perCell
+		}
+		_ = r.Close()
+	}
+	return bytes
 }
 
 // tables is the pair of files, or the one file, that rows come from.

@@ -54,7 +54,7 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Model, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Model, p.Tau
 	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0
 	if job.Lambdas == nil {
-		job.Lambdas = carried(p.Lambda, float64(l)/float64(some))
+		job.Lambdas = Carried(p.Lambda, float64(l)/float64(some))
 	}
 	p.Kernels = kernels
 	data := learn.Data(d)
@@ -86,10 +86,10 @@ func (s *selection) part(d learn.Approximator, some int) (learn.Data, Job, error
 	return part, job, err
 }
 
-// carried are the values of λ to try with so many times the samples, around the best
+// Carried are the values of λ to try with so many times the samples, around the best
 // of a part: from the next larger one down to where λl, the weight of the penalty
 // against the sum of the squared errors, is that of the part, and one step more.
-func carried(lambda, times float64) (lambdas []float64) {
+func Carried(lambda, times float64) (lambdas []float64) {
 	last := int(math.Ceil(2*math.Log10(times))) + 1
 	for k := -1; k <= last; k++ {
 		lambdas = append(lambdas, lambda*math.Pow(10, -float64(k)/2))

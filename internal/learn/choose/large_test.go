@@ -94,7 +94,7 @@ func TestSumsAreTheSamples(t *testing.T) {
 
 // TestCarried brackets λ between that of equal strength and that of equal weight.
 func TestCarried(t *testing.T) {
-	path := carried(1e-2, 1000)
+	path := Carried(1e-2, 1000)
 	if !(path[0] > 3e-2 && path[0] < 4e-2) || !(path[len(path)-1] < 1e-5) || !slices.IsSortedFunc(path, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
 		t.Errorf("%v", path)
 	}

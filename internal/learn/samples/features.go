@@ -19,7 +19,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	if err != nil {
 		return nil, err
 	}
-	groups, err := c.Groups(ctx, specs)
+	groups, err := r.Groups(ctx, specs)
 	if err != nil {
 		return nil, err
 	}

@@ -40,12 +40,31 @@ func (r *Rows) Affordable(ctx context.Context, specs []string, folds int) ([]str
 		r.opt.Say(toSay+"exact kernels", l, len(d), n)
 		return specs, nil
 	}
-	D := mostFeatures(l, r.x.Cols, n, folds, limit)
-	specs, err = r.all.Features(ctx, specs, D)
+	return r.Features(ctx, specs, l, folds)
+}
+
+// Features are SPECs of the same kernels with as many explicit features as pay and fit
+// into memory for l samples, with sums apart for so many folds.
+func (r *Rows) Features(ctx context.Context, specs []string, l, folds int) ([]string, error) {
+	c, err := r.everything()
+	if err != nil {
+		return nil, err
+	}
+	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, float64(r.opt.Limit()))
+	specs, err = c.Features(ctx, specs, D)
 	if err == nil {
 		r.opt.Say("%d explicit features in place of the kernels: %s", D, strings.Join(specs, " "))
 	}
 	return specs, err
+}
+
+// Groups are the sets of columns that SPECs may refer to, those that the targets tell too.
+func (r *Rows) Groups(ctx context.Context, specs []string) ([]kernel.Group, error) {
+	c, err := r.everything()
+	if err != nil {
+		return nil, err
+	}
+	return c.Groups(ctx, specs)
 }
 
 // mostFeatures is how many features are worth their time for l samples, d inputs and n

@@ -2,6 +2,7 @@ package sums
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -19,6 +20,24 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/stream"
 )
+
+// Draw returns at most so many of the rows, drawn uniformly by the seed, and how many there are.
+func Draw(ctx context.Context, rows Rows, sample int, opt Options) (X, Y blas.General, all int64, err error) {
+	src, err := rows.Open()
+	if err != nil {
+		return X, Y, 0, err
+	}
+	defer func() { _ = closeSource(src) }()
+	s := &surveyed{Source: src, left: cmp.Or(opt.SurveyRows, -1), progress: opt.Progress}
+	X, Y, all, err = stream.Draw(ctx, s, rows.Inputs, rows.Outputs, sample, opt.Seed)
+	if err != nil {
+		return X, Y, all, rowError(err)
+	}
+	if rows.Count > 0 {
+		all = rows.Count
+	}
+	return X, Y, all, rowError(s.err)
+}
 
 // inspect surveys the rows.
 func (d *Data) inspect(ctx context.Context) error {
