@@ -72,9 +72,16 @@ func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *i
 	if s.on || d.x == "" || d.x == "-" || d.y == "-" {
 		return nil
 	}
-	const copies = 3 // as read, as kernels and solvers see them, and those of a fold
+	const (
+		copies = 3       // as read, as kernels and solvers see them, and those of a fold
+		small  = 1 << 20 // tables that are not worth streaming
+	)
+	bytes := d.tableBytes()
+	if bytes < small {
+		return nil
+	}
 	what := fmt.Sprintf("the tables of %s and %s in memory", d.x, cmp.Or(d.y, d.x))
-	need := memory.Peak(copies*d.tableBytes(), memory.Limit())
+	need := memory.Peak(copies*bytes, memory.Limit())
 	err := memory.Check(what, need, "use --stream, with kernels that have explicit features (rff:…, nystrom:…, linear, poly)")
 	if err == nil || d.classes || opt.Kernels != nil || opt.Lambda != 0 {
 		return err

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+var allCorners = flag.Bool("corners", false, "fit tables of all sizes, which takes hours, in TestSizesUnderALimit")
+
+// tableOf writes x.npy and y.npy, targets that are smooth functions of some columns, and noise.
+func tableOf(t *testing.T, dir string, l, d, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(l), uint64(d*n)))
+	X, Y := blas.NewGeneral(l, d), blas.NewGeneral(l, n)
+	for i := range l {
+		x := blas.Row(X, i)
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		for k := range n {
+			Y.Data[i*n+k] = math.Sin(x[k%d]+x[(k*k+1)%d]) + .1*rng.NormFloat64()
+		}
+	}
+	for name, a := range map[string]blas.General{"x.npy": X, "y.npy": Y} {
+		if err := table.Write(filepath.Join(dir, name), &table.Table{Data: a}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// measured runs a command line as a process, which the shell starts under a limit of so
+// many KiB of addresses, unless that is 0. It returns what it said, and its largest resident
+// size. A process that is killed, or that the runtime ends for want of memory, fails the test.
+func measured(t *testing.T, dir, line string, kib int) (said string, status int, resident int64) {
+	t.Helper()
+	cmd := process(t, dir, line)
+	if kib > 0 {
+		cmd.Path = "/bin/sh"
+		cmd.Args = []string{"sh", "-c", fmt.Sprintf("ulimit -v %d; exec %q", kib, cmd.Args[0])}
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if err != nil {
+		if _, ok := err.(*exec.ExitError); !ok {
+			t.Fatal(err)
+		}
+	}
+	said, status = out.String(), cmd.ProcessState.ExitCode()
+	if status < 0 || status > exitUsage || strings.Contains(said, "fatal error") || strings.Contains(said, "goroutine ") || strings.Contains(said, "internal error") {
+		t.Fatalf("%s: status %d\n%.2000s", line, status, said)
+	}
+	return said, status, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+}
+
+// TestPeakWithinMemory compares the largest resident size of fits, of exact kernels and of
+// features, with the memory that they are given.
+func TestPeakWithinMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("resident sizes are those of Linux")
+	}
+	dir := t.TempDir()
+	tableOf(t, dir, 1500, 6, 3)
+	for _, c := range []struct {
+		memory int64 // MiB
+		line   string
+		refuse bool
+	}{
+		{200, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false},
+		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true},
+		{200, "--kernel gaussian:each:median*1,2 --lambda 1e-3", true},
+		{150, "", false},
+	} {
+		line := fmt.Sprintf("fit --x x.npy --y y.npy -q --memory %dMiB %s", c.memory, c.line)
+		said, status, resident := measured(t, dir, line, 0)
+		if refused := status == exitUsage && strings.Contains(said, "not enough memory"); refused != c.refuse || !refused && status != exitOK {
+			t.Errorf("%s: status %d: %s", line, status, said)
+		}
+		if limit := c.memory << 20; resident > limit+limit/5 {
+			t.Errorf("%s: %d MiB are resident", line, resident>>20)
+		}
+	}
+}
+
+// TestTablesBeyondMemory streams a table that the limit does not hold, and refuses one that cannot be streamed.
+func TestTablesBeyondMemory(t *testing.T) {
+	dir := t.TempDir()
+	tableOf(t, dir, 10000, 20, 2)
+	t.Chdir(dir)
+	var out, msg bytes.Buffer
+	if status := run(t.Context(), strings.Fields("fit --x x.npy --y y.npy --memory 4MB --json"), nil, &out, &msg); status != exitOK {
+		t.Fatal(msg.String())
+	}
+	if !strings.Contains(msg.String(), "rows are read in blocks") || !strings.Contains(out.String(), "nystrom:") {
+		t.Errorf("%s\n%s", msg.String(), out.String())
+	}
+	msg.Reset()
+	status := run(t.Context(), strings.Fields("fit --x x.npy --y y.npy --memory 4MB --lambda 1e-3"), nil, &out, &msg)
+	if status != exitUsage || !strings.Contains(msg.String(), "use --stream") {
+		t.Errorf("status %d: %s", status, msg.String())
+	}
+}
+
+// TestSizesUnderALimit fits tables of small and large sizes with zero options in processes
+// whose addresses the system limits. None may be killed.
+func TestSizesUnderALimit(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the limit of addresses is that of Linux")
+	}
+	kib, mostCells := 3<<20, 3000
+	rows, columns, outputs := []int{2, 40}, []int{1, 60}, []int{1, 5}
+	if *allCorners {
+		kib, mostCells = 6<<20, 2e8
+		rows, columns, outputs = []int{2, 100, 3000, 100_000, 1_000_000}, []int{1, 30, 2000}, []int{1, 30, 1000}
+	}
+	for _, l := range rows {
+		for _, d := range columns {
+			for _, n := range outputs {
+				if l*(d+n) > mostCells {
+					continue
+				}
+				dir := t.TempDir()
+				tableOf(t, dir, l, d, n)
+				said, status, resident := measured(t, dir, "fit --x x.npy --y y.npy -q --out m.iokl", kib)
+				if l > 2 && status != exitOK {
+					t.Errorf("%d×%d → %d: status %d: %s", l, d, n, status, said)
+				}
+				if *allCorners {
+					t.Logf("%d×%d → %d: status %d, %d MiB", l, d, n, status, resident>>20)
+				}
+			}
+		}
+	}
+}
