@@ -19,8 +19,8 @@ import (
 //
 // Each Newton step for h/λ − ν·log det L, tr L = τ, with the primal–dual scaling of
 // the second term, takes some ten conjugate gradient iterations: in the eigenvectors
-// of L both terms are nearly diagonal. ν falls by a fixed factor a step; what is
-// left to gain is about νn. Projected gradients, to which all eigenvalues of L are
+// of L both terms are nearly diagonal. ν falls by a fixed factor a step; on the central
+// path νn is left to gain. Projected gradients, to which all eigenvalues of L are
 // alike, take thousands of eigendecompositions for what ten steps do here.
 type barrier struct {
 	t  *task
@@ -94,18 +94,21 @@ func (b *barrier) slacks() []float64 {
 	return slacks(d)
 }
 
-// minimize takes steps until about target is left, and calls collect after each.
+// minimize takes steps until about target is left, and calls collect after each: until νn is
+// no more than that, and h/λ falls no faster. Far from the central path, where eigenvalues of
+// L have to grow or fall by much, it falls for a dozen steps more.
 func (b *barrier) minimize(ctx context.Context, target float64, collect func()) (*linop.Spectral, error) {
 	for range barrierSteps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		b.nu *= barrierFall
+		before, least := b.at.value, barrierFall*target/float64(b.t.n)
+		b.nu = math.Max(barrierFall*b.nu, math.Min(b.nu, least))
 		moved, err := b.step()
 		if err != nil {
 			return nil, err
 		}
-		if !moved || b.nu*float64(b.t.n) <= target {
+		if !moved || b.nu*float64(b.t.n) <= target && before-b.at.value <= target {
 			break
 		}
 		collect()

@@ -162,3 +162,31 @@ func asFeatures(t *testing.T, K *linop.GramSum, Y blas.General) Space {
 	blas.Mul(blas.Active(), H, true, false, Z, Y)
 	return NewFeatures(Gamma, H, square(blas.Frob(Y)), l, blocks, nil)
 }
+
+// Few rows, as many noisy outputs and smooth kernels: the steps on L alone, not those of the
+// joint method, of which such fits take dozens, reach the gap at every λ.
+func TestOutputStepsSuffice(t *testing.T) {
+	rng := newRand(5)
+	const l, n = 40, 120
+	X := randn(rng, l, 3)
+	var terms []*blas.Sym
+	for _, width := range []float64{1, 2, 4} {
+		terms = append(terms, gaussian(X, width, blas.Float64))
+	}
+	F, Y := blas.NewGeneral(l, 3), randn(rng, l, n)
+	for i := range l {
+		x := blas.Row(X, i)
+		copy(blas.Row(F, i), []float64{math.Sin(x[0]), x[1] * x[2], x[1]})
+	}
+	blas.Gemm(blas.Active(), false, false, 3, F, randn(rng, 3, n), 1, Y)
+	for _, fixed := range []bool{true, false} {
+		p := &Problem{Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 1, Tau: n, FixEta: fixed}
+		for ; p.Lambda > 1e-8; p.Lambda /= 3 { // a path, each fit from the one before
+			res, err := Solve(context.Background(), p, Options{Tol: 1e-2})
+			if err != nil || res.OuterIterations > 12 {
+				t.Errorf("λ = %g, fixed weights %v: %d outer iterations, %v", p.Lambda, fixed, res.OuterIterations, err)
+			}
+			p.Eta, p.L = res.Eta, res.L
+		}
+	}
+}
