@@ -33,6 +33,7 @@ type infoReport struct {
 	Relevance   []float64   `json:"relevance,omitempty"` // of each input, 1 for the largest, where kernels learned it
 	Warnings    []string    `json:"warnings"`
 	Pictures    []string    `json:"pictures,omitempty"`
+	rowsReport
 }
 
 // maxCorrelation is the number of outputs up to which the correlation matrix is shown.
@@ -73,6 +74,9 @@ are taken for which.`,
 				return work(err)
 			}
 			report := newInfoReport(model, args[0])
+			if err := report.leaveOneOut(cmd.Context(), model); err != nil {
+				return work(err)
+			}
 			if plot != "" {
 				if report.Pictures, err = plotModel(cmd, plot, model, &d); err != nil {
 					return work(err)
@@ -137,6 +141,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	writeRelevance(t, r)
 	writeCorrelation(t, model, r)
 	writeCouplings(t, model)
+	r.rowsReport.write(t)
 	for _, p := range r.Pictures {
 		fmt.Fprintf(t, "picture\t%s\n", p)
 	}

@@ -115,6 +115,29 @@ func TestPredictSetsOfClasses(t *testing.T) {
 	}
 }
 
+// A target that is changed on purpose is the most surprising one.
+func TestInfoFindsSurprises(t *testing.T) {
+	dir := folder(t)
+	x, y := csvRows(40, 0)
+	write(t, dir, "x.csv", x)
+	lines := strings.Split(y, "\n")
+	cells := strings.Split(lines[17], ",")
+	cells[0] = "25"
+	lines[17] = strings.Join(cells, ",")
+	write(t, dir, "y.csv", strings.Join(lines, "\n"))
+	if r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --kernel gaussian:all:median --out m.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	var r infoReport
+	command(t, dir, "info m.iokl --json").object(t, &r)
+	if len(r.Surprising) == 0 || r.Surprising[0].Row != 17 || r.Surprising[0].Output != r.Outputs[0] || !(r.Surprising[0].Residual > 10) || !(r.Freedom > 1) {
+		t.Errorf("%+v", r.rowsReport)
+	}
+	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "row 17, ") || !strings.Contains(r.stdout, "degrees of freedom") {
+		t.Errorf("%s", r.stdout)
+	}
+}
+
 func TestCVLeaveOneOut(t *testing.T) {
 	dir := folder(t)
 	line := "cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --lambdas 1e-1,1e-2,1e-3 --folds "

@@ -60,7 +60,7 @@ type Training interface {
 	Model(res *bcd.Result) *model.Model
 }
 
-// targeted is a Training set that holds its targets, as they are learned.
+// targeted is a Training set that holds its targets, as they are learned; no rows where a model has no use for them.
 type targeted interface {
 	Targets() blas.General
 }

@@ -40,7 +40,7 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	case sum:
 		return nil, fault.Input("closed forms for single rows are for one output kernel, and this model has one for each kernel: use cv+")
 	case !ok:
-		return nil, fault.Input("closed forms for single rows need the training inputs, which a model of %s does not keep", m.Basis.kind())
+		return nil, fault.Input("closed forms for single rows need the training inputs and one L, which a model of kind %s does not keep", m.Basis.kind())
 	case !(m.Mu > 0):
 		return nil, fault.Input("closed forms for single rows need what a model written by an older version does not keep: fit it anew")
 	}
@@ -64,9 +64,6 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	known := Y.Rows > 0
 	if !known {
 		Y = blas.NewGeneral(b.Z.Rows, m.L.Dim())
-	}
-	if slices.ContainsFunc(Y.Data, math.IsNaN) {
-		return nil, fault.Input("closed forms for single rows are for targets without missing cells: use %s", CVPlus)
 	}
 	c.lo = sylvester.NewLeaveOut(dec, b.be)
 	if err := c.lo.Use(m.L, Y); err != nil {
@@ -114,7 +111,7 @@ func (c *closed) rest(a blas.General) {
 // needY refuses a model without targets.
 func (c *closed) needY() error {
 	if c.sigma == nil {
-		return fault.Input("the model does not keep its training targets: fit it anew")
+		return fault.Input("the model does not keep its training targets: they have missing cells, or it was written by an older version")
 	}
 	return nil
 }

@@ -215,8 +215,14 @@ func (t *training) factors() (list []blas.General) {
 
 func (t *training) Weights() []float64 { return t.weights }
 
-// Targets are those that the solution was learned from.
-func (t *training) Targets() blas.General { return t.Y }
+// Targets are those that the solution was learned from, where single rows can be left out of it in closed form: of exact
+// kernels of inputs, without missing cells. It has no rows else.
+func (t *training) Targets() blas.General {
+	if t.in == nil || t.sums != nil || slices.ContainsFunc(t.Y.Data, math.IsNaN) {
+		return blas.General{}
+	}
+	return t.Y
+}
 
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {

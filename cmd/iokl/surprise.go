@@ -1,0 +1,79 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl"
+)
+
+// rowsReport is what info says about single training rows.
+type rowsReport struct {
+	IntervalFolds int        `json:"interval_folds,omitempty"`     // without each of which the model is kept
+	Freedom       float64    `json:"degrees_of_freedom,omitempty"` // effective
+	Surprising    []surprise `json:"surprising,omitempty"`         // rows far from what the others predict, the farthest first
+}
+
+// surprise is a training target far from what the other rows predict for it.
+type surprise struct {
+	Row        int     `json:"row"` // from 1
+	Output     string  `json:"output"`
+	Residual   float64 `json:"residual"`   // target less the prediction without the row
+	Deviations float64 `json:"deviations"` // the residual in units of its standard deviation
+	Leverage   float64 `json:"leverage"`   // derivative of the fitted value by the target
+}
+
+const (
+	surprisingFrom = 3    // deviations
+	mostSurprising = 10   // of them that are listed
+	leaveOutRows   = 3000 // training rows up to which info leaves out each: some seconds
+)
+
+// leaveOneOut fills in what refits without each row tell, where the model allows it.
+func (r *rowsReport) leaveOneOut(ctx context.Context, model *iokl.Model) error {
+	r.IntervalFolds = model.IntervalFolds()
+	if model.Certificate().Samples > leaveOutRows {
+		return nil
+	}
+	left, err := model.LeaveOneOut(ctx)
+	if err != nil {
+		if errors.Is(err, iokl.ErrInput) {
+			return nil // no closed form
+		}
+		return err
+	}
+	r.Freedom = left.Freedom
+	names := model.OutputNames()
+	l, n := left.Residuals.Dims()
+	for i := range l {
+		for j := range n {
+			d := left.Deviations.At(i, j)
+			if z := left.Residuals.At(i, j) / d; d > 0 && math.Abs(z) >= surprisingFrom {
+				r.Surprising = append(r.Surprising, surprise{i + 1, names[j], left.Residuals.At(i, j), z, left.Leverages.At(i, j)})
+			}
+		}
+	}
+	slices.SortStableFunc(r.Surprising, func(a, b surprise) int { return cmp.Compare(math.Abs(b.Deviations), math.Abs(a.Deviations)) })
+	r.Surprising = r.Surprising[:min(len(r.Surprising), mostSurprising)]
+	return nil
+}
+
+func (r *rowsReport) write(w io.Writer) {
+	if r.IntervalFolds > 0 {
+		fmt.Fprintf(w, "\nintervals\tby cv+, from models without each of %d folds\n", r.IntervalFolds)
+	}
+	if r.Freedom > 0 {
+		fmt.Fprintf(w, "\ndegrees of freedom\t%.4g effective\n", r.Freedom)
+	}
+	if len(r.Surprising) > 0 {
+		fmt.Fprintf(w, "\ntraining rows that the others do not predict\n")
+	}
+	for _, s := range r.Surprising {
+		fmt.Fprintf(w, "  row %d, %s\t%+.1f deviations\toff by %+.4g, leverage %.2f\n", s.Row, s.Output, s.Deviations, s.Residual, s.Leverage)
+	}
+}
