@@ -31,6 +31,10 @@ type Inputs struct {
 	Fill   []float64      `json:"fill"`             // put in place of missing cells
 	Scaler *Scaler        `json:"scaler,omitempty"` // nil: inputs as they are
 	Strict bool           `json:"strict,omitempty"` // missing cells are an error
+	// Inputs beyond Low and High are taken as these, where inputs are scaled and in memory: a wild value in one column
+	// then does not carry the prediction away. The limits are the range in training, moved out by its width.
+	Low  []float64 `json:"low,omitempty"`
+	High []float64 `json:"high,omitempty"`
 }
 
 // Outputs turns learned outputs into targets.
@@ -59,6 +63,7 @@ func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err erro
 		return in, warnings, nil
 	}
 	in.Scaler = s
+	in.Low, in.High = s.limits()
 	switch c := chosen(names, s.Constant); len(c) {
 	case 0:
 	case len(names):
@@ -98,6 +103,7 @@ func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
 		}
 	}
 	missing = fill(X, in.Fill)
+	clamp(X, in.Low, in.High)
 	if in.Scaler != nil {
 		in.Scaler.Apply(X)
 	}

@@ -3,6 +3,7 @@ package columns
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -14,14 +15,24 @@ type Scaler struct {
 	// Constant marks columns in which all present values are equal. They carry no
 	// information: inputs of this kind become 0, outputs are predicted as Mean.
 	Constant []bool `json:"constant"`
+
+	low, high []float64 // least and largest values; nil where they were not measured
 }
 
 // Measure measures the columns of a, ignoring NaN; the scale is the standard
 // deviation (divisor l).
 func Measure(a blas.General) *Scaler {
 	s := &Scaler{Mean: make([]float64, a.Cols), Scale: make([]float64, a.Cols), Constant: make([]bool, a.Cols)}
+	s.low, s.high = slices.Repeat([]float64{math.Inf(1)}, a.Cols), slices.Repeat([]float64{math.Inf(-1)}, a.Cols)
 	for j := range a.Cols {
 		s.Mean[j], s.Scale[j], s.Constant[j] = moments(a, j)
+	}
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			if !math.IsNaN(v) {
+				s.low[j], s.high[j] = math.Min(s.low[j], v), math.Max(s.high[j], v)
+			}
+		}
 	}
 	return s
 }
@@ -103,6 +114,31 @@ func (s *Scaler) Check(cols int) error {
 		}
 	}
 	return nil
+}
+
+// limits are the ends of the range of every column, moved out by its width; nil where the range was not
+// measured. Constant columns and ranges beyond float64 have none.
+func (s *Scaler) limits() (low, high []float64) {
+	for j, lo := range s.low {
+		hi := s.high[j]
+		width := hi - lo
+		if !(width > 0) || math.IsInf(hi+width, 0) || math.IsInf(lo-width, 0) {
+			width = math.MaxFloat64
+			lo, hi = 0, 0
+		}
+		low, high = append(low, lo-width), append(high, hi+width)
+	}
+	return low, high
+}
+
+// clamp moves values into the limits.
+func clamp(a blas.General, low, high []float64) {
+	for i := range a.Rows {
+		row := blas.Row(a, i)
+		for j := range low {
+			row[j] = max(low[j], min(row[j], high[j]))
+		}
+	}
 }
 
 // fill replaces missing cells (NaN) by the column's mean and returns how many there were in each column.

@@ -282,6 +282,7 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 		l.fail("its %s lacks the inputs", metaName)
 		return
 	}
+	l.expect(len(in.Low) == len(in.High) && (in.Low == nil || len(in.Low) == cols), "%d and %d limits of inputs for %d columns", len(in.Low), len(in.High), cols)
 	l.expect(len(in.Names) == cols && len(in.Fill) == cols, "%d input names and %d means for %d columns", len(in.Names), len(in.Fill), cols)
 	l.expect(in.Schema == nil || in.Schema.Valid(cols), "its schema makes %d columns of %d", in.Schema.Cols(), cols)
 	if in.Scaler != nil {
