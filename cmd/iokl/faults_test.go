@@ -123,7 +123,12 @@ func TestFaultsAtRandomMoments(t *testing.T) {
 	}
 	const seed = 24
 	rng := rand.New(rand.NewPCG(seed, 0))
-	count := map[string]int{}
+	count, current := map[string]int{}, ""
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("failed:", current)
+		}
+	})
 	for k := range *faults {
 		c, kind := lines[k%len(lines)], kinds[(k+k/len(lines))%len(kinds)]
 		dir := fresh()
@@ -131,12 +136,13 @@ func TestFaultsAtRandomMoments(t *testing.T) {
 		if earlier {
 			write(t, dir, "m.iokl", string(old))
 		}
+		current = fmt.Sprintf("fault %d of seed %d, %s in %s, with an earlier model: %v", k, seed, c.name, dir, earlier)
 		how := kind(c, t, dir, rng)
 		if earlier && !whole(t, dir, "m.iokl") {
 			t.Error("the model that was there is gone")
 		}
 		if t.Failed() {
-			t.Fatalf("seed %d, fault %d: %s: %s", seed, k, c.name, how)
+			t.FailNow()
 		}
 		count[c.name+": "+how]++
 	}
