@@ -13,6 +13,7 @@ const (
 	Generic Level = iota // Go, on every architecture
 	AVX2                 // 256-bit vectors with fused multiply-add
 	AVX512               // 512-bit vectors (F, DQ, VL)
+	NEON                 // 128-bit vectors of arm64
 )
 
 func (l Level) String() string {
@@ -21,6 +22,8 @@ func (l Level) String() string {
 		return "avx2"
 	case AVX512:
 		return "avx512"
+	case NEON:
+		return "neon"
 	default:
 		return "generic"
 	}

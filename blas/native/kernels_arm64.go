@@ -1,0 +1,82 @@
+//go:build !purego
+
+package native
+
+// The micro-kernels; their contract stands at tile.
+
+//go:noescape
+func tileF64NEON(t *tile)
+
+//go:noescape
+func tileF32NEON(t *tile)
+
+// The vector routines; what they do stands at kernels.
+
+//go:noescape
+func dotF64NEON(x, y []float64) float64
+
+//go:noescape
+func axpyF64NEON(alpha float64, x, y []float64)
+
+//go:noescape
+func scalF64NEON(alpha float64, x []float64)
+
+//go:noescape
+func dot4F64NEON(r *[4]float64, a []float64, ld int, x []float64)
+
+//go:noescape
+func axpy4F64NEON(w *[4]float64, a []float64, ld int, y []float64)
+
+//go:noescape
+func symv4F64NEON(r, w *[4]float64, a []float64, ld int, x, y []float64)
+
+//go:noescape
+func dotF32NEON(x, y []float32) float32
+
+//go:noescape
+func axpyF32NEON(alpha float32, x, y []float32)
+
+//go:noescape
+func scalF32NEON(alpha float32, x []float32)
+
+//go:noescape
+func dot4F32NEON(r *[4]float32, a []float32, ld int, x []float32)
+
+//go:noescape
+func axpy4F32NEON(w *[4]float32, a []float32, ld int, y []float32)
+
+//go:noescape
+func symv4F32NEON(r, w *[4]float32, a []float32, ld int, x, y []float32)
+
+// Measurements; see MeasurePeak.
+
+func spinF64NEON(n int) int
+
+func spinF32NEON(n int) int
+
+// assemblyLevels is NEON: every arm64 processor has it.
+func assemblyLevels() []Level { return []Level{NEON} }
+
+func kernels64(l Level) kernels[float64] {
+	k := generic[float64]()
+	if l == NEON {
+		k.mr, k.nr, k.tile = 8, 6, tileF64NEON
+		k.spin = spinF64NEON
+		k.dot, k.axpy, k.scal = dotF64NEON, axpyF64NEON, scalF64NEON
+		k.dot4, k.axpy4, k.symv4 = dot4F64NEON, axpy4F64NEON, symv4F64NEON
+	}
+	return k
+}
+
+func kernels32(l Level) kernels[float32] {
+	k := generic[float32]()
+	if l == NEON {
+		k.mr, k.nr, k.tile = 16, 6, tileF32NEON
+		k.spin = spinF32NEON
+		k.dot, k.axpy, k.scal = dotF32NEON, axpyF32NEON, scalF32NEON
+		k.dot4, k.axpy4, k.symv4 = dot4F32NEON, axpy4F32NEON, symv4F32NEON
+	}
+	return k
+}
+
+func fewKernelsOf(Level, bool) (fewKernels, bool) { return fewKernels{}, false }
