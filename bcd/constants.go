@@ -118,8 +118,8 @@ const (
 	// Levels that the certificate tries: from this share of the mean of ⟨G_j,L_j⟩, as
 	// many as cost clipWork operations of an eigendecomposition's n³.
 	clipFrom            = 0.5
-	clipWork            = 2e8
-	clipLeast, clipMost = 4, 40
+	clipWork            = 6e7
+	clipLeast, clipMost = 8, 20
 	clipSlack           = 1e-12 // for the rounding of eigenvalues that were cut to the level
 )
 

@@ -224,6 +224,13 @@ func (k sampleTerm) Apply(dst, x blas.General) {
 	}
 }
 
+func (k sampleTerm) Dense(dst blas.General) {
+	k.s.K.(linop.Separate).DenseTerm(dst, k.j)
+	if k.s.unit != 1 {
+		blas.Scal(1/k.s.unit, dst.Data)
+	}
+}
+
 // solve performs the C step at pt to the relative residual tol, or as near as it gets.
 func (f *sumFit) solve(ctx context.Context, pt *sumPoint, tol float64) error {
 	if err := ctx.Err(); err != nil {

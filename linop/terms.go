@@ -8,6 +8,8 @@ type Separate interface {
 	// ApplyTerm computes dst = A_j·x for N×k blocks, whatever the weights. dst is not
 	// read and does not overlap x. Several goroutines may call it.
 	ApplyTerm(dst, x blas.General, j int)
+	// DenseTerm writes A_j to the N×N dst.
+	DenseTerm(dst blas.General, j int)
 }
 
 // ApplyTerm computes dst = K_j·x from the stored triangle, panel by panel: 2kl² flops,
@@ -41,6 +43,21 @@ func (s *GramSum) ApplyTerm(dst, x blas.General, j int) {
 	s.tiles.give(w)
 }
 
+// DenseTerm writes K_j to dst.
+func (s *GramSum) DenseTerm(dst blas.General, j int) { s.terms[j].Dense(dst) }
+
+// DenseTerm writes Z_j·Z_jᵀ to dst.
+func (s *FactorSum) DenseTerm(dst blas.General, j int) {
+	if dst.Rows != s.Dim() || dst.Cols != s.Dim() {
+		panic("linop: DenseTerm: shape mismatch")
+	}
+	if s.factors[j].Cols == 0 {
+		blas.Zero(dst)
+		return
+	}
+	blas.Mul(s.be, dst, false, true, s.factors[j], s.factors[j])
+}
+
 // ApplyTerm computes dst = Z_j·(Z_jᵀ·x).
 func (s *FactorSum) ApplyTerm(dst, x blas.General, j int) {
 	if x.Rows != s.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
@@ -68,3 +85,4 @@ type term struct {
 
 func (t term) Dim() int                  { return t.sum.Dim() }
 func (t term) Apply(dst, x blas.General) { t.sum.ApplyTerm(dst, x, t.j) }
+func (t term) Dense(dst blas.General)    { t.sum.DenseTerm(dst, t.j) }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
@@ -116,4 +117,30 @@ func Digits() (images blas.General, labels []int, err error) {
 		}
 	}
 	return images, labels, nil
+}
+
+// MTR reads a set of multi-target regression; the columns named y_… are its targets.
+func MTR(env *bench.Env, set string) (X, Y blas.General, err error) {
+	t, err := Read(env, "mtr", set+".csv")
+	if err != nil {
+		return X, Y, err
+	}
+	var xs, ys []int
+	for j, name := range t.Names {
+		if strings.HasPrefix(name, "y_") {
+			ys = append(ys, j)
+		} else {
+			xs = append(xs, j)
+		}
+	}
+	columns := func(cols []int) blas.General {
+		out := blas.NewGeneral(t.Data.Rows, len(cols))
+		for i := range out.Rows {
+			for k, j := range cols {
+				blas.Row(out, i)[k] = blas.Row(t.Data, i)[j]
+			}
+		}
+		return out
+	}
+	return columns(xs), columns(ys), nil
 }

@@ -43,6 +43,7 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.lambdas, "lambdas", "", "values of λ to try, as 1e-1,1e-2,1e-3 (default: a falling path that ends where the error rises)")
 	f.StringVar(&c.taus, "taus", "", "values of τ to try")
 	f.StringArrayVar(&c.norms, "norms", nil, "a norm to try, as lp:1; repeatable (default: --norm, or lp:1 and lp:2)")
+	f.StringSliceVar(&c.models, "models", nil, "models to compare, as product,sum (default: --model)")
 	c.folds = 10
 	f.Var(&foldCount{&c.folds, &c.leaveOut}, "folds", "number of folds; loo leaves out every row by itself, in closed form\nat the scales, weights and L that all rows chose")
 	f.IntVar(&c.repeats, "repeats", 1, "repetitions with other folds")

@@ -57,6 +57,7 @@ type approach struct {
 	name         string
 	opt          bcd.Options
 	fixEta, fixL bool
+	sum          bool           // an output kernel for each kernel
 	eta          []float64      // start, or the fixed weights
 	prec         blas.Precision // K_η is kept in
 	budget       time.Duration  // 0 means none
@@ -182,7 +183,7 @@ func (t *task) solve(ctx context.Context, env *bench.Env, a approach, rec *recor
 	K := linop.NewGramSum(t.grams, env.Backend, a.prec)
 	p := &bcd.Problem{
 		Space: bcd.NewSamples(K, t.Y), Lambda: t.lambda, Tau: t.bound(), Norm: t.norm,
-		Eta: a.eta, FixEta: a.fixEta, FixL: a.fixL,
+		Eta: a.eta, FixEta: a.fixEta, FixL: a.fixL, Sum: a.sum,
 	}
 	res, err := bcd.Solve(ctx, p, opt)
 	rec.ended = rec.clock()
@@ -225,16 +226,16 @@ func (r *outcome) describe(t *task, env *bench.Env, res *bcd.Result) {
 	}
 	r.Metric("active_kernels", float64(active))
 	if t.labels != nil {
-		r.Accuracy = bench.Num(t.accuracy(env.Backend, res.Eta, res.C, res.L))
+		r.Accuracy = bench.Num(t.accuracy(env.Backend, res.Eta, res.C, res.L, res.Ls))
 	}
 	r.eta = res.Eta
 }
 
 // accuracy is the share of test samples whose largest predicted output is that
-// of their class: predictions K_η(X*,X)·C·L plus the training means.
-func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral) float64 {
+// of their class: predictions K_η(X*,X)·C·L, or with the kernels' own L_j, plus the training means.
+func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral) float64 {
 	var P blas.General
-	phase.Apart(phase.Predict, func() { P = t.predict(be, eta, C, L) })
+	phase.Apart(phase.Predict, func() { P = t.predict(be, eta, C, L, own) })
 	right := 0
 	for i, label := range t.labels {
 		if floats.MaxIdx(blas.Row(P, i)) == label {
@@ -244,16 +245,22 @@ func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop
 	return float64(right) / float64(len(t.labels))
 }
 
-func (t *task) predict(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral) blas.General {
+func (t *task) predict(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral) blas.General {
 	rows, l := t.cross[0].Rows, t.cross[0].Cols
 	K, CL, P := blas.NewGeneral(rows, l), blas.NewGeneral(l, C.Cols), blas.NewGeneral(rows, C.Cols)
-	for j, v := range eta {
-		if v > 0 {
-			blas.AddScaled(K, v, t.cross[j])
+	if own == nil {
+		for j, v := range eta {
+			if v > 0 {
+				blas.AddScaled(K, v, t.cross[j])
+			}
 		}
+		L.MulRight(be, CL, C)
+		blas.Mul(be, P, false, false, K, CL)
 	}
-	L.MulRight(be, CL, C)
-	blas.Mul(be, P, false, false, K, CL)
+	for j, L := range own {
+		L.MulRight(be, CL, C)
+		blas.Gemm(be, false, false, 1, t.cross[j], CL, 1, P)
+	}
 	for i := range P.Rows {
 		blas.Axpy(1, t.mean, blas.Row(P, i))
 	}
@@ -281,8 +288,8 @@ func (c *recorder) step(s bcd.Step) error {
 	begin := time.Now()
 	p := bench.Point{Seconds: now, Objective: bench.Num(s.Objective), RelativeGap: bench.Num(s.RelativeGap)}
 	if c.task.labels != nil {
-		C, L := s.Solution()
-		p.Accuracy = bench.Num(c.task.accuracy(c.be, s.Eta, C, L))
+		at := s.State()
+		p.Accuracy = bench.Num(c.task.accuracy(c.be, at.Eta, at.X, at.L, at.Ls))
 	}
 	c.points = append(c.points, p)
 	c.paused += time.Since(begin)

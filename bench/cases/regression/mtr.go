@@ -3,7 +3,6 @@ package regression
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -45,7 +44,7 @@ func runMTR(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick", bench.ErrSkipped)
 	}
 	set := env.Part
-	X, Y, err := mtrData(env, set)
+	X, Y, err := data.MTR(env, set)
 	if err != nil {
 		return nil, err
 	}
@@ -78,32 +77,6 @@ func runMTR(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	env.Log("  %s: ridge %.3f, kernel ridge %.3f, iokl %.4f in %.3g s", set,
 		results[0].Metrics["arrmse"], results[1].Metrics["arrmse"], results[2].Metrics["arrmse"], results[2].Seconds)
 	return results, nil
-}
-
-// mtrData splits the columns of a set into inputs and targets.
-func mtrData(env *bench.Env, set string) (X, Y blas.General, err error) {
-	t, err := data.Read(env, "mtr", set+".csv")
-	if err != nil {
-		return X, Y, err
-	}
-	var xs, ys []int
-	for j, name := range t.Names {
-		if strings.HasPrefix(name, "y_") {
-			ys = append(ys, j)
-		} else {
-			xs = append(xs, j)
-		}
-	}
-	pickColumns := func(cols []int) blas.General {
-		out := blas.NewGeneral(t.Data.Rows, len(cols))
-		for i := range out.Rows {
-			for k, j := range cols {
-				blas.Row(out, i)[k] = blas.Row(t.Data, i)[j]
-			}
-		}
-		return out
-	}
-	return pickColumns(xs), pickColumns(ys), nil
 }
 
 // crossValidate scores a predictor over ten shuffled folds.

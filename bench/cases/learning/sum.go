@@ -1,0 +1,174 @@
+package learning
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "sum",
+		Does:     "an output kernel for each kernel against one L: errors with paired standard errors, time, global gaps; one set alone is sum:SET",
+		Run:      runSum,
+		Minutes:  12,
+		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb"},
+		Conclude: concludeSum,
+		Figures:  sumFigures,
+	})
+}
+
+// The lines of a set.
+const (
+	sumProduct = "one L"
+	sumSum     = "an L each"
+	sumEither  = "chosen of the two"
+)
+
+func runSum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	switch env.Part {
+	case "caltech":
+		t, err := caltechTask(ctx, env, bench.Pick(env, 5, caltechSamples), 0)
+		if err != nil {
+			return nil, err
+		}
+		return sumGaps(ctx, env, t)
+	case "leaves":
+		t, err := leaves(env).task(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		t.lambda, t.norm = 1e-3, bcd.Lp{P: 1}
+		return sumGaps(ctx, env, t)
+	}
+	return sumErrors(ctx, env, env.Part)
+}
+
+// sumGaps minimises both models to a relative gap of 1e-3 and finds how far the product is
+// from what the sum's bound leaves possible. The time of the sum includes its start, the product.
+func sumGaps(ctx context.Context, env *bench.Env, t *task) ([]bench.Result, error) {
+	results, err := fitAll(ctx, env, t, []approach{
+		{name: sumProduct, opt: bcd.Options{Tol: 1e-3}},
+		{name: sumSum, opt: bcd.Options{Tol: 1e-3}, sum: true, budget: bench.Duration(bench.Pick(env, 20.0, 300))},
+	})
+	out := lines(results)
+	for i := range out {
+		out[i].Params["set"] = env.Part
+		if len(out) == 2 && out[1].Objective != nil && out[0].Objective != nil {
+			low := *out[1].Objective * (1 - *out[1].RelativeGap)
+			out[i].Metric("global_gap", 1 - low / *out[i].Objective)
+		}
+	}
+	return out, err
+}
+
+// sumKernels are five kernels on all inputs.
+var sumKernels = []string{"gaussian:all:median*0.25", "gaussian:all:median*0.5", "gaussian:all:median", "gaussian:all:median*2", "linear:all"}
+
+// sumErrors cross-validates both models and the choice between them, λ chosen within each of
+// ten folds, and the error of a fold being the mean over targets of √(Σ(y−ŷ)²/Σ(y−ȳ_train)²).
+func sumErrors(ctx context.Context, env *bench.Env, set string) ([]bench.Result, error) {
+	if env.Quick {
+		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick", bench.ErrSkipped)
+	}
+	X, Y, err := data.MTR(env, set)
+	if err != nil {
+		return nil, err
+	}
+	splits, err := iokl.Folds(X.Rows, 10, 1, nil, false, env.Seed)
+	if err != nil {
+		return nil, err
+	}
+	lambdas := []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5}
+	var results []bench.Result
+	logs := map[string][]float64{} // of the errors of the folds
+	for _, c := range []struct {
+		name   string
+		models []string
+	}{{sumProduct, []string{"product"}}, {sumSum, []string{"sum"}}, {sumEither, []string{"product", "sum"}}} {
+		start := time.Now()
+		for _, s := range splits {
+			opt := iokl.Options{Kernels: sumKernels, Norm: "lp:1", Tol: 1e-3, Seed: env.Seed, Backend: env.Backend}
+			opt.CV = iokl.CVOptions{Lambdas: lambdas, Models: c.models, Folds: 5, Repeats: 1}
+			P, err := data.FitPredict(ctx, data.TakeRows(X, s.Train), data.TakeRows(Y, s.Train), data.TakeRows(X, s.Test), opt)
+			if err != nil {
+				return results, fmt.Errorf("%s: %s: %w", set, c.name, err)
+			}
+			logs[c.name] = append(logs[c.name], math.Log(foldError(P, data.TakeRows(Y, s.Train), data.TakeRows(Y, s.Test))))
+		}
+		r := bench.Result{Name: c.name, Params: map[string]any{"set": set, "rows": X.Rows, "targets": Y.Cols, "kernels": len(sumKernels)}}
+		r.Time([]float64{time.Since(start).Seconds()})
+		mean := stat.Mean(logs[c.name], nil)
+		r.Metric("error", math.Exp(mean))
+		ratio := make([]float64, len(splits))
+		for f := range ratio {
+			ratio[f] = logs[c.name][f] - logs[sumProduct][f]
+		}
+		m, sd := stat.MeanStdDev(ratio, nil)
+		r.Metric("ratio", math.Exp(m))
+		r.Metric("ratio_standard_error", stat.StdErr(sd, float64(len(ratio))))
+		results = append(results, r)
+		env.Log("  %s, %s: error %.4f, %.3f ± %.3f times that of one L, %.3g s", set, c.name, math.Exp(mean), math.Exp(m), r.Metrics["ratio_standard_error"], r.Seconds)
+	}
+	return results, nil
+}
+
+// foldError is the mean over targets of √(Σ(y−p)²/Σ(y−ȳ)²), ȳ the mean of train.
+func foldError(P, train, Y blas.General) float64 {
+	mean, sum := data.Means(train), 0.0
+	for j := range Y.Cols {
+		var miss, all float64
+		for i := range Y.Rows {
+			y := Y.Data[i*Y.Stride+j]
+			miss += (y - P.Data[i*P.Stride+j]) * (y - P.Data[i*P.Stride+j])
+			all += (y - mean[j]) * (y - mean[j])
+		}
+		sum += math.Sqrt(miss / all)
+	}
+	return sum / float64(Y.Cols)
+}
+
+func concludeSum(group []bench.Result) []string {
+	var out []string
+	for _, r := range group {
+		set := r.Param("set")
+		if ratio, ok := r.Metrics["ratio"]; ok && r.Name != sumProduct {
+			out = append(out, fmt.Sprintf("%s: the error of %s is %.3f ± %.3f times that of one L.", set, r.Name, ratio, r.Metrics["ratio_standard_error"]))
+		}
+		if gap, ok := r.Metrics["global_gap"]; ok {
+			out = append(out, fmt.Sprintf("%s: %s ends within %.2g %% of the global minimum, after %.3g s.", set, r.Name, 100*gap, r.Seconds))
+		}
+	}
+	return out
+}
+
+// sumFigures draws the certified gap of the sum against time.
+func sumFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+	var curves []picture.Curve
+	for _, r := range group {
+		c := picture.Curve{Name: r.Param("set")}
+		for _, p := range r.Trace {
+			if r.Name == sumSum && p.RelativeGap != nil && *p.RelativeGap > 0 && p.Seconds > 0 {
+				c.XY = append(c.XY, plotter.XY{X: p.Seconds, Y: *p.RelativeGap})
+			}
+		}
+		if len(c.XY) > 0 {
+			curves = append(curves, c)
+		}
+	}
+	if curves == nil {
+		return nil
+	}
+	return picture.Chart{Title: "Global gap of an output kernel for each kernel", X: "seconds", Y: "gap, relative", LogX: true, LogY: true, Curves: curves}.Figures("sum")
+}
