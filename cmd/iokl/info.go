@@ -51,8 +51,8 @@ func newInfoCmd() *cobra.Command {
 		Long: `Info shows which kernels have weight, how the outputs go together (L as a
 correlation), and the certificate: how far from the optimum the fit stopped.
 --plot draws kernel weights and a heat map of L with clustered outputs into a
-folder, and with --x and --y predicted against observed targets, or which classes
-are taken for which.`,
+folder, and with --x and --y predicted against observed targets and how intervals hold
+them, or which classes are taken for which and how probabilities are met.`,
 		Example: `  iokl info model.iokl
   iokl info model.iokl --json
   iokl info model.iokl --plot pictures --x test.csv --y truth.csv`,

@@ -64,15 +64,20 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 	}
 	if d.classes {
 		more, err := plotConfusion(dir, model, F, data.labels, d.y)
+		if files = append(files, more...); err != nil {
+			return files, err
+		}
+		more, err = plotCalibration(cmd.Context(), dir, model, blas.Dense(data.X.Data), data.labels)
 		return append(files, more...), err
 	}
 	if r, c := F.Dims(); r != data.Y.Data.Rows || c != data.Y.Data.Cols {
 		return files, inputError("the targets are %d×%d, the predictions %d×%d", data.Y.Data.Rows, data.Y.Data.Cols, r, c)
 	}
 	more, err := plotPredictions(dir, model, F, data.Y)
-	if err != nil {
-		err = failure{err}
+	if files = append(files, more...); err != nil {
+		return files, failure{err}
 	}
+	more, err = plotIntervals(cmd.Context(), dir, model, blas.Dense(data.X.Data), blas.Dense(data.Y.Data))
 	return append(files, more...), err
 }
 

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// plotIntervals draws how intervals do on rows whose targets are known: the intervals beside what was observed, the share of
+// targets that they hold for several levels, and their width beside the posterior deviation. It draws nothing for a model
+// without intervals.
+func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, Y mat.Matrix) ([]string, error) {
+	if model.IntervalFolds() == 0 && model.Certificate().Samples > leaveOutRows {
+		return nil, nil
+	}
+	chart := picture.Chart{Title: "targets in intervals", X: "share asked for", Y: "share of targets inside"}
+	var asked *iokl.Intervals
+	for _, level := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95} {
+		r, err := model.PredictInterval(ctx, X, iokl.IntervalOptions{Level: level})
+		if errors.Is(err, iokl.ErrInput) {
+			break // no intervals, or none of this level
+		}
+		if err != nil {
+			return nil, err
+		}
+		if level <= 0.9 {
+			asked = r
+		}
+		held := new(intervalReport)
+		held.keep(&prediction{beside: []beside{{"_lo", r.Low}, {"_hi", r.High}}})
+		held.cover(Y, nil)
+		for j, name := range model.OutputNames() {
+			if j < mostIntervals {
+				chart.Point(name, level, held.Coverage[j])
+			}
+		}
+	}
+	if asked == nil {
+		return nil, nil
+	}
+	chart.Curves = append(chart.Curves, picture.Curve{Name: "as asked", Line: true, XY: plotter.XYs{{X: 0.5, Y: 0.5}, {X: 0.95, Y: 0.95}}})
+	figures := chart.Figures("coverage")
+	for j, name := range model.OutputNames() {
+		if j < mostIntervals {
+			figures = append(figures, rowsInIntervals(asked, Y, j, name)...)
+		}
+	}
+	more, err := widthFigure(ctx, model, X)
+	if err != nil {
+		return nil, err
+	}
+	return saveFigures(dir, append(figures, more...))
+}
+
+// mostIntervals is the number of outputs of which intervals are drawn.
+const mostIntervals = 4
+
+// rowsInIntervals shows the intervals of output j for the rows in the order of their predictions.
+func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []picture.Figure {
+	f := mat.Col(nil, j, r.Predictions)
+	order := make([]int, len(f))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compare(f[a], f[b]) })
+	curves := []picture.Curve{{Name: "observed", Dots: true}, {Name: "lower end", Line: true}, {Name: "upper end", Line: true}}
+	for at, i := range order {
+		for k, v := range []float64{Y.At(i, j), r.Low.At(i, j), r.High.At(i, j)} {
+			if v == v { // not missing
+				curves[k].XY = append(curves[k].XY, plotter.XY{X: float64(at + 1), Y: v})
+			}
+		}
+	}
+	return picture.Chart{Title: "90 % intervals of " + name, X: "rows by prediction", Y: name, Curves: curves}.Figures(fmt.Sprintf("intervals%d", j+1))
+}
+
+// widthFigure shows how wide local intervals are beside the posterior deviation, which grows with the distance from the training
+// data; nothing for a model that does not know it.
+func widthFigure(ctx context.Context, model *iokl.Model, X *mat.Dense) ([]picture.Figure, error) {
+	if model.Certificate().Samples > leaveOutRows {
+		return nil, nil
+	}
+	D, err := model.PredictDeviation(ctx, X)
+	if errors.Is(err, iokl.ErrInput) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := model.PredictInterval(ctx, X, iokl.IntervalOptions{Local: true})
+	if errors.Is(err, iokl.ErrInput) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	chart := picture.Chart{Title: "local intervals far from data", X: "posterior deviation", Y: "width of the 90 % interval"}
+	t, _ := D.Dims()
+	for j, name := range model.OutputNames() {
+		if j >= mostIntervals {
+			break
+		}
+		c := picture.Curve{Name: name, Dots: true}
+		for i := range t {
+			c.XY = append(c.XY, plotter.XY{X: D.At(i, j), Y: r.High.At(i, j) - r.Low.At(i, j)})
+		}
+		chart.Curves = append(chart.Curves, c)
+	}
+	return chart.Figures("widths"), nil
+}
+
+// plotCalibration draws how often the class predicted is the true one, by its probability; nothing for a model
+// without probabilities.
+func plotCalibration(ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, labels []string) ([]string, error) {
+	r, err := model.PredictSets(ctx, X, 0.5)
+	if errors.Is(err, iokl.ErrInput) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	const bins = 10
+	var count, right, sum [bins]float64
+	for i, label := range labels {
+		p := slices.Max(r.Probabilities.RawRowView(i))
+		k := min(int(p*bins), bins-1)
+		count[k]++
+		sum[k] += p
+		if r.Classes[i] == label {
+			right[k]++
+		}
+	}
+	chart := picture.Chart{Title: "probabilities of classes", X: "probability of the class predicted", Y: "share of rows where it is true"}
+	for k, c := range count {
+		if c > 0 {
+			chart.Point("rows", sum[k]/c, right[k]/c)
+		}
+	}
+	chart.Curves = append(chart.Curves, picture.Curve{Name: "calibrated", Line: true, XY: plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}})
+	return saveFigures(dir, chart.Figures("calibration"))
+}
+
+// saveFigures writes figures into a folder.
+func saveFigures(dir string, figures []picture.Figure) (files []string, err error) {
+	for _, f := range figures {
+		more, err := f.Save(dir)
+		if files = append(files, more...); err != nil {
+			return files, failure{err}
+		}
+	}
+	return files, nil
+}
