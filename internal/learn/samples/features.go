@@ -13,7 +13,8 @@ import (
 )
 
 // Sums are the sums of the features of SPECs over the samples of which all targets are
-// known, apart for each fold. Scales, widths and landmarks are those of all samples.
+// known, apart for each fold, or the data themselves where those are less than half.
+// Scales, widths and landmarks are those of all samples.
 func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
 	c, err := r.everything()
 	if err != nil {
@@ -28,6 +29,9 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 		if !slices.ContainsFunc(blas.Row(r.y, i), math.IsNaN) {
 			known = append(known, i)
 		}
+	}
+	if 2*len(known) < r.y.Rows {
+		return r, nil
 	}
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Groups: groups, Kernels: specs, Folds: f.Folds}
 	for _, i := range known {

@@ -50,7 +50,11 @@ func (r *Rows) Features(ctx context.Context, specs []string, l, folds int) ([]st
 	if err != nil {
 		return nil, err
 	}
-	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, float64(r.opt.Limit()))
+	limit := float64(r.opt.Limit())
+	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, limit)
+	if r.Cells() < r.y.Rows*r.y.Cols {
+		D = max(defaults.LeastFeatures, int(min(float64(D), limit/(4*8*2*float64(l))))) // a fourth of it for factorBytes
+	}
 	specs, err = c.Features(ctx, specs, D)
 	if err == nil {
 		r.opt.Say("%d explicit features in place of the kernels: %s", D, strings.Join(specs, " "))
@@ -85,14 +89,22 @@ func mostFeatures(l, d, n, folds int, limit float64) int {
 	return max(D, defaults.LeastFeatures)
 }
 
-// plan is the memory of a fit of the dictionary to l samples of d inputs and n outputs.
-func (opt *Options) plan(dict kernel.Dictionary, l, d, n int) (learn.Plan, error) {
+// factorBytes is the memory of a fit with D features of l samples that are multiplied by as they
+// are: the features, those of positive weight as they are weighted, and l×n blocks.
+func factorBytes(l, D, n int) float64 { return 8 * float64(l) * float64(2*D+12*n) }
+
+// plan is the memory of a fit of the dictionary to l samples of d inputs and n outputs,
+// some of which may be missing.
+func (opt *Options) plan(dict kernel.Dictionary, l, d, n int, missing bool) (learn.Plan, error) {
 	features, err := dictionary.InFeatures(dict, l)
 	if err != nil || !features {
 		return opt.gramPlan(len(dict), l, d, n), err
 	}
 	D := dictionary.Width(dict)
 	data := 8 * float64(l) * float64(2*d+2*n)
+	if missing {
+		return opt.within(learn.Plan{What: fmt.Sprintf("%d features of %d samples, as targets are missing", D, l), Instead: "fewer features"}, data+factorBytes(l, D, n), 0), nil
+	}
 	return opt.within(learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features"}, data+sums.FeatureBytes(D, n), 0), nil
 }
 

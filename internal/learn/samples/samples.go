@@ -353,7 +353,7 @@ func (r *Rows) Plan(ctx context.Context, specs []string, all bool) (learn.Plan, 
 	if err != nil {
 		return learn.Plan{}, err
 	}
-	return r.opt.plan(d, r.planned(all), r.x.Cols, r.y.Cols)
+	return r.opt.plan(d, r.planned(all), r.x.Cols, r.y.Cols, r.Cells() < r.y.Rows*r.y.Cols)
 }
 
 // Train prepares to learn from the samples that are not in the fold.
@@ -386,7 +386,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 	}
 	t.names = t.dict.Names()
 	if fold == learn.All {
-		p, err := r.opt.plan(t.dict, t.Y.Rows, r.x.Cols, t.Y.Cols)
+		p, err := r.opt.plan(t.dict, t.Y.Rows, r.x.Cols, t.Y.Cols, slices.ContainsFunc(t.Y.Data, math.IsNaN))
 		if err != nil {
 			return nil, err
 		}
