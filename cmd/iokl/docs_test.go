@@ -29,7 +29,6 @@ func TestGuides(t *testing.T) {
 		"digits.md":      {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
 		"choosing.md":    {"all.iokl", "each.iokl", "sum.iokl", "pictures/cv.png", "b.json"},
 		"intervals.md":   {"sure.iokl", "intervals.csv", "pictures/coverage.png", "pictures/intervals1.png", "pictures/widths.png", "digits/calibration.png"},
-		"choosing.md":    {"all.iokl", "each.iokl", "pictures/cv.png", "b.json"},
 		"missing.md":     {"macro.iokl", "filled.csv", "scores.json"},
 	} {
 		t.Run(guide, func(t *testing.T) {
