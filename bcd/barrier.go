@@ -27,7 +27,7 @@ type barrier struct {
 	s  []float64 // σ, descending
 	nu float64
 	outputPoint
-	at      values       // at that point
+	current values       // at that point
 	scratch blas.General // q×n
 	weights blas.General // (s_a s_b/(ρ_aρ_b))^½
 	inverse blas.General // of the preconditioner
@@ -40,7 +40,7 @@ type outputPoint struct {
 	Y    blas.General // UᵀY·V (q×n)
 }
 
-// values are those of the problem at a outputPoint.
+// values are those of the problem at an outputPoint.
 type values struct {
 	value    float64      // h/λ
 	C, SC, G blas.General // C, diag(σ)·C (q×n) and G, in the eigenvectors of L
@@ -73,7 +73,7 @@ func newBarrier(t *task, s []float64, H blas.General, L *linop.Spectral, G blas.
 	}
 	blas.Scal(b.t.tau/floats.Sum(b.diag), b.diag)
 	b.scratch, b.weights, b.inverse = cloneLike(H), cloneLike(G), cloneLike(G)
-	b.at = b.evaluate(&b.outputPoint)
+	b.current = b.evaluate(&b.outputPoint)
 	return b, nil
 }
 
@@ -89,7 +89,7 @@ func slacks(diagonal []float64) []float64 {
 func (b *barrier) slacks() []float64 {
 	d := make([]float64, b.t.n)
 	for a := range d {
-		d[a] = b.at.G.Data[a*b.at.G.Stride+a]
+		d[a] = b.current.G.Data[a*b.current.G.Stride+a]
 	}
 	return slacks(d)
 }
@@ -102,13 +102,13 @@ func (b *barrier) minimize(ctx context.Context, target float64, collect func()) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		before, least := b.at.value, barrierFall*target/float64(b.t.n)
+		before, least := b.current.value, barrierFall*target/float64(b.t.n)
 		b.nu = math.Max(barrierFall*b.nu, math.Min(b.nu, least))
-		moved, err := b.step()
+		lowered, err := b.step()
 		if err != nil {
 			return nil, err
 		}
-		if !moved || b.nu*float64(b.t.n) <= target && before-b.at.value <= target {
+		if !lowered || b.nu*float64(b.t.n) <= target && before-b.current.value <= target {
 			break
 		}
 		collect()
@@ -157,15 +157,15 @@ func (b *barrier) step() (bool, error) {
 	if low[0] < 0 {
 		a = math.Min(1, toBoundary/-low[0])
 	}
-	before := b.merit(b.at.value, b.diag)
+	before := b.merit(b.current.value, b.diag)
 	for range backtracks {
-		next, err := b.moved(d, a)
+		next, err := b.pointAlong(d, a)
 		if err != nil {
 			return false, err
 		}
 		v := b.evaluate(next)
 		if b.merit(v.value, next.diag) <= before+0x1p-44*math.Abs(before) {
-			b.outputPoint, b.at = *next, v
+			b.outputPoint, b.current = *next, v
 			return true, nil
 		}
 		a /= 2
@@ -173,8 +173,8 @@ func (b *barrier) step() (bool, error) {
 	return false, nil
 }
 
-// moved is the outputPoint L + a·d, d in the eigenvectors of L.
-func (b *barrier) moved(d blas.General, a float64) (*outputPoint, error) {
+// pointAlong is the outputPoint L + a·d, d in the eigenvectors of L.
+func (b *barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
 	n := b.t.n
 	W, p := cloneLike(d), &outputPoint{V: cloneLike(d), diag: make([]float64, n), Y: cloneLike(b.Y)}
 	blas.AddScaled(W, a, d)
@@ -197,7 +197,7 @@ func (b *barrier) moved(d blas.General, a float64) (*outputPoint, error) {
 // conjugate gradients, W the scaled second derivative of the barrier.
 func (b *barrier) direction() blas.General {
 	b.precondition()
-	r := blas.Clone(b.at.G)
+	r := blas.Clone(b.current.G)
 	for a, rho := range b.diag {
 		r.Data[a*r.Stride+a] += b.nu / rho
 	}
@@ -224,14 +224,14 @@ func (b *barrier) direction() blas.General {
 
 // hessian computes dst = (∇²h/λ + W)[d].
 func (b *barrier) hessian(dst, d blas.General) {
-	blas.Mul(b.t.be, b.scratch, false, false, b.at.C, d)
+	blas.Mul(b.t.be, b.scratch, false, false, b.current.C, d)
 	for i, s := range b.s {
 		row := blas.Row(b.scratch, i)
 		for a, rho := range b.diag {
 			row[a] *= s / (s*rho + b.t.mu)
 		}
 	}
-	blas.Mul(b.t.be, dst, true, false, b.scratch, b.at.SC)
+	blas.Mul(b.t.be, dst, true, false, b.scratch, b.current.SC)
 	for a := range b.t.n {
 		row, w, da := blas.Row(dst, a), blas.Row(b.weights, a), blas.Row(d, a)
 		for c := range a + 1 {
@@ -250,7 +250,7 @@ func (b *barrier) precondition() {
 	cc := cloneLike(b.scratch)
 	for i, sigma := range b.s {
 		t, out := blas.Row(b.scratch, i), blas.Row(cc, i)
-		c, sc := blas.Row(b.at.C, i), blas.Row(b.at.SC, i)
+		c, sc := blas.Row(b.current.C, i), blas.Row(b.current.SC, i)
 		for a, rho := range b.diag {
 			t[a], out[a] = sigma/(sigma*rho+b.t.mu), c[a]*sc[a]
 		}

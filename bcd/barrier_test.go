@@ -74,8 +74,8 @@ func TestBarrierDerivatives(t *testing.T) {
 	}
 	up, gUp := at(step)
 	down, gDown := at(-step)
-	if slope := (up - down) / (2 * step); !(math.Abs(slope+blas.Inner(b.at.G, d)) <= 1e-6*math.Abs(slope)) {
-		t.Errorf("slope %.10g, −⟨G,d⟩ = %.10g", slope, -blas.Inner(b.at.G, d))
+	if slope := (up - down) / (2 * step); !(math.Abs(slope+blas.Inner(b.current.G, d)) <= 1e-6*math.Abs(slope)) {
+		t.Errorf("slope %.10g, −⟨G,d⟩ = %.10g", slope, -blas.Inner(b.current.G, d))
 	}
 	if curve, want := blas.Inner(Hd, d), -(gUp-gDown)/(2*step); !(math.Abs(curve-want) <= 1e-6*math.Abs(want)) {
 		t.Errorf("curvature %.10g, by differences %.10g", curve, want)
@@ -91,7 +91,7 @@ func TestBarrierDirection(t *testing.T) {
 	}
 	R := blas.NewGeneral(b.t.n, b.t.n)
 	b.hessian(R, x)
-	rhs := blas.Clone(b.at.G)
+	rhs := blas.Clone(b.current.G)
 	for a, rho := range b.diag {
 		rhs.Data[a*b.t.n+a] += b.nu / rho
 	}
