@@ -567,3 +567,47 @@ func TestClosedFormsOfMeans(t *testing.T) {
 		t.Error("intervals of a mean differ in width")
 	}
 }
+
+// Targets with missing cells, and sums of kernels with an L each, have intervals by folds, which a file keeps, and no closed forms.
+func TestIntervalsByFoldsAlone(t *testing.T) {
+	X, Y := learntest.Wave(400, 38)
+	holes := mat.DenseCopyOf(Y.Slice(0, 200, 0, 3))
+	for i := range 200 {
+		if i%3 == 0 {
+			holes.Set(i, i%2, math.NaN())
+		}
+	}
+	for _, c := range []struct {
+		name string
+		Y    mat.Matrix
+		opt  iokl.Options
+	}{
+		{"missing cells", holes, iokl.Options{}},
+		{"sum", Y.Slice(0, 200, 0, 3), iokl.Options{Model: "sum", Tol: 1e-2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.opt.Kernels, c.opt.Lambda, c.opt.IntervalFolds = []string{"gaussian:all:median*0.5,1"}, 1e-2, 4
+			m, err := iokl.Fit(context.Background(), X.Slice(0, 200, 0, 4), c.Y, c.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var file bytes.Buffer
+			if err := m.Encode(&file); err != nil {
+				t.Fatal(err)
+			}
+			if m, err = iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
+				t.Fatal(err)
+			}
+			r, err := m.PredictInterval(context.Background(), X.Slice(200, 400, 0, 4), iokl.IntervalOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if each, _ := coverage(r, Y.Slice(200, 400, 0, 3)); slices.Min(each) < 0.8 || slices.Max(each) > 0.99 {
+				t.Errorf("coverage %.3f", each)
+			}
+			if _, err := m.PredictDeviation(context.Background(), X); !errors.Is(err, iokl.ErrInput) {
+				t.Errorf("closed form: %v", err)
+			}
+		})
+	}
+}
