@@ -41,9 +41,11 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 		return r, err
 	}
 	p := &r.Points[r.Best]
-	kernels, err := d.Affordable(ctx, p.Kernels, s.Folds)
-	if err != nil {
-		return r, err
+	kernels := p.Kernels
+	if p.Model != "sum" { // which needs exact kernels
+		if kernels, err = d.Affordable(ctx, kernels, s.Folds); err != nil {
+			return r, err
+		}
 	}
 	if r.Note != "" {
 		s.note = r.Note
