@@ -60,8 +60,35 @@ func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
 	if f.opt.Solver == "atoms" {
 		return f.atoms(ctx, pt, f.opt.Tol)
 	}
-	_, err := f.descend(ctx, &chart{sumFit: f}, pt, f.opt.Tol)
-	return err
+	for {
+		before := f.iter
+		next, err := f.descend(ctx, &chart{sumFit: f}, pt, f.opt.Tol)
+		if err != nil || f.done(f.best) || f.iter == before {
+			return err
+		}
+		// Where the metric of whole output kernels gets nowhere, that of their leading
+		// eigenvectors may.
+		if !next.complete {
+			if err := f.cover(ctx, next); err != nil {
+				return err
+			}
+		}
+		least := f.best.objective
+		if err := f.atoms(ctx, next, f.opt.Tol); err != nil || f.done(f.best) || !(f.best.objective < least-f.noise(f.best)) {
+			return err
+		}
+		pt, f.share = f.best, innerShare
+		if !pt.complete {
+			if err := f.cover(ctx, pt); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// done reports whether pt ends the fit.
+func (f *sumFit) done(pt *sumPoint) bool {
+	return f.spent() || pt.complete && pt.relative() <= f.opt.Tol
 }
 
 // cover measures and certifies pt over all kernels.

@@ -34,7 +34,13 @@ func (s *selection) trySum(ctx context.Context, branches []*branch) (*Result, er
 	if err != nil {
 		return s.last, err
 	}
-	m := len(diagonals)
+	m, size := len(diagonals), 0.0
+	for _, d := range diagonals {
+		size += d / float64(m)
+	}
+	if best.Lambda < defaults.SumLambda*size*s.relative(best.Tau) {
+		return s.last, nil
+	}
 	if work := float64(m*n) * (float64(l)*float64(l) + 100*float64(n*n)); m < 2 || work > defaults.SumWork {
 		return s.last, nil
 	}

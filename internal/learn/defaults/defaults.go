@@ -102,8 +102,10 @@ const RaceFrom = 1000
 
 // The sum of separable kernels is compared with the best setting where m·n·(l² + 100·n²) is
 // at most SumWork, for l samples, m kernels and n outputs: a fit then takes about a tenth of a
-// second. It is tried at SumBeside steps of the path of λ on both sides.
+// second. It is tried at SumBeside steps of the path of λ on both sides, and not where the best λ is below
+// SumLambda of the mean diagonal of a kernel: its fits converge slowly there.
 const (
+	SumLambda = 1e-4
 	SumWork   = 3e7
 	SumBeside = 1
 )
