@@ -19,6 +19,13 @@
 // past cannot tell. G_ii is then 1, the whole budget Σ η = 1 of the other
 // kernels, plus the weight of the node's own kernels.
 //
+// # Sources that act together
+//
+// A sum over sources misses what they do by products. Where no kernels are named and
+// every node is one series, a kernel on the past of all nodes, whose metric follows the
+// slopes of its own fit, adds to the strengths what it explains beyond ridge regression and
+// beyond doubt: see [Result].Joint.
+//
 // # Three ways to fit
 //
 // Kernels with explicit features (rff:, nystrom:, and linear ones on much fewer

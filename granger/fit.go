@@ -53,6 +53,8 @@ type engine struct {
 	maps  rff.Maps    // when the kernels have explicit features
 	stack *stack      // otherwise when every node is one series and the norm is lp:1
 	terms []*blas.Sym // otherwise
+
+	jointly bool // the graph has a kernel on all nodes, too
 }
 
 func newEngine(ctx context.Context, g *design) (*engine, error) {

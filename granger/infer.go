@@ -14,8 +14,12 @@ import (
 
 // Result is the graph and the fits behind it.
 type Result struct {
-	Nodes   []string
-	Graph   blas.General // N×N: G_ij = Σ_s η^i_{j,s}, row = target, column = source; G_ii has 1 added where own linear history is free
+	Nodes []string
+	Graph blas.General // N×N: G_ij = Σ_s η^i_{j,s} + Joint_ij, row = target, column = source; G_ii has 1 added where own linear history is free
+	// Joint is what the kernel on all nodes adds to the graph, 0 without it: it goes with
+	// the kernels of [KernelsFor] where every node is one series. [Study.Stability] and
+	// [Study.Null] count without it, as it is a fit apart from the others.
+	Joint   blas.General
 	Norms   blas.General // N×N: Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
 	Fits    []Fit
 	Kernels []string // names of the kernels that Fit.Eta weighs
@@ -30,6 +34,7 @@ type Result struct {
 
 // start checks everything and builds the kernels.
 func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
+	joint := opt.Kernels == nil && !opt.Penalize && !opt.Nonlinear
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -38,11 +43,22 @@ func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Kernels == nil {
+		opt.Kernels = KernelsFor(len(q.Nodes), q.X.Rows)
+	}
 	g, err := newDesign(q, opt)
 	if err != nil {
 		return nil, err
 	}
-	return newEngine(ctx, g)
+	e, err := newEngine(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range g.node {
+		joint = joint && node.hi-node.lo == 1
+	}
+	e.jointly = joint && len(g.node) > 1
+	return e, nil
 }
 
 // all is the list of all samples.
@@ -69,7 +85,7 @@ func (g *design) tasks(idx, other []int, lambda []float64) []task {
 func (g *design) result(models []model) *Result {
 	n := len(g.node)
 	res := &Result{
-		Graph: blas.NewGeneral(n, n), Norms: blas.NewGeneral(n, n),
+		Graph: blas.NewGeneral(n, n), Norms: blas.NewGeneral(n, n), Joint: blas.NewGeneral(n, n),
 		Kernels: g.dict.Names(), Source: g.from, Samples: g.l, Lag: g.opt.Lag,
 	}
 	for i, m := range models {

@@ -12,14 +12,26 @@ import (
 )
 
 // DefaultKernels is the dictionary used when none is given: for every node a
-// Gaussian kernel on its past, as wide as the median distance.
+// Gaussian kernel on its past, as wide as the median distance. Where every node is one
+// series it goes with a kernel on all nodes, see [Result].Joint.
 var DefaultKernels = []string{"gaussian:groups:median"}
+
+// KernelsFor is the dictionary of a study of so many nodes and rows that names none:
+// DefaultKernels, or, above 2000 rows, random features of them, 1000 in all but 10 to
+// 100 of each node. That is faster there: the cost of kernel matrices grows with the cube of the rows.
+func KernelsFor(nodes, rows int) []string {
+	const long, all, least, most = 2000, 1000, 10, 100
+	if rows <= long {
+		return DefaultKernels
+	}
+	return []string{fmt.Sprintf("rff:%s:%d", DefaultKernels[0], min(most, max(least, all/nodes)))}
+}
 
 // Options of [Infer]. The zero value is useful: it is the one setting that all
 // published figures of this package come from.
 type Options struct {
 	Lag     int      // how many past values of each series are used; 0 means 1
-	Kernels []string // SPEC strings of package kernel, "groups" standing for each node's past; nil means DefaultKernels
+	Kernels []string // SPEC strings of package kernel, "groups" standing for each node's past; nil means those of KernelsFor
 	Decay   float64  // the value k steps back counts Decay^(k-1) in distances; 0 means 0.5, 1 weighs all alike
 
 	Lambda float64 // λ of every node; 0 means 0.1 unless Lambdas is given
@@ -55,9 +67,6 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	if o.Lag == 0 {
 		o.Lag = 1
-	}
-	if o.Kernels == nil {
-		o.Kernels = DefaultKernels
 	}
 	if o.Decay == 0 {
 		o.Decay = 0.5

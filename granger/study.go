@@ -38,7 +38,14 @@ func (s *Study) graph(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.found, s.models = s.e.result(models), models
+		found := s.e.result(models)
+		if s.e.jointly {
+			if found.Joint, err = s.e.joint(ctx); err != nil {
+				return nil, err
+			}
+			blas.AddScaled(found.Graph, 1, found.Joint)
+		}
+		s.found, s.models = found, models
 	}
 	return s.found, nil
 }

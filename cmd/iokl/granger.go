@@ -50,8 +50,9 @@ against the others and counts how often an edge gets as large by chance;
 --improvement forecasts held-out time points with and without the other nodes.
 With --checkpoint the first two go on from where they were stopped.
 
-Long series are fitted in the space of random features, at a cost that grows with
-their length only in one pass: --kernel rff:gaussian:groups:median:100.
+Series of more than 2000 rows are fitted in the space of random features, at a cost
+that grows with their length only in one pass; --kernel rff:gaussian:groups:median:100
+asks for more of them.
 
 --out writes the graph by the ending of its name: .csv (matrix), .json, .dot or
 .graphml. --truth, a CSV file of from,to edges or an N×N matrix of targets by
@@ -153,7 +154,7 @@ func (g *grangerFlags) infer(cmd *cobra.Command) error {
 	report.Threshold, report.Seed, report.Out = g.threshold, g.seed, g.out
 	report.Kernels, report.Command = g.opt.Kernels, commandLine(cmd)
 	if report.Kernels == nil {
-		report.Kernels = granger.DefaultKernels
+		report.Kernels = granger.KernelsFor(len(d.Names), d.X.Rows)
 	}
 	if err := g.score(res, report); err != nil {
 		return work(err)

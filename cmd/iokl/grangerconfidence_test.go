@@ -129,7 +129,7 @@ func TestGrangerGoesOn(t *testing.T) {
 func TestGrangerInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
 	defer cancel()
 	r := commandWith(t, ctx, dir, chainLine+"--null 1000000 --checkpoint c.json --out g.csv", "")
 	if r.status != exitFailed || !strings.Contains(r.stderr, "goes on from c.json; the graph alone is in g.csv") {

@@ -1,0 +1,235 @@
+// This file finds sources that act together, by a kernel on the past of all nodes.
+
+package granger
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+const (
+	jointShare   = 1   // of the weight of all other kernels, for a kernel that explains all that a linear one leaves
+	jointSamples = 300 // that it is fitted to, at most
+	jointRounds  = 2   // of learning its metric
+	jointDoubt   = 2   // standard errors √(2/l) of a variance from l samples that are taken off what it explains
+)
+
+// joint is what the kernel on all nodes adds to the graph. A sum of functions of single
+// nodes misses sources that act by their products. For each target, what its border
+// leaves is regressed on k(x,x') = exp(−Σ_c w_c(x_c−x'_c)²/v) over all past values c,
+// with v the mean of the sum and μ of least generalized cross-validation (Golub, Heath
+// and Wahba, doi:10.1080/00401706.1979.10489751). The metric starts at the ages' weights
+// and then follows the mean squared slopes, w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al.,
+// doi:10.1126/science.adi5639). A source gets its part of the roots of the slopes'
+// squares, times the share of what ridge regression leaves that the kernel explains
+// beyond doubt, times jointShare.
+func (e *engine) joint(ctx context.Context) (blas.General, error) {
+	n := len(e.node)
+	out := blas.NewGeneral(n, n)
+	idx := make([]int, min(jointSamples, e.l))
+	for i := range idx {
+		idx[i] = i * e.l / len(idx)
+	}
+	Z, ages := e.unweighted(idx)
+	errs := make([]error, n)
+	par.For(n, func(k int) {
+		if errs[k] = ctx.Err(); errs[k] != nil {
+			return
+		}
+		p := e.prepare(task{node: k, idx: idx})
+		slopes, explained, err := slopes(e.opt.Backend, Z, ages, p.U, p.Y)
+		if errs[k] = err; err != nil {
+			return
+		}
+		row, sum := blas.Row(out, k), 0.0
+		for j := range e.node {
+			for _, c := range e.past[j].Columns {
+				row[j] += math.Sqrt(slopes[c])
+			}
+			sum += row[j]
+		}
+		if sum > 0 {
+			blas.Scal(jointShare*explained/sum, row)
+		}
+		row[k] = 0 // own history is no edge
+	})
+	for _, err := range errs {
+		if err != nil {
+			return out, fmt.Errorf("granger: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// unweighted are the past values at the samples idx in standard deviations of their
+// series, and the weight of each column by its age in squared distances.
+func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
+	Z, ages = g.inputs(idx), make([]float64, g.X.Cols)
+	inverse := make([]float64, g.X.Cols)
+	for _, p := range g.past {
+		norm := math.Sqrt(float64(len(p.Columns)))
+		for i, c := range p.Columns {
+			weight := math.Pow(g.opt.Decay, float64(i%g.opt.Lag))
+			inverse[c], ages[c] = norm/weight, weight*weight
+		}
+	}
+	blas.ScaleColumns(Z, inverse)
+	return Z, ages
+}
+
+// slopes are the mean squared derivatives of the regression of Y (l×1), which is
+// projected off U, along the columns of Z, and which share it explains of what ridge
+// regression leaves, both by generalized cross-validation.
+func slopes(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) (squares []float64, explained float64, err error) {
+	l, w := Z.Rows, append([]float64(nil), ages...)
+	squares = make([]float64, Z.Cols)
+	yy := square(blas.Frob(Y))
+	if yy == 0 || l < 2*(U.Cols+1) {
+		return squares, 0, nil
+	}
+	linear, err := linearGCV(be, Z, ages, U, Y)
+	if err != nil {
+		return squares, 0, err
+	}
+	for range jointRounds + 1 {
+		K, v := gaussianOf(be, Z, w)
+		A := projectedTwice(be, K, U)
+		values, rotated, err := decompose(be, A, Y)
+		if err != nil {
+			return squares, 0, err
+		}
+		alpha := blas.NewGeneral(l, 1)
+		mu, left := leastGCV(values, rotated.Data, U.Cols)
+		explained = math.Max(0, 1-left/linear-jointDoubt*math.Sqrt(2/float64(l)))
+		for k, s := range values {
+			rotated.Data[k] /= math.Max(s, 0) + mu
+		}
+		blas.Mul(be, alpha, false, false, A, rotated)
+		// ∂f/∂x_c at x_a is −(2w_c/v)·Σ_b K_ab α_b (z_ac − z_bc).
+		sums := make([]float64, l)
+		for a := range l {
+			row := blas.Row(K, a)
+			for b := range row {
+				row[b] *= alpha.Data[b]
+				sums[a] += row[b]
+			}
+		}
+		G := blas.NewGeneral(l, Z.Cols)
+		blas.Mul(be, G, false, false, K, Z)
+		clear(squares)
+		top := 0.0
+		for a := range l {
+			z, g := blas.Row(Z, a), blas.Row(G, a)
+			for c := range g {
+				squares[c] += square(2*w[c]/v*(sums[a]*z[c]-g[c])) / float64(l)
+				top = math.Max(top, squares[c])
+			}
+		}
+		if !(top > 0) {
+			return squares, 0, nil
+		}
+		for c := range w {
+			w[c] = squares[c]/top + 1e-6
+		}
+	}
+	return squares, explained, nil
+}
+
+// decompose overwrites A by its eigenvectors and returns the eigenvalues and Y in their basis.
+func decompose(be blas.Backend, A, Y blas.General) (values []float64, rotated blas.General, err error) {
+	values, rotated = make([]float64, A.Rows), blas.NewGeneral(A.Rows, 1)
+	if err := be.Syevd(A, values); err != nil {
+		return nil, rotated, err
+	}
+	blas.Mul(be, rotated, true, false, A, Y)
+	return values, rotated, nil
+}
+
+// linearGCV is the least score of ridge regression on the columns of Z, or that of no
+// regression where it is less.
+func linearGCV(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) (float64, error) {
+	S, root := blas.Clone(Z), make([]float64, Z.Cols)
+	for c := range root {
+		root[c] = math.Sqrt(ages[c] / float64(Z.Cols))
+	}
+	blas.ScaleColumns(S, root)
+	projectOff(be, S, U)
+	K := blas.NewGeneral(Z.Rows, Z.Rows)
+	blas.Mul(be, K, false, true, S, S)
+	values, rotated, err := decompose(be, K, Y)
+	if err != nil {
+		return 0, err
+	}
+	_, left := leastGCV(values, rotated.Data, U.Cols)
+	return math.Min(left, square(blas.Frob(Y))/float64(Z.Rows)), nil
+}
+
+// gaussianOf is the kernel matrix of the metric w, and its v.
+func gaussianOf(be blas.Backend, Z blas.General, w []float64) (K blas.General, v float64) {
+	l := Z.Rows
+	S, root := blas.Clone(Z), make([]float64, len(w))
+	for c := range w {
+		root[c] = math.Sqrt(w[c])
+	}
+	blas.ScaleColumns(S, root)
+	K = blas.NewGeneral(l, l)
+	be.Dsyrk(blas.Lower, blas.NoTrans, l, S.Cols, 1, S.Data, S.Stride, 0, K.Data, K.Stride)
+	norms := make([]float64, l)
+	for a := range l {
+		norms[a] = K.Data[a*l+a]
+	}
+	for a := range l {
+		for b := range a {
+			K.Data[a*l+b] = math.Max(0, norms[a]+norms[b]-2*K.Data[a*l+b])
+			v += 2 * K.Data[a*l+b] / float64(l*(l-1))
+		}
+		K.Data[a*l+a] = 0
+	}
+	if !(v > 0) {
+		v = 1
+	}
+	for a := range l {
+		for b := range a + 1 {
+			K.Data[a*l+b] = math.Exp(-K.Data[a*l+b] / v)
+			K.Data[b*l+a] = K.Data[a*l+b]
+		}
+	}
+	return K, v
+}
+
+// projectedTwice is (I − UUᵀ)·K·(I − UUᵀ).
+func projectedTwice(be blas.Backend, K, U blas.General) blas.General {
+	A := blas.Clone(K)
+	projectOff(be, A, U)
+	for a := range A.Rows {
+		for b := range a {
+			A.Data[a*A.Stride+b], A.Data[b*A.Stride+a] = A.Data[b*A.Stride+a], A.Data[a*A.Stride+b]
+		}
+	}
+	projectOff(be, A, U)
+	return A
+}
+
+// leastGCV is the μ of a grid that minimises ‖(I−H)y‖²/tr(I−H)², and that minimum, for
+// the eigenvalues of the kernel matrix, the targets in their basis, and free columns
+// that are projected off.
+func leastGCV(values, y []float64, free int) (mu, left float64) {
+	left = math.Inf(1)
+	for e := -8; e <= 4; e++ {
+		m := math.Pow(10, float64(e)/2)
+		rss, trace := 0.0, -float64(free)
+		for k, s := range values {
+			f := m / (math.Max(s, 0) + m)
+			rss += square(f * y[k])
+			trace += f
+		}
+		if g := rss / (trace * trace); trace > 0 && g < left {
+			mu, left = m, g
+		}
+	}
+	return mu, left
+}
