@@ -3,6 +3,7 @@ package choose
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
 )
 
 // Where no kernels are given, dictionaries are screened first: with weights that
@@ -98,6 +100,10 @@ func (s *selection) screenFold(ctx context.Context, d learn.Ridger, f int, all [
 			}
 			return path
 		})
+		if errors.Is(err, kernel.ErrConstant) {
+			s.step(1)
+			continue // few rows, or few values: others may do
+		}
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (s *selection) trySum(ctx context.Context, branches []*branch) (*Result, er
 	if best.Lambda < defaults.SumLambda*size*s.relative(best.Tau) {
 		return s.last, nil
 	}
-	if work := float64(m*n) * (float64(l)*float64(l) + 100*float64(n*n)); m < 2 || work > defaults.SumWork {
+	if work := float64(m*n) * (float64(l)*float64(l) + 1000*float64(n*n)); m < 2 || work > defaults.SumWork {
 		return s.last, nil
 	}
 	b := &branch{Setting: s.Setting}

@@ -100,7 +100,7 @@ const (
 // Settings are compared first on a half of 2·RaceFrom samples or more, or a quarter of 4·RaceFrom or more, and so on.
 const RaceFrom = 1000
 
-// The sum of separable kernels is compared with the best setting where m·n·(l² + 100·n²) is
+// The sum of separable kernels is compared with the best setting where m·n·(l² + 1000·n²) is
 // at most SumWork, for l samples, m kernels and n outputs: a fit then takes about a tenth of a
 // second. It is tried at SumBeside steps of the path of λ on both sides, and not where the best λ is below
 // SumLambda of the mean diagonal of a kernel: its fits converge slowly there.
