@@ -6,6 +6,7 @@ package choose
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -388,7 +390,13 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 		}
 		if t == nil || !slices.Equal(b.Kernels, kernels) {
 			kernels = b.Kernels
-			if t, err = s.data.Train(ctx, kernels, f); err != nil {
+			t, err = s.data.Train(ctx, kernels, f)
+			if errors.Is(err, kernel.ErrConstant) && len(s.Setting.Kernels) == 0 && s.Kernels == nil {
+				t = nil
+				s.step(len(lambdas))
+				continue // few rows, or few values: other dictionaries may do
+			}
+			if err != nil {
 				return err
 			}
 		}
