@@ -62,7 +62,7 @@ func measured(t *testing.T, dir, line string, kib int) (said string, status int,
 	if status < 0 || status > exitUsage || strings.Contains(said, "fatal error") || strings.Contains(said, "goroutine ") || strings.Contains(said, "internal error") {
 		t.Fatalf("%s: status %d\n%.2000s", line, status, said)
 	}
-	return said, status, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	return said, status, int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
 }
 
 // TestPeakWithinMemory compares the largest resident size of fits, of exact kernels and of
