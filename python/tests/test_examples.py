@@ -41,6 +41,18 @@ def test_digits():
     assert 0.85 < number(out, "hold the digit:") <= 1 and number(out, "digits in a set:") < 3
 
 
+def test_missing():
+    out = run("missing")
+    assert "empty after filling: 0" in out
+    assert number(out, "with the output kernel:") < number(out, "each output alone:") < number(out, "of the means:")
+
+
+def test_intervals():
+    out = run("intervals")
+    for name in ("cv+ holds:", "jackknife+ holds:", "local holds:", "as a whole:"):
+        assert 0.84 < number(out, name) < 0.98
+
+
 def test_compare(tmp_path, table):
     for name, a in zip("xy", table):
         pd.DataFrame(a).to_csv(tmp_path / f"{name}.csv", index=False)

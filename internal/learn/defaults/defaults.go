@@ -97,7 +97,7 @@ const (
 	ColumnFeatures = 40
 )
 
-// Settings are compared first on a half of 2·RaceFrom samples or more, or a quarter of 4·RaceFrom or more, and so on.
+// RaceFrom decides where settings are compared first: on a half of 2·RaceFrom samples or more, a quarter of 4·RaceFrom or more, and so on.
 const RaceFrom = 1000
 
 // The sum of separable kernels is compared with the best setting where m·n·(l² + 1000·n²) is

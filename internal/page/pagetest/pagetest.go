@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Watch, in the head of a page in a frame, reports every error of the page to the one around it.
+// Watch is for the head of a page in a frame: it reports every error of the page to the one around it.
 const Watch = `<script>{
 const fail = m => parent.document.body.dataset.failed = m;
 window.onerror = fail;
