@@ -63,8 +63,11 @@ type foldCount struct {
 func (c *foldCount) Type() string { return "int|loo" }
 
 func (c *foldCount) String() string {
-	if c.n == nil {
+	switch {
+	case c.n == nil:
 		return ""
+	case *c.loo:
+		return "loo"
 	}
 	return strconv.Itoa(*c.n)
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -46,6 +46,8 @@ func tableOf(t *testing.T, dir string, l, d, n int) {
 func measured(t *testing.T, dir, line string, kib int) (said string, status int, resident int64) {
 	t.Helper()
 	cmd := process(t, dir, line)
+	file := filepath.Join(t.TempDir(), "status")
+	cmd.Env = append(cmd.Env, "IOKL_TEST_STATUS="+file)
 	if kib > 0 {
 		cmd.Path = "/bin/sh"
 		cmd.Args = []string{"sh", "-c", fmt.Sprintf("ulimit -v %d; exec %q", kib, cmd.Args[0])}
@@ -62,7 +64,15 @@ func measured(t *testing.T, dir, line string, kib int) (said string, status int,
 	if status < 0 || status > exitUsage || strings.Contains(said, "fatal error") || strings.Contains(said, "goroutine ") || strings.Contains(said, "internal error") {
 		t.Fatalf("%s: status %d\n%.2000s", line, status, said)
 	}
-	return said, status, int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "VmHWM:")
+	if _, err := fmt.Sscan(after, &resident); err != nil {
+		t.Fatal(err)
+	}
+	return said, status, resident << 10
 }
 
 // TestPeakWithinMemory compares the largest resident size of fits, of exact kernels and of
