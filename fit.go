@@ -80,7 +80,7 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 			return nil, opt, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from", len(rows), y.Rows)
 		}
 		if len(opt.CV.Groups) == y.Rows {
-			opt.CV.Groups = some(opt.CV.Groups, rows)
+			opt.CV.Groups = learn.Pick(opt.CV.Groups, rows)
 		}
 		so.Columns.LeftOut = y.Rows - len(rows)
 		x, y = columns.Rows(x, rows), columns.Rows(y, rows)

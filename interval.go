@@ -128,7 +128,7 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 		sub := *opt
 		if own {
 			sub = *opt.asked
-			sub.CV.Groups = some(sub.CV.Groups, rows)
+			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
 		}
 		sub.IntervalFolds, sub.Global, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, false, nil, "", nil, nil, nil
 		sub.Tol = max(opt.Tol, defaults.CompareTol)
@@ -146,18 +146,6 @@ func inputs(m *model.Model) int {
 		return 0
 	}
 	return len(m.In.Names)
-}
-
-// some are those of the groups that belong to the rows.
-func some(groups, rows []int) []int {
-	if groups == nil {
-		return nil
-	}
-	part := make([]int, len(rows))
-	for k, i := range rows {
-		part[k] = groups[i]
-	}
-	return part
 }
 
 // IntervalFolds is the number of folds that the model keeps models without, for intervals

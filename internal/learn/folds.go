@@ -79,6 +79,18 @@ func (p Folding) DealCells(cells *linop.Cells) ([]Split, error) {
 	return splits, nil
 }
 
+// Pick are the values that belong to the samples; nil where there are none.
+func Pick(values, samples []int) []int {
+	if values == nil {
+		return nil
+	}
+	part := make([]int, len(samples))
+	for k, i := range samples {
+		part[k] = values[i]
+	}
+	return part
+}
+
 // Deal splits l samples, shuffled by the seed.
 func (p Folding) Deal(l int) ([]Split, error) {
 	k, groups := p.Folds, p.Groups

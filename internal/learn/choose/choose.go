@@ -206,17 +206,11 @@ func (s *selection) take(d learn.Data, size int) (err error) {
 	l, _ := d.Size()
 	groups := s.Groups
 	if s.data = d; size < l {
-		rows := rand.New(rand.NewPCG(s.Method.Seed, defaults.RaceFrom)).Perm(l)[:size]
-		slices.Sort(rows)
+		rows := s.draw(l, size, defaults.RaceFrom)
 		if s.data, err = d.(learn.Sampler).Sample(rows); err != nil {
 			return err
 		}
-		if groups != nil {
-			groups = make([]int, size)
-			for k, i := range rows {
-				groups[k] = s.Groups[i]
-			}
-		}
+		groups = learn.Pick(groups, rows)
 	}
 	s.folds, err = s.data.Split(learn.Folding{Folds: s.Folds, Repeats: s.Repeats, Groups: groups, TimeOrdered: s.TimeOrdered, Hide: s.Hide, Seed: s.Method.Seed})
 	if err != nil {
@@ -231,6 +225,13 @@ func (s *selection) take(d learn.Data, size int) (err error) {
 		s.constant[f] = e.Each(s.Metric)
 	}
 	return nil
+}
+
+// draw are so many of l samples, ascending; of one stream, fewer are a part of more.
+func (s *selection) draw(l, size int, stream uint64) []int {
+	rows := rand.New(rand.NewPCG(s.Method.Seed, stream)).Perm(l)[:size]
+	slices.Sort(rows)
+	return rows
 }
 
 // race compares the branches on the folds, repeat by repeat.
@@ -272,12 +273,12 @@ func (s *selection) race(ctx context.Context, branches []*branch) (*Result, erro
 			s.narrow(branches, done+round)
 		}
 	}
-	return s.summarize(branches, s.every())
+	return s.summarize(branches, upTo(s.folds))
 }
 
-// every lists all folds.
-func (s *selection) every() []int {
-	all := make([]int, s.folds)
+// upTo lists the first folds, so many.
+func upTo(folds int) []int {
+	all := make([]int, folds)
 	for f := range all {
 		all[f] = f
 	}
@@ -370,7 +371,7 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 		}
 		record := func(k int, e learn.Errors) {
 			b.errors[at[k]][f] = known(e.Each(s.Metric))
-			s.better(s.mean(b.errors[at[k]][f]))
+			s.better(learn.Mean(b.errors[at[k]][f]))
 			s.step(1)
 		}
 		if b.ridge {

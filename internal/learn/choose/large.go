@@ -3,8 +3,6 @@ package choose
 import (
 	"context"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/iokl/iokl/internal/learn"
@@ -75,15 +73,9 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 // part is a random part of the data, of so many samples, and what to choose on it.
 func (s *selection) part(d learn.Approximator, some int) (learn.Data, Job, error) {
 	l, _ := d.Size()
-	idx := rand.New(rand.NewPCG(s.Method.Seed, uint64(some))).Perm(l)[:some]
-	slices.Sort(idx)
+	idx := s.draw(l, some, uint64(some))
 	job := s.Job
-	if s.Groups != nil {
-		job.Groups = make([]int, len(idx))
-		for k, i := range idx {
-			job.Groups[k] = s.Groups[i]
-		}
-	}
+	job.Groups = learn.Pick(s.Groups, idx)
 	part, err := d.Sample(idx)
 	return part, job, err
 }

@@ -54,7 +54,7 @@ func (s *selection) leaveOneOut(ctx context.Context) (*Result, error) {
 		s.constant = [][]float64{refits.Constant().Errors.Each(s.Metric)}
 		err = method.LeaveOut(ctx, t, refits, b.Setting, b.lambdas, func(i int, r *learn.Refits) {
 			b.errors[i][0] = r.Errors.Each(s.Metric)
-			if !math.IsNaN(s.mean(b.errors[i][0])) {
+			if !math.IsNaN(learn.Mean(b.errors[i][0])) {
 				notes = append(notes, note{standardError(r, s.Metric), r.Freedom})
 			}
 		})

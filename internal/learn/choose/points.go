@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 )
 
@@ -20,7 +21,7 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 		for i, lambda := range b.lambdas {
 			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Model: cmp.Or(b.Model, "product"), Tau: b.Tau, Lambda: lambda}
 			for _, f := range folds {
-				p.Folds = append(p.Folds, s.mean(b.errors[i][f]))
+				p.Folds = append(p.Folds, learn.Mean(b.errors[i][f]))
 			}
 			if slices.ContainsFunc(p.Folds, math.IsNaN) {
 				continue
@@ -37,26 +38,13 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all folds")
 	}
 	for _, f := range folds {
-		r.Constant = append(r.Constant, s.mean(s.constant[f]))
+		r.Constant = append(r.Constant, learn.Mean(s.constant[f]))
 	}
 	if s.OneSE {
 		r.Best = s.steadier(r.Points, r.Best)
 	}
 	r.Means = means[r.Best]
 	return r, nil
-}
-
-// mean is the metric: the mean of the errors of the targets that count, NaN where there are none.
-func (s *selection) mean(each []float64) float64 {
-	var sum float64
-	count := 0
-	for _, e := range each {
-		if !math.IsNaN(e) {
-			sum += e
-			count++
-		}
-	}
-	return sum / float64(count)
 }
 
 // served is the metric on some folds of a setting that is used for the targets that it predicts better
@@ -68,7 +56,7 @@ func (s *selection) served(each [][]float64, folds []int) (errors []float64, wor
 		return nil, worth
 	}
 	enough := defaults.Hopeless
-	if s.advantage(folds, func(f int) (a, b float64) { return s.mean(each[f]), s.mean(s.constant[f]) }) > enough {
+	if s.advantage(folds, func(f int) (a, b float64) { return learn.Mean(each[f]), learn.Mean(s.constant[f]) }) > enough {
 		enough = 1
 	}
 	for k := range worth {
@@ -81,7 +69,7 @@ func (s *selection) served(each [][]float64, folds []int) (errors []float64, wor
 				mixed[k] = e
 			}
 		}
-		errors = append(errors, s.mean(mixed))
+		errors = append(errors, learn.Mean(mixed))
 	}
 	return errors, worth
 }
@@ -199,10 +187,7 @@ func (s *selection) soFar(branches []*branch, complete []bool) *Result {
 
 // narrow drops the branches, and values of λ, that the first folds show to be worse.
 func (s *selection) narrow(branches []*branch, folds int) {
-	first := make([]int, folds)
-	for f := range first {
-		first[f] = f
-	}
+	first := upTo(folds)
 	at := make([]int, len(branches)) // of the best λ of each branch
 	errors := make([][]float64, len(branches))
 	best := -1

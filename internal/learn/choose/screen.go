@@ -46,10 +46,7 @@ func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, err
 	for lo := 0; lo < folds; lo += at {
 		par.For(min(at, folds-lo), func(i int) { fail[lo+i] = s.screenFold(ctx, d, lo+i, branches) })
 	}
-	some := make([]int, folds)
-	for f := range some {
-		some[f] = f
-	}
+	some := upTo(folds)
 	var ranking []screened
 	var best *branch
 	for _, b := range branches {
@@ -109,7 +106,7 @@ func (s *selection) screenFold(ctx context.Context, d learn.Ridger, f int, all [
 		}
 		for i, e := range along {
 			b.errors[i][f] = known(e.Each(s.Metric))
-			s.better(s.mean(b.errors[i][f]))
+			s.better(learn.Mean(b.errors[i][f]))
 		}
 		s.step(1)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/internal/learn/defaults"
 )
 
@@ -34,11 +36,8 @@ func (s *selection) trySum(ctx context.Context, branches []*branch) (*Result, er
 	if err != nil {
 		return s.last, err
 	}
-	m, size := len(diagonals), 0.0
-	for _, d := range diagonals {
-		size += d / float64(m)
-	}
-	if best.Lambda < defaults.SumLambda*size*s.relative(best.Tau) {
+	m := len(diagonals)
+	if best.Lambda < defaults.SumLambda*stat.Mean(diagonals, nil)*s.relative(best.Tau) {
 		return s.last, nil
 	}
 	if work := float64(m*n) * (float64(l)*float64(l) + 1000*float64(n*n)); m < 2 || work > defaults.SumWork {
@@ -54,7 +53,7 @@ func (s *selection) trySum(ctx context.Context, branches []*branch) (*Result, er
 	if _, err := s.race(ctx, []*branch{b}); err != nil {
 		return s.last, err
 	}
-	r, err := s.summarize(append(slices.Clone(branches), b), s.every())
+	r, err := s.summarize(append(slices.Clone(branches), b), upTo(s.folds))
 	if err == nil {
 		s.last = r
 	}

@@ -237,9 +237,12 @@ func Observed(Y blas.General) []int {
 	return rows
 }
 
+// Missing reports whether a cell of Y is missing.
+func Missing(Y blas.General) bool { return slices.ContainsFunc(Y.Data, math.IsNaN) }
+
 // Filled is Y with the mean of their column in the missing cells; Y itself when there are none.
 func Filled(Y blas.General) blas.General {
-	if !slices.ContainsFunc(Y.Data, math.IsNaN) {
+	if !Missing(Y) {
 		return Y
 	}
 	Z := blas.Clone(Y)

@@ -34,11 +34,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 		return r, nil
 	}
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Groups: groups, Kernels: specs, Folds: f.Folds}
-	for _, i := range known {
-		if f.Groups != nil {
-			opt.FoldGroups = append(opt.FoldGroups, f.Groups[i])
-		}
-	}
+	opt.FoldGroups = learn.Pick(f.Groups, known)
 	rows := sums.Rows{Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)), Open: func() (stream.Source, error) {
 		return &complete{X: r.x, Y: r.y, fill: c.in.Fill, rest: known}, nil
 	}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
@@ -24,7 +25,7 @@ type leaveOut struct {
 
 // LeaveOut prepares for refits without each sample.
 func (t *training) LeaveOut() (learn.LeaveOut, error) {
-	if slices.ContainsFunc(t.Y.Data, math.IsNaN) {
+	if columns.Missing(t.Y) {
 		return nil, fault.Input("leaving out single rows in closed form is for targets without missing cells: use folds")
 	}
 	s := &leaveOut{training: t, raw: blas.NewGeneral(t.Y.Rows, len(t.out.Names))}

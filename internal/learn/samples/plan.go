@@ -52,7 +52,7 @@ func (r *Rows) Features(ctx context.Context, specs []string, l, folds int) ([]st
 	}
 	limit := float64(r.opt.Limit())
 	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, limit)
-	if r.Cells() < r.y.Rows*r.y.Cols {
+	if r.missing() {
 		D = max(defaults.LeastFeatures, int(min(float64(D), limit/(4*8*2*float64(l))))) // a fourth of it for factorBytes
 	}
 	specs, err = c.Features(ctx, specs, D)

@@ -38,12 +38,13 @@ func (opt Options) quiet() Options {
 type observed struct {
 	opt    Options
 	y      blas.General
+	cells  int // of y that are observed
 	splits []learn.Split
 }
 
 // observe refuses data that no fit can start from; l is the number of rows of the inputs.
 func observe(l int, Y blas.General, opt Options) (observed, error) {
-	o := observed{opt: opt, y: Y}
+	o := observed{opt: opt, y: Y, cells: linop.ObservedCells(Y).Count()}
 	switch {
 	case Y.Cols == 0 || l == 0:
 		return o, fault.Input("the data are empty")
@@ -59,7 +60,10 @@ func observe(l int, Y blas.General, opt Options) (observed, error) {
 func (o *observed) Size() (l, n int) { return o.y.Rows, o.y.Cols }
 
 // Cells is the number of target cells that are observed.
-func (o *observed) Cells() int { return linop.ObservedCells(o.y).Count() }
+func (o *observed) Cells() int { return o.cells }
+
+// missing reports whether a target cell is missing.
+func (o *observed) missing() bool { return o.cells < o.y.Rows*o.y.Cols }
 
 // Split deals the samples, or the cells of their targets, to folds.
 func (o *observed) Split(p learn.Folding) (int, error) {
@@ -171,7 +175,7 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed); err != nil {
 		return fault.Mark(err)
 	}
-	if slices.ContainsFunc(t.Y.Data, math.IsNaN) {
+	if columns.Missing(t.Y) {
 		t.F = blas.NewGeneral(t.Z.Rows, t.maps.Dim())
 		return fault.From(t.maps.Transform(t.F, t.Z))
 	}
@@ -218,7 +222,7 @@ func (t *training) Weights() []float64 { return t.weights }
 // Targets are those that the solution was learned from, where single rows can be left out of it in closed form: of exact
 // kernels of inputs, without missing cells. It has no rows else.
 func (t *training) Targets() blas.General {
-	if t.in == nil || t.sums != nil || slices.ContainsFunc(t.Y.Data, math.IsNaN) {
+	if t.in == nil || t.sums != nil || columns.Missing(t.Y) {
 		return blas.General{}
 	}
 	return t.Y
@@ -353,7 +357,7 @@ func (r *Rows) Plan(ctx context.Context, specs []string, all bool) (learn.Plan, 
 	if err != nil {
 		return learn.Plan{}, err
 	}
-	return r.opt.plan(d, r.planned(all), r.x.Cols, r.y.Cols, r.Cells() < r.y.Rows*r.y.Cols)
+	return r.opt.plan(d, r.planned(all), r.x.Cols, r.y.Cols, r.missing())
 }
 
 // Train prepares to learn from the samples that are not in the fold.
@@ -386,7 +390,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 	}
 	t.names = t.dict.Names()
 	if fold == learn.All {
-		p, err := r.opt.plan(t.dict, t.Y.Rows, r.x.Cols, t.Y.Cols, slices.ContainsFunc(t.Y.Data, math.IsNaN))
+		p, err := r.opt.plan(t.dict, t.Y.Rows, r.x.Cols, t.Y.Cols, columns.Missing(t.Y))
 		if err != nil {
 			return nil, err
 		}
