@@ -3,7 +3,6 @@ package bcd
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
@@ -90,7 +89,7 @@ func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
 	if err != nil {
 		return nil, err
 	}
-	rises := func() bool { return next.cert.objective > slices.Max(d.history)+d.t.noise(next) }
+	rises := func() bool { return next.cert.objective > d.highest()+d.t.noise(next) }
 	if inexact := d.t.inexactness(next); rises() && inexact > 0.1*target && d.f.opt.InnerTol == 0 { // by the error of C
 		tol = math.Max(innerTightest, next.residual*math.Sqrt(0.1*target/inexact))
 		if next, err = d.try(ctx, pt.eta, L, tol); err != nil {

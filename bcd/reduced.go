@@ -83,16 +83,14 @@ type iterate struct {
 
 // descent is the quasi-Newton phase.
 type descent struct {
-	f       *fit
-	t       *task
-	goal    float64
-	cur     *iterate
-	model   *quasiNewton
-	active  activeSet
-	history []float64 // recent objectives, for the non-monotone test
-	lowest  float64   // relative gap so far
-	extra   int       // iterations since the goal was met
-	stalled int       // iterations since it fell, the objective moving by noise only
+	f      *fit
+	t      *task
+	goal   float64
+	cur    *iterate
+	model  *quasiNewton
+	active activeSet
+	record
+	extra   int // iterations since the goal was met
 	outputs outputSteps
 }
 
@@ -148,17 +146,8 @@ func (d *descent) begin(pt *point, joint bool) error {
 // restart empties the model at it, with a step of about half its size.
 func (d *descent) restart(it *iterate) error {
 	d.cur = it
-	q := d.model
-	q.forget()
-	if err := q.center(it.z, d.floors(it.pt)); err != nil {
-		return err
-	}
-	Dz := make([]float64, len(it.z))
-	q.metric(Dz, it.z)
-	q.sEta = startScale(it.g[:q.m], Dz[:q.m])
-	q.sL = startScale(it.g[q.m:], Dz[q.m:])
-	d.history = append(d.history[:0], it.pt.cert.objective)
-	return nil
+	d.start(it.pt.cert.objective)
+	return d.model.begin(it.z, it.g, d.floors(it.pt))
 }
 
 // floors are μ/σ_b for the columns v_b of V, with σ_b = v_bᵀCᵀA_ηC·v_b/‖C·v_b‖², the
@@ -190,16 +179,6 @@ func (d *descent) floors(pt *point) func(V blas.General) []float64 {
 	}
 }
 
-// startScale is 2‖g‖/‖Dz‖, or ‖g‖, or 1, whichever is first positive and finite.
-func startScale(g, Dz []float64) float64 {
-	for _, v := range []float64{2 * blas.Nrm2(g) / blas.Nrm2(Dz), blas.Nrm2(g)} {
-		if positive(v) {
-			return v
-		}
-	}
-	return 1
-}
-
 // iterate makes the vector form of a measured point.
 func (d *descent) iterate(pt *point) *iterate {
 	q := d.model
@@ -228,10 +207,7 @@ func (d *descent) learn(next *iterate) error {
 	blas.Axpy(-1, d.cur.z, s)
 	blas.Axpy(-1, d.cur.g, y)
 	d.active.mask(y[:d.model.m])
-	d.history = append(d.history, next.pt.cert.objective)
-	if len(d.history) > historyLen {
-		d.history = d.history[1:]
-	}
+	d.add(next.pt.cert.objective)
 	if d.model.H.Data != nil {
 		return nil
 	}
@@ -257,7 +233,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 	dir := slices.Clone(target)
 	blas.Axpy(-1, cur.z, dir)
 	slope := math.Min(d.slope(cur.g, dir, cur.z), 0) // what is positive is rounding
-	ref := slices.Max(d.history)
+	ref := d.highest()
 	tol := d.stepTol(decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
 		pt, err := d.trial(ctx, target, append(L, cur.pt.L)[0], tol)
@@ -268,11 +244,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 		if U <= ref+armijo*step*slope+d.t.noise(pt) {
 			return d.iterate(pt), nil
 		}
-		shrink := -slope * step / (2 * (U - cur.pt.cert.objective - slope*step))
-		if !(shrink > 0.1 && shrink < 0.9) {
-			shrink = 0.5
-		}
-		if step *= shrink; -slope*step <= d.t.noise(pt) {
+		if step = shortened(step, slope, U-cur.pt.cert.objective); -slope*step <= d.t.noise(pt) {
 			return nil, nil
 		}
 		copy(target, cur.z)
@@ -288,14 +260,12 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 func (d *descent) tol() float64 { return d.f.tolFor(d.cur.pt, d.f.share, d.goal) }
 
 // stepTol is the relative residual for a step that is to lower the objective by
-// the given amount: the inexactness, κ times the squared residual by the point
-// before, shall be a tenth of that at most.
+// the given amount.
 func (d *descent) stepTol(decrease float64) float64 {
-	pt, tol := d.cur.pt, d.tol()
-	if kappa := d.t.inexactness(pt) / (pt.residual * pt.residual); d.f.opt.InnerTol == 0 && positive(kappa) && decrease > 0 {
-		tol = math.Min(tol, math.Sqrt(0.1*decrease/kappa))
+	if d.f.opt.InnerTol > 0 {
+		return math.Max(d.tol(), innerTightest)
 	}
-	return math.Max(tol, innerTightest)
+	return forDecrease(d.tol(), decrease, d.t.inexactness(d.cur.pt), d.cur.pt.residual)
 }
 
 // trial performs and measures the C step at the vector z.
@@ -354,7 +324,7 @@ func (d *descent) certify(ctx context.Context, next *iterate) error {
 		*next = *d.iterate(pt)
 	}
 	d.active.choose(next, d.model)
-	d.countStalled(pt)
+	d.count(pt.cert.objective, pt.cert.relative(), d.t.noise(pt))
 	return d.f.accept(pt, d.goal)
 }
 
@@ -369,17 +339,4 @@ func (d *descent) finished(pt *point) bool {
 		d.extra++
 	}
 	return d.extra > 0 && (d.extra > extraSteps || pt.cert.relative() <= beyond*d.goal)
-}
-
-// countStalled counts the iterations that neither lower the gap nor move the objective by more than noise.
-func (d *descent) countStalled(pt *point) {
-	last := d.history[len(d.history)-1]
-	switch gap := pt.cert.relative(); {
-	case d.lowest == 0 || gap < d.lowest:
-		d.lowest, d.stalled = gap, 0
-	case math.Abs(pt.cert.objective-last) > d.t.noise(pt):
-		d.stalled = 0
-	default:
-		d.stalled++
-	}
 }

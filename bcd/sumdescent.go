@@ -14,14 +14,12 @@ import (
 type sumDescent struct {
 	*sumFit
 	*chart
-	goal    float64
-	rel     float64 // relative gap within the chart
-	cur     *sumIterate
-	q       *quasiNewton
-	since   int       // iterations since all were
-	history []float64 // recent objectives, for the non-monotone test
-	lowest  float64   // relative gap so far
-	stalled int       // iterations since it fell
+	record
+	goal  float64
+	rel   float64 // relative gap within the chart
+	cur   *sumIterate
+	q     *quasiNewton
+	since int // iterations since all kernels were measured
 }
 
 // sumIterate is a measured point in coordinates, with the gradient there.
@@ -75,16 +73,8 @@ func (d *sumDescent) iterate(pt *sumPoint) *sumIterate {
 // restart empties the model at it, with a step of about half its size.
 func (d *sumDescent) restart(it *sumIterate) error {
 	d.cur = it
-	q := d.q
-	q.forget()
-	if err := q.center(it.z, d.floors(it.pt)); err != nil {
-		return err
-	}
-	Dz := make([]float64, len(it.z))
-	q.metric(Dz, it.z)
-	q.sEta, q.sL = startScale(it.g[:q.m], Dz[:q.m]), startScale(it.g[q.m:], Dz[q.m:])
-	d.history = append(d.history[:0], it.pt.objective)
-	return nil
+	d.start(it.pt.objective)
+	return d.q.begin(it.z, it.g, d.floors(it.pt))
 }
 
 // floors are those of [descent.floors] for the mean of the kernels, with one number
@@ -123,9 +113,9 @@ func (d *sumDescent) search(ctx context.Context) (*sumIterate, error) {
 	dir := slices.Clone(target)
 	blas.Axpy(-1, cur.z, dir)
 	slope := math.Min(d.slope(cur.g, dir, cur.z), 0)
-	ref, tol := slices.Max(d.history), d.tol(cur.pt, d.goal)
-	if kappa := d.inexactness(cur.pt) / square(cur.pt.residual); d.opt.InnerTol == 0 && positive(kappa) && decrease > 0 {
-		tol = math.Max(innerTightest, math.Min(tol, math.Sqrt(0.1*decrease/kappa)))
+	ref, tol := d.highest(), d.tol(cur.pt, d.goal)
+	if d.opt.InnerTol == 0 {
+		tol = forDecrease(tol, decrease, d.inexactness(cur.pt), cur.pt.residual)
 	}
 	for step, try := 1.0, 0; try < backtracks; try++ {
 		pt, err := d.try(ctx, L, tol)
@@ -135,11 +125,7 @@ func (d *sumDescent) search(ctx context.Context) (*sumIterate, error) {
 		if pt.objective <= ref+armijo*step*slope+d.noise(pt) {
 			return d.iterate(pt), nil
 		}
-		shrink := -slope * step / (2 * (pt.objective - cur.pt.objective - slope*step))
-		if !(shrink > 0.1 && shrink < 0.9) {
-			shrink = 0.5
-		}
-		if step *= shrink; -slope*step <= d.noise(pt) {
+		if step = shortened(step, slope, pt.objective-cur.pt.objective); -slope*step <= d.noise(pt) {
 			return nil, nil
 		}
 		copy(target, cur.z)
@@ -198,15 +184,7 @@ func (d *sumDescent) check(ctx context.Context, next *sumIterate) error {
 		d.since = 0
 	}
 	d.choose(pt)
-	last := d.history[len(d.history)-1]
-	switch {
-	case d.lowest == 0 || d.rel < d.lowest:
-		d.lowest, d.stalled = d.rel, 0
-	case math.Abs(pt.objective-last) > d.noise(pt):
-		d.stalled = 0
-	default:
-		d.stalled++
-	}
+	d.count(pt.objective, d.rel, d.noise(pt))
 	return d.accept(pt, d.opt.Tol)
 }
 
@@ -232,9 +210,6 @@ func (d *sumDescent) learn(next *sumIterate) error {
 			y[i] = 0
 		}
 	}
-	d.history = append(d.history, next.pt.objective)
-	if len(d.history) > historyLen {
-		d.history = d.history[1:]
-	}
+	d.add(next.pt.objective)
 	return d.q.update(s, y, next.z, d.floors(next.pt))
 }
