@@ -43,11 +43,7 @@ func (f *fit) resume(pt *point) {
 	}
 	cost := f.c.effort()
 	f.iter, cost.solves, cost.columns = s.Iter, s.SylvesterSolves, s.KernelMultiplies
-	if f.basis.P.Data == nil {
-		blas.Copy(pt.X, s.X)
-	} else {
-		blas.Mul(f.t.be, pt.X, false, false, s.X, f.basis.P)
-	}
+	f.basis.reduce(f.t.be, pt.X, s.X)
 	blas.Scal(1/f.units.x, pt.X.Data)
 }
 

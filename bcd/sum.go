@@ -228,11 +228,7 @@ func newSumFit(ctx context.Context, p *Problem, opt Options, s *State) (*sumFit,
 			blas.Scal(1/size, L.S)
 		}
 	}
-	if b.P.Data == nil {
-		blas.Copy(pt.C, s.X)
-	} else {
-		blas.Mul(f.t.be, pt.C, false, false, s.X, b.P)
-	}
+	b.reduce(f.t.be, pt.C, s.X)
 	blas.Scal(1/u.x, pt.C.Data)
 	return f, pt, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot/plotter"
@@ -134,20 +135,10 @@ func inputSentence(model *iokl.Model, o *origin) string {
 		text += fmt.Sprintf("; next is %s (%.2g)", o.Effects[1].Input, stat.Mean(o.Effects[1].Change, nil))
 	}
 	text += "."
-	if out := largest(first.Change); len(first.At) > 1 {
+	if out := floats.MaxIdx(first.Change); len(first.At) > 1 {
 		text += " " + directionText(model, first, out)
 	}
 	return text
-}
-
-func largest(x []float64) int {
-	top := 0
-	for i, v := range x {
-		if v > x[top] {
-			top = i
-		}
-	}
-	return top
 }
 
 // directionText says how output j moves with the input.
@@ -241,7 +232,7 @@ func inputSection(model *iokl.Model, o *origin) page.Section {
 		}
 		t.Rows = append(t.Rows, page.Texts(line...))
 		if len(e.At) > 1 && slices.Max(e.Change) > visible*slices.Max(o.Effects[0].Change) {
-			words = append(words, directionText(model, e, largest(e.Change)))
+			words = append(words, directionText(model, e, floats.MaxIdx(e.Change)))
 			figures = append(figures, curveFigure(e, o, outputs[:shown])...)
 		}
 	}

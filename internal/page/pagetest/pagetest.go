@@ -3,15 +3,19 @@ package pagetest
 
 import (
 	"context"
+	"fmt"
+	"html"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
 
-// Watch is for the head of a page in a frame: it reports every error of the page to the one around it.
-const Watch = `<script>{
+// watch is for the head of a page in a frame: it reports every error of the page to the one around it.
+const watch = `<script>{
 const fail = m => parent.document.body.dataset.failed = m;
 window.onerror = fail;
 console.error = fail;
@@ -27,8 +31,59 @@ func skip(t *testing.T, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Browse returns the page's document in headless Chromium after its scripts have run.
-func Browse(t *testing.T, page string) string {
+// Frame is a view of a page.
+type Frame struct {
+	Name  string
+	Width int // pixels
+	Dark  bool
+}
+
+// Look shows a page in frames and runs a script in each once it is loaded: d is the document in the frame,
+// view its window, and say(key, value) notes a value, which Look returns as NAME-key. It adds the key errors: the
+// last error of the page, or none.
+func Look(t *testing.T, page, script string, frames ...Frame) map[string]string {
+	t.Helper()
+	page = html.EscapeString(strings.Replace(page, "<head>", "<head>"+watch, 1))
+	var b strings.Builder
+	b.WriteString("<!DOCTYPE html><body>\n")
+	for _, f := range frames {
+		scheme := map[bool]string{false: "light", true: "dark"}[f.Dark]
+		fmt.Fprintf(&b, "<iframe id=%q style=\"width:%dpx;height:700px;border:0;color-scheme:%s\" srcdoc=\"%s\"></iframe>\n", f.Name, f.Width, scheme, page)
+	}
+	b.WriteString(`<script>
+const out = [], frames = [...document.querySelectorAll("iframe")];
+let waiting = frames.length;
+for (const frame of frames) {
+  frame.addEventListener("load", () => {
+    const d = frame.contentDocument, view = frame.contentWindow;
+    const say = (key, value) => out.push(frame.id + "-" + key + "=" + value);
+`)
+	b.WriteString(script)
+	b.WriteString(`
+    say("errors", document.body.dataset.failed || "none");
+    if (--waiting === 0) {
+      const pre = document.createElement("pre");
+      pre.textContent = out.join("\n");
+      document.body.append(pre);
+    }
+  });
+}
+</script></body>`)
+	dom := browse(t, b.String())
+	said := regexp.MustCompile(`(?s)<pre>(.*)</pre>`).FindStringSubmatch(dom)
+	if said == nil {
+		t.Fatalf("the page did not load:\n%.2000s", dom[max(0, len(dom)-2000):])
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(html.UnescapeString(said[1])) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		found[key] = value
+	}
+	return found
+}
+
+// browse returns the page's document in headless Chromium after its scripts have run.
+func browse(t *testing.T, page string) string {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
