@@ -18,16 +18,26 @@
 #define FOUR (64/ES)
 #define ONE (16/ES)
 
+// The sums of four accumulators.
+#define CLEAR4 \
+	VEOR V0.B16, V0.B16, V0.B16; \
+	VEOR V1.B16, V1.B16, V1.B16; \
+	VEOR V2.B16, V2.B16, V2.B16; \
+	VEOR V3.B16, V3.B16, V3.B16
+
+#define SUMS \
+	HSUM(0); \
+	HSUM(1); \
+	HSUM(2); \
+	HSUM(3)
+
 // func dot(x, y []T) T
 TEXT DOT(SB), 0, $128-DOTARGS
 	NO_LOCAL_POINTERS
 	MOVD x_base+0(FP), R0
 	MOVD x_len+8(FP), R6
 	MOVD y_base+24(FP), R1
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
+	CLEAR4
 	SUBS $FOUR, R6
 	BLT  vectors
 four:
@@ -157,6 +167,38 @@ done:
 	ADD R7, R3, R4;  \
 	ADD R7, R4, R5
 
+// One element, one vector or two of each row; the pointers step behind what VECTORS loads.
+#define ELEMENTS \
+	MOV  (R2), F20; \
+	MOV  (R3), F21; \
+	MOV  (R4), F22; \
+	MOV  (R5), F23
+
+#define NEXT \
+	ADD  $ES, R2; \
+	ADD  $ES, R3; \
+	ADD  $ES, R4; \
+	ADD  $ES, R5
+
+#define VECTORS1 \
+	VLD1.P 16(R2), [V20.D2]; \
+	VLD1.P 16(R3), [V22.D2]; \
+	VLD1.P 16(R4), [V24.D2]; \
+	VLD1.P 16(R5), [V26.D2]
+
+#define VECTORS2 \
+	VLD1.P 32(R2), [V20.D2, V21.D2]; \
+	VLD1.P 32(R3), [V22.D2, V23.D2]; \
+	VLD1.P 32(R4), [V24.D2, V25.D2]; \
+	VLD1.P 32(R5), [V26.D2, V27.D2]
+
+// The products of ELEMENTS with the element F4 of x.
+#define DOTS \
+	MADD F20, F0, F4, F0; \
+	MADD F21, F1, F4, F1; \
+	MADD F22, F2, F4, F2; \
+	MADD F23, F3, F4, F3
+
 #define RESULTS(to) \
 	MOV F0, (to);      \
 	MOV F1, ES(to);    \
@@ -177,10 +219,7 @@ TEXT DOT4(SB), 0, $128-64
 	ROWS
 	MOVD x_base+40(FP), R0
 	MOVD x_len+48(FP), R6
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
+	CLEAR4
 	VEOR V16.B16, V16.B16, V16.B16
 	VEOR V17.B16, V17.B16, V17.B16
 	VEOR V18.B16, V18.B16, V18.B16
@@ -189,10 +228,7 @@ TEXT DOT4(SB), 0, $128-64
 	BLT  vectors
 two:
 	VLD1.P 32(R0), [V4.D2, V5.D2]
-	VLD1.P 32(R2), [V20.D2, V21.D2]
-	VLD1.P 32(R3), [V22.D2, V23.D2]
-	VLD1.P 32(R4), [V24.D2, V25.D2]
-	VLD1.P 32(R5), [V26.D2, V27.D2]
+	VECTORS2
 	FMLA(0, 20, 4)
 	FMLA(1, 22, 4)
 	FMLA(2, 24, 4)
@@ -207,10 +243,7 @@ vectors:
 	ADDS $ONE, R6
 	BLT  fold
 	VLD1.P 16(R0), [V4.D2]
-	VLD1.P 16(R2), [V20.D2]
-	VLD1.P 16(R3), [V22.D2]
-	VLD1.P 16(R4), [V24.D2]
-	VLD1.P 16(R5), [V26.D2]
+	VECTORS1
 	FMLA(0, 20, 4)
 	FMLA(1, 22, 4)
 	FMLA(2, 24, 4)
@@ -221,27 +254,15 @@ fold:
 	FADD(1, 17)
 	FADD(2, 18)
 	FADD(3, 19)
-	HSUM(0)
-	HSUM(1)
-	HSUM(2)
-	HSUM(3)
+	SUMS
 	ADDS $ONE, R6
 	BEQ  done
 scalar:
 	MOV  (R0), F4
-	MOV  (R2), F20
-	MOV  (R3), F21
-	MOV  (R4), F22
-	MOV  (R5), F23
-	MADD F20, F0, F4, F0
-	MADD F21, F1, F4, F1
-	MADD F22, F2, F4, F2
-	MADD F23, F3, F4, F3
+	ELEMENTS
+	DOTS
 	ADD  $ES, R0
-	ADD  $ES, R2
-	ADD  $ES, R3
-	ADD  $ES, R4
-	ADD  $ES, R5
+	NEXT
 	SUBS $1, R6
 	BNE  scalar
 done:
@@ -263,10 +284,7 @@ TEXT AXPY4(SB), 0, $128-64
 	BLT  vectors
 two:
 	VLD1   (R0), [V0.D2, V1.D2]
-	VLD1.P 32(R2), [V20.D2, V21.D2]
-	VLD1.P 32(R3), [V22.D2, V23.D2]
-	VLD1.P 32(R4), [V24.D2, V25.D2]
-	VLD1.P 32(R5), [V26.D2, V27.D2]
+	VECTORS2
 	FMLAE(0, 20, 28)
 	FMLAE(1, 21, 28)
 	FMLAE(0, 22, 29)
@@ -282,10 +300,7 @@ vectors:
 	ADDS $ONE, R6
 	BLT  rest
 	VLD1   (R0), [V0.D2]
-	VLD1.P 16(R2), [V20.D2]
-	VLD1.P 16(R3), [V22.D2]
-	VLD1.P 16(R4), [V24.D2]
-	VLD1.P 16(R5), [V26.D2]
+	VECTORS1
 	FMLAE(0, 20, 28)
 	FMLAE(0, 22, 29)
 	FMLAE(0, 24, 30)
@@ -297,20 +312,14 @@ rest:
 	BEQ  done
 scalar:
 	MOV  (R0), F0
-	MOV  (R2), F20
-	MOV  (R3), F21
-	MOV  (R4), F22
-	MOV  (R5), F23
+	ELEMENTS
 	MADD F20, F0, F28, F0
 	MADD F21, F0, F29, F0
 	MADD F22, F0, F30, F0
 	MADD F23, F0, F31, F0
 	MOV  F0, (R0)
 	ADD  $ES, R0
-	ADD  $ES, R2
-	ADD  $ES, R3
-	ADD  $ES, R4
-	ADD  $ES, R5
+	NEXT
 	SUBS $1, R6
 	BNE  scalar
 done:
@@ -327,10 +336,7 @@ TEXT SYMV4(SB), 0, $128-96
 	MOVD x_base+48(FP), R0
 	MOVD x_len+56(FP), R6
 	MOVD y_base+72(FP), R1
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
+	CLEAR4
 	SUBS $ONE, R6
 	BLT  fold
 one:
@@ -353,23 +359,14 @@ one:
 	SUBS $ONE, R6
 	BGE  one
 fold:
-	HSUM(0)
-	HSUM(1)
-	HSUM(2)
-	HSUM(3)
+	SUMS
 	ADDS $ONE, R6
 	BEQ  done
 scalar:
 	MOV  (R0), F4
 	MOV  (R1), F5
-	MOV  (R2), F20
-	MOV  (R3), F21
-	MOV  (R4), F22
-	MOV  (R5), F23
-	MADD F20, F0, F4, F0
-	MADD F21, F1, F4, F1
-	MADD F22, F2, F4, F2
-	MADD F23, F3, F4, F3
+	ELEMENTS
+	DOTS
 	MADD F20, F5, F28, F5
 	MADD F21, F5, F29, F5
 	MADD F22, F5, F30, F5
@@ -377,10 +374,7 @@ scalar:
 	MOV  F5, (R1)
 	ADD  $ES, R0
 	ADD  $ES, R1
-	ADD  $ES, R2
-	ADD  $ES, R3
-	ADD  $ES, R4
-	ADD  $ES, R5
+	NEXT
 	SUBS $1, R6
 	BNE  scalar
 done:
@@ -410,3 +404,10 @@ done:
 #undef ROWS
 #undef RESULTS
 #undef WEIGHTS
+#undef CLEAR4
+#undef ELEMENTS
+#undef NEXT
+#undef VECTORS1
+#undef VECTORS2
+#undef DOTS
+#undef SUMS
