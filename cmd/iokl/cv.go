@@ -22,7 +22,7 @@ import (
 	"github.com/iokl/iokl/internal/table"
 )
 
-// destinations are where cross-validation writes what it found; "" for nowhere.
+// destinations are the files and the folder that cross-validation writes its result to; "" where it is not asked to.
 type destinations struct{ out, plot, page string }
 
 // foldFlags say what cross-validation tries and how.

@@ -52,6 +52,21 @@ PARAMETERS = """
         Further options by the names of the JSON form of ``iokl.Options``, as ``{"precision": "float32"}``."""
 
 
+ATTRIBUTES = """
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Their names, where X was a data frame.
+    n_iter_ : int
+        Outer iterations of the fit.
+    certificate_ : dict
+        How the fit ended: objective, certified relative gap, λ.
+    chosen_ : dict
+        The setting: kernels, λ, norm, what was learned, and the errors by which it was chosen.
+    kernel_weights_ : dict
+        The weight of each kernel by its name."""
+
+
 class _Estimator(BaseEstimator):
     """What the regressor and the classifier share: parameters, files, explanations."""
 
@@ -258,19 +273,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
     ----------{parameters}
 
     Attributes
-    ----------
-    n_features_in_ : int
-        Columns of X.
-    feature_names_in_ : ndarray of str
-        Their names, where X was a data frame.
-    n_iter_ : int
-        Outer iterations of the fit.
-    certificate_ : dict
-        How the fit ended: objective, certified relative gap, λ.
-    chosen_ : dict
-        The setting: kernels, λ, norm, what was learned, and the errors by which it was chosen.
-    kernel_weights_ : dict
-        The weight of each kernel by its name.
+    ----------{attributes}
     output_kernel_ : ndarray of shape (n_outputs, n_outputs)
         L, between the outputs that are not constant.
 
@@ -396,19 +399,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, sorted.
-    n_features_in_ : int
-        Columns of X.
-    feature_names_in_ : ndarray of str
-        Their names, where X was a data frame.
-    n_iter_ : int
-        Outer iterations of the fit.
-    certificate_ : dict
-        How the fit ended: objective, certified relative gap, λ.
-    chosen_ : dict
-        The setting: kernels, λ, norm, what was learned, and the errors by which it was chosen.
-    kernel_weights_ : dict
-        The weight of each kernel by its name.
+        The classes, sorted.{attributes}
     output_kernel_ : ndarray of shape (n_classes, n_classes)
         L, between the classes.
 
@@ -534,7 +525,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
 
 
 for _estimator in (IOKLRegressor, IOKLClassifier):
-    _estimator.__doc__ = (_estimator.__doc__ or "").replace("{parameters}", PARAMETERS)
+    _estimator.__doc__ = (_estimator.__doc__ or "").replace("{parameters}", PARAMETERS).replace("{attributes}", ATTRIBUTES)
 
 
 def load(path: str | os.PathLike[str]) -> IOKLRegressor | IOKLClassifier:

@@ -54,9 +54,11 @@ func blocks(l, count int) []int {
 	return groups
 }
 
-// adjacent compares kernel ridge regression on shuffled rows with that on blocks of rows, at the best λ of each. times
-// is how often as large the error on blocks is, and sure whether it is larger beyond doubt, which is not said of rows with missing targets: rows are then like
-// their neighbours, and easier to predict from these than rows that come after all others.
+// adjacent compares kernel ridge regression on shuffled rows with that on blocks of rows, at
+// the best λ of each. times is the ratio of the error on blocks to that on shuffled rows. sure
+// says that blocks are harder by more than the noise between them: then rows are like their
+// neighbours, and easier to predict from these than rows that come after all others. It is
+// false where there are few rows, or targets are missing.
 func (s *selection) adjacent(ctx context.Context, d learn.Ridger) (times float64, sure bool, err error) {
 	l, _ := d.Size()
 	const k = defaults.AdjacentFolds
@@ -80,7 +82,8 @@ func (s *selection) adjacent(ctx context.Context, d learn.Ridger) (times float64
 	return math.Exp(mean), mean > defaults.Doubtless*stat.StdErr(sd, k), nil
 }
 
-// alone is the error of ridge regression with one kernel on the rows of each block, at the λ that is best for all of them.
+// alone is the error of ridge regression with one kernel on the rows of each block, at the
+// λ that is best for all blocks together.
 func (s *selection) alone(ctx context.Context, d learn.Ridger, p learn.Folding, number []int) ([]float64, error) {
 	splits, err := p.Deal(len(number))
 	if err != nil {

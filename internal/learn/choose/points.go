@@ -47,9 +47,10 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 	return r, nil
 }
 
-// served is the metric on some folds of a setting that is used for the targets that it predicts better
-// than a model without kernels, which serves the others; nil where a fold has no errors. worth
-// says what it is used for: what is better beyond doubt, or, where all targets together are, by a standard error.
+// served is the metric, on each of some folds, of a setting that predicts the targets for which it
+// is better than a model without kernels, which predicts the others. It is nil where a fold has
+// no errors. worth says which targets the setting predicts: those for which it is better by
+// defaults.Hopeless standard errors, or by one where it is better by Hopeless for all together.
 func (s *selection) served(each [][]float64, folds []int) (errors []float64, worth []bool) {
 	worth = make([]bool, len(s.constant[folds[0]]))
 	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {

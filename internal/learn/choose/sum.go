@@ -21,10 +21,11 @@ func (s *selection) models(what string) []string {
 	return []string{"product"}
 }
 
-// trySum compares, where model and kernels are open, the sum of separable kernels with
-// the best of the branches that were compared last: on its kernels, with the norm lp:1 and values of λ around its own. It
-// does so where there are several kernels and outputs, in as much work as other
-// settings take, and returns the last result where there is no time for it.
+// trySum compares the sum of separable kernels with the best of the branches that were
+// compared last: on the kernels of that branch, with the norm lp:1, at values of λ around its
+// own. It does so where the user fixed neither model nor kernels, where there are several
+// kernels and outputs, and where a fit of the sum takes little work. Where the time is spent it
+// returns the result without the sum.
 func (s *selection) trySum(ctx context.Context, branches []*branch) (*Result, error) {
 	best := s.last.Points[s.last.Best]
 	l, n := s.data.Size()

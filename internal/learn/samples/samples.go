@@ -219,8 +219,9 @@ func (t *training) factors() (list []blas.General) {
 
 func (t *training) Weights() []float64 { return t.weights }
 
-// Targets are those that the solution was learned from, where single rows can be left out of it in closed form: of exact
-// kernels of inputs, without missing cells. It has no rows else.
+// Targets are those that the solution was learned from, as the solver sees them. It has no
+// rows where single rows cannot be left out of the solution in closed form: with Gram matrices,
+// explicit features or missing cells.
 func (t *training) Targets() blas.General {
 	if t.in == nil || t.sums != nil || columns.Missing(t.Y) {
 		return blas.General{}
