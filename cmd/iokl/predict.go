@@ -1,13 +1,10 @@
 package main
 
 import (
-	"compress/gzip"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +14,6 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
@@ -291,9 +287,6 @@ func some(names []string) string {
 	return strings.Join(names, ",")
 }
 
-// sink receives predictions.
-type sink func(a *prediction) error
-
 func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *source, opt table.Options) error {
 	report := predictReport{Outputs: model.OutputNames(), Out: p.out}
 	scored := p.y != "" && !p.fill.on
@@ -367,95 +360,4 @@ func classesOf(model *iokl.Model, F *mat.Dense) []string {
 		labels[i] = classes[slices.Index(row, slices.Max(row))]
 	}
 	return labels
-}
-
-// deliver runs each with a writer to where the predictions go.
-func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(sink) error) error {
-	if p.out == "" {
-		if p.json || p.y != "" && !p.fill.on {
-			return each(nil)
-		}
-		return each(csvSink(cmd.OutOrStdout(), model))
-	}
-	if strings.EqualFold(filepath.Ext(p.out), ".npy") {
-		var blocks []float64
-		n := len(model.OutputNames())
-		err := each(func(a *prediction) error {
-			t := a.columns(nil)
-			n = t.Data.Cols
-			blocks = append(blocks, t.Data.Data...)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return written(table.Write(p.out, &table.Table{Data: blas.General{Rows: len(blocks) / n, Cols: n, Stride: n, Data: blocks}}))
-	}
-	return atomicfile.Write(p.out, func(w io.Writer) error {
-		if !strings.EqualFold(filepath.Ext(p.out), ".gz") {
-			return each(csvSink(w, model))
-		}
-		z := gzip.NewWriter(w)
-		if err := each(csvSink(z, model)); err != nil {
-			return err
-		}
-		return written(z.Close())
-	})
-}
-
-// checkTable refuses names of files that mean a format predictions are not written in.
-func checkTable(path string) error {
-	switch ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz"))); {
-	case ext == ".npz", ext == ".parquet", ext == ".npy" && strings.HasSuffix(path, ".gz"):
-		return inputError("--out %s: predictions are written as .csv, .csv.gz or .npy", path)
-	}
-	return nil
-}
-
-func written(err error) error {
-	if err != nil {
-		return failure{err}
-	}
-	return nil
-}
-
-// csvSink writes a header and rows.
-func csvSink(w io.Writer, model *iokl.Model) sink {
-	names := model.OutputNames()
-	if model.Classes() != nil {
-		return classSink(w, names)
-	}
-	return func(a *prediction) error {
-		t := a.columns(names)
-		names = nil
-		return written(table.WriteCSV(w, t))
-	}
-}
-
-func classSink(w io.Writer, names []string) sink {
-	first := true
-	return func(a *prediction) error {
-		c := csv.NewWriter(w)
-		if first {
-			head := []string{"class"}
-			if a.sets != nil {
-				head = append(head, "set")
-			}
-			_ = c.Write(append(head, a.names(names)...))
-			first = false
-		}
-		t := a.columns(names)
-		for i, label := range a.labels {
-			rec := []string{label}
-			if a.sets != nil {
-				rec = append(rec, a.sets[i])
-			}
-			for _, v := range blas.Row(t.Data, i) {
-				rec = append(rec, fmt.Sprint(v))
-			}
-			_ = c.Write(rec)
-		}
-		c.Flush()
-		return written(c.Error())
-	}
 }
