@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
@@ -39,7 +40,7 @@ type dataFlags struct {
 // inputs are the flags of a table of inputs.
 func (d *dataFlags) inputs(f *pflag.FlagSet) {
 	f.StringVar(&d.x, "x", "", "inputs, a row per sample")
-	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63\n(default: all; in a file that has the targets too, all others)")
+	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63,\nnames that hold a comma in quotes\n(default: all; in a file that has the targets too, all others)")
 }
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
@@ -305,10 +306,17 @@ func pick(t *table.Table, idx []int) *table.Table {
 	return out
 }
 
-// selectColumns reads a list of names, numbers from 0 and ranges of them.
+// selectColumns reads a list of names, numbers from 0 and ranges of them, in which
+// names that hold a comma stand in quotes.
 func selectColumns(text, flag string, names []string, cols int) ([]int, error) {
+	list := csv.NewReader(strings.NewReader(text))
+	list.TrimLeadingSpace = true
+	items, err := list.Read()
+	if err != nil {
+		return nil, inputError("%s: %s: a quote is not closed", flag, text)
+	}
 	var idx []int
-	for _, item := range strings.Split(text, ",") {
+	for _, item := range items {
 		item = strings.TrimSpace(item)
 		if j := slices.Index(names, item); j >= 0 && item != "" {
 			idx = append(idx, j)

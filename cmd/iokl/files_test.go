@@ -51,6 +51,15 @@ func TestOneFile(t *testing.T) {
 	if r := command(t, dir, "predict --model m.iokl --x numbers.csv --y-columns u,v"); r.status != exitOK || r.stdout != alone.stdout || r.stdout == "" {
 		t.Errorf("scored from one file %+v, from two %+v", r, alone)
 	}
+	predicted := command(t, dir, "predict --model m.iokl --x x.csv")
+	if r := command(t, dir, "predict --model m.iokl --x all.csv"); r.status != exitOK || r.stdout != predicted.stdout || r.stdout == "" {
+		t.Errorf("inputs by name among other columns: %+v", r)
+	}
+	write(t, dir, "commas.csv", strings.Replace(all, "b,u,", `b,"u,dry",`, 1))
+	command(t, dir, `fit --x commas.csv --x-columns a,b --y-columns "u,dry",v --out c.iokl`+rest).object(t, &got)
+	if got.Objective != want.Objective {
+		t.Errorf("a name with a comma: objective %v, want %v", got.Objective, want.Objective)
+	}
 	const fit = "fit --classes --kernel gaussian:all --lambda 1e-3 --out k.iokl "
 	if r := commandWith(t, context.Background(), dir, fit+"--x - --y-columns kind", mustRead(t, "kinds.csv")); r.status != exitOK {
 		t.Errorf("labels on standard input: %+v", r)

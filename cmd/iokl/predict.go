@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -237,7 +236,7 @@ func (p *predictFlags) gramSource(cmd *cobra.Command, model *iokl.Model, opt tab
 }
 
 // modelColumns says which columns of the file are the model's inputs: those asked
-// for, those of the same names in another order, or all of them in order.
+// for, those of the same names wherever they stand, or all of them in order.
 func (p *predictFlags) modelColumns(cmd *cobra.Command, model *iokl.Model, names []string, cols int) ([]int, error) {
 	want := model.InputNames()
 	if s := schema.Columns(model.InputSchema()); !s.Plain() {
@@ -259,8 +258,6 @@ func (p *predictFlags) modelColumns(cmd *cobra.Command, model *iokl.Model, names
 		return all, nil
 	case byName == nil:
 		return all, nil
-	case len(want) != len(all):
-		return nil, inputError("%s: the data have %d columns, the model was fitted on %d: choose those by --x-columns %s", p.x, len(all), len(want), some(want))
 	}
 	for k, j := range byName {
 		byName[k] = all[j]
@@ -277,14 +274,6 @@ func inOrder(want, have []string) []int {
 		}
 	}
 	return idx
-}
-
-// some joins names, the first few of many.
-func some(names []string) string {
-	if len(names) > 8 {
-		return strings.Join(names[:8], ",") + ",…"
-	}
-	return strings.Join(names, ",")
 }
 
 func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *source, opt table.Options) error {

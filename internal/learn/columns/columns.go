@@ -110,9 +110,15 @@ func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
 	return missing, nil
 }
 
-// MissingWarning says how many missing cells of each column were filled; "" when there were none.
+// MissingWarning says how many missing cells of each column that is used were filled; "" when there were none.
 func (in *Inputs) MissingWarning(count []int) string {
 	total := 0
+	count = slices.Clone(count)
+	for j := range count {
+		if in.Scaler != nil && in.Scaler.Constant[j] {
+			count[j] = 0
+		}
+	}
 	var with []string
 	count, names := in.Schema.PerSource(count, in.Names)
 	for j, c := range count {
