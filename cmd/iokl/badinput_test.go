@@ -30,6 +30,7 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "const.csv", "u\n"+strings.Repeat("5\n", 40))
 	write(t, dir, "wide.csv", "1,2,3\n4,5,6\n")
 	write(t, dir, "same.csv", strings.Repeat("red\n", 40))
+	write(t, dir, "twice.csv", "a,b,a\n1,2,3\n4,5,6\n")
 	write(t, dir, "less.csv", "b\n1\n4\n")
 	names := "name,v\n"
 	for i := range 40 {
@@ -58,6 +59,7 @@ func TestBadInput(t *testing.T) {
 		"targets in stdin":     {"predict --model good.iokl --x - --y-columns 2", "--y -"},
 		"one column less":      {"predict --model good.iokl --x less.csv --out p.csv", "the data have 1 columns, the model was fitted on 2"},
 		"open quote":           {`fit --x x.csv --x-columns "a --y y.csv --out new.iokl`, `--x-columns: "a: a quote is not closed`},
+		"name of two columns":  {"fit --x twice.csv --x-columns a,b --y y.csv --out new.iokl", `--x-columns: the file has several columns "a": choose by numbers from 0`},
 		"nothing but targets":  {"fit --x y.csv --y-columns u,v --out new.iokl", "no columns"},
 		"missing target":       {"fit --x x.csv --y gap.csv --missing-targets error --out new.iokl", `row 3, column 2 "b" is empty`},
 		"empty file":           {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},

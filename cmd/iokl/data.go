@@ -319,6 +319,9 @@ func selectColumns(text, flag string, names []string, cols int) ([]int, error) {
 	for _, item := range items {
 		item = strings.TrimSpace(item)
 		if j := slices.Index(names, item); j >= 0 && item != "" {
+			if slices.Contains(names[j+1:], item) {
+				return nil, inputError("%s: the file has several columns %q: choose by numbers from 0", flag, item)
+			}
 			idx = append(idx, j)
 			continue
 		}

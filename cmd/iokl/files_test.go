@@ -60,6 +60,11 @@ func TestOneFile(t *testing.T) {
 	if got.Objective != want.Objective {
 		t.Errorf("a name with a comma: objective %v, want %v", got.Objective, want.Objective)
 	}
+	write(t, dir, "twice.csv", strings.Replace(all, "a,b,", "a,a,", 1))
+	command(t, dir, "fit --x twice.csv --x-columns 1-2 --y y.csv --out d.iokl"+rest).object(t, &got)
+	if r := command(t, dir, "predict --model d.iokl --x twice.csv"); got.Objective != want.Objective || r.stdout != predicted.stdout {
+		t.Errorf("two inputs of one name: objective %v, want %v, %+v", got.Objective, want.Objective, r)
+	}
 	const fit = "fit --classes --kernel gaussian:all --lambda 1e-3 --out k.iokl "
 	if r := commandWith(t, context.Background(), dir, fit+"--x - --y-columns kind", mustRead(t, "kinds.csv")); r.status != exitOK {
 		t.Errorf("labels on standard input: %+v", r)

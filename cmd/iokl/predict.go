@@ -266,12 +266,16 @@ func (p *predictFlags) modelColumns(cmd *cobra.Command, model *iokl.Model, names
 }
 
 // inOrder says where the names wanted are among those there, nil when some are not.
+// A name wanted twice is the first and the second of that name.
 func inOrder(want, have []string) []int {
-	idx := make([]int, len(want))
+	idx, next := make([]int, len(want)), map[string]int{}
 	for k, name := range want {
-		if idx[k] = slices.Index(have, name); idx[k] < 0 {
+		j := slices.Index(have[next[name]:], name)
+		if j < 0 {
 			return nil
 		}
+		idx[k] = next[name] + j
+		next[name] = idx[k] + 1
 	}
 	return idx
 }

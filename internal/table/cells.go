@@ -87,7 +87,7 @@ func (c *cells) parse(cell string) (float64, error) {
 	case c.kind == schema.Number && (err == nil || c.told):
 		c.told = true
 		return v, err
-	case errors.Is(err, errInf):
+	case errors.Is(err, errInf), errors.Is(err, errComma):
 		return 0, err
 	case c.kind == schema.Category && err == nil:
 		return 0, errAmong
