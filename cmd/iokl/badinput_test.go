@@ -60,6 +60,7 @@ func TestBadInput(t *testing.T) {
 		"one column less":      {"predict --model good.iokl --x less.csv --out p.csv", "the data have 1 columns, the model was fitted on 2"},
 		"open quote":           {`fit --x x.csv --x-columns "a --y y.csv --out new.iokl`, `--x-columns: "a: a quote is not closed`},
 		"name of two columns":  {"fit --x twice.csv --x-columns a,b --y y.csv --out new.iokl", `--x-columns: the file has several columns "a": choose by numbers from 0`},
+		"target as input":      {"fit --x x.csv --x-columns a,b --y-columns b --out new.iokl", `--x-columns: column 2 "b" is a target too`},
 		"nothing but targets":  {"fit --x y.csv --y-columns u,v --out new.iokl", "no columns"},
 		"missing target":       {"fit --x x.csv --y gap.csv --missing-targets error --out new.iokl", `row 3, column 2 "b" is empty`},
 		"empty file":           {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},

@@ -137,7 +137,7 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 		d.y = d.x
 	}
 	if d.y == "" {
-		return nil, fmt.Errorf("give the targets by --y")
+		return nil, fmt.Errorf("give the targets by --y, or --y-columns of the file of --x")
 	}
 	if d.x == "-" && d.y == "-" && !d.oneFile() {
 		return nil, errStdinTwice
@@ -246,7 +246,7 @@ func inputError(format string, args ...any) error { return dataError{fmt.Sprintf
 // columns are those of a file that a flag chooses.
 type columns struct {
 	flag, list string
-	but        string // where list is empty: all but these
+	but        string // columns of the same file that are targets
 }
 
 // oneFile reports whether inputs and targets are columns of the same file.
@@ -262,22 +262,28 @@ func (d *dataFlags) inputColumns() columns {
 
 func (d *dataFlags) targetColumns() columns { return columns{flag: "--y-columns", list: d.yColumns} }
 
-// index lists the columns, all where none are chosen.
-func (c columns) index(names []string, cols int) ([]int, error) {
-	if c.list != "" {
-		return selectColumns(c.list, c.flag, names, cols)
-	}
+// index lists the columns, all but those of the targets where none are chosen.
+func (c columns) index(names []string, cols int) (idx []int, err error) {
 	var not []int
 	if c.but != "" {
-		var err error
 		if not, err = selectColumns(c.but, "--y-columns", names, cols); err != nil {
 			return nil, err
 		}
 	}
-	var idx []int
-	for j := range cols {
-		if !slices.Contains(not, j) {
-			idx = append(idx, j)
+	if c.list == "" {
+		for j := range cols {
+			if !slices.Contains(not, j) {
+				idx = append(idx, j)
+			}
+		}
+		return idx, nil
+	}
+	if idx, err = selectColumns(c.list, c.flag, names, cols); err != nil {
+		return nil, err
+	}
+	for _, j := range idx {
+		if slices.Contains(not, j) {
+			return nil, inputError("%s: %s is a target too", c.flag, schema.Label(names, j))
 		}
 	}
 	return idx, nil

@@ -141,7 +141,7 @@ func (d *dataFlags) streamed(cmd *cobra.Command, opt *iokl.Options) (iokl.Rows, 
 		d.y = d.x
 	}
 	if d.y == "" {
-		return rows, errors.New("give the targets by --y")
+		return rows, errors.New("give the targets by --y, or --y-columns of the file of --x")
 	}
 	t := &tables{x: d.x, y: d.y}
 	var err error
