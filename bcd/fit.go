@@ -144,9 +144,20 @@ func (f *fit) tolFor(pt *point, share, goal float64) float64 {
 	return math.Max(innerTightest, tol*f.t.space.residualScale(pt.eta, pt.L, f.t.mu))
 }
 
-// finish certifies the point to return over all kernels and in double precision.
+// finish certifies the point to return over all kernels and in double precision. The function 0
+// takes its place where rounding has left nothing better and no bound.
 func (f *fit) finish() error {
-	pt := f.best
+	err, pt := f.complete(f.best), f.best
+	zero := &point{eta: f.t.zeroWeights(pt.eta), L: pt.L, measures: measures{fit: f.t.space.normY2()}}
+	U := pt.cert.objective
+	if bounded := U >= 0 && pt.cert.relative() < 1; !bounded && !(U+pt.rounding.fit/float64(f.t.l) <= f.t.objective(zero)) {
+		f.best = f.t.start(zero.eta, zero.L)
+	}
+	return err
+}
+
+// complete measures pt on all kernels and with a product in double precision.
+func (f *fit) complete(pt *point) error {
 	if pt.complete && !pt.single {
 		return nil
 	}

@@ -88,6 +88,14 @@ func (t *task) start(eta []float64, L *linop.Spectral) *point {
 	return pt
 }
 
+// zeroWeights are those for the function 0: eta, unless ω is less without any weight.
+func (t *task) zeroWeights(eta []float64) []float64 {
+	if none := make([]float64, t.m); t.omega(none) < t.omega(eta) {
+		return none
+	}
+	return eta
+}
+
 // next is the point that the weights and output kernel lead to, with pt's coefficients
 // as its start. pt stays as it is.
 func (t *task) next(pt *point, eta []float64, L *linop.Spectral) *point {

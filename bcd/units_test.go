@@ -132,6 +132,36 @@ func TestFormsOfTinyKernels(t *testing.T) {
 	}
 }
 
+// Block norms let the weights grow with the targets, here until μ is lost beside K_η·L: no
+// solver then returns what is worse than the function 0.
+func TestNoWorseThanZero(t *testing.T) {
+	const n = 3
+	rng := newRand(5)
+	for _, c := range []struct{ y, k float64 }{{1e77, 1e16}, {1e117, 1e84}} {
+		Z := scaled(randn(rng, 12, 4), math.Sqrt(c.k))
+		Y := scaled(randn(rng, 12, n), c.y)
+		Gamma, H := blas.NewGeneral(4, 4), blas.NewGeneral(4, n)
+		blas.GramOf(blas.Active(), Gamma, Z)
+		blas.Mul(blas.Active(), H, true, false, Z, Y)
+		yy := square(blas.Frob(Y))
+		for _, space := range []Space{NewSamples(linop.NewFactorSum([]blas.General{Z}, nil), Y), NewFeatures(Gamma, H, yy, 12, []int{4}, nil)} {
+			for _, solver := range Solvers() {
+				p := &Problem{Space: space, Lambda: 1e-4, Tau: n, Norm: BlockR{1}, FixL: true}
+				opt := Options{Solver: solver, MaxOuter: 8}
+				if solver == "okl" {
+					opt.Rho = 1e-200
+				}
+				res, err := Solve(context.Background(), p, opt)
+				if err != nil && !errors.Is(err, ErrNotConverged) {
+					t.Errorf("%v, %s: %v", c, solver, err)
+				} else if !(res.Objective >= 0 && res.Objective <= yy/12*(1+1e-12)) {
+					t.Errorf("%v, %s: the objective is %g, that of 0 %g", c, solver, res.Objective, yy/12)
+				}
+			}
+		}
+	}
+}
+
 // Kernels that are positive semidefinite by construction are never called indefinite,
 // however small λ or large the targets.
 func TestRoundingIsNotIndefinite(t *testing.T) {

@@ -2,6 +2,7 @@ package sylvester
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,7 @@ type masked struct {
 	cols   int
 	by     preconditioned
 	chol   observedCholesky
+	hard   bool // iterations have spent what Cholesky's factor costs
 	op     linop.Kronecker
 	mask   linop.Mask // op on the observed cells
 	inside solverGrid
@@ -69,6 +71,9 @@ func MaskedNames() []string {
 //   - cg: nothing, for comparison;
 //   - the other names of [New]: that solver on the full grid in the place of eigenvectors;
 //   - auto: direct where few cells are observed, eigen up to the order 400, else nystrom.
+//
+// Where at most 3000 cells are observed and MaxIter is 0, direct takes over from iterations
+// that have cost as much without an end, but from those for comparison.
 //
 // MaxIter bounds the products with K and, apart from those, the full-grid solves
 // inside, which Result.GridSolves counts. ctx is looked at before every one of either;
@@ -141,7 +146,6 @@ func (s *masked) solve(ctx context.Context, C blas.General, sys System, Y blas.G
 	if err := opt.check(); err != nil {
 		return res, err
 	}
-	opt = opt.limited(s.rows)
 	if m, ok := sys.K.(linop.Mixed); ok && opt.Single {
 		sys.K, res.Single = m.Single(), true
 	}
@@ -174,17 +178,43 @@ func (s *masked) iterate(ctx context.Context, sys System, opt Options, res *Resu
 		A: &s.mask, cells: s.cells, near: sys, same: true, cut: s.name == maskedObserved,
 		product: 2 * float64(l) * float64(l) * float64(r), columns: r,
 	}
-	switch {
-	case s.name == maskedDirect || s.name == "auto" && s.few(l, r):
-		if err := s.chol.set(ctx, s.cfg.Backend, sys, s.cells); err != nil {
-			return err
-		}
-		return s.by.run(ctx, t.A, &s.chol, r, opt, res, nil)
-	case s.name == "cg":
-		return s.by.run(ctx, t.A, nil, r, opt, res, nil)
-	case slices.Contains(ownGrid, s.name):
+	spare := opt.MaxIter == 0 && s.cells.Count() <= insteadMost && s.name != "cg" && s.name != maskedObserved
+	if opt = opt.limited(s.rows); s.name == maskedDirect || spare && s.hard || s.name == "auto" && s.few(l, r) {
+		return s.direct(ctx, t, opt, res)
+	}
+	if !spare {
+		return s.precondition(ctx, t, opt, res)
+	}
+	bounded := opt
+	bounded.MaxIter = min(opt.MaxIter, max(usualSolves, int(s.factorWork()/gridWork(l, l, r))))
+	err := s.precondition(ctx, t, bounded, res)
+	if s.hard = errors.Is(err, ErrNotConverged); s.hard {
+		return s.direct(ctx, t, opt, res)
+	}
+	return err
+}
+
+// insteadMost is the number of observed cells up to which a factor, of 72 MB then, may take the
+// place of iterations.
+const insteadMost = 3000
+
+// direct solves by Cholesky's factor, with conjugate gradients for its rounding.
+func (s *masked) direct(ctx context.Context, t target, opt Options, res *Result) error {
+	if err := s.chol.set(ctx, s.cfg.Backend, t.near, s.cells); err != nil {
+		return err
+	}
+	return s.by.run(ctx, t.A, &s.chol, t.columns, opt, res, nil)
+}
+
+// precondition solves by conjugate gradients and the method that s is called by.
+func (s *masked) precondition(ctx context.Context, t target, opt Options, res *Result) error {
+	if s.name == "cg" {
+		return s.by.run(ctx, t.A, nil, t.columns, opt, res, nil)
+	}
+	if slices.Contains(ownGrid, s.name) {
 		return s.by.solve(ctx, t, opt, res)
 	}
+	sys := t.near
 	s.by.inner.tol, s.by.inner.rel = 0.9*opt.Tol, s.inside.aim(s.cfg.Backend, sys, s.cells)
 	err := s.by.with(ctx, t, &s.inside, opt, res, nil)
 	res.Columns += s.inside.columns
@@ -197,10 +227,12 @@ var ownGrid = []string{"auto", "eigen", "nystrom", maskedObserved}
 // few reports whether Cholesky's factor of the observed cells is expected to be
 // cheaper than full-grid solves.
 func (s *masked) few(l, r int) bool {
-	N := float64(s.cells.Count())
 	grid := usualSolves * gridWork(l, l, r)
 	if s.by.keep.dec == nil || s.by.keep.stale {
 		grid += s.by.keep.renewal(l)
 	}
-	return N*N*N/3 < grid && N*N <= 4*float64(l)*float64(l)
+	return s.factorWork() < grid && s.cells.Count() <= 2*l
 }
+
+// factorWork is the cost of Cholesky's factor.
+func (s *masked) factorWork() float64 { return math.Pow(float64(s.cells.Count()), 3) / 3 }
