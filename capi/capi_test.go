@@ -63,6 +63,12 @@ func TestC(t *testing.T) {
 			if flags != nil && exec.Command(cc, append(flags, "-x", "c", "-o", filepath.Join(dir, "empty"), "testdata/empty.c")...).Run() != nil {
 				t.Skip("the C compiler has no sanitizers")
 			}
+			if flags != nil {
+				out, err := exec.Command(compile(t, dir, cc, "testdata/leak.c", flags...)).CombinedOutput()
+				if err == nil || !strings.Contains(string(out), "detected memory leaks") {
+					t.Errorf("a leak is not found: %v\n%s", err, out)
+				}
+			}
 			program := compile(t, dir, cc, "testdata/conformance.c", flags...)
 			if out, err := exec.Command(program, filepath.Join(dir, "m.iokl")).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)

@@ -216,6 +216,11 @@ iokl_status iokl_predict_gram(iokl_handle model, const iokl_matrix *KX, int64_t 
 iokl_status iokl_predict_interval(iokl_handle model, const iokl_matrix *X, const char *options, const iokl_matrix *F,
                                   const iokl_matrix *low, const iokl_matrix *high, iokl_error *err);
 
+/* The same, by cv+, of a model of Gram matrices that keeps models without each fold (option interval_folds), from cross-Gram
+ * matrices (t x l) of all m kernels. */
+iokl_status iokl_predict_interval_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const char *options, const iokl_matrix *F,
+                                       const iokl_matrix *low, const iokl_matrix *high, iokl_error *err);
+
 /* Writes the posterior standard deviations at the rows of X to S (t x n): where data are thin. They do not count noise. */
 iokl_status iokl_predict_deviation(iokl_handle model, const iokl_matrix *X, const iokl_matrix *S, iokl_error *err);
 
@@ -245,6 +250,14 @@ iokl_status iokl_solve_operator(iokl_apply apply, void *context, int64_t n, doub
  * their eigenvectors in the columns of vectors (n x k). tol is 0 for 1e-8. result->residual is the largest of the pairs'. */
 iokl_status iokl_eigenpairs(iokl_apply apply, void *context, int64_t n, int64_t k, int32_t smallest, double tol, double *values,
                             const iokl_matrix *vectors, iokl_solved *result, iokl_error *err);
+
+/* Minimizes ||A L - Y||^2/samples + lambda tr(B L) over the symmetric positive semidefinite L (n x n) with tr L <= tau by
+ * Frank-Wolfe: the step of an output kernel. AtA is A'A, AtY is A'Y and B symmetric, n x n each, and yy is ||Y||^2. L is not read.
+ * tol, relative to the value, is 0 for 1e-6. value gets the function at L, or is NULL; result->residual is the certified
+ * distance from the least value, relative to it. */
+iokl_status iokl_solve_output_kernel(const iokl_matrix *AtA, const iokl_matrix *AtY, double yy, double samples, const iokl_matrix *B,
+                                     double lambda, double tau, const iokl_matrix *L, double tol, double *value, iokl_solved *result,
+                                     iokl_error *err);
 
 #endif /* IOKL_TYPES_ONLY */
 

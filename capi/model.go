@@ -258,11 +258,39 @@ func iokl_predict_interval(h C.iokl_handle, X *C.iokl_matrix, options *C.char, F
 		if err != nil {
 			return err
 		}
-		return errors.Join(
-			give(F, "F", rows, r.Predictions),
-			give(low, "low", rows, r.Low),
-			give(high, "high", rows, r.High))
+		return giveIntervals(F, low, high, rows, r)
 	})
+}
+
+//export iokl_predict_interval_gram
+func iokl_predict_interval_gram(h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, err := model(h)
+		if err != nil {
+			return err
+		}
+		list, err := matrices(KX, kernels, "KX")
+		if err != nil {
+			return err
+		}
+		opt, err := host.IntervalOptions(text(options))
+		if err != nil {
+			return err
+		}
+		r, err := m.PredictIntervalGram(context.Background(), list, opt)
+		if err != nil {
+			return err
+		}
+		return giveIntervals(F, low, high, r.Predictions.RawMatrix().Rows, r)
+	})
+}
+
+// giveIntervals copies predictions and the ends of their intervals to the caller's memory.
+func giveIntervals(F, low, high *C.iokl_matrix, rows int, r *iokl.Intervals) error {
+	return errors.Join(
+		give(F, "F", rows, r.Predictions),
+		give(low, "low", rows, r.Low),
+		give(high, "high", rows, r.High))
 }
 
 // give copies a result to the caller's memory.

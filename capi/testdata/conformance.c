@@ -354,6 +354,24 @@ static void grams(void) {
 	STATUS(iokl_predict_gram(model, cross, 0, &out, &err), IOKL_BAD_INPUT);
 	iokl_matrix a = X();
 	STATUS(iokl_predict(model, &a, &b, &err), IOKL_BAD_INPUT);
+	double low[T * N], high[T * N];
+	iokl_matrix lo = rowmajor(low, T, N), hi = rowmajor(high, T, N);
+	STATUS(iokl_predict_interval_gram(model, cross, 2, NULL, &out, &lo, &hi, &err), IOKL_BAD_INPUT); /* it keeps no folds */
+	STATUS(iokl_model_free(model, &err), IOKL_OK);
+	STATUS(iokl_fit_gram(stack, 2, &b, "{\"lambda\": 1e-4, \"interval_folds\": 5}", &job, &err), IOKL_OK);
+	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
+	STATUS(iokl_job_model(job, &model, &err), IOKL_OK);
+	STATUS(iokl_job_free(job, &err), IOKL_OK);
+	double f2[T * N];
+	iokl_matrix out2 = rowmajor(f2, T, N);
+	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"level\": 0.8}", &out2, &lo, &hi, &err), IOKL_OK);
+	for (int i = 0; i < T * N; i++)
+		CHECK(f2[i] == f[i] && low[i] < high[i] && low[i] <= f[i] && f[i] <= high[i]);
+	STATUS(iokl_predict_interval_gram(model, cross, 1, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_interval_gram(model, NULL, 2, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_interval_gram(model, cross, 2, "{\"method\": \"jackknife+\"}", &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
+	hi.rows--;
+	STATUS(iokl_predict_interval_gram(model, cross, 2, NULL, &out2, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_model_free(model, &err), IOKL_OK);
 	STATUS(iokl_fit_gram(NULL, 2, &b, NULL, &job, &err), IOKL_BAD_INPUT);
 }
@@ -461,6 +479,21 @@ static void solvers(void) {
 	P.cols = 1;
 	STATUS(iokl_eigenpairs(diagonal, &scale, n, 1, 1, 0, values, &P, &r, &err), IOKL_OK);
 	CHECK(fabs(values[0] - 1) < 1e-6);
+
+	/* ||L - diag(3, 1, -1)||^2 + 0.2 tr L, tr L <= 3: the diagonal less 0.1 is (2.9, 0.9, -1.1), whose projection is (2.5, 0.5, 0). */
+	double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, target[9] = {3, 0, 0, 0, 1, 0, 0, 0, -1}, found[9], value;
+	iokl_matrix I = rowmajor(one, 3, 3), Yt = rowmajor(target, 3, 3), best = rowmajor(found, 3, 3);
+	STATUS(iokl_solve_output_kernel(&I, &Yt, 11, 1, &I, 0.2, 3, &best, 1e-10, &value, &r, &err), IOKL_OK);
+	for (int i = 0; i < 9; i++)
+		CHECK(fabs(found[i] - (i == 0 ? 2.5 : i == 4 ? 0.5 : 0)) < 1e-4);
+	CHECK(fabs(value - 2.1) < 1e-8 && r.residual <= 1e-10 && r.iterations > 0);
+	STATUS(iokl_solve_output_kernel(&I, &Yt, 11, 1, &I, 0.2, 3, &best, 0, NULL, NULL, &err), IOKL_OK);
+	STATUS(iokl_solve_output_kernel(&I, &Yt, 11, 0, &I, 0.2, 3, &best, 0, NULL, NULL, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_solve_output_kernel(&I, &Yt, 11, 1, &I, 0.2, -1, &best, 0, NULL, NULL, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_solve_output_kernel(&I, &Yt, NAN, 1, &I, 0.2, 3, &best, 0, NULL, NULL, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_solve_output_kernel(&I, NULL, 11, 1, &I, 0.2, 3, &best, 0, NULL, NULL, &err), IOKL_BAD_INPUT);
+	one[1] = 1;
+	STATUS(iokl_solve_output_kernel(&I, &Yt, 11, 1, &I, 0.2, 3, &best, 0, NULL, NULL, &err), IOKL_BAD_INPUT);
 }
 
 /* An output kernel for each kernel, and targets of which cells are missing. */

@@ -2,13 +2,14 @@
 folds, errors and seconds.
 
     python3 examples/python/compare.py                            diabetes and linnerud, which come with scikit-learn
-    python3 examples/python/compare.py --x x.csv --y y.csv        a table of one's own
+    python3 examples/python/compare.py --table a.csv b.csv        tables of one's own, with targets in the columns y_…
     python3 examples/python/compare.py --only iokl,forest --folds 5
 
 The error is √(Σ(y−ŷ)²/Σ(y−ȳ)²) with the mean of the training targets, averaged over the outputs: 1 for a constant. Behind ± is the
 standard error over the folds. Times are those of fit, choice of settings included."""
 
 import argparse
+import pathlib
 import time
 import warnings
 
@@ -90,16 +91,19 @@ def compare(name, X, Y, only, folds):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--x", help="CSV file of inputs")
-    p.add_argument("--y", help="CSV file of targets")
+    p.add_argument("--table", nargs="+", help="CSV files, with targets in the columns whose names begin with y_")
     p.add_argument("--only", default=",".join(REGRESSORS), help="regressors to compare")
     p.add_argument("--folds", type=int, default=5)
     args = p.parse_args()
     only = args.only.split(",")
     if unknown := set(only) - set(REGRESSORS):
         p.error(f"no regressor is called {', '.join(unknown)}: there are {', '.join(REGRESSORS)}")
-    if args.x:
-        sets = {args.x: (pd.read_csv(args.x).to_numpy(float), pd.read_csv(args.y).to_numpy(float))}
+    if args.table:
+        sets = {}
+        for path in args.table:
+            t = pd.read_csv(path)
+            target = t.columns.str.startswith("y_")
+            sets[pathlib.Path(path).stem] = t.loc[:, ~target].to_numpy(float), t.loc[:, target].to_numpy(float)
     else:
         X, y = load_diabetes(return_X_y=True)
         sets = {"diabetes": (X, y[:, None]), "linnerud": load_linnerud(return_X_y=True)}

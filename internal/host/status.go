@@ -9,6 +9,7 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/cg"
+	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/lanczos"
 	"github.com/iokl/iokl/sylvester"
@@ -52,10 +53,10 @@ var kinds = []struct {
 	{Cancelled, []error{context.Canceled, iokl.ErrBrief}},
 	{NoMemory, []error{iokl.ErrMemory}},
 	{BadModel, []error{iokl.ErrModel}},
-	{NotConverged, []error{bcd.ErrNotConverged, sylvester.ErrNotConverged, cg.ErrNotConverged, lanczos.ErrNotConverged}},
+	{NotConverged, []error{bcd.ErrNotConverged, sylvester.ErrNotConverged, cg.ErrNotConverged, lanczos.ErrNotConverged, frankwolfe.ErrNotConverged}},
 	{BadInput, []error{
 		iokl.ErrInput, granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown, granger.ErrDuplicate, granger.ErrOption,
-		sylvester.ErrNotFinite, sylvester.ErrNotSPD, sylvester.ErrSingular, cg.ErrNotFinite, cg.ErrNotSPD, lanczos.ErrNotFinite,
+		sylvester.ErrNotFinite, sylvester.ErrNotSPD, sylvester.ErrSingular, cg.ErrNotFinite, cg.ErrNotSPD, lanczos.ErrNotFinite, frankwolfe.ErrNotFinite,
 	}},
 }
 

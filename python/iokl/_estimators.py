@@ -354,7 +354,8 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         F = self._shape(self._outputs(X))
         if not return_std:
             return F
-        self._table_only("deviations")
+        if self._precomputed():
+            raise ValueError("deviations are not there for precomputed kernels")
         return F, self._shape(self._model.deviation(self._read(X, False)))
 
     def predict_interval(self, X: Any, level: float = 0.9, method: str | None = None, local: bool = False, joint: bool = False) -> Any:
@@ -363,7 +364,8 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs.
+            Inputs, as for `predict`. With precomputed kernels, intervals are those of "cv+", from the cross-kernel
+            matrices of all kernels.
         level : float, default=0.9
             The share of new targets that the intervals are to hold.
         method : {{"cv+", "jackknife+"}} or None, default=None
@@ -380,14 +382,10 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             The ends of the intervals.
         """
         model = self._fitted()
-        self._table_only("intervals")
         options = {"level": level, "method": method, "local": local, "joint": joint}
-        _, low, high = model.interval(self._read(X, False), options)
+        a = self._read(X, False)
+        _, low, high = model.interval_gram(a, options) if self._precomputed() else model.interval(a, options)
         return self._shape(low), self._shape(high)
-
-    def _table_only(self, what: str) -> None:
-        if self._precomputed():
-            raise ValueError(f"{what} are not there for precomputed kernels")
 
 
 class IOKLClassifier(ClassifierMixin, _Estimator):

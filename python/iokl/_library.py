@@ -98,6 +98,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_predict": [_H, _M, _M],
     "iokl_predict_gram": [_H, _M, ct.c_int64, _M],
     "iokl_predict_interval": [_H, _M, _T, _M, _M, _M],
+    "iokl_predict_interval_gram": [_H, _M, ct.c_int64, _T, _M, _M, _M],
     "iokl_predict_deviation": [_H, _M, _M],
     "iokl_predict_sets": [_H, _M, ct.c_double, _M, _M],
     "iokl_solve_sylvester": [_M, _M, ct.c_double, _M, _M, _T, ct.c_double, ct.POINTER(_Solved)],
@@ -374,10 +375,17 @@ class Model:
         return self._blocks(X, 2, lambda x, P, S: call("iokl_predict_sets", self._handle, x, level, P, S))
 
     def predict_gram(self, KX: Sequence[Floats]) -> Floats:
-        F = np.empty((KX[0].shape[0], self.sizes().outputs))
+        return self._gram("iokl_predict_gram", KX, 1)[0]
+
+    def interval_gram(self, KX: Sequence[Floats], options: dict[str, Any]) -> list[Floats]:
+        """Predictions, lower ends, upper ends."""
+        return self._gram("iokl_predict_interval_gram", KX, 3, encode_options(options))
+
+    def _gram(self, function: str, KX: Sequence[Floats], outputs: int, *args: Any) -> list[Floats]:
+        results = [np.empty((KX[0].shape[0], self.sizes().outputs)) for _ in range(outputs)]
         stack = [in_place(k) for k in KX]
-        call("iokl_predict_gram", self._handle, matrices(stack), len(stack), ct.byref(matrix(F)))
-        return F
+        call(function, self._handle, matrices(stack), len(stack), *args, *(ct.byref(matrix(F)) for F in results))
+        return results
 
 
 def set_threads(threads: int | None) -> None:

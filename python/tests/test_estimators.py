@@ -188,6 +188,14 @@ def test_precomputed(table, tmp_path):
     fit, new = np.stack([gaussian(X[:40], X[:40]), X[:40] @ X[:40].T]), np.stack([gaussian(X[40:], X[:40]), X[40:] @ X[:40].T])
     m = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4).fit(fit, Y[:40])
     assert r2_score(Y[40:], m.predict(new)) > 0.95
+    kept = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4, interval_folds=5).fit(fit, Y[:40])
+    low, high = kept.predict_interval(new, level=0.9)
+    assert low.shape == (20, 2) and ((low < Y[40:]) & (Y[40:] < high)).mean() > 0.7
+    assert (low <= kept.predict(new)).all() and (kept.predict(new) <= high).all()
+    with pytest.raises(ValueError, match="folds"):
+        m.predict_interval(new)
+    with pytest.raises(ValueError, match="precomputed"):
+        kept.predict(new, return_std=True)
     flat = iokl.IOKLRegressor(kernels="precomputed", lam=1e-4)
     assert r2_score(Y, cross_val_predict(flat, gaussian(X, X), Y, cv=3)) > 0.9  # rows and columns are split
     y = Y[:, 0] > 0
