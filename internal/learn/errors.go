@@ -104,31 +104,32 @@ func Largest(row []float64) int {
 	return best
 }
 
-// Judge compares predictions F of a model that learned the scaled targets train with
-// what was observed.
-func Judge(F, Y, train blas.General, out *columns.Outputs) Errors {
+// Judge compares predictions F of a model that learned the targets of out with what was
+// observed.
+func Judge(F, Y blas.General, out *columns.Outputs) Errors {
 	var e Errors
 	e.MSE, e.Accuracy = Compare(F, Y)
 	e.Rows = make([]float64, Y.Rows)
 	e.Relative = slices.Repeat([]float64{math.NaN()}, Y.Cols)
-	deviation := columns.Measure(train).Scale
-	for k, j := range out.Live {
-		unit := deviation[k]
-		if out.Scaler != nil {
-			unit *= out.Scaler.Scale[j]
-		}
-		var se, count float64
-		for i := range Y.Rows {
-			if v := Y.Data[i*Y.Stride+j]; !math.IsNaN(v) {
-				d := (F.Data[i*F.Stride+j] - v) / unit
-				se += d * d
-				count++
-				e.Rows[i] += d * d / float64(len(out.Live))
-			} else {
+	count := make([]float64, Y.Cols)
+	for _, j := range out.Live {
+		e.Relative[j] = 0
+	}
+	for i := range Y.Rows {
+		f, y := blas.Row(F, i), blas.Row(Y, i)
+		for _, j := range out.Live {
+			if math.IsNaN(y[j]) {
 				e.Rows[i] = math.NaN()
+				continue
 			}
+			d := (f[j] - y[j]) / out.Deviation(j)
+			e.Relative[j] += d * d
+			count[j]++
+			e.Rows[i] += d * d / float64(len(out.Live))
 		}
-		e.Relative[j] = se / count
+	}
+	for _, j := range out.Live {
+		e.Relative[j] /= count[j]
 	}
 	e.NMSE = Mean(e.Relative)
 	return e

@@ -81,6 +81,8 @@ type Sampler interface {
 // Approximator is Data whose kernels can be replaced by explicit features.
 type Approximator interface {
 	Sampler
+	// Part is the data of these samples and targets alone, in this order; nil stands for all.
+	Part(samples, targets []int) (Data, error)
 	// Affordable returns the SPECs where a fit to all samples takes little enough time
 	// and memory, and else SPECs of the same kernels with as many features as do, with
 	// sums apart for so many folds.

@@ -144,8 +144,8 @@ func (s *selection) choose(limited, ctx context.Context) (*Result, error) {
 	if s.LeaveOneOut {
 		return s.leaveOneOut(limited)
 	}
-	if d, some, ok := s.large(); ok {
-		return s.chooseLarge(limited, ctx, d, some)
+	if d, samples, targets, ok := s.large(); ok {
+		return s.chooseLarge(limited, ctx, d, samples, targets)
 	}
 	return s.compare(limited, s.data)
 }

@@ -3,6 +3,7 @@ package choose
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/iokl/iokl/internal/learn"
@@ -11,25 +12,33 @@ import (
 )
 
 // large reports whether a part of the data is to choose all but λ, and of how many
-// samples: there are more than time or memory allow, and the user fixed no kernels.
-func (s *selection) large() (d learn.Approximator, some int, yes bool) {
+// samples and targets: there are more than time or memory allow, and the user fixed no kernels.
+func (s *selection) large() (d learn.Approximator, samples, targets int, yes bool) {
 	d, ok := s.data.(learn.Approximator)
-	l, _ := s.data.Size()
+	l, n := s.data.Size()
 	holds := math.Sqrt(float64(s.Method.Limit()) / defaults.ChooseBytes)
-	some = int(max(defaults.LeastChoose, min(defaults.ChooseSamples, holds)))
-	return d, some, ok && l > some && s.Kernels == nil && s.Setting.Kernels == nil
+	samples, targets = min(l, int(max(defaults.LeastChoose, min(defaults.ChooseSamples, holds)))), n
+	if n >= 2*defaults.ChooseTargets && s.Metric != "accuracy" {
+		targets = defaults.ChooseTargets
+	}
+	return d, samples, targets, ok && (samples < l || targets < n) && s.Kernels == nil && s.Setting.Kernels == nil
 }
 
-// chooseLarge chooses all but λ on a random part of the samples, and λ on all of them, with
+// chooseLarge chooses all but λ on random samples and targets, so many, and λ on all of them, with
 // exact kernels where time and memory allow, and explicit features else. Where the time that
 // is limited ends before, or ctx does, the λ of the part is taken.
-func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximator, some int) (*Result, error) {
-	l, _ := d.Size()
-	part, job, err := s.part(d, some)
+func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximator, samples, targets int) (*Result, error) {
+	l, n := d.Size()
+	part, job, err := s.part(d, samples, targets)
 	if err != nil {
 		return nil, err
 	}
-	s.Method.Say("choosing kernels on %d of %d samples", some, l)
+	if samples < l {
+		s.Method.Say("choosing kernels on %d of %d samples", samples, l)
+	}
+	if targets < n {
+		s.Method.Say("choosing kernels on %d of %d targets", targets, n)
+	}
 	if job.Models == nil {
 		job.Models = []string{"product"} // explicit features offer no other
 	}
@@ -53,8 +62,9 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 	job = s.Job
 	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Model, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Model, p.Tau
 	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0
-	if job.Lambdas == nil {
-		job.Lambdas = Carried(p.Lambda, float64(l)/float64(some))
+	open := job.Lambdas == nil
+	if open {
+		job.Lambdas = Carried(p.Lambda, float64(l)/float64(samples))
 	}
 	p.Kernels = kernels
 	data := learn.Data(d)
@@ -64,19 +74,54 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 		}
 	}
 	all, err := Run(limited, data, job)
+	for k := 0; k < mostBeyond && open && all != nil && err == nil; k++ {
+		best := all.Points[all.Best].Lambda
+		if job.Lambdas = beyond(best, job.Lambdas); job.Lambdas == nil {
+			break
+		}
+		more, e := Run(limited, data, job)
+		if e != nil || more.Points[more.Best].Lambda == best {
+			break
+		}
+		all = more
+	}
 	if all == nil && limited.Err() != nil {
 		all = r
 	}
 	return all, err
 }
 
-// part is a random part of the data, of so many samples, and what to choose on it.
-func (s *selection) part(d learn.Approximator, some int) (learn.Data, Job, error) {
-	l, _ := d.Size()
-	idx := s.draw(l, some, uint64(some))
-	job := s.Job
-	job.Groups = learn.Pick(s.Groups, idx)
-	part, err := d.Sample(idx)
+// mostBeyond is how often values of λ beyond the ends of a path are tried.
+const mostBeyond = 3
+
+// beyond are the best of some values of λ and three beyond it, where it is the largest or the least of them; else nil.
+func beyond(best float64, lambdas []float64) (more []float64) {
+	step := math.Sqrt(10)
+	switch best {
+	case slices.Max(lambdas):
+	case slices.Min(lambdas):
+		step = 1 / step
+	default:
+		return nil
+	}
+	for k := range 4 {
+		more = append(more, best*math.Pow(step, float64(k)))
+	}
+	return more
+}
+
+// part is a random part of the data, of so many samples and targets, and what to choose on it.
+func (s *selection) part(d learn.Approximator, samples, targets int) (learn.Data, Job, error) {
+	l, n := d.Size()
+	job, rows, columns := s.Job, []int(nil), []int(nil)
+	if samples < l {
+		rows = s.draw(l, samples, uint64(samples))
+		job.Groups = learn.Pick(s.Groups, rows)
+	}
+	if targets < n {
+		columns = s.draw(n, targets, uint64(targets))
+	}
+	part, err := d.Part(rows, columns)
 	return part, job, err
 }
 

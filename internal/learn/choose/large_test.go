@@ -2,6 +2,7 @@ package choose
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/samples"
@@ -97,5 +99,59 @@ func TestCarried(t *testing.T) {
 	path := Carried(1e-2, 1000)
 	if !(path[0] > 3e-2 && path[0] < 4e-2) || !(path[len(path)-1] < 1e-5) || !slices.IsSortedFunc(path, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
 		t.Errorf("%v", path)
+	}
+}
+
+// TestBeyond goes on where the best λ is the first or the last.
+func TestBeyond(t *testing.T) {
+	path := []float64{1, .1, .01}
+	for best, want := range map[float64]float64{1: math.Pow(10, 1.5), .1: 0, .01: math.Pow(10, -3.5)} {
+		got := beyond(best, path)
+		if (want == 0) != (got == nil) || got != nil && (got[0] != best || math.Abs(got[3]/want-1) > 1e-12) {
+			t.Errorf("beyond %g: %v", best, got)
+		}
+	}
+}
+
+// TestManyTargets chooses kernels on some of the targets. The result is about all of them, and about as good
+// as that of a choice on all.
+func TestManyTargets(t *testing.T) {
+	const l, n = 60, 2 * defaults.ChooseTargets
+	rng := rand.New(rand.NewPCG(3, 4))
+	X, Y := mat.NewDense(l, 3, nil), mat.NewDense(l, n, nil)
+	for i := range l {
+		a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		X.SetRow(i, []float64{a, b, c})
+		for k, f := range []float64{math.Sin(a + b), a * c, math.Cos(2 * b)} {
+			for j := k; j < n-1; j += 3 {
+				Y.Set(i, j, f*float64(1+j%5)+.1*rng.NormFloat64())
+			}
+		}
+		Y.Set(i, n-1, rng.NormFloat64()) // noise
+	}
+	d := rowsIn(t, X, Y, -1)
+	var said []string
+	job := Job{Options: Options{Folds: 3}, Method: learn.Method{Env: learn.Env{Notify: func(line string) { said = append(said, line) }}}}
+	r, err := Run(t.Context(), d, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(said, "choosing kernels on 100 of 200 targets") {
+		t.Errorf("%q", said)
+	}
+	s := &selection{Job: job, data: d}
+	if err := s.fill(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.compare(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, whole := r.Points[r.Best].Mean, all.Points[all.Best].Mean
+	if !(some < 1.1*whole) || !(whole < .9) {
+		t.Errorf("nmse %g by some targets, %g by all", some, whole)
+	}
+	if !slices.Contains(r.Means, n-1) || len(r.Means) > n/10 {
+		t.Errorf("%d of %d targets are predicted by their mean: %v", len(r.Means), n, r.Means)
 	}
 }

@@ -43,7 +43,12 @@ type Outputs struct {
 	Scaler  *Scaler  `json:"scaler,omitempty"` // nil: targets as they are
 	Live    []int    `json:"live"`             // the targets that are learned, the others being constant
 	Classes []string `json:"classes,omitempty"`
+
+	deviation []float64 // of each target in the training data; nil in a model that was read from a file
 }
+
+// Deviation is the standard deviation of a target in the training data, 1 where it is constant.
+func (o *Outputs) Deviation(j int) float64 { return o.deviation[j] }
 
 // NewInputs makes the map of inputs with the moments s.
 func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err error) {
@@ -149,7 +154,7 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	if len(constant) == len(names) {
 		return nil, nil, fault.Input("every target column is constant: there is nothing to learn")
 	}
-	out = &Outputs{Names: names}
+	out = &Outputs{Names: names, deviation: s.Scale}
 	for j := range names {
 		if !opt.ScaleOutputs || !s.Constant[j] {
 			out.Live = append(out.Live, j)

@@ -20,59 +20,50 @@ type Scaler struct {
 }
 
 // Measure measures the columns of a, ignoring NaN; the scale is the standard
-// deviation (divisor l).
+// deviation (divisor l). Values are taken relative to the first of their column, so that a
+// large offset costs no digits.
 func Measure(a blas.General) *Scaler {
 	s := &Scaler{Mean: make([]float64, a.Cols), Scale: make([]float64, a.Cols), Constant: make([]bool, a.Cols)}
 	s.low, s.high = slices.Repeat([]float64{math.Inf(1)}, a.Cols), slices.Repeat([]float64{math.Inf(-1)}, a.Cols)
-	for j := range a.Cols {
-		s.Mean[j], s.Scale[j], s.Constant[j] = moments(a, j)
+	first, sum, count := make([]float64, a.Cols), make([]float64, a.Cols), make([]float64, a.Cols)
+	for i := range a.Rows {
+		for j, v := range blas.Row(a, i) {
+			if math.IsNaN(v) {
+				continue
+			}
+			if count[j] == 0 {
+				first[j] = v
+			}
+			s.low[j], s.high[j] = min(s.low[j], v), max(s.high[j], v)
+			sum[j] += v - first[j]
+			count[j]++
+		}
+	}
+	unit, squares := make([]float64, a.Cols), make([]float64, a.Cols)
+	for j := range unit {
+		_, exponent := math.Frexp(max(s.high[j]-s.low[j], 0x1p-1000))
+		unit[j] = math.Ldexp(1, -exponent) // a power of two, exact: squares neither overflow nor vanish
+		sum[j] /= max(count[j], 1)
 	}
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
 			if !math.IsNaN(v) {
-				s.low[j], s.high[j] = math.Min(s.low[j], v), math.Max(s.high[j], v)
+				d := (v - first[j] - sum[j]) * unit[j]
+				squares[j] += d * d
 			}
+		}
+	}
+	for j := range unit {
+		s.Mean[j], s.Scale[j] = first[j]+sum[j], math.Sqrt(squares[j]/count[j])/unit[j]
+		if !(s.low[j] < s.high[j]) {
+			s.Mean[j], s.Scale[j] = first[j], 0
+		}
+		s.Constant[j] = !(s.Scale[j] > 0)
+		if s.Constant[j] || math.IsInf(s.Scale[j], 0) {
+			s.Scale[j] = 1
 		}
 	}
 	return s
-}
-
-// moments are the mean, the standard deviation and whether column j is constant.
-// The values are taken relative to the first, so that a large offset costs no digits.
-func moments(a blas.General, j int) (mean, sd float64, constant bool) {
-	first, sum, count := math.NaN(), 0.0, 0
-	lo, hi := math.Inf(1), math.Inf(-1)
-	each := func(f func(v float64)) {
-		for i := range a.Rows {
-			if v := a.Data[i*a.Stride+j]; !math.IsNaN(v) {
-				f(v)
-			}
-		}
-	}
-	each(func(v float64) {
-		if count == 0 {
-			first = v
-		}
-		lo, hi = math.Min(lo, v), math.Max(hi, v)
-		sum += v - first
-		count++
-	})
-	if count == 0 {
-		return 0, 1, true
-	}
-	if lo == hi {
-		return first, 1, true
-	}
-	shift := sum / float64(count)
-	_, exponent := math.Frexp(max(hi-lo, 0x1p-1000))
-	unit := math.Ldexp(1, -exponent) // a power of two, exact: squares neither overflow nor vanish
-	var ss float64
-	each(func(v float64) { d := (v - first - shift) * unit; ss += d * d })
-	sd = math.Sqrt(ss/float64(count)) / unit
-	if !(sd > 0) || math.IsInf(sd, 0) {
-		return first + shift, 1, !(sd > 0)
-	}
-	return first + shift, sd, false
 }
 
 // Apply overwrites each row of a by its scaled values.

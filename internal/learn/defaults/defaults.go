@@ -79,13 +79,14 @@ const (
 	Subsets        = 24 // random sets of columns: enough for some to have most of the columns that matter
 )
 
-// Of more than ChooseSamples samples a random part of that size chooses all but λ, which
-// is then chosen with all of them: with exact kernels where l²·(m + n) is at most
+// Of more than ChooseSamples samples a random part of that size chooses all but λ, and of more
+// than 2·ChooseTargets targets random ChooseTargets. λ is then chosen with all of them: with exact kernels where l²·(m + n) is at most
 // ExactWork, for l samples, m kernels and n outputs, and with D explicit features else,
 // where l·D·(D + 10d + 2n) is at most FeatureWork, for d inputs. On the two cores of
 // docs/performance.md, a fit of ExactWork takes 10 s and a pass of FeatureWork 30 s.
 const (
 	ChooseSamples = 2000
+	ChooseTargets = 100
 	// Choosing on s samples takes ChooseBytes·s² bytes. LeastChoose samples choose in any memory.
 	ChooseBytes   = 1000
 	LeastChoose   = 200

@@ -67,7 +67,7 @@ func (s *leaveOut) refits(R blas.General) *learn.Refits {
 	}
 	r := &learn.Refits{F: blas.NewGeneral(s.raw.Rows, s.raw.Cols), Y: s.raw}
 	s.out.Restore(r.F, R)
-	r.Errors = learn.Judge(r.F, r.Y, s.Y, s.out)
+	r.Errors = learn.Judge(r.F, r.Y, s.out)
 	return r
 }
 

@@ -170,7 +170,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path fu
 	judge := func(i int, F blas.General) {
 		if all[i] = learn.Unknown(); F.Data != nil {
 			r.out.Restore(P, F)
-			all[i] = learn.Judge(P, r.test, r.Y, r.out)
+			all[i] = learn.Judge(P, r.test, r.out)
 		}
 	}
 	parts := patterns(r.Y)

@@ -127,13 +127,13 @@ func (o *observed) Constant(fold int) (learn.Errors, error) {
 		return learn.Errors{}, err
 	}
 	Y, test := o.targets(s)
-	out, train, _, err := columns.LearnOutputs(Y, &o.opt.Columns)
+	out, _, _, err := columns.LearnOutputs(Y, &o.opt.Columns)
 	if err != nil {
 		return learn.Errors{}, err
 	}
 	F := blas.NewGeneral(test.Rows, test.Cols)
 	out.Restore(F, blas.NewGeneral(test.Rows, len(out.Live)))
-	return learn.Judge(F, test, train, out), nil
+	return learn.Judge(F, test, out), nil
 }
 
 // planned is the number of samples that a plan is for.
@@ -262,7 +262,7 @@ func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, e
 	if err := t.predict(ctx, F, t.Model(res)); err != nil {
 		return learn.Errors{}, err
 	}
-	return learn.Judge(F, t.test, t.Y, t.out), nil
+	return learn.Judge(F, t.test, t.out), nil
 }
 
 // Rows is samples with inputs.
@@ -282,8 +282,24 @@ func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
 }
 
 // Sample is the data of these samples alone.
-func (r *Rows) Sample(idx []int) (learn.Data, error) {
-	return NewRows(columns.Rows(r.x, idx), columns.Rows(r.y, idx), r.opt.quiet())
+func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
+
+// Part is the data of these samples and targets alone; nil stands for all.
+func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
+	x, y, opt := r.x, r.y, r.opt.quiet()
+	if idx != nil {
+		x, y = columns.Rows(x, idx), columns.Rows(y, idx)
+	}
+	if targets != nil {
+		y = columns.Take(y, targets)
+		if all := opt.Columns.OutputNames; all != nil {
+			opt.Columns.OutputNames = make([]string, len(targets))
+			for k, j := range targets {
+				opt.Columns.OutputNames[k] = all[j]
+			}
+		}
+	}
+	return NewRows(x, y, opt)
 }
 
 // Columns is the number of inputs.
