@@ -93,46 +93,63 @@ func (s *eigs) accept(w blas.General, norm float64, c int) {
 // the next block behind them.
 func (s *eigs) restart() {
 	keep := min(max(s.opt.K+s.opt.Block, s.opt.MaxDim/2), s.opt.MaxDim-s.opt.Block, s.dim)
+	blas.Zero(s.T)
 	for i := range keep {
-		s.H.Data[i*s.H.Stride] = s.theta[s.column(i)]
+		s.T.Data[i*s.T.Stride+i] = s.sign() * s.theta[i]
 	}
-	s.compress(blas.View(s.Q, 0, 0, s.n, keep), keep)
+	S := blas.View(s.S, 0, 0, s.dim, keep)
+	if s.opt.Block == 1 {
+		s.tri.vectors(S)
+		S = s.chain(S)
+	} else {
+		s.last = 0
+	}
+	s.compress(blas.View(s.Q, 0, 0, s.n, keep), S)
 	for c := range s.next {
 		for i := range s.n {
 			row := blas.Row(s.Q, i)
 			row[keep+c] = row[s.dim+c]
 		}
 	}
-	blas.Zero(s.T)
-	for i := range keep {
-		s.T.Data[i*s.T.Stride+i] = s.H.Data[i*s.H.Stride]
-	}
-	s.dim, s.last = keep, 0
+	s.dim = keep
 	s.res.Restarts++
 }
 
-// compress computes dst = Q·S for the first k wanted columns of S, a few rows at
-// a time: dst may be the front of Q itself.
-func (s *eigs) compress(dst blas.General, k int) {
-	first := s.column(0)
-	if s.opt.Which == Largest {
-		first = s.column(k - 1)
+// chain turns the columns of S, whose Ritz values stand on the diagonal of T, so that T
+// is tridiagonal and the next column is coupled to the last of them alone: the
+// Householder reduction of the Ritz values bordered by the couplings, which keeps
+// the last unit vector. It returns S times that rotation, and sets T and R.
+func (s *eigs) chain(S blas.General) blas.General {
+	k := S.Cols
+	B := blas.View(s.turn, 0, 0, k+1, k+1)
+	blas.Zero(B)
+	for i := range k {
+		B.Data[i*B.Stride+i] = s.T.Data[i*s.T.Stride+i]
+		B.Data[i*B.Stride+k] = s.R.Data[0] * S.Data[(S.Rows-1)*S.Stride+i]
 	}
-	S := blas.View(s.S, 0, first, s.dim, k)
+	d, e, tau := s.work[:k+1], s.work[k+1:2*k+1], s.work[2*k+1:3*k+1]
+	work := s.work[3*k+1:]
+	s.small.Dsytrd(blas.Upper, k+1, B.Data, B.Stride, d, e, tau, work, len(work))
+	s.small.Dorgtr(blas.Upper, k+1, B.Data, B.Stride, tau, work, len(work))
+	for i := range k {
+		s.T.Data[i*s.T.Stride+i] = d[i]
+		if i < k-1 {
+			s.T.Data[i*s.T.Stride+i+1], s.T.Data[(i+1)*s.T.Stride+i] = e[i], e[i]
+		}
+	}
+	s.R.Data[0] = e[k-1]
+	P := blas.View(s.turned, 0, 0, S.Rows, k)
+	blas.Mul(s.be, P, false, false, S, blas.View(B, 0, 0, k, k))
+	return P
+}
+
+// compress computes dst = Q·S a few rows at a time: dst may be the front of Q itself.
+func (s *eigs) compress(dst, S blas.General) {
 	for lo := 0; lo < s.n; lo += chunkRows {
 		rows := min(chunkRows, s.n-lo)
-		out := blas.View(s.chunk, 0, 0, rows, k)
+		out := blas.View(s.chunk, 0, 0, rows, S.Cols)
 		blas.Mul(s.be, out, false, false, blas.View(s.Q, lo, 0, rows, s.dim), S)
-		for i := range rows {
-			row := blas.Row(dst, lo+i)
-			for j, v := range blas.Row(out, i) {
-				if s.opt.Which == Largest {
-					row[k-1-j] = v // S ascends
-				} else {
-					row[j] = v
-				}
-			}
-		}
+		blas.Copy(blas.View(dst, lo, 0, rows, S.Cols), out)
 	}
 }
 

@@ -80,8 +80,8 @@ func (s *eigs) run(ctx context.Context) error {
 	}
 }
 
-// schedule sets when the projected matrix, whose decomposition costs as much as many
-// products with A of moderate order, is looked at next: when the residual estimates,
+// schedule sets when the projected matrix, whose eigenvalues cost as much as some
+// products with A of small order, is looked at next: when the residual estimates,
 // if they go on falling as between the last two looks, will have met the bound.
 func (s *eigs) schedule() {
 	worst := math.Inf(1)
@@ -151,20 +151,19 @@ func (s *eigs) extend() error {
 	s.A.Apply(W, X)
 	s.res.Iter++
 	s.res.Applies += b
-	H := blas.View(s.H, 0, 0, d, b)
-	for pass := range 2 {
-		Q := blas.View(s.Q, 0, 0, s.n, d)
+	blas.Zero(blas.View(s.T, 0, s.dim, d, b))
+	// A·X lies in the span of the last block, X and what is new, up to rounding: for the
+	// first pass these two are enough, except behind a restart of blocks.
+	first := 0
+	if s.last > 0 {
+		first = s.dim - s.last
+	}
+	for range 2 {
+		Q, H := blas.View(s.Q, 0, first, s.n, d-first), blas.View(s.H, first, 0, d-first, b)
 		s.mul(true, 1, Q, W, 0, H)
 		s.mul(false, -1, Q, H, 1, W)
-		for i := range d {
-			for j := range b {
-				t := &s.T.Data[i*s.T.Stride+s.dim+j]
-				if pass == 0 {
-					*t = 0
-				}
-				*t += H.Data[i*H.Stride+j]
-			}
-		}
+		blas.AddScaled(blas.View(s.T, first, s.dim, d-first, b), 1, H)
+		first = 0
 	}
 	for i := range d {
 		for j := range b {
@@ -198,25 +197,39 @@ func (s *eigs) mul(tA bool, alpha float64, a, b blas.General, beta float64, c bl
 	s.be.Dgemv(t, a.Rows, a.Cols, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
 
-// ritz decomposes T and estimates the residuals ‖R·(last rows of the eigenvector)‖.
+// ritz finds the eigenvalues of T and those of the wanted end in front, and
+// estimates the residuals ‖R·(last rows of the eigenvector)‖. With a block of one
+// column T is tridiagonal, and S holds the eigenvectors wanted alone.
 func (s *eigs) ritz() error {
 	d := s.dim
-	S := blas.View(s.S, 0, 0, d, d)
-	blas.Copy(S, blas.View(s.T, 0, 0, d, d))
-	if !s.small.Dsyev(lapack.EVCompute, blas.Lower, d, S.Data, S.Stride, s.theta[:d], s.work, len(s.work)) {
+	k := min(s.opt.K, d)
+	var S blas.General
+	var ok bool
+	if s.opt.Block == 1 {
+		S = blas.View(s.S, 0, 0, d, k)
+		ok = s.tri.decompose(blas.View(s.T, 0, 0, d, d), s.sign(), s.size)
+		if ok {
+			copy(s.theta, s.tri.values)
+			s.tri.vectors(S)
+		}
+	} else {
+		S = blas.View(s.S, 0, 0, d, d)
+		blas.Zero(S)
+		blas.AddScaled(S, s.sign(), blas.View(s.T, 0, 0, d, d))
+		ok = s.small.Dsyev(lapack.EVCompute, blas.Lower, d, S.Data, S.Stride, s.theta[:d], s.work, len(s.work))
+	}
+	if !ok {
 		return fmt.Errorf("%w: the eigenvalue iteration of the projected matrix", ErrNotConverged)
 	}
 	s.bound = max(s.opt.Tol*max(math.Abs(s.theta[0]), math.Abs(s.theta[d-1])), s.opt.AbsTol)
-	k := min(s.opt.K, d)
 	s.values, s.resid = s.values[:k], s.resid[:k]
 	for i := range k {
-		c := s.column(i)
-		s.values[i] = s.theta[c]
+		s.values[i] = s.sign() * s.theta[i]
 		var sum float64
 		for r := range s.next {
 			var v float64
 			for j := range s.last {
-				v += s.R.Data[r*s.R.Stride+j] * S.Data[(d-s.last+j)*S.Stride+c]
+				v += s.R.Data[r*s.R.Stride+j] * S.Data[(d-s.last+j)*S.Stride+i]
 			}
 			sum = math.Hypot(sum, v)
 		}
@@ -225,12 +238,12 @@ func (s *eigs) ritz() error {
 	return nil
 }
 
-// column is the column of S with the i-th wanted Ritz vector.
-func (s *eigs) column(i int) int {
+// sign is the factor by which the wanted eigenvalues become the smallest.
+func (s *eigs) sign() float64 {
 	if s.opt.Which == Largest {
-		return s.dim - 1 - i
+		return -1
 	}
-	return i
+	return 1
 }
 
 func (s *eigs) converged() int {
@@ -269,7 +282,7 @@ func (s *eigs) confirm() (done bool, err error) {
 // pairs computes V = Q·S for the wanted columns, θ = diag(VᵀAV) and the residual norms.
 func (s *eigs) pairs() {
 	k := s.opt.K
-	s.compress(s.V, k)
+	s.compress(s.V, blas.View(s.S, 0, 0, s.dim, k))
 	s.A.Apply(s.AV, s.V)
 	s.res.Applies += k
 	s.values, s.resid = s.values[:k], s.resid[:k]

@@ -82,12 +82,15 @@ type Workspace struct {
 	Q      blas.General // N×(MaxDim+Block): the basis, then the next block
 	X, W   blas.General // N×Block: a block, and A times it
 	T      blas.General // MaxDim×MaxDim: QᵀAQ
-	S      blas.General // eigenvectors of T, one per column, ascending
+	S      blas.General // eigenvectors of T, one per column, the wanted first
+	tri    tridiagonal  // T where Block is 1
+	turn   blas.General // MaxDim×MaxDim, for Block 1: how the kept vectors are rotated at a restart
+	turned blas.General // MaxDim×MaxDim, for Block 1: S times that
 	H      blas.General // (MaxDim+Block)×Block: projections on the basis
 	R      blas.General // Block×Block: the residual block is (next block)·R
 	chunk  blas.General // rows of the basis while it is compressed
 	V, AV  blas.General // N×K: the pairs returned
-	theta  []float64    // eigenvalues of T
+	theta  []float64    // eigenvalues of T, the wanted first, of opposite sign when the largest are wanted
 	values []float64
 	resid  []float64
 	work   []float64 // of LAPACK
@@ -155,6 +158,9 @@ func (w *Workspace) resize(n int, o Options) {
 	w.Q = blas.Reshape(w.Q, n, d+b)
 	w.X, w.W = blas.Reshape(w.X, n, b), blas.Reshape(w.W, n, b)
 	w.T, w.S = blas.Reshape(w.T, d, d), blas.Reshape(w.S, d, d)
+	if b == 1 {
+		w.turn, w.turned = blas.Reshape(w.turn, d, d), blas.Reshape(w.turned, d, d)
+	}
 	w.H, w.R = blas.Reshape(w.H, d+b, b), blas.Reshape(w.R, b, b)
 	w.chunk = blas.Reshape(w.chunk, chunkRows, d)
 	w.V, w.AV = blas.Reshape(w.V, n, o.K), blas.Reshape(w.AV, n, o.K)
@@ -167,9 +173,9 @@ func (w *Workspace) resize(n int, o Options) {
 	}
 }
 
-func resize(s []float64, n int) []float64 {
+func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return s[:n]
 }

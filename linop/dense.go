@@ -25,8 +25,9 @@ type Matrix struct {
 	be blas.Backend
 }
 
-// NewDense returns the operator of the dense symmetric a, of which both
-// triangles are read. It keeps a, and multiplies by whatever a holds at the time.
+// NewDense returns the operator of the dense symmetric a. A product with one column
+// reads its upper triangle, which takes half of the time of reading all; one with more
+// reads both. It keeps a, and multiplies by whatever a holds at the time.
 // A nil backend is the active one.
 func NewDense(a blas.General, be blas.Backend) *Matrix {
 	if a.Rows != a.Cols {
@@ -44,7 +45,7 @@ func (m *Matrix) Apply(dst, x blas.General) {
 		panic("linop: Apply: shape mismatch")
 	}
 	if x.Cols == 1 {
-		m.be.Dgemv(blas.NoTrans, x.Rows, x.Rows, 1, m.a.Data, m.a.Stride, x.Data, x.Stride, 0, dst.Data, dst.Stride)
+		m.be.Dsymv(blas.Upper, x.Rows, 1, m.a.Data, m.a.Stride, x.Data, x.Stride, 0, dst.Data, dst.Stride)
 		return
 	}
 	blas.Mul(m.be, dst, false, false, m.a, x)
