@@ -117,6 +117,10 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 // solve learns from the data with nothing left open.
 func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	cells := d.Cells() // a fit may use up the data
+	folds, err := opt.withoutFolds(ctx, d)
+	if err != nil {
+		return nil, err
+	}
 	end, err := learn.Fit(ctx, d, opt.setting(), opt.method())
 	if end == nil {
 		return nil, err
@@ -130,7 +134,7 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 			end.Warnings = append(end.Warnings, opt.Chosen.Note)
 		}
 	}
-	if err == nil {
+	if m.learned.Folds = folds; folds == nil && err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
 	}
 	return m, err

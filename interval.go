@@ -25,7 +25,8 @@ type IntervalOptions struct {
 	// cv+ takes the models of Options.IntervalFolds. For rows that are drawn alike and
 	// in no order, its intervals hold at least 2·Level − 1 − √(2/l) of new targets, whatever their
 	// distribution; in practice about Level. That is so where everything was learned
-	// inside the folds; models kept by default share the setting that cross-validation chose.
+	// inside the folds; models kept by default share the setting that cross-validation chose, and
+	// those of a stream the scales, widths and landmarks of its survey too.
 	//
 	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
 	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
@@ -104,11 +105,9 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 	parts, ok := d.(learn.Parts)
 	own := opt.IntervalFolds > 0 && opt.asked != nil // each fold chooses its setting
 	switch {
-	case opt.IntervalFolds > 0 && !ok:
-		return nil, fault.Input("interval folds are for data in memory, not for streams of rows")
 	case opt.IntervalFolds > 0 && opt.CV.TimeOrdered:
 		return nil, fault.Input("interval folds are for rows in no order, not for a series in the order of time")
-	case opt.IntervalFolds < 0, opt.IntervalFolds == 0 && (opt.asked == nil || !ok || opt.CV.TimeOrdered || l > defaults.IntervalSamples):
+	case opt.IntervalFolds < 0 || !ok, opt.IntervalFolds == 0 && (opt.asked == nil || opt.CV.TimeOrdered || l > defaults.IntervalSamples):
 		return nil, nil
 	}
 	k := opt.IntervalFolds
@@ -138,6 +137,21 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 		}
 		return m.learned, nil
 	})
+}
+
+// withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to all of them uses them up.
+func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
+	f, ok := d.(learn.Folded)
+	if !ok || opt.IntervalFolds < 1 {
+		return nil, nil
+	}
+	method := opt.method()
+	method.Say("learning without each of %d folds", opt.IntervalFolds)
+	folds, err := method.WithoutFolds(ctx, f, opt.setting(), opt.IntervalFolds)
+	if ctx.Err() != nil {
+		return nil, nil // what the fit to all rows has then is worth having
+	}
+	return folds, err
 }
 
 // inputs is the number of inputs that a model keeps of every sample.

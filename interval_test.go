@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +112,20 @@ func near(t *testing.T, what string, got, want float64) {
 
 // CV+ by its definition, from fits to the rows outside each fold.
 func TestCVPlusAgainstFits(t *testing.T) {
+	t.Run("rows", func(t *testing.T) {
+		testCVPlus(t, iokl.Fit, iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}})
+	})
+	t.Run("stream", func(t *testing.T) {
+		fit := func(ctx context.Context, X, Y mat.Matrix, opt iokl.Options) (*iokl.Model, error) {
+			return iokl.FitStream(ctx, streamOf(mat.DenseCopyOf(X), mat.DenseCopyOf(Y)), iokl.StreamOptions{Options: opt})
+		}
+		// Folds of groups are known to the test, and without standardisation inputs are seen alike in all fits.
+		groups := seq(0, 61)
+		testCVPlus(t, fit, iokl.Options{Kernels: []string{"rff:gaussian:all:2:30", "linear:all"}, Standardize: "y", CV: iokl.CVOptions{Groups: groups}})
+	})
+}
+
+func testCVPlus(t *testing.T, fit func(context.Context, mat.Matrix, mat.Matrix, iokl.Options) (*iokl.Model, error), opt iokl.Options) {
 	const l, k, seed, level = 61, 4, 9, 0.8
 	X, Y := learntest.Wave(l+20, 33)
 	rows := func(a *mat.Dense, idx []int) *mat.Dense {
@@ -122,23 +137,30 @@ func TestCVPlusAgainstFits(t *testing.T) {
 		return b
 	}
 	all, fresh := seq(0, l), rows(X, seq(l, l+20))
-	opt := iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Lambda: 1e-2, Tol: 1e-2, Seed: seed, IntervalFolds: k}
-	m, err := iokl.Fit(context.Background(), rows(X, all), rows(Y, all), opt)
+	opt.Lambda, opt.Tol, opt.Seed, opt.IntervalFolds = 1e-2, 1e-2, seed, k
+	m, err := fit(context.Background(), rows(X, all), rows(Y, all), opt)
 	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := m.Encode(&file); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
 		t.Fatal(err)
 	}
 	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level})
 	if err != nil {
 		t.Fatal(err)
 	}
-	splits, err := iokl.Folds(l, k, 1, nil, false, seed)
+	splits, err := iokl.Folds(l, k, 1, opt.CV.Groups, false, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt.IntervalFolds = 0
+	opt.IntervalFolds, opt.CV.Groups = 0, nil
 	residuals, values := mat.NewDense(l, 3, nil), make([]*mat.Dense, l)
 	for _, s := range splits {
-		f, err := iokl.Fit(context.Background(), rows(X, s.Train), rows(Y, s.Train), opt)
+		f, err := fit(context.Background(), rows(X, s.Train), rows(Y, s.Train), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -609,5 +631,47 @@ func TestIntervalsByFoldsAlone(t *testing.T) {
 				t.Errorf("closed form: %v", err)
 			}
 		})
+	}
+}
+
+// Streams: folds of the choice of λ, the same from a checkpoint, and what is refused.
+func TestIntervalsOfStreams(t *testing.T) {
+	X, Y := learntest.Wave(1600, 35)
+	opt := iokl.StreamOptions{Options: iokl.Options{
+		Kernels: []string{"rff:gaussian:all:median*0.5,1:40"}, IntervalFolds: 4, CV: iokl.CVOptions{Lambdas: []float64{1e-2, 1e-4}}, Checkpoint: filepath.Join(t.TempDir(), "pass"),
+	}}
+	fresh, seen := top(X, 600, 1600), top(Y, 600, 1600)
+	var first *iokl.Intervals
+	for _, what := range []string{"a pass", "its checkpoint"} {
+		m, err := iokl.FitStream(t.Context(), streamOf(top(X, 0, 600), top(Y, 0, 600)), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.IntervalFolds() != 4 {
+			t.Errorf("%s: models without %d folds", what, m.IntervalFolds())
+		}
+		r, err := m.PredictInterval(t.Context(), fresh, iokl.IntervalOptions{Level: 0.9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		each, _ := coverage(r, seen)
+		for j, share := range each {
+			if !(share > 0.86 && share < 0.95) {
+				t.Errorf("%s: intervals hold %.3f of target %d", what, share, j)
+			}
+		}
+		if first == nil {
+			first = r
+		} else if !mat.Equal(first.Low, r.Low) || !mat.Equal(first.High, r.High) {
+			t.Error("a checkpoint gives other intervals")
+		}
+	}
+	opt.Checkpoint, opt.CV.Folds = "", 5
+	if _, err := iokl.FitStream(t.Context(), streamOf(X, Y), opt); !errors.Is(err, iokl.ErrInput) {
+		t.Errorf("4 interval folds of 5: %v", err)
+	}
+	opt.Lambda, opt.MaxBytes = 1e-3, 1<<20
+	if _, err := iokl.FitStream(t.Context(), streamOf(X, Y), opt); !errors.Is(err, iokl.ErrMemory) {
+		t.Errorf("the sums of the folds in 1 MiB: %v", err)
 	}
 }

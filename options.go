@@ -91,7 +91,7 @@ type Options struct {
 	// more, for intervals of [Model.PredictInterval] by CV+. All that is open in
 	// the options is then chosen anew inside each fold. 0 means that a fit in memory
 	// that chooses λ keeps such models at the chosen setting where they are
-	// small, and that other fits keep none; negative, that none are kept.
+	// small, and that other fits keep none; negative, that none are kept. Those of [FitStream] share the setting chosen.
 	IntervalFolds int `json:"interval_folds,omitzero"`
 
 	// Checkpoint is a file that keeps where the final fit stands, replaced as a

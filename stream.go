@@ -64,6 +64,9 @@ func DefaultStreamKernels() []string {
 // Without kernels too, they are chosen as by Fit on at most 1500 rows, which takes one
 // more reading of all, and made features, as many as pay and fit into memory.
 //
+// With opt.IntervalFolds the sums are kept apart for so many folds, without each of which
+// the setting is fitted once more. Residuals are those of the surveyed rows, of which there are at most 4096.
+//
 // Inputs are scaled, and widths and landmarks chosen, by a survey of the rows
 // beforehand; targets are centred and scaled by the sums themselves. With as many
 // rows as the survey samples (4096), or fewer, kernels are those of Fit. Missing
@@ -78,7 +81,7 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 		}
 		return r.Fit(ctx)
 	}
-	d, opt, err := sumsOf(ctx, data, opt, 0)
+	d, opt, err := sumsOf(ctx, data, opt, max(opt.IntervalFolds, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +115,12 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*St
 	if err := fault.Choice("metric", &opt.CV.Metric, learn.SumMetrics); err != nil {
 		return nil, err
 	}
-	k := cmp.Or(opt.CV.Folds, defaults.StreamFolds)
+	k := cmp.Or(opt.CV.Folds, max(opt.IntervalFolds, 0), defaults.StreamFolds)
 	if k < 2 {
 		return nil, fault.Input("%d folds: at least 2 are needed", k)
+	}
+	if opt.IntervalFolds > 0 && opt.IntervalFolds != k {
+		return nil, fault.Input("%d interval folds beside %d of the cross-validation: a stream keeps the sums of one set of folds", opt.IntervalFolds, k)
 	}
 	if opt.Kernels == nil && opt.Ranks == nil && opt.Checkpoint == "" {
 		var err error

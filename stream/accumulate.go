@@ -193,13 +193,18 @@ func finite(what string, row []float64) error {
 }
 
 func (a *Accumulator) foldOf(b Block, i int) int {
-	switch {
-	case b.Folds != nil:
+	if b.Folds != nil {
 		return b.Folds[i]
-	case a.opt.Fold != nil:
-		return a.opt.Fold(b.Source, b.Row+int64(i))
 	}
-	return int(mix(a.opt.Seed, uint64(b.Row)+uint64(i)) % uint64(len(a.folds)))
+	return a.opt.FoldOf(b.Source, b.Row+int64(i))
+}
+
+// FoldOf is the fold of a row of a source that does not deal its rows to folds itself.
+func (o *Options) FoldOf(source string, row int64) int {
+	if o.Fold != nil {
+		return o.Fold(source, row)
+	}
+	return int(mix(o.Seed, uint64(row)) % uint64(max(o.Folds, 1)))
 }
 
 // mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014): rows next to

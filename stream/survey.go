@@ -14,9 +14,17 @@ import (
 // Survey is what has to be known of the data before features can be made: the
 // scales of the columns, and some rows for median distances and landmarks.
 type Survey struct {
-	Rows   int64
-	X, Y   Moments
-	Sample blas.General // rows of X drawn uniformly
+	Rows    int64
+	X, Y    Moments
+	Sample  blas.General // rows of X drawn uniformly
+	Targets blas.General // their rows of Y
+	At      []Place      // and where they stand
+}
+
+// Place is where a row stands: its number in its source, and in the data, from 0.
+type Place struct {
+	Source     string
+	Row, Count int64
 }
 
 // Moments are the mean and the standard deviation (by l) of each column. A column
@@ -26,7 +34,7 @@ type Moments struct{ Mean, Deviation []float64 }
 // Inspect reads src to its end: d inputs and n targets, of which at most sample
 // rows are drawn by the seed. Errors as for Accumulator.Run.
 func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*Survey, error) {
-	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d)}
+	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d), Targets: blas.NewGeneral(0, n)}
 	rng := rand.New(rand.NewPCG(seed, 0x737572766579))
 	src = &patient{Source: src}
 	for {
@@ -91,14 +99,19 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 		if err := errors.Join(finite("input", x), finite("target", y)); err != nil {
 			return fmt.Errorf("stream: %s, row %d: %w", b.Source, b.Row+int64(i), err)
 		}
+		at := Place{b.Source, b.Row + int64(i), s.Rows}
 		s.Rows++
 		s.X.add(x, s.Rows)
 		s.Y.add(y, s.Rows)
 		if s.Sample.Rows < sample {
-			s.Sample.Data = append(s.Sample.Data, x...)
+			s.Sample.Data, s.Targets.Data = append(s.Sample.Data, x...), append(s.Targets.Data, y...)
 			s.Sample.Rows++
-		} else if at := rng.Int64N(s.Rows); at < int64(sample) {
-			copy(blas.Row(s.Sample, int(at)), x)
+			s.Targets.Rows++
+			s.At = append(s.At, at)
+		} else if k := rng.Int64N(s.Rows); k < int64(sample) {
+			copy(blas.Row(s.Sample, int(k)), x)
+			copy(blas.Row(s.Targets, int(k)), y)
+			s.At[k] = at
 		}
 	}
 	return nil

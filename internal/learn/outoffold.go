@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/par"
@@ -55,4 +57,37 @@ func OutOfFold(ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx
 		}
 	}
 	return folds, nil
+}
+
+// Folded is Data whose folds are dealt, and of which some samples of each are at hand.
+type Folded interface {
+	Data
+	// HeldOut returns the numbers of the samples at hand of the fold, ascending, their targets, and what m, a
+	// model without the fold, predicts for them.
+	HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error)
+}
+
+// WithoutFolds fits the setting without each of so many folds of the data, and predicts the samples at hand of the fold.
+func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds int) ([]model.Fold, error) {
+	list := make([]model.Fold, folds)
+	for k := range list {
+		t, err := d.Train(ctx, s.Kernels, k)
+		if err != nil {
+			return nil, fmt.Errorf("fold %d: %w", k+1, err)
+		}
+		p, so := m.problem(t, &s)
+		so.Tol, so.Trace = max(so.Tol, defaults.CompareTol), nil
+		res, err := bcd.Solve(ctx, p, so)
+		if res == nil || ctx.Err() != nil {
+			return nil, fault.From(err)
+		}
+		f := model.Fold{Model: t.Model(res)}
+		f.Warnings = nil
+		f.UseMeans(s.Means)
+		if f.Rows, f.Y, f.F, err = d.HeldOut(ctx, f.Model, k); err != nil {
+			return nil, fmt.Errorf("fold %d: %w", k+1, err)
+		}
+		list[k] = f
+	}
+	return list, nil
 }

@@ -3,6 +3,7 @@
 package sums
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func (d *Data) plan() error {
 	if note != "" && d.opt.Folds > 0 {
 		return fault.Mark(&memory.Error{
 			What:  fmt.Sprintf("the sums of %d features, apart for each of %d folds", D, d.opt.Folds),
-			Bytes: need, Limit: limit, Instead: "give λ, or use fewer features or folds",
+			Bytes: need, Limit: limit, Instead: "give λ and no interval folds, or use fewer features or folds",
 		})
 	}
 	if note != "" {
@@ -288,6 +289,27 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 	}
 	t.space = bcd.NewFeaturesOperator(op, H, yy, l, blocks)
 	return &reading{t, gram}, nil
+}
+
+// HeldOut returns the numbers of the surveyed rows of the fold, their targets, and what m predicts for them.
+func (d *Data) HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error) {
+	s := d.survey
+	if len(s.At) != s.Sample.Rows {
+		return nil, Y, F, fault.Input("the checkpoint is of an older version, which kept no targets of the rows surveyed: without it there can be interval folds")
+	}
+	var of []int // the sample
+	for i, at := range s.At {
+		if d.so.FoldOf(at.Source, at.Row) == fold {
+			of, rows = append(of, i), append(rows, int(at.Count))
+		}
+	}
+	if of == nil {
+		return nil, Y, F, fault.Input("none of the %d rows surveyed is in it", s.Sample.Rows)
+	}
+	slices.SortFunc(of, func(a, b int) int { return cmp.Compare(s.At[a].Count, s.At[b].Count) })
+	slices.Sort(rows)
+	Y, F = columns.Rows(s.Targets, of), blas.NewGeneral(len(of), s.Targets.Cols)
+	return rows, Y, F, m.Predict(ctx, F, columns.Rows(s.Sample, of))
 }
 
 // Constant is the errors on the fold without features.
