@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // barrier is an interior point method for the L step at fixed weights. In the
@@ -19,13 +20,15 @@ import (
 //
 // Each Newton step for h/λ − ν·log det L, tr L = τ, with the primal–dual scaling of
 // the second term, takes some ten conjugate gradient iterations: in the eigenvectors
-// of L both terms are nearly diagonal. ν falls by a fixed factor a step; on the central
-// path νn is left to gain. Projected gradients, to which all eigenvalues of L are
+// of L both terms are nearly diagonal. Where few cells of Y are observed, a factor of their
+// system takes the place of M_i, which preconditions. ν falls by a fixed factor a step; on the
+// central path νn is left to gain. Projected gradients, to which all eigenvalues of L are
 // alike, take thousands of eigendecompositions for what ten steps do here.
 type barrier struct {
-	t  *task
-	s  []float64 // σ, descending
-	nu float64
+	t     *task
+	s     []float64 // σ, descending
+	nu    float64
+	holes *fewCells // nil where the outputs decouple
 	outputPoint
 	current values       // at that point
 	scratch blas.General // q×n
@@ -44,13 +47,15 @@ type outputPoint struct {
 type values struct {
 	value    float64      // h/λ
 	C, SC, G blas.General // C, diag(σ)·C (q×n) and G, in the eigenvectors of L
+	inverse  *sylvester.ObservedFactor
 }
 
 // newBarrier is the L step at L for the eigenvalues s of A_η, the rows H = UᵀY, and
-// G at L; gap is about what h/λ can still fall by.
-func newBarrier(t *task, s []float64, H blas.General, L *linop.Spectral, G blas.General, gap float64) (*barrier, error) {
+// G at L; gap is about what h/λ can still fall by. With holes, H serves where the system of
+// the observed cells at L is not positive definite to rounding.
+func newBarrier(t *task, s []float64, H blas.General, holes *fewCells, L *linop.Spectral, G blas.General, gap float64) (*barrier, error) {
 	n := t.n
-	b := &barrier{t: t, s: s, nu: gap / float64(n)}
+	b := &barrier{t: t, s: s, nu: gap / float64(n), holes: holes}
 	b.outputPoint = outputPoint{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: cloneLike(H)}
 	L.Dense(b.t.be, b.V)
 	if err := b.t.be.Syevd(b.V, b.diag); err != nil {
@@ -73,7 +78,10 @@ func newBarrier(t *task, s []float64, H blas.General, L *linop.Spectral, G blas.
 	}
 	blas.Scal(b.t.tau/floats.Sum(b.diag), b.diag)
 	b.scratch, b.weights, b.inverse = cloneLike(H), cloneLike(G), cloneLike(G)
-	b.current = b.evaluate(&b.outputPoint)
+	if b.current = b.evaluate(&b.outputPoint); math.IsInf(b.current.value, 1) {
+		b.holes = nil
+		b.current = b.evaluate(&b.outputPoint)
+	}
 	return b, nil
 }
 
@@ -116,16 +124,21 @@ func (b *barrier) minimize(ctx context.Context, target float64, collect func()) 
 	return b.output(), nil
 }
 
+// evaluate computes the values at p; h/λ is +∞ where rounding leaves no factor.
 func (b *barrier) evaluate(p *outputPoint) values {
 	v := values{C: cloneLike(p.Y), SC: cloneLike(p.Y), G: blas.NewGeneral(b.t.n, b.t.n)}
-	for i, s := range b.s {
-		y, c, sc, root := blas.Row(p.Y, i), blas.Row(v.C, i), blas.Row(v.SC, i), math.Sqrt(s)
-		for a, rho := range p.diag {
-			c[a] = y[a] / (s*rho + b.t.mu)
-			v.value += y[a] * c[a]
-			sc[a] = root * c[a]
+	if b.holes != nil {
+		b.holes.evaluate(&v, p)
+	} else {
+		for i, s := range b.s {
+			y, c := blas.Row(p.Y, i), blas.Row(v.C, i)
+			for a, rho := range p.diag {
+				c[a] = y[a] / (s*rho + b.t.mu)
+				v.value += y[a] * c[a]
+			}
 		}
 	}
+	scaleRows(v.SC, sqrts(b.s), v.C)
 	blas.GramOf(b.t.be, v.G, v.SC)
 	scaleRows(v.SC, sqrts(b.s), v.SC)
 	return v
@@ -225,10 +238,14 @@ func (b *barrier) direction() blas.General {
 // hessian computes dst = (∇²h/λ + W)[d].
 func (b *barrier) hessian(dst, d blas.General) {
 	blas.Mul(b.t.be, b.scratch, false, false, b.current.C, d)
-	for i, s := range b.s {
-		row := blas.Row(b.scratch, i)
-		for a, rho := range b.diag {
-			row[a] *= s / (s*rho + b.t.mu)
+	if scaleRows(b.scratch, b.s, b.scratch); b.holes != nil {
+		b.holes.solve(b.scratch, b.current.inverse, b.V)
+	} else {
+		for i, s := range b.s {
+			row := blas.Row(b.scratch, i)
+			for a, rho := range b.diag {
+				row[a] /= s*rho + b.t.mu
+			}
 		}
 	}
 	blas.Mul(b.t.be, dst, true, false, b.scratch, b.current.SC)

@@ -3,6 +3,7 @@ package bcd
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -26,7 +27,7 @@ func someBarrier(t *testing.T) *barrier {
 	for i := range s {
 		s[i] = math.Pow(2, -float64(i)/2)
 	}
-	b, err := newBarrier(k, s, randn(newRand(9), 30, 24), L, scaledGram(k.be, R), 1)
+	b, err := newBarrier(k, s, randn(newRand(9), 30, 24), nil, L, scaledGram(k.be, R), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,30 @@ func scaledGram(be blas.Backend, R blas.General) blas.General {
 
 // G and the second derivative are those of differences.
 func TestBarrierDerivatives(t *testing.T) {
-	b := someBarrier(t)
+	t.Run("complete", func(t *testing.T) { checkDerivatives(t, someBarrier(t)) })
+	t.Run("missing cells", func(t *testing.T) {
+		b := someBarrier(t)
+		K, Y := wideTask(30, 24)
+		k := newTask(&Problem{Space: NewSamples(K, withHoles(Y, 0.7, 11)), Lambda: 1e-3, Tau: 24}, Options{}, 0)
+		A := k.form(context.Background(), constant(k.m, 1), false)
+		U, s, err := k.eigenvectors(context.Background(), A)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Reverse(s)
+		if b.holes, err = k.fewCells(context.Background(), A, U, len(s)); err != nil || b.holes == nil {
+			t.Fatal(err, b.holes)
+		}
+		b.s = s
+		for i, v := range s { // those of the size of rounding
+			s[i] = math.Max(v, 0)
+		}
+		b.current = b.evaluate(&b.outputPoint)
+		checkDerivatives(t, b)
+	})
+}
+
+func checkDerivatives(t *testing.T, b *barrier) {
 	rng := newRand(10)
 	d := randn(rng, b.t.n, b.t.n)
 	blas.Symmetrize(d)
@@ -61,10 +85,11 @@ func TestBarrierDerivatives(t *testing.T) {
 		for i, r := range b.diag {
 			W.Data[i*b.t.n+i] += r
 		}
-		p := outputPoint{V: W, diag: make([]float64, b.t.n), Y: cloneLike(b.Y)}
+		p := outputPoint{V: cloneLike(W), diag: make([]float64, b.t.n), Y: cloneLike(b.Y)}
 		if err := b.t.be.Syevd(W, p.diag); err != nil {
 			t.Fatal(err)
 		}
+		blas.Mul(b.t.be, p.V, false, false, b.V, W)
 		blas.Mul(b.t.be, p.Y, false, false, b.Y, W)
 		v := b.evaluate(&p)
 		T, G := cloneLike(d), cloneLike(d)

@@ -86,6 +86,7 @@ const (
 
 // The barrier method.
 const (
+	fewCellsMost = 1000 // observed cells of Y up to which a step takes a factor of their system
 	barrierFall  = 0.2  // factor of ν between steps
 	barrierSteps = 40   // at most
 	barrierCG    = 60   // conjugate gradient iterations of a step, at most

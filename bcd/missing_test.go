@@ -82,6 +82,17 @@ func TestMissingMethods(t *testing.T) {
 	}
 }
 
+// Where most cells are missing, steps from L that fill them in would each close a tenth of the gap.
+func TestMissingManyCells(t *testing.T) {
+	rng := newRand(33)
+	K := linop.NewGramSum([]*blas.Sym{gaussian(randn(rng, 33, 3), 0.2, blas.Float64), gaussian(randn(rng, 33, 3), 0.02, blas.Float64)}, nil, blas.Float64)
+	p := &Problem{Space: NewSamples(K, withHoles(randn(rng, 33, 35), 0.9, 34)), Lambda: 1e-4, Tau: 35}
+	res, err := Solve(t.Context(), p, Options{Tol: 1e-4})
+	if err != nil || res.OuterIterations > 100 {
+		t.Errorf("%d steps, %v", res.OuterIterations, err)
+	}
+}
+
 // Rows without an observed cell change nothing.
 func TestMissingRows(t *testing.T) {
 	z := golden(t, "missing_joint")

@@ -131,8 +131,12 @@ func (d *descent) bestOutput(ctx context.Context, target float64) (L *linop.Spec
 			L = pt.L
 			return
 		}
+		var holes *fewCells
+		if holes, err = t.fewCells(ctx, A, U, len(s)); err != nil {
+			return
+		}
 		var b *barrier
-		if b, err = newBarrier(t, s, H, pt.L, pt.G, pt.cert.gapL/t.lambda); err == nil {
+		if b, err = newBarrier(t, s, H, holes, pt.L, pt.G, pt.cert.gapL/t.lambda); err == nil {
 			L, err = b.minimize(ctx, target/t.lambda, d.f.basis.collect)
 		}
 	})

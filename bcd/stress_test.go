@@ -239,7 +239,7 @@ func newTrial(rng *rand.Rand) *trial {
 	if t.inner == "cg" || t.inner == "rotated" { // without a preconditioner
 		limit = 1e5
 	}
-	if t.cells != nil && !t.p.FixL { // no step takes L to its best
+	if t.cells != nil && !t.p.FixL && t.cells.Count() > fewCellsMost { // no step takes L to its best
 		limit = 1e3
 	}
 	if t.p.FixEta {

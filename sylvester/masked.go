@@ -21,7 +21,7 @@ type masked struct {
 	rows   int          // of the whole grid
 	cols   int
 	by     preconditioned
-	chol   observedCholesky
+	chol   ObservedFactor
 	hard   bool // iterations have spent what Cholesky's factor costs
 	op     linop.Kronecker
 	mask   linop.Mask // op on the observed cells

@@ -11,10 +11,10 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// observedCholesky is the inverse of the matrix of the observed cells,
-// K_ii′·L_jj′ + μ·[i = i′, j = j′], by Cholesky's factor: |Ω|³/3 flops. Memory:
-// |Ω|² + l² + n² floats, of which the first part stays.
-type observedCholesky struct {
+// ObservedFactor is the inverse of the matrix of the observed cells,
+// K_ii′·L_jj′ + μ·[i = i′, j = j′], by Cholesky's factor: |Ω|³/3 flops, and 2|Ω|² for each
+// product. Memory: |Ω|² + l² + n² floats, of which the first part stays.
+type ObservedFactor struct {
 	be     blas.Backend
 	factor blas.General
 	at     []int // position in vec of every observed cell
@@ -22,8 +22,15 @@ type observedCholesky struct {
 	v      blas.General
 }
 
+// NewObservedFactor computes the factor. The error is that of a [Solver] for a matrix that is not
+// positive definite or finite, of a limit of memory, or of ctx.
+func NewObservedFactor(ctx context.Context, be blas.Backend, sys System, cells *linop.Cells) (*ObservedFactor, error) {
+	o := new(ObservedFactor)
+	return o, o.set(ctx, be, sys, cells)
+}
+
 // set computes the factor.
-func (o *observedCholesky) set(ctx context.Context, be blas.Backend, sys System, cells *linop.Cells) error {
+func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, cells *linop.Cells) error {
 	l, n := cells.Dims()
 	N := cells.Count()
 	floats := float64(N)*float64(N) + float64(l)*float64(l) + float64(n)*float64(n)
@@ -62,10 +69,10 @@ func (o *observedCholesky) set(ctx context.Context, be blas.Backend, sys System,
 }
 
 // Dim is l·n.
-func (o *observedCholesky) Dim() int { return o.dim }
+func (o *ObservedFactor) Dim() int { return o.dim }
 
 // Apply computes dst = A_ΩΩ⁻¹·x on the observed cells and 0 elsewhere, for one column.
-func (o *observedCholesky) Apply(dst, x blas.General) {
+func (o *ObservedFactor) Apply(dst, x blas.General) {
 	for a, p := range o.at {
 		o.v.Data[a] = x.Data[p]
 	}
