@@ -12,12 +12,17 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/table"
 )
 
-var allCorners = flag.Bool("corners", false, "fit tables of all sizes, which takes hours, in TestSizesUnderALimit")
+var (
+	allCorners  = flag.Bool("corners", false, "fit tables of up to 3e8 cells, which takes an hour, in TestSizesUnderALimit")
+	randomSizes = flag.Int("sizes", 0, "random sizes to fit tables of in TestSizesUnderALimit")
+	randomSeed  = flag.Uint64("sizes-seed", 1, "seed of -sizes")
+)
 
 // tableOf writes x.npy and y.npy, targets that are smooth functions of some columns, and noise.
 func tableOf(t *testing.T, dir string, l, d, n int) {
@@ -124,33 +129,53 @@ func TestTablesBeyondMemory(t *testing.T) {
 }
 
 // TestSizesUnderALimit fits tables of small and large sizes with zero options in processes
-// whose addresses the system limits. None may be killed.
+// whose addresses the system limits. None may be killed. -corners and -sizes add large tables, of
+// which the choice of settings has a budget of time.
 func TestSizesUnderALimit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the limit of addresses is that of Linux")
 	}
-	kib, mostCells := 3<<20, 3000
+	var sizes [][3]int
+	kib, mostCells := 3<<20, 3000.0
 	rows, columns, outputs := []int{2, 40}, []int{1, 60}, []int{1, 5}
 	if *allCorners {
-		kib, mostCells = 6<<20, 2e8
-		rows, columns, outputs = []int{2, 100, 3000, 100_000, 1_000_000}, []int{1, 30, 2000}, []int{1, 30, 1000}
+		mostCells = 3.1e8
+		rows, columns, outputs = []int{2, 3, 100, 3000, 100_000, 1_000_000}, []int{1, 30, 2000}, []int{1, 30, 1000}
 	}
 	for _, l := range rows {
 		for _, d := range columns {
 			for _, n := range outputs {
-				if l*(d+n) > mostCells {
-					continue
-				}
-				dir := t.TempDir()
-				tableOf(t, dir, l, d, n)
-				said, status, resident := measured(t, dir, "fit --x x.npy --y y.npy -q --out m.iokl", kib)
-				if l > 2 && status != exitOK {
-					t.Errorf("%d×%d → %d: status %d: %s", l, d, n, status, said)
-				}
-				if *allCorners {
-					t.Logf("%d×%d → %d: status %d, %d MiB", l, d, n, status, resident>>20)
-				}
+				sizes = append(sizes, [3]int{l, d, n})
 			}
 		}
+	}
+	rng := rand.New(rand.NewPCG(*randomSeed, 0))
+	upTo := func(least, most float64) int { return int(least * math.Exp(rng.Float64()*math.Log(most/least))) }
+	for range *randomSizes {
+		mostCells = max(mostCells, 3e7)
+		sizes = append(sizes, [3]int{upTo(3, 1e6), upTo(1, 2000), upTo(1, 1000)})
+	}
+	for _, size := range sizes {
+		l, d, n := size[0], size[1], size[2]
+		cells := float64(l) * float64(d+n)
+		if cells > mostCells {
+			continue
+		}
+		line := "fit --x x.npy --y y.npy -q --out m.iokl"
+		limit := kib
+		if cells > 3000 {
+			line, limit = line+" --budget 20s", 6<<20
+		}
+		name := fmt.Sprintf("%d×%d→%d", l, d, n)
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			tableOf(t, dir, l, d, n)
+			start := time.Now()
+			said, status, resident := measured(t, dir, line, limit)
+			if l > 2 && status != exitOK {
+				t.Errorf("status %d: %s", status, said)
+			}
+			t.Logf("status %d, %v, %d MiB", status, time.Since(start).Round(time.Millisecond), resident>>20)
+		})
 	}
 }
