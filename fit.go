@@ -2,6 +2,7 @@ package iokl
 
 import (
 	"context"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -142,7 +143,7 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 
 // crossValidate compares the settings that the options leave open. ranks share the folds.
 func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
-	r, err := choose.Run(ctx, d, choose.Job{Options: choose.Options(opt.CV), Setting: opt.setting(), Method: opt.method(), Budget: opt.Budget, Ranks: ranks})
+	r, err := choose.Run(ctx, d, choose.Job{Options: choose.Options(opt.CV), Setting: opt.setting(), Method: opt.method(), Budget: time.Duration(opt.Budget), Ranks: ranks})
 	if r == nil {
 		return nil, err
 	}

@@ -82,8 +82,8 @@ type Options struct {
 
 	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given
 	// Budget is the time for that; the best so far is taken when it is spent. 0 means no
-	// limit. With it the result depends on the machine. JSON has nanoseconds.
-	Budget time.Duration `json:"budget,omitempty"`
+	// limit. With it the result depends on the machine.
+	Budget Budget `json:"budget,omitempty"`
 	// Chosen is what cross-validation found, which [CVResult.Settle] puts here for the model to keep.
 	Chosen *Chosen `json:"-"`
 
@@ -111,6 +111,22 @@ type Options struct {
 	asked *Options // what was open before cross-validation settled it; nil where it did not
 }
 
+// Budget is a [time.Duration], in JSON a text such as "60s".
+type Budget time.Duration
+
+// MarshalText writes the time as [time.Duration.String] does.
+func (b Budget) MarshalText() ([]byte, error) { return []byte(time.Duration(b).String()), nil }
+
+// UnmarshalText reads what [time.ParseDuration] reads, and takes no time at all for an error.
+func (b *Budget) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d <= 0 {
+		return fault.Input("budget %q is no time such as 60s", text)
+	}
+	*b = Budget(d)
+	return nil
+}
+
 // Progress is where the choice of settings stands.
 type Progress = learn.Progress
 
@@ -133,7 +149,7 @@ func (opt Options) check(gram bool) (Options, error) {
 		return opt, fault.Input("1 interval fold: at least 2 are needed")
 	}
 	if opt.Budget < 0 {
-		return opt, fault.Input("a budget of %v", opt.Budget)
+		return opt, fault.Input("a budget of %v", time.Duration(opt.Budget))
 	}
 	if opt.MaxOuter < 0 {
 		return opt, fault.Input("%d outer iterations", opt.MaxOuter)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -28,7 +29,7 @@ func TestOptionsJSON(t *testing.T) {
 	}
 	opt := iokl.Options{
 		Kernels: []string{"linear:g"}, Groups: []kernel.Group{{Name: "g", Columns: []int{1, 2}}}, Lambda: 0.5,
-		Precision: blas.Float32, Seed: 1 << 63, CV: iokl.CVOptions{Folds: 3, OneSE: true},
+		Precision: blas.Float32, Seed: 1 << 63, Budget: iokl.Budget(90 * time.Second), CV: iokl.CVOptions{Folds: 3, OneSE: true},
 	}
 	text, err := json.Marshal(opt)
 	if err != nil {
@@ -38,10 +39,14 @@ func TestOptionsJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, opt) {
 		t.Errorf("%s is read as %+v, %v", text, back, err)
 	}
-	if !bytes.Contains(text, []byte(`"precision":"float32"`)) {
-		t.Errorf("no precision in %s", text)
+	for _, part := range []string{`"precision":"float32"`, `"budget":"1m30s"`} {
+		if !bytes.Contains(text, []byte(part)) {
+			t.Errorf("no %s in %s", part, text)
+		}
 	}
-	if err := json.Unmarshal([]byte(`{"precision":"half"}`), &back); err == nil {
-		t.Error("an unknown precision is accepted")
+	for _, bad := range []string{`{"precision":"half"}`, `{"budget":"soon"}`, `{"budget":"-1s"}`, `{"budget":60}`} {
+		if err := json.Unmarshal([]byte(bad), &back); err == nil {
+			t.Errorf("%s is accepted", bad)
+		}
 	}
 }

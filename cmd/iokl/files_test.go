@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/internal/learn/choose"
+	"github.com/iokl/iokl/internal/table"
 )
 
 // besides pastes the lines of tables side by side.
@@ -90,8 +92,18 @@ func TestPredictMissing(t *testing.T) {
 	if r.status != exitOK || r.stderr != "iokl: warning: filled 3 missing cells of long.csv by the training mean of their column\n" {
 		t.Errorf("%+v", r)
 	}
-	if r := command(t, dir, "predict --model m.iokl --x long.csv --out p.csv --quiet"); r.stderr != "" {
+	if r := command(t, dir, "predict --model m.iokl --x long.csv --out p.npy --quiet"); r.stderr != "" {
 		t.Errorf("%+v", r)
+	}
+	var tables [2]*table.Table
+	for k, name := range []string{"p.csv", "p.npy"} {
+		var err error
+		if tables[k], err = table.Read(name, table.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if P, Q := tables[0].Data, tables[1].Data; P.Rows != predictRows+7 || !slices.Equal(P.Data, Q.Data) || P.Rows != Q.Rows {
+		t.Errorf("%d×%d predictions as CSV and %d×%d as .npy differ", P.Rows, P.Cols, Q.Rows, Q.Cols)
 	}
 	r = command(t, dir, "predict --model m.iokl --x long.csv --missing error")
 	if r.status != exitUsage || !strings.Contains(r.stderr, `row 8198, column 2 "b" is missing`) {

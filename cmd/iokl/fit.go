@@ -79,7 +79,7 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 	opt := iokl.Options{
 		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: l.learn,
 		Standardize: l.standardize, Missing: d.missing, MissingTargets: d.missingTargets, Solver: l.solver, Sylvester: l.sylvester,
-		Tol: l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: l.budget,
+		Tol: l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: iokl.Budget(l.budget),
 	}
 	if err := l.set(&opt); err != nil {
 		return opt, err

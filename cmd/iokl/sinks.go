@@ -30,18 +30,18 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 		return each(csvSink(cmd.OutOrStdout(), model))
 	}
 	if strings.EqualFold(filepath.Ext(p.out), ".npy") {
-		var blocks []float64
-		n := len(model.OutputNames())
-		err := each(func(a *prediction) error {
-			t := a.columns(nil)
-			n = t.Data.Cols
-			blocks = append(blocks, t.Data.Data...)
-			return nil
+		return atomicfile.Write(p.out, func(w io.Writer) error {
+			rows := table.NpyRows{W: w, Cols: len(model.OutputNames())}
+			err := each(func(a *prediction) error {
+				t := a.columns(nil)
+				rows.Cols = t.Data.Cols
+				return written(rows.Write(t.Data))
+			})
+			if err != nil {
+				return err
+			}
+			return written(rows.End())
 		})
-		if err != nil {
-			return err
-		}
-		return written(table.Write(p.out, &table.Table{Data: blas.General{Rows: len(blocks) / n, Cols: n, Stride: n, Data: blocks}}))
 	}
 	return atomicfile.Write(p.out, func(w io.Writer) error {
 		if !strings.EqualFold(filepath.Ext(p.out), ".gz") {

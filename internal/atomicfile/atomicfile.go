@@ -19,6 +19,9 @@ import (
 // its absence, is left as it was and the temporary file is removed. A process
 // killed on the way leaves at most a temporary, named like ".path.*.tmp".
 //
+// The argument of write is an [io.WriterAt] too, for bytes that went to it before, unless path
+// is no regular file.
+//
 // The new file keeps the permissions of the one it replaces. A symbolic link is
 // followed, and what is no regular file (a pipe, a device) is written to directly.
 func Write(path string, write func(io.Writer) error) error {
@@ -68,7 +71,7 @@ func Abandon() {
 // fill writes, flushes and closes f.
 func fill(f *os.File, write func(io.Writer) error) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
-	b := bufio.NewWriterSize(f, 1<<16)
+	b := file{bufio.NewWriterSize(f, 1<<16), f}
 	if err := write(b); err != nil {
 		return err
 	}
@@ -76,6 +79,19 @@ func fill(f *os.File, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return f.Sync()
+}
+
+// file is what write gets for a regular file. Bytes that went to it can be replaced.
+type file struct {
+	*bufio.Writer
+	at *os.File
+}
+
+func (f file) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.Flush(); err != nil {
+		return 0, err
+	}
+	return f.at.WriteAt(p, off)
 }
 
 func writeThrough(path string, write func(io.Writer) error) (err error) {

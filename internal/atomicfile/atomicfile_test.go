@@ -188,3 +188,18 @@ func TestKillDuringWrite(t *testing.T) {
 		t.Errorf("file holds %d bytes after kill -9, want the old ones", len(got))
 	}
 }
+
+// Bytes at the start can be replaced when all others are written.
+func TestWriteAt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	err := Write(path, func(w io.Writer) error {
+		if err := text("00 rows")(w); err != nil {
+			return err
+		}
+		_, err := w.(io.WriterAt).WriteAt([]byte("17"), 0)
+		return err
+	})
+	if got := mustRead(t, path); err != nil || got != "17 rows" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

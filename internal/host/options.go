@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -44,24 +43,17 @@ func backend(name string) (blas.Backend, error) {
 	return be, nil
 }
 
-// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend and a
-// budget such as "60s".
+// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend.
 func FitOptions(text string) (iokl.Options, error) {
 	var o struct {
 		iokl.Options
 		Backend string `json:"backend"`
-		Budget  string `json:"budget"`
 	}
 	if err := decode(text, &o); err != nil {
 		return o.Options, err
 	}
-	var err error
-	if o.Budget != "" {
-		if o.Options.Budget, err = time.ParseDuration(o.Budget); err != nil || o.Options.Budget <= 0 {
-			return o.Options, Input("options: budget %q is no time such as 60s", o.Budget)
-		}
-	}
-	o.Options.Backend, err = backend(o.Backend)
+	be, err := backend(o.Backend)
+	o.Options.Backend = be
 	return o.Options, err
 }
 

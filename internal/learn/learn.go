@@ -52,6 +52,8 @@ type Data interface {
 type Training interface {
 	// Space is the learning problem over coefficients of samples or weights of features.
 	Space() bcd.Space
+	// Held is what a fit to all samples takes from its start to its end, as in their Plan; 0 for a fold.
+	Held() float64
 	// Weights are those of the kernels where they are not learned; nil: as the norm starts.
 	Weights() []float64
 	// Errors compares the solution with the targets of the fold. It overwrites res.C.
@@ -283,11 +285,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := d.Plan(ctx, s.Kernels, true)
-	if err != nil {
-		return nil, err
-	}
-	release := memory.Reserve(plan.Held)
+	release := memory.Reserve(t.Held())
 	res, err := bcd.Solve(ctx, p, so)
 	release()
 	err = errors.Join(err, end())

@@ -80,7 +80,9 @@ func (g *Grams) Plan(_ context.Context, _ []string, all bool) (learn.Plan, error
 func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Training, err error) {
 	t := &training{opt: &g.opt, names: g.names, grams: g.grams}
 	Y := g.y
-	if fold != learn.All {
+	if fold == learn.All {
+		t.held = g.opt.gramPlan(len(g.grams), Y.Rows, 0, Y.Cols).Held
+	} else {
 		split, err := g.split(fold)
 		if err != nil {
 			return nil, err

@@ -156,6 +156,7 @@ type training struct {
 	out      *columns.Outputs
 	warnings []string
 	names    []string // of the kernels
+	held     float64
 	weights  []float64
 	Y        blas.General // targets as they are learned
 
@@ -218,6 +219,7 @@ func (t *training) factors() (list []blas.General) {
 }
 
 func (t *training) Weights() []float64 { return t.weights }
+func (t *training) Held() float64      { return t.held }
 
 // Targets are those that the solution was learned from, as the solver sees them. It has no
 // rows where single rows cannot be left out of the solution in closed form: with Gram matrices,
@@ -414,6 +416,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 		if err := r.opt.Announce(p); err != nil {
 			return nil, err
 		}
+		t.held = p.Held
 	}
 	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows); features || err != nil {
 		if err != nil {

@@ -370,6 +370,7 @@ func (t *training) outputs() (err error) {
 
 func (t *training) Space() bcd.Space   { return t.space }
 func (t *training) Weights() []float64 { return t.data.weights }
+func (t *training) Held() float64      { return 0 }
 
 // weigh turns the solution W into S·W·L, with S = diag(√η_j) over the features of each kernel.
 func (t *training) weigh(res *bcd.Result) blas.General {
