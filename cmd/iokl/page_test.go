@@ -121,6 +121,7 @@ func TestPagesAnswer(t *testing.T) {
 	}
 	cv := writtenPage(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-3 --norm lp:1 --folds 4 --out c.iokl --report cv.html", "cv.html")
 	graph := writtenPage(t, dir, "granger --series series.csv --lag 3 --stability 20 --null 39 --out graph.json --report graph.html", "graph.html")
+	set := writtenPage(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --learn none --out set.iokl --report set.html", "set.html")
 	both := writtenPage(t, dir, "report m.iokl c.iokl graph.json --out both.html", "both.html")
 	for name, page := range map[string]string{"model": model, "cv": cv, "graph": graph, "both": both} {
 		t.Run(name, func(t *testing.T) { wellFormed(t, page) })
@@ -130,6 +131,7 @@ func TestPagesAnswer(t *testing.T) {
 		{"in which direction?", model, "load rises as heat goes from"},
 		{"which input does not?", model, `hour0\.0`},
 		{"how sure is the fit?", model, "The fit is certified"},
+		{"how good are weights that were set?", set, "Kernel weights and output kernel were not learned"},
 		{"how do I run it again?", model, "Run again: iokl fit --kernel linear:each --kernel gaussian:all:median --lambda 0.001 --out m.iokl"},
 		{"which outputs go together?", model, "correlation in L"},
 		{"which setting is best, and how sure is that?", cv, "Of 2 settings, the best has a held-out error of [0-9.]+ ± [0-9.]+"},

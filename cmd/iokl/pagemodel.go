@@ -190,12 +190,24 @@ func turningPoint(y []float64) int {
 	return 0
 }
 
-// certificateSentence says how near the fit is to the best of its setting.
+// certificateSentence says how near the fit is to the best of its setting, over all that was learned.
 func certificateSentence(model *iokl.Model) string {
 	c := model.Certificate()
-	text := fmt.Sprintf("The fit is certified: other kernel weights alone, or another output kernel alone, would lower its objective by at most %.2g %%", 100*c.RelativeGap)
-	if !c.Converged {
-		text = fmt.Sprintf("The fit stopped early: other kernel weights alone, or another output kernel alone, could still lower its objective by up to %.2g %%, beyond the tolerance of %.2g %%", 100*c.RelativeGap, 100*c.Tol)
+	others := "other kernel weights alone, or another output kernel alone,"
+	switch {
+	case model.OutputKernels() != nil:
+		others = "any other output kernels"
+	case c.Learn == "eta":
+		others = "other kernel weights"
+	case c.Learn == "l":
+		others = "another output kernel"
+	}
+	text := fmt.Sprintf("The fit is certified: %s would lower its objective by at most %.2g %%", others, 100*c.RelativeGap)
+	switch {
+	case !c.Converged:
+		text = fmt.Sprintf("The fit stopped early: %s could still lower its objective by up to %.2g %%, beyond the tolerance of %.2g %%", others, 100*c.RelativeGap, 100*c.Tol)
+	case c.Learn == "none":
+		text = "Kernel weights and output kernel were not learned; the function is the best one with these"
 	}
 	return text + fmt.Sprintf(" (%s of weight, output kernel of rank %d).", countedOf(activeKernels(model), len(model.Eta()), "kernel"), model.OutputKernel().Rank())
 }

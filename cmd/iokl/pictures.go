@@ -100,8 +100,10 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 	p := picture.New("", "weight η", "")
 	p.BackgroundColor = nil
 	values, labels := make(plotter.Values, len(idx)), make([]string, len(idx))
+	longest := 0
 	for k, j := range idx {
 		values[k], labels[k] = eta[j], kernelLabel(names[j], model.InputNames())
+		longest = max(longest, len(labels[k]))
 	}
 	f := picture.Figure{
 		Name: "weights", Title: fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)),
@@ -115,6 +117,7 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 		bars.Horizontal, bars.Color, bars.LineStyle.Width = true, blue, 0
 		p.Add(bars)
 		p.NominalY(labels...)
+		p.Y.Padding = vg.Length(longest) * 0.8 // a browser's letters are wider than those that the plot measures
 		p.X.Min = 0
 	}
 	return f, nil
