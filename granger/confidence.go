@@ -52,11 +52,10 @@ func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, 
 	block := s.block(rounds)
 	of := fmt.Sprintf("stability selection of the top %d, blocks of %d", top, block)
 	return s.resample(ctx, of, rounds, func(ctx context.Context, rng *rand.Rand, count blas.General) error {
-		models, err := s.e.fitHere(ctx, s.e.tasks(s.e.bootstrap(rng, block), nil, s.lambda))
+		res, err := s.e.round(ctx, s.e.tasks(s.e.bootstrap(rng, block), nil, s.lambda))
 		if err != nil {
 			return err
 		}
-		res := s.e.result(models)
 		for i := range res.Nodes {
 			for _, j := range strongest(blas.Row(res.Graph, i), i, top) {
 				count.Data[i*count.Stride+j]++
@@ -95,26 +94,26 @@ func strongest(row []float64, skip, top int) []int {
 // each round what a node's own past does not explain is shifted in time against
 // all sources, by an amount drawn at random in each replicate, which keeps how it
 // hangs together in time and breaks every dependence on the others; the model is
-// fitted again, and an entry counts when its norm reaches that of the true order.
+// fitted again, and an entry counts when its size, Result.Norms + Result.Joint, reaches that of the true order.
 //
 // An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
 func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
-	norms, err := s.norms(ctx)
+	found, err := s.e.round(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
 	if err != nil {
 		return Counts{}, err
 	}
+	sizes := found.sizes()
 	return s.resample(ctx, "permutation null", rounds, func(ctx context.Context, rng *rand.Rand, count blas.General) error {
 		tasks := s.e.tasks(s.e.all(), nil, s.lambda)
 		for k := range tasks {
 			tasks[k].Y = s.e.shifted(tasks[k], rng)
 		}
-		models, err := s.e.fitHere(ctx, tasks)
+		res, err := s.e.round(ctx, tasks)
 		if err != nil {
 			return err
 		}
-		res := s.e.result(models)
-		for k, v := range res.Norms.Data {
-			if v >= norms.Data[k] {
+		for k, v := range res.sizes().Data {
+			if v >= sizes.Data[k] {
 				count.Data[k]++
 			}
 		}
@@ -184,7 +183,7 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 	return total, nil
 }
 
-// inTime lists the samples of each replicate in the order of time.
+// inTime lists the samples of each replicate that has any in the order of time.
 func (g *design) inTime() [][]int {
 	sample := make(map[int]int, g.l)
 	for i, t := range g.rows {
@@ -194,9 +193,13 @@ func (g *design) inTime() [][]int {
 	for _, r := range g.data.runs() {
 		var run []int
 		for t := r.lo + g.opt.Lag; t < r.hi; t++ {
-			run = append(run, sample[t])
+			if s, known := sample[t]; known {
+				run = append(run, s)
+			}
 		}
-		out = append(out, run)
+		if len(run) > 0 {
+			out = append(out, run)
+		}
 	}
 	return out
 }

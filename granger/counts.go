@@ -100,6 +100,9 @@ func (s *Study) identity(of string) string {
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
 	opt := s.e.opt
 	opt.MaxBytes, opt.HoldOut = 0, 0 // neither changes a count
+	if s.e.jointly {
+		of += " with the kernel on all nodes"
+	}
 	d := s.e.data
 	if err := json.NewEncoder(h).Encode([]any{opt, d.Names, d.Nodes, d.Replicate}); err != nil {
 		panic("granger: options are no JSON")

@@ -13,7 +13,7 @@ import (
 
 // Errors that data can cause; messages carry names, rows and numbers.
 var (
-	ErrGap       = errors.New("granger: a value is missing")
+	ErrGap       = errors.New("granger: a value is missing or not finite")
 	ErrConstant  = errors.New("granger: a series is constant")
 	ErrShort     = errors.New("granger: too few time points")
 	ErrUnknown   = errors.New("granger: unknown name")
@@ -31,7 +31,7 @@ type Node struct {
 // Data is a table of series with a row for each point in time.
 type Data struct {
 	Names     []string     // of the series
-	X         blas.General // rows × series; the rows of a replicate are in the order of time
+	X         blas.General // rows × series; the rows of a replicate are in the order of time. NaN is a missing value: windows with one are left out
 	Replicate []int        // of each row; nil means one replicate. The rows of a replicate are consecutive
 	Nodes     []Node       // nil means one node for every series
 }
@@ -142,6 +142,32 @@ func (d *Data) runs() []span {
 	return runs
 }
 
+// missing reports whether a series of some node has no value at row t.
+func (d *Data) missing(t int) bool {
+	for _, node := range d.Nodes {
+		for _, j := range node.Series {
+			if math.IsNaN(d.X.Data[t*d.X.Stride+j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// firstGap says where the first missing value is.
+func (d *Data) firstGap() string {
+	for t := range d.X.Rows {
+		for _, node := range d.Nodes {
+			for _, j := range node.Series {
+				if math.IsNaN(d.X.Data[t*d.X.Stride+j]) {
+					return fmt.Sprintf("series %q is NaN at row %d", d.Names[j], t)
+				}
+			}
+		}
+	}
+	return "no value is missing"
+}
+
 // checkNodes checks the nodes and the values of every series that is in one.
 func (d *Data) checkNodes() error {
 	if len(d.Nodes) == 0 {
@@ -171,13 +197,16 @@ func (d *Data) checkNodes() error {
 }
 
 func (d *Data) checkSeries(j int) error {
-	first, constant := d.X.Data[j], true
+	first, constant := math.NaN(), true
 	for t := range d.X.Rows {
 		v := d.X.Data[t*d.X.Stride+j]
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%w: series %q is %g at row %d; fill the gap, or split the replicate there", ErrGap, d.Names[j], v, t)
+		if math.IsInf(v, 0) {
+			return fmt.Errorf("%w: series %q is %g at row %d", ErrGap, d.Names[j], v, t)
 		}
-		constant = constant && v == first
+		if math.IsNaN(first) {
+			first = v
+		}
+		constant = constant && (v == first || math.IsNaN(v))
 	}
 	if constant {
 		return fmt.Errorf("%w: %q is %g at every row", ErrConstant, d.Names[j], first)

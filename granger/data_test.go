@@ -32,7 +32,12 @@ func TestErrors(t *testing.T) {
 		opt  granger.Options
 		err  error
 	}{
-		{"a gap", bg, change(func(d *granger.Data) { d.X.Data[7] = math.NaN() }), granger.Options{}, granger.ErrGap},
+		{"a gap", bg, change(func(d *granger.Data) { d.X.Data[7] = math.NaN() }), granger.Options{}, nil},
+		{"a gap in every window", bg, change(func(d *granger.Data) {
+			for i := 0; i < d.X.Rows; i += 2 {
+				d.X.Data[i*d.X.Stride] = math.NaN()
+			}
+		}), granger.Options{}, granger.ErrGap},
 		{"an infinite value", bg, change(func(d *granger.Data) { d.X.Data[7] = math.Inf(1) }), granger.Options{}, granger.ErrGap},
 		{"a constant series", bg, change(func(d *granger.Data) {
 			for i := range d.X.Rows {

@@ -16,25 +16,38 @@ import (
 // share of their replicate's time that has passed, so every prefix is "the
 // earlier part of all replicates".
 type design struct {
-	data  *Data
-	opt   Options
-	l     int          // samples
-	X     blas.General // l×(Σ columns): the past of every node, standardized and weighted by age
-	Y     blas.General // l×(series in nodes): standardized targets, one column per entry of series
-	node  []span       // of each node: its columns of Y
-	past  []kernel.Group
-	rows  []int     // of each sample: the row of Data.X it predicts
-	share []float64 // of each sample: the part of its replicate's time that has passed
-	dict  kernel.Dictionary
-	from  []int // of each kernel: its source node
+	data    *Data
+	opt     Options
+	l       int          // samples
+	X       blas.General // l×(Σ columns): the past of every node, standardized and weighted by age
+	Y       blas.General // l×(series in nodes): standardized targets, one column per entry of series
+	node    []span       // of each node: its columns of Y
+	past    []kernel.Group
+	rows    []int     // of each sample: the row of Data.X it predicts
+	missing int       // windows that are left out for a missing value
+	share   []float64 // of each sample: the part of its replicate's time that has passed
+	dict    kernel.Dictionary
+	from    []int // of each kernel: its source node
 }
 
 func newDesign(d *Data, opt Options) (*design, error) {
 	g := &design{data: d, opt: opt}
 	for _, r := range d.runs() {
-		for t := r.lo + opt.Lag; t < r.hi; t++ {
-			g.rows = append(g.rows, t)
+		known := 0 // rows up to t without a missing value
+		for t := r.lo; t < r.hi; t++ {
+			if known++; d.missing(t) {
+				known = 0
+			}
+			switch {
+			case known > opt.Lag:
+				g.rows = append(g.rows, t)
+			case t >= r.lo+opt.Lag:
+				g.missing++
+			}
 		}
+	}
+	if len(g.rows) < 3 && g.missing > 0 {
+		return nil, fmt.Errorf("%w: %s, and %d of %d windows of lag %d have a gap", ErrGap, d.firstGap(), g.missing, g.missing+len(g.rows), opt.Lag)
 	}
 	g.order()
 	g.l = len(g.rows)
@@ -137,15 +150,20 @@ func (g *design) centre() {
 	}
 }
 
-// moments are the mean and the standard deviation of column j, 1 in place of 0.
+// moments are the mean and the standard deviation of column j, 1 in place of 0; NaN does not count.
 func moments(a blas.General, j int) (mean, scale float64) {
-	n := float64(a.Rows)
+	d := make([]float64, 0, a.Rows)
 	for i := range a.Rows {
-		mean += a.Data[i*a.Stride+j] / n
+		if v := a.Data[i*a.Stride+j]; !math.IsNaN(v) {
+			d = append(d, v)
+		}
 	}
-	d := make([]float64, a.Rows)
+	n := float64(len(d))
+	for _, v := range d {
+		mean += v / n
+	}
 	for i := range d {
-		d[i] = a.Data[i*a.Stride+j] - mean
+		d[i] -= mean
 	}
 	if s := blas.Nrm2(d) / math.Sqrt(n); s > 0 { // of any units: Nrm2 does not square them
 		return mean, s

@@ -37,7 +37,7 @@ func Lorenz96(N, T int, F, dt, noise float64, seed uint64) Generated {
 			dx[i] = (x[(i+1)%N]-x[(i+N-2)%N])*x[(i+N-1)%N] - x[i] + F
 		}
 	}
-	step := rungeKutta(N, flow)
+	step := RungeKutta(N, flow)
 	for t := range T + burn {
 		for range inner {
 			step(x, dt/inner)
@@ -90,7 +90,7 @@ func LotkaVolterra(species, parents, T int, seed uint64) Generated {
 			dz[species+i] = delta*z[species+i]*prey - gamma*z[species+i]
 		}
 	}
-	step := rungeKutta(n, flow)
+	step := RungeKutta(n, flow)
 	for t := range T {
 		copy(blas.Row(g.Data.X, t), z)
 		for range every {
@@ -163,8 +163,8 @@ func newGenerated(n, T int, prefix string) Generated {
 	return g
 }
 
-// rungeKutta returns the classical fourth-order step x ← x + dt·Φ(x) for dx/dt = flow(x).
-func rungeKutta(n int, flow func(dx, x []float64)) func(x []float64, dt float64) {
+// RungeKutta returns the classical fourth-order step x ← x + dt·Φ(x) for dx/dt = flow(x).
+func RungeKutta(n int, flow func(dx, x []float64)) func(x []float64, dt float64) {
 	k := make([][]float64, 4)
 	for i := range k {
 		k[i] = make([]float64, n)

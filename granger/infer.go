@@ -17,14 +17,14 @@ type Result struct {
 	Nodes []string
 	Graph blas.General // N×N: G_ij = Σ_s η^i_{j,s} + Joint_ij, row = target, column = source; G_ii has 1 added where own linear history is free
 	// Joint is what the kernel on all nodes adds to the graph, 0 without it: it goes with
-	// the kernels of [KernelsFor] where every node is one series. [Study.Stability] and
-	// [Study.Null] count without it, as it is a fit apart from the others.
+	// the kernels of [KernelsFor] where every node is one series.
 	Joint   blas.General
 	Norms   blas.General // N×N: Σ_s ‖f^i_{j,s}‖, the size of source j's part of the model of i, comparable across rows
 	Fits    []Fit
 	Kernels []string // names of the kernels that Fit.Eta weighs
 	Source  []int    // of each kernel: the node whose past it looks at
 	Samples int      // lag windows, all replicates together
+	Missing int      // windows that are left out, as they have a missing value
 	Lag     int
 
 	// What [Study.Stability] and [Study.Null] found, for the writers to put beside
@@ -86,7 +86,7 @@ func (g *design) result(models []model) *Result {
 	n := len(g.node)
 	res := &Result{
 		Graph: blas.NewGeneral(n, n), Norms: blas.NewGeneral(n, n), Joint: blas.NewGeneral(n, n),
-		Kernels: g.dict.Names(), Source: g.from, Samples: g.l, Lag: g.opt.Lag,
+		Kernels: g.dict.Names(), Source: g.from, Samples: g.l, Missing: g.missing, Lag: g.opt.Lag,
 	}
 	for i, m := range models {
 		m.RMSE, m.RMSEOwn = math.NaN(), math.NaN()

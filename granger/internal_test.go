@@ -258,7 +258,7 @@ func TestReducedSumShowsIndefinite(t *testing.T) {
 
 // The step is of order four: on dx/dt = x it leaves the fifth term of the exponential series.
 func TestRungeKutta(t *testing.T) {
-	step := rungeKutta(1, func(dx, x []float64) { dx[0] = x[0] })
+	step := RungeKutta(1, func(dx, x []float64) { dx[0] = x[0] })
 	for _, h := range []float64{0.1, 0.05} {
 		x := []float64{1}
 		step(x, h)

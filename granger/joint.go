@@ -7,15 +7,19 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
 )
 
 const (
-	jointShare   = 1   // of the weight of all other kernels, for a kernel that explains all that a linear one leaves
-	jointSamples = 300 // that it is fitted to, at most
-	jointRounds  = 2   // of learning its metric
-	jointDoubt   = 2   // standard errors √(2/l) of a variance from l samples that are taken off what it explains
+	jointShare     = 1     // of the weight of all other kernels, for a kernel that explains all that a linear one leaves
+	jointSamples   = 300   // that it is fitted to, at most
+	jointResampled = 150   // the same in each round of a resampling
+	jointRounds    = 2     // of learning its metric
+	jointDoubt     = 1.645 // standard errors taken off what it explains: a one-sided bound at .05
 )
 
 // joint is what the kernel on all nodes adds to the graph. A sum of functions of single
@@ -26,13 +30,15 @@ const (
 // and then follows the mean squared slopes, w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al.,
 // doi:10.1126/science.adi5639). A source gets its part of the roots of the slopes'
 // squares, times the share of what ridge regression leaves that the kernel explains
-// beyond doubt, times jointShare.
-func (e *engine) joint(ctx context.Context) (blas.General, error) {
-	n := len(e.node)
+// beyond doubt, times jointShare. It looks at the samples of the tasks, which are those of all nodes, at most so
+// many, and once at those that are there several times: the others would tell what they are.
+func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.General, error) {
+	n := len(tasks)
 	out := blas.NewGeneral(n, n)
-	idx := make([]int, min(jointSamples, e.l))
-	for i := range idx {
-		idx[i] = i * e.l / len(idx)
+	at := thinned(tasks[0].idx, samples)
+	idx := make([]int, len(at))
+	for i, r := range at {
+		idx[i] = tasks[0].idx[r]
 	}
 	Z, ages := e.unweighted(idx)
 	errs := make([]error, n)
@@ -40,7 +46,14 @@ func (e *engine) joint(ctx context.Context) (blas.General, error) {
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return
 		}
-		p := e.prepare(task{node: k, idx: idx})
+		t := task{node: k, idx: idx}
+		if tasks[k].Y.Rows > 0 {
+			t.Y = blas.NewGeneral(len(at), tasks[k].Y.Cols)
+			for i, r := range at {
+				copy(blas.Row(t.Y, i), blas.Row(tasks[k].Y, r))
+			}
+		}
+		p := e.prepare(t)
 		slopes, explained, err := slopes(e.opt.Backend, Z, ages, p.U, p.Y)
 		if errs[k] = err; err != nil {
 			return
@@ -63,6 +76,22 @@ func (e *engine) joint(ctx context.Context) (blas.General, error) {
 		}
 	}
 	return out, nil
+}
+
+// thinned are the places in the sorted list idx of at most so many of its different
+// samples, evenly spread.
+func thinned(idx []int, most int) []int {
+	var first []int
+	for i, s := range idx {
+		if i == 0 || s != idx[i-1] {
+			first = append(first, i)
+		}
+	}
+	at := make([]int, min(most, len(first)))
+	for i := range at {
+		at[i] = first[i*len(first)/len(at)]
+	}
+	return at
 }
 
 // unweighted are the past values at the samples idx in standard deviations of their
@@ -91,7 +120,7 @@ func slopes(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) 
 	if yy == 0 || l < 2*(U.Cols+1) {
 		return squares, 0, nil
 	}
-	linear, err := linearGCV(be, Z, ages, U, Y)
+	linear, err := linearLosses(be, Z, ages, U, Y)
 	if err != nil {
 		return squares, 0, err
 	}
@@ -103,8 +132,9 @@ func slopes(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) 
 			return squares, 0, err
 		}
 		alpha := blas.NewGeneral(l, 1)
-		mu, left := leastGCV(values, rotated.Data, U.Cols)
-		explained = math.Max(0, 1-left/linear-jointDoubt*math.Sqrt(2/float64(l)))
+		mu, _ := leastGCV(values, rotated.Data, U.Cols)
+		losses := leaveOneOut(be, A, values, rotated, mu, U)
+		explained = gain(linear, losses)
 		for k, s := range values {
 			rotated.Data[k] /= math.Max(s, 0) + mu
 		}
@@ -149,9 +179,43 @@ func decompose(be blas.Backend, A, Y blas.General) (values []float64, rotated bl
 	return values, rotated, nil
 }
 
-// linearGCV is the least score of ridge regression on the columns of Z, or that of no
-// regression where it is less.
-func linearGCV(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) (float64, error) {
+// gain is by which share losses lie below those before, less jointDoubt standard errors of
+// the mean of the differences, which are nearly independent (Diebold and Mariano,
+// doi:10.1080/07350015.1995.10524599); at least 0.
+func gain(before, losses []float64) float64 {
+	d := make([]float64, len(losses))
+	floats.SubTo(d, before, losses)
+	mean, deviation := stat.MeanStdDev(d, nil)
+	return math.Max(0, (mean-jointDoubt*stat.StdErr(deviation, float64(len(d))))/stat.Mean(before, nil))
+}
+
+// leaveOneOut are the squared errors of each sample when it is left out, e_a/(1 − H_aa) with the
+// residuals e, for eigenvectors V and values of the projected kernel matrix, the targets
+// rotated = VᵀY, and the orthonormal columns U that are projected off.
+func leaveOneOut(be blas.Backend, V blas.General, values []float64, rotated blas.General, mu float64, U blas.General) []float64 {
+	f, left := make([]float64, len(values)), blas.NewGeneral(V.Rows, 1)
+	for k, s := range values {
+		f[k] = mu / (math.Max(s, 0) + mu)
+	}
+	kept := blas.Clone(rotated)
+	for k := range f {
+		kept.Data[k] *= f[k]
+	}
+	blas.Mul(be, left, false, false, V, kept)
+	for a := range left.Rows {
+		free := 0.0
+		for k, v := range blas.Row(V, a) {
+			free += f[k] * v * v
+		}
+		u := blas.Row(U, a)
+		left.Data[a] = square(left.Data[a] / math.Max(free-blas.Dot(u, u), 1e-3))
+	}
+	return left.Data
+}
+
+// linearLosses are the squared errors of leaving out each sample of ridge regression on
+// the columns of Z, or of no regression where generalized cross-validation prefers that.
+func linearLosses(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) ([]float64, error) {
 	S, root := blas.Clone(Z), make([]float64, Z.Cols)
 	for c := range root {
 		root[c] = math.Sqrt(ages[c] / float64(Z.Cols))
@@ -162,10 +226,13 @@ func linearGCV(be blas.Backend, Z blas.General, ages []float64, U, Y blas.Genera
 	blas.Mul(be, K, false, true, S, S)
 	values, rotated, err := decompose(be, K, Y)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	_, left := leastGCV(values, rotated.Data, U.Cols)
-	return math.Min(left, square(blas.Frob(Y))/float64(Z.Rows)), nil
+	mu, left := leastGCV(values, rotated.Data, U.Cols)
+	if square(blas.Frob(Y)) < left*square(float64(Z.Rows-U.Cols)) {
+		mu = math.MaxFloat64
+	}
+	return leaveOneOut(be, K, values, rotated, mu, U), nil
 }
 
 // gaussianOf is the kernel matrix of the metric w, and its v.

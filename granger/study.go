@@ -34,37 +34,49 @@ func NewStudy(ctx context.Context, d *Data, opt Options) (*Study, error) {
 // graph fits to all samples, once.
 func (s *Study) graph(ctx context.Context) (*Result, error) {
 	if s.found == nil {
-		models, err := s.e.fit(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
+		tasks := s.e.tasks(s.e.all(), nil, s.lambda)
+		models, err := s.e.fit(ctx, tasks)
 		if err != nil {
 			return nil, err
 		}
-		found := s.e.result(models)
-		if s.e.jointly {
-			if found.Joint, err = s.e.joint(ctx); err != nil {
-				return nil, err
-			}
-			blas.AddScaled(found.Graph, 1, found.Joint)
+		if s.found, err = s.e.complete(ctx, models, tasks, jointSamples); err != nil {
+			return nil, err
 		}
-		s.found, s.models = found, models
+		s.models = models
 	}
 	return s.found, nil
 }
 
-// norms are those of the graph. Of several ranks each fits all nodes for it, as it does
-// in the rounds they are compared with: where nothing was shifted both agree in every bit.
-func (s *Study) norms(ctx context.Context) (blas.General, error) {
-	if _, size := s.e.rank(); size == 1 {
-		found, err := s.graph(ctx)
-		if err != nil {
-			return blas.General{}, err
-		}
-		return found.Norms, nil
+// complete is the graph of models of the tasks, which are those of all nodes, with the
+// kernel on all nodes fitted to at most so many samples.
+func (e *engine) complete(ctx context.Context, models []model, tasks []task, samples int) (*Result, error) {
+	res := e.result(models)
+	if !e.jointly {
+		return res, nil
 	}
-	models, err := s.e.fitHere(ctx, s.e.tasks(s.e.all(), nil, s.lambda))
+	var err error
+	if res.Joint, err = e.joint(ctx, tasks, samples); err != nil {
+		return nil, err
+	}
+	blas.AddScaled(res.Graph, 1, res.Joint)
+	return res, nil
+}
+
+// round fits the tasks of all nodes for a round of a resampling, in this process.
+func (e *engine) round(ctx context.Context, tasks []task) (*Result, error) {
+	models, err := e.fitHere(ctx, tasks)
 	if err != nil {
-		return blas.General{}, err
+		return nil, err
 	}
-	return s.e.result(models).Norms, nil
+	return e.complete(ctx, models, tasks, jointResampled)
+}
+
+// sizes are Norms + Joint: what [Study.Null] compares. Weights alone do not serve, as
+// those of a target have the same sum whatever it is driven by.
+func (r *Result) sizes() blas.General {
+	sum := blas.Clone(r.Norms)
+	blas.AddScaled(sum, 1, r.Joint)
+	return sum
 }
 
 // Infer is the function [Infer] on the data of the study.

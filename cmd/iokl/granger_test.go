@@ -132,3 +132,31 @@ func TestGrangerBadInput(t *testing.T) {
 		})
 	}
 }
+
+// What is forecast lies in its interval, and is written, drawn and refused.
+func TestGrangerForecast(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	var got grangerReport
+	r := command(t, dir, chainLine+"--forecast 3 --interval 0.8 --json --report p.html")
+	r.object(t, &got)
+	if len(got.Forecast) != 9 || got.Level != 0.8 {
+		t.Fatalf("%d forecasts of level %g", len(got.Forecast), got.Level)
+	}
+	for k, f := range got.Forecast {
+		if f.Series != got.Nodes[k%3] || f.Step != 1+k/3 || !(f.Lo < f.Value && f.Value < f.Hi) || !(f.RMSE > 0 && f.Last > 0) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if text := said(mustRead(t, "p.html")); !strings.Contains(text, "What follows the last row, for 3 steps") {
+		t.Error("the page has no forecasts")
+	}
+	if r := command(t, dir, chainLine+"--forecast 1"); r.status != exitOK || !strings.Contains(r.stdout, "90 % interval") {
+		t.Errorf("%+v", r)
+	}
+	for line, want := range map[string]string{"--forecast 0": "--forecast 0", "--interval 0.5": "--interval", "--forecast 1 --interval 1": "--interval 1", "--forecast 100000": "held-out"} {
+		if r := command(t, dir, chainLine+line); r.status != exitUsage || !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}

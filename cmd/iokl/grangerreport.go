@@ -40,8 +40,13 @@ type grangerReport struct {
 	NullRounds      int            `json:"null_rounds,omitempty"`
 	Improvement     []granger.Gain `json:"improvement,omitempty"`
 
+	Forecast []granger.Forecast `json:"forecast,omitempty"`
+	Level    float64            `json:"forecast_interval,omitempty"`
+
 	Responses    []granger.Response     `json:"responses,omitempty"` // of the strongest edges, in their order
 	Simultaneous []granger.Simultaneous `json:"simultaneous,omitempty"`
+	Doubts       []granger.Doubt        `json:"doubts,omitempty"`
+	Missing      int                    `json:"missing_windows,omitempty"`
 	Lambda       []float64              `json:"lambda"` // of each node
 	Kernels      []string               `json:"kernels"`
 	Command      string                 `json:"command"`
@@ -49,7 +54,7 @@ type grangerReport struct {
 
 func newGrangerReport(res *granger.Result, seconds float64) *grangerReport {
 	r := &grangerReport{
-		Nodes: res.Nodes, Graph: rowsOf(res.Graph), Seconds: seconds, Samples: res.Samples, Lag: res.Lag,
+		Nodes: res.Nodes, Graph: rowsOf(res.Graph), Seconds: seconds, Samples: res.Samples, Missing: res.Missing, Lag: res.Lag,
 		Backend: blas.Active().Name(), Threads: blas.Threads(),
 	}
 	for _, f := range res.Fits {
@@ -96,6 +101,10 @@ func explainGraph(w io.Writer, res *granger.Result, report *grangerReport) error
 	writeForecasts(t, report)
 	writeSureness(t, report)
 	writeSimultaneous(t, report)
+	for _, text := range report.doubtTexts() {
+		fmt.Fprintf(t, "\n%s\n", text)
+	}
+	writeAhead(t, report)
 	if report.AUROC != nil {
 		fmt.Fprintf(t, "\nagainst the truth: AUROC %.3f, AUPR %.3f off the diagonal", *report.AUROC, *report.AUPR)
 		if report.AUROCAll != nil {
@@ -232,6 +241,44 @@ func writeSimultaneous(w io.Writer, report *grangerReport) {
 		pairs = append(pairs, fmt.Sprintf("%s and %s (%+.2f)", s.A, s.B, s.Correlation))
 	}
 	fmt.Fprintf(w, "\nmove together within one time step, cause unknown%s\n", listed(pairs, 8))
+}
+
+// doubtTexts are sentences about what the series violate.
+func (r *grangerReport) doubtTexts() []string {
+	var texts []string
+	for _, d := range []struct{ what, text string }{
+		{granger.Memory, "What the models leave of %s is correlated in time: the past beyond the lag matters, or values are measured with noise. Their edges may be indirect; try a larger --lag."},
+		{granger.Spread, "The spread of what the models leave of %s changes in time: strengths are those of the times of large spread."},
+		{granger.Wander, "%s may wander or have a trend, which makes p-values too small: compare with the graph of the changes from row to row."},
+	} {
+		var names []string
+		for _, q := range r.Doubts {
+			if q.What == d.what {
+				names = append(names, q.Series)
+			}
+		}
+		if names != nil {
+			texts = append(texts, fmt.Sprintf(d.text, enumerated(names, 6)))
+		}
+	}
+	if r.Simultaneous != nil {
+		texts = append(texts, "Nodes that move together within one step may have a driver that was not observed, and edges between them may be its doing.")
+	}
+	if r.Missing > 0 {
+		texts = append(texts, fmt.Sprintf("%s of %d left out, as a value in them is missing.", counted(r.Missing, "window"), r.Missing+r.Samples))
+	}
+	return texts
+}
+
+// writeAhead lists the forecasts.
+func writeAhead(w io.Writer, report *grangerReport) {
+	if len(report.Forecast) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nforecasts\tstep\tvalue\t%.3g %% interval\terror held out\tof the last value\n", 100*report.Level)
+	for _, f := range report.Forecast {
+		fmt.Fprintf(w, "  %s\t%d\t%.4g\t%.4g to %.4g\t%.3g\t%.3g\n", f.Series, f.Step, f.Value, f.Lo, f.Hi, f.RMSE, f.Last)
+	}
 }
 
 func offDiagonal(rows [][]float64, f func(v float64)) {

@@ -120,7 +120,7 @@ func TestPagesAnswer(t *testing.T) {
 		t.Error("the page of the file is not that of the fit")
 	}
 	cv := writtenPage(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-3 --norm lp:1 --folds 4 --out c.iokl --report cv.html", "cv.html")
-	graph := writtenPage(t, dir, "granger --series series.csv --lag 3 --stability 20 --null 39 --out graph.json --report graph.html", "graph.html")
+	graph := writtenPage(t, dir, "granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2 --out graph.json --report graph.html", "graph.html")
 	set := writtenPage(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --learn none --out set.iokl --report set.html", "set.html")
 	both := writtenPage(t, dir, "report m.iokl c.iokl graph.json --out both.html", "both.html")
 	for name, page := range map[string]string{"model": model, "cv": cv, "graph": graph, "both": both} {
@@ -139,6 +139,7 @@ func TestPagesAnswer(t *testing.T) {
 		{"after how many steps, and how sure?", graph, `rain → river after 2 steps, p = 0.025: higher rain raises river \(strength 0\.[0-9]+, selected in 100 % of resamples\)`},
 		{"in which direction does river move lake?", graph, "river → lake after 1 step, p = 0.025: higher river lowers lake"},
 		{"which edges can be relied on?", graph, "In at least 90 % of 20 resamples 2 edges stood out: (rain → river and river → lake|river → lake and rain → river)"},
+		{"what comes next, and how sure is that?", graph, `What follows the last row, for 2 steps. The intervals held 90 % of what happened on held-out time points`},
 		{"which of several is better?", both, "error on its own rows, share of a standard deviation0.0[0-9]+0.0"},
 	} {
 		if !regexp.MustCompile(q.sentence).MatchString(said(q.page)) {

@@ -122,7 +122,7 @@ func graphSubject(path string, r *grangerReport) subject {
 	h := fnv.New32a()
 	h.Write([]byte(path))
 	id := fmt.Sprintf("edges-%x", h.Sum32())
-	for _, section := range []page.Section{explorer(r, id), inWords(r), responses(r), matrix(r), nodeSection(r), simultaneous(r)} {
+	for _, section := range []page.Section{explorer(r, id), inWords(r), responses(r), matrix(r), nodeSection(r), simultaneous(r), doubted(r), ahead(r)} {
 		if len(section.Blocks) > 0 {
 			s.sections = append(s.sections, section)
 		}
@@ -373,5 +373,48 @@ func simultaneous(r *grangerReport) page.Section {
 		t.Rows = append(t.Rows, page.Texts(q.A+" and "+q.B, fmt.Sprintf("%+.3f", q.Correlation), fmt.Sprintf("%.2g", q.PValue)))
 	}
 	s.Add(t.HTML())
+	return s
+}
+
+// doubted names what the series violate.
+func doubted(r *grangerReport) page.Section {
+	s := page.Section{ID: "doubts", Title: "What to be careful about"}
+	s.Add(page.List(r.doubtTexts()))
+	return s
+}
+
+// ahead has the forecasts: a chart of each of the first series with its interval, and a table of all.
+func ahead(r *grangerReport) page.Section {
+	s := page.Section{ID: "forecasts", Title: "Forecasts"}
+	if len(r.Forecast) == 0 {
+		return s
+	}
+	const most = 12
+	t := page.Table{Sort: true, File: "forecasts.csv", Head: []string{"series", "steps ahead", "forecast", "from", "to", "error held out", "error of the last value"}}
+	better, charts := 0, map[string]*picture.Chart{}
+	var order []string
+	for _, f := range r.Forecast {
+		if f.RMSE < f.Last {
+			better++
+		}
+		t.Rows = append(t.Rows, page.Texts(f.Series, fmt.Sprint(f.Step), fmt.Sprintf("%.5g", f.Value), fmt.Sprintf("%.5g", f.Lo), fmt.Sprintf("%.5g", f.Hi), fmt.Sprintf("%.3g", f.RMSE), fmt.Sprintf("%.3g", f.Last)))
+		c := charts[f.Series]
+		if c == nil {
+			c = &picture.Chart{Title: f.Series, X: "steps after the last row", Y: f.Series, Curves: []picture.Curve{{Name: "forecast", Line: true}, {Name: "from", Line: true}, {Name: "to", Line: true}}}
+			charts[f.Series], order = c, append(order, f.Series)
+		}
+		for k, v := range []float64{f.Value, f.Lo, f.Hi} {
+			c.Curves[k].XY = append(c.Curves[k].XY, plotter.XY{X: float64(f.Step), Y: v})
+		}
+	}
+	var figures []picture.Figure
+	for _, name := range order[:min(most, len(order))] {
+		if len(charts[name].Curves[0].XY) > 1 {
+			figures = append(figures, charts[name].Figures("")...)
+		}
+	}
+	steps := r.Forecast[len(r.Forecast)-1].Step
+	s.Add(page.Text(fmt.Sprintf("What follows the last row, for %s. The intervals held %.3g %% of what happened on held-out time points; there the forecasts had a smaller error than the last value for %d of %d.",
+		counted(steps, "step"), 100*r.Level, better, len(r.Forecast))), page.SmallCharts(figures), t.HTML())
 	return s
 }

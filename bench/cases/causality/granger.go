@@ -44,12 +44,15 @@ type network struct {
 	truth blas.General // row = target, column = source
 }
 
-// graphMethods find graphs: package granger without any option, the same with
-// linear kernels, and the textbook methods.
-var graphMethods = []struct {
+// graphMethod finds a graph.
+type graphMethod struct {
 	name string
 	find func(ctx context.Context, env *bench.Env, d *granger.Data) (blas.General, error)
-}{
+}
+
+// graphMethods are package granger without any option, the same with linear kernels,
+// and the textbook methods.
+var graphMethods = []graphMethod{
 	{"kernels", inferred(nil)},
 	{"linear kernels, group lasso", inferred([]string{"linear:groups"})},
 	{linearVAR, func(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {

@@ -1,0 +1,252 @@
+package causality
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/par"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name:     "granger-short",
+		Does:     "graphs of short simulated series of nine kinds, which the default settings of causal graphs are decided on",
+		Run:      runShort,
+		Minutes:  4,
+		Conclude: concludeShort,
+	})
+}
+
+// shortSystems are the kinds of systems, none with more than 250 samples and ten nodes
+// but the one that is larger on purpose.
+var shortSystems = []struct {
+	name string
+	make func(seed uint64) granger.Generated
+}{
+	{"genes, relaxing", func(seed uint64) granger.Generated { return expression(10, 4, true, false, seed) }},
+	{"genes, relaxing, without proteins", func(seed uint64) granger.Generated { return expression(10, 4, false, false, seed) }},
+	{"genes, perturbed for half of the time", func(seed uint64) granger.Generated { return expression(10, 4, true, true, seed) }},
+	{"30 genes, relaxing", func(seed uint64) granger.Generated { return expression(30, 10, true, false, seed) }},
+	{"linear VAR", func(seed uint64) granger.Generated { return granger.LinearVAR(10, 84, 1, 2, 1, seed) }},
+	{"nonlinear VAR", func(seed uint64) granger.Generated { return nonlinearVAR(10, 84, false, seed) }},
+	{"nonlinear VAR with products", func(seed uint64) granger.Generated { return nonlinearVAR(10, 150, true, seed) }},
+	{"Lorenz-96, F = 6", func(seed uint64) granger.Generated { return granger.Lorenz96(8, 150, 6, 0.1, 0.1, seed) }},
+	{"Lorenz-96, F = 25", func(seed uint64) granger.Generated { return granger.Lorenz96(12, 250, 25, 0.1, 0.1, seed) }},
+}
+
+// gaussianAlone are the default's kernels without the kernel on all nodes, and
+// withLinear the same and linear ones.
+var shortMethods = append(graphMethods[:len(graphMethods):len(graphMethods)],
+	graphMethod{"Gaussian kernels alone", inferred(granger.DefaultKernels)},
+	graphMethod{"linear and Gaussian kernels alone", inferred(append([]string{"linear:groups"}, granger.DefaultKernels...))},
+)
+
+// runShort finds the graphs of several systems of each kind.
+func runShort(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	systems := bench.Pick[int](env, 2, 12)
+	var results []bench.Result
+	for _, s := range shortSystems {
+		graphs := make([]granger.Generated, systems)
+		par.For(systems, func(k int) { graphs[k] = s.make(env.Seed + 1000*uint64(k+1)) })
+		for _, m := range shortMethods {
+			start := time.Now()
+			auroc, aupr := make([]float64, systems), make([]float64, systems)
+			for k := range graphs {
+				G, err := m.find(ctx, env, &graphs[k].Data)
+				if err != nil {
+					return results, fmt.Errorf("%s, %s: %w", s.name, m.name, err)
+				}
+				scores := granger.Score(G, graphs[k].Truth)
+				auroc[k], aupr[k] = scores.AUROC, scores.AUPR
+			}
+			r := bench.Result{Name: m.name, Params: map[string]any{"system": s.name, "systems": systems, "nodes": graphs[0].Truth.Rows, "rows": graphs[0].Data.X.Rows}}
+			r.Time([]float64{time.Since(start).Seconds() / float64(systems)})
+			r.Metric("auroc", stat.Mean(auroc, nil))
+			r.Metric("auroc_standard_error", stat.StdErr(stat.StdDev(auroc, nil), float64(systems)))
+			r.Metric("aupr", stat.Mean(aupr, nil))
+			results = append(results, r)
+		}
+	}
+	return results, nil
+}
+
+func concludeShort(group []bench.Result) []string {
+	var out []string
+	for _, name := range bench.Names(group) {
+		var parts []string
+		var all []float64
+		for _, r := range group {
+			if r.Name == name {
+				all = append(all, r.Metrics["auroc"])
+				parts = append(parts, fmt.Sprintf("%s %.3f", r.Param("system"), r.Metrics["auroc"]))
+			}
+		}
+		out = append(out, fmt.Sprintf("%s: mean AUROC %.3f (%s).", name, stat.Mean(all, nil), strings.Join(parts, ", ")))
+	}
+	return out
+}
+
+// regulator is one input of a gene: it raises or lowers the rate of transcription.
+type regulator struct {
+	gene           int
+	raises         bool
+	half, steepest float64 // concentration of half effect, and Hill exponent
+}
+
+// expression simulates N genes. Gene i is transcribed at the rate r_i·f_i, where f_i is the
+// product over its zero to three regulators of h or 1 − 0.9h with the Hill function h = p^n/(K^n + p^n),
+// and its transcripts decay: dx_i/dt = d_i(r_i·f_i(p) − x_i). With proteins, which are
+// not observed, dp_i/dt = e_i(x_i − p_i); otherwise p = x. Each replicate has 21 points
+// over eight mean lifetimes. It starts from the steady state times exp(0.8·N(0,1)) for each
+// gene, or, driven, in the steady state with the rates of a third of the genes times
+// exp(1.2·N(0,1)) up to the middle. Measurement noise is 0.04 of a gene's mean and added.
+func expression(N, replicates int, proteins, driven bool, seed uint64) granger.Generated {
+	const points, step, inner, noise = 21, 0.4, 8, 0.04
+	rng := rand.New(rand.NewPCG(seed, 2009))
+	regulators, truth := make([][]regulator, N), blas.NewGeneral(N, N)
+	// Few genes regulate many: the weight of gene j as a source falls with its place in a random order.
+	place := rng.Perm(N)
+	for i := range N {
+		for range []int{0, 1, 1, 1, 2, 2, 3}[rng.IntN(7)] {
+			j := place[int(float64(N)*math.Pow(rng.Float64(), 1.7))]
+			if j == i || truth.Data[i*N+j] != 0 {
+				continue
+			}
+			truth.Data[i*N+j] = 1
+			regulators[i] = append(regulators[i], regulator{j, rng.Float64() < 0.6, 0.2 + 0.6*rng.Float64(), 1 + 3*rng.Float64()})
+		}
+	}
+	rate, decay, turnover := make([]float64, N), make([]float64, N), make([]float64, N)
+	for i := range N {
+		rate[i], decay[i], turnover[i] = 1, 0.5+rng.Float64(), 0.5+1.5*rng.Float64()
+	}
+	flow := func(dz, z []float64) {
+		x, p := z[:N], z[:N]
+		if proteins {
+			p = z[N:]
+		}
+		for i := range N {
+			f := rate[i]
+			for _, r := range regulators[i] {
+				v := math.Pow(math.Max(p[r.gene], 0), r.steepest)
+				h := v / (math.Pow(r.half, r.steepest) + v)
+				if r.raises {
+					f *= 0.1 + 0.9*h
+				} else {
+					f *= 1 - 0.9*h
+				}
+			}
+			dz[i] = decay[i] * (f - x[i])
+			if proteins {
+				dz[N+i] = turnover[i] * (x[i] - p[i])
+			}
+		}
+	}
+	state := make([]float64, N)
+	if proteins {
+		state = make([]float64, 2*N)
+	}
+	for i := range state {
+		state[i] = 0.5
+	}
+	advance := granger.RungeKutta(len(state), flow)
+	settle := func(z []float64, intervals int) {
+		for range intervals * inner {
+			advance(z, step/inner)
+		}
+	}
+	settle(state, 150)
+	g := granger.Generated{Data: granger.Data{X: blas.NewGeneral(replicates*points, N)}, Truth: truth}
+	for i := range N {
+		g.Data.Names = append(g.Data.Names, fmt.Sprintf("g%d", i+1))
+		truth.Data[i*N+i] = 1
+	}
+	for r := range replicates {
+		z := append([]float64(nil), state...)
+		if driven {
+			for range max(1, N/3) {
+				rate[rng.IntN(N)] = math.Exp(1.2 * rng.NormFloat64())
+			}
+		} else {
+			for i := range N {
+				z[i] *= math.Exp(0.8 * rng.NormFloat64())
+				if proteins {
+					z[N+i] *= math.Exp(0.3 * rng.NormFloat64())
+				}
+			}
+		}
+		for t := range points {
+			if t == points/2 && driven {
+				for i := range rate {
+					rate[i] = 1
+				}
+			}
+			row := blas.Row(g.Data.X, r*points+t)
+			for i := range N {
+				row[i] = math.Max(0, z[i]+noise*(z[i]+0.1)*rng.NormFloat64())
+			}
+			g.Data.Replicate = append(g.Data.Replicate, r)
+			settle(z, 1)
+		}
+	}
+	return g
+}
+
+// nonlinearVAR simulates x_i(t) = 0.4x_i(t−1) + Σ ±w·f(x_j(t−1)) + 0.5ε with two sources j of
+// each i and f one of tanh(2x), 2x²/(1+x²) − 1, x·exp(−x²/2) and |x| − 1, or, with
+// products, w·tanh(x_j)·tanh(x_k)·2 of both sources for every second node.
+func nonlinearVAR(N, T int, products bool, seed uint64) granger.Generated {
+	const burn = 100
+	shapes := []func(x float64) float64{
+		func(x float64) float64 { return math.Tanh(2 * x) },
+		func(x float64) float64 { return 2*x*x/(1+x*x) - 1 },
+		func(x float64) float64 { return 2 * x * math.Exp(-x*x/2) },
+		func(x float64) float64 { return math.Min(math.Abs(x), 3) - 1 },
+	}
+	rng := rand.New(rand.NewPCG(seed, 1978))
+	g := granger.Generated{Data: granger.Data{X: blas.NewGeneral(T, N)}, Truth: blas.NewGeneral(N, N)}
+	type term struct {
+		source, shape int
+		weight        float64
+	}
+	terms := make([][2]term, N)
+	for i := range N {
+		g.Data.Names = append(g.Data.Names, fmt.Sprintf("x%d", i+1))
+		g.Truth.Data[i*N+i] = 1
+		k := 0
+		for _, j := range rng.Perm(N) {
+			if j == i || k == 2 {
+				continue
+			}
+			terms[i][k] = term{j, rng.IntN(len(shapes)), math.Copysign(0.3+0.4*rng.Float64(), rng.Float64()-0.5)}
+			g.Truth.Data[i*N+j] = 1
+			k++
+		}
+	}
+	x, next := make([]float64, N), make([]float64, N)
+	for t := range T + burn {
+		for i := range N {
+			next[i] = 0.4*x[i] + 0.5*rng.NormFloat64()
+			a, b := terms[i][0], terms[i][1]
+			if products && i%2 == 0 {
+				next[i] += 2 * a.weight * math.Tanh(x[a.source]) * math.Tanh(x[b.source]) / 0.5
+				continue
+			}
+			next[i] += a.weight*shapes[a.shape](x[a.source]) + b.weight*shapes[b.shape](x[b.source])
+		}
+		copy(x, next)
+		if t >= burn {
+			copy(blas.Row(g.Data.X, t-burn), x)
+		}
+	}
+	return g
+}

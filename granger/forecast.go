@@ -1,0 +1,316 @@
+// This file forecasts the series by their models, step by step, with intervals.
+
+package granger
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+)
+
+// Forecast is the forecast of a series so many steps after the last row of the data, in its unit.
+type Forecast struct {
+	Series string  `json:"series"`
+	Step   int     `json:"step"`
+	Value  float64 `json:"value"`
+	// The interval is Value ± the quantile of the errors that models of the first part of the time
+	// make as many steps ahead on the part held out (split conformal prediction, by step).
+	Lo   float64 `json:"lo"`
+	Hi   float64 `json:"hi"`
+	RMSE float64 `json:"rmse"`      // of those errors
+	Last float64 `json:"rmse_last"` // the same where the last value known is the forecast
+}
+
+// Forecaster forecasts from the models of all nodes. It serves one goroutine.
+type Forecaster struct {
+	e       *engine
+	mean    []float64 // of each column of Y, to standardize by
+	scale   []float64
+	series  []int // of each column of Y: its column of Data.X
+	coef    []blas.General
+	columns [][]int            // of each node: its unpenalized columns
+	free    []blas.General     // of each node: the weights of 1 and of these columns
+	cross   []*kernel.Crossing // of each node; nil with features
+}
+
+// forecastOrigins is how many held-out time points intervals are measured from, at most.
+const forecastOrigins = 300
+
+// Forecaster makes one from fits to all samples. The kernel on all nodes has no part in it.
+func (s *Study) Forecaster(ctx context.Context) (*Forecaster, error) {
+	models, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.e.forecaster(models, s.e.all())
+}
+
+// forecaster is one of models fitted to the samples idx.
+func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
+	if e.opt.Penalize {
+		return nil, fmt.Errorf("%w: forecasts need means that are not penalized", ErrOption)
+	}
+	n := len(models)
+	f := &Forecaster{e: e, coef: make([]blas.General, n), columns: make([][]int, n), free: make([]blas.General, n), cross: make([]*kernel.Crossing, n)}
+	for _, node := range e.data.Nodes {
+		for _, j := range node.Series {
+			mean, scale := moments(e.data.X, j)
+			f.series, f.mean, f.scale = append(f.series, j), append(f.mean, mean), append(f.scale, scale)
+		}
+	}
+	X := e.inputs(idx)
+	for i, m := range models {
+		f.coef[i] = m.coef
+		if e.maps == nil {
+			var err error
+			if f.cross[i], err = e.dict.Crossing(m.Eta, X, e.opt.Backend); err != nil {
+				return nil, fmt.Errorf("granger: %w", err)
+			}
+		}
+	}
+	fitted, err := f.penalized(X)
+	if err != nil {
+		return nil, err
+	}
+	for i := range models {
+		f.columns[i] = e.freeColumns(i, len(idx))
+		if f.free[i], err = e.freeWeights(task{node: i, idx: idx}, X, f.columns[i], fitted[i]); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// penalized is what the kernels of each node say at the rows of X.
+func (f *Forecaster) penalized(X blas.General) ([]blas.General, error) {
+	out, errs := make([]blas.General, len(f.coef)), make([]error, len(f.coef))
+	var Z blas.General
+	if f.e.maps != nil {
+		Z = blas.NewGeneral(X.Rows, f.e.maps.Dim())
+		if err := f.e.maps.Transform(Z, X); err != nil {
+			return nil, fmt.Errorf("granger: features: %w", err)
+		}
+	}
+	par.For(len(out), func(i int) {
+		out[i] = blas.NewGeneral(X.Rows, f.coef[i].Cols)
+		if f.cross[i] == nil {
+			blas.Mul(f.e.opt.Backend, out[i], false, false, Z, f.coef[i])
+			return
+		}
+		errs[i] = f.cross[i].Mul(out[i], X, f.coef[i])
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("granger: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// freeWeights are the weights β for which B·β, with 1 and these columns of X in B, is the
+// projection of what the kernels leave of the targets of t on the span of B.
+func (e *engine) freeWeights(t task, X blas.General, columns []int, fitted blas.General) (blas.General, error) {
+	p := e.prepare(t)
+	blas.AddScaled(p.raw, -1, fitted)
+	B, beta := blas.NewGeneral(X.Rows, 1+len(columns)), blas.NewGeneral(1+len(columns), p.raw.Cols)
+	for i := range X.Rows {
+		row := blas.Row(B, i)
+		row[0] = 1
+		for a, c := range columns {
+			row[1+a] = blas.Row(X, i)[c]
+		}
+	}
+	var svd mat.SVD
+	if !svd.Factorize(blas.Dense(B), mat.SVDThin) {
+		return beta, fmt.Errorf("granger: the unpenalized part of %s cannot be factorized", e.data.Nodes[t.node].Name)
+	}
+	svd.SolveTo(blas.Dense(beta), blas.Dense(p.raw), svd.Rank(1e-10))
+	return beta, nil
+}
+
+// next is the standardized values of all series that follow the inputs X, a row for each of its rows.
+func (f *Forecaster) next(X blas.General) (blas.General, error) {
+	out := blas.NewGeneral(X.Rows, len(f.series))
+	fitted, err := f.penalized(X)
+	if err != nil {
+		return out, err
+	}
+	for k, span := range f.e.node {
+		for i := range X.Rows {
+			x, y := blas.Row(X, i), blas.Row(out, i)[span.lo:span.hi]
+			copy(y, blas.Row(fitted[k], i))
+			blas.Axpy(1, blas.Row(f.free[k], 0), y)
+			for a, c := range f.columns[k] {
+				blas.Axpy(x[c], blas.Row(f.free[k], 1+a), y)
+			}
+		}
+	}
+	return out, nil
+}
+
+// advance moves the inputs X one step on, where the standardized values F come next.
+func (g *design) advance(X, F blas.General) {
+	for i := range X.Rows {
+		x, z := blas.Row(X, i), blas.Row(F, i)
+		for k, span := range g.node {
+			norm := 1 / math.Sqrt(float64(len(g.past[k].Columns)))
+			for s := range span.hi - span.lo {
+				past := g.past[k].Columns[s*g.opt.Lag]
+				for age := g.opt.Lag - 1; age > 0; age-- {
+					x[past+age] = g.opt.Decay * x[past+age-1]
+				}
+				x[past] = norm * z[span.lo+s]
+			}
+		}
+	}
+}
+
+// Ahead is the forecast of so many steps after the rows past (at least the lag ×
+// columns of Data.X), a row for each step: forecasts stand in for the values in between.
+func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
+	g := f.e.design
+	if past.Rows < g.opt.Lag || past.Cols != g.data.X.Cols || steps < 1 {
+		return blas.General{}, fmt.Errorf("%w: a forecast of %d steps from %d×%d values, lag %d", ErrShort, steps, past.Rows, past.Cols, g.opt.Lag)
+	}
+	X, z := blas.NewGeneral(1, g.X.Cols), blas.NewGeneral(1, len(f.series))
+	for t := past.Rows - g.opt.Lag; t < past.Rows; t++ {
+		for c, j := range f.series {
+			z.Data[c] = (past.Data[t*past.Stride+j] - f.mean[c]) / f.scale[c]
+		}
+		g.advance(X, z)
+	}
+	out := blas.NewGeneral(steps, len(f.series))
+	for h := range steps {
+		F, err := f.next(X)
+		if err != nil {
+			return out, err
+		}
+		g.advance(X, F)
+		for c, v := range F.Data {
+			out.Data[h*out.Stride+c] = f.mean[c] + f.scale[c]*v
+		}
+	}
+	return out, nil
+}
+
+// Forecast forecasts so many steps after the last row, with intervals of that level, the
+// series of one step after those of the step before. ErrShort says that too few time
+// points are held out for such intervals.
+func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forecast, error) {
+	e := s.e
+	if steps < 1 || !(level > 0 && level < 1) {
+		return nil, fmt.Errorf("%w: a forecast of %d steps at the level %g", ErrOption, steps, level)
+	}
+	f, err := s.Forecaster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for t := e.data.X.Rows - e.opt.Lag; t < e.data.X.Rows; t++ {
+		if e.data.missing(t) {
+			return nil, fmt.Errorf("%w: row %d of the last %d, which forecasts start from", ErrGap, t, e.opt.Lag)
+		}
+	}
+	value, err := f.Ahead(e.data.X, steps)
+	if err != nil {
+		return nil, err
+	}
+	r := e.before(1 - e.opt.HoldOut)
+	if e.opt.HoldOut < 0 || r < 2 {
+		return nil, fmt.Errorf("%w: intervals need time points that are held out", ErrShort)
+	}
+	models, err := e.fitHere(ctx, e.tasks(sequence(0, r), nil, s.lambda))
+	if err != nil {
+		return nil, err
+	}
+	if f, err = e.forecaster(models, sequence(0, r)); err != nil {
+		return nil, err
+	}
+	origins := e.origins(r)
+	first := make([]int, len(origins))
+	for i, o := range origins {
+		first[i] = o[0]
+	}
+	X := e.inputs(first)
+	var out []Forecast
+	for h := range steps {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("granger: %w", err)
+		}
+		F, err := f.next(X)
+		if err != nil {
+			return nil, err
+		}
+		e.advance(X, F)
+		for c := range f.series {
+			q := f.measured(origins, F, h, c)
+			width, err := quantile(q.errors, level)
+			if err != nil {
+				return nil, fmt.Errorf("%w, %d steps ahead", err, h+1)
+			}
+			v := blas.Row(value, h)[c]
+			out = append(out, Forecast{e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive)})
+		}
+	}
+	return out, nil
+}
+
+// measured are the errors of the standardized forecasts F, h steps after the first one of
+// each origin, for column c of Y, and those of the last value before it.
+func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q struct{ errors, naive []float64 }) {
+	g := f.e.design
+	at := func(row int) float64 { return g.data.X.Data[row*g.data.X.Stride+f.series[c]] }
+	for i, o := range origins {
+		if h < len(o) {
+			y := at(g.rows[o[h]])
+			q.errors = append(q.errors, math.Abs(y-f.mean[c]-f.scale[c]*blas.Row(F, i)[c]))
+			q.naive = append(q.naive, y-at(g.rows[o[0]]-1))
+		}
+	}
+	return q
+}
+
+func rms(x []float64) float64 { return blas.Nrm2(x) / math.Sqrt(float64(len(x))) }
+
+// quantile is the ⌈(n+1)·level⌉-th of n errors, which it sorts.
+func quantile(errors []float64, level float64) (float64, error) {
+	n := len(errors)
+	rank := int(math.Ceil(float64(n+1) * level))
+	if rank > n {
+		return 0, fmt.Errorf("%w: intervals of level %g need %d held-out time points, and there are %d",
+			ErrShort, level, int(math.Ceil(level/(1-level))), n)
+	}
+	slices.Sort(errors)
+	return errors[rank-1], nil
+}
+
+// origins lists, for time points held out from sample r on, the samples that follow each
+// in time, itself first: evenly spread, at most forecastOrigins.
+func (g *design) origins(r int) [][]int {
+	var all [][]int
+	for _, run := range g.inTime() {
+		for k, s := range run {
+			end := k + 1
+			for end < len(run) && g.rows[run[end]] == g.rows[s]+end-k { // up to a missing value
+				end++
+			}
+			if s >= r {
+				all = append(all, run[k:end])
+			}
+		}
+	}
+	if len(all) <= forecastOrigins {
+		return all
+	}
+	out := make([][]int, forecastOrigins)
+	for k := range out {
+		out[k] = all[k*len(all)/forecastOrigins]
+	}
+	return out
+}
