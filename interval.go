@@ -139,6 +139,17 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 	})
 }
 
+// Distances returns how far each row of X is from the nearest training row, the inputs standardised where the fit did so.
+// The model must keep its training inputs, as for PredictDeviation, or be a sum.
+func (m *Model) Distances(ctx context.Context, X mat.Matrix) ([]float64, error) {
+	t, _ := X.Dims()
+	if t == 0 {
+		return nil, fault.Input("no rows to predict")
+	}
+	dst := make([]float64, t)
+	return dst, m.learned.Distances(ctx, dst, raw(X))
+}
+
 // withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to all of them uses them up.
 func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
 	f, ok := d.(learn.Folded)

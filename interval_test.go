@@ -675,3 +675,35 @@ func TestIntervalsOfStreams(t *testing.T) {
 		t.Errorf("the sums of the folds in 1 MiB: %v", err)
 	}
 }
+
+func TestDistances(t *testing.T) {
+	X, Y := learntest.Wave(40, 36)
+	m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3, Standardize: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := mat.DenseCopyOf(X)
+	for i := range 40 {
+		moved.Set(i, 1, X.At(i, 1)+1e-3*float64(i))
+	}
+	far := mat.NewDense(1, 4, []float64{1e3, 0, 0, 0})
+	got, err := m.Distances(t.Context(), moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range got {
+		if !(math.Abs(d-1e-3*float64(i)) <= 1e-12) {
+			t.Errorf("row %d moved by %g is %g away", i, 1e-3*float64(i), d)
+		}
+	}
+	if got, err = m.Distances(t.Context(), far); err != nil || !(math.Abs(got[0]-1e3) < 50) {
+		t.Errorf("%v, %v", got, err)
+	}
+	features, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: 1e-3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := features.Distances(t.Context(), far); !errors.Is(err, iokl.ErrInput) {
+		t.Errorf("a model without training inputs: %v", err)
+	}
+}

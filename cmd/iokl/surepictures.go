@@ -14,7 +14,7 @@ import (
 )
 
 // plotIntervals draws how intervals do on rows whose targets are known: the intervals beside what was observed, the share of
-// targets that they hold for several levels, and their width beside the posterior deviation. It draws nothing for a model
+// targets that they hold for several levels, and their width beside the posterior deviation and the distance from the training rows. It draws nothing for a model
 // without intervals.
 func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, Y mat.Matrix) ([]string, error) {
 	if model.IntervalFolds() == 0 && model.Certificate().Samples > leaveOutRows {
@@ -52,7 +52,7 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 			figures = append(figures, rowsInIntervals(asked, Y, j, name)...)
 		}
 	}
-	more, err := widthFigure(ctx, model, X)
+	more, err := widthFigures(ctx, model, X)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +81,9 @@ func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []pict
 	return picture.Chart{Title: "90 % intervals of " + name, X: "rows by prediction", Y: name, Curves: curves}.Figures(fmt.Sprintf("intervals%d", j+1))
 }
 
-// widthFigure shows how wide local intervals are beside the posterior deviation, which grows with the distance from the training
-// data; nothing for a model that does not know it.
-func widthFigure(ctx context.Context, model *iokl.Model, X *mat.Dense) ([]picture.Figure, error) {
+// widthFigures show how wide local intervals are beside the posterior deviation, and beside the distance from the training
+// rows; nothing for a model that does not know them.
+func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense) ([]picture.Figure, error) {
 	if model.Certificate().Samples > leaveOutRows {
 		return nil, nil
 	}
@@ -101,19 +101,31 @@ func widthFigure(ctx context.Context, model *iokl.Model, X *mat.Dense) ([]pictur
 	if err != nil {
 		return nil, err
 	}
-	chart := picture.Chart{Title: "local intervals far from data", X: "posterior deviation", Y: "width of the 90 % interval"}
-	t, _ := D.Dims()
+	distances, err := model.Distances(ctx, X)
+	if err != nil {
+		return nil, err
+	}
+	width := "width of the 90 % interval"
+	charts := []picture.Chart{
+		{Title: "local intervals by deviation", X: "posterior deviation", Y: width},
+		{Title: "local intervals far from data", X: "distance from the nearest training row, in standardised inputs", Y: width},
+	}
 	for j, name := range model.OutputNames() {
 		if j >= mostIntervals {
 			break
 		}
-		c := picture.Curve{Name: name, Dots: true}
-		for i := range t {
-			c.XY = append(c.XY, plotter.XY{X: D.At(i, j), Y: r.High.At(i, j) - r.Low.At(i, j)})
+		curves := [2]picture.Curve{{Name: name, Dots: true}, {Name: name, Dots: true}}
+		for i, distance := range distances {
+			w := r.High.At(i, j) - r.Low.At(i, j)
+			for k, x := range []float64{D.At(i, j), distance} {
+				curves[k].XY = append(curves[k].XY, plotter.XY{X: x, Y: w})
+			}
 		}
-		chart.Curves = append(chart.Curves, c)
+		for k := range charts {
+			charts[k].Curves = append(charts[k].Curves, curves[k])
+		}
 	}
-	return chart.Figures("widths"), nil
+	return slices.Concat(charts[0].Figures("widths"), charts[1].Figures("distances")), nil
 }
 
 // plotCalibration draws how often the class predicted is the true one, by its probability; nothing for a model

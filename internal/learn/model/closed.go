@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -209,6 +211,24 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 			return err
 		}
 		m.targets(blas.View(dst, at, 0, Z.Rows, dst.Cols), D, c.sigma)
+		return nil
+	})
+}
+
+// Distances writes to dst the distance of each row of x from the nearest training row, both as kernels see them.
+func (m *Model) Distances(ctx context.Context, dst []float64, x blas.General) error {
+	X := trainingInputs(m.Basis)
+	if X.Rows == 0 {
+		return fault.Input("the model does not keep its training inputs")
+	}
+	return m.slabs(ctx, x, SlabRows, func(at int, Z blas.General) error {
+		par.For(Z.Rows, func(i int) {
+			least := math.Inf(1)
+			for k := range X.Rows {
+				least = min(least, floats.Distance(blas.Row(Z, i), blas.Row(X, k), 2))
+			}
+			dst[at+i] = least
+		})
 		return nil
 	})
 }
