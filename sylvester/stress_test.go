@@ -246,6 +246,18 @@ func TestStress(t *testing.T) {
 	t.Logf("seeds from %d: %d systems, %d solves, %d refused", *stressSeed, c.systems, c.solves, c.refused)
 }
 
+// FuzzSolve compares one solver with the dense reference on the system that the input draws.
+func FuzzSolve(f *testing.F) {
+	for k := range sylvester.Names() {
+		f.Add(uint64(k), uint8(k))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {
+		p := drawSystem(seed, false)
+		p.solveDensely(t)
+		p.solveBy(t, sylvester.Names()[int(which)%len(sylvester.Names())], seed, new(counts))
+	})
+}
+
 func (p *randomSystem) solveBy(t *testing.T, name string, seed uint64, c *counts) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0x736f6c7665))

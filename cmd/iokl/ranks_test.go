@@ -7,17 +7,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/deadline"
 )
 
 // ranks runs a command line on several ranks, one thread each.
 func ranks(t *testing.T, dir string, n int, line string) (stdout, stderr string, err error) {
+	t.Helper()
+	return watchedRanks(t, dir, n, line, nil)
+}
+
+// watchedRanks is ranks with a function that gets the process id of mpirun.
+func watchedRanks(t *testing.T, dir string, n int, line string, started func(pid int)) (stdout, stderr string, err error) {
 	t.Helper()
 	mpirun, err := exec.LookPath("mpirun")
 	if err != nil {
@@ -32,8 +43,64 @@ func ranks(t *testing.T, dir string, n int, line string) (stdout, stderr string,
 	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+line+" --threads 1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil && started != nil {
+		started(cmd.Process.Pid)
+	}
+	if err == nil {
+		err = cmd.Wait()
+	}
 	return out.String(), errs.String(), err
+}
+
+// children are the processes that the process pid has started.
+func children(t *testing.T, pid int) (ids []int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // the thread may have ended
+		for _, f := range strings.Fields(string(text)) {
+			id, err := strconv.Atoi(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// A rank that is lost, at whatever moment, ends the others: the job ends with a message and status, no
+// process stays, and there is no model or a whole one.
+func TestRanksLost(t *testing.T) {
+	dir := large(t, 9000)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for trial := range 6 {
+		var ids []int
+		model := fmt.Sprintf("m%d.iokl", trial)
+		var stderr string
+		var err error
+		deadline.Run(t, *within, func() {
+			_, stderr, err = watchedRanks(t, dir, 3, "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:60 --lambda 1e-4 --tol 1e-9 --out "+model, func(pid int) {
+				for len(ids) < 3 {
+					ids = children(t, pid)
+				}
+				time.Sleep(time.Duration(rng.Float64() * float64(time.Second)))
+				_ = syscall.Kill(ids[rng.IntN(3)], syscall.SIGKILL) // it may have ended
+			})
+		})
+		if there := whole(t, dir, model); err == nil && !there || err != nil && !strings.Contains(stderr, "exited on signal 9") {
+			t.Errorf("trial %d: %v, a model: %v\n%s", trial, err, there, stderr)
+		}
+		for _, id := range ids {
+			state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+			if err == nil && !strings.Contains(string(state), ") Z ") { // which nobody has waited for
+				t.Errorf("trial %d: process %d is left: %s", trial, id, state)
+			}
+		}
+	}
 }
 
 // 1, 2 and 4 ranks give the same model, and only one of them prints.
