@@ -34,7 +34,8 @@ type Machine struct {
 	Commit   string      `json:"commit,omitempty"`
 	Dirty    bool        `json:"dirty,omitempty"` // the tree differed from Commit
 	Backend  blas.Info   `json:"backend"`
-	Backends []blas.Info `json:"backends"` // all in this build
+	Backends []blas.Info `json:"backends"`         // all in this build
+	Forced   []string    `json:"forced,omitempty"` // what the environment imposes on libraries: see Forced
 	Threads  int         `json:"threads"`
 	Quick    bool        `json:"quick,omitempty"`
 	Count    int         `json:"count,omitempty"` // repetitions asked for; 0: each case's own number
@@ -94,8 +95,38 @@ func Describe(env *Env) Machine {
 	for _, b := range blas.Backends() {
 		m.Backends = append(m.Backends, b.Info())
 	}
+	m.Forced = Forced()
 	m.Commit, m.Dirty = build.Commit()
 	return m
+}
+
+// forcing are the variables that make OpenBLAS and BLIS run other kernels than they
+// choose for the processor. They are read when a library is loaded.
+var forcing = []string{"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "BLIS_ARCH_TYPE"}
+
+// Forced lists what the environment imposes on libraries measured for comparison, as NAME=VALUE.
+func Forced() (set []string) {
+	for _, name := range forcing {
+		if v := os.Getenv(name); v != "" {
+			set = append(set, name+"="+v)
+		}
+	}
+	return set
+}
+
+// Unforced is the environment without these variables.
+func Unforced() []string {
+	return slices.DeleteFunc(os.Environ(), func(s string) bool {
+		name, _, _ := strings.Cut(s, "=")
+		return slices.Contains(forcing, name)
+	})
+}
+
+// WarnForced logs what is forced.
+func (e *Env) WarnForced() {
+	if f := Forced(); len(f) > 0 {
+		e.Log("libraries do not choose their kernels themselves: %s (--own-cores unsets it)", strings.Join(f, " "))
+	}
 }
 
 // ModuleRoot is the directory of go.mod at or above the working directory.

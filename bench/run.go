@@ -14,6 +14,7 @@ import (
 // every unit.
 func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	file := &File{Machine: Describe(env), Results: []Result{}}
+	env.WarnForced()
 	before := readNoise()
 	var failed []string
 	for _, s := range units(cases, env) {

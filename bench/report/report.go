@@ -275,6 +275,9 @@ func machineFacts(m bench.Machine) (facts [][2]string) {
 			add("measured beside it", "%s", backendText(b))
 		}
 	}
+	if len(m.Forced) > 0 {
+		add("kernels of libraries", "not their own choice: %s", strings.Join(m.Forced, " "))
+	}
 	add("seed", "%d", m.Seed)
 	add("built with", "%s", m.Go)
 	if m.Commit != "" {

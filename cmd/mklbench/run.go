@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -21,12 +23,27 @@ type common struct {
 	backend string
 	threads int
 	seed    uint64
+	own     bool // libraries choose their kernels
 }
 
 func (c *common) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.backend, "backend", blas.Default().Name(), "dense kernels: native, openblas or gonum")
 	cmd.Flags().IntVar(&c.threads, "threads", 0, "threads that compute at once; 0 means all processors")
 	cmd.Flags().Uint64Var(&c.seed, "seed", 1, "of everything random")
+	cmd.Flags().BoolVar(&c.own, "own-cores", false, "let OpenBLAS and BLIS choose their kernels: unset OPENBLAS_CORETYPE and the like")
+}
+
+// unforce starts the program anew, without the variables that decide which kernels
+// libraries run: they have been read by now. It returns only where there are none or it fails.
+func (c *common) unforce() error {
+	if !c.own || len(bench.Forced()) == 0 {
+		return nil
+	}
+	self, err := os.Executable()
+	if err == nil {
+		err = syscall.Exec(self, os.Args, bench.Unforced())
+	}
+	return failure{fmt.Errorf("--own-cores: %w: start without %s", err, strings.Join(bench.Forced(), " "))}
 }
 
 // addJSON adds the flag that every command has.
@@ -53,6 +70,9 @@ func (c *common) env(log io.Writer) (*bench.Env, error) {
 	if c.threads < 0 {
 		return nil, fmt.Errorf("--threads %d: must be positive, or 0 for all processors", c.threads)
 	}
+	if err := c.unforce(); err != nil {
+		return nil, err
+	}
 	blas.Use(be)
 	bench.SetThreads(c.threads)
 	env := bench.NewEnv()
@@ -73,6 +93,7 @@ func newEnvCmd() *cobra.Command {
 				return err
 			}
 			m := bench.Describe(env)
+			env.WarnForced()
 			limits := env.Limits()
 			m.Limits = &limits
 			return writeJSON(cmd, m)

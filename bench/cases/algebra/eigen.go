@@ -43,7 +43,25 @@ var factorizations = []factorization{
 	{"eigendecomposition", func(n float64) float64 { return 9 * n * n * n }, func(be blas.Backend, a blas.General) error {
 		return be.Syevd(a, make([]float64, a.Rows))
 	}},
+	{"qr", func(n float64) float64 { return 8 * n * n * n / 3 }, func(be blas.Backend, a blas.General) error {
+		be.QR(a, blas.General{})
+		return nil
+	}},
+	{"svd", func(n float64) float64 { return 22 * n * n * n }, func(be blas.Backend, a blas.General) error {
+		return be.SVD(a, make([]float64, a.Rows), blas.NewGeneral(a.Rows, a.Rows), blas.NewGeneral(a.Rows, a.Rows))
+	}},
+	{"schur", func(n float64) float64 { return 25 * n * n * n }, func(be blas.Backend, a blas.General) error {
+		for i := range a.Rows {
+			for j := range i {
+				a.Data[i*a.Stride+j] *= 0.5 // not symmetric
+			}
+		}
+		return be.Schur(a, blas.NewGeneral(a.Rows, a.Rows))
+	}},
 }
+
+// lengthy are the factorizations that take seconds from order 1000 on.
+var lengthy = map[string]bool{"svd": true, "schur": true}
 
 // runEigen measures the factorizations behind the exact solvers with every
 // backend. The share of the memory bandwidth is what moving the matrix once in
@@ -51,9 +69,12 @@ var factorizations = []factorization{
 func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	limits := env.Limits()
 	var results []bench.Result
-	for _, n := range bench.Pick(env, []int{300, 600}, []int{500, 1000, 1500, 3000}) {
+	for _, n := range bench.Pick(env, []int{300, 600}, []int{500, 1000, 1500, 3060}) {
 		A := data.RandomSymmetric(env, n)
 		for _, f := range factorizations {
+			if lengthy[f.name] && n > bench.Pick(env, 300, 1000) {
+				continue
+			}
 			var all []bench.Contender
 			for _, be := range blas.Backends() {
 				if be.Name() == "gonum" && n > bench.Pick(env, 300, 1000) {
@@ -67,6 +88,7 @@ func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				bytes := 16 * float64(n) * float64(n) // the matrix, read and written once
 				part[i].Rate(f.flops(float64(n)), bytes, limits.Peak("float64", env.Threads), limits.Read(bytes/2, env.Threads))
 			}
+			againstOpenBLAS(part)
 			results = append(results, part...)
 			if err != nil {
 				return results, err

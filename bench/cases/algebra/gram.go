@@ -27,6 +27,9 @@ func init() {
 // gramKernels are those whose Gram matrices are built.
 var gramKernels = []string{"linear", "gaussian", "laplacian", "matern32", "chi2"}
 
+// gramShape is l samples of d features.
+type gramShape struct{ l, d int }
+
 // runGram builds the Gram matrices of single kernels with every backend, in turn
 // with the lower triangle of X·Xᵀ alone, which goes to memory that is there already. The
 // matrices are made in new memory each time, as by a fit, and in old memory too.
@@ -34,10 +37,10 @@ var gramKernels = []string{"linear", "gaussian", "laplacian", "matern32", "chi2"
 // feature of each pair of samples, whatever the kernel does with a pair, so that
 // rates compare; bytes are those of the samples read and the matrix written.
 func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	l := bench.Pick(env, 1024, 3060)
 	limits := env.Limits()
 	var results []bench.Result
-	for _, d := range bench.Pick(env, []int{40}, []int{10, 40, 100}) {
+	for _, s := range bench.Pick(env, []gramShape{{1024, 40}}, []gramShape{{500, 40}, {1000, 40}, {3060, 10}, {3060, 40}, {3060, 100}}) {
+		l, d := s.l, s.d
 		X := data.Normal(env.Rand(5), l, d)
 		for i, v := range X.Data {
 			X.Data[i] = math.Abs(v)
@@ -59,6 +62,7 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			}
 			r.Metric("of_product", product[r.Params["backend"]]/r.Seconds)
 		}
+		againstOpenBLAS(part)
 		results = append(results, part...)
 		if err != nil {
 			return results, err

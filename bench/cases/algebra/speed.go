@@ -46,3 +46,14 @@ func bestShare(group []bench.Result, name string) *bench.Result {
 	}
 	return best
 }
+
+// againstOpenBLAS adds to the native results how many times as long OpenBLAS took.
+func againstOpenBLAS(results []bench.Result) {
+	for _, other := range results {
+		for i := range results {
+			if r := &results[i]; r.Name == "native" && other.Name == "openblas" && r.Without("backend") == other.Without("backend") {
+				r.Metric("openblas_over_native", other.Seconds/r.Seconds)
+			}
+		}
+	}
+}
