@@ -2,6 +2,8 @@ package iokl
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -83,8 +85,18 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 		if len(opt.CV.Groups) == y.Rows {
 			opt.CV.Groups = learn.Pick(opt.CV.Groups, rows)
 		}
-		so.Columns.LeftOut = y.Rows - len(rows)
+		so.Columns.Notes = append(so.Columns.Notes, fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
 		x, y = columns.Rows(x, rows), columns.Rows(y, rows)
+	}
+	if opt.Lambda == 0 {
+		var about [2]string
+		if so.Columns.ScaleInputs {
+			x, about[0] = columns.PullIn(x, opt.InputNames, "x", "input")
+		}
+		if so.Columns.ScaleOutputs {
+			y, about[1] = columns.PullIn(y, opt.OutputNames, "y", "target")
+		}
+		so.Columns.Notes = slices.DeleteFunc(append(so.Columns.Notes, about[:]...), func(note string) bool { return note == "" })
 	}
 	d, err := samples.NewRows(x, y, so)
 	return d, opt, err

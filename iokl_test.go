@@ -335,3 +335,44 @@ func TestFolds(t *testing.T) {
 		t.Errorf("groups in the order of time: %v", err)
 	}
 }
+
+// TestIsolatedValues: a failed reading among the targets, or in one input, spoils neither the scales nor the predictions
+// nearby where settings are chosen. Where λ is given, targets are learned as they are.
+func TestIsolatedValues(t *testing.T) {
+	const l, wild = 600, 300
+	X, Y := mat.NewDense(l, 2, nil), mat.NewDense(l, 1, nil)
+	for i := range l {
+		x := float64(i) / l
+		X.SetRow(i, []float64{x, x * x})
+		Y.Set(i, 0, math.Sin(6*x))
+	}
+	Y.Set(wild, 0, 1e4)
+	X.Set(wild/2, 1, -1e4)
+	opt := Options{Kernels: []string{"laplacian:all:median"}, Learn: "none", CV: CVOptions{Lambdas: []float64{1e-9}}}
+	at := mat.NewDense(1, 2, []float64{(wild + .5) / l, (wild + .5) * (wild + .5) / l / l})
+	miss := func(opt Options) (float64, []string) {
+		m, err := Fit(t.Context(), X, Y, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		P, err := m.Predict(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return math.Abs(P.At(0, 0) - math.Sin(6*(wild+.5)/l)), m.Warnings()
+	}
+	far, warnings := miss(opt)
+	said := 0
+	for _, w := range warnings {
+		if strings.Contains(w, "isolated") {
+			said++
+		}
+	}
+	if said != 2 || far > 3 {
+		t.Errorf("error %g beside the isolated target, warnings %q", far, warnings)
+	}
+	opt.Lambda, opt.CV = 1e-9, CVOptions{}
+	if as, _ := miss(opt); as < 100 {
+		t.Errorf("λ given: error %g beside a target of 1e4", as)
+	}
+}

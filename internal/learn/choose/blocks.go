@@ -101,7 +101,7 @@ func (s *selection) alone(ctx context.Context, d learn.Ridger, p learn.Folding, 
 		if err != nil {
 			return nil, err
 		}
-		along, err := r.Errors(ctx, []string{defaults.OneKernel}, 0, defaults.Path)
+		along, err := r.Errors(ctx, []string{defaults.OneKernel}, 0, func(size float64) []float64 { return defaults.Path(size, defaults.PathPoints) })
 		if err != nil {
 			return nil, err
 		}

@@ -220,10 +220,7 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 						}
 						if b.lambdas == nil {
 							b.whole = c.last == 0
-							b.lambdas = defaults.Path(size * s.relative(tau))
-							if !b.whole {
-								b.lambdas = b.lambdas[c.first:c.last]
-							}
+							b.lambdas = defaults.Path(size*s.relative(tau), cmp.Or(c.last, defaults.PathPoints))[c.first:]
 						}
 						if _, ok := s.data.(learn.Ridger); ok {
 							b.ridge = what == "none" && dictionary.Exact(c.kernels)

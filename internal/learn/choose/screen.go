@@ -36,7 +36,7 @@ func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, err
 	s.begin(fmt.Sprintf("screening kernels on %d rows", l), folds*len(all))
 	branches := make([]*branch, len(all))
 	for k, kernels := range all {
-		b := &branch{Setting: s.Setting, lambdas: make([]float64, defaults.PathPoints)}
+		b := &branch{Setting: s.Setting, lambdas: make([]float64, defaults.ScreenPoints)}
 		b.Kernels, b.Learn, b.Norm = kernels, cmp.Or(s.Setting.Learn, "none"), s.norms(defaults.Norms())[0]
 		b.reset(folds)
 		branches[k] = b
@@ -91,7 +91,7 @@ func (s *selection) screenFold(ctx context.Context, d learn.Ridger, f int, all [
 	tau := s.Setting.Tau
 	for _, b := range all {
 		along, err := r.Errors(ctx, b.Kernels, tau, func(size float64) []float64 {
-			path := defaults.Path(size * s.relative(tau))
+			path := defaults.Path(size*s.relative(tau), defaults.ScreenPoints)
 			if f == 0 {
 				b.lambdas = path
 			}
@@ -128,7 +128,7 @@ func (s *selection) united(ranking []screened) []screened {
 func (s *selection) promising(ranking []screened, cols int) []candidate {
 	_, outputs := s.data.Size()
 	given := s.Setting.Learn
-	first, last := defaults.PathPoints, 0
+	first, last := defaults.ScreenPoints, 0
 	var union []string
 	for _, r := range s.united(ranking) {
 		first, last = min(first, r.step), max(last, r.step)
@@ -139,7 +139,7 @@ func (s *selection) promising(ranking []screened, cols int) []candidate {
 		}
 	}
 	few := defaults.Norms()[:1]
-	first, last = max(0, first-defaults.StepsAbove), min(defaults.PathPoints, last+defaults.StepsBelow+1)
+	first, last = max(0, first-defaults.StepsAbove), min(defaults.ScreenPoints, last+defaults.StepsBelow+1)
 	weights := []string{"eta", "eta,l"}
 	if outputs > 1 {
 		weights = weights[1:]

@@ -19,7 +19,7 @@ type Options struct {
 	ScaleInputs, ScaleOutputs bool           // to mean 0 and variance 1
 	Strict                    bool           // missing inputs are an error; else the mean of their column stands for them
 	StrictOutputs             bool           // missing targets are an error; else the others are learned from
-	LeftOut                   int            // rows that are not among the data, as no target of them is observed
+	Notes                     []string       // warnings about what became of the data before
 	InputNames, OutputNames   []string       // nil means x1, x2, … and y1, y2, …
 	Schema                    schema.Columns // of the file that the inputs come from; nil: columns of numbers
 }
@@ -201,10 +201,7 @@ func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, w
 		}
 	}
 	out, warnings, err = NewOutputs(Measure(Y), opt)
-	warnings = slices.Concat(missingTargets(names, missing, Y.Rows), warnings)
-	if opt.LeftOut > 0 {
-		warnings = append(warnings, fmt.Sprintf("left out %d of %d rows, of which no target is observed", opt.LeftOut, opt.LeftOut+Y.Rows))
-	}
+	warnings = slices.Concat(missingTargets(names, missing, Y.Rows), warnings, opt.Notes)
 	if err != nil {
 		return nil, Y, nil, err
 	}

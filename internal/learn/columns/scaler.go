@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/defaults"
 )
 
 // Scaler is the affine map z = (x − Mean)/Scale of each column, with its exact inverse.
@@ -120,6 +121,67 @@ func (s *Scaler) limits() (low, high []float64) {
 		low, high = append(low, lo-width), append(high, hi+width)
 	}
 	return low, high
+}
+
+// PullIn moves isolated values, such as failed readings, towards the others: a model that is exact at every sample
+// would else carry them to their neighbours. A column has isolated values where at most one in defaults.IsolatedRows lies
+// beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end of that range, moved out by
+// its width. NaN stays. The result is a itself where there are none; note names their columns, by the letter
+// where there are no names.
+func PullIn(a blas.General, names []string, letter, what string) (b blas.General, note string) {
+	low, high := make([]float64, a.Cols), make([]float64, a.Cols)
+	moved, total, column := make([]bool, a.Cols), 0, make([]float64, 0, a.Rows)
+	for j := range a.Cols {
+		column = column[:0]
+		for i := range a.Rows {
+			if v := a.Data[i*a.Stride+j]; !math.IsNaN(v) {
+				column = append(column, v)
+			}
+		}
+		slices.Sort(column)
+		from, to := together(column)
+		low[j], high[j] = math.Inf(-1), math.Inf(1)
+		count := from + len(column) - 1 - to
+		if count == 0 {
+			continue
+		}
+		width := column[to] - column[from]
+		if from > 0 {
+			low[j] = column[from] - width
+		}
+		if to < len(column)-1 {
+			high[j] = column[to] + width
+		}
+		moved[j] = true
+		total += count
+	}
+	names, err := named(names, a.Cols, letter, what)
+	if total == 0 || err != nil {
+		return a, ""
+	}
+	b = blas.Clone(a)
+	clamp(b, low, high)
+	return b, fmt.Sprintf("moved %d isolated values towards the others, in %s", total, list(what+" column", chosen(names, moved)))
+}
+
+// together are the first and the last of the ascending values that are not isolated.
+func together(v []float64) (from, to int) {
+	most := len(v) / defaults.IsolatedRows
+	if most == 0 || math.IsInf(v[0], 0) || math.IsInf(v[len(v)-1], 0) {
+		return 0, len(v) - 1
+	}
+	from, to = most, len(v)-1-most
+	apart := func(gap float64) bool {
+		width := v[to] - v[from]
+		return width > 0 && gap > defaults.IsolatedRanges*width
+	}
+	for from > 0 && !apart(v[from]-v[from-1]) {
+		from--
+	}
+	for to < len(v)-1 && !apart(v[to+1]-v[to]) {
+		to++
+	}
+	return from, to
 }
 
 // clamp moves values into the limits.

@@ -47,9 +47,11 @@ const (
 )
 
 // The path of λ falls from the mean of the diagonal of K_η at the starting weights,
-// where the fit is close to the mean, by √10 each time.
+// where the fit is close to the mean, by √10 each time. Screening follows it to ScreenPoints, where kernels
+// that are not smooth interpolate: this is best for targets without noise.
 const (
-	PathPoints = 17
+	PathPoints   = 17
+	ScreenPoints = 23
 	// A path ends where the error is more than TooHigh times the least so far at
 	// EndAfter values of λ in a row.
 	TooHigh  = 1.5
@@ -58,14 +60,21 @@ const (
 	DiagonalSamples = 64
 )
 
-// Path is the default path of λ for kernels of this mean diagonal.
-func Path(size float64) []float64 {
-	lambdas := make([]float64, PathPoints)
+// Path is the path of λ, of so many points, for kernels of this mean diagonal.
+func Path(size float64, points int) []float64 {
+	lambdas := make([]float64, points)
 	for i := range lambdas {
 		lambdas[i] = size * math.Pow(math.Sqrt(10), -float64(i))
 	}
 	return lambdas
 }
+
+// Where settings are chosen for samples in memory, values are moved in that are isolated: at most one
+// in IsolatedRows of a column, beyond a gap of IsolatedRanges times the range of the others.
+const (
+	IsolatedRows   = 500
+	IsolatedRanges = 5
+)
 
 // Screening compares dictionaries before anything is learned.
 const (
