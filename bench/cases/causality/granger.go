@@ -59,6 +59,7 @@ var graphMethods = []graphMethod{
 		return ridgeVAR(env, d, 1) // one step back is where it does best on these systems
 	}},
 	{"Granger F test of each pair", pairGraph},
+	{"partial correlation given parents", conditionalGraph},
 	{"lagged correlation", correlationGraph},
 }
 
@@ -106,22 +107,36 @@ func ridgeVAR(env *bench.Env, d *granger.Data, lag int) (blas.General, error) {
 	X, Y := pastAndPresent(d, lag)
 	data.Standardise(X, blas.General{})
 	data.Standardise(Y, blas.General{})
-	rows, cols, n := X.Rows, X.Cols, Y.Cols
-	k := min(rows, cols)
-	U, s, Vt := blas.NewGeneral(rows, k), make([]float64, k), blas.NewGeneral(k, cols)
-	if err := env.Backend.SVD(X, s, U, Vt); err != nil {
+	weights, err := ridgeWeights(env, X, Y)
+	if err != nil {
 		return blas.General{}, err
 	}
-	P := blas.NewGeneral(k, n)
-	blas.Mul(env.Backend, P, true, false, U, Y)
+	n := Y.Cols
 	graph := blas.NewGeneral(n, n)
-	for i := range n {
-		w := gcvCoefficients(s, P, Vt, Y, i)
+	for i, w := range weights {
 		for j, v := range w {
 			graph.Data[i*n+j%n] += math.Abs(v)
 		}
 	}
 	return graph, nil
+}
+
+// ridgeWeights are the coefficients of each column of Y on the columns of X, λ by generalized
+// cross-validation for each.
+func ridgeWeights(env *bench.Env, X, Y blas.General) ([][]float64, error) {
+	rows, cols := X.Rows, X.Cols
+	k := min(rows, cols)
+	U, s, Vt := blas.NewGeneral(rows, k), make([]float64, k), blas.NewGeneral(k, cols)
+	if err := env.Backend.SVD(X, s, U, Vt); err != nil {
+		return nil, err
+	}
+	P := blas.NewGeneral(k, Y.Cols)
+	blas.Mul(env.Backend, P, true, false, U, Y)
+	weights := make([][]float64, Y.Cols)
+	for i := range weights {
+		weights[i] = gcvCoefficients(s, P, Vt, Y, i)
+	}
+	return weights, nil
 }
 
 // gcvCoefficients are the ridge coefficients of target i at the λ that

@@ -3,9 +3,12 @@ package causality
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/benchtest"
@@ -189,5 +192,83 @@ func TestReplicates(t *testing.T) {
 	X, Y := pastAndPresent(&d, 1)
 	if !slices.Equal(X.Data, []float64{1, 2, 10}) || !slices.Equal(Y.Data, []float64{2, 3, 11}) {
 		t.Errorf("past %v, present %v", X.Data, Y.Data)
+	}
+}
+
+// TestPartialCorrelation checks it against residuals of regressions.
+func TestPartialCorrelation(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	const l = 40
+	X := data.Normal(rng, l, 4)
+	for i := range l {
+		row := blas.Row(X, i)
+		row[0] += row[2] + 0.5*row[1]
+		row[1] += row[2] - row[3]
+	}
+	data.Standardise(X, blas.General{})
+	C := blas.NewGeneral(4, 4)
+	blas.Gemm(blas.Active(), true, false, 1.0/l, X, X, 0, C)
+	B, residual := blas.NewGeneral(l, 2), blas.NewGeneral(l, 2)
+	blas.Copy(B, blas.View(X, 0, 2, l, 2))
+	for c := range 2 {
+		var beta mat.Dense
+		column := mat.NewDense(l, 1, nil)
+		for i := range l {
+			column.Set(i, 0, blas.Row(X, i)[c])
+		}
+		if err := beta.Solve(blas.Dense(B), column); err != nil {
+			t.Fatal(err)
+		}
+		for i := range l {
+			residual.Data[2*i+c] = column.At(i, 0) - beta.At(0, 0)*blas.Row(B, i)[0] - beta.At(1, 0)*blas.Row(B, i)[1]
+		}
+	}
+	var ab, aa, bb float64
+	for i := range l {
+		a, b := residual.Data[2*i], residual.Data[2*i+1]
+		ab, aa, bb = ab+a*b, aa+a*a, bb+b*b
+	}
+	if got, want := (conditioning{C, l}).partial(0, 1, []int{2, 3}), ab/math.Sqrt(aa*bb); !(math.Abs(got-want) <= 1e-10) {
+		t.Errorf("%g, from residuals %g", got, want)
+	}
+}
+
+// TestForecastCase compares forecasts of a linear system with what is known of it.
+func TestForecastCase(t *testing.T) {
+	g := granger.LinearVAR(3, 500, 1, 1, 1, 2)
+	results, err := forecastSet(context.Background(), benchtest.Quick(), "linear", g.Data, granger.Options{Lag: 1}, 400, 2, 3, 1)
+	if err != nil || len(results) != 3 {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	kernels, linear, last := results[0].Metrics, results[1].Metrics, results[2].Metrics
+	if !(linear["nmse_1"] < last["nmse_1"] && kernels["nmse_1"] < 1.2*linear["nmse_1"] && kernels["nmse_2"] < 1.2*linear["nmse_2"]) {
+		t.Errorf("kernels %v, VAR %v, last value %v", kernels, linear, last)
+	}
+	if c := kernels["coverage"]; !(c > 0.8 && c < 0.97) {
+		t.Errorf("intervals of level .9 hold %g", c)
+	}
+}
+
+// TestSimulated checks that the generated systems are finite, repeat with their seed and have edges.
+func TestSimulated(t *testing.T) {
+	for _, s := range shortSystems {
+		a, b, other := s.make(3), s.make(3), s.make(4)
+		if !slices.Equal(a.Data.X.Data, b.Data.X.Data) || slices.Equal(a.Data.X.Data, other.Data.X.Data) {
+			t.Errorf("%s: a seed does not decide", s.name)
+		}
+		edges := 0
+		for k, v := range a.Truth.Data {
+			if k%(a.Truth.Rows+1) != 0 && v != 0 {
+				edges++
+			}
+		}
+		if n := a.Truth.Rows; edges < n/2 || edges > 4*n {
+			t.Errorf("%s: %d edges among %d nodes", s.name, edges, n)
+		}
+		for _, v := range a.Data.X.Data {
+			if math.IsNaN(v) || math.Abs(v) > 1e3 {
+				t.Fatalf("%s: a value %g", s.name, v)
+			}
+		}
 	}
 }

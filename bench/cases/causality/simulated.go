@@ -43,8 +43,7 @@ var shortSystems = []struct {
 	{"Lorenz-96, F = 25", func(seed uint64) granger.Generated { return granger.Lorenz96(12, 250, 25, 0.1, 0.1, seed) }},
 }
 
-// gaussianAlone are the default's kernels without the kernel on all nodes, and
-// withLinear the same and linear ones.
+// shortMethods are those of all graphs, and the default's kernels without that on all nodes.
 var shortMethods = append(graphMethods[:len(graphMethods):len(graphMethods)],
 	graphMethod{"Gaussian kernels alone", inferred(granger.DefaultKernels)},
 	graphMethod{"linear and Gaussian kernels alone", inferred(append([]string{"linear:groups"}, granger.DefaultKernels...))},
