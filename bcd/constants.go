@@ -53,6 +53,7 @@ const (
 	pairNumbers = 3e7  // numbers,
 	leastPairs  = 4    // but so many at least
 	damping     = 0.2  // Powell's
+	leastWeight = 0.05 // of an element of a move of a sum's output kernels, relative to the mean
 	leastFloor  = 1e-8 // keeps the metric finite, relative to the mean eigenvalue of L
 
 	// Inner iterations that minimise the model. One costs an eigendecomposition of order
@@ -60,6 +61,7 @@ const (
 	modelWork     = 2e7
 	modelMinSteps = 8
 	modelMaxSteps = 300
+	modelExtra    = 4    // beyond, to end a step of a sum at a projection
 	exactSteps    = 3000 // for weights alone with the exact second derivative, which cost m² a step
 	modelTol      = 1e-8 // share of the first predicted decrease at which to stop
 

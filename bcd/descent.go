@@ -43,9 +43,9 @@ func (r *record) count(objective, gap, noise float64) {
 }
 
 // begin empties the model at z, where the gradient is g, with a step of about half the size of z.
-func (q *quasiNewton) begin(z, g []float64, floors func(V blas.General) []float64) error {
+func (q *quasiNewton) begin(z, g []float64, weigh weighing) error {
 	q.forget()
-	if err := q.center(z, floors); err != nil {
+	if err := q.center(z, weigh); err != nil {
 		return err
 	}
 	Dz := make([]float64, len(z))

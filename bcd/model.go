@@ -19,6 +19,15 @@ func (q *quasiNewton) steps() int {
 	return int(math.Max(modelMinSteps, math.Min(modelMaxSteps, modelWork/math.Max(float64(max(q.count, 1))*n*n*n, 1))))
 }
 
+// extra bounds the steps beyond [quasiNewton.steps] that go on to an exact projection: of a
+// sum its ranks are well below those of a point between two.
+func (q *quasiNewton) extra() int {
+	if q.count > 1 {
+		return modelExtra
+	}
+	return 0
+}
+
 // feasible is the set that vectors z are in.
 type feasible interface {
 	// project overwrites z by the nearest feasible vector and returns its output
@@ -38,7 +47,7 @@ func (q *quasiNewton) minimize(ctx context.Context, set feasible, z, grad []floa
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
 	exact := true
 	t, first := 1.0, 0.0
-	for k := range q.steps() {
+	for k, most := 0, q.steps(); k < most || !exact && k < most+q.extra(); k++ {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, 0, err
 		}

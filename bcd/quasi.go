@@ -13,32 +13,27 @@ import (
 //
 // with Lo the strictly lower part of SᵀY. D is σ_η·I on the weights. On L it is
 // σ_L times weights for the elements of a move in the eigenvectors of L,
-//
-//	λ_max(L)·(1/(ρ_a + floor_b) + 1/(ρ_b + floor_a))/2,
-//
-// the shape of the diagonal of the Hessian of h there: with K_η = Σ_i σ_i u_i u_iᵀ
-// and c_ia the coefficients of C along u_i and the eigenvector a of L, that is
-//
-//	λ·Σ_i σ_i²(c_ib²/(σ_iρ_a + μ) + c_ia²/(σ_iρ_b + μ)),
-//
-// here with one σ for each column b of C, floor_b = μ/σ_b; at the optimum the
-// remaining factors Σ_i σ_i·c_ib² are equal in the range of L. For a sum these are
-// the weights of every L_j, with L̄ = Σ L_j in the place of L.
+// the shape of the diagonal of the Hessian of h there, which a [weighing] tells. For a sum
+// the eigenvectors are those of L̄ = Σ L_j.
 type quasiNewton struct {
 	be     blas.Backend
 	m, n   int // kernels, and the order of L; 0 when that block is fixed
 	count  int // output kernels; 0 means 1
 	S, Y   [][]float64
 	DS     [][]float64
-	sEta   float64      // σ_η
-	sL     float64      // σ_L
-	V      blas.General // eigenvectors of the current L
-	w      blas.General // weights of the elements of a move in them
-	mid    blas.General // M⁻¹
+	sEta   float64        // σ_η
+	sL     float64        // σ_L
+	V      blas.General   // eigenvectors of the current L
+	w      []blas.General // weights of the elements of a move in them
+	mid    blas.General   // M⁻¹
 	t1, t2 blas.General
 	p, q   []float64
 	H      blas.General // the exact Hessian of the weights, in place of the rest; no Data where not known
 }
+
+// weighing is weights ≥ 0 for the elements of a move in the eigenvectors V of the current L,
+// whose eigenvalues rho ascend: a matrix for each output kernel.
+type weighing func(V blas.General, rho []float64) []blas.General
 
 // split is the two blocks of a vector; several output kernels stand one below the other.
 func (q *quasiNewton) split(z []float64) (eta []float64, L blas.General) {
@@ -55,9 +50,8 @@ func (q *quasiNewton) block(L blas.General, j int) blas.General {
 }
 
 // center sets the metric for the output kernel whose full eigendecomposition is
-// taken from the dense L, with the floors of its eigenvectors, and forgets
-// products with the old D.
-func (q *quasiNewton) center(z []float64, floors func(V blas.General) []float64) error {
+// taken from the dense L, and forgets products with the old D.
+func (q *quasiNewton) center(z []float64, weigh weighing) error {
 	if n := q.n; n > 0 {
 		_, L := q.split(z)
 		q.V = blas.Clone(q.block(L, 0))
@@ -68,17 +62,7 @@ func (q *quasiNewton) center(z []float64, floors func(V blas.General) []float64)
 		if err := q.be.Syevd(q.V, rho); err != nil {
 			return err
 		}
-		floor, top := floors(q.V), rho[n-1]
-		q.w = blas.Reshape(q.w, n, n)
-		for a := range n {
-			row := blas.Row(q.w, a)
-			for b := range row {
-				row[b] = 1
-				if top > 0 {
-					row[b] = 0.5 * top * (1/(math.Max(rho[a], 0)+floor[b]) + 1/(math.Max(rho[b], 0)+floor[a]))
-				}
-			}
-		}
+		q.w = weigh(q.V, rho)
 	}
 	for i, s := range q.S {
 		q.metric(q.DS[i], s)
@@ -101,7 +85,7 @@ func (q *quasiNewton) metric(dst, d []float64) {
 		blas.Mul(q.be, q.t2, true, false, q.V, AV)
 		for i := range q.n {
 			row := blas.Row(q.t2, i)
-			for b, w := range blas.Row(q.w, i) {
+			for b, w := range blas.Row(q.w[j], i) {
 				row[b] *= w
 			}
 		}
@@ -152,12 +136,12 @@ func (q *quasiNewton) mul(dst, d []float64) {
 
 // update takes the move s with gradient change y, both of which it keeps; now is
 // where it ended. Curvature that is not positive is damped (Powell, 1978).
-func (q *quasiNewton) update(s, y, now []float64, floors func(V blas.General) []float64) error {
+func (q *quasiNewton) update(s, y, now []float64, weigh weighing) error {
 	Bs := make([]float64, len(s))
 	q.mul(Bs, s)
 	sy, sBs := blas.Dot(s, y), blas.Dot(s, Bs)
 	if !(sBs > 0) {
-		return q.center(now, floors)
+		return q.center(now, weigh)
 	}
 	if sy < damping*sBs {
 		t := (1 - damping) * sBs / (sBs - sy)
@@ -168,7 +152,7 @@ func (q *quasiNewton) update(s, y, now []float64, floors func(V blas.General) []
 	if len(q.S) > max(leastPairs, min(pairs, pairNumbers/(3*len(s)))) {
 		q.S, q.Y, q.DS = q.S[1:], q.Y[1:], q.DS[1:]
 	}
-	if err := q.center(now, floors); err != nil {
+	if err := q.center(now, weigh); err != nil {
 		return err
 	}
 	q.scale(s, y, q.DS[len(q.DS)-1])

@@ -147,7 +147,36 @@ func (d *descent) begin(pt *point, joint bool) error {
 func (d *descent) restart(it *iterate) error {
 	d.cur = it
 	d.start(it.pt.cert.objective)
-	return d.model.begin(it.z, it.g, d.floors(it.pt))
+	return d.model.begin(it.z, it.g, d.weigh(it.pt))
+}
+
+// weigh are the weights
+//
+//	λ_max(L)·(1/(ρ_a + floor_b) + 1/(ρ_b + floor_a))/2.
+//
+// With K_η = Σ_i σ_i u_i u_iᵀ and c_ia the coefficients of C along u_i and the eigenvector a
+// of L the diagonal of the Hessian is
+//
+//	λ·Σ_i σ_i²(c_ib²/(σ_iρ_a + μ) + c_ia²/(σ_iρ_b + μ)),
+//
+// here with one σ for each column b of C, floor_b = μ/σ_b; at the optimum the
+// remaining factors Σ_i σ_i·c_ib² are equal in the range of L.
+func (d *descent) weigh(pt *point) weighing {
+	floors := d.floors(pt)
+	return func(V blas.General, rho []float64) []blas.General {
+		n, floor := len(rho), floors(V)
+		top, w := rho[n-1], blas.NewGeneral(n, n)
+		for a := range n {
+			row := blas.Row(w, a)
+			for b := range row {
+				row[b] = 1
+				if top > 0 {
+					row[b] = 0.5 * top * (1/(math.Max(rho[a], 0)+floor[b]) + 1/(math.Max(rho[b], 0)+floor[a]))
+				}
+			}
+		}
+		return []blas.General{w}
+	}
 }
 
 // floors are μ/σ_b for the columns v_b of V, with σ_b = v_bᵀCᵀA_ηC·v_b/‖C·v_b‖², the
@@ -166,17 +195,24 @@ func (d *descent) floors(pt *point) func(V blas.General) []float64 {
 			return constant(d.t.n, floor(trace(pt.G), pt.cc))
 		}
 		_, sizes := holder.along(&d.t.work, pt.X, V)
-		T := cloneLike(V)
-		blas.Mul(d.t.be, T, false, false, pt.G, V)
-		floors := make([]float64, d.t.n)
+		floors := forms(d.t.be, V, pt.G)
 		for b := range floors {
-			for i := range d.t.n {
-				floors[b] += V.Data[i*V.Stride+b] * T.Data[i*T.Stride+b]
-			}
 			floors[b] = floor(floors[b], sizes[b])
 		}
 		return floors
 	}
+}
+
+// forms are vᵀAv for the columns v of V.
+func forms(be blas.Backend, V, A blas.General) []float64 {
+	T, out := cloneLike(V), make([]float64, V.Cols)
+	blas.Mul(be, T, false, false, A, V)
+	for b := range out {
+		for i := range V.Rows {
+			out[b] += V.Data[i*V.Stride+b] * T.Data[i*T.Stride+b]
+		}
+	}
+	return out
 }
 
 // iterate makes the vector form of a measured point.
@@ -211,7 +247,7 @@ func (d *descent) learn(next *iterate) error {
 	if d.model.H.Data != nil {
 		return nil
 	}
-	return d.model.update(s, y, next.z, d.floors(next.pt))
+	return d.model.update(s, y, next.z, d.weigh(next.pt))
 }
 
 // search moves from cur towards the minimiser of the model, far enough back for

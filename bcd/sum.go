@@ -41,6 +41,7 @@ type sumPoint struct {
 	L        []*linop.Spectral
 	C        blas.General
 	G        []blas.General // CᵀK_jC, both triangles; no Data where it was not measured
+	H        []blas.General // (K_jC)ᵀK_jC, likewise
 	top      []float64      // their largest eigenvalues, once certified
 	fit      float64        // ‖P_Ω(F − Y)‖²_F, F = ΣK_jCL_j
 	form     float64        // ‖f‖² = ⟨C,F⟩
@@ -289,13 +290,15 @@ func (f *sumFit) measure(ctx context.Context, pt *sumPoint, idx []int) error {
 	}
 	phase.Do(ctx, phase.Certificate, func(context.Context) {
 		F, KC, one := cloneLike(pt.C), cloneLike(pt.C), cloneLike(pt.C)
-		pt.G = make([]blas.General, t.m)
+		pt.G, pt.H = make([]blas.General, t.m), make([]blas.General, t.m)
 		for _, j := range idx {
 			f.K[j].Apply(KC, pt.C)
 			f.cost.columns += t.n
 			pt.G[j] = blas.NewGeneral(t.n, t.n)
 			blas.Mul(t.be, pt.G[j], true, false, pt.C, KC)
 			blas.Symmetrize(pt.G[j])
+			pt.H[j] = blas.NewGeneral(t.n, t.n)
+			blas.GramOf(t.be, pt.H[j], KC)
 			if pt.L[j].Rank() > 0 {
 				t.work.mulRight(one, KC, pt.L[j])
 				blas.AddScaled(F, 1, one)

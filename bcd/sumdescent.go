@@ -5,7 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
@@ -74,24 +77,60 @@ func (d *sumDescent) iterate(pt *sumPoint) *sumIterate {
 func (d *sumDescent) restart(it *sumIterate) error {
 	d.cur = it
 	d.start(it.pt.objective)
-	return d.q.begin(it.z, it.g, d.floors(it.pt))
+	return d.q.begin(it.z, it.g, d.weigh(it.pt))
 }
 
-// floors are those of [descent.floors] for the mean of the kernels, with one number
-// for all directions.
-func (d *sumDescent) floors(pt *sumPoint) func(blas.General) []float64 {
-	var seen, weight float64
-	for j, L := range pt.L {
-		if w := L.Trace(); w > 0 && pt.G[j].Data != nil {
-			seen += w * trace(pt.G[j])
-			weight += w
+// weigh are the diagonal of the Hessian of h in each L_j, up to a common factor,
+//
+//	‖K_jc_a‖²/(ρ_b + floor_b) + ‖K_jc_b‖²/(ρ_a + floor_a),   floor_b = μ/σ_b,
+//
+// for the columns c_b of C in the eigenvectors of L̄, along which ΣK_i⊗L_i + μI is taken to be
+// σ_bρ_b + μ; see [descent.weigh]. A kernel that was not measured, and takes no part, has weights 1.
+func (d *sumDescent) weigh(pt *sumPoint) weighing {
+	return func(V blas.General, rho []float64) []blas.General {
+		t := d.t
+		mean, size := cloneLike(V), cloneLike(V)
+		var weight float64
+		for j, L := range pt.L {
+			if w := L.Trace(); w > 0 && pt.G[j].Data != nil {
+				blas.AddScaled(mean, w, pt.G[j])
+				weight += w
+			}
 		}
+		blas.GramOf(t.be, size, pt.C)
+		seen, floor := forms(t.be, V, mean), forms(t.be, V, size)
+		for b, v := range floor {
+			if floor[b] = t.tau; seen[b] > 0 {
+				floor[b] = t.mu*v*weight/seen[b] + leastFloor*t.tau/float64(t.n)
+			}
+			floor[b] += math.Max(rho[b], 0)
+		}
+		w, sums := make([]blas.General, t.m), make([]float64, t.m)
+		par.For(t.m, func(j int) {
+			w[j] = blas.NewGeneral(t.n, t.n)
+			if pt.H[j].Data == nil {
+				return
+			}
+			h := forms(t.be, V, pt.H[j])
+			for a := range t.n {
+				for b := range t.n {
+					w[j].Data[a*t.n+b] = h[a]/floor[b] + h[b]/floor[a]
+				}
+			}
+			sums[j] = floats.Sum(w[j].Data)
+		})
+		level := floats.Sum(sums) / float64(len(d.idx)*t.n*t.n)
+		for j := range w {
+			if pt.H[j].Data == nil || !positive(level) {
+				copy(w[j].Data, constant(t.n*t.n, 1))
+				continue
+			}
+			for k, v := range w[j].Data {
+				w[j].Data[k] = math.Max(v/level, leastWeight)
+			}
+		}
+		return w
 	}
-	floor := d.t.tau
-	if seen > 0 {
-		floor = d.t.mu*pt.cc*weight/seen + leastFloor*d.t.tau/float64(d.t.n)
-	}
-	return func(blas.General) []float64 { return constant(d.t.n, floor) }
 }
 
 // search moves from cur towards the minimiser of the model, far enough back for the
@@ -211,5 +250,5 @@ func (d *sumDescent) learn(next *sumIterate) error {
 		}
 	}
 	d.add(next.pt.objective)
-	return d.q.update(s, y, next.z, d.floors(next.pt))
+	return d.q.update(s, y, next.z, d.weigh(next.pt))
 }
