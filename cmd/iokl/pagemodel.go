@@ -44,7 +44,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 	if len(o.Errors) > 0 {
 		s.figures = append(s.figures, [2]string{"error on its own rows, share of a standard deviation", fmt.Sprintf("%.3g", meanRelative(&o))})
 	}
-	for _, part := range []func(*iokl.Model, *origin) page.Section{inputSection, errorSection, outputSection, kernelSection} {
+	for _, part := range []func(*iokl.Model, *origin) page.Section{inputSection, errorSection, outputSection, couplingSection, kernelSection} {
 		if section := part(model, &o); len(section.Blocks) > 0 {
 			s.sections = append(s.sections, section)
 		}
@@ -340,14 +340,16 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 	for _, p := range strongestPairs(R, 30) {
 		t.Rows = append(t.Rows, page.Texts(names[p.i], names[p.j], strconv.FormatFloat(p.r, 'f', 3, 64)))
 	}
-	const most = 60 // of which a map is readable
-	if len(names) <= most {
+	if len(names) <= maxMapped {
 		h := correlationHeat(model)
 		s.Add(heatMap(&h))
 	}
 	s.Add(t.HTML())
 	return s
 }
+
+// maxMapped is the number of outputs of which a map is readable on a page.
+const maxMapped = 60
 
 // heatMap is the map in a size that its rows need.
 func heatMap(h *picture.Heat) template.HTML {

@@ -43,6 +43,12 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 		if files = append(files, more...); err != nil {
 			return files, failure{err}
 		}
+		for k, heat := range couplingHeats(model) {
+			more, err := heat.Draw(dir, fmt.Sprintf("outputs-%d", k+1))
+			if files = append(files, more...); err != nil {
+				return files, failure{err}
+			}
+		}
 	}
 	if d.x == "" {
 		return files, nil

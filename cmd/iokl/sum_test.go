@@ -4,8 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
 )
 
 // twoKinds writes targets of two kinds: y1 and y2 go together in a, y3 and y4 in b.
@@ -64,6 +69,32 @@ func TestSumCommands(t *testing.T) {
 	}
 	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a), rank") || !strings.Contains(r.stdout, "y1, y2  +0.") {
 		t.Errorf("info says %s", r.stdout)
+	}
+	// One picture for each kernel, and a page that says what each couples. The maps add up to that of L.
+	if r := command(t, dir, "info sum.iokl --plot pictures"); r.status != exitOK || !strings.Contains(r.stdout, "outputs-1.png") || !strings.Contains(r.stdout, "outputs-2.png") {
+		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+	model, err := iokl.Load(filepath.Join(dir, "sum.iokl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := correlationHeat(model).Matrix
+	heats := couplingHeats(model)
+	for _, h := range heats {
+		blas.AddScaled(rest, -1, h.Matrix)
+	}
+	if d := blas.Frob(rest); len(heats) != 2 || !(d < 1e-9) {
+		t.Errorf("%d maps, which are %g from L", len(heats), d)
+	}
+	command(t, dir, "report sum.iokl --out page.html")
+	text, err := os.ReadFile(filepath.Join(dir, "page.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"Which kernel couples which outputs", "(a) has ", "couples y1 and y2 most (", "any other output kernels would lower"} {
+		if !strings.Contains(string(text), line) {
+			t.Errorf("the page does not say %q", line)
+		}
 	}
 	if r := command(t, dir, "predict --model sum.iokl --x x.csv"); r.status != exitOK || strings.Count(r.stdout, "\n") != 81 {
 		t.Errorf("predict: status %d, %s", r.status, r.stderr)
