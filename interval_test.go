@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -666,7 +667,25 @@ func TestIntervalsOfStreams(t *testing.T) {
 			t.Error("a checkpoint gives other intervals")
 		}
 	}
-	opt.Checkpoint, opt.CV.Folds = "", 5
+	opt.Checkpoint = ""
+	links := [2]chan []float64{make(chan []float64, 1), make(chan []float64, 1)}
+	var work sync.WaitGroup
+	for k := range 2 {
+		own := opt
+		own.Ranks = crew{k, &links}
+		work.Go(func() {
+			m, err := iokl.FitStream(t.Context(), streamOf(top(X, 0, 600), top(Y, 0, 600)), own)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if r, err := m.PredictInterval(t.Context(), fresh, iokl.IntervalOptions{}); err != nil || !mat.EqualApprox(r.Low, first.Low, 1e-6) || !mat.EqualApprox(r.High, first.High, 1e-6) {
+				t.Errorf("rank %d has other intervals: %v", k, err)
+			}
+		})
+	}
+	work.Wait()
+	opt.CV.Folds = 5
 	if _, err := iokl.FitStream(t.Context(), streamOf(X, Y), opt); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("4 interval folds of 5: %v", err)
 	}
