@@ -37,7 +37,7 @@ const inexactTol = 1e-6
 func runPeers(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	var results []bench.Result
 	for _, problem := range []func(context.Context, *bench.Env) ([]bench.Result, error){
-		besideKernelRidge, besideSylvester, besideEigsh, besideMultiTask,
+		besideKernelRidge, besideSylvester, besideEigsh, besideBLIS, besideMultiTask,
 	} {
 		part, err := problem(ctx, env)
 		results = append(results, part...)
@@ -243,6 +243,32 @@ func besideEigshOne(ctx context.Context, env *bench.Env, A blas.General, op lino
 		script: "eigsh.py", params: params, count: repeats, data: map[string]blas.General{"A": A}, args: []string{fmt.Sprint(count), fmt.Sprint(tol)},
 	})
 	return append(results, theirs...), err
+}
+
+// besideBLIS multiplies matrices.
+func besideBLIS(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	var results []bench.Result
+	for _, s := range bench.Pick(env, [][3]int{{512, 512, 512}}, [][3]int{{512, 512, 512}, {2048, 2048, 2048}, {3060, 102, 3060}}) {
+		m, n, k := s[0], s[1], s[2]
+		A, B, C := data.Normal(env.Rand(53), m, k), data.Normal(env.Rand(54), k, n), blas.NewGeneral(m, n)
+		params := map[string]any{"problem": "matrix product", "m": m, "n": n, "k": k}
+		ours, err := oursThen(ctx, env, params, []bench.Contender{{Name: "iokl gemm", Run: func() error {
+			blas.Mul(env.Backend, C, false, false, A, B)
+			return nil
+		}}}, func(*bench.Result) error { return nil })
+		if results = append(results, ours...); err != nil {
+			return results, err
+		}
+		theirs, err := otherPrograms(ctx, env, peerJob{script: "blis_gemm.py", params: params, data: map[string]blas.General{"A": A, "B": B}})
+		if results = append(results, theirs...); err != nil {
+			return results, err
+		}
+		if len(theirs) == 0 {
+			env.Skip("blis_gemm.py: libblis is not here (Debian: apt-get install libblis4-pthread; another by BLIS_LIBRARY)")
+			break
+		}
+	}
+	return results, nil
 }
 
 // besideMultiTask predicts many outputs from few of the inputs: our kernels, one
