@@ -3,10 +3,13 @@ package iokl
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/samples"
@@ -69,8 +72,9 @@ func DefaultStreamKernels() []string {
 //
 // Inputs are scaled, and widths and landmarks chosen, by a survey of the rows
 // beforehand; targets are centred and scaled by the sums themselves. With as many
-// rows as the survey samples (4096), or fewer, kernels are those of Fit. Missing
-// cells are an error. Results and errors are as for Fit; an error in a row, which
+// rows as the survey samples (4096), or fewer, kernels are those of Fit. NaN is a missing
+// target where rows differ in which targets are missing in at most [stream.MaxPatterns] ways, whose
+// sums are kept apart: D² numbers for each. Missing inputs are an error. Results and errors are as for Fit; an error in a row, which
 // wraps [stream.ErrRow] or is the source's own, leaves the sums of the rows before
 // it in the checkpoint.
 func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error) {
@@ -151,7 +155,12 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	if err != nil {
 		return opt, err
 	}
-	part, err := samples.NewRows(X, Y, opt.samples())
+	patterns := map[string]bool{}
+	for i := range Y.Rows {
+		patterns[fmt.Sprint(stream.Observed(blas.Row(Y, i)))] = true
+	}
+	known := columns.Observed(Y)
+	part, err := samples.NewRows(columns.Rows(X, known), columns.Rows(Y, known), opt.samples())
 	if err != nil {
 		return opt, err
 	}
@@ -165,7 +174,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		return opt, err
 	}
 	p := r.Chosen()
-	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds); err != nil {
+	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds*len(patterns)); err != nil {
 		return opt, err
 	}
 	if opt.Groups, err = part.Groups(ctx, p.Kernels); err != nil {

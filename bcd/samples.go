@@ -17,9 +17,9 @@ type samples struct {
 	K       linop.Sum    // divided by unit in all that leaves this type
 	Y       blas.General // 0 where no target is observed
 	cells   *linop.Cells // Ω; nil for all
-	rows    int          // of Y that have an observed cell: l
-	yy      float64
-	dropped float64 // ‖Y‖² of what project left out
+	rows    int          // of Y that have an observed cell, or that those of Y stand for: l
+	yy      float64      // ‖Y‖²_F with what is dropped
+	dropped float64      // ‖Y‖² of what project left out, or of what no row stands for, see NewPatterns
 	unit    float64
 	size    float64   // the largest mean of a diagonal, known after check
 	traces  []float64 // tr K_j, once asked for
@@ -119,7 +119,8 @@ func (s *samples) sizes() (y, k float64) {
 func (s *samples) inUnits(y, k float64) (Space, float64) {
 	Y := blas.Clone(s.Y)
 	blas.Scal(1/y, Y.Data)
-	return (&samples{K: s.K, Y: Y, cells: s.cells, rows: s.rows, yy: square(blas.Frob(Y)), unit: k}).space(), 1
+	dropped := s.dropped / y / y
+	return (&samples{K: s.K, Y: Y, cells: s.cells, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped, unit: k}).space(), 1
 }
 
 // rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
@@ -333,7 +334,7 @@ func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.Gener
 func (s *samples) quadratic(q *quadratic, w *work, _ []float64, C, A blas.General, L *linop.Spectral) {
 	n, Y := s.Y.Cols, s.filled(w, A, L)
 	if q.YY = s.yy; s.cells != nil {
-		q.YY = square(blas.Frob(Y))
+		q.YY = square(blas.Frob(Y)) + s.dropped
 	}
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
 	blas.GramOf(w.be, q.AtA, A)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
@@ -33,6 +34,9 @@ type Options struct {
 	// Fold chooses the fold of a row; nil draws it from the row's number and Seed.
 	Fold func(source string, row int64) int `json:"-"`
 	Seed uint64
+	// Patterns lists the sets of observed targets, n values each, that rows may have; NaN is a missing
+	// target. The sums of each are kept apart. nil means that all targets are observed.
+	Patterns [][]bool
 	// Backend multiplies; nil means blas.Active().
 	Backend blas.Backend `json:"-"`
 	// Identity describes data and features: a checkpoint of another identity is refused.
@@ -58,7 +62,8 @@ type Accumulator struct {
 	d, n     int
 	opt      Options
 	be       blas.Backend
-	folds    []fold
+	folds    []fold         // Folds of them, times the number of patterns; those of a fold follow each other
+	patterns map[string]int // place of each in opt.Patterns; nil where none are given
 	rows     int64
 	z        blas.General
 }
@@ -73,7 +78,7 @@ type fold struct {
 // Bytes is the memory an accumulator of D features, d inputs and n targets takes.
 func Bytes(D, d, n int, opt Options) float64 {
 	opt.fill()
-	K, B := float64(opt.Folds), float64(opt.BlockRows)
+	K, B := float64(opt.Folds*max(len(opt.Patterns), 1)), float64(opt.BlockRows)
 	order := float64(D)
 	if opt.NoGamma {
 		order = 0
@@ -111,18 +116,34 @@ func New(features Features, d, n int, opt Options) *Accumulator {
 	}
 	opt.fill()
 	a := &Accumulator{features: features, d: d, n: n, opt: opt, be: blas.Or(opt.Backend)}
+	if opt.Patterns != nil {
+		a.patterns = make(map[string]int, len(opt.Patterns))
+		for p, observed := range opt.Patterns {
+			if len(observed) != n {
+				panic("stream: a pattern tells of each target whether it is observed")
+			}
+			a.patterns[key(observed)] = p
+		}
+	}
 	a.folds = a.emptyFolds()
 	a.z = blas.NewGeneral(opt.BlockRows, features.Dim())
 	return a
 }
 
 func (a *Accumulator) emptyFolds() []fold {
-	folds := make([]fold, a.opt.Folds)
+	P := max(len(a.opt.Patterns), 1)
+	folds := make([]fold, a.opt.Folds*P)
 	for k := range folds {
+		var observed []bool
+		if a.patterns != nil {
+			observed = a.opt.Patterns[k%P]
+		}
+		unused := observed != nil && !slices.Contains(observed, true)
 		folds[k] = fold{
-			sums: newSums(a.features.Dim(), a.n, a.opt.NoGamma),
+			sums: newSums(a.features.Dim(), a.n, a.opt.NoGamma || unused),
 			x:    blas.NewGeneral(a.opt.BlockRows, a.d), y: blas.NewGeneral(a.opt.BlockRows, a.n),
 		}
+		folds[k].sums.Observed = observed
 	}
 	return folds
 }
@@ -130,7 +151,8 @@ func (a *Accumulator) emptyFolds() []fold {
 // Rows is the number of rows taken so far.
 func (a *Accumulator) Rows() int64 { return a.rows }
 
-// Sums returns the sums of each fold over the rows taken so far. They share the
+// Sums returns the sums of each fold over the rows taken so far: those of pattern p of fold k
+// at k·P + p, where there are P patterns. In them missing targets count as 0. They share the
 // accumulator's memory.
 func (a *Accumulator) Sums() ([]Sums, error) {
 	sums := make([]Sums, len(a.folds))
@@ -163,12 +185,19 @@ func (a *Accumulator) Add(b Block) error {
 
 func (a *Accumulator) addRow(b Block, i int) error {
 	x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
-	if err := errors.Join(finite("input", x), finite("target", y)); err != nil {
+	if err := errors.Join(finite("input", x), a.targets(y)); err != nil {
 		return err
 	}
 	k := a.foldOf(b, i)
-	if k < 0 || k >= len(a.folds) {
-		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, len(a.folds))
+	if k < 0 || k >= a.opt.Folds {
+		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, a.opt.Folds)
+	}
+	if a.patterns != nil {
+		p, ok := a.patterns[key(Observed(y))]
+		if !ok {
+			return fmt.Errorf("%w: other targets of it are missing than in the rows of the survey", ErrRow)
+		}
+		k = k*len(a.opt.Patterns) + p
 	}
 	f := &a.folds[k]
 	if f.waiting == f.x.Rows {
@@ -177,9 +206,53 @@ func (a *Accumulator) addRow(b Block, i int) error {
 		}
 	}
 	copy(blas.Row(f.x, f.waiting), x)
-	copy(blas.Row(f.y, f.waiting), y)
+	to := blas.Row(f.y, f.waiting)
+	for j, v := range y {
+		if math.IsNaN(v) {
+			v = 0
+		}
+		to[j] = v
+	}
 	f.waiting++
 	a.rows++
+	return nil
+}
+
+// targets refuses infinite targets, and missing ones where no patterns are given.
+func (a *Accumulator) targets(y []float64) error {
+	if a.patterns == nil {
+		return finite("target", y)
+	}
+	return notInfinite(y)
+}
+
+// Observed tells which targets are not NaN.
+func Observed(y []float64) []bool {
+	in := make([]bool, len(y))
+	for j, v := range y {
+		in[j] = !math.IsNaN(v)
+	}
+	return in
+}
+
+// key is a pattern as the key of a map.
+func key(observed []bool) string {
+	text := make([]byte, len(observed))
+	for j, in := range observed {
+		if text[j] = '0'; in {
+			text[j] = '1'
+		}
+	}
+	return string(text)
+}
+
+// notInfinite refuses infinite targets.
+func notInfinite(y []float64) error {
+	for c, v := range y {
+		if math.IsInf(v, 0) {
+			return fmt.Errorf("%w: target %d is %g", ErrRow, c, v)
+		}
+	}
 	return nil
 }
 

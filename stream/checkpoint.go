@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -32,22 +33,26 @@ const (
 const maxHeader = 1 << 20
 
 type header struct {
-	Identity  string  `json:"identity"`
-	Features  int     `json:"features"`
-	Inputs    int     `json:"inputs"`
-	Targets   int     `json:"targets"`
-	BlockRows int     `json:"block_rows"`
-	Seed      uint64  `json:"seed"`
-	NoGamma   bool    `json:"no_gamma,omitempty"`
-	Rows      int64   `json:"rows"`
-	FoldRows  []int64 `json:"fold_rows"`
-	Waiting   []int   `json:"waiting"`
+	Identity  string   `json:"identity"`
+	Features  int      `json:"features"`
+	Inputs    int      `json:"inputs"`
+	Targets   int      `json:"targets"`
+	BlockRows int      `json:"block_rows"`
+	Seed      uint64   `json:"seed"`
+	NoGamma   bool     `json:"no_gamma,omitempty"`
+	Patterns  []string `json:"patterns,omitempty"`
+	Rows      int64    `json:"rows"`
+	FoldRows  []int64  `json:"fold_rows"`
+	Waiting   []int    `json:"waiting"`
 }
 
 func (a *Accumulator) header() header {
 	h := header{
 		Identity: a.opt.Identity, Features: a.features.Dim(), Inputs: a.d, Targets: a.n,
 		BlockRows: a.opt.BlockRows, Seed: a.opt.Seed, NoGamma: a.opt.NoGamma, Rows: a.rows,
+	}
+	for _, observed := range a.opt.Patterns {
+		h.Patterns = append(h.Patterns, key(observed))
 	}
 	for k := range a.folds {
 		h.FoldRows = append(h.FoldRows, a.folds[k].sums.Rows)
@@ -204,6 +209,9 @@ func (a *Accumulator) fits(h header) error {
 		return fmt.Errorf("it has %d features, %d inputs, %d targets, %d folds, blocks of %d rows, seed %d; here they are %d, %d, %d, %d, %d, %d",
 			h.Features, h.Inputs, h.Targets, len(h.FoldRows), h.BlockRows, h.Seed,
 			own.Features, own.Inputs, own.Targets, len(a.folds), own.BlockRows, own.Seed)
+	}
+	if !slices.Equal(h.Patterns, own.Patterns) {
+		return errors.New("in its rows other targets are missing")
 	}
 	var rows int64
 	for k, w := range h.Waiting {

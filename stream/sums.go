@@ -10,13 +10,14 @@ import (
 // Sums is what a pass leaves of a set of rows. What concerns the targets is about
 // a Center near their means, so that targets far from 0 lose no digits; see Recenter.
 type Sums struct {
-	Rows   int64        // l
-	Gamma  blas.General // ZᵀZ, D×D, lower triangle; 0×0 under Options.NoGamma
-	ZSum   []float64    // column sums of Z (D)
-	Center []float64    // c (n)
-	H      blas.General // Zᵀ(Y − 1cᵀ), D×n
-	YSum   []float64    // column sums of Y − 1cᵀ (n)
-	YY     []float64    // sums of squares of its columns (n)
+	Rows     int64        // l
+	Observed []bool       // the targets that the rows have, the others counting as 0; nil for all
+	Gamma    blas.General // ZᵀZ, D×D, lower triangle; 0×0 under Options.NoGamma, and where no target is observed
+	ZSum     []float64    // column sums of Z (D)
+	Center   []float64    // c (n)
+	H        blas.General // Zᵀ(Y − 1cᵀ), D×n
+	YSum     []float64    // column sums of Y − 1cᵀ (n)
+	YY       []float64    // sums of squares of its columns (n)
 }
 
 func newSums(D, n int, noGamma bool) Sums {
@@ -98,15 +99,26 @@ func (s *Sums) about(center []float64) Sums {
 
 // Total adds up sums, leaving out those whose index skip reports; nil skips none.
 // So Total(folds, func(k int) bool { return k == 3 }) is the training set of fold 3.
+// All have the same targets.
 func Total(sums []Sums, skip func(k int) bool) Sums {
 	if len(sums) == 0 {
 		panic("stream: Total of no sums")
 	}
-	total := newSums(sums[0].H.Rows, sums[0].H.Cols, sums[0].Gamma.Rows == 0)
-	for k := range sums {
-		if skip != nil && skip(k) {
-			continue
+	if skip != nil {
+		kept := make([]Sums, 0, len(sums))
+		for k := range sums {
+			if !skip(k) {
+				kept = append(kept, sums[k])
+			}
 		}
+		if len(kept) == 0 {
+			return newSums(sums[0].H.Rows, sums[0].H.Cols, sums[0].Gamma.Rows == 0)
+		}
+		sums = kept
+	}
+	total := newSums(sums[0].H.Rows, sums[0].H.Cols, sums[0].Gamma.Rows == 0)
+	total.Observed = sums[0].Observed
+	for k := range sums {
 		total.plus(&sums[k])
 	}
 	return total
@@ -151,6 +163,42 @@ func (s *Sums) OutputMoments() (mean, deviation []float64) {
 	}
 	return mean, deviation
 }
+
+// OutputMoments are those of [Sums.OutputMoments] over the rows of all parts, of each of which it takes the
+// targets that are observed there. A target that is observed nowhere has mean and deviation 0.
+func OutputMoments(parts []Sums) (mean, deviation []float64) {
+	if len(parts) == 1 && parts[0].Observed == nil {
+		return parts[0].OutputMoments()
+	}
+	n := len(parts[0].Center)
+	mean, deviation = make([]float64, n), make([]float64, n)
+	rows := make([]float64, n)
+	for pass := range 2 { // about the mean of all rows, once it is known
+		for k := range parts {
+			l := float64(parts[k].Rows)
+			m, d := parts[k].OutputMoments()
+			for j := range m {
+				switch {
+				case l == 0 || !parts[k].Has(j):
+				case pass == 0:
+					rows[j] += l
+					mean[j] += (m[j] - mean[j]) * (l / rows[j])
+				default:
+					deviation[j] += l / rows[j] * (d[j]*d[j] + (m[j]-mean[j])*(m[j]-mean[j]))
+				}
+			}
+		}
+	}
+	for j, v := range deviation {
+		if deviation[j] = math.Sqrt(v); deviation[j] <= 4*0x1p-53*math.Abs(mean[j]) {
+			deviation[j] = 0
+		}
+	}
+	return mean, deviation
+}
+
+// Has reports whether target j is observed in the rows.
+func (s *Sums) Has(j int) bool { return s.Observed == nil || s.Observed[j] }
 
 // Standardized is H and the sums of squares of the columns of Y for the targets
 // (y_j − mean_j)/scale_j.

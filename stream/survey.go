@@ -2,23 +2,30 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
 
 // Survey is what has to be known of the data before features can be made: the
-// scales of the columns, and some rows for median distances and landmarks.
+// scales of the columns, some rows for median distances and landmarks, and which targets are missing together.
 type Survey struct {
 	Rows    int64
 	X, Y    Moments
 	Sample  blas.General // rows of X drawn uniformly
-	Targets blas.General // their rows of Y
+	Targets blas.General // their rows of Y, NaN where they are missing
 	At      []Place      // and where they stand
+	// Patterns are the sets of observed targets that rows have, in the order in which they were
+	// met, and at most MaxPatterns+1 of them. nil where no target is missing.
+	Patterns [][]bool `json:",omitempty"`
+
+	place map[string]bool // the patterns met
 }
 
 // Place is where a row stands: its number in its source, and in the data, from 0.
@@ -27,14 +34,20 @@ type Place struct {
 	Row, Count int64
 }
 
-// Moments are the mean and the standard deviation (by l) of each column. A column
-// that never changes has deviation 0.
-type Moments struct{ Mean, Deviation []float64 }
+// MaxPatterns bounds the patterns of missing targets that sums are worth keeping apart for.
+const MaxPatterns = 64
 
-// Inspect reads src to its end: d inputs and n targets, of which at most sample
-// rows are drawn by the seed. Errors as for Accumulator.Run.
+// Moments are the mean and the standard deviation (by l) of each column over its observed cells. A
+// column that never changes has deviation 0.
+type Moments struct {
+	Mean, Deviation []float64
+	Rows            []int64 `json:",omitempty"` // in which each column is observed
+}
+
+// Inspect reads src to its end: d inputs and n targets, NaN where they are missing, of which at most
+// sample rows are drawn by the seed. Errors as for Accumulator.Run.
 func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*Survey, error) {
-	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d), Targets: blas.NewGeneral(0, n)}
+	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d), Targets: blas.NewGeneral(0, n), place: map[string]bool{}}
 	rng := rand.New(rand.NewPCG(seed, 0x737572766579))
 	src = &patient{Source: src}
 	for {
@@ -46,8 +59,11 @@ func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*S
 			return nil, more
 		}
 		if errors.Is(err, io.EOF) {
-			s.X.finish(s.Rows)
-			s.Y.finish(s.Rows)
+			s.X.finish()
+			s.Y.finish()
+			if len(s.Patterns) == 1 && !slices.Contains(s.Patterns[0], false) {
+				s.Patterns = nil
+			}
 			return s, nil
 		}
 		if err != nil {
@@ -56,37 +72,47 @@ func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*S
 	}
 }
 
-// Draw reads src to its end: d inputs and n targets, of which at most sample rows are
-// drawn uniformly by the seed. It returns them, and the number of all rows. Errors as for Inspect.
-func Draw(ctx context.Context, src Source, d, n, sample int, seed uint64) (X, Y blas.General, rows int64, err error) {
-	pairs := &targets{Source: src, inputs: d}
-	s, err := Inspect(ctx, pairs, d+n, n, sample, seed)
-	if err != nil {
-		return X, Y, 0, err
+// stored is a survey in JSON, which has no NaN.
+type stored struct {
+	*plain
+	Missing []int `json:",omitempty"` // cells of Targets, by rows
+}
+
+type plain Survey
+
+// MarshalJSON implements json.Marshaler.
+func (s *Survey) MarshalJSON() ([]byte, error) {
+	t := stored{plain: new(plain)}
+	*t.plain = plain(*s)
+	t.Targets.Data = slices.Clone(s.Targets.Data)
+	for c, v := range t.Targets.Data {
+		if math.IsNaN(v) {
+			t.Targets.Data[c] = 0
+			t.Missing = append(t.Missing, c)
+		}
 	}
-	return blas.View(s.Sample, 0, 0, s.Sample.Rows, d), blas.View(s.Sample, 0, d, s.Sample.Rows, n), s.Rows, nil
+	return json.Marshal(t)
 }
 
-// targets is a source whose inputs are followed by the targets.
-type targets struct {
-	Source
-	inputs int
-	xy     blas.General
-}
-
-func (t *targets) Next() (Block, error) {
-	b, err := t.Source.Next()
-	if b.X.Rows == 0 || b.X.Cols != t.inputs || b.X.Rows != b.Y.Rows {
-		return b, err
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Survey) UnmarshalJSON(text []byte) error {
+	t := stored{plain: new(plain)}
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
 	}
-	t.xy = blas.Reshape(t.xy, b.X.Rows, b.X.Cols+b.Y.Cols)
-	blas.Copy(blas.View(t.xy, 0, 0, b.X.Rows, b.X.Cols), b.X)
-	blas.Copy(blas.View(t.xy, 0, b.X.Cols, b.X.Rows, b.Y.Cols), b.Y)
-	b.X = t.xy
-	return b, err
+	for _, c := range t.Missing {
+		if c < 0 || c >= len(t.Targets.Data) {
+			return fmt.Errorf("stream: cell %d of %d targets is missing", c, len(t.Targets.Data))
+		}
+		t.Targets.Data[c] = math.NaN()
+	}
+	*s = Survey(*t.plain)
+	return nil
 }
 
-func newMoments(d int) Moments { return Moments{make([]float64, d), make([]float64, d)} }
+func newMoments(d int) Moments {
+	return Moments{make([]float64, d), make([]float64, d), make([]int64, d)}
+}
 
 // add takes the rows of a block, of which a reservoir keeps a uniform sample.
 func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
@@ -96,13 +122,17 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 	}
 	for i := range b.X.Rows {
 		x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
-		if err := errors.Join(finite("input", x), finite("target", y)); err != nil {
+		if err := errors.Join(finite("input", x), notInfinite(y)); err != nil {
 			return fmt.Errorf("stream: %s, row %d: %w", b.Source, b.Row+int64(i), err)
 		}
 		at := Place{b.Source, b.Row + int64(i), s.Rows}
 		s.Rows++
-		s.X.add(x, s.Rows)
-		s.Y.add(y, s.Rows)
+		s.X.add(x)
+		s.Y.add(y)
+		if in := Observed(y); len(s.Patterns) <= MaxPatterns && !s.place[key(in)] {
+			s.place[key(in)] = true
+			s.Patterns = append(s.Patterns, in)
+		}
 		if s.Sample.Rows < sample {
 			s.Sample.Data, s.Targets.Data = append(s.Sample.Data, x...), append(s.Targets.Data, y...)
 			s.Sample.Rows++
@@ -117,48 +147,60 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 	return nil
 }
 
-// add is Welford's update by the k-th row; Deviation holds the sums of squares until finish.
-func (m *Moments) add(row []float64, k int64) {
+// add is Welford's update by the cells of a row that are observed; Deviation holds the sums of squares until finish.
+func (m *Moments) add(row []float64) {
 	for j, v := range row {
+		if math.IsNaN(v) {
+			continue
+		}
+		m.Rows[j]++
 		before := v - m.Mean[j]
-		m.Mean[j] += before / float64(k)
+		m.Mean[j] += before / float64(m.Rows[j])
 		m.Deviation[j] += before * (v - m.Mean[j])
 	}
 }
 
-func (m *Moments) finish(rows int64) {
+func (m *Moments) finish() {
 	for j, v := range m.Deviation {
-		m.Deviation[j] = math.Sqrt(v / float64(max(rows, 1)))
+		m.Deviation[j] = math.Sqrt(v / float64(max(m.Rows[j], 1)))
 	}
 }
 
 // Reduce replaces counts and moments by those of the rows of all ranks, each of
-// which must call it. Samples stay each rank's own: take that of one rank for all.
+// which must call it. Samples and patterns stay each rank's own: take those of one rank for all.
 func (s *Survey) Reduce(r Reducer) error {
-	own, d := float64(s.Rows), len(s.X.Mean)
-	mean := append(append([]float64{}, s.X.Mean...), s.Y.Mean...)
-	sums := append(append([]float64{}, mean...), 1)
-	blas.Scal(own, sums)
-	if err := r.Allreduce(sums); err != nil {
+	both := []*Moments{&s.X, &s.Y}
+	rows := []float64{float64(s.Rows)}
+	var sums []float64
+	for _, m := range both {
+		for j, v := range m.Mean {
+			rows, sums = append(rows, float64(m.Rows[j])), append(sums, float64(m.Rows[j])*v)
+		}
+	}
+	all := append(sums, rows...)
+	if err := r.Allreduce(all); err != nil {
 		return fmt.Errorf("stream: adding up the moments of the ranks: %w", err)
 	}
-	all := sums[len(mean)]
-	squares := make([]float64, len(mean))
-	for j, dev := range append(append([]float64{}, s.X.Deviation...), s.Y.Deviation...) {
-		sums[j] /= max(all, 1)
-		shift := mean[j] - sums[j]
-		squares[j] = own * (dev*dev + shift*shift)
+	mean, total := all[:len(sums)], all[len(sums)+1:]
+	s.Rows = int64(all[len(sums)])
+	squares, at := make([]float64, len(sums)), 0
+	for _, m := range both {
+		for j, v := range m.Mean {
+			mean[at] /= max(total[at], 1)
+			squares[at] = float64(m.Rows[j]) * (m.Deviation[j]*m.Deviation[j] + (v-mean[at])*(v-mean[at]))
+			at++
+		}
 	}
 	if err := r.Allreduce(squares); err != nil {
 		return fmt.Errorf("stream: adding up the moments of the ranks: %w", err)
 	}
-	s.Rows = int64(all)
-	for j, v := range squares {
-		m, at := &s.X, j
-		if j >= d {
-			m, at = &s.Y, j-d
+	at = 0
+	for _, m := range both {
+		for j := range m.Mean {
+			m.Mean[j], m.Rows[j] = mean[at], int64(total[at])
+			m.Deviation[j] = math.Sqrt(squares[at] / max(total[at], 1))
+			at++
 		}
-		m.Mean[at], m.Deviation[at] = sums[j], math.Sqrt(v/max(all, 1))
 	}
 	return nil
 }

@@ -73,11 +73,11 @@ func TestMissingTargets(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"predict --model h.iokl --x hx.csv --fill":                          "give them by --y",
-		"predict --model h.iokl --x hx.csv --y yt.csv --fill":               "15 rows",
-		"cv --x hx.csv --y hy.csv --hide some":                              "--hide",
-		"fit --x hx.csv --y hy.csv --missing-targets drop":                  "--missing-targets",
-		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1": "fit without --stream",
+		"predict --model h.iokl --x hx.csv --fill":                                                  "give them by --y",
+		"predict --model h.iokl --x hx.csv --y yt.csv --fill":                                       "15 rows",
+		"cv --x hx.csv --y hy.csv --hide some":                                                      "--hide",
+		"fit --x hx.csv --y hy.csv --missing-targets drop":                                          "--missing-targets",
+		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error": "hy.csv: row 1, target 1 is missing",
 	} {
 		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %+v", line, r)
@@ -85,6 +85,29 @@ func TestMissingTargets(t *testing.T) {
 	}
 	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json"); r.status != exitOK || strings.Contains(r.stdout, "NaN") {
 		t.Errorf("scores on observed cells: %+v", r)
+	}
+}
+
+// Rows that are streamed may lack targets, and give the fit of the rows in memory.
+func TestMissingStreamed(t *testing.T) {
+	dir := folder(t)
+	holes(t, dir)
+	type result struct {
+		Objective float64  `json:"objective"`
+		Cells     int      `json:"observed_cells"`
+		Warnings  []string `json:"warnings"`
+	}
+	var streamed, memory result
+	command(t, dir, "fit --stream --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json").object(t, &streamed)
+	command(t, dir, "fit --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json").object(t, &memory)
+	if !(math.Abs(streamed.Objective-memory.Objective) <= 1e-7*memory.Objective) || streamed.Cells != 66 {
+		t.Errorf("objective %.10g of %d cells, in memory %.10g", streamed.Objective, streamed.Cells, memory.Objective)
+	}
+	if text := strings.Join(streamed.Warnings, "; "); !strings.Contains(text, "14 of 80 target cells are missing, in 2 target columns a, b") {
+		t.Errorf("warnings: %s", text)
+	}
+	if r := command(t, dir, "cv --stream --x hx.csv --y hy.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 4"); r.status != exitOK {
+		t.Errorf("%+v", r)
 	}
 }
 

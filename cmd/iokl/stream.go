@@ -129,6 +129,7 @@ type tables struct {
 	xs, ys []int          // columns
 	schema schema.Columns // of those of x
 	opt    table.Options
+	strict bool // no target may be missing
 }
 
 // streamed finds the columns in the files and makes them data to stream.
@@ -143,7 +144,7 @@ func (d *dataFlags) streamed(cmd *cobra.Command, opt *iokl.Options) (iokl.Rows, 
 	if d.y == "" {
 		return rows, errors.New("give the targets by --y, or --y-columns of the file of --x")
 	}
-	t := &tables{x: d.x, y: d.y}
+	t := &tables{x: d.x, y: d.y, strict: d.missingTargets == "error"}
 	var err error
 	if t.opt, err = d.options(); err != nil {
 		return rows, err
@@ -297,7 +298,7 @@ func (s *pairs) readTargets(n int) int {
 	return n
 }
 
-// present cuts the block before the first row with a missing cell.
+// present cuts the block before the first row with a cell that must not be missing.
 func (s *pairs) present(n int) int {
 	for i := range n {
 		for _, part := range []struct {
@@ -305,8 +306,8 @@ func (s *pairs) present(n int) int {
 			row        []float64
 		}{{s.x, "input", blas.Row(s.X, i)}, {s.y, "target", blas.Row(s.Y, i)}} {
 			for j, v := range part.row {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					s.err = inputError("%s: row %d, %s %d is missing or no finite number: streamed data must be complete: fit without --stream, which learns from what is observed, or leave the row out", part.file, s.row+int64(i)+1, part.what, j+1)
+				if math.IsInf(v, 0) || math.IsNaN(v) && (part.what == "input" || s.strict) {
+					s.err = inputError("%s: row %d, %s %d is missing or no finite number: fit without --stream, which fills missing inputs, or leave the row out", part.file, s.row+int64(i)+1, part.what, j+1)
 					return i
 				}
 			}

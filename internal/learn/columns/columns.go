@@ -201,7 +201,7 @@ func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, w
 		}
 	}
 	out, warnings, err = NewOutputs(Measure(Y), opt)
-	warnings = slices.Concat(missingTargets(names, missing, Y.Rows), warnings, opt.Notes)
+	warnings = slices.Concat(MissingTargets(names, missing, Y.Rows), warnings, opt.Notes)
 	if err != nil {
 		return nil, Y, nil, err
 	}
@@ -213,8 +213,8 @@ func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, w
 	return out, Take(Z, out.Live), warnings, nil
 }
 
-// missingTargets says how many of the l targets of each column are missing; nothing when none are.
-func missingTargets(names []string, missing []int, l int) (lines []string) {
+// MissingTargets says how many of the l targets of each column are missing; nothing when none are.
+func MissingTargets(names []string, missing []int, l int) (lines []string) {
 	total := 0
 	var with, without []string
 	for j, count := range missing {

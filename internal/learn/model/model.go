@@ -148,6 +148,14 @@ func Weigh(WL blas.General, maps rff.Maps, eta []float64) {
 	}
 }
 
+// FeatureWeights is W·L with W = diag(√η_j)·ZᵀC, the weights of the features that stand for coefficients C of rows Z of them.
+func FeatureWeights(be blas.Backend, Z, CL blas.General, maps rff.Maps, eta []float64) blas.General {
+	WL := blas.NewGeneral(Z.Cols, CL.Cols)
+	blas.Mul(blas.Or(be), WL, true, false, Z, CL)
+	Weigh(WL, maps, eta)
+	return WL
+}
+
 // NewFeatures predicts from the features of positive weight. SWL is S·W·L.
 func NewFeatures(maps rff.Maps, eta []float64, SWL blas.General, be blas.Backend) *Features {
 	b := &Features{be: be}

@@ -240,11 +240,8 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	}
 	CL := res.C
 	res.L.MulRight(blas.Or(t.opt.Backend), CL, CL)
-	if t.F.Data != nil { // W = diag(√η_j)·ZᵀC
-		ZC := blas.NewGeneral(t.F.Cols, CL.Cols)
-		blas.Mul(blas.Or(t.opt.Backend), ZC, true, false, t.F, CL)
-		model.Weigh(ZC, t.maps, res.Eta)
-		CL = ZC
+	if t.F.Data != nil {
+		CL = model.FeatureWeights(t.opt.Backend, t.F, CL, t.maps, res.Eta)
 	}
 	switch {
 	case t.maps != nil:

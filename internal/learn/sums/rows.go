@@ -29,14 +29,15 @@ func Draw(ctx context.Context, rows Rows, sample int, opt Options) (X, Y blas.Ge
 	}
 	defer func() { _ = closeSource(src) }()
 	s := &surveyed{Source: src, left: cmp.Or(opt.SurveyRows, -1), progress: opt.Progress}
-	X, Y, all, err = stream.Draw(ctx, s, rows.Inputs, rows.Outputs, sample, opt.Seed)
+	survey, err := stream.Inspect(ctx, s, rows.Inputs, rows.Outputs, sample, opt.Seed)
 	if err != nil {
-		return X, Y, all, rowError(err)
+		return X, Y, 0, rowError(err)
 	}
+	all = survey.Rows
 	if rows.Count > 0 {
 		all = rows.Count
 	}
-	return X, Y, all, rowError(s.err)
+	return survey.Sample, survey.Targets, all, rowError(s.err)
 }
 
 // inspect surveys the rows.

@@ -61,7 +61,7 @@ type Data struct {
 	weights  []float64 // of the kernels where they are not learned
 	maps     rff.Maps
 	so       stream.Options
-	sums     []stream.Sums // of the folds
+	sums     []stream.Sums // of the patterns of missing targets in the folds, as package stream has them
 }
 
 // New surveys the rows, makes the feature maps and reads the rows into sums.
@@ -135,7 +135,10 @@ func (d *Data) plan() error {
 	if D == 0 {
 		return fault.Input("the kernels have no features")
 	}
-	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: d.opt.CheckpointRows, Folds: d.opt.Folds}
+	if err := d.checkMissing(); err != nil {
+		return err
+	}
+	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: d.opt.CheckpointRows, Folds: d.opt.Folds, Patterns: d.survey.Patterns}
 	if d.so.CheckpointRows == 0 {
 		d.so.CheckpointRows = defaults.RowsPerFeature * int64(D)
 	}
@@ -150,12 +153,12 @@ func (d *Data) plan() error {
 		rows = -1
 	}
 	var note string
-	limit := int64(max(float64(d.opt.Limit())-FeatureBytes(D, n), 0))
+	limit := int64(max(float64(d.opt.Limit())-FeatureBytes(D, n)-d.patternBytes(D, n), 0))
 	need := stream.Bytes(D, d.rows.Inputs, n, d.so)
 	d.so, note = stream.Plan(D, d.rows.Inputs, n, rows, limit, d.so)
-	if note != "" && d.opt.Folds > 0 {
+	if P := len(d.so.Patterns); note != "" && (d.opt.Folds > 0 || P > 0) {
 		return fault.Mark(&memory.Error{
-			What:  fmt.Sprintf("the sums of %d features, apart for each of %d folds", D, d.opt.Folds),
+			What:  fmt.Sprintf("the sums of %d features, apart for each of %d folds and %d patterns of missing targets", D, max(d.opt.Folds, 1), P),
 			Bytes: need, Limit: limit, Instead: "give λ and no interval folds, or use fewer features or folds",
 		})
 	}
@@ -163,6 +166,27 @@ func (d *Data) plan() error {
 		d.opt.Say("%s", note)
 	}
 	return nil
+}
+
+// checkMissing refuses missing targets where they are not wanted, or are missing in so many ways
+// that sums of each take the place of the rows for nothing.
+func (d *Data) checkMissing() error {
+	P := len(d.survey.Patterns)
+	switch {
+	case P == 0:
+		return nil
+	case d.opt.Columns.StrictOutputs:
+		return fault.Input("targets are missing in the rows")
+	case P > stream.MaxPatterns:
+		return fault.Input("rows differ in which targets are missing in more than %d ways, too many for sums of each: fit without --stream, which takes the rows of features into memory, or stream fewer targets at a time", stream.MaxPatterns)
+	}
+	return nil
+}
+
+// patternBytes is the memory of the rows that stand for those of each pattern, and of the sums that they are made of.
+func (d *Data) patternBytes(D, n int) float64 {
+	P := float64(len(d.survey.Patterns))
+	return 8 * P * float64(D) * float64(4*D+12*n)
 }
 
 // FeatureBytes is the memory of one fit with D features: Γ as accumulated and
@@ -207,18 +231,50 @@ func rowError(err error) error {
 	return fault.From(err)
 }
 
-// Size is the number of samples and of targets.
+// Size is the number of samples with an observed target, and of targets.
 func (d *Data) Size() (l, n int) {
 	for k := range d.sums {
-		l += int(d.sums[k].Rows)
+		if observed(&d.sums[k]) > 0 {
+			l += int(d.sums[k].Rows)
+		}
 	}
 	return l, d.rows.Outputs
 }
 
-// Cells is the number of target cells, all of which are observed.
-func (d *Data) Cells() int {
-	l, n := d.Size()
-	return l * n
+// Cells is the number of target cells that are observed.
+func (d *Data) Cells() (cells int) {
+	for k := range d.sums {
+		cells += int(d.sums[k].Rows) * observed(&d.sums[k])
+	}
+	return cells
+}
+
+// observed is the number of targets that rows of the sums have.
+func observed(s *stream.Sums) (count int) {
+	for j := range s.Center {
+		if s.Has(j) {
+			count++
+		}
+	}
+	return count
+}
+
+// total adds up the sums of each pattern over the folds that skip does not report, for all patterns with an
+// observed target.
+func (d *Data) total(sums []stream.Sums, skip func(fold int) bool) (parts []stream.Sums) {
+	P := max(len(d.so.Patterns), 1)
+	for p := range P {
+		if observed(&sums[p]) > 0 {
+			parts = append(parts, stream.Total(sums, func(k int) bool { return k%P != p || skip != nil && skip(k/P) }))
+		}
+	}
+	return parts
+}
+
+// fold is the sums of each pattern in a fold.
+func (d *Data) fold(sums []stream.Sums, fold int) []stream.Sums {
+	P := max(len(d.so.Patterns), 1)
+	return sums[fold*P : (fold+1)*P]
 }
 
 // Split returns the number of folds to which the rows were dealt as they came.
@@ -226,7 +282,7 @@ func (d *Data) Split(p learn.Folding) (int, error) {
 	if p.Hide == "cells" {
 		return 0, fault.Input("folds of data that are streamed hide rows, not cells")
 	}
-	return len(d.sums), nil
+	return len(d.sums) / max(len(d.so.Patterns), 1), nil
 }
 
 // Plan is nothing beyond what the sums take.
@@ -240,7 +296,7 @@ func (d *Data) Start(context.Context, []string) (weights, diagonals []float64, e
 	for j, m := range d.maps {
 		for k := range d.sums {
 			G := d.sums[k].Gamma
-			for i := at; i < at+m.Dim(); i++ {
+			for i := at; i < min(at+m.Dim(), G.Rows); i++ {
 				diagonals[j] += G.Data[i*G.Stride+i] / float64(max(l, 1))
 			}
 		}
@@ -253,33 +309,33 @@ func (d *Data) Start(context.Context, []string) (weights, diagonals []float64, e
 // releases the sums of the folds, and can be called once.
 func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training, error) {
 	t := &training{data: d}
-	switch {
+	switch P := max(len(d.so.Patterns), 1); {
 	case fold != learn.All:
-		t.test = &d.sums[fold]
-		t.sums = stream.Total(d.sums, func(k int) bool { return k == fold })
-		if t.sums.Rows < 2 || t.test.Rows == 0 {
-			return nil, fault.Input("it trains on %d rows and tests on %d", t.sums.Rows, t.test.Rows)
+		t.test = d.fold(d.sums, fold)
+		t.parts = d.total(d.sums, func(k int) bool { return k == fold })
+		if t.rows() < 2 || rows(t.test) == 0 {
+			return nil, fault.Input("it trains on %d rows and tests on %d", t.rows(), rows(t.test))
 		}
-	case len(d.sums) == 1:
-		t.sums, d.sums = d.sums[0], nil
+	case len(d.sums) == P: // nothing to add up
+		t.parts, d.sums = slices.DeleteFunc(d.sums, func(s stream.Sums) bool { return observed(&s) == 0 }), nil
 	default:
-		t.sums, d.sums = stream.Total(d.sums, nil), nil
+		t.parts, d.sums = d.total(d.sums, nil), nil
 	}
-	if t.sums.Rows < 2 {
-		return nil, fault.Input("%d rows of data are not enough to learn from", t.sums.Rows)
+	if t.rows() < 2 {
+		return nil, fault.Input("%d rows of data are not enough to learn from", t.rows())
 	}
 	if err := t.outputs(); err != nil {
 		return nil, err
 	}
-	H, squares := t.sums.Standardized(t.mean, t.scale)
-	H = columns.Take(H, t.out.Live)
-	var yy float64
-	for _, j := range t.out.Live {
-		yy += squares[j]
+	blocks := d.maps.Blocks()
+	if d.so.Patterns != nil {
+		var err error
+		t.space, t.F, err = bcd.NewPatterns(t.patterns(), blocks, d.opt.Backend)
+		return t, fault.From(err)
 	}
-	l, blocks := int(t.sums.Rows), d.maps.Blocks()
+	p, l := t.patterns()[0], t.rows()
 	if !d.so.NoGamma {
-		t.space = bcd.NewFeatures(t.sums.Gamma, H, yy, l, blocks, d.opt.Backend)
+		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil
 	}
 	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx) }, d.so)
@@ -287,7 +343,7 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 	if d.opt.Ranks != nil {
 		op = &jointGram{gram, d.opt.Ranks}
 	}
-	t.space = bcd.NewFeaturesOperator(op, H, yy, l, blocks)
+	t.space = bcd.NewFeaturesOperator(op, p.H, p.YY, l, blocks)
 	return &reading{t, gram}, nil
 }
 
@@ -318,7 +374,7 @@ func (d *Data) Constant(fold int) (learn.Errors, error) {
 	for k := range targets {
 		targets[k].Gamma = blas.General{}
 	}
-	t := &training{data: d, test: &targets[fold], sums: stream.Total(targets, func(k int) bool { return k == fold })}
+	t := &training{data: d, test: d.fold(targets, fold), parts: d.total(targets, func(k int) bool { return k == fold })}
 	if err := t.outputs(); err != nil {
 		return learn.Errors{}, err
 	}
@@ -328,13 +384,42 @@ func (d *Data) Constant(fold int) (learn.Errors, error) {
 // training is the learning problem of the sums of some of the folds.
 type training struct {
 	data        *Data
-	sums        stream.Sums
-	test        *stream.Sums // of the fold left out
+	parts       []stream.Sums // of each pattern of missing targets
+	test        []stream.Sums // of the fold left out
 	out         *columns.Outputs
 	warnings    []string
 	mean, scale []float64 // of the targets in the sums; 0 and 1 where they are learned as they are
 	deviation   []float64 // of the targets in the sums
 	space       bcd.Space
+	F           blas.General // rows of features that C of the space belongs to, see bcd.NewPatterns; no rows where that is of features
+}
+
+// rows is the number of rows in sums.
+func rows(sums []stream.Sums) (l int) {
+	for k := range sums {
+		if observed(&sums[k]) > 0 {
+			l += int(sums[k].Rows)
+		}
+	}
+	return l
+}
+
+func (t *training) rows() int { return rows(t.parts) }
+
+// patterns are the sums of the targets that are learned, as they are learned.
+func (t *training) patterns() (list []bcd.Pattern) {
+	for k := range t.parts {
+		s := &t.parts[k]
+		H, squares := s.Standardized(t.mean, t.scale)
+		p := bcd.Pattern{Rows: int(s.Rows), Gamma: s.Gamma, H: columns.Take(H, t.out.Live)}
+		for _, j := range t.out.Live {
+			if p.Observed = append(p.Observed, s.Has(j)); s.Has(j) {
+				p.YY += squares[j]
+			}
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // reading is a training set without Γ, which reads the rows for every product.
@@ -347,7 +432,7 @@ func (r *reading) Err() error { return rowError(r.gram.Err()) }
 
 // outputs fills in the map of the targets by the moments that the sums tell.
 func (t *training) outputs() (err error) {
-	t.mean, t.deviation = t.sums.OutputMoments()
+	t.mean, t.deviation = stream.OutputMoments(t.parts)
 	n := len(t.mean)
 	s := &columns.Scaler{Mean: make([]float64, n), Scale: make([]float64, n), Constant: make([]bool, n)}
 	t.scale = make([]float64, n)
@@ -364,7 +449,17 @@ func (t *training) outputs() (err error) {
 			s.Scale[j] = y.Scale[j] * t.scale[j]
 		}
 	}
-	t.out, t.warnings, err = columns.NewOutputs(s, &t.data.opt.Columns)
+	if t.out, t.warnings, err = columns.NewOutputs(s, &t.data.opt.Columns); err == nil {
+		missing := make([]int, n)
+		for k := range t.parts {
+			for j := range missing {
+				if !t.parts[k].Has(j) {
+					missing[j] += int(t.parts[k].Rows)
+				}
+			}
+		}
+		t.warnings = slices.Concat(columns.MissingTargets(t.out.Names, missing, t.rows()), t.warnings)
+	}
 	return err
 }
 
@@ -374,9 +469,14 @@ func (t *training) Held() float64      { return 0 }
 
 // weigh turns the solution W into S·W·L, with S = diag(√η_j) over the features of each kernel.
 func (t *training) weigh(res *bcd.Result) blas.General {
-	res.L.MulRight(blas.Or(t.data.opt.Backend), res.C, res.C)
-	model.Weigh(res.C, t.data.maps, res.Eta)
-	return res.C
+	be := blas.Or(t.data.opt.Backend)
+	W := res.C
+	res.L.MulRight(be, W, W)
+	if t.F.Cols > 0 {
+		W = model.FeatureWeights(be, t.F, W, t.data.maps, res.Eta)
+	}
+	model.Weigh(W, t.data.maps, res.Eta)
+	return W
 }
 
 // Model predicts by the solution.
@@ -396,24 +496,15 @@ func (t *training) Errors(_ context.Context, res *bcd.Result) (learn.Errors, err
 
 // errors are those of the weights B of features; B without rows stands for zeros.
 func (t *training) errors(B blas.General) learn.Errors {
-	s := t.test
-	all, mse := s.Standardized(t.mean, t.scale)
-	H := columns.Take(all, t.out.Live)
-	GB := blas.NewGeneral(B.Rows, B.Cols)
-	if B.Rows > 0 {
-		blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
-	}
-	for i := range B.Rows {
-		h, gb := blas.Row(H, i), blas.Row(GB, i)
-		for k, v := range blas.Row(B, i) {
-			mse[t.out.Live[k]] += v * (gb[k] - 2*h[k])
-		}
+	mse, rows := make([]float64, len(t.scale)), make([]float64, len(t.scale))
+	for k := range t.test {
+		t.squares(mse, rows, &t.test[k], B)
 	}
 	e := learn.Errors{MSE: mse, Relative: slices.Repeat([]float64{math.NaN()}, len(mse)), Accuracy: math.NaN()}
 	count := 0
 	for j, c := range t.scale {
-		mse[j] = max(mse[j], 0) * c * c / float64(s.Rows)
-		if dev := t.deviation[j]; dev > 0 {
+		mse[j] = max(mse[j], 0) * c * c / rows[j]
+		if dev := t.deviation[j]; dev > 0 && rows[j] > 0 {
 			e.Relative[j] = mse[j] / (dev * dev)
 			e.NMSE += e.Relative[j]
 			count++
@@ -424,6 +515,29 @@ func (t *training) errors(B blas.General) learn.Errors {
 	}
 	e.NMSE /= float64(count)
 	return e
+}
+
+// squares adds to sum the squared errors of the weights B on the rows of s, for the targets that
+// are observed there, and to count these rows.
+func (t *training) squares(sum, count []float64, s *stream.Sums, B blas.General) {
+	all, squares := s.Standardized(t.mean, t.scale)
+	H := columns.Take(all, t.out.Live)
+	GB := blas.NewGeneral(B.Rows, B.Cols)
+	if B.Rows > 0 && s.Gamma.Rows > 0 {
+		blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
+	}
+	for i := range B.Rows {
+		h, gb := blas.Row(H, i), blas.Row(GB, i)
+		for k, v := range blas.Row(B, i) {
+			squares[t.out.Live[k]] += v * (gb[k] - 2*h[k])
+		}
+	}
+	for j, v := range squares {
+		if s.Has(j) {
+			sum[j] += v
+			count[j] += float64(s.Rows)
+		}
+	}
 }
 
 // jointGram adds up the products of the ranks, which all must ask for the same.

@@ -1,0 +1,128 @@
+package bcd
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// Pattern is what a pass over the data leaves of the rows in which the same targets are observed.
+type Pattern struct {
+	Observed []bool       // of the n targets
+	Rows     int          // in which they are, and no others
+	Gamma    blas.General // ZᵀZ over these rows, D×D, lower triangle read
+	H        blas.General // ZᵀY over them, D×n; the columns of missing targets are not read
+	YY       float64      // sum of the squares of their observed targets
+}
+
+// NewPatterns is the problem of [NewFeatures] where cells of Y are missing. Rows of one
+// pattern p enter the loss through Γ_p and H_p alone, so at most D other rows R_p with targets
+// T_p may stand for them. With Γ_p = U·diag(s)·Uᵀ these are
+//
+//	R_p = diag(√s)Uᵀ,  T_p = diag(1/√s)UᵀH_p:   R_pᵀR_p = Γ_p,  R_pᵀT_p = H_p,
+//	‖P_Ω(Z_pB − Y_p)‖² = ‖P_Ω(R_pB − T_p)‖² + ‖P_Ω·Y_p‖² − ‖P_Ω·T_p‖²   for every B,
+//
+// and the problem is that of [NewSamples] over the rows of all patterns, with the number of
+// samples and the constant of those that they stand for. R holds them (N×D): the weights of the
+// features are W = R_ηᵀC. Eigenvalues up to the rounding of Γ_p are left out. Cost:
+// 9D³ flops and 2D² floats for each pattern.
+func NewPatterns(parts []Pattern, blocks []int, be blas.Backend) (s Space, R blas.General, err error) {
+	be = blas.Or(be)
+	var rows, targets []blas.General
+	all := samples{unit: 1}
+	for p, part := range parts {
+		if err := part.check(parts[0].H.Cols, blocks); err != nil {
+			return nil, R, fmt.Errorf("%w: pattern %d of missing targets: %w", ErrInput, p, err)
+		}
+		r, t, err := part.stand(be)
+		if err != nil {
+			return nil, R, err
+		}
+		rows, targets = append(rows, r), append(targets, t)
+		all.rows += part.Rows
+		all.yy += part.YY
+	}
+	R = stack(rows)
+	all.Y = stack(targets)
+	if all.cells = linop.ObservedCells(all.Y); all.cells.Complete() {
+		all.cells = nil
+	} else {
+		all.cells.Project(all.Y, all.Y)
+	}
+	all.dropped = math.Max(all.yy-square(blas.Frob(all.Y)), 0)
+	var factors []blas.General
+	at := 0
+	for _, d := range blocks {
+		factors = append(factors, blas.View(R, 0, at, R.Rows, d))
+		at += d
+	}
+	all.K = linop.NewFactorSum(factors, be)
+	return all.space(), R, nil
+}
+
+func (p *Pattern) check(n int, blocks []int) error {
+	D := 0
+	for _, d := range blocks {
+		D += d
+	}
+	if p.Gamma.Rows != D || p.Gamma.Cols != D || p.H.Rows != D || p.H.Cols != n || len(p.Observed) != n || D < 1 || n < 1 {
+		return fmt.Errorf("Γ is %d×%d, H is %d×%d, %d targets are told of, the blocks hold %d columns", p.Gamma.Rows, p.Gamma.Cols, p.H.Rows, p.H.Cols, len(p.Observed), D)
+	}
+	if !(p.YY >= 0) || math.IsInf(p.YY, 0) || p.Rows < 0 {
+		return fmt.Errorf("‖Y‖² is %g, of %d rows", p.YY, p.Rows)
+	}
+	for i := range D {
+		for _, v := range blas.Row(p.Gamma, i)[:i+1] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("Γ has %g in row %d", v, i)
+			}
+		}
+	}
+	return nil
+}
+
+// stand returns the rows that stand for those of the pattern, and their targets, NaN where missing.
+func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
+	D, n := p.H.Rows, p.H.Cols
+	U, s := blas.Clone(p.Gamma), make([]float64, D)
+	if err := be.Syevd(U, s); err != nil {
+		return R, T, err
+	}
+	least := math.Max(rankDrop*0x1p-52*float64(D)*s[D-1], math.SmallestNonzeroFloat64)
+	r := 0
+	for r < D && s[D-1-r] >= least {
+		r++
+	}
+	R, T = blas.NewGeneral(r, D), blas.NewGeneral(r, n)
+	U = blas.View(U, 0, D-r, D, r)
+	blas.Mul(be, T, true, false, U, p.H)
+	for i := range r {
+		root := math.Sqrt(s[D-r+i])
+		for k, out := 0, blas.Row(R, i); k < D; k++ {
+			out[k] = root * blas.Row(U, k)[i]
+		}
+		for j, t := 0, blas.Row(T, i); j < n; j++ {
+			if t[j] /= root; !p.Observed[j] {
+				t[j] = math.NaN()
+			}
+		}
+	}
+	return R, T, nil
+}
+
+// stack puts matrices with as many columns one below the other.
+func stack(parts []blas.General) blas.General {
+	rows := 0
+	for _, a := range parts {
+		rows += a.Rows
+	}
+	all := blas.NewGeneral(rows, parts[0].Cols)
+	rows = 0
+	for _, a := range parts {
+		blas.Copy(blas.View(all, rows, 0, a.Rows, a.Cols), a)
+		rows += a.Rows
+	}
+	return all
+}
