@@ -9,7 +9,8 @@
 //
 // An [Accumulator] takes row blocks from a [Source] of the caller's: matrices in
 // memory, files, sockets. It keeps K sums apart when asked for K folds, so that
-// cross-validation, or leaving out one group at a time, costs one pass and not K.
+// cross-validation, or leaving out one group at a time, costs one pass and not K; and apart for
+// each set of targets that rows have, where some lack targets.
 // Its state can be written in the middle of a pass and read back later. Ranks of a
 // parallel job accumulate rows of their own and add up their sums with
 // [Accumulator.Reduce]: all that they exchange for each fold is n + 1 numbers, for the
