@@ -176,7 +176,9 @@ func (l *loader) model() *Model {
 	case "features":
 		m.Basis = l.features(m)
 	case "gram":
-		m.Basis = &Grams{CL: l.coefficients("CL", m)}
+		b := &Grams{CL: l.coefficients("CL", m)}
+		l.expect(b.CL.Rows > 0, "no coefficients")
+		m.Basis = b
 	case "sum", "gram-sum":
 		m.Basis = l.sum(m, h.Kind == "sum")
 	default:
@@ -273,7 +275,7 @@ func (l *loader) spectrum(L *linop.Spectral, n int) {
 
 func (l *loader) coefficients(name string, m *Model) blas.General {
 	a := l.matrix(name)
-	l.expect(a.Cols == len(m.Out.Live) && a.Rows > 0, "array %s is %d×%d, for %d outputs", name, a.Rows, a.Cols, len(m.Out.Live))
+	l.expect(a.Cols == len(m.Out.Live), "array %s is %d×%d, for %d outputs", name, a.Rows, a.Cols, len(m.Out.Live))
 	return a
 }
 
@@ -293,7 +295,7 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 func (l *loader) samples(m *Model) Basis {
 	b := &Samples{dict: l.part.Dictionary, Z: l.matrix("X"), CL: l.coefficients("CL", m)}
 	l.inputs(m.In, b.Z.Cols)
-	l.expect(b.Z.Rows == b.CL.Rows, "%d samples with %d coefficients", b.Z.Rows, b.CL.Rows)
+	l.expect(b.Z.Rows == b.CL.Rows && b.Z.Rows > 0, "%d samples with %d coefficients", b.Z.Rows, b.CL.Rows)
 	idx := Kept(m.Eta)
 	l.expect(len(b.dict) == len(idx), "%d kernels stored for %d weights", len(b.dict), len(idx))
 	if l.err != nil {
