@@ -151,7 +151,7 @@ iokl_status iokl_fit_gram(const iokl_matrix *grams, int64_t m, const iokl_matrix
 iokl_status iokl_cross_validate(const iokl_matrix *X, const iokl_matrix *Y, const char *options, iokl_handle *job,
                                 iokl_error *err);
 
-/* Finds who drives whom among series, a column each with a row for each point in time. options
+/* Finds who drives whom among series, a column each with a row for each point in time; NaN is a missing value. options
  * are those of granger.Options in snake_case (lag, kernels, lambda, lambdas, norm, ...), and: names of
  * the series; groups, the node of each series; replicate, a number for each row; backend. */
 iokl_status iokl_granger(const iokl_matrix *series, const char *options, iokl_handle *job, iokl_error *err);

@@ -400,11 +400,15 @@ static void graph(void) {
 	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
 	STATUS(iokl_job_graph(job, &out, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_job_free(job, &err), IOKL_OK);
-	s[5] = NAN;
-	STATUS(iokl_granger(&series, NULL, &job, &err), IOKL_OK);
-	STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
-	STATUS(iokl_job_graph(job, &out, &err), IOKL_BAD_INPUT);
-	STATUS(iokl_job_free(job, &err), IOKL_OK);
+	const double gaps[] = {NAN, INFINITY}; /* a missing value, around which windows are left out, and none */
+	for (int k = 0; k < 2; k++) {
+		s[5] = gaps[k];
+		STATUS(iokl_granger(&series, "{\"lag\": 1, \"lambda\": 0.01}", &job, &err), IOKL_OK);
+		STATUS(iokl_job_wait(job, -1, &err), IOKL_OK);
+		STATUS(iokl_job_graph(job, &out, &err), k == 0 ? IOKL_OK : IOKL_BAD_INPUT);
+		STATUS(iokl_job_free(job, &err), IOKL_OK);
+	}
+	CHECK(g[2] > 10 * g[1]);
 }
 
 static int diagonal(void *scale, const iokl_matrix *v, const iokl_matrix *w) {
