@@ -14,13 +14,10 @@ import (
 
 // Sums are the sums of the features of SPECs over the samples of which all targets are
 // known, apart for each fold, or the data themselves where those are less than half.
-// Scales, widths and landmarks are those of all samples.
+// Scales, widths and landmarks are those of all samples. Where all targets are known, the next training set of all
+// samples with these SPECs is that of the sums.
 func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
 	c, err := r.everything()
-	if err != nil {
-		return nil, err
-	}
-	groups, err := r.Groups(ctx, specs)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +30,28 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	if 2*len(known) < r.y.Rows {
 		return r, nil
 	}
-	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Groups: groups, Kernels: specs, Folds: f.Folds}
+	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings}
+	if all.Dict, all.Weights, err = c.Resolve(ctx, specs); err != nil {
+		return nil, err
+	}
+	if c.out.Scaler != nil {
+		near := *c.out.Scaler
+		near.Constant = make([]bool, len(near.Mean))
+		all.Out = &near
+	}
+	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
 	opt.FoldGroups = learn.Pick(f.Groups, known)
 	rows := sums.Rows{Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)), Open: func() (stream.Source, error) {
 		return &complete{X: r.x, Y: r.y, fill: c.in.Fill, rest: known}, nil
 	}}
-	return sums.New(ctx, rows, opt)
+	d, err := sums.New(ctx, rows, opt)
+	if err != nil {
+		return nil, err
+	}
+	if len(known) == r.y.Rows {
+		r.sums, r.sumsOf = d, specs
+	}
+	return d, nil
 }
 
 // complete is a source of some rows, with missing inputs filled.

@@ -269,6 +269,9 @@ type Rows struct {
 	observed
 	x   blas.General
 	all *coded // all samples, once they were asked for
+
+	sums   learn.Data // of all samples, until a training set is made of them
+	sumsOf []string   // their kernels
 }
 
 // NewRows are the samples with inputs X (l×d) and targets Y (l×n).
@@ -412,6 +415,10 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 		}
 		if err := r.opt.Announce(p); err != nil {
 			return nil, err
+		}
+		if sums := r.sums; sums != nil && slices.Equal(specs, r.sumsOf) {
+			r.sums = nil
+			return sums.Train(ctx, specs, learn.All)
 		}
 		t.held = p.Held
 	}

@@ -42,11 +42,22 @@ type Options struct {
 	Folds      int            // to keep apart; 0 means none
 	FoldGroups []int          // a number for each row: rows of a number are in one fold
 
-	SurveyRows     int64  // leading rows to survey; 0 means all
-	Checkpoint     string // file that keeps the sums; "" means none
-	CheckpointRows int64  // between two writes of it; 0 means 100 for each feature
+	Survey         *Survey // nil: the rows are read for it
+	SurveyRows     int64   // leading rows to survey; 0 means all
+	Checkpoint     string  // file that keeps the sums; "" means none
+	CheckpointRows int64   // between two writes of it; 0 means 100 for each feature
 	Ranks          stream.Ranks
 	Progress       func(survey bool, p stream.Progress) error
+}
+
+// Survey is what is known of the rows before they are read.
+type Survey struct {
+	In       *columns.Inputs
+	Out      *columns.Scaler // of the targets; nil leaves them as they are
+	Dict     kernel.Dictionary
+	Weights  []float64    // of the kernels where they are not learned
+	Sample   blas.General // inputs as the kernels see them, which landmarks are taken from
+	Warnings []string
 }
 
 // Data holds the sums of one pass over the rows.
@@ -85,6 +96,11 @@ func New(ctx context.Context, rows Rows, opt Options) (*Data, error) {
 
 // prepare surveys the data, unless a checkpoint has told of them, and makes the feature maps.
 func (d *Data) prepare(ctx context.Context) (err error) {
+	if s := d.opt.Survey; s != nil {
+		d.survey = &stream.Survey{Rows: d.rows.Count}
+		d.in, d.y, d.dict, d.weights, d.warnings = s.In, s.Out, s.Dict, s.Weights, s.Warnings
+		return d.plan(ctx, s.Sample)
+	}
 	if d.survey == nil {
 		if err := d.inspect(ctx); err != nil {
 			return err
@@ -111,10 +127,7 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	if k := dictionary.NeedsSamples(d.dict); k != nil {
 		return fault.Input("kernel %s needs all samples at once: for data that are streamed write it with rff: or nystrom:", k.Name)
 	}
-	if d.maps, err = rff.NewMaps(ctx, d.dict, Z, d.opt.Seed); err != nil {
-		return fault.Mark(err)
-	}
-	return d.plan()
+	return d.plan(ctx, Z)
 }
 
 // scaler is that of columns with these moments.
@@ -129,8 +142,11 @@ func scaler(m stream.Moments) *columns.Scaler {
 	return s
 }
 
-// plan decides on folds and on whether Γ is stored.
-func (d *Data) plan() error {
+// plan makes the feature maps from a sample of the inputs, and decides on folds and on whether Γ is stored.
+func (d *Data) plan(ctx context.Context, Z blas.General) (err error) {
+	if d.maps, err = rff.NewMaps(ctx, d.dict, Z, d.opt.Seed); err != nil {
+		return fault.Mark(err)
+	}
 	D, n := d.maps.Dim(), d.rows.Outputs
 	if D == 0 {
 		return fault.Input("the kernels have no features")
@@ -459,6 +475,9 @@ func (t *training) outputs() (err error) {
 			}
 		}
 		t.warnings = slices.Concat(columns.MissingTargets(t.out.Names, missing, t.rows()), t.warnings)
+	}
+	if t.data.opt.Survey != nil {
+		t.warnings = nil // its own say so
 	}
 	return err
 }
