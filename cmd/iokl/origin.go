@@ -55,7 +55,7 @@ const (
 	curveInputs   = 6
 	scatterRows   = 200
 	reportOutputs = 50  // with more outputs, the errors and effects of the first
-	kernelValues  = 4e8 // that may be computed for effects
+	kernelValues  = 4e8 // of few inputs, for few outputs, that may be computed for effects
 )
 
 // noteOrigin notes in the model how it came about: the command, and errors and
@@ -193,9 +193,8 @@ func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) e
 			active++
 		}
 	}
-	each := float64(max(1, active)*model.Certificate().Samples) * float64(len(names)+1)
-	rows := spaced(X.RawMatrix().Rows, int(min(effectRows, kernelValues/each)))
-	if len(rows) < 30 {
+	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, active), len(names), len(model.OutputNames())))
+	if len(rows) == 0 {
 		return nil
 	}
 	X = takeRows(X.RawMatrix(), rows)
@@ -237,6 +236,18 @@ func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) e
 		}
 	}
 	return nil
+}
+
+// rowsForEffects is the number of rows that effects are measured on, for a model of l samples, m kernels, d inputs
+// and n outputs; 0 where that is too much work. A value of a kernel costs more with more inputs, and more with
+// more outputs that it is multiplied for.
+func rowsForEffects(l, m, d, n int) int {
+	const least, cheap = 30, 32 // rows, and columns that cost as much as a value alone
+	each := float64(m) * float64(l) * float64(d+1) * (1 + float64(d+n)/cheap)
+	if rows := int(min(effectRows, kernelValues/each)); rows >= least {
+		return rows
+	}
+	return 0
 }
 
 // trace fills in the curve of column c.

@@ -234,3 +234,14 @@ func TestGraphPageInChromium(t *testing.T) {
 		}
 	}
 }
+
+// Effects are measured on fewer rows, or not at all, where each prediction is much work.
+func TestRowsForEffects(t *testing.T) {
+	for _, c := range []struct{ l, m, d, n, want int }{
+		{200, 5, 10, 3, effectRows}, {10_000, 10, 20, 8, 101}, {3000, 1, 2000, 1, 0}, {3000, 1, 30, 1000, 129}, {1_000_000, 10, 20, 1, 0},
+	} {
+		if got := rowsForEffects(c.l, c.m, c.d, c.n); got != c.want {
+			t.Errorf("%+v: %d rows", c, got)
+		}
+	}
+}
