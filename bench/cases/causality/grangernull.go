@@ -18,7 +18,7 @@ func init() {
 		Name:     "granger-null",
 		Does:     "edges found where there are none, against the level of the permutation null",
 		Run:      runGrangerNull,
-		Minutes:  1,
+		Minutes:  3,
 		Conclude: concludeNull,
 	})
 }
@@ -117,7 +117,7 @@ var nullSystems = []nullSystem{
 // where there are none, over many simulated systems, and how often the output names a violation.
 func runGrangerNull(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	const rounds, level = 19, 0.05
-	runs := bench.Pick(env, 4, 100)
+	runs := bench.Pick(env, 4, 60)
 	var results []bench.Result
 	for _, s := range nullSystems {
 		start := time.Now()
