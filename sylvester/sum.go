@@ -198,7 +198,7 @@ func (k *meanKernel) Apply(dst, x blas.General) {
 		k.formed, k.a = true, blas.Reshape(k.a, 0, 0)
 		if memory.Check("sylvester: the mean of the kernels", 16*float64(l)*float64(l), "") == nil {
 			k.a = blas.Reshape(k.a, l, l)
-			k.Dense(k.a)
+			k.form(k.a)
 		}
 	}
 	if k.a.Rows > 0 {
@@ -215,8 +215,17 @@ func (k *meanKernel) Apply(dst, x blas.General) {
 	}
 }
 
-// Dense writes K̄ to dst, by way of every K_j.
+// Dense writes K̄ to dst.
 func (k *meanKernel) Dense(dst blas.General) {
+	if k.formed && k.a.Rows > 0 {
+		blas.Copy(dst, k.a)
+		return
+	}
+	k.form(dst)
+}
+
+// form writes K̄ to dst, by way of every K_j.
+func (k *meanKernel) form(dst blas.General) {
 	one := blas.NewGeneral(dst.Rows, dst.Cols)
 	blas.Zero(dst)
 	for j, w := range k.w {
