@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/blas/native"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -175,7 +176,7 @@ func TestTraceStops(t *testing.T) {
 func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	K, Y := awkward(8, 150, 5)
 	var first *Result
-	for _, threads := range []int{1, 2, 3} {
+	for threads := 1; threads <= 8; threads++ {
 		old := runtime.GOMAXPROCS(threads)
 		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: Lp{1.2}}, Options{Tol: 1e-6, Sylvester: "nystrom", Seed: 5})
 		runtime.GOMAXPROCS(old)
@@ -188,6 +189,37 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 		}
 		if !slices.Equal(res.Eta, first.Eta) || !slices.Equal(res.C.Data, first.C.Data) || res.Objective != first.Objective {
 			t.Errorf("%d threads: objective %v, with one %v", threads, res.Objective, first.Objective)
+		}
+	}
+}
+
+// On every instruction set a fit ends within its own gaps of what it finds on the others.
+func TestSameOnAnyLevel(t *testing.T) {
+	_, Y := awkward(8, 150, 5)
+	active := blas.Active()
+	t.Cleanup(func() { blas.Use(active) })
+	var first *Result
+	for _, level := range native.Levels() {
+		be, err := blas.NewNativeLevel(level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blas.Use(be)
+		K, _ := awkward(8, 150, 5)
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: Lp{1.2}}, Options{Tol: 1e-7, Sylvester: "nystrom", Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = res
+		}
+		if gap := res.GapEta + res.GapL + first.GapEta + first.GapL; !(math.Abs(res.Objective-first.Objective) <= gap) {
+			t.Errorf("%s: objective %.12g, on %s %.12g, gaps together %.3g", level, res.Objective, native.Levels()[0], first.Objective, gap)
+		}
+		for j, e := range res.Eta {
+			if !(math.Abs(e-first.Eta[j]) <= 1e-3) {
+				t.Errorf("%s: weight %d is %g, on %s %g", level, j, e, native.Levels()[0], first.Eta[j])
+			}
 		}
 	}
 }
