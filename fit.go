@@ -88,7 +88,7 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 		so.Columns.Notes = append(so.Columns.Notes, fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
 		x, y = columns.Rows(x, rows), columns.Rows(y, rows)
 	}
-	if opt.Lambda == 0 {
+	if opt.Lambda == 0 || opt.Chosen != nil {
 		var about [2]string
 		if so.Columns.ScaleInputs {
 			x, about[0] = columns.PullIn(x, opt.InputNames, "x", "input")
