@@ -68,7 +68,7 @@ func (p *Pattern) check(n int, blocks []int) error {
 		D += d
 	}
 	if p.Gamma.Rows != D || p.Gamma.Cols != D || p.H.Rows != D || p.H.Cols != n || len(p.Observed) != n || D < 1 || n < 1 {
-		return fmt.Errorf("Γ is %d×%d, H is %d×%d, %d targets are told of, the blocks hold %d columns", p.Gamma.Rows, p.Gamma.Cols, p.H.Rows, p.H.Cols, len(p.Observed), D)
+		return fmt.Errorf("the blocks hold %d columns: Γ is %d×%d, and H is %d×%d of %d targets", D, p.Gamma.Rows, p.Gamma.Cols, p.H.Rows, p.H.Cols, len(p.Observed))
 	}
 	if !(p.YY >= 0) || math.IsInf(p.YY, 0) || p.Rows < 0 {
 		return fmt.Errorf("‖Y‖² is %g, of %d rows", p.YY, p.Rows)
@@ -76,7 +76,7 @@ func (p *Pattern) check(n int, blocks []int) error {
 	for i := range D {
 		for _, v := range blas.Row(p.Gamma, i)[:i+1] {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("Γ has %g in row %d", v, i)
+				return fmt.Errorf("row %d of Γ has %g", i, v)
 			}
 		}
 	}

@@ -191,8 +191,8 @@ func TestInfoPictures(t *testing.T) {
 		says      string
 	}{
 		"classes":     {"--x xt.csv --y kinds.csv --classes", "--x xt.csv --y kinds.csv", 6, "blue, red"},
-		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 12, "not coupled"},
-		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 14, "outputs that go together"},
+		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 14, "not coupled"},
+		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 16, "outputs that go together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := command(t, dir, "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl "+c.fit); r.status != exitOK {

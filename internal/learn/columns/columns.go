@@ -48,7 +48,7 @@ type Outputs struct {
 }
 
 // Deviation is the standard deviation of a target in the training data, 1 where it is constant.
-func (o *Outputs) Deviation(j int) float64 { return o.deviation[j] }
+func (out *Outputs) Deviation(j int) float64 { return out.deviation[j] }
 
 // NewInputs makes the map of inputs with the moments s.
 func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err error) {
