@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot/plotter"
 
@@ -20,7 +21,18 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 	if model.IntervalFolds() == 0 && model.Certificate().Samples > leaveOutRows {
 		return nil, nil
 	}
+	distances, err := model.Distances(ctx, X)
+	switch {
+	case errors.Is(err, iokl.ErrInput):
+		distances = nil // the model keeps no training rows
+	case err != nil:
+		return nil, err
+	}
 	chart := picture.Chart{Title: "targets in intervals", X: "share asked for", Y: "share of targets inside"}
+	known := len(distances) > 0 && floats.Max(distances) == 0
+	if known {
+		chart.Title += " (training rows: new rows have fewer)"
+	}
 	var asked *iokl.Intervals
 	for _, level := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95} {
 		r, err := model.PredictInterval(ctx, X, iokl.IntervalOptions{Level: level})
@@ -52,7 +64,10 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 			figures = append(figures, rowsInIntervals(asked, Y, j, name)...)
 		}
 	}
-	more, err := widthFigures(ctx, model, X)
+	if known {
+		distances = nil
+	}
+	more, err := widthFigures(ctx, model, X, distances)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +96,9 @@ func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []pict
 	return picture.Chart{Title: "90 % intervals of " + name, X: "rows by prediction", Y: name, Curves: curves}.Figures(fmt.Sprintf("intervals%d", j+1))
 }
 
-// widthFigures show how wide local intervals are beside the posterior deviation, and beside the distance from the training
-// rows; nothing for a model that does not know them.
-func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense) ([]picture.Figure, error) {
+// widthFigures show how wide local intervals are beside the posterior deviation, and beside the distances from the training
+// rows where these are given; nothing for a model that does not know deviations.
+func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, distances []float64) ([]picture.Figure, error) {
 	if model.Certificate().Samples > leaveOutRows {
 		return nil, nil
 	}
@@ -101,31 +116,25 @@ func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense) ([]pictu
 	if err != nil {
 		return nil, err
 	}
-	distances, err := model.Distances(ctx, X)
-	if err != nil {
-		return nil, err
-	}
 	width := "width of the 90 % interval"
 	charts := []picture.Chart{
 		{Title: "local intervals by deviation", X: "posterior deviation", Y: width},
 		{Title: "local intervals far from data", X: "distance from the nearest training row, in standardised inputs", Y: width},
 	}
-	for j, name := range model.OutputNames() {
-		if j >= mostIntervals {
-			break
-		}
-		curves := [2]picture.Curve{{Name: name, Dots: true}, {Name: name, Dots: true}}
-		for i, distance := range distances {
-			w := r.High.At(i, j) - r.Low.At(i, j)
-			for k, x := range []float64{D.At(i, j), distance} {
-				curves[k].XY = append(curves[k].XY, plotter.XY{X: x, Y: w})
+	for j, name := range model.OutputNames()[:min(mostIntervals, len(model.OutputNames()))] {
+		for k, at := range [][]float64{mat.Col(nil, j, D), distances} {
+			curve := picture.Curve{Name: name, Dots: true}
+			for i, x := range at {
+				curve.XY = append(curve.XY, plotter.XY{X: x, Y: r.High.At(i, j) - r.Low.At(i, j)})
 			}
-		}
-		for k := range charts {
-			charts[k].Curves = append(charts[k].Curves, curves[k])
+			charts[k].Curves = append(charts[k].Curves, curve)
 		}
 	}
-	return slices.Concat(charts[0].Figures("widths"), charts[1].Figures("distances")), nil
+	figures := charts[0].Figures("widths")
+	if distances != nil {
+		figures = append(figures, charts[1].Figures("distances")...)
+	}
+	return figures, nil
 }
 
 // plotCalibration draws how often the class predicted is the true one, by its probability; nothing for a model
