@@ -26,8 +26,8 @@ var (
 
 const (
 	stressTrials      = 200
-	stressTrialsShort = 25              // with -short, which the race detector and OpenBLAS run with
-	stressLimit       = 4 * time.Minute // for one fit: many times what any takes, as other work may have the processors
+	stressTrialsShort = 25          // with -short, which the race detector and OpenBLAS run with
+	stressLimit       = time.Minute // for one fit
 )
 
 // trial is a random problem, its kernels as dense matrices and what it is called in messages.
