@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -238,5 +240,31 @@ func TestCVPictures(t *testing.T) {
 	}
 	if got := choose.Brief(specs); !strings.HasSuffix(got, "gaussian:all:4 … and 26 more") {
 		t.Errorf("list %q", got)
+	}
+}
+
+// A failed reading is moved in for the choice of settings and for the fit that follows it, which the command makes apart.
+func TestFailedReading(t *testing.T) {
+	dir := t.TempDir()
+	var table strings.Builder
+	table.WriteString("a,y\n")
+	for i := range 600 {
+		a := float64(i%50) / 25
+		y := a * a
+		if i == 77 {
+			y = 1e9
+		}
+		fmt.Fprintf(&table, "%g,%g\n", a, y)
+	}
+	write(t, dir, "t.csv", table.String())
+	var report fitReport
+	command(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --out m.iokl --json").object(t, &report)
+	if said := strings.Join(report.Warnings, "; "); !strings.Contains(said, "moved 1 isolated value towards the others, in target column y") {
+		t.Errorf("warnings %q", said)
+	}
+	for _, line := range strings.Fields(command(t, dir, "predict --model m.iokl --x t.csv").stdout)[1:] {
+		if f, err := strconv.ParseFloat(line, 64); err != nil || math.Abs(f) > 10 {
+			t.Fatalf("predicted %s where targets are at most 4", line)
+		}
 	}
 }

@@ -161,7 +161,11 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 	}
 	b = blas.Clone(a)
 	clamp(b, low, high)
-	return b, fmt.Sprintf("moved %d isolated values towards the others, in %s", total, list(what+" column", chosen(names, moved)))
+	values := "values"
+	if total == 1 {
+		values = "value"
+	}
+	return b, fmt.Sprintf("moved %d isolated %s towards the others, in %s", total, values, list(what+" column", chosen(names, moved)))
 }
 
 // together are the first and the last of the ascending values that are not isolated.
