@@ -239,8 +239,9 @@ func newTrial(rng *rand.Rand) *trial {
 	if t.inner == "cg" || t.inner == "rotated" { // without a preconditioner
 		limit = 1e5
 	}
+	_, scaleFree := t.p.Norm.(Lp)
 	// With missing cells no step takes L to its best, or the bound over L, for multiples of C alone, is the last to get there.
-	if t.cells != nil && !t.p.FixL && (t.cells.Count() > fewCellsMost || t.tol < 1e-4) {
+	if t.cells != nil && !t.p.FixL && (t.cells.Count() > fewCellsMost || t.tol < 1e-4 || !scaleFree) {
 		limit = 1e3
 	}
 	if t.p.FixEta {
@@ -248,7 +249,7 @@ func newTrial(rng *rand.Rand) *trial {
 	}
 	size := top * tau // of A_η·L
 	// Weights of a norm that is not scale-free grow with the function, to ‖Y‖/√(K·τ) at the most.
-	if _, scaleFree := t.p.Norm.(Lp); !scaleFree && !t.p.FixEta {
+	if !scaleFree && !t.p.FixEta {
 		size = math.Max(size, math.Sqrt(size)*mat.Norm(t.Y, 2))
 	}
 	t.wellScaled = size <= limit*lambda*float64(l)

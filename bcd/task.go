@@ -79,8 +79,8 @@ func (t *task) start(eta []float64, L *linop.Spectral) *point {
 	}
 	U := t.objective(pt)
 	pt.cert = certificate{objective: U}
-	if !t.fixEta {
-		pt.cert.gapEta = U
+	if !t.fixEta { // the penalty of L, which stays, is a bound from below
+		pt.cert.gapEta = pt.fit/float64(t.l) + t.lambda*t.omega(pt.eta)
 	}
 	if !t.fixL {
 		pt.cert.gapL = U
