@@ -3,10 +3,8 @@ package iokl
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -155,10 +153,6 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	if err != nil {
 		return opt, err
 	}
-	patterns := map[string]bool{}
-	for i := range Y.Rows {
-		patterns[fmt.Sprint(stream.Observed(blas.Row(Y, i)))] = true
-	}
 	known := columns.Observed(Y)
 	part, err := samples.NewRows(columns.Rows(X, known), columns.Rows(Y, known), opt.samples())
 	if err != nil {
@@ -174,7 +168,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		return opt, err
 	}
 	p := r.Chosen()
-	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds*len(patterns)); err != nil {
+	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds*len(stream.Patterns(Y))); err != nil {
 		return opt, err
 	}
 	if opt.Groups, err = part.Groups(ctx, p.Kernels); err != nil {

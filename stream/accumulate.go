@@ -64,6 +64,7 @@ type Accumulator struct {
 	be       blas.Backend
 	folds    []fold         // Folds of them, times the number of patterns; those of a fold follow each other
 	patterns map[string]int // place of each in opt.Patterns; nil where none are given
+	text     []byte         // key of a row
 	rows     int64
 	z        blas.General
 }
@@ -193,7 +194,8 @@ func (a *Accumulator) addRow(b Block, i int) error {
 		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, a.opt.Folds)
 	}
 	if a.patterns != nil {
-		p, ok := a.patterns[key(Observed(y))]
+		a.text = rowKey(a.text, y)
+		p, ok := a.patterns[string(a.text)]
 		if !ok {
 			return fmt.Errorf("%w: other targets of it are missing than in the rows of the survey", ErrRow)
 		}
@@ -224,26 +226,6 @@ func (a *Accumulator) targets(y []float64) error {
 		return finite("target", y)
 	}
 	return notInfinite(y)
-}
-
-// Observed tells which targets are not NaN.
-func Observed(y []float64) []bool {
-	in := make([]bool, len(y))
-	for j, v := range y {
-		in[j] = !math.IsNaN(v)
-	}
-	return in
-}
-
-// key is a pattern as the key of a map.
-func key(observed []bool) string {
-	text := make([]byte, len(observed))
-	for j, in := range observed {
-		if text[j] = '0'; in {
-			text[j] = '1'
-		}
-	}
-	return string(text)
 }
 
 // notInfinite refuses infinite targets.

@@ -25,7 +25,7 @@ type Survey struct {
 	// met, and at most MaxPatterns+1 of them. nil where no target is missing.
 	Patterns [][]bool `json:",omitempty"`
 
-	place map[string]bool // the patterns met
+	met patterns
 }
 
 // Place is where a row stands: its number in its source, and in the data, from 0.
@@ -47,7 +47,7 @@ type Moments struct {
 // Inspect reads src to its end: d inputs and n targets, NaN where they are missing, of which at most
 // sample rows are drawn by the seed. Errors as for Accumulator.Run.
 func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*Survey, error) {
-	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d), Targets: blas.NewGeneral(0, n), place: map[string]bool{}}
+	s := &Survey{X: newMoments(d), Y: newMoments(n), Sample: blas.NewGeneral(0, d), Targets: blas.NewGeneral(0, n)}
 	rng := rand.New(rand.NewPCG(seed, 0x737572766579))
 	src = &patient{Source: src}
 	for {
@@ -61,8 +61,8 @@ func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*S
 		if errors.Is(err, io.EOF) {
 			s.X.finish()
 			s.Y.finish()
-			if len(s.Patterns) == 1 && !slices.Contains(s.Patterns[0], false) {
-				s.Patterns = nil
+			if p := s.met.list; len(p) > 1 || len(p) == 1 && slices.Contains(p[0], false) {
+				s.Patterns = p
 			}
 			return s, nil
 		}
@@ -129,9 +129,8 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 		s.Rows++
 		s.X.add(x)
 		s.Y.add(y)
-		if in := Observed(y); len(s.Patterns) <= MaxPatterns && !s.place[key(in)] {
-			s.place[key(in)] = true
-			s.Patterns = append(s.Patterns, in)
+		if len(s.met.list) <= MaxPatterns {
+			s.met.add(y)
 		}
 		if s.Sample.Rows < sample {
 			s.Sample.Data, s.Targets.Data = append(s.Sample.Data, x...), append(s.Targets.Data, y...)

@@ -1,0 +1,176 @@
+package sums
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/stream"
+)
+
+// training is the learning problem of the sums of some of the folds.
+type training struct {
+	data        *Data
+	parts       []stream.Sums // of each pattern of missing targets
+	test        []stream.Sums // of the fold left out
+	out         *columns.Outputs
+	warnings    []string
+	mean, scale []float64 // of the targets in the sums; 0 and 1 where they are learned as they are
+	deviation   []float64 // of the targets in the sums
+	space       bcd.Space
+	F           blas.General // rows of features that C of the space belongs to, see bcd.NewPatterns; no rows where that is of features
+}
+
+// rows is the number of rows in sums.
+func rows(sums []stream.Sums) (l int) {
+	for k := range sums {
+		if observed(&sums[k]) > 0 {
+			l += int(sums[k].Rows)
+		}
+	}
+	return l
+}
+
+func (t *training) rows() int { return rows(t.parts) }
+
+// patterns are the sums of the targets that are learned, as they are learned.
+func (t *training) patterns() (list []bcd.Pattern) {
+	for k := range t.parts {
+		s := &t.parts[k]
+		H, squares := s.Standardized(t.mean, t.scale)
+		p := bcd.Pattern{Rows: int(s.Rows), Gamma: s.Gamma, H: columns.Take(H, t.out.Live)}
+		for _, j := range t.out.Live {
+			if p.Observed = append(p.Observed, s.Has(j)); s.Has(j) {
+				p.YY += squares[j]
+			}
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// reading is a training set without Γ, which reads the rows for every product.
+type reading struct {
+	*training
+	gram *stream.Gram
+}
+
+func (r *reading) Err() error { return rowError(r.gram.Err()) }
+
+// outputs fills in the map of the targets by the moments that the sums tell.
+func (t *training) outputs() (err error) {
+	t.mean, t.deviation = stream.OutputMoments(t.parts)
+	n := len(t.mean)
+	s := &columns.Scaler{Mean: make([]float64, n), Scale: make([]float64, n), Constant: make([]bool, n)}
+	t.scale = make([]float64, n)
+	for j, dev := range t.deviation {
+		s.Constant[j] = dev == 0
+		t.scale[j] = dev
+		if dev == 0 {
+			t.scale[j] = 1
+		}
+		if y := t.data.y; y == nil {
+			t.mean[j], t.scale[j] = 0, 1
+		} else {
+			s.Mean[j] = y.Mean[j] + y.Scale[j]*t.mean[j]
+			s.Scale[j] = y.Scale[j] * t.scale[j]
+		}
+	}
+	if t.out, t.warnings, err = columns.NewOutputs(s, &t.data.opt.Columns); err == nil {
+		missing := make([]int, n)
+		for k := range t.parts {
+			for j := range missing {
+				if !t.parts[k].Has(j) {
+					missing[j] += int(t.parts[k].Rows)
+				}
+			}
+		}
+		t.warnings = slices.Concat(columns.MissingTargets(t.out.Names, missing, t.rows()), t.warnings)
+	}
+	if t.data.opt.Survey != nil {
+		t.warnings = nil // its own say so
+	}
+	return err
+}
+
+func (t *training) Space() bcd.Space   { return t.space }
+func (t *training) Weights() []float64 { return t.data.weights }
+func (t *training) Held() float64      { return 0 }
+
+// weigh turns the solution W into S·W·L, with S = diag(√η_j) over the features of each kernel.
+func (t *training) weigh(res *bcd.Result) blas.General {
+	be := blas.Or(t.data.opt.Backend)
+	W := res.C
+	res.L.MulRight(be, W, W)
+	if t.F.Cols > 0 {
+		W = model.FeatureWeights(be, t.F, W, t.data.maps, res.Eta)
+	}
+	model.Weigh(W, t.data.maps, res.Eta)
+	return W
+}
+
+// Model predicts by the solution.
+func (t *training) Model(res *bcd.Result) *model.Model {
+	return &model.Model{
+		In: t.data.in, Out: t.out, Names: t.data.dict.Names(), Eta: res.Eta, L: res.L,
+		Basis:    model.NewFeatures(t.data.maps, res.Eta, t.weigh(res), t.data.opt.Backend),
+		Warnings: slices.Concat(t.data.warnings, t.warnings),
+	}
+}
+
+// Errors are those on the rows left out: ‖Y − ZB‖² = ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩ from
+// their sums. Targets that were constant in training are predicted so.
+func (t *training) Errors(_ context.Context, res *bcd.Result) (learn.Errors, error) {
+	return t.errors(t.weigh(res)), nil
+}
+
+// errors are those of the weights B of features; B without rows stands for zeros.
+func (t *training) errors(B blas.General) learn.Errors {
+	mse, rows := make([]float64, len(t.scale)), make([]float64, len(t.scale))
+	for k := range t.test {
+		t.squares(mse, rows, &t.test[k], B)
+	}
+	e := learn.Errors{MSE: mse, Relative: slices.Repeat([]float64{math.NaN()}, len(mse)), Accuracy: math.NaN()}
+	count := 0
+	for j, c := range t.scale {
+		mse[j] = max(mse[j], 0) * c * c / rows[j]
+		if dev := t.deviation[j]; dev > 0 && rows[j] > 0 {
+			e.Relative[j] = mse[j] / (dev * dev)
+			e.NMSE += e.Relative[j]
+			count++
+		}
+		if y := t.data.y; y != nil {
+			mse[j] *= y.Scale[j] * y.Scale[j]
+		}
+	}
+	e.NMSE /= float64(count)
+	return e
+}
+
+// squares adds to sum the squared errors of the weights B on the rows of s, for the targets that
+// are observed there, and to count these rows.
+func (t *training) squares(sum, count []float64, s *stream.Sums, B blas.General) {
+	all, squares := s.Standardized(t.mean, t.scale)
+	H := columns.Take(all, t.out.Live)
+	GB := blas.NewGeneral(B.Rows, B.Cols)
+	if B.Rows > 0 && s.Gamma.Rows > 0 {
+		blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
+	}
+	for i := range B.Rows {
+		h, gb := blas.Row(H, i), blas.Row(GB, i)
+		for k, v := range blas.Row(B, i) {
+			squares[t.out.Live[k]] += v * (gb[k] - 2*h[k])
+		}
+	}
+	for j, v := range squares {
+		if s.Has(j) {
+			sum[j] += v
+			count[j] += float64(s.Rows)
+		}
+	}
+}
