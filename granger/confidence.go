@@ -183,12 +183,18 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 	return total, nil
 }
 
-// inTime lists the samples of each replicate that has any in the order of time.
-func (g *design) inTime() [][]int {
+// sampleAt is the sample that predicts a row.
+func (g *design) sampleAt() map[int]int {
 	sample := make(map[int]int, g.l)
 	for i, t := range g.rows {
 		sample[t] = i
 	}
+	return sample
+}
+
+// inTime lists the samples of each replicate that has any in the order of time.
+func (g *design) inTime() [][]int {
+	sample := g.sampleAt()
 	var out [][]int
 	for _, r := range g.data.runs() {
 		var run []int

@@ -142,27 +142,23 @@ func (d *Data) runs() []span {
 	return runs
 }
 
-// missing reports whether a series of some node has no value at row t.
-func (d *Data) missing(t int) bool {
+// missing is the first series of a node that has no value at row t, −1 when all have one.
+func (d *Data) missing(t int) int {
 	for _, node := range d.Nodes {
 		for _, j := range node.Series {
 			if math.IsNaN(d.X.Data[t*d.X.Stride+j]) {
-				return true
+				return j
 			}
 		}
 	}
-	return false
+	return -1
 }
 
 // firstGap says where the first missing value is.
 func (d *Data) firstGap() string {
 	for t := range d.X.Rows {
-		for _, node := range d.Nodes {
-			for _, j := range node.Series {
-				if math.IsNaN(d.X.Data[t*d.X.Stride+j]) {
-					return fmt.Sprintf("series %q is NaN at row %d", d.Names[j], t)
-				}
-			}
+		if j := d.missing(t); j >= 0 {
+			return fmt.Sprintf("series %q is NaN at row %d", d.Names[j], t)
 		}
 	}
 	return "no value is missing"

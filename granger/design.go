@@ -35,7 +35,7 @@ func newDesign(d *Data, opt Options) (*design, error) {
 	for _, r := range d.runs() {
 		known := 0 // rows up to t without a missing value
 		for t := r.lo; t < r.hi; t++ {
-			if known++; d.missing(t) {
+			if known++; d.missing(t) >= 0 {
 				known = 0
 			}
 			switch {

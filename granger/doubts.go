@@ -42,14 +42,14 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 		return nil, err
 	}
 	var out []Doubt
-	tests := float64(s.e.Y.Cols)
+	tests, at := float64(s.e.Y.Cols), s.e.sampleAt()
 	for k, node := range s.e.data.Nodes {
 		for c, j := range node.Series {
 			left := make([]float64, s.e.l)
 			for i := range left {
 				left[i] = models[k].residual.Data[i*models[k].residual.Stride+c]
 			}
-			for what, p := range map[string]float64{Memory: s.e.memory(left), Spread: spread(left, s.e.share)} {
+			for what, p := range map[string]float64{Memory: s.e.memory(left, at), Spread: spread(left, s.e.share)} {
 				if p *= tests; p <= level {
 					out = append(out, Doubt{s.e.data.Names[j], what, p})
 				}
@@ -65,13 +65,9 @@ func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
 	return out, nil
 }
 
-// memory is the p-value of Q = l(l+2)·Σ_k r_k²/(l−k) over five lags k.
-func (g *design) memory(left []float64) float64 {
+// memory is the p-value of Q = l(l+2)·Σ_k r_k²/(l−k) over five lags k; at is [design.sampleAt].
+func (g *design) memory(left []float64, at map[int]int) float64 {
 	const lags = 5
-	at := make(map[int]int, g.l)
-	for i, t := range g.rows {
-		at[t] = i
-	}
 	l, ss, q := float64(g.l), blas.Dot(left, left), 0.0
 	if ss == 0 || g.l <= 2*lags {
 		return 1

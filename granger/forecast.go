@@ -213,7 +213,7 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 		return nil, err
 	}
 	for t := e.data.X.Rows - e.opt.Lag; t < e.data.X.Rows; t++ {
-		if e.data.missing(t) {
+		if e.data.missing(t) >= 0 {
 			return nil, fmt.Errorf("%w: row %d of the last %d, which forecasts start from", ErrGap, t, e.opt.Lag)
 		}
 	}

@@ -1,6 +1,7 @@
 package lanczos
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -48,12 +49,7 @@ func (t *tridiagonal) decompose(T blas.General, sign, scale float64) bool {
 			return false
 		}
 	}
-	slices.SortFunc(t.order, func(i, j int) int {
-		if t.values[i] < t.values[j] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(t.order, func(i, j int) int { return cmp.Compare(t.values[i], t.values[j]) })
 	for i, j := range t.order {
 		t.off[i] = t.values[j] * scale
 	}

@@ -55,7 +55,7 @@ const (
 	curveInputs   = 6
 	scatterRows   = 200
 	reportOutputs = 50  // with more outputs, the errors and effects of the first
-	kernelValues  = 4e8 // of few inputs, for few outputs, that may be computed for effects
+	kernelValues  = 4e8 // that may be computed for effects where inputs and outputs are few, see rowsForEffects
 )
 
 // noteOrigin notes in the model how it came about: the command, and errors and

@@ -59,15 +59,16 @@ func OutOfFold(ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx
 	return folds, nil
 }
 
-// Folded is Data whose folds are dealt, and of which some samples of each are at hand.
+// Folded is Data whose folds are dealt before anything is learned. Some samples of each fold are kept,
+// to measure residuals on.
 type Folded interface {
 	Data
-	// HeldOut returns the numbers of the samples at hand of the fold, ascending, their targets, and what m, a
-	// model without the fold, predicts for them.
+	// HeldOut returns the numbers of the kept samples of the fold, ascending, their targets, and what m, a
+	// model learned without the fold, predicts for them.
 	HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error)
 }
 
-// WithoutFolds fits the setting without each of so many folds of the data, and predicts the samples at hand of the fold.
+// WithoutFolds fits the setting without each of so many folds of the data, and predicts its kept samples.
 func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds int) ([]model.Fold, error) {
 	list := make([]model.Fold, folds)
 	for k := range list {

@@ -1,6 +1,7 @@
 package causality
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -77,15 +78,7 @@ func (c conditioning) parents(i int, candidates []int) []int {
 				kept, strength[j] = append(kept, j), rho
 			}
 		}
-		slices.SortStableFunc(kept, func(a, b int) int {
-			switch {
-			case strength[a] > strength[b]:
-				return -1
-			case strength[a] < strength[b]:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(strength[b], strength[a]) })
 		candidates = kept
 	}
 	return candidates

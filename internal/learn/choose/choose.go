@@ -227,7 +227,8 @@ func (s *selection) take(d learn.Data, size int) (err error) {
 	return nil
 }
 
-// draw are so many of l samples, ascending; of one stream, fewer are a part of more.
+// draw returns the numbers of size random samples of l, ascending. Those of a smaller size
+// and the same stream of the seed are among them.
 func (s *selection) draw(l, size int, stream uint64) []int {
 	rows := rand.New(rand.NewPCG(s.Method.Seed, stream)).Perm(l)[:size]
 	slices.Sort(rows)

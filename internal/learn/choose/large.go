@@ -24,7 +24,7 @@ func (s *selection) large() (d learn.Approximator, samples, targets int, yes boo
 	return d, samples, targets, ok && (samples < l || targets < n) && s.Kernels == nil && s.Setting.Kernels == nil
 }
 
-// chooseLarge chooses all but λ on random samples and targets, so many, and λ on all of them, with
+// chooseLarge chooses all but λ on so many random samples and targets, and λ on all of them, with
 // exact kernels where time and memory allow, and explicit features else. Where the time that
 // is limited ends before, or ctx does, the λ of the part is taken.
 func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximator, samples, targets int) (*Result, error) {

@@ -88,8 +88,9 @@ const (
 	Subsets        = 24 // random sets of columns: enough for some to have most of the columns that matter
 )
 
-// Of more than ChooseSamples samples a random part of that size chooses all but λ, and of more
-// than 2·ChooseTargets targets random ChooseTargets. λ is then chosen with all of them: with exact kernels where l²·(m + n) is at most
+// Of more than ChooseSamples samples a random part of that size chooses all but λ. Of at least
+// 2·ChooseTargets targets, ChooseTargets at random do. λ is then chosen with all samples and
+// targets: with exact kernels where l²·(m + n) is at most
 // ExactWork, for l samples, m kernels and n outputs, and with D explicit features else,
 // where l·D·(D + 10d + 2n) is at most FeatureWork, for d inputs. On the two cores of
 // docs/performance.md, a fit of ExactWork takes 10 s and a pass of FeatureWork 30 s.
