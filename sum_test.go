@@ -93,6 +93,22 @@ func TestSumModel(t *testing.T) {
 	}
 }
 
+// A sum with every setting open is chosen and fitted, with one output as with several.
+func TestSumZeroOptions(t *testing.T) {
+	for _, l := range []int{6, 40} {
+		for _, n := range []int{1, 2} {
+			X, Y := twoKinds(l, 1)
+			m, err := iokl.Fit(t.Context(), X, Y.Slice(0, l, 0, n), iokl.Options{Model: "sum", Seed: 1})
+			if err != nil {
+				t.Fatalf("%d samples, %d outputs: %v", l, n, err)
+			}
+			if m.OutputKernels() == nil {
+				t.Errorf("%d samples, %d outputs: no output kernels", l, n)
+			}
+		}
+	}
+}
+
 // FitGram learns the same function from the Gram matrices of the same kernels.
 func TestSumGram(t *testing.T) {
 	X, Y := twoKinds(60, 1)

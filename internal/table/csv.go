@@ -28,6 +28,10 @@ type csvReader struct {
 	cell  []cells  // of the columns that are read
 	first []string // the first data record, read while looking for a header
 	rows  int      // records handed out
+	line  int      // that the record at hand starts at
+	after int      // line after that record
+	blank int      // empty cells still to hand out before held
+	held  []string
 	err   error    // sticky
 }
 
@@ -152,19 +156,44 @@ func (c *csvReader) Rows() int    { return -1 }
 func (c *csvReader) Close() error { return c.src.close() }
 
 // record reads the next record and checks its length, once the first is known.
+// Blank lines are skipped, except that in a file of one column each of them above
+// another record is an empty cell.
 func (c *csvReader) record() ([]string, error) {
+	if c.held == nil {
+		if err := c.read(); err != nil {
+			return nil, err
+		}
+	}
+	if c.blank > 0 {
+		c.blank--
+		c.line++
+		return []string{""}, nil
+	}
+	rec := c.held
+	c.held = nil
+	c.line, _ = c.csv.FieldPos(0)
+	c.after = c.line + 1 + strings.Count(rec[len(rec)-1], "\n")
+	return rec, nil
+}
+
+// read holds the next record, and counts the blank lines of a single column before it.
+func (c *csvReader) read() error {
 	rec, err := c.csv.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, io.EOF
+		return io.EOF
 	}
 	if err != nil {
-		return nil, bad("%s: %v", c.src.name, err)
+		return bad("%s: %v", c.src.name, err)
 	}
+	line, _ := c.csv.FieldPos(0)
 	if c.cols > 0 && len(rec) != c.cols {
-		line, _ := c.csv.FieldPos(0)
-		return nil, bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, line, len(rec), c.cols)
+		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, line, len(rec), c.cols)
 	}
-	return rec, nil
+	c.held = rec
+	if c.cols == 1 {
+		c.blank, c.line = line-c.after, c.after-1
+	}
+	return nil
 }
 
 func (c *csvReader) Read(dst blas.General) (int, error) {
@@ -216,8 +245,7 @@ func (c *csvReader) row(dst []float64) error {
 
 // wrong says what is wrong with a cell of the record at hand.
 func (c *csvReader) wrong(j int, cell string, err error) error {
-	line, _ := c.csv.FieldPos(0)
-	return bad("%s: row %d (line %d), %s: %q %w", c.src.name, c.rows+1, line, schema.Label(c.names, j), clip(cell), err)
+	return bad("%s: row %d (line %d), %s: %q %w", c.src.name, c.rows+1, c.line, schema.Label(c.names, j), clip(cell), err)
 }
 
 func clip(s string) string {
@@ -256,7 +284,7 @@ var ErrNotText = errors.New("not a text file")
 // of them as header. With [HeaderAuto] it is the header when the records below it
 // hold a number in a column where it has text, or when it is a table of one
 // column whose first cell is the word label, class, target or y.
-// Blank lines are skipped, cells are trimmed and rows equally long. Files of other
+// Blank lines are skipped as the readers of numbers do, cells are trimmed and rows equally long. Files of other
 // kinds than CSV are ErrNotText.
 func ReadText(name string, opt Options) (header []string, records [][]string, err error) {
 	s, err := openSource(name, opt.Stdin)
