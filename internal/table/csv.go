@@ -32,7 +32,7 @@ type csvReader struct {
 	after int      // line after that record
 	blank int      // empty cells still to hand out before held
 	held  []string
-	err   error    // sticky
+	err   error // sticky
 }
 
 func newCSVReader(s *source, opt Options) (*csvReader, error) {
