@@ -1,8 +1,8 @@
-//go:build !purego
+//go:build (amd64 || arm64) && !purego
 
 #include "textflag.h"
 
-// Constants of the exponential with AVX2, in the order EXPCONST256 loads them:
+// Constants of the exponential with AVX2 and NEON, in the order these load them:
 // log₂e, ln 2 in two parts, and q₀…q₉ with exp(r) = 1 + r + r²·q(r) to
 // 0.08 ulp for |r| ≤ ln2/2, from interpolation at Chebyshev nodes.
 DATA ·expConst+0(SB)/8, $1.4426950408889634
