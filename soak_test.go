@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -17,27 +16,10 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/internal/soak"
 )
 
-var soak = flag.Duration("soak", 3*time.Second, "time for which TestSoak fits, saves, loads, predicts and cancels")
-
-// held is what a process holds on to.
-type held struct {
-	goroutines, files int
-	heap              uint64
-}
-
-func nowHeld() held {
-	runtime.GC()
-	runtime.GC() // what finalizers let go
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	files, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		files = nil // not told here
-	}
-	return held{runtime.NumGoroutine(), len(files), m.HeapAlloc}
-}
+var soakFor = flag.Duration("soak", 3*time.Second, "time for which TestSoak fits, saves, loads, predicts and cancels")
 
 // soakOnce learns from random data by random options, some of it cancelled on the way, and
 // puts the model through a file.
@@ -99,21 +81,5 @@ func soakOnce(t *testing.T, dir string, seed uint64) {
 // A process that learns for hours holds no more at the end than after its first minute.
 func TestSoak(t *testing.T) {
 	dir := t.TempDir()
-	var seed uint64
-	run := func(d time.Duration) {
-		for end := time.Now().Add(d); time.Now().Before(end); seed++ {
-			soakOnce(t, dir, seed)
-		}
-	}
-	run(min(*soak/3, time.Minute))
-	start, half := nowHeld(), seed
-	run(*soak - min(*soak/3, time.Minute))
-	end := nowHeld()
-	// The garbage of a pool, and of what the runtime keeps of goroutines that ended.
-	const slack = 8 << 20
-	if end.goroutines > start.goroutines || end.files > start.files || end.heap > start.heap+slack {
-		t.Errorf("after %d rounds %+v, after %d %+v", half, start, seed, end)
-	}
-	t.Logf("%d rounds: %d goroutines, %d files, %.1f MiB, after the first %d: %.1f MiB",
-		seed, end.goroutines, end.files, float64(end.heap)/(1<<20), half, float64(start.heap)/(1<<20))
+	soak.Run(t, *soakFor, func(seed uint64) { soakOnce(t, dir, seed) })
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +50,12 @@ func compile(t *testing.T, dir, cc, source string, flags ...string) string {
 	return program
 }
 
+var (
+	calls = flag.Int("calls", 2000, "calls with random arguments, 0 for no limit")
+	soak  = flag.Duration("soak", 0, "time for calls with random arguments, 0 for no limit")
+	seed  = flag.Uint64("seed", 1, "of the random arguments")
+)
+
 func TestC(t *testing.T) {
 	dir, cc := library(t)
 	t.Run("header", func(t *testing.T) { checkHeader(t, filepath.Join(dir, "libiokl.h")) })
@@ -73,6 +81,12 @@ func TestC(t *testing.T) {
 			if out, err := exec.Command(program, filepath.Join(dir, "m.iokl")).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
+			program = compile(t, dir, cc, "testdata/random.c", flags...)
+			out, err := exec.Command(program, fmt.Sprint(*calls), fmt.Sprint(int(soak.Seconds())), fmt.Sprint(*seed)).CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			t.Logf("%s", out)
 		})
 	}
 }

@@ -224,8 +224,9 @@ func rowsOf(h C.iokl_handle, X *C.iokl_matrix) (m *host.Model, x mat.Matrix, row
 	if x, err = matrix(X, "X"); err != nil {
 		return nil, nil, 0, err
 	}
-	if rows, _ = x.Dims(); rows == 0 {
-		return nil, nil, 0, host.Input("no rows to predict")
+	rows, cols := x.Dims()
+	if rows == 0 || cols == 0 {
+		return nil, nil, 0, host.Input("X is %d×%d: there is nothing to predict from", rows, cols)
 	}
 	return m, x, rows, nil
 }

@@ -17,7 +17,10 @@ func TestDataErrors(t *testing.T) {
 	good := randomX(rng, 5, 3)
 	bad := blas.Clone(good)
 	bad.Data[3*3+1] = math.Inf(1)
-	one := randomX(rng, 1, 3)
+	one, huge := randomX(rng, 1, 3), blas.Clone(good)
+	for i := range huge.Data {
+		huge.Data[i] *= 1e200
+	}
 	for _, c := range []struct {
 		name, spec string
 		X          blas.General
@@ -32,6 +35,7 @@ func TestDataErrors(t *testing.T) {
 		{"unknown group", "linear:pixels", good, nil, "unknown group \"pixels\""},
 		{"no groups", "linear:groups", good, nil, "no groups"},
 		{"one sample", "gaussian", one, ErrConstant, ""},
+		{"distances overflow", "gaussian", huge, ErrNotFinite, "overflows"},
 		{"empty", "linear", blas.General{}, nil, "empty"},
 	} {
 		s, err := Parse(c.spec)
@@ -74,7 +78,7 @@ func TestGramErrors(t *testing.T) {
 		{"no parameters", context.Background(), Kernel{Kind: Poly, Inputs: 3}, X, GramOptions{}, nil, "0 parameters, want 3"},
 		{"column", context.Background(), Kernel{Kind: Linear, Inputs: 3, Columns: []int{3}}, X, GramOptions{}, nil, "out of range"},
 		{"precomputed", context.Background(), Kernel{Kind: Precomputed}, X, GramOptions{}, nil, "precomputed"},
-		{"overflow", context.Background(), Kernel{Kind: Poly, Inputs: 3, Params: []float64{1, 0, 1}}, huge, GramOptions{}, nil, "overflows"},
+		{"overflow", context.Background(), Kernel{Kind: Poly, Inputs: 3, Params: []float64{1, 0, 1}}, huge, GramOptions{}, ErrNotFinite, "overflows"},
 	} {
 		_, err := Dictionary{c.k}.Grams(c.ctx, c.X, c.opt)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {

@@ -137,7 +137,7 @@ func (s *side) norms() error {
 		row := blas.Row(s.x, i)
 		s.norm[i] = blas.Dot(row, row)
 		if math.IsInf(s.norm[i], 0) {
-			return fmt.Errorf("the squared norm of row %d overflows: rescale the data", i)
+			return fmt.Errorf("the squared norm of row %d overflows: %w: rescale the data", i, ErrNotFinite)
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ func medianDistance(m metric, X blas.General, set subset, pairs [][2]int) (float
 		median = order.Select(dist, len(dist)/2)
 	}
 	if math.IsInf(median, 0) {
-		return 0, fmt.Errorf("the median distance on features %s overflows: rescale the data", set.label)
+		return 0, fmt.Errorf("the median distance on features %s overflows: %w: rescale the data", set.label, ErrNotFinite)
 	}
 	return median, nil
 }

@@ -212,6 +212,8 @@ static void models(const char *path) {
 	t.cols = D - 1;
 	out = rowmajor(f[0], T, N);
 	STATUS(iokl_predict(model, &t, &out, &err), IOKL_BAD_INPUT);
+	t = rowmajor(x, T, 0);
+	STATUS(iokl_predict(model, &t, &out, &err), IOKL_BAD_INPUT);
 	t = rowmajor(x, 0, D);
 	out = rowmajor(f[0], 0, N);
 	STATUS(iokl_predict(model, &t, &out, &err), IOKL_BAD_INPUT);

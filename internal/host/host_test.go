@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -123,4 +124,56 @@ func TestCancel(t *testing.T) {
 		}
 		j.Close()
 	}
+}
+
+// Errors beyond float64 have no JSON, which is said of the data.
+func TestResultsWithoutJSON(t *testing.T) {
+	X, Y := mat.NewDense(12, 1, nil), mat.NewDense(12, 1, nil)
+	for i := range 12 {
+		X.Set(i, 0, float64(i))
+		Y.Set(i, 0, 1e200*math.Sin(float64(i)))
+	}
+	j := CrossValidate(Source{X: X, Y: Y}, iokl.Options{Kernels: []string{"linear:all"}, CV: iokl.CVOptions{Folds: 2, Lambdas: []float64{1}, Metric: "mse"}})
+	defer j.Close()
+	j.Wait(-1)
+	if text, err := j.JSON(); StatusOf(err) != BadInput || !strings.Contains(err.Error(), "rescale the data") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// FuzzOptions reads options. What is refused is bad input; what is read and written again stays as it is.
+func FuzzOptions(f *testing.F) {
+	for _, text := range []string{
+		`{"lambda": 0.5, "kernels": ["gaussian:all:1,2"], "cv": {"folds": 3, "lambdas": [1e-3]}, "budget": "2s", "precision": "float32"}`,
+		`{"norm": "lp:1.5", "solver": "closed", "seed": 18446744073709551615, "backend": "gonum"}`,
+		`{"level": 0.9, "method": "jackknife+", "joint": true}`,
+		`{"lag": 2, "per_node": true, "names": ["a", "b", "c"], "groups": ["p", "q", "p"], "replicate": [0, 0, 1, 1]}`,
+	} {
+		f.Add(text)
+	}
+	series := blas.NewGeneral(4, 3)
+	f.Fuzz(func(t *testing.T, text string) {
+		opt, err := FitOptions(text)
+		if err == nil {
+			opt.Backend = nil
+			first, err := json.Marshal(opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := FitOptions(string(first))
+			if err != nil {
+				t.Fatalf("%s: %v", first, err)
+			}
+			if second, err := json.Marshal(again); err != nil || string(second) != string(first) {
+				t.Fatalf("%s, read and written again: %s, %v", first, second, err)
+			}
+		}
+		_, graph := IntervalOptions(text)
+		_, _, interval := GrangerOptions(text, series)
+		for _, err := range []error{err, graph, interval} {
+			if err != nil && StatusOf(err) != BadInput {
+				t.Fatalf("%v is no bad input", err)
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -291,5 +292,9 @@ func marshal(v any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(v)
+	b, err := json.Marshal(v)
+	if large := (*json.UnsupportedValueError)(nil); errors.As(err, &large) {
+		err = Input("the result holds %s: rescale the data", large.Str)
+	}
+	return b, err
 }

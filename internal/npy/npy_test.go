@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"io"
@@ -180,6 +181,65 @@ func FuzzRead(f *testing.F) {
 		}
 		if err == nil && (len(arr.Data) != len(again.Data) || (Header{Shape: arr.Shape}).Len() != len(arr.Data)) {
 			t.Fatalf("shape %v with %d and %d elements", arr.Shape, len(arr.Data), len(again.Data))
+		}
+	})
+}
+
+// FuzzArchive changes what the members of an archive hold, behind their checksums, and then a byte of
+// the whole. What a whole archive holds reads as it does alone.
+func FuzzArchive(f *testing.F) {
+	var b bytes.Buffer
+	if err := Write(&b, Array{Shape: []int{2, 3}, Data: make([]float64, 6)}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add("x", b.Bytes(), []byte("{}"), false, uint16(0), uint8(0))
+	f.Add("a/x", b.Bytes()[:70], []byte{}, true, uint16(30), uint8(1))
+	f.Fuzz(func(t *testing.T, name string, array, other []byte, packed bool, at uint16, flip uint8) {
+		var file bytes.Buffer
+		z := zip.NewWriter(&file)
+		for _, m := range []struct {
+			name string
+			data []byte
+		}{{name + ".npy", array}, {"other.json", other}} {
+			h := &zip.FileHeader{Name: m.name}
+			if packed {
+				h.Method = zip.Deflate
+			}
+			w, err := z.CreateHeader(h)
+			if err != nil {
+				t.Skip("a name or size that no archive has")
+			}
+			if _, err := w.Write(m.data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Skip("a name that no archive has")
+		}
+		whole := file.Bytes()
+		whole[int(at)%len(whole)] ^= flip
+		a, err := NewArchive(bytes.NewReader(whole), int64(len(whole)))
+		if err != nil {
+			if !errors.Is(err, ErrFormat) || flip == 0 {
+				t.Fatal(err)
+			}
+			return
+		}
+		for _, name := range a.Names() {
+			got, err := a.Array(name)
+			if err != nil && !errors.Is(err, ErrFormat) {
+				t.Fatal(err)
+			}
+			if flip != 0 {
+				continue
+			}
+			alone, fault := Read(bytes.NewReader(array), int64(len(array)))
+			if (err == nil) != (fault == nil) || err == nil && !slices.Equal(got.Shape, alone.Shape) {
+				t.Fatalf("in the archive %v, alone %v", err, fault)
+			}
+		}
+		if text, err := a.Raw("other.json", 100); err == nil && len(text) > 100 || err != nil && !errors.Is(err, ErrFormat) {
+			t.Fatalf("%d bytes, %v", len(text), err)
 		}
 	})
 }

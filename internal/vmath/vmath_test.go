@@ -303,7 +303,7 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 		got, whole := guarded(rng, n, guard)
 		run(&use, got)
 		for i, w := range want {
-			if !(math.Abs(got[i]-w) <= 8*0x1p-52*max(1, math.Abs(w))) {
+			if !(math.Abs(got[i]-w) <= float64(max(8, d))*0x1p-52*max(1, math.Abs(w))) { // d terms or factors
 				t.Fatalf("%s, n=%d, d=%d: element %d is %v, want %v", name, n, d, i, got[i], w)
 			}
 		}
@@ -379,6 +379,19 @@ func TestRowShapes(t *testing.T) {
 		}
 	}()
 	SqRow(dst, []float64{1, 2}, make([]float64, 5), 3)
+}
+
+// FuzzAgainstGeneric compares every loop of an implementation with the generic one, for lengths, features
+// and alignments of the input.
+func FuzzAgainstGeneric(f *testing.F) {
+	f.Add(uint64(1), uint8(17), uint8(1), uint8(3))
+	f.Add(uint64(2), uint8(66), uint8(0), uint8(40))
+	saved := use
+	f.Cleanup(func() { use = saved })
+	f.Fuzz(func(t *testing.T, seed uint64, n, align, d uint8) {
+		use = sets[seed%uint64(len(sets))]
+		compare(t, rand.New(rand.NewPCG(seed, 7)), int(n)%100, 9+int(align)%8, 1+int(d)%50)
+	})
 }
 
 func FuzzExp(f *testing.F) {
