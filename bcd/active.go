@@ -1,3 +1,5 @@
+// This file chooses the kernels that take part in the current steps of a fit.
+
 package bcd
 
 import "slices"

@@ -1,3 +1,5 @@
+// This file minimizes the objective over the output kernel, at fixed weights, by an interior point method.
+
 package bcd
 
 import (

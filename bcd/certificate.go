@@ -1,3 +1,5 @@
+// This file bounds the objective from below over each block, which gives the certificate of a fit.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file writes the state of a fit and reads it back for the same problem.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file is the solver closed: closed forms for weights and output kernel at a fixed function.
+
 package bcd
 
 import (

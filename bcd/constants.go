@@ -1,6 +1,8 @@
+// This file is the table of the constants that were fitted.
+
 package bcd
 
-// Constants of the methods that were fitted. Fitted on: the golden cases of testdata;
+// They were fitted on the golden cases of testdata;
 // classes with ten views of the shape of Caltech-101 (l = 600 … 3060, 20 … 102
 // outputs); 130 near-collinear kernels of 200 samples and 5 outputs; many outputs at
 // small λ (100×60 … 1500×150 samples×outputs, λ = 1e-4, 1e-6). Judged by C steps and

@@ -1,3 +1,5 @@
+// This file computes the coefficients at fixed weights and output kernel, the C step, by a solver of package sylvester.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file holds what the quasi-Newton descents of product models and of sums have in common.
+
 package bcd
 
 import (
@@ -6,8 +8,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 )
-
-// This file is what the quasi-Newton descents of the two models have in common.
 
 // record is what a descent remembers of its iterates.
 type record struct {

@@ -1,3 +1,5 @@
+// This file finds the directions of outputs by which a basis of outputs grows.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file multiplies by the rows and columns of Γ that belong to kernels of positive weight.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file is the problem in feature space, whose unknowns are weights of explicit features.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file evaluates the L step where cells of Y are missing and few are observed.
+
 package bcd
 
 import (

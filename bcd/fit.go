@@ -1,3 +1,5 @@
+// This file runs a fit: it evaluates points, keeps the best certified one, and describes the result.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file fits thousands of outputs within a basis of output directions that grows.
+
 package bcd
 
 import (

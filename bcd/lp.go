@@ -1,3 +1,5 @@
+// This file is the l_p norm as a regularizer, with the projection on its ball.
+
 package bcd
 
 import (

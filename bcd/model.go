@@ -1,3 +1,5 @@
+// This file minimizes the quasi-Newton model over the feasible set by projected gradients.
+
 package bcd
 
 import (

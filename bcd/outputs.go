@@ -1,3 +1,5 @@
+// This file reduces the outputs to a basis of the row space of Y, and turns solutions back into those for all outputs.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file decides when L and η move in turn, and moves L alone.
+
 package bcd
 
 import (

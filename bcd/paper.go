@@ -1,3 +1,5 @@
+// This file holds the solvers paper and okl, block coordinate descents over C, L and η.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file is the problem in feature space where rows lack targets in a few patterns.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the block r-norms and the elastic net as regularizers.
+
 package bcd
 
 import (

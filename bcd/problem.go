@@ -1,3 +1,5 @@
+// This file declares and checks problems, and declares the options, steps and results of a fit.
+
 package bcd
 
 import (

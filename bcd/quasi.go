@@ -1,3 +1,5 @@
+// This file is a limited-memory BFGS model of the Hessian in weights and output kernels.
+
 package bcd
 
 import (

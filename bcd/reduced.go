@@ -1,3 +1,5 @@
+// This file is the solver reduced, which minimizes over weights and output kernel with the coefficients eliminated.
+
 package bcd
 
 import (

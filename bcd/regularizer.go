@@ -1,3 +1,5 @@
+// This file declares the interface of regularizers and reads their names.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file is the problem in sample space, whose unknowns are coefficients of the samples.
+
 package bcd
 
 import (

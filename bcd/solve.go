@@ -1,3 +1,5 @@
+// This file solves a problem by the solver that the options name.
+
 package bcd
 
 import (

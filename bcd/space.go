@@ -1,3 +1,5 @@
+// This file declares what the solvers ask of the space that the unknown of the linear system is in.
+
 package bcd
 
 import (

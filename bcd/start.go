@@ -1,3 +1,5 @@
+// This file moves the first output kernel near its optimum for a sketch of the kernel matrix.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file holds regularizers that tie weights to each other: groups and wedge.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file fits sums of separable kernels, which have an output kernel for each kernel.
+
 package bcd
 
 import (

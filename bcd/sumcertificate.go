@@ -1,3 +1,5 @@
+// This file bounds the objective of a sum of separable kernels from below.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file is the quasi-Newton descent over the output kernels of a sum.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the problem in the form the methods work on, and iterates with what was computed there.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file changes the units of a problem whose numbers would leave the range of float64.
+
 package bcd
 
 import (

@@ -1,3 +1,5 @@
+// This file moves the weights alone, with their exact second derivative, and single blocks where no joint step helps.
+
 package bcd
 
 import (

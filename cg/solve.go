@@ -1,3 +1,5 @@
+// This file is the iteration of conjugate gradients.
+
 package cg
 
 import (

@@ -1,3 +1,5 @@
+// This file minimizes over the face that the vertices found so far span.
+
 package frankwolfe
 
 import (

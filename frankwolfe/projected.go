@@ -1,3 +1,5 @@
+// This file is the accelerated projected gradient method.
+
 package frankwolfe
 
 import (

@@ -1,3 +1,5 @@
+// This file projects vectors on the simplex and the capped simplex.
+
 package frankwolfe
 
 import "math"

@@ -1,3 +1,5 @@
+// This file is the Frank–Wolfe method.
+
 package frankwolfe
 
 import (

@@ -1,3 +1,5 @@
+// This file projects symmetric matrices on the spectrahedron.
+
 package frankwolfe
 
 import (

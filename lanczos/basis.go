@@ -1,3 +1,5 @@
+// This file keeps the Lanczos basis orthonormal and compresses it at restarts.
+
 package lanczos
 
 import (

@@ -1,3 +1,5 @@
+// This file is the block Lanczos iteration.
+
 package lanczos
 
 import (

@@ -1,3 +1,5 @@
+// This file decomposes symmetric tridiagonal matrices of which few eigenvectors are wanted.
+
 package lanczos
 
 import (

@@ -1,3 +1,5 @@
+// This file holds sets of observed cells, and operators restricted to them.
+
 package linop
 
 import (

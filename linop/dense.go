@@ -1,3 +1,5 @@
+// This file makes operators of functions and of dense matrices, and writes operators out as dense matrices.
+
 package linop
 
 import (

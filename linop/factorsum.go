@@ -1,3 +1,5 @@
+// This file is the weighted sum of Gram matrices that are given by factors.
+
 package linop
 
 import (

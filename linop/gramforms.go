@@ -1,3 +1,5 @@
+// This file computes bilinear forms with the terms of a sum of Gram matrices.
+
 package linop
 
 import (

@@ -1,3 +1,5 @@
+// This file is the operator of ridge regression with a separable kernel.
+
 package linop
 
 import "github.com/iokl/iokl/blas"

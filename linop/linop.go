@@ -1,3 +1,5 @@
+// This file declares the interfaces of operators and of weighted sums.
+
 package linop
 
 import "github.com/iokl/iokl/blas"

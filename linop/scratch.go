@@ -1,3 +1,5 @@
+// This file lends scratch memory to goroutines that apply one operator.
+
 package linop
 
 import "sync"

@@ -1,3 +1,5 @@
+// This file holds positive semidefinite matrices by their eigenpairs.
+
 package linop
 
 import (

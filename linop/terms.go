@@ -1,3 +1,5 @@
+// This file multiplies by single terms of a weighted sum.
+
 package linop
 
 import "github.com/iokl/iokl/blas"

@@ -1,3 +1,5 @@
+// This file adds up the sums of rows in one pass.
+
 package stream
 
 import (

@@ -1,3 +1,5 @@
+// This file writes the state of a pass and reads it back.
+
 package stream
 
 import (

@@ -1,3 +1,5 @@
+// This file multiplies by the Gram matrix of the features in a pass over the rows.
+
 package stream
 
 import (

@@ -1,3 +1,5 @@
+// This file lists which targets rows observe together.
+
 package stream
 
 import (

@@ -1,3 +1,5 @@
+// This file adds up sums over the ranks of a parallel job.
+
 package stream
 
 import (

@@ -1,3 +1,5 @@
+// This file hands out rows in blocks, from memory, in shares for ranks, and read ahead.
+
 package stream
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the sums of a set of rows and combines them.
+
 package stream
 
 import (

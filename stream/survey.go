@@ -1,3 +1,5 @@
+// This file surveys rows before features are made: moments, a sample, and which targets are missing.
+
 package stream
 
 import (

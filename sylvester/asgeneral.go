@@ -1,3 +1,5 @@
+// This file solves the symmetric equation by the methods for general matrices, for comparison.
+
 package sylvester
 
 import (

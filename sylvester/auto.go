@@ -1,3 +1,5 @@
+// This file is the solver auto, which predicts for each call the fastest method.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file solves general equations by two Schur forms (Bartels and Stewart).
+
 package sylvester
 
 import (

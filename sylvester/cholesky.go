@@ -1,3 +1,5 @@
+// This file is the solver cholesky, which factorizes for every distinct eigenvalue of L.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file makes solvers by their names.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file decomposes K, and applies by that the inverse of the system on the full grid of cells.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file holds what the direct solvers share: a dense K is factored once, and solutions are refined.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file is the solver eigen, which works in the eigenvectors of K.
+
 package sylvester
 
 import (

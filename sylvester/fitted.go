@@ -1,3 +1,5 @@
+// This file holds the fitted constants of the package and the speeds of each backend.
+
 package sylvester
 
 import "github.com/iokl/iokl/blas"

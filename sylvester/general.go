@@ -1,3 +1,5 @@
+// This file holds what the two methods for general matrices share.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file solves general equations by a Hessenberg and a Schur form (Golub, Nash and Van Loan).
+
 package sylvester
 
 import (

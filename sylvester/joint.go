@@ -1,3 +1,5 @@
+// This file is the solver cg: conjugate gradients on the one system of all coefficients.
+
 package sylvester
 
 import (

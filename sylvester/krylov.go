@@ -1,3 +1,5 @@
+// This file is the solver krylov: Galerkin projection on one block Krylov space for all columns.
+
 package sylvester
 
 import (

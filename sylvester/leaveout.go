@@ -1,3 +1,5 @@
+// This file computes residuals, predictions and variances of fits without each row from one decomposition of K.
+
 package sylvester
 
 import (

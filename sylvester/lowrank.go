@@ -1,3 +1,5 @@
+// This file preconditions shifted systems by a low-rank approximation of K.
+
 package sylvester
 
 import "github.com/iokl/iokl/blas"

@@ -1,3 +1,5 @@
+// This file solves systems in which cells of Y are missing.
+
 package sylvester
 
 import (

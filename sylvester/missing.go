@@ -1,3 +1,5 @@
+// This file approximates the inverse on the observed cells by inverses on the full grid.
+
 package sylvester
 
 import (

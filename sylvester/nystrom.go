@@ -1,3 +1,5 @@
+// This file is the solver nystrom: conjugate gradients preconditioned by a randomized sketch of K.
+
 package sylvester
 
 import (

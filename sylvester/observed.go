@@ -1,3 +1,5 @@
+// This file factorizes the matrix of the observed cells, and inverts on the full grid by any solver.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file predicts the cost of each method.
+
 package sylvester
 
 import "math"

@@ -1,3 +1,5 @@
+// This file preconditions systems with missing cells, and sums, by a decomposition of K that is kept between calls.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file is the solver rotated: conjugate gradients on the decoupled columns without a preconditioner.
+
 package sylvester
 
 import "context"

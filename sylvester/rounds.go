@@ -1,3 +1,5 @@
+// This file begins and ends a round of conjugate gradients on the decoupled columns.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file runs conjugate gradients on many shifted systems side by side.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file approximates K by a randomized Nyström method.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file shows callers the sketch of K that a solve would begin with.
+
 package sylvester
 
 import (

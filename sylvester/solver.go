@@ -1,3 +1,5 @@
+// This file runs a method until the true residual meets the tolerance.
+
 package sylvester
 
 import (

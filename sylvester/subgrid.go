@@ -1,3 +1,5 @@
+// This file leaves out of a system the rows and columns without an observed cell.
+
 package sylvester
 
 import (

@@ -1,3 +1,5 @@
+// This file solves systems with a sum of separable kernels.
+
 package sylvester
 
 import (

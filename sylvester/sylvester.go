@@ -1,3 +1,5 @@
+// This file declares systems, options, results and the interface of solvers.
+
 package sylvester
 
 import (

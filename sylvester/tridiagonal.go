@@ -1,3 +1,5 @@
+// This file solves shifted systems by a tridiagonal reduction of K.
+
 package sylvester
 
 import (

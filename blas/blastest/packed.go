@@ -1,3 +1,5 @@
+// This file tests packed symmetric matrices.
+
 package blastest
 
 import (

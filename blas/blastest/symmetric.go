@@ -1,3 +1,5 @@
+// This file tests operations on symmetric and triangular matrices.
+
 package blastest
 
 import (

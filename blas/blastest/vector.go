@@ -1,3 +1,5 @@
+// This file tests products with vectors, and that wrong shapes panic.
+
 package blastest
 
 import (

@@ -1,3 +1,5 @@
+// This file checks arguments.
+
 package native
 
 import gblas "gonum.org/v1/gonum/blas"

@@ -1,3 +1,5 @@
+// This file multiplies a packed symmetric matrix by few columns.
+
 package native
 
 import (

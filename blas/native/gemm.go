@@ -1,3 +1,5 @@
+// This file holds what all matrix products share.
+
 package native
 
 import "unsafe"

@@ -1,3 +1,5 @@
+// This file computes matrix products of many columns.
+
 package native
 
 import (

@@ -1,3 +1,5 @@
+// This file computes matrix products of few columns.
+
 package native
 
 import (

@@ -1,5 +1,7 @@
 //go:build !purego
 
+// This file declares the assembly for amd64 and lists the kernels of each instruction set.
+
 package native
 
 import (

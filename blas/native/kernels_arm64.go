@@ -1,5 +1,7 @@
 //go:build !purego
 
+// This file declares the assembly for arm64 and lists its kernels.
+
 package native
 
 // The micro-kernels; their contract stands at tile.

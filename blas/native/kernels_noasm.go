@@ -1,5 +1,7 @@
 //go:build !(amd64 || arm64) || purego
 
+// This file lists the kernels of builds without assembly.
+
 package native
 
 func assemblyLevels() []Level { return nil }

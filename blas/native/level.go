@@ -1,3 +1,5 @@
+// This file lists instruction sets and derives block sizes from the caches.
+
 package native
 
 import (

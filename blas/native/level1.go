@@ -1,3 +1,5 @@
+// This file holds the operations on vectors.
+
 package native
 
 // Ddot returns xᵀy.

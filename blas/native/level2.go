@@ -1,3 +1,5 @@
+// This file holds the exported operations on a matrix and vectors.
+
 package native
 
 import gblas "gonum.org/v1/gonum/blas"

@@ -1,3 +1,5 @@
+// This file holds the operations on matrices, and checks their arguments.
+
 package native
 
 import (

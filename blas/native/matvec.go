@@ -1,3 +1,5 @@
+// This file multiplies matrices by vectors, and updates matrices by products of vectors.
+
 package native
 
 import (

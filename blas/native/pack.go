@@ -1,3 +1,5 @@
+// This file packs the operands of products into panels.
+
 package native
 
 import "unsafe"

@@ -1,3 +1,5 @@
+// This file stores a symmetric matrix in panels and multiplies it by many columns.
+
 package native
 
 import (

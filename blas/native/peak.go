@@ -1,3 +1,5 @@
+// This file measures the largest speed and the memory bandwidth that the processor reaches.
+
 package native
 
 import (

@@ -1,3 +1,5 @@
+// This file keeps scratch memory between calls.
+
 package native
 
 import "github.com/iokl/iokl/internal/par"

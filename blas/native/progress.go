@@ -1,3 +1,5 @@
+// This file makes jobs wait for the one before them on the same panels.
+
 package native
 
 import (

@@ -1,3 +1,5 @@
+// This file holds packed symmetric matrices, and chooses how they are multiplied.
+
 package native
 
 // Symmetric is a symmetric matrix A of order n in the layout the micro-kernels

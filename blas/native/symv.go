@@ -1,3 +1,5 @@
+// This file multiplies a symmetric matrix, of which one triangle is stored, by a vector.
+
 package native
 
 import (

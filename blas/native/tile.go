@@ -1,3 +1,5 @@
+// This file states the contract of the micro-kernels and holds their reference in Go.
+
 package native
 
 import "unsafe"

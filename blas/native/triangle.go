@@ -1,3 +1,5 @@
+// This file multiplies by triangular matrices and solves with them.
+
 package native
 
 import (

@@ -1,3 +1,5 @@
+// This file solves triangular systems with one right-hand side.
+
 package native
 
 import gblas "gonum.org/v1/gonum/blas"

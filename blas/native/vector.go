@@ -1,3 +1,5 @@
+// This file holds the vector kernels in Go, the reference for the assembly.
+
 package native
 
 // vectorChunk bounds what one call of a vector kernel works on: between calls a

@@ -1,5 +1,7 @@
 //go:build openblas
 
+// This file calls the products of OpenBLAS.
+
 package openblas
 
 import (

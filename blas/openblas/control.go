@@ -1,5 +1,7 @@
 //go:build openblas
 
+// This file sets the number of threads of each call of OpenBLAS.
+
 package openblas
 
 /*

@@ -1,5 +1,7 @@
 //go:build openblas
 
+// This file calls the factorizations of OpenBLAS through LAPACKE.
+
 package openblas
 
 import (

@@ -1,3 +1,5 @@
+// This file ends factorizations early once their context has ended.
+
 package lapack
 
 import (

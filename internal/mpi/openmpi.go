@@ -1,5 +1,7 @@
 //go:build mpi
 
+// This file connects the ranks of a job by Open MPI.
+
 package mpi
 
 /*

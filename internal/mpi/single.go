@@ -1,5 +1,7 @@
 //go:build !mpi
 
+// This file is a job of one rank, for builds without MPI.
+
 package mpi
 
 import (

@@ -1,3 +1,5 @@
+// This file checks weighted sums of operators.
+
 package linoptest
 
 import (

@@ -1,3 +1,5 @@
+// This file implements gonum's BLAS on the native kernels.
+
 package kernels
 
 import (

@@ -1,3 +1,5 @@
+// This file estimates condition numbers.
+
 package kernels
 
 import (

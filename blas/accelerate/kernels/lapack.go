@@ -1,3 +1,5 @@
+// This file implements gonum's LAPACK on the module's own factorizations.
+
 package kernels
 
 import (
