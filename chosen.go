@@ -1,3 +1,5 @@
+// This file notes in a model which setting was fitted, and how it did in cross-validation.
+
 package iokl
 
 import (

@@ -1,3 +1,5 @@
+// This file compares settings by cross-validation, and takes over the best one.
+
 package iokl
 
 import (

@@ -1,3 +1,5 @@
+// This file fits models to rows in memory, to class labels and to Gram matrices.
+
 package iokl
 
 import (

@@ -1,3 +1,5 @@
+// This file has what a model tells about uncertainty: intervals, deviations, sets of classes, and refits without each row.
+
 package iokl
 
 import (

@@ -1,3 +1,5 @@
+// This file has fitted models: what they learned, how their fits ended, and their files.
+
 package iokl
 
 import (

@@ -1,3 +1,5 @@
+// This file has the options of a fit.
+
 package iokl
 
 import (
@@ -192,7 +194,7 @@ func (opt *Options) solvers() []string {
 	return append([]string{"reduced"}, bcd.Solvers()...)
 }
 
-// The rest of this file is what the options are to each step of the way.
+// The methods below are the part of the options that each step of a fit takes.
 
 func (opt *Options) env() learn.Env {
 	return learn.Env{Backend: opt.Backend, Seed: opt.Seed, MaxBytes: opt.MaxBytes, Notify: opt.Notify, Watch: opt.Watch}

@@ -1,3 +1,5 @@
+// This file predicts by a model, and scores predictions.
+
 package iokl
 
 import (

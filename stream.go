@@ -1,3 +1,5 @@
+// This file fits models to rows that are read in blocks, from sums over them.
+
 package iokl
 
 import (

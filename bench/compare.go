@@ -1,3 +1,5 @@
+// This file tests which lines of one run differ from those of another beyond chance.
+
 package bench
 
 import (

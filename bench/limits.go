@@ -1,3 +1,5 @@
+// This file measures the peak arithmetic rate and the memory bandwidth of the machine.
+
 package bench
 
 import (

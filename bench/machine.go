@@ -1,3 +1,5 @@
+// This file describes the machine and the build of a run, and what disturbed it.
+
 package bench
 
 import (

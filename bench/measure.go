@@ -1,3 +1,5 @@
+// This file times pieces of work side by side, their repetitions in turn.
+
 package bench
 
 import (

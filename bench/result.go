@@ -1,3 +1,5 @@
+// This file has what a run measures: the results, and the file that keeps them.
+
 package bench
 
 import (

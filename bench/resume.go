@@ -1,3 +1,5 @@
+// This file divides a run into units, and takes those that an earlier run completed.
+
 package bench
 
 import (

@@ -1,3 +1,5 @@
+// This file runs cases one after the other.
+
 package bench
 
 import (

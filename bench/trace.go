@@ -1,3 +1,5 @@
+// This file draws the objective, gap and accuracy of fits against time.
+
 package bench
 
 import (

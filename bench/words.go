@@ -1,3 +1,5 @@
+// This file selects results by name, and puts numbers into words.
+
 package bench
 
 import (

@@ -1,5 +1,7 @@
 //go:build cgo
 
+// This file converts the arguments, results and errors of the C functions.
+
 package main
 
 /*

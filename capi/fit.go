@@ -1,5 +1,7 @@
 //go:build cgo
 
+// This file has the C functions that start fits, comparisons and graphs, and watch the jobs.
+
 package main
 
 /*

@@ -1,5 +1,7 @@
 //go:build cgo
 
+// This file has the C functions about models: files, what they hold, and predictions.
+
 package main
 
 /*

@@ -1,3 +1,5 @@
+// This file maps samples to explicit features, and learns and predicts from these.
+
 package data
 
 import (

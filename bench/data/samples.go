@@ -1,3 +1,5 @@
+// This file makes samples from a seed, and takes, scales and scores samples.
+
 package data
 
 import (

@@ -1,3 +1,5 @@
+// This file makes the matrices of linear systems K·C·L + λl·C = Y from a seed.
+
 package data
 
 import (

@@ -1,3 +1,5 @@
+// This file draws the pictures of a run into files.
+
 package report
 
 import (

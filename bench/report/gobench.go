@@ -1,3 +1,5 @@
+// This file writes results in Go's benchmark format.
+
 package report
 
 import (

@@ -1,3 +1,5 @@
+// This file writes results as tables of text.
+
 package report
 
 import (

@@ -1,3 +1,5 @@
+// This file orders outputs so that correlated ones are neighbours.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file has the flags of all commands, and reads what their values mean.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file reads the tables, Gram matrices and columns that flags name.
+
 package main
 
 import (

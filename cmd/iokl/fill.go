@@ -1,3 +1,5 @@
+// This file completes tables of targets: predictions take the place of empty cells.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file is the command fit for data in memory.
+
 package main
 
 import (

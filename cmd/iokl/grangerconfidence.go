@@ -1,3 +1,5 @@
+// This file has the flags of granger about how sure edges are, and the checkpoint of its resamplings.
+
 package main
 
 import (

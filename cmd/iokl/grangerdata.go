@@ -1,3 +1,5 @@
+// This file reads time series, their groups, and true edges.
+
 package main
 
 import (

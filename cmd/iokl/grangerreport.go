@@ -1,3 +1,5 @@
+// This file prints what granger found, as JSON and in words.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file writes and draws causal graphs by the names of their files.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file adds intervals, deviations and influences to predictions, and prints how they hold.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file is the page of help about SPECs of kernels.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file reads class labels, and the sets of columns that kernels name.
+
 package main
 
 import (

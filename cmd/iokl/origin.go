@@ -1,3 +1,5 @@
+// This file notes in a model the command that made it, its errors on the training data, and the effects of its inputs.
+
 package main
 
 import (

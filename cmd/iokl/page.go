@@ -1,3 +1,5 @@
+// This file is the command report, and puts together the pages about results.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file has the sections of a page about a cross-validation.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file has the sections of a page about a causal graph.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file draws kernel weights, output kernels, predictions and errors of cross-validation.
+
 package main
 
 import (

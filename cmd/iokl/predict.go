@@ -1,3 +1,5 @@
+// This file is the command predict.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file shows on standard error how a fit goes on.
+
 package main
 
 import (

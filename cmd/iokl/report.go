@@ -1,3 +1,5 @@
+// This file prints what a fit found, as JSON and in words.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file compares predictions with true targets, and prints both.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file writes predictions as CSV and .npy.
+
 package main
 
 import (
@@ -15,8 +17,6 @@ import (
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/table"
 )
-
-// This file writes predictions.
 
 // sink receives predictions.
 type sink func(a *prediction) error

@@ -1,3 +1,5 @@
+// This file has the flags of streamed data, reads the rows of two files side by side, and fits to them.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file has the flags of the model, and prints bounds and the output kernel of each kernel.
+
 package main
 
 import (

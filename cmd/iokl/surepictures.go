@@ -1,3 +1,5 @@
+// This file draws how intervals and class probabilities hold on data with known targets.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file lists the training rows that the other rows do not predict.
+
 package main
 
 import (

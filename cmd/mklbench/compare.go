@@ -1,3 +1,5 @@
+// This file is the command compare.
+
 package main
 
 import (

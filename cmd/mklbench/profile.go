@@ -1,3 +1,5 @@
+// This file writes profiles and traces of a run.
+
 package main
 
 import (

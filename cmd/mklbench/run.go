@@ -1,3 +1,5 @@
+// This file is the commands run, list and env.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file has a sum of kernels on a graph that is never formed as a matrix.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// This file runs fits, comparisons and searches for graphs in goroutines that a host can watch and cancel.
+
 package host
 
 import (

@@ -1,3 +1,5 @@
+// This file keeps models for a host, and says as JSON what they are.
+
 package host
 
 import (

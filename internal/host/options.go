@@ -1,3 +1,5 @@
+// This file reads options from JSON.
+
 package host
 
 import (

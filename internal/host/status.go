@@ -1,3 +1,5 @@
+// This file assigns status codes to errors.
+
 package host
 
 import (

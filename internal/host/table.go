@@ -1,3 +1,5 @@
+// This file gives numbers to the objects that a host keeps.
+
 package host
 
 import (

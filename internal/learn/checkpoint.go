@@ -1,3 +1,5 @@
+// This file keeps the state of a fit in a file, from which a later fit goes on.
+
 package learn
 
 import (

@@ -1,3 +1,5 @@
+// This file measures the errors of predictions.
+
 package learn
 
 import (

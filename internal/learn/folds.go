@@ -1,3 +1,5 @@
+// This file deals samples, or cells of their targets, to the folds of a cross-validation.
+
 package learn
 
 import (

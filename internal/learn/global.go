@@ -1,3 +1,5 @@
+// This file bounds the objective of a product model over all weights and all L.
+
 package learn
 
 import (

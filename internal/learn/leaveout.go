@@ -1,3 +1,5 @@
+// This file follows a path of λ with refits without each sample, in closed form.
+
 package learn
 
 import (

@@ -1,3 +1,5 @@
+// This file fits models without each fold, and predicts the samples left out.
+
 package learn
 
 import (

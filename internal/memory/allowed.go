@@ -1,3 +1,5 @@
+// This file finds how much memory the machine, control groups and resource limits leave to the process.
+
 package memory
 
 import (

@@ -1,3 +1,5 @@
+// This file asks Linux for huge pages.
+
 package memory
 
 import (

@@ -1,3 +1,5 @@
+// This file draws curves over an axis.
+
 package picture
 
 import (

@@ -1,3 +1,5 @@
+// This file writes pictures with their titles and legends into files and pages.
+
 package picture
 
 import (

@@ -1,3 +1,5 @@
+// This file draws matrices as heat maps.
+
 package picture
 
 import (

@@ -1,3 +1,5 @@
+// This file draws directed graphs into files.
+
 package picture
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case gonum: operations of gonum's mat on gonum's kernels and on those of this module.
+
 package algebra
 
 import (

@@ -1,3 +1,5 @@
+// This file answers which backend of dense kernels is the fastest for each kind of work.
+
 package algebra
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case eigen: the dense factorizations of every backend.
+
 package algebra
 
 import (

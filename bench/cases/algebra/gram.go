@@ -1,3 +1,5 @@
+// This file is the case gram: how fast Gram matrices are built, beside the matrix product in them.
+
 package algebra
 
 import (

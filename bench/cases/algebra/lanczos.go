@@ -1,3 +1,5 @@
+// This file is the case lanczos: extremal eigenpairs by Lanczos iteration and by full eigendecompositions.
+
 package algebra
 
 import (

@@ -1,3 +1,5 @@
+// This file answers whether arithmetic or memory bounds each kind of work, and how near it is to that bound.
+
 package algebra
 
 import (

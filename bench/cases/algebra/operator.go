@@ -1,3 +1,5 @@
+// This file is the case operator: products of a packed Gram matrix with blocks of columns.
+
 package algebra
 
 import (

@@ -1,3 +1,5 @@
+// This file draws speeds under the limits that the machine's arithmetic and memory set.
+
 package algebra
 
 import (

@@ -1,3 +1,5 @@
+// This file puts the speeds of the backends, relative to each other and to the machine's peak, into sentences.
+
 package algebra
 
 import (

@@ -1,3 +1,5 @@
+// This file finds causal graphs by partial correlations, a baseline for package granger.
+
 package causality
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case drosophila: causal graphs of groups of genes, at the settings of the paper and at ours.
+
 package causality
 
 import (

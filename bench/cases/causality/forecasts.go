@@ -1,3 +1,5 @@
+// This file is the case granger-forecast: forecasts of several steps by kernels, by a linear VAR, and by the last value.
+
 package causality
 
 import (

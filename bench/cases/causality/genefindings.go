@@ -1,3 +1,5 @@
+// This file says what the fits to groups of genes found.
+
 package causality
 
 import (

@@ -1,3 +1,5 @@
+// This file draws the graphs, output kernels and errors of groups of genes.
+
 package causality
 
 import (

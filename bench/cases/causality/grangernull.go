@@ -1,3 +1,5 @@
+// This file is the case granger-null: how often the permutation null calls an edge significant where there is none.
+
 package causality
 
 import (

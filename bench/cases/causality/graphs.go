@@ -1,3 +1,5 @@
+// This file is the case lotka, and finds causal graphs by correlations and F tests, baselines for package granger.
+
 package causality
 
 import (

@@ -1,3 +1,5 @@
+// This file sets the paper's figures about genes beside what is measured here.
+
 package causality
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case granger-short, and simulates the short series that it finds graphs of.
+
 package causality
 
 import (

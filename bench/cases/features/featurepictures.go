@@ -1,3 +1,5 @@
+// This file draws errors and times of explicit features.
+
 package features
 
 import (

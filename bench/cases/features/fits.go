@@ -1,3 +1,5 @@
+// This file is the case nystrom: fits by explicit features beside fits by the exact kernel.
+
 package features
 
 import (

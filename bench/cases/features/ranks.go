@@ -1,3 +1,5 @@
+// This file is the case ranks: how a pass over streamed rows scales with the processes of an MPI job.
+
 package features
 
 import (

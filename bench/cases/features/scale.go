@@ -1,3 +1,5 @@
+// This file is the case scale: how the time of a streamed pass, and of the fit after it, grows with the number of rows.
+
 package features
 
 import (

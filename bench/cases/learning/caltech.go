@@ -1,3 +1,5 @@
+// This file is the cases caltech and convergence: how soon each method is near the optimum of a problem of the shape of Caltech-101.
+
 package learning
 
 import (

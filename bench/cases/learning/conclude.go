@@ -1,3 +1,5 @@
+// This file puts the accuracies and times of the learning cases into sentences.
+
 package learning
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case figures: the paper's first two figures, on plant leaves.
+
 package learning
 
 import (

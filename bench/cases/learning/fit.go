@@ -1,3 +1,5 @@
+// This file fits one learning problem in several ways, and records objective, gap and accuracy over time.
+
 package learning
 
 import (

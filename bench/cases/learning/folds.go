@@ -1,3 +1,5 @@
+// This file measures the accuracy of classifiers on several views of samples, over splits into training and test samples.
+
 package learning
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case sparse: whether kernel weights single out the relevant inputs.
+
 package learning
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case sum: an output kernel for each kernel against one of all.
+
 package learning
 
 import (

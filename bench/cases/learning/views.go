@@ -1,3 +1,5 @@
+// This file is the cases leaves and mfeat: classification from several views of each sample.
+
 package learning
 
 import (

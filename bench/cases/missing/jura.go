@@ -1,3 +1,5 @@
+// This file is the case jura: cadmium in the soil from metals that are cheaper to measure.
+
 package missing
 
 import (

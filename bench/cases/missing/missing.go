@@ -1,3 +1,5 @@
+// This file is the case missing: time and error against the share of target cells that are missing.
+
 package missing
 
 import (

@@ -1,3 +1,5 @@
+// This file runs a script of another program on our data and reads what it measured.
+
 package peers
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case ridge: ridge regression on explicit features beside scikit-learn.
+
 package peers
 
 import (

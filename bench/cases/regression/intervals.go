@@ -1,3 +1,5 @@
+// This file is the case intervals: coverage, width and speed of prediction intervals.
+
 package regression
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case mtr: zero Options beside tuned baselines on sets of multi-target regression.
+
 package regression
 
 import (

@@ -1,3 +1,5 @@
+// This file is the case predict: the rate of predictions for many new points.
+
 package regression
 
 import (

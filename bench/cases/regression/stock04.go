@@ -1,3 +1,5 @@
+// This file is the case stock04: the paper's Table 1, with the linear baselines in it.
+
 package regression
 
 import (

@@ -1,3 +1,5 @@
+// This file judges the solver auto: how its time compares with that of the fastest solver of each system.
+
 package systems
 
 import (

@@ -1,3 +1,5 @@
+// This file measures all solvers of linear systems side by side at one system.
+
 package systems
 
 import (

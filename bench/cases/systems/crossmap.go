@@ -1,3 +1,5 @@
+// This file draws maps of which solver is the fastest at each size, λ and spectrum of L.
+
 package systems
 
 import (

@@ -1,3 +1,5 @@
+// This file says which solver is the fastest where, and how its time grows with the number of samples.
+
 package systems
 
 import (

@@ -1,3 +1,5 @@
+// This file answers which solver to take for a number of samples and outputs.
+
 package systems
 
 import (

@@ -1,3 +1,5 @@
+// This file tests whether rows are like their neighbours, and deals rows to folds in blocks.
+
 package choose
 
 import (

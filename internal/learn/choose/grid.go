@@ -1,3 +1,5 @@
+// This file lists the settings to compare: dictionaries, norms, τ, what is learned, and paths of λ.
+
 package choose
 
 import (

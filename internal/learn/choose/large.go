@@ -1,3 +1,5 @@
+// This file chooses a setting on a part of many samples or targets, and λ on all of them.
+
 package choose
 
 import (

@@ -1,3 +1,5 @@
+// This file compares settings by leaving out each sample in closed form.
+
 package choose
 
 import (

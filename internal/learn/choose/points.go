@@ -1,3 +1,5 @@
+// This file ranks settings by their errors on the folds, and gives up those that are clearly worse.
+
 package choose
 
 import (

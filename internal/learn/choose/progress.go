@@ -1,3 +1,5 @@
+// This file tells how far the comparison of settings has come.
+
 package choose
 
 import (

@@ -1,3 +1,5 @@
+// This file compares dictionaries by kernel ridge regression: with fixed weights and L = (τ/n)·I, one factorization serves all λ.
+
 package choose
 
 import (
@@ -15,9 +17,6 @@ import (
 	"github.com/iokl/iokl/kernel"
 )
 
-// Where no kernels are given, dictionaries are screened first: with weights that
-// are fixed and L = (τ/n)·I, one factorisation serves all values of λ, so
-// that dozens can be compared on held-out samples before anything is learned.
 // screened is how a dictionary did.
 type screened struct {
 	kernels []string

@@ -1,3 +1,5 @@
+// This file tries the sum of separable kernels around the best setting of the product.
+
 package choose
 
 import (

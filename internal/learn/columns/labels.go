@@ -1,3 +1,5 @@
+// This file turns class labels into targets.
+
 package columns
 
 import (

@@ -1,3 +1,5 @@
+// This file measures, scales and limits the columns of a table.
+
 package columns
 
 import (

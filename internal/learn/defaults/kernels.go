@@ -1,3 +1,5 @@
+// This file has the dictionaries of kernels to choose from.
+
 package defaults
 
 import (

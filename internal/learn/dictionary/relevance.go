@@ -1,3 +1,5 @@
+// This file learns, by kernel ridge regression, along which columns and directions the targets vary.
+
 package dictionary
 
 import (

@@ -1,3 +1,5 @@
+// This file predicts sets of classes and class probabilities.
+
 package model
 
 import (

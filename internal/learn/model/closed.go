@@ -1,3 +1,5 @@
+// This file has what one decomposition of K_η tells about a model: deviations, influences, and refits without each row.
+
 package model
 
 import (

@@ -1,3 +1,5 @@
+// This file predicts intervals from the residuals of models without each fold.
+
 package model
 
 import (

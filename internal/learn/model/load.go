@@ -1,3 +1,5 @@
+// This file reads model files and checks that their parts fit together.
+
 package model
 
 import (

@@ -1,3 +1,5 @@
+// This file writes model files, and has their format.
+
 package model
 
 import (

@@ -1,3 +1,5 @@
+// This file has models that are a sum of separable kernels.
+
 package model
 
 import (

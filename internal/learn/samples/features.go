@@ -1,3 +1,5 @@
+// This file adds up explicit features over samples in memory, apart for each fold.
+
 package samples
 
 import (

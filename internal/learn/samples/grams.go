@@ -1,3 +1,5 @@
+// This file has samples of which the caller gives the Gram matrices.
+
 package samples
 
 import (

@@ -1,3 +1,5 @@
+// This file refits a training set without each of its samples, in closed form.
+
 package samples
 
 import (

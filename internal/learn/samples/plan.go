@@ -1,3 +1,5 @@
+// This file estimates the memory and work of a fit, and replaces exact kernels that need too much by explicit features.
+
 package samples
 
 import (

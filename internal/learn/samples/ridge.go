@@ -1,3 +1,5 @@
+// This file is kernel ridge regression on one split of the samples, for all λ at once.
+
 package samples
 
 import (

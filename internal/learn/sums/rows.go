@@ -1,3 +1,5 @@
+// This file surveys, scales and adds up rows that are read in blocks, and keeps the sums in checkpoints.
+
 package sums
 
 import (

@@ -1,3 +1,5 @@
+// This file makes learning problems of sums over folds, and scores their solutions.
+
 package sums
 
 import (
