@@ -155,6 +155,25 @@ func TestCancelledAnywhere(t *testing.T) {
 	}
 }
 
+// A fit with interval folds ends when it is cancelled at any look, between two folds and after the last one too.
+func TestCancelledInFolds(t *testing.T) {
+	X, Y := noisy(12, 2, 2)
+	for at := int64(1); ; at++ {
+		ctx := newCounting(t, at)
+		m, err := iokl.Fit(ctx, X, Y, iokl.Options{Kernels: []string{"linear:all"}, Lambda: .1, IntervalFolds: 3})
+		if ctx.Context.Err() == nil {
+			if err != nil || m.IntervalFolds() != 3 {
+				t.Errorf("not cancelled: %v", err)
+			}
+			t.Logf("%d looks", at)
+			return
+		}
+		if err := certified(m, err); !errors.Is(err, context.Canceled) && ctx.after() > 0 || m != nil && m.IntervalFolds() == 3 && err != nil {
+			t.Fatalf("cancelled at look %d: %v", at, err)
+		}
+	}
+}
+
 // certified is err, or what is wrong with a model that comes with it.
 func certified(m *iokl.Model, err error) error {
 	if m == nil {

@@ -134,10 +134,10 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 		sub.IntervalFolds, sub.Global, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, false, nil, "", nil, nil, nil
 		sub.Tol = max(opt.Tol, defaults.CompareTol)
 		m, err := sub.fit(ctx, d)
-		if m == nil || ctx.Err() != nil || !errors.Is(err, bcd.ErrNotConverged) && err != nil {
+		if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
 			return nil, err
 		}
-		return m.learned, nil
+		return m.learned, ctx.Err() // which may have ended after the fit
 	})
 }
 

@@ -7,6 +7,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -247,7 +248,7 @@ func (m *Method) Path(ctx context.Context, t Training, s Setting, lambdas []floa
 		p.Lambda = lambda
 		res, err := bcd.Solve(ctx, p, so)
 		if res == nil || ctx.Err() != nil {
-			return fault.From(err)
+			return fault.From(cmp.Or(err, ctx.Err()))
 		}
 		so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C), Ls: res.Ls}
 		e, err := t.Errors(ctx, res)

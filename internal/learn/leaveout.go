@@ -3,6 +3,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/iokl/iokl/bcd"
@@ -48,7 +49,7 @@ func (m *Method) LeaveOut(ctx context.Context, t Training, refits LeaveOut, s Se
 		if p.Lambda = lambda; !fixed {
 			res, err := bcd.Solve(ctx, p, so)
 			if res == nil || ctx.Err() != nil {
-				return fault.From(err)
+				return fault.From(cmp.Or(err, ctx.Err()))
 			}
 			so.Start = &bcd.State{Eta: res.Eta, L: res.L, X: res.C}
 			eta, L = res.Eta, res.L

@@ -82,7 +82,7 @@ func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds in
 		so.Tol, so.Trace = max(so.Tol, defaults.CompareTol), nil
 		res, err := bcd.Solve(ctx, p, so)
 		if res == nil || ctx.Err() != nil {
-			return nil, fault.From(err)
+			return nil, fault.From(cmp.Or(err, ctx.Err()))
 		}
 		f := model.Fold{Model: t.Model(res)}
 		f.Warnings = nil
