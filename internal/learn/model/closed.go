@@ -246,8 +246,8 @@ func (m *Model) unit(j int) float64 {
 // smoothers is how many numbers the smoothers of a slab of new points take, 32 MiB.
 const smoothers = 1 << 22
 
-// jackknife are the intervals of jackknife+.
-func (m *Model) jackknife(ctx context.Context, lo, hi, x blas.General, q Interval) error {
+// jackknife are the intervals of jackknife+ around the predictions F.
+func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
 	c, err := m.derive(ctx)
 	if err != nil {
 		return err
@@ -279,13 +279,9 @@ func (m *Model) jackknife(ctx context.Context, lo, hi, x blas.General, q Interva
 		}
 		U := blas.NewGeneral(r*rows, c.l)
 		c.lo.Smoothers(U, W)
-		F := blas.NewGeneral(rows, lo.Cols)
-		if err := m.Predict(ctx, F, blas.View(x, first, 0, rows, x.Cols)); err != nil {
-			return err
-		}
 		par.For(rows, func(i int) {
 			a, b := blas.Row(lo, first+i), blas.Row(hi, first+i)
-			copy(a, blas.Row(F, i))
+			copy(a, blas.Row(F, first+i))
 			copy(b, a)
 			moved := blas.NewGeneral(c.R.Rows, c.R.Cols)
 			c.lo.Changes(moved, U, i)

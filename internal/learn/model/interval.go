@@ -45,7 +45,7 @@ type ends struct {
 	closed *closed
 }
 
-// residuals are the sizes of the residuals of one output, ascending, by fold.
+// residuals are the sizes of the residuals of one output, by fold as a [list] has them.
 type residuals struct {
 	folds [][]float64
 	count int
@@ -81,11 +81,8 @@ func (m *Model) method(q *Interval) error {
 	return nil
 }
 
-// blockRows is how many new points intervals are computed for at a time.
-const blockRows = 16 * SlabRows
-
 // Intervals writes the predictions for the rows of x, and the ends of their intervals, to F, lo and
-// hi (t×n), by blocks of rows.
+// hi (t×n), by slabs of rows.
 func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
 	if err := m.method(&q); err != nil {
 		return err
@@ -93,23 +90,16 @@ func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Inte
 	if m.In == nil {
 		return fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
 	}
-	for at := 0; at < x.Rows; at += blockRows {
-		rows := min(blockRows, x.Rows-at)
-		view := func(a blas.General) blas.General { return blas.View(a, at, 0, rows, a.Cols) }
-		if err := m.Predict(ctx, view(F), view(x)); err != nil {
-			return err
-		}
-		var err error
-		if q.Method == CVPlus {
-			err = m.crossIntervals(ctx, view(lo), view(hi), view(x), q)
-		} else {
-			err = m.jackknife(ctx, view(lo), view(hi), view(x), q)
-		}
-		if err != nil {
-			return err
-		}
-		include(view(lo), view(hi), view(F))
+	if q.Method == CVPlus {
+		return m.crossIntervals(ctx, F, lo, hi, x, q)
 	}
+	if err := m.Predict(ctx, F, x); err != nil {
+		return err
+	}
+	if err := m.jackknife(ctx, F, lo, hi, x, q); err != nil {
+		return err
+	}
+	include(lo, hi, F)
 	return nil
 }
 
@@ -123,57 +113,104 @@ func include(lo, hi, F blas.General) {
 	}
 }
 
-// crossIntervals are those of CV+.
-func (m *Model) crossIntervals(ctx context.Context, lo, hi, x blas.General, q Interval) error {
-	predictions, scales := make([]blas.General, len(m.Folds)), make([]blas.General, len(m.Folds))
-	for k, f := range m.Folds {
-		predictions[k] = blas.NewGeneral(x.Rows, lo.Cols)
-		if err := f.Predict(ctx, predictions[k], x); err != nil {
-			return err
-		}
-		if q.Local {
-			scales[k] = blas.NewGeneral(x.Rows, lo.Cols)
-			if err := f.widths(ctx, scales[k], x); err != nil {
-				return err
-			}
-		}
-	}
-	return m.combine(ctx, lo, hi, predictions, scales, q)
-}
+// blockRows is how many new points CV+ takes at a time: enough to be worth loading every model into the caches.
+const blockRows = 4 * SlabRows
 
-// combine makes the intervals of CV+ of the predictions of the folds and of what their
-// residuals are multiplied by.
-func (m *Model) combine(ctx context.Context, lo, hi blas.General, predictions, scales []blas.General, q Interval) error {
-	lists, err := m.sorted(ctx, q)
+// crossIntervals are those of CV+.
+func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
+	searches, err := m.searches(ctx, q, x.Rows)
 	if err != nil {
 		return err
 	}
-	ranks := make([]int, len(lists))
-	for j := range lists {
-		if ranks[j], err = rank(q.Level, lists[j].count); err != nil {
+	own, err := m.predictor(x)
+	if err != nil {
+		return err
+	}
+	folds := make([]*predictor, len(m.Folds))
+	for k, f := range m.Folds {
+		if folds[k], err = f.predictor(x); err != nil {
 			return err
 		}
 	}
-	par.Ranges(lo.Rows, SlabRows, func(from, to int) {
-		s := make(search, len(m.Folds))
-		for j := range lists {
-			s.aim(lists[j].folds, ranks[j])
-			for i := from; i < to; i++ {
-				for k, P := range predictions {
-					s[k].shift, s[k].scale = P.Data[i*P.Stride+j], 1
-					if q.Local {
-						s[k].scale = scales[k].Data[i*scales[k].Stride+j]
-					}
-				}
-				hi.Data[i*hi.Stride+j] = s.find(ranks[j])
-				for k := range s {
-					s[k].shift = -s[k].shift
-				}
-				lo.Data[i*lo.Stride+j] = -s.find(ranks[j])
+	type scratch struct{ predictions, scales []blas.General }
+	var free par.Free[scratch]
+	fail := make([]error, (x.Rows+blockRows-1)/blockRows)
+	block := func(from, rows int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s := free.Get()
+		if s == nil {
+			s = &scratch{predictions: make([]blas.General, len(folds))}
+			if q.Local {
+				s.scales = make([]blas.General, len(folds))
 			}
 		}
-	})
-	return ctx.Err()
+		defer free.Put(s)
+		view := func(a blas.General) blas.General { return blas.View(a, from, 0, rows, a.Cols) }
+		if err := own.predict(view(F), view(x), from); err != nil {
+			return err
+		}
+		for k, f := range folds {
+			s.predictions[k] = blas.Reshape(s.predictions[k], rows, F.Cols)
+			if err := f.predict(s.predictions[k], view(x), from); err != nil {
+				return err
+			}
+			if q.Local {
+				s.scales[k] = blas.Reshape(s.scales[k], rows, F.Cols)
+				if err := f.m.widths(ctx, s.scales[k], view(x)); err != nil {
+					return err
+				}
+			}
+		}
+		combine(view(F), view(lo), view(hi), searches, s.predictions, s.scales)
+		return nil
+	}
+	par.Ranges(x.Rows, blockRows, func(from, to int) { fail[from/blockRows] = block(from, to-from) })
+	return cmp.Or(fail...)
+}
+
+// combine makes the intervals of CV+ of the predictions F, those of the folds, and what the residuals of these are
+// multiplied by, if scales is not nil.
+func combine(F, lo, hi blas.General, searches []search, predictions, scales []blas.General) {
+	at := make([]place, len(predictions))
+	for k := range at {
+		at[k].scale, at[k].inverse = 1, 1
+	}
+	for j := range searches {
+		for i := range F.Rows {
+			for k, P := range predictions {
+				at[k].shift = P.Data[i*P.Stride+j]
+			}
+			for k, S := range scales {
+				at[k].scale = S.Data[i*S.Stride+j]
+				at[k].inverse = 1 / at[k].scale
+			}
+			hi.Data[i*hi.Stride+j] = searches[j].find(at)
+			for k := range at {
+				at[k].shift = -at[k].shift
+			}
+			lo.Data[i*lo.Stride+j] = -searches[j].find(at)
+		}
+	}
+	include(lo, hi, F)
+}
+
+// searches find the ends of the intervals of each output, for so many rows.
+func (m *Model) searches(ctx context.Context, q Interval, rows int) ([]search, error) {
+	lists, err := m.sorted(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	searches := make([]search, len(lists))
+	for j := range lists {
+		r, err := rank(q.Level, lists[j].count)
+		if err != nil {
+			return nil, err
+		}
+		searches[j] = newSearch(lists[j].folds, r, rows)
+	}
+	return searches, nil
 }
 
 // sorted are the residuals of each output, as q compares them.
@@ -211,7 +248,7 @@ func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 				}
 			}
 			slices.Sort(list)
-			lists[j].folds = append(lists[j].folds, list)
+			lists[j].folds = append(lists[j].folds, stepped(list))
 			lists[j].count += len(list)
 		}
 	}
@@ -283,109 +320,6 @@ func trainingInputs(b Basis) blas.General {
 	return blas.General{}
 }
 
-// search finds elements of given rank among the numbers shift_k + scale_k·v, v in list k.
-type search []reach
-
-// reach is how far a list is taken.
-type reach struct {
-	list         []float64 // ascending
-	shift, scale float64
-	first        int     // as many numbers as are in proportion to the rank
-	value, rate  float64 // of the list there, and its numbers in a unit; rate is 0 where it does not rise
-	taken        int
-	last, next   float64 // the last number taken and the first that is not; ∓Inf where there is none
-}
-
-// at is number i of the list.
-func (p *reach) at(i int) float64 { return p.shift + p.scale*p.list[i] }
-
-// take takes as many numbers.
-func (p *reach) take(count int) {
-	p.taken = count
-	p.last, p.next = math.Inf(-1), math.Inf(1)
-	if count > 0 {
-		p.last = p.at(count - 1)
-	}
-	if count < len(p.list) {
-		p.next = p.at(count)
-	}
-}
-
-// find returns the number of rank r, from 1. It starts from as many of each list as are in proportion, moves to a common
-// end by the slope of the lists there, and then exchanges the largest numbers that are
-// taken for smaller ones that are not: few, where the lists are smooth.
-func (s search) find(r int) float64 {
-	for have := s.start(); ; {
-		from, to := &s[0], &s[0]
-		for k := range s {
-			if p := &s[k]; p.last > from.last {
-				from = p
-			}
-			if p := &s[k]; p.next < to.next {
-				to = p
-			}
-		}
-		switch {
-		case have < r:
-			to.take(to.taken + 1)
-			have++
-		case have > r:
-			from.take(from.taken - 1)
-			have--
-		case from.last > to.next:
-			from.take(from.taken - 1)
-			to.take(to.taken + 1)
-		default:
-			return from.last
-		}
-	}
-}
-
-// aim makes the search one in these lists, for the rank r.
-func (s search) aim(lists [][]float64, r int) {
-	total := 0
-	for _, list := range lists {
-		total += len(list)
-	}
-	for k, list := range lists {
-		n := len(list)
-		s[k] = reach{list: list, first: min(r*n/total, max(n-1, 0))}
-		if n == 0 {
-			continue
-		}
-		p := &s[k]
-		p.value = list[p.first]
-		lo, hi := max(p.first-n/32-1, 0), min(p.first+n/32+1, n-1)
-		if rise := list[hi] - list[lo]; rise > 0 {
-			p.rate = float64(hi-lo) / rise
-		}
-	}
-}
-
-// start takes about r numbers, and returns how many.
-func (s search) start() (have int) {
-	var end, weight float64 // Σ rate·v and Σ rate over the lists, v their numbers of the rank in proportion
-	for k := range s {
-		p := &s[k]
-		end += p.rate * (p.shift + p.scale*p.value)
-		weight += p.rate
-	}
-	if weight > 0 {
-		end /= weight
-	}
-	for k := range s {
-		p := &s[k]
-		count := p.first
-		if p.rate > 0 {
-			move := (end - p.shift - p.scale*p.value) * p.rate
-			count += int(max(float64(-count), min(move, float64(len(p.list)-count))))
-		}
-		p.take(count)
-		have += count
-	}
-	return have
-}
-
 // PredictGramIntervals are Intervals from cross-Gram matrices, as for PredictGram.
 func (m *Model) PredictGramIntervals(ctx context.Context, cross []blas.General, q Interval) (F, lo, hi blas.General, err error) {
 	if err := m.method(&q); err != nil {
@@ -400,6 +334,10 @@ func (m *Model) PredictGramIntervals(ctx context.Context, cross []blas.General, 
 	if F, err = m.PredictGram(cross); err != nil {
 		return F, lo, hi, err
 	}
+	searches, err := m.searches(ctx, q, F.Rows)
+	if err != nil {
+		return F, lo, hi, err
+	}
 	lo, hi = blas.NewGeneral(F.Rows, F.Cols), blas.NewGeneral(F.Rows, F.Cols)
 	predictions := make([]blas.General, len(m.Folds))
 	for k, f := range m.Folds {
@@ -407,9 +345,8 @@ func (m *Model) PredictGramIntervals(ctx context.Context, cross []blas.General, 
 			return F, lo, hi, err
 		}
 	}
-	err = m.combine(ctx, lo, hi, predictions, nil, q)
-	include(lo, hi, F)
-	return F, lo, hi, cmp.Or(err, ctx.Err())
+	combine(F, lo, hi, searches, predictions, nil)
+	return F, lo, hi, ctx.Err()
 }
 
 // kept are the columns of cross-Gram matrices that belong to the samples of the fold's model.

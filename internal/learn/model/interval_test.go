@@ -10,39 +10,50 @@ import (
 // The search finds what sorting all numbers does, for lists of any lengths, ties, shifts and scales.
 func TestSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	for trial := range 3000 {
-		s, lists := make(search, 1+rng.IntN(5)), make([][]float64, 5)
-		lists = lists[:len(s)]
+	for trial := range 2000 {
+		at, lists := make([]place, 1+rng.IntN(5)), [][]float64{}
 		var all []float64
-		heavy := rng.IntN(4)
-		for k := range s {
-			shift, scale := float64(rng.IntN(3))*rng.NormFloat64(), math.Exp(rng.NormFloat64()*float64(rng.IntN(2)))
+		kind := rng.IntN(5)
+		far := math.Pow(10, 3*float64(rng.IntN(2)))
+		for k := range at {
+			shift, scale := far*float64(rng.IntN(3))*rng.NormFloat64(), math.Exp(rng.NormFloat64()*float64(rng.IntN(2)))
+			var list []float64
 			for range rng.IntN(200) {
 				v := math.Abs(rng.NormFloat64())
-				switch heavy {
+				switch kind {
 				case 0:
 					v = math.Floor(3 * v) // ties
 				case 1:
 					v = math.Pow(v, 9)
+				case 2: // sums of equal size but for rounding
+					v, shift, scale = 0.1*float64(rng.IntN(9)), 0.1*float64(k), 1
 				}
-				lists[k] = append(lists[k], v)
+				list = append(list, v)
 			}
-			slices.Sort(lists[k])
-			for _, v := range lists[k] {
+			slices.Sort(list)
+			for _, v := range list {
 				all = append(all, shift+scale*v)
 			}
-			s[k].shift, s[k].scale = shift, scale
+			lists = append(lists, stepped(list))
+			at[k] = place{shift: shift, scale: scale, inverse: 1 / scale}
 		}
 		slices.Sort(all)
 		for range min(20, len(all)) {
-			r, placed := 1+rng.IntN(len(all)), slices.Clone(s)
-			s.aim(lists, r)
-			for k := range s {
-				s[k].shift, s[k].scale = placed[k].shift, placed[k].scale
-			}
-			if got := s.find(r); got != all[r-1] {
+			r := 1 + rng.IntN(len(all))
+			s := newSearch(lists, r, rng.IntN(3000))
+			if got := s.find(at); got != all[r-1] {
 				t.Fatalf("trial %d: number %d of %d is %g, want %g", trial, r, len(all), got, all[r-1])
 			}
+		}
+	}
+}
+
+// Predictions that are no numbers end a search too.
+func TestSearchNotFinite(t *testing.T) {
+	s := newSearch([][]float64{stepped([]float64{1, 2, 3}), stepped([]float64{1, 2})}, 4, 10)
+	for _, shift := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64} {
+		if got := s.find([]place{{shift: shift, scale: 1, inverse: 1}, {scale: 1, inverse: 1}}); math.Abs(got) < 3 {
+			t.Errorf("shifted by %g: %g", shift, got)
 		}
 	}
 }
@@ -61,24 +72,26 @@ func TestRank(t *testing.T) {
 
 func BenchmarkSearch(b *testing.B) {
 	rng := rand.New(rand.NewPCG(7, 2))
-	s, lists := make(search, 3), make([][]float64, 3)
+	at, lists := make([]place, 3), make([][]float64, 3)
 	for k := range lists {
-		for range 667 {
-			lists[k] = append(lists[k], math.Abs(rng.NormFloat64()))
+		list := make([]float64, 667)
+		for i := range list {
+			list[i] = math.Abs(rng.NormFloat64())
 		}
-		slices.Sort(lists[k])
+		slices.Sort(list)
+		lists[k] = stepped(list)
 	}
-	s.aim(lists, 1801)
-	shifts := make([]float64, 1024)
+	s := newSearch(lists, 1801, math.MaxInt)
+	shifts := make([]float64, 1<<16) // more than a branch predictor learns
 	for i := range shifts {
 		shifts[i] = 0.2 * rng.NormFloat64()
 	}
 	i := 0
 	for b.Loop() {
-		for k := range s {
+		for k := range at {
 			i = (i + 1) % len(shifts)
-			s[k].shift, s[k].scale = shifts[i], 1
+			at[k] = place{shift: shifts[i], scale: 1, inverse: 1}
 		}
-		s.find(1801)
+		s.find(at)
 	}
 }

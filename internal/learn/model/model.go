@@ -213,36 +213,56 @@ const SlabRows = 256
 
 // Predict writes the targets for the rows of x to dst, by slabs in parallel.
 func (m *Model) Predict(ctx context.Context, dst, x blas.General) error {
-	evaluate, err := m.Basis.evaluator()
+	p, err := m.predictor(x)
 	if err != nil {
 		return err
 	}
-	if err := m.In.CheckWidth(x); err != nil {
-		return err
-	}
-	type slab struct{ Z, F blas.General }
-	var slabs par.Free[slab]
 	fail := make([]error, (x.Rows+SlabRows-1)/SlabRows)
 	par.Ranges(x.Rows, SlabRows, func(lo, hi int) {
-		if ctx.Err() != nil {
-			return
-		}
-		s, rows := slabs.Get(), min(SlabRows, x.Rows)
-		if s == nil {
-			s = &slab{blas.NewGeneral(rows, x.Cols), blas.NewGeneral(rows, len(m.Out.Live))}
-		}
-		defer slabs.Put(s)
-		Z, F := blas.View(s.Z, 0, 0, hi-lo, x.Cols), blas.View(s.F, 0, 0, hi-lo, s.F.Cols)
-		blas.Copy(Z, blas.View(x, lo, 0, hi-lo, x.Cols))
-		if _, err := m.In.Scale(Z, lo); err != nil {
-			fail[lo/SlabRows] = err
-			return
-		}
-		if fail[lo/SlabRows] = evaluate(F, Z); fail[lo/SlabRows] == nil {
-			m.Out.Restore(blas.View(dst, lo, 0, hi-lo, dst.Cols), F)
+		if ctx.Err() == nil {
+			fail[lo/SlabRows] = p.predict(blas.View(dst, lo, 0, hi-lo, dst.Cols), blas.View(x, lo, 0, hi-lo, x.Cols), lo)
 		}
 	})
 	return cmp.Or(ctx.Err(), cmp.Or(fail...))
+}
+
+// predictor is a model that is ready to predict a slab at a time.
+type predictor struct {
+	m        *Model
+	evaluate evaluator
+	slabs    par.Free[slab]
+}
+
+// slab is the inputs of at most SlabRows new points as kernels see them, and outputs as they were learned.
+type slab struct{ Z, F blas.General }
+
+// predictor prepares for rows as those of x.
+func (m *Model) predictor(x blas.General) (*predictor, error) {
+	evaluate, err := m.Basis.evaluator()
+	if err != nil {
+		return nil, err
+	}
+	return &predictor{m: m, evaluate: evaluate}, m.In.CheckWidth(x)
+}
+
+// predict writes the targets for the rows of x, SlabRows at most, to those of dst. at is the number of the first, for
+// messages.
+func (p *predictor) predict(dst, x blas.General, at int) error {
+	s := p.slabs.Get()
+	if s == nil {
+		s = new(slab)
+	}
+	defer p.slabs.Put(s)
+	s.Z, s.F = blas.Reshape(s.Z, x.Rows, x.Cols), blas.Reshape(s.F, x.Rows, len(p.m.Out.Live))
+	blas.Copy(s.Z, x)
+	if _, err := p.m.In.Scale(s.Z, at); err != nil {
+		return err
+	}
+	if err := p.evaluate(s.F, s.Z); err != nil {
+		return err
+	}
+	p.m.Out.Restore(blas.View(dst, 0, 0, x.Rows, dst.Cols), s.F)
+	return nil
 }
 
 // PredictGram writes the targets to dst from the cross-Gram matrices, t×l, of all m
