@@ -10,8 +10,14 @@ import (
 
 // symvGroups is the number of parts a symmetric product of order n is done in,
 // each with a partial result of its own. It depends on n alone, so that the sums
-// are the same whatever the number of threads.
-func symvGroups(n int) int { return min(max(n/192, 1), 16) }
+// are the same whatever the number of threads, and is even, so that two threads
+// have the same work.
+func symvGroups(n int) int {
+	if n < 160 {
+		return 1
+	}
+	return min(2+n/384*2, 16)
+}
 
 // groupStart is the first row of group g of q: groups hold about the same number
 // of elements of a lower triangle of order n.

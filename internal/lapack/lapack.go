@@ -8,6 +8,7 @@ package lapack
 
 import (
 	"errors"
+	"math"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -49,11 +50,19 @@ var level1 gonum.Implementation
 func dot(x, y []float64) float64         { return level1.Ddot(len(x), x, 1, y[:len(x)], 1) }
 func axpy(alpha float64, x, y []float64) { level1.Daxpy(len(x), alpha, x, 1, y[:len(x)], 1) }
 func scal(alpha float64, x []float64)    { level1.Dscal(len(x), alpha, x, 1) }
-func nrm2(x []float64) float64           { return level1.Dnrm2(len(x), x, 1) }
 func row(a matrix, i int) []float64      { return a.Data[i*a.Stride : i*a.Stride+a.Cols] }
 func zeros(r, c int) matrix {
 	return matrix{Rows: r, Cols: c, Stride: max(c, 1), Data: make([]float64, r*c)}
 }
+
+// nrm2 is ‖x‖₂, by scaling only where the squares leave the range: that divides by every element.
+func nrm2(x []float64) float64 {
+	if s := dot(x, x); s > 0x1p-900 && s < 0x1p900 {
+		return math.Sqrt(s)
+	}
+	return level1.Dnrm2(len(x), x, 1)
+}
+
 func vectorOf(a matrix, i, j, n int) []float64 { return a.Data[i*a.Stride+j : i*a.Stride+j+n] }
 
 // view is the r×c part of a that starts at element (i,j).

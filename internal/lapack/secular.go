@@ -2,7 +2,11 @@
 
 package lapack
 
-import "math"
+import (
+	"math"
+
+	"github.com/iokl/iokl/internal/vmath"
+)
 
 // secular is the equation
 //
@@ -23,18 +27,8 @@ type iterate struct{ f, psi, phi, dpsi, dphi float64 }
 func (s *secular) eval(origin, last int, mu float64) iterate {
 	var it iterate
 	o := s.d[origin]
-	z := s.z[:len(s.d)]
-	for j, dj := range s.d[:last+1] {
-		t := z[j] / ((dj - o) - mu)
-		it.psi += z[j] * t
-		it.dpsi += t * t
-	}
-	z = z[last+1:]
-	for j, dj := range s.d[last+1:] {
-		t := z[j] / ((dj - o) - mu)
-		it.phi += z[j] * t
-		it.dphi += t * t
-	}
+	it.psi, it.dpsi = vmath.Secular(s.d[:last+1], s.z, o, mu)
+	it.phi, it.dphi = vmath.Secular(s.d[last+1:], s.z[last+1:], o, mu)
 	it.f = s.rhoInv + it.psi + it.phi
 	return it
 }

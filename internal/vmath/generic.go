@@ -99,6 +99,16 @@ func harmonicRowGeneric(dst, x, zt []float64, ld int) {
 	}
 }
 
+func secularGeneric(d, z []float64, origin, mu float64) (sum, slope float64) {
+	z = z[:len(d)]
+	for j, v := range d {
+		t := z[j] / ((v - origin) - mu)
+		sum += z[j] * t
+		slope += t * t
+	}
+	return sum, slope
+}
+
 func sqDistBelowGeneric(g []float64, ni float64, nj []float64, s, c float64) bool {
 	var below bool
 	for j, v := range g {

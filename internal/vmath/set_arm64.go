@@ -13,6 +13,7 @@ func vectorSets() []set {
 	s.sqDist, s.sqDistBelow = sqDistNEON, sqDistBelowNEON
 	s.narrow, s.streamNarrow = narrowNEON, narrowNEON
 	s.l1Row, s.sqRow, s.chi2Row, s.harmonicRow, s.lorentzRow = l1RowNEON, sqRowNEON, chi2RowNEON, harmonicRowNEON, lorentzRowNEON
+	s.secular = secularNEON
 	return []set{s}
 }
 
@@ -48,5 +49,8 @@ func harmonicRowNEON(dst, x, zt []float64, ld int)
 
 //go:noescape
 func lorentzRowNEON(dst, x, zt []float64, ld int)
+
+//go:noescape
+func secularNEON(d, z []float64, origin, mu float64) (sum, slope float64)
 
 func fence() {}

@@ -281,19 +281,25 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 			use = *s
 			ExpStream(dst, x, -2)
 		},
-		"sqDist":        func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
-		"matern":        func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
-		"power1":        func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },
-		"power6":        func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 6) },
-		"power7":        func(s *set, dst []float64) { s.power(dst, x, 0.5, 0, 7) },
-		"l1":            func(s *set, dst []float64) { s.l1Row(dst, row, zt, n) },
-		"sq":            func(s *set, dst []float64) { s.sqRow(dst, row, zt, n) },
-		"chi2":          func(s *set, dst []float64) { s.chi2Row(dst, row, zt, n) },
-		"harmonic":      func(s *set, dst []float64) { s.harmonicRow(dst, row2, zt2, n) },
-		"lorentz":       func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
-		"sin":           func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
-		"cos":           func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
-		"cos alone":     func(s *set, dst []float64) { s.cos(dst, x, 0.5) },
+		"sqDist":    func(s *set, dst []float64) { copy(dst, x); s.sqDist(dst, 0.6, y) },
+		"matern":    func(s *set, dst []float64) { s.matern(dst, x, 1.5, 1, 0.25) },
+		"power1":    func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 1) },
+		"power6":    func(s *set, dst []float64) { s.power(dst, x, 0.5, 1, 6) },
+		"power7":    func(s *set, dst []float64) { s.power(dst, x, 0.5, 0, 7) },
+		"l1":        func(s *set, dst []float64) { s.l1Row(dst, row, zt, n) },
+		"sq":        func(s *set, dst []float64) { s.sqRow(dst, row, zt, n) },
+		"chi2":      func(s *set, dst []float64) { s.chi2Row(dst, row, zt, n) },
+		"harmonic":  func(s *set, dst []float64) { s.harmonicRow(dst, row2, zt2, n) },
+		"lorentz":   func(s *set, dst []float64) { s.lorentzRow(dst, row, zt, n) },
+		"sin":       func(s *set, dst []float64) { s.sinCos(dst, make([]float64, n), x, 0.5) },
+		"cos":       func(s *set, dst []float64) { copy(dst, x); s.sinCos(make([]float64, n), dst, dst, 0.5) },
+		"cos alone": func(s *set, dst []float64) { s.cos(dst, x, 0.5) },
+		"secular": func(s *set, dst []float64) {
+			for i := range dst { // of the elements up to i
+				sum, slope := s.secular(x[:i+1], y[:i+1], 1.5, 0.25)
+				dst[i] = (sum + slope) / float64(i+1)
+			}
+		},
 		"narrow":        func(s *set, dst []float64) { single(dst, s.narrow) },
 		"stream":        func(s *set, dst []float64) { s.stream(dst, x) },
 		"stream narrow": func(s *set, dst []float64) { single(dst, s.streamNarrow) },

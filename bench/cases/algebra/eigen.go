@@ -84,7 +84,7 @@ func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				}
 				all = append(all, bench.Contender{Name: be.Name(), Run: func() error { return f.run(be, blas.Clone(A)) }})
 			}
-			plan := bench.Plan{Count: env.Repeats(5), Warm: n < 1000, Budget: 3 * time.Second}
+			plan := bench.Plan{Count: env.Repeats(5), Warm: n < 1000, Follow: n <= 1000, Budget: 3 * time.Second}
 			part, err := bench.Race(ctx, plan, map[string]any{"routine": f.name, "n": n, "precision": "float64"}, all)
 			for i := range part {
 				bytes := 16 * float64(n) * float64(n) // the matrix, read and written once
