@@ -94,8 +94,7 @@ func (g *design) before(part float64) int {
 }
 
 // standardize fills X, Y, node and past. Each series has mean 0 and variance 1
-// over all its rows; the columns of a node's past are divided by the root of
-// their number, so that linear kernels of all nodes have one scale.
+// over all its rows; the columns of a node's past are multiplied by pastScale.
 func (g *design) standardize() {
 	d, lag := g.data, g.opt.Lag
 	mean, scale := make([]float64, d.X.Cols), make([]float64, d.X.Cols)
@@ -118,10 +117,10 @@ func (g *design) standardize() {
 		x, y := blas.Row(g.X, i), blas.Row(g.Y, i)
 		for k, node := range d.Nodes {
 			c := g.past[k].Columns[0]
-			norm := 1 / math.Sqrt(float64(len(g.past[k].Columns)))
+			newest := g.pastScale(k)
 			for s, j := range node.Series {
 				z := func(t int) float64 { return (d.X.Data[t*d.X.Stride+j] - mean[j]) / scale[j] }
-				weight := norm
+				weight := newest
 				for age := 1; age <= lag; age++ {
 					x[c] = weight * z(t-age)
 					weight *= g.opt.Decay
@@ -137,6 +136,13 @@ func (g *design) standardize() {
 	if g.opt.Penalize {
 		g.centre()
 	}
+}
+
+// pastScale is what standard deviations of the newest past values of node k are multiplied by in X. A linear
+// kernel then has the variance ½ for every node, near the .44 of a Gaussian one of median width on
+// normal values, and a penalty prefers neither.
+func (g *design) pastScale(k int) float64 {
+	return 1 / math.Sqrt(2*float64(len(g.past[k].Columns)))
 }
 
 // centre makes the targets' means zero and their variances one.

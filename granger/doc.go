@@ -1,6 +1,6 @@
 // Package granger finds who drives whom in grouped multivariate time series,
 // nonlinearly: for each node i it regresses the node's present on the past of all
-// nodes, with one kernel for every source node and kernel shape,
+// nodes, with one kernel for every source node and kernel shape, linear and Gaussian by default,
 //
 //	x^i_t = Σ_j Σ_s f^i_{j,s}( x^j_{t-1}, …, x^j_{t-lag} ),
 //

@@ -160,13 +160,13 @@ func (g *design) advance(X, F blas.General) {
 	for i := range X.Rows {
 		x, z := blas.Row(X, i), blas.Row(F, i)
 		for k, span := range g.node {
-			norm := 1 / math.Sqrt(float64(len(g.past[k].Columns)))
+			newest := g.pastScale(k)
 			for s := range span.hi - span.lo {
 				past := g.past[k].Columns[s*g.opt.Lag]
 				for age := g.opt.Lag - 1; age > 0; age-- {
 					x[past+age] = g.opt.Decay * x[past+age-1]
 				}
-				x[past] = norm * z[span.lo+s]
+				x[past] = newest * z[span.lo+s]
 			}
 		}
 	}

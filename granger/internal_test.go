@@ -167,6 +167,41 @@ func TestStackedAgainstGeneral(t *testing.T) {
 	}
 }
 
+// On normal values the linear kernel of a node has about the variance of the Gaussian one.
+func TestKernelsOfOneScale(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d := &Data{Names: []string{"a", "b", "c"}, X: blas.NewGeneral(500, 3), Nodes: []Node{{"a", []int{0}}, {"bc", []int{1, 2}}}}
+	for k := range d.X.Data {
+		d.X.Data[k] = rng.NormFloat64()
+	}
+	for _, lag := range []int{1, 3} {
+		q, err := d.check(lag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := newDesign(q, Options{Lag: lag, Kernels: DefaultKernels, Decay: 1, Backend: blas.Active()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms, err := g.grams(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, term := range terms {
+			variance := 0.0 // the mean of the diagonal less that of all elements
+			for a := range g.l {
+				variance += term.At(a, a) / float64(g.l)
+				for b := range g.l {
+					variance -= term.At(a, b) / float64(g.l*g.l)
+				}
+			}
+			if !(variance > 0.4 && variance < 0.6) {
+				t.Errorf("lag %d: kernel %s has the variance %g", lag, g.dict[j].Name, variance)
+			}
+		}
+	}
+}
+
 // No window of past values crosses from one replicate into another, older values
 // count less, and every prefix of the samples is the earlier part of each replicate.
 func TestReplicates(t *testing.T) {
@@ -189,7 +224,7 @@ func TestReplicates(t *testing.T) {
 			t.Errorf("row %d has no two rows before it in its replicate", r)
 		}
 		for age := 1; age <= 2; age++ {
-			want := (X.Data[r-age] - mean) / scale / math.Sqrt2 * math.Pow(decay, float64(age-1))
+			want := (X.Data[r-age] - mean) / scale / 2 * math.Pow(decay, float64(age-1))
 			if got := e.X.Data[i*e.X.Stride+age-1]; math.Abs(got-want) > 1e-14 {
 				t.Errorf("row %d, %d steps back: %g, want %g", r, age, got, want)
 			}

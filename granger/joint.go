@@ -99,11 +99,10 @@ func thinned(idx []int, most int) []int {
 func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
 	Z, ages = g.inputs(idx), make([]float64, g.X.Cols)
 	inverse := make([]float64, g.X.Cols)
-	for _, p := range g.past {
-		norm := math.Sqrt(float64(len(p.Columns)))
+	for k, p := range g.past {
 		for i, c := range p.Columns {
 			weight := math.Pow(g.opt.Decay, float64(i%g.opt.Lag))
-			inverse[c], ages[c] = norm/weight, weight*weight
+			inverse[c], ages[c] = 1/(g.pastScale(k)*weight), weight*weight
 		}
 	}
 	blas.ScaleColumns(Z, inverse)

@@ -11,20 +11,20 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// DefaultKernels is the dictionary used when none is given: for every node a
-// Gaussian kernel on its past, as wide as the median distance. Where every node is one
+// DefaultKernels is the dictionary used when none is given: for every node a linear
+// kernel on its past and a Gaussian one as wide as the median distance. Where every node is one
 // series it goes with a kernel on all nodes, see [Result].Joint.
-var DefaultKernels = []string{"gaussian:groups:median"}
+var DefaultKernels = []string{"linear:groups", "gaussian:groups:median"}
 
 // KernelsFor is the dictionary of a study of so many nodes and rows that names none:
-// DefaultKernels, or, above 2000 rows, random features of them, 1000 in all but 10 to
+// DefaultKernels, or, above 2000 rows, random features of the Gaussian ones, 1000 in all but 10 to
 // 100 of each node. That is faster there: the cost of kernel matrices grows with the cube of the rows.
 func KernelsFor(nodes, rows int) []string {
 	const long, all, least, most = 2000, 1000, 10, 100
 	if rows <= long {
 		return DefaultKernels
 	}
-	return []string{fmt.Sprintf("rff:%s:%d", DefaultKernels[0], min(most, max(least, all/nodes)))}
+	return []string{fmt.Sprintf("rff:%s:%d", DefaultKernels[1], min(most, max(least, all/nodes)))}
 }
 
 // Options of [Infer]. The zero value is useful: it is the one setting that all

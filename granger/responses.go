@@ -117,7 +117,7 @@ func (e *engine) curve(r *Response, m *model, source int) error {
 	slices.Sort(values)
 	lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
 	mean, scale := moments(e.data.X, e.data.Nodes[source].Series[0])
-	weight := math.Pow(e.opt.Decay, float64(r.Delay-1)) / math.Sqrt(float64(len(e.past[source].Columns)))
+	weight := e.pastScale(source) * math.Pow(e.opt.Decay, float64(r.Delay-1))
 	X := blas.NewGeneral(responsePoints, e.X.Cols)
 	for k := range responsePoints {
 		v := lo + (hi-lo)*float64(k)/(responsePoints-1)

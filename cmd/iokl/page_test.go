@@ -136,7 +136,7 @@ func TestPagesAnswer(t *testing.T) {
 		{"which outputs go together?", model, "correlation in L"},
 		{"which setting is best, and how sure is that?", cv, "Of 2 settings, the best has a held-out error of [0-9.]+ ± [0-9.]+"},
 		{"who drives whom?", graph, "Strongest: (rain → river|river → lake)"},
-		{"after how many steps, and how sure?", graph, `rain → river after 2 steps, p = 0.025: higher rain raises river \(strength 0\.[0-9]+, selected in 100 % of resamples\)`},
+		{"after how many steps, and how sure?", graph, `rain → river after 2 steps, p = 0.025: higher rain raises river \(strength [01]\.[0-9]+, selected in 100 % of resamples\)`},
 		{"in which direction does river move lake?", graph, "river → lake after 1 step, p = 0.025: higher river lowers lake"},
 		{"which edges can be relied on?", graph, "In at least 90 % of 20 resamples 2 edges stood out: (rain → river and river → lake|river → lake and rain → river)"},
 		{"what comes next, and how sure is that?", graph, `What follows the last row, for 2 steps. The intervals held 90 % of what happened on held-out time points`},
