@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -192,7 +193,10 @@ func couples(model *iokl.Model) bool {
 	return slices.Contains(strings.Split(model.Certificate().Learn, ","), "l")
 }
 
-// writeCorrelation lists the pairs of outputs that go together most.
+// coupled is the correlation in L from which on outputs are said to be learned together.
+const coupled = 0.5
+
+// writeCorrelation lists the pairs of outputs that go together most, and for each output those that help it.
 func writeCorrelation(w io.Writer, model *iokl.Model, r *infoReport) {
 	if !couples(model) && len(r.Learned) > 1 {
 		fmt.Fprintf(w, "\noutputs are not coupled: L was not learned\n")
@@ -201,9 +205,27 @@ func writeCorrelation(w io.Writer, model *iokl.Model, r *infoReport) {
 	if len(r.Correlation) < 2 {
 		return
 	}
+	const most = 10
+	R := model.OutputCorrelation()
+	pairs := strongestPairs(R, len(r.Learned)*len(r.Learned))
 	fmt.Fprintf(w, "\noutputs that go together (correlation in L)\n")
-	for _, p := range strongestPairs(model.OutputCorrelation(), 10) {
+	for _, p := range pairs[:min(most, len(pairs))] {
 		fmt.Fprintf(w, "  %s, %s\t%+.3f\n", r.Learned[p.i], r.Learned[p.j], p.r)
+	}
+	helpers := make([][]string, len(r.Learned))
+	for _, p := range pairs {
+		if math.Abs(p.r) >= coupled {
+			helpers[p.i] = append(helpers[p.i], r.Learned[p.j])
+			helpers[p.j] = append(helpers[p.j], r.Learned[p.i])
+		}
+	}
+	fmt.Fprintf(w, "\noutputs learned from each other's cells (correlation in L of at least %g, of either sign)\n", coupled)
+	for i, name := range r.Learned[:min(most, len(helpers))] {
+		from := "with help of " + enumerated(helpers[i], 5)
+		if helpers[i] == nil {
+			from = "nearly on its own"
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", name, from)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -85,6 +87,40 @@ func TestMissingTargets(t *testing.T) {
 	}
 	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json"); r.status != exitOK || strings.Contains(r.stdout, "NaN") {
 		t.Errorf("scores on observed cells: %+v", r)
+	}
+}
+
+// Of three outputs with missing cells, two of which follow one function with opposite signs, info names
+// these two as those that help each other, and not the third.
+func TestMissingHelp(t *testing.T) {
+	dir := folder(t)
+	rng := rand.New(rand.NewPCG(7, 3))
+	var x, y strings.Builder
+	x.WriteString("u,v\n")
+	y.WriteString("alone,up,down\n")
+	for range 120 {
+		u, v := rng.NormFloat64(), rng.NormFloat64()
+		row := []float64{math.Sin(2 * v), math.Sin(3*u) + v/5, -math.Sin(3*u) - v/5}
+		fmt.Fprintf(&x, "%g,%g\n", u, v)
+		for j, f := range row {
+			cell := fmt.Sprint(f + 0.1*rng.NormFloat64())
+			if rng.Float64() < 0.4 {
+				cell = ""
+			}
+			y.WriteString(cell + []string{",", ",", "\n"}[j])
+		}
+	}
+	write(t, dir, "sx.csv", x.String())
+	write(t, dir, "sy.csv", y.String())
+	if r := command(t, dir, "fit --x sx.csv --y sy.csv --kernel gaussian:all:median*0.5 --lambda 1e-3 --out s.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	r := command(t, dir, "info s.iokl")
+	_, told, _ := strings.Cut(r.stdout, "each other's cells")
+	for _, want := range []string{`(?m)^  alone +nearly on its own$`, `(?m)^  up +with help of down$`, `(?m)^  down +with help of up$`} {
+		if !regexp.MustCompile(want).MatchString(told) {
+			t.Errorf("no line like %s in\n%s", want, r.stdout)
+		}
 	}
 }
 

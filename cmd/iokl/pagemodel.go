@@ -325,14 +325,14 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 		return s
 	}
 	R := model.OutputCorrelation()
-	together := groups(R, clustered(R), 0.5)
+	together := groups(R, clustered(R), coupled)
 	var words []string
 	for _, g := range together {
 		var in []string
 		for _, i := range g {
 			in = append(in, names[i])
 		}
-		words = append(words, fmt.Sprintf("%s go together: neighbours in this order are correlated by at least 0.5 in L.", enumerated(in, 12)))
+		words = append(words, fmt.Sprintf("%s go together: neighbours in this order are correlated by at least %g in L.", enumerated(in, 12), coupled))
 	}
 	if words == nil {
 		words = []string{"No outputs are correlated by 0.5 or more in L: each is learned nearly on its own."}
