@@ -84,6 +84,8 @@ type Job struct {
 	Method  learn.Method
 	Budget  time.Duration // for all of it; 0 means no limit
 	Ranks   stream.Ranks  // that share the folds; nil means this process alone
+
+	given []candidate // what is compared in place of what the options describe
 }
 
 // selection is the state of Run.
@@ -391,7 +393,7 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 			continue
 		}
 		if t == nil || !slices.Equal(b.Kernels, kernels) {
-			kernels = b.Kernels
+			t, kernels = nil, b.Kernels // the old matrices go before the new ones come
 			t, err = s.data.Train(ctx, kernels, f)
 			if errors.Is(err, kernel.ErrConstant) && len(s.Setting.Kernels) == 0 && s.Kernels == nil {
 				t = nil

@@ -141,6 +141,33 @@ func TestSteadier(t *testing.T) {
 	}
 }
 
+// TestSimplest prefers fixed weights, and one L, within one standard error of the difference on four folds, which is
+// corrected for the samples that these share.
+func TestSimplest(t *testing.T) {
+	s := against(t, 9, 9, 9, 9)
+	s.Folds = 4
+	best := []float64{1, 1.2, .9, 1.1}
+	noisy, steady := []float64{1.1, 1.1, .97, 1.1}, []float64{1.03, 1.23, .93, 1.13} // worse by .3 and 5 standard errors
+	none, l, eta, both, sum := Point{Learn: "none"}, Point{Learn: "l"}, Point{Learn: "eta"}, Point{Learn: "eta,l"}, Point{Learn: "eta,l", Model: "sum"}
+	for name, c := range map[string]struct {
+		points []Point
+		errors [][]float64
+		best   int
+		want   int
+	}{
+		"fixed weights, within the noise": {[]Point{none, both}, [][]float64{noisy, best}, 1, 0},
+		"fixed weights, worse":            {[]Point{none, both}, [][]float64{steady, best}, 1, 1},
+		"weights are learned":             {[]Point{eta, l}, [][]float64{noisy, best}, 1, 1},
+		"L is learned":                    {[]Point{none, l}, [][]float64{noisy, best}, 1, 1},
+		"a sum":                           {[]Point{both, sum}, [][]float64{noisy, best}, 1, 0},
+		"the better of two as simple":     {[]Point{both, none, l}, [][]float64{best, noisy, {1.1, 1.1, .97, 1.09}}, 0, 2},
+	} {
+		if got := s.simplest(c.points, c.errors, c.best); got != c.want {
+			t.Errorf("%s: point %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 // Of folds that were only begun, the settings that all of them have tried count.
 func TestSoFar(t *testing.T) {
 	s := against(t, 9, 9, 9)

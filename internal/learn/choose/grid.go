@@ -89,7 +89,9 @@ type candidate struct {
 	kernels     []string
 	norms       []string
 	learn       []string
-	first, last int // steps of the path; 0, 0 is all of it
+	model       string    // "" means those of selection.models
+	first, last int       // steps of the path; 0, 0 is all of it
+	lambdas     []float64 // in place of the path
 }
 
 // candidates lists the dictionaries, norms and things to learn that are compared. Where
@@ -97,6 +99,8 @@ type candidate struct {
 // It is to be affordable with all samples of the data d.
 func (s *selection) candidates(ctx context.Context, d learn.Data) (all []candidate, err error) {
 	switch {
+	case s.given != nil:
+		all = s.given
 	case s.Kernels != nil:
 		for _, k := range s.Kernels {
 			all = append(all, candidate{kernels: k})
@@ -131,6 +135,9 @@ func (s *selection) candidates(ctx context.Context, d learn.Data) (all []candida
 			c.learn = []string{cmp.Or(s.Setting.Learn, "eta,l")}
 		}
 		c.norms = s.norms(c.norms)
+		if c.lambdas == nil {
+			c.lambdas = s.Lambdas
+		}
 	}
 	return all, nil
 }
@@ -190,12 +197,13 @@ func open(branches []*branch) (count int) {
 	return count
 }
 
-// survivors are the better half of the branches that are not given up, at least two, ready for more samples.
-// The best λ falls as samples are added.
+// survivors are the better half of the branches that are not given up, at least two, and those that take one
+// decomposition, ready for more samples. The best λ falls as samples are added.
 func (s *selection) survivors(branches []*branch) []*branch {
 	alive := slices.DeleteFunc(branches, func(b *branch) bool { return open([]*branch{b}) == 0 })
 	slices.SortStableFunc(alive, func(a, b *branch) int { return cmp.Compare(a.score, b.score) })
-	alive = alive[:min(len(alive), max(2, (len(alive)+1)/2))]
+	kept := min(len(alive), max(2, (len(alive)+1)/2))
+	alive = append(alive[:kept], slices.DeleteFunc(alive[kept:], func(b *branch) bool { return !b.ridge })...)
 	for _, b := range alive {
 		_, at := b.open()
 		if next := at[len(at)-1] + 1; next < len(b.dropped) {
@@ -216,8 +224,12 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 		for _, norm := range c.norms {
 			for _, tau := range s.Taus {
 				for _, what := range c.learn {
-					for _, model := range s.models(what) {
-						b := &branch{Setting: s.Setting, lambdas: s.Lambdas}
+					models := s.models(what)
+					if c.model != "" {
+						models = []string{c.model}
+					}
+					for _, model := range models {
+						b := &branch{Setting: s.Setting, lambdas: c.lambdas}
 						b.Kernels, b.Norm, b.Tau, b.Learn, b.Model = c.kernels, norm, tau, what, model
 						size, err := size(&b.Setting, weights, diagonals)
 						if err != nil {
@@ -227,7 +239,7 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 							b.whole = c.last == 0
 							b.lambdas = defaults.Path(size*s.relative(tau), cmp.Or(c.last, defaults.PathPoints))[c.first:]
 						}
-						if _, ok := s.data.(learn.Ridger); ok {
+						if _, ok := s.data.(learn.Ridger); ok && s.given == nil { // given are few values of λ
 							b.ridge = what == "none" && dictionary.Exact(c.kernels)
 						}
 						b.dropped = make([]bool, len(b.lambdas))

@@ -49,48 +49,90 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 	if err != nil {
 		return r, err
 	}
-	p := &r.Points[r.Best]
-	kernels := p.Kernels
-	if p.Model != "sum" { // which needs exact kernels
-		if kernels, err = d.Affordable(ctx, kernels, s.Folds); err != nil {
-			return r, err
-		}
+	finalists, approximate, err := s.finalists(ctx, d, r, float64(l)/float64(samples))
+	if err != nil {
+		return r, err
 	}
 	if r.Note != "" {
 		s.note = r.Note
 		s.Groups = blocks(l, s.Folds*defaults.FoldBlocks)
 		s.chosen, r.Groups = s.Groups, s.Groups
 	}
-	job = s.Job
-	job.Setting.Kernels, job.Setting.Norm, job.Setting.Learn, job.Setting.Model, job.Setting.Tau = kernels, p.Norm, p.Learn, p.Model, p.Tau
-	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0
-	open := job.Lambdas == nil
-	if open {
-		job.Lambdas = Carried(p.Lambda, float64(l)/float64(samples))
-	}
-	p.Kernels = kernels
+	p := &r.Points[r.Best]
+	p.Kernels = finalists[0].kernels
 	data := learn.Data(d)
-	if !dictionary.Exact(kernels) && s.Metric != "accuracy" && !s.TimeOrdered {
-		if data, err = d.Sums(limited, kernels, learn.Folding{Folds: s.Folds, Groups: s.Groups}); err != nil {
+	if approximate && s.Metric != "accuracy" && !s.TimeOrdered {
+		if data, err = d.Sums(limited, p.Kernels, learn.Folding{Folds: s.Folds, Groups: s.Groups}); err != nil {
 			return r, err
 		}
 	}
+	job = s.Job
+	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0
+	job.Setting.Kernels, job.Setting.Tau, job.given = p.Kernels, p.Tau, finalists
 	all, err := Run(limited, data, job)
-	for k := 0; k < mostBeyond && open && all != nil && err == nil; k++ {
-		best := all.Points[all.Best].Lambda
-		if job.Lambdas = beyond(best, job.Lambdas); job.Lambdas == nil {
+	for k := 0; k < mostBeyond && s.Lambdas == nil && all != nil && err == nil; k++ {
+		q := &all.Points[all.Best]
+		more := beyond(q.Lambda, all.along(q))
+		if more == nil {
 			break
 		}
-		more, e := Run(limited, data, job)
-		if e != nil || more.Points[more.Best].Lambda == best {
+		job.given = []candidate{q.candidate(q.Kernels, more)}
+		next, e := Run(limited, data, job)
+		if e != nil || next.Points[next.Best].Lambda == q.Lambda {
 			break
 		}
-		all = more
+		all = next
 	}
 	if all == nil && limited.Err() != nil {
 		all = r
 	}
 	return all, err
+}
+
+// finalists are the settings that are compared on all samples, times as many as those of the result: the best of it and,
+// where exact kernels are affordable and the best learns weights or L, the best that learns neither.
+// What is learned pays on other numbers of samples than those it was chosen on.
+func (s *selection) finalists(ctx context.Context, d learn.Approximator, r *Result, times float64) (list []candidate, approximate bool, err error) {
+	p := r.Points[r.Best]
+	kernels := p.Kernels
+	if p.Model != "sum" { // which needs exact kernels
+		if kernels, err = d.Affordable(ctx, kernels, s.Folds); err != nil {
+			return nil, false, err
+		}
+		approximate = !dictionary.Exact(kernels)
+	}
+	list = []candidate{p.candidate(kernels, s.carried(p, times))}
+	least := math.Inf(1)
+	for _, q := range r.Points {
+		if v := s.score(q.Folds); q.Learn == "none" && p.Learn != "none" && q.Tau == p.Tau && v < least && !approximate {
+			least = v
+			list = append(list[:1], q.candidate(q.Kernels, s.carried(q, times)))
+		}
+	}
+	return list, approximate, nil
+}
+
+// carried are the values of λ to try with so many times the samples.
+func (s *selection) carried(p Point, times float64) []float64 {
+	if s.Lambdas != nil {
+		return s.Lambdas
+	}
+	return Carried(p.Lambda, times)
+}
+
+// candidate is the setting of the point on these kernels, with these values of λ.
+func (p *Point) candidate(kernels []string, lambdas []float64) candidate {
+	return candidate{kernels: kernels, norms: []string{p.Norm}, learn: []string{p.Learn}, model: p.Model, lambdas: lambdas}
+}
+
+// along are the values of λ of all points that differ from p in λ alone.
+func (r *Result) along(p *Point) (lambdas []float64) {
+	for _, q := range r.Points {
+		if p.sameBut(&q) {
+			lambdas = append(lambdas, q.Lambda)
+		}
+	}
+	return lambdas
 }
 
 // mostBeyond is how often values of λ beyond the ends of a path are tried.

@@ -69,6 +69,57 @@ func TestLargeData(t *testing.T) {
 	}
 }
 
+// TestFinalists compares on all samples the best of a part with the best of fixed weights, at values of λ of its own, where
+// exact kernels are affordable.
+func TestFinalists(t *testing.T) {
+	X, Y := learntest.Wave(240, 8)
+	point := func(learn, model string, lambda, err float64) Point {
+		return Point{Kernels: []string{"gaussian:all:median"}, Norm: "lp:1", Learn: learn, Model: model, Lambda: lambda, Folds: []float64{err, err}}
+	}
+	points := []Point{point("none", "product", 1, .5), point("none", "product", .1, .4), point("eta,l", "product", 1e-3, .3), point("eta,l", "sum", 1e-2, .2)}
+	for name, c := range map[string]struct {
+		bytes int64
+		best  int
+		want  []string // what each learns
+	}{
+		"weights":    {-1, 2, []string{"eta,l", "none"}},
+		"sum":        {-1, 3, []string{"eta,l", "none"}},
+		"no weights": {-1, 1, []string{"none"}},
+		"features":   {1 << 18, 2, []string{"eta,l"}},
+	} {
+		s := &selection{Job: Job{Options: Options{Folds: 2, Metric: "nmse"}}}
+		list, approximate, err := s.finalists(t.Context(), rowsIn(t, X, Y, c.bytes), &Result{Points: points, Best: c.best}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range list {
+			got = append(got, f.learn...)
+		}
+		if !slices.Equal(got, c.want) || approximate != (c.bytes > 0) {
+			t.Errorf("%s: %v, features %v", name, got, approximate)
+		}
+		if list[0].model != points[c.best].Model || !slices.Equal(list[0].lambdas, Carried(points[c.best].Lambda, 1)) {
+			t.Errorf("%s: %+v", name, list[0])
+		}
+		if len(list) == 2 && !slices.Equal(list[1].lambdas, Carried(.1, 1)) {
+			t.Errorf("%s: λ of fixed weights %v", name, list[1].lambdas)
+		}
+	}
+	d := rowsIn(t, X, Y, -1)
+	s := &selection{Job: Job{Options: Options{Folds: 3}}, data: d}
+	if err := s.fill(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.chooseLarge(t.Context(), t.Context(), d, 80, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(r.Points, func(p Point) bool { return p.Learn == "none" }) {
+		t.Errorf("%d points, none of fixed weights", len(r.Points))
+	}
+}
+
 // TestAffordable takes exact kernels where they fit, and as many features as do otherwise.
 func TestAffordable(t *testing.T) {
 	X, Y := learntest.Wave(400, 7)

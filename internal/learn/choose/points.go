@@ -17,7 +17,8 @@ import (
 // summarize makes points of the settings that all of some folds have tried, and chooses.
 func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) {
 	r := &Result{Metric: s.Metric, Folds: len(folds)}
-	var means [][]int // of each point
+	var errors [][]float64 // of each point, on each fold
+	var means [][]int
 	least := math.Inf(1)
 	for _, b := range branches {
 		for i, lambda := range b.lambdas {
@@ -29,11 +30,11 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 				continue
 			}
 			p.Mean, p.StdErr = meanAndError(p.Folds)
-			errors, worth := s.served(b.errors[i], folds)
-			if v := s.score(errors); v < least {
+			served, worth := s.served(b.errors[i], folds)
+			if v := s.score(served); v < least {
 				least, r.Best = v, len(r.Points)
 			}
-			r.Points, means = append(r.Points, p), append(means, s.lost(worth))
+			r.Points, errors, means = append(r.Points, p), append(errors, served), append(means, s.lost(worth))
 		}
 	}
 	if len(r.Points) == 0 {
@@ -41,6 +42,9 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 	}
 	for _, f := range folds {
 		r.Constant = append(r.Constant, learn.Mean(s.constant[f]))
+	}
+	if s.Kernels == nil {
+		r.Best = s.simplest(r.Points, errors, r.Best)
 	}
 	if s.OneSE {
 		r.Best = s.steadier(r.Points, r.Best)
@@ -136,17 +140,43 @@ func (s *selection) value(e float64) float64 {
 	return math.Log(math.Max(e, math.SmallestNonzeroFloat64))
 }
 
+// simplest is, of the points that are worse than the best by at most one standard error of the difference, the best of
+// those with fixed weights, or else of those with one L. errors are those of each point on each fold.
+func (s *selection) simplest(points []Point, errors [][]float64, best int) int {
+	rank := func(i int) int {
+		switch set := (learn.Setting{Learn: points[i].Learn}); {
+		case points[i].Model == "sum":
+			return 2
+		case set.Learns("eta"):
+			return 1
+		}
+		return 0
+	}
+	simplest, folds := best, upTo(len(errors[best]))
+	for i := range points {
+		simpler := cmp.Or(cmp.Compare(rank(i), rank(simplest)), cmp.Compare(s.score(errors[i]), s.score(errors[simplest]))) < 0
+		if simpler && s.advantage(folds, func(f int) (a, b float64) { return errors[best][f], errors[i][f] }) <= 1 {
+			simplest = i
+		}
+	}
+	return simplest
+}
+
 // steadier is the point of largest λ on the branch of the best that is within its standard error.
 func (s *selection) steadier(points []Point, best int) int {
 	b := points[best]
 	at := best
 	for i, p := range points {
-		same := slices.Equal(p.Kernels, b.Kernels) && p.Norm == b.Norm && p.Learn == b.Learn && p.Model == b.Model && p.Tau == b.Tau
-		if same && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
+		if p.sameBut(&b) && p.Lambda > points[at].Lambda && math.Abs(p.Mean-b.Mean) <= b.StdErr {
 			at = i
 		}
 	}
 	return at
+}
+
+// sameBut reports whether the settings are the same but for λ.
+func (p *Point) sameBut(q *Point) bool {
+	return slices.Equal(p.Kernels, q.Kernels) && p.Norm == q.Norm && p.Learn == q.Learn && p.Model == q.Model && p.Tau == q.Tau
 }
 
 // meanAndError is the mean and its standard error, 0 for a single number.
