@@ -73,26 +73,52 @@ func children(t *testing.T, pid int) (ids []int) {
 }
 
 // A rank that is lost, at whatever moment, ends the others: the job ends with a message and status, no
-// process stays, and there is no model or a whole one.
+// process stays, there is no output or a whole one, and the same job then gives its answer.
 func TestRanksLost(t *testing.T) {
 	dir := large(t, 9000)
-	rng := rand.New(rand.NewPCG(5, 6))
-	for trial := range 6 {
+	chain(t, dir)
+	lines := []*interruptible{
+		{line: "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:60 --lambda 1e-4 --tol 1e-9 --json --checkpoint sums --out m.iokl", files: []string{"m.iokl"}},
+		{line: "cv --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --folds 4 --lambdas 1e-2,1e-4 --json --out cv.iokl", files: []string{"cv.iokl"}},
+		{line: chainLine + "--json --lambdas 0.1,1 --stability 4 --null 5 --checkpoint rounds.json --out g.json", files: []string{"g.json"}},
+	}
+	run := func(c *interruptible) []float64 {
+		start := time.Now()
+		stdout, stderr, err := ranks(t, dir, 3, c.line)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", c.line, err, stderr)
+		}
+		c.span = time.Since(start)
+		return c.answer(t, dir, []byte(stdout))
+	}
+	rng := rand.New(rand.NewPCG(*faultsSeed, 6))
+	lost, trials := 0, max(6, *faults/10)
+	for trial := range trials {
+		c := lines[trial%len(lines)]
+		out := filepath.Join(dir, c.files[0])
+		if c.want == nil {
+			c.want = run(c)
+		}
+		for _, name := range []string{out, filepath.Join(dir, "rounds.json")} {
+			_ = os.Remove(name)
+		}
 		var ids []int
-		model := fmt.Sprintf("m%d.iokl", trial)
 		var stderr string
 		var err error
 		deadline.Run(t, *within, func() {
-			_, stderr, err = watchedRanks(t, dir, 3, "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:60 --lambda 1e-4 --tol 1e-9 --out "+model, func(pid int) {
+			_, stderr, err = watchedRanks(t, dir, 3, c.line, func(pid int) {
 				for len(ids) < 3 {
 					ids = children(t, pid)
 				}
-				time.Sleep(time.Duration(rng.Float64() * float64(time.Second)))
+				time.Sleep(c.moment(rng))
 				_ = syscall.Kill(ids[rng.IntN(3)], syscall.SIGKILL) // it may have ended
 			})
 		})
-		if there := whole(t, dir, model); err == nil && !there || err != nil && !strings.Contains(stderr, "exited on signal 9") {
-			t.Errorf("trial %d: %v, a model: %v\n%s", trial, err, there, stderr)
+		if there := whole(t, dir, c.files[0]); err == nil && !there || err != nil && !strings.Contains(stderr, "exited on signal 9") {
+			t.Errorf("trial %d: %v, %s: %v\n%s", trial, err, c.files[0], there, stderr)
+		}
+		if err != nil {
+			lost++
 		}
 		for _, id := range ids {
 			state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
@@ -100,7 +126,9 @@ func TestRanksLost(t *testing.T) {
 				t.Errorf("trial %d: process %d is left: %s", trial, id, state)
 			}
 		}
+		c.same(t, "after the loss of a rank", run(c))
 	}
+	t.Logf("seed %d, %d trials, %d ranks lost before the end", *faultsSeed, trials, lost)
 }
 
 // 1, 2 and 4 ranks give the same model, and only one of them prints.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/internal/deadline"
+	"github.com/iokl/iokl/internal/table"
 )
 
 var (
@@ -32,13 +33,20 @@ type interruptible struct {
 	name, line string
 	checkpoint string        // file from which the same line goes on
 	files      []string      // that are whole or not there
-	span       time.Duration // in which the signals come; 0: as long as the line takes
+	span       time.Duration // that it takes
 	want       []float64     // its answer when nothing interrupts it
 }
 
-// answer is the numbers of a report that do not depend on how the work went.
-func answer(t *testing.T, stdout []byte) []float64 {
+// answer is the numbers, of a report or of predictions in a file, that do not depend on how the work went.
+func (c *interruptible) answer(t *testing.T, dir string, stdout []byte) (v []float64) {
 	t.Helper()
+	if filepath.Ext(c.files[0]) == ".csv" {
+		predicted, err := table.Read(filepath.Join(dir, c.files[0]), table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return predicted.Data.Data
+	}
 	var r struct {
 		Objective float64
 		Best      struct{ Mean float64 }
@@ -51,7 +59,7 @@ func answer(t *testing.T, stdout []byte) []float64 {
 	if err := json.Unmarshal(stdout, &r); err != nil {
 		t.Fatalf("%v: %s", err, stdout)
 	}
-	v := []float64{r.Objective, r.Best.Mean}
+	v = []float64{r.Objective, r.Best.Mean}
 	for _, row := range r.Graph {
 		v = append(v, row...)
 	}
@@ -137,9 +145,7 @@ func (c *interruptible) check(t *testing.T, dir string, e ended) bool {
 		if !there[out] {
 			t.Errorf("status 0 without %s", out)
 		}
-		if c.want != nil {
-			c.same(t, "ended before the signal", answer(t, []byte(e.stdout)))
-		}
+		c.same(t, "ended before the signal", c.answer(t, dir, []byte(e.stdout)))
 	case e.status != exitFailed || !strings.HasPrefix(last, "iokl: interrupted"):
 		t.Errorf("status %d: %s", e.status, e.stderr)
 	case strings.Contains(last, "in "+out) != there[out]:
@@ -156,12 +162,18 @@ func (c *interruptible) check(t *testing.T, dir string, e ended) bool {
 	if !there[c.checkpoint] {
 		return false
 	}
+	c.again(t, dir, "went on")
+	return true
+}
+
+// again runs the line once more, which goes on from its checkpoint or starts anew, to its answer.
+func (c *interruptible) again(t *testing.T, dir, what string) {
+	t.Helper()
 	out, err := process(t, dir, c.line).Output()
 	if err != nil {
-		t.Fatalf("going on: %v\n%s", err, err.(*exec.ExitError).Stderr)
+		t.Fatalf("%s: %v\n%s", what, err, err.(*exec.ExitError).Stderr)
 	}
-	c.same(t, "went on", answer(t, out))
-	return true
+	c.same(t, what, c.answer(t, dir, out))
 }
 
 // Signals at any moment end the commands soon, with what they promise.
@@ -202,16 +214,16 @@ func TestSignalsAtRandomMoments(t *testing.T) {
 // interruptibles are command lines with their answers, and what makes a fresh folder to run one in.
 func interruptibles(t *testing.T) (lines []*interruptible, fresh func() string) {
 	t.Helper()
-	const data = " --x ../x.csv --y ../y.csv --json"
+	const data = " --x x.csv --y y.csv --json"
 	lines = []*interruptible{
 		{name: "fit", line: "fit --kernel gaussian:each:2^-3..2^3 --lambda 1e-5 --tol 1e-7 --out m.iokl --checkpoint state" + data, checkpoint: "state", files: []string{"m.iokl"}},
 		{name: "stream", line: "fit --stream --kernel rff:gaussian:all:median:200 --tol 1e-7 --out m.iokl --checkpoint sums --checkpoint-rows 50" + data, checkpoint: "sums", files: []string{"m.iokl"}},
-		{name: "granger", line: "granger --series ../s.csv --lag 2 --stability 30 --null 30 --checkpoint rounds.json --out g.json --json", checkpoint: "rounds.json", files: []string{"g.json"}},
+		{name: "granger", line: "granger --series s.csv --lag 2 --stability 30 --null 30 --checkpoint rounds.json --out g.json --json", checkpoint: "rounds.json", files: []string{"g.json"}},
 		{name: "cv", line: "cv --kernel gaussian:all --folds 4 --out m.iokl" + data, files: []string{"m.iokl"}},
-		{name: "zero options", line: "fit --out m.iokl" + data, files: []string{"m.iokl"}, span: 2 * time.Second},
+		{name: "zero options", line: "fit --out m.iokl" + data, files: []string{"m.iokl"}},
+		{name: "predict", line: "predict --model ../old.iokl --x x.csv --out p.csv", files: []string{"p.csv"}},
 	}
 	top := t.TempDir()
-	writeData(t, top)
 	folder := 0
 	fresh = func() string {
 		folder++
@@ -219,18 +231,21 @@ func interruptibles(t *testing.T) (lines []*interruptible, fresh func() string) 
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
+		writeData(t, dir)
 		return dir
 	}
 	for _, c := range lines {
-		if c.span > 0 {
-			continue
-		}
-		start := time.Now()
-		out, err := process(t, fresh(), c.line).Output()
+		start, dir := time.Now(), fresh()
+		out, err := process(t, dir, c.line).Output()
 		if err != nil {
 			t.Fatalf("%s: %v", c.line, err)
 		}
-		c.span, c.want = time.Since(start), answer(t, out)
+		c.span, c.want = time.Since(start), c.answer(t, dir, out)
+		if c.name == "fit" {
+			if err := os.Rename(filepath.Join(dir, "m.iokl"), filepath.Join(top, "old.iokl")); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	return lines, fresh
 }

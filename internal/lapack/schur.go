@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/gonum"
 )
 
@@ -21,23 +22,44 @@ func (impl Implementation) Schur(a, q matrix) error {
 	if n == 0 {
 		return nil
 	}
-	impl.Hessenberg(a, q)
+	top := 0.0
 	for i := range n {
 		if !finite(row(a, i)) {
 			return fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
 		}
+		top = max(top, math.Abs(floats.Max(row(a, i))), math.Abs(floats.Min(row(a, i))))
 	}
+	exponent := 0
+	if top > schurLarge || top < 1/schurLarge && top > 0 { // products of elements would overflow, or vanish
+		_, exponent = math.Frexp(top)
+		ldexp(a, -exponent)
+	}
+	impl.Hessenberg(a, q)
 	s := &schur{impl: impl, h: a, q: q}
-	if !s.iterate() {
+	converged := s.iterate()
+	if exponent != 0 {
+		ldexp(a, exponent)
+	}
+	if !converged {
 		return fmt.Errorf("%w: Schur form of order %d", ErrNoConvergence, n)
 	}
 	return nil
 }
 
+// ldexp multiplies a by a power of two.
+func ldexp(a matrix, exponent int) {
+	for i := range a.Rows {
+		for j, v := range row(a, i) {
+			row(a, i)[j] = math.Ldexp(v, exponent)
+		}
+	}
+}
+
 const (
-	schurSmall  = 64 // active blocks up to this order are finished without multishift sweeps
-	schurTries  = 30 // sweeps for each eigenvalue, at most, over the whole iteration
-	schurNibble = 14 // percent of the window that early deflation must find to be tried again at once
+	schurLarge  = 1e140 // elements up to this size, and from its inverse, are taken as they are
+	schurSmall  = 64    // active blocks up to this order are finished without multishift sweeps
+	schurTries  = 30    // sweeps for each eigenvalue, at most, over the whole iteration
+	schurNibble = 14    // percent of the window that early deflation must find to be tried again at once
 )
 
 var unblocked gonum.Implementation

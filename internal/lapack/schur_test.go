@@ -120,3 +120,29 @@ func checkSchur(t *testing.T, a, s, q matrix) {
 		}
 	}
 }
+
+// Elements of 1e±300 beside those of unit size are scaled before the iteration.
+func TestSchurLargeElements(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	odd := []float64{0, 0, 1, -1, 1e300, -1e300, 5e-324, 1e-150}
+	for trial := range 6000 {
+		a := zeros(8, 8)
+		for i := range a.Data {
+			a.Data[i] = 2*rng.Float64() - 1
+			if rng.IntN(12) == 0 {
+				a.Data[i] = odd[rng.IntN(len(odd))]
+			}
+		}
+		T, q := zeros(8, 8), zeros(8, 8)
+		copy(T.Data, a.Data)
+		if err := reference.Schur(T, q); err != nil {
+			t.Fatalf("trial %d: %v\n%v", trial, err, a.Data)
+		}
+		back := multiply(multiply(q, T, false), q, true)
+		for i, v := range back.Data {
+			if !(math.Abs(v-a.Data[i]) <= 1e-13*1e301) {
+				t.Fatalf("trial %d: element %d of QTQᵀ is %g, not %g", trial, i, v, a.Data[i])
+			}
+		}
+	}
+}
