@@ -259,14 +259,14 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 		if stdin == nil {
 			return nil, bad("standard input can be read only once, and by one argument")
 		}
-		s := &source{name: "standard input", r: bufio.NewReaderSize(stdin, 1<<16), size: -1, close: func() error { return nil }}
+		s := &source{name: "standard input", r: buffered(stdin), size: -1, close: func() error { return nil }}
 		return s, s.unzip()
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: name, r: bufio.NewReaderSize(f, 1<<16), size: -1, close: f.Close}
+	s := &source{name: name, r: buffered(f), size: -1, close: f.Close}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		err = bad("%s: is a folder", name)
@@ -284,6 +284,22 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 	return s, nil
 }
 
+// lasting is a reader whose first error is that of all later reads. Peek of a bufio.Reader
+// forgets one, and a connection that was reset tells of it once.
+type lasting struct {
+	r   io.Reader
+	err error
+}
+
+func (l *lasting) Read(b []byte) (n int, err error) {
+	if l.err == nil {
+		n, l.err = l.r.Read(b)
+	}
+	return n, l.err
+}
+
+func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(&lasting{r: r}, 1<<16) }
+
 // unzip puts a gzip reader in front where the first bytes ask for one.
 func (s *source) unzip() error {
 	if head, _ := s.r.Peek(2); string(head) != "\x1f\x8b" {
@@ -293,7 +309,7 @@ func (s *source) unzip() error {
 	if err != nil {
 		return bad("%s: not a gzip file: %v", s.name, err)
 	}
-	s.r, s.at, s.size = bufio.NewReaderSize(z, 1<<16), nil, -1
+	s.r, s.at, s.size = buffered(z), nil, -1
 	return nil
 }
 

@@ -302,6 +302,30 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
+// failsOnce is a reader that reports its failure to one call and its end to the next, as a connection that was reset.
+type failsOnce struct {
+	io.Reader
+	failed bool
+}
+
+var errReset = errors.New("reset")
+
+func (f *failsOnce) Read(b []byte) (int, error) {
+	n, err := f.Reader.Read(b)
+	if errors.Is(err, io.EOF) && !f.failed {
+		f.failed, err = true, errReset
+	}
+	return n, err
+}
+
+func TestReadFailsOnce(t *testing.T) {
+	for name, text := range map[string]string{"short": "1,2\n3,4\n", "empty": "", "long": strings.Repeat("1,2\n", 40000), "gzip": gz(strings.Repeat("1,2\n", 40000))[:100]} {
+		if _, err := Read("-", Options{Stdin: &failsOnce{Reader: strings.NewReader(text)}}); err == nil || !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // stuck is a reader that neither reads nor ends.
 type stuck struct{ Reader }
 
