@@ -40,7 +40,7 @@ const (
 )
 
 const (
-	cellsEach  = 4 // cells for each number
+	cellsEach  = 8 // cells for each number
 	cellsLimit = 1 << 13
 	guesses    = 3 // by the rate, before bisection
 	farRank    = 4 // as many numbers between a guess and the rank are passed one by one
@@ -131,8 +131,11 @@ func (p *list) below(y float64) int {
 		return n
 	}
 	n := p.first + int(p.cells[i])
-	for p.steps[n+1] < y {
-		n++
+	more := 0
+	if p.steps[n+1] < y { // half of the cells with a number, which no processor foresees: no branch
+		more = 1
+	}
+	for n += more; p.steps[n+1] < y; n++ {
 	}
 	return n
 }
@@ -165,24 +168,14 @@ func (s *search) take(at []place, u float64) (have int) {
 	return have
 }
 
-// find returns the number of the rank.
-func (s *search) find(at []place) float64 {
-	u, size, missing := s.guess(at)
-	return s.finish(at, u, size, missing)
-}
-
-// guess takes the numbers below a guess, and returns how many more have to be taken.
-func (s *search) guess(at []place) (u, size float64, missing int) {
-	u, size = s.near(at)
-	return u, size, s.rank - s.take(at, u)
-}
-
-// finish returns the number of the rank after a guess. It takes the numbers next to the guess one by
+// find returns the number of the rank. It takes the numbers below a guess, and then those next to it one by
 // one, in the order of their sizes, by the same instructions whichever list they are of.
-func (s *search) finish(at []place, u, size float64, missing int) float64 {
+func (s *search) find(at []place) float64 {
+	u, size := s.near(at)
 	if !(math.Abs(u) <= math.MaxFloat64) {
 		return u
 	}
+	missing := s.rank - s.take(at, u)
 	for tries := 0; far(missing); tries++ {
 		if tries == guesses {
 			u, missing = s.bisect(at, u, missing)
@@ -193,10 +186,11 @@ func (s *search) finish(at []place, u, size float64, missing int) float64 {
 	}
 	// Upwards, numbers not yet taken come next, the smallest first. Downwards the largest of those
 	// taken do, until one is left to be the last.
-	up, rest, flip := 0, 1-missing, ^uint64(0)
+	up := 0
 	if missing > 0 {
-		up, rest, flip = 1, missing, 0
+		up = 1
 	}
+	rest, flip := up*(2*missing-1)+1-missing, uint64(up)-1
 	for k := range s.lists {
 		p := &at[k]
 		p.key = ascending(p.shift+p.scale*s.lists[k].steps[p.taken+up]) ^ flip
