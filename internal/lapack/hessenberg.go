@@ -48,11 +48,10 @@ func (impl Implementation) hessenbergColumn(p hessenbergPanel, j int, tau []floa
 	below := col[p.first+1:]
 	if j > 0 {
 		// a ← a − Y·V on this column (V[:,c] is at c−first−1), then from the left by Pᵀ.
-		for i := range col {
-			for k := range j {
-				col[i] -= p.Y.Data[i*p.Y.Stride+k] * p.V.Data[k*p.V.Stride+j-1]
-			}
+		for k := range t {
+			t[k] = p.V.Data[k*p.V.Stride+j-1]
 		}
+		impl.bl.Dgemv(nt, n, j, -1, p.Y.Data, p.Y.Stride, t, 1, 1, col, 1)
 		impl.bl.Dgemv(nt, j, len(below), 1, p.V.Data, p.V.Stride, below, 1, 0, t, 1)
 		for k := j - 1; k >= 0; k-- { // t ← Tᵀ·t
 			s := 0.0

@@ -69,6 +69,7 @@ type schur struct {
 	impl Implementation
 	h, q matrix
 	work []float64 // of update
+	both []float64 // T and V of a window
 }
 
 // shiftPair is a pair of shifts, real or complex conjugate.
@@ -177,9 +178,13 @@ func (s *schur) finish(lo, size int) bool {
 }
 
 // window copies the diagonal block of the given order at lo, and returns with it
-// an identity to accumulate transformations in.
+// an identity to accumulate transformations in. Both hold until the next window.
 func (s *schur) window(lo, size int) (T, V matrix) {
-	T, V = zeros(size, size), zeros(size, size)
+	if cap(s.both) < 2*size*size {
+		s.both = make([]float64, 2*size*size)
+	}
+	T, V = head(s.both[:size*size], size, size), head(s.both[size*size:2*size*size], size, size)
+	clear(V.Data)
 	copyMatrix(T, view(s.h, lo, lo, size, size))
 	for i := range size {
 		V.Data[i*V.Stride+i] = 1

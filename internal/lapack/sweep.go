@@ -30,6 +30,7 @@ func (s *schur) sweep(lo, hi int, shifts []shiftPair) {
 		}
 		for b := first; b < len(at); b++ {
 			ahead = c.move(at[b]-start, ahead-spacing, shifts[b])
+			c.moved++
 			at[b] = ahead + start
 			if c.bottom && ahead >= end-start-2 {
 				first = b + 1
@@ -41,10 +42,12 @@ func (s *schur) sweep(lo, hi int, shifts []shiftPair) {
 }
 
 // bulges moves them along one window: T is the window of h, V what is
-// accumulated; bottom says that the window ends where the active block does.
+// accumulated; bottom says that the window ends where the active block does. Column j
+// of V ends with row j + 2·moved: each bulge that moves along adds two rows.
 type bulges struct {
 	T, V   matrix
 	bottom bool
+	moved  int // bulges that have moved along
 }
 
 // move takes a bulge from row p as far as limit and returns where it is then; a
@@ -95,7 +98,7 @@ func (c *bulges) reflect3(k int, tau, v1, v2 float64) {
 		r2[j] -= t2 * sum
 	}
 	columns3(T, min(k+4, T.Rows), k, tau, v1, v2)
-	columns3(c.V, c.V.Rows, k, tau, v1, v2)
+	columns3(c.V, min(k+3+2*c.moved, c.V.Rows), k, tau, v1, v2)
 }
 
 // columns3 applies the reflection to columns k, k+1, k+2 of the first rows of a.
