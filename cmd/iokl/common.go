@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/iokl/iokl/internal/atomicfile"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -161,6 +163,17 @@ func reading[T any](cmd *cobra.Command, f func() (T, error)) (T, error) {
 		err = failure{errors.New("interrupted while reading: nothing was saved")}
 	}
 	return v, err
+}
+
+// checkFile refuses a file that cannot be written, before any work is done.
+func checkFile(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := atomicfile.Check(path); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return nil
 }
 
 // parseFloats reads a comma-separated list.

@@ -197,7 +197,7 @@ from one pass over the rows.`,
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(s.check(cmd, &d), checkOut(to.out), checkPlot(to.plot), checkReport(to.page)); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkFile("out", to.out), checkPlot(to.plot), checkFile("report", to.page)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("lambda") {
@@ -246,7 +246,7 @@ from one pass over the rows.`,
 
 // stream cross-validates on data that are read in blocks of rows.
 func (c *foldFlags) stream(cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, to destinations) error {
-	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(cmd, &opt) })
+	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt) })
 	if err != nil {
 		return err
 	}
@@ -414,12 +414,12 @@ func severalDictionaries(points []iokl.CVPoint) bool {
 }
 
 func saved(r *cvReport) string {
-	var parts []string
+	text := ""
 	if r.Model != "" {
-		parts = append(parts, "; best setting fitted to all data: "+r.Model)
+		text = "; best setting fitted to all data: " + r.Model
 	}
 	if len(r.Pictures) > 0 {
-		parts = append(parts, "; pictures: "+strings.Join(r.Pictures, ", "))
+		text += "; pictures: " + strings.Join(r.Pictures, ", ")
 	}
-	return strings.Join(parts, "")
+	return text
 }

@@ -351,3 +351,40 @@ func selectColumns(text, flag string, names []string, cols int) ([]int, error) {
 	}
 	return idx, nil
 }
+
+// readGroups reads the file of column,group that names sets of columns for kernels.
+func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
+	if name == "" {
+		return nil, nil
+	}
+	_, records, err := table.ReadText(name, table.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var groups []kernel.Group
+	at := map[string]int{}
+	for i, rec := range records {
+		if len(rec) != 2 {
+			return nil, inputError("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
+		}
+		idx := X.Schema.At(rec[0])
+		var err error
+		if idx == nil {
+			idx, err = selectColumns(rec[0], name, X.Names, X.Data.Cols)
+		}
+		if err != nil {
+			if i == 0 {
+				continue // a header
+			}
+			return nil, err
+		}
+		k, known := at[rec[1]]
+		if !known {
+			k = len(groups)
+			at[rec[1]] = k
+			groups = append(groups, kernel.Group{Name: rec[1]})
+		}
+		groups[k].Columns = append(groups[k].Columns, idx...)
+	}
+	return groups, nil
+}

@@ -18,7 +18,6 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/sylvester"
@@ -208,7 +207,7 @@ settings are compared, it fits the best of them so far first.`,
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(s.check(cmd, &d), checkOut(out), checkReport(page)); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkFile("out", out), checkFile("report", page)); err != nil {
 				return err
 			}
 			opt.Checkpoint = s.checkpoint
@@ -224,7 +223,7 @@ settings are compared, it fits the best of them so far first.`,
 				return err
 			}
 			if s.on {
-				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(cmd, &opt) })
+				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt) })
 				if err != nil {
 					return err
 				}
@@ -249,17 +248,6 @@ settings are compared, it fits the best of them so far first.`,
 	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "learn everything once more without each of so many folds, for predict --interval; 0 for none\n(default: where λ is chosen and the table is small, the folds of that choice at the setting chosen)")
 	reportFlag(cmd.Flags(), &page)
 	return cmd
-}
-
-// checkOut refuses an output file that cannot be written before any work is done.
-func checkOut(path string) error {
-	if path == "" {
-		return nil
-	}
-	if err := atomicfile.Check(path); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	return nil
 }
 
 // keep saves the model and writes the page about it, where these have names.

@@ -131,7 +131,7 @@ func (g *grangerFlags) check(cmd *cobra.Command) error {
 	if _, err := graphWriter(g.out); err != nil {
 		return err
 	}
-	return errors.Join(g.confidence.check(cmd), checkOut(g.out), checkPlot(g.plot), checkReport(g.page))
+	return errors.Join(g.confidence.check(cmd), checkFile("out", g.out), checkPlot(g.plot), checkFile("report", g.page))
 }
 
 func (g *grangerFlags) run(cmd *cobra.Command) error {

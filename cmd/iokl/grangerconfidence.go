@@ -56,10 +56,7 @@ func (c *confidence) check(cmd *cobra.Command) error {
 	if c.stability == 0 && c.null == 0 {
 		return errors.New("--checkpoint is for --stability and --null")
 	}
-	if err := atomicfile.Check(c.checkpoint); err != nil {
-		return fmt.Errorf("--checkpoint: %w", err)
-	}
-	return nil
+	return checkFile("checkpoint", c.checkpoint)
 }
 
 // rounds is the content of a checkpoint.

@@ -178,16 +178,7 @@ func writeForecasts(w io.Writer, report *grangerReport) {
 		fmt.Fprintf(w, "\non held-out time points the others' past improves the forecasts of %d of %d nodes%s\n", len(helped), len(report.Improvement), listed(helped, 8))
 		return
 	}
-	better, held := 0, 0
-	for i := range report.RMSE {
-		if report.RMSE[i] != nil && report.RMSEOwn[i] != nil {
-			held++
-			if *report.RMSE[i] < *report.RMSEOwn[i] {
-				better++
-			}
-		}
-	}
-	if held > 0 {
+	if better, held := forecastCounts(report); held > 0 {
 		fmt.Fprintf(w, "\non held-out time points %d of %d nodes are forecast better with the others' past than with their own alone\n", better, held)
 	}
 }

@@ -189,13 +189,7 @@ func fitError(F *mat.Dense, Y mat.Matrix, rows []int, j int) outputError {
 // through their range; where that is too much work it leaves the effects out.
 func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) error {
 	names := model.InputNames()
-	active := 0
-	for _, e := range model.Eta() {
-		if e > 0 {
-			active++
-		}
-	}
-	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, active), len(names), len(model.OutputNames())))
+	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, active(model.Eta())), len(names), len(model.OutputNames())))
 	if len(rows) == 0 {
 		return nil
 	}

@@ -53,7 +53,7 @@ them first. fit, cv and granger write the same pages with --report.`,
 			if out == "" {
 				return errors.New("give the page to write by --out")
 			}
-			if err := checkOut(out); err != nil {
+			if err := checkFile("out", out); err != nil {
 				return err
 			}
 			var all []subject
@@ -74,17 +74,6 @@ them first. fit, cv and granger write the same pages with --report.`,
 // reportFlag is the flag of the commands that write a page about what they found.
 func reportFlag(f *pflag.FlagSet, path *string) {
 	f.StringVar(path, "report", "", "file to write a page about the result to")
-}
-
-// checkReport refuses a page that cannot be written before any work is done.
-func checkReport(path string) error {
-	if path == "" {
-		return nil
-	}
-	if err := atomicfile.Check(path); err != nil {
-		return fmt.Errorf("--report: %w", err)
-	}
-	return nil
 }
 
 // readSubject reads a model, or the JSON of cv or granger.

@@ -35,7 +35,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		{"outputs", fmt.Sprint(len(model.OutputNames()))},
 		{"λ", fmt.Sprintf("%.4g", c.Lambda)},
 		{"norm", c.Norm},
-		{"kernels of weight", fmt.Sprintf("%d of %d", activeKernels(model), len(model.Eta()))},
+		{"kernels of weight", fmt.Sprintf("%d of %d", active(model.Eta()), len(model.Eta()))},
 		{"rank of L", fmt.Sprint(model.OutputKernel().Rank())},
 		{"objective", fmt.Sprintf("%.6g", c.Objective)},
 		{"relative gap", fmt.Sprintf("%.2g", c.RelativeGap)},
@@ -68,16 +68,6 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		s.sections = append(s.sections, section)
 	}
 	return s, nil
-}
-
-func activeKernels(model *iokl.Model) int {
-	n := 0
-	for _, e := range model.Eta() {
-		if e > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 func meanRelative(o *origin) float64 {
@@ -114,22 +104,10 @@ func errorSentence(model *iokl.Model, o *origin) string {
 func inputSentence(model *iokl.Model, o *origin) string {
 	if len(o.Effects) == 0 {
 		if r := model.Relevance(); r != nil {
-			top := 0
-			for c := range r {
-				if r[c] > r[top] {
-					top = c
-				}
-			}
-			return fmt.Sprintf("The kernels vary most with the input %s.", model.InputNames()[top])
+			return fmt.Sprintf("The kernels vary most with the input %s.", model.InputNames()[floats.MaxIdx(r)])
 		}
 		names, eta := model.KernelNames(), model.Eta()
-		top := 0
-		for j := range eta {
-			if eta[j] > eta[top] {
-				top = j
-			}
-		}
-		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", activeKernels(model), len(eta), kernelLabel(names[top], model.InputNames()))
+		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", active(eta), len(eta), kernelLabel(names[floats.MaxIdx(eta)], model.InputNames()))
 	}
 	first := &o.Effects[0]
 	text := fmt.Sprintf("The input that matters most is %s: shuffling it changes the predictions by %.2g standard deviations of the targets", first.Input, stat.Mean(first.Change, nil))
@@ -172,15 +150,7 @@ func trendWord(y []float64) string {
 // turningPoint is where a curve turns that goes up and down by more than three tenths
 // of its range beyond its ends; 0 where it does not turn so.
 func turningPoint(y []float64) int {
-	n, top, bottom := len(y), 0, 0
-	for i, v := range y {
-		if v > y[top] {
-			top = i
-		}
-		if v < y[bottom] {
-			bottom = i
-		}
-	}
+	n, top, bottom := len(y), floats.MaxIdx(y), floats.MinIdx(y)
 	least := 0.3 * (y[top] - y[bottom])
 	over, under := y[top]-max(y[0], y[n-1]), min(y[0], y[n-1])-y[bottom]
 	switch {
@@ -211,10 +181,8 @@ func certificateSentence(model *iokl.Model) string {
 	case c.Learn == "none":
 		text = "Kernel weights and output kernel were not learned; the function is the best one with these"
 	}
-	return text + fmt.Sprintf(" (%s of weight, output kernel of rank %d).", countedOf(activeKernels(model), len(model.Eta()), "kernel"), model.OutputKernel().Rank())
+	return text + fmt.Sprintf(" (%d of %s of weight, output kernel of rank %d).", active(model.Eta()), counted(len(model.Eta()), "kernel"), model.OutputKernel().Rank())
 }
-
-func countedOf(n, of int, noun string) string { return fmt.Sprintf("%d of %s", n, counted(of, noun)) }
 
 // inputSection says what the predictions owe to each input.
 func inputSection(model *iokl.Model, o *origin) page.Section {
@@ -397,16 +365,9 @@ func kernelSection(model *iokl.Model, _ *origin) page.Section {
 		sum += e
 	}
 	t := page.Table{Head: []string{"kernel", "weight η", "share"}, Sort: true, File: "kernels.csv"}
-	for j, e := range eta {
-		if e > 0 {
-			t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", e), fmt.Sprintf("%.1f %%", 100*e/sum)))
-		}
+	for _, j := range byWeight(eta) {
+		t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", eta[j]), fmt.Sprintf("%.1f %%", 100*eta[j]/sum)))
 	}
-	slices.SortStableFunc(t.Rows, func(a, b page.Row) int {
-		x, _ := strconv.ParseFloat(a.Cells[1].Sort, 64)
-		y, _ := strconv.ParseFloat(b.Cells[1].Sort, 64)
-		return cmp.Compare(y, x)
-	})
 	if len(t.Rows) == 0 {
 		s.Add(page.Text("No kernel has weight: the model predicts the means of the targets."))
 		return s

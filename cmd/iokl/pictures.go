@@ -95,13 +95,7 @@ const barKernels = 30
 // weightsFigure shows the largest kernel weights as horizontal bars.
 func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 	eta, names := model.Eta(), model.KernelNames()
-	idx := make([]int, 0, len(eta))
-	for j, e := range eta {
-		if e > 0 {
-			idx = append(idx, j)
-		}
-	}
-	slices.SortStableFunc(idx, func(a, b int) int { return compare(eta[b], eta[a]) })
+	idx := byWeight(eta)
 	active := len(idx)
 	idx = idx[:min(barKernels, len(idx))]
 	slices.Reverse(idx) // the largest on top
@@ -129,16 +123,6 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 		p.X.Min = 0
 	}
 	return f, nil
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // correlationHeat shows L as a correlation, outputs that go together side by side.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -100,10 +101,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if _, err := p.apply(cmd); err != nil {
 		return err
 	}
-	if err := checkOut(p.out); err != nil {
-		return err
-	}
-	if err := checkTable(p.out); err != nil {
+	if err := cmp.Or(checkFile("out", p.out), checkTable(p.out)); err != nil {
 		return err
 	}
 	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(p.model) })

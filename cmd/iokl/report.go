@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -16,51 +17,26 @@ import (
 
 // fitReport is what fit --json prints.
 type fitReport struct {
-	Objective        float64   `json:"objective"`
-	GapEta           float64   `json:"gap_eta"`
-	GapL             float64   `json:"gap_l"`
-	RelativeGap      float64   `json:"relative_gap"`
-	Converged        bool      `json:"converged"`
-	Tol              float64   `json:"tol"`
-	Eta              []float64 `json:"eta"`
-	Kernels          []string  `json:"kernels"`
-	TraceL           float64   `json:"trace_l"`
-	RankL            int       `json:"rank_l"`
-	Lambda           float64   `json:"lambda"`
-	Tau              float64   `json:"tau"`
-	Norm             string    `json:"norm"`
-	Learn            string    `json:"learn"`
-	OuterIterations  int       `json:"outer_iterations"`
-	SylvesterSolves  int       `json:"sylvester_solves"`
-	KernelMultiplies int       `json:"kernel_multiplies"`
-	Seconds          float64   `json:"seconds"`
-	Solver           string    `json:"solver"`
-	Sylvester        string    `json:"sylvester"`
-	Backend          string    `json:"backend"`
-	Threads          int       `json:"threads"`
-	Seed             uint64    `json:"seed"`
-	Samples          int       `json:"samples"`
-	ObservedCells    int       `json:"observed_cells"`
-	Outputs          []string  `json:"outputs"`
-	Warnings         []string  `json:"warnings"`
-	Model            string    `json:"model,omitempty"`
-
-	*iokl.GlobalBound
+	iokl.Certificate
+	Eta           []float64    `json:"eta"`
+	Kernels       []string     `json:"kernels"`
+	TraceL        float64      `json:"trace_l"`
+	RankL         int          `json:"rank_l"`
+	Seconds       float64      `json:"seconds"`
+	Threads       int          `json:"threads"`
+	Outputs       []string     `json:"outputs"`
+	Warnings      []string     `json:"warnings"`
+	Model         string       `json:"model,omitempty"`
 	LTrace        []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
 	Chosen        *iokl.Chosen `json:"chosen"`
 	ConstantError float64      `json:"constant_error,omitempty"` // of the mean of the training targets on the folds, where there were any
 }
 
 func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
-	c := model.Certificate()
 	return fitReport{
-		Objective: c.Objective, GapEta: c.GapEta, GapL: c.GapL, RelativeGap: c.RelativeGap, Converged: c.Converged, Tol: c.Tol,
-		Eta: model.Eta(), Kernels: model.KernelNames(), TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(),
-		Lambda: c.Lambda, Tau: c.Tau, Norm: c.Norm, Learn: c.Learn,
-		OuterIterations: c.OuterIterations, SylvesterSolves: c.SylvesterSolves, KernelMultiplies: c.KernelMultiplies,
-		Seconds: seconds, Solver: c.Solver, Sylvester: c.Sylvester, Backend: c.Backend, Threads: blas.Threads(), Seed: c.Seed,
-		Samples: c.Samples, ObservedCells: c.ObservedCells, Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()), Model: out,
-		GlobalBound: c.GlobalBound, LTrace: traces(model.OutputKernels()),
+		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
+		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
+		Seconds: seconds, Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()), Model: out,
 		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
 	}
 }
@@ -100,25 +76,24 @@ func gapText(c iokl.Certificate) string {
 	return fmt.Sprintf("not within the tolerance %.3g", c.Tol)
 }
 
-// writeWeights lists the largest kernel weights.
-func writeWeights(w io.Writer, model *iokl.Model, most int) {
-	names, eta := model.KernelNames(), model.Eta()
-	idx := make([]int, 0, len(eta))
-	var sum float64
+// byWeight are the kernels of positive weight, the largest weight first.
+func byWeight(eta []float64) (idx []int) {
 	for j, e := range eta {
-		if sum += e; e > 0 {
+		if e > 0 {
 			idx = append(idx, j)
 		}
 	}
-	slices.SortStableFunc(idx, func(a, b int) int {
-		switch {
-		case eta[a] > eta[b]:
-			return -1
-		case eta[a] < eta[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(eta[b], eta[a]) })
+	return idx
+}
+
+// writeWeights lists the largest kernel weights.
+func writeWeights(w io.Writer, model *iokl.Model, most int) {
+	names, eta := model.KernelNames(), model.Eta()
+	idx, sum := byWeight(eta), 0.0
+	for _, e := range eta {
+		sum += e
+	}
 	fmt.Fprintf(w, "kernels\t%d of %d have weight\n", len(idx), len(eta))
 	for _, j := range idx[:min(most, len(idx))] {
 		fmt.Fprintf(w, "  %s\t%.4g\t%.1f %%\n", kernelLabel(names[j], model.InputNames()), eta[j], 100*eta[j]/sum)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []pict
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return compare(f[a], f[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f[a], f[b]) })
 	curves := []picture.Curve{{Name: "observed", Dots: true}, {Name: "lower end", Line: true}, {Name: "upper end", Line: true}}
 	for at, i := range order {
 		for k, v := range []float64{Y.At(i, j), r.Low.At(i, j), r.High.At(i, j)} {
