@@ -3,6 +3,7 @@
 package iokl
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -70,14 +71,6 @@ type GlobalBound struct {
 
 // certify says how a fit ended.
 func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
-	tol := opt.Tol
-	if tol == 0 {
-		tol = defaults.Tol
-	}
-	learned := opt.Learn
-	if learned == "" {
-		learned = "eta,l"
-	}
 	res, p := end.Result, end.Problem
 	var global *GlobalBound
 	if sum := end.Sum; sum != nil {
@@ -91,8 +84,8 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 	return Certificate{
 		GlobalBound: global,
 		Objective:   finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
-		Converged: res.Converged, Tol: tol,
-		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: learned,
+		Converged: res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
+		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, "eta,l"),
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
 		Solver: res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
 		Samples: p.Space.Samples(), ObservedCells: cells, Seed: opt.Seed,

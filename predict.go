@@ -5,7 +5,6 @@ package iokl
 import (
 	"context"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -115,7 +114,10 @@ func NewScores(F, Y mat.Matrix, mean []float64) Scores {
 		}
 		s.RRMSE = append(s.RRMSE, relativeError(mse*count, st))
 	}
-	s.average()
+	for _, mse := range s.MSE {
+		s.RMSE = append(s.RMSE, math.Sqrt(mse))
+	}
+	s.MeanMSE, s.ARMSE, s.ARRMSE = learn.Mean(s.MSE), learn.Mean(s.RMSE), learn.Mean(s.RRMSE)
 	return s
 }
 
@@ -129,15 +131,6 @@ func relativeError(se, st float64) float64 {
 		return se
 	}
 	return 0
-}
-
-// average fills in what follows from MSE and RRMSE.
-func (s *Scores) average() {
-	s.RMSE = slices.Clone(s.MSE)
-	for j, v := range s.MSE {
-		s.RMSE[j] = math.Sqrt(v)
-	}
-	s.MeanMSE, s.ARMSE, s.ARRMSE = learn.Mean(s.MSE), learn.Mean(s.RMSE), learn.Mean(s.RRMSE)
 }
 
 // Score predicts X and compares with Y; relative errors are measured against the

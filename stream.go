@@ -50,9 +50,7 @@ type StreamOptions struct {
 
 // DefaultStreamKernels is the dictionary of a streamed fit that names no kernels where
 // they are not chosen: with a given λ, a checkpoint, or ranks.
-func DefaultStreamKernels() []string {
-	return defaults.StreamKernels()
-}
+func DefaultStreamKernels() []string { return defaults.StreamKernels() }
 
 // FitStream is [Fit] for data larger than memory, with kernels that have explicit
 // features: rff:…, nystrom:…, linear, poly, cosine. One pass over the rows adds up

@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -78,15 +79,7 @@ func strongest(row []float64, skip, top int) []int {
 			idx = append(idx, j)
 		}
 	}
-	slices.SortStableFunc(idx, func(a, b int) int {
-		switch {
-		case row[a] > row[b]:
-			return -1
-		case row[a] < row[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(row[b], row[a]) })
 	return idx[:min(top, len(idx))]
 }
 

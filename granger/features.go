@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -74,10 +75,8 @@ func (e *engine) fitFeatures(ctx context.Context, models []model, work []prepare
 		V := blas.View(sums.H, 0, at[i]+p.Y.Cols, D, p.U.Cols)
 		coef[i], errs[i] = e.fitMoments(ctx, &models[i], p, sums.Gamma, H, V)
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return err
 	}
 	F, err := e.predictFeatures(ctx, coef, work[0].other)
 	if err != nil {

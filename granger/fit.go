@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -164,10 +165,8 @@ func (e *engine) fitHere(ctx context.Context, tasks []task) ([]model, error) {
 	}
 	errs := make([]error, len(tasks))
 	par.For(len(tasks), func(i int) { errs[i] = e.fitOne(ctx, &models[i], &work[i]) })
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	return models, nil
 }

@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -124,10 +125,8 @@ func (b *job) iterate(ctx context.Context, batch []*target) error {
 			}
 		})
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return err
 	}
 	out := make([]float64, len(batch)*b.s.m)
 	phase.Do(ctx, phase.Certificate, func(ctx context.Context) {

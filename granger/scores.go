@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -70,15 +71,7 @@ type rated struct {
 
 // areas walks through the entries from the strongest to the weakest, ties together.
 func areas(x []rated) (auroc, aupr float64) {
-	slices.SortStableFunc(x, func(a, b rated) int {
-		switch {
-		case a.strength > b.strength:
-			return -1
-		case a.strength < b.strength:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(x, func(a, b rated) int { return cmp.Compare(b.strength, a.strength) })
 	var tp, fp float64
 	for lo := 0; lo < len(x); {
 		var up, right float64

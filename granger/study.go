@@ -4,6 +4,7 @@ package granger
 
 import (
 	"context"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -86,7 +87,7 @@ func (s *Study) Infer(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	res := *found
-	res.Fits = append([]Fit(nil), found.Fits...)
+	res.Fits = slices.Clone(found.Fits)
 	return &res, s.e.holdOut(ctx, &res, s.lambda)
 }
 

@@ -5,7 +5,6 @@ package host
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -88,13 +87,4 @@ func (m *Model) Indicators(sets [][]string) *mat.Dense {
 		}
 	}
 	return dst
-}
-
-// numbered are the names s1, s2, ….
-func numbered(n int) []string {
-	names := make([]string, n)
-	for j := range names {
-		names[j] = fmt.Sprintf("s%d", j+1)
-	}
-	return names
 }

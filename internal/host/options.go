@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -110,7 +111,9 @@ func GrangerOptions(text string, X blas.General) (*granger.Data, granger.Options
 	}
 	d := &granger.Data{Names: o.Names, X: X, Replicate: o.Replicate}
 	if o.Names == nil {
-		d.Names = numbered(X.Cols)
+		for j := range X.Cols {
+			d.Names = append(d.Names, fmt.Sprintf("s%d", j+1))
+		}
 	}
 	if len(d.Names) != X.Cols {
 		return nil, granger.Options{}, Input("%d names of %d series", len(d.Names), X.Cols)

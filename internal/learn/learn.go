@@ -135,11 +135,7 @@ func (s *Setting) Reg() bcd.Regularizer {
 	if s.Regularizer != nil {
 		return s.Regularizer
 	}
-	norm := s.Norm
-	if norm == "" {
-		norm = "lp:1"
-	}
-	r, err := bcd.ParseNorm(norm)
+	r, err := bcd.ParseNorm(cmp.Or(s.Norm, "lp:1"))
 	if err != nil {
 		panic("learn: norm that was checked before")
 	}
@@ -218,14 +214,12 @@ type Method struct {
 // problem is the learning problem of a training set, and how it is solved.
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p := &bcd.Problem{
-		Space: t.Space(), Lambda: s.Lambda, Tau: s.Tau, Norm: s.Reg(),
+		Space: t.Space(), Lambda: s.Lambda, Norm: s.Reg(),
 		FixEta: !s.Learns("eta") || m.Solver == "okl", FixL: !s.Learns("l"), Sum: s.Model == "sum",
 	}
+	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
 	if !s.Learns("eta") {
 		p.Eta = t.Weights()
-	}
-	if p.Tau == 0 {
-		p.Tau = float64(p.Space.Outputs())
 	}
 	so := bcd.Options{
 		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,

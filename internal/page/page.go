@@ -151,13 +151,13 @@ type Cell struct{ Text, Sort, To string }
 func Texts(texts ...string) Row {
 	r := Row{Cells: make([]Cell, len(texts))}
 	for i, t := range texts {
-		r.Cells[i] = Cell{Text: t, Sort: SortKey(t)}
+		r.Cells[i] = Cell{Text: t, Sort: sortKey(t)}
 	}
 	return r
 }
 
-// SortKey is what a text sorts by: its number where it starts with one.
-func SortKey(text string) string {
+// sortKey is what a text sorts by: its number where it starts with one.
+func sortKey(text string) string {
 	var v float64
 	if _, err := fmt.Sscan(strings.TrimSuffix(text, " %"), &v); err == nil && !math.IsNaN(v) {
 		return Key(v)
@@ -179,11 +179,11 @@ func (t *Table) HTML() template.HTML {
 // Tool lets a reader choose which rows of a table are shown, and with them the lines
 // of a network. Without a script it is not there, and everything is shown.
 type Tool struct {
-	Label                 string
-	Column                int      // of the table, by whose sorting keys it chooses
-	Rule                  string   // least, most: a slider; has: rows that contain a text
-	Min, Max, Step, Value float64  // of a slider
-	Options               []string // in place of a rule: one of these values, or all
+	Label            string
+	Column           int      // of the table, by whose sorting keys it chooses
+	Rule             string   // least, most: a slider; has: rows that contain a text
+	Max, Step, Value float64  // of a slider from 0
+	Options          []string // in place of a rule: one of these values, or all
 }
 
 // Tools are tools beside each other for the table with that ID.

@@ -36,7 +36,7 @@ func (w *Wheel) HTML() template.HTML {
 		w.edge(&b, k)
 	}
 	n := float64(len(w.Nodes))
-	size := math.Max(4.5, math.Min(12, 900/math.Max(n, 1)))
+	size := max(4.5, min(12, 900/max(n, 1)))
 	for i, name := range w.Nodes {
 		x, y := w.place(i, wheelRadius)
 		lx, ly := w.place(i, wheelRadius+9)

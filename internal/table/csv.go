@@ -57,7 +57,7 @@ func newCSVReader(s *source, opt Options) (*csvReader, error) {
 			return nil, err
 		}
 	}
-	c.first = append([]string(nil), first...)
+	c.first = slices.Clone(first)
 	if c.use, err = opt.choose(c.names, c.cols); err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (r *npyReader) Read(dst blas.General) (int, error) {
 	case err != nil:
 		r.err = named(r.src.name, err)
 	}
-	n, err = finiteRows(r.src.name, nil, blas.View(dst, 0, 0, n, r.cols), r.next)
+	n, err = finiteRows(r.src.name, blas.View(dst, 0, 0, n, r.cols), r.next)
 	if err != nil {
 		r.err = err
 	}

@@ -150,12 +150,11 @@ func read(r Reader, block blas.General) (int, error) {
 
 // memory serves a matrix that is read already.
 type memory struct {
-	names []string
-	data  blas.General
-	next  int
+	data blas.General
+	next int
 }
 
-func (m *memory) Names() []string { return m.names }
+func (m *memory) Names() []string { return nil }
 func (m *memory) Cols() int       { return m.data.Cols }
 func (m *memory) Rows() int       { return m.data.Rows }
 func (m *memory) Close() error    { return nil }
@@ -171,13 +170,13 @@ func (m *memory) Read(dst blas.General) (int, error) {
 }
 
 // finiteRows is the number of rows before the first that holds an infinity, and the
-// error that names it. NaN is a missing cell. first is the table's row number (from
+// error that says where. NaN is a missing cell. first is the table's row number (from
 // 0) of the block's first row.
-func finiteRows(name string, names []string, a blas.General, first int) (int, error) {
+func finiteRows(name string, a blas.General, first int) (int, error) {
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
 			if math.IsInf(v, 0) {
-				return i, bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, schema.Label(names, j), v)
+				return i, bad("%s: row %d, %s: %v is not a finite number", name, first+i+1, schema.Label(nil, j), v)
 			}
 		}
 	}

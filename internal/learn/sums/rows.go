@@ -49,10 +49,7 @@ func (d *Data) inspect(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = closeSource(src) }()
-	s := &surveyed{Source: src, left: d.opt.SurveyRows, progress: d.opt.Progress}
-	if s.left == 0 {
-		s.left = -1
-	}
+	s := &surveyed{Source: src, left: cmp.Or(d.opt.SurveyRows, -1), progress: d.opt.Progress}
 	d.survey, err = stream.Inspect(ctx, s, d.rows.Inputs, d.rows.Outputs, defaults.SurveySamples, d.opt.Seed)
 	if err != nil {
 		return rowError(err)

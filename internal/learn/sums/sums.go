@@ -154,10 +154,7 @@ func (d *Data) plan(ctx context.Context, Z blas.General) (err error) {
 	if err := d.checkMissing(); err != nil {
 		return err
 	}
-	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: d.opt.CheckpointRows, Folds: d.opt.Folds, Patterns: d.survey.Patterns}
-	if d.so.CheckpointRows == 0 {
-		d.so.CheckpointRows = defaults.RowsPerFeature * int64(D)
-	}
+	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: cmp.Or(d.opt.CheckpointRows, defaults.RowsPerFeature*int64(D)), Folds: d.opt.Folds, Patterns: d.survey.Patterns}
 	if err := d.dealGroups(); err != nil {
 		return err
 	}
