@@ -76,8 +76,16 @@ func sized(size, want C.size_t, name string) error {
 // put hands out the number of a new object.
 func put(at *C.iokl_handle, object any) { *at = C.iokl_handle(objects.Put(object)) }
 
-func model(h C.iokl_handle) (*host.Model, error) { return host.Get[*host.Model](&objects, uint64(h)) }
-func job(h C.iokl_handle) (*host.Job, error)     { return host.Get[*host.Job](&objects, uint64(h)) }
+// with calls f with the object of that number, as call does.
+func with[T any](h C.iokl_handle, e *C.iokl_error, f func(object T) error) C.iokl_status {
+	return call(e, func() error {
+		object, err := host.Get[T](&objects, uint64(h))
+		if err != nil {
+			return err
+		}
+		return f(object)
+	})
+}
 
 // copyOut writes b, and a zero byte after text, to the caller's buffer.
 func copyOut(dst unsafe.Pointer, capacity C.size_t, needed *C.size_t, b []byte, text bool) error {
@@ -111,11 +119,9 @@ type strided struct {
 	rowStride, colStride int
 }
 
-func (s strided) Dims() (r, c int) { return s.rows, s.cols }
-func (s strided) T() mat.Matrix    { return mat.Transpose{Matrix: s} }
-func (s strided) At(i, j int) float64 {
-	return *s.at(i, j)
-}
+func (s strided) Dims() (r, c int)    { return s.rows, s.cols }
+func (s strided) T() mat.Matrix       { return mat.Transpose{Matrix: s} }
+func (s strided) At(i, j int) float64 { return *s.at(i, j) }
 
 func (s strided) at(i, j int) *float64 {
 	return (*float64)(unsafe.Add(s.data, 8*(i*s.rowStride+j*s.colStride)))

@@ -137,22 +137,17 @@ func iokl_granger(series *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *
 
 //export iokl_job_wait
 func iokl_job_wait(h C.iokl_handle, milliseconds C.int32_t, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		j, err := job(h)
-		if err == nil && !j.Wait(time.Duration(milliseconds)*time.Millisecond) {
-			err = host.ErrRunning
+	return with(h, e, func(j *host.Job) error {
+		if !j.Wait(time.Duration(milliseconds) * time.Millisecond) {
+			return host.ErrRunning
 		}
-		return err
+		return nil
 	})
 }
 
 //export iokl_job_progress
 func iokl_job_progress(h C.iokl_handle, p *C.iokl_progress, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		j, err := job(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(j *host.Job) error {
 		if err := given(p, "progress"); err != nil {
 			return err
 		}
@@ -170,11 +165,7 @@ func iokl_job_progress(h C.iokl_handle, p *C.iokl_progress, e *C.iokl_error) C.i
 
 //export iokl_job_line
 func iokl_job_line(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		j, err := job(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(j *host.Job) error {
 		if err := given(needed, "needed"); err != nil {
 			return err
 		}
@@ -187,12 +178,9 @@ func iokl_job_line(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C
 
 //export iokl_job_cancel
 func iokl_job_cancel(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		j, err := job(h)
-		if err == nil {
-			j.Cancel()
-		}
-		return err
+	return with(h, e, func(j *host.Job) error {
+		j.Cancel()
+		return nil
 	})
 }
 
@@ -203,7 +191,7 @@ func iokl_job_model(h C.iokl_handle, at *C.iokl_handle, e *C.iokl_error) C.iokl_
 			return err
 		}
 		*at = 0
-		j, err := job(h)
+		j, err := host.Get[*host.Job](&objects, uint64(h))
 		if err != nil {
 			return err
 		}
@@ -217,11 +205,7 @@ func iokl_job_model(h C.iokl_handle, at *C.iokl_handle, e *C.iokl_error) C.iokl_
 
 //export iokl_job_json
 func iokl_job_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		j, err := job(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(j *host.Job) error {
 		b, err := j.JSON()
 		if err != nil {
 			return err
@@ -232,11 +216,7 @@ func iokl_job_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C
 
 //export iokl_job_graph
 func iokl_job_graph(h C.iokl_handle, graph *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		j, err := job(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(j *host.Job) error {
 		r, err := host.Result[*granger.Result](j)
 		if err != nil {
 			return err

@@ -43,11 +43,7 @@ func iokl_model_load(path *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_st
 
 //export iokl_model_save
 func iokl_model_save(h C.iokl_handle, path *C.char, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		if err := given(path, "path"); err != nil {
 			return err
 		}
@@ -74,11 +70,7 @@ func iokl_model_decode(bytes unsafe.Pointer, size C.size_t, at *C.iokl_handle, e
 
 //export iokl_model_encode
 func iokl_model_encode(h C.iokl_handle, bytes unsafe.Pointer, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		b, err := m.Bytes()
 		if err != nil {
 			return err
@@ -101,11 +93,7 @@ func iokl_model_free(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
 
 //export iokl_model_json
 func iokl_model_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		b, err := m.JSON()
 		if err != nil {
 			return err
@@ -116,11 +104,7 @@ func iokl_model_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed 
 
 //export iokl_model_size
 func iokl_model_size(h C.iokl_handle, s *C.iokl_model_sizes, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		if err := given(s, "sizes"); err != nil {
 			return err
 		}
@@ -136,11 +120,7 @@ func iokl_model_size(h C.iokl_handle, s *C.iokl_model_sizes, e *C.iokl_error) C.
 
 //export iokl_model_certificate
 func iokl_model_certificate(h C.iokl_handle, c *C.iokl_certificate, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		if err := given(c, "certificate"); err != nil {
 			return err
 		}
@@ -167,11 +147,7 @@ func iokl_model_certificate(h C.iokl_handle, c *C.iokl_certificate, e *C.iokl_er
 
 //export iokl_model_weights
 func iokl_model_weights(h C.iokl_handle, eta *C.double, kernels C.int64_t, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		w := m.Eta()
 		if eta == nil || int(kernels) != len(w) {
 			return host.Input("room for %d weights of %d kernels", kernels, len(w))
@@ -183,22 +159,14 @@ func iokl_model_weights(h C.iokl_handle, eta *C.double, kernels C.int64_t, e *C.
 
 //export iokl_model_output_kernel
 func iokl_model_output_kernel(h C.iokl_handle, L *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		return giveKernel(L, m.OutputKernel())
 	})
 }
 
 //export iokl_model_output_kernel_of
 func iokl_model_output_kernel_of(h C.iokl_handle, kernel C.int64_t, L *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		all := m.OutputKernels()
 		switch {
 		case all == nil:
@@ -220,7 +188,7 @@ func giveKernel(m *C.iokl_matrix, L *linop.Spectral) error {
 
 // rowsOf is the model and the rows to predict.
 func rowsOf(h C.iokl_handle, X *C.iokl_matrix) (m *host.Model, x mat.Matrix, rows int, err error) {
-	if m, err = model(h); err != nil {
+	if m, err = host.Get[*host.Model](&objects, uint64(h)); err != nil {
 		return nil, nil, 0, err
 	}
 	if x, err = matrix(X, "X"); err != nil {
@@ -267,11 +235,7 @@ func iokl_predict_interval(h C.iokl_handle, X *C.iokl_matrix, options *C.char, F
 
 //export iokl_predict_interval_gram
 func iokl_predict_interval_gram(h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(m *host.Model) error {
 		list, err := matrices(KX, kernels, "KX")
 		if err != nil {
 			return err
@@ -336,11 +300,7 @@ func iokl_predict_sets(h C.iokl_handle, X *C.iokl_matrix, level C.double, P, set
 
 //export iokl_predict_gram
 func iokl_predict_gram(h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		from, err := model(h)
-		if err != nil {
-			return err
-		}
+	return with(h, e, func(from *host.Model) error {
 		list, err := matrices(KX, m, "KX")
 		if err != nil {
 			return err

@@ -17,9 +17,11 @@ import "C"
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"gonum.org/v1/gonum/mat"
@@ -112,10 +114,7 @@ func iokl_solve_sylvester(K, L *C.iokl_matrix, mu C.double, Y, X *C.iokl_matrix,
 		if err != nil {
 			return err
 		}
-		name := text(method)
-		if name == "" {
-			name = "auto"
-		}
+		name := cmp.Or(text(method), "auto")
 		return fill(X, "C", m[2].Rows, m[2].Cols, func(dst *mat.Dense) error {
 			dst.Zero()
 			var s sylvester.Solver
@@ -247,11 +246,7 @@ func iokl_eigenpairs(f C.iokl_apply, arg unsafe.Pointer, n, k C.int64_t, smalles
 		return fill(vectors, "vectors", int(n), int(k), func(dst *mat.Dense) error {
 			return apply(f, arg, n, func(ctx context.Context, A linop.Operator) error {
 				r, err := lanczos.Eigs(ctx, A, opt)
-				worst := 0.0
-				for _, v := range r.Residuals {
-					worst = max(worst, v)
-				}
-				tell(worst, r.Iter)
+				tell(slices.Max(append([]float64{0}, r.Residuals...)), r.Iter)
 				if err == nil {
 					copy(unsafe.Slice((*float64)(values), k), r.Values)
 					blas.Copy(dst.RawMatrix(), r.Vectors)
