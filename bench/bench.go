@@ -137,7 +137,7 @@ type Env struct {
 
 // NewEnv returns the environment of the active backend.
 func NewEnv() *Env {
-	return &Env{Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}, measure: MeasureLimits}
+	return &Env{Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}, measure: measureLimits}
 }
 
 // Repeats is the number of repetitions, def unless the user asked for another.

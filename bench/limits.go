@@ -59,10 +59,10 @@ const limitTime = 50 * time.Millisecond
 // caches to far beyond them.
 var readSizes = []int{1 << 20, 6 << 20, 24 << 20, 75 << 20, 256 << 20}
 
-// MeasureLimits measures the machine with one thread and with that many: the
+// measureLimits measures the machine with one thread and with that many: the
 // multiply-adds of the fastest instruction set, and reads of memory. Of three
 // trials the best counts, since a limit is what was reached undisturbed.
-func MeasureLimits(threads int) Limits {
+func measureLimits(threads int) Limits {
 	var l Limits
 	b := native.New()
 	for _, t := range ThreadCounts(threads) {

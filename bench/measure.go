@@ -116,7 +116,7 @@ type Contender struct {
 func Race(ctx context.Context, plan Plan, params map[string]any, all []Contender) ([]Result, error) {
 	variants := make([]Variant, len(all))
 	for i, c := range all {
-		variants[i] = Variant{Run: c.Run, Spins: Spins(c.Name, blas.Threads())}
+		variants[i] = Variant{Run: c.Run, Spins: spins(c.Name, blas.Threads())}
 	}
 	samples, err := Interleave(ctx, plan, variants)
 	var results []Result
@@ -133,7 +133,7 @@ func Race(ctx context.Context, plan Plan, params map[string]any, all []Contender
 	return results, err
 }
 
-// Spins reports whether a backend's threads wait busily after a call.
-func Spins(backend string, threads int) bool {
+// spins reports whether a backend's threads wait busily after a call.
+func spins(backend string, threads int) bool {
 	return threads > 1 && strings.HasPrefix(backend, "openblas")
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// Quantities are what is drawn of a trace against time.
-var Quantities = []string{"objective", "excess", "gap", "accuracy"}
+// quantities are what is drawn of a trace against time.
+var quantities = []string{"objective", "excess", "gap", "accuracy"}
 
-// TraceChart shows one of Quantities over the traces of the results; it has no
+// TraceChart shows one of quantities over the traces of the results; it has no
 // curve where no trace holds it at two points that can be drawn.
 func TraceChart(group []Result, quantity string) picture.Chart {
 	c := picture.Chart{X: "seconds (logarithmic)", LogX: true, LogY: true, Steps: true}
@@ -76,7 +76,7 @@ func Figures(group []Result, limits *Limits) []picture.Figure {
 	}
 	var out []picture.Figure
 	name := group[0].Case
-	for _, q := range Quantities {
+	for _, q := range quantities {
 		c := TraceChart(group, q)
 		c.Title = name + ": " + c.Title
 		out = append(out, c.Figures(name+"-"+q)...)

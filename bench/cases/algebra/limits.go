@@ -90,10 +90,7 @@ func shareText(kind string, r bench.Result) string {
 
 // workText names the kind of work of a line.
 func workText(r bench.Result) string {
-	text := map[string]string{"gemm": "matrix product", "operator": "K times a block", "gram": "Gram matrix", "lanczos": "extremal eigenpair", "scale": "pass over streamed rows", "predict": "prediction"}[r.Case]
-	if text == "" {
-		text = r.Case
-	}
+	text := cmp.Or(map[string]string{"gemm": "matrix product", "operator": "K times a block", "gram": "Gram matrix", "lanczos": "extremal eigenpair", "scale": "pass over streamed rows", "predict": "prediction"}[r.Case], r.Case)
 	if v := r.Param("routine"); v != "" {
 		text = v
 	}

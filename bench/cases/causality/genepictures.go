@@ -60,9 +60,7 @@ func recordGraph(r *bench.Result, res *granger.Result, d *granger.Data, names []
 const groupError = "rmse of "
 
 // groupOrder lists the groups in the order of their hold-out error.
-func groupOrder(r bench.Result) []string {
-	return byMetric(&r, groupError, 1)
-}
+func groupOrder(r bench.Result) []string { return byMetric(&r, groupError, 1) }
 
 // groupChart shows the hold-out error of each group for every setting, the groups
 // in the order of their error in the first.

@@ -3,6 +3,7 @@
 package causality
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -125,10 +126,8 @@ func runGrangerNull(ctx context.Context, env *bench.Env) ([]bench.Result, error)
 		start := time.Now()
 		outcomes, errs := make([]nullOutcome, runs), make([]error, runs)
 		par.For(runs, func(k int) { outcomes[k], errs[k] = s.run(ctx, env, env.Seed+uint64(k), rounds, level) })
-		for _, err := range errs {
-			if err != nil {
-				return results, fmt.Errorf("%s: %w", s.name, err)
-			}
+		if err := cmp.Or(errs...); err != nil {
+			return results, fmt.Errorf("%s: %w", s.name, err)
 		}
 		r := bench.Result{Name: s.name, Params: map[string]any{"nodes": nullNodes, "rows": nullRows, "runs": runs, "rounds": rounds, "level": level}}
 		r.Time([]float64{time.Since(start).Seconds()})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -191,7 +192,7 @@ func (s genes) simulate(seed uint64) granger.Generated {
 		truth.Data[i*N+i] = 1
 	}
 	for r := range s.replicates {
-		z := append([]float64(nil), state...)
+		z := slices.Clone(state)
 		if s.driven {
 			for range max(1, N/3) {
 				rate[rng.IntN(N)] = math.Exp(1.2 * rng.NormFloat64())
@@ -206,9 +207,7 @@ func (s genes) simulate(seed uint64) granger.Generated {
 		}
 		for t := range points {
 			if t == points/2 && s.driven {
-				for i := range rate {
-					rate[i] = 1
-				}
+				copy(rate, slices.Repeat([]float64{1}, N))
 			}
 			row := blas.Row(g.Data.X, r*points+t)
 			for i := range N {

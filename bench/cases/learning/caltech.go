@@ -110,14 +110,15 @@ func runCaltech(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		{name: "okl-exact", opt: bcd.Options{Tol: 1e-6, Solver: "okl", Sylvester: "eigen"}, fixEta: true, budget: exact},
 	}
 	results, err := fitAll(ctx, env, t, approaches)
-	timeToTarget(results, 1e-3)
+	timeToTarget(results)
 	return lines(results), err
 }
 
-// timeToTarget fills in when each approach first came within the fraction of the
+// timeToTarget fills in when each approach first came within 0.1 % of the
 // best objective of all, the median over its repetitions. OKL minimises another
 // objective and takes no part.
-func timeToTarget(results []outcome, fraction float64) {
+func timeToTarget(results []outcome) {
+	const fraction = 1e-3
 	best := math.Inf(1)
 	for _, r := range results {
 		if r.Objective != nil && r.Params["solver"] != "okl" {
@@ -170,6 +171,6 @@ func runConvergence(ctx context.Context, env *bench.Env) ([]bench.Result, error)
 		approaches[i].budget = budget
 	}
 	results, err := fitAll(ctx, env, t, approaches)
-	timeToTarget(results, 1e-3)
+	timeToTarget(results)
 	return lines(results), err
 }

@@ -37,7 +37,7 @@ func runFigures(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		all[i].budget = bench.Duration(bench.Pick(env, 0.7, 30))
 	}
 	results, err := fitAll(ctx, env, t, all)
-	timeToTarget(results, 1e-3)
+	timeToTarget(results)
 	return lines(results), err
 }
 

@@ -3,6 +3,7 @@
 package learning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,24 +193,12 @@ func (t *task) solve(ctx context.Context, env *bench.Env, a approach, rec *recor
 	return res, err
 }
 
-func (t *task) bound() float64 {
-	if t.tau > 0 {
-		return t.tau
-	}
-	return float64(t.Y.Cols)
-}
+func (t *task) bound() float64 { return cmp.Or(t.tau, float64(t.Y.Cols)) }
 
 func (t *task) params(a approach) map[string]any {
-	solver, syl := a.opt.Solver, a.opt.Sylvester
-	if solver == "" {
-		solver = "reduced"
-	}
-	if syl == "" {
-		syl = "auto"
-	}
 	return map[string]any{
 		"l": t.Y.Rows, "n": t.Y.Cols, "m": len(t.grams), "lambda": t.lambda, "tau": t.bound(), "norm": t.norm.String(),
-		"solver": solver, "sylvester": syl, "tol": a.opt.Tol, "precision": a.prec.String(),
+		"solver": cmp.Or(a.opt.Solver, "reduced"), "sylvester": cmp.Or(a.opt.Sylvester, "auto"), "tol": a.opt.Tol, "precision": a.prec.String(),
 	}
 }
 

@@ -98,7 +98,7 @@ func TestTimeToTarget(t *testing.T) {
 		return r
 	}
 	results := []outcome{line("reduced", 3, 1.0005, 1), line("paper", 3, 2.9), line("okl", 0.5)}
-	timeToTarget(results, 1e-3)
+	timeToTarget(results)
 	if s := results[0].SecondsTo; s == nil || *s != 2 {
 		t.Errorf("reduced: %v", s)
 	}

@@ -74,7 +74,7 @@ func runSparse(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		results[i].Metric("weight_on_relevant", right)
 		results[i].Metric("largest_stray_weight", stray)
 	}
-	timeToTarget(results, 1e-3)
+	timeToTarget(results)
 	return lines(results), err
 }
 

@@ -107,7 +107,8 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) ([]bench.Result,
 			if err != nil {
 				return results, fmt.Errorf("%s: %s: %w", set, c.name, err)
 			}
-			logs[c.name] = append(logs[c.name], math.Log(foldError(P, data.TakeRows(Y, s.Train), data.TakeRows(Y, s.Test))))
+			scores := iokl.NewScores(blas.Dense(P), blas.Dense(data.TakeRows(Y, s.Test)), data.Means(data.TakeRows(Y, s.Train)))
+			logs[c.name] = append(logs[c.name], math.Log(scores.ARRMSE))
 		}
 		r := bench.Result{Name: c.name, Params: map[string]any{"set": set, "rows": X.Rows, "targets": Y.Cols, "kernels": len(sumKernels)}}
 		r.Time([]float64{time.Since(start).Seconds()})
@@ -124,21 +125,6 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) ([]bench.Result,
 		env.Log("  %s, %s: error %.4f, %.3f ± %.3f times that of one L, %.3g s", set, c.name, math.Exp(mean), math.Exp(m), r.Metrics["ratio_standard_error"], r.Seconds)
 	}
 	return results, nil
-}
-
-// foldError is the mean over targets of √(Σ(y−p)²/Σ(y−ȳ)²), ȳ the mean of train.
-func foldError(P, train, Y blas.General) float64 {
-	mean, sum := data.Means(train), 0.0
-	for j := range Y.Cols {
-		var miss, all float64
-		for i := range Y.Rows {
-			y := Y.Data[i*Y.Stride+j]
-			miss += (y - P.Data[i*P.Stride+j]) * (y - P.Data[i*P.Stride+j])
-			all += (y - mean[j]) * (y - mean[j])
-		}
-		sum += math.Sqrt(miss / all)
-	}
-	return sum / float64(Y.Cols)
 }
 
 func concludeSum(group []bench.Result) []string {

@@ -148,24 +148,21 @@ func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
 
 // besideSylvester solves K·C·L + λl·C = Y with an L that others can invert.
 func besideSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	s := struct {
-		l, n     int
-		spectrum string
-		lambda   float64
-	}{bench.Pick(env, 300, 1000), bench.Pick(env, 20, 50), "full", 1e-3}
-	grams, err := data.GaussianGram(ctx, env, s.l)
+	const lambda = 1e-3
+	l, n := bench.Pick(env, 300, 1000), bench.Pick(env, 20, 50)
+	grams, err := data.GaussianGram(ctx, env, l)
 	if err != nil {
 		return nil, err
 	}
 	K := linop.NewGramSum(grams, env.Backend, blas.Float64)
 	K.SetWeights([]float64{1})
-	dense, L := blas.NewGeneral(s.l, s.l), data.OutputKernel(env, s.n, s.spectrum)
+	dense, L := blas.NewGeneral(l, l), data.OutputKernel(env, n, "full")
 	K.Dense(dense)
-	Y, Lfull := data.Targets(env, K, s.n), blas.NewGeneral(s.n, s.n)
+	Y, Lfull := data.Targets(env, K, n), blas.NewGeneral(n, n)
 	L.Dense(env.Backend, Lfull)
-	mu := s.lambda * float64(s.l)
-	params := map[string]any{"problem": "K·C·L + λl·C = Y", "l": s.l, "n": s.n, "lambda": s.lambda}
-	C := blas.NewGeneral(s.l, s.n)
+	mu := lambda * float64(l)
+	params := map[string]any{"problem": "K·C·L + λl·C = Y", "l": l, "n": n, "lambda": lambda}
+	C := blas.NewGeneral(l, n)
 	var all []bench.Contender
 	for _, name := range []string{"auto", "eigen", "tridiagonal", "bartels-stewart"} {
 		tol := 0.0
@@ -189,7 +186,7 @@ func besideSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error
 	matrices := map[string]blas.General{"K": dense, "L": Lfull, "Y": Y}
 	for _, job := range []peerJob{
 		{script: "sylvester.py", args: []string{fmt.Sprint(mu)}},
-		{script: "sylvester.m", args: []string{fmt.Sprint(mu), fmt.Sprint(s.l), fmt.Sprint(s.n)}},
+		{script: "sylvester.m", args: []string{fmt.Sprint(mu), fmt.Sprint(l), fmt.Sprint(n)}},
 	} {
 		if err != nil {
 			return results, err

@@ -36,10 +36,7 @@ func whatPeers(f *bench.File) bench.Answer {
 			if ours == nil {
 				continue
 			}
-			problem := r.Param("problem")
-			if problem == "" {
-				problem = name + " on " + r.Param("D") + " features"
-			}
+			problem := cmp.Or(r.Param("problem"), name+" on "+r.Param("D")+" features")
 			ratio := r.Seconds / ours.Seconds
 			verdict := faster(ratio)
 			a.Texts = append(a.Texts, peerText(problem, verdict, r, *ours))
