@@ -85,8 +85,8 @@ func strongest(row []float64, skip, top int) []int {
 
 // Null counts how often chance alone makes an edge as large as it is found. In
 // each round what a node's own past does not explain is shifted in time against
-// all sources, by an amount drawn at random in each replicate, which keeps how it
-// hangs together in time and breaks every dependence on the others; the model is
+// all sources, cyclically and by an amount drawn at random in each replicate, which keeps its
+// autocorrelation and removes its dependence on the others; the model is
 // fitted again, and an entry counts when its size, Result.Norms + Result.Joint, reaches that of the true order.
 //
 // An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
@@ -225,7 +225,7 @@ func (g *design) bootstrap(rng *rand.Rand, block int) []int {
 }
 
 // shifted is the targets of t with the part that the border does not explain
-// turned round in time, by a random amount in each replicate.
+// shifted cyclically in time, by a random amount in each replicate.
 func (e *engine) shifted(t task, rng *rand.Rand) blas.General {
 	p := e.prepare(t)
 	left := blas.Clone(p.raw)

@@ -37,9 +37,9 @@ func Main(name string, work func(ctx context.Context) (status int)) {
 // patience is the time after the first signal in which most work has ended.
 const patience = 2 * time.Second
 
-// lastWords bounds the time in which the line of the second signal is written, to
+// messageTime bounds the time in which the line of the second signal is written, to
 // a pipe that nobody reads for example.
-const lastWords = 100 * time.Millisecond
+const messageTime = 100 * time.Millisecond
 
 func end(name string, s os.Signal) {
 	said := make(chan struct{})
@@ -50,7 +50,7 @@ func end(name string, s os.Signal) {
 	}()
 	select {
 	case <-said:
-	case <-time.After(lastWords):
+	case <-time.After(messageTime):
 	}
 	os.Exit(1)
 }

@@ -38,16 +38,16 @@ var (
 // cells turns the cells of one column into numbers: numbers as they are, words
 // into the index of their level, dates into days since 1970-01-01.
 type cells struct {
-	opt    *Options
-	fixed  bool // the kind and the levels are known; otherwise the cells tell
-	told   bool // a cell has told
-	kind   schema.Kind
-	levels map[string]int
-	layout string  // of the dates
-	first  float64 // the earliest
-	began  bool    // the last cell was the first word
-	text   error   // what is wrong with that if a number follows
-	unseen int     // cells with a word that is no level
+	opt       *Options
+	fixed     bool // the kind and the levels are given; otherwise the first cell decides the kind, and all add levels
+	decided   bool // the kind is known
+	kind      schema.Kind
+	levels    map[string]int
+	layout    string  // of the dates
+	first     float64 // the earliest
+	firstWord bool    // the last cell was the first word of the column
+	wordError error   // the error about that word, if a number follows
+	unseen    int     // cells with a word that is no level
 }
 
 // newCells are those of the k columns read from the file, by opt.Schema where it is given.
@@ -57,12 +57,12 @@ func newCells(file string, opt *Options, k int) ([]cells, error) {
 	}
 	all := make([]cells, k)
 	for j := range all {
-		all[j] = cells{opt: opt, fixed: !opt.Types, told: !opt.Types}
+		all[j] = cells{opt: opt, fixed: !opt.Types, decided: !opt.Types}
 		if opt.Schema == nil {
 			continue
 		}
 		c := &opt.Schema[j]
-		all[j].fixed, all[j].told, all[j].kind = true, true, c.Kind
+		all[j].fixed, all[j].decided, all[j].kind = true, true, c.Kind
 		if c.Kind == schema.Category {
 			all[j].levels = map[string]int{}
 			for i, level := range c.Levels {
@@ -84,8 +84,8 @@ func (c *cells) parse(cell string) (float64, error) {
 	}
 	v, err := number(cell)
 	switch {
-	case c.kind == schema.Number && (err == nil || c.told):
-		c.told = true
+	case c.kind == schema.Number && (err == nil || c.decided):
+		c.decided = true
 		return v, err
 	case errors.Is(err, errInf), errors.Is(err, errComma):
 		return 0, err
@@ -100,8 +100,8 @@ func (c *cells) word(word string) (float64, error) {
 	if c.opt.missing(word) {
 		return math.NaN(), nil
 	}
-	if !c.told {
-		c.begin(word)
+	if !c.decided {
+		c.decide(word)
 	}
 	if c.kind == schema.Date {
 		return c.date(word)
@@ -121,9 +121,9 @@ func (c *cells) word(word string) (float64, error) {
 	return float64(k), nil
 }
 
-// begin settles the kind of the column by its first word.
-func (c *cells) begin(word string) {
-	c.told, c.began, c.first = true, true, math.Inf(1)
+// decide settles the kind of the column by its first word.
+func (c *cells) decide(word string) {
+	c.decided, c.firstWord, c.first = true, true, math.Inf(1)
 	c.kind, c.levels = schema.Category, map[string]int{}
 	if _, err := c.date(word); err == nil {
 		c.kind = schema.Date
@@ -154,9 +154,9 @@ func (c *cells) date(cell string) (float64, error) {
 	return 0, errDate
 }
 
-// told is the schema that the cells of the columns have told, and, for each
-// category, where the levels in the order in which they came stand in it.
-func told(all []cells, names []string) (schema.Columns, [][]int) {
+// schemaOf is the schema that the cells read so far make, and, for each category, the
+// index in it of each level in the order of their first cells.
+func schemaOf(all []cells, names []string) (schema.Columns, [][]int) {
 	s, order := schema.Numbers(names, len(all)), make([][]int, len(all))
 	for j := range all {
 		c := &all[j]
@@ -242,7 +242,7 @@ func Learn(name string, opt Options) (schema.Columns, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if s, _ := told(c.cells(), r.Names()); err != nil || s.Plain() {
+		if s, _ := schemaOf(c.cells(), r.Names()); err != nil || s.Plain() {
 			return s, nil
 		}
 	}
@@ -255,7 +255,7 @@ func learned(t *Table, r Reader) *Table {
 	if !ok {
 		return t
 	}
-	s, order := told(c.cells(), t.Names)
+	s, order := schemaOf(c.cells(), t.Names)
 	if s.Plain() {
 		return t
 	}

@@ -72,7 +72,7 @@ func newParser(s *source, sep rune) *csv.Reader {
 	p.Comma = sep
 	p.FieldsPerRecord = -1
 	p.ReuseRecord = true
-	p.TrimLeadingSpace = sep != '\t' // with tabs it would eat empty cells
+	p.TrimLeadingSpace = sep != '\t' // with tabs it would skip empty cells
 	return p
 }
 
@@ -228,11 +228,11 @@ func (c *csvReader) row(dst []float64) error {
 		}
 		cell := &c.cell[k]
 		v, err := cell.parse(strings.TrimSpace(rec[j]))
-		if cell.began {
-			cell.began, cell.text = false, c.wrong(j, rec[j], ErrText)
+		if cell.firstWord {
+			cell.firstWord, cell.wordError = false, c.wrong(j, rec[j], ErrText)
 		}
 		if errors.Is(err, errAmong) {
-			return cell.text
+			return cell.wordError
 		}
 		if err != nil {
 			return c.wrong(j, rec[j], err)
@@ -248,9 +248,10 @@ func (c *csvReader) wrong(j int, cell string, err error) error {
 	return bad("%s: row %d (line %d), %s: %q %w", c.src.name, c.rows+1, c.line, schema.Label(c.names, j), clip(cell), err)
 }
 
+// clip is at most 40 bytes of s, cut between characters.
 func clip(s string) string {
 	if len(s) > 40 {
-		return s[:40] + "…"
+		return strings.ToValidUTF8(s[:40], "") + "…"
 	}
 	return s
 }

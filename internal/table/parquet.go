@@ -133,10 +133,10 @@ func (c *cells) stored(kind parquet.Kind, perDay float64) error {
 		return fmt.Errorf("holds %s where %s is expected", kindName(is), kindName(c.kind))
 	}
 	if !c.fixed && is == schema.Date {
-		c.kind, c.told, c.first = schema.Date, true, math.Inf(1)
+		c.kind, c.decided, c.first = schema.Date, true, math.Inf(1)
 	}
 	if !c.fixed && kind == parquet.Boolean {
-		c.kind, c.told, c.levels = schema.Category, true, map[string]int{}
+		c.kind, c.decided, c.levels = schema.Category, true, map[string]int{}
 	}
 	return nil
 }

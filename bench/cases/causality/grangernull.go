@@ -178,8 +178,8 @@ func (s *nullSystem) judge(truth, p []float64, nodes int, level float64) (o null
 	return o
 }
 
-// recordNull notes the rates. The entries of one system hang together, those of
-// different ones do not: the standard error is that of the mean over the systems.
+// recordNull notes the rates. The entries of one system are correlated, those of
+// different ones are not: the standard error is that of the mean over the systems.
 func recordNull(r *bench.Result, outcomes []nullOutcome) {
 	var sum nullOutcome
 	for _, o := range outcomes {

@@ -31,8 +31,8 @@ type Inputs struct {
 	Fill   []float64      `json:"fill"`             // put in place of missing cells
 	Scaler *Scaler        `json:"scaler,omitempty"` // nil: inputs as they are
 	Strict bool           `json:"strict,omitempty"` // missing cells are an error
-	// Inputs beyond Low and High are taken as these, where inputs are scaled and in memory: a wild value in one column
-	// then does not carry the prediction away. The limits are the range in training, moved out by its width.
+	// Inputs beyond Low and High are taken as these, where inputs are scaled and in memory, which bounds how far a
+	// prediction extrapolates. The limits are the range in training, widened by its width on both sides.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
 }

@@ -125,8 +125,8 @@ func (s *Scaler) limits() (low, high []float64) {
 	return low, high
 }
 
-// PullIn moves isolated values, such as failed readings, towards the others: a model that is exact at every sample
-// would else carry them to their neighbours. A column has isolated values where at most one in defaults.IsolatedRows lies
+// PullIn moves isolated values, such as failed readings, towards the others: a model that interpolates the samples
+// would predict the neighbours of such a sample by it. A column has isolated values where at most one in defaults.IsolatedRows lies
 // beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end of that range, moved out by
 // its width. NaN stays. The result is a itself where there are none; note names their columns, by the letter
 // where there are no names.
