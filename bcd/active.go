@@ -16,24 +16,20 @@ type activeSet struct {
 	fixed bool // all kernels stay
 }
 
-// symmetric is met by regularizers for which dropping kernels of weight 0 leaves
-// a problem of the same kind.
-type symmetric interface{ permutable() }
-
-func (Lp) permutable()         {}
-func (BlockR) permutable()     {}
-func (ElasticNet) permutable() {}
-
-func symmetricNorm(reg Regularizer) bool {
+// mayLeaveOut reports whether the problem without its kernels of weight 0 has a regularizer of the same kind.
+func mayLeaveOut(reg Regularizer) bool {
 	if u, ok := reg.(normInUnits); ok {
 		reg = u.Regularizer
 	}
-	_, ok := reg.(symmetric)
-	return ok
+	switch reg.(type) {
+	case Lp, BlockR, ElasticNet:
+		return true
+	}
+	return false
 }
 
 func newActiveSet(t *task) activeSet {
-	a := activeSet{reg: t.reg, idx: t.all, on: make([]bool, t.m), fixed: t.fixEta || !symmetricNorm(t.reg)}
+	a := activeSet{reg: t.reg, idx: t.all, on: make([]bool, t.m), fixed: t.fixEta || !mayLeaveOut(t.reg)}
 	for j := range a.on {
 		a.on[j] = true
 	}

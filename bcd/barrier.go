@@ -45,16 +45,16 @@ type outputPoint struct {
 	Y    blas.General // UᵀY·V (q×n)
 }
 
-// values are those of the problem at an outputPoint.
+// values holds the objective, the coefficients and the gradient at an outputPoint.
 type values struct {
 	value    float64      // h/λ
 	C, SC, G blas.General // C, diag(σ)·C (q×n) and G, in the eigenvectors of L
 	inverse  *sylvester.ObservedFactor
 }
 
-// newBarrier is the L step at L for the eigenvalues s of A_η, the rows H = UᵀY, and
-// G at L; gap is about what h/λ can still fall by. With holes, H serves where the system of
-// the observed cells at L is not positive definite to rounding.
+// newBarrier begins the L step at L, for the eigenvalues s of A_η, the rows H = UᵀY, and G at
+// L; gap is an estimate of what h/λ can still fall by. With holes, H is used where rounding
+// makes the system of the observed cells at L indefinite.
 func newBarrier(t *task, s []float64, H blas.General, holes *fewCells, L *linop.Spectral, G blas.General, gap float64) (*barrier, error) {
 	n := t.n
 	b := &barrier{t: t, s: s, nu: gap / float64(n), holes: holes}
@@ -64,17 +64,8 @@ func newBarrier(t *task, s []float64, H blas.General, holes *fewCells, L *linop.
 		return nil, err
 	}
 	blas.Mul(b.t.be, b.Y, false, false, H, b.V)
-	GV := cloneLike(G)
-	blas.Mul(b.t.be, GV, false, false, G, b.V)
-	d := make([]float64, n)
-	for i := range n {
-		v := blas.Row(b.V, i)
-		for a, g := range blas.Row(GV, i) {
-			d[a] += v[a] * g
-		}
-	}
 	mean := b.t.tau / float64(n)
-	for a, slack := range slacks(d) {
+	for a, slack := range slacks(forms(b.t.be, b.V, G)) {
 		low := math.Max(math.Min(b.nu/slack, barrierLift*mean), 0x1p-40*mean)
 		b.diag[a] = math.Max(b.diag[a], low)
 	}

@@ -36,17 +36,22 @@ func (c closedForms) minimize(ctx context.Context, pt *point, goal float64) erro
 func (t *task) closedForms(pt *point) ([]float64, *linop.Spectral, error) {
 	eta, L := pt.eta, pt.L
 	if !t.fixEta {
-		alpha2 := make([]float64, t.m)
-		for j, c := range pt.c {
-			alpha2[j] = pt.eta[j] * pt.eta[j] * c
-		}
-		eta = t.closedEta(alpha2)
+		eta = t.closedEta(pt.alpha2())
 	}
 	if t.fixL {
 		return eta, L, nil
 	}
 	L, err := t.closedL(pt)
 	return eta, L, err
+}
+
+// alpha2 are α_j² = ‖f_j‖² = η_j²c_j.
+func (pt *point) alpha2() []float64 {
+	v := make([]float64, len(pt.c))
+	for j, c := range pt.c {
+		v[j] = pt.eta[j] * pt.eta[j] * c
+	}
+	return v
 }
 
 // closedEta is the minimiser of Σ (α_j² + ε)/η_j + ω(η) for the squared norms α_j².

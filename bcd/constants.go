@@ -2,12 +2,11 @@
 
 package bcd
 
-// They were fitted on the golden cases of testdata;
-// classes with ten views of the shape of Caltech-101 (l = 600 … 3060, 20 … 102
-// outputs); 130 near-collinear kernels of 200 samples and 5 outputs; many outputs at
-// small λ (100×60 … 1500×150 samples×outputs, λ = 1e-4, 1e-6). Judged by C steps and
-// seconds to certified gaps of 1e-4 and 1e-6; figures in
-// docs/decisions/2026-11-21-learning.md.
+// They were fitted on the golden cases of testdata; on classes with ten views of the shape of
+// Caltech-101 (l = 600 … 3060, 20 … 102 outputs); on 130 near-collinear kernels of 200
+// samples and 5 outputs; and on many outputs at small λ (100×60 … 1500×150 samples×outputs,
+// λ = 1e-4, 1e-6). Judged by C steps and seconds to certified gaps of 1e-4 and 1e-6; figures
+// in docs/decisions/2026-11-21-learning.md.
 
 // Tolerances of C steps that are tied to the gap, and the share of the relative gap
 // that a step may leave open.

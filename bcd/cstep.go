@@ -22,7 +22,7 @@ type cStep interface {
 	// pt.X: pt.X, pt.AX, pt.residual and pt.single. Where tol cannot be reached it
 	// leaves what was; pt.residual tells.
 	solve(ctx context.Context, pt *point, tol float64) error
-	// outputsChanged tells that the task has other outputs.
+	// outputsChanged is called after the outputs of the task have changed.
 	outputsChanged()
 	// effort is what the steps have cost so far.
 	effort() *effort
@@ -134,8 +134,8 @@ func (s *systemStep) call(ctx context.Context, pt *point, sys sylvester.System, 
 	return res, err
 }
 
-// indefinite returns an eigenvalue of A, of the given trace, that is so negative that
-// it is no rounding, or 0 where a look for one finds none.
+// indefinite returns an eigenvalue of A, of the given trace, that is more negative than
+// rounding explains, or 0 where a few Lanczos iterations find none.
 func (s *systemStep) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
 	res, err := lanczos.Eigs(ctx, A, lanczos.Options{
 		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: s.t.seed, Backend: s.t.be,

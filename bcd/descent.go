@@ -65,8 +65,8 @@ func startScale(g, Dz []float64) float64 {
 }
 
 // forDecrease is the relative residual of a C step that is to lower the objective by decrease: tol, or
-// less where the inexactness of that step, which is in proportion to its squared residual, would be
-// more than a tenth of decrease. inexact is that of a step of the given residual.
+// less where the inexactness of that step, which is proportional to its squared residual, would exceed
+// a tenth of decrease. inexact is the inexactness of a step of the given residual.
 func forDecrease(tol, decrease, inexact, residual float64) float64 {
 	if kappa := inexact / square(residual); positive(kappa) && decrease > 0 {
 		tol = math.Min(tol, math.Sqrt(0.1*decrease/kappa))

@@ -37,7 +37,7 @@ func (g *growing) directions(ctx context.Context, pt *point) (blas.General, erro
 	}
 	W = blas.NewGeneral(n, Z.Cols)
 	op.Apply(W, Z)
-	Z = g.outside(sideBySide(Z, W))
+	Z = g.outside(blas.SideBySide(Z, W))
 	// Rayleigh–Ritz: TGT on [P Z].
 	z := Z.Cols
 	GZ, M := blas.NewGeneral(n, z), blas.NewGeneral(q+z, q+z)
@@ -156,7 +156,7 @@ func leadingBasis(ctx context.Context, be blas.Backend, B, V blas.General, seed 
 		be.QR(T, blas.General{})
 	}
 	if V.Cols > 0 {
-		T = sideBySide(blas.View(V, 0, 0, n, min(V.Cols, maxOutputs/2)), T)
+		T = blas.SideBySide(blas.View(V, 0, 0, n, min(V.Cols, maxOutputs/2)), T)
 		be.QR(T, blas.General{})
 	}
 	return T, nil
@@ -187,12 +187,4 @@ func normalizeColumns(a blas.General) {
 		}
 	}
 	blas.ScaleColumns(a, norm)
-}
-
-// sideBySide is [a b].
-func sideBySide(a, b blas.General) blas.General {
-	c := blas.NewGeneral(a.Rows, a.Cols+b.Cols)
-	blas.Copy(blas.View(c, 0, 0, a.Rows, a.Cols), a)
-	blas.Copy(blas.View(c, 0, a.Cols, b.Rows, b.Cols), b)
-	return c
 }

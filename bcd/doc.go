@@ -36,7 +36,7 @@
 // sketch. Closed forms, those of l_p weights over-relaxed, run while they lower the
 // objective by 3 % a step. Then a projected quasi-Newton method takes over, each of
 // whose steps costs one C step; its metric on L is that of the closed form's majorant.
-// Where there are many outputs, or the joint steps get nowhere, L and η move in turn: L
+// Where there are many outputs, or the joint steps make no progress, L and η move in turn: L
 // to its best for η by an interior point method that knows A_η by its eigenvectors, η by
 // steps of its own, with the exact second derivative where that is cheap. How the
 // alternatives compared is in docs/decisions.

@@ -23,8 +23,8 @@ type activeRows struct {
 // partShare is the share of rows up to which their part of Γ is worth packing.
 const partShare = 0.7
 
-// of makes the part for the weights of f, and reports whether it is to be used.
-func (p *activeRows) of(f *features) bool {
+// prepare packs the part for the weights of f, unless it is packed, and reports whether it is to be used.
+func (p *activeRows) prepare(f *features) bool {
 	whole, ok := f.gamma.(blas.Packed)
 	if p.checked || !ok {
 		return p.packed != nil

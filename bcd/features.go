@@ -167,7 +167,7 @@ func (f *features) residualScale(eta []float64, L *linop.Spectral, mu float64) f
 
 // Apply computes dst = Γ_η·x. When few kernels have weight, it takes their part of Γ.
 func (f *features) Apply(dst, x blas.General) {
-	if f.part.of(f) {
+	if f.part.prepare(f) {
 		f.part.apply(dst, f.inner, x)
 		return
 	}

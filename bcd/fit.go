@@ -49,8 +49,8 @@ func (f *fit) resume(pt *point) {
 	blas.Scal(1/f.units.x, pt.X.Data)
 }
 
-// method minimises from pt until the relative gap is at most goal, no step gets on or
-// the iterations are spent. What it accepts is in the fit.
+// method minimises from pt until the relative gap is at most goal, no step makes
+// progress or the iterations are spent. What it accepts is in the fit.
 type method interface {
 	minimize(ctx context.Context, pt *point, goal float64) error
 }
@@ -85,12 +85,16 @@ func (f *fit) evaluate(ctx context.Context, pt *point, tol, goal float64) error 
 	if err := f.measure(ctx, pt, f.t.all); err != nil {
 		return err
 	}
-	var err error
-	phase.Do(ctx, phase.Certificate, func(context.Context) { err = f.t.certify(pt) })
-	if err != nil {
+	if err := f.certify(ctx, pt); err != nil {
 		return err
 	}
 	return f.accept(pt, goal)
+}
+
+// certify computes the certificate of a measured point.
+func (f *fit) certify(ctx context.Context, pt *point) (err error) {
+	phase.Do(ctx, phase.Certificate, func(context.Context) { err = f.t.certify(pt) })
+	return err
 }
 
 // accept keeps the certified pt as the point to return when it is better than the one

@@ -159,7 +159,7 @@ func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
 
 // grow extends the basis at the best point, which becomes one of the larger
 // problem, and certifies it; over all outputs once the gap within the basis allows. It
-// reports false where no direction is left to add.
+// reports false where there is no direction to add.
 func (g *growing) grow(ctx context.Context, goal float64) (grown bool, err error) {
 	f, t := g.f, g.f.t
 	if err := f.finish(); err != nil {
@@ -215,7 +215,7 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 	f, t := g.f, g.f.t
 	N, q := pt.X.Rows, t.n
 	if Z.Cols > 0 {
-		f.basis.P = orthonormal(t.be, sideBySide(f.basis.P, Z))
+		f.basis.P = orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
 	}
 	t.setOutputs(f.basis.whole.(reducible).project(t.be, f.basis.P))
 	f.c.outputsChanged()

@@ -1,4 +1,4 @@
-// This file is the l_p norm as a regularizer, with the projection on its ball.
+// This file is the l_p norm as a regularizer, with the projections on its ball.
 
 package bcd
 
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Lp is the squared l_p norm (Σ_j ‖f_j‖^p)^{2/p}, 1 ≤ P ≤ 2: ω is the indicator
@@ -184,4 +186,90 @@ func shrink(b, kappa, q float64) float64 {
 		x = next
 	}
 	return x
+}
+
+// projectTraces projects the vectors w_j ≥ 0 together on {w ≥ 0, Σ_j (Σ_i w_ji)^q ≤ 1}.
+func projectTraces(w [][]float64, q float64) {
+	sums := make([]float64, len(w))
+	for j := range w {
+		sums[j] = floats.Sum(w[j])
+	}
+	switch {
+	case norm(sums, q) <= 1:
+	case q == 1:
+		all := slices.Concat(w...)
+		projectSimplex(all)
+		for _, v := range w {
+			copy(v, all)
+			all = all[len(v):]
+		}
+	case math.IsInf(q, 1):
+		for j, v := range w {
+			if sums[j] > 1 {
+				projectSimplex(v)
+			}
+		}
+	default:
+		projectTraceBall(w, sums, q)
+	}
+}
+
+// projectTraceBall is the case 1 < q < ∞ outside the ball: w_ji ← max(0, w_ji − κ·t_j^{q−1})
+// with the t_j that are then the sums over i, and κ > 0 such that Σ t_j^q = 1.
+func projectTraceBall(w [][]float64, sums []float64, q float64) {
+	t := make([]float64, len(w))
+	beyond := func(kappa float64) float64 {
+		for j, v := range w {
+			t[j] = root(0, sums[j], 0x1p-50*sums[j], func(s float64) float64 { return s - excess(v, kappa*math.Pow(s, q-1)) })
+		}
+		return norm(t, q) - 1
+	}
+	hi := 1.0
+	for beyond(hi) > 0 {
+		hi *= 4
+	}
+	kappa := root(0, hi, 0x1p-46, func(kappa float64) float64 { return -beyond(kappa) })
+	scale := 1 / math.Max(1, 1+beyond(kappa))
+	for j, v := range w {
+		shift := kappa * math.Pow(t[j], q-1)
+		for i, x := range v {
+			v[i] = scale * math.Max(0, x-shift)
+		}
+	}
+}
+
+// excess is Σ max(0, v_i − shift).
+func excess(v []float64, shift float64) (s float64) {
+	for _, x := range v {
+		s += math.Max(0, x-shift)
+	}
+	return s
+}
+
+// root is where |f| ≤ tol for the continuous f, which is not positive at lo and not
+// negative at hi, or as near as rounding allows: the Illinois method, kept from steps that
+// do not halve the bracket in three.
+func root(lo, hi, tol float64, f func(float64) float64) float64 {
+	flo, fhi := f(lo), f(hi)
+	for k := 1; k < 200 && -flo > tol && fhi > tol; k++ {
+		x := lo + (hi-lo)/2
+		if s := lo - flo*(hi-lo)/(fhi-flo); k%3 > 0 && s > lo && s < hi {
+			x = s
+		}
+		if !(x > lo && x < hi) {
+			break
+		}
+		switch v := f(x); {
+		case math.Abs(v) <= tol:
+			return x
+		case v < 0:
+			lo, flo, fhi = x, v, fhi/2
+		default:
+			hi, fhi, flo = x, v, flo/2
+		}
+	}
+	if -flo <= tol {
+		return lo
+	}
+	return hi
 }

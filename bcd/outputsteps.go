@@ -13,8 +13,8 @@ import (
 
 // outputSteps lets the descent move η and L in turn where there are many outputs: L
 // to its best for η by the barrier method, which costs an eigendecomposition of A_η
-// and one C step whatever λ is, η by steps that leave L alone. Where that does not
-// get on, the joint quasi-Newton method takes over for a number of steps.
+// and one C step whatever λ is, η by steps that leave L alone. Where that makes
+// no progress, the joint quasi-Newton method takes over for a number of steps.
 type outputSteps struct {
 	on, possible bool
 	joint, late  int     // steps of the joint method before, and how many there are to be
@@ -68,8 +68,8 @@ func (d *descent) advance(ctx context.Context) (*iterate, error) {
 	return d.search(ctx)
 }
 
-// outputStep moves L to about the best for the weights of cur. It returns nil when
-// that does not get on.
+// outputStep moves L to about the best for the weights of cur. It returns nil when the
+// objective rises, or the gap has hardly fallen for poorSteps steps.
 func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
 	pt, o := d.cur.pt, &d.outputs
 	U := pt.cert.objective
@@ -101,7 +101,7 @@ func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
 	if rises() {
 		return nil, nil
 	}
-	if err := d.certifyPoint(ctx, next); err != nil {
+	if err := d.f.certify(ctx, next); err != nil {
 		return nil, err
 	}
 	if o.poor++; next.cert.gapL <= poorStep*pt.cert.gapL {

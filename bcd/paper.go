@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
@@ -14,15 +13,15 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// paper is the block coordinate descent of Sindhwani, Minh and Lozano with the
+// newPaper is the block coordinate descent of Sindhwani, Minh and Lozano with the
 // formulas of mathematics.md §3: C by the inner solver to the residual CG of
 // [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its
 // closed form at the f that results. Every block lowers the objective.
 func newPaper(f *fit) method {
 	var fw frankwolfe.Workspace
-	return newAlternation(f, func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error) {
+	return &alternation{f: f, nextL: func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error) {
 		return f.t.frankWolfe(ctx, &fw, pt, q, how.SDP)
-	})
+	}}
 }
 
 // alternation is block coordinate descent over C, L and η with the given L step. Its
@@ -31,10 +30,6 @@ type alternation struct {
 	f     *fit
 	q     quadratic
 	nextL func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error)
-}
-
-func newAlternation(f *fit, nextL func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error)) method {
-	return &alternation{f: f, nextL: nextL}
 }
 
 func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
@@ -94,7 +89,7 @@ func (t *task) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *poin
 	return linop.NewSpectral(t.be, L, eigenDrop)
 }
 
-// okl is the output kernel learning of Dinuzzo et al. (2011) with the input
+// newOKL is the output kernel learning of Dinuzzo et al. (2011) with the input
 // weights by their closed form unless they are fixed: the trace bound gives way to
 // the penalty ρ‖L‖²_F, and the L step solves
 //
@@ -102,9 +97,9 @@ func (t *task) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *poin
 //
 // by the eigendecomposition of AᵀA (mathematics.md §6).
 func newOKL(f *fit) method {
-	return newAlternation(f, func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral, error) {
+	return &alternation{f: f, nextL: func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral, error) {
 		return f.t.sylvesterL(q)
-	})
+	}}
 }
 
 func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
@@ -137,9 +132,4 @@ func (t *task) sylvesterL(q *quadratic) (*linop.Spectral, error) {
 	blas.Mul(t.be, L, false, true, T, V)
 	blas.Symmetrize(L)
 	return linop.NewSpectral(t.be, L, eigenDrop)
-}
-
-// checkSchedule validates the inexactness that the caller asked for.
-func (opt Options) checkSchedule() bool {
-	return !slices.ContainsFunc(opt.Schedule, func(s Inexact) bool { return !(s.CG > 0) || s.SDP < 1 })
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -82,7 +83,7 @@ func (p *Problem) check() (*Problem, error) {
 		q.Eta = make([]float64, m)
 		q.Norm.Start(q.Eta)
 	}
-	q.Eta = append([]float64(nil), q.Eta...)
+	q.Eta = slices.Clone(q.Eta)
 	if err := checkWeights(q.Eta, m); err != nil {
 		return nil, err
 	}
@@ -199,9 +200,3 @@ type Step struct {
 
 // State returns a copy of where the fit stands at this step.
 func (s Step) State() *State { return s.state() }
-
-// Solution returns copies of the coefficients and the output kernel of the step.
-func (s Step) Solution() (C blas.General, L *linop.Spectral) {
-	state := s.state()
-	return state.X, state.L
-}

@@ -8,8 +8,8 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// quasiNewton is a limited-memory BFGS model of the Hessian of h on vectors
-// z = (η, vec L), or (vec L_1 … vec L_k) for a sum of k separable kernels, in the compact form of Byrd, Nocedal and Schnabel (1994):
+// quasiNewton is a limited-memory BFGS model of the Hessian of h on vectors z = (η, vec L), or (vec L_1 … vec L_k)
+// for a sum of k separable kernels, in the compact form of Byrd, Nocedal and Schnabel (1994):
 //
 //	B = D − N·M⁻¹·Nᵀ,  N = [DS  Y],  M = [SᵀDS  Lo; Loᵀ  −diag(sᵢᵀyᵢ)]
 //
@@ -158,7 +158,8 @@ func (q *quasiNewton) update(s, y, now []float64, weigh weighing) error {
 		return err
 	}
 	q.scale(s, y, q.DS[len(q.DS)-1])
-	return q.invertMiddle()
+	q.invertMiddle()
+	return nil
 }
 
 // scale sets σ from the newest pair: ⟨s,y⟩/⟨s,Ds⟩ on the weights, ‖y‖/‖Ds‖ on L,
@@ -173,7 +174,7 @@ func (q *quasiNewton) scale(s, y, Ds []float64) {
 }
 
 // invertMiddle computes M⁻¹; when M is singular to rounding all pairs are forgotten.
-func (q *quasiNewton) invertMiddle() error {
+func (q *quasiNewton) invertMiddle() {
 	k := len(q.S)
 	M := blas.NewGeneral(2*k, 2*k)
 	set := func(i, j int, v float64) {
@@ -192,7 +193,6 @@ func (q *quasiNewton) invertMiddle() error {
 	if q.mid, ok = inverse(M); !ok {
 		q.forget()
 	}
-	return nil
 }
 
 // forget drops all pairs.

@@ -349,14 +349,14 @@ func (d *descent) sharpen(ctx context.Context) (*iterate, error) {
 // the goal or a check is due, and lets kernels enter or leave.
 func (d *descent) certify(ctx context.Context, next *iterate) error {
 	pt := next.pt
-	if err := d.certifyPoint(ctx, pt); err != nil {
+	if err := d.f.certify(ctx, pt); err != nil {
 		return err
 	}
 	if !pt.complete && (pt.meets(d.goal) || d.active.due()) {
 		if err := d.f.measure(ctx, pt, d.t.all); err != nil {
 			return err
 		}
-		if err := d.certifyPoint(ctx, pt); err != nil {
+		if err := d.f.certify(ctx, pt); err != nil {
 			return err
 		}
 		*next = *d.iterate(pt)
@@ -364,11 +364,6 @@ func (d *descent) certify(ctx context.Context, next *iterate) error {
 	d.active.choose(next, d.model)
 	d.count(pt.cert.objective, pt.cert.relative(), d.t.noise(pt))
 	return d.f.accept(pt, d.goal)
-}
-
-func (d *descent) certifyPoint(ctx context.Context, pt *point) (err error) {
-	phase.Do(ctx, phase.Certificate, func(context.Context) { err = d.t.certify(pt) })
-	return err
 }
 
 // finished reports whether pt ends the descent.

@@ -226,11 +226,7 @@ func (s *samples) rebase(_ blas.General, _, _ []float64) {}
 
 func (s *samples) probe() []float64 {
 	u, v := probeVector(s.Unknowns()), make([]float64, s.Kernels())
-	idx := make([]int, len(v))
-	for j := range idx {
-		idx[j] = j
-	}
-	s.K.Forms(v, u, u, idx)
+	s.K.Forms(v, u, u, upTo(len(v)))
 	return v
 }
 
@@ -284,11 +280,8 @@ func (s *samples) forms(c []float64, U blas.General, idx []int) {
 
 // norms are η_j²·tr(CᵀK_jCL).
 func (s *samples) norms(w *work, eta []float64, C blas.General, L *linop.Spectral) []float64 {
-	v, idx := make([]float64, len(eta)), make([]int, len(eta))
-	for j := range idx {
-		idx[j] = j
-	}
-	s.forms(v, w.half(C, L), idx)
+	v := make([]float64, len(eta))
+	s.forms(v, w.half(C, L), upTo(len(eta)))
 	for j, e := range eta {
 		v[j] *= e * e
 	}

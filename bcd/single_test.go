@@ -24,7 +24,8 @@ func TestSinglePrecisionSteps(t *testing.T) {
 			if s.Residual < singleTol/10 {
 				t.Errorf("tolerance %g: single precision at residual %g", tol, s.Residual)
 			}
-			C, L := s.Solution()
+			state := s.State()
+			C, L := state.X, state.L
 			exact := at(t, p, s.Eta, L, C)
 			if d := math.Abs(s.Objective-exact.cert.objective) / s.Objective; !(d < singleSlack/10) {
 				t.Errorf("tolerance %g, iteration %d: objective off by %g", tol, s.Iter, d)

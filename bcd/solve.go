@@ -5,18 +5,14 @@ package bcd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
 // Solvers lists the names that Options.Solver takes.
 func Solvers() []string {
-	var names []string
-	for name := range methods {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(methods))
 }
 
 // defaults fills in the zero values of opt.
@@ -44,7 +40,7 @@ func (opt Options) defaults() (Options, error) {
 			return opt, fmt.Errorf("%w: %s = %g", ErrInput, f.name, f.v)
 		}
 	}
-	if !opt.checkSchedule() {
+	if slices.ContainsFunc(opt.Schedule, func(s Inexact) bool { return !(s.CG > 0) || s.SDP < 1 }) {
 		return opt, fmt.Errorf("%w: a schedule needs CG > 0 and SDP ≥ 1, got %v", ErrInput, opt.Schedule)
 	}
 	if opt.MaxOuter < 0 {

@@ -141,15 +141,7 @@ type work struct {
 
 // mulRight computes dst = X·L with the scratch of w.
 func (w *work) mulRight(dst, X blas.General, L *linop.Spectral) {
-	r := L.Rank()
-	if r == 0 {
-		blas.Zero(dst)
-		return
-	}
-	w.rot = blas.Reshape(w.rot, X.Rows, r)
-	L.Rotate(w.be, w.rot, X)
-	blas.ScaleColumns(w.rot, L.S)
-	blas.Mul(w.be, dst, false, true, w.rot, L.V)
+	L.MulRightWith(w.be, dst, X, &w.rot)
 }
 
 // half computes X·V·diag(√S) (N×r), whose Gram matrix carries the same trace as

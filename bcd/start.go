@@ -19,7 +19,7 @@ import (
 //
 //	U·diag(s)·Uᵀ + t·(I − UUᵀ),   t the mean of the eigenvalues that the sketch leaves,
 //
-// whose C steps are diagonal, cost next to nothing. The certificates know nothing of it.
+// whose C steps are diagonal, cost next to nothing. Certificates do not depend on it.
 func (f *fit) sketchStart(ctx context.Context, pt *point, tol float64) error {
 	step, ok := f.c.(*systemStep)
 	if !ok || f.t.fixL || pt.L.Rank() < f.t.n {

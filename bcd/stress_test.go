@@ -186,7 +186,7 @@ func newTrial(rng *rand.Rand) *trial {
 		Z := Zs[0]
 		blocks := []int{Z.Cols}
 		for _, next := range Zs[1:] {
-			Z, blocks = sideBySide(Z, next), append(blocks, next.Cols)
+			Z, blocks = blas.SideBySide(Z, next), append(blocks, next.Cols)
 		}
 		Gamma, H := blas.NewGeneral(Z.Cols, Z.Cols), blas.NewGeneral(Z.Cols, n)
 		blas.GramOf(blas.Active(), Gamma, Z)

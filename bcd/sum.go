@@ -58,7 +58,7 @@ type sumPoint struct {
 func SumSolvers() []string { return []string{"atoms", "reduced"} }
 
 // minimize runs the method of the given name from pt until the relative gap is at most
-// the tolerance, no step gets on, or the iterations are spent.
+// the tolerance, no step makes progress, or the iterations are spent.
 func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
 	if f.opt.Solver == "atoms" {
 		return f.atoms(ctx, pt, f.opt.Tol)
@@ -69,8 +69,8 @@ func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
 		if err != nil || f.done(f.best) || f.iter == before {
 			return err
 		}
-		// Where the metric of whole output kernels gets nowhere, that of their leading
-		// eigenvectors may.
+		// Steps in the metric of whole output kernels have ended above the tolerance; steps
+		// in coordinates of their leading eigenvectors may lower the objective further.
 		if !next.complete {
 			if err := f.cover(ctx, next); err != nil {
 				return err
@@ -102,7 +102,7 @@ func (f *sumFit) cover(ctx context.Context, pt *sumPoint) error {
 	return f.certify(pt, f.t.all)
 }
 
-// CheckSum says why p has no sum of separable kernels, as [Problem].Sum makes it one; nil where it has.
+// CheckSum returns why p cannot be solved with an output kernel for each kernel, as [Problem].Sum asks; nil where it can.
 func (p *Problem) CheckSum() error {
 	q, err := p.check()
 	if err != nil {

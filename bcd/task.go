@@ -34,14 +34,19 @@ func newTask(p *Problem, opt Options, rho float64) *task {
 	t := &task{
 		be: blas.Or(opt.Backend), seed: opt.Seed, reg: p.Norm, fixEta: p.FixEta, fixL: p.FixL,
 		lambda: p.Lambda, tau: p.Tau, mu: p.Lambda * float64(p.Space.Samples()), rho: rho,
-		smoothing: opt.Smoothing, l: p.Space.Samples(), m: p.Space.Kernels(),
-	}
-	t.all = make([]int, t.m)
-	for j := range t.all {
-		t.all[j] = j
+		smoothing: opt.Smoothing, l: p.Space.Samples(), m: p.Space.Kernels(), all: upTo(p.Space.Kernels()),
 	}
 	t.setOutputs(p.Space)
 	return t
+}
+
+// upTo are the numbers 0 … n−1.
+func upTo(n int) []int {
+	all := make([]int, n)
+	for j := range all {
+		all[j] = j
+	}
+	return all
 }
 
 // setOutputs makes space, which differs in its outputs only, that of the task.

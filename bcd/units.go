@@ -4,6 +4,7 @@ package bcd
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -70,7 +71,7 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 	q.Lambda /= b
 	q.Tau /= u.L
 	if q.L != nil {
-		q.L = &linop.Spectral{V: q.L.V, S: append([]float64(nil), q.L.S...)}
+		q.L = &linop.Spectral{V: q.L.V, S: slices.Clone(q.L.S)}
 		blas.Scal(1/u.L, q.L.S)
 	}
 	if _, scaleFree := q.Norm.(Lp); !scaleFree {

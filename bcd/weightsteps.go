@@ -11,8 +11,8 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// exactWeights reports whether the weights are moved with that derivative where L
-// stands still: in sample space, for regularizers without a curvature of their own.
+// exactWeights reports whether the weights, where L stays, are moved with their exact second
+// derivative: in sample space, for regularizers without a curvature of their own.
 func (t *task) exactWeights() bool {
 	_, lp := t.reg.(Lp)
 	_, ok := t.space.(complete)
@@ -20,8 +20,7 @@ func (t *task) exactWeights() bool {
 	return ok && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory
 }
 
-// prepareWeights gives the model, where it is one of the weights alone, the exact
-// second derivative.
+// prepareWeights gives a model of the weights alone the exact second derivative.
 func (d *descent) prepareWeights(ctx context.Context) (err error) {
 	q := d.model
 	q.H = blas.General{}
@@ -90,11 +89,8 @@ func (d *descent) oneBlock(ctx context.Context) (next *iterate, err error) {
 		}
 		next, err = d.outputStep(ctx)
 	case !t.fixEta:
-		alpha2, eta := make([]float64, t.m), make([]float64, t.m)
-		for j, c := range pt.c {
-			alpha2[j] = pt.eta[j] * pt.eta[j] * c
-		}
-		t.reg.Update(eta, alpha2)
+		eta := make([]float64, t.m)
+		t.reg.Update(eta, pt.alpha2())
 		var moved *point
 		if moved, err = d.try(ctx, eta, pt.L, d.tol()); err == nil {
 			next = d.iterate(moved)

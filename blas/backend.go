@@ -1,4 +1,4 @@
-// This file holds the interface of backends, and which one is active.
+// This file holds the interface of backends, those of this build, and the active one.
 
 package blas
 
@@ -138,3 +138,14 @@ func ByName(name string) (Backend, error) {
 	}
 	return nil, fmt.Errorf("blas: unknown backend %q (have native, openblas, gonum)", name)
 }
+
+// Default is the backend of a program that chose none.
+func Default() Backend { return defaultBackend }
+
+var defaultBackend Backend = NewNative()
+
+// Backends lists the backends in this build, the default first.
+func Backends() []Backend { return append([]Backend{defaultBackend}, optional...) }
+
+// optional holds the other backends; build tags add to it.
+var optional = []Backend{NewGonum()}

@@ -3,6 +3,7 @@
 package blas
 
 import (
+	"runtime"
 	"runtime/debug"
 
 	gblas "gonum.org/v1/gonum/blas"
@@ -16,11 +17,7 @@ type Gonum struct {
 }
 
 // NewGonum returns the gonum backend.
-func NewGonum() *Gonum {
-	g := &Gonum{}
-	g.goLAPACK = goLAPACK{}
-	return g
-}
+func NewGonum() *Gonum { return new(Gonum) }
 
 // Dsyrk is gonum's, which with beta = 0 scales what c holds by 0: NaN stays NaN.
 func (g *Gonum) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
@@ -57,7 +54,7 @@ func clearTriangle(ul gblas.Uplo, n int, c []float64, ldc int) {
 func (*Gonum) Name() string { return "gonum" }
 
 func (*Gonum) Info() Info {
-	return Info{Backend: "gonum", Version: moduleVersion("gonum.org/v1/gonum"), Kernel: "gonum", Threads: gonumThreads()}
+	return Info{Backend: "gonum", Version: moduleVersion("gonum.org/v1/gonum"), Kernel: "gonum", Threads: runtime.GOMAXPROCS(0)} // its Dgemm uses every processor and has no setting
 }
 
 func (g *Gonum) NewPacked(n int, prec Precision) Packed { return NewDensePacked(g, n, prec) }

@@ -4,15 +4,11 @@ package blas
 
 import (
 	"errors"
-	"runtime"
 
 	gblas "gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 )
-
-// gonum's Dgemm uses every processor and has no setting.
-func gonumThreads() int { return runtime.GOMAXPROCS(0) }
 
 var errNoConvergence = errors.New("blas: the eigenvalue or singular value iteration did not converge")
 
@@ -55,13 +51,9 @@ func (g goLAPACK) Sytrd(a General, d, e, tau []float64) {
 	work := query(func(work []float64) {
 		g.impl.Dsytrd(gblas.Upper, a.Rows, a.Data, a.Stride, d, e, tau, work, -1)
 	})
-	upperFromLower(a)
+	MirrorLower(a) // Ormtr is for the upper form: gonum has no Dormql for the lower one
 	g.impl.Dsytrd(gblas.Upper, a.Rows, a.Data, a.Stride, d, e, tau, work, len(work))
 }
-
-// upperFromLower copies the lower triangle over the upper one: gonum's Ormtr
-// equivalent, Dormql, is absent for the lower form, the upper one is complete.
-func upperFromLower(a General) { MirrorLower(a) }
 
 func (g goLAPACK) Ormtr(trans bool, a General, tau []float64, c General) {
 	// Q = H(n-2)…H(0) of the upper form: H(i) has v(i+1:n) = 0, v(i) = 1 and

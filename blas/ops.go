@@ -62,6 +62,25 @@ func Copy(dst, src General) {
 	}
 }
 
+// CopyScaled computes dst = alpha·src, for a dst of the shape of src, or src itself.
+func CopyScaled(dst General, alpha float64, src General) {
+	sameShape(dst, src)
+	for i := range src.Rows {
+		out := Row(dst, i)
+		for j, v := range Row(src, i) {
+			out[j] = alpha * v
+		}
+	}
+}
+
+// SideBySide is [a b], a matrix of its own.
+func SideBySide(a, b General) General {
+	c := NewGeneral(a.Rows, a.Cols+b.Cols)
+	Copy(View(c, 0, 0, a.Rows, a.Cols), a)
+	Copy(View(c, 0, a.Cols, b.Rows, b.Cols), b)
+	return c
+}
+
 // Clone returns a copy of a with stride Cols.
 func Clone(a General) General {
 	c := NewGeneral(a.Rows, a.Cols)

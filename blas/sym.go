@@ -197,7 +197,7 @@ func (s *Sym) Bytes() int64 { return SymBytes(s.N, s.Prec) }
 func (s *Sym) String() string { return fmt.Sprintf("Sym(%d, %v)", s.N, s.Prec) }
 
 // Packed is a symmetric matrix in a backend's own layout, ready to multiply.
-// Mul may be called from several goroutines, Sum and SetDense may not run beside anything.
+// Mul may be called from several goroutines at once; no other method may run beside Sum.
 type Packed interface {
 	Order() int
 	Precision() Precision

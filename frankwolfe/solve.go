@@ -10,7 +10,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/lanczos"
-	"github.com/iokl/iokl/linop"
 )
 
 // Workspace is the scratch of Frank–Wolfe: 3n² + 3n floats and that of the
@@ -260,5 +259,3 @@ func (s *solve) trace(gap float64) error {
 	}
 	return s.opt.Trace(Step{Iter: s.res.Iter, Value: s.res.Value, Gap: gap, L: s.L})
 }
-
-var _ linop.Operator = (*denseOp)(nil)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 )
 
 // Cells is a set Ω of cells of an l×n matrix, those where a target is observed.
@@ -84,7 +85,7 @@ type Mask struct {
 	A     Operator // of order l·n
 	Cells *Cells
 
-	work scratch[maskWork]
+	work par.Free[maskWork]
 }
 
 // maskWork is as many floats as the block that is multiplied.
@@ -101,7 +102,7 @@ func (m *Mask) Apply(dst, x blas.General) {
 	if x.Rows != m.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
 		panic("linop: Apply: shape mismatch")
 	}
-	w := m.work.take()
+	w := m.work.Take()
 	w.X = blas.Reshape(w.X, x.Rows, x.Cols)
 	for i, in := range m.Cells.in {
 		if to := blas.Row(w.X, i); in {
@@ -116,5 +117,5 @@ func (m *Mask) Apply(dst, x blas.General) {
 			clear(blas.Row(dst, i))
 		}
 	}
-	m.work.give(w)
+	m.work.Put(w)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 )
 
 // FactorSum is K_η = Σ_j η_j Z_j Z_jᵀ over factors Z_j of l×d_j, multiplied
@@ -18,7 +19,7 @@ type FactorSum struct {
 	be      blas.Backend
 	eta     []float64
 	z       blas.General // l×D, the active columns times √η_j
-	work    scratch[factorWork]
+	work    par.Free[factorWork]
 }
 
 type factorWork struct {
@@ -72,18 +73,8 @@ func (s *FactorSum) SetWeights(eta []float64) {
 	d = 0
 	for j, e := range s.eta {
 		if e != 0 && s.factors[j].Cols > 0 {
-			gather(blas.View(s.z, 0, d, s.Dim(), s.factors[j].Cols), s.factors[j], math.Sqrt(e))
+			blas.CopyScaled(blas.View(s.z, 0, d, s.Dim(), s.factors[j].Cols), math.Sqrt(e), s.factors[j])
 			d += s.factors[j].Cols
-		}
-	}
-}
-
-// gather computes dst = c·z.
-func gather(dst, z blas.General, c float64) {
-	for i := range z.Rows {
-		out := blas.Row(dst, i)
-		for k, v := range blas.Row(z, i) {
-			out[k] = c * v
 		}
 	}
 }
@@ -97,11 +88,11 @@ func (s *FactorSum) Apply(dst, x blas.General) {
 		blas.Zero(dst)
 		return
 	}
-	w := s.work.take()
+	w := s.work.Take()
 	w.T = blas.Reshape(w.T, s.z.Cols, x.Cols)
 	blas.Mul(s.be, w.T, true, false, s.z, x)
 	blas.Mul(s.be, dst, false, false, s.z, w.T)
-	s.work.give(w)
+	s.work.Put(w)
 }
 
 // Forms computes dst[i] = ⟨U, Z Zᵀ V⟩ = ⟨ZᵀU, ZᵀV⟩ with Z the factor idx[i].
@@ -110,7 +101,7 @@ func (s *FactorSum) Forms(dst []float64, U, V blas.General, idx []int) {
 	if len(dst) != len(idx) || U.Rows != s.Dim() || V.Rows != U.Rows || V.Cols != U.Cols {
 		panic("linop: Forms: shape mismatch")
 	}
-	w := s.work.take()
+	w := s.work.Take()
 	for lo := 0; lo < len(idx); {
 		hi, d := lo, 0
 		for hi < len(idx) && (hi == lo || d+s.factors[idx[hi]].Cols <= formsFactorCols) {
@@ -120,7 +111,7 @@ func (s *FactorSum) Forms(dst []float64, U, V blas.General, idx []int) {
 		s.formsOf(w, dst[lo:hi], U, V, idx[lo:hi], d)
 		lo = hi
 	}
-	s.work.give(w)
+	s.work.Put(w)
 }
 
 // formsOf is Forms for factors of d columns in all.

@@ -46,7 +46,7 @@ func (s *GramSum) Forms(dst []float64, U, V blas.General, idx []int) {
 	if len(idx) == 0 || U.Cols == 0 {
 		return
 	}
-	w := s.forms.take()
+	w := s.forms.Take()
 	if w.panel == nil {
 		w.panel = w.run
 	}
@@ -59,7 +59,7 @@ func (s *GramSum) Forms(dst []float64, U, V blas.General, idx []int) {
 		blas.Axpy(1, w.part[b*len(idx):(b+1)*len(idx)], dst)
 	}
 	w.sum, w.U, w.V, w.idx = nil, blas.General{}, blas.General{}, nil
-	s.forms.give(w)
+	s.forms.Put(w)
 }
 
 // run fills the partial sums of one block row; the longest rows go first.
@@ -68,7 +68,7 @@ func (w *formsWork) run(i int) {
 	row, rows, cols, off := w.sum.terms[0].Panel(b)
 	out := w.part[b*len(w.idx) : (b+1)*len(w.idx)]
 	clear(out)
-	t := w.sum.tiles.take()
+	t := w.sum.tiles.Take()
 	t.p64 = resize(t.p64, blas.SymBlock*formsCols)
 	for j0 := 0; j0 < row; j0 += formsCols {
 		n := min(formsCols, row-j0)
@@ -78,7 +78,7 @@ func (w *formsWork) run(i int) {
 	// The diagonal block holds both its triangles.
 	w.gemm(1, w.U, w.V, row, rows, row, rows, 0, t.p64)
 	t.inner(out, w.sum.terms, w.idx, rows, rows, off+row, cols)
-	w.sum.tiles.give(t)
+	w.sum.tiles.Put(t)
 }
 
 // product makes the tile of U·Vᵀ + V·Uᵀ at rows [i,i+m) and columns [j,j+n).

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 )
 
 // GramSum is K_η = Σ_j η_j K_j over Gram matrices of one order l, stored as
@@ -22,8 +23,8 @@ type GramSum struct {
 	own    rendition  // in the sum's own precision
 	single rendition  // in single precision, when asked for
 
-	forms scratch[formsWork]
-	tiles scratch[formsTile]
+	forms par.Free[formsWork]
+	tiles par.Free[formsTile]
 }
 
 // rendition is K_η in one precision, at the weights it was formed for.

@@ -2,7 +2,10 @@
 
 package linop
 
-import "github.com/iokl/iokl/blas"
+import (
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
 
 // Kronecker is the map C ↦ K·C·L + Mu·C on l×n matrices C, the normal operator
 // of ridge regression with kernel k(x,x')·L. It acts on the row-major vec(C), of
@@ -17,7 +20,7 @@ type Kronecker struct {
 
 	Backend blas.Backend // of the products with L; nil means the active one
 
-	work scratch[kroneckerWork]
+	work par.Free[kroneckerWork]
 }
 
 // kroneckerWork is 2lr floats, and 2ln more for blocks of several columns.
@@ -33,9 +36,9 @@ func (a *Kronecker) Apply(dst, x blas.General) {
 	if x.Rows != a.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
 		panic("linop: Apply: shape mismatch")
 	}
-	w := a.work.take()
+	w := a.work.Take()
 	w.eachColumn(dst, x, a.K.Dim(), a.L.Dim(), a.apply)
-	a.work.give(w)
+	a.work.Put(w)
 }
 
 // eachColumn computes every column of dst from that of x by apply, which acts on
@@ -69,9 +72,9 @@ func (a *Kronecker) ApplyMatrix(dst, C blas.General) {
 	if C.Rows != a.K.Dim() || C.Cols != a.L.Dim() || dst.Rows != C.Rows || dst.Cols != C.Cols {
 		panic("linop: ApplyMatrix: shape mismatch")
 	}
-	w := a.work.take()
+	w := a.work.Take()
 	a.apply(w, dst, C)
-	a.work.give(w)
+	a.work.Put(w)
 }
 
 // apply computes dst = K·(C·V·diag(S))·Vᵀ + Mu·C.

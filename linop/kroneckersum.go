@@ -2,7 +2,10 @@
 
 package linop
 
-import "github.com/iokl/iokl/blas"
+import (
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
 
 // Term is one K⊗L of a [KroneckerSum].
 type Term struct {
@@ -26,7 +29,7 @@ type KroneckerSum struct {
 
 	Backend blas.Backend // of the products with the L_j; nil means the active one
 
-	work scratch[kroneckerWork]
+	work par.Free[kroneckerWork]
 }
 
 // Dim is l·n.
@@ -37,9 +40,9 @@ func (a *KroneckerSum) Apply(dst, x blas.General) {
 	if x.Rows != a.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
 		panic("linop: Apply: shape mismatch")
 	}
-	w := a.work.take()
+	w := a.work.Take()
 	w.eachColumn(dst, x, a.Terms[0].K.Dim(), a.Terms[0].L.Dim(), a.apply)
-	a.work.give(w)
+	a.work.Put(w)
 }
 
 // ApplyMatrix computes dst = Σ_j K_j·C·L_j + Mu·C for l×n matrices of any stride.
@@ -47,19 +50,14 @@ func (a *KroneckerSum) ApplyMatrix(dst, C blas.General) {
 	if C.Rows != a.Terms[0].K.Dim() || C.Cols != a.Terms[0].L.Dim() || dst.Rows != C.Rows || dst.Cols != C.Cols {
 		panic("linop: ApplyMatrix: shape mismatch")
 	}
-	w := a.work.take()
+	w := a.work.Take()
 	a.apply(w, dst, C)
-	a.work.give(w)
+	a.work.Put(w)
 }
 
 // apply computes dst = Mu·C + Σ_j K_j·(C·V_j·diag(S_j))·V_jᵀ.
 func (a *KroneckerSum) apply(w *kroneckerWork, dst, C blas.General) {
-	for i := range C.Rows {
-		out := blas.Row(dst, i)
-		for j, v := range blas.Row(C, i) {
-			out[j] = a.Mu * v
-		}
-	}
+	blas.CopyScaled(dst, a.Mu, C)
 	be := blas.Or(a.Backend)
 	for _, t := range a.Terms {
 		if t.L.Rank() > 0 {

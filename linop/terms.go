@@ -21,7 +21,7 @@ func (s *GramSum) ApplyTerm(dst, x blas.General, j int) {
 		panic("linop: ApplyTerm: shape mismatch")
 	}
 	t := s.terms[j]
-	w := s.tiles.take()
+	w := s.tiles.Take()
 	for b := range t.Panels() {
 		row, rows, cols, off := t.Panel(b)
 		P := blas.General{Rows: rows, Cols: cols, Stride: cols}
@@ -42,7 +42,7 @@ func (s *GramSum) ApplyTerm(dst, x blas.General, j int) {
 			blas.Gemm(s.be, true, false, 1, blas.View(P, 0, 0, rows, row), own, 1, blas.View(dst, 0, 0, row, x.Cols))
 		}
 	}
-	s.tiles.give(w)
+	s.tiles.Put(w)
 }
 
 // DenseTerm writes K_j to dst.
@@ -70,21 +70,9 @@ func (s *FactorSum) ApplyTerm(dst, x blas.General, j int) {
 		blas.Zero(dst)
 		return
 	}
-	w := s.work.take()
+	w := s.work.Take()
 	w.T = blas.Reshape(w.T, Z.Cols, x.Cols)
 	blas.Mul(s.be, w.T, true, false, Z, x)
 	blas.Mul(s.be, dst, false, false, Z, w.T)
-	s.work.give(w)
+	s.work.Put(w)
 }
-
-// TermOf is A_j alone as an operator.
-func TermOf(s Separate, j int) Operator { return term{s, j} }
-
-type term struct {
-	sum Separate
-	j   int
-}
-
-func (t term) Dim() int                  { return t.sum.Dim() }
-func (t term) Apply(dst, x blas.General) { t.sum.ApplyTerm(dst, x, t.j) }
-func (t term) Dense(dst blas.General)    { t.sum.DenseTerm(dst, t.j) }

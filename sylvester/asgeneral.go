@@ -13,7 +13,7 @@ import (
 )
 
 // asGeneral solves K·C·L + μC = Y as a general equation, by the method it is
-// named after. It knows nothing of symmetry and is here to be compared with. The
+// named after, which does not use symmetry. It serves comparisons. The
 // factors are kept until Invalidate while L stays the same. Very large and tiny K and L
 // are divided by powers of two near their norms. Memory: up to 9l² + 5n² + 8ln floats.
 type asGeneral struct {
@@ -72,7 +72,7 @@ func (s *asGeneral) prepare(ctx context.Context, f *frame) error {
 func (s *asGeneral) round(_ context.Context, f *frame, round int) error {
 	s.X, s.Q = blas.Reshape(s.X, f.Y.Rows, f.Y.Cols), blas.Reshape(s.Q, f.Y.Rows, f.Y.Cols)
 	if round == 0 {
-		copyScaled(s.Q, 1/f.a, f.Y)
+		blas.CopyScaled(s.Q, 1/f.a, f.Y)
 	} else {
 		f.fromColumns(s.Q, f.rt)
 	}
@@ -83,7 +83,7 @@ func (s *asGeneral) round(_ context.Context, f *frame, round int) error {
 	}
 	back := f.a / s.ka / s.lb
 	if round == 0 {
-		copyScaled(f.C, back, s.X)
+		blas.CopyScaled(f.C, back, s.X)
 	} else {
 		blas.AddScaled(f.C, back, s.X)
 	}

@@ -138,9 +138,9 @@ func (s *auto) leastIterative(c *costs, f *frame) float64 {
 	return c.growth(f.Y.Rows, firstRank, 0, w.single) + w.iterationCost(c, firstRank).total(passes, passes*columns, l, firstRank)
 }
 
-// choose compares the direct method, of cost least, with the iterative ones. As
-// long as what a larger sketch would tell may change the choice and costs little
-// beside it, the sketch grows. After a trial in vain, tried, plain iterations are not among them.
+// choose compares the direct method, of cost least, with the iterative ones. The sketch grows
+// while a larger one may change the choice and costs little compared with the solve. tried says
+// that plain iterations were found too slow; they are then left out.
 func (s *auto) choose(ctx context.Context, c *costs, best method, least float64, tried bool, f *frame) (method, error) {
 	it := s.sketched
 	l := f.Y.Rows

@@ -4,6 +4,7 @@ package sylvester
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,12 +39,7 @@ var engines = map[string]func(Config) engine{
 
 // Names lists the solvers of this package in alphabetical order.
 func Names() []string {
-	names := make([]string, 0, len(engines))
-	for name := range engines {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(engines))
 }
 
 // New returns the solver of that name; see the package comment for what each one does.

@@ -21,8 +21,8 @@ const (
 	sketchOutputs   = 2      // outputs up to which a caller has no use for a sketch
 	trialRank       = 8      // rank of L up to which plain iterations are tried first,
 	trialIter       = 8      // where the trial can have so many, fewer do not tell the pace,
-	trialShare      = 2. / 3 // of what a first sketch costs; after a trial in vain, that
-	triedShare      = 0.08   // is made if it costs at most this part of the direct method
+	trialShare      = 2. / 3 // of what a first sketch costs; after a trial that failed, a sketch
+	triedShare      = 0.08   // is made where it costs at most this part of the direct method
 	minIterPerDigit = 0.75   // lower bound of iterations per decimal digit before any have run
 	surely          = 0.9    // part of a direct method's cost that iterations, whose cost is estimated, may have
 	undecided       = 1.5    // multiple of that up to which a larger sketch may change the choice,

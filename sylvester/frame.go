@@ -228,7 +228,7 @@ func (f *frame) restore() {
 		blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 0, f.C)
 		return
 	case r == 0:
-		copyScaled(f.C, 1/f.sys.Mu, f.Y)
+		blas.CopyScaled(f.C, 1/f.sys.Mu, f.Y)
 		return
 	}
 	for i := 0; i < l; i += frameRows {
@@ -257,15 +257,6 @@ func (f *frame) fromColumns(dst, A blas.General) {
 func (f *frame) correct() {
 	if f.ct.Cols > 0 {
 		blas.Gemm(f.be, false, true, f.a/f.b, f.ct, f.sys.L.V, 1, f.C)
-	}
-}
-
-func copyScaled(dst blas.General, alpha float64, src blas.General) {
-	for i := range src.Rows {
-		out := blas.Row(dst, i)
-		for j, v := range blas.Row(src, i) {
-			out[j] = alpha * v
-		}
 	}
 }
 

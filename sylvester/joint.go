@@ -49,7 +49,7 @@ func (s *joint) round(ctx context.Context, f *frame, _ int) error {
 	y := contiguous(&s.b, f.Y)
 	if f.a != 1 {
 		s.b = blas.Reshape(s.b, y.Rows, y.Cols)
-		copyScaled(s.b, 1/f.a, y)
+		blas.CopyScaled(s.b, 1/f.a, y)
 		y = s.b
 	}
 	out, err := s.work.Solve(ctx, x.Data, &s.op, y.Data, cg.Options{
@@ -60,7 +60,7 @@ func (s *joint) round(ctx context.Context, f *frame, _ int) error {
 		},
 	})
 	count(out.Applies)
-	copyScaled(f.C, f.a/f.b, x)
+	blas.CopyScaled(f.C, f.a/f.b, x)
 	if stop := ctx.Err(); stop != nil { // cg has multiplied once more already
 		f.res.Residual, f.measured = out.Residual, true
 		return stop

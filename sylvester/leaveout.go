@@ -163,7 +163,7 @@ func (s *LeaveOut) solve(C blas.General) {
 		blas.AddScaled(s.res, outside, s.yt)
 	}
 	if C.Data != nil {
-		copyScaled(C, 1/s.mu, s.rest)
+		blas.CopyScaled(C, 1/s.mu, s.rest)
 		s.expand(C, 1, s.res)
 	}
 	for i := range s.res.Rows {

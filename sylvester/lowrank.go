@@ -47,7 +47,7 @@ func (p *lowRank) weigh(W blas.General, rho []float64, mu float64, rr, rz, insid
 //
 // W is scratch of q×r.
 func (p *lowRank) guess(be blas.Backend, X0, B, W blas.General, rho []float64, mu float64) {
-	copyScaled(X0, 1/mu, B)
+	blas.CopyScaled(X0, 1/mu, B)
 	if p.rank() == 0 {
 		return
 	}

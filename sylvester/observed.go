@@ -1,12 +1,10 @@
-// This file factorizes the matrix of the observed cells, and inverts on the full grid by any solver.
+// This file factorizes the matrix of the observed cells.
 
 package sylvester
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -85,57 +83,4 @@ func (o *ObservedFactor) Apply(dst, x blas.General) {
 	for a, p := range o.at {
 		dst.Data[p] = o.v.Data[a]
 	}
-}
-
-// solverGrid is Ā⁻¹ by any [Solver] of the full grid.
-type solverGrid struct {
-	solver  Solver
-	exact   bool // it is a direct method
-	sys     System
-	cells   *linop.Cells
-	op      linop.Kronecker // K⊗L
-	f       blas.General
-	columns int // columns multiplied by K
-}
-
-// Iterative solvers on the grid reduce a residual to gridTol of it, where the missing
-// cells are corrected to gridRel.
-const (
-	gridTol = 1e-4
-	gridRel = 1e-2
-)
-
-// aim sets the system, and returns how far to reduce the residual of the missing cells.
-func (g *solverGrid) aim(be blas.Backend, sys System, cells *linop.Cells) (rel float64) {
-	g.sys, g.cells, g.columns = sys, cells, 0
-	g.op.K, g.op.L, g.op.Backend = sys.K, sys.L, be
-	g.exact = !slices.Contains([]string{"rotated", "krylov"}, g.solver.Name())
-	if g.exact {
-		return 0
-	}
-	return gridRel
-}
-
-func (g *solverGrid) begin(ctx context.Context, dst, b blas.General) error {
-	blas.Zero(dst)
-	res, err := g.solver.Solve(ctx, dst, g.sys, b, Options{Tol: gridTol})
-	g.columns += res.Columns
-	blas.Scal(g.sys.Mu, dst.Data)
-	if errors.Is(err, ErrNotConverged) {
-		return nil // what it reached still preconditions
-	}
-	return err
-}
-
-func (g *solverGrid) residual(r blas.General) (size, energy float64) {
-	g.f = blas.Reshape(g.f, r.Rows, r.Cols)
-	g.op.ApplyMatrix(g.f, r)
-	g.columns += g.sys.L.Rank()
-	energy = blas.Inner(r, g.f) / g.sys.Mu
-	g.cells.Project(g.f, g.f)
-	return blas.Frob(g.f) / g.sys.Mu, energy
-}
-
-func (g *solverGrid) advance(ctx context.Context, u, p blas.General, _ float64) error {
-	return g.begin(ctx, u, p)
 }

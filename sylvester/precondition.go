@@ -20,7 +20,7 @@ import (
 type keeper struct {
 	cfg   Config
 	exact bool // dec holds all eigenvectors, else a sketch
-	only  bool // that exact is for good, and not a choice by forecast
+	only  bool // exact stays as it is, whatever is forecast
 	below int  // the order up to which all eigenvectors are computed without a sketch before
 	dec   *Decomposition
 	each  float64 // flops of one product with the system to solve

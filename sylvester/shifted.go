@@ -89,7 +89,7 @@ func (s *shifted) fit(l, r int) {
 		*b = blas.Reshape(*b, l, r)
 	}
 	for _, v := range []*[]float64{&s.rho, &s.rr, &s.rz, &s.rzNext, &s.curvature, &s.alpha, &s.beta} {
-		*v = slices.Grow((*v)[:0], r)[:r]
+		*v = resize(*v, r)
 	}
 	s.idx = slices.Grow(s.idx[:0], r)[:r]
 	s.order = slices.Grow(s.order[:0], r)[:r]

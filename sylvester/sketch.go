@@ -69,7 +69,10 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 	k.orthonormalize(Y)
 	K.Apply(X, Y)
 	k.unit = max(k.unit, rounding(K))
-	k.Q, k.Z = beside(k.Q, Y), beside(k.Z, X)
+	if old > 0 {
+		Y, X = blas.SideBySide(k.Q, Y), blas.SideBySide(k.Z, X)
+	}
+	k.Q, k.Z = Y, X
 	return k.factor(), ctx.Err()
 }
 
@@ -91,17 +94,6 @@ func (k *sketch) orthonormalize(Y blas.General) {
 			k.be.QR(Y, blas.General{})
 		}
 	}
-}
-
-// beside returns [a b].
-func beside(a, b blas.General) blas.General {
-	if a.Cols == 0 {
-		return b
-	}
-	c := blas.NewGeneral(b.Rows, a.Cols+b.Cols)
-	blas.Copy(blas.View(c, 0, 0, a.Rows, a.Cols), a)
-	blas.Copy(blas.View(c, 0, a.Cols, b.Rows, b.Cols), b)
-	return c
 }
 
 // factor computes U and s. The small multiple ν of the identity that keeps the

@@ -19,7 +19,7 @@ type Sketcher interface {
 	Sketch(ctx context.Context, sys System, Y blas.General, opt Options) (U blas.General, s []float64)
 }
 
-// surveyor is an engine that may find out about K by a sketch; nil for none.
+// surveyor is an engine that may sketch K before it solves; the sketch is nil where it does not.
 type surveyor interface {
 	engine
 	sketch(ctx context.Context, f *frame) (*lowRank, error)

@@ -81,7 +81,7 @@ func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error
 			return nil
 		}
 		if err != nil || round > 0 && !(now <= stalled*previous) || f.res.Iter >= f.opt.MaxIter {
-			return f.notConverged()
+			return notConverged(&f.res, f.opt.Tol)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -89,8 +89,6 @@ func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error
 		f.strips(true)
 	}
 }
-
-func (f *frame) notConverged() error { return notConverged(&f.res, f.opt.Tol) }
 
 func notConverged(res *Result, tol float64) error {
 	return fmt.Errorf("%w: relative residual %.3g after %d multiplications, tolerance %.3g", ErrNotConverged, res.Residual, res.Iter, tol)

@@ -168,10 +168,7 @@ func (c *fewCall) group(g int) {
 	for j := range c.kp {
 		clear(part[j*c.np : j*c.np+last*fewRows])
 	}
-	w := c.f.scratch.Get()
-	if w == nil {
-		w = &fewScratch{}
-	}
+	w := c.f.scratch.Take()
 	for q := first; q < last; q++ {
 		c.panel(w, q, part)
 	}

@@ -4,6 +4,7 @@ package native
 
 import (
 	"math"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/iokl/iokl/internal/memory"
@@ -66,8 +67,9 @@ func (p *panels[T]) complete() {
 // second-level cache beside two panels of A. Results gather in y, panel by panel
 // and there column by column, and are turned into rows by the job that adds the last.
 //
-// Jobs are numbered super-block by super-block. A job starts when the one before
-// it on its panels has ended; that one has the lower number, so somebody has it.
+// Jobs are numbered super-block by super-block. A job starts when the one before it on its
+// panels has ended. Deadlock-free: that one has a smaller number, and the smallest
+// unfinished job is always being computed.
 type panelCall[T element] struct {
 	p        *panels[T]
 	k        int // columns of this call's chunk
@@ -303,5 +305,15 @@ func (c *panelCall[T]) finish(q int) {
 			r3[j], r2[j], r1[j], r0[j] = s*float64(v[3]), s*float64(v[2]), s*float64(v[1]), s*float64(v[0])
 			at += mr
 		}
+	}
+}
+
+// progress counts the jobs done on one range of panels.
+type progress struct{ atomic.Int32 }
+
+// wait returns when s jobs are done.
+func (p *progress) wait(s int) {
+	if p.Load() < int32(s) {
+		par.Until(func() bool { return p.Load() >= int32(s) })
 	}
 }

@@ -21,10 +21,7 @@ type buffers[T element] struct {
 }
 
 func (b *buffers[T]) getScratch(n int) *scratch[T] {
-	s := b.scratch.Get()
-	if s == nil {
-		s = &scratch[T]{}
-	}
+	s := b.scratch.Take()
 	s.wide = grow(s.wide, n)
 	return s
 }

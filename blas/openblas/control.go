@@ -26,15 +26,12 @@ import (
 
 // Version is the library's version, such as "0.3.21".
 func Version() string {
-	words := strings.Fields(Config())
+	words := strings.Fields(C.GoString(C.openblas_get_config()))
 	if len(words) > 1 {
 		return words[1]
 	}
 	return "unknown"
 }
-
-// Config is the library's own account of how it was built.
-func Config() string { return C.GoString(C.openblas_get_config()) }
 
 // CoreName is the processor whose kernels the library runs, such as "SkylakeX".
 func CoreName() string { return C.GoString(C.openblas_get_corename()) }

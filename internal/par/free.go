@@ -27,6 +27,14 @@ func (f *Free[T]) Get() *T {
 	return x
 }
 
+// Take is Get that makes a zero value when there is none.
+func (f *Free[T]) Take() *T {
+	if x := f.Get(); x != nil {
+		return x
+	}
+	return new(T)
+}
+
 // Put gives x back.
 func (f *Free[T]) Put(x *T) {
 	f.mu.Lock()

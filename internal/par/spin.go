@@ -14,11 +14,11 @@ import (
 // millisecond on a virtual machine. So a helper that has nothing to do stays awake for a while, and so does a
 // caller that waits for its helpers, unless another goroutine wants the processor.
 const (
-	awake     = 300 * time.Microsecond // how long a helper or a caller waits before it sleeps
-	glance    = 20 * time.Microsecond  // how long it waits before it sees whether others want its processor
-	looks     = 64                     // looks between two at the clock
-	asleep    = 1 << 32                // in loop.left: the caller sleeps
-	maxOffers = 1 << 10
+	awake      = 300 * time.Microsecond // how long a helper or a caller waits before it sleeps
+	checkEvery = 20 * time.Microsecond  // how often it checks whether other goroutines want its processor
+	spinsEach  = 64                     // calls of ready between two readings of the clock
+	asleep     = 1 << 32                // in loop.left: the caller sleeps
+	maxOffers  = 1 << 10
 )
 
 var (
@@ -29,7 +29,7 @@ var (
 // spin calls ready until it returns true, for as long as it makes sense to stay awake: then it returns false.
 func spin(ready func() bool) bool {
 	var start time.Time
-	next := glance
+	next := checkEvery
 	for i := 0; ; i++ {
 		if ready() {
 			return true
@@ -37,7 +37,7 @@ func spin(ready func() bool) bool {
 		if i == 0 {
 			start = time.Now()
 		}
-		if i%looks != 0 {
+		if i%spinsEach != 0 {
 			continue
 		}
 		waited := time.Since(start)
@@ -47,7 +47,7 @@ func spin(ready func() bool) bool {
 		if waited > awake || contended() {
 			return false
 		}
-		next = waited + glance
+		next = waited + checkEvery
 	}
 }
 
@@ -61,7 +61,7 @@ var scheduler = struct {
 }}
 
 // contended reports whether goroutines wait and no processor is idle. It takes a tenth of a
-// microsecond; where somebody else is asking it says no.
+// microsecond; while another goroutine asks it reports false.
 func contended() bool {
 	if !scheduler.mu.TryLock() {
 		return false
@@ -74,21 +74,21 @@ func contended() bool {
 // Until returns when ready, which another goroutine is about to make true, returns true.
 func Until(ready func() bool) {
 	for !spin(ready) {
-		time.Sleep(glance)
+		time.Sleep(checkEvery)
 	}
 }
 
 // offer gives l to a helper that is awake, if there is one.
 func offer(l *loop) bool {
-	if !leave() {
+	if !claim() {
 		return false
 	}
 	offers <- l
 	return true
 }
 
-// leave takes one away from the helpers that are awake, if there is one.
-func leave() bool {
+// claim takes one of the helpers that are awake, if there is one, out of the count.
+func claim() bool {
 	for {
 		s := spinning.Load()
 		if s <= 0 {
@@ -113,10 +113,10 @@ func await() *loop {
 			return false
 		}
 	})
-	if found || leave() {
+	if found || claim() {
 		return l
 	}
-	return <-offers // somebody counted on this one
+	return <-offers // a loop was offered to this helper meanwhile
 }
 
 // wait returns when no helper is at work on l.

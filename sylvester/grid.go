@@ -1,0 +1,168 @@
+// This file applies the inverse of the system on the full grid of cells, by eigenvectors of K or by any solver.
+
+package sylvester
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// gridInverse is what [missingCells] needs of an approximation of Ā⁻¹, the inverse
+// of Ā = K⊗L/μ + I on the full grid of l×n cells.
+type gridInverse interface {
+	// begin computes dst = Ā⁻¹·b.
+	begin(ctx context.Context, dst, b blas.General) error
+	// residual takes hold of r, which has only missing cells. It computes or bounds the norm of
+	// the part of (K⊗L/μ)·r in the observed ones, and computes ⟨r, (K⊗L/μ)·r⟩.
+	residual(r blas.General) (size, energy float64)
+	// advance computes u = Ā⁻¹·p for p = r + beta·p′, with p′ of the call before.
+	advance(ctx context.Context, u, p blas.General, beta float64) error
+}
+
+// spectralGrid is Ā⁻¹ by a decomposition of K and one of L = V·diag(ρ)·Vᵀ:
+//
+//	Ā⁻¹·R = R + T·(D∘(Tᵀ·R·V))·Vᵀ,   d_ij = 1/(σ_i·ρ_j/μ + 1) − 1,
+//
+// 4·l·q·r flops and 4·l·n·r for the rotations. Where T and V are square, R itself
+// cancels and is left out. Scratch: l·r + 3·q·r floats.
+type spectralGrid struct {
+	be    blas.Backend
+	dec   *Decomposition
+	L     *linop.Spectral
+	mu    float64
+	rt    blas.General // l×r
+	b     blas.General // Tᵀ·R·V, q×r, for b and for the residual
+	p, du blas.General // the same for the direction, and D∘p
+}
+
+// ratio is σ_i·ρ/μ; an eigenvalue that rounding has made negative counts as 0.
+func (g *spectralGrid) ratio(i int, rho float64) float64 {
+	return max(g.dec.Sigma[i], 0) * (rho / g.mu)
+}
+
+// rotate computes b = Tᵀ·R·V.
+func (g *spectralGrid) rotate(R blas.General) {
+	q, r := len(g.dec.Sigma), g.L.Rank()
+	g.b, g.rt = blas.Reshape(g.b, q, r), blas.Reshape(g.rt, R.Rows, r)
+	if q > 0 && r > 0 {
+		g.L.Rotate(g.be, g.rt, R)
+		blas.Mul(g.be, g.b, true, false, g.dec.T, g.rt)
+	}
+}
+
+// expand computes dst = Ā⁻¹·R from c = Tᵀ·R·V.
+func (g *spectralGrid) expand(dst, R, c blas.General) {
+	q, r := c.Rows, c.Cols
+	if q == 0 || r == 0 {
+		blas.Copy(dst, R)
+		return
+	}
+	square := g.dec.whole() && r == R.Cols
+	g.du = blas.Reshape(g.du, q, r)
+	for i := range q {
+		out := blas.Row(g.du, i)
+		for j, v := range blas.Row(c, i) {
+			t := g.ratio(i, g.L.S[j])
+			if square {
+				out[j] = v / (t + 1)
+			} else {
+				out[j] = -v * (t / (t + 1))
+			}
+		}
+	}
+	blas.Mul(g.be, g.rt, false, false, g.dec.T, g.du)
+	if square {
+		blas.Mul(g.be, dst, false, true, g.rt, g.L.V)
+		return
+	}
+	blas.Copy(dst, R)
+	blas.Gemm(g.be, false, true, 1, g.rt, g.L.V, 1, dst)
+}
+
+func (g *spectralGrid) begin(_ context.Context, dst, b blas.General) error {
+	g.rotate(b)
+	g.expand(dst, b, g.b)
+	return nil
+}
+
+func (g *spectralGrid) residual(r blas.General) (size, energy float64) {
+	g.rotate(r)
+	for i := range g.b.Rows {
+		for j, v := range blas.Row(g.b, i) {
+			t := g.ratio(i, g.L.S[j])
+			size += square(v * t)
+			energy += v * v * t
+		}
+	}
+	return math.Sqrt(size), energy
+}
+
+func (g *spectralGrid) advance(_ context.Context, u, p blas.General, beta float64) error {
+	g.p = blas.Reshape(g.p, g.b.Rows, g.b.Cols)
+	if beta == 0 {
+		blas.Copy(g.p, g.b)
+	} else {
+		blas.Scal(beta, g.p.Data)
+		blas.AddScaled(g.p, 1, g.b)
+	}
+	g.expand(u, p, g.p)
+	return nil
+}
+
+// solverGrid is Ā⁻¹ by any [Solver] of the full grid.
+type solverGrid struct {
+	solver  Solver
+	exact   bool // it is a direct method
+	sys     System
+	cells   *linop.Cells
+	op      linop.Kronecker // K⊗L
+	f       blas.General
+	columns int // columns multiplied by K
+}
+
+// Iterative solvers on the grid reduce a residual to gridTol of it, where the missing
+// cells are corrected to gridRel.
+const (
+	gridTol = 1e-4
+	gridRel = 1e-2
+)
+
+// aim sets the system, and returns how far to reduce the residual of the missing cells.
+func (g *solverGrid) aim(be blas.Backend, sys System, cells *linop.Cells) (rel float64) {
+	g.sys, g.cells, g.columns = sys, cells, 0
+	g.op.K, g.op.L, g.op.Backend = sys.K, sys.L, be
+	g.exact = !slices.Contains([]string{"rotated", "krylov"}, g.solver.Name())
+	if g.exact {
+		return 0
+	}
+	return gridRel
+}
+
+func (g *solverGrid) begin(ctx context.Context, dst, b blas.General) error {
+	blas.Zero(dst)
+	res, err := g.solver.Solve(ctx, dst, g.sys, b, Options{Tol: gridTol})
+	g.columns += res.Columns
+	blas.Scal(g.sys.Mu, dst.Data)
+	if errors.Is(err, ErrNotConverged) {
+		return nil // what it reached still preconditions
+	}
+	return err
+}
+
+func (g *solverGrid) residual(r blas.General) (size, energy float64) {
+	g.f = blas.Reshape(g.f, r.Rows, r.Cols)
+	g.op.ApplyMatrix(g.f, r)
+	g.columns += g.sys.L.Rank()
+	energy = blas.Inner(r, g.f) / g.sys.Mu
+	g.cells.Project(g.f, g.f)
+	return blas.Frob(g.f) / g.sys.Mu, energy
+}
+
+func (g *solverGrid) advance(ctx context.Context, u, p blas.General, _ float64) error {
+	return g.begin(ctx, u, p)
+}
