@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -144,13 +145,26 @@ func streamOf(X, Y *mat.Dense) iokl.Rows {
 	_, d := X.Dims()
 	l, n := Y.Dims()
 	return iokl.Rows{Inputs: d, Outputs: n, Count: int64(l), Name: "rows", Open: func() (stream.Source, error) {
-		var parts []stream.Source
+		var parts inTurn
 		for at := 0; at < l; at += 97 {
 			to := min(at+97, l)
 			parts = append(parts, stream.FromMatrices("rows", top(X, at, to).RawMatrix(), top(Y, at, to).RawMatrix()))
 		}
-		return stream.Concat(parts...), nil
+		return &parts, nil
 	}}
+}
+
+// inTurn is sources one after the other.
+type inTurn []stream.Source
+
+func (s *inTurn) Next() (stream.Block, error) {
+	for len(*s) > 0 {
+		if b, err := (*s)[0].Next(); err != io.EOF {
+			return b, err
+		}
+		*s = (*s)[1:]
+	}
+	return stream.Block{}, io.EOF
 }
 
 // crew is two goroutines that each play a rank.

@@ -117,12 +117,12 @@ func (k *Kernel) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// FiniteData reports the first cell of x among the columns, all when nil, that
+// FiniteData reports the first cell of x among the columns, all when there are none, that
 // is NaN or infinite; the error wraps ErrNotFinite and names row and column.
 func FiniteData(x blas.General, columns []int) error {
 	for i := range x.Rows {
 		row := blas.Row(x, i)
-		if columns == nil {
+		if len(columns) == 0 {
 			for c, v := range row {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
 					return cellError(i, c, v)

@@ -5,7 +5,6 @@ package kernel
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
@@ -166,7 +165,7 @@ func nonNegative(X blas.General, columns []int) error {
 	for i := range X.Rows {
 		for c, v := range blas.Row(X, i) {
 			if v < 0 && (columns == nil || slices.Contains(columns, c)) {
-				return fmt.Errorf("row %d, column %s holds %g, and chi2 wants values ≥ 0: %w", i, strconv.Itoa(c), v, ErrNegative)
+				return fmt.Errorf("row %d, column %d holds %g, and chi2 wants values ≥ 0: %w", i, c, v, ErrNegative)
 			}
 		}
 	}

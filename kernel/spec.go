@@ -155,17 +155,10 @@ func (s *Spec) parseParameters(fields []string) error {
 		}
 	}
 	fields, err := s.takeParams(fields, true)
-	if err != nil {
-		return err
+	if err == nil && len(fields) > 0 {
+		err = fmt.Errorf("nothing more was expected at %q", strings.Join(fields, ":"))
 	}
-	return leftOver(fields)
-}
-
-func leftOver(fields []string) error {
-	if len(fields) > 0 {
-		return fmt.Errorf("nothing more was expected at %q", strings.Join(fields, ":"))
-	}
-	return nil
+	return err
 }
 
 // parseApprox reads what follows "rff:" or "nystrom:".

@@ -3,6 +3,7 @@
 package rff
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -204,15 +205,7 @@ func weighted(weights []float64, s int, rng *rand.Rand) []int {
 			keys[i] = math.Inf(-1)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case keys[a] > keys[b]:
-			return -1
-		case keys[a] < keys[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[b], keys[a]) })
 	picked := order[:s]
 	slices.Sort(picked)
 	return picked

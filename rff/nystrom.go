@@ -29,7 +29,7 @@ func (m *Map) chooseNystrom(ctx context.Context, X blas.General) error {
 	}
 	local := onOwnColumns(m.Kernel)
 	x := m.Kernel.Features(X)
-	if err := kernel.FiniteData(X, columns(&m.Kernel)); err != nil {
+	if err := kernel.FiniteData(X, m.Kernel.Columns); err != nil {
 		return err
 	}
 	m.Sampler = m.Kernel.Approx.Sampler

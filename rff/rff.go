@@ -214,7 +214,7 @@ func (m *Map) check(X blas.General) error {
 	if X.Cols != m.Kernel.Inputs {
 		return fmt.Errorf("kernel %q is for %d columns, the data have %d", m.Kernel.Name, m.Kernel.Inputs, X.Cols)
 	}
-	if err := kernel.FiniteData(X, columns(&m.Kernel)); err != nil {
+	if err := kernel.FiniteData(X, m.Kernel.Columns); err != nil {
 		return fmt.Errorf("kernel %q: %w", m.Kernel.Name, err)
 	}
 	return nil
@@ -232,23 +232,4 @@ func (ms Maps) rows(dst, X blas.General, together bool) error {
 		at += m.D
 	}
 	return nil
-}
-
-// Factors returns Z_j(X), l×D_j, for each map: K_j ≈ Z_j Z_jᵀ.
-func (ms Maps) Factors(X blas.General) ([]blas.General, error) {
-	factors := make([]blas.General, len(ms))
-	for j, m := range ms {
-		factors[j] = blas.NewGeneral(X.Rows, m.D)
-		if err := m.Transform(factors[j], X); err != nil {
-			return nil, err
-		}
-	}
-	return factors, nil
-}
-
-func columns(k *kernel.Kernel) []int {
-	if len(k.Columns) == 0 {
-		return nil
-	}
-	return k.Columns
 }

@@ -171,12 +171,8 @@ func (a *Accumulator) Sums() ([]Sums, error) {
 // Add takes the rows of a block. When one of them is bad the rows before it are
 // taken, and the error, which wraps ErrRow, names it.
 func (a *Accumulator) Add(b Block) error {
-	if b.X.Rows == 0 {
-		return nil
-	}
-	if b.X.Cols != a.d || b.Y.Cols != a.n || b.X.Rows != b.Y.Rows || b.Folds != nil && len(b.Folds) != b.X.Rows {
-		return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs and %d×%d targets, want %d and %d columns", b.Source, b.Row, ErrRow,
-			b.X.Rows, b.X.Cols, b.Y.Rows, b.Y.Cols, a.d, a.n)
+	if err := b.check(a.d, a.n); err != nil {
+		return err
 	}
 	for i := range b.X.Rows {
 		if err := a.addRow(b, i); err != nil {
@@ -188,10 +184,19 @@ func (a *Accumulator) Add(b Block) error {
 
 func (a *Accumulator) addRow(b Block, i int) error {
 	x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
-	if err := errors.Join(finite("input", x), a.targets(y)); err != nil {
+	targets := notInfinite
+	if a.patterns == nil {
+		targets = func(y []float64) error { return finite("target", y) }
+	}
+	if err := errors.Join(finite("input", x), targets(y)); err != nil {
 		return err
 	}
-	k := a.foldOf(b, i)
+	var k int
+	if b.Folds != nil {
+		k = b.Folds[i]
+	} else {
+		k = a.opt.FoldOf(b.Source, b.Row+int64(i))
+	}
 	if k < 0 || k >= a.opt.Folds {
 		return fmt.Errorf("%w: fold %d of %d", ErrRow, k, a.opt.Folds)
 	}
@@ -222,14 +227,6 @@ func (a *Accumulator) addRow(b Block, i int) error {
 	return nil
 }
 
-// targets refuses infinite targets, and missing ones where no patterns are given.
-func (a *Accumulator) targets(y []float64) error {
-	if a.patterns == nil {
-		return finite("target", y)
-	}
-	return notInfinite(y)
-}
-
 // notInfinite refuses infinite targets.
 func notInfinite(y []float64) error {
 	for c, v := range y {
@@ -247,13 +244,6 @@ func finite(what string, row []float64) error {
 		}
 	}
 	return nil
-}
-
-func (a *Accumulator) foldOf(b Block, i int) int {
-	if b.Folds != nil {
-		return b.Folds[i]
-	}
-	return a.opt.FoldOf(b.Source, b.Row+int64(i))
 }
 
 // FoldOf is the fold of a row of a source that does not deal its rows to folds itself.

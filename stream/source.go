@@ -18,6 +18,15 @@ type Block struct {
 	Folds  []int        // fold of each row; nil leaves it to Options.Fold
 }
 
+// check refuses a block whose shapes are not those of d inputs and n targets.
+func (b *Block) check(d, n int) error {
+	if b.X.Rows == 0 || b.X.Cols == d && b.Y.Cols == n && b.X.Rows == b.Y.Rows && (b.Folds == nil || len(b.Folds) == b.X.Rows) {
+		return nil
+	}
+	return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs and %d×%d targets, want %d and %d columns", b.Source, b.Row, ErrRow,
+		b.X.Rows, b.X.Cols, b.Y.Rows, b.Y.Cols, d, n)
+}
+
 // Source hands out rows in order.
 type Source interface {
 	// Next returns the next block, valid until the following call. At the end the
@@ -74,27 +83,6 @@ func (m *matrices) Next() (Block, error) {
 	}
 	m.at += rows
 	return b, nil
-}
-
-// sequence is one source after the other.
-type sequence struct{ rest []Source }
-
-// Concat is the sources one after the other.
-func Concat(sources ...Source) Source { return &sequence{sources} }
-
-func (s *sequence) Next() (Block, error) {
-	for len(s.rest) > 0 {
-		b, err := s.rest[0].Next()
-		if err == io.EOF {
-			s.rest = s.rest[1:]
-			err = nil
-			if b.X.Rows == 0 {
-				continue
-			}
-		}
-		return b, err
-	}
-	return Block{}, io.EOF
 }
 
 // share is every size-th block of a source.

@@ -142,7 +142,7 @@ func TestFolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		foldOf := func(i int) int { return a.foldOf(Block{Row: int64(i), Source: "memory"}, 0) }
+		foldOf := func(i int) int { return a.opt.FoldOf("memory", int64(i)) }
 		for k, s := range sums {
 			if err := same(s, direct(t, maps, X, Y, func(i int) bool { return foldOf(i) == k }), 1e-13); err != nil {
 				t.Errorf("%s, fold %d: %v", name, k, err)
@@ -352,21 +352,6 @@ func TestReduce(t *testing.T) {
 	}
 	if ranks[0].Rows() != 500 {
 		t.Errorf("%d rows in all", ranks[0].Rows())
-	}
-}
-
-func TestConcat(t *testing.T) {
-	X, Y, maps := data(t, 100)
-	a := New(maps, 3, 2, Options{})
-	half := func(lo int) Source {
-		return &chopped{x: blas.View(X, lo, 0, 50, 3), y: blas.View(Y, lo, 0, 50, 2), sizes: []int{20}, end: io.EOF}
-	}
-	if err := a.Run(context.Background(), Concat(half(0), FromMatrices("none", blas.NewGeneral(0, 3), blas.NewGeneral(0, 2)), half(50))); err != nil {
-		t.Fatal(err)
-	}
-	sums, _ := a.Sums()
-	if err := same(sums[0], direct(t, maps, X, Y, func(int) bool { return true }), 1e-13); err != nil {
-		t.Error(err)
 	}
 }
 

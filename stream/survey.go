@@ -118,9 +118,8 @@ func newMoments(d int) Moments {
 
 // add takes the rows of a block, of which a reservoir keeps a uniform sample.
 func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
-	if b.X.Rows > 0 && (b.X.Cols != len(s.X.Mean) || b.Y.Cols != len(s.Y.Mean) || b.X.Rows != b.Y.Rows) {
-		return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs and %d×%d targets, want %d and %d columns", b.Source, b.Row, ErrRow,
-			b.X.Rows, b.X.Cols, b.Y.Rows, b.Y.Cols, len(s.X.Mean), len(s.Y.Mean))
+	if err := b.check(len(s.X.Mean), len(s.Y.Mean)); err != nil {
+		return err
 	}
 	for i := range b.X.Rows {
 		x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
@@ -204,31 +203,4 @@ func (s *Survey) Reduce(r Reducer) error {
 		}
 	}
 	return nil
-}
-
-// Standardize is the features of (x − mean)/scale.
-func Standardize(f Features, mean, scale []float64) Features {
-	if len(mean) != len(scale) {
-		panic("stream: Standardize: one mean and scale for each input")
-	}
-	return &standardized{f, mean, scale}
-}
-
-type standardized struct {
-	Features
-	mean, scale []float64
-}
-
-func (s *standardized) Transform(dst, X blas.General) error {
-	if X.Cols != len(s.mean) {
-		return fmt.Errorf("stream: %d inputs, the scales are for %d", X.Cols, len(s.mean))
-	}
-	z := blas.NewGeneral(X.Rows, X.Cols)
-	for i := range X.Rows {
-		out := blas.Row(z, i)
-		for j, v := range blas.Row(X, i) {
-			out[j] = (v - s.mean[j]) / s.scale[j]
-		}
-	}
-	return s.Features.Transform(dst, z)
 }

@@ -153,24 +153,3 @@ func TestSurveyReduce(t *testing.T) {
 		}
 	}
 }
-
-func TestStandardize(t *testing.T) {
-	X, _, maps := data(t, 30)
-	mean, scale := []float64{1, -2, 0}, []float64{2, 1, 4}
-	scaled := blas.Clone(X)
-	for i := range X.Rows {
-		for j := range 3 {
-			scaled.Data[3*i+j] = (X.Data[3*i+j] - mean[j]) / scale[j]
-		}
-	}
-	got, want := blas.NewGeneral(30, maps.Dim()), blas.NewGeneral(30, maps.Dim())
-	if err := errors.Join(Standardize(maps, mean, scale).Transform(got, X), maps.Transform(want, scaled)); err != nil {
-		t.Fatal(err)
-	}
-	if !near(got.Data, want.Data, 0) {
-		t.Error("features differ from those of scaled inputs")
-	}
-	if err := Standardize(maps, mean[:2], scale[:2]).Transform(got, X); err == nil {
-		t.Error("scales for other columns are accepted")
-	}
-}

@@ -3,6 +3,7 @@
 package lapack
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -97,13 +98,5 @@ func (f *deflation) group(kind []uint8) {
 
 // sortByValue sorts the rows by d.
 func sortByValue(rows []int, d []float64) {
-	slices.SortStableFunc(rows, func(a, b int) int {
-		switch {
-		case d[a] < d[b]:
-			return -1
-		case d[a] > d[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(d[a], d[b]) })
 }
