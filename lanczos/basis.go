@@ -158,6 +158,9 @@ func (s *eigs) compress(dst, S blas.General) {
 func column(a blas.General, j int) blas.General { return blas.View(a, 0, j, a.Rows, 1) }
 
 func dot(x, y blas.General) float64 {
+	if x.Stride == 1 && y.Stride == 1 {
+		return blas.Dot(x.Data[:x.Rows], y.Data[:x.Rows])
+	}
 	var s float64
 	for i := range x.Rows {
 		s += x.Data[i*x.Stride] * y.Data[i*y.Stride]
@@ -173,6 +176,9 @@ func axpy(alpha float64, x, y blas.General) {
 
 // norm is ‖x‖₂, safe from overflow.
 func norm(x blas.General) float64 {
+	if s := dot(x, x); s > 0x1p-900 && s < 0x1p900 {
+		return math.Sqrt(s)
+	}
 	var m float64
 	for i := range x.Rows {
 		m = max(m, math.Abs(x.Data[i*x.Stride]))

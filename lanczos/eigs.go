@@ -162,8 +162,17 @@ func (s *eigs) extend() error {
 	}
 	for range 2 {
 		Q, H := blas.View(s.Q, 0, first, s.n, d-first), blas.View(s.H, first, 0, d-first, b)
-		s.mul(true, 1, Q, W, 0, H)
-		s.mul(false, -1, Q, H, 1, W)
+		if b == 1 && d-first <= 2 {
+			for j := range d - first { // rows of two elements are too short for the level 2
+				q := column(Q, j)
+				h := dot(q, W)
+				axpy(-h, q, W)
+				H.Data[j*H.Stride] = h
+			}
+		} else {
+			s.mul(true, 1, Q, W, 0, H)
+			s.mul(false, -1, Q, H, 1, W)
+		}
 		blas.AddScaled(blas.View(s.T, first, s.dim, d-first, b), 1, H)
 		first = 0
 	}
