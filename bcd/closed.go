@@ -16,7 +16,7 @@ import (
 //
 //	L ← τ(M + εI)^{1/2} / tr((M + εI)^{1/2}),   M = L G L.
 //
-// It is fast at first and may freeze on the boundary of S(τ).
+// It is fast at first, and may stop on the boundary of S(τ) at a point that is not optimal.
 type closedForms struct{ f *fit }
 
 func (c closedForms) minimize(ctx context.Context, pt *point, goal float64) error {

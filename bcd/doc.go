@@ -11,8 +11,8 @@
 //
 //   - reduced (the default) minimises h(η, L) = λ⟨Y, (K_η⊗L + μI)⁻¹Y⟩ to a given
 //     certified gap;
-//   - closed alternates C steps with closed forms for η and L: fast at first, no
-//     solver on the boundary of S(τ);
+//   - closed alternates C steps with closed forms for η and L: fast at first, but it
+//     may stop on the boundary of S(τ) at a point that is not optimal;
 //   - paper is the block coordinate descent of Sindhwani, Minh and Lozano with its
 //     formulas corrected;
 //   - okl is the output kernel learning of Dinuzzo et al. with its penalty ρ‖L‖²_F.

@@ -12,7 +12,7 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// basis is what stands for all outputs: those of the task are all outputs times P.
+// basis relates the outputs of the task, which are all outputs times P, to all outputs.
 type basis struct {
 	P     blas.General // orthonormal columns; no Data where nothing is reduced
 	whole Space        // of all outputs, where P spans a part of what Y does, else nil
@@ -133,9 +133,8 @@ func (b *basis) handOver(t *task, pt *point) (blas.General, *linop.Spectral) {
 	return X, &linop.Spectral{V: blas.General{Rows: n, Cols: k, Stride: k, Data: P.Data[:n*k]}, S: slices.Clone(pt.L.S)}
 }
 
-// largeBasis is the size of P in bytes from which a fit collects its own garbage. Left
-// to its pace, which goes by the size of what is in use, the collector would let as
-// much pile up as the targets and P take.
+// largeBasis is the size of P in bytes from which a fit runs the garbage collector itself. The
+// collector runs when garbage is as large as what is in use, and the targets and P are most of that.
 const largeBasis = 64 << 20
 
 // collect frees what the fit no longer uses, when P is large.

@@ -69,7 +69,7 @@ type point struct {
 	covered  bool // gapL holds for all outputs, see basis
 }
 
-// start is the point of C = 0 and its certificate, which cost nothing.
+// start is the point of C = 0 with its certificate. Neither needs a product with a kernel.
 func (t *task) start(eta []float64, L *linop.Spectral) *point {
 	N := t.space.Unknowns()
 	pt := &point{

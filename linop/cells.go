@@ -99,9 +99,7 @@ func (m *Mask) Apply(dst, x blas.General) {
 	if m.A.Dim() != len(m.Cells.in) {
 		panic("linop: Mask: the operator and the cells have different sizes")
 	}
-	if x.Rows != m.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
-		panic("linop: Apply: shape mismatch")
-	}
+	checkBlocks(m.Dim(), dst, x)
 	w := m.work.Take()
 	w.X = blas.Reshape(w.X, x.Rows, x.Cols)
 	for i, in := range m.Cells.in {

@@ -43,9 +43,7 @@ func (m *Matrix) Dim() int { return m.a.Rows }
 
 // Apply computes dst = A·x.
 func (m *Matrix) Apply(dst, x blas.General) {
-	if x.Rows != m.a.Rows || dst.Rows != x.Rows || dst.Cols != x.Cols {
-		panic("linop: Apply: shape mismatch")
-	}
+	checkBlocks(m.a.Rows, dst, x)
 	if x.Cols == 1 {
 		m.be.Dsymv(blas.Upper, x.Rows, 1, m.a.Data, m.a.Stride, x.Data, x.Stride, 0, dst.Data, dst.Stride)
 		return

@@ -81,9 +81,7 @@ func (s *FactorSum) SetWeights(eta []float64) {
 
 // Apply computes dst = Z·(Zᵀ·x) with the weighted factors.
 func (s *FactorSum) Apply(dst, x blas.General) {
-	if x.Rows != s.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
-		panic("linop: Apply: shape mismatch")
-	}
+	checkBlocks(s.Dim(), dst, x)
 	if s.z.Cols == 0 {
 		blas.Zero(dst)
 		return

@@ -33,9 +33,7 @@ func (a *Kronecker) Dim() int { return a.K.Dim() * a.L.Dim() }
 
 // Apply computes dst = (K⊗L + Mu·I)·x, column by column.
 func (a *Kronecker) Apply(dst, x blas.General) {
-	if x.Rows != a.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
-		panic("linop: Apply: shape mismatch")
-	}
+	checkBlocks(a.Dim(), dst, x)
 	w := a.work.Take()
 	w.eachColumn(dst, x, a.K.Dim(), a.L.Dim(), a.apply)
 	a.work.Put(w)

@@ -37,9 +37,7 @@ func (a *KroneckerSum) Dim() int { return a.Terms[0].K.Dim() * a.Terms[0].L.Dim(
 
 // Apply computes dst = (Σ_j K_j⊗L_j + Mu·I)·x, column by column.
 func (a *KroneckerSum) Apply(dst, x blas.General) {
-	if x.Rows != a.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
-		panic("linop: Apply: shape mismatch")
-	}
+	checkBlocks(a.Dim(), dst, x)
 	w := a.work.Take()
 	w.eachColumn(dst, x, a.Terms[0].K.Dim(), a.Terms[0].L.Dim(), a.apply)
 	a.work.Put(w)

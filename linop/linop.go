@@ -15,6 +15,13 @@ type Operator interface {
 	Apply(dst, x blas.General)
 }
 
+// checkBlocks panics unless dst and x are blocks of n rows and the same number of columns.
+func checkBlocks(n int, dst, x blas.General) {
+	if x.Rows != n || dst.Rows != n || dst.Cols != x.Cols {
+		panic("linop: Apply: shape mismatch")
+	}
+}
+
 // Denser is an operator that can write itself out as a dense N×N matrix.
 type Denser interface {
 	Operator

@@ -17,9 +17,7 @@ type Separate interface {
 // ApplyTerm computes dst = K_j·x from the stored triangle, panel by panel: 2kl² flops,
 // and no memory but a panel for terms in single precision.
 func (s *GramSum) ApplyTerm(dst, x blas.General, j int) {
-	if x.Rows != s.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
-		panic("linop: ApplyTerm: shape mismatch")
-	}
+	checkBlocks(s.Dim(), dst, x)
 	t := s.terms[j]
 	w := s.tiles.Take()
 	for b := range t.Panels() {
@@ -62,9 +60,7 @@ func (s *FactorSum) DenseTerm(dst blas.General, j int) {
 
 // ApplyTerm computes dst = Z_j·(Z_jᵀ·x).
 func (s *FactorSum) ApplyTerm(dst, x blas.General, j int) {
-	if x.Rows != s.Dim() || dst.Rows != x.Rows || dst.Cols != x.Cols {
-		panic("linop: ApplyTerm: shape mismatch")
-	}
+	checkBlocks(s.Dim(), dst, x)
 	Z := s.factors[j]
 	if Z.Cols == 0 {
 		blas.Zero(dst)

@@ -45,7 +45,7 @@ func rowsOf(x blas.General, rows []int) blas.General {
 	return z
 }
 
-// k-means: enough for landmarks, which need not be a local optimum.
+// Landmarks need not be a local optimum of k-means: few rounds on few samples do.
 const (
 	kmeansRounds   = 6
 	kmeansPerPoint = 20 // samples looked at for each centre

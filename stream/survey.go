@@ -15,8 +15,8 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// Survey is what has to be known of the data before features can be made: the
-// scales of the columns, some rows for median distances and landmarks, and which targets are missing together.
+// Survey describes data before features are made: the scales of the columns, some rows for median distances and
+// landmarks, and which targets are missing together.
 type Survey struct {
 	Rows    int64
 	X, Y    Moments

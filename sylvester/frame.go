@@ -27,7 +27,7 @@ type frame struct {
 	be    blas.Backend   // own, or the one whose kernels multiply by K
 	given linop.Operator // K
 	sys   System         // its K is given, or that in single precision as Options.Single asks
-	fast  linop.Operator // what iterations multiply by: sys.K, or its rendition in single precision
+	fast  linop.Operator // the operator of iterations: sys.K, or K in single precision
 	mixed bool           // fast is the latter until that proves too rough
 	C, Y  blas.General
 	opt   Options
@@ -319,7 +319,7 @@ func (f *frame) backward(normK float64) float64 {
 	return relative(f.res.Residual*f.normY, unit)
 }
 
-// forget says that kc no longer belongs to what last holds: K has changed.
+// forget is called when K has changed: kc is then no longer K times last.
 func (f *frame) forget() { f.last = blas.Reshape(f.last, 0, 0) }
 
 // known reports whether kc is K·C.

@@ -4,6 +4,7 @@ package native
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -65,21 +66,13 @@ func blockSizes(mr, nr, size int) blocks {
 }
 
 // New returns the BLAS of the fastest level there is.
-func New() *BLAS {
-	b, err := NewLevel(Levels()[0])
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
+func New() *BLAS { return newBLAS(Levels()[0]) }
 
 // NewLevel returns the BLAS of one level, or an error where the machine or the
 // build lacks it.
 func NewLevel(l Level) (*BLAS, error) {
-	for _, have := range Levels() {
-		if have == l {
-			return newBLAS(l), nil
-		}
+	if slices.Contains(Levels(), l) {
+		return newBLAS(l), nil
 	}
 	return nil, fmt.Errorf("native: level %v is not available here", l)
 }
