@@ -113,9 +113,9 @@ func (c *interruptible) outOfDisk(t *testing.T, dir string, rng *rand.Rand) stri
 // runtime of Go takes for itself.
 func (c *interruptible) littleMemory(t *testing.T, dir string, rng *rand.Rand) string {
 	t.Helper()
-	limit := fmt.Sprint("-v ", 1_100_000+rng.IntN(900_000))
+	limit := fmt.Sprint("-v ", 1_500_000+rng.IntN(900_000))
 	if rng.IntN(2) == 0 {
-		limit = fmt.Sprint("-d ", 110_000+rng.IntN(200_000))
+		limit = fmt.Sprint("-d ", 130_000+rng.IntN(200_000))
 	}
 	return fmt.Sprint("status ", c.judge(t, dir, c.limited(t, dir, limit), limit, nil))
 }

@@ -98,9 +98,16 @@ func number(file string) (int64, bool) {
 	return n, err == nil
 }
 
+// What the runtime may take beside what is counted: data, and addresses, which it reserves by
+// 64 MiB with as much again to align them.
+const (
+	runtimeData      = 32 << 20
+	runtimeAddresses = runtimeData + 160<<20
+)
+
 // ofProcess is what is left of the limits of the process on its addresses and its data,
-// as the files limits and status of its folder tell. A quarter is for gaps between large
-// matrices, which take addresses but no memory.
+// as the files limits and status of its folder tell, beside what the runtime takes for stacks, its
+// collector and steps of the heap. A quarter is for gaps between large matrices, which take addresses but no memory.
 func ofProcess(dir string) int64 {
 	least := int64(math.MaxInt64)
 	text, err := os.ReadFile(path.Join(dir, "limits"))
@@ -108,8 +115,11 @@ func ofProcess(dir string) int64 {
 		return least
 	}
 	for line := range strings.Lines(string(text)) {
-		for name, used := range map[string]string{"Max address space": "VmSize", "Max data size": "VmData"} {
-			rest, ok := strings.CutPrefix(line, name)
+		for _, c := range []struct {
+			name, used string
+			beside     int64
+		}{{"Max address space", "VmSize", runtimeAddresses}, {"Max data size", "VmData", runtimeData}} {
+			rest, ok := strings.CutPrefix(line, c.name)
 			if !ok {
 				continue
 			}
@@ -118,9 +128,9 @@ func ofProcess(dir string) int64 {
 				continue
 			}
 			limit, err := strconv.ParseInt(f[0], 10, 64)
-			taken, ok := field(path.Join(dir, "status"), used)
+			taken, ok := field(path.Join(dir, "status"), c.used)
 			if err == nil && ok {
-				least = min(least, max(limit-taken, 0)/4*3)
+				least = min(least, max(limit-taken-c.beside, 0)/4*3)
 			}
 		}
 	}

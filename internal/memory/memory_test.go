@@ -104,13 +104,13 @@ func TestAllowed(t *testing.T) {
 		t.Errorf("version 1: %d, want 4007", got)
 	}
 
-	write("limits", "Limit   Soft Limit  Hard Limit  Units\nMax data size   unlimited   unlimited   bytes\nMax address space  8192000  9000000  bytes\n")
+	write("limits", "Limit   Soft Limit  Hard Limit  Units\nMax data size   unlimited   unlimited   bytes\nMax address space  819200000  900000000  bytes\n")
 	write("status", "VmSize:\t    3000 kB\nVmData:\t    1000 kB\n")
-	if got := ofProcess(dir); got != (8192000-3000*1024)/4*3 {
+	if got := ofProcess(dir); got != (819200000-3000*1024-runtimeAddresses)/4*3 {
 		t.Errorf("address space: %d", got)
 	}
-	write("limits", "Max data size   2048000   unlimited   bytes\nMax address space  8192000  9000000  bytes\n")
-	if got := ofProcess(dir); got != (2048000-1000*1024)/4*3 {
+	write("limits", "Max data size   204800000   unlimited   bytes\nMax address space  819200000  900000000  bytes\n")
+	if got := ofProcess(dir); got != (204800000-1000*1024-runtimeData)/4*3 {
 		t.Errorf("data: %d", got)
 	}
 	if got := ofProcess(filepath.Join(dir, "absent")); got != math.MaxInt64 {
