@@ -14,12 +14,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/iokl/iokl/internal/atomicfile"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
 )
