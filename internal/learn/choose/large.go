@@ -78,7 +78,7 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 		}
 		job.given = []candidate{q.candidate(q.Kernels, more)}
 		next, e := Run(limited, data, job)
-		if e != nil || next.Points[next.Best].Lambda == q.Lambda {
+		if e != nil || !s.worse(q.Folds, next.Points[next.Best].Folds) {
 			break
 		}
 		all = next
@@ -135,7 +135,7 @@ func (r *Result) along(p *Point) (lambdas []float64) {
 	return lambdas
 }
 
-// mostBeyond is how often values of λ beyond the ends of a path are tried.
+// mostBeyond is how often values of λ beyond the ends of a path are tried, as long as they are better beyond the noise between folds.
 const mostBeyond = 3
 
 // beyond are the best of some values of λ and three beyond it, where it is the largest or the least of them; else nil.

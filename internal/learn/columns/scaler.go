@@ -127,8 +127,8 @@ func (s *Scaler) limits() (low, high []float64) {
 
 // PullIn moves isolated values, such as failed readings, towards the others: a model that interpolates the samples
 // would predict the neighbours of such a sample by it. A column has isolated values where at most one in defaults.IsolatedRows lies
-// beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end of that range, moved out by
-// its width. NaN stays. The result is a itself where there are none; note names their columns, by the letter
+// beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end of that range. NaN stays.
+// The result is a itself where there are none; note names their columns, by the letter
 // where there are no names.
 func PullIn(a blas.General, names []string, letter, what string) (b blas.General, note string) {
 	low, high := make([]float64, a.Cols), make([]float64, a.Cols)
@@ -147,14 +147,7 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 		if count == 0 {
 			continue
 		}
-		width := column[to] - column[from]
-		if from > 0 {
-			low[j] = column[from] - width
-		}
-		if to < len(column)-1 {
-			high[j] = column[to] + width
-		}
-		moved[j] = true
+		low[j], high[j], moved[j] = column[from], column[to], true
 		total += count
 	}
 	names, err := named(names, a.Cols, letter, what)

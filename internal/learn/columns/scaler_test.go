@@ -20,15 +20,15 @@ func TestPullIn(t *testing.T) {
 		constant bool // the others are 0
 	}{
 		{name: "none", rows: l},
-		{name: "far above", rows: l, wild: []float64{1e3}, want: []float64{18}},
-		{name: "far below and above", rows: l, wild: []float64{-1e3, 1e280}, want: []float64{-9, 18}},
+		{name: "far above", rows: l, wild: []float64{1e3}, want: []float64{9}},
+		{name: "far below and above", rows: l, wild: []float64{-1e3, 1e280}, want: []float64{0, 9}},
 		{name: "too many", rows: l, wild: []float64{1e3, 1e3, 1e3}, want: []float64{1e3, 1e3, 1e3}},
-		{name: "together", rows: l, wild: []float64{1e3, 1.1e3}, want: []float64{18, 18}},
+		{name: "together", rows: l, wild: []float64{1e3, 1.1e3}, want: []float64{9, 9}},
 		{name: "not far", rows: l, wild: []float64{50}, want: []float64{50}},
 		{name: "one after the other", rows: l, wild: []float64{50, 200}, want: []float64{50, 200}},
 		{name: "few rows", rows: defaults.IsolatedRows - 1, wild: []float64{1e3}, want: []float64{1e3}},
 		{name: "rare among equal values", rows: l, wild: []float64{1e3}, want: []float64{1e3}, constant: true},
-		{name: "missing", rows: l + 1, wild: []float64{nan, 1e3}, want: []float64{nan, 18}},
+		{name: "missing", rows: l + 1, wild: []float64{nan, 1e3}, want: []float64{nan, 9}},
 		{name: "infinite", rows: l, wild: []float64{1e3, inf}, want: []float64{1e3, inf}},
 	} {
 		for _, scale := range []float64{1, 1e-12, 1e12} {
