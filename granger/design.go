@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -70,15 +71,7 @@ func (g *design) order() {
 			share[t] = float64(t-r.lo) / float64(r.hi-r.lo)
 		}
 	}
-	slices.SortStableFunc(g.rows, func(a, b int) int {
-		if share[a] < share[b] {
-			return -1
-		}
-		if share[a] > share[b] {
-			return 1
-		}
-		return a - b
-	})
+	slices.SortStableFunc(g.rows, func(a, b int) int { return cmp.Or(cmp.Compare(share[a], share[b]), a-b) })
 	for _, t := range g.rows {
 		g.share = append(g.share, share[t])
 	}

@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -106,10 +107,8 @@ func (f *Forecaster) penalized(X blas.General) ([]blas.General, error) {
 		}
 		errs[i] = f.cross[i].Mul(out[i], X, f.coef[i])
 	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("granger: %w", err)
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, fmt.Errorf("granger: %w", err)
 	}
 	return out, nil
 }

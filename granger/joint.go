@@ -3,9 +3,11 @@
 package granger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -70,10 +72,8 @@ func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.Gen
 		}
 		row[k] = 0 // own history is no edge
 	})
-	for _, err := range errs {
-		if err != nil {
-			return out, fmt.Errorf("granger: %w", err)
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return out, fmt.Errorf("granger: %w", err)
 	}
 	return out, nil
 }
@@ -113,7 +113,7 @@ func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
 // projected off U, along the columns of Z, and which share it explains of what ridge
 // regression leaves, both by generalized cross-validation.
 func slopes(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) (squares []float64, explained float64, err error) {
-	l, w := Z.Rows, append([]float64(nil), ages...)
+	l, w := Z.Rows, slices.Clone(ages)
 	squares = make([]float64, Z.Cols)
 	yy := square(blas.Frob(Y))
 	if yy == 0 || l < 2*(U.Cols+1) {

@@ -3,6 +3,7 @@
 package granger
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -65,32 +66,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Lag == 0 {
-		o.Lag = 1
-	}
-	if o.Decay == 0 {
-		o.Decay = 0.5
-	}
+	o.Lag, o.Decay, o.Folds, o.Norm = cmp.Or(o.Lag, 1), cmp.Or(o.Decay, 0.5), cmp.Or(o.Folds, 4), cmp.Or(o.Norm, "lp:1")
+	o.Tol, o.MaxIter, o.HoldOut = cmp.Or(o.Tol, 0.005), cmp.Or(o.MaxIter, 50), cmp.Or(o.HoldOut, 0.2)
 	if len(o.Lambdas) == 0 {
-		if o.Lambda == 0 {
-			o.Lambda = 0.1
-		}
+		o.Lambda = cmp.Or(o.Lambda, 0.1)
 		o.Lambdas = []float64{o.Lambda}
-	}
-	if o.Folds == 0 {
-		o.Folds = 4
-	}
-	if o.Norm == "" {
-		o.Norm = "lp:1"
-	}
-	if o.Tol == 0 {
-		o.Tol = 0.005
-	}
-	if o.MaxIter == 0 {
-		o.MaxIter = 50
-	}
-	if o.HoldOut == 0 {
-		o.HoldOut = 0.2
 	}
 	o.Backend = blas.Or(o.Backend)
 	return o, o.check()

@@ -52,10 +52,8 @@ func (s *Study) Responses(ctx context.Context, links []Link) ([]Response, error)
 			out[k], errs[k] = s.e.response(&models[links[k].Target], links[k])
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("granger: %w", err)
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, fmt.Errorf("granger: %w", err)
 	}
 	return out, nil
 }
