@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -339,7 +340,7 @@ func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64,
 		}
 	}
 	if to.page != "" {
-		if err := writePage(to.page, []subject{cvSubject("cross-validation", &report)}); err != nil {
+		if err := writePage(to.page, []subject{cvSubject(filepath.Base(to.page), &report)}); err != nil {
 			return err
 		}
 	}

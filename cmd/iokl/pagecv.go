@@ -80,13 +80,17 @@ func cvSubject(name string, r *cvReport) subject {
 	curve.Add(page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the setting chosen."))
 	table := page.Section{ID: "settings", Title: "Every setting"}
 	table.Add(pointTable(r).HTML())
-	s.sections = []page.Section{curve, table, rerun(r.Command, [][2]string{{"metric", metricNames[r.Metric]}, {"folds", fmt.Sprint(r.Folds)}, {"seed", fmt.Sprint(r.Seed)}, {"backend", r.Backend}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}, {"model", r.Model}})}
+	settings := [][2]string{{"metric", metricNames[r.Metric]}, {"folds", fmt.Sprint(r.Folds)}, {"seed", fmt.Sprint(r.Seed)}, {"backend", r.Backend}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	if r.Model != "" {
+		settings = append(settings, [2]string{"model", r.Model})
+	}
+	s.sections = []page.Section{curve, table, rerun(r.Command, settings)}
 	return s
 }
 
 // pointTable lists every setting with its error.
 func pointTable(r *cvReport) *page.Table {
-	t := &page.Table{Head: []string{"norm", "learn", "kernels", "τ", "λ", r.Metric, "± standard error", ""}, Sort: true, Words: false, File: "settings.csv"}
+	t := &page.Table{Head: []string{"λ", r.Metric, "± standard error", "", "norm", "learn", "τ", "kernels"}, Sort: true, Words: false, File: "settings.csv"}
 	for _, p := range r.Points {
 		mark, tau := "", "n"
 		if reflect.DeepEqual(p, r.Best) {
@@ -95,7 +99,7 @@ func pointTable(r *cvReport) *page.Table {
 		if p.Tau > 0 {
 			tau = fmt.Sprintf("%.4g", p.Tau)
 		}
-		t.Rows = append(t.Rows, page.Texts(p.Norm, p.Learn, choose.Brief(p.Kernels), tau, fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr), mark))
+		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr), mark, p.Norm, p.Learn, tau, choose.Brief(p.Kernels)))
 	}
 	return t
 }

@@ -109,12 +109,25 @@ func (r *grangerReport) edgeText(k int) string {
 	return text + ")."
 }
 
+// visible is the part of the strongest edge's strength from which on an edge is on the page: weights that
+// fall towards zero are above it when a fit ends.
+const visible = 0.01
+
+// withoutWeak is the report of what a page shows.
+func (r grangerReport) withoutWeak() *grangerReport {
+	k := slices.IndexFunc(r.Edges, func(e granger.Link) bool { return e.Strength < visible*r.Edges[0].Strength })
+	if k >= 0 {
+		r.Edges, r.Responses = r.Edges[:k], r.Responses[:min(k, len(r.Responses))]
+	}
+	return &r
+}
+
 // graphSubject is the page of a causal graph.
-func graphSubject(path string, r *grangerReport) subject {
-	s := subject{name: filepath.Base(path), kind: "Causal graph"}
+func graphSubject(path string, all *grangerReport) subject {
+	s, r := subject{name: filepath.Base(path), kind: "Causal graph"}, all.withoutWeak()
 	n := len(r.Nodes)
 	s.verdict = []string{
-		fmt.Sprintf("Of %d possible influences among %s, %d were found in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges), counted(r.Samples, "time window"), counted(r.Lag, "step")),
+		fmt.Sprintf("Of %d possible influences among %s, %d have at least a hundredth of the strength of the strongest, in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges), counted(r.Samples, "time window"), counted(r.Lag, "step")),
 		strongestText(r), surenessText(r),
 	}
 	s.figures = [][2]string{{"nodes", fmt.Sprint(n)}, {"windows", fmt.Sprint(r.Samples)}, {"lag", fmt.Sprint(r.Lag)}, {"edges", fmt.Sprint(len(r.Edges))}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
@@ -143,7 +156,7 @@ func strongestText(r *grangerReport) string {
 	}
 	text := "Strongest: " + r.edgeText(0)
 	if len(r.Central) > 0 && r.Central[0].Drives > 1 {
-		text += fmt.Sprintf(" %s drives most: %d others.", r.Central[0].Node, r.Central[0].Drives)
+		text += fmt.Sprintf(" What drives the others most is %s, with a strength of %.3f in all.", r.Central[0].Node, r.Central[0].Out)
 	}
 	return text
 }
@@ -290,7 +303,7 @@ func responses(r *grangerReport) page.Section {
 		if len(q.At) == 0 {
 			continue
 		}
-		c := picture.Chart{Title: q.From + " → " + q.To, X: q.From + ", " + counted(q.Delay, "step") + " before", Y: q.To + " (standard deviations)", Curves: []picture.Curve{{Name: "effect", Line: true}}}
+		c := picture.Chart{Title: q.From + " → " + q.To, X: q.From + ", " + counted(q.Delay, "step") + " before", Y: "standard deviations", Curves: []picture.Curve{{Name: "effect", Line: true}}}
 		for i, x := range q.At {
 			c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: x, Y: q.Effect[i]})
 		}
@@ -299,7 +312,7 @@ func responses(r *grangerReport) page.Section {
 		figures = append(figures, f...)
 	}
 	if figures != nil {
-		s.Add(page.Classed("soft", "What the model adds to the effect at each value of the cause, the other values of the cause at their mean."), page.SmallCharts(figures))
+		s.Add(page.Classed("soft", "What the model adds to the effect, in its standard deviations, at each value of the cause, the other values of the cause at their mean."), page.SmallCharts(figures))
 	}
 	if r.Lag > 1 && len(r.Responses) > 0 {
 		t := page.Table{Sort: true, File: "lags.csv", Head: []string{"cause → effect"}, Caption: "How much the effect changes when the values so many steps back are shuffled in time, in standard deviations of the effect:"}
@@ -346,16 +359,20 @@ func matrix(r *grangerReport) page.Section {
 func nodeSection(r *grangerReport) page.Section {
 	s := page.Section{ID: "nodes", Title: "Node by node"}
 	t := page.Table{Sort: true, File: "nodes.csv", Head: []string{"node", "drives", "strength in all", "driven by", "strength in all", "held-out error", "with its own past alone"}}
-	at := map[string]int{}
+	at, drives, driven := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, name := range r.Nodes {
 		at[name] = i
+	}
+	for _, e := range r.Edges {
+		drives[e.From]++
+		driven[e.To]++
 	}
 	for _, c := range r.Central {
 		i, known := at[c.Node]
 		if !known {
 			continue
 		}
-		row := page.Texts(c.Node, fmt.Sprint(c.Drives), fmt.Sprintf("%.3f", c.Out), fmt.Sprint(c.Driven), fmt.Sprintf("%.3f", c.In))
+		row := page.Texts(c.Node, fmt.Sprint(drives[c.Node]), fmt.Sprintf("%.3f", c.Out), fmt.Sprint(driven[c.Node]), fmt.Sprintf("%.3f", c.In))
 		row.Cells = append(row.Cells, optional(r.RMSE[i], 1, "%.3f"), optional(r.RMSEOwn[i], 1, "%.3f"))
 		t.Rows = append(t.Rows, row)
 	}

@@ -116,6 +116,9 @@ func inputSentence(model *iokl.Model, o *origin) string {
 	}
 	text += "."
 	if out := floats.MaxIdx(first.Change); len(first.At) > 1 {
+		if len(first.Change) > 1 {
+			text += fmt.Sprintf(" It changes %s most:", model.OutputNames()[out])
+		}
 		text += " " + directionText(model, first, out)
 	}
 	return text

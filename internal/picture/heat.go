@@ -110,8 +110,10 @@ func (h *Heat) Figure(name string) Figure {
 		p.Y.Tick.Label.Font.Size = label
 	}
 	side := vg.Length(max(300, min(1100, 14*n)))
-	room := 70 + vg.Length(longest)*label*0.62
+	spare := vg.Length(longest) * label * 0.15 // below the cells, as upright labels are longer in some fonts of pages
+	room := 70 + vg.Length(longest)*label*0.62 + spare
 	f := Figure{Name: name, Title: h.Title, Width: side + room, Height: side + room, PageLegend: true, Paint: p.Draw}
+	p.X.Padding += spare
 	for k := range 3 { // the middle and both ends of the range
 		v := h.Min + (h.Max-h.Min)*float64(k)/2
 		c, err := colors.At(v)

@@ -23,20 +23,24 @@ type Wheel struct {
 
 // Measures of a wheel, in units of its drawing.
 const (
-	wheelSize   = 460
+	wheelSize   = 360
 	wheelRadius = 150
-	wheelLabel  = 16 // characters of a name that are shown
+	wheelLabel  = 18 // characters of a name that are shown
 )
 
 // HTML is the element.
 func (w *Wheel) HTML() template.HTML {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="0 0 %d %d">`, html.EscapeString(w.Title), wheelSize, wheelSize)
+	n := float64(len(w.Nodes))
+	size, longest := max(4.5, min(12, 900/max(n, 1))), 0
+	for _, name := range w.Nodes {
+		longest = max(longest, len([]rune(short(name))))
+	}
+	side := max(0, 0.65*size*float64(longest)-wheelSize/2+wheelRadius+9) // room for labels left and right of the square
+	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="%.0f 0 %.0f %d">`, html.EscapeString(w.Title), -side, wheelSize+2*side, wheelSize)
 	for k := len(w.Edges) - 1; k >= 0; k-- {
 		w.edge(&b, k)
 	}
-	n := float64(len(w.Nodes))
-	size := max(4.5, min(12, 900/max(n, 1)))
 	for i, name := range w.Nodes {
 		x, y := w.place(i, wheelRadius)
 		lx, ly := w.place(i, wheelRadius+9)
