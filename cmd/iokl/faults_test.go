@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	faults     = flag.Int("faults", 16, "processes to which an accident happens at a random moment")
+	faults     = flag.Int("faults", 12, "processes to which an accident happens at a random moment")
 	faultsSeed = flag.Uint64("faults-seed", 24, "seed of the accidents")
 )
 
@@ -234,8 +234,8 @@ func TestFaultsAtRandomMoments(t *testing.T) {
 	}
 	lines, fresh := interruptibles(t)
 	old := mustRead(t, filepath.Join(filepath.Dir(fresh()), "old.iokl"))
-	if testing.Short() && *faults == 16 {
-		*faults = len(lines)
+	if testing.Short() && *faults == 12 {
+		*faults = 2
 	}
 	rng := rand.New(rand.NewPCG(*faultsSeed, 0))
 	count, refused, current := map[string]int{}, 0, ""
