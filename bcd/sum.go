@@ -200,6 +200,7 @@ func newSumFit(ctx context.Context, p *Problem, opt Options, s *State) (*sumFit,
 	f := &sumFit{t: newTask(q, opt, 0), norm: p.Norm.(Lp), opt: opt, basis: b, units: u, share: innerShare}
 	f.s = q.Space.(sampled).inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
+	f.solver.Average(f.s.K, 1/f.s.unit)
 	for j := range f.t.m {
 		f.K = append(f.K, sampleTerm{f.s, j})
 	}

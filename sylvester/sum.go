@@ -33,7 +33,7 @@ import (
 //
 // It keeps scratch and the decomposition of K̄, which serves until weights or kernels
 // have changed so much that a new one is forecast to be faster; it serves one
-// goroutine. Memory: l² floats for K̄ while it is decomposed, beside those of the decomposition.
+// goroutine. Memory: l² floats for K̄, unless Average gives it, beside those of the decomposition.
 type Sum struct {
 	cells *linop.Cells
 	by    preconditioned
@@ -57,6 +57,10 @@ func NewSum(cells *linop.Cells, cfg Config) *Sum {
 	s.by.keep = keeper{cfg: cfg, below: exactBelow}
 	return s
 }
+
+// Average gives the solver K with K_j = scale·A_j for the terms K_j of every Solve, in their order, and
+// K = Σ_j η_j·A_j. The solver then sets the weights of K to have K̄ of it, and forms none.
+func (s *Sum) Average(K linop.Sum, scale float64) { s.kbar.sum, s.kbar.scale = K, scale }
 
 // Invalidate tells the solver that a kernel has changed.
 func (s *Sum) Invalidate() { s.by.keep.stale, s.kbar.formed = true, false }
@@ -188,6 +192,9 @@ type meanKernel struct {
 	be     blas.Backend
 	terms  []linop.Term
 	w      []float64
+	sum    linop.Sum // see Sum.Average; nil for none
+	scale  float64
+	scaled []float64    // the weights of sum
 	formed bool         // a is K̄, or there is no memory for it
 	a      blas.General // K̄; empty where there is no memory
 	y      blas.General
@@ -196,6 +203,10 @@ type meanKernel struct {
 func (k *meanKernel) Dim() int { return k.terms[0].K.Dim() }
 
 func (k *meanKernel) Apply(dst, x blas.General) {
+	if k.sum != nil {
+		k.weighted().Apply(dst, x)
+		return
+	}
 	if l := k.Dim(); !k.formed {
 		k.formed, k.a = true, blas.Reshape(k.a, 0, 0)
 		if memory.Check("sylvester: the mean of the kernels", 16*float64(l)*float64(l), "") == nil {
@@ -217,8 +228,20 @@ func (k *meanKernel) Apply(dst, x blas.General) {
 	}
 }
 
+// weighted is sum with the weights of K̄.
+func (k *meanKernel) weighted() linop.Operator {
+	k.scaled = append(k.scaled[:0], k.w...)
+	blas.Scal(k.scale, k.scaled)
+	k.sum.SetWeights(k.scaled)
+	return k.sum
+}
+
 // Dense writes K̄ to dst.
 func (k *meanKernel) Dense(dst blas.General) {
+	if k.sum != nil {
+		_ = linop.Dense(context.Background(), dst, k.weighted()) // only a context can fail it
+		return
+	}
 	if k.formed && k.a.Rows > 0 {
 		blas.Copy(dst, k.a)
 		return

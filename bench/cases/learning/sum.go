@@ -60,10 +60,22 @@ func runSum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 // sumGaps minimises both models to a relative gap of 1e-3 and finds how far the product is
 // from what the sum's bound leaves possible. The time of the sum includes its start, the product.
 func sumGaps(ctx context.Context, env *bench.Env, t *task) ([]bench.Result, error) {
-	results, err := fitAll(ctx, env, t, []approach{
+	var results []outcome
+	var err error
+	for _, a := range []approach{
 		{name: sumProduct, opt: bcd.Options{Tol: 1e-3}},
 		{name: sumSum, opt: bcd.Options{Tol: 1e-3}, sum: true, budget: bench.Duration(bench.Pick(env, 20.0, 300))},
-	})
+	} {
+		bench.ResetPeakRSS()
+		var part []outcome
+		part, err = fitAll(ctx, env, t, []approach{a})
+		for i := range part {
+			part[i].PeakRSS = bench.PeakRSS()
+		}
+		if results = append(results, part...); err != nil {
+			break
+		}
+	}
 	out := lines(results)
 	for i := range out {
 		out[i].Params["set"] = env.Part
@@ -135,7 +147,7 @@ func concludeSum(group []bench.Result) []string {
 			out = append(out, fmt.Sprintf("%s: the error of %s is %.3f ± %.3f times that of one L.", set, r.Name, ratio, r.Metrics["ratio_standard_error"]))
 		}
 		if gap, ok := r.Metrics["global_gap"]; ok {
-			out = append(out, fmt.Sprintf("%s: %s ends within %.2g %% of the global minimum, after %.3g s.", set, r.Name, 100*gap, r.Seconds))
+			out = append(out, fmt.Sprintf("%s: %s ends within %.2g %% of the global minimum, after %.3g s, with %s of memory at most.", set, r.Name, 100*gap, r.Seconds, bench.Bytes(float64(r.PeakRSS))))
 		}
 	}
 	return out
