@@ -97,6 +97,7 @@ type selection struct {
 	last     *Result     // of what was compared before, on fewer samples or with fixed weights
 	chosen   []int       // groups of rows, where the user gave none
 	note     string      // why
+	sum      bool        // a sum is asked for: products choose its kernels, and it is compared last
 	progress
 }
 
@@ -127,6 +128,11 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	if r != nil && r.Note == "" {
 		r.Groups, r.Note = s.chosen, s.note
 	}
+	if s.sum && r != nil && r.Points[r.Best].Model == "product" {
+		s.Method.Say("no sum was compared before the end: kernels, λ and the error are those of the product")
+		r.Points, r.Best = r.Points[r.Best:r.Best+1], 0
+		r.Points[0].Model = "sum"
+	}
 	if limited.Err() == nil || ctx.Err() != nil {
 		return r, err
 	}
@@ -154,6 +160,9 @@ func (s *selection) choose(limited, ctx context.Context) (*Result, error) {
 
 // compare compares settings on growing parts of the data.
 func (s *selection) compare(ctx context.Context, d learn.Data) (*Result, error) {
+	if _, ok := d.(learn.Ridger); ok && s.Setting.Model == "sum" && s.Kernels == nil && s.Setting.Kernels == nil && s.given == nil {
+		s.sum, s.Setting.Model = true, "product"
+	}
 	sizes := s.sizes(d)
 	if err := s.take(d, sizes[0]); err != nil {
 		return nil, err
@@ -299,6 +308,9 @@ func (s *selection) least(ctx context.Context) (*Result, error) {
 		c.kernels = []string{defaults.OneKernel}
 	}
 	c.norms = s.norms(defaults.Norms())[:1]
+	if s.sum {
+		c.model = "sum"
+	}
 	branches, err := s.branches(ctx, []candidate{c})
 	if err != nil {
 		return nil, err

@@ -36,8 +36,8 @@ func (s *selection) fill() error {
 	if s.FoldsBy != "" && (s.Groups != nil || s.TimeOrdered) {
 		return fault.Input("folds by %s, and by groups or in the order of time: give one of them", s.FoldsBy)
 	}
-	if s.Setting.Model == "sum" && s.Setting.Learn == "" {
-		s.Setting.Learn = "eta,l" // a sum learns all its output kernels
+	if s.Setting.Model == "sum" {
+		s.Setting.Learn = cmp.Or(s.Setting.Learn, "eta,l") // a sum learns all its output kernels
 	}
 	if s.Taus == nil {
 		s.Taus = []float64{s.Setting.Tau}
