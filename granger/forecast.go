@@ -207,6 +207,14 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 	if steps < 1 || !(level > 0 && level < 1) {
 		return nil, fmt.Errorf("%w: a forecast of %d steps at the level %g", ErrOption, steps, level)
 	}
+	r := e.before(1 - e.opt.HoldOut)
+	if e.opt.HoldOut < 0 || r < 2 {
+		return nil, fmt.Errorf("%w: intervals need time points that are held out", ErrShort)
+	}
+	origins := e.origins(r)
+	if err := measurable(origins, steps, level); err != nil {
+		return nil, err
+	}
 	f, err := s.Forecaster(ctx)
 	if err != nil {
 		return nil, err
@@ -220,10 +228,6 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 	if err != nil {
 		return nil, err
 	}
-	r := e.before(1 - e.opt.HoldOut)
-	if e.opt.HoldOut < 0 || r < 2 {
-		return nil, fmt.Errorf("%w: intervals need time points that are held out", ErrShort)
-	}
 	models, err := e.fitHere(ctx, e.tasks(sequence(0, r), nil, s.lambda))
 	if err != nil {
 		return nil, err
@@ -231,7 +235,6 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 	if f, err = e.forecaster(models, sequence(0, r)); err != nil {
 		return nil, err
 	}
-	origins := e.origins(r)
 	first := make([]int, len(origins))
 	for i, o := range origins {
 		first[i] = o[0]
@@ -249,10 +252,8 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 		e.advance(X, F)
 		for c := range f.series {
 			q := f.measured(origins, F, h, c)
-			width, err := quantile(q.errors, level)
-			if err != nil {
-				return nil, fmt.Errorf("%w, %d steps ahead", err, h+1)
-			}
+			slices.Sort(q.errors)
+			width := q.errors[rank(len(q.errors), level)-1]
 			v := blas.Row(value, h)[c]
 			out = append(out, Forecast{e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive)})
 		}
@@ -277,16 +278,32 @@ func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q stru
 
 func rms(x []float64) float64 { return blas.Nrm2(x) / math.Sqrt(float64(len(x))) }
 
-// quantile is the ⌈(n+1)·level⌉-th of n errors, which it sorts.
-func quantile(errors []float64, level float64) (float64, error) {
-	n := len(errors)
-	rank := int(math.Ceil(float64(n+1) * level))
-	if rank > n {
-		return 0, fmt.Errorf("%w: intervals of level %g need %d held-out time points, and there are %d",
-			ErrShort, level, int(math.Ceil(level/(1-level))), n)
+// rank is which of n errors, in rising order, an error like them stays below with the probability level.
+func rank(n int, level float64) int { return int(math.Ceil(float64(n+1) * level)) }
+
+// measurable refuses steps ahead that too few origins tell the errors of, and names what they do tell.
+func measurable(origins [][]int, steps int, level float64) error {
+	count := make([]int, steps)
+	for _, o := range origins {
+		for h := range min(steps, len(o)) {
+			count[h]++
+		}
 	}
-	slices.Sort(errors)
-	return errors[rank-1], nil
+	for h, n := range count {
+		if rank(n, level) > n {
+			need := int(level / (1 - level))
+			for rank(need, level) > need {
+				need++
+			}
+			remedy := "lower the level"
+			if h > 0 {
+				remedy = fmt.Sprintf("forecast at most %d, or lower the level", h)
+			}
+			return fmt.Errorf("%w: intervals of level %g need %d held-out time points, and %d steps ahead there are %d: %s",
+				ErrShort, level, need, h+1, n, remedy)
+		}
+	}
+	return nil
 }
 
 // origins lists, for time points held out from sample r on, the samples that follow each

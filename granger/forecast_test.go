@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -114,19 +115,20 @@ func TestForecastRefuses(t *testing.T) {
 		steps int
 		level float64
 		want  error
+		words string
 	}{
-		"no steps":        {Options{}, 0, 0.9, ErrOption},
-		"a level of 1":    {Options{}, 1, 1, ErrOption},
-		"too far":         {Options{}, 5, 0.9, ErrShort},
-		"too sure":        {Options{}, 1, 0.99, ErrShort},
-		"nothing is held": {Options{HoldOut: -1}, 1, 0.5, ErrShort},
-		"penalized":       {Options{Penalize: true}, 1, 0.5, ErrOption},
+		"no steps":        {Options{}, 0, 0.9, ErrOption, "0 steps"},
+		"a level of 1":    {Options{}, 1, 1, ErrOption, "level 1"},
+		"too far":         {Options{}, 5, 0.9, ErrShort, "need 9 held-out time points, and 5 steps ahead there are 8: forecast at most 4, or lower the level"},
+		"too sure":        {Options{}, 1, 0.99, ErrShort, "need 99 held-out time points, and 1 steps ahead there are 12: lower the level"},
+		"nothing is held": {Options{HoldOut: -1}, 1, 0.5, ErrShort, "held out"},
+		"penalized":       {Options{Penalize: true}, 1, 0.5, ErrOption, "penalized"},
 	} {
 		s, err := NewStudy(t.Context(), &g.Data, c.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Forecast(t.Context(), c.steps, c.level); !errors.Is(err, c.want) {
+		if _, err := s.Forecast(t.Context(), c.steps, c.level); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
