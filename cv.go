@@ -61,7 +61,7 @@ func (c CVOptions) ForFit(l int) CVOptions {
 		}
 	}
 	if c.Repeats == 0 && !c.TimeOrdered && !c.LeaveOneOut {
-		c.Repeats = max(1, min(defaults.MaxRepeats, defaults.TestSamples/l))
+		c.Repeats = max(1, min(defaults.MaxRepeats, defaults.TestSamples/max(l, 1)))
 	}
 	return c
 }

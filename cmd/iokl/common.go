@@ -118,7 +118,11 @@ func cutSuffixFold(s, suffix string) (string, bool) {
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+	err := enc.Encode(v)
+	if large := (*json.UnsupportedValueError)(nil); errors.As(err, &large) {
+		return inputError("the result holds %s: rescale the data", large.Str)
+	}
+	if err != nil {
 		return failure{fmt.Errorf("standard output: %w", err)}
 	}
 	return nil

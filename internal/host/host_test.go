@@ -141,6 +141,21 @@ func TestResultsWithoutJSON(t *testing.T) {
 	}
 }
 
+// A fit without rows is refused, also where the number of folds follows from that of the rows.
+func TestFitWithoutRows(t *testing.T) {
+	for name, s := range map[string]Source{
+		"no rows":     {X: &mat.Dense{}, Y: &mat.Dense{}},
+		"no matrices": {Grams: []mat.Matrix{}, Y: mat.NewDense(2, 1, nil)},
+	} {
+		j := Fit(s, iokl.Options{})
+		j.Wait(-1)
+		if _, err := Result[*iokl.Model](j); StatusOf(err) != BadInput {
+			t.Errorf("%s: %v", name, err)
+		}
+		j.Close()
+	}
+}
+
 // FuzzOptions reads options. What is refused is bad input; what is read and written again stays as it is.
 func FuzzOptions(f *testing.F) {
 	for _, text := range []string{

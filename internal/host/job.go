@@ -168,6 +168,9 @@ type Source struct {
 
 // check refuses what does not go together.
 func (s *Source) check() error {
+	if s.Grams != nil && len(s.Grams) == 0 {
+		return Input("no Gram matrices")
+	}
 	rows, _ := s.first().Dims()
 	if s.Labels != nil && len(s.Labels) != rows {
 		return Input("%d rows of inputs and %d labels", rows, len(s.Labels))

@@ -4,7 +4,6 @@ package host
 
 import (
 	"bytes"
-	"encoding/json"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -53,7 +52,7 @@ func Decode(b []byte) (*Model, error) {
 // JSON says what the model is: all but its numbers by sample.
 func (m *Model) JSON() ([]byte, error) {
 	L := m.OutputKernel()
-	return json.Marshal(struct {
+	return marshal(struct {
 		Summary        string           `json:"summary"`
 		Certificate    iokl.Certificate `json:"certificate"`
 		Chosen         *iokl.Chosen     `json:"chosen"`
@@ -71,7 +70,7 @@ func (m *Model) JSON() ([]byte, error) {
 	}{
 		m.String(), m.Certificate(), m.Chosen(), m.IntervalFolds(), m.InputNames(), m.OutputNames(), m.Classes(), m.KernelNames(), m.Eta(),
 		m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), m.Warnings(),
-	})
+	}, nil)
 }
 
 // Indicators are sets of classes as rows of 0 and 1, a column for each class.
