@@ -13,7 +13,7 @@ import (
 // are the same whatever the number of threads, and is even, so that two threads
 // have the same work.
 func symvGroups(n int) int {
-	if n < 160 {
+	if n < 384 {
 		return 1
 	}
 	return min(2+n/384*2, 16)
