@@ -284,10 +284,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	model, fitErr := d.fit(ctx, opt)
 	p.end()
 	if model == nil {
-		if ctx.Err() != nil {
-			return failure{errors.New("interrupted before the fit had a first model: nothing was saved")}
-		}
-		return work(fitErr)
+		return noModel(ctx, fitErr)
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), m, model.Warnings())
@@ -333,6 +330,14 @@ func lastFit(cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options,
 		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
 	}
 	return context.WithoutCancel(cmd.Context()), r.SettleBriefly(opt)
+}
+
+// noModel says why a fit under ctx returned no model.
+func noModel(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return failure{errors.New("interrupted before the fit had a first model: nothing was saved")}
+	}
+	return work(err)
 }
 
 // outcome says how a fit ended that returned a model: an iteration limit that
