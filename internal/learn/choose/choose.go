@@ -161,7 +161,7 @@ func (s *selection) choose(limited, ctx context.Context) (*Result, error) {
 // compare compares settings on growing parts of the data.
 func (s *selection) compare(ctx context.Context, d learn.Data) (*Result, error) {
 	if _, ok := d.(learn.Ridger); ok && s.Setting.Model == "sum" && s.Kernels == nil && s.Setting.Kernels == nil && s.given == nil {
-		s.sum, s.Setting.Model = true, "product"
+		s.sum = true
 	}
 	sizes := s.sizes(d)
 	if err := s.take(d, sizes[0]); err != nil {

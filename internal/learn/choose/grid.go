@@ -224,11 +224,7 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 		for _, norm := range c.norms {
 			for _, tau := range s.Taus {
 				for _, what := range c.learn {
-					models := s.models(what)
-					if c.model != "" {
-						models = []string{c.model}
-					}
-					for _, model := range models {
+					for _, model := range s.models(&c, what) {
 						b := &branch{Setting: s.Setting, lambdas: c.lambdas}
 						b.Kernels, b.Norm, b.Tau, b.Learn, b.Model = c.kernels, norm, tau, what, model
 						size, err := size(&b.Setting, weights, diagonals)

@@ -12,9 +12,13 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 )
 
-// models are those to try with a norm and things to learn: what is asked for, else the product.
-func (s *selection) models(what string) []string {
+// models are those of a candidate to try with what is learned: its own, what is asked for, else the product.
+func (s *selection) models(c *candidate, what string) []string {
 	switch {
+	case c.model != "":
+		return []string{c.model}
+	case s.sum:
+		return []string{"product"}
 	case s.Setting.Model != "":
 		return []string{s.Setting.Model}
 	case s.Models != nil && what == "eta,l":
