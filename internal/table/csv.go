@@ -29,7 +29,7 @@ type csvReader struct {
 	first []string // the first data record, read while looking for a header
 	rows  int      // records handed out
 	line  int      // that the record at hand starts at
-	after int      // line after that record
+	after int      // line after that record, in a file of one column
 	blank int      // empty cells still to hand out before held
 	held  []string
 	err   error // sticky
@@ -171,8 +171,9 @@ func (c *csvReader) record() ([]string, error) {
 	}
 	rec := c.held
 	c.held = nil
-	c.line, _ = c.csv.FieldPos(0)
-	c.after = c.line + 1 + strings.Count(rec[len(rec)-1], "\n")
+	if c.line, _ = c.csv.FieldPos(0); len(rec) == 1 {
+		c.after = c.line + 1 + strings.Count(rec[0], "\n")
+	}
 	return rec, nil
 }
 
@@ -185,12 +186,13 @@ func (c *csvReader) read() error {
 	if err != nil {
 		return bad("%s: %v", c.src.name, err)
 	}
-	line, _ := c.csv.FieldPos(0)
 	if c.cols > 0 && len(rec) != c.cols {
+		line, _ := c.csv.FieldPos(0)
 		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, line, len(rec), c.cols)
 	}
 	c.held = rec
 	if c.cols == 1 {
+		line, _ := c.csv.FieldPos(0)
 		c.blank, c.line = line-c.after, c.after-1
 	}
 	return nil
