@@ -354,7 +354,7 @@ func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64,
 func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress, d *data) (saved bool, _ error) {
 	p.end()
 	if model == nil {
-		return false, noModel(cmd.Context(), err)
+		return false, noModel(cmd.Context(), err, "")
 	}
 	warn(cmd.ErrOrStderr(), m, model.Warnings())
 	if err := noteOrigin(cmd, model, d); err != nil {

@@ -284,7 +284,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	model, fitErr := d.fit(ctx, opt)
 	p.end()
 	if model == nil {
-		return noModel(ctx, fitErr)
+		return noModel(ctx, fitErr, "")
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), m, model.Warnings())
@@ -332,10 +332,10 @@ func lastFit(cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options,
 	return context.WithoutCancel(cmd.Context()), r.SettleBriefly(opt)
 }
 
-// noModel says why a fit under ctx returned no model.
-func noModel(ctx context.Context, err error) error {
+// noModel says why a fit under ctx returned no model, and whether the same command goes on from the checkpoint.
+func noModel(ctx context.Context, err error, checkpoint string) error {
 	if ctx.Err() != nil {
-		return failure{errors.New("interrupted before the fit had a first model: nothing was saved")}
+		return failure{fmt.Errorf("interrupted before the fit had a first model: %s", kept(checkpoint))}
 	}
 	return work(err)
 }

@@ -306,7 +306,7 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 		words = append(words, fmt.Sprintf("%s go together: neighbours in this order are correlated by at least %g in L.", enumerated(in, 12), coupled))
 	}
 	if words == nil {
-		words = []string{"No outputs are correlated by 0.5 or more in L: each is learned nearly on its own."}
+		words = []string{fmt.Sprintf("No outputs are correlated by %g or more in L: each is learned nearly on its own.", coupled)}
 	}
 	s.Add(page.List(words))
 	t := page.Table{Head: []string{"output", "output", "correlation in L"}, Sort: true, File: "outputs.csv"}

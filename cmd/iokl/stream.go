@@ -169,10 +169,7 @@ func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 	model, fitErr := iokl.FitStream(cmd.Context(), data, s.options(opt, data, p, world))
 	p.end()
 	if model == nil {
-		if cmd.Context().Err() != nil {
-			return failure{fmt.Errorf("interrupted before the fit had a first model: %s", kept(s.checkpoint))}
-		}
-		return work(fitErr)
+		return noModel(cmd.Context(), fitErr, s.checkpoint)
 	}
 	if world.Rank() > 0 {
 		return nil
