@@ -180,9 +180,17 @@ func testCVPlus(t *testing.T, fit func(context.Context, mat.Matrix, mat.Matrix, 
 			}
 		}
 	}
-	for i := range 20 {
-		for j := range 3 {
-			v := make([]float64, l)
+	nearEnds(t, got, values, residuals, level)
+}
+
+// nearEnds fails unless the ends of intervals are those of the sizes of the residuals of all samples and of what the
+// models without each of them predict, values, widened to hold the predictions.
+func nearEnds(t *testing.T, got *iokl.Intervals, values []*mat.Dense, residuals *mat.Dense, level float64) {
+	t.Helper()
+	rows, outputs := got.Predictions.Dims()
+	for i := range rows {
+		for j := range outputs {
+			v := make([]float64, len(values))
 			for p := range v {
 				v[p] = values[p].At(i, j)
 			}

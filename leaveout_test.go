@@ -47,18 +47,7 @@ func TestJackknifePlusAgainstRefits(t *testing.T) {
 			residuals.Set(i, j, math.Abs(Y.At(i, j)-P.At(0, j)))
 		}
 	}
-	for i := range 5 {
-		for j := range 3 {
-			v := make([]float64, l)
-			for p := range v {
-				v[p] = values[p].At(i, j)
-			}
-			lo, hi := plus(v, mat.Col(nil, j, residuals), level)
-			f := got.Predictions.At(i, j)
-			near(t, "lower end", got.Low.At(i, j), min(lo, f))
-			near(t, "upper end", got.High.At(i, j), max(hi, f))
-		}
-	}
+	nearEnds(t, got, values, residuals, level)
 }
 
 func seq(from, to int) []int {
