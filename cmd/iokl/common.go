@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/table"
 )
 
 // machine holds the flags that say how to compute and what to print.
@@ -128,35 +130,50 @@ func writeJSON(w io.Writer, v any) error {
 	return nil
 }
 
-// stdin is standard input, handed out once, or again and again.
+// stdin hands out standard input and pipes, which can be read once, or keeps what they held.
 type stdin struct {
 	r     io.Reader
-	again bool   // it is read once and kept
-	kept  []byte // what it held
-	used  bool
+	again bool              // what is read is kept and handed out again
+	kept  map[string][]byte // what was read, by name
 }
 
 var errStdinTwice = errors.New("standard input (-) can be read only once")
 
+// once reports whether the file can be read only once: standard input and pipes.
+func once(name string) bool {
+	info, err := os.Stat(name)
+	return name == "-" || err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
+// take gives what reads the file in place of its name; nil means that its name does.
 func (s *stdin) take(name string) (io.Reader, error) {
-	if name != "-" {
+	if !once(name) || name != "-" && !s.again {
 		return nil, nil
 	}
-	if s.used && !s.again {
+	b, ok := s.kept[name]
+	if ok && !s.again {
 		return nil, errStdinTwice
 	}
-	if s.again {
-		if !s.used {
-			var err error
-			if s.kept, err = io.ReadAll(s.r); err != nil {
-				return nil, inputError("standard input: %v", err)
-			}
+	if !ok {
+		if s.kept == nil {
+			s.kept = make(map[string][]byte)
 		}
-		s.used = true
-		return bytes.NewReader(s.kept), nil
+		s.kept[name] = nil
+		if !s.again {
+			return s.r, nil
+		}
+		var err error
+		if name == "-" {
+			b, err = io.ReadAll(s.r)
+		} else {
+			b, err = os.ReadFile(name)
+		}
+		if err != nil {
+			return nil, inputError("%s: %v", name, err)
+		}
+		s.kept[name] = b
 	}
-	s.used = true
-	return s.r, nil
+	return bytes.NewReader(b), nil
 }
 
 // reading is what f reads, or, as soon as the command is interrupted, the failure that says so.
@@ -168,15 +185,44 @@ func reading[T any](cmd *cobra.Command, f func() (T, error)) (T, error) {
 	return v, err
 }
 
-// checkFile refuses a file that cannot be written, before any work is done.
-func checkFile(flag, path string) error {
+// checkFile refuses the file of an option that cannot be written, or that the command
+// also reads, before any work is done.
+func checkFile(cmd *cobra.Command, flag string) error {
+	path := cmd.Flag(flag).Value.String()
 	if path == "" {
 		return nil
 	}
 	if err := atomicfile.Check(path); err != nil {
 		return fmt.Errorf("--%s: %w", flag, err)
 	}
-	return nil
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // nothing is there to be replaced
+	}
+	same := func(what, name string) (err error) {
+		if file, _, ok := table.SplitMember(name); ok {
+			name = file
+		}
+		if other, e := os.Stat(name); e == nil && os.SameFile(info, other) {
+			err = fmt.Errorf("--%s %s: %s names the same file, which would be replaced", flag, path, what)
+		}
+		return err
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		names := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			names = list.GetSlice()
+		}
+		for _, name := range names {
+			if f.Name != flag && err == nil {
+				err = same("--"+f.Name, name)
+			}
+		}
+	})
+	for _, name := range cmd.Flags().Args() {
+		err = cmp.Or(err, same("an argument", name))
+	}
+	return err
 }
 
 // parseFloats reads a comma-separated list.

@@ -198,7 +198,7 @@ from one pass over the rows.`,
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(s.check(cmd, &d), checkFile("out", to.out), checkPlot(to.plot), checkFile("report", to.page)); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkFile(cmd, "out"), checkPlot(to.plot), checkFile(cmd, "report")); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("lambda") {

@@ -207,7 +207,7 @@ settings are compared, it fits the best of them so far first.`,
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(s.check(cmd, &d), checkFile("out", out), checkFile("report", page)); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkFile(cmd, "out"), checkFile(cmd, "report")); err != nil {
 				return err
 			}
 			opt.Checkpoint = s.checkpoint

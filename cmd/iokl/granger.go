@@ -131,7 +131,7 @@ func (g *grangerFlags) check(cmd *cobra.Command) error {
 	if _, err := graphWriter(g.out); err != nil {
 		return err
 	}
-	return errors.Join(g.confidence.check(cmd), checkFile("out", g.out), checkPlot(g.plot), checkFile("report", g.page))
+	return errors.Join(g.confidence.check(cmd), checkFile(cmd, "out"), checkPlot(g.plot), checkFile(cmd, "report"))
 }
 
 func (g *grangerFlags) run(cmd *cobra.Command) error {

@@ -56,7 +56,7 @@ func (c *confidence) check(cmd *cobra.Command) error {
 	if c.stability == 0 && c.null == 0 {
 		return errors.New("--checkpoint is for --stability and --null")
 	}
-	return checkFile("checkpoint", c.checkpoint)
+	return checkFile(cmd, "checkpoint")
 }
 
 // rounds is the content of a checkpoint.

@@ -53,7 +53,7 @@ them first. fit, cv and granger write the same pages with --report.`,
 			if out == "" {
 				return errors.New("give the page to write by --out")
 			}
-			if err := checkFile("out", out); err != nil {
+			if err := checkFile(cmd, "out"); err != nil {
 				return err
 			}
 			var all []subject

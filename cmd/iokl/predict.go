@@ -101,7 +101,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if _, err := p.apply(cmd); err != nil {
 		return err
 	}
-	if err := cmp.Or(checkFile("out", p.out), checkTable(p.out)); err != nil {
+	if err := cmp.Or(checkFile(cmd, "out"), checkTable(p.out)); err != nil {
 		return err
 	}
 	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(p.model) })
@@ -111,8 +111,8 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if p.y == "" && p.yColumns != "" {
 		p.y = p.x
 	}
-	if p.y == "-" {
-		return errors.New("--y -: the targets come from a file, after the predictions")
+	if p.y == "-" || p.y == p.x && once(p.x) {
+		return fmt.Errorf("--y %s: the targets come from a file, after the predictions", p.y)
 	}
 	opt, err := p.options()
 	if err != nil {

@@ -54,8 +54,8 @@ func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 		return errors.New("--stream deals rows to folds by their numbers: --folds-by is for data in memory")
 	case d.classes:
 		return errors.New("--classes needs all labels at once: with --stream give a 0/1 column for each class")
-	case d.x == "-" || d.y == "-":
-		return errors.New("--stream reads the data more than once: standard input will not do")
+	case once(d.x) || once(d.y):
+		return errors.New("--stream reads the data more than once: standard input and pipes will not do")
 	case d.missing == "mean" && cmd.Flags().Changed("missing"):
 		return errors.New("--stream does not fill missing cells")
 	case s.checkpointRows < 0 || s.surveyRows < 0:
@@ -67,7 +67,7 @@ func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 // route turns streaming on where the tables do not fit into memory and the options
 // leave the kernels open; it refuses tables that cannot be streamed then.
 func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *iokl.Options) error {
-	if s.on || d.x == "" || d.x == "-" || d.y == "-" {
+	if s.on || d.x == "" || once(d.x) || once(d.y) {
 		return nil
 	}
 	const (

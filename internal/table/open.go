@@ -32,7 +32,7 @@ type source struct {
 // file is called decides how it is read; of other names the first bytes do. With
 // opt.Types and no opt.Schema the reader hands out words as codes; see [Read] and [Learn].
 func Open(name string, opt Options) (Reader, error) {
-	if file, member, ok := splitMember(name); ok {
+	if file, member, ok := SplitMember(name); ok {
 		arr, err := readMember(file, member)
 		if err != nil {
 			return nil, err
@@ -150,7 +150,7 @@ var errNotArray = errors.New("no array file")
 
 // readArray reads an array of any number of dimensions from .npy or FILE.npz:NAME.
 func readArray(name string) (*npy.Array, error) {
-	if file, member, ok := splitMember(name); ok {
+	if file, member, ok := SplitMember(name); ok {
 		return readMember(file, member)
 	}
 	if name == "-" {
@@ -175,8 +175,8 @@ func readArray(name string) (*npy.Array, error) {
 	return nil, errNotArray
 }
 
-// splitMember takes FILE.npz:NAME apart.
-func splitMember(name string) (file, member string, ok bool) {
+// SplitMember takes the name FILE.npz:NAME apart.
+func SplitMember(name string) (file, member string, ok bool) {
 	i := strings.LastIndex(name, ".npz:")
 	if i < 0 {
 		return "", "", false
@@ -255,11 +255,14 @@ func flat(name string, shape []int) (rows, cols int, err error) {
 }
 
 func openSource(name string, stdin io.Reader) (*source, error) {
-	if name == "-" {
-		if stdin == nil {
-			return nil, bad("standard input can be read only once, and by one argument")
+	if name == "-" && stdin == nil {
+		return nil, bad("standard input can be read only once, and by one argument")
+	}
+	if stdin != nil {
+		if name == "-" {
+			name = "standard input"
 		}
-		s := &source{name: "standard input", r: buffered(stdin), size: -1, close: func() error { return nil }}
+		s := &source{name: name, r: buffered(stdin), size: -1, close: func() error { return nil }}
 		return s, s.unzip()
 	}
 	f, err := os.Open(name)

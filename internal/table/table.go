@@ -44,7 +44,7 @@ const (
 // Options of reading. The zero value is useful.
 type Options struct {
 	Header Header
-	Stdin  io.Reader // what the name "-" reads; nil means that "-" is refused
+	Stdin  io.Reader // what is read in place of the named file; with nil the name "-" is refused
 	// Types lets [Read] take columns of words as categories and dates; see [schema.Columns].
 	// Without it, and without Schema, a word is an error that wraps ErrText.
 	Types     bool
