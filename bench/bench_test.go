@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,7 @@ func quickEnv() *Env {
 }
 
 func TestInterleave(t *testing.T) {
-	for follow, want := range map[bool]string{false: "ababab", true: "abaabbaabb"} {
+	for follow, want := range map[bool]string{false: "^a+b+abab$", true: "^a+b+aabbaabb$"} {
 		var order []string
 		work := func(name string) Variant {
 			return Variant{Run: func() error { order = append(order, name); return nil }}
@@ -29,8 +30,8 @@ func TestInterleave(t *testing.T) {
 		if err != nil || len(samples[0]) != 2 || len(samples[1]) != 2 {
 			t.Errorf("samples %v, %v", samples, err)
 		}
-		if got := strings.Join(order, ""); got != want {
-			t.Errorf("follow %v: order %q, want %q", follow, got, want)
+		if got := strings.Join(order, ""); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("follow %v: order …%q, want %q", follow, got[max(0, len(got)-20):], want)
 		}
 	}
 }

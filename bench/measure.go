@@ -22,13 +22,17 @@ type Variant struct {
 	Spins bool
 }
 
-// SpinTime exceeds the time for which threads of OpenBLAS wait busily after a call.
-const SpinTime = 130 * time.Millisecond
+const (
+	// SpinTime exceeds the time for which threads of OpenBLAS wait busily after a call.
+	SpinTime = 130 * time.Millisecond
+	// warmTime exceeds the time for which, after a pause, the system may run both threads on one processor.
+	warmTime = 50 * time.Millisecond
+)
 
 // Plan says how variants are repeated.
 type Plan struct {
 	Count     int           // repetitions of each; at least 1
-	Warm      bool          // one repetition of each beforehand is not counted
+	Warm      bool          // repetitions of each beforehand are not counted
 	Follow    bool          // before each repetition one run is not counted: caches and threads are as a run of the same work leaves them
 	MinSample time.Duration // the work of a repetition is repeated to fill this time; needs Warm
 	Budget    time.Duration // of a variant, after which it is not repeated; 0 means no limit
@@ -42,11 +46,15 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 	inner := make([]int, len(variants))
 	spent := make([]time.Duration, len(variants))
 	spins := false
-	wait := func(next Variant) {
+	prepare := func(next Variant, least time.Duration) (time.Duration, error) {
 		if spins && !next.Spins {
-			time.Sleep(SpinTime)
+			least = SpinTime
 		}
 		spins = next.Spins
+		if least == 0 {
+			return 0, nil
+		}
+		return warm(next, least)
 	}
 	for i, v := range variants {
 		inner[i] = 1
@@ -56,8 +64,7 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 		if err := ctx.Err(); err != nil {
 			return samples, err
 		}
-		wait(v)
-		t, err := once(v, 1)
+		t, err := prepare(v, warmTime)
 		if err != nil {
 			return samples, err
 		}
@@ -72,7 +79,9 @@ func Interleave(ctx context.Context, plan Plan, variants []Variant) ([][]float64
 			if len(samples[i]) > 0 && plan.Budget > 0 && spent[i] > plan.Budget {
 				continue
 			}
-			wait(v)
+			if _, err := prepare(v, 0); err != nil {
+				return samples, err
+			}
 			if plan.Follow {
 				before, err := once(v, 1)
 				if err != nil {
@@ -103,6 +112,17 @@ func once(v Variant, n int) (time.Duration, error) {
 		}
 	}
 	return time.Since(start), nil
+}
+
+// warm runs v until the time has passed, since idle processors would slow what follows,
+// and returns what the last run took.
+func warm(v Variant, least time.Duration) (last time.Duration, err error) {
+	for start := time.Now(); err == nil; {
+		if last, err = once(v, 1); time.Since(start) >= least {
+			break
+		}
+	}
+	return last, err
 }
 
 // Contender is one way to do a piece of work.
