@@ -45,10 +45,13 @@ func TestEncodings(t *testing.T) {
 			}
 		}
 	}
-	for _, bits := range []string{"64", "32"} {
+	for _, kind := range []string{"F64", "F32", "Mixed"} {
+		halves := map[string]int{"F64": 0, "F32": 1, "Mixed": 1}[kind] // conversions of a vector of single precision
 		for name, want := range map[string]map[string]int{
 			// One to six rows of four vectors, in groups of four steps and one by one.
-			"tile":  {"VFMLA": 4 * 5 * (1 + 2 + 3 + 4 + 5 + 6), "FMUL": 24, "FADD": 4},
+			"tile": {"VFMLA": 4 * 5 * (1 + 2 + 3 + 4 + 5 + 6), "FMUL": 24, "FADD": 4},
+			// Two columns of a panel by one column, then by two.
+			"few":   {"VFMLA": 2*7 + 4*7, "FMUL": 2 + 4, "FADD": 1 + 4 + 2 + 4 + 4, "VFADDP": 1 + 2, "VFCVTL": 8 * halves, "VFCVTL2": 8 * halves},
 			"dot":   {"VFMLA": 5, "FADD": 3, "FADDP": 1},
 			"axpy":  {"VFMLA": 5},
 			"scal":  {"FMUL": 5},
@@ -56,7 +59,9 @@ func TestEncodings(t *testing.T) {
 			"axpy4": {"VFMLA": 12},
 			"symv4": {"VFMLA": 7, "FMUL": 1, "FADD": 1, "FADDP": 4},
 		} {
-			name += "F" + bits + "NEON"
+			if name += kind + "NEON"; got[name] == nil && kind == "Mixed" {
+				continue
+			}
 			for mnemonic, n := range want {
 				if have := got[name][mnemonic]; have != n {
 					t.Errorf("%s: %d of %s, want %d: %v", name, have, mnemonic, n, got[name])
@@ -65,24 +70,24 @@ func TestEncodings(t *testing.T) {
 		}
 		// Accumulator v takes vector v mod 4 of a, and row v/4 of b in every variant that has the row.
 		lanes, perRegister := "D2", 2
-		if bits == "32" {
+		if kind == "F32" {
 			lanes, perRegister = "S4", 4
 		}
 		for v := range 24 {
 			row, count := v/4, 0
 			for what, n := range rows {
-				operands := strings.TrimPrefix(what, "tileF"+bits+"NEON ")
+				operands := strings.TrimPrefix(what, "tile"+kind+"NEON ")
 				if operands != what && strings.HasSuffix(operands, fmt.Sprintf(", V%d.%s, V%d.%s", 24+v%4, lanes, v, lanes)) {
 					count += n
 					element := fmt.Sprintf("V%d.%s[%d]", 28+row/perRegister, lanes[:1], row%perRegister)
-					last := row == 2 && bits == "32" && strings.HasPrefix(operands, "V29.S[0]") // of three
+					last := row == 2 && kind == "F32" && strings.HasPrefix(operands, "V29.S[0]") // of three
 					if !strings.HasPrefix(operands, element) && !last {
-						t.Errorf("F%s, row %d: %s", bits, row, operands)
+						t.Errorf("%s, row %d: %s", kind, row, operands)
 					}
 				}
 			}
 			if want := 5 * (6 - row); count != want {
-				t.Errorf("F%s: %d multiply-adds to V%d, want %d", bits, count, v, want)
+				t.Errorf("%s: %d multiply-adds to V%d, want %d", kind, count, v, want)
 			}
 		}
 	}

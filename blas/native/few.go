@@ -9,13 +9,13 @@ import (
 )
 
 // fewTile is the argument of the kernels for few columns. For one panel P of
-// fewRows rows and cols columns of a symmetric matrix, and k = 1, 2 or 4 columns,
+// cols columns of a symmetric matrix, and k columns,
 //
 //	yr += P·x,  y += Pᵀ·xr
 //
 // x and y hold the elements that go with the panel's columns, xr and yr those that
 // go with its rows; all are column-major with column stride ld. cols is a positive
-// multiple of 8. The kernels read and write nothing else, but they fetch ahead.
+// multiple of 8. The kernels read and write nothing else, but they may fetch ahead.
 type fewTile struct {
 	a            unsafe.Pointer
 	x, y, xr, yr unsafe.Pointer
@@ -24,22 +24,21 @@ type fewTile struct {
 }
 
 const (
-	fewDouble   = 8   // products with up to so many columns use the lower triangle alone
-	fewSingle   = 4   // the same in single precision
-	fewRows     = 24  // rows of a panel
-	fewSegment  = 120 // columns of a panel between two groups of right-hand sides; a multiple of fewRows
+	fewSegment  = 120 // columns of a panel between two groups of right-hand sides; a multiple of 8
 	fewGroups   = 16  // parts the panels are dealt out in, each with a result of its own
-	fewPanels   = 8   // at least so many panels a part
+	fewPartRows = 192 // at least so many rows of panels a part
 	fewAddRows  = 512 // rows of a job that adds the parts up
-	fewBlockMax = 4   // columns of one kernel call
 	fewPage     = 512 // elements of a page: columns that start at one offset in
 	fewShift    = 40  // their pages would contend for one set of the cache, so they are shifted
 )
 
 // fewKernels are the routines of the product with few columns.
 type fewKernels struct {
-	few  func(*fewTile)
-	diag func(*tile) // the micro-kernel that reads a panel of the storage: fewRows columns wide
+	rows  int // of a panel, a multiple of 8; that of the storage is as wide in double precision, twice as wide in single
+	block int // columns of one call of few: 1, 2 or block, which is 2 or 4
+	most  int // columns the product is used for; more are multiplied by whole panels
+	few   func(*fewTile)
+	diag  func(*tile) // the micro-kernel that reads a panel of the storage: rows columns wide, of most rows
 }
 
 // fewer is the product of a Symmetric with few columns.
@@ -47,8 +46,7 @@ type fewer struct {
 	fewKernels
 	axpy    func(alpha float64, x, y []float64)
 	s       *Symmetric
-	most    int // columns it is used for
-	half    int // panels of fewRows in a panel of the storage
+	half    int // panels of the kernels in a panel of the storage
 	calls   par.Free[fewCall]
 	scratch par.Free[fewScratch]
 }
@@ -65,17 +63,17 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 	if !ok {
 		return nil
 	}
-	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, half: 1, most: fewDouble}
+	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, half: 1}
 	if s.single != nil {
-		f.half, f.most = 2, fewSingle
+		f.half = 2
 	}
 	return f
 }
 
 // panel is the address of the elements of panel q from column j on.
 func (f *fewer) panel(q, j int) unsafe.Pointer {
-	n, rows := f.s.n, fewRows*f.half
-	at := (q/f.half*n+j)*rows + q%f.half*fewRows
+	n, wide := f.s.n, f.rows*f.half
+	at := (q/f.half*n+j)*wide + q%f.half*f.rows
 	if f.s.single != nil {
 		return unsafe.Pointer(&f.s.single.data[at])
 	}
@@ -111,12 +109,15 @@ func (f *fewer) multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
 	n := f.s.n
 	c.k, c.dst, c.ldd = k, dst, ldd
 	c.kp = k
-	if k%fewBlockMax == 3 { // there is no kernel for three
+	if k%f.block == 3 { // there is no kernel for three
 		c.kp++
 	}
-	c.count = (n + fewRows - 1) / fewRows
-	c.np = (c.count*fewRows+fewPage-1)/fewPage*fewPage + fewShift
-	c.groups = min(max(c.count/fewPanels, 1), fewGroups)
+	c.count = (n + f.rows - 1) / f.rows
+	c.np = (c.count*f.rows+fewPage-1)/fewPage*fewPage + fewShift
+	c.groups = min(max(c.count*f.rows/fewPartRows, 1), fewGroups)
+	if c.groups > 1 {
+		c.groups += c.groups % 2 // two threads have the same work
+	}
 	c.memory = grow(c.memory, (c.groups+2)*c.kp*c.np)
 	size := c.kp * c.np
 	c.x, c.rows, c.parts = c.memory[:size], c.memory[size:2*size], c.memory[2*size:]
@@ -151,7 +152,7 @@ func (c *fewCall) load(x []float64, ldx int) {
 		}
 		clear(col[n:])
 	}
-	for i := range c.count * fewRows {
+	for i := range c.count * c.f.rows {
 		for j := range c.kp {
 			c.rows[i*c.kp+j] = c.x[j*c.np+i]
 		}
@@ -166,7 +167,7 @@ func (c *fewCall) group(g int) {
 	first, last := c.start(g), c.start(g+1)
 	part := c.part(g)
 	for j := range c.kp {
-		clear(part[j*c.np : j*c.np+last*fewRows])
+		clear(part[j*c.np : j*c.np+last*c.f.rows])
 	}
 	w := c.f.scratch.Take()
 	for q := first; q < last; q++ {
@@ -178,10 +179,11 @@ func (c *fewCall) group(g int) {
 
 // panel adds what panel q gives: the block on its diagonal, then what is left of it.
 func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
-	i0 := q * fewRows
+	rows := c.f.rows
+	i0 := q * rows
 	w.d = tile{
 		a: c.f.panel(q, i0), b: unsafe.Pointer(&c.rows[i0*c.kp]), c: unsafe.Pointer(&part[i0]),
-		ldc: c.np, kc: min(fewRows, c.f.s.n-i0), rows: c.kp, width: fewRows, add: 1, alpha: 1,
+		ldc: c.np, kc: min(rows, c.f.s.n-i0), rows: c.kp, width: rows, add: 1, alpha: 1,
 	}
 	c.f.diag(&w.d)
 	for j := 0; j < i0; j += fewSegment {
@@ -189,7 +191,7 @@ func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
 		w.t.cols = min(fewSegment, i0-j)
 		w.t.ld = c.np
 		for b := 0; b < c.kp; b += w.t.k {
-			w.t.k = min(c.kp-b, fewBlockMax)
+			w.t.k = min(c.kp-b, c.f.block)
 			w.t.x, w.t.y = unsafe.Pointer(&c.x[b*c.np+j]), unsafe.Pointer(&part[b*c.np+j])
 			w.t.xr, w.t.yr = unsafe.Pointer(&c.x[b*c.np+i0]), unsafe.Pointer(&part[b*c.np+i0])
 			c.f.few(&w.t)
@@ -204,7 +206,7 @@ func (c *fewCall) add(job int) {
 	for j := range c.k {
 		sum := c.part(last)[j*c.np:]
 		for g := range last {
-			if end := min(hi, c.start(g+1)*fewRows); lo < end {
+			if end := min(hi, c.start(g+1)*c.f.rows); lo < end {
 				c.f.axpy(1, c.part(g)[j*c.np+lo:j*c.np+end], sum[lo:end])
 			}
 		}

@@ -3,6 +3,7 @@ package native
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -202,48 +203,66 @@ func same[T element](t *testing.T, what string, got, want []T, size float64) {
 	}
 }
 
-// TestFew compares the kernels for few columns with their definition, their
-// operands against unreadable pages.
+// TestFew compares the kernels for few columns, and those for the blocks on the diagonal, with
+// their definition, their operands against unreadable pages.
 func TestFew(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("double", func(t *testing.T) { fewOnce[float64](t, b, false, fewRows) })
-		t.Run("single", func(t *testing.T) { fewOnce[float32](t, b, true, 2*fewRows) })
+		t.Run("double", func(t *testing.T) { fewOnce[float64](t, b, false, 1) })
+		t.Run("single", func(t *testing.T) { fewOnce[float32](t, b, true, 2) })
 	})
 }
 
-func fewOnce[T element](t *testing.T, b *BLAS, single bool, stride int) {
+func fewOnce[T element](t *testing.T, b *BLAS, single bool, half int) {
 	k, ok := fewKernelsOf(b.level, single)
 	if !ok {
 		t.Skip("this level multiplies few columns as it does many")
 	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	const ld = 200
+	stride := half * k.rows
 	panel := atPageEnd[T](t, 120*stride)
 	x, y := atPageEnd[float64](t, 4*ld), atPageEnd[float64](t, 4*ld)
 	for _, cols := range []int{8, 24, 64, 120} {
-		for _, rhs := range []int{1, 2, 4} {
+		for _, rhs := range slices.Compact([]int{1, 2, k.block}) {
 			a := fill(rng, panel[len(panel)-cols*stride:])
 			fill(rng, x)
 			fill(rng, y)
 			old := append([]float64(nil), y...)
 			// The elements of the columns end with the memory, those of the rows stand before them.
 			first := len(x) - (rhs-1)*ld - cols
-			rows := first - fewRows - 3
+			rows := first - k.rows - 3
 			k.few(&fewTile{
-				a: unsafe.Pointer(&a[stride-fewRows]), x: unsafe.Pointer(&x[first]), y: unsafe.Pointer(&y[first]),
+				a: unsafe.Pointer(&a[stride-k.rows]), x: unsafe.Pointer(&x[first]), y: unsafe.Pointer(&y[first]),
 				xr: unsafe.Pointer(&x[rows]), yr: unsafe.Pointer(&y[rows]), ld: ld, cols: cols, k: rhs,
 			})
 			want := old
 			for c := range rhs {
 				for j := range cols {
-					for i := range fewRows {
-						v := float64(a[j*stride+stride-fewRows+i])
+					for i := range k.rows {
+						v := float64(a[j*stride+stride-k.rows+i])
 						want[rows+c*ld+i] += v * x[first+c*ld+j]
 						want[first+c*ld+j] += v * x[rows+c*ld+i]
 					}
 				}
 			}
 			same(t, "few", y, want, 100)
+		}
+	}
+	for kc := 1; kc <= k.rows; kc++ {
+		for rhs := 1; rhs <= k.most; rhs++ {
+			a, xs, c := fill(rng, panel[len(panel)-kc*stride:]), fill(rng, x[len(x)-kc*rhs:]), y[len(y)-rhs*k.rows:]
+			clear(c)
+			k.diag(&tile{
+				a: unsafe.Pointer(&a[stride-k.rows]), b: unsafe.Pointer(&xs[0]), c: unsafe.Pointer(&c[0]),
+				ldc: k.rows, kc: kc, rows: rhs, width: k.rows, add: 1, alpha: 1,
+			})
+			want := make([]float64, len(c))
+			for i := range want {
+				for p := range kc {
+					want[i] += float64(a[p*stride+stride-k.rows+i%k.rows]) * xs[p*rhs+i/k.rows]
+				}
+			}
+			same(t, "diag", c, want, 100)
 		}
 	}
 }

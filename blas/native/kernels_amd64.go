@@ -146,12 +146,9 @@ func kernels32(l Level) kernels[float32] {
 
 // fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.
 func fewKernelsOf(l Level, single bool) (fewKernels, bool) {
-	switch {
-	case l != AVX512:
-		return fewKernels{}, false
-	case single:
-		return fewKernels{few: fewF32AVX512, diag: tileMixedAVX512}, true
-	default:
-		return fewKernels{few: fewF64AVX512, diag: tileF64AVX512}, true
+	k := fewKernels{rows: 24, block: 4, most: 8, few: fewF64AVX512, diag: tileF64AVX512}
+	if single {
+		k.most, k.few, k.diag = 4, fewF32AVX512, tileMixedAVX512
 	}
+	return k, l == AVX512
 }

@@ -12,6 +12,19 @@ func tileF64NEON(t *tile)
 //go:noescape
 func tileF32NEON(t *tile)
 
+// tileMixedNEON reads a float32 a in panels of 16, of which 8 enter.
+//
+//go:noescape
+func tileMixedNEON(t *tile)
+
+// The kernels for few columns; their contract stands at fewTile.
+
+//go:noescape
+func fewF64NEON(t *fewTile)
+
+//go:noescape
+func fewF32NEON(t *fewTile)
+
 // The vector routines; what they do stands at kernels.
 
 //go:noescape
@@ -81,4 +94,11 @@ func kernels32(l Level) kernels[float32] {
 	return k
 }
 
-func fewKernelsOf(Level, bool) (fewKernels, bool) { return fewKernels{}, false }
+// fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.
+func fewKernelsOf(l Level, single bool) (fewKernels, bool) {
+	k := fewKernels{rows: 8, block: 2, most: 6, few: fewF64NEON, diag: tileF64NEON}
+	if single {
+		k.most, k.few, k.diag = 4, fewF32NEON, tileMixedNEON
+	}
+	return k, l == NEON
+}

@@ -1,6 +1,6 @@
 // The NEON micro-kernel: tiles of up to 6 rows by four vectors of 128 bits, 24
 // accumulators in V0 to V23, row i in V(4i) to V(4i+3). It is included once per
-// element type, with these names defined:
+// kernel, with these names defined; TILE is undefined at its end:
 //
 //	TILE              the name of the routine
 //	ES, SHIFT         bytes of an element, and their logarithm
@@ -8,6 +8,7 @@
 //	FMUL(d, n)        d = n times element 0 of V24
 //	FADD(d, n)        d += n
 //	ALPHA             alpha into element 0 of V24
+//	VECTORS           the four vectors of a at R1 into V24 to V27, and R1 past them
 //	LOAD1 to LOAD6    that many elements of b at (R2) into V28 to V30
 //	M0 to M5, I0 to I5  register and element that LOAD left the row's b in; LOAD3
 //	                  leaves the last in element 0 of V29
@@ -26,11 +27,6 @@
 	FMLA(v1, 25, m, i); \
 	FMLA(v2, 26, m, i); \
 	FMLA(v3, 27, m, i)
-
-#define VECTORS \
-	FLDPQ (R1), (F24, F25);   \
-	FLDPQ 32(R1), (F26, F27); \
-	ADD   $64, R1
 
 #define ROW0 ROW(0, 1, 2, 3, M0, I0)
 #define ROW1 ROW(4, 5, 6, 7, M1, I1)
@@ -182,34 +178,7 @@ done:
 	RET
 
 #undef TILE
-#undef ES
-#undef SHIFT
-#undef FMLA
-#undef FMUL
-#undef FADD
-#undef ALPHA
-#undef LOAD1
-#undef LOAD2
-#undef LOAD3
-#undef LOAD4
-#undef LOAD5
-#undef LOAD6
-#undef M0
-#undef I0
-#undef M1
-#undef I1
-#undef M2
-#undef I2
-#undef M3
-#undef I3
-#undef M4
-#undef I4
-#undef M5
-#undef I5
-#undef SCALAR
-#undef ADDS
 #undef ROW
-#undef VECTORS
 #undef ROW0
 #undef ROW1
 #undef ROW2
