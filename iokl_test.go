@@ -153,6 +153,9 @@ func TestBadInput(t *testing.T) {
 	inf := mat.DenseCopyOf(X)
 	inf.Set(3, 1, math.Inf(1))
 	constant := mat.NewDense(20, 2, nil)
+	var huge, tiny mat.Dense
+	huge.Scale(1e300, Y)
+	tiny.Scale(1e-300, Y)
 	k := []string{"gaussian:all"}
 	for name, c := range map[string]struct {
 		X, Y mat.Matrix
@@ -165,6 +168,8 @@ func TestBadInput(t *testing.T) {
 		"NaN target":          {X, nan, Options{MissingTargets: "error"}, "row 4, column 2 (y2) of the targets is missing"},
 		"infinite input":      {inf, Y, Options{}, "row 4, column 2 (x2) of the inputs is +Inf"},
 		"all-constant Y":      {X, constant, Options{}, "every target column is constant"},
+		"huge targets":        {X, &huge, Options{}, "out of the range of squared errors: rescale it"},
+		"tiny targets":        {X, &tiny, Options{}, "out of the range of squared errors: rescale it"},
 		"all-constant X":      {constant, Y, Options{}, "every input column is constant"},
 		"negative λ":          {X, Y, Options{Lambda: -1}, "λ = -1"},
 		"NaN λ":               {X, Y, Options{Lambda: math.NaN()}, "λ = NaN"},

@@ -196,8 +196,8 @@ func checkFile(cmd *cobra.Command, flag string) error {
 		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		return nil // nothing is there to be replaced
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // nothing would be replaced
 	}
 	same := func(what, name string) (err error) {
 		if file, _, ok := table.SplitMember(name); ok {

@@ -202,7 +202,10 @@ func TestStreamRefusals(t *testing.T) {
 	dir := large(t, 300)
 	write(t, dir, "short.csv", "u,v\n1,2\n3,4\n")
 	write(t, dir, "gap.csv", strings.Repeat("1,2\n", 200)+"3,\n"+strings.Repeat("4,2\n", 99))
+	write(t, dir, "huge.csv", strings.Repeat("1,2e200\n3,-1e200\n", 150))
 	for line, want := range map[string]string{
+		"--x huge.csv --y y.csv --kernel linear:all":  "column 2 of the inputs is too large",
+		"--x x.csv --y huge.csv --kernel linear:all":  "column 2 of the targets is too large",
 		"--x x.csv --y short.csv --kernel linear:all": "short.csv has 2 rows, and x.csv has more",
 		"--x short.csv --y y.csv --kernel linear:all": "y.csv has more than the 2 rows of short.csv",
 		"--x gap.csv --y y.csv --kernel linear:all":   "gap.csv: row 201, input 2 is missing",

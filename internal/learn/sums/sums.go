@@ -109,11 +109,17 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	if d.survey.Rows < 2 {
 		return fault.Input("%d rows of data are not enough to learn from", d.survey.Rows)
 	}
-	if d.in, d.warnings, err = columns.NewInputs(scaler(d.survey.X), &d.opt.Columns); err != nil {
+	inputs, err := scaler(d.survey.X, "inputs")
+	if err != nil {
+		return err
+	}
+	if d.in, d.warnings, err = columns.NewInputs(inputs, &d.opt.Columns); err != nil {
 		return err
 	}
 	if d.opt.Columns.ScaleOutputs {
-		d.y = scaler(d.survey.Y)
+		if d.y, err = scaler(d.survey.Y, "targets"); err != nil {
+			return err
+		}
 		clear(d.y.Constant) // what is constant in the survey may vary after it
 	}
 	Z := blas.Clone(d.survey.Sample)
@@ -130,16 +136,19 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	return d.plan(ctx, Z)
 }
 
-// scaler is that of columns with these moments.
-func scaler(m stream.Moments) *columns.Scaler {
+// scaler is that of columns with these moments; what names them in errors.
+func scaler(m stream.Moments, what string) (*columns.Scaler, error) {
 	s := &columns.Scaler{Mean: m.Mean, Scale: make([]float64, len(m.Mean)), Constant: make([]bool, len(m.Mean))}
 	for j, d := range m.Deviation {
-		s.Scale[j], s.Constant[j] = d, !fault.Positive(d)
+		if math.IsInf(d, 0) || math.IsNaN(d) {
+			return nil, fault.Input("column %d of the %s is too large to sum its squares: rescale it", j+1, what)
+		}
+		s.Scale[j], s.Constant[j] = d, d == 0
 		if s.Constant[j] {
 			s.Scale[j] = 1
 		}
 	}
-	return s
+	return s, nil
 }
 
 // plan makes the feature maps from a sample of the inputs, and decides on folds and on whether Γ is stored.
