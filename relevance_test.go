@@ -2,12 +2,14 @@ package iokl
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
@@ -47,6 +49,35 @@ func TestFitOnRelevantColumns(t *testing.T) {
 	constant := mat.NewDense(120, 2, nil)
 	if _, err := Fit(bg, X, constant, Options{Lambda: 1, Kernels: []string{"gaussian:relevant"}}); !errors.Is(err, ErrInput) {
 		t.Errorf("constant targets: %v", err)
+	}
+}
+
+// TestFitOnRanks says that kernels on ranks see the order of the values of a column alone, up to as many samples as there are knots.
+func TestFitOnRanks(t *testing.T) {
+	X, Y := learntest.Hidden(defaults.RankKnots, 3)
+	bent := new(mat.Dense)
+	bent.Apply(func(_, _ int, v float64) float64 { return math.Exp(3 * v) }, X)
+	predict := func(X *mat.Dense, spec string) *mat.Dense {
+		m, err := Fit(bg, X, Y, Options{Lambda: 1e-3, Learn: "none", Kernels: []string{spec}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		P, err := m.Predict(X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return P
+	}
+	for _, c := range []struct {
+		spec string
+		same bool
+	}{{"laplacian:ranks", true}, {"gaussian:ranks:median*0.5", true}, {"laplacian:all", false}} {
+		if same := mat.EqualApprox(predict(X, c.spec), predict(bent, c.spec), 1e-9); same != c.same {
+			t.Errorf("%s: same predictions from exp(3x) as from x: %v, want %v", c.spec, same, c.same)
+		}
+	}
+	if !mat.EqualApprox(predict(X, "nystrom:laplacian:ranks:median:33:uniform"), predict(X, "laplacian:ranks"), 1e-6) {
+		t.Error("landmarks at all samples predict otherwise than the exact kernel")
 	}
 }
 

@@ -45,9 +45,9 @@
 //	FORM     = "pairs" | "phases"
 //	LANDMARKS = "kmeans" | "uniform" | "leverage"
 //
-// A group may come with a factor for each of its columns, or with linear combinations
-// of them (directions), which kernels then see in place of the columns. Package iokl
-// has two such groups that it learns from the targets: "relevant" and "directions".
+// A group may come with a factor for each of its columns, with values that they are ranked
+// among, or with linear combinations of them (directions), which kernels then see in place of the columns. Package iokl
+// has three such groups: "ranks", and "relevant" and "directions", which it learns from the targets.
 //
 // "each" makes one kernel of every column, "groups" one of every named group,
 // and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13

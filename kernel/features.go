@@ -14,6 +14,9 @@ import (
 type Group struct {
 	Name    string
 	Columns []int
+	// Knots are ascending values of each of Columns. Kernels see where a value lies among them, from −√3 to √3, in place of the
+	// value. nil means the values.
+	Knots [][]float64
 	// Scale has a factor ≥ 0 for each of Columns, by which kernels multiply it: the
 	// larger, the more the column matters. nil means 1 for all.
 	Scale []float64
@@ -139,4 +142,6 @@ func inRange(sets []subset, d int) error {
 	return nil
 }
 
-func (g *Group) subset() subset { return subset{g.Name, view{g.Columns, g.Scale, g.Directions}} }
+func (g *Group) subset() subset {
+	return subset{g.Name, view{g.Columns, g.Knots, g.Scale, g.Directions}}
+}

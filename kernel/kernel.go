@@ -24,11 +24,13 @@ var (
 // Kernel is one scalar kernel with all its parameters: what a model stores.
 // It is filled by Spec.Resolve, or by hand.
 type Kernel struct {
-	Name    string    `json:"name"`
-	Kind    Kind      `json:"kind"`
-	Inputs  int       `json:"inputs"`            // columns of X
-	Columns []int     `json:"columns,omitempty"` // columns the kernel looks at; empty means all
-	Scale   []float64 `json:"scale,omitempty"`   // factor of each of them; empty means 1
+	Name    string `json:"name"`
+	Kind    Kind   `json:"kind"`
+	Inputs  int    `json:"inputs"`            // columns of X
+	Columns []int  `json:"columns,omitempty"` // columns the kernel looks at; empty means all
+	// Knots are ascending values of each of them, whose ranks the kernel looks at; empty means the values.
+	Knots [][]float64 `json:"knots,omitempty"`
+	Scale []float64   `json:"scale,omitempty"` // factor of each of them; empty means 1
 	// Directions are the linear combinations of the columns, so scaled, that the
 	// kernel looks at; empty means the columns themselves.
 	Directions [][]float64 `json:"directions,omitempty"`
@@ -45,7 +47,7 @@ type Kernel struct {
 	Approx *Approximation `json:"approx,omitempty"`
 }
 
-var errChi2Directions = fmt.Errorf("%w: chi2 wants values ≥ 0, and directions are of any sign", ErrSpec)
+var errChi2Signs = fmt.Errorf("%w: chi2 wants values ≥ 0, and ranks and directions are of any sign", ErrSpec)
 
 // Dictionary is an ordered list of kernels; η_j weighs element j.
 type Dictionary []Kernel
@@ -86,8 +88,8 @@ func (k *Kernel) valid() error {
 		return errors.New("no input columns")
 	case k.Kind.HasWidth() && (!(k.Width > 0) || math.IsInf(k.Width, 0)):
 		return fmt.Errorf("width %g is not a positive finite number", k.Width)
-	case k.Kind.def().metric == chiSquare && len(k.Directions) > 0:
-		return errChi2Directions
+	case k.Kind.def().metric == chiSquare && len(k.Directions)+len(k.Knots) > 0:
+		return errChi2Signs
 	}
 	if err := k.Kind.def().checkParams(k.Params, false); err != nil {
 		return err

@@ -66,8 +66,8 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64, known *Median
 		return nil, err
 	}
 	for _, set := range sets {
-		if s.Kind.def().metric == chiSquare && set.directions != nil {
-			return nil, errChi2Directions
+		if s.Kind.def().metric == chiSquare && (set.directions != nil || set.knots != nil) {
+			return nil, errChi2Signs
 		}
 		if err := s.checkData(X, set.columns); err != nil {
 			return nil, err
@@ -134,7 +134,7 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 
 // kernels is the kernels of the specification on one set of features.
 func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
-	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Scale: set.scale, Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Params: slices.Clone(s.Params)}
+	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Knots: set.knots, Scale: set.scale, Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Params: slices.Clone(s.Params)}
 	one := s
 	one.Features = set.label
 	if s.Approx != nil && s.Approx.Sampler == Auto {

@@ -10,7 +10,7 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// TestScaledGroup compares kernels on a group with factors, and with directions, with
+// TestScaledGroup compares kernels on a group with factors, of ranks, and with directions, with
 // the same kernels on data that were so transformed, beside a group of the same
 // columns without.
 func TestScaledGroup(t *testing.T) {
@@ -18,7 +18,8 @@ func TestScaledGroup(t *testing.T) {
 	columns, scale := []int{4, 0, 2, 5, 1, 7}, []float64{2, 0.5, 0, 1.5, 3, 0.1}
 	X, New := positiveX(rng, 70, 8), positiveX(rng, 9, 8)
 	directions := [][]float64{{1, 2, 0, -1, 0.3, 1}, {0, 1, 1, 0.5, 2, -3}, {-2, 0, 0.1, 0.2, 1, 1}, {0.7, 0, 0, 1, 0, 0}, {1, 1, 1, 1, 1, 1}}
-	groups := []Group{{Name: "plain", Columns: columns}, {Name: "scaled", Columns: columns, Scale: scale}, {Name: "turned"}}
+	groups := []Group{{Name: "plain", Columns: columns}, {Name: "scaled", Columns: columns, Scale: scale}, {Name: "turned"}, {Name: "ranked"}}
+	knots := [][]float64{{0.1, 0.5, 0.9}, {0.2, 0.2, 0.3}, {0, 1}, {0.4, 0.45, 0.5, 0.8}, {0.1, 2}, {0.3, 0.6}}
 	for _, spec := range []string{
 		"gaussian:%:median", "gaussian:%:0.7:center", "laplacian:%:median", "matern32:%:median", "cauchy:%:1",
 		"linear:%:unit", "poly:2:%:1", "cosine:%", "chi2:%:median",
@@ -29,12 +30,20 @@ func TestScaledGroup(t *testing.T) {
 			for _, row := range directions {
 				groups[2].Directions = append(groups[2].Directions, row[:d])
 			}
+			groups[3] = Group{Name: "ranked", Columns: columns[:d], Knots: knots[:d], Scale: scale[:d]}
 			times := func(x blas.General) blas.General {
 				z := blas.NewGeneral(x.Rows, d)
 				for i := range x.Rows {
 					for c, col := range columns[:d] {
 						blas.Row(z, i)[c] = blas.Row(x, i)[col] * scale[c]
 					}
+				}
+				return z
+			}
+			order := func(x blas.General) blas.General {
+				z := blas.NewGeneral(x.Rows, d)
+				for i := range z.Data {
+					z.Data[i] = scale[i%d] * rank(knots[i%d], blas.Row(x, i/d)[columns[i%d]])
 				}
 				return z
 			}
@@ -64,8 +73,8 @@ func TestScaledGroup(t *testing.T) {
 				}
 				return grams[len(grams)-1], cross
 			}
-			for group, of := range map[string]func(x blas.General) blas.General{"scaled": times, "turned": turn} {
-				if group == "turned" && strings.HasPrefix(spec, "chi2") {
+			for group, of := range map[string]func(x blas.General) blas.General{"scaled": times, "turned": turn, "ranked": order} {
+				if group != "scaled" && strings.HasPrefix(spec, "chi2") {
 					continue
 				}
 				got, gotCross := one(spec, group, X, New)
@@ -81,6 +90,45 @@ func TestScaledGroup(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRank has the ranks of values below, at, between and above knots, some of which are equal.
+func TestRank(t *testing.T) {
+	for _, c := range []struct {
+		knots   []float64
+		v, want float64 // of √3
+	}{
+		{[]float64{0, 0, 0, 1, 3}, -1, -1},
+		{[]float64{0, 0, 0, 1, 3}, 0, -0.5},
+		{[]float64{0, 0, 0, 1, 3}, 0.5, 0.25},
+		{[]float64{0, 0, 0, 1, 3}, 1, 0.5},
+		{[]float64{0, 0, 0, 1, 3}, 1.5, 0.625},
+		{[]float64{0, 0, 0, 1, 3}, 3, 1},
+		{[]float64{0, 0, 0, 1, 3}, 9, 1},
+		{[]float64{-2, 5, 5}, 5, 0.5},
+		{[]float64{2, 2}, 7, 0},
+		{[]float64{2}, 2, 0},
+	} {
+		if got := rank(c.knots, c.v) / math.Sqrt(3); !(math.Abs(got-c.want) <= 1e-15) {
+			t.Errorf("%g among %v: %g·√3, want %g·√3", c.v, c.knots, got, c.want)
+		}
+	}
+}
+
+func TestBadKnots(t *testing.T) {
+	for want, knots := range map[string][][]float64{
+		"knots of 1 columns for 2 columns": {{0, 1}}, "knots of column 2": {{0, 1}, {1, 0}}, "knots of column 1": {{}, {0, 1}},
+		"ascending order": {{0, 1}, {0, math.NaN(), 1}}, "numbers in ascending order": {{math.NaN(), 1}, {0, 1}}, "column 1: numbers": {{0, math.Inf(1)}, {0, 1}},
+	} {
+		k := Kernel{Name: "k", Kind: Gaussian, Inputs: 2, Width: 1, Knots: knots}
+		if err := k.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("knots %v: %v, want %q", knots, err, want)
+		}
+	}
+	k := Kernel{Name: "k", Kind: Chi2, Inputs: 1, Width: 1, Knots: [][]float64{{0, 1}}}
+	if err := k.Validate(); err == nil || !strings.Contains(err.Error(), "ranks and directions are of any sign") {
+		t.Errorf("chi2 of ranks: %v", err)
 	}
 }
 

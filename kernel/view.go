@@ -11,16 +11,17 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// view is what a kernel sees of the inputs: some of the columns, scaled, or
+// view is what a kernel sees of the inputs: some of the columns or their ranks, scaled, or
 // linear combinations of them.
 type view struct {
 	columns    []int       // nil means all
+	knots      [][]float64 // that each of them is ranked among; nil: their values
 	scale      []float64   // of each of them; nil means 1
 	directions [][]float64 // coefficients of each combination; nil: the columns themselves
 }
 
 func (k *Kernel) view() view {
-	return view{nilIfEmpty(k.Columns), nilIfEmpty(k.Scale), nilIfEmpty(k.Directions)}
+	return view{nilIfEmpty(k.Columns), nilIfEmpty(k.Knots), nilIfEmpty(k.Scale), nilIfEmpty(k.Directions)}
 }
 
 func nilIfEmpty[T any](v []T) []T {
@@ -45,7 +46,7 @@ func (v view) dim(inputs int) int {
 
 func (v view) same(w view) bool {
 	return slices.Equal(v.columns, w.columns) && slices.Equal(v.scale, w.scale) &&
-		slices.EqualFunc(v.directions, w.directions, slices.Equal[[]float64])
+		slices.EqualFunc(v.knots, w.knots, slices.Equal[[]float64]) && slices.EqualFunc(v.directions, w.directions, slices.Equal[[]float64])
 }
 
 // Features is what the kernel sees of the rows of X (l×d): l×Dim, X itself where
@@ -53,7 +54,7 @@ func (v view) same(w view) bool {
 func (k *Kernel) Features(X blas.General) blas.General { return k.view().of(X) }
 
 func (v view) of(X blas.General) blas.General {
-	if v.columns == nil && v.scale == nil && v.directions == nil {
+	if v.columns == nil && v.knots == nil && v.scale == nil && v.directions == nil {
 		return X
 	}
 	S := v.picked(X)
@@ -69,9 +70,9 @@ func (v view) of(X blas.General) blas.General {
 	return Z
 }
 
-// picked is the columns, scaled.
+// picked is the columns or their ranks, scaled.
 func (v view) picked(X blas.General) blas.General {
-	if v.columns == nil && v.scale == nil {
+	if v.columns == nil && v.knots == nil && v.scale == nil {
 		return X
 	}
 	width := X.Cols
@@ -87,6 +88,9 @@ func (v view) picked(X blas.General) blas.General {
 		for c, col := range v.columns {
 			to[c] = from[col]
 		}
+		for c, knots := range v.knots {
+			to[c] = rank(knots, to[c])
+		}
 		for c, s := range v.scale {
 			to[c] *= s
 		}
@@ -94,8 +98,39 @@ func (v view) picked(X blas.General) blas.General {
 	return S
 }
 
-// check checks factors and directions for d columns.
+// rank is where v lies among ascending knots, from −√3 at the first of them to √3 at the last, so that ranks of the values
+// that the knots are quantiles of have mean 0 and, where no two are equal, variance 1. Between knots it is linear, beyond
+// their ends constant, and the middle of those that are equal to v.
+func rank(knots []float64, v float64) float64 {
+	last := len(knots) - 1
+	if knots[0] == knots[last] {
+		return 0
+	}
+	at, found := slices.BinarySearch(knots, v)
+	place := float64(min(at, last))
+	switch {
+	case found:
+		end := at
+		for end < last && knots[end+1] == v {
+			end++
+		}
+		place = float64(at+end) / 2
+	case 0 < at && at <= last:
+		place -= (knots[at] - v) / (knots[at] - knots[at-1])
+	}
+	return math.Sqrt(3) * (2*place/float64(last) - 1)
+}
+
+// check checks knots, factors and directions for d columns.
 func (v view) check(d int) error {
+	if v.knots != nil && len(v.knots) != d {
+		return fmt.Errorf("knots of %d columns for %d columns", len(v.knots), d)
+	}
+	for c, knots := range v.knots {
+		if len(knots) == 0 || !slices.IsSorted(knots) || math.IsNaN(knots[0]) || math.IsInf(knots[len(knots)-1]-knots[0], 0) {
+			return fmt.Errorf("knots of column %d: numbers in ascending order are needed", c+1)
+		}
+	}
 	if err := checkScale(v.scale, d); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (m *Map) chooseNystrom(ctx context.Context, X blas.General) error {
 
 // onOwnColumns is the kernel on data that hold its columns only.
 func onOwnColumns(k kernel.Kernel) kernel.Kernel {
-	k.Inputs, k.Columns, k.Scale, k.Directions, k.Approx = k.Dim(), nil, nil, nil, nil
+	k.Inputs, k.Columns, k.Knots, k.Scale, k.Directions, k.Approx = k.Dim(), nil, nil, nil, nil, nil
 	return k
 }
 

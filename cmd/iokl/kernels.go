@@ -16,7 +16,7 @@ func newKernelsTopic() *cobra.Command {
 		Long: `--kernel takes a SPEC, with r = ‖x−z‖:
 
 ` + kernel.Usage() + `
-FEATURES  all (default), each, groups, the name of a group, relevant, directions, or columns as 0-3,7
+FEATURES  all (default), each, groups, the name of a group, ranks, relevant, directions, or columns as 0-3,7
 WIDTHS    σ: median (default), median*0.5,1,2, numbers as 0.5,1, or powers as 2^-6..2^6
 :unit     after a SPEC: k(x,z)/√(k(x,x)·k(z,z))
 :center   after a SPEC: inner products of centred features

@@ -133,8 +133,9 @@ const (
 	Beside   = 1
 )
 
-// What kernels on relevant columns and directions are learned with.
+// What kernels on ranks, relevant columns and directions are learned with.
 const (
+	RankKnots        = 33  // quantiles of a column
 	RelevanceRounds  = 4   // of kernel ridge regression and new factors
 	RelevanceSamples = 400 // that it looks at, at most
 	// Negligible is the share of the largest below which a direction is left out.

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// What SPECs call the columns by what the targets of the training data tell about them:
-// all, scaled by how much the targets vary with each, as in gaussian:relevant:median,
+// What SPECs call the columns by what the training data tell about them: where their values lie among those of all samples,
+// as in gaussian:ranks:median; all, scaled by how much the targets vary with each,
 // and the linear combinations of them along which the targets vary.
 const (
+	Ranks              = "ranks"
 	RelevantColumns    = "relevant"
 	RelevantDirections = "directions"
 )
@@ -68,6 +69,9 @@ func Bases(cols int) [][]string {
 	}
 	if !hasEach(cols) {
 		return all
+	}
+	for _, w := range []string{"0.25", "0.5", "1", "2"} {
+		all = append(all, []string{"gaussian:" + Ranks + ":median*" + w}, []string{"laplacian:" + Ranks + ":median*" + w})
 	}
 	for _, w := range []string{"0.5", "1", "2"} {
 		for _, kind := range []string{"gaussian", "laplacian"} {

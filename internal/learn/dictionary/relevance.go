@@ -1,4 +1,4 @@
-// This file learns, by kernel ridge regression, along which columns and directions the targets vary.
+// This file learns the ranks of columns, and by kernel ridge regression along which columns and directions the targets vary.
 
 package dictionary
 
@@ -15,16 +15,20 @@ import (
 	"github.com/iokl/iokl/kernel"
 )
 
-// learnGroups adds the relevant columns and directions to the groups where a SPEC
+// learnGroups adds the ranks, the relevant columns and directions to the groups where a SPEC
 // refers to them and there is no group of that name.
 func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
-	for _, name := range []string{defaults.RelevantColumns, defaults.RelevantDirections} {
+	for _, name := range []string{defaults.Ranks, defaults.RelevantColumns, defaults.RelevantDirections} {
 		named := func(g kernel.Group) bool { return g.Name == name }
 		asked := func(text string) bool {
 			s, err := kernel.Parse(text)
 			return err == nil && s.Features == name
 		}
 		if slices.ContainsFunc(r.opt.Groups, named) || !slices.ContainsFunc(specs, asked) {
+			continue
+		}
+		if name == defaults.Ranks {
+			r.opt.Groups = append(r.opt.Groups, ranks(r.z))
 			continue
 		}
 		if r.y.Rows != r.z.Rows {
@@ -54,6 +58,26 @@ func everyColumn(name string, Z blas.General) kernel.Group {
 	g := kernel.Group{Name: name}
 	for c := range Z.Cols {
 		g.Columns = append(g.Columns, c)
+	}
+	return g
+}
+
+// ranks is all columns of Z with their quantiles.
+func ranks(Z blas.General) kernel.Group {
+	g := everyColumn(defaults.Ranks, Z)
+	for c := range Z.Cols {
+		sorted := make([]float64, Z.Rows)
+		for i := range sorted {
+			sorted[i] = blas.Row(Z, i)[c]
+		}
+		slices.Sort(sorted)
+		knots := make([]float64, defaults.RankKnots)
+		for k := range knots {
+			at, part := math.Modf(float64(k) / float64(len(knots)-1) * float64(Z.Rows-1))
+			low, high := sorted[int(at)], sorted[min(int(at)+1, Z.Rows-1)]
+			knots[k] = low + part*(high-low)
+		}
+		g.Knots = append(g.Knots, knots)
 	}
 	return g
 }
