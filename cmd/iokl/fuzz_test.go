@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/iokl/iokl/internal/table"
 )
 
-// FuzzReports reads what may be the JSON of cv or of granger, of which pages are made, and what may be
-// the checkpoint of a graph's rounds.
+// FuzzReports makes pages of what may be the JSON of cv or of granger, and reads what may be the checkpoint of a
+// graph's rounds.
 func FuzzReports(f *testing.F) {
 	dir := f.TempDir()
 	for name, text := range map[string]string{"s.csv": "a,b\n" + strings.Repeat("0,1\n1,0\n1,1\n0,0\n0.5,0.1\n", 5), "c.json": ""} {
@@ -41,7 +42,10 @@ func FuzzReports(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := readJSON(path, "c.json")
+		s, err := readJSON(path, "c.json")
+		if err == nil {
+			err = newPage([]subject{s}).Write(io.Discard)
+		}
 		if err != nil && !errors.Is(err, table.ErrData) {
 			t.Fatal(err)
 		}

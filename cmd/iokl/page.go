@@ -117,8 +117,8 @@ func readJSON(path, name string) (subject, error) {
 		if err := json.Unmarshal(text, r); err != nil {
 			return foreign(err)
 		}
-		if len(r.Points) == 0 {
-			return foreign("it has no settings")
+		if err := r.check(); err != nil {
+			return foreign(err)
 		}
 		return cvSubject(name, r), nil
 	case is.Graph != nil:

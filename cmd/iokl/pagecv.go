@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -12,6 +13,19 @@ import (
 	"github.com/iokl/iokl/internal/page"
 	"github.com/iokl/iokl/internal/picture"
 )
+
+// check refuses a report that cv did not print.
+func (r *cvReport) check() error {
+	if len(r.Points) == 0 {
+		return errors.New("it has no settings")
+	}
+	for k, p := range r.Points {
+		if len(p.Kernels) == 0 || !(p.Lambda > 0) {
+			return fmt.Errorf("its setting %d has no kernels or no λ", k+1)
+		}
+	}
+	return nil
+}
 
 // errorText is an error of cross-validation with its standard error.
 func errorText(metric string, mean, stderr float64) string {
