@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,17 +45,20 @@ func tableOf(t *testing.T, dir string, l, d, n int) {
 	}
 }
 
-// measured runs a command line as a process, which the shell starts under a limit of so
-// many KiB of addresses, unless that is 0. It returns what it said, and its largest resident
-// size. A process that is killed, or that the runtime ends for want of memory, fails the test.
-func measured(t *testing.T, dir, line string, kib int) (said string, status int, resident int64) {
+// measured runs a command line as a process, which the shell starts after the command limit, unless
+// that is "", in a mount namespace of its own where that mounts. It returns what it said, and its largest resident size. A process
+// that is killed, or that the runtime ends for want of memory, fails the test.
+func measured(t *testing.T, dir, line, limit string) (said string, status int, resident int64) {
 	t.Helper()
 	cmd := process(t, dir, line)
 	file := filepath.Join(t.TempDir(), "status")
 	cmd.Env = append(cmd.Env, "IOKL_TEST_STATUS="+file)
-	if kib > 0 {
+	if limit != "" {
+		if strings.HasPrefix(limit, "mount ") {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+		}
 		cmd.Path = "/bin/sh"
-		cmd.Args = []string{"sh", "-c", fmt.Sprintf("ulimit -v %d; exec %q", kib, cmd.Args[0])}
+		cmd.Args = []string{"sh", "-c", fmt.Sprintf("%s && exec %q", limit, cmd.Args[0])}
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -80,32 +83,57 @@ func measured(t *testing.T, dir, line string, kib int) (said string, status int,
 	return said, status, resident << 10
 }
 
-// TestPeakWithinMemory compares the largest resident size of fits, of exact kernels and of
-// features, with the memory that they are given.
-func TestPeakWithinMemory(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("resident sizes are those of Linux")
+// underGroup is the shell command after which the files of control groups, in a mount namespace of its own, show a group
+// that is limited to so many bytes.
+func underGroup(t *testing.T, limit int64) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "memory.max", fmt.Sprint(limit))
+	write(t, dir, "memory.current", fmt.Sprint(10<<20)) // a process of Go that has just begun
+	command := fmt.Sprintf("mount --bind %q /sys/fs/cgroup", dir)
+	try := exec.Command("/bin/sh", "-c", command)
+	try.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if out, err := try.CombinedOutput(); err != nil {
+		t.Skipf("no mounts in a namespace of its own here: %v %s", err, out)
 	}
+	return command
+}
+
+// TestPeakWithinMemory compares the largest resident size of fits, of exact kernels and of
+// features, with the memory that they are given, or that their control group has.
+func TestPeakWithinMemory(t *testing.T) {
 	dir := t.TempDir()
 	tableOf(t, dir, 1500, 6, 3)
 	for _, c := range []struct {
 		memory int64 // MiB
 		line   string
 		refuse bool
+		group  bool
 	}{
-		{200, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false},
-		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true},
-		{200, "--kernel gaussian:each:median*1,2 --lambda 1e-3", true},
-		{150, "", false},
+		{200, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false, false},
+		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, false},
+		{200, "--kernel gaussian:each:median*1,2 --lambda 1e-3", true, false},
+		{150, "", false, false},
+		{200, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false, true},
+		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, true},
 	} {
-		line := fmt.Sprintf("fit --x x.npy --y y.npy -q --memory %dMiB %s", c.memory, c.line)
-		said, status, resident := measured(t, dir, line, 0)
-		if refused := status == exitUsage && strings.Contains(said, "not enough memory"); refused != c.refuse || !refused && status != exitOK {
-			t.Errorf("%s: status %d: %s", line, status, said)
-		}
-		if limit := c.memory << 20; resident > limit+limit/5 {
-			t.Errorf("%s: %d MiB are resident", line, resident>>20)
-		}
+		t.Run(fmt.Sprintf("%d MiB %s, of a group: %v", c.memory, c.line, c.group), func(t *testing.T) {
+			line, limit, most := "fit --x x.npy --y y.npy -q "+c.line, "", c.memory<<20
+			if c.group {
+				limit = underGroup(t, most)
+			} else {
+				line += fmt.Sprintf(" --memory %dMiB", c.memory)
+				most += most / 5
+			}
+			said, status, resident := measured(t, dir, line, limit)
+			if refused := status == exitUsage && strings.Contains(said, "not enough memory"); refused != c.refuse || !refused && status != exitOK {
+				t.Errorf("status %d: %s", status, said)
+			}
+			if resident > most {
+				t.Errorf("%d MiB are resident", resident>>20)
+			}
+			t.Logf("status %d, %d MiB", status, resident>>20)
+		})
 	}
 }
 
@@ -132,9 +160,6 @@ func TestTablesBeyondMemory(t *testing.T) {
 // whose addresses the system limits. None may be killed. -corners and -sizes add large tables, of
 // which the choice of settings has a budget of time.
 func TestSizesUnderALimit(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the limit of addresses is that of Linux")
-	}
 	var sizes [][3]int
 	kib, mostCells := 3<<20, 3000.0
 	rows, columns, outputs := []int{2, 40}, []int{1, 60}, []int{1, 5}
@@ -171,7 +196,7 @@ func TestSizesUnderALimit(t *testing.T) {
 			dir := t.TempDir()
 			tableOf(t, dir, l, d, n)
 			start := time.Now()
-			said, status, resident := measured(t, dir, line, limit)
+			said, status, resident := measured(t, dir, line, fmt.Sprint("ulimit -v ", limit))
 			if l > 2 && status != exitOK {
 				t.Errorf("status %d: %s", status, said)
 			}
