@@ -60,6 +60,18 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// K·C, which a result holds, overflows although K·C·L does not.
+func TestProductOverflows(t *testing.T) {
+	K, L := blas.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{1e200}}, outputKernel(rand.New(rand.NewPCG(1, 1)), 1, []float64{1e-200})
+	for _, name := range sylvester.Names() {
+		Y := blas.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{1e150}}
+		_, err := solverNamed(t, name).Solve(context.Background(), blas.NewGeneral(1, 1), system(K, L, 1), Y, sylvester.Options{})
+		if !errors.Is(err, sylvester.ErrNotFinite) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestTraceSeesEveryIteration(t *testing.T) {
 	c := cases()[0]
 	for _, name := range iterative() {

@@ -141,7 +141,7 @@ func drawSystem(seed uint64, rows int) *randomSystem {
 		if e := p.ek + p.el; e > 900 || e < -900 { // μ is no number of normal size
 			p.el = 0
 		}
-		if e := p.ey - p.ek - p.el; e > 900 || e < -900 { // nor C
+		if e, kc := p.ey-p.ek-p.el, p.ey-p.el; e > 900 || e < -900 || kc > 900 || kc < -900 { // nor C, nor K·C
 			p.ey = 0
 		}
 	}
@@ -257,7 +257,7 @@ func FuzzSolve(f *testing.F) {
 		f.Add(uint64(k), uint8(k))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, which uint8) {
-		p := drawSystem(seed, 12)
+		p := drawSystem(seed, 8)
 		p.solveDensely(t)
 		p.solveBy(t, sylvester.Names()[int(which)%len(sylvester.Names())], seed, new(counts))
 	})

@@ -79,9 +79,9 @@ var (
 	ErrNotConverged = errors.New("sylvester: not converged")
 	// ErrNotSPD says that K, L and μ do not make a positive definite system.
 	ErrNotSPD = errors.New("sylvester: the system is not positive definite")
-	// ErrNotFinite says that K, L, Y or the starting point holds NaN or an infinity, or that
-	// Options.Tol is NaN.
-	ErrNotFinite = errors.New("sylvester: an argument is not finite")
+	// ErrNotFinite says that K, L, Y or the starting point holds NaN or an infinity, that
+	// Options.Tol is NaN, or that the solution or K times it overflows.
+	ErrNotFinite = errors.New("sylvester: a number is not finite")
 )
 
 // Solver is one method. It keeps scratch, preconditioners and factorizations
