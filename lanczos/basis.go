@@ -44,7 +44,7 @@ func (s *eigs) orthonormalize(from int) {
 	}
 	// Random vectors for the columns that were lost.
 	for tries := 0; made < b && tries < 3*b; tries++ {
-		x := blas.View(s.narrow(s.X, 1), 0, 0, s.n, 1)
+		x := s.narrow(s.W, 1)
 		for i := range s.n {
 			x.Data[i] = s.rng.NormFloat64()
 		}
@@ -112,6 +112,9 @@ func (s *eigs) restart() {
 			row := blas.Row(s.Q, i)
 			row[keep+c] = row[s.dim+c]
 		}
+	}
+	if s.opt.Block == 1 {
+		blas.Copy(s.X, column(s.Q, keep-1))
 	}
 	s.dim = keep
 	s.res.Restarts++

@@ -148,6 +148,7 @@ func (s *eigs) begin() error {
 // and makes the residual the new next block.
 func (s *eigs) extend() error {
 	b, d := s.next, s.dim+s.next
+	s.X, s.P = s.P, s.X
 	X, W := s.narrow(s.X, b), s.narrow(s.W, b)
 	blas.Copy(X, blas.View(s.Q, 0, s.dim, s.n, b))
 	s.A.Apply(W, X)
@@ -162,11 +163,10 @@ func (s *eigs) extend() error {
 	}
 	for range 2 {
 		Q, H := blas.View(s.Q, 0, first, s.n, d-first), blas.View(s.H, first, 0, d-first, b)
-		if b == 1 && d-first <= 2 {
-			for j := range d - first { // rows of two elements are too short for the level 2
-				q := column(Q, j)
-				h := dot(q, W)
-				axpy(-h, q, W)
+		if s.opt.Block == 1 && d-first <= 2 {
+			for j, q := range [][]float64{s.P.Data, X.Data}[2-(d-first):] { // of Q, too short for the level 2
+				h := blas.Dot(q, W.Data)
+				blas.Axpy(-h, q, W.Data)
 				H.Data[j*H.Stride] = h
 			}
 		} else {

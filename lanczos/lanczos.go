@@ -73,7 +73,7 @@ var (
 	ErrNotFinite = errors.New("lanczos: not finite")
 )
 
-// Workspace is the scratch: N·(MaxDim + 3·Block + 2·K) floats and a few times
+// Workspace is the scratch: N·(MaxDim + 4·Block + 2·K) floats and a few times
 // MaxDim², kept between calls, so that nothing is allocated after the first call
 // of a size. It is ready at zero, must not be copied, and serves one goroutine.
 type Workspace struct {
@@ -81,6 +81,7 @@ type Workspace struct {
 
 	Q      blas.General // N×(MaxDim+Block): the basis, then the next block
 	X, W   blas.General // N×Block: a block, and A times it
+	P      blas.General // N×Block: the block before X
 	T      blas.General // MaxDim×MaxDim: QᵀAQ
 	S      blas.General // eigenvectors of T, one per column, the wanted first
 	tri    tridiagonal  // T where Block is 1
@@ -156,7 +157,7 @@ func (o Options) withDefaults(n int) Options {
 func (w *Workspace) resize(n int, o Options) {
 	d, b := o.MaxDim, o.Block
 	w.Q = blas.Reshape(w.Q, n, d+b)
-	w.X, w.W = blas.Reshape(w.X, n, b), blas.Reshape(w.W, n, b)
+	w.X, w.W, w.P = blas.Reshape(w.X, n, b), blas.Reshape(w.W, n, b), blas.Reshape(w.P, n, b)
 	w.T, w.S = blas.Reshape(w.T, d, d), blas.Reshape(w.S, d, d)
 	if b == 1 {
 		w.turn, w.turned = blas.Reshape(w.turn, d, d), blas.Reshape(w.turned, d, d)
