@@ -4,6 +4,13 @@
 
 package openblas
 
+/*
+#cgo noescape LAPACKE_dgetrf
+#cgo nocallback LAPACKE_dgetrf
+int LAPACKE_dgetrf(int layout, int m, int n, double *a, int lda, int *ipiv);
+*/
+import "C"
+
 import (
 	"errors"
 	"fmt"
@@ -45,6 +52,25 @@ func square(a blas64.General) int {
 func (impl Implementation) Potrf(a blas64.General) bool {
 	square(a)
 	return lapack.New(impl).Potrf(a)
+}
+
+// LU overwrites the square a by the factors of aᵀ = P·L·U: OpenBLAS works on columns, and
+// LAPACKE's copies for rows would cost a third more. It reports whether U has no zero on its diagonal.
+func (Implementation) LU(a blas64.General, pivots []int) bool {
+	const columns = 102
+	n := square(a)
+	if n == 0 {
+		return true
+	}
+	at := make([]C.int, n)
+	info := C.int(0)
+	factor(n, func() {
+		info = C.LAPACKE_dgetrf(columns, C.int(n), C.int(n), (*C.double)(&a.Data[0]), C.int(a.Stride), &at[0])
+	})
+	for i, p := range at {
+		pivots[i] = int(p) - 1
+	}
+	return info == 0
 }
 
 // Syevd implements blas.LAPACK by divide and conquer.

@@ -4,7 +4,9 @@ package openblas
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -12,6 +14,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"github.com/iokl/iokl/blas/native"
+	"github.com/iokl/iokl/internal/lapack"
 	"github.com/iokl/iokl/internal/par"
 )
 
@@ -105,4 +109,28 @@ func TestSizesBeyond32Bits(t *testing.T) {
 		}
 	}()
 	Implementation{}.Dgemv(blas.NoTrans, 1, 1, 1, make([]float64, 1), 1<<31, make([]float64, 1), 1, 0, make([]float64, 1), 1)
+}
+
+// TestLU compares the factors of aᵀ, which stand in the columns, with this module's.
+func TestLU(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	for _, n := range []int{1, 2, 17, 200} {
+		a, at := blas64.General{Rows: n, Cols: n, Stride: n, Data: randomMatrix(rng, n)}, make([]float64, n*n)
+		for i := range at {
+			at[i] = a.Data[i%n*n+i/n]
+		}
+		b, pivots, want := blas64.General{Rows: n, Cols: n, Stride: n, Data: at}, make([]int, n), make([]int, n)
+		if !(Implementation{}).LU(a, pivots) || !lapack.New(native.New()).LU(b, want) || !slices.Equal(pivots, want) {
+			t.Fatalf("order %d: pivots %v, want %v", n, pivots, want)
+		}
+		for i, v := range at {
+			if got := a.Data[i%n*n+i/n]; !(math.Abs(got-v) <= 1e-10*(1+math.Abs(v))) {
+				t.Fatalf("order %d: %g, want %g", n, got, v)
+			}
+		}
+		clear(a.Data)
+		if (Implementation{}).LU(a, pivots) {
+			t.Errorf("order %d: zero is not singular", n)
+		}
+	}
 }

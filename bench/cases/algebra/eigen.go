@@ -38,6 +38,12 @@ var factorizations = []factorization{
 		}
 		return nil
 	}},
+	{"lu", func(n float64) float64 { return 2 * n * n * n / 3 }, func(be blas.Backend, a blas.General) error {
+		if !be.(factorsLU).LU(a, make([]int, a.Rows)) {
+			return fmt.Errorf("lu of order %d: singular", a.Rows)
+		}
+		return nil
+	}},
 	{"tridiagonal reduction", func(n float64) float64 { return 4 * n * n * n / 3 }, func(be blas.Backend, a blas.General) error {
 		be.Sytrd(a, make([]float64, a.Rows), make([]float64, a.Rows-1), make([]float64, a.Rows-1))
 		return nil
@@ -62,6 +68,11 @@ var factorizations = []factorization{
 	}},
 }
 
+// factorsLU is what backends have that factorize a, or its transpose, as P·L·U.
+type factorsLU interface {
+	LU(a blas.General, pivots []int) bool
+}
+
 // lengthy are the factorizations that take seconds from order 1000 on.
 var lengthy = map[string]bool{"svd": true, "schur": true}
 
@@ -81,6 +92,9 @@ func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			for _, be := range blas.Backends() {
 				if be.Name() == "gonum" && n > bench.Pick(env, 300, 1000) {
 					continue // tens of seconds that show nothing new
+				}
+				if _, ok := be.(factorsLU); !ok && f.name == "lu" {
+					continue
 				}
 				all = append(all, bench.Contender{Name: be.Name(), Run: func() error { return f.run(be, blas.Clone(A)) }})
 			}

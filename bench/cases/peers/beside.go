@@ -23,7 +23,8 @@ func init() {
 	bench.Register(bench.Case{
 		Name:     "peers",
 		Does:     "scikit-learn, PyTorch, scipy and Octave beside ours: the same data, threads and accuracy",
-		Run:      runPeers,
+		Run:      func(ctx context.Context, env *bench.Env) ([]bench.Result, error) { return besides[env.Part](ctx, env) },
+		Parts:    []string{"ridge", "sylvester", "eigsh", "blis", "multitask"},
 		Minutes:  1,
 		Conclude: concludePeers,
 	})
@@ -32,20 +33,10 @@ func init() {
 // inexactTol is the true relative residual that iterative solvers are asked for.
 const inexactTol = 1e-6
 
-// runPeers measures what other programs offer beside ours: the same data, the
-// same number of threads, and the accuracy that each reached.
-func runPeers(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
-	for _, problem := range []func(context.Context, *bench.Env) ([]bench.Result, error){
-		besideKernelRidge, besideSylvester, besideEigsh, besideBLIS, besideMultiTask,
-	} {
-		part, err := problem(ctx, env)
-		results = append(results, part...)
-		if err != nil {
-			return results, err
-		}
-	}
-	return results, nil
+// besides measures what other programs offer beside ours, for each part of the case: the
+// same data, the same number of threads, and the accuracy that each reached.
+var besides = map[string]func(context.Context, *bench.Env) ([]bench.Result, error){
+	"ridge": besideKernelRidge, "sylvester": besideSylvester, "eigsh": besideEigsh, "blis": besideBLIS, "multitask": besideMultiTask,
 }
 
 // besideKernelRidge fits one Gaussian kernel to many outputs, from the samples on.
