@@ -178,6 +178,7 @@ func combine(F, lo, hi blas.General, searches []search, predictions, scales []bl
 		at[k].scale, at[k].inverse = 1, 1
 	}
 	for j := range searches {
+		s := &searches[j]
 		for i := range F.Rows {
 			for k, P := range predictions {
 				at[k].shift = P.Data[i*P.Stride+j]
@@ -186,11 +187,12 @@ func combine(F, lo, hi blas.General, searches []search, predictions, scales []bl
 				at[k].scale = S.Data[i*S.Stride+j]
 				at[k].inverse = 1 / at[k].scale
 			}
-			hi.Data[i*hi.Stride+j] = searches[j].find(at)
+			cell := s.cell(at)
+			hi.Data[i*hi.Stride+j] = s.from(at, cell)
 			for k := range at {
 				at[k].shift = -at[k].shift
 			}
-			lo.Data[i*lo.Stride+j] = -searches[j].find(at)
+			lo.Data[i*lo.Stride+j] = -s.from(at, s.opposite(cell))
 		}
 	}
 	include(lo, hi, F)
@@ -202,15 +204,14 @@ func (m *Model) searches(ctx context.Context, q Interval, rows int) ([]search, e
 	if err != nil {
 		return nil, err
 	}
-	searches := make([]search, len(lists))
-	for j := range lists {
-		r, err := rank(q.Level, lists[j].count)
-		if err != nil {
-			return nil, err
+	searches, fail := make([]search, len(lists)), make([]error, len(lists))
+	par.For(len(lists), func(j int) {
+		var r int
+		if r, fail[j] = rank(q.Level, lists[j].count); fail[j] == nil {
+			searches[j] = newSearch(lists[j].folds, r, rows)
 		}
-		searches[j] = newSearch(lists[j].folds, r, rows)
-	}
-	return searches, nil
+	})
+	return searches, cmp.Or(fail...)
 }
 
 // sorted are the residuals of each output, as q compares them.

@@ -5,12 +5,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/iokl/iokl/blas"
 )
 
 // The search finds what sorting all numbers does, for lists of any lengths, ties, shifts and scales.
 func TestSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	for trial := range 2000 {
+	grids := 0
+	for trial := range 1000 {
 		at, lists := make([]place, 1+rng.IntN(5)), [][]float64{}
 		var all []float64
 		kind := rng.IntN(5)
@@ -44,7 +47,22 @@ func TestSearch(t *testing.T) {
 			if got := s.find(at); got != all[r-1] {
 				t.Fatalf("trial %d: number %d of %d is %g, want %g", trial, r, len(all), got, all[r-1])
 			}
+			grids += min(s.side, 1)
+			mirrored, below := slices.Clone(at), []float64{}
+			for k, list := range lists {
+				mirrored[k].shift = -at[k].shift
+				for _, v := range list[1 : len(list)-1] {
+					below = append(below, mirrored[k].shift+at[k].scale*v)
+				}
+			}
+			slices.Sort(below)
+			if got := s.from(mirrored, s.opposite(s.cell(at))); got != below[r-1] {
+				t.Fatalf("trial %d, shifts mirrored: number %d of %d is %g, want %g", trial, r, len(all), got, below[r-1])
+			}
 		}
+	}
+	if grids < 1000 {
+		t.Errorf("%d searches had a grid", grids)
 	}
 }
 
@@ -70,28 +88,33 @@ func TestRank(t *testing.T) {
 	}
 }
 
-func BenchmarkSearch(b *testing.B) {
+// BenchmarkCombine makes the intervals of 1024 rows, 20 outputs and 3 folds.
+func BenchmarkCombine(b *testing.B) {
+	const rows, n, folds = 1024, 20, 3
 	rng := rand.New(rand.NewPCG(7, 2))
-	at, lists := make([]place, 3), make([][]float64, 3)
-	for k := range lists {
-		list := make([]float64, 667)
-		for i := range list {
-			list[i] = math.Abs(rng.NormFloat64())
+	searches := make([]search, n)
+	for j := range searches {
+		lists := make([][]float64, folds)
+		for k := range lists {
+			list := make([]float64, 667)
+			for i := range list {
+				list[i] = math.Abs(rng.NormFloat64())
+			}
+			slices.Sort(list)
+			lists[k] = stepped(list)
 		}
-		slices.Sort(list)
-		lists[k] = stepped(list)
+		searches[j] = newSearch(lists, 1801, 100_000)
 	}
-	s := newSearch(lists, 1801, math.MaxInt)
-	shifts := make([]float64, 1<<16) // more than a branch predictor learns
-	for i := range shifts {
-		shifts[i] = 0.2 * rng.NormFloat64()
+	P := make([]blas.General, folds)
+	for k := range P {
+		P[k] = blas.NewGeneral(rows, n)
+		for i := range P[k].Data {
+			P[k].Data[i] = 0.1 * rng.NormFloat64()
+		}
 	}
-	i := 0
+	lo, hi := blas.NewGeneral(rows, n), blas.NewGeneral(rows, n)
 	for b.Loop() {
-		for k := range at {
-			i = (i + 1) % len(shifts)
-			at[k] = place{shift: shifts[i], scale: 1, inverse: 1}
-		}
-		s.find(at)
+		combine(P[0], lo, hi, searches, P, nil)
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*rows*n), "ns/end")
 }

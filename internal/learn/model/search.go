@@ -13,6 +13,12 @@ type search struct {
 	lists   []list
 	rank    int
 	spacing float64 // of all v around the rank
+
+	// counts are how many numbers of each list but the first are taken in a grid of side^(lists − 1) cells: at the centres,
+	// of t = d/(reach + |d|) between −1 and 1 for each shift d relative to that of the first list.
+	counts []uint16
+	side   int // 0 for no grid
+	reach  float64
 }
 
 // list is ascending numbers v, and what tells about where to look for the rank.
@@ -46,6 +52,14 @@ const (
 	farRank    = 4 // as many numbers between a guess and the rank are passed one by one
 )
 
+// The grid of a search.
+const (
+	gridUses  = 25 // for each of its cells, so that making it takes a small part of the time
+	gridMost  = 64 // cells on a side
+	gridReach = 20 // about one number in so many lies between two shifts that differ by reach
+	gridCell  = 4  // numbers between the shifts at the ends of a cell, at most; otherwise guesses are as fast
+)
+
 // newSearch is a search for the rank r among lists as of stepped, made to be used so often.
 func newSearch(lists [][]float64, r, uses int) search {
 	s := search{lists: make([]list, len(lists)), rank: r}
@@ -74,8 +88,72 @@ func newSearch(lists [][]float64, r, uses int) search {
 	}
 	if rates > 0 {
 		s.spacing = 1 / rates
+		s.grid(at, total, uses)
 	}
 	return s
+}
+
+// grid makes counts for so many numbers and uses, by way of at.
+func (s *search) grid(at []place, total, uses int) {
+	free, reach := len(at)-1, float64(total)/gridReach*s.spacing
+	if free == 0 {
+		return
+	}
+	side := min(int(math.Pow(float64(uses)/gridUses, 1/float64(free))), gridMost)
+	if 2*total > gridReach*gridCell*side || !(reach > 0 && reach <= math.MaxFloat64) {
+		return
+	}
+	cells := 1
+	for range free {
+		cells *= side
+	}
+	counts := make([]uint16, 0, cells*free)
+	for i := range cells {
+		for k, c := free, i; k > 0; k, c = k-1, c/side {
+			t := (2*float64(c%side)+1)/float64(side) - 1
+			at[k].shift = reach * t / (1 - math.Abs(t))
+		}
+		s.find(at)
+		for k := range free {
+			counts = append(counts, uint16(at[k+1].taken))
+		}
+	}
+	s.counts, s.side, s.reach = counts, side, reach
+}
+
+// cell is the number of the cell of the grid that places are in; −1 for none.
+func (s *search) cell(at []place) int {
+	if s.side == 0 {
+		return -1
+	}
+	first, half, cell := at[0].shift+at[0].scale*s.lists[0].value, float64(s.side)/2, 0
+	for k := 1; k < len(at); k++ {
+		d := (at[k].shift + at[k].scale*s.lists[k].value - first) * at[0].inverse
+		c := int(half + half*d/(s.reach+math.Abs(d)))
+		if uint(c) >= uint(s.side) { // d is not finite, or very large
+			return -1
+		}
+		cell = cell*s.side + c
+	}
+	return cell
+}
+
+// opposite is the cell of the shifts −d, for that of d.
+func (s *search) opposite(cell int) int {
+	if cell < 0 {
+		return cell
+	}
+	return len(s.counts)/(len(s.lists)-1) - 1 - cell
+}
+
+// start takes as many numbers as the rank, those of the centre of a cell.
+func (s *search) start(at []place, cell int) {
+	rest, free := s.rank, len(at)-1
+	for k, n := range s.counts[cell*free : (cell+1)*free] {
+		at[k+1].taken = int(n)
+		rest -= int(n)
+	}
+	at[0].taken = rest
 }
 
 // measure makes the cells around value, and returns the number of v in a unit there.
@@ -168,9 +246,16 @@ func (s *search) take(at []place, u float64) (have int) {
 	return have
 }
 
-// find returns the number of the rank. It takes the numbers below a guess, and then those next to it one by
+// find returns the number of the rank.
+func (s *search) find(at []place) float64 { return s.from(at, s.cell(at)) }
+
+// from is find from a cell. Without one it takes the numbers below a guess, and then those next to it one by
 // one, in the order of their sizes, by the same instructions whichever list they are of.
-func (s *search) find(at []place) float64 {
+func (s *search) from(at []place, cell int) float64 {
+	if cell >= 0 {
+		s.start(at, cell)
+		return s.settle(at)
+	}
 	u, size := s.near(at)
 	if !(math.Abs(u) <= math.MaxFloat64) {
 		return u
@@ -249,18 +334,24 @@ func (s *search) bisect(at []place, u float64, missing int) (float64, int) {
 // settle exchanges the largest numbers that are taken for smaller ones that are not, and returns the largest left.
 func (s *search) settle(at []place) float64 {
 	for {
-		from, to, last, next := 0, 0, math.Inf(-1), math.Inf(1)
+		last, next := math.Inf(-1), math.Inf(1)
 		for k := range s.lists {
-			p, steps := &at[k], s.lists[k].steps
-			if x := p.shift + p.scale*steps[p.taken]; x > last {
+			p, steps := &at[k], s.lists[k].steps[at[k].taken:]
+			last, next = max(last, p.shift+p.scale*steps[0]), min(next, p.shift+p.scale*steps[1])
+		}
+		if !(last > next) { // by maxima and minima, which need no branches
+			return last
+		}
+		from, to := 0, 0
+		last, next = math.Inf(-1), math.Inf(1)
+		for k := range s.lists {
+			p, steps := &at[k], s.lists[k].steps[at[k].taken:]
+			if x := p.shift + p.scale*steps[0]; x > last {
 				from, last = k, x
 			}
-			if x := p.shift + p.scale*steps[p.taken+1]; x < next {
+			if x := p.shift + p.scale*steps[1]; x < next {
 				to, next = k, x
 			}
-		}
-		if !(last > next) {
-			return last
 		}
 		at[from].taken--
 		at[to].taken++
