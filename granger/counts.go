@@ -103,6 +103,9 @@ func (s *Study) identity(of string) string {
 	if s.e.jointly {
 		of += " with the kernel on all nodes"
 	}
+	if s.e.relaxing {
+		of += " and relaxations"
+	}
 	d := s.e.data
 	if err := json.NewEncoder(h).Encode([]any{opt, d.Names, d.Nodes, d.Replicate}); err != nil {
 		panic("granger: options are no JSON")

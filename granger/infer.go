@@ -27,6 +27,10 @@ type Result struct {
 	Missing int      // windows that are left out, as they have a missing value
 	Lag     int
 
+	// Relaxing says that the replicates return to a common state and are observed with noise. The
+	// strength of an edge is then three quarters of its probability in models of that, and a quarter of what Graph says.
+	Relaxing bool
+
 	// What [Study.Stability] and [Study.Null] found, for the writers to put beside
 	// the edges; nil where nobody has asked.
 	Stability, Null *Counts
@@ -58,7 +62,10 @@ func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
 		joint = joint && node.hi-node.lo == 1
 	}
 	e.jointly = joint && len(g.node) > 1
-	return e, nil
+	if e.jointly {
+		e.relaxing, err = e.relaxes(ctx)
+	}
+	return e, err
 }
 
 // all is the list of all samples.

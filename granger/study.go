@@ -60,7 +60,10 @@ func (e *engine) complete(ctx context.Context, models []model, tasks []task, sam
 		return nil, err
 	}
 	blas.AddScaled(res.Graph, 1, res.Joint)
-	return res, nil
+	if res.Relaxing = e.relaxing; e.relaxing && tasks[0].Y.Rows == 0 {
+		err = e.relax(ctx, res.Graph, tasks[0].idx)
+	}
+	return res, err
 }
 
 // round fits the tasks of all nodes for a round of a resampling, in this process.

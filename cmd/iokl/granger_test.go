@@ -62,6 +62,35 @@ func TestGranger(t *testing.T) {
 	}
 }
 
+// Replicates that relax are named, on the screen, in JSON and on the page.
+func TestGrangerRelaxing(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(5, 6))
+	text := "run,t,a,b\n"
+	for run := range 4 {
+		a, b := rng.Float64(), rng.Float64()
+		for i := range 21 {
+			text += fmt.Sprintf("%d,%d,%g,%g\n", run, i, a+0.03*rng.NormFloat64(), b+0.03*rng.NormFloat64())
+			for range 100 {
+				a, b = a+0.003*(0.2-a), b+0.0025*(a-b)
+			}
+		}
+	}
+	write(t, dir, "s.csv", text)
+	const named = "The replicates return to a common state and are observed with noise"
+	if r := command(t, dir, "granger --series s.csv --replicate run --report g.html"); r.status != exitOK || !strings.Contains(r.stdout, named) {
+		t.Errorf("%+v", r)
+	}
+	if !strings.Contains(mustRead(t, "g.html"), named) {
+		t.Error("the page does not say so")
+	}
+	var got grangerReport
+	command(t, dir, "granger --series s.csv --replicate run --json").object(t, &got)
+	if !got.Relaxing || !(got.Graph[1][0] > 0.5) || !(got.Graph[0][1] < 0.5) {
+		t.Errorf("relaxing %t, graph %v", got.Relaxing, got.Graph)
+	}
+}
+
 func TestGrangerFormats(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)

@@ -49,6 +49,7 @@ type grangerReport struct {
 	Simultaneous []granger.Simultaneous `json:"simultaneous,omitempty"`
 	Doubts       []granger.Doubt        `json:"doubts,omitempty"`
 	Missing      int                    `json:"missing_windows,omitempty"`
+	Relaxing     bool                   `json:"relaxing,omitempty"`
 	Lambda       []float64              `json:"lambda"` // of each node
 	Kernels      []string               `json:"kernels"`
 	Command      string                 `json:"command"`
@@ -56,7 +57,7 @@ type grangerReport struct {
 
 func newGrangerReport(res *granger.Result, seconds float64) *grangerReport {
 	r := &grangerReport{
-		Nodes: res.Nodes, Graph: rowsOf(res.Graph), Seconds: seconds, Samples: res.Samples, Missing: res.Missing, Lag: res.Lag,
+		Nodes: res.Nodes, Graph: rowsOf(res.Graph), Seconds: seconds, Samples: res.Samples, Missing: res.Missing, Lag: res.Lag, Relaxing: res.Relaxing,
 		Backend: blas.Active().Name(), Threads: blas.Threads(),
 	}
 	for _, f := range res.Fits {
@@ -256,6 +257,9 @@ func (r *grangerReport) doubtTexts() []string {
 	}
 	if r.Simultaneous != nil {
 		texts = append(texts, "Nodes that move together within one step may have a driver that was not observed, and edges between them may be its doing.")
+	}
+	if r.Relaxing {
+		texts = append(texts, "The replicates return to a common state and are observed with noise: three quarters of a strength are the probability of the edge in models of that return.")
 	}
 	if r.Missing > 0 {
 		texts = append(texts, fmt.Sprintf("%s of %d left out, as a value in them is missing.", counted(r.Missing, "window"), r.Missing+r.Samples))

@@ -22,7 +22,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:     "granger-short",
-		Does:     "graphs of short simulated series of eleven kinds, which the default settings of causal graphs are decided on",
+		Does:     "graphs of short simulated series of twelve kinds, which the default settings of causal graphs are decided on",
 		Run:      runShort,
 		Minutes:  6,
 		Conclude: concludeShort,
@@ -43,10 +43,13 @@ var shortSystems = []struct {
 	{"30 genes, relaxing", func(seed uint64) granger.Generated {
 		return genes{N: 30, replicates: 10, proteins: true}.simulate(seed)
 	}},
-	{"noisy genes, relaxing", func(seed uint64) granger.Generated {
-		return genes{N: 10, replicates: 4, proteins: true, noisy: true}.simulate(seed)
+	{"genes and proteins from random levels", func(seed uint64) granger.Generated {
+		return genes{N: 10, replicates: 4, proteins: true, random: true}.simulate(seed)
 	}},
-	{"noisy genes, relaxing, without proteins", func(seed uint64) granger.Generated { return genes{N: 10, replicates: 4, noisy: true}.simulate(seed) }},
+	{"genes from random levels, proteins at theirs", func(seed uint64) granger.Generated {
+		return genes{N: 10, replicates: 4, proteins: true, random: true, equal: true}.simulate(seed)
+	}},
+	{"genes from random levels, without proteins", func(seed uint64) granger.Generated { return genes{N: 10, replicates: 4, random: true}.simulate(seed) }},
 	{"linear VAR", func(seed uint64) granger.Generated { return granger.LinearVAR(10, 84, 1, 2, 1, seed) }},
 	{"nonlinear VAR", func(seed uint64) granger.Generated { return nonlinearVAR(10, 84, false, seed) }},
 	{"nonlinear VAR with products", func(seed uint64) granger.Generated { return nonlinearVAR(10, 150, true, seed) }},
@@ -107,48 +110,68 @@ func concludeShort(group []bench.Result) []string {
 
 // regulator is one input of a gene: it raises or lowers the rate of transcription.
 type regulator struct {
-	gene           int
-	raises         bool
-	half, steepest float64 // concentration of half effect, and Hill exponent
+	gene                  int
+	raises                bool
+	half, steepest, basal float64 // concentration of half effect, Hill exponent, and the least factor of the rate
 }
 
 // genes is a system of N genes and how it is observed.
 type genes struct {
-	N, replicates           int
-	proteins, driven, noisy bool
+	N, replicates                   int
+	proteins, driven, random, equal bool
 }
 
 // simulate simulates the genes. Gene i is transcribed at the rate r_i·f_i, where f_i is the
-// product over its zero to three regulators of h or 1 − 0.9h with the Hill function h = p^n/(K^n + p^n),
+// product over its zero to three regulators of 0.1 + 0.9h or 1 − 0.9h with the Hill function h = p^n/(K^n + p^n),
 // and its transcripts decay: dx_i/dt = d_i(r_i·f_i(p) − x_i). With proteins, which are
 // not observed, dp_i/dt = e_i(x_i − p_i); otherwise p = x. Each replicate has 21 points
 // over eight mean lifetimes. It starts from the steady state times exp(0.8·N(0,1)) for each
 // gene, or, driven, in the steady state with the rates of a third of the genes times
-// exp(1.2·N(0,1)) up to the middle. Measurement noise of 0.04·(x_i + 0.1) is added. Noisy genes
-// start from the steady state times exp(0.5·N(0,1)), and their noise is 0.04 at every level.
+// exp(1.2·N(0,1)) up to the middle. Measurement noise of 0.04·(x_i + 0.1) is added.
+//
+// Random genes start from levels that are uniform on [0, 1], and so do their proteins, unless these are equal to
+// them. They have up to five regulators, 0.8 to 2.4 in the mean of a system, each of which leaves 0 to half of the
+// rate; in every second gene 1 − f_i is the product of theirs. Points are 0.12 to 0.4 lifetimes apart, and the noise is 0.05 at every level.
 func (s genes) simulate(seed uint64) granger.Generated {
-	const points, step, inner, noise = 21, 0.4, 8, 0.04
-	N, proteins, start := s.N, s.proteins, 0.8
-	if s.noisy {
-		start = 0.5
-	}
+	const points, step, inner = 21, 0.4, 8
+	N, proteins := s.N, s.proteins
 	rng := rand.New(rand.NewPCG(seed, 2009))
 	regulators, truth := make([][]regulator, N), blas.NewGeneral(N, N)
 	// Few genes regulate many: the weight of gene j as a source falls with its place in a random order.
 	place := rng.Perm(N)
+	either, many := make([]bool, N), 0.0
+	if s.random {
+		many = 0.8 + 1.6*rng.Float64()
+	}
 	for i := range N {
-		for range []int{0, 1, 1, 1, 2, 2, 3}[rng.IntN(7)] {
+		degree := 0
+		if s.random {
+			either[i] = rng.IntN(2) == 0
+			for u := rng.ExpFloat64(); u < many && degree < 5; u += rng.ExpFloat64() {
+				degree++
+			}
+		} else {
+			degree = []int{0, 1, 1, 1, 2, 2, 3}[rng.IntN(7)]
+		}
+		for range degree {
 			j := place[int(float64(N)*math.Pow(rng.Float64(), 1.7))]
 			if j == i || truth.Data[i*N+j] != 0 {
 				continue
 			}
 			truth.Data[i*N+j] = 1
-			regulators[i] = append(regulators[i], regulator{j, rng.Float64() < 0.6, 0.2 + 0.6*rng.Float64(), 1 + 3*rng.Float64()})
+			r := regulator{j, rng.Float64() < 0.6, 0.2 + 0.6*rng.Float64(), 1 + 3*rng.Float64(), 0.1}
+			if s.random {
+				r.half, r.basal = r.half-0.1, math.Max(0, 0.9*rng.Float64()-0.4)
+			}
+			regulators[i] = append(regulators[i], r)
 		}
 	}
 	rate, decay, turnover := make([]float64, N), make([]float64, N), make([]float64, N)
 	for i := range N {
 		rate[i], decay[i], turnover[i] = 1, 0.5+rng.Float64(), 0.5+1.5*rng.Float64()
+		if s.random {
+			decay[i], turnover[i] = 0.3*math.Pow(3.3, rng.Float64()), 0.3*math.Pow(3.3, rng.Float64())
+		}
 	}
 	flow := func(dz, z []float64) {
 		x, p := z[:N], z[:N]
@@ -156,17 +179,20 @@ func (s genes) simulate(seed uint64) granger.Generated {
 			p = z[N:]
 		}
 		for i := range N {
-			f := rate[i]
+			all, none := 1.0, 1.0
 			for _, r := range regulators[i] {
 				v := math.Pow(math.Max(p[r.gene], 0), r.steepest)
 				h := v / (math.Pow(r.half, r.steepest) + v)
-				if r.raises {
-					f *= 0.1 + 0.9*h
-				} else {
-					f *= 1 - 0.9*h
+				if !r.raises {
+					h = 1 - h
 				}
+				all *= r.basal + (1-r.basal)*h
+				none *= (1 - r.basal) * (1 - h)
 			}
-			dz[i] = decay[i] * (f - x[i])
+			if either[i] && len(regulators[i]) > 0 {
+				all = 1 - none
+			}
+			dz[i] = decay[i] * (rate[i]*all - x[i])
 			if proteins {
 				dz[N+i] = turnover[i] * (x[i] - p[i])
 			}
@@ -193,13 +219,21 @@ func (s genes) simulate(seed uint64) granger.Generated {
 	}
 	for r := range s.replicates {
 		z := slices.Clone(state)
-		if s.driven {
+		switch {
+		case s.random:
+			for i := range z {
+				z[i] = rng.Float64()
+			}
+			if s.equal {
+				copy(z[N:], z[:N])
+			}
+		case s.driven:
 			for range max(1, N/3) {
 				rate[rng.IntN(N)] = math.Exp(1.2 * rng.NormFloat64())
 			}
-		} else {
+		default:
 			for i := range N {
-				z[i] *= math.Exp(start * rng.NormFloat64())
+				z[i] *= math.Exp(0.8 * rng.NormFloat64())
 				if proteins {
 					z[N+i] *= math.Exp(0.3 * rng.NormFloat64())
 				}
@@ -211,11 +245,11 @@ func (s genes) simulate(seed uint64) granger.Generated {
 			}
 			row := blas.Row(g.Data.X, r*points+t)
 			for i := range N {
-				level := z[i] + 0.1
-				if s.noisy {
-					level = 1
+				noise := 0.04 * (z[i] + 0.1)
+				if s.random {
+					noise = 0.05
 				}
-				row[i] = math.Max(0, z[i]+noise*level*rng.NormFloat64())
+				row[i] = math.Max(0, z[i]+noise*rng.NormFloat64())
 			}
 			g.Data.Replicate = append(g.Data.Replicate, r)
 			settle(z, 1)

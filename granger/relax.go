@@ -1,0 +1,289 @@
+// This file finds the edges of replicates that return to a common state, observed with noise.
+
+package granger
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
+)
+
+// Constants of relaxations, chosen on simulated systems: docs/decisions/2026-11-22-relaxation.md.
+const (
+	relaxShare     = 0.75 // of a strength; the kernels have the rest
+	relaxPower     = 0.5  // of the likelihood, as true functions are not linear
+	relaxTransient = 2    // costs of a free column, in units of BIC
+	relaxSources   = 1.5  // of a target, expected
+	relaxGain      = 0.25 // mean gain that tells relaxations: with noise alone it is log(1 + φ²) for own coefficients φ
+	relaxLeast     = 6    // rows of a run
+	relaxLongest   = 200  // the same
+	relaxMost      = 5000 // rows of all runs
+)
+
+// relaxation are series that are regressed, all rows together, on the
+//
+//	z_j(t) = d·∫ exp(−d(t−s))·p_j(s) ds, where p_j = x_j, or dp_j/dt = e·(x_j − p_j) and p_j(0) = x_j(0),
+//
+// on 1 − exp(−dt), and for each run on exp(−dt) and, or not, exp(−et). That is the solution of
+// dx_i/dt = d·(c + Σ_j β_j·p_j − x_i) from unknown first states. Measurement noise of x_i stays in the
+// target and that of x_j is averaged, where a regression on values one step back has both among its inputs.
+type relaxation struct {
+	be     blas.Backend
+	runs   []span       // of consecutive rows without a gap
+	Z      blas.General // the standardized series
+	weight []float64    // roots of how often each row counts
+	n      float64      // their squared norm
+	steps  float64      // of the longest run
+}
+
+// newRelaxation takes the samples idx, which may repeat, and rows that are no samples. It is
+// nil unless there are two runs of relaxLeast rows, and none of more than relaxLongest, of at most relaxMost in all.
+func (g *design) newRelaxation(idx []int) *relaxation {
+	count := make(map[int]float64, g.l)
+	for _, i := range idx {
+		count[g.rows[i]]++
+	}
+	sample := g.sampleAt()
+	r := &relaxation{be: g.opt.Backend}
+	var rows []int
+	for _, run := range g.data.runs() {
+		for lo := run.lo; lo < run.hi; lo++ {
+			hi := lo
+			for hi < run.hi && g.data.missing(hi) < 0 {
+				hi++
+			}
+			if hi-lo >= relaxLeast {
+				r.runs = append(r.runs, span{len(rows), len(rows) + hi - lo})
+				r.steps = math.Max(r.steps, float64(hi-lo))
+				for t := lo; t < hi; t++ {
+					if _, known := sample[t]; !known {
+						count[t] = 1
+					}
+					rows, r.weight = append(rows, t), append(r.weight, math.Sqrt(count[t]))
+				}
+			}
+			lo = hi
+		}
+	}
+	if len(r.runs) < 2 || r.steps > relaxLongest || len(rows) > relaxMost {
+		return nil
+	}
+	r.n, r.Z = blas.Dot(r.weight, r.weight), blas.NewGeneral(len(rows), len(g.node))
+	for k, node := range g.data.Nodes {
+		mean, scale := moments(g.data.X, node.Series[0])
+		for i, t := range rows {
+			r.Z.Data[i*r.Z.Stride+k] = (g.data.X.Data[t*g.data.X.Stride+node.Series[0]] - mean) / scale
+		}
+	}
+	return r
+}
+
+// filtered is the y with dy/dt = rate·(x − y) for every column, x being linear between rows; y
+// starts at x, or at 0.
+func (r *relaxation) filtered(X blas.General, rate float64, fromZero bool) blas.General {
+	keep := math.Exp(-rate)
+	now := 1 - (1-keep)/rate
+	out := blas.Clone(X)
+	for _, run := range r.runs {
+		for c := range X.Cols {
+			if fromZero {
+				out.Data[run.lo*out.Stride+c] = 0
+			}
+			for t := run.lo + 1; t < run.hi; t++ {
+				before, x := X.Data[(t-1)*X.Stride+c], X.Data[t*X.Stride+c]
+				out.Data[t*out.Stride+c] = keep*out.Data[(t-1)*out.Stride+c] + (1-keep-now)*before + now*x
+			}
+		}
+	}
+	return out
+}
+
+// moments are the inner products of the columns of W and then the series, all less their parts in
+// the free columns, whose number is free: exponentials of each run, and the constant approached by the first.
+func (r *relaxation) moments(W blas.General, rates ...float64) (M blas.General, free float64) {
+	N := r.Z.Cols
+	all := blas.NewGeneral(W.Rows, 2*N+1)
+	blas.Copy(blas.View(all, 0, 0, W.Rows, N), W)
+	blas.Copy(blas.View(all, 0, N, W.Rows, N), r.Z)
+	for _, run := range r.runs {
+		local := blas.View(all, run.lo, 0, run.hi-run.lo, all.Cols)
+		var kept [][]float64
+		for _, rate := range rates {
+			v := make([]float64, local.Rows)
+			for t := range v {
+				v[t] = math.Exp(-rate*float64(t)) * r.weight[run.lo+t]
+			}
+			kept = appendOrthonormal(kept, v, len(v))
+		}
+		for t := range local.Rows {
+			row := blas.Row(local, t)
+			row[2*N] = -math.Expm1(-rates[0] * float64(t))
+			blas.Scal(r.weight[run.lo+t], row)
+		}
+		projectOff(r.be, local, columns(kept, local.Rows))
+		free += float64(len(kept))
+	}
+	constant := make([]float64, all.Rows)
+	for t := range constant {
+		constant[t] = all.Data[t*all.Stride+2*N]
+	}
+	kept := appendOrthonormal(nil, constant, len(constant))
+	projectOff(r.be, all, columns(kept, all.Rows))
+	return innerProducts(r.be, blas.View(all, 0, 0, all.Rows, 2*N)), free + float64(len(kept))
+}
+
+// columns is the matrix of the vectors.
+func columns(vectors [][]float64, rows int) blas.General {
+	U := blas.NewGeneral(rows, len(vectors))
+	for k, v := range vectors {
+		for i, x := range v {
+			U.Data[i*U.Stride+k] = x
+		}
+	}
+	return U
+}
+
+func innerProducts(be blas.Backend, A blas.General) blas.General {
+	M := blas.NewGeneral(A.Cols, A.Cols)
+	blas.Mul(be, M, true, false, A, A)
+	return M
+}
+
+// belief is what is known of a target's sources: sums of likelihoods times prior, of all sets
+// of sources and of those with each source, over exp(top), and the least variance of residuals.
+type belief struct {
+	top, all, variance float64
+	with               []float64
+}
+
+func newBelief(N int) *belief {
+	return &belief{top: math.Inf(-1), variance: math.Inf(1), with: make([]float64, N)}
+}
+
+// add is one more set of sources, with the logarithm of its likelihood times prior.
+func (b *belief) add(logarithm float64, sources ...int) {
+	if logarithm > b.top {
+		less := math.Exp(b.top - logarithm)
+		floats.Scale(less, b.with)
+		b.all *= less
+		b.top = logarithm
+	}
+	v := math.Exp(logarithm - b.top)
+	b.all += v
+	for _, j := range sources {
+		b.with[j] += v
+	}
+}
+
+// sets adds the sets of at most two sources of target i, by the inner products M of inputs and
+// then targets over n rows with so many columns free. Coefficients have Zellner's prior with g = n.
+func (b *belief) sets(M blas.General, i int, n, free float64) {
+	N := M.Cols / 2
+	share := math.Min(0.5, relaxSources/float64(N))
+	prior := math.Log(share/(1-share)) - 0.5*math.Log1p(n)
+	yy := math.Max(M.Data[(N+i)*M.Stride+N+i], 1e-12*n)
+	add := func(explained float64, sources ...int) {
+		explained = math.Min(explained, yy*(1-1e-5))
+		size := float64(len(sources))
+		b.variance = math.Min(b.variance, (yy-explained)/(n-free-size))
+		b.add(size*prior-0.5*relaxPower*(n*math.Log(yy-n/(1+n)*explained)+relaxTransient*free*math.Log(n)), sources...)
+	}
+	add(0)
+	for j := range N {
+		if j == i {
+			continue
+		}
+		xx, xy := M.Data[j*M.Stride+j]+1e-12, M.Data[j*M.Stride+N+i]
+		one := xy * xy / xx
+		add(one, j)
+		for k := range j {
+			if k != i {
+				vv, vy := M.Data[k*M.Stride+k]+1e-12, M.Data[k*M.Stride+N+i]
+				c := M.Data[j*M.Stride+k] / math.Sqrt(xx*vv)
+				add((one+vy*vy/vv-2*c*xy*vy/math.Sqrt(xx*vv))/(1-c*c+1e-6), j, k)
+			}
+		}
+	}
+}
+
+// beliefs are those of every target, from rates d that fit 2 to all steps into a run, with
+// and without p and transients of the rate e of 5 to a run.
+func (r *relaxation) beliefs(ctx context.Context) ([]*belief, error) {
+	const fastest = 1.1
+	out := make([]*belief, r.Z.Cols)
+	for i := range out {
+		out[i] = newBelief(r.Z.Cols)
+	}
+	slow := 5 / r.steps
+	for _, P := range []blas.General{r.Z, r.filtered(r.Z, slow, false)} {
+		for d := 2 / r.steps; d < fastest; d *= math.Sqrt2 {
+			W := r.filtered(P, d, true)
+			for _, rates := range [][]float64{{d}, {d, slow}} {
+				if err := ctx.Err(); err != nil {
+					return nil, fmt.Errorf("granger: %w", err)
+				}
+				M, free := r.moments(W, rates...)
+				if r.n > 2*free {
+					par.For(len(out), func(i int) { out[i].sets(M, i, r.n, free) })
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// relaxes reports whether the variance that relaxations leave of the targets is below that of regressions on
+// the border and at most two values one step back, by a factor exp(−relaxGain) in the geometric mean.
+func (e *engine) relaxes(ctx context.Context) (bool, error) {
+	r := e.newRelaxation(e.all())
+	if r == nil {
+		return false, nil
+	}
+	beliefs, err := r.beliefs(ctx)
+	if err != nil {
+		return false, err
+	}
+	gains, N := make([]float64, len(beliefs)), len(beliefs)
+	past, _ := e.unweighted(e.all())
+	par.For(N, func(i int) {
+		p := e.prepare(task{node: i, idx: e.all()})
+		all := blas.NewGeneral(e.l, 2*N)
+		for j, g := range e.past {
+			for t := range e.l {
+				all.Data[t*all.Stride+j] = past.Data[t*past.Stride+g.Columns[0]]
+				all.Data[t*all.Stride+N+i] = p.raw.Data[t*p.raw.Stride]
+			}
+		}
+		projectOff(e.opt.Backend, all, p.U)
+		step := newBelief(N)
+		step.sets(innerProducts(e.opt.Backend, all), i, float64(e.l), float64(p.U.Cols))
+		gains[i] = math.Log(step.variance / beliefs[i].variance)
+	})
+	return stat.Mean(gains, nil) > relaxGain, nil
+}
+
+// relax mixes the graph with the probabilities of edges in relaxations, from the samples idx.
+func (e *engine) relax(ctx context.Context, graph blas.General, idx []int) error {
+	beliefs, err := e.newRelaxation(idx).beliefs(ctx)
+	if err != nil {
+		return err
+	}
+	for i, b := range beliefs {
+		if b.all == 0 { // too few samples for any rate
+			continue
+		}
+		row := blas.Row(graph, i)
+		for j, with := range b.with {
+			if j != i {
+				row[j] = (1-relaxShare)*row[j] + relaxShare*with/b.all
+			}
+		}
+	}
+	return nil
+}
