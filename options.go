@@ -54,7 +54,7 @@ type Options struct {
 	// default, or "sum" for an L_j of each kernel's own, whose traces norm lp bounds.
 	Model string `json:"model,omitempty"`
 	// Global bounds the objective of a product model from below over all weights and all
-	// output kernels, by solving the model "sum"; see [GlobalBound].
+	// output kernels, both of which are learned, by solving the model "sum"; see [GlobalBound].
 	Global bool `json:"global,omitempty"`
 	// Standardize says what is brought to mean 0 and variance 1: "x,y", "x", "y"
 	// or "none". "" means "x,y" in Fit and "none" in FitGram.
@@ -172,6 +172,9 @@ func (opt Options) check(gram bool) (Options, error) {
 		if err := fault.Choice(c.what, c.value, c.have); err != nil {
 			return opt, err
 		}
+	}
+	if opt.Global && opt.Learn == "" {
+		opt.Learn = "eta,l" // what the bound is over
 	}
 	if opt.Norm != "" {
 		if _, err := bcd.ParseNorm(opt.Norm); err != nil {

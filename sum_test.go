@@ -205,6 +205,13 @@ func TestGlobalBound(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(`"lower_bound"`)) {
 		t.Errorf("JSON %s, error %v", text, err)
 	}
+	// Where the kernels are chosen too, fixed weights could win.
+	noisy := mat.NewDense(60, 2, nil)
+	noisy.Apply(func(i, k int, _ float64) float64 { return X.At(i, 0) + math.Sin(1000*float64(i+60*k)) }, noisy)
+	open := iokl.Options{Global: true, CV: iokl.CVOptions{Folds: 4, Lambdas: []float64{1, 1e-1, 1e-2}}}
+	if m, err := iokl.Fit(t.Context(), X, noisy, open); err != nil || m.Certificate().GlobalBound == nil || m.Chosen().Learn != "eta,l" {
+		t.Errorf("zero options: %v", err)
+	}
 	opt.Norm = "block1"
 	if _, err := iokl.Fit(t.Context(), X, Y, opt); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("a bound for a block norm: %v", err)

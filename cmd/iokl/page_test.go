@@ -156,14 +156,17 @@ func TestReportRefuses(t *testing.T) {
 	write(t, dir, "other.json", `{"objective": 1}`)
 	write(t, dir, "bent.json", `{"graph": [[1, 2]], "nodes": ["a", "b"]}`)
 	write(t, dir, "empty.json", `{"points": []}`)
-	write(t, dir, "bare.json", `{"points": [{"kernels": ["linear:all"], "lambda": 1}, {"lambda": 1}]}`)
 	write(t, dir, "zero.json", `{"points": [{"kernels": ["linear:all"]}]}`)
 	write(t, dir, "edge.json", `{"graph": [[0]], "nodes": ["a"], "rmse": [null], "rmse_own": [null], "edges": [{"from": "a", "to": "b", "strength": 1}]}`)
+	write(t, dir, "bare.json", `{"points": [{"kernels": ["linear:all"], "lambda": 1}, {"lambda": 1}]}`)
+	if r := command(t, dir, "report bare.json --out p.html"); r.status != exitOK {
+		t.Errorf("a setting without kernels: %+v", r)
+	}
 	write(t, dir, "cut.iokl", "PK")
 	for line, want := range map[string]string{
 		"report": "report takes models", "report other.json": "--out", "report nowhere.iokl --out p.html": "nowhere.iokl",
 		"report other.json --out p.html": `no "points" and no "graph"`, "report bent.json --out p.html": "do not fit", "report empty.json --out p.html": "no settings",
-		"report bare.json --out p.html": "setting 2 has no kernels", "report zero.json --out p.html": "no λ",
+		"report zero.json --out p.html": "no λ",
 		"report edge.json --out p.html": "a → b", "report cut.iokl --out p.html": "cut.iokl", "report x.csv --out p.html": "neither a model",
 		"fit --x x.csv --y y.csv --report no/such/p.html": "--report", "report other.json --out no/such/p.html": "--out",
 	} {

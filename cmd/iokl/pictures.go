@@ -308,6 +308,9 @@ func splitPaths(all []iokl.CVPoint, best int) (paths []points, names []string, i
 
 // first is the first SPECs, few enough for a legend, and how many more there are.
 func first(specs []string) string {
+	if len(specs) == 0 {
+		return "given matrices"
+	}
 	const room = 40
 	text := specs[0]
 	for k, s := range specs[1:] {
