@@ -154,11 +154,11 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	if len(constant) == len(names) {
 		return nil, nil, fault.Input("every target column is constant: there is nothing to learn")
 	}
-	const small, large = 1e-75, 1e75 // their squares, and the variances of these, are neither 0 nor infinite
+	const small, large = 1e-290, 1e290 // what is computed in units of the targets reaches the ends of float64 beyond these
 	out = &Outputs{Names: names, deviation: s.Scale}
 	for j := range names {
 		if 0 < s.Scale[j] && s.Scale[j] < small || math.Max(s.Scale[j], math.Abs(s.Mean[j])) > large {
-			return nil, nil, fault.Input("target column %s has mean %.3g and deviation %.3g, out of the range of squared errors: rescale it", names[j], s.Mean[j], s.Scale[j])
+			return nil, nil, fault.Input("target column %s has mean %.3g and deviation %.3g, out of the range of errors: rescale it", names[j], s.Mean[j], s.Scale[j])
 		}
 		if !opt.ScaleOutputs || !s.Constant[j] {
 			out.Live = append(out.Live, j)
