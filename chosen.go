@@ -54,7 +54,7 @@ func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	if opt.Chosen != nil {
 		c = *opt.Chosen
 	}
-	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), end.Problem.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, "eta,l")
+	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, "eta,l")
 	c.Model, c.Space = "product", "exact"
 	if end.Problem.Sum {
 		c.Model = "sum"

@@ -117,7 +117,7 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 
 // fit closes what the options leave open and learns from the data.
 func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
-	if opt.Lambda == 0 {
+	if opt.Open() {
 		l, _ := d.Size()
 		opt.CV = opt.CV.ForFit(l)
 		r, err := opt.crossValidate(ctx, d, nil)
@@ -155,8 +155,14 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	return m, err
 }
 
+// Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
+func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != "likelihood" }
+
 // crossValidate compares the settings that the options leave open. ranks share the folds.
 func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
+	if opt.Learn == "likelihood" {
+		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit it without each part of the rows, and predict these")
+	}
 	r, err := choose.Run(ctx, d, choose.Job{Options: choose.Options(opt.CV), Setting: opt.setting(), Method: opt.method(), Budget: time.Duration(opt.Budget), Ranks: ranks})
 	if r == nil {
 		return nil, err

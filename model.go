@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -56,6 +57,9 @@ type Certificate struct {
 	Seed             uint64 `json:"seed"`
 
 	*GlobalBound // nil where it was not computed
+	// Components is what Learn "likelihood" found beside the output kernels; nil otherwise. Objective is −log p then, and
+	// the gap no bound but how much the next step would raise the log-likelihood.
+	Components *bcd.Components `json:"components,omitempty"`
 }
 
 // GlobalBound is what is known of the objective over all weights and output kernels
@@ -75,17 +79,17 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 	var global *GlobalBound
 	if sum := end.Sum; sum != nil {
 		global = &GlobalBound{LowerBound: sum.LowerBound, SumObjective: sum.Objective}
-	} else if p.Sum {
+	} else if p.Sum && !p.Likelihood {
 		global = &GlobalBound{LowerBound: res.LowerBound, SumObjective: res.Objective}
 	}
 	if global != nil && res.Objective > 0 {
 		global.GlobalGap = max(0, 1-global.LowerBound/res.Objective)
 	}
 	return Certificate{
-		GlobalBound: global,
-		Objective:   finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
+		GlobalBound: global, Components: res.Components,
+		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
 		Converged: res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
-		Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, "eta,l"),
+		Lambda: opt.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, "eta,l"),
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
 		Solver: res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
 		Samples: p.Space.Samples(), ObservedCells: cells, Seed: opt.Seed,

@@ -48,7 +48,8 @@ type Options struct {
 	// Learn says what is learned beside C: "eta,l", "eta" with L = (τ/n)·I, "l"
 	// with weights that the SPECs of Kernels share equally, or "none" of them. ""
 	// means "eta,l", or, where cross-validation chooses the kernels, that it chooses
-	// among these too.
+	// among these too. "likelihood" learns a sum, Model "sum", as variance components of a mixed model: the L_j, a
+	// residual variance of each output and intercepts by restricted likelihood, without λ, τ, norm or cross-validation.
 	Learn string `json:"learn,omitempty"`
 	// Model is "product" for weights η and one output kernel L of all kernels, the
 	// default, or "sum" for an L_j of each kernel's own, whose traces norm lp bounds.
@@ -161,7 +162,7 @@ func (opt Options) check(gram bool) (Options, error) {
 		value *string
 		have  []string
 	}{
-		{"choice of what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta"}},
+		{"choice of what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta", "likelihood"}},
 		{"choice of what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
 		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
 		{"treatment of missing targets", &opt.MissingTargets, []string{"use", "error"}},
@@ -175,6 +176,17 @@ func (opt Options) check(gram bool) (Options, error) {
 	}
 	if opt.Global && opt.Learn == "" {
 		opt.Learn = "eta,l" // what the bound is over
+	}
+	if opt.Learn == "likelihood" {
+		switch {
+		case opt.Model == "product":
+			return opt, fault.Input("likelihood learns an output kernel for each kernel: it goes with the model sum, not with product")
+		case opt.Lambda != 0 || opt.Tau != 0 || opt.Norm != "" || opt.Regularizer != nil:
+			return opt, fault.Input("likelihood learns the variances of kernels and residuals in the place of λ, τ and the norm: leave these out")
+		case opt.Global || opt.IntervalFolds > 0 || opt.Checkpoint != "":
+			return opt, fault.Input("a fit by likelihood has no global certificate, no interval folds and no checkpoint")
+		}
+		opt.Model = "sum"
 	}
 	if opt.Norm != "" {
 		if _, err := bcd.ParseNorm(opt.Norm); err != nil {

@@ -76,7 +76,7 @@ func DefaultStreamKernels() []string { return defaults.StreamKernels() }
 // wraps [stream.ErrRow] or is the source's own, leaves the sums of the rows before
 // it in the checkpoint.
 func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error) {
-	if opt.Lambda == 0 {
+	if opt.Open() {
 		r, err := CrossValidateStream(ctx, data, opt)
 		if err != nil {
 			return nil, err

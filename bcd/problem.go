@@ -55,6 +55,11 @@ type Problem struct {
 	// feasible points: its LowerBound holds for the product model as well. It takes l_p
 	// norms, spaces of samples and the solvers of [SumSolvers].
 	Sum bool
+	// Likelihood makes a Sum learn its L_j, without bound on their traces, and the residual variances of
+	// the outputs by restricted likelihood. Lambda and Norm do not matter then. Objective is
+	// −log p, which is not convex in the L_j: GapL and RelativeGap are no bounds but the decrease, in units of
+	// log p, that the next step expects, and Tol is for it.
+	Likelihood bool
 }
 
 // check validates the problem and returns a copy with the defaults filled in.
@@ -164,7 +169,8 @@ type Result struct {
 	C   blas.General    // l×n coefficients, or the D×n weights W in feature space
 	// Ls are the L_j of a sum of separable kernels, nil for the product model. Eta is
 	// (tr L_j)/τ then, and L their sum.
-	Ls []*linop.Spectral
+	Ls         []*linop.Spectral
+	Components *Components // with Problem.Likelihood; else nil
 
 	Objective   float64 // at f = K_η·C·L (Z_η·W·L); with ρ‖L‖² for the solver okl
 	GapEta      float64 // bounds Objective − its minimum over η; 0 when η is fixed

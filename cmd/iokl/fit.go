@@ -45,7 +45,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.Float64Var(&l.lambda, "lambda", 0, "regularization λ (default: chosen by cross-validation)")
 	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
 	f.StringVar(&l.norm, "norm", "", "regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with λ by cross-validation)")
-	f.StringVar(&l.learn, "learn", "", "what is learned beside the function: eta,l, eta, l or none\n(default: eta,l, or chosen with λ where kernels are chosen too)")
+	f.StringVar(&l.learn, "learn", "", "what is learned beside the function: eta,l, eta, l or none; or likelihood: variance components of a mixed model, for --model sum\n(default: eta,l, or chosen with λ where kernels are chosen too)")
 	l.modelFlags.flags(f)
 	f.StringVar(&l.standardize, "standardize", "", "what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
 	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl; of --model sum: reduced or atoms")
@@ -274,7 +274,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
-	if opt.Lambda == 0 {
+	if opt.Open() {
 		var err error
 		if ctx, opt, err = d.choose(cmd, m, opt, out, p); err != nil {
 			p.end()

@@ -128,11 +128,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	if c.ObservedCells > 0 && c.ObservedCells < c.Samples*len(r.Outputs) {
 		fmt.Fprintf(t, "observed cells\t%d of %d\n", c.ObservedCells, c.Samples*len(r.Outputs))
 	}
-	fmt.Fprintf(t, "objective\t%.8g\n", c.Objective)
-	fmt.Fprintf(t, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
-	fmt.Fprintf(t, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
-	writeBound(t, model)
-	fmt.Fprintf(t, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
+	writeObjective(t, model, true)
 	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
 	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
 	fmt.Fprintf(t, "solver\t%s, %s, backend %s\n", c.Solver, c.Sylvester, c.Backend)
@@ -141,6 +137,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	}
 	fmt.Fprintln(t)
 	writeWeights(t, model, 25)
+	writeComponents(t, model)
 	writeRelevance(t, r)
 	writeCorrelation(t, model, r)
 	writeCouplings(t, model)
@@ -190,7 +187,8 @@ func writeRelevance(w io.Writer, r *infoReport) {
 
 // couples reports whether L was learned, and so says something about the outputs.
 func couples(model *iokl.Model) bool {
-	return slices.Contains(strings.Split(model.Certificate().Learn, ","), "l")
+	c := model.Certificate()
+	return c.Components != nil || slices.Contains(strings.Split(c.Learn, ","), "l")
 }
 
 // coupled is the correlation in L from which on outputs are said to be learned together.

@@ -169,3 +169,30 @@ func TestMissingCV(t *testing.T) {
 		t.Errorf("errors %v", mean)
 	}
 }
+
+// A fit by likelihood says the shares of kernels and residuals in the variance of each output.
+func TestLikelihoodInfo(t *testing.T) {
+	dir := folder(t)
+	rng := rand.New(rand.NewPCG(9, 3))
+	var x, y strings.Builder
+	for range 60 {
+		u := rng.NormFloat64()
+		fmt.Fprintf(&x, "%g\n", u)
+		fmt.Fprintf(&y, "%g,%g\n", math.Sin(3*u)+0.1*rng.NormFloat64(), rng.NormFloat64())
+	}
+	write(t, dir, "lx.csv", x.String())
+	write(t, dir, "ly.csv", y.String())
+	if r := command(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.5 --learn likelihood --out l.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "log-likelihood") {
+		t.Fatalf("%+v", r)
+	}
+	r := command(t, dir, "info l.iokl")
+	if !regexp.MustCompile(`(?m)^  residuals +\[0\.0\d\d (0\.[89]\d\d|1\.000)\]$`).MatchString(r.stdout) || strings.Contains(r.stdout, "relative gap") {
+		t.Errorf("%s", r.stdout)
+	}
+	if r := command(t, dir, "fit --x lx.csv --y ly.csv --learn likelihood --lambda 1e-3"); r.status == exitOK || !strings.Contains(r.stderr, "leave these out") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "cv --x lx.csv --y ly.csv --learn likelihood"); r.status == exitOK || !strings.Contains(r.stderr, "likelihood") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -55,10 +55,7 @@ func reportFit(w io.Writer, m *machine, model *iokl.Model, seconds float64, out 
 	}
 	c := model.Certificate()
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "objective\t%.8g\n", c.Objective)
-	fmt.Fprintf(t, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
-	writeBound(t, model)
-	fmt.Fprintf(t, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
+	writeObjective(t, model, false)
 	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", model.OutputKernel().Rank(), model.OutputKernel().Dim(), model.OutputKernel().Trace())
 	fmt.Fprintf(t, "work\t%d outer iterations, %d solves, %.3g s\n", c.OuterIterations, c.SylvesterSolves, seconds)
 	if out != "" {
@@ -67,6 +64,22 @@ func reportFit(w io.Writer, m *machine, model *iokl.Model, seconds float64, out 
 	fmt.Fprintln(t)
 	writeWeights(t, model, 15)
 	return flush(t)
+}
+
+// writeObjective says what the fit minimised and how near its end is; parts of the gap too where asked.
+func writeObjective(w io.Writer, model *iokl.Model, parts bool) {
+	c := model.Certificate()
+	if c.Components != nil {
+		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
+		return
+	}
+	fmt.Fprintf(w, "objective\t%.8g\n", c.Objective)
+	fmt.Fprintf(w, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
+	if parts {
+		fmt.Fprintf(w, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
+	}
+	writeBound(w, model)
+	fmt.Fprintf(w, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
 }
 
 func gapText(c iokl.Certificate) string {

@@ -57,6 +57,22 @@ func writeBound(w io.Writer, model *iokl.Model) {
 	}
 }
 
+// writeComponents lists the shares of kernels and residuals in the variance of each output, of a fit by likelihood.
+func writeComponents(w io.Writer, model *iokl.Model) {
+	c := model.Certificate().Components
+	if c == nil {
+		return
+	}
+	const most = 10
+	outputs := model.LearnedOutputs()
+	outputs = outputs[:min(most, len(outputs))]
+	fmt.Fprintf(w, "\nshares of the variance of %s\n", strings.Join(outputs, ", "))
+	names := append(model.KernelNames(), "residuals")
+	for j, shares := range c.Shares {
+		fmt.Fprintf(w, "  %s\t%.3f\n", kernelLabel(names[j], model.InputNames()), shares[:len(outputs)])
+	}
+}
+
 // coupling is what a kernel with an output kernel of its own does.
 type coupling struct {
 	kernel string

@@ -225,7 +225,7 @@ func Fit(s Source, opt iokl.Options) *Job {
 		}
 		opt.Trace, opt.Notify, opt.Watch = j.step, j.notify, j.watch
 		brief := false
-		if opt.Lambda == 0 {
+		if opt.Open() {
 			rows, _ := s.first().Dims()
 			opt.CV = opt.CV.ForFit(rows)
 			r, err := s.crossValidate(soft, opt)

@@ -118,7 +118,7 @@ type Setting struct {
 	Kernels     []string        // SPECs; nil: those that the data bring along, or the default ones
 	Norm        string          // as bcd.ParseNorm reads it; "" means lp:1
 	Regularizer bcd.Regularizer // in place of Norm, where not nil
-	Learn       string          // "eta,l", "eta", "l" or "none"; "" means "eta,l"
+	Learn       string          // "eta,l", "eta", "l", "none" or "likelihood"; "" means "eta,l"
 	Model       string          // "product" of weights and one L, or "sum" with an L of each kernel's own; "" means product
 	Tau         float64         // 0 means the number of outputs
 	Lambda      float64
@@ -127,7 +127,7 @@ type Setting struct {
 
 // Learns reports whether what ("eta" or "l") is learned.
 func (s *Setting) Learns(what string) bool {
-	return s.Learn == "" || slices.Contains(strings.Split(s.Learn, ","), what)
+	return s.Learn == "" || s.Learn == "likelihood" || slices.Contains(strings.Split(s.Learn, ","), what)
 }
 
 // Reg is the regularizer of η.
@@ -215,7 +215,10 @@ type Method struct {
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p := &bcd.Problem{
 		Space: t.Space(), Lambda: s.Lambda, Norm: s.Reg(),
-		FixEta: !s.Learns("eta") || m.Solver == "okl", FixL: !s.Learns("l"), Sum: s.Model == "sum",
+		FixEta: !s.Learns("eta") || m.Solver == "okl", FixL: !s.Learns("l"), Sum: s.Model == "sum", Likelihood: s.Learn == "likelihood",
+	}
+	if p.Likelihood {
+		p.Lambda = 1 // of no effect
 	}
 	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
 	if !s.Learns("eta") {
@@ -293,7 +296,9 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	sum, e := m.global(ctx, p, so, res)
 	err = errors.Join(err, e)
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
-	out.Mu = p.Lambda * float64(p.Space.Samples())
+	if !p.Likelihood {
+		out.Mu = p.Lambda * float64(p.Space.Samples())
+	}
 	if t, ok := t.(targeted); ok {
 		out.Y = blas.Clone(t.Targets())
 	}

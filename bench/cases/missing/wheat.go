@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -43,33 +41,42 @@ const wheatSplits = 50
 // runWheat predicts the yields of 599 lines from pedigree and markers. The score is the
 // correlation of predicted and observed yields of an environment: over all lines, each
 // predicted without its fold, or over the hidden cells of a split, averaged over splits.
-// What is open is chosen for every split on what it shows.
+// What is open is chosen for every split by the likelihood of what it shows.
 func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	grams, Y, folds, err := wheatData(env)
+	dictionaries, Y, folds, err := wheatData(env)
 	if err != nil {
 		return nil, err
 	}
+	opt := iokl.Options{Learn: "likelihood", Seed: env.Seed, Backend: env.Backend, Tol: 1e-2}
 	var results []bench.Result
-	for _, name := range []string{wheatOurs, wheatAlone} {
-		opt := iokl.Options{Norm: "lp:1.33", Learn: "eta,l", Standardize: "y", Seed: env.Seed, Backend: env.Backend, Tol: 1e-3, IntervalFolds: -1}
-		if name == wheatAlone {
-			opt.Learn = "eta"
-		}
-		opt.CV = iokl.CVOptions{Lambdas: wheatLambdas, Folds: 5}
+	for _, c := range []struct {
+		name    string
+		predict func(Z blas.General) (*mat.Dense, error)
+	}{
+		{wheatOurs, func(Z blas.General) (*mat.Dense, error) { return mostLikely(ctx, dictionaries, Z, opt) }},
+		{wheatAlone, func(Z blas.General) (*mat.Dense, error) {
+			F := mat.NewDense(Z.Rows, Z.Cols, nil)
+			for j := range Z.Cols {
+				one, err := mostLikely(ctx, dictionaries, blas.View(Z, 0, j, Z.Rows, 1), opt)
+				if err != nil {
+					return nil, err
+				}
+				F.SetCol(j, one.RawMatrix().Data)
+			}
+			return F, nil
+		}},
+	} {
 		start := time.Now()
-		if name == wheatOurs {
-			opt.Model, opt.Norm, opt.Lambda = "sum", "lp:1", sumLambda
-		}
 		var r, deviations []float64
 		if env.Part == "cv1" {
-			r, err = wheatLines(ctx, env, grams, Y, folds, opt)
+			r, err = wheatLines(env, Y, folds, c.predict)
 		} else {
-			r, deviations, err = wheatCells(ctx, env, grams, Y, opt)
+			r, deviations, err = wheatCells(env, Y, c.predict)
 		}
 		if err != nil {
-			return results, fmt.Errorf("%s: %w", name, err)
+			return results, fmt.Errorf("%s: %w", c.name, err)
 		}
-		res := bench.Result{Name: name, Params: map[string]any{"scheme": env.Part, "lines": Y.Rows}}
+		res := bench.Result{Name: c.name, Params: map[string]any{"scheme": env.Part, "lines": Y.Rows}}
 		res.Time([]float64{time.Since(start).Seconds()})
 		for j, v := range r {
 			res.Metric(fmt.Sprintf("r%d", j+1), v)
@@ -77,26 +84,19 @@ func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		for j, v := range deviations {
 			res.Metric(fmt.Sprintf("standard error of r%d", j+1), v)
 		}
-		env.Log("  %s, %s: %.3f", env.Part, name, r)
+		env.Log("  %s, %s: %.3f, standard errors %.3f", env.Part, c.name, r, deviations)
 		results = append(results, res)
 	}
 	return results, nil
 }
 
-// wheatLambdas are the values of λ to choose from, for kernels of mean diagonal 1.
-var wheatLambdas = []float64{2.5e-3, 1.2e-3, 6e-4, 3e-4, 1.5e-4, 7e-5}
+// wheatDictionaries are the weights of pedigree, linear kernel, Gaussian and Gaussian of standardised markers in a
+// mean kernel to choose from.
+var wheatDictionaries = [][4]float64{{0.5, 0, 1, 1}, {0.5, 0.5, 1, 1}, {0.5, 1, 1, 1}}
 
-// sumLambda is λ of the sum of separable kernels. Below 1e-3 it hardly matters: the output kernel of the
-// lines themselves then takes what neighbours do not explain.
-const sumLambda = 5e-4
-
-// lineScales are the sizes to choose from of the kernel of the lines themselves, beside kernels of mean diagonal 1.
-var lineScales = []float64{1, 0.85, 0.7}
-
-// wheatData returns the Gram matrices, centred and of mean diagonal 1, of pedigree, of markers by a
-// Gaussian, and of the lines themselves, whose yields the others do not explain in full;
-// the yields, and the fold of every line.
-func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int, err error) {
+// wheatData returns for each dictionary the Gram matrices of the mean of the kernels, centred and of mean diagonal 1, and of
+// the lines themselves; the yields, and the fold of every line.
+func wheatData(env *bench.Env) (dictionaries [][]mat.Matrix, Y blas.General, folds []int, err error) {
 	tables := map[string]blas.General{}
 	for _, name := range []string{"A.npy", "X.csv.gz", "Y.csv", "sets.csv"} {
 		t, err := data.Read(env, "wheat", name)
@@ -109,31 +109,49 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 	for i := range Y.Rows {
 		folds = append(folds, int(blas.Row(tables["sets.csv"], i)[0]))
 	}
-	X, l := tables["X.csv.gz"], Y.Rows
-	for i, mean := 0, data.Means(X); i < l; i++ {
-		blas.Axpy(-1, mean, blas.Row(X, i))
-	}
+	X := tables["X.csv.gz"]
+	scaled, means := blas.Clone(X), data.Means(X)
 	var linear mat.Dense
-	linear.Mul(blas.Dense(X), blas.Dense(X).T())
-	square := mat.NewDense(l, l, nil) // distances
-	var all []float64
-	for i := range l {
-		for j := range l {
-			d := linear.At(i, i) + linear.At(j, j) - 2*linear.At(i, j)
-			square.Set(i, j, d)
-			if i < j {
-				all = append(all, d)
-			}
+	for i := range X.Rows {
+		for j, p := range means { // a marker is 0 or 1, of variance p(1 − p)
+			blas.Row(X, i)[j] -= p
+			blas.Row(scaled, i)[j] = blas.Row(X, i)[j] / math.Sqrt(p*(1-p))
 		}
 	}
-	median := bench.Median(all)
-	one := mat.NewDense(l, l, nil)
-	for i := range l {
+	linear.Mul(blas.Dense(X), blas.Dense(X).T())
+	kernels := []*mat.Dense{centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled))}
+	one := mat.NewDense(Y.Rows, Y.Rows, nil)
+	for i := range Y.Rows {
 		one.Set(i, i, 1)
 	}
-	near := new(mat.Dense)
-	near.Apply(func(_, _ int, d float64) float64 { return math.Exp(-2 * d / median) }, square)
-	return []mat.Matrix{centred(blas.Dense(tables["A.npy"])), centred(near), one}, Y, folds, nil
+	for _, weights := range wheatDictionaries {
+		K := mat.NewDense(Y.Rows, Y.Rows, nil)
+		for j, w := range weights {
+			blas.AddScaled(K.RawMatrix(), w, kernels[j].RawMatrix())
+		}
+		dictionaries = append(dictionaries, []mat.Matrix{centred(K), one})
+	}
+	return dictionaries, Y, folds, nil
+}
+
+// gaussian is exp(−2·d²/median) for the distances d of the rows of X.
+func gaussian(X blas.General) *mat.Dense {
+	K := mat.NewDense(X.Rows, X.Rows, nil)
+	K.Mul(blas.Dense(X), blas.Dense(X).T())
+	var squares, all []float64
+	for i := range X.Rows {
+		squares = append(squares, K.At(i, i))
+	}
+	K.Apply(func(i, j int, v float64) float64 {
+		d := squares[i] + squares[j] - 2*v
+		if i < j {
+			all = append(all, d)
+		}
+		return d
+	}, K)
+	median := bench.Median(all)
+	K.Apply(func(_, _ int, d float64) float64 { return math.Exp(-2 * d / median) }, K)
+	return K
 }
 
 // centred is K with rows and columns of mean 0, and mean diagonal 1.
@@ -147,17 +165,33 @@ func centred(K *mat.Dense) *mat.Dense {
 	return C
 }
 
-// wheatLines predicts each line by a fit without its fold.
-func wheatLines(ctx context.Context, env *bench.Env, grams []mat.Matrix, Y blas.General, folds []int, opt iokl.Options) ([]float64, error) {
-	opt.CV.Hide = "rows"
-	P, tested := blas.NewGeneral(Y.Rows, Y.Cols), bench.Pick(env, 2, 10)
-	for f := 1; f <= tested; f++ {
-		Z := withoutFold(Y, folds, f)
-		F, _, err := wheatFit(ctx, grams, Z, opt, func(k int) blas.General { return withoutFold(Z, folds, (f+k)%10+1) })
+// mostLikely predicts all lines by the dictionary of the highest likelihood.
+func mostLikely(ctx context.Context, dictionaries [][]mat.Matrix, Z blas.General, opt iokl.Options) (F *mat.Dense, err error) {
+	best := math.Inf(-1)
+	for _, grams := range dictionaries {
+		m, err := iokl.FitGram(ctx, grams, blas.Dense(Z), opt)
 		if err != nil {
 			return nil, err
 		}
-		for i := range Z.Rows {
+		if v := m.Certificate().Components.LogLikelihood; v > best {
+			best = v
+			if F, err = m.PredictGram(grams); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return F, nil
+}
+
+// wheatLines predicts each line by a fit without its fold.
+func wheatLines(env *bench.Env, Y blas.General, folds []int, predict func(Z blas.General) (*mat.Dense, error)) ([]float64, error) {
+	P, tested := blas.NewGeneral(Y.Rows, Y.Cols), bench.Pick(env, 2, 10)
+	for f := 1; f <= tested; f++ {
+		F, err := predict(withoutFold(Y, folds, f))
+		if err != nil {
+			return nil, err
+		}
+		for i := range Y.Rows {
 			if folds[i] == f {
 				copy(blas.Row(P, i), F.RawRowView(i))
 			}
@@ -180,22 +214,20 @@ func withoutFold(Y blas.General, folds []int, f int) blas.General {
 }
 
 // wheatCells hides cells as [wheatHidden] does, and returns the mean correlations with their standard errors.
-func wheatCells(ctx context.Context, env *bench.Env, grams []mat.Matrix, Y blas.General, opt iokl.Options) (mean, deviations []float64, err error) {
-	opt.CV.Hide = "cells"
+func wheatCells(env *bench.Env, Y blas.General, predict func(Z blas.General) (*mat.Dense, error)) (mean, deviations []float64, err error) {
 	splits := bench.Pick(env, 2, wheatSplits)
 	r := make([][]float64, Y.Cols)
 	for s := range splits {
-		rng := rand.New(rand.NewPCG(env.Seed, uint64(s)))
-		Z := wheatHidden(Y, rng)
-		F, scale, err := wheatFit(ctx, grams, Z, opt, func(int) blas.General { return wheatHidden(Z, rng) })
+		Z := wheatHidden(Y, rand.New(rand.NewPCG(env.Seed, uint64(s))))
+		F, err := predict(Z)
 		if err != nil {
 			return nil, nil, err
 		}
-		one := hiddenCorrelations(F, Z, Y)
+		one := correlations(F.RawMatrix(), Y, func(i, j int) bool { return math.IsNaN(blas.Row(Z, i)[j]) })
 		for j, v := range one {
 			r[j] = append(r[j], v)
 		}
-		env.Log("  split %d: %.3f, lines × %g", s+1, one, scale)
+		env.Log("  split %d: %.3f", s+1, one)
 	}
 	for _, v := range r {
 		m, d := stat.MeanStdDev(v, nil)
@@ -227,42 +259,6 @@ func wheatHidden(Y blas.General, rng *rand.Rand) blas.General {
 		}
 	}
 	return Z
-}
-
-// wheatFit predicts all lines. For the sum of separable kernels it chooses the size of the kernel of the lines
-// themselves: that of the highest mean correlation on what hide hides of Z, twice.
-func wheatFit(ctx context.Context, grams []mat.Matrix, Z blas.General, opt iokl.Options, hide func(k int) blas.General) (F *mat.Dense, scale float64, err error) {
-	predict := func(scale float64, Z blas.General) (*mat.Dense, error) {
-		scaled, lines := slices.Clone(grams), new(mat.Dense)
-		lines.Scale(scale, grams[len(grams)-1])
-		scaled[len(grams)-1] = lines
-		m, err := iokl.FitGram(ctx, scaled, blas.Dense(Z), opt)
-		if err != nil {
-			return nil, err
-		}
-		return m.PredictGram(scaled)
-	}
-	scale = lineScales[0]
-	if opt.Model == "sum" {
-		sum := make([]float64, len(lineScales))
-		for k := range 2 {
-			inner := hide(k)
-			for s := range sum {
-				if F, err = predict(lineScales[s], inner); err != nil {
-					return nil, 0, err
-				}
-				sum[s] += floats.Sum(hiddenCorrelations(F, inner, Z))
-			}
-		}
-		scale = lineScales[floats.MaxIdx(sum)]
-	}
-	F, err = predict(scale, Z)
-	return F, scale, err
-}
-
-// hiddenCorrelations are those of predictions F with Y on the cells that are known there and missing in Z.
-func hiddenCorrelations(F *mat.Dense, Z, Y blas.General) []float64 {
-	return correlations(F.RawMatrix(), Y, func(i, j int) bool { return math.IsNaN(blas.Row(Z, i)[j]) && !math.IsNaN(blas.Row(Y, i)[j]) })
 }
 
 // correlations are those of predictions P with Y in each column, over some of the cells.

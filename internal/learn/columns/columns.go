@@ -173,6 +173,20 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	return out, warnings, nil
 }
 
+// WithIntercepts is out with these added to the learned outputs.
+func (out *Outputs) WithIntercepts(b []float64) *Outputs {
+	with, n := *out, len(out.Names)
+	s := &Scaler{Mean: make([]float64, n), Scale: slices.Repeat([]float64{1}, n), Constant: make([]bool, n)}
+	if out.Scaler != nil {
+		s = &Scaler{Mean: slices.Clone(out.Scaler.Mean), Scale: out.Scaler.Scale, Constant: out.Scaler.Constant}
+	}
+	for k, j := range out.Live {
+		s.Mean[j] += s.Scale[j] * b[k]
+	}
+	with.Scaler = s
+	return &with
+}
+
 // CheckOutputs refuses targets that are infinite and, where Options.StrictOutputs says so, missing ones.
 func CheckOutputs(Y blas.General, opt *Options) error {
 	names, err := named(opt.OutputNames, Y.Cols, "y", "output")

@@ -234,6 +234,9 @@ func (t *training) Targets() blas.General {
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
+	if res.Components != nil {
+		m.Out = t.out.WithIntercepts(res.Components.Intercept)
+	}
 	if res.Ls != nil {
 		m.Basis = model.NewSum(t.dict, res.Eta, res.Ls, t.Z, res.C, t.opt.Backend)
 		return m
