@@ -73,7 +73,7 @@ func TestLikelihoodOptions(t *testing.T) {
 		"leave these out":     {Lambda: 1e-3},
 		"no interval folds":   {IntervalFolds: 3},
 		"global certificate":  {Global: true},
-		"explicit features":   {Kernels: []string{"linear:all"}},
+		"explicit features":   {Kernels: []string{"rff:gaussian:all:median:64"}},
 		"observed cells":      {Standardize: "x", Kernels: []string{"gaussian:all:median"}, MaxOuter: -1},
 		"no checkpoint":       {Checkpoint: "state"},
 		"an output kernel fo": {Model: "product", Norm: "lp:2"},

@@ -3,6 +3,7 @@
 package iokl
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -224,7 +225,10 @@ func (opt *Options) columns() columns.Options {
 }
 
 func (opt *Options) samples() samples.Options {
-	return samples.Options{Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision}
+	return samples.Options{
+		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision,
+		Exact: opt.Model == "sum" || opt.Global || slices.Contains(opt.CV.Models, "sum"),
+	}
 }
 
 func (opt *Options) setting() learn.Setting {

@@ -109,6 +109,30 @@ func TestSumZeroOptions(t *testing.T) {
 	}
 }
 
+// Sums of linear kernels alone, which product models take as explicit features, are learned on samples.
+func TestSumLinear(t *testing.T) {
+	X, Y := twoKinds(60, 1)
+	opt := iokl.Options{Kernels: []string{"linear:each"}, Lambda: 1e-2, Seed: 1}
+	for name, set := range map[string]func(*iokl.Options){
+		"sum":        func(o *iokl.Options) { o.Model = "sum" },
+		"likelihood": func(o *iokl.Options) { o.Learn, o.Lambda = "likelihood", 0 },
+		"global":     func(o *iokl.Options) { o.Global = true },
+	} {
+		o := opt
+		set(&o)
+		m, err := iokl.Fit(t.Context(), X, Y, o)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if m.OutputKernels() == nil && name != "global" {
+			t.Errorf("%s: no output kernels", name)
+		}
+	}
+	opt.CV.Models = []string{"product", "sum"}
+	if _, err := iokl.CrossValidate(t.Context(), X, Y, opt); err != nil {
+		t.Errorf("cross-validation: %v", err)
+	}
+}
+
 // FitGram learns the same function from the Gram matrices of the same kernels.
 func TestSumGram(t *testing.T) {
 	X, Y := twoKinds(60, 1)

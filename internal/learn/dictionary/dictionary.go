@@ -137,8 +137,8 @@ func MeanDiagonal(g *blas.Sym) float64 {
 
 // InFeatures reports whether the problem is to be solved in feature space: when
 // some kernel asks for explicit features, or when all are linear on so few
-// columns that their factors are much thinner than the Gram matrices.
-func InFeatures(d kernel.Dictionary, l int) (bool, error) {
+// columns that their factors are much thinner than the Gram matrices, unless exact.
+func InFeatures(d kernel.Dictionary, l int, exact bool) (bool, error) {
 	approx, linear, width := false, true, 0
 	for _, k := range d {
 		approx = approx || k.Approx != nil
@@ -148,7 +148,7 @@ func InFeatures(d kernel.Dictionary, l int) (bool, error) {
 		}
 	}
 	if !approx {
-		return linear && 4*width <= l, nil
+		return linear && !exact && 4*width <= l, nil
 	}
 	if k := NeedsSamples(d); k != nil {
 		return false, fault.Input("kernel %s is exact and others have explicit features: write it with rff: or nystrom: too", k.Name)

@@ -98,7 +98,7 @@ func factorBytes(l, D, n int) float64 { return 8 * float64(l) * float64(2*D+12*n
 // plan is the memory of a fit of the dictionary to l samples of d inputs and n outputs,
 // some of which may be missing.
 func (opt *Options) plan(dict kernel.Dictionary, l, d, n int, missing bool) (learn.Plan, error) {
-	features, err := dictionary.InFeatures(dict, l)
+	features, err := dictionary.InFeatures(dict, l, opt.Exact)
 	if err != nil || !features {
 		return opt.gramPlan(len(dict), l, d, n), err
 	}

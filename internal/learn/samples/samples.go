@@ -26,6 +26,7 @@ type Options struct {
 	Columns   columns.Options
 	Groups    []kernel.Group // that SPECs may refer to
 	Precision blas.Precision // in which Gram matrices are stored
+	Exact     bool           // linear kernels have Gram matrices, however few columns they have
 }
 
 // quiet is opt for a part of the samples, about which nothing is said.
@@ -425,7 +426,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 		}
 		t.held = p.Held
 	}
-	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows); features || err != nil {
+	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows, r.opt.Exact); features || err != nil {
 		if err != nil {
 			return nil, err
 		}
