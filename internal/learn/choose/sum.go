@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/iokl/iokl/internal/learn/defaults"
 )
 
@@ -42,14 +44,15 @@ func (s *selection) trySum(ctx context.Context, branches []*branch) (*Result, er
 	}
 	l, n := s.data.Size()
 	m := len(diagonals)
+	least := defaults.SumLambda * stat.Mean(diagonals, nil) * s.relative(best.Tau)
 	work := float64(m*n) * (float64(l)*float64(l) + 1000*float64(n*n))
-	if !s.sum && (n < 2 || m < 2 || work > defaults.SumWork) {
+	if !s.sum && (n < 2 || m < 2 || best.Lambda < least || work > defaults.SumWork) {
 		return s.last, nil
 	}
 	b := &branch{Setting: s.Setting, lambdas: s.Lambdas}
 	b.Kernels, b.Norm, b.Tau, b.Learn, b.Model = best.Kernels, best.Norm, best.Tau, "eta,l", "sum"
 	for k := defaults.SumBeside; k >= -defaults.SumBeside && s.Lambdas == nil; k-- {
-		b.lambdas = append(b.lambdas, best.Lambda*math.Pow(10, float64(k)/2))
+		b.lambdas = append(b.lambdas, max(best.Lambda, least)*math.Pow(10, float64(k)/2))
 	}
 	b.dropped = make([]bool, len(b.lambdas))
 	b.reset(s.folds)

@@ -113,8 +113,10 @@ const RaceFrom = 1000
 
 // The sum of separable kernels is compared with the best setting where m·n·(l² + 1000·n²) is
 // at most SumWork, for l samples, m kernels and n outputs: a fit then takes some tenths of a
-// second of processor time, at any λ (docs/decisions/2026-11-22-sums-tried.md). It is tried at SumBeside steps of the path of λ on both sides.
+// second of processor time (docs/decisions/2026-11-22-sums-tried.md). It is tried at SumBeside steps of the path of λ on both sides, and not where the best λ is below
+// SumLambda of the mean diagonal of a kernel: there fits of targets without noise may end before their tolerance.
 const (
+	SumLambda = 1e-4
 	SumWork   = 5e6
 	SumBeside = 1
 )
