@@ -22,6 +22,7 @@ def test_interrupt(table):
     X, Y = table
     # Settings are compared for minutes; the first of them are tried within a second.
     slow = iokl.IOKLRegressor(kernels=["gaussian:each:0.5,1,2"], options={"cv": {"repeats": 2000, "lambdas": [1e-2]}})
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background start with it ignored
     timer = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     start = time.time()
@@ -35,6 +36,7 @@ def test_interrupt_twice(table):
     X, Y = table
     code = """if True:
         import os, signal, threading, numpy as np, iokl
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         X = np.random.default_rng(0).standard_normal((1500, 8))
         for at in (0.7, 0.8):
             threading.Timer(at, os.kill, (os.getpid(), signal.SIGINT)).start()
