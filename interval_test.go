@@ -1,7 +1,6 @@
 package iokl_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -143,13 +142,7 @@ func testCVPlus(t *testing.T, fit func(context.Context, mat.Matrix, mat.Matrix, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file bytes.Buffer
-	if err := m.Encode(&file); err != nil {
-		t.Fatal(err)
-	}
-	if m, err = iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
-		t.Fatal(err)
-	}
+	m = loaded(t, m)
 	got, err := m.PredictInterval(context.Background(), fresh, iokl.IntervalOptions{Level: level})
 	if err != nil {
 		t.Fatal(err)
@@ -205,14 +198,7 @@ func nearEnds(t *testing.T, got *iokl.Intervals, values []*mat.Dense, residuals 
 // A model that was saved and loaded gives the same intervals to the bit.
 func TestIntervalsAreSaved(t *testing.T) {
 	m, X, _ := waveModel(t, iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-3, IntervalFolds: 3})
-	var file bytes.Buffer
-	if err := m.Encode(&file); err != nil {
-		t.Fatal(err)
-	}
-	again, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := loaded(t, m)
 	for _, opt := range []iokl.IntervalOptions{{}, {Local: true}, {Method: "jackknife+", Joint: true}} {
 		a, err := m.PredictInterval(context.Background(), X, opt)
 		if err != nil {
@@ -397,13 +383,7 @@ func TestIntervalsByFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var file bytes.Buffer
-			if err := m.Encode(&file); err != nil {
-				t.Fatal(err)
-			}
-			if m, err = iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
-				t.Fatal(err)
-			}
+			m = loaded(t, m)
 			r, err := m.PredictInterval(context.Background(), X.Slice(200, 400, 0, 4), iokl.IntervalOptions{})
 			if err != nil {
 				t.Fatal(err)

@@ -1,7 +1,6 @@
 package iokl_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -52,14 +51,7 @@ func TestLikelihoodFills(t *testing.T) {
 	if c.Components == nil || !c.Converged || c.GlobalBound != nil || c.Lambda != 0 || m.Chosen().Model != "sum" || len(c.Components.Noise) != 3 {
 		t.Errorf("%+v", c)
 	}
-	var file bytes.Buffer
-	if err := m.Encode(&file); err != nil {
-		t.Fatal(err)
-	}
-	again, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := loaded(t, m)
 	if P, err := again.Predict(X); err != nil || !mat.Equal(P, F) || again.Certificate().Components.LogLikelihood != c.Components.LogLikelihood {
 		t.Errorf("%v: the model file predicts something else", err)
 	}

@@ -244,16 +244,19 @@ func (g *design) border(k int, idx, other []int) (U, ext blas.General) {
 		}
 		kept = appendOrthonormal(kept, v, n)
 	}
-	U, ext = blas.NewGeneral(n, len(kept)), blas.NewGeneral(len(other), len(kept))
-	for k, q := range kept {
-		for i, v := range q[:n] {
-			U.Data[i*U.Stride+k] = v
-		}
-		for i, v := range q[n:] {
-			ext.Data[i*ext.Stride+k] = v
+	all := columns(kept, n+len(other))
+	return blas.View(all, 0, 0, n, all.Cols), blas.View(all, n, 0, len(other), all.Cols)
+}
+
+// columns is the matrix of the vectors.
+func columns(vectors [][]float64, rows int) blas.General {
+	U := blas.NewGeneral(rows, len(vectors))
+	for k, v := range vectors {
+		for i, x := range v {
+			U.Data[i*U.Stride+k] = x
 		}
 	}
-	return U, ext
+	return U
 }
 
 // appendOrthonormal appends v less its part along the vectors kept, normalized,

@@ -15,7 +15,10 @@ import (
 // Result is the graph and the fits behind it.
 type Result struct {
 	Nodes []string
-	Graph blas.General // N×N: G_ij = Σ_s η^i_{j,s} + Joint_ij, row = target, column = source; G_ii has 1 added where own linear history is free
+	// Graph is N×N: G_ij = Σ_s η^i_{j,s} + Joint_ij, row = target, column = source. G_ii has 1 added where own linear
+	// history is free. With Relaxing, the elements off the diagonal are a quarter of that and three quarters of
+	// the probability of the edge in models of relaxations.
+	Graph blas.General
 	// Joint is what the kernel on all nodes adds to the graph, 0 without it: it goes with
 	// the kernels of [KernelsFor] where every node is one series.
 	Joint   blas.General
@@ -27,8 +30,7 @@ type Result struct {
 	Missing int      // windows that are left out, as they have a missing value
 	Lag     int
 
-	// Relaxing says that the replicates return to a common state and are observed with noise. The
-	// strength of an edge is then three quarters of its probability in models of that, and a quarter of what Graph says.
+	// Relaxing says that the replicates return to a common state and are observed with noise.
 	Relaxing bool
 
 	// What [Study.Stability] and [Study.Null] found, for the writers to put beside

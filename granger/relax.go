@@ -138,17 +138,6 @@ func (r *relaxation) moments(W blas.General, rates ...float64) (M blas.General, 
 	return innerProducts(r.be, blas.View(all, 0, 0, all.Rows, 2*N)), free + float64(len(kept))
 }
 
-// columns is the matrix of the vectors.
-func columns(vectors [][]float64, rows int) blas.General {
-	U := blas.NewGeneral(rows, len(vectors))
-	for k, v := range vectors {
-		for i, x := range v {
-			U.Data[i*U.Stride+k] = x
-		}
-	}
-	return U
-}
-
 func innerProducts(be blas.Backend, A blas.General) blas.General {
 	M := blas.NewGeneral(A.Cols, A.Cols)
 	blas.Mul(be, M, true, false, A, A)
