@@ -55,7 +55,7 @@ func TestBadInput(t *testing.T) {
 		"ragged row":           {"fit --x ragged.csv --y y.csv --out new.iokl", "row 3 (line 4) has 1 cells where the first row has 2"},
 		"missing cell refused": {"fit --x gap.csv --y y.csv --missing error --out new.iokl", "row 3, column 2 (b) of the inputs is missing"},
 		"missing, predict":     {"predict --model good.iokl --x gap.csv --missing error --out p.csv", `gap.csv: row 3, column 2 "b" is missing`},
-		"text target":          {"fit --x x.csv --y text.csv --out new.iokl", `"red" is not a number (an empty cell means missing); class labels need --classes`},
+		"text target":          {"fit --x x.csv --y text.csv --out new.iokl", `"red" is not a number (an empty cell means missing; --na names words that do too); class labels need --classes`},
 		"targets in stdin":     {"predict --model good.iokl --x - --y-columns 2", "--y -"},
 		"one column less":      {"predict --model good.iokl --x less.csv --out p.csv", "the data have 1 columns, the model was fitted on 2"},
 		"open quote":           {`fit --x x.csv --x-columns "a --y y.csv --out new.iokl`, `--x-columns: "a: a quote is not closed`},

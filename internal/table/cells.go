@@ -32,7 +32,7 @@ func (opt *Options) missing(cell string) bool {
 
 var (
 	errAmong = errors.New("a number among words")
-	errDate  = errors.New("is not a date written as the others in its column (an empty cell means missing)")
+	errDate  = errors.New("is not a date written as the others in its column (an empty cell means missing; --na names words that do too)")
 )
 
 // cells turns the cells of one column into numbers: numbers as they are, words
@@ -113,7 +113,7 @@ func (c *cells) word(word string) (float64, error) {
 		c.unseen++
 		k = -1
 	case len(c.levels) == most:
-		return 0, fmt.Errorf("is word number %d of its column, and a category has at most %d (--max-levels): leave the column out, or write dates as 2006-01-31", most+1, most)
+		return 0, fmt.Errorf("is word number %d of its column, and a category has at most %d (--max-levels): leave the column out (--x-columns names those to use), or write dates as 2006-01-31", most+1, most)
 	default:
 		k = len(c.levels)
 		c.levels[strings.Clone(word)] = k

@@ -142,7 +142,7 @@ func TestTypeErrors(t *testing.T) {
 		"number among words":    {"a,x\n1,1\nred,2\n7,3\n", `row 2 (line 3), column 1 "a": "red" is not a number`},
 		"number after a word":   {"a,x\nred,1\n7,2\n", `row 1 (line 2), column 1 "a": "red" is not a number`},
 		"NaN among numbers":     {"a,x\n1,1\nNaN,2\n", `row 2 (line 3), column 1 "a": "NaN" is not a finite number`},
-		"decimal commas":        {"a;x\n2,5;1\n3;2\n", `row 1 (line 2), column 1 "a": "2,5" is not a number (an empty cell means missing): write the decimal comma as a point`},
+		"decimal commas":        {"a;x\n2,5;1\n3;2\n", `row 1 (line 2), column 1 "a": "2,5" is not a number (an empty cell means missing; --na names words that do too): write the decimal comma as a point`},
 		"long cell of letters":  {"a,x\n1,1\nx" + strings.Repeat("é", 30) + ",2\n", `column 1 "a": "x` + strings.Repeat("é", 19) + `…" is not a number`},
 		"NaN among words":       {"a,x\nred,1\nNaN,2\n", `"NaN" is not a finite number`},
 		"word among dates":      {"a,x\n2020-01-01,1\nsoon,2\n", `row 2 (line 3), column 1 "a": "soon" is not a date`},

@@ -260,9 +260,9 @@ func clip(s string) string {
 
 var (
 	// ErrText is wrapped by the error about a CSV cell that is no number.
-	ErrText  = errors.New("is not a number (an empty cell means missing)")
+	ErrText  = errors.New("is not a number (an empty cell means missing; --na names words that do too)")
 	errComma = fmt.Errorf("%w: write the decimal comma as a point", ErrText)
-	errInf   = errors.New("is not a finite number (an empty cell means missing)")
+	errInf   = errors.New("is not a finite number (an empty cell means missing; --na names words that do too)")
 )
 
 // number parses a trimmed cell that is not empty; NaN spelled out is refused.

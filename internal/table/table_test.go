@@ -106,7 +106,7 @@ func TestReadErrors(t *testing.T) {
 	whole := npyBytes([]int{2, 2}, 1, 2, 3, 4)
 	for name, c := range map[string]struct{ file, in, want string }{
 		"text cell":            {"a.csv", "x,y\n1,2\n3,abc\n", `row 2 (line 3), column 2 "y": "abc" is not a number`},
-		"decimal comma":        {"a.csv", "x;y\n1;2\n3;4,5\n", `"4,5" is not a number (an empty cell means missing): write the decimal comma as a point`},
+		"decimal comma":        {"a.csv", "x;y\n1;2\n3;4,5\n", `"4,5" is not a number (an empty cell means missing; --na names words that do too): write the decimal comma as a point`},
 		"text cell, no header": {"a.csv", "1,2\n3,abc\n", `row 2 (line 2), column 2: "abc" is not a number`},
 		"text below blanks":    {"a.csv", "y\n\n1\n\nabc\n", `row 4 (line 5), column 1 "y": "abc" is not a number`},
 		"text in first row":    {"a.csv", "1,abc\n3,4\n", `row 1 (line 1), column 2: "abc" is not a number`},
