@@ -194,7 +194,7 @@ func TestFeatureRounding(t *testing.T) {
 	for _, S := range [][]float64{{1, 0.5, 0.2, 0.1}, {1.5, 0.3}} {
 		V := blas.Clone(blas.View(Q.V, 0, 0, n, len(S)))
 		L := &linop.Spectral{V: V, S: S}
-		for _, lambda := range []float64{1, 1e-4, 1e-8, 1e-12} {
+		for _, lambda := range []float64{1, 1e-4, 1e-6, 1e-8, 1e-12} {
 			p := Problem{Space: NewFeatures(Gamma, H, yy, l, blocks, nil), Lambda: lambda, Tau: 2}
 			W := solveExactly(t, p, eta, L)
 			pt := at(t, &p, eta, L, W)

@@ -145,7 +145,7 @@ const (
 	gapUlps = 16
 	// termRounding is the rounding of a sum of products, relative to the sum of their sizes:
 	// random errors of many roundings come to about one. formTol is the relative rounding of
-	// Z_ηᵀC from which it is computed anew.
+	// Z_ηᵀCL^½ from which it is computed anew.
 	termRounding = 0x1p-52
 	formTol      = 0x1p-26
 	// rankDrop is the size, relative to the largest and to machine precision times the

@@ -309,8 +309,9 @@ func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []f
 
 // multiplied writes Γ_η·WL to dst and returns the size of what it adds up, terms for WL and
 // through for AW·L: Σ_b |Γ_η,ab|·‖x_b‖ is at most ‖(Z_η)_a‖ times that. AW·L serves where
-// its rounding is small beside H_η − Γ_ηWL. W is as large as H_η/μ where L is 0, so that
-// this fails for ill-conditioned systems; Γ_η then multiplies WL.
+// its rounding, times L^½, is small beside (H_η − Γ_ηWL)·L^½, whose blocks the c_j are the squares
+// of. W is as large as H_η/μ where L is 0, so that this fails for ill-conditioned systems; Γ_η
+// then multiplies WL.
 func (f *features) multiplied(dst, WL blas.General, w *work, AW blas.General, L *linop.Spectral, terms, through float64) float64 {
 	w.mulRight(dst, AW, L)
 	if !(through > 2*terms) {
@@ -320,7 +321,10 @@ func (f *features) multiplied(dst, WL blas.General, w *work, AW blas.General, L 
 	for i, v := range f.lengths {
 		size += square(v * f.inner[i])
 	}
-	if termRounding*through*math.Sqrt(size) <= formTol*math.Sqrt(distance2(f.scaled, dst)) {
+	f.in = blas.Reshape(f.in, dst.Rows, dst.Cols)
+	blas.Copy(f.in, f.scaled)
+	blas.AddScaled(f.in, -1, dst)
+	if termRounding*through*math.Sqrt(maxOf(L.S)*size) <= formTol*blas.Frob(w.half(f.in, L)) {
 		return through
 	}
 	f.Apply(dst, WL)
