@@ -19,16 +19,12 @@ import (
 )
 
 var (
-	stressFor  = flag.Duration("stress", 0, "how long TestStress runs; 0 means a number of trials that depends on -short")
-	stressSeed = flag.Uint64("stress-seed", 1, "seed of the trials of TestStress")
-	stressOnly = flag.Int("stress-trial", -1, "the one trial of TestStress to run")
+	stress      = flag.Int("stress", 0, "number of trials of TestStress; 0 means 200, with -short 25")
+	stressSeed  = flag.Uint64("stress-seed", 1, "seed of the trials of TestStress")
+	stressFirst = flag.Int("stress-first", 0, "number of the first trial of TestStress")
 )
 
-const (
-	stressTrials      = 200
-	stressTrialsShort = 25          // with -short, which the race detector and OpenBLAS run with
-	stressLimit       = time.Minute // for one fit
-)
+const stressLimit = 4 * time.Minute // for one fit
 
 // trial is a random problem, its kernels as dense matrices and what it is called in messages.
 type trial struct {
@@ -261,23 +257,18 @@ func newTrial(rng *rand.Rand) *trial {
 // TestStress fits random problems by every solver and compares what the results say
 // with the formulas in plain dense arithmetic, and the bounds of the solvers with each other.
 func TestStress(t *testing.T) {
-	start, outcomes, trials := time.Now(), map[string]int{}, stressTrials
-	if testing.Short() {
-		trials = stressTrialsShort
-	}
-	for i := 0; ; i++ {
-		if *stressOnly >= 0 {
-			if i > 0 {
-				break
-			}
-			i = *stressOnly
-		} else if *stressFor > 0 && time.Since(start) > *stressFor || *stressFor == 0 && i == trials {
-			t.Logf("%d trials, seed %d: %v", i, *stressSeed, outcomes)
-			break
+	outcomes, trials := map[string]int{}, *stress
+	if trials == 0 {
+		trials = 200
+		if testing.Short() { // as the race detector and OpenBLAS run
+			trials = 25
 		}
-		tr := newTrial(rand.New(rand.NewPCG(*stressSeed, uint64(i))))
-		tr.run(t, i, outcomes)
 	}
+	for i := range trials {
+		i += *stressFirst
+		newTrial(rand.New(rand.NewPCG(*stressSeed, uint64(i)))).run(t, i, outcomes)
+	}
+	t.Logf("%d trials, seed %d: %v", trials, *stressSeed, outcomes)
 }
 
 // penaltyOverflows reports whether λτ² is above 10¹⁵⁰ times the square of the largest target:
