@@ -66,7 +66,7 @@ func TestBadInput(t *testing.T) {
 		"empty file":           {"fit --x empty.csv --y y.csv --out new.iokl", "empty.csv: is empty"},
 		"one row":              {"fit --x one.csv --y one.csv --out new.iokl", "one row"},
 		"lengths differ":       {"fit --x x.csv --y short.csv --out new.iokl", "X has 40 rows and Y has 3"},
-		"constant Y":           {"fit --x x.csv --y const.csv --out new.iokl", "every target column is constant"},
+		"constant Y":           {"fit --x x.csv --y const.csv --out new.iokl", "iokl: every target column is constant"},
 		"zero lambda":          {fit + "--lambda 0", "--lambda 0: it must be positive"},
 		"negative lambda":      {fit + "--lambda -1", "--lambda -1: it must be positive"},
 		"NaN lambda":           {fit + "--lambda nan", "--lambda NaN"},

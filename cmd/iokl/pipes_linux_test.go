@@ -40,11 +40,13 @@ func TestPipes(t *testing.T) {
 		t.Errorf("objective %v from one pipe, %v from one file", got.Objective, want.Objective)
 	}
 	one = pipe(t, x)
+	model := pipe(t, mustRead(t, dir+"/m.iokl"))
 	for line, status := range map[string]int{
-		"fit --stream --lambda 1 --x " + pipe(t, x) + " --y y.csv":   exitUsage,
-		"predict --model m.iokl --x " + pipe(t, x):                   exitOK,
-		"predict --model m.iokl --x " + one + " --y-columns b":       exitUsage,
-		"granger --lambda 1 --series " + pipe(t, x):                  exitOK,
+		"fit --stream --lambda 1 --x " + pipe(t, x) + " --y y.csv": exitUsage,
+		"predict --model m.iokl --x " + pipe(t, x):                 exitOK,
+		"predict --model m.iokl --x " + one + " --y-columns b":     exitUsage,
+		"granger --lambda 1 --series " + pipe(t, x):                exitOK,
+		"info " + model: exitOK,
 		"predict --model m.iokl --x xt.csv --y " + pipe(t, "b\n1\n"): exitUsage, // rows differ
 	} {
 		if r := command(t, dir, line); r.status != status {

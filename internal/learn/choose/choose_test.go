@@ -23,6 +23,7 @@ func against(t *testing.T, constant ...float64) *selection {
 	s := metric("nmse")
 	s.folds, s.constant = len(constant), of(constant...)
 	y := blas.NewGeneral(9, 1)
+	y.Data[0] = 1
 	var err error
 	if s.data, err = samples.NewRows(blas.NewGeneral(9, 1), y, samples.Options{}); err != nil {
 		t.Fatal(err)

@@ -158,7 +158,7 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	out = &Outputs{Names: names, deviation: s.Scale}
 	for j := range names {
 		if 0 < s.Scale[j] && s.Scale[j] < small || math.Max(s.Scale[j], math.Abs(s.Mean[j])) > large {
-			return nil, nil, fault.Input("target column %s has mean %.3g and deviation %.3g, out of the range of errors: rescale it", names[j], s.Mean[j], s.Scale[j])
+			return nil, nil, fault.Input("target column %s has mean %.3g and deviation %.3g, whose squares overflow or vanish in double precision: rescale it", names[j], s.Mean[j], s.Scale[j])
 		}
 		if !opt.ScaleOutputs || !s.Constant[j] {
 			out.Live = append(out.Live, j)
@@ -187,7 +187,8 @@ func (out *Outputs) WithIntercepts(b []float64) *Outputs {
 	return &with
 }
 
-// CheckOutputs refuses targets that are infinite and, where Options.StrictOutputs says so, missing ones.
+// CheckOutputs refuses targets that are infinite or all constant, those that [NewOutputs] refuses and, where
+// Options.StrictOutputs says so, missing ones.
 func CheckOutputs(Y blas.General, opt *Options) error {
 	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
 	if err != nil {
@@ -200,7 +201,8 @@ func CheckOutputs(Y blas.General, opt *Options) error {
 			}
 		}
 	}
-	return nil
+	_, _, err = NewOutputs(Measure(Y), opt)
+	return err
 }
 
 // LearnOutputs is NewOutputs by the moments of the observed cells of Y, which CheckOutputs has

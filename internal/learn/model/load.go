@@ -3,6 +3,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,10 +38,15 @@ func Load(path string, certificate any) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("%s: %w: a folder", path, ErrModel)
+	r, size := io.ReaderAt(f), info.Size()
+	if !info.Mode().IsRegular() { // a pipe tells neither its size nor its end before its beginning
+		data, err := io.ReadAll(f)
+		if err != nil {
+			return nil, err
+		}
+		r, size = bytes.NewReader(data), int64(len(data))
 	}
-	m, err := Decode(f, info.Size(), certificate)
+	m, err := Decode(r, size, certificate)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
