@@ -24,12 +24,6 @@ const (
 // Row r of Z, zero at entry, becomes the unit eigenvector of the eigenvalue d[r];
 // the result lists the rows in ascending order of d. e is destroyed.
 func (impl Implementation) tridiagonalEigen(d, e []float64, Z matrix) ([]int, error) {
-	return impl.tridiagonalEigenFrom(math.Inf(-1), d, e, Z)
-}
-
-// tridiagonalEigenFrom is tridiagonalEigen that makes only the eigenvectors of
-// eigenvalues of at least lowest times the largest element, to within a factor of two.
-func (impl Implementation) tridiagonalEigenFrom(lowest float64, d, e []float64, Z matrix) ([]int, error) {
 	n := len(d)
 	if !finite(d, e) {
 		return nil, fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
@@ -43,7 +37,7 @@ func (impl Implementation) tridiagonalEigenFrom(lowest float64, d, e []float64, 
 	}
 	_, exp := math.Frexp(top)
 	scaleBy(-exp, d, e)
-	c := cuppen{impl: impl, lowest: lowest, order: make([]int, n), z: make([]float64, n), gathered: make([]float64, n*n), S: make([]float64, n*n)}
+	c := newCuppen(impl, n)
 	if !c.divide(d, e, Z) {
 		return nil, fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
 	}
@@ -59,20 +53,26 @@ func scaleBy(exp int, xs ...[]float64) {
 	}
 }
 
-// cuppen is the scratch of one subproblem of order n: n² floats each in gathered and S.
+// cuppen is the scratch of one subproblem of order n: n² floats each in gathered and S, and in
+// left for singular vectors.
 type cuppen struct {
-	impl        Implementation
-	lowest      float64 // eigenvalues below need no vectors
-	order       []int
-	z           []float64
-	gathered, S []float64
+	impl              Implementation
+	order             []int
+	z                 []float64
+	gathered, S, left []float64
+}
+
+func newCuppen(impl Implementation, n int) cuppen {
+	return cuppen{impl: impl, order: make([]int, n), z: make([]float64, n), gathered: make([]float64, n*n), S: make([]float64, n*n)}
 }
 
 // part is the scratch of the subproblem of rows [lo,hi) out of n.
 func (c cuppen) part(lo, hi, n int) cuppen {
 	c.order, c.z = c.order[lo:hi], c.z[lo:hi]
 	c.gathered, c.S = c.gathered[lo*n:hi*n], c.S[lo*n:hi*n]
-	c.lowest = math.Inf(-1)
+	if c.left != nil {
+		c.left = c.left[lo*n : hi*n]
+	}
 	return c
 }
 
@@ -86,10 +86,21 @@ func (c cuppen) divide(d, e []float64, Z matrix) bool {
 	rho := e[m-1]
 	d[m-1] -= math.Abs(rho)
 	d[m] -= math.Abs(rho)
+	if !c.halves(n, m, func(c cuppen, lo, hi int) bool {
+		return c.divide(d[lo:hi], e[lo:hi-1], view(Z, lo, lo, hi-lo, hi-lo))
+	}) {
+		return false
+	}
+	c.coupling(Z, m, rho)
+	return c.merge(d, m, 2*math.Abs(rho), -1, Z, matrix{})
+}
+
+// halves calls solve for the first m rows out of n and for the others and reports whether both could.
+func (c cuppen) halves(n, m int, solve func(c cuppen, lo, hi int) bool) bool {
 	var ok [2]bool
 	half := func(i int) {
 		lo, hi := i*m, m+i*(n-m)
-		ok[i] = c.part(lo, hi, n).divide(d[lo:hi], e[lo:hi-1], view(Z, lo, lo, hi-lo, hi-lo))
+		ok[i] = solve(c.part(lo, hi, n), lo, hi)
 	}
 	if n >= divideParallel {
 		par.For(2, half)
@@ -97,7 +108,7 @@ func (c cuppen) divide(d, e []float64, Z matrix) bool {
 		half(0)
 		half(1)
 	}
-	return ok[0] && ok[1] && c.merge(d, Z, m, rho)
+	return ok[0] && ok[1]
 }
 
 // leaf solves a small problem by QL iterations.
@@ -116,25 +127,31 @@ func (c cuppen) leaf(d, e []float64, Z matrix) bool {
 
 // merge joins the solutions of the two halves, T = diag(T₁,T₂) + |rho|·u·uᵀ with
 // u = e_m + sign(rho)·e_{m+1}: in their eigenvectors' coordinates, the
-// eigenproblem of diag(d) + ρ·z·zᵀ.
-func (c cuppen) merge(d []float64, Z matrix, m int, rho float64) bool {
-	c.coupling(Z, m, rho)
+// eigenproblem of diag(d) + ρ·z·zᵀ. With left vectors U it joins singular value decompositions, see bisect.
+func (c cuppen) merge(d []float64, m int, rho float64, null int, Z, U matrix) bool {
 	sorted := mergeOrders(d, c.order[:m], c.order[m:], m)
-	f := deflate(d, c.z, sorted, Z, m, 2*math.Abs(rho))
+	f := deflate(d, c.z, sorted, m, rho, null, Z, U)
 	if len(f.kept) == 0 {
 		copy(c.order, sorted)
 		sortByValue(c.order, d)
 		return true
 	}
-	roots, z, ok := c.roots(d, f)
+	s, roots, ok := c.roots(d, f, null >= 0)
 	if !ok {
 		return false
 	}
-	first, _ := slices.BinarySearch(roots, c.lowest)
-	c.coefficients(f, first, z)
-	c.update(Z, m, f, first)
-	// Rows 0…k−1 of Z are now the new vectors, the deflated ones follow.
 	k := len(f.kept)
+	S := head(c.S, k, k)
+	var left matrix
+	if null >= 0 {
+		left = head(c.left, k, k)
+	}
+	coefficients(f, s.d, s.consistent(S), S, left)
+	c.update(Z, m, f, S)
+	if null >= 0 {
+		c.update(U, m, f, left)
+	}
+	// Rows 0…k−1 of Z and U are now the new vectors, the deflated ones follow.
 	values := c.z
 	copy(values, roots)
 	for i, r := range f.deflated {
@@ -175,11 +192,10 @@ func mergeOrders(d []float64, first, second []int, shift int) []int {
 	return out
 }
 
-// roots solves the secular equation of the kept rows. It returns the roots, leaves
-// d_j − λ_i in row i of c.S, and returns the z for which they are exact.
-func (c cuppen) roots(d []float64, f deflation) (roots, z []float64, ok bool) {
+// roots solves the secular equation of the kept rows and leaves D_j − λ_i in row i of c.S.
+func (c cuppen) roots(d []float64, f deflation, squared bool) (s secular, roots []float64, ok bool) {
 	k := len(f.kept)
-	s := secular{d: make([]float64, k), z: make([]float64, k), rhoInv: 1 / f.rho}
+	s = secular{d: make([]float64, k), z: make([]float64, k), squared: squared, rhoInv: 1 / f.rho}
 	var sq float64
 	for j, r := range f.kept {
 		s.d[j], s.z[j] = d[r], c.z[r]
@@ -194,25 +210,28 @@ func (c cuppen) roots(d []float64, f deflation) (roots, z []float64, ok bool) {
 			roots[i], good[i] = s.root(i, row(delta, i))
 		}
 	})
-	for _, g := range good {
-		if !g {
-			return nil, nil, false
-		}
-	}
-	return roots, s.consistent(delta), true
+	return s, roots, !slices.Contains(good, false)
 }
 
-// coefficients replaces the differences in c.S by the coefficients of the new
-// vectors from row first on, their columns in the order of f.position.
-func (c cuppen) coefficients(f deflation, first int, z []float64) {
+// coefficients replaces the differences D_j − λ_i in S by the coefficients z_j/(D_j − λ_i) of the new
+// vectors, their columns in the order of f.position. Those of left singular vectors are
+// d_j·z_j/(D_j − λ_i), and −1 for the null row, which is the first.
+func coefficients(f deflation, d, z []float64, S, left matrix) {
 	k := len(z)
-	delta := head(c.S, k, k)
-	par.Ranges(k-first, 16, func(lo, hi int) {
+	par.Ranges(k, 16, func(lo, hi int) {
 		v := make([]float64, k)
-		for i := first + lo; i < first+hi; i++ {
-			out := row(delta, i)
+		for i := lo; i < hi; i++ {
+			out := row(S, i)
 			for j, dl := range out {
 				v[f.position[j]] = z[j] / dl
+			}
+			if left.Rows > 0 {
+				u := row(left, i)
+				for j, p := range f.position {
+					u[p] = d[j] * v[p]
+				}
+				u[f.position[0]] = -1
+				scal(1/nrm2(u), u)
 			}
 			scale := 1 / nrm2(v)
 			for j := range out {
@@ -223,8 +242,8 @@ func (c cuppen) coefficients(f deflation, first int, z []float64) {
 }
 
 // consistent returns the z for which the computed roots are exact, from
-// Löwner's formula; with it the eigenvectors are orthogonal to working accuracy
-// however close the roots lie. delta holds d_j − λ_i in row i.
+// Löwner's formula; with it the vectors are orthogonal to working accuracy
+// however close the roots lie. delta holds D_j − λ_i in row i.
 func (s *secular) consistent(delta matrix) []float64 {
 	k := len(s.d)
 	z := make([]float64, k)
@@ -240,7 +259,7 @@ func (s *secular) consistent(delta matrix) []float64 {
 				if lo+j == i {
 					w[j] *= dl[j]
 				} else {
-					w[j] *= dl[j] / (dj - di)
+					w[j] *= dl[j] / s.apart(dj, di)
 				}
 			}
 		}
@@ -251,10 +270,9 @@ func (s *secular) consistent(delta matrix) []float64 {
 	return z
 }
 
-// update replaces the rows of Z by the new eigenvectors S·Z_kept, from row first
-// on, followed by the deflated rows. Only the nonzero halves of the kept rows enter
-// the products.
-func (c cuppen) update(Z matrix, m int, f deflation, first int) {
+// update replaces the rows of Z by the new vectors S·Z_kept, followed by the deflated
+// rows. Only the nonzero halves of the kept rows enter the products.
+func (c cuppen) update(Z matrix, m int, f deflation, S matrix) {
 	n, k := Z.Rows, len(f.kept)
 	upper, lower := f.top+f.mixed, k-f.top
 	G1 := head(c.gathered, upper, m)
@@ -272,9 +290,8 @@ func (c cuppen) update(Z matrix, m int, f deflation, first int) {
 	for i, r := range f.deflated {
 		copy(row(rest, i), row(Z, r))
 	}
-	S := head(c.S, k, k)
-	c.impl.product(view(S, first, 0, k-first, upper), G1, view(Z, first, 0, k-first, m))
-	c.impl.product(view(S, first, f.top, k-first, lower), G2, view(Z, first, m, k-first, n-m))
+	c.impl.product(view(S, 0, 0, k, upper), G1, view(Z, 0, 0, k, m))
+	c.impl.product(view(S, 0, f.top, k, lower), G2, view(Z, 0, m, k, n-m))
 	copyMatrix(view(Z, k, 0, n-k, n), rest)
 }
 

@@ -3,7 +3,6 @@
 package lapack
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,12 +10,12 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
-
-	"github.com/iokl/iokl/internal/par"
 )
 
-// svdLeaf is the order up to which the QR iteration of gonum serves the core.
-const svdLeaf = 64
+const (
+	svdLeaf    = 64 // order up to which the QR iteration of gonum serves the core
+	bisectLeaf = 8  // order up to which it serves blocks of a bidiagonal matrix
+)
 
 // SVD computes the singular value decomposition a = u·diag(s)·vt of an m×n matrix,
 // which is destroyed; with k = min(m,n), u is m×k or m×m, vt is k×n or n×n, and s
@@ -24,7 +23,7 @@ const svdLeaf = 64
 // it computes. A rectangular matrix is first reduced to its
 // triangular factor, of order k; that is made bidiagonal. Errors are of the order
 // of k roundings of ‖a‖ in u·diag(s)·vt, of 1 in uᵀ·u and v·vᵀ.
-// Scratch: about 17k² + 3mn floats.
+// Scratch: about 8k² + 3mn floats.
 func (impl Implementation) SVD(a matrix, s []float64, u, vt matrix) error {
 	m, n := a.Rows, a.Cols
 	if m == 0 || n == 0 {
@@ -118,98 +117,76 @@ func (impl Implementation) squareSVD(a matrix, s []float64, u, vt matrix) error 
 	return impl.bidiagonalSVD(a, s, u, vt)
 }
 
-// bidiagonalSVD goes through an upper bidiagonal B, and the eigenvectors of the
-// symmetric tridiagonal matrix T that Golub and Kahan's matrix
-//
-//	⎡ 0  Bᵀ ⎤
-//	⎣ B  0  ⎦
-//
-// becomes when its rows and columns are shuffled: B·v = σ·u where (v,u) belongs to
-// the eigenvalue σ of T (SIAM J. Numer. Anal. 2, 1965), half of its eigenvectors.
+// bidiagonalSVD goes through an upper bidiagonal B.
 func (impl Implementation) bidiagonalSVD(a matrix, s []float64, u, vt matrix) error {
 	n := a.Rows
 	exp := normExponent(a)
 	b := impl.bidiagonalize(a)
 	U, V := zeros(n, n), zeros(n, n) // singular vectors as rows
-	if err := impl.shuffled(b, s, U, V); err != nil {
-		return err
+	c := newCuppen(impl, n)
+	c.left = make([]float64, n*n)
+	if !finite(b.d, b.e) || !c.bisect(b.d, b.e[:n-1], U, V) {
+		return fmt.Errorf("%w: singular values of order %d", ErrNoConvergence, n)
 	}
-	impl.separate(s, U)
-	impl.separate(s, V)
 	impl.timesTransposed(U, b.left, b.tauLeft, 0)
 	impl.timesTransposed(V, b.right, b.tauRight, 1)
-	transpose(u, U)
-	copyMatrix(vt, V)
-	scaleBy(exp, s)
+	slices.Reverse(c.order)
+	columnsFromRows(u, U, c.order)
+	for j, r := range c.order {
+		s[j] = b.d[r]
+		copy(row(vt, j), row(V, r))
+	}
+	scaleBy(exp, s[:n])
 	return nil
 }
 
-// shuffled computes the singular values of B and its vectors, rows of U and V,
-// from the eigenvectors of T: unit vectors that may be far from orthogonal, or
-// zero, where singular values are rounding.
-func (impl Implementation) shuffled(b bidiagonal, s []float64, U, V matrix) error {
-	n := len(s)
-	d, e, Z := make([]float64, 2*n), make([]float64, 2*n), zeros(2*n, 2*n)
+// bisect computes the singular value decomposition of the upper bidiagonal matrix B with diagonal
+// d and superdiagonal e by divide and conquer (Gu and Eisenstat, SIAM J. Matrix Anal.
+// Appl. 16, 1995). Rows r of U and V, zero at entry, become the left and right
+// singular vectors of d[r]; c.order lists them in ascending order. e is destroyed.
+//
+// With row m of B taken out, blocks B₁ and B₂ remain on the diagonal. The last row of B₁ is zero:
+// the last unit vector is the left vector of one of its singular values, which are 0, and B is
+//
+//	diag(B₁,B₂) + e_m·(d_m·e_m + e_m·e_{m+1})ᵀ
+//
+// In the vectors of B₁ and B₂ that is diag(d) with z in its row of that singular value: the roots
+// of 1 + Σ z_j²/(d_j² − σ²) are its singular values.
+func (c cuppen) bisect(d, e []float64, U, V matrix) bool {
+	n := len(d)
+	if n <= bisectLeaf {
+		return c.bidiagonalLeaf(d, e, U, V)
+	}
+	m := n / 2
+	diagonal, above := d[m-1], e[m-1]
+	d[m-1] = 0
+	if !c.halves(n, m, func(c cuppen, lo, hi int) bool {
+		return c.bisect(d[lo:hi], e[lo:hi-1], view(U, lo, lo, hi-lo, hi-lo), view(V, lo, lo, hi-lo, hi-lo))
+	}) {
+		return false
+	}
+	null := 0
+	for r := range n {
+		if r >= m {
+			c.z[r] = above * V.Data[r*V.Stride+m]
+			continue
+		}
+		c.z[r] = diagonal * V.Data[r*V.Stride+m-1]
+		if U.Data[r*U.Stride+m-1] != 0 {
+			null = r // of a unit vector up to its sign; all others are exactly 0 there
+			U.Data[r*U.Stride+m-1] = 1
+		}
+	}
+	d[null] = 0
+	return c.merge(d, m, 1, null, V, U)
+}
+
+// bidiagonalLeaf is bisect by QR iterations, which keep the left vector of a last row of zeros.
+func (c cuppen) bidiagonalLeaf(d, e []float64, U, V matrix) bool {
+	n := len(d)
 	for i := range n {
-		e[2*i], e[2*i+1] = b.d[i], b.e[i]
+		U.Data[i*U.Stride+i], V.Data[i*V.Stride+i] = 1, 1
+		c.order[i] = n - 1 - i
 	}
-	const below = -1e-8 // eigenvalues come in pairs ±σ to within 2n roundings
-	by, err := impl.tridiagonalEigenFrom(below, d, e[:2*n-1], Z)
-	if err != nil {
-		return err
-	}
-	slices.Reverse(by)
-	for j, r := range by[:n] {
-		s[j] = max(0, d[r])
-	}
-	par.Ranges(n, 16, func(lo, hi int) {
-		for j := lo; j < hi; j++ {
-			vj, uj, z := row(V, j), row(U, j), row(Z, by[j])
-			for i := range vj {
-				vj[i], uj[i] = z[2*i], z[2*i+1]
-			}
-			for _, x := range [][]float64{vj, uj} {
-				if norm := nrm2(x); norm > 0 {
-					scal(1/norm, x)
-				}
-			}
-		}
-	})
-	return nil
-}
-
-// separate makes the rows of W, singular vectors of s, orthonormal. Eigenvectors
-// of T are; their halves are as far from it as rounding moves the eigenvectors of
-// σ_i and −σ_j towards each other, which is ‖T‖/(σ_i + σ_j) times as much. To
-// correct σ_j's against those of larger singular values leaves B·v = σ·u as it
-// was, to rounding. Where σ_j is rounding, any vector does that is orthogonal to
-// those of larger ones.
-func (impl Implementation) separate(s []float64, W matrix) {
-	n := len(s)
-	from := 0
-	if s[n-1] > 16*eps*float64(n)*s[0] {
-		from, _ = slices.BinarySearchFunc(s, s[0]/4, func(v, least float64) int { return cmp.Compare(least, v) })
-	}
-	if from == n {
-		return
-	}
-	rows := view(W, from, 0, n-from, n)
-	columns := zeros(n, n-from)
-	transpose(columns, rows)
-	impl.reorthogonalize(columns)
-	transpose(rows, columns)
-}
-
-// reorthogonalize replaces the columns of u by the orthonormal ones of its QR
-// factorization, each on the side where it was. Columns of zeros are filled in.
-func (impl Implementation) reorthogonalize(u matrix) {
-	r := zeros(u.Cols, u.Cols)
-	impl.QR(u, r)
-	for j := range u.Cols {
-		if r.Data[j*r.Stride+j] < 0 {
-			for i := range u.Rows {
-				u.Data[i*u.Stride+j] *= -1
-			}
-		}
-	}
+	return gonum.Implementation{}.Dbdsqr(blas.Upper, n, n, 0, n, d, e, V.Data, V.Stride, nil, 1, U.Data, U.Stride, make([]float64, 4*n))
 }

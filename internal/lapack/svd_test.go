@@ -86,3 +86,47 @@ func orthogonal(rng *rand.Rand, n int) matrix {
 	reference.QR(q, matrix{})
 	return q
 }
+
+// Bidiagonal matrices with zeros, elements that are rounding or near underflow, and equal
+// singular values decompose, however they are split.
+func TestBisect(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 1))
+	element := map[string]func() float64{
+		"normal":         rng.NormFloat64,
+		"mostly zero":    func() float64 { return max(0, rng.NormFloat64()-1) },
+		"zero":           func() float64 { return 0 },
+		"one":            func() float64 { return 1 },
+		"of many sizes":  func() float64 { return math.Pow(10, -40*rng.Float64()) },
+		"near underflow": func() float64 { return math.Pow(10, -300*float64(rng.IntN(2))) },
+	}
+	for diagonal := range element {
+		for above := range element {
+			for _, n := range []int{1, 2, bisectLeaf + 1, 50, 101} {
+				d, e, B := make([]float64, n), make([]float64, n), zeros(n, n)
+				for i := range n {
+					d[i], e[i] = element[diagonal](), element[above]()
+					B.Data[i*n+i] = d[i]
+					if i+1 < n {
+						B.Data[i*n+i+1] = e[i]
+					}
+				}
+				norm := max(nrm2(B.Data), 0x1p-1000)
+				U, V, c := zeros(n, n), zeros(n, n), newCuppen(reference, n)
+				c.left = make([]float64, n*n)
+				if !c.bisect(d, e[:n-1], U, V) {
+					t.Fatalf("diagonal %s, above %s, order %d: no convergence", diagonal, above, n)
+				}
+				tol := 4 * float64(n) * eps
+				for part, err := range map[string]float64{
+					"B − UᵀSV": distance(multiply(scaled(transposed(U), d, 1), V, false), B) / norm,
+					"UUᵀ − I":  distance(multiply(U, U, true), identity(n)),
+					"VVᵀ − I":  distance(multiply(V, V, true), identity(n)),
+				} {
+					if !(err <= tol) {
+						t.Errorf("diagonal %s, above %s, order %d: ‖%s‖ = %g, above %g", diagonal, above, n, part, err, tol)
+					}
+				}
+			}
+		}
+	}
+}

@@ -99,10 +99,10 @@ func harmonicRowGeneric(dst, x, zt []float64, ld int) {
 	}
 }
 
-func secularGeneric(d, z []float64, origin, mu float64) (sum, slope float64) {
+func secularGeneric(d, z []float64, mu float64) (sum, slope float64) {
 	z = z[:len(d)]
 	for j, v := range d {
-		t := z[j] / ((v - origin) - mu)
+		t := z[j] / (v - mu)
 		sum += z[j] * t
 		slope += t * t
 	}

@@ -54,7 +54,7 @@ func TestPageBoundary(t *testing.T) {
 			Chi2Row(dst, x[:min(2, n)], zt, n)
 			HarmonicRow(dst, x[:min(2, n)], zt, n)
 			SqDistBelow(dst, 1, y, -1, 0)
-			Secular(x, y, 1.5, 1)
+			Secular(x, y, 2.5)
 			LorentzRow(dst, x[:min(2, n)], zt, n)
 		}
 	})

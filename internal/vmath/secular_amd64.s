@@ -2,15 +2,14 @@
 
 #include "textflag.h"
 
-// func secularAVX2(d, z []float64, origin, mu float64) (sum, slope float64)
+// func secularAVX2(d, z []float64, mu float64) (sum, slope float64)
 //
 // Divisions bound it: wider registers and more sums would gain nothing.
-TEXT ·secularAVX2(SB), NOSPLIT, $0-80
+TEXT ·secularAVX2(SB), NOSPLIT, $0-72
 	MOVQ         d_base+0(FP), SI
 	MOVQ         d_len+8(FP), CX
 	MOVQ         z_base+24(FP), DI
-	VBROADCASTSD origin+48(FP), Y8
-	VBROADCASTSD mu+56(FP), Y9
+	VBROADCASTSD mu+48(FP), Y9
 	VXORPD       Y0, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 
@@ -19,7 +18,6 @@ loop4:
 	JLT         fold
 	VMOVUPD     (SI), Y4
 	VMOVUPD     (DI), Y5
-	VSUBPD      Y8, Y4, Y4
 	VSUBPD      Y9, Y4, Y4
 	VDIVPD      Y4, Y5, Y4
 	VFMADD231PD Y5, Y4, Y0
@@ -41,7 +39,6 @@ fold:
 one:
 	VMOVSD      (SI), X4
 	VMOVSD      (DI), X5
-	VSUBSD      X8, X4, X4
 	VSUBSD      X9, X4, X4
 	VDIVSD      X4, X5, X4
 	VFMADD231SD X5, X4, X0
@@ -52,7 +49,7 @@ one:
 	JNZ         one
 
 done:
-	VMOVSD X0, sum+64(FP)
-	VMOVSD X1, slope+72(FP)
+	VMOVSD X0, sum+56(FP)
+	VMOVSD X1, slope+64(FP)
 	VZEROUPPER
 	RET

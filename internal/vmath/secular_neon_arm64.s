@@ -7,20 +7,17 @@
 #define TERMS(LOAD) \
 	LOAD (R0), F4;  \
 	LOAD (R1), F5;  \
-	FSUB(4, 4, 16); \
 	FSUB(4, 4, 17); \
 	FDIV(4, 5, 4);  \
 	FMLA(0, 5, 4);  \
 	FMLA(1, 4, 4)
 
-// func secularNEON(d, z []float64, origin, mu float64) (sum, slope float64)
-TEXT ·secularNEON(SB), NOSPLIT, $0-80
+// func secularNEON(d, z []float64, mu float64) (sum, slope float64)
+TEXT ·secularNEON(SB), NOSPLIT, $0-72
 	MOVD  d_base+0(FP), R0
 	MOVD  z_base+24(FP), R1
 	MOVD  d_len+8(FP), R2
-	FMOVD origin+48(FP), F16
-	FMOVD mu+56(FP), F17
-	DUP(16, 16, 0)
+	FMOVD mu+48(FP), F17
 	DUP(17, 17, 0)
 	VEOR  V0.B16, V0.B16, V0.B16
 	VEOR  V1.B16, V1.B16, V1.B16
@@ -43,6 +40,6 @@ fold:
 	TERMS(FMOVD)
 
 done:
-	FMOVD F0, sum+64(FP)
-	FMOVD F1, slope+72(FP)
+	FMOVD F0, sum+56(FP)
+	FMOVD F1, slope+64(FP)
 	RET

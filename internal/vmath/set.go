@@ -23,7 +23,7 @@ type set struct {
 	chi2Row      func(dst, x, zt []float64, ld int)
 	lorentzRow   func(dst, x, zt []float64, ld int)
 	harmonicRow  func(dst, x, zt []float64, ld int)
-	secular      func(d, z []float64, origin, mu float64) (sum, slope float64)
+	secular      func(d, z []float64, mu float64) (sum, slope float64)
 	sqDistBelow  func(g []float64, ni float64, nj []float64, s, c float64) bool
 }
 

@@ -141,6 +141,6 @@ func radix2AVX2(x []float64, h int)
 func radix4AVX2(x []float64, h int)
 
 //go:noescape
-func secularAVX2(d, z []float64, origin, mu float64) (sum, slope float64)
+func secularAVX2(d, z []float64, mu float64) (sum, slope float64)
 
 func fence()

@@ -51,6 +51,6 @@ func harmonicRowNEON(dst, x, zt []float64, ld int)
 func lorentzRowNEON(dst, x, zt []float64, ld int)
 
 //go:noescape
-func secularNEON(d, z []float64, origin, mu float64) (sum, slope float64)
+func secularNEON(d, z []float64, mu float64) (sum, slope float64)
 
 func fence() {}

@@ -123,10 +123,10 @@ const (
 // LorentzRow computes dst_j = Π_f (1 + (x_f − z_fj)²), laid out as in L1Row.
 func LorentzRow(dst, x, zt []float64, ld int) { row(use.lorentzRow, dst, x, zt, ld, 1) }
 
-// Secular computes Σ_j z_j²/δ_j and Σ_j (z_j/δ_j)² with δ_j = (d_j − origin) − mu:
+// Secular computes Σ_j z_j²/δ_j and Σ_j (z_j/δ_j)² with δ_j = d_j − mu:
 // the secular equation of an eigenproblem, and its derivative.
-func Secular(d, z []float64, origin, mu float64) (sum, slope float64) {
-	return use.secular(d, z[:len(d)], origin, mu)
+func Secular(d, z []float64, mu float64) (sum, slope float64) {
+	return use.secular(d, z[:len(d)], mu)
 }
 
 // row checks the lengths of a row function and calls it; with no features the

@@ -296,7 +296,7 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 		"cos alone": func(s *set, dst []float64) { s.cos(dst, x, 0.5) },
 		"secular": func(s *set, dst []float64) {
 			for i := range dst { // of the elements up to i
-				sum, slope := s.secular(x[:i+1], y[:i+1], 1.5, 0.25)
+				sum, slope := s.secular(x[:i+1], y[:i+1], 1.75)
 				dst[i] = (sum + slope) / float64(i+1)
 			}
 		},
