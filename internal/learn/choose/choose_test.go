@@ -125,8 +125,11 @@ func TestScore(t *testing.T) {
 }
 
 func TestMeanAndError(t *testing.T) {
-	if mean, se := meanAndError([]float64{1, 2, 6}); math.Abs(mean-3) > 1e-15 || math.Abs(se-math.Sqrt(7.0/3)) > 1e-15 {
-		t.Errorf("mean %g, standard error %g", mean, se) // the variance of the sample is 7
+	for _, unit := range []float64{1, 1e-300, 1e300} {
+		mean, se := meanAndError([]float64{unit, 2 * unit, 6 * unit})
+		if !(math.Abs(mean/unit-3) <= 1e-15) || !(math.Abs(se/unit-math.Sqrt(7.0/3)) <= 1e-15) {
+			t.Errorf("mean %g, standard error %g", mean, se) // the variance of the sample is 7
+		}
 	}
 }
 

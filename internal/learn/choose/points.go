@@ -16,6 +16,7 @@ import (
 
 // summarize makes points of the settings that all of some folds have tried, and chooses.
 func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) {
+	folds = s.telling(folds)
 	r := &Result{Metric: s.Metric, Folds: len(folds)}
 	var errors [][]float64 // of each point, on each fold
 	var means [][]int
@@ -38,7 +39,7 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 		}
 	}
 	if len(r.Points) == 0 {
-		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all folds")
+		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all %d folds that hide targets which the others have values of", len(folds))
 	}
 	for _, f := range folds {
 		r.Constant = append(r.Constant, learn.Mean(s.constant[f]))
@@ -53,12 +54,17 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 	return r, nil
 }
 
-// served is the metric, on each of some folds, of a setting that predicts the targets for which it
+// telling are those of some folds that hide a cell of a target which their training samples have values of.
+func (s *selection) telling(folds []int) []int {
+	return slices.DeleteFunc(slices.Clone(folds), func(f int) bool { return math.IsNaN(learn.Mean(s.constant[f])) })
+}
+
+// served is the metric, on each of some telling folds, of a setting that predicts the targets for which it
 // is better than a model without kernels, which predicts the others. It is nil where a fold has
 // no errors. worth says which targets the setting predicts: those for which it is better by
 // defaults.Hopeless standard errors, or by one where it is better by Hopeless for all together.
 func (s *selection) served(each [][]float64, folds []int) (errors []float64, worth []bool) {
-	worth = make([]bool, len(s.constant[folds[0]]))
+	worth, folds = make([]bool, len(s.constant[folds[0]])), s.telling(folds)
 	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {
 		return nil, worth
 	}
@@ -179,13 +185,19 @@ func (p *Point) sameBut(q *Point) bool {
 	return slices.Equal(p.Kernels, q.Kernels) && p.Norm == q.Norm && p.Learn == q.Learn && p.Model == q.Model && p.Tau == q.Tau
 }
 
-// meanAndError is the mean and its standard error, 0 for a single number.
+// meanAndError is the mean and its standard error, 0 for a single number. It is computed of numbers
+// up to 1, whose squares do not overflow.
 func meanAndError(v []float64) (mean, se float64) {
 	if len(v) == 1 {
 		return v[0], 0
 	}
-	mean, sd := stat.MeanStdDev(v, nil)
-	return mean, stat.StdErr(sd, float64(len(v)))
+	_, e := math.Frexp(slices.Max(v))
+	small := make([]float64, len(v))
+	for i, x := range v {
+		small[i] = math.Ldexp(x, -e)
+	}
+	mean, sd := stat.MeanStdDev(small, nil)
+	return math.Ldexp(mean, e), math.Ldexp(stat.StdErr(sd, float64(len(v))), e)
 }
 
 // soFar summarizes the folds that are complete, or where none is and nothing was compared

@@ -93,6 +93,25 @@ func TestServed(t *testing.T) {
 	}
 }
 
+// A fold that hides the only cell of a target tells nothing, and the others decide.
+func TestTellingFolds(t *testing.T) {
+	X, Y := learntest.Wave(9, 1)
+	y := blas.Raw(Y)
+	wide := blas.NewGeneral(9, 2)
+	for i := range 9 {
+		wide.Data[2*i], wide.Data[2*i+1] = y.Data[i], math.NaN()
+	}
+	wide.Data[0], wide.Data[1] = math.NaN(), 1
+	d, err := samples.NewRows(blas.Raw(X), wide, samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 9}})
+	if err != nil || r.Folds != 8 || len(r.Points[r.Best].Folds) != 8 || !(r.Points[r.Best].Mean > 0) {
+		t.Errorf("%v", err)
+	}
+}
+
 // learned is the choice among two dictionaries for Y.
 func learned(t *testing.T, ctx context.Context, X, Y blas.General, budget time.Duration) (*Result, error) {
 	t.Helper()
