@@ -298,7 +298,7 @@ func TestSumResult(t *testing.T) {
 // A run continued from a checkpoint ends at the same optimum and goes on counting;
 // checkpoints of the two models are foreign to each other.
 func TestSumResume(t *testing.T) {
-	K, Y := awkward(4, 30, 3)
+	K, Y := awkward(3, 20, 2)
 	p := &Problem{Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}, Sum: true}
 	opt := Options{Tol: 1e-7}
 	whole, err := Solve(t.Context(), p, opt)
