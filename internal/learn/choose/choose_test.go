@@ -125,9 +125,9 @@ func TestScore(t *testing.T) {
 }
 
 func TestMeanAndError(t *testing.T) {
-	for _, unit := range []float64{1, 1e-300, 1e300} {
+	for _, unit := range []float64{1, 1e-300, 1e300, -1e300} {
 		mean, se := meanAndError([]float64{unit, 2 * unit, 6 * unit})
-		if !(math.Abs(mean/unit-3) <= 1e-15) || !(math.Abs(se/unit-math.Sqrt(7.0/3)) <= 1e-15) {
+		if !(math.Abs(mean/unit-3) <= 1e-15) || !(math.Abs(se/math.Abs(unit)-math.Sqrt(7.0/3)) <= 1e-15) {
 			t.Errorf("mean %g, standard error %g", mean, se) // the variance of the sample is 7
 		}
 	}

@@ -8,15 +8,19 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/fault"
 )
 
 // summarize makes points of the settings that all of some folds have tried, and chooses.
 func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) {
-	folds = s.telling(folds)
+	if folds = s.telling(folds); len(folds) == 0 {
+		return nil, fault.Input("cross-validation: no fold hides a target that the others have values of")
+	}
 	r := &Result{Metric: s.Metric, Folds: len(folds)}
 	var errors [][]float64 // of each point, on each fold
 	var means [][]int
@@ -39,7 +43,7 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 		}
 	}
 	if len(r.Points) == 0 {
-		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all %d folds that hide targets which the others have values of", len(folds))
+		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all folds")
 	}
 	for _, f := range folds {
 		r.Constant = append(r.Constant, learn.Mean(s.constant[f]))
@@ -191,7 +195,7 @@ func meanAndError(v []float64) (mean, se float64) {
 	if len(v) == 1 {
 		return v[0], 0
 	}
-	_, e := math.Frexp(slices.Max(v))
+	_, e := math.Frexp(floats.Norm(v, math.Inf(1)))
 	small := make([]float64, len(v))
 	for i, x := range v {
 		small[i] = math.Ldexp(x, -e)

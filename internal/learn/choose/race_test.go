@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/samples"
 )
@@ -109,6 +110,10 @@ func TestTellingFolds(t *testing.T) {
 	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 9}})
 	if err != nil || r.Folds != 8 || len(r.Points[r.Best].Folds) != 8 || !(r.Points[r.Best].Mean > 0) {
 		t.Errorf("%v", err)
+	}
+	s := against(t, math.NaN(), math.NaN())
+	if _, err := s.summarize(nil, upTo(2)); !errors.Is(err, fault.ErrInput) {
+		t.Errorf("no fold tells: %v", err)
 	}
 }
 
