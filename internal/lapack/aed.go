@@ -40,7 +40,7 @@ func (s *schur) deflate(lo, hi, size int) (found int, shifts []shiftPair) {
 			s.h.Data[top*s.h.Stride+top-1] = link * V.Data[0]
 		}
 	}
-	s.update(top, T, V)
+	s.update(top, T, V, false)
 	return size - kept, shifts
 }
 

@@ -7,10 +7,12 @@ const hessenbergBlock = 32
 
 // Hessenberg overwrites the square a by the upper Hessenberg H of a = q·H·qᵀ and
 // q by the orthogonal factor. Panel by panel, with the reflections of the panel
-// in compact form P = I − Vᵀ·T·V and Y = a·Vᵀ·T gathered on the way, the rest is
+// in compact form P = I − Vᵀ·T·V and Y = a·Vᵀ·T gathered on the way for the rows
+// below the panel's first, these rows of the rest are
 //
 //	a ← Pᵀ·(a − Y·V)
 //
+// and the rows above are a·P.
 // Scratch: n² + 4·n·hessenbergBlock floats.
 func (impl Implementation) Hessenberg(a, q matrix) {
 	n := order(a)
@@ -19,20 +21,20 @@ func (impl Implementation) Hessenberg(a, q matrix) {
 	w := make([]float64, hessenbergBlock*n)
 	for i := 0; i < n-2; i += hessenbergBlock {
 		b := min(hessenbergBlock, n-2-i)
-		p := hessenbergPanel{a: a, V: view(vectors, i, i+1, b, n-i-1), T: view(T, 0, 0, b, b), Y: view(Y, 0, 0, n, b), first: i}
+		p := hessenbergPanel{a: a, V: view(vectors, i, i+1, b, n-i-1), T: view(T, 0, 0, b, b), Y: view(Y, 0, 0, n-i-1, b), first: i}
 		for j := range b {
 			impl.hessenbergColumn(p, j, tau)
 		}
-		// Columns right of the panel: from the right for all rows, then from the left.
-		rest := n - i - b
-		impl.gemm(nt, nt, -1, p.Y, view(p.V, 0, b-1, b, rest), 1, view(a, 0, i+b, n, rest))
-		impl.apply(block{p.V, p.T}, true, view(a, i+1, i+b, n-i-1, rest), w)
+		h, rest := block{p.V, p.T}, view(a, i+1, i+b, n-i-1, n-i-b)
+		impl.applyRight(h, false, view(a, 0, i+1, i+1, n-i-1), w)
+		impl.gemm(nt, nt, -1, p.Y, view(p.V, 0, b-1, b, rest.Cols), 1, rest)
+		impl.apply(h, true, rest, w)
 	}
 	impl.accumulate(q, vectors, tau, w)
 }
 
 // hessenbergPanel is the panel of columns from first on: the rows of V are the
-// vectors, which start at row first+1 of a; Y = a[:,first+1:]·Vᵀ·T.
+// vectors, which start at row first+1 of a; Y = a[first+1:,first+1:]·Vᵀ·T.
 type hessenbergPanel struct {
 	a, V, T, Y matrix
 	first      int
@@ -40,19 +42,19 @@ type hessenbergPanel struct {
 
 // hessenbergColumn brings column first+j up to date and reduces it.
 func (impl Implementation) hessenbergColumn(p hessenbergPanel, j int, tau []float64) {
-	n, c := p.a.Rows, p.first+j
-	col, t := make([]float64, n), make([]float64, j)
-	for i := range col {
-		col[i] = p.a.Data[i*p.a.Stride+c]
+	n, c := p.Y.Rows, p.first+j
+	column := p.a.Data[(p.first+1)*p.a.Stride+c:]
+	below, t := make([]float64, n), make([]float64, j)
+	for i := range below {
+		below[i] = column[i*p.a.Stride]
 	}
-	below := col[p.first+1:]
 	if j > 0 {
 		// a ← a − Y·V on this column (V[:,c] is at c−first−1), then from the left by Pᵀ.
 		for k := range t {
 			t[k] = p.V.Data[k*p.V.Stride+j-1]
 		}
-		impl.bl.Dgemv(nt, n, j, -1, p.Y.Data, p.Y.Stride, t, 1, 1, col, 1)
-		impl.bl.Dgemv(nt, j, len(below), 1, p.V.Data, p.V.Stride, below, 1, 0, t, 1)
+		impl.bl.Dgemv(nt, n, j, -1, p.Y.Data, p.Y.Stride, t, 1, 1, below, 1)
+		impl.bl.Dgemv(nt, j, n, 1, p.V.Data, p.V.Stride, below, 1, 0, t, 1)
 		for k := j - 1; k >= 0; k-- { // t ← Tᵀ·t
 			s := 0.0
 			for i := range k + 1 {
@@ -60,7 +62,7 @@ func (impl Implementation) hessenbergColumn(p hessenbergPanel, j int, tau []floa
 			}
 			t[k] = s
 		}
-		impl.bl.Dgemv(tr, j, len(below), -1, p.V.Data, p.V.Stride, t, 1, 1, below, 1)
+		impl.bl.Dgemv(tr, j, n, -1, p.V.Data, p.V.Stride, t, 1, 1, below, 1)
 	}
 	x := below[j:]
 	beta, factor := reflector(x[0], x[1:])
@@ -71,8 +73,8 @@ func (impl Implementation) hessenbergColumn(p hessenbergPanel, j int, tau []floa
 	copy(v[j+1:], x[1:])
 	x[0] = beta
 	clear(x[1:])
-	for i := range col {
-		p.a.Data[i*p.a.Stride+c] = col[i]
+	for i, v := range below {
+		column[i*p.a.Stride] = v
 	}
 	impl.extendPanel(p, j, factor, t)
 }
@@ -81,9 +83,9 @@ func (impl Implementation) hessenbergColumn(p hessenbergPanel, j int, tau []floa
 //
 //	T[:j,j] = −tau·T·V[:j]·v,   Y[:,j] = tau·(a·v − Y[:,:j]·(V[:j]·v))
 func (impl Implementation) extendPanel(p hessenbergPanel, j int, tau float64, t []float64) {
-	n := p.a.Rows
+	n := p.Y.Rows
 	v, y := row(p.V, j), make([]float64, n)
-	right := p.a.Data[p.first+1+j:]
+	right := p.a.Data[(p.first+1)*p.a.Stride+p.first+1+j:]
 	impl.bl.Dgemv(nt, n, len(v)-j, tau, right, p.a.Stride, v[j:], 1, 0, y, 1)
 	if j > 0 {
 		impl.bl.Dgemv(nt, j, len(v), 1, p.V.Data, p.V.Stride, v, 1, 0, t, 1)

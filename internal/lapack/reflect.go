@@ -11,7 +11,21 @@ import (
 // reflector finds the Householder reflection H = I − tau·v·vᵀ, v = (1, x'), that
 // maps (alpha, x) to (beta, 0), and overwrites x by x'. tau = 0 makes H = I.
 func reflector(alpha float64, x []float64) (beta, tau float64) {
-	norm := nrm2(x)
+	square := 0.0
+	if len(x) <= 4 { // a call would take longer
+		for _, v := range x {
+			square += v * v
+		}
+	} else {
+		square = dot(x, x)
+	}
+	if all := alpha*alpha + square; square > 0x1p-900 && all < 0x1p900 {
+		beta = -math.Copysign(math.Sqrt(all), alpha)
+		tau = (beta - alpha) / beta
+		scal(1/(alpha-beta), x)
+		return beta, tau
+	}
+	norm := level1.Dnrm2(len(x), x, 1)
 	if norm == 0 {
 		return alpha, 0
 	}

@@ -88,7 +88,7 @@ func (s *schur) sizes(size int) (pairs, window int) {
 	default:
 		pairs = 24
 	}
-	return pairs, min(3*pairs, size)
+	return pairs, min(5*pairs/2, size)
 }
 
 // iterate works on the active block h[lo:hi+1, lo:hi+1] from the bottom up.
@@ -173,7 +173,7 @@ func (s *schur) finish(lo, size int) bool {
 	T, V := s.window(lo, size)
 	wr, wi := make([]float64, size), make([]float64, size)
 	ok := unblocked.Dlahqr(true, true, size, 0, size-1, T.Data, T.Stride, wr, wi, 0, size-1, V.Data, V.Stride) == 0
-	s.update(lo, T, V)
+	s.update(lo, T, V, false)
 	return ok
 }
 
@@ -193,20 +193,24 @@ func (s *schur) window(lo, size int) (T, V matrix) {
 }
 
 // update puts T = Vᵀ·h[lo:,lo:]·V in the place of the diagonal block at lo and
-// applies V to what is right of it, above it, and to q.
-func (s *schur) update(lo int, T, V matrix) {
+// applies V to what is right of it, above it, and to q; transposed says that Vᵀ is given.
+func (s *schur) update(lo int, T, V matrix, transposed bool) {
+	left, right := tr, nt
+	if transposed {
+		left, right = nt, tr
+	}
 	n, size := s.h.Rows, T.Rows
 	copyMatrix(view(s.h, lo, lo, size, size), T)
 	if rest := n - lo - size; rest > 0 {
-		right := view(s.h, lo, lo+size, size, rest)
-		s.product(right, func(w matrix) { s.impl.gemm(tr, nt, 1, V, right, 0, w) })
+		c := view(s.h, lo, lo+size, size, rest)
+		s.product(c, func(w matrix) { s.impl.gemm(left, nt, 1, V, c, 0, w) })
 	}
 	if lo > 0 {
-		above := view(s.h, 0, lo, lo, size)
-		s.product(above, func(w matrix) { s.impl.gemm(nt, nt, 1, above, V, 0, w) })
+		c := view(s.h, 0, lo, lo, size)
+		s.product(c, func(w matrix) { s.impl.gemm(nt, right, 1, c, V, 0, w) })
 	}
-	columns := view(s.q, 0, lo, n, size)
-	s.product(columns, func(w matrix) { s.impl.gemm(nt, nt, 1, columns, V, 0, w) })
+	c := view(s.q, 0, lo, n, size)
+	s.product(c, func(w matrix) { s.impl.gemm(nt, right, 1, c, V, 0, w) })
 }
 
 // product overwrites c by what f writes to scratch of its shape.

@@ -2,6 +2,8 @@
 
 package lapack
 
+import "github.com/iokl/iokl/internal/vmath"
+
 // spacing is the distance between two bulges that follow each other, in rows.
 const spacing = 3
 
@@ -22,13 +24,14 @@ func (s *schur) sweep(lo, hi int, shifts []shiftPair) {
 		if hi+1-end < reach/4 {
 			end = hi + 1
 		}
-		T, V := s.window(start, end-start)
-		c := bulges{T: T, V: V, bottom: end > hi}
+		T, Vt := s.window(start, end-start)
+		c := bulges{T: T, Vt: Vt, bottom: end > hi}
 		ahead := end - start + spacing // position of the bulge before, in rows of the window
 		if !c.bottom {
 			ahead -= 4 // a bulge stays whole
 		}
 		for b := first; b < len(at); b++ {
+			c.from = max(at[b]-start+1, 0)
 			ahead = c.move(at[b]-start, ahead-spacing, shifts[b])
 			c.moved++
 			at[b] = ahead + start
@@ -37,17 +40,18 @@ func (s *schur) sweep(lo, hi int, shifts []shiftPair) {
 				ahead = end - start + spacing
 			}
 		}
-		s.update(start, T, V)
+		s.update(start, T, Vt, true)
 	}
 }
 
-// bulges moves them along one window: T is the window of h, V what is
-// accumulated; bottom says that the window ends where the active block does. Column j
-// of V ends with row j + 2·moved: each bulge that moves along adds two rows.
+// bulges moves them along one window: T is the window of h, Vt the transpose of what is
+// accumulated; bottom says that the window ends where the active block does. Row j
+// of Vt ends with column j + 2·moved: each bulge that moves along adds two.
 type bulges struct {
-	T, V   matrix
+	T, Vt  matrix
 	bottom bool
 	moved  int // bulges that have moved along
+	from   int // first row that the bulge under way touches, and first column of Vt
 }
 
 // move takes a bulge from row p as far as limit and returns where it is then; a
@@ -87,18 +91,15 @@ func (c *bulges) move(p, limit int, shifts shiftPair) int {
 
 // reflect3 applies I − tau·v·vᵀ, v = (1, v1, v2), to rows and columns k, k+1, k+2.
 func (c *bulges) reflect3(k int, tau, v1, v2 float64) {
-	T := c.T
-	t1, t2 := tau*v1, tau*v2
-	r0 := row(T, k)[k:]
-	r1, r2 := row(T, k+1)[k:][:len(r0)], row(T, k+2)[k:][:len(r0)]
-	for j, a := range r0 {
-		sum := a + v1*r1[j] + v2*r2[j]
-		r0[j] = a - tau*sum
-		r1[j] -= t1 * sum
-		r2[j] -= t2 * sum
-	}
-	columns3(T, min(k+4, T.Rows), k, tau, v1, v2)
-	columns3(c.V, min(k+3+2*c.moved, c.V.Rows), k, tau, v1, v2)
+	n := c.T.Rows
+	rows3(c.T, k, k, n, tau, v1, v2)
+	columns3(c.T, min(k+4, n), k, tau, v1, v2)
+	rows3(c.Vt, k, c.from, min(k+3+2*c.moved, n), tau, v1, v2)
+}
+
+// rows3 applies the reflection to rows k, k+1, k+2 of the columns [lo,hi) of a.
+func rows3(a matrix, k, lo, hi int, tau, v1, v2 float64) {
+	vmath.Reflect3(row(a, k)[lo:hi], row(a, k+1)[lo:hi], row(a, k+2)[lo:hi], tau, v1, v2)
 }
 
 // columns3 applies the reflection to columns k, k+1, k+2 of the first rows of a.
@@ -115,21 +116,22 @@ func columns3(a matrix, rows, k int, tau, v1, v2 float64) {
 
 // reflect2 applies I − tau·v·vᵀ, v = (1, v1), to rows and columns k, k+1.
 func (c *bulges) reflect2(k int, tau, v1 float64) {
-	T := c.T
-	t1 := tau * v1
-	r0 := row(T, k)[k:]
-	r1 := row(T, k+1)[k:][:len(r0)]
-	for j, a := range r0 {
-		sum := a + v1*r1[j]
-		r0[j] = a - tau*sum
-		r1[j] -= t1 * sum
+	rows2(c.T, k, k, tau, v1)
+	rows2(c.Vt, k, c.from, tau, v1)
+	for i := range c.T.Rows {
+		x := row(c.T, i)[k : k+2]
+		t := tau * (x[0] + v1*x[1])
+		x[0] -= t
+		x[1] -= v1 * t
 	}
-	for _, m := range []matrix{T, c.V} {
-		for i := range m.Rows {
-			x := row(m, i)[k : k+2]
-			sum := x[0] + v1*x[1]
-			x[0] -= tau * sum
-			x[1] -= t1 * sum
-		}
+}
+
+// rows2 applies the reflection to rows k and k+1 of a, from column lo on.
+func rows2(a matrix, k, lo int, tau, v1 float64) {
+	r0, r1 := row(a, k)[lo:], row(a, k+1)[lo:]
+	for j, x := range r0 {
+		t := tau * (x + v1*r1[j])
+		r0[j] = x - t
+		r1[j] -= v1 * t
 	}
 }

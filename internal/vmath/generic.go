@@ -109,6 +109,16 @@ func secularGeneric(d, z []float64, mu float64) (sum, slope float64) {
 	return sum, slope
 }
 
+func reflect3Generic(x, y, z []float64, tau, v1, v2 float64) {
+	y, z = y[:len(x)], z[:len(x)]
+	for j, a := range x {
+		t := tau * (a + v1*y[j] + v2*z[j])
+		x[j] = a - t
+		y[j] -= v1 * t
+		z[j] -= v2 * t
+	}
+}
+
 func sqDistBelowGeneric(g []float64, ni float64, nj []float64, s, c float64) bool {
 	var below bool
 	for j, v := range g {

@@ -55,6 +55,7 @@ func TestPageBoundary(t *testing.T) {
 			HarmonicRow(dst, x[:min(2, n)], zt, n)
 			SqDistBelow(dst, 1, y, -1, 0)
 			Secular(x, y, 2.5)
+			Reflect3(x, y, dst, 1.5, 0.5, 0.25)
 			LorentzRow(dst, x[:min(2, n)], zt, n)
 		}
 	})

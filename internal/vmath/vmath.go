@@ -129,6 +129,11 @@ func Secular(d, z []float64, mu float64) (sum, slope float64) {
 	return use.secular(d, z[:len(d)], mu)
 }
 
+// Reflect3 applies the reflection I − tau·v·vᵀ, v = (1, v1, v2), to the vectors (x_j, y_j, z_j).
+func Reflect3(x, y, z []float64, tau, v1, v2 float64) {
+	use.reflect3(x, y[:len(x)], z[:len(x)], tau, v1, v2)
+}
+
 // row checks the lengths of a row function and calls it; with no features the
 // result is the empty sum or product.
 func row(f func(dst, x, zt []float64, ld int), dst, x, zt []float64, ld int, empty float64) {

@@ -300,6 +300,14 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 				dst[i] = (sum + slope) / float64(i+1)
 			}
 		},
+		"reflect3": func(s *set, dst []float64) {
+			for at := range 3 { // of the three vectors
+				v := [][]float64{slices.Clone(x), slices.Clone(y), slices.Clone(x)}
+				copy(dst, v[at])
+				v[at] = dst
+				s.reflect3(v[0], v[1], v[2], 1.5, 0.5, -0.25)
+			}
+		},
 		"narrow":        func(s *set, dst []float64) { single(dst, s.narrow) },
 		"stream":        func(s *set, dst []float64) { s.stream(dst, x) },
 		"stream narrow": func(s *set, dst []float64) { single(dst, s.streamNarrow) },
