@@ -3,6 +3,7 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -26,9 +27,11 @@ func (s *selection) large() (d learn.Approximator, samples, targets int, yes boo
 	return d, samples, targets, ok && (samples < l || targets < n) && s.Kernels == nil && s.Setting.Kernels == nil
 }
 
-// chooseLarge chooses all but λ on so many random samples and targets, and λ on all of them, with
-// exact kernels where time and memory allow, and explicit features else. Where the time that
-// is limited ends before, or ctx does, the λ of the part is taken.
+// chooseLarge chooses all but λ on so many random samples and targets, λ on all samples, with
+// exact kernels where time and memory allow, and explicit features else, and on all targets which of them
+// are learned. The best λ hardly depends on how many targets share r directions: L of trace n gives each direction
+// n/r, and the variance of the signal along it grows with n as well. Where the time that
+// is limited ends before, or ctx does, what was chosen before is taken.
 func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximator, samples, targets int) (*Result, error) {
 	l, n := d.Size()
 	part, job, err := s.part(d, samples, targets)
@@ -47,82 +50,118 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 	job.Budget = time.Duration(defaults.PartBudget * float64(s.Budget))
 	r, err := Run(ctx, part, job)
 	if err != nil {
-		return r, err
+		return s.ofPart(r, targets, n), err
 	}
-	finalists, approximate, err := s.finalists(ctx, d, r, float64(l)/float64(samples))
-	if err != nil {
-		return r, err
+	best := r.Points[r.Best]
+	if best.Model != "sum" { // which needs exact kernels
+		if best.Kernels, err = d.Affordable(ctx, best.Kernels, s.Folds); err != nil {
+			return s.ofPart(r, targets, n), err
+		}
 	}
+	r.Points[r.Best].Kernels = best.Kernels
 	if r.Note != "" {
 		s.note = r.Note
 		s.Groups = blocks(l, s.Folds*defaults.FoldBlocks)
 		s.chosen, r.Groups = s.Groups, s.Groups
 	}
-	p := &r.Points[r.Best]
-	p.Kernels = finalists[0].kernels
-	data := learn.Data(d)
-	if approximate && s.Metric != "accuracy" && !s.TimeOrdered {
-		if data, err = d.Sums(limited, p.Kernels, learn.Folding{Folds: s.Folds, Groups: s.Groups}); err != nil {
-			return r, err
-		}
-	}
 	job = s.Job
 	job.Norms, job.Taus, job.Repeats, job.Budget = nil, nil, 1, 0
-	job.Setting.Kernels, job.Setting.Tau, job.given = p.Kernels, p.Tau, finalists
+	job.Setting.Kernels, job.Setting.Tau = best.Kernels, best.Tau
+	approximate := !dictionary.Exact(best.Kernels)
+	if samples < l || approximate {
+		times := float64(l) / float64(samples)
+		job.given = s.finalists(r, func(p Point) []float64 { return Carried(p.Lambda, times) })
+		if part, _, err = s.part(d, l, targets); err != nil {
+			return s.ofPart(r, targets, n), err
+		}
+		next, err := s.chooseLambda(limited, part, job)
+		if err != nil {
+			return s.ofPart(cmp.Or(next, r), targets, n), err
+		}
+		r = next
+	}
+	if targets == n {
+		return r, nil
+	}
+	job.given = s.finalists(r, func(p Point) []float64 { return []float64{p.Lambda} })
+	data, err := s.inSums(limited, d, &job)
+	if err != nil {
+		return s.ofPart(r, targets, n), err
+	}
 	all, err := Run(limited, data, job)
+	if all == nil {
+		all = s.ofPart(r, targets, n)
+	}
+	return all, err
+}
+
+// ofPart is a result for n targets that so many of them gave: all are predicted by their mean, or none.
+func (s *selection) ofPart(r *Result, targets, n int) *Result {
+	if r != nil && targets < n {
+		lost := len(r.Means) == targets
+		if r.Means = nil; lost {
+			r.Means = upTo(n)
+		}
+	}
+	return r
+}
+
+// inSums is the data with the kernels of the job, where these are explicit features as sums over one pass.
+func (s *selection) inSums(ctx context.Context, d learn.Data, job *Job) (learn.Data, error) {
+	if dictionary.Exact(job.Setting.Kernels) || s.Metric == "accuracy" || s.TimeOrdered {
+		return d, nil
+	}
+	return d.(learn.Approximator).Sums(ctx, job.Setting.Kernels, learn.Folding{Folds: s.Folds, Groups: s.Groups})
+}
+
+// chooseLambda compares what the job gives, and values of λ beyond it as long as they are better.
+func (s *selection) chooseLambda(ctx context.Context, d learn.Data, job Job) (*Result, error) {
+	data, err := s.inSums(ctx, d, &job)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Run(ctx, data, job)
 	for k := 0; k < mostBeyond && s.Lambdas == nil && all != nil && err == nil; k++ {
 		q := &all.Points[all.Best]
 		more := beyond(q.Lambda, all.along(q))
 		if more == nil {
 			break
 		}
-		job.given = []candidate{q.candidate(q.Kernels, more)}
-		next, e := Run(limited, data, job)
+		job.given = []candidate{q.candidate(more)}
+		next, e := Run(ctx, data, job)
 		if e != nil || !s.worse(q.Folds, next.Points[next.Best].Folds) {
 			break
 		}
 		all = next
 	}
-	if all == nil && limited.Err() != nil {
-		all = r
-	}
 	return all, err
 }
 
-// finalists are the settings that are compared on all samples, times as many as those of the result: the best of it and,
-// where exact kernels are affordable and the best learns weights or L, the best that learns neither.
-// What is learned pays on other numbers of samples than those it was chosen on.
-func (s *selection) finalists(ctx context.Context, d learn.Approximator, r *Result, times float64) (list []candidate, approximate bool, err error) {
+// finalists are the settings that are compared on more samples or targets: the best of the result and,
+// where its kernels are exact and it learns weights or L, the best that learns neither.
+// What is learned pays on other numbers of samples than those it was chosen on. The values of λ are those that
+// the user gave, or that lambdas tells.
+func (s *selection) finalists(r *Result, lambdas func(Point) []float64) []candidate {
+	with := func(p Point) candidate {
+		if s.Lambdas != nil {
+			return p.candidate(s.Lambdas)
+		}
+		return p.candidate(lambdas(p))
+	}
 	p := r.Points[r.Best]
-	kernels := p.Kernels
-	if p.Model != "sum" { // which needs exact kernels
-		if kernels, err = d.Affordable(ctx, kernels, s.Folds); err != nil {
-			return nil, false, err
-		}
-		approximate = !dictionary.Exact(kernels)
-	}
-	list = []candidate{p.candidate(kernels, s.carried(p, times))}
-	least := math.Inf(1)
+	list, least := []candidate{with(p)}, math.Inf(1)
 	for _, q := range r.Points {
-		if v := s.score(q.Folds); q.Learn == "none" && p.Learn != "none" && q.Tau == p.Tau && v < least && !approximate {
+		if v := s.score(q.Folds); q.Learn == "none" && p.Learn != "none" && q.Tau == p.Tau && v < least && dictionary.Exact(p.Kernels) {
 			least = v
-			list = append(list[:1], q.candidate(q.Kernels, s.carried(q, times)))
+			list = append(list[:1], with(q))
 		}
 	}
-	return list, approximate, nil
+	return list
 }
 
-// carried are the values of λ to try with so many times the samples.
-func (s *selection) carried(p Point, times float64) []float64 {
-	if s.Lambdas != nil {
-		return s.Lambdas
-	}
-	return Carried(p.Lambda, times)
-}
-
-// candidate is the setting of the point on these kernels, with these values of λ.
-func (p *Point) candidate(kernels []string, lambdas []float64) candidate {
-	return candidate{kernels: kernels, norms: []string{p.Norm}, learn: []string{p.Learn}, model: p.Model, lambdas: lambdas}
+// candidate is the setting of the point with these values of λ.
+func (p *Point) candidate(lambdas []float64) candidate {
+	return candidate{kernels: p.Kernels, norms: []string{p.Norm}, learn: []string{p.Learn}, model: p.Model, lambdas: lambdas}
 }
 
 // along are the values of λ of all points that differ from p in λ alone.
@@ -154,7 +193,7 @@ func beyond(best float64, lambdas []float64) (more []float64) {
 	return more
 }
 
-// part is a random part of the data, of so many samples and targets, and what to choose on it.
+// part is a random part of the data, of so many samples and targets, or the data themselves, and what to choose on it.
 func (s *selection) part(d learn.Approximator, samples, targets int) (learn.Data, Job, error) {
 	l, n := d.Size()
 	job, rows, columns := s.Job, []int(nil), []int(nil)
@@ -164,6 +203,9 @@ func (s *selection) part(d learn.Approximator, samples, targets int) (learn.Data
 	}
 	if targets < n {
 		columns = s.draw(n, targets, uint64(targets))
+	}
+	if rows == nil && columns == nil {
+		return d, job, nil
 	}
 	part, err := d.Part(rows, columns)
 	return part, job, err

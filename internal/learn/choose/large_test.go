@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -70,7 +71,7 @@ func TestLargeData(t *testing.T) {
 }
 
 // TestFinalists compares on all samples the best of a part with the best of fixed weights, at values of λ of its own, where
-// exact kernels are affordable.
+// kernels are exact.
 func TestFinalists(t *testing.T) {
 	X, Y := learntest.Wave(240, 8)
 	point := func(learn, model string, lambda, err float64) Point {
@@ -78,26 +79,25 @@ func TestFinalists(t *testing.T) {
 	}
 	points := []Point{point("none", "product", 1, .5), point("none", "product", .1, .4), point("eta,l", "product", 1e-3, .3), point("eta,l", "sum", 1e-2, .2)}
 	for name, c := range map[string]struct {
-		bytes int64
-		best  int
-		want  []string // what each learns
+		kernel string
+		best   int
+		want   []string // what each learns
 	}{
-		"weights":    {-1, 2, []string{"eta,l", "none"}},
-		"sum":        {-1, 3, []string{"eta,l", "none"}},
-		"no weights": {-1, 1, []string{"none"}},
-		"features":   {1 << 18, 2, []string{"eta,l"}},
+		"weights":    {"gaussian:all:median", 2, []string{"eta,l", "none"}},
+		"sum":        {"gaussian:all:median", 3, []string{"eta,l", "none"}},
+		"no weights": {"gaussian:all:median", 1, []string{"none"}},
+		"features":   {"nystrom:gaussian:all:median:50", 2, []string{"eta,l"}},
 	} {
 		s := &selection{Job: Job{Options: Options{Folds: 2, Metric: "nmse"}}}
-		list, approximate, err := s.finalists(t.Context(), rowsIn(t, X, Y, c.bytes), &Result{Points: points, Best: c.best}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := &Result{Points: slices.Clone(points), Best: c.best}
+		r.Points[c.best].Kernels = []string{c.kernel}
+		list := s.finalists(r, func(p Point) []float64 { return Carried(p.Lambda, 1) })
 		var got []string
 		for _, f := range list {
 			got = append(got, f.learn...)
 		}
-		if !slices.Equal(got, c.want) || approximate != (c.bytes > 0) {
-			t.Errorf("%s: %v, features %v", name, got, approximate)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", name, got)
 		}
 		if list[0].model != points[c.best].Model || !slices.Equal(list[0].lambdas, Carried(points[c.best].Lambda, 1)) {
 			t.Errorf("%s: %+v", name, list[0])
@@ -117,6 +117,17 @@ func TestFinalists(t *testing.T) {
 	}
 	if !slices.ContainsFunc(r.Points, func(p Point) bool { return p.Learn == "none" }) {
 		t.Errorf("%d points, none of fixed weights", len(r.Points))
+	}
+	if r, err = s.chooseLarge(t.Context(), t.Context(), d, 80, 2); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Points) > 2 || !slices.Equal(r.Means, []int{2}) {
+		t.Errorf("%d settings on all targets, of which %v are predicted by their mean, and 2 is noise", len(r.Points), r.Means)
+	}
+	spent, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err = s.chooseLarge(spent, t.Context(), d, 80, 2); r == nil || err == nil || r.Means != nil {
+		t.Errorf("%+v, %v of two targets alone", r, err)
 	}
 }
 

@@ -89,9 +89,10 @@ const (
 )
 
 // Of more than ChooseSamples samples a random part of that size chooses all but λ. Of at least
-// 2·ChooseTargets targets, ChooseTargets at random do. λ is then chosen with all samples and
-// targets: with exact kernels where l²·(m + n) is at most
-// ExactWork, for l samples, m kernels and n outputs, and with D explicit features else,
+// 2·ChooseTargets targets, ChooseTargets at random do. λ is then chosen with all
+// samples: with exact kernels where l²·(m + n/4) is at most
+// ExactWork, for l samples, m kernels and n outputs (reading a kernel takes as long as four columns of a product
+// with it), and with D explicit features else,
 // where l·D·(D + 10d + 2n) is at most FeatureWork, for d inputs. On the two cores of
 // docs/performance.md, a fit of ExactWork takes 10 s and a pass of FeatureWork 30 s.
 const (

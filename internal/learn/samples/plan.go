@@ -33,7 +33,7 @@ func (r *Rows) Affordable(ctx context.Context, specs []string, folds int) ([]str
 	}
 	const toSay = "%d samples, %d kernels, %d outputs: "
 	limit := float64(r.opt.Limit())
-	switch work := float64(l) * float64(l) * float64(len(d)+n); {
+	switch work := float64(l) * float64(l) * (float64(len(d)) + float64(n)/4); {
 	case work > defaults.ExactWork:
 		r.opt.Say(toSay+"exact kernels would take too long", l, len(d), n)
 	case p.Bytes > limit:
