@@ -143,7 +143,8 @@ func (impl Implementation) bidiagonalSVD(a matrix, s []float64, u, vt matrix) er
 // bisect computes the singular value decomposition of the upper bidiagonal matrix B with diagonal
 // d and superdiagonal e by divide and conquer (Gu and Eisenstat, SIAM J. Matrix Anal.
 // Appl. 16, 1995). Rows r of U and V, zero at entry, become the left and right
-// singular vectors of d[r]; c.order lists them in ascending order. e is destroyed.
+// singular vectors of d[r]; c.order lists them in ascending order. e is destroyed. Matrices
+// of elements below leastScale count as zero.
 //
 // With row m of B taken out, blocks B₁ and B₂ remain on the diagonal. The last row of B₁ is zero:
 // the last unit vector is the left vector of one of its singular values, which are 0, and B is
