@@ -51,7 +51,7 @@ func OutOfFold(ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx
 	for lo := 0; lo < len(splits); lo += atOnce {
 		par.For(min(atOnce, len(splits)-lo), func(i int) {
 			if err := one(lo + i); err != nil {
-				fail[lo+i] = fmt.Errorf("fold %d: %w", lo+i+1, err)
+				fail[lo+i] = fmt.Errorf("interval fold %d: %w", lo+i+1, err)
 			}
 		})
 		if err := cmp.Or(ctx.Err(), cmp.Or(fail...)); err != nil {
