@@ -85,4 +85,10 @@ func TestLikelihoodOptions(t *testing.T) {
 	if _, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{Learn: "likelihood"}); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("cross-validation: %v", err)
 	}
+	// Kernels of 80 rows take less than the covariance of 240 cells.
+	X, Y = coupled(80, 1)
+	opt := iokl.Options{Kernels: []string{"gaussian:all:median"}, Learn: "likelihood", MaxBytes: 16*240*240 - 1}
+	if _, err := iokl.Fit(context.Background(), X, Y, opt); !errors.Is(err, iokl.ErrMemory) || !strings.Contains(err.Error(), "observed cells") {
+		t.Errorf("%d bytes: %v", opt.MaxBytes, err)
+	}
 }

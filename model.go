@@ -57,8 +57,8 @@ type Certificate struct {
 	Seed             uint64 `json:"seed"`
 
 	*GlobalBound // nil where it was not computed
-	// Components is what Learn "likelihood" found beside the output kernels; nil otherwise. Objective is −log p then, and
-	// the gap no bound but how much the next step would raise the log-likelihood.
+	// Components is what Learn "likelihood" found beside the output kernels; nil otherwise. Objective is −log of
+	// likelihood times prior then, and the gap no bound but how much the next step would lower it.
 	Components *bcd.Components `json:"components,omitempty"`
 }
 

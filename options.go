@@ -50,7 +50,8 @@ type Options struct {
 	// with weights that the SPECs of Kernels share equally, or "none" of them. ""
 	// means "eta,l", or, where cross-validation chooses the kernels, that it chooses
 	// among these too. "likelihood" learns a sum, Model "sum", as variance components of a mixed model: the L_j, a
-	// residual variance of each output and intercepts by restricted likelihood, without λ, τ, norm or cross-validation.
+	// residual variance of each output and intercepts by restricted likelihood with a weak prior of the L_j, without λ, τ, norm
+	// or cross-validation.
 	Learn string `json:"learn,omitempty"`
 	// Model is "product" for weights η and one output kernel L of all kernels, the
 	// default, or "sum" for an L_j of each kernel's own, whose traces norm lp bounds.

@@ -157,11 +157,10 @@ const (
 
 // Restricted likelihood. The damping is relative to the mean diagonal of the average information.
 const (
-	startVariance    = 0.6 // share of the variance that all kernels begin with
-	startCorrelation = 0.4 // between outputs, in it
-	dampingStart     = 1e-2
-	dampingLeast     = 1e-3 // of a step that is damped because one before it failed
-	dampingMost      = 1e6
-	flatDirection    = 1e-8 // relative to the largest: second derivatives below it count as it
-	inverseBlock     = 128
+	priorVariance = 0.5 // share of the variance that all kernels have at the mode of the prior
+	dampingStart  = 1e-2
+	dampingLeast  = 1e-3 // of a step that is damped because one before it failed
+	dampingMost   = 1e6
+	flatDirection = 1e-8 // relative to the largest: second derivatives below it count as it
+	inverseBlock  = 128
 )

@@ -17,7 +17,7 @@ import (
 // Components are the estimates of a mixed model beside its output kernels L_j.
 type Components struct {
 	LogLikelihood float64   `json:"log_likelihood"` // restricted, of the observed cells
-	Gain          float64   `json:"gain"`           // what a further step would raise it by, to second order
+	Gain          float64   `json:"gain"`           // what a further step would raise it and the logarithm of the prior by, to second order
 	Noise         []float64 `json:"noise"`          // residual variance σ_k² of each output
 	Intercept     []float64 `json:"intercept"`      // of each output, by generalised least squares
 	// Shares holds for each kernel, and last for the residuals, the share of the variance of each
@@ -29,10 +29,16 @@ type Components struct {
 //
 //	y_Ω ~ N(Hb, V),   V = (Σ_j K_j⊗L_j + I⊗diag(σ²))_ΩΩ,   −log p = ½(log|V| + log|HᵀV⁻¹H| + yᵀα + (N−n)·log 2π),
 //
-// with an intercept b_k of each output, N observed cells, P = V⁻¹ − V⁻¹H(HᵀV⁻¹H)⁻¹HᵀV⁻¹ and α = Py. The unknowns
-// are triangular A_j with L_j = A_jA_jᵀ, and σ. The steps are Newton's with the average information
+// with an intercept b_k of each output, N observed cells, P = V⁻¹ − V⁻¹H(HᵀV⁻¹H)⁻¹HᵀV⁻¹ and α = Py, times an inverse Wishart
+// density of each L_j,
+//
+//	−log p(L_j) = ½ν(log|L_j| + mode·tr L_j⁻¹) + const.,   mode = priorVariance/m,   ν = 2(n + 1),
+//
+// for outputs of variance 1, the default of BGLR for several outputs (Pérez-Rodríguez and de los Campos 2022) without its
+// correlations: it weighs as much as 2(n + 1) samples, and keeps L_j positive definite. The unknowns are triangular A_j
+// with L_j = A_jA_jᵀ, and σ. The steps are Newton's with the average information
 // ½αᵀ(∂V)P(∂V)α in the place of the second derivatives with respect to V (Gilmour, Thompson and Cullis 1995), damped so
-// that each raises the likelihood. A step costs N³ flops and takes 16N² bytes.
+// that each raises the product. A step costs N³ flops and takes 16N² bytes.
 type mixed struct {
 	be   blas.Backend
 	l, n int
@@ -50,7 +56,9 @@ type mixedPoint struct {
 	x     []float64      // rows of the lower triangles of all A_j, then σ
 	A     []blas.General // n×n
 	s     []float64      // σ
-	value float64        // −log p
+	value float64        // −log p − Σ log p(L_j)
+	prior float64        // −Σ log p(L_j)
+	B     []blas.General // A_j⁻¹
 	b     []float64
 	alpha []float64
 	VH    blas.General // V⁻¹H, N×n
@@ -148,7 +156,7 @@ func newMixed(p *Problem, opt Options) (*mixed, error) {
 	}
 	N, m, q := float64(len(f.y)), float64(s.K.Len()), float64(f.parameters(s.K.Len()))
 	bytes := 8 * (2*N*N + 2*N*q + 4*q*q + m*float64(f.l)*float64(f.l))
-	if err := memory.Check(fmt.Sprintf("bcd: a likelihood of %.0f observed cells and %.0f parameters", N, q), bytes, "fit fewer rows, or learn the output kernels without likelihood"); err != nil {
+	if err := memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: a likelihood of %.0f observed cells and %.0f parameters", N, q), bytes, "fit fewer rows, or learn the output kernels without likelihood"); err != nil {
 		return nil, err
 	}
 	for j := range s.K.Len() {
@@ -171,24 +179,21 @@ func newMixed(p *Problem, opt Options) (*mixed, error) {
 // parameters is how many there are with m kernels.
 func (f *mixed) parameters(m int) int { return m*f.n*(f.n+1)/2 + f.n }
 
-// start divides the variance of every output between the kernels and the noise.
+// priorWeight is ν.
+func (f *mixed) priorWeight() float64 { return 2 * float64(f.n+1) }
+
+// priorMode is the variance of an output in each kernel where the prior density is highest.
+func (f *mixed) priorMode() float64 { return priorVariance / float64(len(f.K)) }
+
+// start is the mode of the prior, and noise of the variance that is left.
 func (f *mixed) start() []float64 {
 	var x []float64
-	A := blas.NewGeneral(f.n, f.n)
-	for a := range f.n {
-		for b := range a + 1 {
-			if A.Data[a*f.n+b] = startVariance * startCorrelation / float64(len(f.K)); a == b {
-				A.Data[a*f.n+b] = startVariance / float64(len(f.K))
-			}
-		}
-	}
-	f.be.Potrf(A)
 	for range f.K {
 		for a := range f.n {
-			x = append(x, blas.Row(A, a)[:a+1]...)
+			x = append(append(x, make([]float64, a)...), math.Sqrt(f.priorMode()))
 		}
 	}
-	return append(x, slices.Repeat([]float64{math.Sqrt(1 - startVariance)}, f.n)...)
+	return append(x, slices.Repeat([]float64{math.Sqrt(1 - priorVariance)}, f.n)...)
 }
 
 // output is that of cell p.
@@ -200,7 +205,7 @@ func (f *mixed) output(p int) int {
 	return k
 }
 
-// evaluate computes the likelihood at x, which it keeps; nil where V is not positive definite.
+// evaluate computes the value at x, which it keeps; nil where V or an L_j is not positive definite.
 func (f *mixed) evaluate(x []float64) *mixedPoint {
 	n, N := f.n, len(f.y)
 	pt := &mixedPoint{x: x, s: x[len(x)-n:]}
@@ -213,6 +218,14 @@ func (f *mixed) evaluate(x []float64) *mixedPoint {
 		}
 		pt.A, L[j] = append(pt.A, A), blas.NewGeneral(n, n)
 		blas.Mul(f.be, L[j], false, true, A, A)
+		B := blas.NewGeneral(n, n)
+		for a := range n {
+			B.Data[a*n+a] = 1
+			pt.prior += f.priorWeight() * math.Log(math.Abs(A.Data[a*n+a]))
+		}
+		f.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, n, 1, A.Data, n, B.Data, n)
+		pt.prior += f.priorWeight() * f.priorMode() * blas.Dot(B.Data, B.Data) / 2
+		pt.B = append(pt.B, B)
 	}
 	par.For(N, func(p int) {
 		a, line := f.output(p), blas.Row(f.V, p)
@@ -260,7 +273,7 @@ func (f *mixed) evaluate(x []float64) *mixedPoint {
 		// The densities are those of the cells, not of these over the deviations.
 		pt.value += float64(f.from[k+1]-f.from[k]-1) * (math.Log(f.dev[k]) + math.Log(2*math.Pi)/2)
 	}
-	pt.value += blas.Dot(f.y, pt.alpha) / 2
+	pt.value += blas.Dot(f.y, pt.alpha)/2 + pt.prior
 	if math.IsNaN(pt.value) || math.IsInf(pt.value, 0) {
 		return nil
 	}
@@ -299,7 +312,7 @@ func (f *mixed) weights(pt *mixedPoint, tau float64) []float64 {
 
 // result describes pt.
 func (f *mixed) result(pt *mixedPoint, tau float64, iter int, gain float64) (*Result, error) {
-	c := &Components{LogLikelihood: -pt.value, Gain: gain, Shares: make([][]float64, len(f.K)+1)}
+	c := &Components{LogLikelihood: pt.prior - pt.value, Gain: gain, Shares: make([][]float64, len(f.K)+1)}
 	res := &Result{Eta: f.weights(pt, tau), C: f.coefficients(pt), Objective: pt.value, GapL: gain, RelativeGap: gain, OuterIterations: iter, Solver: "average information", Components: c}
 	total := blas.NewGeneral(f.n, f.n)
 	for j := range f.K {

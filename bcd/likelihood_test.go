@@ -10,8 +10,11 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -120,7 +123,47 @@ func denseLikelihood(grams []blas.General, Y blas.General, L []mat.Symmetric, no
 	return (chol.LogDet()+mat.Dot(&z, &Sz)+float64(N-Y.Cols)*math.Log(2*math.Pi))/2 + math.Log(mat.Det(&hh))/2
 }
 
-// The likelihood is that of error contrasts, and its gradient that of finite differences.
+// densePrior is −log of the prior density of output kernels, but for a constant, of outputs and kernels that are scaled to variance and
+// mean diagonal 1: an inverse Wishart density with n+1 degrees of freedom and its mode at 0.5/m·I.
+func densePrior(L []mat.Symmetric) (v float64) {
+	for _, S := range L {
+		n := float64(S.SymmetricDim())
+		var inverse mat.Dense
+		if err := inverse.Inverse(S); err != nil {
+			return math.NaN()
+		}
+		det, _ := mat.LogDet(S)
+		degrees, scale := n+1, (n+1+n+1)*0.5/float64(len(L))
+		v += (degrees+n+1)/2*det + scale*mat.Trace(&inverse)/2
+	}
+	return v
+}
+
+// inUnits returns output kernels for outputs over their deviations and kernels over their mean diagonals.
+func inUnits(L []mat.Symmetric, grams []blas.General, Y blas.General) (out []mat.Symmetric) {
+	dev := make([]float64, Y.Cols)
+	for k := range dev {
+		var y []float64
+		for i := range Y.Rows {
+			if v := Y.Data[i*Y.Stride+k]; !math.IsNaN(v) {
+				y = append(y, v)
+			}
+		}
+		dev[k] = stat.PopStdDev(y, nil)
+	}
+	for j, S := range L {
+		D := mat.NewSymDense(Y.Cols, nil)
+		for a := range Y.Cols {
+			for b := range a + 1 {
+				D.SetSym(a, b, S.At(a, b)*mat.Trace(blas.Dense(grams[j]))/float64(Y.Rows)/dev[a]/dev[b])
+			}
+		}
+		out = append(out, D)
+	}
+	return out
+}
+
+// The likelihood is that of error contrasts, and the gradient that of finite differences.
 func TestLikelihoodDerivatives(t *testing.T) {
 	for seed := range uint64(4) {
 		grams, Y, _ := mixedData(20, 3, []float64{0, 0.1, 0.3, 0.5}[seed], seed)
@@ -146,8 +189,11 @@ func TestLikelihoodDerivatives(t *testing.T) {
 		for k, s := range pt.s {
 			noise = append(noise, s*s*f.dev[k]*f.dev[k])
 		}
-		if want := denseLikelihood(grams, Y, L, noise); !(math.Abs(pt.value-want) <= 1e-9*math.Abs(want)) {
-			t.Errorf("seed %d: −log p = %.12g, of error contrasts %.12g", seed, pt.value, want)
+		if v, want := pt.value-pt.prior, denseLikelihood(grams, Y, L, noise); !(math.Abs(v-want) <= 1e-9*math.Abs(want)) {
+			t.Errorf("seed %d: −log p = %.12g, of error contrasts %.12g", seed, v, want)
+		}
+		if want := densePrior(inUnits(L, grams, Y)); !(math.Abs(pt.prior-want) <= 1e-9*math.Abs(want)) {
+			t.Errorf("seed %d: −log of the prior %.12g, by its definition %.12g", seed, pt.prior, want)
 		}
 		g, _, _ := f.derivatives(pt)
 		size := math.Sqrt(blas.Dot(g, g))
@@ -166,8 +212,8 @@ func TestLikelihoodDerivatives(t *testing.T) {
 	}
 }
 
-// A fit raises the likelihood at each step up to a stationary point, where −log p is below that of the truth, and
-// finds components near those the data were drawn with.
+// A fit raises the likelihood times the prior at each step up to a stationary point, where it is above that of the truth,
+// and finds components near those the data were drawn with.
 func TestLikelihoodRecovers(t *testing.T) {
 	grams, Y, truth := mixedData(240, 2, 0.2, 3)
 	var values []float64
@@ -180,7 +226,7 @@ func TestLikelihoodRecovers(t *testing.T) {
 	}
 	for i := range values[1:] {
 		if !(values[i+1] < values[i]) {
-			t.Errorf("step %d: −log p rises from %g to %g", i+1, values[i], values[i+1])
+			t.Errorf("step %d: the objective rises from %g to %g", i+1, values[i], values[i+1])
 		}
 	}
 	var L []mat.Symmetric
@@ -195,11 +241,17 @@ func TestLikelihoodRecovers(t *testing.T) {
 		}
 		L = append(L, mat.NewSymDense(2, D.Data))
 	}
-	if v := denseLikelihood(grams, Y, L, res.Components.Noise); !(math.Abs(v-res.Objective) <= 1e-8*math.Abs(v)) {
+	value := func(L []mat.Symmetric, noise []float64) float64 {
+		return denseLikelihood(grams, Y, L, noise) + densePrior(inUnits(L, grams, Y))
+	}
+	if v := denseLikelihood(grams, Y, L, res.Components.Noise); !(math.Abs(v+res.Components.LogLikelihood) <= 1e-8*math.Abs(v)) {
+		t.Errorf("log p is %.12g, at the components returned %.12g", res.Components.LogLikelihood, -v)
+	}
+	if v := value(L, res.Components.Noise); !(math.Abs(v-res.Objective) <= 1e-8*math.Abs(v)) {
 		t.Errorf("the objective is %.12g, at the components returned %.12g", res.Objective, v)
 	}
-	if v := denseLikelihood(grams, Y, []mat.Symmetric{truth[0], truth[1]}, []float64{0.5, 0.5}); !(res.Objective < v) {
-		t.Errorf("−log p = %g, at the truth %g", res.Objective, v)
+	if v := value([]mat.Symmetric{truth[0], truth[1]}, []float64{0.5, 0.5}); !(res.Objective < v) {
+		t.Errorf("the objective is %g, at the truth %g", res.Objective, v)
 	}
 	for k, v := range res.Components.Noise {
 		if !(v > 0.25 && v < 0.8) {
@@ -291,9 +343,35 @@ func TestLikelihoodRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, limit := range []int64{16*24*24 - 1, 1 << 20, -1} { // bytes; two matrices of 24 cells take 16·24² alone
+		if _, err := Solve(context.Background(), likelihoodProblem(grams, Y), Options{Tol: 1, MaxBytes: limit}); errors.Is(err, memory.ErrTooLarge) != (limit == 16*24*24-1) {
+			t.Errorf("%d bytes: %v", limit, err)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if res, err := Solve(ctx, likelihoodProblem(grams, Y), Options{}); !errors.Is(err, context.Canceled) || res == nil {
 		t.Errorf("cancelled: %v, %v", res, err)
+	}
+}
+
+// The number of threads does not change a bit.
+func TestLikelihoodThreads(t *testing.T) {
+	grams, Y, _ := mixedData(150, 3, 0.2, 4) // 360 cells, beyond one block of the inverse
+	t.Cleanup(func() { par.SetThreads(0) })
+	var want string
+	for _, threads := range []int{1, 2, 5} {
+		par.SetThreads(threads)
+		res, err := Solve(context.Background(), likelihoodProblem(grams, Y), Options{Tol: 1e-3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprintf("%b %b %b %b", res.Objective, res.Eta, *res.Components, res.C.Data)
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%d threads give %.80s…, one %.80s…", threads, got, want)
+		}
 	}
 }

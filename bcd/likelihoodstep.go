@@ -1,4 +1,4 @@
-// This file differentiates the restricted likelihood, and makes Newton's step from its derivatives.
+// This file differentiates the restricted likelihood and the prior, and makes Newton's step from its derivatives.
 
 package bcd
 
@@ -61,7 +61,7 @@ func (f *mixed) invert(pt *mixedPoint) {
 	blas.Gemm(f.be, false, false, -1, T, U, 1, f.W)
 }
 
-// derivatives are the gradient at pt, at which the factor stands, the average information, and the curvature
+// derivatives are the gradient at pt, at which the factor stands, the average information with that of the prior, and the curvature
 // that the factors A_j and σ add to it.
 func (f *mixed) derivatives(pt *mixedPoint) (g []float64, info, curvature blas.General) {
 	n, m, N := f.n, len(f.K), len(f.y)
@@ -107,7 +107,12 @@ func (f *mixed) derivatives(pt *mixedPoint) (g []float64, info, curvature blas.G
 	C, KC, KCA := f.coefficients(pt), blas.NewGeneral(f.l, n), blas.NewGeneral(f.l, n)
 	GA := blas.NewGeneral(n, n)
 	at := 0
+	nu := f.priorWeight()
 	for j, A := range pt.A {
+		B, Li := pt.B[j], blas.NewGeneral(n, n) // A⁻¹, L⁻¹
+		blas.Mul(f.be, Li, true, false, B, B)
+		blas.AddScaled(G[j], nu/2, Li)
+		blas.Gemm(f.be, false, false, -nu*f.priorMode()/2, Li, Li, 1, G[j])
 		blas.Mul(f.be, KC, false, false, f.K[j], C)
 		blas.Mul(f.be, KCA, false, false, KC, A)
 		blas.Mul(f.be, GA, false, false, G[j], A)
@@ -126,6 +131,15 @@ func (f *mixed) derivatives(pt *mixedPoint) (g []float64, info, curvature blas.G
 				for c := b; c < n; c++ {
 					curvature.Data[at*count+first+c*(c+1)/2+b] = 2 * G[j].Data[a*n+c]
 				}
+				for c := range n { // ½ν·tr(L⁻¹(∂L)L⁻¹(∂L)), the second derivative at the mode
+					for d := range c + 1 {
+						v := B.Data[d*n+a] * B.Data[b*n+c]
+						if b == d {
+							v += Li.Data[a*n+c]
+						}
+						info.Data[at*count+first+c*(c+1)/2+d] = nu * v
+					}
+				}
 				at++
 			}
 		}
@@ -142,7 +156,7 @@ func (f *mixed) derivatives(pt *mixedPoint) (g []float64, info, curvature blas.G
 	MHQ := blas.Clone(HQ)
 	pt.centre(f.be, MHQ)
 	f.triangular(false, Q)
-	blas.Gemm(f.be, true, false, 0.5, Q, Q, 0, info)
+	blas.Gemm(f.be, true, false, 0.5, Q, Q, 1, info)
 	blas.Gemm(f.be, true, false, -0.5, HQ, MHQ, 1, info)
 	return g, info, curvature
 }

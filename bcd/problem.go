@@ -56,9 +56,9 @@ type Problem struct {
 	// norms, spaces of samples and the solvers of [SumSolvers].
 	Sum bool
 	// Likelihood makes a Sum learn its L_j, without bound on their traces, and the residual variances of
-	// the outputs by restricted likelihood. Lambda and Norm do not matter then. Objective is
-	// −log p, which is not convex in the L_j: GapL and RelativeGap are no bounds but the decrease, in units of
-	// log p, that the next step expects, and Tol is for it.
+	// the outputs by restricted likelihood times a prior density of the L_j. Lambda and Norm do not matter then. Objective is
+	// −log of both, which is not convex in the L_j: GapL and RelativeGap are no bounds but the decrease of it
+	// that the next step expects, and Tol is for it.
 	Likelihood bool
 }
 
@@ -149,6 +149,8 @@ type Options struct {
 
 	Backend blas.Backend `json:"-"` // nil means blas.Active()
 	Seed    uint64       // of the randomized preconditioner
+	// MaxBytes is the memory that Problem.Likelihood may take; 0 means what is available, negative no limit.
+	MaxBytes int64
 	// Start continues from an earlier state; see [DecodeState].
 	Start *State `json:"-"`
 	// Trace sees the start and every outer iteration; an error from it stops the solve and is returned.

@@ -175,14 +175,14 @@ func TestLikelihoodInfo(t *testing.T) {
 	dir := folder(t)
 	rng := rand.New(rand.NewPCG(9, 3))
 	var x, y strings.Builder
-	for range 60 {
+	for range 200 {
 		u := rng.NormFloat64()
 		fmt.Fprintf(&x, "%g\n", u)
 		fmt.Fprintf(&y, "%g,%g\n", math.Sin(3*u)+0.1*rng.NormFloat64(), rng.NormFloat64())
 	}
 	write(t, dir, "lx.csv", x.String())
 	write(t, dir, "ly.csv", y.String())
-	if r := command(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.5 --learn likelihood --out l.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "log-likelihood") {
+	if r := command(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.05 --learn likelihood --out l.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "log-likelihood") {
 		t.Fatalf("%+v", r)
 	}
 	r := command(t, dir, "info l.iokl")

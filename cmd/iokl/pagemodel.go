@@ -182,7 +182,7 @@ func certificateSentence(model *iokl.Model) string {
 	case c.Components == nil && !c.Converged:
 		text = fmt.Sprintf("The fit stopped early: %s could still lower its objective by up to %.2g %%, beyond the tolerance of %.2g %%", others, 100*c.RelativeGap, 100*c.Tol)
 	case c.Components != nil:
-		text = fmt.Sprintf("The variance components are those of the restricted likelihood, which the next step would raise by %.2g in logarithms", c.Components.Gain)
+		text = fmt.Sprintf("The variance components are those of the restricted likelihood with a weak prior, which the next step would raise by %.2g in logarithms", c.Components.Gain)
 	case c.Learn == "none":
 		text = "Kernel weights and output kernel were not learned; the function is the best one with these"
 	}

@@ -70,7 +70,7 @@ func reportFit(w io.Writer, m *machine, model *iokl.Model, seconds float64, out 
 func writeObjective(w io.Writer, model *iokl.Model, parts bool) {
 	c := model.Certificate()
 	if c.Components != nil {
-		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
+		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it and the logarithm of the prior by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
 		return
 	}
 	fmt.Fprintf(w, "objective\t%.8g\n", c.Objective)

@@ -182,12 +182,7 @@ func (e *Env) Limit() int64 {
 // Announce says what a fit needs and refuses what the limit does not hold.
 func (e *Env) Announce(p Plan) error {
 	e.Say("%s, with work space: %s", p.What, memory.Format(p.Bytes))
-	what, instead := p.What+", with work space", "use "+p.Instead
-	err := memory.Within(e.MaxBytes, what, p.Bytes, instead)
-	if e.MaxBytes == 0 {
-		err = memory.Check(what, p.Bytes, instead)
-	}
-	if err != nil {
+	if err := memory.Allow(e.MaxBytes, p.What+", with work space", p.Bytes, "use "+p.Instead); err != nil {
 		return fault.Mark(err)
 	}
 	return nil
@@ -226,7 +221,7 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	}
 	so := bcd.Options{
 		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
-		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace,
+		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace, MaxBytes: m.MaxBytes,
 	}
 	if s.Learn == "none" {
 		so.InnerTol = defaults.ExactTol

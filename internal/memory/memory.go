@@ -112,6 +112,14 @@ func Within(limit int64, what string, bytes float64, instead string) error {
 	return &Error{What: what, Bytes: bytes, Limit: limit, Instead: instead}
 }
 
+// Allow is Within for a positive limit, Check for 0, and allows all for a negative one.
+func Allow(limit int64, what string, bytes float64, instead string) error {
+	if limit == 0 {
+		return Check(what, bytes, instead)
+	}
+	return Within(limit, what, bytes, instead)
+}
+
 // Format is a number of bytes as a person reads it.
 func Format(bytes float64) string {
 	if bytes < 1<<30 {

@@ -41,9 +41,9 @@ const wheatSplits = 50
 // runWheat predicts the yields of 599 lines from pedigree and markers. The score is the
 // correlation of predicted and observed yields of an environment: over all lines, each
 // predicted without its fold, or over the hidden cells of a split, averaged over splits.
-// What is open is chosen for every split by the likelihood of what it shows.
+// Variance components are those of the cells that a split shows.
 func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	dictionaries, Y, folds, err := wheatData(env)
+	grams, Y, folds, err := wheatData(env)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		name    string
 		predict func(Z blas.General) (*mat.Dense, error)
 	}{
-		{wheatOurs, func(Z blas.General) (*mat.Dense, error) { return mostLikely(ctx, dictionaries, Z, opt) }},
+		{wheatOurs, func(Z blas.General) (*mat.Dense, error) { return fill(ctx, grams, Z, opt) }},
 		{wheatAlone, func(Z blas.General) (*mat.Dense, error) {
 			F := mat.NewDense(Z.Rows, Z.Cols, nil)
 			for j := range Z.Cols {
-				one, err := mostLikely(ctx, dictionaries, blas.View(Z, 0, j, Z.Rows, 1), opt)
+				one, err := fill(ctx, grams, blas.View(Z, 0, j, Z.Rows, 1), opt)
 				if err != nil {
 					return nil, err
 				}
@@ -90,13 +90,12 @@ func runWheat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-// wheatDictionaries are the weights of pedigree, linear kernel, Gaussian and Gaussian of standardised markers in a
-// mean kernel to choose from.
-var wheatDictionaries = [][4]float64{{0.5, 0, 1, 1}, {0.5, 0.5, 1, 1}, {0.5, 1, 1, 1}}
+// wheatWeights are those of pedigree, linear kernel, Gaussian and Gaussian of standardised markers in their mean.
+var wheatWeights = [...]float64{0.5, 0.5, 1, 1}
 
-// wheatData returns for each dictionary the Gram matrices of the mean of the kernels, centred and of mean diagonal 1, and of
+// wheatData returns the Gram matrices of the mean of the kernels, centred and of mean diagonal 1, and of
 // the lines themselves; the yields, and the fold of every line.
-func wheatData(env *bench.Env) (dictionaries [][]mat.Matrix, Y blas.General, folds []int, err error) {
+func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int, err error) {
 	tables := map[string]blas.General{}
 	for _, name := range []string{"A.npy", "X.csv.gz", "Y.csv", "sets.csv"} {
 		t, err := data.Read(env, "wheat", name)
@@ -120,18 +119,14 @@ func wheatData(env *bench.Env) (dictionaries [][]mat.Matrix, Y blas.General, fol
 	}
 	linear.Mul(blas.Dense(X), blas.Dense(X).T())
 	kernels := []*mat.Dense{centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled))}
-	one := mat.NewDense(Y.Rows, Y.Rows, nil)
+	K, one := mat.NewDense(Y.Rows, Y.Rows, nil), mat.NewDense(Y.Rows, Y.Rows, nil)
 	for i := range Y.Rows {
 		one.Set(i, i, 1)
 	}
-	for _, weights := range wheatDictionaries {
-		K := mat.NewDense(Y.Rows, Y.Rows, nil)
-		for j, w := range weights {
-			blas.AddScaled(K.RawMatrix(), w, kernels[j].RawMatrix())
-		}
-		dictionaries = append(dictionaries, []mat.Matrix{centred(K), one})
+	for j, w := range wheatWeights {
+		blas.AddScaled(K.RawMatrix(), w, kernels[j].RawMatrix())
 	}
-	return dictionaries, Y, folds, nil
+	return []mat.Matrix{centred(K), one}, Y, folds, nil
 }
 
 // gaussian is exp(−2·d²/median) for the distances d of the rows of X.
@@ -165,22 +160,13 @@ func centred(K *mat.Dense) *mat.Dense {
 	return C
 }
 
-// mostLikely predicts all lines by the dictionary of the highest likelihood.
-func mostLikely(ctx context.Context, dictionaries [][]mat.Matrix, Z blas.General, opt iokl.Options) (F *mat.Dense, err error) {
-	best := math.Inf(-1)
-	for _, grams := range dictionaries {
-		m, err := iokl.FitGram(ctx, grams, blas.Dense(Z), opt)
-		if err != nil {
-			return nil, err
-		}
-		if v := m.Certificate().Components.LogLikelihood; v > best {
-			best = v
-			if F, err = m.PredictGram(grams); err != nil {
-				return nil, err
-			}
-		}
+// fill predicts all cells by a fit to those of Z.
+func fill(ctx context.Context, grams []mat.Matrix, Z blas.General, opt iokl.Options) (*mat.Dense, error) {
+	m, err := iokl.FitGram(ctx, grams, blas.Dense(Z), opt)
+	if err != nil {
+		return nil, err
 	}
-	return F, nil
+	return m.PredictGram(grams)
 }
 
 // wheatLines predicts each line by a fit without its fold.
