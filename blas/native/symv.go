@@ -105,7 +105,7 @@ func (e *engine[T]) symvRows(ul gblas.Uplo, n, r0, r1 int, a []T, lda int, x, y 
 				y[i+q] += v
 			}
 		}
-		symvDiagonal(ul, 4, a[i*lda+i:], lda, x[i:], y[i:])
+		symvDiagonal(ul, a[i*lda+i:], lda, x[i:i+4], y[i:i+4])
 	}
 	for ; i < r1; i++ {
 		lo, hi := triangleRow(ul, i, n)
@@ -121,17 +121,16 @@ func (e *engine[T]) symvRows(ul gblas.Uplo, n, r0, r1 int, a []T, lda int, x, y 
 	e.scratch.Put(s)
 }
 
-// symvDiagonal is symvRows for a block on the diagonal.
-func symvDiagonal[T element](ul gblas.Uplo, n int, a []T, lda int, x, y []T) {
-	for i := range n {
-		y[i] += a[i*lda+i] * x[i]
-		for j := range i {
-			v := a[i*lda+j]
-			if ul == gblas.Upper {
-				v = a[j*lda+i]
-			}
-			y[i] += v * x[j]
-			y[j] += v * x[i]
-		}
+// symvDiagonal is symvRows for a block of four rows on the diagonal.
+func symvDiagonal[T element](ul gblas.Uplo, a []T, lda int, x, y []T) {
+	r1, r2, r3 := a[lda:lda+4], a[2*lda:2*lda+4], a[3*lda:3*lda+4]
+	b10, b20, b21, b30, b31, b32 := r1[0], r2[0], r2[1], r3[0], r3[1], r3[2]
+	if ul == gblas.Upper {
+		b10, b20, b21, b30, b31, b32 = a[1], a[2], r1[2], a[3], r1[3], r2[3]
 	}
+	x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
+	y[0] += a[0]*x0 + b10*x1 + b20*x2 + b30*x3
+	y[1] += b10*x0 + r1[1]*x1 + b21*x2 + b31*x3
+	y[2] += b20*x0 + b21*x1 + r2[2]*x2 + b32*x3
+	y[3] += b30*x0 + b31*x1 + b32*x2 + r3[3]*x3
 }
