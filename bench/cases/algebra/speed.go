@@ -49,12 +49,17 @@ func bestShare(group []bench.Result, name string) *bench.Result {
 	return best
 }
 
-// againstOpenBLAS adds to the native results how many times as long OpenBLAS took.
+// againstOpenBLAS adds to the native results how many times as long OpenBLAS took, as the
+// median over the rounds: what slows the machine for a while slows both runs of a round.
 func againstOpenBLAS(results []bench.Result) {
 	for _, other := range results {
 		for i := range results {
 			if r := &results[i]; r.Name == "native" && other.Name == "openblas" && r.Without("backend") == other.Without("backend") {
-				r.Metric("openblas_over_native", other.Seconds/r.Seconds)
+				ratios := make([]float64, min(len(r.Samples), len(other.Samples)))
+				for round := range ratios {
+					ratios[round] = other.Samples[round] / r.Samples[round]
+				}
+				r.Metric("openblas_over_native", bench.Median(ratios))
 			}
 		}
 	}
