@@ -107,8 +107,12 @@ func norm(x []float64, q float64) float64 {
 	return top * math.Pow(s, 1/q)
 }
 
-// projectSimplex projects v ≥ 0 with Σv > 1 on {v ≥ 0, Σv = 1}: v ← max(0, v−t).
+// projectSimplex projects v ≥ 0 with Σv > 1 on {v ≥ 0, Σv = 1}: v ← max(0, v−t). A large largest entry, which is up to 1
+// above t, is first taken from all, so that the sum is 1 to rounding whatever their size.
 func projectSimplex(v []float64) {
+	if top := maxOf(v); top > 2 {
+		floats.AddConst(-top, v)
+	}
 	u := slices.Clone(v)
 	slices.SortFunc(u, func(a, b float64) int { return cmp.Compare(b, a) })
 	var s, t float64

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // member is a random point of the regularizer's domain, of the given size.
@@ -148,6 +150,22 @@ func TestProject(t *testing.T) {
 }
 
 // Extreme sizes and shapes of the l_q ball.
+// The sum of weights on the simplex is 1 to rounding, from however far they are projected.
+func TestProjectSimplexFromFar(t *testing.T) {
+	for _, far := range []float64{1, 1e4, 1e15, 1e300} {
+		v := []float64{far, far / 3, far, far, 0}
+		projectSimplex(v)
+		if third := 1.0 / 3; !(math.Abs(floats.Sum(v)-1) <= 1e-15) || !(math.Abs(v[0]-third) <= 1e-15) || v[0] != v[2] || v[4] != 0 {
+			t.Errorf("from %g: %v", far, v)
+		}
+	}
+	v := []float64{41234.7, 41234.3, 41234.1, 7, 0}
+	projectSimplex(v)
+	if !(math.Abs(floats.Sum(v)-1) <= 1e-15) {
+		t.Errorf("%v, of sum 1 + %g", v, floats.Sum(v)-1)
+	}
+}
+
 func TestProjectBallExtremes(t *testing.T) {
 	for _, p := range []float64{1.001, 1.02, 1.3, 1.9, 1.999} {
 		for _, v := range [][]float64{{1e8, 1, 1e-8, 0}, {1e-300, 2}, {5, 5, 5}, {1.0000001}, {1e150, 1e150}} {

@@ -88,7 +88,7 @@ func (tr *trial) dense(res *Result) *dense {
 		if tr.cells != nil {
 			tr.cells.Project(d.F.RawMatrix(), d.F.RawMatrix())
 		}
-		d.norm = lambda * (a / d.s) * q * inner(C, product(KC, d.L))
+		d.norm = inner(C, product(KC, d.L)) * lambda * (a / d.s) * q // 0 where C is
 		d.C = times(C, a/d.s*mu, 1)
 		d.size = q * mat.Norm(product(absolute(d.Keta()), absolute(C), absolute(d.L)), 2)
 		return d
