@@ -170,6 +170,10 @@ func TestSimplest(t *testing.T) {
 			t.Errorf("%s: point %d, want %d", name, got, c.want)
 		}
 	}
+	s.Models = []string{"product", "sum"}
+	if got := s.simplest([]Point{both, sum}, [][]float64{noisy, best}, 1); got != 1 {
+		t.Error("of the models to compare, the one with larger errors was taken")
+	}
 }
 
 // Of folds that were only begun, the settings that all of them have tried count.

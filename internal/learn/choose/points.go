@@ -151,11 +151,12 @@ func (s *selection) value(e float64) float64 {
 }
 
 // simplest is, of the points that are worse than the best by at most one standard error of the difference, the best of
-// those with fixed weights, or else of those with one L. errors are those of each point on each fold.
+// those with fixed weights, or else, unless the caller asked which model is better, of those with one L. errors are those
+// of each point on each fold.
 func (s *selection) simplest(points []Point, errors [][]float64, best int) int {
 	rank := func(i int) int {
 		switch set := (learn.Setting{Learn: points[i].Learn}); {
-		case points[i].Model == "sum":
+		case points[i].Model == "sum" && s.Models == nil:
 			return 2
 		case set.Learns("eta"):
 			return 1
