@@ -22,7 +22,7 @@ func init() {
 		Name:      "wheat",
 		Does:      "genomic prediction of wheat yields in four environments: whole lines hidden (cv1), or cells (cv2)",
 		Run:       runWheat,
-		Minutes:   10,
+		Minutes:   2,
 		Parts:     []string{"cv1", "cv2"},
 		Conclude:  concludeWheat,
 		Published: wheatTable,
