@@ -71,15 +71,12 @@ func (t *task) closedL(pt *point) (*linop.Spectral, error) {
 	if k == 0 {
 		return pt.L, nil
 	}
-	V, T := pt.L.V, blas.NewGeneral(t.n, k)
-	blas.Mul(t.be, T, false, false, pt.G, V)
-	M := blas.NewGeneral(k, k) // diag(S)·VᵀGV·diag(S)
-	blas.Mul(t.be, M, true, false, V, T)
-	blas.Symmetrize(M)
+	V := pt.L.V
+	M := within(t.be, V, pt.G) // diag(S)·VᵀGV·diag(S)
 	scaleRows(M, pt.L.S, M)
 	blas.ScaleColumns(M, pt.L.S)
 	if t.smoothing > 0 {
-		full := blas.NewGeneral(t.n, t.n)
+		T, full := blas.NewGeneral(t.n, k), blas.NewGeneral(t.n, t.n)
 		blas.Mul(t.be, T, false, false, V, M)
 		blas.Mul(t.be, full, false, true, T, V)
 		blas.Symmetrize(full)
@@ -108,6 +105,15 @@ func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
 	blas.Mul(t.be, Q, false, false, V, root.V)
 	root.V = Q
 	return root, nil
+}
+
+// within is VᵀAV for a symmetric A, both triangles.
+func within(be blas.Backend, V, A blas.General) blas.General {
+	T, out := blas.NewGeneral(V.Rows, V.Cols), blas.NewGeneral(V.Cols, V.Cols)
+	blas.Mul(be, T, false, false, A, V)
+	blas.Mul(be, out, true, false, V, T)
+	blas.Symmetrize(out)
+	return out
 }
 
 func constant(n int, v float64) []float64 {

@@ -47,7 +47,7 @@ func (q *quasiNewton) minimize(ctx context.Context, set feasible, z, grad []floa
 	z, grad = slices.Clone(z), slices.Clone(grad)
 	N := len(z)
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)
-	exact := true
+	exact, tol := true, math.Max(modelTol, q.tol)
 	t, first := 1.0, 0.0
 	for k, most := 0, q.steps(); k < most || !exact && k < most+q.extra(); k++ {
 		if err := ctx.Err(); err != nil {
@@ -69,7 +69,7 @@ func (q *quasiNewton) minimize(ctx context.Context, set feasible, z, grad []floa
 		if k == 0 {
 			first = -slope
 		}
-		if !(slope < 0) || !(curve > 0) || -slope <= modelTol*first {
+		if !(slope < 0) || !(curve > 0) || -slope <= tol*first {
 			break
 		}
 		a := math.Min(1, -slope/curve)

@@ -30,6 +30,7 @@ type quasiNewton struct {
 	mid    blas.General   // M⁻¹
 	t1, t2 blas.General
 	p, q   []float64
+	tol    float64      // share of the first predicted decrease at which minimize stops; modelTol where that is more
 	H      blas.General // the exact Hessian of the weights, in place of the rest; no Data where not known
 }
 

@@ -36,6 +36,8 @@ type sumFit struct {
 	share   float64   // of the relative gap that a C step may leave open
 	best    *sumPoint // the certified point to return
 	stopped error     // by Trace
+
+	together bool // the L_j of the start are multiples of one matrix
 }
 
 // sumPoint is output kernels, coefficients, and what was computed there.
@@ -57,11 +59,17 @@ type sumPoint struct {
 // SumSolvers lists the names that Options.Solver takes for a sum of separable kernels.
 func SumSolvers() []string { return []string{"atoms", "reduced"} }
 
-// minimize runs the method of the given name from pt until the relative gap is at most
+// minimize runs the method of the given name, after closed forms from multiples of one matrix, from pt until the relative gap is at most
 // the tolerance, no step makes progress, or the iterations are spent.
 func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
 	if f.opt.Solver == "atoms" {
 		return f.atoms(ctx, pt, f.opt.Tol)
+	}
+	if f.together {
+		var err error
+		if pt, err = f.closedForms(ctx, pt); err != nil || f.done(pt) {
+			return err
+		}
 	}
 	for {
 		before := f.iter
@@ -197,7 +205,7 @@ func newSumFit(ctx context.Context, p *Problem, opt Options, s *State) (*sumFit,
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &sumFit{t: newTask(q, opt, 0), norm: p.Norm.(Lp), opt: opt, basis: b, units: u, share: innerShare}
+	f := &sumFit{t: newTask(q, opt, 0), norm: p.Norm.(Lp), opt: opt, basis: b, units: u, share: innerShare, together: s.Ls == nil}
 	f.s = q.Space.(sampled).inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
 	f.solver.Average(f.s.K, 1/f.s.unit)

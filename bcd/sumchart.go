@@ -57,14 +57,10 @@ func (c *chart) model() *quasiNewton {
 
 // within writes V_jᵀAV_j.
 func (c *chart) within(dst, A blas.General, j int) {
-	if c.V == nil || dst.Rows == 0 {
-		blas.Copy(dst, A)
-		return
+	if c.V != nil && dst.Rows > 0 {
+		A = within(c.t.be, c.V[j], A)
 	}
-	AV := cloneLike(c.V[j])
-	blas.Mul(c.t.be, AV, false, false, A, c.V[j])
-	blas.Mul(c.t.be, dst, true, false, c.V[j], AV)
-	blas.Symmetrize(dst)
+	blas.Copy(dst, A)
 }
 
 // at is the coordinates of a measured point and the gradient of h there.

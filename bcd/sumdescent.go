@@ -145,6 +145,9 @@ func (d *sumDescent) search(ctx context.Context) (*sumIterate, error) {
 		err      error
 		cur      = d.cur
 	)
+	if d.V == nil {
+		d.q.tol = math.Min(sumModelTol, d.rel)
+	}
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
 		target, L, decrease, err = d.q.minimize(ctx, d.chart, cur.z, cur.g, cur.pt.L)
 	})

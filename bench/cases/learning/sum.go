@@ -26,7 +26,7 @@ func init() {
 		Does:     "an output kernel for each kernel against one L: errors with paired standard errors, time, global gaps; one set alone is sum:SET",
 		Run:      runSum,
 		Minutes:  20,
-		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb"},
+		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97"},
 		Conclude: concludeSum,
 		Figures:  sumFigures,
 	})

@@ -1,0 +1,100 @@
+// This file is the closed forms that open the fit of a sum of separable kernels.
+
+package bcd
+
+import (
+	"context"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// closedForms takes steps of [sumFit.closedLs] from pt, the first from L_j that all have full
+// rank, until one lowers the objective by less than sumDrop. They bring L_j that are multiples of
+// one matrix near the optimum in a few C steps, at a distance where h is far from quadratic.
+func (f *sumFit) closedForms(ctx context.Context, pt *sumPoint) (*sumPoint, error) {
+	for mix := sumMix; !f.done(pt); mix = 0 {
+		L, err := f.closedLs(pt, mix)
+		if err != nil {
+			return pt, err
+		}
+		f.iter++
+		next := &sumPoint{L: L, C: blas.Clone(pt.C), gap: pt.gap}
+		if err := f.solve(ctx, next, f.tol(pt, f.opt.Tol)); err != nil {
+			return pt, err
+		}
+		if err := f.cover(ctx, next); err != nil {
+			return pt, err
+		}
+		if err := f.accept(next, f.opt.Tol); err != nil {
+			return pt, err
+		}
+		fall := pt.objective - next.objective
+		if fall > 0 {
+			pt = next
+		}
+		if !(fall > sumDrop*pt.objective) {
+			break
+		}
+	}
+	return pt, nil
+}
+
+// closedLs are the next output kernels at the f_j = K_jCL_j of pt: with A_j = L_jG_jL_j and s_j = tr A_j^{1/2}
+//
+//	L_j ← t_j·A_j^{1/2}/s_j,   t_j ∝ s_j^{2/(q+1)},
+//
+// which minimises Σ_j tr(L_j⁻¹A_j) = Σ_j ‖f_j‖². With (L_j^{1/2p}·G_j·L_j^{1/2p})^p in the place of the root, p = sumPower
+// rather than 1/2, the steps are longer. They go from (1 − mix)·L_j + mix·τ/(mn)·I.
+func (f *sumFit) closedLs(pt *sumPoint, mix float64) ([]*linop.Spectral, error) {
+	t := f.t
+	next, traces, sums := make([]*linop.Spectral, t.m), make([]float64, t.m), make([]float64, t.m)
+	for j, L := range pt.L {
+		if mix > 0 {
+			D := blas.NewGeneral(t.n, t.n)
+			L.Dense(t.be, D)
+			blas.Scal(1-mix, D.Data)
+			for i := range t.n {
+				D.Data[i*t.n+i] += mix * t.tau / float64(t.m*t.n)
+			}
+			var err error
+			if L, err = linop.NewSpectral(t.be, D, eigenDrop); err != nil {
+				return nil, err
+			}
+		}
+		next[j] = L
+		k := L.Rank()
+		if k == 0 {
+			continue
+		}
+		M := within(t.be, L.V, pt.G[j])
+		powers := make([]float64, k)
+		for i, v := range L.S {
+			powers[i] = math.Pow(v, 1/(2*sumPower))
+		}
+		scaleRows(M, powers, M)
+		blas.ScaleColumns(M, powers)
+		A, err := linop.NewSpectral(t.be, M, 0)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range A.S {
+			A.S[i] = math.Pow(v, sumPower)
+		}
+		sums[j] = floats.Sum(A.S)
+		traces[j] = math.Pow(sums[j], 2/(f.norm.q()+1))
+		V := blas.NewGeneral(t.n, A.Rank())
+		blas.Mul(t.be, V, false, false, L.V, A.V)
+		next[j] = &linop.Spectral{V: V, S: A.S}
+	}
+	size := norm(traces, f.norm.q())
+	for j, L := range next {
+		if sums[j] > 0 {
+			blas.Scal(t.tau*traces[j]/size/sums[j], L.S)
+		}
+	}
+	return next, nil
+}
