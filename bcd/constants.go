@@ -114,6 +114,16 @@ const (
 
 // Sums of separable kernels.
 const (
+	// A step of the interior point method of up to interiorFirst operations is cheaper than what it
+	// takes the place of; up to interiorLast it follows interiorAfter other iterations.
+	interiorFirst = 1e8
+	interiorLast  = 1e10
+	interiorAfter = 25
+	interiorSteps = 60   // at most
+	interiorLift  = 0.3  // least eigenvalue of the L_j it starts from, relative to the mean
+	interiorFall  = 0.05 // least factor of ν between steps,
+	interiorStay  = 0.8  // and largest
+
 	sumStartTol   = 1e-2 // relative gap of the product model that is their start
 	sumStartSteps = 30
 	sumMix        = 0.03 // share of the identity in the L_j that closed forms start from

@@ -33,6 +33,7 @@ type sumFit struct {
 	cost   effort
 
 	iter    int
+	most    int       // iterations after which to stop
 	share   float64   // of the relative gap that a C step may leave open
 	best    *sumPoint // the certified point to return
 	stopped error     // by Trace
@@ -59,13 +60,40 @@ type sumPoint struct {
 // SumSolvers lists the names that Options.Solver takes for a sum of separable kernels.
 func SumSolvers() []string { return []string{"atoms", "reduced"} }
 
-// minimize runs the method of the given name, after closed forms from multiples of one matrix, from pt until the relative gap is at most
-// the tolerance, no step makes progress, or the iterations are spent.
+// minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress, or the iterations are spent:
+// by the method of the given name, before which comes [interior] where its steps are cheap, or after some iterations where they are not dear.
 func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
+	switch work, _ := f.work(); {
+	case work > interiorLast:
+		return f.descents(ctx, pt)
+	case work > interiorFirst || f.opt.Solver == "atoms":
+		f.most = min(f.most, f.iter+interiorAfter)
+		if err := f.descents(ctx, pt); err != nil {
+			return err
+		}
+		f.most = f.opt.MaxOuter
+	}
+	for _, method := range []func(context.Context, *sumPoint) error{f.inside, f.descents} {
+		if f.done(f.best) {
+			break
+		}
+		if err := f.covered(ctx, f.best); err != nil {
+			return err
+		}
+		if err := method(ctx, f.best); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// descents runs the method of the given name, after closed forms from multiples of one matrix, from pt.
+func (f *sumFit) descents(ctx context.Context, pt *sumPoint) error {
 	if f.opt.Solver == "atoms" {
 		return f.atoms(ctx, pt, f.opt.Tol)
 	}
 	if f.together {
+		f.together = false
 		var err error
 		if pt, err = f.closedForms(ctx, pt); err != nil || f.done(pt) {
 			return err
@@ -79,20 +107,16 @@ func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
 		}
 		// Steps in the metric of whole output kernels have ended above the tolerance; steps
 		// in coordinates of their leading eigenvectors may lower the objective further.
-		if !next.complete {
-			if err := f.cover(ctx, next); err != nil {
-				return err
-			}
+		if err := f.covered(ctx, next); err != nil {
+			return err
 		}
 		least := f.best.objective
 		if err := f.atoms(ctx, next, f.opt.Tol); err != nil || f.done(f.best) || !(f.best.objective < least-f.noise(f.best)) {
 			return err
 		}
 		pt, f.share = f.best, innerShare
-		if !pt.complete {
-			if err := f.cover(ctx, pt); err != nil {
-				return err
-			}
+		if err := f.covered(ctx, pt); err != nil {
+			return err
 		}
 	}
 }
@@ -108,6 +132,14 @@ func (f *sumFit) cover(ctx context.Context, pt *sumPoint) error {
 		return err
 	}
 	return f.certify(pt, f.t.all)
+}
+
+// covered does so where pt is not.
+func (f *sumFit) covered(ctx context.Context, pt *sumPoint) error {
+	if pt.complete {
+		return nil
+	}
+	return f.cover(ctx, pt)
 }
 
 // CheckSum returns why p cannot be solved with an output kernel for each kernel, as [Problem].Sum asks; nil where it can.
@@ -187,8 +219,8 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	if err = f.trace(pt); err == nil && !(pt.relative() <= opt.Tol) {
 		err = f.minimize(ctx, pt)
 	}
-	if !f.best.complete {
-		err = errors.Join(err, f.cover(context.WithoutCancel(ctx), f.best))
+	if failed := f.covered(context.WithoutCancel(ctx), f.best); failed != nil {
+		err = errors.Join(err, failed)
 	}
 	res := f.result()
 	if err == nil && !res.Converged {
@@ -205,14 +237,14 @@ func newSumFit(ctx context.Context, p *Problem, opt Options, s *State) (*sumFit,
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &sumFit{t: newTask(q, opt, 0), norm: p.Norm.(Lp), opt: opt, basis: b, units: u, share: innerShare, together: s.Ls == nil}
+	f := &sumFit{t: newTask(q, opt, 0), norm: p.Norm.(Lp), opt: opt, basis: b, units: u, most: opt.MaxOuter, share: innerShare, together: s.Ls == nil}
 	f.s = q.Space.(sampled).inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
 	f.solver.Average(f.s.K, 1/f.s.unit)
 	for j := range f.t.m {
 		f.K = append(f.K, sampleTerm{f.s, j})
 	}
-	pt := &sumPoint{C: blas.NewGeneral(f.s.Y.Rows, f.t.n), residual: 1}
+	pt := &sumPoint{C: blas.NewGeneral(f.s.Y.Rows, f.t.n)}
 	traces := make([]float64, f.t.m)
 	for j := range f.t.m {
 		L := s.L
@@ -283,7 +315,6 @@ func (f *sumFit) solve(ctx context.Context, pt *sumPoint, tol float64) error {
 	f.cost.solves++
 	f.cost.columns += res.Columns
 	f.cost.solver = res.Solver
-	pt.residual = res.Residual
 	switch {
 	case errors.Is(err, sylvester.ErrNotConverged):
 		return nil
@@ -319,6 +350,9 @@ func (f *sumFit) measure(ctx context.Context, pt *sumPoint, idx []int) error {
 		if f.s.cells != nil {
 			f.s.cells.Project(F, F)
 		}
+		blas.Copy(one, F)
+		blas.AddScaled(one, t.mu, pt.C)
+		pt.residual = math.Sqrt(distance2(one, f.s.Y)) / math.Max(blas.Frob(f.s.Y), math.SmallestNonzeroFloat64)
 		rest := f.s.dropped / t.mu
 		pt.fit = distance2(F, f.s.Y) + f.s.dropped
 		pt.yc, pt.cc = blas.Inner(f.s.Y, pt.C)+rest, square(blas.Frob(pt.C))+rest/t.mu
@@ -369,7 +403,7 @@ func (f *sumFit) accept(pt *sumPoint, goal float64) error {
 	return f.trace(pt)
 }
 
-func (f *sumFit) spent() bool { return f.iter >= f.opt.MaxOuter }
+func (f *sumFit) spent() bool { return f.iter >= f.most }
 
 func (f *sumFit) trace(pt *sumPoint) error {
 	if f.opt.Trace == nil {

@@ -182,10 +182,9 @@ func (f *sumFit) atoms(ctx context.Context, pt *sumPoint, goal float64) error {
 		if err != nil || next.complete && next.relative() <= goal || f.spent() || f.iter == before {
 			return err
 		}
-		if pt = next; !pt.complete {
-			if err := f.cover(ctx, pt); err != nil {
-				return err
-			}
+		pt = next
+		if err := f.covered(ctx, pt); err != nil {
+			return err
 		}
 	}
 }

@@ -1,0 +1,508 @@
+// This file minimizes a small sum of separable kernels by an interior point method.
+
+package bcd
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/linop"
+)
+
+// interior is a primal–dual interior point method for few cells and output kernels of low order: Newton's
+// method for h/λ − ν·Σ_j log det L_j on ‖(tr L_1 … tr L_m)/τ‖_q = 1, where ν falls with Σ_j⟨L_j,S_j⟩. With the
+// dual variables S_j, on the central path νL_j⁻¹ = θ_jI − G_j, moves Δ_j, M = (ΣK_j⊗L_j + μI)_ΩΩ and c = M⁻¹y,
+//
+//	h/λ = yᵀc,   ∇h/λ = −(G_1 … G_m),   ∇²h[Δ,Δ]/λ = 2·aᵀM⁻¹a,   a = vec_Ω(ΣK_jCΔ_j).
+//
+// M and the Hessian are factored, so that low ranks and a tiny μ, with which K̄⊗L̄ + μI resembles M little, do no
+// harm. Moves are Δ_j = R_jX_jR_jᵀ, where R_j⁻¹L_jR_j⁻ᵀ = R_jᵀS_jR_j is diagonal (Nesterov and Todd, 1997):
+// the second derivative of the barrier is the identity in X.
+type interior struct {
+	*sumFit
+	row, col []int        // of every observed cell
+	y        []float64    // in them
+	one      blas.General // scratch: a K_j
+
+	nu, center float64 // ν, and its next value relative to Σ⟨L_j,S_j⟩/mn
+	L          []innerKernel
+	pt         *sumPoint
+	factor     blas.General // Cholesky's of M; no Data where rounding leaves none
+}
+
+// innerKernel is an output kernel of full rank.
+type innerKernel struct {
+	*linop.Spectral
+	R, dual blas.General // R as above once balanced, and S_j
+	Lambda  []float64    // the diagonal of RᵀSR
+}
+
+// work is the number of operations of a step of [interior], and its memory in floats.
+func (f *sumFit) work() (flops, floats float64) {
+	n, m, N := float64(f.t.n), float64(f.t.m), float64(len(f.s.Y.Data))
+	if f.s.cells != nil {
+		N = float64(f.s.cells.Count())
+	}
+	p := m * n * (n + 1) / 2
+	return N*N*N/3 + m*N*N + N*p*(N+p) + p*p*p/3, N*N + N*p + p*p
+}
+
+// inside takes steps of [interior] from pt until the relative gap is at most the tolerance. Where memory does not
+// suffice it takes none.
+func (f *sumFit) inside(ctx context.Context, pt *sumPoint) error {
+	if _, floats := f.work(); memory.Check("bcd: a factor for the observed cells", 8*floats, "") != nil {
+		return nil
+	}
+	d := &interior{sumFit: f, one: blas.NewGeneral(f.s.Y.Rows, f.s.Y.Rows)}
+	for i := range f.s.Y.Rows {
+		for k, v := range blas.Row(f.s.Y, i) {
+			if f.s.cells == nil || f.s.cells.Has(i, k) {
+				d.row, d.col, d.y = append(d.row, i), append(d.col, k), append(d.y, v)
+			}
+		}
+	}
+	if err := d.enter(ctx, pt); err != nil || d.factor.Data == nil {
+		return err
+	}
+	for range interiorSteps {
+		var lowered bool
+		var err error
+		phase.Do(ctx, phase.LStep, func(ctx context.Context) { lowered, err = d.step(ctx) })
+		if err != nil || !lowered {
+			return err
+		}
+		f.iter++
+		next, err := d.cut(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.accept(next, f.opt.Tol); err != nil || f.done(next) {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter starts at the L_j of pt, of which it raises small eigenvalues.
+func (d *interior) enter(ctx context.Context, pt *sumPoint) error {
+	t := d.t
+	mean := t.tau / float64(t.m*t.n)
+	L := make([]innerKernel, t.m)
+	for j, S := range pt.L {
+		V, w := blas.NewGeneral(t.n, t.n), make([]float64, t.n)
+		S.Dense(t.be, V)
+		if err := t.be.Syevd(V, w); err != nil {
+			return err
+		}
+		for a, v := range w {
+			w[a] = math.Sqrt(math.Max(v, interiorLift*mean))
+		}
+		blas.ScaleColumns(V, w)
+		L[j].R = V
+	}
+	if err := d.move(ctx, L); err != nil || d.factor.Data == nil {
+		return err
+	}
+	if err := d.measure(ctx, d.pt, t.all); err != nil {
+		return err
+	}
+	d.nu, d.center = pt.gap/t.lambda/float64(t.m*t.n), barrierFall
+	theta := d.multipliers(d.pt)
+	for j, k := range d.L {
+		s := forms(t.be, k.V, d.pt.G[j])
+		for a, g := range s {
+			s[a] = math.Max(theta[j]-g, d.nu/k.S[a])
+		}
+		d.L[j].dual = blas.NewGeneral(t.n, t.n)
+		(&linop.Spectral{V: k.V, S: s}).Dense(t.be, d.L[j].dual)
+	}
+	return nil
+}
+
+// move goes to the output kernels R_jR_jᵀ, scaled to be feasible.
+func (d *interior) move(ctx context.Context, L []innerKernel) (err error) {
+	t := d.t
+	all := make([]*linop.Spectral, t.m)
+	for j, k := range L {
+		S := &linop.Spectral{V: cloneLike(k.R), S: make([]float64, t.n)}
+		if err := t.be.SVD(k.R, S.S, S.V, cloneLike(k.R)); err != nil {
+			return err
+		}
+		for i, s := range S.S {
+			S.S[i] = math.Max(s*s, 0x1p-60*t.tau/float64(t.m*t.n))
+		}
+		all[j], L[j].Spectral = S, S
+	}
+	d.toBoundary(all)
+	for j, k := range L {
+		L[j].R = blas.Clone(k.V)
+		blas.ScaleColumns(L[j].R, sqrts(k.S))
+	}
+	d.L = L
+	d.pt, d.factor, err = d.evaluate(ctx, all)
+	return err
+}
+
+// toBoundary scales the L_j to the boundary of the feasible set.
+func (d *interior) toBoundary(L []*linop.Spectral) {
+	q, traces := d.norm.q(), make([]float64, len(L))
+	for j := range L {
+		traces[j] = L[j].Trace() / d.t.tau
+	}
+	size := norm(traces, q)
+	for j := range L {
+		if math.IsInf(q, 1) {
+			size = traces[j]
+		}
+		if size > 0 {
+			blas.Scal(1/size, L[j].S)
+		}
+	}
+}
+
+// evaluate factors M at the L_j and solves for C.
+func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*sumPoint, blas.General, error) {
+	t, N := d.t, len(d.y)
+	M, D := blas.NewGeneral(N, N), blas.NewGeneral(t.n, t.n)
+	for j, S := range L {
+		if S.Rank() == 0 {
+			continue
+		}
+		if err := linop.Dense(ctx, d.one, d.K[j]); err != nil {
+			return nil, M, err
+		}
+		S.Dense(t.be, D)
+		par.For(N, func(a int) {
+			k, l, out := blas.Row(d.one, d.row[a]), blas.Row(D, d.col[a]), blas.Row(M, a)[:a+1]
+			for b := range out {
+				out[b] += k[d.row[b]] * l[d.col[b]]
+			}
+		})
+	}
+	for a := range N {
+		M.Data[a*N+a] += t.mu
+	}
+	if err := ctx.Err(); err != nil || !t.be.Potrf(M) {
+		return nil, blas.General{}, err
+	}
+	d.cost.solves++
+	d.cost.solver = "cholesky"
+	c := slices.Clone(d.y)
+	d.inverse(M, blas.Vector(c))
+	pt := &sumPoint{L: L, C: cloneLike(d.s.Y)}
+	for a, v := range c {
+		blas.Row(pt.C, d.row[a])[d.col[a]] = v
+	}
+	pt.yc = blas.Dot(d.y, c)
+	return pt, M, nil
+}
+
+// inverse overwrites B by (FFᵀ)⁻¹B for the triangular F.
+func (d *interior) inverse(F, B blas.General) {
+	d.t.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, B.Rows, B.Cols, 1, F.Data, F.Stride, B.Data, B.Stride)
+	d.t.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, B.Cols, 1, F.Data, F.Stride, B.Data, B.Stride)
+}
+
+// multipliers are θ_j at the measured pt, with Σ_j⟨θ_jI − G_j, L_j⟩ = νmn.
+func (d *interior) multipliers(pt *sumPoint) []float64 {
+	t, q := d.t, d.norm.q()
+	theta := make([]float64, t.m)
+	var total float64
+	for j, L := range pt.L {
+		theta[j] = d.nu * float64(t.n)
+		for a, g := range forms(t.be, L.V, pt.G[j]) {
+			theta[j] += L.S[a] * g
+		}
+		total += theta[j]
+	}
+	for j, L := range pt.L {
+		if math.IsInf(q, 1) {
+			theta[j] /= L.Trace()
+		} else {
+			theta[j] = total / t.tau * math.Pow(L.Trace()/t.tau, q-1)
+		}
+	}
+	return theta
+}
+
+// step takes a Newton step to a measured point, and reports false where none lowers the merit.
+func (d *interior) step(ctx context.Context) (bool, error) {
+	t := d.t
+	var gap float64
+	for j := range d.L {
+		if err := d.L[j].balance(t.be); err != nil {
+			return false, err
+		}
+		gap += blas.Dot(d.L[j].Lambda, d.L[j].Lambda)
+	}
+	d.nu = d.center * gap / float64(t.m*t.n)
+	X, err := d.direction(ctx)
+	if err != nil || X == nil {
+		return false, err
+	}
+	Z := make([]blas.General, t.m) // X for the S_j
+	primal, dual := 1.0, 1.0
+	for j, k := range d.L {
+		Z[j] = cloneLike(X[j])
+		blas.AddScaled(Z[j], -1, X[j])
+		for i, v := range k.Lambda {
+			Z[j].Data[i*t.n+i] += d.nu/v - v
+		}
+		a, err := k.longest(t.be, X[j])
+		b, failed := k.longest(t.be, Z[j])
+		if err != nil || failed != nil {
+			return false, err
+		}
+		primal, dual = math.Min(primal, a), math.Min(dual, b)
+	}
+	old, before := *d, d.merit()
+	for range backtracks {
+		next := make([]innerKernel, t.m)
+		for j, k := range old.L {
+			if next[j], err = k.along(t.be, X[j], Z[j], primal, dual); err != nil {
+				return false, err
+			}
+		}
+		if err := d.move(ctx, next); err != nil {
+			return false, err
+		}
+		if d.factor.Data != nil && d.merit() <= before+0x1p-44*math.Abs(before) {
+			d.center = math.Max(interiorFall, math.Min(interiorStay, square(1-math.Min(primal, dual))))
+			return true, d.measure(ctx, d.pt, t.all)
+		}
+		d.L, d.pt, d.factor = old.L, old.pt, old.factor
+		primal /= 2
+	}
+	return false, nil
+}
+
+// merit is what a step has to lower.
+func (d *interior) merit() float64 {
+	v := d.pt.yc
+	for _, k := range d.L {
+		for _, s := range k.S {
+			v -= d.nu * math.Log(s)
+		}
+	}
+	return v
+}
+
+// balance makes R and Λ.
+func (k *innerKernel) balance(be blas.Backend) error {
+	Q, n := within(be, k.R, k.dual), len(k.S)
+	k.Lambda = make([]float64, n)
+	if err := be.Syevd(Q, k.Lambda); err != nil {
+		return err
+	}
+	scale := make([]float64, n)
+	for i, v := range k.Lambda {
+		k.Lambda[i] = math.Sqrt(math.Max(v, 0x1p-100*k.Lambda[n-1]))
+		scale[i] = 1 / math.Sqrt(k.Lambda[i])
+	}
+	blas.ScaleColumns(Q, scale)
+	R := k.R
+	k.R = cloneLike(R)
+	blas.Mul(be, k.R, false, false, R, Q)
+	return nil
+}
+
+// longest is the step a ≤ 1 that goes a share of the way along x from Λ to where Λ + a·x is singular.
+func (k *innerKernel) longest(be blas.Backend, x blas.General) (float64, error) {
+	scaled, w := blas.Clone(x), make([]float64, len(k.S))
+	for i, u := range k.Lambda {
+		for j, v := range k.Lambda {
+			scaled.Data[i*scaled.Stride+j] /= math.Sqrt(u * v)
+		}
+	}
+	if err := be.Syevals(scaled, w); err != nil || w[0] >= 0 {
+		return 1, err
+	}
+	return math.Min(1, toBoundary/-w[0]), nil
+}
+
+// along is the output kernel R(Λ + a·x)Rᵀ, not yet balanced, with R⁻ᵀ(Λ + b·z)R⁻¹ for S, by way of R⁻ᵀ = S·R·Λ⁻¹.
+func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (innerKernel, error) {
+	n := len(k.S)
+	next := innerKernel{R: cloneLike(x), dual: cloneLike(x)}
+	F, Z, w := cloneLike(x), cloneLike(x), make([]float64, n)
+	blas.AddScaled(F, a, x)
+	blas.AddScaled(Z, b, z)
+	for i, v := range k.Lambda {
+		F.Data[i*n+i] += v
+		Z.Data[i*n+i] += v
+	}
+	if err := be.Syevd(F, w); err != nil {
+		return next, err
+	}
+	blas.ScaleColumns(F, sqrts(w))
+	blas.Mul(be, next.R, false, false, k.R, F)
+	for i, v := range k.Lambda {
+		w[i] = 1 / v
+	}
+	blas.Mul(be, F, false, false, k.dual, k.R)
+	blas.ScaleColumns(F, w)
+	T := cloneLike(x)
+	blas.Mul(be, T, false, false, F, Z)
+	blas.Mul(be, next.dual, false, true, T, F)
+	blas.Symmetrize(next.dual)
+	return next, nil
+}
+
+// order is the number of elements of a lower triangle.
+func (d *interior) order() int { return d.t.n * (d.t.n + 1) / 2 }
+
+// direction solves for the X_j of the Newton step, in the basis of the elements of lower triangles, times √2 off
+// the diagonal, which is orthonormal. It returns nil where rounding leaves the Hessian no factor.
+func (d *interior) direction(ctx context.Context) ([]blas.General, error) {
+	t, each := d.t, d.order()
+	B, g, curve := d.derivatives()
+	p, rows := g.Rows, g.Cols-1
+	A := blas.Clone(blas.View(g, 0, 1, p, rows))
+	t.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, B.Rows, p, math.Sqrt2, d.factor.Data, d.factor.Stride, B.Data, p)
+	H := blas.NewGeneral(p, p)
+	blas.GramOf(t.be, H, B)
+	for j, u := range curve { // the second derivative of the constraint
+		for a, v := range u {
+			blas.Axpy(v, u[:a+1], blas.Row(H, j*each+a)[j*each:][:a+1])
+		}
+	}
+	for i := range p {
+		H.Data[i*p+i]++
+	}
+	if err := ctx.Err(); err != nil || !t.be.Potrf(H) {
+		return nil, err
+	}
+	d.inverse(H, g)
+	S := blas.NewGeneral(rows, 1+rows)
+	blas.Mul(t.be, S, true, false, A, g)
+	multipliers, ok := inverse(blas.Clone(blas.View(S, 0, 1, rows, rows)))
+	if !ok {
+		return nil, nil
+	}
+	r := blas.Clone(blas.View(S, 0, 0, rows, 1)).Data
+	X := make([]blas.General, t.m)
+	x := make([]float64, p)
+	for i := range x {
+		x[i] = blas.Row(g, i)[0]
+		for k, v := range blas.Row(g, i)[1:] {
+			x[i] -= v * blas.Dot(blas.Row(multipliers, k), r)
+		}
+	}
+	for j := range X {
+		X[j] = fromTriangle(x[j*each:(j+1)*each], t.n)
+	}
+	return X, nil
+}
+
+// derivatives are, by the elements of X, the derivatives a of the predictions in the cells, one cell a row; the
+// negative gradient of the merit, followed by the derivatives of the constraints; and vectors u_j, where u_ju_jᵀ
+// is the second derivative of the constraint times its multiplier.
+func (d *interior) derivatives() (B, g blas.General, curve [][]float64) {
+	t, q, each := d.t, d.norm.q(), d.order()
+	rows := 1
+	if math.IsInf(q, 1) {
+		rows = t.m
+	} else {
+		curve = make([][]float64, t.m)
+	}
+	theta := d.multipliers(d.pt)
+	B, g = blas.NewGeneral(len(d.y), t.m*each), blas.NewGeneral(t.m*each, 1+rows)
+	KC, P := cloneLike(d.pt.C), cloneLike(d.pt.C)
+	for j, k := range d.L {
+		G, RR := within(t.be, k.R, d.pt.G[j]), cloneLike(k.R)
+		for i, v := range k.Lambda {
+			G.Data[i*t.n+i] += d.nu / v
+		}
+		blas.GramOf(t.be, RR, k.R)
+		size, at, traces := k.Trace()/t.tau, 1, triangle(RR)
+		if math.IsInf(q, 1) {
+			at, size = 1+j, 1
+		} else {
+			curve[j] = slices.Clone(traces)
+			blas.Scal(math.Sqrt((q-1)*theta[j]/(size*t.tau)), curve[j])
+			size = math.Pow(size, q-1)
+		}
+		for i, v := range triangle(G) {
+			row := blas.Row(g, j*each+i)
+			row[0], row[at] = v, size*traces[i]
+		}
+		d.K[j].Apply(KC, d.pt.C)
+		d.cost.columns += t.n
+		blas.Mul(t.be, P, false, false, KC, k.R)
+		par.For(len(d.y), func(c int) {
+			x, v, out, at := blas.Row(P, d.row[c]), blas.Row(k.R, d.col[c]), blas.Row(B, c)[j*each:], 0
+			for a := range t.n {
+				for b := range a {
+					out[at] = (x[a]*v[b] + x[b]*v[a]) / math.Sqrt2
+					at++
+				}
+				out[at] = x[a] * v[a]
+				at++
+			}
+		})
+	}
+	return B, g, curve
+}
+
+// triangle is the elements of the lower triangle of the symmetric a, times √2 off the diagonal.
+func triangle(a blas.General) (x []float64) {
+	for i := range a.Rows {
+		for _, v := range blas.Row(a, i)[:i] {
+			x = append(x, math.Sqrt2*v)
+		}
+		x = append(x, blas.Row(a, i)[i])
+	}
+	return x
+}
+
+// fromTriangle is the matrix of order n that [triangle] reads x from.
+func fromTriangle(x []float64, n int) blas.General {
+	a := blas.NewGeneral(n, n)
+	for i := range n {
+		for j := range i {
+			a.Data[i*n+j], a.Data[j*n+i] = x[j]/math.Sqrt2, x[j]/math.Sqrt2
+		}
+		a.Data[i*n+i] = x[i]
+		x = x[i+1:]
+	}
+	return a
+}
+
+// cut is the certified point without the eigenvalues of the L_j that the barrier alone keeps from 0, or with them where
+// the gap would rise above the tolerance.
+func (d *interior) cut(ctx context.Context) (*sumPoint, error) {
+	whole := d.pt
+	if err := d.certify(whole, d.t.all); err != nil {
+		return nil, err
+	}
+	theta := d.multipliers(whole)
+	L, cut := make([]*linop.Spectral, d.t.m), false
+	for j, S := range whole.L {
+		g, k := forms(d.t.be, S.V, whole.G[j]), 0
+		for k < S.Rank() && S.S[k]*theta[j] > (theta[j]-g[k])*d.t.tau {
+			k++
+		}
+		cut = cut || k < S.Rank()
+		L[j] = &linop.Spectral{V: blas.Clone(blas.View(S.V, 0, 0, d.t.n, k)), S: slices.Clone(S.S[:k])}
+	}
+	if !cut {
+		return whole, nil
+	}
+	d.toBoundary(L)
+	pt, _, err := d.evaluate(ctx, L)
+	if err != nil || pt == nil {
+		return whole, err
+	}
+	if err := d.cover(ctx, pt); err != nil {
+		return nil, err
+	}
+	if pt.relative() > d.opt.Tol && pt.gap > whole.gap {
+		return whole, nil
+	}
+	return pt, nil
+}

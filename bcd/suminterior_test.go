@@ -1,0 +1,36 @@
+package bcd
+
+import (
+	"math"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// Sums are solved on random small tables: few rows for their outputs, kernels of low rank and small λ, where
+// the product model resembles the system little.
+func TestSumSmallTables(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := newRand(9000 + seed)
+		l, n, m := 5+rng.IntN(20), 1+rng.IntN(7), 1+rng.IntN(5)
+		p := &Problem{
+			Lambda: math.Pow(10, -9+8.5*rng.Float64()), Tau: 0.5 + 3*rng.Float64(),
+			Norm: Lp{P: []float64{1, 1.3, 1.9, 2}[seed%4]}, Sum: true,
+		}
+		var terms []*blas.Sym
+		for range m {
+			terms = append(terms, blas.SymFrom(psd(rng, l, 1+rng.IntN(l), 1+4*rng.Float64()), blas.Float64))
+		}
+		Y := randn(rng, l, n)
+		if seed%5 == 1 {
+			Y = withHoles(Y, 0.3, seed)
+		}
+		p.Space = NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y)
+		solver := SumSolvers()[min(1, seed%8)] // one in eight by atoms
+		res, err := Solve(t.Context(), p, Options{Tol: 1e-5, Solver: solver})
+		if err != nil || !(res.RelativeGap <= 1e-5) {
+			t.Errorf("seed %d: %d×%d, %d kernels, %s, λ = %.2g, %s: %v", seed, l, n, m, p.Norm, p.Lambda, solver, err)
+		}
+	}
+}
