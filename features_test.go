@@ -1,7 +1,9 @@
 package iokl
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -13,45 +15,79 @@ import (
 )
 
 // Linear kernels on few columns are fitted in feature space, and must give what
-// their Gram matrices give.
+// their Gram matrices give: with one L or an L each, from memory or streamed, and where targets are missing.
 func TestFeaturesAgreeWithGrams(t *testing.T) {
-	X, Y := learntest.Wave(80, 21)
+	const l = 80
 	Xt, _ := learntest.Wave(20, 22)
-	opt := Options{Lambda: 1e-3, Norm: "lp:1.5", Tol: 1e-9, Standardize: "none", Kernels: []string{"linear:0-1", "linear:2-3"}}
-	m, err := Fit(bg, X, Y, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := m.learned.Basis.(*model.Features); !ok {
-		t.Fatalf("fitted as %T", m.learned.Basis)
-	}
-	var grams, cross []mat.Matrix
-	for _, at := range []int{0, 2} {
-		A, B := X.Slice(0, 80, at, at+2), Xt.Slice(0, 20, at, at+2)
-		G, C := new(mat.Dense), new(mat.Dense)
-		G.Mul(A, A.T())
-		C.Mul(B, A.T())
-		grams, cross = append(grams, G), append(cross, C)
-	}
-	g, err := FitGram(bg, grams, Y, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, b := m.Certificate().Objective, g.Certificate().Objective; !(math.Abs(a-b) <= 1e-7*b) {
-		t.Errorf("objectives %.12g and %.12g", a, b)
-	}
-	P, err := m.Predict(Xt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	Q, err := g.PredictGram(cross)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var d mat.Dense
-	d.Sub(P, Q)
-	if e := mat.Norm(&d, 2) / mat.Norm(Q, 2); !(e <= 1e-4) {
-		t.Errorf("predictions differ by %.2g", e)
+	for _, kind := range []string{"product", "sum"} {
+		for _, missing := range []bool{false, true} {
+			name := fmt.Sprintf("%s, missing %v", kind, missing)
+			X, Y := learntest.Wave(l, 21)
+			for i := range l {
+				if missing && i%4 < 3 {
+					Y.Set(i, i%4, math.NaN())
+				}
+			}
+			opt := Options{Lambda: 1e-3, Norm: "lp:1.5", Tol: 1e-7, Standardize: "none", Model: kind, Kernels: []string{"linear:0-1", "linear:2-3"}}
+			var grams, cross []mat.Matrix
+			for _, at := range []int{0, 2} {
+				A, B := X.Slice(0, l, at, at+2), Xt.Slice(0, 20, at, at+2)
+				G, C := new(mat.Dense), new(mat.Dense)
+				G.Mul(A, A.T())
+				C.Mul(B, A.T())
+				grams, cross = append(grams, G), append(cross, C)
+			}
+			g, err := FitGram(bg, grams, Y, opt)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			want, err := g.PredictGram(cross)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			data, _ := blocksOf(X, Y, 0)
+			for how, fit := range map[string]func() (*Model, error){
+				"memory": func() (*Model, error) { return Fit(bg, X, Y, opt) },
+				"stream": func() (*Model, error) { return FitStream(bg, data, StreamOptions{Options: opt}) },
+			} {
+				m, err := fit()
+				if err != nil {
+					t.Fatal(name, how, err)
+				}
+				if _, ok := m.learned.Basis.(*model.Features); !ok {
+					t.Fatalf("%s, %s: fitted as %T", name, how, m.learned.Basis)
+				}
+				if a, b := m.Certificate().Objective, g.Certificate().Objective; !(math.Abs(a-b) <= 1e-6*b) {
+					t.Errorf("%s, %s: objectives %.12g and %.12g", name, how, a, b)
+				}
+				if sum := kind == "sum"; sum != (m.OutputKernels() != nil) || sum != (m.Certificate().GlobalBound != nil) {
+					t.Errorf("%s, %s: output kernels %v, certificate %+v", name, how, m.OutputKernels(), m.Certificate())
+				}
+				var file bytes.Buffer
+				if err := m.Encode(&file); err != nil {
+					t.Fatal(name, how, err)
+				}
+				again, err := decode(file.Bytes())
+				if err != nil {
+					t.Fatal(name, how, err)
+				}
+				for _, m := range []*Model{m, again} {
+					P, err := m.Predict(Xt)
+					if err != nil {
+						t.Fatal(name, how, err)
+					}
+					P.Sub(P, want)
+					if e := mat.Norm(P, 2) / mat.Norm(want, 2); !(e <= 2e-4) {
+						t.Errorf("%s, %s: predictions differ by %.2g", name, how, e)
+					}
+					for j, L := range m.OutputKernels() {
+						if d := L.Trace() - g.OutputKernels()[j].Trace(); !(math.Abs(d) <= 1e-3) {
+							t.Errorf("%s, %s: traces of output kernel %d differ by %.2g", name, how, j, d)
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -3,7 +3,6 @@
 package iokl
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -227,8 +226,7 @@ func (opt *Options) columns() columns.Options {
 
 func (opt *Options) samples() samples.Options {
 	return samples.Options{
-		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision,
-		Exact: opt.Model == "sum" || opt.Global || slices.Contains(opt.CV.Models, "sum"),
+		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision, Exact: opt.Learn == "likelihood",
 	}
 }
 

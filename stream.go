@@ -5,7 +5,6 @@ package iokl
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
@@ -199,9 +198,6 @@ func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums
 	var err error
 	if opt.Options, err = opt.check(false); err != nil {
 		return nil, opt, err
-	}
-	if opt.Model == "sum" || opt.Global || slices.Contains(opt.CV.Models, "sum") {
-		return nil, opt, fault.Input("an L for each kernel, and a global bound, need the samples in memory: use Fit")
 	}
 	if len(opt.Kernels) == 0 {
 		opt.Kernels = DefaultStreamKernels()

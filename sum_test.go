@@ -247,13 +247,17 @@ func TestGlobalBound(t *testing.T) {
 	if _, err := iokl.Fit(t.Context(), X, Y, opt); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("a bound for a block norm: %v", err)
 	}
-	opt.Norm, opt.Kernels = "", []string{"rff:gaussian:all:median:20"}
-	for _, global := range []bool{true, false} {
-		if opt.Global = global; !global {
-			opt.Model = "sum"
-		}
-		if _, err := iokl.Fit(t.Context(), X, Y, opt); !errors.Is(err, iokl.ErrInput) {
-			t.Errorf("features, global %v: %v", global, err)
-		}
+	opt.Norm, opt.Kernels = "", []string{"rff:gaussian:0:median*0.25:20", "linear:1"}
+	m, err = iokl.Fit(t.Context(), X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Global, opt.Model = false, "sum"
+	sum, err := iokl.Fit(t.Context(), X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := m.Certificate(), sum.Certificate(); !(a.LowerBound <= b.Objective) || !(math.Abs(a.SumObjective-b.Objective) <= 2e-5*b.Objective) || !(b.Objective < a.Objective) {
+		t.Errorf("in features: product %+v, sum %+v", a, b)
 	}
 }

@@ -47,7 +47,8 @@
 // one gap bounds the distance from the best of all sums, and so from the best product of
 // weights and L. It starts from the product model. The method of reduced moves all L_j
 // together; that of atoms, for comparison, moves them within the span of a few
-// eigenvectors at a time. Memory beside the kernels: (3·pairs + 4)·m·n² floats.
+// eigenvectors at a time. Memory beside the kernels: some (3·pairs + 10)·m·n² floats. In feature
+// space at most D rows stand for the samples, see [NewPatterns]: 7D² floats and 9D³ flops, once.
 //
 // # Many outputs
 //

@@ -31,6 +31,7 @@ type features struct {
 	in      blas.General // scratch of Apply
 	part    activeRows   // Γ where weights are positive
 	bad     error        // what the constructor saw
+	rows    *standing    // once a sum was asked for
 }
 
 // gramMatrix is what the space asks of Γ; blas.Packed is one.
@@ -260,7 +261,7 @@ func (f *features) withTargets(H blas.General) *features {
 	g := *f
 	g.H, g.scaled = H, blas.NewGeneral(f.Dim(), H.Cols)
 	g.root, g.inner, g.eta = make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, len(f.blocks))
-	g.in, g.part = blas.General{}, activeRows{be: f.part.be}
+	g.in, g.part, g.rows = blas.General{}, activeRows{be: f.part.be}, nil
 	return &g
 }
 

@@ -97,6 +97,7 @@ func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
 	for r < D && s[D-1-r] >= least {
 		r++
 	}
+	r = max(r, 1) // a row of zeros for features that all are 0
 	R, T = blas.NewGeneral(r, D), blas.NewGeneral(r, n)
 	U = blas.View(U, 0, D-r, D, r)
 	blas.Mul(be, T, true, false, U, p.H)
@@ -106,8 +107,11 @@ func (p *Pattern) stand(be blas.Backend) (R, T blas.General, err error) {
 			out[k] = root * blas.Row(U, k)[i]
 		}
 		for j, t := 0, blas.Row(T, i); j < n; j++ {
-			if t[j] /= root; !p.Observed[j] {
+			switch {
+			case !p.Observed[j]:
 				t[j] = math.NaN()
+			case root > 0:
+				t[j] /= root
 			}
 		}
 	}

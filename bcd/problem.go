@@ -53,7 +53,7 @@ type Problem struct {
 	//
 	// This problem is convex, so that its gap is global, and L_j = η_j·L are among its
 	// feasible points: its LowerBound holds for the product model as well. It takes l_p
-	// norms, spaces of samples and the solvers of [SumSolvers].
+	// norms and the solvers of [SumSolvers], and no Γ that is known by its products only.
 	Sum bool
 	// Likelihood makes a Sum learn its L_j, without bound on their traces, and the residual variances of
 	// the outputs by restricted likelihood times a prior density of the L_j. Lambda and Norm do not matter then. Objective is
@@ -168,7 +168,7 @@ type Inexact struct {
 type Result struct {
 	Eta []float64       // m
 	L   *linop.Spectral // n×n
-	C   blas.General    // l×n coefficients, or the D×n weights W in feature space
+	C   blas.General    // l×n coefficients, or the D×n weights W in feature space, ZᵀC at unit weights there of a sum
 	// Ls are the L_j of a sum of separable kernels, nil for the product model. Eta is
 	// (tr L_j)/τ then, and L their sum.
 	Ls         []*linop.Spectral

@@ -152,7 +152,7 @@ func (q *quasiNewton) update(s, y, now []float64, weigh weighing) error {
 		blas.Axpy(1-t, Bs, y)
 	}
 	q.S, q.Y, q.DS = append(q.S, s), append(q.Y, y), append(q.DS, Bs)
-	if len(q.S) > max(leastPairs, min(pairs, pairNumbers/(3*len(s)))) {
+	if len(q.S) > mostPairs(len(s)) {
 		q.S, q.Y, q.DS = q.S[1:], q.Y[1:], q.DS[1:]
 	}
 	if err := q.center(now, weigh); err != nil {
@@ -162,6 +162,9 @@ func (q *quasiNewton) update(s, y, now []float64, weigh weighing) error {
 	q.invertMiddle()
 	return nil
 }
+
+// mostPairs is how many moves of vectors of so many numbers are remembered.
+func mostPairs(numbers int) int { return max(leastPairs, min(pairs, pairNumbers/max(3*numbers, 1))) }
 
 // scale sets σ from the newest pair: ⟨s,y⟩/⟨s,Ds⟩ on the weights, ‖y‖/‖Ds‖ on L,
 // which measured better on each.

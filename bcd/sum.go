@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
@@ -165,17 +166,28 @@ func (p *Problem) checkSum(opt Options) error {
 	case p.FixEta || p.FixL:
 		return refuse("learns all its output kernels: weights or L cannot stay fixed")
 	}
-	s, ok := p.Space.(sampled)
-	if !ok {
-		return refuse("needs kernels on the samples: it is not available for explicit features; fit the product model there")
+	switch s := p.Space.(type) {
+	case *features:
+		if p.Likelihood {
+			return refuse("is not available by likelihood in explicit features: it needs kernels on the samples")
+		}
+		if _, ok := s.gamma.(implicit); ok {
+			return refuse("needs Γ, which is known by its products only: take fewer features, or fit the product model")
+		}
+	case sampled:
+		if _, ok := s.inSamples().K.(linop.Separate); !ok {
+			return refuse("needs products with single kernels, which %T does not offer", s.inSamples().K)
+		}
 	}
-	if _, ok := s.inSamples().K.(linop.Separate); !ok {
-		return refuse("needs products with single kernels, which %T does not offer", s.inSamples().K)
+	m, n := p.Space.Kernels(), min(p.Space.Unknowns(), p.Space.Outputs())
+	if n >= maxOutputs {
+		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", n, n)
 	}
-	if Y := s.inSamples().Y; min(Y.Rows, Y.Cols) >= maxOutputs {
-		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", Y.Cols, Y.Cols)
+	if p.Likelihood {
+		return nil // has memory of its own
 	}
-	return nil
+	numbers := m * n * n
+	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of %d outputs", m, n), 8*float64(numbers)*float64(3*mostPairs(numbers)+10), "fit the product model")
 }
 
 // sampled is a Space of coefficients of samples.
@@ -186,6 +198,13 @@ type sampled interface{ inSamples() *samples }
 func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	if err := p.checkSum(opt); err != nil {
 		return nil, err
+	}
+	if f, ok := p.Space.(*features); ok {
+		rows, err := f.stand(opt.Backend)
+		if err != nil {
+			return nil, err
+		}
+		return rows.solve(ctx, p, opt)
 	}
 	start := opt.Start
 	var before effort

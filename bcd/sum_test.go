@@ -355,6 +355,8 @@ func TestSumStops(t *testing.T) {
 		}
 	}
 	_, feats := lowrank(t)
+	f := feats.Space.(*features)
+	products := NewFeaturesOperator(linop.NewDense(blas.NewGeneral(f.Dim(), f.Dim()), nil), f.H, f.yy, f.l, f.blocks)
 	for name, c := range map[string]struct {
 		change func(p *Problem, opt *Options)
 		words  string
@@ -362,7 +364,7 @@ func TestSumStops(t *testing.T) {
 		"fixed η":  {func(p *Problem, _ *Options) { p.FixEta = true }, "fixed"},
 		"norm":     {func(p *Problem, _ *Options) { p.Norm = BlockR{1} }, "l_p norms"},
 		"solver":   {func(_ *Problem, opt *Options) { opt.Solver = "closed" }, "solved by"},
-		"features": {func(p *Problem, _ *Options) { p.Space = feats.Space }, "features"},
+		"features": {func(p *Problem, _ *Options) { p.Space = products }, "fewer features"},
 		"product":  {func(p *Problem, opt *Options) { p.Sum, opt.Solver = false, "atoms" }, "atoms"},
 	} {
 		q, opt := *p, Options{}

@@ -101,8 +101,7 @@ func TestSumCommands(t *testing.T) {
 	}
 	for _, line := range []string{
 		"fit --x x.csv --y y.csv --lambda 1 --model total", "fit --x x.csv --y y.csv --lambda 1 --certify local",
-		"fit --x x.csv --y y.csv --lambda 1 --model sum --norm block1", "fit --x x.csv --y y.csv --lambda 1 --model sum --learn eta", "fit --stream --x x.csv --y y.csv --lambda 1 --model sum",
-		"fit --x x.csv --y y.csv --lambda 1 --kernel rff:gaussian:all:median:20 --certify global",
+		"fit --x x.csv --y y.csv --lambda 1 --model sum --norm block1", "fit --x x.csv --y y.csv --lambda 1 --model sum --learn eta",
 	} {
 		if r := command(t, dir, line); r.status != exitUsage || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)

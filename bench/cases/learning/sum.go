@@ -26,9 +26,9 @@ func init() {
 		Does:     "an output kernel for each kernel against one L: errors with paired standard errors, time, global gaps; one set alone is sum:SET",
 		Run:      runSum,
 		Minutes:  20,
-		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97"},
+		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1"},
 		Conclude: concludeSum,
-		Figures:  sumFigures,
+		Figures:  sumCurves,
 	})
 }
 
@@ -89,7 +89,13 @@ func sumGaps(ctx context.Context, env *bench.Env, t *task) ([]bench.Result, erro
 }
 
 // sumKernels are, on inputs of variance 1/d, a linear kernel and Gaussians exp(−r²/(w·median r)²) for w of 1/4 to 2, all of mean diagonal 1.
-var sumKernels = []string{"gaussian:all:median*0.17677670,0.35355339,0.70710678,1.41421356", "linear:all"}
+// Those of sumRows rows or more have explicit features.
+var (
+	sumKernels  = []string{"gaussian:all:median*0.17677670,0.35355339,0.70710678,1.41421356", "linear:all"}
+	sumFeatures = []string{"nystrom:" + sumKernels[0] + ":200", sumKernels[1]}
+)
+
+const sumRows = 4000
 
 // sumErrors cross-validates both models and the choice between them, the norm and λ chosen as Fit
 // does within each of ten folds, and the error of a fold being the mean over targets of √(Σ(y−ŷ)²/Σ(y−ȳ_train)²).
@@ -105,7 +111,10 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	if err != nil {
 		return nil, err
 	}
-	models := []string{"product", "sum"}
+	models, kernels := []string{"product", "sum"}, sumKernels
+	if X.Rows >= sumRows {
+		kernels = sumFeatures
+	}
 	seconds := make([]float64, 3)
 	logs := make([][]float64, 3) // of the errors of the folds: one L, an L each, the better of these within the fold
 	for _, s := range splits {
@@ -116,7 +125,7 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 		least, chosen := math.Inf(1), 0.0
 		for k, model := range models {
 			start := time.Now()
-			opt := iokl.Options{Kernels: sumKernels, Standardize: "y", Model: model, Tol: 1e-3, IntervalFolds: -1, Seed: env.Seed, Backend: env.Backend}
+			opt := iokl.Options{Kernels: kernels, Standardize: "y", Model: model, Tol: 1e-3, IntervalFolds: -1, Seed: env.Seed, Backend: env.Backend}
 			opt.CV = iokl.CVOptions{Lambdas: []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6}, Norms: []string{"lp:1", "lp:2"}}.ForFit(x.Rows)
 			cv, err := iokl.CrossValidate(ctx, blas.Dense(x), blas.Dense(y), opt)
 			if err != nil {
@@ -165,8 +174,8 @@ func concludeSum(group []bench.Result) []string {
 	return out
 }
 
-// sumFigures draws the certified gap of the sum against time.
-func sumFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+// sumCurves draws the certified gap of the sum against time.
+func sumCurves(group []bench.Result, _ *bench.Limits) []picture.Figure {
 	var curves []picture.Curve
 	for _, r := range group {
 		c := picture.Curve{Name: r.Param("set")}

@@ -45,7 +45,7 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 		s.Method.Say("choosing kernels on %d of %d targets", targets, n)
 	}
 	if job.Models == nil {
-		job.Models = []string{"product"} // explicit features offer no other
+		job.Models = []string{"product"} // a sum takes too long for what it gains
 	}
 	job.Budget = time.Duration(defaults.PartBudget * float64(s.Budget))
 	r, err := Run(ctx, part, job)
@@ -53,10 +53,8 @@ func (s *selection) chooseLarge(limited, ctx context.Context, d learn.Approximat
 		return s.ofPart(r, targets, n), err
 	}
 	best := r.Points[r.Best]
-	if best.Model != "sum" { // which needs exact kernels
-		if best.Kernels, err = d.Affordable(ctx, best.Kernels, s.Folds); err != nil {
-			return s.ofPart(r, targets, n), err
-		}
+	if best.Kernels, err = d.Affordable(ctx, best.Kernels, s.Folds); err != nil {
+		return s.ofPart(r, targets, n), err
 	}
 	r.Points[r.Best].Kernels = best.Kernels
 	if r.Note != "" {

@@ -333,6 +333,9 @@ func (l *loader) features(m *Model) Basis {
 	}
 	l.inputs(m.In, len(m.In.Names))
 	idx := Kept(m.Eta)
+	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"Ls_ranks") {
+		b.L = l.spectra(len(m.Out.Live), len(idx))
+	}
 	l.expect(len(b.maps) == len(idx), "%d feature maps stored for %d weights", len(b.maps), len(idx))
 	for k, f := range b.maps {
 		if l.err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -130,47 +131,62 @@ func (b *Grams) evaluator() (evaluator, error) {
 	return nil, fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
 }
 
-// Features predicts Z(x)·(S·W·L), with S = diag(√η_j) over the features of each kernel.
+// Features predicts Z(x)·B from features Z of the kernels.
 type Features struct {
 	maps rff.Maps // of the kernels of positive weight
 	WL   blas.General
+	L    []*linop.Spectral // their L_j; nil for one L of all
 	be   blas.Backend
 }
 
-// Weigh multiplies the rows of WL that belong to each kernel by √η_j.
-func Weigh(WL blas.General, maps rff.Maps, eta []float64) {
+// FeatureWeights are the weights B (D×live) of the features in the function of a solution, which is lost. Its C
+// is of rows Z of features, or, where Z is empty, of the features themselves: S·ZᵀC with S = diag(√η_j) over those of
+// each kernel, ZᵀC where each kernel has an L_j of its own.
+//
+//	B = S²·ZᵀC·L,   B_j = (ZᵀC)_j·L_j.
+func FeatureWeights(be blas.Backend, Z blas.General, maps rff.Maps, res *bcd.Result) blas.General {
+	be = blas.Or(be)
+	B, power := res.C, 0.5
+	if Z.Cols > 0 {
+		B, power = blas.NewGeneral(Z.Cols, res.C.Cols), 1
+		blas.Mul(be, B, true, false, Z, res.C)
+	}
+	if res.Ls == nil {
+		res.L.MulRight(be, B, B)
+	}
 	at := 0
 	for j, m := range maps {
-		for i := at; i < at+m.Dim(); i++ {
-			blas.Scal(math.Sqrt(eta[j]), blas.Row(WL, i))
+		if res.Ls != nil && m.Dim() > 0 {
+			own := blas.View(B, at, 0, m.Dim(), B.Cols)
+			res.Ls[j].MulRight(be, own, own)
+		}
+		scale := math.Pow(res.Eta[j], power)
+		for i := at; i < at+m.Dim() && res.Ls == nil; i++ {
+			blas.Scal(scale, blas.Row(B, i))
 		}
 		at += m.Dim()
 	}
+	return B
 }
 
-// FeatureWeights is W·L with W = diag(√η_j)·ZᵀC, the weights of the features that stand for coefficients C of rows Z of them.
-func FeatureWeights(be blas.Backend, Z, CL blas.General, maps rff.Maps, eta []float64) blas.General {
-	WL := blas.NewGeneral(Z.Cols, CL.Cols)
-	blas.Mul(blas.Or(be), WL, true, false, Z, CL)
-	Weigh(WL, maps, eta)
-	return WL
-}
-
-// NewFeatures predicts from the features of positive weight. SWL is S·W·L.
-func NewFeatures(maps rff.Maps, eta []float64, SWL blas.General, be blas.Backend) *Features {
+// NewFeatures predicts from the features of the kernels of positive weight, B being the weights of all.
+func NewFeatures(maps rff.Maps, res *bcd.Result, B blas.General, be blas.Backend) *Features {
 	b := &Features{be: be}
 	var rows []int
 	at := 0
 	for j, m := range maps {
-		for i := at; i < at+m.Dim() && eta[j] > 0; i++ {
-			rows = append(rows, i)
+		if res.Eta[j] > 0 {
+			b.maps = append(b.maps, m)
+			for i := range m.Dim() {
+				rows = append(rows, at+i)
+			}
+			if res.Ls != nil {
+				b.L = append(b.L, res.Ls[j])
+			}
 		}
 		at += m.Dim()
-		if eta[j] > 0 {
-			b.maps = append(b.maps, m)
-		}
 	}
-	b.WL = columns.Rows(SWL, rows)
+	b.WL = columns.Rows(B, rows)
 	return b
 }
 

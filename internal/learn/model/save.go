@@ -26,9 +26,9 @@ import (
 //	L_vectors, L_values   n×r, r output kernel L = V diag(s) Vᵀ over the outputs that were learned
 //	X                     l×d    training inputs as the kernels see them (kind samples)
 //	CL                    l×n    C·L (kinds samples and gram); the C·L_j of the kernels of weight side by side (kinds sum and gram-sum)
-//	Ls_vectors, Ls_values n×r, r the L_j = V_j diag(s_j) V_jᵀ of the kernels of weight, side by side (kinds sum and gram-sum)
+//	Ls_vectors, Ls_values n×r, r the L_j = V_j diag(s_j) V_jᵀ of the kernels of weight, side by side (kinds sum and gram-sum, and features with an L_j each)
 //	Ls_ranks              a      their ranks, which add up to r
-//	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight (kind features)
+//	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight, or (ZᵀC)_j·L_j (kind features)
 //	Y                     l×n    targets as they were learned (kind samples, optional)
 //
 // A model without the samples of fold k, from 1, has the same arrays with the prefix
@@ -37,7 +37,7 @@ import (
 //	observed, predicted   s×N    targets of the s samples left out, in the units of the data, and its predictions for them
 const (
 	fileFormat  = "iokl model"
-	fileVersion = 3 // 2: kernels may scale their columns; 3: kinds sum and gram-sum
+	fileVersion = 3 // 2: kernels may scale their columns; 3: each kernel may have an L_j of its own
 	metaName    = "meta.json"
 )
 
@@ -99,7 +99,7 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 		return fmt.Errorf("model: %w", err)
 	}
 	version := fileVersion - 1 // which older programs read
-	if _, ok := m.Basis.(*Sum); ok {
+	if m.OutputKernels() != nil {
 		version = fileVersion
 	}
 	head := meta{Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{}}
@@ -154,7 +154,11 @@ func (b *Grams) members(*part) []member { return []member{matrixMember("CL", b.C
 
 func (b *Features) members(head *part) []member {
 	head.Maps = b.maps
-	return []member{matrixMember("WL", b.WL)}
+	list := []member{matrixMember("WL", b.WL)}
+	if b.L != nil {
+		list = append(list, spectra(b.L)...)
+	}
+	return list
 }
 
 // checksum is the SHA-256 of the shape and the elements, little-endian.

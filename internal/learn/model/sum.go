@@ -85,8 +85,14 @@ func (b *Sum) evaluator() (evaluator, error) {
 // OutputKernels are the L_j of a sum of separable kernels, with zero matrices for kernels
 // without weight; nil for one L of all.
 func (m *Model) OutputKernels() []*linop.Spectral {
-	b, ok := m.Basis.(*Sum)
-	if !ok {
+	var L []*linop.Spectral
+	switch b := m.Basis.(type) {
+	case *Sum:
+		L = b.L
+	case *Features:
+		L = b.L
+	}
+	if L == nil {
 		return nil
 	}
 	all := make([]*linop.Spectral, len(m.Eta))
@@ -94,7 +100,7 @@ func (m *Model) OutputKernels() []*linop.Spectral {
 		all[j] = &linop.Spectral{V: blas.NewGeneral(m.L.Dim(), 0)}
 	}
 	for k, j := range Kept(m.Eta) {
-		all[j] = b.L[k]
+		all[j] = L[k]
 	}
 	return all
 }
@@ -106,14 +112,19 @@ func (b *Sum) members(head *part) []member {
 	if b.Z.Data != nil {
 		list = append(list, matrixMember("X", b.Z))
 	}
+	return append(append(list, matrixMember("CL", sideBySide(b.l, b.CL))), spectra(b.L)...)
+}
+
+// spectra are the factors of the L_j of a sum.
+func spectra(L []*linop.Spectral) []member {
 	var V []blas.General
 	var values, ranks []float64
 	n := 0
-	for _, L := range b.L {
+	for _, L := range L {
 		n = L.Dim()
 		V, values, ranks = append(V, L.V), append(values, L.S...), append(ranks, float64(L.Rank()))
 	}
-	return append(list, matrixMember("CL", sideBySide(b.l, b.CL)), matrixMember("Ls_vectors", sideBySide(n, V)), vectorMember("Ls_values", values), vectorMember("Ls_ranks", ranks))
+	return []member{matrixMember("Ls_vectors", sideBySide(n, V)), vectorMember("Ls_values", values), vectorMember("Ls_ranks", ranks)}
 }
 
 // sideBySide is the matrices, of so many rows each, in one.
@@ -135,9 +146,8 @@ func sideBySide(rows int, list []blas.General) blas.General {
 // sum reads what members wrote.
 func (l *loader) sum(m *Model, inputs bool) Basis {
 	b, n, idx := &Sum{}, len(m.Out.Live), Kept(m.Eta)
-	CL, V, values, ranks := l.matrix("CL"), l.matrix("Ls_vectors"), l.vector("Ls_values"), l.vector("Ls_ranks")
+	CL := l.matrix("CL")
 	l.expect(CL.Rows > 0 && CL.Cols == n*len(idx), "array CL is %d×%d, for %d outputs and %d kernels", CL.Rows, CL.Cols, n, len(idx))
-	l.expect(len(ranks) == len(idx) && V.Cols == len(values) && (V.Rows == n || len(idx) == 0), "output kernels do not fit %d kernels of weight", len(idx))
 	if inputs {
 		b.Z, b.dict = l.matrix("X"), l.part.Dictionary
 		l.inputs(m.In, b.Z.Cols)
@@ -145,25 +155,39 @@ func (l *loader) sum(m *Model, inputs bool) Basis {
 		l.expect(len(b.dict) == len(idx), "%d kernels stored for %d weights", len(b.dict), len(idx))
 	}
 	b.l = CL.Rows
-	at := 0
+	b.L = l.spectra(n, len(idx))
 	for k := range idx {
 		if l.err != nil {
 			return b
 		}
-		r := int(ranks[k])
-		if l.expect(float64(r) == ranks[k] && r >= 0 && r <= min(n, len(values)-at), "an output kernel has rank %g", ranks[k]); l.err != nil {
-			return b
-		}
-		L := &linop.Spectral{V: blas.Clone(blas.View(V, 0, at, n, r)), S: values[at : at+r]}
-		l.spectrum(L, n)
-		b.L, b.CL = append(b.L, L), append(b.CL, blas.Clone(blas.View(CL, 0, k*n, CL.Rows, n)))
-		at += r
+		b.CL = append(b.CL, blas.Clone(blas.View(CL, 0, k*n, CL.Rows, n)))
 		if inputs {
 			l.kernel(&b.dict[k], m.Names[idx[k]], b.Z)
 		}
 	}
-	l.expect(at == len(values), "%d eigenvalues of output kernels for ranks of %d", len(values), at)
 	return b
+}
+
+// spectra reads the L_j of so many kernels of weight.
+func (l *loader) spectra(n, kernels int) (list []*linop.Spectral) {
+	V, values, ranks := l.matrix("Ls_vectors"), l.vector("Ls_values"), l.vector("Ls_ranks")
+	l.expect(len(ranks) == kernels && V.Cols == len(values) && (V.Rows == n || kernels == 0), "output kernels do not fit %d kernels of weight", kernels)
+	at := 0
+	for k := range kernels {
+		if l.err != nil {
+			return nil
+		}
+		r := int(ranks[k])
+		if l.expect(float64(r) == ranks[k] && r >= 0 && r <= min(n, len(values)-at), "an output kernel has rank %g", ranks[k]); l.err != nil {
+			return nil
+		}
+		L := &linop.Spectral{V: blas.Clone(blas.View(V, 0, at, n, r)), S: values[at : at+r]}
+		l.spectrum(L, n)
+		list = append(list, L)
+		at += r
+	}
+	l.expect(at == len(values), "%d eigenvalues of output kernels for ranks of %d", len(values), at)
+	return list
 }
 
 // Cross writes the targets to dst, given the weighted sums of the cross-Gram matrices.

@@ -238,23 +238,21 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	if res.Components != nil {
 		m.Out = t.out.WithIntercepts(res.Components.Intercept)
 	}
-	if res.Ls != nil {
-		m.Basis = model.NewSum(t.dict, res.Eta, res.Ls, t.Z, res.C, t.opt.Backend)
+	be := t.opt.Backend
+	switch {
+	case t.maps != nil:
+		m.Basis = model.NewFeatures(t.maps, res, model.FeatureWeights(be, t.F, t.maps, res), be)
+		return m
+	case res.Ls != nil:
+		m.Basis = model.NewSum(t.dict, res.Eta, res.Ls, t.Z, res.C, be)
 		return m
 	}
 	CL := res.C
-	res.L.MulRight(blas.Or(t.opt.Backend), CL, CL)
-	if t.F.Data != nil {
-		CL = model.FeatureWeights(t.opt.Backend, t.F, CL, t.maps, res.Eta)
-	}
-	switch {
-	case t.maps != nil:
-		model.Weigh(CL, t.maps, res.Eta)
-		m.Basis = model.NewFeatures(t.maps, res.Eta, CL, t.opt.Backend)
-	case t.in == nil:
-		m.Basis = &model.Grams{CL: CL, Be: t.opt.Backend}
-	default:
-		m.Basis = model.NewSamples(t.dict, res.Eta, t.Z, CL, t.opt.Backend)
+	res.L.MulRight(blas.Or(be), CL, CL)
+	if t.in == nil {
+		m.Basis = &model.Grams{CL: CL, Be: be}
+	} else {
+		m.Basis = model.NewSamples(t.dict, res.Eta, t.Z, CL, be)
 	}
 	return m
 }

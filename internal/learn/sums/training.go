@@ -104,23 +104,16 @@ func (t *training) Space() bcd.Space   { return t.space }
 func (t *training) Weights() []float64 { return t.data.weights }
 func (t *training) Held() float64      { return 0 }
 
-// weigh turns the solution W into S·W·L, with S = diag(√η_j) over the features of each kernel.
-func (t *training) weigh(res *bcd.Result) blas.General {
-	be := blas.Or(t.data.opt.Backend)
-	W := res.C
-	res.L.MulRight(be, W, W)
-	if t.F.Cols > 0 {
-		W = model.FeatureWeights(be, t.F, W, t.data.maps, res.Eta)
-	}
-	model.Weigh(W, t.data.maps, res.Eta)
-	return W
+// coefficients are the weights of the features in the function of res, which is lost.
+func (t *training) coefficients(res *bcd.Result) blas.General {
+	return model.FeatureWeights(t.data.opt.Backend, t.F, t.data.maps, res)
 }
 
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	return &model.Model{
 		In: t.data.in, Out: t.out, Names: t.data.dict.Names(), Eta: res.Eta, L: res.L,
-		Basis:    model.NewFeatures(t.data.maps, res.Eta, t.weigh(res), t.data.opt.Backend),
+		Basis:    model.NewFeatures(t.data.maps, res, t.coefficients(res), t.data.opt.Backend),
 		Warnings: slices.Concat(t.data.warnings, t.warnings),
 	}
 }
@@ -128,7 +121,7 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 // Errors are those on the rows left out: ‖Y − ZB‖² = ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩ from
 // their sums. Targets that were constant in training are predicted so.
 func (t *training) Errors(_ context.Context, res *bcd.Result) (learn.Errors, error) {
-	return t.errors(t.weigh(res)), nil
+	return t.errors(t.coefficients(res)), nil
 }
 
 // errors are those of the weights B of features; B without rows stands for zeros.
