@@ -55,10 +55,11 @@ type CVOptions struct {
 // once over for few samples, where one division into folds says little.
 func (c CVOptions) ForFit(l int) CVOptions {
 	if c.Folds == 0 {
-		c.Folds = min(defaults.FitFolds, l)
+		c.Folds = defaults.FitFolds
 		if l >= defaults.ManySamples {
 			c.Folds = defaults.FewFolds
 		}
+		c.Folds = min(c.Folds, learn.Folding{Groups: c.Groups, TimeOrdered: c.TimeOrdered}.MostFolds(l))
 	}
 	if c.Repeats == 0 && !c.TimeOrdered && !c.LeaveOneOut {
 		c.Repeats = max(1, min(defaults.MaxRepeats, defaults.TestSamples/max(l, 1)))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"regexp"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -108,5 +109,32 @@ func TestFoldNamed(t *testing.T) {
 	_, err := CrossValidate(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, CV: CVOptions{Folds: 4, Lambdas: []float64{1e-2}}})
 	if !errors.Is(err, ErrInput) || !regexp.MustCompile(`^fold \d: every target column is constant`).MatchString(err.Error()) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Columns that do not vary are in none of the sets that zero options try.
+func TestConstantInputs(t *testing.T) {
+	wave, Y := learntest.Wave(24, 5)
+	X := mat.NewDense(24, 9, nil)
+	for j := range 4 {
+		X.SetCol(2*j, mat.Col(nil, j, wave))
+	}
+	r, err := CrossValidate(bg, X, Y, Options{CV: CVOptions{Folds: 2, Tol: 0.1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := 0
+	for _, p := range r.Points {
+		for _, spec := range p.Kernels {
+			if strings.HasPrefix(spec, "laplacian:0,") || strings.HasPrefix(spec, "laplacian:2,") {
+				sets++
+			}
+			if f := strings.Split(spec, ":"); f[0] != "poly" && strings.ContainsAny(f[1], "1357") {
+				t.Errorf("kernel %s", spec)
+			}
+		}
+	}
+	if sets == 0 {
+		t.Error("no sets of columns were compared")
 	}
 }

@@ -88,6 +88,9 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 			opt.CV.Groups = learn.Pick(opt.CV.Groups, rows)
 		}
 		so.Columns.Notes = append(so.Columns.Notes, fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
+		if opt.CV.Folds <= y.Rows {
+			opt.CV.Folds = min(opt.CV.Folds, len(rows))
+		}
 		x, y = columns.Rows(x, rows), columns.Rows(y, rows)
 	}
 	if opt.Lambda == 0 || opt.Chosen != nil {

@@ -106,10 +106,7 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 	l, n := d.Size()
 	parts, ok := d.(learn.Parts)
 	own := opt.IntervalFolds > 0 && opt.asked != nil // each fold chooses its setting
-	switch {
-	case opt.IntervalFolds > 0 && opt.CV.TimeOrdered:
-		return nil, fault.Input("interval folds are for rows in no order, not for a series in the order of time")
-	case opt.IntervalFolds < 0 || !ok, opt.IntervalFolds == 0 && (opt.asked == nil || opt.CV.TimeOrdered || l > defaults.IntervalSamples):
+	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (opt.asked == nil || opt.CV.TimeOrdered || l > defaults.IntervalSamples) {
 		return nil, nil
 	}
 	k := opt.IntervalFolds
@@ -124,12 +121,14 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 		return nil, err
 	}
 	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
-	folding := learn.Folding{Folds: min(k, l), Groups: opt.CV.Groups, Seed: opt.Seed}
-	return learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data, rows []int) (*model.Model, error) {
+	folding := learn.Folding{Groups: opt.CV.Groups, Seed: opt.Seed}
+	folding.Folds = min(k, folding.MostFolds(l))
+	folds, err := learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data, rows []int) (*model.Model, error) {
 		sub := *opt
 		if own {
 			sub = *opt.asked
 			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
+			sub.CV.Folds = min(sub.CV.Folds, learn.Folding{Groups: sub.CV.Groups}.MostFolds(len(rows)))
 		}
 		sub.IntervalFolds, sub.Global, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, false, nil, "", nil, nil, nil
 		sub.Tol = max(opt.Tol, defaults.CompareTol)
@@ -139,6 +138,11 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 		}
 		return m.learned, ctx.Err() // which may have ended after the fit
 	})
+	if opt.IntervalFolds == 0 && errors.Is(err, fault.ErrInput) {
+		env.Say("no models are kept for intervals: %v", err)
+		return nil, nil
+	}
+	return folds, err
 }
 
 // Distances returns how far each row of X is from the nearest training row, the inputs standardised where the fit did so.

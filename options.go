@@ -152,6 +152,9 @@ func (opt Options) check(gram bool) (Options, error) {
 	if opt.IntervalFolds == 1 {
 		return opt, fault.Input("1 interval fold: at least 2 are needed")
 	}
+	if opt.IntervalFolds > 0 && opt.CV.TimeOrdered {
+		return opt, fault.Input("interval folds are for rows in no order, not for a series in the order of time")
+	}
 	if opt.Budget < 0 {
 		return opt, fault.Input("a budget of %v", time.Duration(opt.Budget))
 	}
@@ -192,6 +195,12 @@ func (opt Options) check(gram bool) (Options, error) {
 	if opt.Norm != "" {
 		if _, err := bcd.ParseNorm(opt.Norm); err != nil {
 			return opt, fault.Mark(err)
+		}
+	}
+	if opt.Model == "sum" {
+		set := opt.setting()
+		if err := set.CheckSum(); err != nil {
+			return opt, err
 		}
 	}
 	for _, spec := range opt.Kernels {

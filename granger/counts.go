@@ -103,7 +103,7 @@ func (s *Study) identity(of string) string {
 	if s.e.jointly {
 		of += " with the kernel on all nodes"
 	}
-	if s.e.relaxing {
+	if s.e.beliefs != nil {
 		of += " and relaxations"
 	}
 	d := s.e.data

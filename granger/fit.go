@@ -55,8 +55,8 @@ type engine struct {
 	stack *stack      // otherwise when every node is one series and the norm is lp:1
 	terms []*blas.Sym // otherwise
 
-	jointly  bool // the graph has a kernel on all nodes, too
-	relaxing bool // the graph has probabilities of edges in relaxations, too
+	jointly bool      // the graph has a kernel on all nodes, too
+	beliefs []*belief // from all samples; nil where the graph has no probabilities of edges in relaxations
 }
 
 func newEngine(ctx context.Context, g *design) (*engine, error) {

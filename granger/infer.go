@@ -65,7 +65,7 @@ func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
 	}
 	e.jointly = joint && len(g.node) > 1
 	if e.jointly {
-		e.relaxing, err = e.relaxes(ctx)
+		e.beliefs, err = e.relaxations(ctx)
 	}
 	return e, err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -227,16 +228,16 @@ func (r *relaxation) beliefs(ctx context.Context) ([]*belief, error) {
 	return out, nil
 }
 
-// relaxes reports whether the variance that relaxations leave of the targets is below that of regressions on
-// the border and at most two values one step back, by a factor exp(−relaxGain) in the geometric mean.
-func (e *engine) relaxes(ctx context.Context) (bool, error) {
+// relaxations returns the beliefs from all samples, nil unless the variance that relaxations leave of the targets is below
+// that of regressions on the border and at most two values one step back, by a factor exp(−relaxGain) in the geometric mean.
+func (e *engine) relaxations(ctx context.Context) ([]*belief, error) {
 	r := e.newRelaxation(e.all())
 	if r == nil {
-		return false, nil
+		return nil, nil
 	}
 	beliefs, err := r.beliefs(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	gains, N := make([]float64, len(beliefs)), len(beliefs)
 	past, _ := e.unweighted(e.all())
@@ -254,14 +255,20 @@ func (e *engine) relaxes(ctx context.Context) (bool, error) {
 		step.sets(innerProducts(e.opt.Backend, all), i, float64(e.l), float64(p.U.Cols))
 		gains[i] = math.Log(step.variance / beliefs[i].variance)
 	})
-	return stat.Mean(gains, nil) > relaxGain, nil
+	if !(stat.Mean(gains, nil) > relaxGain) {
+		return nil, nil
+	}
+	return beliefs, nil
 }
 
 // relax mixes the graph with the probabilities of edges in relaxations, from the samples idx.
 func (e *engine) relax(ctx context.Context, graph blas.General, idx []int) error {
-	beliefs, err := e.newRelaxation(idx).beliefs(ctx)
-	if err != nil {
-		return err
+	beliefs := e.beliefs
+	if !slices.Equal(idx, e.all()) {
+		var err error
+		if beliefs, err = e.newRelaxation(idx).beliefs(ctx); err != nil {
+			return err
+		}
 	}
 	for i, b := range beliefs {
 		if b.all == 0 { // too few samples for any rate

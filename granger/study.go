@@ -60,7 +60,7 @@ func (e *engine) complete(ctx context.Context, models []model, tasks []task, sam
 		return nil, err
 	}
 	blas.AddScaled(res.Graph, 1, res.Joint)
-	if res.Relaxing = e.relaxing; e.relaxing && tasks[0].Y.Rows == 0 {
+	if res.Relaxing = e.beliefs != nil; res.Relaxing && tasks[0].Y.Rows == 0 {
 		err = e.relax(ctx, res.Graph, tasks[0].idx)
 	}
 	return res, err

@@ -32,11 +32,13 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "same.csv", strings.Repeat("red\n", 40))
 	write(t, dir, "twice.csv", "a,b,a\n1,2,3\n4,5,6\n")
 	write(t, dir, "less.csv", "b\n1\n4\n")
-	names := "name,v\n"
+	names, flat := "name,v\n", "a,b\n"
 	for i := range 40 {
+		flat += fmt.Sprintf("5,%d\n", i)
 		names += fmt.Sprintf("w%d,%d\n", i, i*i)
 	}
 	write(t, dir, "names.csv", names)
+	write(t, dir, "flat.csv", flat)
 	write(t, dir, "dates.csv", "when,v\n2024-01-01,1\nsoon,2\n")
 	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
 	write(t, dir, "asym.csv", "1,2\n0,1\n")
@@ -79,8 +81,14 @@ func TestBadInput(t *testing.T) {
 		"unknown kernel":       {fit + "--kernel rbf", `unknown kernel "rbf"`},
 		"column out of range":  {fit + "--kernel gaussian:7 --lambda 1", "columns 0 to 1"},
 		"chi2 of directions":   {fit + "--kernel chi2:directions:1 --standardize none --lambda 1", "directions are of any sign"},
+		"kernel of a constant": {"fit --x flat.csv --y y.csv --kernel linear:0 --out new.iokl", "kernels linear:0 are zero on all samples"},
 		"unknown norm":         {fit + "--norm l2", `unknown norm "l2"`},
 		"p = 3":                {fit + "--norm lp:3", `norm "lp:3"`},
+		"sum, norm":            {fit + "--model sum --norm elastic:.5", "iokl: a sum of separable kernels takes norms lp:P, not elastic:0.5"},
+		"sum, fixed L":         {fit + "--model sum --learn eta", "iokl: a sum of separable kernels learns all its output kernels"},
+		"sum among models":     {"cv --x x.csv --y y.csv --models product,sum --norms lp:1 --norms wedge", "iokl: a sum of separable kernels takes norms lp:P, not wedge"},
+		"sum of fixed weights": {"cv --x x.csv --y y.csv --models sum --learn l", "iokl: a sum of separable kernels learns all its output kernels"},
+		"intervals in time":    {fit + "--folds-by time --interval-folds 3", "iokl: interval folds are for rows in no order"},
 		"unknown solver":       {fit + "--solver magic", `unknown solver "magic"`},
 		"unknown sylvester":    {fit + "--sylvester magic --lambda 1", `"magic"`},
 		"unknown backend":      {fit + "--backend magic", `unknown backend "magic"`},

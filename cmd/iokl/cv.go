@@ -95,7 +95,7 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error
 		return opt, fmt.Errorf("--folds %d: at least 2 are needed", c.folds)
 	}
 	if !cmd.Flags().Changed("folds") && rows >= 0 {
-		opt.Folds = min(c.folds, rows)
+		opt.Folds = 0 // as many as the library takes for these rows
 	}
 	if c.repeats < 1 {
 		return opt, fmt.Errorf("--repeats %d: at least 1 is needed", c.repeats)

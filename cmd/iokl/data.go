@@ -168,7 +168,14 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 			return nil, work(err)
 		}
 	}
-	return out, work(d.targets(out, opt, in))
+	if err := d.targets(out, opt, in); err != nil {
+		return nil, work(err)
+	}
+	if out.X != nil && out.Y != nil {
+		out.Y.Extend(out.X.Data.Rows)
+		out.X.Extend(out.Y.Data.Rows)
+	}
+	return out, nil
 }
 
 func (d *data) readGrams(name string, opt table.Options, in *stdin) (err error) {
@@ -222,7 +229,9 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 		return err
 	}
 	if out.X != nil {
-		out.labels = d.withoutHeader(out.labels, out.X.Data.Rows)
+		if out.labels = d.withoutHeader(out.labels, out.X.Data.Rows); len(out.labels) < out.X.Data.Rows {
+			return inputError("X has %d rows and %s %d labels: blank lines at its end count for none, so write a missing label there as \"\"", out.X.Data.Rows, d.y, len(out.labels))
+		}
 	}
 	var first string
 	for i, label := range out.labels {

@@ -49,6 +49,7 @@ func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
 // complete puts the observed targets of the next rows into the predictions F for them.
 func (f *filling) complete(F *mat.Dense, file string) error {
 	data := F.RawMatrix()
+	f.known.Extend(f.row + data.Rows)
 	if f.row+data.Rows > f.known.Data.Rows {
 		return inputError("%s has %d rows of targets, and there are more of inputs", file, f.known.Data.Rows)
 	}

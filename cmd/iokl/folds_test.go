@@ -50,3 +50,42 @@ func TestFoldsBy(t *testing.T) {
 		}
 	}
 }
+
+// Without --folds there are no more folds than groups, rows with a target, or blocks in the order of time.
+func TestFewFolds(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(5, 4))
+	var x, y, holes, who strings.Builder
+	fmt.Fprintln(&x, "who,a")
+	fmt.Fprintln(&y, "y,z")
+	fmt.Fprintln(&holes, "y,z")
+	for i := range 9 {
+		a := rng.NormFloat64()
+		fmt.Fprintf(&x, "p%d,%g\n", i%3, a)
+		fmt.Fprintf(&who, "p%d\n", i%3)
+		line := fmt.Sprintf("%g,%g\n", a+0.1*rng.NormFloat64(), rng.NormFloat64())
+		fmt.Fprint(&y, line)
+		if i%3 > 0 {
+			line = ",\n"
+		}
+		fmt.Fprint(&holes, line)
+	}
+	for name, text := range map[string]*strings.Builder{"x.csv": &x, "y.csv": &y, "holes.csv": &holes, "who.csv": &who} {
+		write(t, dir, name, text.String())
+	}
+	for line, folds := range map[string]string{ // those of fit are repeated four times but in the order of time
+		"fit --x x.csv --y y.csv --folds-by who":                                          "12",
+		"fit --x x.csv --y y.csv --folds-by who --interval-folds 3":                       "12",
+		"fit --x x.csv --y y.csv --folds-by time":                                         "3",
+		"fit --x x.csv --y holes.csv":                                                     "12",
+		"cv --x x.csv --y y.csv --fold-groups who.csv --kernel linear --lambdas .1":       "3",
+		"cv --x x.csv --y y.csv --time-ordered --kernel linear --lambdas .1":              "3",
+		"cv --x x.csv --y holes.csv --hide rows --kernel linear --lambdas .1":             "3",
+		"fit --x x.csv --y y.csv --folds-by who --interval-folds 3 --kernel linear:3":     "12",
+		"fit --x x.csv --y y.csv --x-columns a --kernel linear --model sum --learn l,eta": "20",
+	} {
+		if r := command(t, dir, line+" --json"); r.status != exitOK || !strings.Contains(r.stdout, `"folds": `+folds+",") {
+			t.Errorf("%s: status %d, %s%s", line, r.status, r.stderr, r.stdout)
+		}
+	}
+}

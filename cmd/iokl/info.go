@@ -131,7 +131,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	writeObjective(t, model, true)
 	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
 	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
-	fmt.Fprintf(t, "solver\t%s, %s, backend %s\n", c.Solver, c.Sylvester, c.Backend)
+	fmt.Fprintf(t, "solver\t%s, backend %s\n", solvers(&c), c.Backend)
 	for _, line := range r.Warnings {
 		fmt.Fprintf(t, "warning\t%s\n", line)
 	}
@@ -146,6 +146,14 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 		fmt.Fprintf(t, "picture\t%s\n", p)
 	}
 	return flush(t)
+}
+
+// solvers names the method of a fit, and the solver of its linear systems where several can serve.
+func solvers(c *iokl.Certificate) string {
+	if c.Sylvester == "" {
+		return c.Solver
+	}
+	return c.Solver + ", " + c.Sylvester
 }
 
 func list(names []string) string {

@@ -196,3 +196,52 @@ func TestLikelihoodInfo(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Blank lines at the end of a table of one column are missing cells where the inputs have as many rows more.
+func TestBlankLinesAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	x, y, labels := "a,b\n", "y\n", "class\n"
+	for i := range 20 {
+		x += fmt.Sprintf("%d,%d\n", i, i*i%7)
+		if i < 17 {
+			y += fmt.Sprintf("%g\n", math.Sin(float64(i)))
+			labels += fmt.Sprintf("%c\n", 'p'+i%2)
+		}
+	}
+	write(t, dir, "x.csv", x)
+	for name, c := range map[string]struct {
+		text string
+		rows int // observed, of 20; 0 where the rows do not match
+	}{
+		"three":      {y + "\n\n\n", 17},
+		"and more":   {y + "\n\n\n\n\n", 17},
+		"of Windows": {strings.ReplaceAll(y+"\n\n\n", "\n", "\r\n"), 17},
+		"too few":    {y + "\n\n", 0},
+		"no end":     {strings.TrimSuffix(y, "\n") + "\n\n\n\n", 17},
+	} {
+		write(t, dir, "y.csv", c.text)
+		r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --out m.iokl --json")
+		if c.rows == 0 {
+			if r.status != exitUsage || !strings.Contains(r.stderr, "X has 20 rows and Y has 17") {
+				t.Errorf("%s: %+v", name, r)
+			}
+			continue
+		}
+		var fit struct {
+			Cells int `json:"observed_cells"`
+		}
+		if r.object(t, &fit); fit.Cells != c.rows {
+			t.Errorf("%s: %d observed cells", name, fit.Cells)
+		}
+		if r := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --fill --json --out filled.csv"); !strings.Contains(r.stdout, `"filled": 3`) {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if r := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --json --out p.csv"); !strings.Contains(r.stdout, `"rmse"`) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	write(t, dir, "y.csv", labels+"\n\n\n")
+	if r := command(t, dir, "fit --x x.csv --y y.csv --classes"); r.status != exitUsage || !strings.Contains(r.stderr, `blank lines at its end count for none, so write a missing label there as ""`) {
+		t.Errorf("labels: %+v", r)
+	}
+}

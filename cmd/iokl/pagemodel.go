@@ -55,7 +55,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		{"λ, τ", fmt.Sprintf("%.6g, %.6g", c.Lambda, c.Tau)},
 		{"norm", c.Norm},
 		{"learned", c.Learn},
-		{"solver", c.Solver + ", " + c.Sylvester},
+		{"solver", solvers(&c)},
 		{"backend", c.Backend},
 		{"tolerance", fmt.Sprintf("%.3g", c.Tol)},
 		{"seed", fmt.Sprint(c.Seed)},

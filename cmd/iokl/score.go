@@ -36,6 +36,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		if err != nil {
 			return err
 		}
+		t.Extend(report.Rows)
 		if rows := t.Data.Rows; rows > 0 {
 			for j := range t.Data.Cols {
 				column := blas.View(t.Data, 0, j, rows, 1)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,6 +70,10 @@ func TestSumCommands(t *testing.T) {
 	}
 	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a), rank") || !strings.Contains(r.stdout, "y1, y2  +0.") {
 		t.Errorf("info says %s", r.stdout)
+	}
+	command(t, dir, "fit --x x.csv --y y.csv --kernel linear:1 --learn likelihood --out l.iokl")
+	if r := command(t, dir, "info l.iokl"); !regexp.MustCompile(`(?m)^solver +average information, backend`).MatchString(r.stdout) {
+		t.Errorf("info of a fit by likelihood says %s", r.stdout)
 	}
 	// One picture for each kernel, and a page that says what each couples. The maps add up to that of L.
 	if r := command(t, dir, "info sum.iokl --plot pictures"); r.status != exitOK || !strings.Contains(r.stdout, "outputs-1.png") || !strings.Contains(r.stdout, "outputs-2.png") {

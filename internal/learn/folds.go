@@ -93,6 +93,17 @@ func Pick(values, samples []int) []int {
 	return part
 }
 
+// MostFolds is the largest number of folds, of at least 2, that l samples can be dealt to in this way.
+func (p Folding) MostFolds(l int) int {
+	switch {
+	case p.Groups != nil:
+		l = len(slices.Compact(slices.Sorted(slices.Values(p.Groups))))
+	case p.TimeOrdered:
+		l = l/2 - 1
+	}
+	return max(l, 2)
+}
+
 // Deal splits l samples, shuffled by the seed.
 func (p Folding) Deal(l int) ([]Split, error) {
 	k, groups := p.Folds, p.Groups

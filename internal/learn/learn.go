@@ -99,8 +99,8 @@ type Approximator interface {
 // decomposition of K then serves all λ. Dictionaries are compared in this way first.
 type Ridger interface {
 	Data
-	// Columns is the number of inputs.
-	Columns() int
+	// Columns lists the inputs that vary.
+	Columns() []int
 	// Ridge prepares the regression for one fold. keep makes it store the kernels of each SPEC.
 	Ridge(fold int, keep bool) (Ridge, error)
 }
@@ -128,6 +128,18 @@ type Setting struct {
 // Learns reports whether what ("eta" or "l") is learned.
 func (s *Setting) Learns(what string) bool {
 	return s.Learn == "" || s.Learn == "likelihood" || slices.Contains(strings.Split(s.Learn, ","), what)
+}
+
+// CheckSum refuses what no sum of separable kernels can be fitted with, whatever the data.
+func (s *Setting) CheckSum() error {
+	_, lp := s.Reg().(bcd.Lp)
+	switch {
+	case !s.Learns("eta") || !s.Learns("l"):
+		return fault.Input("a sum of separable kernels learns all its output kernels: learning %s goes with the model product", s.Learn)
+	case !lp:
+		return fault.Input("a sum of separable kernels takes norms lp:P, not %s", s.Reg())
+	}
+	return nil
 }
 
 // Reg is the regularizer of η.

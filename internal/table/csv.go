@@ -21,6 +21,7 @@ import (
 // the first line has most of.
 type csvReader struct {
 	src   *source
+	eol   int64 // bytes of the end of a line
 	csv   *csv.Reader
 	names []string // of all columns in the file
 	cols  int      // in the file
@@ -31,16 +32,17 @@ type csvReader struct {
 	line  int      // that the record at hand starts at
 	after int      // line after that record, in a file of one column
 	blank int      // empty cells still to hand out before held
+	end   int64    // bytes up to the end of held
+	tail  int      // blank lines below the last record, in a file of one column
 	held  []string
 	err   error // sticky
 }
 
 func newCSVReader(s *source, opt Options) (*csvReader, error) {
-	sep, err := sniff(s)
+	c, err := newCSV(s)
 	if err != nil {
 		return nil, err
 	}
-	c := &csvReader{src: s, csv: newParser(s, sep)}
 	first, err := c.record()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -67,33 +69,41 @@ func newCSVReader(s *source, opt Options) (*csvReader, error) {
 
 func (c *csvReader) cells() []cells { return c.cell }
 
-func newParser(s *source, sep rune) *csv.Reader {
+// newCSV is a reader of the records of s that knows no columns.
+func newCSV(s *source) (*csvReader, error) {
+	sep, eol, err := sniff(s)
+	if err != nil {
+		return nil, err
+	}
 	p := csv.NewReader(s.r)
 	p.Comma = sep
 	p.FieldsPerRecord = -1
 	p.ReuseRecord = true
 	p.TrimLeadingSpace = sep != '\t' // with tabs it would skip empty cells
-	return p
+	return &csvReader{src: s, eol: eol, csv: p}, nil
 }
 
-// sniff skips a byte order mark, refuses what is no text, and finds the separator.
-func sniff(s *source) (rune, error) {
+// sniff skips a byte order mark, refuses what is no text, and finds the separator and the bytes that end a line.
+func sniff(s *source) (sep rune, eol int64, err error) {
 	head, err := s.r.Peek(1 << 15)
 	if len(head) == 0 && err != nil && !errors.Is(err, io.EOF) {
-		return 0, bad("%s: %v", s.name, err)
+		return 0, 0, bad("%s: %v", s.name, err)
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
 		_, _ = s.r.Discard(3)
 		head = head[3:]
 	}
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return 0, bad("%s: is UTF-16 text: save it as UTF-8", s.name)
+		return 0, 0, bad("%s: is UTF-16 text: save it as UTF-8", s.name)
 	}
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
-		return 0, bad("%s: is a zip archive (a spreadsheet?), not text: save it as CSV", s.name)
+		return 0, 0, bad("%s: is a zip archive (a spreadsheet?), not text: save it as CSV", s.name)
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
-		return 0, bad("%s: is not a text file", s.name)
+		return 0, 0, bad("%s: is not a text file", s.name)
+	}
+	if eol = 1; bytes.Contains(head, []byte("\r\n")) {
+		eol = 2
 	}
 	counts, quoted := map[byte]int{}, false
 	for _, b := range bytes.TrimLeft(head, "\r\n") {
@@ -102,12 +112,12 @@ func sniff(s *source) (rune, error) {
 			quoted = !quoted
 		case quoted:
 		case b == '\n' || b == '\r':
-			return mostOf(counts), nil
+			return mostOf(counts), eol, nil
 		default:
 			counts[b]++
 		}
 	}
-	return mostOf(counts), nil
+	return mostOf(counts), eol, nil
 }
 
 func mostOf(counts map[byte]int) rune {
@@ -157,7 +167,7 @@ func (c *csvReader) Close() error { return c.src.close() }
 
 // record reads the next record and checks its length, once the first is known.
 // Blank lines are skipped, except that in a file of one column each of them above
-// another record is an empty cell.
+// another record is an empty cell, and those at the end are counted.
 func (c *csvReader) record() ([]string, error) {
 	if c.held == nil {
 		if err := c.read(); err != nil {
@@ -181,11 +191,15 @@ func (c *csvReader) record() ([]string, error) {
 func (c *csvReader) read() error {
 	rec, err := c.csv.Read()
 	if errors.Is(err, io.EOF) {
+		if c.cols == 1 {
+			c.tail = int((c.csv.InputOffset() - c.end) / c.eol)
+		}
 		return io.EOF
 	}
 	if err != nil {
 		return bad("%s: %v", c.src.name, err)
 	}
+	c.end = c.csv.InputOffset()
 	if c.cols > 0 && len(rec) != c.cols {
 		line, _ := c.csv.FieldPos(0)
 		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, line, len(rec), c.cols)
@@ -298,11 +312,10 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 	if k := kind(s); k != "" {
 		return nil, nil, fmt.Errorf("%s is %s: %w", name, k, ErrNotText)
 	}
-	sep, err := sniff(s)
+	c, err := newCSV(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &csvReader{src: s, csv: newParser(s, sep)}
 	for {
 		rec, err := c.record()
 		if errors.Is(err, io.EOF) {

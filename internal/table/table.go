@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/schema"
@@ -30,6 +31,16 @@ type Table struct {
 	Names  []string       // one per column; nil where the file has none
 	Data   blas.General   // NaN marks a missing cell
 	Schema schema.Columns // with [Options.Types]: how the columns of the file became these; nil where all are numbers
+	blank  int            // lines below the last row, in a CSV file of one column
+}
+
+// Extend adds missing cells up to so many rows where the file has one column and ends in as many blank lines,
+// which [Read] takes for no rows.
+func (t *Table) Extend(rows int) {
+	if add := rows - t.Data.Rows; add > 0 && add <= t.blank {
+		t.Data.Data = append(t.Data.Data, slices.Repeat([]float64{math.NaN()}, add*t.Data.Cols)...)
+		t.Data.Rows, t.blank = rows, t.blank-add
+	}
 }
 
 // Header says whether the first record of a CSV file names the columns.
@@ -102,10 +113,16 @@ func Read(name string, opt Options) (*Table, error) {
 	}
 	defer r.Close()
 	t, err := ReadAll(r)
-	if err != nil || !opt.Types || opt.Schema != nil {
-		return t, err
+	if err != nil {
+		return nil, err
 	}
-	return learned(t, r), nil
+	if opt.Types && opt.Schema == nil {
+		t = learned(t, r)
+	}
+	if c, ok := r.(*csvReader); ok {
+		t.blank = c.tail
+	}
+	return t, nil
 }
 
 // ReadAll reads what is left of r.

@@ -417,7 +417,11 @@ func (s *selection) fold(ctx context.Context, branches []*branch, f int) (err er
 			}
 		}
 		rises, tried := rising{least: math.Inf(1)}, 0
-		err := s.Method.Path(ctx, t, b.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
+		method := s.Method
+		if s.sum && b.Model == "product" {
+			method.Solver = "" // Method names that of the sum
+		}
+		err := method.Path(ctx, t, b.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
 			record(k, e)
 			tried++
 			return rises.ended(e.NMSE) && b.whole

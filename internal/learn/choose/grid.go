@@ -46,7 +46,7 @@ func (s *selection) fill() error {
 		s.Tol = max(defaults.CompareTol, s.Method.Tol)
 	}
 	if s.Folds == 0 {
-		s.Folds = min(defaults.Folds, l)
+		s.Folds = min(defaults.Folds, learn.Folding{Groups: s.Groups, TimeOrdered: s.TimeOrdered}.MostFolds(l))
 	}
 	if s.TimeOrdered {
 		s.Repeats = 1
@@ -75,6 +75,15 @@ func (s *selection) fill() error {
 	for _, n := range s.Norms {
 		if _, err := bcd.ParseNorm(n); err != nil {
 			return fault.Mark(err)
+		}
+	}
+	if s.Setting.Model == "sum" || slices.Contains(s.Models, "sum") {
+		for _, norm := range s.norms(nil) {
+			set := s.Setting
+			set.Norm = norm
+			if err := set.CheckSum(); err != nil {
+				return err
+			}
 		}
 	}
 	s.Lambdas = slices.Clone(s.Lambdas)
@@ -114,7 +123,7 @@ func (s *selection) candidates(ctx context.Context, d learn.Data) (all []candida
 			break
 		}
 		// One matrix of the largest fold is the least that learning will take.
-		p, err := some.Plan(ctx, defaults.Bases(some.Columns())[0], false)
+		p, err := some.Plan(ctx, defaults.Bases(1)[0], false)
 		if err != nil {
 			return nil, err
 		}
@@ -230,6 +239,9 @@ func (s *selection) branches(ctx context.Context, candidates []candidate) (all [
 						size, err := size(&b.Setting, weights, diagonals)
 						if err != nil {
 							return nil, err
+						}
+						if b.lambdas == nil && size == 0 {
+							return nil, fault.Input("the kernels %s are zero on all samples, as are those of columns that do not vary", Brief(c.kernels))
 						}
 						if b.lambdas == nil {
 							b.whole = c.last == 0

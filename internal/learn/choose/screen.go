@@ -28,7 +28,7 @@ type screened struct {
 // screen compares the base dictionaries on the first repeat of the folds and
 // returns them, the best first. The best is what there is to choose so far.
 func (s *selection) screen(ctx context.Context, d learn.Ridger) ([]screened, error) {
-	all := defaults.Bases(d.Columns())
+	all := defaults.Bases(len(d.Columns()))
 	l, _ := d.Size()
 	folds := s.round()
 	s.Method.Say("screening %d dictionaries on %d folds of %d samples", len(all), folds, l)
@@ -124,7 +124,7 @@ func (s *selection) united(ranking []screened) []screened {
 // learned, and two dictionaries that leave more to the weights: smoothness, and columns.
 // The union does better than the single best, which is the best by chance too, as
 // long as what it adds may be as good.
-func (s *selection) promising(ranking []screened, cols int) []candidate {
+func (s *selection) promising(ranking []screened, inputs []int) []candidate {
 	_, outputs := s.data.Size()
 	given := s.Setting.Learn
 	first, last := defaults.ScreenPoints, 0
@@ -145,9 +145,9 @@ func (s *selection) promising(ranking []screened, cols int) []candidate {
 	}
 	all := []candidate{
 		{kernels: union, norms: few, learn: []string{"none", "l", "eta", "eta,l"}, first: first, last: last},
-		{kernels: defaults.Kernels(cols), norms: few, learn: weights, first: first, last: last},
+		{kernels: defaults.Kernels(len(inputs)), norms: few, learn: weights, first: first, last: last},
 	}
-	if sets := defaults.Subspaces(cols, s.Method.Seed); sets != nil {
+	if sets := defaults.Subspaces(inputs, s.Method.Seed); sets != nil {
 		all = append(all, candidate{kernels: append(slices.Clip(union), sets...), norms: few, learn: weights, first: first, last: last})
 	}
 	for k := range all {
@@ -165,7 +165,8 @@ func (s *selection) affordable(ctx context.Context, d learn.Ridger, ranking []sc
 		p, err := d.Plan(ctx, kernels, true)
 		return p.Bytes <= float64(s.Method.Limit()), err
 	}
-	all := s.promising(ranking, d.Columns())
+	inputs := d.Columns()
+	all := s.promising(ranking, inputs)
 	var keep []candidate
 	for _, c := range all {
 		ok, err := fits(c.kernels)
@@ -182,7 +183,7 @@ func (s *selection) affordable(ctx context.Context, d learn.Ridger, ranking []sc
 			return nil, err
 		}
 		if ok {
-			keep = s.promising(ranking[k:k+1], d.Columns())[:1]
+			keep = s.promising(ranking[k:k+1], inputs)[:1]
 		}
 	}
 	switch {

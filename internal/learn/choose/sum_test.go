@@ -56,6 +56,10 @@ func TestTriesSum(t *testing.T) {
 	if count, _ := sums(4, Job{Setting: learn.Setting{Model: "product"}}); count != 0 {
 		t.Errorf("%d points of sums where the product is asked for", count)
 	}
+	atoms := Job{Setting: learn.Setting{Model: "sum"}, Method: learn.Method{Solver: "atoms"}}
+	if count, best := sums(2, atoms); count == 0 || best != 1 {
+		t.Errorf("%d points of sums, %d the best, by the solver atoms", count, best)
+	}
 	kernels := []string{"gaussian:0:median*0.25", "linear:1"}
 	lambdas := []float64{1e-2, 3e-3}
 	if count, best := sums(4, Job{Setting: learn.Setting{Kernels: kernels, Norm: "lp:1"}, Options: Options{Models: []string{"product", "sum"}, Lambdas: slices.Clone(lambdas)}}); count != 2 || best != 1 {

@@ -89,11 +89,12 @@ func Bases(cols int) [][]string {
 	return all
 }
 
-// Subspaces are kernels of two shapes on random sets of columns, of a third and of two
+// Subspaces are kernels of two shapes on random sets of the columns, of a third and of two
 // thirds of them in turn. A sparse fit keeps
 // the sets that serve it, as a forest does with its splits, and so finds which
 // columns matter together.
-func Subspaces(cols int, seed uint64) []string {
+func Subspaces(columns []int, seed uint64) []string {
+	cols := len(columns)
 	if cols < 4 || cols > OwnColumns {
 		return nil
 	}
@@ -104,7 +105,7 @@ func Subspaces(cols int, seed uint64) []string {
 		slices.Sort(set)
 		text := make([]string, len(set))
 		for k, c := range set {
-			text[k] = strconv.Itoa(c)
+			text[k] = strconv.Itoa(columns[c])
 		}
 		list := strings.Join(text, ",")
 		if spec := "laplacian:" + list + ":median*0.5"; !slices.Contains(specs, spec) {

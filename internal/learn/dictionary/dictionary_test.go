@@ -1,9 +1,11 @@
 package dictionary
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -106,12 +108,16 @@ func TestRelevanceOfManySamples(t *testing.T) {
 
 // TestSubspaces checks that the sets are of columns that exist, of both sizes, and depend on the seed alone.
 func TestSubspaces(t *testing.T) {
-	if s := defaults.Subspaces(3, 1); s != nil {
+	if s := defaults.Subspaces([]int{0, 1, 2}, 1); s != nil {
 		t.Errorf("three columns have subspaces %v", s)
 	}
-	specs := defaults.Subspaces(12, 1)
-	if !slices.Equal(specs, defaults.Subspaces(12, 1)) || slices.Equal(specs, defaults.Subspaces(12, 2)) {
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+	specs := defaults.Subspaces(all, 1)
+	if !slices.Equal(specs, defaults.Subspaces(all, 1)) || slices.Equal(specs, defaults.Subspaces(all, 2)) {
 		t.Error("the sets do not follow the seed")
+	}
+	if s := defaults.Subspaces([]int{5, 6, 8, 9}, 1); s == nil || strings.ContainsAny(fmt.Sprint(s), "12347") {
+		t.Errorf("sets of the columns 5, 6, 8 and 9 are %v", s)
 	}
 	X, _ := learntest.Wave(20, 24)
 	Z := mat.NewDense(20, 12, nil)

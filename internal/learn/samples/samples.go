@@ -306,8 +306,15 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 	return NewRows(x, y, opt)
 }
 
-// Columns is the number of inputs.
-func (r *Rows) Columns() int { return r.x.Cols }
+// Columns lists the inputs that vary.
+func (r *Rows) Columns() (vary []int) {
+	for j, constant := range columns.Measure(r.x).Constant {
+		if !constant {
+			vary = append(vary, j)
+		}
+	}
+	return vary
+}
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
