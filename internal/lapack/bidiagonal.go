@@ -128,7 +128,7 @@ func (p *bidiagonalPanel) products(M matrix, first int, x, c []float64) {
 // whose vectors are the rows of vectors, from shift right of the diagonal on.
 func (impl Implementation) timesTransposed(c, vectors matrix, tau []float64, shift int) {
 	n := vectors.Rows - shift
-	size := min(applyBlock, n)
+	size := min(applyBlock(n), n)
 	T, gram, w := zeros(size, size), zeros(size, size), make([]float64, c.Rows*size)
 	for i := (n - 1) / size * size; i >= 0; i -= size {
 		b := min(size, n-i)

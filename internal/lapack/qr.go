@@ -56,7 +56,7 @@ func (impl Implementation) Geqrf(a matrix, tau []float64) {
 // To make a compact block pays the less the fewer vectors it is applied to.
 func (impl Implementation) eachQRBlock(a matrix, tau []float64, backward bool, vectors int, f func(h block, first int)) {
 	m, k := a.Rows, len(tau)
-	size := min(max(vectors, qrBlock), applyBlock, k)
+	size := min(max(vectors, qrBlock), applyBlock(m), k)
 	v, T, gram := make([]float64, size*m), make([]float64, size*size), zeros(size, size)
 	for at := 0; at < k; at += size {
 		i := at
@@ -81,7 +81,7 @@ func (impl Implementation) Orgqr(a matrix, tau []float64) {
 			row(a, i)[i] = 1
 		}
 	}
-	w := make([]float64, applyBlock*n)
+	w := make([]float64, applyBlock(m)*n)
 	impl.eachQRBlock(a, tau, true, n, func(h block, first int) {
 		identityColumns(view(a, 0, first, m, n-first), first, h.V.Rows)
 		impl.apply(h, false, view(a, first, first, m-first, n-first), w)
@@ -106,7 +106,7 @@ func (impl Implementation) Ormqr(side blas.Side, trans bool, a matrix, tau []flo
 	if !left {
 		vectors = c.Rows
 	}
-	w := make([]float64, applyBlock*vectors)
+	w := make([]float64, applyBlock(a.Rows)*vectors)
 	impl.eachQRBlock(a, tau, left != trans, vectors, func(h block, first int) {
 		if left {
 			impl.apply(h, trans, view(c, first, 0, c.Rows-first, c.Cols), w)

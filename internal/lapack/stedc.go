@@ -7,9 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/lapack/gonum"
-
 	"github.com/iokl/iokl/internal/par"
 )
 
@@ -22,11 +19,11 @@ const (
 // matrix with diagonal d and off-diagonal e by divide and conquer (Cuppen, with
 // deflation; eigenvectors by Gu and Eisenstat, SIAM J. Matrix Anal. Appl. 16, 1995).
 // Row r of Z, zero at entry, becomes the unit eigenvector of the eigenvalue d[r];
-// the result lists the rows in ascending order of d. e is destroyed.
-func (impl Implementation) tridiagonalEigen(d, e []float64, Z matrix) ([]int, error) {
+// c.order lists the rows in ascending order of d. e is destroyed.
+func (c cuppen) tridiagonalEigen(d, e []float64, Z matrix) error {
 	n := len(d)
 	if !finite(d, e) {
-		return nil, fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
+		return fmt.Errorf("%w: matrix of order %d has elements that are not finite", ErrNoConvergence, n)
 	}
 	var top float64
 	for i, v := range d {
@@ -37,12 +34,11 @@ func (impl Implementation) tridiagonalEigen(d, e []float64, Z matrix) ([]int, er
 	}
 	_, exp := math.Frexp(top)
 	scaleBy(-exp, d, e)
-	c := newCuppen(impl, n)
 	if !c.divide(d, e, Z) {
-		return nil, fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
+		return fmt.Errorf("%w: matrix of order %d", ErrNoConvergence, n)
 	}
 	scaleBy(exp, d)
-	return c.order, nil
+	return nil
 }
 
 func scaleBy(exp int, xs ...[]float64) {
@@ -63,8 +59,16 @@ type cuppen struct {
 }
 
 func newCuppen(impl Implementation, n int) cuppen {
-	return cuppen{impl: impl, order: make([]int, n), z: make([]float64, n), gathered: make([]float64, n*n), S: make([]float64, n*n)}
+	return cuppenOn(impl, make([]int, n), make([]float64, cuppenWork(n)))
 }
+
+// cuppenOn makes scratch of memory for len(order) ints and as many floats as cuppenWork says.
+func cuppenOn(impl Implementation, order []int, work []float64) cuppen {
+	n := len(order)
+	return cuppen{impl: impl, order: order, z: work[:n], gathered: work[n : n+n*n], S: work[n+n*n : n+2*n*n]}
+}
+
+func cuppenWork(n int) int { return n + 2*n*n }
 
 // part is the scratch of the subproblem of rows [lo,hi) out of n.
 func (c cuppen) part(lo, hi, n int) cuppen {
@@ -111,18 +115,15 @@ func (c cuppen) halves(n, m int, solve func(c cuppen, lo, hi int) bool) bool {
 	return ok[0] && ok[1]
 }
 
-// leaf solves a small problem by QL iterations.
+// leaf solves a small problem by QR iterations.
 func (c cuppen) leaf(d, e []float64, Z matrix) bool {
-	n := len(d)
-	var columns, work [divideLeaf * divideLeaf]float64
-	if !(gonum.Implementation{}).Dsteqr(lapack.EVTridiag, n, d, e, columns[:n*n], n, work[:]) {
-		return false
-	}
-	transpose(Z, head(columns[:], n, n))
 	for i := range c.order {
 		c.order[i] = i
+		Z.Data[i*Z.Stride+i] = 1
 	}
-	return true
+	ok := implicitQR(d, e, Z, c.S)
+	sortByValue(c.order, d)
+	return ok
 }
 
 // merge joins the solutions of the two halves, T = diag(T₁,T₂) + |rho|·u·uᵀ with
@@ -205,7 +206,7 @@ func (c cuppen) roots(d []float64, f deflation, squared bool) (s secular, roots 
 	roots = make([]float64, k)
 	delta := head(c.S, k, k)
 	good := make([]bool, k)
-	par.Ranges(k, 16, func(lo, hi int) {
+	par.Ranges(k, rowsEach(k), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			roots[i], good[i] = s.root(i, row(delta, i))
 		}
@@ -218,7 +219,7 @@ func (c cuppen) roots(d []float64, f deflation, squared bool) (s secular, roots 
 // d_j·z_j/(D_j − λ_i), and −1 for the null row, which is the first.
 func coefficients(f deflation, d, z []float64, S, left matrix) {
 	k := len(z)
-	par.Ranges(k, 16, func(lo, hi int) {
+	par.Ranges(k, rowsEach(k), func(lo, hi int) {
 		v := make([]float64, k)
 		for i := lo; i < hi; i++ {
 			out := row(S, i)
@@ -247,7 +248,7 @@ func coefficients(f deflation, d, z []float64, S, left matrix) {
 func (s *secular) consistent(delta matrix) []float64 {
 	k := len(s.d)
 	z := make([]float64, k)
-	par.Ranges(k, 64, func(lo, hi int) {
+	par.Ranges(k, rowsEach(k), func(lo, hi int) {
 		w := z[lo:hi]
 		for j := range w {
 			w[j] = 1

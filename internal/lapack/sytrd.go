@@ -8,20 +8,27 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-const (
-	tridiagonalBlock = 32 // reflections between two updates of the trailing matrix
-	applyBlock       = 96 // reflections applied at a time
-)
+// tridiagonalBlock is the number of reflections between two updates of the trailing matrix.
+const tridiagonalBlock = 32
+
+// applyBlock is the number of reflections applied at a time to matrices of order n. Blocks of
+// few take fewer operations; blocks of many pass over a large matrix less often.
+func applyBlock(n int) int {
+	if n < 1000 {
+		return 24
+	}
+	return 96
+}
 
 // reduce reduces the symmetric a, upper triangle read, to the tridiagonal
 // T = Qᵀ·a·Q in one stage: half its 4/3·n³ operations are in symv, which
 // reads the trailing matrix once for every column, half in syr2k. Row i of a then
 // holds, right of its diagonal, the vector of the reflection H_i, of which
-// Q = H_0·H_1⋯ is the product.
-func (impl Implementation) reduce(a matrix, d, e, tau []float64) {
+// Q = H_0·H_1⋯ is the product. work is scratch of reduceWork(n) floats.
+func (impl Implementation) reduce(a matrix, d, e, tau, work []float64) {
+	const b = tridiagonalBlock
 	n := a.Rows
-	V, W := zeros(tridiagonalBlock, n), zeros(tridiagonalBlock, n)
-	coef := make([]float64, 2*tridiagonalBlock)
+	V, W, coef := head(work, b, n), head(work[b*n:], b, n), work[2*b*n:]
 	for i0 := 0; i0 < n; i0 += tridiagonalBlock {
 		b := min(tridiagonalBlock, n-i0)
 		for j := range b {
@@ -33,6 +40,8 @@ func (impl Implementation) reduce(a matrix, d, e, tau []float64) {
 		}
 	}
 }
+
+func reduceWork(n int) int { return 2 * tridiagonalBlock * (n + 1) }
 
 // reduceColumn makes reflection j of the panel that starts at i0: the trailing
 // matrix is a − VᵀW − WᵀV with the first j rows of V and W.
@@ -68,39 +77,45 @@ func (impl Implementation) reduceColumn(a matrix, i0, j int, V, W matrix, d, e, 
 }
 
 // eachBlock calls f on the compact blocks of reflections that reduce left in a,
-// with the first row of c each acts on, from the last to the first when backward.
-func (impl Implementation) eachBlock(a matrix, tau []float64, backward bool, f func(h block, first int)) {
+// with the first row of c each acts on, from the last to the first when backward. work is
+// scratch of blockWork(n) floats.
+func (impl Implementation) eachBlock(a matrix, tau []float64, backward bool, work []float64, f func(h block, first int)) {
 	n := a.Rows
-	count := (n - 1 + applyBlock - 1) / applyBlock
-	size := max(min(applyBlock, n-1), 0)
-	V, T, gram := make([]float64, size*n), zeros(size, size), zeros(size, size)
+	size := max(min(applyBlock(n), n-1), 1)
+	count := (n + size - 2) / size
+	V, T, gram := work[:size*n], head(work[size*n:], size, size), head(work[size*(n+size):], size, size)
 	for k := range count {
 		if backward {
 			k = count - 1 - k
 		}
-		i := k * applyBlock
-		b := min(applyBlock, n-1-i)
+		i := k * size
+		b := min(size, n-1-i)
 		rows := head(V, b, n-1-i)
 		unitRows(rows, view(a, i, i+1, b, n-1-i))
 		f(impl.newBlock(rows, tau[i:i+b], view(T, 0, 0, b, b), gram), i+1)
 	}
 }
 
+func blockWork(n int) int { return applyBlock(n) * (n + 2*applyBlock(n)) }
+
 // mirror copies the lower triangle of a over its upper one, in parallel.
 func mirror(a matrix) {
-	const tile = 64
-	n := a.Rows
-	par.Ranges(n, tile, func(lo, hi int) {
-		for j := 0; j < lo; j += tile {
-			transpose(view(a, j, lo, tile, hi-lo), view(a, lo, j, hi-lo, tile))
-		}
-		for i := lo; i < hi; i++ {
-			for j := lo; j < i; j++ {
-				a.Data[j*a.Stride+i] = a.Data[i*a.Stride+j]
+	const tile = 16
+	par.Ranges(a.Rows, rowsEach(a.Rows)&^(tile-1), func(lo, hi int) {
+		for ; lo < hi; lo += tile {
+			end := min(lo+tile, hi)
+			transpose(view(a, 0, lo, lo, end-lo), view(a, lo, 0, end-lo, lo))
+			for i := lo; i < end; i++ {
+				for j := lo; j < i; j++ {
+					a.Data[j*a.Stride+i] = a.Data[i*a.Stride+j]
+				}
 			}
 		}
 	})
 }
+
+// rowsEach is the number of rows of n elements that are worth a goroutine.
+func rowsEach(n int) int { return max(1<<14/max(n, 1), 16) }
 
 // Sytrd reduces the symmetric a, lower triangle read, to the tridiagonal
 // T = QᵀaQ with diagonal d and off-diagonal e; a and tau then hold Q for Ormtr.
@@ -113,7 +128,7 @@ func (impl Implementation) Sytrd(a matrix, d, e, tau []float64) {
 		impl.twoStage(a, d, e, tau)
 		return
 	}
-	impl.reduce(a, d, e, tau)
+	impl.reduce(a, d, e, tau, make([]float64, reduceWork(n)))
 }
 
 // Ormtr overwrites c (n×k) by Q·c, or Qᵀ·c when trans, with Q from Sytrd.
@@ -126,8 +141,8 @@ func (impl Implementation) Ormtr(trans bool, a matrix, tau []float64, c matrix) 
 		impl.applyTwoStage(trans, a, tau, c)
 		return
 	}
-	w := make([]float64, applyBlock*c.Cols)
-	impl.eachBlock(a, tau, !trans, func(h block, first int) {
+	w := make([]float64, applyBlock(n)*c.Cols)
+	impl.eachBlock(a, tau, !trans, make([]float64, blockWork(n)), func(h block, first int) {
 		impl.apply(h, trans, view(c, first, 0, n-first, c.Cols), w)
 	})
 }

@@ -119,6 +119,15 @@ func reflect3Generic(x, y, z []float64, tau, v1, v2 float64) {
 	}
 }
 
+func rotateGeneric(c, s, a []float64, ld, n int) {
+	for k, ck := range c {
+		sk, x, y := s[k], a[k*ld:k*ld+n], a[(k+1)*ld:(k+1)*ld+n]
+		for j, xj := range x {
+			x[j], y[j] = ck*xj+sk*y[j], ck*y[j]-sk*xj
+		}
+	}
+}
+
 func sqDistBelowGeneric(g []float64, ni float64, nj []float64, s, c float64) bool {
 	var below bool
 	for j, v := range g {

@@ -56,6 +56,7 @@ func TestPageBoundary(t *testing.T) {
 			SqDistBelow(dst, 1, y, -1, 0)
 			Secular(x, y, 2.5)
 			Reflect3(x, y, dst, 1.5, 0.5, 0.25)
+			Rotate([]float64{0.6}, []float64{0.8}, zt, n, n)
 			LorentzRow(dst, x[:min(2, n)], zt, n)
 		}
 	})

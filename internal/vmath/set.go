@@ -25,6 +25,7 @@ type set struct {
 	harmonicRow  func(dst, x, zt []float64, ld int)
 	secular      func(d, z []float64, mu float64) (sum, slope float64)
 	reflect3     func(x, y, z []float64, tau, v1, v2 float64)
+	rotate       func(c, s, a []float64, ld, n int) // of one rotation and one column at least
 	sqDistBelow  func(g []float64, ni float64, nj []float64, s, c float64) bool
 }
 
@@ -34,7 +35,7 @@ var generic = set{
 	stream: streamGeneric, streamNarrow: narrowGeneric,
 	radix2: radix2Generic, radix4: radix4Generic,
 	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric, sqDistBelow: sqDistBelowGeneric, lorentzRow: lorentzRowGeneric,
-	secular: secularGeneric, reflect3: reflect3Generic,
+	secular: secularGeneric, reflect3: reflect3Generic, rotate: rotateGeneric,
 }
 
 // sets lists what this machine can run, the best first; use is the one in use. Tests change it.

@@ -16,7 +16,7 @@ func vectorSets() []set {
 			stream: streamAVX512, streamNarrow: streamNarrowAVX512,
 			radix2: radix2AVX512, radix4: radix4AVX512,
 			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, harmonicRow: harmonicRowAVX512, sqDistBelow: sqDistBelowAVX512, lorentzRow: lorentzRowAVX512,
-			secular: secularAVX2, reflect3: reflect3AVX2,
+			secular: secularAVX2, reflect3: reflect3AVX2, rotate: rotateAVX2,
 		})
 	}
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
@@ -26,7 +26,7 @@ func vectorSets() []set {
 			stream: streamAVX2, streamNarrow: streamNarrowAVX2,
 			radix2: radix2AVX2, radix4: radix4AVX2,
 			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, harmonicRow: harmonicRowAVX2, sqDistBelow: sqDistBelowAVX2, lorentzRow: lorentzRowAVX2,
-			secular: secularAVX2, reflect3: reflect3AVX2,
+			secular: secularAVX2, reflect3: reflect3AVX2, rotate: rotateAVX2,
 		})
 	}
 	return out
@@ -142,6 +142,9 @@ func radix4AVX2(x []float64, h int)
 
 //go:noescape
 func reflect3AVX2(x, y, z []float64, tau, v1, v2 float64)
+
+//go:noescape
+func rotateAVX2(c, s, a []float64, ld, n int)
 
 //go:noescape
 func secularAVX2(d, z []float64, mu float64) (sum, slope float64)

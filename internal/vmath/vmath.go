@@ -134,6 +134,14 @@ func Reflect3(x, y, z []float64, tau, v1, v2 float64) {
 	use.reflect3(x, y[:len(x)], z[:len(x)], tau, v1, v2)
 }
 
+// Rotate applies the plane rotations (x, y) ← (c_k·x + s_k·y, c_k·y − s_k·x), for ascending k, to rows k and k+1
+// of a, which have n elements and lie ld apart.
+func Rotate(c, s, a []float64, ld, n int) {
+	if len(c) > 0 && n > 0 {
+		use.rotate(c, s[:len(c)], a[:len(c)*ld+n], ld, n)
+	}
+}
+
 // row checks the lengths of a row function and calls it; with no features the
 // result is the empty sum or product.
 func row(f func(dst, x, zt []float64, ld int), dst, x, zt []float64, ld int, empty float64) {

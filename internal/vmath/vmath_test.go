@@ -308,6 +308,13 @@ func compare(t *testing.T, rng *rand.Rand, n, guard, d int) {
 				s.reflect3(v[0], v[1], v[2], 1.5, 0.5, -0.25)
 			}
 		},
+		"rotate": func(s *set, dst []float64) {
+			for at := range 4 { // of four rows, a column further apart than they are long
+				a := slices.Concat(x, []float64{0}, y, []float64{0}, x, []float64{0}, y)
+				s.rotate([]float64{0.6, -0.8, 0.6}, []float64{0.8, 0.6, -0.8}, a, n+1, n)
+				copy(dst, a[at*(n+1):])
+			}
+		},
 		"narrow":        func(s *set, dst []float64) { single(dst, s.narrow) },
 		"stream":        func(s *set, dst []float64) { s.stream(dst, x) },
 		"stream narrow": func(s *set, dst []float64) { single(dst, s.streamNarrow) },
