@@ -26,7 +26,7 @@ func init() {
 		Does:     "an output kernel for each kernel against one L: errors with paired standard errors, time, global gaps; one set alone is sum:SET",
 		Run:      runSum,
 		Minutes:  20,
-		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1"},
+		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1", "wheat"},
 		Conclude: concludeSum,
 		Figures:  sumCurves,
 	})
@@ -103,7 +103,7 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	if env.Quick {
 		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick", bench.ErrSkipped)
 	}
-	X, Y, err := data.MTR(env, set)
+	X, Y, err := sumData(env, set)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +158,22 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 		env.Log("  %s, %s: error %.4f, %.3f ± %.3f times that of one L, %.3g s", set, name, r.Metrics["error"], r.Metrics["ratio"], r.Metrics["ratio_standard_error"], r.Seconds)
 	}
 	return results, nil
+}
+
+// sumData is a set of multi-target regression, or the markers and yields of wheat.
+func sumData(env *bench.Env, set string) (X, Y blas.General, err error) {
+	if set != "wheat" {
+		return data.MTR(env, set)
+	}
+	markers, err := data.Read(env, "wheat", "X.csv.gz")
+	if err != nil {
+		return X, Y, err
+	}
+	yields, err := data.Read(env, "wheat", "Y.csv")
+	if err != nil {
+		return X, Y, err
+	}
+	return markers.Data, yields.Data, nil
 }
 
 func concludeSum(group []bench.Result) []string {
