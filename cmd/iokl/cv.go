@@ -94,7 +94,7 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error
 	if c.folds < 2 {
 		return opt, fmt.Errorf("--folds %d: at least 2 are needed", c.folds)
 	}
-	if !cmd.Flags().Changed("folds") && rows >= 0 {
+	if (c.leaveOut || !cmd.Flags().Changed("folds")) && rows >= 0 {
 		opt.Folds = 0 // as many as the library takes for these rows
 	}
 	if c.repeats < 1 {

@@ -81,6 +81,7 @@ func TestFewFolds(t *testing.T) {
 		"cv --x x.csv --y y.csv --fold-groups who.csv --kernel linear --lambdas .1":       "3",
 		"cv --x x.csv --y y.csv --time-ordered --kernel linear --lambdas .1":              "3",
 		"cv --x x.csv --y holes.csv --hide rows --kernel linear --lambdas .1":             "3",
+		"cv --x x.csv --y holes.csv --folds loo --kernel linear --lambdas .1":             "3",
 		"fit --x x.csv --y y.csv --folds-by who --interval-folds 3 --kernel linear:3":     "12",
 		"fit --x x.csv --y y.csv --x-columns a --kernel linear --model sum --learn l,eta": "20",
 	} {

@@ -69,14 +69,19 @@ func (m *Model) method(q *Interval) error {
 	if !(q.Level > 0 && q.Level < 1) {
 		return fault.Input("intervals of level %g: it must lie between 0 and 1", q.Level)
 	}
-	if q.Method == "" && !m.HasFolds() && m.Y.Rows > 0 {
+	_, closed := m.Basis.(*Samples)
+	if closed = closed && m.Y.Rows > 0; q.Method == "" && !m.HasFolds() && closed {
 		q.Method = JackknifePlus
 	}
 	if err := fault.Choice("kind of interval", &q.Method, []string{CVPlus, JackknifePlus}); err != nil {
 		return err
 	}
 	if q.Method == CVPlus && !m.HasFolds() {
-		return fault.Input("the model keeps no models of folds: fit it with interval folds, or ask for %s", JackknifePlus)
+		other := ""
+		if closed {
+			other = ", or ask for " + JackknifePlus
+		}
+		return fault.Input("the model keeps no models of folds: fit it with interval folds%s", other)
 	}
 	return nil
 }
