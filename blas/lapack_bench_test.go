@@ -19,7 +19,7 @@ func BenchmarkLAPACK(b *testing.B) {
 		run   func(be blas.Backend, a, q blas.General, w []float64)
 	}{
 		{"potrf", []int{500, 1500, 3000}, 1. / 3, func(be blas.Backend, a, _ blas.General, _ []float64) { be.Potrf(a) }},
-		{"syevd", []int{100, 500, 1000, 1500, 3000}, 9, func(be blas.Backend, a, _ blas.General, w []float64) { _ = be.Syevd(a, w) }},
+		{"syevd", []int{16, 32, 64, 100, 200, 300, 500, 1000, 1500, 3000}, 9, func(be blas.Backend, a, _ blas.General, w []float64) { _ = be.Syevd(a, w) }},
 		{"syevals", []int{1500}, 4. / 3, func(be blas.Backend, a, _ blas.General, w []float64) { _ = be.Syevals(a, w) }},
 		{"sytrd", []int{500, 1500, 3000}, 4. / 3, func(be blas.Backend, a, q blas.General, w []float64) {
 			be.Sytrd(a, w, q.Data[:len(w)-1], q.Data[len(w):2*len(w)-1])

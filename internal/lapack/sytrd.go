@@ -28,15 +28,15 @@ func applyBlock(n int) int {
 func (impl Implementation) reduce(a matrix, d, e, tau, work []float64) {
 	const b = tridiagonalBlock
 	n := a.Rows
-	V, W, coef := head(work, b, n), head(work[b*n:], b, n), work[2*b*n:]
+	P, coef := head(work, 2*b, n), work[2*b*n:]
 	for i0 := 0; i0 < n; i0 += tridiagonalBlock {
 		b := min(tridiagonalBlock, n-i0)
 		for j := range b {
-			impl.reduceColumn(a, i0, j, V, W, d, e, tau, coef)
+			impl.reduceColumn(a, i0, j, P, d, e, tau, coef)
 		}
 		i, m := i0+b, n-i0-b
 		if m > 0 {
-			impl.bl.Dsyr2k(blas.Upper, tr, m, b, -1, V.Data[i:], n, W.Data[i:], n, 1, a.Data[i*a.Stride+i:], a.Stride)
+			impl.bl.Dsyr2k(blas.Upper, tr, m, b, -1, P.Data[i:], 2*n, P.Data[n+i:], 2*n, 1, a.Data[i*a.Stride+i:], a.Stride)
 		}
 	}
 }
@@ -44,16 +44,18 @@ func (impl Implementation) reduce(a matrix, d, e, tau, work []float64) {
 func reduceWork(n int) int { return 2 * tridiagonalBlock * (n + 1) }
 
 // reduceColumn makes reflection j of the panel that starts at i0: the trailing
-// matrix is a − VᵀW − WᵀV with the first j rows of V and W.
-func (impl Implementation) reduceColumn(a matrix, i0, j int, V, W matrix, d, e, tau, coef []float64) {
+// matrix is a − VᵀW − WᵀV, where rows 2k and 2k+1 of P, k < j, are rows k of V and W.
+func (impl Implementation) reduceColumn(a matrix, i0, j int, P matrix, d, e, tau, coef []float64) {
 	n, i := a.Rows, i0+j
-	x := row(a, i)[i:]
+	x, c := row(a, i)[i:], coef[:2*j]
+	for k := range c {
+		c[k] = P.Data[(k^1)*n+i]
+	}
 	if j > 0 {
-		impl.bl.Dgemv(tr, j, n-i, -1, V.Data[i:], n, W.Data[i:], n, 1, x, 1)
-		impl.bl.Dgemv(tr, j, n-i, -1, W.Data[i:], n, V.Data[i:], n, 1, x, 1)
+		impl.bl.Dgemv(tr, 2*j, n-i, -1, P.Data[i:], n, c, 1, 1, x, 1)
 	}
 	d[i] = x[0]
-	v, w := row(V, j), row(W, j)
+	v, w := row(P, 2*j), row(P, 2*j+1)
 	clear(v[:i+1])
 	clear(w[:i+1])
 	if i == n-1 {
@@ -66,11 +68,11 @@ func (impl Implementation) reduceColumn(a matrix, i0, j int, V, W matrix, d, e, 
 	m := n - i - 1
 	impl.bl.Dsymv(blas.Upper, m, 1, a.Data[(i+1)*a.Stride+i+1:], a.Stride, v, 1, 0, w, 1)
 	if j > 0 {
-		vv, wv := coef[:j], coef[tridiagonalBlock:tridiagonalBlock+j]
-		impl.bl.Dgemv(nt, j, m, 1, V.Data[i+1:], n, v, 1, 0, vv, 1)
-		impl.bl.Dgemv(nt, j, m, 1, W.Data[i+1:], n, v, 1, 0, wv, 1)
-		impl.bl.Dgemv(tr, j, m, -1, V.Data[i+1:], n, wv, 1, 1, w, 1)
-		impl.bl.Dgemv(tr, j, m, -1, W.Data[i+1:], n, vv, 1, 1, w, 1)
+		impl.bl.Dgemv(nt, 2*j, m, 1, P.Data[i+1:], n, v, 1, 0, c, 1)
+		for k := 0; k < len(c); k += 2 {
+			c[k], c[k+1] = c[k+1], c[k]
+		}
+		impl.bl.Dgemv(tr, 2*j, m, -1, P.Data[i+1:], n, c, 1, 1, w, 1)
 	}
 	scal(tau[i], w)
 	axpy(-0.5*tau[i]*dot(w, v), v, w)
