@@ -122,7 +122,7 @@ const (
 	interiorSteps = 60   // at most
 	interiorLift  = 0.3  // least eigenvalue of the L_j it starts from, relative to the mean
 	interiorFall  = 0.05 // least factor of ν between steps,
-	interiorStay  = 0.8  // and largest
+	interiorShort = 0.3  // step, of a Newton step, below which S_j becomes ν·L_j⁻¹ and ν stays
 
 	sumStartTol   = 1e-2 // relative gap of the product model that is their start
 	sumStartSteps = 30

@@ -36,6 +36,7 @@ type sumFit struct {
 	iter    int
 	most    int       // iterations after which to stop
 	share   float64   // of the relative gap that a C step may leave open
+	low     float64   // the largest lower bound of min h
 	best    *sumPoint // the certified point to return
 	stopped error     // by Trace
 

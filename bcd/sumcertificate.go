@@ -14,7 +14,7 @@ import (
 //
 //	min h ≥ λ(2⟨Y,CT⟩ − μ‖CT‖² − τ·‖(λ_max(TᵀG_1T) … λ_max(TᵀG_mT))‖_q*)
 //
-// (mathematics.md §12). The best multiple of a few T serves, see [sumFit.clipped]; with
+// (mathematics.md §12), which a point of all kernels shows for all points. The best multiple of a few T serves, see [sumFit.clipped]; with
 // missing cells, outside of which C·T would not vanish, T is the identity.
 func (f *sumFit) certify(pt *sumPoint, idx []int) error {
 	t := f.t
@@ -33,7 +33,12 @@ func (f *sumFit) certify(pt *sumPoint, idx []int) error {
 	if f.s.cells == nil && low > 0 {
 		low = math.Max(low, f.clipped(pt, idx))
 	}
-	pt.gap = t.gap(pt.objective, t.lambda*low, f.s.rounding(pt.fit))
+	rounding := f.s.rounding(pt.fit)
+	pt.gap = t.gap(pt.objective, t.lambda*low, rounding)
+	if len(idx) == t.m {
+		f.low = math.Max(f.low, t.lambda*low-2*rounding/float64(t.l))
+		pt.gap = math.Min(pt.gap, math.Abs(pt.objective-f.low))
+	}
 	return nil
 }
 

@@ -29,10 +29,11 @@ type interior struct {
 	y        []float64    // in them
 	one      blas.General // scratch: a K_j
 
-	nu, center float64 // ν, and its next value relative to Σ⟨L_j,S_j⟩/mn
-	L          []innerKernel
-	pt         *sumPoint
-	factor     blas.General // Cholesky's of M; no Data where rounding leaves none
+	nu, fall float64 // ν, and its next value relative to Σ⟨L_j,S_j⟩/mn
+	L        []innerKernel
+	pt       *sumPoint
+	factor   blas.General // Cholesky's of M; no Data where rounding leaves none
+	tangent  blas.General // C after the last Newton step, to first order in its X
 }
 
 // innerKernel is an output kernel of full rank.
@@ -52,8 +53,8 @@ func (f *sumFit) work() (flops, floats float64) {
 	return N*N*N/3 + m*N*N + N*p*(N+p) + p*p*p/3, N*N + N*p + p*p
 }
 
-// inside takes steps of [interior] from pt until the relative gap is at most the tolerance. Where memory does not
-// suffice it takes none.
+// inside takes steps of [interior] from pt until the relative gap is at most the tolerance, and extraSteps at most to go
+// beyond. Where memory does not suffice it takes none.
 func (f *sumFit) inside(ctx context.Context, pt *sumPoint) error {
 	if _, floats := f.work(); memory.Check("bcd: a factor for the observed cells", 8*floats, "") != nil {
 		return nil
@@ -69,6 +70,7 @@ func (f *sumFit) inside(ctx context.Context, pt *sumPoint) error {
 	if err := d.enter(ctx, pt); err != nil || d.factor.Data == nil {
 		return err
 	}
+	extra := 0
 	for range interiorSteps {
 		var lowered bool
 		var err error
@@ -81,8 +83,14 @@ func (f *sumFit) inside(ctx context.Context, pt *sumPoint) error {
 		if err != nil {
 			return err
 		}
-		if err := f.accept(next, f.opt.Tol); err != nil || f.done(next) {
+		if err := f.accept(next, f.opt.Tol); err != nil || f.spent() {
 			return err
+		}
+		if f.done(next) {
+			extra++
+		}
+		if extra > 0 && (extra > extraSteps || next.relative() <= beyond*f.opt.Tol) {
+			return nil
 		}
 	}
 	return nil
@@ -108,20 +116,22 @@ func (d *interior) enter(ctx context.Context, pt *sumPoint) error {
 	if err := d.move(ctx, L); err != nil || d.factor.Data == nil {
 		return err
 	}
-	if err := d.measure(ctx, d.pt, t.all); err != nil {
-		return err
-	}
-	d.nu, d.center = pt.gap/t.lambda/float64(t.m*t.n), barrierFall
-	theta := d.multipliers(d.pt)
+	d.recentre(pt.gap / t.lambda / float64(t.m*t.n))
+	d.fall = barrierFall
+	return d.measure(ctx, d.pt, t.all)
+}
+
+// recentre sets S_j = νL_j⁻¹.
+func (d *interior) recentre(nu float64) {
+	d.nu = nu
 	for j, k := range d.L {
-		s := forms(t.be, k.V, d.pt.G[j])
-		for a, g := range s {
-			s[a] = math.Max(theta[j]-g, d.nu/k.S[a])
+		S := &linop.Spectral{V: k.V, S: make([]float64, len(k.S))}
+		for i, v := range k.S {
+			S.S[i] = nu / v
 		}
-		d.L[j].dual = blas.NewGeneral(t.n, t.n)
-		(&linop.Spectral{V: k.V, S: s}).Dense(t.be, d.L[j].dual)
+		d.L[j].dual = cloneLike(k.R)
+		S.Dense(d.t.be, d.L[j].dual)
 	}
-	return nil
 }
 
 // move goes to the output kernels R_jR_jᵀ, scaled to be feasible.
@@ -240,7 +250,7 @@ func (d *interior) step(ctx context.Context) (bool, error) {
 		}
 		gap += blas.Dot(d.L[j].Lambda, d.L[j].Lambda)
 	}
-	d.nu = d.center * gap / float64(t.m*t.n)
+	d.nu = d.fall * gap / float64(t.m*t.n)
 	X, err := d.direction(ctx)
 	if err != nil || X == nil {
 		return false, err
@@ -272,7 +282,11 @@ func (d *interior) step(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		if d.factor.Data != nil && d.merit() <= before+0x1p-44*math.Abs(before) {
-			d.center = math.Max(interiorFall, math.Min(interiorStay, square(1-math.Min(primal, dual))))
+			d.fall = math.Max(interiorFall, square(1-math.Min(primal, dual)))
+			if math.Min(primal, dual) < interiorShort {
+				d.recentre(gap / float64(t.m*t.n))
+				d.fall = 1
+			}
 			return true, d.measure(ctx, d.pt, t.all)
 		}
 		d.L, d.pt, d.factor = old.L, old.pt, old.factor
@@ -396,6 +410,13 @@ func (d *interior) direction(ctx context.Context) ([]blas.General, error) {
 	for j := range X {
 		X[j] = fromTriangle(x[j*each:(j+1)*each], t.n)
 	}
+	d.tangent = blas.Clone(d.pt.C)
+	c := blas.NewGeneral(B.Rows, 1)
+	blas.Mul(t.be, c, false, false, B, blas.Vector(x))
+	t.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, 1, -1/math.Sqrt2, d.factor.Data, d.factor.Stride, c.Data, 1)
+	for a, v := range c.Data {
+		blas.Row(d.tangent, d.row[a])[d.col[a]] += v
+	}
 	return X, nil
 }
 
@@ -479,6 +500,12 @@ func (d *interior) cut(ctx context.Context) (*sumPoint, error) {
 	whole := d.pt
 	if err := d.certify(whole, d.t.all); err != nil {
 		return nil, err
+	}
+	if whole.relative() > d.opt.Tol { // the bound at C moves by much where the objective hardly does
+		if err := d.cover(ctx, &sumPoint{L: whole.L, C: d.tangent}); err != nil {
+			return nil, err
+		}
+		whole.gap = math.Min(whole.gap, math.Abs(whole.objective-d.low))
 	}
 	theta := d.multipliers(whole)
 	L, cut := make([]*linop.Spectral, d.t.m), false
