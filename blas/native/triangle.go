@@ -66,7 +66,7 @@ func (e *engine[T]) solveLeft(t triangle[T], w int, b []T, ldb int) {
 		return
 	}
 	if t.n <= triangleBase {
-		e.columns(w, func(j, n int) { e.solveRows(t, n, b[j:], ldb) })
+		e.columns(t, w, b, ldb, true)
 		return
 	}
 	h := t.half()
@@ -82,7 +82,7 @@ func (e *engine[T]) solveLeft(t triangle[T], w int, b []T, ldb int) {
 // solveRight overwrites the m×n b by b·op(A)⁻¹.
 func (e *engine[T]) solveRight(t triangle[T], m int, b []T, ldb int) {
 	if t.n <= triangleBase {
-		e.transposed(t, m, b, ldb, e.solveRows)
+		e.transposed(t, m, b, ldb, true)
 		return
 	}
 	h := t.half()
@@ -98,7 +98,7 @@ func (e *engine[T]) solveRight(t triangle[T], m int, b []T, ldb int) {
 // timesLeft overwrites the n×w b by op(A)·b.
 func (e *engine[T]) timesLeft(t triangle[T], w int, b []T, ldb int) {
 	if t.n <= triangleBase {
-		e.columns(w, func(j, n int) { e.timesRows(t, n, b[j:], ldb) })
+		e.columns(t, w, b, ldb, false)
 		return
 	}
 	h := t.half()
@@ -115,7 +115,7 @@ func (e *engine[T]) timesLeft(t triangle[T], w int, b []T, ldb int) {
 // timesRight overwrites the m×n b by b·op(A).
 func (e *engine[T]) timesRight(t triangle[T], m int, b []T, ldb int) {
 	if t.n <= triangleBase {
-		e.transposed(t, m, b, ldb, e.timesRows)
+		e.transposed(t, m, b, ldb, false)
 		return
 	}
 	h := t.half()
@@ -128,35 +128,50 @@ func (e *engine[T]) timesRight(t triangle[T], m int, b []T, ldb int) {
 	e.timesRight(t.sub(last, t.n-r), m, b[last:], ldb)
 }
 
-// columns calls f on pieces of the w columns of a block.
-func (e *engine[T]) columns(w int, f func(j, n int)) {
-	par.Ranges(w, triangleWidth, func(lo, hi int) { f(lo, hi-lo) })
+// columns solves op(A)·x = b for pieces of the w columns of b, or computes op(A)·b.
+func (e *engine[T]) columns(t triangle[T], w int, b []T, ldb int, solve bool) {
+	if w <= triangleWidth { // no closure, hence no allocation
+		e.someColumns(t, w, b, ldb, solve)
+		return
+	}
+	par.Ranges(w, triangleWidth, func(lo, hi int) { e.someColumns(t, hi-lo, b[lo:], ldb, solve) })
 }
 
-// transposed does to the rows of the m×n b, read as columns, what rows does to
-// columns for op(A)ᵀ.
-func (e *engine[T]) transposed(t triangle[T], m int, b []T, ldb int, rows func(t triangle[T], w int, b []T, ldb int)) {
-	flipped := t
-	flipped.trans, flipped.low = !t.trans, !t.low
-	par.Ranges(m, triangleWidth, func(lo, hi int) {
-		// A stride that is no power of two keeps the columns out of each other's way in the cache.
-		const ld = triangleWidth + 8
-		s := e.getScratch(t.n * ld)
-		w := hi - lo
-		for i := range w {
-			for j, v := range b[(lo+i)*ldb : (lo+i)*ldb+t.n] {
-				s.wide[j*ld+i] = v
-			}
+func (e *engine[T]) someColumns(t triangle[T], w int, b []T, ldb int, solve bool) {
+	if solve {
+		e.solveRows(t, w, b, ldb)
+	} else {
+		e.timesRows(t, w, b, ldb)
+	}
+}
+
+// transposed does to the rows of the m×n b, read as columns, what columns does for op(A)ᵀ.
+func (e *engine[T]) transposed(t triangle[T], m int, b []T, ldb int, solve bool) {
+	t.trans, t.low = !t.trans, !t.low
+	if m <= triangleWidth {
+		e.someRows(t, m, b, ldb, solve)
+		return
+	}
+	par.Ranges(m, triangleWidth, func(lo, hi int) { e.someRows(t, hi-lo, b[lo*ldb:], ldb, solve) })
+}
+
+func (e *engine[T]) someRows(t triangle[T], m int, b []T, ldb int, solve bool) {
+	// A stride that is no power of two keeps the columns out of each other's way in the cache.
+	const ld = triangleWidth + 8
+	s := e.getScratch(t.n * ld)
+	for i := range m {
+		for j, v := range b[i*ldb : i*ldb+t.n] {
+			s.wide[j*ld+i] = v
 		}
-		rows(flipped, w, s.wide, ld)
-		for i := range w {
-			out := b[(lo+i)*ldb : (lo+i)*ldb+t.n]
-			for j := range out {
-				out[j] = s.wide[j*ld+i]
-			}
+	}
+	e.someColumns(t, m, s.wide, ld, solve)
+	for i := range m {
+		out := b[i*ldb : i*ldb+t.n]
+		for j := range out {
+			out[j] = s.wide[j*ld+i]
 		}
-		e.scratch.Put(s)
-	})
+	}
+	e.scratch.Put(s)
 }
 
 // solveRows solves op(A)·x = b for the w columns of b by substitution, row by row.
