@@ -149,7 +149,7 @@ type Options struct {
 
 	Backend blas.Backend `json:"-"` // nil means blas.Active()
 	Seed    uint64       // of the randomized preconditioner
-	// MaxBytes is the memory that Problem.Likelihood may take; 0 means what is available, negative no limit.
+	// MaxBytes is the memory that the steps of a Sum may take; 0 means what is available, negative no limit.
 	MaxBytes int64
 	// Start continues from an earlier state; see [DecodeState].
 	Start *State `json:"-"`
