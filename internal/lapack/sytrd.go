@@ -117,7 +117,7 @@ func mirror(a matrix) {
 }
 
 // rowsEach is the number of rows of n elements that are worth a goroutine.
-func rowsEach(n int) int { return max(1<<14/max(n, 1), 16) }
+func rowsEach(n int) int { return max(1<<15/max(n, 1), 16) }
 
 // Sytrd reduces the symmetric a, lower triangle read, to the tridiagonal
 // T = QᵀaQ with diagonal d and off-diagonal e; a and tau then hold Q for Ormtr.
