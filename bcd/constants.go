@@ -119,7 +119,7 @@ const (
 	interiorFirst = 1e8
 	interiorLast  = 1e10
 	interiorAfter = 25
-	interiorSteps = 60   // at most
+	interiorSteps = 100  // at most
 	interiorLift  = 0.3  // least eigenvalue of the L_j it starts from, relative to the mean
 	interiorFall  = 0.05 // least factor of ν between steps,
 	interiorShort = 0.3  // step, of a Newton step, below which S_j becomes ν·L_j⁻¹ and ν stays

@@ -283,11 +283,12 @@ func (d *interior) step(ctx context.Context) (bool, error) {
 		}
 		if d.factor.Data != nil && d.merit() <= before+0x1p-44*math.Abs(before) {
 			d.fall = math.Max(interiorFall, square(1-math.Min(primal, dual)))
+			err := d.measure(ctx, d.pt, t.all)
 			if math.Min(primal, dual) < interiorShort {
-				d.recentre(gap / float64(t.m*t.n))
+				d.recentre(math.Max(gap, (d.pt.objective-d.low)/t.lambda) / float64(t.m*t.n))
 				d.fall = 1
 			}
-			return true, d.measure(ctx, d.pt, t.all)
+			return true, err
 		}
 		d.L, d.pt, d.factor = old.L, old.pt, old.factor
 		primal /= 2
