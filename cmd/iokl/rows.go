@@ -194,16 +194,24 @@ func (s *pairs) readTargets(n int) int {
 // present cuts the block before the first row with a cell that must not be missing.
 func (s *pairs) present(n int) int {
 	for i := range n {
-		for _, part := range []struct {
-			file, what string
-			row        []float64
-		}{{s.x, "input", blas.Row(s.X, i)}, {s.y, "target", blas.Row(s.Y, i)}} {
-			for j, v := range part.row {
-				if math.IsInf(v, 0) || math.IsNaN(v) && (part.what == "input" || s.strict) {
-					s.err = inputError("%s: row %d, %s %d is missing or no finite number: fit without --stream, which fills missing inputs, or leave the row out", part.file, s.row+int64(i)+1, part.what, j+1)
-					return i
-				}
+		bad := func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) }
+		if j := slices.IndexFunc(blas.Row(s.X, i), bad); j >= 0 {
+			count := make([]int, s.X.Cols)
+			count[j] = 1
+			cells, names := s.schema.PerSource(count, s.xr.Names())
+			s.err = inputError("%s: row %d, %s is missing or no finite number: fit without --stream, which fills missing inputs, or leave the row out", s.x, s.row+int64(i)+1, schema.Label(names, slices.Index(cells, 1)))
+			return i
+		}
+		j := slices.IndexFunc(blas.Row(s.Y, i), func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) && s.strict })
+		if j >= 0 {
+			names := s.xr.Names()
+			if s.yr != nil {
+				names = s.yr.Names()
+			} else if names != nil {
+				names = names[s.X.Cols:]
 			}
+			s.err = inputError("%s: row %d, target %s is missing or no finite number", s.y, s.row+int64(i)+1, schema.Label(names, j))
+			return i
 		}
 	}
 	return n

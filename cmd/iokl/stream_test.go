@@ -138,7 +138,7 @@ func TestStreamBadRow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"both.parquet", "--x both.parquet --x-columns a,b --y-columns u,v", "both.parquet: row 6500, input 1 is missing", func() {
+		{"both.parquet", "--x both.parquet --x-columns a,b --y-columns u,v", `both.parquet: row 6500, column 1 "a" is missing`, func() {
 			a := read("both.parquet")
 			a.Data[4*6499+2] = math.NaN()
 			writeParquet(t, dir, "both.parquet", a)
@@ -202,13 +202,17 @@ func TestStreamRefusals(t *testing.T) {
 	dir := large(t, 300)
 	write(t, dir, "short.csv", "u,v\n1,2\n3,4\n")
 	write(t, dir, "gap.csv", strings.Repeat("1,2\n", 200)+"3,\n"+strings.Repeat("4,2\n", 99))
+	write(t, dir, "words.csv", "a,color,b\n"+strings.Repeat("1,red,2\n2,blue,3\n3,,4\n", 99)+"1,red,2\n2,blue,3\n1,red,\n")
 	write(t, dir, "huge.csv", strings.Repeat("1,2e200\n3,-1e200\n", 150))
 	for line, want := range map[string]string{
-		"--x huge.csv --y y.csv --kernel linear:all":  "column 2 of the inputs is too large",
-		"--x x.csv --y huge.csv --kernel linear:all":  "column 2 of the targets is too large",
-		"--x x.csv --y short.csv --kernel linear:all": "short.csv has 2 rows, and x.csv has more",
-		"--x short.csv --y y.csv --kernel linear:all": "y.csv has more than the 2 rows of short.csv",
-		"--x gap.csv --y y.csv --kernel linear:all":   "gap.csv: row 201, input 2 is missing",
+		"--x huge.csv --y y.csv --kernel linear:all":                                        "column 2 of the inputs is too large",
+		"--x x.csv --y huge.csv --kernel linear:all":                                        "column 2 of the targets is too large",
+		"--x x.csv --y short.csv --kernel linear:all":                                       "short.csv has 2 rows, and x.csv has more",
+		"--x short.csv --y y.csv --kernel linear:all":                                       "y.csv has more than the 2 rows of short.csv",
+		"--x gap.csv --y y.csv --kernel linear:all":                                         "gap.csv: row 201, column 2 is missing",
+		"--x words.csv --y y.csv --kernel linear:all":                                       "words.csv: row 3, column 2 \"color\" is missing",
+		"--x words.csv --y-columns a --kernel linear:all":                                   "words.csv: row 3, column 1 \"color\" is missing",
+		"--x y.csv --y words.csv --y-columns b --missing-targets error --kernel linear:all": "words.csv: row 300, target column 1 \"b\" is missing",
 		"--x - --y y.csv": "standard input",
 		"--x x.csv --y y.csv --kernel gaussian:all": "rff:",
 		"--x x.csv --y y.csv --classes":             "--classes",

@@ -332,7 +332,7 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 		t.test = d.fold(d.sums, fold)
 		t.parts = d.total(d.sums, func(k int) bool { return k == fold })
 		if t.rows() < 2 || rows(t.test) == 0 {
-			return nil, fault.Input("it trains on %d rows and tests on %d", t.rows(), rows(t.test))
+			return nil, fault.Input("it trains on %d rows and tests on %d: that is too few to choose settings by, so give λ (--lambda), or more rows", t.rows(), rows(t.test))
 		}
 	case len(d.sums) == d.patterns(): // nothing to add up
 		t.parts, d.sums = slices.DeleteFunc(d.sums, func(s stream.Sums) bool { return observed(&s) == 0 }), nil
