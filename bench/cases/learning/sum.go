@@ -25,7 +25,7 @@ func init() {
 		Name:     "sum",
 		Does:     "an output kernel for each kernel against one L: errors with paired standard errors, time, global gaps; one set alone is sum:SET",
 		Run:      runSum,
-		Minutes:  20,
+		Minutes:  15,
 		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1", "wheat"},
 		Conclude: concludeSum,
 		Figures:  sumCurves,
