@@ -4,6 +4,7 @@ package bcd
 
 import (
 	"context"
+	"math"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -95,16 +96,32 @@ func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
 	for i := range M.Rows {
 		M.Data[i*M.Stride+i] += eps
 	}
-	root, err := linop.NewSpectral(t.be, M, 0)
+	root, err := power(t.be, V, M, 0.5)
 	if err != nil {
 		return nil, err
 	}
-	root.S = sqrts(root.S)
 	blas.Scal(t.tau/floats.Sum(root.S), root.S)
-	Q := blas.NewGeneral(V.Rows, root.Rank())
-	blas.Mul(t.be, Q, false, false, V, root.V)
-	root.V = Q
 	return root, nil
+}
+
+// power is V·Mᵖ·Vᵀ for V of orthonormal columns.
+func power(be blas.Backend, V, M blas.General, p float64) (*linop.Spectral, error) {
+	A, err := linop.NewSpectral(be, M, 0)
+	if err != nil {
+		return nil, err
+	}
+	Q := blas.NewGeneral(V.Rows, A.Rank())
+	blas.Mul(be, Q, false, false, V, A.V)
+	return &linop.Spectral{V: Q, S: powers(A.S, p)}, nil
+}
+
+// powers are s_iᵖ.
+func powers(s []float64, p float64) []float64 {
+	out := make([]float64, len(s))
+	for i, v := range s {
+		out[i] = math.Pow(v, p)
+	}
+	return out
 }
 
 // within is VᵀAV for a symmetric A, both triangles.

@@ -80,11 +80,8 @@ func (p *sketched) minimize(ctx context.Context, L *linop.Spectral, collect func
 // C of L, and h/λ = ⟨Y,C⟩.
 func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
 	k := L.Rank()
-	X, T := blas.NewGeneral(len(p.s), k), blas.NewGeneral(p.t.n, k)
-	M = blas.NewGeneral(k, k)
-	blas.Mul(p.t.be, T, false, false, p.outer, L.V)
-	blas.Mul(p.t.be, M, true, false, L.V, T)
-	blas.Symmetrize(M)
+	X := blas.NewGeneral(len(p.s), k)
+	M = within(p.t.be, L.V, p.outer)
 	outside := make([]float64, k)
 	for j, rho := range L.S {
 		d := rho*p.tail + p.t.mu

@@ -6,8 +6,6 @@ import (
 	"context"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -66,29 +64,18 @@ func (f *sumFit) closedLs(pt *sumPoint, mix float64) ([]*linop.Spectral, error) 
 			}
 		}
 		next[j] = L
-		k := L.Rank()
-		if k == 0 {
+		if L.Rank() == 0 {
 			continue
 		}
-		M := within(t.be, L.V, pt.G[j])
-		powers := make([]float64, k)
-		for i, v := range L.S {
-			powers[i] = math.Pow(v, 1/(2*sumPower))
-		}
-		scaleRows(M, powers, M)
-		blas.ScaleColumns(M, powers)
-		A, err := linop.NewSpectral(t.be, M, 0)
-		if err != nil {
+		M, s := within(t.be, L.V, pt.G[j]), powers(L.S, 1/(2*sumPower))
+		scaleRows(M, s, M)
+		blas.ScaleColumns(M, s)
+		var err error
+		if next[j], err = power(t.be, L.V, M, sumPower); err != nil {
 			return nil, err
 		}
-		for i, v := range A.S {
-			A.S[i] = math.Pow(v, sumPower)
-		}
-		sums[j] = floats.Sum(A.S)
+		sums[j] = next[j].Trace()
 		traces[j] = math.Pow(sums[j], 2/(f.norm.q()+1))
-		V := blas.NewGeneral(t.n, A.Rank())
-		blas.Mul(t.be, V, false, false, L.V, A.V)
-		next[j] = &linop.Spectral{V: V, S: A.S}
 	}
 	size := norm(traces, f.norm.q())
 	for j, L := range next {

@@ -4,7 +4,6 @@ package bcd
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -85,15 +84,7 @@ func (w *standing) coefficients(s *State, be blas.Backend) blas.General {
 	V := s.X
 	if s.Ls == nil {
 		V = blas.Clone(V)
-		for j, e := range s.Eta {
-			for i := w.f.start[j]; i < w.f.start[j+1]; i++ {
-				if row := blas.Row(V, i); e > 0 {
-					blas.Scal(1/math.Sqrt(e), row)
-				} else {
-					clear(row)
-				}
-			}
-		}
+		w.f.rebase(V, s.Eta, constant(len(s.Eta), 1))
 	}
 	C := blas.NewGeneral(w.R.Rows, V.Cols)
 	blas.Mul(blas.Or(be), C, false, false, w.R, V)

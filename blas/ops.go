@@ -122,6 +122,12 @@ func Gemm(be Backend, tA, tB bool, alpha float64, a, b General, beta float64, c 
 	be.Dgemm(opA, opB, m, n, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
 
+// Potrs overwrites B by (F·Fᵀ)⁻¹·B for the factor F that [Backend].Potrf leaves.
+func Potrs(be Backend, F, B General) {
+	be.Dtrsm(Left, Lower, NoTrans, NonUnit, B.Rows, B.Cols, 1, F.Data, F.Stride, B.Data, B.Stride)
+	be.Dtrsm(Left, Lower, Trans, NonUnit, B.Rows, B.Cols, 1, F.Data, F.Stride, B.Data, B.Stride)
+}
+
 // GramOf computes dst = aᵀ·a, both triangles, for the r×c a and the c×c dst.
 func GramOf(be Backend, dst, a General) {
 	if dst.Rows != a.Cols || dst.Cols != a.Cols {

@@ -50,8 +50,7 @@ func (s *cholesky) apply(ctx context.Context, be blas.Backend, X, B, work blas.G
 		k := g[1] - g[0]
 		block := blas.Reshape(work, l, k)
 		blas.Copy(block, blas.View(B, 0, g[0], l, k))
-		be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, l, k, 1, s.low.Data, l, block.Data, k)
-		be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, l, k, 1, s.low.Data, l, block.Data, k)
+		blas.Potrs(be, s.low, block)
 		blas.Copy(blas.View(X, 0, g[0], l, k), block)
 	}
 	return len(groups), nil

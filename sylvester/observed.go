@@ -76,9 +76,7 @@ func (o *ObservedFactor) Apply(dst, x blas.General) {
 	for a, p := range o.at {
 		o.v.Data[a] = x.Data[p]
 	}
-	N := len(o.at)
-	o.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, N, 1, 1, o.factor.Data, N, o.v.Data, 1)
-	o.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, N, 1, 1, o.factor.Data, N, o.v.Data, 1)
+	blas.Potrs(o.be, o.factor, o.v)
 	clear(dst.Data)
 	for a, p := range o.at {
 		dst.Data[p] = o.v.Data[a]

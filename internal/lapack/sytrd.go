@@ -26,9 +26,8 @@ func applyBlock(n int) int {
 // holds, right of its diagonal, the vector of the reflection H_i, of which
 // Q = H_0·H_1⋯ is the product. work is scratch of reduceWork(n) floats.
 func (impl Implementation) reduce(a matrix, d, e, tau, work []float64) {
-	const b = tridiagonalBlock
 	n := a.Rows
-	P, coef := head(work, 2*b, n), work[2*b*n:]
+	P, coef := head(work, 2*tridiagonalBlock, n), work[2*tridiagonalBlock*n:]
 	for i0 := 0; i0 < n; i0 += tridiagonalBlock {
 		b := min(tridiagonalBlock, n-i0)
 		for j := range b {
