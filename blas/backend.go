@@ -61,6 +61,9 @@ type LAPACK interface {
 	// triangle is read, by the Cholesky factor L of a = L·Lᵀ. It reports false
 	// when a is not positive definite.
 	Potrf(a General) bool
+	// Potri overwrites the factor of Potrf in the lower triangle of a by that triangle
+	// of the inverse of the matrix that was factorized.
+	Potri(a General)
 	// Syevd overwrites the symmetric a, of which the lower triangle is read, by
 	// orthonormal eigenvectors, one per column, and w by the eigenvalues in
 	// ascending order.

@@ -20,6 +20,10 @@ func (g goLAPACK) Potrf(a General) bool {
 	return g.impl.Dpotrf(gblas.Lower, a.Rows, a.Data, a.Stride)
 }
 
+func (g goLAPACK) Potri(a General) {
+	g.impl.Dpotri(gblas.Lower, a.Rows, a.Data, a.Stride)
+}
+
 func (g goLAPACK) Syevd(a General, w []float64) error {
 	n := a.Rows
 	if n == 0 {

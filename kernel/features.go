@@ -23,12 +23,23 @@ type Group struct {
 	// Directions are linear combinations of Columns, so scaled, that kernels look at
 	// in place of them: a list of len(Columns) coefficients for each. nil means none.
 	Directions [][]float64
+	// Kind is that of the kernels that the group is for; "" stands for all.
+	Kind Kind
+	// Unit is the width that SPECs call the median, as where the factors are inverse lengths and it is 1. 0 means
+	// the median distance.
+	Unit float64
+}
+
+// Named reports whether SPECs of the kind mean the group by the name.
+func (g *Group) Named(name string, kind Kind) bool {
+	return g.Name == name && (g.Kind == "" || g.Kind == kind)
 }
 
 // subset is the columns of one kernel and how the kernel's name calls them.
 type subset struct {
 	label string
 	view
+	unit float64 // the width that is called the median; 0: the median distance
 }
 
 // checkFeatures refuses what no data can make sense of.
@@ -84,7 +95,7 @@ func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
 	case s.Features == "each":
 		out := make([]subset, d)
 		for c := range out {
-			out[c] = subset{strconv.Itoa(c), view{columns: []int{c}}}
+			out[c] = subset{label: strconv.Itoa(c), view: view{columns: []int{c}}}
 		}
 		return out, nil
 	case s.Features == "groups":
@@ -101,11 +112,11 @@ func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := []subset{{s.Features, view{columns: columns}}}
+		out := []subset{{label: s.Features, view: view{columns: columns}}}
 		return out, inRange(out, d)
 	}
 	for _, g := range groups {
-		if g.Name == s.Features {
+		if g.Named(s.Features, s.Kind) {
 			out := []subset{g.subset()}
 			return out, inRange(out, d)
 		}
@@ -143,5 +154,5 @@ func inRange(sets []subset, d int) error {
 }
 
 func (g *Group) subset() subset {
-	return subset{g.Name, view{g.Columns, g.Knots, g.Scale, g.Directions}}
+	return subset{g.Name, view{g.Columns, g.Knots, g.Scale, g.Directions}, g.Unit}
 }

@@ -94,19 +94,28 @@ func (s Spec) checkData(X blas.General, columns []int) error {
 	return nil
 }
 
-// unitWidths is what the widths multiply on each set: the median distance, or 1.
+// unitWidths is what the widths multiply on each set: its unit, the median distance, or 1.
 func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medians) ([]float64, error) {
 	units := make([]float64, len(sets))
-	if !s.Relative {
-		for i := range units {
+	for i, set := range sets {
+		switch units[i] = set.unit; {
+		case s.Relative || !s.Kind.HasWidth():
+		case set.unit != 0:
+			return nil, fmt.Errorf("%w: the widths of %s multiply its lengths: write %s", ErrSpec, set.label, widthText(s.Widths, true))
+		default:
 			units[i] = 1
 		}
+	}
+	if !s.Relative {
 		return units, nil
 	}
 	key := func(set subset) string { return s.Kind.def().metric.name() + " " + set.label }
 	var missing []int
 	for i, set := range sets {
-		if units[i] = known.units[key(set)]; units[i] == 0 {
+		if units[i] == 0 {
+			units[i] = known.units[key(set)]
+		}
+		if units[i] == 0 {
 			missing = append(missing, i)
 		}
 	}

@@ -54,6 +54,12 @@ func (impl Implementation) Potrf(a blas64.General) bool {
 	return lapack.New(impl).Potrf(a)
 }
 
+// Potri implements blas.LAPACK as Potrf does.
+func (impl Implementation) Potri(a blas64.General) {
+	square(a)
+	lapack.New(impl).Potri(a)
+}
+
 // LU overwrites the square a by the factors of aᵀ = P·L·U: OpenBLAS works on columns, and
 // LAPACKE's copies for rows would cost a third more. It reports whether U has no zero on its diagonal.
 func (Implementation) LU(a blas64.General, pivots []int) bool {

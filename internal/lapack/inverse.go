@@ -45,9 +45,12 @@ func quarters(ul blas.Uplo, a matrix, h int) (a11, off, a22 matrix) {
 	return view(a, 0, 0, h, h), off, view(a, h, h, n-h, n-h)
 }
 
-// Potri overwrites the Cholesky factor in the triangle ul of a by that triangle
+// Potri overwrites the Cholesky factor in the lower triangle of a by that triangle
 // of the inverse of the matrix that was factorized.
-func (impl Implementation) Potri(ul blas.Uplo, a matrix) {
+func (impl Implementation) Potri(a matrix) { impl.CholeskyInverse(blas.Lower, a) }
+
+// CholeskyInverse is Potri of the factor in the triangle ul.
+func (impl Implementation) CholeskyInverse(ul blas.Uplo, a matrix) {
 	impl.Trtri(ul, blas.NonUnit, a)
 	impl.square(ul, a)
 }

@@ -51,7 +51,7 @@ func TestInverses(t *testing.T) {
 			if !reference.Cholesky(ul, x) {
 				t.Fatalf("Cholesky %c of order %d failed", ul, n)
 			}
-			reference.Potri(ul, x)
+			reference.CholeskyInverse(ul, x)
 			check(fmt.Sprintf("Potri %c", ul), symmetricOf(ul, full), symmetricOf(ul, x))
 		}
 	}

@@ -57,7 +57,8 @@ var light = []string{
 	"gonum.org/v1/gonum",
 	"gonum.org/v1/netlib", // tag openblas
 	"github.com/klauspost/cpuid/v2",
-	"golang.org/x/sys", // of cpuid
+	"golang.org/x/sys",   // of cpuid
+	"golang.org/x/tools", // of gonum's optimize
 }
 
 // heavy packages serve the commands and may use plots, flags and file formats.

@@ -78,7 +78,7 @@ func (l LAPACK) Dpotri(ul gblas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if !regular(n, a, lda) {
 		return false
 	}
-	l.own.Potri(ul, general(a, n, n, lda))
+	l.own.CholeskyInverse(ul, general(a, n, n, lda))
 	return true
 }
 

@@ -5,12 +5,15 @@ package dictionary
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/dictionary/lengths"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/rff"
@@ -21,20 +24,60 @@ type Options struct {
 	Groups  []kernel.Group // named sets of columns
 	Seed    uint64         // of every random choice
 	Backend blas.Backend   // nil means blas.Active()
+	Start   Lengths        // that learning starts from, such as those of some of the samples; nil: none
+	Learned *Learned       // what resolvers of the same data have learned; nil: nothing
 }
 
-// Resolver resolves SPECs on one set of training data. It keeps median distances and
-// relevances from one call to the next, and serves one goroutine.
+// Lengths are those of the columns, by the kind of kernel.
+type Lengths map[kernel.Kind]lengths.Point
+
+// Learned keeps the lengths of one training set for all of its resolvers. It is ready at zero and serves several
+// goroutines.
+type Learned struct {
+	mu      sync.Mutex
+	lengths Lengths
+}
+
+// Lengths returns a copy of those that were learned so far.
+func (k *Learned) Lengths() Lengths {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return maps.Clone(k.lengths)
+}
+
+// point is the lengths for kernels of the kind, which learn makes where they are not known.
+func (k *Learned) point(kind kernel.Kind, learn func() (lengths.Point, error)) (p lengths.Point, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, ok := k.lengths[kind]
+	if ok {
+		return p, nil
+	}
+	if p, err = learn(); err != nil {
+		return p, err
+	}
+	if k.lengths == nil {
+		k.lengths = Lengths{}
+	}
+	k.lengths[kind] = p
+	return p, nil
+}
+
+// Resolver resolves SPECs on one set of training data. It keeps median distances,
+// relevances and lengths from one call to the next, and serves one goroutine.
 type Resolver struct {
 	z, y    blas.General
 	opt     Options
 	medians kernel.Medians
+	learned []kernel.Group
 }
 
 // NewResolver resolves on the training inputs Z, and on targets Y where they tell
 // which columns are relevant; Y has no rows where they are not at hand.
 func NewResolver(Z, Y blas.General, opt Options) *Resolver {
-	opt.Groups = slices.Clip(opt.Groups)
+	if opt.Learned == nil {
+		opt.Learned = new(Learned)
+	}
 	return &Resolver{z: Z, y: Y, opt: opt}
 }
 
@@ -63,7 +106,11 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 				return nil, nil, err
 			}
 			s.Features = features
-			part, err := s.ResolveWith(r.z, r.opt.Groups, r.opt.Seed, &r.medians)
+			groups := r.opt.Groups
+			if features != "groups" {
+				groups = r.groups()
+			}
+			part, err := s.ResolveWith(r.z, groups, r.opt.Seed, &r.medians)
 			if err != nil {
 				return nil, nil, fault.Mark(err)
 			}
@@ -89,8 +136,10 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 // tell where the SPECs do.
 func (r *Resolver) Groups(ctx context.Context, specs []string) ([]kernel.Group, error) {
 	err := r.learnGroups(ctx, specs)
-	return r.opt.Groups, err
+	return r.groups(), err
 }
+
+func (r *Resolver) groups() []kernel.Group { return slices.Concat(r.opt.Groups, r.learned) }
 
 // expand lists the columns that "each" means; other features stay as they are.
 func expand(features string, Z blas.General) []string {

@@ -36,7 +36,7 @@ func relevanceOf(t *testing.T, X, Y *mat.Dense, seed uint64) []float64 {
 	if err := r.learnGroups(t.Context(), []string{"gaussian:relevant"}); err != nil {
 		t.Fatal(err)
 	}
-	return r.opt.Groups[0].Scale
+	return r.learned[0].Scale
 }
 
 func TestRelevance(t *testing.T) {
@@ -84,7 +84,7 @@ func TestDirections(t *testing.T) {
 	}
 	// The directions of length 1 orthogonal to u and v are much shorter in the metric.
 	M := mat.NewDense(6, 6, nil)
-	for _, row := range r.opt.Groups[0].Directions {
+	for _, row := range r.learned[0].Directions {
 		M.RankOne(M, 1, mat.NewVecDense(6, row), mat.NewVecDense(6, row))
 	}
 	length := func(w ...float64) float64 {

@@ -11,46 +11,88 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/dictionary/lengths"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/kernel"
 )
 
-// learnGroups adds the ranks, the relevant columns and directions to the groups where a SPEC
-// refers to them and there is no group of that name.
+// learnGroups learns the ranks, the lengths and the relevant columns and directions that SPECs refer to, where the
+// caller gave no group of that name and none was learned before.
 func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
-	for _, name := range []string{defaults.Ranks, defaults.RelevantColumns, defaults.RelevantDirections} {
-		named := func(g kernel.Group) bool { return g.Name == name }
-		asked := func(text string) bool {
-			s, err := kernel.Parse(text)
-			return err == nil && s.Features == name
+	for _, text := range specs {
+		s, err := kernel.Parse(text)
+		if err != nil {
+			return fault.From(err)
 		}
-		if slices.ContainsFunc(r.opt.Groups, named) || !slices.ContainsFunc(specs, asked) {
+		learn := r.learner(s)
+		named := func(g kernel.Group) bool { return g.Named(s.Features, s.Kind) }
+		if learn == nil || slices.ContainsFunc(r.groups(), named) {
 			continue
 		}
-		if name == defaults.Ranks {
-			r.opt.Groups = append(r.opt.Groups, ranks(r.z))
-			continue
-		}
-		if r.y.Rows != r.z.Rows {
-			return fault.Input("%s takes all samples at once to find: not for data that are streamed", name)
-		}
-		z, y := r.z, r.y
-		if z.Rows > defaults.RelevanceSamples {
-			idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.RelevanceSamples)).Perm(z.Rows)[:defaults.RelevanceSamples]
-			slices.Sort(idx)
-			z, y = columns.Rows(z, idx), columns.Rows(y, idx)
-		}
-		learn := columnRelevance
-		if name == defaults.RelevantDirections {
-			learn = directionRelevance
-		}
-		g, err := learn(ctx, z, y, &r.opt)
+		g, err := learn(ctx)
 		if err != nil {
 			return err
 		}
-		r.opt.Groups = append(r.opt.Groups, g)
+		r.learned = append(r.learned, g)
 	}
 	return nil
+}
+
+// learner is how the group is learned that the SPEC refers to, nil where it refers to none.
+func (r *Resolver) learner(s kernel.Spec) func(context.Context) (kernel.Group, error) {
+	switch s.Features {
+	case defaults.Ranks:
+		return func(context.Context) (kernel.Group, error) { return ranks(r.z), nil }
+	case lengths.Features:
+		return func(ctx context.Context) (kernel.Group, error) { return r.learnLengths(ctx, s.Kind) }
+	case defaults.RelevantColumns:
+		return func(ctx context.Context) (kernel.Group, error) { return r.relevance(ctx, s.Features, columnRelevance) }
+	case defaults.RelevantDirections:
+		return func(ctx context.Context) (kernel.Group, error) {
+			return r.relevance(ctx, s.Features, directionRelevance)
+		}
+	}
+	return nil
+}
+
+// withTargets refuses to learn the group where there are no targets.
+func (r *Resolver) withTargets(group string) error {
+	if r.y.Rows != r.z.Rows {
+		return fault.Input("%s is learned from targets of samples, which the checkpoint of a stream by an older version lacks", group)
+	}
+	return nil
+}
+
+// learnLengths is the group of all columns with their inverse lengths for kernels of the kind.
+func (r *Resolver) learnLengths(ctx context.Context, kind kernel.Kind) (g kernel.Group, err error) {
+	if err := r.withTargets(lengths.Features); err != nil {
+		return g, err
+	}
+	opt := lengths.Options{Seed: r.opt.Seed, Backend: r.opt.Backend}
+	if start, ok := r.opt.Start[kind]; ok {
+		opt.Start = &start
+	}
+	p, err := r.opt.Learned.point(kind, func() (lengths.Point, error) { return lengths.Learn(ctx, kind, r.z, r.y, opt) })
+	if err != nil {
+		return g, err
+	}
+	g = everyColumn(lengths.Features, r.z)
+	g.Scale, g.Kind, g.Unit = p.Scale, kind, 1
+	return g, nil
+}
+
+// relevance learns a group of that name on at most defaults.RelevanceSamples samples.
+func (r *Resolver) relevance(ctx context.Context, name string, learn func(context.Context, blas.General, blas.General, *Options) (kernel.Group, error)) (g kernel.Group, err error) {
+	if err := r.withTargets(name); err != nil {
+		return g, err
+	}
+	z, y := r.z, r.y
+	if z.Rows > defaults.RelevanceSamples {
+		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.RelevanceSamples)).Perm(z.Rows)[:defaults.RelevanceSamples]
+		slices.Sort(idx)
+		z, y = columns.Rows(z, idx), columns.Rows(y, idx)
+	}
+	return learn(ctx, z, y, &r.opt)
 }
 
 // everyColumn is the group of all columns of Z.

@@ -34,11 +34,13 @@ func (r *Rows) Ridge(fold int, keep bool) (learn.Ridge, error) {
 		return nil, err
 	}
 	Y, test := r.targets(split)
+	known := r.lengths[fold]
 	if sets := len(patterns(Y)); keep && sets > defaults.ScreenPatterns {
+		known = nil
 		split = r.thin(split, math.Cbrt(float64(defaults.ScreenPatterns)/float64(sets)))
 		Y, test = r.targets(split)
 	}
-	c, err := r.code(columns.Rows(r.x, split.Train), Y)
+	c, err := r.code(columns.Rows(r.x, split.Train), Y, known)
 	if err != nil {
 		return nil, err
 	}

@@ -24,9 +24,10 @@ import (
 type Options struct {
 	learn.Env
 	Columns   columns.Options
-	Groups    []kernel.Group // that SPECs may refer to
-	Precision blas.Precision // in which Gram matrices are stored
-	Exact     bool           // linear kernels have Gram matrices, however few columns they have
+	Groups    []kernel.Group     // that SPECs may refer to
+	Precision blas.Precision     // in which Gram matrices are stored
+	Exact     bool               // linear kernels have Gram matrices, however few columns they have
+	Lengths   dictionary.Lengths // that learning lengths of columns starts from; nil: none
 }
 
 // quiet is opt for a part of the samples, about which nothing is said.
@@ -274,6 +275,8 @@ type Rows struct {
 
 	sums   learn.Data // of all samples, until a training set is made of them
 	sumsOf []string   // their kernels
+
+	lengths map[int]*dictionary.Learned // of the samples that are not in each fold
 }
 
 // NewRows are the samples with inputs X (l×d) and targets Y (l×n).
@@ -282,8 +285,21 @@ func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
 	if err == nil && X.Cols == 0 {
 		err = fault.Input("X has no columns")
 	}
-	return &Rows{observed: o, x: X}, err
+	return &Rows{observed: o, x: X, lengths: map[int]*dictionary.Learned{learn.All: {}}}, err
 }
+
+// Split deals the samples, or the cells of their targets, to folds.
+func (r *Rows) Split(p learn.Folding) (int, error) {
+	folds, err := r.observed.Split(p)
+	r.lengths = map[int]*dictionary.Learned{learn.All: r.lengths[learn.All]}
+	for f := range folds {
+		r.lengths[f] = new(dictionary.Learned)
+	}
+	return folds, err
+}
+
+// Lengths are the lengths of columns that were learned from the samples that are not in the fold.
+func (r *Rows) Lengths(fold int) dictionary.Lengths { return r.lengths[fold].Lengths() }
 
 // Sample is the data of these samples alone.
 func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
@@ -331,8 +347,8 @@ type coded struct {
 	*dictionary.Resolver
 }
 
-// code learns the maps of inputs and targets from the samples X, Y, and applies them.
-func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
+// code learns the maps of inputs and targets from the samples X, Y, and applies them. known are lengths of their columns.
+func (r *Rows) code(X, Y blas.General, known *dictionary.Learned) (c *coded, err error) {
 	c = new(coded)
 	var about []string
 	if c.out, c.Y, about, err = columns.LearnOutputs(Y, &r.opt.Columns); err != nil {
@@ -349,14 +365,15 @@ func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
 	if w := c.in.MissingWarning(missing); w != "" {
 		c.warnings = append(c.warnings, w)
 	}
-	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.Y), dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend})
+	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths, Learned: known}
+	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.Y), opt)
 	return c, nil
 }
 
 // everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
-		r.all, err = r.code(r.x, r.y)
+		r.all, err = r.code(r.x, r.y, r.lengths[learn.All])
 	}
 	return r.all, err
 }
@@ -404,7 +421,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 		}
 		var Y blas.General
 		Y, t.test = r.targets(split)
-		if c, err = r.code(columns.Rows(r.x, split.Train), Y); err != nil {
+		if c, err = r.code(columns.Rows(r.x, split.Train), Y, r.lengths[fold]); err != nil {
 			return nil, err
 		}
 		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {

@@ -126,7 +126,11 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	if d.in.Scaler != nil {
 		d.in.Scaler.Apply(Z)
 	}
-	r := dictionary.NewResolver(Z, blas.General{}, dictionary.Options{Groups: d.opt.Groups, Seed: d.opt.Seed, Backend: d.opt.Backend})
+	T := blas.Clone(d.survey.Targets)
+	if d.y != nil {
+		d.y.Apply(T)
+	}
+	r := dictionary.NewResolver(Z, columns.Filled(T), dictionary.Options{Groups: d.opt.Groups, Seed: d.opt.Seed, Backend: d.opt.Backend})
 	if d.dict, d.weights, err = r.Resolve(ctx, d.opt.Kernels); err != nil {
 		return err
 	}

@@ -1,0 +1,226 @@
+// Package lengths learns a length for every input column of a kernel: automatic relevance determination.
+//
+// The lengths minimise a criterion of kernel ridge regression of the targets on the inputs with a kernel on the scaled
+// columns beside a linear one, together with the noise μ and the weight of the linear kernel, by a quasi-Newton
+// method on some hundred samples. A column that the targets do not depend on gets a large length.
+//
+// (Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT Press 2006, chapter 5.)
+package lengths
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/optimize"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/kernel"
+)
+
+// Features is what SPECs call columns with learned lengths, as in gaussian:ard:median.
+const Features = "ard"
+
+const (
+	fewRows  = 200 // that both starts are followed on
+	manyRows = 500 // that the better one is followed on
+	steps    = 60  // of the quasi-Newton method, at most
+	// The method ends where three steps lower the criterion by less than enough.
+	enough = 1e-3
+	// pull is the weight of the variance of the logarithms of the lengths, in units of one sample.
+	pull = 0.02
+	// leastNoise bounds μ from below, where the diagonal of the kernel is 1: targets without noise have no other bound.
+	leastNoise           = 1e-9
+	startNoise           = 0.1 // μ and c at the start
+	startLinear          = 0.1
+	narrow, wide float64 = 0.5, 1 // lengths at the starts, in medians
+)
+
+// Point is a kernel of width 1 on columns that are multiplied by Scale, beside Linear times xᵀz/d of the standardised
+// columns, and the noise, all in units of the weight of that kernel.
+type Point struct {
+	Scale  []float64 // inverse length of each column, 0 of one that is constant
+	Noise  float64   // μ = λ·l
+	Linear float64
+}
+
+// Options of Learn.
+type Options struct {
+	Seed    uint64       // of the samples that are drawn
+	Backend blas.Backend // nil means blas.Active()
+	Start   *Point       // of the same columns, as learned on other samples; nil: none
+}
+
+// Learn learns the lengths of the columns of Z (l×d), which is finite, for the targets Y (l×n), on at most manyRows
+// samples. It returns fault.ErrInput for kernels that it does not know, kernel.ErrConstant where no column of Z varies, and
+// the error of a context that ends. Where no target varies it returns a start.
+func Learn(ctx context.Context, kind kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
+	if _, ok := shapes[kind]; !ok {
+		return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, kinds())
+	}
+	s, err := newSearch(kind, Z, Y, &opt)
+	if err != nil {
+		return Point{}, err
+	}
+	starts := s.starts(opt.Start)
+	if s.Y.Cols > 0 {
+		few := min(fewRows, s.X.Rows)
+		if len(starts) > 1 || few < s.X.Rows {
+			starts = s.best(ctx, few, starts)
+		}
+		if few < s.X.Rows || opt.Start != nil {
+			starts = s.best(ctx, s.X.Rows, starts)
+		}
+	}
+	return s.point(starts[0]), ctx.Err()
+}
+
+func kinds() string {
+	var names []string
+	for k := range shapes {
+		names = append(names, string(k))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// search holds the samples that lengths are learned on, in random order.
+type search struct {
+	kind   kernel.Kind
+	be     blas.Backend
+	X, Y   blas.General // columns that vary, standardised
+	scale  []float64    // standard deviations of all columns of Z, 0 of constant ones
+	vary   []int        // the columns of X
+	median float64      // distance between rows of X
+}
+
+func newSearch(kind kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
+	idx := rand.New(rand.NewPCG(opt.Seed, manyRows)).Perm(Z.Rows)[:min(Z.Rows, manyRows)]
+	s := &search{kind: kind, be: opt.Backend}
+	s.X, s.scale, s.vary = standardised(columns.Rows(Z, idx))
+	s.Y, _, _ = standardised(columns.Rows(Y, idx))
+	if s.vary == nil {
+		return nil, fault.Mark(fmt.Errorf("kernel %s on learned lengths: %w", kind, kernel.ErrConstant))
+	}
+	one, err := kernel.Build([]string{string(kind) + ":all:median"}, s.X, nil, opt.Seed)
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	s.median = one[0].Width
+	return s, nil
+}
+
+// standardised is the columns of a that vary, with mean 0 and variance 1, and the deviations of all.
+func standardised(a blas.General) (_ blas.General, deviation []float64, vary []int) {
+	m := columns.Measure(a)
+	deviation = m.Scale
+	for c, constant := range m.Constant {
+		if constant {
+			deviation[c] = 0
+		} else {
+			vary = append(vary, c)
+		}
+	}
+	m.Apply(a)
+	return columns.Take(a, vary), deviation, vary
+}
+
+// starts are the points to start from: the one that is known, or two of equal lengths.
+func (s *search) starts(known *Point) [][]float64 {
+	equal := func(median float64) []float64 {
+		p := make([]float64, len(s.vary), len(s.vary)+2)
+		for k := range p {
+			p[k] = -2 * math.Log(median*s.median)
+		}
+		return append(p, math.Log(startNoise), math.Log(startLinear))
+	}
+	if known == nil {
+		return [][]float64{equal(wide), equal(narrow)}
+	}
+	p := equal(wide)
+	for k, c := range s.vary {
+		if v := known.Scale[c] * s.scale[c]; fault.Positive(v) {
+			p[k] = 2 * math.Log(v)
+		}
+	}
+	p[len(s.vary)], p[len(s.vary)+1] = math.Log(known.Noise), math.Log(known.Linear)
+	return [][]float64{p}
+}
+
+// point is p in units of the columns of Z.
+func (s *search) point(p []float64) Point {
+	d := len(s.vary)
+	known := Point{Scale: make([]float64, len(s.scale)), Noise: leastNoise + math.Exp(p[d]), Linear: math.Exp(p[d+1])}
+	for k, c := range s.vary {
+		known.Scale[c] = math.Exp(p[k]/2) / s.scale[c]
+	}
+	return known
+}
+
+// best minimises the criterion on the first rows from every start, and returns the best end.
+func (s *search) best(ctx context.Context, rows int, starts [][]float64) [][]float64 {
+	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
+	c := newCriterion(s.kind, first(s.X), first(s.Y), s.be)
+	c.likelihood = true
+	var end []float64
+	least := math.Inf(1)
+	for _, p := range starts {
+		if ctx.Err() != nil {
+			break
+		}
+		if p, value := c.minimize(ctx, p); end == nil || value < least {
+			end, least = p, value
+		}
+	}
+	if end == nil {
+		return starts[:1]
+	}
+	return [][]float64{end}
+}
+
+// minimize follows the criterion down from p, with a weak pull of the logarithms of the lengths to their mean, which bounds those of
+// columns that do not matter, and with μ above leastNoise.
+func (c *criterion) minimize(ctx context.Context, p []float64) (end []float64, value float64) {
+	d, l := c.Z.Cols, float64(c.Z.Rows)
+	var at []float64
+	grad, q := make([]float64, d+2), make([]float64, d+2)
+	evaluate := func(p []float64) {
+		if slices.Equal(p, at) {
+			return
+		}
+		at = append(at[:0], p...)
+		copy(q, p)
+		noise := math.Exp(p[d])
+		q[d] = math.Log(leastNoise + noise)
+		value = c.evaluate(q, grad)
+		grad[d] *= noise / (leastNoise + noise)
+		mean := stat.Mean(p[:d], nil)
+		for k, v := range p[:d] {
+			value += pull * (v - mean) * (v - mean) / l
+			grad[k] += 2 * pull * (v - mean) / l
+		}
+	}
+	result, _ := optimize.Minimize(optimize.Problem{
+		Func: func(p []float64) float64 { evaluate(p); return value },
+		Grad: func(dst, p []float64) { evaluate(p); copy(dst, grad) },
+		Status: func() (optimize.Status, error) {
+			if ctx.Err() != nil {
+				return optimize.Failure, ctx.Err()
+			}
+			return optimize.NotTerminated, nil
+		},
+	}, p, &optimize.Settings{
+		MajorIterations: steps, FuncEvaluations: 2 * steps,
+		Converger: &optimize.FunctionConverge{Absolute: enough, Iterations: 3},
+	}, &optimize.BFGS{})
+	if result == nil || math.IsInf(result.F, 0) {
+		return p, math.Inf(1)
+	}
+	return result.X, result.F
+}
