@@ -17,8 +17,8 @@ type Chosen struct {
 	Kernels []string `json:"kernels"` // SPECs of the dictionary; of Gram matrices none
 	Lambda  float64  `json:"lambda"`
 	Norm    string   `json:"norm"`
-	Learn   string   `json:"learn"`
-	Model   string   `json:"model"` // product or sum
+	Learn   Learned  `json:"learn"`
+	Model   ModelKind `json:"model"`
 	Space   string   `json:"space"` // exact or features
 
 	Metric   string  `json:"metric,omitempty"` // of the errors; "" where nothing was compared
@@ -29,7 +29,6 @@ type Chosen struct {
 	// Means are the targets, numbered from 0, that the setting predicts no better than their
 	// mean does, within a standard error of the difference. The model predicts their mean.
 	Means []int  `json:"means,omitempty"`
-	Note  string `json:"note,omitempty"` // why rows were dealt to folds in blocks, where that was found right
 }
 
 // warning says which targets, of n, were learned in vain.
@@ -54,10 +53,10 @@ func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	if opt.Chosen != nil {
 		c = *opt.Chosen
 	}
-	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, "eta,l")
-	c.Model, c.Space = "product", "exact"
+	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, learn.Both)
+	c.Model, c.Space = learn.Product, "exact"
 	if end.Problem.Sum {
-		c.Model = "sum"
+		c.Model = learn.Sum
 	}
 	if _, ok := end.Basis.(*model.Features); ok {
 		c.Space = "features"

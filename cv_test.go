@@ -33,12 +33,12 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 			if _, err := d.Split(learn.Folding{Folds: 5, Seed: checked.Seed}); err != nil {
 				t.Fatal(err)
 			}
-			r, err := d.(learn.Ridger).Ridge(0, false)
+			r, err := d.(learn.Ridger).Ridge(0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			lambdas := []float64{1e-1, 1e-3}
-			e, err := r.Errors(t.Context(), opt.Kernels, tau, func(float64) []float64 { return lambdas })
+			e, err := r.Errors(t.Context(), opt.Kernels, tau, lambdas)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ import (
 func TestFeaturesAgreeWithGrams(t *testing.T) {
 	const l = 80
 	Xt, _ := learntest.Wave(20, 22)
-	for _, kind := range []string{"product", "sum"} {
+	for _, kind := range []ModelKind{"product", "sum"} {
 		for _, missing := range []bool{false, true} {
 			name := fmt.Sprintf("%s, missing %v", kind, missing)
 			X, Y := learntest.Wave(l, 21)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -134,7 +133,7 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 
 // solve learns from the data with nothing left open.
 func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
-	cells := d.Cells() // a fit may use up the data
+	cells, _ := d.Cells() // a fit may use up the data
 	folds, err := opt.withoutFolds(ctx, d)
 	if err != nil {
 		return nil, err
@@ -148,9 +147,6 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 		if w := opt.Chosen.warning(end.Silent, len(end.Out.Live)); w != "" {
 			end.Warnings = append(end.Warnings, w)
 		}
-		if opt.Chosen.Note != "" {
-			end.Warnings = append(end.Warnings, opt.Chosen.Note)
-		}
 	}
 	if m.learned.Folds = folds; folds == nil && err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
@@ -159,22 +155,18 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 }
 
 // Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
-func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != "likelihood" }
+func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.Likelihood }
 
 // crossValidate compares the settings that the options leave open. ranks share the folds.
 func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
-	if opt.Learn == "likelihood" {
+	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit it without each part of the rows, and predict these")
 	}
-	r, err := choose.Run(ctx, d, choose.Job{Options: choose.Options(opt.CV), Setting: opt.setting(), Method: opt.method(), Budget: time.Duration(opt.Budget), Ranks: ranks})
+	r, err := choose.Run(ctx, d, choose.Job{Options: opt.CV, Setting: opt.setting(), Method: opt.method(), Budget: time.Duration(opt.Budget), Ranks: ranks})
 	if r == nil {
 		return nil, err
 	}
-	out := &CVResult{Metric: r.Metric, Folds: r.Folds, Best: r.Best, Constant: stat.Mean(r.Constant, nil), Means: r.Means, Note: r.Note, groups: r.Groups}
-	for _, p := range r.Points {
-		out.Points = append(out.Points, CVPoint(p))
-	}
-	return out, err
+	return &CVResult{*r}, err
 }
 
 // raw is m as a row-major matrix; it may share m's memory.

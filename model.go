@@ -44,7 +44,7 @@ type Certificate struct {
 	Lambda float64 `json:"lambda"`
 	Tau    float64 `json:"tau"`
 	Norm   string  `json:"norm"`
-	Learn  string  `json:"learn"`
+	Learn  Learned `json:"learn"`
 
 	OuterIterations  int    `json:"outer_iterations"`
 	SylvesterSolves  int    `json:"sylvester_solves"`
@@ -89,7 +89,7 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 		GlobalBound: global, Components: res.Components,
 		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
 		Converged: res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
-		Lambda: opt.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, "eta,l"),
+		Lambda: opt.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, learn.Both),
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
 		Solver: res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
 		Samples: p.Space.Samples(), ObservedCells: cells, Seed: opt.Seed,

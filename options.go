@@ -51,10 +51,10 @@ type Options struct {
 	// among these too. "likelihood" learns a sum, Model "sum", as variance components of a mixed model: the L_j, a
 	// residual variance of each output and intercepts by restricted likelihood with a weak prior of the L_j, without λ, τ, norm
 	// or cross-validation.
-	Learn string `json:"learn,omitempty"`
+	Learn Learned `json:"learn,omitempty"`
 	// Model is "product" for weights η and one output kernel L of all kernels, the
 	// default, or "sum" for an L_j of each kernel's own, whose traces norm lp bounds.
-	Model string `json:"model,omitempty"`
+	Model ModelKind `json:"model,omitempty"`
 	// Global bounds the objective of a product model from below over all weights and all
 	// output kernels, both of which are learned, by solving the model "sum"; see [GlobalBound].
 	Global bool `json:"global,omitempty"`
@@ -131,6 +131,12 @@ func (b *Budget) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Learned says what a fit learns beside C: words in any order, "eta,l", "eta", "l", "none" or "likelihood".
+type Learned = learn.Learned
+
+// ModelKind is "product" or "sum".
+type ModelKind = learn.Model
+
 // Progress is where the choice of settings stands.
 type Progress = learn.Progress
 
@@ -161,16 +167,20 @@ func (opt Options) check(gram bool) (Options, error) {
 	if opt.MaxOuter < 0 {
 		return opt, fault.Input("%d outer iterations", opt.MaxOuter)
 	}
+	if err := opt.Learn.Check(); err != nil {
+		return opt, err
+	}
+	if err := opt.Model.Check(); err != nil {
+		return opt, err
+	}
 	for _, c := range []struct {
 		what  string
 		value *string
 		have  []string
 	}{
-		{"choice of what to learn", &opt.Learn, []string{"", "eta,l", "eta", "l", "none", "l,eta", "likelihood"}},
 		{"choice of what to standardize", &opt.Standardize, []string{"x,y", "x", "y", "none", "y,x"}},
 		{"treatment of missing cells", &opt.Missing, []string{"mean", "error"}},
 		{"treatment of missing targets", &opt.MissingTargets, []string{"use", "error"}},
-		{"model", &opt.Model, []string{"", "product", "sum"}},
 		{"solver", &opt.Solver, opt.solvers()},
 		{"solver of the linear systems", &opt.Sylvester, append([]string{"auto"}, sylvester.Names()...)},
 	} {
@@ -179,25 +189,25 @@ func (opt Options) check(gram bool) (Options, error) {
 		}
 	}
 	if opt.Global && opt.Learn == "" {
-		opt.Learn = "eta,l" // what the bound is over
+		opt.Learn = learn.Both // what the bound is over
 	}
-	if opt.Learn == "likelihood" {
+	if opt.Learn == learn.Likelihood {
 		switch {
-		case opt.Model == "product":
+		case opt.Model == learn.Product:
 			return opt, fault.Input("likelihood learns an output kernel for each kernel: it goes with the model sum, not with product")
 		case opt.Lambda != 0 || opt.Tau != 0 || opt.Norm != "" || opt.Regularizer != nil:
 			return opt, fault.Input("likelihood learns the variances of kernels and residuals in the place of λ, τ and the norm: leave these out")
 		case opt.Global || opt.IntervalFolds > 0 || opt.Checkpoint != "":
 			return opt, fault.Input("a fit by likelihood has no global certificate, no interval folds and no checkpoint")
 		}
-		opt.Model = "sum"
+		opt.Model = learn.Sum
 	}
 	if opt.Norm != "" {
 		if _, err := bcd.ParseNorm(opt.Norm); err != nil {
 			return opt, fault.Mark(err)
 		}
 	}
-	if opt.Model == "sum" {
+	if opt.Model == learn.Sum {
 		set := opt.setting()
 		if err := set.CheckSum(); err != nil {
 			return opt, err
@@ -213,7 +223,7 @@ func (opt Options) check(gram bool) (Options, error) {
 
 // solvers are those that Solver may name, the default one first.
 func (opt *Options) solvers() []string {
-	if opt.Model == "sum" {
+	if opt.Model == learn.Sum {
 		return append([]string{"reduced"}, bcd.SumSolvers()...)
 	}
 	return append([]string{"reduced"}, bcd.Solvers()...)
@@ -235,7 +245,7 @@ func (opt *Options) columns() columns.Options {
 
 func (opt *Options) samples() samples.Options {
 	return samples.Options{
-		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision, Exact: opt.Learn == "likelihood",
+		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision, Exact: opt.Learn == learn.Likelihood,
 	}
 }
 

@@ -148,7 +148,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		return opt, err
 	}
 	so := opt.sums()
-	X, Y, l, err := sums.Draw(ctx, sums.Rows(data), defaults.ChooseSamples, so)
+	X, Y, l, err := sums.Draw(ctx, sums.Rows(data), choose.MostSamples, so)
 	if err != nil {
 		return opt, err
 	}

@@ -31,7 +31,8 @@ type destinations struct{ out, plot, page string }
 // foldFlags say what cross-validation tries and how.
 type foldFlags struct {
 	lambdas, taus string
-	norms, models []string
+	norms  []string
+	models []string
 	folds         int
 	leaveOut      bool
 	repeats       int
@@ -87,7 +88,10 @@ func (c *foldCount) Set(text string) (err error) {
 
 // options of the library, for so many rows; fewer than 0 when that is not known.
 func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
-	opt := iokl.CVOptions{Norms: c.norms, Models: c.models, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, Hide: c.hide, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
+	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, Hide: c.hide, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
+	for _, m := range c.models {
+		opt.Models = append(opt.Models, iokl.ModelKind(m))
+	}
 	if c.hide != "" && c.hide != "rows" && c.hide != "cells" {
 		return opt, fmt.Errorf("--hide %q: want rows or cells", c.hide)
 	}
@@ -153,7 +157,6 @@ type cvReport struct {
 	Points   []iokl.CVPoint `json:"points"`
 	Constant float64        `json:"constant_error"`  // of the mean of the training targets
 	Means    []int          `json:"means,omitempty"` // targets, from 0, that the best setting predicts no better
-	Note     string         `json:"note,omitempty"`  // why rows were dealt to folds in blocks, where that was found right
 	Seconds  float64        `json:"seconds"`
 	Backend  string         `json:"backend"`
 	Threads  int            `json:"threads"`
@@ -320,7 +323,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 // setting to all data where a file was asked for.
 func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, to destinations, refit func() (saved bool, err error)) error {
 	report := cvReport{
-		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means, Note: r.Note, Seconds: seconds,
+		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means, Seconds: seconds,
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Command: commandLine(cmd),
 	}
 	if to.plot != "" {
@@ -401,9 +404,6 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 	}
 	if err := flush(t); err != nil {
 		return err
-	}
-	if r.Note != "" {
-		fmt.Fprintln(w, r.Note)
 	}
 	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric, r.Constant, r.Folds, report.Seconds, saved(report))
 	return written(err)

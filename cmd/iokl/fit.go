@@ -78,7 +78,7 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 		return iokl.Options{}, err
 	}
 	opt := iokl.Options{
-		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: l.learn,
+		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: iokl.Learned(l.learn),
 		Standardize: l.standardize, Missing: d.missing, MissingTargets: d.missingTargets, Solver: l.solver, Sylvester: l.sylvester,
 		Tol: l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: iokl.Budget(l.budget),
 	}

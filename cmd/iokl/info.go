@@ -196,7 +196,7 @@ func writeRelevance(w io.Writer, r *infoReport) {
 // couples reports whether L was learned, and so says something about the outputs.
 func couples(model *iokl.Model) bool {
 	c := model.Certificate()
-	return c.Components != nil || slices.Contains(strings.Split(c.Learn, ","), "l")
+	return c.Components != nil || c.Learn.OutputKernel()
 }
 
 // coupled is the correlation in L from which on outputs are said to be learned together.

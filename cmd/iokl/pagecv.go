@@ -88,7 +88,7 @@ func cvSubject(name string, r *cvReport) subject {
 	s.figures = [][2]string{{"held-out error", errorText(r.Metric, r.Best.Mean, r.Best.StdErr)}, {"folds", fmt.Sprint(r.Folds)}, {"λ", fmt.Sprintf("%.4g", r.Best.Lambda)}, {"norm", r.Best.Norm}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
 	curve := page.Section{ID: "curve", Title: "Error against λ"}
 	best := slices.IndexFunc(r.Points, func(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) })
-	if f, err := cvFigure(&iokl.CVResult{Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points}); err == nil {
+	if f, err := cvFigure(&iokl.CVResult{Result: choose.Result{Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points}}); err == nil {
 		curve.Add(page.Charts([]picture.Figure{f}))
 	}
 	curve.Add(page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the setting chosen."))
@@ -113,7 +113,7 @@ func pointTable(r *cvReport) *page.Table {
 		if p.Tau > 0 {
 			tau = fmt.Sprintf("%.4g", p.Tau)
 		}
-		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr), mark, p.Norm, p.Learn, tau, choose.Brief(p.Kernels)))
+		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr), mark, p.Norm, string(p.Learn), tau, choose.Brief(p.Kernels)))
 	}
 	return t
 }

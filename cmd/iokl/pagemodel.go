@@ -54,7 +54,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 	s.sections = append(s.sections, certificateSection(model), rerun(o.Command, [][2]string{
 		{"λ, τ", fmt.Sprintf("%.6g, %.6g", c.Lambda, c.Tau)},
 		{"norm", c.Norm},
-		{"learned", c.Learn},
+		{"learned", string(c.Learn)},
 		{"solver", solvers(&c)},
 		{"backend", c.Backend},
 		{"tolerance", fmt.Sprintf("%.3g", c.Tol)},

@@ -33,7 +33,7 @@ func (s *modelFlags) set(opt *iokl.Options) error {
 	if s.certify != "" && s.certify != "global" {
 		return fmt.Errorf("--certify %q: it takes global", s.certify)
 	}
-	opt.Model, opt.Global = s.model, s.certify == "global"
+	opt.Model, opt.Global = iokl.ModelKind(s.model), s.certify == "global"
 	return nil
 }
 

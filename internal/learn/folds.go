@@ -19,6 +19,12 @@ type Split struct {
 	Hidden []int
 }
 
+// What a fold leaves out.
+const (
+	HideRows  = "rows"
+	HideCells = "cells"
+)
+
 // mostRows bounds the row numbers that the splits of repeated folds hold: 2 GiB.
 const mostRows = 1 << 28
 
@@ -29,9 +35,7 @@ type Folding struct {
 	// TimeOrdered, without groups, takes the samples as a series, cuts it into Folds+1
 	// blocks and tests each but the first after training on all before it.
 	TimeOrdered bool
-	// Hide says what a fold leaves out: rows, or cells of the targets. "" means cells where
-	// rows are observed in part, without Groups and TimeOrdered, and else rows.
-	Hide string
+	Hide        string // what a fold leaves out: HideRows or HideCells; "" means rows
 	Seed uint64
 }
 

@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/iokl/iokl/bcd"
@@ -31,8 +29,8 @@ const All = -1
 type Data interface {
 	// Size is the number of samples and of targets.
 	Size() (l, n int)
-	// Cells is the number of target cells that are observed.
-	Cells() int
+	// Cells is the number of target cells that are observed, and of the samples in which some are and some are missing.
+	Cells() (observed, partial int)
 	// Split deals the samples to folds, which are numbered from 0, and returns how many there are.
 	Split(Folding) (int, error)
 	// Start describes the kernels of the SPECs before learning: the weights they have
@@ -96,21 +94,20 @@ type Approximator interface {
 }
 
 // Ridger is Data that offer kernel ridge regression, in which only C is learned: one
-// decomposition of K then serves all λ. Dictionaries are compared in this way first.
+// decomposition of K then serves all λ.
 type Ridger interface {
 	Data
 	// Columns lists the inputs that vary.
 	Columns() []int
-	// Ridge prepares the regression for one fold. keep makes it store the kernels of each SPEC.
-	Ridge(fold int, keep bool) (Ridge, error)
+	// Ridge prepares the regression for one fold. It keeps the kernels of each SPEC.
+	Ridge(fold int) (Ridge, error)
 }
 
 // Ridge is kernel ridge regression on one split of the samples.
 type Ridge interface {
-	// Errors are those on the fold, one for each λ of the path, which may depend on
-	// the mean diagonal of K_η. They are NaN where the linear system is singular to
+	// Errors are those on the fold, one for each λ. They are NaN where the linear system is singular to
 	// working accuracy.
-	Errors(ctx context.Context, specs []string, tau float64, path func(size float64) []float64) ([]Errors, error)
+	Errors(ctx context.Context, specs []string, tau float64, lambdas []float64) ([]Errors, error)
 }
 
 // Setting is what one fit learns, with nothing left open.
@@ -118,23 +115,18 @@ type Setting struct {
 	Kernels     []string        // SPECs; nil: those that the data bring along, or the default ones
 	Norm        string          // as bcd.ParseNorm reads it; "" means lp:1
 	Regularizer bcd.Regularizer // in place of Norm, where not nil
-	Learn       string          // "eta,l", "eta", "l", "none" or "likelihood"; "" means "eta,l"
-	Model       string          // "product" of weights and one L, or "sum" with an L of each kernel's own; "" means product
+	Learn       Learned         // "" means Both
+	Model       Model           // "" means Product
 	Tau         float64         // 0 means the number of outputs
 	Lambda      float64
 	Means       []int // targets that the model predicts without kernels, after all
-}
-
-// Learns reports whether what ("eta" or "l") is learned.
-func (s *Setting) Learns(what string) bool {
-	return s.Learn == "" || s.Learn == "likelihood" || slices.Contains(strings.Split(s.Learn, ","), what)
 }
 
 // CheckSum refuses what no sum of separable kernels can be fitted with, whatever the data.
 func (s *Setting) CheckSum() error {
 	_, lp := s.Reg().(bcd.Lp)
 	switch {
-	case !s.Learns("eta") || !s.Learns("l"):
+	case !s.Learn.Weights() || !s.Learn.OutputKernel():
 		return fault.Input("a sum of separable kernels learns all its output kernels: learning %s goes with the model product", s.Learn)
 	case !lp:
 		return fault.Input("a sum of separable kernels takes norms lp:P, not %s", s.Reg())
@@ -222,20 +214,20 @@ type Method struct {
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p := &bcd.Problem{
 		Space: t.Space(), Lambda: s.Lambda, Norm: s.Reg(),
-		FixEta: !s.Learns("eta") || m.Solver == "okl", FixL: !s.Learns("l"), Sum: s.Model == "sum", Likelihood: s.Learn == "likelihood",
+		FixEta: !s.Learn.Weights() || m.Solver == "okl", FixL: !s.Learn.OutputKernel(), Sum: s.Model == Sum, Likelihood: s.Learn == Likelihood,
 	}
 	if p.Likelihood {
 		p.Lambda = 1 // of no effect
 	}
 	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
-	if !s.Learns("eta") {
+	if !s.Learn.Weights() {
 		p.Eta = t.Weights()
 	}
 	so := bcd.Options{
 		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
 		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace, MaxBytes: m.MaxBytes,
 	}
-	if s.Learn == "none" {
+	if s.Learn == Nothing {
 		so.InnerTol = defaults.ExactTol
 	}
 	if _, ok := t.(rereader); ok && (so.Sylvester == "" || so.Sylvester == "auto") {

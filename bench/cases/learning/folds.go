@@ -46,7 +46,7 @@ func (s *viewSet) read(env *bench.Env) (*labelled, error) {
 // learner is one way to learn on the views.
 type learner struct {
 	name   string
-	learn  string
+	learn  iokl.Learned
 	lambda float64 // 0 until it is chosen
 }
 

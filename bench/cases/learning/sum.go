@@ -111,7 +111,7 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	if err != nil {
 		return nil, err
 	}
-	models, kernels := []string{"product", "sum"}, sumKernels
+	models, kernels := []iokl.ModelKind{"product", "sum"}, sumKernels
 	if X.Rows >= sumRows {
 		kernels = sumFeatures
 	}

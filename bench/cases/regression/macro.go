@@ -61,7 +61,7 @@ func runMacro(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	vector := func(_ context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
 		return affine(X, Y, Xt, lambda)
 	}
-	learner := func(learn string) forecast {
+	learner := func(learn iokl.Learned) forecast {
 		return func(ctx context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
 			return data.FitPredict(ctx, X, Y, Xt, iokl.Options{
 				Kernels: []string{"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3", "linear:groups"},

@@ -72,7 +72,7 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		lambdas[i] = math.Pow(10, 1-float64(i)/4)
 	}
 	repeats := bench.Pick(env, 1, stockRepeats)
-	ours := func(learn string) predictor {
+	ours := func(learn iokl.Learned) predictor {
 		return func(ctx context.Context, X, Y, Xt blas.General) (blas.General, error) {
 			opt := iokl.Options{Norm: "lp:1", Learn: learn, Seed: env.Seed, Backend: env.Backend}
 			opt.CV = iokl.CVOptions{

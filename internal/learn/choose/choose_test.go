@@ -2,7 +2,9 @@ package choose
 
 import (
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -15,13 +17,13 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// metric is a selection by a metric.
-func metric(name string) *selection { return &selection{Job: Job{Options: Options{Metric: name}}} }
+// metric is a race by a metric.
+func metric(name string) *race { return &race{Job: Job{Options: Options{Metric: name}}} }
 
-// against is a selection by nmse of one target on folds where a model without kernels has these errors.
-func against(t *testing.T, constant ...float64) *selection {
+// against is a race by nmse of one target on folds where a model without kernels has these errors.
+func against(t *testing.T, constant ...float64) *race {
 	s := metric("nmse")
-	s.folds, s.constant = len(constant), of(constant...)
+	s.folds, s.constant, s.complete = len(constant), of(constant...), slices.Repeat([]bool{true}, len(constant))
 	y := blas.NewGeneral(9, 1)
 	y.Data[0] = 1
 	var err error
@@ -40,72 +42,65 @@ func of(errors ...float64) [][]float64 {
 	return each
 }
 
-// TestScreenKnowsAdditiveFunctions screens a sum of functions of single columns among noise.
-func TestScreenKnowsAdditiveFunctions(t *testing.T) {
+// armOf is an arm with these errors at each λ on each fold.
+func armOf(errors ...[]float64) *arm {
+	a := &arm{lambdas: make([]float64, len(errors)), in: slices.Repeat([]bool{true}, len(errors))}
+	for i, e := range errors {
+		a.lambdas[i] = math.Pow(10, -float64(i))
+		a.errors = append(a.errors, of(e...))
+	}
+	return a
+}
+
+// TestAdditive chooses for a sum of functions of single columns among noise, with one thread and with three.
+func TestAdditive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	X, Y := learntest.Wave(120, 22)
 	for i := range 120 {
 		Y.SetRow(i, []float64{math.Sin(X.At(i, 0)) + math.Abs(X.At(i, 1)-10), math.Sin(X.At(i, 2)), math.Cos(X.At(i, 3))})
 	}
-	ranking := func(threads int) []screened {
+	chosen := func(threads int) *Result {
 		par.SetThreads(threads)
 		defer par.SetThreads(0)
-		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &selection{Job: Job{Options: Options{Folds: 3}}, data: d}
-		if err := s.fill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.take(d, 120); err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.screen(t.Context(), d)
+		r, err := learned(t, t.Context(), blas.Raw(X), blas.Raw(Y), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	one, three := ranking(1), ranking(3)
-	if !slices.ContainsFunc(one[0].kernels, func(k string) bool {
-		return k == "gaussian:each:median*0.5" || k == "gaussian:each:median*1" || k == "gaussian:each:median*2"
-	}) {
-		t.Errorf("best dictionary %v", one[0].kernels)
+	one, three := chosen(1), chosen(3)
+	if p := one.Chosen(); !slices.ContainsFunc(p.Kernels, func(k string) bool { return strings.Contains(k, ":each:") }) {
+		t.Errorf("%v", p.Kernels)
 	}
-	for k := range one {
-		if !slices.Equal(one[k].kernels, three[k].kernels) || one[k].score != three[k].score || one[k].step != three[k].step {
-			t.Errorf("rank %d: %+v with one thread, %+v with three", k, one[k], three[k])
-		}
+	if !reflect.DeepEqual(one, three) {
+		t.Errorf("%+v with one thread, %+v with three", one.Chosen(), three.Chosen())
 	}
 }
 
-func TestNarrow(t *testing.T) {
+// TestEliminate keeps the best λ of an arm and its neighbours, and no arm that is worse beyond doubt or unfinished.
+func TestEliminate(t *testing.T) {
 	s := against(t, 9, 9, 9, 9)
-	branchOf := func(errors ...[]float64) *branch {
-		b := &branch{lambdas: make([]float64, len(errors))}
-		b.dropped = make([]bool, len(errors))
-		for _, e := range errors {
-			b.errors = append(b.errors, append(of(e...), nil))
-		}
-		return b
+	s.Folds = 4
+	good := armOf([]float64{4, 4, 4, 4}, []float64{3, 3, 3, 3}, []float64{1, 2, 3, 1}, []float64{2, 2, 2, 2}, []float64{3, 3, 3, 3})
+	near := armOf([]float64{1.1, 1.9, 3.2, 1})
+	bad := armOf([]float64{1.2, 2.5, 3.7, 1.2})
+	unfinished := armOf([]float64{0.1, 0.1, math.NaN(), 0.1})
+	s.arms = []*arm{bad, unfinished, near, good}
+	s.eliminate()
+	if len(s.arms) != 2 || s.arms[0] != good || s.arms[1] != near {
+		t.Fatalf("%d arms are left", len(s.arms))
 	}
-	good := branchOf([]float64{4, 4, 4, 4}, []float64{3, 3, 3, 3}, []float64{1, 2, 3, 1}, []float64{2, 2, 2, 2}, []float64{3, 3, 3, 3})
-	near := branchOf([]float64{1.1, 1.9, 3.2, 1})
-	bad := branchOf([]float64{1.2, 2.5, 3.5, 1.1})
-	unfinished := branchOf([]float64{0.1, 0.1, math.NaN(), 0.1})
-	s.narrow([]*branch{good, near, bad, unfinished}, 4)
-	for name, c := range map[string]struct {
-		b    *branch
-		want []bool
-	}{
-		"the best keeps its neighbours": {good, []bool{true, false, false, false, true}},
-		"as good as the best":           {near, []bool{false}},
-		"worse on every fold":           {bad, []bool{true}},
-		"not complete":                  {unfinished, []bool{true}},
-	} {
-		if !slices.Equal(c.b.dropped, c.want) {
-			t.Errorf("%s: dropped %v, want %v", name, c.b.dropped, c.want)
-		}
+	if want := []bool{false, true, true, true, false}; !slices.Equal(good.in, want) {
+		t.Errorf("values of λ %v, want %v", good.in, want)
+	}
+	s.arms = nil
+	for range 9 {
+		s.arms = append(s.arms, armOf([]float64{1, 2, 3, 1}))
+	}
+	if s.eliminate(); len(s.arms) != 5 {
+		t.Errorf("%d of 9 arms that are alike are left", len(s.arms))
 	}
 }
 
@@ -140,7 +135,7 @@ func TestSteadier(t *testing.T) {
 		return Point{Lambda: lambda, Mean: mean, StdErr: 0.1, Norm: norm}
 	}
 	points := []Point{at(10, 1.25, "lp:1"), at(1, 1.09, "lp:1"), at(0.1, 1, "lp:1"), at(0.01, 1.05, "lp:1"), at(100, 1, "lp:2")}
-	if got := new(selection).steadier(points, 2); got != 1 {
+	if got := new(race).steadier(points, 2); got != 1 {
 		t.Errorf("chose λ = %g, %s", points[got].Lambda, points[got].Norm)
 	}
 }
@@ -170,7 +165,7 @@ func TestSimplest(t *testing.T) {
 			t.Errorf("%s: point %d, want %d", name, got, c.want)
 		}
 	}
-	s.Models = []string{"product", "sum"}
+	s.Models = []learn.Model{"product", "sum"}
 	if got := s.simplest([]Point{both, sum}, [][]float64{noisy, best}, 1); got != 1 {
 		t.Error("of the models to compare, the one with larger errors was taken")
 	}
@@ -179,37 +174,17 @@ func TestSimplest(t *testing.T) {
 // Of folds that were only begun, the settings that all of them have tried count.
 func TestSoFar(t *testing.T) {
 	s := against(t, 9, 9, 9)
-	b := &branch{lambdas: []float64{1, 0.1}, errors: [][][]float64{of(3, math.NaN(), 2), of(1, math.NaN(), math.NaN())}}
-	if r := s.soFar([]*branch{b}, make([]bool, 3)); r == nil || r.Folds != 2 || len(r.Points) != 1 || r.Points[0].Lambda != 1 {
-		t.Errorf("folds begun: %+v", r)
+	s.arms, s.complete = []*arm{armOf([]float64{3, math.NaN(), 2}, []float64{1, math.NaN(), math.NaN()})}, make([]bool, 3)
+	if s.soFar(); s.best == nil || s.best.Folds != 2 || len(s.best.Points) != 1 || s.best.Points[0].Lambda != 1 {
+		t.Errorf("folds begun: %+v", s.best)
 	}
-	if r := s.soFar([]*branch{b}, []bool{true, false, false}); r == nil || len(r.Points) != 2 || r.Points[r.Best].Lambda != 0.1 || r.Points[0].StdErr != 0 {
-		t.Errorf("one fold complete: %+v", r)
+	before := s.best
+	if s.soFar(); s.best != before {
+		t.Errorf("folds begun take the place of a result: %+v", s.best)
 	}
-}
-
-// TestRising ends a path at the second value in a row that is too high.
-func TestRising(t *testing.T) {
-	for name, c := range map[string]struct {
-		errors []float64
-		want   int // index of the error at which the path ends
-	}{
-		"falling":         {[]float64{4, 3, 2, 1}, -1},
-		"rises at once":   {[]float64{1, 2, 2, 2}, 2},
-		"one high value":  {[]float64{2, 1, 1.6, 1.4, 1.6, 1.7}, 5},
-		"rises slowly":    {[]float64{1, 1.4, 1.49}, -1},
-		"no number":       {[]float64{1, math.NaN(), math.NaN()}, 2},
-		"high, then best": {[]float64{1, 1.6, 0.5, 0.8, 0.9}, 4},
-	} {
-		r, got := rising{least: math.Inf(1)}, -1
-		for i, e := range c.errors {
-			if r.ended(e) && got < 0 {
-				got = i
-			}
-		}
-		if got != c.want {
-			t.Errorf("%s: ended at %d, want %d", name, got, c.want)
-		}
+	s.complete[0] = true
+	if s.soFar(); s.best == before || len(s.best.Points) != 2 || s.best.Chosen().Lambda != 0.1 || s.best.Points[0].StdErr != 0 {
+		t.Errorf("one fold complete: %+v", s.best)
 	}
 }
 

@@ -14,62 +14,62 @@ import (
 )
 
 // leaveOneOut compares settings by refits without each sample, in closed form at the η and L that all samples
-// chose. Dictionaries are screened on folds where none are given.
-func (s *selection) leaveOneOut(ctx context.Context) (*Result, error) {
+// chose. Where no kernels are given, a race on folds finds the dictionary.
+func (s *race) leaveOneOut(ctx context.Context) error {
 	l, _ := s.data.Size()
 	if s.Groups != nil || s.TimeOrdered {
-		return nil, fault.Input("leaving out single rows is for rows in no order and no groups: use folds")
+		return fault.Input("leaving out single rows is for rows in no order and no groups: use folds")
 	}
-	if s.Setting.Model == "sum" || slices.Contains(s.Models, "sum") {
-		return nil, fault.Input("leaving out single rows in closed form is for one output kernel, not for one of each kernel's own: use folds")
+	if s.Setting.Model == learn.Sum || slices.Contains(s.Models, learn.Sum) {
+		return fault.Input("leaving out single rows in closed form is for one output kernel, not for one of each kernel's own: use folds")
 	}
-	s.Repeats = 1
-	if err := s.take(s.data, l); err != nil {
-		return nil, err
+	if s.kernelsOpen() {
+		if err := s.run(ctx); err != nil {
+			return err
+		}
+		p := s.best.Chosen()
+		s.Setting.Kernels, s.arms = p.Kernels, nil
+		if s.Setting.Learn == "" {
+			s.Setting.Learn = p.Learn
+		}
 	}
-	candidates, err := s.candidates(ctx, s.data)
-	if err != nil {
-		return nil, err
+	s.data, s.size, s.folds = s.all, l, 1 // of all samples
+	if err := s.start(ctx); err != nil {
+		return err
 	}
-	s.folds = 1 // of all samples
-	branches, err := s.branches(ctx, candidates)
-	if err != nil {
-		return nil, err
-	}
-	method := s.Method
-	method.Tol, method.Trace = s.Tol, nil
-	s.begin("leaving out each row", open(branches))
+	s.begin("leaving out each row", len(s.arms))
 	var notes []note
-	for _, b := range branches {
-		t, err := s.data.Train(ctx, b.Kernels, learn.All)
+	for _, a := range s.arms {
+		t, err := s.data.Train(ctx, a.Kernels, learn.All)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		leaver, ok := t.(learn.Leaver)
 		if !ok {
-			return nil, fault.Input("leaving out single rows is for data in memory: use folds")
+			return fault.Input("leaving out single rows is for data in memory: use folds")
 		}
 		refits, err := leaver.LeaveOut()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.constant = [][]float64{refits.Constant().Errors.Each(s.Metric)}
-		err = method.LeaveOut(ctx, t, refits, b.Setting, b.lambdas, func(i int, r *learn.Refits) {
-			b.errors[i][0] = r.Errors.Each(s.Metric)
-			if !math.IsNaN(learn.Mean(b.errors[i][0])) {
+		err = s.Method.LeaveOut(ctx, t, refits, a.Setting, a.lambdas, func(i int, r *learn.Refits) {
+			a.errors[i][0] = r.Errors.Each(s.Metric)
+			if !math.IsNaN(learn.Mean(a.errors[i][0])) {
 				notes = append(notes, note{standardError(r, s.Metric), r.Freedom})
 			}
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
+		s.step(1)
 	}
-	r, err := s.summarize(branches, []int{0})
+	r, err := s.summarize([]int{0})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(notes) != len(r.Points) {
-		return nil, fmt.Errorf("leaving out each row: %d of %d settings have errors", len(notes), len(r.Points))
+		return fmt.Errorf("leaving out each row: %d of %d settings have errors", len(notes), len(r.Points))
 	}
 	for i, n := range notes {
 		r.Points[i].StdErr, r.Points[i].Freedom = n.stdErr, n.freedom
@@ -78,7 +78,8 @@ func (s *selection) leaveOneOut(ctx context.Context) (*Result, error) {
 	if s.OneSE {
 		r.Best = s.steadier(r.Points, r.Best)
 	}
-	return r, nil
+	s.best = r
+	return nil
 }
 
 // note is what a point of leaving out each row has beside its error.

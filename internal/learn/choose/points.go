@@ -1,4 +1,4 @@
-// This file ranks settings by their errors on the folds, and gives up those that are clearly worse.
+// This file scores arms on the folds, tests differences, and applies the last rule.
 
 package choose
 
@@ -12,41 +12,42 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/internal/learn"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 )
 
 // summarize makes points of the settings that all of some folds have tried, and chooses.
-func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) {
-	if folds = s.telling(folds); len(folds) == 0 {
+func (s *race) summarize(folds []int) (*Result, error) {
+	if folds = s.informative(folds); len(folds) == 0 {
 		return nil, fault.Input("cross-validation: no fold hides a target that the others have values of")
 	}
-	r := &Result{Metric: s.Metric, Folds: len(folds)}
+	r := &Result{Metric: s.Metric, Folds: len(folds), samples: s.size}
 	var errors [][]float64 // of each point, on each fold
 	var means [][]int
 	least := math.Inf(1)
-	for _, b := range branches {
-		for i, lambda := range b.lambdas {
-			p := Point{Kernels: b.Kernels, Norm: b.Norm, Learn: b.Learn, Model: cmp.Or(b.Model, "product"), Tau: b.Tau, Lambda: lambda}
+	for _, a := range s.arms {
+		for i, lambda := range a.lambdas {
+			p := Point{Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: cmp.Or(a.Model, learn.Product), Tau: a.Tau, Lambda: lambda}
 			for _, f := range folds {
-				p.Folds = append(p.Folds, learn.Mean(b.errors[i][f]))
+				p.Folds = append(p.Folds, learn.Mean(a.errors[i][f]))
 			}
 			if slices.ContainsFunc(p.Folds, math.IsNaN) {
 				continue
 			}
 			p.Mean, p.StdErr = meanAndError(p.Folds)
-			served, worth := s.served(b.errors[i], folds)
-			if v := s.score(served); v < least {
+			mixed, predicted := s.withMeans(a.errors[i], folds)
+			// Where the mean predicts all targets of both, the errors themselves decide.
+			v := s.score(mixed)
+			if v < least || v == least && s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
 				least, r.Best = v, len(r.Points)
 			}
-			r.Points, errors, means = append(r.Points, p), append(errors, served), append(means, s.lost(worth))
+			r.Points, errors, means = append(r.Points, p), append(errors, mixed), append(means, s.byMean(predicted))
 		}
 	}
 	if len(r.Points) == 0 {
 		return nil, fmt.Errorf("cross-validation: no setting gave finite errors on all folds")
 	}
 	for _, f := range folds {
-		r.Constant = append(r.Constant, learn.Mean(s.constant[f]))
+		r.Constant += learn.Mean(s.constant[f]) / float64(len(folds))
 	}
 	if s.Kernels == nil {
 		r.Best = s.simplest(r.Points, errors, r.Best)
@@ -58,48 +59,49 @@ func (s *selection) summarize(branches []*branch, folds []int) (*Result, error) 
 	return r, nil
 }
 
-// telling are those of some folds that hide a cell of a target which their training samples have values of.
-func (s *selection) telling(folds []int) []int {
+// informative are those of some folds that hide a cell of a target which their training samples have values of.
+func (s *race) informative(folds []int) []int {
 	return slices.DeleteFunc(slices.Clone(folds), func(f int) bool { return math.IsNaN(learn.Mean(s.constant[f])) })
 }
 
-// served is the metric, on each of some telling folds, of a setting that predicts the targets for which it
-// is better than a model without kernels, which predicts the others. It is nil where a fold has
-// no errors. worth says which targets the setting predicts: those for which it is better by
-// defaults.Hopeless standard errors, or by one where it is better by Hopeless for all together.
-func (s *selection) served(each [][]float64, folds []int) (errors []float64, worth []bool) {
-	worth, folds = make([]bool, len(s.constant[folds[0]])), s.telling(folds)
+// withMeans is the metric, on each of some informative folds, of a setting that predicts the targets for which it
+// is better than the mean of the training targets, which predicts the others. It is nil where a fold has
+// no errors. predicted says which targets the setting predicts: those for which it is better beyond doubt, or by one standard
+// error where it is better beyond doubt for all together.
+func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predicted []bool) {
+	predicted = make([]bool, len(s.constant[folds[0]]))
 	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {
-		return nil, worth
+		return nil, predicted
 	}
-	enough := defaults.Hopeless
-	if s.advantage(folds, func(f int) (a, b float64) { return learn.Mean(each[f]), learn.Mean(s.constant[f]) }) > enough {
-		enough = 1
+	enough := doubt
+	if s.margin(folds, doubt, func(f int) (a, b float64) { return learn.Mean(s.constant[f]), learn.Mean(each[f]) }) > 0 {
+		enough = closeCall
 	}
-	for k := range worth {
-		worth[k] = s.advantage(folds, func(f int) (a, b float64) { return each[f][k], s.constant[f][k] }) > enough
+	for k := range predicted {
+		predicted[k] = s.margin(folds, enough, func(f int) (a, b float64) { return s.constant[f][k], each[f][k] }) > 0
 	}
 	for _, f := range folds {
 		mixed := slices.Clone(s.constant[f])
 		for k, e := range each[f] {
-			if worth[k] {
+			if predicted[k] {
 				mixed[k] = e
 			}
 		}
 		errors = append(errors, learn.Mean(mixed))
 	}
-	return errors, worth
+	return errors, predicted
 }
 
-// advantage is by how many standard errors of the difference the errors a are less than b, where both are known.
+// margin is by how much more than so many standard errors of the difference the errors a exceed b, where both are known; of one
+// fold there is no standard error.
 // Folds share training samples: with J folds, each of which tests the part p/(1+p) of the
 // samples, the variance of the mean is (1/J + p) times that of a difference.
 // (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003.)
-func (s *selection) advantage(folds []int, errors func(f int) (a, b float64)) float64 {
+func (s *race) margin(folds []int, standardErrors float64, errors func(f int) (a, b float64)) float64 {
 	var d []float64
 	for _, f := range folds {
 		a, b := errors(f)
-		if v := s.value(b) - s.value(a); !math.IsNaN(v) {
+		if v := s.value(a) - s.value(b); !math.IsNaN(v) {
 			d = append(d, v)
 		}
 	}
@@ -107,20 +109,26 @@ func (s *selection) advantage(folds []int, errors func(f int) (a, b float64)) fl
 	case 0:
 		return 0
 	case 1:
-		return math.Inf(int(math.Copysign(1, d[0])))
+		return d[0]
 	}
 	mean, sd := stat.MeanStdDev(d, nil)
-	if mean == 0 {
-		return 0
-	}
-	return mean / (sd * math.Sqrt(1/float64(len(d))+1/float64(max(s.round()-1, 1))))
+	return mean - standardErrors*sd*math.Sqrt(1/float64(len(d))+1/float64(max(s.folds/max(s.Repeats, 1)-1, 1)))
 }
 
-// lost lists the targets that are not worth learning. Accuracy is of all together.
-func (s *selection) lost(worth []bool) (targets []int) {
+// worse reports whether the errors a exceed b on all folds together by more than so many standard errors.
+func (s *race) worse(a, b []float64, standardErrors float64) bool {
+	all := make([]int, len(a))
+	for f := range all {
+		all[f] = f
+	}
+	return s.margin(all, standardErrors, func(f int) (float64, float64) { return a[f], b[f] }) > 0
+}
+
+// byMean lists the targets that are not predicted better than by their mean. Accuracy is of all together.
+func (s *race) byMean(predicted []bool) (targets []int) {
 	_, n := s.data.Size()
 	for k := range n {
-		if !worth[min(k, len(worth)-1)] {
+		if !predicted[min(k, len(predicted)-1)] {
 			targets = append(targets, k)
 		}
 	}
@@ -131,7 +139,7 @@ func (s *selection) lost(worth []bool) (targets []int) {
 // logarithm of the error, or of the error itself where larger is better. A fold
 // that is hard for all settings then counts as much as one that is easy. It is
 // +Inf when an error is not known.
-func (s *selection) score(folds []float64) float64 {
+func (s *race) score(folds []float64) float64 {
 	var sum float64
 	for _, e := range folds {
 		sum += s.value(e)
@@ -143,30 +151,30 @@ func (s *selection) score(folds []float64) float64 {
 }
 
 // value is what score averages.
-func (s *selection) value(e float64) float64 {
+func (s *race) value(e float64) float64 {
 	if s.Metric == "accuracy" {
 		return -e
 	}
 	return math.Log(math.Max(e, math.SmallestNonzeroFloat64))
 }
 
-// simplest is, of the points that are worse than the best by at most one standard error of the difference, the best of
+// simplest is the last rule: of the points that are worse than the best by at most one standard error of the difference, the best of
 // those with fixed weights, or else, unless the caller asked which model is better, of those with one L. errors are those
 // of each point on each fold.
-func (s *selection) simplest(points []Point, errors [][]float64, best int) int {
+func (s *race) simplest(points []Point, errors [][]float64, best int) int {
 	rank := func(i int) int {
-		switch set := (learn.Setting{Learn: points[i].Learn}); {
-		case points[i].Model == "sum" && s.Models == nil:
+		switch {
+		case points[i].Model == learn.Sum && s.Models == nil:
 			return 2
-		case set.Learns("eta"):
+		case points[i].Learn.Weights():
 			return 1
 		}
 		return 0
 	}
-	simplest, folds := best, upTo(len(errors[best]))
+	simplest := best
 	for i := range points {
 		simpler := cmp.Or(cmp.Compare(rank(i), rank(simplest)), cmp.Compare(s.score(errors[i]), s.score(errors[simplest]))) < 0
-		if simpler && s.advantage(folds, func(f int) (a, b float64) { return errors[best][f], errors[i][f] }) <= 1 {
+		if simpler && !s.worse(errors[i], errors[best], closeCall) {
 			simplest = i
 		}
 	}
@@ -174,7 +182,7 @@ func (s *selection) simplest(points []Point, errors [][]float64, best int) int {
 }
 
 // steadier is the point of largest λ on the branch of the best that is within its standard error.
-func (s *selection) steadier(points []Point, best int) int {
+func (s *race) steadier(points []Point, best int) int {
 	b := points[best]
 	at := best
 	for i, p := range points {
@@ -203,73 +211,4 @@ func meanAndError(v []float64) (mean, se float64) {
 	}
 	mean, sd := stat.MeanStdDev(small, nil)
 	return math.Ldexp(mean, e), math.Ldexp(stat.StdErr(sd, float64(len(v))), e)
-}
-
-// soFar summarizes the folds that are complete, or where none is and nothing was compared
-// before, those that have errors; nil where no setting has been tried on all of them.
-func (s *selection) soFar(branches []*branch, complete []bool) *Result {
-	known := func(f int) bool {
-		return slices.ContainsFunc(branches, func(b *branch) bool {
-			return slices.ContainsFunc(b.errors, func(e [][]float64) bool { return e[f] != nil })
-		})
-	}
-	var folds, begun []int
-	for f, done := range complete {
-		if done {
-			folds = append(folds, f)
-		}
-		if known(f) {
-			begun = append(begun, f)
-		}
-	}
-	if folds == nil && s.last == nil {
-		folds = begun
-	}
-	if folds == nil {
-		return nil
-	}
-	r, err := s.summarize(branches, folds)
-	if err != nil {
-		return nil
-	}
-	return r
-}
-
-// narrow drops the branches, and values of λ, that the first folds show to be worse.
-func (s *selection) narrow(branches []*branch, folds int) {
-	first := upTo(folds)
-	at := make([]int, len(branches)) // of the best λ of each branch
-	errors := make([][]float64, len(branches))
-	best := -1
-	for k, b := range branches {
-		at[k], b.score = -1, math.Inf(1)
-		for i := range b.lambdas {
-			e, _ := s.served(b.errors[i], first)
-			if v := s.score(e); v < b.score {
-				at[k], b.score, errors[k] = i, v, e
-			}
-		}
-		if at[k] >= 0 && (best < 0 || b.score < branches[best].score) {
-			best = k
-		}
-	}
-	if best < 0 {
-		return
-	}
-	for k, b := range branches {
-		lost := at[k] < 0 || s.worse(errors[k], errors[best])
-		for i := range b.dropped {
-			b.dropped[i] = b.dropped[i] || lost || i < at[k]-defaults.Beside || i > at[k]+defaults.Beside
-		}
-	}
-}
-
-// worse reports whether the errors a exceed b by more than the noise between folds.
-func (s *selection) worse(a, b []float64) bool {
-	d := make([]float64, len(a))
-	for f := range d {
-		d[f] = s.value(a[f]) - s.value(b[f])
-	}
-	mean, se := meanAndError(d)
-	return mean > defaults.Slack && mean > defaults.Hopeless*se
 }

@@ -5,23 +5,24 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/samples"
 )
 
-// TestParts compares on growing parts of many samples, each of which holds the one before, with
+// TestRungs compares on growing parts of many samples, each of which holds the one before, with
 // the groups of its samples.
-func TestParts(t *testing.T) {
-	const l = 2*defaults.RaceFrom + 100
+func TestRungs(t *testing.T) {
+	const l = 4*firstSamples + 100
 	x, y := blas.NewGeneral(l, 1), blas.NewGeneral(l, 1)
 	groups := make([]int, l)
 	for i := range l {
@@ -32,21 +33,18 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	spy := &sampled{Sampler: d}
-	s := &selection{Job: Job{Options: Options{Metric: "mse", Folds: 3, Groups: groups}}}
-	sizes := s.sizes(spy)
-	if want := []int{l / 2, l}; !slices.Equal(sizes, want) {
-		t.Fatalf("sizes %v, want %v", sizes, want)
+	s := &race{Job: Job{Options: Options{Metric: "mse", Folds: 3, Groups: groups}}, all: spy}
+	list, last := s.rungs()
+	if len(list) != 3 || list[0].samples != l/4 || list[1].samples != l/2 || list[2].samples != l || last != nil {
+		t.Fatalf("rungs %v, %v", list, last)
 	}
-	for _, size := range sizes {
-		if err := s.take(spy, size); err != nil {
+	for _, r := range list {
+		if err := s.take(spy, r); err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := s.data.Size(); got != size || len(s.constant) != 3 {
-			t.Errorf("%d samples and %d folds, want %d and 3", got, len(s.constant), size)
+		if got, _ := s.data.Size(); got != r.samples || len(s.constant) != 3 {
+			t.Errorf("%d samples and %d folds, want %d and 3", got, len(s.constant), r.samples)
 		}
-	}
-	if err := s.take(spy, l-1); err != nil {
-		t.Fatal(err)
 	}
 	small, large := spy.rows[0], spy.rows[1]
 	for _, i := range small {
@@ -56,27 +54,16 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// sampled keeps which samples were asked for.
-type sampled struct {
-	learn.Sampler
-	rows [][]int
-}
-
-func (s *sampled) Sample(rows []int) (learn.Data, error) {
-	s.rows = append(s.rows, rows)
-	return s.Sampler.Sample(rows)
-}
-
-// TestServed uses a setting for the targets that it predicts better than the constant beyond noise.
-func TestServed(t *testing.T) {
+// TestWithMeans uses a setting for the targets that it predicts better than the constant beyond noise.
+func TestWithMeans(t *testing.T) {
 	s := metric("nmse")
 	s.folds = 4
 	s.constant = [][]float64{{1, 1, 1, math.NaN()}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}
 	//                        better everywhere, better by chance, worse, better where it counts
 	each := [][]float64{{.5, .4, 2, math.NaN()}, {.6, 1.3, 2, .5}, {.5, .9, 2, .5}, {.4, 1.2, 2, .5}}
-	errors, worth := s.served(each, []int{0, 1, 2, 3})
-	if want := []bool{true, false, false, true}; !slices.Equal(worth, want) {
-		t.Errorf("worth %v, want %v", worth, want)
+	errors, predicted := s.withMeans(each, []int{0, 1, 2, 3})
+	if want := []bool{true, false, false, true}; !slices.Equal(predicted, want) {
+		t.Errorf("predicted %v, want %v", predicted, want)
 	}
 	for f, want := range []float64{2.5 / 3, 3.1 / 4, 3.0 / 4, 2.9 / 4} {
 		if math.Abs(errors[f]-want) > 1e-15 {
@@ -84,18 +71,18 @@ func TestServed(t *testing.T) {
 		}
 	}
 	each[2] = nil
-	if errors, _ := s.served(each, []int{0, 1, 2, 3}); errors != nil {
+	if errors, _ := s.withMeans(each, []int{0, 1, 2, 3}); errors != nil {
 		t.Errorf("errors %v of a fold that has none", errors)
 	}
 	s = metric("accuracy")
 	s.folds, s.constant = 2, [][]float64{{.6}, {.5}}
-	if _, worth := s.served([][]float64{{.9}, {.8}}, []int{0, 1}); !worth[0] {
+	if _, predicted := s.withMeans([][]float64{{.9}, {.8}}, []int{0, 1}); !predicted[0] {
 		t.Error("a higher accuracy is not better")
 	}
 }
 
-// A fold that hides the only cell of a target tells nothing, and the others decide.
-func TestTellingFolds(t *testing.T) {
+// A fold that hides the only cell of a target does not count.
+func TestInformativeFolds(t *testing.T) {
 	X, Y := learntest.Wave(9, 1)
 	y := blas.Raw(Y)
 	wide := blas.NewGeneral(9, 2)
@@ -107,12 +94,12 @@ func TestTellingFolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 9}})
+	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 9, Hide: learn.HideCells}})
 	if err != nil || r.Folds != 8 || len(r.Points[r.Best].Folds) != 8 || !(r.Points[r.Best].Mean > 0) {
 		t.Errorf("%v", err)
 	}
 	s := against(t, math.NaN(), math.NaN())
-	if _, err := s.summarize(nil, upTo(2)); !errors.Is(err, fault.ErrInput) {
+	if _, err := s.summarize([]int{0, 1}); !errors.Is(err, fault.ErrInput) {
 		t.Errorf("no fold tells: %v", err)
 	}
 }
@@ -163,45 +150,116 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// batches is rows that were measured twenty at a time: two inputs and the target have an offset in each batch.
-func batches(l int, seed uint64) (X, Y blas.General) {
-	rng := rand.New(rand.NewPCG(seed, 4))
-	X, Y = blas.NewGeneral(l, 4), blas.NewGeneral(l, 1)
-	var offset [3]float64
-	for i := range l {
-		for k := range offset {
-			if i%20 == 0 {
-				offset[k] = rng.NormFloat64()
-			}
-		}
-		row := blas.Row(X, i)
-		row[0], row[1] = offset[0]+0.05*rng.NormFloat64(), offset[1]+0.05*rng.NormFloat64()
-		row[2], row[3] = 0.3*rng.NormFloat64(), 0.3*rng.NormFloat64()
-		Y.Data[i] = offset[2] + row[2] + 0.1*rng.NormFloat64()
-	}
-	return X, Y
+// slow is rows whose regression takes all the time that is left after so many dictionaries.
+type slow struct {
+	*samples.Rows
+	left atomic.Int64
 }
 
-// TestAdjacent deals rows to folds in blocks where they are like their neighbours, and not where the same rows are shuffled.
-func TestAdjacent(t *testing.T) {
-	const l = 480
-	for seed := range uint64(3) {
-		X, Y := batches(l, seed)
-		order := rand.New(rand.NewPCG(seed, 9)).Perm(l)
-		for name, rows := range map[string][]int{"by batch": nil, "shuffled": order} {
-			x, y := X, Y
-			if rows != nil {
-				x, y = columns.Rows(X, rows), columns.Rows(Y, rows)
-			}
-			d, err := samples.NewRows(x, y, samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := &selection{}
-			times, sure, err := s.adjacent(t.Context(), d)
-			if yes := sure && times > defaults.Notable; err != nil || yes != (rows == nil) {
-				t.Errorf("seed %d, rows %s: alike %t, %.3g times the error, %v", seed, name, sure, times, err)
-			}
+func (s *slow) Ridge(fold int) (learn.Ridge, error) {
+	r, err := s.Rows.Ridge(fold)
+	return &slowRidge{r, s}, err
+}
+
+// Sample is the data themselves: all rungs are slow.
+func (s *slow) Sample([]int) (learn.Data, error) { return s, nil }
+
+type slowRidge struct {
+	learn.Ridge
+	data *slow
+}
+
+func (r *slowRidge) Errors(ctx context.Context, specs []string, tau float64, lambdas []float64) ([]learn.Errors, error) {
+	if r.data.left.Add(-1) < 0 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return r.Ridge.Errors(ctx, specs, tau, lambdas)
+}
+
+// TestBudgetKeeps ends the first rung in its middle: the best of what was compared is taken, not the first.
+func TestBudgetKeeps(t *testing.T) {
+	X, Y := learntest.Wave(200, 5)
+	rows, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &slow{Rows: rows}
+	d.left.Store(12)
+	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 5}, Budget: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	least := math.Inf(1)
+	for _, p := range r.Points {
+		kinds[Brief(p.Kernels)] = true
+		least = math.Min(least, p.Mean)
+	}
+	if len(kinds) < 4 || !(r.Chosen().Mean < 1.05*least) || !(least < .6) {
+		t.Errorf("%d dictionaries, least error %g, chosen %+v", len(kinds), least, r.Chosen())
+	}
+}
+
+// TestHide hides rows where a few target cells are missing, and cells where many rows are observed in part.
+func TestHide(t *testing.T) {
+	for name, c := range map[string]struct {
+		missing int
+		opt     Options
+		want    string
+	}{
+		"complete":         {0, Options{Folds: 5}, ""},
+		"five cells":       {5, Options{Folds: 5}, learn.HideRows},
+		"a third of cells": {100, Options{Folds: 5}, learn.HideCells},
+		"as asked":         {5, Options{Folds: 5, Hide: learn.HideCells}, learn.HideCells},
+		"groups":           {100, Options{Folds: 5, Groups: make([]int, 100)}, learn.HideRows},
+		"accuracy":         {100, Options{Folds: 5, Metric: "accuracy"}, learn.HideRows},
+	} {
+		X, Y := learntest.Wave(100, 1)
+		for i := range c.missing {
+			Y.Set(i, i%3, math.NaN())
+		}
+		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &race{Job: Job{Options: c.opt}, data: d}
+		if err := s.check(); err != nil || s.Hide != c.want {
+			t.Errorf("%s: hides %q, want %q: %v", name, s.Hide, c.want, err)
 		}
 	}
+}
+
+// TestWordsInAnyOrder takes l,eta for eta,l, here and in the options of a fit.
+func TestWordsInAnyOrder(t *testing.T) {
+	X, Y := learntest.Wave(60, 5)
+	var points [][]Point
+	for _, words := range []learn.Learned{"eta,l", "l,eta"} {
+		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(t.Context(), d, Job{Options: Options{Folds: 3}, Setting: learn.Setting{Learn: words}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		points = append(points, r.Points)
+		if p := r.Chosen(); p.Learn != learn.Both || len(p.Kernels) == 0 {
+			t.Errorf("%s: %+v", words, p)
+		}
+	}
+	if !reflect.DeepEqual(points[0], points[1]) {
+		t.Error("the order of the words decides")
+	}
+}
+
+// sampled keeps which samples were asked for.
+type sampled struct {
+	learn.Sampler
+	rows [][]int
+}
+
+func (s *sampled) Sample(rows []int) (learn.Data, error) {
+	s.rows = append(s.rows, rows)
+	return s.Sampler.Sample(rows)
 }

@@ -132,6 +132,19 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 	return d, weights, nil
 }
 
+// Outline is Resolve with columns as they are where SPECs ask for learned lengths: weights, diagonals and sizes do not depend on
+// the lengths.
+func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
+	specs = slices.Clone(specs)
+	for i, text := range specs {
+		if s, err := kernel.Parse(text); err == nil && s.Features == lengths.Features {
+			s.Features = "all"
+			specs[i] = s.String()
+		}
+	}
+	return r.Resolve(ctx, specs)
+}
+
 // Groups are the sets of columns that SPECs may refer to, with those that the targets
 // tell where the SPECs do.
 func (r *Resolver) Groups(ctx context.Context, specs []string) ([]kernel.Group, error) {

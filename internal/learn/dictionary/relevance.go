@@ -279,7 +279,7 @@ func leaveOneOut(be blas.Backend, K, Y blas.General) (blas.General, error) {
 	C, best := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
 	least := math.Inf(1)
 	inverse := make([]float64, l)
-	for _, lambda := range defaults.Path(1, defaults.PathPoints) {
+	for _, lambda := range defaults.Path(1) {
 		for i := range l {
 			inverse[i] = 1 / (max(w[i], 0) + lambda*float64(l))
 			for o, v := range blas.Row(VY, i) {

@@ -4,14 +4,11 @@ package samples
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
@@ -24,30 +21,20 @@ type ridge struct {
 	opt    *Options
 	inputs blas.General            // scaled: the rows to train on, then those to test on
 	test   blas.General            // targets of the rows to test on, as they are
-	sums   map[string]blas.General // what has been computed, by SPEC; nil: nothing is kept
+	sums   map[string]blas.General // what has been computed, by SPEC
 }
 
 // Ridge prepares for kernel ridge regression on a fold.
-func (r *Rows) Ridge(fold int, keep bool) (learn.Ridge, error) {
+func (r *Rows) Ridge(fold int) (learn.Ridge, error) {
 	split, err := r.split(fold)
 	if err != nil {
 		return nil, err
 	}
-	Y, test := r.targets(split)
-	known := r.lengths[fold]
-	if sets := len(patterns(Y)); keep && sets > defaults.ScreenPatterns {
-		known = nil
-		split = r.thin(split, math.Cbrt(float64(defaults.ScreenPatterns)/float64(sets)))
-		Y, test = r.targets(split)
-	}
-	c, err := r.code(columns.Rows(r.x, split.Train), Y, known)
+	c, test, err := r.coded(fold)
 	if err != nil {
 		return nil, err
 	}
-	g := &ridge{coded: c, opt: &r.opt, test: test}
-	if keep {
-		g.sums = map[string]blas.General{}
-	}
+	g := &ridge{coded: c, opt: &r.opt, test: test, sums: map[string]blas.General{}}
 	Z, _, err := c.in.Apply(columns.Rows(r.x, split.Test))
 	if err != nil {
 		return nil, err
@@ -56,23 +43,6 @@ func (r *Rows) Ridge(fold int, keep bool) (learn.Ridge, error) {
 	blas.Copy(blas.View(g.inputs, 0, 0, c.Z.Rows, Z.Cols), c.Z)
 	blas.Copy(blas.View(g.inputs, c.Z.Rows, 0, Z.Rows, Z.Cols), Z)
 	return g, nil
-}
-
-// thin keeps a share of the samples of a split, on their sides.
-func (r *Rows) thin(split learn.Split, share float64) learn.Split {
-	out := make([]bool, r.y.Rows)
-	for _, i := range rand.New(rand.NewPCG(r.opt.Seed, 0)).Perm(len(out))[int(share*float64(len(out))):] {
-		out[i] = true
-	}
-	drop := func(idx []int, row func(c int) int) []int {
-		return slices.DeleteFunc(slices.Clone(idx), func(c int) bool { return out[row(c)] })
-	}
-	same := func(i int) int { return i }
-	thin := learn.Split{Train: drop(split.Train, same), Test: drop(split.Test, same)}
-	if split.Hidden != nil {
-		thin.Hidden = drop(split.Hidden, func(c int) int { return c / r.y.Cols })
-	}
-	return thin
 }
 
 // pattern is targets that are observed in the same rows.
@@ -104,7 +74,7 @@ func patterns(Y blas.General) (list []pattern) {
 // cross is K between all samples of the split and those to train on, at the
 // weights that fixed weights have.
 func (r *ridge) cross(ctx context.Context, specs []string) (blas.General, error) {
-	if r.sums == nil || len(specs) == 1 {
+	if len(specs) == 1 {
 		return r.sum(ctx, specs)
 	}
 	K := blas.NewGeneral(r.inputs.Rows, r.Y.Rows)
@@ -146,7 +116,7 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 			return K, fault.From(err)
 		}
 	}
-	if r.sums != nil && len(specs) == 1 {
+	if len(specs) == 1 {
 		r.sums[specs[0]] = K
 	}
 	return K, nil
@@ -155,7 +125,7 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 // Errors are those on the rows to test on for each λ, NaN where a system is singular
 // to working accuracy: with L = ρI the coefficients are C = (ρK + μI)⁻¹Y, on the rows in
 // which a target is observed, and the prediction is ρ·K*·C.
-func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path func(size float64) []float64) ([]learn.Errors, error) {
+func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas []float64) ([]learn.Errors, error) {
 	K, err := r.cross(ctx, specs)
 	if err != nil {
 		return nil, err
@@ -165,11 +135,6 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, path fu
 	if tau > 0 {
 		rho = tau / float64(r.Y.Cols)
 	}
-	var size float64
-	for i := range l {
-		size += K.Data[i*K.Stride+i]
-	}
-	lambdas := path(size / float64(l))
 	all, P := make([]learn.Errors, len(lambdas)), blas.NewGeneral(r.test.Rows, r.test.Cols)
 	judge := func(i int, F blas.General) {
 		if all[i] = learn.Unknown(); F.Data != nil {

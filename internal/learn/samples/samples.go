@@ -61,36 +61,29 @@ func observe(l int, Y blas.General, opt Options) (observed, error) {
 // Size is the number of samples and of targets.
 func (o *observed) Size() (l, n int) { return o.y.Rows, o.y.Cols }
 
-// Cells is the number of target cells that are observed.
-func (o *observed) Cells() int { return o.cells }
+// Cells is the number of target cells that are observed, and of the samples in which some are and some are missing.
+func (o *observed) Cells() (count, partial int) {
+	cells := linop.ObservedCells(o.y)
+	for i := range o.y.Rows {
+		if row := cells.Row(i); slices.Contains(row, true) && slices.Contains(row, false) {
+			partial++
+		}
+	}
+	return o.cells, partial
+}
 
 // missing reports whether a target cell is missing.
 func (o *observed) missing() bool { return o.cells < o.y.Rows*o.y.Cols }
 
 // Split deals the samples, or the cells of their targets, to folds.
 func (o *observed) Split(p learn.Folding) (int, error) {
-	cells := linop.ObservedCells(o.y)
-	if p.Hide == "" && p.Groups == nil && !p.TimeOrdered && inPart(cells) {
-		p.Hide = "cells"
-	}
 	var err error
-	if p.Hide == "cells" {
-		o.splits, err = p.DealCells(cells)
+	if p.Hide == learn.HideCells {
+		o.splits, err = p.DealCells(linop.ObservedCells(o.y))
 	} else {
 		o.splits, err = p.Deal(o.y.Rows)
 	}
 	return len(o.splits), err
-}
-
-// inPart reports whether a row has both observed and missing cells.
-func inPart(cells *linop.Cells) bool {
-	l, _ := cells.Dims()
-	for i := range l {
-		if row := cells.Row(i); slices.Contains(row, true) && slices.Contains(row, false) {
-			return true
-		}
-	}
-	return false
 }
 
 // targets are those of a split to train on, a row for each of Train, and those to test
@@ -273,10 +266,10 @@ type Rows struct {
 	x   blas.General
 	all *coded // all samples, once they were asked for
 
+	parts []*coded // those of each fold to train on, once they were asked for
+
 	sums   learn.Data // of all samples, until a training set is made of them
 	sumsOf []string   // their kernels
-
-	lengths map[int]*dictionary.Learned // of the samples that are not in each fold
 }
 
 // NewRows are the samples with inputs X (l×d) and targets Y (l×n).
@@ -285,21 +278,8 @@ func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
 	if err == nil && X.Cols == 0 {
 		err = fault.Input("X has no columns")
 	}
-	return &Rows{observed: o, x: X, lengths: map[int]*dictionary.Learned{learn.All: {}}}, err
+	return &Rows{observed: o, x: X}, err
 }
-
-// Split deals the samples, or the cells of their targets, to folds.
-func (r *Rows) Split(p learn.Folding) (int, error) {
-	folds, err := r.observed.Split(p)
-	r.lengths = map[int]*dictionary.Learned{learn.All: r.lengths[learn.All]}
-	for f := range folds {
-		r.lengths[f] = new(dictionary.Learned)
-	}
-	return folds, err
-}
-
-// Lengths are the lengths of columns that were learned from the samples that are not in the fold.
-func (r *Rows) Lengths(fold int) dictionary.Lengths { return r.lengths[fold].Lengths() }
 
 // Sample is the data of these samples alone.
 func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
@@ -347,8 +327,8 @@ type coded struct {
 	*dictionary.Resolver
 }
 
-// code learns the maps of inputs and targets from the samples X, Y, and applies them. known are lengths of their columns.
-func (r *Rows) code(X, Y blas.General, known *dictionary.Learned) (c *coded, err error) {
+// code learns the maps of inputs and targets from the samples X, Y, and applies them.
+func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
 	c = new(coded)
 	var about []string
 	if c.out, c.Y, about, err = columns.LearnOutputs(Y, &r.opt.Columns); err != nil {
@@ -365,15 +345,36 @@ func (r *Rows) code(X, Y blas.General, known *dictionary.Learned) (c *coded, err
 	if w := c.in.MissingWarning(missing); w != "" {
 		c.warnings = append(c.warnings, w)
 	}
-	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths, Learned: known}
+	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths}
 	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.Y), opt)
 	return c, nil
+}
+
+// coded codes the samples of a fold to train on, once, and returns its targets to test on.
+func (r *Rows) coded(fold int) (c *coded, test blas.General, err error) {
+	split, err := r.split(fold)
+	if err != nil {
+		return nil, test, err
+	}
+	Y, test := r.targets(split)
+	if c = r.parts[fold]; c == nil {
+		c, err = r.code(columns.Rows(r.x, split.Train), Y)
+		r.parts[fold] = c
+	}
+	return c, test, err
+}
+
+// Split deals the samples, or the cells of their targets, to folds.
+func (r *Rows) Split(p learn.Folding) (int, error) {
+	k, err := r.observed.Split(p)
+	r.parts = make([]*coded, k)
+	return k, err
 }
 
 // everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
-		r.all, err = r.code(r.x, r.y, r.lengths[learn.All])
+		r.all, err = r.code(r.x, r.y)
 	}
 	return r.all, err
 }
@@ -384,7 +385,7 @@ func (r *Rows) Start(ctx context.Context, specs []string) (weights, diagonals []
 	if err != nil {
 		return nil, nil, err
 	}
-	d, weights, err := c.Resolve(ctx, specs)
+	d, weights, err := c.Outline(ctx, specs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -398,7 +399,7 @@ func (r *Rows) Plan(ctx context.Context, specs []string, all bool) (learn.Plan, 
 	if err != nil {
 		return learn.Plan{}, err
 	}
-	d, _, err := c.Resolve(ctx, specs)
+	d, _, err := c.Outline(ctx, specs)
 	if err != nil {
 		return learn.Plan{}, err
 	}
@@ -415,17 +416,12 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 			return nil, err
 		}
 	} else {
-		split, err := r.split(fold)
-		if err != nil {
-			return nil, err
-		}
-		var Y blas.General
-		Y, t.test = r.targets(split)
-		if c, err = r.code(columns.Rows(r.x, split.Train), Y, r.lengths[fold]); err != nil {
+		var err error
+		if c, t.test, err = r.coded(fold); err != nil {
 			return nil, err
 		}
 		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
-			return m.Predict(ctx, dst, columns.Rows(r.x, split.Test))
+			return m.Predict(ctx, dst, columns.Rows(r.x, r.splits[fold].Test))
 		}
 	}
 	t.in, t.out, t.warnings, t.Z, t.Y = c.in, c.out, c.warnings, c.Z, c.Y

@@ -263,12 +263,16 @@ func (d *Data) Size() (l, n int) { return rows(d.sums), d.rows.Outputs }
 // patterns is the number of sums for each fold.
 func (d *Data) patterns() int { return max(len(d.so.Patterns), 1) }
 
-// Cells is the number of target cells that are observed.
-func (d *Data) Cells() (cells int) {
+// Cells is the number of target cells that are observed, and of the samples in which some are and some are missing.
+func (d *Data) Cells() (cells, partial int) {
 	for k := range d.sums {
-		cells += int(d.sums[k].Rows) * observed(&d.sums[k])
+		has := observed(&d.sums[k])
+		cells += int(d.sums[k].Rows) * has
+		if 0 < has && has < d.rows.Outputs {
+			partial += int(d.sums[k].Rows)
+		}
 	}
-	return cells
+	return cells, partial
 }
 
 // observed is the number of targets that rows of the sums have.

@@ -1,0 +1,338 @@
+// This file lists the arms: dictionaries with fixed weights, and what is learned on those that lead.
+
+package choose
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/fault"
+)
+
+// arm is a setting but for λ, and its errors on the samples of the rung.
+type arm struct {
+	learn.Setting
+	closed  bool // only C is learned, by kernels that are exact: one decomposition for all λ
+	lambdas []float64
+	in      []bool        // values of λ that are compared further
+	errors  [][][]float64 // of each λ, of each fold, what the metric averages; nil: not known
+
+	at    int // the best λ when arms were last ranked; -1: none
+	score float64
+	folds []float64 // metric there on each fold
+}
+
+// todo is the values of λ that are compared further and have no error on a fold, and which they are.
+func (a *arm) todo(fold int) (lambdas []float64, at []int) {
+	for i, lambda := range a.lambdas {
+		if a.in[i] && a.errors[i][fold] == nil {
+			lambdas, at = append(lambdas, lambda), append(at, i)
+		}
+	}
+	return lambdas, at
+}
+
+// keep leaves of the path what is at most so many steps from the best.
+func (a *arm) keep(steps int) {
+	for i := range a.in {
+		a.in[i] = a.in[i] && a.at-steps <= i && i <= a.at+steps
+	}
+}
+
+// move carries the arm to other samples, times as many: errors go, and μ = λl stays.
+func (a *arm) move(times float64, folds int) {
+	a.errors = make([][][]float64, len(a.lambdas))
+	for i := range a.errors {
+		a.errors[i] = make([][]float64, folds)
+		if a.Kernels != nil && times != 1 {
+			a.lambdas[i] /= times
+		}
+	}
+}
+
+// open reports whether the user named neither kernels nor λ.
+func (s *race) open() bool { return s.Kernels == nil && s.Setting.Kernels == nil && s.Lambdas == nil }
+
+// start lists the arms of the first rung: what the user gave, or the dictionaries with fixed weights.
+func (s *race) start(ctx context.Context) error {
+	var given [][]string
+	d, ridger := s.data.(learn.Ridger)
+	switch {
+	case s.Kernels != nil:
+		given = s.Kernels
+	case len(s.Setting.Kernels) > 0:
+		given = [][]string{s.Setting.Kernels}
+	case !ridger:
+		given = [][]string{nil}
+	default:
+		for _, k := range bases(len(d.Columns())) {
+			if err := s.add(ctx, k, learn.Nothing, learn.Product, s.norms()[0]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	learned := s.Setting.Learn
+	if learned == "" {
+		learned = learn.Both
+	}
+	models := []learn.Model{s.Setting.Model}
+	if s.Models != nil && learned == learn.Both {
+		models = s.Models
+	}
+	for _, k := range given {
+		for _, norm := range s.norms() {
+			for _, model := range models {
+				if err := s.add(ctx, k, learned, model, norm); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// norms are those to compare.
+func (s *race) norms() []string {
+	switch {
+	case s.Setting.Regularizer != nil:
+		return []string{s.Setting.Regularizer.String()}
+	case s.Norms != nil:
+		return s.Norms
+	case s.Setting.Norm != "":
+		return []string{s.Setting.Norm}
+	case !s.Setting.Learn.Weights() || s.kernelsOpen():
+		return defaults.Norms()[:1] // of fixed weights, all norms are the same
+	}
+	return defaults.Norms()
+}
+
+// kernelsOpen reports whether the race finds the kernels.
+func (s *race) kernelsOpen() bool {
+	_, ridger := s.data.(learn.Ridger)
+	return ridger && s.Kernels == nil && len(s.Setting.Kernels) == 0
+}
+
+// add adds an arm for each τ. It leaves out dictionaries that do not fit into memory.
+func (s *race) add(ctx context.Context, kernels []string, learned learn.Learned, model learn.Model, norm string) error {
+	weights, diagonals, err := s.data.Start(ctx, kernels)
+	if err != nil {
+		return err
+	}
+	for _, tau := range s.Taus {
+		a := &arm{Setting: s.Setting, lambdas: slices.Clone(s.Lambdas)}
+		a.Kernels, a.Norm, a.Tau, a.Learn, a.Model = kernels, norm, tau, learned, model
+		size, err := size(&a.Setting, weights, diagonals)
+		if err != nil {
+			return err
+		}
+		if a.lambdas == nil && size == 0 {
+			return fault.Input("the kernels %s are zero on all samples, as are those of columns that do not vary", Brief(kernels))
+		}
+		if a.lambdas == nil {
+			a.lambdas = defaults.Path(size * s.relative(tau))
+		}
+		_, ridger := s.data.(learn.Ridger)
+		a.closed = ridger && learned == learn.Nothing && dictionary.Exact(kernels)
+		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
+		a.move(1, s.folds)
+		s.arms = append(s.arms, a)
+	}
+	return nil
+}
+
+// size is the mean diagonal of K_η where learning starts: at the weights that are
+// fixed, or those of the norm.
+func size(set *learn.Setting, weights, diagonals []float64) (float64, error) {
+	if weights != nil && !set.Learn.Weights() {
+		return blas.Dot(weights, diagonals), nil
+	}
+	reg := set.Reg()
+	m := len(diagonals)
+	if err := reg.Check(m); err != nil {
+		return 0, fault.Mark(err)
+	}
+	eta := make([]float64, m)
+	reg.Start(eta)
+	var total float64
+	for _, v := range eta {
+		total += v
+	}
+	return total * stat.Mean(diagonals, nil), nil
+}
+
+// relative is τ/n. The path of λ is proportional to it, since only λ/τ matters.
+func (s *race) relative(tau float64) float64 {
+	if tau == 0 {
+		return 1
+	}
+	_, n := s.data.Size()
+	return tau / float64(n)
+}
+
+// learners are the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
+// outputs, L learned, and on dictionaries that leave more to the weights: lengths of columns, and sets of columns. Their paths
+// are what the best dictionaries leave of λ, and end one step further.
+func (s *race) learners(ctx context.Context) error {
+	old, first, last := len(s.arms), defaults.PathPoints, 0
+	var union []string
+	for _, a := range s.arms[:min(united, old)] {
+		first, last = min(first, a.at-3), max(last, a.at+3)
+		for _, k := range a.Kernels {
+			if !slices.Contains(union, k) {
+				union = append(union, k)
+			}
+		}
+	}
+	_, outputs := s.data.Size()
+	both := learn.Both
+	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
+	if outputs == 1 {
+		both, learned = learn.Weights, []learn.Learned{learn.Nothing, learn.Weights}
+	}
+	norm := s.norms()[0]
+	add := func(kernels []string, learned learn.Learned, model learn.Model) error {
+		if given := s.Setting.Learn; given != "" && given != learned || len(kernels) == 0 {
+			return nil
+		}
+		p, err := s.top.Plan(ctx, kernels, true)
+		if err != nil || p.Bytes > float64(s.Method.Limit()) {
+			return err
+		}
+		return s.add(ctx, kernels, learned, model, norm)
+	}
+	for _, what := range learned {
+		if err := add(union, what, learn.Product); err != nil {
+			return err
+		}
+	}
+	inputs := s.data.(learn.Ridger).Columns()
+	for _, kernels := range [][]string{lengths(len(inputs)), append(slices.Clip(union), subspaces(inputs, s.Method.Seed)...)} {
+		if err := add(kernels, both, learn.Product); err != nil {
+			return err
+		}
+	}
+	for _, a := range s.arms[old:] {
+		for i := range a.in {
+			a.in[i] = first <= i && i <= last
+		}
+	}
+	return nil
+}
+
+// bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are, with
+// a length for each column, and by ranks; sums of functions of single columns; both; with and without a linear part.
+func bases(cols int) [][]string {
+	all := [][]string{{linearKernel}, {squareKernel}}
+	for _, kind := range []string{"gaussian", "laplacian"} {
+		for _, w := range []string{"0.25", "0.5", "1", "2", "4"} {
+			k := kind + ":all:median*" + w
+			all = append(all, []string{k}, []string{k, linearKernel})
+		}
+	}
+	if cols == 1 {
+		return all
+	}
+	for _, kind := range []string{"gaussian", "matern32", "laplacian"} {
+		k := kind + ":ard:median"
+		all = append(all, []string{k}, []string{k, linearKernel})
+	}
+	if !defaults.HasEach(cols) {
+		return all
+	}
+	for _, w := range []string{"0.5", "1", "2"} {
+		for _, kind := range []string{"gaussian", "laplacian"} {
+			all = append(all, []string{kind + ":ranks:median*" + w}, []string{kind + ":each:median*" + w, linearKernel})
+		}
+	}
+	return append(all, []string{"gaussian:each:median", "gaussian:all:median*2", linearKernel},
+		[]string{"laplacian:each:median", "laplacian:all:median", linearKernel})
+}
+
+const (
+	linearKernel = "poly:1:all:0" // xᵀz/d: of the size of the others
+	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
+)
+
+// lengths are kernels of three smoothnesses with a length for each column, at three multiples of the lengths, and what
+// adds up functions of single columns.
+func lengths(cols int) []string {
+	list := []string{linearKernel}
+	if cols > 1 {
+		list = append(list, "gaussian:ard:median*0.5,1,2", "matern32:ard:median*0.5,1,2", "laplacian:ard:median*0.5,1,2")
+	}
+	if defaults.HasEach(cols) {
+		list = append(list, "gaussian:each:median*0.5,1,2")
+	}
+	return list
+}
+
+// subsets is the number of random sets of columns, enough for some to have most of the columns that matter.
+const subsets = 24
+
+// subspaces are kernels of two shapes on random sets of the columns, of a third and of two
+// thirds of them in turn. A sparse fit keeps the sets that serve it, and so finds which columns matter together.
+func subspaces(columns []int, seed uint64) []string {
+	cols := len(columns)
+	if cols < 4 || !defaults.HasEach(cols) {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(seed, subsets))
+	var specs []string
+	for k := range subsets {
+		set := rng.Perm(cols)[:max(2, (1+k%2)*cols/3)]
+		slices.Sort(set)
+		text := make([]string, len(set))
+		for k, c := range set {
+			text[k] = strconv.Itoa(columns[c])
+		}
+		list := strings.Join(text, ",")
+		if spec := "laplacian:" + list + ":median*0.5"; !slices.Contains(specs, spec) {
+			specs = append(specs, spec, "gaussian:"+list+":median")
+		}
+	}
+	return specs
+}
+
+// sumWork bounds m·n·(l² + 1000·n²) of a sum that enters, for l samples, m kernels and n outputs: a fit then takes some
+// tenths of a second of processor time (docs/decisions/2026-11-22-sums-tried.md).
+const sumWork = 5e6
+
+// sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path.
+func (s *race) sum(ctx context.Context) error {
+	best := s.arms[0]
+	asked := s.Setting.Model == learn.Sum
+	if !asked && (s.Setting.Model != "" || s.Models != nil || s.Norms != nil || s.Setting.Norm != "" || s.Setting.Regularizer != nil || s.Setting.Learn != "") {
+		return nil
+	}
+	_, diagonals, err := s.data.Start(ctx, best.Kernels)
+	if err != nil {
+		return err
+	}
+	l, n := s.data.Size()
+	m := len(diagonals)
+	if !asked && (n < 2 || m < 2 || float64(m*n)*(float64(l)*float64(l)+1000*float64(n*n)) > sumWork) {
+		return nil
+	}
+	old := len(s.arms)
+	if err := s.add(ctx, best.Kernels, learn.Both, learn.Sum, s.norms()[0]); err != nil {
+		return err
+	}
+	for _, a := range s.arms[old:] {
+		ratio := math.Log10(a.lambdas[0]/best.lambdas[0]) * 2
+		for i := range a.in {
+			a.in[i] = math.Abs(float64(i)-ratio-float64(best.at)) <= 1.5
+		}
+	}
+	return nil
+}

@@ -1,0 +1,598 @@
+// This file runs the race: rungs, fits without each fold, elimination.
+
+package choose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+)
+
+// race is the state of Run.
+type race struct {
+	Job
+	all  learn.Data // all samples
+	top  learn.Data // the largest part on which all arms may be compared
+	data learn.Data // those of the rung
+	from learn.Data // that data is a part of
+	size int        // samples of data
+	arms []*arm     // the best first once they are ranked
+
+	folds    int         // of all repeats
+	constant [][]float64 // errors without kernels: of each fold, what the metric averages
+	complete []bool      // folds on which all arms were compared
+	best     *Result     // of the last rung that has any
+	progress
+}
+
+// rung is a part of the data.
+type rung struct{ samples, targets, repeat int }
+
+// rungs lists the parts that arms are compared on in turn. last are those after which all data are in.
+func (s *race) rungs() (list, last []rung) {
+	l, n := s.all.Size()
+	top := rung{samples: l, targets: n}
+	_, some := s.all.(learn.Sampler)
+	if !some || !s.open() {
+		return s.repeats(top), nil // the user says what to compare, and means all samples
+	}
+	if _, ok := s.all.(learn.Approximator); ok {
+		holds := math.Sqrt(float64(s.Method.Limit()) / bytesPerPair)
+		top.samples = min(l, max(firstSamples, int(min(MostSamples, holds))))
+		if n >= 2*mostTargets && s.Metric != "accuracy" {
+			top.targets = mostTargets
+		}
+	}
+	list = s.repeats(top)
+	for size := top.samples / 2; size >= firstSamples; size /= 2 {
+		list = slices.Insert(list, 0, rung{samples: size, targets: top.targets})
+	}
+	if top.samples < l {
+		last = append(last, rung{samples: l, targets: top.targets})
+	}
+	if top.targets < n {
+		last = append(last, rung{samples: l, targets: n})
+	}
+	return list, last
+}
+
+func (s *race) repeats(r rung) (list []rung) {
+	for r.repeat = range max(s.Repeats, 1) {
+		list = append(list, r)
+	}
+	return list
+}
+
+// run compares arms rung by rung. Arms that learn enter on the first rung of the largest part but one.
+func (s *race) run(ctx context.Context) error {
+	list, last := s.rungs()
+	if err := s.begins(ctx, list[0]); err != nil {
+		return err
+	}
+	enter := 0
+	for k, r := range list {
+		if r.repeat == 0 {
+			enter = max(0, k-1)
+		}
+	}
+	for k, r := range list {
+		if err := s.take(s.top, r); err != nil {
+			return err
+		}
+		if err := s.compare(ctx, r); err != nil {
+			return err
+		}
+		if k == enter && s.kernelsOpen() {
+			if err := s.enterLearners(ctx, r); err != nil {
+				return err
+			}
+		}
+		if k+1 < len(list) {
+			s.eliminate()
+		}
+	}
+	for _, r := range last {
+		if err := s.finish(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begins lists the arms of the first rung.
+func (s *race) begins(ctx context.Context, first rung) (err error) {
+	list, _ := s.rungs()
+	l, n := s.all.Size()
+	s.top = s.all
+	if top := list[len(list)-1]; top.samples < l || top.targets < n {
+		if s.top, err = s.all.(learn.Approximator).Part(s.draw(l, top.samples), s.draw(n, top.targets)); err != nil {
+			return err
+		}
+	}
+	if err := s.take(s.top, first); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
+// enterLearners compares the arms that learn, and then the sum on the best dictionary.
+func (s *race) enterLearners(ctx context.Context, r rung) error {
+	s.rank()
+	if err := s.learners(ctx); err != nil {
+		return err
+	}
+	if s.Setting.Learn != "" && s.Setting.Learn != learn.Nothing || s.Setting.Model == learn.Sum {
+		s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return s.Setting.Learn != "" && a.Learn != s.Setting.Learn })
+	}
+	if err := s.compare(ctx, r); err != nil {
+		return err
+	}
+	s.rank()
+	if err := s.sum(ctx); err != nil {
+		return err
+	}
+	if s.Setting.Model == learn.Sum {
+		s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return a.Model != learn.Sum })
+	}
+	return s.compare(ctx, r)
+}
+
+// take makes a part of the data d what arms are compared on, and deals it to folds.
+// A smaller number of samples takes a part of a larger one.
+func (s *race) take(d learn.Data, r rung) (err error) {
+	if d == s.from && r.samples == s.size {
+		return nil
+	}
+	l, _ := d.Size()
+	f := s.folding()
+	f.Seed = s.Method.Seed
+	if all, _ := s.all.Size(); l < all && f.Groups != nil {
+		f.Groups = learn.Pick(f.Groups, s.draw(all, l))
+	}
+	s.data = d
+	if r.samples < l {
+		rows := s.draw(l, r.samples)
+		if s.data, err = d.(learn.Sampler).Sample(rows); err != nil {
+			return err
+		}
+		f.Groups = learn.Pick(f.Groups, rows)
+	}
+	if s.folds, err = s.data.Split(f); err != nil {
+		return err
+	}
+	s.constant, s.complete = make([][]float64, s.folds), make([]bool, s.folds)
+	for f := range s.constant {
+		e, err := s.data.Constant(f)
+		if err != nil {
+			return fmt.Errorf("fold %d: %w", f+1, err)
+		}
+		s.constant[f] = e.Each(s.Metric)
+	}
+	for _, a := range s.arms {
+		a.move(float64(r.samples)/float64(s.size), s.folds)
+	}
+	s.from, s.size = d, r.samples
+	return nil
+}
+
+// draw returns the numbers of some random samples or targets of so many, ascending. Those of a smaller
+// number are among them. It is nil for all of them.
+func (s *race) draw(of, some int) []int {
+	if some == of {
+		return nil
+	}
+	list := rand.New(rand.NewPCG(s.Method.Seed, uint64(of))).Perm(of)[:some]
+	slices.Sort(list)
+	return list
+}
+
+// compare fits all arms without each fold of the rung, and takes the result.
+func (s *race) compare(ctx context.Context, r rung) error {
+	round := s.folds / max(s.Repeats, 1)
+	from := r.repeat * round
+	at, held, err := s.atOnce(ctx)
+	if err != nil {
+		return err
+	}
+	defer memory.Reserve(held)()
+	own := s.share(from, from+round)
+	todo := 0
+	for _, f := range own {
+		s.complete[f] = false
+		for _, a := range s.arms {
+			lambdas, _ := a.todo(f)
+			todo += len(lambdas)
+		}
+	}
+	s.begin(fmt.Sprintf("comparing settings on %d rows", s.size), todo)
+	fail := make([]error, len(own))
+	for lo := 0; lo < len(own) && ctx.Err() == nil; lo += at {
+		par.For(min(at, len(own)-lo), func(i int) {
+			f := own[lo+i]
+			err := s.fold(ctx, s.arms, f)
+			if err != nil {
+				fail[lo+i] = fmt.Errorf("fold %d: %w", f+1, err)
+			}
+			s.complete[f] = err == nil && ctx.Err() == nil
+		})
+		if ctx.Err() == nil {
+			s.Method.Say("cross-validation on %d rows: %d arms on %d of %d folds", s.size, len(s.arms), own[min(lo+at, len(own))-1]+1, s.folds)
+		}
+	}
+	if ctx.Err() != nil {
+		s.soFar()
+		return ctx.Err()
+	}
+	if err := cmp.Or(fail...); err != nil {
+		return err
+	}
+	if err := s.gather(from, from+round); err != nil {
+		return err
+	}
+	s.best, err = s.summarize(s.compared())
+	return err
+}
+
+// compared lists the folds on which all arms were compared.
+func (s *race) compared() (folds []int) {
+	for f, done := range s.complete {
+		if done || s.Ranks != nil {
+			folds = append(folds, f)
+		}
+	}
+	return folds
+}
+
+// soFar takes the result of the folds that are complete, or where none is and nothing was compared
+// before, of those that have errors.
+func (s *race) soFar() {
+	folds := s.compared()
+	begun := folds == nil
+	if begun && s.best == nil {
+		for f := range s.complete {
+			if slices.ContainsFunc(s.arms, func(a *arm) bool {
+				return slices.ContainsFunc(a.errors, func(e [][]float64) bool { return e[f] != nil })
+			}) {
+				folds = append(folds, f)
+			}
+		}
+	}
+	if folds == nil {
+		return
+	}
+	r, err := s.summarize(folds)
+	if err != nil {
+		return
+	}
+	if begun { // such folds say too little about single targets
+		r.Means = nil
+		for i, p := range r.Points {
+			if s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
+				r.Best = i
+			}
+		}
+	}
+	s.best = r
+}
+
+// least compares the middle of the path of the first arm on one fold, where the time was spent before anything was compared.
+func (s *race) least(ctx context.Context) error {
+	if s.arms == nil {
+		list, _ := s.rungs()
+		if err := s.begins(ctx, list[0]); err != nil {
+			return err
+		}
+	}
+	a := s.arms[0]
+	for i := range a.in {
+		a.in[i] = i == len(a.lambdas)/2
+	}
+	s.begin("comparing settings", 1)
+	if err := s.fold(ctx, s.arms[:1], 0); err != nil {
+		return err
+	}
+	r, err := s.summarize([]int{0})
+	if r != nil {
+		r.Means = nil // one fold says too little
+		s.best = r
+	}
+	return err
+}
+
+// eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left. The
+// others keep the neighbours of their best λ.
+func (s *race) eliminate() {
+	if s.Lambdas != nil || s.Kernels != nil {
+		return
+	}
+	s.rank()
+	leader := s.arms[0]
+	if leader.at < 0 {
+		return
+	}
+	most := max(united, (len(s.arms)+1)/2)
+	kept := s.arms[:0:0]
+	for _, a := range s.arms {
+		if len(kept) < most && a.at >= 0 && !s.worse(a.folds, leader.folds, doubt) {
+			a.keep(1)
+			kept = append(kept, a)
+		}
+	}
+	s.arms = kept
+}
+
+// rank finds the best λ of each arm, and puts the best arms first.
+func (s *race) rank() {
+	folds := s.informative(s.compared())
+	for _, a := range s.arms {
+		a.at, a.score, a.folds = -1, math.Inf(1), nil
+		for i := range a.lambdas {
+			e, _ := s.withMeans(a.errors[i], folds)
+			if v := s.score(e); v < a.score {
+				a.at, a.score, a.folds = i, v, e
+			}
+		}
+	}
+	slices.SortStableFunc(s.arms, func(a, b *arm) int { return cmp.Compare(a.score, b.score) })
+}
+
+// finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels where time
+// and memory allow, and explicit features else.
+func (s *race) finish(ctx context.Context, r rung) error {
+	s.rank()
+	p, steps := s.best.Chosen(), 2
+	if r.samples == s.size {
+		steps = 0
+	}
+	var list []*arm
+	for _, a := range s.arms {
+		chosen := slices.Equal(a.Kernels, p.Kernels) && a.Learn == p.Learn && a.Model == p.Model && a.Tau == p.Tau && a.Norm == p.Norm
+		if chosen || a.Learn == learn.Nothing && p.Learn != learn.Nothing && dictionary.Exact(a.Kernels) && !slices.ContainsFunc(list, func(b *arm) bool { return b.Learn == learn.Nothing }) {
+			a.keep(steps)
+			list = append(list, a)
+		}
+	}
+	kernels, err := s.affordable(ctx, p.Kernels)
+	if err != nil {
+		return err
+	}
+	if !dictionary.Exact(kernels) {
+		list = slices.DeleteFunc(list, func(a *arm) bool { return !slices.Equal(a.Kernels, p.Kernels) || a.Learn != p.Learn })
+		for _, a := range list {
+			a.Kernels = kernels
+		}
+	}
+	for _, a := range list {
+		a.closed = false
+		for i := range a.in { // neighbours of the best come in again
+			a.in[i] = s.Lambdas != nil || a.at-steps <= i && i <= a.at+steps
+		}
+	}
+	s.arms = list
+	l, n := s.all.Size()
+	d := s.all
+	if r.targets < n {
+		if d, err = s.all.(learn.Approximator).Part(nil, s.draw(n, r.targets)); err != nil {
+			return err
+		}
+	}
+	if !dictionary.Exact(kernels) && s.Metric != "accuracy" && !s.TimeOrdered {
+		f := s.folding()
+		if d, err = d.(learn.Approximator).Sums(ctx, kernels, f); err != nil {
+			return err
+		}
+	}
+	s.Repeats = 1
+	if err := s.take(d, rung{samples: l, targets: r.targets}); err != nil {
+		return err
+	}
+	if err := s.compare(ctx, rung{}); err != nil {
+		return err
+	}
+	return nil
+}
+
+// affordable is the kernels, or explicit features of them where exact ones take too long or too much memory.
+func (s *race) affordable(ctx context.Context, kernels []string) ([]string, error) {
+	if d, ok := s.all.(learn.Approximator); ok && s.open() && dictionary.Exact(kernels) {
+		return d.Affordable(ctx, kernels, s.Folds)
+	}
+	return kernels, nil
+}
+
+// extend makes the best setting of a part of the samples or targets one of all.
+func (s *race) extend(ctx context.Context) error {
+	l, n := s.all.Size()
+	p := &s.best.Points[s.best.Best]
+	if p.Learn == learn.Nothing && s.Setting.Learn != "" {
+		p.Learn = s.Setting.Learn
+	}
+	if s.Setting.Model == learn.Sum {
+		p.Model = learn.Sum
+	}
+	if s.best.samples < l {
+		p.Lambda *= float64(s.best.samples) / float64(l)
+		var err error
+		if p.Kernels, err = s.affordable(ctx, p.Kernels); err != nil {
+			return err
+		}
+	}
+	if _, some := s.data.Size(); some < n {
+		s.best.Means = nil
+	}
+	return nil
+}
+
+// fold fits the arms without a fold, and records the errors on it.
+func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
+	record := func(a *arm, i int, e learn.Errors) {
+		a.errors[i][f] = known(e.Each(s.Metric))
+		s.better(learn.Mean(a.errors[i][f]))
+		s.step(1)
+	}
+	if err := s.foldClosed(ctx, arms, f, record); err != nil {
+		return err
+	}
+	var t learn.Training
+	var kernels []string
+	for _, a := range arms {
+		lambdas, at := a.todo(f)
+		if a.closed || len(lambdas) == 0 {
+			continue
+		}
+		if t == nil || !slices.Equal(a.Kernels, kernels) {
+			t, kernels = nil, a.Kernels // the old matrices go before the new ones come
+			var err error
+			t, err = s.data.Train(ctx, kernels, f)
+			if s.skips(err) {
+				t = nil
+				s.step(len(lambdas))
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		least, tried := math.Inf(1), 0
+		method := s.Method
+		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
+			method.Solver = "" // Method names that of the sum
+		}
+		err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
+			record(a, at[k], e)
+			tried++
+			least = math.Min(least, e.NMSE)
+			return s.Lambdas == nil && !(e.NMSE <= tooHigh*least)
+		})
+		if err != nil {
+			return err
+		}
+		s.step(len(lambdas) - tried)
+	}
+	return nil
+}
+
+// foldClosed is fold for the arms that one decomposition serves.
+func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(a *arm, i int, e learn.Errors)) (err error) {
+	var r learn.Ridge
+	for _, a := range arms {
+		lambdas, at := a.todo(f)
+		if !a.closed || len(lambdas) == 0 {
+			continue
+		}
+		if r == nil {
+			if r, err = s.data.(learn.Ridger).Ridge(f); err != nil {
+				return err
+			}
+		}
+		e, err := r.Errors(ctx, a.Kernels, a.Tau, lambdas)
+		if s.skips(err) {
+			s.step(len(lambdas))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for k := range at {
+			record(a, at[k], e[k])
+		}
+	}
+	return nil
+}
+
+// skips reports whether the error only says that a fold has too few rows or values for a dictionary of the race's own.
+func (s *race) skips(err error) bool {
+	return errors.Is(err, kernel.ErrConstant) && len(s.Setting.Kernels) == 0 && s.Kernels == nil
+}
+
+// known is the errors, nil where none is a number.
+func known(errors []float64) []float64 {
+	if !slices.ContainsFunc(errors, func(e float64) bool { return !math.IsNaN(e) }) {
+		return nil
+	}
+	return errors
+}
+
+// share lists the folds that this rank works on.
+func (s *race) share(from, to int) (own []int) {
+	for f := from; f < to; f++ {
+		if s.Ranks == nil || f%s.Ranks.Size() == s.Ranks.Rank() {
+			own = append(own, f)
+		}
+	}
+	return own
+}
+
+// gather exchanges the errors on the folds between the ranks.
+func (s *race) gather(from, to int) error {
+	if s.Ranks == nil || s.Ranks.Size() == 1 {
+		return nil
+	}
+	for _, a := range s.arms {
+		for _, errors := range a.errors {
+			for f := from; f < to; f++ {
+				sum := make([]float64, len(s.constant[f]))
+				switch {
+				case f%s.Ranks.Size() != s.Ranks.Rank():
+				case errors[f] == nil:
+					sum = slices.Repeat([]float64{math.NaN()}, len(sum))
+				default:
+					copy(sum, errors[f])
+				}
+				if err := s.Ranks.Allreduce(sum); err != nil {
+					return fmt.Errorf("exchanging the errors of the folds: %w", err)
+				}
+				errors[f] = known(sum)
+			}
+		}
+	}
+	return nil
+}
+
+// atOnce is the number of folds that fit into memory at the same time, and the bytes that they hold.
+func (s *race) atOnce(ctx context.Context) (at int, held float64, err error) {
+	var need learn.Plan
+	specs := map[string]bool{}
+	for k, a := range s.arms {
+		if a.closed {
+			for _, spec := range a.Kernels {
+				specs[spec] = true
+			}
+			continue
+		}
+		if k > 0 && slices.Equal(a.Kernels, s.arms[k-1].Kernels) {
+			continue
+		}
+		p, err := s.data.Plan(ctx, a.Kernels, false)
+		if err != nil {
+			return 0, 0, err
+		}
+		if p.Bytes > need.Bytes {
+			need = p
+		}
+	}
+	// A cross-Gram matrix of every SPEC, and four more to add them up and to solve.
+	if closed := 8 * float64(len(specs)+4) * float64(s.size) * float64(s.size); len(specs) > 0 && closed > need.Bytes {
+		need = learn.Plan{Bytes: closed}
+	}
+	if need.Bytes == 0 {
+		return 1, 0, nil
+	}
+	if need.What != "" {
+		if err := s.Method.Announce(need); err != nil {
+			return 0, 0, err
+		}
+	}
+	at = int(max(1, min(float64(par.Threads()), float64(s.Method.Limit())/need.Bytes)))
+	return at, float64(at) * need.Held, nil
+}
