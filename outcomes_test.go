@@ -569,7 +569,7 @@ func compare(t *testing.T, got, want *outcome, w within) {
 	if a, b := got.Certificate, want.Certificate; a != nil {
 		near("objective, λ and τ", w.objective, []float64{a.Objective, a.Lambda, a.Tau}, []float64{b.Objective, b.Lambda, b.Tau})
 		near("gaps", math.Max(w.objective, 1e-9), []float64{1, a.RelativeGap, a.GapEta / b.Objective, a.GapL / b.Objective}, []float64{1, b.RelativeGap, b.GapEta / b.Objective, b.GapL / b.Objective})
-		same("settings", []string{a.Norm, a.Learn, a.Solver}, []string{b.Norm, b.Learn, b.Solver})
+		same("settings", []string{a.Norm, string(a.Learn), a.Solver}, []string{b.Norm, string(b.Learn), b.Solver})
 		if a.Converged != b.Converged || a.Tol != b.Tol || a.Samples != b.Samples || a.Seed != b.Seed {
 			t.Errorf("certificate %+v, recorded %+v", a, b)
 		}

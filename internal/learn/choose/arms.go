@@ -264,17 +264,12 @@ const (
 	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
 )
 
-// lengths are kernels of three smoothnesses with a length for each column, at three multiples of the lengths, and what
-// adds up functions of single columns.
+// lengths are kernels of three smoothnesses with a length for each column, at three multiples of the lengths.
 func lengths(cols int) []string {
-	list := []string{linearKernel}
-	if cols > 1 {
-		list = append(list, "gaussian:ard:median*0.5,1,2", "matern32:ard:median*0.5,1,2", "laplacian:ard:median*0.5,1,2")
+	if cols == 1 {
+		return nil
 	}
-	if defaults.HasEach(cols) {
-		list = append(list, "gaussian:each:median*0.5,1,2")
-	}
-	return list
+	return []string{"gaussian:ard:median*0.5,1,2", "matern32:ard:median*0.5,1,2", "laplacian:ard:median*0.5,1,2", linearKernel}
 }
 
 // subsets is the number of random sets of columns, enough for some to have most of the columns that matter.
@@ -306,7 +301,7 @@ func subspaces(columns []int, seed uint64) []string {
 
 // sumWork bounds m·n·(l² + 1000·n²) of a sum that enters, for l samples, m kernels and n outputs: a fit then takes some
 // tenths of a second of processor time (docs/decisions/2026-11-22-sums-tried.md).
-const sumWork = 5e6
+const sumWork = 1e6
 
 // sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path.
 func (s *race) sum(ctx context.Context) error {

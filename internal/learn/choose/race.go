@@ -5,7 +5,6 @@ package choose
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,7 +14,6 @@ import (
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
-	"github.com/iokl/iokl/kernel"
 )
 
 // race is the state of Run.
@@ -431,168 +429,4 @@ func (s *race) extend(ctx context.Context) error {
 		s.best.Means = nil
 	}
 	return nil
-}
-
-// fold fits the arms without a fold, and records the errors on it.
-func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
-	record := func(a *arm, i int, e learn.Errors) {
-		a.errors[i][f] = known(e.Each(s.Metric))
-		s.better(learn.Mean(a.errors[i][f]))
-		s.step(1)
-	}
-	if err := s.foldClosed(ctx, arms, f, record); err != nil {
-		return err
-	}
-	var t learn.Training
-	var kernels []string
-	for _, a := range arms {
-		lambdas, at := a.todo(f)
-		if a.closed || len(lambdas) == 0 {
-			continue
-		}
-		if t == nil || !slices.Equal(a.Kernels, kernels) {
-			t, kernels = nil, a.Kernels // the old matrices go before the new ones come
-			var err error
-			t, err = s.data.Train(ctx, kernels, f)
-			if s.skips(err) {
-				t = nil
-				s.step(len(lambdas))
-				continue
-			}
-			if err != nil {
-				return err
-			}
-		}
-		least, tried := math.Inf(1), 0
-		method := s.Method
-		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
-			method.Solver = "" // Method names that of the sum
-		}
-		err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
-			record(a, at[k], e)
-			tried++
-			least = math.Min(least, e.NMSE)
-			return s.Lambdas == nil && !(e.NMSE <= tooHigh*least)
-		})
-		if err != nil {
-			return err
-		}
-		s.step(len(lambdas) - tried)
-	}
-	return nil
-}
-
-// foldClosed is fold for the arms that one decomposition serves.
-func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(a *arm, i int, e learn.Errors)) (err error) {
-	var r learn.Ridge
-	for _, a := range arms {
-		lambdas, at := a.todo(f)
-		if !a.closed || len(lambdas) == 0 {
-			continue
-		}
-		if r == nil {
-			if r, err = s.data.(learn.Ridger).Ridge(f); err != nil {
-				return err
-			}
-		}
-		e, err := r.Errors(ctx, a.Kernels, a.Tau, lambdas)
-		if s.skips(err) {
-			s.step(len(lambdas))
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for k := range at {
-			record(a, at[k], e[k])
-		}
-	}
-	return nil
-}
-
-// skips reports whether the error only says that a fold has too few rows or values for a dictionary of the race's own.
-func (s *race) skips(err error) bool {
-	return errors.Is(err, kernel.ErrConstant) && len(s.Setting.Kernels) == 0 && s.Kernels == nil
-}
-
-// known is the errors, nil where none is a number.
-func known(errors []float64) []float64 {
-	if !slices.ContainsFunc(errors, func(e float64) bool { return !math.IsNaN(e) }) {
-		return nil
-	}
-	return errors
-}
-
-// share lists the folds that this rank works on.
-func (s *race) share(from, to int) (own []int) {
-	for f := from; f < to; f++ {
-		if s.Ranks == nil || f%s.Ranks.Size() == s.Ranks.Rank() {
-			own = append(own, f)
-		}
-	}
-	return own
-}
-
-// gather exchanges the errors on the folds between the ranks.
-func (s *race) gather(from, to int) error {
-	if s.Ranks == nil || s.Ranks.Size() == 1 {
-		return nil
-	}
-	for _, a := range s.arms {
-		for _, errors := range a.errors {
-			for f := from; f < to; f++ {
-				sum := make([]float64, len(s.constant[f]))
-				switch {
-				case f%s.Ranks.Size() != s.Ranks.Rank():
-				case errors[f] == nil:
-					sum = slices.Repeat([]float64{math.NaN()}, len(sum))
-				default:
-					copy(sum, errors[f])
-				}
-				if err := s.Ranks.Allreduce(sum); err != nil {
-					return fmt.Errorf("exchanging the errors of the folds: %w", err)
-				}
-				errors[f] = known(sum)
-			}
-		}
-	}
-	return nil
-}
-
-// atOnce is the number of folds that fit into memory at the same time, and the bytes that they hold.
-func (s *race) atOnce(ctx context.Context) (at int, held float64, err error) {
-	var need learn.Plan
-	specs := map[string]bool{}
-	for k, a := range s.arms {
-		if a.closed {
-			for _, spec := range a.Kernels {
-				specs[spec] = true
-			}
-			continue
-		}
-		if k > 0 && slices.Equal(a.Kernels, s.arms[k-1].Kernels) {
-			continue
-		}
-		p, err := s.data.Plan(ctx, a.Kernels, false)
-		if err != nil {
-			return 0, 0, err
-		}
-		if p.Bytes > need.Bytes {
-			need = p
-		}
-	}
-	// A cross-Gram matrix of every SPEC, and four more to add them up and to solve.
-	if closed := 8 * float64(len(specs)+4) * float64(s.size) * float64(s.size); len(specs) > 0 && closed > need.Bytes {
-		need = learn.Plan{Bytes: closed}
-	}
-	if need.Bytes == 0 {
-		return 1, 0, nil
-	}
-	if need.What != "" {
-		if err := s.Method.Announce(need); err != nil {
-			return 0, 0, err
-		}
-	}
-	at = int(max(1, min(float64(par.Threads()), float64(s.Method.Limit())/need.Bytes)))
-	return at, float64(at) * need.Held, nil
 }
