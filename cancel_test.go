@@ -79,6 +79,7 @@ func TestCancelledAnywhere(t *testing.T) {
 	for name, f := range map[string]func(ctx context.Context) error{
 		"zero options": fit(iokl.Options{}),
 		"relevance":    fit(iokl.Options{Kernels: []string{"gaussian:relevant:median", "gaussian:directions:median"}, Lambda: .01}),
+		"lengths":      fit(iokl.Options{Kernels: []string{"gaussian:ard:median", "matern32:ard:median"}, Lambda: .01}),
 		"features":     fit(iokl.Options{Kernels: []string{"rff:gaussian:all:median:64"}}),
 		"landmarks":    fit(iokl.Options{Kernels: []string{"nystrom:gaussian:all:median:30:leverage", "nystrom:gaussian:all:median:20:kmeans"}, Lambda: .01}),
 		"paper":        fit(iokl.Options{Kernels: []string{"gaussian:each:median"}, Lambda: 1e-4, Solver: "paper", Tol: 1e-8}),

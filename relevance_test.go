@@ -52,6 +52,56 @@ func TestFitOnRelevantColumns(t *testing.T) {
 	}
 }
 
+// TestFitOnLengths is TestFitOnRelevantColumns for learned lengths, which widths multiply.
+func TestFitOnLengths(t *testing.T) {
+	X, Y := learntest.Hidden(120, 3)
+	Xt, Yt := learntest.Hidden(100, 4)
+	fit := func(lambda float64, specs ...string) *Model {
+		m, err := Fit(bg, X, Y, Options{Kernels: specs, Lambda: lambda, Learn: "none"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	miss := func(spec string) float64 {
+		least := math.Inf(1)
+		for _, lambda := range []float64{1e-3, 1e-5, 1e-7} {
+			s, err := fit(lambda, spec).Score(Xt, Yt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, s.ARRMSE)
+		}
+		return least
+	}
+	relevant, learned := miss("gaussian:relevant"), miss("gaussian:ard")
+	if !(learned < 0.8*relevant) {
+		t.Errorf("error %.3g with learned lengths, %.3g on relevant columns", learned, relevant)
+	}
+	m := fit(1e-3, "gaussian:ard", "laplacian:ard", "gaussian:0")
+	r := m.Relevance()
+	if slices.Max(r) != 1 || r[8] != 0 || !(min(r[0], r[3], r[5]) > 5*max(r[1], r[2], r[4], r[6], r[7])) {
+		t.Errorf("relevance of the model's inputs %.3v", r)
+	}
+	list, double := fit(1e-3, "gaussian:ard:median*0.5,1"), fit(1e-3, "gaussian:ard:median*0.5", "gaussian:ard")
+	P, err := list.Predict(Xt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if Q, err := double.Predict(Xt); err != nil || !mat.EqualApprox(P, Q, 1e-12) {
+		t.Errorf("two widths of a SPEC predict otherwise than two SPECs: %v", err)
+	}
+	own := Options{Kernels: []string{"gaussian:ard"}, Groups: []kernel.Group{{Name: "ard", Columns: []int{0, 3, 5}}}, Lambda: 1e-3}
+	if m, err := Fit(bg, X, Y, own); err != nil || m.Relevance() != nil {
+		t.Errorf("the caller's own group: %v", err)
+	}
+	for _, spec := range []string{"gaussian:ard:2", "cauchy:ard", "linear:ard"} {
+		if _, err := Fit(bg, X, Y, Options{Lambda: 1, Kernels: []string{spec}}); !errors.Is(err, ErrInput) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}
+
 // TestFitOnRanks says that kernels on ranks see the order of the values of a column alone, up to as many samples as there are knots.
 func TestFitOnRanks(t *testing.T) {
 	X, Y := learntest.Hidden(defaults.RankKnots, 3)

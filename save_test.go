@@ -38,7 +38,7 @@ func someModels(t testing.TB) map[string]*Model {
 	}
 	base := Options{Lambda: 1e-2}
 	opt := base
-	opt.Kernels = []string{"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all", "laplacian:relevant", "gaussian:directions", "laplacian:ranks"}
+	opt.Kernels = []string{"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all", "laplacian:relevant", "gaussian:directions", "laplacian:ranks", "laplacian:ard"}
 	m, err := Fit(bg, X, Y, opt)
 	add("samples", m, err)
 	opt.Standardize, opt.Norm = "none", "lp:2"
@@ -51,7 +51,7 @@ func someModels(t testing.TB) map[string]*Model {
 	m, err = Fit(bg, X, Y, opt)
 	add("constant output", m, err)
 	wide := base
-	wide.Kernels = []string{"rff:gaussian:relevant:median:20", "rff:matern52:0-1:median:10:mc", "nystrom:gaussian:each:median:5", "nystrom:laplacian:ranks:median:5", "linear:all"}
+	wide.Kernels = []string{"rff:gaussian:relevant:median:20", "rff:matern52:0-1:median:10:mc", "nystrom:gaussian:each:median:5", "nystrom:laplacian:ranks:median:5", "rff:matern32:ard:median:10", "linear:all"}
 	m, err = Fit(bg, X, Y, wide)
 	add("features", m, err)
 	labels := make([]string, 30)

@@ -110,6 +110,32 @@ func TestStreamEqualsFit(t *testing.T) {
 	}
 }
 
+// TestStreamLearnsGroups learns lengths and relevance from the rows surveyed, which are all there are here.
+func TestStreamLearnsGroups(t *testing.T) {
+	X, Y := learntest.Wave(600, 33)
+	Y.Set(5, 1, math.NaN())
+	Xt, _ := learntest.Wave(40, 34)
+	opt := Options{Kernels: []string{"nystrom:matern52:ard:median*1,2:40", "rff:gaussian:relevant:median:40"}, Lambda: 1e-2, Tol: 1e-9, Seed: 3}
+	want, err := Fit(bg, X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := blocksOf(X, Y, 0)
+	got, err := FitStream(bg, data, StreamOptions{Options: opt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := got.Relevance(), want.Relevance()
+	for c := range a {
+		if !(math.Abs(a[c]-b[c]) <= 1e-3) {
+			t.Errorf("relevance %v of the columns of a stream, %v in memory", a, b)
+		}
+	}
+	if e := maxDifference(t, got, want, Xt); !(e <= 1e-2) {
+		t.Errorf("predictions differ by %.2g", e)
+	}
+}
+
 func TestStreamResumes(t *testing.T) {
 	X, Y := learntest.Wave(6000, 33)
 	Xt, _ := learntest.Wave(40, 34)
@@ -311,7 +337,7 @@ func TestStreamRefuses(t *testing.T) {
 	}
 	for name, o := range map[string]StreamOptions{
 		"exact kernel": with(func(o *StreamOptions) { o.Kernels = []string{"gaussian:all"} }),
-		"relevance":    with(func(o *StreamOptions) { o.Kernels = []string{"rff:gaussian:relevant:median:20"} }),
+		"width":        with(func(o *StreamOptions) { o.Kernels = []string{"rff:gaussian:ard:2:20"} }),
 		"one fold":     with(func(o *StreamOptions) { o.Lambda, o.CV.Folds = 0, 1 }),
 		"metric":       with(func(o *StreamOptions) { o.Lambda, o.CV.Metric = 0, "accuracy" }),
 		"names":        with(func(o *StreamOptions) { o.OutputNames = []string{"a"} }),

@@ -47,7 +47,11 @@
 //
 // A group may come with a factor for each of its columns, with values that they are ranked
 // among, or with linear combinations of them (directions), which kernels then see in place of the columns. Package iokl
-// has three such groups: "ranks", and "relevant" and "directions", which it learns from the targets.
+// has four such groups: "ranks", and "relevant", "directions" and "ard", which it learns from the targets.
+//
+// "ard" is all columns, each divided by a length that is learned for the kind of kernel: gaussian, laplacian, matern12,
+// matern32 or matern52. WIDTHS multiply these lengths: gaussian:ard:median takes them as they are,
+// gaussian:ard:median*0.5,1,2 is three kernels, and a width without median is an error.
 //
 // "each" makes one kernel of every column, "groups" one of every named group,
 // and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13

@@ -16,8 +16,10 @@ func newKernelsTopic() *cobra.Command {
 		Long: `--kernel takes a SPEC, with r = ‖x−z‖:
 
 ` + kernel.Usage() + `
-FEATURES  all (default), each, groups, the name of a group, ranks, relevant, directions, or columns as 0-3,7
+FEATURES  all (default), each, groups, the name of a group, ranks, relevant, directions, ard, or columns as 0-3,7
 WIDTHS    σ: median (default), median*0.5,1,2, numbers as 0.5,1, or powers as 2^-6..2^6
+ard       all columns, each divided by a length that is learned, for gaussian, laplacian, matern12, matern32 and matern52;
+          median takes the lengths as they are, median*0.5,1,2 multiplies them
 :unit     after a SPEC: k(x,z)/√(k(x,x)·k(z,z))
 :center   after a SPEC: inner products of centred features
 

@@ -149,7 +149,7 @@ func TestFitPredictInfo(t *testing.T) {
 	if packed, err := table.Read("p.csv.gz", table.Options{}); err != nil || !slices.Equal(packed.Data.Data, plain.Data.Data) || mustRead(t, "p.csv.gz")[:2] != "\x1f\x8b" {
 		t.Errorf("p.csv.gz: %v", err)
 	}
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:relevant --lambda 1e-3 --out r.iokl"); r.status != exitOK {
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel matern52:ard --kernel gaussian:relevant --lambda 1e-3 --out r.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	var relevant infoReport

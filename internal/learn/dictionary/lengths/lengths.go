@@ -1,8 +1,7 @@
 // Package lengths learns a length for every input column of a kernel: automatic relevance determination.
 //
-// The lengths minimise a criterion of kernel ridge regression of the targets on the inputs with a kernel on the scaled
-// columns beside a linear one, together with the noise μ and the weight of the linear kernel, by a quasi-Newton
-// method on some hundred samples. A column that the targets do not depend on gets a large length.
+// The lengths, the noise μ and the weight c of a linear kernel beside it maximise the likelihood of a Gaussian process,
+// by a quasi-Newton method on some hundred samples. A column that the targets do not depend on gets a large length.
 //
 // (Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT Press 2006, chapter 5.)
 package lengths
@@ -63,6 +62,12 @@ type Options struct {
 func Learn(ctx context.Context, kind kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
 	if _, ok := shapes[kind]; !ok {
 		return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, kinds())
+	}
+	if err := kernel.FiniteData(Z, nil); err != nil {
+		return Point{}, fault.From(err)
+	}
+	if opt.Start != nil && len(opt.Start.Scale) != Z.Cols {
+		return Point{}, fmt.Errorf("lengths: %d lengths to start from for %d columns", len(opt.Start.Scale), Z.Cols)
 	}
 	s, err := newSearch(kind, Z, Y, &opt)
 	if err != nil {
@@ -167,7 +172,6 @@ func (s *search) point(p []float64) Point {
 func (s *search) best(ctx context.Context, rows int, starts [][]float64) [][]float64 {
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
 	c := newCriterion(s.kind, first(s.X), first(s.Y), s.be)
-	c.likelihood = true
 	var end []float64
 	least := math.Inf(1)
 	for _, p := range starts {
