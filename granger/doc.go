@@ -50,6 +50,7 @@
 //
 // The nodes may be spread over the processes of a parallel job, [Options].Ranks, and
 // the rounds of a resampling: each process fits its share, then all have all models.
-// Fits of one node at a time, and counts, are then those of one process in every bit;
-// scalar nodes that are fitted together, and features, differ by rounding.
+// All results are then those of one process in every bit, with a backend whose
+// products do not depend on how many rows share a call, as native; with another one the fits
+// end within their gaps of those of one process.
 package granger

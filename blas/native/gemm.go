@@ -40,6 +40,7 @@ type product[T element] struct {
 	want        part
 	kc          int // steps of p in a block; the last may have fewer
 	steps       int // blocks of p
+	passes      int // of a thin product, over blocks of p
 	wides       int // wide panels across c
 	slab        []T // what is packed once for all jobs
 	i0, rows    int // first row and number of rows of c that are worked on
@@ -78,8 +79,9 @@ func (e *engine[T]) gemm(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc
 	p.m, p.n, p.k, p.alpha, p.want = m, n, k, alpha, want
 	p.add = beta != 0
 	p.wides = (n + e.mr - 1) / e.mr
-	if most := p.thinSteps(); most > 0 {
-		p.thin(most)
+	p.split()
+	if pass := p.thinPass(); pass > 0 {
+		p.thin(pass)
 	} else {
 		p.square()
 	}
@@ -87,9 +89,10 @@ func (e *engine[T]) gemm(a, b operand[T], m, n, k int, alpha, beta T, c []T, ldc
 	e.jobs.Put(p)
 }
 
-// split divides the k steps into even blocks of at most most.
-func (p *product[T]) split(most int) {
-	p.steps = (p.k + most - 1) / most
+// split divides the k steps into even blocks, at whose ends the sums are rounded to c. The blocks
+// depend on k alone: element (i,j) of a product is a function of row i of a and column j of b.
+func (p *product[T]) split() {
+	p.steps = (p.k + p.e.kc - 1) / p.e.kc
 	p.kc = ((p.k+p.steps-1)/p.steps + 3) &^ 3
 	p.steps = (p.k + p.kc - 1) / p.kc
 }
@@ -147,29 +150,28 @@ func (p *product[T]) wants(i0, i1, j0, j1 int) bool {
 	}
 }
 
-// edge computes a tile that the diagonal crosses and keeps its wanted part.
+// edge computes a tile that the diagonal crosses in a buffer, which gets the wanted part of c and gives it back.
 func (p *product[T]) edge(s *scratch[T], i, j int) {
 	t := &s.t
-	mr := p.e.mr
-	add := t.add
-	t.c, t.ldc, t.add = unsafe.Pointer(&s.edge), mr, 0
+	if t.add != 0 {
+		p.wanted(t, i, j, func(r, lo int, c []T) { copy(s.edge[r*p.e.mr+lo:], c) })
+	}
+	t.c, t.ldc = unsafe.Pointer(&s.edge), p.e.mr
 	p.e.tile(t)
-	t.ldc, t.add = p.ldc, add
+	t.ldc = p.ldc
+	p.wanted(t, i, j, func(r, lo int, c []T) { copy(c, s.edge[r*p.e.mr+lo:]) })
+}
+
+// wanted calls f with the wanted part of each row r of the tile at (i,j): columns lo on.
+func (p *product[T]) wanted(t *tile, i, j int, f func(r, lo int, c []T)) {
 	for r := range t.rows {
 		lo, hi := 0, min(t.width, i+r-j+1)
 		if p.want == upper {
 			lo, hi = max(0, i+r-j), t.width
 		}
-		if lo >= hi {
-			continue
-		}
-		out := p.c[(i+r)*p.ldc+j:]
-		for c := lo; c < hi; c++ {
-			if add != 0 {
-				out[c] += s.edge[r*mr+c]
-			} else {
-				out[c] = s.edge[r*mr+c]
-			}
+		if lo < hi {
+			at := (i+r)*p.ldc + j
+			f(r, lo, p.c[at+lo:at+hi])
 		}
 	}
 }

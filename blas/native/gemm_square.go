@@ -22,7 +22,6 @@ const (
 func (p *product[T]) square() {
 	var t T
 	e := p.e
-	p.split(e.kc)
 	room := e.slab / int(unsafe.Sizeof(t))
 	most := max(room/p.kc/e.nr, 1) * e.nr
 	slabs := (p.m + most - 1) / most

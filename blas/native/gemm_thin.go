@@ -10,34 +10,30 @@ import (
 
 const (
 	thinLeast   = 256 // a product is thin when so many steps of all its columns fit half the second-level cache
-	thinMost    = 768 // so many steps at most are packed for a narrow panel
 	directWides = 2   // so many wide panels at most are multiplied by rows of a that are not packed
 )
 
-// thinSteps is how many steps of p a block of a thin product has, or 0 where the
+// thinPass is how many blocks of p a pass of a thin product has, or 0 where the
 // product is none.
-func (p *product[T]) thinSteps() int {
+func (p *product[T]) thinPass() int {
 	var t T
 	e := p.e
 	p.direct = e.direct != nil && p.a.form == bySum && p.wides <= directWides && p.want == whole
-	steps := e.l2 / 2 / (p.wides * e.mr * int(unsafe.Sizeof(t))) &^ 15
-	if steps < thinLeast || p.m < e.nr {
+	room := e.l2 / 2 / (p.wides * e.mr * int(unsafe.Sizeof(t)))
+	if room < max(p.kc, thinLeast) || p.m < e.nr {
 		return 0
 	}
-	if !p.direct {
-		steps = min(steps, thinMost)
-	}
-	return steps
+	return room / p.kc
 }
 
-// thin computes a product of few columns in blocks of at most most steps. All of
-// b is packed once for all goroutines; a block of it stays in the second-level
+// thin computes a product of few columns in passes of at most pass blocks of p. All of
+// b is packed once for all goroutines; what a pass needs of it stays in the second-level
 // cache. Each job takes some rows of a, which it packs itself, one narrow panel at
 // a time, or, when there are very few columns, has the kernel read where they
 // stand: they are used too seldom to be kept.
-func (p *product[T]) thin(most int) {
+func (p *product[T]) thin(pass int) {
 	e := p.e
-	p.split(most)
+	p.passes = (p.steps + pass - 1) / pass
 	p.i0, p.rows = 0, p.m
 	p.panels = (p.m + e.nr - 1) / e.nr
 	p.slab = grow(p.slab, p.wides*e.mr*p.k)
@@ -72,10 +68,12 @@ func (p *product[T]) multiplyRows(chunk int) {
 	nr := p.e.nr
 	i0, i1 := p.panels*chunk/p.chunks*nr, min(p.panels*(chunk+1)/p.chunks*nr, p.m)
 	s := p.e.getScratch(nr * p.kc)
-	for z := range p.steps {
-		p.start(&s.t, z)
+	for pass := range p.passes {
 		for i := i0; i < i1; i += nr {
-			p.multiplyFew(s, z, i)
+			for z := p.steps * pass / p.passes; z < p.steps*(pass+1)/p.passes; z++ {
+				p.start(&s.t, z)
+				p.multiplyFew(s, z, i)
+			}
 		}
 	}
 	p.e.release(s)

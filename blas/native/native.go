@@ -4,8 +4,14 @@
 // blas64.Use and run gonum's LAPACK on it.
 //
 // What instruction set is used is decided at run time, see [Levels]; the build
-// tag purego leaves the assembly out. Results are the same bit for bit whatever
+// tag purego leaves the assembly out, and the environment variable IOKL_INSTRUCTIONS
+// names a lesser one (generic, avx2). Results are the same bit for bit whatever
 // the number of threads; they differ in rounding between levels.
+//
+// Element (i,j) of a matrix product depends, bit for bit, on row i of the left factor, column
+// j of the right one and the element itself alone: not on how many rows and columns share the call, nor on which
+// triangle is asked for. The same holds for the columns of triangular systems with more than one right-hand side.
+// Operations on vectors, and [Symmetric] with few columns, sum in an order of their own.
 package native
 
 import (

@@ -64,7 +64,9 @@ func (p *panels[T]) complete() {
 
 // panelCall is one product by whole panels. X is packed once in column blocks of
 // at most nr columns, as even as possible, for super-blocks of rows that fit the
-// second-level cache beside two panels of A. Results gather in y, panel by panel
+// second-level cache beside two panels of A. A super-block is some blocks of steps, at
+// whose ends sums are rounded; these depend on n alone, so that a column comes out the
+// same whatever the others are. Results gather in y, panel by panel
 // and there column by column, and are turned into rows by the job that adds the last.
 //
 // Jobs are numbered super-block by super-block. A job starts when the one before it on its
@@ -78,6 +80,7 @@ type panelCall[T element] struct {
 	x        []float64
 	ldx      int
 	blocks   int // column blocks
+	steps    int // blocks of steps
 	supers   int // super-blocks of rows of x
 	each     int // panels of a job
 	ranges   int // jobs of a super-block
@@ -90,10 +93,9 @@ type panelCall[T element] struct {
 }
 
 const (
-	panelSteps    = 512 // at most so many columns of a panel at a time
-	panelShare    = 65  // percent of the second-level cache for the packed rows of x
-	panelsEach    = 8   // panels of a job, fewer where that leaves too few jobs
-	panelMinSteps = 384 // a chunk of columns is so narrow that a super-block has as many rows
+	panelSteps = 384 // at most so many columns of a panel at a time; the packed rows of x have room for as many
+	panelShare = 65  // percent of the second-level cache for the packed rows of x
+	panelsEach = 8   // panels of a job, fewer where that leaves too few jobs
 )
 
 // multiply splits k into even chunks of columns and multiplies each.
@@ -105,7 +107,7 @@ func (p *panels[T]) multiply(k int, dst []float64, ldd int, x []float64, ldx int
 		c.packJob, c.job = c.pack, c.run
 	}
 	room := p.e.l2 * panelShare / 100 / int(unsafe.Sizeof(t))
-	widest := max(room/panelMinSteps, p.e.nr)
+	widest := max(room/panelSteps, p.e.nr)
 	chunks := (k + widest - 1) / widest
 	for q := range chunks {
 		k0, k1 := k*q/chunks, k*(q+1)/chunks
@@ -121,8 +123,9 @@ func (p *panels[T]) multiply(k int, dst []float64, ldd int, x []float64, ldx int
 func (c *panelCall[T]) plan(room int) {
 	p := c.p
 	c.blocks = (c.k + p.e.nr - 1) / p.e.nr
-	super := max(room/c.k, 1)
-	c.supers = (p.n + super - 1) / super
+	c.steps = (p.n + panelSteps - 1) / panelSteps
+	each := max(room/c.k/((p.n+c.steps-1)/c.steps), 1)
+	c.supers = (c.steps + each - 1) / each
 	count := p.count()
 	c.each = count
 	if p.n*p.n*c.k > jobFlops {
@@ -149,8 +152,9 @@ func (c *panelCall[T]) start() {
 	par.For(c.supers*c.ranges, c.job)
 }
 
-// super is the first row of super-block s, block the first column of block b.
-func (c *panelCall[T]) super(s int) int { return c.p.n * s / c.supers }
+// super is the first row of super-block s, step that of block z of steps, block the first column of block b.
+func (c *panelCall[T]) super(s int) int { return c.step(c.steps * s / c.supers) }
+func (c *panelCall[T]) step(z int) int  { return c.p.n * z / c.steps }
 func (c *panelCall[T]) block(b int) int { return c.k * b / c.blocks }
 
 // pack packs column block b of x: super-block by super-block, each row by row.
@@ -228,11 +232,11 @@ func (c *panelCall[T]) panel(t *tile, s, q int) {
 	p := c.p
 	mr := p.rows
 	lo, hi := c.super(s), c.super(s+1)
-	steps := (hi - lo + panelSteps - 1) / panelSteps
+	last := c.steps * (s + 1) / c.supers
 	y := c.y[q*mr*c.k:]
 	*t = tile{ldc: mr, width: mr, alpha: 1}
-	for z := range steps {
-		p0, p1 := lo+(hi-lo)*z/steps, lo+(hi-lo)*(z+1)/steps
+	for z := c.steps * s / c.supers; z < last; z++ {
+		p0, p1 := c.step(z), c.step(z+1)
 		t.kc = p1 - p0
 		a := (q*p.n + p0) * mr
 		t.a = unsafe.Pointer(&p.data[a])
@@ -241,7 +245,7 @@ func (c *panelCall[T]) panel(t *tile, s, q int) {
 			t.add = 0
 		}
 		next := a + t.kc*mr // what follows in the panel
-		if z == steps-1 {
+		if z == last-1 {
 			next = ((q+1)*p.n + lo) * mr // the same super-block of the next panel
 		}
 		c.fetch(t, next)

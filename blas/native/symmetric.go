@@ -74,7 +74,8 @@ func (s *Symmetric) Row(i int, dst []float64) {
 // Up to eight columns, four in single precision, each element of the lower triangle is read once and
 // used twice, in double precision whatever the storage. More columns are
 // multiplied by whole panels in the precision of the storage; in single precision
-// each column is scaled by a power of two so that it cannot overflow.
+// each column is scaled by a power of two so that it cannot overflow. What a column
+// becomes among many does not depend on the others or their number; among few its rounding may.
 func (s *Symmetric) Multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
 	checkSizes(k)
 	checkStride("dst", ldd, k)
