@@ -7,7 +7,7 @@ package native
 import (
 	"unsafe"
 
-	"github.com/klauspost/cpuid/v2"
+	"github.com/iokl/iokl/internal/instructions"
 )
 
 // The micro-kernels; their contract stands at tile.
@@ -103,13 +103,13 @@ func readF64AVX2(x []float64) float64
 
 func assemblyLevels() []Level {
 	var l []Level
-	if !cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
-		return l
-	}
-	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
+	if instructions.AVX512() {
 		l = append(l, AVX512)
 	}
-	return append(l, AVX2)
+	if instructions.AVX2() {
+		l = append(l, AVX2)
+	}
+	return l
 }
 
 func kernels64(l Level) kernels[float64] {

@@ -4,6 +4,8 @@
 
 package native
 
+import "github.com/iokl/iokl/internal/instructions"
+
 // The micro-kernels; their contract stands at tile.
 
 //go:noescape
@@ -69,8 +71,12 @@ func spinF64NEON(n int) int
 
 func spinF32NEON(n int) int
 
-// assemblyLevels is NEON: every arm64 processor has it.
-func assemblyLevels() []Level { return []Level{NEON} }
+func assemblyLevels() []Level {
+	if !instructions.NEON() {
+		return nil
+	}
+	return []Level{NEON}
+}
 
 func kernels64(l Level) kernels[float64] {
 	k := generic[float64]()

@@ -4,12 +4,12 @@
 
 package vmath
 
-import "github.com/klauspost/cpuid/v2"
+import "github.com/iokl/iokl/internal/instructions"
 
 // vectorSets is the assembly this processor can run.
 func vectorSets() []set {
 	var out []set
-	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL) {
+	if instructions.AVX512() {
 		out = append(out, set{
 			name: "avx512", exp: expAVX512, expStream: expStreamAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
 			power: powerAVX512, sinCos: sinCosAVX512, cos: cosAVX512, narrow: narrowAVX512,
@@ -19,7 +19,7 @@ func vectorSets() []set {
 			secular: secularAVX2, reflect3: reflect3AVX2, rotate: rotateAVX2,
 		})
 	}
-	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) {
+	if instructions.AVX2() {
 		out = append(out, set{
 			name: "avx2", exp: expAVX2, expStream: expStreamAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
 			power: powerAVX2, sinCos: sinCosAVX2, cos: cosAVX2, narrow: narrowAVX2,

@@ -4,9 +4,14 @@
 
 package vmath
 
-// vectorSets is NEON: every arm64 processor has it. Features are made, and results
+import "github.com/iokl/iokl/internal/instructions"
+
+// vectorSets is NEON where it is allowed. Features are made, and results
 // written, in Go: they are bound by memory, or of no Gram matrix.
 func vectorSets() []set {
+	if !instructions.NEON() {
+		return nil
+	}
 	s := generic
 	s.name = "neon"
 	s.exp, s.expStream, s.matern, s.power = expNEON, expNEON, maternNEON, powerNEON

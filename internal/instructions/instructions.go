@@ -1,0 +1,39 @@
+// Package instructions tells which vector instructions the assembly may use: those of the
+// processor, or fewer where the environment says so, to test or measure them on a machine that has more.
+package instructions
+
+import (
+	"os"
+	"runtime"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// Variable is the environment variable with the most that may be used: generic, for no assembly, avx2
+// or avx512 on amd64, and generic or neon on arm64. It is read when a program starts.
+const Variable = "IOKL_INSTRUCTIONS"
+
+var most = allowed(os.Getenv(Variable))
+
+// allowed is 0 for generic, 1 for what every processor of the last ten years has, and 2 for more.
+func allowed(name string) int {
+	switch name {
+	case "generic":
+		return 0
+	case "avx2", "neon":
+		return 1
+	default:
+		return 2
+	}
+}
+
+// AVX2 allows 256-bit vectors with fused multiply-add.
+func AVX2() bool { return most >= 1 && cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3) }
+
+// AVX512 allows 512-bit vectors (F, DQ, VL).
+func AVX512() bool {
+	return most >= 2 && AVX2() && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL)
+}
+
+// NEON allows the 128-bit vectors that every arm64 processor has.
+func NEON() bool { return most >= 1 && runtime.GOARCH == "arm64" }
