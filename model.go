@@ -12,12 +12,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/reml"
 )
 
 // Model is a learned function. Its methods may be called from several goroutines.
@@ -59,7 +59,7 @@ type Certificate struct {
 	*GlobalBound // nil where it was not computed
 	// Components is what Learn "likelihood" found beside the output kernels; nil otherwise. Objective is −log of
 	// likelihood times prior then, and the gap no bound but how much the next step would lower it.
-	Components *bcd.Components `json:"components,omitempty"`
+	Components *reml.Components `json:"components,omitempty"`
 }
 
 // GlobalBound is what is known of the objective over all weights and output kernels
@@ -79,14 +79,14 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 	var global *GlobalBound
 	if sum := end.Sum; sum != nil {
 		global = &GlobalBound{LowerBound: sum.LowerBound, SumObjective: sum.Objective}
-	} else if p.Sum && !p.Likelihood {
+	} else if p.Sum && end.Components == nil {
 		global = &GlobalBound{LowerBound: res.LowerBound, SumObjective: res.Objective}
 	}
 	if global != nil && res.Objective > 0 {
 		global.GlobalGap = max(0, 1-global.LowerBound/res.Objective)
 	}
 	return Certificate{
-		GlobalBound: global, Components: res.Components,
+		GlobalBound: global, Components: end.Components,
 		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
 		Converged: res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
 		Lambda: opt.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, learn.Both),

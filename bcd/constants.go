@@ -168,13 +168,3 @@ const (
 	stepTol   = 1e-12 // relative gap at which an L step by Frank–Wolfe ends before its iterations do
 	eigenDrop = 1e-15 // eigenvalues of L below this part of the largest are rounding
 )
-
-// Restricted likelihood. The damping is relative to the mean diagonal of the average information.
-const (
-	priorVariance = 0.5 // share of the variance that all kernels have at the mode of the prior
-	dampingStart  = 1e-2
-	dampingLeast  = 1e-3 // of a step that is damped because one before it failed
-	dampingMost   = 1e6
-	flatDirection = 1e-8 // relative to the largest: second derivatives below it count as it
-	inverseBlock  = 128
-)

@@ -55,11 +55,6 @@ type Problem struct {
 	// feasible points: its LowerBound holds for the product model as well. It takes l_p
 	// norms and the solvers of [SumSolvers], and no Γ that is known by its products only.
 	Sum bool
-	// Likelihood makes a Sum learn its L_j, without bound on their traces, and the residual variances of
-	// the outputs by restricted likelihood times a prior density of the L_j. Lambda and Norm do not matter then. Objective is
-	// −log of both, which is not convex in the L_j: GapL and RelativeGap are no bounds but the decrease of it
-	// that the next step expects, and Tol is for it.
-	Likelihood bool
 }
 
 // check validates the problem and returns a copy with the defaults filled in.
@@ -171,8 +166,7 @@ type Result struct {
 	C   blas.General    // l×n coefficients, or the D×n weights W in feature space, ZᵀC at unit weights there of a sum
 	// Ls are the L_j of a sum of separable kernels, nil for the product model. Eta is
 	// (tr L_j)/τ then, and L their sum.
-	Ls         []*linop.Spectral
-	Components *Components // with Problem.Likelihood; else nil
+	Ls []*linop.Spectral
 
 	Objective   float64 // at f = K_η·C·L (Z_η·W·L); with ρ‖L‖² for the solver okl
 	GapEta      float64 // bounds Objective − its minimum over η; 0 when η is fixed

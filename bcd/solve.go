@@ -69,9 +69,6 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		}
 		q.Eta, q.L = slices.Clone(s.Eta), s.L.Clone()
 	}
-	if q.Likelihood {
-		return solveLikelihood(ctx, q, opt)
-	}
 	if q.Sum {
 		return solveSum(ctx, q, opt)
 	}

@@ -153,9 +153,6 @@ func (p *Problem) checkSum(opt Options) error {
 	}
 	switch s := p.Space.(type) {
 	case *features:
-		if p.Likelihood {
-			return refuse("is not available by likelihood in explicit features: it needs kernels on the samples")
-		}
 		if _, ok := s.gamma.(implicit); ok {
 			return refuse("needs Γ, which is known by its products only: take fewer features, or fit the product model")
 		}
@@ -167,9 +164,6 @@ func (p *Problem) checkSum(opt Options) error {
 	m, n := p.Space.Kernels(), min(p.Space.Unknowns(), p.Space.Outputs())
 	if n >= maxOutputs {
 		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", n, n)
-	}
-	if p.Likelihood {
-		return nil // has memory of its own
 	}
 	numbers := m * n * n
 	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of %d outputs", m, n), 8*float64(numbers)*float64(3*mostPairs(numbers)+10), "fit the product model")

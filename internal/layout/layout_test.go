@@ -30,6 +30,7 @@ var rank = map[string]int{
 	"cg": 3, "lanczos": 3, "rff": 3,
 	"frankwolfe": 4, "sylvester": 4, "stream": 4,
 	"bcd":                  5,
+	"reml":                 6,
 	"internal/learn/fault": 6, "internal/learn/defaults": 6, "internal/learn/learntest": 6,
 	"internal/learn/columns":    7,
 	"internal/learn/dictionary": 8, "internal/learn/model": 8,
@@ -46,7 +47,7 @@ var rank = map[string]int{
 }
 
 // solvers neither log nor read clocks or the environment.
-var solvers = []string{"linop", "cg", "lanczos", "frankwolfe", "sylvester", "bcd"}
+var solvers = []string{"linop", "cg", "lanczos", "frankwolfe", "sylvester", "bcd", "reml"}
 
 // cgo lists the only packages that may import "C".
 var cgo = []string{"blas/openblas", "internal/mpi", "capi"}

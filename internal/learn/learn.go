@@ -20,6 +20,8 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/reml"
 )
 
 // All stands for a fold that leaves out nothing.
@@ -64,6 +66,11 @@ type Training interface {
 // targeted is a Training set that holds its targets, as they are learned; no rows where a model has no use for them.
 type targeted interface {
 	Targets() blas.General
+}
+
+// kernelled is a Training set of kernels on its samples; no kernels where it has explicit features instead.
+type kernelled interface {
+	Kernels() (K linop.Separate, Y blas.General)
 }
 
 // rereader is a Training set whose operator reads the data again for every product.
@@ -214,10 +221,7 @@ type Method struct {
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p := &bcd.Problem{
 		Space: t.Space(), Lambda: s.Lambda, Norm: s.Reg(),
-		FixEta: !s.Learn.Weights() || m.Solver == "okl", FixL: !s.Learn.OutputKernel(), Sum: s.Model == Sum, Likelihood: s.Learn == Likelihood,
-	}
-	if p.Likelihood {
-		p.Lambda = 1 // of no effect
+		FixEta: !s.Learn.Weights() || m.Solver == "okl", FixL: !s.Learn.OutputKernel(), Sum: s.Model == Sum,
 	}
 	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
 	if !s.Learn.Weights() {
@@ -263,8 +267,10 @@ type Outcome struct {
 	*model.Model
 	Result  *bcd.Result // without C
 	Problem *bcd.Problem
-	Silent  []string    // the targets of Setting.Means that were learned
-	Sum     *bcd.Result // of the sum that bounds a product model, see Method.Global; nil where it was not solved
+	// Components is what a fit by likelihood finds beside the output kernels; else nil.
+	Components *reml.Components
+	Silent     []string    // the targets of Setting.Means that were learned
+	Sum        *bcd.Result // of the sum that bounds a product model, see Method.Global; nil where it was not solved
 }
 
 // Fit learns from all data. It returns the best model so far with the error that
@@ -273,6 +279,9 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	t, err := d.Train(ctx, s.Kernels, All)
 	if err != nil {
 		return nil, err
+	}
+	if s.Learn == Likelihood {
+		return m.likelihood(ctx, t, &s)
 	}
 	p, so := m.problem(t, &s)
 	if err := m.checkGlobal(p); err != nil {
@@ -295,12 +304,38 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	sum, e := m.global(ctx, p, so, res)
 	err = errors.Join(err, e)
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
-	if !p.Likelihood {
-		out.Mu = p.Lambda * float64(p.Space.Samples())
-	}
+	out.Mu = p.Lambda * float64(p.Space.Samples())
 	if t, ok := t.(targeted); ok {
 		out.Y = blas.Clone(t.Targets())
 	}
 	out.Silent = out.UseMeans(s.Means)
 	return out, err
 }
+
+// likelihood learns the variance components of a mixed model.
+func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outcome, error) {
+	k, ok := t.(kernelled)
+	if !ok {
+		return nil, errLikelihood
+	}
+	K, Y := k.Kernels()
+	if K == nil {
+		return nil, errLikelihood
+	}
+	p, _ := m.problem(t, s)
+	release := memory.Reserve(t.Held())
+	res, c, err := reml.Fit(ctx, K, Y, reml.Options{Tol: m.Tol, MaxIter: m.MaxOuter, Backend: m.Backend, MaxBytes: m.MaxBytes, Trace: m.Trace})
+	release()
+	if res == nil {
+		return nil, fault.From(err)
+	}
+	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Components: c}
+	out.Out = out.Out.WithIntercepts(c.Intercept)
+	if t, ok := t.(targeted); ok {
+		out.Y = blas.Clone(t.Targets())
+	}
+	return out, err
+}
+
+// errLikelihood refuses explicit features.
+var errLikelihood = fault.Input("a sum of separable kernels is not available by likelihood in explicit features: it needs kernels on the samples")

@@ -190,17 +190,25 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
 func (t *training) Space() bcd.Space {
-	switch {
-	case t.F.Data != nil:
-		return bcd.NewSamples(linop.NewFactorSum(t.factors(), t.opt.Backend), t.Y)
-	case t.sums == nil:
-		return bcd.NewSamples(linop.NewGramSum(t.grams, t.opt.Backend, t.opt.Precision), t.Y)
+	if K, Y := t.Kernels(); K != nil {
+		return bcd.NewSamples(K, Y)
 	}
 	var yy float64
 	for _, v := range t.sums.YY {
 		yy += v
 	}
 	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
+}
+
+// Kernels are those on the samples, and the targets; no kernels where sums stand for the samples.
+func (t *training) Kernels() (linop.Separate, blas.General) {
+	switch {
+	case t.F.Data != nil:
+		return linop.NewFactorSum(t.factors(), t.opt.Backend), t.Y
+	case t.sums == nil:
+		return linop.NewGramSum(t.grams, t.opt.Backend, t.opt.Precision), t.Y
+	}
+	return nil, t.Y
 }
 
 // factors are the features of each kernel.
@@ -229,9 +237,6 @@ func (t *training) Targets() blas.General {
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
-	if res.Components != nil {
-		m.Out = t.out.WithIntercepts(res.Components.Intercept)
-	}
 	be := t.opt.Backend
 	switch {
 	case t.maps != nil:

@@ -1,4 +1,4 @@
-package bcd
+package reml
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/par"
@@ -54,7 +55,7 @@ func mixedData(l, n int, missing float64, seed uint64) (grams []blas.General, Y 
 	return grams, Y, Ls
 }
 
-func likelihoodProblem(grams []blas.General, Y blas.General) *Problem {
+func separate(grams []blas.General) linop.Separate {
 	var syms []*blas.Sym
 	for _, K := range grams {
 		S := blas.NewSym(K.Rows, blas.Float64)
@@ -64,7 +65,7 @@ func likelihoodProblem(grams []blas.General, Y blas.General) *Problem {
 		}
 		syms = append(syms, S)
 	}
-	return &Problem{Space: NewSamples(linop.NewGramSum(syms, blas.Active(), blas.Float64), Y), Lambda: 1, Tau: float64(Y.Cols), Sum: true, Likelihood: true}
+	return linop.NewGramSum(syms, blas.Active(), blas.Float64)
 }
 
 // denseLikelihood is −log p of the observed cells by its definition, on error contrasts: the density of Qᵀy with Q
@@ -170,7 +171,7 @@ func TestLikelihoodDerivatives(t *testing.T) {
 		for i := range Y.Data {
 			Y.Data[i] *= math.Pow(10, float64(i%3))
 		}
-		f, err := newMixed(likelihoodProblem(grams, Y), Options{})
+		f, err := newMixed(separate(grams), Y, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +180,8 @@ func TestLikelihoodDerivatives(t *testing.T) {
 		for i := range x {
 			x[i] += 0.3 * rng.NormFloat64()
 		}
-		pt := f.evaluate(x)
+		V, W := blas.NewGeneral(len(f.y), len(f.y)), blas.NewGeneral(len(f.y), len(f.y))
+		pt := f.evaluate(x, V)
 		var L []mat.Symmetric
 		var noise []float64
 		for j := range grams {
@@ -195,7 +197,7 @@ func TestLikelihoodDerivatives(t *testing.T) {
 		if want := densePrior(inUnits(L, grams, Y)); !(math.Abs(pt.prior-want) <= 1e-9*math.Abs(want)) {
 			t.Errorf("seed %d: −log of the prior %.12g, by its definition %.12g", seed, pt.prior, want)
 		}
-		g, _, _ := f.derivatives(pt)
+		g, _, _ := f.derivatives(pt, W)
 		size := math.Sqrt(blas.Dot(g, g))
 		for i := range x {
 			const h = 1e-5
@@ -203,7 +205,7 @@ func TestLikelihoodDerivatives(t *testing.T) {
 			for side, sign := range []float64{-1, 1} {
 				z := append([]float64(nil), x...)
 				z[i] += sign * h
-				v[side] = f.evaluate(z).value
+				v[side] = f.evaluate(z, W).value
 			}
 			if d := (v[1] - v[0]) / (2 * h); !(math.Abs(d-g[i]) <= 1e-6*size) {
 				t.Errorf("seed %d: derivative %d is %.9g, by differences %.9g", seed, i, g[i], d)
@@ -217,7 +219,7 @@ func TestLikelihoodDerivatives(t *testing.T) {
 func TestLikelihoodRecovers(t *testing.T) {
 	grams, Y, truth := mixedData(240, 2, 0.2, 3)
 	var values []float64
-	res, err := Solve(context.Background(), likelihoodProblem(grams, Y), Options{Tol: 1e-6, Trace: func(s Step) error {
+	res, c, err := Fit(t.Context(), separate(grams), Y, Options{Tol: 1e-6, Trace: func(s bcd.Step) error {
 		values = append(values, s.Objective)
 		return nil
 	}})
@@ -244,25 +246,25 @@ func TestLikelihoodRecovers(t *testing.T) {
 	value := func(L []mat.Symmetric, noise []float64) float64 {
 		return denseLikelihood(grams, Y, L, noise) + densePrior(inUnits(L, grams, Y))
 	}
-	if v := denseLikelihood(grams, Y, L, res.Components.Noise); !(math.Abs(v+res.Components.LogLikelihood) <= 1e-8*math.Abs(v)) {
-		t.Errorf("log p is %.12g, at the components returned %.12g", res.Components.LogLikelihood, -v)
+	if v := denseLikelihood(grams, Y, L, c.Noise); !(math.Abs(v+c.LogLikelihood) <= 1e-8*math.Abs(v)) {
+		t.Errorf("log p is %.12g, at the components returned %.12g", c.LogLikelihood, -v)
 	}
-	if v := value(L, res.Components.Noise); !(math.Abs(v-res.Objective) <= 1e-8*math.Abs(v)) {
+	if v := value(L, c.Noise); !(math.Abs(v-res.Objective) <= 1e-8*math.Abs(v)) {
 		t.Errorf("the objective is %.12g, at the components returned %.12g", res.Objective, v)
 	}
 	if v := value([]mat.Symmetric{truth[0], truth[1]}, []float64{0.5, 0.5}); !(res.Objective < v) {
 		t.Errorf("the objective is %g, at the truth %g", res.Objective, v)
 	}
-	for k, v := range res.Components.Noise {
+	for k, v := range c.Noise {
 		if !(v > 0.25 && v < 0.8) {
 			t.Errorf("noise of output %d: %.3g, drawn with 0.5", k, v)
 		}
 		share := 0.0
-		for _, s := range res.Components.Shares {
+		for _, s := range c.Shares {
 			share += s[k]
 		}
-		if !(math.Abs(share-1) < 1e-12) || !(math.Abs(res.Components.Intercept[k]-3) < 1) {
-			t.Errorf("output %d: shares add up to %g, intercept %.3g of 3", k, share, res.Components.Intercept[k])
+		if !(math.Abs(share-1) < 1e-12) || !(math.Abs(c.Intercept[k]-3) < 1) {
+			t.Errorf("output %d: shares add up to %g, intercept %.3g of 3", k, share, c.Intercept[k])
 		}
 	}
 	// C solves Σ K_jCL_j + noise·C = Y − intercepts on the observed cells.
@@ -273,14 +275,14 @@ func TestLikelihoodRecovers(t *testing.T) {
 		blas.Gemm(blas.Active(), false, false, 1, grams[j], CL, 1, F)
 	}
 	for i, y := range Y.Data {
-		c, k := res.C.Data[i], i%2
+		v, k := res.C.Data[i], i%2
 		switch {
 		case math.IsNaN(y):
-			if c != 0 {
-				t.Fatalf("coefficient %g of a missing cell", c)
+			if v != 0 {
+				t.Fatalf("coefficient %g of a missing cell", v)
 			}
-		case !(math.Abs(F.Data[i]+res.Components.Noise[k]*c+res.Components.Intercept[k]-y) < 1e-8):
-			t.Fatalf("cell %d: %g where %g is observed", i, F.Data[i]+res.Components.Noise[k]*c+res.Components.Intercept[k], y)
+		case !(math.Abs(F.Data[i]+c.Noise[k]*v+c.Intercept[k]-y) < 1e-8):
+			t.Fatalf("cell %d: %g where %g is observed", i, F.Data[i]+c.Noise[k]*v+c.Intercept[k], y)
 		}
 	}
 }
@@ -306,16 +308,16 @@ func TestLikelihoodBoundary(t *testing.T) {
 		"no signal":  {grams, noise},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res, err := Solve(context.Background(), likelihoodProblem(c.grams, c.Y), Options{Tol: 1e-3})
+			res, got, err := Fit(t.Context(), separate(c.grams), c.Y, Options{Tol: 1e-3})
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := fmt.Sprint(res.Eta, res.Objective, *res.Components, res.C.Data)
+			text := fmt.Sprint(res.Eta, res.Objective, *got, res.C.Data)
 			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 				t.Errorf("%.300s", text)
 			}
-			if !(res.Components.Gain <= 1e-3) {
-				t.Errorf("the next step gains %g", res.Components.Gain)
+			if !(got.Gain <= 1e-3) {
+				t.Errorf("the next step gains %g", got.Gain)
 			}
 		})
 	}
@@ -338,19 +340,19 @@ func TestLikelihoodRefuses(t *testing.T) {
 		K    blas.General
 		Y    blas.General
 		want error
-	}{"one cell": {grams[0], few, ErrInput}, "indefinite": {negative, Y, ErrNotPSD}} {
-		if _, err := Solve(context.Background(), likelihoodProblem([]blas.General{c.K}, c.Y), Options{}); !errors.Is(err, c.want) {
+	}{"one cell": {grams[0], few, bcd.ErrInput}, "indefinite": {negative, Y, bcd.ErrNotPSD}} {
+		if _, _, err := Fit(t.Context(), separate([]blas.General{c.K}), c.Y, Options{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, limit := range []int64{16*24*24 - 1, 1 << 20, -1} { // bytes; two matrices of 24 cells take 16·24² alone
-		if _, err := Solve(context.Background(), likelihoodProblem(grams, Y), Options{Tol: 1, MaxBytes: limit}); errors.Is(err, memory.ErrTooLarge) != (limit == 16*24*24-1) {
+		if _, _, err := Fit(t.Context(), separate(grams), Y, Options{Tol: 1, MaxBytes: limit}); errors.Is(err, memory.ErrTooLarge) != (limit == 16*24*24-1) {
 			t.Errorf("%d bytes: %v", limit, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if res, err := Solve(ctx, likelihoodProblem(grams, Y), Options{}); !errors.Is(err, context.Canceled) || res == nil {
+	if res, _, err := Fit(ctx, separate(grams), Y, Options{}); !errors.Is(err, context.Canceled) || res == nil {
 		t.Errorf("cancelled: %v, %v", res, err)
 	}
 }
@@ -362,11 +364,11 @@ func TestLikelihoodThreads(t *testing.T) {
 	var want string
 	for _, threads := range []int{1, 2, 5} {
 		par.SetThreads(threads)
-		res, err := Solve(context.Background(), likelihoodProblem(grams, Y), Options{Tol: 1e-3})
+		res, c, err := Fit(t.Context(), separate(grams), Y, Options{Tol: 1e-3})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprintf("%b %b %b %b", res.Objective, res.Eta, *res.Components, res.C.Data)
+		got := fmt.Sprintf("%b %b %b %b", res.Objective, res.Eta, *c, res.C.Data)
 		if want == "" {
 			want = got
 		}
