@@ -123,18 +123,11 @@ func TestConstantInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := 0
 	for _, p := range r.Points {
 		for _, spec := range p.Kernels {
-			if strings.HasPrefix(spec, "laplacian:0,") || strings.HasPrefix(spec, "laplacian:2,") {
-				sets++
-			}
 			if f := strings.Split(spec, ":"); f[0] != "poly" && strings.ContainsAny(f[1], "1357") {
 				t.Errorf("kernel %s", spec)
 			}
 		}
-	}
-	if sets == 0 {
-		t.Error("no sets of columns were compared")
 	}
 }

@@ -71,7 +71,7 @@ func TestGoldenGram(t *testing.T) {
 func TestFitLearns(t *testing.T) {
 	X, Y := learntest.Wave(80, 1)
 	Xt, Yt := learntest.Wave(100, 2)
-	m, err := Fit(bg, X, Y, Options{})
+	m, err := Fit(bg, X, Y, Options{Learn: "eta,l"})
 	if err != nil {
 		t.Fatal(err)
 	}

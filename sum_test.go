@@ -127,7 +127,7 @@ func TestSumLinear(t *testing.T) {
 			t.Errorf("%s: no output kernels", name)
 		}
 	}
-	opt.CV.Models = []string{"product", "sum"}
+	opt.CV.Models = []iokl.ModelKind{"product", "sum"}
 	if _, err := iokl.CrossValidate(t.Context(), X, Y, opt); err != nil {
 		t.Errorf("cross-validation: %v", err)
 	}

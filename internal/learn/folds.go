@@ -36,7 +36,7 @@ type Folding struct {
 	// blocks and tests each but the first after training on all before it.
 	TimeOrdered bool
 	Hide        string // what a fold leaves out: HideRows or HideCells; "" means rows
-	Seed uint64
+	Seed        uint64
 }
 
 // DealCells splits the observed cells of the targets of l samples. The cells of each target are

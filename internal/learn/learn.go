@@ -108,6 +108,8 @@ type Ridger interface {
 	Columns() []int
 	// Ridge prepares the regression for one fold. It keeps the kernels of each SPEC.
 	Ridge(fold int) (Ridge, error)
+	// Follow makes learning of lengths of columns start from those learned on other samples.
+	Follow(other Data)
 }
 
 // Ridge is kernel ridge regression on one split of the samples.

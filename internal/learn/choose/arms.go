@@ -5,9 +5,7 @@ package choose
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -75,12 +73,20 @@ func (s *race) start(ctx context.Context) error {
 	case !ridger:
 		given = [][]string{nil}
 	default:
-		for _, k := range bases(len(d.Columns())) {
-			if err := s.add(ctx, k, learn.Nothing, learn.Product, s.norms()[0]); err != nil {
+		all := bases(len(d.Columns()))
+		for _, k := range all {
+			if err := s.addWhereItFits(ctx, k, learn.Nothing); err != nil {
 				return err
 			}
 		}
-		return nil
+		if s.arms != nil {
+			return nil
+		}
+		p, err := s.top.Plan(ctx, all[0], true) // is refused
+		if err != nil {
+			return err
+		}
+		return s.Method.Announce(p)
 	}
 	learned := s.Setting.Learn
 	if learned == "" {
@@ -123,7 +129,16 @@ func (s *race) kernelsOpen() bool {
 	return ridger && s.Kernels == nil && len(s.Setting.Kernels) == 0
 }
 
-// add adds an arm for each τ. It leaves out dictionaries that do not fit into memory.
+// addWhereItFits is add where memory holds the dictionary on the largest part.
+func (s *race) addWhereItFits(ctx context.Context, kernels []string, learned learn.Learned) error {
+	p, err := s.top.Plan(ctx, kernels, true)
+	if err != nil || p.Bytes > float64(s.Method.Limit()) {
+		return err
+	}
+	return s.add(ctx, kernels, learned, learn.Product, s.norms()[0])
+}
+
+// add adds an arm for each τ.
 func (s *race) add(ctx context.Context, kernels []string, learned learn.Learned, model learn.Model, norm string) error {
 	weights, diagonals, err := s.data.Start(ctx, kernels)
 	if err != nil {
@@ -181,46 +196,35 @@ func (s *race) relative(tau float64) float64 {
 }
 
 // learners are the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
-// outputs, L learned, and on dictionaries that leave more to the weights: lengths of columns, and sets of columns. Their paths
-// are what the best dictionaries leave of λ, and end one step further.
+// outputs, L learned, and on the union with learned lengths at several multiples. Their paths of λ reach from three steps
+// above the best of these dictionaries to three below.
 func (s *race) learners(ctx context.Context) error {
-	old, first, last := len(s.arms), defaults.PathPoints, 0
-	var union []string
-	for _, a := range s.arms[:min(united, old)] {
-		first, last = min(first, a.at-3), max(last, a.at+3)
-		for _, k := range a.Kernels {
-			if !slices.Contains(union, k) {
-				union = append(union, k)
+	_, outputs := s.data.Size()
+	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
+	switch {
+	case s.Setting.Learn != "":
+		learned = []learn.Learned{s.Setting.Learn}
+	case outputs == 1:
+		learned = []learn.Learned{learn.Nothing, learn.Weights}
+	}
+	old := len(s.arms)
+	leaders := s.arms[:min(united, old)]
+	for ; len(leaders) > 0 && len(s.arms) == old; leaders = leaders[:len(leaders)-1] {
+		union := union(leaders)
+		for _, what := range learned {
+			if err := s.addWhereItFits(ctx, union, what); err != nil {
+				return err
+			}
+		}
+		if wide, most := widened(union), learned[len(learned)-1]; most.Weights() && !slices.Equal(wide, union) {
+			if err := s.addWhereItFits(ctx, wide, most); err != nil {
+				return err
 			}
 		}
 	}
-	_, outputs := s.data.Size()
-	both := learn.Both
-	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
-	if outputs == 1 {
-		both, learned = learn.Weights, []learn.Learned{learn.Nothing, learn.Weights}
-	}
-	norm := s.norms()[0]
-	add := func(kernels []string, learned learn.Learned, model learn.Model) error {
-		if given := s.Setting.Learn; given != "" && given != learned || len(kernels) == 0 {
-			return nil
-		}
-		p, err := s.top.Plan(ctx, kernels, true)
-		if err != nil || p.Bytes > float64(s.Method.Limit()) {
-			return err
-		}
-		return s.add(ctx, kernels, learned, model, norm)
-	}
-	for _, what := range learned {
-		if err := add(union, what, learn.Product); err != nil {
-			return err
-		}
-	}
-	inputs := s.data.(learn.Ridger).Columns()
-	for _, kernels := range [][]string{lengths(len(inputs)), append(slices.Clip(union), subspaces(inputs, s.Method.Seed)...)} {
-		if err := add(kernels, both, learn.Product); err != nil {
-			return err
-		}
+	first, last := defaults.PathPoints, 0
+	for _, a := range s.arms[:min(united, old)] {
+		first, last = min(first, a.at-3), max(last, a.at+3)
 	}
 	for _, a := range s.arms[old:] {
 		for i := range a.in {
@@ -228,6 +232,18 @@ func (s *race) learners(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// union is the SPECs of all dictionaries.
+func union(arms []*arm) (specs []string) {
+	for _, a := range arms {
+		for _, k := range a.Kernels {
+			if !slices.Contains(specs, k) {
+				specs = append(specs, k)
+			}
+		}
+	}
+	return specs
 }
 
 // bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are, with
@@ -264,39 +280,15 @@ const (
 	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
 )
 
-// lengths are kernels of three smoothnesses with a length for each column, at three multiples of the lengths.
-func lengths(cols int) []string {
-	if cols == 1 {
-		return nil
-	}
-	return []string{"gaussian:ard:median*0.5,1,2", "matern32:ard:median*0.5,1,2", "laplacian:ard:median*0.5,1,2", linearKernel}
-}
-
-// subsets is the number of random sets of columns, enough for some to have most of the columns that matter.
-const subsets = 24
-
-// subspaces are kernels of two shapes on random sets of the columns, of a third and of two
-// thirds of them in turn. A sparse fit keeps the sets that serve it, and so finds which columns matter together.
-func subspaces(columns []int, seed uint64) []string {
-	cols := len(columns)
-	if cols < 4 || !defaults.HasEach(cols) {
-		return nil
-	}
-	rng := rand.New(rand.NewPCG(seed, subsets))
-	var specs []string
-	for k := range subsets {
-		set := rng.Perm(cols)[:max(2, (1+k%2)*cols/3)]
-		slices.Sort(set)
-		text := make([]string, len(set))
-		for k, c := range set {
-			text[k] = strconv.Itoa(columns[c])
-		}
-		list := strings.Join(text, ",")
-		if spec := "laplacian:" + list + ":median*0.5"; !slices.Contains(specs, spec) {
-			specs = append(specs, spec, "gaussian:"+list+":median")
+// widened is the dictionary with kernels of learned lengths at half and at twice the lengths too.
+func widened(specs []string) []string {
+	wide := slices.Clone(specs)
+	for i, spec := range specs {
+		if strings.HasSuffix(spec, ":ard:median") {
+			wide[i] = spec + "*0.5,1,2"
 		}
 	}
-	return specs
+	return wide
 }
 
 // sumWork bounds m·n·(l² + 1000·n²) of a sum that enters, for l samples, m kernels and n outputs: a fit then takes some
@@ -306,7 +298,7 @@ const sumWork = 1e6
 // sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path.
 func (s *race) sum(ctx context.Context) error {
 	best := s.arms[0]
-	asked := s.Setting.Model == learn.Sum
+	asked := s.Setting.Model == learn.Sum || slices.Contains(s.Models, learn.Sum)
 	if !asked && (s.Setting.Model != "" || s.Models != nil || s.Norms != nil || s.Setting.Norm != "" || s.Setting.Regularizer != nil || s.Setting.Learn != "") {
 		return nil
 	}
@@ -324,10 +316,9 @@ func (s *race) sum(ctx context.Context) error {
 		return err
 	}
 	for _, a := range s.arms[old:] {
-		ratio := math.Log10(a.lambdas[0]/best.lambdas[0]) * 2
-		for i := range a.in {
-			a.in[i] = math.Abs(float64(i)-ratio-float64(best.at)) <= 1.5
-		}
+		steps := int(math.Round(2 * math.Log10(a.lambdas[0]/best.lambdas[best.at])))
+		a.at = min(max(steps, 0), len(a.in)-1)
+		a.keep(1)
 	}
 	return nil
 }

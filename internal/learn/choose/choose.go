@@ -260,14 +260,17 @@ func (s *race) checkFolds(l int) error {
 			s.Groups[i] = i * s.Folds * foldBlocks / l
 		}
 	}
-	if observed, partial := s.data.Cells(); s.Hide == "" && partial > 0 {
+	_, n := s.data.Size()
+	observed, partial := s.data.Cells()
+	_, inMemory := s.data.(learn.Sampler)
+	switch {
+	case s.Hide != "" || partial == 0:
+	case inMemory && s.Groups == nil && !s.TimeOrdered && s.Metric != "accuracy" && partial*s.Folds >= l:
+		s.Hide = learn.HideCells
+		s.Method.Say("folds hide cells of the targets: %d of %d are observed, and some are missing in %d of %d rows", observed, l*n, partial, l)
+	default:
 		s.Hide = learn.HideRows
-		if _, n := s.data.Size(); s.Groups == nil && !s.TimeOrdered && s.Metric != "accuracy" && partial*s.Folds >= l {
-			s.Hide = learn.HideCells
-			s.Method.Say("folds hide cells of the targets: %d of %d are observed, and some are missing in %d of %d rows", observed, l*n, partial, l)
-		} else {
-			s.Method.Say("folds hide whole rows: %d of %d target cells are observed", observed, l*n)
-		}
+		s.Method.Say("folds hide whole rows: %d of %d target cells are observed", observed, l*n)
 	}
 	return nil
 }

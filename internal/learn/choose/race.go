@@ -129,9 +129,7 @@ func (s *race) enterLearners(ctx context.Context, r rung) error {
 	if err := s.learners(ctx); err != nil {
 		return err
 	}
-	if s.Setting.Learn != "" && s.Setting.Learn != learn.Nothing || s.Setting.Model == learn.Sum {
-		s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return s.Setting.Learn != "" && a.Learn != s.Setting.Learn })
-	}
+	s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return s.Setting.Learn != "" && a.Learn != s.Setting.Learn })
 	if err := s.compare(ctx, r); err != nil {
 		return err
 	}
@@ -139,7 +137,7 @@ func (s *race) enterLearners(ctx context.Context, r rung) error {
 	if err := s.sum(ctx); err != nil {
 		return err
 	}
-	if s.Setting.Model == learn.Sum {
+	if s.Setting.Model == learn.Sum && s.Models == nil {
 		s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return a.Model != learn.Sum })
 	}
 	return s.compare(ctx, r)
@@ -157,6 +155,7 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	if all, _ := s.all.Size(); l < all && f.Groups != nil {
 		f.Groups = learn.Pick(f.Groups, s.draw(all, l))
 	}
+	before := s.data
 	s.data = d
 	if r.samples < l {
 		rows := s.draw(l, r.samples)
@@ -164,6 +163,9 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 			return err
 		}
 		f.Groups = learn.Pick(f.Groups, rows)
+	}
+	if d, ok := s.data.(learn.Ridger); ok && s.from != nil {
+		d.Follow(before)
 	}
 	if s.folds, err = s.data.Split(f); err != nil {
 		return err
@@ -224,7 +226,7 @@ func (s *race) compare(ctx context.Context, r rung) error {
 			s.complete[f] = err == nil && ctx.Err() == nil
 		})
 		if ctx.Err() == nil {
-			s.Method.Say("cross-validation on %d rows: %d arms on %d of %d folds", s.size, len(s.arms), own[min(lo+at, len(own))-1]+1, s.folds)
+			s.Method.Say("cross-validation: %d of %d folds, %d arms on %d rows", own[min(lo+at, len(own))-1]+1, s.folds, len(s.arms), s.size)
 		}
 	}
 	if ctx.Err() != nil {

@@ -34,4 +34,3 @@ func HasEach(cols int) bool { return cols > 1 && cols <= OwnColumns }
 func StreamKernels() []string {
 	return []string{"rff:gaussian:all:median*0.25,0.5,1,2:500", "linear:all"}
 }
-

@@ -1,11 +1,9 @@
 package dictionary
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -103,36 +101,5 @@ func TestRelevanceOfManySamples(t *testing.T) {
 	one, again, other := relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 2)
 	if !slices.Equal(one, again) || slices.Equal(one, other) {
 		t.Errorf("factors %v, %v of the same seed, %v of another", one, again, other)
-	}
-}
-
-// TestSubspaces checks that the sets are of columns that exist, of both sizes, and depend on the seed alone.
-func TestSubspaces(t *testing.T) {
-	if s := defaults.Subspaces([]int{0, 1, 2}, 1); s != nil {
-		t.Errorf("three columns have subspaces %v", s)
-	}
-	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
-	specs := defaults.Subspaces(all, 1)
-	if !slices.Equal(specs, defaults.Subspaces(all, 1)) || slices.Equal(specs, defaults.Subspaces(all, 2)) {
-		t.Error("the sets do not follow the seed")
-	}
-	if s := defaults.Subspaces([]int{5, 6, 8, 9}, 1); s == nil || strings.ContainsAny(fmt.Sprint(s), "12347") {
-		t.Errorf("sets of the columns 5, 6, 8 and 9 are %v", s)
-	}
-	X, _ := learntest.Wave(20, 24)
-	Z := mat.NewDense(20, 12, nil)
-	for j := range 12 {
-		Z.SetCol(j, mat.Col(nil, j%4, X))
-	}
-	d, _, err := NewResolver(blas.Raw(Z), blas.Raw(Z), Options{}).Resolve(t.Context(), specs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sizes := map[int]int{}
-	for _, k := range d {
-		sizes[len(k.Columns)]++
-	}
-	if sizes[4] != defaults.Subsets || sizes[8] != defaults.Subsets {
-		t.Errorf("%v kernels by number of columns", sizes)
 	}
 }

@@ -376,6 +376,13 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 	return k, err
 }
 
+// Follow makes learning of lengths of columns start from those that were learned on the first fold of other samples.
+func (r *Rows) Follow(other learn.Data) {
+	if q, ok := other.(*Rows); ok && len(q.parts) > 0 && q.parts[0] != nil {
+		r.opt.Lengths = q.parts[0].Lengths()
+	}
+}
+
 // everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
