@@ -183,30 +183,8 @@ func TestSpacesAgree(t *testing.T) {
 	}
 }
 
-// refined is the result at the weights to which closed forms take those of res. The
-// objective is flat in η: a gap of 1e-16 leaves η 1e-8 of room, which the closed
-// forms, knowing the gradient, take away.
-func refined(t *testing.T, p *Problem, res *Result) *Result {
-	t.Helper()
-	q := *p
-	q.Eta, q.L = res.Eta, res.L
-	var eta []float64
-	_, err := Solve(context.Background(), &q, Options{
-		Solver: "closed", Sylvester: "eigen", Tol: 1e-300, MaxOuter: 40,
-		Trace: func(s Step) error { eta = append(eta[:0], s.Eta...); return nil },
-	})
-	if !errors.Is(err, ErrNotConverged) && err != nil {
-		t.Fatal(err)
-	}
-	q.Eta = eta
-	out, err := Solve(context.Background(), &q, Options{Solver: "closed", Sylvester: "eigen", Tol: 1e-12})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// Both spaces lead to the same objective, weights, output kernel and function.
+// Both spaces lead to the same objective, weights, output kernel and function. The objective is flat at its
+// minimum: a gap of 1e-16 leaves 1e-8 of room in the weights, and ten times that where they are ill-conditioned.
 func TestSpacesAgreeOnTheModel(t *testing.T) {
 	a, b := lowrank(t)
 	opt := Options{Sylvester: "eigen", Tol: 1e-16}
@@ -223,18 +201,16 @@ func TestSpacesAgreeOnTheModel(t *testing.T) {
 			t.Errorf("%s differs by %.2g of its norm", what, e)
 		}
 	}
-	near("η before refinement", blas.Vector(ra.Eta), blas.Vector(rb.Eta), 1e-7)
-	ra, rb = refined(t, a, ra), refined(t, b, rb)
 	if e := math.Abs(ra.Objective-rb.Objective) / rb.Objective; !(e <= 1e-8) {
 		t.Errorf("objectives differ by %.2g", e)
 	}
-	near("η", blas.Vector(ra.Eta), blas.Vector(rb.Eta), 1e-9)
+	near("η", blas.Vector(ra.Eta), blas.Vector(rb.Eta), 1e-7)
 	be := blas.Active()
 	n := ra.L.Dim()
 	La, Lb := blas.NewGeneral(n, n), blas.NewGeneral(n, n)
 	ra.L.Dense(be, La)
 	rb.L.Dense(be, Lb)
-	near("L", La, Lb, 1e-8)
+	near("L", La, Lb, 1e-7)
 	// f = K_η·C·L = Z_η·W·L on the data.
 	z := golden(t, "lowrank_p1.5")
 	F, G := blas.NewGeneral(ra.C.Rows, n), blas.NewGeneral(ra.C.Rows, n)
@@ -250,7 +226,7 @@ func TestSpacesAgreeOnTheModel(t *testing.T) {
 	FL, GL := blas.NewGeneral(F.Rows, n), blas.NewGeneral(F.Rows, n)
 	ra.L.MulRight(be, FL, F)
 	rb.L.MulRight(be, GL, G)
-	near("the function", FL, GL, 1e-8)
+	near("the function", FL, GL, 1e-7)
 }
 
 // A Γ that is known by its products only solves as the stored one does.
