@@ -15,7 +15,7 @@ import (
 //
 // x and y hold the elements that go with the panel's columns, xr and yr those that
 // go with its rows; all are column-major with column stride ld. cols is a positive
-// multiple of 8. The kernels read and write nothing else, but they may fetch ahead.
+// multiple of the panel's rows. The kernels read and write nothing else, but they may fetch ahead.
 type fewTile struct {
 	a            unsafe.Pointer
 	x, y, xr, yr unsafe.Pointer
@@ -24,7 +24,7 @@ type fewTile struct {
 }
 
 const (
-	fewSegment  = 120 // columns of a panel between two groups of right-hand sides; a multiple of 8
+	fewSegment  = 120 // columns of a panel between two groups of right-hand sides; a multiple of the rows of a panel
 	fewGroups   = 16  // parts the panels are dealt out in, each with a result of its own
 	fewPartRows = 192 // at least so many rows of panels a part
 	fewAddRows  = 512 // rows of a job that adds the parts up
@@ -34,7 +34,7 @@ const (
 
 // fewKernels are the routines of the product with few columns.
 type fewKernels struct {
-	rows  int // of a panel, a multiple of 8; that of the storage is as wide in double precision, twice as wide in single
+	rows  int // of a panel, a multiple of 4 and divisor of fewSegment; that of the storage is as wide in double precision, twice as wide in single
 	block int // columns of one call of few: 1, 2 or block, which is 2 or 4
 	most  int // columns the product is used for; more are multiplied by whole panels
 	few   func(*fewTile)

@@ -222,7 +222,7 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, half int) {
 	stride := half * k.rows
 	panel := atPageEnd[T](t, 120*stride)
 	x, y := atPageEnd[float64](t, 4*ld), atPageEnd[float64](t, 4*ld)
-	for _, cols := range []int{8, 24, 64, 120} {
+	for _, cols := range []int{k.rows, 3 * k.rows, fewSegment} {
 		for _, rhs := range slices.Compact([]int{1, 2, k.block}) {
 			a := fill(rng, panel[len(panel)-cols*stride:])
 			fill(rng, x)

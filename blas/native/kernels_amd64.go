@@ -19,6 +19,9 @@ func tileF64AVX2(t *tile)
 func tileF32AVX2(t *tile)
 
 //go:noescape
+func tileMixedAVX2(t *tile)
+
+//go:noescape
 func tileF64AVX512(t *tile)
 
 //go:noescape
@@ -43,6 +46,12 @@ func turnF32AVX2(dst []float32, w int, src []float32, ld, np int)
 func copyPanelsAVX512(dst, src unsafe.Pointer, ld, panel, np, panels int)
 
 // The kernels for few columns; their contract stands at fewTile.
+
+//go:noescape
+func fewF64AVX2(t *fewTile)
+
+//go:noescape
+func fewF32AVX2(t *fewTile)
 
 //go:noescape
 func fewF64AVX512(t *fewTile)
@@ -146,9 +155,15 @@ func kernels32(l Level) kernels[float32] {
 
 // fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.
 func fewKernelsOf(l Level, single bool) (fewKernels, bool) {
-	k := fewKernels{rows: 24, block: 4, most: 8, few: fewF64AVX512, diag: tileF64AVX512}
-	if single {
-		k.most, k.few, k.diag = 4, fewF32AVX512, tileMixedAVX512
+	switch {
+	case l == AVX512 && single:
+		return fewKernels{rows: 24, block: 4, most: 4, few: fewF32AVX512, diag: tileMixedAVX512}, true
+	case l == AVX512:
+		return fewKernels{rows: 24, block: 4, most: 8, few: fewF64AVX512, diag: tileF64AVX512}, true
+	case l == AVX2 && single:
+		return fewKernels{rows: 12, block: 2, most: 3, few: fewF32AVX2, diag: tileMixedAVX2}, true
+	case l == AVX2:
+		return fewKernels{rows: 12, block: 2, most: 4, few: fewF64AVX2, diag: tileF64AVX2}, true
 	}
-	return k, l == AVX512
+	return fewKernels{}, false
 }

@@ -6,16 +6,12 @@
 //	ES, LANES           bytes of an element, elements of a vector
 //	BCAST FMA MOV MUL ADD MASKMOV  the instructions for the element type
 //	ALPHA(y)            alpha in all lanes of y
+//	VECTORS(o)          one step of a, of 96 bytes, at byte offset o from AX into Y12 to Y14
 //
 // The contract stands at the type tile in tile.go. Registers: AX a, BX b, CX
 // groups of four steps left, DX single steps left, DI c, SI ldc in bytes, R8 rows
 // left, R9 scratch, R10 lines to fetch, R11 where to fetch, R12 scratch, R13 the
 // argument.
-
-#define VECTORS(o) \
-	MOV o(AX), Y12;    \
-	MOV o+32(AX), Y13; \
-	MOV o+64(AX), Y14
 
 #define ROW(o, c0, c1, c2) \
 	BCAST o(BX), Y15;   \
@@ -186,7 +182,6 @@ done:
 #undef ADD
 #undef MASKMOV
 #undef ALPHA
-#undef VECTORS
 #undef ROW
 #undef ROWS1
 #undef ROWS2

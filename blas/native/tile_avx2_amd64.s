@@ -14,6 +14,11 @@ DATA laneWindow<>+48(SB)/8, $0
 DATA laneWindow<>+56(SB)/8, $0
 GLOBL laneWindow<>(SB), RODATA|NOPTR, $64
 
+#define VECTORS(o) \
+	MOV o(AX), Y12;      \
+	MOV (o+32)(AX), Y13; \
+	MOV (o+64)(AX), Y14
+
 // func tileF64AVX2(t *tile): float64, 12×4.
 #define TILE ·tileF64AVX2
 #define ES 8
@@ -38,4 +43,24 @@ GLOBL laneWindow<>(SB), RODATA|NOPTR, $64
 #define ADD VADDPS
 #define MASKMOV VMASKMOVPS
 #define ALPHA(y) VCVTSD2SS tile_alpha(R13), X15, X15; VBROADCASTSS X15, y
+#include "tile_avx2.h"
+
+#undef VECTORS
+#define VECTORS(o) \
+	VCVTPS2PD o(AX), Y12;      \
+	VCVTPS2PD (o+16)(AX), Y13; \
+	VCVTPS2PD (o+32)(AX), Y14
+
+// func tileMixedAVX2(t *tile): a float32 in panels of 24, of which 12 columns
+// enter; b and c float64. 12×4.
+#define TILE ·tileMixedAVX2
+#define ES 8
+#define LANES 4
+#define BCAST VBROADCASTSD
+#define FMA VFMADD231PD
+#define MOV VMOVUPD
+#define MUL VMULPD
+#define ADD VADDPD
+#define MASKMOV VMASKMOVPD
+#define ALPHA(y) VBROADCASTSD tile_alpha(R13), y
 #include "tile_avx2.h"
