@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -178,18 +177,14 @@ func writeRelevance(w io.Writer, r *infoReport) {
 	if r.Relevance == nil {
 		return
 	}
-	idx := make([]int, len(r.Relevance))
-	for c := range idx {
-		idx[c] = c
-	}
-	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(r.Relevance[b], r.Relevance[a]) })
 	const most = 10
+	idx := largestFirst(r.Relevance)
 	fmt.Fprintf(w, "\ninputs by relevance (how much the targets vary with each)\n")
 	for _, c := range idx[:min(most, len(idx))] {
 		fmt.Fprintf(w, "  %s\t%.3f\n", r.Inputs[c], r.Relevance[c])
 	}
-	if len(idx) > most {
-		fmt.Fprintf(w, "  and %d less\n", len(idx)-most)
+	if less := len(r.Relevance) - min(most, len(idx)); less > 0 {
+		fmt.Fprintf(w, "  and %d less\n", less)
 	}
 }
 

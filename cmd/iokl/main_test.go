@@ -157,6 +157,9 @@ func TestFitPredictInfo(t *testing.T) {
 	if text := command(t, dir, "info r.iokl").stdout; len(relevant.Relevance) != 2 || slices.Max(relevant.Relevance) != 1 || !strings.Contains(text, "inputs by relevance") {
 		t.Errorf("relevance %v in %s", relevant.Relevance, text)
 	}
+	if html := writtenPage(t, dir, "report r.iokl --out r.html", "r.html"); !strings.Contains(html, "relevance.csv") {
+		t.Error("the page has no table of relevance")
+	}
 	var scored predictReport
 	command(t, dir, "predict --model m.iokl --x xt.csv --y yt.csv --json").object(t, &scored)
 	if scored.Rows != 15 || len(scored.Predictions) != 15 || !(scored.Scores.ARRMSE < 0.1) {

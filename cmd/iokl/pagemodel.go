@@ -192,17 +192,22 @@ func certificateSentence(model *iokl.Model) string {
 // inputSection says what the predictions owe to each input.
 func inputSection(model *iokl.Model, o *origin) page.Section {
 	s := page.Section{ID: "inputs", Title: "Which inputs matter, and how"}
-	outputs := model.OutputNames()
-	if len(o.Effects) == 0 {
-		if r := model.Relevance(); r != nil {
-			t := page.Table{Head: []string{"input", "relevance"}, Sort: true, File: "inputs.csv"}
-			for c, name := range model.InputNames() {
-				t.Rows = append(t.Rows, page.Texts(name, fmt.Sprintf("%.3f", r[c])))
-			}
-			s.Add(page.Classed("soft", "How much the kernels vary with each input, 1 for the largest."), t.HTML())
-		}
-		return s
+	if len(o.Effects) > 0 {
+		addEffects(&s, model, o)
 	}
+	if r := model.Relevance(); r != nil {
+		t := page.Table{Head: []string{"input", "relevance"}, Sort: true, File: "relevance.csv"}
+		for _, c := range largestFirst(r) {
+			t.Rows = append(t.Rows, page.Texts(model.InputNames()[c], fmt.Sprintf("%.3f", r[c])))
+		}
+		s.Add(page.Classed("soft", "How much the kernels vary with each input, 1 for the largest."), t.HTML())
+	}
+	return s
+}
+
+// addEffects adds what happens to predictions where an input changes.
+func addEffects(s *page.Section, model *iokl.Model, o *origin) {
+	outputs := model.OutputNames()
 	const most, visible = 6, 0.1 // outputs in the table; effects that are drawn, of the largest
 	shown := min(most, len(o.Effects[0].Change))
 	t := page.Table{Head: []string{"input", "all outputs"}, Sort: true, File: "inputs.csv"}
@@ -225,7 +230,6 @@ func inputSection(model *iokl.Model, o *origin) page.Section {
 	}
 	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the samples, in standard deviations of the targets: 0 means that the model does not use it. The curves are mean predictions with the input set to each value and the others as they are in up to %d samples.", curveRows)))
 	s.Add(t.HTML(), page.List(words), page.SmallCharts(figures))
-	return s
 }
 
 // curveFigure shows how the outputs respond to an input, in standard deviations of the
@@ -370,7 +374,7 @@ func kernelSection(model *iokl.Model, _ *origin) page.Section {
 		sum += e
 	}
 	t := page.Table{Head: []string{"kernel", "weight η", "share"}, Sort: true, File: "kernels.csv"}
-	for _, j := range byWeight(eta) {
+	for _, j := range largestFirst(eta) {
 		t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", eta[j]), fmt.Sprintf("%.1f %%", 100*eta[j]/sum)))
 	}
 	if len(t.Rows) == 0 {

@@ -95,7 +95,7 @@ const barKernels = 30
 // weightsFigure shows the largest kernel weights as horizontal bars.
 func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 	eta, names := model.Eta(), model.KernelNames()
-	idx := byWeight(eta)
+	idx := largestFirst(eta)
 	active := len(idx)
 	idx = idx[:min(barKernels, len(idx))]
 	slices.Reverse(idx) // the largest on top

@@ -89,21 +89,21 @@ func gapText(c iokl.Certificate) string {
 	return fmt.Sprintf("not within the tolerance %.3g", c.Tol)
 }
 
-// byWeight are the kernels of positive weight, the largest weight first.
-func byWeight(eta []float64) (idx []int) {
-	for j, e := range eta {
+// largestFirst lists the positive elements of v, the largest first.
+func largestFirst(v []float64) (idx []int) {
+	for j, e := range v {
 		if e > 0 {
 			idx = append(idx, j)
 		}
 	}
-	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(eta[b], eta[a]) })
+	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(v[b], v[a]) })
 	return idx
 }
 
 // writeWeights lists the largest kernel weights.
 func writeWeights(w io.Writer, model *iokl.Model, most int) {
 	names, eta := model.KernelNames(), model.Eta()
-	idx, sum := byWeight(eta), 0.0
+	idx, sum := largestFirst(eta), 0.0
 	for _, e := range eta {
 		sum += e
 	}
