@@ -232,6 +232,16 @@ func TestPotrf(t *testing.T) {
 			clear(blas.Row(f, i)[i+1:])
 		}
 		near(t, "A − LLᵀ", mul(false, true, f, f), spd, blas.Frob(spd))
+		inverse, identity := lowerOnly(f), padded(n, n)
+		be.Potri(inverse)
+		for i := range n {
+			if i > 0 && !math.IsNaN(inverse.Data[i]) {
+				t.Fatal("the upper triangle of the inverse was written")
+			}
+			identity.Data[i*identity.Stride+i] = 1
+		}
+		blas.MirrorLower(inverse)
+		near(t, "A·A⁻¹ − I", mul(false, false, spd, inverse), identity, float64(n))
 		if n > 0 {
 			bad := lowerOnly(spd)
 			bad.Data[(n-1)*bad.Stride+n-1] = -shift

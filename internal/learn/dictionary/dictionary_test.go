@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -12,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/learntest"
+	"github.com/iokl/iokl/kernel"
 )
 
 // relevanceOf are the factors of the columns, standardised as for a fit.
@@ -101,5 +103,32 @@ func TestRelevanceOfManySamples(t *testing.T) {
 	one, again, other := relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 2)
 	if !slices.Equal(one, again) || slices.Equal(one, other) {
 		t.Errorf("factors %v, %v of the same seed, %v of another", one, again, other)
+	}
+}
+
+// TestResolveLengths says that widths multiply lengths, which are those of the kind of kernel, and that "groups" are the caller's.
+func TestResolveLengths(t *testing.T) {
+	X, Y := learntest.Hidden(60, 3)
+	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{Groups: []kernel.Group{{Name: "own", Columns: []int{2}}}})
+	d, _, err := r.Resolve(t.Context(), []string{"gaussian:ard:median*0.5,2", "nystrom:matern32:ard:median:9", "gaussian:groups:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := r.opt.Learned.Lengths()
+	for j, want := range []struct {
+		kind  kernel.Kind
+		width float64
+	}{{"gaussian", .5}, {"gaussian", 2}, {"matern32", 1}} {
+		if k := d[j]; k.Kind != want.kind || k.Width != want.width || !slices.Equal(k.Scale, known[want.kind].Scale) {
+			t.Errorf("%s has width %g and factors %v", k.Name, k.Width, k.Scale)
+		}
+	}
+	if len(d) != 4 || slices.Equal(d[0].Scale, d[2].Scale) || d[3].Scale != nil {
+		t.Errorf("kernels %v", d.Names())
+	}
+	for spec, want := range map[string]string{"gaussian:ard:0.5": "write median*0.5", "rational:1:ard": "lengths of columns are learned for gaussian"} {
+		if _, _, err := r.Resolve(t.Context(), []string{spec}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", spec, err)
+		}
 	}
 }

@@ -28,7 +28,7 @@ const Features = "ard"
 
 const (
 	fewRows  = 200 // that both starts are followed on
-	manyRows = 500 // that the better one is followed on
+	manyRows = 800 // that the better one is followed on
 	steps    = 60  // of the quasi-Newton method, at most
 	// The method ends where three steps lower the criterion by less than enough.
 	enough = 1e-3

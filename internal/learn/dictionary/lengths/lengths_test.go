@@ -175,9 +175,15 @@ func TestStart(t *testing.T) {
 	Z, Y := wavy(200, 5, 13)
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, 100, a.Cols) }
 	part := learned(t, "gaussian", first(Z), first(Y), Options{})
+	still := learned(t, "gaussian", Z, blas.NewGeneral(200, 1), Options{Start: &part})
+	for c, s := range part.Scale {
+		if !(math.Abs(still.Scale[c]-s) <= 1e-12*s) {
+			t.Errorf("without anything to learn inverse length %d goes from %g to %g", c, s, still.Scale[c])
+		}
+	}
 	warm, cold := learned(t, "gaussian", Z, Y, Options{Start: &part}), learned(t, "gaussian", Z, Y, Options{})
 	for c := range 2 {
-		if !(math.Abs(math.Log(warm.Scale[c]/cold.Scale[c])) < 0.2) || warm.Scale[c] == part.Scale[c] {
+		if !(math.Abs(math.Log(warm.Scale[c]/cold.Scale[c])) < 0.2) || warm.Scale[c] == part.Scale[c] || warm.Scale[c] == cold.Scale[c] {
 			t.Errorf("inverse lengths %.3g from %.3g, and %.3g from none", warm.Scale, part.Scale, cold.Scale)
 		}
 	}
