@@ -1,4 +1,5 @@
-// This file learns the ranks of columns, and by kernel ridge regression along which columns and directions the targets vary.
+// This file learns the ranks and lengths of columns, and by kernel ridge regression along which columns and directions
+// the targets vary.
 
 package dictionary
 
@@ -45,12 +46,8 @@ func (r *Resolver) learner(s kernel.Spec) func(context.Context) (kernel.Group, e
 		return func(context.Context) (kernel.Group, error) { return ranks(r.z), nil }
 	case lengths.Features:
 		return func(ctx context.Context) (kernel.Group, error) { return r.learnLengths(ctx, s.Kind) }
-	case defaults.RelevantColumns:
-		return func(ctx context.Context) (kernel.Group, error) { return r.relevance(ctx, s.Features, columnRelevance) }
-	case defaults.RelevantDirections:
-		return func(ctx context.Context) (kernel.Group, error) {
-			return r.relevance(ctx, s.Features, directionRelevance)
-		}
+	case defaults.RelevantColumns, defaults.RelevantDirections:
+		return func(ctx context.Context) (kernel.Group, error) { return r.relevance(ctx, s.Features) }
 	}
 	return nil
 }
@@ -72,7 +69,8 @@ func (r *Resolver) learnLengths(ctx context.Context, kind kernel.Kind) (g kernel
 	if start, ok := r.opt.Start[kind]; ok {
 		opt.Start = &start
 	}
-	p, err := r.opt.Learned.point(kind, func() (lengths.Point, error) { return lengths.Learn(ctx, kind, r.z, r.y, opt) })
+	learn := func() (lengths.Point, error) { return lengths.Learn(ctx, kind, r.z, r.y, opt) }
+	p, err := r.opt.Learned.point(kind, learn)
 	if err != nil {
 		return g, err
 	}
@@ -81,8 +79,8 @@ func (r *Resolver) learnLengths(ctx context.Context, kind kernel.Kind) (g kernel
 	return g, nil
 }
 
-// relevance learns a group of that name on at most defaults.RelevanceSamples samples.
-func (r *Resolver) relevance(ctx context.Context, name string, learn func(context.Context, blas.General, blas.General, *Options) (kernel.Group, error)) (g kernel.Group, err error) {
+// relevance learns the relevant columns or directions on at most defaults.RelevanceSamples samples.
+func (r *Resolver) relevance(ctx context.Context, name string) (g kernel.Group, err error) {
 	if err := r.withTargets(name); err != nil {
 		return g, err
 	}
@@ -92,7 +90,10 @@ func (r *Resolver) relevance(ctx context.Context, name string, learn func(contex
 		slices.Sort(idx)
 		z, y = columns.Rows(z, idx), columns.Rows(y, idx)
 	}
-	return learn(ctx, z, y, &r.opt)
+	if name == defaults.RelevantDirections {
+		return directionRelevance(ctx, z, y, &r.opt)
+	}
+	return columnRelevance(ctx, z, y, &r.opt)
 }
 
 // everyColumn is the group of all columns of Z.

@@ -142,7 +142,8 @@ func (c *criterion) evaluate(p, grad []float64) float64 {
 	return S
 }
 
-// factorize leaves the Cholesky factor of K + μI in A and ∂k/∂r² in slopes, and reports whether that is positive definite.
+// factorize leaves the Cholesky factor of K + μI in A and ∂k/∂r² in slopes, and reports whether the matrix is positive
+// definite.
 func (c *criterion) factorize(theta []float64, mu, linear float64) bool {
 	c.scale(theta)
 	l, d := c.Z.Rows, c.Z.Cols

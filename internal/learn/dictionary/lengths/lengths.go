@@ -56,9 +56,9 @@ type Options struct {
 	Start   *Point       // of the same columns, as learned on other samples; nil: none
 }
 
-// Learn learns the lengths of the columns of Z (l×d), which is finite, for the targets Y (l×n), on at most manyRows
-// samples. It returns fault.ErrInput for kernels that it does not know, kernel.ErrConstant where no column of Z varies, and
-// the error of a context that ends. Where no target varies it returns a start.
+// Learn learns the lengths of the columns of Z (l×d) for the targets Y (l×n), on at most manyRows samples. Errors wrap
+// fault.ErrInput for kernels that it does not know, kernel.ErrConstant where no column of Z varies, kernel.ErrNotFinite,
+// and that of a context that ends. Where no target varies it returns a start.
 func Learn(ctx context.Context, kind kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
 	if _, ok := shapes[kind]; !ok {
 		return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, kinds())
@@ -188,8 +188,8 @@ func (s *search) best(ctx context.Context, rows int, starts [][]float64) [][]flo
 	return [][]float64{end}
 }
 
-// minimize follows the criterion down from p, with a weak pull of the logarithms of the lengths to their mean, which bounds those of
-// columns that do not matter, and with μ above leastNoise.
+// minimize follows the criterion down from p, with a weak pull of the logarithms of the lengths to their mean, which
+// bounds those of columns that do not matter, and with μ above leastNoise.
 func (c *criterion) minimize(ctx context.Context, p []float64) (end []float64, value float64) {
 	d, l := c.Z.Cols, float64(c.Z.Rows)
 	var at []float64
