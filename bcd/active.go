@@ -12,7 +12,6 @@ type activeSet struct {
 	reg   Regularizer
 	idx   []int
 	on    []bool
-	since int
 	fixed bool // all kernels stay
 }
 
@@ -36,12 +35,6 @@ func newActiveSet(t *task) activeSet {
 	return a
 }
 
-// due counts an iteration and reports whether a check of all kernels is due.
-func (a *activeSet) due() bool {
-	a.since++
-	return a.since >= checkEvery
-}
-
 // mask clears the entries of kernels that are not active.
 func (a *activeSet) mask(y []float64) {
 	for j := range y {
@@ -63,9 +56,6 @@ func (a *activeSet) choose(it *iterate, q *quasiNewton) {
 		probe[j] -= it.g[j] / q.sEta
 	}
 	a.reg.Project(probe)
-	if it.pt.complete {
-		a.since = 0
-	}
 	var idx []int
 	for j, e := range it.pt.eta {
 		a.on[j] = e > 0 || probe[j] > 0 && (it.pt.complete || a.on[j])

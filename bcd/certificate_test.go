@@ -23,7 +23,7 @@ func at(t *testing.T, p *Problem, eta []float64, L *linop.Spectral, X blas.Gener
 	pt := k.next(k.start(eta, L), eta, L)
 	blas.Copy(pt.X, X)
 	q.Space.at(eta, false).Apply(pt.AX, pt.X)
-	if _, err := k.measure(context.Background(), pt, k.all); err != nil {
+	if _, err := k.measure(pt, k.all); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.certify(pt); err != nil {

@@ -129,7 +129,7 @@ const (
 	sumMix        = 0.03 // share of the identity in the L_j that closed forms start from
 	sumPower      = 0.7  // in the place of the root in them
 	sumDrop       = 3e-3 // relative decrease of the objective below which they give way
-	sumModelTol   = 1e-4 // modelTol, and the relative gap where that is less
+	sumQuasiTol   = 1e-4 // modelTol, and the relative gap where that is less
 	atomsFall     = 0.1  // share of the gap that weights of atoms may leave among themselves
 	atomsMost     = 8    // atoms added for a kernel at once
 

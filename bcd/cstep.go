@@ -15,19 +15,6 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// cStep computes coefficients. A model whose coefficients obey another equation, as
-// those of a sum of separable kernels do, brings a step of its own.
-type cStep interface {
-	// solve finds the coefficients of pt to the relative residual tol, starting from
-	// pt.X: pt.X, pt.AX, pt.residual and pt.single. Where tol cannot be reached it
-	// leaves what was; pt.residual tells.
-	solve(ctx context.Context, pt *point, tol float64) error
-	// outputsChanged is called after the outputs of the task have changed.
-	outputsChanged()
-	// effort is what the steps have cost so far.
-	effort() *effort
-}
-
 // effort counts the work of C steps.
 type effort struct {
 	solves, columns int
@@ -35,44 +22,46 @@ type effort struct {
 	raised          float64 // the largest shift that took the place of μ, 0 for none
 }
 
-// systemStep is the C step A_ηXL + μX = B_η, or that of the observed cells, by a solver
-// of package sylvester.
-type systemStep struct {
-	t      *task
-	make   func() (sylvester.Solver, error)
+// count counts a call of a solver.
+func (e *effort) count(res sylvester.Result) {
+	e.solves++
+	e.columns += res.Columns
+	e.solver = res.Solver
+}
+
+// productModel is the product model η, L. Its C step is A_ηXL + μX = B_η, or that of the observed cells, by a solver of
+// package sylvester.
+type productModel struct {
+	*fit
 	solver sylvester.Solver
 	eta    []float64 // the weights of the solver's last call
 	mixed  bool      // steps that may be rough take A_η in single precision
-	cost   effort
 }
 
-// newSystemStep is the C step of t by the named solver.
-func newSystemStep(t *task, name string) (*systemStep, error) {
-	s := &systemStep{t: t, make: func() (sylvester.Solver, error) {
-		cfg := sylvester.Config{Backend: t.be, Seed: t.seed}
-		if m, ok := t.space.(masked); ok && m.observed() != nil {
-			return sylvester.NewMasked(name, m.observed(), cfg)
-		}
-		return sylvester.New(name, cfg)
-	}}
-	var err error
-	if s.solver, err = s.make(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+// newProduct makes the product model that of f.
+func newProduct(f *fit) (*productModel, error) {
+	p := &productModel{fit: f}
+	f.model = p
+	p.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, f.opt.Sylvester) && f.t.space.mixed()
+	return p, p.outputsChanged()
+}
+
+// outputsChanged makes the solver anew, for the outputs that the task has.
+func (s *productModel) outputsChanged() (err error) {
+	cfg := sylvester.Config{Backend: s.t.be, Seed: s.t.seed}
+	if m, ok := s.t.space.(masked); ok && m.observed() != nil {
+		s.solver, err = sylvester.NewMasked(s.opt.Sylvester, m.observed(), cfg)
+	} else {
+		s.solver, err = sylvester.New(s.opt.Sylvester, cfg)
 	}
-	s.mixed = slices.Contains([]string{"auto", "nystrom", "rotated"}, name) && t.space.mixed()
-	return s, nil
-}
-
-func (s *systemStep) outputsChanged() {
-	if solver, err := s.make(); err == nil { // as it was for the first
-		s.solver = solver
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInput, err)
 	}
+	return nil
 }
-
-func (s *systemStep) effort() *effort { return &s.cost }
 
 // form forms A_η for a step at pt to tol, and reports whether single precision will do.
-func (s *systemStep) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
+func (s *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
 	single = tol >= singleTol && s.mixed && s.singlePrecisionSafe(pt, tol)
 	return sylvester.System{K: s.t.form(ctx, pt.eta, single), L: pt.L, Mu: s.t.mu}, single
 }
@@ -80,13 +69,13 @@ func (s *systemStep) form(ctx context.Context, pt *point, tol float64) (sys sylv
 // singlePrecisionSafe reports whether the system at pt is so well conditioned that A_η
 // in single precision reaches tol. Its rounding leaves a relative residual of up to
 // ‖A_η‖·‖L‖·2⁻²⁴/μ, a tenth of that in practice, and tr A_η is several times ‖A_η‖.
-func (s *systemStep) singlePrecisionSafe(pt *point, tol float64) bool {
+func (s *productModel) singlePrecisionSafe(pt *point, tol float64) bool {
 	return pt.L.Rank() == 0 || s.t.space.traceOf(pt.eta)*pt.L.S[0]*0x1p-24 <= 5*tol*s.t.mu
 }
 
 // sketch is what the solver would precondition a step at pt by, see [sylvester.Sketcher],
 // where it begins with a sketch and single precision may serve.
-func (s *systemStep) sketch(ctx context.Context, pt *point, tol float64) (U blas.General, sigma []float64) {
+func (s *productModel) sketch(ctx context.Context, pt *point, tol float64) (U blas.General, sigma []float64) {
 	solver, ok := s.solver.(sylvester.Sketcher)
 	if !ok || !s.mixed {
 		return U, nil
@@ -98,7 +87,7 @@ func (s *systemStep) sketch(ctx context.Context, pt *point, tol float64) (U blas
 	return U, sigma
 }
 
-func (s *systemStep) solve(ctx context.Context, pt *point, tol float64) error {
+func (s *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
 	sys, single := s.form(ctx, pt, tol)
 	if s.eta != nil && !slices.Equal(pt.eta, s.eta) {
 		s.solver.Invalidate()
@@ -125,18 +114,16 @@ func (s *systemStep) solve(ctx context.Context, pt *point, tol float64) error {
 }
 
 // call is one call of the solver.
-func (s *systemStep) call(ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options) (sylvester.Result, error) {
+func (s *productModel) call(ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options) (sylvester.Result, error) {
 	res, err := s.solver.Solve(ctx, pt.X, sys, s.t.space.rhs(pt.eta), opt)
-	s.cost.solves++
-	s.cost.columns += res.Columns
-	s.cost.solver = res.Solver
+	s.cost.count(res)
 	pt.residual, pt.single = res.Residual, res.Single
 	return res, err
 }
 
 // indefinite returns an eigenvalue of A, of the given trace, that is more negative than
 // rounding explains, or 0 where a few Lanczos iterations find none.
-func (s *systemStep) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
+func (s *productModel) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
 	res, err := lanczos.Eigs(ctx, A, lanczos.Options{
 		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: s.t.seed, Backend: s.t.be,
 	})
@@ -154,7 +141,7 @@ func (s *systemStep) indefinite(ctx context.Context, A linop.Operator, trace flo
 // definite. Either A_η is indefinite as given, which is ErrNotPSD, or μ is lost in the
 // rounding of A_η·L: then a larger shift takes its place. The certificate holds for
 // these coefficients as for any.
-func (s *systemStep) solveRaised(ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error) (sylvester.Result, error) {
+func (s *productModel) solveRaised(ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error) (sylvester.Result, error) {
 	trace := s.t.space.traceOf(pt.eta)
 	value, err := s.indefinite(ctx, sys.K, trace)
 	if err == nil && value < 0 {
@@ -179,4 +166,25 @@ func (s *systemStep) solveRaised(ctx context.Context, pt *point, sys sylvester.S
 		cause, shift = err, raiseBy*shift
 	}
 	return sylvester.Result{}, fmt.Errorf("%w: %w", ErrNotConverged, cause)
+}
+
+// coefficients performs the C step of a sum, P_Ω(Σ_j K_jCL_j) + μC = P_Ω·Y.
+func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) error {
+	terms := make([]linop.Term, len(pt.Ls))
+	for j, L := range pt.Ls {
+		terms[j] = linop.Term{K: f.K[j], L: L}
+	}
+	var res sylvester.Result
+	var err error
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
+		res, err = f.solver.Solve(ctx, pt.X, terms, f.t.mu, f.s.Y, sylvester.Options{Tol: tol})
+	})
+	f.cost.count(res)
+	switch {
+	case errors.Is(err, sylvester.ErrNotConverged):
+		return nil
+	case errors.Is(err, sylvester.ErrNotSPD):
+		return fmt.Errorf("%w: %w", ErrNotPSD, err)
+	}
+	return err
 }

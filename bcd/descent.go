@@ -1,13 +1,236 @@
-// This file holds what the quasi-Newton descents of product models and of sums have in common.
+// This file is the projected quasi-Newton descent, on the coordinates of product models and of sums alike.
 
 package bcd
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/linop"
 )
+
+// descent is a projected quasi-Newton method (Schmidt, van den Berg, Friedlander and Murphy, 2009) for h as a function
+// of the coordinates of a chart. Its model is minimised over the feasible set by projected spectral gradients:
+// projections let weights and eigenvalues leave the boundary as easily as they reach it.
+type descent struct {
+	*fit
+	chart
+	record
+	goal    float64 // relative gap within the chart to reach
+	accepts float64 // relative gap that decides which point is to be returned
+	further int     // iterations after the goal is met, for a gap of beyond·goal
+	within  float64 // relative gap within the chart at cur
+	cur     *iterate
+	q       *quasiNewton
+	since   int // iterations since all kernels were measured
+	// advance is the next point, nil where no step lowers the objective.
+	advance func(context.Context) (*iterate, error)
+}
+
+// chart is coordinates of the points of a model.
+type chart interface {
+	feasible
+	// at is the coordinates of a measured point and the gradient of h there.
+	at(pt *point) (z, g []float64)
+	// from is the point at z, whose output kernels are L, with the coefficients of pt as its start.
+	from(pt *point, z []float64, L []*linop.Spectral) *point
+	// weigh tells the metric of the model at pt.
+	weigh(pt *point) weighing
+	// gap is the relative gap of the certified pt among the points of the chart.
+	gap(pt *point) (float64, error)
+	// taking are the kernels that are measured and take part, and choose chooses them at a certified point.
+	taking() []int
+	choose(it *iterate)
+	// mask clears changes y of the gradient between two points that not both tell.
+	mask(y []float64, before, after *iterate)
+}
+
+// iterate is a measured point in coordinates, with the gradient of h there.
+type iterate struct {
+	pt   *point
+	z, g []float64
+}
+
+func (d *descent) iterate(pt *point) *iterate {
+	z, g := d.at(pt)
+	return &iterate{pt, z, g}
+}
+
+// minimize iterates until the certificate meets the goal, or no step lowers the objective at the sharpest accuracy.
+func (d *descent) minimize(ctx context.Context) error {
+	for met := 0; !d.spent(); {
+		next, err := d.advance(ctx)
+		if err != nil {
+			return err
+		}
+		if next == nil || d.stalled >= patience { // no descent at this accuracy
+			d.stalled = 0
+			if next, err = d.sharpen(ctx); err != nil || next == nil {
+				return err
+			}
+		}
+		d.iter++
+		if err := d.check(ctx, next); err != nil {
+			return err
+		}
+		if next != d.cur {
+			if err := d.learn(next); err != nil {
+				return err
+			}
+			d.cur = next
+		}
+		if met > 0 || d.arrived(next.pt) {
+			met++
+		}
+		if met > d.further || met > 0 && d.within <= beyond*d.goal {
+			return nil
+		}
+	}
+	return nil
+}
+
+// arrived reports whether pt, the last that was certified, meets the goal.
+func (d *descent) arrived(pt *point) bool {
+	gap := d.within
+	if pt.single {
+		gap += singleSlack
+	}
+	return pt.complete && gap <= d.goal
+}
+
+// restart empties the model at it, with a step of about half its size.
+func (d *descent) restart(it *iterate) error {
+	d.cur = it
+	d.start(it.pt.cert.objective)
+	return d.q.begin(it.z, it.g, d.weigh(it.pt))
+}
+
+// search moves from cur towards the minimiser of the model, far enough back for
+// the objective to fall. It returns nil when no step does.
+func (d *descent) search(ctx context.Context) (*iterate, error) {
+	var (
+		target   []float64
+		L        []*linop.Spectral
+		decrease float64
+		err      error
+		cur      = d.cur
+	)
+	if d.q.count > 0 {
+		d.q.tol = math.Min(sumQuasiTol, d.within)
+	}
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
+		target, L, decrease, err = d.q.minimize(ctx, d, cur.z, cur.g, cur.pt.kernels())
+	})
+	if err != nil {
+		return nil, err
+	}
+	dir := slices.Clone(target)
+	blas.Axpy(-1, cur.z, dir)
+	slope := math.Min(d.slope(cur.g, dir, cur.z), 0) // what is positive is rounding
+	ref, tol := d.highest(), d.stepTol(decrease)
+	for step, try := 1.0, 0; try < backtracks; try++ {
+		pt, err := d.try(ctx, d.from(cur.pt, target, L), tol)
+		if err != nil {
+			return nil, err
+		}
+		U := pt.cert.objective
+		if U <= ref+armijo*step*slope+d.t.noise(pt) {
+			return d.iterate(pt), nil
+		}
+		if step = shortened(step, slope, U-cur.pt.cert.objective); -slope*step <= d.t.noise(pt) {
+			return nil, nil
+		}
+		copy(target, cur.z)
+		blas.Axpy(step, dir, target)
+		if L, err = d.project(target); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// tol is the relative residual of a C step from cur.
+func (d *descent) tol() float64 { return d.tolFor(d.cur.pt, d.share, d.goal) }
+
+// stepTol is the relative residual for a step that is to lower the objective by
+// the given amount.
+func (d *descent) stepTol(decrease float64) float64 {
+	if d.opt.InnerTol > 0 {
+		return d.opt.InnerTol
+	}
+	return forDecrease(d.tol(), decrease, d.t.inexactness(d.cur.pt), d.cur.pt.residual)
+}
+
+// try performs and measures the C step at pt.
+func (d *descent) try(ctx context.Context, pt *point, tol float64) (*point, error) {
+	if err := d.solve(ctx, pt, tol); err != nil {
+		return nil, err
+	}
+	return pt, d.measure(ctx, pt, d.taking())
+}
+
+// sharpen repeats the C step at cur more exactly, after which the model starts
+// anew. It returns nil when that has been done to the limit.
+func (d *descent) sharpen(ctx context.Context) (*iterate, error) {
+	if d.share < sharpest || d.opt.InnerTol > 0 {
+		return nil, nil
+	}
+	d.share /= 10
+	pt, err := d.try(ctx, d.from(d.cur.pt, d.cur.z, d.cur.pt.kernels()), d.tol())
+	if err != nil {
+		return nil, err
+	}
+	it := d.iterate(pt)
+	return it, d.restart(it)
+}
+
+// check certifies next, after measuring all kernels when the active ones meet
+// the goal or a check is due, and lets kernels enter or leave.
+func (d *descent) check(ctx context.Context, next *iterate) error {
+	pt := next.pt
+	if err := d.certifyWithin(ctx, pt); err != nil {
+		return err
+	}
+	if d.since++; !pt.complete && (d.within <= d.goal || d.since >= checkEvery) {
+		if err := d.measure(ctx, pt, d.t.all); err != nil {
+			return err
+		}
+		if err := d.certifyWithin(ctx, pt); err != nil {
+			return err
+		}
+		next.z, next.g = d.at(pt)
+	}
+	if pt.complete {
+		d.since = 0
+	}
+	d.choose(next)
+	d.count(pt.cert.objective, d.within, d.t.noise(pt))
+	return d.accept(pt, d.accepts)
+}
+
+func (d *descent) certifyWithin(ctx context.Context, pt *point) error {
+	err := d.certify(ctx, pt)
+	if err == nil {
+		d.within, err = d.gap(pt)
+	}
+	return err
+}
+
+// learn shows the move from cur to next to the model.
+func (d *descent) learn(next *iterate) error {
+	s, y := slices.Clone(next.z), slices.Clone(next.g)
+	blas.Axpy(-1, d.cur.z, s)
+	blas.Axpy(-1, d.cur.g, y)
+	d.mask(y, d.cur, next)
+	d.add(next.pt.cert.objective)
+	if d.q.H.Data != nil {
+		return nil
+	}
+	return d.q.update(s, y, next.z, d.weigh(next.pt))
+}
 
 // record is what a descent remembers of its iterates.
 type record struct {
@@ -40,28 +263,6 @@ func (r *record) count(objective, gap, noise float64) {
 	default:
 		r.stalled++
 	}
-}
-
-// begin empties the model at z, where the gradient is g, with a step of about half the size of z.
-func (q *quasiNewton) begin(z, g []float64, weigh weighing) error {
-	q.forget()
-	if err := q.center(z, weigh); err != nil {
-		return err
-	}
-	Dz := make([]float64, len(z))
-	q.metric(Dz, z)
-	q.sEta, q.sL = startScale(g[:q.m], Dz[:q.m]), startScale(g[q.m:], Dz[q.m:])
-	return nil
-}
-
-// startScale is 2‖g‖/‖Dz‖, or ‖g‖, or 1, whichever is first positive and finite.
-func startScale(g, Dz []float64) float64 {
-	for _, v := range []float64{2 * blas.Nrm2(g) / blas.Nrm2(Dz), blas.Nrm2(g)} {
-		if positive(v) {
-			return v
-		}
-	}
-	return 1
 }
 
 // forDecrease is the relative residual of a C step that is to lower the objective by decrease: tol, or

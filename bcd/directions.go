@@ -15,7 +15,7 @@ import (
 // G lead to from the range of L and from random vectors, those along which the
 // eigenvectors of TGT above its largest eigenvalue in P point.
 func (g *growing) directions(ctx context.Context, pt *point) (blas.General, error) {
-	f, t := g.f, g.f.t
+	f, t := g.fit, g.t
 	room := min(maxOutputs-1-t.n, max(t.n, maxOutputs/growthShare))
 	_, form, err := t.lowerL(pt)
 	if err != nil || room < 1 {
@@ -57,7 +57,7 @@ func (g *growing) directions(ctx context.Context, pt *point) (blas.General, erro
 // chosen are at most room combinations of the columns of Z: the leading left singular vectors of
 // its part of the eigenvectors with θ > top, weighted by √(θ − top).
 func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, room int) blas.General {
-	t := g.f.t
+	t := g.t
 	z := Z.Cols
 	weighted, count := blas.NewGeneral(z, len(theta)), 0
 	for a, v := range theta {
@@ -89,7 +89,7 @@ func (g *growing) chosen(Z, vectors blas.General, theta []float64, top float64, 
 
 // shapedWithin writes T·G·T for the G within P.
 func (g *growing) shapedWithin(dst, G blas.General, form shape) {
-	t := g.f.t
+	t := g.t
 	blas.Copy(dst, G)
 	if form.V.Data == nil {
 		return
@@ -113,12 +113,12 @@ func spectralTop(be blas.Backend, a blas.General) float64 {
 
 // outside is an orthonormal basis of what the columns of W add to P.
 func (g *growing) outside(W blas.General) blas.General {
-	t := g.f.t
+	t := g.t
 	W = blas.Clone(W)
 	for range 2 { // the second time for what rounding left
-		a := blas.NewGeneral(g.f.basis.P.Cols, W.Cols)
-		blas.Mul(t.be, a, true, false, g.f.basis.P, W)
-		blas.Gemm(t.be, false, false, -1, g.f.basis.P, a, 1, W)
+		a := blas.NewGeneral(g.basis.P.Cols, W.Cols)
+		blas.Mul(t.be, a, true, false, g.basis.P, W)
+		blas.Gemm(t.be, false, false, -1, g.basis.P, a, 1, W)
 	}
 	normalizeColumns(W)
 	D, d := blas.NewGeneral(W.Cols, W.Cols), make([]float64, W.Cols)
@@ -134,9 +134,9 @@ func (g *growing) outside(W blas.General) blas.General {
 	Q := blas.NewGeneral(W.Rows, keep)
 	blas.Mul(t.be, Q, false, false, W, blas.View(D, 0, first, W.Cols, keep))
 	t.be.QR(Q, blas.General{})
-	a := blas.NewGeneral(g.f.basis.P.Cols, keep)
-	blas.Mul(t.be, a, true, false, g.f.basis.P, Q)
-	blas.Gemm(t.be, false, false, -1, g.f.basis.P, a, 1, Q)
+	a := blas.NewGeneral(g.basis.P.Cols, keep)
+	blas.Mul(t.be, a, true, false, g.basis.P, Q)
+	blas.Gemm(t.be, false, false, -1, g.basis.P, a, 1, Q)
 	return Q
 }
 

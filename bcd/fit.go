@@ -15,38 +15,38 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// fit is one call of Solve: what is solved, by which C step, and how far it has come.
+// fit is one call of Solve: what is solved, and how far it has come.
 type fit struct {
 	t     *task
-	c     cStep
+	model model
 	opt   Options
 	basis basis
 	units units
+	cost  effort
 
 	iter    int
+	most    int     // iterations after which to stop
+	loosest float64 // relative residual of the next C step
 	share   float64 // of the relative gap that a C step may leave open
 	best    *point  // the certified point to return
 	stopped error   // by Trace
 }
 
-func newFit(p *Problem, opt Options, rho float64, b basis, u units) (*fit, error) {
-	f := &fit{t: newTask(p, opt, rho), opt: opt, basis: b, units: u, share: innerShare}
-	c, err := newSystemStep(f.t, opt.Sylvester)
-	f.c = c
-	f.basis.collect()
-	return f, err
+// model is what the product model and the sum of separable kernels do each in their way.
+type model interface {
+	// coefficients finds those of pt to the relative residual tol, starting from pt.X, or as near as it gets:
+	// pt.X and pt.residual.
+	coefficients(ctx context.Context, pt *point, tol float64) error
+	// fill fills in what pt tells of the kernels of idx, among which are those of weight.
+	fill(ctx context.Context, pt *point, idx []int) error
+	// gaps computes the certificate of pt over the kernels that were measured.
+	gaps(pt *point) error
+	// finish makes the point to return one that is certified over all kernels and in double precision.
+	finish() error
 }
 
-// resume takes the counts and the coefficients of the state to continue from.
-func (f *fit) resume(pt *point) {
-	s := f.opt.Start
-	if s == nil {
-		return
-	}
-	cost := f.c.effort()
-	f.iter, cost.solves, cost.columns = s.Iter, s.SylvesterSolves, s.KernelMultiplies
-	f.basis.reduce(f.t.be, pt.X, s.X)
-	blas.Scal(1/f.units.x, pt.X.Data)
+func newFit(p *Problem, opt Options, rho float64, b basis, u units) *fit {
+	return &fit{t: newTask(p, opt, rho), opt: opt, basis: b, units: u, most: opt.MaxOuter, loosest: innerFirst, share: innerShare}
 }
 
 // method minimises from pt until the relative gap is at most goal, no step makes
@@ -55,11 +55,37 @@ type method interface {
 	minimize(ctx context.Context, pt *point, goal float64) error
 }
 
-var methods = map[string]func(f *fit) method{
-	"closed":  func(f *fit) method { return closedForms{f} },
-	"reduced": func(f *fit) method { return &reduced{f: f} },
+var methods = map[string]func(p *productModel) method{
+	"closed":  func(p *productModel) method { return closedForms{p.fit} },
+	"reduced": func(p *productModel) method { return &reduced{productModel: p} },
 	"paper":   newPaper,
 	"okl":     newOKL,
+}
+
+// run minimises from pt, which is certified, and describes where it ends.
+func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
+	f.best = pt
+	err := f.trace(pt)
+	if err == nil {
+		err = m.minimize(ctx, pt, f.opt.Tol)
+	}
+	if e := f.model.finish(); err == nil {
+		err = e
+	}
+	if g, ok := m.(*growing); ok {
+		if e := g.cover(ctx, f.best, f.opt.Tol); err == nil {
+			err = e
+		}
+	}
+	err = f.explained(err)
+	res := f.result()
+	if err == nil && !res.Converged {
+		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, f.opt.Tol)
+		if f.cost.raised > 0 {
+			err = fmt.Errorf("%w: %w: λl = %.3g is lost in the rounding of the kernels times L", err, ErrLambdaTooSmall, f.t.mu*f.units.b)
+		}
+	}
+	return res, err
 }
 
 // solve performs the C step at pt.
@@ -67,14 +93,37 @@ func (f *fit) solve(ctx context.Context, pt *point, tol float64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return f.c.solve(ctx, pt, tol)
+	f.loosest = innerLoosest
+	return f.model.coefficients(ctx, pt, tol)
 }
 
 // measure measures pt on the kernels of idx.
-func (f *fit) measure(ctx context.Context, pt *point, idx []int) error {
-	columns, err := f.t.measure(ctx, pt, idx)
-	f.c.effort().columns += columns
+func (f *fit) measure(ctx context.Context, pt *point, idx []int) (err error) {
+	phase.Do(ctx, phase.Certificate, func(ctx context.Context) { err = f.model.fill(ctx, pt, idx) })
+	pt.complete = len(idx) == f.t.m
 	return err
+}
+
+// certify computes the certificate of a measured point.
+func (f *fit) certify(ctx context.Context, pt *point) (err error) {
+	phase.Do(ctx, phase.Certificate, func(context.Context) { err = f.model.gaps(pt) })
+	return err
+}
+
+// cover measures and certifies pt over all kernels.
+func (f *fit) cover(ctx context.Context, pt *point) error {
+	if err := f.measure(ctx, pt, f.t.all); err != nil {
+		return err
+	}
+	return f.certify(ctx, pt)
+}
+
+// covered does so where pt is not.
+func (f *fit) covered(ctx context.Context, pt *point) error {
+	if pt.complete {
+		return nil
+	}
+	return f.cover(ctx, pt)
 }
 
 // evaluate performs the C step at pt and certifies the result over all kernels.
@@ -82,19 +131,10 @@ func (f *fit) evaluate(ctx context.Context, pt *point, tol, goal float64) error 
 	if err := f.solve(ctx, pt, tol); err != nil {
 		return err
 	}
-	if err := f.measure(ctx, pt, f.t.all); err != nil {
-		return err
-	}
-	if err := f.certify(ctx, pt); err != nil {
+	if err := f.cover(ctx, pt); err != nil {
 		return err
 	}
 	return f.accept(pt, goal)
-}
-
-// certify computes the certificate of a measured point.
-func (f *fit) certify(ctx context.Context, pt *point) (err error) {
-	phase.Do(ctx, phase.Certificate, func(context.Context) { err = f.t.certify(pt) })
-	return err
 }
 
 // accept keeps the certified pt as the point to return when it is better than the one
@@ -111,10 +151,10 @@ func (f *fit) accept(pt *point, goal float64) error {
 // that meets the goal beats one that does not, then the smaller gap counts, without
 // it the lower objective.
 func (f *fit) better(pt *point, goal float64) bool {
-	if pt.meets(goal) != f.best.meets(goal) {
-		return pt.meets(goal)
+	if pt.arrived(goal) != f.best.arrived(goal) {
+		return pt.arrived(goal)
 	}
-	if pt.meets(goal) {
+	if pt.arrived(goal) {
 		return pt.cert.relative() <= f.best.cert.relative()
 	}
 	return !(f.best.cert.objective < pt.cert.objective)
@@ -129,10 +169,13 @@ func (pt *point) meets(tol float64) bool {
 	return gap <= tol
 }
 
-// ends reports whether a method is to end at pt.
-func (f *fit) ends(pt *point, goal float64) bool { return pt.meets(goal) || f.spent() }
+// arrived reports whether pt meets tol over all kernels.
+func (pt *point) arrived(tol float64) bool { return pt.complete && pt.meets(tol) }
 
-func (f *fit) spent() bool { return f.iter >= f.opt.MaxOuter }
+// ends reports whether a method is to end at pt.
+func (f *fit) ends(pt *point, goal float64) bool { return pt.arrived(goal) || f.spent() }
+
+func (f *fit) spent() bool { return f.iter >= f.most }
 
 // tolFor is the relative residual asked of the next C step. An error of relative size
 // ε in C moves the two sides of the certificate by ε²‖Y‖²/l or less, and the forms c
@@ -142,59 +185,27 @@ func (f *fit) tolFor(pt *point, share, goal float64) float64 {
 	if f.opt.InnerTol > 0 {
 		return f.opt.InnerTol
 	}
-	loosest := innerLoosest
-	if f.c.effort().solves == 0 {
-		loosest = innerFirst
-	}
-	tol := math.Min(loosest, share*math.Max(pt.cert.relative(), goal))
+	tol := math.Min(f.loosest, share*math.Max(pt.cert.relative(), goal))
 	return math.Max(innerTightest, tol*f.t.space.residualScale(pt.eta, pt.L, f.t.mu))
-}
-
-// finish certifies the point to return over all kernels and in double precision. The function 0
-// takes its place where rounding has left nothing better and no bound.
-func (f *fit) finish() error {
-	err, pt := f.complete(f.best), f.best
-	zero := &point{eta: f.t.zeroWeights(pt.eta), L: pt.L, measures: measures{fit: f.t.space.normY2()}}
-	U := pt.cert.objective
-	if bounded := U >= 0 && pt.cert.relative() < 1; !bounded && !(U+pt.rounding.fit/float64(f.t.l) <= f.t.objective(zero)) {
-		f.best = f.t.start(zero.eta, zero.L)
-	}
-	return err
-}
-
-// complete measures pt on all kernels and with a product in double precision.
-func (f *fit) complete(pt *point) error {
-	if pt.complete && !pt.single {
-		return nil
-	}
-	if pt.single {
-		f.t.space.at(pt.eta, false).Apply(pt.AX, pt.X)
-		f.c.effort().columns += pt.X.Cols
-		pt.single = false
-	}
-	if err := f.measure(context.Background(), pt, f.t.all); err != nil {
-		return err
-	}
-	return f.t.certify(pt)
 }
 
 func (f *fit) trace(pt *point) error {
 	if f.opt.Trace == nil {
 		return nil
 	}
-	cost := f.c.effort()
 	step := Step{
 		Iter: f.iter, Objective: f.units.value(pt.cert.objective),
 		GapEta: f.units.value(pt.cert.gapEta), GapL: f.units.value(pt.cert.gapL),
-		RelativeGap: pt.cert.relative(), Residual: pt.residual, SylvesterSolves: cost.solves,
-		KernelMultiplies: cost.columns, Eta: pt.eta, Rank: pt.L.Rank(), single: pt.single,
+		RelativeGap: pt.cert.relative(), Residual: pt.residual, SylvesterSolves: f.cost.solves,
+		KernelMultiplies: f.cost.columns, Eta: f.t.weights(pt), Rank: pt.rank(), single: pt.single,
 	}
 	step.state = func() *State {
-		X, L := f.solution(pt)
-		return &State{
+		s := &State{
 			Solver: f.opt.Solver, Iter: step.Iter, SylvesterSolves: step.SylvesterSolves,
-			KernelMultiplies: step.KernelMultiplies, Eta: slices.Clone(step.Eta), L: L, X: X,
+			KernelMultiplies: step.KernelMultiplies, Eta: slices.Clone(step.Eta),
 		}
+		s.X, s.L, s.Ls = f.solution(pt)
+		return s
 	}
 	f.stopped = f.opt.Trace(step)
 	return f.stopped
@@ -219,30 +230,42 @@ func (f *fit) explained(err error) error {
 func (f *fit) soundKernels() bool {
 	u := probeVector(f.t.space.Unknowns())
 	v := cloneLike(u)
-	f.t.space.at(f.best.eta, false).Apply(v, u)
+	f.t.space.at(f.t.weights(f.best), false).Apply(v, u)
 	return checkFinite("", v) == nil
 }
 
-// solution is copies of X and L of pt for all outputs, in the caller's units.
-func (f *fit) solution(pt *point) (blas.General, *linop.Spectral) {
-	X, L := f.basis.restore(f.t, pt)
-	return f.units.restore(X, L)
+// solution is copies of X, of L or Σ_j L_j, and of the L_j of a sum, for all outputs, in the caller's units.
+func (f *fit) solution(pt *point) (X blas.General, L *linop.Spectral, Ls []*linop.Spectral) {
+	if L = pt.L; pt.Ls != nil {
+		for _, one := range pt.Ls {
+			_, one = f.units.restore(blas.General{}, f.basis.restoreL(f.t.be, one))
+			Ls = append(Ls, one)
+		}
+		L = f.t.total(pt.Ls)
+	}
+	X, L = f.units.restore(f.basis.restoreX(f.t, pt), f.basis.restoreL(f.t.be, L))
+	return X, L, Ls
 }
 
 // result describes the point to return and ends the fit.
 func (f *fit) result() *Result {
-	pt, cost := f.best, f.c.effort()
+	pt := f.best
 	res := &Result{
-		Eta:       slices.Clone(pt.eta),
+		Eta:       slices.Clone(f.t.weights(pt)),
 		Objective: f.units.value(pt.cert.objective),
 		GapEta:    f.units.value(pt.cert.gapEta), GapL: f.units.value(pt.cert.gapL),
 		RelativeGap: pt.cert.relative(), Converged: pt.meets(f.opt.Tol),
-		OuterIterations: f.iter, SylvesterSolves: cost.solves, KernelMultiplies: cost.columns,
-		Solver: f.opt.Solver, Sylvester: cost.solver,
+		OuterIterations: f.iter, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns,
+		Solver: f.opt.Solver, Sylvester: f.cost.solver,
 	}
-	f.c, f.t.work = nil, work{}
+	f.model, f.t.work = nil, work{}
 	pt.AX, pt.measures = blas.General{}, measures{}
 	f.basis.collect()
-	res.C, res.L = f.units.restore(f.basis.handOver(f.t, pt))
+	if pt.Ls == nil {
+		res.C, res.L = f.units.restore(f.basis.handOver(f.t, pt))
+		return res
+	}
+	res.LowerBound = f.units.value(math.Max(0, pt.cert.objective-pt.cert.gapL))
+	res.C, res.L, res.Ls = f.solution(pt)
 	return res
 }

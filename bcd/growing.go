@@ -23,12 +23,12 @@ var maxOutputs = 4096
 
 // growing runs a method on bases P that grow until the goal is met over all outputs.
 type growing struct {
-	f      *fit
+	*productModel
 	method method
 }
 
 func (g *growing) minimize(ctx context.Context, pt *point, goal float64) error {
-	f := g.f
+	f := g.fit
 	within := firstGap
 	for {
 		before, width := f.iter, f.t.n
@@ -75,7 +75,7 @@ func (g *gradient) Apply(dst, x blas.General) {
 
 // gradientAt is the operator G at pt.
 func (g *growing) gradientAt(ctx context.Context, pt *point) *gradient {
-	f, t := g.f, g.f.t
+	f, t := g.fit, g.t
 	t.form(ctx, pt.eta, false)
 	G := &gradient{be: t.be, P: f.basis.P, B: f.basis.whole.rhs(pt.eta), mu: t.mu}
 	E, A := t.space.(reducible).half(&t.work, pt.eta, pt.X, pt.AX, pt.L)
@@ -122,7 +122,7 @@ func (s *shaped) applyT(x blas.General) {
 // cover makes gapL of pt, certified within P, the gap over all outputs: the bound
 // from below with the largest eigenvalue of TGT by the Lanczos method, plus its residual.
 func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
-	f, t := g.f, g.f.t
+	f, t := g.fit, g.t
 	if pt.covered || t.fixL {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
 	if err != nil && !errors.Is(err, lanczos.ErrNotConverged) {
 		return err
 	}
-	f.c.effort().columns += res.Applies
+	f.cost.columns += res.Applies
 	top := math.Inf(1)
 	if len(res.Values) > 0 {
 		top = raised(res.Values[0]+res.Residuals[0], pt.rounding.G)
@@ -161,8 +161,8 @@ func (g *growing) cover(ctx context.Context, pt *point, goal float64) error {
 // problem, and certifies it; over all outputs once the gap within the basis allows. It
 // reports false where there is no direction to add.
 func (g *growing) grow(ctx context.Context, goal float64) (grown bool, err error) {
-	f, t := g.f, g.f.t
-	if err := f.finish(); err != nil {
+	f, t := g.fit, g.t
+	if err := g.finish(); err != nil {
 		return false, err
 	}
 	pt := f.best
@@ -188,7 +188,7 @@ func (g *growing) grow(ctx context.Context, goal float64) (grown bool, err error
 // compress leaves of P the eigenvectors of L: elsewhere C is B/μ. It goes without
 // the smallest eigenvalues, whose sum hardly matters. pt is to be extended next.
 func (g *growing) compress(pt *point, goal float64) {
-	f, t := g.f, g.f.t
+	f, t := g.fit, g.t
 	k, sum := pt.L.Rank(), 0.0
 	for k > 1 {
 		if sum += pt.L.S[k-1]; sum > compressShare*math.Max(pt.cert.relative(), goal)*t.tau {
@@ -212,13 +212,15 @@ func (g *growing) compress(pt *point, goal float64) {
 
 // extend makes pt, and the fit, those of the basis [P Z].
 func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
-	f, t := g.f, g.f.t
+	f, t := g.fit, g.t
 	N, q := pt.X.Rows, t.n
 	if Z.Cols > 0 {
 		f.basis.P = orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
 	}
 	t.setOutputs(f.basis.whole.(reducible).project(t.be, f.basis.P))
-	f.c.outputsChanged()
+	if err := g.outputsChanged(); err != nil {
+		return err
+	}
 	X := blas.NewGeneral(N, t.n)
 	A := t.form(ctx, pt.eta, false)
 	blas.AddScaled(X, 1/t.mu, t.space.rhs(pt.eta))
@@ -228,7 +230,7 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 	pt.X, pt.AX, pt.L, pt.single = X, cloneLike(X), &linop.Spectral{V: V, S: pt.L.S}, false
 	pt.G = blas.General{}
 	A.Apply(pt.AX, X)
-	f.c.effort().columns += t.n
+	f.cost.columns += t.n
 	if err := f.measure(ctx, pt, t.all); err != nil {
 		return err
 	}

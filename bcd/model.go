@@ -86,23 +86,6 @@ func (q *quasiNewton) minimize(ctx context.Context, set feasible, z, grad []floa
 	return z, L, decrease, err
 }
 
-// slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
-// the trace: what rounding leaves of tr(dir), times γ, would drown the rest, so
-// it is taken out; likewise for weights on the simplex.
-func (d *descent) slope(grad, dir, z []float64) float64 {
-	s := blas.Dot(grad, dir)
-	q := d.model
-	if _, D := q.split(dir); q.n > 0 {
-		_, G := q.split(grad)
-		_, L := q.split(z)
-		s += conserved(trace(D), trace(L), -blas.Inner(G, L))
-	}
-	if p, ok := d.t.reg.(Lp); ok && p.P == 1 && q.m > 0 {
-		s += conserved(floats.Sum(dir[:q.m]), floats.Sum(z[:q.m]), -blas.Dot(grad[:q.m], z[:q.m]))
-	}
-	return s
-}
-
 // conserved is γ·change with γ = total/size when the change of a sum of the given
 // size is of rounding level, else 0.
 func conserved(change, size, total float64) float64 {
@@ -126,23 +109,6 @@ func (q *quasiNewton) length(k int, dir, Bd []float64, curve float64) float64 {
 		return q.weighted(dir, dir) / curve
 	}
 	return curve / (blas.Dot(Bd[:q.m], Bd[:q.m])/q.sEta + blas.Dot(Bd[q.m:], Bd[q.m:])/q.sL)
-}
-
-// project is that of a [feasible] set; inactive weights stay 0.
-func (d *descent) project(z []float64) ([]*linop.Spectral, error) {
-	if d.model.m > 0 {
-		d.active.project(z[:d.model.m])
-	}
-	if d.model.n == 0 {
-		return nil, nil
-	}
-	_, A := d.model.split(z)
-	L, err := d.t.projectL(A)
-	if err != nil {
-		return nil, err
-	}
-	L.Dense(d.t.be, A)
-	return []*linop.Spectral{L}, nil
 }
 
 // project applies the regularizer's projection to the active weights.

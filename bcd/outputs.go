@@ -80,8 +80,11 @@ func inside(t *task, pt *point, X blas.General) blas.General {
 	return E
 }
 
-// restoreX is X of pt for all outputs, X·Pᵀ + B(I − PPᵀ)/μ.
+// restoreX is a copy of X of pt for all outputs, X·Pᵀ + B(I − PPᵀ)/μ.
 func (b *basis) restoreX(t *task, pt *point) blas.General {
+	if b.P.Data == nil {
+		return blas.Clone(pt.X)
+	}
 	X, part := blas.NewGeneral(pt.X.Rows, b.P.Rows), pt.X
 	if b.whole != nil {
 		part = inside(t, pt, pt.X)
@@ -89,14 +92,6 @@ func (b *basis) restoreX(t *task, pt *point) blas.General {
 	}
 	blas.Gemm(t.be, false, true, 1, part, b.P, 1, X)
 	return X
-}
-
-// restore is copies of X and L of pt for all outputs.
-func (b *basis) restore(t *task, pt *point) (blas.General, *linop.Spectral) {
-	if b.P.Data == nil {
-		return blas.Clone(pt.X), pt.L.Clone()
-	}
-	return b.restoreX(t, pt), b.restoreL(t.be, pt.L)
 }
 
 // restoreL is a copy of L for all outputs.
@@ -114,14 +109,13 @@ func (b *basis) restoreL(be blas.Backend, L *linop.Spectral) *linop.Spectral {
 // basisRows is the number of rows of a product that handOver forms at a time.
 const basisRows = 256
 
-// handOver is restore for the end of a fit: the memory of P becomes that of the
-// eigenvectors of L.
+// handOver is X and L of pt for all outputs at the end of a fit: the memory of P becomes that
+// of the eigenvectors of L.
 func (b *basis) handOver(t *task, pt *point) (blas.General, *linop.Spectral) {
-	P, V := b.P, pt.L.V
+	X, P, V := b.restoreX(t, pt), b.P, pt.L.V
 	if P.Data == nil || pt.L.Rank() == 0 {
-		return b.restore(t, pt)
+		return X, b.restoreL(t.be, pt.L)
 	}
-	X := b.restoreX(t, pt)
 	n, k := P.Rows, V.Cols // k is at most P's number of columns, so rows move to the front
 	strip := blas.NewGeneral(basisRows, k)
 	for i := 0; i < n; i += basisRows {

@@ -22,8 +22,8 @@ type outputSteps struct {
 	target       float64 // of the last one, when it was the last step
 }
 
-func newOutputSteps(d *descent) (o outputSteps) {
-	t, N := d.t, d.t.space.Unknowns()
+func newOutputSteps(t *task) (o outputSteps) {
+	N := t.space.Unknowns()
 	o.possible = !t.fixL && t.rho == 0 && (t.n >= outputStepsLeast && N <= outputStepsMost || t.exactWeights())
 	if o.late = outputStepsLast; t.n >= outputStepsFrom || t.exactWeights() {
 		o.late = outputStepsLate
@@ -34,7 +34,7 @@ func newOutputSteps(d *descent) (o outputSteps) {
 
 // takeTurns changes to moving L and η in turn, or back to the joint method, each time
 // for twice as many steps.
-func (d *descent) takeTurns(on bool) error {
+func (d *blocks) takeTurns(on bool) error {
 	o := &d.outputs
 	if o.on = on; !on {
 		o.joint, o.late, o.poor = 0, 2*max(o.late, outputStepsLast), 0
@@ -42,8 +42,15 @@ func (d *descent) takeTurns(on bool) error {
 	return d.begin(d.cur.pt, !on)
 }
 
-// advance is the next point, or nil where no step lowers the objective.
-func (d *descent) advance(ctx context.Context) (*iterate, error) {
+// inTurn is the next point by the method whose turn it is, or by one block where no joint step lowers the objective.
+func (d *blocks) inTurn(ctx context.Context) (*iterate, error) {
+	if next, err := d.step(ctx); next != nil || err != nil {
+		return next, err
+	}
+	return d.oneBlock(ctx)
+}
+
+func (d *blocks) step(ctx context.Context) (*iterate, error) {
 	o, cert := &d.outputs, d.cur.pt.cert
 	if o.possible && !o.on {
 		if o.joint++; o.joint > o.late {
@@ -70,7 +77,7 @@ func (d *descent) advance(ctx context.Context) (*iterate, error) {
 
 // outputStep moves L to about the best for the weights of cur. It returns nil when the
 // objective rises, or the gap has hardly fallen for poorSteps steps.
-func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
+func (d *blocks) outputStep(ctx context.Context) (*iterate, error) {
 	pt, o := d.cur.pt, &d.outputs
 	U := pt.cert.objective
 	target := 0.1 * math.Max(pt.cert.gapEta, 0.3*d.goal*math.Abs(U))
@@ -83,25 +90,25 @@ func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
 		return nil, err
 	}
 	left := (pt.cert.gapEta + target) / math.Abs(U)
-	tol := math.Min(d.tol(), math.Max(innerTightest, d.f.share*math.Max(left, d.goal)))
+	tol := math.Min(d.tol(), math.Max(innerTightest, d.share*math.Max(left, d.goal)))
 	if o.poor > 0 { // the error of C may have been what kept gapL large
 		tol = math.Max(innerTightest, poorTol*tol)
 	}
-	next, err := d.try(ctx, pt.eta, L, tol)
+	next, err := d.try(ctx, d.t.next(pt, pt.eta, L), tol)
 	if err != nil {
 		return nil, err
 	}
 	rises := func() bool { return next.cert.objective > d.highest()+d.t.noise(next) }
-	if inexact := d.t.inexactness(next); rises() && inexact > 0.1*target && d.f.opt.InnerTol == 0 { // by the error of C
+	if inexact := d.t.inexactness(next); rises() && inexact > 0.1*target && d.opt.InnerTol == 0 { // by the error of C
 		tol = math.Max(innerTightest, next.residual*math.Sqrt(0.1*target/inexact))
-		if next, err = d.try(ctx, pt.eta, L, tol); err != nil {
+		if next, err = d.try(ctx, d.t.next(pt, pt.eta, L), tol); err != nil {
 			return nil, err
 		}
 	}
 	if rises() {
 		return nil, nil
 	}
-	if err := d.f.certify(ctx, next); err != nil {
+	if err := d.certify(ctx, next); err != nil {
 		return nil, err
 	}
 	if o.poor++; next.cert.gapL <= poorStep*pt.cert.gapL {
@@ -114,7 +121,7 @@ func (d *descent) outputStep(ctx context.Context) (*iterate, error) {
 }
 
 // bestOutput lowers the objective over L at the weights of cur until about target is left to gain.
-func (d *descent) bestOutput(ctx context.Context, target float64) (L *linop.Spectral, err error) {
+func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spectral, err error) {
 	t, pt := d.t, d.cur.pt
 	A := t.form(ctx, pt.eta, false)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
@@ -139,7 +146,7 @@ func (d *descent) bestOutput(ctx context.Context, target float64) (L *linop.Spec
 		}
 		var b *barrier
 		if b, err = newBarrier(t, s, H, holes, pt.L, pt.G, pt.cert.gapL/t.lambda); err == nil {
-			L, err = b.minimize(ctx, target/t.lambda, d.f.basis.collect)
+			L, err = b.minimize(ctx, target/t.lambda, d.basis.collect)
 		}
 	})
 	return L, err

@@ -17,23 +17,23 @@ import (
 // formulas of mathematics.md §3: C by the inner solver to the residual CG of
 // [Inexact], L at that fixed C by SDP iterations of plain Frank–Wolfe, η by its
 // closed form at the f that results. Every block lowers the objective.
-func newPaper(f *fit) method {
+func newPaper(p *productModel) method {
 	var fw frankwolfe.Workspace
-	return &alternation{f: f, nextL: func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error) {
-		return f.t.frankWolfe(ctx, &fw, pt, q, how.SDP)
+	return &alternation{fit: p.fit, nextL: func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error) {
+		return p.t.frankWolfe(ctx, &fw, pt, q, how.SDP)
 	}}
 }
 
 // alternation is block coordinate descent over C, L and η with the given L step. Its
 // steps are short: C is solved more exactly once its error hides what they gain.
 type alternation struct {
-	f     *fit
+	*fit
 	q     quadratic
 	nextL func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error)
 }
 
 func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) error {
-	f, t := a.f, a.f.t
+	f, t := a.fit, a.t
 	for last := math.Inf(1); ; f.iter++ {
 		how := f.inexact(pt, goal)
 		if err := f.evaluate(ctx, pt, how.CG, goal); err != nil || f.ends(pt, goal) {
@@ -96,9 +96,9 @@ func (t *task) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *poin
 //	AᵀA·L + L·AᵀA + 2lρL = AᵀY + YᵀA − λl·B
 //
 // by the eigendecomposition of AᵀA (mathematics.md §6).
-func newOKL(f *fit) method {
-	return &alternation{f: f, nextL: func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral, error) {
-		return f.t.sylvesterL(q)
+func newOKL(p *productModel) method {
+	return &alternation{fit: p.fit, nextL: func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral, error) {
+		return p.t.sylvesterL(q)
 	}}
 }
 

@@ -73,6 +73,28 @@ func (q *quasiNewton) center(z []float64, weigh weighing) error {
 	return nil
 }
 
+// begin empties the model at z, where the gradient is g, with a step of about half the size of z.
+func (q *quasiNewton) begin(z, g []float64, weigh weighing) error {
+	q.forget()
+	if err := q.center(z, weigh); err != nil {
+		return err
+	}
+	Dz := make([]float64, len(z))
+	q.metric(Dz, z)
+	q.sEta, q.sL = startScale(g[:q.m], Dz[:q.m]), startScale(g[q.m:], Dz[q.m:])
+	return nil
+}
+
+// startScale is 2‖g‖/‖Dz‖, or ‖g‖, or 1, whichever is first positive and finite.
+func startScale(g, Dz []float64) float64 {
+	for _, v := range []float64{2 * blas.Nrm2(g) / blas.Nrm2(Dz), blas.Nrm2(g)} {
+		if positive(v) {
+			return v
+		}
+	}
+	return 1
+}
+
 // metric computes dst = D·d at σ = 1.
 func (q *quasiNewton) metric(dst, d []float64) {
 	copy(dst[:q.m], d[:q.m])

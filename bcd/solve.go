@@ -3,6 +3,7 @@
 package bcd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -72,49 +73,36 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	if q.Sum {
 		return solveSum(ctx, q, opt)
 	}
+	return solveProduct(ctx, q, opt)
+}
+
+// solveProduct is [Solve] for the product model.
+func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	if methods[opt.Solver] == nil {
 		return nil, fmt.Errorf("%w: the solver %s is for sums of separable kernels", ErrInput, opt.Solver)
 	}
 	rho := 0.0
 	if opt.Solver == "okl" {
-		if rho = opt.Rho; rho == 0 {
-			rho = q.Lambda
-		}
+		rho = cmp.Or(opt.Rho, p.Lambda)
 	}
-	q, u, rho := q.inUnits(rho)
+	q, u, rho := p.inUnits(rho)
 	q, b, err := reduceOutputs(ctx, q, opt)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFit(q, opt, rho, b, u)
+	f := newFit(q, opt, rho, b, u)
+	model, err := newProduct(f)
+	f.basis.collect()
 	if err != nil {
 		return nil, err
 	}
-	m := methods[opt.Solver](f)
+	m := methods[opt.Solver](model)
 	if b.whole != nil {
-		m = &growing{f: f, method: m}
+		m = &growing{productModel: model, method: m}
 	}
 	pt := f.t.start(q.Eta, q.L)
-	f.best = pt
-	f.resume(pt)
-	if err = f.trace(pt); err == nil {
-		err = m.minimize(ctx, pt, opt.Tol)
+	if opt.Start != nil {
+		model.resume(pt, opt.Start)
 	}
-	if e := f.finish(); err == nil {
-		err = e
-	}
-	if g, ok := m.(*growing); ok {
-		if e := g.cover(ctx, f.best, opt.Tol); err == nil {
-			err = e
-		}
-	}
-	err, raised := f.explained(err), f.c.effort().raised
-	res := f.result()
-	if err == nil && !res.Converged {
-		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, opt.Tol)
-		if raised > 0 {
-			err = fmt.Errorf("%w: %w: λl = %.3g is lost in the rounding of the kernels times L", err, ErrLambdaTooSmall, p.Lambda*float64(f.t.l))
-		}
-	}
-	return res, err
+	return f.run(ctx, m, pt)
 }

@@ -110,6 +110,8 @@ type measures struct {
 	cc   float64      // ‖C‖²_F
 	form float64      // tr(Cᵀ K_η C L): norm in sample space, and at the exact W
 	G    blas.General // Cᵀ K_η C, both triangles
+	// CᵀK_jC and (K_jC)ᵀK_jC of a sum, both triangles; no Data where they were not measured.
+	Gs, Hs []blas.General
 
 	rounding rounding // of all these; 0 in sample space
 }

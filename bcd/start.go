@@ -20,17 +20,16 @@ import (
 //	U·diag(s)·Uᵀ + t·(I − UUᵀ),   t the mean of the eigenvalues that the sketch leaves,
 //
 // whose C steps are diagonal, cost next to nothing. Certificates do not depend on it.
-func (f *fit) sketchStart(ctx context.Context, pt *point, tol float64) error {
-	step, ok := f.c.(*systemStep)
-	if !ok || f.t.fixL || pt.L.Rank() < f.t.n {
+func (p *productModel) sketchStart(ctx context.Context, pt *point, tol float64) error {
+	if p.t.fixL || pt.L.Rank() < p.t.n {
 		return nil
 	}
-	U, s := step.sketch(ctx, pt, tol)
+	U, s := p.sketch(ctx, pt, tol)
 	if len(s) == 0 {
 		return nil
 	}
 	var err error
-	phase.Do(ctx, phase.LStep, func(ctx context.Context) { pt.L, err = newSketched(f.t, pt, U, s).minimize(ctx, pt.L, f.basis.collect) })
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) { pt.L, err = newSketched(p.t, pt, U, s).minimize(ctx, pt.L, p.basis.collect) })
 	return err
 }
 

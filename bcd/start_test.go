@@ -25,7 +25,7 @@ func TestSketchStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newFit(q, opt, 0, basis{}, units{y: 1, x: 1, L: 1})
+	f, err := newProduct(newFit(q, opt, 0, basis{}, units{y: 1, x: 1, L: 1}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,30 +16,19 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// sumFit minimises a sum of separable kernels (Problem.Sum),
+// sumModel is the model of separable kernels (Problem.Sum), and the method that minimises
 //
 //	h(L_1 … L_m) = λ⟨Y, C⟩,   P_Ω(Σ_j K_jCL_j) + μC = P_Ω·Y,   ‖(tr L_1 … tr L_m)/τ‖_q ≤ 1,
 //
 // which is convex in all L_j together; ∂h/∂L_j = −λG_j with G_j = CᵀK_jC (mathematics.md §12).
-type sumFit struct {
-	t      *task
-	s      *samples
-	norm   Lp
-	opt    Options
-	basis  basis
-	units  units
-	solver *sylvester.Sum
-	K      []linop.Operator // K_j
-	cost   effort
-
-	iter    int
-	most    int       // iterations after which to stop
-	share   float64   // of the relative gap that a C step may leave open
-	low     float64   // the largest lower bound of min h
-	best    *sumPoint // the certified point to return
-	stopped error     // by Trace
-
-	together bool // the L_j of the start are multiples of one matrix
+type sumModel struct {
+	*fit
+	s        *samples
+	norm     Lp
+	solver   *sylvester.Sum
+	K        []linop.Operator // K_j
+	low      float64          // the largest lower bound of min h
+	together bool             // the L_j of the start are multiples of one matrix
 }
 
 // SumSolvers lists the names that Options.Solver takes for a sum of separable kernels.
@@ -48,7 +37,10 @@ func SumSolvers() []string { return []string{"atoms", "reduced"} }
 // minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress, or the iterations are
 // spent. [interior] comes first where its steps take up to interiorFirst operations, else the method of the given name;
 // interior follows it after interiorAfter iterations where its steps take up to interiorLast.
-func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
+func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
+	if pt.arrived(f.opt.Tol) {
+		return nil
+	}
 	switch work, _ := f.work(); {
 	case work > interiorLast:
 		return f.descents(ctx, pt)
@@ -59,7 +51,7 @@ func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
 		}
 		f.most = f.opt.MaxOuter
 	}
-	for _, method := range []func(context.Context, *sumPoint) error{f.inside, f.descents} {
+	for _, method := range []func(context.Context, *point) error{f.inside, f.descents} {
 		if f.done(f.best) {
 			break
 		}
@@ -74,7 +66,7 @@ func (f *sumFit) minimize(ctx context.Context, pt *sumPoint) error {
 }
 
 // descents runs the method of the given name, after closed forms from multiples of one matrix, from pt.
-func (f *sumFit) descents(ctx context.Context, pt *sumPoint) error {
+func (f *sumModel) descents(ctx context.Context, pt *point) error {
 	if f.opt.Solver == "atoms" {
 		return f.atoms(ctx, pt, f.opt.Tol)
 	}
@@ -87,7 +79,7 @@ func (f *sumFit) descents(ctx context.Context, pt *sumPoint) error {
 	}
 	for {
 		before := f.iter
-		next, err := f.descend(ctx, &chart{sumFit: f}, pt, f.opt.Tol)
+		next, err := f.descend(ctx, &faces{sumModel: f}, pt, f.opt.Tol)
 		if err != nil || f.done(f.best) || f.iter == before {
 			return err
 		}
@@ -96,8 +88,8 @@ func (f *sumFit) descents(ctx context.Context, pt *sumPoint) error {
 		if err := f.covered(ctx, next); err != nil {
 			return err
 		}
-		least := f.best.objective
-		if err := f.atoms(ctx, next, f.opt.Tol); err != nil || f.done(f.best) || !(f.best.objective < least-f.noise(f.best)) {
+		least := f.best.cert.objective
+		if err := f.atoms(ctx, next, f.opt.Tol); err != nil || f.done(f.best) || !(f.best.cert.objective < least-f.t.noise(f.best)) {
 			return err
 		}
 		pt, f.share = f.best, innerShare
@@ -108,25 +100,10 @@ func (f *sumFit) descents(ctx context.Context, pt *sumPoint) error {
 }
 
 // done reports whether pt ends the fit.
-func (f *sumFit) done(pt *sumPoint) bool {
-	return f.spent() || pt.complete && pt.relative() <= f.opt.Tol
-}
+func (f *sumModel) done(pt *point) bool { return f.ends(pt, f.opt.Tol) }
 
-// cover measures and certifies pt over all kernels.
-func (f *sumFit) cover(ctx context.Context, pt *sumPoint) error {
-	if err := f.measure(ctx, pt, f.t.all); err != nil {
-		return err
-	}
-	return f.certify(pt, f.t.all)
-}
-
-// covered does so where pt is not.
-func (f *sumFit) covered(ctx context.Context, pt *sumPoint) error {
-	if pt.complete {
-		return nil
-	}
-	return f.cover(ctx, pt)
-}
+// finish certifies the point to return over all kernels.
+func (f *sumModel) finish() error { return f.covered(context.Background(), f.best) }
 
 // CheckSum returns why p cannot be solved with an output kernel for each kernel, as [Problem].Sum asks; nil where it can.
 func (p *Problem) CheckSum() error {
@@ -201,7 +178,7 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		start = &State{Eta: res.Eta, L: res.L, X: res.C}
 		before = effort{solves: res.SylvesterSolves, columns: res.KernelMultiplies}
 	}
-	f, pt, err := newSumFit(ctx, p, opt, start)
+	f, pt, err := newSum(ctx, p, opt, start)
 	if err != nil {
 		return nil, err
 	}
@@ -210,43 +187,31 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		f.iter = start.Iter
 	}
 	f.cost = before
-	f.best = pt
 	if err := f.cover(ctx, pt); err != nil {
 		return nil, err
 	}
-	if err = f.trace(pt); err == nil && !(pt.relative() <= opt.Tol) {
-		err = f.minimize(ctx, pt)
-	}
-	if failed := f.covered(context.WithoutCancel(ctx), f.best); failed != nil {
-		err = errors.Join(err, failed)
-	}
-	res := f.result()
-	if err == nil && !res.Converged {
-		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, opt.Tol)
-	}
-	return res, err
+	return f.run(ctx, f, pt)
 }
 
-// newSumFit is the fit of p in units of its own, with its outputs reduced, and the
+// newSum is the fit of p in units of its own, with its outputs reduced, and the
 // point of the state s, cut to be feasible.
-func newSumFit(ctx context.Context, p *Problem, opt Options, s *State) (*sumFit, *sumPoint, error) {
+func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, *point, error) {
 	q, u, _ := p.inUnits(0)
 	q, b, err := reduceOutputs(ctx, q, opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &sumFit{t: newTask(q, opt, 0), norm: p.Norm.(Lp), opt: opt, basis: b, units: u, most: opt.MaxOuter, share: innerShare, together: s.Ls == nil}
+	f := &sumModel{fit: newFit(q, opt, 0, b, u), norm: p.Norm.(Lp), together: s.Ls == nil}
+	f.model, f.loosest = f, innerLoosest
 	f.s = q.Space.(sampled).inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
 	f.solver.Average(f.s.K, 1/f.s.unit)
 	for j := range f.t.m {
 		f.K = append(f.K, sampleTerm{f.s, j})
 	}
-	pt := &sumPoint{C: blas.NewGeneral(f.s.Y.Rows, f.t.n)}
-	traces := make([]float64, f.t.m)
+	pt := &point{X: blas.NewGeneral(f.s.Y.Rows, f.t.n)}
 	for j := range f.t.m {
-		L := s.L
-		scale := 1 / u.L
+		L, scale := s.L, 1/u.L
 		if s.Ls != nil {
 			L = s.Ls[j]
 		} else {
@@ -262,62 +227,14 @@ func newSumFit(ctx context.Context, p *Problem, opt Options, s *State) (*sumFit,
 		}
 		L = &linop.Spectral{V: L.V, S: slices.Clone(L.S)}
 		blas.Scal(scale, L.S)
-		pt.L = append(pt.L, L)
-		traces[j] = L.Trace() / f.t.tau
+		pt.Ls = append(pt.Ls, L)
 	}
-	if size := norm(traces, f.norm.q()); size > 1 {
-		for _, L := range pt.L {
+	if size := norm(f.t.weights(pt), f.norm.q()); size > 1 {
+		for _, L := range pt.Ls {
 			blas.Scal(1/size, L.S)
 		}
 	}
-	b.reduce(f.t.be, pt.C, s.X)
-	blas.Scal(1/u.x, pt.C.Data)
+	b.reduce(f.t.be, pt.X, s.X)
+	blas.Scal(1/u.x, pt.X.Data)
 	return f, pt, nil
-}
-
-// accept keeps the certified pt as the point to return when its gap is smaller, or,
-// where neither meets the goal, its objective lower, and shows it to Trace.
-func (f *sumFit) accept(pt *sumPoint, goal float64) error {
-	old, new := f.best.relative() <= goal && f.best.complete, pt.relative() <= goal && pt.complete
-	if new && !old || new == old && pt.objective <= f.best.objective {
-		f.best = pt
-	}
-	return f.trace(pt)
-}
-
-func (f *sumFit) spent() bool { return f.iter >= f.most }
-
-func (f *sumFit) trace(pt *sumPoint) error {
-	if f.opt.Trace == nil {
-		return nil
-	}
-	eta, rank := f.weights(pt), 0
-	for _, L := range pt.L {
-		rank += L.Rank()
-	}
-	step := Step{
-		Iter: f.iter, Objective: f.units.value(pt.objective), GapL: f.units.value(pt.gap), RelativeGap: pt.relative(),
-		Residual: pt.residual, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns, Eta: eta, Rank: rank,
-	}
-	step.state = func() *State {
-		s := &State{Solver: f.opt.Solver, Iter: step.Iter, SylvesterSolves: step.SylvesterSolves, KernelMultiplies: step.KernelMultiplies, Eta: eta}
-		s.X, s.L, s.Ls = f.solution(pt)
-		return s
-	}
-	f.stopped = f.opt.Trace(step)
-	return f.stopped
-}
-
-// result describes the point to return.
-func (f *sumFit) result() *Result {
-	pt := f.best
-	res := &Result{
-		Eta: f.weights(pt), Objective: f.units.value(pt.objective), GapL: f.units.value(pt.gap), RelativeGap: pt.relative(),
-		LowerBound: f.units.value(math.Max(0, pt.objective-pt.gap)), Converged: pt.relative() <= f.opt.Tol,
-		OuterIterations: f.iter, SylvesterSolves: f.cost.solves, KernelMultiplies: f.cost.columns,
-		Solver: f.opt.Solver, Sylvester: f.cost.solver,
-	}
-	f.t.work, pt.G = work{}, nil
-	res.C, res.L, res.Ls = f.solution(pt)
-	return res
 }

@@ -9,19 +9,25 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-// certify computes the gap of pt over the kernels of idx, which are measured: with U the
+// gaps computes the gap of pt over the kernels that are measured: with U the
 // objective at any C, for every matrix T,
 //
 //	min h ≥ λ(2⟨Y,CT⟩ − μ‖CT‖² − τ·‖(λ_max(TᵀG_1T) … λ_max(TᵀG_mT))‖_q*)
 //
 // (mathematics.md §12), which a point of all kernels shows for all points. The best multiple of a few T serves, see [sumFit.clipped]; with
 // missing cells, outside of which C·T would not vanish, T is the identity.
-func (f *sumFit) certify(pt *sumPoint, idx []int) error {
+func (f *sumModel) gaps(pt *point) error {
 	t := f.t
+	var idx []int
+	for j, G := range pt.Gs {
+		if G.Data != nil {
+			idx = append(idx, j)
+		}
+	}
 	pt.top = make([]float64, t.m)
 	fail := make([]error, len(idx))
 	par.For(len(idx), func(k int) {
-		_, w, err := f.eigen(pt.G[idx[k]])
+		_, w, err := f.eigen(pt.Gs[idx[k]])
 		pt.top[idx[k]], fail[k] = math.Max(0, w[t.n-1]), err
 	})
 	for _, err := range fail {
@@ -34,22 +40,22 @@ func (f *sumFit) certify(pt *sumPoint, idx []int) error {
 		low = math.Max(low, f.clipped(pt, idx))
 	}
 	rounding := f.s.rounding(pt.fit)
-	pt.gap = t.gap(pt.objective, t.lambda*low, rounding)
+	pt.cert.gapL = t.gap(pt.cert.objective, t.lambda*low, rounding)
 	if len(idx) == t.m {
 		f.low = math.Max(f.low, t.lambda*low-2*rounding/float64(t.l))
-		pt.gap = math.Min(pt.gap, math.Abs(pt.objective-f.low))
+		pt.cert.gapL = math.Min(pt.cert.gapL, math.Abs(pt.cert.objective-f.low))
 	}
 	return nil
 }
 
 // eigen are the eigenvectors and ascending eigenvalues of the symmetric a.
-func (f *sumFit) eigen(a blas.General) (V blas.General, w []float64, err error) {
+func (f *sumModel) eigen(a blas.General) (V blas.General, w []float64, err error) {
 	V, w = blas.Clone(a), make([]float64, a.Rows)
 	return V, w, f.t.be.Syevd(V, w)
 }
 
 // bound maximises 2s·yc − s²(μ·cc + τ·top) over s.
-func (f *sumFit) bound(yc, cc, top float64) float64 {
+func (f *sumModel) bound(yc, cc, top float64) float64 {
 	if quad := f.t.mu*cc + f.t.tau*top; yc > 0 && quad > 0 {
 		return yc * (yc / quad)
 	}
@@ -60,11 +66,11 @@ func (f *sumFit) bound(yc, cc, top float64) float64 {
 // the TᵀG_jT down to a level, over the level: S_j has the eigenvectors of the matrix
 // that it cuts, and no eigenvalue above 1, so that it raises λ_max of none of the
 // others. For q = 1 the level is one number, else a share of each λ_max(G_j).
-func (f *sumFit) clipped(pt *sumPoint, idx []int) float64 {
+func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	t := f.t
 	YC, CC := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
-	blas.Mul(t.be, YC, true, false, pt.C, f.s.Y)
-	blas.GramOf(t.be, CC, pt.C)
+	blas.Mul(t.be, YC, true, false, pt.X, f.s.Y)
+	blas.GramOf(t.be, CC, pt.X)
 	top := maxOf(pt.top)
 	rest := f.s.dropped / t.mu
 	T, M, W := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
@@ -81,7 +87,7 @@ func (f *sumFit) clipped(pt *sumPoint, idx []int) float64 {
 			if !(pt.top[j] > level) {
 				continue
 			}
-			blas.Mul(t.be, W, false, false, pt.G[j], T)
+			blas.Mul(t.be, W, false, false, pt.Gs[j], T)
 			blas.Mul(t.be, M, true, false, T, W)
 			V, g, err := f.eigen(M)
 			if err != nil {

@@ -7,21 +7,23 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
 )
 
-// chart is coordinates of output kernels: the elements of the S_j one matrix after the
+// faces is the [chart] of the output kernels of a sum: the elements of the S_j one matrix after the
 // other, where L_j = V_jS_jV_jᵀ for orthonormal columns of V_j, or L_j = S_j.
-type chart struct {
-	*sumFit
+type faces struct {
+	*sumModel
 	V   []blas.General // nil: the identity
 	idx []int          // kernels that are measured and take part; the others stay 0
 }
 
 // order is that of S_j.
-func (c *chart) order(j int) int {
+func (c *faces) order(j int) int {
 	if c.V == nil {
 		return c.t.n
 	}
@@ -29,7 +31,7 @@ func (c *chart) order(j int) int {
 }
 
 // blocks are the matrices of a vector.
-func (c *chart) blocks(z []float64) []blas.General {
+func (c *faces) blocks(z []float64) []blas.General {
 	S := make([]blas.General, c.t.m)
 	for j := range S {
 		k := c.order(j)
@@ -40,7 +42,7 @@ func (c *chart) blocks(z []float64) []blas.General {
 }
 
 // size is the number of coordinates.
-func (c *chart) size() (N int) {
+func (c *faces) size() (N int) {
 	for j := range c.t.m {
 		N += c.order(j) * c.order(j)
 	}
@@ -48,7 +50,7 @@ func (c *chart) size() (N int) {
 }
 
 // model is an empty model of h. The metric of [quasiNewton] is for whole output kernels.
-func (c *chart) model() *quasiNewton {
+func (c *faces) model() *quasiNewton {
 	if c.V == nil {
 		return &quasiNewton{be: c.t.be, n: c.t.n, count: c.t.m}
 	}
@@ -56,7 +58,7 @@ func (c *chart) model() *quasiNewton {
 }
 
 // within writes V_jᵀAV_j.
-func (c *chart) within(dst, A blas.General, j int) {
+func (c *faces) within(dst, A blas.General, j int) {
 	if c.V != nil && dst.Rows > 0 {
 		A = within(c.t.be, c.V[j], A)
 	}
@@ -64,16 +66,16 @@ func (c *chart) within(dst, A blas.General, j int) {
 }
 
 // at is the coordinates of a measured point and the gradient of h there.
-func (c *chart) at(pt *sumPoint) (z, g []float64) {
+func (c *faces) at(pt *point) (z, g []float64) {
 	z, g = make([]float64, c.size()), make([]float64, c.size())
 	S, G, L := c.blocks(z), c.blocks(g), blas.NewGeneral(c.t.n, c.t.n)
-	for j := range pt.L {
-		if pt.L[j].Rank() > 0 {
-			pt.L[j].Dense(c.t.be, L)
+	for j := range pt.Ls {
+		if pt.Ls[j].Rank() > 0 {
+			pt.Ls[j].Dense(c.t.be, L)
 			c.within(S[j], L, j)
 		}
-		if pt.G[j].Data != nil && c.order(j) > 0 {
-			c.within(G[j], pt.G[j], j)
+		if pt.Gs[j].Data != nil && c.order(j) > 0 {
+			c.within(G[j], pt.Gs[j], j)
 			blas.Scal(-c.t.lambda, G[j].Data)
 		}
 	}
@@ -82,15 +84,15 @@ func (c *chart) at(pt *sumPoint) (z, g []float64) {
 
 // gap is the relative gap of pt among the points of the chart, for which the largest
 // eigenvalues of V_jᵀG_jV_j take the place of those of G_j.
-func (c *chart) gap(pt *sumPoint) (float64, error) {
+func (c *faces) gap(pt *point) (float64, error) {
 	if c.V == nil {
-		return pt.relative(), nil
+		return pt.cert.relative(), nil
 	}
 	top := make([]float64, c.t.m)
 	for j, V := range c.V {
 		if V.Cols > 0 {
 			M := blas.NewGeneral(V.Cols, V.Cols)
-			c.within(M, pt.G[j], j)
+			c.within(M, pt.Gs[j], j)
 			_, w, err := c.eigen(M)
 			if err != nil {
 				return 0, err
@@ -98,18 +100,18 @@ func (c *chart) gap(pt *sumPoint) (float64, error) {
 			top[j] = math.Max(0, w[V.Cols-1])
 		}
 	}
-	inside := *pt
-	inside.gap = c.t.gap(pt.objective, c.t.lambda*c.bound(pt.yc, pt.cc, c.norm.Conjugate(top)), c.s.rounding(pt.fit))
-	return inside.relative(), nil
+	cert := pt.cert
+	cert.gapL = c.t.gap(cert.objective, c.t.lambda*c.bound(pt.yc, pt.cc, c.norm.Conjugate(top)), c.s.rounding(pt.fit))
+	return cert.relative(), nil
 }
 
 // choose sets idx, from a certified point, to the kernels of positive weight and those along
 // whose leading eigenvector h falls; of kernels without weight only those that were measured
 // count. For q > 1 h falls along every kernel.
-func (c *chart) choose(pt *sumPoint) {
-	before := c.idx
+func (c *faces) choose(it *iterate) {
+	pt, before := it.pt, c.idx
 	c.idx = nil
-	for j, L := range pt.L {
+	for j, L := range pt.Ls {
 		switch {
 		case c.V != nil && c.V[j].Cols == 0:
 		case c.V != nil, c.norm.P > 1, L.Rank() > 0,
@@ -120,7 +122,7 @@ func (c *chart) choose(pt *sumPoint) {
 }
 
 // slope is that of a [feasible] set.
-func (c *chart) slope(grad, dir, z []float64) float64 {
+func (c *faces) slope(grad, dir, z []float64) float64 {
 	s := blas.Dot(grad, dir)
 	if c.norm.P == 1 {
 		var change, size float64
@@ -134,9 +136,76 @@ func (c *chart) slope(grad, dir, z []float64) float64 {
 	return s
 }
 
+// from is the point of the output kernels L.
+func (c *faces) from(pt *point, _ []float64, L []*linop.Spectral) *point { return c.next(pt, L) }
+
+func (c *faces) taking() []int { return c.idx }
+
+// mask clears what was not measured at both points.
+func (c *faces) mask(y []float64, before, after *iterate) {
+	for i, g := range before.g {
+		if g == 0 || after.g[i] == 0 {
+			y[i] = 0
+		}
+	}
+}
+
+// weigh are the diagonal of the Hessian of h in each L_j, up to a common factor,
+//
+//	‖K_jc_a‖²/(ρ_b + floor_b) + ‖K_jc_b‖²/(ρ_a + floor_a),   floor_b = μ/σ_b,
+//
+// for the columns c_b of C in the eigenvectors of L̄, along which ΣK_i⊗L_i + μI is taken to be
+// σ_bρ_b + μ; see [descent.weigh]. A kernel that was not measured, and takes no part, has weights 1.
+func (c *faces) weigh(pt *point) weighing {
+	return func(V blas.General, rho []float64) []blas.General {
+		t := c.t
+		mean, size := cloneLike(V), cloneLike(V)
+		var weight float64
+		for j, L := range pt.Ls {
+			if w := L.Trace(); w > 0 && pt.Gs[j].Data != nil {
+				blas.AddScaled(mean, w, pt.Gs[j])
+				weight += w
+			}
+		}
+		blas.GramOf(t.be, size, pt.X)
+		seen, floor := forms(t.be, V, mean), forms(t.be, V, size)
+		for b, v := range floor {
+			if floor[b] = t.tau; seen[b] > 0 {
+				floor[b] = t.mu*v*weight/seen[b] + leastFloor*t.tau/float64(t.n)
+			}
+			floor[b] += math.Max(rho[b], 0)
+		}
+		w, sums := make([]blas.General, t.m), make([]float64, t.m)
+		par.For(t.m, func(j int) {
+			w[j] = blas.NewGeneral(t.n, t.n)
+			if pt.Hs[j].Data == nil {
+				return
+			}
+			h := forms(t.be, V, pt.Hs[j])
+			for a := range t.n {
+				for b := range t.n {
+					w[j].Data[a*t.n+b] = h[a]/floor[b] + h[b]/floor[a]
+				}
+			}
+			sums[j] = floats.Sum(w[j].Data)
+		})
+		level := floats.Sum(sums) / float64(len(c.idx)*t.n*t.n)
+		for j := range w {
+			if pt.Hs[j].Data == nil || !positive(level) {
+				copy(w[j].Data, constant(t.n*t.n, 1))
+				continue
+			}
+			for k, v := range w[j].Data {
+				w[j].Data[k] = math.Max(v/level, leastWeight)
+			}
+		}
+		return w
+	}
+}
+
 // project is that of a [feasible] set, {S_j ⪰ 0, ‖(tr S_j)/τ‖_q ≤ 1}: the eigenvectors
 // stay, and all eigenvalues are projected together.
-func (c *chart) project(z []float64) ([]*linop.Spectral, error) {
+func (c *faces) project(z []float64) ([]*linop.Spectral, error) {
 	t, S := c.t, c.blocks(z)
 	L := make([]*linop.Spectral, t.m)
 	V, w, fail := make([]blas.General, len(c.idx)), make([][]float64, len(c.idx)), make([]error, len(c.idx))
@@ -168,18 +237,41 @@ func (c *chart) project(z []float64) ([]*linop.Spectral, error) {
 	return L, nil
 }
 
+// descend minimises from the certified pt until the gap within the chart is at most goal.
+// The point it ends at is measured over all kernels.
+func (f *sumModel) descend(ctx context.Context, c *faces, pt *point, goal float64) (*point, error) {
+	d := &descent{fit: f.fit, chart: c, goal: goal, accepts: f.opt.Tol, q: c.model()}
+	d.advance = d.search
+	it := d.iterate(pt)
+	c.choose(it)
+	var err error
+	if d.within, err = c.gap(pt); err != nil || d.arrived(pt) {
+		return pt, err
+	}
+	if err := d.restart(it); err != nil {
+		return pt, err
+	}
+	err = d.minimize(ctx)
+	return d.cur.pt, err
+}
+
+// next is the point of the output kernels L, with the coefficients of pt as its start.
+func (f *sumModel) next(pt *point, L []*linop.Spectral) *point {
+	return &point{Ls: L, X: blas.Clone(pt.X), residual: 1, cert: pt.cert}
+}
+
 // atoms is the method of that name, a fully corrective Frank–Wolfe: the L_j go to their
 // optimum within the span of their present eigenvectors and of the leading ones of the
 // G_j, along which h falls fastest, a few at a time.
-func (f *sumFit) atoms(ctx context.Context, pt *sumPoint, goal float64) error {
+func (f *sumModel) atoms(ctx context.Context, pt *point, goal float64) error {
 	for {
 		c, err := f.facesAt(pt)
 		if err != nil {
 			return err
 		}
 		before := f.iter
-		next, err := f.descend(ctx, c, pt, max(goal/2, atomsFall*pt.relative()))
-		if err != nil || next.complete && next.relative() <= goal || f.spent() || f.iter == before {
+		next, err := f.descend(ctx, c, pt, max(goal/2, atomsFall*pt.cert.relative()))
+		if err != nil || next.complete && next.cert.relative() <= goal || f.spent() || f.iter == before {
 			return err
 		}
 		pt = next
@@ -190,13 +282,13 @@ func (f *sumFit) atoms(ctx context.Context, pt *sumPoint, goal float64) error {
 }
 
 // facesAt is the chart of the next round from the certified pt.
-func (f *sumFit) facesAt(pt *sumPoint) (*chart, error) {
+func (f *sumModel) facesAt(pt *point) (*faces, error) {
 	t := f.t
-	c := &chart{sumFit: f}
-	for j, L := range pt.L {
+	c := &faces{sumModel: f}
+	for j, L := range pt.Ls {
 		V := L.V
 		if t.tau*pt.top[j] > pt.form || f.norm.P > 1 {
-			W, g, err := f.eigen(pt.G[j])
+			W, g, err := f.eigen(pt.Gs[j])
 			if err != nil {
 				return nil, err
 			}

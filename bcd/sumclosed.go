@@ -13,28 +13,22 @@ import (
 // closedForms takes steps of [sumFit.closedLs] from pt, the first from L_j that all have full
 // rank, until one lowers the objective by less than sumDrop. They bring L_j that are multiples of
 // one matrix near the optimum in a few C steps, at a distance where h is far from quadratic.
-func (f *sumFit) closedForms(ctx context.Context, pt *sumPoint) (*sumPoint, error) {
+func (f *sumModel) closedForms(ctx context.Context, pt *point) (*point, error) {
 	for mix := sumMix; !f.done(pt); mix = 0 {
 		L, err := f.closedLs(pt, mix)
 		if err != nil {
 			return pt, err
 		}
 		f.iter++
-		next := &sumPoint{L: L, C: blas.Clone(pt.C), gap: pt.gap}
-		if err := f.solve(ctx, next, f.tol(pt, f.opt.Tol)); err != nil {
+		next := f.next(pt, L)
+		if err := f.evaluate(ctx, next, f.tolFor(pt, f.share, f.opt.Tol), f.opt.Tol); err != nil {
 			return pt, err
 		}
-		if err := f.cover(ctx, next); err != nil {
-			return pt, err
-		}
-		if err := f.accept(next, f.opt.Tol); err != nil {
-			return pt, err
-		}
-		fall := pt.objective - next.objective
+		fall := pt.cert.objective - next.cert.objective
 		if fall > 0 {
 			pt = next
 		}
-		if !(fall > sumDrop*pt.objective) {
+		if !(fall > sumDrop*pt.cert.objective) {
 			break
 		}
 	}
@@ -47,10 +41,10 @@ func (f *sumFit) closedForms(ctx context.Context, pt *sumPoint) (*sumPoint, erro
 //
 // which minimises Σ_j tr(L_j⁻¹A_j) = Σ_j ‖f_j‖². With (L_j^{1/2p}·G_j·L_j^{1/2p})^p in the place of the root, p = sumPower
 // rather than 1/2, the steps are longer. They go from (1 − mix)·L_j + mix·τ/(mn)·I.
-func (f *sumFit) closedLs(pt *sumPoint, mix float64) ([]*linop.Spectral, error) {
+func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 	t := f.t
 	next, traces, sums := make([]*linop.Spectral, t.m), make([]float64, t.m), make([]float64, t.m)
-	for j, L := range pt.L {
+	for j, L := range pt.Ls {
 		if mix > 0 {
 			D := blas.NewGeneral(t.n, t.n)
 			L.Dense(t.be, D)
@@ -67,7 +61,7 @@ func (f *sumFit) closedLs(pt *sumPoint, mix float64) ([]*linop.Spectral, error) 
 		if L.Rank() == 0 {
 			continue
 		}
-		M, s := within(t.be, L.V, pt.G[j]), powers(L.S, 1/(2*sumPower))
+		M, s := within(t.be, L.V, pt.Gs[j]), powers(L.S, 1/(2*sumPower))
 		scaleRows(M, s, M)
 		blas.ScaleColumns(M, s)
 		var err error

@@ -24,20 +24,20 @@ import (
 // harm. Moves are Δ_j = R_jX_jR_jᵀ, where R_j⁻¹L_jR_j⁻ᵀ = R_jᵀS_jR_j is diagonal (Nesterov and Todd, 1997):
 // the second derivative of the barrier is the identity in X.
 type interior struct {
-	*sumFit
+	*sumModel
 	row, col []int        // of every observed cell
 	y        []float64    // in them
 	one      blas.General // scratch: a K_j
 
 	nu, fall float64 // ν, and its next value relative to Σ⟨L_j,S_j⟩/mn
 	L        []innerKernel
-	pt       *sumPoint
+	pt       *point
 	factor   blas.General // Cholesky's of M; no Data where rounding leaves none
 	tangent  blas.General // C after the last Newton step, to first order in its X
 }
 
 // work is the number of operations of a step of [interior], and its memory in floats.
-func (f *sumFit) work() (flops, floats float64) {
+func (f *sumModel) work() (flops, floats float64) {
 	n, m, N := float64(f.t.n), float64(f.t.m), float64(len(f.s.Y.Data))
 	if f.s.cells != nil {
 		N = float64(f.s.cells.Count())
@@ -48,11 +48,11 @@ func (f *sumFit) work() (flops, floats float64) {
 
 // inside takes steps of [interior] from pt until the relative gap is at most the tolerance, and extraSteps at most to go
 // beyond. Where memory does not suffice it takes none.
-func (f *sumFit) inside(ctx context.Context, pt *sumPoint) error {
+func (f *sumModel) inside(ctx context.Context, pt *point) error {
 	if _, floats := f.work(); memory.Check("bcd: a factor for the observed cells", 8*floats, "") != nil {
 		return nil
 	}
-	d := &interior{sumFit: f, one: blas.NewGeneral(f.s.Y.Rows, f.s.Y.Rows)}
+	d := &interior{sumModel: f, one: blas.NewGeneral(f.s.Y.Rows, f.s.Y.Rows)}
 	for i := range f.s.Y.Rows {
 		for k, v := range blas.Row(f.s.Y, i) {
 			if f.s.cells == nil || f.s.cells.Has(i, k) {
@@ -82,7 +82,7 @@ func (f *sumFit) inside(ctx context.Context, pt *sumPoint) error {
 		if f.done(next) {
 			extra++
 		}
-		if extra > 0 && (extra > extraSteps || next.relative() <= beyond*f.opt.Tol) {
+		if extra > 0 && (extra > extraSteps || next.cert.relative() <= beyond*f.opt.Tol) {
 			return nil
 		}
 	}
@@ -90,11 +90,11 @@ func (f *sumFit) inside(ctx context.Context, pt *sumPoint) error {
 }
 
 // enter starts at the L_j of pt, of which it raises small eigenvalues.
-func (d *interior) enter(ctx context.Context, pt *sumPoint) error {
+func (d *interior) enter(ctx context.Context, pt *point) error {
 	t := d.t
 	mean := t.tau / float64(t.m*t.n)
 	L := make([]innerKernel, t.m)
-	for j, S := range pt.L {
+	for j, S := range pt.Ls {
 		V, w := blas.NewGeneral(t.n, t.n), make([]float64, t.n)
 		S.Dense(t.be, V)
 		if err := t.be.Syevd(V, w); err != nil {
@@ -109,7 +109,7 @@ func (d *interior) enter(ctx context.Context, pt *sumPoint) error {
 	if err := d.move(ctx, L); err != nil || d.factor.Data == nil {
 		return err
 	}
-	d.recentre(pt.gap / t.lambda / float64(t.m*t.n))
+	d.recentre(pt.cert.gapL / t.lambda / float64(t.m*t.n))
 	d.fall = barrierFall
 	return d.measure(ctx, d.pt, t.all)
 }
@@ -169,7 +169,7 @@ func (d *interior) toBoundary(L []*linop.Spectral) {
 }
 
 // evaluate factors M at the L_j and solves for C.
-func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*sumPoint, blas.General, error) {
+func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*point, blas.General, error) {
 	t, N := d.t, len(d.y)
 	M, D := blas.NewGeneral(N, N), blas.NewGeneral(t.n, t.n)
 	for j, S := range L {
@@ -197,27 +197,27 @@ func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*sumPoint
 	d.cost.solver = "cholesky"
 	c := slices.Clone(d.y)
 	blas.Potrs(t.be, M, blas.Vector(c))
-	pt := &sumPoint{L: L, C: cloneLike(d.s.Y)}
+	pt := &point{Ls: L, X: cloneLike(d.s.Y)}
 	for a, v := range c {
-		blas.Row(pt.C, d.row[a])[d.col[a]] = v
+		blas.Row(pt.X, d.row[a])[d.col[a]] = v
 	}
 	pt.yc = blas.Dot(d.y, c)
 	return pt, M, nil
 }
 
 // multipliers are θ_j at the measured pt, with Σ_j⟨θ_jI − G_j, L_j⟩ = νmn.
-func (d *interior) multipliers(pt *sumPoint) []float64 {
+func (d *interior) multipliers(pt *point) []float64 {
 	t, q := d.t, d.norm.q()
 	theta := make([]float64, t.m)
 	var total float64
-	for j, L := range pt.L {
+	for j, L := range pt.Ls {
 		theta[j] = d.nu * float64(t.n)
-		for a, g := range forms(t.be, L.V, pt.G[j]) {
+		for a, g := range forms(t.be, L.V, pt.Gs[j]) {
 			theta[j] += L.S[a] * g
 		}
 		total += theta[j]
 	}
-	for j, L := range pt.L {
+	for j, L := range pt.Ls {
 		if math.IsInf(q, 1) {
 			theta[j] /= L.Trace()
 		} else {
@@ -272,7 +272,7 @@ func (d *interior) step(ctx context.Context) (bool, error) {
 			d.fall = math.Max(interiorFall, square(1-math.Min(primal, dual)))
 			err := d.measure(ctx, d.pt, t.all)
 			if math.Min(primal, dual) < interiorShort {
-				d.recentre(math.Max(gap, (d.pt.objective-d.low)/t.lambda) / float64(t.m*t.n))
+				d.recentre(math.Max(gap, (d.pt.cert.objective-d.low)/t.lambda) / float64(t.m*t.n))
 				d.fall = 1
 			}
 			return true, err
@@ -296,21 +296,21 @@ func (d *interior) merit() float64 {
 
 // cut is the certified point without the eigenvalues of the L_j that the barrier alone keeps from 0, or with them where
 // the gap would rise above the tolerance.
-func (d *interior) cut(ctx context.Context) (*sumPoint, error) {
+func (d *interior) cut(ctx context.Context) (*point, error) {
 	whole := d.pt
-	if err := d.certify(whole, d.t.all); err != nil {
+	if err := d.certify(ctx, whole); err != nil {
 		return nil, err
 	}
-	if whole.relative() > d.opt.Tol { // the bound at C moves by much where the objective hardly does
-		if err := d.cover(ctx, &sumPoint{L: whole.L, C: d.tangent}); err != nil {
+	if whole.cert.relative() > d.opt.Tol { // the bound at C moves by much where the objective hardly does
+		if err := d.cover(ctx, &point{Ls: whole.Ls, X: d.tangent}); err != nil {
 			return nil, err
 		}
-		whole.gap = math.Min(whole.gap, math.Abs(whole.objective-d.low))
+		whole.cert.gapL = math.Min(whole.cert.gapL, math.Abs(whole.cert.objective-d.low))
 	}
 	theta := d.multipliers(whole)
 	L, cut := make([]*linop.Spectral, d.t.m), false
-	for j, S := range whole.L {
-		g, k := forms(d.t.be, S.V, whole.G[j]), 0
+	for j, S := range whole.Ls {
+		g, k := forms(d.t.be, S.V, whole.Gs[j]), 0
 		for k < S.Rank() && S.S[k]*theta[j] > (theta[j]-g[k])*d.t.tau {
 			k++
 		}
@@ -328,7 +328,7 @@ func (d *interior) cut(ctx context.Context) (*sumPoint, error) {
 	if err := d.cover(ctx, pt); err != nil {
 		return nil, err
 	}
-	if pt.relative() > d.opt.Tol && pt.gap > whole.gap {
+	if pt.cert.relative() > d.opt.Tol && pt.cert.gapL > whole.cert.gapL {
 		return whole, nil
 	}
 	return pt, nil

@@ -121,7 +121,7 @@ func (d *interior) direction(ctx context.Context) ([]blas.General, error) {
 	for j := range X {
 		X[j] = fromTriangle(x[j*each:(j+1)*each], t.n)
 	}
-	d.tangent = blas.Clone(d.pt.C)
+	d.tangent = blas.Clone(d.pt.X)
 	c := blas.NewGeneral(B.Rows, 1)
 	blas.Mul(t.be, c, false, false, B, blas.Vector(x))
 	t.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, 1, -1/math.Sqrt2, d.factor.Data, d.factor.Stride, c.Data, 1)
@@ -144,9 +144,9 @@ func (d *interior) derivatives() (B, g blas.General, curve [][]float64) {
 	}
 	theta := d.multipliers(d.pt)
 	B, g = blas.NewGeneral(len(d.y), t.m*each), blas.NewGeneral(t.m*each, 1+rows)
-	KC, P := cloneLike(d.pt.C), cloneLike(d.pt.C)
+	KC, P := cloneLike(d.pt.X), cloneLike(d.pt.X)
 	for j, k := range d.L {
-		G, RR := within(t.be, k.R, d.pt.G[j]), cloneLike(k.R)
+		G, RR := within(t.be, k.R, d.pt.Gs[j]), cloneLike(k.R)
 		for i, v := range k.Lambda {
 			G.Data[i*t.n+i] += d.nu / v
 		}
@@ -163,7 +163,7 @@ func (d *interior) derivatives() (B, g blas.General, curve [][]float64) {
 			row := blas.Row(g, j*each+i)
 			row[0], row[at] = v, size*traces[i]
 		}
-		d.K[j].Apply(KC, d.pt.C)
+		d.K[j].Apply(KC, d.pt.X)
 		d.cost.columns += t.n
 		blas.Mul(t.be, P, false, false, KC, k.R)
 		par.For(len(d.y), func(c int) {

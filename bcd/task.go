@@ -55,18 +55,63 @@ func (t *task) setOutputs(space Space) {
 	t.work = work{be: t.be, mu: t.mu, skipG: t.fixL}
 }
 
-// point is an iterate: weights, output kernel, coefficients, and what was computed there.
+// point is an iterate: weights and output kernel, or the output kernels of a sum, coefficients, and what was
+// computed there.
 type point struct {
 	eta   []float64
 	L     *linop.Spectral
-	X, AX blas.General // the unknown, and A_η·X
+	Ls    []*linop.Spectral // of a sum; nil for the product model
+	X, AX blas.General      // the unknown, and A_η·X
 	measures
 	c        []float64 // c_j = tr(Cᵀ K_j C L), 0 where it was not measured
+	top      []float64 // λ_max(G_j) of a sum, once certified
 	residual float64   // of the C step, relative to its right side
 	single   bool      // AX is the product with A_η in single precision
 	cert     certificate
-	complete bool // c covers all kernels
+	complete bool // all kernels were measured
 	covered  bool // gapL holds for all outputs, see basis
+}
+
+// kernels are L alone, or the L_j of a sum.
+func (pt *point) kernels() []*linop.Spectral {
+	if pt.Ls == nil {
+		return []*linop.Spectral{pt.L}
+	}
+	return pt.Ls
+}
+
+// rank is that of the output kernels.
+func (pt *point) rank() (sum int) {
+	for _, L := range pt.kernels() {
+		sum += L.Rank()
+	}
+	return sum
+}
+
+// weights are η, or those of a sum, (tr L_j)/τ.
+func (t *task) weights(pt *point) []float64 {
+	if pt.Ls == nil {
+		return pt.eta
+	}
+	eta := make([]float64, len(pt.Ls))
+	for j, L := range pt.Ls {
+		eta[j] = L.Trace() / t.tau
+	}
+	return eta
+}
+
+// total is Σ_j L_j.
+func (t *task) total(Ls []*linop.Spectral) *linop.Spectral {
+	all, one := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
+	for _, L := range Ls {
+		L.Dense(t.be, one)
+		blas.AddScaled(all, 1, one)
+	}
+	sum, err := linop.NewSpectral(t.be, all, eigenDrop)
+	if err != nil {
+		return linop.ScaledIdentity(t.n, math.NaN())
+	}
+	return sum
 }
 
 // start is the point of C = 0 with its certificate. Neither needs a product with a kernel.
@@ -130,16 +175,13 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator) (U blas.Gener
 
 // measure fills pt's measures, with c_j for the kernels of idx and 0 for the others,
 // and returns the columns that it multiplied by A_η.
-func (t *task) measure(ctx context.Context, pt *point, idx []int) (columns int, err error) {
-	phase.Do(ctx, phase.Certificate, func(context.Context) {
-		part := make([]float64, len(idx))
-		t.space.measure(&pt.measures, part, idx, &t.work, pt.eta, pt.X, pt.AX, pt.L)
-		clear(pt.c)
-		for k, j := range idx {
-			pt.c[j] = part[k]
-		}
-	})
-	pt.complete = len(idx) == t.m
+func (t *task) measure(pt *point, idx []int) (columns int, err error) {
+	part := make([]float64, len(idx))
+	t.space.measure(&pt.measures, part, idx, &t.work, pt.eta, pt.X, pt.AX, pt.L)
+	clear(pt.c)
+	for k, j := range idx {
+		pt.c[j] = part[k]
+	}
 	columns, t.work.columns = t.work.columns, 0
 	return columns, checkMeasures(pt)
 }
@@ -165,5 +207,8 @@ func (t *task) noise(pt *point) float64 {
 // inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − tr(CᵀK_ηCL) + ω(η)), the part of the certificate
 // that is due to the error of C: 0 at the exact C, and of second order in its error.
 func (t *task) inexactness(pt *point) float64 {
+	if pt.Ls != nil {
+		return math.Max(0, pt.cert.objective-t.lambda*(2*pt.yc-t.mu*pt.cc-pt.form))
+	}
 	return math.Max(0, pt.fit/float64(t.l)+t.lambda*(pt.norm+pt.form-2*pt.yc+t.mu*pt.cc))
 }

@@ -34,6 +34,7 @@ type units struct {
 	y float64 // of the targets; its square is that of the objective and the gaps
 	x float64 // of the unknown X: y/b for C; Z_j = √k·Z′_j makes it √k·y/b for W = Z_ηᵀC
 	L float64 // b/k
+	b float64
 }
 
 // unitRange is the size of numbers, above and below 1, that needs no change of units:
@@ -58,7 +59,7 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 		tau = floats.Sum(p.L.S)
 	}
 	b := unitOf(math.Sqrt(k)*math.Sqrt(tau)*math.Sqrt(p.Lambda*float64(p.Space.Samples())), 4)
-	u := units{y: y, x: y / b, L: b / k}
+	u := units{y: y, x: y / b, L: b / k, b: b}
 	if y == 1 && k == 1 && b == 1 {
 		return p, u, rho
 	}

@@ -21,8 +21,8 @@ func (t *task) exactWeights() bool {
 }
 
 // prepareWeights gives a model of the weights alone the exact second derivative.
-func (d *descent) prepareWeights(ctx context.Context) (err error) {
-	q := d.model
+func (d *blocks) prepareWeights(ctx context.Context) (err error) {
+	q := d.q
 	q.H = blas.General{}
 	if q.n > 0 || q.m == 0 || !d.t.exactWeights() {
 		return nil
@@ -80,7 +80,7 @@ func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, i
 // objective: L by the barrier method, the weights by their closed form. Both serve where
 // ω is so curved that no gradient step does, as that of the elastic net is next to its
 // bound. It returns nil where the objective does not fall by more than noise.
-func (d *descent) oneBlock(ctx context.Context) (next *iterate, err error) {
+func (d *blocks) oneBlock(ctx context.Context) (next *iterate, err error) {
 	t, pt := d.t, d.cur.pt
 	switch {
 	case pt.cert.gapL > pt.cert.gapEta:
@@ -92,7 +92,7 @@ func (d *descent) oneBlock(ctx context.Context) (next *iterate, err error) {
 		eta := make([]float64, t.m)
 		t.reg.Update(eta, pt.alpha2())
 		var moved *point
-		if moved, err = d.try(ctx, eta, pt.L, d.tol()); err == nil {
+		if moved, err = d.try(ctx, t.next(pt, eta, pt.L), d.tol()); err == nil {
 			next = d.iterate(moved)
 		}
 	}
