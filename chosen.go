@@ -8,18 +8,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/model"
 )
 
 // Chosen is the setting of a fit, and how it did where cross-validation chose it.
 type Chosen struct {
-	Kernels []string `json:"kernels"` // SPECs of the dictionary; of Gram matrices none
-	Lambda  float64  `json:"lambda"`
-	Norm    string   `json:"norm"`
-	Learn   Learned  `json:"learn"`
+	Kernels []string  `json:"kernels"` // SPECs of the dictionary; of Gram matrices none
+	Lambda  float64   `json:"lambda"`
+	Norm    string    `json:"norm"`
+	Learn   Learned   `json:"learn"`
 	Model   ModelKind `json:"model"`
-	Space   string   `json:"space"` // exact or features
+	Space   string    `json:"space"` // exact or features
 
 	Metric   string  `json:"metric,omitempty"` // of the errors; "" where nothing was compared
 	Folds    int     `json:"folds,omitempty"`
@@ -28,7 +29,7 @@ type Chosen struct {
 	Constant float64 `json:"constant_error,omitempty"` // of the mean of the training targets, on the same folds
 	// Means are the targets, numbered from 0, that the setting predicts no better than their
 	// mean does, within a standard error of the difference. The model predicts their mean.
-	Means []int  `json:"means,omitempty"`
+	Means []int `json:"means,omitempty"`
 }
 
 // warning says which targets, of n, were learned in vain.
@@ -55,7 +56,7 @@ func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	}
 	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, learn.Both)
 	c.Model, c.Space = learn.Product, "exact"
-	if end.Problem.Sum {
+	if end.Problem.Model == bcd.Sum {
 		c.Model = learn.Sum
 	}
 	if _, ok := end.Basis.(*model.Features); ok {

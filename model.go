@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -79,7 +80,7 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 	var global *GlobalBound
 	if sum := end.Sum; sum != nil {
 		global = &GlobalBound{LowerBound: sum.LowerBound, SumObjective: sum.Objective}
-	} else if p.Sum && end.Components == nil {
+	} else if p.Model == bcd.Sum && end.Components == nil {
 		global = &GlobalBound{LowerBound: res.LowerBound, SumObjective: res.Objective}
 	}
 	if global != nil && res.Objective > 0 {

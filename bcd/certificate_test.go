@@ -53,8 +53,8 @@ func TestGapsBoundBlockMinima(t *testing.T) {
 		reg.Start(start)
 		L := &linop.Spectral{V: linop.ScaledIdentity(3, 1).V, S: []float64{1.2, 0.5, 0.1}}
 		overEta, overL := p, p
-		overEta.L, overEta.FixL = L, true
-		overL.Eta, overL.FixEta = start, true
+		overEta.L, overEta.Model = L, Weights
+		overL.Eta, overL.Model = start, Output
 		minEta, slackEta := minimum(t, overEta)
 		minL, slackL := minimum(t, overL)
 		minL += 0.02 * omegaOr0(reg, start) // which FixEta leaves out
@@ -88,7 +88,7 @@ func omegaOr0(reg Regularizer, eta []float64) float64 {
 // solveExactly is C(eta, L).
 func solveExactly(t *testing.T, p Problem, eta []float64, L *linop.Spectral) blas.General {
 	t.Helper()
-	p.Eta, p.L, p.FixEta, p.FixL = eta, L, true, true
+	p.Eta, p.L, p.Model = eta, L, Neither
 	res, err := Solve(context.Background(), &p, Options{Sylvester: "eigen"})
 	if err != nil {
 		t.Fatal(err)
@@ -104,8 +104,8 @@ func TestFeatureGapsBoundBlockMinima(t *testing.T) {
 	n := p.Space.Outputs()
 	L := linop.ScaledIdentity(n, 0.5)
 	overEta, overL := *p, *p
-	overEta.L, overEta.FixL = L, true
-	overL.Eta, overL.FixEta = eta, true
+	overEta.L, overEta.Model = L, Weights
+	overL.Eta, overL.Model = eta, Output
 	minEta, slackEta := minimum(t, overEta)
 	minL, slackL := minimum(t, overL)
 	exact := solveExactly(t, *p, eta, L)

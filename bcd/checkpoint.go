@@ -189,8 +189,8 @@ func (p *Problem) fingerprint() (fingerprint, error) {
 		h.Write(line)
 	}
 	text := fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, fixed eta %v, fixed L %v",
-		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.FixEta, p.FixL)
-	if p.Sum {
+		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(), p.Model.fixL())
+	if p.Model == Sum {
 		text += ", one L for each kernel"
 	}
 	return fingerprint{text: text, probes: s.probe()}, nil

@@ -15,7 +15,7 @@ import (
 // closedForms alternates the C step with the closed forms at fixed f
 // (mathematics.md §4): the weights from α_j² = η_j²c_j, and
 //
-//	L ← τ(M + εI)^{1/2} / tr((M + εI)^{1/2}),   M = L G L.
+//	L ← τM^{1/2} / tr(M^{1/2}),   M = L G L.
 //
 // It is fast at first, and may stop on the boundary of S(τ) at a point that is not optimal.
 type closedForms struct{ f *fit }
@@ -55,46 +55,28 @@ func (pt *point) alpha2() []float64 {
 	return v
 }
 
-// closedEta is the minimiser of Σ (α_j² + ε)/η_j + ω(η) for the squared norms α_j².
+// closedEta is the minimiser of Σ α_j²/η_j + ω(η) for the squared norms α_j².
 func (t *task) closedEta(alpha2 []float64) []float64 {
-	eps := t.smoothing * floats.Sum(alpha2) / float64(t.m)
-	for j := range alpha2 {
-		alpha2[j] += eps
-	}
 	eta := make([]float64, t.m)
 	t.reg.Update(eta, alpha2)
 	return eta
 }
 
-// closedL is τ(M + εI)^{1/2}/tr(·), computed in the range of L when ε = 0. M = 0 leaves L.
+// closedL is τM^{1/2}/tr(M^{1/2}), computed in the range of L. M = 0 leaves L.
 func (t *task) closedL(pt *point) (*linop.Spectral, error) {
-	k := pt.L.Rank()
-	if k == 0 {
+	if pt.L.Rank() == 0 {
 		return pt.L, nil
 	}
-	V := pt.L.V
-	M := within(t.be, V, pt.G) // diag(S)·VᵀGV·diag(S)
+	M := within(t.be, pt.L.V, pt.G) // diag(S)·VᵀGV·diag(S)
 	scaleRows(M, pt.L.S, M)
 	blas.ScaleColumns(M, pt.L.S)
-	if t.smoothing > 0 {
-		T, full := blas.NewGeneral(t.n, k), blas.NewGeneral(t.n, t.n)
-		blas.Mul(t.be, T, false, false, V, M)
-		blas.Mul(t.be, full, false, true, T, V)
-		blas.Symmetrize(full)
-		return t.rootOf(linop.ScaledIdentity(t.n, 1).V, full)
-	}
-	return t.rootOf(V, M)
+	return t.rootOf(pt.L.V, M)
 }
 
-// rootOf is τ·V(M + εI)^{1/2}Vᵀ/tr((M + εI)^{1/2}), ε relative to the mean eigenvalue.
+// rootOf is τ·VM^{1/2}Vᵀ/tr(M^{1/2}).
 func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
-	total := trace(M)
-	if !(total > 0) {
+	if !(trace(M) > 0) {
 		return &linop.Spectral{V: V, S: constant(M.Rows, t.tau/float64(M.Rows))}, nil
-	}
-	eps := t.smoothing * total / float64(M.Rows)
-	for i := range M.Rows {
-		M.Data[i*M.Stride+i] += eps
 	}
 	root, err := power(t.be, V, M, 0.5)
 	if err != nil {

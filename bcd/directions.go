@@ -16,7 +16,7 @@ import (
 // eigenvectors of TGT above its largest eigenvalue in P point.
 func (g *growing) directions(ctx context.Context, pt *point) (blas.General, error) {
 	f, t := g.fit, g.t
-	room := min(maxOutputs-1-t.n, max(t.n, maxOutputs/growthShare))
+	room := min(t.wide-1-t.n, max(t.n, t.wide/growthShare))
 	_, form, err := t.lowerL(pt)
 	if err != nil || room < 1 {
 		return blas.General{}, err
@@ -142,8 +142,8 @@ func (g *growing) outside(W blas.General) blas.General {
 
 // leadingBasis is an orthonormal basis of about the leading left singular vectors
 // of the n×N Bᵀ, by two steps of subspace iteration, joined to the columns of V.
-func leadingBasis(ctx context.Context, be blas.Backend, B, V blas.General, seed uint64) (blas.General, error) {
-	n, k := B.Cols, max(maxOutputs/firstShare, topBlock)
+func leadingBasis(ctx context.Context, be blas.Backend, B, V blas.General, wide int, seed uint64) (blas.General, error) {
+	n, k := B.Cols, max(wide/firstShare, topBlock)
 	T, S := blas.NewGeneral(n, k), blas.NewGeneral(B.Rows, k)
 	fillNormal(T, seed)
 	for range 3 {
@@ -156,7 +156,7 @@ func leadingBasis(ctx context.Context, be blas.Backend, B, V blas.General, seed 
 		be.QR(T, blas.General{})
 	}
 	if V.Cols > 0 {
-		T = blas.SideBySide(blas.View(V, 0, 0, n, min(V.Cols, maxOutputs/2)), T)
+		T = blas.SideBySide(blas.View(V, 0, 0, n, min(V.Cols, wide/2)), T)
 		be.QR(T, blas.General{})
 	}
 	return T, nil

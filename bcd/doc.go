@@ -43,7 +43,7 @@
 //
 // # Sums
 //
-// Problem.Sum gives every kernel an output kernel of its own. That problem is convex: its
+// The model [Sum] gives every kernel an output kernel of its own. That problem is convex: its
 // one gap bounds the distance from the best of all sums, and so from the best product of
 // weights and L. It starts from the product model. The method of reduced moves all L_j
 // together, after a few closed forms; that of atoms, for comparison, moves them within the span

@@ -66,7 +66,7 @@ func (c goldenCase) problem(t testing.TB) (*Problem, map[string]array) {
 
 func convexCase(t testing.TB) *Problem {
 	z := golden(t, "convex_fixed_eta")
-	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.01, Tau: 2.5, Eta: z["eta"].data, FixEta: true}
+	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.01, Tau: 2.5, Eta: z["eta"].data, Model: Output}
 }
 
 func TestReducedGolden(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // right side, the problem is that of the outputs B·P but for a constant. It begins
 // with the leading singular vectors of B, and goes on with directions along which
 // G = CᵀA_ηC, which is only ever multiplied by, has larger eigenvalues than along P.
-var maxOutputs = 4096
+const maxOutputs = 4096
 
 // growing runs a method on bases P that grow until the goal is met over all outputs.
 type growing struct {
@@ -166,7 +166,7 @@ func (g *growing) grow(ctx context.Context, goal float64) (grown bool, err error
 		return false, err
 	}
 	pt := f.best
-	full := maxOutputs-1-t.n < t.n/2
+	full := t.wide-1-t.n < t.n/2
 	if full {
 		g.compress(pt, goal)
 	}

@@ -11,11 +11,10 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// withMaxOutputs runs f where bases of outputs grow from few outputs on.
-func withMaxOutputs(limit int, f func()) {
-	before := maxOutputs
-	maxOutputs = limit
-	defer func() { maxOutputs = before }()
+// withMaxOutputs runs f where the bases of outputs of p grow from few outputs on.
+func withMaxOutputs(limit int, p *Problem, f func()) {
+	p.wide = limit
+	defer func() { p.wide = 0 }()
 	f()
 }
 
@@ -32,7 +31,7 @@ func TestGrowingOutputs(t *testing.T) {
 	}{
 		{"rank 5", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-9}},
 		{"rank 26", Problem{Space: NewSamples(K, Y), Lambda: 5e-3, Tau: 30}, Options{Tol: 1e-9}},
-		{"fixed weights", Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 10, Eta: fixed, FixEta: true}, Options{Tol: 1e-9}},
+		{"fixed weights", Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 10, Eta: fixed, Model: Output}, Options{Tol: 1e-9}},
 		{"features", Problem{Space: features, Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-9}},
 		{"inexact C steps", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-7, Sylvester: "rotated"}},
 		{"published method", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-3, Solver: "paper"}},
@@ -45,7 +44,7 @@ func TestGrowingOutputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got *Result
-		withMaxOutputs(50, func() { got, err = Solve(context.Background(), &c.p, c.opt) })
+		withMaxOutputs(50, &c.p, func() { got, err = Solve(context.Background(), &c.p, c.opt) })
 		t.Logf("%s: rank %d, objective %.12g, %d C-solves; growing: rank %d, objective %.12g, gap %.2g, %d C-solves", c.name,
 			dense.L.Rank(), dense.Objective, dense.SylvesterSolves, got.L.Rank(), got.Objective, got.RelativeGap, got.SylvesterSolves)
 		if err != nil {
@@ -86,7 +85,7 @@ func TestGrowingOutputsCutShort(t *testing.T) {
 		}}, stop},
 	} {
 		c.opt.Sylvester = "eigen"
-		withMaxOutputs(20, func() {
+		withMaxOutputs(20, &p, func() {
 			res, err := Solve(context.Background(), &p, c.opt)
 			if !errors.Is(err, c.want) || res == nil {
 				t.Fatalf("%s: %v", c.name, err)
@@ -109,9 +108,9 @@ func TestGrowingOutputsMemory(t *testing.T) {
 		p     Problem
 	}{
 		{"learned", 50, Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1}},
-		{"fixed", 100, Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: n, FixL: true}},
+		{"fixed", 100, Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: n, Model: Weights}},
 	} {
-		withMaxOutputs(c.limit, func() {
+		withMaxOutputs(c.limit, &c.p, func() {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
@@ -131,13 +130,13 @@ func TestGrowingOutputsMemory(t *testing.T) {
 // The identity kept as that of the row space of the targets gives the same function.
 func TestFixedIdentity(t *testing.T) {
 	K, Y := wideTask(20, 60)
-	p := Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 60, FixL: true, Norm: Lp{1.5}}
+	p := Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 60, Model: Weights, Norm: Lp{1.5}}
 	opt := Options{Tol: 1e-9, Sylvester: "eigen"}
 	whole, err := Solve(context.Background(), &p, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	withMaxOutputs(40, func() {
+	withMaxOutputs(40, &p, func() {
 		part, err := Solve(context.Background(), &p, opt)
 		if err != nil {
 			t.Fatal(err)
@@ -155,7 +154,7 @@ func TestFixedIdentity(t *testing.T) {
 func TestGrowingOutputsResumed(t *testing.T) {
 	K, Y := wideTask(70, 60)
 	p := Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}
-	withMaxOutputs(50, func() {
+	withMaxOutputs(50, &p, func() {
 		var saved bytes.Buffer
 		opt := Options{Tol: 1e-9, Sylvester: "eigen", Trace: func(s Step) error {
 			saved.Reset()

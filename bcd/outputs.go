@@ -23,18 +23,18 @@ type basis struct {
 // (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed the outputs
 // stay, and so they do in a space that is not reducible.
 //
-// Where k is maxOutputs or more, P is the beginning of a basis that grows.
+// Where k is wide or more, P is the beginning of a basis that grows.
 func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b basis, err error) {
 	c, space, ok := *p, reducible(nil), false
 	q = &c
-	if space, ok = p.Space.(reducible); ok && !(p.FixL && p.L != nil) {
+	if space, ok = p.Space.(reducible); ok && !(p.Model.fixL() && p.L != nil) {
 		be, Y := blas.Or(opt.Backend), space.outputs()
-		if min(Y.Rows, Y.Cols) >= maxOutputs && opt.Solver != "okl" {
+		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" {
 			var V blas.General
 			if p.L != nil {
 				V = p.L.V
 			}
-			b.P, err = leadingBasis(ctx, be, Y, V, opt.Seed)
+			b.P, err = leadingBasis(ctx, be, Y, V, p.wide, opt.Seed)
 			b.whole = p.Space
 		} else {
 			b.P, err = rowBasis(be, Y)
@@ -55,7 +55,7 @@ func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b 
 	}
 	if q.L == nil {
 		n := q.Space.Outputs()
-		if q.FixL {
+		if q.Model.fixL() {
 			n = p.Space.Outputs()
 		}
 		q.L = linop.ScaledIdentity(q.Space.Outputs(), q.Tau/float64(n))

@@ -127,7 +127,7 @@ func TestMissingBounds(t *testing.T) {
 		for _, norm := range []Regularizer{Lp{1}, Lp{1.5}, ElasticNet{0.5}} {
 			for _, fixEta := range []bool{true, false} { // either block alone makes a convex problem
 				fit := func(opt Options) *Result {
-					res, err := Solve(t.Context(), &Problem{Space: space(), Lambda: 2e-3, Tau: 4, Norm: norm, FixEta: fixEta, FixL: !fixEta}, opt)
+					res, err := Solve(t.Context(), &Problem{Space: space(), Lambda: 2e-3, Tau: 4, Norm: norm, Model: ProductOf(!fixEta, fixEta)}, opt)
 					if err != nil && !errors.Is(err, ErrNotConverged) {
 						t.Fatal(err)
 					}

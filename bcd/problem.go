@@ -3,6 +3,7 @@
 package bcd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -33,18 +34,30 @@ var (
 type Problem struct {
 	Space  Space       // from NewSamples or NewFeatures
 	Lambda float64     // λ > 0
-	Tau    float64     // τ > 0, the bound on tr L; not read when FixL is set or by the solver okl
+	Tau    float64     // τ > 0, the bound on tr L; not read where L is given and stays, or by the solver okl
 	Norm   Regularizer // nil means Lp{1}
 
-	// Eta is where the kernel weights start (length m), nil for Norm.Start. With
-	// FixEta they stay there; ω does not enter the objective then, and GapEta is 0.
-	Eta    []float64
-	FixEta bool
-	// L is where the output kernel starts (n×n), nil for (τ/n)·I. With FixL it
-	// stays there, and GapL is 0; of 4096 outputs and more on fewer samples, (τ/n)·I
+	Model Model // what is learned
+
+	// Eta is where the kernel weights start (length m), nil for Norm.Start. Where they stay there,
+	// ω does not enter the objective, and GapEta is 0.
+	Eta []float64
+	// L is where the output kernel starts (n×n), nil for (τ/n)·I. Where it stays there,
+	// GapL is 0; of 4096 outputs and more on fewer samples, (τ/n)·I
 	// is returned without what is orthogonal to all targets, which has no effect.
-	L    *linop.Spectral
-	FixL bool
+	L *linop.Spectral
+
+	wide int // order from which no square array over the outputs is made; 0 means maxOutputs
+}
+
+// Model says what is learned beside the coefficients.
+type Model uint8
+
+const (
+	Product Model = 0                // weights η and one output kernel L
+	Output  Model = 1                // L; η stays
+	Weights Model = 2                // η; L stays
+	Neither Model = Output | Weights // the coefficients alone
 
 	// Sum gives every kernel an output kernel of its own, K_η⊗L becoming Σ_j K_j⊗L_j
 	// with ‖(tr L_1 … tr L_m)/τ‖_q ≤ 1 in the place of η and L:
@@ -54,8 +67,23 @@ type Problem struct {
 	// This problem is convex, so that its gap is global, and L_j = η_j·L are among its
 	// feasible points: its LowerBound holds for the product model as well. It takes l_p
 	// norms and the solvers of [SumSolvers], and no Γ that is known by its products only.
-	Sum bool
+	Sum Model = 4
+)
+
+// ProductOf is the product model of which η, L or both are learned.
+func ProductOf(eta, L bool) Model {
+	m := Neither
+	if eta {
+		m &^= Output
+	}
+	if L {
+		m &^= Weights
+	}
+	return m
 }
+
+func (m Model) fixEta() bool { return m&Output != 0 }
+func (m Model) fixL() bool   { return m&Weights != 0 }
 
 // check validates the problem and returns a copy with the defaults filled in.
 func (p *Problem) check() (*Problem, error) {
@@ -70,7 +98,7 @@ func (p *Problem) check() (*Problem, error) {
 	if !positive(p.Lambda) {
 		return nil, fmt.Errorf("%w: λ = %g is not positive", ErrInput, p.Lambda)
 	}
-	if !positive(p.Tau) && !(p.FixL && p.L != nil) {
+	if !positive(p.Tau) && !(p.Model.fixL() && p.L != nil) {
 		return nil, fmt.Errorf("%w: τ = %g is not positive", ErrInput, p.Tau)
 	}
 	if q.Norm == nil {
@@ -87,7 +115,8 @@ func (p *Problem) check() (*Problem, error) {
 	if err := checkWeights(q.Eta, m); err != nil {
 		return nil, err
 	}
-	if q.L == nil && q.FixL && !(n >= maxOutputs && p.Space.Unknowns() < maxOutputs) {
+	q.wide = cmp.Or(q.wide, maxOutputs)
+	if q.L == nil && q.Model.fixL() && !(n >= q.wide && p.Space.Unknowns() < q.wide) {
 		q.L = linop.ScaledIdentity(n, p.Tau/float64(n))
 	}
 	if q.L == nil {
@@ -138,9 +167,6 @@ type Options struct {
 	Schedule []Inexact `json:",omitempty"`
 	// Rho is the weight ρ of ‖L‖²_F in the solver okl; 0 means λ, the published choice.
 	Rho float64
-	// Smoothing is ε in the closed forms, relative to the mean of what it is added
-	// to: the α_j² for η, the eigenvalues of M for L. 0 is the plain closed form.
-	Smoothing float64
 
 	Backend blas.Backend `json:"-"` // nil means blas.Active()
 	Seed    uint64       // of the randomized preconditioner

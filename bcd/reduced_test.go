@@ -53,8 +53,8 @@ func TestReducedConvergesFromAnyStart(t *testing.T) {
 				"default":    func(*Problem) {},
 				"rank one":   func(p *Problem) { p.L = lowRankStart(n, 3) },
 				"one weight": func(p *Problem) { p.Eta = []float64{0, 0, 0, 0, 0, 1} },
-				"fixed eta":  func(p *Problem) { p.FixEta = true },
-				"fixed L":    func(p *Problem) { p.FixL = true },
+				"fixed eta":  func(p *Problem) { p.Model |= Output },
+				"fixed L":    func(p *Problem) { p.Model |= Weights },
 			} {
 				p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: reg}
 				change(p)
@@ -63,10 +63,10 @@ func TestReducedConvergesFromAnyStart(t *testing.T) {
 					t.Errorf("l=%d n=%d %v, %s: %v (gaps %g %g)", l, n, reg, name, err, res.GapEta, res.GapL)
 					continue
 				}
-				if !p.FixEta && math.IsInf(reg.Omega(res.Eta), 1) {
+				if !p.Model.fixEta() && math.IsInf(reg.Omega(res.Eta), 1) {
 					t.Errorf("l=%d n=%d %v, %s: weights %v outside the domain", l, n, reg, name, res.Eta)
 				}
-				if !p.FixL && !(res.L.Trace() <= 3*(1+1e-12)) {
+				if !p.Model.fixL() && !(res.L.Trace() <= 3*(1+1e-12)) {
 					t.Errorf("l=%d n=%d %v, %s: trace %g", l, n, reg, name, res.L.Trace())
 				}
 			}

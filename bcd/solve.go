@@ -36,7 +36,7 @@ func (opt Options) defaults() (Options, error) {
 	for _, f := range []struct {
 		name string
 		v    float64
-	}{{"Tol", opt.Tol}, {"InnerTol", opt.InnerTol}, {"Rho", opt.Rho}, {"Smoothing", opt.Smoothing}} {
+	}{{"Tol", opt.Tol}, {"InnerTol", opt.InnerTol}, {"Rho", opt.Rho}} {
 		if !(f.v >= 0) {
 			return opt, fmt.Errorf("%w: %s = %g", ErrInput, f.name, f.v)
 		}
@@ -70,7 +70,7 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		}
 		q.Eta, q.L = slices.Clone(s.Eta), s.L.Clone()
 	}
-	if q.Sum {
+	if q.Model&Sum != 0 {
 		return solveSum(ctx, q, opt)
 	}
 	return solveProduct(ctx, q, opt)

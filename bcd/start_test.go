@@ -40,7 +40,7 @@ func TestSketchStart(t *testing.T) {
 		return at(t, p, q.Eta, L, solveExactly(t, *p, q.Eta, L)).cert.objective
 	}
 	fixed := *p
-	fixed.FixEta = true
+	fixed.Model = Output
 	best, err := Solve(context.Background(), &fixed, Options{Tol: 1e-6, Sylvester: "eigen"})
 	if err != nil {
 		t.Fatal(err)

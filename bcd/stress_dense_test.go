@@ -150,7 +150,7 @@ func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float
 	var diff mat.Dense
 	diff.Sub(d.F, d.Y)
 	omega := 0.0
-	if !tr.p.FixEta {
+	if !tr.p.Model.fixEta() {
 		omega = lambda * tr.p.Norm.Omega(res.Eta) / d.s / d.s
 	}
 	rho := 0.0
@@ -180,7 +180,7 @@ func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float
 	}
 	// The forms of C are rounded in proportion to ‖K_η‖·τ/μ and ‖K_η‖·‖L‖/μ.
 	slack = 10*slack + 1e-15*trace*d.k*d.e*math.Max(tr.p.Tau, d.b*mat.Trace(d.L))/mu*cc
-	if !tr.p.FixEta {
+	if !tr.p.Model.fixEta() {
 		c := make([]float64, len(d.K)) // c_j·λ/s²
 		for j, K := range d.K {
 			if tr.Zs == nil {
@@ -205,7 +205,7 @@ func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float
 			return U, lowEta, lowL, slack, fmt.Errorf("bound over η %g is worse than its formula %g (slack %g, U %g)", lowEta, value(math.Min(1, yc/math.Max(cc, 1e-300))), slack, U)
 		}
 	}
-	if !tr.p.FixL {
+	if !tr.p.Model.fixL() {
 		if solver == "okl" { // whose bound has ‖G‖², with the rounding of G
 			slack += square(1e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho))
 			slack += 2e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho) * d.k * d.e * d.s / mu * mat.Norm(G, 2) / math.Sqrt(4*rho)

@@ -193,7 +193,7 @@ func newTrial(rng *rand.Rand) *trial {
 	learn := pick(rng, "both", "both", "eta", "l")
 	switch learn {
 	case "eta":
-		t.p.FixL = true
+		t.p.Model |= Weights
 		if rng.IntN(2) == 0 {
 			L, err := linop.NewSpectral(blas.Active(), func() blas.General {
 				G, R := blas.NewGeneral(n, n), randn(rng, n, 1+rng.IntN(n))
@@ -207,7 +207,8 @@ func newTrial(rng *rand.Rand) *trial {
 			t.p.L = L
 		}
 	case "l":
-		t.p.FixEta, t.p.Eta = true, make([]float64, m)
+		t.p.Model |= Output
+		t.p.Eta = make([]float64, m)
 		for j := range t.p.Eta {
 			t.p.Eta[j] = float64(rng.IntN(3)) * rng.ExpFloat64()
 		}
@@ -237,15 +238,15 @@ func newTrial(rng *rand.Rand) *trial {
 	}
 	_, scaleFree := t.p.Norm.(Lp)
 	// With missing cells no step takes L to its best, or the bound over L, for multiples of C alone, is the last to get there.
-	if t.cells != nil && !t.p.FixL && (t.cells.Count() > fewCellsMost || t.tol < 1e-4 || !scaleFree) {
+	if t.cells != nil && !t.p.Model.fixL() && (t.cells.Count() > fewCellsMost || t.tol < 1e-4 || !scaleFree) {
 		limit = 1e3
 	}
-	if t.p.FixEta {
+	if t.p.Model.fixEta() {
 		top *= 1 + floats.Sum(t.p.Eta)
 	}
 	size := top * tau // of A_η·L
 	// Weights of a norm that is not scale-free grow with the function, to ‖Y‖/√(K·τ) at the most.
-	if !scaleFree && !t.p.FixEta {
+	if !scaleFree && !t.p.Model.fixEta() {
 		size = math.Max(size, math.Sqrt(size)*mat.Norm(t.Y, 2))
 	}
 	t.wellScaled = size <= limit*lambda*float64(l)
@@ -283,7 +284,7 @@ func (tr *trial) run(t *testing.T, i int, outcomes map[string]int) {
 	for _, solver := range Solvers() {
 		p := tr.p
 		opt := Options{Solver: solver, Sylvester: tr.inner, Tol: tr.tol, Seed: uint64(i)}
-		if solver == "okl" && tr.p.FixL && (tr.p.Tau > 1e100 || tr.p.Tau < 1e-100 || tr.penaltyOverflows()) {
+		if solver == "okl" && tr.p.Model.fixL() && (tr.p.Tau > 1e100 || tr.p.Tau < 1e-100 || tr.penaltyOverflows()) {
 			continue // ρ‖L‖², a constant, is all there is of the objective
 		}
 		switch solver {
@@ -328,10 +329,10 @@ func (tr *trial) run(t *testing.T, i int, outcomes map[string]int) {
 			continue
 		}
 		// With one block fixed the other's bound holds for every solver's point.
-		if tr.p.FixEta {
+		if tr.p.Model.fixEta() {
 			lows, highs = append(lows, lowL-slack), append(highs, U+slack)
 		}
-		if tr.p.FixL {
+		if tr.p.Model.fixL() {
 			lows, highs = append(lows, lowEta-slack), append(highs, U+slack)
 		}
 	}

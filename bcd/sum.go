@@ -16,7 +16,7 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// sumModel is the model of separable kernels (Problem.Sum), and the method that minimises
+// sumModel is the model of separable kernels ([Sum]), and the method that minimises
 //
 //	h(L_1 … L_m) = λ⟨Y, C⟩,   P_Ω(Σ_j K_jCL_j) + μC = P_Ω·Y,   ‖(tr L_1 … tr L_m)/τ‖_q ≤ 1,
 //
@@ -105,7 +105,7 @@ func (f *sumModel) done(pt *point) bool { return f.ends(pt, f.opt.Tol) }
 // finish certifies the point to return over all kernels.
 func (f *sumModel) finish() error { return f.covered(context.Background(), f.best) }
 
-// CheckSum returns why p cannot be solved with an output kernel for each kernel, as [Problem].Sum asks; nil where it can.
+// CheckSum returns why p cannot be solved with an output kernel for each kernel, as the [Sum] asks; nil where it can.
 func (p *Problem) CheckSum() error {
 	q, err := p.check()
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *Problem) checkSum(opt Options) error {
 		return refuse("is solved by %s, not by %q", strings.Join(SumSolvers(), " or "), opt.Solver)
 	case !ok:
 		return refuse("takes l_p norms, not %s", p.Norm)
-	case p.FixEta || p.FixL:
+	case p.Model.fixEta() || p.Model.fixL():
 		return refuse("learns all its output kernels: weights or L cannot stay fixed")
 	}
 	switch s := p.Space.(type) {
@@ -139,7 +139,7 @@ func (p *Problem) checkSum(opt Options) error {
 		}
 	}
 	m, n := p.Space.Kernels(), min(p.Space.Unknowns(), p.Space.Outputs())
-	if n >= maxOutputs {
+	if n >= p.wide {
 		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", n, n)
 	}
 	numbers := m * n * n
@@ -166,7 +166,7 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	var before effort
 	if start == nil {
 		product, how := *p, opt
-		product.Sum, how.Solver, how.Trace = false, "", nil
+		product.Model, how.Solver, how.Trace = Product, "", nil
 		how.Tol, how.MaxOuter = math.Max(opt.Tol, sumStartTol), min(opt.MaxOuter, sumStartSteps)
 		res, err := Solve(ctx, &product, how)
 		if res == nil {

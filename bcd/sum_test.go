@@ -27,7 +27,7 @@ var sumGolden = []struct {
 
 func sumCase(t testing.TB, name string) (*Problem, map[string]array) {
 	z := golden(t, name)
-	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.02, Tau: 4, Sum: true}, z
+	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.02, Tau: 4, Model: Sum}, z
 }
 
 func TestSumGolden(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSumBoundsProduct(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := *p
-	sum.Sum = true
+	sum.Model = Sum
 	start := &State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C)}
 	global, err := Solve(t.Context(), &sum, Options{Tol: 1e-7, Start: start})
 	if err != nil {
@@ -201,7 +201,7 @@ func TestSumBoundIsRigorous(t *testing.T) {
 		if seed%2 == 1 {
 			Y = withHoles(Y, 0.3, seed)
 		}
-		p := &Problem{Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: lambda, Tau: tau, Norm: norm, Sum: true}
+		p := &Problem{Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: lambda, Tau: tau, Norm: norm, Model: Sum}
 		least := sumByCells(t, Ks, Y, lambda, tau, norm.q(), seed)
 		name := fmt.Sprintf("seed %d: %d×%d, %d kernels, %s, λ = %.3g", seed, l, n, m, norm, lambda)
 		for _, solver := range SumSolvers() {
@@ -252,7 +252,7 @@ func TestSumResult(t *testing.T) {
 		"tiny":    {Space: NewSamples(K, scaled(Y, 1e-120)), Lambda: 0.01, Tau: 4},
 		"small K": {Space: NewSamples(linop.NewGramSum(small, nil, blas.Float64), Y), Lambda: 0.01, Tau: 4e120},
 	} {
-		p.Sum = true
+		p.Model = Sum
 		t.Run(name, func(t *testing.T) {
 			res, err := Solve(t.Context(), p, Options{Tol: 1e-5})
 			if err != nil {
@@ -295,7 +295,7 @@ func TestSumResult(t *testing.T) {
 // checkpoints of the two models are foreign to each other.
 func TestSumResume(t *testing.T) {
 	K, Y := awkward(3, 20, 2)
-	p := &Problem{Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}, Sum: true}
+	p := &Problem{Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}, Model: Sum}
 	opt := Options{Tol: 1e-7}
 	whole, err := Solve(t.Context(), p, opt)
 	if err != nil {
@@ -315,7 +315,7 @@ func TestSumResume(t *testing.T) {
 		t.Errorf("resumed to %.12g after %d iterations and %d solves, uninterrupted %.12g", res.Objective, res.OuterIterations, res.SylvesterSolves, whole.Objective)
 	}
 	product := *p
-	product.Sum = false
+	product.Model = Product
 	if _, err := DecodeState(bytes.NewReader(b), &product); !errors.Is(err, ErrForeign) {
 		t.Errorf("the checkpoint of a sum for the product model: %v", err)
 	}
@@ -326,7 +326,7 @@ func TestSumResume(t *testing.T) {
 
 func TestSumStops(t *testing.T) {
 	K, Y := awkward(4, 30, 3)
-	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Sum: true}
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Model: Sum}
 	stop := errors.New("stop")
 	res, err := Solve(t.Context(), p, Options{Tol: 1e-10, Trace: func(s Step) error {
 		if s.Iter == 2 {
@@ -361,11 +361,11 @@ func TestSumStops(t *testing.T) {
 		change func(p *Problem, opt *Options)
 		words  string
 	}{
-		"fixed η":  {func(p *Problem, _ *Options) { p.FixEta = true }, "fixed"},
+		"fixed η":  {func(p *Problem, _ *Options) { p.Model |= Output }, "fixed"},
 		"norm":     {func(p *Problem, _ *Options) { p.Norm = BlockR{1} }, "l_p norms"},
 		"solver":   {func(_ *Problem, opt *Options) { opt.Solver = "closed" }, "solved by"},
 		"features": {func(p *Problem, _ *Options) { p.Space = products }, "fewer features"},
-		"product":  {func(p *Problem, opt *Options) { p.Sum, opt.Solver = false, "atoms" }, "atoms"},
+		"product":  {func(p *Problem, opt *Options) { p.Model, opt.Solver = Product, "atoms" }, "atoms"},
 	} {
 		q, opt := *p, Options{}
 		c.change(&q, &opt)
@@ -381,7 +381,7 @@ func TestSumSameForAnyThreads(t *testing.T) {
 	var want blas.General
 	for _, threads := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(threads)
-		res, err := Solve(t.Context(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 5, Sum: true}, Options{Tol: 1e-5})
+		res, err := Solve(t.Context(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 5, Model: Sum}, Options{Tol: 1e-5})
 		runtime.GOMAXPROCS(old)
 		if err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func TestSumFeatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		there.Sum, here.Sum = true, true
+		there.Model, here.Model = Sum, Sum
 		opt := Options{Tol: 1e-7}
 		want, err := Solve(t.Context(), &there, opt)
 		if err != nil {
@@ -102,7 +102,7 @@ func addProduct(F blas.General, K linop.Separate, res *Result, j int) {
 
 // Features that all are 0 leave the function 0.
 func TestSumFeaturesOfZeros(t *testing.T) {
-	p := Problem{Space: NewFeatures(blas.NewGeneral(3, 3), blas.NewGeneral(3, 2), 5, 10, []int{2, 1}, nil), Lambda: 0.1, Tau: 2, Sum: true}
+	p := Problem{Space: NewFeatures(blas.NewGeneral(3, 3), blas.NewGeneral(3, 2), 5, 10, []int{2, 1}, nil), Lambda: 0.1, Tau: 2, Model: Sum}
 	res, err := Solve(t.Context(), &p, Options{})
 	if err != nil || math.Abs(res.Objective-0.5) > 1e-12 || slices.ContainsFunc(res.C.Data, func(v float64) bool { return v != 0 }) {
 		t.Errorf("error %v, result %+v", err, res)

@@ -16,7 +16,7 @@ func TestSumSmallTables(t *testing.T) {
 		l, n, m := 5+rng.IntN(20), 1+rng.IntN(7), 1+rng.IntN(5)
 		p := &Problem{
 			Lambda: math.Pow(10, -9+8.5*rng.Float64()), Tau: 0.5 + 3*rng.Float64(),
-			Norm: Lp{P: []float64{1, 1.3, 1.9, 2}[seed%4]}, Sum: true,
+			Norm: Lp{P: []float64{1, 1.3, 1.9, 2}[seed%4]}, Model: Sum,
 		}
 		var terms []*blas.Sym
 		for range m {

@@ -24,17 +24,17 @@ type task struct {
 	reg                  Regularizer
 	fixEta, fixL         bool
 	lambda, tau, mu, rho float64 // ρ is 0 but for the solver okl
-	smoothing            float64 // of the closed forms, see Options
 	l, n, m              int
+	wide                 int   // see Problem
 	all                  []int // 0 … m−1
 	work                 work
 }
 
 func newTask(p *Problem, opt Options, rho float64) *task {
 	t := &task{
-		be: blas.Or(opt.Backend), seed: opt.Seed, reg: p.Norm, fixEta: p.FixEta, fixL: p.FixL,
+		be: blas.Or(opt.Backend), seed: opt.Seed, reg: p.Norm, fixEta: p.Model.fixEta(), fixL: p.Model.fixL(), wide: p.wide,
 		lambda: p.Lambda, tau: p.Tau, mu: p.Lambda * float64(p.Space.Samples()), rho: rho,
-		smoothing: opt.Smoothing, l: p.Space.Samples(), m: p.Space.Kernels(), all: upTo(p.Space.Kernels()),
+		l: p.Space.Samples(), m: p.Space.Kernels(), all: upTo(p.Space.Kernels()),
 	}
 	t.setOutputs(p.Space)
 	return t

@@ -55,7 +55,7 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 	y, k := p.Space.sizes()
 	y, k = unitOf(y, 2), unitOf(k, 4)
 	tau := p.Tau
-	if p.FixL && p.L != nil {
+	if p.Model.fixL() && p.L != nil {
 		tau = floats.Sum(p.L.S)
 	}
 	b := unitOf(math.Sqrt(k)*math.Sqrt(tau)*math.Sqrt(p.Lambda*float64(p.Space.Samples())), 4)

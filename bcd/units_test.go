@@ -146,7 +146,7 @@ func TestNoWorseThanZero(t *testing.T) {
 		yy := square(blas.Frob(Y))
 		for _, space := range []Space{NewSamples(linop.NewFactorSum([]blas.General{Z}, nil), Y), NewFeatures(Gamma, H, yy, 12, []int{4}, nil)} {
 			for _, solver := range Solvers() {
-				p := &Problem{Space: space, Lambda: 1e-4, Tau: n, Norm: BlockR{1}, FixL: true}
+				p := &Problem{Space: space, Lambda: 1e-4, Tau: n, Norm: BlockR{1}, Model: Weights}
 				opt := Options{Solver: solver, MaxOuter: 8}
 				if solver == "okl" {
 					opt.Rho = 1e-200

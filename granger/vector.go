@@ -185,7 +185,7 @@ func (g *design) solve(ctx context.Context, space bcd.Space, lambda float64) (*b
 		return nil, fmt.Errorf("%w: %w", ErrOption, err)
 	}
 	n := space.Outputs()
-	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, FixL: n == 1 || g.opt.FixL}
+	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 && !g.opt.FixL)}
 	res, err := bcd.Solve(ctx, p, bcd.Options{Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed})
 	switch {
 	case errors.Is(err, bcd.ErrLambdaTooSmall):

@@ -223,7 +223,10 @@ type Method struct {
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p := &bcd.Problem{
 		Space: t.Space(), Lambda: s.Lambda, Norm: s.Reg(),
-		FixEta: !s.Learn.Weights() || m.Solver == "okl", FixL: !s.Learn.OutputKernel(), Sum: s.Model == Sum,
+		Model: bcd.ProductOf(s.Learn.Weights() && m.Solver != "okl", s.Learn.OutputKernel()),
+	}
+	if s.Model == Sum {
+		p.Model |= bcd.Sum
 	}
 	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
 	if !s.Learn.Weights() {

@@ -39,7 +39,7 @@ type Refits struct {
 // from all samples at that λ, along the path; μ = λl stays that of all samples.
 func (m *Method) LeaveOut(ctx context.Context, t Training, refits LeaveOut, s Setting, lambdas []float64, each func(i int, r *Refits)) error {
 	p, so := m.problem(t, &s)
-	fixed := p.FixEta && p.FixL
+	fixed := p.Model == bcd.Neither
 	eta, L := p.Eta, linop.ScaledIdentity(p.Space.Outputs(), p.Tau/float64(p.Space.Outputs()))
 	if eta == nil {
 		eta = make([]float64, p.Space.Kernels())

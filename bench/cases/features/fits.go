@@ -111,7 +111,7 @@ func (f *fits) byFeatures(ctx context.Context, env *bench.Env, name, spec string
 }
 
 func (f *fits) solve(ctx context.Context, env *bench.Env, space bcd.Space) (*bcd.Result, error) {
-	p := &bcd.Problem{Space: space, Lambda: fitsLambda, Tau: float64(f.Y.Cols), FixEta: true, FixL: true}
+	p := &bcd.Problem{Space: space, Lambda: fitsLambda, Tau: float64(f.Y.Cols), Model: bcd.Neither}
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-4, Backend: env.Backend, Seed: env.Seed})
 }
 

@@ -107,7 +107,7 @@ func runCaltech(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		{name: "closed-exact", opt: bcd.Options{Tol: 1e-6, Solver: "closed", Sylvester: "eigen"}, budget: exact},
 		{name: "paper-exact", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "eigen", Schedule: paper}, budget: slow},
 		{name: "paper-cg", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "cg", Schedule: paper}, budget: slow},
-		{name: "okl-exact", opt: bcd.Options{Tol: 1e-6, Solver: "okl", Sylvester: "eigen"}, fixEta: true, budget: exact},
+		{name: "okl-exact", opt: bcd.Options{Tol: 1e-6, Solver: "okl", Sylvester: "eigen"}, model: bcd.Output, budget: exact},
 	}
 	results, err := fitAll(ctx, env, t, approaches)
 	timeToTarget(results)

@@ -220,9 +220,9 @@ func whatIsLearned(t *task, opt bcd.Options) []approach {
 	uniform := make([]float64, len(t.grams))
 	t.norm.Start(uniform)
 	return []approach{
-		{name: "uniform kernels, L = I", eta: uniform, fixEta: true, fixL: true, opt: opt},
-		{name: "IKL (kernel weights)", fixL: true, opt: opt},
-		{name: "OKL (output kernel)", eta: uniform, fixEta: true, opt: opt},
+		{name: "uniform kernels, L = I", eta: uniform, model: bcd.Neither, opt: opt},
+		{name: "IKL (kernel weights)", model: bcd.Weights, opt: opt},
+		{name: "OKL (output kernel)", eta: uniform, model: bcd.Output, opt: opt},
 		{name: "IOKL (both)", opt: opt},
 	}
 }

@@ -54,6 +54,6 @@ func paperApproaches(tol float64) []approach {
 		{name: "closed form, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "closed", Sylvester: "eigen"}},
 		{name: "reduced, eigendecomposition", opt: bcd.Options{Tol: tol, Sylvester: "eigen"}},
 		{name: "reduced, fast", opt: bcd.Options{Tol: tol}},
-		{name: "OKL, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "okl", Sylvester: "eigen"}, fixEta: true},
+		{name: "OKL, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "okl", Sylvester: "eigen"}, model: bcd.Output},
 	}
 }

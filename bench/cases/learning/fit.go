@@ -57,13 +57,12 @@ func (t *task) build(ctx context.Context, env *bench.Env, d kernel.Dictionary, X
 
 // approach is one way to solve a task.
 type approach struct {
-	name         string
-	opt          bcd.Options
-	fixEta, fixL bool
-	sum          bool           // an output kernel for each kernel
-	eta          []float64      // start, or the fixed weights
-	prec         blas.Precision // K_η is kept in
-	budget       time.Duration  // 0 means none
+	name   string
+	opt    bcd.Options
+	model  bcd.Model
+	eta    []float64      // start, or the fixed weights
+	prec   blas.Precision // K_η is kept in
+	budget time.Duration  // 0 means none
 }
 
 // fitRepeats is how often a fit is repeated unless that takes seconds.
@@ -186,7 +185,7 @@ func (t *task) solve(ctx context.Context, env *bench.Env, a approach, rec *recor
 	K := linop.NewGramSum(t.grams, env.Backend, a.prec)
 	p := &bcd.Problem{
 		Space: bcd.NewSamples(K, t.Y), Lambda: t.lambda, Tau: t.bound(), Norm: t.norm,
-		Eta: a.eta, FixEta: a.fixEta, FixL: a.fixL, Sum: a.sum,
+		Eta: a.eta, Model: a.model,
 	}
 	res, err := bcd.Solve(ctx, p, opt)
 	rec.ended = rec.clock()

@@ -65,7 +65,7 @@ func sumGaps(ctx context.Context, env *bench.Env, t *task) ([]bench.Result, erro
 	var err error
 	for _, a := range []approach{
 		{name: sumProduct, opt: bcd.Options{Tol: 1e-3}},
-		{name: sumSum, opt: bcd.Options{Tol: 1e-3}, sum: true, budget: bench.Duration(bench.Pick(env, 20.0, 300))},
+		{name: sumSum, opt: bcd.Options{Tol: 1e-3}, model: bcd.Sum, budget: bench.Duration(bench.Pick(env, 20.0, 300))},
 	} {
 		bench.ResetPeakRSS()
 		var part []outcome

@@ -120,7 +120,7 @@ func (r *ridgeData) solve(ctx context.Context, env *bench.Env, maps rff.Maps) (b
 	res, err := bcd.Solve(ctx, &bcd.Problem{
 		Space:  data.FeatureSpace(env, maps, sums),
 		Lambda: r.lambda, Tau: float64(n), Norm: bcd.Lp{P: 1},
-		Eta: []float64{1}, L: linop.ScaledIdentity(n, 1), FixEta: true, FixL: true,
+		Eta: []float64{1}, L: linop.ScaledIdentity(n, 1), Model: bcd.Neither,
 	}, bcd.Options{Sylvester: "cholesky", Tol: 1e-6, Backend: env.Backend, Seed: env.Seed})
 	if err != nil {
 		return blas.General{}, err
