@@ -38,6 +38,11 @@ func TestBadInput(t *testing.T) {
 		names += fmt.Sprintf("w%d,%d\n", i, i*i)
 	}
 	write(t, dir, "names.csv", names)
+	write(t, dir, "merge.csv", "a,b\n1,2\n<<<<<<< HEAD\n3,4\n")
+	write(t, dir, "odd.csv", "when,v\n1/2/2024,1\n1/31/2024,2\n13/25/2024,3\n")
+	write(t, dir, "fake.xlsx", "a,b\n1,2\n")
+	write(t, dir, "lists.json", `{"a": [1, 2]}`)
+	workbook(t, filepath.Join(dir, "book.xlsx"), [][]any{{"a"}, {1}})
 	write(t, dir, "flat.csv", flat)
 	write(t, dir, "dates.csv", "when,v\n2024-01-01,1\nsoon,2\n")
 	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
@@ -57,9 +62,9 @@ func TestBadInput(t *testing.T) {
 		"ragged row":           {"fit --x ragged.csv --y y.csv --out new.iokl", "row 3 (line 4) has 1 cells where the first row has 2"},
 		"missing cell refused": {"fit --x gap.csv --y y.csv --missing error --out new.iokl", "row 3, column 2 (b) of the inputs is missing"},
 		"missing, predict":     {"predict --model good.iokl --x gap.csv --missing error --out p.csv", `gap.csv: row 3, column 2 "b" is missing`},
-		"text target":          {"fit --x x.csv --y text.csv --out new.iokl", `"red" is not a number (an empty cell means missing; --na names words that do too); class labels need --classes`},
+		"text target":          {"fit --x x.csv --y text.csv --out new.iokl", `"red" is not a number (an empty cell means missing; --na names words that do too, --drop columns to leave out); class labels need --classes`},
 		"targets in stdin":     {"predict --model good.iokl --x - --y-columns 2", "--y -"},
-		"one column less":      {"predict --model good.iokl --x less.csv --out p.csv", "the data have 1 columns, the model was fitted on 2"},
+		"one column less":      {"predict --model good.iokl --x less.csv --out p.csv", `less.csv: has no column "a", which the model needs: add it, with empty cells where it is not known`},
 		"open quote":           {`fit --x x.csv --x-columns "a --y y.csv --out new.iokl`, `--x-columns: "a: a quote is not closed`},
 		"name of two columns":  {"fit --x twice.csv --x-columns a,b --y y.csv --out new.iokl", `--x-columns: the file has several columns "a": choose by numbers from 0`},
 		"target as input":      {"fit --x x.csv --x-columns a,b --y-columns b --out new.iokl", `--x-columns: column 2 "b" is a target too`},
@@ -73,7 +78,15 @@ func TestBadInput(t *testing.T) {
 		"negative lambda":      {fit + "--lambda -1", "--lambda -1: it must be positive"},
 		"NaN lambda":           {fit + "--lambda nan", "--lambda NaN"},
 		"zero tau":             {fit + "--tau 0", "--tau 0: it must be positive"},
-		"many words":           {"fit --x names.csv --y y.csv --max-levels 3 --out new.iokl", `row 4 (line 5), column 1 "name": "w3" is word number 4 of its column, and a category has at most 3 (--max-levels)`},
+		"names alone":          {"fit --x names.csv --x-columns name --y y.csv --out new.iokl", `names.csv: no column is left to learn from: left out, since their words hardly repeat (identifiers or free text): column 1 "name"`},
+		"column to drop":       {"fit --x x.csv --drop aa --y y.csv --out new.iokl", `--drop: there is no column "aa": is it "a"`},
+		"pattern of none":      {"fit --x x.csv --drop z* --y y.csv --out new.iokl", `--drop: no column is called as "z*" says: the file has a and b`},
+		"merge conflict":       {"fit --x merge.csv --y y.csv --out new.iokl", "line 3 is the mark of a merge conflict"},
+		"date among others":    {"fit --x odd.csv --y y.csv --out new.iokl", `column 1 "when": "13/25/2024" is not a date written as the others in its column`},
+		"no such sheet":        {"fit --x book.xlsx:other --y y.csv --out new.iokl", `book.xlsx: has no sheet "other": it has Sheet1`},
+		"no workbook":          {"fit --x fake.xlsx --y y.csv --out new.iokl", "fake.xlsx: not a whole workbook"},
+		"workbook as output":   {"predict --model good.iokl --x xt.csv --out p.xlsx", "written as .csv, .csv.gz or .npy"},
+		"JSON of lists":        {"fit --x lists.json --y y.csv --out new.iokl", "JSON is read as records"},
 		"words refused":        {"fit --x names.csv --y y.csv --categories error --out new.iokl", `row 1 (line 2), column 1 "name": "w0" is not a number`},
 		"words, unknown way":   {fit + "--categories maybe", `--categories "maybe": want auto or error`},
 		"no words at all":      {fit + "--max-levels 0", "--max-levels 0"},

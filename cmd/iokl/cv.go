@@ -359,7 +359,7 @@ func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out
 	if model == nil {
 		return false, noModel(cmd.Context(), err, "")
 	}
-	warn(cmd.ErrOrStderr(), m, model.Warnings())
+	warn(cmd.ErrOrStderr(), model.Warnings())
 	if err := noteOrigin(cmd, model, d); err != nil {
 		return false, work(err)
 	}

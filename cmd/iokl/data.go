@@ -4,19 +4,17 @@ package main
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
+	_ "github.com/iokl/iokl/cmd/internal/xlsx" // workbooks are tables too
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/kernel"
@@ -32,9 +30,11 @@ type dataFlags struct {
 	missing            string
 	missingTargets     string
 	na                 []string // words for a missing cell
+	drop               string   // columns that are neither inputs nor targets
 	categories         string   // what becomes of words in inputs; "": they are refused
 	maxLevels          int
-	schema             schema.Columns // of the inputs, where a model has one
+	schema             schema.Columns                                // of the inputs, where a model has one
+	inputsOf           func(names []string, cols int) ([]int, error) // the columns of a model, where there is one
 	classes            bool
 	orLabels           bool // targets that are no numbers are class labels
 }
@@ -42,7 +42,8 @@ type dataFlags struct {
 // inputs are the flags of a table of inputs.
 func (d *dataFlags) inputs(f *pflag.FlagSet) {
 	f.StringVar(&d.x, "x", "", "inputs, a row per sample")
-	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names or numbers from 0, ranges as 0-63,\nnames that hold a comma in quotes\n(default: all; in a file that has the targets too, all others)")
+	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names, patterns as temp*, numbers from 0, ranges as 0-63;\nnames that hold a comma in quotes\n(default: all; in a file that has the targets too, all others)")
+	f.StringVar(&d.drop, "drop", "", "columns to leave out, as in --x-columns")
 }
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
@@ -52,16 +53,16 @@ func (d *dataFlags) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
 	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")
 	f.BoolVar(&d.classes, "classes", false, "the targets are one column of class labels")
-	f.StringVar(&d.categories, "categories", "auto", "input columns without a number: auto takes words as categories, one 0/1 column each, and dates as days;\nerror refuses them")
+	f.StringVar(&d.categories, "categories", "auto", "input columns without a number: auto takes words as categories, one 0/1 column each, dates as days,\nand leaves out identifiers and free text; error refuses them")
 	f.StringVar(&d.missingTargets, "missing-targets", "use", "empty target cells: use learns from the others and says how many, error refuses them")
-	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels, "words that a category may have")
+	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels, "words of a category that have a column of their own: the most frequent ones")
 	d.reading(f)
 }
 
 // reading is the part of the flags about how files are read.
 func (d *dataFlags) reading(f *pflag.FlagSet) {
 	f.StringVar(&d.header, "header", "auto", "whether CSV files start with column names: auto, yes or no")
-	f.StringArrayVar(&d.na, "na", nil, "word that means a missing cell, as an empty cell does; repeatable")
+	f.StringArrayVar(&d.na, "na", nil, "word that means a missing cell, as an empty cell does; repeatable\n(among numbers and dates these do too: NA, N/A, #N/A, null, None, ? and -)")
 	f.StringVar(&d.missing, "missing", "mean", "empty input cells: mean puts the column's mean, error refuses them")
 }
 
@@ -155,7 +156,11 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out.X, err = readTable(d.x, d.inputColumns(), typed, in); err != nil {
+		choose := d.inputColumns().index
+		if d.inputsOf != nil {
+			choose = d.inputsOf
+		}
+		if out.X, err = readTable(d.x, choose, typed, in); err != nil {
 			return nil, work(err)
 		}
 		out.inputs = out.X.Names
@@ -174,6 +179,11 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 	if out.X != nil && out.Y != nil {
 		out.Y.Extend(out.X.Data.Rows)
 		out.X.Extend(out.Y.Data.Rows)
+	}
+	if out.Y != nil {
+		for _, note := range out.Y.Schema.Notes() {
+			warn(cmd.ErrOrStderr(), []string{"targets: " + note})
+		}
 	}
 	return out, nil
 }
@@ -194,7 +204,7 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 	if d.classes {
 		return d.classLabels(out, opt, in)
 	}
-	out.Y, err = readTable(d.y, d.targetColumns(), opt, in)
+	out.Y, err = readTable(d.y, d.targetColumns().index, opt, in)
 	switch {
 	case err == nil:
 	case !errors.Is(err, table.ErrText):
@@ -254,17 +264,17 @@ func (e dataError) Unwrap() error { return table.ErrData }
 
 func inputError(format string, args ...any) error { return dataError{fmt.Sprintf(format, args...)} }
 
-// columns are those of a file that a flag chooses.
+// columns are those of a file that flags choose.
 type columns struct {
 	flag, list string
-	but        string // columns of the same file that are targets
+	but, drop  string // columns that are left out: targets in the same file, and those of --drop
 }
 
 // oneFile reports whether inputs and targets are columns of the same file.
 func (d *dataFlags) oneFile() bool { return d.x != "" && d.x == d.y && d.yColumns != "" }
 
 func (d *dataFlags) inputColumns() columns {
-	c := columns{flag: "--x-columns", list: d.xColumns}
+	c := columns{flag: "--x-columns", list: d.xColumns, drop: d.drop}
 	if d.oneFile() {
 		c.but = d.yColumns
 	}
@@ -273,17 +283,22 @@ func (d *dataFlags) inputColumns() columns {
 
 func (d *dataFlags) targetColumns() columns { return columns{flag: "--y-columns", list: d.yColumns} }
 
-// index lists the columns, all but those of the targets where none are chosen.
+// index lists the columns, all but those that are left out where none are chosen.
 func (c columns) index(names []string, cols int) (idx []int, err error) {
-	var not []int
+	var targets, dropped []int
 	if c.but != "" {
-		if not, err = selectColumns(c.but, "--y-columns", names, cols); err != nil {
+		if targets, err = selectColumns(c.but, "--y-columns", names, cols); err != nil {
+			return nil, err
+		}
+	}
+	if c.drop != "" {
+		if dropped, err = selectColumns(c.drop, "--drop", names, cols); err != nil {
 			return nil, err
 		}
 	}
 	if c.list == "" {
 		for j := range cols {
-			if !slices.Contains(not, j) {
+			if !slices.Contains(targets, j) && !slices.Contains(dropped, j) {
 				idx = append(idx, j)
 			}
 		}
@@ -292,8 +307,9 @@ func (c columns) index(names []string, cols int) (idx []int, err error) {
 	if idx, err = selectColumns(c.list, c.flag, names, cols); err != nil {
 		return nil, err
 	}
+	idx = slices.DeleteFunc(idx, func(j int) bool { return slices.Contains(dropped, j) })
 	for _, j := range idx {
-		if slices.Contains(not, j) {
+		if slices.Contains(targets, j) {
 			return nil, inputError("%s: %s is a target too", c.flag, schema.Label(names, j))
 		}
 	}
@@ -301,12 +317,12 @@ func (c columns) index(names []string, cols int) (idx []int, err error) {
 }
 
 // readTable reads the columns asked for.
-func readTable(name string, c columns, opt table.Options, in *stdin) (*table.Table, error) {
+func readTable(name string, choose func([]string, int) ([]int, error), opt table.Options, in *stdin) (*table.Table, error) {
 	var err error
 	if opt.Stdin, err = in.take(name); err != nil {
 		return nil, err
 	}
-	opt.Columns = c.index
+	opt.Columns = choose
 	return table.Read(name, opt)
 }
 
@@ -321,44 +337,6 @@ func pick(t *table.Table, idx []int) *table.Table {
 		}
 	}
 	return out
-}
-
-// selectColumns reads a list of names, numbers from 0 and ranges of them, in which
-// names that hold a comma stand in quotes.
-func selectColumns(text, flag string, names []string, cols int) ([]int, error) {
-	list := csv.NewReader(strings.NewReader(text))
-	list.TrimLeadingSpace = true
-	items, err := list.Read()
-	if err != nil {
-		return nil, inputError("%s: %s: a quote is not closed", flag, text)
-	}
-	var idx []int
-	for _, item := range items {
-		item = strings.TrimSpace(item)
-		if j := slices.Index(names, item); j >= 0 && item != "" {
-			if slices.Contains(names[j+1:], item) {
-				return nil, inputError("%s: the file has several columns %q: choose by numbers from 0", flag, item)
-			}
-			idx = append(idx, j)
-			continue
-		}
-		from, to, isRange := strings.Cut(item, "-")
-		if !isRange {
-			to = from
-		}
-		a, errA := strconv.Atoi(from)
-		b, errB := strconv.Atoi(to)
-		if errA != nil || errB != nil || a > b {
-			return nil, inputError("%s: there is no column %q", flag, item)
-		}
-		if b >= cols {
-			return nil, inputError("%s: column %d is out of range: the file has columns 0 to %d", flag, b, cols-1)
-		}
-		for j := a; j <= b; j++ {
-			idx = append(idx, j)
-		}
-	}
-	return idx, nil
 }
 
 // readGroups reads the file of column,group that names sets of columns for kernels.

@@ -287,7 +287,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 		return noModel(ctx, fitErr, "")
 	}
 	seconds := time.Since(start).Seconds()
-	warn(cmd.ErrOrStderr(), m, model.Warnings())
+	warn(cmd.ErrOrStderr(), model.Warnings())
 	if out != "" || page != "" {
 		if err := noteOrigin(cmd, model, d); err != nil {
 			return work(err)
@@ -362,10 +362,7 @@ func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error
 	return failure{fmt.Errorf("%w; %s", err, saved)}
 }
 
-func warn(w io.Writer, m *machine, lines []string) {
-	if m.quiet {
-		return
-	}
+func warn(w io.Writer, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(w, "iokl: warning:", line)
 	}

@@ -23,6 +23,8 @@ type grangerFlags struct {
 	truth, out, plot string
 	page             string
 	header           string
+	columns, drop    string
+	na               []string
 	threshold        float64
 	opt              granger.Options
 	lambdas          string
@@ -44,9 +46,11 @@ func newGrangerCmd() *cobra.Command {
 		Short: "Infer who drives whom from time series",
 		Long: `Granger regresses every node's present on the past of all nodes, with a kernel for
 each source, and a norm that keeps few of them. The weights are the graph: row =
-target, column = source. --series has a row for each point in time; a column
-called t or time that rises is left out. Rows of one value in the --replicate
-column are a series of their own: no lag crosses them.
+target, column = source. --series has a row for each point in time, as fit reads
+tables; the column of times is left out: dates, or a rising column called t or time.
+Rows of one value in the --replicate column are a series of their own: no lag
+crosses them. Lags count rows: times that are not in order or not evenly spaced
+are warned of.
 
 How sure is it? --stability refits to resamples of the data and counts how often
 each edge is among the strongest of its target; --null shifts every target in time
@@ -79,7 +83,10 @@ sources, scores it.`,
 	f.StringVar(&g.series, "series", "", "time series, a column each, a row for each point in time")
 	f.StringVar(&g.groups, "groups", "", "CSV file of series,node: series that make a node together")
 	f.StringVar(&g.replicate, "replicate", "", "column that tells replicates apart")
-	f.StringVar(&g.clock, "time", "", "column to leave out (default: a rising one called t or time)")
+	f.StringVar(&g.clock, "time", "", "column of times, which is no series (default: dates, or a rising column called t or time)")
+	f.StringVar(&g.columns, "columns", "", "columns of --series to use: names, patterns as temp*, numbers from 0, ranges as 0-63 (default: all)")
+	f.StringVar(&g.drop, "drop", "", "columns to leave out, as in --columns")
+	f.StringArrayVar(&g.na, "na", nil, "word that means a missing cell, as an empty cell does; repeatable")
 	f.IntVar(&g.opt.Lag, "lag", 1, "past values of each series to use")
 	f.StringArrayVar(&g.opt.Kernels, "kernel", nil, "kernel SPEC with features groups, as gaussian:groups:median or linear:groups; repeatable\n(iokl help kernels: all of them)")
 	f.Float64Var(&g.opt.Lambda, "lambda", 0, "regularization λ (default 0.1)")

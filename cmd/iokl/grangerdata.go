@@ -12,19 +12,24 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 )
 
 // load reads the series and says which columns are what.
 func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
-	flags := dataFlags{header: g.header, missing: "mean"}
+	flags := dataFlags{header: g.header, missing: "mean", na: g.na}
 	opt, err := flags.options()
 	if err != nil {
 		return nil, err
 	}
-	t, err := readTable(g.series, columns{}, opt, &stdin{r: cmd.InOrStdin()})
+	opt.Types, opt.Codes = true, true
+	t, err := readTable(g.series, columns{flag: "--columns", list: g.columns, drop: g.drop}.index, opt, &stdin{r: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
+	}
+	if t.Schema == nil {
+		t.Schema = schema.Numbers(t.Names, t.Data.Cols)
 	}
 	if t.Names == nil {
 		for j := range t.Data.Cols {
@@ -32,7 +37,7 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 		}
 	}
 	d := new(granger.Data)
-	out := map[int]bool{}
+	roles := make([]string, t.Data.Cols) // of the columns that are no series
 	if g.replicate != "" {
 		j, err := oneColumn(g.replicate, "--replicate", t)
 		if err != nil {
@@ -41,25 +46,41 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 		if d.Replicate, err = replicates(t, j); err != nil {
 			return nil, err
 		}
-		out[j] = true
+		roles[j] = "replicate"
 	}
 	j, err := g.clockColumn(t, d.Replicate)
 	if err != nil {
 		return nil, err
 	}
-	out[j] = true
+	if j >= 0 {
+		roles[j] = "time"
+		warn(cmd.ErrOrStderr(), timeNotes(t, j, d.Replicate))
+	}
+	return d, g.takeSeries(cmd, d, t, roles)
+}
+
+// takeSeries takes the columns of numbers without a role as series, and says which others are left out.
+func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.Table, roles []string) error {
 	var idx []int
-	for j := range t.Data.Cols {
-		if !out[j] {
+	var others []string
+	for j, c := range t.Schema {
+		switch {
+		case roles[j] != "":
+		case c.Kind == schema.Number:
 			idx = append(idx, j)
+		default:
+			others = append(others, schema.Label(t.Names, j))
 		}
 	}
 	if len(idx) == 0 {
-		return nil, inputError("%s: no series are left beside the replicate and time columns", g.series)
+		return inputError("%s: no series are left beside the replicate and time columns", g.series)
+	}
+	if others != nil {
+		warn(cmd.ErrOrStderr(), []string{"left out, since they hold no numbers: " + enumerated(others, 10)})
 	}
 	t = pick(t, idx)
 	d.Names, d.X = t.Names, t.Data
-	return d, g.nodes(d)
+	return g.nodes(d)
 }
 
 func oneColumn(name, flag string, t *table.Table) (int, error) {
@@ -75,6 +96,9 @@ func oneColumn(name, flag string, t *table.Table) (int, error) {
 
 // replicates numbers the values of a column.
 func replicates(t *table.Table, j int) ([]int, error) {
+	if t.Schema[j].Kind == schema.Text {
+		return nil, inputError("--replicate: the values of %s hardly repeat", schema.Label(t.Names, j))
+	}
 	at := map[float64]int{}
 	out := make([]int, t.Data.Rows)
 	for i := range out {
@@ -96,24 +120,51 @@ func (g *grangerFlags) clockColumn(t *table.Table, replicate []int) (int, error)
 		return oneColumn(g.clock, "--time", t)
 	}
 	for j, name := range t.Names {
-		if n := strings.ToLower(name); (n == "t" || n == "time") && rises(t, j, replicate) {
+		n := strings.ToLower(name)
+		if t.Schema[j].Kind == schema.Date || (n == "t" || n == "time") && len(steps(t, j, replicate).back) == 0 {
 			return j, nil
 		}
 	}
 	return -1, nil
 }
 
-// rises reports whether the column grows from row to row inside every replicate.
-func rises(t *table.Table, j int, replicate []int) bool {
+// timeSteps are the steps of a time column from row to row inside every replicate.
+type timeSteps struct {
+	all  []float64
+	back []int // rows, from 1, whose time is not after that of the row above
+}
+
+func steps(t *table.Table, j int, replicate []int) (s timeSteps) {
 	for i := 1; i < t.Data.Rows; i++ {
 		if replicate != nil && replicate[i] != replicate[i-1] {
 			continue
 		}
-		if !(t.Data.Data[i*t.Data.Stride+j] > t.Data.Data[(i-1)*t.Data.Stride+j]) {
-			return false
+		step := t.Data.Data[i*t.Data.Stride+j] - t.Data.Data[(i-1)*t.Data.Stride+j]
+		if s.all = append(s.all, step); !(step > 0) {
+			s.back = append(s.back, i+1)
 		}
 	}
-	return true
+	return s
+}
+
+// evenSteps is the ratio of the longest to the shortest step of times that are evenly spaced: months are.
+const evenSteps = 31.0 / 28
+
+// timeNotes says, of a time column, that rows are not in its order or not evenly spaced.
+func timeNotes(t *table.Table, j int, replicate []int) []string {
+	s := steps(t, j, replicate)
+	what := schema.Label(t.Names, j)
+	if s.back != nil {
+		return []string{fmt.Sprintf("rows are not in the order of %s: row %d is not after the row above it, nor are %d others; lags count rows as they stand", what, s.back[0], len(s.back)-1)}
+	}
+	if len(s.all) == 0 || slices.Max(s.all) <= (1+1e-6)*evenSteps*slices.Min(s.all) {
+		return nil
+	}
+	unit := ""
+	if t.Schema[j].Kind == schema.Date {
+		unit = " days"
+	}
+	return []string{fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, whatever time passes", what, slices.Min(s.all), slices.Max(s.all), unit)}
 }
 
 // nodes reads the groups file.

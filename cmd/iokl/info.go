@@ -67,9 +67,6 @@ them, or which classes are taken for which and how probabilities are met.`,
 			if (d.x == "") != (d.y == "" && d.yColumns == "") || d.x != "" && plot == "" {
 				return errors.New("--x and --y are drawn together, with --plot")
 			}
-			if err := checkPlot(plot); err != nil {
-				return err
-			}
 			model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(args[0]) })
 			if err != nil {
 				return work(err)

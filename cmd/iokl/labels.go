@@ -57,7 +57,7 @@ func (d *dataFlags) manyLabels(columns int) error {
 
 // numericLabels makes labels of the numbers in files that hold numbers only.
 func (d *dataFlags) numericLabels(opt table.Options, in *stdin) ([]string, error) {
-	t, err := readTable(d.y, d.targetColumns(), opt, in)
+	t, err := readTable(d.y, d.targetColumns().index, opt, in)
 	if err != nil {
 		return nil, err
 	}

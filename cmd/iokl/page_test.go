@@ -188,7 +188,7 @@ func TestOrigin(t *testing.T) {
 	if err != nil || len(o.Errors) != 2 || len(o.Effects) != 3 || !strings.HasPrefix(o.Command, "iokl fit --kernel linear:all") {
 		t.Errorf("%+v, %v", o, err)
 	}
-	x, err := readTable(filepath.Join(dir, "x.csv"), columns{}, table.Options{}, &stdin{})
+	x, err := readTable(filepath.Join(dir, "x.csv"), columns{}.index, table.Options{}, &stdin{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,8 +29,32 @@ var (
 	hues   = []color.RGBA{blue, orange, green, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}}
 )
 
-// plotModel draws what a model learned, and with data how it predicts.
+// plotModel draws what a model learned, and with data how it predicts. The data are read before anything is drawn.
 func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) ([]string, error) {
+	var data *data
+	if d.x != "" {
+		if d.classes = model.Classes() != nil; d.classes {
+			d.missingTargets = "error"
+		}
+		d.schema, d.inputsOf = model.InputSchema(), d.columnsOf(cmd, model)
+		var err error
+		if data, err = d.load(cmd); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkPlot(dir); err != nil {
+		return nil, err
+	}
+	files, err := plotLearned(dir, model)
+	if err != nil || data == nil {
+		return files, err
+	}
+	more, err := plotPredicted(cmd, dir, model, d.y, data)
+	return append(files, more...), err
+}
+
+// plotLearned draws the weights of kernels and the correlations of outputs.
+func plotLearned(dir string, model *iokl.Model) ([]string, error) {
 	weights, err := weightsFigure(model)
 	if err != nil {
 		return nil, failure{err}
@@ -39,53 +63,46 @@ func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) 
 	if err != nil {
 		return files, failure{err}
 	}
-	if n := len(model.LearnedOutputs()); n > 1 && n <= maxCorrelation && couples(model) {
-		heat := correlationHeat(model)
-		more, err := heat.Draw(dir, "outputs")
-		if files = append(files, more...); err != nil {
-			return files, failure{err}
-		}
-		for k, heat := range couplingHeats(model) {
-			more, err := heat.Draw(dir, fmt.Sprintf("outputs-%d", k+1))
-			if files = append(files, more...); err != nil {
-				return files, failure{err}
-			}
-		}
-	}
-	if d.x == "" {
+	if n := len(model.LearnedOutputs()); n < 2 || n > maxCorrelation || !couples(model) {
 		return files, nil
 	}
-	if d.classes = model.Classes() != nil; d.classes {
-		d.missingTargets = "error"
-	}
-	d.schema = model.InputSchema()
-	data, err := d.load(cmd)
-	if err != nil {
-		return files, err
-	}
-	if idx := inOrder(model.InputNames(), data.X.Names); idx != nil {
-		data.X = pick(data.X, idx)
-	}
-	F, err := model.Predict(blas.Dense(data.X.Data))
-	if err != nil {
-		return files, err
-	}
-	if d.classes {
-		more, err := plotConfusion(dir, model, F, data.labels, d.y)
-		if files = append(files, more...); err != nil {
-			return files, err
-		}
-		more, err = plotCalibration(cmd.Context(), dir, model, blas.Dense(data.X.Data), data.labels)
-		return append(files, more...), err
-	}
-	if r, c := F.Dims(); r != data.Y.Data.Rows || c != data.Y.Data.Cols {
-		return files, inputError("the targets are %d×%d, the predictions %d×%d", data.Y.Data.Rows, data.Y.Data.Cols, r, c)
-	}
-	more, err := plotPredictions(dir, model, F, data.Y)
+	heat := correlationHeat(model)
+	more, err := heat.Draw(dir, "outputs")
 	if files = append(files, more...); err != nil {
 		return files, failure{err}
 	}
-	more, err = plotIntervals(cmd.Context(), dir, model, blas.Dense(data.X.Data), blas.Dense(data.Y.Data))
+	for k, heat := range couplingHeats(model) {
+		more, err := heat.Draw(dir, fmt.Sprintf("outputs-%d", k+1))
+		if files = append(files, more...); err != nil {
+			return files, failure{err}
+		}
+	}
+	return files, nil
+}
+
+// plotPredicted draws predictions for the data, whose targets are in the file y.
+func plotPredicted(cmd *cobra.Command, dir string, model *iokl.Model, y string, data *data) ([]string, error) {
+	X := blas.Dense(data.X.Data)
+	F, err := model.Predict(X)
+	if err != nil {
+		return nil, err
+	}
+	if data.labels != nil {
+		files, err := plotConfusion(dir, model, F, data.labels, y)
+		if err != nil {
+			return files, err
+		}
+		more, err := plotCalibration(cmd.Context(), dir, model, X, data.labels)
+		return append(files, more...), err
+	}
+	if r, c := F.Dims(); r != data.Y.Data.Rows || c != data.Y.Data.Cols {
+		return nil, inputError("the targets are %d×%d, the predictions %d×%d", data.Y.Data.Rows, data.Y.Data.Cols, r, c)
+	}
+	files, err := plotPredictions(dir, model, F, data.Y)
+	if err != nil {
+		return files, failure{err}
+	}
+	more, err := plotIntervals(cmd.Context(), dir, model, X, blas.Dense(data.Y.Data))
 	return append(files, more...), err
 }
 

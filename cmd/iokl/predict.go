@@ -162,7 +162,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 		return nil, err
 	}
 	opt.Schema = model.InputSchema()
-	opt.Columns = func(names []string, cols int) ([]int, error) { return p.modelColumns(cmd, model, names, cols) }
+	opt.Columns = p.columnsOf(cmd, model)
 	r, err := table.Open(p.x, opt)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 	block := blas.NewGeneral(predictRows, r.Cols())
 	rows := 0
 	done := func() error {
-		warn(cmd.ErrOrStderr(), &p.machine, table.Unseen(r))
+		warn(cmd.ErrOrStderr(), table.Unseen(r))
 		return r.Close()
 	}
 	return &source{close: done, next: func() (*prediction, error) {
@@ -235,51 +235,6 @@ func (p *predictFlags) gramSource(cmd *cobra.Command, model *iokl.Model, opt tab
 	}}, nil
 }
 
-// modelColumns says which columns of the file are the model's inputs: those asked
-// for, those of the same names wherever they stand, or all of them in order.
-func (p *predictFlags) modelColumns(cmd *cobra.Command, model *iokl.Model, names []string, cols int) ([]int, error) {
-	want := model.InputNames()
-	if s := schema.Columns(model.InputSchema()); !s.Plain() {
-		want = s.Sources()
-	}
-	all, err := p.inputColumns().index(names, cols)
-	if err != nil || p.xColumns != "" || names == nil || want == nil {
-		return all, err // a wrong number is refused by the model
-	}
-	have := make([]string, len(all))
-	for k, j := range all {
-		have[k] = names[j]
-	}
-	byName := inOrder(want, have)
-	switch {
-	case byName == nil && len(want) == len(all):
-		k := slices.IndexFunc(want, func(name string) bool { return !slices.Contains(have, name) })
-		warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("%s has no column %q: its columns are taken in order", p.x, want[k])})
-		return all, nil
-	case byName == nil:
-		return all, nil
-	}
-	for k, j := range byName {
-		byName[k] = all[j]
-	}
-	return byName, nil
-}
-
-// inOrder says where the names wanted are among those there, nil when some are not.
-// A name wanted twice is the first and the second of that name.
-func inOrder(want, have []string) []int {
-	idx, next := make([]int, len(want)), map[string]int{}
-	for k, name := range want {
-		j := slices.Index(have[next[name]:], name)
-		if j < 0 {
-			return nil
-		}
-		idx[k] = next[name] + j
-		next[name] = idx[k] + 1
-	}
-	return idx
-}
-
 func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *source, opt table.Options) error {
 	report := predictReport{Outputs: model.OutputNames(), Out: p.out}
 	scored := p.y != "" && !p.fill.on
@@ -325,7 +280,7 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 	}
 	report.Seconds = time.Since(start).Seconds()
 	if p.filled > 0 {
-		warn(cmd.ErrOrStderr(), &p.machine, []string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
+		warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
 	}
 	if p.fill.on {
 		report.Filled = &p.fill.count

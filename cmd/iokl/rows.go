@@ -21,6 +21,7 @@ type tables struct {
 	x, y   string
 	xs, ys []int          // columns
 	schema schema.Columns // of those of x
+	target schema.Columns // of those of y
 	opt    table.Options
 	strict bool // no target may be missing
 }
@@ -61,6 +62,11 @@ func (d *dataFlags) streamed(opt *iokl.Options) (iokl.Rows, error) {
 	opt.InputSchema = t.schema
 	out, _, err := headOf(d.y, d.targetColumns(), t.opt, &t.ys)
 	if err != nil {
+		return rows, work(err)
+	}
+	learn := t.opt
+	learn.Columns = only(t.ys)
+	if t.target, err = table.Learn(d.y, learn); err != nil {
 		return rows, work(err)
 	}
 	opt.InputNames, opt.OutputNames = in.Names, out.Names
@@ -107,7 +113,7 @@ const blockRows = 1024
 func (t *tables) open() (stream.Source, error) {
 	cols, s := t.xs, t.schema
 	if t.x == t.y {
-		cols, s = slices.Concat(t.xs, t.ys), slices.Concat(s, schema.Numbers(nil, len(t.ys)))
+		cols, s = slices.Concat(t.xs, t.ys), slices.Concat(s, t.target)
 	}
 	x, err := table.Open(t.x, t.reading(cols, s))
 	if err != nil {
@@ -127,7 +133,7 @@ func (t *tables) pair(x table.Reader) (stream.Source, error) {
 		return s, nil
 	}
 	var err error
-	if s.yr, err = table.Open(t.y, t.reading(t.ys, nil)); err != nil {
+	if s.yr, err = table.Open(t.y, t.reading(t.ys, t.target)); err != nil {
 		_ = x.Close()
 		return nil, err
 	}

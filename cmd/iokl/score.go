@@ -32,7 +32,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		}
 		Y = one
 	} else {
-		t, err := readTable(p.y, p.targetColumns(), opt, &stdin{})
+		t, err := readTable(p.y, p.targetColumns().index, opt, &stdin{})
 		if err != nil {
 			return err
 		}

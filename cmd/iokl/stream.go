@@ -175,7 +175,7 @@ func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 		return nil
 	}
 	seconds := time.Since(start).Seconds()
-	warn(cmd.ErrOrStderr(), m, model.Warnings())
+	warn(cmd.ErrOrStderr(), model.Warnings())
 	if err := noteOrigin(cmd, model, nil); err != nil {
 		return work(err)
 	}

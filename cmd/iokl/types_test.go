@@ -19,7 +19,7 @@ func mixed(t *testing.T, dir string) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	var typed, plain, y strings.Builder
 	typed.WriteString("u,colour,when\n")
-	plain.WriteString("u,colour=blue,colour=green,colour=red,when\n")
+	plain.WriteString("u,colour=blue,colour=green,colour=red,when,when.week.cos,when.week.sin\n")
 	y.WriteString("y\n")
 	for i := range 90 {
 		u, colour, day := rng.NormFloat64(), rng.IntN(3), rng.IntN(60)
@@ -36,7 +36,8 @@ func mixed(t *testing.T, dir string) {
 		if day >= 56 {
 			days++
 		}
-		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d\n", u, first[0], first[1], first[2], days)
+		week := 2 * math.Pi * math.Mod(19723+float64(days), 7) / 7 // 2024-01-01 is day 19723
+		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d,%v,%v\n", u, first[0], first[1], first[2], days, math.Cos(week), math.Sin(week))
 		fmt.Fprintf(&y, "%v\n", math.Sin(u)+float64(colour)+float64(day)/30+.05*rng.NormFloat64())
 	}
 	write(t, dir, "typed.csv", typed.String())
@@ -55,7 +56,7 @@ func TestWordsAndDates(t *testing.T) {
 			if r.status != exitOK {
 				t.Fatalf("%+v", r)
 			}
-			if want := `column 3 "when" holds dates, taken as days since 2024-01-01`; strings.Contains(r.stderr, want) != (x == "typed") {
+			if want := `dates, taken as days since the first: column 3 "when" since 2024-01-01, and as part of the week`; strings.Contains(r.stderr, want) != (x == "typed") {
 				t.Errorf("%s: said %q", x, r.stderr)
 			}
 			if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s.csv --out %s-p.csv", x, x, x)); r.status != exitOK || strings.Contains(r.stderr, "warning") {
@@ -98,7 +99,7 @@ func TestMissingInArrays(t *testing.T) {
 	if err := table.Write(filepath.Join(dir, "gap.npy"), x); err != nil {
 		t.Fatal(err)
 	}
-	x.Names = []string{"u", "colour=blue", "colour=green", "colour=red", "when"}
+	x.Names = []string{"u", "colour=blue", "colour=green", "colour=red", "when", "when.week.cos", "when.week.sin"}
 	if err := table.Write(filepath.Join(dir, "gap.csv"), x); err != nil {
 		t.Fatal(err)
 	}

@@ -9,30 +9,48 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/iokl/iokl/blas"
 )
 
 // Kind says what the cells of a column in a file are.
 type Kind string
 
+// The kinds of columns. A cell is handed to [Columns.Expand] as one number, its code.
 const (
-	Number   Kind = ""         // numbers
-	Category Kind = "category" // words; a column of 0 and 1 for each
-	Date     Kind = "date"     // dates; days since the first
+	Number   Kind = ""         // numbers; the code is the number
+	Category Kind = "category" // words; the code is the index of the level, −1 for a word that is none
+	Date     Kind = "date"     // dates; the code is days since 1970-01-01
+	Clock    Kind = "time"     // times of day; the code is the part of the day that has passed
+	Month    Kind = "month"    // names of months; the code counts from 0, January
+	Weekday  Kind = "weekday"  // names of days; the code counts from 0, Monday
+	Text     Kind = "text"     // words that hardly repeat, identifiers and free text: left out
+	Empty    Kind = "empty"    // no values: left out
 )
+
+// period is how far the codes of a kind run before they repeat.
+var period = map[Kind]float64{Clock: 1, Month: 12, Weekday: 7}
+
+// Cycles are the periods, in days, that dates may repeat with.
+var Cycles = map[string]float64{"day": 1, "week": 7, "year": 365.2425}
 
 // Column is a column of a file and how its cells become numbers.
 type Column struct {
-	Name   string   `json:"name,omitempty"`
-	Kind   Kind     `json:"kind,omitempty"`
-	Levels []string `json:"levels,omitempty"` // of a category, in alphabetical order
-	First  float64  `json:"first,omitempty"`  // of a date: the earliest, in days since 1970-01-01
+	Name    string   `json:"name,omitempty"`
+	Kind    Kind     `json:"kind,omitempty"`
+	Levels  []string `json:"levels,omitempty"`  // of a category: those with a column of 0 and 1 each, in alphabetical order
+	Rest    []string `json:"rest,omitempty"`    // of a category of many levels: the others, which share Buckets columns
+	Buckets int      `json:"buckets,omitempty"` // columns of 0 and 1 that the levels of Rest are spread over
+	First   float64  `json:"first,omitempty"`   // of a date: the earliest, in days since 1970-01-01
+	Layout  string   `json:"layout,omitempty"`  // of a date or time of day, as package time has it; "": year first
+	Cycles  []string `json:"cycles,omitempty"`  // of a date: what repeats in it, names of [Cycles]
+	Decimal string   `json:"decimal,omitempty"` // of a number with marks: the decimal mark; "": numbers without marks
+	Sign    string   `json:"sign,omitempty"`    // that stands with the numbers, as $ or %
+	Nothing int      `json:"nothing,omitempty"` // cells of the training data that hold a word for nothing
 }
 
-// Columns is how the columns that are read from a file become columns of numbers:
-// a category becomes a column of 0 and 1 for each of its levels, named NAME=LEVEL;
-// a word that is none of them is 0 in all, a missing cell NaN in all.
+// Columns is how the columns that are read from a file become columns of numbers.
+// A category becomes a column of 0 and 1 for each of its levels, named NAME=LEVEL;
+// a word that is none of them is 0 in all. A date becomes days since the first, and what
+// repeats a cosine and a sine. A missing cell is NaN in all columns of its own.
 type Columns []Column
 
 // Numbers is the schema of a file whose columns are all numbers; names may be nil.
@@ -47,13 +65,21 @@ func Numbers(names []string, cols int) Columns {
 // Valid reports whether the schema, which may come from a file, makes that many columns of numbers.
 func (s Columns) Valid(cols int) bool {
 	return s.Cols() == cols && !slices.ContainsFunc(s, func(c Column) bool {
-		return c.Kind == Category && len(c.Levels) == 0 || c.Kind != Category && c.Kind != Number && c.Kind != Date
+		switch c.Kind {
+		case Category:
+			return len(c.Levels) == 0 || c.Buckets < 0
+		case Date:
+			return slices.ContainsFunc(c.Cycles, func(cycle string) bool { return Cycles[cycle] == 0 })
+		case Number, Clock, Month, Weekday, Text, Empty:
+			return false
+		}
+		return true
 	})
 }
 
-// Plain reports whether all columns are numbers.
+// Plain reports whether all columns are numbers without marks.
 func (s Columns) Plain() bool {
-	return !slices.ContainsFunc(s, func(c Column) bool { return c.Kind != Number })
+	return !slices.ContainsFunc(s, func(c Column) bool { return c.Kind != Number || c.Decimal != "" || c.Nothing > 0 })
 }
 
 // Cols is the number of columns of numbers.
@@ -66,11 +92,21 @@ func (s Columns) Cols() int {
 }
 
 func (c *Column) width() int {
-	if c.Kind == Category {
-		return len(c.Levels)
+	switch c.Kind {
+	case Category:
+		return len(c.Levels) + c.Buckets
+	case Date:
+		return 1 + 2*len(c.Cycles)
+	case Clock, Month, Weekday:
+		return 2
+	case Text, Empty:
+		return 0
 	}
 	return 1
 }
+
+// Used reports whether the column is learned from.
+func (c *Column) Used() bool { return c.width() > 0 }
 
 // Sources are the names of the columns in the file, nil where it has none.
 func (s Columns) Sources() []string {
@@ -91,17 +127,36 @@ func (s Columns) Names() []string {
 		return s.Sources()
 	}
 	var names []string
-	for k, c := range s {
-		name := c.Name
-		if name == "" {
-			name = fmt.Sprintf("x%d", k+1)
-		}
-		if c.Kind != Category {
-			names = append(names, name)
-		}
-		for _, level := range c.Levels {
-			names = append(names, name+"="+level)
-		}
+	for k := range s {
+		names = append(names, s[k].names(s.name(k))...)
+	}
+	return names
+}
+
+// name is what column k of the file is called, or xK.
+func (s Columns) name(k int) string {
+	if s[k].Name != "" {
+		return s[k].Name
+	}
+	return fmt.Sprintf("x%d", k+1)
+}
+
+// names are those of the columns of numbers of a column called name.
+func (c *Column) names(name string) (names []string) {
+	switch c.Kind {
+	case Number, Date:
+		names = []string{name}
+	case Clock, Month, Weekday:
+		names = []string{name + ".cos", name + ".sin"}
+	}
+	for _, level := range c.Levels {
+		names = append(names, name+"="+level)
+	}
+	for b := range c.Buckets {
+		names = append(names, fmt.Sprintf("%s=others %d", name, b+1))
+	}
+	for _, cycle := range c.Cycles {
+		names = append(names, name+"."+cycle+".cos", name+"."+cycle+".sin")
 	}
 	return names
 }
@@ -121,59 +176,71 @@ func (s Columns) At(source string) (idx []int) {
 }
 
 // PerSource reduces counts of missing cells in the columns of numbers to those in the
-// columns of the file, with the names of these; given is what the former are called.
-func (s Columns) PerSource(count []int, given []string) ([]int, []string) {
+// columns of the file that are learned from, with the names of these; given is what the former are called.
+func (s Columns) PerSource(count []int, given []string) (counts []int, names []string) {
 	if s.Plain() {
 		return count, given
 	}
-	out, names := make([]int, len(s)), make([]string, len(s))
 	j := 0
-	for k, c := range s {
-		out[k], names[k] = count[j], given[j]
-		if c.Kind == Category {
-			names[k] = strings.TrimSuffix(given[j], "="+c.Levels[0])
+	for k := range s {
+		w := s[k].width()
+		if w == 0 {
+			continue
 		}
-		j += c.width()
+		name := given[j]
+		if w > 1 {
+			name = s.name(k)
+		}
+		counts, names = append(counts, count[j]), append(names, name)
+		j += w
 	}
-	return out, names
+	return counts, names
 }
 
-// Notes says, a line each, how columns that are not numbers are taken.
-func (s Columns) Notes() []string {
-	var notes []string
-	for k, c := range s {
-		switch what := Label(s.Sources(), k); c.Kind {
-		case Category:
-			notes = append(notes, fmt.Sprintf("%s is a category of %d levels: %s", what, len(c.Levels), someOf(c.Levels)))
-		case Date:
-			notes = append(notes, fmt.Sprintf("%s holds dates, taken as days since %s", what, asDate(c.First)))
-		}
+// Expand writes the numbers that the codes of a row stand for to dst.
+func (s Columns) Expand(dst, codes []float64) {
+	for k, v := range codes {
+		c := &s[k]
+		w := c.width()
+		c.expand(dst[:w], v)
+		dst = dst[w:]
 	}
-	return notes
 }
 
-// Expand writes the numbers that the cells of a block stand for to dst. A cell is a
-// number, the index of a level or −1 for a word that is none, or a date in days
-// since 1970-01-01; NaN is a missing cell.
-func (s Columns) Expand(dst, cells blas.General) {
-	for i := range cells.Rows {
-		out := blas.Row(dst, i)
-		for k, v := range blas.Row(cells, i) {
-			c := &s[k]
-			w := c.width()
-			switch c.Kind {
-			case Number:
-				out[0] = v
-			case Date:
-				out[0] = v - c.First
-			case Category:
-				for level := range w {
-					out[level] = indicator(v, level)
-				}
-			}
-			out = out[w:]
+func (c *Column) expand(dst []float64, v float64) {
+	switch c.Kind {
+	case Number:
+		dst[0] = v
+	case Date:
+		dst[0] = v - c.First
+		for i, cycle := range c.Cycles {
+			turn(dst[1+2*i:], v, Cycles[cycle])
+		}
+	case Clock, Month, Weekday:
+		turn(dst, v, period[c.Kind])
+	case Category:
+		column := v
+		if n := len(c.Levels); v >= float64(n) {
+			column = float64(n + bucket(c.Rest[int(v)-n], c.Buckets))
+		}
+		for level := range dst {
+			dst[level] = indicator(column, level)
 		}
 	}
+}
+
+// turn is the point of a circle that v has come to, which goes around it once in a period.
+func turn(dst []float64, v, period float64) {
+	dst[1], dst[0] = math.Sincos(2 * math.Pi * math.Mod(v, period) / period)
+}
+
+// bucket is the column, of n, of a level, the same in every process: the FNV-1a hash of its bytes.
+func bucket(level string, n int) int {
+	h := uint32(2166136261)
+	for i := range len(level) {
+		h = (h ^ uint32(level[i])) * 16777619
+	}
+	return int(h % uint32(n))
 }
 
 // indicator is 1 for the level, 0 for another, NaN for a missing cell.

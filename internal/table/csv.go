@@ -4,20 +4,20 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/schema"
 )
 
-// csvReader reads separated text. The separator is the one of , ; and tab that
+// csvReader reads separated text. The separator is the one of , ; | and tab that
 // the first line has most of.
 type csvReader struct {
 	src   *source
@@ -25,8 +25,7 @@ type csvReader struct {
 	csv   *csv.Reader
 	names []string // of all columns in the file
 	cols  int      // in the file
-	use   []int    // those that are read; nil: all
-	cell  []cells  // of the columns that are read
+	use   []int    // those that are read
 	first []string // the first data record, read while looking for a header
 	rows  int      // records handed out
 	line  int      // that the record at hand starts at
@@ -35,10 +34,9 @@ type csvReader struct {
 	end   int64    // bytes up to the end of held
 	tail  int      // blank lines below the last record, in a file of one column
 	held  []string
-	err   error // sticky
 }
 
-func newCSVReader(s *source, opt Options) (*csvReader, error) {
+func newCSVReader(s *source, header Header) (*csvReader, error) {
 	c, err := newCSV(s)
 	if err != nil {
 		return nil, err
@@ -50,24 +48,92 @@ func newCSVReader(s *source, opt Options) (*csvReader, error) {
 		}
 		return nil, err
 	}
+	first = trimAll(first)
 	c.cols = len(first)
-	if opt.Header == HeaderYes || opt.Header == HeaderAuto && isHeader(first) {
-		c.names = trimAll(first)
-		if first, err = c.record(); errors.Is(err, io.EOF) {
+	if header == HeaderYes || header == HeaderAuto && isHeader(first) {
+		c.names = first
+		if err = c.read(); errors.Is(err, io.EOF) {
 			return nil, bad("%s: has a header and no rows", s.name)
 		} else if err != nil {
 			return nil, err
 		}
-	}
-	c.first = slices.Clone(first)
-	if c.use, err = opt.choose(c.names, c.cols); err != nil {
+		c.matchHeader()
+		if first, err = c.record(); err != nil {
+			return nil, err
+		}
+	} else if err = c.read(); err == nil && c.cols > 1 && endsEmpty(first) && endsEmpty(c.held) {
+		c.cols-- // a separator ends every row
+	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	c.cell, err = newCells(s.name, &opt, c.Cols())
-	return c, err
+	c.first = slices.Clone(first)
+	return c, nil
 }
 
-func (c *csvReader) cells() []cells { return c.cell }
+// matchHeader settles the number of columns by the header and the record below it: a separator may end one
+// of them or both, and names of rows may have no name themselves.
+func (c *csvReader) matchHeader() {
+	n := len(c.names)
+	switch k := len(c.held); {
+	case n > 1 && c.names[n-1] == "" && (k == n-1 || k == n && endsEmpty(c.held)):
+		c.names = c.names[:n-1]
+	case n > 1 && k == n+1 && !endsEmpty(c.held):
+		c.names = append([]string{""}, c.names...)
+	}
+	c.cols = len(c.names)
+}
+
+// endsEmpty reports whether the last cell of a record is empty.
+func endsEmpty(record []string) bool { return strings.TrimSpace(record[len(record)-1]) == "" }
+
+func (c *csvReader) columns() ([]string, int)                 { return c.names, c.cols }
+func (c *csvReader) choose(idx []int, _ schema.Columns) error { c.use = idx; return nil }
+func (c *csvReader) kind(int) schema.Kind                     { return schema.Number }
+func (c *csvReader) commas() bool                             { return c.csv.Comma == ';' }
+func (c *csvReader) close() error                             { return c.src.close() }
+
+func (c *csvReader) place() string {
+	if c.src.rowsOnly {
+		return fmt.Sprintf("row %d", c.rows)
+	}
+	return fmt.Sprintf("row %d (line %d)", c.rows, c.line)
+}
+
+func (c *csvReader) next(dst []cell) error {
+	rec := c.first
+	c.first = nil
+	if rec == nil {
+		var err error
+		if rec, err = c.record(); err != nil {
+			return err
+		}
+	}
+	if len(rec) != c.cols && (len(rec) < c.cols || !allEmpty(rec[c.cols:])) {
+		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, c.line, len(rec), c.cols)
+	}
+	c.rows++
+	for k, j := range c.use {
+		dst[k] = cell{trim(rec[j]), nan}
+	}
+	return nil
+}
+
+// allEmpty reports whether the cells beyond the columns are those that separators at the end of a row make.
+func allEmpty(cells []string) bool {
+	return !slices.ContainsFunc(cells, func(s string) bool { return strings.TrimSpace(s) != "" })
+}
+
+// trim is a cell without spaces around it, in UTF-8. Bytes that are not are taken for Latin-1.
+func trim(cell string) string {
+	if !utf8.ValidString(cell) {
+		runes := make([]rune, len(cell))
+		for i := range len(cell) {
+			runes[i] = rune(cell[i])
+		}
+		cell = string(runes)
+	}
+	return strings.TrimSpace(cell)
+}
 
 // newCSV is a reader of the records of s that knows no columns.
 func newCSV(s *source) (*csvReader, error) {
@@ -97,7 +163,10 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 		return 0, 0, bad("%s: is UTF-16 text: save it as UTF-8", s.name)
 	}
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
-		return 0, 0, bad("%s: is a zip archive (a spreadsheet?), not text: save it as CSV", s.name)
+		return 0, 0, bad("%s: is a zip archive, not text: a spreadsheet needs the ending .xlsx, or save it as CSV", s.name)
+	}
+	if bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")) {
+		return 0, 0, bad("%s: is a spreadsheet of an old format: save it as .xlsx or CSV", s.name)
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
 		return 0, 0, bad("%s: is not a text file", s.name)
@@ -122,7 +191,7 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 
 func mostOf(counts map[byte]int) rune {
 	best := byte(',')
-	for _, sep := range []byte{';', '\t'} {
+	for _, sep := range []byte{';', '\t', '|'} {
 		if counts[sep] > counts[best] {
 			best = sep
 		}
@@ -130,7 +199,7 @@ func mostOf(counts map[byte]int) rune {
 	return rune(best)
 }
 
-// isHeader says whether the record has some text and no number.
+// isHeader says whether the record has some text and no number. A date is neither.
 func isHeader(record []string) bool {
 	text := false
 	for _, cell := range record {
@@ -140,7 +209,13 @@ func isHeader(record []string) bool {
 		if _, err := strconv.ParseFloat(cell, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 			return false
 		}
-		text = true
+		var marks numberVotes
+		if marks.noteMarked(cell); marks.point+marks.comma > 0 {
+			return false
+		}
+		var dates dateVotes
+		dates.note(cell)
+		text = text || dates.best().n == 0
 	}
 	return text
 }
@@ -148,24 +223,12 @@ func isHeader(record []string) bool {
 func trimAll(record []string) []string {
 	out := make([]string, len(record))
 	for i, s := range record {
-		out[i] = strings.TrimSpace(s)
+		out[i] = trim(s)
 	}
 	return out
 }
 
-func (c *csvReader) Names() []string { return namesAt(c.names, c.use) }
-
-func (c *csvReader) Cols() int {
-	if c.use != nil {
-		return len(c.use)
-	}
-	return c.cols
-}
-
-func (c *csvReader) Rows() int    { return -1 }
-func (c *csvReader) Close() error { return c.src.close() }
-
-// record reads the next record and checks its length, once the first is known.
+// record reads the next record.
 // Blank lines are skipped, except that in a file of one column each of them above
 // another record is an empty cell, and those at the end are counted.
 func (c *csvReader) record() ([]string, error) {
@@ -200,9 +263,8 @@ func (c *csvReader) read() error {
 		return bad("%s: %v", c.src.name, err)
 	}
 	c.end = c.csv.InputOffset()
-	if c.cols > 0 && len(rec) != c.cols {
-		line, _ := c.csv.FieldPos(0)
-		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, line, len(rec), c.cols)
+	if line, _ := c.csv.FieldPos(0); isConflict(rec[0]) {
+		return bad("%s: line %d is the mark of a merge conflict, %q: resolve the conflict first", c.src.name, line, clip(rec[0]))
 	}
 	c.held = rec
 	if c.cols == 1 {
@@ -212,87 +274,13 @@ func (c *csvReader) read() error {
 	return nil
 }
 
-func (c *csvReader) Read(dst blas.General) (int, error) {
-	for i := range dst.Rows {
-		if c.err == nil {
-			c.err = c.row(blas.Row(dst, i))
-		}
-		if c.err != nil && i > 0 {
-			return i, nil
-		}
-		if c.err != nil {
-			return 0, c.err
-		}
-	}
-	return dst.Rows, nil
+// isConflict reports whether a line starts as those do that version control puts around a conflict.
+func isConflict(line string) bool {
+	return strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") || line == "======="
 }
 
-// row parses one record into dst.
-func (c *csvReader) row(dst []float64) error {
-	rec := c.first
-	c.first = nil
-	if rec == nil {
-		var err error
-		if rec, err = c.record(); err != nil {
-			return err
-		}
-	}
-	for k := range dst {
-		j := k
-		if c.use != nil {
-			j = c.use[k]
-		}
-		cell := &c.cell[k]
-		v, err := cell.parse(strings.TrimSpace(rec[j]))
-		if cell.firstWord {
-			cell.firstWord, cell.wordError = false, c.wrong(j, rec[j], ErrText)
-		}
-		if errors.Is(err, errAmong) {
-			return cell.wordError
-		}
-		if err != nil {
-			return c.wrong(j, rec[j], err)
-		}
-		dst[k] = v
-	}
-	c.rows++
-	return nil
-}
-
-// wrong says what is wrong with a cell of the record at hand.
-func (c *csvReader) wrong(j int, cell string, err error) error {
-	return bad("%s: row %d (line %d), %s: %q %w", c.src.name, c.rows+1, c.line, schema.Label(c.names, j), clip(cell), err)
-}
-
-// clip is at most 40 bytes of s, cut between characters.
-func clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return s
-}
-
-var (
-	// ErrText is wrapped by the error about a CSV cell that is no number.
-	ErrText  = errors.New("is not a number (an empty cell means missing; --na names words that do too)")
-	errComma = fmt.Errorf("%w: write the decimal comma as a point", ErrText)
-	errInf   = errors.New("is not a finite number (an empty cell means missing; --na names words that do too)")
-)
-
-// number parses a trimmed cell that is not empty; NaN spelled out is refused.
-func number(cell string) (float64, error) {
-	v, err := strconv.ParseFloat(cell, 64)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, errInf
-	}
-	if err != nil {
-		if _, err := strconv.ParseFloat(strings.Replace(cell, ",", ".", 1), 64); err == nil {
-			return 0, errComma
-		}
-		return 0, ErrText
-	}
-	return v, nil
-}
+// validPrefix is at most n bytes of s, cut between characters.
+func validPrefix(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))], "") }
 
 // ErrNotText says that a file is of a kind that holds numbers only.
 var ErrNotText = errors.New("not a text file")
@@ -301,16 +289,22 @@ var ErrNotText = errors.New("not a text file")
 // of them as header. With [HeaderAuto] it is the header when the records below it
 // hold a number in a column where it has text, or when it is a table of one
 // column whose first cell is the word label, class, target or y.
-// Blank lines are skipped as the readers of numbers do, cells are trimmed and rows equally long. Files of other
-// kinds than CSV are ErrNotText.
+// Blank lines are skipped as the readers of numbers do, cells are trimmed and rows equally long. Parquet files and
+// arrays are ErrNotText.
 func ReadText(name string, opt Options) (header []string, records [][]string, err error) {
-	s, err := openSource(name, opt.Stdin)
+	file, part, _ := SplitMember(name)
+	s, err := openSource(file, opt.Stdin)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = s.close() }()
-	if k := kind(s); k != "" {
+	switch k := kind(s); k {
+	case ".npy", ".npz", ".parquet":
 		return nil, nil, fmt.Errorf("%s is %s: %w", name, k, ErrNotText)
+	}
+	s.part = part
+	if opt.Header, err = s.text(opt.Header); err != nil {
+		return nil, nil, err
 	}
 	c, err := newCSV(s)
 	if err != nil {
@@ -324,8 +318,10 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 		if err != nil {
 			return nil, nil, err
 		}
-		c.cols = len(rec)
 		c.rows++
+		if c.cols = cmp.Or(c.cols, len(rec)); len(rec) != c.cols {
+			return nil, nil, bad("%s: row %d (line %d) has %d cells where the first row has %d", name, c.rows, c.line, len(rec), c.cols)
+		}
 		records = append(records, trimAll(rec))
 	}
 	if len(records) == 0 {

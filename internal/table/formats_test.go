@@ -101,7 +101,7 @@ func FuzzParquet(f *testing.F) {
 	f.Add(whole, false)
 	f.Add(whole, true)
 	f.Fuzz(func(t *testing.T, text []byte, types bool) {
-		r, err := newParquetReader(&source{name: "a.parquet", at: bytes.NewReader(text), size: int64(len(text))}, Options{Types: types})
+		r, err := (&source{name: "a.parquet", at: bytes.NewReader(text), size: int64(len(text))}).reader(Options{Types: types})
 		if err == nil {
 			_, err = ReadAll(r)
 		}

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/blas"
@@ -25,31 +27,33 @@ type source struct {
 	at    io.ReaderAt // nil for pipes and compressed files
 	size  int64       // -1 when not known
 	close func() error
+
+	part     string // of the file that is read: the sheet of a workbook
+	rowsOnly bool   // rows are no lines: the text was made from another format
 }
 
-// Open opens a table: a .csv (.tsv, .txt), .npy or Parquet file, FILE.npz:NAME,
-// any of them gzipped with .gz at the end, or "-", CSV on standard input. What a
-// file is called decides how it is read; of other names the first bytes do. With
-// opt.Types and no opt.Schema the reader hands out words as codes; see [Read] and [Learn].
+// Open opens a table: a .csv (.tsv, .txt), .json (.jsonl, .ndjson), .npy or Parquet file, FILE.npz:NAME, a workbook
+// whose format is registered or FILE.xlsx:SHEET, any of them gzipped with .gz at the end, or "-", CSV on standard
+// input. What a file is called decides how it is read; of other names the first bytes do. Without opt.Schema
+// cells that are no plain numbers are NaN, and counted; see [Read] and [Learn].
 func Open(name string, opt Options) (Reader, error) {
-	if file, member, ok := SplitMember(name); ok {
-		arr, err := readMember(file, member)
+	file, part, ok := SplitMember(name)
+	if ok && strings.HasSuffix(file, ".npz") {
+		arr, err := readMember(file, part)
 		if err != nil {
 			return nil, err
 		}
 		return fromArray(name, arr, opt)
 	}
-	s, err := openSource(name, opt.Stdin)
+	s, err := openSource(file, opt.Stdin)
 	if err != nil {
 		return nil, err
 	}
+	s.part = part
 	r, err := s.reader(opt)
 	if err != nil {
 		_ = s.close()
 		return nil, err
-	}
-	if c, ok := r.(coded); ok && !opt.Schema.Plain() {
-		return &expanded{coded: c, schema: opt.Schema}, nil
 	}
 	return r, nil
 }
@@ -91,8 +95,6 @@ func (s *source) reader(opt Options) (Reader, error) {
 	switch kind(s) {
 	case ".npy":
 		return newNpyReader(s, opt)
-	case ".parquet":
-		return newParquetReader(s, opt)
 	case ".npz":
 		all, err := s.bytes()
 		if err != nil {
@@ -105,7 +107,35 @@ func (s *source) reader(opt Options) (Reader, error) {
 		_ = s.close()
 		return fromArray(s.name, arr, opt)
 	}
-	return newCSVReader(s, opt)
+	file, err := s.records(opt)
+	if err != nil {
+		return nil, err
+	}
+	return newTextReader(s.name, file, opt)
+}
+
+// records opens a file whose cells may be words.
+func (s *source) records(opt Options) (records, error) {
+	if kind(s) == ".parquet" {
+		return newParquetRecords(s, opt.Types || opt.Schema != nil)
+	}
+	header, err := s.text(opt.Header)
+	if err != nil {
+		return nil, err
+	}
+	return newCSVReader(s, header)
+}
+
+// text puts separated text in the place of JSON and workbooks, and says whether it has a header.
+func (s *source) text(header Header) (Header, error) {
+	ext := kind(s)
+	switch read := sheets[ext]; {
+	case ext == ".json":
+		return HeaderYes, s.jsonRecords()
+	case read != nil:
+		return header, s.workbook(read)
+	}
+	return header, nil
 }
 
 // ReadStack reads square matrices: a two-dimensional array or table is one, a
@@ -150,8 +180,10 @@ var errNotArray = errors.New("no array file")
 
 // readArray reads an array of any number of dimensions from .npy or FILE.npz:NAME.
 func readArray(name string) (*npy.Array, error) {
-	if file, member, ok := SplitMember(name); ok {
+	if file, member, ok := SplitMember(name); ok && strings.HasSuffix(file, ".npz") {
 		return readMember(file, member)
+	} else if ok {
+		return nil, errNotArray
 	}
 	if name == "-" {
 		return nil, errNotArray
@@ -175,13 +207,14 @@ func readArray(name string) (*npy.Array, error) {
 	return nil, errNotArray
 }
 
-// SplitMember takes the name FILE.npz:NAME apart.
+// SplitMember takes the names FILE.npz:NAME and FILE.xlsx:SHEET apart; of other names file is the whole.
 func SplitMember(name string) (file, member string, ok bool) {
-	i := strings.LastIndex(name, ".npz:")
-	if i < 0 {
-		return "", "", false
+	for _, ext := range append([]string{".npz"}, slices.Sorted(maps.Keys(sheets))...) {
+		if i := strings.LastIndex(name, ext+":"); i >= 0 {
+			return name[:i+len(ext)], name[i+len(ext)+1:], true
+		}
 	}
-	return name[:i+4], name[i+5:], true
+	return name, "", false
 }
 
 func readMember(file, member string) (*npy.Array, error) {
@@ -329,12 +362,18 @@ func (s *source) bytes() ([]byte, error) {
 func kind(s *source) string {
 	name := strings.TrimSuffix(strings.ToLower(s.name), ".gz")
 	switch ext := filepath.Ext(name); ext {
-	case ".npy", ".npz", ".parquet":
+	case ".npy", ".npz", ".parquet", ".json":
 		return ext
 	case ".pq":
 		return ".parquet"
+	case ".jsonl", ".ndjson":
+		return ".json"
 	case ".csv", ".tsv", ".txt":
 		return ""
+	default:
+		if sheets[ext] != nil {
+			return ext
+		}
 	}
 	head, _ := s.r.Peek(6)
 	switch {
@@ -344,6 +383,8 @@ func kind(s *source) string {
 		return ".npz"
 	case bytes.HasPrefix(head, []byte("PAR1")):
 		return ".parquet"
+	case bytes.HasPrefix(head, []byte("{")), bytes.HasPrefix(head, []byte("[{")), bytes.HasPrefix(head, []byte("[\n")):
+		return ".json"
 	}
 	return ""
 }

@@ -8,36 +8,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"strings"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/schema"
 )
 
-// parquetReader reads flat columns of a Parquet file. A null is a missing cell.
+// parquetRecords reads flat columns of a Parquet file. A null is a missing cell.
 // Strings and booleans are words and dates are dates where the options take such;
 // otherwise booleans are 0 and 1, and dates what the file stores.
-type parquetReader struct {
+type parquetRecords struct {
 	src    *source
 	file   *parquet.File
 	names  []string  // of all columns in the file
-	use    []int     // those that are read; nil: all
-	at     [][]int   // for each column of the file, where it goes in a row
-	cell   []cells   // of the columns that are read
-	perDay []float64 // for each of these that holds dates, how many of its units are a day; 0 for others
+	at     [][]int   // for each leaf of the file, where it goes in a row
+	perDay []float64 // for each chosen column that holds dates, how many of its units are a day; 0 for others
+	words  []bool    // for each chosen column, that its booleans are words
 	typed  bool      // words and dates are taken as such
 	group  int       // next row group
 	rows   parquet.Rows
+	ended  bool // rows has no more
 	buf    []parquet.Row
-	next   int
-	err    error // of the row next
+	held   []parquet.Row // of buf, those that are not handed out
+	done   int           // rows handed out
 }
 
-func newParquetReader(s *source, opt Options) (Reader, error) {
+func newParquetRecords(s *source, typed bool) (*parquetRecords, error) {
 	at, size := s.at, s.size
 	if at == nil {
 		all, err := s.bytes()
@@ -50,54 +49,60 @@ func newParquetReader(s *source, opt Options) (Reader, error) {
 	if err != nil {
 		return nil, bad("%s: not a whole Parquet file: %v", s.name, err)
 	}
-	r := &parquetReader{src: s, file: file, buf: make([]parquet.Row, 256), typed: opt.Types || opt.Schema != nil}
-	fields := file.Schema().Fields()
-	for _, f := range fields {
-		r.names = append(r.names, f.Name())
+	p := &parquetRecords{src: s, file: file, buf: make([]parquet.Row, 256), typed: typed}
+	for _, f := range file.Schema().Fields() {
+		p.names = append(p.names, f.Name())
 	}
-	if r.use, err = opt.choose(r.names, len(r.names)); err != nil {
-		return nil, err
-	}
-	if r.cell, err = newCells(s.name, &opt, r.Cols()); err != nil {
-		return nil, err
-	}
-	if err := r.place(fields); err != nil {
-		return nil, err
-	}
-	if file.NumRows() == 0 || len(r.names) == 0 {
+	if file.NumRows() == 0 || len(p.names) == 0 {
 		return nil, bad("%s: is empty", s.name)
 	}
-	return r, nil
+	return p, nil
 }
 
-// place says where the values of each leaf of the file go, and refuses chosen columns that hold no numbers.
-func (r *parquetReader) place(fields []parquet.Field) error {
-	use := r.use
-	if use == nil {
-		for j := range fields {
-			use = append(use, j)
-		}
-	}
+// choose says where the values of each leaf of the file go, and refuses chosen columns that hold no numbers.
+func (p *parquetRecords) choose(idx []int, s schema.Columns) error {
+	fields := p.file.Schema().Fields()
 	leaf := make([]int, len(fields)) // the first leaf of each field: a nested one has several
 	leaves := 0
 	for j, f := range fields {
 		leaf[j] = leaves
 		leaves += countLeaves(f)
 	}
-	r.at, r.perDay = make([][]int, leaves), make([]float64, len(use))
-	for k, j := range use {
+	p.at, p.perDay, p.words = make([][]int, leaves), make([]float64, len(idx)), make([]bool, len(idx))
+	for k, j := range idx {
 		f := fields[j]
-		word := f.Leaf() && r.typed && f.Type().Kind() == parquet.ByteArray
+		word := f.Leaf() && p.typed && f.Type().Kind() == parquet.ByteArray
 		if !f.Leaf() || f.Repeated() || !numeric(f.Type().Kind()) && !word {
-			return bad("%s: column %q is of type %s, not a number", r.src.name, f.Name(), f.Type())
+			return bad("%s: column %q is of type %s, not a number", p.src.name, f.Name(), f.Type())
 		}
-		r.at[leaf[j]] = append(r.at[leaf[j]], k)
-		if r.typed {
-			r.perDay[k] = unitsPerDay(f.Type())
+		p.at[leaf[j]] = append(p.at[leaf[j]], k)
+		if p.typed {
+			p.perDay[k] = unitsPerDay(f.Type())
 		}
-		if err := r.cell[k].stored(f.Type().Kind(), r.perDay[k]); err != nil {
-			return bad("%s: column %q %w", r.src.name, f.Name(), err)
+		p.words[k] = p.typed && (s == nil || s[k].Kind == schema.Category)
+		if s == nil {
+			continue
 		}
+		if err := p.suits(f.Type().Kind(), p.perDay[k], s[k].Kind); err != nil {
+			return bad("%s: column %q %w", p.src.name, f.Name(), err)
+		}
+	}
+	return nil
+}
+
+// suits refuses a column that stores other than what is expected. Strings may be written as anything.
+func (p *parquetRecords) suits(stored parquet.Kind, perDay float64, want schema.Kind) error {
+	is := schema.Number
+	switch {
+	case want == schema.Text, want == schema.Empty, stored == parquet.ByteArray:
+		return nil
+	case perDay > 0:
+		is = schema.Date
+	case stored == parquet.Boolean && want == schema.Category:
+		is = schema.Category
+	}
+	if want != is {
+		return fmt.Errorf("holds %s where %s are expected", kindName(is), kindName(want))
 	}
 	return nil
 }
@@ -119,36 +124,17 @@ func unitsPerDay(t parquet.Type) float64 {
 	return 0
 }
 
-// stored tells the cells of a column how the file stores it, and refuses what is
-// not of the kind that the schema says.
-func (c *cells) stored(kind parquet.Kind, perDay float64) error {
-	is := schema.Number
-	switch {
-	case perDay > 0, kind == parquet.ByteArray && c.kind == schema.Date:
-		is = schema.Date
-	case kind == parquet.ByteArray, kind == parquet.Boolean && (c.kind == schema.Category || !c.fixed):
-		is = schema.Category
-	}
-	if c.fixed && c.kind != is {
-		return fmt.Errorf("holds %s where %s is expected", kindName(is), kindName(c.kind))
-	}
-	if !c.fixed && is == schema.Date {
-		c.kind, c.decided, c.first = schema.Date, true, math.Inf(1)
-	}
-	if !c.fixed && kind == parquet.Boolean {
-		c.kind, c.decided, c.levels = schema.Category, true, map[string]int{}
-	}
-	return nil
-}
-
 func kindName(k schema.Kind) string {
-	if k == schema.Number {
+	switch k {
+	case schema.Number:
 		return "numbers"
+	case schema.Category:
+		return "words"
+	case schema.Date:
+		return "dates"
 	}
-	return map[schema.Kind]string{schema.Category: "words", schema.Date: "dates"}[k]
+	return string(k) + "s"
 }
-
-func (r *parquetReader) cells() []cells { return r.cell }
 
 func countLeaves(n parquet.Node) int {
 	if n.Leaf() {
@@ -187,107 +173,88 @@ func numeric(k parquet.Kind) bool {
 	return false
 }
 
-func (r *parquetReader) Names() []string { return namesAt(r.names, r.use) }
-func (r *parquetReader) Rows() int       { return -1 } // the footer's count is trusted only as far as rows come
+func (p *parquetRecords) columns() ([]string, int) { return p.names, len(p.names) }
+func (p *parquetRecords) commas() bool             { return false }
+func (p *parquetRecords) place() string            { return fmt.Sprintf("row %d", p.done) }
 
-func (r *parquetReader) Cols() int {
-	if r.use != nil {
-		return len(r.use)
+func (p *parquetRecords) kind(k int) schema.Kind {
+	if p.perDay[k] > 0 {
+		return schema.Date
 	}
-	return len(r.names)
+	return schema.Number
 }
 
-func (r *parquetReader) Close() error {
-	if r.rows != nil {
-		_ = r.rows.Close()
+func (p *parquetRecords) close() error {
+	if p.rows != nil {
+		_ = p.rows.Close()
 	}
-	return r.src.close()
+	return p.src.close()
 }
 
-func (r *parquetReader) Read(dst blas.General) (n int, err error) {
+func (p *parquetRecords) next(dst []cell) (err error) {
 	defer func() {
 		if recover() != nil {
-			r.err = bad("%s: broken data after row %d", r.src.name, r.next)
-			n, err = 0, r.err
+			err = bad("%s: broken data after row %d", p.src.name, p.done)
 		}
 	}()
-	for n == 0 {
-		if r.err != nil {
-			return 0, r.err
-		}
-		if r.rows == nil {
-			groups := r.file.RowGroups()
-			if r.group == len(groups) {
-				return 0, io.EOF
-			}
-			r.rows = groups[r.group].Rows()
-			r.group++
-		}
-		n = r.some(dst)
-	}
-	return n, nil
-}
-
-// some reads rows of the group at hand and returns how many were good; r.err is
-// what is wrong with the next one.
-func (r *parquetReader) some(dst blas.General) int {
-	k, err := r.rows.ReadRows(r.buf[:min(len(r.buf), dst.Rows)])
-	for i, row := range r.buf[:k] {
-		if r.err = r.convert(blas.Row(dst, i), row); r.err != nil {
-			return i
+	for len(p.held) == 0 {
+		if err := p.fill(); err != nil {
+			return err
 		}
 	}
-	switch {
-	case errors.Is(err, io.EOF):
-		_ = r.rows.Close()
-		r.rows = nil
-	case err != nil:
-		r.err = bad("%s: broken data after row %d: %v", r.src.name, r.next, err)
-	case k == 0:
-		r.err = bad("%s: broken data after row %d: a reader without rows or end", r.src.name, r.next)
-	}
-	return k
-}
-
-func (r *parquetReader) convert(dst []float64, row parquet.Row) error {
+	row := p.held[0]
+	p.held = p.held[1:]
+	p.done++
 	for _, v := range row {
-		for _, k := range r.at[v.Column()] {
-			var err error
-			if dst[k], err = r.number(v, k); err != nil {
-				return bad("%s: row %d, column %q: %q %w", r.src.name, r.next+1, r.Names()[k], clip(v.String()), err)
-			}
-			if x := dst[k]; math.IsInf(x, 0) {
-				if r.use != nil {
-					k = r.use[k]
-				}
-				return bad("%s: row %d, %s: %v is not a finite number", r.src.name, r.next+1, schema.Label(r.names, k), x)
-			}
+		for _, k := range p.at[v.Column()] {
+			dst[k] = p.cell(v, k)
 		}
 	}
-	r.next++
 	return nil
 }
 
-// number is what a value of column k, of those read, stands for.
-func (r *parquetReader) number(v parquet.Value, k int) (float64, error) {
-	c := &r.cell[k]
+// fill reads rows of the group at hand, or turns to the next group.
+func (p *parquetRecords) fill() error {
+	if p.ended {
+		_ = p.rows.Close() // values of the last rows were in use till now
+		p.rows, p.ended = nil, false
+	}
+	if p.rows == nil {
+		groups := p.file.RowGroups()
+		if p.group == len(groups) {
+			return io.EOF
+		}
+		p.rows = groups[p.group].Rows()
+		p.group++
+	}
+	k, err := p.rows.ReadRows(p.buf)
+	p.held = p.buf[:k]
+	switch {
+	case errors.Is(err, io.EOF):
+		p.ended = true
+	case err != nil && k == 0:
+		return bad("%s: broken data after row %d: %v", p.src.name, p.done, err)
+	case k == 0:
+		return bad("%s: broken data after row %d: a reader without rows or end", p.src.name, p.done)
+	}
+	return nil
+}
+
+// cell is what a value of the chosen column k stands for.
+func (p *parquetRecords) cell(v parquet.Value, k int) cell {
 	switch {
 	case v.IsNull():
-		return math.NaN(), nil
-	case r.perDay[k] > 0:
-		x := parquetNumber(v) / r.perDay[k]
-		c.first = min(c.first, x)
-		return x, nil
-	case v.Kind() == parquet.ByteArray, v.Kind() == parquet.Boolean && c.kind == schema.Category:
-		return c.word(v.String())
+		return cell{number: nan}
+	case p.perDay[k] > 0:
+		return cell{number: parquetNumber(v) / p.perDay[k]}
+	case v.Kind() == parquet.ByteArray, v.Kind() == parquet.Boolean && p.words[k]:
+		return cell{strings.TrimSpace(v.String()), nan}
 	}
-	return parquetNumber(v), nil
+	return cell{number: parquetNumber(v)}
 }
 
 func parquetNumber(v parquet.Value) float64 {
 	switch {
-	case v.IsNull():
-		return math.NaN()
 	case v.Kind() == parquet.Boolean:
 		if v.Boolean() {
 			return 1

@@ -1,13 +1,19 @@
-// Package table reads and writes matrices with named columns: CSV and its relatives, .npy, members of .npz and
-// Parquet, each also gzipped, and CSV on standard input. A table is read whole, or in blocks of rows where it
-// is larger than memory.
+// Package table reads and writes matrices with named columns: CSV and its relatives, JSON, .npy, members of .npz,
+// Parquet and formats that a program registers, each also gzipped, and CSV on standard input. A table is read whole,
+// or in blocks of rows where it is larger than memory.
+//
+// A file is opened and unzipped ([Open]) and decoded to records of cells. Votes over the cells of a column say what
+// it is: numbers, with or without marks; dates; times; categories; or text that is left out. By the schema that
+// these make the cells become numbers.
 package table
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -30,7 +36,7 @@ func bad(format string, args ...any) error { return &dataError{fmt.Errorf(format
 type Table struct {
 	Names  []string       // one per column; nil where the file has none
 	Data   blas.General   // NaN marks a missing cell
-	Schema schema.Columns // with [Options.Types]: how the columns of the file became these; nil where all are numbers
+	Schema schema.Columns // how the columns of the file became these; nil where all are plain numbers
 	blank  int            // lines below the last row, in a CSV file of one column
 }
 
@@ -56,11 +62,12 @@ const (
 type Options struct {
 	Header Header
 	Stdin  io.Reader // what is read in place of the named file; with nil the name "-" is refused
-	// Types lets [Read] take columns of words as categories and dates; see [schema.Columns].
+	// Types lets [Read] take columns of words as categories and dates, and leave out text; see [schema.Columns].
 	// Without it, and without Schema, a word is an error that wraps ErrText.
 	Types     bool
-	MaxLevels int            // of a category that is learned; 0 means MaxLevels
+	MaxLevels int            // of a category that have a column of their own; 0 means MaxLevels
 	Schema    schema.Columns // of the columns that are read, where it is known
+	Codes     bool           // hand out a code for each cell, as the kinds of package schema define it
 	NA        []string       // words that mean a missing cell, as an empty one does
 	// Columns chooses the columns to read, from 0, and their order, by the names
 	// (nil where there are none) and number of all; nil means all. CSV and Parquet
@@ -105,9 +112,14 @@ type Reader interface {
 	io.Closer
 }
 
-// Read reads the whole table in the file. See [Open] for what a name may be.
+// Read reads the whole table in the file: in one pass where its cells are plain numbers or opt has a schema, else in
+// one that finds the schema and one by it. See [Open] for what a name may be.
 func Read(name string, opt Options) (*Table, error) {
-	r, err := Open(name, opt)
+	first, kept, err := keeping(name, opt)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Open(name, first)
 	if err != nil {
 		return nil, err
 	}
@@ -116,13 +128,44 @@ func Read(name string, opt Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Types && opt.Schema == nil {
-		t = learned(t, r)
+	text, ok := r.(*textReader)
+	switch {
+	case !ok:
+		return t, nil
+	case opt.Schema != nil:
+		t.Schema = opt.Schema
+	case !text.plain():
+		if opt.Schema, err = text.learned(opt); err != nil {
+			return nil, err
+		}
+		if kept != nil {
+			opt.Stdin = kept
+		}
+		return Read(name, opt)
 	}
-	if c, ok := r.(*csvReader); ok {
+	if c, ok := text.file.(*csvReader); ok {
 		t.blank = c.tail
 	}
 	return t, nil
+}
+
+// keeping are the options for a first pass, and what a second one reads where the file can be read only once.
+func keeping(name string, opt Options) (Options, io.Reader, error) {
+	if opt.Schema != nil {
+		return opt, nil, nil
+	}
+	if opt.Stdin == nil {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+			return opt, nil, nil // opening it says what is wrong
+		}
+		if opt.Stdin, err = os.Open(name); err != nil {
+			return opt, nil, err
+		}
+	}
+	kept := new(bytes.Buffer)
+	opt.Stdin = io.TeeReader(opt.Stdin, kept)
+	return opt, kept, nil
 }
 
 // ReadAll reads what is left of r.

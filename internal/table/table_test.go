@@ -17,8 +17,6 @@ import (
 	"github.com/iokl/iokl/internal/npy"
 )
 
-var nan = math.NaN()
-
 func file(t testing.TB, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -78,6 +76,22 @@ func TestReadCSV(t *testing.T) {
 		"empty in a column":  {"a.csv", "y\n\n1\n\n\n2\n\n", []string{"y"}, [][]float64{{nan}, {1}, {nan}, {nan}, {2}}},
 		"gzip":               {"a.csv.gz", gz("x,y\n3,4\n"), []string{"x", "y"}, [][]float64{{3, 4}}},
 		"gzip of other name": {"a.csv", gz("x,y\n3,4\n"), []string{"x", "y"}, [][]float64{{3, 4}}},
+		"decimal commas":     {"a.csv", "x;y\n1;2\n3;4,5\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4.5}}},
+		"amounts":            {"a.csv", "x,y\n\"$1,200\",1 %\n(3),\"12.5 %\"\n", []string{"x", "y"}, [][]float64{{1200, 1}, {-3, 12.5}}},
+		"points, commas":     {"a.csv", "x;y\n1.234;1\n1.234,5;2\n", []string{"x", "y"}, [][]float64{{1234, 1}, {1234.5, 2}}},
+		"thousands only":     {"a.tsv", "x\ty\n1,234\t1\n22,345\t2\n", []string{"x", "y"}, [][]float64{{1234, 1}, {22345, 2}}},
+		"commas, semicolons": {"a.csv", "x;y\n1,234;1\n2,345;2\n", []string{"x", "y"}, [][]float64{{1.234, 1}, {2.345, 2}}},
+		"words for nothing":  {"a.csv", "x,y\nNA,1\n2,?\n#N/A,-\nnull,None\n", []string{"x", "y"}, [][]float64{{nan, 1}, {2, nan}, {nan, nan}, {nan, nan}}},
+		"separator at ends":  {"a.csv", "x,y,\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
+		"in rows only":       {"a.csv", "x,y\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
+		"in header only":     {"a.csv", "x,y,\n1,2\n3,4\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
+		"without a header":   {"a.csv", "1,2,\n3,4,\n", nil, [][]float64{{1, 2}, {3, 4}}},
+		"names of rows":      {"a.csv", "x,y\n1,3,4\n2,5,6\n", []string{"", "x", "y"}, [][]float64{{1, 3, 4}, {2, 5, 6}}},
+		"bars":               {"a.txt", "x|y\n1|2\n", []string{"x", "y"}, [][]float64{{1, 2}}},
+		"Latin-1":            {"a.csv", "gr\xf6\xdfe,y\n1,2\n", []string{"größe", "y"}, [][]float64{{1, 2}}},
+		"JSON records":       {"a.json", "[{\"b\": 1, \"a\": null},\n {\"a\": 2.5, \"b\": \"3\", \"c\": 4}]", []string{"b", "a", "c"}, [][]float64{{1, nan, nan}, {3, 2.5, 4}}},
+		"JSON lines":         {"a.jsonl", "{\"a\": 1}\n{\"a\": 2}\n", []string{"a"}, [][]float64{{1}, {2}}},
+		"JSON, gzip":         {"a.json.gz", gz("[{\"a\": 1}]"), []string{"a"}, [][]float64{{1}}},
 		"unknown extension":  {"a.data", "3,4\n", nil, [][]float64{{3, 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +120,12 @@ func TestReadErrors(t *testing.T) {
 	whole := npyBytes([]int{2, 2}, 1, 2, 3, 4)
 	for name, c := range map[string]struct{ file, in, want string }{
 		"text cell":            {"a.csv", "x,y\n1,2\n3,abc\n", `row 2 (line 3), column 2 "y": "abc" is not a number`},
-		"decimal comma":        {"a.csv", "x;y\n1;2\n3;4,5\n", `"4,5" is not a number (an empty cell means missing; --na names words that do too): write the decimal comma as a point`},
+		"merge conflict":       {"a.csv", "x,y\n1,2\n<<<<<<< HEAD\n3,4\n=======\n3,5\n>>>>>>> other\n", `line 3 is the mark of a merge conflict, "<<<<<<< HEAD"`},
+		"old spreadsheet":      {"a.csv", "\xd0\xcf\x11\xe0\xa1\xb1", "is a spreadsheet of an old format"},
+		"JSON of columns":      {"a.json", `{"a": [1, 2], "b": [3, 4]}`, `row 1: "a" holds no single value: JSON is read as records`},
+		"JSON of rows":         {"a.json", `[[1, 2], [3, 4]]`, `row 1 is no object`},
+		"half a JSON":          {"a.json", `[{"a": 1}, {"a": 2`, "row 2: the file is cut short"},
+		"empty JSON":           {"a.json", `[]`, "is empty"},
 		"text cell, no header": {"a.csv", "1,2\n3,abc\n", `row 2 (line 2), column 2: "abc" is not a number`},
 		"text below blanks":    {"a.csv", "y\n\n1\n\nabc\n", `row 4 (line 5), column 1 "y": "abc" is not a number`},
 		"text in first row":    {"a.csv", "1,abc\n3,4\n", `row 1 (line 1), column 2: "abc" is not a number`},

@@ -1,0 +1,147 @@
+// Package xlsx makes the sheets of Office Open XML workbooks readable as tables. A program that imports it reads
+// FILE.xlsx, the first sheet, and FILE.xlsx:SHEET wherever it reads tables.
+package xlsx
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/iokl/iokl/internal/table"
+)
+
+func init() {
+	for _, ext := range []string{".xlsx", ".xlsm"} {
+		table.RegisterSheet(ext, Read)
+	}
+}
+
+// maxBytes bounds what a workbook unpacks to.
+const maxBytes = 4 << 30
+
+// Read reads a sheet, the first one where name is "", as rows of text: numbers in full precision, whatever the format
+// shows of them, and cells that are formatted as dates as 2006-01-02, with the time of day where it is not midnight.
+func Read(r io.Reader, name string) ([][]string, error) {
+	f, err := excelize.OpenReader(r, excelize.Options{UnzipSizeLimit: maxBytes, RawCellValue: true})
+	if err != nil {
+		return nil, fmt.Errorf("not a whole workbook: %w", err)
+	}
+	defer f.Close()
+	names := f.GetSheetList()
+	switch {
+	case len(names) == 0:
+		return nil, errors.New("has no sheets")
+	case name == "":
+		name = names[0]
+	}
+	if k, err := f.GetSheetIndex(name); err != nil || k < 0 {
+		return nil, fmt.Errorf("has no sheet %q: it has %s", name, strings.Join(names, ", "))
+	}
+	rows, err := f.GetRows(name)
+	if err != nil {
+		return nil, fmt.Errorf("sheet %s: %w", name, err)
+	}
+	d := dates{file: f, sheet: name, known: map[int]string{}}
+	if props, err := f.GetWorkbookProps(); err == nil && props.Date1904 != nil {
+		d.from1904 = *props.Date1904
+	}
+	for i, row := range rows {
+		for j, text := range row {
+			row[j] = d.text(text, i, j)
+		}
+	}
+	return rows, nil
+}
+
+// dates finds the cells whose numbers are dates.
+type dates struct {
+	file     *excelize.File
+	sheet    string
+	from1904 bool
+	known    map[int]string // what the numbers of a style are: see kindOf
+}
+
+// text is what the cell in row i and column j, from 0, says.
+func (d *dates) text(raw string, i, j int) string {
+	v, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		return raw
+	}
+	at, err := excelize.CoordinatesToCellName(j+1, i+1)
+	if err != nil {
+		return raw
+	}
+	style, err := d.file.GetCellStyle(d.sheet, at)
+	if err != nil || style == 0 {
+		return raw
+	}
+	if _, known := d.known[style]; !known {
+		d.known[style] = d.kindOf(style)
+	}
+	switch d.known[style] {
+	case "date":
+		t, err := excelize.ExcelDateToTime(v, d.from1904)
+		if err != nil {
+			return raw
+		}
+		if t = t.Round(time.Second); v == math.Trunc(v) {
+			return t.Format(time.DateOnly)
+		}
+		return t.Format(time.DateTime)
+	case "time":
+		return time.Unix(int64(math.Round(v*86400)), 0).UTC().Format(time.TimeOnly)
+	}
+	return raw
+}
+
+// kindOf is date, time or "" by the number format of a style: one of those that ECMA-376, 18.8.30 numbers, or one of
+// its own with the letters of days and years, or of hours.
+func (d *dates) kindOf(style int) string {
+	s, err := d.file.GetStyle(style)
+	if err != nil {
+		return ""
+	}
+	if s.CustomNumFmt != nil {
+		switch code := strings.ToLower(letters(*s.CustomNumFmt)); {
+		case strings.ContainsAny(code, "dy"):
+			return "date"
+		case strings.Contains(code, "h"):
+			return "time"
+		}
+		return ""
+	}
+	switch n := s.NumFmt; {
+	case n >= 14 && n <= 17, n == 22, n >= 27 && n <= 31, n == 36, n >= 50 && n <= 54, n == 57 || n == 58:
+		return "date"
+	case n >= 18 && n <= 21:
+		return "time"
+	}
+	return ""
+}
+
+// letters is a number format without its quoted text, and colours and conditions in brackets.
+func letters(format string) string {
+	var b strings.Builder
+	end := rune(0)
+	for _, r := range format {
+		switch {
+		case end != 0:
+			if r == end {
+				end = 0
+			}
+		case r == '"':
+			end = '"'
+		case r == '[':
+			end = ']'
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,308 @@
+// This file turns the cells of records into numbers, in one pass by a known schema, or in two.
+
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
+)
+
+var nan = math.NaN()
+
+// cell is what a record holds in one column: trimmed text, or where that is empty a number, NaN for a missing cell.
+type cell struct {
+	text   string
+	number float64
+}
+
+// records is a file whose cells may be words.
+type records interface {
+	columns() (names []string, cols int) // of the file; names may be nil
+	// choose makes next hand out the columns idx, which are to become what s says; s is nil where that is open.
+	choose(idx []int, s schema.Columns) error
+	kind(k int) schema.Kind // that the file states for the chosen column k
+	next(dst []cell) error  // the next record
+	place() string          // of that record, for messages
+	commas() bool           // commas do not separate cells
+	close() error
+}
+
+// column is a chosen column: how its cells become codes, or the votes on that.
+type column struct {
+	schema.Column
+	opt    *Options
+	votes  *votes // nil where the column is known
+	levels map[string]int
+	unseen int // cells with a word that is no level
+}
+
+// textReader reads the chosen columns of records.
+type textReader struct {
+	file    records
+	name    string
+	names   []string // of the chosen columns, nil where there are none
+	index   []int    // of these in the file
+	columns []column
+	schema  schema.Columns // how codes become numbers; nil where they are the numbers
+	cells   []cell
+	codes   []float64
+	rows    int
+	err     error // sticky
+}
+
+func newTextReader(name string, file records, opt Options) (*textReader, error) {
+	all, cols := file.columns()
+	idx, err := opt.choose(all, cols)
+	if err != nil {
+		return nil, err
+	}
+	if idx == nil {
+		for j := range cols {
+			idx = append(idx, j)
+		}
+	}
+	if opt.Schema != nil && len(opt.Schema) != len(idx) {
+		return nil, bad("%s: has %d columns where %d are expected", name, len(idx), len(opt.Schema))
+	}
+	if err := file.choose(idx, opt.Schema); err != nil {
+		return nil, err
+	}
+	r := &textReader{
+		file: file, name: name, names: namesAt(all, idx), index: idx,
+		columns: make([]column, len(idx)), cells: make([]cell, len(idx)), codes: make([]float64, len(idx)),
+	}
+	for k := range r.columns {
+		r.columns[k] = column{opt: &opt, votes: &votes{kind: file.kind(k)}}
+		if opt.Schema != nil {
+			r.columns[k] = knownColumn(opt.Schema[k], &opt)
+		}
+	}
+	if !opt.Codes && !opt.Schema.Plain() {
+		r.schema = opt.Schema
+	}
+	return r, nil
+}
+
+func knownColumn(c schema.Column, opt *Options) column {
+	k := column{Column: c, opt: opt}
+	if c.Kind == schema.Category {
+		k.levels = make(map[string]int, len(c.Levels)+len(c.Rest))
+		for i, level := range slices.Concat(c.Levels, c.Rest) {
+			k.levels[level] = i
+		}
+	}
+	return k
+}
+
+func (r *textReader) Names() []string {
+	if r.schema != nil {
+		return r.schema.Names()
+	}
+	return r.names
+}
+
+func (r *textReader) Cols() int {
+	if r.schema != nil {
+		return r.schema.Cols()
+	}
+	return len(r.columns)
+}
+
+func (r *textReader) Rows() int    { return -1 }
+func (r *textReader) Close() error { return r.file.close() }
+
+func (r *textReader) Read(dst blas.General) (int, error) {
+	for i := range dst.Rows {
+		if r.err == nil {
+			r.err = r.row(blas.Row(dst, i))
+		}
+		if r.err != nil && i > 0 {
+			return i, nil
+		}
+		if r.err != nil {
+			return 0, r.err
+		}
+	}
+	return dst.Rows, nil
+}
+
+// row reads one record into dst.
+func (r *textReader) row(dst []float64) error {
+	if err := r.file.next(r.cells); err != nil {
+		return err
+	}
+	codes := dst
+	if r.schema != nil {
+		codes = r.codes
+	}
+	for k, x := range r.cells {
+		v, err := r.columns[k].code(x)
+		if err == nil && math.IsInf(v, 0) {
+			x.text, err = fmt.Sprint(v), errInf
+		}
+		if err != nil {
+			names, _ := r.file.columns()
+			return bad("%s: %s, %s: %q %w", r.name, r.file.place(), schema.Label(names, r.index[k]), clip(x.text), err)
+		}
+		codes[k] = v
+	}
+	if r.schema != nil {
+		r.schema.Expand(dst, codes)
+	}
+	r.rows++
+	return nil
+}
+
+// code is the number that stands for a cell; see the kinds of package schema.
+func (c *column) code(x cell) (float64, error) {
+	switch {
+	case slices.Contains(c.opt.NA, x.text) && x.text != "":
+		return nan, nil
+	case c.votes != nil:
+		return c.votes.note(x)
+	case c.Kind == schema.Text, c.Kind == schema.Empty:
+		return nan, nil
+	case x.text == "":
+		return x.number, nil
+	case c.Kind == schema.Category:
+		return c.level(x.text), nil
+	case nothing(x.text):
+		return nan, nil
+	case c.Kind == schema.Number:
+		return c.amount(x.text)
+	}
+	return c.moment(x.text)
+}
+
+// level is the index of a word among the levels, −1 where it is none.
+func (c *column) level(word string) float64 {
+	k, ok := c.levels[word]
+	if !ok {
+		c.unseen++
+		return -1
+	}
+	return float64(k)
+}
+
+// amount is a number, written as the column has it.
+func (c *column) amount(text string) (float64, error) {
+	v, err := number(text)
+	if err == errInf || err == nil && c.Decimal != "," {
+		return v, err
+	}
+	decimal := c.Decimal
+	if decimal == "" {
+		decimal = "."
+	}
+	v, sign, ok := marked(text, decimal)
+	switch {
+	case !ok:
+		return 0, ErrText
+	case c.Decimal == "":
+		return 0, errMarks
+	case sign != "" && sign != c.Sign:
+		return 0, fmt.Errorf("has the sign %s where others in its column have none or another: write them alike, or leave the column out (--drop)", sign)
+	}
+	return v, nil
+}
+
+// moment is a date or what repeats.
+func (c *column) moment(text string) (v float64, err error) {
+	ok := false
+	switch c.Kind {
+	case schema.Date:
+		if v, ok = days(c.Layout, text); c.Layout != "" && ok {
+			return v, nil
+		}
+		for _, layout := range isoLayouts {
+			if v, ok = days(layout, text); ok {
+				return v, nil
+			}
+		}
+	case schema.Clock:
+		for _, layout := range append([]string{c.Layout}, clockLayouts...) {
+			if v, ok = clock(layout, text); ok {
+				return v, nil
+			}
+		}
+	default:
+		v, ok = ordinal(c.Kind, text)
+	}
+	if !ok {
+		err = errDate
+	}
+	return v, err
+}
+
+// plain reports whether all cells read so far are plain numbers, so that the codes are what the table holds.
+func (r *textReader) plain() bool {
+	return !slices.ContainsFunc(r.columns, func(c column) bool {
+		return c.votes != nil && (!c.votes.plain() || c.opt.Types && c.votes.cells == 0)
+	})
+}
+
+// learned is the schema that the cells read so far make.
+func (r *textReader) learned(opt Options) (schema.Columns, error) {
+	s := schema.Numbers(r.names, len(r.columns))
+	for k := range r.columns {
+		name := s[k].Name
+		s[k] = r.columns[k].votes.column(&opt, r.file.commas())
+		s[k].Name = name
+	}
+	if s.Cols() == 0 {
+		return nil, bad("%s: no column is left to learn from: %s", r.name, s.Notes()[0])
+	}
+	return s, nil
+}
+
+// Unseen says, a line for each column of the file, how many of the cells read so far
+// hold a word that is no level of the schema.
+func Unseen(r Reader) (lines []string) {
+	t, ok := r.(*textReader)
+	if !ok {
+		return nil
+	}
+	for k, c := range t.columns {
+		if c.unseen > 0 {
+			lines = append(lines, fmt.Sprintf("%d cells of %s hold words that the model has not learned: they count as none of its levels", c.unseen, schema.Label(t.schema.Sources(), k)))
+		}
+	}
+	return lines
+}
+
+// Learn reads the file, a block of rows at a time, for what its columns are: all of
+// it where its first rows hold more than plain numbers.
+func Learn(name string, opt Options) (schema.Columns, error) {
+	opt.Schema = nil
+	r, err := Open(name, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	t, ok := r.(*textReader)
+	if !ok {
+		return schema.Numbers(r.Names(), r.Cols()), nil
+	}
+	block := blas.NewGeneral(1024, r.Cols())
+	for {
+		if _, err := read(r, block); errors.Is(err, io.EOF) || err == nil && t.plain() {
+			return t.learned(opt)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// clip is at most 40 bytes of s, cut between characters.
+func clip(s string) string {
+	if len(s) > 40 {
+		return validPrefix(s, 40) + "…"
+	}
+	return s
+}
