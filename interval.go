@@ -255,3 +255,20 @@ func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 	}
 	return &LeaveOneOut{blas.Dense(r.Residuals), blas.Dense(r.Deviations), blas.Dense(r.Leverages), r.Freedom}, nil
 }
+
+// HeldOut are training targets beside predictions of models that had not seen them, in the units of the targets.
+type HeldOut struct {
+	Targets, Predictions *mat.Dense // of the same rows, by fold; a missing target is NaN
+	Folds                int        // models without each of which predict; 0 for refits without each row
+}
+
+// HeldOut returns what the models without the folds of cv+ predict for the rows left out of them or, where the model
+// keeps none, refits without each row as [Model.LeaveOneOut] makes them, at its cost. Models that allow neither
+// are [ErrInput].
+func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
+	Y, F, folds, err := m.learned.HeldOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &HeldOut{blas.Dense(Y), blas.Dense(F), folds}, nil
+}

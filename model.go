@@ -140,6 +140,15 @@ func (m *Model) InputSchema() []Column {
 	return slices.Clone(m.learned.In.Schema)
 }
 
+// InputLimits are what inputs beyond are taken as: the range that each had in training, widened by its width on both
+// sides; nil where inputs are taken as they are.
+func (m *Model) InputLimits() (low, high []float64) {
+	if m.learned.In == nil {
+		return nil, nil
+	}
+	return slices.Clone(m.learned.In.Low), slices.Clone(m.learned.In.High)
+}
+
 // OutputNames are the names of all target columns.
 func (m *Model) OutputNames() []string { return slices.Clone(m.learned.Out.Names) }
 

@@ -86,7 +86,7 @@ type Scores struct {
 	MeanMSE  float64   `json:"mean_mse"` // averages over the outputs
 	ARMSE    float64   `json:"armse"`
 	ARRMSE   float64   `json:"arrmse"`
-	Accuracy float64   `json:"accuracy"` // share of rows whose largest predicted output is the largest target
+	Accuracy float64   `json:"accuracy,omitzero"` // share of rows whose largest predicted output is the largest target
 }
 
 // NewScores compares predictions F with targets Y (both t×n). mean is what the
@@ -147,11 +147,16 @@ func (m *Model) Score(X, Y mat.Matrix) (Scores, error) {
 	return m.ScorePredictions(F, Y), nil
 }
 
-// ScorePredictions compares predictions F of the model with targets Y as Score does.
+// ScorePredictions compares predictions F of the model with targets Y as Score does. Only a model of classes has
+// an Accuracy.
 func (m *Model) ScorePredictions(F, Y mat.Matrix) Scores {
 	var mean []float64
 	if m.learned.Out.Scaler != nil {
 		mean = m.learned.Out.Scaler.Mean
 	}
-	return NewScores(F, Y, mean)
+	s := NewScores(F, Y, mean)
+	if m.learned.Out.Classes == nil {
+		s.Accuracy = 0
+	}
+	return s
 }

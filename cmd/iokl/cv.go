@@ -360,7 +360,11 @@ func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out
 		return false, noModel(cmd.Context(), err, "")
 	}
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	if err := noteOrigin(cmd, model, d); err != nil {
+	held, heldErr := heldOut(cmd, model)
+	if heldErr != nil {
+		return false, work(heldErr)
+	}
+	if err := noteOrigin(cmd, model, d, held); err != nil {
 		return false, work(err)
 	}
 	if err := keep(model, out, ""); err != nil {

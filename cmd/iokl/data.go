@@ -180,6 +180,7 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 		out.Y.Extend(out.X.Data.Rows)
 		out.X.Extend(out.Y.Data.Rows)
 	}
+	warn(cmd.ErrOrStderr(), classNumbers(out.labels))
 	if out.Y != nil {
 		for _, note := range out.Y.Schema.Notes() {
 			warn(cmd.ErrOrStderr(), []string{"targets: " + note})

@@ -270,6 +270,7 @@ func keep(model *iokl.Model, out, page string) error {
 // runFit fits, saves, reports.
 func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page string) error {
 	defer memory.Reserve(d.bytes())()
+	warn(cmd.ErrOrStderr(), d.giveaways())
 	ctx := cmd.Context()
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
@@ -288,8 +289,12 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), model.Warnings())
+	held, err := heldOut(cmd, model)
+	if err != nil {
+		return work(err)
+	}
 	if out != "" || page != "" {
-		if err := noteOrigin(cmd, model, d); err != nil {
+		if err := noteOrigin(cmd, model, d, held); err != nil {
 			return work(err)
 		}
 	}
@@ -299,6 +304,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
 		return err
 	}
+	sayHeldOut(cmd, m, model, held, seconds)
 	return outcome(cmd, model, fitErr, out)
 }
 

@@ -201,10 +201,11 @@ func (r *intervalReport) cover(Y mat.Matrix, classes []string) {
 			set := strings.Split(text, "|")
 			truth := mat.Row(nil, i, Y)
 			if slices.Contains(set, classes[floats.MaxIdx(truth)]) {
-				r.Coverage[0] += 1 / float64(t)
+				r.Coverage[0]++
 			}
 			r.MeanWidth[0] += float64(len(set)) / float64(t)
 		}
+		r.Coverage[0] /= float64(t)
 	case r.Low != nil:
 		var joint float64
 		r.Coverage, r.MeanWidth = make([]float64, n), make([]float64, n)
@@ -224,9 +225,10 @@ func (r *intervalReport) cover(Y mat.Matrix, classes []string) {
 				}
 			}
 			if all {
-				joint += 1 / float64(t)
+				joint++
 			}
 		}
+		joint /= float64(t)
 		for j := range n {
 			r.Coverage[j] /= max(count[j], 1)
 		}

@@ -23,12 +23,15 @@ import (
 // origin is what a model file keeps for reports beside what predicts.
 type origin struct {
 	Command string        `json:"command,omitempty"`
-	Rows    int           `json:"rows,omitempty"` // of the training data that Errors are measured on
+	Rows    int           `json:"rows,omitempty"`     // of the training data that Errors are measured on
+	HeldOut string        `json:"held_out,omitempty"` // how they were held out; "" for rows that the model was fitted to
 	Errors  []outputError `json:"errors,omitempty"`
-	Effects []effect      `json:"effects,omitempty"` // of the inputs, the largest first
+	// Confusion counts the held-out rows of each class (row) that were taken for each class (column).
+	Confusion [][]int  `json:"confusion,omitempty"`
+	Effects   []effect `json:"effects,omitempty"` // of the inputs, the largest first
 }
 
-// outputError is how a model fits an output of the rows that it was fitted to.
+// outputError is how a model predicts an output.
 type outputError struct {
 	RMSE      float64   `json:"rmse"`
 	Relative  float64   `json:"relative"`  // RMSE over Deviation
@@ -60,10 +63,13 @@ const (
 	kernelValues  = 4e8 // that may be computed for effects where inputs and outputs are few, see rowsForEffects
 )
 
-// noteOrigin notes in the model how it came about: the command, and errors and
-// effects of the inputs on the training data d, nil for data that are not in memory.
-func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data) error {
+// noteOrigin notes in the model how it came about: the command, its errors on held-out rows, or on its own where held
+// is nil, and effects of the inputs on the training data d, nil for data that are not in memory.
+func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldOut) error {
 	o := origin{Command: commandLine(cmd)}
+	if held != nil {
+		o.holdOut(model, held)
+	}
 	if d != nil && d.X != nil {
 		if err := o.measure(model, d); err != nil {
 			return err
@@ -87,10 +93,14 @@ func originOf(model *iokl.Model) (o origin, err error) {
 	return o, err
 }
 
-// commandLine is the command with the flags that were given, as a shell reads it.
+// commandLine is the command with the flags that were given, as a shell reads it, without those that name what
+// is written or say how much is printed: two runs that differ in these alone make the same model file.
 func commandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains([]string{"out", "report", "plot", "json", "quiet", "verbose"}, f.Name) {
+			return
+		}
 		values := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
@@ -136,32 +146,64 @@ func takeRows(a blas.General, rows []int) *mat.Dense {
 	return out
 }
 
-// measure fills in errors and effects.
+// holdOut fills in errors on held-out rows.
+func (o *origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
+	if o.HeldOut = "each row by itself"; h.Folds > 0 {
+		o.HeldOut = counted(h.Folds, "fold")
+	}
+	o.compare(h.Predictions, h.Targets)
+	if model.Classes() == nil {
+		return
+	}
+	rows, n := h.Targets.Dims()
+	o.Confusion = make([][]int, n)
+	for k := range n {
+		o.Confusion[k] = make([]int, n)
+	}
+	for i := range rows {
+		o.Confusion[largest(h.Targets, i)][largest(h.Predictions, i)]++
+	}
+}
+
+// compare fills in the errors of the predictions F of the targets Y.
+func (o *origin) compare(F *mat.Dense, Y mat.Matrix) {
+	rows, n := F.Dims()
+	o.Rows = rows
+	for j := range min(reportOutputs, n) {
+		o.Errors = append(o.Errors, fitError(F, Y, j))
+	}
+}
+
+// measure fills in effects, and errors on the rows of d where none were held out.
 func (o *origin) measure(model *iokl.Model, d *data) error {
 	rows := spaced(d.X.Data.Rows, originRows)
 	X := takeRows(d.X.Data, rows)
-	F, err := model.Predict(X)
-	if err != nil {
-		return err
+	if o.Errors == nil {
+		F, err := model.Predict(X)
+		if err != nil {
+			return err
+		}
+		Y, _ := d.targetMatrix()
+		some := mat.NewDense(len(rows), F.RawMatrix().Cols, nil)
+		for i, r := range rows {
+			mat.Row(some.RawRowView(i), r, Y)
+		}
+		o.compare(F, some)
 	}
-	Y, _ := d.targetMatrix()
-	o.Rows = len(rows)
-	n := min(reportOutputs, F.RawMatrix().Cols)
-	sd := make([]float64, n)
-	for j := range n {
-		o.Errors = append(o.Errors, fitError(F, Y, rows, j))
+	sd := make([]float64, len(o.Errors))
+	for j := range sd {
 		sd[j] = o.Errors[j].Deviation
 	}
 	return o.measureEffects(model, X, sd)
 }
 
-// fitError compares column j of the predictions F with the targets in these rows of Y,
+// fitError compares column j of the predictions F with that of the targets Y,
 // those that are missing left out.
-func fitError(F *mat.Dense, Y mat.Matrix, rows []int, j int) outputError {
+func fitError(F *mat.Dense, Y mat.Matrix, j int) outputError {
 	var y, f, residual []float64
 	var ss float64
-	for i, r := range rows {
-		if v := Y.At(r, j); !math.IsNaN(v) {
+	for i := range F.RawMatrix().Rows {
+		if v := Y.At(i, j); !math.IsNaN(v) {
 			y, f, residual = append(y, v), append(f, F.At(i, j)), append(residual, v-F.At(i, j))
 			ss += (v - F.At(i, j)) * (v - F.At(i, j))
 		}

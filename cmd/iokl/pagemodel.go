@@ -44,7 +44,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		s.figures = append(s.figures, [2]string{"held-out error", errorText(q.Metric, q.Error, q.StdErr)})
 	}
 	if len(o.Errors) > 0 {
-		s.figures = append(s.figures, [2]string{"error on its own rows, share of a standard deviation", fmt.Sprintf("%.3g", meanRelative(&o))})
+		s.figures = append(s.figures, [2]string{"error on " + o.rowsText() + ", share of a standard deviation", fmt.Sprintf("%.3g", meanRelative(&o))})
 	}
 	for _, part := range []func(*iokl.Model, *origin) page.Section{inputSection, errorSection, outputSection, couplingSection, kernelSection} {
 		if section := part(model, &o); len(section.Blocks) > 0 {
@@ -68,6 +68,14 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		s.sections = append(s.sections, section)
 	}
 	return s, nil
+}
+
+// rowsText says which rows the errors are measured on.
+func (o *origin) rowsText() string {
+	if o.HeldOut == "" {
+		return "its own rows"
+	}
+	return "held-out rows (" + o.HeldOut + ")"
 }
 
 func meanRelative(o *origin) float64 {
@@ -94,6 +102,8 @@ func errorSentence(model *iokl.Model, o *origin) string {
 		return text + fmt.Sprintf(" On held-out samples it explains %.1f %% of the variance, ± %.1f %% (%s).", 100*(1-q.Error), 100*q.StdErr, counted(q.Folds, "fold"))
 	case q != nil && q.Folds > 0:
 		return text + fmt.Sprintf(" On held-out samples its error is %s; predicting the mean has %.4g.", errorText(q.Metric, q.Error, q.StdErr), q.Constant)
+	case len(o.Errors) > 0 && o.HeldOut != "":
+		return text + fmt.Sprintf(" On held-out samples (%s) the error is %.3g standard deviations of the targets; predicting the mean has 1.", o.HeldOut, meanRelative(o))
 	case len(o.Errors) > 0:
 		return text + fmt.Sprintf(" On its own samples the error is %.3g standard deviations of the targets; no samples were held out, so it says nothing about new ones.", meanRelative(o))
 	}
@@ -257,7 +267,12 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 	if len(o.Errors) == 0 {
 		return s
 	}
-	s.Add(page.Classed("soft", fmt.Sprintf("On %s of the data that the model was fitted to; on new data errors are larger. Residuals are observed minus predicted: 90 %% of them lie between the 5 %% and the 95 %% columns.", counted(o.Rows, "row"))))
+	which := "of the data that the model was fitted to; on new data errors are larger"
+	if o.HeldOut != "" {
+		which = "that were held out (" + o.HeldOut + "): the models that predict them had not seen them"
+	}
+	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie between the 5 %% and the 95 %% columns.", counted(o.Rows, "row"), which)))
+	confusionTable(&s, model.Classes(), o.Confusion)
 	t := page.Table{Head: []string{"output", "root mean squared error", "share of a standard deviation", "residuals: least", "5 %", "25 %", "median", "75 %", "95 %", "largest"}, Sort: true, File: "errors.csv"}
 	var figures []picture.Figure
 	for j, e := range o.Errors {
@@ -275,12 +290,41 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 	return s
 }
 
-// fitFigure shows predictions against what was observed.
+// confusionTable adds how many held-out rows of each class were taken for each.
+func confusionTable(s *page.Section, classes []string, count [][]int) {
+	const most = 30 // classes of which a table is readable
+	if count == nil || len(classes) > most {
+		return
+	}
+	right, total := 0, 0
+	t := page.Table{Head: append([]string{"class", "rows", "right"}, classes...), File: "confusion.csv"}
+	for k, row := range count {
+		n := 0
+		cells := []string{classes[k], "", ""}
+		for _, c := range row {
+			n += c
+			cells = append(cells, strconv.Itoa(c))
+		}
+		cells[1], cells[2] = strconv.Itoa(n), fmt.Sprintf("%.1f %%", 100*float64(row[k])/float64(max(n, 1)))
+		right, total = right+row[k], total+n
+		t.Rows = append(t.Rows, page.Texts(cells...))
+	}
+	s.Add(page.Text(fmt.Sprintf("%.1f %% of the classes are right. A row of the table is a class, a column what its rows were taken for.", 100*float64(right)/float64(total))))
+	s.Add(t.HTML())
+}
+
+// fitFigure shows predictions against what was observed, and between which lines 90 % of the rows lie.
 func fitFigure(name string, e *outputError) []picture.Figure {
 	lo, hi := slices.Min(e.Observed), slices.Max(e.Observed)
 	c := picture.Chart{Title: name + ": predicted against observed", X: "observed", Y: "predicted", Curves: []picture.Curve{
 		{Name: "samples", Dots: true}, {Name: "predicted = observed", Line: true, XY: plotter.XYs{{X: lo, Y: lo}, {X: hi, Y: hi}}},
 	}}
+	for k, share := range residualQuantiles {
+		if share == 0.05 || share == 0.95 {
+			q := e.Quantiles[k]
+			c.Curves = append(c.Curves, picture.Curve{Name: fmt.Sprintf("%.0f %% of residuals are below", 100*share), Line: true, XY: plotter.XYs{{X: lo, Y: lo - q}, {X: hi, Y: hi - q}}})
+		}
+	}
 	for i, y := range e.Observed {
 		c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: y, Y: e.Predicted[i]})
 	}

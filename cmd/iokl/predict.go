@@ -28,6 +28,7 @@ type predictFlags struct {
 	model, out string
 	fill       filling
 	filled     int // missing cells of the inputs so far
+	beyond     far // values of the inputs so far that are far from those learned from
 }
 
 func newPredictCmd() *cobra.Command {
@@ -169,6 +170,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 	}
 	block := blas.NewGeneral(predictRows, r.Cols())
 	rows := 0
+	p.beyond.low, p.beyond.high = model.InputLimits()
 	done := func() error {
 		warn(cmd.ErrOrStderr(), table.Unseen(r))
 		return r.Close()
@@ -183,6 +185,7 @@ func (p *predictFlags) source(cmd *cobra.Command, model *iokl.Model, opt table.O
 			return nil, err
 		}
 		rows += k
+		p.beyond.note(X)
 		return p.sure.answer(cmd.Context(), model, blas.Dense(X))
 	}}, nil
 }
@@ -281,6 +284,9 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 	report.Seconds = time.Since(start).Seconds()
 	if p.filled > 0 {
 		warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
+	}
+	if lines := p.beyond.warnings(p.x, model.InputNames()); lines != nil {
+		warn(cmd.ErrOrStderr(), lines)
 	}
 	if p.fill.on {
 		report.Filled = &p.fill.count

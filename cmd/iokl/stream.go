@@ -176,7 +176,11 @@ func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	if err := noteOrigin(cmd, model, nil); err != nil {
+	held, err := heldOut(cmd, model)
+	if err != nil {
+		return work(err)
+	}
+	if err := noteOrigin(cmd, model, nil, held); err != nil {
 		return work(err)
 	}
 	if err := keep(model, out, page); err != nil {
@@ -185,6 +189,7 @@ func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
 		return err
 	}
+	sayHeldOut(cmd, m, model, held, seconds)
 	return outcome(cmd, model, fitErr, out)
 }
 

@@ -17,7 +17,7 @@ type Kind string
 // The kinds of columns. A cell is handed to [Columns.Expand] as one number, its code.
 const (
 	Number   Kind = ""         // numbers; the code is the number
-	Category Kind = "category" // words; the code is the index of the level, −1 for a word that is none
+	Category Kind = "category" // words; the code is the index in Levels and then Rest, −1 for a word that is in neither
 	Date     Kind = "date"     // dates; the code is days since 1970-01-01
 	Clock    Kind = "time"     // times of day; the code is the part of the day that has passed
 	Month    Kind = "month"    // names of months; the code counts from 0, January
@@ -38,7 +38,7 @@ type Column struct {
 	Kind    Kind     `json:"kind,omitempty"`
 	Levels  []string `json:"levels,omitempty"`  // of a category: those with a column of 0 and 1 each, in alphabetical order
 	Rest    []string `json:"rest,omitempty"`    // of a category of many levels: the others, which share Buckets columns
-	Buckets int      `json:"buckets,omitempty"` // columns of 0 and 1 that the levels of Rest are spread over
+	Buckets int      `json:"buckets,omitempty"` // columns of 0 and 1 that the levels of Rest are dealt to in turn
 	First   float64  `json:"first,omitempty"`   // of a date: the earliest, in days since 1970-01-01
 	Layout  string   `json:"layout,omitempty"`  // of a date or time of day, as package time has it; "": year first
 	Cycles  []string `json:"cycles,omitempty"`  // of a date: what repeats in it, names of [Cycles]
@@ -67,7 +67,7 @@ func (s Columns) Valid(cols int) bool {
 	return s.Cols() == cols && !slices.ContainsFunc(s, func(c Column) bool {
 		switch c.Kind {
 		case Category:
-			return len(c.Levels) == 0 || c.Buckets < 0
+			return len(c.Levels) == 0 || c.Buckets < 0 || len(c.Rest) > 0 && c.Buckets == 0
 		case Date:
 			return slices.ContainsFunc(c.Cycles, func(cycle string) bool { return Cycles[cycle] == 0 })
 		case Number, Clock, Month, Weekday, Text, Empty:
@@ -219,12 +219,11 @@ func (c *Column) expand(dst []float64, v float64) {
 	case Clock, Month, Weekday:
 		turn(dst, v, period[c.Kind])
 	case Category:
-		column := v
 		if n := len(c.Levels); v >= float64(n) {
-			column = float64(n + bucket(c.Rest[int(v)-n], c.Buckets))
+			v = float64(n + (int(v)-n)%c.Buckets)
 		}
 		for level := range dst {
-			dst[level] = indicator(column, level)
+			dst[level] = indicator(v, level)
 		}
 	}
 }
@@ -232,15 +231,6 @@ func (c *Column) expand(dst []float64, v float64) {
 // turn is the point of a circle that v has come to, which goes around it once in a period.
 func turn(dst []float64, v, period float64) {
 	dst[1], dst[0] = math.Sincos(2 * math.Pi * math.Mod(v, period) / period)
-}
-
-// bucket is the column, of n, of a level, the same in every process: the FNV-1a hash of its bytes.
-func bucket(level string, n int) int {
-	h := uint32(2166136261)
-	for i := range len(level) {
-		h = (h ^ uint32(level[i])) * 16777619
-	}
-	return int(h % uint32(n))
 }
 
 // indicator is 1 for the level, 0 for another, NaN for a missing cell.

@@ -176,7 +176,7 @@ func (v *votes) text(opt *Options) schema.Column {
 	})
 	c := schema.Column{Kind: schema.Category, Levels: all}
 	if most := opt.maxLevels(); len(all) > most {
-		c.Levels, c.Rest, c.Buckets = all[:most:most], all[most:], buckets
+		c.Levels, c.Rest, c.Buckets = all[:most:most], all[most:], min(buckets, len(all)-most)
 		slices.Sort(c.Rest)
 	}
 	slices.Sort(c.Levels)

@@ -69,9 +69,15 @@ func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err erro
 	}
 	in.Scaler = s
 	in.Low, in.High = s.limits()
+	if err := s.checkRange("input", names); err != nil {
+		return nil, nil, err
+	}
 	switch c := chosen(names, s.Constant); len(c) {
 	case 0:
 	case len(names):
+		if s.empty() {
+			return nil, nil, fault.Input("the input columns are empty")
+		}
 		return nil, nil, fault.Input("every input column is constant")
 	default:
 		warnings = append(warnings, fmt.Sprintf("dropped %s, constant in the training data", list("input column", c)))
@@ -148,6 +154,9 @@ func cell(v float64) string {
 func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err error) {
 	names, err := named(opt.OutputNames, len(s.Mean), "y", "output")
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkRange("target", names); err != nil {
 		return nil, nil, err
 	}
 	constant := chosen(names, s.Constant)

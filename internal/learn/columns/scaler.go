@@ -9,6 +9,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/fault"
 )
 
 // Scaler is the affine map z = (x − Mean)/Scale of each column, with its exact inverse.
@@ -123,6 +124,21 @@ func (s *Scaler) limits() (low, high []float64) {
 		low, high = append(low, lo-width), append(high, hi+width)
 	}
 	return low, high
+}
+
+// checkRange refuses columns whose range is beyond float64.
+func (s *Scaler) checkRange(what string, names []string) error {
+	for j, lo := range s.low {
+		if math.IsInf(s.high[j]-lo, 1) {
+			return fault.Input("%s column %s runs from %.3g to %.3g, a width beyond double precision: rescale it", what, names[j], lo, s.high[j])
+		}
+	}
+	return nil
+}
+
+// empty reports whether no column has a value.
+func (s *Scaler) empty() bool {
+	return len(s.low) > 0 && !slices.ContainsFunc(s.low, func(lo float64) bool { return !math.IsInf(lo, 1) })
 }
 
 // PullIn moves isolated values, such as failed readings, towards the others: a model that interpolates the samples

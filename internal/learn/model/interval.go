@@ -375,3 +375,34 @@ func (f *Fold) kept(m *Model, cross []blas.General) []blas.General {
 	}
 	return part
 }
+
+// HeldOut are training targets and what was predicted for them by models that had not seen them: those without a
+// fold, or refits without each row, at the kernels, weights and L that all rows chose, where no folds are kept. A
+// missing target is NaN. folds is 0 for refits.
+func (m *Model) HeldOut(ctx context.Context) (Y, F blas.General, folds int, err error) {
+	n := len(m.Out.Names)
+	for _, f := range m.Folds {
+		Y, F = under(Y, f.Y), under(F, f.F)
+	}
+	if m.HasFolds() {
+		return Y, F, len(m.Folds), nil
+	}
+	r, err := m.LeaveOut(ctx)
+	if err != nil {
+		return Y, F, 0, err
+	}
+	Y, F = blas.NewGeneral(m.Y.Rows, n), blas.NewGeneral(m.Y.Rows, n)
+	m.Out.Restore(Y, m.Y)
+	for i, v := range Y.Data {
+		F.Data[i] = v - r.Residuals.Data[i]
+	}
+	return Y, F, 0, nil
+}
+
+// under is a with the rows of b below its own.
+func under(a, b blas.General) blas.General {
+	for i := range b.Rows {
+		a.Data = append(a.Data, blas.Row(b, i)...)
+	}
+	return blas.General{Rows: a.Rows + b.Rows, Cols: b.Cols, Stride: b.Cols, Data: a.Data}
+}

@@ -1,0 +1,126 @@
+// This file says how well a fit predicts rows that it has not learned from.
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+)
+
+// heldOutRows is the number of rows up to which a fit that keeps no folds is repeated without each row, in closed
+// form: that takes less than a second.
+const heldOutRows = 1000
+
+// heldOut are predictions for rows that models had not seen; nil where there are none.
+func heldOut(cmd *cobra.Command, model *iokl.Model) (*iokl.HeldOut, error) {
+	if model.IntervalFolds() == 0 && model.Certificate().Samples > heldOutRows || cmd.Context().Err() != nil {
+		return nil, nil
+	}
+	h, err := model.HeldOut(cmd.Context())
+	if errors.Is(err, iokl.ErrInput) {
+		return nil, nil
+	}
+	return h, err
+}
+
+// heldOutLine says, for each target in its unit, the held-out error beside that of the mean, how sure these are,
+// and how long the fit took.
+func heldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
+	q := model.Chosen()
+	var how, what string
+	switch {
+	case h == nil && q.Folds > 0:
+		how, what = counted(q.Folds, "fold"), fmt.Sprintf("%s, the mean %.4g", errorText(q.Metric, q.Error, q.StdErr), q.Constant)
+	case h == nil:
+		return fmt.Sprintf("no error on held-out rows was measured: iokl cv does that; %.3g s", seconds)
+	case h.Folds > 0:
+		how = counted(h.Folds, "fold")
+	default:
+		how = "each row by itself"
+	}
+	if h != nil {
+		what = heldOutText(model, h)
+	}
+	return fmt.Sprintf("held out, %s: %s; %.3g s", how, what, seconds)
+}
+
+func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
+	if model.Classes() != nil {
+		right, sure, most := heldOutAccuracy(h)
+		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%", 100*right, 100*sure, 100*most)
+	}
+	const listed = 5
+	var parts []string
+	names := model.OutputNames()
+	for j, name := range names[:min(listed, len(names))] {
+		rmse, sure, mean := heldOutError(h, j)
+		parts = append(parts, fmt.Sprintf("%s is off by %.3g ± %.2g, its mean by %.3g", name, rmse, sure, mean))
+	}
+	if more := len(names) - listed; more > 0 {
+		parts = append(parts, counted(more, "more target"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// heldOutError is the root mean squared error of target j, its standard error by that of the squares, and the error
+// of the mean of the targets; NaN where none is observed.
+func heldOutError(h *iokl.HeldOut, j int) (rmse, sure, mean float64) {
+	var y, squares []float64
+	for i := range h.Targets.RawMatrix().Rows {
+		if v := h.Targets.At(i, j); !math.IsNaN(v) {
+			e := v - h.Predictions.At(i, j)
+			y, squares = append(y, v), append(squares, e*e)
+		}
+	}
+	mse, deviation := stat.PopMeanStdDev(squares, nil)
+	rmse = math.Sqrt(mse)
+	if rmse > 0 {
+		sure = deviation / math.Sqrt(float64(len(squares))) / (2 * rmse)
+	}
+	_, mean = stat.PopMeanStdDev(y, nil)
+	return rmse, sure, mean
+}
+
+// heldOutAccuracy is the share of rows whose class is right, its standard error, and the share of the most frequent class.
+func heldOutAccuracy(h *iokl.HeldOut) (right, sure, most float64) {
+	rows, n := h.Targets.Dims()
+	count := make([]float64, n)
+	for i := range rows {
+		is := largest(h.Targets, i)
+		if count[is]++; is == largest(h.Predictions, i) {
+			right++
+		}
+	}
+	l := float64(rows)
+	right /= l
+	for _, c := range count {
+		most = max(most, c/l)
+	}
+	return right, math.Sqrt(right * (1 - right) / l), most
+}
+
+// largest is the index of the largest value of row i.
+func largest(a *mat.Dense, i int) int {
+	best := 0
+	for j, v := range a.RawRowView(i) {
+		if v > a.At(i, best) {
+			best = j
+		}
+	}
+	return best
+}
+
+// sayHeldOut ends a fit with a line about its error on rows that it has not learned from.
+func sayHeldOut(cmd *cobra.Command, m *machine, model *iokl.Model, h *iokl.HeldOut, seconds float64) {
+	if !m.quiet && cmd.Context().Err() == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "iokl:", heldOutLine(model, h, seconds))
+	}
+}

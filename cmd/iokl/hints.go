@@ -1,0 +1,136 @@
+// This file warns of inputs that are far from those learned from, and of inputs that give a target away.
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/schema"
+)
+
+// far counts the values beyond the limits of a model, by column.
+type far struct {
+	low, high []float64
+	count     []int
+}
+
+func (f *far) note(X blas.General) {
+	if f.low == nil || len(f.low) != X.Cols {
+		return
+	}
+	if f.count == nil {
+		f.count = make([]int, X.Cols)
+	}
+	for i := range X.Rows {
+		for j, v := range blas.Row(X, i) {
+			if v < f.low[j] || v > f.high[j] {
+				f.count[j]++
+			}
+		}
+	}
+}
+
+func (f *far) warnings(file string, names []string) []string {
+	var in []string
+	total := 0
+	for j, c := range f.count {
+		if total += c; c > 0 {
+			in = append(in, names[j])
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s %s far outside what the model learned from, in %s: the range there, widened by its width on both sides, is as far as it goes",
+		counted(total, "value"), file, map[bool]string{true: "is", false: "are"}[total == 1], enumerated(in, 5))}
+}
+
+// giveaways says which single columns of the inputs determine a target.
+func (d *data) giveaways() (hints []string) {
+	if d.X == nil {
+		return nil
+	}
+	s := d.X.Schema
+	if s == nil {
+		s = schema.Numbers(d.X.Names, d.X.Data.Cols)
+	}
+	targets, names := d.targetCodes()
+	at := 0
+	for k := range s {
+		w := schema.Columns{s[k]}.Cols()
+		for t, target := range targets {
+			if w > 0 && at+w <= d.X.Data.Cols && len(target) == d.X.Data.Rows && determines(blas.View(d.X.Data, 0, at, d.X.Data.Rows, w), target) {
+				hints = append(hints, fmt.Sprintf("%s gives %s away: rows with the same value have the same target; if it is not known when predicting, --drop it", schema.Label(s.Sources(), k), names[t]))
+			}
+		}
+		at += w
+	}
+	return hints
+}
+
+// targetCodes are the targets as numbers, with their names.
+func (d *data) targetCodes() (targets [][]float64, names []string) {
+	if d.labels != nil {
+		code, target := map[string]float64{"": math.NaN()}, make([]float64, len(d.labels))
+		for i, label := range d.labels {
+			if _, known := code[label]; !known {
+				code[label] = float64(len(code))
+			}
+			target[i] = code[label]
+		}
+		return [][]float64{target}, []string{"the class"}
+	}
+	for j := range d.Y.Data.Cols {
+		target := make([]float64, d.Y.Data.Rows)
+		for i := range target {
+			target[i] = d.Y.Data.Data[i*d.Y.Data.Stride+j]
+		}
+		targets, names = append(targets, target), append(names, schema.Label(d.Y.Names, j))
+	}
+	return targets, names
+}
+
+// A column determines a target where it has at most mostValues different values, with repeats rows each on average.
+const mostValues, repeats = 1000, 5
+
+// determines reports whether rows that are alike in X, of which there are several, have the same target, and not all rows.
+func determines(X blas.General, target []float64) bool {
+	value := map[string]float64{}
+	rows := 0
+	for i, v := range target {
+		if v != v {
+			continue
+		}
+		rows++
+		key := fmt.Sprint(blas.Row(X, i))
+		known, ok := value[key]
+		if ok && known != v || len(value) > mostValues {
+			return false
+		}
+		value[key] = v
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range value {
+		low, high = min(low, v), max(high, v)
+	}
+	return low < high && repeats*len(value) <= rows
+}
+
+// classNumbers asks whether labels that are many different numbers are meant as classes.
+func classNumbers(labels []string) []string {
+	const many = 20
+	different := map[string]bool{}
+	for _, label := range labels {
+		if _, err := strconv.ParseFloat(label, 64); err != nil && label != "" {
+			return nil
+		}
+		different[label] = true
+	}
+	if len(different) <= many {
+		return nil
+	}
+	return []string{fmt.Sprintf("the labels are %d different numbers, and each is a class of its own: are they amounts? Without --classes they are predicted as such", len(different))}
+}

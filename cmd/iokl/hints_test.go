@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Fits and predictions say what a user would want to know: inputs that give the target away, amounts taken for classes,
+// and values far from those learned from.
+func TestHints(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(36, 5))
+	var b strings.Builder
+	b.WriteString("age,alive,class,survived\n")
+	for i := range 60 {
+		s := rng.IntN(2)
+		fmt.Fprintf(&b, "%d,%s,%d,%d\n", 20+rng.IntN(50), []string{"no", "yes"}[s], 1+i%3, s)
+	}
+	write(t, dir, "t.csv", b.String())
+	const fit = "fit --x t.csv --y-columns survived --kernel gaussian:all:median --lambda 1e-2 --out m.iokl "
+	const hint = `column 2 "alive" gives column 1 "survived" away`
+	for flags, says := range map[string]bool{"": true, "--drop alive": false, "-q": true} {
+		r := command(t, dir, fit+flags)
+		if r.status != exitOK || strings.Contains(r.stderr, hint) != says || strings.Count(r.stderr, "away") > 1 {
+			t.Errorf("%s: %+v", flags, r)
+		}
+		if held := strings.Contains(r.stderr, "iokl: held out, each row by itself: survived is off by "); held != (flags != "-q") {
+			t.Errorf("%s: %+v", flags, r)
+		}
+	}
+	r := command(t, dir, "fit --x t.csv --drop survived,alive --y-columns age --classes --kernel linear:all --lambda 1")
+	if !strings.Contains(r.stderr, "different numbers, and each is a class of its own") {
+		t.Errorf("%+v", r)
+	}
+	r = command(t, dir, "fit --x t.csv --drop alive --y-columns class --classes --kernel gaussian:all --lambda 1")
+	if strings.Contains(r.stderr, "different numbers") || !strings.Contains(r.stderr, "of classes are right, the most frequent class 33.3 %") {
+		t.Errorf("%+v", r)
+	}
+	write(t, dir, "far.csv", "age,alive,class\n1e300,no,1\n30,yes,2\n-1e5,no,1\n")
+	r = command(t, dir, "predict --model m.iokl --x far.csv --out p.csv")
+	if r.status != exitOK || !strings.Contains(r.stderr, "2 values of far.csv are far outside what the model learned from, in age") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "predict --model m.iokl --x t.csv --y-columns survived --json"); strings.Contains(r.stdout, `"accuracy"`) {
+		t.Errorf("accuracy of a regression: %.300s", r.stdout)
+	}
+	write(t, dir, "huge.csv", "a,y\n1e308,1\n-1e308,2\n3,1\n4,5\n")
+	for line, want := range map[string]string{
+		"fit --x huge.csv --y-columns y --kernel linear:all --lambda 1": "input column a runs from -1e+308 to 1e+308, a width beyond double precision",
+		"fit --x huge.csv --y-columns a --kernel linear:all --lambda 1": "target column a runs from -1e+308 to 1e+308, a width beyond double precision",
+	} {
+		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%+v, want %q", r, want)
+		}
+	}
+}
+
+// Two runs of a command make the same model file, whatever it is called.
+func TestSameModelFiles(t *testing.T) {
+	dir := folder(t)
+	for _, line := range []string{"--kernel gaussian:all:median*0.5,1", "--kernel linear:all --lambda 1e-2"} {
+		for _, out := range []string{"a.iokl", "b.iokl"} {
+			if r := command(t, dir, "fit --x x.csv --y y.csv --out "+out+" "+line); r.status != exitOK {
+				t.Fatalf("%+v", r)
+			}
+		}
+		if mustRead(t, filepath.Join(dir, "a.iokl")) != mustRead(t, filepath.Join(dir, "b.iokl")) {
+			t.Errorf("%s: the files differ", line)
+		}
+	}
+}
