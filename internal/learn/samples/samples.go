@@ -378,9 +378,24 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 
 // Follow makes learning of lengths of columns start from those that were learned on the first fold of other samples.
 func (r *Rows) Follow(other learn.Data) {
-	if q, ok := other.(*Rows); ok && len(q.parts) > 0 && q.parts[0] != nil {
-		r.opt.Lengths = q.parts[0].Lengths()
+	if q, ok := other.(*Rows); ok {
+		r.opt.Lengths = q.Lengths(0)
 	}
+}
+
+// Lengths are the lengths of columns that were learned from the samples that are not in the fold.
+func (r *Rows) Lengths(fold int) dictionary.Lengths {
+	c := r.all
+	if fold != learn.All {
+		c = nil
+		if fold < len(r.parts) {
+			c = r.parts[fold]
+		}
+	}
+	if c == nil {
+		return nil
+	}
+	return c.Lengths()
 }
 
 // everything codes all samples, once.
