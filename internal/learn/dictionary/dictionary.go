@@ -5,10 +5,8 @@ package dictionary
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -25,43 +23,10 @@ type Options struct {
 	Seed    uint64         // of every random choice
 	Backend blas.Backend   // nil means blas.Active()
 	Start   Lengths        // that learning starts from, such as those of some of the samples; nil: none
-	Learned *Learned       // what resolvers of the same data have learned; nil: nothing
 }
 
 // Lengths are those of the columns, by the kind of kernel.
 type Lengths map[kernel.Kind]lengths.Point
-
-// Learned keeps the lengths of one training set for all of its resolvers. It is ready at zero and serves several
-// goroutines.
-type Learned struct {
-	mu      sync.Mutex
-	lengths Lengths
-}
-
-// Lengths returns a copy of those that were learned so far.
-func (k *Learned) Lengths() Lengths {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return maps.Clone(k.lengths)
-}
-
-// point is the lengths for kernels of the kind, which learn makes where they are not known.
-func (k *Learned) point(kind kernel.Kind, learn func() (lengths.Point, error)) (p lengths.Point, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	p, ok := k.lengths[kind]
-	if ok {
-		return p, nil
-	}
-	if p, err = learn(); err != nil {
-		return p, err
-	}
-	if k.lengths == nil {
-		k.lengths = Lengths{}
-	}
-	k.lengths[kind] = p
-	return p, nil
-}
 
 // Resolver resolves SPECs on one set of training data. It keeps median distances,
 // relevances and lengths from one call to the next, and serves one goroutine.
@@ -70,15 +35,13 @@ type Resolver struct {
 	opt     Options
 	medians kernel.Medians
 	learned []kernel.Group
+	lengths Lengths
 }
 
 // NewResolver resolves on the training inputs Z, and on targets Y where they tell
 // which columns are relevant; Y has no rows where they are not at hand.
 func NewResolver(Z, Y blas.General, opt Options) *Resolver {
-	if opt.Learned == nil {
-		opt.Learned = new(Learned)
-	}
-	return &Resolver{z: Z, y: Y, opt: opt}
+	return &Resolver{z: Z, y: Y, opt: opt, lengths: Lengths{}}
 }
 
 // Resolve returns the kernels of the SPECs, the default ones for none. Constant columns
@@ -147,6 +110,9 @@ func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictiona
 	}
 	return r.Resolve(ctx, specs)
 }
+
+// Lengths are those that were learned for the SPECs resolved so far.
+func (r *Resolver) Lengths() Lengths { return r.lengths }
 
 // Groups are the sets of columns that SPECs may refer to, with those that the targets
 // tell where the SPECs do.

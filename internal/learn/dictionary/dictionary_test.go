@@ -114,7 +114,7 @@ func TestResolveLengths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := r.opt.Learned.Lengths()
+	known := r.Lengths()
 	for j, want := range []struct {
 		kind  kernel.Kind
 		width float64

@@ -69,11 +69,11 @@ func (r *Resolver) learnLengths(ctx context.Context, kind kernel.Kind) (g kernel
 	if start, ok := r.opt.Start[kind]; ok {
 		opt.Start = &start
 	}
-	learn := func() (lengths.Point, error) { return lengths.Learn(ctx, kind, r.z, r.y, opt) }
-	p, err := r.opt.Learned.point(kind, learn)
+	p, err := lengths.Learn(ctx, kind, r.z, r.y, opt)
 	if err != nil {
 		return g, err
 	}
+	r.lengths[kind] = p
 	g = everyColumn(lengths.Features, r.z)
 	g.Scale, g.Kind, g.Unit = p.Scale, kind, 1
 	return g, nil

@@ -1,14 +1,10 @@
 package samples
 
 import (
-	"math"
-	"slices"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
-	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/kernel"
 )
@@ -58,51 +54,5 @@ func TestSampleIsItsRows(t *testing.T) {
 	given, err := NewGrams(t.Context(), []blas.General{some}, y, Options{})
 	if got, want := objective(grams.Sample(idx)), objective(given, err); got != want {
 		t.Errorf("Gram matrices: %g, want %g", got, want)
-	}
-}
-
-// TestLengths says that the lengths of a training set are learned once, on its own samples, from where others ended.
-func TestLengths(t *testing.T) {
-	X, Y := learntest.Hidden(60, 4)
-	data := func(start dictionary.Lengths) *Rows {
-		rows, err := NewRows(blas.Raw(X), blas.Raw(Y), Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}, Lengths: start})
-		if err == nil {
-			_, err = rows.Split(learn.Folding{Folds: 3})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows
-	}
-	train := func(rows *Rows, fold int, specs ...string) {
-		t.Helper()
-		if _, err := rows.Train(t.Context(), specs, fold); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rows := data(nil)
-	if all := rows.Lengths(learn.All); len(all) > 0 {
-		t.Errorf("lengths %v of no kernel", all)
-	}
-	train(rows, learn.All, "gaussian:ard")
-	train(rows, 0, "gaussian:ard")
-	all, first := rows.Lengths(learn.All)["gaussian"], rows.Lengths(0)["gaussian"]
-	if len(all.Scale) != 9 || len(first.Scale) != 9 || slices.Equal(all.Scale, first.Scale) || rows.Lengths(1) != nil {
-		t.Errorf("inverse lengths %v of all samples, %v without a fold", all.Scale, first.Scale)
-	}
-	train(rows, 0, "laplacian:ard", "gaussian:ard:median*0.5")
-	if again := rows.Lengths(0); len(again) != 2 || &again["gaussian"].Scale[0] != &first.Scale[0] {
-		t.Error("lengths of a training set were learned twice")
-	}
-	warm := data(rows.Lengths(learn.All))
-	train(warm, learn.All, "gaussian:ard")
-	again := warm.Lengths(learn.All)["gaussian"]
-	for c, s := range all.Scale[:8] {
-		if s == again.Scale[c] || !(math.Abs(again.Scale[c]-s) <= 0.3*slices.Max(all.Scale)) {
-			t.Errorf("inverse length %d is %g, and %g from there", c, s, again.Scale[c])
-		}
-	}
-	if _, err := rows.Split(learn.Folding{Folds: 4}); err != nil || rows.Lengths(0) != nil || rows.Lengths(learn.All) == nil {
-		t.Errorf("other folds have the lengths of the last: %v", err)
 	}
 }
