@@ -99,12 +99,20 @@ func (s *race) run(ctx context.Context) error {
 			s.eliminate()
 		}
 	}
+	s.follow()
 	for _, r := range last {
 		if err := s.finish(ctx, r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// follow makes fits to all samples start from the lengths of columns that the last rung learned.
+func (s *race) follow() {
+	if d, ok := s.all.(learn.Ridger); ok {
+		d.Follow(s.data)
+	}
 }
 
 // begins lists the arms of the first rung.
@@ -374,8 +382,8 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	}
 	for _, a := range list {
 		a.closed = false
-		for i := range a.in { // neighbours of the best come in again
-			a.in[i] = s.Lambdas != nil || a.at-steps <= i && i <= a.at+steps
+		for i := range a.in { // neighbours of the best come in again; features want less of a penalty than their kernels
+			a.in[i] = a.at-steps <= i && (i <= a.at+steps || steps > 0 && !dictionary.Exact(kernels))
 		}
 	}
 	s.arms = list
@@ -413,6 +421,7 @@ func (s *race) affordable(ctx context.Context, kernels []string) ([]string, erro
 // extend makes the best setting of a part of the samples or targets one of all.
 func (s *race) extend(ctx context.Context) error {
 	l, n := s.all.Size()
+	s.follow()
 	p := &s.best.Points[s.best.Best]
 	if p.Learn == learn.Nothing && s.Setting.Learn != "" {
 		p.Learn = s.Setting.Learn

@@ -95,9 +95,6 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 	return d, weights, nil
 }
 
-// Lengths are those of the columns that were learned so far.
-func (r *Resolver) Lengths() Lengths { return r.opt.Learned.Lengths() }
-
 // Outline is Resolve with columns as they are where SPECs ask for learned lengths: weights, diagonals and sizes do not depend on
 // the lengths.
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {

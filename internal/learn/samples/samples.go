@@ -376,10 +376,13 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 	return k, err
 }
 
-// Follow makes learning of lengths of columns start from those that were learned on the first fold of other samples.
+// Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other
+// samples. A λ that was chosen with these then serves: other minima of the criterion have other scales of μ.
 func (r *Rows) Follow(other learn.Data) {
 	if q, ok := other.(*Rows); ok {
-		r.opt.Lengths = q.Lengths(0)
+		if known := q.Lengths(0); len(known) > 0 {
+			r.opt.Lengths, r.all = known, nil
+		}
 	}
 }
 

@@ -76,7 +76,7 @@ func Learn(ctx context.Context, kind kernel.Kind, Z, Y blas.General, opt Options
 	starts := s.starts(opt.Start)
 	if s.Y.Cols > 0 {
 		few := min(fewRows, s.X.Rows)
-		if len(starts) > 1 || few < s.X.Rows {
+		if len(starts) > 1 {
 			starts = s.best(ctx, few, starts)
 		}
 		if few < s.X.Rows || opt.Start != nil {
