@@ -43,6 +43,9 @@ func turnF64AVX512(dst []float64, w int, src []float64, ld, np int)
 func turnF32AVX2(dst []float32, w int, src []float32, ld, np int)
 
 //go:noescape
+func copyPanelsAVX2(dst, src unsafe.Pointer, ld, panel, np, panels int)
+
+//go:noescape
 func copyPanelsAVX512(dst, src unsafe.Pointer, ld, panel, np, panels int)
 
 // The kernels for few columns; their contract stands at fewTile.
@@ -128,7 +131,7 @@ func kernels64(l Level) kernels[float64] {
 	}
 	k.dot, k.axpy, k.scal = dotF64AVX2, axpyF64AVX2, scalF64AVX2
 	k.dot4, k.axpy4, k.symv4 = dot4F64AVX2, axpy4F64AVX2, symv4F64AVX2
-	k.mr, k.nr, k.tile = 12, 4, tileF64AVX2
+	k.mr, k.nr, k.tile, k.spread = 12, 4, tileF64AVX2, copyPanelsAVX2
 	k.spin, k.read = spinF64AVX2, readF64AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 24, 8, tileF64AVX512, spinF64AVX512
@@ -145,7 +148,7 @@ func kernels32(l Level) kernels[float32] {
 	k.dot, k.axpy, k.scal = dotF32AVX2, axpyF32AVX2, scalF32AVX2
 	k.dot4, k.axpy4, k.symv4 = dot4F32AVX2, axpy4F32AVX2, symv4F32AVX2
 	k.mr, k.nr, k.tile, k.spin = 24, 4, tileF32AVX2, spinF32AVX2
-	k.turn = turnF32AVX2
+	k.turn, k.spread = turnF32AVX2, copyPanelsAVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 48, 8, tileF32AVX512, spinF32AVX512
 		k.direct, k.spread = directF32AVX512, copyPanelsAVX512

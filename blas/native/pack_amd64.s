@@ -209,3 +209,42 @@ panel:
 	JNZ        row
 	VZEROUPPER
 	RET
+
+// func copyPanelsAVX2(dst, src unsafe.Pointer, ld, panel, np, panels int)
+//
+// The same for three vectors of half the length.
+TEXT ·copyPanelsAVX2(SB), 0, $128-48
+	NO_LOCAL_POINTERS
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ ld+16(FP), R8
+	MOVQ panel+24(FP), R9
+	MOVQ np+32(FP), CX
+	MOVQ panels+40(FP), DX
+
+row:
+	MOVQ SI, AX
+	LEAQ (SI)(R8*8), R10
+	MOVQ DI, BX
+	MOVQ DX, R11
+
+panel:
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	VMOVUPD    (AX), Y0
+	VMOVUPD    32(AX), Y1
+	VMOVUPD    64(AX), Y2
+	VMOVUPD    Y0, (BX)
+	VMOVUPD    Y1, 32(BX)
+	VMOVUPD    Y2, 64(BX)
+	ADDQ       $(STEP/2), AX
+	ADDQ       $(STEP/2), R10
+	ADDQ       R9, BX
+	DECQ       R11
+	JNZ        panel
+	ADDQ       R8, SI
+	ADDQ       $(STEP/2), DI
+	DECQ       CX
+	JNZ        row
+	VZEROUPPER
+	RET
