@@ -20,7 +20,6 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
-	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
 )
@@ -364,12 +363,8 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil
 	}
-	gram := stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx) }, d.so)
-	var op linop.Operator = gram
-	if d.opt.Ranks != nil {
-		op = &jointGram{gram, d.opt.Ranks}
-	}
-	t.space = bcd.NewFeaturesOperator(op, p.H, p.YY, l, blocks)
+	gram := &jointGram{Gram: stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx) }, d.so), ranks: d.opt.Ranks}
+	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
 	return &reading{t, gram}, nil
 }
 
@@ -410,13 +405,21 @@ func (d *Data) Constant(fold int) (learn.Errors, error) {
 // jointGram adds up the products of the ranks, which all must ask for the same.
 type jointGram struct {
 	*stream.Gram
-	ranks stream.Ranks
+	ranks  stream.Ranks // nil: this process alone
+	failed error        // of the exchange; products are NaN then
 }
+
+// Err is what went wrong while reading or adding up.
+func (g *jointGram) Err() error { return cmp.Or(rowError(g.Gram.Err()), g.failed) }
 
 func (g *jointGram) Apply(dst, x blas.General) {
 	g.Gram.Apply(dst, x)
+	if g.ranks == nil {
+		return
+	}
 	sum := blas.Clone(dst)
-	if g.ranks.Allreduce(sum.Data) != nil {
+	if err := g.ranks.Allreduce(sum.Data); err != nil {
+		g.failed = cmp.Or(g.failed, fmt.Errorf("adding up the products of the ranks: %w", err))
 		for i := range sum.Data {
 			sum.Data[i] = math.NaN()
 		}

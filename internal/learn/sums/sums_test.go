@@ -1,6 +1,7 @@
 package sums
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -84,6 +85,33 @@ func TestErrorsOfSums(t *testing.T) {
 		}
 		if !(math.Abs(got.NMSE-nmse) <= 1e-9*nmse) {
 			t.Errorf("scaled %t: relative error %.12g by sums, %.12g by predictions", scaled, got.NMSE, nmse)
+		}
+	}
+}
+
+// broken is a job whose ranks cannot reach each other.
+type broken struct{ err error }
+
+func (broken) Rank() int                   { return 0 }
+func (broken) Size() int                   { return 2 }
+func (b broken) Allreduce([]float64) error { return b.err }
+
+// A product that the ranks cannot add up is NaN, which ends a solver, and the error says why.
+func TestJointGramFails(t *testing.T) {
+	X, Y := learntest.Wave(40, 3)
+	open := func() (stream.Source, error) { return stream.FromMatrices("rows", blas.Raw(X), blas.Raw(Y)), nil }
+	d, err := New(t.Context(), Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: open}, Options{Kernels: []string{"linear:all"}, Folds: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := errors.New("rank 1 is gone")
+	for _, ranks := range []stream.Ranks{nil, broken{lost}} {
+		g := &jointGram{Gram: stream.NewGram(d.maps, open, d.so), ranks: ranks}
+		dst, x := blas.NewGeneral(d.maps.Dim(), 1), blas.NewGeneral(d.maps.Dim(), 1)
+		x.Data[0] = 1
+		g.Apply(dst, x)
+		if err := (&reading{gram: g}).Err(); errors.Is(err, lost) != (ranks != nil) || math.IsNaN(dst.Data[0]) != (ranks != nil) {
+			t.Errorf("ranks %v: product %v, error %v", ranks, dst.Data, err)
 		}
 	}
 }
