@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -40,10 +41,10 @@ type Options struct {
 
 	Lambda float64 `json:"lambda,omitempty"` // λ; 0 means that cross-validation chooses it
 	Tau    float64 `json:"tau,omitempty"`    // τ, the bound on tr L; 0 means the number of outputs
-	// Norm is the regularizer of η as bcd.ParseNorm reads it. "" means lp:1, or,
+	// Norm is the regularizer of η as regularizer.Parse reads it. "" means lp:1, or,
 	// where cross-validation chooses λ, that it chooses among DefaultNorms too.
-	Norm        string          `json:"norm,omitempty"`
-	Regularizer bcd.Regularizer `json:"-"` // the caller's own, in place of Norm
+	Norm        string                  `json:"norm,omitempty"`
+	Regularizer regularizer.Regularizer `json:"-"` // the caller's own, in place of Norm
 
 	// Learn says what is learned beside C: "eta,l", "eta" with L = (τ/n)·I, "l"
 	// with weights that the SPECs of Kernels share equally, or "none" of them. ""
@@ -203,7 +204,7 @@ func (opt Options) check(gram bool) (Options, error) {
 		opt.Model = learn.Sum
 	}
 	if opt.Norm != "" {
-		if _, err := bcd.ParseNorm(opt.Norm); err != nil {
+		if _, err := regularizer.Parse(opt.Norm); err != nil {
 			return opt, fault.Mark(err)
 		}
 	}

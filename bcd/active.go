@@ -2,26 +2,30 @@
 
 package bcd
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/iokl/iokl/regularizer"
+)
 
 // activeSet is the kernels that take part in the current steps. A kernel leaves
 // when its weight has reached 0 and the gradient keeps it there; every checkEvery
 // iterations, and before convergence is claimed, all kernels are measured and
 // those that a projected gradient step would raise come back.
 type activeSet struct {
-	reg   Regularizer
+	reg   regularizer.Regularizer
 	idx   []int
 	on    []bool
 	fixed bool // all kernels stay
 }
 
 // mayLeaveOut reports whether the problem without its kernels of weight 0 has a regularizer of the same kind.
-func mayLeaveOut(reg Regularizer) bool {
+func mayLeaveOut(reg regularizer.Regularizer) bool {
 	if u, ok := reg.(normInUnits); ok {
 		reg = u.Regularizer
 	}
 	switch reg.(type) {
-	case Lp, BlockR, ElasticNet:
+	case regularizer.Lp, regularizer.BlockR, regularizer.ElasticNet:
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // someBarrier is the barrier method at a random output kernel of rank 20 of 24.
@@ -140,12 +141,12 @@ func TestOutputSteps(t *testing.T) {
 		p      Problem
 		solves int
 	}{
-		{"samples", Problem{Space: NewSamples(K, Y), Lambda: 1e-4, Tau: 60, Norm: Lp{1.5}}, 10},
-		{"small λ", Problem{Space: NewSamples(K, Y), Lambda: 1e-6, Tau: 60, Norm: Lp{1.5}}, 9},
+		{"samples", Problem{Space: NewSamples(K, Y), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}}, 10},
+		{"small λ", Problem{Space: NewSamples(K, Y), Lambda: 1e-6, Tau: 60, Norm: regularizer.Lp{P: 1.5}}, 9},
 		{"fixed weights", Problem{Space: NewSamples(K, Y), Lambda: 1e-4, Tau: 60, Eta: fixed, Model: Output}, 7},
-		{"200 outputs", Problem{Space: NewSamples(K200, Y200), Lambda: 1e-4, Tau: 200, Norm: Lp{1.5}}, 14},
+		{"200 outputs", Problem{Space: NewSamples(K200, Y200), Lambda: 1e-4, Tau: 200, Norm: regularizer.Lp{P: 1.5}}, 14},
 		{"zero kernels", Problem{Space: NewSamples(zeroKernels(100), Y), Lambda: 1e-4, Tau: 60}, 5},
-		{"features", Problem{Space: asFeatures(t, K, Y), Lambda: 1e-4, Tau: 60, Norm: Lp{1.5}}, 20},
+		{"features", Problem{Space: asFeatures(t, K, Y), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}}, 20},
 	} {
 		res, err := Solve(context.Background(), &c.p, Options{Tol: 1e-6, Sylvester: "eigen"})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // certificate holds a value of the objective and two lower bounds of what could
@@ -251,4 +252,13 @@ func goldenMax(lo, hi float64, steps int, value func(s float64) float64) (at, be
 		}
 	}
 	return at, best
+}
+
+// maxOf is the largest of x and 0, NaN where one is.
+func maxOf(x []float64) float64 { return regularizer.Lp{P: 2}.Norm(x) }
+
+func fill(dst []float64, v float64) {
+	for i := range dst {
+		dst[i] = v
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // at certifies the coefficients X of p at (eta, L).
@@ -78,7 +79,7 @@ func TestGapsBoundBlockMinima(t *testing.T) {
 	}
 }
 
-func omegaOr0(reg Regularizer, eta []float64) float64 {
+func omegaOr0(reg regularizer.Regularizer, eta []float64) float64 {
 	if v := reg.Omega(eta); !math.IsInf(v, 1) {
 		return v
 	}
@@ -306,7 +307,7 @@ func ExampleSolve() {
 	Y := blas.General{Rows: 5, Cols: 2, Stride: 2, Data: []float64{1, 2, -1, -2, 2, 4, 0, 0, -2, -4}}
 	K := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K1, blas.Float64), blas.SymFrom(K2, blas.Float64)}, be, blas.Float64)
 	res, err := Solve(context.Background(), &Problem{
-		Space: NewSamples(K, Y), Lambda: 0.1, Tau: 2, Norm: Lp{P: 1},
+		Space: NewSamples(K, Y), Lambda: 0.1, Tau: 2, Norm: regularizer.Lp{P: 1},
 	}, Options{Tol: 1e-8})
 	if err != nil {
 		fmt.Println(err)

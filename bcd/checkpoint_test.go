@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // interrupted runs p until the given outer iteration and returns the checkpoint written there.
@@ -42,8 +43,8 @@ func TestResume(t *testing.T) {
 	blas.Mul(blas.Active(), wide, false, false, Y, randn(newRand(1), 3, 30))
 	_, feats := lowrank(t)
 	for name, p := range map[string]*Problem{
-		"samples":  {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
-		"wide":     {Space: NewSamples(K, wide), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
+		"samples":  {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
+		"wide":     {Space: NewSamples(K, wide), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
 		"features": feats,
 	} {
 		for _, solver := range []string{"reduced", "paper"} {
@@ -77,7 +78,7 @@ func TestResume(t *testing.T) {
 
 func TestCheckpointRefused(t *testing.T) {
 	K, Y := awkward(4, 12, 2)
-	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}}
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}}
 	whole := interrupted(t, p, Options{Tol: 1e-8, Sylvester: "eigen"}, 1)
 	if _, err := DecodeState(bytes.NewReader(whole), p); err != nil {
 		t.Fatal(err)
@@ -99,10 +100,10 @@ func TestCheckpointRefused(t *testing.T) {
 		terms = append(terms, K.Term((j+1)%K.Len()))
 	}
 	for name, q := range map[string]Problem{
-		"targets": {Space: NewSamples(K, moved), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
-		"lambda":  {Space: NewSamples(K, Y), Lambda: 0.02, Tau: 3, Norm: Lp{1.3}},
-		"norm":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1}},
-		"kernels": {Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}},
+		"targets": {Space: NewSamples(K, moved), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
+		"lambda":  {Space: NewSamples(K, Y), Lambda: 0.02, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
+		"norm":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1}},
+		"kernels": {Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
 	} {
 		if _, err := DecodeState(bytes.NewReader(whole), &q); !errors.Is(err, ErrForeign) {
 			t.Errorf("other %s: %v", name, err)
@@ -129,7 +130,7 @@ func TestStartShapes(t *testing.T) {
 // FuzzDecodeState changes the body of a checkpoint, behind its checksum.
 func FuzzDecodeState(f *testing.F) {
 	K, Y := awkward(4, 6, 2)
-	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}}
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}}
 	res, err := Solve(context.Background(), p, Options{Tol: 1e-2})
 	if err != nil {
 		f.Fatal(err)

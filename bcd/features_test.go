@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // waves is a problem of random cosine features of l samples: one kernel for each
@@ -36,7 +37,7 @@ func waves(l, D int, widths ...float64) *Problem {
 	Gamma, H := blas.NewGeneral(Z.Cols, Z.Cols), blas.NewGeneral(Z.Cols, n)
 	blas.GramOf(blas.Active(), Gamma, Z)
 	blas.Mul(blas.Active(), H, true, false, Z, Y)
-	return &Problem{Space: NewFeatures(Gamma, H, square(blas.Frob(Y)), l, blocks, nil), Lambda: 1e-4, Tau: n, Norm: Lp{P: 1.5}}
+	return &Problem{Space: NewFeatures(Gamma, H, square(blas.Frob(Y)), l, blocks, nil), Lambda: 1e-4, Tau: n, Norm: regularizer.Lp{P: 1.5}}
 }
 
 // A relative residual of ε, scaled, leaves the objective within ε²‖Y‖²/l of its

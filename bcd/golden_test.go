@@ -9,6 +9,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/npy/npytest"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // array is one member of an .npz file, row-major float64.
@@ -61,7 +62,7 @@ var goldenJoint = []goldenCase{
 
 func (c goldenCase) problem(t testing.TB) (*Problem, map[string]array) {
 	z := golden(t, c.name)
-	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: c.lambda, Tau: c.tau, Norm: Lp{P: c.p}}, z
+	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: c.lambda, Tau: c.tau, Norm: regularizer.Lp{P: c.p}}, z
 }
 
 func convexCase(t testing.TB) *Problem {
@@ -149,7 +150,7 @@ func lowrank(t testing.TB) (samples, feats *Problem) {
 	Gamma, H := blas.NewGeneral(D, D), blas.NewGeneral(D, Y.Cols)
 	blas.GramOf(be, Gamma, Z)
 	blas.Mul(be, H, true, false, Z, Y)
-	p := Problem{Lambda: 0.01, Tau: 4, Norm: Lp{P: 1.5}}
+	p := Problem{Lambda: 0.01, Tau: 4, Norm: regularizer.Lp{P: 1.5}}
 	a, b := p, p
 	a.Space = NewSamples(linop.NewFactorSum(terms, nil), Y)
 	b.Space = NewFeatures(Gamma, H, square(blas.Frob(Y)), Y.Rows, blocks, nil)

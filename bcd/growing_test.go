@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // withMaxOutputs runs f where the bases of outputs of p grow from few outputs on.
@@ -29,12 +30,12 @@ func TestGrowingOutputs(t *testing.T) {
 		p    Problem
 		opt  Options
 	}{
-		{"rank 5", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-9}},
+		{"rank 5", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-9}},
 		{"rank 26", Problem{Space: NewSamples(K, Y), Lambda: 5e-3, Tau: 30}, Options{Tol: 1e-9}},
 		{"fixed weights", Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 10, Eta: fixed, Model: Output}, Options{Tol: 1e-9}},
-		{"features", Problem{Space: features, Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-9}},
-		{"inexact C steps", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-7, Sylvester: "rotated"}},
-		{"published method", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-3, Solver: "paper"}},
+		{"features", Problem{Space: features, Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-9}},
+		{"inexact C steps", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-7, Sylvester: "rotated"}},
+		{"published method", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-3, Solver: "paper"}},
 	} {
 		if c.opt.Sylvester == "" {
 			c.opt.Sylvester = "eigen"
@@ -130,7 +131,7 @@ func TestGrowingOutputsMemory(t *testing.T) {
 // The identity kept as that of the row space of the targets gives the same function.
 func TestFixedIdentity(t *testing.T) {
 	K, Y := wideTask(20, 60)
-	p := Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 60, Model: Weights, Norm: Lp{1.5}}
+	p := Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 60, Model: Weights, Norm: regularizer.Lp{P: 1.5}}
 	opt := Options{Tol: 1e-9, Sylvester: "eigen"}
 	whole, err := Solve(context.Background(), &p, opt)
 	if err != nil {
@@ -153,7 +154,7 @@ func TestFixedIdentity(t *testing.T) {
 // A fit goes on from a checkpoint of one with a growing basis.
 func TestGrowingOutputsResumed(t *testing.T) {
 	K, Y := wideTask(70, 60)
-	p := Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: Lp{1.5}}
+	p := Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}
 	withMaxOutputs(50, &p, func() {
 		var saved bytes.Buffer
 		opt := Options{Tol: 1e-9, Sylvester: "eigen", Trace: func(s Step) error {
@@ -185,7 +186,7 @@ func BenchmarkGrowingOutputs(b *testing.B) {
 	const l, n = 4500, 4500
 	K, Y := wideTask(l, n)
 	for b.Loop() {
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 1, Norm: Lp{1.5}}, Options{Tol: 1e-4})
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-4})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -126,22 +124,6 @@ func (a *activeSet) project(eta []float64) {
 	for k, j := range a.idx {
 		eta[j] = part[k]
 	}
-}
-
-// projectL projects the symmetric A on S(τ).
-func (t *task) projectL(A blas.General) (*linop.Spectral, error) {
-	V, w := blas.Clone(A), make([]float64, t.n)
-	if err := t.be.Syevd(V, w); err != nil {
-		return nil, err
-	}
-	for i, v := range w {
-		w[i] = math.Max(v, 0) / t.tau
-	}
-	if floats.Sum(w) > 1 {
-		projectSimplex(w)
-	}
-	blas.Scal(t.tau, w)
-	return leading(V, w), nil
 }
 
 // leading is V·diag(w)·Vᵀ for ascending w ≥ 0, without the zeros.

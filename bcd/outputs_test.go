@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // Outputs that are linear combinations of fewer ones give the same optimum as
@@ -19,7 +20,7 @@ func TestReducedOutputs(t *testing.T) {
 	for _, n := range []int{5, 40} {
 		wide := blas.NewGeneral(15, n)
 		blas.Mul(blas.Active(), wide, false, false, Y, randn(newRand(2), 3, n))
-		p := &Problem{Space: NewSamples(K, wide), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}}
+		p := &Problem{Space: NewSamples(K, wide), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}}
 		res, err := Solve(context.Background(), p, Options{Tol: 1e-9, Sylvester: "eigen"})
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +64,7 @@ func BenchmarkManyOutputs(b *testing.B) {
 	const l, n, limit = 1000, 50000, 1500
 	K, Y := wideTask(l, n)
 	for b.Loop() {
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: n, Norm: Lp{1.5}}, Options{Tol: 0.2})
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 0.2})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // patternTask is 4 targets of l rows, observed in the given patterns in turn, two blocks of features,
@@ -77,7 +78,7 @@ func TestPatterns(t *testing.T) {
 			if c.options.Solver == "closed" {
 				c.options.Tol = 5e-3
 			}
-			problem := func(s Space) *Problem { return &Problem{Space: s, Lambda: 1e-2, Tau: 4, Norm: Lp{1.5}} }
+			problem := func(s Space) *Problem { return &Problem{Space: s, Lambda: 1e-2, Tau: 4, Norm: regularizer.Lp{P: 1.5}} }
 			want, err := Solve(t.Context(), problem(NewSamples(linop.NewFactorSum(factors, nil), Y)), c.options)
 			if err != nil {
 				t.Fatal(err)
@@ -124,7 +125,7 @@ func TestMissingBounds(t *testing.T) {
 		},
 	}
 	for name, space := range spaces {
-		for _, norm := range []Regularizer{Lp{1}, Lp{1.5}, ElasticNet{0.5}} {
+		for _, norm := range []regularizer.Regularizer{regularizer.Lp{P: 1}, regularizer.Lp{P: 1.5}, regularizer.ElasticNet{Mix: 0.5}} {
 			for _, fixEta := range []bool{true, false} { // either block alone makes a convex problem
 				fit := func(opt Options) *Result {
 					res, err := Solve(t.Context(), &Problem{Space: space(), Lambda: 2e-3, Tau: 4, Norm: norm, Model: ProductOf(!fixEta, fixEta)}, opt)

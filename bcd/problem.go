@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 var (
@@ -32,10 +33,10 @@ var (
 //
 // (mathematics.md §2), with S(τ) the positive semidefinite matrices of trace at most τ.
 type Problem struct {
-	Space  Space       // from NewSamples or NewFeatures
-	Lambda float64     // λ > 0
-	Tau    float64     // τ > 0, the bound on tr L; not read where L is given and stays, or by the solver okl
-	Norm   Regularizer // nil means Lp{1}
+	Space  Space                   // from NewSamples or NewFeatures
+	Lambda float64                 // λ > 0
+	Tau    float64                 // τ > 0, the bound on tr L; not read where L is given and stays, or by the solver okl
+	Norm   regularizer.Regularizer // nil means regularizer.Lp{1}
 
 	Model Model // what is learned
 
@@ -102,7 +103,7 @@ func (p *Problem) check() (*Problem, error) {
 		return nil, fmt.Errorf("%w: τ = %g is not positive", ErrInput, p.Tau)
 	}
 	if q.Norm == nil {
-		q.Norm = Lp{P: 1}
+		q.Norm = regularizer.Lp{P: 1}
 	}
 	if err := q.Norm.Check(m); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)

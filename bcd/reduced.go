@@ -10,7 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // reduced minimises h(η, L) = λ⟨Y, C(η,L)⟩ + λω(η): closed forms while they make
@@ -36,8 +38,8 @@ func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
 }
 
 // overRelax makes the step from old to eta, taken in the logarithms, longer.
-func (r Lp) overRelax(eta, old []float64) {
-	if math.IsInf(r.q(), 1) {
+func overRelax(r regularizer.Lp, eta, old []float64) {
+	if math.IsInf(r.Q(), 1) {
 		return
 	}
 	for j, v := range eta {
@@ -45,7 +47,7 @@ func (r Lp) overRelax(eta, old []float64) {
 			eta[j] *= math.Pow(v/old[j], overRelaxation-1)
 		}
 	}
-	r.scale(eta)
+	r.Scale(eta)
 }
 
 // warmUp takes closed-form steps.
@@ -67,8 +69,8 @@ func (r *reduced) warmUp(ctx context.Context, pt *point, goal float64) (*point, 
 		if err != nil {
 			return pt, err
 		}
-		if lp, ok := f.t.reg.(Lp); ok && !f.t.fixEta {
-			lp.overRelax(eta, pt.eta)
+		if lp, ok := f.t.reg.(regularizer.Lp); ok && !f.t.fixEta {
+			overRelax(lp, eta, pt.eta)
 		}
 		pt = f.t.next(pt, eta, L)
 	}
@@ -148,7 +150,7 @@ func (d *blocks) slope(grad, dir, z []float64) float64 {
 		_, L := q.split(z)
 		s += conserved(trace(D), trace(L), -blas.Inner(G, L))
 	}
-	if p, ok := d.t.reg.(Lp); ok && p.P == 1 && q.m > 0 {
+	if p, ok := d.t.reg.(regularizer.Lp); ok && p.P == 1 && q.m > 0 {
 		s += conserved(floats.Sum(dir[:q.m]), floats.Sum(z[:q.m]), -blas.Dot(grad[:q.m], z[:q.m]))
 	}
 	return s
@@ -163,7 +165,7 @@ func (d *blocks) project(z []float64) ([]*linop.Spectral, error) {
 		return nil, nil
 	}
 	_, A := d.q.split(z)
-	L, err := d.t.projectL(A)
+	L, err := frankwolfe.ProjectSpectrahedron(d.t.be, A, d.t.tau)
 	if err != nil {
 		return nil, err
 	}

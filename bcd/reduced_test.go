@@ -8,6 +8,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // psd is a random positive semidefinite matrix of the given rank and mean eigenvalue scale.
@@ -33,8 +34,8 @@ func awkward(seed uint64, l, n int) (*linop.GramSum, blas.General) {
 	return K, Y
 }
 
-var allNorms = []Regularizer{
-	Lp{1}, Lp{1.2}, Lp{1.7}, Lp{2}, BlockR{1}, BlockR{1.3}, ElasticNet{0.5}, Groups{[]int{2, 3, 1}}, Wedge{},
+var allNorms = []regularizer.Regularizer{
+	regularizer.Lp{P: 1}, regularizer.Lp{P: 1.2}, regularizer.Lp{P: 1.7}, regularizer.Lp{P: 2}, regularizer.BlockR{R: 1}, regularizer.BlockR{R: 1.3}, regularizer.ElasticNet{Mix: 0.5}, regularizer.Groups{Sizes: []int{2, 3, 1}}, regularizer.Wedge{},
 }
 
 // lowRankStart is an output kernel of rank 1, on the boundary of S(τ).

@@ -3,6 +3,8 @@ package bcd
 import (
 	"context"
 	"testing"
+
+	"github.com/iokl/iokl/regularizer"
 )
 
 // TestSparseInputs asks for few C-solves to a tight certificate, and for the
@@ -10,7 +12,7 @@ import (
 func TestSparseInputs(t *testing.T) {
 	K, Y := sparse(200, 5)
 	for _, lambda := range []float64{1e-2, 1e-3} {
-		p := &Problem{Space: NewSamples(K, Y), Lambda: lambda, Tau: 5, Norm: Lp{1}}
+		p := &Problem{Space: NewSamples(K, Y), Lambda: lambda, Tau: 5, Norm: regularizer.Lp{P: 1}}
 		res, err := Solve(context.Background(), p, Options{Tol: 1e-6})
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +40,7 @@ func TestMultipliesPerSolve(t *testing.T) {
 	K, Y := caltech(30, 10)
 	perSolve := map[string]float64{}
 	for _, name := range []string{"nystrom", "cg"} {
-		p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 30, Norm: Lp{1.7}}
+		p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 30, Norm: regularizer.Lp{P: 1.7}}
 		res, err := Solve(context.Background(), p, Options{Sylvester: name, Tol: 1e-4})
 		if err != nil {
 			t.Fatal(err)

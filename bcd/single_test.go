@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"github.com/iokl/iokl/regularizer"
 )
 
 // Rough steps take K_η in single precision, exact ones do not, and what is
@@ -14,7 +16,7 @@ func TestSinglePrecisionSteps(t *testing.T) {
 		t.Fatalf("%d samples are too few", Y.Rows)
 	}
 	for _, tol := range []float64{0.05, 1e-6} {
-		p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 32, Norm: Lp{1.7}}
+		p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 32, Norm: regularizer.Lp{P: 1.7}}
 		single := 0
 		res, err := Solve(context.Background(), p, Options{Tol: tol, Trace: func(s Step) error {
 			if !s.single {

@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/blas/native"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 func scaled(a blas.General, s float64) blas.General {
@@ -24,12 +25,12 @@ func scaled(a blas.General, s float64) blas.General {
 func TestScaleInvariance(t *testing.T) {
 	K, Y := awkward(3, 25, 3)
 	opt := Options{Tol: 1e-8, Sylvester: "eigen"}
-	base, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}}, opt)
+	base, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []float64{1e12, 1e-12} {
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, scaled(Y, s)), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}}, opt)
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, scaled(Y, s)), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}}, opt)
 		if err != nil {
 			t.Errorf("Y·%g: %v", s, err)
 			continue
@@ -79,8 +80,8 @@ func TestRefusals(t *testing.T) {
 		{"weights", func(p *Problem, _ *Options) { p.Eta = []float64{1} }, "1 weights for 6 kernels"},
 		{"negative weight", func(p *Problem, _ *Options) { p.Eta = []float64{1, -1, 0, 0, 0, 0} }, "weight 1"},
 		{"L", func(p *Problem, _ *Options) { p.L = linop.ScaledIdentity(3, 1) }, "3×3"},
-		{"p", func(p *Problem, _ *Options) { p.Norm = Lp{3} }, "p = 3"},
-		{"groups", func(p *Problem, _ *Options) { p.Norm = Groups{[]int{2}} }, "2 kernels, the problem 6"},
+		{"p", func(p *Problem, _ *Options) { p.Norm = regularizer.Lp{P: 3} }, "p = 3"},
+		{"groups", func(p *Problem, _ *Options) { p.Norm = regularizer.Groups{Sizes: []int{2}} }, "2 kernels, the problem 6"},
 		{"solver", func(_ *Problem, o *Options) { o.Solver = "best" }, "best"},
 		{"sylvester", func(_ *Problem, o *Options) { o.Sylvester = "best" }, "best"},
 		{"tol", func(_ *Problem, o *Options) { o.Tol = nan }, "Tol = NaN"},
@@ -128,7 +129,7 @@ func TestIndefiniteKernel(t *testing.T) {
 // A cancelled solve returns the best point so far, certified.
 func TestCancelled(t *testing.T) {
 	K, Y := awkward(8, 30, 3)
-	p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: Lp{1}}
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: regularizer.Lp{P: 1}}
 	for _, solver := range Solvers() {
 		for _, after := range []int{0, 1, 3} {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -178,7 +179,7 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	var first *Result
 	for threads := 1; threads <= 8; threads++ {
 		old := runtime.GOMAXPROCS(threads)
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: Lp{1.2}}, Options{Tol: 1e-6, Sylvester: "nystrom", Seed: 5})
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: regularizer.Lp{P: 1.2}}, Options{Tol: 1e-6, Sylvester: "nystrom", Seed: 5})
 		runtime.GOMAXPROCS(old)
 		if err != nil {
 			t.Fatal(err)
@@ -206,7 +207,7 @@ func TestSameOnAnyLevel(t *testing.T) {
 		}
 		blas.Use(be)
 		K, _ := awkward(8, 150, 5)
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: Lp{1.2}}, Options{Tol: 1e-7, Sylvester: "nystrom", Seed: 5})
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: regularizer.Lp{P: 1.2}}, Options{Tol: 1e-7, Sylvester: "nystrom", Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,20 +221,6 @@ func TestSameOnAnyLevel(t *testing.T) {
 			if !(math.Abs(e-first.Eta[j]) <= 1e-3) {
 				t.Errorf("%s: weight %d is %g, on %s %g", level, j, e, native.Levels()[0], first.Eta[j])
 			}
-		}
-	}
-}
-
-func TestParseNorm(t *testing.T) {
-	for _, s := range []string{"lp:1", "lp:1.7", "lp:2", "block1", "blockr:1.2", "elastic:0.5", "wedge", "groups:2,3,1"} {
-		r, err := ParseNorm(s)
-		if err != nil || r.String() != s {
-			t.Errorf("%q: %v, %v", s, r, err)
-		}
-	}
-	for _, s := range []string{"", "lp", "lp:", "lp:3", "lp:0.9", "lp:NaN", "lp:x", "block1:2", "blockr:2", "elastic:0", "elastic:1", "groups:", "groups:2,0", "l2", "wedge:1"} {
-		if r, err := ParseNorm(s); err == nil || !strings.Contains(err.Error(), "norm") {
-			t.Errorf("%q: %v, %v", s, r, err)
 		}
 	}
 }

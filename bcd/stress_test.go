@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/deadline"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 var (
@@ -163,7 +164,7 @@ func newTrial(rng *rand.Rand) *trial {
 	}
 	t.p = Problem{
 		Lambda: lambda, Tau: tau,
-		Norm: pick[Regularizer](rng, Lp{1}, Lp{1.3}, Lp{1.7}, Lp{2}, BlockR{1}, BlockR{1.3}, ElasticNet{0.5}, Groups{sizes}, Wedge{}),
+		Norm: pick[regularizer.Regularizer](rng, regularizer.Lp{P: 1}, regularizer.Lp{P: 1.3}, regularizer.Lp{P: 1.7}, regularizer.Lp{P: 2}, regularizer.BlockR{R: 1}, regularizer.BlockR{R: 1.3}, regularizer.ElasticNet{Mix: 0.5}, regularizer.Groups{Sizes: sizes}, regularizer.Wedge{}),
 	}
 	space := pick(rng, "gram", "gram", "factors", "features")
 	var K linop.Sum
@@ -236,7 +237,7 @@ func newTrial(rng *rand.Rand) *trial {
 	if t.inner == "cg" || t.inner == "rotated" { // without a preconditioner
 		limit = 1e5
 	}
-	_, scaleFree := t.p.Norm.(Lp)
+	_, scaleFree := t.p.Norm.(regularizer.Lp)
 	// With missing cells no step takes L to its best, or the bound over L, for multiples of C alone, is the last to get there.
 	if t.cells != nil && !t.p.Model.fixL() && (t.cells.Count() > fewCellsMost || t.tol < 1e-4 || !scaleFree) {
 		limit = 1e3

@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -24,7 +25,7 @@ import (
 type sumModel struct {
 	*fit
 	s        *samples
-	norm     Lp
+	norm     regularizer.Lp
 	solver   *sylvester.Sum
 	K        []linop.Operator // K_j
 	low      float64          // the largest lower bound of min h
@@ -119,7 +120,7 @@ func (p *Problem) checkSum(opt Options) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: a sum of separable kernels %s", ErrInput, fmt.Sprintf(format, args...))
 	}
-	_, ok := p.Norm.(Lp)
+	_, ok := p.Norm.(regularizer.Lp)
 	switch {
 	case !slices.Contains(SumSolvers(), opt.Solver):
 		return refuse("is solved by %s, not by %q", strings.Join(SumSolvers(), " or "), opt.Solver)
@@ -201,7 +202,7 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &sumModel{fit: newFit(q, opt, 0, b, u), norm: p.Norm.(Lp), together: s.Ls == nil}
+	f := &sumModel{fit: newFit(q, opt, 0, b, u), norm: p.Norm.(regularizer.Lp), together: s.Ls == nil}
 	f.model, f.loosest = f, innerLoosest
 	f.s = q.Space.(sampled).inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
@@ -229,7 +230,7 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 		blas.Scal(scale, L.S)
 		pt.Ls = append(pt.Ls, L)
 	}
-	if size := norm(f.t.weights(pt), f.norm.q()); size > 1 {
+	if size := f.norm.Norm(f.t.weights(pt)); size > 1 {
 		for _, L := range pt.Ls {
 			blas.Scal(1/size, L.S)
 		}

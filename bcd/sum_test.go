@@ -16,6 +16,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // sumGolden are the reference cases of sums, with the minimum that an independent
@@ -105,7 +106,8 @@ func TestSumBoundsProduct(t *testing.T) {
 }
 
 // sumByCells is min h by brute force: random moves of factors of the L_j, scaled to the boundary of the constraint, with a dense system of the observed cells.
-func sumByCells(t *testing.T, Ks []blas.General, Y blas.General, lambda, tau, q float64, seed uint64) float64 {
+func sumByCells(t *testing.T, Ks []blas.General, Y blas.General, lambda, tau float64, lp regularizer.Lp, seed uint64) float64 {
+	q := lp.Q()
 	l, n, m := Y.Rows, Y.Cols, len(Ks)
 	var cells []int
 	rows := map[int]bool{}
@@ -128,7 +130,7 @@ func sumByCells(t *testing.T, Ks []blas.General, Y blas.General, lambda, tau, q 
 			Ls[j].Mul(A, A.T())
 			traces[j] = mat.Trace(Ls[j])
 		}
-		size := norm(traces, q)
+		size := lp.Norm(traces)
 		for j := range traces {
 			if traces[j] = tau / size; math.IsInf(q, 1) {
 				traces[j] = tau / mat.Trace(Ls[j])
@@ -188,7 +190,7 @@ func TestSumBoundIsRigorous(t *testing.T) {
 	for seed := range uint64(rounds) {
 		rng := newRand(100 + seed)
 		l, n, m := 5+rng.IntN(4), 2, 2+rng.IntN(2)
-		norm := Lp{P: []float64{1, 1.3, 2}[seed%3]}
+		norm := regularizer.Lp{P: []float64{1, 1.3, 2}[seed%3]}
 		lambda, tau := math.Pow(10, -3+2.5*rng.Float64()), 0.5+3*rng.Float64()
 		var Ks []blas.General
 		var terms []*blas.Sym
@@ -202,7 +204,7 @@ func TestSumBoundIsRigorous(t *testing.T) {
 			Y = withHoles(Y, 0.3, seed)
 		}
 		p := &Problem{Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: lambda, Tau: tau, Norm: norm, Model: Sum}
-		least := sumByCells(t, Ks, Y, lambda, tau, norm.q(), seed)
+		least := sumByCells(t, Ks, Y, lambda, tau, norm, seed)
 		name := fmt.Sprintf("seed %d: %d×%d, %d kernels, %s, λ = %.3g", seed, l, n, m, norm, lambda)
 		for _, solver := range SumSolvers() {
 			for _, inner := range []float64{0.5, 0.1, 0} {
@@ -245,8 +247,8 @@ func TestSumResult(t *testing.T) {
 	}
 	for name, p := range map[string]*Problem{
 		"lp:1":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4},
-		"lp:1.5":  {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4, Norm: Lp{1.5}},
-		"lp:2":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4, Norm: Lp{2}},
+		"lp:1.5":  {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4, Norm: regularizer.Lp{P: 1.5}},
+		"lp:2":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 4, Norm: regularizer.Lp{P: 2}},
 		"reduced": {Space: NewSamples(K, wide), Lambda: 0.01, Tau: 12},
 		"missing": {Space: NewSamples(K, withHoles(Y, 0.3, 3)), Lambda: 0.01, Tau: 4},
 		"tiny":    {Space: NewSamples(K, scaled(Y, 1e-120)), Lambda: 0.01, Tau: 4},
@@ -281,7 +283,7 @@ func TestSumResult(t *testing.T) {
 			if got := res.Objective / size / size; !(math.Abs(got-U) <= 1e-10*U) {
 				t.Errorf("objective %g·‖Y‖², by its definition %g·‖Y‖²", got, U)
 			}
-			if size := norm(res.Eta, q.Norm.(Lp).q()); !(size <= 1+1e-9) {
+			if size := q.Norm.(regularizer.Lp).Norm(res.Eta); !(size <= 1+1e-9) {
 				t.Errorf("traces of norm %.15g", size)
 			}
 			if d := math.Abs(res.LowerBound - (res.Objective - res.GapL)); !(d <= 1e-12*res.Objective) || !(res.GapL <= 1e-5*res.Objective) {
@@ -295,7 +297,7 @@ func TestSumResult(t *testing.T) {
 // checkpoints of the two models are foreign to each other.
 func TestSumResume(t *testing.T) {
 	K, Y := awkward(3, 20, 2)
-	p := &Problem{Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: Lp{1.3}, Model: Sum}
+	p := &Problem{Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}, Model: Sum}
 	opt := Options{Tol: 1e-7}
 	whole, err := Solve(t.Context(), p, opt)
 	if err != nil {
@@ -362,7 +364,7 @@ func TestSumStops(t *testing.T) {
 		words  string
 	}{
 		"fixed η":  {func(p *Problem, _ *Options) { p.Model |= Output }, "fixed"},
-		"norm":     {func(p *Problem, _ *Options) { p.Norm = BlockR{1} }, "l_p norms"},
+		"norm":     {func(p *Problem, _ *Options) { p.Norm = regularizer.BlockR{R: 1} }, "l_p norms"},
 		"solver":   {func(_ *Problem, opt *Options) { opt.Solver = "closed" }, "solved by"},
 		"features": {func(p *Problem, _ *Options) { p.Space = products }, "fewer features"},
 		"product":  {func(p *Problem, opt *Options) { p.Model, opt.Solver = Product, "atoms" }, "atoms"},
@@ -391,54 +393,6 @@ func TestSumSameForAnyThreads(t *testing.T) {
 		}
 		if !slices.Equal(res.C.Data, want.Data) {
 			t.Errorf("%d threads give another answer than one", threads)
-		}
-	}
-}
-
-// The projection meets its optimality conditions: w − x = θ_j on the support of x_j and at
-// most θ_j elsewhere, with θ_j = κ·(Σx_j)^{q−1}.
-func TestProjectTraces(t *testing.T) {
-	rng := newRand(3)
-	for _, q := range []float64{1, 1.5, 2, 5, math.Inf(1)} {
-		for range 20 {
-			w := make([][]float64, 4)
-			for j := range w {
-				w[j] = make([]float64, 1+rng.IntN(4))
-				for i := range w[j] {
-					w[j][i] = math.Max(0, rng.NormFloat64()+0.5*float64(j))
-				}
-			}
-			x := make([][]float64, len(w))
-			sums := make([]float64, len(w))
-			for j := range w {
-				x[j] = slices.Clone(w[j])
-			}
-			projectTraces(x, q)
-			kappa := math.NaN()
-			for j := range x {
-				sums[j] = 0
-				theta := 0.0
-				for i, v := range x[j] {
-					sums[j] += v
-					if v > 0 {
-						theta = w[j][i] - v
-					}
-				}
-				for i, v := range x[j] {
-					if d := w[j][i] - v; v > 0 && math.Abs(d-theta) > 1e-9 || v < 0 {
-						t.Fatalf("q = %g: differences %g and %g", q, d, theta)
-					}
-				}
-				if k := theta / math.Pow(sums[j], q-1); sums[j] > 1e-6 && !math.IsInf(q, 1) {
-					if !math.IsNaN(kappa) && math.Abs(k-kappa) > 1e-6*(1+kappa) {
-						t.Fatalf("q = %g: multipliers %g and %g", q, k, kappa)
-					}
-					kappa = k
-				}
-			}
-			if size := norm(sums, q); size > 1+1e-9 || kappa > 1e-6 && size < 1-1e-9 {
-				t.Fatalf("q = %g: norm %.12g, multiplier %g", q, size, kappa)
-			}
 		}
 	}
 }

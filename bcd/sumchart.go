@@ -214,10 +214,11 @@ func (c *faces) project(z []float64) ([]*linop.Spectral, error) {
 		if fail[k] != nil {
 			return nil, fail[k]
 		}
-		blas.Scal(1/t.tau, w[k])
-		clipBelow(w[k])
+		for i, v := range w[k] {
+			w[k][i] = math.Max(v*(1/t.tau), 0)
+		}
 	}
-	projectTraces(w, c.norm.q())
+	c.norm.ProjectTraces(w)
 	for j := range L {
 		L[j] = &linop.Spectral{V: blas.NewGeneral(t.n, 0)}
 	}

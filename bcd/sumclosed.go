@@ -69,9 +69,9 @@ func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 			return nil, err
 		}
 		sums[j] = next[j].Trace()
-		traces[j] = math.Pow(sums[j], 2/(f.norm.q()+1))
+		traces[j] = math.Pow(sums[j], 2/(f.norm.Q()+1))
 	}
-	size := norm(traces, f.norm.q())
+	size := f.norm.Norm(traces)
 	for j, L := range next {
 		if sums[j] > 0 {
 			blas.Scal(t.tau*traces[j]/size/sums[j], L.S)

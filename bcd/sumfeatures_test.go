@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // In explicit features a sum has the objective and the function that it has on the samples,
@@ -32,7 +33,7 @@ func TestSumFeatures(t *testing.T) {
 		be := blas.Active()
 		blas.GramOf(be, Gamma, Z)
 		blas.Mul(be, H, true, false, Z, Y)
-		p := Problem{Lambda: math.Pow(10, -4+3*rng.Float64()), Tau: 1 + 3*rng.Float64(), Norm: Lp{P: []float64{1, 1.4}[seed%2]}}
+		p := Problem{Lambda: math.Pow(10, -4+3*rng.Float64()), Tau: 1 + 3*rng.Float64(), Norm: regularizer.Lp{P: []float64{1, 1.4}[seed%2]}}
 		there, here := p, p
 		there.Space = NewSamples(linop.NewFactorSum(factors, nil), Y)
 		here.Space = NewFeatures(Gamma, H, square(blas.Frob(Y)), l, blocks, nil)

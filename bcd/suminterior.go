@@ -153,11 +153,11 @@ func (d *interior) move(ctx context.Context, L []innerKernel) (err error) {
 
 // toBoundary scales the L_j to the boundary of the feasible set.
 func (d *interior) toBoundary(L []*linop.Spectral) {
-	q, traces := d.norm.q(), make([]float64, len(L))
+	q, traces := d.norm.Q(), make([]float64, len(L))
 	for j := range L {
 		traces[j] = L[j].Trace() / d.t.tau
 	}
-	size := norm(traces, q)
+	size := d.norm.Norm(traces)
 	for j := range L {
 		if math.IsInf(q, 1) {
 			size = traces[j]
@@ -207,7 +207,7 @@ func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*point, b
 
 // multipliers are θ_j at the measured pt, with Σ_j⟨θ_jI − G_j, L_j⟩ = νmn.
 func (d *interior) multipliers(pt *point) []float64 {
-	t, q := d.t, d.norm.q()
+	t, q := d.t, d.norm.Q()
 	theta := make([]float64, t.m)
 	var total float64
 	for j, L := range pt.Ls {

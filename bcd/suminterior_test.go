@@ -6,6 +6,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // Sums are solved on random small tables: few rows for their outputs, kernels of low rank and small λ, where
@@ -16,7 +17,7 @@ func TestSumSmallTables(t *testing.T) {
 		l, n, m := 5+rng.IntN(20), 1+rng.IntN(7), 1+rng.IntN(5)
 		p := &Problem{
 			Lambda: math.Pow(10, -9+8.5*rng.Float64()), Tau: 0.5 + 3*rng.Float64(),
-			Norm: Lp{P: []float64{1, 1.3, 1.9, 2}[seed%4]}, Model: Sum,
+			Norm: regularizer.Lp{P: []float64{1, 1.3, 1.9, 2}[seed%4]}, Model: Sum,
 		}
 		var terms []*blas.Sym
 		for range m {

@@ -135,7 +135,7 @@ func (d *interior) direction(ctx context.Context) ([]blas.General, error) {
 // negative gradient of the merit, followed by the derivatives of the constraints; and vectors u_j, where u_ju_jᵀ
 // is the second derivative of the constraint times its multiplier.
 func (d *interior) derivatives() (B, g blas.General, curve [][]float64) {
-	t, q, each := d.t, d.norm.q(), d.order()
+	t, q, each := d.t, d.norm.Q(), d.order()
 	rows := 1
 	if math.IsInf(q, 1) {
 		rows = t.m

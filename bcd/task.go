@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // task is a problem as the methods see it, its outputs reduced and in units of its own.
@@ -21,7 +22,7 @@ type task struct {
 	be                   blas.Backend
 	seed                 uint64
 	space                Space
-	reg                  Regularizer
+	reg                  regularizer.Regularizer
 	fixEta, fixL         bool
 	lambda, tau, mu, rho float64 // ρ is 0 but for the solver okl
 	l, n, m              int

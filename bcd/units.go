@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // units is the change of variables in which a fit computes where targets, kernels, τ
@@ -75,7 +76,7 @@ func (p *Problem) inUnits(rho float64) (*Problem, units, float64) {
 		q.L = &linop.Spectral{V: q.L.V, S: slices.Clone(q.L.S)}
 		blas.Scal(1/u.L, q.L.S)
 	}
-	if _, scaleFree := q.Norm.(Lp); !scaleFree {
+	if _, scaleFree := q.Norm.(regularizer.Lp); !scaleFree {
 		q.Norm = normInUnits{q.Norm, y, b}
 	}
 	rho = rho * (u.L / y) * (u.L / y)
@@ -98,7 +99,7 @@ func (u units) value(v float64) float64 { return v * u.y * u.y }
 
 // normInUnits is ω·b/y², see units.
 type normInUnits struct {
-	Regularizer
+	regularizer.Regularizer
 	y, b float64
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // scaledSum is K with every term times s.
@@ -34,7 +35,7 @@ func TestUnits(t *testing.T) {
 		// With the factor of ω in the caller's units: λω = y²λ′ω′.
 		for _, u := range []struct{ y, k, b float64 }{{0x1p300, 1, 1}, {0x1p-300, 1, 1}, {1, 0x1p300, 1}, {0x1p-200, 0x1p-400, 0x1p200}, {0x1p200, 0x1p-100, 0x1p-150}} {
 			reg := norm
-			if _, free := norm.(Lp); !free {
+			if _, free := norm.(regularizer.Lp); !free {
 				reg = normInUnits{norm, 1 / u.y, 1 / u.b}
 			}
 			plain := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: norm}
@@ -146,7 +147,7 @@ func TestNoWorseThanZero(t *testing.T) {
 		yy := square(blas.Frob(Y))
 		for _, space := range []Space{NewSamples(linop.NewFactorSum([]blas.General{Z}, nil), Y), NewFeatures(Gamma, H, yy, 12, []int{4}, nil)} {
 			for _, solver := range Solvers() {
-				p := &Problem{Space: space, Lambda: 1e-4, Tau: n, Norm: BlockR{1}, Model: Weights}
+				p := &Problem{Space: space, Lambda: 1e-4, Tau: n, Norm: regularizer.BlockR{R: 1}, Model: Weights}
 				opt := Options{Solver: solver, MaxOuter: 8}
 				if solver == "okl" {
 					opt.Rho = 1e-200
@@ -176,8 +177,8 @@ func TestRoundingIsNotIndefinite(t *testing.T) {
 	Y := randn(rng, 100, 3)
 	for _, c := range []struct {
 		lambda, y float64
-		norm      Regularizer
-	}{{1e-12, 1, Lp{1}}, {1e-12, 1, BlockR{1}}, {1e-3, 1e20, BlockR{1}}, {1e-3, 1e20, BlockR{1.2}}, {1e-3, 1e20, ElasticNet{0.5}}, {1e-14, 1, Lp{1.5}}} {
+		norm      regularizer.Regularizer
+	}{{1e-12, 1, regularizer.Lp{P: 1}}, {1e-12, 1, regularizer.BlockR{R: 1}}, {1e-3, 1e20, regularizer.BlockR{R: 1}}, {1e-3, 1e20, regularizer.BlockR{R: 1.2}}, {1e-3, 1e20, regularizer.ElasticNet{Mix: 0.5}}, {1e-14, 1, regularizer.Lp{P: 1.5}}} {
 		for _, inner := range []string{"auto", "nystrom", "eigen", "tridiagonal", "cholesky", "rotated", "cg", "krylov"} {
 			p := &Problem{Space: NewSamples(sum, scaled(Y, c.y)), Lambda: c.lambda, Tau: 3, Norm: c.norm}
 			res, err := Solve(context.Background(), p, Options{Sylvester: inner, MaxOuter: 6})
@@ -214,7 +215,7 @@ func TestCancelledWithinAProduct(t *testing.T) {
 				K, Y := awkward(8, 40, 4)
 				ctx, cancel := context.WithCancel(context.Background())
 				sum := &cancelling{Sum: K, cancel: cancel, k: k}
-				res, err := Solve(ctx, &Problem{Space: NewSamples(sum, Y), Lambda: 1e-4, Tau: 4, Norm: Lp{1.5}}, Options{Solver: solver, Sylvester: inner, Tol: 1e-9, MaxOuter: 30})
+				res, err := Solve(ctx, &Problem{Space: NewSamples(sum, Y), Lambda: 1e-4, Tau: 4, Norm: regularizer.Lp{P: 1.5}}, Options{Solver: solver, Sylvester: inner, Tol: 1e-9, MaxOuter: 30})
 				cancel()
 				if sum.k <= 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, ErrNotConverged) && err != nil || res == nil {
 					t.Errorf("%s, %s, product %d: %v", solver, inner, k, err)
@@ -235,7 +236,7 @@ func TestElasticNetNextToItsBound(t *testing.T) {
 		l, n := 5+2*int(seed), 2+int(seed)%5
 		K := linop.NewGramSum([]*blas.Sym{gaussian(randn(rng, l, 3), 0.2, blas.Float64)}, nil, blas.Float64)
 		for _, y := range []float64{1e3, 1e6, 1e9} {
-			p := &Problem{Space: NewSamples(K, scaled(randn(rng, l, n), y)), Lambda: 0.03, Tau: float64(n), Norm: ElasticNet{0.5}}
+			p := &Problem{Space: NewSamples(K, scaled(randn(rng, l, n), y)), Lambda: 0.03, Tau: float64(n), Norm: regularizer.ElasticNet{Mix: 0.5}}
 			if _, err := Solve(context.Background(), p, Options{Sylvester: "eigen"}); err != nil {
 				t.Errorf("%d samples, %d outputs, targets of %g: %v", l, n, y, err)
 			}

@@ -9,12 +9,13 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // exactWeights reports whether the weights, where L stays, are moved with their exact second
 // derivative: in sample space, for regularizers without a curvature of their own.
 func (t *task) exactWeights() bool {
-	_, lp := t.reg.(Lp)
+	_, lp := t.reg.(regularizer.Lp)
 	_, ok := t.space.(complete)
 	N := t.space.Unknowns()
 	return ok && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory

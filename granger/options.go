@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -42,7 +42,7 @@ type Options struct {
 	PerNode bool // choose λ for each node, not one for all
 	Folds   int  // of the cross-validation; 0 means 4
 
-	Norm     string // regularizer as in bcd.ParseNorm; "" means lp:1
+	Norm     string // regularizer as in regularizer.Parse; "" means lp:1
 	Penalize bool   // penalize the node's own linear history and the mean like everything else
 	// Nonlinear leaves the linear past of all nodes unpenalized, not only that of the
 	// node itself: the kernels, and so the graph, are left with what is not linear.
@@ -94,7 +94,7 @@ func (o Options) check() error {
 	if o.Nonlinear && o.Penalize {
 		return fmt.Errorf("%w: Nonlinear leaves linear history unpenalized, Penalize does not", ErrOption)
 	}
-	if _, err := bcd.ParseNorm(o.Norm); err != nil {
+	if _, err := regularizer.Parse(o.Norm); err != nil {
 		return fmt.Errorf("%w: %w", ErrOption, err)
 	}
 	return nil

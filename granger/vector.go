@@ -11,6 +11,7 @@ import (
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // reducedSum is P·S·K_η·Sᵀ·P: the samples idx of the terms (S picks rows, some
@@ -180,7 +181,7 @@ func (g *design) fitVector(ctx context.Context, terms []*blas.Sym, idx []int, U,
 
 // solve fits one node by package bcd.
 func (g *design) solve(ctx context.Context, space bcd.Space, lambda float64) (*bcd.Result, error) {
-	norm, err := bcd.ParseNorm(g.opt.Norm)
+	norm, err := regularizer.Parse(g.opt.Norm)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOption, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // steps are the lengths of the walks: a kernel for each.
@@ -38,7 +39,7 @@ func main() {
 
 // denoise learns walk weights, output kernel and function, and returns the fitted values K_η C L.
 func denoise(K *walks, Y blas.General) (blas.General, *bcd.Result, error) {
-	problem := &bcd.Problem{Space: bcd.NewSamples(K, Y), Lambda: 1e-2, Tau: 2, Norm: bcd.Lp{P: 1}}
+	problem := &bcd.Problem{Space: bcd.NewSamples(K, Y), Lambda: 1e-2, Tau: 2, Norm: regularizer.Lp{P: 1}}
 	res, err := bcd.Solve(context.Background(), problem, bcd.Options{Sylvester: "cg"})
 	if err != nil {
 		return Y, res, err

@@ -29,25 +29,26 @@ var rank = map[string]int{
 	"linop":    2, "kernel": 2,
 	"cg": 3, "lanczos": 3, "rff": 3,
 	"frankwolfe": 4, "sylvester": 4, "stream": 4,
-	"bcd":                  5,
-	"reml":                 6,
-	"internal/learn/fault": 6, "internal/learn/defaults": 6, "internal/learn/learntest": 6,
-	"internal/learn/columns":    7,
-	"internal/learn/dictionary": 8, "internal/learn/model": 8,
-	"internal/learn":      9,
-	"internal/learn/sums": 10, "internal/learn/choose": 10,
-	"internal/learn/samples": 11,
-	"":                       12, "granger": 12,
-	"internal/host": 13, "cmd/internal": 13,
-	"cmd/iokl": 14, "bench": 14,
-	"bench/data":   15,
-	"bench/cases":  16,
-	"bench/report": 17,
-	"cmd":          18, "capi": 18,
+	"regularizer":          5,
+	"bcd":                  6,
+	"reml":                 7,
+	"internal/learn/fault": 7, "internal/learn/defaults": 7, "internal/learn/learntest": 7,
+	"internal/learn/columns":    8,
+	"internal/learn/dictionary": 9, "internal/learn/model": 9,
+	"internal/learn":      10,
+	"internal/learn/sums": 11, "internal/learn/choose": 11,
+	"internal/learn/samples": 12,
+	"":                       13, "granger": 13,
+	"internal/host": 14, "cmd/internal": 14,
+	"cmd/iokl": 15, "bench": 15,
+	"bench/data":   16,
+	"bench/cases":  17,
+	"bench/report": 18,
+	"cmd":          19, "capi": 19,
 }
 
 // solvers neither log nor read clocks or the environment.
-var solvers = []string{"linop", "cg", "lanczos", "frankwolfe", "sylvester", "bcd", "reml"}
+var solvers = []string{"linop", "cg", "lanczos", "frankwolfe", "sylvester", "regularizer", "bcd", "reml"}
 
 // cgo lists the only packages that may import "C".
 var cgo = []string{"blas/openblas", "internal/mpi", "capi"}

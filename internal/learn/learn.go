@@ -21,6 +21,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/reml"
 )
 
@@ -121,19 +122,19 @@ type Ridge interface {
 
 // Setting is what one fit learns, with nothing left open.
 type Setting struct {
-	Kernels     []string        // SPECs; nil: those that the data bring along, or the default ones
-	Norm        string          // as bcd.ParseNorm reads it; "" means lp:1
-	Regularizer bcd.Regularizer // in place of Norm, where not nil
-	Learn       Learned         // "" means Both
-	Model       Model           // "" means Product
-	Tau         float64         // 0 means the number of outputs
+	Kernels     []string                // SPECs; nil: those that the data bring along, or the default ones
+	Norm        string                  // as regularizer.Parse reads it; "" means lp:1
+	Regularizer regularizer.Regularizer // in place of Norm, where not nil
+	Learn       Learned                 // "" means Both
+	Model       Model                   // "" means Product
+	Tau         float64                 // 0 means the number of outputs
 	Lambda      float64
 	Means       []int // targets that the model predicts without kernels, after all
 }
 
 // CheckSum refuses what no sum of separable kernels can be fitted with, whatever the data.
 func (s *Setting) CheckSum() error {
-	_, lp := s.Reg().(bcd.Lp)
+	_, lp := s.Reg().(regularizer.Lp)
 	switch {
 	case !s.Learn.Weights() || !s.Learn.OutputKernel():
 		return fault.Input("a sum of separable kernels learns all its output kernels: learning %s goes with the model product", s.Learn)
@@ -144,11 +145,11 @@ func (s *Setting) CheckSum() error {
 }
 
 // Reg is the regularizer of η.
-func (s *Setting) Reg() bcd.Regularizer {
+func (s *Setting) Reg() regularizer.Regularizer {
 	if s.Regularizer != nil {
 		return s.Regularizer
 	}
-	r, err := bcd.ParseNorm(cmp.Or(s.Norm, "lp:1"))
+	r, err := regularizer.Parse(cmp.Or(s.Norm, "lp:1"))
 	if err != nil {
 		panic("learn: norm that was checked before")
 	}

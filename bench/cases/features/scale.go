@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
 )
@@ -156,7 +157,7 @@ func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (benc
 
 // fitSums learns kernels and outputs from the sums alone.
 func fitSums(ctx context.Context, env *bench.Env, maps rff.Maps, s stream.Sums) (*bcd.Result, error) {
-	p := &bcd.Problem{Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs, Norm: bcd.Lp{P: 1.5}}
+	p := &bcd.Problem{Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs, Norm: regularizer.Lp{P: 1.5}}
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, Backend: env.Backend, Seed: env.Seed})
 }
 

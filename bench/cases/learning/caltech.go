@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/regularizer"
 )
 
 func init() {
@@ -64,7 +65,7 @@ func caltechTask(ctx context.Context, env *bench.Env, samples, tests int) (*task
 		}
 		sets[s].X = blas.NewGeneral(len(labels[s]), caltechViews*caltechInputs)
 	}
-	t := &task{X: sets[0].X, lambda: 1e-3, norm: bcd.Lp{P: 1.7}, labels: labels[1]}
+	t := &task{X: sets[0].X, lambda: 1e-3, norm: regularizer.Lp{P: 1.7}, labels: labels[1]}
 	t.Y, t.mean = oneHot(labels[0], caltechClasses)
 	var groups []kernel.Group
 	var specs []string

@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/regularizer"
 )
 
 func init() {
@@ -165,7 +166,7 @@ func digitTask(ctx context.Context, env *bench.Env, lambda float64, train func(i
 			learn = append(learn, i)
 		}
 	}
-	t := &task{X: data.TakeRows(X, learn), lambda: lambda, norm: bcd.Lp{P: 1}, labels: data.Take(labels, test)}
+	t := &task{X: data.TakeRows(X, learn), lambda: lambda, norm: regularizer.Lp{P: 1}, labels: data.Take(labels, test)}
 	t.Y, t.mean = oneHot(data.Take(labels, learn), classes)
 	d, err := kernel.Build(digitKernels, t.X, groups, env.Seed)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/regularizer"
 )
 
 func init() {
@@ -27,7 +28,7 @@ func init() {
 // twelve kernels from three views.
 func runFigures(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	s := *leaves(env)
-	s.lambda, s.norm = 1e-3, bcd.Lp{P: 1.7}
+	s.lambda, s.norm = 1e-3, regularizer.Lp{P: 1.7}
 	t, err := s.task(ctx, env)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // task is a learning problem with, for classification, its test set.
@@ -25,7 +26,7 @@ type task struct {
 	names  []string // of the kernels
 	grams  []*blas.Sym
 	lambda float64
-	norm   bcd.Regularizer
+	norm   regularizer.Regularizer
 	tau    float64 // 0 means n, the number of outputs
 
 	// The test set; without one, labels is nil.

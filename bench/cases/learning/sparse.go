@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/regularizer"
 )
 
 func init() {
@@ -34,7 +35,7 @@ const (
 // Gaussian kernel for each input at each of 13 widths.
 func sparseTask(ctx context.Context, env *bench.Env, l int) (*task, error) {
 	rng := env.Rand(13)
-	t := &task{X: blas.NewGeneral(l, sparseInputs), Y: blas.NewGeneral(l, sparseOutputs), lambda: 1e-3, norm: bcd.Lp{P: 1}}
+	t := &task{X: blas.NewGeneral(l, sparseInputs), Y: blas.NewGeneral(l, sparseOutputs), lambda: 1e-3, norm: regularizer.Lp{P: 1}}
 	for i := range t.X.Data {
 		t.X.Data[i] = 4*rng.Float64() - 2
 	}

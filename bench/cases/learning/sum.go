@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/picture"
+	"github.com/iokl/iokl/regularizer"
 )
 
 func init() {
@@ -52,7 +53,7 @@ func runSum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.lambda, t.norm = 1e-3, bcd.Lp{P: 1}
+		t.lambda, t.norm = 1e-3, regularizer.Lp{P: 1}
 		return sumGaps(ctx, env, t)
 	}
 	return sumErrors(ctx, env, env.Part)

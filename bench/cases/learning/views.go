@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/regularizer"
 )
 
 func init() {
@@ -38,7 +39,7 @@ type viewSet struct {
 	train   int      // training samples of each class, the first in the file
 	kernels []string // for every view, with the view's name for %s
 	lambda  float64
-	norm    bcd.Regularizer
+	norm    regularizer.Regularizer
 	metric  string // by which cross-validation chooses λ; "" means nmse
 }
 
@@ -126,7 +127,7 @@ func runLeaves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 func leaves(env *bench.Env) *viewSet {
 	return &viewSet{
 		name: "leaves100", views: []string{"view1", "view2", "view3"}, classes: 100, first: 1,
-		train: bench.Pick(env, 4, 8), lambda: 1e-4, norm: bcd.Lp{P: 1.7},
+		train: bench.Pick(env, 4, 8), lambda: 1e-4, norm: regularizer.Lp{P: 1.7},
 		kernels: []string{"gaussian:%s:median*0.25", "gaussian:%s:median*0.5", "gaussian:%s:median", "laplacian:%s:median*0.5"},
 		metric:  "accuracy",
 	}
@@ -137,7 +138,7 @@ func leaves(env *bench.Env) *viewSet {
 func runMfeat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	s := &viewSet{
 		name: "mfeat", views: []string{"fou", "fac", "kar", "pix", "zer", "mor"}, classes: 10,
-		train: bench.Pick(env, 50, 100), lambda: 1e-5, norm: bcd.Lp{P: 1.3},
+		train: bench.Pick(env, 50, 100), lambda: 1e-5, norm: regularizer.Lp{P: 1.3},
 		kernels: []string{"gaussian:%s:median*0.5,1"},
 	}
 	d, err := s.read(env)

@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/rff"
 )
 
@@ -119,7 +120,7 @@ func (r *ridgeData) solve(ctx context.Context, env *bench.Env, maps rff.Maps) (b
 	n := r.Y.Cols
 	res, err := bcd.Solve(ctx, &bcd.Problem{
 		Space:  data.FeatureSpace(env, maps, sums),
-		Lambda: r.lambda, Tau: float64(n), Norm: bcd.Lp{P: 1},
+		Lambda: r.lambda, Tau: float64(n), Norm: regularizer.Lp{P: 1},
 		Eta: []float64{1}, L: linop.ScaledIdentity(n, 1), Model: bcd.Neither,
 	}, bcd.Options{Sylvester: "cholesky", Tol: 1e-6, Backend: env.Backend, Seed: env.Seed})
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -213,7 +213,7 @@ func (s *race) check() error {
 		}
 	}
 	for _, n := range s.Norms {
-		if _, err := bcd.ParseNorm(n); err != nil {
+		if _, err := regularizer.Parse(n); err != nil {
 			return fault.Mark(err)
 		}
 	}

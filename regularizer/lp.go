@@ -1,14 +1,15 @@
 // This file is the l_p norm as a regularizer, with the projections on its ball.
 
-package bcd
+package regularizer
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/iokl/iokl/frankwolfe"
 )
 
 // Lp is the squared l_p norm (Σ_j ‖f_j‖^p)^{2/p}, 1 ≤ P ≤ 2: ω is the indicator
@@ -21,34 +22,34 @@ func (r Lp) String() string { return "lp:" + formatFloat(r.P) }
 // Check requires 1 ≤ P ≤ 2.
 func (r Lp) Check(int) error {
 	if !(r.P >= 1 && r.P <= 2) {
-		return fmt.Errorf("bcd: the l_p norm needs 1 ≤ p ≤ 2, got p = %g", r.P)
+		return fmt.Errorf("regularizer: the l_p norm needs 1 ≤ p ≤ 2, got p = %g", r.P)
 	}
 	return nil
 }
 
-// q is the exponent of the constraint; +Inf for P = 2.
-func (r Lp) q() float64 { return r.P / (2 - r.P) }
+// Q is the exponent of the constraint; +Inf for P = 2.
+func (r Lp) Q() float64 { return r.P / (2 - r.P) }
 
 // Start writes m^{−1/q}.
-func (r Lp) Start(eta []float64) { fill(eta, math.Pow(float64(len(eta)), -1/r.q())) }
+func (r Lp) Start(eta []float64) { fill(eta, math.Pow(float64(len(eta)), -1/r.Q())) }
 
 // Update is η_j = α_j^{2/(q+1)} / (Σ_i α_i^{2q/(q+1)})^{1/q} (mathematics.md §3,
 // where the paper's formula is corrected); all-zero α leaves the start weights.
 func (r Lp) Update(eta, alpha2 []float64) {
 	top := maxOf(alpha2)
-	if math.IsInf(r.q(), 1) || top == 0 {
+	if math.IsInf(r.Q(), 1) || top == 0 {
 		r.Start(eta)
 		return
 	}
 	for j, a := range alpha2 {
-		eta[j] = math.Pow(a/top, 1/(r.q()+1))
+		eta[j] = math.Pow(a/top, 1/(r.Q()+1))
 	}
-	r.scale(eta)
+	r.Scale(eta)
 }
 
-// scale divides by ‖η‖_q.
-func (r Lp) scale(eta []float64) {
-	nrm := norm(eta, r.q())
+// Scale divides by ‖η‖_q.
+func (r Lp) Scale(eta []float64) {
+	nrm := norm(eta, r.Q())
 	for j := range eta {
 		eta[j] /= nrm
 	}
@@ -59,7 +60,7 @@ const lpSlack = 1e-12
 
 // Omega is 0 inside the constraint, up to a slack of 1e-12, and +∞ outside.
 func (r Lp) Omega(eta []float64) float64 {
-	if !nonnegative(eta) || !(norm(eta, r.q()) <= 1+lpSlack) {
+	if !nonnegative(eta) || !(norm(eta, r.Q()) <= 1+lpSlack) {
 		return math.Inf(1)
 	}
 	return 0
@@ -79,7 +80,7 @@ func (r Lp) Gradient(dst, _ []float64) { clear(dst) }
 // Project is the projection on {v ≥ 0, ‖v‖_q ≤ 1}.
 func (r Lp) Project(v []float64) {
 	clipBelow(v)
-	q := r.q()
+	q := r.Q()
 	switch {
 	case math.IsInf(q, 1):
 		for i, x := range v {
@@ -87,10 +88,10 @@ func (r Lp) Project(v []float64) {
 		}
 	case norm(v, q) <= 1:
 	case q == 1:
-		projectSimplex(v)
+		frankwolfe.ProjectSimplex(v, 1)
 	default:
 		projectBall(v, q)
-		r.scale(v)
+		r.Scale(v)
 	}
 }
 
@@ -105,26 +106,6 @@ func norm(x []float64, q float64) float64 {
 		s += math.Pow(v/top, q)
 	}
 	return top * math.Pow(s, 1/q)
-}
-
-// projectSimplex projects v ≥ 0 with Σv > 1 on {v ≥ 0, Σv = 1}: v ← max(0, v−t). A large largest entry, which is up to 1
-// above t, is first taken from all, so that the sum is 1 to rounding whatever their size.
-func projectSimplex(v []float64) {
-	if top := maxOf(v); top > 2 {
-		floats.AddConst(-top, v)
-	}
-	u := slices.Clone(v)
-	slices.SortFunc(u, func(a, b float64) int { return cmp.Compare(b, a) })
-	var s, t float64
-	for k, x := range u {
-		s += x
-		if next := (s - 1) / float64(k+1); next < x {
-			t = next
-		}
-	}
-	for i, x := range v {
-		v[i] = math.Max(x-t, 0)
-	}
 }
 
 // projectBall projects v ≥ 0 with ‖v‖_q > 1, 1 < q < ∞, on the unit ball. The
@@ -192,9 +173,12 @@ func shrink(b, kappa, q float64) float64 {
 	return x
 }
 
-// projectTraces projects the vectors w_j ≥ 0 together on {w ≥ 0, Σ_j (Σ_i w_ji)^q ≤ 1}.
-func projectTraces(w [][]float64, q float64) {
-	sums := make([]float64, len(w))
+// Norm is ‖η‖_q for η ≥ 0.
+func (r Lp) Norm(eta []float64) float64 { return norm(eta, r.Q()) }
+
+// ProjectTraces projects the vectors w_j ≥ 0 together on {w ≥ 0, Σ_j (Σ_i w_ji)^q ≤ 1}.
+func (r Lp) ProjectTraces(w [][]float64) {
+	sums, q := make([]float64, len(w)), r.Q()
 	for j := range w {
 		sums[j] = floats.Sum(w[j])
 	}
@@ -202,7 +186,7 @@ func projectTraces(w [][]float64, q float64) {
 	case norm(sums, q) <= 1:
 	case q == 1:
 		all := slices.Concat(w...)
-		projectSimplex(all)
+		frankwolfe.ProjectSimplex(all, 1)
 		for _, v := range w {
 			copy(v, all)
 			all = all[len(v):]
@@ -210,7 +194,7 @@ func projectTraces(w [][]float64, q float64) {
 	case math.IsInf(q, 1):
 		for j, v := range w {
 			if sums[j] > 1 {
-				projectSimplex(v)
+				frankwolfe.ProjectSimplex(v, 1)
 			}
 		}
 	default:

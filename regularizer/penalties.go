@@ -1,6 +1,6 @@
 // This file holds the block r-norms and the elastic net as regularizers.
 
-package bcd
+package regularizer
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func (r BlockR) String() string {
 // Check requires 1 ≤ R < 2.
 func (r BlockR) Check(int) error {
 	if !(r.R >= 1 && r.R < 2) {
-		return fmt.Errorf("bcd: the block r-norm needs 1 ≤ r < 2, got r = %g", r.R)
+		return fmt.Errorf("regularizer: the block r-norm needs 1 ≤ r < 2, got r = %g", r.R)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (r ElasticNet) String() string { return "elastic:" + formatFloat(r.Mix) }
 // Check requires 0 < Mix < 1.
 func (r ElasticNet) Check(int) error {
 	if !(r.Mix > 0 && r.Mix < 1) {
-		return fmt.Errorf("bcd: the elastic net needs a mix strictly between 0 (block1) and 1 (lp:2), got %g", r.Mix)
+		return fmt.Errorf("regularizer: the elastic net needs a mix strictly between 0 (block1) and 1 (lp:2), got %g", r.Mix)
 	}
 	return nil
 }

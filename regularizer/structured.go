@@ -1,6 +1,6 @@
 // This file holds regularizers that tie weights to each other: groups and wedge.
 
-package bcd
+package regularizer
 
 import (
 	"fmt"
@@ -30,12 +30,12 @@ func (r Groups) Check(m int) error {
 	var s int
 	for _, k := range r.Sizes {
 		if k < 1 {
-			return fmt.Errorf("bcd: a group of %d kernels", k)
+			return fmt.Errorf("regularizer: a group of %d kernels", k)
 		}
 		s += k
 	}
 	if s != m {
-		return fmt.Errorf("bcd: the groups hold %d kernels, the problem %d", s, m)
+		return fmt.Errorf("regularizer: the groups hold %d kernels, the problem %d", s, m)
 	}
 	return nil
 }

@@ -1,9 +1,10 @@
-package bcd
+package regularizer
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,7 +22,23 @@ func member(rng *rand.Rand, reg Regularizer, m int, size float64) []float64 {
 	return v
 }
 
-var manyNorms = append(slices.Clone(allNorms), Lp{1.01}, Lp{1.4}, Lp{1.95}, BlockR{1.9}, ElasticNet{0.01}, ElasticNet{0.95})
+var manyNorms = []Regularizer{
+	Lp{1},
+	Lp{1.2},
+	Lp{1.7},
+	Lp{2},
+	BlockR{1},
+	BlockR{1.3},
+	ElasticNet{0.5},
+	Groups{[]int{2, 3, 1}},
+	Wedge{},
+	Lp{1.01},
+	Lp{1.4},
+	Lp{1.95},
+	BlockR{1.9},
+	ElasticNet{0.01},
+	ElasticNet{0.95},
+}
 
 // Update minimises Σ α²/η + ω(η): no other member of the domain does better.
 func TestUpdateMinimises(t *testing.T) {
@@ -149,29 +166,29 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// Extreme sizes and shapes of the l_q ball.
 // The sum of weights on the simplex is 1 to rounding, from however far they are projected.
 func TestProjectSimplexFromFar(t *testing.T) {
 	for _, far := range []float64{1, 1e4, 1e15, 1e300} {
 		v := []float64{far, far / 3, far, far, 0}
-		projectSimplex(v)
+		Lp{1}.Project(v)
 		if third := 1.0 / 3; !(math.Abs(floats.Sum(v)-1) <= 1e-15) || !(math.Abs(v[0]-third) <= 1e-15) || v[0] != v[2] || v[4] != 0 {
 			t.Errorf("from %g: %v", far, v)
 		}
 	}
 	v := []float64{41234.7, 41234.3, 41234.1, 7, 0}
-	projectSimplex(v)
+	Lp{1}.Project(v)
 	if !(math.Abs(floats.Sum(v)-1) <= 1e-15) {
 		t.Errorf("%v, of sum 1 + %g", v, floats.Sum(v)-1)
 	}
 }
 
+// Extreme sizes and shapes of the l_q ball.
 func TestProjectBallExtremes(t *testing.T) {
 	for _, p := range []float64{1.001, 1.02, 1.3, 1.9, 1.999} {
 		for _, v := range [][]float64{{1e8, 1, 1e-8, 0}, {1e-300, 2}, {5, 5, 5}, {1.0000001}, {1e150, 1e150}} {
 			x := slices.Clone(v)
 			Lp{p}.Project(x)
-			if nrm := norm(x, Lp{p}.q()); !(math.Abs(nrm-1) <= 1e-12) {
+			if nrm := norm(x, Lp{p}.Q()); !(math.Abs(nrm-1) <= 1e-12) {
 				t.Errorf("p = %g: the projection %v of %v has norm 1 %+g", p, x, v, nrm-1)
 			}
 		}
@@ -200,13 +217,13 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// FuzzParseNorm reads what may be a norm and evaluates it.
-func FuzzParseNorm(f *testing.F) {
+// FuzzParse reads what may be a norm and evaluates it.
+func FuzzParse(f *testing.F) {
 	for _, text := range []string{"lp:1", "lp:1.7", "blockr:1.2", "block1", "wedge", "elastic:0.5", "groups:0-1,2-3"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		reg, err := ParseNorm(text)
+		reg, err := Parse(text)
 		if err != nil || reg.Check(4) != nil {
 			return
 		}
@@ -214,4 +231,68 @@ func FuzzParseNorm(f *testing.F) {
 			t.Fatalf("%q is %v, whose ω is %g", text, reg, v)
 		}
 	})
+}
+
+func TestParse(t *testing.T) {
+	for _, s := range []string{"lp:1", "lp:1.7", "lp:2", "block1", "blockr:1.2", "elastic:0.5", "wedge", "groups:2,3,1"} {
+		r, err := Parse(s)
+		if err != nil || r.String() != s {
+			t.Errorf("%q: %v, %v", s, r, err)
+		}
+	}
+	for _, s := range []string{"", "lp", "lp:", "lp:3", "lp:0.9", "lp:NaN", "lp:x", "block1:2", "blockr:2", "elastic:0", "elastic:1", "groups:", "groups:2,0", "l2", "wedge:1"} {
+		if r, err := Parse(s); err == nil || !strings.Contains(err.Error(), "norm") {
+			t.Errorf("%q: %v, %v", s, r, err)
+		}
+	}
+}
+
+// The projection meets its optimality conditions: w − x = θ_j on the support of x_j and at
+// most θ_j elsewhere, with θ_j = κ·(Σx_j)^{q−1}.
+func TestProjectTraces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 0))
+	for _, p := range []float64{1, 1.2, 4. / 3, 5. / 3, 2} {
+		for range 20 {
+			lp := Lp{p}
+			q := lp.Q()
+			w := make([][]float64, 4)
+			for j := range w {
+				w[j] = make([]float64, 1+rng.IntN(4))
+				for i := range w[j] {
+					w[j][i] = math.Max(0, rng.NormFloat64()+0.5*float64(j))
+				}
+			}
+			x := make([][]float64, len(w))
+			sums := make([]float64, len(w))
+			for j := range w {
+				x[j] = slices.Clone(w[j])
+			}
+			lp.ProjectTraces(x)
+			kappa := math.NaN()
+			for j := range x {
+				sums[j] = 0
+				theta := 0.0
+				for i, v := range x[j] {
+					sums[j] += v
+					if v > 0 {
+						theta = w[j][i] - v
+					}
+				}
+				for i, v := range x[j] {
+					if d := w[j][i] - v; v > 0 && math.Abs(d-theta) > 1e-9 || v < 0 {
+						t.Fatalf("q = %g: differences %g and %g", q, d, theta)
+					}
+				}
+				if k := theta / math.Pow(sums[j], q-1); sums[j] > 1e-6 && !math.IsInf(q, 1) {
+					if !math.IsNaN(kappa) && math.Abs(k-kappa) > 1e-6*(1+kappa) {
+						t.Fatalf("q = %g: multipliers %g and %g", q, k, kappa)
+					}
+					kappa = k
+				}
+			}
+			if size := lp.Norm(sums); size > 1+1e-9 || kappa > 1e-6 && size < 1-1e-9 {
+				t.Fatalf("q = %g: norm %.12g, multiplier %g", q, size, kappa)
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
-// This file declares the interface of regularizers and reads their names.
-
-package bcd
+// Package regularizer holds penalties Ω of a function f = Σ_j f_j over several kernels, as functions ω of the weights η of
+// the kernels: the l_p norms, block norms, the elastic net, and norms that tie the weights of groups or of a sequence
+// of kernels to each other (mathematics.md §7).
+package regularizer
 
 import (
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // (mathematics.md §2, §7). ω is convex and +∞ outside its domain. Callers may
 // bring their own; the package has [Lp], [BlockR], [ElasticNet], [Groups] and [Wedge].
 type Regularizer interface {
-	// String is the value of the commands' --norm flag that [ParseNorm] reads back.
+	// String is the value of the commands' --norm flag that [Parse] reads back.
 	String() string
 	// Check reports an error when the regularizer cannot serve m kernels.
 	Check(m int) error
@@ -36,15 +37,15 @@ type Regularizer interface {
 	Project(v []float64)
 }
 
-// ParseNorm reads the commands' --norm flag: lp:P with 1 ≤ P ≤ 2, block1,
+// Parse reads the commands' --norm flag: lp:P with 1 ≤ P ≤ 2, block1,
 // blockr:R with 1 ≤ R < 2, elastic:M with 0 < M < 1, wedge, or groups:A,B,… with
 // the sizes of groups of consecutive kernels.
-func ParseNorm(s string) (Regularizer, error) {
+func Parse(s string) (Regularizer, error) {
 	name, arg, has := strings.Cut(s, ":")
 	switch name {
 	case "block1", "wedge":
 		if has {
-			return nil, fmt.Errorf("bcd: norm %q: %s takes no parameter", s, name)
+			return nil, fmt.Errorf("regularizer: norm %q: %s takes no parameter", s, name)
 		}
 		if name == "wedge" {
 			return Wedge{}, nil
@@ -55,7 +56,7 @@ func ParseNorm(s string) (Regularizer, error) {
 	case "lp", "blockr", "elastic":
 		v, err := strconv.ParseFloat(arg, 64)
 		if err != nil {
-			return nil, fmt.Errorf("bcd: norm %q: %q is not a number", s, arg)
+			return nil, fmt.Errorf("regularizer: norm %q: %q is not a number", s, arg)
 		}
 		var r Regularizer
 		switch name {
@@ -67,11 +68,11 @@ func ParseNorm(s string) (Regularizer, error) {
 			r = ElasticNet{Mix: v}
 		}
 		if err := r.Check(1); err != nil {
-			return nil, fmt.Errorf("bcd: norm %q: %w", s, err)
+			return nil, fmt.Errorf("regularizer: norm %q: %w", s, err)
 		}
 		return r, nil
 	}
-	return nil, fmt.Errorf("bcd: unknown norm %q (have lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge)", s)
+	return nil, fmt.Errorf("regularizer: unknown norm %q (have lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge)", s)
 }
 
 func parseGroups(s, arg string) (Regularizer, error) {
@@ -79,7 +80,7 @@ func parseGroups(s, arg string) (Regularizer, error) {
 	for f := range strings.SplitSeq(arg, ",") {
 		k, err := strconv.Atoi(f)
 		if err != nil || k < 1 {
-			return nil, fmt.Errorf("bcd: norm %q: group size %q is not a positive integer", s, f)
+			return nil, fmt.Errorf("regularizer: norm %q: group size %q is not a positive integer", s, f)
 		}
 		g.Sizes = append(g.Sizes, k)
 	}
