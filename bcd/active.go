@@ -5,6 +5,7 @@ package bcd
 import (
 	"slices"
 
+	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -51,13 +52,13 @@ func (a *activeSet) mask(y []float64) {
 // choose sets the active kernels at it: those of positive weight, and, when all
 // were measured, those that a projected gradient step would raise. Without a
 // complete measurement nothing enters.
-func (a *activeSet) choose(it *iterate, q *quasiNewton) {
+func (a *activeSet) choose(it *iterate, q *quasinewton.Model) {
 	if a.fixed {
 		return
 	}
-	probe := slices.Clone(it.z[:q.m])
+	probe := slices.Clone(it.z[:q.Weights])
 	for j := range probe {
-		probe[j] -= it.g[j] / q.sEta
+		probe[j] -= it.g[j] / q.Sigma
 	}
 	a.reg.Project(probe)
 	var idx []int
@@ -68,4 +69,21 @@ func (a *activeSet) choose(it *iterate, q *quasiNewton) {
 		}
 	}
 	a.idx = idx
+}
+
+// project applies the regularizer's projection to the active weights.
+func (a *activeSet) project(eta []float64) {
+	if len(a.idx) == len(eta) {
+		a.reg.Project(eta)
+		return
+	}
+	part := make([]float64, len(a.idx))
+	for k, j := range a.idx {
+		part[k] = eta[j]
+	}
+	a.reg.Project(part)
+	clear(eta)
+	for k, j := range a.idx {
+		eta[j] = part[k]
+	}
 }

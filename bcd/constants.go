@@ -50,21 +50,8 @@ const (
 	beyond     = 0.1
 	extraSteps = 3
 
-	pairs       = 20   // moves remembered, fewer where they would take more than
-	pairNumbers = 3e7  // numbers,
-	leastPairs  = 4    // but so many at least
-	damping     = 0.2  // Powell's
 	leastWeight = 0.05 // of an element of a move of a sum's output kernels, relative to the mean
 	leastFloor  = 1e-8 // keeps the metric finite, relative to the mean eigenvalue of L
-
-	// Inner iterations that minimise the model. One costs an eigendecomposition of order
-	// n and a few products of that order, so their number falls with n³.
-	modelWork     = 2e7
-	modelMinSteps = 8
-	modelMaxSteps = 300
-	modelExtra    = 4    // beyond, to end a step of a sum at a projection
-	exactSteps    = 3000 // for weights alone with the exact second derivative, which cost m² a step
-	modelTol      = 1e-8 // share of the first predicted decrease at which to stop
 
 	checkEvery = 6 // iterations between measurements of all kernels
 )

@@ -10,6 +10,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/quasinewton"
 )
 
 // descent is a projected quasi-Newton method (Schmidt, van den Berg, Friedlander and Murphy, 2009) for h as a function
@@ -24,7 +25,7 @@ type descent struct {
 	further int     // iterations after the goal is met, for a gap of beyond·goal
 	within  float64 // relative gap within the chart at cur
 	cur     *iterate
-	q       *quasiNewton
+	q       *quasinewton.Model
 	since   int // iterations since all kernels were measured
 	// advance is the next point, nil where no step lowers the objective.
 	advance func(context.Context) (*iterate, error)
@@ -32,13 +33,13 @@ type descent struct {
 
 // chart is coordinates of the points of a model.
 type chart interface {
-	feasible
+	quasinewton.Set
 	// at is the coordinates of a measured point and the gradient of h there.
 	at(pt *point) (z, g []float64)
 	// from is the point at z, whose output kernels are L, with the coefficients of pt as its start.
 	from(pt *point, z []float64, L []*linop.Spectral) *point
 	// weigh tells the metric of the model at pt.
-	weigh(pt *point) weighing
+	weigh(pt *point) quasinewton.Weighing
 	// gap is the relative gap of the certified pt among the points of the chart.
 	gap(pt *point) (float64, error)
 	// taking are the kernels that are measured and take part, and choose chooses them at a certified point.
@@ -105,7 +106,7 @@ func (d *descent) arrived(pt *point) bool {
 func (d *descent) restart(it *iterate) error {
 	d.cur = it
 	d.start(it.pt.cert.objective)
-	return d.q.begin(it.z, it.g, d.weigh(it.pt))
+	return d.q.Begin(it.z, it.g, d.weigh(it.pt))
 }
 
 // search moves from cur towards the minimiser of the model, far enough back for
@@ -118,18 +119,18 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 		err      error
 		cur      = d.cur
 	)
-	if d.q.count > 0 {
-		d.q.tol = math.Min(sumQuasiTol, d.within)
+	if d.q.Count > 0 {
+		d.q.Tol = math.Min(sumQuasiTol, d.within)
 	}
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		target, L, decrease, err = d.q.minimize(ctx, d, cur.z, cur.g, cur.pt.kernels())
+		target, L, decrease, err = d.q.Minimize(ctx, d, cur.z, cur.g, cur.pt.kernels())
 	})
 	if err != nil {
 		return nil, err
 	}
 	dir := slices.Clone(target)
 	blas.Axpy(-1, cur.z, dir)
-	slope := math.Min(d.slope(cur.g, dir, cur.z), 0) // what is positive is rounding
+	slope := math.Min(d.Slope(cur.g, dir, cur.z), 0) // what is positive is rounding
 	ref, tol := d.highest(), d.stepTol(decrease)
 	for step, try := 1.0, 0; try < backtracks; try++ {
 		pt, err := d.try(ctx, d.from(cur.pt, target, L), tol)
@@ -145,7 +146,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 		}
 		copy(target, cur.z)
 		blas.Axpy(step, dir, target)
-		if L, err = d.project(target); err != nil {
+		if L, err = d.Project(target); err != nil {
 			return nil, err
 		}
 	}
@@ -229,7 +230,7 @@ func (d *descent) learn(next *iterate) error {
 	if d.q.H.Data != nil {
 		return nil
 	}
-	return d.q.update(s, y, next.z, d.weigh(next.pt))
+	return d.q.Update(s, y, next.z, d.weigh(next.pt))
 }
 
 // record is what a descent remembers of its iterates.

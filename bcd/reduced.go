@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -93,30 +94,30 @@ func newBlocks(f *fit, pt *point, goal float64) (*blocks, error) {
 
 // begin makes a new model at pt, of the weights, and jointly of L where that is asked for.
 func (d *blocks) begin(pt *point, joint bool) error {
-	d.q = &quasiNewton{be: d.t.be}
+	d.q = &quasinewton.Model{Backend: d.t.be}
 	if !d.t.fixEta {
-		d.q.m = d.t.m
+		d.q.Weights = d.t.m
 	}
 	if joint && !d.t.fixL {
-		d.q.n = d.t.n
+		d.q.Order = d.t.n
 	}
 	return d.restart(d.iterate(pt))
 }
 
 func (d *blocks) at(pt *point) (z, g []float64) {
 	q := d.q
-	z, g = make([]float64, q.m+q.n*q.n), make([]float64, q.m+q.n*q.n)
-	copy(z[:q.m], pt.eta)
-	if q.m > 0 {
-		d.t.reg.Gradient(g[:q.m], pt.eta)
+	z, g = make([]float64, q.Weights+q.Order*q.Order), make([]float64, q.Weights+q.Order*q.Order)
+	copy(z[:q.Weights], pt.eta)
+	if q.Weights > 0 {
+		d.t.reg.Gradient(g[:q.Weights], pt.eta)
 		for j, c := range pt.c {
 			g[j] = d.t.lambda * (g[j] - c)
 		}
 	}
-	if q.n > 0 {
-		_, L := q.split(z)
+	if q.Order > 0 {
+		_, L := q.Split(z)
 		pt.L.Dense(d.t.be, L)
-		_, G := q.split(g)
+		_, G := q.Split(g)
 		blas.AddScaled(G, -d.t.lambda, pt.G)
 	}
 	return z, g
@@ -124,10 +125,10 @@ func (d *blocks) at(pt *point) (z, g []float64) {
 
 func (d *blocks) from(pt *point, z []float64, L []*linop.Spectral) *point {
 	eta, one := pt.eta, pt.L
-	if d.q.m > 0 {
-		eta = slices.Clone(z[:d.q.m])
+	if d.q.Weights > 0 {
+		eta = slices.Clone(z[:d.q.Weights])
 	}
-	if d.q.n > 0 {
+	if d.q.Order > 0 {
 		one = L[0]
 	}
 	return d.t.next(pt, eta, one)
@@ -137,34 +138,34 @@ func (d *blocks) gap(pt *point) (float64, error) { return pt.cert.relative(), ni
 func (d *blocks) taking() []int                  { return d.active.idx }
 func (d *blocks) choose(it *iterate)             { d.active.choose(it, d.q) }
 
-func (d *blocks) mask(y []float64, _, _ *iterate) { d.active.mask(y[:d.q.m]) }
+func (d *blocks) mask(y []float64, _, _ *iterate) { d.active.mask(y[:d.q.Weights]) }
 
-// slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
+// Slope is ⟨grad, dir⟩. Near the optimum grad is almost −γ·I on L, and dir keeps
 // the trace: what rounding leaves of tr(dir), times γ, would drown the rest, so
 // it is taken out; likewise for weights on the simplex.
-func (d *blocks) slope(grad, dir, z []float64) float64 {
+func (d *blocks) Slope(grad, dir, z []float64) float64 {
 	s := blas.Dot(grad, dir)
 	q := d.q
-	if _, D := q.split(dir); q.n > 0 {
-		_, G := q.split(grad)
-		_, L := q.split(z)
+	if _, D := q.Split(dir); q.Order > 0 {
+		_, G := q.Split(grad)
+		_, L := q.Split(z)
 		s += conserved(trace(D), trace(L), -blas.Inner(G, L))
 	}
-	if p, ok := d.t.reg.(regularizer.Lp); ok && p.P == 1 && q.m > 0 {
-		s += conserved(floats.Sum(dir[:q.m]), floats.Sum(z[:q.m]), -blas.Dot(grad[:q.m], z[:q.m]))
+	if p, ok := d.t.reg.(regularizer.Lp); ok && p.P == 1 && q.Weights > 0 {
+		s += conserved(floats.Sum(dir[:q.Weights]), floats.Sum(z[:q.Weights]), -blas.Dot(grad[:q.Weights], z[:q.Weights]))
 	}
 	return s
 }
 
-// project is that of a [feasible] set; inactive weights stay 0.
-func (d *blocks) project(z []float64) ([]*linop.Spectral, error) {
-	if d.q.m > 0 {
-		d.active.project(z[:d.q.m])
+// Project is that of a [quasinewton.Set] set; inactive weights stay 0.
+func (d *blocks) Project(z []float64) ([]*linop.Spectral, error) {
+	if d.q.Weights > 0 {
+		d.active.project(z[:d.q.Weights])
 	}
-	if d.q.n == 0 {
+	if d.q.Order == 0 {
 		return nil, nil
 	}
-	_, A := d.q.split(z)
+	_, A := d.q.Split(z)
 	L, err := frankwolfe.ProjectSpectrahedron(d.t.be, A, d.t.tau)
 	if err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func (d *blocks) project(z []float64) ([]*linop.Spectral, error) {
 //
 // here with one σ for each column b of C, floor_b = μ/σ_b; at the optimum the
 // remaining factors Σ_i σ_i·c_ib² are equal in the range of L.
-func (d *blocks) weigh(pt *point) weighing {
+func (d *blocks) weigh(pt *point) quasinewton.Weighing {
 	floors := d.floors(pt)
 	return func(V blas.General, rho []float64) []blas.General {
 		n, floor := len(rho), floors(V)
@@ -236,4 +237,21 @@ func forms(be blas.Backend, V, A blas.General) []float64 {
 		}
 	}
 	return out
+}
+
+// conserved is γ·change with γ = total/size when the change of a sum of the given
+// size is of rounding level, else 0.
+func conserved(change, size, total float64) float64 {
+	if math.Abs(change) <= 0x1p-42*size {
+		return total / size * change
+	}
+	return 0
+}
+
+func trace(a blas.General) float64 {
+	var t float64
+	for i := range a.Rows {
+		t += a.Data[i*a.Stride+i]
+	}
+	return t
 }

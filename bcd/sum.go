@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -144,7 +145,7 @@ func (p *Problem) checkSum(opt Options) error {
 		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", n, n)
 	}
 	numbers := m * n * n
-	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of %d outputs", m, n), 8*float64(numbers)*float64(3*mostPairs(numbers)+10), "fit the product model")
+	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of %d outputs", m, n), 8*float64(numbers)*float64(3*quasinewton.MostPairs(numbers)+10), "fit the product model")
 }
 
 // sampled is a Space of coefficients of samples.

@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/quasinewton"
 )
 
 // faces is the [chart] of the output kernels of a sum: the elements of the S_j one matrix after the
@@ -49,12 +50,12 @@ func (c *faces) size() (N int) {
 	return N
 }
 
-// model is an empty model of h. The metric of [quasiNewton] is for whole output kernels.
-func (c *faces) model() *quasiNewton {
+// model is an empty model of h. The metric of [quasinewton.Model] is for whole output kernels.
+func (c *faces) model() *quasinewton.Model {
 	if c.V == nil {
-		return &quasiNewton{be: c.t.be, n: c.t.n, count: c.t.m}
+		return &quasinewton.Model{Backend: c.t.be, Order: c.t.n, Count: c.t.m}
 	}
-	return &quasiNewton{be: c.t.be, m: c.size()}
+	return &quasinewton.Model{Backend: c.t.be, Weights: c.size()}
 }
 
 // within writes V_jᵀAV_j.
@@ -121,8 +122,8 @@ func (c *faces) choose(it *iterate) {
 	}
 }
 
-// slope is that of a [feasible] set.
-func (c *faces) slope(grad, dir, z []float64) float64 {
+// Slope is that of a [quasinewton.Set] set.
+func (c *faces) Slope(grad, dir, z []float64) float64 {
 	s := blas.Dot(grad, dir)
 	if c.norm.P == 1 {
 		var change, size float64
@@ -156,7 +157,7 @@ func (c *faces) mask(y []float64, before, after *iterate) {
 //
 // for the columns c_b of C in the eigenvectors of L̄, along which ΣK_i⊗L_i + μI is taken to be
 // σ_bρ_b + μ; see [descent.weigh]. A kernel that was not measured, and takes no part, has weights 1.
-func (c *faces) weigh(pt *point) weighing {
+func (c *faces) weigh(pt *point) quasinewton.Weighing {
 	return func(V blas.General, rho []float64) []blas.General {
 		t := c.t
 		mean, size := cloneLike(V), cloneLike(V)
@@ -203,9 +204,9 @@ func (c *faces) weigh(pt *point) weighing {
 	}
 }
 
-// project is that of a [feasible] set, {S_j ⪰ 0, ‖(tr S_j)/τ‖_q ≤ 1}: the eigenvectors
+// Project is that of a [quasinewton.Set] set, {S_j ⪰ 0, ‖(tr S_j)/τ‖_q ≤ 1}: the eigenvectors
 // stay, and all eigenvalues are projected together.
-func (c *faces) project(z []float64) ([]*linop.Spectral, error) {
+func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
 	t, S := c.t, c.blocks(z)
 	L := make([]*linop.Spectral, t.m)
 	V, w, fail := make([]blas.General, len(c.idx)), make([][]float64, len(c.idx)), make([]error, len(c.idx))
@@ -305,4 +306,20 @@ func (f *sumModel) facesAt(pt *point) (*faces, error) {
 		c.V = append(c.V, V)
 	}
 	return c, nil
+}
+
+// leading is V·diag(w)·Vᵀ for ascending w ≥ 0, without the zeros.
+func leading(V blas.General, w []float64) *linop.Spectral {
+	n, k := len(w), 0
+	for k < n && w[n-1-k] > 0 {
+		k++
+	}
+	L := &linop.Spectral{V: blas.NewGeneral(n, k), S: make([]float64, k)}
+	for j := range k {
+		L.S[j] = w[n-1-j]
+		for i := range n {
+			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+n-1-j]
+		}
+	}
+	return L
 }

@@ -107,12 +107,11 @@ func (d *interior) direction(ctx context.Context) ([]blas.General, error) {
 	blas.Potrs(t.be, H, g)
 	S := blas.NewGeneral(rows, 1+rows)
 	blas.Mul(t.be, S, true, false, A, g)
-	inv, ok := inverse(blas.Clone(blas.View(S, 0, 1, rows, rows)))
-	if !ok {
+	multipliers, F := blas.Clone(blas.View(S, 0, 0, rows, 1)), blas.Clone(blas.View(S, 0, 1, rows, rows))
+	if !t.be.Potrf(F) {
 		return nil, nil
 	}
-	multipliers := blas.NewGeneral(rows, 1)
-	blas.Mul(t.be, multipliers, false, false, inv, blas.View(S, 0, 0, rows, 1))
+	blas.Potrs(t.be, F, multipliers)
 	X := make([]blas.General, t.m)
 	x := make([]float64, p)
 	for i := range x {

@@ -25,13 +25,13 @@ func (t *task) exactWeights() bool {
 func (d *blocks) prepareWeights(ctx context.Context) (err error) {
 	q := d.q
 	q.H = blas.General{}
-	if q.n > 0 || q.m == 0 || !d.t.exactWeights() {
+	if q.Order > 0 || q.Weights == 0 || !d.t.exactWeights() {
 		return nil
 	}
 	A := d.t.form(ctx, d.cur.pt.eta, false)
 	phase.Do(ctx, phase.Eta, func(ctx context.Context) { q.H, err = d.t.weightHessian(ctx, A, d.cur.pt, d.active.idx) })
-	if v := trace(q.H) / float64(q.m); positive(v) {
-		q.sEta = v
+	if v := trace(q.H) / float64(q.Weights); positive(v) {
+		q.Sigma = v
 	}
 	return err
 }

@@ -1,6 +1,6 @@
-// This file is a limited-memory BFGS model of the Hessian in weights and output kernels.
-
-package bcd
+// Package quasinewton holds a limited-memory BFGS model of a function of weights and symmetric matrices, and minimises it
+// over a feasible set by projected spectral gradients (Schmidt, van den Berg, Friedlander and Murphy, 2009).
+package quasinewton
 
 import (
 	"math"
@@ -8,61 +8,82 @@ import (
 	"github.com/iokl/iokl/blas"
 )
 
-// quasiNewton is a limited-memory BFGS model of the Hessian of h on vectors z = (η, vec L), or (vec L_1 … vec L_k)
+// Constants of the model and of the iterations that minimise it; figures in docs/decisions/2026-11-21-learning.md.
+const (
+	pairs       = 20  // moves remembered, fewer where they would take more than
+	pairNumbers = 3e7 // numbers,
+	leastPairs  = 4   // but so many at least
+	damping     = 0.2 // Powell's
+
+	// One iteration costs an eigendecomposition of order n and a few products of that order, so that their
+	// number falls with n³.
+	modelWork     = 2e7
+	modelMinSteps = 8
+	modelMaxSteps = 300
+	modelExtra    = 4    // beyond, to end a step of several output kernels at a projection
+	exactSteps    = 3000 // for weights alone with the exact second derivative, which cost m² a step
+	modelTol      = 1e-8 // share of the first predicted decrease at which to stop
+)
+
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+
+// Model is a limited-memory BFGS model of the Hessian of h on vectors z = (η, vec L), or (vec L_1 … vec L_k)
 // for a sum of k separable kernels, in the compact form of Byrd, Nocedal and Schnabel (1994):
 //
 //	B = D − N·M⁻¹·Nᵀ,  N = [DS  Y],  M = [SᵀDS  Lo; Loᵀ  −diag(sᵢᵀyᵢ)]
 //
 // with Lo the strictly lower part of SᵀY. D is σ_η·I on the weights. On L it is
 // σ_L times weights for the elements of a move in the eigenvectors of L,
-// the shape of the diagonal of the Hessian of h there, which a [weighing] tells. For a sum
+// the shape of the diagonal of the Hessian of h there, which a [Weighing] tells. For a sum
 // the eigenvectors are those of L̄ = Σ L_j.
-type quasiNewton struct {
-	be     blas.Backend
-	m, n   int // kernels, and the order of L; 0 when that block is fixed
-	count  int // output kernels; 0 means 1
+type Model struct {
+	Backend blas.Backend
+	Weights int          // kernels; 0 when η is fixed
+	Order   int          // of L; 0 when L is fixed
+	Count   int          // output kernels; 0 means 1
+	Sigma   float64      // σ_η
+	Tol     float64      // share of the first predicted decrease at which Minimize stops; modelTol where that is more
+	H       blas.General // the exact Hessian of the weights, in place of the rest; no Data where not known
+
 	S, Y   [][]float64
 	DS     [][]float64
-	sEta   float64        // σ_η
 	sL     float64        // σ_L
 	V      blas.General   // eigenvectors of the current L
 	w      []blas.General // weights of the elements of a move in them
 	mid    blas.General   // M⁻¹
 	t1, t2 blas.General
 	p, q   []float64
-	tol    float64      // share of the first predicted decrease at which minimize stops; modelTol where that is more
-	H      blas.General // the exact Hessian of the weights, in place of the rest; no Data where not known
 }
 
-// weighing is weights ≥ 0 for the elements of a move in the eigenvectors V of the current L,
+// Weighing is weights ≥ 0 for the elements of a move in the eigenvectors V of the current L,
 // whose eigenvalues rho ascend: a matrix for each output kernel.
-type weighing func(V blas.General, rho []float64) []blas.General
+type Weighing func(V blas.General, rho []float64) []blas.General
 
-// split is the two blocks of a vector; several output kernels stand one below the other.
-func (q *quasiNewton) split(z []float64) (eta []float64, L blas.General) {
-	eta = z[:q.m]
-	if q.n > 0 {
-		L = blas.General{Rows: q.n * max(q.count, 1), Cols: q.n, Stride: q.n, Data: z[q.m:]}
+// Split is the two blocks of a vector; several output kernels stand one below the other.
+func (q *Model) Split(z []float64) (eta []float64, L blas.General) {
+	eta = z[:q.Weights]
+	if q.Order > 0 {
+		L = blas.General{Rows: q.Order * max(q.Count, 1), Cols: q.Order, Stride: q.Order, Data: z[q.Weights:]}
 	}
 	return eta, L
 }
 
-// block is output kernel j of those that split returns.
-func (q *quasiNewton) block(L blas.General, j int) blas.General {
-	return blas.View(L, j*q.n, 0, q.n, q.n)
+// block is output kernel j of those that Split returns.
+func (q *Model) block(L blas.General, j int) blas.General {
+	return blas.View(L, j*q.Order, 0, q.Order, q.Order)
 }
 
 // center sets the metric for the output kernel whose full eigendecomposition is
 // taken from the dense L, and forgets products with the old D.
-func (q *quasiNewton) center(z []float64, weigh weighing) error {
-	if n := q.n; n > 0 {
-		_, L := q.split(z)
+func (q *Model) center(z []float64, weigh Weighing) error {
+	if n := q.Order; n > 0 {
+		_, L := q.Split(z)
 		q.V = blas.Clone(q.block(L, 0))
-		for j := 1; j < q.count; j++ {
+		for j := 1; j < q.Count; j++ {
 			blas.AddScaled(q.V, 1, q.block(L, j))
 		}
 		rho := make([]float64, n)
-		if err := q.be.Syevd(q.V, rho); err != nil {
+		if err := q.Backend.Syevd(q.V, rho); err != nil {
 			return err
 		}
 		q.w = weigh(q.V, rho)
@@ -73,15 +94,15 @@ func (q *quasiNewton) center(z []float64, weigh weighing) error {
 	return nil
 }
 
-// begin empties the model at z, where the gradient is g, with a step of about half the size of z.
-func (q *quasiNewton) begin(z, g []float64, weigh weighing) error {
+// Begin empties the model at z, where the gradient is g, with a step of about half the size of z.
+func (q *Model) Begin(z, g []float64, weigh Weighing) error {
 	q.forget()
 	if err := q.center(z, weigh); err != nil {
 		return err
 	}
 	Dz := make([]float64, len(z))
 	q.metric(Dz, z)
-	q.sEta, q.sL = startScale(g[:q.m], Dz[:q.m]), startScale(g[q.m:], Dz[q.m:])
+	q.Sigma, q.sL = startScale(g[:q.Weights], Dz[:q.Weights]), startScale(g[q.Weights:], Dz[q.Weights:])
 	return nil
 }
 
@@ -96,42 +117,42 @@ func startScale(g, Dz []float64) float64 {
 }
 
 // metric computes dst = D·d at σ = 1.
-func (q *quasiNewton) metric(dst, d []float64) {
-	copy(dst[:q.m], d[:q.m])
-	if q.n == 0 {
+func (q *Model) metric(dst, d []float64) {
+	copy(dst[:q.Weights], d[:q.Weights])
+	if q.Order == 0 {
 		return
 	}
-	_, A := q.split(d)
-	_, out := q.split(dst)
-	q.t1, q.t2 = blas.Reshape(q.t1, A.Rows, q.n), blas.Reshape(q.t2, q.n, q.n)
-	blas.Mul(q.be, q.t1, false, false, A, q.V)
-	for j := range max(q.count, 1) {
+	_, A := q.Split(d)
+	_, out := q.Split(dst)
+	q.t1, q.t2 = blas.Reshape(q.t1, A.Rows, q.Order), blas.Reshape(q.t2, q.Order, q.Order)
+	blas.Mul(q.Backend, q.t1, false, false, A, q.V)
+	for j := range max(q.Count, 1) {
 		AV := q.block(q.t1, j)
-		blas.Mul(q.be, q.t2, true, false, q.V, AV)
-		for i := range q.n {
+		blas.Mul(q.Backend, q.t2, true, false, q.V, AV)
+		for i := range q.Order {
 			row := blas.Row(q.t2, i)
 			for b, w := range blas.Row(q.w[j], i) {
 				row[b] *= w
 			}
 		}
-		blas.Mul(q.be, AV, false, false, q.V, q.t2)
+		blas.Mul(q.Backend, AV, false, false, q.V, q.t2)
 	}
-	blas.Mul(q.be, out, false, true, q.t1, q.V)
+	blas.Mul(q.Backend, out, false, true, q.t1, q.V)
 }
 
 // weighted is σ_η⟨a,b⟩ over the weights plus σ_L⟨a,b⟩ over L.
-func (q *quasiNewton) weighted(a, b []float64) float64 {
-	return q.sEta*blas.Dot(a[:q.m], b[:q.m]) + q.sL*blas.Dot(a[q.m:], b[q.m:])
+func (q *Model) weighted(a, b []float64) float64 {
+	return q.Sigma*blas.Dot(a[:q.Weights], b[:q.Weights]) + q.sL*blas.Dot(a[q.Weights:], b[q.Weights:])
 }
 
 // addWeighted computes dst += c·σ·a block by block.
-func (q *quasiNewton) addWeighted(dst []float64, c float64, a []float64) {
-	blas.Axpy(c*q.sEta, a[:q.m], dst[:q.m])
-	blas.Axpy(c*q.sL, a[q.m:], dst[q.m:])
+func (q *Model) addWeighted(dst []float64, c float64, a []float64) {
+	blas.Axpy(c*q.Sigma, a[:q.Weights], dst[:q.Weights])
+	blas.Axpy(c*q.sL, a[q.Weights:], dst[q.Weights:])
 }
 
 // mul computes dst = B·d.
-func (q *quasiNewton) mul(dst, d []float64) {
+func (q *Model) mul(dst, d []float64) {
 	if q.H.Data != nil {
 		for i := range dst {
 			dst[i] = blas.Dot(blas.Row(q.H, i), d)
@@ -139,8 +160,8 @@ func (q *quasiNewton) mul(dst, d []float64) {
 		return
 	}
 	q.metric(dst, d)
-	blas.Scal(q.sEta, dst[:q.m])
-	blas.Scal(q.sL, dst[q.m:])
+	blas.Scal(q.Sigma, dst[:q.Weights])
+	blas.Scal(q.sL, dst[q.Weights:])
 	k := len(q.S)
 	if k == 0 {
 		return
@@ -159,9 +180,9 @@ func (q *quasiNewton) mul(dst, d []float64) {
 	}
 }
 
-// update takes the move s with gradient change y, both of which it keeps; now is
+// Update takes the move s with gradient change y, both of which it keeps; now is
 // where it ended. Curvature that is not positive is damped (Powell, 1978).
-func (q *quasiNewton) update(s, y, now []float64, weigh weighing) error {
+func (q *Model) Update(s, y, now []float64, weigh Weighing) error {
 	Bs := make([]float64, len(s))
 	q.mul(Bs, s)
 	sy, sBs := blas.Dot(s, y), blas.Dot(s, Bs)
@@ -174,7 +195,7 @@ func (q *quasiNewton) update(s, y, now []float64, weigh weighing) error {
 		blas.Axpy(1-t, Bs, y)
 	}
 	q.S, q.Y, q.DS = append(q.S, s), append(q.Y, y), append(q.DS, Bs)
-	if len(q.S) > mostPairs(len(s)) {
+	if len(q.S) > MostPairs(len(s)) {
 		q.S, q.Y, q.DS = q.S[1:], q.Y[1:], q.DS[1:]
 	}
 	if err := q.center(now, weigh); err != nil {
@@ -185,22 +206,22 @@ func (q *quasiNewton) update(s, y, now []float64, weigh weighing) error {
 	return nil
 }
 
-// mostPairs is how many moves of vectors of so many numbers are remembered.
-func mostPairs(numbers int) int { return max(leastPairs, min(pairs, pairNumbers/max(3*numbers, 1))) }
+// MostPairs is how many moves of vectors of so many numbers are remembered.
+func MostPairs(numbers int) int { return max(leastPairs, min(pairs, pairNumbers/max(3*numbers, 1))) }
 
 // scale sets σ from the newest pair: ⟨s,y⟩/⟨s,Ds⟩ on the weights, ‖y‖/‖Ds‖ on L,
 // which measured better on each.
-func (q *quasiNewton) scale(s, y, Ds []float64) {
-	if v := blas.Dot(s[:q.m], y[:q.m]) / blas.Dot(s[:q.m], Ds[:q.m]); positive(v) {
-		q.sEta = v
+func (q *Model) scale(s, y, Ds []float64) {
+	if v := blas.Dot(s[:q.Weights], y[:q.Weights]) / blas.Dot(s[:q.Weights], Ds[:q.Weights]); positive(v) {
+		q.Sigma = v
 	}
-	if v := blas.Nrm2(y[q.m:]) / blas.Nrm2(Ds[q.m:]); positive(v) && blas.Dot(s[q.m:], y[q.m:]) > 0 {
+	if v := blas.Nrm2(y[q.Weights:]) / blas.Nrm2(Ds[q.Weights:]); positive(v) && blas.Dot(s[q.Weights:], y[q.Weights:]) > 0 {
 		q.sL = v
 	}
 }
 
 // invertMiddle computes M⁻¹; when M is singular to rounding all pairs are forgotten.
-func (q *quasiNewton) invertMiddle() {
+func (q *Model) invertMiddle() {
 	k := len(q.S)
 	M := blas.NewGeneral(2*k, 2*k)
 	set := func(i, j int, v float64) {
@@ -222,7 +243,7 @@ func (q *quasiNewton) invertMiddle() {
 }
 
 // forget drops all pairs.
-func (q *quasiNewton) forget() { q.S, q.Y, q.DS = nil, nil, nil }
+func (q *Model) forget() { q.S, q.Y, q.DS = nil, nil, nil }
 
 // inverse is a⁻¹ by Gauss–Jordan elimination with row exchanges; a is destroyed.
 // It reports false when a pivot vanishes.
