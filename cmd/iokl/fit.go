@@ -41,7 +41,7 @@ type learnFlags struct {
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&l.kernels, "kernel", nil, "kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable\n(iokl help kernels: all of them); gaussian:relevant:median scales columns by what the targets tell, gaussian:directions:median turns them too\n(default: a dictionary made from the data)")
+	f.StringArrayVar(&l.kernels, "kernel", nil, "kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable\n(iokl help kernels: all of them); gaussian:relevant:median multiplies each column by how much the targets vary with it,\ngaussian:directions:median takes the linear combinations of columns that they vary along\n(default: a dictionary made from the data)")
 	f.Float64Var(&l.lambda, "lambda", 0, "regularization λ (default: chosen by cross-validation)")
 	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
 	f.StringVar(&l.norm, "norm", "", "regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with λ by cross-validation)")
@@ -53,7 +53,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
 	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
 	f.DurationVar(&l.budget, "budget", 0, "time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
-	f.StringVar(&l.foldsBy, "folds-by", "", "what rows are dealt to folds by: shuffle; blocks of rows that follow each other; time, the past before what follows;\nor a column of --x, whose values stay on one side (default: shuffle, or blocks where rows are like their neighbours)")
+	f.StringVar(&l.foldsBy, "folds-by", "", "how rows are split into folds: shuffle, at random; blocks, of rows that follow each other; time, learning from the past\nof each fold; or a column of --x, rows with the same value of which are in the same fold\n(default: shuffle, or blocks where rows are like their neighbours)")
 	f.BoolVar(&l.float32, "float32", false, "store kernel matrices in single precision: half the memory")
 }
 
@@ -94,7 +94,7 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 	return opt, nil
 }
 
-// deal says what rows are dealt to folds by.
+// deal says how rows are split into folds.
 func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
 	if l.foldsBy == "" {
 		return nil
@@ -179,14 +179,17 @@ func newFitCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit",
 		Short: "Fit a model to inputs X, or Gram matrices, and targets Y",
-		Long: `Fit learns kernel weights eta, output kernel L and the function together, to a
-certified relative gap. Without --lambda, λ (and the norm, unless given) is
-chosen by cross-validation, within --budget; without --kernel, a dictionary is made
-from the data. A target that the inputs do not predict better than its mean is
-predicted by its mean.
+		Long: `Fit learns to predict the targets Y, columns of numbers or --classes, from the inputs X:
+kernel weights eta, output kernel L and the function together, to a certified relative
+gap. Without --lambda, λ (and the norm, unless given) is chosen by cross-validation,
+within --budget; without --kernel, a dictionary is made from the data. A target that the
+inputs do not predict better than its mean is predicted by its mean.
 
-An empty target cell is a missing value: the outputs observed in its row, and the
-rows in which its output is observed, tell about it. predict --fill completes the table.
+The last line on standard error says how far off predictions of held-out rows are, in the
+unit of each target, beside what its mean would be.
+
+An empty target cell is a missing value. It is left out of what is learned from, and the
+other targets of its row are learned from as in any row. predict --fill completes the table.
 
 Ctrl-C saves the best model so far where --out was given and says its gap; while
 settings are compared, it fits the best of them so far first.`,

@@ -1,4 +1,4 @@
-// This file is the page of help about SPECs of kernels.
+// This file has the pages of help about SPECs of kernels and about tables.
 
 package main
 
@@ -16,13 +16,52 @@ func newKernelsTopic() *cobra.Command {
 		Long: `--kernel takes a SPEC, with r = ‖x−z‖:
 
 ` + kernel.Usage() + `
-FEATURES  all (default), each, groups, the name of a group, ranks, relevant, directions, ard, or columns as 0-3,7
-WIDTHS    σ: median (default), median*0.5,1,2, numbers as 0.5,1, or powers as 2^-6..2^6
-ard       all columns, each divided by a length that is learned, for gaussian, laplacian, matern12, matern32 and matern52;
-          median takes the lengths as they are, median*0.5,1,2 multiplies them
+FEATURES are what the kernel sees of the inputs:
+  all         all columns (default)
+  each        one column: a kernel for every column
+  0-3,7       these columns, by numbers from 0
+  NAME        the columns of a group in the file of --groups; groups: a kernel for every group
+  ranks       all columns, each value replaced by its rank among those of the training data: for long tails
+  relevant    all columns, each multiplied by how much the targets vary with it, which is learned before the
+              fit: for many columns of which few matter
+  directions  linear combinations of the columns along which the targets vary most, learned likewise
+  ard         all columns, each divided by a length that is learned, for gaussian, laplacian, matern12, matern32
+              and matern52; width median takes the lengths as they are, median*0.5,1,2 multiplies them
+
+WIDTHS of σ: median (default), the median distance between rows; median*0.5,1,2, that times each number;
+numbers as 0.5,1; or powers as 2^-6..2^6. Every width is a kernel of its own.
+
 :unit     after a SPEC: k(x,z)/√(k(x,x)·k(z,z))
 :center   after a SPEC: inner products of centred features
 
 rff:SPEC:COUNT approximates a kernel of x−z by COUNT random Fourier features, nystrom:SPEC:COUNT any by COUNT landmarks.`,
+	}
+}
+
+// newTablesTopic is the page of help about what cells of tables mean.
+func newTablesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tables",
+		Short: "Tables and how their cells are read",
+		Long: `A file is read twice: once to find what each column holds, by a vote over its cells, and once for
+the numbers. What is not a plain number is said, a line for each kind. A model keeps it, and predict reads
+new files by it; columns are found by name, in any order, among others.
+
+Column of          becomes
+numbers            themselves; 1,200  1.200,50  $5  (3)  12 %  are numbers where the column has them alike
+words              a category: 0 or 1 for each of its 50 most frequent words (--max-levels); the others share 100 columns
+words, hardly any  left out: identifiers and free text
+  of them twice
+dates              days since the first, and where they span two of them the part of the day, week and year as a
+                   cosine and a sine; 3/4/2021 is day first or month first as the whole column allows
+times, months,     a cosine and a sine of the part of the day, year or week
+  weekdays
+no values          left out
+
+Missing: empty cells, and NA, N/A, #N/A, null, None, ? and - among numbers, dates and times; --na adds words.
+A word among numbers is an error that names row and column: make the word a missing cell by --na, or
+leave the column out by --drop. --header no reads a first row that looks like names as data.
+
+--x-columns, --y-columns and --drop take lists of names, patterns as temp*, numbers from 0, and ranges as 0-63.`,
 	}
 }

@@ -42,8 +42,8 @@ works in blocks of rows, so that inputs may be larger than memory. A classifier'
 first column is the class. With --y the predictions are scored on the targets that
 are observed there; with --fill these are completed instead.
 
-Columns are found by their names where the files have them, in any order. Empty
-cells get the mean that the column had in training, which is said, or are refused
+Columns are found by their names where the files have them, in any order and among
+others; a column that is missing is an error that names it. Empty cells get the mean that the column had in training, which is said, or are refused
 with --missing error.
 
 With --interval each prediction is followed by the ends of an interval that holds

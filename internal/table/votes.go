@@ -16,7 +16,7 @@ const MaxLevels = 50
 
 // buckets is the number of columns that the other levels of a category share; docs/decisions/2026-11-23-categories.md
 // has the measurement.
-const buckets = 50
+const buckets = 100
 
 // mostWords is the number of different words from which on a column is text, whatever its other cells hold.
 const mostWords = 1 << 16
