@@ -62,7 +62,7 @@ func marked(cell, decimal string) (v float64, sign string, ok bool) {
 		}
 	}
 	text, second := cutMinus(text)
-	if minus && second || text == "" || text[0] == '+' || text[0] == '-' {
+	if minus && second || negative && (minus || second) || text == "" || text[0] == '+' || text[0] == '-' {
 		return 0, "", false
 	}
 	whole, fraction, hasFraction := strings.Cut(text, decimal)
@@ -76,7 +76,7 @@ func marked(cell, decimal string) (v float64, sign string, ok bool) {
 	if err != nil || strings.ContainsAny(whole, "xXpPnN_") {
 		return 0, "", false
 	}
-	if negative != (minus || second) {
+	if negative || minus || second {
 		v = -v
 	}
 	return v, sign, true
@@ -116,14 +116,20 @@ type numberVotes struct {
 	signs        map[string]int // that stand with them
 }
 
-// notePlain counts a number without marks.
+// notePlain counts a number without marks. Its point is a mark between thousands where three digits follow it, and one
+// to three come before.
 func (n *numberVotes) notePlain(cell string) {
 	n.plain++
-	if strings.Contains(cell, ".") {
-		if _, _, ok := marked(cell, ","); !ok {
-			n.noCommas++
-		}
+	at := strings.IndexByte(cell, '.')
+	if at >= 0 && (len(cell) != at+4 || !threeBehind(cell[:at], cell[at+1:])) {
+		n.noCommas++
 	}
+}
+
+// threeBehind reports whether three digits are behind one to three with a sign.
+func threeBehind(whole, behind string) bool {
+	whole = strings.TrimLeft(whole, "+-")
+	return strings.Trim(behind, "0123456789") == "" && len(whole) >= 1 && len(whole) <= 3
 }
 
 // noteMarked counts a cell that is no plain number.

@@ -129,7 +129,7 @@ func (s *Scaler) limits() (low, high []float64) {
 // checkRange refuses columns whose range is beyond float64.
 func (s *Scaler) checkRange(what string, names []string) error {
 	for j, lo := range s.low {
-		if math.IsInf(s.high[j]-lo, 1) {
+		if hi := s.high[j]; math.IsInf(hi-lo, 1) && !math.IsInf(hi, 0) && !math.IsInf(lo, 0) {
 			return fault.Input("%s column %s runs from %.3g to %.3g, a width beyond double precision: rescale it", what, names[j], lo, s.high[j])
 		}
 	}

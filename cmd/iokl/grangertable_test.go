@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Series are read from tables as fit reads them: dates are time, words tell replicates apart, other words are left
+// out, numbers may have marks. The graph is that of the plain table.
+func TestGrangerReadsTables(t *testing.T) {
+	dir := t.TempDir()
+	chain(t, dir)
+	lines := strings.Split(strings.TrimSpace(mustRead(t, dir+"/s.csv")), "\n")[1:]
+	day := time.Date(2020, 1, 31, 0, 0, 0, 0, time.UTC)
+	table := func(layout string, step func(i int) int, extra string) string {
+		text := "station;when;a;b;c;remark" + extra + "\n"
+		for i, line := range lines {
+			cells := strings.Split(line, ",")
+			for k := 2; k < 5; k++ {
+				cells[k] = strings.Replace(cells[k], ".", ",", 1)
+			}
+			text += fmt.Sprintf("%s;%s;%s;seen by %d", []string{"north", "south"}[i/120], day.AddDate(0, 0, step(i%120)).Format(layout), strings.Join(cells[2:], ";"), i)
+			if extra != "" {
+				text += fmt.Sprintf(";%d", i*i%17)
+			}
+			text += "\n"
+		}
+		return text
+	}
+	const run = " --lag 2 --json --kernel linear:groups"
+	var want, got grangerReport
+	command(t, dir, "granger --series s.csv --replicate run"+run).object(t, &want)
+	daily := func(i int) int { return i }
+	for name, c := range map[string]struct {
+		text, flags string
+		says        []string
+	}{
+		"days":            {table("2/1/2006", daily, ""), "", []string{`left out, since they hold no numbers: column 6 "remark"`}},
+		"dropped":         {table("2006-01-02", daily, ";more"), "--drop rem*,more", nil},
+		"columns":         {table("2006-01-02", daily, ";more"), "--columns station,when,2-4", nil},
+		"weekdays only":   {table("02.01.06", func(i int) int { return i + 2*(i/5) }, ""), "--drop remark", []string{`rows are not evenly spaced in column 2 "when": steps are 1 to 3 days`}},
+		"not in order":    {table("2006-01-02", func(i int) int { return i ^ 1 }, ""), "--drop remark", []string{`rows are not in the order of column 2 "when": row 2 is not after the row above it`}},
+		"months, in turn": {table("2006-01-02", func(i int) int { return int(day.AddDate(0, i, -30).Sub(day).Hours() / 24) }, ""), "--drop remark", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, dir, "odd.csv", c.text)
+			r := command(t, dir, "granger --series odd.csv --replicate station "+c.flags+run)
+			r.object(t, &got)
+			for _, text := range c.says {
+				if !strings.Contains(r.stderr, text) {
+					t.Errorf("said %q, want %q", r.stderr, text)
+				}
+			}
+			if c.says == nil && r.stderr != "" {
+				t.Errorf("said %q", r.stderr)
+			}
+			if !slices.Equal(got.Nodes, want.Nodes) {
+				t.Fatalf("nodes %q, want %q", got.Nodes, want.Nodes)
+			}
+			for i := range want.Graph {
+				if !slices.Equal(got.Graph[i], want.Graph[i]) {
+					t.Errorf("row %d: %v, want %v", i, got.Graph[i], want.Graph[i])
+				}
+			}
+		})
+	}
+}
