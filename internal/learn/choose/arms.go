@@ -196,8 +196,8 @@ func (s *race) relative(tau float64) float64 {
 }
 
 // learners are the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
-// outputs, L learned, and on the union with learned lengths at several multiples. Their paths of λ reach from three steps
-// above the best of these dictionaries to three below.
+// outputs, L learned, and on the union with learned lengths at several multiples. Their paths of λ reach from two steps
+// above the best of these dictionaries to two below.
 func (s *race) learners(ctx context.Context) error {
 	_, outputs := s.data.Size()
 	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
@@ -224,7 +224,7 @@ func (s *race) learners(ctx context.Context) error {
 	}
 	first, last := defaults.PathPoints, 0
 	for _, a := range s.arms[:min(united, old)] {
-		first, last = min(first, a.at-3), max(last, a.at+3)
+		first, last = min(first, a.at-2), max(last, a.at+2)
 	}
 	for _, a := range s.arms[old:] {
 		for i := range a.in {
@@ -247,7 +247,7 @@ func union(arms []*arm) (specs []string) {
 }
 
 // bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are, with
-// a length for each column, and by ranks; sums of functions of single columns; both; with and without a linear part.
+// a length for each column, along the directions that matter, and by ranks; sums of functions of single columns; both; with and without a linear part.
 func bases(cols int) [][]string {
 	all := [][]string{{linearKernel}, {squareKernel}}
 	for _, kind := range []string{"gaussian", "laplacian"} {
@@ -268,6 +268,7 @@ func bases(cols int) [][]string {
 	}
 	for _, w := range []string{"0.5", "1", "2"} {
 		for _, kind := range []string{"gaussian", "laplacian"} {
+			all = append(all, []string{kind + ":relevant:median*" + w, linearKernel}, []string{kind + ":directions:median*" + w})
 			all = append(all, []string{kind + ":ranks:median*" + w}, []string{kind + ":each:median*" + w, linearKernel})
 		}
 	}
