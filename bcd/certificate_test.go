@@ -201,7 +201,7 @@ func TestFeatureRounding(t *testing.T) {
 			pt := at(t, &p, eta, L, W)
 			LV := blas.Clone(V)
 			blas.ScaleColumns(LV, S)
-			rounded := cloneLike(W)
+			rounded := blas.Like(W)
 			(&work{be: blas.Active()}).mulRight(rounded, W, L)
 			g, h := exactly(Gamma), exactly(H)
 			weighted := func(WL exactMatrix) exactMatrix {

@@ -68,14 +68,14 @@ func (t *task) closedL(pt *point) (*linop.Spectral, error) {
 		return pt.L, nil
 	}
 	M := within(t.be, pt.L.V, pt.G) // diag(S)·VᵀGV·diag(S)
-	scaleRows(M, pt.L.S, M)
+	blas.ScaleRows(M, pt.L.S, M)
 	blas.ScaleColumns(M, pt.L.S)
 	return t.rootOf(pt.L.V, M)
 }
 
 // rootOf is τ·VM^{1/2}Vᵀ/tr(M^{1/2}).
 func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
-	if !(trace(M) > 0) {
+	if !(blas.Trace(M) > 0) {
 		return &linop.Spectral{V: V, S: constant(M.Rows, t.tau/float64(M.Rows))}, nil
 	}
 	root, err := power(t.be, V, M, 0.5)
@@ -120,6 +120,3 @@ func constant(n int, v float64) []float64 {
 	fill(s, v)
 	return s
 }
-
-// cloneLike is a zero matrix of a's shape.
-func cloneLike(a blas.General) blas.General { return blas.NewGeneral(a.Rows, a.Cols) }

@@ -78,12 +78,7 @@ const (
 const (
 	fewCellsMost = 1000 // observed cells of Y up to which a step takes a factor of their system
 	barrierFall  = 0.2  // factor of ν between steps
-	barrierSteps = 40   // at most
-	barrierCG    = 60   // conjugate gradient iterations of a step, at most
-	barrierTol   = 1e-2 // relative residual of the Newton equations
 	toBoundary   = 0.95 // share of the way to the boundary of the cone
-	barrierLift  = 1e-3 // eigenvalues are raised towards the central path up to this share of their mean
-	linearShare  = 1e-2 // size of σρ/μ below which C hardly depends on the eigenvalue ρ of L
 )
 
 // Growing bases of the outputs.

@@ -14,7 +14,7 @@ func TestActivePartOfGamma(t *testing.T) {
 	f := waves(60, 40, 0.5, 1, 2, 4, 8).Space.(*features)
 	dense := blas.NewGeneral(f.Dim(), f.Dim())
 	x := randn(newRand(5), f.Dim(), 3)
-	want, got := cloneLike(x), cloneLike(x)
+	want, got := blas.Like(x), blas.Like(x)
 	for _, c := range []struct {
 		eta   []float64
 		order int // 0 for the whole Γ

@@ -173,15 +173,15 @@ func (f *features) Apply(dst, x blas.General) {
 		return
 	}
 	f.in = blas.Reshape(f.in, x.Rows, x.Cols)
-	scaleRows(f.in, f.inner, x)
+	blas.ScaleRows(f.in, f.inner, x)
 	f.gamma.Mul(dst, f.in)
-	scaleRows(dst, f.inner, dst)
+	blas.ScaleRows(dst, f.inner, dst)
 }
 
 // Dense writes Γ_η.
 func (f *features) Dense(dst blas.General) {
 	f.gamma.Dense(dst)
-	scaleRows(dst, f.inner, dst)
+	blas.ScaleRows(dst, f.inner, dst)
 	blas.ScaleColumns(dst, f.inner)
 }
 
@@ -205,7 +205,7 @@ func (f *features) setWeights(eta []float64) {
 		fill(f.root[f.start[j]:f.start[j+1]], math.Sqrt(e))
 		fill(f.inner[f.start[j]:f.start[j+1]], math.Sqrt(e/f.unit))
 	}
-	scaleRows(f.scaled, f.root, f.H)
+	blas.ScaleRows(f.scaled, f.root, f.H)
 }
 
 // traceOf estimates by uᵀΓ_ηu, u of independent entries of variance 1/3.
@@ -230,7 +230,7 @@ func (f *features) rebase(W blas.General, from, to []float64) {
 			fill(ratio[f.start[j]:f.start[j+1]], math.Sqrt(e/from[j]))
 		}
 	}
-	scaleRows(W, ratio, W)
+	blas.ScaleRows(W, ratio, W)
 }
 
 // probe takes uᵀΓu over the block of each kernel and the blocks before it, in one multiply.
@@ -268,7 +268,7 @@ func (f *features) withTargets(H blas.General) *features {
 // half is Z_ηᵀC at C = (Y − Z_η·W·L)/μ, as measure has it.
 func (f *features) half(w *work, eta []float64, _, AW blas.General, L *linop.Spectral) (blas.General, linop.Operator) {
 	f.setWeights(eta)
-	R := cloneLike(AW)
+	R := blas.Like(AW)
 	w.mulRight(R, AW, L)
 	blas.Scal(-1/w.mu, R.Data)
 	blas.AddScaled(R, 1/w.mu, f.scaled)
@@ -297,7 +297,7 @@ func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []f
 	f.unscale(V, WL, w, idx)
 	f.coefficients(V, used, m, w.mu, maxOf(L.S))
 	if !w.skipG {
-		scaleRows(WL, f.root, V) // Z_ηᵀC
+		blas.ScaleRows(WL, f.root, V) // Z_ηᵀC
 		m.G = blas.Reshape(m.G, n, n)
 		blas.GramOf(w.be, m.G, WL)
 	}
@@ -391,7 +391,7 @@ func (f *features) norms(w *work, _ []float64, W blas.General, L *linop.Spectral
 func (f *features) unscale(V, WL blas.General, w *work, idx []int) {
 	if slices.ContainsFunc(idx, func(j int) bool { return f.eta[j] == 0 }) {
 		f.in = blas.Reshape(f.in, V.Rows, V.Cols)
-		scaleRows(f.in, f.root, WL)
+		blas.ScaleRows(f.in, f.root, WL)
 		f.gamma.Mul(V, f.in)
 		blas.Scal(1/f.unit, V.Data)
 		w.columns += V.Cols
@@ -413,14 +413,4 @@ func (f *features) quadratic(q *quadratic, w *work, eta []float64, W, AW blas.Ge
 	blas.Symmetrize(q.AtA)
 	blas.Mul(be, q.AtY, true, false, W, f.scaled)
 	blas.GramOf(be, q.B, W)
-}
-
-// scaleRows computes dst = diag(s)·src; dst may be src.
-func scaleRows(dst blas.General, s []float64, src blas.General) {
-	for i := range dst.Rows {
-		out, c := blas.Row(dst, i), s[i]
-		for j, v := range blas.Row(src, i) {
-			out[j] = c * v
-		}
-	}
 }

@@ -229,7 +229,7 @@ func (f *fit) explained(err error) error {
 // infinity: a product with a vector without zeros would show them.
 func (f *fit) soundKernels() bool {
 	u := probeVector(f.t.space.Unknowns())
-	v := cloneLike(u)
+	v := blas.Like(u)
 	f.t.space.at(f.t.weights(f.best), false).Apply(v, u)
 	return checkFinite("", v) == nil
 }

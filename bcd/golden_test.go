@@ -102,7 +102,7 @@ func TestReducedGolden(t *testing.T) {
 // predict is K_η(X*, X)·C·L, or Σ K_j(X*, X)·C·L_j, for the stack Kx of cross-Gram matrices.
 func predict(Kx array, res *Result) blas.General {
 	be := blas.Active()
-	CL := cloneLike(res.C)
+	CL := blas.Like(res.C)
 	out := blas.NewGeneral(Kx.shape[1], CL.Cols)
 	for j, e := range res.Eta {
 		L := res.L

@@ -227,7 +227,7 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 	blas.Copy(blas.View(X, 0, 0, N, q), pt.X)
 	V := blas.NewGeneral(t.n, pt.L.Rank())
 	blas.Copy(blas.View(V, 0, 0, q, V.Cols), pt.L.V)
-	pt.X, pt.AX, pt.L, pt.single = X, cloneLike(X), &linop.Spectral{V: V, S: pt.L.S}, false
+	pt.X, pt.AX, pt.L, pt.single = X, blas.Like(X), &linop.Spectral{V: V, S: pt.L.S}, false
 	pt.G = blas.General{}
 	A.Apply(pt.AX, X)
 	f.cost.columns += t.n
@@ -239,7 +239,7 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 
 // orthonormal removes from P, nearly orthonormal, what rounding has let in.
 func orthonormal(be blas.Backend, P blas.General) blas.General {
-	D, Q := blas.NewGeneral(P.Cols, P.Cols), cloneLike(P)
+	D, Q := blas.NewGeneral(P.Cols, P.Cols), blas.Like(P)
 	blas.GramOf(be, D, P)
 	blas.Scal(-0.5, D.Data)
 	for i := range P.Cols {

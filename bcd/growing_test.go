@@ -142,7 +142,7 @@ func TestFixedIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		F, G := cloneLike(Y), cloneLike(Y)
+		F, G := blas.Like(Y), blas.Like(Y)
 		whole.L.MulRight(blas.Active(), F, whole.C)
 		part.L.MulRight(blas.Active(), G, part.C)
 		if part.L.Rank() != 20 || whole.L.Rank() != 60 || !(distance2(F, G) <= 1e-10*square(blas.Frob(F))) {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/interior"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 )
@@ -140,14 +141,28 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 			L = pt.L
 			return
 		}
-		var holes *fewCells
-		if holes, err = t.fewCells(ctx, A, U, len(s)); err != nil {
+		p := &interior.Problem{Backend: t.be, Tau: t.tau, Mu: t.mu, S: s, H: H}
+		if p.Cells, err = t.fewCells(ctx, A, U, len(s)); err != nil {
 			return
 		}
-		var b *barrier
-		if b, err = newBarrier(t, s, H, holes, pt.L, pt.G, pt.cert.gapL/t.lambda); err == nil {
-			L, err = b.minimize(ctx, target/t.lambda, d.basis.collect)
+		var b *interior.Barrier
+		if b, err = interior.New(p, pt.L, pt.G, pt.cert.gapL/t.lambda); err == nil {
+			L, err = b.Minimize(ctx, target/t.lambda, d.basis.collect)
 		}
 	})
 	return L, err
+}
+
+// fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last q count; nil where no
+// cell is missing, or so many are observed that a factor of their system costs much.
+func (t *task) fewCells(ctx context.Context, A linop.Operator, vectors blas.General, q int) (*interior.Cells, error) {
+	m, ok := t.space.(masked)
+	if !ok || m.observed() == nil || m.observed().Count() > fewCellsMost {
+		return nil, nil
+	}
+	K := blas.NewGeneral(vectors.Rows, vectors.Rows)
+	if err := linop.Dense(ctx, K, A); err != nil {
+		return nil, err
+	}
+	return interior.NewCells(t.be, m.observed(), K, t.space.rhs(nil), vectors, q, t.mu), nil
 }

@@ -64,7 +64,7 @@ func TestOKLConverges(t *testing.T) {
 		z := golden(t, "convex_fixed_eta")
 		K, Y := gram(z["Ks"]), z["Y"].matrix()
 		K.SetWeights(res.Eta)
-		CL, F, KC := cloneLike(Y), cloneLike(Y), cloneLike(Y)
+		CL, F, KC := blas.Like(Y), blas.Like(Y), blas.Like(Y)
 		res.L.MulRight(blas.Active(), CL, res.C)
 		K.Apply(F, CL)
 		K.Apply(KC, res.C)

@@ -149,7 +149,7 @@ func (d *blocks) Slope(grad, dir, z []float64) float64 {
 	if _, D := q.Split(dir); q.Order > 0 {
 		_, G := q.Split(grad)
 		_, L := q.Split(z)
-		s += conserved(trace(D), trace(L), -blas.Inner(G, L))
+		s += conserved(blas.Trace(D), blas.Trace(L), -blas.Inner(G, L))
 	}
 	if p, ok := d.t.reg.(regularizer.Lp); ok && p.P == 1 && q.Weights > 0 {
 		s += conserved(floats.Sum(dir[:q.Weights]), floats.Sum(z[:q.Weights]), -blas.Dot(grad[:q.Weights], z[:q.Weights]))
@@ -216,27 +216,15 @@ func (d *blocks) floors(pt *point) func(V blas.General) []float64 {
 	return func(V blas.General) []float64 {
 		holder, ok := d.t.space.(targetHolder)
 		if !ok {
-			return constant(d.t.n, floor(trace(pt.G), pt.cc))
+			return constant(d.t.n, floor(blas.Trace(pt.G), pt.cc))
 		}
 		_, sizes := holder.along(&d.t.work, pt.X, V)
-		floors := forms(d.t.be, V, pt.G)
+		floors := blas.Forms(d.t.be, V, pt.G)
 		for b := range floors {
 			floors[b] = floor(floors[b], sizes[b])
 		}
 		return floors
 	}
-}
-
-// forms are vᵀAv for the columns v of V.
-func forms(be blas.Backend, V, A blas.General) []float64 {
-	T, out := cloneLike(V), make([]float64, V.Cols)
-	blas.Mul(be, T, false, false, A, V)
-	for b := range out {
-		for i := range V.Rows {
-			out[b] += V.Data[i*V.Stride+b] * T.Data[i*T.Stride+b]
-		}
-	}
-	return out
 }
 
 // conserved is γ·change with γ = total/size when the change of a sum of the given
@@ -246,12 +234,4 @@ func conserved(change, size, total float64) float64 {
 		return total / size * change
 	}
 	return 0
-}
-
-func trace(a blas.General) float64 {
-	var t float64
-	for i := range a.Rows {
-		t += a.Data[i*a.Stride+i]
-	}
-	return t
 }

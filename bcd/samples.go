@@ -41,7 +41,7 @@ func NewSamples(K linop.Sum, Y blas.General) Space {
 	if s.cells = linop.ObservedCells(Y); s.cells.Complete() {
 		s.cells = nil
 	} else {
-		s.Y, s.rows = cloneLike(Y), 0
+		s.Y, s.rows = blas.Like(Y), 0
 		s.cells.Project(s.Y, Y)
 		for i := range Y.Rows {
 			if slices.Contains(s.cells.Row(i), true) {

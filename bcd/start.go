@@ -87,7 +87,7 @@ func (p *sketched) evaluate(L *linop.Spectral) (M blas.General, value float64) {
 		value += M.Data[j*M.Stride+j] / d
 		outside[j] = rho * math.Sqrt(p.tail) / d
 	}
-	scaleRows(M, outside, M)
+	blas.ScaleRows(M, outside, M)
 	blas.ScaleColumns(M, outside)
 	L.Rotate(p.t.be, X, p.H)
 	for i, s := range p.s {

@@ -37,8 +37,8 @@ type sumModel struct {
 func SumSolvers() []string { return []string{"atoms", "reduced"} }
 
 // minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress, or the iterations are
-// spent. [interior] comes first where its steps take up to interiorFirst operations, else the method of the given name;
-// interior follows it after interiorAfter iterations where its steps take up to interiorLast.
+// spent. [primalDual] comes first where its steps take up to interiorFirst operations, else the method of the given name.
+// The primal–dual method follows it after interiorAfter iterations where its steps take up to interiorLast.
 func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	if pt.arrived(f.opt.Tol) {
 		return nil

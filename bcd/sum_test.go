@@ -262,7 +262,7 @@ func TestSumResult(t *testing.T) {
 			}
 			q, _ := p.check()
 			s := p.Space.(sampled).inSamples()
-			K, F, KC, one := s.K.(linop.Separate), cloneLike(res.C), cloneLike(res.C), cloneLike(res.C)
+			K, F, KC, one := s.K.(linop.Separate), blas.Like(res.C), blas.Like(res.C), blas.Like(res.C)
 			for j, L := range res.Ls {
 				K.ApplyTerm(KC, res.C, j)
 				L.MulRight(blas.Active(), one, KC)

@@ -129,8 +129,8 @@ func (c *faces) Slope(grad, dir, z []float64) float64 {
 		var change, size float64
 		D, Z := c.blocks(dir), c.blocks(z)
 		for _, j := range c.idx {
-			change += trace(D[j])
-			size += trace(Z[j])
+			change += blas.Trace(D[j])
+			size += blas.Trace(Z[j])
 		}
 		s += conserved(change, size, -blas.Dot(grad, z))
 	}
@@ -160,7 +160,7 @@ func (c *faces) mask(y []float64, before, after *iterate) {
 func (c *faces) weigh(pt *point) quasinewton.Weighing {
 	return func(V blas.General, rho []float64) []blas.General {
 		t := c.t
-		mean, size := cloneLike(V), cloneLike(V)
+		mean, size := blas.Like(V), blas.Like(V)
 		var weight float64
 		for j, L := range pt.Ls {
 			if w := L.Trace(); w > 0 && pt.Gs[j].Data != nil {
@@ -169,7 +169,7 @@ func (c *faces) weigh(pt *point) quasinewton.Weighing {
 			}
 		}
 		blas.GramOf(t.be, size, pt.X)
-		seen, floor := forms(t.be, V, mean), forms(t.be, V, size)
+		seen, floor := blas.Forms(t.be, V, mean), blas.Forms(t.be, V, size)
 		for b, v := range floor {
 			if floor[b] = t.tau; seen[b] > 0 {
 				floor[b] = t.mu*v*weight/seen[b] + leastFloor*t.tau/float64(t.n)
@@ -182,7 +182,7 @@ func (c *faces) weigh(pt *point) quasinewton.Weighing {
 			if pt.Hs[j].Data == nil {
 				return
 			}
-			h := forms(t.be, V, pt.Hs[j])
+			h := blas.Forms(t.be, V, pt.Hs[j])
 			for a := range t.n {
 				for b := range t.n {
 					w[j].Data[a*t.n+b] = h[a]/floor[b] + h[b]/floor[a]

@@ -62,7 +62,7 @@ func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 			continue
 		}
 		M, s := within(t.be, L.V, pt.Gs[j]), powers(L.S, 1/(2*sumPower))
-		scaleRows(M, s, M)
+		blas.ScaleRows(M, s, M)
 		blas.ScaleColumns(M, s)
 		var err error
 		if next[j], err = power(t.be, L.V, M, sumPower); err != nil {

@@ -95,7 +95,7 @@ func TestSumFeatures(t *testing.T) {
 
 // addProduct adds K_j·C·L_j to F.
 func addProduct(F blas.General, K linop.Separate, res *Result, j int) {
-	CL, one := cloneLike(F), cloneLike(F)
+	CL, one := blas.Like(F), blas.Like(F)
 	res.Ls[j].MulRight(blas.Active(), CL, res.C)
 	K.ApplyTerm(one, CL, j)
 	blas.AddScaled(F, 1, one)

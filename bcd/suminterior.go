@@ -14,7 +14,7 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// interior is a primal–dual interior point method for few cells and output kernels of low order: Newton's
+// primalDual is a primal–dual interior point method for few cells and output kernels of low order: Newton's
 // method for h/λ − ν·Σ_j log det L_j on ‖(tr L_1 … tr L_m)/τ‖_q = 1, where ν falls with Σ_j⟨L_j,S_j⟩. With the
 // dual variables S_j, on the central path νL_j⁻¹ = θ_jI − G_j, moves Δ_j, M = (ΣK_j⊗L_j + μI)_ΩΩ and c = M⁻¹y,
 //
@@ -23,7 +23,7 @@ import (
 // M and the Hessian are factored, so that low ranks and a tiny μ, with which K̄⊗L̄ + μI resembles M little, do no
 // harm. Moves are Δ_j = R_jX_jR_jᵀ, where R_j⁻¹L_jR_j⁻ᵀ = R_jᵀS_jR_j is diagonal (Nesterov and Todd, 1997):
 // the second derivative of the barrier is the identity in X.
-type interior struct {
+type primalDual struct {
 	*sumModel
 	row, col []int        // of every observed cell
 	y        []float64    // in them
@@ -36,7 +36,7 @@ type interior struct {
 	tangent  blas.General // C after the last Newton step, to first order in its X
 }
 
-// work is the number of operations of a step of [interior], and its memory in floats.
+// work is the number of operations of a step of [primalDual], and its memory in floats.
 func (f *sumModel) work() (flops, floats float64) {
 	n, m, N := float64(f.t.n), float64(f.t.m), float64(len(f.s.Y.Data))
 	if f.s.cells != nil {
@@ -46,13 +46,13 @@ func (f *sumModel) work() (flops, floats float64) {
 	return N*N*N/3 + m*N*N + N*p*(N+p) + p*p*p/3, N*N + N*p + p*p
 }
 
-// inside takes steps of [interior] from pt until the relative gap is at most the tolerance, and extraSteps at most to go
+// inside takes steps of [primalDual] from pt until the relative gap is at most the tolerance, and extraSteps at most to go
 // beyond. Where memory does not suffice it takes none.
 func (f *sumModel) inside(ctx context.Context, pt *point) error {
 	if _, floats := f.work(); memory.Check("bcd: a factor for the observed cells", 8*floats, "") != nil {
 		return nil
 	}
-	d := &interior{sumModel: f, one: blas.NewGeneral(f.s.Y.Rows, f.s.Y.Rows)}
+	d := &primalDual{sumModel: f, one: blas.NewGeneral(f.s.Y.Rows, f.s.Y.Rows)}
 	for i := range f.s.Y.Rows {
 		for k, v := range blas.Row(f.s.Y, i) {
 			if f.s.cells == nil || f.s.cells.Has(i, k) {
@@ -90,7 +90,7 @@ func (f *sumModel) inside(ctx context.Context, pt *point) error {
 }
 
 // enter starts at the L_j of pt, of which it raises small eigenvalues.
-func (d *interior) enter(ctx context.Context, pt *point) error {
+func (d *primalDual) enter(ctx context.Context, pt *point) error {
 	t := d.t
 	mean := t.tau / float64(t.m*t.n)
 	L := make([]innerKernel, t.m)
@@ -115,25 +115,25 @@ func (d *interior) enter(ctx context.Context, pt *point) error {
 }
 
 // recentre sets S_j = νL_j⁻¹.
-func (d *interior) recentre(nu float64) {
+func (d *primalDual) recentre(nu float64) {
 	d.nu = nu
 	for j, k := range d.L {
 		S := &linop.Spectral{V: k.V, S: make([]float64, len(k.S))}
 		for i, v := range k.S {
 			S.S[i] = nu / v
 		}
-		d.L[j].dual = cloneLike(k.R)
+		d.L[j].dual = blas.Like(k.R)
 		S.Dense(d.t.be, d.L[j].dual)
 	}
 }
 
 // move goes to the output kernels R_jR_jᵀ, scaled to be feasible.
-func (d *interior) move(ctx context.Context, L []innerKernel) (err error) {
+func (d *primalDual) move(ctx context.Context, L []innerKernel) (err error) {
 	t := d.t
 	all := make([]*linop.Spectral, t.m)
 	for j, k := range L {
-		S := &linop.Spectral{V: cloneLike(k.R), S: make([]float64, t.n)}
-		if err := t.be.SVD(k.R, S.S, S.V, cloneLike(k.R)); err != nil {
+		S := &linop.Spectral{V: blas.Like(k.R), S: make([]float64, t.n)}
+		if err := t.be.SVD(k.R, S.S, S.V, blas.Like(k.R)); err != nil {
 			return err
 		}
 		for i, s := range S.S {
@@ -152,7 +152,7 @@ func (d *interior) move(ctx context.Context, L []innerKernel) (err error) {
 }
 
 // toBoundary scales the L_j to the boundary of the feasible set.
-func (d *interior) toBoundary(L []*linop.Spectral) {
+func (d *primalDual) toBoundary(L []*linop.Spectral) {
 	q, traces := d.norm.Q(), make([]float64, len(L))
 	for j := range L {
 		traces[j] = L[j].Trace() / d.t.tau
@@ -169,7 +169,7 @@ func (d *interior) toBoundary(L []*linop.Spectral) {
 }
 
 // evaluate factors M at the L_j and solves for C.
-func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*point, blas.General, error) {
+func (d *primalDual) evaluate(ctx context.Context, L []*linop.Spectral) (*point, blas.General, error) {
 	t, N := d.t, len(d.y)
 	M, D := blas.NewGeneral(N, N), blas.NewGeneral(t.n, t.n)
 	for j, S := range L {
@@ -197,7 +197,7 @@ func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*point, b
 	d.cost.solver = "cholesky"
 	c := slices.Clone(d.y)
 	blas.Potrs(t.be, M, blas.Vector(c))
-	pt := &point{Ls: L, X: cloneLike(d.s.Y)}
+	pt := &point{Ls: L, X: blas.Like(d.s.Y)}
 	for a, v := range c {
 		blas.Row(pt.X, d.row[a])[d.col[a]] = v
 	}
@@ -206,13 +206,13 @@ func (d *interior) evaluate(ctx context.Context, L []*linop.Spectral) (*point, b
 }
 
 // multipliers are θ_j at the measured pt, with Σ_j⟨θ_jI − G_j, L_j⟩ = νmn.
-func (d *interior) multipliers(pt *point) []float64 {
+func (d *primalDual) multipliers(pt *point) []float64 {
 	t, q := d.t, d.norm.Q()
 	theta := make([]float64, t.m)
 	var total float64
 	for j, L := range pt.Ls {
 		theta[j] = d.nu * float64(t.n)
-		for a, g := range forms(t.be, L.V, pt.Gs[j]) {
+		for a, g := range blas.Forms(t.be, L.V, pt.Gs[j]) {
 			theta[j] += L.S[a] * g
 		}
 		total += theta[j]
@@ -228,7 +228,7 @@ func (d *interior) multipliers(pt *point) []float64 {
 }
 
 // step takes a Newton step to a measured point, and reports false where none lowers the merit.
-func (d *interior) step(ctx context.Context) (bool, error) {
+func (d *primalDual) step(ctx context.Context) (bool, error) {
 	t := d.t
 	var gap float64
 	for j := range d.L {
@@ -245,7 +245,7 @@ func (d *interior) step(ctx context.Context) (bool, error) {
 	Z := make([]blas.General, t.m) // X for the S_j
 	primal, dual := 1.0, 1.0
 	for j, k := range d.L {
-		Z[j] = cloneLike(X[j])
+		Z[j] = blas.Like(X[j])
 		blas.AddScaled(Z[j], -1, X[j])
 		for i, v := range k.Lambda {
 			Z[j].Data[i*t.n+i] += d.nu/v - v
@@ -284,7 +284,7 @@ func (d *interior) step(ctx context.Context) (bool, error) {
 }
 
 // merit is what a step has to lower.
-func (d *interior) merit() float64 {
+func (d *primalDual) merit() float64 {
 	v := d.pt.yc
 	for _, k := range d.L {
 		for _, s := range k.S {
@@ -296,7 +296,7 @@ func (d *interior) merit() float64 {
 
 // cut is the certified point without the eigenvalues of the L_j that the barrier alone keeps from 0, or with them where
 // the gap would rise above the tolerance.
-func (d *interior) cut(ctx context.Context) (*point, error) {
+func (d *primalDual) cut(ctx context.Context) (*point, error) {
 	whole := d.pt
 	if err := d.certify(ctx, whole); err != nil {
 		return nil, err
@@ -310,7 +310,7 @@ func (d *interior) cut(ctx context.Context) (*point, error) {
 	theta := d.multipliers(whole)
 	L, cut := make([]*linop.Spectral, d.t.m), false
 	for j, S := range whole.Ls {
-		g, k := forms(d.t.be, S.V, whole.Gs[j]), 0
+		g, k := blas.Forms(d.t.be, S.V, whole.Gs[j]), 0
 		for k < S.Rank() && S.S[k]*theta[j] > (theta[j]-g[k])*d.t.tau {
 			k++
 		}

@@ -33,7 +33,7 @@ func (k *innerKernel) balance(be blas.Backend) error {
 	}
 	blas.ScaleColumns(Q, scale)
 	R := k.R
-	k.R = cloneLike(R)
+	k.R = blas.Like(R)
 	blas.Mul(be, k.R, false, false, R, Q)
 	return nil
 }
@@ -55,8 +55,8 @@ func (k *innerKernel) longest(be blas.Backend, x blas.General) (float64, error) 
 // along is the output kernel R(Λ + a·x)Rᵀ, not yet balanced, with R⁻ᵀ(Λ + b·z)R⁻¹ for S, by way of R⁻ᵀ = S·R·Λ⁻¹.
 func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (innerKernel, error) {
 	n := len(k.S)
-	next := innerKernel{R: cloneLike(x), dual: cloneLike(x)}
-	F, Z, w := cloneLike(x), cloneLike(x), make([]float64, n)
+	next := innerKernel{R: blas.Like(x), dual: blas.Like(x)}
+	F, Z, w := blas.Like(x), blas.Like(x), make([]float64, n)
 	blas.AddScaled(F, a, x)
 	blas.AddScaled(Z, b, z)
 	for i, v := range k.Lambda {
@@ -73,7 +73,7 @@ func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (i
 	}
 	blas.Mul(be, F, false, false, k.dual, k.R)
 	blas.ScaleColumns(F, w)
-	T := cloneLike(x)
+	T := blas.Like(x)
 	blas.Mul(be, T, false, false, F, Z)
 	blas.Mul(be, next.dual, false, true, T, F)
 	blas.Symmetrize(next.dual)
@@ -81,11 +81,11 @@ func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (i
 }
 
 // order is the number of elements of a lower triangle.
-func (d *interior) order() int { return d.t.n * (d.t.n + 1) / 2 }
+func (d *primalDual) order() int { return d.t.n * (d.t.n + 1) / 2 }
 
 // direction solves for the X_j of the Newton step, in the basis of the elements of lower triangles, times √2 off
 // the diagonal, which is orthonormal. It returns nil where rounding leaves the Hessian no factor.
-func (d *interior) direction(ctx context.Context) ([]blas.General, error) {
+func (d *primalDual) direction(ctx context.Context) ([]blas.General, error) {
 	t, each := d.t, d.order()
 	B, g, curve := d.derivatives()
 	p, rows := g.Rows, g.Cols-1
@@ -133,7 +133,7 @@ func (d *interior) direction(ctx context.Context) ([]blas.General, error) {
 // derivatives are, by the elements of X, the derivatives a of the predictions in the cells, one cell a row; the
 // negative gradient of the merit, followed by the derivatives of the constraints; and vectors u_j, where u_ju_jᵀ
 // is the second derivative of the constraint times its multiplier.
-func (d *interior) derivatives() (B, g blas.General, curve [][]float64) {
+func (d *primalDual) derivatives() (B, g blas.General, curve [][]float64) {
 	t, q, each := d.t, d.norm.Q(), d.order()
 	rows := 1
 	if math.IsInf(q, 1) {
@@ -143,9 +143,9 @@ func (d *interior) derivatives() (B, g blas.General, curve [][]float64) {
 	}
 	theta := d.multipliers(d.pt)
 	B, g = blas.NewGeneral(len(d.y), t.m*each), blas.NewGeneral(t.m*each, 1+rows)
-	KC, P := cloneLike(d.pt.X), cloneLike(d.pt.X)
+	KC, P := blas.Like(d.pt.X), blas.Like(d.pt.X)
 	for j, k := range d.L {
-		G, RR := within(t.be, k.R, d.pt.Gs[j]), cloneLike(k.R)
+		G, RR := within(t.be, k.R, d.pt.Gs[j]), blas.Like(k.R)
 		for i, v := range k.Lambda {
 			G.Data[i*t.n+i] += d.nu / v
 		}

@@ -38,7 +38,7 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	F, KC, one := cloneLike(pt.X), cloneLike(pt.X), cloneLike(pt.X)
+	F, KC, one := blas.Like(pt.X), blas.Like(pt.X), blas.Like(pt.X)
 	pt.Gs, pt.Hs = make([]blas.General, t.m), make([]blas.General, t.m)
 	for _, j := range idx {
 		f.K[j].Apply(KC, pt.X)
@@ -68,7 +68,7 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 		return fmt.Errorf("%w: the objective is not finite", ErrInput)
 	}
 	for _, j := range idx {
-		if v := trace(pt.Gs[j]); v < -psdSlack*f.s.trace(j)*pt.cc {
+		if v := blas.Trace(pt.Gs[j]); v < -psdSlack*f.s.trace(j)*pt.cc {
 			return fmt.Errorf("%w: kernel %d has tr(CᵀK_jC) = %g", ErrNotPSD, j, v)
 		}
 	}

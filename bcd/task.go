@@ -152,7 +152,7 @@ func (t *task) zeroWeights(eta []float64) []float64 {
 // next is the point that the weights and output kernel lead to, with pt's coefficients
 // as its start. pt stays as it is.
 func (t *task) next(pt *point, eta []float64, L *linop.Spectral) *point {
-	next := &point{eta: eta, L: L, X: blas.Clone(pt.X), AX: cloneLike(pt.AX), residual: 1, cert: pt.cert} // whose gap sets the first tolerance
+	next := &point{eta: eta, L: L, X: blas.Clone(pt.X), AX: blas.Like(pt.AX), residual: 1, cert: pt.cert} // whose gap sets the first tolerance
 	t.space.rebase(next.X, pt.eta, eta)
 	next.c = make([]float64, t.m)
 	return next

@@ -30,7 +30,7 @@ func (d *blocks) prepareWeights(ctx context.Context) (err error) {
 	}
 	A := d.t.form(ctx, d.cur.pt.eta, false)
 	phase.Do(ctx, phase.Eta, func(ctx context.Context) { q.H, err = d.t.weightHessian(ctx, A, d.cur.pt, d.active.idx) })
-	if v := trace(q.H) / float64(q.Weights); positive(v) {
+	if v := blas.Trace(q.H) / float64(q.Weights); positive(v) {
 		q.Sigma = v
 	}
 	return err

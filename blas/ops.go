@@ -215,3 +215,36 @@ func sameShape(a, b General) {
 		panic("blas: shape mismatch")
 	}
 }
+
+// Like is a zero matrix of a's shape.
+func Like(a General) General { return NewGeneral(a.Rows, a.Cols) }
+
+// ScaleRows computes dst = diag(s)·src; dst may be src.
+func ScaleRows(dst General, s []float64, src General) {
+	for i := range dst.Rows {
+		out, c := Row(dst, i), s[i]
+		for j, v := range Row(src, i) {
+			out[j] = c * v
+		}
+	}
+}
+
+// Trace is tr a.
+func Trace(a General) (t float64) {
+	for i := range a.Rows {
+		t += a.Data[i*a.Stride+i]
+	}
+	return t
+}
+
+// Forms are vᵀAv for the columns v of V. It allocates a matrix of V's shape.
+func Forms(be Backend, V, A General) []float64 {
+	T, out := Like(V), make([]float64, V.Cols)
+	Mul(be, T, false, false, A, V)
+	for b := range out {
+		for i := range V.Rows {
+			out[b] += V.Data[i*V.Stride+b] * T.Data[i*T.Stride+b]
+		}
+	}
+	return out
+}

@@ -1,10 +1,11 @@
-// This file minimizes the objective over the output kernel, at fixed weights, by an interior point method.
-
-package bcd
+// Package interior minimises h(L) = λ⟨Y, C(L)⟩ over the output kernels L ⪰ 0 of trace τ, at fixed weights of the kernels, by an
+// interior point method.
+package interior
 
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -13,7 +14,28 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// barrier is an interior point method for the L step at fixed weights. In the
+// Constants of the method; figures in docs/decisions/2026-11-21-learning.md.
+const (
+	barrierFall  = 0.2  // factor of ν between steps
+	barrierSteps = 40   // at most
+	barrierCG    = 60   // conjugate gradient iterations of a step, at most
+	barrierTol   = 1e-2 // relative residual of the Newton equations
+	toBoundary   = 0.95 // share of the way to the boundary of the cone
+	barrierLift  = 1e-3 // eigenvalues are raised towards the central path up to this share of their mean
+	linearShare  = 1e-2 // size of σρ/μ below which C hardly depends on the eigenvalue ρ of L
+	backtracks   = 25
+)
+
+// Problem is the L step in the eigenvectors U of A_η.
+type Problem struct {
+	Backend blas.Backend
+	Tau, Mu float64
+	S       []float64    // eigenvalues σ of A_η, descending
+	H       blas.General // UᵀY (q×n)
+	Cells   *Cells       // of Y that are observed, where few are; nil where the outputs decouple
+}
+
+// Barrier is an interior point method for the L step at fixed weights. In the
 // eigenvectors of A_η, of eigenvalues σ_i, h/λ and its derivatives are known in
 // closed form: with the rows y_i of UᵀY, M_i = (σ_iL + μI)⁻¹ and c_i = M_iy_i,
 //
@@ -26,11 +48,13 @@ import (
 // system takes the place of M_i, which preconditions. ν falls by a fixed factor a step; on the
 // central path νn is left to gain. Projected gradients, to which all eigenvalues of L are
 // alike, take thousands of eigendecompositions for what ten steps do here.
-type barrier struct {
-	t     *task
-	s     []float64 // σ, descending
-	nu    float64
-	holes *fewCells // nil where the outputs decouple
+type Barrier struct {
+	be      blas.Backend
+	n       int
+	tau, mu float64
+	s       []float64 // σ, descending
+	nu      float64
+	holes   *Cells // nil where the outputs decouple
 	outputPoint
 	current values       // at that point
 	scratch blas.General // q×n
@@ -52,25 +76,25 @@ type values struct {
 	inverse  *sylvester.ObservedFactor
 }
 
-// newBarrier begins the L step at L, for the eigenvalues s of A_η, the rows H = UᵀY, and G at
-// L; gap is an estimate of what h/λ can still fall by. With holes, H is used where rounding
+// New begins the L step at L, where −∂h/∂L is λG; gap is an estimate of what h/λ can still fall by. With Cells, H is used
+// where rounding
 // makes the system of the observed cells at L indefinite.
-func newBarrier(t *task, s []float64, H blas.General, holes *fewCells, L *linop.Spectral, G blas.General, gap float64) (*barrier, error) {
-	n := t.n
-	b := &barrier{t: t, s: s, nu: gap / float64(n), holes: holes}
-	b.outputPoint = outputPoint{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: cloneLike(H)}
-	L.Dense(b.t.be, b.V)
-	if err := b.t.be.Syevd(b.V, b.diag); err != nil {
+func New(p *Problem, L *linop.Spectral, G blas.General, gap float64) (*Barrier, error) {
+	n, H := G.Rows, p.H
+	b := &Barrier{be: p.Backend, n: n, tau: p.Tau, mu: p.Mu, s: p.S, nu: gap / float64(n), holes: p.Cells}
+	b.outputPoint = outputPoint{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: blas.Like(H)}
+	L.Dense(b.be, b.V)
+	if err := b.be.Syevd(b.V, b.diag); err != nil {
 		return nil, err
 	}
-	blas.Mul(b.t.be, b.Y, false, false, H, b.V)
-	mean := b.t.tau / float64(n)
-	for a, slack := range slacks(forms(b.t.be, b.V, G)) {
+	blas.Mul(b.be, b.Y, false, false, H, b.V)
+	mean := b.tau / float64(n)
+	for a, slack := range slacks(blas.Forms(b.be, b.V, G)) {
 		low := math.Max(math.Min(b.nu/slack, barrierLift*mean), 0x1p-40*mean)
 		b.diag[a] = math.Max(b.diag[a], low)
 	}
-	blas.Scal(b.t.tau/floats.Sum(b.diag), b.diag)
-	b.scratch, b.weights, b.inverse = cloneLike(H), cloneLike(G), cloneLike(G)
+	blas.Scal(b.tau/floats.Sum(b.diag), b.diag)
+	b.scratch, b.weights, b.inverse = blas.Like(H), blas.Like(G), blas.Like(G)
 	if b.current = b.evaluate(&b.outputPoint); math.IsInf(b.current.value, 1) {
 		b.holes = nil
 		b.current = b.evaluate(&b.outputPoint)
@@ -80,36 +104,36 @@ func newBarrier(t *task, s []float64, H blas.General, holes *fewCells, L *linop.
 
 // slacks estimates the eigenvalues of the dual variable θI − G from the diagonal of G.
 func slacks(diagonal []float64) []float64 {
-	s, theta := make([]float64, len(diagonal)), maxOf(diagonal)
+	s, theta := make([]float64, len(diagonal)), slices.Max(diagonal)
 	for a, g := range diagonal {
 		s[a] = theta - g
 	}
 	return s
 }
 
-func (b *barrier) slacks() []float64 {
-	d := make([]float64, b.t.n)
+func (b *Barrier) slacks() []float64 {
+	d := make([]float64, b.n)
 	for a := range d {
 		d[a] = b.current.G.Data[a*b.current.G.Stride+a]
 	}
 	return slacks(d)
 }
 
-// minimize takes steps until about target is left, and calls collect after each: until νn is
+// Minimize takes steps until about target is left, and calls collect after each: until νn is
 // no more than that, and h/λ falls no faster. Far from the central path, where eigenvalues of
 // L have to grow or fall by much, it falls for a dozen steps more.
-func (b *barrier) minimize(ctx context.Context, target float64, collect func()) (*linop.Spectral, error) {
+func (b *Barrier) Minimize(ctx context.Context, target float64, collect func()) (*linop.Spectral, error) {
 	for range barrierSteps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		before, least := b.current.value, barrierFall*target/float64(b.t.n)
+		before, least := b.current.value, barrierFall*target/float64(b.n)
 		b.nu = math.Max(barrierFall*b.nu, math.Min(b.nu, least))
 		lowered, err := b.step()
 		if err != nil {
 			return nil, err
 		}
-		if !lowered || b.nu*float64(b.t.n) <= target && before-b.current.value <= target {
+		if !lowered || b.nu*float64(b.n) <= target && before-b.current.value <= target {
 			break
 		}
 		collect()
@@ -118,27 +142,27 @@ func (b *barrier) minimize(ctx context.Context, target float64, collect func()) 
 }
 
 // evaluate computes the values at p; h/λ is +∞ where rounding leaves no factor.
-func (b *barrier) evaluate(p *outputPoint) values {
-	v := values{C: cloneLike(p.Y), SC: cloneLike(p.Y), G: blas.NewGeneral(b.t.n, b.t.n)}
+func (b *Barrier) evaluate(p *outputPoint) values {
+	v := values{C: blas.Like(p.Y), SC: blas.Like(p.Y), G: blas.NewGeneral(b.n, b.n)}
 	if b.holes != nil {
 		b.holes.evaluate(&v, p)
 	} else {
 		for i, s := range b.s {
 			y, c := blas.Row(p.Y, i), blas.Row(v.C, i)
 			for a, rho := range p.diag {
-				c[a] = y[a] / (s*rho + b.t.mu)
+				c[a] = y[a] / (s*rho + b.mu)
 				v.value += y[a] * c[a]
 			}
 		}
 	}
-	scaleRows(v.SC, sqrts(b.s), v.C)
-	blas.GramOf(b.t.be, v.G, v.SC)
-	scaleRows(v.SC, sqrts(b.s), v.SC)
+	blas.ScaleRows(v.SC, roots(b.s), v.C)
+	blas.GramOf(b.be, v.G, v.SC)
+	blas.ScaleRows(v.SC, roots(b.s), v.SC)
 	return v
 }
 
 // merit is what a step has to lower.
-func (b *barrier) merit(value float64, rho []float64) float64 {
+func (b *Barrier) merit(value float64, rho []float64) float64 {
 	for _, r := range rho {
 		value -= b.nu * math.Log(r)
 	}
@@ -146,17 +170,17 @@ func (b *barrier) merit(value float64, rho []float64) float64 {
 }
 
 // step takes a Newton step, and reports false where none lowers the merit.
-func (b *barrier) step() (bool, error) {
+func (b *Barrier) step() (bool, error) {
 	d := b.direction()
 	// L + a·d is positive definite as long as I + a·L^{-½}dL^{-½} is.
-	scaled, low := blas.Clone(d), make([]float64, b.t.n)
+	scaled, low := blas.Clone(d), make([]float64, b.n)
 	for i, r := range b.diag {
 		row := blas.Row(scaled, i)
 		for j, q := range b.diag {
 			row[j] /= math.Sqrt(r * q)
 		}
 	}
-	if err := b.t.be.Syevd(scaled, low); err != nil {
+	if err := b.be.Syevd(scaled, low); err != nil {
 		return false, err
 	}
 	a := 1.0
@@ -180,40 +204,41 @@ func (b *barrier) step() (bool, error) {
 }
 
 // pointAlong is the outputPoint L + a·d, d in the eigenvectors of L.
-func (b *barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
-	n := b.t.n
-	W, p := cloneLike(d), &outputPoint{V: cloneLike(d), diag: make([]float64, n), Y: cloneLike(b.Y)}
+func (b *Barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
+	n := b.n
+	W, p := blas.Like(d), &outputPoint{V: blas.Like(d), diag: make([]float64, n), Y: blas.Like(b.Y)}
 	blas.AddScaled(W, a, d)
 	for i, r := range b.diag {
 		W.Data[i*n+i] += r
 	}
-	if err := b.t.be.Syevd(W, p.diag); err != nil {
+	if err := b.be.Syevd(W, p.diag); err != nil {
 		return nil, err
 	}
 	for i, r := range p.diag { // what rounding makes negative
-		p.diag[i] = math.Max(r, 0x1p-60*b.t.tau/float64(n))
+		p.diag[i] = math.Max(r, 0x1p-60*b.tau/float64(n))
 	}
-	blas.Scal(b.t.tau/floats.Sum(p.diag), p.diag)
-	blas.Mul(b.t.be, p.V, false, false, b.V, W)
-	blas.Mul(b.t.be, p.Y, false, false, b.Y, W)
+	blas.Scal(b.tau/floats.Sum(p.diag), p.diag)
+	blas.Mul(b.be, p.V, false, false, b.V, W)
+	blas.Mul(b.be, p.Y, false, false, b.Y, W)
 	return p, nil
 }
 
 // direction solves (∇²h/λ + W)[d] + θI = G + ν·L⁻¹, tr d = 0, by preconditioned
-// conjugate gradients, W the scaled second derivative of the barrier.
-func (b *barrier) direction() blas.General {
+// conjugate gradients, W the scaled second derivative of the barrier. They are its own: the
+// multiplier θ stays in the residual, whose size only the preconditioner, which keeps the trace, tells.
+func (b *Barrier) direction() blas.General {
 	b.precondition()
 	r := blas.Clone(b.current.G)
 	for a, rho := range b.diag {
 		r.Data[a*r.Stride+a] += b.nu / rho
 	}
-	x, z, q := cloneLike(r), cloneLike(r), cloneLike(r)
+	x, z, q := blas.Like(r), blas.Like(r), blas.Like(r)
 	b.applyInverse(z, r)
 	p, rz := blas.Clone(z), blas.Inner(r, z)
-	for k, first := 0, rz; k < barrierCG && rz > square(barrierTol)*first; k++ {
+	for k, first := 0, rz; k < barrierCG && rz > barrierTol*barrierTol*first; k++ {
 		b.hessian(q, p)
 		a := rz / blas.Inner(p, q)
-		if !positive(a) {
+		if !(a > 0) || math.IsInf(a, 0) {
 			break
 		}
 		blas.AddScaled(x, a, p)
@@ -229,20 +254,20 @@ func (b *barrier) direction() blas.General {
 }
 
 // hessian computes dst = (∇²h/λ + W)[d].
-func (b *barrier) hessian(dst, d blas.General) {
-	blas.Mul(b.t.be, b.scratch, false, false, b.current.C, d)
-	if scaleRows(b.scratch, b.s, b.scratch); b.holes != nil {
+func (b *Barrier) hessian(dst, d blas.General) {
+	blas.Mul(b.be, b.scratch, false, false, b.current.C, d)
+	if blas.ScaleRows(b.scratch, b.s, b.scratch); b.holes != nil {
 		b.holes.solve(b.scratch, b.current.inverse, b.V)
 	} else {
 		for i, s := range b.s {
 			row := blas.Row(b.scratch, i)
 			for a, rho := range b.diag {
-				row[a] /= s*rho + b.t.mu
+				row[a] /= s*rho + b.mu
 			}
 		}
 	}
-	blas.Mul(b.t.be, dst, true, false, b.scratch, b.current.SC)
-	for a := range b.t.n {
+	blas.Mul(b.be, dst, true, false, b.scratch, b.current.SC)
+	for a := range b.n {
 		row, w, da := blas.Row(dst, a), blas.Row(b.weights, a), blas.Row(d, a)
 		for c := range a + 1 {
 			v := row[c] + dst.Data[c*dst.Stride+a] + w[c]*da[c]
@@ -252,22 +277,22 @@ func (b *barrier) hessian(dst, d blas.General) {
 }
 
 // precondition sets the weights of the barrier term and the inverse of the diagonal of the whole.
-func (b *barrier) precondition() {
+func (b *Barrier) precondition() {
 	s := b.slacks()
 	for a, rho := range b.diag {
 		s[a] = math.Sqrt(math.Max(s[a], b.nu/rho) / rho)
 	}
-	cc := cloneLike(b.scratch)
+	cc := blas.Like(b.scratch)
 	for i, sigma := range b.s {
 		t, out := blas.Row(b.scratch, i), blas.Row(cc, i)
 		c, sc := blas.Row(b.current.C, i), blas.Row(b.current.SC, i)
 		for a, rho := range b.diag {
-			t[a], out[a] = sigma/(sigma*rho+b.t.mu), c[a]*sc[a]
+			t[a], out[a] = sigma/(sigma*rho+b.mu), c[a]*sc[a]
 		}
 	}
-	T := cloneLike(b.weights)
-	blas.Mul(b.t.be, T, true, false, b.scratch, cc)
-	for a := range b.t.n {
+	T := blas.Like(b.weights)
+	blas.Mul(b.be, T, true, false, b.scratch, cc)
+	for a := range b.n {
 		w, inv := blas.Row(b.weights, a), blas.Row(b.inverse, a)
 		for c := range w {
 			w[c] = s[a] * s[c]
@@ -277,34 +302,43 @@ func (b *barrier) precondition() {
 }
 
 // applyInverse computes z, of trace 0, from r by the preconditioner.
-func (b *barrier) applyInverse(z, r blas.General) {
+func (b *Barrier) applyInverse(z, r blas.General) {
 	for i, v := range r.Data {
 		z.Data[i] = v * b.inverse.Data[i]
 	}
-	theta := trace(z) / trace(b.inverse)
-	for a := range b.t.n {
+	theta := blas.Trace(z) / blas.Trace(b.inverse)
+	for a := range b.n {
 		z.Data[a*z.Stride+a] -= theta * b.inverse.Data[a*z.Stride+a]
 	}
 }
 
 // output is the output kernel without the eigenvalues that the barrier alone keeps
 // from 0, each of which costs h/λ about ν.
-func (b *barrier) output() *linop.Spectral {
-	least := linearShare * b.t.mu / b.s[0]
+func (b *Barrier) output() *linop.Spectral {
+	least := linearShare * b.mu / b.s[0]
 	var keep []int
 	s := b.slacks()
-	for a := b.t.n - 1; a >= 0; a-- { // descending
+	for a := b.n - 1; a >= 0; a-- { // descending
 		if !(b.diag[a] <= least) || b.diag[a]*s[a] > 10*b.nu {
 			keep = append(keep, a)
 		}
 	}
-	L := &linop.Spectral{V: blas.NewGeneral(b.t.n, len(keep)), S: make([]float64, len(keep))}
+	L := &linop.Spectral{V: blas.NewGeneral(b.n, len(keep)), S: make([]float64, len(keep))}
 	for k, a := range keep {
 		L.S[k] = b.diag[a]
-		for i := range b.t.n {
+		for i := range b.n {
 			L.V.Data[i*L.V.Stride+k] = b.V.Data[i*b.V.Stride+a]
 		}
 	}
-	blas.Scal(b.t.tau/floats.Sum(L.S), L.S)
+	blas.Scal(b.tau/floats.Sum(L.S), L.S)
 	return L
+}
+
+// roots are √s_i, 0 for what is negative.
+func roots(s []float64) []float64 {
+	r := make([]float64, len(s))
+	for i, v := range s {
+		r[i] = math.Sqrt(math.Max(v, 0))
+	}
+	return r
 }
