@@ -179,14 +179,8 @@ func (p *Problem) fingerprint() (fingerprint, error) {
 		return fingerprint{}, fmt.Errorf("%w: a fit in this space has no checkpoints", ErrInput)
 	}
 	h := crc64.New(crcTable)
-	out := s.outputs()
-	line := make([]byte, 0, 8*out.Cols)
-	for i := range out.Rows {
-		line = line[:0]
-		for _, v := range blas.Row(out, i) {
-			line = binary.LittleEndian.AppendUint64(line, math.Float64bits(v))
-		}
-		h.Write(line)
+	for out, i := s.outputs(), 0; i < out.Rows; i++ {
+		_ = binary.Write(h, binary.LittleEndian, blas.Row(out, i)) // into memory
 	}
 	text := fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, fixed eta %v, fixed L %v",
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(), p.Model.fixL())
@@ -243,12 +237,7 @@ func (e *encoder) floats(x []float64) {
 	e.raw(x)
 }
 
-func (e *encoder) raw(x []float64) {
-	e.Grow(8 * len(x))
-	for _, v := range x {
-		e.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
-	}
-}
+func (e *encoder) raw(x []float64) { _ = binary.Write(e, binary.LittleEndian, x) } // into memory
 
 func (e *encoder) matrix(a blas.General) {
 	e.ints(a.Rows, a.Cols)
@@ -291,9 +280,8 @@ func (d *decoder) raw(n int) []float64 {
 		return nil
 	}
 	x := make([]float64, n)
-	for i, p := 0, d.take(8*n); i < n; i++ {
-		x[i] = math.Float64frombits(binary.LittleEndian.Uint64(p[8*i:]))
-	}
+	_, err := binary.Decode(d.take(8*n), binary.LittleEndian, x)
+	d.bad = d.bad || err != nil
 	return x
 }
 

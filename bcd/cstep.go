@@ -47,12 +47,12 @@ func newProduct(f *fit) (*productModel, error) {
 }
 
 // outputsChanged makes the solver anew, for the outputs that the task has.
-func (s *productModel) outputsChanged() (err error) {
-	cfg := sylvester.Config{Backend: s.t.be, Seed: s.t.seed}
-	if m, ok := s.t.space.(masked); ok && m.observed() != nil {
-		s.solver, err = sylvester.NewMasked(s.opt.Sylvester, m.observed(), cfg)
+func (p *productModel) outputsChanged() (err error) {
+	cfg := sylvester.Config{Backend: p.t.be, Seed: p.t.seed}
+	if m, ok := p.t.space.(masked); ok && m.observed() != nil {
+		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, m.observed(), cfg)
 	} else {
-		s.solver, err = sylvester.New(s.opt.Sylvester, cfg)
+		p.solver, err = sylvester.New(p.opt.Sylvester, cfg)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInput, err)
@@ -61,46 +61,46 @@ func (s *productModel) outputsChanged() (err error) {
 }
 
 // form forms A_η for a step at pt to tol, and reports whether single precision will do.
-func (s *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
-	single = tol >= singleTol && s.mixed && s.singlePrecisionSafe(pt, tol)
-	return sylvester.System{K: s.t.form(ctx, pt.eta, single), L: pt.L, Mu: s.t.mu}, single
+func (p *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
+	single = tol >= singleTol && p.mixed && p.singlePrecisionSafe(pt, tol)
+	return sylvester.System{K: p.t.form(ctx, pt.eta, single), L: pt.L, Mu: p.t.mu}, single
 }
 
 // singlePrecisionSafe reports whether the system at pt is so well conditioned that A_η
 // in single precision reaches tol. Its rounding leaves a relative residual of up to
 // ‖A_η‖·‖L‖·2⁻²⁴/μ, a tenth of that in practice, and tr A_η is several times ‖A_η‖.
-func (s *productModel) singlePrecisionSafe(pt *point, tol float64) bool {
-	return pt.L.Rank() == 0 || s.t.space.traceOf(pt.eta)*pt.L.S[0]*0x1p-24 <= 5*tol*s.t.mu
+func (p *productModel) singlePrecisionSafe(pt *point, tol float64) bool {
+	return pt.L.Rank() == 0 || p.t.space.traceOf(pt.eta)*pt.L.S[0]*0x1p-24 <= 5*tol*p.t.mu
 }
 
 // sketch is what the solver would precondition a step at pt by, see [sylvester.Sketcher],
 // where it begins with a sketch and single precision may serve.
-func (s *productModel) sketch(ctx context.Context, pt *point, tol float64) (U blas.General, sigma []float64) {
-	solver, ok := s.solver.(sylvester.Sketcher)
-	if !ok || !s.mixed {
+func (p *productModel) sketch(ctx context.Context, pt *point, tol float64) (U blas.General, sigma []float64) {
+	solver, ok := p.solver.(sylvester.Sketcher)
+	if !ok || !p.mixed {
 		return U, nil
 	}
-	sys, single := s.form(ctx, pt, tol)
+	sys, single := p.form(ctx, pt, tol)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		U, sigma = solver.Sketch(ctx, sys, s.t.space.rhs(pt.eta), sylvester.Options{Tol: tol, Single: single})
+		U, sigma = solver.Sketch(ctx, sys, p.t.space.rhs(pt.eta), sylvester.Options{Tol: tol, Single: single})
 	})
 	return U, sigma
 }
 
-func (s *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
-	sys, single := s.form(ctx, pt, tol)
-	if s.eta != nil && !slices.Equal(pt.eta, s.eta) {
-		s.solver.Invalidate()
+func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
+	sys, single := p.form(ctx, pt, tol)
+	if p.eta != nil && !slices.Equal(pt.eta, p.eta) {
+		p.solver.Invalidate()
 	}
-	s.eta = append(s.eta[:0], pt.eta...)
+	p.eta = append(p.eta[:0], pt.eta...)
 	var (
 		res sylvester.Result
 		err error
 	)
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
-		res, err = s.call(ctx, pt, sys, sylvester.Options{Tol: tol, Single: single})
+		res, err = p.call(ctx, pt, sys, sylvester.Options{Tol: tol, Single: single})
 		if errors.Is(err, sylvester.ErrNotSPD) {
-			res, err = s.solveRaised(ctx, pt, sys, tol, err)
+			res, err = p.solveRaised(ctx, pt, sys, tol, err)
 		}
 	})
 	if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
@@ -114,20 +114,20 @@ func (s *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 }
 
 // call is one call of the solver.
-func (s *productModel) call(ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options) (sylvester.Result, error) {
-	res, err := s.solver.Solve(ctx, pt.X, sys, s.t.space.rhs(pt.eta), opt)
-	s.cost.count(res)
+func (p *productModel) call(ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options) (sylvester.Result, error) {
+	res, err := p.solver.Solve(ctx, pt.X, sys, p.t.space.rhs(pt.eta), opt)
+	p.cost.count(res)
 	pt.residual, pt.single = res.Residual, res.Single
 	return res, err
 }
 
 // indefinite returns an eigenvalue of A, of the given trace, that is more negative than
 // rounding explains, or 0 where a few Lanczos iterations find none.
-func (s *productModel) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
+func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
 	res, err := lanczos.Eigs(ctx, A, lanczos.Options{
-		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: s.t.seed, Backend: s.t.be,
+		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: p.t.seed, Backend: p.t.be,
 	})
-	s.cost.columns += res.Applies
+	p.cost.columns += res.Applies
 	if err != nil && !errors.Is(err, lanczos.ErrNotConverged) {
 		return 0, err
 	}
@@ -141,9 +141,9 @@ func (s *productModel) indefinite(ctx context.Context, A linop.Operator, trace f
 // definite. Either A_η is indefinite as given, which is ErrNotPSD, or μ is lost in the
 // rounding of A_η·L: then a larger shift takes its place. The certificate holds for
 // these coefficients as for any.
-func (s *productModel) solveRaised(ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error) (sylvester.Result, error) {
-	trace := s.t.space.traceOf(pt.eta)
-	value, err := s.indefinite(ctx, sys.K, trace)
+func (p *productModel) solveRaised(ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error) (sylvester.Result, error) {
+	trace := p.t.space.traceOf(pt.eta)
+	value, err := p.indefinite(ctx, sys.K, trace)
 	if err == nil && value < 0 {
 		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value, trace, cause)
 	}
@@ -152,12 +152,12 @@ func (s *productModel) solveRaised(ctx context.Context, pt *point, sys sylvester
 	}
 	shift := firstRaise * trace * maxOf(pt.L.S)
 	for range raises {
-		sys.Mu = s.t.mu + shift
+		sys.Mu = p.t.mu + shift
 		blas.Zero(pt.X)
-		res, err := s.call(ctx, pt, sys, sylvester.Options{Tol: tol})
+		res, err := p.call(ctx, pt, sys, sylvester.Options{Tol: tol})
 		if err == nil || errors.Is(err, sylvester.ErrNotConverged) {
-			s.cost.raised = max(s.cost.raised, sys.Mu)
-			pt.residual += shift * blas.Frob(pt.X) / blas.Frob(s.t.space.rhs(pt.eta))
+			p.cost.raised = max(p.cost.raised, sys.Mu)
+			pt.residual += shift * blas.Frob(pt.X) / blas.Frob(p.t.space.rhs(pt.eta))
 			return res, nil
 		}
 		if !errors.Is(err, sylvester.ErrNotSPD) {
