@@ -31,8 +31,8 @@ type destinations struct{ out, plot, page string }
 // foldFlags say what cross-validation tries and how.
 type foldFlags struct {
 	lambdas, taus string
-	norms  []string
-	models []string
+	norms         []string
+	models        []string
 	folds         int
 	leaveOut      bool
 	repeats       int

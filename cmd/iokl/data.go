@@ -30,7 +30,7 @@ type dataFlags struct {
 	missing            string
 	missingTargets     string
 	na                 []string // words for a missing cell
-	drop               string   // columns that are neither inputs nor targets
+	drop, keep         string   // columns that are neither inputs nor targets; those of keep are written beside predictions
 	categories         string   // what becomes of words in inputs; "": they are refused
 	maxLevels          int
 	schema             schema.Columns                                // of the inputs, where a model has one
@@ -48,6 +48,7 @@ func (d *dataFlags) inputs(f *pflag.FlagSet) {
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
 	d.inputs(f)
+	f.StringVar(&d.keep, "keep", "", "columns that identify rows: they are left out of the inputs, and predict writes them before its predictions")
 	f.StringVar(&d.y, "y", "", "targets, a row per sample (default with --y-columns: the file of --x)")
 	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
@@ -269,13 +270,14 @@ func inputError(format string, args ...any) error { return dataError{fmt.Sprintf
 type columns struct {
 	flag, list string
 	but, drop  string // columns that are left out: targets in the same file, and those of --drop
+	keep       string // and of --keep
 }
 
 // oneFile reports whether inputs and targets are columns of the same file.
 func (d *dataFlags) oneFile() bool { return d.x != "" && d.x == d.y && d.yColumns != "" }
 
 func (d *dataFlags) inputColumns() columns {
-	c := columns{flag: "--x-columns", list: d.xColumns, drop: d.drop}
+	c := columns{flag: "--x-columns", list: d.xColumns, drop: d.drop, keep: d.keep}
 	if d.oneFile() {
 		c.but = d.yColumns
 	}
@@ -286,20 +288,23 @@ func (d *dataFlags) targetColumns() columns { return columns{flag: "--y-columns"
 
 // index lists the columns, all but those that are left out where none are chosen.
 func (c columns) index(names []string, cols int) (idx []int, err error) {
-	var targets, dropped []int
-	if c.but != "" {
-		if targets, err = selectColumns(c.but, "--y-columns", names, cols); err != nil {
+	var targets, out []int
+	for _, left := range []struct {
+		list, flag string
+		to         *[]int
+	}{{c.but, "--y-columns", &targets}, {c.drop, "--drop", &out}, {c.keep, "--keep", &out}} {
+		if left.list == "" {
+			continue
+		}
+		found, err := selectColumns(left.list, left.flag, names, cols)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if c.drop != "" {
-		if dropped, err = selectColumns(c.drop, "--drop", names, cols); err != nil {
-			return nil, err
-		}
+		*left.to = append(*left.to, found...)
 	}
 	if c.list == "" {
 		for j := range cols {
-			if !slices.Contains(targets, j) && !slices.Contains(dropped, j) {
+			if !slices.Contains(targets, j) && !slices.Contains(out, j) {
 				idx = append(idx, j)
 			}
 		}
@@ -308,7 +313,7 @@ func (c columns) index(names []string, cols int) (idx []int, err error) {
 	if idx, err = selectColumns(c.list, c.flag, names, cols); err != nil {
 		return nil, err
 	}
-	idx = slices.DeleteFunc(idx, func(j int) bool { return slices.Contains(dropped, j) })
+	idx = slices.DeleteFunc(idx, func(j int) bool { return slices.Contains(out, j) })
 	for _, j := range idx {
 		if slices.Contains(targets, j) {
 			return nil, inputError("%s: %s is a target too", c.flag, schema.Label(names, j))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -265,6 +266,47 @@ func TestFailedReading(t *testing.T) {
 	for _, line := range strings.Fields(command(t, dir, "predict --model m.iokl --x t.csv").stdout)[1:] {
 		if f, err := strconv.ParseFloat(line, 64); err != nil || math.Abs(f) > 10 {
 			t.Fatalf("predicted %s where targets are at most 4", line)
+		}
+	}
+}
+
+// Identifiers that the fit kept, or that predict is asked for, stand before the predictions, row by row.
+func TestKeep(t *testing.T) {
+	dir := folder(t)
+	text := "id,name,a,b\n"
+	plain := strings.Split(strings.TrimSpace(mustRead(t, filepath.Join(dir, "x.csv"))), "\n")[1:]
+	for i, row := range plain {
+		text += fmt.Sprintf("%d,\"n, %d\",%s\n", 7*i, i%3, row)
+	}
+	write(t, dir, "ids.csv", text)
+	const fit = " --y y.csv --kernel gaussian:all --lambda 1e-3 --out "
+	for _, line := range []string{"fit --x x.csv" + fit + "plain.iokl", "fit --x ids.csv --keep id,name" + fit + "ids.iokl"} {
+		if r := command(t, dir, line); r.status != exitOK || strings.Contains(r.stderr, "warning") {
+			t.Fatalf("%+v", r)
+		}
+	}
+	want := strings.Split(strings.TrimSpace(command(t, dir, "predict --model plain.iokl --x x.csv").stdout), "\n")
+	for _, line := range []string{"predict --model ids.iokl --x ids.csv", "predict --model plain.iokl --x ids.csv --keep id,name"} {
+		r := command(t, dir, line)
+		got := strings.Split(strings.TrimSpace(r.stdout), "\n")
+		if r.status != exitOK || len(got) != len(want) || got[0] != "id,name,"+want[0] {
+			t.Fatalf("%s: %+v", line, r)
+		}
+		for i := range plain {
+			if got[1+i] != fmt.Sprintf("%d,\"n, %d\",%s", 7*i, i%3, want[1+i]) {
+				t.Errorf("%s: row %d is %q, want the prediction %q", line, i+1, got[1+i], want[1+i])
+			}
+		}
+	}
+	if r := command(t, dir, "predict --model ids.iokl --x x.csv"); r.status != exitOK || strings.TrimSpace(r.stdout) != strings.Join(want, "\n") {
+		t.Errorf("a file without identifiers: %+v", r)
+	}
+	for line, want := range map[string]string{
+		"predict --model ids.iokl --x ids.csv --keep nam":            `--keep: there is no column "nam": is it "name"`,
+		"predict --model ids.iokl --x ids.csv --keep id --out p.npy": "identifiers are written to CSV",
+	} {
+		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%+v, want %q", r, want)
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 // origin is what a model file keeps for reports beside what predicts.
 type origin struct {
 	Command string        `json:"command,omitempty"`
+	Keep    string        `json:"keep,omitempty"`     // columns that identify rows
 	Rows    int           `json:"rows,omitempty"`     // of the training data that Errors are measured on
 	HeldOut string        `json:"held_out,omitempty"` // how they were held out; "" for rows that the model was fitted to
 	Errors  []outputError `json:"errors,omitempty"`
@@ -67,6 +68,9 @@ const (
 // is nil, and effects of the inputs on the training data d, nil for data that are not in memory.
 func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldOut) error {
 	o := origin{Command: commandLine(cmd)}
+	if keep := cmd.Flag("keep"); keep != nil {
+		o.Keep = keep.Value.String()
+	}
 	if held != nil {
 		o.holdOut(model, held)
 	}

@@ -28,6 +28,8 @@ type predictFlags struct {
 	model, out string
 	fill       filling
 	filled     int // missing cells of the inputs so far
+	keep       string
+	kept       *identifiers
 	beyond     far // values of the inputs so far that are far from those learned from
 }
 
@@ -66,6 +68,7 @@ that share of new targets: docs/intervals.md says what is guaranteed and what is
 	f.StringVar(&p.y, "y", "", "true targets to score the predictions against, or targets to complete with --fill")
 	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
+	f.StringVar(&p.keep, "keep", "", "columns of --x to write before the predictions, as identifiers of rows (default: those of fit --keep)")
 	p.sure.flags(f)
 	p.fill.flags(f)
 	p.reading(f)
@@ -132,6 +135,9 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 		if _, err := reading(cmd, func() (*iokl.Model, error) { return model, p.readKnown(model, opt) }); err != nil {
 			return work(err)
 		}
+	}
+	if p.kept, err = reading(cmd, func() (*identifiers, error) { return p.readKept(model, opt) }); err != nil {
+		return work(err)
 	}
 	src, err := reading(cmd, func() (*source, error) { return p.source(cmd, model, opt) })
 	if err != nil {

@@ -28,7 +28,7 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 		if p.json || p.y != "" && !p.fill.on {
 			return each(nil)
 		}
-		return each(csvSink(cmd.OutOrStdout(), model))
+		return each(csvSink(cmd.OutOrStdout(), model, p.kept))
 	}
 	if strings.EqualFold(filepath.Ext(p.out), ".npy") {
 		return atomicfile.Write(p.out, func(w io.Writer) error {
@@ -46,10 +46,10 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 	}
 	return atomicfile.Write(p.out, func(w io.Writer) error {
 		if !strings.EqualFold(filepath.Ext(p.out), ".gz") {
-			return each(csvSink(w, model))
+			return each(csvSink(w, model, p.kept))
 		}
 		z := gzip.NewWriter(w)
-		if err := each(csvSink(z, model)); err != nil {
+		if err := each(csvSink(z, model, p.kept)); err != nil {
 			return err
 		}
 		return written(z.Close())
@@ -74,10 +74,10 @@ func written(err error) error {
 }
 
 // csvSink writes a header and rows.
-func csvSink(w io.Writer, model *iokl.Model) sink {
+func csvSink(w io.Writer, model *iokl.Model, ids *identifiers) sink {
 	names := model.OutputNames()
-	if model.Classes() != nil {
-		return classSink(w, names)
+	if model.Classes() != nil || ids != nil {
+		return recordSink(w, names, ids)
 	}
 	return func(a *prediction) error {
 		t := a.columns(names)
@@ -86,12 +86,16 @@ func csvSink(w io.Writer, model *iokl.Model) sink {
 	}
 }
 
-func classSink(w io.Writer, names []string) sink {
+// recordSink writes rows that begin with columns of the inputs and the class.
+func recordSink(w io.Writer, names []string, ids *identifiers) sink {
 	first := true
 	return func(a *prediction) error {
 		c := csv.NewWriter(w)
 		if first {
-			head := []string{"class"}
+			head := slices.Clone(ids.head())
+			if a.labels != nil {
+				head = append(head, "class")
+			}
 			if a.sets != nil {
 				head = append(head, "set")
 			}
@@ -99,8 +103,11 @@ func classSink(w io.Writer, names []string) sink {
 			first = false
 		}
 		t := a.columns(names)
-		for i, label := range a.labels {
-			rec := []string{label}
+		for i := range t.Data.Rows {
+			rec := slices.Clone(ids.row())
+			if a.labels != nil {
+				rec = append(rec, a.labels[i])
+			}
 			if a.sets != nil {
 				rec = append(rec, a.sets[i])
 			}
