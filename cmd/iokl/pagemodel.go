@@ -134,47 +134,6 @@ func inputSentence(model *iokl.Model, o *origin) string {
 	return text
 }
 
-// directionText says how output j moves with the input.
-func directionText(model *iokl.Model, e *effect, j int) string {
-	y, x, n := e.Curve[j], e.At, len(e.At)
-	text := fmt.Sprintf("%s %s as %s goes from %.4g to %.4g: from %.4g", model.OutputNames()[j], trendWord(y), e.Input, x[0], x[n-1], y[0])
-	if turn := turningPoint(y); turn > 0 {
-		text += fmt.Sprintf(" to %.4g at %.4g", y[turn], x[turn])
-	}
-	return text + fmt.Sprintf(" to %.4g on average.", y[n-1])
-}
-
-// trendWord says how a curve runs.
-func trendWord(y []float64) string {
-	n := len(y)
-	switch turn := turningPoint(y); {
-	case turn > 0 && y[turn] > y[0]:
-		return "rises, then falls"
-	case turn > 0:
-		return "falls, then rises"
-	case y[n-1] > y[0]:
-		return "rises"
-	case y[n-1] < y[0]:
-		return "falls"
-	}
-	return "stays the same"
-}
-
-// turningPoint is where a curve turns that goes up and down by more than three tenths
-// of its range beyond its ends; 0 where it does not turn so.
-func turningPoint(y []float64) int {
-	n, top, bottom := len(y), floats.MaxIdx(y), floats.MinIdx(y)
-	least := 0.3 * (y[top] - y[bottom])
-	over, under := y[top]-max(y[0], y[n-1]), min(y[0], y[n-1])-y[bottom]
-	switch {
-	case over >= under && over > least:
-		return top
-	case under > least:
-		return bottom
-	}
-	return 0
-}
-
 // certificateSentence says how near the fit is to the best of its setting, over all that was learned.
 func certificateSentence(model *iokl.Model) string {
 	c := model.Certificate()
@@ -284,8 +243,13 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 		}
 		words = append(words, fmt.Sprintf("%s go together: neighbours in this order are correlated by at least %g in L.", enumerated(in, 12), coupled))
 	}
+	for _, p := range strongestPairs(R, mostOpposed) {
+		if p.r <= -coupled {
+			words = append(words, fmt.Sprintf("%s and %s go against each other: their correlation in L is %.2f.", names[p.i], names[p.j], p.r))
+		}
+	}
 	if words == nil {
-		words = []string{fmt.Sprintf("No outputs are correlated by %g or more in L: each is learned nearly on its own.", coupled)}
+		words = []string{fmt.Sprintf("No outputs are correlated by %g or more in L, of either sign: each is learned nearly on its own.", coupled)}
 	}
 	s.Add(page.List(words))
 	t := page.Table{Head: []string{"output", "output", "correlation in L"}, Sort: true, File: "outputs.csv"}
@@ -299,6 +263,9 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 	s.Add(t.HTML())
 	return s
 }
+
+// mostOpposed is the number of pairs of outputs of which those that go against each other are named.
+const mostOpposed = 10
 
 // maxMapped is the number of outputs of which a map is readable on a page.
 const maxMapped = 60

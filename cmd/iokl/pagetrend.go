@@ -1,0 +1,78 @@
+// This file says in words how a curve runs.
+
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/iokl/iokl"
+)
+
+// directionText says how output j moves with the input.
+func directionText(model *iokl.Model, e *effect, j int) string {
+	y, x, n := e.Curve[j], e.At, len(e.At)
+	text := fmt.Sprintf("%s %s as %s goes from %.4g to %.4g: from %.4g", model.OutputNames()[j], trendWord(y), e.Input, x[0], x[n-1], y[0])
+	if turn := turningPoint(y); turn > 0 && turns(y) == 1 {
+		text += fmt.Sprintf(" to %.4g at %.4g", y[turn], x[turn])
+	}
+	return text + fmt.Sprintf(" to %.4g on average.", y[n-1])
+}
+
+// trendWord says how a curve runs.
+func trendWord(y []float64) string {
+	n := len(y)
+	switch turn := turningPoint(y); {
+	case turns(y) > 1:
+		return "goes up and down"
+	case turn > 0 && y[turn] > y[0]:
+		return "rises, then falls"
+	case turn > 0:
+		return "falls, then rises"
+	case y[n-1] > y[0]:
+		return "rises"
+	case y[n-1] < y[0]:
+		return "falls"
+	}
+	return "stays the same"
+}
+
+// turnShare is the share of its range that a curve must go back by for that to count.
+const turnShare = 0.3
+
+// turns is how often a curve changes its direction and then goes back by more than turnShare of its range.
+func turns(y []float64) (n int) {
+	least := turnShare * (slices.Max(y) - slices.Min(y))
+	low, high, direction := y[0], y[0], 0
+	for _, v := range y {
+		low, high = min(low, v), max(high, v)
+		up, down := v-low > least, high-v > least
+		if up && direction <= 0 || down && direction >= 0 {
+			if direction != 0 {
+				n++
+			}
+			if direction = 1; down {
+				direction = -1
+			}
+			low, high = v, v
+		}
+	}
+	return n
+}
+
+// turningPoint is where a curve turns that goes beyond its ends by more than turnShare of its range; 0 where it
+// does not turn so.
+func turningPoint(y []float64) int {
+	n, top, bottom := len(y), floats.MaxIdx(y), floats.MinIdx(y)
+	least := turnShare * (y[top] - y[bottom])
+	over, under := y[top]-max(y[0], y[n-1]), min(y[0], y[n-1])-y[bottom]
+	switch {
+	case over >= under && over > least:
+		return top
+	case under > least:
+		return bottom
+	}
+	return 0
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+)
+
+func TestTrendWord(t *testing.T) {
+	curve := func(f func(x float64) float64) (y []float64) {
+		for i := range curvePoints {
+			y = append(y, f(float64(i)/(curvePoints-1)))
+		}
+		return y
+	}
+	for name, c := range map[string]struct {
+		f    func(x float64) float64
+		want string
+	}{
+		"line":              {func(x float64) float64 { return 3 * x }, "rises"},
+		"falling line":      {func(x float64) float64 { return -3 * x }, "falls"},
+		"wavy line":         {func(x float64) float64 { return x + .05*math.Sin(20*x) }, "rises"},
+		"hill":              {func(x float64) float64 { return x * (1 - x) }, "rises, then falls"},
+		"valley":            {func(x float64) float64 { return -x * (1 - x) }, "falls, then rises"},
+		"season":            {func(x float64) float64 { return math.Sin(4*math.Pi*x) + .1*x }, "goes up and down"},
+		"season and a half": {func(x float64) float64 { return math.Sin(3 * math.Pi * x) }, "goes up and down"},
+		"flat":              {func(float64) float64 { return 2 }, "stays the same"},
+	} {
+		if got := trendWord(curve(c.f)); got != c.want {
+			t.Errorf("%s %s, said %q", name, c.want, got)
+		}
+	}
+}
+
+// Outputs that go against each other are said to, not that none are correlated.
+func TestOpposedOutputs(t *testing.T) {
+	const l = 40
+	X, Y := mat.NewDense(l, 1, nil), mat.NewDense(l, 2, nil)
+	for i := range l {
+		x := float64(i) / 6
+		X.Set(i, 0, x)
+		Y.SetRow(i, []float64{math.Sin(x), -math.Sin(x)})
+	}
+	m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := m.OutputCorrelation().At(0, 1); !(r < -0.99) {
+		t.Fatalf("correlation %g", r)
+	}
+	text := said(string(outputSection(m, nil).Blocks[0]))
+	if want := "y1 and y2 go against each other: their correlation in L is -1.00."; text != want {
+		t.Errorf("said %q, want %q", text, want)
+	}
+}
