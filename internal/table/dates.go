@@ -102,7 +102,7 @@ const hopeless = 20
 
 // note counts a cell that is no number.
 func (d *dateVotes) note(cell string) {
-	if len(cell) > 40 || d.tried >= hopeless && len(d.layout) == 0 || strings.IndexAny(cell, "0123456789") < 0 {
+	if len(cell) > 40 || d.tried >= hopeless && len(d.layout) == 0 || !strings.ContainsAny(cell, "0123456789") {
 		d.tried++
 		return
 	}

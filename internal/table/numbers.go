@@ -134,7 +134,7 @@ func threeBehind(whole, behind string) bool {
 
 // noteMarked counts a cell that is no plain number.
 func (n *numberVotes) noteMarked(cell string) {
-	if strings.IndexAny(cell, "0123456789") < 0 {
+	if !strings.ContainsAny(cell, "0123456789") {
 		return
 	}
 	_, sign, point := marked(cell, ".")
