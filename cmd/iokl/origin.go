@@ -47,9 +47,13 @@ var residualQuantiles = []float64{0, 0.05, 0.25, 0.5, 0.75, 0.95, 1}
 // effect is what the predictions owe to an input.
 type effect struct {
 	Input  string      `json:"input"`
-	Change []float64   `json:"change"`          // of each output: RMS change when the input is shuffled among the rows, over the standard deviation of the targets
-	At     []float64   `json:"at,omitempty"`    // values of the input
-	Curve  [][]float64 `json:"curve,omitempty"` // of each output: its mean prediction with the input at these values
+	Change []float64   `json:"change"`           // of each output: RMS change when the input is shuffled among the rows, over the standard deviation of the targets
+	At     []float64   `json:"at,omitempty"`     // values of the input: codes of its kind where it is no number
+	Labels []string    `json:"labels,omitempty"` // what these are called, where they are no numbers
+	Levels bool        `json:"levels,omitempty"` // they are in no order
+	Curve  [][]float64 `json:"curve,omitempty"`  // of each output: its mean prediction with the input at these values
+
+	source int // index in sourcesOf
 }
 
 // Limits of what is stored and computed for a report.
@@ -245,16 +249,17 @@ func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) e
 		return err
 	}
 	order := rand.New(rand.NewPCG(model.Certificate().Seed, 21)).Perm(len(rows))
-	for c, name := range names {
+	inputs := sourcesOf(model)
+	for k, in := range inputs {
 		moved := mat.DenseCopyOf(X)
-		for i, k := range order {
-			moved.Set(i, c, X.At(k, c))
+		for i, from := range order {
+			copy(moved.RawRowView(i)[in.at:in.at+in.width], X.RawRowView(from)[in.at:])
 		}
 		F, err := model.Predict(moved)
 		if err != nil {
 			return err
 		}
-		e := effect{Input: name, Change: make([]float64, len(sd))}
+		e := effect{Input: in.name, Change: make([]float64, len(sd)), source: k}
 		for j := range sd {
 			var ss float64
 			for i := range rows {
@@ -266,14 +271,10 @@ func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) e
 		}
 		o.Effects = append(o.Effects, e)
 	}
-	column := map[string]int{}
-	for c, name := range names {
-		column[name] = c
-	}
 	slices.SortStableFunc(o.Effects, func(a, b effect) int { return cmp.Compare(stat.Mean(b.Change, nil), stat.Mean(a.Change, nil)) })
 	X = takeRows(X.RawMatrix(), spaced(len(rows), curveRows))
 	for k := range o.Effects[:min(curveInputs, len(o.Effects))] {
-		if err := o.Effects[k].trace(model, X, column[o.Effects[k].Input], len(sd)); err != nil {
+		if err := o.Effects[k].trace(model, X, &inputs[o.Effects[k].source], len(sd)); err != nil {
 			return err
 		}
 	}
@@ -290,41 +291,4 @@ func rowsForEffects(l, m, d, n int) int {
 		return rows
 	}
 	return 0
-}
-
-// trace fills in the curve of column c.
-func (e *effect) trace(model *iokl.Model, X *mat.Dense, c, outputs int) error {
-	var values []float64
-	for i := range X.RawMatrix().Rows {
-		if v := X.At(i, c); !math.IsNaN(v) {
-			values = append(values, v)
-		}
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	slices.Sort(values)
-	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= curvePoints {
-		e.At = distinct
-	} else {
-		lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
-		for k := range curvePoints {
-			e.At = append(e.At, lo+(hi-lo)*float64(k)/(curvePoints-1))
-		}
-	}
-	e.Curve = make([][]float64, outputs)
-	moved := mat.DenseCopyOf(X)
-	for _, v := range e.At {
-		for i := range moved.RawMatrix().Rows {
-			moved.Set(i, c, v)
-		}
-		F, err := model.Predict(moved)
-		if err != nil {
-			return err
-		}
-		for j := range outputs {
-			e.Curve[j] = append(e.Curve[j], stat.Mean(mat.Col(nil, j, F), nil))
-		}
-	}
-	return nil
 }

@@ -89,8 +89,8 @@ func meanRelative(o *origin) float64 {
 // errorSentence says what is predicted from what, and how well.
 func errorSentence(model *iokl.Model, o *origin) string {
 	from := "Gram matrices"
-	if in := model.InputNames(); in != nil {
-		from = counted(len(in), "input")
+	if model.InputNames() != nil {
+		from = counted(len(sourcesOf(model)), "input")
 	}
 	out := fmt.Sprintf("%s (%s)", counted(len(model.OutputNames()), "output"), enumerated(model.OutputNames(), 5))
 	if classes := model.Classes(); classes != nil {
@@ -194,7 +194,9 @@ func addEffects(s *page.Section, model *iokl.Model, o *origin) {
 		t.Rows = append(t.Rows, page.Texts(line...))
 		if len(e.At) > 1 && slices.Max(e.Change) > visible*slices.Max(o.Effects[0].Change) {
 			words = append(words, directionText(model, e, floats.MaxIdx(e.Change)))
-			figures = append(figures, curveFigure(e, o, outputs[:shown])...)
+			if !e.Levels {
+				figures = append(figures, curveFigure(e, o, outputs[:shown])...)
+			}
 		}
 	}
 	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the samples, in standard deviations of the targets: 0 means that the model does not use it. The curves are mean predictions with the input set to each value and the others as they are in up to %d samples.", curveRows)))

@@ -13,12 +13,24 @@ import (
 
 // directionText says how output j moves with the input.
 func directionText(model *iokl.Model, e *effect, j int) string {
-	y, x, n := e.Curve[j], e.At, len(e.At)
-	text := fmt.Sprintf("%s %s as %s goes from %.4g to %.4g: from %.4g", model.OutputNames()[j], trendWord(y), e.Input, x[0], x[n-1], y[0])
+	y, n := e.Curve[j], len(e.At)
+	if e.Levels {
+		top, bottom := floats.MaxIdx(y), floats.MinIdx(y)
+		return fmt.Sprintf("%s is highest where %s is %s, %.4g on average, and lowest where it is %s, %.4g.", model.OutputNames()[j], e.Input, e.label(top), y[top], e.label(bottom), y[bottom])
+	}
+	text := fmt.Sprintf("%s %s as %s goes from %s to %s: from %.4g", model.OutputNames()[j], trendWord(y), e.Input, e.label(0), e.label(n-1), y[0])
 	if turn := turningPoint(y); turn > 0 && turns(y) == 1 {
-		text += fmt.Sprintf(" to %.4g at %.4g", y[turn], x[turn])
+		text += fmt.Sprintf(" to %.4g at %s", y[turn], e.label(turn))
 	}
 	return text + fmt.Sprintf(" to %.4g on average.", y[n-1])
+}
+
+// label is what value k of the input is called.
+func (e *effect) label(k int) string {
+	if e.Labels != nil {
+		return e.Labels[k]
+	}
+	return fmt.Sprintf("%.4g", e.At[k])
 }
 
 // trendWord says how a curve runs.

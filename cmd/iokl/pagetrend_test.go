@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -54,5 +57,32 @@ func TestOpposedOutputs(t *testing.T) {
 	text := said(string(outputSection(m, nil).Blocks[0]))
 	if want := "y1 and y2 go against each other: their correlation in L is -1.00."; text != want {
 		t.Errorf("said %q, want %q", text, want)
+	}
+}
+
+// A category is one input, with the levels where a target is highest and lowest, and dates are said as dates.
+func TestEffectsOfColumns(t *testing.T) {
+	dir := t.TempDir()
+	o, _ := madeTable(false)
+	o.column("y", func(i int, _ string) string {
+		return fmt.Sprint(map[string]float64{"rot": 1, "grün": 5, "blau": -2}[o.rows[i][2]] + float64(i)/20)
+	})
+	o.save(t, dir)
+	if r := command(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel gaussian:each:median --lambda 1e-3 --report p.html --out m.iokl"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := originOf(m)
+	if err != nil || len(notes.Effects) != 4 || notes.Effects[0].Input != "colour" || notes.Effects[1].Input != "when" {
+		t.Fatalf("%v %+v", err, notes.Effects)
+	}
+	text := said(mustRead(t, filepath.Join(dir, "p.html")))
+	for _, want := range []string{"from 4 inputs", `y is highest where colour is grün, [0-9.]+ on average, and lowest where it is blau`, `y rises as when goes from 2021-1[12]-\d\d to 2023-\d\d-\d\d`} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("no %q in %.1500s", want, text)
+		}
 	}
 }

@@ -1,0 +1,129 @@
+// This file moves one input of a model through its values.
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/schema"
+)
+
+// sourceInput is a column of the file that the inputs come from, and the columns of numbers that it became.
+type sourceInput struct {
+	schema.Column
+	name      string
+	at, width int
+}
+
+// sourcesOf are the columns that the model learned from.
+func sourcesOf(model *iokl.Model) (all []sourceInput) {
+	names := model.InputNames()
+	s := schema.Columns(model.InputSchema())
+	if s == nil {
+		s = schema.Numbers(names, len(names))
+	}
+	at := 0
+	for _, c := range s {
+		in := sourceInput{c, c.Name, at, schema.Columns{c}.Cols()}
+		if in.width == 1 || c.Name == "" && in.width > 0 {
+			in.name = names[at]
+		}
+		if at += in.width; in.width > 0 {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// put sets the columns of the input to what the code v becomes.
+func (in *sourceInput) put(row []float64, v float64) {
+	schema.Columns{in.Column}.Expand(row[in.at:in.at+in.width], []float64{v})
+}
+
+// codes are values to move the input through, and what they are called where they are no numbers.
+func (in *sourceInput) codes(X *mat.Dense) (at []float64, labels []string) {
+	switch in.Kind {
+	case schema.Number, schema.Date:
+		at = in.span(X)
+		for _, v := range at {
+			if in.Kind == schema.Date {
+				labels = append(labels, time.Unix(int64(math.Round(v*86400)), 0).UTC().Format(time.DateOnly))
+			}
+		}
+		return at, labels
+	case schema.Category:
+		labels = in.Levels
+	case schema.Month:
+		for k := range 12 {
+			labels = append(labels, time.Month(k+1).String())
+		}
+	case schema.Weekday:
+		for k := range 7 {
+			labels = append(labels, time.Weekday((k+1)%7).String())
+		}
+	case schema.Clock:
+		for k := range 24 {
+			labels = append(labels, fmt.Sprintf("%d:00", k))
+		}
+	}
+	for k := range labels {
+		v := float64(k)
+		if in.Kind == schema.Clock {
+			v /= 24
+		}
+		at = append(at, v)
+	}
+	return at, labels
+}
+
+// span is the range of a column of numbers or dates, or all of few values.
+func (in *sourceInput) span(X *mat.Dense) (at []float64) {
+	var values []float64
+	for i := range X.RawMatrix().Rows {
+		if v := X.At(i, in.at); !math.IsNaN(v) {
+			values = append(values, v+in.First)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	slices.Sort(values)
+	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= curvePoints {
+		return distinct
+	}
+	lo, hi := stat.Quantile(0.05, stat.LinInterp, values, nil), stat.Quantile(0.95, stat.LinInterp, values, nil)
+	for k := range curvePoints {
+		at = append(at, lo+(hi-lo)*float64(k)/(curvePoints-1))
+	}
+	return at
+}
+
+// trace fills in the curve of an input.
+func (e *effect) trace(model *iokl.Model, X *mat.Dense, in *sourceInput, outputs int) error {
+	e.At, e.Labels = in.codes(X)
+	if e.Levels = in.Kind == schema.Category; len(e.At) == 0 {
+		return nil
+	}
+	e.Curve = make([][]float64, outputs)
+	moved := mat.DenseCopyOf(X)
+	for _, v := range e.At {
+		for i := range moved.RawMatrix().Rows {
+			in.put(moved.RawRowView(i), v)
+		}
+		F, err := model.Predict(moved)
+		if err != nil {
+			return err
+		}
+		for j := range outputs {
+			e.Curve[j] = append(e.Curve[j], stat.Mean(mat.Col(nil, j, F), nil))
+		}
+	}
+	return nil
+}
