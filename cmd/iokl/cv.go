@@ -39,7 +39,6 @@ type foldFlags struct {
 	metric        string
 	timeOrdered   bool
 	foldGroups    string
-	hide          string
 	oneSE         bool
 }
 
@@ -54,7 +53,6 @@ func (c *foldFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.metric, "metric", "mse", "mse, rmse, accuracy, or nmse (squared error over the variance of the targets)")
 	f.BoolVar(&c.timeOrdered, "time-ordered", false, "rows are a time series: train on the past, test on what follows")
 	f.StringVar(&c.foldGroups, "fold-groups", "", "CSV file of one label per row: rows of a label stay on one side of every split")
-	f.StringVar(&c.hide, "hide", "", "what a fold leaves out: rows, or cells of the targets (default: cells where some cells of a row are missing, else rows)")
 	f.BoolVar(&c.oneSE, "one-se", false, "choose the largest λ within one standard error of the best")
 }
 
@@ -88,12 +86,9 @@ func (c *foldCount) Set(text string) (err error) {
 
 // options of the library, for so many rows; fewer than 0 when that is not known.
 func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
-	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, Hide: c.hide, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
+	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
 	for _, m := range c.models {
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
-	}
-	if c.hide != "" && c.hide != "rows" && c.hide != "cells" {
-		return opt, fmt.Errorf("--hide %q: want rows or cells", c.hide)
 	}
 	if c.folds < 2 {
 		return opt, fmt.Errorf("--folds %d: at least 2 are needed", c.folds)
@@ -227,9 +222,6 @@ from one pass over the rows.`,
 			}
 			if opt.CV, err = c.options(cmd, data.rows()); err != nil {
 				return err
-			}
-			if c.hide == "cells" && data.labels != nil {
-				return errors.New("--hide cells: a class label is one cell: hide rows")
 			}
 			if err := l.deal(&opt.CV, data); err != nil {
 				return err

@@ -37,7 +37,7 @@ type learnFlags struct {
 	float32     bool
 	budget      time.Duration
 	modelFlags
-	foldsBy string
+	foldsBy, hide string
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
@@ -53,7 +53,8 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
 	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
 	f.DurationVar(&l.budget, "budget", 0, "time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
-	f.StringVar(&l.foldsBy, "folds-by", "", "how rows are split into folds: shuffle, at random; blocks, of rows that follow each other; time, learning from the past\nof each fold; or a column of --x, rows with the same value of which are in the same fold\n(default: shuffle, or blocks where rows are like their neighbours)")
+	f.StringVar(&l.foldsBy, "folds-by", "", "how rows are split into folds: shuffle, at random; blocks, of rows that follow each other; time, learning from the past\nof each fold; or a column of --x, rows with the same value of which are in the same fold\n(default: shuffle)")
+	f.StringVar(&l.hide, "hide", "", "what a fold holds out: rows, or cells of the targets\n(default: rows, or cells where targets are missing in as many rows as a fold holds)")
 	f.BoolVar(&l.float32, "float32", false, "store kernel matrices in single precision: half the memory")
 }
 
@@ -96,6 +97,13 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 
 // deal says how rows are split into folds.
 func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
+	if l.hide != "" && l.hide != "rows" && l.hide != "cells" {
+		return fmt.Errorf("--hide %q: want rows or cells", l.hide)
+	}
+	if l.hide == "cells" && d.labels != nil {
+		return errors.New("--hide cells: a class label is one cell: hide rows")
+	}
+	cv.Hide = l.hide
 	if l.foldsBy == "" {
 		return nil
 	}

@@ -78,6 +78,7 @@ func TestMissingTargets(t *testing.T) {
 		"predict --model h.iokl --x hx.csv --fill":                                                  "give them by --y",
 		"predict --model h.iokl --x hx.csv --y yt.csv --fill":                                       "15 rows",
 		"cv --x hx.csv --y hy.csv --hide some":                                                      "--hide",
+		"fit --x hx.csv --y hy.csv --hide some":                                                     "--hide",
 		"fit --x hx.csv --y hy.csv --missing-targets drop":                                          "--missing-targets",
 		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error": `hy.csv: row 1, target column 1 "a" is missing`,
 	} {

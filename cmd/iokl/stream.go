@@ -52,6 +52,8 @@ func (s *streamFlags) check(cmd *cobra.Command, d *dataFlags) error {
 		return errors.New("--stream is for --x: Gram matrices are not read by rows")
 	case cmd.Flags().Changed("folds-by"):
 		return errors.New("--stream deals rows to folds by their numbers: --folds-by is for data in memory")
+	case cmd.Flags().Changed("hide"):
+		return errors.New("--stream hides whole rows: --hide is for data in memory")
 	case d.classes:
 		return errors.New("--classes needs all labels at once: with --stream give a 0/1 column for each class")
 	case once(d.x) || once(d.y):
