@@ -224,7 +224,7 @@ func (s *race) learners(ctx context.Context) error {
 	}
 	first, last := defaults.PathPoints, 0
 	for _, a := range s.arms[:min(united, old)] {
-		first, last = min(first, a.at-2), max(last, a.at+2)
+		first, last = min(first, a.at-2*beside), max(last, a.at+2*beside)
 	}
 	for _, a := range s.arms[old:] {
 		for i := range a.in {
@@ -292,10 +292,6 @@ func widened(specs []string) []string {
 	return wide
 }
 
-// sumWork bounds m·n·(l² + 1000·n²) of a sum that enters, for l samples, m kernels and n outputs: a fit then takes some
-// tenths of a second of processor time (docs/decisions/2026-11-22-sums-tried.md).
-const sumWork = 1e6
-
 // sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path.
 func (s *race) sum(ctx context.Context) error {
 	best := s.arms[0]
@@ -319,7 +315,7 @@ func (s *race) sum(ctx context.Context) error {
 	for _, a := range s.arms[old:] {
 		steps := int(math.Round(2 * math.Log10(a.lambdas[0]/best.lambdas[best.at])))
 		a.at = min(max(steps, 0), len(a.in)-1)
-		a.keep(1)
+		a.keep(beside)
 	}
 	return nil
 }

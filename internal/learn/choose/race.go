@@ -332,7 +332,7 @@ func (s *race) eliminate() {
 	kept := s.arms[:0:0]
 	for _, a := range s.arms {
 		if len(kept) < most && a.at >= 0 && !s.worse(a.folds, leader.folds, doubt) {
-			a.keep(1)
+			a.keep(beside)
 			kept = append(kept, a)
 		}
 	}
@@ -358,7 +358,7 @@ func (s *race) rank() {
 // and memory allow, and explicit features else.
 func (s *race) finish(ctx context.Context, r rung) error {
 	s.rank()
-	p, steps := s.best.Chosen(), 2
+	p, steps := s.best.Chosen(), 2*beside
 	if r.samples == s.size {
 		steps = 0
 	}
