@@ -226,7 +226,7 @@ func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
 	par.For(len(c.idx), func(k int) {
 		j := c.idx[k]
 		blas.Scal(t.tau, w[k])
-		L[j] = leading(V[k], w[k])
+		L[j] = linop.Leading(V[k], w[k], 0)
 		L[j].Dense(t.be, S[j])
 		if c.V != nil {
 			U := L[j].V
@@ -306,20 +306,4 @@ func (f *sumModel) facesAt(pt *point) (*faces, error) {
 		c.V = append(c.V, V)
 	}
 	return c, nil
-}
-
-// leading is V·diag(w)·Vᵀ for ascending w ≥ 0, without the zeros.
-func leading(V blas.General, w []float64) *linop.Spectral {
-	n, k := len(w), 0
-	for k < n && w[n-1-k] > 0 {
-		k++
-	}
-	L := &linop.Spectral{V: blas.NewGeneral(n, k), S: make([]float64, k)}
-	for j := range k {
-		L.S[j] = w[n-1-j]
-		for i := range n {
-			L.V.Data[i*L.V.Stride+j] = V.Data[i*V.Stride+n-1-j]
-		}
-	}
-	return L
 }

@@ -21,18 +21,10 @@ func ProjectSpectrahedron(be blas.Backend, a blas.General, tau float64) (*linop.
 		panic("frankwolfe: ProjectSpectrahedron of a matrix that is not square")
 	}
 	v, w := blas.NewGeneral(n, n), make([]float64, n)
-	r, err := project(blas.Or(be), a, v, w, tau)
-	if err != nil {
+	if _, err := project(blas.Or(be), a, v, w, tau); err != nil {
 		return nil, err
 	}
-	s := &linop.Spectral{V: blas.NewGeneral(n, r), S: make([]float64, r)}
-	for j := range r {
-		s.S[j] = w[n-1-j]
-		for i := range n {
-			s.V.Data[i*s.V.Stride+j] = v.Data[i*n+n-1-j]
-		}
-	}
-	return s, nil
+	return linop.Leading(v, w, 0), nil
 }
 
 // project makes v the eigenvectors of a and w, ascending, their projected

@@ -42,18 +42,26 @@ func NewSpectral(be blas.Backend, a blas.General, drop float64) (*Spectral, erro
 	if err := be.Syevd(v, w); err != nil {
 		return nil, err
 	}
-	r := 0
-	for r < n && w[n-1-r] > max(0, drop*w[n-1]) {
+	if n == 0 {
+		return &Spectral{V: v}, nil
+	}
+	return Leading(v, w, max(0, drop*w[n-1])), nil
+}
+
+// Leading is v·diag(w)·vᵀ for ascending w, without those that are not above least ≥ 0.
+func Leading(v blas.General, w []float64, least float64) *Spectral {
+	n, r := len(w), 0
+	for r < n && w[n-1-r] > least {
 		r++
 	}
-	s := &Spectral{V: blas.NewGeneral(n, r), S: make([]float64, r)}
+	s := &Spectral{V: blas.NewGeneral(v.Rows, r), S: make([]float64, r)}
 	for j := range r {
 		s.S[j] = w[n-1-j]
-		for i := range n {
+		for i := range v.Rows {
 			s.V.Data[i*s.V.Stride+j] = v.Data[i*v.Stride+n-1-j]
 		}
 	}
-	return s, nil
+	return s
 }
 
 // ScaledIdentity is c·I of order n.
