@@ -25,8 +25,8 @@ func heldOut(cmd *cobra.Command, model *iokl.Model) (*iokl.HeldOut, error) {
 		return nil, nil
 	}
 	h, err := model.HeldOut(cmd.Context())
-	if errors.Is(err, iokl.ErrInput) {
-		return nil, nil
+	if errors.Is(err, iokl.ErrInput) || cmd.Context().Err() != nil {
+		return nil, nil // what is learned is worth having without
 	}
 	return h, err
 }
