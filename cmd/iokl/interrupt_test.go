@@ -110,7 +110,7 @@ func TestInterruptedChoice(t *testing.T) {
 			want := "interrupted at relative gap"
 			switch {
 			case name == "nothing so far":
-				msg.text, want = "screening", "interrupted before any setting was tried"
+				msg.text, want = "choosing kernels", "interrupted before any setting was tried"
 			case !c.model:
 				want = "interrupted"
 			}

@@ -128,7 +128,14 @@ func (s *race) begins(ctx context.Context, first rung) (err error) {
 	if err := s.take(s.top, first); err != nil {
 		return err
 	}
-	return s.start(ctx)
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if s.kernelsOpen() {
+		s.Method.Say("choosing kernels on %d of %d samples and %d of %d targets: %d dictionaries, first on %d samples",
+			list[len(list)-1].samples, l, list[0].targets, n, len(s.arms), s.size)
+	}
+	return nil
 }
 
 // enterLearners compares the arms that learn, and then the sum on the best dictionary.
