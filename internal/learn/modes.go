@@ -34,7 +34,8 @@ func (w *Learned) Check() error {
 	words := strings.Split(string(*w), ",")
 	slices.Sort(words)
 	text := strings.Join(words, ",")
-	err := fault.Choice("choice of what to learn", &text, []string{"", string(Both), string(Weights), string(OutputKernel), string(Nothing), string(Likelihood)})
+	have := []string{"", string(Both), string(Weights), string(OutputKernel), string(Nothing), string(Likelihood)}
+	err := fault.Choice("choice of what to learn", &text, have)
 	if err == nil {
 		*w = Learned(text)
 	}

@@ -22,6 +22,7 @@ type arm struct {
 	learn.Setting
 	closed  bool // only C is learned, by kernels that are exact: one decomposition for all λ
 	lambdas []float64
+	given   bool          // λ by the user
 	in      []bool        // values of λ that are compared further
 	errors  [][][]float64 // of each λ, of each fold, what the metric averages; nil: not known
 
@@ -40,26 +41,23 @@ func (a *arm) todo(fold int) (lambdas []float64, at []int) {
 	return lambdas, at
 }
 
-// keep leaves of the path what is at most so many steps from the best.
+// keep leaves of the path what is at most so many steps from the best, all of it where the user gave it.
 func (a *arm) keep(steps int) {
 	for i := range a.in {
-		a.in[i] = a.in[i] && a.at-steps <= i && i <= a.at+steps
+		a.in[i] = a.given || a.at-steps <= i && i <= a.at+steps
 	}
 }
 
-// move carries the arm to other samples, times as many: errors go, and μ = λl stays.
+// move carries the arm to other samples, times as many: errors go, and μ = λl stays, or λ where the user gave it.
 func (a *arm) move(times float64, folds int) {
 	a.errors = make([][][]float64, len(a.lambdas))
 	for i := range a.errors {
 		a.errors[i] = make([][]float64, folds)
-		if a.Kernels != nil && times != 1 {
+		if !a.given && times != 1 {
 			a.lambdas[i] /= times
 		}
 	}
 }
-
-// open reports whether the user named neither kernels nor λ.
-func (s *race) open() bool { return s.Kernels == nil && s.Setting.Kernels == nil && s.Lambdas == nil }
 
 // start lists the arms of the first rung: what the user gave, or the dictionaries with fixed weights.
 func (s *race) start(ctx context.Context) error {
@@ -123,10 +121,13 @@ func (s *race) norms() []string {
 	return defaults.Norms()
 }
 
+// named reports whether the user named kernels.
+func (s *race) named() bool { return s.Kernels != nil || len(s.Setting.Kernels) > 0 }
+
 // kernelsOpen reports whether the race finds the kernels.
 func (s *race) kernelsOpen() bool {
 	_, ridger := s.data.(learn.Ridger)
-	return ridger && s.Kernels == nil && len(s.Setting.Kernels) == 0
+	return ridger && !s.named()
 }
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
@@ -145,14 +146,15 @@ func (s *race) add(ctx context.Context, kernels []string, learned learn.Learned,
 		return err
 	}
 	for _, tau := range s.Taus {
-		a := &arm{Setting: s.Setting, lambdas: slices.Clone(s.Lambdas)}
+		a := &arm{Setting: s.Setting, lambdas: slices.Clone(s.Lambdas), given: s.Lambdas != nil}
 		a.Kernels, a.Norm, a.Tau, a.Learn, a.Model = kernels, norm, tau, learned, model
 		size, err := size(&a.Setting, weights, diagonals)
 		if err != nil {
 			return err
 		}
 		if a.lambdas == nil && size == 0 {
-			return fault.Input("the kernels %s are zero on all samples, as are those of columns that do not vary", Brief(kernels))
+			const zero = "the kernels %s are zero on all samples, as are those of columns that do not vary"
+			return fault.Input(zero, Brief(kernels))
 		}
 		if a.lambdas == nil {
 			a.lambdas = defaults.Path(size * s.relative(tau))
@@ -195,9 +197,9 @@ func (s *race) relative(tau float64) float64 {
 	return tau / float64(n)
 }
 
-// learners are the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
-// outputs, L learned, and on the union with learned lengths at several multiples. Their paths of λ reach from two steps
-// above the best of these dictionaries to two below.
+// learners adds the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
+// outputs, L learned, and on the union with learned lengths at several multiples. Their paths of λ reach from two
+// steps above the best of these dictionaries to two below.
 func (s *race) learners(ctx context.Context) error {
 	_, outputs := s.data.Size()
 	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
@@ -208,7 +210,15 @@ func (s *race) learners(ctx context.Context) error {
 		learned = []learn.Learned{learn.Nothing, learn.Weights}
 	}
 	old := len(s.arms)
-	leaders := s.arms[:min(united, old)]
+	leaders := slices.Clone(s.arms[:min(united, old)])
+	leaders = slices.DeleteFunc(leaders, func(a *arm) bool { return a.at < 0 })
+	if len(leaders) == 0 {
+		return nil
+	}
+	first, last := defaults.PathPoints, 0
+	for _, a := range leaders {
+		first, last = min(first, a.at-2*beside), max(last, a.at+2*beside)
+	}
 	for ; len(leaders) > 0 && len(s.arms) == old; leaders = leaders[:len(leaders)-1] {
 		union := union(leaders)
 		for _, what := range learned {
@@ -222,13 +232,9 @@ func (s *race) learners(ctx context.Context) error {
 			}
 		}
 	}
-	first, last := defaults.PathPoints, 0
-	for _, a := range s.arms[:min(united, old)] {
-		first, last = min(first, a.at-2*beside), max(last, a.at+2*beside)
-	}
 	for _, a := range s.arms[old:] {
 		for i := range a.in {
-			a.in[i] = first <= i && i <= last
+			a.in[i] = a.given || first <= i && i <= last
 		}
 	}
 	return nil
@@ -247,7 +253,8 @@ func union(arms []*arm) (specs []string) {
 }
 
 // bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are, with
-// a length for each column, along the directions that matter, and by ranks; sums of functions of single columns; both; with and without a linear part.
+// a length for each column, along the directions that matter, and by ranks; sums of functions of single columns; both;
+// with and without a linear part.
 func bases(cols int) [][]string {
 	all := [][]string{{linearKernel}, {squareKernel}}
 	for _, kind := range []string{"gaussian", "laplacian"} {
@@ -296,7 +303,12 @@ func widened(specs []string) []string {
 func (s *race) sum(ctx context.Context) error {
 	best := s.arms[0]
 	asked := s.Setting.Model == learn.Sum || slices.Contains(s.Models, learn.Sum)
-	if !asked && (s.Setting.Model != "" || s.Models != nil || s.Norms != nil || s.Setting.Norm != "" || s.Setting.Regularizer != nil || s.Setting.Learn != "") {
+	if best.at < 0 {
+		return nil
+	}
+	set := &s.Setting
+	open := set.Model == "" && set.Norm == "" && set.Regularizer == nil && set.Learn == "" && s.Models == nil && s.Norms == nil
+	if !asked && !open {
 		return nil
 	}
 	_, diagonals, err := s.data.Start(ctx, best.Kernels)

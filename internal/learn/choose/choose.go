@@ -2,19 +2,20 @@
 //
 // An arm is a dictionary of kernels, what is learned on it, a model, a norm and τ; λ is a path inside an arm.
 // Arms are compared rung by rung: a rung is a number of samples and some folds, and each rung doubles
-// the samples, or repeats the folds where all samples are in. On every rung all arms that are left are fitted without each fold
-// and compared by the mean logarithm of their errors on it. After a rung, an arm leaves that is worse than the
-// best beyond doubt, and at most half of the arms stay; of each path only the best λ and its neighbours stay.
-// A path is one of μ = λl, which keeps its meaning when samples are added. Arms with fixed weights start, which
-// one decomposition serves for all λ; arms that learn enter later, on the union of the dictionaries that lead then. Of many
-// samples, or of many targets, a random part has all rungs but the last; there the leader and the leader among
-// fixed weights are left. The last rule takes the simplest of what is not worse than the best by one standard error.
-// Errors of a rung stay until the next one knows better ones, so that there is a best at any moment.
+// the samples, or repeats the folds where all samples are in. On every rung all arms that are left are fitted
+// without each fold and compared by the mean logarithm of their errors on it. After a rung, an arm leaves that is
+// worse than the best beyond doubt, and at most half of the arms stay; of each path the best λ and its neighbours
+// stay. A path is one of μ = λl, which keeps its meaning when samples are added. Arms with fixed weights start,
+// which one decomposition serves for all λ; arms that learn enter later, on the union of the dictionaries that lead
+// then. Of many samples, or of many targets, a random part has all rungs but the last, where the leader and the
+// leader among fixed weights are left. The last rule takes the simplest of what is not worse than the best by one
+// standard error. Errors of a rung stay until the next one knows better ones, so that there is a best at any moment.
 //
 // Data come through the interface learn.Data alone.
 package choose
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,10 +31,11 @@ import (
 
 // Options say what cross-validation tries and how. The zero value is useful.
 type Options struct {
-	Lambdas []float64  `json:"lambdas,omitempty"` // nil: a falling path of 23 values, or the promising part of it
-	Taus    []float64  `json:"taus,omitempty"`    // nil: τ of the fit
-	Norms   []string   `json:"norms,omitempty"`   // nil: that of the fit, or lp:1 and lp:2 where it has none
-	Kernels [][]string `json:"kernels,omitempty"` // dictionaries to compare; nil: that of the fit, or what the race finds where it has none
+	Lambdas []float64 `json:"lambdas,omitempty"` // nil: a falling path of 23 values, or the promising part of it
+	Taus    []float64 `json:"taus,omitempty"`    // nil: τ of the fit
+	Norms   []string  `json:"norms,omitempty"`   // nil: that of the fit, or lp:1 and lp:2 where it has none
+	// Kernels are dictionaries to compare; nil: that of the fit, or what the race finds where it has none.
+	Kernels [][]string `json:"kernels,omitempty"`
 	// Models are Product, Sum or both; nil: that of the fit, or, where kernels and all else are open too, the
 	// product and, where a fit of it takes little work, the sum.
 	Models []learn.Model `json:"models,omitempty"`
@@ -138,9 +140,9 @@ type Job struct {
 
 // Run compares settings by the race. The result does not depend on how many folds run at once.
 //
-// When the budget is spent, or the context is cancelled, Run returns the result of the rung that was going on where folds of
-// it are complete, or else of the rung before; with the error of the context, if that was cancelled, and then nil where
-// nothing was compared yet.
+// When the budget is spent, or the context is cancelled, Run returns the result of the rung that was going on where
+// folds of it are complete, or else of the rung before; with the error of the context, if that was cancelled, and
+// then nil where nothing was compared yet.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	r := &race{Job: job, all: d, data: d}
 	if err := r.check(); err != nil {
@@ -159,8 +161,11 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		compare = r.leaveOneOut
 	}
 	err := compare(limited)
-	if limited.Err() == nil || ctx.Err() != nil {
+	if limited.Err() == nil || ctx.Err() != nil && r.best == nil {
 		return r.best, err
+	}
+	if ctx.Err() != nil {
+		return r.best, cmp.Or(r.extend(context.WithoutCancel(ctx)), err)
 	}
 	if r.best == nil {
 		if err := r.least(ctx); err != nil {
@@ -171,8 +176,8 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		return nil, err
 	}
 	p := r.best.Chosen()
-	r.Method.Say("the time for choosing settings is spent: the best of those compared on %d rows is taken, %s %.4g, kernels %s",
-		r.best.samples, r.Metric, p.Mean, Brief(p.Kernels))
+	const spent = "the time for choosing settings is spent: the best of those compared on %d rows is taken, %s %.4g, kernels %s"
+	r.Method.Say(spent, r.best.samples, r.Metric, p.Mean, Brief(p.Kernels))
 	return r.best, nil
 }
 
@@ -267,7 +272,8 @@ func (s *race) checkFolds(l int) error {
 	case s.Hide != "" || partial == 0:
 	case inMemory && s.Groups == nil && !s.TimeOrdered && s.Metric != "accuracy" && partial*s.Folds >= l:
 		s.Hide = learn.HideCells
-		s.Method.Say("folds hide cells of the targets: %d of %d are observed, and some are missing in %d of %d rows", observed, l*n, partial, l)
+		s.Method.Say("folds hide cells of the targets: %d of %d are observed, and some are missing in %d of %d rows",
+			observed, l*n, partial, l)
 	default:
 		s.Hide = learn.HideRows
 		s.Method.Say("folds hide whole rows: %d of %d target cells are observed", observed, l*n)

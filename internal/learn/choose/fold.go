@@ -64,7 +64,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 }
 
 // foldClosed is fold for the arms that one decomposition serves.
-func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(a *arm, i int, e learn.Errors)) (err error) {
+func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*arm, int, learn.Errors)) (err error) {
 	var r learn.Ridge
 	for _, a := range arms {
 		lambdas, at := a.todo(f)
@@ -93,7 +93,7 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(a
 
 // skips reports whether the error only says that a fold has too few rows or values for a dictionary of the race's own.
 func (s *race) skips(err error) bool {
-	return errors.Is(err, kernel.ErrConstant) && len(s.Setting.Kernels) == 0 && s.Kernels == nil
+	return errors.Is(err, kernel.ErrConstant) && !s.named()
 }
 
 // known is the errors, nil where none is a number.

@@ -41,6 +41,7 @@ func TestLargeData(t *testing.T) {
 		"sums":         {Folds: 3},
 		"groups":       {Folds: 2, Groups: slices.Repeat([]int{1, 2, 3, 4, 5, 6, 7}, 100)},
 		"time-ordered": {Folds: 2, TimeOrdered: true},
+		"given λ":      {Folds: 2, Lambdas: []float64{1e-4, 1e-6}},
 	} {
 		r, err := Run(t.Context(), d, Job{Options: options, Method: learn.Method{Env: learn.Env{MaxBytes: bytes}}})
 		if err != nil {
@@ -52,6 +53,12 @@ func TestLargeData(t *testing.T) {
 		}
 		if !slices.Equal(r.Means, []int{2}) {
 			t.Errorf("%s: targets %v are predicted by their mean, and 2 is noise", name, r.Means)
+		}
+		if options.Lambdas != nil {
+			if !slices.Contains(options.Lambdas, p.Lambda) || len(r.Points) > 2 {
+				t.Errorf("%s: λ = %g of %d points", name, p.Lambda, len(r.Points))
+			}
+			continue
 		}
 		end, err := learn.Fit(t.Context(), d, learn.Setting{Kernels: p.Kernels, Norm: p.Norm, Learn: p.Learn, Tau: p.Tau, Lambda: p.Lambda, Means: r.Means}, learn.Method{Tol: 1e-4})
 		if err != nil {

@@ -1,5 +1,5 @@
-// This file has the numbers of the choice, each with where it comes from. With defaults.PathPoints they are fifteen, beside
-// two that bound memory and deal blocks.
+// This file has the numbers of the choice, each with where it comes from. With defaults.PathPoints they are fifteen,
+// beside two that bound memory and deal blocks.
 
 package choose
 
@@ -23,7 +23,8 @@ const (
 	// mostTargets is the number of targets of a random part of at least twice as many.
 	mostTargets = 100
 
-	// doubt is the number of standard errors beyond which a difference is believed: 95 % of a normal variable lie below it.
+	// doubt is the number of standard errors beyond which a difference is believed: 95 % of a normal variable lie
+	// below it.
 	doubt = 1.64
 	// closeCall is that of the last rule (Breiman et al., Classification and Regression Trees, 1984, section 3.4.3).
 	closeCall = 1
@@ -34,8 +35,8 @@ const (
 	tooHigh = 1.5
 	// united is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md).
 	united = 3
-	// sumWork bounds m·n·(l² + 1000·n²) of a sum of separable kernels that enters, for l samples, m kernels and n outputs:
-	// a fit then takes about a tenth of a second of processor time (docs/decisions/2026-11-22-sums-tried.md).
+	// sumWork bounds m·n·(l² + 1000·n²) of a sum of separable kernels that enters, for l samples, m kernels and n
+	// outputs: a fit then takes about a tenth of a second (docs/decisions/2026-11-22-sums-tried.md).
 	sumWork = 1e6
 )
 
@@ -44,7 +45,8 @@ const (
 	bytesPerPair = 1000 // of memory that the race takes for each pair of samples
 )
 
-// Carried are the values of λ to try with so many times the samples, around that at which μ = λl is that of a best λ.
+// Carried are the values of λ to try with so many times the samples, around that at which μ = λl is that of a best
+// λ.
 func Carried(lambda, times float64) (lambdas []float64) {
 	for k := 2 * beside; k >= -2*beside; k-- {
 		lambdas = append(lambdas, lambda/times*math.Pow(10, float64(k)/2))

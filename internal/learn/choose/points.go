@@ -26,7 +26,8 @@ func (s *race) summarize(folds []int) (*Result, error) {
 	least := math.Inf(1)
 	for _, a := range s.arms {
 		for i, lambda := range a.lambdas {
-			p := Point{Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: cmp.Or(a.Model, learn.Product), Tau: a.Tau, Lambda: lambda}
+			p := Point{Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: a.Model, Tau: a.Tau, Lambda: lambda}
+			p.Model = cmp.Or(p.Model, learn.Product)
 			for _, f := range folds {
 				p.Folds = append(p.Folds, learn.Mean(a.errors[i][f]))
 			}
@@ -92,8 +93,8 @@ func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predi
 	return errors, predicted
 }
 
-// margin is by how much more than so many standard errors of the difference the errors a exceed b, where both are known; of one
-// fold there is no standard error.
+// margin is by how much more than so many standard errors of the difference the errors a exceed b, where both are
+// known; of one fold there is no standard error.
 // Folds share training samples: with J folds, each of which tests the part p/(1+p) of the
 // samples, the variance of the mean is (1/J + p) times that of a difference.
 // (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003.)
@@ -158,9 +159,9 @@ func (s *race) value(e float64) float64 {
 	return math.Log(math.Max(e, math.SmallestNonzeroFloat64))
 }
 
-// simplest is the last rule: of the points that are worse than the best by at most one standard error of the difference, the best of
-// those with fixed weights, or else, unless the caller asked which model is better, of those with one L. errors are those
-// of each point on each fold.
+// simplest is the last rule: of the points that are worse than the best by at most one standard error of the
+// difference, the best of those with fixed weights, or else, unless the caller asked which model is better, of those
+// with one L. errors are those of each point on each fold.
 func (s *race) simplest(points []Point, errors [][]float64, best int) int {
 	rank := func(i int) int {
 		switch {

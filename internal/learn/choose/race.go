@@ -41,7 +41,7 @@ func (s *race) rungs() (list, last []rung) {
 	l, n := s.all.Size()
 	top := rung{samples: l, targets: n}
 	_, some := s.all.(learn.Sampler)
-	if !some || !s.open() {
+	if !some || s.named() {
 		return s.repeats(top), nil // the user says what to compare, and means all samples
 	}
 	if _, ok := s.all.(learn.Approximator); ok {
@@ -52,7 +52,7 @@ func (s *race) rungs() (list, last []rung) {
 		}
 	}
 	list = s.repeats(top)
-	for size := top.samples / 2; size >= firstSamples; size /= 2 {
+	for size := top.samples / 2; size >= firstSamples && s.Lambdas == nil; size /= 2 {
 		list = slices.Insert(list, 0, rung{samples: size, targets: top.targets})
 	}
 	if top.samples < l {
@@ -241,7 +241,8 @@ func (s *race) compare(ctx context.Context, r rung) error {
 			s.complete[f] = err == nil && ctx.Err() == nil
 		})
 		if ctx.Err() == nil {
-			s.Method.Say("cross-validation: %d of %d folds, %d arms on %d rows", own[min(lo+at, len(own))-1]+1, s.folds, len(s.arms), s.size)
+			done := own[min(lo+at, len(own))-1] + 1
+			s.Method.Say("cross-validation: %d of %d folds, %d arms on %d rows", done, s.folds, len(s.arms), s.size)
 		}
 	}
 	if ctx.Err() != nil {
@@ -300,7 +301,8 @@ func (s *race) soFar() {
 	s.best = r
 }
 
-// least compares the middle of the path of the first arm on one fold, where the time was spent before anything was compared.
+// least compares the middle of the path of the first arm on one fold, where the time was spent before anything was
+// compared.
 func (s *race) least(ctx context.Context) error {
 	if s.arms == nil {
 		list, _ := s.rungs()
@@ -361,65 +363,67 @@ func (s *race) rank() {
 	slices.SortStableFunc(s.arms, func(a, b *arm) int { return cmp.Compare(a.score, b.score) })
 }
 
-// finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels where time
-// and memory allow, and explicit features else.
+// finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
+// where time and memory allow, and explicit features else, where only the leader is left.
 func (s *race) finish(ctx context.Context, r rung) error {
-	s.rank()
-	p, steps := s.best.Chosen(), 2*beside
-	if r.samples == s.size {
-		steps = 0
-	}
-	var list []*arm
-	for _, a := range s.arms {
-		chosen := slices.Equal(a.Kernels, p.Kernels) && a.Learn == p.Learn && a.Model == p.Model && a.Tau == p.Tau && a.Norm == p.Norm
-		if chosen || a.Learn == learn.Nothing && p.Learn != learn.Nothing && dictionary.Exact(a.Kernels) && !slices.ContainsFunc(list, func(b *arm) bool { return b.Learn == learn.Nothing }) {
-			a.keep(steps)
-			list = append(list, a)
-		}
-	}
+	p := s.best.Chosen()
 	kernels, err := s.affordable(ctx, p.Kernels)
 	if err != nil {
 		return err
 	}
-	if !dictionary.Exact(kernels) {
-		list = slices.DeleteFunc(list, func(a *arm) bool { return !slices.Equal(a.Kernels, p.Kernels) || a.Learn != p.Learn })
-		for _, a := range list {
-			a.Kernels = kernels
-		}
-	}
-	for _, a := range list {
+	exact := dictionary.Exact(kernels)
+	s.rank()
+	s.arms = s.leaders(&p, exact)
+	for _, a := range s.arms {
 		a.closed = false
-		for i := range a.in { // neighbours of the best come in again; features want less of a penalty than their kernels
-			a.in[i] = a.at-steps <= i && (i <= a.at+steps || steps > 0 && !dictionary.Exact(kernels))
+		if a.keep(2 * beside); r.samples == s.size {
+			a.keep(0)
+		} else if !exact { // features want less of a penalty than their kernels
+			for i := a.at; i < len(a.in); i++ {
+				a.in[i] = true
+			}
 		}
 	}
-	s.arms = list
-	l, n := s.all.Size()
+	if !exact {
+		s.arms[0].Kernels = kernels
+	}
 	d := s.all
-	if r.targets < n {
-		if d, err = s.all.(learn.Approximator).Part(nil, s.draw(n, r.targets)); err != nil {
+	if l, n := d.Size(); r.targets < n {
+		if d, err = s.all.(learn.Approximator).Part(s.draw(l, l), s.draw(n, r.targets)); err != nil {
 			return err
 		}
 	}
-	if !dictionary.Exact(kernels) && s.Metric != "accuracy" && !s.TimeOrdered {
-		f := s.folding()
-		if d, err = d.(learn.Approximator).Sums(ctx, kernels, f); err != nil {
+	if !exact && s.Metric != "accuracy" && !s.TimeOrdered {
+		if d, err = d.(learn.Approximator).Sums(ctx, kernels, s.folding()); err != nil {
 			return err
 		}
 	}
 	s.Repeats = 1
-	if err := s.take(d, rung{samples: l, targets: r.targets}); err != nil {
+	if err := s.take(d, r); err != nil {
 		return err
 	}
-	if err := s.compare(ctx, rung{}); err != nil {
-		return err
+	return s.compare(ctx, rung{})
+}
+
+// leaders are the arm of the point, with its λ as the best, and the best arm of fixed weights, if both may be exact.
+func (s *race) leaders(p *Point, exact bool) (list []*arm) {
+	for _, a := range s.arms {
+		same := slices.Equal(a.Kernels, p.Kernels) && a.Norm == p.Norm && a.Tau == p.Tau && a.Learn == p.Learn &&
+			cmp.Or(a.Model, learn.Product) == p.Model
+		if same {
+			a.at = slices.Index(a.lambdas, p.Lambda)
+			list = slices.Insert(list, 0, a)
+		} else if exact && len(list) < 2 && p.Learn != learn.Nothing && a.Learn == learn.Nothing && a.at >= 0 &&
+			!slices.ContainsFunc(list, func(b *arm) bool { return b.Learn == learn.Nothing }) {
+			list = append(list, a)
+		}
 	}
-	return nil
+	return list
 }
 
 // affordable is the kernels, or explicit features of them where exact ones take too long or too much memory.
 func (s *race) affordable(ctx context.Context, kernels []string) ([]string, error) {
-	if d, ok := s.all.(learn.Approximator); ok && s.open() && dictionary.Exact(kernels) {
+	if d, ok := s.all.(learn.Approximator); ok && !s.named() && dictionary.Exact(kernels) {
 		return d.Affordable(ctx, kernels, s.Folds)
 	}
 	return kernels, nil
@@ -437,7 +441,9 @@ func (s *race) extend(ctx context.Context) error {
 		p.Model = learn.Sum
 	}
 	if s.best.samples < l {
-		p.Lambda *= float64(s.best.samples) / float64(l)
+		if s.Lambdas == nil {
+			p.Lambda *= float64(s.best.samples) / float64(l)
+		}
 		var err error
 		if p.Kernels, err = s.affordable(ctx, p.Kernels); err != nil {
 			return err
