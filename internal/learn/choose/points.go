@@ -38,7 +38,7 @@ func (s *race) summarize(folds []int) (*Result, error) {
 			mixed, predicted := s.withMeans(a.errors[i], folds)
 			// Where the mean predicts all targets of both, the errors themselves decide.
 			v := s.score(mixed)
-			if v < least || v == least && s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
+			if v < least || v == least && len(r.Points) > 0 && s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
 				least, r.Best = v, len(r.Points)
 			}
 			r.Points, errors, means = append(r.Points, p), append(errors, mixed), append(means, s.byMean(predicted))
