@@ -31,6 +31,9 @@ func rowsIn(t *testing.T, X, Y *mat.Dense, bytes int64) *samples.Rows {
 // TestLargeData chooses on a part of the samples where memory holds no more, and then λ
 // with features on all of them.
 func TestLargeData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const l, bytes = 700, 4 << 20
 	const fresh = 2000
 	X, Y := learntest.Wave(l, 5)
@@ -156,6 +159,9 @@ func TestCarried(t *testing.T) {
 
 // TestManyTargets chooses kernels on some of the targets. The result is about all of them.
 func TestManyTargets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const l, n = 60, 2 * mostTargets
 	rng := rand.New(rand.NewPCG(3, 4))
 	X, Y := mat.NewDense(l, 3, nil), mat.NewDense(l, n, nil)

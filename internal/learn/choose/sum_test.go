@@ -14,6 +14,9 @@ import (
 // Where targets go together in different ways for different inputs, the sum is chosen
 // without being asked for; with one target, or a model that is given, it is not tried.
 func TestTriesSum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	rng := rand.New(rand.NewPCG(8, 8))
 	const l = 70
 	X, Y := blas.NewGeneral(l, 2), blas.NewGeneral(l, 4)
