@@ -156,6 +156,11 @@ func (c *criterion) factorize(theta []float64, mu, linear float64) bool {
 			vmath.L1Row(k, blas.Row(c.Z, i), c.Zt.Data, l)
 		} else {
 			vmath.SqDist(k, c.norm[i], c.norm)
+			for j, r2 := range k { // rounding parts rows that coincide
+				if r2 <= float64(c.Z.Cols)*0x1p-52*(c.norm[i]+c.norm[j]) {
+					k[j] = 0
+				}
+			}
 		}
 		c.fill(k, low(c.slopes, i))
 		blas.Axpy(linear, low(c.linear, i), k)
