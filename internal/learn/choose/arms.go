@@ -284,7 +284,7 @@ func bases(cols int) [][]string {
 }
 
 const (
-	linearKernel = "poly:1:all:0" // xᵀz/d: of the size of the others
+	linearKernel = defaults.LinearKernel
 	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
 )
 

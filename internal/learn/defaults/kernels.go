@@ -11,16 +11,16 @@ const (
 	RelevantDirections = "directions"
 )
 
-const (
-	linearKernel = "poly:1:all:0" // xᵀz/d: of the size of the others
-	eachKernels  = "gaussian:each:median*1,2"
-)
+// LinearKernel is xᵀz/d, of the size of the others.
+const LinearKernel = "poly:1:all:0"
+
+const eachKernels = "gaussian:each:median*1,2"
 
 // Kernels is the dictionary of a fit that names neither kernels nor a way to choose
 // them: Gaussians on all columns at several widths, a linear kernel, and Gaussians on
 // each column where there are not too many.
 func Kernels(cols int) []string {
-	specs := []string{"gaussian:all:median*0.5,1,2,4", linearKernel}
+	specs := []string{"gaussian:all:median*0.5,1,2,4", LinearKernel}
 	if HasEach(cols) {
 		specs = append(specs, eachKernels)
 	}

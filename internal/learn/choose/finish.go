@@ -1,0 +1,104 @@
+// This file takes what the race found on a part of the data to all of it.
+
+package choose
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+)
+
+// finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
+// where time and memory allow, and explicit features else, where only the leader is left.
+func (s *race) finish(ctx context.Context, r rung) error {
+	p := s.best.Chosen()
+	kernels, err := s.affordable(ctx, p.Kernels)
+	if err != nil {
+		return err
+	}
+	exact := dictionary.Exact(kernels)
+	s.rank()
+	s.arms = s.leaders(&p, exact)
+	for _, a := range s.arms {
+		a.closed = false
+		if a.keep(2 * beside); r.samples == s.size {
+			a.keep(0)
+		} else if !exact { // features want less of a penalty than their kernels
+			for i := a.at; i < len(a.in); i++ {
+				a.in[i] = true
+			}
+		}
+	}
+	if !exact {
+		s.arms[0].Kernels = kernels
+	}
+	d := s.all
+	if l, n := d.Size(); r.targets < n {
+		if d, err = s.all.(learn.Approximator).Part(s.draw(l, l), s.draw(n, r.targets)); err != nil {
+			return err
+		}
+	}
+	if !exact && s.Metric != "accuracy" && !s.TimeOrdered {
+		if d, err = d.(learn.Approximator).Sums(ctx, kernels, s.folding()); err != nil {
+			return err
+		}
+	}
+	s.Repeats = 1
+	if err := s.take(d, r); err != nil {
+		return err
+	}
+	return s.compare(ctx, rung{})
+}
+
+// leaders are the arm of the point, with its λ as the best, and the best arm of fixed weights, if both may be exact.
+func (s *race) leaders(p *Point, exact bool) (list []*arm) {
+	for _, a := range s.arms {
+		same := slices.Equal(a.Kernels, p.Kernels) && a.Norm == p.Norm && a.Tau == p.Tau && a.Learn == p.Learn &&
+			cmp.Or(a.Model, learn.Product) == p.Model
+		if same {
+			a.at = slices.Index(a.lambdas, p.Lambda)
+			list = slices.Insert(list, 0, a)
+		} else if exact && len(list) < 2 && p.Learn != learn.Nothing && a.Learn == learn.Nothing && a.at >= 0 &&
+			!slices.ContainsFunc(list, func(b *arm) bool { return b.Learn == learn.Nothing }) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// affordable is the kernels, or explicit features of them where exact ones take too long or too much memory.
+func (s *race) affordable(ctx context.Context, kernels []string) ([]string, error) {
+	if d, ok := s.all.(learn.Approximator); ok && !s.named() && dictionary.Exact(kernels) {
+		return d.Affordable(ctx, kernels, s.Folds)
+	}
+	return kernels, nil
+}
+
+// extend makes the best setting of a part of the samples or targets one of all.
+func (s *race) extend(ctx context.Context) error {
+	l, n := s.all.Size()
+	s.follow()
+	p := &s.best.Points[s.best.Best]
+	if p.Learn == learn.Nothing && s.Setting.Learn != "" {
+		p.Learn = s.Setting.Learn
+	}
+	if s.Setting.Model == learn.Sum {
+		p.Model = learn.Sum
+	}
+	if s.best.samples < l {
+		if s.Lambdas == nil {
+			p.Lambda *= float64(s.best.samples) / float64(l)
+		}
+		var err error
+		if p.Kernels, err = s.affordable(ctx, p.Kernels); err != nil {
+			return err
+		}
+	}
+	if _, some := s.data.Size(); some < n {
+		s.best.Means = nil
+	}
+	return nil
+}
