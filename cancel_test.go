@@ -78,11 +78,20 @@ func TestCancelledAnywhere(t *testing.T) {
 	}
 	for name, f := range map[string]func(ctx context.Context) error{
 		"zero options": fit(iokl.Options{}),
-		"relevance":    fit(iokl.Options{Kernels: []string{"gaussian:relevant:median", "gaussian:directions:median"}, Lambda: .01}),
-		"lengths":      fit(iokl.Options{Kernels: []string{"gaussian:ard:median", "matern32:ard:median"}, Lambda: .01}),
-		"features":     fit(iokl.Options{Kernels: []string{"rff:gaussian:all:median:64"}}),
-		"landmarks":    fit(iokl.Options{Kernels: []string{"nystrom:gaussian:all:median:30:leverage", "nystrom:gaussian:all:median:20:kmeans"}, Lambda: .01}),
-		"paper":        fit(iokl.Options{Kernels: []string{"gaussian:each:median"}, Lambda: 1e-4, Solver: "paper", Tol: 1e-8}),
+		"relevance": fit(iokl.Options{
+			Kernels: []string{"gaussian:relevant:median", "gaussian:directions:median"},
+			Lambda:  .01,
+		}),
+		"lengths":  fit(iokl.Options{Kernels: []string{"gaussian:ard:median", "matern32:ard:median"}, Lambda: .01}),
+		"features": fit(iokl.Options{Kernels: []string{"rff:gaussian:all:median:64"}}),
+		"landmarks": fit(iokl.Options{Kernels: []string{
+			"nystrom:gaussian:all:median:30:leverage",
+			"nystrom:gaussian:all:median:20:kmeans",
+		}, Lambda: .01}),
+		"paper": fit(iokl.Options{
+			Kernels: []string{"gaussian:each:median"}, Lambda: 1e-4, Solver: "paper",
+			Tol: 1e-8,
+		}),
 		"classes": func(ctx context.Context) error {
 			m, err := iokl.FitClasses(ctx, X, labels, iokl.Options{Kernels: []string{"gaussian:all:median"}})
 			return certified(m, err)
@@ -92,15 +101,23 @@ func TestCancelledAnywhere(t *testing.T) {
 			return certified(m, err)
 		},
 		"stream": func(ctx context.Context) error {
-			m, err := iokl.FitStream(ctx, rows, iokl.StreamOptions{Options: iokl.Options{Kernels: []string{"rff:gaussian:all:median:40"}}})
+			m, err := iokl.FitStream(ctx, rows,
+				iokl.StreamOptions{Options: iokl.Options{Kernels: []string{"rff:gaussian:all:median:40"}}})
 			return certified(m, err)
 		},
 		"stream without Γ": func(ctx context.Context) error {
-			m, err := iokl.FitStream(ctx, rows, iokl.StreamOptions{Options: iokl.Options{Kernels: []string{"rff:gaussian:all:median:40"}, Lambda: .01, MaxBytes: 1}})
+			m, err := iokl.FitStream(ctx, rows,
+				iokl.StreamOptions{Options: iokl.Options{
+					Kernels: []string{"rff:gaussian:all:median:40"}, Lambda: .01,
+					MaxBytes: 1,
+				}})
 			return certified(m, err)
 		},
 		"cross-validation": func(ctx context.Context) error {
-			r, err := iokl.CrossValidate(ctx, X, Y, iokl.Options{Kernels: []string{"gaussian:all:median"}, CV: iokl.CVOptions{Folds: 4}})
+			r, err := iokl.CrossValidate(ctx, X, Y, iokl.Options{
+				Kernels: []string{"gaussian:all:median"},
+				CV:      iokl.CVOptions{Folds: 4},
+			})
 			if r != nil && !(r.Chosen().Mean > 0) {
 				return fmt.Errorf("chosen: %+v", r.Chosen())
 			}
@@ -123,7 +140,8 @@ func TestCancelledAnywhere(t *testing.T) {
 			return err
 		},
 		"granger, features": func(ctx context.Context) error {
-			_, err := granger.Infer(ctx, series, granger.Options{Lag: 2, Kernels: []string{"rff:gaussian:groups:median:20"}})
+			_, err := granger.Infer(ctx, series,
+				granger.Options{Lag: 2, Kernels: []string{"rff:gaussian:groups:median:20"}})
 			return err
 		},
 	} {
@@ -145,7 +163,8 @@ func TestCancelledAnywhere(t *testing.T) {
 				cancelled++
 				most = max(most, ctx.after())
 				if ctx.after() > mostLooks {
-					t.Errorf("cancelled at look %d, looked at %d times after that, want at most %d", at, ctx.after(), mostLooks)
+					t.Errorf("cancelled at look %d, looked at %d times after that, want at most %d", at, ctx.after(),
+						mostLooks)
 				}
 			}
 			if cancelled == 0 {
@@ -169,7 +188,8 @@ func TestCancelledInFolds(t *testing.T) {
 			t.Logf("%d looks", at)
 			return
 		}
-		if err := certified(m, err); !errors.Is(err, context.Canceled) && ctx.after() > 0 || m != nil && m.IntervalFolds() == 3 && err != nil {
+		if err := certified(m, err); !errors.Is(err, context.Canceled) && ctx.after() > 0 || m != nil &&
+			m.IntervalFolds() == 3 && err != nil {
 			t.Fatalf("cancelled at look %d: %v", at, err)
 		}
 	}

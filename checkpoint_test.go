@@ -55,7 +55,8 @@ func TestCheckpointResume(t *testing.T) {
 	if err := os.WriteFile(opt.Checkpoint, whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Fit(bg, X, Y, opt); !errors.Is(err, bcd.ErrCheckpoint) || !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), opt.Checkpoint) {
+	if _, err := Fit(bg, X, Y, opt); !errors.Is(err, bcd.ErrCheckpoint) || !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), opt.Checkpoint) {
 		t.Errorf("half a checkpoint: %v", err)
 	}
 	if err := os.WriteFile(opt.Checkpoint, whole, 0o600); err != nil {

@@ -38,14 +38,16 @@ func (c *Chosen) warning(silent []string, n int) string {
 	case len(silent) == 0:
 		return ""
 	case len(silent) == n:
-		return fmt.Sprintf("nothing here can be predicted from these inputs: on %d folds the best setting has %s %.4g ± %.2g, the mean of the targets %.4g; the model predicts the mean",
+		return fmt.Sprintf("nothing here can be predicted from these inputs: on %d folds the best setting has %s "+
+			"%.4g ± %.2g, the mean of the targets %.4g; the model predicts the mean",
 			c.Folds, c.Metric, c.Error, c.StdErr, c.Constant)
 	}
 	list := strings.Join(silent[:min(len(silent), 5)], ", ")
 	if len(silent) > 5 {
 		list += ", …"
 	}
-	return fmt.Sprintf("%d of %d targets are predicted by their mean, as these inputs do not predict them better: %s", len(silent), n, list)
+	return fmt.Sprintf("%d of %d targets are predicted by their mean, as these inputs do not predict them better: %s",
+		len(silent), n, list)
 }
 
 // settled is the setting that a fit took.
@@ -54,7 +56,8 @@ func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	if opt.Chosen != nil {
 		c = *opt.Chosen
 	}
-	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(), cmp.Or(opt.Learn, learn.Both)
+	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(),
+		cmp.Or(opt.Learn, learn.Both)
 	c.Model, c.Space = learn.Product, "exact"
 	if end.Problem.Model == bcd.Sum {
 		c.Model = learn.Sum

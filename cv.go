@@ -30,7 +30,10 @@ func (r *CVResult) Settle(opt Options) Options {
 	p, asked := r.Chosen(), opt
 	opt.asked = &asked
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
-	opt.Chosen = &Chosen{Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant, Means: r.Means}
+	opt.Chosen = &Chosen{
+		Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant,
+		Means: r.Means,
+	}
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}
@@ -42,7 +45,8 @@ func (r *CVResult) Settle(opt Options) Options {
 		kernels = ", an L for each kernel" + kernels
 	}
 	env := opt.env()
-	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g, of the mean of the targets %.4g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr, r.Constant)
+	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g, of the mean of the targets "+
+		"%.4g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr, r.Constant)
 	return opt
 }
 

@@ -106,8 +106,12 @@ func TestFoldNamed(t *testing.T) {
 	X, _ := learntest.Wave(20, 3)
 	Y := mat.NewDense(20, 1, nil)
 	Y.Set(7, 0, 1)
-	_, err := CrossValidate(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, CV: CVOptions{Folds: 4, Lambdas: []float64{1e-2}}})
-	if !errors.Is(err, ErrInput) || !regexp.MustCompile(`^fold \d: every target column is constant`).MatchString(err.Error()) {
+	_, err := CrossValidate(bg, X, Y, Options{
+		Kernels: []string{"gaussian:all"},
+		CV:      CVOptions{Folds: 4, Lambdas: []float64{1e-2}},
+	})
+	if !errors.Is(err, ErrInput) ||
+		!regexp.MustCompile(`^fold \d: every target column is constant`).MatchString(err.Error()) {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,7 +17,10 @@ func TestCrossValidateSameForAnyParallelism(t *testing.T) {
 		var r *CVResult
 		p.run(func() {
 			var err error
-			if r, err = CrossValidate(bg, X, Y, Options{Kernels: []string{"gaussian:each"}, CV: CVOptions{Folds: 4}}); err != nil {
+			if r, err = CrossValidate(bg, X, Y, Options{
+				Kernels: []string{"gaussian:each"},
+				CV:      CVOptions{Folds: 4},
+			}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -26,7 +29,8 @@ func TestCrossValidateSameForAnyParallelism(t *testing.T) {
 			continue
 		}
 		if r.Best != want.Best || len(r.Points) != len(want.Points) {
-			t.Fatalf("best %d of %d with one thread, %d of %d with %+v", want.Best, len(want.Points), r.Best, len(r.Points), p)
+			t.Fatalf("best %d of %d with one thread, %d of %d with %+v", want.Best, len(want.Points), r.Best,
+				len(r.Points), p)
 		}
 		for i, q := range r.Points {
 			if !slices.Equal(q.Folds, want.Points[i].Folds) {
@@ -52,7 +56,8 @@ func TestCancelledCrossValidation(t *testing.T) {
 		}
 	}
 	r, err := CrossValidate(ctx, X, Y, opt)
-	if !errors.Is(err, context.Canceled) || r == nil || r.Folds == 0 || r.Folds >= 5 || len(r.Points) != len(whole.Points) {
+	if !errors.Is(err, context.Canceled) || r == nil || r.Folds == 0 || r.Folds >= 5 ||
+		len(r.Points) != len(whole.Points) {
 		t.Fatalf("result %+v, error %v", r, err)
 	}
 	for i, p := range r.Points {

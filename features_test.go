@@ -28,7 +28,10 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 					Y.Set(i, i%4, math.NaN())
 				}
 			}
-			opt := Options{Lambda: 1e-3, Norm: "lp:1.5", Tol: 1e-7, Standardize: "none", Model: kind, Kernels: []string{"linear:0-1", "linear:2-3"}}
+			opt := Options{
+				Lambda: 1e-3, Norm: "lp:1.5", Tol: 1e-7, Standardize: "none", Model: kind,
+				Kernels: []string{"linear:0-1", "linear:2-3"},
+			}
 			var grams, cross []mat.Matrix
 			for _, at := range []int{0, 2} {
 				A, B := X.Slice(0, l, at, at+2), Xt.Slice(0, 20, at, at+2)
@@ -60,8 +63,10 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 				if a, b := m.Certificate().Objective, g.Certificate().Objective; !(math.Abs(a-b) <= 1e-6*b) {
 					t.Errorf("%s, %s: objectives %.12g and %.12g", name, how, a, b)
 				}
-				if sum := kind == "sum"; sum != (m.OutputKernels() != nil) || sum != (m.Certificate().GlobalBound != nil) {
-					t.Errorf("%s, %s: output kernels %v, certificate %+v", name, how, m.OutputKernels(), m.Certificate())
+				if sum := kind == "sum"; sum != (m.OutputKernels() != nil) ||
+					sum != (m.Certificate().GlobalBound != nil) {
+					t.Errorf("%s, %s: output kernels %v, certificate %+v", name, how, m.OutputKernels(),
+						m.Certificate())
 				}
 				var file bytes.Buffer
 				if err := m.Encode(&file); err != nil {
@@ -94,7 +99,10 @@ func TestFeaturesAgreeWithGrams(t *testing.T) {
 func TestRandomFeaturesLearn(t *testing.T) {
 	X, Y := learntest.Wave(300, 23)
 	Xt, Yt := learntest.Wave(100, 24)
-	m, err := Fit(bg, X, Y, Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:100", "linear:all"}, CV: CVOptions{Folds: 3, Norms: []string{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}}})
+	m, err := Fit(bg, X, Y, Options{
+		Kernels: []string{"rff:gaussian:all:median*0.5,1:100", "linear:all"},
+		CV:      CVOptions{Folds: 3, Norms: []string{"lp:1"}, Lambdas: []float64{1e-2, 1e-3, 1e-4}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +114,8 @@ func TestRandomFeaturesLearn(t *testing.T) {
 		t.Errorf("relative errors %.3v", s.RRMSE)
 	}
 	exact := Options{Lambda: 1, Kernels: []string{"rff:gaussian:all:median:10", "gaussian:all"}}
-	if _, err := Fit(bg, X, Y, exact); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "explicit features") {
+	if _, err := Fit(bg, X, Y, exact); !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), "explicit features") {
 		t.Errorf("exact beside random features: %v", err)
 	}
 }

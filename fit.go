@@ -81,12 +81,14 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 	x, y, so := raw(X), raw(Y), opt.samples()
 	if rows := columns.Observed(y); len(rows) < y.Rows && x.Rows == y.Rows && !so.Columns.StrictOutputs {
 		if len(rows) < 2 {
-			return nil, opt, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from", len(rows), y.Rows)
+			return nil, opt, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from",
+				len(rows), y.Rows)
 		}
 		if len(opt.CV.Groups) == y.Rows {
 			opt.CV.Groups = learn.Pick(opt.CV.Groups, rows)
 		}
-		so.Columns.Notes = append(so.Columns.Notes, fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
+		so.Columns.Notes = append(so.Columns.Notes,
+			fmt.Sprintf("left out %d of %d rows, of which no target is observed", y.Rows-len(rows), y.Rows))
 		if opt.CV.Folds <= y.Rows {
 			opt.CV.Folds = min(opt.CV.Folds, len(rows))
 		}
@@ -100,7 +102,9 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 		if so.Columns.ScaleOutputs {
 			y, about[1] = columns.PullIn(y, opt.OutputNames, "y", "target")
 		}
-		so.Columns.Notes = slices.DeleteFunc(append(so.Columns.Notes, about[:]...), func(note string) bool { return note == "" })
+		so.Columns.Notes = slices.DeleteFunc(append(so.Columns.Notes, about[:]...), func(note string) bool {
+			return note == ""
+		})
 	}
 	d, err := samples.NewRows(x, y, so)
 	return d, opt, err
@@ -160,9 +164,13 @@ func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.L
 // crossValidate compares the settings that the options leave open. ranks share the folds.
 func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
 	if opt.Learn == learn.Likelihood {
-		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit it without each part of the rows, and predict these")
+		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
+			"it without each part of the rows, and predict these")
 	}
-	r, err := choose.Run(ctx, d, choose.Job{Options: opt.CV, Setting: opt.setting(), Method: opt.method(), Budget: time.Duration(opt.Budget), Ranks: ranks})
+	r, err := choose.Run(ctx, d, choose.Job{
+		Options: opt.CV, Setting: opt.setting(), Method: opt.method(),
+		Budget: time.Duration(opt.Budget), Ranks: ranks,
+	})
 	if r == nil {
 		return nil, err
 	}

@@ -23,7 +23,10 @@ func TestHeldOutRows(t *testing.T) {
 		Y.Set(i, 0, X.At(i, 0)+.1*rng.NormFloat64())
 		Y.Set(i, 1, X.At(i, 1)*X.At(i, 2))
 	}
-	opt := iokl.Options{Kernels: []string{"gaussian:all:1.5"}, Lambda: lambda, Learn: "none", Standardize: "none", Tol: 1e-10}
+	opt := iokl.Options{
+		Kernels: []string{"gaussian:all:1.5"}, Lambda: lambda, Learn: "none", Standardize: "none",
+		Tol: 1e-10,
+	}
 	m, err := iokl.Fit(context.Background(), X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +76,10 @@ func TestHeldOutFolds(t *testing.T) {
 		Y.Set(i, 0, math.Sin(X.At(i, 0))+.3*rng.NormFloat64())
 		sum += Y.At(i, 0)
 	}
-	m, err := iokl.Fit(context.Background(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3, IntervalFolds: 5})
+	m, err := iokl.Fit(context.Background(), X, Y, iokl.Options{
+		Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3,
+		IntervalFolds: 5,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +91,8 @@ func TestHeldOutFolds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own, out := iokl.NewScores(F, Y, nil).RMSE[0], iokl.NewScores(h.Predictions, h.Targets, nil).RMSE[0]; !(own < out && out < 2) {
+	if own, out := iokl.NewScores(F, Y, nil).RMSE[0], iokl.NewScores(h.Predictions, h.Targets,
+		nil).RMSE[0]; !(own < out && out < 2) {
 		t.Errorf("error %g on its own rows, %g on those held out", own, out)
 	}
 }

@@ -1,4 +1,5 @@
-// This file has what a model tells about uncertainty: intervals, deviations, sets of classes, and refits without each row.
+// This file has what a model tells about uncertainty: intervals, deviations, sets of classes, and
+// refits without each row.
 
 package iokl
 
@@ -34,8 +35,9 @@ type IntervalOptions struct {
 	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
 	// costs 2·l²·n operations a row.
 	Method string `json:"method,omitempty"`
-	Local  bool   `json:"local,omitempty"` // widths in proportion to the posterior deviation with noise: wider where data are thin
-	Joint  bool   `json:"joint,omitempty"` // Level is for all outputs of a row together
+	// widths in proportion to the posterior deviation with noise: wider where data are thin
+	Local bool `json:"local,omitempty"`
+	Joint bool `json:"joint,omitempty"` // Level is for all outputs of a row together
 }
 
 // Intervals are predictions and the ends of their intervals, t×n.
@@ -55,7 +57,8 @@ func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalO
 	r := &Intervals{mat.NewDense(t, n, nil), mat.NewDense(t, n, nil), mat.NewDense(t, n, nil)}
 	var err error
 	phase.Apart(phase.Predict, func() {
-		err = m.learned.Intervals(ctx, r.Predictions.RawMatrix(), r.Low.RawMatrix(), r.High.RawMatrix(), raw(X), opt.interval())
+		err = m.learned.Intervals(ctx, r.Predictions.RawMatrix(), r.Low.RawMatrix(), r.High.RawMatrix(), raw(X),
+			opt.interval())
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +68,9 @@ func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalO
 
 // PredictIntervalGram is PredictInterval, by cv+, of a model of Gram matrices from the
 // cross-Gram matrices (t×l) of all m kernels.
-func (m *Model) PredictIntervalGram(ctx context.Context, KX []mat.Matrix, opt IntervalOptions) (r *Intervals, err error) {
+func (m *Model) PredictIntervalGram(
+	ctx context.Context, KX []mat.Matrix, opt IntervalOptions,
+) (r *Intervals, err error) {
 	phase.Apart(phase.Predict, func() {
 		var F, lo, hi blas.General
 		if F, lo, hi, err = m.learned.PredictGramIntervals(ctx, raws(KX), opt.interval()); err == nil {
@@ -106,7 +111,8 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 	l, n := d.Size()
 	parts, ok := d.(learn.Parts)
 	own := opt.IntervalFolds > 0 && opt.asked != nil // each fold chooses its setting
-	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (opt.asked == nil || opt.CV.TimeOrdered || l > defaults.IntervalSamples) {
+	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (opt.asked == nil || opt.CV.TimeOrdered ||
+		l > defaults.IntervalSamples) {
 		return nil, nil
 	}
 	k := opt.IntervalFolds
@@ -123,14 +129,17 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
 	folding := learn.Folding{Groups: opt.CV.Groups, Seed: opt.Seed}
 	folding.Folds = min(k, folding.MostFolds(l))
-	folds, err := learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data, rows []int) (*model.Model, error) {
+	folds, err := learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data,
+		rows []int,
+	) (*model.Model, error) {
 		sub := *opt
 		if own {
 			sub = *opt.asked
 			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
 			sub.CV.Folds = min(sub.CV.Folds, learn.Folding{Groups: sub.CV.Groups}.MostFolds(len(rows)))
 		}
-		sub.IntervalFolds, sub.Global, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, false, nil, "", nil, nil, nil
+		sub.IntervalFolds, sub.Global, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, false, nil, "",
+			nil, nil, nil
 		sub.Tol = max(opt.Tol, defaults.CompareTol)
 		m, err := sub.fit(ctx, d)
 		if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
@@ -145,7 +154,8 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 	return folds, err
 }
 
-// Distances returns how far each row of X is from the nearest training row, the inputs standardised where the fit did so.
+// Distances returns how far each row of X is from the nearest training row, the inputs standardised
+// where the fit did so.
 // The model must keep its training inputs, as for PredictDeviation, or be a sum.
 func (m *Model) Distances(ctx context.Context, X mat.Matrix) ([]float64, error) {
 	t, _ := X.Dims()
@@ -156,7 +166,8 @@ func (m *Model) Distances(ctx context.Context, X mat.Matrix) ([]float64, error) 
 	return dst, m.learned.Distances(ctx, dst, raw(X))
 }
 
-// withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to all of them uses them up.
+// withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
+// all of them uses them up.
 func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
 	f, ok := d.(learn.Folded)
 	if !ok || opt.IntervalFolds < 1 {
@@ -193,7 +204,8 @@ type ClassSets struct {
 
 // PredictSets predicts for each row of X the set of the classes that it may be of, which
 // holds its class with probability level, and a probability of each class. Sets are made by CV+: see
-// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are a softmax of the outputs whose
+// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are a
+// softmax of the outputs whose
 // one slope is fitted to the samples left out of the folds. The model must come from FitClasses and keep folds.
 func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
 	t, _ := X.Dims()
@@ -246,7 +258,8 @@ type LeaveOneOut struct {
 	Freedom    float64    // effective degrees of freedom, the sum of the leverages
 }
 
-// LeaveOneOut refits the model without each of its training rows. It costs one decomposition of K_η, about 10·l³ operations. The
+// LeaveOneOut refits the model without each of its training rows. It costs one decomposition of
+// K_η, about 10·l³ operations. The
 // model must keep its training inputs, as for PredictDeviation.
 func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 	r, err := m.learned.LeaveOut(ctx)

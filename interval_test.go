@@ -115,15 +115,22 @@ func TestCVPlusAgainstFits(t *testing.T) {
 	})
 	t.Run("stream", func(t *testing.T) {
 		fit := func(ctx context.Context, X, Y mat.Matrix, opt iokl.Options) (*iokl.Model, error) {
-			return iokl.FitStream(ctx, streamOf(mat.DenseCopyOf(X), mat.DenseCopyOf(Y)), iokl.StreamOptions{Options: opt})
+			return iokl.FitStream(ctx, streamOf(mat.DenseCopyOf(X), mat.DenseCopyOf(Y)),
+				iokl.StreamOptions{Options: opt})
 		}
 		// Folds of groups are known to the test, and without standardisation inputs are seen alike in all fits.
 		groups := seq(0, 61)
-		testCVPlus(t, fit, iokl.Options{Kernels: []string{"rff:gaussian:all:2:30", "linear:all"}, Standardize: "y", CV: iokl.CVOptions{Groups: groups}})
+		testCVPlus(t, fit, iokl.Options{
+			Kernels: []string{"rff:gaussian:all:2:30", "linear:all"}, Standardize: "y",
+			CV: iokl.CVOptions{Groups: groups},
+		})
 	})
 }
 
-func testCVPlus(t *testing.T, fit func(context.Context, mat.Matrix, mat.Matrix, iokl.Options) (*iokl.Model, error), opt iokl.Options) {
+func testCVPlus(
+	t *testing.T, fit func(context.Context, mat.Matrix, mat.Matrix, iokl.Options) (*iokl.Model, error),
+	opt iokl.Options,
+) {
 	const l, k, seed, level = 61, 4, 9, 0.8
 	X, Y := learntest.Wave(l+20, 33)
 	rows := func(a *mat.Dense, idx []int) *mat.Dense {
@@ -249,7 +256,8 @@ func TestIntervalErrors(t *testing.T) {
 	if r, err := features.PredictInterval(context.Background(), X, iokl.IntervalOptions{}); err != nil || r == nil {
 		t.Errorf("cv+ of features: %v", err)
 	}
-	if _, err := iokl.Fit(context.Background(), X, X, iokl.Options{Lambda: 1, IntervalFolds: 1}); !errors.Is(err, iokl.ErrInput) {
+	if _, err := iokl.Fit(context.Background(), X, X, iokl.Options{Lambda: 1, IntervalFolds: 1}); !errors.Is(err,
+		iokl.ErrInput) {
 		t.Errorf("one fold: %v", err)
 	}
 }
@@ -312,7 +320,10 @@ func TestPredictSets(t *testing.T) {
 
 func TestDistances(t *testing.T) {
 	X, Y := learntest.Wave(40, 36)
-	m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3, Standardize: "y"})
+	m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{
+		Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3,
+		Standardize: "y",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,8 @@ func TestIntervalsOfGrams(t *testing.T) {
 	}
 }
 
-// Targets with missing cells, and sums of kernels with an L each, have intervals by folds, which a file keeps, and no closed forms.
+// Targets with missing cells, and sums of kernels with an L each, have intervals by folds, which a
+// file keeps, and no closed forms.
 func TestIntervalsByFoldsAlone(t *testing.T) {
 	X, Y := learntest.Wave(400, 38)
 	holes := mat.DenseCopyOf(Y.Slice(0, 200, 0, 3))
@@ -106,7 +107,8 @@ func TestIntervalsByFoldsAlone(t *testing.T) {
 func TestIntervalsOfStreams(t *testing.T) {
 	X, Y := learntest.Wave(1600, 35)
 	opt := iokl.StreamOptions{Options: iokl.Options{
-		Kernels: []string{"rff:gaussian:all:median*0.5,1:40"}, IntervalFolds: 4, CV: iokl.CVOptions{Lambdas: []float64{1e-2, 1e-4}}, Checkpoint: filepath.Join(t.TempDir(), "pass"),
+		Kernels: []string{"rff:gaussian:all:median*0.5,1:40"}, IntervalFolds: 4,
+		CV: iokl.CVOptions{Lambdas: []float64{1e-2, 1e-4}}, Checkpoint: filepath.Join(t.TempDir(), "pass"),
 	}}
 	fresh, seen := top(X, 600, 1600), top(Y, 600, 1600)
 	var first *iokl.Intervals
@@ -146,7 +148,8 @@ func TestIntervalsOfStreams(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if r, err := m.PredictInterval(t.Context(), fresh, iokl.IntervalOptions{}); err != nil || !mat.EqualApprox(r.Low, first.Low, 1e-6) || !mat.EqualApprox(r.High, first.High, 1e-6) {
+			if r, err := m.PredictInterval(t.Context(), fresh, iokl.IntervalOptions{}); err != nil ||
+				!mat.EqualApprox(r.Low, first.Low, 1e-6) || !mat.EqualApprox(r.High, first.High, 1e-6) {
 				t.Errorf("rank %d has other intervals: %v", k, err)
 			}
 		})

@@ -103,7 +103,8 @@ func TestDefaultKernels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(m.KernelNames(), named.KernelNames()) || !slices.Equal(m.Eta(), named.Eta()) {
-		t.Errorf("kernels %v with weights %v, by name %v with %v", m.KernelNames(), m.Eta(), named.KernelNames(), named.Eta())
+		t.Errorf("kernels %v with weights %v, by name %v with %v", m.KernelNames(), m.Eta(), named.KernelNames(),
+			named.Eta())
 	}
 }
 
@@ -114,7 +115,10 @@ func TestConstantColumnsAndMissingCells(t *testing.T) {
 		Y.Set(i, 2, 0.7)
 	}
 	X.Set(4, 1, math.NaN())
-	opt := Options{Lambda: 1e-3, Kernels: []string{"gaussian:each", "linear:all"}, InputNames: []string{"a", "b", "c", "d"}, OutputNames: []string{"u", "v", "w"}}
+	opt := Options{Lambda: 1e-3, Kernels: []string{"gaussian:each", "linear:all"}, InputNames: []string{
+		"a", "b", "c",
+		"d",
+	}, OutputNames: []string{"u", "v", "w"}}
 	m, err := Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +145,8 @@ func TestConstantColumnsAndMissingCells(t *testing.T) {
 		}
 	}
 	opt.Missing = "error"
-	if _, err := Fit(bg, X, Y, opt); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "row 5, column 2 (b)") {
+	if _, err := Fit(bg, X, Y, opt); !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), "row 5, column 2 (b)") {
 		t.Errorf("missing cell refused with %v", err)
 	}
 }
@@ -162,14 +167,26 @@ func TestBadInput(t *testing.T) {
 		opt  Options
 		want string
 	}{
-		"lengths differ":      {X, Y.Slice(0, 19, 0, 3), Options{}, "X has 20 rows and Y has 19"},
-		"one row":             {X.Slice(0, 1, 0, 4), Y.Slice(0, 1, 0, 3), Options{}, "one row"},
-		"no rows":             {new(mat.Dense), new(mat.Dense), Options{}, "empty"},
-		"NaN target":          {X, nan, Options{MissingTargets: "error"}, "row 4, column 2 (y2) of the targets is missing"},
-		"infinite input":      {inf, Y, Options{}, "row 4, column 2 (x2) of the inputs is +Inf"},
-		"all-constant Y":      {X, constant, Options{}, "every target column is constant"},
-		"huge targets":        {X, &huge, Options{}, "whose squares overflow or vanish in double precision: rescale it"},
-		"tiny targets":        {X, &tiny, Options{}, "whose squares overflow or vanish in double precision: rescale it"},
+		"lengths differ": {X, Y.Slice(0, 19, 0, 3), Options{}, "X has 20 rows and Y has 19"},
+		"one row":        {X.Slice(0, 1, 0, 4), Y.Slice(0, 1, 0, 3), Options{}, "one row"},
+		"no rows":        {new(mat.Dense), new(mat.Dense), Options{}, "empty"},
+		"NaN target": {
+			X, nan,
+			Options{MissingTargets: "error"},
+			"row 4, column 2 (y2) of the targets is missing",
+		},
+		"infinite input": {inf, Y, Options{}, "row 4, column 2 (x2) of the inputs is +Inf"},
+		"all-constant Y": {X, constant, Options{}, "every target column is constant"},
+		"huge targets": {
+			X, &huge,
+			Options{},
+			"whose squares overflow or vanish in double precision: rescale it",
+		},
+		"tiny targets": {
+			X, &tiny,
+			Options{},
+			"whose squares overflow or vanish in double precision: rescale it",
+		},
 		"all-constant X":      {constant, Y, Options{}, "every input column is constant"},
 		"negative λ":          {X, Y, Options{Lambda: -1}, "λ = -1"},
 		"NaN λ":               {X, Y, Options{Lambda: math.NaN()}, "λ = NaN"},
@@ -178,8 +195,16 @@ func TestBadInput(t *testing.T) {
 		"column out of range": {X, Y, Options{Lambda: 1, Kernels: []string{"gaussian:9"}}, "9"},
 		"unknown norm":        {X, Y, Options{Lambda: 1, Norm: "l3"}, `unknown norm "l3"`},
 		"p = 3":               {X, Y, Options{Lambda: 1, Norm: "lp:3"}, "lp:3"},
-		"unknown solver":      {X, Y, Options{Lambda: 1, Kernels: k, Solver: "magic"}, `unknown solver "magic" (have reduced | closed | okl | paper)`},
-		"unknown sylvester":   {X, Y, Options{Kernels: k, Sylvester: "magic"}, `unknown solver of the linear systems "magic"`},
+		"unknown solver": {
+			X, Y,
+			Options{Lambda: 1, Kernels: k, Solver: "magic"},
+			`unknown solver "magic" (have reduced | closed | okl | paper)`,
+		},
+		"unknown sylvester": {
+			X, Y,
+			Options{Kernels: k, Sylvester: "magic"},
+			`unknown solver of the linear systems "magic"`,
+		},
 		"unknown learn":       {X, Y, Options{Learn: "x"}, "what to learn"},
 		"unknown standardize": {X, Y, Options{Standardize: "z"}, "what to standardize"},
 		"beyond memory":       {X, Y, Options{Lambda: 1, MaxBytes: 1000}, "and the limit is 1000"},
@@ -217,12 +242,15 @@ func TestBadGram(t *testing.T) {
 		"not square":    {mat.NewDense(4, 3, nil), "not square"},
 		"other order":   {mat.NewDense(3, 3, nil), "Y has 4 rows"},
 		"not symmetric": {gram(func(i, j int) float64 { return float64(i) }), "not symmetric"},
-		"indefinite":    {gram(func(i, j int) float64 { return map[bool]float64{true: 0.5, false: 1}[i == j] }), "not positive semidefinite"},
-		"NaN":           {gram(func(i, j int) float64 { return math.NaN() }), "NaN"},
+		"indefinite": {gram(func(i, j int) float64 {
+			return map[bool]float64{true: 0.5, false: 1}[i == j]
+		}), "not positive semidefinite"},
+		"NaN": {gram(func(i, j int) float64 { return math.NaN() }), "NaN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := FitGram(bg, []mat.Matrix{eye, c.K}, Y, Options{Lambda: 1})
-			if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "Gram matrix 2") || m != nil {
+			if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "Gram matrix 2") || m != nil {
 				t.Errorf("error %v, want an ErrInput with %q", err, c.want)
 			}
 		})
@@ -257,7 +285,10 @@ func TestFitClasses(t *testing.T) {
 	for i := range labels {
 		k := i % 3
 		labels[i] = []string{"10", "9", "plum"}[k]
-		X.SetRow(i, []float64{4*math.Cos(2*float64(k)) + rng.NormFloat64(), 4*math.Sin(2*float64(k)) + rng.NormFloat64()})
+		X.SetRow(i, []float64{
+			4*math.Cos(2*float64(k)) + rng.NormFloat64(),
+			4*math.Sin(2*float64(k)) + rng.NormFloat64(),
+		})
 	}
 	m, err := FitClasses(bg, X, labels, Options{Lambda: 1e-2})
 	if err != nil {
@@ -290,7 +321,8 @@ func TestPredictWrongShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Predict(X.Slice(0, 5, 0, 3)); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "3 columns, the model was fitted on 4") {
+	if _, err := m.Predict(X.Slice(0, 5, 0, 3)); !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), "3 columns, the model was fitted on 4") {
 		t.Errorf("wrong number of columns: %v", err)
 	}
 	if _, err := m.PredictGram([]mat.Matrix{X}); !errors.Is(err, ErrInput) {
@@ -341,7 +373,8 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// TestIsolatedValues: a failed reading among the targets, or in one input, spoils neither the scales nor the predictions
+// TestIsolatedValues: a failed reading among the targets, or in one input, spoils neither the
+// scales nor the predictions
 // nearby where settings are chosen. Where λ is given, targets are learned as they are.
 func TestIsolatedValues(t *testing.T) {
 	const l, wild = 600, 300

@@ -18,7 +18,10 @@ func TestJackknifePlusAgainstRefits(t *testing.T) {
 	const l, level = 30, 0.8
 	X, Y := learntest.Wave(l+5, 34)
 	lambda := 2e-3
-	opt := iokl.Options{Kernels: []string{"gaussian:all:4"}, Lambda: lambda, Learn: "none", Standardize: "none", Tol: 1e-10}
+	opt := iokl.Options{
+		Kernels: []string{"gaussian:all:4"}, Lambda: lambda, Learn: "none", Standardize: "none",
+		Tol: 1e-10,
+	}
 	m, err := iokl.Fit(context.Background(), X.Slice(0, l, 0, 4), Y.Slice(0, l, 0, 3), opt)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +80,10 @@ func without(a *mat.Dense, i, l int) *mat.Dense {
 func TestLeaveOneOutAgainstRefits(t *testing.T) {
 	const l = 24
 	X, Y := learntest.Wave(l+1, 35)
-	opt := iokl.Options{Kernels: []string{"gaussian:all:4", "linear:all"}, Lambda: 5e-3, Learn: "none", Standardize: "none", Tol: 1e-10}
+	opt := iokl.Options{
+		Kernels: []string{"gaussian:all:4", "linear:all"}, Lambda: 5e-3, Learn: "none",
+		Standardize: "none", Tol: 1e-10,
+	}
 	fit := func(X, Y mat.Matrix, lambda float64) *iokl.Model {
 		opt := opt
 		opt.Lambda = lambda
@@ -137,7 +143,10 @@ func TestCrossValidateLeaveOneOut(t *testing.T) {
 	} {
 		for _, metric := range []string{"mse", "rmse"} {
 			t.Run(name+"/"+metric, func(t *testing.T) {
-				opt := iokl.Options{Kernels: kernels, Learn: "none", Standardize: "none", Tol: 1e-10, CV: iokl.CVOptions{LeaveOneOut: true, Lambdas: []float64{1e-1, 1e-2}, Metric: metric}}
+				opt := iokl.Options{
+					Kernels: kernels, Learn: "none", Standardize: "none", Tol: 1e-10,
+					CV: iokl.CVOptions{LeaveOneOut: true, Lambdas: []float64{1e-1, 1e-2}, Metric: metric},
+				}
 				r, err := iokl.CrossValidate(context.Background(), X, Y, opt)
 				if err != nil {
 					t.Fatal(err)
@@ -171,20 +180,23 @@ func TestCrossValidateLeaveOneOut(t *testing.T) {
 						want += v / 3
 					}
 					if !(math.Abs(p.Mean-want) <= 1e-7*want) || !(p.StdErr > 0) || !(p.Freedom > 0 && p.Freedom < 3*l) {
-						t.Errorf("λ = %g: error %.10g ± %g, want %.10g; %g degrees of freedom", p.Lambda, p.Mean, p.StdErr, want, p.Freedom)
+						t.Errorf("λ = %g: error %.10g ± %g, want %.10g; %g degrees of freedom", p.Lambda, p.Mean,
+							p.StdErr, want, p.Freedom)
 					}
 				}
 			})
 		}
 	}
-	learned, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1"}, CV: iokl.CVOptions{LeaveOneOut: true}})
+	learned, err := iokl.CrossValidate(context.Background(), X, Y,
+		iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1"}, CV: iokl.CVOptions{LeaveOneOut: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p := learned.Chosen(); !(p.Mean < learned.Constant) || learned.Best == 0 {
 		t.Errorf("chose %+v of errors beside %g", p, learned.Constant)
 	}
-	if _, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{CV: iokl.CVOptions{LeaveOneOut: true, TimeOrdered: true}}); !errors.Is(err, iokl.ErrInput) {
+	if _, err := iokl.CrossValidate(context.Background(), X, Y,
+		iokl.Options{CV: iokl.CVOptions{LeaveOneOut: true, TimeOrdered: true}}); !errors.Is(err, iokl.ErrInput) {
 		t.Errorf("in the order of time: %v", err)
 	}
 }

@@ -48,11 +48,13 @@ func TestLikelihoodFills(t *testing.T) {
 		}
 	}
 	c := m.Certificate()
-	if c.Components == nil || !c.Converged || c.GlobalBound != nil || c.Lambda != 0 || m.Chosen().Model != "sum" || len(c.Components.Noise) != 3 {
+	if c.Components == nil || !c.Converged || c.GlobalBound != nil || c.Lambda != 0 || m.Chosen().Model != "sum" ||
+		len(c.Components.Noise) != 3 {
 		t.Errorf("%+v", c)
 	}
 	again := loaded(t, m)
-	if P, err := again.Predict(X); err != nil || !mat.Equal(P, F) || again.Certificate().Components.LogLikelihood != c.Components.LogLikelihood {
+	if P, err := again.Predict(X); err != nil || !mat.Equal(P, F) ||
+		again.Certificate().Components.LogLikelihood != c.Components.LogLikelihood {
 		t.Errorf("%v: the model file predicts something else", err)
 	}
 }
@@ -78,17 +80,20 @@ func TestLikelihoodOptions(t *testing.T) {
 				Z.Set(i, 2, math.NaN())
 			}
 		}
-		if _, err := iokl.Fit(context.Background(), X, Z, opt); !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), want) {
+		if _, err := iokl.Fit(context.Background(), X, Z, opt); !errors.Is(err, iokl.ErrInput) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want …%s…", opt, err, want)
 		}
 	}
-	if _, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{Learn: "likelihood"}); !errors.Is(err, iokl.ErrInput) {
+	if _, err := iokl.CrossValidate(context.Background(), X, Y, iokl.Options{Learn: "likelihood"}); !errors.Is(err,
+		iokl.ErrInput) {
 		t.Errorf("cross-validation: %v", err)
 	}
 	// Kernels of 80 rows take less than the covariance of 240 cells.
 	X, Y = coupled(80, 1)
 	opt := iokl.Options{Kernels: []string{"gaussian:all:median"}, Learn: "likelihood", MaxBytes: 16*240*240 - 1}
-	if _, err := iokl.Fit(context.Background(), X, Y, opt); !errors.Is(err, iokl.ErrMemory) || !strings.Contains(err.Error(), "observed cells") {
+	if _, err := iokl.Fit(context.Background(), X, Y, opt); !errors.Is(err, iokl.ErrMemory) ||
+		!strings.Contains(err.Error(), "observed cells") {
 		t.Errorf("%d bytes: %v", opt.MaxBytes, err)
 	}
 }

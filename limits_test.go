@@ -41,8 +41,10 @@ func TestInputLimits(t *testing.T) {
 				return P.At(0, 0)
 			}
 			end, near, far := predict(2*hi-lo), predict(1.9*hi-.9*lo), predict(1e6*hi)
-			if scaled := standardize == "x,y"; near == end || (far == end) != scaled || (predict(-1e6*hi) == predict(2*lo-hi)) != scaled {
-				t.Errorf("%s, standardize %s: %g near the limit, %g at it, %g beyond", name, standardize, near, end, far)
+			if scaled := standardize == "x,y"; near == end || (far == end) != scaled ||
+				(predict(-1e6*hi) == predict(2*lo-hi)) != scaled {
+				t.Errorf("%s, standardize %s: %g near the limit, %g at it, %g beyond", name, standardize, near, end,
+					far)
 			}
 		}
 	}

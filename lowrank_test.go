@@ -61,12 +61,16 @@ func TestLowRankKernelEnds(t *testing.T) {
 					for _, name := range []string{"auto", "nystrom", "eigen"} {
 						begin := time.Now()
 						deadline.Run(t, limit, func() {
-							m, err := Fit(bg, X, Y, Options{Kernels: []string{"poly:2:all"}, Lambda: lambda, Sylvester: name})
+							m, err := Fit(bg, X, Y, Options{
+								Kernels: []string{"poly:2:all"}, Lambda: lambda,
+								Sylvester: name,
+							})
 							if err != nil && !errors.Is(err, bcd.ErrNotConverged) {
 								t.Fatalf("%s: %v", name, err)
 							}
 							best[name] = m.Certificate().Objective
-							t.Logf("%s: objective %.10g, relative gap %.2g, %.2f s, %v", name, best[name], m.Certificate().RelativeGap, time.Since(begin).Seconds(), err)
+							t.Logf("%s: objective %.10g, relative gap %.2g, %.2f s, %v", name, best[name],
+								m.Certificate().RelativeGap, time.Since(begin).Seconds(), err)
 						})
 					}
 					for name, v := range best {

@@ -122,7 +122,10 @@ func TestMissingTargets(t *testing.T) {
 		}
 	}
 	Y.Set(7, 3, 2.5)
-	m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Lambda: 1e-3, Kernels: []string{"gaussian:all:median"}, OutputNames: []string{"a", "b", "c", "single", "empty"}})
+	m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{
+		Lambda: 1e-3, Kernels: []string{"gaussian:all:median"},
+		OutputNames: []string{"a", "b", "c", "single", "empty"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +133,10 @@ func TestMissingTargets(t *testing.T) {
 		t.Errorf("%d observed cells, want %d; %d samples, want %d", c.ObservedCells, 5*l-missing, c.Samples, l-6)
 	}
 	told := strings.Join(m.Warnings(), "\n")
-	for _, want := range []string{"target cells are missing", "target column empty without any observed cell", "left out 6 of 60 rows", "constant"} {
+	for _, want := range []string{
+		"target cells are missing", "target column empty without any observed cell",
+		"left out 6 of 60 rows", "constant",
+	} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no %q in\n%s", want, told)
 		}
@@ -140,7 +146,8 @@ func TestMissingTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if F.At(5, 3) != 2.5 || F.At(5, 4) != 0 || !slices.Equal(m.LearnedOutputs(), []string{"a", "b", "c"}) {
-		t.Errorf("a target observed once is predicted as %g, one never observed as %g; learned are %v", F.At(5, 3), F.At(5, 4), m.LearnedOutputs())
+		t.Errorf("a target observed once is predicted as %g, one never observed as %g; learned are %v", F.At(5, 3),
+			F.At(5, 4), m.LearnedOutputs())
 	}
 	var file bytes.Buffer
 	if err := m.Encode(&file); err != nil {
@@ -228,7 +235,10 @@ func TestMissingLabels(t *testing.T) {
 			labels[i] = ""
 		}
 	}
-	m, err := iokl.FitClasses(t.Context(), X, labels, iokl.Options{Kernels: []string{"gaussian:all:median*0.3"}, CV: iokl.CVOptions{Metric: "accuracy", Folds: 3, Lambdas: []float64{1e-2, 1e-3}}})
+	m, err := iokl.FitClasses(t.Context(), X, labels, iokl.Options{
+		Kernels: []string{"gaussian:all:median*0.3"},
+		CV:      iokl.CVOptions{Metric: "accuracy", Folds: 3, Lambdas: []float64{1e-2, 1e-3}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +256,8 @@ func TestMissingScores(t *testing.T) {
 	nan := math.NaN()
 	F := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6})
 	s := iokl.NewScores(F, mat.NewDense(3, 2, []float64{2, nan, 3, nan, nan, nan}), nil)
-	if s.MSE[0] != 0.5 || !math.IsNaN(s.MSE[1]) || s.MeanMSE != 0.5 || s.ARRMSE != s.RRMSE[0] || !(math.Abs(s.RRMSE[0]-math.Sqrt2) < 1e-12) {
+	if s.MSE[0] != 0.5 || !math.IsNaN(s.MSE[1]) || s.MeanMSE != 0.5 || s.ARRMSE != s.RRMSE[0] ||
+		!(math.Abs(s.RRMSE[0]-math.Sqrt2) < 1e-12) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -88,11 +88,13 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 	}
 	return Certificate{
 		GlobalBound: global, Components: end.Components,
-		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL), RelativeGap: finite(res.RelativeGap),
-		Converged: res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
+		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL),
+		RelativeGap: finite(res.RelativeGap),
+		Converged:   res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
 		Lambda: opt.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, learn.Both),
-		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves, KernelMultiplies: res.KernelMultiplies,
-		Solver: res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
+		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves,
+		KernelMultiplies: res.KernelMultiplies,
+		Solver:           res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
 		Samples: p.Space.Samples(), ObservedCells: cells, Seed: opt.Seed,
 	}
 }
@@ -207,7 +209,8 @@ func Correlation(kernel *linop.Spectral) *mat.SymDense {
 // String is one line about the model.
 func (m *Model) String() string {
 	return fmt.Sprintf("%d outputs, %d of %d kernels, rank of L %d, λ %.3g, objective %.6g, relative gap %.2g",
-		len(m.learned.Out.Names), len(model.Kept(m.learned.Eta)), len(m.learned.Eta), m.learned.L.Rank(), m.cert.Lambda, m.cert.Objective, m.cert.RelativeGap)
+		len(m.learned.Out.Names), len(model.Kept(m.learned.Eta)), len(m.learned.Eta), m.learned.L.Rank(), m.cert.Lambda,
+		m.cert.Objective, m.cert.RelativeGap)
 }
 
 // Relevance is how much the targets vary with each input column, relative to the

@@ -50,7 +50,8 @@ type Options struct {
 	// with weights that the SPECs of Kernels share equally, or "none" of them. ""
 	// means "eta,l", or, where cross-validation chooses the kernels, that it chooses
 	// among these too. "likelihood" learns a sum, Model "sum", as variance components of a mixed model: the L_j, a
-	// residual variance of each output and intercepts by restricted likelihood with a weak prior of the L_j, without λ, τ, norm
+	// residual variance of each output and intercepts by restricted likelihood with a weak prior of
+	// the L_j, without λ, τ, norm
 	// or cross-validation.
 	Learn Learned `json:"learn,omitempty"`
 	// Model is "product" for weights η and one output kernel L of all kernels, the
@@ -75,9 +76,10 @@ type Options struct {
 	MaxOuter  int     `json:"max_outer,omitempty"` // outer iterations; 0 means bcd's default
 
 	Precision blas.Precision `json:"precision,omitempty"` // in which Gram matrices are stored
-	MaxBytes  int64          `json:"max_bytes,omitempty"` // memory for them; 0 means what is available, negative no limit. It bounds what zero Options compare.
-	Backend   blas.Backend   `json:"-"`                   // nil means blas.Active()
-	Seed      uint64         `json:"seed,omitempty"`      // of every random choice
+	// memory for them; 0 means what is available, negative no limit. It bounds what zero Options compare.
+	MaxBytes int64        `json:"max_bytes,omitempty"`
+	Backend  blas.Backend `json:"-"`              // nil means blas.Active()
+	Seed     uint64       `json:"seed,omitempty"` // of every random choice
 
 	InputNames  []string `json:"input_names,omitempty"`  // of the columns; nil means x1, x2, …
 	OutputNames []string `json:"output_names,omitempty"` // nil means y1, y2, …
@@ -96,7 +98,8 @@ type Options struct {
 	// more, for intervals of [Model.PredictInterval] by CV+. All that is open in
 	// the options is then chosen anew inside each fold. 0 means that a fit in memory
 	// that chooses λ keeps such models at the chosen setting where they are
-	// small, and that other fits keep none; negative, that none are kept. Those of [FitStream] share the setting chosen.
+	// small, and that other fits keep none; negative, that none are kept. Those of [FitStream]
+	// share the setting chosen.
 	IntervalFolds int `json:"interval_folds,omitzero"`
 
 	// Checkpoint is a file that keeps where the final fit stands, replaced as a
@@ -195,11 +198,14 @@ func (opt Options) check(gram bool) (Options, error) {
 	if opt.Learn == learn.Likelihood {
 		switch {
 		case opt.Model == learn.Product:
-			return opt, fault.Input("likelihood learns an output kernel for each kernel: it goes with the model sum, not with product")
+			return opt, fault.Input("likelihood learns an output kernel for each kernel: it goes with the model sum, " +
+				"not with product")
 		case opt.Lambda != 0 || opt.Tau != 0 || opt.Norm != "" || opt.Regularizer != nil:
-			return opt, fault.Input("likelihood learns the variances of kernels and residuals in the place of λ, τ and the norm: leave these out")
+			return opt, fault.Input("likelihood learns the variances of kernels and residuals in the place of λ, τ " +
+				"and the norm: leave these out")
 		case opt.Global || opt.IntervalFolds > 0 || opt.Checkpoint != "":
-			return opt, fault.Input("a fit by likelihood has no global certificate, no interval folds and no checkpoint")
+			return opt, fault.Input(
+				"a fit by likelihood has no global certificate, no interval folds and no checkpoint")
 		}
 		opt.Model = learn.Sum
 	}
@@ -239,19 +245,24 @@ func (opt *Options) env() learn.Env {
 func (opt *Options) columns() columns.Options {
 	return columns.Options{
 		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
-		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames, OutputNames: opt.OutputNames,
-		Schema: opt.InputSchema,
+		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames,
+		OutputNames: opt.OutputNames,
+		Schema:      opt.InputSchema,
 	}
 }
 
 func (opt *Options) samples() samples.Options {
 	return samples.Options{
-		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision, Exact: opt.Learn == learn.Likelihood,
+		Env: opt.env(), Columns: opt.columns(), Groups: opt.Groups, Precision: opt.Precision,
+		Exact: opt.Learn == learn.Likelihood,
 	}
 }
 
 func (opt *Options) setting() learn.Setting {
-	s := learn.Setting{Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn, Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda}
+	s := learn.Setting{
+		Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn,
+		Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda,
+	}
 	if opt.Chosen != nil {
 		s.Means = opt.Chosen.Means
 	}

@@ -29,7 +29,10 @@ func TestOptionsJSON(t *testing.T) {
 	}
 	opt := iokl.Options{
 		Kernels: []string{"linear:g"}, Groups: []kernel.Group{{Name: "g", Columns: []int{1, 2}}}, Lambda: 0.5,
-		Precision: blas.Float32, Seed: 1 << 63, Budget: iokl.Budget(90 * time.Second), CV: iokl.CVOptions{Folds: 3, OneSE: true},
+		Precision: blas.Float32, Seed: 1 << 63, Budget: iokl.Budget(90 * time.Second), CV: iokl.CVOptions{
+			Folds: 3,
+			OneSE: true,
+		},
 	}
 	text, err := json.Marshal(opt)
 	if err != nil {

@@ -200,7 +200,10 @@ func describe(t *testing.T, m *iokl.Model, err error, predict func(m *iokl.Model
 		t.Fatal(failed)
 	}
 	c := m.Certificate()
-	o := outcome{Kernels: m.KernelNames(), Eta: m.Eta(), Classes: m.Classes(), Outputs: m.LearnedOutputs(), Certificate: &c, Warnings: m.Warnings()}
+	o := outcome{
+		Kernels: m.KernelNames(), Eta: m.Eta(), Classes: m.Classes(), Outputs: m.LearnedOutputs(),
+		Certificate: &c, Warnings: m.Warnings(),
+	}
 	for i := range P.RawMatrix().Rows {
 		o.Predictions = append(o.Predictions, slices.Clone(P.RawRowView(i)))
 	}
@@ -450,7 +453,10 @@ func TestOutcomes(t *testing.T) {
 		within
 	}{
 		{"zero options", fitted(iokl.Options{CV: iokl.CVOptions{Repeats: 1}}), loose},
-		{"zero options in little memory", fitted(iokl.Options{MaxBytes: 302_000, CV: iokl.CVOptions{Repeats: 2, Folds: 3}}), loose},
+		{
+			"zero options in little memory",
+			fitted(iokl.Options{MaxBytes: 302_000, CV: iokl.CVOptions{Repeats: 2, Folds: 3}}), loose,
+		},
 		{"default kernels", fitted(iokl.Options{Lambda: 1e-2, Tol: 1e-8}), settled},
 		{"given kernels, sparse", fitted(given(iokl.Options{})), settled},
 		{"given kernels, p = 1.5, tau", fitted(given(iokl.Options{Norm: "lp:1.5", Tau: 2})), settled},
@@ -459,37 +465,107 @@ func TestOutcomes(t *testing.T) {
 		{"elastic net", fitted(given(iokl.Options{Norm: "elastic:0.5"})), settled},
 		{"L alone", fitted(given(iokl.Options{Learn: "l"})), settled},
 		{"nothing but C", fitted(given(iokl.Options{Learn: "none"})), closed},
-		{"closed solver, eigen", fitted(given(iokl.Options{Solver: "closed", Sylvester: "eigen", Tol: 1e-6})), within{2e-6, 2e-3, 0}},
-		{"as given, linear features", fitted(given(iokl.Options{Standardize: "none", Kernels: []string{"linear:0-1", "linear:2-3"}, Norm: "lp:1.5"})), settled},
+		{
+			"closed solver, eigen", fitted(given(iokl.Options{Solver: "closed", Sylvester: "eigen", Tol: 1e-6})),
+			within{2e-6, 2e-3, 0},
+		},
+		{
+			"as given, linear features",
+			fitted(given(iokl.Options{
+				Standardize: "none", Kernels: []string{"linear:0-1", "linear:2-3"},
+				Norm: "lp:1.5",
+			})), settled,
+		},
 		{"single precision", fitted(given(iokl.Options{Precision: blas.Float32, Tol: 1e-6})), halfSize},
-		{"explicit features", fitted(given(iokl.Options{Kernels: []string{"rff:gaussian:all:median:20", "nystrom:laplacian:all:median:15", "linear:all"}, Seed: 2})), settled},
-		{"relevant columns", fitted(given(iokl.Options{Kernels: []string{"gaussian:relevant:median", "laplacian:directions:median"}})), settled},
+		{"explicit features", fitted(given(iokl.Options{Kernels: []string{
+			"rff:gaussian:all:median:20",
+			"nystrom:laplacian:all:median:15", "linear:all",
+		}, Seed: 2})), settled},
+		{"relevant columns", fitted(given(iokl.Options{Kernels: []string{
+			"gaussian:relevant:median",
+			"laplacian:directions:median",
+		}})), settled},
 		{"missing cells, constants, names", patchy, settled},
 		{"resumed", resumed, settled},
 		{"refused for memory", fitted(given(iokl.Options{MaxBytes: 1000})), closed},
-		{"choosing a norm", fitted(iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Tol: 1e-6, CV: iokl.CVOptions{Folds: 3, Repeats: 1, Tol: 1e-6}}), within{2e-6, 2e-3, 1e-2}},
+		{"choosing a norm", fitted(iokl.Options{
+			Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Tol: 1e-6,
+			CV: iokl.CVOptions{Folds: 3, Repeats: 1, Tol: 1e-6},
+		}), within{2e-6, 2e-3, 1e-2}},
 
 		{"Gram matrices", gramFit(iokl.Options{Lambda: 1e-3, Norm: "lp:1.5", Tol: 1e-9}), settled},
 		{"Gram matrices, scaled targets", gramFit(iokl.Options{Lambda: 1e-3, Standardize: "y", Tol: 1e-9}), settled},
-		{"Gram matrices, open", gramCV(iokl.Options{Standardize: "y", Norm: "lp:1", CV: iokl.CVOptions{Folds: 3, Tol: 1e-6}}), settled},
-		{"classes", classified(iokl.Options{Lambda: 1e-2, Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Tol: 1e-9}), settled},
+		{
+			"Gram matrices, open",
+			gramCV(iokl.Options{Standardize: "y", Norm: "lp:1", CV: iokl.CVOptions{Folds: 3, Tol: 1e-6}}), settled,
+		},
+		{"classes", classified(iokl.Options{
+			Lambda: 1e-2, Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"},
+			Tol: 1e-9,
+		}), settled},
 
-		{"folds by group", validated(iokl.Options{Kernels: []string{"gaussian:all"}, CV: iokl.CVOptions{Folds: 3, Groups: groups(70), Lambdas: few, Norms: []string{"lp:1", "lp:2"}, Tol: 1e-7}}), settled},
-		{"folds by time", forward(iokl.Options{Kernels: []string{"gaussian:all", "linear:all"}, Norm: "lp:1", CV: iokl.CVOptions{Folds: 3, TimeOrdered: true, Lambdas: few, Metric: "rmse", Tol: 1e-7}}), settled},
-		{"accuracy, several tau, one standard error", validated(iokl.Options{Kernels: []string{"gaussian:all"}, CV: iokl.CVOptions{Folds: 3, Repeats: 2, Lambdas: few, Taus: []float64{1, 3}, Metric: "accuracy", OneSE: true, Tol: 1e-7}}), settled},
-		{"fixed weights by factorisation", validated(iokl.Options{Kernels: []string{"gaussian:all", "linear:all"}, Learn: "none", CV: iokl.CVOptions{Folds: 4, Repeats: 2, Metric: "mse"}}), closed},
-		{"several dictionaries", validated(iokl.Options{CV: iokl.CVOptions{Folds: 3, Kernels: [][]string{{"gaussian:all"}, {"laplacian:relevant", "linear:all"}}, Norms: []string{"lp:1"}, Tol: 1e-7}}), settled},
-		{"features, open", validated(iokl.Options{Kernels: []string{"rff:gaussian:all:median:20", "linear:all"}, Norm: "lp:1", CV: iokl.CVOptions{Folds: 3, Tol: 1e-7}}), settled},
+		{"folds by group", validated(iokl.Options{Kernels: []string{"gaussian:all"}, CV: iokl.CVOptions{
+			Folds:  3,
+			Groups: groups(70), Lambdas: few, Norms: []string{"lp:1", "lp:2"}, Tol: 1e-7,
+		}}), settled},
+		{"folds by time", forward(iokl.Options{
+			Kernels: []string{"gaussian:all", "linear:all"}, Norm: "lp:1",
+			CV: iokl.CVOptions{Folds: 3, TimeOrdered: true, Lambdas: few, Metric: "rmse", Tol: 1e-7},
+		}), settled},
+		{"accuracy, several tau, one standard error", validated(iokl.Options{
+			Kernels: []string{"gaussian:all"},
+			CV: iokl.CVOptions{
+				Folds: 3, Repeats: 2, Lambdas: few, Taus: []float64{1, 3}, Metric: "accuracy",
+				OneSE: true, Tol: 1e-7,
+			},
+		}), settled},
+		{"fixed weights by factorisation", validated(iokl.Options{
+			Kernels: []string{"gaussian:all", "linear:all"},
+			Learn:   "none", CV: iokl.CVOptions{Folds: 4, Repeats: 2, Metric: "mse"},
+		}), closed},
+		{
+			"several dictionaries",
+			validated(iokl.Options{CV: iokl.CVOptions{Folds: 3, Kernels: [][]string{
+				{"gaussian:all"},
+				{"laplacian:relevant", "linear:all"},
+			}, Norms: []string{"lp:1"}, Tol: 1e-7}}), settled,
+		},
+		{"features, open", validated(iokl.Options{
+			Kernels: []string{"rff:gaussian:all:median:20", "linear:all"},
+			Norm:    "lp:1", CV: iokl.CVOptions{Folds: 3, Tol: 1e-7},
+		}), settled},
 
 		{"stream", streamFit(streamed(iokl.Options{Lambda: 1e-3})), settled},
 		{"stream, fixed weights", streamFit(streamed(iokl.Options{Lambda: 1e-3, Learn: "none"})), closed},
 		{"stream, as given", streamFit(streamed(iokl.Options{Lambda: 1e-3, Standardize: "none"})), settled},
 		{"stream, resumed", streamResumed, settled},
-		{"stream without memory for sums", streamFit(streamed(iokl.Options{Lambda: 1e-2, MaxBytes: 1, Kernels: []string{"rff:gaussian:all:median:20"}})), within{2e-9, 1e-4, 0}},
+		{
+			"stream without memory for sums",
+			streamFit(streamed(iokl.Options{
+				Lambda: 1e-2, MaxBytes: 1,
+				Kernels: []string{"rff:gaussian:all:median:20"},
+			})),
+			within{2e-9, 1e-4, 0},
+		},
 		{"stream, open", streamCV(streamed(iokl.Options{CV: iokl.CVOptions{Folds: 3, Tol: 1e-7}}), 1), settled},
-		{"stream, fixed weights, open", streamCV(streamed(iokl.Options{Learn: "none", CV: iokl.CVOptions{Folds: 3, Tol: 1e-7}}), 1), settled},
-		{"stream, groups and grid", streamCV(streamed(iokl.Options{CV: iokl.CVOptions{Folds: 3, Groups: groups(900), Lambdas: few, Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-7}}), 1), settled},
-		{"stream by two ranks", streamCV(streamed(iokl.Options{CV: iokl.CVOptions{Folds: 4, Lambdas: few, Norms: []string{"lp:1"}, Metric: "mse", Tol: 1e-7}}), 2), settled},
+		{
+			"stream, fixed weights, open",
+			streamCV(streamed(iokl.Options{Learn: "none", CV: iokl.CVOptions{Folds: 3, Tol: 1e-7}}), 1), settled,
+		},
+		{
+			"stream, groups and grid",
+			streamCV(streamed(iokl.Options{CV: iokl.CVOptions{
+				Folds: 3, Groups: groups(900), Lambdas: few,
+				Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-7,
+			}}), 1), settled,
+		},
+		{
+			"stream by two ranks",
+			streamCV(streamed(iokl.Options{CV: iokl.CVOptions{
+				Folds: 4, Lambdas: few, Norms: []string{"lp:1"},
+				Metric: "mse", Tol: 1e-7,
+			}}), 2), settled,
+		},
 
 		{"causes of series", causes(granger.Options{Lag: 2}), loose},
 		{"causes of series, open", causes(granger.Options{Lag: 1, Lambdas: []float64{1, 0.1, 0.01}}), loose},
@@ -497,7 +573,8 @@ func TestOutcomes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := c.run(t)
-			path := filepath.Join("testdata", "outcomes", strings.NewReplacer(" ", "-", ",", "", "=", "").Replace(c.name)+".json")
+			path := filepath.Join("testdata", "outcomes", strings.NewReplacer(" ", "-", ",", "", "=",
+				"").Replace(c.name)+".json")
 			if *update {
 				text, err := json.MarshalIndent(got, "", " ")
 				if err != nil {
@@ -567,8 +644,12 @@ func compare(t *testing.T, got, want *outcome, w within) {
 		t.Fatal("another kind of outcome")
 	}
 	if a, b := got.Certificate, want.Certificate; a != nil {
-		near("objective, λ and τ", w.objective, []float64{a.Objective, a.Lambda, a.Tau}, []float64{b.Objective, b.Lambda, b.Tau})
-		near("gaps", math.Max(w.objective, 1e-9), []float64{1, a.RelativeGap, a.GapEta / b.Objective, a.GapL / b.Objective}, []float64{1, b.RelativeGap, b.GapEta / b.Objective, b.GapL / b.Objective})
+		near("objective, λ and τ", w.objective, []float64{a.Objective, a.Lambda, a.Tau},
+			[]float64{b.Objective, b.Lambda, b.Tau})
+		near("gaps", math.Max(w.objective, 1e-9), []float64{
+			1, a.RelativeGap, a.GapEta / b.Objective,
+			a.GapL / b.Objective,
+		}, []float64{1, b.RelativeGap, b.GapEta / b.Objective, b.GapL / b.Objective})
 		same("settings", []string{a.Norm, string(a.Learn), a.Solver}, []string{b.Norm, string(b.Learn), b.Solver})
 		if a.Converged != b.Converged || a.Tol != b.Tol || a.Samples != b.Samples || a.Seed != b.Seed {
 			t.Errorf("certificate %+v, recorded %+v", a, b)
@@ -582,12 +663,14 @@ func compare(t *testing.T, got, want *outcome, w within) {
 func compareCV(t *testing.T, a, b *iokl.CVResult, tol float64, near func(what string, tol float64, a, b []float64)) {
 	t.Helper()
 	if a.Metric != b.Metric || a.Folds != b.Folds || a.Best != b.Best || len(a.Points) != len(b.Points) {
-		t.Fatalf("%s: best %d of %d points on %d folds, recorded %s: %d of %d on %d", a.Metric, a.Best, len(a.Points), a.Folds, b.Metric, b.Best, len(b.Points), b.Folds)
+		t.Fatalf("%s: best %d of %d points on %d folds, recorded %s: %d of %d on %d", a.Metric, a.Best, len(a.Points),
+			a.Folds, b.Metric, b.Best, len(b.Points), b.Folds)
 	}
 	for i, p := range a.Points {
 		q := b.Points[i]
 		if !slices.Equal(p.Kernels, q.Kernels) || p.Norm != q.Norm || p.Learn != q.Learn {
-			t.Errorf("point %d is %v %s %s, recorded %v %s %s", i, p.Kernels, p.Norm, p.Learn, q.Kernels, q.Norm, q.Learn)
+			t.Errorf("point %d is %v %s %s, recorded %v %s %s", i, p.Kernels, p.Norm, p.Learn, q.Kernels, q.Norm,
+				q.Learn)
 		}
 		near("λ", 1e-9, []float64{p.Lambda}, []float64{q.Lambda})
 		near("τ", 1e-9, []float64{p.Tau}, []float64{q.Tau})

@@ -21,7 +21,13 @@ func BenchmarkPredict(b *testing.B) {
 	X, Xt, dst := random(l, d), random(t, d), mat.NewDense(t, n, nil)
 	Y := mat.NewDense(l, n, nil)
 	Y.Mul(X, random(d, n))
-	for _, kernels := range [][]string{{"gaussian:all:median"}, {"gaussian:all:median*0.5,1,2"}, {"matern52:all:median"}, {"linear:all"}, {"gaussian:each:median"}} {
+	for _, kernels := range [][]string{
+		{"gaussian:all:median"},
+		{"gaussian:all:median*0.5,1,2"},
+		{"matern52:all:median"},
+		{"linear:all"},
+		{"gaussian:each:median"},
+	} {
 		m, err := Fit(bg, X, Y, Options{Kernels: kernels, Lambda: 1e-2, Learn: "none"})
 		if err != nil {
 			b.Fatal(err)

@@ -16,7 +16,10 @@ import (
 // only some blocks were allocated, and that rows at their ends are predicted as they are alone.
 func TestPredictInBoundedMemory(t *testing.T) {
 	X, Y := learntest.Wave(300, 31)
-	m, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Lambda: 1e-3, Norm: "lp:2"})
+	m, err := Fit(bg, X, Y, Options{
+		Kernels: []string{"gaussian:all:median*0.5,1", "linear:all"}, Lambda: 1e-3,
+		Norm: "lp:2",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +57,13 @@ func TestScoresByHand(t *testing.T) {
 	Y := mat.NewDense(2, 3, []float64{1, 4, 5, 3, 4, 5})
 	s := NewScores(F, Y, nil)
 	for name, c := range map[string]struct{ got, want []float64 }{
-		"MSE":      {s.MSE, []float64{2, 2, 0}},
-		"RMSE":     {s.RMSE, []float64{math.Sqrt2, math.Sqrt2, 0}},
-		"RRMSE":    {s.RRMSE, []float64{math.Sqrt2, 1, 0}}, // the second column is constant and missed
-		"averages": {[]float64{s.MeanMSE, s.ARMSE, s.ARRMSE, s.Accuracy}, []float64{4.0 / 3, 2 * math.Sqrt2 / 3, (math.Sqrt2 + 1) / 3, 0.5}},
+		"MSE":   {s.MSE, []float64{2, 2, 0}},
+		"RMSE":  {s.RMSE, []float64{math.Sqrt2, math.Sqrt2, 0}},
+		"RRMSE": {s.RRMSE, []float64{math.Sqrt2, 1, 0}}, // the second column is constant and missed
+		"averages": {[]float64{s.MeanMSE, s.ARMSE, s.ARRMSE, s.Accuracy}, []float64{
+			4.0 / 3, 2 * math.Sqrt2 / 3,
+			(math.Sqrt2 + 1) / 3, 0.5,
+		}},
 	} {
 		for i, v := range c.want {
 			if !(math.Abs(c.got[i]-v) <= 1e-15) {
@@ -65,7 +71,8 @@ func TestScoresByHand(t *testing.T) {
 			}
 		}
 	}
-	if s := NewScores(F, Y, []float64{3, 0, 5}); math.Abs(s.RRMSE[0]-1) > 1e-15 || math.Abs(s.RRMSE[1]-math.Sqrt(1.0/8)) > 1e-15 {
+	if s := NewScores(F, Y, []float64{3, 0, 5}); math.Abs(s.RRMSE[0]-1) > 1e-15 ||
+		math.Abs(s.RRMSE[1]-math.Sqrt(1.0/8)) > 1e-15 {
 		t.Errorf("against given means: RRMSE %v", s.RRMSE)
 	}
 }

@@ -30,11 +30,15 @@ func TestFitOnRelevantColumns(t *testing.T) {
 		}
 		return s.ARRMSE
 	}
-	all, relevant := miss(Options{Kernels: []string{"gaussian:all"}}), miss(Options{Kernels: []string{"gaussian:relevant"}})
+	all, relevant := miss(Options{Kernels: []string{"gaussian:all"}}),
+		miss(Options{Kernels: []string{"gaussian:relevant"}})
 	if !(relevant < 0.7*all) {
 		t.Errorf("error %.3g on relevant columns, %.3g on all", relevant, all)
 	}
-	m, err := Fit(bg, X, Y, Options{Lambda: 1e-3, Norm: "lp:2", Kernels: []string{"gaussian:relevant", "laplacian:directions", "gaussian:0"}})
+	m, err := Fit(bg, X, Y, Options{Lambda: 1e-3, Norm: "lp:2", Kernels: []string{
+		"gaussian:relevant",
+		"laplacian:directions", "gaussian:0",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +47,13 @@ func TestFitOnRelevantColumns(t *testing.T) {
 		t.Errorf("relevance of the model's inputs %.3v", r)
 	}
 	own := []kernel.Group{{Name: "relevant", Columns: []int{0, 3, 5}}}
-	if mine, same := miss(Options{Kernels: []string{"gaussian:relevant"}, Groups: own}), miss(Options{Kernels: []string{"gaussian:0,3,5"}}); mine != same {
+	if mine, same := miss(Options{Kernels: []string{"gaussian:relevant"}, Groups: own}), miss(
+		Options{Kernels: []string{"gaussian:0,3,5"}}); mine != same {
 		t.Errorf("the caller's own group: error %g, on its columns %g", mine, same)
 	}
 	constant := mat.NewDense(120, 2, nil)
-	if _, err := Fit(bg, X, constant, Options{Lambda: 1, Kernels: []string{"gaussian:relevant"}}); !errors.Is(err, ErrInput) {
+	if _, err := Fit(bg, X, constant, Options{Lambda: 1, Kernels: []string{"gaussian:relevant"}}); !errors.Is(err,
+		ErrInput) {
 		t.Errorf("constant targets: %v", err)
 	}
 }
@@ -91,7 +97,10 @@ func TestFitOnLengths(t *testing.T) {
 	if Q, err := double.Predict(Xt); err != nil || !mat.EqualApprox(P, Q, 1e-12) {
 		t.Errorf("two widths of a SPEC predict otherwise than two SPECs: %v", err)
 	}
-	own := Options{Kernels: []string{"gaussian:ard"}, Groups: []kernel.Group{{Name: "ard", Columns: []int{0, 3, 5}}}, Lambda: 1e-3}
+	own := Options{
+		Kernels: []string{"gaussian:ard"}, Groups: []kernel.Group{{Name: "ard", Columns: []int{0, 3, 5}}},
+		Lambda: 1e-3,
+	}
 	if m, err := Fit(bg, X, Y, own); err != nil || m.Relevance() != nil {
 		t.Errorf("the caller's own group: %v", err)
 	}
@@ -102,7 +111,8 @@ func TestFitOnLengths(t *testing.T) {
 	}
 }
 
-// TestFitOnRanks says that kernels on ranks see the order of the values of a column alone, up to as many samples as there are knots.
+// TestFitOnRanks says that kernels on ranks see the order of the values of a column alone, up to as
+// many samples as there are knots.
 func TestFitOnRanks(t *testing.T) {
 	X, Y := learntest.Hidden(defaults.RankKnots, 3)
 	bent := new(mat.Dense)
@@ -152,7 +162,8 @@ func TestZeroOptionsSameForAnyParallelism(t *testing.T) {
 			t.Errorf("with %+v %+v, with one thread %+v", p, a, b)
 		}
 		if !slices.Equal(m.KernelNames(), want.KernelNames()) || !slices.Equal(m.Eta(), want.Eta()) {
-			t.Errorf("with %+v the kernels %v weigh %v; with one thread %v, %v", p, m.KernelNames(), m.Eta(), want.KernelNames(), want.Eta())
+			t.Errorf("with %+v the kernels %v weigh %v; with one thread %v, %v", p, m.KernelNames(), m.Eta(),
+				want.KernelNames(), want.Eta())
 		}
 		P, err := m.Predict(Xt)
 		if err != nil {
@@ -183,7 +194,10 @@ func (p parallelism) run(f func()) {
 // TestWeightsByName has two kernels of one name, whose weights add up.
 func TestWeightsByName(t *testing.T) {
 	X, Y := learntest.Wave(40, 7)
-	m, err := Fit(bg, X, Y, Options{Lambda: 1e-2, Norm: "lp:2", Kernels: []string{"linear:all", "gaussian:0", "linear:all"}})
+	m, err := Fit(bg, X, Y, Options{Lambda: 1e-2, Norm: "lp:2", Kernels: []string{
+		"linear:all", "gaussian:0",
+		"linear:all",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,10 @@ func someModels(t testing.TB) map[string]*Model {
 	}
 	base := Options{Lambda: 1e-2}
 	opt := base
-	opt.Kernels = []string{"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all", "laplacian:relevant", "gaussian:directions", "laplacian:ranks", "laplacian:ard"}
+	opt.Kernels = []string{
+		"gaussian:each", "linear:all", "matern32:0-1:center", "cosine:all", "laplacian:relevant",
+		"gaussian:directions", "laplacian:ranks", "laplacian:ard",
+	}
 	m, err := Fit(bg, X, Y, opt)
 	add("samples", m, err)
 	opt.Standardize, opt.Norm = "none", "lp:2"
@@ -51,7 +54,11 @@ func someModels(t testing.TB) map[string]*Model {
 	m, err = Fit(bg, X, Y, opt)
 	add("constant output", m, err)
 	wide := base
-	wide.Kernels = []string{"rff:gaussian:relevant:median:20", "rff:matern52:0-1:median:10:mc", "nystrom:gaussian:each:median:5", "nystrom:laplacian:ranks:median:5", "rff:matern32:ard:median:10", "linear:all"}
+	wide.Kernels = []string{
+		"rff:gaussian:relevant:median:20", "rff:matern52:0-1:median:10:mc",
+		"nystrom:gaussian:each:median:5", "nystrom:laplacian:ranks:median:5", "rff:matern32:ard:median:10",
+		"linear:all",
+	}
 	m, err = Fit(bg, X, Y, wide)
 	add("features", m, err)
 	labels := make([]string, 30)
@@ -112,7 +119,8 @@ func TestSaveLoad(t *testing.T) {
 				t.Error("the loaded model predicts other values")
 			}
 			if got.Certificate() != m.Certificate() || !slices.Equal(got.Eta(), m.Eta()) ||
-				!slices.Equal(got.KernelNames(), m.KernelNames()) || !slices.Equal(got.OutputNames(), m.OutputNames()) ||
+				!slices.Equal(got.KernelNames(), m.KernelNames()) ||
+				!slices.Equal(got.OutputNames(), m.OutputNames()) ||
 				!slices.Equal(got.Classes(), m.Classes()) || !slices.Equal(got.Warnings(), m.Warnings()) {
 				t.Errorf("%+v is not %+v", got, m)
 			}
@@ -199,24 +207,40 @@ func TestLoadRefuses(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"empty":            {nil, "truncated"},
-		"half":             {whole[:len(whole)/2], "truncated"},
-		"last byte gone":   {whole[:len(whole)-1], "truncated"},
-		"foreign":          {[]byte("x,y\n1,2\n"), "no model file"},
-		"foreign archive":  {rewrite(t, whole, "meta.json", drop), "no readable meta.json"},
-		"other JSON":       {rewrite(t, whole, "meta.json", func([]byte) []byte { return []byte("{}") }), "not that of a model"},
-		"broken JSON":      {rewrite(t, whole, "meta.json", func(b []byte) []byte { return b[:len(b)/2] }), "not that of a model"},
-		"newer":            {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 4`)), "newer version (format 4, this program reads up to 3)"},
-		"version 0":        {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 0`)), "format 0"},
-		"scale of others":  {rewrite(t, whole, "meta.json", swap(`"kind": "linear"`, `"kind": "linear", "scale": [1]`)), "1 factors for"},
-		"unknown kind":     {rewrite(t, whole, "meta.json", swap(`"kind": "samples"`, `"kind": "dreams"`)), `unknown kind "dreams"`},
-		"array missing":    {rewrite(t, whole, "CL.npy", drop), `no array "CL"`},
-		"array altered":    {rewrite(t, whole, "X.npy", flip), "checksum of array X"},
-		"bit flipped":      {stored, "checksum"},
-		"other kernel":     {rewrite(t, whole, "meta.json", swap(`"kind": "linear"`, `"kind": "lineal"`)), "lineal"},
-		"more inputs":      {rewrite(t, whole, "meta.json", swap(`"inputs": 4`, `"inputs": 5`)), "does not fit"},
-		"negative scale":   {rewrite(t, whole, "meta.json", swap(`"scale": [`, `"scale": [-1,`)), "columns"},
-		"output not there": {rewrite(t, whole, "meta.json", swap("\"live\": [\n   0", "\"live\": [\n   7")), "output 7 of 3"},
+		"empty":           {nil, "truncated"},
+		"half":            {whole[:len(whole)/2], "truncated"},
+		"last byte gone":  {whole[:len(whole)-1], "truncated"},
+		"foreign":         {[]byte("x,y\n1,2\n"), "no model file"},
+		"foreign archive": {rewrite(t, whole, "meta.json", drop), "no readable meta.json"},
+		"other JSON": {rewrite(t, whole, "meta.json", func([]byte) []byte {
+			return []byte("{}")
+		}), "not that of a model"},
+		"broken JSON": {rewrite(t, whole, "meta.json", func(b []byte) []byte {
+			return b[:len(b)/2]
+		}), "not that of a model"},
+		"newer": {
+			rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 4`)),
+			"newer version (format 4, this program reads up to 3)",
+		},
+		"version 0": {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 0`)), "format 0"},
+		"scale of others": {
+			rewrite(t, whole, "meta.json", swap(`"kind": "linear"`, `"kind": "linear", "scale": [1]`)),
+			"1 factors for",
+		},
+		"unknown kind": {
+			rewrite(t, whole, "meta.json", swap(`"kind": "samples"`, `"kind": "dreams"`)),
+			`unknown kind "dreams"`,
+		},
+		"array missing":  {rewrite(t, whole, "CL.npy", drop), `no array "CL"`},
+		"array altered":  {rewrite(t, whole, "X.npy", flip), "checksum of array X"},
+		"bit flipped":    {stored, "checksum"},
+		"other kernel":   {rewrite(t, whole, "meta.json", swap(`"kind": "linear"`, `"kind": "lineal"`)), "lineal"},
+		"more inputs":    {rewrite(t, whole, "meta.json", swap(`"inputs": 4`, `"inputs": 5`)), "does not fit"},
+		"negative scale": {rewrite(t, whole, "meta.json", swap(`"scale": [`, `"scale": [-1,`)), "columns"},
+		"output not there": {
+			rewrite(t, whole, "meta.json", swap("\"live\": [\n   0", "\"live\": [\n   7")),
+			"output 7 of 3",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := decode(c.file); !errors.Is(err, ErrModel) || !strings.Contains(err.Error(), c.want) {

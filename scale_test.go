@@ -75,7 +75,8 @@ func TestOverflow(t *testing.T) {
 		t.Error(err)
 	}
 	Y.Scale(1e200, Y)
-	if _, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Standardize: "x"}); !errors.Is(err, ErrInput) {
+	if _, err := Fit(bg, X, Y, Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-3, Standardize: "x"}); !errors.Is(
+		err, ErrInput) {
 		t.Errorf("‖Y‖² overflows: %v", err)
 	}
 }

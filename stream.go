@@ -71,7 +71,8 @@ func DefaultStreamKernels() []string { return defaults.StreamKernels() }
 // beforehand; targets are centred and scaled by the sums themselves. With as many
 // rows as the survey samples (4096), or fewer, kernels are those of Fit. NaN is a missing
 // target where rows differ in which targets are missing in at most [stream.MaxPatterns] ways, whose
-// sums are kept apart: D² numbers for each. Missing inputs are an error. Results and errors are as for Fit; an error in a row, which
+// sums are kept apart: D² numbers for each. Missing inputs are an error. Results and errors are as
+// for Fit; an error in a row, which
 // wraps [stream.ErrRow] or is the source's own, leaves the sums of the rows before
 // it in the checkpoint.
 func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error) {
@@ -111,7 +112,8 @@ func (r *StreamCV) Fit(ctx context.Context) (*Model, error) {
 // end the job: the others wait for it.
 func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*StreamCV, error) {
 	if opt.CV.Kernels != nil || opt.CV.Repeats > 1 || opt.CV.TimeOrdered {
-		return nil, fault.Input("streamed data are cross-validated with one dictionary, in one set of folds, in no order of time")
+		return nil, fault.Input("streamed data are cross-validated with one dictionary, in one set of folds, in no " +
+			"order of time")
 	}
 	if err := fault.Choice("metric", &opt.CV.Metric, learn.SumMetrics); err != nil {
 		return nil, err
@@ -121,7 +123,8 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*St
 		return nil, fault.Input("%d folds: at least 2 are needed", k)
 	}
 	if opt.IntervalFolds > 0 && opt.IntervalFolds != k {
-		return nil, fault.Input("%d interval folds beside %d of the cross-validation: a stream keeps the sums of one set of folds", opt.IntervalFolds, k)
+		return nil, fault.Input("%d interval folds beside %d of the cross-validation: a stream keeps the sums of one "+
+			"set of folds", opt.IntervalFolds, k)
 	}
 	if opt.Kernels == nil && opt.Ranks == nil && opt.Checkpoint == "" {
 		var err error

@@ -51,8 +51,10 @@ func TestStreamMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := got.Certificate(), want.Certificate()
-		if !(math.Abs(a.Objective-b.Objective) <= 2*opt.Tol*b.Objective) || !(a.RelativeGap <= opt.Tol) || a.ObservedCells != b.ObservedCells {
-			t.Errorf("%s: objective %.12g, gap %g, %d cells; in memory %.12g, %d", standardize, a.Objective, a.RelativeGap, a.ObservedCells, b.Objective, b.ObservedCells)
+		if !(math.Abs(a.Objective-b.Objective) <= 2*opt.Tol*b.Objective) || !(a.RelativeGap <= opt.Tol) ||
+			a.ObservedCells != b.ObservedCells {
+			t.Errorf("%s: objective %.12g, gap %g, %d cells; in memory %.12g, %d", standardize, a.Objective,
+				a.RelativeGap, a.ObservedCells, b.Objective, b.ObservedCells)
 		}
 		if d := maxDifference(t, got, want, X); !(d <= 1e-2) {
 			t.Errorf("%s: predictions differ by %g", standardize, d)
@@ -133,7 +135,8 @@ func TestStreamMissingRefused(t *testing.T) {
 	late := mat.DenseCopyOf(Y)
 	late.Set(200, 0, math.NaN())
 	data, _ = blocksOf(X, late, 0)
-	if _, err := FitStream(bg, data, StreamOptions{Options: streamed, SurveyRows: 100}); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "file.csv, row 200") {
+	if _, err := FitStream(bg, data, StreamOptions{Options: streamed, SurveyRows: 100}); !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), "file.csv, row 200") {
 		t.Errorf("a pattern after the survey: %v", err)
 	}
 	wide := mat.NewDense(300, 8, nil)
@@ -144,7 +147,8 @@ func TestStreamMissingRefused(t *testing.T) {
 		return X.At(i, 0)
 	}, wide)
 	data, _ = blocksOf(X, wide, 0)
-	if _, err := FitStream(bg, data, StreamOptions{Options: streamed}); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "without --stream") {
+	if _, err := FitStream(bg, data, StreamOptions{Options: streamed}); !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), "without --stream") {
 		t.Errorf("256 patterns: %v", err)
 	}
 }

@@ -42,7 +42,10 @@ func (s *pieces) Next() (stream.Block, error) {
 		}
 		return stream.Block{}, io.EOF
 	}
-	b := stream.Block{X: blas.View(s.x, s.at, 0, rows, s.x.Cols), Y: blas.View(s.y, s.at, 0, rows, s.y.Cols), Row: int64(s.at), Source: "file.csv"}
+	b := stream.Block{
+		X: blas.View(s.x, s.at, 0, rows, s.x.Cols), Y: blas.View(s.y, s.at, 0, rows, s.y.Cols),
+		Row: int64(s.at), Source: "file.csv",
+	}
 	s.at += rows
 	return b, nil
 }
@@ -74,7 +77,10 @@ func maxDifference(t *testing.T, a, b *Model, X mat.Matrix) float64 {
 	return math.Max(mat.Max(P), -mat.Min(P))
 }
 
-var streamed = Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all", "nystrom:cauchy:0-1:2:20"}, Lambda: 1e-3, Tol: 1e-9, Seed: 3}
+var streamed = Options{
+	Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all", "nystrom:cauchy:0-1:2:20"},
+	Lambda:  1e-3, Tol: 1e-9, Seed: 3,
+}
 
 func TestStreamEqualsFit(t *testing.T) {
 	X, Y := learntest.Wave(1500, 31)
@@ -115,7 +121,10 @@ func TestStreamLearnsGroups(t *testing.T) {
 	X, Y := learntest.Wave(600, 33)
 	Y.Set(5, 1, math.NaN())
 	Xt, _ := learntest.Wave(40, 34)
-	opt := Options{Kernels: []string{"nystrom:matern52:ard:median*1,2:40", "rff:gaussian:relevant:median:40"}, Lambda: 1e-2, Tol: 1e-9, Seed: 3}
+	opt := Options{
+		Kernels: []string{"nystrom:matern52:ard:median*1,2:40", "rff:gaussian:relevant:median:40"},
+		Lambda:  1e-2, Tol: 1e-9, Seed: 3,
+	}
 	want, err := Fit(bg, X, Y, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +187,8 @@ func TestStreamResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, damaged := range [][]byte{nil, whole[:100], append(bytes.Clone(whole[:40]), append([]byte{'7'}, whole[41:]...)...)} {
+	for _, damaged := range [][]byte{nil, whole[:100], append(bytes.Clone(whole[:40]),
+		append([]byte{'7'}, whole[41:]...)...)} {
 		if err := os.WriteFile(opt.Checkpoint, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +225,10 @@ func TestStreamChoosesLambda(t *testing.T) {
 	X, Y := learntest.Wave(2000, 36)
 	Xt, Yt := learntest.Wave(200, 37)
 	data, _ := blocksOf(X, Y, 0)
-	opt := StreamOptions{Options: Options{Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all"}, CV: CVOptions{Folds: 4}}}
+	opt := StreamOptions{Options: Options{
+		Kernels: []string{"rff:gaussian:all:median*0.5,1:60", "linear:all"},
+		CV:      CVOptions{Folds: 4},
+	}}
 	var lines []string
 	opt.Notify = func(line string) { lines = append(lines, line) }
 	m, err := FitStream(bg, data, opt)
@@ -239,8 +252,14 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 	for i := range groups {
 		groups[i] = i * i % 17 % 7
 	}
-	opt := StreamOptions{Options: Options{Kernels: []string{"rff:gaussian:all:0.7,2:30", "linear:all"}, Standardize: "none", Tol: 1e-9, Seed: 4}}
-	opt.CV = CVOptions{Folds: folds, Groups: groups, Lambdas: []float64{1e-2, 1e-4}, Taus: []float64{1, 2}, Norms: []string{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9}
+	opt := StreamOptions{Options: Options{
+		Kernels:     []string{"rff:gaussian:all:0.7,2:30", "linear:all"},
+		Standardize: "none", Tol: 1e-9, Seed: 4,
+	}}
+	opt.CV = CVOptions{
+		Folds: folds, Groups: groups, Lambdas: []float64{1e-2, 1e-4}, Taus: []float64{1, 2},
+		Norms: []string{"lp:1.5", "lp:1"}, Metric: "mse", Tol: 1e-9,
+	}
 	data, _ := blocksOf(X, Y, 0)
 	passes, open := 0, data.Open
 	data.Open = func() (stream.Source, error) { passes++; return open() }
@@ -266,7 +285,8 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 			}
 			score, err := m.Score(blas.Dense(columns.Rows(raw(X), s.Test)), blas.Dense(columns.Rows(raw(Y), s.Test)))
 			if err != nil || !(math.Abs(score.MeanMSE-p.Folds[f]) <= 1e-4*score.MeanMSE) {
-				t.Errorf("λ = %g, τ = %g, %s, fold %d: error %.8g from the sums, %.8g from a fit to the other rows; %v", p.Lambda, p.Tau, p.Norm, f, p.Folds[f], score.MeanMSE, err)
+				t.Errorf("λ = %g, τ = %g, %s, fold %d: error %.8g from the sums, %.8g from a fit to the other rows; %v",
+					p.Lambda, p.Tau, p.Norm, f, p.Folds[f], score.MeanMSE, err)
 			}
 		}
 	}
@@ -348,7 +368,8 @@ func TestStreamRefuses(t *testing.T) {
 		}
 	}
 	X.Set(17, 1, math.NaN())
-	if _, err := FitStream(bg, data, StreamOptions{Options: streamed}); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "file.csv, row 17") {
+	if _, err := FitStream(bg, data, StreamOptions{Options: streamed}); !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), "file.csv, row 17") {
 		t.Errorf("a missing cell: %v", err)
 	}
 	ctx, cancel := context.WithCancel(bg)
@@ -380,7 +401,8 @@ func TestStreamFarTargets(t *testing.T) {
 		}
 		a, b := models[0].Certificate(), models[1].Certificate()
 		if !(math.Abs(a.Objective-b.Objective) <= 1e-10*a.Objective) || !(b.RelativeGap <= 1e-9) {
-			t.Errorf("survey of %d rows: objective %.15g near 0, %.15g with gap %g at 1e8", rows, a.Objective, b.Objective, b.RelativeGap)
+			t.Errorf("survey of %d rows: objective %.15g near 0, %.15g with gap %g at 1e8", rows, a.Objective,
+				b.Objective, b.RelativeGap)
 		}
 	}
 }

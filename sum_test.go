@@ -82,7 +82,8 @@ func TestSumModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !mat.Equal(P, Q) || again.Certificate().GlobalBound == nil || *again.Certificate().GlobalBound != *c.GlobalBound {
+		if !mat.Equal(P, Q) || again.Certificate().GlobalBound == nil ||
+			*again.Certificate().GlobalBound != *c.GlobalBound {
 			t.Error("a loaded model predicts, or certifies, something else")
 		}
 		for j, L := range again.OutputKernels() {
@@ -226,10 +227,13 @@ func TestGlobalBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := m.Certificate()
-	if c.GlobalBound == nil || plain.Certificate().GlobalBound != nil || c.Objective != plain.Certificate().Objective || m.OutputKernels() != nil {
+	if c.GlobalBound == nil || plain.Certificate().GlobalBound != nil || c.Objective != plain.Certificate().Objective ||
+		m.OutputKernels() != nil {
 		t.Fatalf("certificates %+v and %+v", c, plain.Certificate())
 	}
-	if !(c.LowerBound <= c.SumObjective) || !(c.SumObjective < 0.95*c.Objective) || !(c.SumObjective-c.LowerBound <= 1e-5*c.SumObjective) || !(math.Abs(c.GlobalGap-1+c.LowerBound/c.Objective) <= 1e-12) {
+	if !(c.LowerBound <= c.SumObjective) || !(c.SumObjective < 0.95*c.Objective) ||
+		!(c.SumObjective-c.LowerBound <= 1e-5*c.SumObjective) ||
+		!(math.Abs(c.GlobalGap-1+c.LowerBound/c.Objective) <= 1e-12) {
 		t.Errorf("bound %g, sum %g, product %g, gap %g", c.LowerBound, c.SumObjective, c.Objective, c.GlobalGap)
 	}
 	text, err := json.Marshal(c)
@@ -240,7 +244,8 @@ func TestGlobalBound(t *testing.T) {
 	noisy := mat.NewDense(60, 2, nil)
 	noisy.Apply(func(i, k int, _ float64) float64 { return X.At(i, 0) + math.Sin(1000*float64(i+60*k)) }, noisy)
 	open := iokl.Options{Global: true, CV: iokl.CVOptions{Folds: 4, Lambdas: []float64{1, 1e-1, 1e-2}}}
-	if m, err := iokl.Fit(t.Context(), X, noisy, open); err != nil || m.Certificate().GlobalBound == nil || m.Chosen().Learn != "eta,l" {
+	if m, err := iokl.Fit(t.Context(), X, noisy, open); err != nil || m.Certificate().GlobalBound == nil ||
+		m.Chosen().Learn != "eta,l" {
 		t.Errorf("zero options: %v", err)
 	}
 	opt.Norm = "block1"
@@ -257,7 +262,8 @@ func TestGlobalBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := m.Certificate(), sum.Certificate(); !(a.LowerBound <= b.Objective) || !(math.Abs(a.SumObjective-b.Objective) <= 2e-5*b.Objective) || !(b.Objective < a.Objective) {
+	if a, b := m.Certificate(), sum.Certificate(); !(a.LowerBound <= b.Objective) ||
+		!(math.Abs(a.SumObjective-b.Objective) <= 2e-5*b.Objective) || !(b.Objective < a.Objective) {
 		t.Errorf("in features: product %+v, sum %+v", a, b)
 	}
 }

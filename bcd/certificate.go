@@ -102,7 +102,9 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 	form := shape{yc: pt.yc, cc: pt.cc}
 	if t.rho > 0 {
 		g2 := square(raised(blas.Frob(pt.G), pt.rounding.G)) * t.lambda / (4 * t.rho)
-		return t.lambda * (t.omega(pt.eta) + bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 { return square(square(s)) * g2 })), form, nil
+		return t.lambda * (t.omega(pt.eta) + bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 {
+			return square(square(s)) * g2
+		})), form, nil
 	}
 	V, g := blas.Clone(pt.G), make([]float64, t.n)
 	if err := t.be.Syevd(V, g); err != nil {

@@ -223,12 +223,15 @@ func TestFeatureRounding(t *testing.T) {
 				t.Helper()
 				diff, _ := new(big.Float).Sub(want, number(got)).Float64()
 				if !(math.Abs(diff) <= rounding) {
-					t.Errorf("λ = %g, rank %d: %s is %g off, with a rounding of %g stated", lambda, len(S), what, diff, rounding)
+					t.Errorf("λ = %g, rank %d: %s is %g off, with a rounding of %g stated", lambda, len(S), what, diff,
+						rounding)
 				}
 			}
 			x, mu := weighted(exactly(rounded)), lambda*l
 			near("fit", pt.fit, fitAt(x), pt.rounding.fit)
-			near("fit at the exact WL", pt.fit, fitAt(weighted(combine(nil, 1, combine(nil, 1, exactly(W), exactly(LV)), transposed(exactly(V))))), pt.rounding.fit)
+			near("fit at the exact WL", pt.fit,
+				fitAt(weighted(combine(nil, 1, combine(nil, 1, exactly(W), exactly(LV)), transposed(exactly(V))))),
+				pt.rounding.fit)
 			near("μ⟨Y,C⟩", pt.yc*mu, new(big.Float).Sub(number(yy), h.inner(x)), pt.rounding.fit)
 			R, top := combine(h, -1, g, x), 0.0 // μ·ZᵀC
 			var whole exactMatrix
@@ -237,8 +240,10 @@ func TestFeatureRounding(t *testing.T) {
 				part := R[start : start+d]
 				start += d
 				c := part.inner(combine(nil, 1, combine(nil, 1, part, exactly(LV)), transposed(exactly(V))))
-				near(fmt.Sprintf("√c of kernel %d", j), math.Sqrt(pt.c[j]), c.Quo(c.Sqrt(c), number(mu)), pt.rounding.c[j])
-				whole = append(whole, combine(nil, math.Sqrt(eta[j])/mu, exactMatrix(part), exactly(linop.ScaledIdentity(n, 1).V))...)
+				near(fmt.Sprintf("√c of kernel %d", j), math.Sqrt(pt.c[j]), c.Quo(c.Sqrt(c), number(mu)),
+					pt.rounding.c[j])
+				whole = append(whole, combine(nil, math.Sqrt(eta[j])/mu, exactMatrix(part),
+					exactly(linop.ScaledIdentity(n, 1).V))...)
 				top = math.Max(top, pt.rounding.c[j]/math.Sqrt(pt.c[j]))
 			}
 			G := combine(nil, 1, transposed(whole), whole)

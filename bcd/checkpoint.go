@@ -158,7 +158,8 @@ func (s *State) check(p *Problem) error {
 		}
 	}
 	if s.X.Rows != p.Space.Unknowns() || s.X.Cols != p.Space.Outputs() {
-		return fmt.Errorf("%w: the state's coefficients are %d×%d, the problem's %d×%d", ErrInput, s.X.Rows, s.X.Cols, p.Space.Unknowns(), p.Space.Outputs())
+		return fmt.Errorf("%w: the state's coefficients are %d×%d, the problem's %d×%d", ErrInput, s.X.Rows, s.X.Cols,
+			p.Space.Unknowns(), p.Space.Outputs())
 	}
 	return checkFinite("the state's coefficients", s.X)
 }
@@ -182,8 +183,10 @@ func (p *Problem) fingerprint() (fingerprint, error) {
 	for out, i := s.outputs(), 0; i < out.Rows; i++ {
 		_ = binary.Write(h, binary.LittleEndian, blas.Row(out, i)) // into memory
 	}
-	text := fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, fixed eta %v, fixed L %v",
-		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(), p.Model.fixL())
+	text := fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, "+
+		"fixed eta %v, fixed L %v",
+		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(),
+		p.Model.fixL())
 	if p.Model == Sum {
 		text += ", one L for each kernel"
 	}

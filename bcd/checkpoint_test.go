@@ -70,7 +70,8 @@ func TestResume(t *testing.T) {
 				t.Errorf("%s, %s: resumed to %.12g, uninterrupted %.12g", name, solver, res.Objective, whole.Objective)
 			}
 			if res.OuterIterations <= state.Iter || res.SylvesterSolves <= state.SylvesterSolves {
-				t.Errorf("%s, %s: %d iterations and %d solves after resuming from %d and %d", name, solver, res.OuterIterations, res.SylvesterSolves, state.Iter, state.SylvesterSolves)
+				t.Errorf("%s, %s: %d iterations and %d solves after resuming from %d and %d", name, solver,
+					res.OuterIterations, res.SylvesterSolves, state.Iter, state.SylvesterSolves)
 			}
 		}
 	}
@@ -103,7 +104,10 @@ func TestCheckpointRefused(t *testing.T) {
 		"targets": {Space: NewSamples(K, moved), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
 		"lambda":  {Space: NewSamples(K, Y), Lambda: 0.02, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
 		"norm":    {Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1}},
-		"kernels": {Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}},
+		"kernels": {
+			Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 0.01, Tau: 3,
+			Norm: regularizer.Lp{P: 1.3},
+		},
 	} {
 		if _, err := DecodeState(bytes.NewReader(whole), &q); !errors.Is(err, ErrForeign) {
 			t.Errorf("other %s: %v", name, err)

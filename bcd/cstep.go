@@ -114,7 +114,9 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 }
 
 // call is one call of the solver.
-func (p *productModel) call(ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options) (sylvester.Result, error) {
+func (p *productModel) call(
+	ctx context.Context, pt *point, sys sylvester.System, opt sylvester.Options,
+) (sylvester.Result, error) {
 	res, err := p.solver.Solve(ctx, pt.X, sys, p.t.space.rhs(pt.eta), opt)
 	p.cost.count(res)
 	pt.residual, pt.single = res.Residual, res.Single
@@ -125,7 +127,8 @@ func (p *productModel) call(ctx context.Context, pt *point, sys sylvester.System
 // rounding explains, or 0 where a few Lanczos iterations find none.
 func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace float64) (float64, error) {
 	res, err := lanczos.Eigs(ctx, A, lanczos.Options{
-		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: p.t.seed, Backend: p.t.be,
+		Which: lanczos.Smallest, AbsTol: psdSlack * trace, Tol: 0x1p-50, MaxIter: indefiniteSteps, Seed: p.t.seed,
+		Backend: p.t.be,
 	})
 	p.cost.columns += res.Applies
 	if err != nil && !errors.Is(err, lanczos.ErrNotConverged) {
@@ -141,11 +144,14 @@ func (p *productModel) indefinite(ctx context.Context, A linop.Operator, trace f
 // definite. Either A_η is indefinite as given, which is ErrNotPSD, or μ is lost in the
 // rounding of A_η·L: then a larger shift takes its place. The certificate holds for
 // these coefficients as for any.
-func (p *productModel) solveRaised(ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error) (sylvester.Result, error) {
+func (p *productModel) solveRaised(
+	ctx context.Context, pt *point, sys sylvester.System, tol float64, cause error,
+) (sylvester.Result, error) {
 	trace := p.t.space.traceOf(pt.eta)
 	value, err := p.indefinite(ctx, sys.K, trace)
 	if err == nil && value < 0 {
-		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value, trace, cause)
+		err = fmt.Errorf("%w: an eigenvalue of their weighted sum is at most %g, its trace %g: %w", ErrNotPSD, value,
+			trace, cause)
 	}
 	if err != nil {
 		return sylvester.Result{}, err

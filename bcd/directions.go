@@ -142,7 +142,9 @@ func (g *growing) outside(W blas.General) blas.General {
 
 // leadingBasis is an orthonormal basis of about the leading left singular vectors
 // of the n×N Bᵀ, by two steps of subspace iteration, joined to the columns of V.
-func leadingBasis(ctx context.Context, be blas.Backend, B, V blas.General, wide int, seed uint64) (blas.General, error) {
+func leadingBasis(
+	ctx context.Context, be blas.Backend, B, V blas.General, wide int, seed uint64,
+) (blas.General, error) {
 	n, k := B.Cols, max(wide/firstShare, topBlock)
 	T, S := blas.NewGeneral(n, k), blas.NewGeneral(B.Rows, k)
 	fillNormal(T, seed)

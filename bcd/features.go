@@ -79,7 +79,10 @@ func NewFeaturesOperator(gamma linop.Operator, H blas.General, yy float64, l int
 }
 
 func newFeatures(H blas.General, yy float64, l int, blocks []int, rows, cols int) *features {
-	f := &features{H: H, yy: yy, l: l, unit: 1, size: 1, blocks: slices.Clone(blocks), start: make([]int, len(blocks)+1)}
+	f := &features{
+		H: H, yy: yy, l: l, unit: 1, size: 1, blocks: slices.Clone(blocks),
+		start: make([]int, len(blocks)+1),
+	}
 	for j, d := range blocks {
 		f.start[j+1] = f.start[j] + d
 	}
@@ -278,7 +281,9 @@ func (f *features) half(w *work, eta []float64, _, AW blas.General, L *linop.Spe
 // measure works with C = (Y − Z_η·W·L)/μ, whose factors on the features at unit
 // weights are V = ZᵀC = (H − Γ·S·W·L)/μ. The bound from below holds for any C, hence
 // for that of the rounded product W·L, whose rounding only fit has to allow for.
-func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []float64, W, AW blas.General, L *linop.Spectral) {
+func (f *features) measure(
+	m *measures, c []float64, idx []int, w *work, eta []float64, W, AW blas.General, L *linop.Spectral,
+) {
 	f.setWeights(eta)
 	D, n := f.H.Rows, f.H.Cols
 	w.xl, w.tall = blas.Reshape(w.xl, D, n), blas.Reshape(w.tall, D, n)
@@ -313,7 +318,9 @@ func (f *features) measure(m *measures, c []float64, idx []int, w *work, eta []f
 // its rounding, times L^½, is small beside (H_η − Γ_ηWL)·L^½, whose blocks the c_j are the squares
 // of. W is as large as H_η/μ where L is 0, so that this fails for ill-conditioned systems; Γ_η
 // then multiplies WL.
-func (f *features) multiplied(dst, WL blas.General, w *work, AW blas.General, L *linop.Spectral, terms, through float64) float64 {
+func (f *features) multiplied(
+	dst, WL blas.General, w *work, AW blas.General, L *linop.Spectral, terms, through float64,
+) float64 {
 	w.mulRight(dst, AW, L)
 	if !(through > 2*terms) {
 		return math.Max(terms, through)

@@ -37,7 +37,10 @@ func waves(l, D int, widths ...float64) *Problem {
 	Gamma, H := blas.NewGeneral(Z.Cols, Z.Cols), blas.NewGeneral(Z.Cols, n)
 	blas.GramOf(blas.Active(), Gamma, Z)
 	blas.Mul(blas.Active(), H, true, false, Z, Y)
-	return &Problem{Space: NewFeatures(Gamma, H, square(blas.Frob(Y)), l, blocks, nil), Lambda: 1e-4, Tau: n, Norm: regularizer.Lp{P: 1.5}}
+	return &Problem{
+		Space: NewFeatures(Gamma, H, square(blas.Frob(Y)), l, blocks, nil), Lambda: 1e-4, Tau: n,
+		Norm: regularizer.Lp{P: 1.5},
+	}
 }
 
 // A relative residual of ε, scaled, leaves the objective within ε²‖Y‖²/l of its

@@ -46,7 +46,10 @@ type model interface {
 }
 
 func newFit(p *Problem, opt Options, rho float64, b basis, u units) *fit {
-	return &fit{t: newTask(p, opt, rho), opt: opt, basis: b, units: u, most: opt.MaxOuter, loosest: innerFirst, share: innerShare}
+	return &fit{
+		t: newTask(p, opt, rho), opt: opt, basis: b, units: u, most: opt.MaxOuter, loosest: innerFirst,
+		share: innerShare,
+	}
 }
 
 // method minimises from pt until the relative gap is at most goal, no step makes
@@ -80,9 +83,11 @@ func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
 	err = f.explained(err)
 	res := f.result()
 	if err == nil && !res.Converged {
-		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged, res.RelativeGap, res.OuterIterations, f.opt.Tol)
+		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged,
+			res.RelativeGap, res.OuterIterations, f.opt.Tol)
 		if f.cost.raised > 0 {
-			err = fmt.Errorf("%w: %w: λl = %.3g is lost in the rounding of the kernels times L", err, ErrLambdaTooSmall, f.t.mu*f.units.b)
+			err = fmt.Errorf("%w: %w: λl = %.3g is lost in the rounding of the kernels times L", err, ErrLambdaTooSmall,
+				f.t.mu*f.units.b)
 		}
 	}
 	return res, err
@@ -214,7 +219,10 @@ func (f *fit) trace(pt *point) error {
 // explained is err as ErrNotConverged where the kernels are sound, so that weights,
 // output kernel or coefficients have left the range of float64.
 func (f *fit) explained(err error) error {
-	for _, known := range []error{ErrNotConverged, ErrNotPSD, context.Canceled, context.DeadlineExceeded, memory.ErrTooLarge} {
+	for _, known := range []error{
+		ErrNotConverged, ErrNotPSD, context.Canceled, context.DeadlineExceeded,
+		memory.ErrTooLarge,
+	} {
 		if errors.Is(err, known) {
 			return err
 		}

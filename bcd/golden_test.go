@@ -62,12 +62,18 @@ var goldenJoint = []goldenCase{
 
 func (c goldenCase) problem(t testing.TB) (*Problem, map[string]array) {
 	z := golden(t, c.name)
-	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: c.lambda, Tau: c.tau, Norm: regularizer.Lp{P: c.p}}, z
+	return &Problem{
+		Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: c.lambda, Tau: c.tau,
+		Norm: regularizer.Lp{P: c.p},
+	}, z
 }
 
 func convexCase(t testing.TB) *Problem {
 	z := golden(t, "convex_fixed_eta")
-	return &Problem{Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.01, Tau: 2.5, Eta: z["eta"].data, Model: Output}
+	return &Problem{
+		Space: NewSamples(gram(z["Ks"]), z["Y"].matrix()), Lambda: 0.01, Tau: 2.5, Eta: z["eta"].data,
+		Model: Output,
+	}
 }
 
 func TestReducedGolden(t *testing.T) {
@@ -117,7 +123,10 @@ func predict(Kx array, res *Result) blas.General {
 
 // The closed form freezes on the boundary of S(τ), above the optimum, and says so.
 func TestClosedFreezes(t *testing.T) {
-	res, err := Solve(context.Background(), convexCase(t), Options{Solver: "closed", Sylvester: "eigen", Tol: 1e-4, MaxOuter: 300})
+	res, err := Solve(context.Background(), convexCase(t), Options{
+		Solver: "closed", Sylvester: "eigen", Tol: 1e-4,
+		MaxOuter: 300,
+	})
 	if !errors.Is(err, ErrNotConverged) || res.Converged {
 		t.Fatalf("err %v, converged %v", err, res.Converged)
 	}
@@ -175,7 +184,8 @@ func TestSpacesAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		if math.Abs(ra.Objective-rb.Objective) > 1e-8*F || !(ra.Objective <= F*(1+above)) {
-			t.Errorf("%s: objective %.12g in sample space, %.12g in feature space, reference %.12g", solver, ra.Objective, rb.Objective, F)
+			t.Errorf("%s: objective %.12g in sample space, %.12g in feature space, reference %.12g", solver,
+				ra.Objective, rb.Objective, F)
 		}
 		// Without Y the bound over L is not as tight in feature space.
 		if !(ra.GapL <= rb.GapL+1e-8*F) || math.Abs(ra.GapEta-rb.GapEta) > 1e-8*F {
@@ -253,7 +263,8 @@ func TestFeaturesOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 		if math.Abs(got.Objective-want.Objective) > 1e-10*want.Objective || multiplies == 0 {
-			t.Errorf("%s: objective %.12g in %d products, %.12g with Γ stored", system, got.Objective, multiplies, want.Objective)
+			t.Errorf("%s: objective %.12g in %d products, %.12g with Γ stored", system, got.Objective, multiplies,
+				want.Objective)
 		}
 	}
 	wrong := NewFeaturesOperator(op, f.H, f.yy, f.l, f.blocks[1:])

@@ -197,7 +197,8 @@ func (g *growing) compress(pt *point, goal float64) {
 		k--
 	}
 	V := blas.View(pt.L.V, 0, 0, t.n, k)
-	P, X, AX, G := blas.NewGeneral(f.basis.P.Rows, k), blas.NewGeneral(pt.X.Rows, k), blas.NewGeneral(pt.X.Rows, k), blas.NewGeneral(k, k)
+	P, X, AX, G := blas.NewGeneral(f.basis.P.Rows, k), blas.NewGeneral(pt.X.Rows, k), blas.NewGeneral(pt.X.Rows, k),
+		blas.NewGeneral(k, k)
 	blas.Mul(t.be, P, false, false, f.basis.P, V)
 	blas.Mul(t.be, X, false, false, pt.X, V)
 	blas.Mul(t.be, AX, false, false, pt.AX, V)

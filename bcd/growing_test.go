@@ -30,12 +30,28 @@ func TestGrowingOutputs(t *testing.T) {
 		p    Problem
 		opt  Options
 	}{
-		{"rank 5", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-9}},
+		{
+			"rank 5",
+			Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}},
+			Options{Tol: 1e-9},
+		},
 		{"rank 26", Problem{Space: NewSamples(K, Y), Lambda: 5e-3, Tau: 30}, Options{Tol: 1e-9}},
-		{"fixed weights", Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 10, Eta: fixed, Model: Output}, Options{Tol: 1e-9}},
+		{
+			"fixed weights",
+			Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 10, Eta: fixed, Model: Output},
+			Options{Tol: 1e-9},
+		},
 		{"features", Problem{Space: features, Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-9}},
-		{"inexact C steps", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-7, Sylvester: "rotated"}},
-		{"published method", Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-3, Solver: "paper"}},
+		{
+			"inexact C steps",
+			Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}},
+			Options{Tol: 1e-7, Sylvester: "rotated"},
+		},
+		{
+			"published method",
+			Problem{Space: NewSamples(K, Y), Lambda: 3e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}},
+			Options{Tol: 1e-3, Solver: "paper"},
+		},
 	} {
 		if c.opt.Sylvester == "" {
 			c.opt.Sylvester = "eigen"
@@ -46,8 +62,10 @@ func TestGrowingOutputs(t *testing.T) {
 		}
 		var got *Result
 		withMaxOutputs(50, &c.p, func() { got, err = Solve(context.Background(), &c.p, c.opt) })
-		t.Logf("%s: rank %d, objective %.12g, %d C-solves; growing: rank %d, objective %.12g, gap %.2g, %d C-solves", c.name,
-			dense.L.Rank(), dense.Objective, dense.SylvesterSolves, got.L.Rank(), got.Objective, got.RelativeGap, got.SylvesterSolves)
+		t.Logf("%s: rank %d, objective %.12g, %d C-solves; growing: rank %d, objective %.12g, gap %.2g, %d C-solves",
+			c.name,
+			dense.L.Rank(), dense.Objective, dense.SylvesterSolves, got.L.Rank(), got.Objective, got.RelativeGap,
+			got.SylvesterSolves)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -57,7 +75,8 @@ func TestGrowingOutputs(t *testing.T) {
 		}
 		pt := at(t, &c.p, got.Eta, got.L, got.C)
 		if math.Abs(pt.cert.objective-got.Objective) > 1e-10*got.Objective || !(pt.cert.relative() <= 2*c.opt.Tol) {
-			t.Errorf("%s: objective %.12g with relative gap %g; at the returned point %.12g with %g", c.name, got.Objective, got.RelativeGap, pt.cert.objective, pt.cert.relative())
+			t.Errorf("%s: objective %.12g with relative gap %g; at the returned point %.12g with %g", c.name,
+				got.Objective, got.RelativeGap, pt.cert.objective, pt.cert.relative())
 		}
 	}
 }
@@ -91,7 +110,8 @@ func TestGrowingOutputsCutShort(t *testing.T) {
 			if !errors.Is(err, c.want) || res == nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			t.Logf("%s: rank %d, gap %.3g, true %.3g", c.name, res.L.Rank(), res.GapL+res.GapEta, res.Objective-dense.Objective)
+			t.Logf("%s: rank %d, gap %.3g, true %.3g", c.name, res.L.Rank(), res.GapL+res.GapEta,
+				res.Objective-dense.Objective)
 			if open := res.Objective - dense.Objective; !(res.GapL+res.GapEta >= open) || !(res.GapL <= res.Objective) {
 				t.Errorf("%s: %g is left to gain, the gap is %g", c.name, open, res.GapL+res.GapEta)
 			}
@@ -122,7 +142,8 @@ func TestGrowingOutputsMemory(t *testing.T) {
 			}
 			// All that was ever allocated, freed or not, is less than n×n.
 			if got, square := after.TotalAlloc-before.TotalAlloc, uint64(8*n*n); got >= square || res.L.Rank() > l {
-				t.Errorf("%s: rank %d, %d bytes allocated in all; an n×n matrix takes %d", c.name, res.L.Rank(), got, square)
+				t.Errorf("%s: rank %d, %d bytes allocated in all; an n×n matrix takes %d", c.name, res.L.Rank(), got,
+					square)
 			}
 		})
 	}
@@ -146,7 +167,8 @@ func TestFixedIdentity(t *testing.T) {
 		whole.L.MulRight(blas.Active(), F, whole.C)
 		part.L.MulRight(blas.Active(), G, part.C)
 		if part.L.Rank() != 20 || whole.L.Rank() != 60 || !(distance2(F, G) <= 1e-10*square(blas.Frob(F))) {
-			t.Errorf("ranks %d, %d; C·L is off by %g of %g", part.L.Rank(), whole.L.Rank(), math.Sqrt(distance2(F, G)), blas.Frob(F))
+			t.Errorf("ranks %d, %d; C·L is off by %g of %g", part.L.Rank(), whole.L.Rank(), math.Sqrt(distance2(F, G)),
+				blas.Frob(F))
 		}
 	})
 }
@@ -173,7 +195,8 @@ func TestGrowingOutputsResumed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if solves := again.SylvesterSolves - whole.SylvesterSolves; solves > 6 || math.Abs(again.Objective-whole.Objective) > 2e-9*whole.Objective {
+		if solves := again.SylvesterSolves - whole.SylvesterSolves; solves > 6 ||
+			math.Abs(again.Objective-whole.Objective) > 2e-9*whole.Objective {
 			t.Errorf("%d C-solves more, objective %.12g after %.12g", solves, again.Objective, whole.Objective)
 		}
 	})
@@ -186,7 +209,10 @@ func BenchmarkGrowingOutputs(b *testing.B) {
 	const l, n = 4500, 4500
 	K, Y := wideTask(l, n)
 	for b.Loop() {
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 1, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 1e-4})
+		res, err := Solve(context.Background(), &Problem{
+			Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 1,
+			Norm: regularizer.Lp{P: 1.5},
+		}, Options{Tol: 1e-4})
 		if err != nil {
 			b.Fatal(err)
 		}

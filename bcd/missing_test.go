@@ -42,7 +42,8 @@ func TestMissingGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !(math.Abs(res.Objective-missingJointF) <= 1e-8*missingJointF) || !(res.RelativeGap <= 1e-8) {
-				t.Errorf("objective %.12g (reference %.12g), relative gap %g", res.Objective, missingJointF, res.RelativeGap)
+				t.Errorf("objective %.12g (reference %.12g), relative gap %g", res.Objective, missingJointF,
+					res.RelativeGap)
 			}
 			want := z["predictions"].matrix()
 			if d := math.Sqrt(distance2(predict(z["Kx"], res), want)); !(d <= 1e-4*blas.Frob(want)) {
@@ -64,17 +65,21 @@ func TestMissingMethods(t *testing.T) {
 		t.Run(solver, func(t *testing.T) {
 			p, _ := missingJoint(t)
 			last := math.Inf(1)
-			res, err := Solve(t.Context(), p, Options{Solver: solver, Sylvester: "direct", Tol: 1e-8, InnerTol: 1e-12, MaxOuter: 60, Trace: func(s Step) error {
-				if solver != "reduced" && s.Objective > last*(1+1e-9) {
-					t.Errorf("step %d raises the objective from %.12g to %.12g", s.Iter, last, s.Objective)
-				}
-				last = s.Objective
-				return nil
-			}})
+			res, err := Solve(t.Context(), p, Options{
+				Solver: solver, Sylvester: "direct", Tol: 1e-8, InnerTol: 1e-12,
+				MaxOuter: 60, Trace: func(s Step) error {
+					if solver != "reduced" && s.Objective > last*(1+1e-9) {
+						t.Errorf("step %d raises the objective from %.12g to %.12g", s.Iter, last, s.Objective)
+					}
+					last = s.Objective
+					return nil
+				},
+			})
 			if err != nil && !errors.Is(err, ErrNotConverged) {
 				t.Fatal(err)
 			}
-			t.Logf("objective %.9g, gaps %.3g and %.3g after %d steps", res.Objective, res.GapEta, res.GapL, res.OuterIterations)
+			t.Logf("objective %.9g, gaps %.3g and %.3g after %d steps", res.Objective, res.GapEta, res.GapL,
+				res.OuterIterations)
 			if solver != "okl" && !(res.Objective >= missingJointF*(1-1e-8) && res.Objective <= 1.01*missingJointF) {
 				t.Errorf("objective %.9g, the least is %.9g", res.Objective, missingJointF)
 			}
@@ -85,7 +90,8 @@ func TestMissingMethods(t *testing.T) {
 // Where most cells are missing, steps from L that fill them in would each close a tenth of the gap.
 func TestMissingManyCells(t *testing.T) {
 	rng := newRand(33)
-	K := linop.NewGramSum([]*blas.Sym{gaussian(randn(rng, 33, 3), 0.2, blas.Float64), gaussian(randn(rng, 33, 3), 0.02, blas.Float64)}, nil, blas.Float64)
+	K := linop.NewGramSum([]*blas.Sym{gaussian(randn(rng, 33, 3), 0.2, blas.Float64), gaussian(randn(rng, 33, 3), 0.02,
+		blas.Float64)}, nil, blas.Float64)
 	p := &Problem{Space: NewSamples(K, withHoles(randn(rng, 33, 35), 0.9, 34)), Lambda: 1e-4, Tau: 35}
 	res, err := Solve(t.Context(), p, Options{Tol: 1e-4})
 	if err != nil || res.OuterIterations > 100 {
@@ -149,7 +155,8 @@ func TestMissingNone(t *testing.T) {
 	for i := range Y.Data {
 		Y.Data[i] = math.NaN()
 	}
-	if _, err := Solve(t.Context(), &Problem{Space: NewSamples(gram(z["Ks"]), Y), Lambda: 1, Tau: 1}, Options{}); !errors.Is(err, ErrInput) {
+	if _, err := Solve(t.Context(), &Problem{Space: NewSamples(gram(z["Ks"]), Y), Lambda: 1, Tau: 1},
+		Options{}); !errors.Is(err, ErrInput) {
 		t.Errorf("error %v without an observed cell", err)
 	}
 }
@@ -206,7 +213,8 @@ func TestMissingCells(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Logf("objective %.9g, relative gap %.2g, %d steps, %d solves, %d columns by %s", res.Objective, res.RelativeGap, res.OuterIterations, res.SylvesterSolves, res.KernelMultiplies, res.Sylvester)
+				t.Logf("objective %.9g, relative gap %.2g, %d steps, %d solves, %d columns by %s", res.Objective,
+					res.RelativeGap, res.OuterIterations, res.SylvesterSolves, res.KernelMultiplies, res.Sylvester)
 			})
 		}
 	}

@@ -31,7 +31,8 @@ func TestReducedOutputs(t *testing.T) {
 		// The returned point in the original outputs has the reported certificate.
 		pt := at(t, p, res.Eta, res.L, res.C)
 		if math.Abs(pt.cert.objective-res.Objective) > 1e-10*res.Objective || !(pt.cert.relative() <= 2e-9) {
-			t.Errorf("n = %d: objective %.12g with relative gap %g; at the returned point %.12g with %g", n, res.Objective, res.RelativeGap, pt.cert.objective, pt.cert.relative())
+			t.Errorf("n = %d: objective %.12g with relative gap %g; at the returned point %.12g with %g", n,
+				res.Objective, res.RelativeGap, pt.cert.objective, pt.cert.relative())
 		}
 	}
 }
@@ -44,7 +45,8 @@ func TestManyOutputsMemory(t *testing.T) {
 	blas.Mul(blas.Active(), Y, false, false, small, randn(newRand(3), l, n))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 0.1, Tau: n}, Options{Tol: 1e-2, Sylvester: "eigen"})
+	res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 0.1, Tau: n},
+		Options{Tol: 1e-2, Sylvester: "eigen"})
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +66,10 @@ func BenchmarkManyOutputs(b *testing.B) {
 	const l, n, limit = 1000, 50000, 1500
 	K, Y := wideTask(l, n)
 	for b.Loop() {
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5}}, Options{Tol: 0.2})
+		res, err := Solve(context.Background(), &Problem{
+			Space: NewSamples(K, Y), Lambda: 1e-2, Tau: n,
+			Norm: regularizer.Lp{P: 1.5},
+		}, Options{Tol: 0.2})
 		if err != nil {
 			b.Fatal(err)
 		}

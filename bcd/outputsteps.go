@@ -153,7 +153,8 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 	return L, err
 }
 
-// fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last q count; nil where no
+// fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last
+// q count; nil where no
 // cell is missing, or so many are observed that a factor of their system costs much.
 func (t *task) fewCells(ctx context.Context, A linop.Operator, vectors blas.General, q int) (*interior.Cells, error) {
 	m, ok := t.space.(masked)

@@ -24,7 +24,11 @@ func TestOutputSteps(t *testing.T) {
 		{"samples", Problem{Space: NewSamples(K, Y), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}}, 10},
 		{"small λ", Problem{Space: NewSamples(K, Y), Lambda: 1e-6, Tau: 60, Norm: regularizer.Lp{P: 1.5}}, 9},
 		{"fixed weights", Problem{Space: NewSamples(K, Y), Lambda: 1e-4, Tau: 60, Eta: fixed, Model: Output}, 7},
-		{"200 outputs", Problem{Space: NewSamples(K200, Y200), Lambda: 1e-4, Tau: 200, Norm: regularizer.Lp{P: 1.5}}, 14},
+		{
+			"200 outputs",
+			Problem{Space: NewSamples(K200, Y200), Lambda: 1e-4, Tau: 200, Norm: regularizer.Lp{P: 1.5}},
+			14,
+		},
 		{"zero kernels", Problem{Space: NewSamples(zeroKernels(100), Y), Lambda: 1e-4, Tau: 60}, 5},
 		{"features", Problem{Space: asFeatures(t, K, Y), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}}, 20},
 	} {
@@ -33,7 +37,8 @@ func TestOutputSteps(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		t.Logf("%s: %d C-solves, objective %.12g, relative gap %.2g, rank %d", c.name, res.SylvesterSolves, res.Objective, res.RelativeGap, res.L.Rank())
+		t.Logf("%s: %d C-solves, objective %.12g, relative gap %.2g, rank %d", c.name, res.SylvesterSolves,
+			res.Objective, res.RelativeGap, res.L.Rank())
 		if res.SylvesterSolves > c.solves {
 			t.Errorf("%s: %d C-solves, at most %d expected", c.name, res.SylvesterSolves, c.solves)
 		}
@@ -86,7 +91,10 @@ func TestOutputStepsSuffice(t *testing.T) {
 	}
 	blas.Gemm(blas.Active(), false, false, 3, F, randn(rng, 3, n), 1, Y)
 	for _, fixed := range []bool{true, false} {
-		p := &Problem{Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 1, Tau: n, Model: ProductOf(!fixed, true)}
+		p := &Problem{
+			Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: 1, Tau: n,
+			Model: ProductOf(!fixed, true),
+		}
 		for ; p.Lambda > 1e-8; p.Lambda /= 3 { // a path, each fit from the one before
 			res, err := Solve(context.Background(), p, Options{Tol: 1e-2})
 			if err != nil || res.OuterIterations > 12 {

@@ -19,7 +19,9 @@ import (
 // closed form at the f that results. Every block lowers the objective.
 func newPaper(p *productModel) method {
 	var fw frankwolfe.Workspace
-	return &alternation{fit: p.fit, nextL: func(ctx context.Context, pt *point, q *quadratic, how Inexact) (*linop.Spectral, error) {
+	return &alternation{fit: p.fit, nextL: func(ctx context.Context, pt *point, q *quadratic,
+		how Inexact,
+	) (*linop.Spectral, error) {
 		return p.t.frankWolfe(ctx, &fw, pt, q, how.SDP)
 	}}
 }
@@ -56,7 +58,9 @@ func (a *alternation) minimize(ctx context.Context, pt *point, goal float64) err
 			}
 		}
 		if !t.fixEta {
-			phase.Do(ctx, phase.Eta, func(context.Context) { eta = t.closedEta(t.space.norms(&t.work, pt.eta, pt.X, L)) })
+			phase.Do(ctx, phase.Eta, func(context.Context) {
+				eta = t.closedEta(t.space.norms(&t.work, pt.eta, pt.X, L))
+			})
 		}
 		pt = t.next(pt, eta, L)
 	}
@@ -76,7 +80,9 @@ func (f *fit) inexact(pt *point, goal float64) Inexact {
 }
 
 // frankWolfe takes the given number of plain Frank–Wolfe iterations of the L step.
-func (t *task) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *point, q *quadratic, iterations int) (*linop.Spectral, error) {
+func (t *task) frankWolfe(
+	ctx context.Context, w *frankwolfe.Workspace, pt *point, q *quadratic, iterations int,
+) (*linop.Spectral, error) {
 	L := blas.NewGeneral(t.n, t.n)
 	pt.L.Dense(t.be, L)
 	_, err := w.Solve(ctx, L, &frankwolfe.Problem{
@@ -97,7 +103,9 @@ func (t *task) frankWolfe(ctx context.Context, w *frankwolfe.Workspace, pt *poin
 //
 // by the eigendecomposition of AᵀA (mathematics.md §6).
 func newOKL(p *productModel) method {
-	return &alternation{fit: p.fit, nextL: func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral, error) {
+	return &alternation{fit: p.fit, nextL: func(_ context.Context, _ *point, q *quadratic, _ Inexact) (*linop.Spectral,
+		error,
+	) {
 		return p.t.sylvesterL(q)
 	}}
 }

@@ -20,7 +20,8 @@ func TestPaperDescends(t *testing.T) {
 			Schedule: []Inexact{{CG: 1e-10, SDP: 300}},
 			Trace: func(s Step) error {
 				if !(s.Objective <= last*(1+1e-9)) {
-					t.Errorf("%s: objective rose from %.12g to %.12g at iteration %d", c.name, last, s.Objective, s.Iter)
+					t.Errorf("%s: objective rose from %.12g to %.12g at iteration %d", c.name, last, s.Objective,
+						s.Iter)
 				}
 				last = s.Objective
 				return nil
@@ -29,8 +30,10 @@ func TestPaperDescends(t *testing.T) {
 		if err != nil && !errors.Is(err, ErrNotConverged) {
 			t.Fatal(err)
 		}
-		if res.Objective < c.F*(1-1e-9) || res.Objective-res.GapEta-res.GapL > c.F*(1+1e-9) && res.Objective > 1.05*c.F {
-			t.Errorf("%s: objective %.10g, reference %.10g, gaps %g %g", c.name, res.Objective, c.F, res.GapEta, res.GapL)
+		if res.Objective < c.F*(1-1e-9) || res.Objective-res.GapEta-res.GapL > c.F*(1+1e-9) &&
+			res.Objective > 1.05*c.F {
+			t.Errorf("%s: objective %.10g, reference %.10g, gaps %g %g", c.name, res.Objective, c.F, res.GapEta,
+				res.GapL)
 		}
 	}
 }
@@ -72,11 +75,13 @@ func TestOKLConverges(t *testing.T) {
 		for _, s := range res.L.S {
 			l2 += s * s
 		}
-		if want := distance2(F, Y)/float64(Y.Rows) + p.Lambda*blas.Inner(KC, CL) + rho*l2; !(math.Abs(res.Objective-want) <= 1e-10*want) {
+		if want := distance2(F, Y)/float64(Y.Rows) + p.Lambda*blas.Inner(KC, CL) +
+			rho*l2; !(math.Abs(res.Objective-want) <= 1e-10*want) {
 			t.Errorf("rho %g: objective %.12g, by its definition %.12g", rho, res.Objective, want)
 		}
 		if !(low <= res.Objective*(1+1e-12)) {
-			t.Errorf("rho %g: a certificate claims that nothing is below %.12g, and %.12g was reached", rho, low, res.Objective)
+			t.Errorf("rho %g: a certificate claims that nothing is below %.12g, and %.12g was reached", rho, low,
+				res.Objective)
 		}
 	}
 }

@@ -69,8 +69,10 @@ func (p *Pattern) check(n int, blocks []int) error {
 	for _, d := range blocks {
 		D += d
 	}
-	if p.Gamma.Rows != D || p.Gamma.Cols != D || p.H.Rows != D || p.H.Cols != n || len(p.Observed) != n || D < 1 || n < 1 {
-		return fmt.Errorf("the blocks hold %d columns: Γ is %d×%d, and H is %d×%d of %d targets", D, p.Gamma.Rows, p.Gamma.Cols, p.H.Rows, p.H.Cols, len(p.Observed))
+	if p.Gamma.Rows != D || p.Gamma.Cols != D || p.H.Rows != D || p.H.Cols != n || len(p.Observed) != n || D < 1 ||
+		n < 1 {
+		return fmt.Errorf("the blocks hold %d columns: Γ is %d×%d, and H is %d×%d of %d targets", D, p.Gamma.Rows,
+			p.Gamma.Cols, p.H.Rows, p.H.Cols, len(p.Observed))
 	}
 	if !(p.YY >= 0) || math.IsInf(p.YY, 0) || p.Rows < 0 {
 		return fmt.Errorf("‖Y‖² is %g, of %d rows", p.YY, p.Rows)

@@ -78,7 +78,9 @@ func TestPatterns(t *testing.T) {
 			if c.options.Solver == "closed" {
 				c.options.Tol = 5e-3
 			}
-			problem := func(s Space) *Problem { return &Problem{Space: s, Lambda: 1e-2, Tau: 4, Norm: regularizer.Lp{P: 1.5}} }
+			problem := func(s Space) *Problem {
+				return &Problem{Space: s, Lambda: 1e-2, Tau: 4, Norm: regularizer.Lp{P: 1.5}}
+			}
 			want, err := Solve(t.Context(), problem(NewSamples(linop.NewFactorSum(factors, nil), Y)), c.options)
 			if err != nil {
 				t.Fatal(err)
@@ -94,8 +96,10 @@ func TestPatterns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !(math.Abs(got.Objective-want.Objective) <= 2*c.options.Tol*want.Objective) || !(got.RelativeGap <= c.options.Tol) {
-				t.Errorf("objective %.14g with a gap of %g, of the rows themselves %.14g", got.Objective, got.RelativeGap, want.Objective)
+			if !(math.Abs(got.Objective-want.Objective) <= 2*c.options.Tol*want.Objective) ||
+				!(got.RelativeGap <= c.options.Tol) {
+				t.Errorf("objective %.14g with a gap of %g, of the rows themselves %.14g", got.Objective,
+					got.RelativeGap, want.Objective)
 			}
 			W, V := blas.NewGeneral(11, 4), blas.NewGeneral(11, 4)
 			be := blas.Active()
@@ -125,10 +129,17 @@ func TestMissingBounds(t *testing.T) {
 		},
 	}
 	for name, space := range spaces {
-		for _, norm := range []regularizer.Regularizer{regularizer.Lp{P: 1}, regularizer.Lp{P: 1.5}, regularizer.ElasticNet{Mix: 0.5}} {
+		for _, norm := range []regularizer.Regularizer{
+			regularizer.Lp{P: 1},
+			regularizer.Lp{P: 1.5},
+			regularizer.ElasticNet{Mix: 0.5},
+		} {
 			for _, fixEta := range []bool{true, false} { // either block alone makes a convex problem
 				fit := func(opt Options) *Result {
-					res, err := Solve(t.Context(), &Problem{Space: space(), Lambda: 2e-3, Tau: 4, Norm: norm, Model: ProductOf(!fixEta, fixEta)}, opt)
+					res, err := Solve(t.Context(), &Problem{
+						Space: space(), Lambda: 2e-3, Tau: 4, Norm: norm,
+						Model: ProductOf(!fixEta, fixEta),
+					}, opt)
 					if err != nil && !errors.Is(err, ErrNotConverged) {
 						t.Fatal(err)
 					}
@@ -141,7 +152,8 @@ func TestMissingBounds(t *testing.T) {
 						res := fit(Options{Solver: "closed", Tol: 1e-10, MaxOuter: k + 1, InnerTol: inner})
 						low := res.Objective - res.GapL - res.GapEta
 						if !(low <= least*(1+1e-8)) {
-							t.Errorf("%s, %v, fixed weights %v: after %d steps to %g the bound is %.12g, the minimum %.12g", name, norm, fixEta, k+1, inner, low, least)
+							t.Errorf("%s, %v, fixed weights %v: after %d steps to %g the bound is %.12g, the minimum "+
+								"%.12g", name, norm, fixEta, k+1, inner, low, least)
 						}
 						if res.Objective > 1.001*least {
 							open++
@@ -149,7 +161,8 @@ func TestMissingBounds(t *testing.T) {
 					}
 				}
 				if open == 0 || !(best.RelativeGap <= 1e-9) {
-					t.Errorf("%s, %v, fixed weights %v: %d points are off the minimum, whose gap is %g", name, norm, fixEta, open, best.RelativeGap)
+					t.Errorf("%s, %v, fixed weights %v: %d points are off the minimum, whose gap is %g", name, norm,
+						fixEta, open, best.RelativeGap)
 				}
 			}
 		}

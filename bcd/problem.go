@@ -33,10 +33,11 @@ var (
 //
 // (mathematics.md §2), with S(τ) the positive semidefinite matrices of trace at most τ.
 type Problem struct {
-	Space  Space                   // from NewSamples or NewFeatures
-	Lambda float64                 // λ > 0
-	Tau    float64                 // τ > 0, the bound on tr L; not read where L is given and stays, or by the solver okl
-	Norm   regularizer.Regularizer // nil means regularizer.Lp{1}
+	Space  Space   // from NewSamples or NewFeatures
+	Lambda float64 // λ > 0
+	// τ > 0, the bound on tr L; not read where L is given and stays, or by the solver okl
+	Tau  float64
+	Norm regularizer.Regularizer // nil means regularizer.Lp{1}
 
 	Model Model // what is learned
 
@@ -142,7 +143,8 @@ func checkWeights(eta []float64, m int) error {
 
 func checkOutput(L *linop.Spectral, n int) error {
 	if L.V.Rows != n || L.V.Cols != len(L.S) {
-		return fmt.Errorf("%w: L is %d×%d with %d of %d eigenvalues, Y has %d columns", ErrInput, L.V.Rows, L.V.Rows, len(L.S), L.V.Cols, n)
+		return fmt.Errorf("%w: L is %d×%d with %d of %d eigenvalues, Y has %d columns", ErrInput, L.V.Rows, L.V.Rows,
+			len(L.S), L.V.Cols, n)
 	}
 	for j, s := range L.S {
 		if !(s >= 0) || math.IsInf(s, 0) {

@@ -33,7 +33,8 @@ func (p *productModel) finish() error {
 	err, pt := p.complete(p.best), p.best
 	zero := &point{eta: p.t.zeroWeights(pt.eta), L: pt.L, measures: measures{fit: p.t.space.normY2()}}
 	U := pt.cert.objective
-	if bounded := U >= 0 && pt.cert.relative() < 1; !bounded && !(U+pt.rounding.fit/float64(p.t.l) <= p.t.objective(zero)) {
+	if bounded := U >= 0 && pt.cert.relative() < 1; !bounded &&
+		!(U+pt.rounding.fit/float64(p.t.l) <= p.t.objective(zero)) {
 		p.best = p.t.start(zero.eta, zero.L)
 	}
 	return err

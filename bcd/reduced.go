@@ -152,7 +152,8 @@ func (d *blocks) Slope(grad, dir, z []float64) float64 {
 		s += conserved(blas.Trace(D), blas.Trace(L), -blas.Inner(G, L))
 	}
 	if p, ok := d.t.reg.(regularizer.Lp); ok && p.P == 1 && q.Weights > 0 {
-		s += conserved(floats.Sum(dir[:q.Weights]), floats.Sum(z[:q.Weights]), -blas.Dot(grad[:q.Weights], z[:q.Weights]))
+		s += conserved(floats.Sum(dir[:q.Weights]), floats.Sum(z[:q.Weights]),
+			-blas.Dot(grad[:q.Weights], z[:q.Weights]))
 	}
 	return s
 }

@@ -35,7 +35,15 @@ func awkward(seed uint64, l, n int) (*linop.GramSum, blas.General) {
 }
 
 var allNorms = []regularizer.Regularizer{
-	regularizer.Lp{P: 1}, regularizer.Lp{P: 1.2}, regularizer.Lp{P: 1.7}, regularizer.Lp{P: 2}, regularizer.BlockR{R: 1}, regularizer.BlockR{R: 1.3}, regularizer.ElasticNet{Mix: 0.5}, regularizer.Groups{Sizes: []int{2, 3, 1}}, regularizer.Wedge{},
+	regularizer.Lp{P: 1},
+	regularizer.Lp{P: 1.2},
+	regularizer.Lp{P: 1.7},
+	regularizer.Lp{P: 2},
+	regularizer.BlockR{R: 1},
+	regularizer.BlockR{R: 1.3},
+	regularizer.ElasticNet{Mix: 0.5},
+	regularizer.Groups{Sizes: []int{2, 3, 1}},
+	regularizer.Wedge{},
 }
 
 // lowRankStart is an output kernel of rank 1, on the boundary of S(τ).

@@ -68,7 +68,8 @@ func (s *samples) Unknowns() int { return s.Y.Rows }
 
 func (s *samples) check() error {
 	if s.K.Dim() != s.Y.Rows {
-		return fmt.Errorf("%w: the kernel matrices are %d×%d, Y is %d×%d", ErrInput, s.K.Dim(), s.K.Dim(), s.Y.Rows, s.Y.Cols)
+		return fmt.Errorf("%w: the kernel matrices are %d×%d, Y is %d×%d", ErrInput, s.K.Dim(), s.K.Dim(), s.Y.Rows,
+			s.Y.Cols)
 	}
 	if s.Y.Rows < 1 || s.Y.Cols < 1 {
 		return fmt.Errorf("%w: Y is %d×%d", ErrInput, s.Y.Rows, s.Y.Cols)
@@ -122,7 +123,10 @@ func (s *samples) inUnits(y, k float64) (Space, float64) {
 	Y := blas.Clone(s.Y)
 	blas.Scal(1/y, Y.Data)
 	dropped := s.dropped / y / y
-	return (&samples{K: s.K, Y: Y, cells: s.cells, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped, unit: k}).space(), 1
+	return (&samples{
+		K: s.K, Y: Y, cells: s.cells, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped,
+		unit: k,
+	}).space(), 1
 }
 
 // rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
@@ -244,7 +248,9 @@ func (s complete) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spect
 	return C, s.at(eta, false)
 }
 
-func (s *samples) measure(m *measures, c []float64, idx []int, w *work, _ []float64, C, KC blas.General, L *linop.Spectral) {
+func (s *samples) measure(
+	m *measures, c []float64, idx []int, w *work, _ []float64, C, KC blas.General, L *linop.Spectral,
+) {
 	n := s.Y.Cols
 	w.xl = blas.Reshape(w.xl, C.Rows, n)
 	w.mulRight(w.xl, KC, L)

@@ -25,12 +25,18 @@ func scaled(a blas.General, s float64) blas.General {
 func TestScaleInvariance(t *testing.T) {
 	K, Y := awkward(3, 25, 3)
 	opt := Options{Tol: 1e-8, Sylvester: "eigen"}
-	base, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}}, opt)
+	base, err := Solve(context.Background(), &Problem{
+		Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3,
+		Norm: regularizer.Lp{P: 1.3},
+	}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []float64{1e12, 1e-12} {
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, scaled(Y, s)), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}}, opt)
+		res, err := Solve(context.Background(), &Problem{
+			Space: NewSamples(K, scaled(Y, s)), Lambda: 0.01, Tau: 3,
+			Norm: regularizer.Lp{P: 1.3},
+		}, opt)
 		if err != nil {
 			t.Errorf("Y·%g: %v", s, err)
 			continue
@@ -44,7 +50,8 @@ func TestScaleInvariance(t *testing.T) {
 func TestZeroTargets(t *testing.T) {
 	K, Y := awkward(3, 10, 2)
 	for _, solver := range Solvers() {
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, scaled(Y, 0)), Lambda: 1, Tau: 1}, Options{Solver: solver})
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, scaled(Y, 0)), Lambda: 1, Tau: 1},
+			Options{Solver: solver})
 		if err != nil || res.Objective != 0 && solver != "okl" || blas.Frob(res.C) != 0 {
 			t.Errorf("%s: objective %g, ‖C‖ %g, %v", solver, res.Objective, blas.Frob(res.C), err)
 		}
@@ -72,7 +79,9 @@ func TestRefusals(t *testing.T) {
 		{"tau", func(p *Problem, _ *Options) { p.Tau = -2 }, "τ = -2"},
 		{"no space", func(p *Problem, _ *Options) { p.Space = nil }, "space"},
 		{"shapes", func(p *Problem, _ *Options) { p.Space = NewSamples(K, blas.NewGeneral(9, 2)) }, "10×10, Y is 9×2"},
-		{"Y infinite", func(p *Problem, _ *Options) { p.Space = NewSamples(K, bad(3, math.Inf(1))) }, "Inf at row 1, column 1"},
+		{"Y infinite", func(p *Problem, _ *Options) {
+			p.Space = NewSamples(K, bad(3, math.Inf(1)))
+		}, "Inf at row 1, column 1"},
 		{"Y overflows", func(p *Problem, _ *Options) { p.Space = NewSamples(K, bad(3, 1e200)) }, "overflows"},
 		{"negative diagonal", func(p *Problem, _ *Options) {
 			p.Space = NewSamples(linop.NewGramSum([]*blas.Sym{indefinite}, nil, blas.Float64), Y)
@@ -81,7 +90,9 @@ func TestRefusals(t *testing.T) {
 		{"negative weight", func(p *Problem, _ *Options) { p.Eta = []float64{1, -1, 0, 0, 0, 0} }, "weight 1"},
 		{"L", func(p *Problem, _ *Options) { p.L = linop.ScaledIdentity(3, 1) }, "3×3"},
 		{"p", func(p *Problem, _ *Options) { p.Norm = regularizer.Lp{P: 3} }, "p = 3"},
-		{"groups", func(p *Problem, _ *Options) { p.Norm = regularizer.Groups{Sizes: []int{2}} }, "2 kernels, the problem 6"},
+		{"groups", func(p *Problem, _ *Options) {
+			p.Norm = regularizer.Groups{Sizes: []int{2}}
+		}, "2 kernels, the problem 6"},
 		{"solver", func(_ *Problem, o *Options) { o.Solver = "best" }, "best"},
 		{"sylvester", func(_ *Problem, o *Options) { o.Sylvester = "best" }, "best"},
 		{"tol", func(_ *Problem, o *Options) { o.Tol = nan }, "Tol = NaN"},
@@ -117,7 +128,10 @@ func TestIndefiniteKernel(t *testing.T) {
 		}
 	}
 	_, Y := awkward(3, 10, 2)
-	p := &Problem{Space: NewSamples(linop.NewGramSum([]*blas.Sym{blas.SymFrom(A, blas.Float64)}, nil, blas.Float64), Y), Lambda: 1e-3, Tau: 2}
+	p := &Problem{
+		Space:  NewSamples(linop.NewGramSum([]*blas.Sym{blas.SymFrom(A, blas.Float64)}, nil, blas.Float64), Y),
+		Lambda: 1e-3, Tau: 2,
+	}
 	for _, inner := range []string{"eigen", "cg", "auto"} {
 		res, err := Solve(context.Background(), p, Options{Sylvester: inner})
 		if !errors.Is(err, ErrNotPSD) || res == nil || res.Converged {
@@ -147,10 +161,12 @@ func TestCancelled(t *testing.T) {
 			}
 			pt := at(t, &Problem{Space: p.Space, Lambda: p.Lambda, Tau: p.Tau, Norm: p.Norm}, res.Eta, res.L, res.C)
 			if solver != "okl" && !(math.Abs(pt.cert.objective-res.Objective) <= 1e-10*res.Objective) {
-				t.Errorf("%s cancelled after %d: objective %g, at the returned point %g", solver, after, res.Objective, pt.cert.objective)
+				t.Errorf("%s cancelled after %d: objective %g, at the returned point %g", solver, after, res.Objective,
+					pt.cert.objective)
 			}
 			if after > 0 && solver != "okl" && !(math.Abs(pt.cert.relative()-res.RelativeGap) <= 1e-6*res.RelativeGap) {
-				t.Errorf("%s cancelled after %d: relative gap %g, at the returned point %g", solver, after, res.RelativeGap, pt.cert.relative())
+				t.Errorf("%s cancelled after %d: relative gap %g, at the returned point %g", solver, after,
+					res.RelativeGap, pt.cert.relative())
 			}
 		}
 	}
@@ -162,12 +178,13 @@ func TestTraceStops(t *testing.T) {
 	stop := errors.New("enough")
 	for _, solver := range Solvers() {
 		calls := 0
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3}, Options{Solver: solver, Tol: 1e-12, Trace: func(s Step) error {
-			if calls++; calls == 3 {
-				return stop
-			}
-			return nil
-		}})
+		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3},
+			Options{Solver: solver, Tol: 1e-12, Trace: func(s Step) error {
+				if calls++; calls == 3 {
+					return stop
+				}
+				return nil
+			}})
 		if !errors.Is(err, stop) || res == nil || calls != 3 {
 			t.Errorf("%s: %v after %d calls", solver, err, calls)
 		}
@@ -179,7 +196,10 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 	var first *Result
 	for threads := 1; threads <= 8; threads++ {
 		old := runtime.GOMAXPROCS(threads)
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: regularizer.Lp{P: 1.2}}, Options{Tol: 1e-6, Sylvester: "nystrom", Seed: 5})
+		res, err := Solve(context.Background(), &Problem{
+			Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3,
+			Norm: regularizer.Lp{P: 1.2},
+		}, Options{Tol: 1e-6, Sylvester: "nystrom", Seed: 5})
 		runtime.GOMAXPROCS(old)
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +208,8 @@ func TestSameOnAnyNumberOfThreads(t *testing.T) {
 			first = res
 			continue
 		}
-		if !slices.Equal(res.Eta, first.Eta) || !slices.Equal(res.C.Data, first.C.Data) || res.Objective != first.Objective {
+		if !slices.Equal(res.Eta, first.Eta) || !slices.Equal(res.C.Data, first.C.Data) ||
+			res.Objective != first.Objective {
 			t.Errorf("%d threads: objective %v, with one %v", threads, res.Objective, first.Objective)
 		}
 	}
@@ -207,7 +228,10 @@ func TestSameOnAnyLevel(t *testing.T) {
 		}
 		blas.Use(be)
 		K, _ := awkward(8, 150, 5)
-		res, err := Solve(context.Background(), &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3, Norm: regularizer.Lp{P: 1.2}}, Options{Tol: 1e-7, Sylvester: "nystrom", Seed: 5})
+		res, err := Solve(context.Background(), &Problem{
+			Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 3,
+			Norm: regularizer.Lp{P: 1.2},
+		}, Options{Tol: 1e-7, Sylvester: "nystrom", Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +239,8 @@ func TestSameOnAnyLevel(t *testing.T) {
 			first = res
 		}
 		if gap := res.GapEta + res.GapL + first.GapEta + first.GapL; !(math.Abs(res.Objective-first.Objective) <= gap) {
-			t.Errorf("%s: objective %.12g, on %s %.12g, gaps together %.3g", level, res.Objective, native.Levels()[0], first.Objective, gap)
+			t.Errorf("%s: objective %.12g, on %s %.12g, gaps together %.3g", level, res.Objective, native.Levels()[0],
+				first.Objective, gap)
 		}
 		for j, e := range res.Eta {
 			if !(math.Abs(e-first.Eta[j]) <= 1e-3) {

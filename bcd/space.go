@@ -16,7 +16,8 @@ import (
 //	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
 //
 // For missing cells of Y the system in samples is that of the observed cells.
-// What only some methods ask for is in [reducible], [targetHolder], [masked] and [probed]. A Space serves one fit at a time.
+// What only some methods ask for is in [reducible], [targetHolder], [masked] and [probed]. A Space
+// serves one fit at a time.
 type Space interface {
 	// Samples is l, Outputs n, Kernels m, and Unknowns the number of rows of X.
 	Samples() int

@@ -29,7 +29,9 @@ func (p *productModel) sketchStart(ctx context.Context, pt *point, tol float64) 
 		return nil
 	}
 	var err error
-	phase.Do(ctx, phase.LStep, func(ctx context.Context) { pt.L, err = newSketched(p.t, pt, U, s).minimize(ctx, pt.L, p.basis.collect) })
+	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
+		pt.L, err = newSketched(p.t, pt, U, s).minimize(ctx, pt.L, p.basis.collect)
+	})
 	return err
 }
 

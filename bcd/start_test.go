@@ -17,7 +17,10 @@ func TestSketchStart(t *testing.T) {
 	for i := range Y.Rows { // so that L has something to leave out
 		blas.Row(Y, i)[31] += 0.5 * blas.Row(Y, i)[0]
 	}
-	p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 32, Norm: regularizer.Lp{P: 1.7}, L: linop.ScaledIdentity(32, 1)}
+	p := &Problem{
+		Space: NewSamples(K, Y), Lambda: 1e-3, Tau: 32, Norm: regularizer.Lp{P: 1.7},
+		L: linop.ScaledIdentity(32, 1),
+	}
 	q, err := p.check()
 	if err != nil {
 		t.Fatal(err)

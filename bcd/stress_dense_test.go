@@ -196,24 +196,29 @@ func (tr *trial) check(res *Result, solver string) (U, lowEta, lowL, slack float
 			}
 			return 2*x*yc - x*x*cc - lambda*tr.p.Norm.Conjugate(arg)/d.s/d.s + rho*frobL*frobL
 		}
-		can := math.Max(best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), value), value(math.Min(1, yc/math.Max(cc, 1e-300))))
+		can := math.Max(best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), value),
+			value(math.Min(1, yc/math.Max(cc, 1e-300))))
 		lowEta = U - res.GapEta/s2
 		if !(lowEta <= can+slack) {
-			return U, lowEta, lowL, slack, fmt.Errorf("bound over η %g, by the formula at most %g (slack %g)", lowEta, can, slack)
+			return U, lowEta, lowL, slack, fmt.Errorf("bound over η %g, by the formula at most %g (slack %g)", lowEta,
+				can, slack)
 		}
 		if tr.Zs == nil && !(lowEta >= value(math.Min(1, yc/math.Max(cc, 1e-300)))-slack) {
-			return U, lowEta, lowL, slack, fmt.Errorf("bound over η %g is worse than its formula %g (slack %g, U %g)", lowEta, value(math.Min(1, yc/math.Max(cc, 1e-300))), slack, U)
+			return U, lowEta, lowL, slack, fmt.Errorf("bound over η %g is worse than its formula %g (slack %g, U %g)",
+				lowEta, value(math.Min(1, yc/math.Max(cc, 1e-300))), slack, U)
 		}
 	}
 	if !tr.p.Model.fixL() {
 		if solver == "okl" { // whose bound has ‖G‖², with the rounding of G
 			slack += square(1e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho))
-			slack += 2e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho) * d.k * d.e * d.s / mu * mat.Norm(G, 2) / math.Sqrt(4*rho)
+			slack += 2e-15 * trace * d.k * d.e * d.s / mu * cc / math.Sqrt(4*rho) * d.k * d.e * d.s / mu * mat.Norm(G,
+				2) / math.Sqrt(4*rho)
 		}
 		can := tr.bestOverL(d, G, yc, cc, omega, rho, solver)
 		lowL = U - res.GapL/s2
 		if !(lowL <= can+slack) {
-			return U, lowEta, lowL, slack, fmt.Errorf("bound over L %g, by the formula at most %g (slack %g)", lowL, can, slack)
+			return U, lowEta, lowL, slack, fmt.Errorf("bound over L %g, by the formula at most %g (slack %g)", lowL,
+				can, slack)
 		}
 	}
 	return U, lowEta, lowL, slack, nil
@@ -247,7 +252,9 @@ func (tr *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, s
 	}
 	if solver == "okl" { // min over L ⪰ 0 of ρ‖L‖² − λx²⟨G,L⟩
 		g := mat.Norm(sym, 2) * (d.k * d.e) / mu * d.s / math.Sqrt(4*rho)
-		return best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), func(x float64) float64 { return 2*x*yc - x*x*cc - square(x*x*g) }) + omega
+		return best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), func(x float64) float64 {
+			return 2*x*yc - x*x*cc - square(x*x*g)
+		}) + omega
 	}
 	var eig mat.EigenSym
 	if !eig.Factorize(sym, true) {
@@ -260,7 +267,9 @@ func (tr *trial) bestOverL(d *dense, G *mat.Dense, yc, cc, omega, rho float64, s
 	}
 	if tr.Zs != nil || tr.cells != nil {
 		top := g[len(g)-1]
-		return best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), func(x float64) float64 { return 2*x*yc - x*x*(cc+top) }) + omega
+		return best(math.Max(1, 2*yc/math.Max(cc, 1e-300)), func(x float64) float64 {
+			return 2*x*yc - x*x*(cc+top)
+		}) + omega
 	}
 	YV, CV := product(d.Y, V), product(d.C, V)
 	y, c, hi := make([]float64, d.n), make([]float64, d.n), 0.0

@@ -164,7 +164,9 @@ func newTrial(rng *rand.Rand) *trial {
 	}
 	t.p = Problem{
 		Lambda: lambda, Tau: tau,
-		Norm: pick[regularizer.Regularizer](rng, regularizer.Lp{P: 1}, regularizer.Lp{P: 1.3}, regularizer.Lp{P: 1.7}, regularizer.Lp{P: 2}, regularizer.BlockR{R: 1}, regularizer.BlockR{R: 1.3}, regularizer.ElasticNet{Mix: 0.5}, regularizer.Groups{Sizes: sizes}, regularizer.Wedge{}),
+		Norm: pick[regularizer.Regularizer](rng, regularizer.Lp{P: 1}, regularizer.Lp{P: 1.3}, regularizer.Lp{P: 1.7},
+			regularizer.Lp{P: 2}, regularizer.BlockR{R: 1}, regularizer.BlockR{R: 1.3},
+			regularizer.ElasticNet{Mix: 0.5}, regularizer.Groups{Sizes: sizes}, regularizer.Wedge{}),
 	}
 	space := pick(rng, "gram", "gram", "factors", "features")
 	var K linop.Sum
@@ -172,7 +174,9 @@ func newTrial(rng *rand.Rand) *trial {
 	case "gram":
 		var terms []*blas.Sym
 		for _, K := range t.Ks {
-			terms = append(terms, blas.SymFrom(blas.General{Rows: l, Cols: l, Stride: l, Data: mat.DenseCopyOf(K).RawMatrix().Data}, blas.Float64))
+			terms = append(terms,
+				blas.SymFrom(blas.General{Rows: l, Cols: l, Stride: l, Data: mat.DenseCopyOf(K).RawMatrix().Data},
+					blas.Float64))
 		}
 		K = linop.NewGramSum(terms, nil, blas.Float64)
 		t.p.Space = NewSamples(K, Y)
@@ -238,7 +242,8 @@ func newTrial(rng *rand.Rand) *trial {
 		limit = 1e5
 	}
 	_, scaleFree := t.p.Norm.(regularizer.Lp)
-	// With missing cells no step takes L to its best, or the bound over L, for multiples of C alone, is the last to get there.
+	// With missing cells no step takes L to its best, or the bound over L, for multiples of C
+	// alone, is the last to get there.
 	if t.cells != nil && !t.p.Model.fixL() && (t.cells.Count() > fewCellsMost || t.tol < 1e-4 || !scaleFree) {
 		limit = 1e3
 	}
@@ -323,8 +328,10 @@ func (tr *trial) run(t *testing.T, i int, outcomes map[string]int) {
 			t.Errorf("trial %d: %s: %v\n\t%s", i, solver, cerr, tr.name)
 			continue
 		}
-		if v := res.Objective + res.GapEta + res.GapL + res.RelativeGap; math.IsNaN(v) || res.Converged != (res.RelativeGap <= tr.tol) || (err == nil) != res.Converged {
-			t.Errorf("trial %d: %s: gaps %g and %g of %g, converged %v\n\t%s", i, solver, res.GapEta, res.GapL, res.Objective, res.Converged, tr.name)
+		if v := res.Objective + res.GapEta + res.GapL + res.RelativeGap; math.IsNaN(v) ||
+			res.Converged != (res.RelativeGap <= tr.tol) || (err == nil) != res.Converged {
+			t.Errorf("trial %d: %s: gaps %g and %g of %g, converged %v\n\t%s", i, solver, res.GapEta, res.GapL,
+				res.Objective, res.Converged, tr.name)
 		}
 		if solver == "okl" {
 			continue

@@ -36,8 +36,10 @@ type sumModel struct {
 // SumSolvers lists the names that Options.Solver takes for a sum of separable kernels.
 func SumSolvers() []string { return []string{"atoms", "reduced"} }
 
-// minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress, or the iterations are
-// spent. [primalDual] comes first where its steps take up to interiorFirst operations, else the method of the given name.
+// minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress,
+// or the iterations are
+// spent. [primalDual] comes first where its steps take up to interiorFirst operations, else the
+// method of the given name.
 // The primal–dual method follows it after interiorAfter iterations where its steps take up to interiorLast.
 func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	if pt.arrived(f.opt.Tol) {
@@ -91,7 +93,8 @@ func (f *sumModel) descents(ctx context.Context, pt *point) error {
 			return err
 		}
 		least := f.best.cert.objective
-		if err := f.atoms(ctx, next, f.opt.Tol); err != nil || f.done(f.best) || !(f.best.cert.objective < least-f.t.noise(f.best)) {
+		if err := f.atoms(ctx, next, f.opt.Tol); err != nil || f.done(f.best) ||
+			!(f.best.cert.objective < least-f.t.noise(f.best)) {
 			return err
 		}
 		pt, f.share = f.best, innerShare
@@ -145,7 +148,8 @@ func (p *Problem) checkSum(opt Options) error {
 		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", n, n)
 	}
 	numbers := m * n * n
-	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of %d outputs", m, n), 8*float64(numbers)*float64(3*quasinewton.MostPairs(numbers)+10), "fit the product model")
+	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of %d outputs", m, n),
+		8*float64(numbers)*float64(3*quasinewton.MostPairs(numbers)+10), "fit the product model")
 }
 
 // sampled is a Space of coefficients of samples.

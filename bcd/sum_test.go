@@ -41,7 +41,8 @@ func TestSumGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d := res.Objective/c.F - 1; !(math.Abs(d) <= 1e-8) || !(res.RelativeGap <= 1e-8) {
-					t.Errorf("objective %.12g, reference %.12g: %.2g apart; relative gap %g", res.Objective, c.F, d, res.RelativeGap)
+					t.Errorf("objective %.12g, reference %.12g: %.2g apart; relative gap %g", res.Objective, c.F, d,
+						res.RelativeGap)
 				}
 				want := z["predictions"].matrix()
 				if d := math.Sqrt(distance2(predict(z["Kx"], res), want)); !(d <= 1e-4*blas.Frob(want)) {
@@ -52,7 +53,8 @@ func TestSumGolden(t *testing.T) {
 	}
 }
 
-// The bound is as good where λ is tiny, with kernels of full rank, with linear ones of a rank far below the number of samples, and with missing cells.
+// The bound is as good where λ is tiny, with kernels of full rank, with linear ones of a rank far
+// below the number of samples, and with missing cells.
 func TestSumSmallLambda(t *testing.T) {
 	for _, name := range []string{"sum_full", "sum_missing", "rank 3"} {
 		for _, lambda := range []float64{1e-9, 1e-12} {
@@ -76,7 +78,8 @@ func TestSumSmallLambda(t *testing.T) {
 			p.Lambda = lambda
 			res, err := Solve(t.Context(), p, Options{Tol: 1e-4})
 			if err != nil || !(res.RelativeGap <= 1e-4) {
-				t.Errorf("%s, λ = %g: objective %g, relative gap %g, %d iterations, %v", name, lambda, res.Objective, res.RelativeGap, res.OuterIterations, err)
+				t.Errorf("%s, λ = %g: objective %g, relative gap %g, %d iterations, %v", name, lambda, res.Objective,
+					res.RelativeGap, res.OuterIterations, err)
 			}
 		}
 	}
@@ -101,12 +104,16 @@ func TestSumBoundsProduct(t *testing.T) {
 		t.Errorf("lower bound %.12g, minimum of the sum %.12g", global.LowerBound, sumGolden[0].F)
 	}
 	if !(global.Objective < res.Objective) || !(res.LowerBound == 0) {
-		t.Errorf("objectives %g of the sum, %g of the product, whose bound is %g", global.Objective, res.Objective, res.LowerBound)
+		t.Errorf("objectives %g of the sum, %g of the product, whose bound is %g", global.Objective, res.Objective,
+			res.LowerBound)
 	}
 }
 
-// sumByCells is min h by brute force: random moves of factors of the L_j, scaled to the boundary of the constraint, with a dense system of the observed cells.
-func sumByCells(t *testing.T, Ks []blas.General, Y blas.General, lambda, tau float64, lp regularizer.Lp, seed uint64) float64 {
+// sumByCells is min h by brute force: random moves of factors of the L_j, scaled to the boundary of
+// the constraint, with a dense system of the observed cells.
+func sumByCells(
+	t *testing.T, Ks []blas.General, Y blas.General, lambda, tau float64, lp regularizer.Lp, seed uint64,
+) float64 {
 	q := lp.Q()
 	l, n, m := Y.Rows, Y.Cols, len(Ks)
 	var cells []int
@@ -203,7 +210,10 @@ func TestSumBoundIsRigorous(t *testing.T) {
 		if seed%2 == 1 {
 			Y = withHoles(Y, 0.3, seed)
 		}
-		p := &Problem{Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: lambda, Tau: tau, Norm: norm, Model: Sum}
+		p := &Problem{
+			Space: NewSamples(linop.NewGramSum(terms, nil, blas.Float64), Y), Lambda: lambda, Tau: tau,
+			Norm: norm, Model: Sum,
+		}
 		least := sumByCells(t, Ks, Y, lambda, tau, norm, seed)
 		name := fmt.Sprintf("seed %d: %d×%d, %d kernels, %s, λ = %.3g", seed, l, n, m, norm, lambda)
 		for _, solver := range SumSolvers() {
@@ -214,7 +224,8 @@ func TestSumBoundIsRigorous(t *testing.T) {
 				}
 				opt.Trace = func(s Step) error {
 					if low := s.Objective - s.GapL; !(low <= least*(1+1e-9)) {
-						t.Errorf("%s, %s, residual %g: bound %.12g above the minimum %.12g", name, solver, s.Residual, low, least)
+						t.Errorf("%s, %s, residual %g: bound %.12g above the minimum %.12g", name, solver, s.Residual,
+							low, least)
 					}
 					return nil
 				}
@@ -286,7 +297,8 @@ func TestSumResult(t *testing.T) {
 			if size := q.Norm.(regularizer.Lp).Norm(res.Eta); !(size <= 1+1e-9) {
 				t.Errorf("traces of norm %.15g", size)
 			}
-			if d := math.Abs(res.LowerBound - (res.Objective - res.GapL)); !(d <= 1e-12*res.Objective) || !(res.GapL <= 1e-5*res.Objective) {
+			if d := math.Abs(res.LowerBound - (res.Objective - res.GapL)); !(d <= 1e-12*res.Objective) ||
+				!(res.GapL <= 1e-5*res.Objective) {
 				t.Errorf("objective %g, gap %g, bound %g", res.Objective, res.GapL, res.LowerBound)
 			}
 		})
@@ -297,7 +309,10 @@ func TestSumResult(t *testing.T) {
 // checkpoints of the two models are foreign to each other.
 func TestSumResume(t *testing.T) {
 	K, Y := awkward(3, 20, 2)
-	p := &Problem{Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3}, Model: Sum}
+	p := &Problem{
+		Space: NewSamples(K, withHoles(Y, 0.2, 1)), Lambda: 0.01, Tau: 3, Norm: regularizer.Lp{P: 1.3},
+		Model: Sum,
+	}
 	opt := Options{Tol: 1e-7}
 	whole, err := Solve(t.Context(), p, opt)
 	if err != nil {
@@ -313,15 +328,18 @@ func TestSumResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !(math.Abs(res.Objective-whole.Objective) <= 2e-7*whole.Objective) || res.OuterIterations <= state.Iter || res.SylvesterSolves <= state.SylvesterSolves {
-		t.Errorf("resumed to %.12g after %d iterations and %d solves, uninterrupted %.12g", res.Objective, res.OuterIterations, res.SylvesterSolves, whole.Objective)
+	if !(math.Abs(res.Objective-whole.Objective) <= 2e-7*whole.Objective) || res.OuterIterations <= state.Iter ||
+		res.SylvesterSolves <= state.SylvesterSolves {
+		t.Errorf("resumed to %.12g after %d iterations and %d solves, uninterrupted %.12g", res.Objective,
+			res.OuterIterations, res.SylvesterSolves, whole.Objective)
 	}
 	product := *p
 	product.Model = Product
 	if _, err := DecodeState(bytes.NewReader(b), &product); !errors.Is(err, ErrForeign) {
 		t.Errorf("the checkpoint of a sum for the product model: %v", err)
 	}
-	if _, err := DecodeState(bytes.NewReader(interrupted(t, &product, Options{Tol: 1e-7}, 1)), p); !errors.Is(err, ErrForeign) {
+	if _, err := DecodeState(bytes.NewReader(interrupted(t, &product, Options{Tol: 1e-7}, 1)), p); !errors.Is(err,
+		ErrForeign) {
 		t.Errorf("the checkpoint of the product model for a sum: %v", err)
 	}
 }
@@ -371,7 +389,8 @@ func TestSumStops(t *testing.T) {
 	} {
 		q, opt := *p, Options{}
 		c.change(&q, &opt)
-		if res, err := Solve(t.Context(), &q, opt); !errors.Is(err, ErrInput) || res != nil || !strings.Contains(err.Error(), c.words) {
+		if res, err := Solve(t.Context(), &q, opt); !errors.Is(err, ErrInput) || res != nil ||
+			!strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -383,7 +402,8 @@ func TestSumSameForAnyThreads(t *testing.T) {
 	var want blas.General
 	for _, threads := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(threads)
-		res, err := Solve(t.Context(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 5, Model: Sum}, Options{Tol: 1e-5})
+		res, err := Solve(t.Context(), &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 5, Model: Sum},
+			Options{Tol: 1e-5})
 		runtime.GOMAXPROCS(old)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,8 @@ import (
 //
 //	min h ≥ λ(2⟨Y,CT⟩ − μ‖CT‖² − τ·‖(λ_max(TᵀG_1T) … λ_max(TᵀG_mT))‖_q*)
 //
-// (mathematics.md §12), which a point of all kernels shows for all points. The best multiple of a few T serves, see [sumFit.clipped]; with
+// (mathematics.md §12), which a point of all kernels shows for all points. The best multiple of a
+// few T serves, see [sumFit.clipped]; with
 // missing cells, outside of which C·T would not vanish, T is the identity.
 func (f *sumModel) gaps(pt *point) error {
 	t := f.t
@@ -117,6 +118,7 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 	}
 	// The level of the optimum is near ⟨G_j,L_j⟩ in the mean.
 	low := math.Min(1, clipFrom*pt.form/(t.tau*f.norm.Conjugate(pt.top)))
-	_, best := goldenMax(low, 1, max(clipLeast, min(clipMost, int(clipWork/(float64(len(idx)*t.n)*float64(t.n*t.n))))), value)
+	_, best := goldenMax(low, 1, max(clipLeast, min(clipMost, int(clipWork/(float64(len(idx)*t.n)*float64(t.n*t.n))))),
+		value)
 	return best
 }

@@ -1,4 +1,5 @@
-// This file holds coordinates of the output kernels of a sum, and the solver atoms, which moves them in few coordinates.
+// This file holds coordinates of the output kernels of a sum, and the solver atoms, which moves
+// them in few coordinates.
 
 package bcd
 

@@ -39,7 +39,8 @@ func (f *sumModel) closedForms(ctx context.Context, pt *point) (*point, error) {
 //
 //	L_j ← t_j·A_j^{1/2}/s_j,   t_j ∝ s_j^{2/(q+1)},
 //
-// which minimises Σ_j tr(L_j⁻¹A_j) = Σ_j ‖f_j‖². With (L_j^{1/2p}·G_j·L_j^{1/2p})^p in the place of the root, p = sumPower
+// which minimises Σ_j tr(L_j⁻¹A_j) = Σ_j ‖f_j‖². With (L_j^{1/2p}·G_j·L_j^{1/2p})^p in the place of
+// the root, p = sumPower
 // rather than 1/2, the steps are longer. They go from (1 − mix)·L_j + mix·τ/(mn)·I.
 func (f *sumModel) closedLs(pt *point, mix float64) ([]*linop.Spectral, error) {
 	t := f.t

@@ -27,10 +27,14 @@ func (f *features) stand(be blas.Backend) (*standing, error) {
 		return f.rows, nil
 	}
 	D := f.Dim()
-	if err := memory.Check("bcd: a sum of separable kernels of that many features", 56*float64(D)*float64(D), "use fewer features"); err != nil {
+	if err := memory.Check("bcd: a sum of separable kernels of that many features", 56*float64(D)*float64(D),
+		"use fewer features"); err != nil {
 		return nil, err
 	}
-	part := Pattern{Observed: slices.Repeat([]bool{true}, f.H.Cols), Rows: f.l, Gamma: blas.NewGeneral(D, D), H: f.H, YY: f.yy}
+	part := Pattern{
+		Observed: slices.Repeat([]bool{true}, f.H.Cols), Rows: f.l, Gamma: blas.NewGeneral(D, D), H: f.H,
+		YY: f.yy,
+	}
 	f.gamma.Dense(part.Gamma)
 	w := &standing{f: f}
 	var err error

@@ -33,7 +33,10 @@ func TestSumFeatures(t *testing.T) {
 		be := blas.Active()
 		blas.GramOf(be, Gamma, Z)
 		blas.Mul(be, H, true, false, Z, Y)
-		p := Problem{Lambda: math.Pow(10, -4+3*rng.Float64()), Tau: 1 + 3*rng.Float64(), Norm: regularizer.Lp{P: []float64{1, 1.4}[seed%2]}}
+		p := Problem{
+			Lambda: math.Pow(10, -4+3*rng.Float64()), Tau: 1 + 3*rng.Float64(),
+			Norm: regularizer.Lp{P: []float64{1, 1.4}[seed%2]},
+		}
 		there, here := p, p
 		there.Space = NewSamples(linop.NewFactorSum(factors, nil), Y)
 		here.Space = NewFeatures(Gamma, H, square(blas.Frob(Y)), l, blocks, nil)
@@ -85,11 +88,17 @@ func TestSumFeatures(t *testing.T) {
 		if middle != nil {
 			check("resumed", Options{Tol: 1e-7, Start: middle})
 		}
-		again := check("from the solution", Options{Tol: 1e-6, Start: &State{Eta: res.Eta, L: res.L, X: blas.Clone(res.C), Ls: res.Ls}})
+		again := check("from the solution", Options{Tol: 1e-6, Start: &State{
+			Eta: res.Eta, L: res.L,
+			X: blas.Clone(res.C), Ls: res.Ls,
+		}})
 		if again.OuterIterations != 0 {
 			t.Errorf("seed %d: %d iterations from the solution", seed, again.OuterIterations)
 		}
-		check("from a product model", Options{Tol: 1e-7, Start: &State{Eta: product.Eta, L: product.L, X: blas.Clone(product.C)}})
+		check("from a product model", Options{Tol: 1e-7, Start: &State{
+			Eta: product.Eta, L: product.L,
+			X: blas.Clone(product.C),
+		}})
 	}
 }
 
@@ -103,9 +112,14 @@ func addProduct(F blas.General, K linop.Separate, res *Result, j int) {
 
 // Features that all are 0 leave the function 0.
 func TestSumFeaturesOfZeros(t *testing.T) {
-	p := Problem{Space: NewFeatures(blas.NewGeneral(3, 3), blas.NewGeneral(3, 2), 5, 10, []int{2, 1}, nil), Lambda: 0.1, Tau: 2, Model: Sum}
+	p := Problem{
+		Space: NewFeatures(blas.NewGeneral(3, 3), blas.NewGeneral(3, 2), 5, 10, []int{2, 1}, nil), Lambda: 0.1,
+		Tau: 2, Model: Sum,
+	}
 	res, err := Solve(t.Context(), &p, Options{})
-	if err != nil || math.Abs(res.Objective-0.5) > 1e-12 || slices.ContainsFunc(res.C.Data, func(v float64) bool { return v != 0 }) {
+	if err != nil || math.Abs(res.Objective-0.5) > 1e-12 || slices.ContainsFunc(res.C.Data, func(v float64) bool {
+		return v != 0
+	}) {
 		t.Errorf("error %v, result %+v", err, res)
 	}
 }

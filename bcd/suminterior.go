@@ -46,7 +46,8 @@ func (f *sumModel) work() (flops, floats float64) {
 	return N*N*N/3 + m*N*N + N*p*(N+p) + p*p*p/3, N*N + N*p + p*p
 }
 
-// inside takes steps of [primalDual] from pt until the relative gap is at most the tolerance, and extraSteps at most to go
+// inside takes steps of [primalDual] from pt until the relative gap is at most the tolerance, and
+// extraSteps at most to go
 // beyond. Where memory does not suffice it takes none.
 func (f *sumModel) inside(ctx context.Context, pt *point) error {
 	if _, floats := f.work(); memory.Check("bcd: a factor for the observed cells", 8*floats, "") != nil {

@@ -90,7 +90,8 @@ func (d *primalDual) direction(ctx context.Context) ([]blas.General, error) {
 	B, g, curve := d.derivatives()
 	p, rows := g.Rows, g.Cols-1
 	A := blas.Clone(blas.View(g, 0, 1, p, rows))
-	t.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, B.Rows, p, math.Sqrt2, d.factor.Data, d.factor.Stride, B.Data, p)
+	t.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, B.Rows, p, math.Sqrt2, d.factor.Data, d.factor.Stride,
+		B.Data, p)
 	H := blas.NewGeneral(p, p)
 	blas.GramOf(t.be, H, B)
 	for j, u := range curve { // the second derivative of the constraint
@@ -123,7 +124,8 @@ func (d *primalDual) direction(ctx context.Context) ([]blas.General, error) {
 	d.tangent = blas.Clone(d.pt.X)
 	c := blas.NewGeneral(B.Rows, 1)
 	blas.Mul(t.be, c, false, false, B, blas.Vector(x))
-	t.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, 1, -1/math.Sqrt2, d.factor.Data, d.factor.Stride, c.Data, 1)
+	t.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, 1, -1/math.Sqrt2, d.factor.Data,
+		d.factor.Stride, c.Data, 1)
 	for a, v := range c.Data {
 		blas.Row(d.tangent, d.row[a])[d.col[a]] += v
 	}

@@ -33,7 +33,8 @@ type task struct {
 
 func newTask(p *Problem, opt Options, rho float64) *task {
 	t := &task{
-		be: blas.Or(opt.Backend), seed: opt.Seed, reg: p.Norm, fixEta: p.Model.fixEta(), fixL: p.Model.fixL(), wide: p.wide,
+		be: blas.Or(opt.Backend), seed: opt.Seed, reg: p.Norm, fixEta: p.Model.fixEta(), fixL: p.Model.fixL(),
+		wide:   p.wide,
 		lambda: p.Lambda, tau: p.Tau, mu: p.Lambda * float64(p.Space.Samples()), rho: rho,
 		l: p.Space.Samples(), m: p.Space.Kernels(), all: upTo(p.Space.Kernels()),
 	}
@@ -152,7 +153,8 @@ func (t *task) zeroWeights(eta []float64) []float64 {
 // next is the point that the weights and output kernel lead to, with pt's coefficients
 // as its start. pt stays as it is.
 func (t *task) next(pt *point, eta []float64, L *linop.Spectral) *point {
-	next := &point{eta: eta, L: L, X: blas.Clone(pt.X), AX: blas.Like(pt.AX), residual: 1, cert: pt.cert} // whose gap sets the first tolerance
+	// whose gap sets the first tolerance
+	next := &point{eta: eta, L: L, X: blas.Clone(pt.X), AX: blas.Like(pt.AX), residual: 1, cert: pt.cert}
 	t.space.rebase(next.X, pt.eta, eta)
 	next.c = make([]float64, t.m)
 	return next

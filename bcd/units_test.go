@@ -33,13 +33,24 @@ func TestUnits(t *testing.T) {
 	K, Y := awkward(11, 20, 3)
 	for _, norm := range allNorms {
 		// With the factor of ω in the caller's units: λω = y²λ′ω′.
-		for _, u := range []struct{ y, k, b float64 }{{0x1p300, 1, 1}, {0x1p-300, 1, 1}, {1, 0x1p300, 1}, {0x1p-200, 0x1p-400, 0x1p200}, {0x1p200, 0x1p-100, 0x1p-150}} {
+		for _, u := range []struct {
+			y, k, b float64
+		}{
+			{0x1p300, 1, 1},
+			{0x1p-300, 1, 1},
+			{1, 0x1p300, 1},
+			{0x1p-200, 0x1p-400, 0x1p200},
+			{0x1p200, 0x1p-100, 0x1p-150},
+		} {
 			reg := norm
 			if _, free := norm.(regularizer.Lp); !free {
 				reg = normInUnits{norm, 1 / u.y, 1 / u.b}
 			}
 			plain := &Problem{Space: NewSamples(K, Y), Lambda: 0.01, Tau: 3, Norm: norm}
-			large := &Problem{Space: NewSamples(scaledSum(K, u.k), scaled(Y, u.y)), Lambda: 0.01 * u.b, Tau: 3 * u.b / u.k, Norm: reg}
+			large := &Problem{
+				Space: NewSamples(scaledSum(K, u.k), scaled(Y, u.y)), Lambda: 0.01 * u.b,
+				Tau: 3 * u.b / u.k, Norm: reg,
+			}
 			opt := Options{Tol: 1e-7, Sylvester: "eigen"}
 			want, err := Solve(context.Background(), plain, opt)
 			if err != nil {
@@ -54,7 +65,8 @@ func TestUnits(t *testing.T) {
 					}
 				}
 				if !(s.Objective >= want.Objective*u.y*u.y*(1-1e-6)) {
-					t.Errorf("%v, %v: Trace saw the objective %g below the least, %g", norm, u, s.Objective, want.Objective*u.y*u.y)
+					t.Errorf("%v, %v: Trace saw the objective %g below the least, %g", norm, u, s.Objective,
+						want.Objective*u.y*u.y)
 				}
 				return nil
 			}
@@ -80,8 +92,10 @@ func same(t *testing.T, name string, got *Result, err error, want *Result, y, L 
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	if !(math.Abs(got.Objective/y/y-want.Objective) <= 2e-7*want.Objective) || !(got.GapEta+got.GapL <= 1e-7*got.Objective) {
-		t.Errorf("%s: objective %.12g·y², want %.12g, gaps %g and %g", name, got.Objective/y/y, want.Objective, got.GapEta, got.GapL)
+	if !(math.Abs(got.Objective/y/y-want.Objective) <= 2e-7*want.Objective) ||
+		!(got.GapEta+got.GapL <= 1e-7*got.Objective) {
+		t.Errorf("%s: objective %.12g·y², want %.12g, gaps %g and %g", name, got.Objective/y/y, want.Objective,
+			got.GapEta, got.GapL)
 	}
 	if a, b := floats.Sum(got.L.S)/L, floats.Sum(want.L.S); !(math.Abs(a-b) <= 1e-3*b) {
 		t.Errorf("%s: tr L = %g, want %g", name, a, b)
@@ -105,7 +119,8 @@ func TestUnitsInFeatureSpace(t *testing.T) {
 		same(t, fmt.Sprint(u), got, err, want, u.y, 1/u.k)
 		// W = Z_ηᵀC: the norms of the blocks of the function are those of WL^½.
 		if err == nil {
-			if a, b := blas.Frob(got.C)/u.y*math.Sqrt(u.k)/u.k, blas.Frob(want.C)/1; !(math.Abs(a-b) <= 1e-2*b) && u.k == 1 {
+			if a, b := blas.Frob(got.C)/u.y*math.Sqrt(u.k)/u.k, blas.Frob(want.C)/1; !(math.Abs(a-b) <= 1e-2*b) &&
+				u.k == 1 {
 				t.Errorf("%v: ‖W‖ = %g, want %g", u, a, b)
 			}
 		}
@@ -145,7 +160,10 @@ func TestNoWorseThanZero(t *testing.T) {
 		blas.GramOf(blas.Active(), Gamma, Z)
 		blas.Mul(blas.Active(), H, true, false, Z, Y)
 		yy := square(blas.Frob(Y))
-		for _, space := range []Space{NewSamples(linop.NewFactorSum([]blas.General{Z}, nil), Y), NewFeatures(Gamma, H, yy, 12, []int{4}, nil)} {
+		for _, space := range []Space{
+			NewSamples(linop.NewFactorSum([]blas.General{Z}, nil), Y),
+			NewFeatures(Gamma, H, yy, 12, []int{4}, nil),
+		} {
 			for _, solver := range Solvers() {
 				p := &Problem{Space: space, Lambda: 1e-4, Tau: n, Norm: regularizer.BlockR{R: 1}, Model: Weights}
 				opt := Options{Solver: solver, MaxOuter: 8}
@@ -178,8 +196,18 @@ func TestRoundingIsNotIndefinite(t *testing.T) {
 	for _, c := range []struct {
 		lambda, y float64
 		norm      regularizer.Regularizer
-	}{{1e-12, 1, regularizer.Lp{P: 1}}, {1e-12, 1, regularizer.BlockR{R: 1}}, {1e-3, 1e20, regularizer.BlockR{R: 1}}, {1e-3, 1e20, regularizer.BlockR{R: 1.2}}, {1e-3, 1e20, regularizer.ElasticNet{Mix: 0.5}}, {1e-14, 1, regularizer.Lp{P: 1.5}}} {
-		for _, inner := range []string{"auto", "nystrom", "eigen", "tridiagonal", "cholesky", "rotated", "cg", "krylov"} {
+	}{
+		{1e-12, 1, regularizer.Lp{P: 1}},
+		{1e-12, 1, regularizer.BlockR{R: 1}},
+		{1e-3, 1e20, regularizer.BlockR{R: 1}},
+		{1e-3, 1e20, regularizer.BlockR{R: 1.2}},
+		{1e-3, 1e20, regularizer.ElasticNet{Mix: 0.5}},
+		{1e-14, 1, regularizer.Lp{P: 1.5}},
+	} {
+		for _, inner := range []string{
+			"auto", "nystrom", "eigen", "tridiagonal", "cholesky", "rotated", "cg",
+			"krylov",
+		} {
 			p := &Problem{Space: NewSamples(sum, scaled(Y, c.y)), Lambda: c.lambda, Tau: 3, Norm: c.norm}
 			res, err := Solve(context.Background(), p, Options{Sylvester: inner, MaxOuter: 6})
 			if err != nil && !errors.Is(err, ErrNotConverged) || errors.Is(err, ErrNotPSD) || res == nil {
@@ -215,9 +243,13 @@ func TestCancelledWithinAProduct(t *testing.T) {
 				K, Y := awkward(8, 40, 4)
 				ctx, cancel := context.WithCancel(context.Background())
 				sum := &cancelling{Sum: K, cancel: cancel, k: k}
-				res, err := Solve(ctx, &Problem{Space: NewSamples(sum, Y), Lambda: 1e-4, Tau: 4, Norm: regularizer.Lp{P: 1.5}}, Options{Solver: solver, Sylvester: inner, Tol: 1e-9, MaxOuter: 30})
+				res, err := Solve(ctx, &Problem{
+					Space: NewSamples(sum, Y), Lambda: 1e-4, Tau: 4,
+					Norm: regularizer.Lp{P: 1.5},
+				}, Options{Solver: solver, Sylvester: inner, Tol: 1e-9, MaxOuter: 30})
 				cancel()
-				if sum.k <= 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, ErrNotConverged) && err != nil || res == nil {
+				if sum.k <= 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, ErrNotConverged) && err != nil ||
+					res == nil {
 					t.Errorf("%s, %s, product %d: %v", solver, inner, k, err)
 				}
 				if errors.Is(err, context.Canceled) && sum.after > 2 {
@@ -236,7 +268,10 @@ func TestElasticNetNextToItsBound(t *testing.T) {
 		l, n := 5+2*int(seed), 2+int(seed)%5
 		K := linop.NewGramSum([]*blas.Sym{gaussian(randn(rng, l, 3), 0.2, blas.Float64)}, nil, blas.Float64)
 		for _, y := range []float64{1e3, 1e6, 1e9} {
-			p := &Problem{Space: NewSamples(K, scaled(randn(rng, l, n), y)), Lambda: 0.03, Tau: float64(n), Norm: regularizer.ElasticNet{Mix: 0.5}}
+			p := &Problem{
+				Space: NewSamples(K, scaled(randn(rng, l, n), y)), Lambda: 0.03, Tau: float64(n),
+				Norm: regularizer.ElasticNet{Mix: 0.5},
+			}
 			if _, err := Solve(context.Background(), p, Options{Sylvester: "eigen"}); err != nil {
 				t.Errorf("%d samples, %d outputs, targets of %g: %v", l, n, y, err)
 			}

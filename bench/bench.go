@@ -37,7 +37,8 @@ type Case struct {
 	Sum    func(all []Result) []Result // lines made of those of all parts
 
 	// What the report shows of the results of the case; each may be nil.
-	Conclude  func(group []Result) []string                         // sentences; the first stands at the top of the page
+	// sentences; the first stands at the top of the page
+	Conclude  func(group []Result) []string
 	Figures   func(group []Result, limits *Limits) []picture.Figure // beside those of traces
 	Published func(group []Result) *Table                           // figures from elsewhere beside ours
 	Paper     func(group []Result) []Evidence                       // on what the paper reports
@@ -98,7 +99,8 @@ type Evidence struct {
 }
 
 // PaperSource is the paper.
-const PaperSource = "V. Sindhwani, H. Q. Minh, A. C. Lozano: Scalable Matrix-valued Kernel Learning for High-dimensional Nonlinear Multivariate Regression and Granger Causality, UAI 2013"
+const PaperSource = "V. Sindhwani, H. Q. Minh, A. C. Lozano: Scalable Matrix-valued Kernel Learning for " +
+	"High-dimensional Nonlinear Multivariate Regression and Granger Causality, UAI 2013"
 
 // Question is one that people come to the report with.
 type Question struct {
@@ -137,7 +139,10 @@ type Env struct {
 
 // NewEnv returns the environment of the active backend.
 func NewEnv() *Env {
-	return &Env{Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}, measure: measureLimits}
+	return &Env{
+		Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {},
+		measure: measureLimits,
+	}
 }
 
 // Repeats is the number of repetitions, def unless the user asked for another.
@@ -243,7 +248,9 @@ func Select(names []string) ([]Case, error) {
 				}
 			}
 		}
-		if some || !slices.ContainsFunc(out, func(o Case) bool { return o.Name == name && slices.Equal(o.Parts, c.Parts) }) {
+		if some || !slices.ContainsFunc(out, func(o Case) bool {
+			return o.Name == name && slices.Equal(o.Parts, c.Parts)
+		}) {
 			out = append(out, c)
 		}
 	}

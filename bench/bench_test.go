@@ -49,7 +49,9 @@ func TestInterleaveStops(t *testing.T) {
 		t.Errorf("cancelled: %d samples, %v", len(samples[0]), err)
 	}
 	bad := errors.New("bad")
-	if _, err := Interleave(context.Background(), Plan{Count: 9}, []Variant{{Run: func() error { return bad }}}); !errors.Is(err, bad) {
+	if _, err := Interleave(context.Background(), Plan{Count: 9}, []Variant{{Run: func() error {
+		return bad
+	}}}); !errors.Is(err, bad) {
 		t.Errorf("failure: %v", err)
 	}
 }
@@ -120,7 +122,9 @@ func TestReadFileRefuses(t *testing.T) {
 
 func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	one := Case{Name: "one", Does: "first", Run: func(context.Context, *Env) ([]Result, error) { return []Result{{Name: "r"}}, nil }}
+	one := Case{Name: "one", Does: "first", Run: func(context.Context, *Env) ([]Result, error) {
+		return []Result{{Name: "r"}}, nil
+	}}
 	stopped := Case{Name: "two", Does: "stopped", Run: func(ctx context.Context, _ *Env) ([]Result, error) {
 		cancel()
 		return []Result{{Name: "partial"}}, ctx.Err()
@@ -129,16 +133,22 @@ func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	if err == nil || len(file.Results) != 2 || file.Results[1].Name != "partial" {
 		t.Errorf("%v, %d results", err, len(file.Results))
 	}
-	failing := Case{Name: "bad", Does: "fails", Run: func(context.Context, *Env) ([]Result, error) { return nil, errors.New("broken") }}
-	skipped := Case{Name: "absent", Does: "skips", Run: func(context.Context, *Env) ([]Result, error) { return nil, ErrSkipped }}
+	failing := Case{Name: "bad", Does: "fails", Run: func(context.Context, *Env) ([]Result, error) {
+		return nil, errors.New("broken")
+	}}
+	skipped := Case{Name: "absent", Does: "skips", Run: func(context.Context, *Env) ([]Result, error) {
+		return nil, ErrSkipped
+	}}
 	file, err = Run(context.Background(), []Case{failing, skipped, one}, quickEnv())
-	if err == nil || !strings.Contains(err.Error(), "bad: broken") || strings.Contains(err.Error(), "absent") || len(file.Results) != 1 {
+	if err == nil || !strings.Contains(err.Error(), "bad: broken") || strings.Contains(err.Error(), "absent") ||
+		len(file.Results) != 1 {
 		t.Errorf("%v, %d results", err, len(file.Results))
 	}
 	if len(file.Machine.Skipped) != 1 {
 		t.Errorf("skipped: %v", file.Machine.Skipped)
 	}
-	if r := file.Results[0]; r.Case != "one" || r.Params["backend"] == nil || !strings.HasPrefix(r.Rerun, "mklbench run one ") {
+	if r := file.Results[0]; r.Case != "one" || r.Params["backend"] == nil ||
+		!strings.HasPrefix(r.Rerun, "mklbench run one ") {
 		t.Errorf("not stamped: %+v", r)
 	}
 }

@@ -29,11 +29,12 @@ type Change struct {
 	Case, Name, Params string
 	Old, New           float64 // median seconds
 	Ratio              float64 // of the medians, new over old
-	P                  float64 // of so large a difference by chance (Mann–Whitney U, see correct); NaN when not testable
-	minimum            float64 // ratio of the minima, new over old
-	N1, N2             int
-	Verdict            Verdict
-	Note               string
+	// of so large a difference by chance (Mann–Whitney U, see correct); NaN when not testable
+	P       float64
+	minimum float64 // ratio of the minima, new over old
+	N1, N2  int
+	Verdict Verdict
+	Note    string
 }
 
 // Verdict says what a change amounts to.
@@ -174,7 +175,8 @@ func compareLine(old, r Result) Change {
 		ch.Verdict = Single
 		return ch
 	}
-	s1, s2 := benchmath.NewSample(slices.Clone(old.Samples), &benchmath.DefaultThresholds), benchmath.NewSample(slices.Clone(r.Samples), &benchmath.DefaultThresholds)
+	s1, s2 := benchmath.NewSample(slices.Clone(old.Samples), &benchmath.DefaultThresholds),
+		benchmath.NewSample(slices.Clone(r.Samples), &benchmath.DefaultThresholds)
 	ch.P = benchmath.AssumeNothing.Compare(s1, s2).P
 	ch.minimum = r.Min / old.Min
 	return ch
@@ -187,7 +189,8 @@ func worse(old, r Result) string {
 		return r.Error
 	case old.Accuracy != nil && r.Accuracy != nil && *r.Accuracy < *old.Accuracy-0.01:
 		return fmt.Sprintf("accuracy %.2f %%, was %.2f %%", 100**r.Accuracy, 100**old.Accuracy)
-	case old.Objective != nil && r.Objective != nil && !old.Stopped && !r.Stopped && *r.Objective > *old.Objective*1.001:
+	case old.Objective != nil && r.Objective != nil && !old.Stopped && !r.Stopped &&
+		*r.Objective > *old.Objective*1.001:
 		return fmt.Sprintf("objective %.6g, was %.6g", *r.Objective, *old.Objective)
 	}
 	return ""
@@ -236,8 +239,10 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 			fmt.Fprintln(tw, "case\tname\told s\tnew s\tratio\tp\tverdict\tparameters\t")
 			header = true
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ch.Case, ch.Name, OrDash(Positive(ch.Old)), OrDash(Positive(ch.New)),
-			OrDash(Positive(ch.Ratio)), OrDash(Optional(Num(ch.P))), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note, ": "), ch.Params)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ch.Case, ch.Name, OrDash(Positive(ch.Old)),
+			OrDash(Positive(ch.New)),
+			OrDash(Positive(ch.Ratio)), OrDash(Optional(Num(ch.P))), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note,
+				": "), ch.Params)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -252,7 +257,8 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 	if g := Num(c.Geomean); g != nil {
 		summary += fmt.Sprintf("; the medians' ratio new/old is %.3g on (geometric) average", *g)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s (threshold %.0f %%, p < %g, corrected for the number of lines)\n", c.headline(count), summary, 100*c.Threshold, alpha)
+	_, err := fmt.Fprintf(w, "%s: %s (threshold %.0f %%, p < %g, corrected for the number of lines)\n",
+		c.headline(count), summary, 100*c.Threshold, alpha)
 	return err
 }
 

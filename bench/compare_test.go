@@ -94,7 +94,10 @@ func TestCompare(t *testing.T) {
 		{"within the threshold", scaled(1.08, nil), Same, false},
 		{"slowed", scaled(1.5, nil), Slower, true},
 		{"faster", scaled(0.6, nil), Faster, false},
-		{"slower but for one lucky repetition", scaled(1.5, func(r *Result) { r.Samples[0] = r.Samples[0] / 1.5; r.Time(r.Samples) }), Same, false},
+		{"slower but for one lucky repetition", scaled(1.5, func(r *Result) {
+			r.Samples[0] = r.Samples[0] / 1.5
+			r.Time(r.Samples)
+		}), Same, false},
 		{"too few repetitions", scaled(1.5, func(r *Result) { r.Time(r.Samples[:2]) }), Single, false},
 		{"a new error", scaled(1, func(r *Result) { r.Error = "broken" }), Worse, true},
 		{"other parameters", scaled(1, func(r *Result) { r.Params["l"] = 7 }), Gone, false},

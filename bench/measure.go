@@ -31,9 +31,10 @@ const (
 
 // Plan says how variants are repeated.
 type Plan struct {
-	Count     int           // repetitions of each; at least 1
-	Warm      bool          // repetitions of each beforehand are not counted
-	Follow    bool          // before each repetition one run is not counted: caches and threads are as a run of the same work leaves them
+	Count int  // repetitions of each; at least 1
+	Warm  bool // repetitions of each beforehand are not counted
+	// before each repetition one run is not counted: caches and threads are as a run of the same work leaves them
+	Follow    bool
 	MinSample time.Duration // the work of a repetition is repeated to fill this time; needs Warm
 	Budget    time.Duration // of a variant, after which it is not repeated; 0 means no limit
 }

@@ -37,18 +37,24 @@ func units(cases []Case, env *Env) []unit {
 	var out []unit
 	for _, c := range cases {
 		if c.Parts == nil || env.Quick {
-			out = append(out, unit{kind: c.Name, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
+			out = append(out, unit{kind: c.Name, what: c.Does, run: func(ctx context.Context, env *Env,
+				_ []Result,
+			) ([]Result, error) {
 				return c.Measure(ctx, env)
 			}})
 			continue
 		}
 		for _, part := range c.Parts {
-			out = append(out, unit{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env, _ []Result) ([]Result, error) {
+			out = append(out, unit{kind: c.Name, part: part, what: c.Does, run: func(ctx context.Context, env *Env,
+				_ []Result,
+			) ([]Result, error) {
 				return c.part(ctx, env, part)
 			}})
 		}
 		if c.Sum != nil {
-			out = append(out, unit{kind: c.Name, what: "all parts", sums: true, run: func(_ context.Context, _ *Env, before []Result) ([]Result, error) {
+			out = append(out, unit{kind: c.Name, what: "all parts", sums: true, run: func(_ context.Context, _ *Env,
+				before []Result,
+			) ([]Result, error) {
 				return c.Sum((&File{Results: before}).Of(c.Name)), nil
 			}})
 		}

@@ -21,9 +21,15 @@ func TestContinue(t *testing.T) {
 		r.Rate(0.5e9*env.Limits().FMA[0].GFlops, 0, env.Limits().FMA[0].GFlops, 0)
 		return []Result{r}
 	}
-	whole := Case{Name: "whole", Does: "ends", Run: func(_ context.Context, env *Env) ([]Result, error) { return line(env, "w"), nil }}
+	whole := Case{Name: "whole", Does: "ends", Run: func(_ context.Context, env *Env) ([]Result, error) {
+		return line(env, "w"), nil
+	}}
 	broken := errors.New("broken")
-	failing := Case{Name: "failing", Does: "fails the first time", Run: func(_ context.Context, env *Env) ([]Result, error) { return line(env, "f"), broken }}
+	failing := Case{Name: "failing", Does: "fails the first time", Run: func(_ context.Context, env *Env) ([]Result,
+		error,
+	) {
+		return line(env, "f"), broken
+	}}
 	parts := Case{
 		Name: "parts", Parts: []string{"a", "b", "c"},
 		Run: func(ctx context.Context, env *Env) ([]Result, error) {

@@ -65,7 +65,8 @@ func (f *File) measure(ctx context.Context, env *Env, s unit) error {
 		return err
 	}
 	run := CaseRun{
-		Case: s.kind, Part: s.part, Seconds: time.Since(start).Seconds(), Whole: err == nil && ctx.Err() == nil, Noise: noiseSince(noise),
+		Case: s.kind, Part: s.part, Seconds: time.Since(start).Seconds(), Whole: err == nil &&
+			ctx.Err() == nil, Noise: noiseSince(noise),
 	}
 	if !errors.Is(err, ErrSkipped) {
 		f.Machine.Cases = append(f.Machine.Cases, run)

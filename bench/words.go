@@ -74,7 +74,8 @@ func Ratios(group []Result, first, second string) []float64 {
 	var out []float64
 	for _, a := range group {
 		for _, b := range group {
-			if a.Name == first && b.Name == second && a.Seconds > 0 && b.Seconds > 0 && a.Without("backend") == b.Without("backend") {
+			if a.Name == first && b.Name == second && a.Seconds > 0 && b.Seconds > 0 &&
+				a.Without("backend") == b.Without("backend") {
 				out = append(out, b.Seconds/a.Seconds)
 			}
 		}

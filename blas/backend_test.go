@@ -34,7 +34,8 @@ func TestLevels(t *testing.T) {
 func TestBeside(t *testing.T) {
 	for _, be := range blas.Backends() {
 		other := blas.Beside(be)
-		got, want := fmt.Sprintf("%T", other.NewPacked(2, blas.Float64)), fmt.Sprintf("%T", be.NewPacked(2, blas.Float64))
+		got, want := fmt.Sprintf("%T", other.NewPacked(2, blas.Float64)),
+			fmt.Sprintf("%T", be.NewPacked(2, blas.Float64))
 		if got != want || other.Name() != be.Name() && be.Name() != "openblas" {
 			t.Errorf("beside %s: %s with %s, want %s", be.Name(), other.Name(), got, want)
 		}

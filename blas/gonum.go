@@ -20,7 +20,9 @@ type Gonum struct {
 func NewGonum() *Gonum { return new(Gonum) }
 
 // Dsyrk is gonum's, which with beta = 0 scales what c holds by 0: NaN stays NaN.
-func (g *Gonum) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+func (g *Gonum) Dsyrk(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
+) {
 	if beta == 0 {
 		clearTriangle(ul, n, c, ldc)
 		beta = 1
@@ -29,7 +31,10 @@ func (g *Gonum) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64,
 }
 
 // Dsyr2k is gonum's, which with beta = 0 scales what c holds by 0: NaN stays NaN.
-func (g *Gonum) Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (g *Gonum) Dsyr2k(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
+	c []float64, ldc int,
+) {
 	if beta == 0 {
 		clearTriangle(ul, n, c, ldc)
 		beta = 1
@@ -54,7 +59,11 @@ func clearTriangle(ul gblas.Uplo, n int, c []float64, ldc int) {
 func (*Gonum) Name() string { return "gonum" }
 
 func (*Gonum) Info() Info {
-	return Info{Backend: "gonum", Version: moduleVersion("gonum.org/v1/gonum"), Kernel: "gonum", Threads: runtime.GOMAXPROCS(0)} // its Dgemm uses every processor and has no setting
+	// its Dgemm uses every processor and has no setting
+	return Info{
+		Backend: "gonum", Version: moduleVersion("gonum.org/v1/gonum"), Kernel: "gonum",
+		Threads: runtime.GOMAXPROCS(0),
+	}
 }
 
 func (g *Gonum) NewPacked(n int, prec Precision) Packed { return NewDensePacked(g, n, prec) }

@@ -29,7 +29,9 @@ func (g goLAPACK) Syevd(a General, w []float64) error {
 	if n == 0 {
 		return nil
 	}
-	work := query(func(work []float64) { g.impl.Dsyev(lapack.EVCompute, gblas.Lower, n, a.Data, a.Stride, w, work, -1) })
+	work := query(func(work []float64) {
+		g.impl.Dsyev(lapack.EVCompute, gblas.Lower, n, a.Data, a.Stride, w, work, -1)
+	})
 	if !g.impl.Dsyev(lapack.EVCompute, gblas.Lower, n, a.Data, a.Stride, w, work, len(work)) {
 		return errNoConvergence
 	}
@@ -104,7 +106,8 @@ func (g goLAPACK) QR(a, r General) {
 
 func (g goLAPACK) SVD(a General, s []float64, u, vt General) error {
 	call := func(work []float64, lwork int) bool {
-		return g.impl.Dgesvd(lapack.SVDStore, lapack.SVDStore, a.Rows, a.Cols, a.Data, a.Stride, s, u.Data, u.Stride, vt.Data, vt.Stride, work, lwork)
+		return g.impl.Dgesvd(lapack.SVDStore, lapack.SVDStore, a.Rows, a.Cols, a.Data, a.Stride, s, u.Data, u.Stride,
+			vt.Data, vt.Stride, work, lwork)
 	}
 	work := query(func(work []float64) { call(work, -1) })
 	if !call(work, len(work)) {
@@ -137,7 +140,8 @@ func (g goLAPACK) Schur(a, q General) error {
 	g.Hessenberg(a, q)
 	wr, wi := make([]float64, n), make([]float64, n)
 	call := func(work []float64, lwork int) int {
-		return g.impl.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, 0, n-1, a.Data, a.Stride, wr, wi, q.Data, q.Stride, work, lwork)
+		return g.impl.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, 0, n-1, a.Data, a.Stride, wr, wi, q.Data,
+			q.Stride, work, lwork)
 	}
 	work := query(func(work []float64) { call(work, -1) })
 	if call(work, len(work)) != 0 {

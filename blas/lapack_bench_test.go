@@ -18,9 +18,17 @@ func BenchmarkLAPACK(b *testing.B) {
 		flops float64 // in units of n³
 		run   func(be blas.Backend, a, q blas.General, w []float64)
 	}{
-		{"potrf", []int{500, 1500, 3000}, 1. / 3, func(be blas.Backend, a, _ blas.General, _ []float64) { be.Potrf(a) }},
-		{"syevd", []int{16, 32, 64, 100, 200, 300, 500, 1000, 1500, 3000}, 9, func(be blas.Backend, a, _ blas.General, w []float64) { _ = be.Syevd(a, w) }},
-		{"syevals", []int{1500}, 4. / 3, func(be blas.Backend, a, _ blas.General, w []float64) { _ = be.Syevals(a, w) }},
+		{"potrf", []int{500, 1500, 3000}, 1. / 3, func(be blas.Backend, a, _ blas.General, _ []float64) {
+			be.Potrf(a)
+		}},
+		{"syevd", []int{16, 32, 64, 100, 200, 300, 500, 1000, 1500, 3000}, 9, func(be blas.Backend, a, _ blas.General,
+			w []float64,
+		) {
+			_ = be.Syevd(a, w)
+		}},
+		{"syevals", []int{1500}, 4. / 3, func(be blas.Backend, a, _ blas.General, w []float64) {
+			_ = be.Syevals(a, w)
+		}},
 		{"sytrd", []int{500, 1500, 3000}, 4. / 3, func(be blas.Backend, a, q blas.General, w []float64) {
 			be.Sytrd(a, w, q.Data[:len(w)-1], q.Data[len(w):2*len(w)-1])
 		}},
@@ -29,7 +37,9 @@ func BenchmarkLAPACK(b *testing.B) {
 		{"svd", []int{100, 500, 1000}, 20, func(be blas.Backend, a, q blas.General, w []float64) {
 			_ = be.SVD(a, w, blas.NewGeneral(a.Rows, a.Cols), q)
 		}},
-		{"hessenberg", []int{500, 1000}, 14. / 3, func(be blas.Backend, a, q blas.General, _ []float64) { be.Hessenberg(a, q) }},
+		{"hessenberg", []int{500, 1000}, 14. / 3, func(be blas.Backend, a, q blas.General, _ []float64) {
+			be.Hessenberg(a, q)
+		}},
 		{"schur", []int{300}, 25, func(be blas.Backend, a, q blas.General, _ []float64) { _ = be.Schur(a, q) }},
 	} {
 		for _, n := range op.sizes {

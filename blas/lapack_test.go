@@ -318,7 +318,8 @@ func TestSVD(t *testing.T) {
 func TestSchurAndHessenberg(t *testing.T) {
 	eachLAPACK(t, func(t *testing.T, be blas.Backend, a blas.General, rng *rand.Rand) {
 		n := a.Rows
-		full := mul(false, false, scaleColumns(identity(n), slices.Repeat([]float64{blas.Frob(a)}, n)), random(rng, n, n))
+		full := mul(false, false, scaleColumns(identity(n), slices.Repeat([]float64{blas.Frob(a)}, n)),
+			random(rng, n, n))
 		blas.AddScaled(full, 1, a)
 		h, q := copyOf(full), random(rng, n, n)
 		be.Hessenberg(h, q)

@@ -44,5 +44,8 @@ func Until(ctx context.Context, be Backend) Backend {
 func (*Native) Name() string { return "native" }
 
 func (b *Native) Info() Info {
-	return Info{Backend: "native", Version: moduleVersion("github.com/iokl/iokl"), Kernel: b.Level().String(), Threads: par.Threads()}
+	return Info{
+		Backend: "native", Version: moduleVersion("github.com/iokl/iokl"), Kernel: b.Level().String(),
+		Threads: par.Threads(),
+	}
 }

@@ -30,7 +30,8 @@ func library(t *testing.T) (dir, cc string) {
 		t.Skip("needs a C compiler; Debian: apt-get install gcc libc6-dev")
 	}
 	dir = t.TempDir()
-	build := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-o", filepath.Join(dir, "libiokl.so"), ".")
+	build := exec.Command("go", "build", "-trimpath", "-buildmode=c-shared", "-o", filepath.Join(dir, "libiokl.so"),
+		".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -61,14 +62,19 @@ func TestC(t *testing.T) {
 	t.Run("header", func(t *testing.T) { checkHeader(t, filepath.Join(dir, "libiokl.h")) })
 	t.Run("example", func(t *testing.T) {
 		out, err := exec.Command(compile(t, dir, cc, "../examples/c/fit.c")).Output()
-		const want = "relative gap at most 1e-4: yes\nf(-0.5) = -1.00, -2.00\nf(0.0) = 0.00, 0.00\nf(0.5) = 1.00, 1.99\n"
+		const want = "relative gap at most 1e-4: yes\nf(-0.5) = -1.00, -2.00\nf(0.0) = 0.00, 0.00\nf(0.5) = 1.00, " +
+			"1.99\n"
 		if err != nil || string(out) != want {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	for name, flags := range map[string][]string{"conformance": nil, "sanitizers": {"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover"}} {
+	for name, flags := range map[string][]string{
+		"conformance": nil,
+		"sanitizers":  {"-g", "-fsanitize=address,undefined", "-fno-sanitize-recover"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			if flags != nil && exec.Command(cc, append(flags, "-x", "c", "-o", filepath.Join(dir, "empty"), "testdata/empty.c")...).Run() != nil {
+			if flags != nil && exec.Command(cc, append(flags, "-x", "c", "-o", filepath.Join(dir, "empty"),
+				"testdata/empty.c")...).Run() != nil {
 				t.Skip("the C compiler has no sanitizers")
 			}
 			if flags != nil {
@@ -82,7 +88,8 @@ func TestC(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 			program = compile(t, dir, cc, "testdata/random.c", flags...)
-			out, err := exec.Command(program, fmt.Sprint(*calls), fmt.Sprint(int(soak.Seconds())), fmt.Sprint(*seed)).CombinedOutput()
+			out, err := exec.Command(program, fmt.Sprint(*calls), fmt.Sprint(int(soak.Seconds())),
+				fmt.Sprint(*seed)).CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}

@@ -68,7 +68,10 @@ func iokl_cross_validate(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle
 }
 
 //export iokl_fit_classes
-func iokl_fit_classes(X *C.iokl_matrix, codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+func iokl_fit_classes(
+	X *C.iokl_matrix, codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t, options *C.char,
+	at *C.iokl_handle, e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() (err error) {
 		var s host.Source
 		if s.X, err = matrix(X, "X"); err != nil {
@@ -104,7 +107,9 @@ func labels(codes *C.int64_t, rows C.int64_t, classes **C.char, n C.int64_t) ([]
 }
 
 //export iokl_fit_gram
-func iokl_fit_gram(grams *C.iokl_matrix, m C.int64_t, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+func iokl_fit_gram(
+	grams *C.iokl_matrix, m C.int64_t, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() (err error) {
 		var s host.Source
 		if s.Grams, err = matrices(grams, m, "grams"); err != nil {
@@ -164,7 +169,9 @@ func iokl_job_progress(h C.iokl_handle, p *C.iokl_progress, e *C.iokl_error) C.i
 }
 
 //export iokl_job_line
-func iokl_job_line(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+func iokl_job_line(
+	h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
+) C.iokl_status {
 	return with(h, e, func(j *host.Job) error {
 		if err := given(needed, "needed"); err != nil {
 			return err
@@ -204,7 +211,9 @@ func iokl_job_model(h C.iokl_handle, at *C.iokl_handle, e *C.iokl_error) C.iokl_
 }
 
 //export iokl_job_json
-func iokl_job_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+func iokl_job_json(
+	h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
+) C.iokl_status {
 	return with(h, e, func(j *host.Job) error {
 		b, err := j.JSON()
 		if err != nil {

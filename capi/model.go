@@ -69,7 +69,9 @@ func iokl_model_decode(bytes unsafe.Pointer, size C.size_t, at *C.iokl_handle, e
 }
 
 //export iokl_model_encode
-func iokl_model_encode(h C.iokl_handle, bytes unsafe.Pointer, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+func iokl_model_encode(
+	h C.iokl_handle, bytes unsafe.Pointer, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
+) C.iokl_status {
 	return with(h, e, func(m *host.Model) error {
 		b, err := m.Bytes()
 		if err != nil {
@@ -92,7 +94,9 @@ func iokl_model_free(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
 }
 
 //export iokl_model_json
-func iokl_model_json(h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error) C.iokl_status {
+func iokl_model_json(
+	h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
+) C.iokl_status {
 	return with(h, e, func(m *host.Model) error {
 		b, err := m.JSON()
 		if err != nil {
@@ -129,9 +133,12 @@ func iokl_model_certificate(h C.iokl_handle, c *C.iokl_certificate, e *C.iokl_er
 		}
 		from := m.Certificate()
 		*c = C.iokl_certificate{
-			size: c.size, objective: C.double(from.Objective), gap_eta: C.double(from.GapEta), gap_l: C.double(from.GapL),
-			relative_gap: C.double(from.RelativeGap), lower_bound: C.double(math.NaN()), global_gap: C.double(math.NaN()),
-			observed_cells: C.int64_t(from.ObservedCells), tol: C.double(from.Tol), lambda: C.double(from.Lambda), tau: C.double(from.Tau),
+			size: c.size, objective: C.double(from.Objective), gap_eta: C.double(from.GapEta),
+			gap_l:        C.double(from.GapL),
+			relative_gap: C.double(from.RelativeGap), lower_bound: C.double(math.NaN()),
+			global_gap:     C.double(math.NaN()),
+			observed_cells: C.int64_t(from.ObservedCells), tol: C.double(from.Tol), lambda: C.double(from.Lambda),
+			tau:              C.double(from.Tau),
 			outer_iterations: C.int64_t(from.OuterIterations), sylvester_solves: C.int64_t(from.SylvesterSolves),
 			kernel_multiplies: C.int64_t(from.KernelMultiplies),
 		}
@@ -215,7 +222,9 @@ func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_
 }
 
 //export iokl_predict_interval
-func iokl_predict_interval(h C.iokl_handle, X *C.iokl_matrix, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+func iokl_predict_interval(
+	h C.iokl_handle, X *C.iokl_matrix, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() error {
 		m, x, rows, err := rowsOf(h, X)
 		if err != nil {
@@ -234,7 +243,10 @@ func iokl_predict_interval(h C.iokl_handle, X *C.iokl_matrix, options *C.char, F
 }
 
 //export iokl_predict_interval_gram
-func iokl_predict_interval_gram(h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+func iokl_predict_interval_gram(
+	h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, options *C.char, F, low, high *C.iokl_matrix,
+	e *C.iokl_error,
+) C.iokl_status {
 	return with(h, e, func(m *host.Model) error {
 		list, err := matrices(KX, kernels, "KX")
 		if err != nil {
@@ -284,7 +296,9 @@ func iokl_predict_deviation(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_erro
 }
 
 //export iokl_predict_sets
-func iokl_predict_sets(h C.iokl_handle, X *C.iokl_matrix, level C.double, P, sets *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+func iokl_predict_sets(
+	h C.iokl_handle, X *C.iokl_matrix, level C.double, P, sets *C.iokl_matrix, e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() error {
 		m, x, rows, err := rowsOf(h, X)
 		if err != nil {
@@ -299,7 +313,9 @@ func iokl_predict_sets(h C.iokl_handle, X *C.iokl_matrix, level C.double, P, set
 }
 
 //export iokl_predict_gram
-func iokl_predict_gram(h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+func iokl_predict_gram(
+	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error,
+) C.iokl_status {
 	return with(h, e, func(from *host.Model) error {
 		list, err := matrices(KX, m, "KX")
 		if err != nil {

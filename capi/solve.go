@@ -8,7 +8,8 @@ package main
 #define IOKL_TYPES_ONLY
 #include "iokl.h"
 
-static inline int iokl_call(iokl_apply apply, void *context, int64_t n, int64_t k, double *x, int64_t xs, double *y, int64_t ys) {
+static inline int iokl_call(iokl_apply apply, void *context, int64_t n, int64_t k, double *x, int64_t xs, double *y,
+	int64_t ys) {
 	const iokl_matrix X = {x, n, k, xs, 1}, Y = {y, n, k, ys, 1};
 	return apply(context, &X, &Y);
 }
@@ -69,7 +70,8 @@ func equation(A, B, Q *C.iokl_matrix, names [3]string) (list [3]blas.General, er
 		if err != nil {
 			return list, err
 		}
-		if dims[i][0], dims[i][1] = from.Dims(); dims[i][0] == 0 || dims[i][1] == 0 || i < 2 && dims[i][0] != dims[i][1] {
+		if dims[i][0], dims[i][1] = from.Dims(); dims[i][0] == 0 || dims[i][1] == 0 || i < 2 &&
+			dims[i][0] != dims[i][1] {
 			return list, host.Input("%s is %d×%d", names[i], dims[i][0], dims[i][1])
 		}
 		list[i] = blas.Raw(from)
@@ -91,7 +93,10 @@ func solved(at *C.iokl_solved) (func(residual float64, iterations int), error) {
 }
 
 //export iokl_solve_sylvester
-func iokl_solve_sylvester(K, L *C.iokl_matrix, mu C.double, Y, X *C.iokl_matrix, method *C.char, tol C.double, at *C.iokl_solved, e *C.iokl_error) C.iokl_status {
+func iokl_solve_sylvester(
+	K, L *C.iokl_matrix, mu C.double, Y, X *C.iokl_matrix, method *C.char, tol C.double, at *C.iokl_solved,
+	e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() error {
 		tell, err := solved(at)
 		if err != nil {
@@ -157,7 +162,9 @@ func symmetric(a blas.General, name string) error {
 }
 
 //export iokl_solve_general
-func iokl_solve_general(A, B *C.iokl_matrix, mu C.double, Q, X *C.iokl_matrix, at *C.iokl_solved, e *C.iokl_error) C.iokl_status {
+func iokl_solve_general(
+	A, B *C.iokl_matrix, mu C.double, Q, X *C.iokl_matrix, at *C.iokl_solved, e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() error {
 		tell, err := solved(at)
 		if err != nil {
@@ -198,7 +205,9 @@ func (a *operator) Apply(dst, x blas.General) {
 }
 
 // apply runs solve with the caller's operator, and returns the reason with which that has ended it.
-func apply(f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, solve func(ctx context.Context, A linop.Operator) error) error {
+func apply(
+	f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, solve func(ctx context.Context, A linop.Operator) error,
+) error {
 	if f == nil || n < 1 || n > math.MaxInt32 {
 		return host.Input("an operator of order %d, or NULL", n)
 	}
@@ -212,7 +221,10 @@ func apply(f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, solve func(ctx conte
 }
 
 //export iokl_solve_operator
-func iokl_solve_operator(f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, x, b *C.double, tol C.double, maxIter C.int64_t, at *C.iokl_solved, e *C.iokl_error) C.iokl_status {
+func iokl_solve_operator(
+	f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, x, b *C.double, tol C.double, maxIter C.int64_t, at *C.iokl_solved,
+	e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() error {
 		tell, err := solved(at)
 		if err != nil {
@@ -222,7 +234,8 @@ func iokl_solve_operator(f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, x, b *
 			return host.Input("x or b is NULL, or tol or max_iterations negative")
 		}
 		return apply(f, arg, n, func(ctx context.Context, A linop.Operator) error {
-			r, err := cg.Solve(ctx, unsafe.Slice((*float64)(x), n), A, unsafe.Slice((*float64)(b), n), cg.Options{Tol: float64(tol), MaxIter: int(maxIter)})
+			r, err := cg.Solve(ctx, unsafe.Slice((*float64)(x), n), A, unsafe.Slice((*float64)(b), n),
+				cg.Options{Tol: float64(tol), MaxIter: int(maxIter)})
 			tell(r.Residual, r.Iter)
 			return err
 		})
@@ -230,7 +243,10 @@ func iokl_solve_operator(f C.iokl_apply, arg unsafe.Pointer, n C.int64_t, x, b *
 }
 
 //export iokl_eigenpairs
-func iokl_eigenpairs(f C.iokl_apply, arg unsafe.Pointer, n, k C.int64_t, smallest C.int32_t, tol C.double, values *C.double, vectors *C.iokl_matrix, at *C.iokl_solved, e *C.iokl_error) C.iokl_status {
+func iokl_eigenpairs(
+	f C.iokl_apply, arg unsafe.Pointer, n, k C.int64_t, smallest C.int32_t, tol C.double, values *C.double,
+	vectors *C.iokl_matrix, at *C.iokl_solved, e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() error {
 		tell, err := solved(at)
 		if err != nil {
@@ -258,7 +274,10 @@ func iokl_eigenpairs(f C.iokl_apply, arg unsafe.Pointer, n, k C.int64_t, smalles
 }
 
 //export iokl_solve_output_kernel
-func iokl_solve_output_kernel(AtA, AtY *C.iokl_matrix, yy, samples C.double, B *C.iokl_matrix, lambda, tau C.double, X *C.iokl_matrix, tol C.double, value *C.double, at *C.iokl_solved, e *C.iokl_error) C.iokl_status {
+func iokl_solve_output_kernel(
+	AtA, AtY *C.iokl_matrix, yy, samples C.double, B *C.iokl_matrix, lambda, tau C.double, X *C.iokl_matrix,
+	tol C.double, value *C.double, at *C.iokl_solved, e *C.iokl_error,
+) C.iokl_status {
 	return call(e, func() error {
 		tell, err := solved(at)
 		if err != nil {
@@ -275,10 +294,14 @@ func iokl_solve_output_kernel(AtA, AtY *C.iokl_matrix, yy, samples C.double, B *
 		}
 		for _, v := range []C.double{yy, samples, lambda, tau, tol} {
 			if !(v >= 0) || math.IsInf(float64(v), 1) || samples == 0 {
-				return host.Input("yy is %g, samples %g, lambda %g, tau %g and tol %g", float64(yy), float64(samples), float64(lambda), float64(tau), float64(tol))
+				return host.Input("yy is %g, samples %g, lambda %g, tau %g and tol %g", float64(yy), float64(samples),
+					float64(lambda), float64(tau), float64(tol))
 			}
 		}
-		p := frankwolfe.Problem{AtA: m[0], B: m[1], AtY: m[2], YY: float64(yy), Samples: float64(samples), Lambda: float64(lambda), Tau: float64(tau)}
+		p := frankwolfe.Problem{
+			AtA: m[0], B: m[1], AtY: m[2], YY: float64(yy), Samples: float64(samples),
+			Lambda: float64(lambda), Tau: float64(tau),
+		}
 		n := p.N()
 		return fill(X, "L", n, n, func(dst *mat.Dense) error {
 			dst.Zero()

@@ -77,7 +77,9 @@ func Solve(ctx context.Context, x []float64, A linop.Operator, b []float64, opt 
 //
 // The residual is kept in units of ‖b‖, so the outcome does not depend on the
 // scale of b. Hestenes and Stiefel, doi:10.6028/jres.049.044.
-func (w *Workspace) Solve(ctx context.Context, x []float64, A linop.Operator, b []float64, opt Options) (Result, error) {
+func (w *Workspace) Solve(
+	ctx context.Context, x []float64, A linop.Operator, b []float64, opt Options,
+) (Result, error) {
 	n := A.Dim()
 	if len(x) != n || len(b) != n {
 		panic("cg: Solve: shape mismatch")

@@ -76,9 +76,30 @@ func TestSolve(t *testing.T) {
 		{"hugest b", bg, diagonal{1, 4}, []float64{1e300, 2e300}, nil, cg.Options{}, nil, 2},
 		{"tiny A", bg, diagonal{1e-12, 4e-12}, []float64{1, 2}, nil, cg.Options{}, nil, 2},
 		{"exact start", bg, diagonal{1, 4}, []float64{1, 4}, []float64{1, 1}, cg.Options{}, nil, 0},
-		{"scaled start", bg, diagonal{1, 4}, []float64{1, 4}, []float64{9, 9}, cg.Options{ScaleStart: true, Tol: 1e-14}, nil, 0},
-		{"start of wrong sign", bg, diagonal{1, 4}, []float64{1, 4}, []float64{-1, -1}, cg.Options{ScaleStart: true}, nil, 2},
-		{"start in the null space", bg, diagonal{1, 0}, []float64{1, 0}, []float64{0, 1}, cg.Options{ScaleStart: true}, nil, 1},
+		{
+			"scaled start", bg,
+			diagonal{1, 4},
+			[]float64{1, 4},
+			[]float64{9, 9},
+			cg.Options{ScaleStart: true, Tol: 1e-14},
+			nil, 0,
+		},
+		{
+			"start of wrong sign", bg,
+			diagonal{1, 4},
+			[]float64{1, 4},
+			[]float64{-1, -1},
+			cg.Options{ScaleStart: true},
+			nil, 2,
+		},
+		{
+			"start in the null space", bg,
+			diagonal{1, 0},
+			[]float64{1, 0},
+			[]float64{0, 1},
+			cg.Options{ScaleStart: true},
+			nil, 1,
+		},
 		{"singular, consistent", bg, diagonal{1, 0, 2}, []float64{1, 0, 1}, nil, cg.Options{}, nil, 2},
 		{"singular, inconsistent", bg, diagonal{0, 0}, []float64{1, 1}, nil, cg.Options{}, cg.ErrNotSPD, 0},
 		{"indefinite", bg, diagonal{1, -1, 3}, []float64{1, 2, 3}, nil, cg.Options{}, cg.ErrNotSPD, 3},
@@ -88,14 +109,32 @@ func TestSolve(t *testing.T) {
 		{"NaN in b", bg, diagonal{1, 2}, []float64{1, nan}, nil, cg.Options{}, cg.ErrNotFinite, 0},
 		{"infinite b", bg, diagonal{1, 2}, []float64{1, math.Inf(1)}, nil, cg.Options{}, cg.ErrNotFinite, 0},
 		{"NaN in x", bg, diagonal{1, 2}, []float64{1, 2}, []float64{nan, 0}, cg.Options{}, cg.ErrNotFinite, 0},
-		{"NaN tolerance", bg, diagonal{1, 2}, []float64{1, 2}, nil, cg.Options{Tol: nan, MaxIter: 5}, cg.ErrNotConverged, 5},
+		{
+			"NaN tolerance", bg,
+			diagonal{1, 2},
+			[]float64{1, 2},
+			nil,
+			cg.Options{Tol: nan, MaxIter: 5},
+			cg.ErrNotConverged, 5,
+		},
 		{"cancelled", cancelled, diagonal{1, 2}, []float64{1, 2}, nil, cg.Options{}, context.Canceled, 0},
 		{"too few iterations", bg, spread, ones, nil, cg.Options{MaxIter: 5}, cg.ErrNotConverged, 5},
 		{"hard", bg, spread, ones, nil, cg.Options{MaxIter: 2000}, nil, 2000},
 		{"hard, preconditioned", bg, spread, ones, nil, cg.Options{Precond: reciprocal}, nil, 2},
-		{"bad preconditioner", bg, spread, ones, nil, cg.Options{Precond: diagonal(make([]float64, 100))}, cg.ErrNotSPD, 0},
+		{
+			"bad preconditioner", bg, spread, ones, nil,
+			cg.Options{Precond: diagonal(make([]float64, 100))},
+			cg.ErrNotSPD,
+			0,
+		},
 		{"below rounding", bg, spread, ones, nil, cg.Options{Tol: 1e-30, MaxIter: 5000}, cg.ErrNotConverged, 5000},
-		{"inexact products", bg, &liar{diagonal: diagonal{1, 2, 3, 4, 5}}, []float64{1, 1, 1, 1, 1}, nil, cg.Options{Tol: 1e-9}, cg.ErrNotConverged, 50},
+		{
+			"inexact products", bg, &liar{diagonal: diagonal{1, 2, 3, 4, 5}},
+			[]float64{1, 1, 1, 1, 1},
+			nil,
+			cg.Options{Tol: 1e-9},
+			cg.ErrNotConverged, 50,
+		},
 		{"trace says stop", bg, diagonal{1, 2}, []float64{1, 2}, nil, cg.Options{Trace: func(s cg.Step) error {
 			if s.Iter == 1 {
 				return stop
@@ -155,7 +194,10 @@ func TestTrueResidual(t *testing.T) {
 	}
 	x := make([]float64, 60)
 	last := math.Inf(1)
-	res, err := cg.Solve(bg, x, K, b, cg.Options{Tol: 1e-15, MaxIter: 4000, Trace: func(s cg.Step) error { last = s.Residual; return nil }})
+	res, err := cg.Solve(bg, x, K, b, cg.Options{Tol: 1e-15, MaxIter: 4000, Trace: func(s cg.Step) error {
+		last = s.Residual
+		return nil
+	}})
 	true60 := relative(K, x, b)
 	if err == nil && true60 > 1e-15 {
 		t.Fatalf("convergence claimed at %g", true60)
@@ -207,7 +249,10 @@ func TestWorkspaceReuse(t *testing.T) {
 			}
 		}
 		var op linop.Operator = A
-		if a := linoptest.Allocations(5, func() { clear(x); _, _ = w.Solve(bg, x, op, b, cg.Options{Precond: op}) }); a > 0 {
+		if a := linoptest.Allocations(5, func() {
+			clear(x)
+			_, _ = w.Solve(bg, x, op, b, cg.Options{Precond: op})
+		}); a > 0 {
 			t.Errorf("n = %d: %g allocations", n, a)
 		}
 	}
@@ -319,7 +364,10 @@ func TestFlexible(t *testing.T) {
 	}
 	iterations := func(flexible bool) int {
 		x := make([]float64, n)
-		res, err := cg.Solve(bg, x, A, b, cg.Options{Tol: 1e-11, MaxIter: 400, Flexible: flexible, Precond: &jittery{liar{diagonal: M}}})
+		res, err := cg.Solve(bg, x, A, b, cg.Options{
+			Tol: 1e-11, MaxIter: 400, Flexible: flexible,
+			Precond: &jittery{liar{diagonal: M}},
+		})
 		if flexible && err != nil {
 			t.Fatal(err)
 		}

@@ -45,9 +45,11 @@ func (s *solve) run(ctx context.Context) error {
 		case s.res.Residual <= s.tol:
 			return nil
 		case s.res.Iter >= s.maxIter:
-			return fmt.Errorf("%w: residual %.3g after %d iterations, tolerance %.3g", ErrNotConverged, s.res.Residual, s.res.Iter, s.tol)
+			return fmt.Errorf("%w: residual %.3g after %d iterations, tolerance %.3g", ErrNotConverged, s.res.Residual,
+				s.res.Iter, s.tol)
 		case !(s.res.Residual < 0.5*before):
-			return fmt.Errorf("%w: residual %.3g stays at rounding level, tolerance %.3g", ErrNotConverged, s.res.Residual, s.tol)
+			return fmt.Errorf("%w: residual %.3g stays at rounding level, tolerance %.3g", ErrNotConverged,
+				s.res.Residual, s.tol)
 		}
 		s.res.Restarts++
 	}

@@ -12,7 +12,9 @@ import (
 // or the right one, and with the line search −tr((AL/l − Y)ᵀAP + ½λBP)/tr(PᵀAᵀAP/l)
 // unclipped, or the right one, as the literature has them. It returns the last
 // L, its value, and the least eigenvalue of L along the way.
-func printed(t *testing.T, p *frankwolfe.Problem, A, Y blas.General, printedGradient, printedSearch bool) (value, low float64) {
+func printed(
+	t *testing.T, p *frankwolfe.Problem, A, Y blas.General, printedGradient, printedSearch bool,
+) (value, low float64) {
 	n, l := p.N(), p.Samples
 	be := blas.Active()
 	L := blas.NewGeneral(n, n)

@@ -151,7 +151,9 @@ const denseGap = 256
 // certify returns ⟨∇g, L⟩ − τ·min(0, λ_min) for the gradient G. For n ≤ 256
 // λ_min comes from all eigenvalues; above that it is the Lanczos value less its
 // residual norm. The multiplications spent are added to applies.
-func (p *Problem) certify(ctx context.Context, L, G blas.General, eig *lanczos.Workspace, opt Options, applies *int) (float64, error) {
+func (p *Problem) certify(
+	ctx context.Context, L, G blas.General, eig *lanczos.Workspace, opt Options, applies *int,
+) (float64, error) {
 	inner := blas.Inner(G, L)
 	for i := range G.Rows {
 		for _, v := range blas.Row(G, i) {
@@ -168,7 +170,10 @@ func (p *Problem) certify(ctx context.Context, L, G blas.General, eig *lanczos.W
 		}
 	} else {
 		var e lanczos.Result
-		e, err = eig.Eigs(ctx, linop.NewDense(G, opt.Backend), lanczos.Options{Which: lanczos.Smallest, Tol: 1e-12, AbsTol: 0.01 * opt.Tol * p.scale(L, G) / math.Max(p.Tau, 1e-300), Seed: opt.Seed, Backend: opt.Backend})
+		e, err = eig.Eigs(ctx, linop.NewDense(G, opt.Backend), lanczos.Options{
+			Which: lanczos.Smallest, Tol: 1e-12,
+			AbsTol: 0.01 * opt.Tol * p.scale(L, G) / math.Max(p.Tau, 1e-300), Seed: opt.Seed, Backend: opt.Backend,
+		})
 		*applies += e.Applies
 		if len(e.Values) > 0 {
 			low = e.Values[0] - e.Residuals[0]

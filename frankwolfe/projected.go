@@ -76,7 +76,8 @@ func (s *projected) run(ctx context.Context) error {
 			return nil
 		}
 		if s.res.Iter >= s.opt.MaxIter {
-			return fmt.Errorf("%w: gap %.3g at value %.6g after %d iterations", ErrNotConverged, s.res.Gap, s.res.Value, s.res.Iter)
+			return fmt.Errorf("%w: gap %.3g at value %.6g after %d iterations", ErrNotConverged, s.res.Gap, s.res.Value,
+				s.res.Iter)
 		}
 		if err := s.advance(); err != nil {
 			return s.close(err)

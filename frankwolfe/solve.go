@@ -119,9 +119,11 @@ func (s *solve) run(ctx context.Context) error {
 		case s.p.met(s.res.Value, s.res.Gap, s.opt.Tol):
 			return nil
 		case s.res.Iter >= s.opt.MaxIter:
-			return fmt.Errorf("%w: gap %.3g at value %.6g after %d iterations", ErrNotConverged, s.res.Gap, s.res.Value, s.res.Iter)
+			return fmt.Errorf("%w: gap %.3g at value %.6g after %d iterations", ErrNotConverged, s.res.Gap, s.res.Value,
+				s.res.Iter)
 		case s.res.Iter == before && exact:
-			return fmt.Errorf("%w: gap %.3g at value %.6g is at rounding level", ErrNotConverged, s.res.Gap, s.res.Value)
+			return fmt.Errorf("%w: gap %.3g at value %.6g is at rounding level", ErrNotConverged, s.res.Gap,
+				s.res.Value)
 		}
 		s.exact = true // the running gap was too low: Lanczos met its tolerance at the wrong eigenvector
 	}
@@ -189,7 +191,10 @@ func (s *solve) descend(ctx context.Context) error {
 
 // vertex finds the eigenvector v of the smallest eigenvalue of ∇g and with it the gap.
 func (s *solve) vertex(ctx context.Context) error {
-	opt := lanczos.Options{Which: lanczos.Smallest, Tol: 1e-3, Seed: s.opt.Seed + uint64(s.res.Iter), Backend: s.opt.Backend}
+	opt := lanczos.Options{
+		Which: lanczos.Smallest, Tol: 1e-3, Seed: s.opt.Seed + uint64(s.res.Iter),
+		Backend: s.opt.Backend,
+	}
 	if s.exact {
 		opt.Tol = 1e-12
 	} else if !math.IsInf(s.gap, 1) && s.p.Tau > 0 {

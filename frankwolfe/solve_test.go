@@ -16,7 +16,8 @@ import (
 // randomProblem is an output kernel step: A = K·C and B = CᵀA for a random K.
 func randomProblem(rng *rand.Rand, l, n int, lambda, tau float64) *frankwolfe.Problem {
 	be := blas.Active()
-	C, Z, K, A, B, Y := blas.NewGeneral(l, n), blas.NewGeneral(l, l), blas.NewGeneral(l, l), blas.NewGeneral(l, n), blas.NewGeneral(n, n), blas.NewGeneral(l, n)
+	C, Z, K, A, B, Y := blas.NewGeneral(l, n), blas.NewGeneral(l, l), blas.NewGeneral(l, l), blas.NewGeneral(l, n),
+		blas.NewGeneral(n, n), blas.NewGeneral(l, n)
 	for _, m := range []blas.General{C, Z, Y} {
 		for i := range m.Data {
 			m.Data[i] = rng.NormFloat64()
@@ -39,10 +40,13 @@ func randomProblem(rng *rand.Rand, l, n int, lambda, tau float64) *frankwolfe.Pr
 
 var methods = []struct {
 	name string
-	run  func(ctx context.Context, L blas.General, p *frankwolfe.Problem, opt frankwolfe.Options) (frankwolfe.Result, error)
+	run  func(ctx context.Context, L blas.General, p *frankwolfe.Problem, opt frankwolfe.Options) (frankwolfe.Result,
+		error)
 }{
 	{"corrective", frankwolfe.Solve},
-	{"plain", func(ctx context.Context, L blas.General, p *frankwolfe.Problem, opt frankwolfe.Options) (frankwolfe.Result, error) {
+	{"plain", func(ctx context.Context, L blas.General, p *frankwolfe.Problem,
+		opt frankwolfe.Options,
+	) (frankwolfe.Result, error) {
 		opt.Plain = true
 		return frankwolfe.Solve(ctx, L, p, opt)
 	}},
@@ -115,13 +119,16 @@ func TestRunningGap(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		var value float64
 		L := blas.NewGeneral(6, 6)
-		_, err := frankwolfe.Solve(bg, L, p, frankwolfe.Options{Tol: 1e-3, Plain: plain, Trace: func(s frankwolfe.Step) error {
-			if above := value - golden[0].value; s.Iter > 0 && !(s.Gap >= above-1e-9) {
-				return fmt.Errorf("before iteration %d g is %g above the optimum, the gap %g", s.Iter, above, s.Gap)
-			}
-			value = s.Value
-			return nil
-		}})
+		_, err := frankwolfe.Solve(bg, L, p, frankwolfe.Options{
+			Tol: 1e-3, Plain: plain,
+			Trace: func(s frankwolfe.Step) error {
+				if above := value - golden[0].value; s.Iter > 0 && !(s.Gap >= above-1e-9) {
+					return fmt.Errorf("before iteration %d g is %g above the optimum, the gap %g", s.Iter, above, s.Gap)
+				}
+				value = s.Value
+				return nil
+			},
+		})
 		if err != nil {
 			t.Error(err)
 		}
@@ -172,21 +179,57 @@ func TestEdges(t *testing.T) {
 		{"plain data", bg, change(func(*frankwolfe.Problem) {}), 0, frankwolfe.Options{}, nil},
 		{"n = 1", bg, randomProblem(rng, 5, 1, 0.1, 2), 1, frankwolfe.Options{}, nil},
 		{"Y = 0", bg, change(func(p *frankwolfe.Problem) { blas.Zero(p.AtY); p.YY = 0 }), 1, frankwolfe.Options{}, nil},
-		{"A = 0", bg, change(func(p *frankwolfe.Problem) { blas.Zero(p.AtA); blas.Zero(p.AtY) }), 1, frankwolfe.Options{}, nil},
-		{"all zero", bg, change(func(p *frankwolfe.Problem) { blas.Zero(p.AtA); blas.Zero(p.AtY); blas.Zero(p.B); p.YY = 0 }), 1, frankwolfe.Options{}, nil},
+		{"A = 0", bg, change(func(p *frankwolfe.Problem) {
+			blas.Zero(p.AtA)
+			blas.Zero(p.AtY)
+		}), 1, frankwolfe.Options{}, nil},
+		{"all zero", bg, change(func(p *frankwolfe.Problem) {
+			blas.Zero(p.AtA)
+			blas.Zero(p.AtY)
+			blas.Zero(p.B)
+			p.YY = 0
+		}), 1, frankwolfe.Options{}, nil},
 		{"tau = 0", bg, change(func(p *frankwolfe.Problem) { p.Tau = 0 }), 0, frankwolfe.Options{}, nil},
 		{"tiny data", bg, scale(1e-12), 0, frankwolfe.Options{}, nil},
 		{"huge data", bg, scale(1e12), 0, frankwolfe.Options{}, nil},
-		{"NaN in AᵀA", bg, change(func(p *frankwolfe.Problem) { p.AtA.Data[2] = math.NaN() }), 1, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
-		{"NaN in AᵀY", bg, change(func(p *frankwolfe.Problem) { p.AtY.Data[2] = math.NaN() }), 1, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
-		{"NaN in B", bg, change(func(p *frankwolfe.Problem) { p.B.Data[2] = math.NaN() }), 1, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
-		{"NaN tau", bg, change(func(p *frankwolfe.Problem) { p.Tau = math.NaN() }), 0, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
-		{"no samples", bg, change(func(p *frankwolfe.Problem) { p.Samples = 0 }), 0, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
-		{"NaN start", bg, change(func(*frankwolfe.Problem) {}), math.NaN(), frankwolfe.Options{}, frankwolfe.ErrNotFinite},
+		{"NaN in AᵀA", bg, change(func(p *frankwolfe.Problem) {
+			p.AtA.Data[2] = math.NaN()
+		}), 1, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
+		{"NaN in AᵀY", bg, change(func(p *frankwolfe.Problem) {
+			p.AtY.Data[2] = math.NaN()
+		}), 1, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
+		{"NaN in B", bg, change(func(p *frankwolfe.Problem) {
+			p.B.Data[2] = math.NaN()
+		}), 1, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
+		{"NaN tau", bg, change(func(p *frankwolfe.Problem) {
+			p.Tau = math.NaN()
+		}), 0, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
+		{"no samples", bg, change(func(p *frankwolfe.Problem) {
+			p.Samples = 0
+		}), 0, frankwolfe.Options{}, frankwolfe.ErrNotFinite},
+		{
+			"NaN start", bg, change(func(*frankwolfe.Problem) {}), math.NaN(),
+			frankwolfe.Options{},
+			frankwolfe.ErrNotFinite,
+		},
 		{"cancelled", cancelled, change(func(*frankwolfe.Problem) {}), 1, frankwolfe.Options{}, context.Canceled},
-		{"too few iterations", bg, change(func(*frankwolfe.Problem) {}), 1, frankwolfe.Options{MaxIter: 1, Tol: 1e-12}, frankwolfe.ErrNotConverged},
-		{"NaN tolerance", bg, change(func(*frankwolfe.Problem) {}), 1, frankwolfe.Options{Tol: math.NaN(), MaxIter: 30}, frankwolfe.ErrNotConverged},
-		{"trace says stop", bg, change(func(*frankwolfe.Problem) {}), 1, frankwolfe.Options{Trace: func(frankwolfe.Step) error { return stop }}, stop},
+		{
+			"too few iterations", bg, change(func(*frankwolfe.Problem) {}), 1,
+			frankwolfe.Options{MaxIter: 1, Tol: 1e-12},
+			frankwolfe.ErrNotConverged,
+		},
+		{
+			"NaN tolerance", bg, change(func(*frankwolfe.Problem) {}), 1,
+			frankwolfe.Options{Tol: math.NaN(), MaxIter: 30},
+			frankwolfe.ErrNotConverged,
+		},
+		{
+			"trace says stop", bg, change(func(*frankwolfe.Problem) {}), 1,
+			frankwolfe.Options{Trace: func(frankwolfe.Step) error {
+				return stop
+			}},
+			stop,
+		},
 	} {
 		for _, m := range methods {
 			if m.name == "plain" && c.opt.Tol == 0 {
@@ -236,7 +279,10 @@ func TestAllocations(t *testing.T) {
 	count := func(iter int) float64 {
 		return linoptest.Allocations(5, func() {
 			blas.Zero(L)
-			if res, _ := w.Solve(bg, L, p, frankwolfe.Options{Plain: true, Tol: 1e-14, MaxIter: iter}); res.Iter != iter {
+			if res, _ := w.Solve(bg, L, p, frankwolfe.Options{
+				Plain: true, Tol: 1e-14,
+				MaxIter: iter,
+			}); res.Iter != iter {
 				t.Fatalf("%d iterations", res.Iter)
 			}
 		})

@@ -19,7 +19,8 @@ import (
 // several machines, and their counts added up.
 type Rounds struct {
 	From, To int
-	Block    int // consecutive time points that are drawn together; 0 means the square root of the samples, at least the lag
+	// consecutive time points that are drawn together; 0 means the square root of the samples, at least the lag
+	Block int
 
 	// Done are the counts of the first Done.Rounds rounds from From on, which are
 	// not run again: what an earlier run, perhaps one that was stopped, handed to Trace.
@@ -96,7 +97,9 @@ func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
 		return Counts{}, err
 	}
 	sizes := found.sizes()
-	return s.resample(ctx, "permutation null", rounds, func(ctx context.Context, rng *rand.Rand, count blas.General) error {
+	return s.resample(ctx, "permutation null", rounds, func(ctx context.Context, rng *rand.Rand,
+		count blas.General,
+	) error {
 		tasks := s.e.tasks(s.e.all(), nil, s.lambda)
 		for k := range tasks {
 			tasks[k].Y = s.e.shifted(tasks[k], rng)

@@ -115,7 +115,10 @@ func TestGoOn(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	for _, text := range []string{`{"rounds":2,"count":[[3]]}`, `{"rounds":2,"count":[[1,1]]}`, `{"rounds":2,"count":[[-1]]}`, `[]`} {
+	for _, text := range []string{
+		`{"rounds":2,"count":[[3]]}`, `{"rounds":2,"count":[[1,1]]}`,
+		`{"rounds":2,"count":[[-1]]}`, `[]`,
+	} {
 		if err := json.Unmarshal([]byte(text), &done); err == nil {
 			t.Errorf("%s is taken for counts", text)
 		}
@@ -228,7 +231,8 @@ func TestImprovement(t *testing.T) {
 		}
 		for _, n := range gains {
 			if better := n.RMSE < 0.985*n.Own; better != c.gain {
-				t.Errorf("%d drivers, node %s: RMSE %.3f, with its own past only %.3f", c.drivers, n.Node, n.RMSE, n.Own)
+				t.Errorf("%d drivers, node %s: RMSE %.3f, with its own past only %.3f", c.drivers, n.Node, n.RMSE,
+					n.Own)
 			}
 		}
 	}
@@ -245,10 +249,12 @@ func TestConfidenceErrors(t *testing.T) {
 	if _, err := improvement(&g.Data, granger.Options{HoldOut: -1}); !errors.Is(err, granger.ErrOption) {
 		t.Errorf("nothing held out: %v", err)
 	}
-	if _, err := null(&g.Data, granger.Options{Lag: 5, Nonlinear: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
+	if _, err := null(&g.Data, granger.Options{Lag: 5, Nonlinear: true}, granger.Rounds{To: 1}); !errors.Is(err,
+		granger.ErrShort) {
 		t.Errorf("Nonlinear with too few samples: %v", err)
 	}
-	if _, err := null(&g.Data, granger.Options{Nonlinear: true, Penalize: true}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrOption) {
+	if _, err := null(&g.Data, granger.Options{Nonlinear: true, Penalize: true}, granger.Rounds{To: 1}); !errors.Is(err,
+		granger.ErrOption) {
 		t.Errorf("Nonlinear with Penalize: %v", err)
 	}
 	if _, err := null(&g.Data, granger.Options{Lag: 50}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {

@@ -30,10 +30,12 @@ type Node struct {
 
 // Data is a table of series with a row for each point in time.
 type Data struct {
-	Names     []string     // of the series
-	X         blas.General // rows × series; the rows of a replicate are in the order of time. NaN is a missing value: windows with one are left out
-	Replicate []int        // of each row; nil means one replicate. The rows of a replicate are consecutive
-	Nodes     []Node       // nil means one node for every series
+	Names []string // of the series
+	// rows × series; the rows of a replicate are in the order of time. NaN is a missing value:
+	// windows with one are left out
+	X         blas.General
+	Replicate []int  // of each row; nil means one replicate. The rows of a replicate are consecutive
+	Nodes     []Node // nil means one node for every series
 }
 
 // Group makes nodes of pairs (series, node), in the order in which nodes first
@@ -52,7 +54,8 @@ func Group(names []string, pairs [][2]string) ([]Node, error) {
 	for _, p := range pairs {
 		j, ok := column[p[0]]
 		if !ok {
-			return nil, fmt.Errorf("%w: node %q names the series %q, which the data do not have", ErrUnknown, p[1], p[0])
+			return nil, fmt.Errorf("%w: node %q names the series %q, which the data do not have", ErrUnknown, p[1],
+				p[0])
 		}
 		if seen[p] {
 			return nil, fmt.Errorf("%w: series %q is twice in node %q", ErrDuplicate, p[0], p[1])
@@ -118,11 +121,13 @@ func (d *Data) checkTime(lag int) error {
 	for _, r := range d.runs() {
 		name := d.Replicate[r.lo]
 		if seen[name] {
-			return fmt.Errorf("%w: the rows of replicate %d are not consecutive (again at row %d)", ErrDuplicate, name, r.lo)
+			return fmt.Errorf("%w: the rows of replicate %d are not consecutive (again at row %d)", ErrDuplicate, name,
+				r.lo)
 		}
 		seen[name] = true
 		if r.hi-r.lo <= lag {
-			return fmt.Errorf("%w: replicate %d has %d rows, lag %d takes at least %d", ErrShort, name, r.hi-r.lo, lag, lag+1)
+			return fmt.Errorf("%w: replicate %d has %d rows, lag %d takes at least %d", ErrShort, name, r.hi-r.lo, lag,
+				lag+1)
 		}
 	}
 	return nil

@@ -38,30 +38,66 @@ func TestErrors(t *testing.T) {
 				d.X.Data[i*d.X.Stride] = math.NaN()
 			}
 		}), granger.Options{}, granger.ErrGap},
-		{"an infinite value", bg, change(func(d *granger.Data) { d.X.Data[7] = math.Inf(1) }), granger.Options{}, granger.ErrGap},
+		{"an infinite value", bg, change(func(d *granger.Data) {
+			d.X.Data[7] = math.Inf(1)
+		}), granger.Options{}, granger.ErrGap},
 		{"a constant series", bg, change(func(d *granger.Data) {
 			for i := range d.X.Rows {
 				d.X.Data[i*d.X.Stride+1] = 4
 			}
 		}), granger.Options{}, granger.ErrConstant},
-		{"a replicate shorter than the lag", bg, change(func(d *granger.Data) { halves(d, 37) }), granger.Options{Lag: 3}, granger.ErrShort},
-		{"a replicate just long enough", bg, change(func(d *granger.Data) { halves(d, 36) }), granger.Options{Lag: 3}, nil},
-		{"replicates mixed up", bg, change(func(d *granger.Data) { halves(d, 20); d.Replicate[39] = 0 }), granger.Options{}, granger.ErrDuplicate},
+		{"a replicate shorter than the lag", bg, change(func(d *granger.Data) {
+			halves(d, 37)
+		}), granger.Options{Lag: 3}, granger.ErrShort},
+		{"a replicate just long enough", bg, change(func(d *granger.Data) {
+			halves(d, 36)
+		}), granger.Options{Lag: 3}, nil},
+		{"replicates mixed up", bg, change(func(d *granger.Data) {
+			halves(d, 20)
+			d.Replicate[39] = 0
+		}), granger.Options{}, granger.ErrDuplicate},
 		{"T < 3·lag", bg, change(same), granger.Options{Lag: 14}, granger.ErrShort},
-		{"two series of one name", bg, change(func(d *granger.Data) { d.Names[2] = d.Names[0] }), granger.Options{}, granger.ErrDuplicate},
-		{"two nodes of one name", bg, change(func(d *granger.Data) { d.Nodes = []granger.Node{{"a", []int{0}}, {"a", []int{1}}} }), granger.Options{}, granger.ErrDuplicate},
-		{"a series twice in a node", bg, change(func(d *granger.Data) { d.Nodes = []granger.Node{{"a", []int{0, 0}}} }), granger.Options{}, granger.ErrDuplicate},
-		{"a node without series", bg, change(func(d *granger.Data) { d.Nodes = []granger.Node{{"a", nil}} }), granger.Options{}, granger.ErrOption},
-		{"an unknown series", bg, change(func(d *granger.Data) { d.Nodes = []granger.Node{{"a", []int{3}}} }), granger.Options{}, granger.ErrUnknown},
-		{"names missing", bg, change(func(d *granger.Data) { d.Names = d.Names[:2] }), granger.Options{}, granger.ErrOption},
+		{"two series of one name", bg, change(func(d *granger.Data) {
+			d.Names[2] = d.Names[0]
+		}), granger.Options{}, granger.ErrDuplicate},
+		{"two nodes of one name", bg, change(func(d *granger.Data) {
+			d.Nodes = []granger.Node{{"a", []int{0}}, {"a", []int{1}}}
+		}), granger.Options{}, granger.ErrDuplicate},
+		{"a series twice in a node", bg, change(func(d *granger.Data) {
+			d.Nodes = []granger.Node{{"a", []int{0, 0}}}
+		}), granger.Options{}, granger.ErrDuplicate},
+		{"a node without series", bg, change(func(d *granger.Data) {
+			d.Nodes = []granger.Node{{"a", nil}}
+		}), granger.Options{}, granger.ErrOption},
+		{"an unknown series", bg, change(func(d *granger.Data) {
+			d.Nodes = []granger.Node{{"a", []int{3}}}
+		}), granger.Options{}, granger.ErrUnknown},
+		{"names missing", bg, change(func(d *granger.Data) {
+			d.Names = d.Names[:2]
+		}), granger.Options{}, granger.ErrOption},
 		{"negative lag", bg, change(same), granger.Options{Lag: -1}, granger.ErrOption},
 		{"negative lambda", bg, change(same), granger.Options{Lambda: -1}, granger.ErrOption},
 		{"NaN lambda", bg, change(same), granger.Options{Lambdas: []float64{1, math.NaN()}}, granger.ErrOption},
-		{"too few samples to judge λ on", bg, &granger.Data{Names: []string{"a"}, X: blas.Vector([]float64{1, 3, 2})}, granger.Options{Lambdas: []float64{1, 2}}, granger.ErrShort},
+		{
+			"too few samples to judge λ on", bg, &granger.Data{
+				Names: []string{"a"},
+				X:     blas.Vector([]float64{1, 3, 2}),
+			},
+			granger.Options{Lambdas: []float64{1, 2}},
+			granger.ErrShort,
+		},
 		{"lambda too small for single precision", bg, change(same), granger.Options{Lambda: 1e-14}, granger.ErrOption},
-		{"lambda too small for one node", bg, change(same), granger.Options{Lambda: 1e-14, Norm: "lp:2"}, granger.ErrOption},
-		{"units whose squares overflow", bg, change(func(d *granger.Data) { blas.Scal(1e200, d.X.Data) }), granger.Options{}, nil},
-		{"units whose squares vanish", bg, change(func(d *granger.Data) { blas.Scal(1e-200, d.X.Data) }), granger.Options{}, nil},
+		{
+			"lambda too small for one node", bg, change(same),
+			granger.Options{Lambda: 1e-14, Norm: "lp:2"},
+			granger.ErrOption,
+		},
+		{"units whose squares overflow", bg, change(func(d *granger.Data) {
+			blas.Scal(1e200, d.X.Data)
+		}), granger.Options{}, nil},
+		{"units whose squares vanish", bg, change(func(d *granger.Data) {
+			blas.Scal(1e-200, d.X.Data)
+		}), granger.Options{}, nil},
 		{"decay", bg, change(same), granger.Options{Decay: 1.5}, granger.ErrOption},
 		{"hold-out", bg, change(same), granger.Options{HoldOut: 1}, granger.ErrOption},
 		{"norm", bg, change(same), granger.Options{Norm: "nonsense"}, granger.ErrOption},
@@ -71,7 +107,9 @@ func TestErrors(t *testing.T) {
 		{"memory", bg, change(same), granger.Options{MaxBytes: 100}, granger.ErrMemory},
 		{"cancelled", cancelled, change(same), granger.Options{}, context.Canceled},
 		{"long lag", bg, change(same), granger.Options{Lag: 13}, nil},
-		{"one series", bg, change(func(d *granger.Data) { d.Nodes = []granger.Node{{"a", []int{1}}} }), granger.Options{}, nil},
+		{"one series", bg, change(func(d *granger.Data) {
+			d.Nodes = []granger.Node{{"a", []int{1}}}
+		}), granger.Options{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := granger.Infer(c.ctx, c.d, c.opt)
@@ -85,7 +123,8 @@ func TestErrors(t *testing.T) {
 func TestGroup(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	nodes, err := granger.Group(names, [][2]string{{"c", "x"}, {"a", "y"}, {"b", "x"}})
-	if err != nil || len(nodes) != 2 || nodes[0].Name != "x" || nodes[0].Series[0] != 2 || nodes[0].Series[1] != 1 || nodes[1].Series[0] != 0 {
+	if err != nil || len(nodes) != 2 || nodes[0].Name != "x" || nodes[0].Series[0] != 2 || nodes[0].Series[1] != 1 ||
+		nodes[1].Series[0] != 0 {
 		t.Fatalf("%v, %v", nodes, err)
 	}
 	if _, err := granger.Group(names, [][2]string{{"d", "x"}}); !errors.Is(err, granger.ErrUnknown) {

@@ -48,13 +48,15 @@ func newDesign(d *Data, opt Options) (*design, error) {
 		}
 	}
 	if len(g.rows) < 3 && g.missing > 0 {
-		return nil, fmt.Errorf("%w: %s, and %d of %d windows of lag %d have a gap", ErrGap, d.firstGap(), g.missing, g.missing+len(g.rows), opt.Lag)
+		return nil, fmt.Errorf("%w: %s, and %d of %d windows of lag %d have a gap", ErrGap, d.firstGap(), g.missing,
+			g.missing+len(g.rows), opt.Lag)
 	}
 	g.order()
 	g.l = len(g.rows)
 	g.standardize()
 	if g.opt.Nonlinear && float64(g.X.Cols) > freePart*float64(g.l) {
-		return nil, fmt.Errorf("%w: %d samples for the %d past values that Nonlinear leaves unpenalized; at least %d are needed",
+		return nil, fmt.Errorf("%w: %d samples for the %d past values that Nonlinear leaves unpenalized; at least %d "+
+			"are needed",
 			ErrShort, g.l, g.X.Cols, int(math.Ceil(float64(g.X.Cols)/freePart)))
 	}
 	if err := g.dictionary(); err != nil {
@@ -279,7 +281,10 @@ func appendOrthonormal(kept [][]float64, v []float64, n int) [][]float64 {
 
 // grams computes the Gram matrices of all kernels.
 func (g *design) grams(ctx context.Context) ([]*blas.Sym, error) {
-	terms, err := g.dict.Grams(ctx, g.X, kernel.GramOptions{Precision: blas.Float32, Backend: g.opt.Backend, MaxBytes: g.opt.MaxBytes})
+	terms, err := g.dict.Grams(ctx, g.X, kernel.GramOptions{
+		Precision: blas.Float32, Backend: g.opt.Backend,
+		MaxBytes: g.opt.MaxBytes,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("granger: kernels: %w", err)
 	}

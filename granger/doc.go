@@ -29,10 +29,12 @@
 // # Replicates that relax
 //
 // Replicates that start from different states and return to a common one are often measured with noise,
-// which a regression on values one step back has in its target and in its inputs. Where no kernels are named, regressions
+// which a regression on values one step back has in its target and in its inputs. Where no kernels
+// are named, regressions
 // on past values filtered by the decay of the target, with at most two sources and with or without an
 // unseen stage between source and target, are averaged by their likelihoods. Where they leave much less of
-// the targets than regressions on the last values do, three quarters of a strength are the probability of the edge in them: see [Result].Relaxing.
+// the targets than regressions on the last values do, three quarters of a strength are the
+// probability of the edge in them: see [Result].Relaxing.
 //
 // # Three ways to fit
 //

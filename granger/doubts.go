@@ -23,7 +23,8 @@ type Doubt struct {
 
 // What a series may violate. That two move together within a step is told by [Study.Simultaneous].
 const (
-	Memory = "memory" // what the model leaves is correlated in time: the past matters beyond the lag, or is measured with noise
+	// what the model leaves is correlated in time: the past matters beyond the lag, or is measured with noise
+	Memory = "memory"
 	Spread = "spread" // the spread of what the model leaves changes in time
 	Wander = "wander" // the series wanders, or has a trend
 )

@@ -17,8 +17,10 @@ func TestDoubts(t *testing.T) {
 		what string
 		next func(rng *rand.Rand, t int, a, b, c float64) float64 // from the last three values
 	}{
-		"nothing":     {"", func(rng *rand.Rand, _ int, a, _, _ float64) float64 { return 0.4*a + rng.NormFloat64() }},
-		"longer past": {granger.Memory, func(rng *rand.Rand, _ int, a, _, c float64) float64 { return 0.2*a + 0.6*c + rng.NormFloat64() }},
+		"nothing": {"", func(rng *rand.Rand, _ int, a, _, _ float64) float64 { return 0.4*a + rng.NormFloat64() }},
+		"longer past": {granger.Memory, func(rng *rand.Rand, _ int, a, _, c float64) float64 {
+			return 0.2*a + 0.6*c + rng.NormFloat64()
+		}},
 		"spread": {granger.Spread, func(rng *rand.Rand, t int, a, _, _ float64) float64 {
 			return 0.4*a + (1+float64(t)/40)*rng.NormFloat64()
 		}},

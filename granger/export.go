@@ -16,14 +16,15 @@ import (
 
 // Link is an edge of the graph found, From → To.
 type Link struct {
-	From      string   `json:"from"`
-	To        string   `json:"to"`
-	Strength  float64  `json:"strength"`            // G_ij
-	Norm      float64  `json:"norm"`                // of source j's part of the model of i
-	Frequency *float64 `json:"frequency,omitempty"` // share of resamples that select it, where Result.Stability is known
-	PValue    *float64 `json:"p_value,omitempty"`   // of the permutation null, where Result.Null is known
-	Source    int      `json:"-"`                   // the number of the node From
-	Target    int      `json:"-"`                   // the number of the node To
+	From     string  `json:"from"`
+	To       string  `json:"to"`
+	Strength float64 `json:"strength"` // G_ij
+	Norm     float64 `json:"norm"`     // of source j's part of the model of i
+	// share of resamples that select it, where Result.Stability is known
+	Frequency *float64 `json:"frequency,omitempty"`
+	PValue    *float64 `json:"p_value,omitempty"` // of the permutation null, where Result.Null is known
+	Source    int      `json:"-"`                 // the number of the node From
+	Target    int      `json:"-"`                 // the number of the node To
 }
 
 // Links lists the edges between different nodes whose strength is above the
@@ -34,7 +35,10 @@ func (r *Result) Links(threshold float64) []Link {
 	for i, to := range r.Nodes {
 		for j, from := range r.Nodes {
 			if g := r.Graph.Data[i*r.Graph.Stride+j]; i != j && g > threshold {
-				links = append(links, Link{from, to, g, r.Norms.Data[i*r.Norms.Stride+j], entry(frequency, i, j), entry(p, i, j), j, i})
+				links = append(links, Link{
+					from, to, g, r.Norms.Data[i*r.Norms.Stride+j], entry(frequency, i, j),
+					entry(p, i, j), j, i,
+				})
 			}
 		}
 	}

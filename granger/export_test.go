@@ -27,13 +27,15 @@ func small() *granger.Result {
 func TestLinks(t *testing.T) {
 	r := small()
 	links := r.Links(0)
-	if len(links) != 2 || links[0] != (granger.Link{From: `a "b"`, To: "c", Strength: 0.75, Norm: 3, Target: 1}) || links[1].From != "c" {
+	if len(links) != 2 || links[0] != (granger.Link{From: `a "b"`, To: "c", Strength: 0.75, Norm: 3, Target: 1}) ||
+		links[1].From != "c" {
 		t.Errorf("%+v", links)
 	}
 	if len(r.Links(0.25)) != 1 {
 		t.Error("the threshold is not exclusive")
 	}
-	if c := r.Central(0); c[0].Node != `a "b"` || c[0].Out != 0.75 || c[0].In != 0.25 || c[2].Node != "d" || c[0].Drives != 1 || c[0].Driven != 1 {
+	if c := r.Central(0); c[0].Node != `a "b"` || c[0].Out != 0.75 || c[0].In != 0.25 || c[2].Node != "d" ||
+		c[0].Drives != 1 || c[0].Driven != 1 {
 		t.Errorf("%+v", c)
 	}
 }

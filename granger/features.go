@@ -31,7 +31,8 @@ func (g *design) explicit() (bool, error) {
 	}
 	for _, k := range g.dict {
 		if k.Approx == nil && !k.Kind.HasFeatures() {
-			return false, fmt.Errorf("%w: kernel %s is exact and others have explicit features: write it with rff: or nystrom: too", ErrOption, k.Name)
+			return false, fmt.Errorf("%w: kernel %s is exact and others have explicit features: write it with rff: "+
+				"or nystrom: too", ErrOption, k.Name)
 		}
 	}
 	return true, nil
@@ -45,7 +46,8 @@ func (g *design) newMaps(ctx context.Context) (rff.Maps, error) {
 	}
 	D, at := int64(maps.Dim()), int64(min(par.Threads(), len(g.node)))
 	what := fmt.Sprintf("granger: %d features of all kernels", D)
-	if err := memory.Within(g.opt.MaxBytes, what, float64(8*D*D*(1+4*at)), "use fewer features or kernels"); err != nil {
+	if err := memory.Within(g.opt.MaxBytes, what, float64(8*D*D*(1+4*at)),
+		"use fewer features or kernels"); err != nil {
 		return nil, err
 	}
 	return maps, nil
@@ -134,7 +136,9 @@ func (g *design) inputs(idx []int) blas.General {
 }
 
 // fitMoments fits one task to its sums and returns the coefficients (D×n) of the features.
-func (e *engine) fitMoments(ctx context.Context, m *model, p *prepared, Gamma, H, V blas.General) (blas.General, error) {
+func (e *engine) fitMoments(
+	ctx context.Context, m *model, p *prepared, Gamma, H, V blas.General,
+) (blas.General, error) {
 	D, n := H.Rows, H.Cols
 	blocks, kept := e.maps.Blocks(), make([]int, 0, len(e.dict))
 	m.Eta, m.Norms = make([]float64, len(blocks)), make([]float64, len(blocks))

@@ -42,7 +42,10 @@ func TestFeatureSpaceIsSampleSpace(t *testing.T) {
 	for name, d := range map[string]*Data{"scalar": &g.Data, "groups": &groups} {
 		for _, penalize := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, penalize=%v", name, penalize), func(t *testing.T) {
-				opt := Options{Lag: 2, Kernels: []string{"linear:groups"}, Tol: 1e-5, MaxIter: 5000, Lambda: 0.05, Penalize: penalize, FixL: true}
+				opt := Options{
+					Lag: 2, Kernels: []string{"linear:groups"}, Tol: 1e-5, MaxIter: 5000, Lambda: 0.05,
+					Penalize: penalize, FixL: true,
+				}
 				features, err := NewStudy(context.Background(), d, opt)
 				if err != nil {
 					t.Fatal(err)
@@ -78,8 +81,10 @@ func compareStudies(t *testing.T, features, samples *Study) {
 		}
 	}
 	for k, v := range a.Graph.Data {
-		if !(math.Abs(v-b.Graph.Data[k]) <= 0.02) || !(math.Abs(a.Norms.Data[k]-b.Norms.Data[k]) <= 0.02*(1+b.Norms.Data[k])) {
-			t.Errorf("entry %d: strengths %.4g and %.4g, norms %.4g and %.4g", k, v, b.Graph.Data[k], a.Norms.Data[k], b.Norms.Data[k])
+		if !(math.Abs(v-b.Graph.Data[k]) <= 0.02) ||
+			!(math.Abs(a.Norms.Data[k]-b.Norms.Data[k]) <= 0.02*(1+b.Norms.Data[k])) {
+			t.Errorf("entry %d: strengths %.4g and %.4g, norms %.4g and %.4g", k, v, b.Graph.Data[k], a.Norms.Data[k],
+				b.Norms.Data[k])
 		}
 	}
 	own, err := features.Improvement(bg)
@@ -134,7 +139,8 @@ func TestRandomFeatures(t *testing.T) {
 		}
 		for i, f := range random.Fits {
 			if !(math.Abs(f.RMSE-exact.Fits[i].RMSE) <= 0.05*f.RMSE) {
-				t.Errorf("%d features, node %d: RMSE %.4f, with the exact kernels %.4f", count, i, f.RMSE, exact.Fits[i].RMSE)
+				t.Errorf("%d features, node %d: RMSE %.4f, with the exact kernels %.4f", count, i, f.RMSE,
+					exact.Fits[i].RMSE)
 			}
 		}
 		var sum float64
@@ -144,7 +150,8 @@ func TestRandomFeatures(t *testing.T) {
 		return sum
 	}
 	few, many := distance(16), distance(160)
-	if t.Logf("mean difference of strengths %.4f with 16 features, %.4f with 160", few, many); !(many <= 0.03) || !(many <= few/1.5) {
+	if t.Logf("mean difference of strengths %.4f with 16 features, %.4f with 160", few, many); !(many <= 0.03) ||
+		!(many <= few/1.5) {
 		t.Errorf("mean difference of strengths %.4f with 16 features, %.4f with 160", few, many)
 	}
 	opt := Options{Kernels: []string{"rff:gaussian:groups:median:60"}, Seed: 3}

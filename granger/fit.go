@@ -25,8 +25,10 @@ type Fit struct {
 	Objective   float64         `json:"objective"`
 	RelativeGap float64         `json:"relative_gap"` // certified bound of what more iterations could gain
 	Iter        int             `json:"iterations"`
-	RMSE        float64         `json:"rmse"`     // on the held-out time points, in standard deviations of the series; NaN without hold-out
-	RMSEOwn     float64         `json:"rmse_own"` // the same of the unpenalized part alone: the mean, and the node's linear past where that is free
+	// on the held-out time points, in standard deviations of the series; NaN without hold-out
+	RMSE float64 `json:"rmse"`
+	// the same of the unpenalized part alone: the mean, and the node's linear past where that is free
+	RMSEOwn float64 `json:"rmse_own"`
 }
 
 // model is one node's fit to some samples.
@@ -230,7 +232,10 @@ func (p *prepared) leave(m *model, CL, C blas.General) {
 
 // vectorNorms are ‖f_j‖ = η_j·√tr(CᵀK_jCL).
 func (e *engine) vectorNorms(C blas.General, L *linop.Spectral, p *prepared, eta []float64) []float64 {
-	sum := &reducedSum{inner: linop.NewGramSum(e.terms, e.opt.Backend, blas.Float32), be: e.opt.Backend, idx: p.idx, U: p.U}
+	sum := &reducedSum{
+		inner: linop.NewGramSum(e.terms, e.opt.Backend, blas.Float32), be: e.opt.Backend, idx: p.idx,
+		U: p.U,
+	}
 	var idx []int
 	for j, v := range eta {
 		if v > 0 {

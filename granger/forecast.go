@@ -59,7 +59,10 @@ func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
 		return nil, fmt.Errorf("%w: forecasts need means that are not penalized", ErrOption)
 	}
 	n := len(models)
-	f := &Forecaster{e: e, coef: make([]blas.General, n), columns: make([][]int, n), free: make([]blas.General, n), cross: make([]*kernel.Crossing, n)}
+	f := &Forecaster{
+		e: e, coef: make([]blas.General, n), columns: make([][]int, n), free: make([]blas.General, n),
+		cross: make([]*kernel.Crossing, n),
+	}
 	for _, node := range e.data.Nodes {
 		for _, j := range node.Series {
 			mean, scale := moments(e.data.X, j)
@@ -176,7 +179,8 @@ func (g *design) advance(X, F blas.General) {
 func (f *Forecaster) Ahead(past blas.General, steps int) (blas.General, error) {
 	g := f.e.design
 	if past.Rows < g.opt.Lag || past.Cols != g.data.X.Cols || steps < 1 {
-		return blas.General{}, fmt.Errorf("%w: a forecast of %d steps from %d×%d values, lag %d", ErrShort, steps, past.Rows, past.Cols, g.opt.Lag)
+		return blas.General{}, fmt.Errorf("%w: a forecast of %d steps from %d×%d values, lag %d", ErrShort, steps,
+			past.Rows, past.Cols, g.opt.Lag)
 	}
 	X, z := blas.NewGeneral(1, g.X.Cols), blas.NewGeneral(1, len(f.series))
 	for t := past.Rows - g.opt.Lag; t < past.Rows; t++ {
@@ -255,7 +259,10 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 			slices.Sort(q.errors)
 			width := q.errors[rank(len(q.errors), level)-1]
 			v := blas.Row(value, h)[c]
-			out = append(out, Forecast{e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive)})
+			out = append(out, Forecast{
+				e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors),
+				rms(q.naive),
+			})
 		}
 	}
 	return out, nil
@@ -299,7 +306,8 @@ func measurable(origins [][]int, steps int, level float64) error {
 			if h > 0 {
 				remedy = fmt.Sprintf("forecast at most %d, or lower the level", h)
 			}
-			return fmt.Errorf("%w: intervals of level %g need %d held-out time points, and %d steps ahead there are %d: %s",
+			return fmt.Errorf("%w: intervals of level %g need %d held-out time points, and %d steps ahead there are "+
+				"%d: %s",
 				ErrShort, level, need, h+1, n, remedy)
 		}
 	}

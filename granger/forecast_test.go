@@ -68,7 +68,8 @@ func TestForecastIsPrediction(t *testing.T) {
 				}
 				for c, v := range blas.Row(got, 1) {
 					if !(math.Abs(v-then.Data[c]) <= 1e-9*f.scale[c]) {
-						t.Fatalf("series %d two steps after row %d: %g, from the forecast before it %g", c, row, v, then.Data[c])
+						t.Fatalf("series %d two steps after row %d: %g, from the forecast before it %g", c, row, v,
+							then.Data[c])
 					}
 				}
 			}
@@ -117,10 +118,18 @@ func TestForecastRefuses(t *testing.T) {
 		want  error
 		words string
 	}{
-		"no steps":        {Options{}, 0, 0.9, ErrOption, "0 steps"},
-		"a level of 1":    {Options{}, 1, 1, ErrOption, "level 1"},
-		"too far":         {Options{}, 5, 0.9, ErrShort, "need 9 held-out time points, and 5 steps ahead there are 8: forecast at most 4, or lower the level"},
-		"too sure":        {Options{}, 1, 0.99, ErrShort, "need 99 held-out time points, and 1 steps ahead there are 12: lower the level"},
+		"no steps":     {Options{}, 0, 0.9, ErrOption, "0 steps"},
+		"a level of 1": {Options{}, 1, 1, ErrOption, "level 1"},
+		"too far": {
+			Options{},
+			5, 0.9, ErrShort,
+			"need 9 held-out time points, and 5 steps ahead there are 8: forecast at most 4, or lower the level",
+		},
+		"too sure": {
+			Options{},
+			1, 0.99, ErrShort,
+			"need 99 held-out time points, and 1 steps ahead there are 12: lower the level",
+		},
 		"nothing is held": {Options{HoldOut: -1}, 1, 0.5, ErrShort, "held out"},
 		"penalized":       {Options{Penalize: true}, 1, 0.5, ErrOption, "penalized"},
 	} {
@@ -128,7 +137,8 @@ func TestForecastRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Forecast(t.Context(), c.steps, c.level); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
+		if _, err := s.Forecast(t.Context(), c.steps, c.level); !errors.Is(err, c.want) ||
+			!strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

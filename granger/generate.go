@@ -129,7 +129,8 @@ func LinearVAR(N, T, lag, drivers int, noise float64, seed uint64) Generated {
 		model[i] = []term{{i, 1, 1}}
 		for _, j := range rng.Perm(N) {
 			if j != i && len(model[i]) <= drivers {
-				model[i] = append(model[i], term{j, 1 + rng.IntN(lag), math.Copysign(0.5+rng.Float64(), rng.Float64()-0.5)})
+				model[i] = append(model[i], term{j, 1 + rng.IntN(lag), math.Copysign(0.5+rng.Float64(),
+					rng.Float64()-0.5)})
 			}
 		}
 		var sum float64

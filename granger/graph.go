@@ -58,7 +58,10 @@ func (r *Result) Directed(threshold float64) *simple.WeightedDirectedGraph {
 	}
 	links := r.Links(threshold)
 	for _, l := range links {
-		g.SetWeightedEdge(arrow{g.NewWeightedEdge(g.Node(int64(l.Source)), g.Node(int64(l.Target)), l.Strength), l, links[0].Strength})
+		g.SetWeightedEdge(arrow{
+			g.NewWeightedEdge(g.Node(int64(l.Source)), g.Node(int64(l.Target)), l.Strength), l,
+			links[0].Strength,
+		})
 	}
 	return g
 }
@@ -106,7 +109,16 @@ func (r *Result) WriteGraphML(w io.Writer, threshold float64) error {
 			Edges   []edge `xml:"edge"`
 		} `xml:"graph"`
 	}
-	doc := graphml{Keys: []key{{"name", "node", "name", "string"}, {"strength", "edge", "strength", "double"}, {"norm", "edge", "norm", "double"}, {"frequency", "edge", "frequency", "double"}, {"p_value", "edge", "p_value", "double"}}}
+	doc := graphml{Keys: []key{
+		{"name", "node", "name", "string"},
+		{"strength", "edge", "strength", "double"},
+		{"norm", "edge", "norm", "double"},
+		{"frequency", "edge", "frequency", "double"},
+		{
+			"p_value", "edge", "p_value",
+			"double",
+		},
+	}}
 	doc.Graph.ID, doc.Graph.Default = "granger", "directed"
 	id := map[string]string{}
 	for i, name := range r.Nodes {

@@ -48,7 +48,8 @@ func TestKnownSystems(t *testing.T) {
 				rmse, own = rmse+f.RMSE, own+f.RMSEOwn
 			}
 			if c.rmseBelowOwnPart && !(rmse < own) {
-				t.Errorf("mean RMSE %g, of the own past alone %g", rmse/float64(len(res.Fits)), own/float64(len(res.Fits)))
+				t.Errorf("mean RMSE %g, of the own past alone %g", rmse/float64(len(res.Fits)),
+					own/float64(len(res.Fits)))
 			}
 			t.Logf("%+v, RMSE %.3f, own past alone %.3f", s, rmse/float64(len(res.Fits)), own/float64(len(res.Fits)))
 		})
@@ -93,7 +94,10 @@ func TestGroups(t *testing.T) {
 func TestGraphAddsKernelsUp(t *testing.T) {
 	g := granger.LinearVAR(3, 120, 1, 1, 1, 4)
 	for _, penalize := range []bool{false, true} {
-		res, err := granger.Infer(bg, &g.Data, granger.Options{Kernels: []string{"gaussian:groups:median*0.5,2", "linear:groups"}, Penalize: penalize, Lambda: 0.02})
+		res, err := granger.Infer(bg, &g.Data, granger.Options{Kernels: []string{
+			"gaussian:groups:median*0.5,2",
+			"linear:groups",
+		}, Penalize: penalize, Lambda: 0.02})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,8 @@ func TestStack(t *testing.T) {
 					}
 					for j := range i + 1 {
 						if !(math.Abs(K[a].Data[i*r+j]-want.Data[i*l+j]) <= 1e-5*blas.Frob(want)) {
-							t.Fatalf("l = %d, r = %d: K(%d,%d) is %g, want %g", l, r, i, j, K[a].Data[i*r+j], want.Data[i*l+j])
+							t.Fatalf("l = %d, r = %d: K(%d,%d) is %g, want %g", l, r, i, j, K[a].Data[i*r+j],
+								want.Data[i*l+j])
 						}
 					}
 				}
@@ -152,8 +153,10 @@ func TestStackedAgainstGeneral(t *testing.T) {
 		}
 		for i := range fast.Fits {
 			a, b := fast.Fits[i], slow.Fits[i]
-			if !(a.RelativeGap <= 1e-5) || !(b.RelativeGap <= 1e-5) || !(math.Abs(a.Objective-b.Objective) <= 2e-5*b.Objective) {
-				t.Errorf("node %d: objectives %.9g and %.9g, gaps %.2g and %.2g", i, a.Objective, b.Objective, a.RelativeGap, b.RelativeGap)
+			if !(a.RelativeGap <= 1e-5) || !(b.RelativeGap <= 1e-5) ||
+				!(math.Abs(a.Objective-b.Objective) <= 2e-5*b.Objective) {
+				t.Errorf("node %d: objectives %.9g and %.9g, gaps %.2g and %.2g", i, a.Objective, b.Objective,
+					a.RelativeGap, b.RelativeGap)
 			}
 			if !(math.Abs(a.RMSE-b.RMSE) <= 2e-3*b.RMSE) || a.RMSEOwn != b.RMSEOwn {
 				t.Errorf("node %d: RMSE %.6g and %.6g, own %.6g and %.6g", i, a.RMSE, b.RMSE, a.RMSEOwn, b.RMSEOwn)
@@ -170,7 +173,10 @@ func TestStackedAgainstGeneral(t *testing.T) {
 // On normal values the linear kernel of a node has about the variance of the Gaussian one.
 func TestKernelsOfOneScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	d := &Data{Names: []string{"a", "b", "c"}, X: blas.NewGeneral(500, 3), Nodes: []Node{{"a", []int{0}}, {"bc", []int{1, 2}}}}
+	d := &Data{Names: []string{"a", "b", "c"}, X: blas.NewGeneral(500, 3), Nodes: []Node{
+		{"a", []int{0}},
+		{"bc", []int{1, 2}},
+	}}
 	for k := range d.X.Data {
 		d.X.Data[k] = rng.NormFloat64()
 	}
@@ -267,7 +273,8 @@ func TestReducedSumCheck(t *testing.T) {
 	terms, _ := randomTerms(rng, 6, 2)
 	s := &reducedSum{inner: linop.NewGramSum(terms, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1, 2}}
 	solve := func() error {
-		_, err := bcd.Solve(context.Background(), &bcd.Problem{Space: bcd.NewSamples(s, blas.Vector([]float64{1, 2, 3})), Lambda: 1, Tau: 1}, bcd.Options{})
+		_, err := bcd.Solve(context.Background(),
+			&bcd.Problem{Space: bcd.NewSamples(s, blas.Vector([]float64{1, 2, 3})), Lambda: 1, Tau: 1}, bcd.Options{})
 		return err
 	}
 	if err := solve(); err != nil {
@@ -284,7 +291,10 @@ func TestReducedSumCheck(t *testing.T) {
 // A form below 0 by more than the storage in single precision explains is not hidden.
 func TestReducedSumShowsIndefinite(t *testing.T) {
 	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 1.0001, 1.0001, 1}}
-	s := &reducedSum{inner: linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float32)}, nil, blas.Float64), be: blas.Active(), idx: []int{0, 1}}
+	s := &reducedSum{
+		inner: linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float32)}, nil, blas.Float64),
+		be:    blas.Active(), idx: []int{0, 1},
+	}
 	v, form := blas.Vector([]float64{1, -1}), []float64{0}
 	if s.Forms(form, v, v, []int{0}); !(math.Abs(form[0]+2e-4) <= 1e-6) {
 		t.Errorf("vᵀKv = %g, want -2e-4", form[0])

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	jointShare     = 1     // of the weight of all other kernels, for a kernel that explains all that a linear one leaves
+	// of the weight of all other kernels, for a kernel that explains all that a linear one leaves
+	jointShare     = 1
 	jointSamples   = 300   // that it is fitted to, at most
 	jointResampled = 150   // the same in each round of a resampling
 	jointRounds    = 2     // of learning its metric
@@ -112,7 +113,9 @@ func (g *design) unweighted(idx []int) (Z blas.General, ages []float64) {
 // slopes are the mean squared derivatives of the regression of Y (l×1), which is
 // projected off U, along the columns of Z, and which share it explains of what ridge
 // regression leaves, both by generalized cross-validation.
-func slopes(be blas.Backend, Z blas.General, ages []float64, U, Y blas.General) (squares []float64, explained float64, err error) {
+func slopes(
+	be blas.Backend, Z blas.General, ages []float64, U, Y blas.General,
+) (squares []float64, explained float64, err error) {
 	l, w := Z.Rows, slices.Clone(ages)
 	squares = make([]float64, Z.Cols)
 	yy := square(blas.Frob(Y))
@@ -191,7 +194,9 @@ func gain(before, losses []float64) float64 {
 // leaveOneOut are the squared errors of each sample when it is left out, e_a/(1 − H_aa) with the
 // residuals e, for eigenvectors V and values of the projected kernel matrix, the targets
 // rotated = VᵀY, and the orthonormal columns U that are projected off.
-func leaveOneOut(be blas.Backend, V blas.General, values []float64, rotated blas.General, mu float64, U blas.General) []float64 {
+func leaveOneOut(
+	be blas.Backend, V blas.General, values []float64, rotated blas.General, mu float64, U blas.General,
+) []float64 {
 	f, left := make([]float64, len(values)), blas.NewGeneral(V.Rows, 1)
 	for k, s := range values {
 		f[k] = mu / (math.Max(s, 0) + mu)

@@ -71,7 +71,8 @@ func TestJointOnlyByDefault(t *testing.T) {
 		d   *Data
 		opt Options
 	}{
-		"kernels": {d, Options{Kernels: DefaultKernels}}, "penalize": {d, Options{Penalize: true}}, "nonlinear": {d, Options{Nonlinear: true}}, "groups": {&grouped, Options{}},
+		"kernels": {d, Options{Kernels: DefaultKernels}}, "penalize": {d, Options{Penalize: true}},
+		"nonlinear": {d, Options{Nonlinear: true}}, "groups": {&grouped, Options{}},
 	} {
 		res, err := Infer(context.Background(), c.d, c.opt)
 		if err != nil {
@@ -130,7 +131,8 @@ func TestResponses(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := all[0]
-		if r.From != "a" || r.To != "b" || r.Delay != 2 || !(r.Effect[0] > 0.5) || !(r.Effect[len(r.Effect)-1] < -0.5) || !(r.At[0] < r.At[1]) {
+		if r.From != "a" || r.To != "b" || r.Delay != 2 || !(r.Effect[0] > 0.5) ||
+			!(r.Effect[len(r.Effect)-1] < -0.5) || !(r.At[0] < r.At[1]) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		pairs, err := s.Simultaneous(context.Background(), 0.05)

@@ -31,9 +31,10 @@ func KernelsFor(nodes, rows int) []string {
 // Options of [Infer]. The zero value is useful: it is the one setting that all
 // published figures of this package come from.
 type Options struct {
-	Lag     int      // how many past values of each series are used; 0 means 1
-	Kernels []string // SPEC strings of package kernel, "groups" standing for each node's past; nil means those of KernelsFor
-	Decay   float64  // the value k steps back counts Decay^(k-1) in distances; 0 means 0.5, 1 weighs all alike
+	Lag int // how many past values of each series are used; 0 means 1
+	// SPEC strings of package kernel, "groups" standing for each node's past; nil means those of KernelsFor
+	Kernels []string
+	Decay   float64 // the value k steps back counts Decay^(k-1) in distances; 0 means 0.5, 1 weighs all alike
 
 	Lambda float64 // λ of every node; 0 means 0.1 unless Lambdas is given
 	// Lambdas, when not empty, are the candidates of a time-ordered cross-validation:
@@ -48,11 +49,14 @@ type Options struct {
 	// node itself: the kernels, and so the graph, are left with what is not linear.
 	// It takes ten samples for each of the nodes' past values.
 	Nonlinear bool
-	Levels    bool    // with Penalize: targets are levels; otherwise differences. Without Penalize both give the same fits
-	FixL      bool    // keep L^i = I for nodes of several series, instead of learning it
-	Tol       float64 // relative gap at which a fit ends; 0 means 0.005
-	MaxIter   int     // outer iterations of a fit; 0 means 50
-	HoldOut   float64 // part of each replicate, at its end, that RMSE is computed on after fitting to the rest; 0 means 0.2, negative means none
+	// with Penalize: targets are levels; otherwise differences. Without Penalize both give the same fits
+	Levels  bool
+	FixL    bool    // keep L^i = I for nodes of several series, instead of learning it
+	Tol     float64 // relative gap at which a fit ends; 0 means 0.005
+	MaxIter int     // outer iterations of a fit; 0 means 50
+	// part of each replicate, at its end, that RMSE is computed on after fitting to the rest; 0
+	// means 0.2, negative means none
+	HoldOut float64
 
 	Seed     uint64       // of everything random
 	MaxBytes int64        // refuse to allocate more for kernels; 0 means no limit

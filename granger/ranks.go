@@ -89,7 +89,10 @@ func (m *model) pack(x []float64) {
 // unpack is the model of t that pack laid out.
 func (e *engine) unpack(t task, x []float64) model {
 	k, n := len(e.dict), e.width(t.node)
-	m := model{Fit: Fit{Node: e.data.Nodes[t.node].Name, Lambda: t.lambda, Objective: x[0], RelativeGap: x[1], Iter: int(x[2])}}
+	m := model{Fit: Fit{
+		Node: e.data.Nodes[t.node].Name, Lambda: t.lambda, Objective: x[0], RelativeGap: x[1],
+		Iter: int(x[2]),
+	}}
 	x = x[3:]
 	m.Eta, m.Norms, x = x[:k:k], x[k:2*k:2*k], x[2*k:]
 	m.predict = blas.NewGeneral(len(t.other), n)
@@ -120,7 +123,8 @@ func (e *engine) together(done int) (int, error) {
 	}
 	for k, v := range x[1:] {
 		if int(v) != done {
-			return 0, fmt.Errorf("%w: rank %d goes on after %d rounds, rank %d after %d", ErrForeign, rank, done, k, int(v))
+			return 0, fmt.Errorf("%w: rank %d goes on after %d rounds, rank %d after %d", ErrForeign, rank, done, k,
+				int(v))
 		}
 	}
 	return int(x[0]), nil

@@ -178,7 +178,8 @@ func compare(t *testing.T, who string, got, want found) {
 			g.Objective != w.Objective || g.RelativeGap != w.RelativeGap || g.RMSE != w.RMSE || g.RMSEOwn != w.RMSEOwn {
 			t.Errorf("%s: fit %+v, wanted %+v", who, g, w)
 		}
-		if (g.L == nil) != (w.L == nil) || w.L != nil && (!slices.Equal(g.L.S, w.L.S) || !slices.Equal(dense(g), dense(w))) {
+		if (g.L == nil) != (w.L == nil) || w.L != nil && (!slices.Equal(g.L.S, w.L.S) ||
+			!slices.Equal(dense(g), dense(w))) {
 			t.Errorf("%s: output kernel %+v, wanted %+v", who, g.L, w.L)
 		}
 		if a, b := got.gains[i], want.gains[i]; a != b {

@@ -65,10 +65,12 @@ func TestRelaxing(t *testing.T) {
 		opt  Options
 		want bool
 	}{
-		"relaxing": {relaxing(4, 0.03), Options{}, true}, "gaps": {gaps, Options{}, true}, "units": {units, Options{}, true},
+		"relaxing": {relaxing(4, 0.03), Options{}, true}, "gaps": {gaps, Options{}, true},
+		"units":    {units, Options{}, true},
 		"no noise": {relaxing(4, 0), Options{}, false}, "two lags": {relaxing(4, 0.03), Options{Lag: 2}, true},
-		"one replicate": {single, Options{}, false}, "stationary": {&steps, Options{}, false}, "ten stationary": {&other, Options{}, false},
-		"own kernels": {relaxing(4, 0.03), Options{Kernels: DefaultKernels}, false},
+		"one replicate": {single, Options{}, false}, "stationary": {&steps, Options{}, false},
+		"ten stationary": {&other, Options{}, false},
+		"own kernels":    {relaxing(4, 0.03), Options{Kernels: DefaultKernels}, false},
 	} {
 		c.opt.HoldOut = -1
 		res, err := Infer(context.Background(), c.d, c.opt)
@@ -172,7 +174,8 @@ func TestBeliefSets(t *testing.T) {
 		yy, size := mat.Dot(y, y), float64(len(set))
 		least = math.Min(least, (yy-explained)/(rows-free-size))
 		prior := math.Pow(relaxSources/(N-relaxSources)/math.Sqrt(rows+1), size)
-		v := prior * math.Exp(-0.5*relaxPower*(rows*math.Log(yy-rows/(rows+1.0)*explained)+relaxTransient*free*math.Log(rows))-top)
+		v := prior * math.Exp(-0.5*relaxPower*(rows*math.Log(yy-rows/(rows+1.0)*explained)+relaxTransient*free*math.Log(
+			rows))-top)
 		sum += v
 		for _, j := range set {
 			with[j] += v

@@ -208,7 +208,9 @@ func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Simultaneous) int { return cmp.Compare(math.Abs(b.Correlation), math.Abs(a.Correlation)) })
+	slices.SortStableFunc(out, func(a, b Simultaneous) int {
+		return cmp.Compare(math.Abs(b.Correlation), math.Abs(a.Correlation))
+	})
 	return out, nil
 }
 

@@ -194,7 +194,8 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 
 // tooSmall says why a system of kernels, positive semidefinite but for rounding, is not definite.
 func tooSmall(lambda float64) error {
-	return fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not positive definite", ErrOption, lambda)
+	return fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not positive definite",
+		ErrOption, lambda)
 }
 
 // choleskySolve overwrites x by (L·Lᵀ)⁻¹x, L being the lower triangle of A. Both

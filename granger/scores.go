@@ -34,7 +34,8 @@ func Truth(nodes []string, edges []Edge) (blas.General, error) {
 		i, to := index[e.To]
 		j, from := index[e.From]
 		if !to || !from {
-			return A, fmt.Errorf("%w: the edge %s → %s is between nodes that the data do not have", ErrUnknown, e.From, e.To)
+			return A, fmt.Errorf("%w: the edge %s → %s is between nodes that the data do not have", ErrUnknown, e.From,
+				e.To)
 		}
 		A.Data[i*n+j] = 1
 	}

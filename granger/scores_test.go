@@ -63,7 +63,8 @@ func TestTruth(t *testing.T) {
 	if err != nil || A.Data[2] != 1 || A.Data[1] != 0 {
 		t.Errorf("a → b is %v, %v: rows are targets", A.Data, err)
 	}
-	if _, err := granger.Truth([]string{"a"}, []granger.Edge{{From: "a", To: "c"}}); !errors.Is(err, granger.ErrUnknown) {
+	if _, err := granger.Truth([]string{"a"}, []granger.Edge{{From: "a", To: "c"}}); !errors.Is(err,
+		granger.ErrUnknown) {
 		t.Errorf("error %v", err)
 	}
 }

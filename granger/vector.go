@@ -164,7 +164,9 @@ func projectOff(be blas.Backend, x, U blas.General) {
 
 // fitVector fits one node by package bcd to the samples idx, whose projected
 // targets are Y. It returns the result and K_η·Sᵀ·C·L on all samples.
-func (g *design) fitVector(ctx context.Context, terms []*blas.Sym, idx []int, U, Y blas.General, lambda float64) (*bcd.Result, blas.General, error) {
+func (g *design) fitVector(
+	ctx context.Context, terms []*blas.Sym, idx []int, U, Y blas.General, lambda float64,
+) (*bcd.Result, blas.General, error) {
 	n := Y.Cols
 	sum := &reducedSum{inner: linop.NewGramSum(terms, g.opt.Backend, blas.Float64), be: g.opt.Backend, idx: idx, U: U}
 	res, err := g.solve(ctx, bcd.NewSamples(sum, Y), lambda)
@@ -186,8 +188,12 @@ func (g *design) solve(ctx context.Context, space bcd.Space, lambda float64) (*b
 		return nil, fmt.Errorf("%w: %w", ErrOption, err)
 	}
 	n := space.Outputs()
-	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 && !g.opt.FixL)}
-	res, err := bcd.Solve(ctx, p, bcd.Options{Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed})
+	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 &&
+		!g.opt.FixL)}
+	res, err := bcd.Solve(ctx, p, bcd.Options{
+		Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend,
+		Seed: g.opt.Seed,
+	})
 	switch {
 	case errors.Is(err, bcd.ErrLambdaTooSmall):
 		return nil, tooSmall(lambda)

@@ -1,4 +1,5 @@
-// Package interior minimises h(L) = λ⟨Y, C(L)⟩ over the output kernels L ⪰ 0 of trace τ, at fixed weights of the kernels, by an
+// Package interior minimises h(L) = λ⟨Y, C(L)⟩ over the output kernels L ⪰ 0 of trace τ, at fixed
+// weights of the kernels, by an
 // interior point method.
 package interior
 
@@ -76,7 +77,8 @@ type values struct {
 	inverse  *sylvester.ObservedFactor
 }
 
-// New begins the L step at L, where −∂h/∂L is λG; gap is an estimate of what h/λ can still fall by. With Cells, H is used
+// New begins the L step at L, where −∂h/∂L is λG; gap is an estimate of what h/λ can still fall by.
+// With Cells, H is used
 // where rounding
 // makes the system of the observed cells at L indefinite.
 func New(p *Problem, L *linop.Spectral, G blas.General, gap float64) (*Barrier, error) {

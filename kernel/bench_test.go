@@ -19,7 +19,10 @@ func BenchmarkGram(b *testing.B) {
 		X := positiveX(rng, l, d)
 		flops := float64(l) * float64(l) * float64(d) // of the lower triangle, twice d an element
 		for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
-			for _, spec := range []string{"linear", "gaussian", "gaussian:all:median*1,2,4,8", "matern52", "poly:3", "laplacian", "chi2", "cauchy"} {
+			for _, spec := range []string{
+				"linear", "gaussian", "gaussian:all:median*1,2,4,8", "matern52", "poly:3",
+				"laplacian", "chi2", "cauchy",
+			} {
 				dict, err := Build([]string{spec}, X, nil, 1)
 				if err != nil {
 					b.Fatal(err)
@@ -51,7 +54,8 @@ func BenchmarkGram(b *testing.B) {
 					s := scratches.Get().(*scratch)
 					row, rows, cols, _ := (&blas.Sym{N: l}).Panel(all[i].p)
 					cols = min(tileCols, cols-all[i].j0)
-					be.Dgemm(blas.NoTrans, blas.Trans, rows, cols, d, 1, X.Data[row*d:], d, X.Data[all[i].j0*d:], d, 0, s.tile, cols)
+					be.Dgemm(blas.NoTrans, blas.Trans, rows, cols, d, 1, X.Data[row*d:], d, X.Data[all[i].j0*d:], d, 0,
+						s.tile, cols)
 					scratches.Put(s)
 				})
 			}

@@ -34,7 +34,8 @@ func TestKinds(t *testing.T) {
 
 // checkTexts checks help, error texts, and that SPECs read and write alike.
 func checkTexts(t *testing.T, kind Kind) {
-	if kind.Formula() == "" || !strings.Contains(Usage(), "  "+string(kind)+":") || !strings.Contains(Usage(), kind.Formula()+"\n") {
+	if kind.Formula() == "" || !strings.Contains(Usage(), "  "+string(kind)+":") ||
+		!strings.Contains(Usage(), kind.Formula()+"\n") {
 		t.Errorf("help does not have the kind and its formula:\n%s", Usage())
 	}
 	if _, err := Parse("?"); !strings.Contains(err.Error(), string(kind)) {
@@ -51,7 +52,8 @@ func checkTexts(t *testing.T, kind Kind) {
 		t.Errorf("%s with more parameters: %v", s, err)
 	}
 	if slices.ContainsFunc(kind.def().params, func(p param) bool { return !p.optional }) {
-		if _, err := Parse(string(kind)); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), "needs its "+kind.def().params[0].name) {
+		if _, err := Parse(string(kind)); !errors.Is(err, ErrSpec) ||
+			!strings.Contains(err.Error(), "needs its "+kind.def().params[0].name) {
 			t.Errorf("without parameters: %v", err)
 		}
 	}
@@ -128,7 +130,8 @@ func checkConformance(t *testing.T, spec string) {
 		near("Gram matrix, from values of pairs", K, k.pairs(X, X), 1e-12)
 	} else {
 		for i := range K.Rows {
-			if s := blas.Dot(blas.Row(K, i), slices.Repeat([]float64{1}, K.Cols)); !(math.Abs(s) <= 1e-12*size*float64(K.Rows)) {
+			if s := blas.Dot(blas.Row(K, i), slices.Repeat([]float64{1}, K.Cols)); !(math.Abs(s) <= 1e-12*size*float64(
+				K.Rows)) {
 				t.Errorf("row %d of a centred matrix adds up to %g", i, s)
 			}
 		}
@@ -173,12 +176,14 @@ func checkConformance(t *testing.T, spec string) {
 	}
 	bad := blas.Clone(X)
 	blas.Row(bad, 7)[2] = math.NaN()
-	if _, err := (Dictionary{*k}).Grams(context.Background(), bad, GramOptions{}); !errors.Is(err, ErrNotFinite) || !strings.Contains(err.Error(), "row 7, column 2") {
+	if _, err := (Dictionary{*k}).Grams(context.Background(), bad, GramOptions{}); !errors.Is(err, ErrNotFinite) ||
+		!strings.Contains(err.Error(), "row 7, column 2") {
 		t.Errorf("a cell that is no number: %v", err)
 	}
 }
 
-// checkSymmetric wants symmetry to the bit, and a diagonal of ones where the kernel has one; a unit kernel is 0 where k(x,x) is.
+// checkSymmetric wants symmetry to the bit, and a diagonal of ones where the kernel has one; a unit
+// kernel is 0 where k(x,x) is.
 func checkSymmetric(t *testing.T, k *Kernel, g *blas.Sym) {
 	t.Helper()
 	for p := range g.Panels() {
@@ -190,7 +195,8 @@ func checkSymmetric(t *testing.T, k *Kernel, g *blas.Sym) {
 				}
 			}
 			v := g.At(row+i, row+i)
-			if exact := (k.Kind.HasWidth() || k.UnitDiagonal()) && !k.Center; exact && v != 1 && !(v == 0 && k.UnitDiagonal()) {
+			if exact := (k.Kind.HasWidth() || k.UnitDiagonal()) && !k.Center; exact && v != 1 &&
+				!(v == 0 && k.UnitDiagonal()) {
 				t.Fatalf("%s: diagonal element %d is %v", k.Name, row+i, v)
 			}
 		}
@@ -238,10 +244,22 @@ func (k *Kernel) pairs(A, B blas.General) blas.General {
 // Models of format 1 hold each parameter in a field of its own.
 func TestParametersOfFormat1(t *testing.T) {
 	for text, want := range map[string]Kernel{
-		`{"name":"p","kind":"poly","inputs":3,"degree":2,"offset":1,"gamma":0.5}`: {Name: "p", Kind: Poly, Inputs: 3, Params: []float64{2, 1, 0.5}},
-		`{"name":"p","kind":"poly","inputs":3,"degree":2,"gamma":0.5}`:            {Name: "p", Kind: Poly, Inputs: 3, Params: []float64{2, 0, 0.5}},
-		`{"name":"m","kind":"matern","inputs":3,"width":2,"nu":1.5}`:              {Name: "m", Kind: Matern, Inputs: 3, Width: 2, Params: []float64{1.5}},
-		`{"name":"g","kind":"gaussian","inputs":3,"width":2,"unit":true}`:         {Name: "g", Kind: Gaussian, Inputs: 3, Width: 2, Unit: true},
+		`{"name":"p","kind":"poly","inputs":3,"degree":2,"offset":1,"gamma":0.5}`: {
+			Name: "p", Kind: Poly, Inputs: 3,
+			Params: []float64{2, 1, 0.5},
+		},
+		`{"name":"p","kind":"poly","inputs":3,"degree":2,"gamma":0.5}`: {
+			Name: "p", Kind: Poly, Inputs: 3,
+			Params: []float64{2, 0, 0.5},
+		},
+		`{"name":"m","kind":"matern","inputs":3,"width":2,"nu":1.5}`: {
+			Name: "m", Kind: Matern, Inputs: 3,
+			Width: 2, Params: []float64{1.5},
+		},
+		`{"name":"g","kind":"gaussian","inputs":3,"width":2,"unit":true}`: {
+			Name: "g", Kind: Gaussian,
+			Inputs: 3, Width: 2, Unit: true,
+		},
 	} {
 		var k Kernel
 		if err := json.Unmarshal([]byte(text), &k); err != nil || !reflect.DeepEqual(k, want) || k.Validate() != nil {

@@ -67,7 +67,10 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 	if len(eta) != len(d) {
 		panic("kernel: one weight for each kernel")
 	}
-	c := &Crossing{d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d)), eval: make([]evaluator, len(d))}
+	c := &Crossing{
+		d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d)),
+		eval: make([]evaluator, len(d)),
+	}
 	for j := range d {
 		if eta[j] == 0 {
 			continue
@@ -138,7 +141,8 @@ func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
 				beta = 0
 			}
 			part := blas.View(B, j0, 0, cols, B.Cols)
-			c.be.Dgemm(blas.NoTrans, blas.NoTrans, rows, out.Cols, cols, 1, K.Data, K.Stride, part.Data, part.Stride, beta, out.Data, out.Stride)
+			c.be.Dgemm(blas.NoTrans, blas.NoTrans, rows, out.Cols, cols, 1, K.Data, K.Stride, part.Data, part.Stride,
+				beta, out.Data, out.Stride)
 		}
 	})
 }

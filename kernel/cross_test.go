@@ -99,10 +99,12 @@ func TestCrossingNamesRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Mul(blas.NewGeneral(bad.Rows, 1), bad, blas.NewGeneral(X.Rows, 1)); !errors.Is(err, ErrNegative) || !strings.Contains(err.Error(), "row 259, column 2") {
+	if err := c.Mul(blas.NewGeneral(bad.Rows, 1), bad, blas.NewGeneral(X.Rows, 1)); !errors.Is(err, ErrNegative) ||
+		!strings.Contains(err.Error(), "row 259, column 2") {
 		t.Errorf("error %v, want the name of row %d", err, row)
 	}
-	if _, err := d.Crossing([]float64{1, 1}, bad, nil); !errors.Is(err, ErrNegative) || !strings.Contains(err.Error(), "training data") {
+	if _, err := d.Crossing([]float64{1, 1}, bad, nil); !errors.Is(err, ErrNegative) ||
+		!strings.Contains(err.Error(), "training data") {
 		t.Errorf("bad training data: %v", err)
 	}
 }

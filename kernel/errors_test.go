@@ -69,16 +69,57 @@ func TestGramErrors(t *testing.T) {
 		want error
 		say  string
 	}{
-		{"memory", context.Background(), Kernel{Kind: Linear, Inputs: 3}, X, GramOptions{MaxBytes: 1000}, ErrMemory, fmt.Sprint(blas.SymBytes(70, blas.Float64))},
+		{
+			"memory", context.Background(),
+			Kernel{Kind: Linear, Inputs: 3},
+			X,
+			GramOptions{MaxBytes: 1000},
+			ErrMemory,
+			fmt.Sprint(blas.SymBytes(70, blas.Float64)),
+		},
 		{"cancelled", ctx, Kernel{Kind: Linear, Inputs: 3}, X, GramOptions{}, context.Canceled, ""},
 		{"columns", context.Background(), Kernel{Kind: Linear, Inputs: 4}, X, GramOptions{}, nil, "4 columns"},
 		{"kind", context.Background(), Kernel{Kind: "no", Inputs: 3}, X, GramOptions{}, nil, "unknown kernel"},
-		{"width", context.Background(), Kernel{Kind: Gaussian, Inputs: 3, Width: math.NaN()}, X, GramOptions{}, nil, "width"},
-		{"poly", context.Background(), Kernel{Kind: Poly, Inputs: 3, Params: []float64{2, 0, 0}}, X, GramOptions{}, nil, "gamma"},
-		{"no parameters", context.Background(), Kernel{Kind: Poly, Inputs: 3}, X, GramOptions{}, nil, "0 parameters, want 3"},
-		{"column", context.Background(), Kernel{Kind: Linear, Inputs: 3, Columns: []int{3}}, X, GramOptions{}, nil, "out of range"},
+		{
+			"width", context.Background(),
+			Kernel{Kind: Gaussian, Inputs: 3, Width: math.NaN()},
+			X,
+			GramOptions{},
+			nil,
+			"width",
+		},
+		{
+			"poly", context.Background(),
+			Kernel{Kind: Poly, Inputs: 3, Params: []float64{2, 0, 0}},
+			X,
+			GramOptions{},
+			nil,
+			"gamma",
+		},
+		{
+			"no parameters", context.Background(),
+			Kernel{Kind: Poly, Inputs: 3},
+			X,
+			GramOptions{},
+			nil,
+			"0 parameters, want 3",
+		},
+		{
+			"column", context.Background(),
+			Kernel{Kind: Linear, Inputs: 3, Columns: []int{3}},
+			X,
+			GramOptions{},
+			nil,
+			"out of range",
+		},
 		{"precomputed", context.Background(), Kernel{Kind: Precomputed}, X, GramOptions{}, nil, "precomputed"},
-		{"overflow", context.Background(), Kernel{Kind: Poly, Inputs: 3, Params: []float64{1, 0, 1}}, huge, GramOptions{}, ErrNotFinite, "overflows"},
+		{
+			"overflow", context.Background(),
+			Kernel{Kind: Poly, Inputs: 3, Params: []float64{1, 0, 1}},
+			huge,
+			GramOptions{},
+			ErrNotFinite, "overflows",
+		},
 	} {
 		_, err := Dictionary{c.k}.Grams(c.ctx, c.X, c.opt)
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.say) {
@@ -119,10 +160,16 @@ func TestFromGram(t *testing.T) {
 		{"empty", blas.General{}, "no rows"},
 		{"NaN", edit(func(K *blas.General) { K.Data[23] = math.NaN() }), "row 1, column 3"},
 		{"not symmetric", edit(func(K *blas.General) { K.Data[2*20+1] += 1e-3 }), "(2,1)"},
-		{"tiny and not symmetric", edit(func(K *blas.General) { K.Data[2*20+1] += 1e-3; blas.Scal(1e-12, K.Data) }), "(2,1)"},
+		{"tiny and not symmetric", edit(func(K *blas.General) {
+			K.Data[2*20+1] += 1e-3
+			blas.Scal(1e-12, K.Data)
+		}), "(2,1)"},
 		{"negative diagonal", edit(func(K *blas.General) { K.Data[21] = -1 }), "diagonal element 1"},
 		{"indefinite", edit(func(K *blas.General) { K.Data[21] -= 0.5 }), "smallest eigenvalue is -"},
-		{"tiny and indefinite", edit(func(K *blas.General) { K.Data[21] -= 0.5; blas.Scal(1e-12, K.Data) }), "smallest eigenvalue is -"},
+		{"tiny and indefinite", edit(func(K *blas.General) {
+			K.Data[21] -= 0.5
+			blas.Scal(1e-12, K.Data)
+		}), "smallest eigenvalue is -"},
 		{"zero diagonal", blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0, 1, 1, 0}}, "diagonal is zero"},
 	} {
 		s, err := FromGram(c.K, blas.Float64, nil)

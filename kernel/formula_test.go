@@ -96,7 +96,8 @@ func (k *Kernel) dense(a, b, train blas.General) blas.General {
 	if !k.Center {
 		return K
 	}
-	KA, KB, KT := blas.NewGeneral(a.Rows, train.Rows), blas.NewGeneral(b.Rows, train.Rows), blas.NewGeneral(train.Rows, train.Rows)
+	KA, KB, KT := blas.NewGeneral(a.Rows, train.Rows), blas.NewGeneral(b.Rows, train.Rows),
+		blas.NewGeneral(train.Rows, train.Rows)
 	fill(KA, a, train)
 	fill(KB, b, train)
 	fill(KT, train, train)
@@ -133,7 +134,10 @@ func TestMaternOfAnyOrder(t *testing.T) {
 		X.Data[5*4+c] = X.Data[6*4+c] * (1 + 1e-7)
 		X.Data[9*4+c] *= 30
 	}
-	for _, spec := range []string{"matern:0.5:all:2", "matern:1.5:all:2", "matern:2.5:0-2:1", "matern:0.25:all:1", "matern:1:all:median", "matern:3.5:0-3:1.5", "matern:20:all:2"} {
+	for _, spec := range []string{
+		"matern:0.5:all:2", "matern:1.5:all:2", "matern:2.5:0-2:1", "matern:0.25:all:1",
+		"matern:1:all:median", "matern:3.5:0-3:1.5", "matern:20:all:2",
+	} {
 		d, err := Build([]string{spec}, X, nil, 1)
 		if err != nil {
 			t.Fatal(err)

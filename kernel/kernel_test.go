@@ -213,7 +213,11 @@ func TestGramsInto(t *testing.T) {
 					t.Errorf("%s, %v: memory given makes another matrix than new memory", d[j].Name, prec)
 				}
 			}
-			for name, wrong := range map[string][]*blas.Sym{"few": into[1:], "small": append([]*blas.Sym{blas.NewSym(9, prec)}, into[1:]...), "precision": append([]*blas.Sym{blas.NewSym(X.Rows, 1-prec)}, into[1:]...)} {
+			for name, wrong := range map[string][]*blas.Sym{
+				"few":       into[1:],
+				"small":     append([]*blas.Sym{blas.NewSym(9, prec)}, into[1:]...),
+				"precision": append([]*blas.Sym{blas.NewSym(X.Rows, 1-prec)}, into[1:]...),
+			} {
 				func() {
 					defer func() {
 						if recover() == nil {
@@ -230,7 +234,10 @@ func TestGramsInto(t *testing.T) {
 // skewed is a backend whose products depend on where they are stored, by an ulp or so.
 type skewed struct{ blas.Backend }
 
-func (s skewed) Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (s skewed) Dgemm(
+	tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
+	c []float64, ldc int,
+) {
 	s.Backend.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	for i := range m {
 		for j := range n {

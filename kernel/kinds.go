@@ -30,9 +30,12 @@ type definition struct {
 	rate   func(k *Kernel) float64                  // k = exp(rate·metric), by the fastest loops there are
 
 	// Features, as far as there are any.
-	polynomial func(k *Kernel) (degree int, gamma, offset float64) // k = (γ·xᵀz + c)^q, which has monomials for features
-	radial     func(k *Kernel, u float64) float64                  // random frequencies radial(u)·g/σ, g ~ N(0,I), u uniform on (0,1)
-	coordinate func(g float64) float64                             // random frequencies of coordinates coordinate(g)/σ, g ~ N(0,1)
+	// k = (γ·xᵀz + c)^q, which has monomials for features
+	polynomial func(k *Kernel) (degree int, gamma, offset float64)
+	// random frequencies radial(u)·g/σ, g ~ N(0,I), u uniform on (0,1)
+	radial func(k *Kernel, u float64) float64
+	// random frequencies of coordinates coordinate(g)/σ, g ~ N(0,1)
+	coordinate func(g float64) float64
 }
 
 // param is a parameter of a kernel other than its width.

@@ -53,12 +53,14 @@ func medianDistance(m metric, X blas.General, set subset, pairs [][2]int) (float
 	if median == 0 {
 		dist = slices.DeleteFunc(dist, func(v float64) bool { return v == 0 })
 		if len(dist) == 0 {
-			return 0, fmt.Errorf("the median distance on features %s is 0: all the %d pairs looked at coincide: %w", set.label, len(pairs), ErrConstant)
+			return 0, fmt.Errorf("the median distance on features %s is 0: all the %d pairs looked at coincide: %w",
+				set.label, len(pairs), ErrConstant)
 		}
 		median = order.Select(dist, len(dist)/2)
 	}
 	if math.IsInf(median, 0) {
-		return 0, fmt.Errorf("the median distance on features %s overflows: %w: rescale the data", set.label, ErrNotFinite)
+		return 0, fmt.Errorf("the median distance on features %s overflows: %w: rescale the data", set.label,
+			ErrNotFinite)
 	}
 	return median, nil
 }

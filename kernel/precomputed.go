@@ -99,5 +99,6 @@ func indefinite(K blas.General, be blas.Backend) error {
 	if err := be.Syevals(a, w); err != nil {
 		return fmt.Errorf("not positive semidefinite beyond rounding")
 	}
-	return fmt.Errorf("not positive semidefinite beyond rounding: its smallest eigenvalue is %g, the largest %g", w[0], w[len(w)-1])
+	return fmt.Errorf("not positive semidefinite beyond rounding: its smallest eigenvalue is %g, the largest %g", w[0],
+		w[len(w)-1])
 }

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Rational is the rational quadratic kernel, a mixture of Gaussian kernels of all widths: the smaller α, the more they vary.
+// Rational is the rational quadratic kernel, a mixture of Gaussian kernels of all widths: the
+// smaller α, the more they vary.
 const Rational Kind = "rational"
 
 func init() {

@@ -101,7 +101,8 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 		switch units[i] = set.unit; {
 		case s.Relative || !s.Kind.HasWidth():
 		case set.unit != 0:
-			return nil, fmt.Errorf("%w: the widths of %s multiply its lengths: write %s", ErrSpec, set.label, widthText(s.Widths, true))
+			return nil, fmt.Errorf("%w: the widths of %s multiply its lengths: write %s", ErrSpec, set.label,
+				widthText(s.Widths, true))
 		default:
 			units[i] = 1
 		}
@@ -143,7 +144,10 @@ func (s Spec) unitWidths(X blas.General, sets []subset, seed uint64, known *Medi
 
 // kernels is the kernels of the specification on one set of features.
 func (s Spec) kernels(set subset, unit float64, inputs int) Dictionary {
-	k := Kernel{Kind: s.Kind, Inputs: inputs, Columns: set.columns, Knots: set.knots, Scale: set.scale, Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Params: slices.Clone(s.Params)}
+	k := Kernel{
+		Kind: s.Kind, Inputs: inputs, Columns: set.columns, Knots: set.knots, Scale: set.scale,
+		Directions: set.directions, Unit: s.Unit, Center: s.Center, Approx: s.Approx, Params: slices.Clone(s.Params),
+	}
 	one := s
 	one.Features = set.label
 	if s.Approx != nil && s.Approx.Sampler == Auto {

@@ -17,8 +17,19 @@ func TestScaledGroup(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	columns, scale := []int{4, 0, 2, 5, 1, 7}, []float64{2, 0.5, 0, 1.5, 3, 0.1}
 	X, New := positiveX(rng, 70, 8), positiveX(rng, 9, 8)
-	directions := [][]float64{{1, 2, 0, -1, 0.3, 1}, {0, 1, 1, 0.5, 2, -3}, {-2, 0, 0.1, 0.2, 1, 1}, {0.7, 0, 0, 1, 0, 0}, {1, 1, 1, 1, 1, 1}}
-	groups := []Group{{Name: "plain", Columns: columns}, {Name: "scaled", Columns: columns, Scale: scale}, {Name: "turned"}, {Name: "ranked"}}
+	directions := [][]float64{
+		{1, 2, 0, -1, 0.3, 1},
+		{0, 1, 1, 0.5, 2, -3},
+		{-2, 0, 0.1, 0.2, 1, 1},
+		{0.7, 0, 0, 1, 0, 0},
+		{1, 1, 1, 1, 1, 1},
+	}
+	groups := []Group{
+		{Name: "plain", Columns: columns},
+		{Name: "scaled", Columns: columns, Scale: scale},
+		{Name: "turned"},
+		{Name: "ranked"},
+	}
 	knots := [][]float64{{0.1, 0.5, 0.9}, {0.2, 0.2, 0.3}, {0, 1}, {0.4, 0.45, 0.5, 0.8}, {0.1, 2}, {0.3, 0.6}}
 	for _, spec := range []string{
 		"gaussian:%:median", "gaussian:%:0.7:center", "laplacian:%:median", "matern32:%:median", "cauchy:%:1",
@@ -55,7 +66,8 @@ func TestScaledGroup(t *testing.T) {
 				return z
 			}
 			one := func(text, group string, x, new blas.General) (*blas.Sym, blas.General) {
-				dict, err := Build([]string{strings.Replace(text, "%", "plain", 1), strings.Replace(text, "%", group, 1)}, x, groups, 1)
+				dict, err := Build([]string{strings.Replace(text, "%", "plain", 1), strings.Replace(text, "%", group,
+					1)}, x, groups, 1)
 				if group == "all" {
 					dict, err = Build([]string{strings.Replace(text, "%", "all", 1)}, x, nil, 1)
 				}
@@ -73,7 +85,10 @@ func TestScaledGroup(t *testing.T) {
 				}
 				return grams[len(grams)-1], cross
 			}
-			for group, of := range map[string]func(x blas.General) blas.General{"scaled": times, "turned": turn, "ranked": order} {
+			for group, of := range map[string]func(x blas.General) blas.General{
+				"scaled": times, "turned": turn,
+				"ranked": order,
+			} {
 				if group != "scaled" && strings.HasPrefix(spec, "chi2") {
 					continue
 				}
@@ -118,8 +133,10 @@ func TestRank(t *testing.T) {
 
 func TestBadKnots(t *testing.T) {
 	for want, knots := range map[string][][]float64{
-		"knots of 1 columns for 2 columns": {{0, 1}}, "knots of column 2": {{0, 1}, {1, 0}}, "knots of column 1": {{}, {0, 1}},
-		"ascending order": {{0, 1}, {0, math.NaN(), 1}}, "numbers in ascending order": {{math.NaN(), 1}, {0, 1}}, "column 1: numbers": {{0, math.Inf(1)}, {0, 1}},
+		"knots of 1 columns for 2 columns": {{0, 1}}, "knots of column 2": {{0, 1}, {1, 0}},
+		"knots of column 1": {{}, {0, 1}},
+		"ascending order":   {{0, 1}, {0, math.NaN(), 1}}, "numbers in ascending order": {{math.NaN(), 1}, {0, 1}},
+		"column 1: numbers": {{0, math.Inf(1)}, {0, 1}},
 	} {
 		k := Kernel{Name: "k", Kind: Gaussian, Inputs: 2, Width: 1, Knots: knots}
 		if err := k.Validate(); err == nil || !strings.Contains(err.Error(), want) {
@@ -176,7 +193,8 @@ func TestScaleInJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Kernel
-	if err := json.Unmarshal(text, &back); err != nil || len(back.Scale) != 2 || back.Scale[0] != k.Scale[0] || back.Scale[1] != k.Scale[1] {
+	if err := json.Unmarshal(text, &back); err != nil || len(back.Scale) != 2 || back.Scale[0] != k.Scale[0] ||
+		back.Scale[1] != k.Scale[1] {
 		t.Errorf("%v, %v", back.Scale, err)
 	}
 }

@@ -43,11 +43,12 @@ type Spec struct {
 	Features string    // "all", "each", "groups", a group's name, or column indices as in "0,3-5"
 	Widths   []float64 // widths, or multiples of the median
 	Relative bool      // Widths multiply the median heuristic
-	Params   []float64 // parameters, in the order of the definition; 0 for one that is derived from the number of features
-	Unit     bool      // normalised to unit diagonal
-	Center   bool      // centred in feature space
-	Name     string    // of a precomputed kernel
-	Approx   *Approximation
+	// parameters, in the order of the definition; 0 for one that is derived from the number of features
+	Params []float64
+	Unit   bool   // normalised to unit diagonal
+	Center bool   // centred in feature space
+	Name   string // of a precomputed kernel
+	Approx *Approximation
 }
 
 // Parse reads a SPEC; the package documentation gives the grammar. Errors wrap ErrSpec.
@@ -178,7 +179,8 @@ func parseApprox(method, rest string, choices []string) (Spec, error) {
 	last := len(fields) - 1
 	count, err := strconv.Atoi(fields[last])
 	if err != nil || count < 1 || last == 0 {
-		return Spec{}, fmt.Errorf("%s needs a kernel and then a positive number of features, as in %s:gaussian:all:median:2000; got %q (a sampler after it is one of %s)",
+		return Spec{}, fmt.Errorf("%s needs a kernel and then a positive number of features, as in "+
+			"%s:gaussian:all:median:2000; got %q (a sampler after it is one of %s)",
 			method, method, fields[last], strings.Join(choices, ", "))
 	}
 	a.Count = count

@@ -17,16 +17,25 @@ func TestParse(t *testing.T) {
 		want Spec
 	}{
 		{"gaussian", Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true}},
-		{"gaussian:all:median*0.5,1,2", Spec{Kind: Gaussian, Features: "all", Widths: []float64{0.5, 1, 2}, Relative: true}},
+		{"gaussian:all:median*0.5,1,2", Spec{
+			Kind: Gaussian, Features: "all", Widths: []float64{0.5, 1, 2},
+			Relative: true,
+		}},
 		{"gaussian:each:2^-1..2^2", Spec{Kind: Gaussian, Features: "each", Widths: []float64{0.5, 1, 2, 4}}},
-		{"gaussian:pixels:median*2^-1..2^1,10", Spec{Kind: Gaussian, Features: "pixels", Widths: []float64{0.5, 1, 2, 10}, Relative: true}},
+		{"gaussian:pixels:median*2^-1..2^1,10", Spec{Kind: Gaussian, Features: "pixels", Widths: []float64{
+			0.5, 1, 2,
+			10,
+		}, Relative: true}},
 		{"linear:0-3", Spec{Kind: Linear, Features: "0-3"}},
 		{"linear:all:unit:center", Spec{Kind: Linear, Features: "all", Unit: true, Center: true}},
 		{"linear:center", Spec{Kind: Linear, Features: "all", Center: true}},
 		{"laplacian:0,2,4-6:1e-3", Spec{Kind: Laplacian, Features: "0,2,4-6", Widths: []float64{1e-3}}},
 		{"matern52:groups:0.5", Spec{Kind: Matern52, Features: "groups", Widths: []float64{0.5}}},
 		{"matern:1.25:0-1:2", Spec{Kind: Matern, Params: []float64{1.25}, Features: "0-1", Widths: []float64{2}}},
-		{"rff:matern:4:all:1:10:mc", Spec{Kind: Matern, Params: []float64{4}, Features: "all", Widths: []float64{1}, Approx: &Approximation{"rff", 10, "mc", ""}}},
+		{"rff:matern:4:all:1:10:mc", Spec{
+			Kind: Matern, Params: []float64{4}, Features: "all", Widths: []float64{1},
+			Approx: &Approximation{"rff", 10, "mc", ""},
+		}},
 		{"poly:3", Spec{Kind: Poly, Features: "all", Params: []float64{3, 1, 0}}},
 		{"poly:2:all:0:0.5:unit", Spec{Kind: Poly, Features: "all", Params: []float64{2, 0, 0.5}, Unit: true}},
 		{"chi2:hist:1", Spec{Kind: Chi2, Features: "hist", Widths: []float64{1}}},
@@ -186,7 +195,8 @@ func TestResolveWithMedians(t *testing.T) {
 	if len(known.units) < 5 {
 		t.Errorf("only %d medians were kept", len(known.units))
 	}
-	if _, err := (Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true}).ResolveWith(blas.NewGeneral(3, 2), nil, 1, new(Medians)); !errors.Is(err, ErrConstant) {
+	if _, err := (Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true}).ResolveWith(
+		blas.NewGeneral(3, 2), nil, 1, new(Medians)); !errors.Is(err, ErrConstant) {
 		t.Errorf("constant data: %v", err)
 	}
 }

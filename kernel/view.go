@@ -46,7 +46,8 @@ func (v view) dim(inputs int) int {
 
 func (v view) same(w view) bool {
 	return slices.Equal(v.columns, w.columns) && slices.Equal(v.scale, w.scale) &&
-		slices.EqualFunc(v.knots, w.knots, slices.Equal[[]float64]) && slices.EqualFunc(v.directions, w.directions, slices.Equal[[]float64])
+		slices.EqualFunc(v.knots, w.knots, slices.Equal[[]float64]) &&
+		slices.EqualFunc(v.directions, w.directions, slices.Equal[[]float64])
 }
 
 // Features is what the kernel sees of the rows of X (l×d): l×Dim, X itself where
@@ -98,8 +99,10 @@ func (v view) picked(X blas.General) blas.General {
 	return S
 }
 
-// rank is where v lies among ascending knots, from −√3 at the first of them to √3 at the last, so that ranks of the values
-// that the knots are quantiles of have mean 0 and, where no two are equal, variance 1. Between knots it is linear, beyond
+// rank is where v lies among ascending knots, from −√3 at the first of them to √3 at the last, so
+// that ranks of the values
+// that the knots are quantiles of have mean 0 and, where no two are equal, variance 1. Between
+// knots it is linear, beyond
 // their ends constant, and the middle of those that are equal to v.
 func rank(knots []float64, v float64) float64 {
 	last := len(knots) - 1
@@ -127,7 +130,8 @@ func (v view) check(d int) error {
 		return fmt.Errorf("knots of %d columns for %d columns", len(v.knots), d)
 	}
 	for c, knots := range v.knots {
-		if len(knots) == 0 || !slices.IsSorted(knots) || math.IsNaN(knots[0]) || math.IsInf(knots[len(knots)-1]-knots[0], 0) {
+		if len(knots) == 0 || !slices.IsSorted(knots) || math.IsNaN(knots[0]) ||
+			math.IsInf(knots[len(knots)-1]-knots[0], 0) {
 			return fmt.Errorf("knots of column %d: numbers in ascending order are needed", c+1)
 		}
 	}

@@ -23,7 +23,8 @@ func parseWidths(text string) (widths []float64, relative bool, err error) {
 	}
 	for item := range strings.SplitSeq(text, ",") {
 		if strings.Contains(item, "median") {
-			return nil, false, errors.New("median must come first and alone, or as median*0.5,1,2, which multiplies it by each number")
+			return nil, false,
+				errors.New("median must come first and alone, or as median*0.5,1,2, which multiplies it by each number")
 		}
 		if widths, err = appendItem(widths, item); err != nil {
 			return nil, false, err

@@ -31,7 +31,10 @@ func BenchmarkEigs(b *testing.B) {
 			var w lanczos.Workspace
 			applies := 0
 			for b.Loop() {
-				r, err := w.Eigs(context.Background(), op, lanczos.Options{K: c.k, Block: 1, Which: lanczos.Smallest, Tol: c.tol, Seed: 1, MaxIter: 5000})
+				r, err := w.Eigs(context.Background(), op, lanczos.Options{
+					K: c.k, Block: 1, Which: lanczos.Smallest,
+					Tol: c.tol, Seed: 1, MaxIter: 5000,
+				})
 				if err != nil {
 					b.Fatal(err)
 				}

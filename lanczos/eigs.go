@@ -103,7 +103,8 @@ func (s *eigs) stopped(ctx context.Context) error {
 		return fmt.Errorf("lanczos: after %d iterations: %w", s.res.Iter, err)
 	}
 	if s.res.Iter >= s.opt.MaxIter {
-		return fmt.Errorf("%w: %d of %d pairs wanted, %d iterations", ErrNotConverged, s.converged(), s.opt.K, s.res.Iter)
+		return fmt.Errorf("%w: %d of %d pairs wanted, %d iterations", ErrNotConverged, s.converged(), s.opt.K,
+			s.res.Iter)
 	}
 	return nil
 }
@@ -284,7 +285,8 @@ func (s *eigs) confirm() (done bool, err error) {
 		return true, fmt.Errorf("%w: a product with A in the final check", ErrNotFinite)
 	}
 	if s.rejected > 0 && !(worst < 0.5*s.rejected) {
-		return true, fmt.Errorf("%w: residual %.3g stays at rounding level, wanted %.3g", ErrNotConverged, worst, s.bound)
+		return true, fmt.Errorf("%w: residual %.3g stays at rounding level, wanted %.3g", ErrNotConverged, worst,
+			s.bound)
 	}
 	s.rejected = worst
 	return false, nil

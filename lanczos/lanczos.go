@@ -25,9 +25,11 @@ const (
 
 // Options of a computation. The zero value asks for the largest eigenpair.
 type Options struct {
-	K      int     // number of eigenpairs; 0 means 1
-	Which  Which   // which end of the spectrum
-	Tol    float64 // a pair has converged when ‖A·v−θ·v‖₂ ≤ max(Tol·‖A‖₂, AbsTol), ‖A‖₂ being the largest Ritz value in magnitude; 0 means 1e-8
+	K     int   // number of eigenpairs; 0 means 1
+	Which Which // which end of the spectrum
+	// a pair has converged when ‖A·v−θ·v‖₂ ≤ max(Tol·‖A‖₂, AbsTol), ‖A‖₂ being the largest Ritz
+	// value in magnitude; 0 means 1e-8
+	Tol    float64
 	AbsTol float64 // the absolute part of the test; 0 means none
 
 	MaxIter int // applications of A to a block; 0 means 10·N + 100
@@ -41,8 +43,9 @@ type Options struct {
 	Start blas.General `json:"-"`
 	Seed  uint64       // of the random vectors
 
-	Backend blas.Backend     `json:"-"` // nil means the active one
-	Trace   func(Step) error `json:"-"` // sees the start and every iteration; an error stops the computation and is returned
+	Backend blas.Backend `json:"-"` // nil means the active one
+	// sees the start and every iteration; an error stops the computation and is returned
+	Trace func(Step) error `json:"-"`
 }
 
 // Step is what Trace sees; its slices are valid during the call only.

@@ -90,7 +90,10 @@ func TestExtremal(t *testing.T) {
 				if which == lanczos.Smallest {
 					want = dense[0]
 				}
-				res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), lanczos.Options{Which: which, Tol: 1e-10, MaxDim: c.maxDim})
+				res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), lanczos.Options{
+					Which: which, Tol: 1e-10,
+					MaxDim: c.maxDim,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,7 +149,10 @@ func TestSeveral(t *testing.T) {
 		norm := max(math.Abs(dense[0]), math.Abs(dense[n-1]))
 		for _, which := range []lanczos.Which{lanczos.Largest, lanczos.Smallest} {
 			t.Run(c.name, func(t *testing.T) {
-				res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), lanczos.Options{K: k, Which: which, Tol: 1e-9, Seed: 7, MaxDim: c.maxDim})
+				res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), lanczos.Options{
+					K: k, Which: which, Tol: 1e-9,
+					Seed: 7, MaxDim: c.maxDim,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -182,7 +188,10 @@ func TestStart(t *testing.T) {
 	}
 	second := blas.NewGeneral(300, 1)
 	blas.Copy(second, blas.View(two.Vectors, 0, 1, 300, 1))
-	for name, start := range map[string]blas.General{"first": blas.Clone(cold.Vectors), "second": second, "zero": blas.NewGeneral(300, 1)} {
+	for name, start := range map[string]blas.General{
+		"first": blas.Clone(cold.Vectors), "second": second,
+		"zero": blas.NewGeneral(300, 1),
+	} {
 		res, err := lanczos.Eigs(bg, A, lanczos.Options{Tol: 1e-6, Start: start})
 		if err != nil {
 			t.Fatal(err)
@@ -224,7 +233,11 @@ func TestFailures(t *testing.T) {
 		{"absolute tolerance", bg, A, lanczos.Options{Tol: 1e-30, AbsTol: 1e-3, MaxIter: 60}, nil, true},
 		{"small space", bg, A, lanczos.Options{MaxDim: 4, MaxIter: 2000, Tol: 1e-6}, nil, true},
 		{"wide block", bg, A, lanczos.Options{Block: 7, Tol: 1e-6}, nil, true},
-		{"block wider than A", bg, linop.NewDense(spectrum(rng, []float64{1, 2, 3}), nil), lanczos.Options{Block: 7}, nil, true},
+		{
+			"block wider than A", bg, linop.NewDense(spectrum(rng, []float64{1, 2, 3}), nil),
+			lanczos.Options{Block: 7},
+			nil, true,
+		},
 		{"trace says stop", bg, A, lanczos.Options{Trace: func(s lanczos.Step) error {
 			if s.Iter == 3 && len(s.Values) == 1 && s.Dim == 3 {
 				return stop

@@ -28,7 +28,9 @@ func TestTridiagonal(t *testing.T) {
 		}},
 		{"graded", 50, func(i int, _ bool) float64 { return math.Pow(10, -float64(i)/3) }},
 		{"graded upwards", 50, func(i int, _ bool) float64 { return math.Pow(10, float64(i-50)/3) }},
-		{"second difference", 64, func(_ int, beside bool) float64 { return map[bool]float64{true: -1, false: 2}[beside] }},
+		{"second difference", 64, func(_ int, beside bool) float64 {
+			return map[bool]float64{true: -1, false: 2}[beside]
+		}},
 		{"pairs of equals", 21, func(i int, beside bool) float64 { // Wilkinson's matrix
 			return map[bool]float64{true: 1, false: math.Abs(float64(i) - 10)}[beside]
 		}},

@@ -43,7 +43,10 @@ func (a *Kronecker) Apply(dst, x blas.General) {
 // l×n matrices. A single contiguous column is its own matrix.
 func (w *kroneckerWork) eachColumn(dst, x blas.General, l, n int, apply func(w *kroneckerWork, dst, C blas.General)) {
 	if x.Cols == 1 && x.Stride == 1 && dst.Stride == 1 {
-		apply(w, blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}, blas.General{Rows: l, Cols: n, Stride: n, Data: x.Data})
+		apply(w, blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}, blas.General{
+			Rows: l, Cols: n, Stride: n,
+			Data: x.Data,
+		})
 		return
 	}
 	w.C, w.F = blas.Reshape(w.C, l, n), blas.Reshape(w.F, l, n)

@@ -228,7 +228,8 @@ func TestSpectral(t *testing.T) {
 		again := random(rng, 4, c.n)
 		s.MulRight(be, again, C)
 		for i := range got.Data {
-			if !(math.Abs(got.Data[i]-want.Data[i]) <= 1e-13*float64(c.n)*(1+s.Trace())) || again.Data[i] != got.Data[i] {
+			if !(math.Abs(got.Data[i]-want.Data[i]) <= 1e-13*float64(c.n)*(1+s.Trace())) ||
+				again.Data[i] != got.Data[i] {
 				t.Fatalf("MulRight: element %d is %g, want %g", i, got.Data[i], want.Data[i])
 			}
 		}

@@ -41,7 +41,9 @@ type Set interface {
 // Minimize minimises ⟨grad,d⟩ + dᵀBd/2 over feasible z + d by projected gradients
 // with Barzilai–Borwein lengths and exact line search. It returns the minimiser, its
 // output kernels, those of z being L, and the decrease that the model predicts.
-func (q *Model) Minimize(ctx context.Context, set Set, z, grad []float64, L []*linop.Spectral) (target []float64, _ []*linop.Spectral, decrease float64, err error) {
+func (q *Model) Minimize(
+	ctx context.Context, set Set, z, grad []float64, L []*linop.Spectral,
+) (target []float64, _ []*linop.Spectral, decrease float64, err error) {
 	z, grad = slices.Clone(z), slices.Clone(grad)
 	N := len(z)
 	trial, dir, Bd := make([]float64, N), make([]float64, N), make([]float64, N)

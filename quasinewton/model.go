@@ -1,4 +1,5 @@
-// Package quasinewton holds a limited-memory BFGS model of a function of weights and symmetric matrices, and minimises it
+// Package quasinewton holds a limited-memory BFGS model of a function of weights and symmetric
+// matrices, and minimises it
 // over a feasible set by projected spectral gradients (Schmidt, van den Berg, Friedlander and Murphy, 2009).
 package quasinewton
 
@@ -215,7 +216,8 @@ func (q *Model) scale(s, y, Ds []float64) {
 	if v := blas.Dot(s[:q.Weights], y[:q.Weights]) / blas.Dot(s[:q.Weights], Ds[:q.Weights]); positive(v) {
 		q.Sigma = v
 	}
-	if v := blas.Nrm2(y[q.Weights:]) / blas.Nrm2(Ds[q.Weights:]); positive(v) && blas.Dot(s[q.Weights:], y[q.Weights:]) > 0 {
+	if v := blas.Nrm2(y[q.Weights:]) / blas.Nrm2(Ds[q.Weights:]); positive(v) &&
+		blas.Dot(s[q.Weights:], y[q.Weights:]) > 0 {
 		q.sL = v
 	}
 }

@@ -47,7 +47,8 @@ func quadratic(seed uint64, n int) (A blas.General, gradient func(z []float64) [
 	}
 }
 
-// Steps to the minimiser of the model end where the gradient of a quadratic keeps every weight: 0 where it is at a bound
+// Steps to the minimiser of the model end where the gradient of a quadratic keeps every weight: 0
+// where it is at a bound
 // and points outwards or inside. After a move the model agrees with the change of the gradient (the secant equation).
 func TestModelMinimises(t *testing.T) {
 	const n = 12

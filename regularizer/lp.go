@@ -208,7 +208,9 @@ func projectTraceBall(w [][]float64, sums []float64, q float64) {
 	t := make([]float64, len(w))
 	beyond := func(kappa float64) float64 {
 		for j, v := range w {
-			t[j] = root(0, sums[j], 0x1p-50*sums[j], func(s float64) float64 { return s - excess(v, kappa*math.Pow(s, q-1)) })
+			t[j] = root(0, sums[j], 0x1p-50*sums[j], func(s float64) float64 {
+				return s - excess(v, kappa*math.Pow(s, q-1))
+			})
 		}
 		return norm(t, q) - 1
 	}

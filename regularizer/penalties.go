@@ -86,7 +86,8 @@ func (r ElasticNet) String() string { return "elastic:" + formatFloat(r.Mix) }
 // Check requires 0 < Mix < 1.
 func (r ElasticNet) Check(int) error {
 	if !(r.Mix > 0 && r.Mix < 1) {
-		return fmt.Errorf("regularizer: the elastic net needs a mix strictly between 0 (block1) and 1 (lp:2), got %g", r.Mix)
+		return fmt.Errorf("regularizer: the elastic net needs a mix strictly between 0 (block1) and 1 (lp:2), got %g",
+			r.Mix)
 	}
 	return nil
 }

@@ -1,4 +1,5 @@
-// Package regularizer holds penalties Ω of a function f = Σ_j f_j over several kernels, as functions ω of the weights η of
+// Package regularizer holds penalties Ω of a function f = Σ_j f_j over several kernels, as
+// functions ω of the weights η of
 // the kernels: the l_p norms, block norms, the elastic net, and norms that tie the weights of groups or of a sequence
 // of kernels to each other (mathematics.md §7).
 package regularizer
@@ -72,7 +73,8 @@ func Parse(s string) (Regularizer, error) {
 		}
 		return r, nil
 	}
-	return nil, fmt.Errorf("regularizer: unknown norm %q (have lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge)", s)
+	return nil, fmt.Errorf("regularizer: unknown norm %q (have lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge)",
+		s)
 }
 
 func parseGroups(s, arg string) (Regularizer, error) {

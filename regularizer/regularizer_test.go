@@ -53,7 +53,12 @@ func TestUpdateMinimises(t *testing.T) {
 			}
 			return s
 		}
-		for _, alpha2 := range [][]float64{{1, 4, 0.01, 9, 0.25, 2}, {0, 1, 0, 1e-8, 5, 0}, {1e-30, 1e-30, 4e-30, 0, 0, 1e-30}, {1e20, 1, 1, 1, 1, 1}} {
+		for _, alpha2 := range [][]float64{
+			{1, 4, 0.01, 9, 0.25, 2},
+			{0, 1, 0, 1e-8, 5, 0},
+			{1e-30, 1e-30, 4e-30, 0, 0, 1e-30},
+			{1e20, 1, 1, 1, 1, 1},
+		} {
 			eta := make([]float64, 6)
 			reg.Update(eta, alpha2)
 			best := value(eta, alpha2)
@@ -171,7 +176,8 @@ func TestProjectSimplexFromFar(t *testing.T) {
 	for _, far := range []float64{1, 1e4, 1e15, 1e300} {
 		v := []float64{far, far / 3, far, far, 0}
 		Lp{1}.Project(v)
-		if third := 1.0 / 3; !(math.Abs(floats.Sum(v)-1) <= 1e-15) || !(math.Abs(v[0]-third) <= 1e-15) || v[0] != v[2] || v[4] != 0 {
+		if third := 1.0 / 3; !(math.Abs(floats.Sum(v)-1) <= 1e-15) || !(math.Abs(v[0]-third) <= 1e-15) ||
+			v[0] != v[2] || v[4] != 0 {
 			t.Errorf("from %g: %v", far, v)
 		}
 	}
@@ -234,13 +240,19 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestParse(t *testing.T) {
-	for _, s := range []string{"lp:1", "lp:1.7", "lp:2", "block1", "blockr:1.2", "elastic:0.5", "wedge", "groups:2,3,1"} {
+	for _, s := range []string{
+		"lp:1", "lp:1.7", "lp:2", "block1", "blockr:1.2", "elastic:0.5", "wedge",
+		"groups:2,3,1",
+	} {
 		r, err := Parse(s)
 		if err != nil || r.String() != s {
 			t.Errorf("%q: %v, %v", s, r, err)
 		}
 	}
-	for _, s := range []string{"", "lp", "lp:", "lp:3", "lp:0.9", "lp:NaN", "lp:x", "block1:2", "blockr:2", "elastic:0", "elastic:1", "groups:", "groups:2,0", "l2", "wedge:1"} {
+	for _, s := range []string{
+		"", "lp", "lp:", "lp:3", "lp:0.9", "lp:NaN", "lp:x", "block1:2", "blockr:2", "elastic:0",
+		"elastic:1", "groups:", "groups:2,0", "l2", "wedge:1",
+	} {
 		if r, err := Parse(s); err == nil || !strings.Contains(err.Error(), "norm") {
 			t.Errorf("%q: %v, %v", s, r, err)
 		}

@@ -44,7 +44,8 @@ type point struct {
 // newMixed gathers the observed cells and the kernels.
 func newMixed(K linop.Separate, Y blas.General, opt Options) (*mixed, error) {
 	if K.Dim() != Y.Rows || Y.Rows < 1 || Y.Cols < 1 {
-		return nil, fmt.Errorf("%w: the kernel matrices are of order %d, Y is %d×%d", bcd.ErrInput, K.Dim(), Y.Rows, Y.Cols)
+		return nil, fmt.Errorf("%w: the kernel matrices are of order %d, Y is %d×%d", bcd.ErrInput, K.Dim(), Y.Rows,
+			Y.Cols)
 	}
 	f := &mixed{be: blas.Or(opt.Backend), l: Y.Rows, n: Y.Cols, from: []int{0}}
 	for k := range f.n {
@@ -55,7 +56,8 @@ func newMixed(K linop.Separate, Y blas.General, opt Options) (*mixed, error) {
 	N, m, q := float64(len(f.y)), float64(K.Len()), float64(f.parameters(K.Len()))
 	bytes := 8 * (2*N*N + 2*N*q + 4*q*q + m*float64(f.l)*float64(f.l))
 	what := fmt.Sprintf("reml: a likelihood of %.0f observed cells and %.0f parameters", N, q)
-	if err := memory.Allow(opt.MaxBytes, what, bytes, "fit fewer rows, or learn the output kernels without likelihood"); err != nil {
+	if err := memory.Allow(opt.MaxBytes, what, bytes,
+		"fit fewer rows, or learn the output kernels without likelihood"); err != nil {
 		return nil, err
 	}
 	for j := range K.Len() {
@@ -90,7 +92,8 @@ func (f *mixed) gather(Y blas.General, k int) error {
 		square += (y - mean) * (y - mean) / float64(len(v))
 	}
 	if len(v) < 2 || !(square > 0) || math.IsInf(square, 0) {
-		return fmt.Errorf("%w: output %d has no variance in its %d observed cells, from which a likelihood could tell anything", bcd.ErrInput, k, len(v))
+		return fmt.Errorf("%w: output %d has no variance in its %d observed cells, from which a likelihood could "+
+			"tell anything", bcd.ErrInput, k, len(v))
 	}
 	f.dev = append(f.dev, math.Sqrt(square))
 	for _, y := range v {
@@ -132,7 +135,8 @@ func (f *mixed) output(p int) int {
 	return k
 }
 
-// evaluate computes the value at x; nil where V or an L_j is not positive definite. The point keeps x and, for the factor,
+// evaluate computes the value at x; nil where V or an L_j is not positive definite. The point keeps
+// x and, for the factor,
 // the N×N V.
 func (f *mixed) evaluate(x []float64, V blas.General) *point {
 	pt := &point{x: x, s: x[len(x)-f.n:], V: V}
@@ -193,7 +197,8 @@ func (f *mixed) covariance(pt *point) {
 	})
 }
 
-// solve computes V⁻¹H, b and α with the factor of V, and begins the value with ½log|V|. It reports false where HᵀV⁻¹H has
+// solve computes V⁻¹H, b and α with the factor of V, and begins the value with ½log|V|. It reports
+// false where HᵀV⁻¹H has
 // no factor.
 func (f *mixed) solve(pt *point) bool {
 	n, N := f.n, len(f.y)

@@ -50,17 +50,19 @@ type Options struct {
 
 // Components are the estimates of a mixed model beside its output kernels L_j.
 type Components struct {
-	LogLikelihood float64   `json:"log_likelihood"` // restricted, of the observed cells
-	Gain          float64   `json:"gain"`           // what a further step would raise it and the logarithm of the prior by, to second order
-	Noise         []float64 `json:"noise"`          // residual variance σ_k² of each output
-	Intercept     []float64 `json:"intercept"`      // of each output, by generalised least squares
+	LogLikelihood float64 `json:"log_likelihood"` // restricted, of the observed cells
+	// what a further step would raise it and the logarithm of the prior by, to second order
+	Gain      float64   `json:"gain"`
+	Noise     []float64 `json:"noise"`     // residual variance σ_k² of each output
+	Intercept []float64 `json:"intercept"` // of each output, by generalised least squares
 	// Shares holds for each kernel, and last for the residuals, the share of the variance of each
 	// output: κ_j·(L_j)_kk and σ_k² over their sum, with κ_j the mean diagonal of K_j.
 	Shares [][]float64 `json:"shares"`
 }
 
 // Fit learns the L_j, the residual variances and the intercepts for the kernels K and the targets Y (l×n), NaN where
-// missing. Eta of the result is (tr L_j)/n, C is α, Objective is −log of likelihood times prior; it is not convex in the
+// missing. Eta of the result is (tr L_j)/n, C is α, Objective is −log of likelihood times prior; it
+// is not convex in the
 // L_j, so that GapL and RelativeGap are no bounds but the decrease that the next step expects. A nil error means that
 // this is at most Tol. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with no result.
 func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*bcd.Result, *Components, error) {
@@ -86,7 +88,8 @@ func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*b
 	}
 	c.Gain, res.GapL, res.RelativeGap, res.OuterIterations = a.gain, a.gain, a.gain, a.iter
 	if res.Converged = a.gain <= opt.Tol; err == nil && !res.Converged {
-		err = fmt.Errorf("%w: after %d steps the next would raise the log-likelihood by %.3g, wanted %.3g", bcd.ErrNotConverged, a.iter, a.gain, opt.Tol)
+		err = fmt.Errorf("%w: after %d steps the next would raise the log-likelihood by %.3g, wanted %.3g",
+			bcd.ErrNotConverged, a.iter, a.gain, opt.Tol)
 	}
 	return res, c, err
 }
@@ -115,7 +118,10 @@ func (a *ascent) run(ctx context.Context) error {
 		}
 		a.gain = n.gain
 		if a.opt.Trace != nil {
-			step := bcd.Step{Iter: a.iter, Objective: a.pt.value, GapL: a.gain, RelativeGap: a.gain, Eta: a.weights(a.pt), Rank: a.n}
+			step := bcd.Step{
+				Iter: a.iter, Objective: a.pt.value, GapL: a.gain, RelativeGap: a.gain,
+				Eta: a.weights(a.pt), Rank: a.n,
+			}
 			if err := a.opt.Trace(step); err != nil {
 				return err
 			}
@@ -158,7 +164,8 @@ type newton struct {
 	gain     float64   // what the objective falls by, to second order, without damping
 }
 
-// newNewton prepares steps against the gradient g by the second derivatives information + curvature, which it overwrites.
+// newNewton prepares steps against the gradient g by the second derivatives information +
+// curvature, which it overwrites.
 func newNewton(be blas.Backend, g []float64, information, curvature blas.General) (*newton, error) {
 	n := &newton{be: be, g: g, U: curvature, along: blas.NewGeneral(len(g), 1), w: make([]float64, len(g))}
 	for i := range g {

@@ -124,7 +124,8 @@ func denseLikelihood(grams []blas.General, Y blas.General, L []mat.Symmetric, no
 	return (chol.LogDet()+mat.Dot(&z, &Sz)+float64(N-Y.Cols)*math.Log(2*math.Pi))/2 + math.Log(mat.Det(&hh))/2
 }
 
-// densePrior is −log of the prior density of output kernels, but for a constant, of outputs and kernels that are scaled to variance and
+// densePrior is −log of the prior density of output kernels, but for a constant, of outputs and
+// kernels that are scaled to variance and
 // mean diagonal 1: an inverse Wishart density with n+1 degrees of freedom and its mode at 0.5/m·I.
 func densePrior(L []mat.Symmetric) (v float64) {
 	for _, S := range L {
@@ -191,7 +192,8 @@ func TestLikelihoodDerivatives(t *testing.T) {
 		for k, s := range pt.s {
 			noise = append(noise, s*s*f.dev[k]*f.dev[k])
 		}
-		if v, want := pt.value-pt.prior, denseLikelihood(grams, Y, L, noise); !(math.Abs(v-want) <= 1e-9*math.Abs(want)) {
+		if v, want := pt.value-pt.prior, denseLikelihood(grams, Y, L,
+			noise); !(math.Abs(v-want) <= 1e-9*math.Abs(want)) {
 			t.Errorf("seed %d: −log p = %.12g, of error contrasts %.12g", seed, v, want)
 		}
 		if want := densePrior(inUnits(L, grams, Y)); !(math.Abs(pt.prior-want) <= 1e-9*math.Abs(want)) {
@@ -214,7 +216,8 @@ func TestLikelihoodDerivatives(t *testing.T) {
 	}
 }
 
-// A fit raises the likelihood times the prior at each step up to a stationary point, where it is above that of the truth,
+// A fit raises the likelihood times the prior at each step up to a stationary point, where it is
+// above that of the truth,
 // and finds components near those the data were drawn with.
 func TestLikelihoodRecovers(t *testing.T) {
 	grams, Y, truth := mixedData(240, 2, 0.2, 3)
@@ -346,7 +349,8 @@ func TestLikelihoodRefuses(t *testing.T) {
 		}
 	}
 	for _, limit := range []int64{16*24*24 - 1, 1 << 20, -1} { // bytes; two matrices of 24 cells take 16·24² alone
-		if _, _, err := Fit(t.Context(), separate(grams), Y, Options{Tol: 1, MaxBytes: limit}); errors.Is(err, memory.ErrTooLarge) != (limit == 16*24*24-1) {
+		if _, _, err := Fit(t.Context(), separate(grams), Y, Options{Tol: 1, MaxBytes: limit}); errors.Is(err,
+			memory.ErrTooLarge) != (limit == 16*24*24-1) {
 			t.Errorf("%d bytes: %v", limit, err)
 		}
 	}

@@ -29,11 +29,13 @@ func (m *Map) chooseExact(X blas.General) error {
 	k := &m.Kernel
 	q, _, offset, ok := k.Polynomial()
 	if !ok {
-		return fmt.Errorf("%w: %s has no exact finite features: write rff or nystrom before it, and a number of features after it", ErrNoFeatures, k.Kind)
+		return fmt.Errorf("%w: %s has no exact finite features: write rff or nystrom before it, and a number of "+
+			"features after it", ErrNoFeatures, k.Kind)
 	}
 	d := k.Dim()
 	if m.D = monomialCount(d, q, offset == 0); m.D < 0 {
-		return fmt.Errorf("%w: degree %d on %d columns has more than %d monomials; write nystrom before it", ErrNoFeatures, q, d, maxMonomials)
+		return fmt.Errorf("%w: degree %d on %d columns has more than %d monomials; write nystrom before it",
+			ErrNoFeatures, q, d, maxMonomials)
 	}
 	if !k.Center {
 		return nil

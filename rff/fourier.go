@@ -72,7 +72,8 @@ func newFourier(m *Map) (transformer, error) {
 	rng := rand.New(rand.NewPCG(m.Seed, m.Stream))
 	if m.Sampler == "hadamard" {
 		if radial == nil {
-			return nil, fmt.Errorf("%w: hadamard features serve kernels of the Euclidean distance, as gaussian, not %s", ErrNoFeatures, m.Kernel.Kind)
+			return nil, fmt.Errorf("%w: hadamard features serve kernels of the Euclidean distance, as gaussian, not %s",
+				ErrNoFeatures, m.Kernel.Kind)
 		}
 		s := newStructured(w, d, m.Kernel.Width, radial, rng)
 		s.draw(rng)
@@ -120,7 +121,8 @@ func gaussianRows(sampler string, n, d int, rng *rand.Rand) (blas.General, func(
 		}
 		return g, func(i int) float64 { return h.at(i, d) }, nil
 	}
-	return blas.General{}, nil, fmt.Errorf("%w: unknown sampler %q (have orthogonal, mc, qmc, hadamard)", ErrNoFeatures, sampler)
+	return blas.General{}, nil, fmt.Errorf("%w: unknown sampler %q (have orthogonal, mc, qmc, hadamard)", ErrNoFeatures,
+		sampler)
 }
 
 // openUniform is uniform on (0,1).

@@ -23,7 +23,8 @@ type halton struct {
 
 func newHalton(d int, rng *rand.Rand) (*halton, error) {
 	if d > maxHalton {
-		return nil, fmt.Errorf("%w: qmc features on %d columns, more than %d: use orthogonal", ErrNoFeatures, d-1, maxHalton-1)
+		return nil, fmt.Errorf("%w: qmc features on %d columns, more than %d: use orthogonal", ErrNoFeatures, d-1,
+			maxHalton-1)
 	}
 	h := &halton{bases: primes(d), perms: make([][][]int32, d)}
 	for f, b := range h.bases {

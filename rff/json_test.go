@@ -71,5 +71,6 @@ func TestSavedMap(t *testing.T) {
 const savedMap = `{"kernel":{"name":"rff:gaussian:all:1.5:6:orthogonal","kind":"gaussian","inputs":2,"width":1.5,"approx":{"method":"rff","count":6,"sampler":"orthogonal"}},"method":"rff","sampler":"orthogonal","features":6,"seed":7,"stream":3}`
 
 var savedFeatures = []float64{
-	0.22278462955463882, -0.22543844623830731, 0.28310007238282453, -0.53263528062599808, 0.53151748822686096, -0.50317758530182255,
+	0.22278462955463882, -0.22543844623830731, 0.28310007238282453, -0.53263528062599808, 0.53151748822686096,
+	-0.50317758530182255,
 }

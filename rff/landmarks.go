@@ -17,7 +17,9 @@ import (
 
 // drawLandmarks picks s landmarks for the kernel from the rows of x: rows drawn
 // uniformly, centres of k-means, or rows drawn by their leverage.
-func drawLandmarks(ctx context.Context, how string, k *kernel.Kernel, x blas.General, s int, seed, stream uint64) (blas.General, error) {
+func drawLandmarks(
+	ctx context.Context, how string, k *kernel.Kernel, x blas.General, s int, seed, stream uint64,
+) (blas.General, error) {
 	rng := rand.New(rand.NewPCG(seed, stream))
 	switch how {
 	case "uniform":

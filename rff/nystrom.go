@@ -148,7 +148,8 @@ func newNystrom(m *Map) (transformer, error) {
 		return nil, fmt.Errorf("%w: a Nyström map without landmarks", ErrNoFeatures)
 	case l.Cols != m.Kernel.Dim() || p.Rows != l.Rows || p.Cols != m.D ||
 		len(l.Data) != l.Rows*l.Cols || len(p.Data) != p.Rows*p.Cols:
-		return nil, fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features", ErrNoFeatures, l.Rows, l.Cols, p.Rows, p.Cols, m.D)
+		return nil, fmt.Errorf("%w: landmarks %d×%d and projection %d×%d do not fit a map to %d features",
+			ErrNoFeatures, l.Rows, l.Cols, p.Rows, p.Cols, m.D)
 	}
 	return &nystrom{onOwnColumns(m.Kernel), l.general(), p.general(), isUpper(p.general())}, nil
 }

@@ -97,7 +97,8 @@ func TestUnbiased(t *testing.T) {
 			for i, v := range mean {
 				se := math.Sqrt(max(square[i]-v*v, 0) / seeds)
 				if !(math.Abs(v-want.Data[i]) <= 5*se+1e-12) {
-					t.Errorf("%s, %s: element %d has mean %.4f, the kernel is %.4f, standard error %.4f", kind, sampler, i, v, want.Data[i], se)
+					t.Errorf("%s, %s: element %d has mean %.4f, the kernel is %.4f, standard error %.4f", kind, sampler,
+						i, v, want.Data[i], se)
 				}
 			}
 		}
@@ -140,7 +141,8 @@ func TestSamplersAgainstMonteCarlo(t *testing.T) {
 			}
 		}
 	}
-	if o, mc := errorAt(t, "gaussian", "orthogonal:phases", 256, X), errorAt(t, "gaussian", "mc:phases", 256, X); !(o <= mc) {
+	if o, mc := errorAt(t, "gaussian", "orthogonal:phases", 256, X), errorAt(t, "gaussian", "mc:phases", 256,
+		X); !(o <= mc) {
 		t.Errorf("phases: orthogonal %.4f, Monte Carlo %.4f", o, mc)
 	}
 	if o, mc := errorAt(t, "matern52", "orthogonal", 64, X), errorAt(t, "matern52", "mc", 64, X); !(o <= mc) {
@@ -151,7 +153,10 @@ func TestSamplersAgainstMonteCarlo(t *testing.T) {
 // Structured rows are Gaussian in the limit of large d only: the bias is small at d = 100, padded to 128.
 func TestHadamardBias(t *testing.T) {
 	X := randomX(4, 8, 100)
-	for _, spec := range []string{"gaussian:all:median:1024:hadamard", "matern32:all:median:1024:hadamard", "gaussian:all:median:1024:hadamard:phases"} {
+	for _, spec := range []string{
+		"gaussian:all:median:1024:hadamard", "matern32:all:median:1024:hadamard",
+		"gaussian:all:median:1024:hadamard:phases",
+	} {
 		k := build(t, "rff:"+spec, X)[0]
 		want, mean := gramOf(t, k, X), blas.NewGeneral(8, 8)
 		const seeds = 60
@@ -327,7 +332,11 @@ func TestSeeds(t *testing.T) {
 func TestTransformSplit(t *testing.T) {
 	t.Cleanup(func() { par.SetThreads(0) })
 	X := randomX(11, 300, 6)
-	d, err := kernel.Build([]string{"rff:gaussian:all:median:50", "linear:0-2", "poly:2:3,4", "rff:gaussian:5:1:30:hadamard", "rff:cauchy:1-4:1:21:phases", "rff:gaussian:all:1:9:hadamard:phases"}, X, nil, 1)
+	d, err := kernel.Build([]string{
+		"rff:gaussian:all:median:50", "linear:0-2", "poly:2:3,4",
+		"rff:gaussian:5:1:30:hadamard", "rff:cauchy:1-4:1:21:phases", "rff:gaussian:all:1:9:hadamard:phases",
+	}, X, nil,
+		1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +356,8 @@ func TestTransformSplit(t *testing.T) {
 	parts := blas.NewGeneral(300, maps.Dim())
 	for lo := 0; lo < 300; lo += 128 {
 		rows := min(128, 300-lo)
-		if err := maps.Transform(blas.View(parts, lo, 0, rows, parts.Cols), blas.View(X, lo, 0, rows, X.Cols)); err != nil {
+		if err := maps.Transform(blas.View(parts, lo, 0, rows, parts.Cols),
+			blas.View(X, lo, 0, rows, X.Cols)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -385,13 +395,17 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Transform(blas.NewGeneral(10, 10), bad); !errors.Is(err, kernel.ErrNotFinite) || !strings.Contains(err.Error(), "row 2, column 1") {
+	if err := m.Transform(blas.NewGeneral(10, 10), bad); !errors.Is(err, kernel.ErrNotFinite) ||
+		!strings.Contains(err.Error(), "row 2, column 1") {
 		t.Errorf("NaN cell: %v", err)
 	}
 	for _, text := range []string{
-		`{"method":"none","features":2}`, `{"method":"rff","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
-		`{"method":"rff","form":"waves","features":4,"sampler":"mc","kernel":{"kind":"gaussian","inputs":3,"width":1}}`, `{"method":"rff","form":"phases","sampler":"mc","kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
-		`{"method":"nystrom","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`, `{"method":"exact","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
+		`{"method":"none","features":2}`,
+		`{"method":"rff","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
+		`{"method":"rff","form":"waves","features":4,"sampler":"mc","kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
+		`{"method":"rff","form":"phases","sampler":"mc","kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
+		`{"method":"nystrom","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
+		`{"method":"exact","features":3,"kernel":{"kind":"gaussian","inputs":3,"width":1}}`,
 	} {
 		m := new(Map)
 		if err := json.Unmarshal([]byte(text), m); err != nil {

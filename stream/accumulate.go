@@ -98,7 +98,8 @@ func Plan(D, d, n int, l, limit int64, opt Options) (Options, string) {
 		return opt, ""
 	}
 	opt.NoGamma = true
-	text := fmt.Sprintf("the sums of %d features take %.3g bytes, more than %d: each multiply by ZᵀZ will read the data again", D, need, limit)
+	text := fmt.Sprintf("the sums of %d features take %.3g bytes, more than %d: each multiply by ZᵀZ will read the "+
+		"data again", D, need, limit)
 	if l >= 0 {
 		text += fmt.Sprintf(", %.2g flops for each column", 4*float64(l)*float64(D))
 	}

@@ -91,7 +91,8 @@ func compareFar(far, near Sums, offset float64) error {
 	mean, dev := near.OutputMoments()
 	for j := range mean {
 		if !(math.Abs(d[j]-dev[j]) <= 1e-12*dev[j]) || !(math.Abs(m[j]-offset-mean[j]) <= 0x1p-50*offset) {
-			return fmt.Errorf("target %d: mean %g and deviation %.15g, want %g and %.15g", j, m[j]-offset, d[j], mean[j], dev[j])
+			return fmt.Errorf("target %d: mean %g and deviation %.15g, want %g and %.15g", j, m[j]-offset, d[j],
+				mean[j], dev[j])
 		}
 		mean[j] = m[j] - offset
 	}
@@ -101,7 +102,8 @@ func compareFar(far, near Sums, offset float64) error {
 	blas.AddScaled(G, -1, H)
 	for j := range yy {
 		if !(math.Abs(yy[j]-ww[j]) <= 1e-12*ww[j]) || !(blas.Frob(G) <= 1e-11*size) {
-			return fmt.Errorf("target %d: sum of squares %.15g, want %.15g; H off by %g of %g", j, yy[j], ww[j], blas.Frob(G), size)
+			return fmt.Errorf("target %d: sum of squares %.15g, want %.15g; H off by %g of %g", j, yy[j], ww[j],
+				blas.Frob(G), size)
 		}
 	}
 	return nil

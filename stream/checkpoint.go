@@ -206,9 +206,11 @@ func (a *Accumulator) fits(h header) error {
 		return fmt.Errorf("it belongs to other data or features (%q, these are %q)", h.Identity, own.Identity)
 	}
 	same := h.Features == own.Features && h.Inputs == own.Inputs && h.Targets == own.Targets &&
-		h.BlockRows == own.BlockRows && h.Seed == own.Seed && h.NoGamma == own.NoGamma && len(h.FoldRows) == len(a.folds) && len(h.Waiting) == len(a.folds)
+		h.BlockRows == own.BlockRows && h.Seed == own.Seed && h.NoGamma == own.NoGamma &&
+		len(h.FoldRows) == len(a.folds) && len(h.Waiting) == len(a.folds)
 	if !same {
-		return fmt.Errorf("it has %d features, %d inputs, %d targets, %d folds, blocks of %d rows, seed %d; here they are %d, %d, %d, %d, %d, %d",
+		return fmt.Errorf("it has %d features, %d inputs, %d targets, %d folds, blocks of %d rows, seed %d; here "+
+			"they are %d, %d, %d, %d, %d, %d",
 			h.Features, h.Inputs, h.Targets, len(h.FoldRows), h.BlockRows, h.Seed,
 			own.Features, own.Inputs, own.Targets, len(a.folds), own.BlockRows, own.Seed)
 	}

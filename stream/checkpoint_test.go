@@ -108,7 +108,8 @@ func FuzzDecodeFile(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Add(sealed([]byte(magic + "\x02\x00\x00\x00{}")))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := New(maps, 3, 2, Options{BlockRows: 4}).Decode(bytes.NewReader(text)); err != nil && !errors.Is(err, ErrCheckpoint) {
+		if err := New(maps, 3, 2, Options{BlockRows: 4}).Decode(bytes.NewReader(text)); err != nil &&
+			!errors.Is(err, ErrCheckpoint) {
 			t.Fatal(err)
 		}
 	})

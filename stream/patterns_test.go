@@ -31,7 +31,9 @@ func holed(t *testing.T, l int) (X, Y blas.General, maps Features, patterns [][]
 func TestPatterns(t *testing.T) {
 	X, Y, f, patterns := holed(t, 400)
 	_, _, maps := data(t, 400)
-	opt := Options{BlockRows: 32, Folds: 2, Patterns: patterns, Fold: func(_ string, row int64) int { return int(row / 7 % 2) }}
+	opt := Options{BlockRows: 32, Folds: 2, Patterns: patterns, Fold: func(_ string, row int64) int {
+		return int(row / 7 % 2)
+	}}
 	zeros := blas.Clone(Y)
 	for i, v := range zeros.Data {
 		if math.IsNaN(v) {
@@ -62,7 +64,8 @@ func TestPatterns(t *testing.T) {
 	}
 	other := opt
 	other.Patterns = [][]bool{patterns[1], patterns[0], patterns[2]}
-	if err := New(f, 3, 2, other).Decode(bytes.NewReader(file.Bytes())); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "targets are missing") {
+	if err := New(f, 3, 2, other).Decode(bytes.NewReader(file.Bytes())); !errors.Is(err, ErrCheckpoint) ||
+		!strings.Contains(err.Error(), "targets are missing") {
 		t.Errorf("a checkpoint of other patterns: %v", err)
 	}
 	resumed := New(f, 3, 2, opt)
@@ -90,7 +93,8 @@ func TestPatterns(t *testing.T) {
 			if !near(H.Data, want.H.Data, 1e-11) || !near(yy, want.YY, 1e-11) {
 				t.Errorf("%s, part %d: sums of targets differ", name, k)
 			}
-			if slices.Contains(observed, true) && !near(s.Gamma.Data, want.Gamma.Data, 1e-11) || !slices.Contains(observed, true) && s.Gamma.Rows != 0 {
+			if slices.Contains(observed, true) && !near(s.Gamma.Data, want.Gamma.Data, 1e-11) ||
+				!slices.Contains(observed, true) && s.Gamma.Rows != 0 {
 				t.Errorf("%s, part %d: Γ differs", name, k)
 			}
 		}
@@ -119,7 +123,8 @@ func TestPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.EqualFunc(s.Patterns, patterns, slices.Equal) || !near(s.Y.Mean, mean, 1e-12) || !near(s.Y.Deviation, deviation, 1e-12) || s.Targets.Rows != 50 {
+	if !slices.EqualFunc(s.Patterns, patterns, slices.Equal) || !near(s.Y.Mean, mean, 1e-12) ||
+		!near(s.Y.Deviation, deviation, 1e-12) || s.Targets.Rows != 50 {
 		t.Errorf("the survey has patterns %v, moments %v", s.Patterns, s.Y)
 	}
 	text, err := json.Marshal(s)
@@ -139,7 +144,8 @@ func TestPatterns(t *testing.T) {
 		t.Errorf("a survey with patterns %v comes back", back.Patterns)
 	}
 	bad := New(f, 3, 2, Options{Patterns: patterns[:1]})
-	if err := bad.Add(Block{X: X, Y: Y, Source: "memory"}); !errors.Is(err, ErrRow) || !strings.Contains(err.Error(), "row 1:") {
+	if err := bad.Add(Block{X: X, Y: Y, Source: "memory"}); !errors.Is(err, ErrRow) ||
+		!strings.Contains(err.Error(), "row 1:") {
 		t.Errorf("a pattern that was not met: %v", err)
 	}
 }

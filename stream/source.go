@@ -20,10 +20,12 @@ type Block struct {
 
 // check refuses a block whose shapes are not those of d inputs and n targets.
 func (b *Block) check(d, n int) error {
-	if b.X.Rows == 0 || b.X.Cols == d && b.Y.Cols == n && b.X.Rows == b.Y.Rows && (b.Folds == nil || len(b.Folds) == b.X.Rows) {
+	if b.X.Rows == 0 || b.X.Cols == d && b.Y.Cols == n && b.X.Rows == b.Y.Rows &&
+		(b.Folds == nil || len(b.Folds) == b.X.Rows) {
 		return nil
 	}
-	return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs and %d×%d targets, want %d and %d columns", b.Source, b.Row, ErrRow,
+	return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs and %d×%d targets, want %d and %d columns", b.Source, b.Row,
+		ErrRow,
 		b.X.Rows, b.X.Cols, b.Y.Rows, b.Y.Cols, d, n)
 }
 

@@ -102,7 +102,10 @@ type chopped struct {
 func (c *chopped) Next() (Block, error) {
 	rows := min(c.sizes[c.calls%len(c.sizes)], c.x.Rows-c.at)
 	c.calls++
-	b := Block{X: blas.View(c.x, c.at, 0, rows, c.x.Cols), Y: blas.View(c.y, c.at, 0, rows, c.y.Cols), Row: int64(c.at), Source: "test.csv"}
+	b := Block{
+		X: blas.View(c.x, c.at, 0, rows, c.x.Cols), Y: blas.View(c.y, c.at, 0, rows, c.y.Cols), Row: int64(c.at),
+		Source: "test.csv",
+	}
 	c.at += rows
 	if c.at == c.x.Rows {
 		return b, c.end // with the last rows
@@ -121,7 +124,9 @@ func TestSumsAgainstDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := same(sums[0], direct(t, maps, X, Y, func(int) bool { return true }), 1e-13); err != nil || a.Rows() != 501 {
+		if err := same(sums[0], direct(t, maps, X, Y, func(int) bool {
+			return true
+		}), 1e-13); err != nil || a.Rows() != 501 {
 			t.Errorf("blocks of %d rows: %v, %d rows", rows, err, a.Rows())
 		}
 	}
@@ -190,7 +195,8 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// A bad row is named, and the checkpoint holds the rows before it; the pass then goes on from there bitwise as if nothing had been.
+// A bad row is named, and the checkpoint holds the rows before it; the pass then goes on from there
+// bitwise as if nothing had been.
 func TestBadRowAndResume(t *testing.T) {
 	X, Y, maps := data(t, 400)
 	bad := blas.Clone(X)
@@ -202,7 +208,8 @@ func TestBadRowAndResume(t *testing.T) {
 	}}
 	a := New(maps, 3, 2, opt)
 	err := a.Run(context.Background(), &chopped{x: bad, y: Y, sizes: []int{50}, end: io.EOF})
-	if !errors.Is(err, ErrRow) || !strings.Contains(err.Error(), "test.csv, row 277") || !strings.Contains(err.Error(), "input 2") {
+	if !errors.Is(err, ErrRow) || !strings.Contains(err.Error(), "test.csv, row 277") ||
+		!strings.Contains(err.Error(), "input 2") {
 		t.Fatalf("bad row: %v", err)
 	}
 	b := New(maps, 3, 2, opt)
@@ -230,7 +237,8 @@ func TestBadRowAndResume(t *testing.T) {
 	if err := c.Decode(bytes.NewReader(saved.Bytes())); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(context.Background(), FromMatrices("short", blas.View(X, 0, 0, 100, 3), blas.View(Y, 0, 0, 100, 2))); err == nil {
+	if err := c.Run(context.Background(), FromMatrices("short", blas.View(X, 0, 0, 100, 3),
+		blas.View(Y, 0, 0, 100, 2))); err == nil {
 		t.Error("a source shorter than the checkpoint is accepted")
 	}
 }
@@ -239,9 +247,13 @@ func TestRunEndsEarly(t *testing.T) {
 	X, Y, maps := data(t, 200)
 	boom := errors.New("boom")
 	checkpoints := 0
-	opt := Options{BlockRows: 16, CheckpointRows: 40, Checkpoint: func(*Accumulator) error { checkpoints++; return nil }}
+	opt := Options{BlockRows: 16, CheckpointRows: 40, Checkpoint: func(*Accumulator) error {
+		checkpoints++
+		return nil
+	}}
 	a := New(maps, 3, 2, opt)
-	if err := a.Run(context.Background(), &chopped{x: X, y: Y, sizes: []int{20}, end: boom}); !errors.Is(err, boom) || a.Rows() != 200 {
+	if err := a.Run(context.Background(), &chopped{x: X, y: Y, sizes: []int{20}, end: boom}); !errors.Is(err, boom) ||
+		a.Rows() != 200 {
 		t.Errorf("error of the source: %v after %d rows", err, a.Rows())
 	}
 	if checkpoints != 5 { // after 40, 80, 120, 160 rows, and at the error
@@ -254,7 +266,8 @@ func TestRunEndsEarly(t *testing.T) {
 		return nil
 	}
 	a = New(maps, 3, 2, opt)
-	if err := a.Run(context.Background(), &chopped{x: X, y: Y, sizes: []int{20}, end: io.EOF}); !errors.Is(err, boom) || a.Rows() != 60 {
+	if err := a.Run(context.Background(), &chopped{x: X, y: Y, sizes: []int{20}, end: io.EOF}); !errors.Is(err, boom) ||
+		a.Rows() != 60 {
 		t.Errorf("error of the watcher: %v after %d rows", err, a.Rows())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -333,7 +346,8 @@ func TestReduce(t *testing.T) {
 	ranks := make([]*Accumulator, 3)
 	for rank := range ranks {
 		ranks[rank] = New(maps, 3, 2, opt)
-		if err := ranks[rank].Run(context.Background(), Share(&chopped{x: X, y: Y, sizes: []int{37}, end: io.EOF}, rank, 3)); err != nil {
+		if err := ranks[rank].Run(context.Background(), Share(&chopped{x: X, y: Y, sizes: []int{37}, end: io.EOF}, rank,
+			3)); err != nil {
 			t.Fatal(err)
 		}
 		if rows := ranks[rank].Rows(); rows < 130 || rows > 190 {
@@ -375,7 +389,8 @@ func TestStandardizedAndResidual(t *testing.T) {
 	want := direct(t, maps, X, scaled, func(int) bool { return true })
 	H, yy := s.Standardized(mean, scale)
 	blas.AddScaled(H, -1, want.H)
-	if total := want.YY[0] + want.YY[1]; !(blas.Frob(H) <= 1e-11*blas.Frob(s.H) && math.Abs(yy[0]+yy[1]-total) <= 1e-11*s.YY[1]) {
+	if total := want.YY[0] + want.YY[1]; !(blas.Frob(H) <= 1e-11*blas.Frob(s.H) &&
+		math.Abs(yy[0]+yy[1]-total) <= 1e-11*s.YY[1]) {
 		t.Errorf("H off by %g, ‖Y‖² %g, want %g", blas.Frob(H), yy, total)
 	}
 }

@@ -48,7 +48,8 @@ func TestInspect(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, y := definition(X), definition(Y)
-	if s.Rows != 500 || !near(s.X.Mean, x.Mean, 1e-12) || !near(s.X.Deviation, x.Deviation, 1e-8) || !near(s.Y.Mean, y.Mean, 1e-12) || s.Y.Deviation[0] != 0 {
+	if s.Rows != 500 || !near(s.X.Mean, x.Mean, 1e-12) || !near(s.X.Deviation, x.Deviation, 1e-8) ||
+		!near(s.Y.Mean, y.Mean, 1e-12) || s.Y.Deviation[0] != 0 {
 		t.Errorf("%d rows, %v, %v; want %v, %v", s.Rows, s.X, s.Y, x, y)
 	}
 	if s.Sample.Rows != 40 {
@@ -81,14 +82,16 @@ func TestInspectErrors(t *testing.T) {
 	X, Y, _ := data(t, 20)
 	bad := blas.Clone(Y)
 	bad.Data[2*13+1] = math.Inf(-1)
-	if _, err := Inspect(context.Background(), FromMatrices("y.npy", X, bad), 3, 2, 5, 1); !errors.Is(err, ErrRow) || !strings.Contains(err.Error(), "y.npy, row 13: bad row: target 1") {
+	if _, err := Inspect(context.Background(), FromMatrices("y.npy", X, bad), 3, 2, 5, 1); !errors.Is(err, ErrRow) ||
+		!strings.Contains(err.Error(), "y.npy, row 13: bad row: target 1") {
 		t.Errorf("infinite target: %v", err)
 	}
 	if _, err := Inspect(context.Background(), FromMatrices("x", X, Y), 4, 2, 5, 1); !errors.Is(err, ErrRow) {
 		t.Errorf("other columns: %v", err)
 	}
 	gone := errors.New("gone")
-	if _, err := Inspect(context.Background(), &chopped{x: X, y: Y, sizes: []int{20}, end: gone}, 3, 2, 5, 1); !errors.Is(err, gone) {
+	if _, err := Inspect(context.Background(), &chopped{x: X, y: Y, sizes: []int{20}, end: gone}, 3, 2, 5,
+		1); !errors.Is(err, gone) {
 		t.Errorf("error of the source: %v", err)
 	}
 }
@@ -135,7 +138,8 @@ func TestSurveyReduce(t *testing.T) {
 			if rank == 2 {
 				lo = 0
 			}
-			s, err := Inspect(context.Background(), FromMatrices("part", blas.View(X, lo, 0, rows, 3), blas.View(Y, lo, 0, rows, 2)), 3, 2, 0, 1)
+			s, err := Inspect(context.Background(), FromMatrices("part", blas.View(X, lo, 0, rows, 3),
+				blas.View(Y, lo, 0, rows, 2)), 3, 2, 0, 1)
 			if err == nil {
 				err = s.Reduce(r)
 			}
@@ -148,7 +152,8 @@ func TestSurveyReduce(t *testing.T) {
 	x, y := definition(X), definition(Y)
 	for range 3 {
 		s := <-results
-		if s.Rows != 90 || !near(s.X.Mean, x.Mean, 1e-13) || !near(s.X.Deviation, x.Deviation, 1e-13) || !near(s.Y.Deviation, y.Deviation, 1e-13) {
+		if s.Rows != 90 || !near(s.X.Mean, x.Mean, 1e-13) || !near(s.X.Deviation, x.Deviation, 1e-13) ||
+			!near(s.Y.Deviation, y.Deviation, 1e-13) {
 			t.Errorf("%d rows, %v, %v; want %v, %v", s.Rows, s.X, s.Y, x, y)
 		}
 	}

@@ -16,7 +16,10 @@ import (
 // is the solver's own.
 type plain struct{ blas.Backend }
 
-func (plain) Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (plain) Dgemm(
+	tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
+	c []float64, ldc int,
+) {
 	at := func(t gblas.Transpose, x []float64, ld, i, j int) float64 {
 		if t == blas.Trans {
 			i, j = j, i

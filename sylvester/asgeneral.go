@@ -48,7 +48,8 @@ func (s *asGeneral) prepare(ctx context.Context, f *frame) error {
 		return nil
 	}
 	fl, fn := float64(l), float64(n)
-	if err := memory.Check("sylvester: the solver "+s.name, 8*(9*fl*fl+5*fn*fn+8*fl*fn), "use the solver tridiagonal, or an iterative one"); err != nil {
+	if err := memory.Check("sylvester: the solver "+s.name, 8*(9*fl*fl+5*fn*fn+8*fl*fn),
+		"use the solver tridiagonal, or an iterative one"); err != nil {
 		return err
 	}
 	s.order = 0

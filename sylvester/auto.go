@@ -135,7 +135,8 @@ func (s *auto) leastIterative(c *costs, f *frame) float64 {
 	for _, rho := range f.rho {
 		columns += rho / f.rho[0]
 	}
-	return c.growth(f.Y.Rows, firstRank, 0, w.single) + w.iterationCost(c, firstRank).total(passes, passes*columns, l, firstRank)
+	return c.growth(f.Y.Rows, firstRank, 0, w.single) + w.iterationCost(c, firstRank).total(passes, passes*columns, l,
+		firstRank)
 }
 
 // choose compares the direct method, of cost least, with the iterative ones. The sketch grows
@@ -166,7 +167,8 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 		rank, sketched := it.load.bestRank(model, c, q, max(q, it.maxRank(l)), 1)
 		lowest := min(least, plain, sketched)
 		more := c.growth(l, min(2*q, it.maxRank(l)), q, it.load.single)
-		worthLooking := min(plain, sketched) < undecided*least && more < lookShare*lowest || lowest == sketched && rank > 2*q
+		worthLooking := min(plain, sketched) < undecided*least && more < lookShare*lowest || lowest == sketched &&
+			rank > 2*q
 		if worthLooking {
 			grown, err := it.growTo(ctx, f, 2*q)
 			if err != nil {

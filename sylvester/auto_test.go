@@ -18,12 +18,30 @@ func TestAutoChoice(t *testing.T) {
 		name, chosen string
 		testCase
 	}{
-		{"one shift, many iterations", "cholesky", testCase{K: slow, L: linop.ScaledIdentity(30, 1), mu: 1e-4, Y: gaussian(rng, 250, 30), tol: 1e-8}},
-		{"many shifts, many iterations", "tridiagonal", testCase{K: slow, L: outputKernel(rng, 60, decay(60, 3, 0.99)), mu: 1e-4, Y: gaussian(rng, 250, 60), tol: 1e-8}},
-		{"one column, few iterations", "rotated", testCase{K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e3, Y: gaussian(rng, 250, 1), tol: 1e-8}},
-		{"rank 2, few iterations", "rotated", testCase{K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 50, Y: gaussian(rng, 250, 40), tol: 1e-6}},
-		{"rank 2, many iterations", "cholesky", testCase{K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 1e-5, Y: gaussian(rng, 250, 40), tol: 1e-8}},
-		{"one column, many iterations", "cholesky", testCase{K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e-5, Y: gaussian(rng, 250, 1), tol: 1e-8}},
+		{"one shift, many iterations", "cholesky", testCase{
+			K: slow, L: linop.ScaledIdentity(30, 1), mu: 1e-4,
+			Y: gaussian(rng, 250, 30), tol: 1e-8,
+		}},
+		{"many shifts, many iterations", "tridiagonal", testCase{
+			K: slow, L: outputKernel(rng, 60, decay(60, 3, 0.99)),
+			mu: 1e-4, Y: gaussian(rng, 250, 60), tol: 1e-8,
+		}},
+		{"one column, few iterations", "rotated", testCase{
+			K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e3,
+			Y: gaussian(rng, 250, 1), tol: 1e-8,
+		}},
+		{"rank 2, few iterations", "rotated", testCase{
+			K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 50,
+			Y: gaussian(rng, 250, 40), tol: 1e-6,
+		}},
+		{"rank 2, many iterations", "cholesky", testCase{
+			K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 1e-5,
+			Y: gaussian(rng, 250, 40), tol: 1e-8,
+		}},
+		{"one column, many iterations", "cholesky", testCase{
+			K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e-5,
+			Y: gaussian(rng, 250, 1), tol: 1e-8,
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := solverNamed(t, "auto")
@@ -50,7 +68,8 @@ func TestTrial(t *testing.T) {
 	var columns [2]int
 	for i, name := range []string{"auto", "cholesky"} {
 		solved[i] = blas.Clone(start)
-		res, err := solverNamed(t, name).Solve(context.Background(), solved[i], system(K, L, 1e-6), Y, sylvester.Options{})
+		res, err := solverNamed(t, name).Solve(context.Background(), solved[i], system(K, L, 1e-6), Y,
+			sylvester.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,13 +91,17 @@ func TestTrial(t *testing.T) {
 // K again, but for the final residual, and that one for another K is.
 func TestKnownStart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 15))
-	c := testCase{K: spectrum(rng, decay(120, 20, 0.9)), L: outputKernel(rng, 6, decay(6, 2, 0.5)), mu: 0.05, Y: gaussian(rng, 120, 6), tol: 1e-8}
+	c := testCase{
+		K: spectrum(rng, decay(120, 20, 0.9)), L: outputKernel(rng, 6, decay(6, 2, 0.5)), mu: 0.05,
+		Y: gaussian(rng, 120, 6), tol: 1e-8,
+	}
 	for _, name := range []string{"rotated", "nystrom"} {
 		var columns [2]int
 		for i := range columns {
 			s := solverNamed(t, name)
 			C := blas.NewGeneral(120, 6)
-			if _, err := s.Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol}); err != nil {
+			if _, err := s.Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y,
+				sylvester.Options{Tol: c.tol}); err != nil {
 				t.Fatal(err)
 			}
 			if i == 1 {

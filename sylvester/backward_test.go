@@ -33,7 +33,11 @@ func BenchmarkBackwardError(b *testing.B) {
 		}{
 			{"random", random, 1e-6},
 			{"graded", decay(l, 1, 0.97), 1e-13},
-			{"clustered", slices.Concat(slices.Repeat([]float64{1}, l/2), slices.Repeat([]float64{1 - 1e-13}, l-l/2)), 1e-3},
+			{
+				"clustered", slices.Concat(slices.Repeat([]float64{1}, l/2), slices.Repeat([]float64{1 - 1e-13},
+					l-l/2)),
+				1e-3,
+			},
 			{"singular", vanishing, 1e-9},
 		} {
 			K, L, Y := spectrum(rng, c.s), outputKernel(rng, 20, decay(20, 1, 0.8)), gaussian(rng, l, 20)
@@ -42,7 +46,8 @@ func BenchmarkBackwardError(b *testing.B) {
 					C, r := blas.NewGeneral(l, 20), 0.0
 					for b.Loop() {
 						sys := sylvester.System{K: dense{K, blas.Active()}, L: L, Mu: c.mu}
-						if _, err := newSolver(b, name, nil).Solve(context.Background(), C, sys, Y, sylvester.Options{}); err != nil {
+						if _, err := newSolver(b, name, nil).Solve(context.Background(), C, sys, Y,
+							sylvester.Options{}); err != nil {
 							b.Fatal(err)
 						}
 						r = backward(K, 1, L, c.mu, C, Y)

@@ -67,7 +67,8 @@ func (w *BartelsStewart) triangular(mu float64) bool {
 			i0, i1 := rows[i], rows[i+1]
 			SZ, FI := blas.View(w.block, i0, 0, i1-i0, k1-k0), blas.View(F, i0, k0, i1-i0, k1-k0)
 			if i1 < l {
-				blas.Mul(w.eq.be, SZ, false, false, blas.View(S, i0, i1, i1-i0, l-i1), blas.View(F, i1, k0, l-i1, k1-k0))
+				blas.Mul(w.eq.be, SZ, false, false, blas.View(S, i0, i1, i1-i0, l-i1),
+					blas.View(F, i1, k0, l-i1, k1-k0))
 				blas.Gemm(w.eq.be, false, false, -1, SZ, TK, 1, FI)
 			} else {
 				blas.Zero(SZ)
@@ -77,7 +78,8 @@ func (w *BartelsStewart) triangular(mu float64) bool {
 			}
 		}
 		if k1 < n {
-			blas.Gemm(w.eq.be, false, false, -1, w.block, blas.View(T, k0, k1, k1-k0, n-k1), 1, blas.View(F, 0, k1, l, n-k1))
+			blas.Gemm(w.eq.be, false, false, -1, w.block, blas.View(T, k0, k1, k1-k0, n-k1), 1,
+				blas.View(F, 0, k1, l, n-k1))
 		}
 	}
 	return true

@@ -62,7 +62,9 @@ func BenchmarkSolvers(b *testing.B) {
 
 // benchmarkSolver times solves of sys by new solvers or, when near is given,
 // second solves with that L.
-func benchmarkSolver(b *testing.B, name string, be blas.Backend, sys sylvester.System, Y blas.General, near *linop.Spectral) {
+func benchmarkSolver(
+	b *testing.B, name string, be blas.Backend, sys sylvester.System, Y blas.General, near *linop.Spectral,
+) {
 	ctx, opt := context.Background(), sylvester.Options{Tol: 1e-6}
 	var res sylvester.Result
 	for b.Loop() {

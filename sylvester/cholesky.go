@@ -30,7 +30,9 @@ func (s *cholesky) factor(_ context.Context, _ blas.Backend, K blas.General) err
 	return nil
 }
 
-func (s *cholesky) apply(ctx context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64) (int, error) {
+func (s *cholesky) apply(
+	ctx context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64,
+) (int, error) {
 	l := X.Rows
 	groups := distinct(rho)
 	for i, g := range groups {

@@ -30,7 +30,8 @@ func Decompose(ctx context.Context, K linop.Operator, be blas.Backend) (*Decompo
 // decompose is Decompose in the memory of T, where that is large enough.
 func decompose(ctx context.Context, K linop.Operator, be blas.Backend, T blas.General) (*Decomposition, error) {
 	l := K.Dim()
-	if err := memory.Check("sylvester: an eigendecomposition", 32*float64(l)*float64(l), "use factors of K or random features"); err != nil {
+	if err := memory.Check("sylvester: an eigendecomposition", 32*float64(l)*float64(l),
+		"use factors of K or random features"); err != nil {
 		return nil, err
 	}
 	d := &Decomposition{T: blas.Reshape(T, l, l), Sigma: make([]float64, l)}

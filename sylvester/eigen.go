@@ -30,7 +30,9 @@ func (e *eigen) factor(ctx context.Context, be blas.Backend, K blas.General) err
 	return blas.Until(ctx, be).Syevd(K, e.sigma)
 }
 
-func (e *eigen) apply(_ context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64) (int, error) {
+func (e *eigen) apply(
+	_ context.Context, be blas.Backend, X, B, work blas.General, rho []float64, mu float64,
+) (int, error) {
 	if len(rho) == 0 {
 		return 1, nil
 	}

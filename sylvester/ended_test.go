@@ -29,7 +29,10 @@ func (c *looks) Err() error {
 // system, and one whose context ends after a solve keeps sound factors.
 func TestSolvesAfterItsContextEnded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
-	sys := sylvester.System{K: dense{spectrum(rng, decay(150, 1, .9)), blas.Active()}, L: outputKernel(rng, 3, []float64{2, 1, .5}), Mu: 1e-2}
+	sys := sylvester.System{
+		K: dense{spectrum(rng, decay(150, 1, .9)), blas.Active()},
+		L: outputKernel(rng, 3, []float64{2, 1, .5}), Mu: 1e-2,
+	}
 	Y := gaussian(rng, 150, 3)
 	opt := sylvester.Options{Tol: 1e-9}
 	for _, name := range []string{"eigen", "tridiagonal", "cholesky", "auto"} {

@@ -52,7 +52,10 @@ func TestExactBackwardError(t *testing.T) {
 	}{
 		{"graded", decay(l, 7, 0.7), 1e-6},
 		{"nearly singular", decay(l, 7, 0.7), 1e-13},
-		{"clustered", slices.Concat(slices.Repeat([]float64{3}, l/2), slices.Repeat([]float64{3 - 1e-13}, l-l/2)), 1e-3},
+		{
+			"clustered", slices.Concat(slices.Repeat([]float64{3}, l/2), slices.Repeat([]float64{3 - 1e-13}, l-l/2)),
+			1e-3,
+		},
 		{"identity", slices.Repeat([]float64{1}, l), 1},
 		{"low rank", zeroTail, 1e-8},
 		{"huge", decay(l, 1e120, 0.9), 1e-4},
@@ -84,7 +87,8 @@ func TestExactBackwardError(t *testing.T) {
 			for _, name := range exactNames {
 				t.Run(kc.name+"/"+lc.name+"/"+name, func(t *testing.T) {
 					C := blas.NewGeneral(l, lc.n)
-					res, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{K: dense{K, blas.Active()}, L: L, Mu: mu}, Y, sylvester.Options{})
+					res, err := newSolver(t, name, nil).Solve(context.Background(), C,
+						sylvester.System{K: dense{K, blas.Active()}, L: L, Mu: mu}, Y, sylvester.Options{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -105,7 +109,10 @@ func TestExactOneSample(t *testing.T) {
 	K.Data[0], Y.Data[0], Y.Data[1] = 3, 10, -5
 	for _, name := range exactNames {
 		C := blas.NewGeneral(1, 2)
-		if _, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{K: dense{K, blas.Active()}, L: linop.ScaledIdentity(2, 1), Mu: 2}, Y, sylvester.Options{}); err != nil {
+		if _, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{
+			K: dense{K, blas.Active()},
+			L: linop.ScaledIdentity(2, 1), Mu: 2,
+		}, Y, sylvester.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !(math.Abs(C.Data[0]-2) < 1e-15 && math.Abs(C.Data[1]+1) < 1e-15) {
@@ -132,7 +139,9 @@ func TestExactFactorsAreKept(t *testing.T) {
 			solve := func(K blas.General, L *linop.Spectral, mu float64) {
 				t.Helper()
 				Y, C := gaussian(rng, l, n), gaussian(rng, l, n)
-				if _, err := s.Solve(context.Background(), C, sylvester.System{K: counted{dense{K, blas.Active()}, &times}, L: L, Mu: mu}, Y, sylvester.Options{}); err != nil {
+				if _, err := s.Solve(context.Background(), C,
+					sylvester.System{K: counted{dense{K, blas.Active()}, &times}, L: L, Mu: mu}, Y,
+					sylvester.Options{}); err != nil {
 					t.Fatal(err)
 				}
 				if r := residual(K, L, mu, C, Y); !(r < 1e-12) {
@@ -184,15 +193,24 @@ func TestExactRefusals(t *testing.T) {
 			{"infinite Y", context.Background(), good, 1, badY, sylvester.Options{}, sylvester.ErrNotFinite},
 			{"cancelled", cancelled, good, 1, Y, sylvester.Options{}, context.Canceled},
 			{"indefinite", context.Background(), indefinite, 1, Y, sylvester.Options{}, sylvester.ErrNotSPD},
-			{"NaN tolerance", context.Background(), good, 1, Y, sylvester.Options{Tol: math.NaN()}, sylvester.ErrNotFinite},
-			{"stopped", context.Background(), good, 1, Y, sylvester.Options{Trace: func(sylvester.Step) error { return stop }}, stop},
+			{
+				"NaN tolerance", context.Background(), good, 1, Y,
+				sylvester.Options{Tol: math.NaN()},
+				sylvester.ErrNotFinite,
+			},
+			{"stopped", context.Background(), good, 1, Y, sylvester.Options{Trace: func(sylvester.Step) error {
+				return stop
+			}}, stop},
 		} {
 			if c.name == "indefinite" && name == "bartels-stewart" {
 				continue // which solves it: only symmetry and definiteness are lost
 			}
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				C := blas.NewGeneral(l, n)
-				_, err := newSolver(t, name, nil).Solve(c.ctx, C, sylvester.System{K: dense{c.K, blas.Active()}, L: L, Mu: c.mu}, c.Y, c.opt)
+				_, err := newSolver(t, name, nil).Solve(c.ctx, C, sylvester.System{
+					K: dense{c.K, blas.Active()}, L: L,
+					Mu: c.mu,
+				}, c.Y, c.opt)
 				if err == nil || c.want != nil && !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
 				}
@@ -208,7 +226,8 @@ func TestExactMemory(t *testing.T) {
 	Y := blas.NewGeneral(l, n)
 	K := linop.Func{N: l, F: func(blas.General, blas.General) { t.Error("K was applied") }}
 	for _, name := range exactNames {
-		_, err := newSolver(t, name, nil).Solve(context.Background(), blas.NewGeneral(l, n), sylvester.System{K: K, L: linop.ScaledIdentity(n, 1), Mu: 1}, Y, sylvester.Options{})
+		_, err := newSolver(t, name, nil).Solve(context.Background(), blas.NewGeneral(l, n),
+			sylvester.System{K: K, L: linop.ScaledIdentity(n, 1), Mu: 1}, Y, sylvester.Options{})
 		if !errors.Is(err, memory.ErrTooLarge) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -225,7 +244,8 @@ func TestExactOnPlainOperator(t *testing.T) {
 	d := dense{K, blas.Active()}
 	for _, name := range exactNames {
 		C := blas.NewGeneral(l, n)
-		if _, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{K: linop.Func{N: l, F: d.Apply}, L: L, Mu: mu}, Y, sylvester.Options{}); err != nil {
+		if _, err := newSolver(t, name, nil).Solve(context.Background(), C,
+			sylvester.System{K: linop.Func{N: l, F: d.Apply}, L: L, Mu: mu}, Y, sylvester.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -254,7 +274,8 @@ func TestGolden(t *testing.T) {
 			t.Run(name+"/"+solver, func(t *testing.T) {
 				C := blas.NewGeneral(z["Y"].Rows, z["Y"].Cols)
 				sys := sylvester.System{K: dense{z["K"], blas.Active()}, L: L, Mu: lambda * float64(C.Rows)}
-				if _, err := newSolver(t, solver, nil).Solve(context.Background(), C, sys, z["Y"], sylvester.Options{Tol: 1e-13}); err != nil {
+				if _, err := newSolver(t, solver, nil).Solve(context.Background(), C, sys, z["Y"],
+					sylvester.Options{Tol: 1e-13}); err != nil {
 					t.Fatal(err)
 				}
 				blas.AddScaled(C, -1, z["C"])
@@ -274,7 +295,8 @@ func BenchmarkExact(b *testing.B) {
 		blas.Mul(blas.Active(), K, false, true, x, x)
 		for i := range size.l {
 			for j := range size.l {
-				d := blas.Dot(blas.Row(x, i), blas.Row(x, i)) + blas.Dot(blas.Row(x, j), blas.Row(x, j)) - 2*K.Data[i*size.l+j]
+				d := blas.Dot(blas.Row(x, i), blas.Row(x, i)) + blas.Dot(blas.Row(x, j), blas.Row(x, j)) -
+					2*K.Data[i*size.l+j]
 				if j >= i {
 					K.Data[i*size.l+j] = math.Exp(-0.05 * d)
 				} else {
@@ -293,7 +315,8 @@ func BenchmarkExact(b *testing.B) {
 					mu := 1e-3 * float64(size.l)
 					for b.Loop() {
 						s.Invalidate()
-						if _, err := s.Solve(context.Background(), C, sylvester.System{K: dense{K, be}, L: L, Mu: mu}, Y, sylvester.Options{}); err != nil {
+						if _, err := s.Solve(context.Background(), C, sylvester.System{K: dense{K, be}, L: L, Mu: mu},
+							Y, sylvester.Options{}); err != nil {
 							b.Fatal(err)
 						}
 					}
@@ -308,10 +331,14 @@ func BenchmarkExact(b *testing.B) {
 func TestNearlyEqualEigenvalues(t *testing.T) {
 	const l = 30
 	rng := rand.New(rand.NewPCG(7, 8))
-	K, L, Y := spectrum(rng, decay(l, 2, 0.8)), outputKernel(rng, 3, []float64{1 + 0x1p-20, 1 + 0x1p-34, 1}), gaussian(rng, l, 3)
+	K, L, Y := spectrum(rng, decay(l, 2, 0.8)), outputKernel(rng, 3, []float64{1 + 0x1p-20, 1 + 0x1p-34, 1}),
+		gaussian(rng, l, 3)
 	for _, name := range exactNames {
 		C := blas.NewGeneral(l, 3)
-		_, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{K: dense{K, blas.Active()}, L: L, Mu: 1e-3}, Y, sylvester.Options{})
+		_, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{
+			K: dense{K, blas.Active()},
+			L: L, Mu: 1e-3,
+		}, Y, sylvester.Options{})
 		if r := backward(K, 2, L, 1e-3, C, Y); err != nil || !(r < 30) {
 			t.Errorf("%s: backward-error ratio %g, %v", name, r, err)
 		}
@@ -344,7 +371,10 @@ func TestExactRefusesRoughAnswers(t *testing.T) {
 		be := sloppy{blas.Active(), c.factor}
 		for _, tol := range []float64{0, 1e-12} {
 			C := blas.NewGeneral(l, 2)
-			_, err := newSolver(t, "eigen", be).Solve(context.Background(), C, sylvester.System{K: dense{K, be}, L: L, Mu: 1e-3}, Y, sylvester.Options{Tol: tol})
+			_, err := newSolver(t, "eigen", be).Solve(context.Background(), C, sylvester.System{
+				K: dense{K, be}, L: L,
+				Mu: 1e-3,
+			}, Y, sylvester.Options{Tol: tol})
 			if !errors.Is(err, c.want) {
 				t.Errorf("eigenvalues times %g, tolerance %g: %v", c.factor, tol, err)
 			}

@@ -95,9 +95,13 @@ func ExampleSum() {
 		fmt.Println(err)
 		return
 	}
-	terms := []linop.Term{{K: linop.NewDense(near, nil), L: L}, {K: linop.NewDense(equal, nil), L: linop.ScaledIdentity(2, 0.2)}}
+	terms := []linop.Term{{K: linop.NewDense(near, nil), L: L}, {
+		K: linop.NewDense(equal, nil),
+		L: linop.ScaledIdentity(2, 0.2),
+	}}
 	C := blas.NewGeneral(3, 2)
-	res, err := sylvester.NewSum(nil, sylvester.Config{}).Solve(context.Background(), C, terms, 0.3, Y, sylvester.Options{Tol: 1e-10})
+	res, err := sylvester.NewSum(nil, sylvester.Config{}).Solve(context.Background(), C, terms, 0.3, Y,
+		sylvester.Options{Tol: 1e-10})
 	if err != nil {
 		fmt.Println(err)
 		return

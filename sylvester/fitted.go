@@ -110,8 +110,11 @@ type iterationCost struct {
 }
 
 var nativeCosts = costs{
-	plain:        iterationCost{pass: [3]float64{1e4, 0.02, 0.06}, column: [2]float64{0.0185, 5.5}},
-	sketched:     iterationCost{pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, passSketch: 0.8, columnSketch: 0.05},
+	plain: iterationCost{pass: [3]float64{1e4, 0.02, 0.06}, column: [2]float64{0.0185, 5.5}},
+	sketched: iterationCost{
+		pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, passSketch: 0.8,
+		columnSketch: 0.05,
+	},
 	sketch:       [5]float64{3e5, 30, 0.047, 0.05, 200},
 	factor:       [2]float64{6.5, 0.0026},
 	reduce:       [3]float64{4.4e3, 14, 0.0275},

@@ -101,7 +101,8 @@ func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) 
 		if idle++; size < krylovGain*best {
 			best, idle = size, 0
 		}
-		if size <= margin*f.opt.Tol*f.normY || s.space.Q.Cols >= limit || f.res.Iter >= f.opt.MaxIter || idle > krylovIdle {
+		if size <= margin*f.opt.Tol*f.normY || s.space.Q.Cols >= limit || f.res.Iter >= f.opt.MaxIter ||
+			idle > krylovIdle {
 			return size, nil
 		}
 		if err = f.step(size); err != nil {
@@ -134,7 +135,8 @@ func (s *krylov) project(f *frame) (float64, error) {
 		s.form = blas.Reshape(s.form, d, d)
 		blas.Copy(s.form, s.T)
 		if v := sum(s.form); !finite(v) {
-			return math.NaN(), fmt.Errorf("%w: on a space of dimension %d the elements of K sum to %g", ErrNotFinite, d, v)
+			return math.NaN(), fmt.Errorf("%w: on a space of dimension %d the elements of K sum to %g", ErrNotFinite, d,
+				v)
 		}
 		s.inner.Reduce(context.Background(), f.be, s.form) // small
 		s.ready = true
@@ -161,7 +163,8 @@ func (s *krylov) sides(f *frame) {
 		blas.Copy(blas.View(b, 0, 0, known, r), s.b)
 	}
 	if d > known {
-		blas.Mul(f.be, blas.View(b, known, 0, d-known, r), true, false, blas.View(s.space.Q, 0, known, f.yt.Rows, d-known), f.yt)
+		blas.Mul(f.be, blas.View(b, known, 0, d-known, r), true, false, blas.View(s.space.Q, 0, known, f.yt.Rows,
+			d-known), f.yt)
 	}
 	s.b = b
 }

@@ -137,7 +137,9 @@ func TestLeaveOutAgainstRefits(t *testing.T) {
 	}
 }
 
-func checkLeaveOut(t *testing.T, lo *sylvester.LeaveOut, K, L blas.General, mu float64, Y blas.General, kx []float64, kxx float64) {
+func checkLeaveOut(
+	t *testing.T, lo *sylvester.LeaveOut, K, L blas.General, mu float64, Y blas.General, kx []float64, kxx float64,
+) {
 	t.Helper()
 	l, n := Y.Rows, Y.Cols
 	const tol = 1e-9
@@ -248,7 +250,8 @@ func TestLeaveOutErrors(t *testing.T) {
 	}
 	nan := blas.Clone(K)
 	nan.Data[0] = math.NaN()
-	if _, err := sylvester.Decompose(context.Background(), linop.NewDense(nan, nil), nil); !errors.Is(err, sylvester.ErrNotFinite) {
+	if _, err := sylvester.Decompose(context.Background(), linop.NewDense(nan, nil), nil); !errors.Is(err,
+		sylvester.ErrNotFinite) {
 		t.Errorf("NaN in K: %v", err)
 	}
 	for _, c := range []struct {

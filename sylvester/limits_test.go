@@ -31,7 +31,12 @@ func TestLimits(t *testing.T) {
 			want  error
 		}{
 			{"limit", context.Background(), sylvester.Options{Tol: 1e-10, MaxIter: 3}, 0, sylvester.ErrNotConverged},
-			{"out of reach", context.Background(), sylvester.Options{Tol: 1e-19, MaxIter: 5000}, 0, sylvester.ErrNotConverged},
+			{
+				"out of reach", context.Background(),
+				sylvester.Options{Tol: 1e-19, MaxIter: 5000},
+				0,
+				sylvester.ErrNotConverged,
+			},
 			{"cancelled", cancelled, sylvester.Options{}, 0, context.Canceled},
 			{"trace stops", context.Background(), sylvester.Options{Trace: func(s sylvester.Step) error {
 				if s.Iter >= 4 {
@@ -62,10 +67,12 @@ func TestLimits(t *testing.T) {
 
 // K·C, which a result holds, overflows although K·C·L does not.
 func TestProductOverflows(t *testing.T) {
-	K, L := blas.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{1e200}}, outputKernel(rand.New(rand.NewPCG(1, 1)), 1, []float64{1e-200})
+	K, L := blas.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{1e200}}, outputKernel(rand.New(rand.NewPCG(1, 1)),
+		1, []float64{1e-200})
 	for _, name := range sylvester.Names() {
 		Y := blas.General{Rows: 1, Cols: 1, Stride: 1, Data: []float64{1e150}}
-		_, err := solverNamed(t, name).Solve(context.Background(), blas.NewGeneral(1, 1), system(K, L, 1), Y, sylvester.Options{})
+		_, err := solverNamed(t, name).Solve(context.Background(), blas.NewGeneral(1, 1), system(K, L, 1), Y,
+			sylvester.Options{})
 		if !errors.Is(err, sylvester.ErrNotFinite) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -77,9 +84,13 @@ func TestTraceSeesEveryIteration(t *testing.T) {
 	for _, name := range iterative() {
 		t.Run(name, func(t *testing.T) {
 			var steps []sylvester.Step
-			opt := sylvester.Options{Tol: 1e-8, Trace: func(s sylvester.Step) error { steps = append(steps, s); return nil }}
+			opt := sylvester.Options{Tol: 1e-8, Trace: func(s sylvester.Step) error {
+				steps = append(steps, s)
+				return nil
+			}}
 			C := blas.NewGeneral(c.Y.Rows, c.Y.Cols)
-			if _, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, opt); err != nil {
+			if _, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y,
+				opt); err != nil {
 				t.Fatal(err)
 			}
 			for i := 1; i < len(steps); i++ {
@@ -87,7 +98,8 @@ func TestTraceSeesEveryIteration(t *testing.T) {
 					t.Errorf("step %+v follows %+v", steps[i], steps[i-1])
 				}
 			}
-			if first, last := steps[0].Residual, steps[len(steps)-1].Residual; !(last <= 1e-8) || math.Abs(first-1) > 1e-9 && name != "nystrom" {
+			if first, last := steps[0].Residual, steps[len(steps)-1].Residual; !(last <= 1e-8) ||
+				math.Abs(first-1) > 1e-9 && name != "nystrom" {
 				t.Errorf("residuals from %g to %g", first, last)
 			}
 		})

@@ -115,7 +115,8 @@ func (s *masked) Invalidate() {
 }
 
 func (s *masked) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
-	if Y.Rows != s.rows || Y.Cols != s.cols || sys.K.Dim() != s.rows || sys.L.Dim() != s.cols || C.Rows != s.rows || C.Cols != s.cols {
+	if Y.Rows != s.rows || Y.Cols != s.cols || sys.K.Dim() != s.rows || sys.L.Dim() != s.cols || C.Rows != s.rows ||
+		C.Cols != s.cols {
 		panic("sylvester: shape mismatch")
 	}
 	if s.part == nil {

@@ -42,7 +42,9 @@ func BenchmarkMasked(b *testing.B) {
 	}
 }
 
-func benchmarkMasked(b *testing.B, name string, cells *linop.Cells, sys sylvester.System, Y blas.General, near *linop.Spectral) {
+func benchmarkMasked(
+	b *testing.B, name string, cells *linop.Cells, sys sylvester.System, Y blas.General, near *linop.Spectral,
+) {
 	ctx, opt := context.Background(), sylvester.Options{Tol: 1e-6, MaxIter: 20000}
 	var res sylvester.Result
 	for b.Loop() {

@@ -144,17 +144,22 @@ func TestMaskedGolden(t *testing.T) {
 	for _, name := range sylvester.MaskedNames() {
 		t.Run(name, func(t *testing.T) {
 			C := blas.NewGeneral(z["Y"].Rows, z["Y"].Cols)
-			res, err := newMasked(t, name, cells).Solve(context.Background(), C, system(z["K"], L, 0.6), z["Y"], sylvester.Options{Tol: 1e-13})
+			res, err := newMasked(t, name, cells).Solve(context.Background(), C, system(z["K"], L, 0.6), z["Y"],
+				sylvester.Options{Tol: 1e-13})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if d := distance(C, z["C"]); !(d <= 1e-10) {
 				t.Errorf("relative distance %g from the reference", d)
 			}
-			if r := maskedResidual([]pair{{z["K"], z["L"]}}, 0.6, cells, C, z["Y"]); !(r <= 2e-13) || !(res.Residual <= 1e-13) {
+			if r := maskedResidual([]pair{{z["K"], z["L"]}}, 0.6, cells, C, z["Y"]); !(r <= 2e-13) ||
+				!(res.Residual <= 1e-13) {
 				t.Errorf("residual %g, claimed %g", r, res.Residual)
 			}
-			t.Logf("%+v", sylvester.Result{Iter: res.Iter, GridSolves: res.GridSolves, Columns: res.Columns, Residual: res.Residual})
+			t.Logf("%+v", sylvester.Result{
+				Iter: res.Iter, GridSolves: res.GridSolves, Columns: res.Columns,
+				Residual: res.Residual,
+			})
 		})
 	}
 }
@@ -228,7 +233,8 @@ func TestMaskedAgainstDense(t *testing.T) {
 			for _, name := range sylvester.MaskedNames() {
 				t.Run(fmt.Sprintf("%s/%s/%s", sc.name, kind, name), func(t *testing.T) {
 					C := startBeside(cells)
-					res, err := newMasked(t, name, cells).Solve(context.Background(), C, system(K, L, sc.mu), given, sylvester.Options{Tol: tol, MaxIter: 4000})
+					res, err := newMasked(t, name, cells).Solve(context.Background(), C, system(K, L, sc.mu), given,
+						sylvester.Options{Tol: tol, MaxIter: 4000})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -290,7 +296,8 @@ func TestMaskedFewMissing(t *testing.T) {
 	for missing := 1; missing <= 3; missing++ {
 		cells := linop.NewCells(l, n, func(i, j int) bool { return i*n+j >= missing*n || (i*n+j)%n != 1 })
 		C := blas.NewGeneral(l, n)
-		res, err := newMasked(t, "eigen", cells).Solve(context.Background(), C, system(K, L, 0.1), Y, sylvester.Options{Tol: 1e-10})
+		res, err := newMasked(t, "eigen", cells).Solve(context.Background(), C, system(K, L, 0.1), Y,
+			sylvester.Options{Tol: 1e-10})
 		if err != nil || res.GridSolves > 1+missing {
 			t.Errorf("%d cells missing: %d full-grid solves, error %v", missing, res.GridSolves, err)
 		}
@@ -317,19 +324,22 @@ func TestMaskedIterations(t *testing.T) {
 		sys, cells, Y := gaussianHoles(450, 12, c.lambda, c.missing)
 		counts := map[string]sylvester.Result{}
 		for _, name := range []string{"eigen", "auto", "observed", "cg"} {
-			res, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(450, 12), sys, Y, sylvester.Options{Tol: 1e-6})
+			res, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(450, 12), sys, Y,
+				sylvester.Options{Tol: 1e-6})
 			if err != nil {
 				t.Fatal(name, err)
 			}
 			counts[name] = res
 		}
 		eigen := counts["eigen"]
-		if eigen.GridSolves > c.most || 2*eigen.GridSolves > counts["observed"].GridSolves || 2*eigen.GridSolves > counts["cg"].Iter {
+		if eigen.GridSolves > c.most || 2*eigen.GridSolves > counts["observed"].GridSolves ||
+			2*eigen.GridSolves > counts["cg"].Iter {
 			t.Errorf("λ = %g, %g missing: %d full-grid solves, %d without correction, %d products of plain cg",
 				c.lambda, c.missing, eigen.GridSolves, counts["observed"].GridSolves, counts["cg"].Iter)
 		}
 		if auto := counts["auto"]; 2*auto.Columns > counts["cg"].Columns {
-			t.Errorf("λ = %g, %g missing: auto multiplies %d columns, plain cg %d", c.lambda, c.missing, auto.Columns, counts["cg"].Columns)
+			t.Errorf("λ = %g, %g missing: auto multiplies %d columns, plain cg %d", c.lambda, c.missing, auto.Columns,
+				counts["cg"].Columns)
 		}
 	}
 }
@@ -359,7 +369,8 @@ func TestMaskedKept(t *testing.T) {
 			}
 			cold := check("cold", sys)
 			if again := check("again", sys); again.GridSolves > 0 || again.Iter > 2 {
-				t.Errorf("a solve from the solution takes %d iterations and %d full-grid solves", again.Iter, again.GridSolves)
+				t.Errorf("a solve from the solution takes %d iterations and %d full-grid solves", again.Iter,
+					again.GridSolves)
 			}
 			next := sys
 			next.L = &linop.Spectral{V: sys.L.V, S: decay(6, 1.9, 0.69)}
@@ -446,7 +457,8 @@ func TestMaskedLimits(t *testing.T) {
 				}
 				K := blas.NewGeneral(450, 450)
 				writeDense(t, K, sys.K)
-				if r := maskedResidual([]pair{{K, denseOf(sys.L)}}, sys.Mu, cells, C, Y); !(math.Abs(r-res.Residual) <= 1e-3*r+1e-13) {
+				if r := maskedResidual([]pair{{K, denseOf(sys.L)}}, sys.Mu, cells, C,
+					Y); !(math.Abs(r-res.Residual) <= 1e-3*r+1e-13) {
 					t.Errorf("residual %g, claimed %g", r, res.Residual)
 				}
 			})
@@ -455,12 +467,14 @@ func TestMaskedLimits(t *testing.T) {
 			for k := 1; k <= 4; k++ {
 				ctx, cancel := context.WithCancel(context.Background())
 				slow := &cancelling{Operator: sys.K, left: k, cancel: cancel}
-				_, err := newMasked(t, name, cells).Solve(ctx, blas.NewGeneral(450, 6), sylvester.System{K: slow, L: sys.L, Mu: sys.Mu}, Y, sylvester.Options{Tol: 1e-12})
+				_, err := newMasked(t, name, cells).Solve(ctx, blas.NewGeneral(450, 6),
+					sylvester.System{K: slow, L: sys.L, Mu: sys.Mu}, Y, sylvester.Options{Tol: 1e-12})
 				cancel()
 				if slow.left > 0 {
 					continue // done before
 				}
-				// One product may be under way on the grid, one with the direction, and one computes the residual that is reported.
+				// One product may be under way on the grid, one with the direction, and one
+				// computes the residual that is reported.
 				if !errors.Is(err, context.Canceled) && err != nil || slow.after > 3 {
 					t.Errorf("cancelled at product %d: error %v, %d products after it", k, err, slow.after)
 				}
@@ -504,7 +518,8 @@ func TestMaskedErrors(t *testing.T) {
 				continue // they need no definiteness, nor need the iterations notice
 			}
 			t.Run(name+"/"+c.name, func(t *testing.T) {
-				_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2), system(c.K, c.L, c.mu), c.Y, sylvester.Options{})
+				_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2),
+					system(c.K, c.L, c.mu), c.Y, sylvester.Options{})
 				for _, want := range c.want {
 					if errors.Is(err, want) {
 						return
@@ -513,7 +528,8 @@ func TestMaskedErrors(t *testing.T) {
 				t.Errorf("error %v, want one of %v", err, c.want)
 			})
 		}
-		_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2), system(K, L, 1), Y, sylvester.Options{Tol: nan})
+		_, err := newMasked(t, name, cells).Solve(context.Background(), blas.NewGeneral(6, 2), system(K, L, 1), Y,
+			sylvester.Options{Tol: nan})
 		if !errors.Is(err, sylvester.ErrNotFinite) {
 			t.Errorf("%s: NaN tolerance: error %v", name, err)
 		}
@@ -523,5 +539,6 @@ func TestMaskedErrors(t *testing.T) {
 			t.Error("no panic for a shape mismatch")
 		}
 	}()
-	_, _ = newMasked(t, "auto", cells).Solve(context.Background(), blas.NewGeneral(6, 3), system(K, L, 1), Y, sylvester.Options{})
+	_, _ = newMasked(t, "auto", cells).Solve(context.Background(), blas.NewGeneral(6, 3), system(K, L, 1), Y,
+		sylvester.Options{})
 }

@@ -19,7 +19,8 @@ import (
 //
 // by conjugate gradients, one application of Ā⁻¹ an iteration. Their residual is
 // −P·x, and what remains of b when x is cut to Ω is P_Ω(K⊗L/μ)·P·x. They stop on
-// its norm, or on the norm of P·x in the metric of Ā. The eigenvalues of μA⁻¹ lie in (0, 1], most of them near 1 where the
+// its norm, or on the norm of P·x in the metric of Ā. The eigenvalues of μA⁻¹ lie in (0, 1], most
+// of them near 1 where the
 // eigenvalues of K and L fall fast, so that few iterations do (mathematics.md §11).
 //
 // As it stops early, it is no linear map: it preconditions flexible iterations.

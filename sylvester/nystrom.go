@@ -120,7 +120,8 @@ func (s *nystrom) survey(ctx context.Context, f *frame) error {
 func (s *nystrom) allowSingle(f *frame) {
 	m, ok := f.sys.K.(linop.Mixed)
 	l := f.Y.Rows
-	if ok && !f.res.Single && l >= mixedFrom && l <= linop.KeepBoth && len(f.rho) >= mixedRank && !s.illConditioned(f) &&
+	if ok && !f.res.Single && l >= mixedFrom && l <= linop.KeepBoth && len(f.rho) >= mixedRank &&
+		!s.illConditioned(f) &&
 		(s.sk.low.rank() == 0 || f.opt.Tol > s.roughAt) {
 		f.fast, f.mixed = m.Single(), true
 	}

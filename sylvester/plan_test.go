@@ -26,7 +26,10 @@ func TestPlainIterations(t *testing.T) {
 	for _, mu := range []float64{1, 0.1, 0.01, 1e-3} {
 		C := blas.NewGeneral(l, 1)
 		s0, _ := New("rotated", Config{})
-		res, err := s0.Solve(context.Background(), C, System{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(1, 1), Mu: mu}, Y, Options{Tol: 1e-6})
+		res, err := s0.Solve(context.Background(), C, System{
+			K: linop.NewDense(K, nil), L: linop.ScaledIdentity(1, 1),
+			Mu: mu,
+		}, Y, Options{Tol: 1e-6})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +60,8 @@ func TestSinglePrice(t *testing.T) {
 	if got := w.solveBy(&m, 5, &nativeCosts); !(got < 0.85*sketched && got > singleColumn*sketched) {
 		t.Errorf("iterations behind a sketch at %g, %g in single precision", sketched, got)
 	}
-	if double, single := nativeCosts.growth(2000, 64, 0, false), nativeCosts.growth(2000, 64, 0, true); !(single < 0.85*double && single > singleSketch*double) {
+	if double, single := nativeCosts.growth(2000, 64, 0, false), nativeCosts.growth(2000, 64, 0,
+		true); !(single < 0.85*double && single > singleSketch*double) {
 		t.Errorf("a sketch at %g, %g in single precision", double, single)
 	}
 	if w.reset(2000); w.single {
@@ -125,7 +129,14 @@ func TestTrialLength(t *testing.T) {
 	for _, s := range []struct {
 		l, r int
 		goes bool
-	}{{250, 5, true}, {500, 1, true}, {2000, 1, true}, {2000, 5, false}, {4000, 5, false}, {250, trialRank + 1, false}} {
+	}{
+		{250, 5, true},
+		{500, 1, true},
+		{2000, 1, true},
+		{2000, 5, false},
+		{4000, 5, false},
+		{250, trialRank + 1, false},
+	} {
 		if k := c.trialLength(s.l, s.r); (k >= trialIter) != s.goes {
 			t.Errorf("l = %d, rank %d: a trial of %d iterations", s.l, s.r, k)
 		}

@@ -236,7 +236,8 @@ func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *
 		if step.Iter == 0 {
 			start = step.Residual
 		}
-		work := float64(step.Iter)*t.product + float64(p.inner.solves)*gridWork(p.x.Rows, len(k.dec.Sigma), t.near.L.Rank())
+		work := float64(step.Iter)*t.product + float64(p.inner.solves)*gridWork(p.x.Rows, len(k.dec.Sigma),
+			t.near.L.Rank())
 		if k.overdue(t.near, step.Residual, work, opt.Tol) {
 			if err := k.renew(ctx, t.near); err != nil {
 				return err
@@ -265,7 +266,9 @@ func (p *preconditioned) aim(t target, opt Options) {
 }
 
 // with runs conjugate gradients preconditioned by missingCells on the given grid.
-func (p *preconditioned) with(ctx context.Context, t target, grid gridInverse, opt Options, res *Result, watch func(cg.Step) error) error {
+func (p *preconditioned) with(
+	ctx context.Context, t target, grid gridInverse, opt Options, res *Result, watch func(cg.Step) error,
+) error {
 	s := &p.inner
 	s.cells, s.grid, s.mu, s.ctx, s.limit, s.solves, s.err = t.cells, grid, t.near.Mu, ctx, opt.MaxIter, 0, nil
 	s.shape(p.x.Rows, p.x.Cols)
@@ -281,7 +284,9 @@ func (p *preconditioned) with(ctx context.Context, t target, grid gridInverse, o
 
 // run is conjugate gradients on x with the preconditioner M; watch, when not
 // nil, sees every step, and may change M or stop the solve.
-func (p *preconditioned) run(ctx context.Context, A, M linop.Operator, columns int, opt Options, res *Result, watch func(cg.Step) error) error {
+func (p *preconditioned) run(
+	ctx context.Context, A, M linop.Operator, columns int, opt Options, res *Result, watch func(cg.Step) error,
+) error {
 	out, err := p.work.Solve(ctx, p.x.Data, A, p.b.Data, cg.Options{
 		Tol: margin * opt.Tol, MaxIter: opt.MaxIter, ScaleStart: true, Precond: M, Flexible: true,
 		Trace: func(s cg.Step) error {

@@ -136,12 +136,24 @@ func cases() []testCase {
 		{"K singular", spectrum(rng, append(decay(5, 10, 0.5), make([]float64, l-5)...)), L, 0.3, Y, 1e-10, nil, nil},
 		{"K = 0", blas.NewGeneral(l, l), L, 0.3, Y, 1e-12, nil, nil},
 		{"K = I", linop.ScaledIdentity(l, 1).V, L, 0.3, Y, 1e-12, nil, nil},
-		{"K indefinite", spectrum(rng, append([]float64{-5}, decay(l-1, 10, 0.8)...)), L, 0.3, Y, 1e-10, sylvester.ErrNotSPD, sylvester.ErrNotSPD},
+		{
+			"K indefinite", spectrum(rng, append([]float64{-5}, decay(l-1, 10, 0.8)...)), L, 0.3, Y, 1e-10,
+			sylvester.ErrNotSPD, sylvester.ErrNotSPD,
+		},
 		{"K negative", scaled(K, -1), L, 0.3, Y, 1e-10, sylvester.ErrNotSPD, sylvester.ErrNotSPD},
 		{"NaN in K", with(K, 0, nan), L, 0.3, Y, 1e-10, sylvester.ErrNotFinite, sylvester.ErrNotSPD},
-		{"NaN in L", K, outputKernel(rng, n, []float64{nan}), 0.3, Y, 1e-10, sylvester.ErrNotFinite, sylvester.ErrNotFinite},
-		{"NaN in V", K, &linop.Spectral{V: with(L.V, 3, nan), S: L.S}, 0.3, Y, 1e-10, sylvester.ErrNotFinite, sylvester.ErrNotFinite},
-		{"L indefinite", K, outputKernel(rng, n, []float64{1, -1}), 0.3, Y, 1e-10, sylvester.ErrNotSPD, sylvester.ErrNotSPD},
+		{
+			"NaN in L", K, outputKernel(rng, n, []float64{nan}), 0.3, Y, 1e-10, sylvester.ErrNotFinite,
+			sylvester.ErrNotFinite,
+		},
+		{
+			"NaN in V", K, &linop.Spectral{V: with(L.V, 3, nan), S: L.S}, 0.3, Y, 1e-10, sylvester.ErrNotFinite,
+			sylvester.ErrNotFinite,
+		},
+		{
+			"L indefinite", K, outputKernel(rng, n, []float64{1, -1}), 0.3, Y, 1e-10, sylvester.ErrNotSPD,
+			sylvester.ErrNotSPD,
+		},
 		{"NaN in Y", K, L, 0.3, with(Y, 5, nan), 1e-10, sylvester.ErrNotFinite, sylvester.ErrNotFinite},
 		{"infinity in Y", K, L, 0.3, with(Y, 5, math.Inf(1)), 1e-10, sylvester.ErrNotFinite, sylvester.ErrNotFinite},
 		{"mu = 0", K, L, 0, Y, 1e-10, sylvester.ErrNotSPD, sylvester.ErrNotSPD},

@@ -23,7 +23,10 @@ func ofRank(rng *rand.Rand, l, q int) blas.General {
 
 // solveInTurns solves with c.K cold, warm, for another L, for the K other, and for
 // c.K again, and fails when a residual is not what is claimed, or not what is asked for.
-func solveInTurns(t *testing.T, s sylvester.Solver, c testCase, other blas.General, opt sylvester.Options, operator func(blas.General) linop.Operator) {
+func solveInTurns(
+	t *testing.T, s sylvester.Solver, c testCase, other blas.General, opt sylvester.Options,
+	operator func(blas.General) linop.Operator,
+) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(43, uint64(c.K.Rows)))
 	l, n := c.Y.Rows, c.Y.Cols
@@ -77,7 +80,8 @@ func TestExactRanks(t *testing.T) {
 				for _, lambda := range []float64{1e-4, 1e-8} {
 					c := testCase{name: "rank of K as its index", K: K[q], L: L, mu: lambda * l, Y: Y, tol: 1e-6}
 					deadline.Run(t, 2*time.Minute, func() {
-						solveInTurns(t, solverNamed(t, name), c, K[(q+l/3)%(l+1)], sylvester.Options{Tol: c.tol}, inDouble)
+						solveInTurns(t, solverNamed(t, name), c, K[(q+l/3)%(l+1)], sylvester.Options{Tol: c.tol},
+							inDouble)
 					})
 				}
 			}
@@ -97,9 +101,24 @@ func TestExactRanksOfSketches(t *testing.T) {
 		opt    sylvester.Options
 		lambda []float64
 	}{
-		{"double", 300, 12, []int{1, 7, 8, 9, 15, 16, 17, 24, 31, 33, 60, 130, 149, 151, 299}, sylvester.Config{}, sylvester.Options{Tol: 1e-6}, []float64{1e-3, 1e-6, 1e-8}},
-		{"Config.Single", 300, 12, []int{8, 9, 16, 24, 60, 151}, sylvester.Config{Single: true}, sylvester.Options{Tol: 1e-6}, []float64{1e-3}},
-		{"Options.Single", 300, 12, []int{8, 9, 16, 24, 60, 151}, sylvester.Config{}, sylvester.Options{Tol: 1e-3, Single: true}, []float64{1e-3}},
+		{
+			"double", 300, 12,
+			[]int{1, 7, 8, 9, 15, 16, 17, 24, 31, 33, 60, 130, 149, 151, 299},
+			sylvester.Config{},
+			sylvester.Options{Tol: 1e-6},
+			[]float64{1e-3, 1e-6, 1e-8},
+		},
+		{
+			"Config.Single", 300, 12,
+			[]int{8, 9, 16, 24, 60, 151},
+			sylvester.Config{Single: true},
+			sylvester.Options{Tol: 1e-6},
+			[]float64{1e-3},
+		},
+		{"Options.Single", 300, 12, []int{8, 9, 16, 24, 60, 151}, sylvester.Config{}, sylvester.Options{
+			Tol:    1e-3,
+			Single: true,
+		}, []float64{1e-3}},
 		{"mixed", 1000, 10, []int{9, 24, 40}, sylvester.Config{}, sylvester.Options{Tol: 1e-4}, []float64{1e-4, 1e-7}},
 	} {
 		rng := rand.New(rand.NewPCG(44, uint64(c.l)))

@@ -27,7 +27,8 @@ func TestSingle(t *testing.T) {
 				t.Fatal(err)
 			}
 			C := blas.NewGeneral(200, 6)
-			res, err := s.Solve(context.Background(), C, sylvester.System{K: sum, L: c.L, Mu: c.mu}, c.Y, sylvester.Options{Tol: c.tol})
+			res, err := s.Solve(context.Background(), C, sylvester.System{K: sum, L: c.L, Mu: c.mu}, c.Y,
+				sylvester.Options{Tol: c.tol})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,8 +151,10 @@ func TestMixed(t *testing.T) {
 					t.Errorf("%s: residual %g, claimed %g, tolerance %g", turn, r, res.Residual, c.tol)
 				}
 				double := K.double - c.rank
-				if single := c.single && (turn == "first" || !c.double); (K.single > 0) != single || (double > 0) != c.double {
-					t.Errorf("%s: %d columns in single precision, %d in double before the check", turn, K.single, double)
+				if single := c.single && (turn == "first" || !c.double); (K.single > 0) != single ||
+					(double > 0) != c.double {
+					t.Errorf("%s: %d columns in single precision, %d in double before the check", turn, K.single,
+						double)
 				}
 				for j := range L.S { // a nearby system
 					L.S[j] *= 1.02

@@ -89,7 +89,8 @@ func (k *sketch) orthonormalize(Y blas.General) {
 		}
 		blas.GramOf(k.be, G, Y)
 		if k.be.Potrf(G) {
-			k.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, Y.Rows, Y.Cols, 1, G.Data, G.Stride, Y.Data, Y.Stride)
+			k.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, Y.Rows, Y.Cols, 1, G.Data, G.Stride, Y.Data,
+				Y.Stride)
 		} else {
 			k.be.QR(Y, blas.General{})
 		}

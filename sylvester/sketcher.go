@@ -27,7 +27,9 @@ type surveyor interface {
 
 type sketchSolver struct{ solver }
 
-func (s *sketchSolver) Sketch(ctx context.Context, sys System, Y blas.General, opt Options) (U blas.General, sigma []float64) {
+func (s *sketchSolver) Sketch(
+	ctx context.Context, sys System, Y blas.General, opt Options,
+) (U blas.General, sigma []float64) {
 	if err := s.begin(Y, sys, Y, opt); err != nil {
 		return blas.General{}, nil
 	}

@@ -91,7 +91,8 @@ func (f *frame) run(ctx context.Context, m method, watch func(Step) error) error
 }
 
 func notConverged(res *Result, tol float64) error {
-	return fmt.Errorf("%w: relative residual %.3g after %d multiplications, tolerance %.3g", ErrNotConverged, res.Residual, res.Iter, tol)
+	return fmt.Errorf("%w: relative residual %.3g after %d multiplications, tolerance %.3g", ErrNotConverged,
+		res.Residual, res.Iter, tol)
 }
 
 // iterate is run for a method that knows no other promise than a tolerance.

@@ -188,7 +188,8 @@ func (p *randomSystem) solveDensely(t *testing.T) {
 		if !f.Factorize(A) {
 			t.Fatal("the Kronecker matrix is not positive definite")
 		}
-		if err := f.SolveVecTo(mat.NewVecDense(l*n, p.reference.Data), mat.NewVecDense(l*n, p.Y.Data)); err != nil && !errors.As(err, new(mat.Condition)) {
+		if err := f.SolveVecTo(mat.NewVecDense(l*n, p.reference.Data), mat.NewVecDense(l*n, p.Y.Data)); err != nil &&
+			!errors.As(err, new(mat.Condition)) {
 			t.Fatal(err)
 		}
 		p.referenceError = float64(10 * l * n)
@@ -243,7 +244,8 @@ func TestStress(t *testing.T) {
 		p := drawSystem(seed, rows)
 		deadline.Run(t, 4*time.Minute, func() { p.solveDensely(t) })
 		for _, name := range sylvester.Names() {
-			if p.Y.Rows > 60 && (name == "cg" || name == "rotated" || name == "bartels-stewart" || name == "hessenberg-schur") {
+			if p.Y.Rows > 60 && (name == "cg" || name == "rotated" || name == "bartels-stewart" ||
+				name == "hessenberg-schur") {
 				continue // minutes
 			}
 			deadline.Run(t, 4*time.Minute, func() { p.solveBy(t, name, seed, &c) })

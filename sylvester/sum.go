@@ -69,10 +69,13 @@ func (s *Sum) Invalidate() { s.by.keep.stale, s.kbar.formed = true, false }
 // terms and μ > 0. Y is read in the observed cells only. A nil error means that
 // Result.Residual, ‖P_Ω(ΣK_j·C·L_j) + μC − P_Ω·Y‖_F/‖P_Ω·Y‖_F computed by its
 // definition, is at most Tol. Result.Columns counts the columns multiplied by any K_j;
-// Result.KC is empty, and Options.Single has no effect. Errors are those of a [Solver]. MaxIter bounds the products with
+// Result.KC is empty, and Options.Single has no effect. Errors are those of a [Solver]. MaxIter
+// bounds the products with
 // the sum and, apart from those, the solves inside, which Result.GridSolves counts;
 // ctx is looked at before every one of either, and a cancelled solve ends within two more products.
-func (s *Sum) Solve(ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options) (Result, error) {
+func (s *Sum) Solve(
+	ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options,
+) (Result, error) {
 	res := Result{Solver: "sum", Residual: math.NaN()}
 	s.check(C, terms, Y)
 	s.op.Terms, s.op.Mu = append(s.op.Terms[:0], terms...), mu

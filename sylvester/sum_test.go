@@ -47,7 +47,8 @@ func TestSumGolden(t *testing.T) {
 		cells := linop.ObservedCells(Y)
 		mu := 0.02 * float64(Y.Rows)
 		C := blas.NewGeneral(Y.Rows, Y.Cols)
-		res, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, termsOf(t, pairs), mu, Y, sylvester.Options{Tol: 1e-13})
+		res, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, termsOf(t, pairs), mu, Y,
+			sylvester.Options{Tol: 1e-13})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,8 @@ func TestSumAgainstDense(t *testing.T) {
 						}
 					}
 				}
-				res, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, terms, mu, given, sylvester.Options{Tol: tol, MaxIter: 4000})
+				res, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, terms, mu, given,
+					sylvester.Options{Tol: tol, MaxIter: 4000})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -172,7 +174,12 @@ func TestSumIterations(t *testing.T) {
 		rank   int
 		common float64
 		most   [3]int // products at λ = 1e-2, 1e-3, 1e-4
-	}{{n, 0, [3]int{17, 27, 32}}, {3, 0, [3]int{30, 88, 200}}, {n, 0.7, [3]int{13, 15, 16}}, {2, 0.7, [3]int{14, 17, 23}}} {
+	}{
+		{n, 0, [3]int{17, 27, 32}},
+		{3, 0, [3]int{30, 88, 200}},
+		{n, 0.7, [3]int{13, 15, 16}},
+		{2, 0.7, [3]int{14, 17, 23}},
+	} {
 		for k, lambda := range []float64{1e-2, 1e-3, 1e-4} {
 			rng := rand.New(rand.NewPCG(33, 34))
 			terms, Y := kernelSum(rng, l, n, c.rank, c.common), gaussian(rng, l, n)
@@ -181,12 +188,14 @@ func TestSumIterations(t *testing.T) {
 					continue
 				}
 				cells := linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= missing })
-				res, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), blas.NewGeneral(l, n), terms, lambda*l, Y, sylvester.Options{Tol: 1e-6})
+				res, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(),
+					blas.NewGeneral(l, n), terms, lambda*l, Y, sylvester.Options{Tol: 1e-6})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if res.Iter > c.most[k] {
-					t.Errorf("rank %d, %g in common, λ = %g, %g missing: %d products", c.rank, c.common, lambda, missing, res.Iter)
+					t.Errorf("rank %d, %g in common, λ = %g, %g missing: %d products", c.rank, c.common, lambda,
+						missing, res.Iter)
 				}
 			}
 		}
@@ -244,7 +253,8 @@ func TestSumKeptAndLimits(t *testing.T) {
 		slow := &cancelling{Operator: terms[0].K, left: k, cancel: cancel}
 		given := slices.Clone(terms)
 		given[0].K = slow
-		_, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(ctx, blas.NewGeneral(l, n), given, mu, Y, sylvester.Options{Tol: 1e-10})
+		_, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(ctx, blas.NewGeneral(l, n), given, mu, Y,
+			sylvester.Options{Tol: 1e-10})
 		cancel()
 		if slow.left <= 0 && (!errors.Is(err, context.Canceled) || slow.after > 2) {
 			t.Errorf("cancelled at product %d: error %v, %d products after it", k, err, slow.after)
@@ -254,14 +264,17 @@ func TestSumKeptAndLimits(t *testing.T) {
 		"L negative": {{K: terms[0].K, L: outputKernel(rng, n, []float64{-1})}},
 		"L NaN":      {terms[0], {K: terms[0].K, L: outputKernel(rng, n, []float64{math.NaN()})}},
 	} {
-		if _, err := s.Solve(context.Background(), C, bad, mu, Y, sylvester.Options{}); !errors.Is(err, sylvester.ErrNotSPD) && !errors.Is(err, sylvester.ErrNotFinite) {
+		if _, err := s.Solve(context.Background(), C, bad, mu, Y, sylvester.Options{}); !errors.Is(err,
+			sylvester.ErrNotSPD) && !errors.Is(err, sylvester.ErrNotFinite) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := s.Solve(context.Background(), C, terms, 0, Y, sylvester.Options{}); !errors.Is(err, sylvester.ErrNotSPD) {
+	if _, err := s.Solve(context.Background(), C, terms, 0, Y, sylvester.Options{}); !errors.Is(err,
+		sylvester.ErrNotSPD) {
 		t.Errorf("μ = 0: error %v", err)
 	}
-	if _, err := s.Solve(context.Background(), C, terms, mu, Y, sylvester.Options{Tol: math.NaN()}); !errors.Is(err, sylvester.ErrNotFinite) {
+	if _, err := s.Solve(context.Background(), C, terms, mu, Y, sylvester.Options{Tol: math.NaN()}); !errors.Is(err,
+		sylvester.ErrNotFinite) {
 		t.Errorf("NaN tolerance: error %v", err)
 	}
 	for name, call := range map[string]func(){
@@ -289,7 +302,8 @@ func TestObservedSameForAnyThreads(t *testing.T) {
 	cells := linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= 0.3 })
 	solve := map[string]func(C blas.General) error{
 		"sum": func(C blas.General) error {
-			_, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, terms, 1e-2*l, Y, sylvester.Options{})
+			_, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, terms, 1e-2*l, Y,
+				sylvester.Options{})
 			return err
 		},
 		"masked": func(C blas.General) error {

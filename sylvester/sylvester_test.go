@@ -15,12 +15,14 @@ import (
 func TestCases(t *testing.T) {
 	for _, c := range cases() {
 		for _, name := range sylvester.Names() {
-			if (name == "bartels-stewart" || name == "hessenberg-schur") && (c.name == "K indefinite" || c.name == "K negative") {
+			if (name == "bartels-stewart" || name == "hessenberg-schur") && (c.name == "K indefinite" ||
+				c.name == "K negative") {
 				continue // they need no definiteness
 			}
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				C := blas.NewGeneral(c.Y.Rows, c.Y.Cols)
-				res, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol, MaxIter: 5000})
+				res, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), c.Y,
+					sylvester.Options{Tol: c.tol, MaxIter: 5000})
 				if !errors.Is(err, c.want) && !errors.Is(err, c.or) {
 					t.Fatalf("error %v, want %v", err, c.want)
 				}
@@ -54,8 +56,14 @@ func checkClaims(t *testing.T, c testCase, C blas.General, res sylvester.Result)
 // and of tolerance, each time from the last solution when that fits.
 func TestReuse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	small := testCase{K: spectrum(rng, decay(40, 5, 0.8)), L: outputKernel(rng, 4, decay(3, 2, 0.5)), mu: 0.1, Y: gaussian(rng, 40, 4), tol: 1e-9}
-	large := testCase{K: spectrum(rng, decay(300, 50, 0.97)), L: outputKernel(rng, 6, decay(6, 2, 0.5)), mu: 0.01, Y: gaussian(rng, 300, 6), tol: 1e-6}
+	small := testCase{
+		K: spectrum(rng, decay(40, 5, 0.8)), L: outputKernel(rng, 4, decay(3, 2, 0.5)), mu: 0.1,
+		Y: gaussian(rng, 40, 4), tol: 1e-9,
+	}
+	large := testCase{
+		K: spectrum(rng, decay(300, 50, 0.97)), L: outputKernel(rng, 6, decay(6, 2, 0.5)), mu: 0.01,
+		Y: gaussian(rng, 300, 6), tol: 1e-6,
+	}
 	otherL, otherK, near := large, large, large
 	otherL.L = outputKernel(rng, 6, decay(5, 3, 0.7))
 	near.K = blas.Clone(large.K)
@@ -69,7 +77,8 @@ func TestReuse(t *testing.T) {
 				if i >= 2 && i <= 5 {
 					s.Invalidate()
 				}
-				res, err := s.Solve(context.Background(), C[c.Y.Rows], system(c.K, c.L, c.mu), c.Y, sylvester.Options{Tol: c.tol})
+				res, err := s.Solve(context.Background(), C[c.Y.Rows], system(c.K, c.L, c.mu), c.Y,
+					sylvester.Options{Tol: c.tol})
 				if err != nil {
 					t.Fatalf("solve %d: %v", i, err)
 				}
@@ -90,7 +99,8 @@ func TestStrides(t *testing.T) {
 	for _, name := range sylvester.Names() {
 		t.Run(name, func(t *testing.T) {
 			C := inside(blas.NewGeneral(c.Y.Rows, c.Y.Cols))
-			res, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), inside(c.Y), sylvester.Options{Tol: c.tol})
+			res, err := solverNamed(t, name).Solve(context.Background(), C, system(c.K, c.L, c.mu), inside(c.Y),
+				sylvester.Options{Tol: c.tol})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +122,8 @@ func TestThreads(t *testing.T) {
 			for _, threads := range []int{1, 2, 5} {
 				par.SetThreads(threads)
 				C := blas.NewGeneral(400, 9)
-				if _, err := solverNamed(t, name).Solve(context.Background(), C, system(K, L, 0.05), Y, sylvester.Options{Tol: 1e-6}); err != nil {
+				if _, err := solverNamed(t, name).Solve(context.Background(), C, system(K, L, 0.05), Y,
+					sylvester.Options{Tol: 1e-6}); err != nil {
 					t.Fatal(err)
 				}
 				if first.Data == nil {

@@ -110,7 +110,9 @@ func (s *tridiagonal) norm() float64 {
 	return top
 }
 
-func (s *tridiagonal) apply(_ context.Context, _ blas.Backend, X, B, work blas.General, rho []float64, mu float64) (int, error) {
+func (s *tridiagonal) apply(
+	_ context.Context, _ blas.Backend, X, B, work blas.General, rho []float64, mu float64,
+) (int, error) {
 	if len(rho) == 0 {
 		return 1, nil
 	}

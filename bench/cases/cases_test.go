@@ -30,7 +30,8 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(two) != 2 || two[0].Name != "macro" || two[1].Name != "digits" {
 		t.Errorf("two cases: %v, %v", two, err)
 	}
-	if _, err := bench.Select([]string{"digits", "nonsense"}); err == nil || !strings.Contains(err.Error(), `"nonsense"`) {
+	if _, err := bench.Select([]string{"digits", "nonsense"}); err == nil ||
+		!strings.Contains(err.Error(), `"nonsense"`) {
 		t.Errorf("unknown case: %v", err)
 	}
 	var names []string

@@ -82,7 +82,8 @@ func SmoothSamples(rng *rand.Rand, l, tests, d, n int) (X, Y, Xt, Yt blas.Genera
 			y[j] = f[j%3] + f[(j+1)%3]*float64(j)/float64(n) + 0.1*rng.NormFloat64()
 		}
 	}
-	return blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n), blas.View(X, l, 0, tests, d), blas.View(Y, l, 0, tests, n)
+	return blas.View(X, 0, 0, l, d), blas.View(Y, 0, 0, l, n), blas.View(X, l, 0, tests, d),
+		blas.View(Y, l, 0, tests, n)
 }
 
 // RandomSymmetric is a symmetric matrix of standard normal elements.

@@ -36,7 +36,8 @@ func Read(e *bench.Env, set, file string) (*table.Table, error) {
 	name := path(e, set, file)
 	t, err := table.Read(name, table.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set, err)
+		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set,
+			err)
 	}
 	return t, nil
 }
@@ -45,7 +46,8 @@ func Read(e *bench.Env, set, file string) (*table.Table, error) {
 func ReadText(e *bench.Env, set, file string) ([][]string, error) {
 	in, err := os.Open(path(e, set, file))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set, err)
+		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set,
+			err)
 	}
 	defer in.Close()
 	return csv.NewReader(in).ReadAll()

@@ -11,7 +11,10 @@ import (
 func TestAnswers(t *testing.T) {
 	f := someResults()
 	line := func(name string, seconds, residual float64) {
-		r := bench.Result{Case: "peers", Name: name, Params: map[string]any{"problem": "kernel ridge", "l": 100, "n": 3, "tol": 1e-8}, Residual: bench.Num(residual)}
+		r := bench.Result{Case: "peers", Name: name, Params: map[string]any{
+			"problem": "kernel ridge", "l": 100, "n": 3,
+			"tol": 1e-8,
+		}, Residual: bench.Num(residual)}
 		r.Time([]float64{seconds})
 		r.Metric("test_mse", 0.25)
 		f.Results = append(f.Results, r)
@@ -41,7 +44,8 @@ func TestAnswers(t *testing.T) {
 		return strings.Join(lines, "\n")
 	}
 	for _, want := range []string{
-		"kernel ridge, l = 100, n = 3|scikit-learn KernelRidge|5.0 times faster|5|1e-09|0.25|iokl cholesky|1|1e-09|0.25",
+		"kernel ridge, l = 100, n = 3|scikit-learn KernelRidge|5.0 times faster|" +
+			"5|1e-09|0.25|iokl cholesky|1|1e-09|0.25",
 		"|PyTorch CG|4.0 times faster|1|1e-06|0.25|iokl auto|0.25|1e-06|",
 		"|Octave f|2.0 times slower|0.5|",
 	} {
@@ -60,7 +64,10 @@ func TestPaper(t *testing.T) {
 	stock.Metric("mse1000", 0.655)
 	stock.Metric("mse1000 of GM", 0.5)
 	cells := textBlocks(render(t, &bench.File{Results: []bench.Result{stock}}))
-	for key, want := range map[string]string{"paper cell 2": "0.66", "stock04 cell 18": "GM", "stock04 cell 19": "1.68 / –", "stock04 cell 25": "0.47 / 0.50"} {
+	for key, want := range map[string]string{
+		"paper cell 2": "0.66", "stock04 cell 18": "GM",
+		"stock04 cell 19": "1.68 / –", "stock04 cell 25": "0.47 / 0.50",
+	} {
 		if got := cells[key]; got != want && !(want == "0.66" && got == "0.65") {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}

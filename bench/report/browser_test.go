@@ -29,10 +29,12 @@ const probe = `    const luminance = color => {
     say("charts", d.querySelectorAll("svg.chart path").length);`
 
 func TestReportInChromium(t *testing.T) {
-	found := pagetest.Look(t, render(t, someResults()), probe, pagetest.Frame{Name: "light", Width: 360}, pagetest.Frame{Name: "dark", Width: 360, Dark: true})
+	found := pagetest.Look(t, render(t, someResults()), probe, pagetest.Frame{Name: "light", Width: 360},
+		pagetest.Frame{Name: "dark", Width: 360, Dark: true})
 	for _, mode := range []string{"light", "dark"} {
 		for key, want := range map[string]string{
-			"width": "360", "overflow": "0", "errors": "none", "up": "0.00102,0.0102 ascending", "down": "0.0102,0.00102 descending",
+			"width": "360", "overflow": "0", "errors": "none", "up": "0.00102,0.0102 ascending",
+			"down": "0.0102,0.00102 descending",
 		} {
 			if got := found[mode+"-"+key]; got != want {
 				t.Errorf("%s: %s is %q, want %q", mode, key, got, want)

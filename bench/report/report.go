@@ -25,8 +25,10 @@ type item struct {
 }
 
 // about is what the page is about.
-const about = "iokl learns functions with n outputs from l samples. K is the l × l kernel matrix of the inputs, L the n × n kernel matrix of the outputs, λ the " +
-	"regularization; most of the time goes into one linear system, K·C·L + λl·C = Y, solved again and again. This page says how fast that is on this machine:"
+const about = "iokl learns functions with n outputs from l samples. K is the l × l kernel matrix of the inputs, L " +
+	"the n × n kernel matrix of the outputs, λ the " +
+	"regularization; most of the time goes into one linear system, K·C·L + λl·C = Y, solved again and again. This " +
+	"page says how fast that is on this machine:"
 
 // Write writes one HTML page about the runs that needs nothing but itself.
 func Write(w io.Writer, files []*bench.File) error {
@@ -41,7 +43,8 @@ func Write(w io.Writer, files []*bench.File) error {
 		skipped = append(skipped, f.Machine.Skipped...)
 		all.Machine.Limits = cmp.Or(all.Machine.Limits, f.Machine.Limits)
 	}
-	p.Lead = append(p.Lead, page.Classed("soft", "Times are medians of repetitions. Every number comes from the result files that the page was made of; published figures name their source. Headings of tables sort."))
+	p.Lead = append(p.Lead, page.Classed("soft", "Times are medians of repetitions. Every number comes from the "+
+		"result files that the page was made of; published figures name their source. Headings of tables sort."))
 	var items []item
 	var findings []page.Item
 	var cases []page.Section
@@ -63,7 +66,10 @@ func Write(w io.Writer, files []*bench.File) error {
 	}
 	p.Sections = answerSections(answers(&all))
 	if len(findings) > 0 {
-		p.Sections = append(p.Sections, page.Section{ID: "findings", Title: "Every case in a sentence", Blocks: []template.HTML{page.Items(findings)}})
+		p.Sections = append(p.Sections, page.Section{
+			ID: "findings", Title: "Every case in a sentence",
+			Blocks: []template.HTML{page.Items(findings)},
+		})
 	}
 	if paper := paperSection(items); len(paper.Blocks) > 0 {
 		p.Sections = append(p.Sections, paper)
@@ -71,7 +77,10 @@ func Write(w io.Writer, files []*bench.File) error {
 	p.Lead = append(p.Lead, jump(append(p.Sections, machines)))
 	p.Sections = append(append(p.Sections, machines), cases...)
 	if len(skipped) > 0 {
-		p.Sections = append(p.Sections, page.Section{Title: "Not measured", Blocks: []template.HTML{page.List(skipped)}})
+		p.Sections = append(p.Sections, page.Section{
+			Title:  "Not measured",
+			Blocks: []template.HTML{page.List(skipped)},
+		})
 	}
 	return p.Write(w)
 }
@@ -145,7 +154,8 @@ func published(t *bench.Table) template.HTML {
 // measured here; nil when nothing of it was.
 func paperTable(items []item) *bench.Table {
 	t := &bench.Table{
-		Title:  "Each table and figure of the paper, its finding beside ours. Its curves are not available as numbers: where it only draws, its own words stand.",
+		Title: "Each table and figure of the paper, its finding beside ours. Its curves are not available as " +
+			"numbers: where it only draws, its own words stand.",
 		Head:   []string{"in the paper", "published", "measured here", "case"},
 		Source: bench.PaperSource + ". Times are not comparable: its machine is not named.",
 		Words:  true,
@@ -264,7 +274,8 @@ func machineFacts(m bench.Machine) (facts [][2]string) {
 	add("processor", "%s, %d processors, %s/%s", m.CPU, m.CPUs, m.OS, m.Arch)
 	add("instructions", "%s", strings.Join(m.Features, " "))
 	if m.L2 > 0 {
-		add("caches", "L1 %s, L2 %s, L3 %s", bench.Bytes(float64(m.L1Data)), bench.Bytes(float64(m.L2)), bench.Bytes(float64(m.L3)))
+		add("caches", "L1 %s, L2 %s, L3 %s", bench.Bytes(float64(m.L1Data)), bench.Bytes(float64(m.L2)),
+			bench.Bytes(float64(m.L3)))
 	}
 	if m.Memory > 0 {
 		add("memory", "%s", bench.Bytes(float64(m.Memory)))
@@ -293,7 +304,8 @@ func machineFacts(m bench.Machine) (facts [][2]string) {
 		}
 		for _, b := range l.Bandwidth {
 			if b.Threads == m.Threads {
-				add("reading "+bench.Bytes(float64(b.Bytes)), "%.0f GB/s with %s", b.GBytes, bench.Plural(b.Threads, "thread"))
+				add("reading "+bench.Bytes(float64(b.Bytes)), "%.0f GB/s with %s", b.GBytes,
+					bench.Plural(b.Threads, "thread"))
 			}
 		}
 	}
@@ -302,7 +314,8 @@ func machineFacts(m bench.Machine) (facts [][2]string) {
 
 // machineText is a machine in a sentence.
 func machineText(m bench.Machine) string {
-	text := fmt.Sprintf("%s, %s, %s backend, measured on %s.", m.CPU, bench.Plural(m.Threads, "thread"), m.Backend.Backend, m.Time.Format("2 January 2006"))
+	text := fmt.Sprintf("%s, %s, %s backend, measured on %s.", m.CPU, bench.Plural(m.Threads, "thread"),
+		m.Backend.Backend, m.Time.Format("2 January 2006"))
 	if m.Quick {
 		text += " A quick run: small sizes, on which everything is further from its limit than on large ones."
 	}
@@ -321,7 +334,8 @@ func noiseText(n *bench.Noise) string {
 	if n == nil {
 		return ""
 	}
-	s := fmt.Sprintf("other programs used %.0f %% of the processors, the hypervisor took %.1f %%, the clock changed by %.0f %%",
+	s := fmt.Sprintf("other programs used %.0f %% of the processors, the hypervisor took %.1f %%, the clock changed "+
+		"by %.0f %%",
 		100*n.Other, 100*n.Steal, 100*math.Abs(n.Drift-1))
 	if n.Noisy() {
 		return "Disturbed: " + s + ". Measure again on a quieter machine before relying on small differences."

@@ -15,7 +15,10 @@ import (
 // someResults has lines of several cases, one with a curve.
 func someResults() *bench.File {
 	f := &bench.File{Machine: bench.Describe(benchtest.Quick())}
-	f.Machine.Limits = &bench.Limits{FMA: []bench.Peak{{Precision: "float64", Threads: 1, GFlops: 100}}, Bandwidth: []bench.Bandwidth{{Bytes: 1 << 20, Threads: 1, GBytes: 50}}}
+	f.Machine.Limits = &bench.Limits{
+		FMA:       []bench.Peak{{Precision: "float64", Threads: 1, GFlops: 100}},
+		Bandwidth: []bench.Bandwidth{{Bytes: 1 << 20, Threads: 1, GBytes: 50}},
+	}
 	f.Machine.Noise = &bench.Noise{Drift: 1}
 	add := func(kind, name string, params map[string]any, seconds float64) *bench.Result {
 		r := bench.Result{Case: kind, Name: name, Params: params, Rerun: "mklbench run " + kind}
@@ -24,18 +27,26 @@ func someResults() *bench.File {
 		return &f.Results[len(f.Results)-1]
 	}
 	for i, be := range []string{"native", "gonum"} {
-		r := add("gemm", be, map[string]any{"backend": be, "m": 512, "n": 512, "k": 512, "precision": "float64", "threads": 1}, 0.001*float64(1+9*i))
+		r := add("gemm", be, map[string]any{
+			"backend": be, "m": 512, "n": 512, "k": 512, "precision": "float64",
+			"threads": 1,
+		}, 0.001*float64(1+9*i))
 		r.Rate(2*512*512*512, 0, 500, 0)
 	}
 	for i, name := range []string{"reduced-fast", "paper-exact"} {
 		r := add("caltech", name, map[string]any{"solver": strings.Split(name, "-")[0]}, float64(1+8*i))
 		r.Objective = bench.Num(1 + float64(i))
-		r.Trace = []bench.Point{{Seconds: 0.1, Objective: bench.Num(3)}, {Seconds: 0.5, Objective: bench.Num(2)}, {Seconds: 1, Objective: bench.Num(1 + float64(i))}}
+		r.Trace = []bench.Point{
+			{Seconds: 0.1, Objective: bench.Num(3)},
+			{Seconds: 0.5, Objective: bench.Num(2)},
+			{Seconds: 1, Objective: bench.Num(1 + float64(i))},
+		}
 	}
 	f.Results[2].SecondsTo = bench.Num(1)
 	for _, l := range []float64{250, 500, 1000} {
 		for i, s := range []string{"eigen", "nystrom", "auto"} {
-			r := add("sylvester", s, map[string]any{"l": l, "n": 10.0, "spectrum": "decaying", "lambda": 1e-3}, []float64{l * l * l, l * l, 2 * l * l}[i]*1e-9)
+			r := add("sylvester", s, map[string]any{"l": l, "n": 10.0, "spectrum": "decaying", "lambda": 1e-3},
+				[]float64{l * l * l, l * l, 2 * l * l}[i]*1e-9)
 			if s == "auto" {
 				r.Metric("times_fastest", 2)
 				r.Metric("seconds_over_fastest", r.Seconds/2)
@@ -57,7 +68,8 @@ func render(t *testing.T, files ...*bench.File) string {
 
 func TestReportStandsAlone(t *testing.T) {
 	page := render(t, someResults())
-	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"|url\(([^)]*)\)|@import`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"|url\(([^)]*)\)|@import`).FindAllStringSubmatch(page,
+		-1) {
 		if !strings.HasPrefix(m[1], "#") {
 			t.Errorf("the page refers to %q", m[0])
 		}

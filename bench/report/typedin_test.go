@@ -100,9 +100,10 @@ func whole(key string, v any) any {
 
 var (
 	unread   = regexp.MustCompile(`(?s)<script.*?</script>|<style.*?</style>|<svg.*?</svg>|<code>.*?</code>`)
-	blockTag = regexp.MustCompile(`(?s)<h2 id="([^"]*)"|<(td|th|li|p|dd|dt|figcaption|h1|h3)([^>]*)>(.*?)</(?:td|th|li|p|dd|dt|figcaption|h1|h3)>`)
-	tag      = regexp.MustCompile(`<[^>]*>`)
-	numeral  = regexp.MustCompile(`\d+(?:\.\d+)?(?:e[-+]?\d+)?`)
+	blockTag = regexp.MustCompile(
+		`(?s)<h2 id="([^"]*)"|<(td|th|li|p|dd|dt|figcaption|h1|h3)([^>]*)>(.*?)</(?:td|th|li|p|dd|dt|figcaption|h1|h3)>`)
+	tag     = regexp.MustCompile(`<[^>]*>`)
+	numeral = regexp.MustCompile(`\d+(?:\.\d+)?(?:e[-+]?\d+)?`)
 )
 
 // textBlocks are the paragraphs, list items and cells of a page. Cells go by their
@@ -176,7 +177,10 @@ func publishedNumbers(t *testing.T, run *bench.File) map[string]bool {
 	}
 	quote(paperTable([]item{{Evidence: bench.Evidence{Measured: "something"}}}))
 	for name, group := range map[string][]bench.Result{
-		"stock04": nil, "lorenz96": nil, "mtr": {{Name: "iokl, zero Options", Params: map[string]any{"set": "edm"}}, {Name: "iokl, zero Options", Params: map[string]any{"set": "jura"}}},
+		"stock04": nil, "lorenz96": nil, "mtr": {
+			{Name: "iokl, zero Options", Params: map[string]any{"set": "edm"}},
+			{Name: "iokl, zero Options", Params: map[string]any{"set": "jura"}},
+		},
 	} {
 		table := bench.Find(name).Published(group)
 		quote(table)

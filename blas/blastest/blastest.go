@@ -178,9 +178,11 @@ func gemm(t *testing.T, be blas.Backend) {
 					a, b := operand(rng, tA, m, k), operand(rng, tB, k, n)
 					c := destination(rng, m, n, ab[1], nil)
 					want := expected(c, ab[1])
-					reference.Dgemm(tA, tB, m, n, k, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], want.Data, want.Stride)
+					reference.Dgemm(tA, tB, m, n, k, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], want.Data,
+						want.Stride)
 					be.Dgemm(tA, tB, m, n, k, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], c.Data, c.Stride)
-					equal(t, fmt.Sprintf("%v %c%c alpha,beta %v", s, tA, tB, ab), c, want, nil, rounding(k, ab[0], ab[1]))
+					equal(t, fmt.Sprintf("%v %c%c alpha,beta %v", s, tA, tB, ab), c, want, nil,
+						rounding(k, ab[0], ab[1]))
 				}
 			}
 		}

@@ -28,9 +28,11 @@ func symm(t *testing.T, be blas.Backend) {
 					a, b := matrix(rng, order, order, inTriangle(ul)), matrix(rng, m, n, nil)
 					c := destination(rng, m, n, ab[1], nil)
 					want := expected(c, ab[1])
-					reference.Dsymm(side, ul, m, n, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], want.Data, want.Stride)
+					reference.Dsymm(side, ul, m, n, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], want.Data,
+						want.Stride)
 					be.Dsymm(side, ul, m, n, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], c.Data, c.Stride)
-					equal(t, fmt.Sprintf("%d×%d %c%c alpha,beta %v", m, n, side, ul, ab), c, want, nil, rounding(order, ab[0], ab[1]))
+					equal(t, fmt.Sprintf("%d×%d %c%c alpha,beta %v", m, n, side, ul, ab), c, want, nil,
+						rounding(order, ab[0], ab[1]))
 				}
 			}
 		}
@@ -57,7 +59,8 @@ func syrk(t *testing.T, be blas.Backend) {
 
 					c = destination(rng, n, n, ab[1], keep)
 					want = expected(c, ab[1])
-					reference.Dsyr2k(ul, tr, n, k, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], want.Data, want.Stride)
+					reference.Dsyr2k(ul, tr, n, k, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], want.Data,
+						want.Stride)
 					be.Dsyr2k(ul, tr, n, k, ab[0], a.Data, a.Stride, b.Data, b.Stride, ab[1], c.Data, c.Stride)
 					equal(t, "syr2k "+what, c, want, keep, rounding(2*k, ab[0], ab[1]))
 				}
@@ -84,7 +87,10 @@ func triangular(t *testing.T, be blas.Backend) {
 	}
 }
 
-func triangularOnce(t *testing.T, be blas.Backend, rng *rand.Rand, m, n int, side gblas.Side, ul gblas.Uplo, tr gblas.Transpose, d gblas.Diag) {
+func triangularOnce(
+	t *testing.T, be blas.Backend, rng *rand.Rand, m, n int, side gblas.Side, ul gblas.Uplo, tr gblas.Transpose,
+	d gblas.Diag,
+) {
 	t.Helper()
 	order := m
 	if side == gblas.Right {

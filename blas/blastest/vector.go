@@ -51,7 +51,8 @@ func gemv(t *testing.T, be blas.Backend) {
 					want := expected(y, ab[1])
 					reference.Dgemv(tr, m, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], want.Data, inc[1])
 					be.Dgemv(tr, m, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], y.Data, inc[1])
-					equal(t, fmt.Sprintf("%d×%d %c increments %v alpha,beta %v", m, n, tr, inc, ab), y, want, nil, rounding(lenX, ab[0], ab[1]))
+					equal(t, fmt.Sprintf("%d×%d %c increments %v alpha,beta %v", m, n, tr, inc, ab), y, want, nil,
+						rounding(lenX, ab[0], ab[1]))
 				}
 			}
 		}
@@ -69,7 +70,8 @@ func symv(t *testing.T, be blas.Backend) {
 					want := expected(y, ab[1])
 					reference.Dsymv(ul, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], want.Data, inc[1])
 					be.Dsymv(ul, n, ab[0], a.Data, a.Stride, x.Data, inc[0], ab[1], y.Data, inc[1])
-					equal(t, fmt.Sprintf("%d %c increments %v alpha,beta %v", n, ul, inc, ab), y, want, nil, rounding(n, ab[0], ab[1]))
+					equal(t, fmt.Sprintf("%d %c increments %v alpha,beta %v", n, ul, inc, ab), y, want, nil,
+						rounding(n, ab[0], ab[1]))
 				}
 			}
 		}

@@ -109,13 +109,14 @@ func BenchmarkOperator(b *testing.B) {
 		}
 		for _, k := range []int{1, 2, 4, 8, 10, 16, 32, 102, 204} {
 			x, y := fill(rng, make([]float64, n*k)), make([]float64, n*k)
-			b.Run(fmt.Sprintf("op=operator/n=%d/k=%d/prec=%s/impl=native-%v", n, k, prec, be.Level()), func(b *testing.B) {
-				b.SetBytes(s.Bytes())
-				for b.Loop() {
-					s.Multiply(k, y, k, x, k)
-				}
-				report(b, 2*n*n*float64(k), single)
-			})
+			b.Run(fmt.Sprintf("op=operator/n=%d/k=%d/prec=%s/impl=native-%v", n, k, prec, be.Level()),
+				func(b *testing.B) {
+					b.SetBytes(s.Bytes())
+					for b.Loop() {
+						s.Multiply(k, y, k, x, k)
+					}
+					report(b, 2*n*n*float64(k), single)
+				})
 		}
 	}
 }

@@ -49,9 +49,15 @@ func TestEncodings(t *testing.T) {
 		halves := map[string]int{"F64": 0, "F32": 1, "Mixed": 1}[kind] // conversions of a vector of single precision
 		for name, want := range map[string]map[string]int{
 			// One to six rows of four vectors, in groups of four steps and one by one.
-			"tile": {"VFMLA": 4 * 5 * (1 + 2 + 3 + 4 + 5 + 6), "FMUL": 24, "FADD": 4, "VFCVTL": map[string]int{"Mixed": 2 * 5 * 6}[kind]},
+			"tile": {
+				"VFMLA": 4 * 5 * (1 + 2 + 3 + 4 + 5 + 6), "FMUL": 24, "FADD": 4,
+				"VFCVTL": map[string]int{"Mixed": 2 * 5 * 6}[kind],
+			},
 			// Two columns of a panel by one column, then by two.
-			"few":   {"VFMLA": 2*7 + 4*7, "FMUL": 2 + 4, "FADD": 1 + 4 + 2 + 4 + 4, "VFADDP": 1 + 2, "VFCVTL": 8 * halves, "VFCVTL2": 8 * halves},
+			"few": {
+				"VFMLA": 2*7 + 4*7, "FMUL": 2 + 4, "FADD": 1 + 4 + 2 + 4 + 4, "VFADDP": 1 + 2,
+				"VFCVTL": 8 * halves, "VFCVTL2": 8 * halves,
+			},
 			"dot":   {"VFMLA": 5, "FADD": 3, "FADDP": 1},
 			"axpy":  {"VFMLA": 5},
 			"scal":  {"FMUL": 5},
@@ -77,7 +83,8 @@ func TestEncodings(t *testing.T) {
 			row, count := v/4, 0
 			for what, n := range rows {
 				operands := strings.TrimPrefix(what, "tile"+kind+"NEON ")
-				if operands != what && strings.HasSuffix(operands, fmt.Sprintf(", V%d.%s, V%d.%s", 24+v%4, lanes, v, lanes)) {
+				if operands != what && strings.HasSuffix(operands, fmt.Sprintf(", V%d.%s, V%d.%s", 24+v%4, lanes, v,
+					lanes)) {
 					count += n
 					element := fmt.Sprintf("V%d.%s[%d]", 28+row/perRegister, lanes[:1], row%perRegister)
 					last := row == 2 && kind == "F32" && strings.HasPrefix(operands, "V29.S[0]") // of three

@@ -34,7 +34,8 @@ const (
 
 // fewKernels are the routines of the product with few columns.
 type fewKernels struct {
-	rows  int // of a panel, a multiple of 4 that divides fewSegment; the storage's is as wide, in single precision twice
+	// of a panel, a multiple of 4 that divides fewSegment; the storage's is as wide, in single precision twice
+	rows  int
 	block int // columns of one call of few: 1, 2 or block, which is 2 or 4
 	most  int // columns the product is used for; more are multiplied by whole panels
 	few   func(*fewTile)

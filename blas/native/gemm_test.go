@@ -46,7 +46,9 @@ func blockings[T element](t *testing.T, k kernels[T], size int) {
 }
 
 // productOnce compares one product with its definition.
-func productOnce[T element](t *testing.T, what string, rng *rand.Rand, e *engine[T], m, n, k int, fa, fb form, want part) {
+func productOnce[T element](
+	t *testing.T, what string, rng *rand.Rand, e *engine[T], m, n, k int, fa, fb form, want part,
+) {
 	t.Helper()
 	ldc := n + 3
 	ld := max(m, n, k) + 1

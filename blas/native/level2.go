@@ -5,22 +5,34 @@ package native
 import gblas "gonum.org/v1/gonum/blas"
 
 // Dgemv computes y = alpha·op(a)·x + beta·y.
-func (b *BLAS) Dgemv(tA gblas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+func (b *BLAS) Dgemv(
+	tA gblas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int,
+) {
 	b.d.gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Sgemv is Dgemv in single precision.
-func (b *BLAS) Sgemv(tA gblas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+func (b *BLAS) Sgemv(
+	tA gblas.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
+	incY int,
+) {
 	b.s.gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Dsymv computes y = alpha·a·x + beta·y for the symmetric a of which one triangle is read.
-func (b *BLAS) Dsymv(ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+func (b *BLAS) Dsymv(
+	ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int,
+) {
 	b.d.symv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
 // Ssymv is Dsymv in single precision.
-func (b *BLAS) Ssymv(ul gblas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+func (b *BLAS) Ssymv(
+	ul gblas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
+	incY int,
+) {
 	b.s.symv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 }
 
@@ -45,11 +57,15 @@ func (b *BLAS) Ssyr(ul gblas.Uplo, n int, alpha float32, x []float32, incX int, 
 }
 
 // Dsyr2 computes one triangle of a += alpha·(x·yᵀ + y·xᵀ).
-func (b *BLAS) Dsyr2(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+func (b *BLAS) Dsyr2(
+	ul gblas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
+) {
 	b.d.syr2(ul, n, alpha, x, incX, y, incY, a, lda)
 }
 
 // Ssyr2 is Dsyr2 in single precision.
-func (b *BLAS) Ssyr2(ul gblas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int) {
+func (b *BLAS) Ssyr2(
+	ul gblas.Uplo, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
+) {
 	b.s.syr2(ul, n, alpha, x, incX, y, incY, a, lda)
 }

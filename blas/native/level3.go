@@ -7,16 +7,24 @@ import (
 )
 
 // Dgemm computes c = alpha·op(a)·op(b) + beta·c.
-func (b *BLAS) Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+func (b *BLAS) Dgemm(
+	tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
+	c []float64, ldc int,
+) {
 	b.d.checkedGemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
 // Sgemm is Dgemm in single precision.
-func (b *BLAS) Sgemm(tA, tB gblas.Transpose, m, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32, c []float32, ldc int) {
+func (b *BLAS) Sgemm(
+	tA, tB gblas.Transpose, m, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32,
+	c []float32, ldc int,
+) {
 	b.s.checkedGemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
-func (e *engine[T]) checkedGemm(tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (e *engine[T]) checkedGemm(
+	tA, tB gblas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
 	checkTranspose(tA)
 	checkTranspose(tB)
 	checkSizes(m, n, k)
@@ -42,16 +50,24 @@ func (e *engine[T]) checkedGemm(tA, tB gblas.Transpose, m, n, k int, alpha T, a 
 
 // Dsymm computes c = alpha·a·b + beta·c, or alpha·b·a + beta·c with a on the
 // right, for the symmetric a of which one triangle is read.
-func (b *BLAS) Dsymm(s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+func (b *BLAS) Dsymm(
+	s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
+	c []float64, ldc int,
+) {
 	b.d.symm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
 // Ssymm is Dsymm in single precision.
-func (b *BLAS) Ssymm(s gblas.Side, ul gblas.Uplo, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32, c []float32, ldc int) {
+func (b *BLAS) Ssymm(
+	s gblas.Side, ul gblas.Uplo, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32,
+	c []float32, ldc int,
+) {
 	b.s.symm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
-func (e *engine[T]) symm(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (e *engine[T]) symm(
+	s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
 	checkSide(s)
 	checkUplo(ul)
 	checkSizes(m, n)
@@ -80,12 +96,16 @@ func (e *engine[T]) symm(s gblas.Side, ul gblas.Uplo, m, n int, alpha T, a []T, 
 }
 
 // Dsyrk computes one triangle of c = alpha·op(a)·op(a)ᵀ + beta·c.
-func (b *BLAS) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+func (b *BLAS) Dsyrk(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
+) {
 	b.d.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 }
 
 // Ssyrk is Dsyrk in single precision.
-func (b *BLAS) Ssyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
+func (b *BLAS) Ssyrk(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int,
+) {
 	b.s.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 }
 
@@ -96,16 +116,24 @@ func (e *engine[T]) syrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a 
 }
 
 // Dsyr2k computes one triangle of c = alpha·(op(a)·op(b)ᵀ + op(b)·op(a)ᵀ) + beta·c.
-func (b *BLAS) Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+func (b *BLAS) Dsyr2k(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
 	b.d.syr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
 // Ssyr2k is Dsyr2k in single precision.
-func (b *BLAS) Ssyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int, beta float32, c []float32, ldc int) {
+func (b *BLAS) Ssyr2k(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float32, a []float32, lda int, bb []float32, ldb int,
+	beta float32, c []float32, ldc int,
+) {
 	b.s.syr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 }
 
-func (e *engine[T]) syr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (e *engine[T]) syr2k(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
 	fm, want := e.checkRank(ul, t, n, k, a, lda, c, ldc)
 	e.checkRank(ul, t, n, k, b, ldb, c, ldc)
 	opA, opB := operand[T]{a, lda, fm}, operand[T]{b, ldb, fm}
@@ -136,28 +164,43 @@ func (e *engine[T]) checkRank(ul gblas.Uplo, t gblas.Transpose, n, k int, a []T,
 
 // Dtrsm overwrites b by alpha·op(a)⁻¹·b, or alpha·b·op(a)⁻¹ with a on the right,
 // for the triangular a. It does not test for singularity.
-func (b *BLAS) Dtrsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
+func (b *BLAS) Dtrsm(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
+	bb []float64, ldb int,
+) {
 	b.d.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.d.solveLeft, b.d.solveRight)
 }
 
 // Strsm is Dtrsm in single precision.
-func (b *BLAS) Strsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int) {
+func (b *BLAS) Strsm(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int,
+	bb []float32, ldb int,
+) {
 	b.s.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.s.solveLeft, b.s.solveRight)
 }
 
 // Dtrmm overwrites b by alpha·op(a)·b, or alpha·b·op(a) with a on the right, for
 // the triangular a.
-func (b *BLAS) Dtrmm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
+func (b *BLAS) Dtrmm(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
+	bb []float64, ldb int,
+) {
 	b.d.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.d.timesLeft, b.d.timesRight)
 }
 
 // Strmm is Dtrmm in single precision.
-func (b *BLAS) Strmm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int, bb []float32, ldb int) {
+func (b *BLAS) Strmm(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float32, a []float32, lda int,
+	bb []float32, ldb int,
+) {
 	b.s.tri(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb, b.s.timesLeft, b.s.timesRight)
 }
 
 // tri checks the arguments of a triangular solve or product and runs the one for its side.
-func (e *engine[T]) tri(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int, left, right func(t triangle[T], w int, b []T, ldb int)) {
+func (e *engine[T]) tri(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int,
+	left, right func(t triangle[T], w int, b []T, ldb int),
+) {
 	checkSide(s)
 	checkUplo(ul)
 	checkTranspose(tA)

@@ -55,7 +55,9 @@ func scatter[T element](v, x []T, inc int) {
 	}
 }
 
-func (e *engine[T]) gemv(tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
+func (e *engine[T]) gemv(
+	tA gblas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int,
+) {
 	checkTranspose(tA)
 	checkSizes(m, n)
 	checkStride("A", lda, n)

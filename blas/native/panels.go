@@ -280,7 +280,8 @@ func (c *panelCall[T]) advance(t *tile) {
 	}
 	var v T
 	d := c.p.data
-	at := (uintptr(t.next)-uintptr(unsafe.Pointer(&d[0])))/unsafe.Sizeof(v) + uintptr(t.kc/4*t.lines*64)/unsafe.Sizeof(v)
+	at := (uintptr(t.next)-uintptr(unsafe.Pointer(&d[0])))/unsafe.Sizeof(v) + uintptr(t.kc/4*t.lines*64)/unsafe.Sizeof(
+		v)
 	if at >= uintptr(len(d)) {
 		t.lines = 0
 		return

@@ -76,7 +76,8 @@ func TestNoAllocations(t *testing.T) {
 				f := func() { s.Multiply(k, y, k, x, k) }
 				f()
 				if got := testing.AllocsPerRun(20, f); got > 0 {
-					t.Errorf("%d threads, single=%v: a product with %d columns allocates %v times", threads, single, k, got)
+					t.Errorf("%d threads, single=%v: a product with %d columns allocates %v times", threads, single, k,
+						got)
 				}
 			}
 		}

@@ -6,12 +6,16 @@ import gblas "gonum.org/v1/gonum/blas"
 
 // Dtrsv overwrites x by op(a)⁻¹·x for the triangular a, on the caller's thread. It
 // does not test for singularity.
-func (b *BLAS) Dtrsv(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+func (b *BLAS) Dtrsv(
+	ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float64, lda int, x []float64, incX int,
+) {
 	b.d.trsv(ul, tA, d, n, a, lda, x, incX)
 }
 
 // Strsv is Dtrsv in single precision.
-func (b *BLAS) Strsv(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float32, lda int, x []float32, incX int) {
+func (b *BLAS) Strsv(
+	ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float32, lda int, x []float32, incX int,
+) {
 	b.s.trsv(ul, tA, d, n, a, lda, x, incX)
 }
 

@@ -34,7 +34,9 @@ func TestTriangularSolve(t *testing.T) {
 	}
 }
 
-func solves(t *testing.T, name string, b *BLAS, rng *rand.Rand, n int, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, inc int) {
+func solves(
+	t *testing.T, name string, b *BLAS, rng *rand.Rand, n int, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, inc int,
+) {
 	step := max(inc, -inc)
 	ld := n + 3
 	a, x := make([]float64, n*ld), make([]float64, 1+(n-1)*step)

@@ -53,7 +53,8 @@ func TestManyCallers(t *testing.T) {
 				}
 			}
 			w := make([]float64, n)
-			if err := (Implementation{}).Syevd(blas64.General{Rows: n, Cols: n, Stride: n, Data: append([]float64(nil), a...)}, w); err != nil {
+			if err := (Implementation{}).Syevd(blas64.General{Rows: n, Cols: n, Stride: n, Data: append([]float64(nil),
+				a...)}, w); err != nil {
 				t.Error(err)
 			}
 		})
@@ -108,7 +109,8 @@ func TestSizesBeyond32Bits(t *testing.T) {
 			t.Errorf("panic %q", r)
 		}
 	}()
-	Implementation{}.Dgemv(blas.NoTrans, 1, 1, 1, make([]float64, 1), 1<<31, make([]float64, 1), 1, 0, make([]float64, 1), 1)
+	Implementation{}.Dgemv(blas.NoTrans, 1, 1, 1, make([]float64, 1), 1<<31, make([]float64, 1), 1, 0,
+		make([]float64, 1), 1)
 }
 
 // TestLU compares the factors of aᵀ, which stand in the columns, with this module's.

@@ -9,7 +9,8 @@ import (
 )
 
 // fileWritten finds the name of a file that a system call makes, opens to write, renames or removes.
-var fileWritten = regexp.MustCompile(`(?:openat\(\w+, "([^"]*)", [^)]*O_(?:WRONLY|RDWR|CREAT)|(?:mkdirat|unlinkat|renameat2?)\(\w+, "([^"]*)")`)
+var fileWritten = regexp.MustCompile(
+	`(?:openat\(\w+, "([^"]*)", [^)]*O_(?:WRONLY|RDWR|CREAT)|(?:mkdirat|unlinkat|renameat2?)\(\w+, "([^"]*)")`)
 
 // Commands use no network, and write in no folder but that of the files they are told to write.
 func TestSystemCalls(t *testing.T) {
@@ -25,7 +26,10 @@ func TestSystemCalls(t *testing.T) {
 	seen := 0
 	for _, line := range soakLines[:8] {
 		cmd, log := process(t, dir, line), filepath.Join(t.TempDir(), "calls")
-		cmd.Args = append([]string{"strace", "-f", "-qq", "-e", "trace=%network,openat,mkdirat,unlinkat,renameat,renameat2", "-o", log}, cmd.Path)
+		cmd.Args = append([]string{
+			"strace", "-f", "-qq", "-e",
+			"trace=%network,openat,mkdirat,unlinkat,renameat,renameat2", "-o", log,
+		}, cmd.Path)
 		cmd.Path = strace
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
@@ -40,7 +44,8 @@ func TestSystemCalls(t *testing.T) {
 			}
 			seen++
 			name := m[1] + m[2]
-			if filepath.IsAbs(name) && name != "/dev/null" && filepath.Dir(name) != dir || strings.HasPrefix(name, "..") {
+			if filepath.IsAbs(name) && name != "/dev/null" && filepath.Dir(name) != dir ||
+				strings.HasPrefix(name, "..") {
 				t.Errorf("%s: writes elsewhere: %s", line, call)
 			}
 		}

@@ -99,7 +99,8 @@ func madeTable(gaps bool) (o *odd, numbers [][]float64) {
 		date := firstDate.AddDate(0, 0, day)
 		y := math.Sin(u) + float64(colour) + .3*float64(weekday) + math.Round(100*rng.NormFloat64())/1e3
 		o.rows = append(o.rows, []string{
-			fmt.Sprint(u), fmt.Sprint(price), colours[colour], date.Format(time.DateOnly), fmt.Sprintf("%02d:%02d", minute/60, minute%60),
+			fmt.Sprint(u), fmt.Sprint(price), colours[colour], date.Format(time.DateOnly),
+			fmt.Sprintf("%02d:%02d", minute/60, minute%60),
 			time.Month(month + 1).String(), time.Weekday((weekday + 1) % 7).String(), fmt.Sprintf("%.3f", y),
 		})
 		days := float64(date.Unix()) / 86400
@@ -366,17 +367,22 @@ func TestOtherColumns(t *testing.T) {
 		says   string
 		fails  bool
 	}{
-		"shuffled":         {[]int{7, 3, 1, 0, 2, 6, 5, 4}, same, "", false},
-		"extra":            {[]int{8, 0, 1, 2, 8, 3, 4, 5, 6, 7}, same, "", false},
-		"no identifier":    {[]int{1, 2, 3, 4, 5, 6, 7}, same, "", false},
-		"renamed, in turn": {[]int{7, 6, 5, 4, 3, 2, 1}, func(s string) string { return strings.Replace(s, "colour", "color", 1) }, `"color" is taken for "colour"`, false},
-		"missing":          {[]int{0, 1, 2, 4, 5, 6, 7}, same, `has no column "colour", which the model needs`, true},
-		"missing, similar": {[]int{1, 2, 3, 4, 5, 6, 7, 8}, func(s string) string { return strings.Replace(s, "colour", "Colours", 1) }, `has no column "colour", which the model needs: is it "Colours"?`, true},
+		"shuffled":      {[]int{7, 3, 1, 0, 2, 6, 5, 4}, same, "", false},
+		"extra":         {[]int{8, 0, 1, 2, 8, 3, 4, 5, 6, 7}, same, "", false},
+		"no identifier": {[]int{1, 2, 3, 4, 5, 6, 7}, same, "", false},
+		"renamed, in turn": {[]int{7, 6, 5, 4, 3, 2, 1}, func(s string) string {
+			return strings.Replace(s, "colour", "color", 1)
+		}, `"color" is taken for "colour"`, false},
+		"missing": {[]int{0, 1, 2, 4, 5, 6, 7}, same, `has no column "colour", which the model needs`, true},
+		"missing, similar": {[]int{1, 2, 3, 4, 5, 6, 7, 8}, func(s string) string {
+			return strings.Replace(s, "colour", "Colours", 1)
+		}, `has no column "colour", which the model needs: is it "Colours"?`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, dir, "new.csv", change(c.order, c.rename))
 			r := command(t, dir, "predict --model odd.iokl --x new.csv --out p.csv")
-			if !strings.Contains(r.stderr, c.says) || (c.says == "") != (r.stderr == "") || (r.status == exitUsage) != c.fails {
+			if !strings.Contains(r.stderr, c.says) || (c.says == "") != (r.stderr == "") ||
+				(r.status == exitUsage) != c.fails {
 				t.Fatalf("%+v, want %q", r, c.says)
 			}
 			if c.fails {

@@ -43,16 +43,21 @@ type foldFlags struct {
 }
 
 func (c *foldFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&c.lambdas, "lambdas", "", "values of λ to try, as 1e-1,1e-2,1e-3 (default: a falling path that ends where the error rises)")
+	f.StringVar(&c.lambdas, "lambdas", "",
+		"values of λ to try, as 1e-1,1e-2,1e-3 (default: a falling path that ends where the error rises)")
 	f.StringVar(&c.taus, "taus", "", "values of τ to try")
 	f.StringArrayVar(&c.norms, "norms", nil, "a norm to try, as lp:1; repeatable (default: --norm, or lp:1 and lp:2)")
 	f.StringSliceVar(&c.models, "models", nil, "models to compare, as product,sum (default: --model)")
 	c.folds = 10
-	f.Var(&foldCount{&c.folds, &c.leaveOut}, "folds", "number of folds; loo leaves out every row by itself, in closed form\nat the scales, weights and L that all rows chose")
+	f.Var(&foldCount{&c.folds, &c.leaveOut}, "folds",
+		"number of folds; loo leaves out every row by itself, in closed form\nat the scales, weights and L that all "+
+			"rows chose")
 	f.IntVar(&c.repeats, "repeats", 1, "repetitions with other folds")
-	f.StringVar(&c.metric, "metric", "mse", "mse, rmse, accuracy, or nmse (squared error over the variance of the targets)")
+	f.StringVar(&c.metric, "metric", "mse",
+		"mse, rmse, accuracy, or nmse (squared error over the variance of the targets)")
 	f.BoolVar(&c.timeOrdered, "time-ordered", false, "rows are a time series: train on the past, test on what follows")
-	f.StringVar(&c.foldGroups, "fold-groups", "", "CSV file of one label per row: rows of a label stay on one side of every split")
+	f.StringVar(&c.foldGroups, "fold-groups", "",
+		"CSV file of one label per row: rows of a label stay on one side of every split")
 	f.BoolVar(&c.oneSE, "one-se", false, "choose the largest λ within one standard error of the best")
 }
 
@@ -86,7 +91,10 @@ func (c *foldCount) Set(text string) (err error) {
 
 // options of the library, for so many rows; fewer than 0 when that is not known.
 func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error) {
-	opt := iokl.CVOptions{Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric, TimeOrdered: c.timeOrdered, OneSE: c.oneSE, LeaveOneOut: c.leaveOut}
+	opt := iokl.CVOptions{
+		Norms: c.norms, Folds: c.folds, Repeats: c.repeats, Metric: c.metric,
+		TimeOrdered: c.timeOrdered, OneSE: c.oneSE, LeaveOneOut: c.leaveOut,
+	}
 	for _, m := range c.models {
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
 	}
@@ -196,7 +204,8 @@ from one pass over the rows.`,
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(s.check(cmd, &d), checkFile(cmd, "out"), checkPlot(to.plot), checkFile(cmd, "report")); err != nil {
+			if err := errors.Join(s.check(cmd, &d), checkFile(cmd, "out"), checkPlot(to.plot),
+				checkFile(cmd, "report")); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("lambda") {
@@ -241,7 +250,9 @@ from one pass over the rows.`,
 }
 
 // stream cross-validates on data that are read in blocks of rows.
-func (c *foldFlags) stream(cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, to destinations) error {
+func (c *foldFlags) stream(
+	cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, to destinations,
+) error {
 	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt) })
 	if err != nil {
 		return err
@@ -313,9 +324,13 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 
 // reportCV draws and prints what cross-validation found, after fitting the best
 // setting to all data where a file was asked for.
-func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, to destinations, refit func() (saved bool, err error)) error {
+func reportCV(
+	cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, to destinations,
+	refit func() (saved bool, err error),
+) error {
 	report := cvReport{
-		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means, Seconds: seconds,
+		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means,
+		Seconds: seconds,
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Command: commandLine(cmd),
 	}
 	if to.plot != "" {
@@ -346,7 +361,9 @@ func reportCV(cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64,
 }
 
 // keepModel saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
-func keepModel(cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress, d *data) (saved bool, _ error) {
+func keepModel(
+	cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress, d *data,
+) (saved bool, _ error) {
 	p.end()
 	if model == nil {
 		return false, noModel(cmd.Context(), err, "")
@@ -396,12 +413,14 @@ func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
 		if p.Model == "sum" {
 			learned = "l of each"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t%s\t\n", p.Norm, learned, tau, p.Lambda, p.Mean, p.StdErr, df, mark)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t%s\t\n", p.Norm, learned, tau, p.Lambda, p.Mean, p.StdErr, df,
+			mark)
 	}
 	if err := flush(t); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric, r.Constant, r.Folds, report.Seconds, saved(report))
+	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric, r.Constant,
+		r.Folds, report.Seconds, saved(report))
 	return written(err)
 }
 

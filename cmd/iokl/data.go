@@ -30,40 +30,50 @@ type dataFlags struct {
 	missing            string
 	missingTargets     string
 	na                 []string // words for a missing cell
-	drop, keep         string   // columns that are neither inputs nor targets; those of keep are written beside predictions
-	categories         string   // what becomes of words in inputs; "": they are refused
-	maxLevels          int
-	schema             schema.Columns                                // of the inputs, where a model has one
-	inputsOf           func(names []string, cols int) ([]int, error) // the columns of a model, where there is one
-	classes            bool
-	orLabels           bool // targets that are no numbers are class labels
+	// columns that are neither inputs nor targets; those of keep are written beside predictions
+	drop, keep string
+	categories string // what becomes of words in inputs; "": they are refused
+	maxLevels  int
+	schema     schema.Columns                                // of the inputs, where a model has one
+	inputsOf   func(names []string, cols int) ([]int, error) // the columns of a model, where there is one
+	classes    bool
+	orLabels   bool // targets that are no numbers are class labels
 }
 
 // inputs are the flags of a table of inputs.
 func (d *dataFlags) inputs(f *pflag.FlagSet) {
 	f.StringVar(&d.x, "x", "", "inputs, a row per sample")
-	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use: names, patterns as temp*, numbers from 0, ranges as 0-63;\nnames that hold a comma in quotes\n(default: all; in a file that has the targets too, all others)")
+	f.StringVar(&d.xColumns, "x-columns", "",
+		"columns of --x to use: names, patterns as temp*, numbers from 0, ranges as 0-63;\nnames that hold a comma "+
+			"in quotes\n(default: all; in a file that has the targets too, all others)")
 	f.StringVar(&d.drop, "drop", "", "columns to leave out, as in --x-columns")
 }
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
 	d.inputs(f)
-	f.StringVar(&d.keep, "keep", "", "columns that identify rows: they are left out of the inputs, and predict writes them before its predictions")
+	f.StringVar(&d.keep, "keep", "",
+		"columns that identify rows: they are left out of the inputs, and predict writes them before its predictions")
 	f.StringVar(&d.y, "y", "", "targets, a row per sample (default with --y-columns: the file of --x)")
 	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
 	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")
 	f.BoolVar(&d.classes, "classes", false, "the targets are one column of class labels")
-	f.StringVar(&d.categories, "categories", "auto", "input columns without a number: auto takes words as categories, one 0/1 column each, dates as days,\nand leaves out identifiers and free text; error refuses them")
-	f.StringVar(&d.missingTargets, "missing-targets", "use", "empty target cells: use learns from the others and says how many, error refuses them")
-	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels, "words of a category that have a column of their own: the most frequent ones")
+	f.StringVar(&d.categories, "categories", "auto",
+		"input columns without a number: auto takes words as categories, one 0/1 column each, dates as days,\nand "+
+			"leaves out identifiers and free text; error refuses them")
+	f.StringVar(&d.missingTargets, "missing-targets", "use",
+		"empty target cells: use learns from the others and says how many, error refuses them")
+	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels,
+		"words of a category that have a column of their own: the most frequent ones")
 	d.reading(f)
 }
 
 // reading is the part of the flags about how files are read.
 func (d *dataFlags) reading(f *pflag.FlagSet) {
 	f.StringVar(&d.header, "header", "auto", "whether CSV files start with column names: auto, yes or no")
-	f.StringArrayVar(&d.na, "na", nil, "word that means a missing cell, as an empty cell does; repeatable\n(among numbers and dates these do too: NA, N/A, #N/A, null, None, ? and -)")
+	f.StringArrayVar(&d.na, "na", nil,
+		"word that means a missing cell, as an empty cell does; repeatable\n(among numbers and dates these do too: "+
+			"NA, N/A, #N/A, null, None, ? and -)")
 	f.StringVar(&d.missing, "missing", "mean", "empty input cells: mean puts the column's mean, error refuses them")
 }
 
@@ -228,7 +238,8 @@ func observed(file string, t *table.Table) error {
 	for i := range t.Data.Rows {
 		for j, v := range blas.Row(t.Data, i) {
 			if math.IsNaN(v) {
-				return inputError("%s: row %d, %s is empty, and --missing-targets error refuses missing targets", file, i+1, schema.Label(t.Names, j))
+				return inputError("%s: row %d, %s is empty, and --missing-targets error refuses missing targets", file,
+					i+1, schema.Label(t.Names, j))
 			}
 		}
 	}
@@ -242,7 +253,8 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 	}
 	if out.X != nil {
 		if out.labels = d.withoutHeader(out.labels, out.X.Data.Rows); len(out.labels) < out.X.Data.Rows {
-			return inputError("X has %d rows and %s %d labels: blank lines at its end count for none, so write a missing label there as \"\"", out.X.Data.Rows, d.y, len(out.labels))
+			return inputError("X has %d rows and %s %d labels: blank lines at its end count for none, so write a "+
+				"missing label there as \"\"", out.X.Data.Rows, d.y, len(out.labels))
 		}
 	}
 	var first string
@@ -323,7 +335,9 @@ func (c columns) index(names []string, cols int) (idx []int, err error) {
 }
 
 // readTable reads the columns asked for.
-func readTable(name string, choose func([]string, int) ([]int, error), opt table.Options, in *stdin) (*table.Table, error) {
+func readTable(
+	name string, choose func([]string, int) ([]int, error), opt table.Options, in *stdin,
+) (*table.Table, error) {
 	var err error
 	if opt.Stdin, err = in.take(name); err != nil {
 		return nil, err

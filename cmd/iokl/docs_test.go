@@ -25,11 +25,17 @@ func TestGuides(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for guide, files := range map[string][]string{
-		"forecasting.md": {"macro.iokl", "coupled.iokl", "forecasts.csv", "pictures/outputs.png", "pictures/predictions.svg", "graph.dot", "pictures/network.png"},
-		"digits.md":      {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
-		"choosing.md":    {"all.iokl", "each.iokl", "sum.iokl", "pictures/cv.png", "b.json"},
-		"intervals.md":   {"sure.iokl", "intervals.csv", "pictures/coverage.png", "pictures/intervals1.png", "pictures/widths.png", "pictures/distances.png", "digits/calibration.png"},
-		"missing.md":     {"macro.iokl", "filled.csv", "scores.json"},
+		"forecasting.md": {
+			"macro.iokl", "coupled.iokl", "forecasts.csv", "pictures/outputs.png",
+			"pictures/predictions.svg", "graph.dot", "pictures/network.png",
+		},
+		"digits.md":   {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
+		"choosing.md": {"all.iokl", "each.iokl", "sum.iokl", "pictures/cv.png", "b.json"},
+		"intervals.md": {
+			"sure.iokl", "intervals.csv", "pictures/coverage.png", "pictures/intervals1.png",
+			"pictures/widths.png", "pictures/distances.png", "digits/calibration.png",
+		},
+		"missing.md": {"macro.iokl", "filled.csv", "scores.json"},
 	} {
 		t.Run(guide, func(t *testing.T) {
 			t.Parallel()

@@ -167,12 +167,13 @@ func (c *interruptible) readError(t *testing.T, dir string, rng *rand.Rand) stri
 	from.Close()
 	cmd := process(t, dir, strings.Replace(c.line, name, "-", 1))
 	cmd.Stdin = in
-	status := c.judge(t, dir, cmd, fmt.Sprintf("connection reset after %d of %d bytes", cut, len(text)), func(*os.Process) {
-		_, _ = io.WriteString(to, text[:cut])
-		time.Sleep(c.moment(rng))
-		_ = to.(*net.TCPConn).SetLinger(0)
-		_ = to.Close()
-	})
+	status := c.judge(t, dir, cmd, fmt.Sprintf("connection reset after %d of %d bytes", cut, len(text)),
+		func(*os.Process) {
+			_, _ = io.WriteString(to, text[:cut])
+			time.Sleep(c.moment(rng))
+			_ = to.(*net.TCPConn).SetLinger(0)
+			_ = to.Close()
+		})
 	if status == exitOK {
 		t.Errorf("status 0 where reading failed after %d of %d bytes", cut, len(text))
 	}
@@ -184,12 +185,13 @@ func (c *interruptible) truncated(t *testing.T, dir string, rng *rand.Rand) stri
 	t.Helper()
 	name, text := c.input(t, dir)
 	cut := rng.IntN(len(text))
-	status := c.judge(t, dir, process(t, dir, c.line), fmt.Sprintf("truncated to %d of %d bytes", cut, len(text)), func(*os.Process) {
-		time.Sleep(c.moment(rng))
-		if err := os.Truncate(filepath.Join(dir, name), int64(cut)); err != nil {
-			t.Error(err)
-		}
-	})
+	status := c.judge(t, dir, process(t, dir, c.line), fmt.Sprintf("truncated to %d of %d bytes", cut, len(text)),
+		func(*os.Process) {
+			time.Sleep(c.moment(rng))
+			if err := os.Truncate(filepath.Join(dir, name), int64(cut)); err != nil {
+				t.Error(err)
+			}
+		})
 	write(t, dir, name, text)
 	return fmt.Sprint("status ", status)
 }
@@ -226,7 +228,8 @@ func (c *interruptible) judge(t *testing.T, dir string, cmd *exec.Cmd, what stri
 	return status
 }
 
-// Whatever happens to a process, files are whole or as they were, and the same line then gives its answer. A checkpoint of
+// Whatever happens to a process, files are whole or as they were, and the same line then gives its
+// answer. A checkpoint of
 // other input is refused by name, and the line gives its answer without it.
 func TestFaultsAtRandomMoments(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -251,7 +254,8 @@ func TestFaultsAtRandomMoments(t *testing.T) {
 		if earlier {
 			write(t, dir, "m.iokl", old)
 		}
-		current = fmt.Sprintf("fault %d of seed %d, %s of %s in %s, with an earlier model: %v", k, *faultsSeed, a.name, c.name, dir, earlier)
+		current = fmt.Sprintf("fault %d of seed %d, %s of %s in %s, with an earlier model: %v", k, *faultsSeed, a.name,
+			c.name, dir, earlier)
 		how := a.to(c, t, dir, rng)
 		if earlier && a.name != "SIGTERM" && !whole(t, dir, "m.iokl") {
 			t.Error("the model that was there is gone")

@@ -46,18 +46,23 @@ func TestOneFile(t *testing.T) {
 	const rest = " --kernel gaussian:all --lambda 1e-3 --json"
 	var want, got fitReport
 	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+rest).object(t, &want)
-	for _, files := range []string{"--x numbers.csv --y-columns u,v", "--x all.csv --x-columns a,b --y-columns u,v", "--x - --x-columns 1-2 --y-columns 3-4"} {
+	for _, files := range []string{
+		"--x numbers.csv --y-columns u,v", "--x all.csv --x-columns a,b --y-columns u,v",
+		"--x - --x-columns 1-2 --y-columns 3-4",
+	} {
 		r := commandWith(t, context.Background(), dir, "fit "+files+rest, all)
 		if r.object(t, &got); got.Objective != want.Objective {
 			t.Errorf("%s: objective %v, from two files %v", files, got.Objective, want.Objective)
 		}
 	}
 	alone := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv")
-	if r := command(t, dir, "predict --model m.iokl --x numbers.csv --y-columns u,v"); r.status != exitOK || r.stdout != alone.stdout || r.stdout == "" {
+	if r := command(t, dir, "predict --model m.iokl --x numbers.csv --y-columns u,v"); r.status != exitOK ||
+		r.stdout != alone.stdout || r.stdout == "" {
 		t.Errorf("scored from one file %+v, from two %+v", r, alone)
 	}
 	predicted := command(t, dir, "predict --model m.iokl --x x.csv")
-	if r := command(t, dir, "predict --model m.iokl --x all.csv"); r.status != exitOK || r.stdout != predicted.stdout || r.stdout == "" {
+	if r := command(t, dir, "predict --model m.iokl --x all.csv"); r.status != exitOK || r.stdout != predicted.stdout ||
+		r.stdout == "" {
 		t.Errorf("inputs by name among other columns: %+v", r)
 	}
 	write(t, dir, "commas.csv", strings.Replace(all, "b,u,", `b,"u,dry",`, 1))
@@ -67,18 +72,22 @@ func TestOneFile(t *testing.T) {
 	}
 	write(t, dir, "twice.csv", strings.Replace(all, "a,b,", "a,a,", 1))
 	command(t, dir, "fit --x twice.csv --x-columns 1-2 --y y.csv --out d.iokl"+rest).object(t, &got)
-	if r := command(t, dir, "predict --model d.iokl --x twice.csv"); got.Objective != want.Objective || r.stdout != predicted.stdout {
+	if r := command(t, dir, "predict --model d.iokl --x twice.csv"); got.Objective != want.Objective ||
+		r.stdout != predicted.stdout {
 		t.Errorf("two inputs of one name: objective %v, want %v, %+v", got.Objective, want.Objective, r)
 	}
 	const fit = "fit --classes --kernel gaussian:all --lambda 1e-3 --out k.iokl "
-	if r := commandWith(t, context.Background(), dir, fit+"--x - --y-columns kind", mustRead(t, "kinds.csv")); r.status != exitOK {
+	if r := commandWith(t, context.Background(), dir, fit+"--x - --y-columns kind",
+		mustRead(t, "kinds.csv")); r.status != exitOK {
 		t.Errorf("labels on standard input: %+v", r)
 	}
-	if r := command(t, dir, "predict --model k.iokl --x kinds.csv --y-columns kind"); r.status != exitOK || !strings.HasPrefix(r.stdout, "accuracy") {
+	if r := command(t, dir, "predict --model k.iokl --x kinds.csv --y-columns kind"); r.status != exitOK ||
+		!strings.HasPrefix(r.stdout, "accuracy") {
 		t.Errorf("labels beside inputs: %+v", r)
 	}
 	var cv cvReport
-	command(t, dir, "cv --x kinds.csv --y-columns kind --metric accuracy --kernel gaussian:all --lambdas 1e-2 --folds 4 --json").object(t, &cv)
+	command(t, dir, "cv --x kinds.csv --y-columns kind --metric accuracy --kernel gaussian:all --lambdas 1e-2 "+
+		"--folds 4 --json").object(t, &cv)
 	if cv.Metric != "accuracy" || !(cv.Best.Mean >= 0 && cv.Best.Mean <= 1) {
 		t.Errorf("%+v", cv)
 	}
@@ -87,12 +96,14 @@ func TestOneFile(t *testing.T) {
 // Predictions say how many cells they filled, and rows are named right beyond the first block.
 func TestPredictMissing(t *testing.T) {
 	dir := folder(t)
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
+	if r := command(t, dir,
+		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	write(t, dir, "long.csv", "a,b\n"+strings.Repeat("1,2\n", predictRows+5)+"1,\n,\n")
 	r := command(t, dir, "predict --model m.iokl --x long.csv --out p.csv")
-	if r.status != exitOK || r.stderr != "iokl: warning: filled 3 missing cells of long.csv by the training mean of their column\n" {
+	if r.status != exitOK || r.stderr != "iokl: warning: filled 3 missing cells of long.csv by the training mean of "+
+		"their column\n" {
 		t.Errorf("%+v", r)
 	}
 	if again := command(t, dir, "predict --model m.iokl --x long.csv --out p.npy --quiet"); again.stderr != r.stderr {
@@ -105,7 +116,8 @@ func TestPredictMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if P, Q := tables[0].Data, tables[1].Data; P.Rows != predictRows+7 || !slices.Equal(P.Data, Q.Data) || P.Rows != Q.Rows {
+	if P, Q := tables[0].Data, tables[1].Data; P.Rows != predictRows+7 || !slices.Equal(P.Data, Q.Data) ||
+		P.Rows != Q.Rows {
 		t.Errorf("%d×%d predictions as CSV and %d×%d as .npy differ", P.Rows, P.Cols, Q.Rows, Q.Cols)
 	}
 	r = command(t, dir, "predict --model m.iokl --x long.csv --missing error")
@@ -122,21 +134,29 @@ func TestFullDevice(t *testing.T) {
 	}
 	defer full.Close()
 	dir := folder(t)
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
+	if r := command(t, dir,
+		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1e-3 --out m.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	whole := mustRead(t, "m.iokl")
 	for _, line := range []string{
-		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1", "fit --x x.csv --y y.csv --kernel linear:all --lambda 1 --json",
-		"predict --model m.iokl --x xt.csv", "predict --model m.iokl --x xt.csv --y yt.csv", "predict --model m.iokl --x xt.csv --json",
-		"cv --x x.csv --y y.csv --kernel linear:all --lambdas 1", "info m.iokl", "info m.iokl --json", "fit --help", "completion zsh",
+		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1",
+		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1 --json",
+		"predict --model m.iokl --x xt.csv", "predict --model m.iokl --x xt.csv --y yt.csv",
+		"predict --model m.iokl --x xt.csv --json",
+		"cv --x x.csv --y y.csv --kernel linear:all --lambdas 1", "info m.iokl", "info m.iokl --json", "fit --help",
+		"completion zsh",
 	} {
 		var msg bytes.Buffer
-		if status := run(context.Background(), strings.Fields(line), strings.NewReader(""), full, &msg); status != exitFailed || !strings.Contains(msg.String(), "no space left") {
+		if status := run(context.Background(), strings.Fields(line), strings.NewReader(""), full,
+			&msg); status != exitFailed || !strings.Contains(msg.String(), "no space left") {
 			t.Errorf("%s: status %d: %s", line, status, msg.String())
 		}
 	}
-	for _, line := range []string{"fit --x x.csv --y y.csv --kernel linear:all --lambda 1 --out /dev/full", "predict --model m.iokl --x xt.csv --out /dev/full"} {
+	for _, line := range []string{
+		"fit --x x.csv --y y.csv --kernel linear:all --lambda 1 --out /dev/full",
+		"predict --model m.iokl --x xt.csv --out /dev/full",
+	} {
 		if r := command(t, dir, line); r.status != exitFailed || !strings.Contains(r.stderr, "no space left") {
 			t.Errorf("%s: %+v", line, r)
 		}
@@ -227,7 +247,10 @@ func TestCVPictures(t *testing.T) {
 	for i := range 30 {
 		many += fmt.Sprintf(" --kernel gaussian:all:%d", i+1)
 	}
-	for name, line := range map[string]string{"one λ": "--kernel gaussian:all --lambdas 1e-2", "many kernels": "--lambdas 1,1e-2" + many} {
+	for name, line := range map[string]string{
+		"one λ":        "--kernel gaussian:all --lambdas 1e-2",
+		"many kernels": "--lambdas 1,1e-2" + many,
+	} {
 		if r := command(t, dir, "cv --x x.csv --y y.csv --folds 3 --plot pics "+line); r.status != exitOK {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -244,7 +267,8 @@ func TestCVPictures(t *testing.T) {
 	}
 }
 
-// A failed reading is moved in for the choice of settings and for the fit that follows it, which the command makes apart.
+// A failed reading is moved in for the choice of settings and for the fit that follows it, which
+// the command makes apart.
 func TestFailedReading(t *testing.T) {
 	dir := t.TempDir()
 	var table strings.Builder
@@ -260,7 +284,8 @@ func TestFailedReading(t *testing.T) {
 	write(t, dir, "t.csv", table.String())
 	var report fitReport
 	command(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --out m.iokl --json").object(t, &report)
-	if said := strings.Join(report.Warnings, "; "); !strings.Contains(said, "moved 1 isolated value towards the others, in target column y") {
+	if said := strings.Join(report.Warnings, "; "); !strings.Contains(said,
+		"moved 1 isolated value towards the others, in target column y") {
 		t.Errorf("warnings %q", said)
 	}
 	for _, line := range strings.Fields(command(t, dir, "predict --model m.iokl --x t.csv").stdout)[1:] {
@@ -280,13 +305,17 @@ func TestKeep(t *testing.T) {
 	}
 	write(t, dir, "ids.csv", text)
 	const fit = " --y y.csv --kernel gaussian:all --lambda 1e-3 --out "
-	for _, line := range []string{"fit --x x.csv" + fit + "plain.iokl", "fit --x ids.csv --keep id,name" + fit + "ids.iokl"} {
+	for _, line := range []string{"fit --x x.csv" + fit + "plain.iokl", "fit --x ids.csv --keep id,name" + fit +
+		"ids.iokl"} {
 		if r := command(t, dir, line); r.status != exitOK || strings.Contains(r.stderr, "warning") {
 			t.Fatalf("%+v", r)
 		}
 	}
 	want := strings.Split(strings.TrimSpace(command(t, dir, "predict --model plain.iokl --x x.csv").stdout), "\n")
-	for _, line := range []string{"predict --model ids.iokl --x ids.csv", "predict --model plain.iokl --x ids.csv --keep id,name"} {
+	for _, line := range []string{
+		"predict --model ids.iokl --x ids.csv",
+		"predict --model plain.iokl --x ids.csv --keep id,name",
+	} {
 		r := command(t, dir, line)
 		got := strings.Split(strings.TrimSpace(r.stdout), "\n")
 		if r.status != exitOK || len(got) != len(want) || got[0] != "id,name,"+want[0] {
@@ -298,7 +327,8 @@ func TestKeep(t *testing.T) {
 			}
 		}
 	}
-	if r := command(t, dir, "predict --model ids.iokl --x x.csv"); r.status != exitOK || strings.TrimSpace(r.stdout) != strings.Join(want, "\n") {
+	if r := command(t, dir, "predict --model ids.iokl --x x.csv"); r.status != exitOK ||
+		strings.TrimSpace(r.stdout) != strings.Join(want, "\n") {
 		t.Errorf("a file without identifiers: %+v", r)
 	}
 	for line, want := range map[string]string{

@@ -41,20 +41,36 @@ type learnFlags struct {
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&l.kernels, "kernel", nil, "kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable\n(iokl help kernels: all of them); gaussian:relevant:median multiplies each column by how much the targets vary with it,\ngaussian:directions:median takes the linear combinations of columns that they vary along\n(default: a dictionary made from the data)")
+	f.StringArrayVar(&l.kernels, "kernel", nil,
+		"kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable\n(iokl "+
+			"help kernels: all of them); gaussian:relevant:median multiplies each column by how much the targets vary "+
+			"with it,\ngaussian:directions:median takes the linear combinations of columns that they vary "+
+			"along\n(default: a dictionary made from the data)")
 	f.Float64Var(&l.lambda, "lambda", 0, "regularization λ (default: chosen by cross-validation)")
 	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
-	f.StringVar(&l.norm, "norm", "", "regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with λ by cross-validation)")
-	f.StringVar(&l.learn, "learn", "", "what is learned beside the function: eta,l, eta, l or none; or likelihood: variance components of a mixed model, for --model sum\n(default: eta,l, or chosen with λ where kernels are chosen too)")
+	f.StringVar(&l.norm, "norm", "",
+		"regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with "+
+			"λ by cross-validation)")
+	f.StringVar(&l.learn, "learn", "",
+		"what is learned beside the function: eta,l, eta, l or none; or likelihood: variance components of a mixed "+
+			"model, for --model sum\n(default: eta,l, or chosen with λ where kernels are chosen too)")
 	l.modelFlags.flags(f)
-	f.StringVar(&l.standardize, "standardize", "", "what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
+	f.StringVar(&l.standardize, "standardize", "",
+		"what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
 	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl; of --model sum: reduced or atoms")
-	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(), ", "))
+	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
+		", "))
 	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
 	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
-	f.DurationVar(&l.budget, "budget", 0, "time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
-	f.StringVar(&l.foldsBy, "folds-by", "", "how rows are split into folds: shuffle, at random; blocks, of rows that follow each other; time, learning from the past\nof each fold; or a column of --x, rows with the same value of which are in the same fold\n(default: shuffle)")
-	f.StringVar(&l.hide, "hide", "", "what a fold holds out: rows, or cells of the targets\n(default: rows, or cells where targets are missing in as many rows as a fold holds)")
+	f.DurationVar(&l.budget, "budget", 0,
+		"time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
+	f.StringVar(&l.foldsBy, "folds-by", "",
+		"how rows are split into folds: shuffle, at random; blocks, of rows that follow each other; time, learning "+
+			"from the past\nof each fold; or a column of --x, rows with the same value of which are in the same "+
+			"fold\n(default: shuffle)")
+	f.StringVar(&l.hide, "hide", "",
+		"what a fold holds out: rows, or cells of the targets\n(default: rows, or cells where targets are missing in "+
+			"as many rows as a fold holds)")
 	f.BoolVar(&l.float32, "float32", false, "store kernel matrices in single precision: half the memory")
 }
 
@@ -80,8 +96,9 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 	}
 	opt := iokl.Options{
 		Kernels: l.kernels, Lambda: l.lambda, Tau: l.tau, Norm: l.norm, Learn: iokl.Learned(l.learn),
-		Standardize: l.standardize, Missing: d.missing, MissingTargets: d.missingTargets, Solver: l.solver, Sylvester: l.sylvester,
-		Tol: l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: iokl.Budget(l.budget),
+		Standardize: l.standardize, Missing: d.missing, MissingTargets: d.missingTargets, Solver: l.solver,
+		Sylvester: l.sylvester,
+		Tol:       l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: iokl.Budget(l.budget),
 	}
 	if err := l.set(&opt); err != nil {
 		return opt, err
@@ -238,7 +255,9 @@ settings are compared, it fits the best of them so far first.`,
 				if err != nil {
 					return err
 				}
-				return onRanks(&m, func(m *machine, world *mpi.World) error { return fitStream(cmd, m, rows, opt, &s, out, page, world) })
+				return onRanks(&m, func(m *machine, world *mpi.World) error {
+					return fitStream(cmd, m, rows, opt, &s, out, page, world)
+				})
 			}
 			data, err := d.load(cmd)
 			if err != nil {
@@ -253,10 +272,13 @@ settings are compared, it fits the best of them so far first.`,
 	}
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
-	s.flags(cmd.Flags(), "file that keeps where the fit stands (with --stream: the sums over the rows), to go on from after an interruption")
+	s.flags(cmd.Flags(), "file that keeps where the fit stands (with --stream: the sums over the rows), to go on "+
+		"from after an interruption")
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
-	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "learn everything once more without each of so many folds, for predict --interval; 0 for none\n(default: where λ is chosen and the table is small, the folds of that choice at the setting chosen)")
+	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0,
+		"learn everything once more without each of so many folds, for predict --interval; 0 for none\n(default: "+
+			"where λ is chosen and the table is small, the folds of that choice at the setting chosen)")
 	reportFlag(cmd.Flags(), &page)
 	return cmd
 }
@@ -321,7 +343,9 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 
 // choose settles what opt leaves open by cross-validation, as iokl.Fit would. When
 // that is interrupted, the best setting so far is to be fitted all the same.
-func (d *data) choose(cmd *cobra.Command, m *machine, opt iokl.Options, out string, p *progress) (context.Context, iokl.Options, error) {
+func (d *data) choose(
+	cmd *cobra.Command, m *machine, opt iokl.Options, out string, p *progress,
+) (context.Context, iokl.Options, error) {
 	ctx := cmd.Context()
 	opt.CV = opt.CV.ForFit(d.rows())
 	r, err := d.crossValidate(cmd, opt)
@@ -341,10 +365,13 @@ func (d *data) choose(cmd *cobra.Command, m *machine, opt iokl.Options, out stri
 
 // lastFit is how the best setting so far is fitted after an interruption of the
 // comparison. A second Ctrl-C ends the program at once.
-func lastFit(cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options, p *progress) (context.Context, iokl.Options) {
+func lastFit(
+	cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options, p *progress,
+) (context.Context, iokl.Options) {
 	p.end()
 	if !m.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
 	}
 	return context.WithoutCancel(cmd.Context()), r.SettleBriefly(opt)
 }

@@ -22,7 +22,9 @@ func TestFoldsBy(t *testing.T) {
 	errors := func(flags string) string {
 		t.Helper()
 		var r cvReport
-		command(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 0.1 --norm lp:1 --folds 4 --json "+flags).object(t, &r)
+		command(t, dir,
+			"cv --x x.csv --y y.csv --kernel linear:all --lambdas 0.1 --norm lp:1 --folds 4 --json "+flags).object(t,
+			&r)
 		if !(r.Constant > 0.5) || !(r.Best.Mean < r.Constant) {
 			t.Errorf("%s: error %g, of the mean %g", flags, r.Best.Mean, r.Constant)
 		}
@@ -70,7 +72,10 @@ func TestFewFolds(t *testing.T) {
 		}
 		fmt.Fprint(&holes, line)
 	}
-	for name, text := range map[string]*strings.Builder{"x.csv": &x, "y.csv": &y, "holes.csv": &holes, "who.csv": &who} {
+	for name, text := range map[string]*strings.Builder{
+		"x.csv": &x, "y.csv": &y, "holes.csv": &holes,
+		"who.csv": &who,
+	} {
 		write(t, dir, name, text.String())
 	}
 	for line, folds := range map[string]string{ // those of fit are repeated four times but in the order of time
@@ -85,7 +90,8 @@ func TestFewFolds(t *testing.T) {
 		"fit --x x.csv --y y.csv --folds-by who --interval-folds 3 --kernel linear:3":     "12",
 		"fit --x x.csv --y y.csv --x-columns a --kernel linear --model sum --learn l,eta": "20",
 	} {
-		if r := command(t, dir, line+" --json"); r.status != exitOK || !strings.Contains(r.stdout, `"folds": `+folds+",") {
+		if r := command(t, dir, line+" --json"); r.status != exitOK ||
+			!strings.Contains(r.stdout, `"folds": `+folds+",") {
 			t.Errorf("%s: status %d, %s%s", line, r.status, r.stderr, r.stdout)
 		}
 	}

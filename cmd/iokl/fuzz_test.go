@@ -16,15 +16,20 @@ import (
 // graph's rounds.
 func FuzzReports(f *testing.F) {
 	dir := f.TempDir()
-	for name, text := range map[string]string{"s.csv": "a,b\n" + strings.Repeat("0,1\n1,0\n1,1\n0,0\n0.5,0.1\n", 5), "c.json": ""} {
+	for name, text := range map[string]string{
+		"s.csv":  "a,b\n" + strings.Repeat("0,1\n1,0\n1,1\n0,0\n0.5,0.1\n", 5),
+		"c.json": "",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			f.Fatal(err)
 		}
 	}
 	series := filepath.Join(dir, "s.csv")
 	for _, line := range []string{
-		"cv --x " + series + " --y " + series + " --x-columns a --y-columns b --kernel linear:all --lambdas 0.1,1 --folds 2 --json",
-		"granger --series " + series + " --lag 1 --lambda 0.1 --stability 2 --null 2 --checkpoint " + filepath.Join(dir, "rounds.json") + " --json",
+		"cv --x " + series + " --y " + series +
+			" --x-columns a --y-columns b --kernel linear:all --lambdas 0.1,1 --folds 2 --json",
+		"granger --series " + series + " --lag 1 --lambda 0.1 --stability 2 --null 2 --checkpoint " + filepath.Join(dir,
+			"rounds.json") + " --json",
 	} {
 		var out, said bytes.Buffer
 		if status := run(f.Context(), strings.Fields(line), nil, &out, &said); status != exitOK {

@@ -83,19 +83,25 @@ sources, scores it.`,
 	f.StringVar(&g.series, "series", "", "time series, a column each, a row for each point in time")
 	f.StringVar(&g.groups, "groups", "", "CSV file of series,node: series that make a node together")
 	f.StringVar(&g.replicate, "replicate", "", "column that tells replicates apart")
-	f.StringVar(&g.clock, "time", "", "column of times, which is no series (default: dates, or a rising column called t or time)")
-	f.StringVar(&g.columns, "columns", "", "columns of --series to use: names, patterns as temp*, numbers from 0, ranges as 0-63 (default: all)")
+	f.StringVar(&g.clock, "time", "",
+		"column of times, which is no series (default: dates, or a rising column called t or time)")
+	f.StringVar(&g.columns, "columns", "",
+		"columns of --series to use: names, patterns as temp*, numbers from 0, ranges as 0-63 (default: all)")
 	f.StringVar(&g.drop, "drop", "", "columns to leave out, as in --columns")
 	f.StringArrayVar(&g.na, "na", nil, "word that means a missing cell, as an empty cell does; repeatable")
 	f.IntVar(&g.opt.Lag, "lag", 1, "past values of each series to use")
-	f.StringArrayVar(&g.opt.Kernels, "kernel", nil, "kernel SPEC with features groups, as gaussian:groups:median or linear:groups; repeatable\n(iokl help kernels: all of them)")
+	f.StringArrayVar(&g.opt.Kernels, "kernel", nil,
+		"kernel SPEC with features groups, as gaussian:groups:median or linear:groups; repeatable\n(iokl help "+
+			"kernels: all of them)")
 	f.Float64Var(&g.opt.Lambda, "lambda", 0, "regularization λ (default 0.1)")
 	f.StringVar(&g.lambdas, "lambdas", "", "values of λ for time-ordered cross-validation to choose from")
 	f.BoolVar(&g.opt.PerNode, "per-node", false, "with --lambdas: choose λ for each node, not one for all")
-	f.BoolVar(&g.opt.Nonlinear, "nonlinear", false, "leave the linear past of all nodes unpenalized: the graph shows what is nonlinear only")
+	f.BoolVar(&g.opt.Nonlinear, "nonlinear", false,
+		"leave the linear past of all nodes unpenalized: the graph shows what is nonlinear only")
 	f.StringVar(&g.opt.Norm, "norm", "lp:1", "regularizer of eta")
 	f.Float64Var(&g.opt.Tol, "tol", 0, "relative gap at which a fit ends (default 0.005)")
-	f.Float64Var(&g.threshold, "threshold", 0, "edges of at most this strength are none in what is shown, written and drawn")
+	f.Float64Var(&g.threshold, "threshold", 0,
+		"edges of at most this strength are none in what is shown, written and drawn")
 	f.StringVar(&g.truth, "truth", "", "true edges to score the graph against")
 	f.StringVar(&g.out, "out", "", "file to write the graph to: .csv, .json, .dot or .graphml")
 	f.StringVar(&g.plot, "plot", "", "folder to draw the graph into")
@@ -210,12 +216,15 @@ const explained = 100
 const violationLevel = 0.05
 
 // explain fills in the edges and how they act. Of several ranks none says how.
-func (g *grangerFlags) explain(cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport) (err error) {
+func (g *grangerFlags) explain(
+	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport,
+) (err error) {
 	report.Edges, report.Central = res.Links(g.threshold), res.Central(g.threshold)
 	if g.world.Size() > 1 {
 		return nil
 	}
-	if report.Responses, err = study.Responses(cmd.Context(), report.Edges[:min(explained, len(report.Edges))]); err != nil {
+	if report.Responses, err = study.Responses(cmd.Context(),
+		report.Edges[:min(explained, len(report.Edges))]); err != nil {
 		return err
 	}
 	if report.Simultaneous, err = study.Simultaneous(cmd.Context(), violationLevel); err != nil {
@@ -261,7 +270,8 @@ func (g *grangerFlags) deliver(cmd *cobra.Command, res *granger.Result, report *
 		}
 	}
 	if g.page != "" {
-		if err := writePage(g.page, []subject{graphSubject("the series of "+filepath.Base(g.series), report)}); err != nil {
+		if err := writePage(g.page, []subject{graphSubject("the series of "+filepath.Base(g.series),
+			report)}); err != nil {
 			return err
 		}
 	}

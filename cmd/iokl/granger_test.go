@@ -19,7 +19,8 @@ func chain(t *testing.T, dir string) {
 	for run := range 2 {
 		var a, b, c float64
 		for i := range 120 {
-			a, b, c = 0.3*a+rng.NormFloat64(), 1.5*math.Tanh(2*a)+0.2*rng.NormFloat64(), 1.5*math.Tanh(2*b)+0.2*rng.NormFloat64()
+			a, b, c = 0.3*a+rng.NormFloat64(), 1.5*math.Tanh(2*a)+0.2*rng.NormFloat64(),
+				1.5*math.Tanh(2*b)+0.2*rng.NormFloat64()
 			text += fmt.Sprintf("%d,%d,%g,%g,%g\n", run, i, a, b, c)
 		}
 	}
@@ -36,15 +37,18 @@ func TestGranger(t *testing.T) {
 	for _, truth := range []string{"truth.csv", "matrix.csv"} {
 		r := command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth "+truth)
 		r.object(t, &got)
-		if !slices.Equal(got.Nodes, []string{"a", "b", "c"}) || got.AUROC == nil || !(*got.AUROC > 0.95) || got.AUPRAll == nil {
+		if !slices.Equal(got.Nodes, []string{"a", "b", "c"}) || got.AUROC == nil || !(*got.AUROC > 0.95) ||
+			got.AUPRAll == nil {
 			t.Errorf("%s: %s", truth, r.stdout)
 		}
 		// Row = target, column = source: a drives b.
-		if !(got.Graph[1][0] > 2*got.Graph[0][1] && got.Graph[1][0] > 10*got.Graph[1][2]) || len(got.RMSE) != 3 || got.RMSE[1] == nil || got.Samples != 2*(120-2) {
+		if !(got.Graph[1][0] > 2*got.Graph[0][1] && got.Graph[1][0] > 10*got.Graph[1][2]) || len(got.RMSE) != 3 ||
+			got.RMSE[1] == nil || got.Samples != 2*(120-2) {
 			t.Errorf("graph %v, rmse %v, %d samples", got.Graph, got.RMSE, got.Samples)
 		}
 	}
-	command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth truth.csv --kernel rff:gaussian:groups:median:40").object(t, &got)
+	command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth truth.csv --kernel "+
+		"rff:gaussian:groups:median:40").object(t, &got)
 	if !(*got.AUROC > 0.95) {
 		t.Errorf("with random features: AUROC %g", *got.AUROC)
 	}
@@ -78,7 +82,8 @@ func TestGrangerRelaxing(t *testing.T) {
 	}
 	write(t, dir, "s.csv", text)
 	const named = "The replicates return to a common state and are observed with noise"
-	if r := command(t, dir, "granger --series s.csv --replicate run --report g.html"); r.status != exitOK || !strings.Contains(r.stdout, named) {
+	if r := command(t, dir, "granger --series s.csv --replicate run --report g.html"); r.status != exitOK ||
+		!strings.Contains(r.stdout, named) {
 		t.Errorf("%+v", r)
 	}
 	if !strings.Contains(mustRead(t, "g.html"), named) {
@@ -94,8 +99,12 @@ func TestGrangerRelaxing(t *testing.T) {
 func TestGrangerFormats(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	for name, want := range map[string]string{"g.dot": `"front" -> "back"`, "g.graphml": `<edge source="n0" target="n1">`, "g.json": `"front"`} {
-		if r := command(t, dir, "granger --series s.csv --replicate run --groups groups.csv --out "+name); r.status != exitOK {
+	for name, want := range map[string]string{
+		"g.dot":     `"front" -> "back"`,
+		"g.graphml": `<edge source="n0" target="n1">`, "g.json": `"front"`,
+	} {
+		if r := command(t, dir,
+			"granger --series s.csv --replicate run --groups groups.csv --out "+name); r.status != exitOK {
 			t.Fatalf("%s: %+v", name, r)
 		}
 		text := mustRead(t, name)
@@ -152,7 +161,8 @@ func TestGrangerBadInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := command(t, dir, c.line)
-			if r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 {
+			if r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, c.want) ||
+				strings.Count(r.stderr, "\n") != 1 {
 				t.Errorf("%+v, want status 2 and one line with %q", r, c.want)
 			}
 			if after := listing(t, dir); !slices.Equal(before, after) {
@@ -173,18 +183,24 @@ func TestGrangerForecast(t *testing.T) {
 		t.Fatalf("%d forecasts of level %g", len(got.Forecast), got.Level)
 	}
 	for k, f := range got.Forecast {
-		if f.Series != got.Nodes[k%3] || f.Step != 1+k/3 || !(f.Lo < f.Value && f.Value < f.Hi) || !(f.RMSE > 0 && f.Last > 0) {
+		if f.Series != got.Nodes[k%3] || f.Step != 1+k/3 || !(f.Lo < f.Value && f.Value < f.Hi) ||
+			!(f.RMSE > 0 && f.Last > 0) {
 			t.Errorf("%+v", f)
 		}
 	}
 	if text := said(mustRead(t, "p.html")); !strings.Contains(text, "What follows the last row, for 3 steps") {
 		t.Error("the page has no forecasts")
 	}
-	if r := command(t, dir, chainLine+"--forecast 1"); r.status != exitOK || !strings.Contains(r.stdout, "90 % interval") {
+	if r := command(t, dir, chainLine+"--forecast 1"); r.status != exitOK ||
+		!strings.Contains(r.stdout, "90 % interval") {
 		t.Errorf("%+v", r)
 	}
-	for line, want := range map[string]string{"--forecast 0": "--forecast 0", "--interval 0.5": "--interval", "--forecast 1 --interval 1": "--interval 1", "--forecast 100000": "held-out"} {
-		if r := command(t, dir, chainLine+line); r.status != exitUsage || !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 {
+	for line, want := range map[string]string{
+		"--forecast 0": "--forecast 0", "--interval 0.5": "--interval",
+		"--forecast 1 --interval 1": "--interval 1", "--forecast 100000": "held-out",
+	} {
+		if r := command(t, dir, chainLine+line); r.status != exitUsage || !strings.Contains(r.stderr, want) ||
+			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}

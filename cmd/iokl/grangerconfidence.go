@@ -28,12 +28,17 @@ type confidence struct {
 }
 
 func (c *confidence) flags(f *pflag.FlagSet) {
-	f.IntVar(&c.stability, "stability", 0, "resamples of the data to refit to, counting how often each edge is selected; 100 is a good number")
-	f.IntVar(&c.top, "top", 0, "with --stability: edges selected for each target (default √(0.8(N−1)): of N nodes all alike, about one would pass 90 %)")
-	f.IntVar(&c.block, "block", 0, "with --stability: consecutive time points drawn together (default: the square root of their number)")
+	f.IntVar(&c.stability, "stability", 0,
+		"resamples of the data to refit to, counting how often each edge is selected; 100 is a good number")
+	f.IntVar(&c.top, "top", 0,
+		"with --stability: edges selected for each target (default √(0.8(N−1)): of N nodes all alike, about one "+
+			"would pass 90 %)")
+	f.IntVar(&c.block, "block", 0,
+		"with --stability: consecutive time points drawn together (default: the square root of their number)")
 	f.IntVar(&c.null, "null", 0, "random shifts in time to refit to, for p-values of the edges; 199 is a good number")
 	f.BoolVar(&c.improvement, "improvement", false, "forecast held-out time points with and without the other nodes")
-	f.StringVar(&c.checkpoint, "checkpoint", "", "file that keeps the rounds of --stability and --null, to go on from after an interruption")
+	f.StringVar(&c.checkpoint, "checkpoint", "",
+		"file that keeps the rounds of --stability and --null, to go on from after an interruption")
 }
 
 func (c *confidence) check(cmd *cobra.Command) error {
@@ -89,7 +94,8 @@ func (k *keeper) open() error {
 	}
 	if err == nil {
 		if err = json.Unmarshal(b, &k.rounds); err != nil {
-			return fmt.Errorf("--checkpoint %s: %w: it is not what an earlier run left (%v)", k.path, table.ErrData, err)
+			return fmt.Errorf("--checkpoint %s: %w: it is not what an earlier run left (%v)", k.path, table.ErrData,
+				err)
 		}
 	}
 	return err
@@ -116,7 +122,9 @@ func (k *keeper) keep(p *progress, what string, of int, to *granger.Counts) func
 }
 
 // assess fills in how sure the graph is.
-func (g *grangerFlags) assess(cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport) (err error) {
+func (g *grangerFlags) assess(
+	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport,
+) (err error) {
 	k := &keeper{path: g.checkpoint, other: g.world.Rank() > 0}
 	if err := k.open(); err != nil {
 		return err
@@ -134,19 +142,23 @@ func (g *grangerFlags) assess(cmd *cobra.Command, study *granger.Study, res *gra
 		{"stability", g.stability, &k.Stability, func(r granger.Rounds) (granger.Counts, error) {
 			return study.Stability(cmd.Context(), g.top, r)
 		}, &res.Stability},
-		{"null", g.null, &k.Null, func(r granger.Rounds) (granger.Counts, error) { return study.Null(cmd.Context(), r) }, &res.Null},
+		{"null", g.null, &k.Null, func(r granger.Rounds) (granger.Counts, error) {
+			return study.Null(cmd.Context(), r)
+		}, &res.Null},
 	} {
 		if c.count == 0 {
 			continue
 		}
 		done := *c.to
 		if done.Rounds > c.count {
-			return fmt.Errorf("--checkpoint %s: %w: it has %d rounds of %s, more than %d", k.path, table.ErrData, done.Rounds, c.what, c.count)
+			return fmt.Errorf("--checkpoint %s: %w: it has %d rounds of %s, more than %d", k.path, table.ErrData,
+				done.Rounds, c.what, c.count)
 		}
 		if done.Rounds > 0 {
 			p.line(fmt.Sprintf("%s: going on after %d rounds", c.what, done.Rounds))
 		}
-		counts, err := c.run(granger.Rounds{To: c.count, Block: g.block, Done: done, Trace: k.keep(p, c.what, c.count, c.to)})
+		counts, err := c.run(granger.Rounds{To: c.count, Block: g.block, Done: done, Trace: k.keep(p, c.what, c.count,
+			c.to)})
 		if err != nil {
 			if errors.Is(err, granger.ErrForeign) {
 				return fmt.Errorf("--checkpoint %s: %w", k.path, err)

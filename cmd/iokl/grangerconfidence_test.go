@@ -41,13 +41,17 @@ func TestGrangerConfidence(t *testing.T) {
 	}
 	var few [2]grangerReport
 	for k := range few {
-		command(t, dir, chainLine+fmt.Sprint("--stability 5 --null 8 --seed 5 --json --threads ", k+1)).object(t, &few[k])
+		command(t, dir, chainLine+fmt.Sprint("--stability 5 --null 8 --seed 5 --json --threads ", k+1)).object(t,
+			&few[k])
 	}
 	if !sameConfidence(few[0], few[1]) {
 		t.Error("with two threads the confidence differs")
 	}
 	r := command(t, dir, line+"--out g.dot") // whose rounds are those of the checkpoint
-	for _, want := range []string{"selected", "p ≤ 0.05", "in 20 resamples", "improves the forecasts of 2 of 3 nodes: "} {
+	for _, want := range []string{
+		"selected", "p ≤ 0.05", "in 20 resamples",
+		"improves the forecasts of 2 of 3 nodes: ",
+	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("no %q in\n%s", want, r.stdout)
 		}
@@ -58,7 +62,8 @@ func TestGrangerConfidence(t *testing.T) {
 }
 
 func sameConfidence(a, b grangerReport) bool {
-	return slices.EqualFunc(a.Frequency, b.Frequency, slices.Equal) && slices.EqualFunc(a.PValues, b.PValues, slices.Equal)
+	return slices.EqualFunc(a.Frequency, b.Frequency, slices.Equal) &&
+		slices.EqualFunc(a.PValues, b.PValues, slices.Equal)
 }
 
 // A run that is killed goes on from its checkpoint, to the same result.
@@ -75,7 +80,8 @@ func TestGrangerGoesOn(t *testing.T) {
 	cmd := exec.Command(self)
 	cmd.Dir = dir
 	// So many rounds that it is still at work when the file appears.
-	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+strings.Replace(line, "--stability 30", "--stability 100000", 1)+"--checkpoint c.json")
+	cmd.Env = append(os.Environ(), "IOKL_TEST_COMMAND="+strings.Replace(line, "--stability 30", "--stability 100000",
+		1)+"--checkpoint c.json")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,12 +122,14 @@ func TestGrangerGoesOn(t *testing.T) {
 		"fewer rounds":  strings.Replace(line, "--stability 30", "--stability 3", 1),
 		"no resampling": chainLine,
 	} {
-		if r := command(t, dir, c+" --checkpoint c.json"); r.status != exitUsage || !strings.Contains(r.stderr, "--checkpoint") {
+		if r := command(t, dir, c+" --checkpoint c.json"); r.status != exitUsage ||
+			!strings.Contains(r.stderr, "--checkpoint") {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
 	write(t, dir, "broken.json", `{"stability": {"rounds": 4, "count": [[1, 2]]}}`)
-	if r := command(t, dir, line+"--checkpoint broken.json"); r.status != exitUsage || !strings.Contains(r.stderr, "broken.json") {
+	if r := command(t, dir, line+"--checkpoint broken.json"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "broken.json") {
 		t.Errorf("a broken checkpoint: %+v", r)
 	}
 }

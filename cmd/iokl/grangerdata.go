@@ -24,7 +24,8 @@ func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 		return nil, err
 	}
 	opt.Types, opt.Codes = true, true
-	t, err := readTable(g.series, columns{flag: "--columns", list: g.columns, drop: g.drop}.index, opt, &stdin{r: cmd.InOrStdin()})
+	t, err := readTable(g.series, columns{flag: "--columns", list: g.columns, drop: g.drop}.index, opt,
+		&stdin{r: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +156,8 @@ func timeNotes(t *table.Table, j int, replicate []int) []string {
 	s := steps(t, j, replicate)
 	what := schema.Label(t.Names, j)
 	if s.back != nil {
-		return []string{fmt.Sprintf("rows are not in the order of %s: row %d is not after the row above it, nor are %d others; lags count rows as they stand", what, s.back[0], len(s.back)-1)}
+		return []string{fmt.Sprintf("rows are not in the order of %s: row %d is not after the row above it, nor are "+
+			"%d others; lags count rows as they stand", what, s.back[0], len(s.back)-1)}
 	}
 	if len(s.all) == 0 || slices.Max(s.all) <= (1+1e-6)*evenSteps*slices.Min(s.all) {
 		return nil
@@ -164,7 +166,8 @@ func timeNotes(t *table.Table, j int, replicate []int) []string {
 	if t.Schema[j].Kind == schema.Date {
 		unit = " days"
 	}
-	return []string{fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, whatever time passes", what, slices.Min(s.all), slices.Max(s.all), unit)}
+	return []string{fmt.Sprintf("rows are not evenly spaced in %s: steps are %.4g to %.4g%s; lags count rows, "+
+		"whatever time passes", what, slices.Min(s.all), slices.Max(s.all), unit)}
 }
 
 // nodes reads the groups file.
@@ -192,7 +195,8 @@ func (g *grangerFlags) nodes(d *granger.Data) error {
 
 // readTruth reads edges from,to[,sign], or an N×N matrix of targets by sources.
 func readTruth(name string, nodes []string) (blas.General, error) {
-	if t, err := table.Read(name, table.Options{}); err == nil && t.Data.Rows == len(nodes) && t.Data.Cols == len(nodes) {
+	if t, err := table.Read(name, table.Options{}); err == nil && t.Data.Rows == len(nodes) &&
+		t.Data.Cols == len(nodes) {
 		return t.Data, nil
 	}
 	_, records, err := table.ReadText(name, table.Options{})

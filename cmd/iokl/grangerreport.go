@@ -57,7 +57,8 @@ type grangerReport struct {
 
 func newGrangerReport(res *granger.Result, seconds float64) *grangerReport {
 	r := &grangerReport{
-		Nodes: res.Nodes, Graph: rowsOf(res.Graph), Seconds: seconds, Samples: res.Samples, Missing: res.Missing, Lag: res.Lag, Relaxing: res.Relaxing,
+		Nodes: res.Nodes, Graph: rowsOf(res.Graph), Seconds: seconds, Samples: res.Samples, Missing: res.Missing,
+		Lag: res.Lag, Relaxing: res.Relaxing,
 		Backend: blas.Active().Name(), Threads: blas.Threads(),
 	}
 	for _, f := range res.Fits {
@@ -98,7 +99,8 @@ func number(v float64) *float64 {
 func explainGraph(w io.Writer, res *granger.Result, report *grangerReport) error {
 	n := len(res.Nodes)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%d nodes, %d windows of lag %d: %d of %d possible edges above %g (%.2f s)\n\n", n, res.Samples, res.Lag, len(report.Edges), n*(n-1), report.Threshold, report.Seconds)
+	fmt.Fprintf(t, "%d nodes, %d windows of lag %d: %d of %d possible edges above %g (%.2f s)\n\n", n, res.Samples,
+		res.Lag, len(report.Edges), n*(n-1), report.Threshold, report.Seconds)
 	writeEdges(t, report)
 	writeCentral(t, report)
 	writeForecasts(t, report)
@@ -176,11 +178,13 @@ func writeForecasts(w io.Writer, report *grangerReport) {
 				helped = append(helped, fmt.Sprintf("%s (error −%.1f %%)", g.Node, 100*(1-g.RMSE/g.Own)))
 			}
 		}
-		fmt.Fprintf(w, "\non held-out time points the others' past improves the forecasts of %d of %d nodes%s\n", len(helped), len(report.Improvement), listed(helped, 8))
+		fmt.Fprintf(w, "\non held-out time points the others' past improves the forecasts of %d of %d nodes%s\n",
+			len(helped), len(report.Improvement), listed(helped, 8))
 		return
 	}
 	if better, held := forecastCounts(report); held > 0 {
-		fmt.Fprintf(w, "\non held-out time points %d of %d nodes are forecast better with the others' past than with their own alone\n", better, held)
+		fmt.Fprintf(w, "\non held-out time points %d of %d nodes are forecast better with the others' past than with "+
+			"their own alone\n", better, held)
 	}
 }
 
@@ -207,7 +211,8 @@ func writeSureness(w io.Writer, report *grangerReport) {
 				sometimes++
 			}
 		})
-		fmt.Fprintf(w, "\nin %d resamples of the data %d of %d possible edges are selected in at least 90 %%: believe those; %d more in at least half\n", report.StabilityRounds, often, pairs, sometimes)
+		fmt.Fprintf(w, "\nin %d resamples of the data %d of %d possible edges are selected in at least 90 %%: "+
+			"believe those; %d more in at least half\n", report.StabilityRounds, often, pairs, sometimes)
 	}
 	if report.NullRounds > 0 {
 		const level = 0.05
@@ -217,7 +222,8 @@ func writeSureness(w io.Writer, report *grangerReport) {
 				count++
 			}
 		})
-		fmt.Fprintf(w, "\nagainst %d shifts in time %d of %d possible edges have p ≤ %g, where chance alone would give about %.1f", report.NullRounds, count, pairs, level, level*float64(pairs))
+		fmt.Fprintf(w, "\nagainst %d shifts in time %d of %d possible edges have p ≤ %g, where chance alone would "+
+			"give about %.1f", report.NullRounds, count, pairs, level, level*float64(pairs))
 		if report.NullRounds < 19 {
 			fmt.Fprintf(w, " (with fewer than 19 shifts no p is so small)")
 		}
@@ -241,9 +247,12 @@ func writeSimultaneous(w io.Writer, report *grangerReport) {
 func (r *grangerReport) doubtTexts() []string {
 	var texts []string
 	for _, d := range []struct{ what, text string }{
-		{granger.Memory, "What the models leave of %s is correlated in time: the past beyond the lag matters, or values are measured with noise. Their edges may be indirect; try a larger --lag."},
-		{granger.Spread, "The spread of what the models leave of %s changes in time: strengths are those of the times of large spread."},
-		{granger.Wander, "%s may wander or have a trend, which makes p-values too small: compare with the graph of the changes from row to row."},
+		{granger.Memory, "What the models leave of %s is correlated in time: the past beyond the lag matters, or " +
+			"values are measured with noise. Their edges may be indirect; try a larger --lag."},
+		{granger.Spread, "The spread of what the models leave of %s changes in time: strengths are those of the " +
+			"times of large spread."},
+		{granger.Wander, "%s may wander or have a trend, which makes p-values too small: compare with the graph of " +
+			"the changes from row to row."},
 	} {
 		var names []string
 		for _, q := range r.Doubts {
@@ -256,13 +265,16 @@ func (r *grangerReport) doubtTexts() []string {
 		}
 	}
 	if r.Simultaneous != nil {
-		texts = append(texts, "Nodes that move together within one step may have a driver that was not observed, and edges between them may be its doing.")
+		texts = append(texts, "Nodes that move together within one step may have a driver that was not observed, and "+
+			"edges between them may be its doing.")
 	}
 	if r.Relaxing {
-		texts = append(texts, "The replicates return to a common state and are observed with noise: three quarters of a strength are the probability of the edge in models of that return.")
+		texts = append(texts, "The replicates return to a common state and are observed with noise: three quarters "+
+			"of a strength are the probability of the edge in models of that return.")
 	}
 	if r.Missing > 0 {
-		texts = append(texts, fmt.Sprintf("%s of %d left out, as a value in them is missing.", counted(r.Missing, "window"), r.Missing+r.Samples))
+		texts = append(texts, fmt.Sprintf("%s of %d left out, as a value in them is missing.",
+			counted(r.Missing, "window"), r.Missing+r.Samples))
 	}
 	return texts
 }
@@ -274,7 +286,8 @@ func writeAhead(w io.Writer, report *grangerReport) {
 	}
 	fmt.Fprintf(w, "\nforecasts\tstep\tvalue\t%.3g %% interval\terror held out\tof the last value\n", 100*report.Level)
 	for _, f := range report.Forecast {
-		fmt.Fprintf(w, "  %s\t%d\t%.4g\t%.4g to %.4g\t%.3g\t%.3g\n", f.Series, f.Step, f.Value, f.Lo, f.Hi, f.RMSE, f.Last)
+		fmt.Fprintf(w, "  %s\t%d\t%.4g\t%.4g to %.4g\t%.3g\t%.3g\n", f.Series, f.Step, f.Value, f.Lo, f.Hi, f.RMSE,
+			f.Last)
 	}
 }
 

@@ -22,7 +22,8 @@ func TestGrangerReadsTables(t *testing.T) {
 			for k := 2; k < 5; k++ {
 				cells[k] = strings.Replace(cells[k], ".", ",", 1)
 			}
-			text += fmt.Sprintf("%s;%s;%s;seen by %d", []string{"north", "south"}[i/120], day.AddDate(0, 0, step(i%120)).Format(layout), strings.Join(cells[2:], ";"), i)
+			text += fmt.Sprintf("%s;%s;%s;seen by %d", []string{"north", "south"}[i/120],
+				day.AddDate(0, 0, step(i%120)).Format(layout), strings.Join(cells[2:], ";"), i)
 			if extra != "" {
 				text += fmt.Sprintf(";%d", i*i%17)
 			}
@@ -38,12 +39,24 @@ func TestGrangerReadsTables(t *testing.T) {
 		text, flags string
 		says        []string
 	}{
-		"days":            {table("2/1/2006", daily, ""), "", []string{`left out, since they hold no numbers: column 6 "remark"`}},
-		"dropped":         {table("2006-01-02", daily, ";more"), "--drop rem*,more", nil},
-		"columns":         {table("2006-01-02", daily, ";more"), "--columns station,when,2-4", nil},
-		"weekdays only":   {table("02.01.06", func(i int) int { return i + 2*(i/5) }, ""), "--drop remark", []string{`rows are not evenly spaced in column 2 "when": steps are 1 to 3 days`}},
-		"not in order":    {table("2006-01-02", func(i int) int { return i ^ 1 }, ""), "--drop remark", []string{`rows are not in the order of column 2 "when": row 2 is not after the row above it`}},
-		"months, in turn": {table("2006-01-02", func(i int) int { return int(day.AddDate(0, i, -30).Sub(day).Hours() / 24) }, ""), "--drop remark", nil},
+		"days": {
+			table("2/1/2006", daily, ""), "",
+			[]string{`left out, since they hold no numbers: column 6 "remark"`},
+		},
+		"dropped": {table("2006-01-02", daily, ";more"), "--drop rem*,more", nil},
+		"columns": {table("2006-01-02", daily, ";more"), "--columns station,when,2-4", nil},
+		"weekdays only": {table("02.01.06", func(i int) int {
+			return i + 2*(i/5)
+		}, ""), "--drop remark", []string{`rows are not evenly spaced in column 2 "when": steps are 1 to 3 days`}},
+		"not in order": {
+			table("2006-01-02", func(i int) int {
+				return i ^ 1
+			}, ""), "--drop remark",
+			[]string{`rows are not in the order of column 2 "when": row 2 is not after the row above it`},
+		},
+		"months, in turn": {table("2006-01-02", func(i int) int {
+			return int(day.AddDate(0, i, -30).Sub(day).Hours() / 24)
+		}, ""), "--drop remark", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, dir, "odd.csv", c.text)

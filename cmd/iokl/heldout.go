@@ -38,7 +38,8 @@ func heldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 	var how, what string
 	switch {
 	case h == nil && q.Folds > 0:
-		how, what = counted(q.Folds, "fold"), fmt.Sprintf("%s, the mean %.4g", errorText(q.Metric, q.Error, q.StdErr), q.Constant)
+		how, what = counted(q.Folds, "fold"), fmt.Sprintf("%s, the mean %.4g", errorText(q.Metric, q.Error, q.StdErr),
+			q.Constant)
 	case h == nil:
 		return fmt.Sprintf("no error on held-out rows was measured: iokl cv does that; %.3g s", seconds)
 	case h.Folds > 0:
@@ -55,7 +56,8 @@ func heldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	if model.Classes() != nil {
 		right, sure, most := heldOutAccuracy(h)
-		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%", 100*right, 100*sure, 100*most)
+		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%", 100*right, 100*sure,
+			100*most)
 	}
 	const listed = 5
 	var parts []string
@@ -89,7 +91,8 @@ func heldOutError(h *iokl.HeldOut, j int) (rmse, sure, mean float64) {
 	return rmse, sure, mean
 }
 
-// heldOutAccuracy is the share of rows whose class is right, its standard error, and the share of the most frequent class.
+// heldOutAccuracy is the share of rows whose class is right, its standard error, and the share of
+// the most frequent class.
 func heldOutAccuracy(h *iokl.HeldOut) (right, sure, most float64) {
 	rows, n := h.Targets.Dims()
 	count := make([]float64, n)

@@ -16,7 +16,10 @@ import (
 )
 
 func TestHelp(t *testing.T) {
-	for _, line := range []string{"--help", "fit --help", "predict --help", "cv --help", "info --help", "granger --help", "help kernels", "help tables", "completion bash"} {
+	for _, line := range []string{
+		"--help", "fit --help", "predict --help", "cv --help", "info --help",
+		"granger --help", "help kernels", "help tables", "completion bash",
+	} {
 		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
 			t.Errorf("%s: %+v", line, r)
 		}
@@ -56,12 +59,14 @@ func TestHelpExamplesRun(t *testing.T) {
 			runExample(t, dir, line)
 		}
 	}
-	if r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl"); r.status != exitOK {
+	if r := command(t, dir,
+		"fit --x x.csv --y y.csv --lambda 1e-3 --kernel gaussian:all --out model.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	for _, line := range last {
 		if strings.Contains(line, "--gram") {
-			if r := command(t, dir, "fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --out model.iokl"); r.status != exitOK {
+			if r := command(t, dir,
+				"fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --out model.iokl"); r.status != exitOK {
 				t.Fatalf("%+v", r)
 			}
 		}
@@ -86,7 +91,10 @@ func runExample(t *testing.T, dir, line string) {
 func exampleFolder(t *testing.T) string {
 	t.Helper()
 	dir := folder(t)
-	for from, to := range map[string][]string{"x.csv": {"series.csv"}, "y.csv": {"next.csv"}, "xt.csv": {"new.csv", "test.csv"}, "yt.csv": {"truth.csv"}, "g.npz": {"kernels.npz"}} {
+	for from, to := range map[string][]string{
+		"x.csv": {"series.csv"}, "y.csv": {"next.csv"},
+		"xt.csv": {"new.csv", "test.csv"}, "yt.csv": {"truth.csv"}, "g.npz": {"kernels.npz"},
+	} {
 		for _, name := range to {
 			write(t, dir, name, mustRead(t, filepath.Join(dir, from)))
 		}
@@ -114,7 +122,8 @@ func exampleFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	write(t, dir, "digits.csv.gz", packed(text.String()))
-	write(t, dir, "cv.json", command(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 3 --json").stdout)
+	write(t, dir, "cv.json", command(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds "+
+		"3 --json").stdout)
 	return dir
 }
 
@@ -134,7 +143,8 @@ func TestVersion(t *testing.T) {
 		if i.Version != build.Version || i.Go != runtime.Version() || i.Backend != blas.Default().Name() {
 			t.Errorf("%s: %+v", line, i)
 		}
-		if r := command(t, t.TempDir(), line); r.status != exitOK || !strings.HasPrefix(r.stdout, "iokl "+build.Version+", commit ") || strings.Count(r.stdout, "\n") != 1 {
+		if r := command(t, t.TempDir(), line); r.status != exitOK ||
+			!strings.HasPrefix(r.stdout, "iokl "+build.Version+", commit ") || strings.Count(r.stdout, "\n") != 1 {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}

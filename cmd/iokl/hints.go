@@ -44,7 +44,8 @@ func (f *far) warnings(file string, names []string) []string {
 	if total == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s of %s %s far outside what the model learned from, in %s: the range there, widened by its width on both sides, is as far as it goes",
+	return []string{fmt.Sprintf("%s of %s %s far outside what the model learned from, in %s: the range there, "+
+		"widened by its width on both sides, is as far as it goes",
 		counted(total, "value"), file, map[bool]string{true: "is", false: "are"}[total == 1], enumerated(in, 5))}
 }
 
@@ -62,8 +63,11 @@ func (d *data) giveaways() (hints []string) {
 	for k := range s {
 		w := schema.Columns{s[k]}.Cols()
 		for t, target := range targets {
-			if w > 0 && at+w <= d.X.Data.Cols && len(target) == d.X.Data.Rows && determines(blas.View(d.X.Data, 0, at, d.X.Data.Rows, w), target) {
-				hints = append(hints, fmt.Sprintf("%s gives %s away: rows with the same value have the same target; if it is not known when predicting, --drop it", schema.Label(s.Sources(), k), names[t]))
+			if w > 0 && at+w <= d.X.Data.Cols && len(target) == d.X.Data.Rows &&
+				determines(blas.View(d.X.Data, 0, at, d.X.Data.Rows, w), target) {
+				hints = append(hints,
+					fmt.Sprintf("%s gives %s away: rows with the same value have the same target; if it is not known "+
+						"when predicting, --drop it", schema.Label(s.Sources(), k), names[t]))
 			}
 		}
 		at += w
@@ -96,7 +100,8 @@ func (d *data) targetCodes() (targets [][]float64, names []string) {
 // A column determines a target where it has at most mostValues different values, with repeats rows each on average.
 const mostValues, repeats = 1000, 5
 
-// determines reports whether rows that are alike in X, of which there are several, have the same target, and not all rows.
+// determines reports whether rows that are alike in X, of which there are several, have the same
+// target, and not all rows.
 func determines(X blas.General, target []float64) bool {
 	value := map[string]float64{}
 	rows := 0
@@ -132,5 +137,6 @@ func classNumbers(labels []string) []string {
 	if len(different) <= many {
 		return nil
 	}
-	return []string{fmt.Sprintf("the labels are %d different numbers, and each is a class of its own: are they amounts? Without --classes they are predicted as such", len(different))}
+	return []string{fmt.Sprintf("the labels are %d different numbers, and each is a class of its own: are they "+
+		"amounts? Without --classes they are predicted as such", len(different))}
 }

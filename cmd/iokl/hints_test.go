@@ -27,7 +27,8 @@ func TestHints(t *testing.T) {
 		if r.status != exitOK || strings.Contains(r.stderr, hint) != says || strings.Count(r.stderr, "away") > 1 {
 			t.Errorf("%s: %+v", flags, r)
 		}
-		if held := strings.Contains(r.stderr, "iokl: held out, each row by itself: survived is off by "); held != (flags != "-q") {
+		held := strings.Contains(r.stderr, "iokl: held out, each row by itself: survived is off by ")
+		if held != (flags != "-q") {
 			t.Errorf("%s: %+v", flags, r)
 		}
 	}
@@ -36,21 +37,26 @@ func TestHints(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	r = command(t, dir, "fit --x t.csv --drop alive --y-columns class --classes --kernel gaussian:all --lambda 1")
-	if strings.Contains(r.stderr, "different numbers") || !strings.Contains(r.stderr, "of classes are right, the most frequent class 33.3 %") {
+	if strings.Contains(r.stderr, "different numbers") ||
+		!strings.Contains(r.stderr, "of classes are right, the most frequent class 33.3 %") {
 		t.Errorf("%+v", r)
 	}
 	write(t, dir, "far.csv", "age,alive,class\n1e300,no,1\n30,yes,2\n-1e5,no,1\n")
 	r = command(t, dir, "predict --model m.iokl --x far.csv --out p.csv")
-	if r.status != exitOK || !strings.Contains(r.stderr, "2 values of far.csv are far outside what the model learned from, in age") {
+	if r.status != exitOK || !strings.Contains(r.stderr,
+		"2 values of far.csv are far outside what the model learned from, in age") {
 		t.Errorf("%+v", r)
 	}
-	if r := command(t, dir, "predict --model m.iokl --x t.csv --y-columns survived --json"); strings.Contains(r.stdout, `"accuracy"`) {
+	if r := command(t, dir, "predict --model m.iokl --x t.csv --y-columns survived --json"); strings.Contains(r.stdout,
+		`"accuracy"`) {
 		t.Errorf("accuracy of a regression: %.300s", r.stdout)
 	}
 	write(t, dir, "huge.csv", "a,y\n1e308,1\n-1e308,2\n3,1\n4,5\n")
 	for line, want := range map[string]string{
-		"fit --x huge.csv --y-columns y --kernel linear:all --lambda 1": "input column a runs from -1e+308 to 1e+308, a width beyond double precision",
-		"fit --x huge.csv --y-columns a --kernel linear:all --lambda 1": "target column a runs from -1e+308 to 1e+308, a width beyond double precision",
+		"fit --x huge.csv --y-columns y --kernel linear:all --lambda 1": "input column a runs from -1e+308 to " +
+			"1e+308, a width beyond double precision",
+		"fit --x huge.csv --y-columns a --kernel linear:all --lambda 1": "target column a runs from -1e+308 to " +
+			"1e+308, a width beyond double precision",
 	} {
 		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%+v, want %q", r, want)

@@ -99,7 +99,8 @@ them, or which classes are taken for which and how probabilities are met.`,
 
 func newInfoReport(model *iokl.Model, path string) *infoReport {
 	r := &infoReport{
-		Certificate: model.Certificate(), Model: path, Inputs: orEmpty(model.InputNames()), Outputs: model.OutputNames(),
+		Certificate: model.Certificate(), Model: path, Inputs: orEmpty(model.InputNames()),
+		Outputs: model.OutputNames(),
 		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
 		Learned: model.LearnedOutputs(), Warnings: orEmpty(model.Warnings()),
@@ -216,7 +217,8 @@ func writeCorrelation(w io.Writer, model *iokl.Model, r *infoReport) {
 			helpers[p.j] = append(helpers[p.j], r.Learned[p.i])
 		}
 	}
-	fmt.Fprintf(w, "\noutputs learned from each other's cells (correlation in L of at least %g, of either sign)\n", coupled)
+	fmt.Fprintf(w, "\noutputs learned from each other's cells (correlation in L of at least %g, of either sign)\n",
+		coupled)
 	for i, name := range r.Learned[:min(most, len(helpers))] {
 		from := "with help of " + enumerated(helpers[i], 5)
 		if helpers[i] == nil {

@@ -73,15 +73,18 @@ func TestInterruptSavesModel(t *testing.T) {
 	defer cancel()
 	var out bytes.Buffer
 	msg := watcher{text: "iteration 3 ", f: cancel}
-	status := run(ctx, strings.Fields("fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper --tol 1e-14 --out m.iokl --json -v"), nil, &out, &msg)
-	if status != exitFailed || !strings.Contains(msg.String(), "interrupted at relative gap") || !strings.Contains(msg.String(), "m.iokl") {
+	status := run(ctx, strings.Fields("fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 "+
+		"--solver paper --tol 1e-14 --out m.iokl --json -v"), nil, &out, &msg)
+	if status != exitFailed || !strings.Contains(msg.String(), "interrupted at relative gap") ||
+		!strings.Contains(msg.String(), "m.iokl") {
 		t.Errorf("status %d: %s", status, msg.String())
 	}
 	m, err := iokl.Load("m.iokl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := m.Certificate(); c.Converged || !strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, numeral(c.RelativeGap))) {
+	if c := m.Certificate(); c.Converged ||
+		!strings.Contains(out.String(), fmt.Sprintf(`"relative_gap": %s`, numeral(c.RelativeGap))) {
 		t.Errorf("certificate %+v, output %s", c, out.String())
 	}
 }
@@ -115,7 +118,8 @@ func TestInterruptedChoice(t *testing.T) {
 				want = "interrupted"
 			}
 			status := run(ctx, strings.Fields(c.line), nil, &out, &msg)
-			if status != exitFailed || !strings.Contains(msg.String(), want) || !strings.Contains(out.String(), c.shown) || c.shown == "" && out.Len() > 0 {
+			if status != exitFailed || !strings.Contains(msg.String(), want) ||
+				!strings.Contains(out.String(), c.shown) || c.shown == "" && out.Len() > 0 {
 				t.Errorf("status %d: %s%s", status, out.String(), msg.String())
 			}
 			m, err := iokl.Load("m.iokl")
@@ -140,7 +144,8 @@ func TestSignalSavesModel(t *testing.T) {
 		t.Skip("no SIGINT for other processes here")
 	}
 	dir := folder(t)
-	cmd := process(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper --tol 1e-14 --out m.iokl -v")
+	cmd := process(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:each:2^-6..2^6 --lambda 1e-7 --solver paper "+
+		"--tol 1e-14 --out m.iokl -v")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +163,8 @@ func TestSignalSavesModel(t *testing.T) {
 		}
 	}
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(said.String(), "interrupted at relative gap") {
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed ||
+		!strings.Contains(said.String(), "interrupted at relative gap") {
 		t.Errorf("status %d: %s", code, said.String())
 	}
 	t.Chdir(dir)
@@ -171,7 +177,8 @@ func TestSignalSavesModel(t *testing.T) {
 // the checkpoint, which the next one goes on from.
 func TestKillLeavesFilesWhole(t *testing.T) {
 	dir := large(t, 8000)
-	line := "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --lambda 1e-2 --survey-rows 1000 --out m.iokl "
+	line := "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --lambda 1e-2 --survey-rows 1000 " +
+		"--out m.iokl "
 	if r := command(t, dir, line); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
@@ -207,15 +214,21 @@ func TestKillLeavesFilesWhole(t *testing.T) {
 
 // The report names a model only when it was saved.
 func TestReportNamesSavedModels(t *testing.T) {
-	r := &iokl.CVResult{Result: choose.Result{Metric: "mse", Folds: 2, Points: []iokl.CVPoint{{Norm: "lp:1", Lambda: 1}}}}
+	r := &iokl.CVResult{Result: choose.Result{
+		Metric: "mse", Folds: 2,
+		Points: []iokl.CVPoint{{Norm: "lp:1", Lambda: 1}},
+	}}
 	for _, saved := range []bool{false, true} {
 		var out bytes.Buffer
 		cmd := new(cobra.Command)
 		cmd.SetOut(&out)
 		stopped := errors.New("stopped")
-		err := reportCV(cmd, &machine{json: true}, r, 1, destinations{out: "m.iokl"}, func() (bool, error) { return saved, stopped })
+		err := reportCV(cmd, &machine{json: true}, r, 1, destinations{out: "m.iokl"}, func() (bool, error) {
+			return saved, stopped
+		})
 		var got cvReport
-		if e := json.Unmarshal(out.Bytes(), &got); e != nil || !errors.Is(err, stopped) || (got.Model == "m.iokl") != saved {
+		if e := json.Unmarshal(out.Bytes(), &got); e != nil || !errors.Is(err, stopped) ||
+			(got.Model == "m.iokl") != saved {
 			t.Errorf("saved %v: %v, %v, %s", saved, err, e, out.String())
 		}
 	}

@@ -31,12 +31,17 @@ type intervalFlags struct {
 }
 
 func (q *intervalFlags) flags(f *pflag.FlagSet) {
-	f.Float64Var(&q.Level, "interval", 0, "add columns NAME_lo and NAME_hi that hold this share of new targets, as .9;\nfor a classifier a column set, of classes that hold the true one, and probabilities NAME_p")
-	f.StringVar(&q.Method, "method", "", "of intervals: cv+ (models without each fold, see fit --interval-folds) or jackknife+ (closed form)\n(default: cv+ where the model keeps folds)")
+	f.Float64Var(&q.Level, "interval", 0,
+		"add columns NAME_lo and NAME_hi that hold this share of new targets, as .9;\nfor a classifier a column set, "+
+			"of classes that hold the true one, and probabilities NAME_p")
+	f.StringVar(&q.Method, "method", "",
+		"of intervals: cv+ (models without each fold, see fit --interval-folds) or jackknife+ (closed "+
+			"form)\n(default: cv+ where the model keeps folds)")
 	f.BoolVar(&q.Local, "local", false, "intervals are wider where data are thin")
 	f.BoolVar(&q.Joint, "joint", false, "the share is of rows with all their targets inside")
 	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise")
-	f.IntVar(&q.why, "why", 0, "say which training rows the prediction for this row of --x rests on, from 1, and nothing else")
+	f.IntVar(&q.why, "why", 0,
+		"say which training rows the prediction for this row of --x rests on, from 1, and nothing else")
 }
 
 // check refuses what does not go together.

@@ -37,16 +37,19 @@ func TestPredictIntervals(t *testing.T) {
 	plain, predictions := numbers(t, command(t, dir, "predict --model m.iokl --x xt.csv").stdout)
 	n := len(plain)
 	for _, method := range []string{"", " --method cv+", " --method jackknife+", " --local --joint"} {
-		header, rows := numbers(t, command(t, dir, "predict --model m.iokl --x xt.csv --interval .8 --std"+method).stdout)
+		header, rows := numbers(t,
+			command(t, dir, "predict --model m.iokl --x xt.csv --interval .8 --std"+method).stdout)
 		if len(header) != 4*n || len(rows) != len(predictions) {
 			t.Fatalf("%s: %d columns, %d rows", method, len(header), len(rows))
 		}
 		for j, name := range plain {
-			if want := []string{name, name + "_lo", name + "_hi", name + "_std"}; !slices.Equal(header[4*j:4*j+4], want) {
+			if want := []string{name, name + "_lo", name + "_hi", name + "_std"}; !slices.Equal(header[4*j:4*j+4],
+				want) {
 				t.Errorf("columns %s, want %s", header[4*j:4*j+4], want)
 			}
 			for i, row := range rows {
-				if f, lo, hi, std := row[4*j], row[4*j+1], row[4*j+2], row[4*j+3]; f != predictions[i][j] || !(lo <= f && f <= hi && lo < hi && std > 0) {
+				if f, lo, hi, std := row[4*j], row[4*j+1], row[4*j+2], row[4*j+3]; f != predictions[i][j] ||
+					!(lo <= f && f <= hi && lo < hi && std > 0) {
 					t.Errorf("%s row %d, %s: %g in [%g, %g], deviation %g", method, i, name, f, lo, hi, std)
 				}
 			}
@@ -54,15 +57,18 @@ func TestPredictIntervals(t *testing.T) {
 	}
 	var r predictReport
 	command(t, dir, "predict --model m.iokl --x xt.csv --y yt.csv --interval .8 --json").object(t, &r)
-	if len(r.Coverage) != n || len(r.Low) != len(predictions) || r.JointCoverage == nil || !(slices.Min(r.MeanWidth) > 0) || !(slices.Min(r.Coverage) > 0.5) {
+	if len(r.Coverage) != n || len(r.Low) != len(predictions) || r.JointCoverage == nil ||
+		!(slices.Min(r.MeanWidth) > 0) || !(slices.Min(r.Coverage) > 0.5) {
 		t.Errorf("%+v", r.intervalReport)
 	}
 	var why whyReport
 	command(t, dir, "predict --model m.iokl --x xt.csv --why 2 --json").object(t, &why)
-	if why.Row != 2 || !slices.Equal(why.Prediction, predictions[1]) || len(why.Influences) < 10 || !(math.Abs(why.Influences[0].Change[0]) > 0) {
+	if why.Row != 2 || !slices.Equal(why.Prediction, predictions[1]) || len(why.Influences) < 10 ||
+		!(math.Abs(why.Influences[0].Change[0]) > 0) {
 		t.Errorf("%+v", why)
 	}
-	if r := command(t, dir, "predict --model m.iokl --x xt.csv --why 2"); r.status != exitOK || !strings.Contains(r.stdout, "changed by training row "+strconv.Itoa(why.Influences[0].Row)+" ") {
+	if r := command(t, dir, "predict --model m.iokl --x xt.csv --why 2"); r.status != exitOK ||
+		!strings.Contains(r.stdout, "changed by training row "+strconv.Itoa(why.Influences[0].Row)+" ") {
 		t.Errorf("%+v", r)
 	}
 	if r := command(t, dir, fit); r.status != exitOK {
@@ -86,7 +92,8 @@ func TestPredictIntervals(t *testing.T) {
 
 func TestPredictSetsOfClasses(t *testing.T) {
 	dir := exampleFolder(t)
-	fit := "fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --lambda 1e-2 --kernel gaussian:all --out c.iokl --interval-folds 3"
+	fit := "fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --lambda 1e-2 --kernel gaussian:all " +
+		"--out c.iokl --interval-folds 3"
 	if r := command(t, dir, fit); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
@@ -109,7 +116,8 @@ func TestPredictSetsOfClasses(t *testing.T) {
 		}
 	}
 	var s predictReport
-	command(t, dir, "predict --model c.iokl --x digits.csv.gz --x-columns 0-63 --y digits.csv.gz --y-columns 64 --interval .9 --json").object(t, &s)
+	command(t, dir, "predict --model c.iokl --x digits.csv.gz --x-columns 0-63 --y digits.csv.gz --y-columns 64 "+
+		"--interval .9 --json").object(t, &s)
 	if len(s.Coverage) != 1 || !(s.Coverage[0] > 0.8) || !(s.MeanWidth[0] >= 1) {
 		t.Errorf("%+v", s.intervalReport)
 	}
@@ -125,15 +133,18 @@ func TestInfoFindsSurprises(t *testing.T) {
 	cells[0] = "25"
 	lines[17] = strings.Join(cells, ",")
 	write(t, dir, "y.csv", strings.Join(lines, "\n"))
-	if r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --kernel gaussian:all:median --out m.iokl"); r.status != exitOK {
+	if r := command(t, dir,
+		"fit --x x.csv --y y.csv --lambda 1e-2 --kernel gaussian:all:median --out m.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	var r infoReport
 	command(t, dir, "info m.iokl --json").object(t, &r)
-	if len(r.Surprising) == 0 || r.Surprising[0].Row != 17 || r.Surprising[0].Output != r.Outputs[0] || !(r.Surprising[0].Residual > 10) || !(r.Freedom > 1) {
+	if len(r.Surprising) == 0 || r.Surprising[0].Row != 17 || r.Surprising[0].Output != r.Outputs[0] ||
+		!(r.Surprising[0].Residual > 10) || !(r.Freedom > 1) {
 		t.Errorf("%+v", r.rowsReport)
 	}
-	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "row 17, ") || !strings.Contains(r.stdout, "degrees of freedom") {
+	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "row 17, ") ||
+		!strings.Contains(r.stdout, "degrees of freedom") {
 		t.Errorf("%s", r.stdout)
 	}
 }

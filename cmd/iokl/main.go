@@ -101,7 +101,10 @@ func work(err error) error {
 func isInput(err error) bool { return !errors.As(err, new(failure)) }
 
 func isKnownInput(err error) bool {
-	for _, e := range append([]error{iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist, fs.ErrPermission}, grangerErrors...) {
+	for _, e := range append([]error{
+		iokl.ErrInput, iokl.ErrMemory, iokl.ErrModel, table.ErrData, fs.ErrNotExist,
+		fs.ErrPermission,
+	}, grangerErrors...) {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -139,7 +142,8 @@ Exit status: 0 success, 1 the work failed or was interrupted, 2 bad usage or bad
 			return errors.New("a command is missing: fit, predict, cv, granger, info or report (see iokl --help)")
 		},
 	}
-	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newReportCmd(), newKernelsTopic(), newTablesTopic())
+	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newReportCmd(),
+		newKernelsTopic(), newTablesTopic())
 	version.Add(root, func(err error) error { return failure{err} })
 	manual.Add(root, func(err error) error { return failure{err} })
 	return root

@@ -89,10 +89,15 @@ func folder(t *testing.T) string {
 
 func TestFitGolden(t *testing.T) {
 	dir := folder(t)
-	r := command(t, dir, "fit --gram g.npz:Ks --y g.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json --out m.iokl")
+	r := command(t, dir, "fit --gram g.npz:Ks --y g.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json "+
+		"--out m.iokl")
 	var raw map[string]any
 	r.object(t, &raw)
-	for _, key := range []string{"objective", "gap_eta", "gap_l", "relative_gap", "converged", "eta", "trace_l", "rank_l", "outer_iterations", "sylvester_solves", "kernel_multiplies", "seconds", "solver", "sylvester", "backend", "threads", "seed"} {
+	for _, key := range []string{
+		"objective", "gap_eta", "gap_l", "relative_gap", "converged", "eta", "trace_l",
+		"rank_l", "outer_iterations", "sylvester_solves", "kernel_multiplies", "seconds", "solver", "sylvester",
+		"backend", "threads", "seed",
+	} {
 		if _, ok := raw[key]; !ok {
 			t.Errorf("no %q in the JSON object", key)
 		}
@@ -101,9 +106,11 @@ func TestFitGolden(t *testing.T) {
 	r.object(t, &got)
 	const F = 0.18252130379156023
 	if !got.Converged || !(got.Objective <= F*(1+1e-8)) || !(got.RelativeGap <= 1e-8) {
-		t.Errorf("objective %.12g, relative gap %.2g, converged %v; want %.12g", got.Objective, got.RelativeGap, got.Converged, F)
+		t.Errorf("objective %.12g, relative gap %.2g, converged %v; want %.12g", got.Objective, got.RelativeGap,
+			got.Converged, F)
 	}
-	if r := command(t, dir, "predict --model m.iokl --gram g.npz:Kx --out p.npy"); r.status != exitOK || r.stdout != "" {
+	if r := command(t, dir, "predict --model m.iokl --gram g.npz:Kx --out p.npy"); r.status != exitOK ||
+		r.stdout != "" {
 		t.Fatalf("predict: %+v", r)
 	}
 	P, err := table.Read("p.npy", table.Options{})
@@ -123,7 +130,10 @@ func TestFitGolden(t *testing.T) {
 
 func TestFitPredictInfo(t *testing.T) {
 	dir := folder(t)
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --out m.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "certified") || !regexp.MustCompile(`^iokl: held out, 5 folds: u is off by 0\.00\d+ ± 0\.000\d+, its mean by 1\.06; v is off by .*; \d.* s\n$`).MatchString(r.stderr) {
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all --out m.iokl"); r.status != exitOK ||
+		!strings.Contains(r.stdout, "certified") ||
+		!regexp.MustCompile(
+			`^iokl: held out, 5 folds: u is off by 0\.00\d+ ± 0\.000\d+, its mean by 1\.06; v is off by .*; \d.* s\n$`).MatchString(r.stderr) {
 		t.Fatalf("fit: %+v", r)
 	}
 	r := command(t, dir, "predict --model m.iokl --x xt.csv")
@@ -131,7 +141,8 @@ func TestFitPredictInfo(t *testing.T) {
 	if r.status != exitOK || len(lines) != 16 || lines[0] != "u,v" {
 		t.Errorf("predict: %+v", r)
 	}
-	if piped := commandWith(t, context.Background(), dir, "predict --model m.iokl --x -", mustRead(t, "xt.csv")); piped.stdout != r.stdout {
+	if piped := commandWith(t, context.Background(), dir, "predict --model m.iokl --x -",
+		mustRead(t, "xt.csv")); piped.stdout != r.stdout {
 		t.Errorf("from standard input: %+v", piped)
 	}
 	if r := command(t, dir, "predict --model m.iokl --x xt.csv --out p.csv"); r.status != exitOK {
@@ -147,15 +158,18 @@ func TestFitPredictInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if packed, err := table.Read("p.csv.gz", table.Options{}); err != nil || !slices.Equal(packed.Data.Data, plain.Data.Data) || mustRead(t, "p.csv.gz")[:2] != "\x1f\x8b" {
+	if packed, err := table.Read("p.csv.gz", table.Options{}); err != nil ||
+		!slices.Equal(packed.Data.Data, plain.Data.Data) || mustRead(t, "p.csv.gz")[:2] != "\x1f\x8b" {
 		t.Errorf("p.csv.gz: %v", err)
 	}
-	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel matern52:ard --kernel gaussian:relevant --lambda 1e-3 --out r.iokl"); r.status != exitOK {
+	if r := command(t, dir, "fit --x x.csv --y y.csv --kernel matern52:ard --kernel gaussian:relevant --lambda 1e-3 "+
+		"--out r.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	var relevant infoReport
 	command(t, dir, "info r.iokl --json").object(t, &relevant)
-	if text := command(t, dir, "info r.iokl").stdout; len(relevant.Relevance) != 2 || slices.Max(relevant.Relevance) != 1 || !strings.Contains(text, "inputs by relevance") {
+	if text := command(t, dir, "info r.iokl").stdout; len(relevant.Relevance) != 2 ||
+		slices.Max(relevant.Relevance) != 1 || !strings.Contains(text, "inputs by relevance") {
 		t.Errorf("relevance %v in %s", relevant.Relevance, text)
 	}
 	if html := writtenPage(t, dir, "report r.iokl --out r.html", "r.html"); !strings.Contains(html, "relevance.csv") {
@@ -203,8 +217,10 @@ func mustRead(t *testing.T, path string) string {
 func TestCV(t *testing.T) {
 	dir := folder(t)
 	var got cvReport
-	command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1,1e-3,1e-6 --norm lp:1 --folds 4 --metric rmse --json --plot pics --out m.iokl").object(t, &got)
-	if len(got.Points) != 3 || got.Best.Lambda == 1 || got.Folds != 4 || got.Metric != "rmse" || len(got.Pictures) != 2 {
+	command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1,1e-3,1e-6 --norm lp:1 --folds 4 "+
+		"--metric rmse --json --plot pics --out m.iokl").object(t, &got)
+	if len(got.Points) != 3 || got.Best.Lambda == 1 || got.Folds != 4 || got.Metric != "rmse" ||
+		len(got.Pictures) != 2 {
 		t.Errorf("%+v", got)
 	}
 	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Lambda != got.Best.Lambda {
@@ -212,7 +228,9 @@ func TestCV(t *testing.T) {
 	}
 	for _, flags := range []string{"--time-ordered", "--fold-groups groups.csv", "--one-se --repeats 2"} {
 		write(t, dir, "groups.csv", strings.Repeat("p\nq\nr\ns\nt\n", 8))
-		if r := command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1e-2 --folds 4 "+flags); r.status != exitOK || !strings.Contains(r.stdout, "← best") {
+		if r := command(t, dir,
+			"cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1e-2 --folds 4 "+flags); r.status != exitOK ||
+			!strings.Contains(r.stdout, "← best") {
 			t.Errorf("%s: %+v", flags, r)
 		}
 	}
@@ -245,7 +263,8 @@ func TestClasses(t *testing.T) {
 		t.Errorf("accuracy %g", scored.Scores.Accuracy)
 	}
 	var cv cvReport
-	command(t, dir, "cv --x all.csv --x-columns 0-1 --y-columns 2 --metric accuracy --lambdas 1e-3 --folds 5 --json").object(t, &cv)
+	command(t, dir,
+		"cv --x all.csv --x-columns 0-1 --y-columns 2 --metric accuracy --lambdas 1e-3 --folds 5 --json").object(t, &cv)
 	if !(cv.Best.Mean > 0.95) {
 		t.Errorf("cross-validated accuracy %g", cv.Best.Mean)
 	}
@@ -257,17 +276,20 @@ func TestConstantColumnsWarn(t *testing.T) {
 	write(t, dir, "xc.csv", strings.ReplaceAll(x, "\n", ",1\n"))
 	write(t, dir, "yc.csv", strings.ReplaceAll(y, "\n", ",2\n"))
 	r := command(t, dir, "fit --x xc.csv --y yc.csv --header yes --lambda 1e-3 --out m.iokl")
-	if r.status != exitOK || !strings.Contains(r.stderr, "warning: dropped input column 1") || !strings.Contains(r.stderr, "warning: target column 2 constant") {
+	if r.status != exitOK || !strings.Contains(r.stderr, "warning: dropped input column 1") ||
+		!strings.Contains(r.stderr, "warning: target column 2 constant") {
 		t.Errorf("%+v", r)
 	}
-	if r := command(t, dir, "fit --x xc.csv --y yc.csv --header yes --lambda 1e-3 --quiet"); strings.Count(r.stderr, "iokl: warning: ") != strings.Count(r.stderr, "\n") || !strings.Contains(r.stderr, "dropped input column 1") {
+	if r := command(t, dir, "fit --x xc.csv --y yc.csv --header yes --lambda 1e-3 --quiet"); strings.Count(r.stderr,
+		"iokl: warning: ") != strings.Count(r.stderr, "\n") || !strings.Contains(r.stderr, "dropped input column 1") {
 		t.Errorf("--quiet keeps warnings, and nothing else: %q", r.stderr)
 	}
 }
 
 func TestMaxOuterIsNoFailure(t *testing.T) {
 	dir := folder(t)
-	r := command(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:each --lambda 1e-5 --tol 1e-12 --max-outer 2 --json")
+	r := command(t, dir,
+		"fit --x x.csv --y y.csv --kernel gaussian:each --lambda 1e-5 --tol 1e-12 --max-outer 2 --json")
 	var got fitReport
 	r.object(t, &got)
 	if got.Converged || got.OuterIterations > 2 || !strings.Contains(r.stderr, "stopped by --max-outer") {
@@ -278,13 +300,17 @@ func TestMaxOuterIsNoFailure(t *testing.T) {
 func TestVerboseSaysMemoryAndIterations(t *testing.T) {
 	dir := folder(t)
 	r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-3 -v")
-	if r.status != exitOK || !strings.Contains(r.stderr, "Gram matrices of 40 samples") || !strings.Contains(r.stderr, "iteration 1") {
+	if r.status != exitOK || !strings.Contains(r.stderr, "Gram matrices of 40 samples") ||
+		!strings.Contains(r.stderr, "iteration 1") {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestParseBytes(t *testing.T) {
-	for text, want := range map[string]int64{"1e9": 1e9, "500MB": 5e8, "4GiB": 4 << 30, "2g": 2 << 30, "10 kb": 10000, "7B": 7} {
+	for text, want := range map[string]int64{
+		"1e9": 1e9, "500MB": 5e8, "4GiB": 4 << 30, "2g": 2 << 30, "10 kb": 10000,
+		"7B": 7,
+	} {
 		if got, err := parseBytes(text); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
 		}
@@ -293,8 +319,9 @@ func TestParseBytes(t *testing.T) {
 
 func TestKernelLabel(t *testing.T) {
 	for name, want := range map[string]string{
-		"gaussian:1:median": "gaussian:1:median (b)", "gaussian:all:2": "gaussian:all:2", "poly:1:all:0": "poly:1:all:0",
-		"linear:0": "linear:0 (a)", "gaussian:0-1:median": "gaussian:0-1:median", "gram1": "gram1",
+		"gaussian:1:median": "gaussian:1:median (b)", "gaussian:all:2": "gaussian:all:2",
+		"poly:1:all:0": "poly:1:all:0",
+		"linear:0":     "linear:0 (a)", "gaussian:0-1:median": "gaussian:0-1:median", "gram1": "gram1",
 	} {
 		if got := kernelLabel(name, []string{"a", "b"}); got != want {
 			t.Errorf("%q is shown as %q, want %q", name, got, want)

@@ -31,7 +31,8 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 			return nil, inputError("%s: %v", d.x, err)
 		}
 		if renamed != nil {
-			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the order of the columns that have other names, %s", d.x, enumerated(renamed, 5))})
+			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the order of the columns that have other names, %s",
+				d.x, enumerated(renamed, 5))})
 		}
 		return idx, nil
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 var (
-	allCorners  = flag.Bool("corners", false, "fit tables of up to 3e9 cells, which takes hours and 24 GB of disk, in TestSizesUnderALimit")
+	allCorners = flag.Bool("corners", false,
+		"fit tables of up to 3e9 cells, which takes hours and 24 GB of disk, in TestSizesUnderALimit")
 	randomSizes = flag.Int("sizes", 0, "random sizes to fit tables of in TestSizesUnderALimit")
 	randomSeed  = flag.Uint64("sizes-seed", 1, "seed of -sizes")
 )
@@ -57,7 +58,8 @@ func tableOf(t *testing.T, dir string, l, d, n int) {
 }
 
 // measured runs a command line as a process, which the shell starts after the command limit, unless
-// that is "", in a mount namespace of its own where that mounts. It returns what it said, and its largest resident size. A process
+// that is "", in a mount namespace of its own where that mounts. It returns what it said, and its
+// largest resident size. A process
 // that is killed, or that the runtime ends for want of memory, fails the test.
 func measured(t *testing.T, dir, line, limit string) (said string, status int, resident int64) {
 	t.Helper()
@@ -80,7 +82,8 @@ func measured(t *testing.T, dir, line, limit string) (said string, status int, r
 		}
 	}
 	said, status = out.String(), cmd.ProcessState.ExitCode()
-	if status < 0 || status > exitUsage || strings.Contains(said, "fatal error") || strings.Contains(said, "goroutine ") || strings.Contains(said, "internal error") {
+	if status < 0 || status > exitUsage || strings.Contains(said, "fatal error") ||
+		strings.Contains(said, "goroutine ") || strings.Contains(said, "internal error") {
 		t.Fatalf("%s: status %d\n%.2000s", line, status, said)
 	}
 	text, err := os.ReadFile(file)
@@ -94,7 +97,8 @@ func measured(t *testing.T, dir, line, limit string) (said string, status int, r
 	return said, status, resident << 10
 }
 
-// underGroup is the shell command after which the files of control groups, in a mount namespace of its own, show a group
+// underGroup is the shell command after which the files of control groups, in a mount namespace of
+// its own, show a group
 // that is limited to so many bytes.
 func underGroup(t *testing.T, limit int64) string {
 	t.Helper()
@@ -123,7 +127,8 @@ func inGroup(t *testing.T, limit int64) string {
 		t.Skipf("no control groups can be made here: %v", err)
 	}
 	t.Cleanup(func() {
-		if text, err := os.ReadFile(filepath.Join(group, files[1])); err == nil && !strings.Contains(string(text), "oom_kill 0\n") {
+		if text, err := os.ReadFile(filepath.Join(group, files[1])); err == nil &&
+			!strings.Contains(string(text), "oom_kill 0\n") {
 			t.Errorf("the system has killed a process: %s", text)
 		}
 		if err := os.Remove(group); err != nil {
@@ -178,7 +183,8 @@ func TestPeakWithinMemory(t *testing.T) {
 				most += most / 5
 			}
 			said, status, resident := measured(t, dir, line, limit)
-			if refused := status == exitUsage && strings.Contains(said, "not enough memory"); refused != c.refuse || !refused && status != exitOK {
+			if refused := status == exitUsage && strings.Contains(said, "not enough memory"); refused != c.refuse ||
+				!refused && status != exitOK {
 				t.Errorf("status %d: %s", status, said)
 			}
 			if resident > most {
@@ -195,7 +201,8 @@ func TestTablesBeyondMemory(t *testing.T) {
 	tableOf(t, dir, 10000, 20, 2)
 	t.Chdir(dir)
 	var out, msg bytes.Buffer
-	if status := run(t.Context(), strings.Fields("fit --x x.npy --y y.npy --memory 4MB --json"), nil, &out, &msg); status != exitOK {
+	if status := run(t.Context(), strings.Fields("fit --x x.npy --y y.npy --memory 4MB --json"), nil, &out,
+		&msg); status != exitOK {
 		t.Fatal(msg.String())
 	}
 	if !strings.Contains(msg.String(), "rows are read in blocks") || !strings.Contains(out.String(), "nystrom:") {

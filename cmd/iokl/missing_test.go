@@ -46,16 +46,21 @@ func TestMissingTargets(t *testing.T) {
 		Warnings []string `json:"warnings"`
 	}
 	r.object(t, &fit)
-	if fit.Cells != 66 || !strings.Contains(strings.Join(fit.Warnings, "; "), "14 of 80 target cells are missing, in 2 target columns a, b") {
+	if fit.Cells != 66 || !strings.Contains(strings.Join(fit.Warnings, "; "),
+		"14 of 80 target cells are missing, in 2 target columns a, b") {
 		t.Errorf("%d observed cells, %v", fit.Cells, fit.Warnings)
 	}
-	if r := command(t, dir, "fit --x hx.csv --y hy.csv --lambda 1e-3 --missing-targets error"); r.status != exitUsage || !strings.Contains(r.stderr, "is empty, and --missing-targets error refuses") {
+	if r := command(t, dir, "fit --x hx.csv --y hy.csv --lambda 1e-3 --missing-targets error"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "is empty, and --missing-targets error refuses") {
 		t.Errorf("%+v", r)
 	}
-	if r := command(t, dir, "info h.iokl"); !strings.Contains(r.stdout, "observed cells") || !strings.Contains(r.stdout, "a, b") {
+	if r := command(t, dir, "info h.iokl"); !strings.Contains(r.stdout, "observed cells") ||
+		!strings.Contains(r.stdout, "a, b") {
 		t.Errorf("%+v", r)
 	}
-	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --out filled.csv --json"); r.status != exitOK || !strings.Contains(r.stdout, `"filled": 14`) {
+	if r := command(t, dir,
+		"predict --model h.iokl --x hx.csv --y hy.csv --fill --out filled.csv --json"); r.status != exitOK ||
+		!strings.Contains(r.stdout, `"filled": 14`) {
 		t.Errorf("%+v", r)
 	}
 	if r := command(t, dir, "predict --model h.iokl --x hx.csv --out plain.csv"); r.status != exitOK {
@@ -75,18 +80,20 @@ func TestMissingTargets(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"predict --model h.iokl --x hx.csv --fill":                                                  "give them by --y",
-		"predict --model h.iokl --x hx.csv --y yt.csv --fill":                                       "15 rows",
-		"cv --x hx.csv --y hy.csv --hide some":                                                      "--hide",
-		"fit --x hx.csv --y hy.csv --hide some":                                                     "--hide",
-		"fit --x hx.csv --y hy.csv --missing-targets drop":                                          "--missing-targets",
-		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error": `hy.csv: row 1, target column 1 "a" is missing`,
+		"predict --model h.iokl --x hx.csv --fill":            "give them by --y",
+		"predict --model h.iokl --x hx.csv --y yt.csv --fill": "15 rows",
+		"cv --x hx.csv --y hy.csv --hide some":                "--hide",
+		"fit --x hx.csv --y hy.csv --hide some":               "--hide",
+		"fit --x hx.csv --y hy.csv --missing-targets drop":    "--missing-targets",
+
+		"fit --stream --x hx.csv --y hy.csv --kernel linear:all --lambda 1 --missing-targets error": `row 1, target column 1 "a" is missing`,
 	} {
 		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
-	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json"); r.status != exitOK || strings.Contains(r.stdout, "NaN") {
+	if r := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --json"); r.status != exitOK ||
+		strings.Contains(r.stdout, "NaN") {
 		t.Errorf("scores on observed cells: %+v", r)
 	}
 }
@@ -113,12 +120,16 @@ func TestMissingHelp(t *testing.T) {
 	}
 	write(t, dir, "sx.csv", x.String())
 	write(t, dir, "sy.csv", y.String())
-	if r := command(t, dir, "fit --x sx.csv --y sy.csv --kernel gaussian:all:median*0.5 --lambda 1e-3 --out s.iokl"); r.status != exitOK {
+	if r := command(t, dir,
+		"fit --x sx.csv --y sy.csv --kernel gaussian:all:median*0.5 --lambda 1e-3 --out s.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	r := command(t, dir, "info s.iokl")
 	_, told, _ := strings.Cut(r.stdout, "each other's cells")
-	for _, want := range []string{`(?m)^  alone +nearly on its own$`, `(?m)^  up +with help of down$`, `(?m)^  down +with help of up$`} {
+	for _, want := range []string{
+		`(?m)^  alone +nearly on its own$`, `(?m)^  up +with help of down$`,
+		`(?m)^  down +with help of up$`,
+	} {
 		if !regexp.MustCompile(want).MatchString(told) {
 			t.Errorf("no line like %s in\n%s", want, r.stdout)
 		}
@@ -135,15 +146,20 @@ func TestMissingStreamed(t *testing.T) {
 		Warnings  []string `json:"warnings"`
 	}
 	var streamed, memory result
-	command(t, dir, "fit --stream --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json").object(t, &streamed)
-	command(t, dir, "fit --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json").object(t, &memory)
+	command(t, dir, "fit --stream --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol "+
+		"1e-8 --json").object(t, &streamed)
+	command(t, dir,
+		"fit --x hx.csv --y hy.csv --kernel linear:all --kernel poly:2:all --lambda 1e-3 --tol 1e-8 --json").object(t,
+		&memory)
 	if !(math.Abs(streamed.Objective-memory.Objective) <= 1e-7*memory.Objective) || streamed.Cells != 66 {
 		t.Errorf("objective %.10g of %d cells, in memory %.10g", streamed.Objective, streamed.Cells, memory.Objective)
 	}
-	if text := strings.Join(streamed.Warnings, "; "); !strings.Contains(text, "14 of 80 target cells are missing, in 2 target columns a, b") {
+	if text := strings.Join(streamed.Warnings, "; "); !strings.Contains(text,
+		"14 of 80 target cells are missing, in 2 target columns a, b") {
 		t.Errorf("warnings: %s", text)
 	}
-	if r := command(t, dir, "cv --stream --x hx.csv --y hy.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 4"); r.status != exitOK {
+	if r := command(t, dir,
+		"cv --stream --x hx.csv --y hy.csv --kernel linear:all --lambdas 1e-2,1e-3 --folds 4"); r.status != exitOK {
 		t.Errorf("%+v", r)
 	}
 }
@@ -157,7 +173,8 @@ func TestMissingCV(t *testing.T) {
 	}
 	mean := map[string]float64{}
 	for _, how := range []string{"", " --hide cells", " --hide rows"} {
-		r := command(t, dir, "cv --x hx.csv --y hy.npy --kernel gaussian:all:median*0.3 --lambdas 1e-3 --norm lp:1 --folds 4 --json"+how)
+		r := command(t, dir, "cv --x hx.csv --y hy.npy --kernel gaussian:all:median*0.3 --lambdas 1e-3 --norm lp:1 "+
+			"--folds 4 --json"+how)
 		var cv struct {
 			Best struct{ Mean float64 } `json:"best"`
 		}
@@ -183,17 +200,21 @@ func TestLikelihoodInfo(t *testing.T) {
 	}
 	write(t, dir, "lx.csv", x.String())
 	write(t, dir, "ly.csv", y.String())
-	if r := command(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.05 --learn likelihood --out l.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "log-likelihood") {
+	if r := command(t, dir, "fit --x lx.csv --y ly.csv --kernel gaussian:all:median*0.05 --learn likelihood --out "+
+		"l.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "log-likelihood") {
 		t.Fatalf("%+v", r)
 	}
 	r := command(t, dir, "info l.iokl")
-	if !regexp.MustCompile(`(?m)^  residuals +\[0\.0\d\d (0\.[89]\d\d|1\.000)\]$`).MatchString(r.stdout) || strings.Contains(r.stdout, "relative gap") {
+	if !regexp.MustCompile(`(?m)^  residuals +\[0\.0\d\d (0\.[89]\d\d|1\.000)\]$`).MatchString(r.stdout) ||
+		strings.Contains(r.stdout, "relative gap") {
 		t.Errorf("%s", r.stdout)
 	}
-	if r := command(t, dir, "fit --x lx.csv --y ly.csv --learn likelihood --lambda 1e-3"); r.status == exitOK || !strings.Contains(r.stderr, "leave these out") {
+	if r := command(t, dir, "fit --x lx.csv --y ly.csv --learn likelihood --lambda 1e-3"); r.status == exitOK ||
+		!strings.Contains(r.stderr, "leave these out") {
 		t.Errorf("%+v", r)
 	}
-	if r := command(t, dir, "cv --x lx.csv --y ly.csv --learn likelihood"); r.status == exitOK || !strings.Contains(r.stderr, "likelihood") {
+	if r := command(t, dir, "cv --x lx.csv --y ly.csv --learn likelihood"); r.status == exitOK ||
+		!strings.Contains(r.stderr, "likelihood") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -234,15 +255,19 @@ func TestBlankLinesAtTheEnd(t *testing.T) {
 		if r.object(t, &fit); fit.Cells != c.rows {
 			t.Errorf("%s: %d observed cells", name, fit.Cells)
 		}
-		if r := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --fill --json --out filled.csv"); !strings.Contains(r.stdout, `"filled": 3`) {
+		if r := command(t, dir,
+			"predict --model m.iokl --x x.csv --y y.csv --fill --json --out filled.csv"); !strings.Contains(r.stdout,
+			`"filled": 3`) {
 			t.Errorf("%s: %+v", name, r)
 		}
-		if r := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --json --out p.csv"); !strings.Contains(r.stdout, `"rmse"`) {
+		if r := command(t, dir, "predict --model m.iokl --x x.csv --y y.csv --json --out p.csv"); !strings.Contains(
+			r.stdout, `"rmse"`) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
 	write(t, dir, "y.csv", labels+"\n\n\n")
-	if r := command(t, dir, "fit --x x.csv --y y.csv --classes"); r.status != exitUsage || !strings.Contains(r.stderr, `blank lines at its end count for none, so write a missing label there as ""`) {
+	if r := command(t, dir, "fit --x x.csv --y y.csv --classes"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, `blank lines at its end count for none, so write a missing label there as ""`) {
 		t.Errorf("labels: %+v", r)
 	}
 }

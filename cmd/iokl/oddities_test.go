@@ -31,12 +31,16 @@ func oddities() (all []oddity) {
 			o.wantWord = name
 		}
 	}
-	add("numbers", "decimal commas", number("decimal commas", func(v float64) string { return strings.Replace(fmt.Sprint(v), ".", ",", 1) }))
+	add("numbers", "decimal commas", number("decimal commas", func(v float64) string {
+		return strings.Replace(fmt.Sprint(v), ".", ",", 1)
+	}))
 	add("numbers", "points and decimal commas", number("decimal commas", func(v float64) string {
 		return strings.NewReplacer(",", ".", ".", ",").Replace(grouped(v))
 	}))
 	add("numbers", "marks between thousands", number("marks between thousands", grouped))
-	add("numbers", "dollars", number("the sign $", func(v float64) string { return strings.Replace("$"+grouped(v), "$-", "-$", 1) }))
+	add("numbers", "dollars", number("the sign $", func(v float64) string {
+		return strings.Replace("$"+grouped(v), "$-", "-$", 1)
+	}))
 	add("numbers", "euros behind", number("the sign €", func(v float64) string { return grouped(v) + " €" }))
 	add("numbers", "percents", number("the sign %", func(v float64) string { return fmt.Sprint(v) + " %" }))
 	add("numbers", "parentheses", number("", func(v float64) string {
@@ -53,7 +57,10 @@ func oddities() (all []oddity) {
 			})
 		}
 	}
-	for _, layout := range []string{"2/1/2006", "01/02/2006", "02.01.06", "1/2/06", "02-Jan-2006", "January 2, 2006", "2006/01/02", "2006-01-02T15:04:05Z"} {
+	for _, layout := range []string{
+		"2/1/2006", "01/02/2006", "02.01.06", "1/2/06", "02-Jan-2006", "January 2, 2006",
+		"2006/01/02", "2006-01-02T15:04:05Z",
+	} {
 		add("dates", "dates as "+layout, date(layout))
 	}
 	add("clocks", "clocks of 12 hours", func(o *odd) {

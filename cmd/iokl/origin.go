@@ -22,10 +22,11 @@ import (
 
 // origin is what a model file keeps for reports beside what predicts.
 type origin struct {
-	Command string        `json:"command,omitempty"`
-	Keep    string        `json:"keep,omitempty"`     // columns that identify rows
-	Rows    int           `json:"rows,omitempty"`     // of the training data that Errors are measured on
-	HeldOut string        `json:"held_out,omitempty"` // how they were held out; "" for rows that the model was fitted to
+	Command string `json:"command,omitempty"`
+	Keep    string `json:"keep,omitempty"` // columns that identify rows
+	Rows    int    `json:"rows,omitempty"` // of the training data that Errors are measured on
+	// how they were held out; "" for rows that the model was fitted to
+	HeldOut string        `json:"held_out,omitempty"`
 	Errors  []outputError `json:"errors,omitempty"`
 	// Confusion counts the held-out rows of each class (row) that were taken for each class (column).
 	Confusion [][]int  `json:"confusion,omitempty"`
@@ -46,8 +47,9 @@ var residualQuantiles = []float64{0, 0.05, 0.25, 0.5, 0.75, 0.95, 1}
 
 // effect is what the predictions owe to an input.
 type effect struct {
-	Input  string      `json:"input"`
-	Change []float64   `json:"change"`           // of each output: RMS change when the input is shuffled among the rows, over the standard deviation of the targets
+	Input string `json:"input"`
+	// of each output: RMS change when the input is shuffled among the rows, over the standard deviation of the targets
+	Change []float64   `json:"change"`
 	At     []float64   `json:"at,omitempty"`     // values of the input: codes of its kind where it is no number
 	Labels []string    `json:"labels,omitempty"` // what these are called, where they are no numbers
 	Levels bool        `json:"levels,omitempty"` // they are in no order
@@ -115,7 +117,10 @@ func commandLine(cmd *cobra.Command) string {
 		}
 		for _, v := range values {
 			if f.Value.Type() == "bool" {
-				words = append(words, map[bool]string{true: "--" + f.Name, false: "--" + f.Name + "=false"}[v == "true"])
+				words = append(words, map[bool]string{
+					true:  "--" + f.Name,
+					false: "--" + f.Name + "=false",
+				}[v == "true"])
 				continue
 			}
 			words = append(words, "--"+f.Name, shellWord(v))
@@ -127,7 +132,8 @@ func commandLine(cmd *cobra.Command) string {
 // shellWord quotes what a shell would not take as one word.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
-		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-./:,=+@%", r)
+		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			strings.ContainsRune("-./:,=+@%", r)
 	}
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s
@@ -239,7 +245,8 @@ func fitError(F *mat.Dense, Y mat.Matrix, j int) outputError {
 // through their range; where that is too much work it leaves the effects out.
 func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) error {
 	names := model.InputNames()
-	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, active(model.Eta())), len(names), len(model.OutputNames())))
+	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, active(model.Eta())),
+		len(names), len(model.OutputNames())))
 	if len(rows) == 0 {
 		return nil
 	}
@@ -271,7 +278,9 @@ func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) e
 		}
 		o.Effects = append(o.Effects, e)
 	}
-	slices.SortStableFunc(o.Effects, func(a, b effect) int { return cmp.Compare(stat.Mean(b.Change, nil), stat.Mean(a.Change, nil)) })
+	slices.SortStableFunc(o.Effects, func(a, b effect) int {
+		return cmp.Compare(stat.Mean(b.Change, nil), stat.Mean(a.Change, nil))
+	})
 	X = takeRows(X.RawMatrix(), spaced(len(rows), curveRows))
 	for k := range o.Effects[:min(curveInputs, len(o.Effects))] {
 		if err := o.Effects[k].trace(model, X, &inputs[o.Effects[k].source], len(sd)); err != nil {

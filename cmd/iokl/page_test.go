@@ -43,7 +43,10 @@ func pageFolder(t *testing.T) string {
 			continue
 		}
 		p := s[i-1]
-		s[i] = [3]float64{0.3*p[0] + rng.NormFloat64(), 0.2*p[1] + s[i-2][0] + 0.3*rng.NormFloat64(), 0.2*p[2] - math.Tanh(p[1]) + 0.3*rng.NormFloat64()}
+		s[i] = [3]float64{
+			0.3*p[0] + rng.NormFloat64(), 0.2*p[1] + s[i-2][0] + 0.3*rng.NormFloat64(),
+			0.2*p[2] - math.Tanh(p[1]) + 0.3*rng.NormFloat64(),
+		}
 		series += fmt.Sprintf("%g,%g,%g\n", s[i][0], s[i][1], s[i][2])
 	}
 	write(t, dir, "series.csv", series)
@@ -66,14 +69,16 @@ func writtenPage(t *testing.T, dir, line, name string) string {
 // said is the text of a page as it is read.
 func said(page string) string {
 	page = regexp.MustCompile(`(?s)<script.*?</script>|<style.*?</style>|<svg.*?</svg>`).ReplaceAllString(page, " ")
-	return strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))), " ")
+	return strings.Join(strings.Fields(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, ""))),
+		" ")
 }
 
 // wellFormed checks that the elements of a page nest, its references stay inside, and
 // its names are unique.
 func wellFormed(t *testing.T, page string) {
 	t.Helper()
-	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`(?s)<script.*</script>|<style.*?</style>`).ReplaceAllString(page, "")))
+	d := xml.NewDecoder(strings.NewReader(
+		regexp.MustCompile(`(?s)<script.*</script>|<style.*?</style>`).ReplaceAllString(page, "")))
 	d.Strict, d.AutoClose, d.Entity = false, []string{"meta", "input"}, xml.HTMLEntity
 	depth, ids := 0, map[string]bool{}
 	for {
@@ -114,14 +119,21 @@ func wellFormed(t *testing.T, page string) {
 // What people ask of a result stands on its page in words.
 func TestPagesAnswer(t *testing.T) {
 	dir := pageFolder(t)
-	model := writtenPage(t, dir, "fit --x x.csv --y y.csv --kernel linear:each --kernel gaussian:all:median --lambda 1e-3 --out m.iokl --report model.html", "model.html")
+	model := writtenPage(t, dir,
+		"fit --x x.csv --y y.csv --kernel linear:each --kernel gaussian:all:median --lambda 1e-3 --out m.iokl "+
+			"--report model.html", "model.html")
 	again := writtenPage(t, dir, "report m.iokl --out again.html", "again.html")
 	if strings.ReplaceAll(again, "m.iokl", "") != strings.ReplaceAll(model, "m.iokl", "") {
 		t.Error("the page of the file is not that of the fit")
 	}
-	cv := writtenPage(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-3 --norm lp:1 --folds 4 --out c.iokl --report cv.html", "cv.html")
-	graph := writtenPage(t, dir, "granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2 --out graph.json --report graph.html", "graph.html")
-	set := writtenPage(t, dir, "fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --learn none --out set.iokl --report set.html", "set.html")
+	cv := writtenPage(t, dir, "cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-3 --norm lp:1 --folds 4 "+
+		"--out c.iokl --report cv.html", "cv.html")
+	graph := writtenPage(t, dir,
+		"granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2 --out graph.json "+
+			"--report graph.html", "graph.html")
+	set := writtenPage(t, dir,
+		"fit --x x.csv --y y.csv --kernel gaussian:all:median --lambda 1e-3 --learn none --out set.iokl --report "+
+			"set.html", "set.html")
 	both := writtenPage(t, dir, "report m.iokl c.iokl graph.json --out both.html", "both.html")
 	for name, page := range map[string]string{"model": model, "cv": cv, "graph": graph, "both": both} {
 		t.Run(name, func(t *testing.T) { wellFormed(t, page) })
@@ -133,15 +145,37 @@ func TestPagesAnswer(t *testing.T) {
 		{"which input does not?", model, `hour0\.0`},
 		{"how sure is the fit?", model, "The fit is certified"},
 		{"how good are weights that were set?", set, "Kernel weights and output kernel were not learned"},
-		{"how do I run it again?", model, "Run again: iokl fit --kernel linear:each --kernel gaussian:all:median --lambda 0.001"},
+		{
+			"how do I run it again?", model,
+			"Run again: iokl fit --kernel linear:each --kernel gaussian:all:median --lambda 0.001",
+		},
 		{"which outputs go together?", model, "correlation in L"},
-		{"which setting is best, and how sure is that?", cv, "Of 2 settings, the best has a held-out error of [0-9.]+ ± [0-9.]+"},
-		{"how many influences are there?", graph, "Of 6 possible influences among 3 nodes, 4 have at least a hundredth of the strength of the strongest"},
+		{
+			"which setting is best, and how sure is that?", cv,
+			"Of 2 settings, the best has a held-out error of [0-9.]+ ± [0-9.]+",
+		},
+		{
+			"how many influences are there?", graph,
+			"Of 6 possible influences among 3 nodes, 4 have at least a hundredth of the strength of the strongest",
+		},
 		{"who drives whom?", graph, "Strongest: (rain → river|river → lake)"},
-		{"after how many steps, and how sure?", graph, `rain → river after 2 steps, p = 0.025: higher rain raises river \(strength [01]\.[0-9]+, selected in 100 % of resamples\)`},
-		{"in which direction does river move lake?", graph, "river → lake after 1 step, p = 0.025: higher river lowers lake"},
-		{"which edges can be relied on?", graph, "In at least 90 % of 20 resamples 2 edges stood out: (rain → river and river → lake|river → lake and rain → river)"},
-		{"what comes next, and how sure is that?", graph, `What follows the last row, for 2 steps. The intervals held 90 % of what happened on held-out time points`},
+		{
+			"after how many steps, and how sure?", graph,
+			`rain → river after 2 steps, p = 0.025: higher rain raises river \(strength [01]\.[0-9]+, selected in 100 % of resamples\)`,
+		},
+		{
+			"in which direction does river move lake?", graph,
+			"river → lake after 1 step, p = 0.025: higher river lowers lake",
+		},
+		{
+			"which edges can be relied on?", graph,
+			"In at least 90 % of 20 resamples 2 edges stood out: (rain → river and river → lake|river → lake and " +
+				"rain → river)",
+		},
+		{
+			"what comes next, and how sure is that?", graph,
+			`What follows the last row, for 2 steps. The intervals held 90 % of what happened on held-out time points`,
+		},
 		{"which of several is better?", both, "error on held-out rows, share of a standard deviation0.0[0-9]+0.0"},
 	} {
 		if !regexp.MustCompile(q.sentence).MatchString(said(q.page)) {
@@ -157,20 +191,26 @@ func TestReportRefuses(t *testing.T) {
 	write(t, dir, "bent.json", `{"graph": [[1, 2]], "nodes": ["a", "b"]}`)
 	write(t, dir, "empty.json", `{"points": []}`)
 	write(t, dir, "zero.json", `{"points": [{"kernels": ["linear:all"]}]}`)
-	write(t, dir, "edge.json", `{"graph": [[0]], "nodes": ["a"], "rmse": [null], "rmse_own": [null], "edges": [{"from": "a", "to": "b", "strength": 1}]}`)
+	write(t, dir, "edge.json",
+		`{"graph": [[0]], "nodes": ["a"], "rmse": [null], "rmse_own": [null], "edges": [{"from": "a", "to": "b", "strength": 1}]}`)
 	write(t, dir, "bare.json", `{"points": [{"kernels": ["linear:all"], "lambda": 1}, {"lambda": 1}]}`)
 	if r := command(t, dir, "report bare.json --out p.html"); r.status != exitOK {
 		t.Errorf("a setting without kernels: %+v", r)
 	}
 	write(t, dir, "cut.iokl", "PK")
 	for line, want := range map[string]string{
-		"report": "report takes models", "report other.json": "--out", "report nowhere.iokl --out p.html": "nowhere.iokl",
-		"report other.json --out p.html": `no "points" and no "graph"`, "report bent.json --out p.html": "do not fit", "report empty.json --out p.html": "no settings",
-		"report zero.json --out p.html": "no λ",
-		"report edge.json --out p.html": "a → b", "report cut.iokl --out p.html": "cut.iokl", "report x.csv --out p.html": "neither a model",
-		"fit --x x.csv --y y.csv --report no/such/p.html": "--report", "report other.json --out no/such/p.html": "--out",
+		"report": "report takes models", "report other.json": "--out",
+		"report nowhere.iokl --out p.html": "nowhere.iokl",
+		"report other.json --out p.html":   `no "points" and no "graph"`, "report bent.json --out p.html": "do not fit",
+		"report empty.json --out p.html": "no settings",
+		"report zero.json --out p.html":  "no λ",
+		"report edge.json --out p.html":  "a → b", "report cut.iokl --out p.html": "cut.iokl",
+		"report x.csv --out p.html":                       "neither a model",
+		"fit --x x.csv --y y.csv --report no/such/p.html": "--report",
+		"report other.json --out no/such/p.html":          "--out",
 	} {
-		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) || strings.Count(r.stderr, "\n") != 1 {
+		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) ||
+			strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("%s: %+v", line, r)
 		}
 	}
@@ -185,7 +225,8 @@ func TestOrigin(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := originOf(m)
-	if err != nil || len(o.Errors) != 2 || len(o.Effects) != 3 || !strings.HasPrefix(o.Command, "iokl fit --kernel gaussian:all:median") {
+	if err != nil || len(o.Errors) != 2 || len(o.Effects) != 3 ||
+		!strings.HasPrefix(o.Command, "iokl fit --kernel gaussian:all:median") {
 		t.Errorf("%+v, %v", o, err)
 	}
 	x, err := readTable(filepath.Join(dir, "x.csv"), columns{}.index, table.Options{}, &stdin{})
@@ -219,7 +260,8 @@ func TestOrigin(t *testing.T) {
 	if err := m.Save(filepath.Join(dir, "other.iokl")); err != nil {
 		t.Fatal(err)
 	}
-	if r := command(t, dir, "report other.iokl --out p.html"); r.status != exitUsage || !strings.Contains(r.stderr, "notes") {
+	if r := command(t, dir, "report other.iokl --out p.html"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "notes") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -242,9 +284,15 @@ const look = `    say("overflow", d.documentElement.scrollWidth - d.documentElem
 func TestGraphPageInChromium(t *testing.T) {
 	dir := pageFolder(t)
 	page := writtenPage(t, dir, "granger --series series.csv --lag 3 --null 39 --report graph.html", "graph.html")
-	found := pagetest.Look(t, page, look, pagetest.Frame{Name: "w360", Width: 360}, pagetest.Frame{Name: "w800", Width: 800, Dark: true}, pagetest.Frame{Name: "w1400", Width: 1400})
+	found := pagetest.Look(t, page, look, pagetest.Frame{Name: "w360", Width: 360}, pagetest.Frame{
+		Name:  "w800",
+		Width: 800, Dark: true,
+	}, pagetest.Frame{Name: "w1400", Width: 1400})
 	for _, width := range []string{"w360", "w800", "w1400"} {
-		for key, want := range map[string]string{"overflow": "0", "all": "4 4", "sure": "2 2", "count": "2 of 4 shown", "focus": "true", "errors": "none"} {
+		for key, want := range map[string]string{
+			"overflow": "0", "all": "4 4", "sure": "2 2", "count": "2 of 4 shown",
+			"focus": "true", "errors": "none",
+		} {
 			if got := found[width+"-"+key]; got != want {
 				t.Errorf("%s: %s is %q, want %q", width, key, got, want)
 			}
@@ -255,7 +303,11 @@ func TestGraphPageInChromium(t *testing.T) {
 // Effects are measured on fewer rows, or not at all, where each prediction is much work.
 func TestRowsForEffects(t *testing.T) {
 	for _, c := range []struct{ l, m, d, n, want int }{
-		{200, 5, 10, 3, effectRows}, {10_000, 10, 20, 8, 101}, {3000, 1, 2000, 1, 0}, {3000, 1, 30, 1000, 129}, {1_000_000, 10, 20, 1, 0},
+		{200, 5, 10, 3, effectRows},
+		{10_000, 10, 20, 8, 101},
+		{3000, 1, 2000, 1, 0},
+		{3000, 1, 30, 1000, 129},
+		{1_000_000, 10, 20, 1, 0},
 	} {
 		if got := rowsForEffects(c.l, c.m, c.d, c.n); got != c.want {
 			t.Errorf("%+v: %d rows", c, got)

@@ -33,7 +33,8 @@ func errorText(metric string, mean, stderr float64) string {
 }
 
 var metricNames = map[string]string{
-	"nmse": "squared error over the variance of the targets", "mse": "mean squared error", "rmse": "root mean squared error", "accuracy": "accuracy",
+	"nmse": "squared error over the variance of the targets", "mse": "mean squared error",
+	"rmse": "root mean squared error", "accuracy": "accuracy",
 }
 
 // settingText is a setting in words.
@@ -50,7 +51,8 @@ func rival(r *cvReport) *iokl.CVPoint {
 		if r.Metric == "accuracy" {
 			sign = -1
 		}
-		return p.Norm != r.Best.Norm || p.Learn != r.Best.Learn || !slices.Equal(p.Kernels, r.Best.Kernels), sign * p.Mean
+		return p.Norm != r.Best.Norm || p.Learn != r.Best.Learn || !slices.Equal(p.Kernels, r.Best.Kernels),
+			sign * p.Mean
 	}
 	for i := range r.Points {
 		p := &r.Points[i]
@@ -74,7 +76,8 @@ func rival(r *cvReport) *iokl.CVPoint {
 func cvSubject(name string, r *cvReport) subject {
 	s := subject{name: name, kind: "Cross-validation"}
 	s.verdict = []string{
-		fmt.Sprintf("Of %s, the best has a held-out error of %s over %s.", counted(len(r.Points), "setting"), errorText(r.Metric, r.Best.Mean, r.Best.StdErr), counted(r.Folds, "fold")),
+		fmt.Sprintf("Of %s, the best has a held-out error of %s over %s.", counted(len(r.Points), "setting"),
+			errorText(r.Metric, r.Best.Mean, r.Best.StdErr), counted(r.Folds, "fold")),
 		fmt.Sprintf("Best setting: %s. The mean of the targets alone has %.4g.", settingText(&r.Best), r.Constant),
 	}
 	if q := rival(r); q != nil {
@@ -83,18 +86,35 @@ func cvSubject(name string, r *cvReport) subject {
 		if difference <= 2*max(q.StdErr, r.Best.StdErr) {
 			sure = "too close to tell apart on these folds"
 		}
-		s.verdict = append(s.verdict, fmt.Sprintf("Its closest rival of another kind has %.4g ± %.2g (%s): %s.", q.Mean, q.StdErr, settingText(q), sure))
+		s.verdict = append(s.verdict, fmt.Sprintf("Its closest rival of another kind has %.4g ± %.2g (%s): %s.", q.Mean,
+			q.StdErr, settingText(q), sure))
 	}
-	s.figures = [][2]string{{"held-out error", errorText(r.Metric, r.Best.Mean, r.Best.StdErr)}, {"folds", fmt.Sprint(r.Folds)}, {"λ", fmt.Sprintf("%.4g", r.Best.Lambda)}, {"norm", r.Best.Norm}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	s.figures = [][2]string{
+		{"held-out error", errorText(r.Metric, r.Best.Mean, r.Best.StdErr)},
+		{"folds", fmt.Sprint(r.Folds)},
+		{"λ", fmt.Sprintf("%.4g", r.Best.Lambda)},
+		{"norm", r.Best.Norm},
+		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
+	}
 	curve := page.Section{ID: "curve", Title: "Error against λ"}
 	best := slices.IndexFunc(r.Points, func(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) })
-	if f, err := cvFigure(&iokl.CVResult{Result: choose.Result{Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points}}); err == nil {
+	if f, err := cvFigure(&iokl.CVResult{Result: choose.Result{
+		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0),
+		Points: r.Points,
+	}}); err == nil {
 		curve.Add(page.Charts([]picture.Figure{f}))
 	}
-	curve.Add(page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the setting chosen."))
+	curve.Add(page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
+		"setting chosen."))
 	table := page.Section{ID: "settings", Title: "Every setting"}
 	table.Add(pointTable(r).HTML())
-	settings := [][2]string{{"metric", metricNames[r.Metric]}, {"folds", fmt.Sprint(r.Folds)}, {"seed", fmt.Sprint(r.Seed)}, {"backend", r.Backend}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	settings := [][2]string{
+		{"metric", metricNames[r.Metric]},
+		{"folds", fmt.Sprint(r.Folds)},
+		{"seed", fmt.Sprint(r.Seed)},
+		{"backend", r.Backend},
+		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
+	}
 	if r.Model != "" {
 		settings = append(settings, [2]string{"model", r.Model})
 	}
@@ -104,7 +124,10 @@ func cvSubject(name string, r *cvReport) subject {
 
 // pointTable lists every setting with its error.
 func pointTable(r *cvReport) *page.Table {
-	t := &page.Table{Head: []string{"λ", r.Metric, "± standard error", "", "norm", "learn", "τ", "kernels"}, Sort: true, Words: false, File: "settings.csv"}
+	t := &page.Table{
+		Head: []string{"λ", r.Metric, "± standard error", "", "norm", "learn", "τ", "kernels"}, Sort: true,
+		Words: false, File: "settings.csv",
+	}
 	for _, p := range r.Points {
 		mark, tau := "", "n"
 		if reflect.DeepEqual(p, r.Best) {
@@ -113,7 +136,8 @@ func pointTable(r *cvReport) *page.Table {
 		if p.Tau > 0 {
 			tau = fmt.Sprintf("%.4g", p.Tau)
 		}
-		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr), mark, p.Norm, string(p.Learn), tau, choose.Brief(p.Kernels)))
+		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean),
+			fmt.Sprintf("%.2g", p.StdErr), mark, p.Norm, string(p.Learn), tau, choose.Brief(p.Kernels)))
 	}
 	return t
 }
@@ -123,5 +147,6 @@ func chosenText(c *iokl.Chosen) string {
 	if c == nil || c.Folds == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Cross-validation over %s chose the setting: held-out error %s, where the mean of the targets has %.4g.", counted(c.Folds, "fold"), errorText(c.Metric, c.Error, c.StdErr), c.Constant)
+	return fmt.Sprintf("Cross-validation over %s chose the setting: held-out error %s, where the mean of the targets "+
+		"has %.4g.", counted(c.Folds, "fold"), errorText(c.Metric, c.Error, c.StdErr), c.Constant)
 }

@@ -25,9 +25,13 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 	if o.HeldOut != "" {
 		which = "that were held out (" + o.HeldOut + "): the models that predict them had not seen them"
 	}
-	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie between the 5 %% and the 95 %% columns.", counted(o.Rows, "row"), which)))
+	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie "+
+		"between the 5 %% and the 95 %% columns.", counted(o.Rows, "row"), which)))
 	confusionTable(&s, model.Classes(), o.Confusion)
-	t := page.Table{Head: []string{"output", "root mean squared error", "share of a standard deviation", "residuals: least", "5 %", "25 %", "median", "75 %", "95 %", "largest"}, Sort: true, File: "errors.csv"}
+	t := page.Table{Head: []string{
+		"output", "root mean squared error", "share of a standard deviation",
+		"residuals: least", "5 %", "25 %", "median", "75 %", "95 %", "largest",
+	}, Sort: true, File: "errors.csv"}
 	var figures []picture.Figure
 	for j, e := range o.Errors {
 		line := []string{model.OutputNames()[j], fmt.Sprintf("%.4g", e.RMSE), fmt.Sprintf("%.3f", e.Relative)}
@@ -63,20 +67,30 @@ func confusionTable(s *page.Section, classes []string, count [][]int) {
 		right, total = right+row[k], total+n
 		t.Rows = append(t.Rows, page.Texts(cells...))
 	}
-	s.Add(page.Text(fmt.Sprintf("%.1f %% of the classes are right. A row of the table is a class, a column what its rows were taken for.", 100*float64(right)/float64(total))))
+	s.Add(page.Text(fmt.Sprintf("%.1f %% of the classes are right. A row of the table is a class, a column what its "+
+		"rows were taken for.", 100*float64(right)/float64(total))))
 	s.Add(t.HTML())
 }
 
 // fitFigure shows predictions against what was observed, and between which lines 90 % of the rows lie.
 func fitFigure(name string, e *outputError) []picture.Figure {
 	lo, hi := slices.Min(e.Observed), slices.Max(e.Observed)
-	c := picture.Chart{Title: name + ": predicted against observed", X: "observed", Y: "predicted", Curves: []picture.Curve{
-		{Name: "samples", Dots: true}, {Name: "predicted = observed", Line: true, XY: plotter.XYs{{X: lo, Y: lo}, {X: hi, Y: hi}}},
-	}}
+	c := picture.Chart{
+		Title: name + ": predicted against observed", X: "observed", Y: "predicted",
+		Curves: []picture.Curve{
+			{Name: "samples", Dots: true}, {Name: "predicted = observed", Line: true, XY: plotter.XYs{
+				{X: lo, Y: lo},
+				{X: hi, Y: hi},
+			}},
+		},
+	}
 	for k, share := range residualQuantiles {
 		if share == 0.05 || share == 0.95 {
 			q := e.Quantiles[k]
-			c.Curves = append(c.Curves, picture.Curve{Name: fmt.Sprintf("%.0f %% of residuals are below", 100*share), Line: true, XY: plotter.XYs{{X: lo, Y: lo - q}, {X: hi, Y: hi - q}}})
+			c.Curves = append(c.Curves, picture.Curve{
+				Name: fmt.Sprintf("%.0f %% of residuals are below", 100*share),
+				Line: true, XY: plotter.XYs{{X: lo, Y: lo - q}, {X: hi, Y: hi - q}},
+			})
 		}
 	}
 	for i, y := range e.Observed {

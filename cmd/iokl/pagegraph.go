@@ -40,7 +40,8 @@ func (r *grangerReport) check() error {
 		}
 	}
 	for k, q := range r.Responses {
-		if k >= len(r.Edges) || q.From != r.Edges[k].From || q.To != r.Edges[k].To || len(q.At) != len(q.Effect) || q.Delay < 1 || q.Delay > len(q.Lags) {
+		if k >= len(r.Edges) || q.From != r.Edges[k].From || q.To != r.Edges[k].To || len(q.At) != len(q.Effect) ||
+			q.Delay < 1 || q.Delay > len(q.Lags) {
 			return fmt.Errorf("its response %s → %s is not that of its edge", q.From, q.To)
 		}
 	}
@@ -80,7 +81,8 @@ func (r *grangerReport) how(k int) string {
 
 // directions is what a cause does to its effect by how the curve of that runs.
 var directions = map[string]string{
-	"rises": "raises", "falls": "lowers", "stays the same": "no direction", "rises, then falls": "raises, then lowers", "falls, then rises": "lowers, then raises",
+	"rises": "raises", "falls": "lowers", "stays the same": "no direction", "rises, then falls": "raises, then lowers",
+	"falls, then rises": "lowers, then raises",
 }
 
 // edgeText is edge k in words.
@@ -127,24 +129,43 @@ func graphSubject(path string, all *grangerReport) subject {
 	s, r := subject{name: filepath.Base(path), kind: "Causal graph"}, all.withoutWeak()
 	n := len(r.Nodes)
 	s.verdict = []string{
-		fmt.Sprintf("Of %d possible influences among %s, %d have at least a hundredth of the strength of the strongest, in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges), counted(r.Samples, "time window"), counted(r.Lag, "step")),
+		fmt.Sprintf("Of %d possible influences among %s, %d have at least a hundredth of the strength of the "+
+			"strongest, in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges),
+			counted(r.Samples, "time window"), counted(r.Lag, "step")),
 		strongestText(r), surenessText(r),
 	}
-	s.figures = [][2]string{{"nodes", fmt.Sprint(n)}, {"windows", fmt.Sprint(r.Samples)}, {"lag", fmt.Sprint(r.Lag)}, {"edges", fmt.Sprint(len(r.Edges))}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	s.figures = [][2]string{
+		{"nodes", fmt.Sprint(n)},
+		{"windows", fmt.Sprint(r.Samples)},
+		{"lag", fmt.Sprint(r.Lag)},
+		{"edges", fmt.Sprint(len(r.Edges))},
+		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
+	}
 	if r.AUROC != nil {
 		s.figures = append(s.figures, [2]string{"AUROC against the truth", fmt.Sprintf("%.3f", *r.AUROC)})
 	}
 	h := fnv.New32a()
 	h.Write([]byte(path))
 	id := fmt.Sprintf("edges-%x", h.Sum32())
-	for _, section := range []page.Section{explorer(r, id), inWords(r), responses(r), matrix(r), nodeSection(r), simultaneous(r), doubted(r), ahead(r)} {
+	for _, section := range []page.Section{
+		explorer(r, id), inWords(r), responses(r), matrix(r), nodeSection(r),
+		simultaneous(r), doubted(r), ahead(r),
+	} {
 		if len(section.Blocks) > 0 {
 			s.sections = append(s.sections, section)
 		}
 	}
-	settings := [][2]string{{"lag", fmt.Sprint(r.Lag)}, {"kernels", strings.Join(r.Kernels, " ")}, {"threshold", fmt.Sprint(r.Threshold)}, {"seed", fmt.Sprint(r.Seed)}, {"backend", r.Backend}, {"seconds", fmt.Sprintf("%.3g", r.Seconds)}}
+	settings := [][2]string{
+		{"lag", fmt.Sprint(r.Lag)},
+		{"kernels", strings.Join(r.Kernels, " ")},
+		{"threshold", fmt.Sprint(r.Threshold)},
+		{"seed", fmt.Sprint(r.Seed)},
+		{"backend", r.Backend},
+		{"seconds", fmt.Sprintf("%.3g", r.Seconds)},
+	}
 	if len(r.Lambda) > 0 {
-		settings = append(settings, [2]string{"λ", fmt.Sprintf("%.4g to %.4g", slices.Min(r.Lambda), slices.Max(r.Lambda))})
+		settings = append(settings, [2]string{"λ", fmt.Sprintf("%.4g to %.4g", slices.Min(r.Lambda),
+			slices.Max(r.Lambda))})
 	}
 	s.sections = append(s.sections, rerun(r.Command, settings))
 	return s
@@ -156,7 +177,8 @@ func strongestText(r *grangerReport) string {
 	}
 	text := "Strongest: " + r.edgeText(0)
 	if len(r.Central) > 0 && r.Central[0].Drives > 1 {
-		text += fmt.Sprintf(" What drives the others most is %s, with a strength of %.3f in all.", r.Central[0].Node, r.Central[0].Out)
+		text += fmt.Sprintf(" What drives the others most is %s, with a strength of %.3f in all.", r.Central[0].Node,
+			r.Central[0].Out)
 	}
 	return text
 }
@@ -167,17 +189,23 @@ func surenessText(r *grangerReport) string {
 	const level, often = 0.05, 0.9
 	if r.StabilityRounds > 0 {
 		names := r.edgesWith(func(e *granger.Link) bool { return e.Frequency != nil && *e.Frequency >= often })
-		parts = append(parts, fmt.Sprintf("In at least 90 %% of %d resamples %s: %s.", r.StabilityRounds, counted(len(names), "edge")+" stood out", orNone(names)))
+		parts = append(parts, fmt.Sprintf("In at least 90 %% of %d resamples %s: %s.", r.StabilityRounds,
+			counted(len(names), "edge")+" stood out", orNone(names)))
 	}
 	if r.NullRounds > 0 {
-		names, n := r.edgesWith(func(e *granger.Link) bool { return e.PValue != nil && *e.PValue <= level }), len(r.Nodes)
-		parts = append(parts, fmt.Sprintf("Against %d shifts in time %s p ≤ %g, where chance alone would give about %.1f: %s.", r.NullRounds, counted(len(names), "edge")+" reached", level, level*float64(n*(n-1)), orNone(names)))
+		names, n := r.edgesWith(func(e *granger.Link) bool {
+			return e.PValue != nil && *e.PValue <= level
+		}), len(r.Nodes)
+		parts = append(parts, fmt.Sprintf("Against %d shifts in time %s p ≤ %g, where chance alone would give about "+
+			"%.1f: %s.", r.NullRounds, counted(len(names), "edge")+" reached", level, level*float64(n*(n-1)),
+			orNone(names)))
 	}
 	if parts == nil {
 		parts = append(parts, "How sure each edge is was not measured: run again with --stability 100 and --null 199.")
 	}
 	if better, held := forecastCounts(r); held > 0 {
-		parts = append(parts, fmt.Sprintf("On held-out time points the others' past improves the forecasts of %d of %d nodes.", better, held))
+		parts = append(parts, fmt.Sprintf("On held-out time points the others' past improves the forecasts of %d of "+
+			"%d nodes.", better, held))
 	}
 	return strings.Join(parts, " ")
 }
@@ -226,15 +254,24 @@ func explorer(r *grangerReport, id string) page.Section {
 	t := page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength"}}
 	tools := []page.Tool{
 		{Label: "name contains", Rule: "has"},
-		{Label: "strength at least", Column: 1, Rule: "least", Max: ceiling(r.Edges[0].Strength), Step: ceiling(r.Edges[0].Strength) / 100},
+		{
+			Label: "strength at least", Column: 1, Rule: "least", Max: ceiling(r.Edges[0].Strength),
+			Step: ceiling(r.Edges[0].Strength) / 100,
+		},
 	}
 	if r.StabilityRounds > 0 {
 		t.Head = append(t.Head, "selected")
-		tools = append(tools, page.Tool{Label: "selected in at least (%)", Column: len(t.Head) - 1, Rule: "least", Max: 100, Step: 1})
+		tools = append(tools, page.Tool{
+			Label: "selected in at least (%)", Column: len(t.Head) - 1, Rule: "least",
+			Max: 100, Step: 1,
+		})
 	}
 	if r.NullRounds > 0 {
 		t.Head = append(t.Head, "p")
-		tools = append(tools, page.Tool{Label: "p at most", Column: len(t.Head) - 1, Rule: "most", Max: 1, Step: 0.005, Value: 1})
+		tools = append(tools, page.Tool{
+			Label: "p at most", Column: len(t.Head) - 1, Rule: "most", Max: 1, Step: 0.005,
+			Value: 1,
+		})
 	}
 	t.Head = append(t.Head, "after steps", "how")
 	if r.Lag > 1 {
@@ -247,7 +284,10 @@ func explorer(r *grangerReport, id string) page.Section {
 	w := picture.Wheel{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
 	for k, e := range r.Edges {
 		line := fmt.Sprintf("%s-%d", id, k)
-		cells := []page.Cell{{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To}, {Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)}}
+		cells := []page.Cell{
+			{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To},
+			{Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)},
+		}
 		if r.StabilityRounds > 0 {
 			cells = append(cells, optional(e.Frequency, 100, "%.0f %%"))
 		}
@@ -257,9 +297,11 @@ func explorer(r *grangerReport, id string) page.Section {
 		cells = append(cells, page.Cell{Text: r.steps(k), Sort: r.steps(k)}, page.Cell{Text: r.how(k), Sort: r.how(k)})
 		t.Rows = append(t.Rows, page.Row{Cells: cells, Data: line, Title: r.edgeText(k)})
 		w.Edges = append(w.Edges, picture.Edge{From: index[e.From], To: index[e.To], Strength: e.Strength})
-		w.Lines, w.Notes, w.Dash = append(w.Lines, line), append(w.Notes, r.edgeText(k)), append(w.Dash, r.how(k) == "lowers")
+		w.Lines, w.Notes, w.Dash = append(w.Lines, line), append(w.Notes, r.edgeText(k)),
+			append(w.Dash, r.how(k) == "lowers")
 	}
-	s.Add(page.Classed("soft", "An arrow leads from a cause to its effect: the past of the cause helps to predict the effect. The wider the stronger; a broken line lowers, a full line raises or does both."))
+	s.Add(page.Classed("soft", "An arrow leads from a cause to its effect: the past of the cause helps to predict "+
+		"the effect. The wider the stronger; a broken line lowers, a full line raises or does both."))
 	s.Add(page.Tools(id, tools), w.HTML(), t.HTML())
 	return s
 }
@@ -303,7 +345,10 @@ func responses(r *grangerReport) page.Section {
 		if len(q.At) == 0 {
 			continue
 		}
-		c := picture.Chart{Title: q.From + " → " + q.To, X: q.From + ", " + counted(q.Delay, "step") + " before", Y: "standard deviations", Curves: []picture.Curve{{Name: "effect", Line: true}}}
+		c := picture.Chart{
+			Title: q.From + " → " + q.To, X: q.From + ", " + counted(q.Delay, "step") + " before",
+			Y: "standard deviations", Curves: []picture.Curve{{Name: "effect", Line: true}},
+		}
 		for i, x := range q.At {
 			c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: x, Y: q.Effect[i]})
 		}
@@ -312,10 +357,15 @@ func responses(r *grangerReport) page.Section {
 		figures = append(figures, f...)
 	}
 	if figures != nil {
-		s.Add(page.Classed("soft", "What the model adds to the effect, in its standard deviations, at each value of the cause, the other values of the cause at their mean."), page.SmallCharts(figures))
+		s.Add(page.Classed("soft", "What the model adds to the effect, in its standard deviations, at each value of "+
+			"the cause, the other values of the cause at their mean."), page.SmallCharts(figures))
 	}
 	if r.Lag > 1 && len(r.Responses) > 0 {
-		t := page.Table{Sort: true, File: "lags.csv", Head: []string{"cause → effect"}, Caption: "How much the effect changes when the values so many steps back are shuffled in time, in standard deviations of the effect:"}
+		t := page.Table{
+			Sort: true, File: "lags.csv", Head: []string{"cause → effect"},
+			Caption: "How much the effect changes when the values so many steps back are shuffled in time, in " +
+				"standard deviations of the effect:",
+		}
 		for k := range r.Lag {
 			t.Head = append(t.Head, counted(k+1, "step"))
 		}
@@ -358,7 +408,10 @@ func matrix(r *grangerReport) page.Section {
 // nodeSection has what each node gives and takes, and its forecasts.
 func nodeSection(r *grangerReport) page.Section {
 	s := page.Section{ID: "nodes", Title: "Node by node"}
-	t := page.Table{Sort: true, File: "nodes.csv", Head: []string{"node", "drives", "strength in all", "driven by", "strength in all", "held-out error", "with its own past alone"}}
+	t := page.Table{Sort: true, File: "nodes.csv", Head: []string{
+		"node", "drives", "strength in all", "driven by",
+		"strength in all", "held-out error", "with its own past alone",
+	}}
 	at, drives, driven := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, name := range r.Nodes {
 		at[name] = i
@@ -372,11 +425,13 @@ func nodeSection(r *grangerReport) page.Section {
 		if !known {
 			continue
 		}
-		row := page.Texts(c.Node, fmt.Sprint(drives[c.Node]), fmt.Sprintf("%.3f", c.Out), fmt.Sprint(driven[c.Node]), fmt.Sprintf("%.3f", c.In))
+		row := page.Texts(c.Node, fmt.Sprint(drives[c.Node]), fmt.Sprintf("%.3f", c.Out), fmt.Sprint(driven[c.Node]),
+			fmt.Sprintf("%.3f", c.In))
 		row.Cells = append(row.Cells, optional(r.RMSE[i], 1, "%.3f"), optional(r.RMSEOwn[i], 1, "%.3f"))
 		t.Rows = append(t.Rows, row)
 	}
-	s.Add(page.Classed("soft", "Errors are root mean squares on held-out time points, in standard deviations of each series."), t.HTML())
+	s.Add(page.Classed("soft", "Errors are root mean squares on held-out time points, in standard deviations of each "+
+		"series."), t.HTML())
 	return s
 }
 
@@ -386,10 +441,15 @@ func simultaneous(r *grangerReport) page.Section {
 	if len(r.Simultaneous) == 0 {
 		return s
 	}
-	s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not observed drives both. The data do not tell which: no arrow is drawn for it."))
-	t := page.Table{Sort: true, File: "simultaneous.csv", Head: []string{"pair", "correlation of what the past leaves", "p times the number of pairs"}}
+	s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not " +
+		"observed drives both. The data do not tell which: no arrow is drawn for it."))
+	t := page.Table{Sort: true, File: "simultaneous.csv", Head: []string{
+		"pair", "correlation of what the past leaves",
+		"p times the number of pairs",
+	}}
 	for _, q := range r.Simultaneous {
-		t.Rows = append(t.Rows, page.Texts(q.A+" and "+q.B, fmt.Sprintf("%+.3f", q.Correlation), fmt.Sprintf("%.2g", q.PValue)))
+		t.Rows = append(t.Rows, page.Texts(q.A+" and "+q.B, fmt.Sprintf("%+.3f", q.Correlation),
+			fmt.Sprintf("%.2g", q.PValue)))
 	}
 	s.Add(t.HTML())
 	return s
@@ -409,17 +469,29 @@ func ahead(r *grangerReport) page.Section {
 		return s
 	}
 	const most = 12
-	t := page.Table{Sort: true, File: "forecasts.csv", Head: []string{"series", "steps ahead", "forecast", "from", "to", "error held out", "error of the last value"}}
+	t := page.Table{Sort: true, File: "forecasts.csv", Head: []string{
+		"series", "steps ahead", "forecast", "from", "to",
+		"error held out", "error of the last value",
+	}}
 	better, charts := 0, map[string]*picture.Chart{}
 	var order []string
 	for _, f := range r.Forecast {
 		if f.RMSE < f.Last {
 			better++
 		}
-		t.Rows = append(t.Rows, page.Texts(f.Series, fmt.Sprint(f.Step), fmt.Sprintf("%.5g", f.Value), fmt.Sprintf("%.5g", f.Lo), fmt.Sprintf("%.5g", f.Hi), fmt.Sprintf("%.3g", f.RMSE), fmt.Sprintf("%.3g", f.Last)))
+		t.Rows = append(t.Rows, page.Texts(f.Series, fmt.Sprint(f.Step), fmt.Sprintf("%.5g", f.Value),
+			fmt.Sprintf("%.5g", f.Lo), fmt.Sprintf("%.5g", f.Hi), fmt.Sprintf("%.3g", f.RMSE),
+			fmt.Sprintf("%.3g", f.Last)))
 		c := charts[f.Series]
 		if c == nil {
-			c = &picture.Chart{Title: f.Series, X: "steps after the last row", Y: f.Series, Curves: []picture.Curve{{Name: "forecast", Line: true}, {Name: "from", Line: true}, {Name: "to", Line: true}}}
+			c = &picture.Chart{
+				Title: f.Series, X: "steps after the last row", Y: f.Series,
+				Curves: []picture.Curve{
+					{Name: "forecast", Line: true},
+					{Name: "from", Line: true},
+					{Name: "to", Line: true},
+				},
+			}
 			charts[f.Series], order = c, append(order, f.Series)
 		}
 		for k, v := range []float64{f.Value, f.Lo, f.Hi} {
@@ -433,7 +505,8 @@ func ahead(r *grangerReport) page.Section {
 		}
 	}
 	steps := r.Forecast[len(r.Forecast)-1].Step
-	s.Add(page.Text(fmt.Sprintf("What follows the last row, for %s. The intervals held %.3g %% of what happened on held-out time points; there the forecasts had a smaller error than the last value for %d of %d.",
+	s.Add(page.Text(fmt.Sprintf("What follows the last row, for %s. The intervals held %.3g %% of what happened on "+
+		"held-out time points; there the forecasts had a smaller error than the last value for %d of %d.",
 		counted(steps, "step"), 100*r.Level, better, len(r.Forecast))), page.SmallCharts(figures), t.HTML())
 	return s
 }

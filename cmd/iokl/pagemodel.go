@@ -44,9 +44,15 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		s.figures = append(s.figures, [2]string{"held-out error", errorText(q.Metric, q.Error, q.StdErr)})
 	}
 	if len(o.Errors) > 0 {
-		s.figures = append(s.figures, [2]string{"error on " + o.rowsText() + ", share of a standard deviation", fmt.Sprintf("%.3g", meanRelative(&o))})
+		s.figures = append(s.figures, [2]string{
+			"error on " + o.rowsText() + ", share of a standard deviation",
+			fmt.Sprintf("%.3g", meanRelative(&o)),
+		})
 	}
-	for _, part := range []func(*iokl.Model, *origin) page.Section{inputSection, errorSection, outputSection, couplingSection, kernelSection} {
+	for _, part := range []func(*iokl.Model, *origin) page.Section{
+		inputSection, errorSection, outputSection,
+		couplingSection, kernelSection,
+	} {
 		if section := part(model, &o); len(section.Blocks) > 0 {
 			s.sections = append(s.sections, section)
 		}
@@ -96,16 +102,21 @@ func errorSentence(model *iokl.Model, o *origin) string {
 	if classes := model.Classes(); classes != nil {
 		out = fmt.Sprintf("%d classes (%s)", len(classes), enumerated(classes, 5))
 	}
-	text := fmt.Sprintf("The model predicts %s from %s, learned from %s.", out, from, counted(model.Certificate().Samples, "sample"))
+	text := fmt.Sprintf("The model predicts %s from %s, learned from %s.", out, from,
+		counted(model.Certificate().Samples, "sample"))
 	switch q := model.Chosen(); {
 	case q != nil && q.Folds > 0 && q.Metric == "nmse":
-		return text + fmt.Sprintf(" On held-out samples it explains %.1f %% of the variance, ± %.1f %% (%s).", 100*(1-q.Error), 100*q.StdErr, counted(q.Folds, "fold"))
+		return text + fmt.Sprintf(" On held-out samples it explains %.1f %% of the variance, ± %.1f %% (%s).",
+			100*(1-q.Error), 100*q.StdErr, counted(q.Folds, "fold"))
 	case q != nil && q.Folds > 0:
-		return text + fmt.Sprintf(" On held-out samples its error is %s; predicting the mean has %.4g.", errorText(q.Metric, q.Error, q.StdErr), q.Constant)
+		return text + fmt.Sprintf(" On held-out samples its error is %s; predicting the mean has %.4g.",
+			errorText(q.Metric, q.Error, q.StdErr), q.Constant)
 	case len(o.Errors) > 0 && o.HeldOut != "":
-		return text + fmt.Sprintf(" On held-out samples (%s) the error is %.3g standard deviations of the targets; predicting the mean has 1.", o.HeldOut, meanRelative(o))
+		return text + fmt.Sprintf(" On held-out samples (%s) the error is %.3g standard deviations of the targets; "+
+			"predicting the mean has 1.", o.HeldOut, meanRelative(o))
 	case len(o.Errors) > 0:
-		return text + fmt.Sprintf(" On its own samples the error is %.3g standard deviations of the targets; no samples were held out, so it says nothing about new ones.", meanRelative(o))
+		return text + fmt.Sprintf(" On its own samples the error is %.3g standard deviations of the targets; no "+
+			"samples were held out, so it says nothing about new ones.", meanRelative(o))
 	}
 	return text + " The file has no errors: predict --y measures them on new data."
 }
@@ -117,10 +128,12 @@ func inputSentence(model *iokl.Model, o *origin) string {
 			return fmt.Sprintf("The kernels vary most with the input %s.", model.InputNames()[floats.MaxIdx(r)])
 		}
 		names, eta := model.KernelNames(), model.Eta()
-		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", active(eta), len(eta), kernelLabel(names[floats.MaxIdx(eta)], model.InputNames()))
+		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", active(eta), len(eta),
+			kernelLabel(names[floats.MaxIdx(eta)], model.InputNames()))
 	}
 	first := &o.Effects[0]
-	text := fmt.Sprintf("The input that matters most is %s: shuffling it changes the predictions by %.2g standard deviations of the targets", first.Input, stat.Mean(first.Change, nil))
+	text := fmt.Sprintf("The input that matters most is %s: shuffling it changes the predictions by %.2g standard "+
+		"deviations of the targets", first.Input, stat.Mean(first.Change, nil))
 	if len(o.Effects) > 1 {
 		text += fmt.Sprintf("; next is %s (%.2g)", o.Effects[1].Input, stat.Mean(o.Effects[1].Change, nil))
 	}
@@ -146,16 +159,20 @@ func certificateSentence(model *iokl.Model) string {
 	case c.Learn == "l":
 		others = "another output kernel"
 	}
-	text := fmt.Sprintf("The fit is certified: %s would lower its objective by at most %.2g %%", others, 100*c.RelativeGap)
+	text := fmt.Sprintf("The fit is certified: %s would lower its objective by at most %.2g %%", others,
+		100*c.RelativeGap)
 	switch {
 	case c.Components == nil && !c.Converged:
-		text = fmt.Sprintf("The fit stopped early: %s could still lower its objective by up to %.2g %%, beyond the tolerance of %.2g %%", others, 100*c.RelativeGap, 100*c.Tol)
+		text = fmt.Sprintf("The fit stopped early: %s could still lower its objective by up to %.2g %%, beyond the "+
+			"tolerance of %.2g %%", others, 100*c.RelativeGap, 100*c.Tol)
 	case c.Components != nil:
-		text = fmt.Sprintf("The variance components are those of the restricted likelihood with a weak prior, which the next step would raise by %.2g in logarithms", c.Components.Gain)
+		text = fmt.Sprintf("The variance components are those of the restricted likelihood with a weak prior, which "+
+			"the next step would raise by %.2g in logarithms", c.Components.Gain)
 	case c.Learn == "none":
 		text = "Kernel weights and output kernel were not learned; the function is the best one with these"
 	}
-	return text + fmt.Sprintf(" (%d of %s of weight, output kernel of rank %d).", active(model.Eta()), counted(len(model.Eta()), "kernel"), model.OutputKernel().Rank())
+	return text + fmt.Sprintf(" (%d of %s of weight, output kernel of rank %d).", active(model.Eta()),
+		counted(len(model.Eta()), "kernel"), model.OutputKernel().Rank())
 }
 
 // inputSection says what the predictions owe to each input.
@@ -199,7 +216,9 @@ func addEffects(s *page.Section, model *iokl.Model, o *origin) {
 			}
 		}
 	}
-	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the samples, in standard deviations of the targets: 0 means that the model does not use it. The curves are mean predictions with the input set to each value and the others as they are in up to %d samples.", curveRows)))
+	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the "+
+		"samples, in standard deviations of the targets: 0 means that the model does not use it. The curves are mean "+
+		"predictions with the input set to each value and the others as they are in up to %d samples.", curveRows)))
 	s.Add(t.HTML(), page.List(words), page.SmallCharts(figures))
 }
 
@@ -243,15 +262,19 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 		for _, i := range g {
 			in = append(in, names[i])
 		}
-		words = append(words, fmt.Sprintf("%s go together: neighbours in this order are correlated by at least %g in L.", enumerated(in, 12), coupled))
+		words = append(words, fmt.Sprintf(
+			"%s go together: neighbours in this order are correlated by at least %g in L.", enumerated(in, 12),
+			coupled))
 	}
 	for _, p := range strongestPairs(R, mostOpposed) {
 		if p.r <= -coupled {
-			words = append(words, fmt.Sprintf("%s and %s go against each other: their correlation in L is %.2f.", names[p.i], names[p.j], p.r))
+			words = append(words, fmt.Sprintf("%s and %s go against each other: their correlation in L is %.2f.",
+				names[p.i], names[p.j], p.r))
 		}
 	}
 	if words == nil {
-		words = []string{fmt.Sprintf("No outputs are correlated by %g or more in L, of either sign: each is learned nearly on its own.", coupled)}
+		words = []string{fmt.Sprintf("No outputs are correlated by %g or more in L, of either sign: each is learned "+
+			"nearly on its own.", coupled)}
 	}
 	s.Add(page.List(words))
 	t := page.Table{Head: []string{"output", "output", "correlation in L"}, Sort: true, File: "outputs.csv"}
@@ -317,7 +340,8 @@ func kernelSection(model *iokl.Model, _ *origin) page.Section {
 	}
 	t := page.Table{Head: []string{"kernel", "weight η", "share"}, Sort: true, File: "kernels.csv"}
 	for _, j := range largestFirst(eta) {
-		t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", eta[j]), fmt.Sprintf("%.1f %%", 100*eta[j]/sum)))
+		t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", eta[j]),
+			fmt.Sprintf("%.1f %%", 100*eta[j]/sum)))
 	}
 	if len(t.Rows) == 0 {
 		s.Add(page.Text("No kernel has weight: the model predicts the means of the targets."))
@@ -340,7 +364,8 @@ func certificateSection(model *iokl.Model) page.Section {
 		{"gap of η", fmt.Sprintf("%.3g", c.GapEta)},
 		{"gap of L", fmt.Sprintf("%.3g", c.GapL)},
 		{"relative gap", fmt.Sprintf("%.3g (%s)", c.RelativeGap, gapText(c))},
-		{"work", fmt.Sprintf("%s, %s", counted(c.OuterIterations, "outer iteration"), counted(c.SylvesterSolves, "linear system"))},
+		{"work", fmt.Sprintf("%s, %s", counted(c.OuterIterations, "outer iteration"),
+			counted(c.SylvesterSolves, "linear system"))},
 	}))
 	return s
 }

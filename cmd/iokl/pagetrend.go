@@ -16,9 +16,11 @@ func directionText(model *iokl.Model, e *effect, j int) string {
 	y, n := e.Curve[j], len(e.At)
 	if e.Levels {
 		top, bottom := floats.MaxIdx(y), floats.MinIdx(y)
-		return fmt.Sprintf("%s is highest where %s is %s, %.4g on average, and lowest where it is %s, %.4g.", model.OutputNames()[j], e.Input, e.label(top), y[top], e.label(bottom), y[bottom])
+		return fmt.Sprintf("%s is highest where %s is %s, %.4g on average, and lowest where it is %s, %.4g.",
+			model.OutputNames()[j], e.Input, e.label(top), y[top], e.label(bottom), y[bottom])
 	}
-	text := fmt.Sprintf("%s %s as %s goes from %s to %s: from %.4g", model.OutputNames()[j], trendWord(y), e.Input, e.label(0), e.label(n-1), y[0])
+	text := fmt.Sprintf("%s %s as %s goes from %s to %s: from %.4g", model.OutputNames()[j], trendWord(y), e.Input,
+		e.label(0), e.label(n-1), y[0])
 	if turn := turningPoint(y); turn > 0 && turns(y) == 1 {
 		text += fmt.Sprintf(" to %.4g at %s", y[turn], e.label(turn))
 	}

@@ -68,7 +68,8 @@ func TestEffectsOfColumns(t *testing.T) {
 		return fmt.Sprint(map[string]float64{"rot": 1, "grün": 5, "blau": -2}[o.rows[i][2]] + float64(i)/20)
 	})
 	o.save(t, dir)
-	if r := command(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel gaussian:each:median --lambda 1e-3 --report p.html --out m.iokl"); r.status != exitOK {
+	if r := command(t, dir, "fit --x odd.csv --x-columns u,colour,when,weekday --y-columns y --kernel "+
+		"gaussian:each:median --lambda 1e-3 --report p.html --out m.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
 	m, err := iokl.Load(filepath.Join(dir, "m.iokl"))
@@ -80,7 +81,11 @@ func TestEffectsOfColumns(t *testing.T) {
 		t.Fatalf("%v %+v", err, notes.Effects)
 	}
 	text := said(mustRead(t, filepath.Join(dir, "p.html")))
-	for _, want := range []string{"from 4 inputs", `y is highest where colour is grün, [0-9.]+ on average, and lowest where it is blau`, `y rises as when goes from 2021-1[12]-\d\d to 2023-\d\d-\d\d`} {
+	for _, want := range []string{
+		"from 4 inputs",
+		`y is highest where colour is grün, [0-9.]+ on average, and lowest where it is blau`,
+		`y rises as when goes from 2021-1[12]-\d\d to 2023-\d\d-\d\d`,
+	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("no %q in %.1500s", want, text)
 		}

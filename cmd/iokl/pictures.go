@@ -147,7 +147,10 @@ func correlationHeat(model *iokl.Model) picture.Heat {
 	R, names := model.OutputCorrelation(), model.LearnedOutputs()
 	order := clustered(R)
 	n := len(order)
-	h := picture.Heat{Title: "output kernel L as correlation (blue −1, grey 0, red +1)", Matrix: blas.NewGeneral(n, n), Min: -1, Max: 1}
+	h := picture.Heat{
+		Title: "output kernel L as correlation (blue −1, grey 0, red +1)", Matrix: blas.NewGeneral(n, n),
+		Min: -1, Max: 1,
+	}
 	for a, i := range order {
 		h.Rows = append(h.Rows, names[i])
 		for b, j := range order {
@@ -256,7 +259,10 @@ func (p points) YError(i int) (low, high float64) { return p.at[i].StdErr, p.at[
 func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
 	p := picture.New("", "λ", r.Metric)
 	p.BackgroundColor = nil
-	f := picture.Figure{Name: "cv", Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), Width: 620, Height: 380, PageWidth: 440, Paint: p.Draw}
+	f := picture.Figure{
+		Name: "cv", Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds),
+		Width: 620, Height: 380, PageWidth: 440, Paint: p.Draw,
+	}
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
 	paths, names, best := splitPaths(r.Points, r.Best)
 	lo, hi := r.Chosen().Lambda, r.Chosen().Lambda

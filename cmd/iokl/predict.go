@@ -64,11 +64,13 @@ that share of new targets: docs/intervals.md says what is guaranteed and what is
 	f := cmd.Flags()
 	f.StringVar(&p.model, "model", "", "model file")
 	p.inputs(f)
-	f.StringArrayVar(&p.grams, "gram", nil, "cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
+	f.StringArrayVar(&p.grams, "gram", nil,
+		"cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
 	f.StringVar(&p.y, "y", "", "true targets to score the predictions against, or targets to complete with --fill")
 	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
 	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
-	f.StringVar(&p.keep, "keep", "", "columns of --x to write before the predictions, as identifiers of rows (default: those of fit --keep)")
+	f.StringVar(&p.keep, "keep", "",
+		"columns of --x to write before the predictions, as identifiers of rows (default: those of fit --keep)")
 	p.sure.flags(f)
 	p.fill.flags(f)
 	p.reading(f)
@@ -123,7 +125,10 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if model.InputNames() != nil != (p.x != "") {
-		return inputError("the model was fitted on %s", map[bool]string{true: "inputs: give --x", false: "Gram matrices: give --gram"}[model.InputNames() != nil])
+		return inputError("the model was fitted on %s", map[bool]string{
+			true:  "inputs: give --x",
+			false: "Gram matrices: give --gram",
+		}[model.InputNames() != nil])
 	}
 	if p.fill.on {
 		if p.y == "" {
@@ -223,7 +228,9 @@ func (p *predictFlags) countMissing(X blas.General, first int, model *iokl.Model
 	return nil
 }
 
-func (p *predictFlags) gramSource(cmd *cobra.Command, model *iokl.Model, opt table.Options, in *stdin) (*source, error) {
+func (p *predictFlags) gramSource(
+	cmd *cobra.Command, model *iokl.Model, opt table.Options, in *stdin,
+) (*source, error) {
 	d := new(data)
 	for _, name := range p.grams {
 		if err := d.readGrams(name, opt, in); err != nil {
@@ -289,7 +296,8 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 	}
 	report.Seconds = time.Since(start).Seconds()
 	if p.filled > 0 {
-		warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
+		warn(cmd.ErrOrStderr(),
+			[]string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})
 	}
 	if lines := p.beyond.warnings(p.x, model.InputNames()); lines != nil {
 		warn(cmd.ErrOrStderr(), lines)

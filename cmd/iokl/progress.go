@@ -27,7 +27,8 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, m *machine, tol float64) *progress {
-	return &progress{w: w, bar: !m.quiet && !m.verbose && isTerminal(w), lines: m.verbose && !m.quiet, tol: tol, start: time.Now()}
+	return &progress{w: w, bar: !m.quiet && !m.verbose && isTerminal(w), lines: m.verbose &&
+		!m.quiet, tol: tol, start: time.Now()}
 }
 
 // line prints a statement of the library.
@@ -42,7 +43,8 @@ func (p *progress) line(text string) {
 
 // step is the Trace of a fit.
 func (p *progress) step(s bcd.Step) error {
-	text := fmt.Sprintf("iteration %d  objective %.6g  gap %.2e  %.1f s", s.Iter, s.Objective, s.RelativeGap, time.Since(p.start).Seconds())
+	text := fmt.Sprintf("iteration %d  objective %.6g  gap %.2e  %.1f s", s.Iter, s.Objective, s.RelativeGap,
+		time.Since(p.start).Seconds())
 	switch {
 	case p.lines:
 		fmt.Fprintf(p.w, "%s  %d solves, %d kernels, rank %d\n", text, s.SylvesterSolves, active(s.Eta), s.Rank)

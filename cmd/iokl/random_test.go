@@ -72,7 +72,8 @@ func newRandomFit(t *testing.T, seed uint64) *randomFit {
 	for range 1 + rng.IntN(3) {
 		r.kernels += " --kernel " + oneOf(rng, "linear:all", "poly:2:all", "linear:0")
 	}
-	norm, learn := oneOf(rng, "lp:1", "lp:1.5", "lp:2", "block1", "blockr:1.3", "elastic:0.5", "wedge"), oneOf(rng, "eta,l", "eta", "l")
+	norm, learn := oneOf(rng, "lp:1", "lp:1.5", "lp:2", "block1", "blockr:1.3", "elastic:0.5", "wedge"),
+		oneOf(rng, "eta,l", "eta", "l")
 	r.lp, r.convex = strings.HasPrefix(norm, "lp"), learn != "eta,l"
 	r.settings = fmt.Sprintf(" --lambda %.3g --norm %s --learn %s --standardize %s --seed %d --tol 1e-5",
 		math.Pow(10, -5+5*rng.Float64()), norm, learn, oneOf(rng, "x,y", "x,y", "x", "y", "none"), rng.IntN(9))
@@ -99,7 +100,8 @@ func (r *randomFit) run(t *testing.T, more string) *fitReport {
 	case json.Unmarshal([]byte(res.stdout), &got) != nil:
 		t.Fatalf("%s: status %d\n%s%s", line, res.status, res.stdout, res.stderr)
 	}
-	if v := got.Objective + got.GapEta + got.GapL; math.IsNaN(v) || math.IsInf(v, 0) || got.GapEta < 0 || got.GapL < 0 ||
+	if v := got.Objective + got.GapEta + got.GapL; math.IsNaN(v) || math.IsInf(v, 0) || got.GapEta < 0 ||
+		got.GapL < 0 ||
 		got.Converged != (got.RelativeGap <= got.Tol) || got.Samples > r.l {
 		t.Errorf("%s\n%s", line, res.stdout)
 	}
@@ -135,7 +137,8 @@ func TestRandomFits(t *testing.T) {
 				}
 				gap := (one.GapEta + one.GapL + other.GapEta + other.GapL) + 1e-9*one.Objective
 				if r.convex && !(math.Abs(one.Objective-other.Objective) <= gap) {
-					t.Errorf("%s%s: objective %.12g, %s %.12g, gaps together %.3g", r.kernels, r.settings, one.Objective, what, other.Objective, gap)
+					t.Errorf("%s%s: objective %.12g, %s %.12g, gaps together %.3g", r.kernels, r.settings,
+						one.Objective, what, other.Objective, gap)
 				}
 			}
 			if blocks := r.run(t, " --stream"); blocks != nil {
@@ -146,13 +149,16 @@ func TestRandomFits(t *testing.T) {
 			near("resumed", r.run(t, " --checkpoint state"))
 			near("by another solver", r.run(t, " --sylvester eigen --solver closed"))
 			if r.lp && !r.convex && !r.holes {
-				if sum := r.run(t, " --model sum"); sum != nil && sum.GlobalBound != nil && !(sum.LowerBound <= one.Objective*(1+1e-9)) {
-					t.Errorf("%s%s: objective %.12g, but no sum is below %.12g", r.kernels, r.settings, one.Objective, sum.LowerBound)
+				if sum := r.run(t, " --model sum"); sum != nil && sum.GlobalBound != nil &&
+					!(sum.LowerBound <= one.Objective*(1+1e-9)) {
+					t.Errorf("%s%s: objective %.12g, but no sum is below %.12g", r.kernels, r.settings, one.Objective,
+						sum.LowerBound)
 				}
 			}
 			if out := command(t, r.dir, "predict --model m.iokl --x x.csv"); out.status != exitOK {
 				t.Errorf("predict: %s", out.stderr)
-			} else if rows, err := csv.NewReader(strings.NewReader(out.stdout)).ReadAll(); err != nil || len(rows) < r.l || len(rows[0]) != r.n || strings.Contains(out.stdout, "NaN") {
+			} else if rows, err := csv.NewReader(strings.NewReader(out.stdout)).ReadAll(); err != nil ||
+				len(rows) < r.l || len(rows[0]) != r.n || strings.Contains(out.stdout, "NaN") {
 				t.Errorf("predict: %v\n%s", err, out.stdout)
 			}
 		})

@@ -28,7 +28,9 @@ func ranks(t *testing.T, dir string, n int, line string) (stdout, stderr string,
 }
 
 // watchedRanks is ranks with a function that gets the process id of mpirun.
-func watchedRanks(t *testing.T, dir string, n int, line string, started func(pid int)) (stdout, stderr string, err error) {
+func watchedRanks(
+	t *testing.T, dir string, n int, line string, started func(pid int),
+) (stdout, stderr string, err error) {
 	t.Helper()
 	mpirun, err := exec.LookPath("mpirun")
 	if err != nil {
@@ -78,9 +80,14 @@ func TestRanksLost(t *testing.T) {
 	dir := large(t, 9000)
 	chain(t, dir)
 	lines := []*interruptible{
-		{line: "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:60 --lambda 1e-4 --tol 1e-9 --json --checkpoint sums --out m.iokl", files: []string{"m.iokl"}},
-		{line: "cv --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --folds 4 --lambdas 1e-2,1e-4 --json --out cv.iokl", files: []string{"cv.iokl"}},
-		{line: chainLine + "--json --lambdas 0.1,1 --stability 4 --null 5 --checkpoint rounds.json --out g.json", files: []string{"g.json"}},
+		{line: "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:60 --lambda 1e-4 --tol 1e-9 --json " +
+			"--checkpoint sums --out m.iokl", files: []string{"m.iokl"}},
+		{line: "cv --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5:20 --folds 4 --lambdas 1e-2,1e-4 " +
+			"--json --out cv.iokl", files: []string{"cv.iokl"}},
+		{
+			line:  chainLine + "--json --lambdas 0.1,1 --stability 4 --null 5 --checkpoint rounds.json --out g.json",
+			files: []string{"g.json"},
+		},
 	}
 	run := func(c *interruptible) []float64 {
 		start := time.Now()
@@ -114,7 +121,8 @@ func TestRanksLost(t *testing.T) {
 				_ = syscall.Kill(ids[rng.IntN(3)], syscall.SIGKILL) // it may have ended
 			})
 		})
-		if there := whole(t, dir, c.files[0]); err == nil && !there || err != nil && !strings.Contains(stderr, "exited on signal 9") {
+		if there := whole(t, dir, c.files[0]); err == nil && !there || err != nil &&
+			!strings.Contains(stderr, "exited on signal 9") {
 			t.Errorf("trial %d: %v, %s: %v\n%s", trial, err, c.files[0], there, stderr)
 		}
 		if err != nil {
@@ -143,7 +151,8 @@ func TestRanksLost(t *testing.T) {
 // 1, 2 and 4 ranks give the same model, and only one of them prints.
 func TestRanksAgree(t *testing.T) {
 	dir := large(t, 9000)
-	line := "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:20 --kernel linear:all --lambda 1e-2 --tol 1e-9 --json --out m%d.iokl"
+	line := "fit --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:20 --kernel linear:all --lambda 1e-2 " +
+		"--tol 1e-9 --json --out m%d.iokl"
 	var models []*iokl.Model
 	for _, n := range []int{1, 2, 4} {
 		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
@@ -184,13 +193,16 @@ func TestRanksChooseAndMultiply(t *testing.T) {
 	for _, flags := range []string{"", " --lambda 0.1 --memory 1KB"} {
 		var one, two fitReport
 		for n, got := range map[int]*fitReport{1: &one, 2: &two} {
-			stdout, stderr, err := ranks(t, dir, n, "fit --stream --x x.csv --y y.csv --kernel rff:gaussian:all:1:20 --norm lp:1 --json"+flags)
+			stdout, stderr, err := ranks(t, dir, n,
+				"fit --stream --x x.csv --y y.csv --kernel rff:gaussian:all:1:20 --norm lp:1 --json"+flags)
 			if err != nil || json.Unmarshal([]byte(stdout), got) != nil {
 				t.Fatalf("%d ranks%s: %v\n%s%s", n, flags, err, stdout, stderr)
 			}
 		}
-		if !(math.Abs(one.Lambda-two.Lambda) <= 1e-9*one.Lambda) || !(math.Abs(one.Objective-two.Objective) <= 1e-6*one.Objective) {
-			t.Errorf("%s: λ %g and %g, objective %.10g and %.10g", flags, one.Lambda, two.Lambda, one.Objective, two.Objective)
+		if !(math.Abs(one.Lambda-two.Lambda) <= 1e-9*one.Lambda) ||
+			!(math.Abs(one.Objective-two.Objective) <= 1e-6*one.Objective) {
+			t.Errorf("%s: λ %g and %g, objective %.10g and %.10g", flags, one.Lambda, two.Lambda, one.Objective,
+				two.Objective)
 		}
 	}
 }
@@ -208,7 +220,8 @@ func TestRanksFail(t *testing.T) {
 // Ranks share the folds too, and find what one process finds.
 func TestRanksCrossValidate(t *testing.T) {
 	dir := large(t, 5000)
-	line := "cv --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:20 --folds 5 --lambdas 1e-2,1e-4 --taus 1,2 --json --out m%d.iokl"
+	line := "cv --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:20 --folds 5 --lambdas 1e-2,1e-4 --taus " +
+		"1,2 --json --out m%d.iokl"
 	var want cvReport
 	for _, n := range []int{1, 2, 4} {
 		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
@@ -226,7 +239,8 @@ func TestRanksCrossValidate(t *testing.T) {
 				}
 			}
 		}
-		if m, err := iokl.Load(fmt.Sprintf("%s/m%d.iokl", dir, n)); err != nil || m.Certificate().Lambda != want.Best.Lambda {
+		if m, err := iokl.Load(fmt.Sprintf("%s/m%d.iokl", dir, n)); err != nil ||
+			m.Certificate().Lambda != want.Best.Lambda {
 			t.Errorf("%d ranks: %v", n, err)
 		}
 	}
@@ -235,7 +249,8 @@ func TestRanksCrossValidate(t *testing.T) {
 // A bad row ends every rank with its message; each has kept its rows, from which the job goes on.
 func TestRanksResume(t *testing.T) {
 	dir := large(t, 9000)
-	line := "fit --stream --x x.csv --y y.csv --survey-rows 5000 --kernel rff:gaussian:all:0.5,1:20 --lambda 1e-2 --tol 1e-9 --json --out m%d.iokl"
+	line := "fit --stream --x x.csv --y y.csv --survey-rows 5000 --kernel rff:gaussian:all:0.5,1:20 --lambda 1e-2 " +
+		"--tol 1e-9 --json --out m%d.iokl"
 	if _, stderr, err := ranks(t, dir, 2, fmt.Sprintf(line, 1)); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
@@ -249,7 +264,8 @@ func TestRanksResume(t *testing.T) {
 		t.Fatalf("a bad row: %v\n%s%s", err, stdout, stderr)
 	}
 	write(t, dir, "x.csv", good)
-	if stdout, stderr, err = ranks(t, dir, 2, resumed+" -v"); err != nil || !strings.Contains(stderr, "going on after the ") || !strings.Contains(stdout, `"samples": 9000`) {
+	if stdout, stderr, err = ranks(t, dir, 2, resumed+" -v"); err != nil ||
+		!strings.Contains(stderr, "going on after the ") || !strings.Contains(stdout, `"samples": 9000`) {
 		t.Fatalf("going on: %v\n%s%s", err, stdout, stderr)
 	}
 	for k := range 2 {
@@ -271,7 +287,8 @@ func TestRanksResume(t *testing.T) {
 func TestRanksGranger(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	line := chainLine + "--json --lambdas 0.1,1 --stability 4 --null 5 --improvement --checkpoint c%[1]d.json --out g%[1]d.json"
+	line := chainLine + "--json --lambdas 0.1,1 --stability 4 --null 5 --improvement --checkpoint c%[1]d.json --out " +
+		"g%[1]d.json"
 	var want grangerReport
 	for _, n := range []int{1, 2, 4} {
 		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
@@ -306,7 +323,8 @@ func TestRanksGranger(t *testing.T) {
 		}
 	}
 	write(t, dir, "s.csv", "a,b\n1,2\n1,oops\n")
-	if _, stderr, err := ranks(t, dir, 2, "granger --series s.csv"); err == nil || !strings.Contains(stderr, "rank ") || !strings.Contains(stderr, "s.csv") {
+	if _, stderr, err := ranks(t, dir, 2, "granger --series s.csv"); err == nil || !strings.Contains(stderr, "rank ") ||
+		!strings.Contains(stderr, "s.csv") {
 		t.Errorf("%v: %s", err, stderr)
 	}
 }

@@ -18,25 +18,27 @@ import (
 // fitReport is what fit --json prints.
 type fitReport struct {
 	iokl.Certificate
-	Eta           []float64    `json:"eta"`
-	Kernels       []string     `json:"kernels"`
-	TraceL        float64      `json:"trace_l"`
-	RankL         int          `json:"rank_l"`
-	Seconds       float64      `json:"seconds"`
-	Threads       int          `json:"threads"`
-	Outputs       []string     `json:"outputs"`
-	Warnings      []string     `json:"warnings"`
-	Model         string       `json:"model,omitempty"`
-	LTrace        []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
-	Chosen        *iokl.Chosen `json:"chosen"`
-	ConstantError float64      `json:"constant_error,omitempty"` // of the mean of the training targets on the folds, where there were any
+	Eta      []float64    `json:"eta"`
+	Kernels  []string     `json:"kernels"`
+	TraceL   float64      `json:"trace_l"`
+	RankL    int          `json:"rank_l"`
+	Seconds  float64      `json:"seconds"`
+	Threads  int          `json:"threads"`
+	Outputs  []string     `json:"outputs"`
+	Warnings []string     `json:"warnings"`
+	Model    string       `json:"model,omitempty"`
+	LTrace   []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
+	Chosen   *iokl.Chosen `json:"chosen"`
+	// of the mean of the training targets on the folds, where there were any
+	ConstantError float64 `json:"constant_error,omitempty"`
 }
 
 func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
 	return fitReport{
 		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Seconds: seconds, Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()), Model: out,
+		Seconds: seconds, Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()),
+		Model:  out,
 		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
 	}
 }
@@ -56,7 +58,8 @@ func reportFit(w io.Writer, m *machine, model *iokl.Model, seconds float64, out 
 	c := model.Certificate()
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	writeObjective(t, model, false)
-	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", model.OutputKernel().Rank(), model.OutputKernel().Dim(), model.OutputKernel().Trace())
+	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", model.OutputKernel().Rank(), model.OutputKernel().Dim(),
+		model.OutputKernel().Trace())
 	fmt.Fprintf(t, "work\t%d outer iterations, %d solves, %.3g s\n", c.OuterIterations, c.SylvesterSolves, seconds)
 	if out != "" {
 		fmt.Fprintf(t, "model\t%s\n", out)
@@ -70,7 +73,8 @@ func reportFit(w io.Writer, m *machine, model *iokl.Model, seconds float64, out 
 func writeObjective(w io.Writer, model *iokl.Model, parts bool) {
 	c := model.Certificate()
 	if c.Components != nil {
-		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it and the logarithm of the prior by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
+		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it and the logarithm of the "+
+			"prior by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
 		return
 	}
 	fmt.Fprintf(w, "objective\t%.8g\n", c.Objective)

@@ -169,7 +169,10 @@ func (s *pairs) Next() (stream.Block, error) {
 		n = s.readTargets(n)
 	}
 	n = s.present(n)
-	b := stream.Block{X: blas.View(s.X, 0, 0, n, s.X.Cols), Y: blas.View(s.Y, 0, 0, n, s.Y.Cols), Row: s.row, Source: s.x}
+	b := stream.Block{
+		X: blas.View(s.X, 0, 0, n, s.X.Cols), Y: blas.View(s.Y, 0, 0, n, s.Y.Cols), Row: s.row,
+		Source: s.x,
+	}
 	s.row += int64(n)
 	return b, s.err
 }
@@ -177,7 +180,8 @@ func (s *pairs) Next() (stream.Block, error) {
 // readTargets reads the targets of n rows and returns how many are whole.
 func (s *pairs) readTargets(n int) int {
 	if n == 0 && s.err != nil {
-		if k, err := s.yr.Read(blas.View(s.Y, 0, 0, 1, s.Y.Cols)); errors.Is(s.err, io.EOF) && (k > 0 || !errors.Is(err, io.EOF)) {
+		if k, err := s.yr.Read(blas.View(s.Y, 0, 0, 1, s.Y.Cols)); errors.Is(s.err, io.EOF) &&
+			(k > 0 || !errors.Is(err, io.EOF)) {
 			s.err = inputError("%s has more than the %d rows of %s", s.y, s.row, s.x)
 		}
 		return 0
@@ -205,10 +209,14 @@ func (s *pairs) present(n int) int {
 			count := make([]int, s.X.Cols)
 			count[j] = 1
 			cells, names := s.schema.PerSource(count, s.xr.Names())
-			s.err = inputError("%s: row %d, %s is missing or no finite number: fit without --stream, which fills missing inputs, or leave the row out", s.x, s.row+int64(i)+1, schema.Label(names, slices.Index(cells, 1)))
+			s.err = inputError("%s: row %d, %s is missing or no finite number: fit without --stream, which fills "+
+				"missing inputs, or leave the row out", s.x, s.row+int64(i)+1,
+				schema.Label(names, slices.Index(cells, 1)))
 			return i
 		}
-		j := slices.IndexFunc(blas.Row(s.Y, i), func(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) && s.strict })
+		j := slices.IndexFunc(blas.Row(s.Y, i), func(v float64) bool {
+			return math.IsInf(v, 0) || math.IsNaN(v) && s.strict
+		})
 		if j >= 0 {
 			names := s.xr.Names()
 			if s.yr != nil {
@@ -216,7 +224,8 @@ func (s *pairs) present(n int) int {
 			} else if names != nil {
 				names = names[s.X.Cols:]
 			}
-			s.err = inputError("%s: row %d, target %s is missing or no finite number", s.y, s.row+int64(i)+1, schema.Label(names, j))
+			s.err = inputError("%s: row %d, target %s is missing or no finite number", s.y, s.row+int64(i)+1,
+				schema.Label(names, j))
 			return i
 		}
 	}

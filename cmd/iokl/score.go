@@ -40,7 +40,9 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		if rows := t.Data.Rows; rows > 0 {
 			for j := range t.Data.Cols {
 				column := blas.View(t.Data, 0, j, rows, 1)
-				if !slices.ContainsFunc(mat.Col(nil, 0, blas.Dense(column)), func(v float64) bool { return !math.IsNaN(v) }) {
+				if !slices.ContainsFunc(mat.Col(nil, 0, blas.Dense(column)), func(v float64) bool {
+					return !math.IsNaN(v)
+				}) {
 					return inputError("%s: no cell of %s is observed", p.y, schema.Label(t.Names, j))
 				}
 			}

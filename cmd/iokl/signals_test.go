@@ -216,9 +216,12 @@ func interruptibles(t *testing.T) (lines []*interruptible, fresh func() string) 
 	t.Helper()
 	const data = " --x x.csv --y y.csv --json"
 	lines = []*interruptible{
-		{name: "fit", line: "fit --kernel gaussian:each:2^-3..2^3 --lambda 1e-5 --tol 1e-7 --out m.iokl --checkpoint state" + data, checkpoint: "state", files: []string{"m.iokl"}},
-		{name: "stream", line: "fit --stream --kernel rff:gaussian:all:median:200 --tol 1e-7 --out m.iokl --checkpoint sums --checkpoint-rows 50" + data, checkpoint: "sums", files: []string{"m.iokl"}},
-		{name: "granger", line: "granger --series s.csv --lag 2 --stability 30 --null 30 --checkpoint rounds.json --out g.json --json", checkpoint: "rounds.json", files: []string{"g.json"}},
+		{name: "fit", line: "fit --kernel gaussian:each:2^-3..2^3 --lambda 1e-5 --tol 1e-7 --out m.iokl --checkpoint " +
+			"state" + data, checkpoint: "state", files: []string{"m.iokl"}},
+		{name: "stream", line: "fit --stream --kernel rff:gaussian:all:median:200 --tol 1e-7 --out m.iokl " +
+			"--checkpoint sums --checkpoint-rows 50" + data, checkpoint: "sums", files: []string{"m.iokl"}},
+		{name: "granger", line: "granger --series s.csv --lag 2 --stability 30 --null 30 --checkpoint rounds.json " +
+			"--out g.json --json", checkpoint: "rounds.json", files: []string{"g.json"}},
 		{name: "cv", line: "cv --kernel gaussian:all --folds 4 --out m.iokl" + data, files: []string{"m.iokl"}},
 		{name: "zero options", line: "fit --out m.iokl" + data, files: []string{"m.iokl"}},
 		{name: "predict", line: "predict --model ../old.iokl --x x.csv --out p.csv", files: []string{"p.csv"}},

@@ -59,7 +59,10 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 // checkTable refuses names of files that mean a format predictions are not written in.
 func checkTable(path string) error {
 	switch ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz"))); {
-	case slices.Contains([]string{".npz", ".parquet", ".pq", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl", ".ndjson"}, ext),
+	case slices.Contains([]string{
+		".npz", ".parquet", ".pq", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl",
+		".ndjson",
+	}, ext),
 		ext == ".npy" && strings.HasSuffix(path, ".gz"):
 		return inputError("--out %s: predictions are written as .csv, .csv.gz or .npy", path)
 	}

@@ -20,7 +20,8 @@ var soakLines = []string{
 	"fit --x x.csv --y y.csv --kernel gaussian:all:1,2 --lambda 1e-2 --tol 1e-3 --interval-folds 3 --out m.iokl --json",
 	"predict --model m.iokl --x x.csv --interval 0.9 --out p.csv",
 	"predict --model m.iokl --x x.csv --std --out p.npy",
-	"fit --stream --x x.csv --y y.csv --kernel rff:gaussian:all:1:40 --lambda 1e-2 --checkpoint sums --checkpoint-rows 100 --json",
+	"fit --stream --x x.csv --y y.csv --kernel rff:gaussian:all:1:40 --lambda 1e-2 --checkpoint sums " +
+		"--checkpoint-rows 100 --json",
 	"cv --x x.csv --y y.csv --kernel linear:all --lambdas 1e-1,1e-2 --folds 3 --json --report cv.html",
 	"granger --series s.csv --lag 1 --lambda 0.1 --null 2 --out g.json --json",
 	"info m.iokl --json",
@@ -46,7 +47,8 @@ func TestSoak(t *testing.T) {
 		}
 		var said bytes.Buffer
 		status := run(ctx, strings.Fields(line), strings.NewReader(""), io.Discard, &said)
-		if bad := int(seed)%len(soakLines) >= 8; ctx.Err() == nil && (status == exitOK) == bad || strings.Contains(said.String(), "internal error") {
+		if bad := int(seed)%len(soakLines) >= 8; ctx.Err() == nil && (status == exitOK) == bad ||
+			strings.Contains(said.String(), "internal error") {
 			t.Errorf("%s: status %d: %s", line, status, said.String())
 		}
 	})

@@ -31,10 +31,14 @@ type streamFlags struct {
 }
 
 func (s *streamFlags) flags(f *pflag.FlagSet, checkpoint string) {
-	f.BoolVar(&s.on, "stream", false, "read the data in blocks of rows, for data larger than memory; kernels need explicit features (rff:…, nystrom:…, linear, poly)")
+	f.BoolVar(&s.on, "stream", false,
+		"read the data in blocks of rows, for data larger than memory; kernels need explicit features (rff:…, "+
+			"nystrom:…, linear, poly)")
 	f.StringVar(&s.checkpoint, "checkpoint", "", checkpoint)
-	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0, "with --stream: rows between two writes of it (default: 100 for each feature)")
-	f.Int64Var(&s.surveyRows, "survey-rows", 0, "with --stream: leading rows that scales and widths are taken from (default: all, read once more)")
+	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0,
+		"with --stream: rows between two writes of it (default: 100 for each feature)")
+	f.Int64Var(&s.surveyRows, "survey-rows", 0,
+		"with --stream: leading rows that scales and widths are taken from (default: all, read once more)")
 }
 
 // check refuses flags that do not go together.
@@ -82,7 +86,8 @@ func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *i
 	}
 	what := fmt.Sprintf("the tables of %s and %s in memory", d.x, cmp.Or(d.y, d.x))
 	need := memory.Peak(copies*bytes, memory.Limit())
-	err := memory.Check(what, need, "use --stream, with kernels that have explicit features (rff:…, nystrom:…, linear, poly)")
+	err := memory.Check(what, need,
+		"use --stream, with kernels that have explicit features (rff:…, nystrom:…, linear, poly)")
 	if err == nil || d.classes || opt.Kernels != nil || opt.Lambda != 0 {
 		return err
 	}
@@ -91,7 +96,8 @@ func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *i
 		return err
 	}
 	if !m.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: %s would take %s, and the limit is %s: rows are read in blocks\n", what, memory.Format(need), memory.Format(float64(memory.Limit())))
+		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: %s would take %s, and the limit is %s: rows are read in blocks\n", what,
+			memory.Format(need), memory.Format(float64(memory.Limit())))
 	}
 	return nil
 }
@@ -165,7 +171,10 @@ func (s *streamFlags) options(opt iokl.Options, data iokl.Rows, p *progress, wor
 }
 
 // fitStream fits to streamed data, whose rows the ranks share.
-func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out, page string, world *mpi.World) error {
+func fitStream(
+	cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, out, page string,
+	world *mpi.World,
+) error {
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	start := time.Now()
 	model, fitErr := iokl.FitStream(cmd.Context(), data, s.options(opt, data, p, world))
@@ -197,7 +206,9 @@ func fitStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options,
 
 // cvStream cross-validates on streamed data, whose rows and folds the ranks share,
 // and fits the best setting to the same sums.
-func cvStream(cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, to destinations, world *mpi.World) error {
+func cvStream(
+	cmd *cobra.Command, m *machine, data iokl.Rows, opt iokl.Options, s *streamFlags, to destinations, world *mpi.World,
+) error {
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	start := time.Now()
 	r, err := iokl.CrossValidateStream(cmd.Context(), data, s.options(opt, data, p, world))

@@ -74,7 +74,10 @@ func TestStreamCommand(t *testing.T) {
 	dir := large(t, 3000)
 	var want, got fitReport
 	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(t, &want)
-	for _, files := range []string{"--x x.csv --y y.csv", "--x x.npy --y y.npy", "--x both.csv --x-columns a,b --y-columns u,v", "--x both.parquet --x-columns a,b --y-columns u,v"} {
+	for _, files := range []string{
+		"--x x.csv --y y.csv", "--x x.npy --y y.npy",
+		"--x both.csv --x-columns a,b --y-columns u,v", "--x both.parquet --x-columns a,b --y-columns u,v",
+	} {
 		command(t, dir, "fit --stream "+files+streamKernels+"--out s.iokl").object(t, &got)
 		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged {
 			t.Errorf("%s: objective %.12g, want %.12g; %d samples", files, got.Objective, want.Objective, got.Samples)
@@ -90,7 +93,8 @@ func TestStreamCommand(t *testing.T) {
 		}
 	}
 	r := command(t, dir, "fit --stream -v --x x.csv --y y.csv --kernel rff:gaussian:all:1:20")
-	if r.status != exitOK || !strings.Contains(r.stderr, "surveying x.csv: 1024 rows") || !strings.Contains(r.stderr, "chose λ") {
+	if r.status != exitOK || !strings.Contains(r.stderr, "surveying x.csv: 1024 rows") ||
+		!strings.Contains(r.stderr, "chose λ") {
 		t.Errorf("status %d: %s", r.status, r.stderr)
 	}
 }
@@ -138,11 +142,14 @@ func TestStreamBadRow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"both.parquet", "--x both.parquet --x-columns a,b --y-columns u,v", `both.parquet: row 6500, column 1 "a" is missing`, func() {
-			a := read("both.parquet")
-			a.Data[4*6499+2] = math.NaN()
-			writeParquet(t, dir, "both.parquet", a)
-		}},
+		{
+			"both.parquet", "--x both.parquet --x-columns a,b --y-columns u,v",
+			`both.parquet: row 6500, column 1 "a" is missing`, func() {
+				a := read("both.parquet")
+				a.Data[4*6499+2] = math.NaN()
+				writeParquet(t, dir, "both.parquet", a)
+			},
+		},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			good := mustRead(t, filepath.Join(dir, c.file))
@@ -167,12 +174,15 @@ func TestStreamBadRow(t *testing.T) {
 func TestStreamCV(t *testing.T) {
 	dir := large(t, 3000)
 	var got cvReport
-	line := "cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas 1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json "
+	line := "cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas " +
+		"1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json "
 	command(t, dir, line+"--checkpoint sums --out m.iokl --plot pics").object(t, &got)
-	if len(got.Points) != 12 || got.Folds != 4 || got.Metric != "rmse" || len(got.Best.Folds) != 4 || got.Best.Lambda == 0.1 || len(got.Pictures) != 2 {
+	if len(got.Points) != 12 || got.Folds != 4 || got.Metric != "rmse" || len(got.Best.Folds) != 4 ||
+		got.Best.Lambda == 0.1 || len(got.Pictures) != 2 {
 		t.Errorf("%d points, %+v", len(got.Points), got)
 	}
-	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Lambda != got.Best.Lambda || m.Certificate().Samples != 3000 {
+	if m, err := iokl.Load("m.iokl"); err != nil || m.Certificate().Lambda != got.Best.Lambda ||
+		m.Certificate().Samples != 3000 {
 		t.Errorf("model: %v %v", m, err)
 	}
 	var again, grouped cvReport
@@ -186,14 +196,16 @@ func TestStreamCV(t *testing.T) {
 		t.Errorf("by groups: %+v", grouped.Best)
 	}
 	for flags, want := range map[string]string{
-		"--metric accuracy": `unknown metric "accuracy"`, "--time-ordered": "no order of time", "--repeats 2": "one set of folds",
+		"--metric accuracy": `unknown metric "accuracy"`, "--time-ordered": "no order of time",
+		"--repeats 2": "one set of folds",
 		"--checkpoint sums --fold-groups groups.csv": "other data", "--norms lp:3": "lp:3",
 	} {
 		if r := command(t, dir, line+flags); r.status != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: %+v", flags, r)
 		}
 	}
-	if r := command(t, dir, "cv --x x.csv --y y.csv --checkpoint sums"); r.status != exitUsage || !strings.Contains(r.stderr, "--stream") {
+	if r := command(t, dir, "cv --x x.csv --y y.csv --checkpoint sums"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "--stream") {
 		t.Errorf("--checkpoint alone: %+v", r)
 	}
 }
@@ -202,17 +214,26 @@ func TestStreamRefusals(t *testing.T) {
 	dir := large(t, 300)
 	write(t, dir, "short.csv", "u,v\n1,2\n3,4\n")
 	write(t, dir, "gap.csv", strings.Repeat("1,2\n", 200)+"3,\n"+strings.Repeat("4,2\n", 99))
-	write(t, dir, "words.csv", "a,color,b\n"+strings.Repeat("1,red,2\n2,blue,3\n3,,4\n", 99)+"1,red,2\n2,blue,3\n1,red,\n")
+	write(t, dir, "words.csv", "a,color,b\n"+strings.Repeat("1,red,2\n2,blue,3\n3,,4\n",
+		99)+"1,red,2\n2,blue,3\n1,red,\n")
 	write(t, dir, "huge.csv", strings.Repeat("1,2e200\n3,-1e200\n", 150))
 	for line, want := range map[string]string{
-		"--x huge.csv --y y.csv --kernel linear:all":                                        "column 2 of the inputs is too large",
-		"--x x.csv --y huge.csv --kernel linear:all":                                        "column 2 of the targets is too large",
-		"--x x.csv --y short.csv --kernel linear:all":                                       "short.csv has 2 rows, and x.csv has more",
-		"--x short.csv --y y.csv --kernel linear:all":                                       "y.csv has more than the 2 rows of short.csv",
-		"--x gap.csv --y y.csv --kernel linear:all":                                         "gap.csv: row 201, column 2 is missing",
-		"--x words.csv --y y.csv --kernel linear:all":                                       "words.csv: row 3, column 2 \"color\" is missing",
-		"--x words.csv --y-columns a --kernel linear:all":                                   "words.csv: row 3, column 1 \"color\" is missing",
-		"--x y.csv --y words.csv --y-columns b --missing-targets error --kernel linear:all": "words.csv: row 300, target column 1 \"b\" is missing",
+		"--x huge.csv --y y.csv --kernel linear:all": "column 2 of the inputs " +
+			"is too large",
+		"--x x.csv --y huge.csv --kernel linear:all": "column 2 of the " +
+			"targets is too large",
+		"--x x.csv --y short.csv --kernel linear:all": "short.csv has 2 rows, " +
+			"and x.csv has more",
+		"--x short.csv --y y.csv --kernel linear:all": "y.csv has more than " +
+			"the 2 rows of short.csv",
+		"--x gap.csv --y y.csv --kernel linear:all": "gap.csv: row 201, " +
+			"column 2 is missing",
+		"--x words.csv --y y.csv --kernel linear:all": "words.csv: row 3, " +
+			"column 2 \"color\" is missing",
+		"--x words.csv --y-columns a --kernel linear:all": "words.csv: row 3, " +
+			"column 1 \"color\" is missing",
+		"--x y.csv --y words.csv --y-columns b --missing-targets error --kernel linear:all": "words.csv: row 300, " +
+			"target column 1 \"b\" is missing",
 		"--x - --y y.csv": "standard input",
 		"--x x.csv --y y.csv --kernel gaussian:all": "rff:",
 		"--x x.csv --y y.csv --classes":             "--classes",
@@ -225,7 +246,8 @@ func TestStreamRefusals(t *testing.T) {
 			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)
 		}
 	}
-	if r := command(t, dir, "fit --x x.csv --y y.csv --survey-rows 9"); r.status != exitUsage || !strings.Contains(r.stderr, "--stream") {
+	if r := command(t, dir, "fit --x x.csv --y y.csv --survey-rows 9"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "--stream") {
 		t.Errorf("--survey-rows alone: %+v", r)
 	}
 }
@@ -241,9 +263,11 @@ func TestStreamBadRowFarDown(t *testing.T) {
 	text.WriteString("1,?!\n2,2\n")
 	dir := t.TempDir()
 	write(t, dir, "far.csv", text.String())
-	line := "fit --stream --x far.csv --x-columns a --y-columns b --kernel linear:all --lambda 1e-2 --survey-rows 1000 --checkpoint sums --json "
+	line := "fit --stream --x far.csv --x-columns a --y-columns b --kernel linear:all --lambda 1e-2 --survey-rows " +
+		"1000 --checkpoint sums --json "
 	r := command(t, dir, line)
-	if want := `far.csv: row 700000 (line 700001), column 2 "b": "?!"`; r.status != exitUsage || !strings.Contains(r.stderr, want) {
+	if want := `far.csv: row 700000 (line 700001), column 2 "b": "?!"`; r.status != exitUsage ||
+		!strings.Contains(r.stderr, want) {
 		t.Fatalf("status %d: %s", r.status, r.stderr)
 	}
 	write(t, dir, "far.csv", strings.Replace(text.String(), "?!", "3", 1))

@@ -25,8 +25,12 @@ type modelFlags struct {
 }
 
 func (s *modelFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.model, "model", "", "product: kernel weights and one output kernel L, or sum: an L for each kernel, with norm lp:P\n(default: product, or chosen with λ where kernels are chosen too)")
-	f.StringVar(&s.certify, "certify", "", "global: bound the objective from below over all weights and all L together, and say what an L for each kernel would gain")
+	f.StringVar(&s.model, "model", "",
+		"product: kernel weights and one output kernel L, or sum: an L for each kernel, with norm lp:P\n(default: "+
+			"product, or chosen with λ where kernels are chosen too)")
+	f.StringVar(&s.certify, "certify", "",
+		"global: bound the objective from below over all weights and all L together, and say what an L for each "+
+			"kernel would gain")
 }
 
 func (s *modelFlags) set(opt *iokl.Options) error {
@@ -51,9 +55,11 @@ func writeBound(w io.Writer, model *iokl.Model) {
 	if c.GlobalBound == nil {
 		return
 	}
-	fmt.Fprintf(w, "lower bound\t%.8g\t(nothing has a lower objective; at most %.3g %% could be gained)\n", c.LowerBound, 100*c.GlobalGap)
+	fmt.Fprintf(w, "lower bound\t%.8g\t(nothing has a lower objective; at most %.3g %% could be gained)\n",
+		c.LowerBound, 100*c.GlobalGap)
 	if model.OutputKernels() == nil && c.Objective > 0 {
-		fmt.Fprintf(w, "an L for each kernel\t%.8g\t(%.3g %% lower; --model sum fits it)\n", c.SumObjective, 100*max(0, 1-c.SumObjective/c.Objective))
+		fmt.Fprintf(w, "an L for each kernel\t%.8g\t(%.3g %% lower; --model sum fits it)\n", c.SumObjective,
+			100*max(0, 1-c.SumObjective/c.Objective))
 	}
 }
 
@@ -189,7 +195,8 @@ func couplingSection(model *iokl.Model, _ *origin) page.Section {
 		for _, h := range couplingHeats(model) {
 			figures = append(figures, h.Figure(""))
 		}
-		s.Add(page.Classed("soft", "The maps add up to that of L: on the diagonal stands the share of an output's variation that is the kernel's."), page.SmallCharts(figures))
+		s.Add(page.Classed("soft", "The maps add up to that of L: on the diagonal stands the share of an output's "+
+			"variation that is the kernel's."), page.SmallCharts(figures))
 	}
 	return s
 }

@@ -53,30 +53,38 @@ func TestSumCommands(t *testing.T) {
 	if plain.LowerBound != nil || plain.GlobalGap != nil || plain.Traces != nil || plain.Chosen.Model != "product" {
 		t.Errorf("a plain fit reports %+v", plain)
 	}
-	if global.LowerBound == nil || global.GlobalGap == nil || global.Objective != plain.Objective || global.Chosen.Model != "product" {
+	if global.LowerBound == nil || global.GlobalGap == nil || global.Objective != plain.Objective ||
+		global.Chosen.Model != "product" {
 		t.Fatalf("--certify global reports %+v", global)
 	}
-	if d := *global.GlobalGap - (1 - *global.LowerBound/global.Objective); !(math.Abs(d) < 1e-12) || !(*global.GlobalGap > 0.02) {
+	if d := *global.GlobalGap - (1 - *global.LowerBound/global.Objective); !(math.Abs(d) < 1e-12) ||
+		!(*global.GlobalGap > 0.02) {
 		t.Errorf("global gap %g, bound %g, objective %g", *global.GlobalGap, *global.LowerBound, global.Objective)
 	}
-	if sum.Chosen.Model != "sum" || len(sum.Traces) != 2 || !(math.Abs(sum.Traces[0]+sum.Traces[1]-sum.Trace) <= 1e-9) || !(math.Abs(sum.Objective / *global.SumObjective - 1) <= 2e-4) {
+	if sum.Chosen.Model != "sum" || len(sum.Traces) != 2 ||
+		!(math.Abs(sum.Traces[0]+sum.Traces[1]-sum.Trace) <= 1e-9) ||
+		!(math.Abs(sum.Objective / *global.SumObjective - 1) <= 2e-4) {
 		t.Errorf("--model sum reports %+v, --certify global %+v", sum, global)
 	}
-	if sum.GlobalGap == nil || !(*sum.GlobalGap <= 1e-4) || !(math.Abs(*sum.LowerBound / *global.LowerBound - 1) <= 2e-4) {
+	if sum.GlobalGap == nil || !(*sum.GlobalGap <= 1e-4) ||
+		!(math.Abs(*sum.LowerBound / *global.LowerBound - 1) <= 2e-4) {
 		t.Errorf("--model sum has global gap %v, bound %v", sum.GlobalGap, sum.LowerBound)
 	}
 	if len(info.Traces) != 2 || *info.LowerBound != *sum.LowerBound {
 		t.Errorf("info reports %+v", info)
 	}
-	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a), rank") || !strings.Contains(r.stdout, "y1, y2  +0.") {
+	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a), rank") ||
+		!strings.Contains(r.stdout, "y1, y2  +0.") {
 		t.Errorf("info says %s", r.stdout)
 	}
 	command(t, dir, "fit --x x.csv --y y.csv --kernel linear:1 --learn likelihood --out l.iokl")
-	if r := command(t, dir, "info l.iokl"); !regexp.MustCompile(`(?m)^solver +average information, backend`).MatchString(r.stdout) {
+	if r := command(t, dir, "info l.iokl"); !regexp.MustCompile(
+		`(?m)^solver +average information, backend`).MatchString(r.stdout) {
 		t.Errorf("info of a fit by likelihood says %s", r.stdout)
 	}
 	// One picture for each kernel, and a page that says what each couples. The maps add up to that of L.
-	if r := command(t, dir, "info sum.iokl --plot pictures"); r.status != exitOK || !strings.Contains(r.stdout, "outputs-1.png") || !strings.Contains(r.stdout, "outputs-2.png") {
+	if r := command(t, dir, "info sum.iokl --plot pictures"); r.status != exitOK ||
+		!strings.Contains(r.stdout, "outputs-1.png") || !strings.Contains(r.stdout, "outputs-2.png") {
 		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
 	model, err := iokl.Load(filepath.Join(dir, "sum.iokl"))
@@ -96,20 +104,26 @@ func TestSumCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"Which kernel couples which outputs", "(a) has ", "couples y1 and y2 most (", "any other output kernels would lower"} {
+	for _, line := range []string{
+		"Which kernel couples which outputs", "(a) has ", "couples y1 and y2 most (",
+		"any other output kernels would lower",
+	} {
 		if !strings.Contains(string(text), line) {
 			t.Errorf("the page does not say %q", line)
 		}
 	}
-	if r := command(t, dir, "predict --model sum.iokl --x x.csv"); r.status != exitOK || strings.Count(r.stdout, "\n") != 81 {
+	if r := command(t, dir, "predict --model sum.iokl --x x.csv"); r.status != exitOK ||
+		strings.Count(r.stdout, "\n") != 81 {
 		t.Errorf("predict: status %d, %s", r.status, r.stderr)
 	}
-	if r := command(t, dir, "predict --model sum.iokl --x x.csv --interval .9"); r.status != exitUsage || !strings.HasSuffix(r.stderr, "fit it with interval folds\n") {
+	if r := command(t, dir, "predict --model sum.iokl --x x.csv --interval .9"); r.status != exitUsage ||
+		!strings.HasSuffix(r.stderr, "fit it with interval folds\n") {
 		t.Errorf("intervals without folds: %+v", r)
 	}
 	for _, line := range []string{
 		"fit --x x.csv --y y.csv --lambda 1 --model total", "fit --x x.csv --y y.csv --lambda 1 --certify local",
-		"fit --x x.csv --y y.csv --lambda 1 --model sum --norm block1", "fit --x x.csv --y y.csv --lambda 1 --model sum --learn eta",
+		"fit --x x.csv --y y.csv --lambda 1 --model sum --norm block1",
+		"fit --x x.csv --y y.csv --lambda 1 --model sum --learn eta",
 	} {
 		if r := command(t, dir, line); r.status != exitUsage || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, %s", line, r.status, r.stderr)

@@ -17,8 +17,10 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// plotIntervals draws how intervals do on rows whose targets are known: the intervals beside what was observed, the share of
-// targets that they hold for several levels, and their width beside the posterior deviation and the distance from the training rows. It draws nothing for a model
+// plotIntervals draws how intervals do on rows whose targets are known: the intervals beside what
+// was observed, the share of
+// targets that they hold for several levels, and their width beside the posterior deviation and the
+// distance from the training rows. It draws nothing for a model
 // without intervals.
 func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, Y mat.Matrix) ([]string, error) {
 	if model.IntervalFolds() == 0 && model.Certificate().Samples > leaveOutRows {
@@ -60,7 +62,10 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 	if asked == nil {
 		return nil, nil
 	}
-	chart.Curves = append(chart.Curves, picture.Curve{Name: "as asked", Line: true, XY: plotter.XYs{{X: 0.5, Y: 0.5}, {X: 0.95, Y: 0.95}}})
+	chart.Curves = append(chart.Curves, picture.Curve{Name: "as asked", Line: true, XY: plotter.XYs{
+		{X: 0.5, Y: 0.5},
+		{X: 0.95, Y: 0.95},
+	}})
 	figures := chart.Figures("coverage")
 	for j, name := range model.OutputNames() {
 		if j < mostIntervals {
@@ -88,7 +93,11 @@ func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []pict
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f[a], f[b]) })
-	curves := []picture.Curve{{Name: "observed", Dots: true}, {Name: "lower end", Line: true}, {Name: "upper end", Line: true}}
+	curves := []picture.Curve{
+		{Name: "observed", Dots: true},
+		{Name: "lower end", Line: true},
+		{Name: "upper end", Line: true},
+	}
 	for at, i := range order {
 		for k, v := range []float64{Y.At(i, j), r.Low.At(i, j), r.High.At(i, j)} {
 			if v == v { // not missing
@@ -96,10 +105,14 @@ func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []pict
 			}
 		}
 	}
-	return picture.Chart{Title: "90 % intervals of " + name, X: "rows by prediction", Y: name, Curves: curves}.Figures(fmt.Sprintf("intervals%d", j+1))
+	return picture.Chart{
+		Title: "90 % intervals of " + name, X: "rows by prediction", Y: name,
+		Curves: curves,
+	}.Figures(fmt.Sprintf("intervals%d", j+1))
 }
 
-// widthFigures show how wide local intervals are beside the posterior deviation, and beside the distances from the training
+// widthFigures show how wide local intervals are beside the posterior deviation, and beside the
+// distances from the training
 // rows where these are given; nothing for a model that does not know deviations.
 func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, distances []float64) ([]picture.Figure, error) {
 	if model.Certificate().Samples > leaveOutRows {
@@ -122,7 +135,10 @@ func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, distance
 	width := "width of the 90 % interval"
 	charts := []picture.Chart{
 		{Title: "local intervals by deviation", X: "posterior deviation", Y: width},
-		{Title: "local intervals far from data", X: "distance from the nearest training row, in standardised inputs", Y: width},
+		{
+			Title: "local intervals far from data", X: "distance from the nearest training row, in standardised inputs",
+			Y: width,
+		},
 	}
 	for j, name := range model.OutputNames()[:min(mostIntervals, len(model.OutputNames()))] {
 		for k, at := range [][]float64{mat.Col(nil, j, D), distances} {
@@ -142,7 +158,9 @@ func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, distance
 
 // plotCalibration draws how often the class predicted is the true one, by its probability; nothing for a model
 // without probabilities.
-func plotCalibration(ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, labels []string) ([]string, error) {
+func plotCalibration(
+	ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, labels []string,
+) ([]string, error) {
 	r, err := model.PredictSets(ctx, X, 0.5)
 	if errors.Is(err, iokl.ErrInput) {
 		return nil, nil
@@ -161,13 +179,19 @@ func plotCalibration(ctx context.Context, dir string, model *iokl.Model, X *mat.
 			right[k]++
 		}
 	}
-	chart := picture.Chart{Title: "probabilities of classes", X: "probability of the class predicted", Y: "share of rows where it is true"}
+	chart := picture.Chart{
+		Title: "probabilities of classes", X: "probability of the class predicted",
+		Y: "share of rows where it is true",
+	}
 	for k, c := range count {
 		if c > 0 {
 			chart.Point("rows", sum[k]/c, right[k]/c)
 		}
 	}
-	chart.Curves = append(chart.Curves, picture.Curve{Name: "calibrated", Line: true, XY: plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}})
+	chart.Curves = append(chart.Curves, picture.Curve{Name: "calibrated", Line: true, XY: plotter.XYs{
+		{X: 0, Y: 0},
+		{X: 1, Y: 1},
+	}})
 	return saveFigures(dir, chart.Figures("calibration"))
 }
 

@@ -16,9 +16,10 @@ import (
 
 // rowsReport is what info says about single training rows.
 type rowsReport struct {
-	IntervalFolds int        `json:"interval_folds,omitempty"`     // without each of which the model is kept
-	Freedom       float64    `json:"degrees_of_freedom,omitempty"` // effective
-	Surprising    []surprise `json:"surprising,omitempty"`         // rows far from what the others predict, the farthest first
+	IntervalFolds int     `json:"interval_folds,omitempty"`     // without each of which the model is kept
+	Freedom       float64 `json:"degrees_of_freedom,omitempty"` // effective
+	// rows far from what the others predict, the farthest first
+	Surprising []surprise `json:"surprising,omitempty"`
 }
 
 // surprise is a training target far from what the other rows predict for it.
@@ -56,11 +57,16 @@ func (r *rowsReport) leaveOneOut(ctx context.Context, model *iokl.Model) error {
 		for j := range n {
 			d := left.Deviations.At(i, j)
 			if z := left.Residuals.At(i, j) / d; d > 0 && math.Abs(z) >= surprisingFrom {
-				r.Surprising = append(r.Surprising, surprise{i + 1, names[j], left.Residuals.At(i, j), z, left.Leverages.At(i, j)})
+				r.Surprising = append(r.Surprising, surprise{
+					i + 1, names[j], left.Residuals.At(i, j), z,
+					left.Leverages.At(i, j),
+				})
 			}
 		}
 	}
-	slices.SortStableFunc(r.Surprising, func(a, b surprise) int { return cmp.Compare(math.Abs(b.Deviations), math.Abs(a.Deviations)) })
+	slices.SortStableFunc(r.Surprising, func(a, b surprise) int {
+		return cmp.Compare(math.Abs(b.Deviations), math.Abs(a.Deviations))
+	})
 	r.Surprising = r.Surprising[:min(len(r.Surprising), mostSurprising)]
 	return nil
 }
@@ -76,6 +82,7 @@ func (r *rowsReport) write(w io.Writer) {
 		fmt.Fprintf(w, "\ntraining rows that the others do not predict\n")
 	}
 	for _, s := range r.Surprising {
-		fmt.Fprintf(w, "  row %d, %s\t%+.1f deviations\toff by %+.4g, leverage %.2f\n", s.Row, s.Output, s.Deviations, s.Residual, s.Leverage)
+		fmt.Fprintf(w, "  row %d, %s\t%+.1f deviations\toff by %+.4g, leverage %.2f\n", s.Row, s.Output, s.Deviations,
+			s.Residual, s.Leverage)
 	}
 }

@@ -37,7 +37,8 @@ func mixed(t *testing.T, dir string) {
 			days++
 		}
 		week := 2 * math.Pi * math.Mod(19723+float64(days), 7) / 7 // 2024-01-01 is day 19723
-		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d,%v,%v\n", u, first[0], first[1], first[2], days, math.Cos(week), math.Sin(week))
+		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d,%v,%v\n", u, first[0], first[1], first[2], days, math.Cos(week),
+			math.Sin(week))
 		fmt.Fprintf(&y, "%v\n", math.Sin(u)+float64(colour)+float64(day)/30+.05*rng.NormFloat64())
 	}
 	write(t, dir, "typed.csv", typed.String())
@@ -50,7 +51,10 @@ func mixed(t *testing.T, dir string) {
 func TestWordsAndDates(t *testing.T) {
 	dir := folder(t)
 	mixed(t, dir)
-	for _, how := range []string{"--kernel gaussian:all:median --lambda 1e-3", "--stream --kernel rff:gaussian:all:median:60 --lambda 1e-3"} {
+	for _, how := range []string{
+		"--kernel gaussian:all:median --lambda 1e-3",
+		"--stream --kernel rff:gaussian:all:median:60 --lambda 1e-3",
+	} {
 		for _, x := range []string{"typed", "plain"} {
 			r := command(t, dir, fmt.Sprintf("fit --x %s.csv --y y.csv %s --out %s.iokl", x, how, x))
 			if r.status != exitOK {
@@ -59,7 +63,8 @@ func TestWordsAndDates(t *testing.T) {
 			if want := `dates, taken as days since the first: column 3 "when" since 2024-01-01, and as part of the week`; strings.Contains(r.stderr, want) != (x == "typed") {
 				t.Errorf("%s: said %q", x, r.stderr)
 			}
-			if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s.csv --out %s-p.csv", x, x, x)); r.status != exitOK || strings.Contains(r.stderr, "warning") {
+			if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s.csv --out %s-p.csv", x, x,
+				x)); r.status != exitOK || strings.Contains(r.stderr, "warning") {
 				t.Fatalf("%+v", r)
 			}
 		}
@@ -73,11 +78,14 @@ func TestWordsAndDates(t *testing.T) {
 	rows := strings.Split(mustRead(t, filepath.Join(dir, "typed.csv")), "\n")
 	write(t, dir, "new.csv", "when,colour,u\n2024-01-05,purple,1\n2024-01-05,,1\n2024-01-05,blue,\n")
 	r := command(t, dir, "predict --model typed.iokl --x new.csv --out new-p.csv")
-	if r.status != exitOK || !strings.Contains(r.stderr, `1 cells of column 2 "colour" hold words that the model has not learned`) || !strings.Contains(r.stderr, "filled 2 missing cells") {
+	if r.status != exitOK || !strings.Contains(r.stderr,
+		`1 cells of column 2 "colour" hold words that the model has not learned`) ||
+		!strings.Contains(r.stderr, "filled 2 missing cells") {
 		t.Errorf("%+v", r)
 	}
 	write(t, dir, "groups.csv", "column,group\ncolour,paint\nu,rest\nwhen,rest\n")
-	if r := command(t, dir, "fit --x typed.csv --y y.csv --groups groups.csv --kernel gaussian:groups:median --lambda 1e-3 --json"); r.status != exitOK || !strings.Contains(r.stdout, "paint") {
+	if r := command(t, dir, "fit --x typed.csv --y y.csv --groups groups.csv --kernel gaussian:groups:median "+
+		"--lambda 1e-3 --json"); r.status != exitOK || !strings.Contains(r.stdout, "paint") {
 		t.Errorf("a group of a category: %+v", r)
 	}
 	var report struct {
@@ -85,7 +93,9 @@ func TestWordsAndDates(t *testing.T) {
 	}
 	write(t, dir, "na.csv", strings.Join(append([]string{rows[0], "none,none,none"}, rows[2:]...), "\n"))
 	r = command(t, dir, "fit --x na.csv --y y.csv --na none --kernel gaussian:all:median --lambda 1e-3 --json")
-	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || !strings.Contains(strings.Join(report.Warnings, "; "), "filled 3 missing cells by the mean of their column, in 3 input columns u, colour, when") {
+	if err := json.Unmarshal([]byte(r.stdout), &report); err != nil ||
+		!strings.Contains(strings.Join(report.Warnings, "; "),
+			"filled 3 missing cells by the mean of their column, in 3 input columns u, colour, when") {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -105,10 +115,12 @@ func TestMissingInArrays(t *testing.T) {
 	}
 	const fit = "fit --y y.csv --kernel gaussian:all:median --lambda 1e-3 --x "
 	for _, name := range []string{"gap.npy", "gap.csv"} {
-		if r := command(t, dir, fit+name+" --out "+name+".iokl"); r.status != exitOK || !strings.Contains(r.stderr, "filled 1 missing cells") {
+		if r := command(t, dir, fit+name+" --out "+name+".iokl"); r.status != exitOK ||
+			!strings.Contains(r.stderr, "filled 1 missing cells") {
 			t.Errorf("%s: %+v", name, r)
 		}
-		if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s --out %s-p.csv", name, name, name)); r.status != exitOK {
+		if r := command(t, dir, fmt.Sprintf("predict --model %s.iokl --x %s --out %s-p.csv", name, name,
+			name)); r.status != exitOK {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -44,7 +44,8 @@ func TestOwnCores(t *testing.T) {
 		return file.Machine, errs.String()
 	}
 	m, says := describe()
-	if !slices.Equal(m.Forced, []string{"OPENBLAS_CORETYPE=Nehalem"}) || !strings.Contains(says, "OPENBLAS_CORETYPE=Nehalem (--own-cores") {
+	if !slices.Equal(m.Forced, []string{"OPENBLAS_CORETYPE=Nehalem"}) ||
+		!strings.Contains(says, "OPENBLAS_CORETYPE=Nehalem (--own-cores") {
 		t.Errorf("forced %q, and says %q", m.Forced, says)
 	}
 	for _, b := range m.Backends {

@@ -53,7 +53,8 @@ func TestNonsense(t *testing.T) {
 		if status != exitUsage || stdout != "" {
 			t.Errorf("mklbench %s: status %d, output %q", c.args, status, stdout)
 		}
-		if n := strings.Count(stderr, "\n"); n != 1 || !strings.HasPrefix(stderr, "mklbench: ") || !strings.Contains(stderr, c.says) {
+		if n := strings.Count(stderr, "\n"); n != 1 || !strings.HasPrefix(stderr, "mklbench: ") ||
+			!strings.Contains(stderr, c.says) {
 			t.Errorf("mklbench %s says %q in %d lines", c.args, stderr, n)
 		}
 	}
@@ -83,8 +84,10 @@ type result struct {
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	out, page := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.html")
-	status, stdout, stderr := mklbench(t, "run", "macro", "--quick", "--json", "--out", out, "--threads", "1", "--seed", "7",
-		"--cpuprofile", filepath.Join(dir, "cpu"), "--memprofile", filepath.Join(dir, "mem"), "--trace", filepath.Join(dir, "trace"))
+	status, stdout, stderr := mklbench(t, "run", "macro", "--quick", "--json", "--out", out, "--threads", "1", "--seed",
+		"7",
+		"--cpuprofile", filepath.Join(dir, "cpu"), "--memprofile", filepath.Join(dir, "mem"), "--trace",
+		filepath.Join(dir, "trace"))
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
@@ -102,7 +105,8 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Results) < 3 || r.Results[0].Case != "macro" || r.Results[1].Seconds <= 0 || r.Results[1].Params["seed"] != 7.0 {
+	if len(r.Results) < 3 || r.Results[0].Case != "macro" || r.Results[1].Seconds <= 0 ||
+		r.Results[1].Params["seed"] != 7.0 {
 		t.Errorf("results %+v", r.Results)
 	}
 	for _, name := range []string{"cpu", "mem", "trace"} {
@@ -116,7 +120,8 @@ func TestRun(t *testing.T) {
 	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "linear VAR") {
 		t.Errorf("the page: %v", err)
 	}
-	if status, stdout, stderr := mklbench(t, "compare", out, out); status != exitOK || !strings.Contains(stdout, "no difference") {
+	if status, stdout, stderr := mklbench(t, "compare", out, out); status != exitOK ||
+		!strings.Contains(stdout, "no difference") {
 		t.Errorf("compared with itself: status %d, %s%s", status, stdout, stderr)
 	}
 }
@@ -164,7 +169,8 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("no whole file was left: %v", err)
 	}
 	again := func(args ...string) (int, string) {
-		status, _, stderr := mklbench(t, append([]string{"run", "misprints", "--quick", "--resume", "--out", out}, args...)...)
+		status, _, stderr := mklbench(t, append([]string{"run", "misprints", "--quick", "--resume", "--out", out},
+			args...)...)
 		return status, stderr
 	}
 	if status, says := again(); status != exitOK || strings.Contains(says, "measured before") {
@@ -185,7 +191,8 @@ func TestVersion(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &i); err != nil || status != exitOK || i.Version != build.Version {
 			t.Errorf("%v: status %d, %v, %+v", args, status, err, i)
 		}
-		if status, out, _ := mklbench(t, args...); status != exitOK || !strings.HasPrefix(out, "mklbench "+build.Version+", commit ") {
+		if status, out, _ := mklbench(t, args...); status != exitOK ||
+			!strings.HasPrefix(out, "mklbench "+build.Version+", commit ") {
 			t.Errorf("%v: status %d, %q", args, status, out)
 		}
 	}

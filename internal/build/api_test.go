@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// scripts/api compares with the last tag: additions pass, what breaks callers does not, packages without API are left out.
+// scripts/api compares with the last tag: additions pass, what breaks callers does not, packages
+// without API are left out.
 func TestAPI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the tool that compares")
@@ -51,7 +52,10 @@ func TestAPI(t *testing.T) {
 	write("internal/q/q.go", strings.Replace(before, "package p", "package q", 1))
 	git := func(args ...string) {
 		t.Helper()
-		if out, err := run("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"}, args...)...); err != nil {
+		if out, err := run("git", append([]string{
+			"-c", "user.name=a", "-c", "user.email=a@example.org", "-c",
+			"commit.gpgsign=false", "-c", "tag.gpgsign=false",
+		}, args...)...); err != nil {
 			t.Fatal(out, err)
 		}
 	}
@@ -78,7 +82,9 @@ func TestAPI(t *testing.T) {
 		if strings.Contains(out, "dial tcp") {
 			t.Skip("the tool cannot be fetched here")
 		}
-		if (err != nil) != c.breaks || !strings.Contains(out, c.says) || c.breaks != strings.Contains(out, "v1.0.0 and this tree are not compatible") || strings.Contains(out, "/q") {
+		if (err != nil) != c.breaks || !strings.Contains(out, c.says) ||
+			c.breaks != strings.Contains(out, "v1.0.0 and this tree are not compatible") ||
+			strings.Contains(out, "/q") {
 			t.Errorf("%s: %v\n%s", c.name, err, out)
 		}
 	}

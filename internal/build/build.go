@@ -55,7 +55,8 @@ func Write(w io.Writer, name string, asJSON bool) error {
 	if i.Dirty {
 		commit += " with changes"
 	}
-	_, err := fmt.Fprintf(w, "%s %s, commit %s, %s %s, backend %s (%s)\n", name, i.Version, commit, i.Go, i.Platform, i.Backend, i.InstructionSet)
+	_, err := fmt.Fprintf(w, "%s %s, commit %s, %s %s, backend %s (%s)\n", name, i.Version, commit, i.Go, i.Platform,
+		i.Backend, i.InstructionSet)
 	return err
 }
 

@@ -52,10 +52,14 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	be := blas.Default().Info()
-	if i != Describe() || i.Version != Version || i.Backend != be.Backend || i.InstructionSet != be.Kernel || i.InstructionSet == "" {
+	if i != Describe() || i.Version != Version || i.Backend != be.Backend || i.InstructionSet != be.Kernel ||
+		i.InstructionSet == "" {
 		t.Errorf("%+v", i)
 	}
-	for _, part := range []string{"iokl " + Version, i.Go, i.Backend, i.InstructionSet, i.Commit[:min(12, len(i.Commit))]} {
+	for _, part := range []string{
+		"iokl " + Version, i.Go, i.Backend, i.InstructionSet,
+		i.Commit[:min(12, len(i.Commit))],
+	} {
 		if !strings.Contains(text.String(), part) {
 			t.Errorf("no %q in %q", part, text.String())
 		}

@@ -71,20 +71,27 @@ func TestTable(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	opt, err := FitOptions(`{"lambda": 0.5, "max_outer": 3, "backend": "gonum", "precision": "float32", "cv": {"one_se": true}}`)
-	if err != nil || opt.Lambda != 0.5 || opt.MaxOuter != 3 || opt.Backend.Name() != "gonum" || opt.Precision != blas.Float32 || !opt.CV.OneSE {
+	opt, err := FitOptions(
+		`{"lambda": 0.5, "max_outer": 3, "backend": "gonum", "precision": "float32", "cv": {"one_se": true}}`)
+	if err != nil || opt.Lambda != 0.5 || opt.MaxOuter != 3 || opt.Backend.Name() != "gonum" ||
+		opt.Precision != blas.Float32 || !opt.CV.OneSE {
 		t.Errorf("%+v, %v", opt, err)
 	}
 	if opt, err := FitOptions(""); err != nil || !reflect.DeepEqual(opt, iokl.Options{}) {
 		t.Errorf("no options are %+v, %v", opt, err)
 	}
-	for text, word := range map[string]string{`{"lamda": 1}`: "lamda", `{"lambda": "x"}`: "lambda", `{} 1`: "more", `{"backend": "abacus"}`: "abacus", `{"cv": {"fold": 2}}`: "fold"} {
+	for text, word := range map[string]string{
+		`{"lamda": 1}`: "lamda", `{"lambda": "x"}`: "lambda", `{} 1`: "more",
+		`{"backend": "abacus"}`: "abacus", `{"cv": {"fold": 2}}`: "fold",
+	} {
 		if _, err := FitOptions(text); !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	d, g, err := GrangerOptions(`{"lag": 2, "per_node": true, "names": ["a", "b", "c"], "groups": ["p", "q", "p"]}`, blas.NewGeneral(4, 3))
-	if err != nil || g.Lag != 2 || !g.PerNode || len(d.Nodes) != 2 || d.Nodes[0].Name != "p" || !reflect.DeepEqual(d.Nodes[0].Series, []int{0, 2}) {
+	d, g, err := GrangerOptions(`{"lag": 2, "per_node": true, "names": ["a", "b", "c"], "groups": ["p", "q", "p"]}`,
+		blas.NewGeneral(4, 3))
+	if err != nil || g.Lag != 2 || !g.PerNode || len(d.Nodes) != 2 || d.Nodes[0].Name != "p" ||
+		!reflect.DeepEqual(d.Nodes[0].Series, []int{0, 2}) {
 		t.Errorf("%+v, %+v, %v", d, g, err)
 	}
 	for _, text := range []string{`{"names": ["a"]}`, `{"groups": ["a"]}`, `{"laag": 1}`} {
@@ -102,7 +109,10 @@ func TestCancel(t *testing.T) {
 		X.SetRow(i, []float64{math.Sin(float64(7 * i)), math.Cos(float64(3 * i))})
 		Y.Set(i, 0, math.Sin(3*X.At(i, 0))+X.At(i, 1))
 	}
-	opt := iokl.Options{Kernels: []string{"gaussian:all:1,2"}, CV: iokl.CVOptions{Folds: 3, Lambdas: []float64{1e-2, 1e-3}, Repeats: 1}}
+	opt := iokl.Options{Kernels: []string{"gaussian:all:1,2"}, CV: iokl.CVOptions{
+		Folds:   3,
+		Lambdas: []float64{1e-2, 1e-3}, Repeats: 1,
+	}}
 	whole := Fit(Source{X: X, Y: Y}, opt)
 	defer whole.Close()
 	whole.Wait(-1)
@@ -133,7 +143,10 @@ func TestResultsWithoutJSON(t *testing.T) {
 		X.Set(i, 0, float64(i))
 		Y.Set(i, 0, 1e200*math.Sin(float64(i)))
 	}
-	j := CrossValidate(Source{X: X, Y: Y}, iokl.Options{Kernels: []string{"linear:all"}, CV: iokl.CVOptions{Folds: 2, Lambdas: []float64{1}, Metric: "mse"}})
+	j := CrossValidate(Source{X: X, Y: Y}, iokl.Options{Kernels: []string{"linear:all"}, CV: iokl.CVOptions{
+		Folds:   2,
+		Lambdas: []float64{1}, Metric: "mse",
+	}})
 	defer j.Close()
 	j.Wait(-1)
 	if text, err := j.JSON(); StatusOf(err) != BadInput || !strings.Contains(err.Error(), "rescale the data") {

@@ -49,7 +49,10 @@ var none = iokl.Progress{Left: -1, Best: math.NaN()}
 func start(work func(soft, hard context.Context, j *Job) (any, error)) *Job {
 	hard, endHard := context.WithCancel(context.Background())
 	soft, endSoft := context.WithCancel(hard)
-	j := &Job{soft: endSoft, hard: endHard, done: make(chan struct{}), progress: Progress{Progress: none, RelativeGap: math.NaN(), Objective: math.NaN()}}
+	j := &Job{soft: endSoft, hard: endHard, done: make(chan struct{}), progress: Progress{
+		Progress:    none,
+		RelativeGap: math.NaN(), Objective: math.NaN(),
+	}}
 	go func() {
 		defer close(j.done)
 		defer endHard()

@@ -55,10 +55,15 @@ var kinds = []struct {
 	{Cancelled, []error{context.Canceled, iokl.ErrBrief}},
 	{NoMemory, []error{iokl.ErrMemory}},
 	{BadModel, []error{iokl.ErrModel}},
-	{NotConverged, []error{bcd.ErrNotConverged, sylvester.ErrNotConverged, cg.ErrNotConverged, lanczos.ErrNotConverged, frankwolfe.ErrNotConverged}},
+	{NotConverged, []error{
+		bcd.ErrNotConverged, sylvester.ErrNotConverged, cg.ErrNotConverged, lanczos.ErrNotConverged,
+		frankwolfe.ErrNotConverged,
+	}},
 	{BadInput, []error{
-		iokl.ErrInput, granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown, granger.ErrDuplicate, granger.ErrOption,
-		sylvester.ErrNotFinite, sylvester.ErrNotSPD, sylvester.ErrSingular, cg.ErrNotFinite, cg.ErrNotSPD, lanczos.ErrNotFinite, frankwolfe.ErrNotFinite,
+		iokl.ErrInput, granger.ErrGap, granger.ErrConstant, granger.ErrShort, granger.ErrUnknown, granger.ErrDuplicate,
+		granger.ErrOption,
+		sylvester.ErrNotFinite, sylvester.ErrNotSPD, sylvester.ErrSingular, cg.ErrNotFinite, cg.ErrNotSPD,
+		lanczos.ErrNotFinite, frankwolfe.ErrNotFinite,
 	}},
 }
 

@@ -9,7 +9,13 @@ func TestAllowed(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		vectors, widest bool
-	}{{"generic", false, false}, {"avx2", true, false}, {"neon", true, false}, {"avx512", true, true}, {"", true, true}} {
+	}{
+		{"generic", false, false},
+		{"avx2", true, false},
+		{"neon", true, false},
+		{"avx512", true, true},
+		{"", true, true},
+	} {
 		most = allowed(c.name)
 		if (AVX2() || NEON()) && !c.vectors || AVX512() && !c.widest {
 			t.Errorf("%q allows too much", c.name)

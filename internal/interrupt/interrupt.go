@@ -27,7 +27,8 @@ func Main(name string, work func(ctx context.Context) (status int)) {
 		<-signals
 		cancel()
 		time.AfterFunc(patience, func() {
-			fmt.Fprintf(os.Stderr, "%s: ending after a step that cannot be interrupted; a second signal ends it at once\n", name)
+			fmt.Fprintf(os.Stderr,
+				"%s: ending after a step that cannot be interrupted; a second signal ends it at once\n", name)
 		})
 		end(name, <-signals)
 	}()

@@ -54,7 +54,9 @@ func (impl Implementation) Geqrf(a matrix, tau []float64) {
 // eachQRBlock calls f on the compact blocks of the reflections that Geqrf left in a
 // and tau, and the first row each acts on, from the last to the first when backward.
 // To make a compact block pays the less the fewer vectors it is applied to.
-func (impl Implementation) eachQRBlock(a matrix, tau []float64, backward bool, vectors int, f func(h block, first int)) {
+func (impl Implementation) eachQRBlock(
+	a matrix, tau []float64, backward bool, vectors int, f func(h block, first int),
+) {
 	m, k := a.Rows, len(tau)
 	size := min(max(vectors, qrBlock), applyBlock(m), k)
 	v, T, gram := make([]float64, size*m), make([]float64, size*size), zeros(size, size)

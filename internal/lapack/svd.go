@@ -81,7 +81,8 @@ func (impl Implementation) singularValues(a matrix, s []float64) error {
 	exp := normExponent(a)
 	b := impl.bidiagonalize(a)
 	copy(s, b.d)
-	if !(gonum.Implementation{}).Dbdsqr(blas.Upper, n, 0, 0, 0, s, b.e[:n-1], nil, 1, nil, 1, nil, 1, make([]float64, 4*n)) {
+	if !(gonum.Implementation{}).Dbdsqr(blas.Upper, n, 0, 0, 0, s, b.e[:n-1], nil, 1, nil, 1, nil, 1,
+		make([]float64, 4*n)) {
 		return fmt.Errorf("%w: singular values of order %d", ErrNoConvergence, n)
 	}
 	scaleBy(exp, s[:n])
@@ -106,7 +107,8 @@ func (impl Implementation) squareSVD(a matrix, s []float64, u, vt matrix) error 
 	if n <= svdLeaf {
 		var size [1]float64
 		call := func(work []float64, lwork int) bool {
-			return gonum.Implementation{}.Dgesvd(lapack.SVDStore, lapack.SVDStore, n, n, a.Data, a.Stride, s, u.Data, u.Stride, vt.Data, vt.Stride, work, lwork)
+			return gonum.Implementation{}.Dgesvd(lapack.SVDStore, lapack.SVDStore, n, n, a.Data, a.Stride, s, u.Data,
+				u.Stride, vt.Data, vt.Stride, work, lwork)
 		}
 		call(size[:], -1)
 		if !call(make([]float64, int(size[0])), int(size[0])) {
@@ -189,5 +191,6 @@ func (c cuppen) bidiagonalLeaf(d, e []float64, U, V matrix) bool {
 		U.Data[i*U.Stride+i], V.Data[i*V.Stride+i] = 1, 1
 		c.order[i] = n - 1 - i
 	}
-	return gonum.Implementation{}.Dbdsqr(blas.Upper, n, n, 0, n, d, e, V.Data, V.Stride, nil, 1, U.Data, U.Stride, make([]float64, 4*n))
+	return gonum.Implementation{}.Dbdsqr(blas.Upper, n, n, 0, n, d, e, V.Data, V.Stride, nil, 1, U.Data, U.Stride,
+		make([]float64, 4*n))
 }

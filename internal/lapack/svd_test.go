@@ -55,9 +55,10 @@ func TestSVDSpectra(t *testing.T) {
 			unit := 1 / want[0]
 			I := identity(n)
 			for part, err := range map[string]float64{
-				"A − USVᵀ": distance(multiply(scaled(u, s, unit), vt, false), scaled(full, slices.Repeat([]float64{1}, n), unit)),
-				"UUᵀ − I":  distance(multiply(u, u, true), I),
-				"VᵀV − I":  distance(multiply(vt, vt, true), I),
+				"A − USVᵀ": distance(multiply(scaled(u, s, unit), vt, false),
+					scaled(full, slices.Repeat([]float64{1}, n), unit)),
+				"UUᵀ − I": distance(multiply(u, u, true), I),
+				"VᵀV − I": distance(multiply(vt, vt, true), I),
 			} {
 				if !(err <= 4*float64(n)*eps) {
 					t.Errorf("%s, order %d: ‖%s‖ = %g, above %g", name, n, part, err, 4*float64(n)*eps)
@@ -124,7 +125,8 @@ func TestBisect(t *testing.T) {
 					"VVᵀ − I":  distance(multiply(V, V, true), identity(n)),
 				} {
 					if !(err <= tol) {
-						t.Errorf("diagonal %s, above %s, order %d: ‖%s‖ = %g, above %g", diagonal, above, n, part, err, tol)
+						t.Errorf("diagonal %s, above %s, order %d: ‖%s‖ = %g, above %g", diagonal, above, n, part, err,
+							tol)
 					}
 				}
 			}

@@ -35,7 +35,8 @@ func (impl Implementation) reduce(a matrix, d, e, tau, work []float64) {
 		}
 		i, m := i0+b, n-i0-b
 		if m > 0 {
-			impl.bl.Dsyr2k(blas.Upper, tr, m, b, -1, P.Data[i:], 2*n, P.Data[n+i:], 2*n, 1, a.Data[i*a.Stride+i:], a.Stride)
+			impl.bl.Dsyr2k(blas.Upper, tr, m, b, -1, P.Data[i:], 2*n, P.Data[n+i:], 2*n, 1, a.Data[i*a.Stride+i:],
+				a.Stride)
 		}
 	}
 }
@@ -80,7 +81,9 @@ func (impl Implementation) reduceColumn(a matrix, i0, j int, P matrix, d, e, tau
 // eachBlock calls f on the compact blocks of reflections that reduce left in a,
 // with the first row of c each acts on, from the last to the first when backward. work is
 // scratch of blockWork(n) floats.
-func (impl Implementation) eachBlock(a matrix, tau []float64, backward bool, work []float64, f func(h block, first int)) {
+func (impl Implementation) eachBlock(
+	a matrix, tau []float64, backward bool, work []float64, f func(h block, first int),
+) {
 	n := a.Rows
 	size := max(min(applyBlock(n), n-1), 1)
 	count := (n + size - 2) / size

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const module = "github.com/iokl/iokl"
@@ -48,7 +50,10 @@ var rank = map[string]int{
 }
 
 // solvers neither log nor read clocks or the environment.
-var solvers = []string{"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer", "bcd", "reml"}
+var solvers = []string{
+	"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer",
+	"bcd", "reml",
+}
 
 // cgo lists the only packages that may import "C".
 var cgo = []string{"blas/openblas", "internal/mpi", "capi"}
@@ -209,8 +214,9 @@ func TestSolversStayQuiet(t *testing.T) {
 	}
 }
 
-// imports calls f with the imports of every Go file of the tree, whatever build tags it asks for.
-func imports(t *testing.T, f func(path string, lines *token.File, specs []*ast.ImportSpec)) {
+// sources calls f with the path below the root and the text of every Go file of the tree,
+// whatever build tags it asks for.
+func sources(t *testing.T, f func(path string, text []byte)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	seen := 0
@@ -223,17 +229,28 @@ func imports(t *testing.T, f func(path string, lines *token.File, specs []*ast.I
 		if err != nil {
 			return err
 		}
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
+		text, err := os.ReadFile(path)
+		if err == nil {
+			f(filepath.ToSlash(rel), text)
 		}
-		f(filepath.ToSlash(rel), set.File(file.Pos()), file.Imports)
-		return nil
+		return err
 	})
 	if err != nil || seen == 0 {
 		t.Fatalf("%d files read: %v", seen, err)
 	}
+}
+
+// imports calls f with the imports of every Go file of the tree.
+func imports(t *testing.T, f func(path string, lines *token.File, specs []*ast.ImportSpec)) {
+	t.Helper()
+	sources(t, func(path string, text []byte) {
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, text, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(path, set.File(file.Pos()), file.Imports)
+	})
 }
 
 func TestCgo(t *testing.T) {
@@ -263,7 +280,8 @@ func TestImportGroups(t *testing.T) {
 			ga, gb := group(a.Path.Value), group(b.Path.Value)
 			apart := lines.Line(b.Pos())-lines.Line(a.Pos()) > 1
 			if ga > gb || ga < gb && !apart {
-				t.Errorf("%s: %s and %s: want the standard library, other modules and this one, each in a group", file, a.Path.Value, b.Path.Value)
+				t.Errorf("%s: %s and %s: want the standard library, other modules and this one, each in a group", file,
+					a.Path.Value, b.Path.Value)
 			}
 		}
 	})
@@ -287,6 +305,39 @@ func TestLibraryStaysLight(t *testing.T) {
 				if m := moduleOf[dep]; m != "" && !slices.Contains(light, m) {
 					t.Errorf("%s (tags %q) takes along %s of module %s", p.ImportPath, tags, dep, m)
 				}
+			}
+		}
+	}
+}
+
+// TestColumns holds lines of Go to 120 columns, a tab being four of them. Raw strings and
+// the flags of cgo are left alone.
+func TestColumns(t *testing.T) {
+	sources(t, func(path string, text []byte) {
+		raw := rawLines(text)
+		for i, line := range strings.Split(string(text), "\n") {
+			wide := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
+			if wide > 120 && !raw[i+1] && !strings.HasPrefix(line, "#cgo") {
+				t.Errorf("%s:%d: %d columns", path, i+1, wide)
+			}
+		}
+	})
+}
+
+// rawLines is the set of lines, from 1, that raw strings touch.
+func rawLines(text []byte) map[int]bool {
+	lines := map[int]bool{}
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	s.Init(file, text, nil, 0)
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return lines
+		}
+		if tok == token.STRING && lit[0] == '`' {
+			for i := file.Line(pos); i <= file.Line(pos)+strings.Count(lit, "\n"); i++ {
+				lines[i] = true
 			}
 		}
 	}

@@ -37,7 +37,8 @@ func TestReadmeExample(t *testing.T) {
 	if body == nil || block == nil {
 		t.Fatal("no func Example in example_test.go, or no Go block in README.md")
 	}
-	if got, want := strings.Join(lines(string(block[1])), "\n"), strings.Join(lines(string(body[1])), "\n"); got != want {
+	if got, want := strings.Join(lines(string(block[1])), "\n"), strings.Join(lines(string(body[1])),
+		"\n"); got != want {
 		t.Errorf("the README shows\n%s\n\nand the example is\n%s", got, want)
 	}
 }
@@ -88,7 +89,8 @@ func TestExamples(t *testing.T) {
 		dir, _ := filepath.Rel(root, path)
 		dir = filepath.ToSlash(dir)
 		switch {
-		case dir == "internal" || dir == "bench" || dir == "cmd" || dir == "examples" || d.Name() == "testdata" || dir != "." && strings.HasPrefix(d.Name(), "."):
+		case dir == "internal" || dir == "bench" || dir == "cmd" || dir == "examples" || d.Name() == "testdata" ||
+			dir != "." && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case slices.Contains(without, dir):
 			return nil
@@ -99,7 +101,8 @@ func TestExamples(t *testing.T) {
 		tests, _ := filepath.Glob(filepath.Join(path, "*_test.go"))
 		shown := slices.ContainsFunc(tests, func(name string) bool {
 			text, err := os.ReadFile(name)
-			return err == nil && strings.Contains(string(text), "\nfunc Example") && strings.Contains(string(text), "// Output:")
+			return err == nil && strings.Contains(string(text), "\nfunc Example") &&
+				strings.Contains(string(text), "// Output:")
 		})
 		if !shown {
 			t.Errorf("package %s has no example with its output", dir)

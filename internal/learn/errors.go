@@ -18,8 +18,9 @@ type Errors struct {
 	NMSE     float64
 	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned or observed
 	MSE      []float64 // mean squared error of each target, NaN where none is observed
-	Rows     []float64 // of each row of the fold, its part of the sum of which NMSE is the mean; NaN where targets are missing
-	Accuracy float64   // share of fully observed rows whose largest predicted output is the largest target
+	// of each row of the fold, its part of the sum of which NMSE is the mean; NaN where targets are missing
+	Rows     []float64
+	Accuracy float64 // share of fully observed rows whose largest predicted output is the largest target
 }
 
 // Unknown are the errors of what could not be solved.

@@ -42,7 +42,12 @@ func TestDealCells(t *testing.T) {
 	if slices.Equal(splits[0].Hidden, splits[5].Hidden) {
 		t.Error("both repeats have the same folds")
 	}
-	for _, p := range []Folding{{Folds: 5, TimeOrdered: true}, {Folds: 5, Groups: make([]int, l)}, {Folds: 1}, {Folds: l * n}} {
+	for _, p := range []Folding{
+		{Folds: 5, TimeOrdered: true},
+		{Folds: 5, Groups: make([]int, l)},
+		{Folds: 1},
+		{Folds: l * n},
+	} {
 		if _, err := p.DealCells(cells); err == nil {
 			t.Errorf("%+v has no error", p)
 		}

@@ -137,7 +137,8 @@ func (s *Setting) CheckSum() error {
 	_, lp := s.Reg().(regularizer.Lp)
 	switch {
 	case !s.Learn.Weights() || !s.Learn.OutputKernel():
-		return fault.Input("a sum of separable kernels learns all its output kernels: learning %s goes with the model product", s.Learn)
+		return fault.Input("a sum of separable kernels learns all its output kernels: learning %s goes with the "+
+			"model product", s.Learn)
 	case !lp:
 		return fault.Input("a sum of separable kernels takes norms lp:P, not %s", s.Reg())
 	}
@@ -248,7 +249,9 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 
 // Path solves a training set for falling λ, each time starting from the solution
 // before, and calls each with the errors on the fold. It ends when each returns true.
-func (m *Method) Path(ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool)) error {
+func (m *Method) Path(
+	ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool),
+) error {
 	p, so := m.problem(t, &s)
 	for i, lambda := range lambdas {
 		p.Lambda = lambda
@@ -330,7 +333,10 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outco
 	}
 	p, _ := m.problem(t, s)
 	release := memory.Reserve(t.Held())
-	res, c, err := reml.Fit(ctx, K, Y, reml.Options{Tol: m.Tol, MaxIter: m.MaxOuter, Backend: m.Backend, MaxBytes: m.MaxBytes, Trace: m.Trace})
+	res, c, err := reml.Fit(ctx, K, Y, reml.Options{
+		Tol: m.Tol, MaxIter: m.MaxOuter, Backend: m.Backend,
+		MaxBytes: m.MaxBytes, Trace: m.Trace,
+	})
 	release()
 	if res == nil {
 		return nil, fault.From(err)
@@ -344,4 +350,5 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outco
 }
 
 // errLikelihood refuses explicit features.
-var errLikelihood = fault.Input("a sum of separable kernels is not available by likelihood in explicit features: it needs kernels on the samples")
+var errLikelihood = fault.Input("a sum of separable kernels is not available by likelihood in explicit features: it " +
+	"needs kernels on the samples")

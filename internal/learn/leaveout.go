@@ -37,7 +37,9 @@ type Refits struct {
 
 // LeaveOut calls each with the refits without each sample, for every λ. What is learned of η and L is learned
 // from all samples at that λ, along the path; μ = λl stays that of all samples.
-func (m *Method) LeaveOut(ctx context.Context, t Training, refits LeaveOut, s Setting, lambdas []float64, each func(i int, r *Refits)) error {
+func (m *Method) LeaveOut(
+	ctx context.Context, t Training, refits LeaveOut, s Setting, lambdas []float64, each func(i int, r *Refits),
+) error {
 	p, so := m.problem(t, &s)
 	fixed := p.Model == bcd.Neither
 	eta, L := p.Eta, linop.ScaledIdentity(p.Space.Outputs(), p.Tau/float64(p.Space.Outputs()))

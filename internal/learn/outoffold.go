@@ -26,7 +26,10 @@ type Parts interface {
 // OutOfFold fits one model without each fold of the samples, and predicts the fold by
 // it. All that fit does is done to the part of the data that is not in the fold. As
 // many folds as atOnce run in parallel; the result does not depend on it.
-func OutOfFold(ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx context.Context, d Data, rows []int) (*model.Model, error)) ([]model.Fold, error) {
+func OutOfFold(
+	ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx context.Context, d Data,
+		rows []int) (*model.Model, error),
+) ([]model.Fold, error) {
 	l, _ := d.Size()
 	splits, err := p.Deal(l)
 	if err != nil {

@@ -24,7 +24,10 @@ func TestCheck(t *testing.T) {
 	if !errors.As(err, &details) || details.Bytes != 4<<30 || details.Limit != 3<<30 {
 		t.Errorf("details %+v", details)
 	}
-	for _, part := range []string{"not enough memory", "a dense matrix", "4294967296 bytes (4.0 GiB)", "3221225472 (3.0 GiB)", "use factors"} {
+	for _, part := range []string{
+		"not enough memory", "a dense matrix", "4294967296 bytes (4.0 GiB)",
+		"3221225472 (3.0 GiB)", "use factors",
+	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q does not say %q", err, part)
 		}
@@ -76,7 +79,8 @@ func TestAllowed(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +108,8 @@ func TestAllowed(t *testing.T) {
 		t.Errorf("version 1: %d, want 4007", got)
 	}
 
-	write("limits", "Limit   Soft Limit  Hard Limit  Units\nMax data size   unlimited   unlimited   bytes\nMax address space  819200000  900000000  bytes\n")
+	write("limits", "Limit   Soft Limit  Hard Limit  Units\nMax data size   unlimited   unlimited   bytes\nMax "+
+		"address space  819200000  900000000  bytes\n")
 	write("status", "VmSize:\t    3000 kB\nVmData:\t    1000 kB\n")
 	if got := ofProcess(dir); got != (819200000-3000*1024-runtimeAddresses)/4*3 {
 		t.Errorf("address space: %d", got)
@@ -123,7 +128,8 @@ func TestReserve(t *testing.T) {
 	SetLimit(1000)
 	t.Cleanup(func() { SetLimit(0) })
 	first, second := Reserve(300), Reserve(200)
-	if err := Check("more", 501, "take less"); err == nil || !strings.Contains(err.Error(), "the limit is 1000 (0.0 MiB), of which 0.0 MiB are taken: take less") {
+	if err := Check("more", 501, "take less"); err == nil ||
+		!strings.Contains(err.Error(), "the limit is 1000 (0.0 MiB), of which 0.0 MiB are taken: take less") {
 		t.Errorf("%v", err)
 	}
 	if Limit() != 500 {

@@ -18,7 +18,10 @@ static int sum(double *x, int n) { return MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_
 static int bcast(void *x, int n, int root) { return MPI_Bcast(x, n, MPI_BYTE, root, MPI_COMM_WORLD); }
 static int barrier(void) { return MPI_Barrier(MPI_COMM_WORLD); }
 static int quit(int status) { return MPI_Abort(MPI_COMM_WORLD, status); }
-static int maxText(void) { return MPI_MAX_ERROR_STRING > MPI_MAX_LIBRARY_VERSION_STRING ? MPI_MAX_ERROR_STRING : MPI_MAX_LIBRARY_VERSION_STRING; }
+static int maxText(void) {
+	int error = MPI_MAX_ERROR_STRING, version = MPI_MAX_LIBRARY_VERSION_STRING;
+	return error > version ? error : version;
+}
 static int describe(int code, char *s, int *n) { return MPI_Error_string(code, s, n); }
 static int version(char *s, int *n) { return MPI_Get_library_version(s, n); }
 */
@@ -44,7 +47,7 @@ type World struct {
 	rank, size int
 }
 
-var errThreads = errors.New("mpi: the library does not serve calls from several threads in turn (MPI_THREAD_SERIALIZED)")
+var errThreads = errors.New("mpi: the library serves one thread only (MPI_THREAD_SERIALIZED)")
 
 // Start joins the job. Every process calls it once, and Close at the end.
 func Start() (*World, error) {
@@ -62,7 +65,8 @@ func Start() (*World, error) {
 		check("MPI_Comm_rank", C.rankOf(&rank)), check("MPI_Comm_size", C.sizeOf(&size)))
 	w := &World{rank: int(rank), size: int(size)}
 	if n := launched(); err == nil && n != w.size {
-		err = fmt.Errorf("mpi: the launcher started %d processes, the library sees %d: it is another library's launcher", n, w.size)
+		err = fmt.Errorf("mpi: the launcher started %d processes, the library sees %d: it is another "+
+			"library's launcher", n, w.size)
 	}
 	return w, err
 }

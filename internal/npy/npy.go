@@ -200,7 +200,8 @@ func Read(r io.Reader, available int64) (*Array, error) {
 	var data []float64
 	if available >= 0 {
 		if have := available - int64(h.Bytes); have < int64(n)*int64(h.Size) {
-			return nil, bad("cut short: %d bytes of elements where shape %v needs %d", max(have, 0), h.Shape, int64(n)*int64(h.Size))
+			return nil, bad("cut short: %d bytes of elements where shape %v needs %d", max(have, 0), h.Shape,
+				int64(n)*int64(h.Size))
 		}
 		data = make([]float64, 0, n)
 	}

@@ -238,7 +238,8 @@ func FuzzArchive(f *testing.F) {
 				t.Fatalf("in the archive %v, alone %v", err, fault)
 			}
 		}
-		if text, err := a.Raw("other.json", 100); err == nil && len(text) > 100 || err != nil && !errors.Is(err, ErrFormat) {
+		if text, err := a.Raw("other.json", 100); err == nil && len(text) > 100 || err != nil &&
+			!errors.Is(err, ErrFormat) {
 			t.Fatalf("%d bytes, %v", len(text), err)
 		}
 	})

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Solvers run one short loop after another, and to wake a sleeping thread takes longer than many a loop does: a tenth of a
+// Solvers run one short loop after another, and to wake a sleeping thread takes longer than many a
+// loop does: a tenth of a
 // millisecond on a virtual machine. So a helper that has nothing to do stays awake for a while, and so does a
 // caller that waits for its helpers, unless another goroutine wants the processor.
 const (
@@ -68,7 +69,8 @@ func contended() bool {
 	}
 	defer scheduler.mu.Unlock()
 	metrics.Read(scheduler.samples)
-	return scheduler.samples[0].Value.Uint64() >= uint64(runtime.GOMAXPROCS(0)) && scheduler.samples[1].Value.Uint64() > 0
+	return scheduler.samples[0].Value.Uint64() >= uint64(runtime.GOMAXPROCS(0)) &&
+		scheduler.samples[1].Value.Uint64() > 0
 }
 
 // Until returns when ready, which another goroutine is about to make true, returns true.

@@ -19,7 +19,8 @@ func oneProcessor(t *testing.T) {
 // settle waits until no helper is awake, and fails when that takes far too long.
 func settle(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); spinning.Load() != 0 || busy.Load() != 0 || starting.Load() != 0; runtime.Gosched() {
+	for end := time.Now().Add(5 * time.Second); spinning.Load() != 0 || busy.Load() != 0 ||
+		starting.Load() != 0; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d helpers awake and %d busy long after the last loop", spinning.Load(), busy.Load())
 		}

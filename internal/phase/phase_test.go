@@ -71,7 +71,8 @@ func TestApart(t *testing.T) {
 		Apart(Predict, func() { show(&inside) })
 		show(&after)
 	})
-	if !bytes.Contains(inside.Bytes(), []byte(`"phase":"predict"`)) || !bytes.Contains(after.Bytes(), []byte(`"phase":"form-k"`)) {
+	if !bytes.Contains(inside.Bytes(), []byte(`"phase":"predict"`)) ||
+		!bytes.Contains(after.Bytes(), []byte(`"phase":"form-k"`)) {
 		t.Errorf("inside:\n%s\nafter:\n%s", inside.String(), after.String())
 	}
 	defer func() {

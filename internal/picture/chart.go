@@ -66,7 +66,10 @@ func (c Chart) Figures(name string) []Figure {
 	if len(c.Curves) == 0 {
 		return nil
 	}
-	f := Figure{Name: name, Title: c.Title, Width: 16 * vg.Centimeter, Height: 11 * vg.Centimeter, PageWidth: 330, Paint: c.paint, Chart: &c}
+	f := Figure{
+		Name: name, Title: c.Title, Width: 16 * vg.Centimeter, Height: 11 * vg.Centimeter, PageWidth: 330,
+		Paint: c.paint, Chart: &c,
+	}
 	for i, curve := range c.Curves {
 		f.Legend = append(f.Legend, Sign{curve.Name, curve.sign(i)})
 	}
@@ -97,7 +100,16 @@ func (c *Curve) glyph(i int) draw.GlyphStyle {
 	return g
 }
 
-var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
+var shapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{},
+	draw.RingGlyph{},
+	draw.SquareGlyph{},
+	draw.TriangleGlyph{},
+	draw.CrossGlyph{},
+	draw.PlusGlyph{},
+	draw.BoxGlyph{},
+	draw.PyramidGlyph{},
+}
 
 func (c *Chart) paint(canvas draw.Canvas) {
 	p := New("", "", "") // its own labels are off the middle of logarithmic axes

@@ -79,7 +79,12 @@ func (f *Figure) Save(dir string) ([]string, error) {
 	top := titleHeight * vg.Length(len(lines))
 	width, height := f.Width+side+2*margin, f.Height+top+2*margin
 	return Save(dir, f.Name, width, height, func(c draw.Canvas) {
-		c.FillPolygon(color.White, []vg.Point{{X: -margin, Y: -margin}, {X: width, Y: -margin}, {X: width, Y: height}, {X: -margin, Y: height}})
+		c.FillPolygon(color.White, []vg.Point{
+			{X: -margin, Y: -margin},
+			{X: width, Y: -margin},
+			{X: width, Y: height},
+			{X: -margin, Y: height},
+		})
 		for i, line := range lines {
 			c.FillText(title, vg.Point{X: c.Min.X + center, Y: c.Max.Y - titleSize - vg.Length(i)*titleHeight}, line)
 		}
@@ -126,11 +131,14 @@ func (f *Figure) HTML() template.HTML {
 	title := html.EscapeString(f.Title)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<figure><figcaption>%s</figcaption>`, title)
-	b.WriteString(inline(width, height, fmt.Sprintf(`class="chart" role="img" aria-label="%s" style="max-width:%.0fpx"`, title, 1.45*width), f.Paint, f.Notes))
+	b.WriteString(inline(width, height, fmt.Sprintf(`class="chart" role="img" aria-label="%s" style="max-width:%.0fpx"`,
+		title, 1.45*width), f.Paint, f.Notes))
 	if len(f.Legend) > 0 {
 		b.WriteString(`<ul class="legend">`)
 		for _, s := range f.Legend {
-			thumb := inline(thumbWidth, thumbHeight, `aria-hidden="true"`, func(c draw.Canvas) { s.Thumb.Thumbnail(&c) }, nil)
+			thumb := inline(thumbWidth, thumbHeight, `aria-hidden="true"`, func(c draw.Canvas) {
+				s.Thumb.Thumbnail(&c)
+			}, nil)
 			fmt.Fprintf(&b, `<li>%s %s</li>`, thumb, html.EscapeString(s.Text))
 		}
 		b.WriteString(`</ul>`)
@@ -149,13 +157,17 @@ func inline(width, height vg.Length, attributes string, paint func(draw.Canvas),
 	text = text[strings.Index(text, "<g"):strings.LastIndex(text, "</svg>")]
 	var over strings.Builder
 	for _, n := range notes {
-		fmt.Fprintf(&over, `<rect fill="none" pointer-events="all" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`,
-			n.X*width.Points(), (1-n.Y-n.Height)*height.Points(), n.Width*width.Points(), n.Height*height.Points(), html.EscapeString(n.Text))
+		fmt.Fprintf(&over,
+			`<rect fill="none" pointer-events="all" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`,
+			n.X*width.Points(), (1-n.Y-n.Height)*height.Points(), n.Width*width.Points(), n.Height*height.Points(),
+			html.EscapeString(n.Text))
 	}
-	return fmt.Sprintf(`<svg %s viewBox="0 0 %.4g %.4g">%s%s</svg>`, attributes, width.Points(), height.Points(), pageColors.Replace(text), over.String())
+	return fmt.Sprintf(`<svg %s viewBox="0 0 %.4g %.4g">%s%s</svg>`, attributes, width.Points(), height.Points(),
+		pageColors.Replace(text), over.String())
 }
 
-// pageColors puts the variables of a page's style sheet in the place of colours. Black is left out by vgsvg where it fills.
+// pageColors puts the variables of a page's style sheet in the place of colours. Black is left out
+// by vgsvg where it fills.
 var pageColors = func() *strings.Replacer {
 	pairs := []string{":#000000", ":var(--fg)", ":#FFFFFF", ":var(--bg)", ":#E1E1E1", ":var(--line)", "\n", " "}
 	for i, c := range Palette {

@@ -64,7 +64,9 @@ func (g Network) Draw(dir, name string) ([]string, error) {
 
 // Figure is the network as a figure of files with that name.
 func (g Network) Figure(name string) Figure {
-	return Figure{Name: name, Title: g.Title, FilesOnly: true, save: func(dir string) ([]string, error) { return g.Draw(dir, name) }}
+	return Figure{Name: name, Title: g.Title, FilesOnly: true, save: func(dir string) ([]string, error) {
+		return g.Draw(dir, name)
+	}}
 }
 
 // graphviz runs dot once for each format.
@@ -82,7 +84,10 @@ func (g Network) graphviz(dot, dir, name string) ([]string, error) {
 			return nil, err
 		}
 		path := filepath.Join(dir, name+"."+format)
-		if err := atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(out.Bytes()); return err }); err != nil {
+		if err := atomicfile.Write(path, func(w io.Writer) error {
+			_, err := w.Write(out.Bytes())
+			return err
+		}); err != nil {
 			return nil, err
 		}
 		files = append(files, path)
@@ -111,8 +116,10 @@ func (g Network) layout() string {
 // where others have some.
 func (g Network) dot() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph {\n graph [label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, ranksep=0.6, nodesep=0.25, K=0.9, overlap=false, splines=true, bgcolor=white];\n", quoted(g.Title))
-	b.WriteString(" node [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f1f8\", color=\"#0072b2\", fontname=\"Helvetica\", fontsize=11, height=0.3, margin=\"0.1,0.04\"];\n edge [arrowsize=0.7];\n")
+	fmt.Fprintf(&b, "digraph {\n graph [label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, ranksep=0.6, "+
+		"nodesep=0.25, K=0.9, overlap=false, splines=true, bgcolor=white];\n", quoted(g.Title))
+	b.WriteString(" node [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f1f8\", color=\"#0072b2\", " +
+		"fontname=\"Helvetica\", fontsize=11, height=0.3, margin=\"0.1,0.04\"];\n edge [arrowsize=0.7];\n")
 	touched := make([]bool, len(g.Nodes))
 	for _, e := range g.Edges {
 		touched[e.From], touched[e.To] = true, true
@@ -124,7 +131,8 @@ func (g Network) dot() string {
 	}
 	for k := range g.Edges {
 		width, shade := g.style(k)
-		fmt.Fprintf(&b, " n%d -> n%d [penwidth=%.2f, color=\"#%02x%02x%02x\"];\n", g.Edges[k].From, g.Edges[k].To, width, shade.R, shade.G, shade.B)
+		fmt.Fprintf(&b, " n%d -> n%d [penwidth=%.2f, color=\"#%02x%02x%02x\"];\n", g.Edges[k].From, g.Edges[k].To,
+			width, shade.R, shade.G, shade.B)
 	}
 	b.WriteString("}\n")
 	return b.String()
@@ -171,7 +179,8 @@ func (g circle) Plot(c draw.Canvas, p *plot.Plot) {
 		x0, y0 := g.place(g.Edges[k].From)
 		x1, y1 := g.place(g.Edges[k].To)
 		width, shade := g.style(k)
-		arrow(c, draw.LineStyle{Color: shade, Width: vg.Length(width)}, vg.Point{X: tx(x0), Y: ty(y0)}, vg.Point{X: tx(x1), Y: ty(y1)})
+		arrow(c, draw.LineStyle{Color: shade, Width: vg.Length(width)}, vg.Point{X: tx(x0), Y: ty(y0)},
+			vg.Point{X: tx(x1), Y: ty(y1)})
 	}
 	label := p.X.Tick.Label
 	label.XAlign, label.YAlign = draw.XCenter, draw.YCenter

@@ -50,7 +50,8 @@ const margin = 10
 func Save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([]string, error) {
 	var files []string
 	for _, format := range formats {
-		var canvas vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(150))}
+		var canvas vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height),
+			vgimg.UseDPI(150))}
 		if format == "svg" {
 			canvas = vgsvg.New(width, height)
 		}

@@ -48,7 +48,10 @@ func check(t *testing.T, files []string, words ...string) {
 
 func TestHeat(t *testing.T) {
 	a := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, -1, 0, 1}}
-	files, err := (&Heat{Title: "heat", Matrix: a, Rows: []string{"r1", "r2"}, Cols: []string{"c1", "c2"}, Min: -1, Max: 1}).Draw(t.TempDir(), "h")
+	files, err := (&Heat{
+		Title: "heat", Matrix: a, Rows: []string{"r1", "r2"}, Cols: []string{"c1", "c2"}, Min: -1,
+		Max: 1,
+	}).Draw(t.TempDir(), "h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +78,8 @@ func TestNetwork(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	if got := quoted("regulation of transcription by polymerase"); got != `"regulation of\ntranscription by polymerase"` {
+	if got := quoted(
+		"regulation of transcription by polymerase"); got != `"regulation of\ntranscription by polymerase"` {
 		t.Errorf("broken as %s", got)
 	}
 }

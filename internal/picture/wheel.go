@@ -37,7 +37,8 @@ func (w *Wheel) HTML() template.HTML {
 		longest = max(longest, len([]rune(short(name))))
 	}
 	side := max(0, 0.65*size*float64(longest)-wheelSize/2+wheelRadius+9) // room for labels left and right of the square
-	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="%.0f 0 %.0f %d">`, html.EscapeString(w.Title), -side, wheelSize+2*side, wheelSize)
+	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="%.0f 0 %.0f %d">`,
+		html.EscapeString(w.Title), -side, wheelSize+2*side, wheelSize)
 	for k := len(w.Edges) - 1; k >= 0; k-- {
 		w.edge(&b, k)
 	}
@@ -57,7 +58,8 @@ func (w *Wheel) HTML() template.HTML {
 		} else if anchor == "middle" {
 			dy = 0.8 * size
 		}
-		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="4"/><text x="%.1f" y="%.1f" font-size="%.1f" text-anchor="%s">%s<title>%s</title></text>`,
+		fmt.Fprintf(&b,
+			`<circle cx="%.1f" cy="%.1f" r="4"/><text x="%.1f" y="%.1f" font-size="%.1f" text-anchor="%s">%s<title>%s</title></text>`,
 			x, y, lx, ly+dy, size, anchor, html.EscapeString(short(name)), html.EscapeString(name))
 	}
 	b.WriteString(`</svg></figure>`)
@@ -97,7 +99,8 @@ func (w *Wheel) edge(b *strings.Builder, k int) {
 	if w.Dash[k] {
 		dash = ` stroke-dasharray="6 4"`
 	}
-	fmt.Fprintf(b, `<g data-line="%s"><title>%s</title><path d="M%.1f %.1fQ%.1f %.1f %.1f %.1f" stroke-width="%.1f"%s/><path class="head" d="M%.1f %.1fL%.1f %.1fL%.1f %.1fZ"/></g>`,
+	fmt.Fprintf(b,
+		`<g data-line="%s"><title>%s</title><path d="M%.1f %.1fQ%.1f %.1f %.1f %.1f" stroke-width="%.1f"%s/><path class="head" d="M%.1f %.1fL%.1f %.1fL%.1f %.1fZ"/></g>`,
 		html.EscapeString(w.Lines[k]), html.EscapeString(w.Notes[k]), ax, ay, cx, cy, baseX, baseY, width, dash,
 		tipX, tipY, baseX-0.4*head*uy, baseY+0.4*head*ux, baseX+0.4*head*uy, baseY-0.4*head*ux)
 }

@@ -65,7 +65,8 @@ func (s Columns) categoryNote(k int, c *Column) string {
 	case c.Kind != Category:
 		return ""
 	case c.Buckets > 0:
-		return fmt.Sprintf("%s of %d levels, of which the %d rarest share %d columns", s.label(k), len(c.Levels)+len(c.Rest), len(c.Rest), c.Buckets)
+		return fmt.Sprintf("%s of %d levels, of which the %d rarest share %d columns", s.label(k),
+			len(c.Levels)+len(c.Rest), len(c.Rest), c.Buckets)
 	}
 	return fmt.Sprintf("%s of %d levels: %s", s.label(k), len(c.Levels), someOf(c.Levels))
 }
@@ -85,14 +86,18 @@ func (s Columns) dateNote(k int, c *Column) string {
 }
 
 // readable turns a layout of package time into letters.
-var readable = strings.NewReplacer("2006", "year", "January", "month", "Jan", "month", "Monday", "weekday", "Mon", "weekday",
+var readable = strings.NewReplacer("2006", "year", "January", "month", "Jan", "month", "Monday", "weekday", "Mon",
+	"weekday",
 	"15", "hour", "04", "minute", "05", "second", "06", "year", "PM", "AM/PM", "1", "month", "2", "day", "3", "hour")
 
 func (s Columns) cycleNote(k int, c *Column) string {
 	if period[c.Kind] == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s)", s.label(k), map[Kind]string{Clock: "times of day", Month: "months", Weekday: "days of the week"}[c.Kind])
+	return fmt.Sprintf("%s (%s)", s.label(k), map[Kind]string{
+		Clock: "times of day", Month: "months",
+		Weekday: "days of the week",
+	}[c.Kind])
 }
 
 func (s Columns) numberNote(k int, c *Column) string {

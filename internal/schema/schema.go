@@ -34,9 +34,10 @@ var Cycles = map[string]float64{"day": 1, "week": 7, "year": 365.2425}
 
 // Column is a column of a file and how its cells become numbers.
 type Column struct {
-	Name    string   `json:"name,omitempty"`
-	Kind    Kind     `json:"kind,omitempty"`
-	Levels  []string `json:"levels,omitempty"`  // of a category: those with a column of 0 and 1 each, in alphabetical order
+	Name string `json:"name,omitempty"`
+	Kind Kind   `json:"kind,omitempty"`
+	// of a category: those with a column of 0 and 1 each, in alphabetical order
+	Levels  []string `json:"levels,omitempty"`
 	Rest    []string `json:"rest,omitempty"`    // of a category of many levels: the others, which share Buckets columns
 	Buckets int      `json:"buckets,omitempty"` // columns of 0 and 1 that the levels of Rest are dealt to in turn
 	First   float64  `json:"first,omitempty"`   // of a date: the earliest, in days since 1970-01-01

@@ -47,6 +47,7 @@ func Run(t testing.TB, d time.Duration, round func(seed uint64)) {
 	if end.goroutines > start.goroutines || end.files > start.files || end.heap > start.heap+slack {
 		t.Errorf("after %d rounds %+v, after %d %+v", half, start, seed, end)
 	}
-	t.Logf("%d rounds: %d goroutines, %d files, %.1f MiB, after the first %d: %d, %d, %.1f", seed, end.goroutines, end.files,
+	t.Logf("%d rounds: %d goroutines, %d files, %.1f MiB, after the first %d: %d, %d, %.1f", seed, end.goroutines,
+		end.files,
 		float64(end.heap)/(1<<20), half, start.goroutines, start.files, float64(start.heap)/(1<<20))
 }

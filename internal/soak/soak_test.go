@@ -24,8 +24,11 @@ func TestRun(t *testing.T) {
 		round func(uint64)
 		fails bool
 	}{
-		"holds nothing":   {func(uint64) { time.Sleep(time.Millisecond) }, false},
-		"keeps memory":    {func(uint64) { kept = append(kept, make([]byte, 1<<20)); time.Sleep(time.Millisecond) }, true},
+		"holds nothing": {func(uint64) { time.Sleep(time.Millisecond) }, false},
+		"keeps memory": {func(uint64) {
+			kept = append(kept, make([]byte, 1<<20))
+			time.Sleep(time.Millisecond)
+		}, true},
 		"keeps goroutine": {func(uint64) { go func() { <-release }(); time.Sleep(time.Millisecond) }, true},
 	} {
 		r := &recorder{}

@@ -30,8 +30,20 @@ func TestTypes(t *testing.T) {
 			[][]float64{{1, 0, 1}, {2, 1, 0}, {3, nan, nan}, {4, 0, 1}},
 			`categories: column 2 "colour" of 2 levels: blue, red`,
 		},
-		"booleans":  {"b,x\nTrue,1\nFalse,2\n", Options{}, []string{"b=False", "b=True", "x"}, [][]float64{{0, 1, 1}, {1, 0, 2}}, "2 levels: False, True"},
-		"no header": {"red,1\nblue,2\n", Options{}, []string{"x1=blue", "x1=red", "x2"}, [][]float64{{0, 1, 1}, {1, 0, 2}}, "categories: column 1 of 2 levels"},
+		"booleans": {
+			"b,x\nTrue,1\nFalse,2\n",
+			Options{},
+			[]string{"b=False", "b=True", "x"},
+			[][]float64{{0, 1, 1}, {1, 0, 2}},
+			"2 levels: False, True",
+		},
+		"no header": {
+			"red,1\nblue,2\n",
+			Options{},
+			[]string{"x1=blue", "x1=red", "x2"},
+			[][]float64{{0, 1, 1}, {1, 0, 2}},
+			"categories: column 1 of 2 levels",
+		},
 		"dates": {
 			"when,x\n2020-03-01,1\n2020-02-28,2\n,3\n",
 			Options{},
@@ -39,11 +51,35 @@ func TestTypes(t *testing.T) {
 			[][]float64{{2, 1}, {0, 2}, {nan, 3}},
 			`dates, taken as days since the first: column 1 "when" since 2020-02-28`,
 		},
-		"times":            {"when,x\n2020-01-01 12:00:00,1\n2020-01-01 06:00:00,2\n", Options{}, []string{"when", "x"}, [][]float64{{.25, 1}, {0, 2}}, "since 2020-01-01 06:00:00"},
-		"words for none":   {"a,x\nn/a,1\n5,?\n", Options{NA: []string{"n/a", "?"}}, []string{"a", "x"}, [][]float64{{nan, 1}, {5, nan}}, ""},
-		"none among words": {"a,x\n?,1\nred,2\n", Options{NA: []string{"?"}}, []string{"a=red", "x"}, [][]float64{{nan, 1}, {1, 2}}, "1 levels: red"},
-		"numbers only":     {"a,x\n3,1\n", Options{}, []string{"a", "x"}, [][]float64{{3, 1}}, ""},
-		"empty column":     {"a,x\n,1\n,2\n", Options{}, []string{"x"}, [][]float64{{1}, {2}}, `left out, since they are empty: column 1 "a"`},
+		"times": {
+			"when,x\n2020-01-01 12:00:00,1\n2020-01-01 06:00:00,2\n",
+			Options{},
+			[]string{"when", "x"},
+			[][]float64{{.25, 1}, {0, 2}},
+			"since 2020-01-01 06:00:00",
+		},
+		"words for none": {
+			"a,x\nn/a,1\n5,?\n",
+			Options{NA: []string{"n/a", "?"}},
+			[]string{"a", "x"},
+			[][]float64{{nan, 1}, {5, nan}},
+			"",
+		},
+		"none among words": {
+			"a,x\n?,1\nred,2\n",
+			Options{NA: []string{"?"}},
+			[]string{"a=red", "x"},
+			[][]float64{{nan, 1}, {1, 2}},
+			"1 levels: red",
+		},
+		"numbers only": {"a,x\n3,1\n", Options{}, []string{"a", "x"}, [][]float64{{3, 1}}, ""},
+		"empty column": {
+			"a,x\n,1\n,2\n",
+			Options{},
+			[]string{"x"},
+			[][]float64{{1}, {2}},
+			`left out, since they are empty: column 1 "a"`,
+		},
 		"chosen columns": {
 			"a,b,x\nred,up,1\nblue,down,2\n",
 			Options{Columns: func([]string, int) ([]int, error) { return []int{2, 1}, nil }},
@@ -62,7 +98,8 @@ func TestTypes(t *testing.T) {
 			if !slices.Equal(tab.Names, c.names) || !equal(tab.Data, c.rows) {
 				t.Errorf("got %q %v, want %q %v", tab.Names, tab.Data, c.names, c.rows)
 			}
-			if notes := strings.Join(tab.Schema.Notes(), "; "); !strings.Contains(notes, c.notes) || (c.notes == "") != (notes == "") {
+			if notes := strings.Join(tab.Schema.Notes(), "; "); !strings.Contains(notes, c.notes) ||
+				(c.notes == "") != (notes == "") {
 				t.Errorf("notes %q, want %q", notes, c.notes)
 			}
 			again(t, path, c.opt, tab)
@@ -107,7 +144,8 @@ func TestSchemaOnNewRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(file(t, "b.csv", "colour,when,x\nblue,2020-01-11,1\ngreen,2019-12-31,2\n7,,3\n"), Options{Schema: fit.Schema})
+	r, err := Open(file(t, "b.csv", "colour,when,x\nblue,2020-01-11,1\ngreen,2019-12-31,2\n7,,3\n"),
+		Options{Schema: fit.Schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +164,8 @@ func TestSchemaOnNewRows(t *testing.T) {
 		"colour,when,x\nred,2020-01-01,high\n": `column 3 "x": "high" is not a number`,
 		"colour,x\nred,1\n":                    "has 2 columns where 3 are expected",
 	} {
-		if _, err := Read(file(t, "c.csv", in), Options{Schema: fit.Schema}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) {
+		if _, err := Read(file(t, "c.csv", in), Options{Schema: fit.Schema}); !errors.Is(err, ErrData) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", in, err, want)
 		}
 	}
@@ -134,13 +173,22 @@ func TestSchemaOnNewRows(t *testing.T) {
 
 func TestTypeErrors(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
-		"word among numbers":    {"a,x\n1,1\n2,red\n", `row 2 (line 3), column 2 "x": "red" is not a number`},
-		"number among words":    {"a,x\n1,1\nred,2\n7,3\n", `row 2 (line 3), column 1 "a": "red" is not a number`},
-		"number after a word":   {"a,x\nred,1\n7,2\n", `row 1 (line 2), column 1 "a": "red" is not a number`},
-		"NaN among numbers":     {"a,x\n1,1\nNaN,2\n", `row 2 (line 3), column 1 "a": "NaN" is not a finite number`},
-		"two marks":             {"a;x\n2,5;1\n2,5,1;2\n", `row 2 (line 3), column 1 "a": "2,5,1" is not a number (an empty cell means missing; --na names words that do too, --drop columns to leave out)`},
-		"two signs":             {"a;x\n$2;1\n€3;2\n$4;3\n", `row 1 (line 2), column 1 "a": "$2" has the sign $ where others in its column have none or another`},
-		"long cell of letters":  {"a,x\n1,1\nx" + strings.Repeat("é", 30) + ",2\n", `column 1 "a": "x` + strings.Repeat("é", 19) + `…" is not a number`},
+		"word among numbers":  {"a,x\n1,1\n2,red\n", `row 2 (line 3), column 2 "x": "red" is not a number`},
+		"number among words":  {"a,x\n1,1\nred,2\n7,3\n", `row 2 (line 3), column 1 "a": "red" is not a number`},
+		"number after a word": {"a,x\nred,1\n7,2\n", `row 1 (line 2), column 1 "a": "red" is not a number`},
+		"NaN among numbers":   {"a,x\n1,1\nNaN,2\n", `row 2 (line 3), column 1 "a": "NaN" is not a finite number`},
+		"two marks": {
+			"a;x\n2,5;1\n2,5,1;2\n",
+			`row 2 (line 3), column 1 "a": "2,5,1" is not a number (an empty cell means missing; --na names words that do too, --drop columns to leave out)`,
+		},
+		"two signs": {
+			"a;x\n$2;1\n€3;2\n$4;3\n",
+			`row 1 (line 2), column 1 "a": "$2" has the sign $ where others in its column have none or another`,
+		},
+		"long cell of letters": {
+			"a,x\n1,1\nx" + strings.Repeat("é", 30) + ",2\n",
+			`column 1 "a": "x` + strings.Repeat("é", 19) + `…" is not a number`,
+		},
 		"NaN among words":       {"a,x\nred,1\nNaN,2\n", `"NaN" is not a finite number`},
 		"word among dates":      {"a,x\n2020-01-01,1\nsoon,2\n", `row 2 (line 3), column 1 "a": "soon" is not a date`},
 		"number among dates":    {"a,x\n2020-01-01,1\n2020,2\n", `"2020" is not a date`},
@@ -166,7 +214,11 @@ func TestParquetTypes(t *testing.T) {
 	day := func(d int) time.Time { return time.Date(2020, 1, d, 0, 0, 0, 0, time.UTC) }
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[row](&b)
-	if _, err := w.Write([]row{{&red, true, day(3), 1}, {nil, false, day(1), 2}, {&blue, true, day(2), 3}}); err != nil {
+	if _, err := w.Write([]row{
+		{&red, true, day(3), 1},
+		{nil, false, day(1), 2},
+		{&blue, true, day(2), 3},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -182,8 +234,14 @@ func TestParquetTypes(t *testing.T) {
 		t.Errorf("%q %v", tab.Names, tab.Data)
 	}
 	again(t, path, Options{Types: true}, tab)
-	words := schema.Columns{{Name: "colour", Kind: schema.Category, Levels: []string{"red"}}, {Name: "good"}, {Name: "when"}, {Name: "x", Kind: schema.Category, Levels: []string{"a"}}}
-	if _, err := Read(path, Options{Schema: words}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), `column "when" holds dates where numbers are expected`) {
+	words := schema.Columns{
+		{Name: "colour", Kind: schema.Category, Levels: []string{"red"}},
+		{Name: "good"},
+		{Name: "when"},
+		{Name: "x", Kind: schema.Category, Levels: []string{"a"}},
+	}
+	if _, err := Read(path, Options{Schema: words}); !errors.Is(err, ErrData) ||
+		!strings.Contains(err.Error(), `column "when" holds dates where numbers are expected`) {
 		t.Errorf("dates for numbers: %v", err)
 	}
 }

@@ -63,7 +63,8 @@ func (s *source) jsonRecords() error {
 	rec := jsonRows{at: map[string]int{}}
 	err := rec.read(d)
 	if err != nil {
-		return bad("%s: %v: JSON is read as records, [{\"a\": 1, \"b\": 2}, …], or one such object on each line", s.name, err)
+		return bad("%s: %v: JSON is read as records, [{\"a\": 1, \"b\": 2}, …], or one such object on each line",
+			s.name, err)
 	}
 	if len(rec.rows) == 0 {
 		return bad("%s: is empty", s.name)

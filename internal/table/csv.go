@@ -109,7 +109,8 @@ func (c *csvReader) next(dst []cell) error {
 		}
 	}
 	if len(rec) != c.cols && (len(rec) < c.cols || !allEmpty(rec[c.cols:])) {
-		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, c.line, len(rec), c.cols)
+		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, c.line,
+			len(rec), c.cols)
 	}
 	c.rows++
 	for k, j := range c.use {
@@ -163,7 +164,8 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 		return 0, 0, bad("%s: is UTF-16 text: save it as UTF-8", s.name)
 	}
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
-		return 0, 0, bad("%s: is a zip archive, not text: a spreadsheet needs the ending .xlsx, or save it as CSV", s.name)
+		return 0, 0, bad("%s: is a zip archive, not text: a spreadsheet needs the ending .xlsx, or save it as CSV",
+			s.name)
 	}
 	if bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")) {
 		return 0, 0, bad("%s: is a spreadsheet of an old format: save it as .xlsx or CSV", s.name)
@@ -264,7 +266,8 @@ func (c *csvReader) read() error {
 	}
 	c.end = c.csv.InputOffset()
 	if line, _ := c.csv.FieldPos(0); isConflict(rec[0]) {
-		return bad("%s: line %d is the mark of a merge conflict, %q: resolve the conflict first", c.src.name, line, clip(rec[0]))
+		return bad("%s: line %d is the mark of a merge conflict, %q: resolve the conflict first", c.src.name, line,
+			clip(rec[0]))
 	}
 	c.held = rec
 	if c.cols == 1 {
@@ -320,7 +323,8 @@ func ReadText(name string, opt Options) (header []string, records [][]string, er
 		}
 		c.rows++
 		if c.cols = cmp.Or(c.cols, len(rec)); len(rec) != c.cols {
-			return nil, nil, bad("%s: row %d (line %d) has %d cells where the first row has %d", name, c.rows, c.line, len(rec), c.cols)
+			return nil, nil, bad("%s: row %d (line %d) has %d cells where the first row has %d", name, c.rows, c.line,
+				len(rec), c.cols)
 		}
 		records = append(records, trimAll(rec))
 	}
@@ -342,7 +346,8 @@ func namesColumns(records [][]string) bool {
 	if !isHeader(first) {
 		return false
 	}
-	if len(first) == 1 && slices.Contains([]string{"label", "labels", "class", "classes", "target", "y"}, strings.ToLower(first[0])) {
+	if len(first) == 1 && slices.Contains([]string{"label", "labels", "class", "classes", "target", "y"},
+		strings.ToLower(first[0])) {
 		return true
 	}
 	for j := range first {

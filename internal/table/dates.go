@@ -20,7 +20,8 @@ var isoLayouts = withTimes("2006-1-2", "2006/1/2", "2006.1.2", "2006-1", "2.1.20
 // layouts are all ways to write a date. Month first comes before day first where the column leaves it open.
 var layouts = slices.Concat(isoLayouts, withTimes(
 	"1/2/2006", "2/1/2006", "2-1-2006", "1-2-2006", "1/2/06", "2/1/06", "2.1.06", "2-1-06",
-	"2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006", "January 2 2006", "2-Jan-2006", "2-Jan-06",
+	"2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006", "January 2 2006", "2-Jan-2006",
+	"2-Jan-06",
 	"2. January 2006", "Mon, 2 Jan 2006", "Monday, January 2, 2006", "Jan 2006", "January 2006", "Jan-2006", "1/2006",
 ))
 
@@ -35,7 +36,8 @@ func withTimes(dates ...string) (all []string) {
 			continue
 		}
 		for _, clock := range []string{
-			" 15:04", " 15:04:05", " 3:04 PM", " 3:04:05 PM", "T15:04", "T15:04:05", "T15:04:05Z07:00", "T15:04Z07:00", " 15:04:05Z07:00",
+			" 15:04", " 15:04:05", " 3:04 PM", " 3:04:05 PM", "T15:04", "T15:04:05", "T15:04:05Z07:00", "T15:04Z07:00",
+			" 15:04:05Z07:00",
 		} {
 			all = append(all, date+clock)
 		}
@@ -73,7 +75,8 @@ func ordinal(kind schema.Kind, cell string) (float64, bool) {
 		name = func(k int) string { return time.Weekday((k + 1) % 7).String() }
 	}
 	for k := range names {
-		if full := name(k); strings.EqualFold(cell, full) || len(cell) >= 3 && strings.EqualFold(strings.TrimSuffix(cell, "."), full[:3]) {
+		if full := name(k); strings.EqualFold(cell, full) || len(cell) >= 3 &&
+			strings.EqualFold(strings.TrimSuffix(cell, "."), full[:3]) {
 			return float64(k), true
 		}
 	}

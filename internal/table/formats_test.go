@@ -101,7 +101,8 @@ func FuzzParquet(f *testing.F) {
 	f.Add(whole, false)
 	f.Add(whole, true)
 	f.Fuzz(func(t *testing.T, text []byte, types bool) {
-		r, err := (&source{name: "a.parquet", at: bytes.NewReader(text), size: int64(len(text))}).reader(Options{Types: types})
+		r, err := (&source{name: "a.parquet", at: bytes.NewReader(text), size: int64(len(text))}).reader(
+			Options{Types: types})
 		if err == nil {
 			_, err = ReadAll(r)
 		}
@@ -114,7 +115,8 @@ func FuzzParquet(f *testing.F) {
 func TestParquet(t *testing.T) {
 	path := parquetFile(t, blas.General{Rows: 2, Cols: 3, Stride: 3, Data: []float64{1, 2, 3, 4, -1, 6}})
 	tab, err := Read(path, Options{})
-	if err != nil || !slices.Equal(tab.Names, []string{"a", "b", "c"}) || !equal(tab.Data, [][]float64{{1, 2, 3}, {4, nan, 6}}) {
+	if err != nil || !slices.Equal(tab.Names, []string{"a", "b", "c"}) ||
+		!equal(tab.Data, [][]float64{{1, 2, 3}, {4, nan, 6}}) {
 		t.Errorf("%v %v", tab, err)
 	}
 	whole, err := os.ReadFile(path)
@@ -126,7 +128,8 @@ func TestParquet(t *testing.T) {
 	}
 	lying := slices.Clone(whole)
 	copy(lying[len(lying)-8:], "\xff\xff\xff\x7f")
-	if _, err := Read(file(t, "long.parquet", string(lying)), Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "footer claims") {
+	if _, err := Read(file(t, "long.parquet", string(lying)), Options{}); !errors.Is(err, ErrData) ||
+		!strings.Contains(err.Error(), "footer claims") {
 		t.Errorf("a footer longer than the file: %v", err)
 	}
 	var b bytes.Buffer
@@ -146,7 +149,8 @@ func TestParquet(t *testing.T) {
 	if _, err := Read(path, Options{}); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "Name") {
 		t.Errorf("text column: %v", err)
 	}
-	if tab, err := Read(path, Options{Columns: only(3, 2)}); err != nil || !slices.Equal(tab.Names, []string{"W", "V"}) || !equal(tab.Data, [][]float64{{2, 1}, {4, 3}}) {
+	if tab, err := Read(path, Options{Columns: only(3, 2)}); err != nil ||
+		!slices.Equal(tab.Names, []string{"W", "V"}) || !equal(tab.Data, [][]float64{{2, 1}, {4, 3}}) {
 		t.Errorf("columns without text: %v %v", tab, err)
 	}
 }
@@ -174,7 +178,8 @@ func TestColumns(t *testing.T) {
 			return []int{2, 0, 2}, nil
 		}}
 		tab, err := Read(path, opt)
-		if err != nil || !equal(tab.Data, [][]float64{{3, 1, 3}, {6, 4, 6}}) || tab.Names != nil && !slices.Equal(tab.Names, []string{"c", "a", "c"}) {
+		if err != nil || !equal(tab.Data, [][]float64{{3, 1, 3}, {6, 4, 6}}) || tab.Names != nil &&
+			!slices.Equal(tab.Names, []string{"c", "a", "c"}) {
 			t.Errorf("%s: %v %v", name, tab, err)
 		}
 		if _, err := Read(path, Options{Columns: only()}); !errors.Is(err, ErrData) {

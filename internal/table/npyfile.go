@@ -39,7 +39,8 @@ func newNpyReader(s *source, opt Options) (Reader, error) {
 		return nil, bad("%s: cut short: %d bytes where shape %v needs %d", s.name, s.size, h.Shape, need)
 	}
 	if s.size < 0 && h.Fortran && cols > 1 {
-		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or uncompressed", s.name)
+		return nil, bad("%s: a compressed .npy in Fortran order cannot be read by rows: save it in C order or "+
+			"uncompressed", s.name)
 	}
 	return choosing(&npyReader{src: s, h: h, rows: rows, cols: cols}, opt)
 }

@@ -151,7 +151,8 @@ func countLeaves(n parquet.Node) int {
 func openParquet(at io.ReaderAt, size int64) (f *parquet.File, err error) {
 	// The library allocates the footer by the length that the file gives.
 	var end [8]byte
-	if _, err := at.ReadAt(end[:], size-int64(len(end))); size < int64(len(end)) || err != nil && !errors.Is(err, io.EOF) {
+	if _, err := at.ReadAt(end[:], size-int64(len(end))); size < int64(len(end)) || err != nil &&
+		!errors.Is(err, io.EOF) {
 		return nil, errors.New("it is cut short")
 	}
 	if n := int64(binary.LittleEndian.Uint32(end[:])); n > size-int64(len(end)) {

@@ -207,7 +207,8 @@ func (c *column) amount(text string) (float64, error) {
 	case c.Decimal == "":
 		return 0, errMarks
 	case sign != "" && sign != c.Sign:
-		return 0, fmt.Errorf("has the sign %s where others in its column have none or another: write them alike, or leave the column out (--drop)", sign)
+		return 0, fmt.Errorf("has the sign %s where others in its column have none or another: write them alike, or "+
+			"leave the column out (--drop)", sign)
 	}
 	return v, nil
 }
@@ -270,7 +271,11 @@ func Unseen(r Reader) (lines []string) {
 	}
 	for k, c := range t.columns {
 		if c.unseen > 0 {
-			lines = append(lines, fmt.Sprintf("%d cells of %s hold words that the model has not learned: they count as none of its levels", c.unseen, schema.Label(t.schema.Sources(), k)))
+			lines = append(lines,
+				fmt.Sprintf(
+					"%d cells of %s hold words that the model has not learned: they count as none of its levels",
+					c.unseen,
+					schema.Label(t.schema.Sources(), k)))
 		}
 	}
 	return lines

@@ -191,7 +191,10 @@ func ReadAll(r Reader) (*Table, error) {
 		data = append(data, block.Data[:k*cols]...)
 		rows += k
 		if errors.Is(err, io.EOF) {
-			return &Table{Names: r.Names(), Data: blas.General{Rows: rows, Cols: cols, Stride: max(cols, 1), Data: data}}, nil
+			return &Table{Names: r.Names(), Data: blas.General{
+				Rows: rows, Cols: cols, Stride: max(cols, 1),
+				Data: data,
+			}}, nil
 		}
 		if err != nil {
 			return nil, err

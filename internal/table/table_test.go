@@ -58,17 +58,25 @@ func TestReadCSV(t *testing.T) {
 		names    []string
 		rows     [][]float64
 	}{
-		"plain":              {"a.csv", "1,2\n3,4\n", nil, [][]float64{{1, 2}, {3, 4}}},
-		"no final newline":   {"a.csv", "1,2\n3,4", nil, [][]float64{{1, 2}, {3, 4}}},
-		"header":             {"a.csv", "x,y\n3,4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
-		"header, one blank":  {"a.csv", ",y\n3,4\n", []string{"", "y"}, [][]float64{{3, 4}}},
-		"byte order mark":    {"a.csv", "\xef\xbb\xbfx,y\n3,4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
-		"CRLF":               {"a.csv", "x,y\r\n3,4\r\n5,6\r\n", []string{"x", "y"}, [][]float64{{3, 4}, {5, 6}}},
-		"quoted":             {"a.csv", "\"x,1\",\"say \"\"y\"\"\"\n\"3\",4\n", []string{"x,1", `say "y"`}, [][]float64{{3, 4}}},
-		"newline in quotes":  {"a.csv", "\"a\nb\",y\n3,4\n", []string{"a\nb", "y"}, [][]float64{{3, 4}}},
-		"semicolons":         {"a.csv", "x;y\n3;4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
-		"quoted separators":  {"a.csv", "\"a;b;c\",y\n3,4\n", []string{"a;b;c", "y"}, [][]float64{{3, 4}}},
-		"tabs, empty cells":  {"a.tsv", "x\ty\tz\n3\t\t4\n\t5\t\n", []string{"x", "y", "z"}, [][]float64{{3, nan, 4}, {nan, 5, nan}}},
+		"plain":             {"a.csv", "1,2\n3,4\n", nil, [][]float64{{1, 2}, {3, 4}}},
+		"no final newline":  {"a.csv", "1,2\n3,4", nil, [][]float64{{1, 2}, {3, 4}}},
+		"header":            {"a.csv", "x,y\n3,4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
+		"header, one blank": {"a.csv", ",y\n3,4\n", []string{"", "y"}, [][]float64{{3, 4}}},
+		"byte order mark":   {"a.csv", "\xef\xbb\xbfx,y\n3,4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
+		"CRLF":              {"a.csv", "x,y\r\n3,4\r\n5,6\r\n", []string{"x", "y"}, [][]float64{{3, 4}, {5, 6}}},
+		"quoted": {
+			"a.csv", "\"x,1\",\"say \"\"y\"\"\"\n\"3\",4\n",
+			[]string{"x,1", `say "y"`},
+			[][]float64{{3, 4}},
+		},
+		"newline in quotes": {"a.csv", "\"a\nb\",y\n3,4\n", []string{"a\nb", "y"}, [][]float64{{3, 4}}},
+		"semicolons":        {"a.csv", "x;y\n3;4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
+		"quoted separators": {"a.csv", "\"a;b;c\",y\n3,4\n", []string{"a;b;c", "y"}, [][]float64{{3, 4}}},
+		"tabs, empty cells": {
+			"a.tsv", "x\ty\tz\n3\t\t4\n\t5\t\n",
+			[]string{"x", "y", "z"},
+			[][]float64{{3, nan, 4}, {nan, 5, nan}},
+		},
 		"empty cells":        {"a.csv", "1,,3\n,,\n", nil, [][]float64{{1, nan, 3}, {nan, nan, nan}}},
 		"spaces":             {"a.csv", " 1 , 2\n 3 , 4e-1 \n", nil, [][]float64{{1, 2}, {3, .4}}},
 		"one column":         {"a.csv", "y\n1\n2\n", []string{"y"}, [][]float64{{1}, {2}}},
@@ -77,22 +85,50 @@ func TestReadCSV(t *testing.T) {
 		"gzip":               {"a.csv.gz", gz("x,y\n3,4\n"), []string{"x", "y"}, [][]float64{{3, 4}}},
 		"gzip of other name": {"a.csv", gz("x,y\n3,4\n"), []string{"x", "y"}, [][]float64{{3, 4}}},
 		"decimal commas":     {"a.csv", "x;y\n1;2\n3;4,5\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4.5}}},
-		"amounts":            {"a.csv", "x,y\n\"$1,200\",1 %\n(3),\"12.5 %\"\n", []string{"x", "y"}, [][]float64{{1200, 1}, {-3, 12.5}}},
-		"points, commas":     {"a.csv", "x;y\n1.234;1\n1.234,5;2\n", []string{"x", "y"}, [][]float64{{1234, 1}, {1234.5, 2}}},
-		"thousands only":     {"a.tsv", "x\ty\n1,234\t1\n22,345\t2\n", []string{"x", "y"}, [][]float64{{1234, 1}, {22345, 2}}},
-		"commas, semicolons": {"a.csv", "x;y\n1,234;1\n2,345;2\n", []string{"x", "y"}, [][]float64{{1.234, 1}, {2.345, 2}}},
-		"words for nothing":  {"a.csv", "x,y\nNA,1\n2,?\n#N/A,-\nnull,None\n", []string{"x", "y"}, [][]float64{{nan, 1}, {2, nan}, {nan, nan}, {nan, nan}}},
-		"separator at ends":  {"a.csv", "x,y,\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
-		"in rows only":       {"a.csv", "x,y\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
-		"in header only":     {"a.csv", "x,y,\n1,2\n3,4\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
-		"without a header":   {"a.csv", "1,2,\n3,4,\n", nil, [][]float64{{1, 2}, {3, 4}}},
-		"names of rows":      {"a.csv", "x,y\n1,3,4\n2,5,6\n", []string{"", "x", "y"}, [][]float64{{1, 3, 4}, {2, 5, 6}}},
-		"bars":               {"a.txt", "x|y\n1|2\n", []string{"x", "y"}, [][]float64{{1, 2}}},
-		"Latin-1":            {"a.csv", "gr\xf6\xdfe,y\n1,2\n", []string{"größe", "y"}, [][]float64{{1, 2}}},
-		"JSON records":       {"a.json", "[{\"b\": 1, \"a\": null},\n {\"a\": 2.5, \"b\": \"3\", \"c\": 4}]", []string{"b", "a", "c"}, [][]float64{{1, nan, nan}, {3, 2.5, 4}}},
-		"JSON lines":         {"a.jsonl", "{\"a\": 1}\n{\"a\": 2}\n", []string{"a"}, [][]float64{{1}, {2}}},
-		"JSON, gzip":         {"a.json.gz", gz("[{\"a\": 1}]"), []string{"a"}, [][]float64{{1}}},
-		"unknown extension":  {"a.data", "3,4\n", nil, [][]float64{{3, 4}}},
+		"amounts": {
+			"a.csv", "x,y\n\"$1,200\",1 %\n(3),\"12.5 %\"\n",
+			[]string{"x", "y"},
+			[][]float64{{1200, 1}, {-3, 12.5}},
+		},
+		"points, commas": {
+			"a.csv", "x;y\n1.234;1\n1.234,5;2\n",
+			[]string{"x", "y"},
+			[][]float64{{1234, 1}, {1234.5, 2}},
+		},
+		"thousands only": {
+			"a.tsv", "x\ty\n1,234\t1\n22,345\t2\n",
+			[]string{"x", "y"},
+			[][]float64{{1234, 1}, {22345, 2}},
+		},
+		"commas, semicolons": {
+			"a.csv", "x;y\n1,234;1\n2,345;2\n",
+			[]string{"x", "y"},
+			[][]float64{{1.234, 1}, {2.345, 2}},
+		},
+		"words for nothing": {
+			"a.csv", "x,y\nNA,1\n2,?\n#N/A,-\nnull,None\n",
+			[]string{"x", "y"},
+			[][]float64{{nan, 1}, {2, nan}, {nan, nan}, {nan, nan}},
+		},
+		"separator at ends": {"a.csv", "x,y,\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
+		"in rows only":      {"a.csv", "x,y\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
+		"in header only":    {"a.csv", "x,y,\n1,2\n3,4\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
+		"without a header":  {"a.csv", "1,2,\n3,4,\n", nil, [][]float64{{1, 2}, {3, 4}}},
+		"names of rows": {
+			"a.csv", "x,y\n1,3,4\n2,5,6\n",
+			[]string{"", "x", "y"},
+			[][]float64{{1, 3, 4}, {2, 5, 6}},
+		},
+		"bars":    {"a.txt", "x|y\n1|2\n", []string{"x", "y"}, [][]float64{{1, 2}}},
+		"Latin-1": {"a.csv", "gr\xf6\xdfe,y\n1,2\n", []string{"größe", "y"}, [][]float64{{1, 2}}},
+		"JSON records": {
+			"a.json", "[{\"b\": 1, \"a\": null},\n {\"a\": 2.5, \"b\": \"3\", \"c\": 4}]",
+			[]string{"b", "a", "c"},
+			[][]float64{{1, nan, nan}, {3, 2.5, 4}},
+		},
+		"JSON lines":        {"a.jsonl", "{\"a\": 1}\n{\"a\": 2}\n", []string{"a"}, [][]float64{{1}, {2}}},
+		"JSON, gzip":        {"a.json.gz", gz("[{\"a\": 1}]"), []string{"a"}, [][]float64{{1}}},
+		"unknown extension": {"a.data", "3,4\n", nil, [][]float64{{3, 4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tab, err := Read(file(t, c.file, c.in), Options{})
@@ -119,10 +155,16 @@ func TestHeaderOption(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	whole := npyBytes([]int{2, 2}, 1, 2, 3, 4)
 	for name, c := range map[string]struct{ file, in, want string }{
-		"text cell":            {"a.csv", "x,y\n1,2\n3,abc\n", `row 2 (line 3), column 2 "y": "abc" is not a number`},
-		"merge conflict":       {"a.csv", "x,y\n1,2\n<<<<<<< HEAD\n3,4\n=======\n3,5\n>>>>>>> other\n", `line 3 is the mark of a merge conflict, "<<<<<<< HEAD"`},
-		"old spreadsheet":      {"a.csv", "\xd0\xcf\x11\xe0\xa1\xb1", "is a spreadsheet of an old format"},
-		"JSON of columns":      {"a.json", `{"a": [1, 2], "b": [3, 4]}`, `row 1: "a" holds no single value: JSON is read as records`},
+		"text cell": {"a.csv", "x,y\n1,2\n3,abc\n", `row 2 (line 3), column 2 "y": "abc" is not a number`},
+		"merge conflict": {
+			"a.csv", "x,y\n1,2\n<<<<<<< HEAD\n3,4\n=======\n3,5\n>>>>>>> other\n",
+			`line 3 is the mark of a merge conflict, "<<<<<<< HEAD"`,
+		},
+		"old spreadsheet": {"a.csv", "\xd0\xcf\x11\xe0\xa1\xb1", "is a spreadsheet of an old format"},
+		"JSON of columns": {
+			"a.json", `{"a": [1, 2], "b": [3, 4]}`,
+			`row 1: "a" holds no single value: JSON is read as records`,
+		},
 		"JSON of rows":         {"a.json", `[[1, 2], [3, 4]]`, `row 1 is no object`},
 		"half a JSON":          {"a.json", `[{"a": 1}, {"a": 2`, "row 2: the file is cut short"},
 		"empty JSON":           {"a.json", `[]`, "is empty"},
@@ -152,7 +194,8 @@ func TestReadErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := file(t, c.file, c.in)
 			_, err := Read(path, Options{})
-			if !errors.Is(err, ErrData) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+			if !errors.Is(err, ErrData) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), path) {
 				t.Errorf("error %v, want ErrData naming the file and %q", err, c.want)
 			}
 			if err != nil && strings.Contains(strings.TrimSpace(err.Error()), "\n") {
@@ -195,7 +238,8 @@ func TestBlocks(t *testing.T) {
 	if err := WriteCSV(&text, &Table{Data: want}); err != nil {
 		t.Fatal(err)
 	}
-	fbytes := strings.Replace(npyBytes([]int{rows, cols}, fortran...), "'fortran_order': False", "'fortran_order': True ", 1)
+	fbytes := strings.Replace(npyBytes([]int{rows, cols}, fortran...), "'fortran_order': False",
+		"'fortran_order': True ", 1)
 	for name, path := range map[string]string{
 		"csv":     file(t, "a.csv", text.String()),
 		"npy":     file(t, "a.npy", npyBytes([]int{rows, cols}, data...)),
@@ -250,9 +294,10 @@ func TestRowsBeforeABadOne(t *testing.T) {
 	}
 	row := fmt.Sprintf("row %d", at+1)
 	for name, path := range map[string]string{
-		"csv":        file(t, "a.csv", text.String()),
-		"npy":        file(t, "a.npy", whole),
-		"fortran":    file(t, "a.npy", strings.Replace(npyBytes([]int{rows, 3}, fortran...), "'fortran_order': False", "'fortran_order': True ", 1)),
+		"csv": file(t, "a.csv", text.String()),
+		"npy": file(t, "a.npy", whole),
+		"fortran": file(t, "a.npy", strings.Replace(npyBytes([]int{rows, 3}, fortran...), "'fortran_order': False",
+			"'fortran_order': True ", 1)),
 		"parquet":    parquetFile(t, a),
 		"cut npy.gz": file(t, "a.npy.gz", gz(whole[:len(whole)-8*(3*(rows-at)-2)])),
 	} {
@@ -270,7 +315,8 @@ func TestRowsBeforeABadOne(t *testing.T) {
 			got += k
 		}
 		_, again := r.Read(block)
-		if got != at || !errors.Is(err, ErrData) || !strings.Contains(err.Error(), row) || again == nil || again.Error() != err.Error() {
+		if got != at || !errors.Is(err, ErrData) || !strings.Contains(err.Error(), row) || again == nil ||
+			again.Error() != err.Error() {
 			t.Errorf("%s: %d rows, then %v, then %v; want %d rows and the name of %s", name, got, err, again, at, row)
 		}
 		_ = r.Close()
@@ -338,8 +384,10 @@ func (f *failsOnce) Read(b []byte) (int, error) {
 }
 
 func TestReadFailsOnce(t *testing.T) {
-	for name, text := range map[string]string{"short": "1,2\n3,4\n", "empty": "", "long": strings.Repeat("1,2\n", 40000), "gzip": gz(strings.Repeat("1,2\n", 40000))[:100]} {
-		if _, err := Read("-", Options{Stdin: &failsOnce{Reader: strings.NewReader(text)}}); err == nil || !strings.Contains(err.Error(), "reset") {
+	for name, text := range map[string]string{"short": "1,2\n3,4\n", "empty": "", "long": strings.Repeat("1,2\n",
+		40000), "gzip": gz(strings.Repeat("1,2\n", 40000))[:100]} {
+		if _, err := Read("-", Options{Stdin: &failsOnce{Reader: strings.NewReader(text)}}); err == nil ||
+			!strings.Contains(err.Error(), "reset") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -43,28 +43,61 @@ func TestVotes(t *testing.T) {
 		cells []string
 		want  schema.Column
 	}{
-		"days first, by one cell":      {[]string{"1/2/2021", "3/4/2021", "13/4/2021"}, schema.Column{Kind: schema.Date, Layout: "2/1/2006"}},
-		"months first, by one cell":    {[]string{"1/2/2021", "3/4/2021", "4/13/2021"}, schema.Column{Kind: schema.Date, Layout: "1/2/2006"}},
-		"days first, by the order":     {[]string{"1/2/2021", "1/3/2021", "2/3/2021", "3/3/2021", "1/4/2021"}, schema.Column{Kind: schema.Date, Layout: "2/1/2006"}},
-		"months first, by the order":   {[]string{"2/1/2021", "3/1/2021", "3/2/2021", "3/3/2021", "4/1/2021"}, schema.Column{Kind: schema.Date, Layout: "1/2/2006"}},
-		"undecided: months first":      {[]string{"2/2/2021", "3/3/2021"}, schema.Column{Kind: schema.Date, Layout: "1/2/2006"}},
-		"undecided points: days first": {[]string{"2.2.2021", "3.3.2021"}, schema.Column{Kind: schema.Date, Layout: "2.1.2006"}},
-		"two digits":                   {[]string{"13.2.21", "14.2.21"}, schema.Column{Kind: schema.Date, Layout: "2.1.06"}},
-		"nothing among dates":          {[]string{"2021-01-01", "NA", "2021-01-02"}, schema.Column{Kind: schema.Date, Layout: "2006-1-2", Nothing: 1}},
-		"hours":                        {[]string{"9:05", "23:59"}, schema.Column{Kind: schema.Clock, Layout: "15:04"}},
-		"months":                       {[]string{"Jan", "DEC.", "march"}, schema.Column{Kind: schema.Month}},
-		"weekdays":                     {[]string{"Mon", "sunday", "-"}, schema.Column{Kind: schema.Weekday, Nothing: 1}},
-		"words for nothing in words":   {[]string{"no", "None", "no", "NA", "yes"}, schema.Column{Kind: schema.Category, Levels: []string{"NA", "None", "no", "yes"}}},
-		"nothing at all":               {[]string{"NA", "", "?"}, schema.Column{Kind: schema.Empty}},
-		"identifiers":                  {many(40, 40), schema.Column{Kind: schema.Text}},
-		"identifiers with numbers":     {append(many(40, 40), "7"), schema.Column{Kind: schema.Text}},
-		"all different, but few":       {many(4, 4), schema.Column{Kind: schema.Category, Levels: []string{"w0", "w1", "w2", "w3"}}},
-		"free text":                    {many(100, 60), schema.Column{Kind: schema.Text}},
-		"fifty levels":                 {many(150, 50), schema.Column{Kind: schema.Category, Levels: levelsOf(50)}},
-		"points between thousands":     {[]string{"1.200,5", "3", "2.000"}, schema.Column{Decimal: ","}},
-		"undecided commas":             {[]string{"1,200", "2,300"}, schema.Column{Decimal: "."}},
-		"decided commas":               {[]string{"1,200", "2,30"}, schema.Column{Decimal: ","}},
-		"francs":                       {[]string{"CHF 1'200.50", "CHF −3"}, schema.Column{Decimal: ".", Sign: "CHF"}},
+		"days first, by one cell": {[]string{"1/2/2021", "3/4/2021", "13/4/2021"}, schema.Column{
+			Kind:   schema.Date,
+			Layout: "2/1/2006",
+		}},
+		"months first, by one cell": {[]string{"1/2/2021", "3/4/2021", "4/13/2021"}, schema.Column{
+			Kind:   schema.Date,
+			Layout: "1/2/2006",
+		}},
+		"days first, by the order": {
+			[]string{"1/2/2021", "1/3/2021", "2/3/2021", "3/3/2021", "1/4/2021"},
+			schema.Column{Kind: schema.Date, Layout: "2/1/2006"},
+		},
+		"months first, by the order": {
+			[]string{"2/1/2021", "3/1/2021", "3/2/2021", "3/3/2021", "4/1/2021"},
+			schema.Column{Kind: schema.Date, Layout: "1/2/2006"},
+		},
+		"undecided: months first": {[]string{"2/2/2021", "3/3/2021"}, schema.Column{
+			Kind:   schema.Date,
+			Layout: "1/2/2006",
+		}},
+		"undecided points: days first": {[]string{"2.2.2021", "3.3.2021"}, schema.Column{
+			Kind:   schema.Date,
+			Layout: "2.1.2006",
+		}},
+		"two digits": {[]string{"13.2.21", "14.2.21"}, schema.Column{
+			Kind:   schema.Date,
+			Layout: "2.1.06",
+		}},
+		"nothing among dates": {[]string{"2021-01-01", "NA", "2021-01-02"}, schema.Column{
+			Kind:   schema.Date,
+			Layout: "2006-1-2", Nothing: 1,
+		}},
+		"hours":  {[]string{"9:05", "23:59"}, schema.Column{Kind: schema.Clock, Layout: "15:04"}},
+		"months": {[]string{"Jan", "DEC.", "march"}, schema.Column{Kind: schema.Month}},
+		"weekdays": {[]string{"Mon", "sunday", "-"}, schema.Column{
+			Kind:    schema.Weekday,
+			Nothing: 1,
+		}},
+		"words for nothing in words": {[]string{"no", "None", "no", "NA", "yes"}, schema.Column{
+			Kind:   schema.Category,
+			Levels: []string{"NA", "None", "no", "yes"},
+		}},
+		"nothing at all":           {[]string{"NA", "", "?"}, schema.Column{Kind: schema.Empty}},
+		"identifiers":              {many(40, 40), schema.Column{Kind: schema.Text}},
+		"identifiers with numbers": {append(many(40, 40), "7"), schema.Column{Kind: schema.Text}},
+		"all different, but few": {many(4, 4), schema.Column{Kind: schema.Category, Levels: []string{
+			"w0", "w1",
+			"w2", "w3",
+		}}},
+		"free text":                {many(100, 60), schema.Column{Kind: schema.Text}},
+		"fifty levels":             {many(150, 50), schema.Column{Kind: schema.Category, Levels: levelsOf(50)}},
+		"points between thousands": {[]string{"1.200,5", "3", "2.000"}, schema.Column{Decimal: ","}},
+		"undecided commas":         {[]string{"1,200", "2,300"}, schema.Column{Decimal: "."}},
+		"decided commas":           {[]string{"1,200", "2,30"}, schema.Column{Decimal: ","}},
+		"francs":                   {[]string{"CHF 1'200.50", "CHF −3"}, schema.Column{Decimal: ".", Sign: "CHF"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := learn(t, Options{}, c.cells...)
@@ -72,7 +105,8 @@ func TestVotes(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := c.want
-			if got.Kind != w.Kind || got.Layout != w.Layout || got.Nothing != w.Nothing || got.Decimal != w.Decimal || got.Sign != w.Sign || w.Levels != nil && !slices.Equal(got.Levels, w.Levels) || got.Buckets != 0 {
+			if got.Kind != w.Kind || got.Layout != w.Layout || got.Nothing != w.Nothing || got.Decimal != w.Decimal ||
+				got.Sign != w.Sign || w.Levels != nil && !slices.Equal(got.Levels, w.Levels) || got.Buckets != 0 {
 				t.Errorf("%+v, want %+v", got, w)
 			}
 		})
@@ -106,7 +140,8 @@ func TestManyLevels(t *testing.T) {
 			}
 		}
 	}
-	r, err := Open(file(t, "b.csv", "a\n"+strings.Join(append(slices.Clone(cells), "new"), "\n")+"\n"), Options{Schema: schema.Columns{s}})
+	r, err := Open(file(t, "b.csv", "a\n"+strings.Join(append(slices.Clone(cells), "new"), "\n")+"\n"),
+		Options{Schema: schema.Columns{s}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +167,14 @@ func TestManyLevels(t *testing.T) {
 
 func TestMarked(t *testing.T) {
 	for text, want := range map[string][2]float64{ // with points and with commas as decimal marks; NaN: no number
-		"1,200": {1200, 1.2}, "1.200": {1.2, 1200}, "1,200.5": {1200.5, nan}, "1.200,5": {nan, 1200.5}, "12,34": {nan, 12.34},
-		"(3)": {-3, -3}, "-$5": {-5, -5}, "$-5": {-5, -5}, "€ 7": {7, 7}, "7 €": {7, 7}, "3 %": {3, 3}, "1 234 567": {1234567, 1234567},
-		"1'234.5": {1234.5, nan}, "1,2,3": {nan, nan}, "--5": {nan, nan}, "$": {nan, nan}, "1e3": {1000, 1000}, "0x10": {nan, nan}, "(-3)": {nan, nan},
-		",5": {nan, .5}, "1,23,456": {nan, nan}, "1234,567": {nan, 1234.567}, "5 apples": {nan, nan}, "inf": {nan, nan}, "1_000": {nan, nan},
+		"1,200": {1200, 1.2}, "1.200": {1.2, 1200}, "1,200.5": {1200.5, nan}, "1.200,5": {nan, 1200.5},
+		"12,34": {nan, 12.34},
+		"(3)":   {-3, -3}, "-$5": {-5, -5}, "$-5": {-5, -5}, "€ 7": {7, 7}, "7 €": {7, 7}, "3 %": {3, 3},
+		"1 234 567": {1234567, 1234567},
+		"1'234.5":   {1234.5, nan}, "1,2,3": {nan, nan}, "--5": {nan, nan}, "$": {nan, nan}, "1e3": {1000, 1000},
+		"0x10": {nan, nan}, "(-3)": {nan, nan},
+		",5": {nan, .5}, "1,23,456": {nan, nan}, "1234,567": {nan, 1234.567}, "5 apples": {nan, nan}, "inf": {nan, nan},
+		"1_000": {nan, nan},
 	} {
 		for k, decimal := range []string{".", ","} {
 			v, _, ok := marked(text, decimal)
@@ -161,7 +200,8 @@ func TestOddCells(t *testing.T) {
 		`row 3 (line 4), column 1 "a": "inf" is not a finite number`:   {"red", "blue", "inf"},
 		`row 2 (line 3), column 1 "a": "3+" is not a number (an empty`: {"1", "3+", "2"},
 	} {
-		if _, err := learn(t, Options{}, cells...); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--drop") {
+		if _, err := learn(t, Options{}, cells...); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "--drop") {
 			t.Errorf("%q: %v, want %q", cells, err, want)
 		}
 	}

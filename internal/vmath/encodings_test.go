@@ -36,8 +36,13 @@ func TestEncodings(t *testing.T) {
 	}
 	source := "#include \"neon.h\"\nTEXT ·f(SB), 4, $0\n"
 	var want []string
-	for _, v := range [][]string{{"d", "1", "n", "2", "m", "3", "i", "1"}, {"d", "30", "n", "29", "m", "28", "i", "0"}} { // no bit is 1 in both
-		arguments, registers := strings.NewReplacer(v...), strings.NewReplacer("vd", "v"+v[1], "vn", "v"+v[3], "vm", "v"+v[5], "[i]", "["+v[7]+"]")
+	// no bit is 1 in both
+	for _, v := range [][]string{{"d", "1", "n", "2", "m", "3", "i", "1"}, {
+		"d", "30", "n", "29", "m", "28", "i",
+		"0",
+	}} {
+		arguments, registers := strings.NewReplacer(v...), strings.NewReplacer("vd", "v"+v[1], "vn", "v"+v[3], "vm",
+			"v"+v[5], "[i]", "["+v[7]+"]")
 		for _, m := range macros {
 			source += "\t" + m[1] + "(" + arguments.Replace(m[2]) + ")\n"
 			name, vectors := names[m[1]], operands[m[1]]
@@ -66,7 +71,8 @@ func TestEncodings(t *testing.T) {
 	}
 	tool("asm", "-p", "f", "-I", filepath.Dir(header), "-o", "f.o", "f.s")
 	var got []string
-	for _, m := range regexp.MustCompile(`(?m)^\s+f\.s:.*// (.*?)\s*$`).FindAllStringSubmatch(tool("objdump", "-gnu", "f.o"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\s+f\.s:.*// (.*?)\s*$`).FindAllStringSubmatch(tool("objdump", "-gnu",
+		"f.o"), -1) {
 		got = append(got, m[1])
 	}
 	if !slices.Equal(got, append(want, "ret")) {

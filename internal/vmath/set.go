@@ -34,7 +34,8 @@ var generic = set{
 	power: powerGeneric, sinCos: sinCosGeneric, cos: cosGeneric, narrow: narrowGeneric,
 	stream: streamGeneric, streamNarrow: narrowGeneric,
 	radix2: radix2Generic, radix4: radix4Generic,
-	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric, sqDistBelow: sqDistBelowGeneric, lorentzRow: lorentzRowGeneric,
+	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric,
+	sqDistBelow: sqDistBelowGeneric, lorentzRow: lorentzRowGeneric,
 	secular: secularGeneric, reflect3: reflect3Generic, rotate: rotateGeneric,
 }
 

@@ -17,7 +17,8 @@ func vectorSets() []set {
 	s.exp, s.expStream, s.matern, s.power = expNEON, expNEON, maternNEON, powerNEON
 	s.sqDist, s.sqDistBelow = sqDistNEON, sqDistBelowNEON
 	s.narrow, s.streamNarrow = narrowNEON, narrowNEON
-	s.l1Row, s.sqRow, s.chi2Row, s.harmonicRow, s.lorentzRow = l1RowNEON, sqRowNEON, chi2RowNEON, harmonicRowNEON, lorentzRowNEON
+	s.l1Row, s.sqRow, s.chi2Row, s.harmonicRow, s.lorentzRow = l1RowNEON, sqRowNEON, chi2RowNEON, harmonicRowNEON,
+		lorentzRowNEON
 	s.secular = secularNEON
 	return []set{s}
 }

@@ -85,13 +85,20 @@ func TestExpError(t *testing.T) {
 }
 
 func TestExpSpecial(t *testing.T) {
-	x := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 710, 1e300, -746, -1e300, 709.782712893384, -745.1, 1}
-	want := []float64{1, 1, math.Inf(1), 0, math.NaN(), math.Inf(1), math.Inf(1), 0, 0, math.Exp(709.782712893384), 5e-324, math.E}
+	x := []float64{
+		0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 710, 1e300, -746, -1e300,
+		709.782712893384, -745.1, 1,
+	}
+	want := []float64{
+		1, 1, math.Inf(1), 0, math.NaN(), math.Inf(1), math.Inf(1), 0, 0, math.Exp(709.782712893384),
+		5e-324, math.E,
+	}
 	forEachSet(t, func(t *testing.T) {
 		got := slices.Clone(x)
 		Exp(got, got, 1)
 		for i, v := range got {
-			same := v == want[i] || math.IsNaN(v) && math.IsNaN(want[i]) || math.Abs(v-want[i]) <= max(2e-16*want[i], math.SmallestNonzeroFloat64)
+			same := v == want[i] || math.IsNaN(v) && math.IsNaN(want[i]) ||
+				math.Abs(v-want[i]) <= max(2e-16*want[i], math.SmallestNonzeroFloat64)
 			if !same {
 				t.Errorf("exp(%v) = %v, want %v", x[i], v, want[i])
 			}
@@ -105,7 +112,10 @@ func TestExpSpecial(t *testing.T) {
 
 func TestSinCos(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
-	x := []float64{0, math.Copysign(0, -1), math.Pi / 4, math.Pi / 2, math.Pi, -3 * math.Pi / 2, 1<<30 - 1, 1 << 30, 1e18, -1e300, 5e-324}
+	x := []float64{
+		0, math.Copysign(0, -1), math.Pi / 4, math.Pi / 2, math.Pi, -3 * math.Pi / 2, 1<<30 - 1, 1 << 30,
+		1e18, -1e300, 5e-324,
+	}
 	for range 5000 {
 		x = append(x, rng.NormFloat64(), 1e3*rng.NormFloat64(), 1e6*rng.NormFloat64(), 1e8*rng.NormFloat64())
 	}
@@ -132,11 +142,13 @@ func TestSinCos(t *testing.T) {
 		bad := []float64{1, math.NaN(), math.Inf(1), 2}
 		s, c := make([]float64, 4), make([]float64, 4)
 		SinCos(s, c, bad, 1)
-		if s[0] != math.Sin(1) && math.Abs(s[0]-math.Sin(1)) > 3e-16 || !math.IsNaN(s[1]) || !math.IsNaN(c[2]) || math.Abs(c[3]-math.Cos(2)) > 3e-16 {
+		if s[0] != math.Sin(1) && math.Abs(s[0]-math.Sin(1)) > 3e-16 || !math.IsNaN(s[1]) || !math.IsNaN(c[2]) ||
+			math.Abs(c[3]-math.Cos(2)) > 3e-16 {
 			t.Errorf("NaN and Inf among others: %v, %v", s, c)
 		}
 		Cos(c, bad, 1)
-		if !(math.Abs(c[0]-math.Cos(1)) <= 3e-16) || !math.IsNaN(c[1]) || !math.IsNaN(c[2]) || !(math.Abs(c[3]-math.Cos(2)) <= 3e-16) {
+		if !(math.Abs(c[0]-math.Cos(1)) <= 3e-16) || !math.IsNaN(c[1]) || !math.IsNaN(c[2]) ||
+			!(math.Abs(c[3]-math.Cos(2)) <= 3e-16) {
 			t.Errorf("cosines with NaN and Inf among them: %v", c)
 		}
 	})
@@ -374,7 +386,10 @@ func TestNaNPasses(t *testing.T) {
 			if !math.IsNaN(got[n-1]) {
 				t.Errorf("SqDist drops NaN at %d", n-1)
 			}
-			for name, f := range map[string]func(dst, x, zt []float64, ld int){"l1": L1Row, "sq": SqRow, "chi2": Chi2Row, "harmonic": HarmonicRow, "lorentz": LorentzRow} {
+			for name, f := range map[string]func(dst, x, zt []float64, ld int){
+				"l1": L1Row, "sq": SqRow,
+				"chi2": Chi2Row, "harmonic": HarmonicRow, "lorentz": LorentzRow,
+			} {
 				f(got, []float64{1}, x, n)
 				if !math.IsNaN(got[n-1]) || n > 1 && math.IsNaN(got[0]) {
 					t.Errorf("%s row moves NaN: %v", name, got)
@@ -424,7 +439,8 @@ func FuzzExp(f *testing.F) {
 			dst := make([]float64, 1)
 			s.exp(dst, []float64{x}, 1)
 			want := math.Exp(x)
-			if dst[0] != want && !(math.Abs(dst[0]-want) <= 0x1p-51*want+5e-324) && !(math.IsNaN(want) && math.IsNaN(dst[0])) {
+			if dst[0] != want && !(math.Abs(dst[0]-want) <= 0x1p-51*want+5e-324) &&
+				!(math.IsNaN(want) && math.IsNaN(dst[0])) {
 				t.Fatalf("%s: exp(%v) = %v, want %v", s.name, x, dst[0], want)
 			}
 		}
@@ -444,8 +460,16 @@ func BenchmarkVmath(b *testing.B) {
 	for _, s := range sets {
 		use = s
 		for name, f := range map[string]func(){
-			"exp": func() { Exp(y, x, -1) }, "matern52": func() { Matern(y, x, 1, 2) }, "sincos": func() { SinCos(y, spare, x, 1) }, "cos": func() { Cos(y, x, 1) },
-			"l1/d=40": func() { L1Row(y, z, zt, n) }, "chi2/d=40": func() { Chi2Row(y, z, zt, n) }, "harmonic/d=40": func() { HarmonicRow(y, z, zt, n) }, "sqdist": func() { SqDist(y, 1, x) },
+			"exp": func() {
+				Exp(y, x, -1)
+			}, "matern52": func() {
+				Matern(y, x, 1, 2)
+			}, "sincos": func() { SinCos(y, spare, x, 1) }, "cos": func() { Cos(y, x, 1) },
+			"l1/d=40": func() {
+				L1Row(y, z, zt, n)
+			}, "chi2/d=40": func() {
+				Chi2Row(y, z, zt, n)
+			}, "harmonic/d=40": func() { HarmonicRow(y, z, zt, n) }, "sqdist": func() { SqDist(y, 1, x) },
 			"poly3": func() { Power(y, x, 1, 1, 3) },
 		} {
 			b.Run("op="+name+"/impl="+s.name, func(b *testing.B) {

@@ -90,7 +90,8 @@ func forms(t *testing.T, S linop.Sum, terms []matrix, k int, opt Options, rng *r
 		for i, j := range c.idx {
 			exact, scale := form(c.U, terms[j], c.V)
 			if !(math.Abs(dst[i]-exact) <= 2*bound(opt, n)*scale) {
-				t.Fatalf("Forms with %d columns, term %d: %g, want %g (bound %.3g)", k, j, dst[i], exact, 2*bound(opt, n)*scale)
+				t.Fatalf("Forms with %d columns, term %d: %g, want %g (bound %.3g)", k, j, dst[i], exact,
+					2*bound(opt, n)*scale)
 			}
 		}
 		if opt.Allocates || race.Enabled {

@@ -76,8 +76,14 @@ func runGonum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				}
 				return nil
 			}
-			plan := bench.Plan{Count: env.Repeats(9), Warm: true, Follow: n < 1000, MinSample: 5 * time.Millisecond, Budget: 5 * time.Second}
-			samples, err := bench.Interleave(ctx, plan, []bench.Variant{{Prepare: off, Run: run}, {Prepare: on, Run: run}})
+			plan := bench.Plan{
+				Count: env.Repeats(9), Warm: true, Follow: n < 1000, MinSample: 5 * time.Millisecond,
+				Budget: 5 * time.Second,
+			}
+			samples, err := bench.Interleave(ctx, plan, []bench.Variant{
+				{Prepare: off, Run: run},
+				{Prepare: on, Run: run},
+			})
 			for i, name := range []string{plainGonum, accelerated} {
 				r := bench.Result{Name: name, Params: map[string]any{"operation": op.name, "n": n}}
 				if r.Time(samples[i]); r.Count == 0 {
@@ -129,5 +135,6 @@ func concludeGonum(group []bench.Result) []string {
 	if gains == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("With blas/accelerate imported, gonum's mat is faster at order %g: %s.", largest, strings.Join(gains, ", "))}
+	return []string{fmt.Sprintf("With blas/accelerate imported, gonum's mat is faster at order %g: %s.", largest,
+		strings.Join(gains, ", "))}
 }

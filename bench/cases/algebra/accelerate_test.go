@@ -31,7 +31,8 @@ func TestGonum(t *testing.T) {
 		}
 	}
 	said := concludeGonum(results)
-	if len(said) != 1 || !strings.Contains(said[0], "order 300: Mul ") || strings.Count(said[0], "×") != len(matOperations) {
+	if len(said) != 1 || !strings.Contains(said[0], "order 300: Mul ") ||
+		strings.Count(said[0], "×") != len(matOperations) {
 		t.Errorf("concludes %q", said)
 	}
 	if said := concludeGonum([]bench.Result{{Name: plainGonum}}); said != nil {

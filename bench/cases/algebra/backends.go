@@ -14,18 +14,28 @@ import (
 )
 
 func init() {
-	bench.Ask(bench.Question{Text: "Which backend?", Cases: []string{"gemm", "operator", "eigen", "gram"}, Answer: whichBackend})
+	bench.Ask(bench.Question{
+		Text: "Which backend?", Cases: []string{"gemm", "operator", "eigen", "gram"},
+		Answer: whichBackend,
+	})
 }
 
 // backendWork are the cases that every backend takes part in.
 var backendWork = []struct{ name, text string }{
-	{"gemm", "matrix products"}, {"operator", "K times a block of columns"}, {"gram", "Gram matrices"}, {"eigen", "factorizations"},
+	{"gemm", "matrix products"},
+	{"operator", "K times a block of columns"},
+	{"gram", "Gram matrices"},
+	{"eigen", "factorizations"},
 }
 
 // whichBackend compares the backends over the kernels that solvers spend their time in.
 func whichBackend(f *bench.File) bench.Answer {
 	var a bench.Answer
-	a.Table = &bench.Table{Head: []string{"work", "native", "openblas", "gonum"}, Source: "Speed relative to native, geometric mean over the shapes that both measured; in brackets the best share of the machine's peak. native needs nothing but Go."}
+	a.Table = &bench.Table{
+		Head: []string{"work", "native", "openblas", "gonum"},
+		Source: "Speed relative to native, geometric mean over the shapes that both measured; in brackets the best " +
+			"share of the machine's peak. native needs nothing but Go.",
+	}
 	others := map[string]bool{}
 	for _, k := range backendWork {
 		g := f.Of(k.name)

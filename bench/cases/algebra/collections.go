@@ -1,4 +1,5 @@
-// This file measures what matrix products and the rest of a program cost each other: garbage collections, and a busy goroutine.
+// This file measures what matrix products and the rest of a program cost each other: garbage
+// collections, and a busy goroutine.
 
 package algebra
 

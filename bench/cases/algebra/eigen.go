@@ -44,11 +44,15 @@ var factorizations = []factorization{
 		}
 		return nil
 	}},
-	{"tridiagonal reduction", func(n float64) float64 { return 4 * n * n * n / 3 }, func(be blas.Backend, a blas.General) error {
+	{"tridiagonal reduction", func(n float64) float64 {
+		return 4 * n * n * n / 3
+	}, func(be blas.Backend, a blas.General) error {
 		be.Sytrd(a, make([]float64, a.Rows), make([]float64, a.Rows-1), make([]float64, a.Rows-1))
 		return nil
 	}},
-	{"eigendecomposition", func(n float64) float64 { return 9 * n * n * n }, func(be blas.Backend, a blas.General) error {
+	{"eigendecomposition", func(n float64) float64 {
+		return 9 * n * n * n
+	}, func(be blas.Backend, a blas.General) error {
 		return be.Syevd(a, make([]float64, a.Rows))
 	}},
 	{"qr", func(n float64) float64 { return 8 * n * n * n / 3 }, func(be blas.Backend, a blas.General) error {
@@ -96,13 +100,16 @@ func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				if _, ok := be.(factorsLU); !ok && f.name == "lu" {
 					continue
 				}
-				all = append(all, bench.Contender{Name: be.Name(), Run: func() error { return f.run(be, blas.Clone(A)) }})
+				all = append(all, bench.Contender{Name: be.Name(), Run: func() error {
+					return f.run(be, blas.Clone(A))
+				}})
 			}
 			plan := bench.Plan{Count: env.Repeats(5), Warm: n < 1000, Follow: n <= 1000, Budget: 3 * time.Second}
 			part, err := bench.Race(ctx, plan, map[string]any{"routine": f.name, "n": n, "precision": "float64"}, all)
 			for i := range part {
 				bytes := 16 * float64(n) * float64(n) // the matrix, read and written once
-				part[i].Rate(f.flops(float64(n)), bytes, limits.Peak("float64", env.Threads), limits.Read(bytes/2, env.Threads))
+				part[i].Rate(f.flops(float64(n)), bytes, limits.Peak("float64", env.Threads),
+					limits.Read(bytes/2, env.Threads))
 			}
 			againstOpenBLAS(part)
 			results = append(results, part...)

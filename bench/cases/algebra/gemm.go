@@ -29,7 +29,14 @@ type gemmShape struct{ m, n, k int }
 func runGemm(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	shapes := bench.Pick(env,
 		[]gemmShape{{768, 768, 768}, {1024, 102, 1024}},
-		[]gemmShape{{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {3060, 102, 3060}, {3060, 10, 3060}, {3060, 102, 102}})
+		[]gemmShape{
+			{512, 512, 512},
+			{1024, 1024, 1024},
+			{2048, 2048, 2048},
+			{3060, 102, 3060},
+			{3060, 10, 3060},
+			{3060, 102, 102},
+		})
 	limits := env.Limits()
 	var results []bench.Result
 	for _, threads := range bench.ThreadCounts(env.Threads) {
@@ -47,7 +54,9 @@ func runGemm(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // gemmOne measures one shape on all backends in turn.
-func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int, limits bench.Limits) ([]bench.Result, error) {
+func gemmOne(
+	ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int, limits bench.Limits,
+) ([]bench.Result, error) {
 	blas.SetThreads(threads)
 	defer blas.SetThreads(env.Threads)
 	flops := 2 * float64(s.m) * float64(s.n) * float64(s.k)
@@ -62,8 +71,14 @@ func gemmOne(ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precisi
 		}
 		all = append(all, bench.Contender{Name: be.Name(), Run: run})
 	}
-	plan := bench.Plan{Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
-	results, err := bench.Race(ctx, plan, map[string]any{"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads}, all)
+	plan := bench.Plan{
+		Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true,
+		MinSample: 20 * time.Millisecond, Budget: 2 * time.Second,
+	}
+	results, err := bench.Race(ctx, plan, map[string]any{
+		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(),
+		"threads": threads,
+	}, all)
 	for i := range results {
 		results[i].Rate(flops, 0, limits.Peak(prec.String(), threads), 0)
 	}
@@ -131,8 +146,10 @@ func concludeGemm(group []bench.Result) []string {
 	}
 	for _, key := range order {
 		r := largest[key]
-		text := fmt.Sprintf("gonum multiplies %s matrices (%s) at %.3g GFLOP/s with %s: the machine's peak, %.3g, is %s that",
-			r.Param("precision"), r.Without("backend", "seed", "threads", "precision"), r.GFlops, bench.Plural(int(r.Number("threads")), "thread"), r.GFlops/r.OfPeak, bench.Times(1/r.OfPeak))
+		text := fmt.Sprintf("gonum multiplies %s matrices (%s) at %.3g GFLOP/s with %s: the machine's peak, %.3g, is "+
+			"%s that",
+			r.Param("precision"), r.Without("backend", "seed", "threads", "precision"), r.GFlops,
+			bench.Plural(int(r.Number("threads")), "thread"), r.GFlops/r.OfPeak, bench.Times(1/r.OfPeak))
 		for _, n := range group {
 			if n.Name == "native" && n.Without("backend") == r.Without("backend") {
 				text += fmt.Sprintf(", and the native backend %s as fast", bench.Times(r.Seconds/n.Seconds))

@@ -41,7 +41,13 @@ type gramShape struct{ l, d int }
 func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	limits := env.Limits()
 	var results []bench.Result
-	for _, s := range bench.Pick(env, []gramShape{{1024, 40}}, []gramShape{{500, 40}, {1000, 40}, {3060, 10}, {3060, 40}, {3060, 100}}) {
+	for _, s := range bench.Pick(env, []gramShape{{1024, 40}}, []gramShape{
+		{500, 40},
+		{1000, 40},
+		{3060, 10},
+		{3060, 40},
+		{3060, 100},
+	}) {
 		l, d := s.l, s.d
 		X := data.Normal(env.Rand(5), l, d)
 		for i, v := range X.Data {
@@ -51,7 +57,10 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		if err != nil {
 			return results, err
 		}
-		plan := bench.Plan{Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond, Budget: 2 * time.Second}
+		plan := bench.Plan{
+			Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond,
+			Budget: 2 * time.Second,
+		}
 		part, err := bench.Race(ctx, plan, map[string]any{"l": l, "d": d, "precision": "float64"}, all)
 		product := map[any]float64{} // seconds, by backend
 		for i := range part {
@@ -77,7 +86,10 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 func gramContenders(ctx context.Context, env *bench.Env, X blas.General) ([]bench.Contender, error) {
 	var all []bench.Contender
 	add := func(be blas.Backend, kernel, memory string, run func() error) {
-		all = append(all, bench.Contender{Name: be.Name(), Params: map[string]any{"kernel": kernel, "memory": memory}, Run: run})
+		all = append(all, bench.Contender{
+			Name: be.Name(), Params: map[string]any{"kernel": kernel, "memory": memory},
+			Run: run,
+		})
 	}
 	l, d := X.Rows, X.Cols
 	G := blas.NewGeneral(l, l)
@@ -125,9 +137,11 @@ func concludeGram(group []bench.Result) []string {
 	}
 	if least != nil {
 		what := func(r *bench.Result) string {
-			return fmt.Sprintf("%.2f (%s, %s)", r.Metrics["of_product"], r.Param("kernel"), bench.Plural(int(r.Number("d")), "feature"))
+			return fmt.Sprintf("%.2f (%s, %s)", r.Metrics["of_product"], r.Param("kernel"),
+				bench.Plural(int(r.Number("d")), "feature"))
 		}
-		out = append(out, fmt.Sprintf("Its Gram matrices, made in new memory, take shape at %s to %s of the speed of the product X·Xᵀ alone, which goes to old memory.", what(least), what(most)))
+		out = append(out, fmt.Sprintf("Its Gram matrices, made in new memory, take shape at %s to %s of the speed of "+
+			"the product X·Xᵀ alone, which goes to old memory.", what(least), what(most)))
 	}
 	return out
 }
@@ -135,10 +149,14 @@ func concludeGram(group []bench.Result) []string {
 func concludeFastest(does string) func(group []bench.Result) []string {
 	return func(group []bench.Result) []string {
 		var out []string
-		group = slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool { return r.Params["kernel"] == "product" })
+		group = slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool {
+			return r.Params["kernel"] == "product"
+		})
 		for _, other := range bench.Names(group) {
 			if ratios := bench.Ratios(group, "native", other); other != "native" && len(ratios) > 0 {
-				out = append(out, fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does, stat.GeometricMean(ratios, nil), other, bench.Plural(len(ratios), "case")))
+				out = append(out,
+					fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does,
+						stat.GeometricMean(ratios, nil), other, bench.Plural(len(ratios), "case")))
 			}
 		}
 		return out

@@ -55,7 +55,10 @@ func runLanczos(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				w, last := new(lanczos.Workspace), new(lanczos.Result)
 				name := fmt.Sprintf("%s, lanczos, tolerance %.0e", be.Name(), tol)
 				all = append(all, bench.Contender{Name: name, Run: func() (err error) {
-					*last, err = w.Eigs(ctx, op, lanczos.Options{Which: c.which, Tol: tol, Seed: env.Seed, Backend: be, MaxIter: 5000})
+					*last, err = w.Eigs(ctx, op, lanczos.Options{
+						Which: c.which, Tol: tol, Seed: env.Seed, Backend: be,
+						MaxIter: 5000,
+					})
 					return err
 				}})
 				applies[name] = func() int { return last.Applies }
@@ -91,7 +94,9 @@ func concludeLanczos(group []bench.Result) []string {
 	group = slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool { return r.Params["backend"] != first })
 	for _, name := range bench.Names(group) {
 		if ratios := bench.Ratios(group, name, "eigendecomposition"); name != "eigendecomposition" && len(ratios) > 0 {
-			out = append(out, fmt.Sprintf("For one extremal eigenpair, %s takes a fraction of the full eigendecomposition's time: it is %.2g to %.2g times faster.", name, slices.Min(ratios), slices.Max(ratios)))
+			out = append(out, fmt.Sprintf("For one extremal eigenpair, %s takes a fraction of the full "+
+				"eigendecomposition's time: it is %.2g to %.2g times faster.", name, slices.Min(ratios),
+				slices.Max(ratios)))
 		}
 	}
 	return out

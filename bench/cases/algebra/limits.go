@@ -24,13 +24,16 @@ func whichLimit(f *bench.File) bench.Answer {
 	results, limits := f.Results, f.Machine.Limits
 	var a bench.Answer
 	a.Table = &bench.Table{
-		Head:   []string{"work", "GFLOP/s", "of peak", "GB/s", "of reading", "bound by"},
-		Source: "The native backend with all threads, each case's largest line. Limits are measured in the same run: fused multiply-adds from registers, and reads of as many bytes. Where both shares are known, the larger one names the bound.",
+		Head: []string{"work", "GFLOP/s", "of peak", "GB/s", "of reading", "bound by"},
+		Source: "The native backend with all threads, each case's largest line. Limits are measured in the same run: " +
+			"fused multiply-adds from registers, and reads of as many bytes. Where both shares are known, the larger " +
+			"one names the bound.",
 	}
 	largest := map[string]bench.Result{}
 	var order []string
 	for _, r := range results {
-		if !(r.OfPeak > 0) || fmt.Sprint(r.Params["backend"]) != "native" || int(r.Number("threads")) != limits.MaxThreads() {
+		if !(r.OfPeak > 0) || fmt.Sprint(r.Params["backend"]) != "native" ||
+			int(r.Number("threads")) != limits.MaxThreads() {
 			continue
 		}
 		kind := workText(r)
@@ -50,9 +53,11 @@ func whichLimit(f *bench.File) bench.Answer {
 			bound = "memory"
 		}
 		a.Table.Rows = append(a.Table.Rows, []string{
-			kind, bench.Positive(r.GFlops), bench.Percent(r.OfPeak), bench.OrDash(bench.Positive(r.GBytes)), bench.OrDash(bench.Percent(r.OfBandwidth)), bound,
+			kind, bench.Positive(r.GFlops), bench.Percent(r.OfPeak), bench.OrDash(bench.Positive(r.GBytes)),
+			bench.OrDash(bench.Percent(r.OfBandwidth)), bound,
 		})
-		if best := largest[nearest]; nearest == "" || max(r.OfPeak, r.OfBandwidth) > max(best.OfPeak, best.OfBandwidth) {
+		if best := largest[nearest]; nearest == "" ||
+			max(r.OfPeak, r.OfBandwidth) > max(best.OfPeak, best.OfBandwidth) {
 			nearest = kind
 		}
 	}
@@ -83,14 +88,19 @@ func whichLimit(f *bench.File) bench.Answer {
 // shareText says how near to the limit that binds it some work came.
 func shareText(kind string, r bench.Result) string {
 	if r.OfBandwidth > r.OfPeak {
-		return fmt.Sprintf("%s reads memory at %.0f GB/s, %.0f %% of what reading alone reaches.", kind, r.GBytes, 100*r.OfBandwidth)
+		return fmt.Sprintf("%s reads memory at %.0f GB/s, %.0f %% of what reading alone reaches.", kind, r.GBytes,
+			100*r.OfBandwidth)
 	}
-	return fmt.Sprintf("%s computes at %.0f GFLOP/s, %.0f %% of what the processor can do.", kind, r.GFlops, 100*r.OfPeak)
+	return fmt.Sprintf("%s computes at %.0f GFLOP/s, %.0f %% of what the processor can do.", kind, r.GFlops,
+		100*r.OfPeak)
 }
 
 // workText names the kind of work of a line.
 func workText(r bench.Result) string {
-	text := cmp.Or(map[string]string{"gemm": "matrix product", "operator": "K times a block", "gram": "Gram matrix", "lanczos": "extremal eigenpair", "scale": "pass over streamed rows", "predict": "prediction"}[r.Case], r.Case)
+	text := cmp.Or(map[string]string{
+		"gemm": "matrix product", "operator": "K times a block", "gram": "Gram matrix",
+		"lanczos": "extremal eigenpair", "scale": "pass over streamed rows", "predict": "prediction",
+	}[r.Case], r.Case)
 	if v := r.Param("routine"); v != "" {
 		text = v
 	}

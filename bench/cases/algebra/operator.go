@@ -45,7 +45,8 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		for _, prec := range precisions {
 			p := be.NewPacked(l, prec)
 			if be.Name() == "openblas" {
-				p = blas.NewDensePacked(be, l, prec) // by its own routines, which its operator leaves to the native kernels
+				// by its own routines, which its operator leaves to the native kernels
+				p = blas.NewDensePacked(be, l, prec)
 			}
 			p.Sum([]float64{1}, grams)
 			packed[be.Name()+prec.String()] = p
@@ -60,7 +61,10 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		slices.SortStableFunc(all, func(a, b bench.Contender) int { // what spins last: fewer waits for it to end
 			return strings.Compare(a.Name, b.Name)
 		})
-		plan := bench.Plan{Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true, MinSample: 20 * time.Millisecond, Budget: 2 * time.Second}
+		plan := bench.Plan{
+			Count: env.Repeats(bench.Pick(env, 5, 9)), Warm: true, Follow: true,
+			MinSample: 20 * time.Millisecond, Budget: 2 * time.Second,
+		}
 		part, err := bench.Race(ctx, plan, map[string]any{"l": l, "k": k, "threads": env.Threads}, all)
 		for i := range part {
 			prec := part[i].Params["precision"].(string)
@@ -80,7 +84,9 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // multipliers are the ways to compute K·X for k columns.
-func multipliers(env *bench.Env, packed map[string]blas.Packed, dense blas.General, prec blas.Precision, k int) []bench.Contender {
+func multipliers(
+	env *bench.Env, packed map[string]blas.Packed, dense blas.General, prec blas.Precision, k int,
+) []bench.Contender {
 	l := dense.Rows
 	X, Y := data.Normal(env.Rand(uint64(k)), l, k), blas.NewGeneral(l, k)
 	var all []bench.Contender
@@ -101,7 +107,8 @@ func multipliers(env *bench.Env, packed map[string]blas.Packed, dense blas.Gener
 			})
 		default:
 			add("openblas dsymm", func() {
-				be.Dsymm(blas.Left, blas.Lower, l, k, 1, dense.Data, dense.Stride, X.Data, X.Stride, 0, Y.Data, Y.Stride)
+				be.Dsymm(blas.Left, blas.Lower, l, k, 1, dense.Data, dense.Stride, X.Data, X.Stride, 0, Y.Data,
+					Y.Stride)
 			})
 		}
 	}
@@ -120,11 +127,13 @@ func concludeOperator(group []bench.Result) []string {
 		if p95, ok := r.Metrics["p95_ms"]; ok {
 			seldom = fmt.Sprintf("seldom more than %.2g ms, ", p95)
 		}
-		return fmt.Sprintf("%.2g ms on average, %s%.2g ms at worst", r.Metrics["mean_ms"], seldom, r.Metrics["worst_ms"])
+		return fmt.Sprintf("%.2g ms on average, %s%.2g ms at worst", r.Metrics["mean_ms"], seldom,
+			r.Metrics["worst_ms"])
 	}
 	text := fmt.Sprintf("A garbage collection beside products takes %s (of %d).", how(beside), beside.Count)
 	if idle := bench.Lookup(group, besideNothing); idle != nil {
-		text += fmt.Sprintf(" In the same program at rest it takes %s: what the machine and the runtime do to any program.", how(idle))
+		text += fmt.Sprintf(" In the same program at rest it takes %s: what the machine and the runtime do to any "+
+			"program.", how(idle))
 	}
 	if loops := bench.Lookup(group, besideLoops); loops != nil {
 		text += fmt.Sprintf(" Beside loops in Go on every processor it takes %s.", how(loops))

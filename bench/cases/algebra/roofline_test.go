@@ -8,8 +8,14 @@ import (
 )
 
 func TestRoofline(t *testing.T) {
-	limits := &bench.Limits{FMA: []bench.Peak{{Precision: "float64", Threads: 1, GFlops: 100}}, Bandwidth: []bench.Bandwidth{{Bytes: 1 << 20, Threads: 1, GBytes: 50}}}
-	r := bench.Result{Case: "gemm", Name: "native", Params: map[string]any{"m": 512, "n": 512, "k": 512, "precision": "float64", "threads": 1}, GFlops: 263}
+	limits := &bench.Limits{
+		FMA:       []bench.Peak{{Precision: "float64", Threads: 1, GFlops: 100}},
+		Bandwidth: []bench.Bandwidth{{Bytes: 1 << 20, Threads: 1, GBytes: 50}},
+	}
+	r := bench.Result{Case: "gemm", Name: "native", Params: map[string]any{
+		"m": 512, "n": 512, "k": 512,
+		"precision": "float64", "threads": 1,
+	}, GFlops: 263}
 	results := []bench.Result{r}
 	fig := machineRoofline(results, limits)
 	byName := map[string]picture.Curve{}
@@ -17,7 +23,8 @@ func TestRoofline(t *testing.T) {
 		byName[c.Name] = c
 	}
 	roof, points := byName["limit of data in 1 MiB"], byName["A·B, native"]
-	if len(roof.XY) != 3 || roof.XY[0].Y != 5 || roof.XY[2].Y != 100 || !roof.Line { // 0.1 flop a byte at 50 GB/s, and the peak
+	// 0.1 flop a byte at 50 GB/s, and the peak
+	if len(roof.XY) != 3 || roof.XY[0].Y != 5 || roof.XY[2].Y != 100 || !roof.Line {
 		t.Errorf("roof %+v", roof)
 	}
 	// 2·512³ operations on three matrices of 512² float64.

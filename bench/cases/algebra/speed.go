@@ -24,14 +24,21 @@ func concludeSpeed(what string) func(group []bench.Result) []string {
 			lo, hi := slices.Min(ratios), slices.Max(ratios)
 			switch {
 			case g >= 1:
-				out = append(out, fmt.Sprintf("The native backend is %s faster than %s on average in %s (from %.2g to %.2g over %s).", bench.Times(g), other, what, lo, hi, bench.Plural(len(ratios), "shape")))
+				out = append(out,
+					fmt.Sprintf("The native backend is %s faster than %s on average in %s (from %.2g to %.2g over %s).",
+						bench.Times(g), other, what, lo, hi, bench.Plural(len(ratios), "shape")))
 			default:
-				out = append(out, fmt.Sprintf("The native backend is %s slower than %s on average in %s (its speed is from %.2g to %.2g of it over %s).", bench.Times(1/g), other, what, lo, hi, bench.Plural(len(ratios), "shape")))
+				out = append(out,
+					fmt.Sprintf("The native backend is %s slower than %s on average in %s (its speed is from %.2g to "+
+						"%.2g of it over %s).", bench.Times(1/g), other, what, lo, hi,
+						bench.Plural(len(ratios), "shape")))
 			}
 		}
 		for _, name := range bench.Names(group) {
 			if r := bestShare(group, name); r != nil {
-				out = append(out, fmt.Sprintf("At its best (%s) %s reaches %.0f %% of the machine's peak, %.0f GFLOP/s.", r.Without("backend", "seed", "threads"), name, 100*r.OfPeak, r.GFlops))
+				out = append(out,
+					fmt.Sprintf("At its best (%s) %s reaches %.0f %% of the machine's peak, %.0f GFLOP/s.",
+						r.Without("backend", "seed", "threads"), name, 100*r.OfPeak, r.GFlops))
 			}
 		}
 		return out
@@ -54,7 +61,8 @@ func bestShare(group []bench.Result, name string) *bench.Result {
 func againstOpenBLAS(results []bench.Result) {
 	for _, other := range results {
 		for i := range results {
-			if r := &results[i]; r.Name == "native" && other.Name == "openblas" && r.Without("backend") == other.Without("backend") {
+			if r := &results[i]; r.Name == "native" && other.Name == "openblas" &&
+				r.Without("backend") == other.Without("backend") {
 				ratios := make([]float64, min(len(r.Samples), len(other.Samples)))
 				for round := range ratios {
 					ratios[round] = other.Samples[round] / r.Samples[round]

@@ -46,12 +46,16 @@ func runDrosophila(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 	for _, c := range geneSettings(bench.Pick(env, []float64{paperLambda}, []float64{paperLambda, 0.1})) {
 		start := time.Now()
 		res, err := granger.Infer(ctx, d, granger.Options{
-			Lag: 7, Kernels: []string{c.kernels}, Lambda: c.lambda, FixL: c.fixL, HoldOut: 0.2, Seed: env.Seed, Backend: env.Backend,
+			Lag: 7, Kernels: []string{c.kernels}, Lambda: c.lambda, FixL: c.fixL, HoldOut: 0.2, Seed: env.Seed,
+			Backend: env.Backend,
 		})
 		if err != nil {
 			return results, err
 		}
-		r := bench.Result{Name: c.name, Params: map[string]any{"groups": len(d.Nodes), "genes": d.X.Cols, "lag": 7, "lambda": c.lambda}}
+		r := bench.Result{Name: c.name, Params: map[string]any{
+			"groups": len(d.Nodes), "genes": d.X.Cols, "lag": 7,
+			"lambda": c.lambda,
+		}}
 		r.Time([]float64{time.Since(start).Seconds()})
 		recordGroups(&r, res)
 		recordGraph(&r, res, d, symbols)
@@ -137,7 +141,8 @@ func byMetric(r *bench.Result, prefix string, sign float64) []string {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(sign*float64(r.Metrics[prefix+a]), sign*float64(r.Metrics[prefix+b])), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(sign*float64(r.Metrics[prefix+a]), sign*float64(r.Metrics[prefix+b])),
+			cmp.Compare(a, b))
 	})
 	return names
 }

@@ -1,4 +1,5 @@
-// This file is the case granger-forecast: forecasts of several steps by kernels, by a linear VAR, and by the last value.
+// This file is the case granger-forecast: forecasts of several steps by kernels, by a linear VAR,
+// and by the last value.
 
 package causality
 
@@ -19,8 +20,9 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "granger-forecast",
-		Does:     "forecasts of several steps against a linear VAR and the last value: US macroeconomic series, a year of hourly load",
+		Name: "granger-forecast",
+		Does: "forecasts of several steps against a linear VAR and the last value: US macroeconomic series, a " +
+			"year of hourly load",
 		Run:      runForecasts,
 		Minutes:  2,
 		Conclude: concludeForecasts,
@@ -36,7 +38,8 @@ func runForecasts(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := forecastSet(ctx, env, "macro", granger.Data{Names: names, X: macro}, granger.Options{Lag: macroLag}, 140, 4, len(names), 1)
+	results, err := forecastSet(ctx, env, "macro", granger.Data{Names: names, X: macro}, granger.Options{Lag: macroLag},
+		140, 4, len(names), 1)
 	if err != nil {
 		return results, err
 	}
@@ -50,7 +53,10 @@ const macroLag = 2
 
 // forecastSet compares methods on the first `scored` columns: fitted to the first rows,
 // forecasts start from every so-manieth row of the rest.
-func forecastSet(ctx context.Context, env *bench.Env, name string, d granger.Data, opt granger.Options, first, steps, scored, every int) ([]bench.Result, error) {
+func forecastSet(
+	ctx context.Context, env *bench.Env, name string, d granger.Data, opt granger.Options, first, steps, scored,
+	every int,
+) ([]bench.Result, error) {
 	train := d
 	train.X = blas.View(d.X, 0, 0, first, d.X.Cols)
 	opt.Backend, opt.Seed = env.Backend, env.Seed
@@ -107,7 +113,10 @@ func forecastSet(ctx context.Context, env *bench.Env, name string, d granger.Dat
 				}
 			}
 		}
-		r := bench.Result{Name: m.name, Params: map[string]any{"set": name, "rows": d.X.Rows, "series": d.X.Cols, "lag": opt.Lag, "origins": len(errors[0])}}
+		r := bench.Result{Name: m.name, Params: map[string]any{
+			"set": name, "rows": d.X.Rows, "series": d.X.Cols,
+			"lag": opt.Lag, "origins": len(errors[0]),
+		}}
 		r.Time([]float64{m.seconds})
 		for _, h := range []int{1, max(1, steps/2), steps} {
 			var relative []float64
@@ -175,7 +184,8 @@ func varForecaster(env *bench.Env, d *granger.Data, lag int) (ahead, error) {
 }
 
 // hourlyLoad generates a load in MW and the temperature that drives it, beside the hour of the day as a
-// point on a circle and whether it is a weekend: heating below 15 °C and cooling above 22 °C, a daily course that differs at
+// point on a circle and whether it is a weekend: heating below 15 °C and cooling above 22 °C, a
+// daily course that differs at
 // weekends, and noise that is an autoregression.
 func hourlyLoad(hours int, seed uint64) granger.Data {
 	rng := rand.New(rand.NewPCG(seed, 8760))

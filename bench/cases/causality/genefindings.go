@@ -25,13 +25,16 @@ func concludeHoldOut(group []bench.Result) []string {
 	if len(ranked) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(ranked, func(a, b bench.Result) int { return cmp.Compare(a.Metrics["mean_rmse"], b.Metrics["mean_rmse"]) })
+	slices.SortStableFunc(ranked, func(a, b bench.Result) int {
+		return cmp.Compare(a.Metrics["mean_rmse"], b.Metrics["mean_rmse"])
+	})
 	best, wins := ranked[0], groupWins(ranked)
 	var parts []string
 	for _, r := range ranked {
 		parts = append(parts, fmt.Sprintf("%s %.3f (best of %d groups)", r.Name, r.Metrics["mean_rmse"], wins[r.Name]))
 	}
-	out := []string{fmt.Sprintf("On held-out time points %q has the smallest mean error at the paper's λ, %.3f standard deviations; the mean of each gene alone has %.3f.",
+	out := []string{fmt.Sprintf("On held-out time points %q has the smallest mean error at the paper's λ, %.3f "+
+		"standard deviations; the mean of each gene alone has %.3f.",
 		best.Name, best.Metrics["mean_rmse"], best.Metrics["mean_rmse_constant"])}
 	out = append(out, "Mean error by setting: "+strings.Join(parts, ", ")+".")
 	if paper := bench.Lookup(ranked, "nonlinear, L learned"); paper != nil {
@@ -48,7 +51,8 @@ func concludeHoldOut(group []bench.Result) []string {
 	for _, g := range mostCentral(&best, 8) {
 		parts = append(parts, fmt.Sprintf("%s (%.2f)", g, best.Metrics[outStrength+g]))
 	}
-	return append(out, fmt.Sprintf("With %q the groups that drive the others most, by strength in all: %s.", best.Name, strings.Join(parts, ", ")))
+	return append(out, fmt.Sprintf("With %q the groups that drive the others most, by strength in all: %s.", best.Name,
+		strings.Join(parts, ", ")))
 }
 
 // whatLearningLBrings compares each setting that learns L with the one that does not.
@@ -65,7 +69,8 @@ func whatLearningLBrings(group []bench.Result) []string {
 			verb = "raises"
 		}
 		kind, _, _ := strings.Cut(r.Name, ",")
-		out = append(out, fmt.Sprintf("Learning L %s the mean error of %s kernels at λ = %s from %.3f to %.3f.", verb, kind, r.Param("lambda"), from, to))
+		out = append(out, fmt.Sprintf("Learning L %s the mean error of %s kernels at λ = %s from %.3f to %.3f.", verb,
+			kind, r.Param("lambda"), from, to))
 	}
 	return out
 }

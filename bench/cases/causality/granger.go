@@ -67,7 +67,10 @@ const linearVAR = "linear ridge VAR(1)"
 
 func inferred(kernels []string) func(context.Context, *bench.Env, *granger.Data) (blas.General, error) {
 	return func(ctx context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
-		res, err := granger.Infer(ctx, d, granger.Options{Kernels: kernels, HoldOut: -1, Backend: env.Backend, Seed: env.Seed})
+		res, err := granger.Infer(ctx, d, granger.Options{
+			Kernels: kernels, HoldOut: -1, Backend: env.Backend,
+			Seed: env.Seed,
+		})
 		if err != nil {
 			return blas.General{}, err
 		}
@@ -90,7 +93,10 @@ func (w *network) infer(ctx context.Context, env *bench.Env) ([]bench.Result, er
 }
 
 func (w *network) result(name string, graph blas.General, seconds float64) bench.Result {
-	r := bench.Result{Name: name, Params: map[string]any{"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows}}
+	r := bench.Result{Name: name, Params: map[string]any{
+		"network": w.name, "nodes": w.truth.Rows,
+		"rows": w.data.X.Rows,
+	}}
 	r.Time([]float64{seconds})
 	s := granger.Score(graph, w.truth)
 	r.Metric("auroc", s.AUROC)
@@ -183,7 +189,10 @@ func pastAndPresent(d *granger.Data, lag int) (X, Y blas.General) {
 		ys = append(ys, blas.Row(d.X, i)...)
 	}
 	rows := len(ys) / N
-	return blas.General{Rows: rows, Cols: lag * N, Stride: lag * N, Data: xs}, blas.General{Rows: rows, Cols: N, Stride: N, Data: ys}
+	return blas.General{Rows: rows, Cols: lag * N, Stride: lag * N, Data: xs}, blas.General{
+		Rows: rows, Cols: N,
+		Stride: N, Data: ys,
+	}
 }
 
 // run scores all networks.
@@ -266,7 +275,11 @@ func lorenzFiles(env *bench.Env) ([]network, error) {
 				}
 			}
 			X := blas.Clone(blas.View(data.TakeRows(t.Data, rows), 0, 2, len(rows), len(names)))
-			networks = append(networks, network{fmt.Sprintf("file %s #%g", F, set), granger.Data{Names: names, X: X}, adjacency.Data})
+			networks = append(networks, network{
+				fmt.Sprintf("file %s #%g", F, set),
+				granger.Data{Names: names, X: X},
+				adjacency.Data,
+			})
 		}
 	}
 	return networks, nil
@@ -332,16 +345,20 @@ func concludeGraphs(group []bench.Result) []string {
 			networks++
 		}
 	}
-	return []string{fmt.Sprintf("Over %s the graphs' mean AUROC is %.3f (linear ridge: %.3f) and their AUPR %.3f (%.3f), edges from a node to itself left out; the slowest took %.2g s.",
-		bench.Plural(networks, "network"), mean("kernels", "auroc"), mean(linearVAR, "auroc"), mean("kernels", "aupr"), mean(linearVAR, "aupr"), slowest)}
+	return []string{fmt.Sprintf("Over %s the graphs' mean AUROC is %.3f (linear ridge: %.3f) and their AUPR %.3f "+
+		"(%.3f), edges from a node to itself left out; the slowest took %.2g s.",
+		bench.Plural(networks, "network"), mean("kernels", "auroc"), mean(linearVAR, "auroc"), mean("kernels", "aupr"),
+		mean(linearVAR, "aupr"), slowest)}
 }
 
 // lorenzTable quotes the figures of the GVAR study for 20 variables and 500 time points.
 func lorenzTable(group []bench.Result) *bench.Table {
 	p := &bench.Table{
-		Title:  "AUROC / AUPR on Lorenz-96 with 20 variables, 500 time points, all entries; published values are the best of each method's grid:",
-		Head:   []string{"method", "F = 10", "F = 40"},
-		Source: "R. Marcinkevičs, J. E. Vogt: Interpretable Models for Granger Causality Using Self-explaining Neural Networks, ICLR 2021 (GVAR), mean of five series, as logged in its repository.",
+		Title: "AUROC / AUPR on Lorenz-96 with 20 variables, 500 time points, all entries; published values are the " +
+			"best of each method's grid:",
+		Head: []string{"method", "F = 10", "F = 40"},
+		Source: "R. Marcinkevičs, J. E. Vogt: Interpretable Models for Granger Causality Using Self-explaining " +
+			"Neural Networks, ICLR 2021 (GVAR), mean of five series, as logged in its repository.",
 		Rows: [][]string{
 			{"GVAR", "1.000 / 1.000", "0.983 / 0.945"},
 			{"eSRU", "1.000 / 1.000", "0.963 / 0.869"},
@@ -355,7 +372,8 @@ func lorenzTable(group []bench.Result) *bench.Table {
 			var auroc, aupr []float64
 			for _, r := range group {
 				var network string
-				if _, err := fmt.Sscanf(r.Param("network"), "simulated %s", &network); err == nil && network == F && r.Name == name {
+				if _, err := fmt.Sscanf(r.Param("network"), "simulated %s", &network); err == nil && network == F &&
+					r.Name == name {
 					auroc, aupr = append(auroc, r.Metrics["auroc_all"]), append(aupr, r.Metrics["aupr_all"])
 				}
 			}

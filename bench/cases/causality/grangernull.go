@@ -44,11 +44,16 @@ func varOf(drivers int) func(seed uint64) granger.Generated {
 
 // independent has nodes whose next value is what step makes of its past values, newest first,
 // and a normal number. Then spoil changes what is observed.
-func independent(step func(rng *rand.Rand, t int, past []float64) float64, spoil func(rng *rand.Rand, X blas.General)) func(seed uint64) granger.Generated {
+func independent(
+	step func(rng *rand.Rand, t int, past []float64) float64, spoil func(rng *rand.Rand, X blas.General),
+) func(seed uint64) granger.Generated {
 	return func(seed uint64) granger.Generated {
 		const burn, memory = 50, 3
 		rng := rand.New(rand.NewPCG(seed, 1969))
-		g := granger.Generated{Data: granger.Data{X: blas.NewGeneral(nullRows, nullNodes)}, Truth: blas.NewGeneral(nullNodes, nullNodes)}
+		g := granger.Generated{
+			Data:  granger.Data{X: blas.NewGeneral(nullRows, nullNodes)},
+			Truth: blas.NewGeneral(nullNodes, nullNodes),
+		}
 		for j := range nullNodes {
 			g.Data.Names = append(g.Data.Names, fmt.Sprintf("x%d", j+1))
 			past := make([]float64, memory)
@@ -80,12 +85,17 @@ var nullSystems = []nullSystem{
 	{"independent, nonlinear edges", true, varOf(0)},
 	{"linear VAR, between unconnected nodes", false, varOf(1)},
 	{"linear VAR, nonlinear edges", true, varOf(1)},
-	{"nonlinear VAR, between unconnected nodes", false, func(seed uint64) granger.Generated { return nonlinearVAR(nullNodes, nullRows, true, seed) }},
-	{"measurement noise of the size of the signal", false, independent(autoregression, func(rng *rand.Rand, X blas.General) {
-		for k := range X.Data {
-			X.Data[k] += rng.NormFloat64()
-		}
-	})},
+	{"nonlinear VAR, between unconnected nodes", false, func(seed uint64) granger.Generated {
+		return nonlinearVAR(nullNodes, nullRows, true, seed)
+	}},
+	{
+		"measurement noise of the size of the signal", false,
+		independent(autoregression, func(rng *rand.Rand, X blas.General) {
+			for k := range X.Data {
+				X.Data[k] += rng.NormFloat64()
+			}
+		}),
+	},
 	{"hidden driver of all nodes", false, independent(autoregression, func(rng *rand.Rand, X blas.General) {
 		h := rng.NormFloat64()
 		for t := range X.Rows {
@@ -96,17 +106,22 @@ var nullSystems = []nullSystem{
 			h = autoregression(rng, t, []float64{h})
 		}
 	})},
-	{"random walks", false, independent(func(rng *rand.Rand, _ int, past []float64) float64 { return past[0] + rng.NormFloat64() }, nil)},
+	{"random walks", false, independent(func(rng *rand.Rand, _ int, past []float64) float64 {
+		return past[0] + rng.NormFloat64()
+	}, nil)},
 	{"own lags 1 to 3, one fitted", false, independent(func(rng *rand.Rand, _ int, past []float64) float64 {
 		return 0.3*past[0] + 0.2*past[1] + 0.3*past[2] + rng.NormFloat64()
 	}, nil)},
-	{"spread that grows fivefold, at five scales", false, independent(func(rng *rand.Rand, t int, past []float64) float64 {
-		return 0.6*past[0] + rng.NormFloat64()*(1+4*math.Max(0, float64(t))/nullRows)
-	}, func(_ *rand.Rand, X blas.General) {
-		for k := range X.Data {
-			X.Data[k] *= math.Pow(100, float64(k%X.Cols)-2)
-		}
-	})},
+	{
+		"spread that grows fivefold, at five scales", false,
+		independent(func(rng *rand.Rand, t int, past []float64) float64 {
+			return 0.6*past[0] + rng.NormFloat64()*(1+4*math.Max(0, float64(t))/nullRows)
+		}, func(_ *rand.Rand, X blas.General) {
+			for k := range X.Data {
+				X.Data[k] *= math.Pow(100, float64(k%X.Cols)-2)
+			}
+		}),
+	},
 	{"3 % of the cells missing", false, independent(autoregression, func(rng *rand.Rand, X blas.General) {
 		for k := range X.Data {
 			if rng.Float64() < 0.03 {
@@ -129,7 +144,10 @@ func runGrangerNull(ctx context.Context, env *bench.Env) ([]bench.Result, error)
 		if err := cmp.Or(errs...); err != nil {
 			return results, fmt.Errorf("%s: %w", s.name, err)
 		}
-		r := bench.Result{Name: s.name, Params: map[string]any{"nodes": nullNodes, "rows": nullRows, "runs": runs, "rounds": rounds, "level": level}}
+		r := bench.Result{Name: s.name, Params: map[string]any{
+			"nodes": nullNodes, "rows": nullRows, "runs": runs,
+			"rounds": rounds, "level": level,
+		}}
 		r.Time([]float64{time.Since(start).Seconds()})
 		recordNull(&r, outcomes)
 		results = append(results, r)
@@ -138,9 +156,14 @@ func runGrangerNull(ctx context.Context, env *bench.Env) ([]bench.Result, error)
 }
 
 // run tests all edges of one system.
-func (s *nullSystem) run(ctx context.Context, env *bench.Env, seed uint64, rounds int, level float64) (o nullOutcome, err error) {
+func (s *nullSystem) run(
+	ctx context.Context, env *bench.Env, seed uint64, rounds int, level float64,
+) (o nullOutcome, err error) {
 	g := s.make(seed)
-	study, err := granger.NewStudy(ctx, &g.Data, granger.Options{HoldOut: -1, Nonlinear: s.nonlinear, Seed: seed, Backend: env.Backend})
+	study, err := granger.NewStudy(ctx, &g.Data, granger.Options{
+		HoldOut: -1, Nonlinear: s.nonlinear, Seed: seed,
+		Backend: env.Backend,
+	})
 	if err != nil {
 		return o, err
 	}
@@ -201,7 +224,8 @@ func concludeNull(group []bench.Result) []string {
 	var out []string
 	for _, r := range group {
 		rate, se := r.Metrics["false_positive_rate"], r.Metrics["standard_error"]
-		out = append(out, fmt.Sprintf("%s: %.2f %% ± %.2f %% of the entries without an edge are significant at the level of %.3g %%, in %s systems; in %.0f %% of them the output names a violation.",
+		out = append(out, fmt.Sprintf("%s: %.2f %% ± %.2f %% of the entries without an edge are significant at the "+
+			"level of %.3g %%, in %s systems; in %.0f %% of them the output names a violation.",
 			r.Name, 100*rate, 100*se, 100*r.Number("level"), r.Param("runs"), 100*r.Metrics["named"]))
 	}
 	return out

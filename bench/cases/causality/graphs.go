@@ -77,7 +77,10 @@ func runLotka(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	var networks []network
 	for seed := range bench.Pick[uint64](env, 1, 3) {
 		g := granger.LotkaVolterra(species, 2, T, env.Seed+seed)
-		networks = append(networks, network{fmt.Sprintf("%d+%d species #%d", species, species, seed+1), g.Data, g.Truth})
+		networks = append(networks, network{
+			fmt.Sprintf("%d+%d species #%d", species, species, seed+1), g.Data,
+			g.Truth,
+		})
 	}
 	return runNetworks(ctx, env, networks)
 }

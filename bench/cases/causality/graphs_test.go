@@ -85,7 +85,11 @@ func TestPairGraph(t *testing.T) {
 // TestRecordGroups checks who counts as central, and the picture.
 func TestRecordGroups(t *testing.T) {
 	G := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{9, 1, 2, 0, 9, 5, 1, 1, 9}}
-	res := &granger.Result{Graph: G, Fits: []granger.Fit{{Node: "a", RMSE: 3, RMSEOwn: 4}, {Node: "b", RMSE: 1, RMSEOwn: 4}, {Node: "c", RMSE: 2, RMSEOwn: 4}}}
+	res := &granger.Result{Graph: G, Fits: []granger.Fit{
+		{Node: "a", RMSE: 3, RMSEOwn: 4},
+		{Node: "b", RMSE: 1, RMSEOwn: 4},
+		{Node: "c", RMSE: 2, RMSEOwn: 4},
+	}}
 	r := bench.Result{Name: "setting"}
 	recordGroups(&r, res)
 	if r.Metrics["mean_rmse"] != 2 || r.Metrics["mean_rmse_constant"] != 4 {
@@ -114,9 +118,15 @@ func TestNullRates(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	var r bench.Result
-	recordNull(&r, []nullOutcome{{none: 10, wrong: 1}, {none: 10, wrong: 3}, {none: 10, wrong: 2}, {none: 10, wrong: 2}})
+	recordNull(&r, []nullOutcome{
+		{none: 10, wrong: 1},
+		{none: 10, wrong: 3},
+		{none: 10, wrong: 2},
+		{none: 10, wrong: 2},
+	})
 	// The mean of .1, .3, .2, .2, and its error √(2·.1²)/4.
-	if !(math.Abs(r.Metrics["false_positive_rate"]-.2) < 1e-15 && math.Abs(r.Metrics["standard_error"]-math.Sqrt(0.02)/4) < 1e-15) {
+	if !(math.Abs(r.Metrics["false_positive_rate"]-.2) < 1e-15 &&
+		math.Abs(r.Metrics["standard_error"]-math.Sqrt(0.02)/4) < 1e-15) {
 		t.Errorf("%v", r.Metrics)
 	}
 	if _, has := r.Metrics["true_positive_rate"]; has {
@@ -142,15 +152,22 @@ func TestGeneFindings(t *testing.T) {
 	for k, s := range geneSettings([]float64{paperLambda, 0.1}) {
 		r := bench.Result{Case: "drosophila", Name: s.name, Params: map[string]any{"lambda": s.lambda}}
 		G := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, .5, .25, 1}}
-		recordGroups(&r, &granger.Result{Graph: G, Fits: []granger.Fit{{Node: "a", RMSE: 1 + float64(k)/8, RMSEOwn: 2}, {Node: "b", RMSE: 3 - float64(k)/8, RMSEOwn: 2}}})
+		recordGroups(&r, &granger.Result{Graph: G, Fits: []granger.Fit{
+			{Node: "a", RMSE: 1 + float64(k)/8, RMSEOwn: 2},
+			{Node: "b", RMSE: 3 - float64(k)/8, RMSEOwn: 2},
+		}})
 		r.Metric("mean_rmse", []float64{1, 1.5, 2, 2.5, 4, 3, 2, 1}[k])
 		r.Graph = &bench.Graph{Nodes: []string{"a", "b"}, Strength: [][]float64{{1, .5}, {.25, 1}}}
-		r.Outputs = []bench.OutputKernel{{Node: "a", Series: []string{"x", "y"}, Correlation: [][]float64{{1, .5}, {.5, 1}}}}
+		r.Outputs = []bench.OutputKernel{{Node: "a", Series: []string{"x", "y"}, Correlation: [][]float64{
+			{1, .5},
+			{.5, 1},
+		}}}
 		group = append(group, r)
 	}
 	text := strings.Join(concludeHoldOut(group), "\n")
 	for _, want := range []string{
-		`"linear, L = I" has the smallest mean error`, `The paper finds "nonlinear, L learned" best; here its mean error is 150.0 % above`,
+		`"linear, L = I" has the smallest mean error`,
+		`The paper finds "nonlinear, L learned" best; here its mean error is 150.0 % above`,
 		"Learning L raises the mean error of linear kernels at λ = 0.001 from 1.000 to 1.500",
 		"Learning L lowers the mean error of nonlinear kernels at λ = 0.1 from 2.000 to 1.000", "b (0.50), a (0.25)",
 	} {
@@ -188,7 +205,10 @@ func TestRidgeVAR(t *testing.T) {
 
 // TestReplicates checks that no window crosses from one replicate to the next.
 func TestReplicates(t *testing.T) {
-	d := granger.Data{X: blas.General{Rows: 5, Cols: 1, Stride: 1, Data: []float64{1, 2, 3, 10, 11}}, Replicate: []int{0, 0, 0, 1, 1}}
+	d := granger.Data{
+		X:         blas.General{Rows: 5, Cols: 1, Stride: 1, Data: []float64{1, 2, 3, 10, 11}},
+		Replicate: []int{0, 0, 0, 1, 1},
+	}
 	X, Y := pastAndPresent(&d, 1)
 	if !slices.Equal(X.Data, []float64{1, 2, 10}) || !slices.Equal(Y.Data, []float64{2, 3, 11}) {
 		t.Errorf("past %v, present %v", X.Data, Y.Data)
@@ -228,7 +248,8 @@ func TestPartialCorrelation(t *testing.T) {
 		a, b := residual.Data[2*i], residual.Data[2*i+1]
 		ab, aa, bb = ab+a*b, aa+a*a, bb+b*b
 	}
-	if got, want := (conditioning{C, l}).partial(0, 1, []int{2, 3}), ab/math.Sqrt(aa*bb); !(math.Abs(got-want) <= 1e-10) {
+	want := ab / math.Sqrt(aa*bb)
+	if got := (conditioning{C, l}).partial(0, 1, []int{2, 3}); !(math.Abs(got-want) <= 1e-10) {
 		t.Errorf("%g, from residuals %g", got, want)
 	}
 }
@@ -236,12 +257,14 @@ func TestPartialCorrelation(t *testing.T) {
 // TestForecastCase compares forecasts of a linear system with what is known of it.
 func TestForecastCase(t *testing.T) {
 	g := granger.LinearVAR(3, 500, 1, 1, 1, 2)
-	results, err := forecastSet(context.Background(), benchtest.Quick(), "linear", g.Data, granger.Options{Lag: 1}, 400, 2, 3, 1)
+	results, err := forecastSet(context.Background(), benchtest.Quick(), "linear", g.Data, granger.Options{Lag: 1}, 400,
+		2, 3, 1)
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
 	kernels, linear, last := results[0].Metrics, results[1].Metrics, results[2].Metrics
-	if !(linear["nmse_1"] < last["nmse_1"] && kernels["nmse_1"] < 1.2*linear["nmse_1"] && kernels["nmse_2"] < 1.2*linear["nmse_2"]) {
+	if !(linear["nmse_1"] < last["nmse_1"] && kernels["nmse_1"] < 1.2*linear["nmse_1"] &&
+		kernels["nmse_2"] < 1.2*linear["nmse_2"]) {
 		t.Errorf("kernels %v, VAR %v, last value %v", kernels, linear, last)
 	}
 	if c := kernels["coverage"]; !(c > 0.8 && c < 0.97) {

@@ -22,10 +22,13 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 	chart := groupChart(group)
 	chart.Title = "As figure 3: error of each group of genes"
 	out := []bench.Evidence{{
-		Item: "Figure 3, hold-out RMSE of groups of genes: best of four settings", Published: "nonlinear L (nonlinear kernels, L learned)",
-		Measured: geneErrors(group), Figures: chart.Figures(""),
+		Item:      "Figure 3, hold-out RMSE of groups of genes: best of four settings",
+		Published: "nonlinear L (nonlinear kernels, L learned)",
+		Measured:  geneErrors(group), Figures: chart.Figures(""),
 	}}
-	for _, kind := range []struct{ name, central string }{{"linear", "lipid binding, GTPase activity"}, {"nonlinear", "helicase activity"}} {
+	for _, kind := range []struct {
+		name, central string
+	}{{"linear", "lipid binding, GTPase activity"}, {"nonlinear", "helicase activity"}} {
 		r := bench.Lookup(group, kind.name+", L learned")
 		if r == nil {
 			continue
@@ -45,8 +48,9 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 		h := outputHeat(o)
 		h.Title = "As figure 5: output kernel of " + o.Node + ", as correlation"
 		out = append(out, bench.Evidence{
-			Item: "Figure 5, dependencies between the genes of one group", Published: "drawn for unfolded protein binding, without numbers",
-			Measured: strongestPairs(o, 5), Figures: []picture.Figure{h.Figure("")},
+			Item:      "Figure 5, dependencies between the genes of one group",
+			Published: "drawn for unfolded protein binding, without numbers",
+			Measured:  strongestPairs(o, 5), Figures: []picture.Figure{h.Figure("")},
 		})
 	}
 	return out
@@ -81,7 +85,8 @@ func strongestPairs(o *bench.OutputKernel, count int) string {
 	if o.Node != foldingGroup {
 		which = foldingGroup + " is not in this run"
 	}
-	return fmt.Sprintf("%s, %d genes (%s); strongest correlations: %s", o.Node, len(o.Series), which, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s, %d genes (%s); strongest correlations: %s", o.Node, len(o.Series), which,
+		strings.Join(parts, ", "))
 }
 
 func geneErrors(group []bench.Result) string {
@@ -100,5 +105,6 @@ func geneErrors(group []bench.Result) string {
 	if best == nil {
 		return ""
 	}
-	return fmt.Sprintf("best: %s (%s; %s groups, %s series)", best.Name, strings.Join(parts, ", "), best.Param("groups"), best.Param("genes"))
+	return fmt.Sprintf("best: %s (%s; %s groups, %s series)", best.Name, strings.Join(parts, ", "),
+		best.Param("groups"), best.Param("genes"))
 }

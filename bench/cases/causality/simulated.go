@@ -21,8 +21,9 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "granger-short",
-		Does:     "graphs of short simulated series of twelve kinds, which the default settings of causal graphs are decided on",
+		Name: "granger-short",
+		Does: "graphs of short simulated series of twelve kinds, which the default settings of causal graphs are " +
+			"decided on",
 		Run:      runShort,
 		Minutes:  6,
 		Conclude: concludeShort,
@@ -35,8 +36,12 @@ var shortSystems = []struct {
 	name string
 	make func(seed uint64) granger.Generated
 }{
-	{"genes, relaxing", func(seed uint64) granger.Generated { return genes{N: 10, replicates: 4, proteins: true}.simulate(seed) }},
-	{"genes, relaxing, without proteins", func(seed uint64) granger.Generated { return genes{N: 10, replicates: 4}.simulate(seed) }},
+	{"genes, relaxing", func(seed uint64) granger.Generated {
+		return genes{N: 10, replicates: 4, proteins: true}.simulate(seed)
+	}},
+	{"genes, relaxing, without proteins", func(seed uint64) granger.Generated {
+		return genes{N: 10, replicates: 4}.simulate(seed)
+	}},
 	{"genes, perturbed for half of the time", func(seed uint64) granger.Generated {
 		return genes{N: 10, replicates: 4, proteins: true, driven: true}.simulate(seed)
 	}},
@@ -49,7 +54,9 @@ var shortSystems = []struct {
 	{"genes from random levels, proteins at theirs", func(seed uint64) granger.Generated {
 		return genes{N: 10, replicates: 4, proteins: true, random: true, equal: true}.simulate(seed)
 	}},
-	{"genes from random levels, without proteins", func(seed uint64) granger.Generated { return genes{N: 10, replicates: 4, random: true}.simulate(seed) }},
+	{"genes from random levels, without proteins", func(seed uint64) granger.Generated {
+		return genes{N: 10, replicates: 4, random: true}.simulate(seed)
+	}},
 	{"linear VAR", func(seed uint64) granger.Generated { return granger.LinearVAR(10, 84, 1, 2, 1, seed) }},
 	{"nonlinear VAR", func(seed uint64) granger.Generated { return nonlinearVAR(10, 84, false, seed) }},
 	{"nonlinear VAR with products", func(seed uint64) granger.Generated { return nonlinearVAR(10, 150, true, seed) }},
@@ -81,7 +88,10 @@ func runShort(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				scores := granger.Score(G, graphs[k].Truth)
 				auroc[k], aupr[k] = scores.AUROC, scores.AUPR
 			}
-			r := bench.Result{Name: m.name, Params: map[string]any{"system": s.name, "systems": systems, "nodes": graphs[0].Truth.Rows, "rows": graphs[0].Data.X.Rows}}
+			r := bench.Result{Name: m.name, Params: map[string]any{
+				"system": s.name, "systems": systems,
+				"nodes": graphs[0].Truth.Rows, "rows": graphs[0].Data.X.Rows,
+			}}
 			r.Time([]float64{time.Since(start).Seconds() / float64(systems)})
 			r.Metric("auroc", stat.Mean(auroc, nil))
 			r.Metric("auroc_standard_error", stat.StdErr(stat.StdDev(auroc, nil), float64(systems)))
@@ -103,7 +113,8 @@ func concludeShort(group []bench.Result) []string {
 				parts = append(parts, fmt.Sprintf("%s %.3f", r.Param("system"), r.Metrics["auroc"]))
 			}
 		}
-		out = append(out, fmt.Sprintf("%s: mean AUROC %.3f (%s).", name, stat.Mean(all, nil), strings.Join(parts, ", ")))
+		out = append(out, fmt.Sprintf("%s: mean AUROC %.3f (%s).", name, stat.Mean(all, nil),
+			strings.Join(parts, ", ")))
 	}
 	return out
 }
@@ -131,7 +142,8 @@ type genes struct {
 //
 // Random genes start from levels that are uniform on [0, 1], and so do their proteins, unless these are equal to
 // them. They have up to five regulators, 0.8 to 2.4 in the mean of a system, each of which leaves 0 to half of the
-// rate; in every second gene 1 − f_i is the product of theirs. Points are 0.12 to 0.4 lifetimes apart, and the noise is 0.05 at every level.
+// rate; in every second gene 1 − f_i is the product of theirs. Points are 0.12 to 0.4 lifetimes
+// apart, and the noise is 0.05 at every level.
 func (s genes) simulate(seed uint64) granger.Generated {
 	const points, step, inner = 21, 0.4, 8
 	N, proteins := s.N, s.proteins

@@ -37,7 +37,10 @@ func featureFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
 // rateCurve is the rate of all ways to draw features, through the first point of a curve.
 func rateCurve(c picture.Curve) picture.Curve {
 	first, last := c.XY[0], c.XY[len(c.XY)-1]
-	return picture.Curve{Name: "falling as D^(−1/2)", Line: true, XY: plotter.XYs{first, {X: last.X, Y: first.Y * math.Sqrt(first.X/last.X)}}}
+	return picture.Curve{
+		Name: "falling as D^(−1/2)", Line: true,
+		XY: plotter.XYs{first, {X: last.X, Y: first.Y * math.Sqrt(first.X/last.X)}},
+	}
 }
 
 // wayFigures show what each way to make features takes and how far its fits are

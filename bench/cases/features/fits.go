@@ -151,7 +151,8 @@ func concludeFits(group []bench.Result) []string {
 	most := map[string]*bench.Result{}
 	for i := range group {
 		r := &group[i]
-		if kind := r.Param("kernel"); r.Name == fitName("orthogonal") && (most[kind] == nil || r.Number("D") > most[kind].Number("D")) {
+		if kind := r.Param("kernel"); r.Name == fitName("orthogonal") &&
+			(most[kind] == nil || r.Number("D") > most[kind].Number("D")) {
 			most[kind] = r
 		}
 	}
@@ -159,8 +160,11 @@ func concludeFits(group []bench.Result) []string {
 	for _, exact := range group {
 		kind := exact.Param("kernel")
 		if r, ok := most[kind]; ok && exact.Name == exactKernel && r.Seconds > 0 {
-			out = append(out, fmt.Sprintf("With %s orthogonal features of the %s kernel a fit of %s samples takes %.2g s in place of %.2g s; its predictions are %.2g %% away from the exact kernel's, with an R² of %.3f in place of %.3f.",
-				r.Param("D"), kind, r.Param("l"), r.Seconds, exact.Seconds, 100*r.Metrics["fit_error"], r.Metrics["r2"], exact.Metrics["r2"]))
+			out = append(out, fmt.Sprintf("With %s orthogonal features of the %s kernel a fit of %s samples takes "+
+				"%.2g s in place of %.2g s; its predictions are %.2g %% away from the exact kernel's, with an R² of "+
+				"%.3f in place of %.3f.",
+				r.Param("D"), kind, r.Param("l"), r.Seconds, exact.Seconds, 100*r.Metrics["fit_error"], r.Metrics["r2"],
+				exact.Metrics["r2"]))
 		}
 	}
 	return out
@@ -171,7 +175,8 @@ func concludeNystrom(group []bench.Result) []string {
 	if exact == nil {
 		return nil
 	}
-	out := []string{fmt.Sprintf("The exact kernel explains %.3f of the held-out variance in %.2g s.", exact.Metrics["r2"], exact.Seconds)}
+	out := []string{fmt.Sprintf("The exact kernel explains %.3f of the held-out variance in %.2g s.",
+		exact.Metrics["r2"], exact.Seconds)}
 	for _, name := range bench.Names(group) {
 		var best *bench.Result
 		for i, r := range group {
@@ -180,7 +185,8 @@ func concludeNystrom(group []bench.Result) []string {
 			}
 		}
 		if best != nil {
-			out = append(out, fmt.Sprintf("The best of %q explains %.3f in %.2g s, with %s features.", name, best.Metrics["r2"], best.Seconds, best.Param("D")))
+			out = append(out, fmt.Sprintf("The best of %q explains %.3f in %.2g s, with %s features.", name,
+				best.Metrics["r2"], best.Seconds, best.Param("D")))
 		}
 	}
 	return out

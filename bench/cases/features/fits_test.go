@@ -23,19 +23,24 @@ func TestFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	miss := map[string]float64{}
-	for _, spec := range []string{"nystrom:gaussian:all:median:300:uniform", "rff:gaussian:all:median:64", "rff:gaussian:all:median:2048"} {
+	for _, spec := range []string{
+		"nystrom:gaussian:all:median:300:uniform", "rff:gaussian:all:median:64",
+		"rff:gaussian:all:median:2048",
+	} {
 		r, err := f.byFeatures(ctx, env, "features", spec)
 		if err != nil {
 			t.Fatal(err)
 		}
 		miss[spec] = r.Metrics["fit_error"]
 		if strings.HasPrefix(spec, "nystrom") {
-			if !(miss[spec] <= 0.01) || !(r.Metrics["r2"]-exact.Metrics["r2"] <= 0.01 && exact.Metrics["r2"]-r.Metrics["r2"] <= 0.01) {
+			if !(miss[spec] <= 0.01) || !(r.Metrics["r2"]-exact.Metrics["r2"] <= 0.01 &&
+				exact.Metrics["r2"]-r.Metrics["r2"] <= 0.01) {
 				t.Errorf("landmarks at every sample: %v, the kernel itself: %v", r.Metrics, exact.Metrics)
 			}
 		}
 	}
-	if few, many := miss["rff:gaussian:all:median:64"], miss["rff:gaussian:all:median:2048"]; !(few > 0 && many < few/2) {
+	if few, many := miss["rff:gaussian:all:median:64"], miss["rff:gaussian:all:median:2048"]; !(few > 0 &&
+		many < few/2) {
 		t.Errorf("64 random features miss the exact fit by %g, 2048 by %g", few, many)
 	}
 }
@@ -78,7 +83,9 @@ func TestRFF(t *testing.T) {
 	}
 	text := concludeFeatures(results)
 	for _, kind := range []string{"gaussian", "laplacian", "matern32"} {
-		if !slices.ContainsFunc(text, func(s string) bool { return strings.Contains(s, "256 orthogonal features of the "+kind+" kernel") }) {
+		if !slices.ContainsFunc(text, func(s string) bool {
+			return strings.Contains(s, "256 orthogonal features of the "+kind+" kernel")
+		}) {
 			t.Errorf("nothing is concluded about fits by the %s kernel: %q", kind, text)
 		}
 	}
@@ -87,18 +94,23 @@ func TestRFF(t *testing.T) {
 // TestFeaturePictures checks what the pictures of streams and landmarks show.
 func TestFeaturePictures(t *testing.T) {
 	line := func(name string, seconds float64, params map[string]any) bench.Result {
-		return bench.Result{Name: name, Seconds: seconds, Params: params, Metrics: map[string]float64{"fit_error": seconds / 2}}
+		return bench.Result{
+			Name: name, Seconds: seconds, Params: params,
+			Metrics: map[string]float64{"fit_error": seconds / 2},
+		}
 	}
 	figs := scaleFigures([]bench.Result{
 		line("l = 200", 2, map[string]any{"l": int64(200), "D": 8, "seconds_after_pass": 0.5}),
 		line("l = 100", 1, map[string]any{"l": int64(100), "D": 8, "seconds_after_pass": 0.25}),
 	}, nil)
-	if len(figs) != 1 || len(figs[0].Chart.Curves) != 2 || figs[0].Chart.Curves[0].XY[0].X != 100 || figs[0].Chart.Curves[1].XY[1].Y != 0.5 {
+	if len(figs) != 1 || len(figs[0].Chart.Curves) != 2 || figs[0].Chart.Curves[0].XY[0].X != 100 ||
+		figs[0].Chart.Curves[1].XY[1].Y != 0.5 {
 		t.Errorf("scale: %+v", figs)
 	}
 	figs = wayFigures([]bench.Result{
 		line(exactKernel, 9, nil), line("rff", 1, map[string]any{"features": "rff:gaussian:all:median:10"}),
-		line("nystrom", 3, map[string]any{"features": "nystrom:gaussian:all:median:10:kmeans"}), line("nystrom", 4, map[string]any{"features": "nystrom:gaussian:all:median:10:uniform"}),
+		line("nystrom", 3, map[string]any{"features": "nystrom:gaussian:all:median:10:kmeans"}),
+		line("nystrom", 4, map[string]any{"features": "nystrom:gaussian:all:median:10:uniform"}),
 	}, nil)
 	var names []string
 	for _, c := range figs[0].Chart.Curves {

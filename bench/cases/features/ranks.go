@@ -22,8 +22,9 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "ranks",
-		Does:     "the same number of streamed rows for each rank of an MPI job (build tag mpi): weak scaling, and what is exchanged",
+		Name: "ranks",
+		Does: "the same number of streamed rows for each rank of an MPI job (build tag mpi): weak scaling, and " +
+			"what is exchanged",
 		Run:      runRanks,
 		Conclude: concludeRanks,
 	})
@@ -72,7 +73,8 @@ func runRanks(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return results, err
 		}
 		r := bench.Result{Name: bench.Plural(ranks, "rank"), Params: map[string]any{
-			"ranks": ranks, "threads": ranks, "l": report.Rows, "D": report.D, "n": scaleOutputs, "d": scaleInputs, "mpi": report.Library,
+			"ranks": ranks, "threads": ranks, "l": report.Rows, "D": report.D, "n": scaleOutputs, "d": scaleInputs,
+			"mpi": report.Library,
 		}}
 		r.Time(report.Seconds)
 		r.Metric("seconds_exchange", bench.Median(report.Reduce))
@@ -198,8 +200,10 @@ func concludeRanks(group []bench.Result) []string {
 	var out []string
 	for _, r := range group {
 		if e, ok := r.Metrics["weak_scaling"]; ok {
-			out = append(out, fmt.Sprintf("With as many rows for each, %s take %.3g s where one takes %.3g s: an efficiency of %.0f %%. They exchange %s each, on paper %s, in %.2g s.",
-				r.Name, r.Seconds, group[0].Seconds, 100*e, bench.Bytes(r.Metrics["bytes_exchanged"]), bench.Bytes(r.Metrics["bytes_on_paper"]), r.Metrics["seconds_exchange"]))
+			out = append(out, fmt.Sprintf("With as many rows for each, %s take %.3g s where one takes %.3g s: an "+
+				"efficiency of %.0f %%. They exchange %s each, on paper %s, in %.2g s.",
+				r.Name, r.Seconds, group[0].Seconds, 100*e, bench.Bytes(r.Metrics["bytes_exchanged"]),
+				bench.Bytes(r.Metrics["bytes_on_paper"]), r.Metrics["seconds_exchange"]))
 		}
 	}
 	return out

@@ -36,7 +36,8 @@ func TestRanks(t *testing.T) {
 			t.Errorf("%s took %g rows", r.Name, l)
 		}
 		if r.Metrics["bytes_exchanged"] != r.Metrics["bytes_on_paper"] {
-			t.Errorf("%s exchanged %g bytes, on paper %g", r.Name, r.Metrics["bytes_exchanged"], r.Metrics["bytes_on_paper"])
+			t.Errorf("%s exchanged %g bytes, on paper %g", r.Name, r.Metrics["bytes_exchanged"],
+				r.Metrics["bytes_on_paper"])
 		}
 		if e := r.Metrics["weak_scaling"]; k > 0 && !(e > 0) {
 			t.Errorf("%s: efficiency %g", r.Name, e)

@@ -177,7 +177,9 @@ func concludeFeatures(group []bench.Result) []string {
 			}
 		}
 		if len(ratios) > 0 {
-			out = append(out, fmt.Sprintf("At equal number of features, drawing them %q leaves %.2g times the kernel error of orthogonal ones on average (%.2g to %.2g).", other, stat.GeometricMean(ratios, nil), slices.Min(ratios), slices.Max(ratios)))
+			out = append(out, fmt.Sprintf("At equal number of features, drawing them %q leaves %.2g times the kernel "+
+				"error of orthogonal ones on average (%.2g to %.2g).", other, stat.GeometricMean(ratios, nil),
+				slices.Min(ratios), slices.Max(ratios)))
 		}
 	}
 	return append(out, concludeFits(group)...)

@@ -80,7 +80,8 @@ func scaleMaps(ctx context.Context, env *bench.Env, features int) (rff.Maps, err
 	if err != nil {
 		return nil, err
 	}
-	d, err := kernel.Build([]string{fmt.Sprintf("rff:gaussian:all:median*0.5,1,2,4:%d", features)}, probe.X, nil, env.Seed)
+	d, err := kernel.Build([]string{fmt.Sprintf("rff:gaussian:all:median*0.5,1,2,4:%d", features)}, probe.X, nil,
+		env.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,10 @@ func gemmRates(env *bench.Env, n int) []float64 {
 
 // scaleOne is one pass and the fit after it.
 func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (bench.Result, error) {
-	r := bench.Result{Name: fmt.Sprintf("l = %d", l), Params: map[string]any{"l": l, "D": maps.Dim(), "n": scaleOutputs, "d": scaleInputs, "m": len(maps)}}
+	r := bench.Result{Name: fmt.Sprintf("l = %d", l), Params: map[string]any{
+		"l": l, "D": maps.Dim(), "n": scaleOutputs,
+		"d": scaleInputs, "m": len(maps),
+	}}
 	bench.ResetPeakRSS()
 	start := time.Now()
 	acc := stream.New(maps, scaleInputs, scaleOutputs, stream.Options{Seed: env.Seed, Backend: env.Backend})
@@ -157,7 +161,10 @@ func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (benc
 
 // fitSums learns kernels and outputs from the sums alone.
 func fitSums(ctx context.Context, env *bench.Env, maps rff.Maps, s stream.Sums) (*bcd.Result, error) {
-	p := &bcd.Problem{Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs, Norm: regularizer.Lp{P: 1.5}}
+	p := &bcd.Problem{
+		Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs,
+		Norm: regularizer.Lp{P: 1.5},
+	}
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, Backend: env.Backend, Seed: env.Seed})
 }
 
@@ -184,8 +191,12 @@ func concludeScale(group []bench.Result) []string {
 	}
 	last, first := group[len(group)-1], group[0]
 	return []string{
-		fmt.Sprintf("%s rows pass through %s features in %.3g s, at %.0f %% of the machine's peak and with %s of memory in all.", last.Param("l"), last.Param("D"), last.Seconds, 100*last.OfPeak, bench.Bytes(float64(last.PeakRSS))),
-		fmt.Sprintf("That is %.3g µs a row, and %.3g µs with %s rows.", 1e6*last.Seconds/last.Number("l"), 1e6*first.Seconds/first.Number("l"), first.Param("l")),
-		fmt.Sprintf("The fit after the pass takes %.2g s; with %s rows it takes %.2g s.", last.Number("seconds_after_pass"), first.Param("l"), first.Number("seconds_after_pass")),
+		fmt.Sprintf("%s rows pass through %s features in %.3g s, at %.0f %% of the machine's peak and with %s of "+
+			"memory in all.", last.Param("l"), last.Param("D"), last.Seconds, 100*last.OfPeak,
+			bench.Bytes(float64(last.PeakRSS))),
+		fmt.Sprintf("That is %.3g µs a row, and %.3g µs with %s rows.", 1e6*last.Seconds/last.Number("l"),
+			1e6*first.Seconds/first.Number("l"), first.Param("l")),
+		fmt.Sprintf("The fit after the pass takes %.2g s; with %s rows it takes %.2g s.",
+			last.Number("seconds_after_pass"), first.Param("l"), first.Number("seconds_after_pass")),
 	}
 }

@@ -1,4 +1,5 @@
-// This file is the cases caltech and convergence: how soon each method is near the optimum of a problem of the shape of Caltech-101.
+// This file is the cases caltech and convergence: how soon each method is near the optimum of a
+// problem of the shape of Caltech-101.
 
 package learning
 
@@ -26,8 +27,9 @@ func init() {
 		Paper:    orderOfApproaches,
 	})
 	bench.Register(bench.Case{
-		Name:     "convergence",
-		Does:     "objective, certified gap and accuracy against time on the shape of Caltech-101, the paper's settings beside ours",
+		Name: "convergence",
+		Does: "objective, certified gap and accuracy against time on the shape of Caltech-101, the paper's " +
+			"settings beside ours",
 		Run:      runConvergence,
 		Minutes:  2,
 		Conclude: concludeTarget,
@@ -79,7 +81,8 @@ func caltechTask(ctx context.Context, env *bench.Env, samples, tests int) (*task
 			for i, c := range labels[s] {
 				x := blas.Row(set.X, i)[v*caltechInputs : (v+1)*caltechInputs]
 				for k := range x {
-					x[k] = blas.Row(super, c%caltechSupers)[k] + 0.8*blas.Row(own, c)[k] + (1+0.35*float64(v))*set.rng.NormFloat64()
+					x[k] = blas.Row(super, c%caltechSupers)[k] + 0.8*blas.Row(own, c)[k] +
+						(1+0.35*float64(v))*set.rng.NormFloat64()
 				}
 			}
 		}
@@ -106,9 +109,18 @@ func runCaltech(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		{name: "reduced-fast", opt: bcd.Options{Tol: 1e-6}, budget: exact},
 		{name: "reduced-exact", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}, budget: exact},
 		{name: "closed-exact", opt: bcd.Options{Tol: 1e-6, Solver: "closed", Sylvester: "eigen"}, budget: exact},
-		{name: "paper-exact", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "eigen", Schedule: paper}, budget: slow},
-		{name: "paper-cg", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "cg", Schedule: paper}, budget: slow},
-		{name: "okl-exact", opt: bcd.Options{Tol: 1e-6, Solver: "okl", Sylvester: "eigen"}, model: bcd.Output, budget: exact},
+		{
+			name: "paper-exact", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "eigen", Schedule: paper},
+			budget: slow,
+		},
+		{
+			name: "paper-cg", opt: bcd.Options{Tol: 1e-6, Solver: "paper", Sylvester: "cg", Schedule: paper},
+			budget: slow,
+		},
+		{
+			name: "okl-exact", opt: bcd.Options{Tol: 1e-6, Solver: "okl", Sylvester: "eigen"}, model: bcd.Output,
+			budget: exact,
+		},
 	}
 	results, err := fitAll(ctx, env, t, approaches)
 	timeToTarget(results)
@@ -133,7 +145,9 @@ func timeToTarget(results []outcome) {
 		}
 		var times []float64
 		for _, trace := range r.traces {
-			if t, ok := reached(trace, func(p bench.Point) bool { return p.Objective != nil && *p.Objective <= best*(1+fraction) }); ok {
+			if t, ok := reached(trace, func(p bench.Point) bool {
+				return p.Objective != nil && *p.Objective <= best*(1+fraction)
+			}); ok {
 				times = append(times, t)
 			}
 		}
@@ -141,7 +155,9 @@ func timeToTarget(results []outcome) {
 			r.SecondsTo = bench.Num(bench.Median(times))
 		}
 		for _, gap := range []float64{1e-2, 1e-3, 1e-4, 1e-6} {
-			if t, ok := reached(r.Trace, func(p bench.Point) bool { return p.RelativeGap != nil && *p.RelativeGap <= gap }); ok {
+			if t, ok := reached(r.Trace, func(p bench.Point) bool {
+				return p.RelativeGap != nil && *p.RelativeGap <= gap
+			}); ok {
 				r.Metric(fmt.Sprintf("seconds_to_gap_%.0e", gap), t)
 			}
 		}

@@ -31,7 +31,8 @@ func concludeLearning(group []bench.Result) []string {
 	uniform, okU := best["uniform kernels, L = I"]
 	both, okB := best["IOKL (both)"]
 	if okU && okB {
-		out = append(out, fmt.Sprintf("Learning kernels and outputs together classifies %.2f %% of the test samples rightly with %.0f of %s kernels; uniform kernels and independent outputs, which use all, %.2f %%.",
+		out = append(out, fmt.Sprintf("Learning kernels and outputs together classifies %.2f %% of the test samples "+
+			"rightly with %.0f of %s kernels; uniform kernels and independent outputs, which use all, %.2f %%.",
 			100**both.Accuracy, both.Metrics["active_kernels"], both.Param("m"), 100**uniform.Accuracy))
 	}
 	for _, slow := range []string{"plain CG", "eigendecomposition"} {
@@ -44,7 +45,9 @@ func concludeLearning(group []bench.Result) []string {
 			if exact.Stopped {
 				bound = "more than "
 			}
-			out = append(out, fmt.Sprintf("The fast solver of the linear systems ends the same fit %s%s faster than %s (%.3g s and %.3g s).", bound, bench.Times(exact.Seconds/fast.Seconds), slow, fast.Seconds, exact.Seconds))
+			out = append(out, fmt.Sprintf("The fast solver of the linear systems ends the same fit %s%s faster than "+
+				"%s (%.3g s and %.3g s).", bound, bench.Times(exact.Seconds/fast.Seconds), slow, fast.Seconds,
+				exact.Seconds))
 		}
 	}
 	return out
@@ -61,14 +64,16 @@ func concludeTarget(group []bench.Result) []string {
 	if fast == nil {
 		return nil
 	}
-	out := []string{fmt.Sprintf("%q is first to come within 0.1 %% of the best objective, after %.3g s.", fast.Name, *fast.SecondsTo)}
+	out := []string{fmt.Sprintf("%q is first to come within 0.1 %% of the best objective, after %.3g s.", fast.Name,
+		*fast.SecondsTo)}
 	for _, r := range group {
 		switch {
 		case r.Name == fast.Name || r.Param("solver") == "okl":
 		case r.SecondsTo != nil:
 			out = append(out, fmt.Sprintf("%q takes %s as long.", r.Name, bench.Times(*r.SecondsTo / *fast.SecondsTo)))
 		default:
-			out = append(out, fmt.Sprintf("%q was not there when it stopped after %.3g s: more than %s as long.", r.Name, r.Seconds, bench.Times(r.Seconds / *fast.SecondsTo)))
+			out = append(out, fmt.Sprintf("%q was not there when it stopped after %.3g s: more than %s as long.",
+				r.Name, r.Seconds, bench.Times(r.Seconds / *fast.SecondsTo)))
 		}
 	}
 	return out
@@ -93,11 +98,16 @@ func whatExact(f *bench.File) bench.Answer {
 // concludeExact compares whole fits whose linear systems are solved inexactly with exact ones.
 func concludeExact(group []bench.Result) []string {
 	var out []string
-	if r, exact := bench.Lookup(group, "reduced-fast"), bench.Lookup(group, "paper-exact"); r != nil && r.SecondsTo != nil && exact != nil {
+	if r, exact := bench.Lookup(group, "reduced-fast"), bench.Lookup(group, "paper-exact"); r != nil &&
+		r.SecondsTo != nil && exact != nil {
 		if exact.SecondsTo != nil {
-			out = append(out, fmt.Sprintf("within 0.1 %% of the best objective after %.3g s, by the paper's method with exact subproblems after %.3g s: %s as long.", *r.SecondsTo, *exact.SecondsTo, bench.Times(*exact.SecondsTo / *r.SecondsTo)))
+			out = append(out, fmt.Sprintf("within 0.1 %% of the best objective after %.3g s, by the paper's method "+
+				"with exact subproblems after %.3g s: %s as long.", *r.SecondsTo, *exact.SecondsTo,
+				bench.Times(*exact.SecondsTo / *r.SecondsTo)))
 		} else {
-			out = append(out, fmt.Sprintf("within 0.1 %% of the best objective after %.3g s; the paper's method with exact subproblems is not there after %.3g s, more than %s as long.", *r.SecondsTo, exact.Seconds, bench.Times(exact.Seconds / *r.SecondsTo)))
+			out = append(out, fmt.Sprintf("within 0.1 %% of the best objective after %.3g s; the paper's method with "+
+				"exact subproblems is not there after %.3g s, more than %s as long.", *r.SecondsTo, exact.Seconds,
+				bench.Times(exact.Seconds / *r.SecondsTo)))
 		}
 	}
 	for _, text := range concludeLearning(group) {
@@ -111,18 +121,20 @@ func concludeExact(group []bench.Result) []string {
 // orderOfApproaches is what the paper's first figure shows.
 func orderOfApproaches(group []bench.Result) []bench.Evidence {
 	return []bench.Evidence{{
-		Item:      "Figure 1, objective against time: which inexactness pays",
-		Published: "insufficient progress with CG 0.1 and 100 SDP steps, and with CG 1e-6 and 3000; rapid with 0.01 and 1000; far more efficient than eigendecompositions",
-		Measured:  objectiveOrder(group),
+		Item: "Figure 1, objective against time: which inexactness pays",
+		Published: "insufficient progress with CG 0.1 and 100 SDP steps, and with CG 1e-6 and 3000; rapid with 0.01 " +
+			"and 1000; far more efficient than eigendecompositions",
+		Measured: objectiveOrder(group),
 	}}
 }
 
 // curvesOfApproaches are the paper's first two figures on other data.
 func curvesOfApproaches(group []bench.Result, data string) []bench.Evidence {
 	all := append(orderOfApproaches(group), bench.Evidence{
-		Item:      "Figure 2, accuracy against time",
-		Published: "79.43 ± 0.67 % on Caltech-101 with ten kernels after a few minutes (best quoted of others: 78.2 ± 0.4 %)",
-		Measured:  accuracyOrder(group),
+		Item: "Figure 2, accuracy against time",
+		Published: "79.43 ± 0.67 % on Caltech-101 with ten kernels after a few minutes (best quoted of others: 78.2 " +
+			"± 0.4 %)",
+		Measured: accuracyOrder(group),
 	})
 	for i, quantity := range []string{"excess", "accuracy"} {
 		c := bench.TraceChart(group, quantity)
@@ -163,5 +175,6 @@ func accuracyOrder(group []bench.Result) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d classes, %s kernels: %s", int(group[0].Number("n")), group[0].Param("m"), strings.Join(parts, "; "))
+	return fmt.Sprintf("%d classes, %s kernels: %s", int(group[0].Number("n")), group[0].Param("m"),
+		strings.Join(parts, "; "))
 }

@@ -48,13 +48,19 @@ func paperApproaches(tol float64) []approach {
 		return bcd.Options{Tol: tol, Solver: "paper", Sylvester: "cg", Schedule: []bcd.Inexact{{CG: cg, SDP: sdp}}}
 	}
 	return []approach{
-		{name: "paper, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "paper", Sylvester: "eigen", Schedule: []bcd.Inexact{{CG: 1e-6, SDP: 3000}}}},
+		{name: "paper, eigendecomposition", opt: bcd.Options{
+			Tol: tol, Solver: "paper", Sylvester: "eigen",
+			Schedule: []bcd.Inexact{{CG: 1e-6, SDP: 3000}},
+		}},
 		{name: "paper, CG 0.1 × 100", opt: paper(0.1, 100)},
 		{name: "paper, CG 0.01 × 1000", opt: paper(0.01, 1000)},
 		{name: "paper, CG 1e-6 × 3000", opt: paper(1e-6, 3000)},
 		{name: "closed form, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "closed", Sylvester: "eigen"}},
 		{name: "reduced, eigendecomposition", opt: bcd.Options{Tol: tol, Sylvester: "eigen"}},
 		{name: "reduced, fast", opt: bcd.Options{Tol: tol}},
-		{name: "OKL, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "okl", Sylvester: "eigen"}, model: bcd.Output},
+		{
+			name: "OKL, eigendecomposition", opt: bcd.Options{Tol: tol, Solver: "okl", Sylvester: "eigen"},
+			model: bcd.Output,
+		},
 	}
 }

@@ -198,7 +198,8 @@ func (t *task) bound() float64 { return cmp.Or(t.tau, float64(t.Y.Cols)) }
 func (t *task) params(a approach) map[string]any {
 	return map[string]any{
 		"l": t.Y.Rows, "n": t.Y.Cols, "m": len(t.grams), "lambda": t.lambda, "tau": t.bound(), "norm": t.norm.String(),
-		"solver": cmp.Or(a.opt.Solver, "reduced"), "sylvester": cmp.Or(a.opt.Sylvester, "auto"), "tol": a.opt.Tol, "precision": a.prec.String(),
+		"solver": cmp.Or(a.opt.Solver, "reduced"), "sylvester": cmp.Or(a.opt.Sylvester, "auto"), "tol": a.opt.Tol,
+		"precision": a.prec.String(),
 	}
 }
 
@@ -224,7 +225,9 @@ func (r *outcome) describe(t *task, env *bench.Env, res *bcd.Result) {
 
 // accuracy is the share of test samples whose largest predicted output is that
 // of their class: predictions K_η(X*,X)·C·L, or with the kernels' own L_j, plus the training means.
-func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral) float64 {
+func (t *task) accuracy(
+	be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral,
+) float64 {
 	var P blas.General
 	phase.Apart(phase.Predict, func() { P = t.predict(be, eta, C, L, own) })
 	right := 0
@@ -236,7 +239,9 @@ func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop
 	return float64(right) / float64(len(t.labels))
 }
 
-func (t *task) predict(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral) blas.General {
+func (t *task) predict(
+	be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral,
+) blas.General {
 	rows, l := t.cross[0].Rows, t.cross[0].Cols
 	K, CL, P := blas.NewGeneral(rows, l), blas.NewGeneral(l, C.Cols), blas.NewGeneral(rows, C.Cols)
 	if own == nil {

@@ -1,4 +1,5 @@
-// This file measures the accuracy of classifiers on several views of samples, over splits into training and test samples.
+// This file measures the accuracy of classifiers on several views of samples, over splits into
+// training and test samples.
 
 package learning
 
@@ -61,7 +62,9 @@ var viewLambdas = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
 
 // accuracy learns on the rows in and is the share of the rows out whose class is
 // found. The first call chooses λ on its training samples and leaves it in how.
-func (d *labelled) accuracy(ctx context.Context, env *bench.Env, s *viewSet, how *learner, in, out []int) (float64, error) {
+func (d *labelled) accuracy(
+	ctx context.Context, env *bench.Env, s *viewSet, how *learner, in, out []int,
+) (float64, error) {
 	opt := iokl.Options{
 		Kernels: s.specs(), Groups: d.groups, Lambda: how.lambda, Norm: s.norm.String(), Learn: how.learn, Tol: 1e-3,
 		Seed: env.Seed, Backend: env.Backend, CV: iokl.CVOptions{Lambdas: viewLambdas, Folds: 3, Metric: s.metric},
@@ -86,7 +89,9 @@ func (d *labelled) accuracy(ctx context.Context, env *bench.Env, s *viewSet, how
 
 // compare measures the accuracy of every learner over splits into training and
 // test samples. λ is chosen anew on each split, or on the first only.
-func (s *viewSet) compare(ctx context.Context, env *bench.Env, d *labelled, title string, splits []iokl.Split, anew bool) ([]bench.Result, error) {
+func (s *viewSet) compare(
+	ctx context.Context, env *bench.Env, d *labelled, title string, splits []iokl.Split, anew bool,
+) ([]bench.Result, error) {
 	var results []bench.Result
 	var first []float64 // accuracies of the first learner
 	for _, how := range learners() {
@@ -103,7 +108,8 @@ func (s *viewSet) compare(ctx context.Context, env *bench.Env, d *labelled, titl
 			acc, seconds = append(acc, a), append(seconds, time.Since(start).Seconds())
 		}
 		r := bench.Result{Name: title + ": " + how.name, Params: map[string]any{
-			"splits": len(splits), "train": len(splits[0].Train), "test": len(splits[0].Test), "specs": len(s.views) * len(s.kernels), "lambda": how.lambda,
+			"splits": len(splits), "train": len(splits[0].Train), "test": len(splits[0].Test),
+			"specs": len(s.views) * len(s.kernels), "lambda": how.lambda,
 		}}
 		r.Time(seconds)
 		r.Accuracy = bench.Num(stat.Mean(acc, nil))

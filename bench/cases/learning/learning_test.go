@@ -55,7 +55,8 @@ func TestFit(t *testing.T) {
 	}
 	tk.grams = tk.grams[:3]
 	env.Count = 2
-	all, err := fitAll(context.Background(), env, tk, []approach{{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}}})
+	all, err := fitAll(context.Background(), env, tk,
+		[]approach{{name: "x", opt: bcd.Options{Tol: 1e-6, Sylvester: "eigen"}}})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d results, %v", len(all), err)
 	}
@@ -65,7 +66,8 @@ func TestFit(t *testing.T) {
 	}
 	last := r.Trace[len(r.Trace)-1]
 	if *last.Objective != *r.Objective || last.Seconds > r.Max {
-		t.Errorf("trace ends at %g after %g s, the fit at %g after %g s", *last.Objective, last.Seconds, *r.Objective, r.Max)
+		t.Errorf("trace ends at %g after %g s, the fit at %g after %g s", *last.Objective, last.Seconds, *r.Objective,
+			r.Max)
 	}
 	zero := 0.0
 	for _, y := range tk.Y.Data {
@@ -82,7 +84,8 @@ func TestFitStopsAtItsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := fitAll(context.Background(), env, tk, []approach{{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1}})
+	all, err := fitAll(context.Background(), env, tk,
+		[]approach{{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1}})
 	if err != nil || len(all) != 1 || !all[0].Stopped || all[0].Count != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -90,7 +93,10 @@ func TestFitStopsAtItsBudget(t *testing.T) {
 
 func TestTimeToTarget(t *testing.T) {
 	line := func(solver string, objectives ...float64) outcome {
-		r := outcome{Result: bench.Result{Name: solver, Params: map[string]any{"solver": solver}, Objective: bench.Num(objectives[len(objectives)-1])}}
+		r := outcome{Result: bench.Result{
+			Name: solver, Params: map[string]any{"solver": solver},
+			Objective: bench.Num(objectives[len(objectives)-1]),
+		}}
 		for i, v := range objectives {
 			r.Trace = append(r.Trace, bench.Point{Seconds: float64(i + 1), Objective: bench.Num(v)})
 		}

@@ -35,7 +35,10 @@ const (
 // Gaussian kernel for each input at each of 13 widths.
 func sparseTask(ctx context.Context, env *bench.Env, l int) (*task, error) {
 	rng := env.Rand(13)
-	t := &task{X: blas.NewGeneral(l, sparseInputs), Y: blas.NewGeneral(l, sparseOutputs), lambda: 1e-3, norm: regularizer.Lp{P: 1}}
+	t := &task{
+		X: blas.NewGeneral(l, sparseInputs), Y: blas.NewGeneral(l, sparseOutputs), lambda: 1e-3,
+		norm: regularizer.Lp{P: 1},
+	}
 	for i := range t.X.Data {
 		t.X.Data[i] = 4*rng.Float64() - 2
 	}
@@ -106,6 +109,7 @@ func concludeSparse(group []bench.Result) []string {
 	if r == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("Of ten inputs the three relevant ones get %.1f %% of the weight and no other more than %.1f %%, after %.0f solves of the linear system.",
+	return []string{fmt.Sprintf("Of ten inputs the three relevant ones get %.1f %% of the weight and no other more "+
+		"than %.1f %%, after %.0f solves of the linear system.",
 		100*r.Metrics["weight_on_relevant"], 100*r.Metrics["largest_stray_weight"], r.Metrics["c_solves"])}
 }

@@ -23,11 +23,15 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "sum",
-		Does:     "an output kernel for each kernel against one L: errors with paired standard errors, time, global gaps; one set alone is sum:SET",
-		Run:      runSum,
-		Minutes:  15,
-		Parts:    []string{"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1", "wheat"},
+		Name: "sum",
+		Does: "an output kernel for each kernel against one L: errors with paired standard errors, time, global " +
+			"gaps; one set alone is sum:SET",
+		Run:     runSum,
+		Minutes: 15,
+		Parts: []string{
+			"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1",
+			"wheat",
+		},
 		Conclude: concludeSum,
 		Figures:  sumCurves,
 	})
@@ -89,7 +93,8 @@ func sumGaps(ctx context.Context, env *bench.Env, t *task) ([]bench.Result, erro
 	return out, err
 }
 
-// sumKernels are, on inputs of variance 1/d, a linear kernel and Gaussians exp(−r²/(w·median r)²) for w of 1/4 to 2, all of mean diagonal 1.
+// sumKernels are, on inputs of variance 1/d, a linear kernel and Gaussians exp(−r²/(w·median r)²)
+// for w of 1/4 to 2, all of mean diagonal 1.
 // Those of sumRows rows or more have explicit features.
 var (
 	sumKernels  = []string{"gaussian:all:median*0.17677670,0.35355339,0.70710678,1.41421356", "linear:all"}
@@ -102,7 +107,8 @@ const sumRows = 4000
 // does within each of ten folds, and the error of a fold being the mean over targets of √(Σ(y−ŷ)²/Σ(y−ȳ_train)²).
 func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench.Result, err error) {
 	if env.Quick {
-		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick", bench.ErrSkipped)
+		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick",
+			bench.ErrSkipped)
 	}
 	X, Y, err := sumData(env, set)
 	if err != nil {
@@ -119,15 +125,22 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	seconds := make([]float64, 3)
 	logs := make([][]float64, 3) // of the errors of the folds: one L, an L each, the better of these within the fold
 	for _, s := range splits {
-		x, xt, y, yt := data.TakeRows(X, s.Train), data.TakeRows(X, s.Test), data.TakeRows(Y, s.Train), data.TakeRows(Y, s.Test)
+		x, xt, y, yt := data.TakeRows(X, s.Train), data.TakeRows(X, s.Test), data.TakeRows(Y, s.Train),
+			data.TakeRows(Y, s.Test)
 		data.Standardise(x, xt)
 		blas.Scal(1/math.Sqrt(float64(x.Cols)), x.Data)
 		blas.Scal(1/math.Sqrt(float64(x.Cols)), xt.Data)
 		least, chosen := math.Inf(1), 0.0
 		for k, model := range models {
 			start := time.Now()
-			opt := iokl.Options{Kernels: kernels, Standardize: "y", Model: model, Tol: 1e-3, IntervalFolds: -1, Seed: env.Seed, Backend: env.Backend}
-			opt.CV = iokl.CVOptions{Lambdas: []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6}, Norms: []string{"lp:1", "lp:2"}}.ForFit(x.Rows)
+			opt := iokl.Options{
+				Kernels: kernels, Standardize: "y", Model: model, Tol: 1e-3, IntervalFolds: -1,
+				Seed: env.Seed, Backend: env.Backend,
+			}
+			opt.CV = iokl.CVOptions{
+				Lambdas: []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6},
+				Norms:   []string{"lp:1", "lp:2"},
+			}.ForFit(x.Rows)
 			cv, err := iokl.CrossValidate(ctx, blas.Dense(x), blas.Dense(y), opt)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", set, model, err)
@@ -147,7 +160,10 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	}
 	seconds[2] = seconds[0] + seconds[1]
 	for k, name := range []string{sumProduct, sumSum, sumEither} {
-		r := bench.Result{Name: name, Params: map[string]any{"set": set, "rows": X.Rows, "targets": Y.Cols, "kernels": 5}}
+		r := bench.Result{Name: name, Params: map[string]any{
+			"set": set, "rows": X.Rows, "targets": Y.Cols,
+			"kernels": 5,
+		}}
 		r.Time(seconds[k : k+1])
 		r.Metric("error", math.Exp(stat.Mean(logs[k], nil)))
 		ratio := slices.Clone(logs[k])
@@ -156,7 +172,8 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 		r.Metric("ratio", math.Exp(m))
 		r.Metric("ratio_standard_error", stat.StdErr(sd, float64(len(ratio))))
 		results = append(results, r)
-		env.Log("  %s, %s: error %.4f, %.3f ± %.3f times that of one L, %.3g s", set, name, r.Metrics["error"], r.Metrics["ratio"], r.Metrics["ratio_standard_error"], r.Seconds)
+		env.Log("  %s, %s: error %.4f, %.3f ± %.3f times that of one L, %.3g s", set, name, r.Metrics["error"],
+			r.Metrics["ratio"], r.Metrics["ratio_standard_error"], r.Seconds)
 	}
 	return results, nil
 }
@@ -182,10 +199,12 @@ func concludeSum(group []bench.Result) []string {
 	for _, r := range group {
 		set := r.Param("set")
 		if ratio, ok := r.Metrics["ratio"]; ok && r.Name != sumProduct {
-			out = append(out, fmt.Sprintf("%s: the error of %s is %.3f ± %.3f times that of one L.", set, r.Name, ratio, r.Metrics["ratio_standard_error"]))
+			out = append(out, fmt.Sprintf("%s: the error of %s is %.3f ± %.3f times that of one L.", set, r.Name, ratio,
+				r.Metrics["ratio_standard_error"]))
 		}
 		if gap, ok := r.Metrics["global_gap"]; ok {
-			out = append(out, fmt.Sprintf("%s: %s ends within %.2g %% of the global minimum, after %.3g s, with %s of memory at most.", set, r.Name, 100*gap, r.Seconds, bench.Bytes(float64(r.PeakRSS))))
+			out = append(out, fmt.Sprintf("%s: %s ends within %.2g %% of the global minimum, after %.3g s, with %s "+
+				"of memory at most.", set, r.Name, 100*gap, r.Seconds, bench.Bytes(float64(r.PeakRSS))))
 		}
 	}
 	return out
@@ -208,5 +227,8 @@ func sumCurves(group []bench.Result, _ *bench.Limits) []picture.Figure {
 	if curves == nil {
 		return nil
 	}
-	return picture.Chart{Title: "Global gap of an output kernel for each kernel", X: "seconds", Y: "gap, relative", LogX: true, LogY: true, Curves: curves}.Figures("sum")
+	return picture.Chart{
+		Title: "Global gap of an output kernel for each kernel", X: "seconds", Y: "gap, relative",
+		LogX: true, LogY: true, Curves: curves,
+	}.Figures("sum")
 }

@@ -89,7 +89,8 @@ func (s *viewSet) join(env *bench.Env, rows int) (blas.General, []kernel.Group, 
 			return blas.General{}, nil, err
 		}
 		if t.Data.Rows != rows {
-			return blas.General{}, nil, fmt.Errorf("%s: view %s has %d rows and there are %d labels", s.name, v, t.Data.Rows, rows)
+			return blas.General{}, nil, fmt.Errorf("%s: view %s has %d rows and there are %d labels", s.name, v,
+				t.Data.Rows, rows)
 		}
 		g := kernel.Group{Name: v}
 		for range t.Data.Cols {
@@ -128,8 +129,11 @@ func leaves(env *bench.Env) *viewSet {
 	return &viewSet{
 		name: "leaves100", views: []string{"view1", "view2", "view3"}, classes: 100, first: 1,
 		train: bench.Pick(env, 4, 8), lambda: 1e-4, norm: regularizer.Lp{P: 1.7},
-		kernels: []string{"gaussian:%s:median*0.25", "gaussian:%s:median*0.5", "gaussian:%s:median", "laplacian:%s:median*0.5"},
-		metric:  "accuracy",
+		kernels: []string{
+			"gaussian:%s:median*0.25", "gaussian:%s:median*0.5", "gaussian:%s:median",
+			"laplacian:%s:median*0.5",
+		},
+		metric: "accuracy",
 	}
 }
 

@@ -56,7 +56,10 @@ func runJura(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				Z = blas.Clone(blas.View(Z, 0, 0, Z.Rows, 1))
 			}
 			start := time.Now()
-			m, err := iokl.Fit(ctx, blas.Dense(X), blas.Dense(Z), iokl.Options{Kernels: juraKernels, Norm: "lp:1", Learn: "eta,l", Seed: env.Seed, Backend: env.Backend, IntervalFolds: -1})
+			m, err := iokl.Fit(ctx, blas.Dense(X), blas.Dense(Z), iokl.Options{
+				Kernels: juraKernels, Norm: "lp:1",
+				Learn: "eta,l", Seed: env.Seed, Backend: env.Backend, IntervalFolds: -1,
+			})
 			if err != nil {
 				return results, fmt.Errorf("%s: %w", name, err)
 			}
@@ -146,8 +149,12 @@ var juraPublished = []struct {
 
 func juraTable(group []bench.Result) *bench.Table {
 	t := &bench.Table{
-		Title: "Jura: mean absolute error of cadmium at 100 sites, mg/kg", Head: []string{"method", "fitted to", "error"},
-		Source: "Goovaerts, Geostatistics for Natural Resources Evaluation, 1997; Álvarez and Lawrence, JMLR 12, 2011; values of their plot read by eye.",
+		Title: "Jura: mean absolute error of cadmium at 100 sites, mg/kg", Head: []string{
+			"method", "fitted to",
+			"error",
+		},
+		Source: "Goovaerts, Geostatistics for Natural Resources Evaluation, 1997; Álvarez and Lawrence, JMLR 12, " +
+			"2011; values of their plot read by eye.",
 	}
 	for _, p := range juraPublished {
 		t.Rows = append(t.Rows, []string{p.name, p.scale, fmt.Sprintf("%.3f", p.mae)})
@@ -163,8 +170,10 @@ func concludeJura(group []bench.Result) []string {
 	for _, r := range group {
 		if r.Name == juraTogether {
 			best := map[string]float64{"mg/kg": .447, "logarithm": .414}[r.Param("scale")]
-			out = append(out, fmt.Sprintf("Cadmium in the Jura, fitted to its %s: mean absolute error %.3f mg/kg; the least of other methods is %.3f.",
-				map[string]string{"mg/kg": "concentration", "logarithm": "logarithm"}[r.Param("scale")], r.Metrics["mae"], best))
+			out = append(out, fmt.Sprintf("Cadmium in the Jura, fitted to its %s: mean absolute error %.3f mg/kg; "+
+				"the least of other methods is %.3f.",
+				map[string]string{"mg/kg": "concentration", "logarithm": "logarithm"}[r.Param("scale")],
+				r.Metrics["mae"], best))
 		}
 	}
 	return out

@@ -59,7 +59,10 @@ func runSolve(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		}
 		K := linop.NewGramSum(grams, env.Backend, blas.Float64)
 		K.SetWeights([]float64{1})
-		Y, sys := data.Targets(env, K, n), sylvester.System{K: K, L: data.OutputKernel(env, n, "decaying"), Mu: 1e-3 * float64(l)}
+		Y, sys := data.Targets(env, K, n), sylvester.System{
+			K: K, L: data.OutputKernel(env, n, "decaying"),
+			Mu: 1e-3 * float64(l),
+		}
 		for _, share := range append([]float64{0}, shares...) {
 			rng := env.Rand(uint64(l + n))
 			cells := linop.NewCells(l, n, func(int, int) bool { return rng.Float64() >= share })
@@ -73,12 +76,16 @@ func runSolve(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				run := func() error {
 					s, err := sylvester.NewMasked(method, cells, sylvester.Config{Backend: env.Backend, Seed: env.Seed})
 					if err == nil {
-						res, err = s.Solve(ctx, blas.NewGeneral(l, n), sys, Y, sylvester.Options{Tol: 1e-6, MaxIter: 20000})
+						res, err = s.Solve(ctx, blas.NewGeneral(l, n), sys, Y, sylvester.Options{
+							Tol:     1e-6,
+							MaxIter: 20000,
+						})
 					}
 					return err
 				}
 				plan := bench.Plan{Count: env.Repeats(3), Budget: 20 * time.Second}
-				part, err := bench.Race(ctx, plan, map[string]any{"l": l, "n": n, "share": share}, []bench.Contender{{Name: name, Run: run}})
+				part, err := bench.Race(ctx, plan, map[string]any{"l": l, "n": n, "share": share},
+					[]bench.Contender{{Name: name, Run: run}})
 				for i := range part {
 					delete(part[i].Params, "backend")
 					part[i].Residual = bench.Num(res.Residual)
@@ -107,7 +114,10 @@ func runLearn(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	l, n := bench.Pick(env, 120, 600), 6
 	rng := env.Rand(11)
 	X, Y, _, _ := data.SmoothSamples(rng, l, 0, 5, n)
-	opt := iokl.Options{Kernels: []string{"gaussian:all:median*0.3,1,3"}, Norm: "lp:1", Learn: "eta,l", Seed: env.Seed, Backend: env.Backend, IntervalFolds: -1}
+	opt := iokl.Options{
+		Kernels: []string{"gaussian:all:median*0.3,1,3"}, Norm: "lp:1", Learn: "eta,l", Seed: env.Seed,
+		Backend: env.Backend, IntervalFolds: -1,
+	}
 	opt.CV = iokl.CVOptions{Folds: 4, Lambdas: []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4}}
 	var results []bench.Result
 	for _, share := range bench.Pick(env, shares[2:3], shares[1:]) {
@@ -215,9 +225,13 @@ func concludeMissing(group []bench.Result) []string {
 			same := base.Param("l") == r.Param("l") && base.Param("n") == r.Param("n")
 			switch {
 			case same && base.Name == fullGrid:
-				out = append(out, fmt.Sprintf("The system of %s × %s with 30 %% of the cells missing takes %s the time of the complete one.", r.Param("l"), r.Param("n"), bench.Times(r.Seconds/base.Seconds)))
+				out = append(out,
+					fmt.Sprintf("The system of %s × %s with 30 %% of the cells missing takes %s the time of the "+
+						"complete one.", r.Param("l"), r.Param("n"), bench.Times(r.Seconds/base.Seconds)))
 			case same && base.Name == learnRidge && base.Number("share") == 0.3:
-				out = append(out, fmt.Sprintf("With 30 %% of the cells missing, errors there are %.3f of the variance together and %.3f for each output alone.", r.Metrics["nmse"], base.Metrics["nmse"]))
+				out = append(out,
+					fmt.Sprintf("With 30 %% of the cells missing, errors there are %.3f of the variance together and "+
+						"%.3f for each output alone.", r.Metrics["nmse"], base.Metrics["nmse"]))
 			}
 		}
 	}

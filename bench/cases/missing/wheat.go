@@ -118,7 +118,10 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 		}
 	}
 	linear.Mul(blas.Dense(X), blas.Dense(X).T())
-	kernels := []*mat.Dense{centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled))}
+	kernels := []*mat.Dense{
+		centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)),
+		centred(gaussian(scaled)),
+	}
 	K, one := mat.NewDense(Y.Rows, Y.Rows, nil), mat.NewDense(Y.Rows, Y.Rows, nil)
 	for i := range Y.Rows {
 		one.Set(i, i, 1)
@@ -170,7 +173,9 @@ func fill(ctx context.Context, grams []mat.Matrix, Z blas.General, opt iokl.Opti
 }
 
 // wheatLines predicts each line by a fit without its fold.
-func wheatLines(env *bench.Env, Y blas.General, folds []int, predict func(Z blas.General) (*mat.Dense, error)) ([]float64, error) {
+func wheatLines(
+	env *bench.Env, Y blas.General, folds []int, predict func(Z blas.General) (*mat.Dense, error),
+) ([]float64, error) {
 	P, tested := blas.NewGeneral(Y.Rows, Y.Cols), bench.Pick(env, 2, 10)
 	for f := 1; f <= tested; f++ {
 		F, err := predict(withoutFold(Y, folds, f))
@@ -200,7 +205,9 @@ func withoutFold(Y blas.General, folds []int, f int) blas.General {
 }
 
 // wheatCells hides cells as [wheatHidden] does, and returns the mean correlations with their standard errors.
-func wheatCells(env *bench.Env, Y blas.General, predict func(Z blas.General) (*mat.Dense, error)) (mean, deviations []float64, err error) {
+func wheatCells(
+	env *bench.Env, Y blas.General, predict func(Z blas.General) (*mat.Dense, error),
+) (mean, deviations []float64, err error) {
 	splits := bench.Pick(env, 2, wheatSplits)
 	r := make([][]float64, Y.Cols)
 	for s := range splits {
@@ -285,8 +292,12 @@ var published = map[string][]struct {
 
 func wheatTable(group []bench.Result) *bench.Table {
 	t := &bench.Table{
-		Title: "Wheat: correlation of predicted and observed yields", Head: []string{"hidden", "model", "E1", "E2", "E3", "E4"},
-		Source: "Published: Crossa and others, Genetics 186, 2010; Cuevas and others, G3 7, 2017. Splits as in programs that the group of the latter has published: 30 % of each environment, spread over the lines.",
+		Title: "Wheat: correlation of predicted and observed yields", Head: []string{
+			"hidden", "model", "E1", "E2",
+			"E3", "E4",
+		},
+		Source: "Published: Crossa and others, Genetics 186, 2010; Cuevas and others, G3 7, 2017. Splits as in " +
+			"programs that the group of the latter has published: 30 % of each environment, spread over the lines.",
 	}
 	row := func(scheme, name string, r func(j int) float64) {
 		line := []string{wheatSchemes[scheme], name}
@@ -328,7 +339,8 @@ func concludeWheat(group []bench.Result) []string {
 				count++
 			}
 		}
-		out = append(out, fmt.Sprintf("Wheat with %s hidden: correlations %.3f, %.3f, %.3f, %.3f, at least those of %s in %d of 4 environments.", wheatSchemes[r.Param("scheme")],
+		out = append(out, fmt.Sprintf("Wheat with %s hidden: correlations %.3f, %.3f, %.3f, %.3f, at least those of "+
+			"%s in %d of 4 environments.", wheatSchemes[r.Param("scheme")],
 			r.Metrics["r1"], r.Metrics["r2"], r.Metrics["r3"], r.Metrics["r4"], best.name, count))
 	}
 	return out

@@ -40,7 +40,8 @@ type misprint struct {
 // misprints are in the order of the paper; mathematics.md §3 lists the same.
 var misprints = []misprint{
 	{
-		"Sylvester equation by eigenvectors", "C = T·X̃·S, divided by σ_i·ρ_j + λ", "C = T·X̃·Sᵀ, divided by σ_i·ρ_j + λl",
+		"Sylvester equation by eigenvectors", "C = T·X̃·S, divided by σ_i·ρ_j + λ",
+		"C = T·X̃·Sᵀ, divided by σ_i·ρ_j + λl",
 		"relative residual of K·C·L + λl·C = Y", 0, eigenvectorMisprint,
 	},
 	{
@@ -78,8 +79,10 @@ var misprints = []misprint{
 		"objective after 3000 steps of Frank–Wolfe, over the minimum (certified to 1e-9)", 1, gradientMisprint,
 	},
 	{
-		"line search of the L step", "−tr((AL/l − Y)ᵀAP + ½λBP) / tr(PᵀAᵀAP/l)", "−(⟨AL − Y, AP⟩/l + ½λ⟨B,P⟩) / (‖AP‖²/l), clipped to [0,1]",
-		"smallest eigenvalue of L after one step from I (L must stay positive semidefinite), 0 when it is", 0, searchMisprint,
+		"line search of the L step", "−tr((AL/l − Y)ᵀAP + ½λBP) / tr(PᵀAᵀAP/l)",
+		"−(⟨AL − Y, AP⟩/l + ½λ⟨B,P⟩) / (‖AP‖²/l), clipped to [0,1]",
+		"smallest eigenvalue of L after one step from I (L must stay positive semidefinite), 0 when it is", 0,
+		searchMisprint,
 	},
 }
 
@@ -89,7 +92,10 @@ func runMisprints(_ context.Context, env *bench.Env) ([]bench.Result, error) {
 	for i, m := range misprints {
 		start := time.Now()
 		printed, right := m.run(env.Rand(uint64(900 + i)))
-		r := bench.Result{Name: m.name, Params: map[string]any{"printed": m.printed, "corrected": m.right, "computed": m.measure}}
+		r := bench.Result{Name: m.name, Params: map[string]any{
+			"printed": m.printed, "corrected": m.right,
+			"computed": m.measure,
+		}}
 		r.Time([]float64{time.Since(start).Seconds()})
 		r.Metric("as_printed", printed)
 		r.Metric("as_corrected", right)
@@ -354,14 +360,20 @@ func concludeMisprints(group []bench.Result) []string {
 }
 
 func misprintCount(group []bench.Result) []bench.Evidence {
-	return []bench.Evidence{{Item: "Formulas that do not hold as printed", Measured: fmt.Sprintf("%d, each with a number below", len(group))}}
+	return []bench.Evidence{{
+		Item:     "Formulas that do not hold as printed",
+		Measured: fmt.Sprintf("%d, each with a number below", len(group)),
+	}}
 }
 
 // misprintTable shows formula and number of each side by side.
 func misprintTable(group []bench.Result) *bench.Table {
 	p := &bench.Table{
-		Title:  "What is printed, what holds, and a number computed from each on a small random problem:",
-		Head:   []string{"formula", "as printed", "corrected", "computed from it", "printed gives", "corrected gives", "should be"},
+		Title: "What is printed, what holds, and a number computed from each on a small random problem:",
+		Head: []string{
+			"formula", "as printed", "corrected", "computed from it", "printed gives", "corrected gives",
+			"should be",
+		},
 		Source: bench.PaperSource + "; derivations in docs/mathematics.md.",
 		Words:  true,
 		Whole:  true,
@@ -369,7 +381,8 @@ func misprintTable(group []bench.Result) *bench.Table {
 	for _, r := range group {
 		p.Rows = append(p.Rows, []string{
 			r.Name, r.Param("printed"), r.Param("corrected"), r.Param("computed"),
-			bench.Short(r.Metrics["as_printed"]), bench.Short(r.Metrics["as_corrected"]), bench.Short(r.Metrics["should_be"]),
+			bench.Short(r.Metrics["as_printed"]), bench.Short(r.Metrics["as_corrected"]),
+			bench.Short(r.Metrics["should_be"]),
 		})
 	}
 	return p

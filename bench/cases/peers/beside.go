@@ -21,9 +21,11 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "peers",
-		Does:     "scikit-learn, PyTorch, scipy and Octave beside ours: the same data, threads and accuracy",
-		Run:      func(ctx context.Context, env *bench.Env) ([]bench.Result, error) { return besides[env.Part](ctx, env) },
+		Name: "peers",
+		Does: "scikit-learn, PyTorch, scipy and Octave beside ours: the same data, threads and accuracy",
+		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+			return besides[env.Part](ctx, env)
+		},
 		Parts:    []string{"ridge", "sylvester", "eigsh", "blis", "multitask"},
 		Minutes:  1,
 		Conclude: concludePeers,
@@ -36,7 +38,8 @@ const inexactTol = 1e-6
 // besides measures what other programs offer beside ours, for each part of the case: the
 // same data, the same number of threads, and the accuracy that each reached.
 var besides = map[string]func(context.Context, *bench.Env) ([]bench.Result, error){
-	"ridge": besideKernelRidge, "sylvester": besideSylvester, "eigsh": besideEigsh, "blis": besideBLIS, "multitask": besideMultiTask,
+	"ridge": besideKernelRidge, "sylvester": besideSylvester, "eigsh": besideEigsh, "blis": besideBLIS,
+	"multitask": besideMultiTask,
 }
 
 // besideKernelRidge fits one Gaussian kernel to many outputs, from the samples on.
@@ -51,7 +54,8 @@ func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, err
 		c := bench.Contender{Name: "iokl " + name}
 		c.Run = func() error {
 			var err error
-			if dict, err = kernel.Build([]string{fmt.Sprintf("gaussian:all:%g", width)}, Xl, nil, env.Seed); err != nil {
+			if dict, err = kernel.Build([]string{fmt.Sprintf("gaussian:all:%g", width)}, Xl, nil,
+				env.Seed); err != nil {
 				return err
 			}
 			grams, err := dict.Grams(ctx, Xl, kernel.GramOptions{Backend: env.Backend})
@@ -65,7 +69,10 @@ func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, err
 				return err
 			}
 			blas.Zero(C)
-			_, err = solver.Solve(ctx, C, sylvester.System{K: K, L: linop.ScaledIdentity(n, 1), Mu: lambda * float64(l)}, Yl, sylvester.Options{Tol: tol})
+			_, err = solver.Solve(ctx, C, sylvester.System{
+				K: K, L: linop.ScaledIdentity(n, 1),
+				Mu: lambda * float64(l),
+			}, Yl, sylvester.Options{Tol: tol})
 			return err
 		}
 		return c
@@ -95,7 +102,8 @@ func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, err
 	for _, script := range []string{"kernel_ridge.py", "kernel_ridge_torch.py"} {
 		var theirs []bench.Result
 		theirs, err = otherPrograms(ctx, env, peerJob{
-			script: script, params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt}, args: args,
+			script: script, params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt},
+			args: args,
 		})
 		if results = append(results, theirs...); err != nil {
 			break
@@ -105,7 +113,10 @@ func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, err
 }
 
 // oursThen times each bench.Contender and lets measures look at the last answer of it.
-func oursThen(ctx context.Context, env *bench.Env, params map[string]any, all []bench.Contender, measures func(r *bench.Result) error) ([]bench.Result, error) {
+func oursThen(
+	ctx context.Context, env *bench.Env, params map[string]any, all []bench.Contender,
+	measures func(r *bench.Result) error,
+) ([]bench.Result, error) {
 	var results []bench.Result
 	for _, c := range all {
 		part, err := bench.Race(ctx, bench.Plan{Count: env.Repeats(3), Warm: true}, params, []bench.Contender{c})
@@ -208,7 +219,9 @@ func besideEigsh(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-func besideEigshOne(ctx context.Context, env *bench.Env, A blas.General, op linop.Operator, count int, tol float64) ([]bench.Result, error) {
+func besideEigshOne(
+	ctx context.Context, env *bench.Env, A blas.General, op linop.Operator, count int, tol float64,
+) ([]bench.Result, error) {
 	params := map[string]any{"problem": "smallest eigenpairs", "n": A.Rows, "count": count, "tol": tol}
 	repeats := 15 // what one run takes depends on its start
 	var w lanczos.Workspace
@@ -217,10 +230,14 @@ func besideEigshOne(ctx context.Context, env *bench.Env, A blas.General, op lino
 	seed := env.Seed
 	run := func() (err error) {
 		seed++
-		got, err = w.Eigs(ctx, op, lanczos.Options{K: count, Block: 1, Which: lanczos.Smallest, Tol: tol, Seed: seed, Backend: env.Backend, MaxIter: 5000})
+		got, err = w.Eigs(ctx, op, lanczos.Options{
+			K: count, Block: 1, Which: lanczos.Smallest, Tol: tol, Seed: seed,
+			Backend: env.Backend, MaxIter: 5000,
+		})
 		return err
 	}
-	for start := time.Now(); time.Since(start) < 2*bench.SpinTime; { // in a new process both threads may share a processor until then
+	// in a new process both threads may share a processor until then
+	for start := time.Now(); time.Since(start) < 2*bench.SpinTime; {
 		if err := run(); err != nil {
 			return nil, err
 		}
@@ -234,7 +251,8 @@ func besideEigshOne(ctx context.Context, env *bench.Env, A blas.General, op lino
 	results[0].Residual = bench.Num(slices.Max(got.Residuals) / norm)
 	results[0].Metric("columns_multiplied", float64(got.Applies))
 	theirs, err := otherPrograms(ctx, env, peerJob{
-		script: "eigsh.py", params: params, count: repeats, data: map[string]blas.General{"A": A}, args: []string{fmt.Sprint(count), fmt.Sprint(tol)},
+		script: "eigsh.py", params: params, count: repeats, data: map[string]blas.General{"A": A},
+		args: []string{fmt.Sprint(count), fmt.Sprint(tol)},
 	})
 	return append(results, theirs...), err
 }
@@ -242,7 +260,11 @@ func besideEigshOne(ctx context.Context, env *bench.Env, A blas.General, op lino
 // besideBLIS multiplies matrices.
 func besideBLIS(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	var results []bench.Result
-	for _, s := range bench.Pick(env, [][3]int{{512, 512, 512}}, [][3]int{{512, 512, 512}, {2048, 2048, 2048}, {3060, 102, 3060}}) {
+	for _, s := range bench.Pick(env, [][3]int{{512, 512, 512}}, [][3]int{
+		{512, 512, 512},
+		{2048, 2048, 2048},
+		{3060, 102, 3060},
+	}) {
 		m, n, k := s[0], s[1], s[2]
 		A, B, C := data.Normal(env.Rand(53), m, k), data.Normal(env.Rand(54), k, n), blas.NewGeneral(m, n)
 		params := map[string]any{"problem": "matrix product", "m": m, "n": n, "k": k}
@@ -253,12 +275,16 @@ func besideBLIS(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		if results = append(results, ours...); err != nil {
 			return results, err
 		}
-		theirs, err := otherPrograms(ctx, env, peerJob{script: "blis_gemm.py", params: params, data: map[string]blas.General{"A": A, "B": B}})
+		theirs, err := otherPrograms(ctx, env, peerJob{
+			script: "blis_gemm.py", params: params,
+			data: map[string]blas.General{"A": A, "B": B},
+		})
 		if results = append(results, theirs...); err != nil {
 			return results, err
 		}
 		if len(theirs) == 0 {
-			env.Skip("blis_gemm.py: libblis is not here (Debian: apt-get install libblis4-pthread; another by BLIS_LIBRARY)")
+			env.Skip("blis_gemm.py: libblis is not here (Debian: apt-get install libblis4-pthread; another by " +
+				"BLIS_LIBRARY)")
 			break
 		}
 	}
@@ -272,7 +298,10 @@ func besideMultiTask(ctx context.Context, env *bench.Env) ([]bench.Result, error
 	l, d, n, tests := bench.Pick(env, 150, 500), 15, 10, 1000
 	Xl, Yl, Xt, Yt := data.SmoothSamples(env.Rand(52), l, tests, d, n)
 	params := map[string]any{"problem": "multi-task regression", "l": l, "d": d, "n": n}
-	opt := iokl.Options{Kernels: []string{"linear:each", "gaussian:each:median", "gaussian:all:median*0.5,1"}, Norm: "lp:1", Seed: env.Seed, Backend: env.Backend}
+	opt := iokl.Options{
+		Kernels: []string{"linear:each", "gaussian:each:median", "gaussian:all:median*0.5,1"},
+		Norm:    "lp:1", Seed: env.Seed, Backend: env.Backend,
+	}
 	opt.CV.Folds = 5
 	start := time.Now()
 	P, err := data.FitPredict(ctx, Xl, Yl, Xt, opt)
@@ -284,6 +313,9 @@ func besideMultiTask(ctx context.Context, env *bench.Env) ([]bench.Result, error
 	blas.AddScaled(P, -1, Yt)
 	e := blas.Frob(P)
 	r.Metric("test_mse", e*e/float64(tests*n))
-	theirs, err := otherPrograms(ctx, env, peerJob{script: "multitask.py", params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt}})
+	theirs, err := otherPrograms(ctx, env, peerJob{
+		script: "multitask.py", params: params,
+		data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt},
+	})
 	return append([]bench.Result{r}, theirs...), errors.Join(err, ctx.Err())
 }

@@ -57,10 +57,12 @@ func otherPrograms(ctx context.Context, e *bench.Env, job peerJob) ([]bench.Resu
 			return nil, err
 		}
 	}
-	args := append(program[1:], filepath.Join(dir, "scripts", job.script), dir, strconv.Itoa(e.Repeats(cmp.Or(job.count, 3))))
+	args := append(program[1:], filepath.Join(dir, "scripts", job.script), dir,
+		strconv.Itoa(e.Repeats(cmp.Or(job.count, 3))))
 	cmd := exec.CommandContext(ctx, program[0], append(args, job.args...)...)
 	threads := strconv.Itoa(e.Threads)
-	cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+threads, "OMP_NUM_THREADS="+threads, "BLIS_NUM_THREADS="+threads)
+	cmd.Env = append(os.Environ(), "OPENBLAS_NUM_THREADS="+threads, "OMP_NUM_THREADS="+threads,
+		"BLIS_NUM_THREADS="+threads)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	text, err := cmd.Output()
@@ -126,7 +128,8 @@ func interpreter(ctx context.Context, script string) (program []string, missing 
 			return []string{python}, ""
 		}
 	}
-	return nil, fmt.Sprintf("python3 with %s is not here (Debian: apt-get install %s)", strings.ReplaceAll(modules, ",", " and"), debian)
+	return nil, fmt.Sprintf("python3 with %s is not here (Debian: apt-get install %s)", strings.ReplaceAll(modules, ",",
+		" and"), debian)
 }
 
 // writePeerData writes what the script's language reads at once: .npy, or plain

@@ -15,12 +15,15 @@ import (
 
 func TestPeerParse(t *testing.T) {
 	job := &peerJob{script: "x.py", params: map[string]any{"l": 3}}
-	got, err := job.parse([]byte(`{"name": "scipy f", "version": "1", "seconds": [3, 1, 2], "metrics": {"residual": 1e-9, "test_mse": 0.5}}` + "\n"))
+	got, err := job.parse([]byte(
+		`{"name": "scipy f", "version": "1", "seconds": [3, 1, 2], "metrics": {"residual": 1e-9, "test_mse": 0.5}}` +
+			"\n"))
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%d results, %v", len(got), err)
 	}
 	r := got[0]
-	if r.Seconds != 2 || r.Count != 3 || *r.Residual != 1e-9 || r.Metrics["test_mse"] != 0.5 || r.Params["backend"] != "scipy" || r.Params["version"] != "1" || r.Params["l"] != 3 {
+	if r.Seconds != 2 || r.Count != 3 || *r.Residual != 1e-9 || r.Metrics["test_mse"] != 0.5 ||
+		r.Params["backend"] != "scipy" || r.Params["version"] != "1" || r.Params["l"] != 3 {
 		t.Errorf("%+v", r)
 	}
 	if _, ok := job.params["backend"]; ok {
@@ -48,7 +51,10 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 	data.OutputKernel(env, 3, "full").Dense(env.Backend, L)
 	for _, script := range []string{"sylvester.py", "sylvester.m"} {
 		results, err := otherPrograms(context.Background(), env, peerJob{
-			script: script, params: map[string]any{}, data: map[string]blas.General{"K": dense, "L": L, "Y": data.Targets(env, K, 3)},
+			script: script, params: map[string]any{}, data: map[string]blas.General{
+				"K": dense, "L": L,
+				"Y": data.Targets(env, K, 3),
+			},
 			args: []string{fmt.Sprint(0.5), "20", "3"},
 		})
 		if err != nil {
@@ -73,7 +79,8 @@ func TestPeersFitTheSameRidge(t *testing.T) {
 	mse := map[string]float64{}
 	for _, script := range []string{"kernel_ridge.py", "kernel_ridge_torch.py"} {
 		results, err := otherPrograms(context.Background(), env, peerJob{
-			script: script, params: map[string]any{}, data: map[string]blas.General{"X": X, "Y": Y, "Xt": Xt, "Yt": Yt}, args: []string{"0.05", "0.3", "1e-6"},
+			script: script, params: map[string]any{}, data: map[string]blas.General{"X": X, "Y": Y, "Xt": Xt, "Yt": Yt},
+			args: []string{"0.05", "0.3", "1e-6"},
 		})
 		if err != nil {
 			t.Errorf("%s: %v", script, err)
@@ -99,7 +106,10 @@ func TestBLIS(t *testing.T) {
 	env := benchtest.Quick()
 	env.Count, env.Log = 1, t.Logf
 	A, B := data.Normal(env.Rand(1), 30, 20), data.Normal(env.Rand(2), 20, 7)
-	results, err := otherPrograms(context.Background(), env, peerJob{script: "blis_gemm.py", params: map[string]any{}, data: map[string]blas.General{"A": A, "B": B}})
+	results, err := otherPrograms(context.Background(), env, peerJob{
+		script: "blis_gemm.py", params: map[string]any{},
+		data: map[string]blas.General{"A": A, "B": B},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,14 @@ func runRidge(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		results = append(results, r)
 	}
 	theirs, err := otherPrograms(ctx, env, peerJob{
-		script: "rff_ridge.py", count: p.draws(env, "rff"), params: p.params(), data: map[string]blas.General{"X": p.X, "Y": p.Y, "Xt": p.Xt, "Yt": p.Yt},
-		args: []string{strconv.Itoa(p.features), fmt.Sprint(1 / (2 * p.width * p.width)), fmt.Sprint(p.lambda * float64(l)), strconv.Itoa(p.draws(env, "nystrom"))},
+		script: "rff_ridge.py", count: p.draws(env, "rff"), params: p.params(), data: map[string]blas.General{
+			"X": p.X,
+			"Y": p.Y, "Xt": p.Xt, "Yt": p.Yt,
+		},
+		args: []string{
+			strconv.Itoa(p.features), fmt.Sprint(1 / (2 * p.width * p.width)),
+			fmt.Sprint(p.lambda * float64(l)), strconv.Itoa(p.draws(env, "nystrom")),
+		},
 	})
 	return append(results, theirs...), err
 }
@@ -77,7 +83,8 @@ func (r *ridgeData) draws(env *bench.Env, method string) int {
 func (r *ridgeData) ours(ctx context.Context, env *bench.Env, method string) (bench.Result, error) {
 	out := bench.Result{Name: "iokl " + method, Params: r.params()}
 	words := strings.Fields(method)
-	spec := strings.Join(append([]string{fmt.Sprintf("%s:gaussian:all:%g:%d", words[0], r.width, r.features)}, words[1:]...), ":")
+	spec := strings.Join(append([]string{fmt.Sprintf("%s:gaussian:all:%g:%d", words[0], r.width, r.features)},
+		words[1:]...), ":")
 	var samples, mse []float64
 	for repeat := range 1 + r.draws(env, method) { // the first warms up
 		start := time.Now()

@@ -13,7 +13,10 @@ import (
 )
 
 func init() {
-	bench.Ask(bench.Question{Text: "How much faster than scikit-learn, scipy, PyTorch and Octave?", Cases: besideOthers, Answer: whatPeers})
+	bench.Ask(bench.Question{
+		Text: "How much faster than scikit-learn, scipy, PyTorch and Octave?", Cases: besideOthers,
+		Answer: whatPeers,
+	})
 }
 
 // besideOthers are the cases with results of other programs.
@@ -23,8 +26,12 @@ var besideOthers = []string{"peers", "ridge"}
 func whatPeers(f *bench.File) bench.Answer {
 	var a bench.Answer
 	a.Table = &bench.Table{
-		Head:   []string{"problem", "program", "our best is", "theirs: seconds", "residual", "test error", "ours", "seconds", "residual", "test error"},
-		Source: "Same data, same number of threads, one run; residuals are recomputed from the answers, test errors are mean squares on the same unseen samples.",
+		Head: []string{
+			"problem", "program", "our best is", "theirs: seconds", "residual", "test error", "ours",
+			"seconds", "residual", "test error",
+		},
+		Source: "Same data, same number of threads, one run; residuals are recomputed from the answers, test errors " +
+			"are mean squares on the same unseen samples.",
 	}
 	for _, name := range besideOthers {
 		group := f.Of(name)
@@ -83,10 +90,14 @@ func peerCells(r bench.Result) []string {
 // bestOfOurs is our fastest line for the problem of r that is about as accurate; for
 // feature maps, the one of the same kind.
 func bestOfOurs(group []bench.Result, r bench.Result) *bench.Result {
-	kind := map[string]string{"scikit-learn RBFSampler": "iokl rff qmc phases", "scikit-learn Nystroem": "iokl nystrom"}[r.Name]
+	kind := map[string]string{
+		"scikit-learn RBFSampler": "iokl rff qmc phases",
+		"scikit-learn Nystroem":   "iokl nystrom",
+	}[r.Name]
 	var best *bench.Result
 	for i, o := range group {
-		if !strings.HasPrefix(o.Name, "iokl") || o.Param("problem") != r.Param("problem") || (kind != "" && o.Name != kind) || !(o.Seconds > 0) {
+		if !strings.HasPrefix(o.Name, "iokl") || o.Param("problem") != r.Param("problem") ||
+			(kind != "" && o.Name != kind) || !(o.Seconds > 0) {
 			continue
 		}
 		if rough := r.Residual != nil && o.Residual != nil && *o.Residual > asAccurate**r.Residual; rough {
@@ -105,7 +116,9 @@ const asAccurate = 10
 // sizes are the dimensions among the parameters.
 func sizes(r bench.Result) string {
 	var parts []string
-	for _, key := range slices.SortedFunc(maps.Keys(r.Params), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(r.Params), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	}) {
 		if len(key) == 1 {
 			parts = append(parts, key+" = "+r.Param(key))
 		}

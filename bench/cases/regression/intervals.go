@@ -28,8 +28,9 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "intervals",
-		Does:     "coverage and width of 90 % intervals on simulated data, and the rate of intervals beside that of predictions",
+		Name: "intervals",
+		Does: "coverage and width of 90 % intervals on simulated data, and the rate of intervals beside that of " +
+			"predictions",
 		Run:      runIntervals,
 		Minutes:  6,
 		Parts:    []string{"coverage", "speed"},
@@ -120,7 +121,8 @@ func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, erro
 				for _, name := range byAll {
 					results = append(results, coverageResult(name, noise.name, l, n, found[name]))
 				}
-				env.Log("  %s noise, %d samples, %d outputs: %s", noise.name, l, n, coverageLine(results[len(results)-len(byAll):]))
+				env.Log("  %s noise, %d samples, %d outputs: %s", noise.name, l, n,
+					coverageLine(results[len(results)-len(byAll):]))
 			}
 		}
 	}
@@ -150,7 +152,8 @@ func coverageResult(name, noise string, l, n int, found []held) bench.Result {
 // intervalsOf adds the coverage of every kind of interval on one data set.
 func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X, Y, Xt, Yt *mat.Dense) error {
 	opt := iokl.Options{
-		Kernels: []string{"gaussian:all:median*0.5,1,2", "gaussian:each:median"}, Norm: "lp:1", Tol: 1e-2, IntervalFolds: 5, Seed: env.Seed, Backend: env.Backend,
+		Kernels: []string{"gaussian:all:median*0.5,1,2", "gaussian:each:median"}, Norm: "lp:1", Tol: 1e-2,
+		IntervalFolds: 5, Seed: env.Seed, Backend: env.Backend,
 		CV: iokl.CVOptions{Lambdas: []float64{0.3, 0.1, 0.03, 0.01, 0.003}, Folds: 5, Repeats: 1},
 	}
 	m, err := iokl.Fit(ctx, X, Y, opt)
@@ -160,7 +163,11 @@ func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X
 	for _, kind := range []struct {
 		name string
 		how  iokl.IntervalOptions
-	}{{byCVPlus, iokl.IntervalOptions{Method: "cv+"}}, {byJackknife, iokl.IntervalOptions{Method: "jackknife+"}}, {byLocal, iokl.IntervalOptions{Method: "cv+", Local: true}}} {
+	}{
+		{byCVPlus, iokl.IntervalOptions{Method: "cv+"}},
+		{byJackknife, iokl.IntervalOptions{Method: "jackknife+"}},
+		{byLocal, iokl.IntervalOptions{Method: "cv+", Local: true}},
+	} {
 		r, err := m.PredictInterval(ctx, Xt, kind.how)
 		if err != nil {
 			return err
@@ -194,7 +201,9 @@ func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X
 	if err != nil {
 		return err
 	}
-	found[byGaussian] = append(found[byGaussian], around(mean, func(i, j int) float64 { return 1.645 * deviation.At(i, j) }))
+	found[byGaussian] = append(found[byGaussian], around(mean, func(i, j int) float64 {
+		return 1.645 * deviation.At(i, j)
+	}))
 	return nil
 }
 
@@ -222,7 +231,8 @@ func gaussianProcess(ctx context.Context, X, Y, Xt *mat.Dense) (mean, deviation 
 	for _, width := range []float64{0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6} {
 		k := kernel.Kernel{Kind: kernel.Gaussian, Inputs: d, Width: width}
 		K, Kx := blas.NewGeneral(l, l), blas.NewGeneral(t, l)
-		if err := cmp.Or(k.Cross(K, X.RawMatrix(), X.RawMatrix()), k.Cross(Kx, Xt.RawMatrix(), X.RawMatrix())); err != nil {
+		if err := cmp.Or(k.Cross(K, X.RawMatrix(), X.RawMatrix()),
+			k.Cross(Kx, Xt.RawMatrix(), X.RawMatrix())); err != nil {
 			return nil, nil, err
 		}
 		dec, err := sylvester.Decompose(ctx, linop.NewDense(K, nil), nil)
@@ -275,7 +285,10 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 	Y := mat.NewDense(l, n, nil)
 	Y.Mul(X, blas.Dense(data.Normal(rng, d, n)))
 	Y.Apply(func(_, _ int, v float64) float64 { return v + rng.NormFloat64() }, Y)
-	m, err := iokl.Fit(ctx, X, Y, iokl.Options{Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Learn: "none", IntervalFolds: iokl.CVOptions{}.ForFit(l).Folds, Backend: env.Backend, Seed: env.Seed})
+	m, err := iokl.Fit(ctx, X, Y, iokl.Options{
+		Kernels: []string{"gaussian:all:median"}, Lambda: 1e-2, Learn: "none",
+		IntervalFolds: iokl.CVOptions{}.ForFit(l).Folds, Backend: env.Backend, Seed: env.Seed,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +297,10 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 		run  func() error
 	}{
 		{"predictions", func() error { _, err := m.Predict(Xt); return err }},
-		{"intervals by cv+", func() error { _, err := m.PredictInterval(ctx, Xt, iokl.IntervalOptions{Method: "cv+"}); return err }},
+		{"intervals by cv+", func() error {
+			_, err := m.PredictInterval(ctx, Xt, iokl.IntervalOptions{Method: "cv+"})
+			return err
+		}},
 	}
 	var variants []bench.Variant
 	for _, r := range runs {
@@ -305,7 +321,10 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 			return results, err
 		}
 		runtime.ReadMemStats(&after)
-		r := bench.Result{Name: run.name, Params: map[string]any{"t": t, "l": l, "d": d, "n": n, "folds": m.IntervalFolds()}}
+		r := bench.Result{Name: run.name, Params: map[string]any{
+			"t": t, "l": l, "d": d, "n": n,
+			"folds": m.IntervalFolds(),
+		}}
 		r.Time(samples[i])
 		r.Metric("rows a second", float64(t)/r.Seconds)
 		r.Metric("allocated MB", float64(after.TotalAlloc-before.TotalAlloc)/1e6)
@@ -330,7 +349,9 @@ func concludeIntervals(group []bench.Result) []string {
 			}
 		}
 		if shares != nil {
-			lines = append(lines, fmt.Sprintf("90 %% intervals by %s hold %.3f of new targets on average, %.3f in the worst data set, at a mean width of %.3f.", name, stat.Mean(shares, nil), least, stat.Mean(widths, nil)))
+			lines = append(lines,
+				fmt.Sprintf("90 %% intervals by %s hold %.3f of new targets on average, %.3f in the worst data set, "+
+					"at a mean width of %.3f.", name, stat.Mean(shares, nil), least, stat.Mean(widths, nil)))
 		}
 	}
 	for _, r := range group {

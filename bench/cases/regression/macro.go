@@ -64,8 +64,12 @@ func runMacro(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	learner := func(learn iokl.Learned) forecast {
 		return func(ctx context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
 			return data.FitPredict(ctx, X, Y, Xt, iokl.Options{
-				Kernels: []string{"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3", "linear:groups"},
-				Groups:  pastOf(Y.Cols, macroLag), Lambda: lambda, Norm: "lp:1.3", Learn: learn, Tol: 1e-3, MaxOuter: 100, Backend: env.Backend, Seed: env.Seed,
+				Kernels: []string{
+					"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3",
+					"linear:groups",
+				},
+				Groups: pastOf(Y.Cols, macroLag), Lambda: lambda, Norm: "lp:1.3", Learn: learn, Tol: 1e-3,
+				MaxOuter: 100, Backend: env.Backend, Seed: env.Seed,
 			})
 		}
 	}
@@ -166,7 +170,8 @@ func concludeMacro(group []bench.Result) []string {
 		return nil
 	}
 	best := slices.MinFunc(group, func(a, b bench.Result) int { return cmp.Compare(score(a), score(b)) })
-	out := []string{fmt.Sprintf("The smallest error of one-step forecasts has %q: %.3f of that of forecasting the training mean.", best.Name, score(best))}
+	out := []string{fmt.Sprintf("The smallest error of one-step forecasts has %q: %.3f of that of forecasting the "+
+		"training mean.", best.Name, score(best))}
 	if v := bench.Lookup(group, "linear VAR, least squares"); v != nil && v.Name != best.Name {
 		out = append(out, fmt.Sprintf("A linear vector autoregression by least squares has %.3f.", score(*v)))
 	}

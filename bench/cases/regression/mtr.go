@@ -43,7 +43,8 @@ const (
 // Options try was settled on other data and on simulated functions.
 func runMTR(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if env.Quick {
-		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick", bench.ErrSkipped)
+		return nil, fmt.Errorf("%w: cross-validation within ten folds takes minutes; run it without --quick",
+			bench.ErrSkipped)
 	}
 	set := env.Part
 	X, Y, err := data.MTR(env, set)
@@ -135,7 +136,9 @@ func concludeMTR(group []bench.Result) []string {
 			}
 		}
 		if all > 0 {
-			out = append(out, fmt.Sprintf("With zero Options iokl has a smaller error than tuned %s regression on %d of %s; on average its error is %.2g times as large.", base, better, bench.Plural(all, "set"), stat.GeometricMean(ratios, nil)))
+			out = append(out, fmt.Sprintf("With zero Options iokl has a smaller error than tuned %s regression on %d "+
+				"of %s; on average its error is %.2g times as large.", base, better, bench.Plural(all, "set"),
+				stat.GeometricMean(ratios, nil)))
 		}
 	}
 	same, far, forest, forests := 0, 0, 0, 0
@@ -158,7 +161,9 @@ func concludeMTR(group []bench.Result) []string {
 		}
 	}
 	if len(ours) > 0 {
-		out = append(out, fmt.Sprintf("It is no worse than scikit-learn's tuned kernel ridge on %d of %s, better by a tenth on %d, and better than its random forest on %d of %d.", same, bench.Plural(len(ours), "set"), far, forest, forests))
+		out = append(out, fmt.Sprintf("It is no worse than scikit-learn's tuned kernel ridge on %d of %s, better by "+
+			"a tenth on %d, and better than its random forest on %d of %d.", same, bench.Plural(len(ours), "set"), far,
+			forest, forests))
 	}
 	return out
 }
@@ -172,9 +177,13 @@ var mtrReference = map[string][3]float64{
 
 func mtrTable(group []bench.Result) *bench.Table {
 	p := &bench.Table{
-		Title:  "Average relative error beside scikit-learn:",
-		Head:   []string{"set", "ridge", "kernel ridge, tuned", "random forest", "ridge, here", "kernel ridge, here", "iokl, zero Options, here", "seconds of its ten fits"},
-		Source: "scikit-learn 1.2.1 on the same sets and protocol (ten shuffled folds, inputs standardised); its folds are drawn differently.",
+		Title: "Average relative error beside scikit-learn:",
+		Head: []string{
+			"set", "ridge", "kernel ridge, tuned", "random forest", "ridge, here", "kernel ridge, here",
+			"iokl, zero Options, here", "seconds of its ten fits",
+		},
+		Source: "scikit-learn 1.2.1 on the same sets and protocol (ten shuffled folds, inputs standardised); its " +
+			"folds are drawn differently.",
 	}
 	here := map[[2]string]float64{}
 	for _, r := range group {
@@ -188,7 +197,9 @@ func mtrTable(group []bench.Result) *bench.Table {
 		for _, v := range ref {
 			line = append(line, bench.OrDash(bench.Positive(v)))
 		}
-		p.Rows = append(p.Rows, append(line, bench.OrDash(bench.Positive(here[[2]string{mtrRidge, set}])), bench.OrDash(bench.Positive(here[[2]string{mtrKernel, set}])), fmt.Sprintf("%.3f", r.Metrics["arrmse"]), fmt.Sprintf("%.3g", r.Seconds)))
+		p.Rows = append(p.Rows, append(line, bench.OrDash(bench.Positive(here[[2]string{mtrRidge, set}])),
+			bench.OrDash(bench.Positive(here[[2]string{mtrKernel, set}])), fmt.Sprintf("%.3f", r.Metrics["arrmse"]),
+			fmt.Sprintf("%.3g", r.Seconds)))
 	}
 	return p
 }

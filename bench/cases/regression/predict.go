@@ -45,11 +45,17 @@ func predictions(ctx context.Context, env *bench.Env, title string, l, t, d, n i
 	dst := mat.NewDense(t, n, nil)
 	var results []bench.Result
 	for _, kernels := range [][]string{{"gaussian:all:median"}, {"gaussian:all:median*0.5,1,2"}} {
-		m, err := iokl.Fit(ctx, X, Y, iokl.Options{Kernels: kernels, Lambda: 1e-2, Learn: "none", Backend: env.Backend, Seed: env.Seed})
+		m, err := iokl.Fit(ctx, X, Y, iokl.Options{
+			Kernels: kernels, Lambda: 1e-2, Learn: "none", Backend: env.Backend,
+			Seed: env.Seed,
+		})
 		if err != nil {
 			return results, err
 		}
-		r := bench.Result{Name: fmt.Sprintf("%d Gaussian kernels%s", len(m.Eta()), title), Params: map[string]any{"t": t, "l": l, "d": d, "n": n, "kernels": len(m.Eta())}}
+		r := bench.Result{
+			Name:   fmt.Sprintf("%d Gaussian kernels%s", len(m.Eta()), title),
+			Params: map[string]any{"t": t, "l": l, "d": d, "n": n, "kernels": len(m.Eta())},
+		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if err := m.PredictTo(dst, Xt); err != nil {

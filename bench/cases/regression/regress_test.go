@@ -59,7 +59,9 @@ func TestCrossValidate(t *testing.T) {
 	if err != nil || math.Abs(mean.Metrics["arrmse"]-1) > 1e-9 {
 		t.Errorf("the training mean scores %g, %v", mean.Metrics["arrmse"], err)
 	}
-	exact, err := crossValidate(context.Background(), env, X, Y, func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) {
+	exact, err := crossValidate(context.Background(), env, X, Y, func(_ context.Context, X, Y,
+		Xt blas.General,
+	) (blas.General, error) {
 		return affine(X, Y, Xt, 0)
 	})
 	if err != nil || !(exact.Metrics["arrmse"] < 1e-3) {

@@ -89,7 +89,9 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	}{
 		{"OLS", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return affine(X, Y, Xt, 0) }},
 		{"training mean", meanOf},
-		{"lasso", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return lassoCV(X, Y, Xt, 10) }},
+		{"lasso", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) {
+			return lassoCV(X, Y, Xt, 10)
+		}},
 		{"IKL", ours("eta")},
 		{"OKL", ours("l")},
 		{"IOKL", ours("eta,l")},
@@ -258,9 +260,11 @@ var table1 = []struct {
 // stockTable is Table 1 of the paper, company by company, published / ours.
 func stockTable(group []bench.Result) *bench.Table {
 	p := &bench.Table{
-		Title:  "Mean squared test error × 1000 (the paper's table calls it RMSE), published / measured here:",
-		Head:   []string{"company", "OLS", "lasso", "MRCE", "FES", "IKL", "OKL", "IOKL", "training mean"},
-		Source: bench.PaperSource + ", Table 1; OLS, lasso, FES and MRCE as it quotes them from A. J. Rothman, E. Levina, J. Zhu (2010) and M. Yuan et al. (2007).",
+		Title: "Mean squared test error × 1000 (the paper's table calls it RMSE), published / measured here:",
+		Head:  []string{"company", "OLS", "lasso", "MRCE", "FES", "IKL", "OKL", "IOKL", "training mean"},
+		Source: bench.PaperSource +
+			", Table 1; OLS, lasso, FES and MRCE as it quotes them from A. J. Rothman, E. Levina, J. Zhu (2010) and " +
+			"M. Yuan et al. (2007).",
 	}
 	for _, line := range table1 {
 		metric := "mse1000 of " + line.company
@@ -284,5 +288,8 @@ func stockAverages(group []bench.Result) []bench.Evidence {
 			parts = append(parts, f)
 		}
 	}
-	return []bench.Evidence{{Item: "Table 1, average over nine stocks: OLS / IKL / OKL / IOKL", Published: "1.11 / 0.69 / 0.67 / 0.61", Measured: strings.Join(parts, " / ")}}
+	return []bench.Evidence{{
+		Item:      "Table 1, average over nine stocks: OLS / IKL / OKL / IOKL",
+		Published: "1.11 / 0.69 / 0.67 / 0.61", Measured: strings.Join(parts, " / "),
+	}}
 }

@@ -81,6 +81,9 @@ func concludeChoice(group []bench.Result) []string {
 		return nil
 	}
 	m := summary[0].Metrics
-	return []string{fmt.Sprintf("The automatic choice is within %.2g times the fastest solver at %.0f of %.0f points (%.0f when losses under %.0f ms are not counted); it takes %.2g times as long on average, %.2g at worst. At %.0f points it chose the method that was fastest, and the ratio compares two runs of the same code.",
-		closeRatio, m["points_within_1.3"], m["points"], m["points_within_1.3_or_2ms"], math.Round(1000*closeSeconds), m["mean_times_fastest"], m["worst_times_fastest"], m["points_fastest_chosen"])}
+	return []string{fmt.Sprintf("The automatic choice is within %.2g times the fastest solver at %.0f of %.0f points "+
+		"(%.0f when losses under %.0f ms are not counted); it takes %.2g times as long on average, %.2g at worst. At "+
+		"%.0f points it chose the method that was fastest, and the ratio compares two runs of the same code.",
+		closeRatio, m["points_within_1.3"], m["points"], m["points_within_1.3_or_2ms"], math.Round(1000*closeSeconds),
+		m["mean_times_fastest"], m["worst_times_fastest"], m["points_fastest_chosen"])}
 }

@@ -83,7 +83,9 @@ func direct(name string) bool {
 func crossMaps(group []bench.Result) []crossMap {
 	var maps []crossMap
 	for _, be := range backendsOf(group) {
-		mine := slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool { return r.Params["backend"] != be || !inMap(r, group) })
+		mine := slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool {
+			return r.Params["backend"] != be || !inMap(r, group)
+		})
 		frame := crossMap{}
 		at := map[point][]bench.Result{}
 		for _, r := range mine {
@@ -115,7 +117,9 @@ func crossMaps(group []bench.Result) []crossMap {
 		who.cell = func(p point) (mapCell, bool) { return winnerCell(at[p]) }
 		who.legend = usedSigns(at)
 		gain.gains = true
-		gain.name, gain.title = "sylvester-gain"+suffix, fmt.Sprintf("Exact against inexact: the fastest iterative solver is so many times as fast as the fastest direct one, %v backend", be)
+		gain.name, gain.title = "sylvester-gain"+suffix,
+			fmt.Sprintf("Exact against inexact: the fastest iterative solver is so many times as fast as the fastest "+
+				"direct one, %v backend", be)
 		gain.cell = func(p point) (mapCell, bool) { return gainCell(at[p]) }
 		gain.legend = []mapCell{{0, 0.7, "", "iterative is faster"}, {1, 0.7, "", "direct is faster"}}
 		maps = append(maps, who, gain)
@@ -126,7 +130,8 @@ func crossMaps(group []bench.Result) []crossMap {
 // inMap leaves out what lies beside the grid, when there are points of the grid.
 func inMap(r bench.Result, group []bench.Result) bool {
 	on := func(r bench.Result) bool {
-		return slices.Contains(gridSamples, int(r.Number("l"))) && slices.Contains(gridOutputs, int(r.Number("n"))) && slices.Contains(gridLambdas, r.Number("lambda"))
+		return slices.Contains(gridSamples, int(r.Number("l"))) && slices.Contains(gridOutputs, int(r.Number("n"))) &&
+			slices.Contains(gridLambdas, r.Number("lambda"))
 	}
 	return r.Number("l") > 0 && (on(r) || !slices.ContainsFunc(group, on))
 }
@@ -154,7 +159,8 @@ func insert(list []float64, v float64) []float64 {
 func quickest(rs []bench.Result, pass func(name string) bool) (bench.Result, bool) {
 	best, ok := bench.Result{}, false
 	for _, r := range rs {
-		if r.Name != "auto" && pass(r.Name) && r.Error == "" && !r.Stopped && r.Seconds > 0 && (!ok || r.Seconds < best.Seconds) {
+		if r.Name != "auto" && pass(r.Name) && r.Error == "" && !r.Stopped && r.Seconds > 0 &&
+			(!ok || r.Seconds < best.Seconds) {
 			best, ok = r, true
 		}
 	}
@@ -187,7 +193,8 @@ func gainCell(rs []bench.Result) (mapCell, bool) {
 	fast, ok := quickest(rs, func(name string) bool { return !direct(name) })
 	if !ok {
 		for _, r := range rs {
-			if r.Stopped && !direct(r.Name) && r.Name != "auto" && r.Seconds > 0 && (fast.Seconds == 0 || r.Seconds < fast.Seconds) {
+			if r.Stopped && !direct(r.Name) && r.Name != "auto" && r.Seconds > 0 &&
+				(fast.Seconds == 0 || r.Seconds < fast.Seconds) {
 				fast, sign = r, "<"
 			}
 		}
@@ -200,7 +207,8 @@ func gainCell(rs []bench.Result) (mapCell, bool) {
 	if gain < 1 {
 		c.colour = 1
 	}
-	c.words = fmt.Sprintf("%s %.3g s, %s %s%.3g s", exact.Name, exact.Seconds, fast.Name, strings.ReplaceAll(sign, "<", "more than "), fast.Seconds)
+	c.words = fmt.Sprintf("%s %.3g s, %s %s%.3g s", exact.Name, exact.Seconds, fast.Name, strings.ReplaceAll(sign, "<",
+		"more than "), fast.Seconds)
 	return c, true
 }
 
@@ -284,7 +292,8 @@ func (m *crossMap) figure() picture.Figure {
 	m.each(func(at vg.Point, p point, c mapCell, ok bool) {
 		if ok {
 			f.Notes = append(f.Notes, picture.Note{
-				X: float64(at.X / width), Y: float64(1 - (at.Y+mapCellHeight)/height), Width: float64(mapCellWidth / width), Height: float64(mapCellHeight / height),
+				X: float64(at.X / width), Y: float64(1 - (at.Y+mapCellHeight)/height),
+				Width: float64(mapCellWidth / width), Height: float64(mapCellHeight / height),
 				Text: fmt.Sprintf("l = %g, n = %g, L %s, λ = %g: %s", p.l, p.n, p.spectrum, p.lambda, c.words),
 			})
 		}
@@ -319,7 +328,10 @@ func (m *crossMap) paint(c draw.Canvas) {
 		}
 	}
 	m.each(func(at vg.Point, _ point, cell mapCell, ok bool) {
-		box := vg.Rectangle{Min: vg.Point{X: c.Min.X + at.X, Y: c.Max.Y - at.Y - mapCellHeight + 1}, Max: vg.Point{X: c.Min.X + at.X + mapCellWidth - 1, Y: c.Max.Y - at.Y}}
+		box := vg.Rectangle{
+			Min: vg.Point{X: c.Min.X + at.X, Y: c.Max.Y - at.Y - mapCellHeight + 1},
+			Max: vg.Point{X: c.Min.X + at.X + mapCellWidth - 1, Y: c.Max.Y - at.Y},
+		}
 		if !ok {
 			c.StrokeLines(draw.LineStyle{Color: color.Gray{225}, Width: 1}, append(corners(box), box.Min))
 			return

@@ -19,7 +19,8 @@ import (
 
 // systemKey is what a solver is judged at.
 func systemKey(r bench.Result) string {
-	return fmt.Sprintf("l=%v n=%v L %v λ=%v %v", r.Number("l"), r.Number("n"), r.Params["spectrum"], r.Number("lambda"), r.Params["backend"])
+	return fmt.Sprintf("l=%v n=%v L %v λ=%v %v", r.Number("l"), r.Number("n"), r.Params["spectrum"], r.Number("lambda"),
+		r.Params["backend"])
 }
 
 // fastest is the best line of each system among the solvers a user could name; "auto" is judged apart.
@@ -57,11 +58,15 @@ func concludeSylvester(group []bench.Result) []string {
 	}
 	var out []string
 	if len(gains) > 0 {
-		out = append(out, fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition (%s on average over %s).", bench.Times(slices.Max(gains)), bench.Times(stat.GeometricMean(gains, nil)), bench.Plural(len(gains), "system")))
+		out = append(out, fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition (%s on "+
+			"average over %s).", bench.Times(slices.Max(gains)), bench.Times(stat.GeometricMean(gains, nil)),
+			bench.Plural(len(gains), "system")))
 	}
 	out = append(out, concludeChoice(group)...)
 	var parts []string
-	for _, name := range slices.SortedFunc(maps.Keys(wins), func(a, b string) int { return cmp.Or(cmp.Compare(wins[b], wins[a]), cmp.Compare(a, b)) }) {
+	for _, name := range slices.SortedFunc(maps.Keys(wins), func(a, b string) int {
+		return cmp.Or(cmp.Compare(wins[b], wins[a]), cmp.Compare(a, b))
+	}) {
 		parts = append(parts, fmt.Sprintf("%s %d", name, wins[name]))
 	}
 	if len(parts) > 0 {
@@ -89,9 +94,11 @@ func growth(group []bench.Result) []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	out := []string{"Growth with the number of samples at the largest sizes measured: " + strings.Join(parts, ", ") + "."}
+	out := []string{"Growth with the number of samples at the largest sizes measured: " + strings.Join(parts, ", ") +
+		"."}
 	if len(beyond) > 0 {
-		out = append(out, fmt.Sprintf("Expected by that growth at l = %g, where they were left out or stopped: %s.", largest, strings.Join(beyond, ", ")))
+		out = append(out, fmt.Sprintf("Expected by that growth at l = %g, where they were left out or stopped: %s.",
+			largest, strings.Join(beyond, ", ")))
 	}
 	return out
 }
@@ -125,7 +132,8 @@ func sizeCurves(group []bench.Result) []picture.Curve {
 	}
 	var common setting
 	for s, n := range count {
-		if n > count[common] || (n == count[common] && (s.n > common.n || s.n == common.n && fmt.Sprint(s) < fmt.Sprint(common))) {
+		if n > count[common] || (n == count[common] && (s.n > common.n || s.n == common.n &&
+			fmt.Sprint(s) < fmt.Sprint(common))) {
 			common = s
 		}
 	}

@@ -18,8 +18,9 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "sylvester",
-		Does:     "one linear system K·C·L + λl·C = Y: every solver, over sizes, spectra of L and λ, in about a quarter of an hour; one size alone is sylvester:1000x100, with one λ sylvester:4000x300@1e-06",
+		Name: "sylvester",
+		Does: "one linear system K·C·L + λl·C = Y: every solver, over sizes, spectra of L and λ, in about a " +
+			"quarter of an hour; one size alone is sylvester:1000x100, with one λ sylvester:4000x300@1e-06",
 		Minutes:  12,
 		Run:      runSylvester,
 		Parts:    sylvesterParts(),
@@ -28,7 +29,10 @@ func init() {
 		Conclude: concludeSylvester,
 		Figures:  sylvesterFigures,
 	})
-	bench.Ask(bench.Question{Text: "Which solver for my number of samples l and outputs n?", Cases: []string{"sylvester", "scale"}, Answer: whichSolver})
+	bench.Ask(bench.Question{
+		Text:  "Which solver for my number of samples l and outputs n?",
+		Cases: []string{"sylvester", "scale"}, Answer: whichSolver,
+	})
 }
 
 // sylvesterTol is the true relative residual that iterative solvers are asked for.

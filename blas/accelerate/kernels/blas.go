@@ -55,7 +55,10 @@ func sideOf(s gblas.Side, m, n int) int {
 }
 
 // Dgemm computes c = alpha·op(a)·op(bb) + beta·c.
-func (b BLAS) Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+func (b BLAS) Dgemm(
+	tA, tB gblas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
+	c []float64, ldc int,
+) {
 	if m*n*k < productSteps {
 		small.Dgemm(tA, tB, m, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 		return
@@ -64,7 +67,10 @@ func (b BLAS) Dgemm(tA, tB gblas.Transpose, m, n, k int, alpha float64, a []floa
 }
 
 // Dsymm computes c = alpha·a·bb + beta·c or alpha·bb·a + beta·c for a symmetric a.
-func (b BLAS) Dsymm(s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+func (b BLAS) Dsymm(
+	s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64,
+	c []float64, ldc int,
+) {
 	if m*n*sideOf(s, m, n) < productSteps {
 		small.Dsymm(s, ul, m, n, alpha, a, lda, bb, ldb, beta, c, ldc)
 		return
@@ -73,7 +79,9 @@ func (b BLAS) Dsymm(s gblas.Side, ul gblas.Uplo, m, n int, alpha float64, a []fl
 }
 
 // Dsyrk computes a triangle of c = alpha·op(a)·op(a)ᵀ + beta·c.
-func (b BLAS) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+func (b BLAS) Dsyrk(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int,
+) {
 	if n*n*k < rankSteps {
 		small.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 		return
@@ -82,7 +90,10 @@ func (b BLAS) Dsyrk(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a
 }
 
 // Dsyr2k computes a triangle of c = alpha·(op(a)·op(bb)ᵀ + op(bb)·op(a)ᵀ) + beta·c.
-func (b BLAS) Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int, beta float64, c []float64, ldc int) {
+func (b BLAS) Dsyr2k(
+	ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, a []float64, lda int, bb []float64, ldb int,
+	beta float64, c []float64, ldc int,
+) {
 	if n*n*k < rankSteps {
 		small.Dsyr2k(ul, t, n, k, alpha, a, lda, bb, ldb, beta, c, ldc)
 		return
@@ -91,7 +102,10 @@ func (b BLAS) Dsyr2k(ul gblas.Uplo, t gblas.Transpose, n, k int, alpha float64, 
 }
 
 // Dtrmm overwrites bb by alpha·op(a)·bb or alpha·bb·op(a) for a triangular a.
-func (b BLAS) Dtrmm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
+func (b BLAS) Dtrmm(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
+	bb []float64, ldb int,
+) {
 	if m*n*sideOf(s, m, n) < triangleSteps {
 		small.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
 		return
@@ -100,7 +114,10 @@ func (b BLAS) Dtrmm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Dia
 }
 
 // Dtrsm overwrites bb by alpha·op(a)⁻¹·bb or alpha·bb·op(a)⁻¹ for a triangular a.
-func (b BLAS) Dtrsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int, bb []float64, ldb int) {
+func (b BLAS) Dtrsm(
+	s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, m, n int, alpha float64, a []float64, lda int,
+	bb []float64, ldb int,
+) {
 	if m*n*sideOf(s, m, n) < triangleSteps {
 		small.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, bb, ldb)
 		return
@@ -109,7 +126,10 @@ func (b BLAS) Dtrsm(s gblas.Side, ul gblas.Uplo, tA gblas.Transpose, d gblas.Dia
 }
 
 // Dgemv computes y = alpha·op(a)·x + beta·y.
-func (b BLAS) Dgemv(tA gblas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+func (b BLAS) Dgemv(
+	tA gblas.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int,
+) {
 	if smallUpdate(m*n, incX, incY) {
 		small.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 		return
@@ -118,7 +138,10 @@ func (b BLAS) Dgemv(tA gblas.Transpose, m, n int, alpha float64, a []float64, ld
 }
 
 // Dsymv computes y = alpha·a·x + beta·y for a symmetric a.
-func (b BLAS) Dsymv(ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+func (b BLAS) Dsymv(
+	ul gblas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64,
+	incY int,
+) {
 	if n*n < symmetricSteps {
 		small.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 		return
@@ -145,7 +168,9 @@ func (b BLAS) Dsyr(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, a
 }
 
 // Dsyr2 adds alpha·(x·yᵀ + y·xᵀ) to a triangle of a.
-func (b BLAS) Dsyr2(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+func (b BLAS) Dsyr2(
+	ul gblas.Uplo, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
+) {
 	if smallUpdate(n*n, incX, incY) {
 		small.Dsyr2(ul, n, alpha, x, incX, y, incY, a, lda)
 		return
@@ -154,7 +179,9 @@ func (b BLAS) Dsyr2(ul gblas.Uplo, n int, alpha float64, x []float64, incX int, 
 }
 
 // Dtrsv overwrites x by op(a)⁻¹·x for a triangular a.
-func (b BLAS) Dtrsv(ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float64, lda int, x []float64, incX int) {
+func (b BLAS) Dtrsv(
+	ul gblas.Uplo, tA gblas.Transpose, d gblas.Diag, n int, a []float64, lda int, x []float64, incX int,
+) {
 	if n*n < vectorSteps {
 		small.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 		return

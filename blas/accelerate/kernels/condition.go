@@ -10,8 +10,11 @@ import (
 )
 
 // Dgecon estimates the reciprocal condition number of a matrix from its factors by Dgetrf.
-func (l LAPACK) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
-	if n >= l.from.condition && isOperatorNorm(norm) && holds(a, n, n, lda) && len(work) >= 4*n && len(iwork) >= n && usable(anorm) {
+func (l LAPACK) Dgecon(
+	norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int,
+) float64 {
+	if n >= l.from.condition && isOperatorNorm(norm) && holds(a, n, n, lda) && len(work) >= 4*n && len(iwork) >= n &&
+		usable(anorm) {
 		inverse, ok := l.inverseNorm(norm, n, work, iwork, func(t gblas.Transpose, x []float64) {
 			if t == gblas.NoTrans {
 				l.blas.Dtrsv(gblas.Lower, t, gblas.Unit, n, a, lda, x, 1)
@@ -30,7 +33,8 @@ func (l LAPACK) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, anor
 
 // Dpocon estimates the reciprocal condition number of a matrix from its factor by Dpotrf.
 func (l LAPACK) Dpocon(ul gblas.Uplo, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
-	if n >= l.from.condition && isUplo(ul) && holds(a, n, n, lda) && len(work) >= 3*n && len(iwork) >= n && usable(anorm) {
+	if n >= l.from.condition && isUplo(ul) && holds(a, n, n, lda) && len(work) >= 3*n && len(iwork) >= n &&
+		usable(anorm) {
 		first, second := gblas.NoTrans, gblas.Trans
 		if ul == gblas.Upper {
 			first, second = second, first
@@ -47,8 +51,11 @@ func (l LAPACK) Dpocon(ul gblas.Uplo, n int, a []float64, lda int, anorm float64
 }
 
 // Dtrcon estimates the reciprocal condition number of a triangular matrix.
-func (l LAPACK) Dtrcon(norm lapack.MatrixNorm, ul gblas.Uplo, d gblas.Diag, n int, a []float64, lda int, work []float64, iwork []int) float64 {
-	if n >= l.from.condition && isOperatorNorm(norm) && isUplo(ul) && isDiag(d) && holds(a, n, n, lda) && len(work) >= 3*n && len(iwork) >= n {
+func (l LAPACK) Dtrcon(
+	norm lapack.MatrixNorm, ul gblas.Uplo, d gblas.Diag, n int, a []float64, lda int, work []float64, iwork []int,
+) float64 {
+	if n >= l.from.condition && isOperatorNorm(norm) && isUplo(ul) && isDiag(d) && holds(a, n, n, lda) &&
+		len(work) >= 3*n && len(iwork) >= n {
 		if anorm := l.Dlantr(norm, ul, d, n, n, a, lda, work); usable(anorm) {
 			inverse, ok := l.inverseNorm(norm, n, work, iwork, func(t gblas.Transpose, x []float64) {
 				l.blas.Dtrsv(ul, t, d, n, a, lda, x, 1)
@@ -71,7 +78,9 @@ func usable(norm float64) bool { return norm > 0 && norm <= math.MaxFloat64 }
 // inverseNorm estimates the norm of a matrix A⁻¹ of order n, of which solve applies
 // op(A⁻¹) to a vector, as Higham does (doi:10.1145/50063.214386). It reports false where
 // the estimate overflows: gonum's routines scale the vector on the way.
-func (l LAPACK) inverseNorm(norm lapack.MatrixNorm, n int, work []float64, iwork []int, solve func(gblas.Transpose, []float64)) (float64, bool) {
+func (l LAPACK) inverseNorm(
+	norm lapack.MatrixNorm, n int, work []float64, iwork []int, solve func(gblas.Transpose, []float64),
+) (float64, bool) {
 	var (
 		estimate float64
 		kase     int

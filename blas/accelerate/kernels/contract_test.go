@@ -161,7 +161,8 @@ func TestArguments(t *testing.T) {
 				}
 				if lwork, ok := bad.(int); ok && lwork == -1 && i == len(args)-1 && wantPanic == nil {
 					if w := len(args) - 2; gotArgs[w].([]float64)[0] != wantArgs[w].([]float64)[0] {
-						t.Errorf("%s: asks for %g floats of workspace, want %g", what, gotArgs[w].([]float64)[0], wantArgs[w].([]float64)[0])
+						t.Errorf("%s: asks for %g floats of workspace, want %g", what, gotArgs[w].([]float64)[0],
+							wantArgs[w].([]float64)[0])
 					}
 				}
 			}
@@ -221,7 +222,8 @@ func TestNaN(t *testing.T) {
 			}
 		}
 		for _, job := range []lapack.SVDJob{lapack.SVDStore, lapack.SVDNone} {
-			if fromOne.Dgesvd(job, job, n, n, poisoned(), n, make([]float64, n), make([]float64, n*n), n, make([]float64, n*n), n, work, len(work)) {
+			if fromOne.Dgesvd(job, job, n, n, poisoned(), n, make([]float64, n), make([]float64, n*n), n,
+				make([]float64, n*n), n, work, len(work)) {
 				t.Errorf("Dgesvd(%c) accepted %v", job, bad)
 			}
 		}

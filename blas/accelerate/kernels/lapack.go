@@ -144,12 +144,16 @@ func (l LAPACK) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 }
 
 // Dormqr multiplies c by Q from Dgeqrf.
-func (l LAPACK) Dormqr(s gblas.Side, t gblas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64, lwork int) {
+func (l LAPACK) Dormqr(
+	s gblas.Side, t gblas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64,
+	lwork int,
+) {
 	order, other := m, n
 	if s == gblas.Right {
 		order, other = n, m
 	}
-	if k < l.from.qr || s != gblas.Left && s != gblas.Right || t != gblas.NoTrans && t != gblas.Trans || k > order || !holds(a, order, k, lda) || !holds(c, m, n, ldc) || len(tau) != k || !enough(work, lwork, other) {
+	if k < l.from.qr || s != gblas.Left && s != gblas.Right || t != gblas.NoTrans && t != gblas.Trans || k > order ||
+		!holds(a, order, k, lda) || !holds(c, m, n, ldc) || len(tau) != k || !enough(work, lwork, other) {
 		l.Implementation.Dormqr(s, t, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
 	}
@@ -158,12 +162,15 @@ func (l LAPACK) Dormqr(s gblas.Side, t gblas.Transpose, m, n, k int, a []float64
 }
 
 // Dsyev computes eigenvalues and, when asked for, eigenvectors of a symmetric matrix.
-func (l LAPACK) Dsyev(job lapack.EVJob, ul gblas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int) (ok bool) {
+func (l LAPACK) Dsyev(
+	job lapack.EVJob, ul gblas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int,
+) (ok bool) {
 	from := l.from.eigenvectors
 	if job == lapack.EVNone {
 		from = l.from.eigenvalues
 	}
-	if n < from || job != lapack.EVNone && job != lapack.EVCompute || !isUplo(ul) || !holds(a, n, n, lda) || len(w) < n || !enough(work, lwork, 3*n-1) {
+	if n < from || job != lapack.EVNone && job != lapack.EVCompute || !isUplo(ul) || !holds(a, n, n, lda) ||
+		len(w) < n || !enough(work, lwork, 3*n-1) {
 		return l.Implementation.Dsyev(job, ul, n, a, lda, w, work, lwork)
 	}
 	var err error
@@ -195,11 +202,15 @@ func lowerTriangle(dst, a blas64.General, ul gblas.Uplo) {
 }
 
 // Dgesvd computes singular values and, when asked for, singular vectors.
-func (l LAPACK) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int, work []float64, lwork int) (ok bool) {
+func (l LAPACK) Dgesvd(
+	jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64, ldvt int,
+	work []float64, lwork int,
+) (ok bool) {
 	k := min(m, n)
 	U, okU := vectors(jobU, m, m, k, u, ldu)
 	VT, okVT := vectors(jobVT, n, k, n, vt, ldvt)
-	if k < l.from.svd || !okU || !okVT || !holds(a, m, n, lda) || len(s) < k || !enough(work, lwork, max(3*k+max(m, n), 5*k)) {
+	if k < l.from.svd || !okU || !okVT || !holds(a, m, n, lda) || len(s) < k ||
+		!enough(work, lwork, max(3*k+max(m, n), 5*k)) {
 		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	err := l.own.SVD(general(a, m, n, lda), s[:k], U, VT)

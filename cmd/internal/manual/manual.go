@@ -12,7 +12,8 @@ import (
 // by SOURCE_DATE_EPOCH where the environment has it.
 func Add(root *cobra.Command, failed func(error) error) {
 	root.AddCommand(&cobra.Command{
-		Use: "man DIR", Short: "Write the manual pages of all commands to a folder", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: "man DIR", Short: "Write the manual pages of all commands to a folder", Hidden: true,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			root.DisableAutoGenTag = true
 			head := &doc.GenManHeader{Section: "1", Source: "iokl " + build.Version, Manual: "iokl"}

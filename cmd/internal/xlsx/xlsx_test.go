@@ -48,14 +48,20 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, err := Read(bytes.NewReader(b.Bytes()), "")
-		want := [][]string{{"2021-03-04", "2021-03-04 18:30:00", "06:00:00", "1234.56789", "0.125", "12.5"}, nil, {"word", "1"}}
-		if err != nil || len(rows) != 3 || !reflect.DeepEqual(rows[0], want[0]) || len(rows[1]) != 0 || rows[2][0] != "word" {
+		want := [][]string{
+			{"2021-03-04", "2021-03-04 18:30:00", "06:00:00", "1234.56789", "0.125", "12.5"},
+			nil,
+			{"word", "1"},
+		}
+		if err != nil || len(rows) != 3 || !reflect.DeepEqual(rows[0], want[0]) || len(rows[1]) != 0 ||
+			rows[2][0] != "word" {
 			t.Errorf("from 1904 %v: %q, %v, want %q", from1904, rows, err, want)
 		}
 		if rows, err := Read(bytes.NewReader(b.Bytes()), "other"); err != nil || len(rows) != 2 || rows[1][1] != "7" {
 			t.Errorf("%q %v", rows, err)
 		}
-		if _, err := Read(bytes.NewReader(b.Bytes()), "third"); err == nil || !strings.Contains(err.Error(), `has no sheet "third": it has Sheet1, other`) {
+		if _, err := Read(bytes.NewReader(b.Bytes()), "third"); err == nil ||
+			!strings.Contains(err.Error(), `has no sheet "third": it has Sheet1, other`) {
 			t.Errorf("no such sheet: %v", err)
 		}
 		if _, err := Read(bytes.NewReader(b.Bytes()[:b.Len()/2]), ""); err == nil {

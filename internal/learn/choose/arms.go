@@ -275,7 +275,8 @@ func bases(cols int) [][]string {
 	}
 	for _, w := range []string{"0.5", "1", "2"} {
 		for _, kind := range []string{"gaussian", "laplacian"} {
-			all = append(all, []string{kind + ":relevant:median*" + w, linearKernel}, []string{kind + ":directions:median*" + w})
+			all = append(all, []string{kind + ":relevant:median*" + w, linearKernel},
+				[]string{kind + ":directions:median*" + w})
 			all = append(all, []string{kind + ":ranks:median*" + w}, []string{kind + ":each:median*" + w, linearKernel})
 		}
 	}
@@ -307,7 +308,8 @@ func (s *race) sum(ctx context.Context) error {
 		return nil
 	}
 	set := &s.Setting
-	open := set.Model == "" && set.Norm == "" && set.Regularizer == nil && set.Learn == "" && s.Models == nil && s.Norms == nil
+	open := set.Model == "" && set.Norm == "" && set.Regularizer == nil && set.Learn == "" && s.Models == nil &&
+		s.Norms == nil
 	if !asked && !open {
 		return nil
 	}

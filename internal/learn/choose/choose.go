@@ -57,9 +57,10 @@ type Options struct {
 	FoldsBy string `json:"folds_by,omitempty"`
 	// Metric is an average over the outputs: nmse (the default), the squared error
 	// divided by the variance of the training targets, 1 for a constant guess; mse; rmse; or accuracy.
-	Metric string  `json:"metric,omitempty"`
-	Tol    float64 `json:"tol,omitempty"`    // relative gap of the fits; 0 means 1e-2, or that of the fit when it is larger
-	OneSE  bool    `json:"one_se,omitempty"` // choose the largest λ within one standard error of the best
+	Metric string `json:"metric,omitempty"`
+	// relative gap of the fits; 0 means 1e-2, or that of the fit when it is larger
+	Tol   float64 `json:"tol,omitempty"`
+	OneSE bool    `json:"one_se,omitempty"` // choose the largest λ within one standard error of the best
 }
 
 // What rows are dealt to folds by, where they are neither in groups nor ordered by time.
@@ -86,7 +87,10 @@ func (opt Options) ForFit(l int) Options {
 
 // folding is how rows are dealt.
 func (opt *Options) folding() learn.Folding {
-	return learn.Folding{Folds: opt.Folds, Repeats: opt.Repeats, Groups: opt.Groups, TimeOrdered: opt.TimeOrdered, Hide: opt.Hide}
+	return learn.Folding{
+		Folds: opt.Folds, Repeats: opt.Repeats, Groups: opt.Groups, TimeOrdered: opt.TimeOrdered,
+		Hide: opt.Hide,
+	}
 }
 
 // Point is one setting and how it did on held-out samples.
@@ -109,10 +113,12 @@ type Result struct {
 	Folds  int    `json:"folds"`
 	// Best is the index of the point chosen: the simplest of those that are not worse than the one of the lowest mean
 	// logarithm of the error, or the highest accuracy, with the targets of Means predicted by their mean.
-	Best     int     `json:"best"`
-	Points   []Point `json:"points"`
-	Constant float64 `json:"constant_error"`  // of the mean of the training targets, or of 0 where they are not standardised
-	Means    []int   `json:"means,omitempty"` // the targets, from 0, that the best point predicts no better than that beyond doubt
+	Best   int     `json:"best"`
+	Points []Point `json:"points"`
+	// of the mean of the training targets, or of 0 where they are not standardised
+	Constant float64 `json:"constant_error"`
+	// the targets, from 0, that the best point predicts no better than that beyond doubt
+	Means []int `json:"means,omitempty"`
 
 	samples int // that Points were compared on
 }
@@ -176,7 +182,8 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 		return nil, err
 	}
 	p := r.best.Chosen()
-	const spent = "the time for choosing settings is spent: the best of those compared on %d rows is taken, %s %.4g, kernels %s"
+	const spent = "the time for choosing settings is spent: the best of those compared on %d rows is taken, %s %.4g, " +
+		"kernels %s"
 	r.Method.Say(spent, r.best.samples, r.Metric, p.Mean, Brief(p.Kernels))
 	return r.best, nil
 }

@@ -59,7 +59,10 @@ func TestAdditive(t *testing.T) {
 	}
 	X, Y := learntest.Wave(120, 22)
 	for i := range 120 {
-		Y.SetRow(i, []float64{math.Sin(X.At(i, 0)) + math.Abs(X.At(i, 1)-10), math.Sin(X.At(i, 2)), math.Cos(X.At(i, 3))})
+		Y.SetRow(i, []float64{
+			math.Sin(X.At(i, 0)) + math.Abs(X.At(i, 1)-10), math.Sin(X.At(i, 2)),
+			math.Cos(X.At(i, 3)),
+		})
 	}
 	chosen := func(threads int) *Result {
 		par.SetThreads(threads)
@@ -71,7 +74,9 @@ func TestAdditive(t *testing.T) {
 		return r
 	}
 	one, three := chosen(1), chosen(3)
-	if p := one.Chosen(); !slices.ContainsFunc(p.Kernels, func(k string) bool { return strings.Contains(k, ":each:") }) {
+	if p := one.Chosen(); !slices.ContainsFunc(p.Kernels, func(k string) bool {
+		return strings.Contains(k, ":each:")
+	}) {
 		t.Errorf("%v", p.Kernels)
 	}
 	if !reflect.DeepEqual(one, three) {
@@ -83,7 +88,8 @@ func TestAdditive(t *testing.T) {
 func TestEliminate(t *testing.T) {
 	s := against(t, 9, 9, 9, 9)
 	s.Folds = 4
-	good := armOf([]float64{4, 4, 4, 4}, []float64{3, 3, 3, 3}, []float64{1, 2, 3, 1}, []float64{2, 2, 2, 2}, []float64{3, 3, 3, 3})
+	good := armOf([]float64{4, 4, 4, 4}, []float64{3, 3, 3, 3}, []float64{1, 2, 3, 1}, []float64{2, 2, 2, 2},
+		[]float64{3, 3, 3, 3})
 	near := armOf([]float64{1.1, 1.9, 3.2, 1})
 	bad := armOf([]float64{1.2, 2.5, 3.7, 1.2})
 	unfinished := armOf([]float64{0.1, 0.1, math.NaN(), 0.1})
@@ -134,7 +140,10 @@ func TestSteadier(t *testing.T) {
 	at := func(lambda, mean float64, norm string) Point {
 		return Point{Lambda: lambda, Mean: mean, StdErr: 0.1, Norm: norm}
 	}
-	points := []Point{at(10, 1.25, "lp:1"), at(1, 1.09, "lp:1"), at(0.1, 1, "lp:1"), at(0.01, 1.05, "lp:1"), at(100, 1, "lp:2")}
+	points := []Point{
+		at(10, 1.25, "lp:1"), at(1, 1.09, "lp:1"), at(0.1, 1, "lp:1"), at(0.01, 1.05, "lp:1"),
+		at(100, 1, "lp:2"),
+	}
 	if got := new(race).steadier(points, 2); got != 1 {
 		t.Errorf("chose λ = %g, %s", points[got].Lambda, points[got].Norm)
 	}
@@ -146,8 +155,10 @@ func TestSimplest(t *testing.T) {
 	s := against(t, 9, 9, 9, 9)
 	s.Folds = 4
 	best := []float64{1, 1.2, .9, 1.1}
-	noisy, steady := []float64{1.1, 1.1, .97, 1.1}, []float64{1.03, 1.23, .93, 1.13} // worse by .3 and 5 standard errors
-	none, l, eta, both, sum := Point{Learn: "none"}, Point{Learn: "l"}, Point{Learn: "eta"}, Point{Learn: "eta,l"}, Point{Learn: "eta,l", Model: "sum"}
+	// worse by .3 and 5 standard errors
+	noisy, steady := []float64{1.1, 1.1, .97, 1.1}, []float64{1.03, 1.23, .93, 1.13}
+	none, l, eta, both, sum := Point{Learn: "none"}, Point{Learn: "l"}, Point{Learn: "eta"}, Point{Learn: "eta,l"},
+		Point{Learn: "eta,l", Model: "sum"}
 	for name, c := range map[string]struct {
 		points []Point
 		errors [][]float64
@@ -159,7 +170,12 @@ func TestSimplest(t *testing.T) {
 		"weights are learned":             {[]Point{eta, l}, [][]float64{noisy, best}, 1, 1},
 		"L is learned":                    {[]Point{none, l}, [][]float64{noisy, best}, 1, 1},
 		"a sum":                           {[]Point{both, sum}, [][]float64{noisy, best}, 1, 0},
-		"the better of two as simple":     {[]Point{both, none, l}, [][]float64{best, noisy, {1.1, 1.1, .97, 1.09}}, 0, 2},
+		"the better of two as simple": {
+			[]Point{both, none, l},
+			[][]float64{best, noisy, {1.1, 1.1, .97, 1.09}},
+			0,
+			2,
+		},
 	} {
 		if got := s.simplest(c.points, c.errors, c.best); got != c.want {
 			t.Errorf("%s: point %d, want %d", name, got, c.want)
@@ -174,7 +190,8 @@ func TestSimplest(t *testing.T) {
 // Of folds that were only begun, the settings that all of them have tried count.
 func TestSoFar(t *testing.T) {
 	s := against(t, 9, 9, 9)
-	s.arms, s.complete = []*arm{armOf([]float64{3, math.NaN(), 2}, []float64{1, math.NaN(), math.NaN()})}, make([]bool, 3)
+	s.arms, s.complete = []*arm{armOf([]float64{3, math.NaN(), 2}, []float64{1, math.NaN(), math.NaN()})},
+		make([]bool, 3)
 	if s.soFar(); s.best == nil || s.best.Folds != 2 || len(s.best.Points) != 1 || s.best.Points[0].Lambda != 1 {
 		t.Errorf("folds begun: %+v", s.best)
 	}
@@ -183,7 +200,8 @@ func TestSoFar(t *testing.T) {
 		t.Errorf("folds begun take the place of a result: %+v", s.best)
 	}
 	s.complete[0] = true
-	if s.soFar(); s.best == before || len(s.best.Points) != 2 || s.best.Chosen().Lambda != 0.1 || s.best.Points[0].StdErr != 0 {
+	if s.soFar(); s.best == before || len(s.best.Points) != 2 || s.best.Chosen().Lambda != 0.1 ||
+		s.best.Points[0].StdErr != 0 {
 		t.Errorf("one fold complete: %+v", s.best)
 	}
 }
@@ -213,7 +231,9 @@ func TestDataAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	streamed, err := sums.New(t.Context(), sums.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source, error) {
+	streamed, err := sums.New(t.Context(), sums.Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: func() (stream.Source,
+		error,
+	) {
 		return stream.FromMatrices("rows", x, y), nil
 	}}, sums.Options{Columns: opt, Kernels: kernels, Folds: 3, FoldGroups: groups})
 	if err != nil {
@@ -222,8 +242,11 @@ func TestDataAgree(t *testing.T) {
 	var want *Result
 	for _, d := range []learn.Data{rows, grams, streamed} {
 		r, err := Run(t.Context(), d, Job{
-			Options: Options{Kernels: [][]string{kernels}, Folds: 3, Groups: groups, Lambdas: []float64{10, 0.1}, Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-9},
-			Method:  learn.Method{Tol: 1e-9},
+			Options: Options{
+				Kernels: [][]string{kernels}, Folds: 3, Groups: groups, Lambdas: []float64{10, 0.1},
+				Taus: []float64{1, 3}, Norms: []string{"lp:1.5"}, Metric: "rmse", Tol: 1e-9,
+			},
+			Method: learn.Method{Tol: 1e-9},
 		})
 		if err != nil {
 			t.Fatalf("%T: %v", d, err)

@@ -63,7 +63,10 @@ func TestLargeData(t *testing.T) {
 			}
 			continue
 		}
-		end, err := learn.Fit(t.Context(), d, learn.Setting{Kernels: p.Kernels, Norm: p.Norm, Learn: p.Learn, Tau: p.Tau, Lambda: p.Lambda, Means: r.Means}, learn.Method{Tol: 1e-4})
+		end, err := learn.Fit(t.Context(), d, learn.Setting{
+			Kernels: p.Kernels, Norm: p.Norm, Learn: p.Learn,
+			Tau: p.Tau, Lambda: p.Lambda, Means: r.Means,
+		}, learn.Method{Tol: 1e-4})
 		if err != nil {
 			t.Fatal(err)
 		}

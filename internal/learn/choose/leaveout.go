@@ -21,7 +21,8 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		return fault.Input("leaving out single rows is for rows in no order and no groups: use folds")
 	}
 	if s.Setting.Model == learn.Sum || slices.Contains(s.Models, learn.Sum) {
-		const sum = "leaving out single rows in closed form is for one output kernel, not for one of each kernel's own: use folds"
+		const sum = "leaving out single rows in closed form is for one output kernel, not for one of each kernel's " +
+			"own: use folds"
 		return fault.Input(sum)
 	}
 	if s.kernelsOpen() {

@@ -28,7 +28,8 @@ const (
 	doubt = 1.64
 	// closeCall is that of the last rule (Breiman et al., Classification and Regression Trees, 1984, section 3.4.3).
 	closeCall = 1
-	// beside is the number of steps of a path that stay on both sides of the best. Arms that enter, and those on more than
+	// beside is the number of steps of a path that stay on both sides of the best. Arms that enter,
+	// and those on more than
 	// twice the samples of the rung before, have two of them.
 	beside = 1
 	// tooHigh times the least error so far ends a path of falling λ.

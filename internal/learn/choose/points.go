@@ -67,7 +67,8 @@ func (s *race) informative(folds []int) []int {
 
 // withMeans is the metric, on each of some informative folds, of a setting that predicts the targets for which it
 // is better than the mean of the training targets, which predicts the others. It is nil where a fold has
-// no errors. predicted says which targets the setting predicts: those for which it is better beyond doubt, or by one standard
+// no errors. predicted says which targets the setting predicts: those for which it is better beyond
+// doubt, or by one standard
 // error where it is better beyond doubt for all together.
 func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predicted []bool) {
 	predicted = make([]bool, len(s.constant[folds[0]]))
@@ -75,7 +76,9 @@ func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predi
 		return nil, predicted
 	}
 	enough := doubt
-	if s.margin(folds, doubt, func(f int) (a, b float64) { return learn.Mean(s.constant[f]), learn.Mean(each[f]) }) > 0 {
+	if s.margin(folds, doubt, func(f int) (a, b float64) {
+		return learn.Mean(s.constant[f]), learn.Mean(each[f])
+	}) > 0 {
 		enough = closeCall
 	}
 	for k := range predicted {
@@ -174,7 +177,8 @@ func (s *race) simplest(points []Point, errors [][]float64, best int) int {
 	}
 	simplest := best
 	for i := range points {
-		simpler := cmp.Or(cmp.Compare(rank(i), rank(simplest)), cmp.Compare(s.score(errors[i]), s.score(errors[simplest]))) < 0
+		simpler := cmp.Or(cmp.Compare(rank(i), rank(simplest)), cmp.Compare(s.score(errors[i]),
+			s.score(errors[simplest]))) < 0
 		if simpler && !s.worse(errors[i], errors[best], closeCall) {
 			simplest = i
 		}
@@ -196,7 +200,8 @@ func (s *race) steadier(points []Point, best int) int {
 
 // sameBut reports whether the settings are the same but for λ.
 func (p *Point) sameBut(q *Point) bool {
-	return slices.Equal(p.Kernels, q.Kernels) && p.Norm == q.Norm && p.Learn == q.Learn && p.Model == q.Model && p.Tau == q.Tau
+	return slices.Equal(p.Kernels, q.Kernels) && p.Norm == q.Norm && p.Learn == q.Learn && p.Model == q.Model &&
+		p.Tau == q.Tau
 }
 
 // meanAndError is the mean and its standard error, 0 for a single number. It is computed of numbers

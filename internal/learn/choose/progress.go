@@ -52,7 +52,10 @@ func (p *progress) tell() {
 	if p.watch == nil {
 		return
 	}
-	at := learn.Progress{Phase: p.phase, Done: float64(p.done) / float64(max(p.total, 1)), Left: -1, Metric: p.metric, Best: p.best}
+	at := learn.Progress{
+		Phase: p.phase, Done: float64(p.done) / float64(max(p.total, 1)), Left: -1, Metric: p.metric,
+		Best: p.best,
+	}
 	if spent := time.Since(p.started); p.done > 0 && spent > 0 {
 		at.Left = time.Duration(float64(spent) * float64(p.total-p.done) / float64(p.done))
 	}

@@ -91,7 +91,10 @@ func TestInformativeFolds(t *testing.T) {
 		wide.Data[2*i], wide.Data[2*i+1] = y.Data[i], math.NaN()
 	}
 	wide.Data[0], wide.Data[1] = math.NaN(), 1
-	d, err := samples.NewRows(blas.Raw(X), wide, samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+	d, err := samples.NewRows(blas.Raw(X), wide, samples.Options{Columns: columns.Options{
+		ScaleInputs:  true,
+		ScaleOutputs: true,
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +173,9 @@ type slowRidge struct {
 	data *slow
 }
 
-func (r *slowRidge) Errors(ctx context.Context, specs []string, tau float64, lambdas []float64) ([]learn.Errors, error) {
+func (r *slowRidge) Errors(
+	ctx context.Context, specs []string, tau float64, lambdas []float64,
+) ([]learn.Errors, error) {
 	if r.data.left.Add(-1) < 0 {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -181,7 +186,10 @@ func (r *slowRidge) Errors(ctx context.Context, specs []string, tau float64, lam
 // TestBudgetKeeps ends the first rung in its middle: the best of what was compared is taken, not the first.
 func TestBudgetKeeps(t *testing.T) {
 	X, Y := learntest.Wave(200, 5)
-	rows, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+	rows, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{
+		ScaleInputs:  true,
+		ScaleOutputs: true,
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +246,10 @@ func TestWordsInAnyOrder(t *testing.T) {
 	X, Y := learntest.Wave(60, 5)
 	var points [][]Point
 	for _, words := range []learn.Learned{"eta,l", "l,eta"} {
-		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{
+			ScaleInputs:  true,
+			ScaleOutputs: true,
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,13 @@ func TestTriesSum(t *testing.T) {
 	}
 	kernels := []string{"gaussian:0:median*0.25", "linear:1"}
 	lambdas := []float64{1e-2, 3e-3}
-	if count, best := sums(4, Job{Setting: learn.Setting{Kernels: kernels, Norm: "lp:1"}, Options: Options{Models: []learn.Model{learn.Product, learn.Sum}, Lambdas: slices.Clone(lambdas)}}); count != 2 || best != 1 {
+	if count, best := sums(4, Job{
+		Setting: learn.Setting{Kernels: kernels, Norm: "lp:1"},
+		Options: Options{
+			Models:  []learn.Model{learn.Product, learn.Sum},
+			Lambdas: slices.Clone(lambdas),
+		},
+	}); count != 2 || best != 1 {
 		t.Errorf("%d points of sums, %d the best, where both are compared", count, best)
 	}
 }

@@ -16,18 +16,20 @@ import (
 
 // Options say what becomes of the columns.
 type Options struct {
-	ScaleInputs, ScaleOutputs bool           // to mean 0 and variance 1
-	Strict                    bool           // missing inputs are an error; else the mean of their column stands for them
-	StrictOutputs             bool           // missing targets are an error; else the others are learned from
-	Notes                     []string       // warnings about what became of the data before
-	InputNames, OutputNames   []string       // nil means x1, x2, … and y1, y2, …
-	Schema                    schema.Columns // of the file that the inputs come from; nil: columns of numbers
+	ScaleInputs, ScaleOutputs bool // to mean 0 and variance 1
+	// missing inputs are an error; else the mean of their column stands for them
+	Strict                  bool
+	StrictOutputs           bool           // missing targets are an error; else the others are learned from
+	Notes                   []string       // warnings about what became of the data before
+	InputNames, OutputNames []string       // nil means x1, x2, … and y1, y2, …
+	Schema                  schema.Columns // of the file that the inputs come from; nil: columns of numbers
 }
 
 // Inputs turns rows of raw inputs into rows the kernels see.
 type Inputs struct {
-	Names  []string       `json:"names"`
-	Schema schema.Columns `json:"schema,omitempty"` // of the files they come from, where not all of their columns are numbers
+	Names []string `json:"names"`
+	// of the files they come from, where not all of their columns are numbers
+	Schema schema.Columns `json:"schema,omitempty"`
 	Fill   []float64      `json:"fill"`             // put in place of missing cells
 	Scaler *Scaler        `json:"scaler,omitempty"` // nil: inputs as they are
 	Strict bool           `json:"strict,omitempty"` // missing cells are an error
@@ -59,7 +61,8 @@ func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err erro
 	in = &Inputs{Names: names, Fill: s.Mean, Strict: opt.Strict}
 	if !opt.Schema.Plain() {
 		if !opt.Schema.Valid(len(names)) {
-			return nil, nil, fault.Input("the schema makes %d columns of numbers, and X has %d", opt.Schema.Cols(), len(names))
+			return nil, nil, fault.Input("the schema makes %d columns of numbers, and X has %d", opt.Schema.Cols(),
+				len(names))
 		}
 		in.Schema = opt.Schema
 		warnings = opt.Schema.Notes()
@@ -109,7 +112,8 @@ func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
 	for i := range X.Rows {
 		for j, v := range blas.Row(X, i) {
 			if math.IsInf(v, 0) || in.Strict && math.IsNaN(v) {
-				return nil, fault.Input("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j], cell(v))
+				return nil, fault.Input("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j],
+					cell(v))
 			}
 		}
 	}
@@ -163,11 +167,13 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	if len(constant) == len(names) {
 		return nil, nil, fault.Input("every target column is constant: there is nothing to learn")
 	}
-	const small, large = 1e-290, 1e290 // what is computed in units of the targets reaches the ends of float64 beyond these
+	// what is computed in units of the targets reaches the ends of float64 beyond these
+	const small, large = 1e-290, 1e290
 	out = &Outputs{Names: names, deviation: s.Scale}
 	for j := range names {
 		if 0 < s.Scale[j] && s.Scale[j] < small || math.Max(s.Scale[j], math.Abs(s.Mean[j])) > large {
-			return nil, nil, fault.Input("target column %s has mean %.3g and deviation %.3g, whose squares overflow or vanish in double precision: rescale it", names[j], s.Mean[j], s.Scale[j])
+			return nil, nil, fault.Input("target column %s has mean %.3g and deviation %.3g, whose squares overflow "+
+				"or vanish in double precision: rescale it", names[j], s.Mean[j], s.Scale[j])
 		}
 		if !opt.ScaleOutputs || !s.Constant[j] {
 			out.Live = append(out.Live, j)
@@ -176,7 +182,8 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	if opt.ScaleOutputs {
 		out.Scaler = s
 		if len(constant) > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s constant in the training data and predicted as such", list("target column", constant)))
+			warnings = append(warnings, fmt.Sprintf("%s constant in the training data and predicted as such",
+				list("target column", constant)))
 		}
 	}
 	return out, warnings, nil
@@ -255,10 +262,12 @@ func MissingTargets(names []string, missing []int, l int) (lines []string) {
 		}
 	}
 	if total > 0 {
-		lines = append(lines, fmt.Sprintf("%d of %d target cells are missing, in %s: learned from the others", total, l*len(names), list("target column", with)))
+		lines = append(lines, fmt.Sprintf("%d of %d target cells are missing, in %s: learned from the others", total,
+			l*len(names), list("target column", with)))
 	}
 	if without != nil {
-		lines = append(lines, fmt.Sprintf("%s without any observed cell: 0 is predicted", list("target column", without)))
+		lines = append(lines, fmt.Sprintf("%s without any observed cell: 0 is predicted",
+			list("target column", without)))
 	}
 	return lines
 }

@@ -130,7 +130,8 @@ func (s *Scaler) limits() (low, high []float64) {
 func (s *Scaler) checkRange(what string, names []string) error {
 	for j, lo := range s.low {
 		if hi := s.high[j]; math.IsInf(hi-lo, 1) && !math.IsInf(hi, 0) && !math.IsInf(lo, 0) {
-			return fault.Input("%s column %s runs from %.3g to %.3g, a width beyond double precision: rescale it", what, names[j], lo, s.high[j])
+			return fault.Input("%s column %s runs from %.3g to %.3g, a width beyond double precision: rescale it", what,
+				names[j], lo, s.high[j])
 		}
 	}
 	return nil
@@ -142,7 +143,8 @@ func (s *Scaler) empty() bool {
 }
 
 // PullIn moves isolated values, such as failed readings, towards the others: a model that interpolates the samples
-// would predict the neighbours of such a sample by it. A column has isolated values where at most one in defaults.IsolatedRows lies
+// would predict the neighbours of such a sample by it. A column has isolated values where at most
+// one in defaults.IsolatedRows lies
 // beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end of that range. NaN stays.
 // The result is a itself where there are none; note names their columns, by the letter
 // where there are no names.
@@ -176,7 +178,8 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 	if total == 1 {
 		values = "value"
 	}
-	return b, fmt.Sprintf("moved %d isolated %s towards the others, in %s", total, values, list(what+" column", chosen(names, moved)))
+	return b, fmt.Sprintf("moved %d isolated %s towards the others, in %s", total, values,
+		list(what+" column", chosen(names, moved)))
 }
 
 // together are the first and the last of the ascending values that are not isolated.

@@ -59,12 +59,15 @@ func TestPullIn(t *testing.T) {
 					t.Errorf("%s, scale %g: row %d is %g, want %g", c.name, scale, i, v, as)
 				}
 			}
-			if !slices.EqualFunc(a.Data, before, func(v, w float64) bool { return v == w || math.IsNaN(v) && math.IsNaN(w) }) {
+			if !slices.EqualFunc(a.Data, before, func(v, w float64) bool {
+				return v == w || math.IsNaN(v) && math.IsNaN(w)
+			}) {
 				t.Errorf("%s: the data of the caller changed", c.name)
 			}
 		}
 	}
-	if _, note := PullIn(blas.General{Rows: 3, Cols: 1, Stride: 1, Data: []float64{nan, nan, nan}}, nil, "y", "target"); note != "" {
+	if _, note := PullIn(blas.General{Rows: 3, Cols: 1, Stride: 1, Data: []float64{nan, nan, nan}}, nil, "y",
+		"target"); note != "" {
 		t.Errorf("no values: %q", note)
 	}
 }

@@ -27,7 +27,8 @@ const (
 	IntervalNumbers = 1 << 23 // 64 MiB
 )
 
-// PathPoints is the length of a path of λ, which falls by √10 from the mean of the diagonal of K_η, where a fit is close to
+// PathPoints is the length of a path of λ, which falls by √10 from the mean of the diagonal of K_η,
+// where a fit is close to
 // the mean, to where kernels that are not smooth interpolate to rounding: this is best for targets without noise.
 const PathPoints = 23
 

@@ -2,7 +2,8 @@
 
 package defaults
 
-// What SPECs call the columns by what the training data tell about them: where their values lie among those of all samples,
+// What SPECs call the columns by what the training data tell about them: where their values lie
+// among those of all samples,
 // as in gaussian:ranks:median; all, scaled by how much the targets vary with each,
 // and the linear combinations of them along which the targets vary.
 const (

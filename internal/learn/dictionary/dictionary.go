@@ -95,7 +95,8 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 	return d, weights, nil
 }
 
-// Outline is Resolve with columns as they are where SPECs ask for learned lengths: weights, diagonals and sizes do not depend on
+// Outline is Resolve with columns as they are where SPECs ask for learned lengths: weights,
+// diagonals and sizes do not depend on
 // the lengths.
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
 	specs = slices.Clone(specs)
@@ -179,7 +180,8 @@ func InFeatures(d kernel.Dictionary, l int, exact bool) (bool, error) {
 		return linear && !exact && 4*width <= l, nil
 	}
 	if k := NeedsSamples(d); k != nil {
-		return false, fault.Input("kernel %s is exact and others have explicit features: write it with rff: or nystrom: too", k.Name)
+		return false, fault.Input("kernel %s is exact and others have explicit features: write it with rff: or "+
+			"nystrom: too", k.Name)
 	}
 	return true, nil
 }

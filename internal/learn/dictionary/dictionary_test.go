@@ -106,11 +106,15 @@ func TestRelevanceOfManySamples(t *testing.T) {
 	}
 }
 
-// TestResolveLengths says that widths multiply lengths, which are those of the kind of kernel, and that "groups" are the caller's.
+// TestResolveLengths says that widths multiply lengths, which are those of the kind of kernel, and
+// that "groups" are the caller's.
 func TestResolveLengths(t *testing.T) {
 	X, Y := learntest.Hidden(60, 3)
 	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{Groups: []kernel.Group{{Name: "own", Columns: []int{2}}}})
-	d, _, err := r.Resolve(t.Context(), []string{"gaussian:ard:median*0.5,2", "nystrom:matern32:ard:median:9", "gaussian:groups:1"})
+	d, _, err := r.Resolve(t.Context(), []string{
+		"gaussian:ard:median*0.5,2", "nystrom:matern32:ard:median:9",
+		"gaussian:groups:1",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +130,10 @@ func TestResolveLengths(t *testing.T) {
 	if len(d) != 4 || slices.Equal(d[0].Scale, d[2].Scale) || d[3].Scale != nil {
 		t.Errorf("kernels %v", d.Names())
 	}
-	for spec, want := range map[string]string{"gaussian:ard:0.5": "write median*0.5", "rational:1:ard": "lengths of columns are learned for gaussian"} {
+	for spec, want := range map[string]string{
+		"gaussian:ard:0.5": "write median*0.5",
+		"rational:1:ard":   "lengths of columns are learned for gaussian",
+	} {
 		if _, _, err := r.Resolve(t.Context(), []string{spec}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", spec, err)
 		}

@@ -55,7 +55,8 @@ func (r *Resolver) learner(s kernel.Spec) func(context.Context) (kernel.Group, e
 // withTargets refuses to learn the group where there are no targets.
 func (r *Resolver) withTargets(group string) error {
 	if r.y.Rows != r.z.Rows {
-		return fault.Input("%s is learned from targets of samples, which the checkpoint of a stream by an older version lacks", group)
+		return fault.Input("%s is learned from targets of samples, which the checkpoint of a stream by an older "+
+			"version lacks", group)
 	}
 	return nil
 }

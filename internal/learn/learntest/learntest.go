@@ -33,7 +33,10 @@ func Hidden(l int, seed uint64) (X, Y *mat.Dense) {
 			X.Set(i, j, rng.NormFloat64())
 		}
 		X.Set(i, 8, 4)
-		Y.SetRow(i, []float64{X.At(i, 0)*X.At(i, 3) + 0.1*rng.NormFloat64(), math.Sin(2*X.At(i, 5)) + 0.1*rng.NormFloat64()})
+		Y.SetRow(i, []float64{
+			X.At(i, 0)*X.At(i, 3) + 0.1*rng.NormFloat64(),
+			math.Sin(2*X.At(i, 5)) + 0.1*rng.NormFloat64(),
+		})
 	}
 	return X, Y
 }

@@ -42,11 +42,14 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	_, sum := m.Basis.(*Sum)
 	switch {
 	case sum:
-		return nil, fault.Input("closed forms for single rows are for one output kernel, and this model has one for each kernel: use cv+")
+		return nil, fault.Input("closed forms for single rows are for one output kernel, and this model has one for " +
+			"each kernel: use cv+")
 	case !ok:
-		return nil, fault.Input("closed forms for single rows need the training inputs and one L, which a model of kind %s does not keep", m.Basis.kind())
+		return nil, fault.Input("closed forms for single rows need the training inputs and one L, which a model of "+
+			"kind %s does not keep", m.Basis.kind())
 	case !(m.Mu > 0):
-		return nil, fault.Input("closed forms for single rows need what a model written by an older version does not keep: fit it anew")
+		return nil, fault.Input("closed forms for single rows need what a model written by an older version does not " +
+			"keep: fit it anew")
 	}
 	c := &closed{l: b.Z.Rows}
 	var err error
@@ -115,7 +118,8 @@ func (c *closed) rest(a blas.General) {
 // needY refuses a model without targets.
 func (c *closed) needY() error {
 	if c.sigma == nil {
-		return fault.Input("the model does not keep its training targets: they have missing cells, or it was written by an older version")
+		return fault.Input("the model does not keep its training targets: they have missing cells, or it was written " +
+			"by an older version")
 	}
 	return nil
 }
@@ -356,7 +360,10 @@ func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
 		return nil, err
 	}
 	n := len(m.Out.Names)
-	r := &LeftOut{Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n), Leverages: blas.NewGeneral(c.l, n)}
+	r := &LeftOut{
+		Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n),
+		Leverages: blas.NewGeneral(c.l, n),
+	}
 	m.targets(r.Residuals, c.R, nil)
 	m.targets(r.Deviations, c.D, c.sigma)
 	H := blas.NewGeneral(c.l, c.R.Cols)

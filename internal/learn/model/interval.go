@@ -56,7 +56,8 @@ type residuals struct {
 func rank(level float64, count int) (int, error) {
 	r := int(math.Ceil(level*float64(count+1) - 1e-9))
 	if r > count {
-		return 0, fault.Input("%d residuals are too few for intervals of level %g: at least %g are needed", count, level, math.Ceil(level/(1-level)))
+		return 0, fault.Input("%d residuals are too few for intervals of level %g: at least %g are needed", count,
+			level, math.Ceil(level/(1-level)))
 	}
 	return max(r, 1), nil
 }
@@ -327,15 +328,19 @@ func trainingInputs(b Basis) blas.General {
 }
 
 // PredictGramIntervals are Intervals from cross-Gram matrices, as for PredictGram.
-func (m *Model) PredictGramIntervals(ctx context.Context, cross []blas.General, q Interval) (F, lo, hi blas.General, err error) {
+func (m *Model) PredictGramIntervals(
+	ctx context.Context, cross []blas.General, q Interval,
+) (F, lo, hi blas.General, err error) {
 	if err := m.method(&q); err != nil {
 		return F, lo, hi, err
 	}
 	if q.Method != CVPlus || q.Local {
-		return F, lo, hi, fault.Input("a model of Gram matrices has intervals by %s, of widths that are not local", CVPlus)
+		return F, lo, hi, fault.Input("a model of Gram matrices has intervals by %s, of widths that are not local",
+			CVPlus)
 	}
 	if len(cross) != len(m.Eta) {
-		return F, lo, hi, fault.Input("%d cross-Gram matrices for %d kernels: intervals take all of them", len(cross), len(m.Eta))
+		return F, lo, hi, fault.Input("%d cross-Gram matrices for %d kernels: intervals take all of them", len(cross),
+			len(m.Eta))
 	}
 	if F, err = m.PredictGram(cross); err != nil {
 		return F, lo, hi, err

@@ -57,7 +57,8 @@ func TestSearch(t *testing.T) {
 			}
 			slices.Sort(below)
 			if got := s.from(mirrored, s.opposite(s.cell(at))); got != below[r-1] {
-				t.Fatalf("trial %d, shifts mirrored: number %d of %d is %g, want %g", trial, r, len(all), got, below[r-1])
+				t.Fatalf("trial %d, shifts mirrored: number %d of %d is %g, want %g", trial, r, len(all), got,
+					below[r-1])
 			}
 		}
 	}

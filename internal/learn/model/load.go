@@ -211,9 +211,12 @@ func (l *loader) folds(m *Model) {
 		}
 		f := Fold{Model: l.model(), Rows: h.Rows, Y: general(l.array("observed", 2, true)), F: l.matrix("predicted")}
 		for _, a := range []blas.General{f.Y, f.F} {
-			l.expect(a.Rows == len(f.Rows) && a.Cols == n && a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols, len(f.Rows), n)
+			l.expect(a.Rows == len(f.Rows) && a.Cols == n &&
+				a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols,
+				len(f.Rows), n)
 		}
-		l.expect(data(h.Kind) == data(l.head.Kind) && len(f.Out.Names) == n && (f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
+		l.expect(data(h.Kind) == data(l.head.Kind) && len(f.Out.Names) == n &&
+			(f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
 		l.rows(&f, coefficients(m.Basis))
 		m.Folds = append(m.Folds, f)
 	}
@@ -235,7 +238,8 @@ func (l *loader) rows(f *Fold, count int) {
 	if l.err != nil || count == 0 {
 		return
 	}
-	l.expect(coefficients(f.Basis)+len(f.Rows) == count, "a fold leaves out %d of %d samples, and learned from %d", len(f.Rows), count, coefficients(f.Basis))
+	l.expect(coefficients(f.Basis)+len(f.Rows) == count, "a fold leaves out %d of %d samples, and learned from %d",
+		len(f.Rows), count, coefficients(f.Basis))
 	for k, i := range f.Rows {
 		l.expect(i >= 0 && i < count && (k == 0 || i > f.Rows[k-1]), "a fold leaves out sample %d of %d", i, count)
 	}
@@ -275,7 +279,8 @@ func (l *loader) scaler(what string, s *columns.Scaler, n int) {
 }
 
 func (l *loader) spectrum(L *linop.Spectral, n int) {
-	l.expect(L.V.Rows == n && L.V.Cols == len(L.S), "L is %d×%d with %d eigenvalues, for %d outputs", L.V.Rows, L.V.Cols, len(L.S), n)
+	l.expect(L.V.Rows == n && L.V.Cols == len(L.S), "L is %d×%d with %d eigenvalues, for %d outputs", L.V.Rows,
+		L.V.Cols, len(L.S), n)
 	for _, s := range L.S {
 		l.expect(s >= 0, "an eigenvalue of L is %g", s)
 	}
@@ -292,8 +297,10 @@ func (l *loader) inputs(in *columns.Inputs, cols int) {
 		l.fail("its %s lacks the inputs", metaName)
 		return
 	}
-	l.expect(len(in.Low) == len(in.High) && (in.Low == nil || len(in.Low) == cols), "%d and %d limits of inputs for %d columns", len(in.Low), len(in.High), cols)
-	l.expect(len(in.Names) == cols && len(in.Fill) == cols, "%d input names and %d means for %d columns", len(in.Names), len(in.Fill), cols)
+	l.expect(len(in.Low) == len(in.High) && (in.Low == nil || len(in.Low) == cols),
+		"%d and %d limits of inputs for %d columns", len(in.Low), len(in.High), cols)
+	l.expect(len(in.Names) == cols && len(in.Fill) == cols, "%d input names and %d means for %d columns", len(in.Names),
+		len(in.Fill), cols)
 	l.expect(in.Schema == nil || in.Schema.Valid(cols), "its schema makes %d columns of %d", in.Schema.Cols(), cols)
 	if in.Scaler != nil {
 		l.scaler("input", in.Scaler, cols)
@@ -320,7 +327,8 @@ func (l *loader) kernel(k *kernel.Kernel, name string, Z blas.General) {
 	if err := k.Validate(); err != nil {
 		l.fail("%v", err)
 	}
-	l.expect(k.Kind != kernel.Precomputed && k.Inputs == Z.Cols && k.Name == name, "kernel %q does not fit the data", k.Name)
+	l.expect(k.Kind != kernel.Precomputed && k.Inputs == Z.Cols && k.Name == name, "kernel %q does not fit the data",
+		k.Name)
 	l.expect(!k.Center || len(k.Means) == Z.Rows, "kernel %q has %d means for %d samples", k.Name, len(k.Means), Z.Rows)
 	l.expect(!slices.ContainsFunc(k.Means, math.IsNaN), "kernel %q has means that are no numbers", k.Name)
 }
@@ -345,7 +353,8 @@ func (l *loader) features(m *Model) Basis {
 			l.fail("feature map %d is missing", k+1)
 			return b
 		}
-		l.expect(f.Kernel.Inputs == len(m.In.Names) && f.Kernel.Name == m.Names[idx[k]], "feature map %q does not fit the data", f.Kernel.Name)
+		l.expect(f.Kernel.Inputs == len(m.In.Names) && f.Kernel.Name == m.Names[idx[k]],
+			"feature map %q does not fit the data", f.Kernel.Name)
 		if err := f.Kernel.Validate(); err != nil {
 			l.fail("%v", err)
 		}

@@ -236,7 +236,8 @@ func (m *Model) Predict(ctx context.Context, dst, x blas.General) error {
 	fail := make([]error, (x.Rows+SlabRows-1)/SlabRows)
 	par.Ranges(x.Rows, SlabRows, func(lo, hi int) {
 		if ctx.Err() == nil {
-			fail[lo/SlabRows] = p.predict(blas.View(dst, lo, 0, hi-lo, dst.Cols), blas.View(x, lo, 0, hi-lo, x.Cols), lo)
+			fail[lo/SlabRows] = p.predict(blas.View(dst, lo, 0, hi-lo, dst.Cols), blas.View(x, lo, 0, hi-lo, x.Cols),
+				lo)
 		}
 	})
 	return cmp.Or(ctx.Err(), cmp.Or(fail...))
@@ -297,7 +298,8 @@ func (m *Model) PredictGram(cross []blas.General) (dst blas.General, err error) 
 			at[j] = k
 		}
 	} else if len(cross) != len(m.Eta) {
-		return dst, fault.Input("%d cross-Gram matrices for %d kernels (%d of positive weight)", len(cross), len(m.Eta), len(idx))
+		return dst, fault.Input("%d cross-Gram matrices for %d kernels (%d of positive weight)", len(cross), len(m.Eta),
+			len(idx))
 	}
 	t := 0
 	if len(cross) > 0 {

@@ -25,16 +25,27 @@ import (
 //	eta                   m      kernel weights, those of 0 too
 //	L_vectors, L_values   n×r, r output kernel L = V diag(s) Vᵀ over the outputs that were learned
 //	X                     l×d    training inputs as the kernels see them (kind samples)
-//	CL                    l×n    C·L (kinds samples and gram); the C·L_j of the kernels of weight side by side (kinds sum and gram-sum)
-//	Ls_vectors, Ls_values n×r, r the L_j = V_j diag(s_j) V_jᵀ of the kernels of weight, side by side (kinds sum and gram-sum, and features with an L_j each)
+//	CL                    l×n    C·L (kinds samples and gram); the C·L_j of the kernels of weight
+//
+// side by side (kinds sum and gram-sum)
+//
+//	Ls_vectors, Ls_values n×r, r the L_j = V_j diag(s_j) V_jᵀ of the kernels of weight, side by
+//
+// side (kinds sum and gram-sum, and features with an L_j each)
+//
 //	Ls_ranks              a      their ranks, which add up to r
-//	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight, or (ZᵀC)_j·L_j (kind features)
+//	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive
+//
+// weight, or (ZᵀC)_j·L_j (kind features)
+//
 //	Y                     l×n    targets as they were learned (kind samples, optional)
 //
 // A model without the samples of fold k, from 1, has the same arrays with the prefix
 // fold<k>/, and beside them
 //
-//	observed, predicted   s×N    targets of the s samples left out, in the units of the data, and its predictions for them
+//	observed, predicted   s×N    targets of the s samples left out, in the units of the data, and
+//
+// its predictions for them
 const (
 	fileFormat  = "iokl model"
 	fileVersion = 3 // 2: kernels may scale their columns; 3: each kernel may have an L_j of its own
@@ -102,14 +113,18 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	if m.OutputKernels() != nil {
 		version = fileVersion
 	}
-	head := meta{Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{}}
+	head := meta{
+		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin,
+		Checksums: map[string]string{},
+	}
 	var members []member
 	head.part, members = m.describe("")
 	for k, f := range m.Folds {
 		prefix := foldPrefix(k)
 		p, own := f.describe(prefix)
 		head.Folds = append(head.Folds, foldMeta{p, f.Rows})
-		members = append(append(members, own...), matrixMember(prefix+"observed", f.Y), matrixMember(prefix+"predicted", f.F))
+		members = append(append(members, own...), matrixMember(prefix+"observed", f.Y), matrixMember(prefix+"predicted",
+			f.F))
 	}
 	z := npy.NewArchiveWriter(w)
 	for _, a := range members {

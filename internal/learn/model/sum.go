@@ -124,7 +124,10 @@ func spectra(L []*linop.Spectral) []member {
 		n = L.Dim()
 		V, values, ranks = append(V, L.V), append(values, L.S...), append(ranks, float64(L.Rank()))
 	}
-	return []member{matrixMember("Ls_vectors", sideBySide(n, V)), vectorMember("Ls_values", values), vectorMember("Ls_ranks", ranks)}
+	return []member{
+		matrixMember("Ls_vectors", sideBySide(n, V)), vectorMember("Ls_values", values),
+		vectorMember("Ls_ranks", ranks),
+	}
 }
 
 // sideBySide is the matrices, of so many rows each, in one.
@@ -147,7 +150,8 @@ func sideBySide(rows int, list []blas.General) blas.General {
 func (l *loader) sum(m *Model, inputs bool) Basis {
 	b, n, idx := &Sum{}, len(m.Out.Live), Kept(m.Eta)
 	CL := l.matrix("CL")
-	l.expect(CL.Rows > 0 && CL.Cols == n*len(idx), "array CL is %d×%d, for %d outputs and %d kernels", CL.Rows, CL.Cols, n, len(idx))
+	l.expect(CL.Rows > 0 && CL.Cols == n*len(idx), "array CL is %d×%d, for %d outputs and %d kernels", CL.Rows, CL.Cols,
+		n, len(idx))
 	if inputs {
 		b.Z, b.dict = l.matrix("X"), l.part.Dictionary
 		l.inputs(m.In, b.Z.Cols)
@@ -171,14 +175,16 @@ func (l *loader) sum(m *Model, inputs bool) Basis {
 // spectra reads the L_j of so many kernels of weight.
 func (l *loader) spectra(n, kernels int) (list []*linop.Spectral) {
 	V, values, ranks := l.matrix("Ls_vectors"), l.vector("Ls_values"), l.vector("Ls_ranks")
-	l.expect(len(ranks) == kernels && V.Cols == len(values) && (V.Rows == n || kernels == 0), "output kernels do not fit %d kernels of weight", kernels)
+	l.expect(len(ranks) == kernels && V.Cols == len(values) && (V.Rows == n || kernels == 0),
+		"output kernels do not fit %d kernels of weight", kernels)
 	at := 0
 	for k := range kernels {
 		if l.err != nil {
 			return nil
 		}
 		r := int(ranks[k])
-		if l.expect(float64(r) == ranks[k] && r >= 0 && r <= min(n, len(values)-at), "an output kernel has rank %g", ranks[k]); l.err != nil {
+		if l.expect(float64(r) == ranks[k] && r >= 0 && r <= min(n, len(values)-at), "an output kernel has rank %g",
+			ranks[k]); l.err != nil {
 			return nil
 		}
 		L := &linop.Spectral{V: blas.Clone(blas.View(V, 0, at, n, r)), S: values[at : at+r]}

@@ -43,9 +43,12 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	}
 	opt := sums.Options{Env: r.opt.Env, Columns: r.opt.Columns, Survey: all, Folds: f.Folds}
 	opt.FoldGroups = learn.Pick(f.Groups, known)
-	rows := sums.Rows{Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)), Open: func() (stream.Source, error) {
-		return &complete{X: r.x, Y: r.y, fill: c.in.Fill, rest: known}, nil
-	}}
+	rows := sums.Rows{
+		Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)),
+		Open: func() (stream.Source, error) {
+			return &complete{X: r.x, Y: r.y, fill: c.in.Fill, rest: known}, nil
+		},
+	}
 	d, err := sums.New(ctx, rows, opt)
 	if err != nil {
 		return nil, err

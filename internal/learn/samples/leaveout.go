@@ -28,7 +28,8 @@ type leaveOut struct {
 // LeaveOut prepares for refits without each sample.
 func (t *training) LeaveOut() (learn.LeaveOut, error) {
 	if columns.Missing(t.Y) {
-		return nil, fault.Input("leaving out single rows in closed form is for targets without missing cells: use folds")
+		return nil, fault.Input(
+			"leaving out single rows in closed form is for targets without missing cells: use folds")
 	}
 	s := &leaveOut{training: t, raw: blas.NewGeneral(t.Y.Rows, len(t.out.Names))}
 	t.out.Restore(s.raw, t.Y)

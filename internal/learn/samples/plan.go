@@ -37,7 +37,8 @@ func (r *Rows) Affordable(ctx context.Context, specs []string, folds int) ([]str
 	case work > defaults.ExactWork:
 		r.opt.Say(toSay+"exact kernels would take too long", l, len(d), n)
 	case p.Bytes > limit:
-		r.opt.Say(toSay+"exact kernels take %s, and the limit is %s", l, len(d), n, memory.Format(p.Bytes), memory.Format(limit))
+		r.opt.Say(toSay+"exact kernels take %s, and the limit is %s", l, len(d), n, memory.Format(p.Bytes),
+			memory.Format(limit))
 	default:
 		r.opt.Say(toSay+"exact kernels", l, len(d), n)
 		return specs, nil
@@ -55,7 +56,8 @@ func (r *Rows) Features(ctx context.Context, specs []string, l, folds int) ([]st
 	limit := float64(r.opt.Limit())
 	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, limit)
 	if r.missing() {
-		D = max(defaults.LeastFeatures, int(min(float64(D), limit/(4*8*2*float64(l))))) // a fourth of it for factorBytes
+		// a fourth of it for factorBytes
+		D = max(defaults.LeastFeatures, int(min(float64(D), limit/(4*8*2*float64(l)))))
 	}
 	specs, err = c.Features(ctx, specs, D)
 	if err == nil {
@@ -105,9 +107,13 @@ func (opt *Options) plan(dict kernel.Dictionary, l, d, n int, missing bool) (lea
 	D := dictionary.Width(dict)
 	data := 8 * float64(l) * float64(2*d+2*n)
 	if missing {
-		return opt.within(learn.Plan{What: fmt.Sprintf("%d features of %d samples, as targets are missing", D, l), Instead: "fewer features"}, data+factorBytes(l, D, n), 0), nil
+		return opt.within(learn.Plan{
+			What:    fmt.Sprintf("%d features of %d samples, as targets are missing", D, l),
+			Instead: "fewer features",
+		}, data+factorBytes(l, D, n), 0), nil
 	}
-	return opt.within(learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features"}, data+sums.FeatureBytes(D, n), 0), nil
+	return opt.within(learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features"},
+		data+sums.FeatureBytes(D, n), 0), nil
 }
 
 // gramPlan is the memory of m Gram matrices of l samples, K_η as it is multiplied, some

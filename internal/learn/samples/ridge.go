@@ -112,7 +112,8 @@ func (r *ridge) sum(ctx context.Context, specs []string) (blas.General, error) {
 			return K, err
 		}
 		rows := min(crossRows, K.Rows-lo)
-		if err := c.Sum(blas.View(K, lo, 0, rows, K.Cols), blas.View(r.inputs, lo, 0, rows, r.inputs.Cols)); err != nil {
+		if err := c.Sum(blas.View(K, lo, 0, rows, K.Cols), blas.View(r.inputs, lo, 0, rows,
+			r.inputs.Cols)); err != nil {
 			return K, fault.From(err)
 		}
 	}
@@ -159,7 +160,8 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 		for i := range r.test.Rows {
 			some = append(some, l+i)
 		}
-		err := r.along(ctx, columns.Take(columns.Rows(K, some), p.rows), columns.Take(columns.Rows(r.Y, p.rows), p.targets), rho, lambdas, func(i int, f blas.General) {
+		err := r.along(ctx, columns.Take(columns.Rows(K, some), p.rows), columns.Take(columns.Rows(r.Y, p.rows),
+			p.targets), rho, lambdas, func(i int, f blas.General) {
 			if f.Data == nil {
 				F[i] = f
 			}
@@ -183,7 +185,9 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 // and, below, between those to test on and them. It hands out the predictions for each λ,
 // which die with the call, without Data where the system is singular to working accuracy. K
 // is reduced to tridiagonal form once for all λ.
-func (r *ridge) along(ctx context.Context, K, Y blas.General, rho float64, lambdas []float64, each func(i int, F blas.General)) error {
+func (r *ridge) along(
+	ctx context.Context, K, Y blas.General, rho float64, lambdas []float64, each func(i int, F blas.General),
+) error {
 	l, n := Y.Rows, Y.Cols
 	be := blas.Or(r.opt.Backend)
 	var t sylvester.Tridiagonal

@@ -110,7 +110,8 @@ func (o *observed) targets(s learn.Split) (train, test blas.General) {
 func (o *observed) split(fold int) (learn.Split, error) {
 	s := o.splits[fold]
 	if len(s.Train) < 2 || len(s.Test) == 0 {
-		return s, fault.Input("it trains on %d samples and tests on %d: that is too few to choose settings by, so give λ (--lambda), or more rows", len(s.Train), len(s.Test))
+		return s, fault.Input("it trains on %d samples and tests on %d: that is too few to choose settings by, so "+
+			"give λ (--lambda), or more rows", len(s.Train), len(s.Test))
 	}
 	return s, nil
 }

@@ -41,7 +41,8 @@ func TestSampleIsItsRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		end, err := learn.Fit(t.Context(), d, learn.Setting{Kernels: []string{"gaussian:all:1"}, Lambda: .01}, learn.Method{Tol: 1e-6})
+		end, err := learn.Fit(t.Context(), d, learn.Setting{Kernels: []string{"gaussian:all:1"}, Lambda: .01},
+			learn.Method{Tol: 1e-6})
 		if err != nil {
 			t.Fatal(err)
 		}

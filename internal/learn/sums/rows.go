@@ -86,7 +86,10 @@ func (s *surveyed) Next() (stream.Block, error) {
 	}
 	s.taken += int64(b.X.Rows)
 	if s.progress != nil && b.X.Rows > 0 {
-		if stop := s.progress(true, stream.Progress{Rows: s.taken, Source: b.Source, Row: b.Row + int64(b.X.Rows)}); stop != nil {
+		if stop := s.progress(true, stream.Progress{
+			Rows: s.taken, Source: b.Source,
+			Row: b.Row + int64(b.X.Rows),
+		}); stop != nil {
 			return b, stop
 		}
 	}
@@ -223,7 +226,8 @@ func (d *Data) save(a *stream.Accumulator) error {
 		return err
 	}
 	return atomicfile.Write(d.checkpoint(), func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "%s%016x%s%08x", passMagic, len(text), text, crc32.Checksum(text, castagnoli)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%016x%s%08x", passMagic, len(text), text,
+			crc32.Checksum(text, castagnoli)); err != nil {
 			return err
 		}
 		return a.Encode(w)
@@ -273,7 +277,8 @@ func readSurvey(in io.Reader, d, n int) (*stream.Survey, error) {
 	if err != nil {
 		return nil, errNotPass
 	}
-	if _, err := io.ReadFull(in, sum); err != nil || fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) != string(sum) {
+	if _, err := io.ReadFull(in, sum); err != nil ||
+		fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) != string(sum) {
 		return nil, errNotPass
 	}
 	s := new(stream.Survey)
@@ -281,7 +286,8 @@ func readSurvey(in io.Reader, d, n int) (*stream.Survey, error) {
 		return nil, errNotPass
 	}
 	if len(s.X.Mean) != d || len(s.Y.Mean) != n {
-		return nil, fmt.Errorf("it is of data with %d inputs and %d targets, these have %d and %d", len(s.X.Mean), len(s.Y.Mean), d, n)
+		return nil, fmt.Errorf("it is of data with %d inputs and %d targets, these have %d and %d", len(s.X.Mean),
+			len(s.Y.Mean), d, n)
 	}
 	return s, nil
 }

@@ -61,11 +61,12 @@ type Survey struct {
 
 // Data holds the sums of one pass over the rows.
 type Data struct {
-	rows     Rows
-	opt      Options
-	survey   *stream.Survey
-	in       *columns.Inputs
-	y        *columns.Scaler // by which targets are brought near mean 0, scale 1 before they are summed; nil: not at all
+	rows   Rows
+	opt    Options
+	survey *stream.Survey
+	in     *columns.Inputs
+	// by which targets are brought near mean 0, scale 1 before they are summed; nil: not at all
+	y        *columns.Scaler
 	warnings []string
 	dict     kernel.Dictionary
 	weights  []float64 // of the kernels where they are not learned
@@ -129,12 +130,16 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	if d.y != nil {
 		d.y.Apply(T)
 	}
-	r := dictionary.NewResolver(Z, columns.Filled(T), dictionary.Options{Groups: d.opt.Groups, Seed: d.opt.Seed, Backend: d.opt.Backend})
+	r := dictionary.NewResolver(Z, columns.Filled(T), dictionary.Options{
+		Groups: d.opt.Groups, Seed: d.opt.Seed,
+		Backend: d.opt.Backend,
+	})
 	if d.dict, d.weights, err = r.Resolve(ctx, d.opt.Kernels); err != nil {
 		return err
 	}
 	if k := dictionary.NeedsSamples(d.dict); k != nil {
-		return fault.Input("kernel %s needs all samples at once: for data that are streamed write it with rff: or nystrom:", k.Name)
+		return fault.Input("kernel %s needs all samples at once: for data that are streamed write it with rff: or "+
+			"nystrom:", k.Name)
 	}
 	return d.plan(ctx, Z)
 }
@@ -166,7 +171,8 @@ func (d *Data) plan(ctx context.Context, Z blas.General) (err error) {
 	if err := d.checkMissing(); err != nil {
 		return err
 	}
-	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: cmp.Or(d.opt.CheckpointRows, defaults.RowsPerFeature*int64(D)), Folds: d.opt.Folds, Patterns: d.survey.Patterns}
+	d.so = stream.Options{Seed: d.opt.Seed, Backend: d.opt.Backend, CheckpointRows: cmp.Or(d.opt.CheckpointRows,
+		defaults.RowsPerFeature*int64(D)), Folds: d.opt.Folds, Patterns: d.survey.Patterns}
 	if err := d.dealGroups(); err != nil {
 		return err
 	}
@@ -183,7 +189,8 @@ func (d *Data) plan(ctx context.Context, Z blas.General) (err error) {
 	d.so, note = stream.Plan(D, d.rows.Inputs, n, rows, limit, d.so)
 	if P := len(d.so.Patterns); note != "" && (d.opt.Folds > 0 || P > 0) {
 		return fault.Mark(&memory.Error{
-			What:  fmt.Sprintf("the sums of %d features, apart for each of %d folds and %d patterns of missing targets", D, max(d.opt.Folds, 1), P),
+			What: fmt.Sprintf("the sums of %d features, apart for each of %d folds and %d patterns of missing targets",
+				D, max(d.opt.Folds, 1), P),
 			Bytes: need, Limit: limit, Instead: "give λ and no interval folds, or use fewer features or folds",
 		})
 	}
@@ -203,7 +210,9 @@ func (d *Data) checkMissing() error {
 	case d.opt.Columns.StrictOutputs:
 		return fault.Input("targets are missing in the rows")
 	case P > stream.MaxPatterns:
-		return fault.Input("rows differ in which targets are missing in more than %d ways, too many for sums of each: fit without --stream, which takes the rows of features into memory, or stream fewer targets at a time", stream.MaxPatterns)
+		return fault.Input("rows differ in which targets are missing in more than %d ways, too many for sums of "+
+			"each: fit without --stream, which takes the rows of features into memory, or stream fewer targets at a "+
+			"time", stream.MaxPatterns)
 	}
 	return nil
 }
@@ -339,7 +348,8 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 		t.test = d.fold(d.sums, fold)
 		t.parts = d.total(d.sums, func(k int) bool { return k == fold })
 		if t.rows() < 2 || rows(t.test) == 0 {
-			return nil, fault.Input("it trains on %d rows and tests on %d: that is too few to choose settings by, so give λ (--lambda), or more rows", t.rows(), rows(t.test))
+			return nil, fault.Input("it trains on %d rows and tests on %d: that is too few to choose settings by, so "+
+				"give λ (--lambda), or more rows", t.rows(), rows(t.test))
 		}
 	case len(d.sums) == d.patterns(): // nothing to add up
 		t.parts, d.sums = slices.DeleteFunc(d.sums, func(s stream.Sums) bool { return observed(&s) == 0 }), nil
@@ -363,7 +373,9 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 		t.space = bcd.NewFeatures(p.Gamma, p.H, p.YY, l, blocks, d.opt.Backend)
 		return t, nil
 	}
-	gram := &jointGram{Gram: stream.NewGram(d.maps, func() (stream.Source, error) { return d.open(ctx) }, d.so), ranks: d.opt.Ranks}
+	gram := &jointGram{Gram: stream.NewGram(d.maps, func() (stream.Source, error) {
+		return d.open(ctx)
+	}, d.so), ranks: d.opt.Ranks}
 	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
 	return &reading{t, gram}, nil
 }
@@ -372,7 +384,8 @@ func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training,
 func (d *Data) HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error) {
 	s := d.survey
 	if len(s.At) != s.Sample.Rows {
-		return nil, Y, F, fault.Input("the checkpoint is of an older version, which kept no targets of the rows surveyed: without it there can be interval folds")
+		return nil, Y, F, fault.Input("the checkpoint is of an older version, which kept no targets of the rows " +
+			"surveyed: without it there can be interval folds")
 	}
 	var of []int // the sample
 	for i, at := range s.At {

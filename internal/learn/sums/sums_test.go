@@ -43,7 +43,10 @@ func TestErrorsOfSums(t *testing.T) {
 			for j := range 3 {
 				eye.Data[4*j] = 1
 			}
-			res := &bcd.Result{C: blas.NewGeneral(d.maps.Dim(), 3), Eta: []float64{0.5, 0, 2}, L: &linop.Spectral{V: eye, S: []float64{1, 1, 1}}}
+			res := &bcd.Result{
+				C: blas.NewGeneral(d.maps.Dim(), 3), Eta: []float64{0.5, 0, 2},
+				L: &linop.Spectral{V: eye, S: []float64{1, 1, 1}},
+			}
 			for i := range res.C.Data {
 				res.C.Data[i] = math.Sin(float64(i))
 			}
@@ -80,7 +83,8 @@ func TestErrorsOfSums(t *testing.T) {
 			want[j] /= count
 			nmse += want[j] / scale / scale / 3
 			if !(math.Abs(got.MSE[j]-want[j]) <= 1e-9*want[j]) {
-				t.Errorf("scaled %t: target %d has error %.12g by sums, %.12g by predictions", scaled, j, got.MSE[j], want[j])
+				t.Errorf("scaled %t: target %d has error %.12g by sums, %.12g by predictions", scaled, j, got.MSE[j],
+					want[j])
 			}
 		}
 		if !(math.Abs(got.NMSE-nmse) <= 1e-9*nmse) {
@@ -100,7 +104,8 @@ func (b broken) Allreduce([]float64) error { return b.err }
 func TestJointGramFails(t *testing.T) {
 	X, Y := learntest.Wave(40, 3)
 	open := func() (stream.Source, error) { return stream.FromMatrices("rows", blas.Raw(X), blas.Raw(Y)), nil }
-	d, err := New(t.Context(), Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: open}, Options{Kernels: []string{"linear:all"}, Folds: 3})
+	d, err := New(t.Context(), Rows{Inputs: 4, Outputs: 3, Name: "rows", Open: open},
+		Options{Kernels: []string{"linear:all"}, Folds: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +115,8 @@ func TestJointGramFails(t *testing.T) {
 		dst, x := blas.NewGeneral(d.maps.Dim(), 1), blas.NewGeneral(d.maps.Dim(), 1)
 		x.Data[0] = 1
 		g.Apply(dst, x)
-		if err := (&reading{gram: g}).Err(); errors.Is(err, lost) != (ranks != nil) || math.IsNaN(dst.Data[0]) != (ranks != nil) {
+		if err := (&reading{gram: g}).Err(); errors.Is(err, lost) != (ranks != nil) ||
+			math.IsNaN(dst.Data[0]) != (ranks != nil) {
 			t.Errorf("ranks %v: product %v, error %v", ranks, dst.Data, err)
 		}
 	}

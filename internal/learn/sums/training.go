@@ -25,7 +25,8 @@ type training struct {
 	mean, scale []float64 // of the targets in the sums; 0 and 1 where they are learned as they are
 	deviation   []float64 // of the targets in the sums
 	space       bcd.Space
-	F           blas.General // rows of features that C of the space belongs to, see bcd.NewPatterns; no rows where that is of features
+	// rows of features that C of the space belongs to, see bcd.NewPatterns; no rows where that is of features
+	F blas.General
 }
 
 // rows is the number of rows in sums.
@@ -154,7 +155,8 @@ func (t *training) squares(sum, count []float64, s *stream.Sums, B blas.General)
 	H := columns.Take(all, t.out.Live)
 	GB := blas.NewGeneral(B.Rows, B.Cols)
 	if B.Rows > 0 && s.Gamma.Rows > 0 {
-		blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride, B.Data, B.Stride, 0, GB.Data, GB.Stride)
+		blas.Or(t.data.opt.Backend).Dsymm(blas.Left, blas.Lower, B.Rows, B.Cols, 1, s.Gamma.Data, s.Gamma.Stride,
+			B.Data, B.Stride, 0, GB.Data, GB.Stride)
 	}
 	for i := range B.Rows {
 		h, gb := blas.Row(H, i), blas.Row(GB, i)

@@ -48,7 +48,8 @@ func Look(t *testing.T, page, script string, frames ...Frame) map[string]string 
 	b.WriteString("<!DOCTYPE html><body>\n")
 	for _, f := range frames {
 		scheme := map[bool]string{false: "light", true: "dark"}[f.Dark]
-		fmt.Fprintf(&b, "<iframe id=%q style=\"width:%dpx;height:700px;border:0;color-scheme:%s\" srcdoc=\"%s\"></iframe>\n", f.Name, f.Width, scheme, page)
+		fmt.Fprintf(&b, "<iframe id=%q style=\"width:%dpx;height:700px;border:0;color-scheme:%s\" "+
+			"srcdoc=\"%s\"></iframe>\n", f.Name, f.Width, scheme, page)
 	}
 	b.WriteString(`<script>
 const out = [], frames = [...document.querySelectorAll("iframe")];
@@ -95,8 +96,10 @@ func browse(t *testing.T, page string) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--virtual-time-budget=5000",
+	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+		"--virtual-time-budget=5000",
 		"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file)
 	dom, err := cmd.Output()
 	if err != nil {

@@ -116,7 +116,8 @@ func TestConstantColumn(t *testing.T) {
 		t.Errorf("inverse lengths %v, of which that of column 2 is constant", s)
 	}
 	constant := blas.NewGeneral(60, 2)
-	if _, err := Learn(t.Context(), "gaussian", constant, Y, Options{}); !errors.Is(err, kernel.ErrConstant) || !errors.Is(err, fault.ErrInput) {
+	if _, err := Learn(t.Context(), "gaussian", constant, Y, Options{}); !errors.Is(err, kernel.ErrConstant) ||
+		!errors.Is(err, fault.ErrInput) {
 		t.Errorf("constant columns: %v", err)
 	}
 }
@@ -136,7 +137,8 @@ func TestErrors(t *testing.T) {
 	}
 	for _, after := range []int{1, 5, 20} {
 		ctx, cancel := context.WithCancel(t.Context())
-		if _, err := Learn(&counted{ctx, cancel, after}, "gaussian", Z, Y, Options{}); !errors.Is(err, context.Canceled) {
+		if _, err := Learn(&counted{ctx, cancel, after}, "gaussian", Z, Y, Options{}); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("cancelled at look %d: %v", after, err)
 		}
 	}
@@ -170,7 +172,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestStart says that learning goes on from lengths that were learned on fewer samples, to about where it comes from none.
+// TestStart says that learning goes on from lengths that were learned on fewer samples, to about
+// where it comes from none.
 func TestStart(t *testing.T) {
 	Z, Y := wavy(200, 5, 13)
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, 100, a.Cols) }
@@ -183,7 +186,8 @@ func TestStart(t *testing.T) {
 	}
 	warm, cold := learned(t, "gaussian", Z, Y, Options{Start: &part}), learned(t, "gaussian", Z, Y, Options{})
 	for c := range 2 {
-		if !(math.Abs(math.Log(warm.Scale[c]/cold.Scale[c])) < 0.2) || warm.Scale[c] == part.Scale[c] || warm.Scale[c] == cold.Scale[c] {
+		if !(math.Abs(math.Log(warm.Scale[c]/cold.Scale[c])) < 0.2) || warm.Scale[c] == part.Scale[c] ||
+			warm.Scale[c] == cold.Scale[c] {
 			t.Errorf("inverse lengths %.3g from %.3g, and %.3g from none", warm.Scale, part.Scale, cold.Scale)
 		}
 	}
