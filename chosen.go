@@ -32,6 +32,12 @@ type Chosen struct {
 	Means []int `json:"means,omitempty"`
 }
 
+// comparison is what cross-validation found for options that were open.
+type comparison struct {
+	asked Options // as they were
+	found Chosen
+}
+
 // warning says which targets, of n, were learned in vain.
 func (c *Chosen) warning(silent []string, n int) string {
 	switch {
@@ -53,8 +59,8 @@ func (c *Chosen) warning(silent []string, n int) string {
 // settled is the setting that a fit took.
 func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	var c Chosen
-	if opt.Chosen != nil {
-		c = *opt.Chosen
+	if opt.compared != nil {
+		c = opt.compared.found
 	}
 	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(),
 		cmp.Or(opt.Learn, learn.Both)

@@ -23,17 +23,55 @@ type CVPoint = choose.Point
 
 // CVResult lists the settings that every fold has tried. Where settings were compared on
 // part of the samples first, it is about the last and largest part.
-type CVResult struct{ choose.Result }
+type CVResult struct {
+	choose.Result
+	data learn.Data
+	opt  Options
+}
 
-// Settle returns opt with the kernels, norm, τ and λ of the best point.
-func (r *CVResult) Settle(opt Options) Options {
-	p, asked := r.Chosen(), opt
-	opt.asked = &asked
-	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
-	opt.Chosen = &Chosen{
+// Fit fits the best setting to all samples that were compared, with what the comparison has made of them:
+// lengths of columns, and sums of explicit features. It uses them up: call it once.
+func (r *CVResult) Fit(ctx context.Context) (*Model, error) {
+	opt := r.settle()
+	return opt.solve(ctx, r.data)
+}
+
+// briefTol is the relative gap of the fits that cross-validation compares, briefTime how
+// long a fit after an interruption goes on after its first iteration.
+const (
+	briefTol  = 1e-2
+	briefTime = time.Second
+)
+
+// ErrBrief ends the fit of FitBriefly when its time is over.
+var ErrBrief = errors.New("interrupted")
+
+// FitBriefly is Fit after a comparison that was interrupted. It ends at a relative gap of 1e-2, or a second after its
+// first iteration with [ErrBrief], and keeps no models for intervals.
+func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
+	opt := r.settle()
+	opt.Tol, opt.IntervalFolds = max(opt.Tol, briefTol), -1
+	over, trace := time.Now().Add(briefTime), opt.Trace
+	opt.Trace = func(s bcd.Step) error {
+		switch {
+		case time.Now().After(over):
+			return ErrBrief
+		case trace != nil:
+			return trace(s)
+		}
+		return nil
+	}
+	return opt.solve(ctx, r.data)
+}
+
+// settle is the options with the kernels, norm, τ and λ of the best point.
+func (r *CVResult) settle() Options {
+	p, opt := r.Chosen(), r.opt
+	opt.compared = &comparison{asked: r.opt, found: Chosen{
 		Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant,
 		Means: r.Means,
-	}
+	}}
+	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}
@@ -50,35 +88,6 @@ func (r *CVResult) Settle(opt Options) Options {
 	return opt
 }
 
-// briefTol is the relative gap of the fits that cross-validation compares, briefTime how
-// long a fit after an interruption goes on after its first iteration.
-const (
-	briefTol  = 1e-2
-	briefTime = time.Second
-)
-
-// ErrBrief ends the fit of SettleBriefly when its time is over.
-var ErrBrief = errors.New("interrupted")
-
-// SettleBriefly is Settle for a comparison that was interrupted. The fit then ends at a
-// relative gap of 1e-2, or a second after its first iteration with [ErrBrief], and keeps
-// no models for intervals.
-func (r *CVResult) SettleBriefly(opt Options) Options {
-	opt = r.Settle(opt)
-	opt.Tol, opt.IntervalFolds = max(opt.Tol, briefTol), -1
-	over, trace := time.Now().Add(briefTime), opt.Trace
-	opt.Trace = func(s bcd.Step) error {
-		switch {
-		case time.Now().After(over):
-			return ErrBrief
-		case trace != nil:
-			return trace(s)
-		}
-		return nil
-	}
-	return opt
-}
-
 // CrossValidate tries the settings of opt.CV on held-out samples. Inside each
 // fold everything is learned from the training part alone: scales, widths,
 // model. Along falling λ each fit starts from the one before; folds run in
@@ -90,6 +99,15 @@ func (r *CVResult) SettleBriefly(opt Options) Options {
 // Without kernels, one race finds them: see docs/choosing.md.
 func CrossValidate(ctx context.Context, X, Y mat.Matrix, opt Options) (*CVResult, error) {
 	d, opt, err := rowsOf(X, Y, opt)
+	if err != nil {
+		return nil, err
+	}
+	return opt.crossValidate(ctx, d, nil)
+}
+
+// CrossValidateClasses is CrossValidate of the settings of [FitClasses].
+func CrossValidateClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options) (*CVResult, error) {
+	d, opt, err := classesOf(X, labels, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package iokl
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,6 +79,41 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBestGoesOn asks of Fit and of the best setting of CrossValidate the same model, also where lengths of columns
+// start from those that the comparison learned.
+func TestBestGoesOn(t *testing.T) {
+	X, Y := mat.NewDense(80, 3, nil), mat.NewDense(80, 1, nil)
+	rng := rand.New(rand.NewPCG(5, 5))
+	for i := range 80 {
+		for k := range 3 {
+			X.Set(i, k, rng.NormFloat64())
+		}
+		Y.Set(i, 0, math.Sin(3*X.At(i, 0))+.3*X.At(i, 1)+.05*rng.NormFloat64())
+	}
+	opt := Options{IntervalFolds: -1}
+	want, err := Fit(bg, X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.CV = opt.CV.ForFit(80)
+	r, err := CrossValidate(bg, X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Fit(bg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(fmt.Sprint(r.Chosen().Kernels), ":ard:") {
+		t.Fatalf("kernels %v: no lengths are learned", r.Chosen().Kernels)
+	}
+	a, _ := want.Predict(X)
+	b, _ := got.Predict(X)
+	if !mat.Equal(a, b) {
+		t.Error("the two models differ")
 	}
 }
 

@@ -42,18 +42,24 @@ func Fit(ctx context.Context, X, Y mat.Matrix, opt Options) (*Model, error) {
 // standardised. The model's Classify gives the class of the largest output. A sample
 // without a label, "", is left out.
 func FitClasses(ctx context.Context, X mat.Matrix, labels []string, opt Options) (*Model, error) {
+	d, opt, err := classesOf(X, labels, opt)
+	if err != nil {
+		return nil, err
+	}
+	return opt.fit(ctx, d)
+}
+
+// classesOf makes data of a table and class labels.
+func classesOf(X mat.Matrix, labels []string, opt Options) (learn.Data, Options, error) {
 	Y, classes := OneHot(labels)
 	if len(classes) < 2 {
-		return nil, fault.Input("%d samples of one class: there is nothing to tell apart", len(labels))
+		return nil, opt, fault.Input("%d samples of one class: there is nothing to tell apart", len(labels))
 	}
 	if opt.OutputNames == nil {
 		opt.OutputNames = classes
 	}
-	m, err := Fit(ctx, X, Y, opt)
-	if m != nil {
-		m.learned.Out.Classes = classes
-	}
-	return m, err
+	opt.classes = classes
+	return rowsOf(X, Y, opt)
 }
 
 // FitGram learns Y (l×n) from m Gram matrices (l×l, symmetric, positive
@@ -94,7 +100,7 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 		}
 		x, y = columns.Rows(x, rows), columns.Rows(y, rows)
 	}
-	if opt.Lambda == 0 || opt.Chosen != nil {
+	if opt.Lambda == 0 {
 		var about [2]string
 		if so.Columns.ScaleInputs {
 			x, about[0] = columns.PullIn(x, opt.InputNames, "x", "input")
@@ -130,7 +136,7 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		opt = r.Settle(opt)
+		return r.Fit(ctx)
 	}
 	return opt.solve(ctx, d)
 }
@@ -147,8 +153,9 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{end.Model, record{certify(end, cells, opt), opt.settled(end)}}
-	if opt.Chosen != nil {
-		if w := opt.Chosen.warning(end.Silent, len(end.Out.Live)); w != "" {
+	m.learned.Out.Classes = opt.classes
+	if opt.compared != nil {
+		if w := opt.compared.found.warning(end.Silent, len(end.Out.Live)); w != "" {
 			end.Warnings = append(end.Warnings, w)
 		}
 	}
@@ -174,7 +181,7 @@ func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks strea
 	if r == nil {
 		return nil, err
 	}
-	return &CVResult{*r}, err
+	return &CVResult{*r, d, *opt}, err
 }
 
 // raw is m as a row-major matrix; it may share m's memory.

@@ -110,8 +110,8 @@ func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense,
 func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model) ([]model.Fold, error) {
 	l, n := d.Size()
 	parts, ok := d.(learn.Parts)
-	own := opt.IntervalFolds > 0 && opt.asked != nil // each fold chooses its setting
-	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (opt.asked == nil || opt.CV.TimeOrdered ||
+	own := opt.IntervalFolds > 0 && opt.compared != nil // each fold chooses its setting
+	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (opt.compared == nil || opt.CV.TimeOrdered ||
 		l > defaults.IntervalSamples) {
 		return nil, nil
 	}
@@ -134,12 +134,12 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 	) (*model.Model, error) {
 		sub := *opt
 		if own {
-			sub = *opt.asked
+			sub = opt.compared.asked
 			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
 			sub.CV.Folds = min(sub.CV.Folds, learn.Folding{Groups: sub.CV.Groups}.MostFolds(len(rows)))
 		}
-		sub.IntervalFolds, sub.Global, sub.asked, sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = -1, false, nil, "",
-			nil, nil, nil
+		sub.IntervalFolds, sub.Global, sub.classes = -1, false, nil
+		sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = "", nil, nil, nil
 		sub.Tol = max(opt.Tol, defaults.CompareTol)
 		m, err := sub.fit(ctx, d)
 		if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {

@@ -91,8 +91,6 @@ type Options struct {
 	// Budget is the time for that; the best so far is taken when it is spent. 0 means no
 	// limit. With it the result depends on the machine.
 	Budget Budget `json:"budget,omitempty"`
-	// Chosen is what cross-validation found, which [CVResult.Settle] puts here for the model to keep.
-	Chosen *Chosen `json:"-"`
 
 	// IntervalFolds is the number of folds without each of which the model is learned once
 	// more, for intervals of [Model.PredictInterval] by CV+. All that is open in
@@ -116,7 +114,8 @@ type Options struct {
 	// Watch sees how the choice of settings goes on, many times a second.
 	Watch func(Progress) `json:"-"`
 
-	asked *Options // what was open before cross-validation settled it; nil where it did not
+	compared *comparison // that settled what was open; nil where nothing was
+	classes  []string    // that the targets stand for
 }
 
 // Budget is a [time.Duration], in JSON a text such as "60s".
@@ -263,8 +262,8 @@ func (opt *Options) setting() learn.Setting {
 		Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn,
 		Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda,
 	}
-	if opt.Chosen != nil {
-		s.Means = opt.Chosen.Means
+	if opt.compared != nil {
+		s.Means = opt.compared.found.Means
 	}
 	return s
 }

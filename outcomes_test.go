@@ -307,7 +307,7 @@ func streamCV(opt iokl.StreamOptions, ranks int) func(t *testing.T) outcome {
 			}
 			m, err := r.Fit(bg)
 			outcomes[k] = describe(t, m, err, at(Xt))
-			outcomes[k].CV = &r.CVResult
+			outcomes[k].CV = r
 		}
 		var wg sync.WaitGroup
 		for k := range ranks {

@@ -90,19 +90,6 @@ func FitStream(ctx context.Context, data Rows, opt StreamOptions) (*Model, error
 	return opt.solve(ctx, d)
 }
 
-// StreamCV is a cross-validation of streamed data, and the sums it was made from.
-type StreamCV struct {
-	CVResult
-	data *sums.Data
-	opt  StreamOptions
-}
-
-// Fit fits the best setting to all rows, without reading them again. Call it once.
-func (r *StreamCV) Fit(ctx context.Context) (*Model, error) {
-	opt := r.Settle(r.opt.Options)
-	return opt.solve(ctx, r.data)
-}
-
 // CrossValidateStream is [CrossValidate] for data that are streamed as for
 // [FitStream], whose sums are kept apart for each fold: all values of λ, τ and the
 // norm, and every fold, come from one pass. A row's fold depends on its number and
@@ -110,7 +97,7 @@ func (r *StreamCV) Fit(ctx context.Context) (*Model, error) {
 // the inputs, widths and landmarks are those of all rows. The metric is nmse, mse
 // or rmse. Ranks share the folds as they share the rows; when the work of one fails,
 // end the job: the others wait for it.
-func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*StreamCV, error) {
+func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*CVResult, error) {
 	if opt.CV.Kernels != nil || opt.CV.Repeats > 1 || opt.CV.TimeOrdered {
 		return nil, fault.Input("streamed data are cross-validated with one dictionary, in one set of folds, in no " +
 			"order of time")
@@ -136,11 +123,7 @@ func CrossValidateStream(ctx context.Context, data Rows, opt StreamOptions) (*St
 	if err != nil {
 		return nil, err
 	}
-	r, err := opt.crossValidate(ctx, d, opt.Ranks)
-	if err != nil {
-		return nil, err
-	}
-	return &StreamCV{*r, d, opt}, nil
+	return opt.crossValidate(ctx, d, opt.Ranks)
 }
 
 // chooseFeatures chooses the kernels, and all but λ, on some of the rows, and returns the

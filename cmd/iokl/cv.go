@@ -280,6 +280,9 @@ func labelsOf(t *table.Table) []string {
 }
 
 func (d *data) crossValidate(cmd *cobra.Command, opt iokl.Options) (*iokl.CVResult, error) {
+	if d.labels != nil && d.X != nil {
+		return iokl.CrossValidateClasses(cmd.Context(), blas.Dense(d.X.Data), d.labels, opt)
+	}
 	Y, names := d.targetMatrix()
 	if names != nil {
 		opt.OutputNames = names
@@ -306,13 +309,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 	}
 	seconds := time.Since(start).Seconds()
 	refit := func() (bool, error) {
-		ctx, opt := cmd.Context(), opt
-		if interrupted {
-			ctx, opt = lastFit(cmd, m, r, opt, p)
-		} else {
-			opt = r.Settle(opt)
-		}
-		model, err := d.fit(ctx, opt)
+		model, err := fitBest(cmd, m, r, p)
 		return keepModel(cmd, m, model, err, to.out, p, d)
 	}
 	err = reportCV(cmd, m, r, seconds, to, refit)

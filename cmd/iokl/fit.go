@@ -304,21 +304,22 @@ func keep(model *iokl.Model, out, page string) error {
 func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page string) error {
 	defer memory.Reserve(d.bytes())()
 	warn(cmd.ErrOrStderr(), d.giveaways())
-	ctx := cmd.Context()
 	p := newProgress(cmd.ErrOrStderr(), m, opt.Tol)
 	opt.Trace, opt.Notify, opt.Watch = p.step, p.line, p.choosing
 	start := time.Now()
+	fit := func() (*iokl.Model, error) { return d.fit(cmd.Context(), opt) }
 	if opt.Open() {
-		var err error
-		if ctx, opt, err = d.choose(cmd, m, opt, out, p); err != nil {
+		r, err := d.choose(cmd, opt, out)
+		if err != nil {
 			p.end()
 			return err
 		}
+		fit = func() (*iokl.Model, error) { return fitBest(cmd, m, r, p) }
 	}
-	model, fitErr := d.fit(ctx, opt)
+	model, fitErr := fit()
 	p.end()
 	if model == nil {
-		return noModel(ctx, fitErr, "")
+		return noModel(cmd.Context(), fitErr, "")
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), model.Warnings())
@@ -341,39 +342,37 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	return outcome(cmd, model, fitErr, out)
 }
 
-// choose settles what opt leaves open by cross-validation, as iokl.Fit would. When
+// choose compares the settings that opt leaves open, as iokl.Fit would. When
 // that is interrupted, the best setting so far is to be fitted all the same.
-func (d *data) choose(
-	cmd *cobra.Command, m *machine, opt iokl.Options, out string, p *progress,
-) (context.Context, iokl.Options, error) {
-	ctx := cmd.Context()
+func (d *data) choose(cmd *cobra.Command, opt iokl.Options, out string) (*iokl.CVResult, error) {
 	opt.CV = opt.CV.ForFit(d.rows())
 	r, err := d.crossValidate(cmd, opt)
 	switch {
 	case err == nil:
-		return ctx, r.Settle(opt), nil
-	case ctx.Err() == nil:
-		return ctx, opt, work(err)
+		return r, nil
+	case cmd.Context().Err() == nil:
+		return nil, work(err)
 	case r == nil:
-		return ctx, opt, failure{errors.New("interrupted before any setting was tried: nothing was saved")}
+		return nil, failure{errors.New("interrupted before any setting was tried: nothing was saved")}
 	case out == "":
-		return ctx, opt, failure{errors.New("interrupted while settings were compared: no --out was given")}
+		return nil, failure{errors.New("interrupted while settings were compared: no --out was given")}
 	}
-	ctx, opt = lastFit(cmd, m, r, opt, p)
-	return ctx, opt, nil
+	return r, nil
 }
 
-// lastFit is how the best setting so far is fitted after an interruption of the
-// comparison. A second Ctrl-C ends the program at once.
-func lastFit(
-	cmd *cobra.Command, m *machine, r *iokl.CVResult, opt iokl.Options, p *progress,
-) (context.Context, iokl.Options) {
+// fitBest fits the best setting of a comparison, after an interruption of that briefly. A second Ctrl-C then
+// ends the program at once.
+func fitBest(cmd *cobra.Command, m *machine, r *iokl.CVResult, p *progress) (*iokl.Model, error) {
+	ctx := cmd.Context()
+	if ctx.Err() == nil {
+		return r.Fit(ctx)
+	}
 	p.end()
 	if !m.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(),
 			"iokl: interrupted: fitting the best setting of %d folds (Ctrl-C again gives up)\n", r.Folds)
 	}
-	return context.WithoutCancel(cmd.Context()), r.SettleBriefly(opt)
+	return r.FitBriefly(context.WithoutCancel(ctx))
 }
 
 // noModel says why a fit under ctx returned no model, and whether the same command goes on from the checkpoint.

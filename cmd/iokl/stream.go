@@ -226,7 +226,7 @@ func cvStream(
 		model, err := r.Fit(cmd.Context())
 		return keepModel(cmd, m, model, err, to.out, p, nil)
 	}
-	return reportCV(cmd, m, &r.CVResult, time.Since(start).Seconds(), to, refit)
+	return reportCV(cmd, m, r, time.Since(start).Seconds(), to, refit)
 }
 
 // kept says what can be gone on from, if there is a checkpoint already, or those of ranks.

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -201,11 +202,14 @@ func (s *Source) targets(opt iokl.Options) (mat.Matrix, iokl.Options) {
 }
 
 func (s *Source) crossValidate(ctx context.Context, opt iokl.Options) (*iokl.CVResult, error) {
-	Y, opt := s.targets(opt)
-	if s.Grams != nil {
+	switch {
+	case s.Grams != nil:
+		Y, opt := s.targets(opt)
 		return iokl.CrossValidateGram(ctx, s.Grams, Y, opt)
+	case s.Labels != nil:
+		return iokl.CrossValidateClasses(ctx, s.X, s.Labels, opt)
 	}
-	return iokl.CrossValidate(ctx, s.X, Y, opt)
+	return iokl.CrossValidate(ctx, s.X, s.Y, opt)
 }
 
 func (s *Source) fit(ctx context.Context, opt iokl.Options) (*iokl.Model, error) {
@@ -227,33 +231,29 @@ func Fit(s Source, opt iokl.Options) *Job {
 			return nil, err
 		}
 		opt.Trace, opt.Notify, opt.Watch = j.step, j.notify, j.watch
-		brief := false
-		if opt.Open() {
-			rows, _ := s.first().Dims()
-			opt.CV = opt.CV.ForFit(rows)
-			r, err := s.crossValidate(soft, opt)
-			switch {
-			case err == nil:
-				opt = r.Settle(opt)
-			case r != nil && soft.Err() != nil && hard.Err() == nil:
-				opt, brief = r.SettleBriefly(opt), true
-			default:
-				return nil, err
-			}
+		if !opt.Open() {
+			return result(s.fit(soft, opt))
 		}
-		ctx := soft
-		if brief {
-			ctx = hard
-		}
-		m, err := s.fit(ctx, opt)
-		if m == nil {
+		rows, _ := s.first().Dims()
+		opt.CV = opt.CV.ForFit(rows)
+		r, err := s.crossValidate(soft, opt)
+		switch {
+		case err == nil:
+			return result(r.Fit(soft))
+		case r == nil || soft.Err() == nil || hard.Err() != nil:
 			return nil, err
 		}
-		if brief && err == nil {
-			err = iokl.ErrBrief
-		}
-		return m, err
+		m, err := r.FitBriefly(hard)
+		return result(m, cmp.Or(err, iokl.ErrBrief))
 	})
+}
+
+// result is a model, if there is one, and an error.
+func result(m *iokl.Model, err error) (any, error) {
+	if m == nil {
+		return nil, err
+	}
+	return m, err
 }
 
 // CrossValidate starts a comparison of settings, whose result is a *iokl.CVResult.

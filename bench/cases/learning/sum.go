@@ -4,6 +4,7 @@ package learning
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -145,11 +146,15 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", set, model, err)
 			}
-			P, err := data.FitPredict(ctx, x, y, xt, cv.Settle(opt))
+			m, err := cv.Fit(ctx)
+			if err != nil && !(m != nil && errors.Is(err, bcd.ErrNotConverged)) {
+				return nil, fmt.Errorf("%s: %s: %w", set, model, err)
+			}
+			P, err := m.Predict(blas.Dense(xt))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", set, model, err)
 			}
-			e := math.Log(iokl.NewScores(blas.Dense(P), blas.Dense(yt), data.Means(y)).ARRMSE)
+			e := math.Log(iokl.NewScores(P, blas.Dense(yt), data.Means(y)).ARRMSE)
 			if v := stat.GeometricMean(cv.Chosen().Folds, nil); v < least {
 				least, chosen = v, e
 			}

@@ -3,6 +3,7 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -29,6 +30,13 @@ type arm struct {
 	at    int // the best λ when arms were last ranked; -1: none
 	score float64
 	folds []float64 // metric there on each fold
+}
+
+// point is the setting at λ, without errors.
+func (a *arm) point(lambda float64) Point {
+	return Point{
+		Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: cmp.Or(a.Model, learn.Product), Tau: a.Tau, Lambda: lambda,
+	}
 }
 
 // todo is the values of λ that are compared further and have no error on a fold, and which they are.
@@ -139,7 +147,7 @@ func (s *race) addWhereItFits(ctx context.Context, kernels []string, learned lea
 	return s.add(ctx, kernels, learned, learn.Product, s.norms()[0])
 }
 
-// add adds an arm for each τ.
+// add adds an arm for each τ, unless it is there already.
 func (s *race) add(ctx context.Context, kernels []string, learned learn.Learned, model learn.Model, norm string) error {
 	weights, diagonals, err := s.data.Start(ctx, kernels)
 	if err != nil {
@@ -148,6 +156,10 @@ func (s *race) add(ctx context.Context, kernels []string, learned learn.Learned,
 	for _, tau := range s.Taus {
 		a := &arm{Setting: s.Setting, lambdas: slices.Clone(s.Lambdas), given: s.Lambdas != nil}
 		a.Kernels, a.Norm, a.Tau, a.Learn, a.Model = kernels, norm, tau, learned, model
+		p := a.point(0)
+		if slices.ContainsFunc(s.arms, func(b *arm) bool { q := b.point(0); return q.sameBut(&p) }) {
+			continue
+		}
 		size, err := size(&a.Setting, weights, diagonals)
 		if err != nil {
 			return err

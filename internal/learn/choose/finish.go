@@ -3,7 +3,6 @@
 package choose
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
-// where time and memory allow, and explicit features else, where only the leader is left.
+// where time and memory allow, of which one fold chooses λ, and explicit features else, where only the leader is left.
 func (s *race) finish(ctx context.Context, r rung) error {
 	p := s.best.Chosen()
 	kernels, err := s.affordable(ctx, p.Kernels)
@@ -50,15 +49,25 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	if err := s.take(d, r); err != nil {
 		return err
 	}
-	return s.compare(ctx, rung{})
+	if !exact {
+		return s.compare(ctx, 0, s.folds)
+	}
+	if err := s.compare(ctx, 0, 1); err != nil {
+		return err
+	}
+	s.rank()
+	for _, a := range s.arms {
+		if a.at >= 0 {
+			a.keep(0)
+		}
+	}
+	return s.compare(ctx, 1, s.folds)
 }
 
 // leaders are the arm of the point, with its λ as the best, and the best arm of fixed weights, if both may be exact.
 func (s *race) leaders(p *Point, exact bool) (list []*arm) {
 	for _, a := range s.arms {
-		same := slices.Equal(a.Kernels, p.Kernels) && a.Norm == p.Norm && a.Tau == p.Tau && a.Learn == p.Learn &&
-			cmp.Or(a.Model, learn.Product) == p.Model
-		if same {
+		if q := a.point(p.Lambda); q.sameBut(p) {
 			a.at = slices.Index(a.lambdas, p.Lambda)
 			list = slices.Insert(list, 0, a)
 		} else if exact && len(list) < 2 && p.Learn != learn.Nothing && a.Learn == learn.Nothing && a.at >= 0 &&

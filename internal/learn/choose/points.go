@@ -26,8 +26,7 @@ func (s *race) summarize(folds []int) (*Result, error) {
 	least := math.Inf(1)
 	for _, a := range s.arms {
 		for i, lambda := range a.lambdas {
-			p := Point{Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: a.Model, Tau: a.Tau, Lambda: lambda}
-			p.Model = cmp.Or(p.Model, learn.Product)
+			p := a.point(lambda)
 			for _, f := range folds {
 				p.Folds = append(p.Folds, learn.Mean(a.errors[i][f]))
 			}

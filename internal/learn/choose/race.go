@@ -86,11 +86,12 @@ func (s *race) run(ctx context.Context) error {
 		if err := s.take(s.top, r); err != nil {
 			return err
 		}
-		if err := s.compare(ctx, r); err != nil {
+		from, to := s.round(r)
+		if err := s.compare(ctx, from, to); err != nil {
 			return err
 		}
 		if k == enter && s.kernelsOpen() {
-			if err := s.enterLearners(ctx, r); err != nil {
+			if err := s.enterLearners(ctx, from, to); err != nil {
 				return err
 			}
 		}
@@ -138,13 +139,13 @@ func (s *race) begins(ctx context.Context) (err error) {
 }
 
 // enterLearners compares the arms that learn, and then the sum on the best dictionary.
-func (s *race) enterLearners(ctx context.Context, r rung) error {
+func (s *race) enterLearners(ctx context.Context, from, to int) error {
 	s.rank()
 	if err := s.learners(ctx); err != nil {
 		return err
 	}
 	s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return s.Setting.Learn != "" && a.Learn != s.Setting.Learn })
-	if err := s.compare(ctx, r); err != nil {
+	if err := s.compare(ctx, from, to); err != nil {
 		return err
 	}
 	s.rank()
@@ -154,7 +155,7 @@ func (s *race) enterLearners(ctx context.Context, r rung) error {
 	if s.Setting.Model == learn.Sum && s.Models == nil {
 		s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return a.Model != learn.Sum })
 	}
-	return s.compare(ctx, r)
+	return s.compare(ctx, from, to)
 }
 
 // take makes a part of the data d what arms are compared on, and deals it to folds.
@@ -210,16 +211,20 @@ func (s *race) draw(of, some int) []int {
 	return list
 }
 
-// compare fits all arms without each fold of the rung, and takes the result.
-func (s *race) compare(ctx context.Context, r rung) error {
-	round := s.folds / max(s.Repeats, 1)
-	from := r.repeat * round
+// round is the folds of a repeat, from one to before another.
+func (s *race) round(r rung) (from, to int) {
+	folds := s.folds / max(s.Repeats, 1)
+	return r.repeat * folds, (r.repeat + 1) * folds
+}
+
+// compare fits all arms without each of some folds, and takes the result.
+func (s *race) compare(ctx context.Context, from, to int) error {
 	at, held, err := s.atOnce(ctx)
 	if err != nil {
 		return err
 	}
 	defer memory.Reserve(held)()
-	own := s.share(from, from+round)
+	own := s.share(from, to)
 	todo := 0
 	for _, f := range own {
 		s.complete[f] = false
@@ -251,7 +256,7 @@ func (s *race) compare(ctx context.Context, r rung) error {
 	if err := cmp.Or(fail...); err != nil {
 		return err
 	}
-	if err := s.gather(from, from+round); err != nil {
+	if err := s.gather(from, to); err != nil {
 		return err
 	}
 	s.best, err = s.summarize(s.compared())

@@ -55,6 +55,24 @@ func TestRungs(t *testing.T) {
 	}
 }
 
+// TestArmsDiffer adds the arm of one setting once, so that the point of a setting belongs to one path of λ.
+func TestArmsDiffer(t *testing.T) {
+	X, Y := learntest.Wave(30, 2)
+	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, data: d, folds: 2}
+	for _, what := range []learn.Learned{learn.Nothing, learn.Nothing, learn.Weights} {
+		if err := s.add(t.Context(), []string{"gaussian:all:median"}, what, learn.Product, "lp:1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.arms) != 2 {
+		t.Errorf("%d arms of two settings", len(s.arms))
+	}
+}
+
 // TestWithMeans uses a setting for the targets that it predicts better than the constant beyond noise.
 func TestWithMeans(t *testing.T) {
 	s := metric("nmse")
