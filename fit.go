@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/samples"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -148,7 +149,10 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	end, err := learn.Fit(ctx, d, opt.setting(), opt.method())
+	var end *learn.Outcome
+	phase.In(ctx, phase.Final, func(ctx context.Context) {
+		end, err = learn.Fit(ctx, d, opt.setting(), opt.method())
+	})
 	if end == nil {
 		return nil, err
 	}

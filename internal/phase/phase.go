@@ -18,7 +18,20 @@ const (
 	Eta         = "eta"         // the kernel weights
 	Certificate = "certificate" // objective, gradients and gaps at a point
 	Predict     = "predict"     // values at new points
+	Ridge       = "ridge"       // errors on a fold where only C is learned
+	Columns     = "columns"     // ranks, relevance, directions and lengths of columns
 )
+
+// The stages of a fit: labels stage=name, around phases.
+const (
+	Choice = "choice" // of settings
+	Final  = "final"  // the fit at one setting
+)
+
+// In runs f inside the stage of the name.
+func In(ctx context.Context, stage string, f func(ctx context.Context)) {
+	pprof.Do(ctx, pprof.Labels("stage", stage), f)
+}
 
 // Do runs f inside the phase of the name.
 func Do(ctx context.Context, name string, f func(ctx context.Context)) {

@@ -35,7 +35,8 @@ type arm struct {
 // point is the setting at λ, without errors.
 func (a *arm) point(lambda float64) Point {
 	return Point{
-		Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: cmp.Or(a.Model, learn.Product), Tau: a.Tau, Lambda: lambda,
+		Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: cmp.Or(a.Model, learn.Product), Tau: a.Tau,
+		Lambda: lambda,
 	}
 }
 

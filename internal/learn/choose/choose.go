@@ -25,6 +25,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/stream"
 )
@@ -166,7 +167,8 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 	if r.LeaveOneOut {
 		compare = r.leaveOneOut
 	}
-	err := compare(limited)
+	var err error
+	phase.In(limited, phase.Choice, func(ctx context.Context) { err = compare(ctx) })
 	if limited.Err() == nil || ctx.Err() != nil && r.best == nil {
 		return r.best, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -76,7 +77,8 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 				return err
 			}
 		}
-		e, err := r.Errors(ctx, a.Kernels, a.Tau, lambdas)
+		var e []learn.Errors
+		phase.Do(ctx, phase.Ridge, func(ctx context.Context) { e, err = r.Errors(ctx, a.Kernels, a.Tau, lambdas) })
 		if s.skips(err) {
 			s.step(len(lambdas))
 			continue

@@ -14,6 +14,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary/lengths"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
 )
 
@@ -30,7 +31,8 @@ func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
 		if learn == nil || slices.ContainsFunc(r.groups(), named) {
 			continue
 		}
-		g, err := learn(ctx)
+		var g kernel.Group
+		phase.Do(ctx, phase.Columns, func(ctx context.Context) { g, err = learn(ctx) })
 		if err != nil {
 			return err
 		}
