@@ -276,33 +276,42 @@ func (s *race) compared() (folds []int) {
 // soFar takes the result of the folds that are complete, or where none is and nothing was compared
 // before, of those that have errors.
 func (s *race) soFar() {
-	folds := s.compared()
-	begun := folds == nil
-	if begun && s.best == nil {
-		for f := range s.complete {
-			if slices.ContainsFunc(s.arms, func(a *arm) bool {
-				return slices.ContainsFunc(a.errors, func(e [][]float64) bool { return e[f] != nil })
-			}) {
-				folds = append(folds, f)
-			}
+	if folds := s.compared(); folds != nil {
+		if r, err := s.summarize(folds); err == nil {
+			s.best = r
+		}
+		return
+	}
+	if s.best != nil {
+		return
+	}
+	var begun []int
+	for f := range s.complete {
+		if slices.ContainsFunc(s.arms, func(a *arm) bool {
+			return slices.ContainsFunc(a.errors, func(e [][]float64) bool { return e[f] != nil })
+		}) {
+			begun = append(begun, f)
 		}
 	}
-	if folds == nil {
-		return
+	if begun != nil {
+		_ = s.begun(begun) // there is no result yet
 	}
+}
+
+// begun takes the result of folds that not all arms were compared on. Such folds say too little about single targets.
+func (s *race) begun(folds []int) error {
 	r, err := s.summarize(folds)
 	if err != nil {
-		return
+		return err
 	}
-	if begun { // such folds say too little about single targets
-		r.Means = nil
-		for i, p := range r.Points {
-			if s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
-				r.Best = i
-			}
+	r.Means = nil
+	for i, p := range r.Points {
+		if s.score(p.Folds) < s.score(r.Points[r.Best].Folds) {
+			r.Best = i
 		}
 	}
 	s.best = r
+	return nil
 }
 
 // least compares the middle of the path of the first arm on one fold, where the time was spent before anything was
@@ -321,12 +330,7 @@ func (s *race) least(ctx context.Context) error {
 	if err := s.fold(ctx, s.arms[:1], 0); err != nil {
 		return err
 	}
-	r, err := s.summarize([]int{0})
-	if r != nil {
-		r.Means = nil // one fold says too little
-		s.best = r
-	}
-	return err
+	return s.begun([]int{0})
 }
 
 // eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left. The
