@@ -18,6 +18,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/build"
+	"github.com/iokl/iokl/internal/par"
 )
 
 // Machine describes where and with what a run was made.
@@ -38,6 +39,7 @@ type Machine struct {
 	Backend  blas.Info   `json:"backend"`
 	Backends []blas.Info `json:"backends"`         // all in this build
 	Forced   []string    `json:"forced,omitempty"` // what the environment imposes on libraries: see Forced
+	Cores    int         `json:"cores,omitempty"`  // physical ones that the process may run on
 	Threads  int         `json:"threads"`
 	Quick    bool        `json:"quick,omitempty"`
 	Count    int         `json:"count,omitempty"` // repetitions asked for; 0: each case's own number
@@ -87,7 +89,7 @@ func Describe(env *Env) Machine {
 		CPU: cpuid.CPU.BrandName, CPUs: runtime.NumCPU(), Features: []string{},
 		L1Data: max(cpuid.CPU.Cache.L1D, 0), L2: max(cpuid.CPU.Cache.L2, 0), L3: max(cpuid.CPU.Cache.L3, 0),
 		Memory: memory(), Go: runtime.Version(), Backend: env.Backend.Info(),
-		Threads: env.Threads, Quick: env.Quick, Count: env.Count, Seed: env.Seed, Load: load(),
+		Cores: par.Cores(), Threads: env.Threads, Quick: env.Quick, Count: env.Count, Seed: env.Seed, Load: load(),
 	}
 	for _, f := range dense {
 		if cpuid.CPU.Supports(f) {

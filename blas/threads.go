@@ -5,7 +5,8 @@ package blas
 import "github.com/iokl/iokl/internal/par"
 
 // SetThreads sets how many threads compute at once: the module's own loops, the
-// native kernels and OpenBLAS together. n ≤ 0 means GOMAXPROCS, which is also
+// native kernels and OpenBLAS together. n ≤ 0 means GOMAXPROCS, but at most one
+// for each physical core unless the environment sets GOMAXPROCS, which is also
 // the default. The gonum backend's Dgemm follows GOMAXPROCS alone.
 func SetThreads(n int) { par.SetThreads(n) }
 

@@ -14,19 +14,19 @@
 package par
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
 var (
-	threads atomic.Int64 // configured count; 0 means GOMAXPROCS
+	threads atomic.Int64 // configured count; 0 means fallback
 	busy    atomic.Int64 // helpers running now, or about to
 	// Helpers that were started and have no processor yet.
 	starting atomic.Int64
 )
 
-// SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS.
+// SetThreads sets how many goroutines may compute at once; n ≤ 0 means GOMAXPROCS, but at most
+// one for each physical core unless the environment sets GOMAXPROCS.
 func SetThreads(n int) { threads.Store(int64(max(n, 0))) }
 
 // Threads returns how many goroutines may compute at once.
@@ -34,7 +34,7 @@ func Threads() int {
 	if n := threads.Load(); n > 0 {
 		return int(n)
 	}
-	return runtime.GOMAXPROCS(0)
+	return fallback()
 }
 
 // Borrow takes up to want helpers out of the pool, for a library that brings
