@@ -62,7 +62,8 @@ func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	if opt.compared != nil {
 		c = opt.compared.found
 	}
-	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, end.Problem.Norm.String(),
+	set := opt.setting()
+	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, set.Reg().String(),
 		cmp.Or(opt.Learn, learn.Both)
 	c.Model, c.Space = learn.Product, "exact"
 	if end.Problem.Model == bcd.Sum {

@@ -122,7 +122,7 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 		}
 	}
 	env := opt.env()
-	plan, err := d.Plan(ctx, opt.Kernels, true)
+	plan, err := d.Plan(ctx, opt.Kernels, opt.Learn, true)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ type GlobalBound struct {
 
 // certify says how a fit ended.
 func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
-	res, p := end.Result, end.Problem
+	res, p, set := end.Result, end.Problem, opt.setting()
 	var global *GlobalBound
 	if sum := end.Sum; sum != nil {
 		global = &GlobalBound{LowerBound: sum.LowerBound, SumObjective: sum.Objective}
@@ -91,7 +91,7 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 		Objective: finite(res.Objective), GapEta: finite(res.GapEta), GapL: finite(res.GapL),
 		RelativeGap: finite(res.RelativeGap),
 		Converged:   res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
-		Lambda: opt.Lambda, Tau: p.Tau, Norm: p.Norm.String(), Learn: cmp.Or(opt.Learn, learn.Both),
+		Lambda: opt.Lambda, Tau: p.Tau, Norm: set.Reg().String(), Learn: cmp.Or(opt.Learn, learn.Both),
 		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves,
 		KernelMultiplies: res.KernelMultiplies,
 		Solver:           res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),

@@ -184,6 +184,25 @@ func (s *Sym) Dense(dst General) {
 	})
 }
 
+// Add computes s += w·t for t of the order and the precision of s, which it may be.
+func (s *Sym) Add(w float64, t *Sym) {
+	if t.N != s.N || t.Prec != s.Prec {
+		panic("blas: Sym.Add: matrices of different order or precision")
+	}
+	par.Ranges(max(len(s.F64), len(s.F32)), addAtOnce, func(lo, hi int) {
+		if s.Prec == Float32 {
+			for i, v := range t.F32[lo:hi] {
+				s.F32[lo+i] = float32(float64(s.F32[lo+i]) + w*float64(v))
+			}
+			return
+		}
+		Axpy(w, t.F64[lo:hi], s.F64[lo:hi])
+	})
+}
+
+// addAtOnce is the number of elements of one iteration of Add's loop.
+const addAtOnce = 1 << 16
+
 // Diag writes the diagonal to dst, of length N.
 func (s *Sym) Diag(dst []float64) {
 	for i := range dst[:s.N] {

@@ -86,6 +86,34 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 	return b.grams, nil
 }
 
+// WeightedGram computes Σ_j w_j·K_j over the rows of X (l×d), kernel by kernel: it takes two matrices of order l,
+// however many kernels there are. Sums of stored elements are rounded to the precision. Otherwise as Grams.
+func (d Dictionary) WeightedGram(
+	ctx context.Context, X blas.General, weights []float64, opt GramOptions,
+) (*blas.Sym, error) {
+	what := fmt.Sprintf("the sum of %d Gram matrices of %d samples in %v", len(d), X.Rows, opt.Precision)
+	bytes := 2 * float64(blas.SymBytes(X.Rows, opt.Precision))
+	if err := memory.Within(opt.MaxBytes, what, bytes, useInstead); err != nil {
+		return nil, err
+	}
+	opt.MaxBytes = 0
+	var sum *blas.Sym
+	for j := range d {
+		g, err := d[j:j+1].Grams(ctx, X, opt)
+		if err != nil {
+			return nil, err
+		}
+		if sum == nil {
+			sum = g[0]
+			sum.Add(weights[j]-1, sum)
+			continue
+		}
+		sum.Add(weights[j], g[0])
+		opt.Into = g
+	}
+	return sum, nil
+}
+
 // ready checks the kernels and that X fits them.
 func (d Dictionary) ready(X blas.General) error {
 	for j := range d {

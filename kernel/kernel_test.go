@@ -401,3 +401,43 @@ func TestJSON(t *testing.T) {
 		t.Error("a dictionary read back predicts something else")
 	}
 }
+
+// TestWeightedGram compares the sum with that of the matrices one by one, in both precisions.
+func TestWeightedGram(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	X := blas.NewGeneral(150, 4)
+	for i := range X.Data {
+		X.Data[i] = rng.NormFloat64()
+	}
+	d, err := Build([]string{"gaussian:all:1,2", "linear:0-1", "laplacian:all:median"}, X, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d[2].Center = true
+	weights := []float64{.5, 0, 2, 1.25}
+	for prec, tol := range map[blas.Precision]float64{blas.Float64: 1e-15, blas.Float32: 1e-6} {
+		grams, err := slices.Clone(d).Grams(t.Context(), X, GramOptions{Precision: prec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := d.WeightedGram(t.Context(), X, weights, GramOptions{Precision: prec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 150 {
+			for j := range i + 1 {
+				var want, size float64
+				for k, g := range grams {
+					want += weights[k] * g.At(i, j)
+					size += weights[k] * math.Abs(g.At(i, j))
+				}
+				if got := sum.At(i, j); math.Abs(got-want) > 4*tol*size {
+					t.Fatalf("%v: element (%d,%d) is %g, want %g", prec, i, j, got, want)
+				}
+			}
+		}
+	}
+	if _, err := d.WeightedGram(t.Context(), X, weights, GramOptions{MaxBytes: 1000}); !errors.Is(err, ErrMemory) {
+		t.Errorf("error %v, want ErrMemory", err)
+	}
+}

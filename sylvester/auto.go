@@ -47,7 +47,7 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	f.opt = f.opt.filled()
 	l, n := f.Y.Rows, f.Y.Cols
 	c := costsOf(s.be)
-	best, least := s.direct(c, l, f.sys.L)
+	best, least := s.direct(c, l, f.Y.Cols, f.sys.L)
 	if alwaysDirect(l, n) {
 		return f.run(ctx, best, nil)
 	}
@@ -61,11 +61,11 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 		}
 		tried = true
 	}
-	best, err := s.choose(ctx, c, best, least, tried, f)
+	chosen, err := s.choose(ctx, c, best, least, tried, f)
 	if err != nil {
 		return err
 	}
-	return f.run(ctx, best, nil)
+	return f.run(ctx, chosen, nil)
 }
 
 // alwaysDirect reports whether a direct method is chosen without looking.
@@ -113,15 +113,19 @@ func (c *costs) trialLength(l, r int) int {
 	return int(trialShare * c.growth(l, firstRank, 0, false) / c.plain.total(1, float64(r), float64(l), 0))
 }
 
-// direct returns the cheapest direct method and its predicted cost.
-func (s *auto) direct(c *costs, l int, L *linop.Spectral) (method, float64) {
+// direct returns the cheapest direct method that memory holds, and its predicted cost; +Inf where memory holds none.
+func (s *auto) direct(c *costs, l, n int, L *linop.Spectral) (best *direct, least float64) {
 	r := L.Rank()
-	best, least := &s.reduced, c.tridiagonal(l, r, s.reduced.kept(l))
-	if t := c.eigendecomposition(l, r, s.exact.kept(l)); t < least {
-		best, least = &s.exact, t
+	best, least = &s.reduced, math.Inf(1)
+	take := func(d *direct, cost float64) {
+		if cost < least && d.fits(l, n, r) == nil {
+			best, least = d, cost
+		}
 	}
-	if t := c.cholesky(l, r, len(distinct(L.S))); r > 0 && t < least {
-		best, least = &s.factors, t
+	take(&s.reduced, c.tridiagonal(l, r, s.reduced.kept(l)))
+	take(&s.exact, c.eigendecomposition(l, r, s.exact.kept(l)))
+	if r > 0 {
+		take(&s.factors, c.cholesky(l, r, len(distinct(L.S))))
 	}
 	return best, least
 }
@@ -194,7 +198,7 @@ func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 		return nil, nil
 	}
 	c := costsOf(s.be)
-	best, least := s.direct(c, l, f.sys.L)
+	best, least := s.direct(c, l, f.Y.Cols, f.sys.L)
 	chosen, err := s.choose(ctx, c, best, least, false, f)
 	if err != nil || chosen != method(s.sketched) {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -55,6 +56,29 @@ func TestAutoChoice(t *testing.T) {
 				t.Errorf("chose %s, want %s", res.Solver, c.chosen)
 			}
 		})
+	}
+}
+
+// TestAutoWithinMemory iterates where memory holds no factors, though these would be faster.
+func TestAutoWithinMemory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 13))
+	c := testCase{
+		K: spectrum(rng, decay(250, 100, 0.9)), L: linop.ScaledIdentity(1, 1), mu: 1e-3,
+		Y: gaussian(rng, 250, 1), tol: 1e-8,
+	}
+	t.Cleanup(func() { memory.SetLimit(0) })
+	for limit, direct := range map[int64]bool{0: true, 100 << 10: false} {
+		memory.SetLimit(limit)
+		C := blas.NewGeneral(250, 1)
+		res, err := solverNamed(t, "auto").Solve(t.Context(), C, system(c.K, c.L, c.mu), c.Y,
+			sylvester.Options{Tol: c.tol})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkClaims(t, c, C, res)
+		if (res.Solver == "cholesky" || res.Solver == "tridiagonal") != direct {
+			t.Errorf("within %d bytes: chose %s", limit, res.Solver)
+		}
 	}
 }
 

@@ -41,15 +41,23 @@ func (s *direct) Invalidate() { s.order = 0 }
 // kept reports whether the factors of a K of order l are there.
 func (s *direct) kept(l int) bool { return s.order == l }
 
+// fits refuses factors of order l for n columns, r of which L keeps, that memory does not hold.
+func (s *direct) fits(l, n, r int) error {
+	if s.kept(l) {
+		return nil
+	}
+	return memory.Check("sylvester: the solver "+s.name,
+		8*float64(l)*(s.floats()*float64(l)+2*float64(n)+4*float64(r)),
+		"use an iterative solver such as nystrom or krylov, or factors of K")
+}
+
 func (s *direct) prepare(ctx context.Context, f *frame) error {
 	f.direct()
 	l := f.Y.Rows
 	if s.kept(l) {
 		return nil
 	}
-	n, r := float64(f.Y.Cols), float64(f.sys.L.Rank())
-	err := memory.Check("sylvester: the solver "+s.name, 8*float64(l)*(s.floats()*float64(l)+2*n+4*r),
-		"use an iterative solver such as nystrom or krylov, or factors of K")
+	err := s.fits(l, f.Y.Cols, f.sys.L.Rank())
 	if err != nil {
 		return err
 	}

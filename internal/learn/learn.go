@@ -41,13 +41,13 @@ type Data interface {
 	// mean of k_j(x,x) for each kernel j.
 	Start(ctx context.Context, specs []string) (weights, diagonals []float64, err error)
 	// Plan is the memory that a fit takes, to all samples or to the largest training
-	// set of the folds. It is zero where the data hold that memory already.
-	Plan(ctx context.Context, specs []string, all bool) (Plan, error)
+	// set of the folds, where this is learned. It is zero where the data hold that memory already.
+	Plan(ctx context.Context, specs []string, what Learned, all bool) (Plan, error)
 	// Constant is the errors on the fold of a model without kernels, which predicts the mean
 	// of the training targets where these are standardised, and 0 where they are not.
 	Constant(fold int) (Errors, error)
-	// Train makes a training set of the samples that are not in the fold.
-	Train(ctx context.Context, specs []string, fold int) (Training, error)
+	// Train makes a training set of the samples that are not in the fold, to learn this from.
+	Train(ctx context.Context, specs []string, what Learned, fold int) (Training, error)
 }
 
 // Training is a set of samples in the form that the solver takes.
@@ -95,7 +95,7 @@ type Approximator interface {
 	// Affordable returns the SPECs where a fit to all samples takes little enough time
 	// and memory, and else SPECs of the same kernels with as many features as do, with
 	// sums apart for so many folds.
-	Affordable(ctx context.Context, specs []string, folds int) ([]string, error)
+	Affordable(ctx context.Context, specs []string, what Learned, folds int) ([]string, error)
 	// Sums are the data with SPECs that have explicit features, dealt to folds: one pass
 	// over the samples for all folds and settings. They do not tell the accuracy.
 	Sums(ctx context.Context, specs []string, f Folding) (Data, error)
@@ -224,7 +224,7 @@ type Method struct {
 // problem is the learning problem of a training set, and how it is solved.
 func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p := &bcd.Problem{
-		Space: t.Space(), Lambda: s.Lambda, Norm: s.Reg(),
+		Space: t.Space(), Lambda: s.Lambda,
 		Model: bcd.ProductOf(s.Learn.Weights() && m.Solver != "okl", s.Learn.OutputKernel()),
 	}
 	if s.Model == Sum {
@@ -233,6 +233,9 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
 	if !s.Learn.Weights() {
 		p.Eta = t.Weights()
+	}
+	if s.Learn.Weights() || m.Global {
+		p.Norm = s.Reg()
 	}
 	so := bcd.Options{
 		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
@@ -285,7 +288,11 @@ type Outcome struct {
 // Fit learns from all data. It returns the best model so far with the error that
 // ended the fit before it converged, and no model where there is none.
 func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
-	t, err := d.Train(ctx, s.Kernels, All)
+	what := s.Learn
+	if m.Global { // which compares all weights
+		what = Both
+	}
+	t, err := d.Train(ctx, s.Kernels, what, All)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ type Folded interface {
 func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds int) ([]model.Fold, error) {
 	list := make([]model.Fold, folds)
 	for k := range list {
-		t, err := d.Train(ctx, s.Kernels, k)
+		t, err := d.Train(ctx, s.Kernels, s.Learn, k)
 		if err != nil {
 			return nil, fmt.Errorf("fold %d: %w", k+1, err)
 		}

@@ -89,7 +89,7 @@ func (s *race) start(ctx context.Context) error {
 		if s.arms != nil {
 			return nil
 		}
-		p, err := s.top.Plan(ctx, all[0], true) // is refused
+		p, err := s.top.Plan(ctx, all[0], learn.Nothing, true) // is refused
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s *race) kernelsOpen() bool {
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
 func (s *race) addWhereItFits(ctx context.Context, kernels []string, learned learn.Learned) error {
-	p, err := s.top.Plan(ctx, kernels, true)
+	p, err := s.top.Plan(ctx, kernels, learned, true)
 	if err != nil || p.Bytes > float64(s.Method.Limit()) {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // where time and memory allow, of which one fold chooses λ, and explicit features else, where only the leader is left.
 func (s *race) finish(ctx context.Context, r rung) error {
 	p := s.best.Chosen()
-	kernels, err := s.affordable(ctx, p.Kernels)
+	kernels, err := s.affordable(ctx, &p)
 	if err != nil {
 		return err
 	}
@@ -78,12 +78,12 @@ func (s *race) leaders(p *Point, exact bool) (list []*arm) {
 	return list
 }
 
-// affordable is the kernels, or explicit features of them where exact ones take too long or too much memory.
-func (s *race) affordable(ctx context.Context, kernels []string) ([]string, error) {
-	if d, ok := s.all.(learn.Approximator); ok && !s.named() && dictionary.Exact(kernels) {
-		return d.Affordable(ctx, kernels, s.Folds)
+// affordable is the kernels of the point, or explicit features of them where exact ones take too much time or memory.
+func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
+	if d, ok := s.all.(learn.Approximator); ok && !s.named() && dictionary.Exact(p.Kernels) {
+		return d.Affordable(ctx, p.Kernels, p.Learn, s.Folds)
 	}
-	return kernels, nil
+	return p.Kernels, nil
 }
 
 // extend makes the best setting of a part of the samples or targets one of all.
@@ -102,7 +102,7 @@ func (s *race) extend(ctx context.Context) error {
 			p.Lambda *= float64(s.best.samples) / float64(l)
 		}
 		var err error
-		if p.Kernels, err = s.affordable(ctx, p.Kernels); err != nil {
+		if p.Kernels, err = s.affordable(ctx, p); err != nil {
 			return err
 		}
 	}

@@ -26,16 +26,16 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		return err
 	}
 	var t learn.Training
-	var kernels []string
+	var of *arm
 	for _, a := range arms {
 		lambdas, at := a.todo(f)
 		if a.closed || len(lambdas) == 0 {
 			continue
 		}
-		if t == nil || !slices.Equal(a.Kernels, kernels) {
-			t, kernels = nil, a.Kernels // the old matrices go before the new ones come
+		if t == nil || !slices.Equal(a.Kernels, of.Kernels) || a.Learn.Weights() != of.Learn.Weights() {
+			t, of = nil, a // the old matrices go before the new ones come
 			var err error
-			t, err = s.data.Train(ctx, kernels, f)
+			t, err = s.data.Train(ctx, a.Kernels, a.Learn, f)
 			if s.skips(err) {
 				t = nil
 				s.step(len(lambdas))
@@ -153,10 +153,10 @@ func (s *race) atOnce(ctx context.Context) (at int, held float64, err error) {
 			}
 			continue
 		}
-		if k > 0 && slices.Equal(a.Kernels, s.arms[k-1].Kernels) {
+		if k > 0 && slices.Equal(a.Kernels, s.arms[k-1].Kernels) && a.Learn == s.arms[k-1].Learn {
 			continue
 		}
-		p, err := s.data.Plan(ctx, a.Kernels, false)
+		p, err := s.data.Plan(ctx, a.Kernels, a.Learn, false)
 		if err != nil {
 			return 0, 0, err
 		}

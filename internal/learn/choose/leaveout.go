@@ -42,7 +42,7 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 	s.begin("leaving out each row", len(s.arms))
 	var notes []note
 	for _, a := range s.arms {
-		t, err := s.data.Train(ctx, a.Kernels, learn.All)
+		t, err := s.data.Train(ctx, a.Kernels, a.Learn, learn.All)
 		if err != nil {
 			return err
 		}

@@ -74,12 +74,14 @@ func (g *Grams) Start(context.Context, []string) (weights, diagonals []float64, 
 }
 
 // Plan is the memory that a fit takes.
-func (g *Grams) Plan(_ context.Context, _ []string, all bool) (learn.Plan, error) {
+func (g *Grams) Plan(_ context.Context, _ []string, _ learn.Learned, all bool) (learn.Plan, error) {
 	return g.opt.gramPlan(len(g.grams), g.planned(all), 0, g.y.Cols), nil
 }
 
 // Train prepares to learn from the samples that are not in the fold.
-func (g *Grams) Train(ctx context.Context, _ []string, fold int) (_ learn.Training, err error) {
+func (g *Grams) Train(
+	ctx context.Context, _ []string, _ learn.Learned, fold int,
+) (_ learn.Training, err error) {
 	t := &training{opt: &g.opt, names: g.names, grams: g.grams}
 	Y := g.y
 	if fold == learn.All {

@@ -21,9 +21,11 @@ import (
 
 // Affordable returns the SPECs, or those of the same kernels with explicit features where
 // exact ones take too much time or memory.
-func (r *Rows) Affordable(ctx context.Context, specs []string, folds int) ([]string, error) {
+func (r *Rows) Affordable(
+	ctx context.Context, specs []string, what learn.Learned, folds int,
+) ([]string, error) {
 	l, n := r.Size()
-	p, err := r.Plan(ctx, specs, true)
+	p, err := r.Plan(ctx, specs, what, true)
 	if err != nil {
 		return nil, err
 	}
@@ -99,10 +101,16 @@ func factorBytes(l, D, n int) float64 { return 8 * float64(l) * float64(2*D+12*n
 
 // plan is the memory of a fit of the dictionary to l samples of d inputs and n outputs,
 // some of which may be missing.
-func (opt *Options) plan(dict kernel.Dictionary, l, d, n int, missing bool) (learn.Plan, error) {
+func (opt *Options) plan(
+	dict kernel.Dictionary, what learn.Learned, l, d, n int, missing bool,
+) (learn.Plan, error) {
 	features, err := dictionary.InFeatures(dict, l, opt.Exact)
 	if err != nil || !features {
-		return opt.gramPlan(len(dict), l, d, n), err
+		m := len(dict)
+		if !what.Weights() {
+			m = min(m, 2) // the sum, and one that is added
+		}
+		return opt.gramPlan(m, l, d, n), err
 	}
 	D := dictionary.Width(dict)
 	data := 8 * float64(l) * float64(2*d+2*n)

@@ -159,6 +159,7 @@ type training struct {
 	dict  kernel.Dictionary // resolved on Z, the inputs as the kernels see them
 	Z     blas.General
 	grams []*blas.Sym
+	added bool // grams is their sum at the weights, which are not learned
 	maps  rff.Maps
 	sums  *stream.Sums
 	F     blas.General // features of the samples, in place of sums where targets are missing
@@ -222,8 +223,15 @@ func (t *training) factors() (list []blas.General) {
 	return list
 }
 
-func (t *training) Weights() []float64 { return t.weights }
-func (t *training) Held() float64      { return t.held }
+// Weights are those of the Gram matrices.
+func (t *training) Weights() []float64 {
+	if t.added {
+		return []float64{1}
+	}
+	return t.weights
+}
+
+func (t *training) Held() float64 { return t.held }
 
 // Targets are those that the solution was learned from, as the solver sees them. It has no
 // rows where single rows cannot be left out of the solution in closed form: with Gram matrices,
@@ -239,6 +247,9 @@ func (t *training) Targets() blas.General {
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
 	be := t.opt.Backend
+	if t.added {
+		m.Eta = t.weights
+	}
 	switch {
 	case t.maps != nil:
 		m.Basis = model.NewFeatures(t.maps, res, model.FeatureWeights(be, t.F, t.maps, res), be)
@@ -252,7 +263,7 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	if t.in == nil {
 		m.Basis = &model.Grams{CL: CL, Be: be}
 	} else {
-		m.Basis = model.NewSamples(t.dict, res.Eta, t.Z, CL, be)
+		m.Basis = model.NewSamples(t.dict, m.Eta, t.Z, CL, be)
 	}
 	return m
 }
@@ -425,7 +436,7 @@ func (r *Rows) Start(ctx context.Context, specs []string) (weights, diagonals []
 }
 
 // Plan is the memory that a fit of the SPECs takes.
-func (r *Rows) Plan(ctx context.Context, specs []string, all bool) (learn.Plan, error) {
+func (r *Rows) Plan(ctx context.Context, specs []string, what learn.Learned, all bool) (learn.Plan, error) {
 	c, err := r.everything()
 	if err != nil {
 		return learn.Plan{}, err
@@ -434,11 +445,11 @@ func (r *Rows) Plan(ctx context.Context, specs []string, all bool) (learn.Plan, 
 	if err != nil {
 		return learn.Plan{}, err
 	}
-	return r.opt.plan(d, r.planned(all), r.x.Cols, r.y.Cols, r.missing())
+	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, r.missing())
 }
 
 // Train prepares to learn from the samples that are not in the fold.
-func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Training, error) {
+func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fold int) (learn.Training, error) {
 	var c *coded
 	t := &training{opt: &r.opt}
 	if fold == learn.All {
@@ -462,7 +473,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 	}
 	t.names = t.dict.Names()
 	if fold == learn.All {
-		p, err := r.opt.plan(t.dict, t.Y.Rows, r.x.Cols, t.Y.Cols, columns.Missing(t.Y))
+		p, err := r.opt.plan(t.dict, what, t.Y.Rows, r.x.Cols, t.Y.Cols, columns.Missing(t.Y))
 		if err != nil {
 			return nil, err
 		}
@@ -471,7 +482,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 		}
 		if sums := r.sums; sums != nil && slices.Equal(specs, r.sumsOf) {
 			r.sums = nil
-			return sums.Train(ctx, specs, learn.All)
+			return sums.Train(ctx, specs, what, learn.All)
 		}
 		t.held = p.Held
 	}
@@ -481,6 +492,12 @@ func (r *Rows) Train(ctx context.Context, specs []string, fold int) (learn.Train
 		}
 		return t, t.accumulate(ctx)
 	}
-	t.grams, err = t.dict.Grams(ctx, t.Z, kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend})
+	opt := kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend}
+	if what.Weights() {
+		t.grams, err = t.dict.Grams(ctx, t.Z, opt)
+		return t, fault.From(err)
+	}
+	K, err := t.dict.WeightedGram(ctx, t.Z, t.weights, opt)
+	t.grams, t.added = []*blas.Sym{K}, true
 	return t, fault.From(err)
 }

@@ -320,7 +320,9 @@ func (d *Data) Split(p learn.Folding) (int, error) {
 }
 
 // Plan is nothing beyond what the sums take.
-func (d *Data) Plan(context.Context, []string, bool) (learn.Plan, error) { return learn.Plan{}, nil }
+func (d *Data) Plan(context.Context, []string, learn.Learned, bool) (learn.Plan, error) {
+	return learn.Plan{}, nil
+}
 
 // Start is where learning starts from.
 func (d *Data) Start(context.Context, []string) (weights, diagonals []float64, err error) {
@@ -341,7 +343,7 @@ func (d *Data) Start(context.Context, []string) (weights, diagonals []float64, e
 
 // Train makes a training set of the rows that are not in the fold. With all rows it
 // releases the sums of the folds, and can be called once.
-func (d *Data) Train(ctx context.Context, _ []string, fold int) (learn.Training, error) {
+func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int) (learn.Training, error) {
 	t := &training{data: d}
 	switch {
 	case fold != learn.All:

@@ -34,7 +34,7 @@ func TestErrorsOfSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		training, err := d.Train(t.Context(), nil, 1)
+		training, err := d.Train(t.Context(), nil, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
