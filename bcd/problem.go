@@ -179,6 +179,8 @@ type Options struct {
 	Start *State `json:"-"`
 	// Trace sees the start and every outer iteration; an error from it stops the solve and is returned.
 	Trace func(Step) error `json:"-"`
+
+	hold bool // see Hold
 }
 
 // Inexact is how exactly one outer iteration of the paper's method solves its

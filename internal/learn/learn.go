@@ -64,9 +64,17 @@ type Training interface {
 	Model(res *bcd.Result) *model.Model
 }
 
-// targeted is a Training set that holds its targets, as they are learned; no rows where a model has no use for them.
-type targeted interface {
-	Targets() blas.General
+// sourced is a Training set that has what a model of it keeps for changes of its rows.
+type sourced interface {
+	Source() model.Source
+}
+
+// remember makes the model of t keep what changes of its rows need.
+func remember(t Training, m *model.Model) {
+	if t, ok := t.(sourced); ok {
+		s := t.Source()
+		m.Y, m.Sums = s.Y, s.Sums
+	}
 }
 
 // kernelled is a Training set of kernels on its samples; no kernels where it has explicit features instead.
@@ -314,9 +322,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	err = errors.Join(err, e)
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
 	out.Mu = p.Lambda * float64(p.Space.Samples())
-	if t, ok := t.(targeted); ok {
-		out.Y = blas.Clone(t.Targets())
-	}
+	remember(t, out.Model)
 	out.Silent = out.UseMeans(s.Means)
 	return out, err
 }
@@ -343,9 +349,7 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outco
 	}
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Components: c}
 	out.Out = out.Out.WithIntercepts(c.Intercept)
-	if t, ok := t.(targeted); ok {
-		out.Y = blas.Clone(t.Targets())
-	}
+	remember(t, out.Model)
 	return out, err
 }
 

@@ -29,9 +29,9 @@ type Model struct {
 	Warnings []string // lines about the data that a user should see
 	Origin   []byte   // what the program that fitted it noted, in JSON; nil for nothing
 
-	Mu    float64      // μ of the linear system that C solves; 0 where it is not known
-	Y     blas.General // targets as they were learned, l×live; no rows where they are not kept
-	Folds []Fold       // models without some of the samples; nil where none are kept
+	Mu    float64 // μ of the linear system that C solves; 0 where it is not known
+	Folds []Fold  // models without some of the samples; nil where none are kept
+	Source
 
 	ends ends // what Intervals derives from the folds
 }

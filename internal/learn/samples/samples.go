@@ -225,19 +225,33 @@ func (t *training) factors() (list []blas.General) {
 func (t *training) Weights() []float64 { return t.weights }
 func (t *training) Held() float64      { return t.held }
 
-// Targets are those that the solution was learned from, as the solver sees them. It has no
-// rows where single rows cannot be left out of the solution in closed form: with Gram matrices,
-// explicit features or missing cells.
-func (t *training) Targets() blas.General {
-	if t.in == nil || t.sums != nil || columns.Missing(t.Y) {
-		return blas.General{}
+// Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
+// sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are
+// missing in more ways than sums of each are worth.
+func (t *training) Source() (s model.Source) {
+	switch {
+	case t.maps == nil && t.in != nil:
+		s.Y = blas.Clone(t.Y)
+	case t.sums != nil:
+		var yy float64
+		for _, v := range t.sums.YY {
+			yy += v
+		}
+		s.Sums = []bcd.Pattern{{
+			Observed: slices.Repeat([]bool{true}, t.Y.Cols), Rows: t.Y.Rows, Gamma: t.sums.Gamma, H: t.sums.H, YY: yy,
+		}}
+	case t.F.Data != nil:
+		if p := stream.Patterns(t.Y); len(p) <= stream.MaxPatterns && len(p)*t.maps.Dim() <= t.Y.Rows {
+			s.Sums = model.AddRows(nil, t.F, t.Y, 1, t.opt.Backend)
+		}
 	}
-	return t.Y
+	return s
 }
 
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
+	m.Remember(t.dict, t.maps)
 	be := t.opt.Backend
 	switch {
 	case t.maps != nil:
