@@ -106,18 +106,32 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 		return nil, err
 	}
 	ch.Forget, ch.Window = opt.Forget, opt.Window
-	end, err := update.Run(ctx, m.learned, ch, set, fit.method(), opt.Relearn)
+	end, live, err := update.Run(ctx, m.learned, m.live.Load(), ch, set, fit.method(), opt.Relearn)
 	if end == nil {
 		return nil, err
 	}
 	end.UseMeans(set.Means)
 	fit.Lambda = end.Problem.Lambda
-	changed := &Model{end.Model, record{certify(end, end.Cells(), fit), m.cert.Chosen}}
+	changed := &Model{learned: end.Model, cert: record{certify(end, end.Cells(), fit), m.cert.Chosen}}
+	changed.live.Store(live)
 	if m.learned.Folds != nil {
 		changed.learned.Warnings = append(changed.learned.Warnings,
 			"the models without each fold are of the rows before the update, and left out: intervals by cv+ need a fit")
 	}
 	return changed, err
+}
+
+// Prepare makes updates of m by a few rows, and those of the models that these return, fast: O(l²) operations in the place
+// of Gram matrices and a linear system. It decomposes K_η, about 10·l³ operations and 5·l² numbers of memory, of which
+// l² stay with m and are shared by the models made of it; files do not hold them. After a share of the rows has changed
+// an update decomposes anew, and a change of more rows at once, or one that learns weights further, ends it. It is for
+// models of one output kernel, of kernels on rows, and of targets without missing cells; others give [ErrInput].
+func (m *Model) Prepare(ctx context.Context) error {
+	live, err := update.Prepare(ctx, m.learned, nil)
+	if err == nil {
+		m.live.Store(live)
+	}
+	return err
 }
 
 // setting is what the model was learned with, and the options that say it.
@@ -150,7 +164,7 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *Options, error) {
 }
 
 // Compact is the model without what updates, and closed forms for single rows, need. It shares the rest with m.
-func (m *Model) Compact() *Model { return &Model{m.learned.Compact(), m.cert} }
+func (m *Model) Compact() *Model { return &Model{learned: m.learned.Compact(), cert: m.cert} }
 
 // UpdateBytes is what Compact saves in a file: the training targets, or the sums of explicit features; 0 for a model
 // that cannot be updated. The training inputs, which predictions need, are not counted.

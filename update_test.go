@@ -345,6 +345,7 @@ func TestUpdateRefuses(t *testing.T) {
 		{"all rows", m, none, none, iokl.UpdateOptions{Forget: upTo(0, 59)}, "1 rows stay"},
 		{"window", m, none, none, iokl.UpdateOptions{Window: -1}, "-1 rows"},
 		{"rows of sums", sums, none, none, iokl.UpdateOptions{Forget: []int{1}}, "sums in the place of its rows"},
+		{"window of sums", sums, none, none, iokl.UpdateOptions{Window: 9}, "sums in the place of its rows"},
 		{"tolerance", m, none, none, iokl.UpdateOptions{Tol: -1}, "negative"},
 	} {
 		if _, err := c.m.Update(t.Context(), c.X, c.Y, c.opt); !errors.Is(err, iokl.ErrInput) ||
@@ -365,17 +366,87 @@ func eye(n int) *mat.Dense {
 	return I
 }
 
+// Thousands of single rows that arrive and leave at random give the model of the rows that stay, and its certificate, by
+// a prepared model as by one that is not.
+func TestUpdateLive(t *testing.T) {
+	steps, l := 10_000, 40
+	if testing.Short() {
+		steps = 300
+	}
+	X, Y := drift(l+steps, 10, 0)
+	Xnew, _ := drift(20, 4, 0)
+	specs := []string{"gaussian:all:1.5", "linear:all", "laplacian:all:2"}
+	m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)),
+		iokl.Options{Kernels: specs, Lambda: 1e-3, Standardize: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(11, 1))
+	live, present, next := m, upTo(0, l), l
+	for step := range steps {
+		var err error
+		if i := rng.IntN(len(present)); len(present) > l/2 && (len(present) > 2*l || rng.IntN(2) == 0) {
+			live, err = live.Forget(t.Context(), []int{i}, iokl.UpdateOptions{})
+			present = slices.Delete(present, i, i+1)
+		} else {
+			live, err = live.Update(t.Context(), rowsOf(X, []int{next}), rowsOf(Y, []int{next}), iokl.UpdateOptions{})
+			present = append(present, next)
+			next++
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step%(steps/5) > 0 && step < steps-1 {
+			continue
+		}
+		F, err := live.Predict(Xnew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu := m.Certificate().Lambda * float64(l)
+		want, objective := exact(t, specs, weighted(m), mu, rowsOf(X, present), rowsOf(Y, present), Xnew)
+		c := live.Certificate()
+		if d := apart(F, want); !(d <= 1e-7) || !(math.Abs(c.Objective-objective) <= 1e-7*objective) {
+			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective, objective)
+		}
+		if c.Sylvester != "bordered" {
+			t.Errorf("step %d: solved by %s", step, c.Sylvester)
+		}
+		var file bytes.Buffer
+		if err := live.Encode(&file); err != nil {
+			t.Fatal(err)
+		}
+		read, err := iokl.Decode(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := read.Forget(t.Context(), nil, iokl.UpdateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := plain.Certificate(); !(math.Abs(p.RelativeGap-c.RelativeGap) <= 1e-6) || p.Sylvester == "bordered" {
+			t.Errorf("step %d: gap %.9g live, %.9g by %s", step, c.RelativeGap, p.RelativeGap, p.Sylvester)
+		}
+	}
+}
+
 // A model predicts the same while others are made of it.
 func TestUpdateConcurrent(t *testing.T) {
 	X, Y := drift(150, 9, 0)
 	m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, 100)), rowsOf(Y, upTo(0, 100)), iokl.Options{
-		Kernels: []string{"gaussian:all:1.5", "poly:2:all:1:center"}, Lambda: 1e-3,
+		Kernels: []string{"gaussian:all:1.5", "poly:2:all:1"}, Lambda: 1e-3,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want, err := m.Predict(X)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var work sync.WaitGroup

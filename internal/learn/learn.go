@@ -23,6 +23,7 @@ import (
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/reml"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // All stands for a fold that leaves out nothing.
@@ -225,8 +226,9 @@ type Method struct {
 	Tol               float64 // relative gap to reach
 	MaxOuter          int
 	Trace             func(bcd.Step) error
-	Global            bool   // [Fit] bounds the objective of a product model from below over all weights and L
-	Checkpoint        string // file that keeps where [Fit] stands; "" means none
+	CStep             sylvester.Solver // of [Revise], in the place of Sylvester; nil for none
+	Global            bool             // [Fit] bounds the objective of a product model from below over all weights and L
+	Checkpoint        string           // file that keeps where [Fit] stands; "" means none
 }
 
 // problem is the learning problem of a training set, and how it is solved.

@@ -24,7 +24,7 @@ func Revise(
 ) (*Outcome, error) {
 	p, so := method.problem(t, &s)
 	hold := so
-	hold.InnerTol, hold.Trace = HoldTol, nil
+	hold.InnerTol, hold.Trace, hold.CStep = HoldTol, nil, method.CStep
 	hold.Start = &bcd.State{
 		Eta: m.Eta, L: m.L, Ls: m.OutputKernels(), X: blas.NewGeneral(p.Space.Unknowns(), p.Space.Outputs()),
 	}

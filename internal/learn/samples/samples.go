@@ -162,6 +162,7 @@ type training struct {
 	maps  rff.Maps
 	sums  *stream.Sums
 	F     blas.General // features of the samples, in place of sums where targets are missing
+	known linop.Sum    // in place of grams, see Known; else nil
 
 	test    blas.General // targets of the samples left out
 	predict func(ctx context.Context, dst blas.General, m *model.Model) error
@@ -191,6 +192,9 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
 func (t *training) Space() bcd.Space {
+	if t.known != nil {
+		return bcd.NewSamples(t.known, t.Y)
+	}
 	if K, Y := t.Kernels(); K != nil {
 		return bcd.NewSamples(K, Y)
 	}

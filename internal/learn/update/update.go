@@ -37,33 +37,73 @@ type Change struct {
 // Run is the model after the change. s is the setting that m was learned with, of which λ is not read. With relearn
 // weights and L are learned further where the gap is above the tolerance of the method. The error is as for
 // [learn.Fit]; a gap above the tolerance is none unless relearn was asked for.
+//
+// live is that of m, or nil, and next that of the model returned: nil where weights and L have been learned further, or
+// where more rows have changed than a border holds.
 func Run(
-	ctx context.Context, m *model.Model, ch Change, s learn.Setting, method learn.Method, relearn bool,
-) (*learn.Outcome, error) {
+	ctx context.Context, m *model.Model, live *Live, ch Change, s learn.Setting, method learn.Method, relearn bool,
+) (out *learn.Outcome, next *Live, err error) {
 	if err := usable(m, &ch); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	arriving, notes, err := code(m, ch.X, ch.Y, "arrive")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, ok := m.Basis.(*model.Features); ok {
 		leaving, _, err := code(m, ch.OutX, ch.OutY, "leave")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return summed(ctx, m, arriving, leaving, notes, s, method, relearn)
+		out, err = summed(ctx, m, arriving, leaving, notes, s, method, relearn)
+		return out, nil, err
 	}
 	kept, err := ch.kept(m.Y.Rows, arriving.Y.Rows)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	Z, Y := gather(m.Inputs(), arriving.Z, kept), gather(m.Y, arriving.Y, kept)
-	t, err := samples.Known(ctx, m, Z, Y, samples.Options{Env: method.Env})
-	if err != nil {
-		return nil, err
+	if live != nil && !columns.Missing(arriving.Y) {
+		out, next, err = bordered(ctx, m, live, arriving, kept, Z, Y, notes, s, method)
+		if err != nil || out != nil && (out.Result.Converged || !relearn) {
+			return out, next, err
+		}
 	}
-	return finish(ctx, t, m, notes, s, method, relearn)
+	t, err := samples.Known(ctx, m, Z, Y, nil, samples.Options{Env: method.Env})
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err = finish(ctx, t, m, notes, s, method, relearn)
+	return out, nil, err
+}
+
+// bordered is Run by the border of live; no outcome where that has no room, or is spoilt by rounding. A border that has
+// become too large is replaced by a decomposition of the rows that there are before the change.
+func bordered(
+	ctx context.Context, m *model.Model, live *Live, arriving coded, kept []int, Z, Y blas.General, notes []string,
+	s learn.Setting, method learn.Method,
+) (*learn.Outcome, *Live, error) {
+	next, err := live.change(m, arriving, kept)
+	if leave := m.Y.Rows + arriving.Y.Rows - len(kept); err == nil && next == nil &&
+		2*(arriving.Y.Rows+leave) <= live.room() {
+		if live, err = Prepare(ctx, m, method.Backend); err == nil {
+			next, err = live.change(m, arriving, kept)
+		}
+	}
+	if err != nil || next == nil {
+		return nil, nil, err
+	}
+	sum := &kernels{dict: m.Dictionary(), Z: Z, be: method.Backend}
+	t, err := samples.Known(ctx, m, Z, Y, sum, samples.Options{Env: method.Env})
+	if err != nil {
+		return nil, nil, err
+	}
+	method.CStep = next.system
+	out, err := finish(ctx, t, m, notes, s, method, false)
+	if unfit(err) {
+		return nil, nil, nil
+	}
+	return out, next, err
 }
 
 // usable refuses models that do not keep what changes need, and changes that do not fit the model.
