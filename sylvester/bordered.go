@@ -83,7 +83,11 @@ func (b *Bordered) with(e element, rows []int) *Bordered {
 // have left too, and arrived those with the rows that were added, in order and those that have left too, and itself.
 func (b *Bordered) Add(first, arrived, y []float64) *Bordered {
 	e := element{arrived: true, t: make([]float64, len(b.dec.Sigma)), y: slices.Clone(y)}
-	blas.Mul(b.be, blas.Vector(e.t), true, false, b.dec.T, blas.Vector(first))
+	par.Ranges(len(e.t), productCols, func(lo, hi int) {
+		for i, v := range first {
+			blas.Axpy(v, blas.Row(b.dec.T, i)[lo:hi], e.t[lo:hi])
+		}
+	})
 	at := 0
 	for i := range b.elements {
 		v := 0.0
@@ -96,6 +100,9 @@ func (b *Bordered) Add(first, arrived, y []float64) *Bordered {
 	e.j = append(e.j, arrived[at])
 	return b.with(e, append(slices.Clip(b.rows), b.first.Rows+len(b.elements)))
 }
+
+// productCols is how many columns of T a goroutine multiplies by at a time: pages of memory that are read in order.
+const productCols = 512
 
 // Remove is the system without the present row i.
 func (b *Bordered) Remove(i int) *Bordered {

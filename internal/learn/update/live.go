@@ -140,10 +140,29 @@ func unfit(err error) bool {
 
 // kernels is the sum of all kernels on the rows Z, of which no values are kept: what the certificate asks for.
 type kernels struct {
-	dict kernel.Dictionary
-	Z    blas.General
-	be   blas.Backend
-	eta  []float64
+	dict  kernel.Dictionary
+	Z     blas.General
+	be    blas.Backend
+	eta   []float64
+	total float64 // ⟨U, K_ηU⟩ of the U that Forms gets; 0 where it is not known
+}
+
+// totalled is a system that tells the kernels the total of its solution.
+type totalled struct {
+	*sylvester.Bordered
+	sum *kernels
+}
+
+func (s totalled) Solve(
+	ctx context.Context, C blas.General, sys sylvester.System, Y blas.General, opt sylvester.Options,
+) (sylvester.Result, error) {
+	res, err := s.Bordered.Solve(ctx, C, sys, Y, opt)
+	if err == nil {
+		KCL := blas.Like(C)
+		sys.L.MulRight(blas.Or(s.sum.be), KCL, res.KC)
+		s.sum.total = blas.Inner(C, KCL)
+	}
+	return res, err
 }
 
 func (s *kernels) Dim() int                 { return s.Z.Rows }
@@ -174,8 +193,32 @@ func (s *kernels) Apply(dst, x blas.General) {
 // formRows is how many rows of a kernel are multiplied at a time, by the rows before and by themselves.
 const formRows = 1024
 
-// Forms computes ⟨U, K_jV⟩ from the values on one side of the diagonal, where U is V.
+// Forms computes ⟨U, K_jV⟩ from the values on one side of the diagonal, where U is V. That of the kernel of most weight
+// follows from the total, where it is most of that and so loses no digits.
 func (s *kernels) Forms(dst []float64, U, V blas.General, idx []int) {
+	clear(dst)
+	heaviest := slices.Index(s.eta, slices.Max(s.eta))
+	at := slices.Index(idx, heaviest)
+	if s.total > 0 && len(idx) == len(s.dict) {
+		rest := slices.Delete(slices.Clone(idx), at, at+1)
+		others := make([]float64, len(rest))
+		s.forms(others, U, V, rest)
+		left := s.total
+		for i, j := range rest {
+			left -= s.eta[j] * others[i]
+			dst[slices.Index(idx, j)] = others[i]
+		}
+		if dst[at] = left / s.eta[heaviest]; left > s.total/2 {
+			return
+		}
+		s.forms(dst[at:at+1], U, V, idx[at:at+1])
+		return
+	}
+	s.forms(dst, U, V, idx)
+}
+
+// forms is Forms by the values of every kernel.
+func (s *kernels) forms(dst []float64, U, V blas.General, idx []int) {
 	clear(dst)
 	same := len(U.Data) > 0 && &U.Data[0] == &V.Data[0]
 	for i, j := range idx {

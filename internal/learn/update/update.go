@@ -98,7 +98,7 @@ func bordered(
 	if err != nil {
 		return nil, nil, err
 	}
-	method.CStep = next.system
+	method.CStep = totalled{next.system, sum}
 	out, err := finish(ctx, t, m, notes, s, method, false)
 	if unfit(err) {
 		return nil, nil, nil
