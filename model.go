@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/learn/update"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/reml"
 )
@@ -25,6 +27,7 @@ import (
 type Model struct {
 	learned *model.Model
 	cert    record
+	live    atomic.Pointer[update.Live] // see Prepare; nil for none
 }
 
 // record is what a model file says about the fit.

@@ -48,6 +48,10 @@ func newProduct(f *fit) (*productModel, error) {
 
 // outputsChanged makes the solver anew, for the outputs that the task has.
 func (p *productModel) outputsChanged() (err error) {
+	if p.opt.hold && p.opt.CStep != nil {
+		p.solver = p.opt.CStep
+		return nil
+	}
 	cfg := sylvester.Config{Backend: p.t.be, Seed: p.t.seed}
 	if m, ok := p.t.space.(masked); ok && m.observed() != nil {
 		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, m.observed(), cfg)
@@ -99,11 +103,11 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 	)
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
 		res, err = p.call(ctx, pt, sys, sylvester.Options{Tol: tol, Single: single})
-		if errors.Is(err, sylvester.ErrNotSPD) {
+		if errors.Is(err, sylvester.ErrNotSPD) && p.opt.CStep == nil {
 			res, err = p.solveRaised(ctx, pt, sys, tol, err)
 		}
 	})
-	if err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
+	if err != nil && (!errors.Is(err, sylvester.ErrNotConverged) || p.opt.CStep != nil) {
 		return err
 	}
 	if res.KC.Data == nil { // of a cancelled solve

@@ -82,7 +82,7 @@ func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
 	}
 	err = f.explained(err)
 	res := f.result()
-	if err == nil && !res.Converged {
+	if err == nil && !res.Converged && !f.opt.hold {
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged,
 			res.RelativeGap, res.OuterIterations, f.opt.Tol)
 		if f.cost.raised > 0 {

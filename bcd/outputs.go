@@ -20,14 +20,15 @@ type basis struct {
 
 // reduceOutputs replaces the n outputs by the k = rank(Y) coordinates of the
 // thin factorization Y = Ỹ·Pᵀ when k < n: the optimal L lives in the span of P
-// (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed the outputs
+// (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed, or held, the outputs
 // stay, and so they do in a space that is not reducible.
 //
 // Where k is wide or more, P is the beginning of a basis that grows.
 func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b basis, err error) {
 	c, space, ok := *p, reducible(nil), false
 	q = &c
-	if space, ok = p.Space.(reducible); ok && !(p.Model.fixL() && p.L != nil) {
+	stay := p.Model.fixL() && p.L != nil || opt.hold && p.Space.Outputs() < p.wide
+	if space, ok = p.Space.(reducible); ok && !stay {
 		be, Y := blas.Or(opt.Backend), space.outputs()
 		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" {
 			var V blas.General

@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
+	"github.com/iokl/iokl/sylvester"
 )
 
 var (
@@ -179,6 +180,12 @@ type Options struct {
 	Start *State `json:"-"`
 	// Trace sees the start and every outer iteration; an error from it stops the solve and is returned.
 	Trace func(Step) error `json:"-"`
+
+	// CStep solves the linear systems of [Hold] for the product model in the place of Sylvester; nil for none. A
+	// tolerance that it misses is an error then.
+	CStep sylvester.Solver `json:"-"`
+
+	hold bool // see Hold
 }
 
 // Inexact is how exactly one outer iteration of the paper's method solves its

@@ -97,6 +97,9 @@ func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error)
 		return nil, err
 	}
 	m := methods[opt.Solver](model)
+	if opt.hold {
+		m = held{f}
+	}
 	if b.whole != nil {
 		m = &growing{productModel: model, method: m}
 	}

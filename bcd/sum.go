@@ -193,6 +193,10 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		f.iter = start.Iter
 	}
 	f.cost = before
+	if opt.hold {
+		f.best = pt
+		return f.run(ctx, held{f.fit}, pt)
+	}
 	if err := f.cover(ctx, pt); err != nil {
 		return nil, err
 	}

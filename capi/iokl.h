@@ -191,6 +191,17 @@ iokl_status iokl_model_decode(const void *bytes, size_t size, iokl_handle *model
 iokl_status iokl_model_encode(iokl_handle model, void *bytes, size_t capacity, size_t *needed, iokl_error *err);
 iokl_status iokl_model_free(iokl_handle model, iokl_error *err);
 
+/* A new model, of the rows of the model and of X (t x d) and Y (t x n; for a classifier 1 for the class of a row, else 0),
+ * without those that options take out: exactly that of a fit to these rows with the same kernels, scales, weights, L and
+ * lambda times rows. X and Y are NULL for none. options is NULL or a JSON object with forget (a list of rows, numbered from
+ * 0 by age), window (the rows that stay at most), relearn (learn weights and L further where the relative gap is above tol),
+ * tol, max_outer, max_bytes and backend. The model stays as it is. With IOKL_NOT_CONVERGED there is a new model too. */
+iokl_status iokl_model_update(iokl_handle model, const iokl_matrix *X, const iokl_matrix *Y, const char *options,
+                              iokl_handle *updated, iokl_error *err);
+
+/* Makes updates of the model by a few rows, and of models made by these, fast: it keeps l x l numbers in memory. */
+iokl_status iokl_model_prepare(iokl_handle model, iokl_error *err);
+
 /* What the model has learned, in words: certificate, names, weights, classes, warnings. */
 iokl_status iokl_model_json(iokl_handle model, char *text, size_t capacity, size_t *needed, iokl_error *err);
 iokl_status iokl_model_size(iokl_handle model, iokl_model_sizes *sizes, iokl_error *err);

@@ -85,6 +85,41 @@ func iokl_model_encode(
 	})
 }
 
+//export iokl_model_update
+func iokl_model_update(
+	h C.iokl_handle, X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error,
+) C.iokl_status {
+	return with(h, e, func(m *host.Model) error {
+		if err := given(at, "updated"); err != nil {
+			return err
+		}
+		*at = 0
+		opt, err := host.UpdateOptions(text(options))
+		if err != nil {
+			return err
+		}
+		var s host.Source
+		if X != nil || Y != nil {
+			s, err = source(X, Y)
+		} else {
+			s.X, s.Y = strided{}, strided{}
+		}
+		if err != nil {
+			return err
+		}
+		updated, err := m.Update(context.Background(), s.X, s.Y, opt)
+		if updated != nil {
+			put(at, &host.Model{Model: updated})
+		}
+		return err
+	})
+}
+
+//export iokl_model_prepare
+func iokl_model_prepare(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return with(h, e, func(m *host.Model) error { return m.Prepare(context.Background()) })
+}
+
 //export iokl_model_free
 func iokl_model_free(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
 	return call(e, func() error {

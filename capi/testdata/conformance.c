@@ -557,6 +557,40 @@ static void *worker(void *arg) {
 	return NULL;
 }
 
+/* A row that arrives and leaves again leaves the predictions as they are; the first model does not change. */
+static void updates(void) {
+	iokl_handle model = fitted(), more = 0, less = 0, none = 77;
+	double f[4][T * N], x1[D] = {0.3, -0.2, 0.1}, y1[N] = {3, -3};
+	iokl_matrix t = rowmajor(x, T, D), a = rowmajor(x1, 1, D), b = rowmajor(y1, 1, N), out[4];
+	for (int k = 0; k < 4; k++)
+		out[k] = rowmajor(f[k], T, N);
+	STATUS(iokl_predict(model, &t, &out[0], &err), IOKL_OK);
+	STATUS(iokl_model_prepare(model, &err), IOKL_OK);
+	STATUS(iokl_model_update(model, &a, &b, NULL, &more, &err), IOKL_OK);
+	STATUS(iokl_model_update(more, NULL, NULL, "{\"forget\": [40]}", &less, &err), IOKL_OK);
+	STATUS(iokl_predict(more, &t, &out[1], &err), IOKL_OK);
+	STATUS(iokl_predict(less, &t, &out[2], &err), IOKL_OK);
+	STATUS(iokl_predict(model, &t, &out[3], &err), IOKL_OK);
+	double moved = 0;
+	for (int i = 0; i < T * N; i++) {
+		moved = fmax(moved, fabs(f[1][i] - f[0][i]));
+		CHECK(fabs(f[2][i] - f[0][i]) < 1e-3); /* the fit solves its system to its tolerance only */
+		CHECK(f[3][i] == f[0][i]);
+	}
+	CHECK(moved > 1e-3);
+	iokl_model_sizes sizes = {.size = sizeof sizes};
+	STATUS(iokl_model_size(more, &sizes, &err), IOKL_OK);
+	CHECK(sizes.samples == L + 1);
+	STATUS(iokl_model_update(model, &a, NULL, NULL, &none, &err), IOKL_BAD_INPUT);
+	CHECK(none == 0);
+	STATUS(iokl_model_update(model, &a, &b, "{\"forgot\": [1]}", &none, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_model_update(model, NULL, NULL, "{\"forget\": [40]}", &none, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_model_update(model, &a, &b, NULL, NULL, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_model_free(model, &err), IOKL_OK);
+	STATUS(iokl_model_free(more, &err), IOKL_OK);
+	STATUS(iokl_model_free(less, &err), IOKL_OK);
+}
+
 static void threads(void) {
 	iokl_handle model = fitted();
 	pthread_t t[4];
@@ -584,6 +618,7 @@ int main(int argc, char **argv) {
 	graph();
 	solvers();
 	sums();
+	updates();
 	threads();
 	return failures > 99 ? 99 : failures;
 }

@@ -132,7 +132,7 @@ static void useModel(iokl_handle m) {
 	iokl_model_sizes sizes = {.size = draw(8) ? sizeof sizes : draw(100)};
 	iokl_certificate cert = {.size = draw(8) ? sizeof cert : draw(100)};
 	m = any(m);
-	switch (draw(12)) {
+	switch (draw(13)) {
 #define JSON(p, n, need) iokl_model_json(m, p, n, need, err)
 	case 0: TEXT(JSON); break;
 #define ENCODE(p, n, need) iokl_model_encode(m, p, n, need, err)
@@ -146,6 +146,13 @@ static void useModel(iokl_handle m) {
 	case 8: judged(iokl_predict_deviation(m, &a, &f, err)); break;
 	case 9: judged(iokl_predict_sets(m, &a, number(), &f, &low, err)); break;
 	case 10: judged(iokl_predict_gram(m, list, (int64_t)draw(4) - 1, &f, err)); break;
+	case 11: {
+		iokl_handle changed = 0;
+		judged(iokl_model_update(m, draw(9) ? &a : NULL, draw(9) ? &f : NULL, options(), draw(9) ? &changed : NULL, err));
+		if (changed)
+			iokl_model_free(changed, err);
+		break;
+	}
 	default: judged(iokl_predict(m, draw(9) ? &a : NULL, &f, err));
 	}
 }

@@ -264,10 +264,13 @@ func (c *foldFlags) stream(
 }
 
 func (d *data) rows() int {
-	if d.labels != nil {
+	switch {
+	case d.labels != nil:
 		return len(d.labels)
+	case d.Y != nil:
+		return d.Y.Data.Rows
 	}
-	return d.Y.Data.Rows
+	return 0
 }
 
 // labelsOf takes numbers as class labels.
@@ -373,7 +376,7 @@ func keepModel(
 	if err := noteOrigin(cmd, model, d, held); err != nil {
 		return false, work(err)
 	}
-	if err := keep(model, out, ""); err != nil {
+	if err := keep(cmd, model, out, ""); err != nil {
 		return false, err
 	}
 	return true, outcome(cmd, model, err, out)

@@ -34,10 +34,11 @@ type dataFlags struct {
 	drop, keep string
 	categories string // what becomes of words in inputs; "": they are refused
 	maxLevels  int
-	schema     schema.Columns                                // of the inputs, where a model has one
-	inputsOf   func(names []string, cols int) ([]int, error) // the columns of a model, where there is one
-	classes    bool
-	orLabels   bool // targets that are no numbers are class labels
+	schema     schema.Columns // of the inputs, where a model has one
+	// the columns of a model, where there is one
+	inputsOf, targetsOf func(names []string, cols int) ([]int, error)
+	classes             bool
+	orLabels            bool // targets that are no numbers are class labels
 }
 
 // inputs are the flags of a table of inputs.
@@ -216,7 +217,11 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 	if d.classes {
 		return d.classLabels(out, opt, in)
 	}
-	out.Y, err = readTable(d.y, d.targetColumns().index, opt, in)
+	choose := d.targetColumns().index
+	if d.targetsOf != nil {
+		choose = d.targetsOf
+	}
+	out.Y, err = readTable(d.y, choose, opt, in)
 	switch {
 	case err == nil:
 	case !errors.Is(err, table.ErrText):
@@ -228,18 +233,17 @@ func (d *dataFlags) targets(out *data, opt table.Options, in *stdin) (err error)
 	}
 	out.output = out.Y.Names
 	if d.missingTargets == "error" {
-		return observed(d.y, out.Y)
+		return observed(d.y, out.Y, "--missing-targets error refuses missing targets")
 	}
 	return nil
 }
 
-// observed refuses a table of targets with a missing cell.
-func observed(file string, t *table.Table) error {
+// observed refuses a table with a missing cell, and says why.
+func observed(file string, t *table.Table, why string) error {
 	for i := range t.Data.Rows {
 		for j, v := range blas.Row(t.Data, i) {
 			if math.IsNaN(v) {
-				return inputError("%s: row %d, %s is empty, and --missing-targets error refuses missing targets", file,
-					i+1, schema.Label(t.Names, j))
+				return inputError("%s: row %d, %s is empty, and %s", file, i+1, schema.Label(t.Names, j), why)
 			}
 		}
 	}
@@ -264,7 +268,8 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 		}
 		first = cmp.Or(first, label)
 	}
-	if !slices.ContainsFunc(out.labels, func(label string) bool { return label != "" && label != first }) {
+	several := slices.ContainsFunc(out.labels, func(label string) bool { return label != "" && label != first })
+	if !several && d.targetsOf == nil {
 		return inputError("%s: every label is %q: there is nothing to tell apart", d.y, first)
 	}
 	return nil

@@ -31,12 +31,7 @@ func (f *filling) flags(fs *pflag.FlagSet) {
 // readKnown reads the targets of the file, by the names of the model's outputs where it has all of these.
 func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
 	f, outputs := &p.fill, model.OutputNames()
-	opt.Columns = func(names []string, cols int) ([]int, error) {
-		if byName := inOrder(outputs, names); byName != nil && p.yColumns == "" {
-			return byName, nil
-		}
-		return p.targetColumns().index(names, cols)
-	}
+	opt.Columns = p.outputsOf(model)
 	var err error
 	if f.known, err = table.Read(p.y, opt); err != nil {
 		return err
@@ -45,6 +40,17 @@ func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
 		return inputError("%s has %d targets, the model %d", p.y, f.known.Data.Cols, len(outputs))
 	}
 	return nil
+}
+
+// outputsOf chooses the targets of the model among the columns of --y: those asked for, or those of the same names
+// where it has all of these, or all.
+func (d *dataFlags) outputsOf(model *iokl.Model) func([]string, int) ([]int, error) {
+	return func(names []string, cols int) ([]int, error) {
+		if byName := inOrder(model.OutputNames(), names); byName != nil && d.yColumns == "" {
+			return byName, nil
+		}
+		return d.targetColumns().index(names, cols)
+	}
 }
 
 // complete puts the observed targets of the next rows into the predictions F for them.

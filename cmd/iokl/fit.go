@@ -279,14 +279,19 @@ settings are compared, it fits the best of them so far first.`,
 	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0,
 		"learn everything once more without each of so many folds, for predict --interval; 0 for none\n(default: "+
 			"where λ is chosen and the table is small, the folds of that choice at the setting chosen)")
+	compactFlag(cmd.Flags())
 	reportFlag(cmd.Flags(), &page)
 	return cmd
 }
 
-// keep saves the model and writes the page about it, where these have names.
-func keep(model *iokl.Model, out, page string) error {
+// keep saves the model, compact where that is asked for, and writes the page about it, where these have names.
+func keep(cmd *cobra.Command, model *iokl.Model, out, page string) error {
 	if out != "" {
-		if err := model.Save(out); err != nil {
+		file := model
+		if compact, err := cmd.Flags().GetBool("compact"); err == nil && compact {
+			file = model.Compact()
+		}
+		if err := file.Save(out); err != nil {
 			return failure{err}
 		}
 	}
@@ -332,7 +337,7 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 			return work(err)
 		}
 	}
-	if err := keep(model, out, page); err != nil {
+	if err := keep(cmd, model, out, page); err != nil {
 		return err
 	}
 	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {

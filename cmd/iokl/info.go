@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // infoReport is what info --json prints.
@@ -33,6 +34,7 @@ type infoReport struct {
 	Learned     []string    `json:"learned_outputs"`
 	Relevance   []float64   `json:"relevance,omitempty"` // of each input, 1 for the largest, where kernels learned it
 	Warnings    []string    `json:"warnings"`
+	UpdateBytes int64       `json:"update_bytes"` // of the model file that serves updates alone
 	Pictures    []string    `json:"pictures,omitempty"`
 	rowsReport
 }
@@ -103,7 +105,7 @@ func newInfoReport(model *iokl.Model, path string) *infoReport {
 		Outputs: model.OutputNames(),
 		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Learned: model.LearnedOutputs(), Warnings: orEmpty(model.Warnings()),
+		Learned: model.LearnedOutputs(), Warnings: orEmpty(model.Warnings()), UpdateBytes: model.UpdateBytes(),
 	}
 	r.Relevance = model.Relevance()
 	if n := len(r.Learned); n <= maxCorrelation {
@@ -128,6 +130,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
 	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
 	fmt.Fprintf(t, "solver\t%s, backend %s\n", solvers(&c), c.Backend)
+	fmt.Fprintf(t, "for updates\t%s\n", updates(r.UpdateBytes))
 	for _, line := range r.Warnings {
 		fmt.Fprintf(t, "warning\t%s\n", line)
 	}
@@ -142,6 +145,14 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 		fmt.Fprintf(t, "picture\t%s\n", p)
 	}
 	return flush(t)
+}
+
+// updates says what of the file serves updates.
+func updates(bytes int64) string {
+	if bytes == 0 {
+		return "nothing is kept: rows can neither be added nor leave"
+	}
+	return memory.Format(float64(bytes)) + " of the file"
 }
 
 // solvers names the method of a fit, and the solver of its linear systems where several can serve.

@@ -194,7 +194,7 @@ func fitStream(
 	if err := noteOrigin(cmd, model, nil, held); err != nil {
 		return work(err)
 	}
-	if err := keep(model, out, page); err != nil {
+	if err := keep(cmd, model, out, page); err != nil {
 		return err
 	}
 	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {

@@ -60,6 +60,20 @@ func FitOptions(text string) (iokl.Options, error) {
 	return o.Options, err
 }
 
+// UpdateOptions reads the JSON form of [iokl.UpdateOptions], and a backend.
+func UpdateOptions(text string) (iokl.UpdateOptions, error) {
+	var o struct {
+		iokl.UpdateOptions
+		Backend string `json:"backend"`
+	}
+	if err := decode(text, &o); err != nil {
+		return o.UpdateOptions, err
+	}
+	be, err := backend(o.Backend)
+	o.UpdateOptions.Backend = be
+	return o.UpdateOptions, err
+}
+
 // IntervalOptions reads the JSON form of [iokl.IntervalOptions].
 func IntervalOptions(text string) (opt iokl.IntervalOptions, err error) {
 	err = decode(text, &opt)

@@ -40,13 +40,14 @@ var rank = map[string]int{
 	"internal/learn":      10,
 	"internal/learn/sums": 11, "internal/learn/choose": 11,
 	"internal/learn/samples": 12,
-	"":                       13, "granger": 13,
-	"internal/host": 14, "cmd/internal": 14,
-	"cmd/iokl": 15, "bench": 15,
-	"bench/data":   16,
-	"bench/cases":  17,
-	"bench/report": 18,
-	"cmd":          19, "capi": 19,
+	"internal/learn/update":  13,
+	"":                       14, "granger": 14,
+	"internal/host": 15, "cmd/internal": 15,
+	"cmd/iokl": 16, "bench": 16,
+	"bench/data":   17,
+	"bench/cases":  18,
+	"bench/report": 19,
+	"cmd":          20, "capi": 20,
 }
 
 // solvers neither log nor read clocks or the environment.

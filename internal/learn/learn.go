@@ -23,6 +23,7 @@ import (
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/reml"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // All stands for a fold that leaves out nothing.
@@ -64,9 +65,17 @@ type Training interface {
 	Model(res *bcd.Result) *model.Model
 }
 
-// targeted is a Training set that holds its targets, as they are learned; no rows where a model has no use for them.
-type targeted interface {
-	Targets() blas.General
+// sourced is a Training set that has what a model of it keeps for changes of its rows.
+type sourced interface {
+	Source() model.Source
+}
+
+// remember makes the model of t keep what changes of its rows need.
+func remember(t Training, m *model.Model) {
+	if t, ok := t.(sourced); ok {
+		s := t.Source()
+		m.Y, m.Sums = s.Y, s.Sums
+	}
 }
 
 // kernelled is a Training set of kernels on its samples; no kernels where it has explicit features instead.
@@ -217,8 +226,9 @@ type Method struct {
 	Tol               float64 // relative gap to reach
 	MaxOuter          int
 	Trace             func(bcd.Step) error
-	Global            bool   // [Fit] bounds the objective of a product model from below over all weights and L
-	Checkpoint        string // file that keeps where [Fit] stands; "" means none
+	CStep             sylvester.Solver // of [Revise], in the place of Sylvester; nil for none
+	Global            bool             // [Fit] bounds the objective of a product model from below over all weights and L
+	Checkpoint        string           // file that keeps where [Fit] stands; "" means none
 }
 
 // problem is the learning problem of a training set, and how it is solved.
@@ -321,9 +331,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	err = errors.Join(err, e)
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
 	out.Mu = p.Lambda * float64(p.Space.Samples())
-	if t, ok := t.(targeted); ok {
-		out.Y = blas.Clone(t.Targets())
-	}
+	remember(t, out.Model)
 	out.Silent = out.UseMeans(s.Means)
 	return out, err
 }
@@ -350,9 +358,7 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outco
 	}
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Components: c}
 	out.Out = out.Out.WithIntercepts(c.Intercept)
-	if t, ok := t.(targeted); ok {
-		out.Y = blas.Clone(t.Targets())
-	}
+	remember(t, out.Model)
 	return out, err
 }
 

@@ -45,7 +45,7 @@ func OutOfFold(
 		if err != nil {
 			return err
 		}
-		m.Y, m.Warnings = blas.General{}, nil
+		m.Source, m.Warnings = model.Source{}, nil
 		f := model.Fold{Model: m, Rows: splits[k].Test}
 		f.Y, f.F, err = d.HeldOut(ctx, m, splits[k])
 		folds[k] = f

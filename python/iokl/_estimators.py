@@ -199,6 +199,37 @@ class _Estimator(BaseEstimator):
         for line in self._about["warnings"] or []:
             warnings.warn(line, UserWarning, stacklevel=3)
 
+    def _change(self, X: Floats | None, Y: Floats | None, window: int | None, relearn: bool, forget: Any = None) -> None:
+        """Take the model with rows added or taken out, and say what is unusual about them."""
+        options = {"window": window, "relearn": relearn or None, "forget": forget}
+        model, before = self._fitted(), self._about["warnings"] or []
+        if self._precomputed():
+            raise ValueError("a model of kernel matrices is not updated: it keeps no inputs to compute kernels of")
+        self._model = model.update(X, Y, options)
+        self._describe()
+        for line in self._about["warnings"] or []:
+            if line not in before:
+                warnings.warn(line, UserWarning, stacklevel=3)
+
+    def forget(self, rows: Any, window: int | None = None, relearn: bool = False) -> Any:
+        """Take rows out of the model, exactly as a fit at the same kernels, weights, L and λ·rows without them.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Rows, numbered from 0 by age: those of the fit in order, then those of `partial_fit`.
+        window : int or None, default=None
+            Rows that stay at most: the oldest leave.
+        relearn : bool, default=False
+            Where the certified relative gap is above the tolerance, learn weights and L further.
+
+        Returns
+        -------
+        self : the estimator
+        """
+        self._change(None, None, window, relearn, [int(i) for i in np.asarray(rows).ravel()])
+        return self
+
     def _describe(self) -> None:
         self._about = self._model.describe()
         self.n_iter_ = max(1, self._about["certificate"]["outer_iterations"])
@@ -331,6 +362,33 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         self._run(job)
         return self
 
+    def partial_fit(self, X: Any, y: Any, window: int | None = None, relearn: bool = False) -> IOKLRegressor:
+        """Add rows to the model, exactly as a fit at the same kernels, weights, L and λ·rows; a first call fits.
+
+        `certificate_` says how much other weights and another L could gain on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; NaN is a missing cell.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; NaN is a missing cell.
+        window : int or None, default=None
+            Rows that stay at most: the oldest leave.
+        relearn : bool, default=False
+            Where the certified relative gap is above the tolerance, learn weights and L further.
+
+        Returns
+        -------
+        self : IOKLRegressor
+        """
+        if not hasattr(self, "_model"):
+            return self.fit(X, y)
+        a = self._read(X, False)
+        Y, _ = given.targets(y, len(a), type(self).__name__)
+        self._change(a, Y, window, relearn)
+        return self
+
     def _shape(self, F: Floats) -> Floats:
         return F[:, 0] if self._single else F
 
@@ -450,6 +508,39 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         self._run(job)
         order = self._about["output_names"]
         self._columns = [order.index(n) for n in names]
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, window: int | None = None, relearn: bool = False) -> IOKLClassifier:
+        """Add rows to the model, exactly as a fit at the same kernels, weights, L and λ·rows; a first call fits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; NaN is a missing cell.
+        y : array-like of shape (n_samples,)
+            Classes, among those of the first call.
+        classes : array-like, default=None
+            Not used: the first call sees samples of all classes.
+        window : int or None, default=None
+            Rows that stay at most: the oldest leave.
+        relearn : bool, default=False
+            Where the certified relative gap is above the tolerance, learn weights and L further.
+
+        Returns
+        -------
+        self : IOKLClassifier
+        """
+        if not hasattr(self, "_model"):
+            return self.fit(X, y)
+        a = self._read(X, False)
+        known, codes, _ = given.labels(y, len(a), type(self).__name__)
+        unknown = [c for c in known if c not in self.classes_]
+        if unknown:
+            raise ValueError(f"the model has no class {unknown[0]!r}: fit it anew")
+        Y = np.zeros((len(a), len(self.classes_)))
+        for i, code in enumerate(codes):
+            Y[i, self._columns[int(np.flatnonzero(self.classes_ == known[code])[0])]] = 1
+        self._change(a, Y, window, relearn)
         return self
 
     def _scores(self, X: Any) -> Floats:

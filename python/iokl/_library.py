@@ -90,6 +90,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_model_save": [_H, _T],
     "iokl_model_decode": [_T, ct.c_size_t, ct.POINTER(_H)],
     "iokl_model_encode": [_H] + _BUFFER,
+    "iokl_model_update": [_H, _M, _M, _T, ct.POINTER(_H)],
     "iokl_model_free": [_H],
     "iokl_model_json": [_H] + _BUFFER,
     "iokl_model_size": [_H, ct.POINTER(_Sizes)],
@@ -330,6 +331,13 @@ class Model:
 
     def save(self, path: str) -> None:
         call("iokl_model_save", self._handle, os.fsencode(path))
+
+    def update(self, X: Floats | None, Y: Floats | None, options: dict[str, Any]) -> Model:
+        """The model with these rows added and those of the options taken out."""
+        handle = ct.c_uint64()
+        rows = [None if a is None else ct.byref(matrix(in_place(a))) for a in (X, Y)]
+        call("iokl_model_update", self._handle, *rows, encode_options(options), ct.byref(handle))
+        return Model(handle.value)
 
     def describe(self) -> dict[str, Any]:
         return json.loads(text("iokl_model_json", self._handle))

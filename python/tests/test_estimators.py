@@ -287,3 +287,31 @@ def test_display(table):
     assert repr(m) == "IOKLRegressor(lam=0.5)"
     page = m.fit(*table)._repr_html_()
     assert "IOKLRegressor" in page and "<script" not in page
+
+
+def test_partial_fit_and_forget(table):
+    X, Y = table
+    model = iokl.IOKLRegressor(**QUICK).fit(X[:40], Y[:40])
+    before = model.predict(X)
+    more = model.partial_fit(X[40:], Y[40:])
+    assert more is model
+    assert not np.allclose(model.predict(X), before, atol=1e-6)
+    fitted = model.predict(X)
+    model.partial_fit(X[:1], Y[:1] + 1).forget([60])
+    np.testing.assert_allclose(model.predict(X), fitted, atol=1e-8)
+    model.forget([], window=30)
+    assert "relative_gap" in model.certificate_
+    with pytest.raises(ValueError, match="rows 0 to 29"):
+        model.forget([30])
+    first = iokl.IOKLRegressor(**QUICK).partial_fit(X, Y)
+    assert first.predict(X).shape == Y.shape
+
+
+def test_partial_fit_of_classes(table):
+    X, Y = table
+    y = np.where(Y[:, 0] > 0, "up", "down")
+    model = iokl.IOKLClassifier(**QUICK).fit(X[:40], y[:40])
+    model.partial_fit(X[40:], y[40:])
+    assert (model.predict(X) == y).mean() > 0.8
+    with pytest.raises(ValueError, match="no class 'sideways'"):
+        model.partial_fit(X[:1], ["sideways"])

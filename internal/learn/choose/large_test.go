@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/learntest"
 	"github.com/iokl/iokl/internal/learn/samples"
+	"github.com/iokl/iokl/linop"
 )
 
 func rowsIn(t *testing.T, X, Y *mat.Dense, bytes int64) *samples.Rows {
@@ -147,7 +148,9 @@ func TestSumsAreTheSamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := tr.(interface{ Targets() blas.General }); ok != again {
+		if _, ok := tr.(interface {
+			Kernels() (linop.Separate, blas.General)
+		}); ok != again {
 			t.Errorf("training set %d is of the samples anew: %v", k, ok)
 		}
 	}

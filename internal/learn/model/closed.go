@@ -67,8 +67,7 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	for a, v := range dec.Sigma {
 		dec.Sigma[a] = max(v, 0) // of rounding
 	}
-	Y := m.Y
-	known := Y.Rows > 0
+	Y, known := m.Y, m.AllTargets()
 	if !known {
 		Y = blas.NewGeneral(b.Z.Rows, m.L.Dim())
 	}

@@ -71,7 +71,7 @@ func (m *Model) method(q *Interval) error {
 		return fault.Input("intervals of level %g: it must lie between 0 and 1", q.Level)
 	}
 	_, closed := m.Basis.(*Samples)
-	if closed = closed && m.Y.Rows > 0; q.Method == "" && !m.HasFolds() && closed {
+	if closed = closed && m.AllTargets(); q.Method == "" && !m.HasFolds() && closed {
 		q.Method = JackknifePlus
 	}
 	if err := fault.Choice("kind of interval", &q.Method, []string{CVPlus, JackknifePlus}); err != nil {

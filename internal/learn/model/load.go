@@ -193,10 +193,7 @@ func (l *loader) model() *Model {
 		l.fail("unknown kind %q", h.Kind)
 	}
 	l.expect(m.Mu >= 0 && !math.IsInf(m.Mu, 1), "μ is %g", m.Mu)
-	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"Y") {
-		m.Y = general(l.array("Y", 2, true))
-		l.expect(m.Y.Cols == len(m.Out.Live), "targets of %d outputs, not %d", m.Y.Cols, len(m.Out.Live))
-	}
+	l.source(m)
 	return m
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
@@ -29,11 +30,12 @@ type Model struct {
 	Warnings []string // lines about the data that a user should see
 	Origin   []byte   // what the program that fitted it noted, in JSON; nil for nothing
 
-	Mu    float64      // μ of the linear system that C solves; 0 where it is not known
-	Y     blas.General // targets as they were learned, l×live; no rows where they are not kept
-	Folds []Fold       // models without some of the samples; nil where none are kept
+	Mu    float64 // μ of the linear system that C solves; 0 where it is not known
+	Folds []Fold  // models without some of the samples; nil where none are kept
+	Source
 
-	ends ends // what Intervals derives from the folds
+	ends  ends // what Intervals derives from the folds
+	ready atomic.Pointer[predictor]
 }
 
 // Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples], a
@@ -233,6 +235,12 @@ func (m *Model) Predict(ctx context.Context, dst, x blas.General) error {
 	if err != nil {
 		return err
 	}
+	if x.Rows <= SlabRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return p.predict(dst, x, 0)
+	}
 	fail := make([]error, (x.Rows+SlabRows-1)/SlabRows)
 	par.Ranges(x.Rows, SlabRows, func(lo, hi int) {
 		if ctx.Err() == nil {
@@ -253,13 +261,18 @@ type predictor struct {
 // slab is the inputs of at most SlabRows new points as kernels see them, and outputs as they were learned.
 type slab struct{ Z, F blas.General }
 
-// predictor prepares for rows as those of x.
+// predictor prepares for rows as those of x, once.
 func (m *Model) predictor(x blas.General) (*predictor, error) {
-	evaluate, err := m.Basis.evaluator()
-	if err != nil {
-		return nil, err
+	p := m.ready.Load()
+	if p == nil {
+		evaluate, err := m.Basis.evaluator()
+		if err != nil {
+			return nil, err
+		}
+		p = &predictor{m: m, evaluate: evaluate}
+		m.ready.Store(p)
 	}
-	return &predictor{m: m, evaluate: evaluate}, m.In.CheckWidth(x)
+	return p, m.In.CheckWidth(x)
 }
 
 // predict writes the targets for the rows of x, SlabRows at most, to those of dst. at is the number of the first, for

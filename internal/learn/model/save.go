@@ -38,7 +38,9 @@ import (
 //
 // weight, or (ZᵀC)_j·L_j (kind features)
 //
-//	Y                     l×n    targets as they were learned (kind samples, optional)
+//	Y                     l×n    targets as they were learned, NaN where missing (kinds samples and sum, optional)
+//	gamma1, gamma2, …     D(D+1)/2, the lower triangles, row by row, of ZᵀZ over the rows of one pattern of observed
+//	H1, H2, …             D×n    targets, and ZᵀY over them (kind features, optional)
 //
 // A model without the samples of fold k, from 1, has the same arrays with the prefix
 // fold<k>/, and beside them
@@ -48,7 +50,7 @@ import (
 // its predictions for them
 const (
 	fileFormat  = "iokl model"
-	fileVersion = 3 // 2: kernels may scale their columns; 3: each kernel may have an L_j of its own
+	fileVersion = 4 // 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing
 	metaName    = "meta.json"
 )
 
@@ -73,6 +75,10 @@ type part struct {
 	Outputs    *columns.Outputs  `json:"outputs"`
 	Mu         float64           `json:"mu,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`
+	// what Source keeps: kernels and maps of weight 0, and the sums
+	Idle     kernel.Dictionary `json:"idle,omitempty"`
+	IdleMaps rff.Maps          `json:"idle_maps,omitempty"`
+	Sums     []patternMeta     `json:"sums,omitempty"`
 }
 
 // foldMeta is what meta says about a model without some of the samples.
@@ -109,9 +115,12 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
-	version := fileVersion - 1 // which older programs read
-	if m.OutputKernels() != nil {
+	version := 2 // the least that knows all that is in the file
+	switch {
+	case m.Y.Rows > 0 && !m.AllTargets():
 		version = fileVersion
+	case m.OutputKernels() != nil:
+		version = 3
 	}
 	head := meta{
 		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin,
@@ -151,9 +160,7 @@ func (m *Model) describe(prefix string) (part, []member) {
 	p := part{Kind: m.Basis.kind(), Kernels: m.Names, Inputs: m.In, Outputs: m.Out, Mu: m.Mu, Warnings: m.Warnings}
 	members := []member{vectorMember("eta", m.Eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
 	members = append(members, m.Basis.members(&p)...)
-	if m.Y.Rows > 0 {
-		members = append(members, matrixMember("Y", m.Y))
-	}
+	members = append(members, m.Source.members(&p)...)
 	for i := range members {
 		members[i].name = prefix + members[i].name
 	}

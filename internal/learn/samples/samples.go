@@ -163,6 +163,7 @@ type training struct {
 	maps  rff.Maps
 	sums  *stream.Sums
 	F     blas.General // features of the samples, in place of sums where targets are missing
+	known linop.Sum    // in place of grams, see Known; else nil
 
 	test    blas.General // targets of the samples left out
 	predict func(ctx context.Context, dst blas.General, m *model.Model) error
@@ -192,6 +193,9 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
 func (t *training) Space() bcd.Space {
+	if t.known != nil {
+		return bcd.NewSamples(t.known, t.Y)
+	}
 	if K, Y := t.Kernels(); K != nil {
 		return bcd.NewSamples(K, Y)
 	}
@@ -233,19 +237,33 @@ func (t *training) Weights() []float64 {
 
 func (t *training) Held() float64 { return t.held }
 
-// Targets are those that the solution was learned from, as the solver sees them. It has no
-// rows where single rows cannot be left out of the solution in closed form: with Gram matrices,
-// explicit features or missing cells.
-func (t *training) Targets() blas.General {
-	if t.in == nil || t.sums != nil || columns.Missing(t.Y) {
-		return blas.General{}
+// Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
+// sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are
+// missing in more ways than sums of each are worth.
+func (t *training) Source() (s model.Source) {
+	switch {
+	case t.maps == nil && t.in != nil:
+		s.Y = blas.Clone(t.Y)
+	case t.sums != nil:
+		var yy float64
+		for _, v := range t.sums.YY {
+			yy += v
+		}
+		s.Sums = []bcd.Pattern{{
+			Observed: slices.Repeat([]bool{true}, t.Y.Cols), Rows: t.Y.Rows, Gamma: t.sums.Gamma, H: t.sums.H, YY: yy,
+		}}
+	case t.F.Data != nil:
+		if p := stream.Patterns(t.Y); len(p) <= stream.MaxPatterns && len(p)*t.maps.Dim() <= t.Y.Rows {
+			s.Sums = model.AddRows(nil, t.F, t.Y, 1, t.opt.Backend)
+		}
 	}
-	return t.Y
+	return s
 }
 
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
+	m.Remember(t.dict, t.maps)
 	be := t.opt.Backend
 	if t.added {
 		m.Eta = t.weights

@@ -112,11 +112,21 @@ func (t *training) coefficients(res *bcd.Result) blas.General {
 
 // Model predicts by the solution.
 func (t *training) Model(res *bcd.Result) *model.Model {
-	return &model.Model{
+	m := &model.Model{
 		In: t.data.in, Out: t.out, Names: t.data.dict.Names(), Eta: res.Eta, L: res.L,
 		Basis:    model.NewFeatures(t.data.maps, res, t.coefficients(res), t.data.opt.Backend),
 		Warnings: slices.Concat(t.data.warnings, t.warnings),
 	}
+	m.Remember(nil, t.data.maps)
+	return m
+}
+
+// Source is the sums, for changes of the rows; nothing where Γ is not kept.
+func (t *training) Source() (s model.Source) {
+	if !t.data.so.NoGamma {
+		s.Sums = t.patterns()
+	}
+	return s
 }
 
 // Errors are those on the rows left out: ‖Y − ZB‖² = ‖Y‖² − 2⟨H,B⟩ + ⟨B,ΓB⟩ from

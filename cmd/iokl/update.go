@@ -1,0 +1,203 @@
+// This file is the command update.
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/atomicfile"
+)
+
+type updateFlags struct {
+	machine
+	dataFlags
+	model, out, forget string
+	opt                iokl.UpdateOptions
+}
+
+// compactFlag is the flag of commands that save models.
+func compactFlag(f *pflag.FlagSet) {
+	f.Bool("compact", false, "leave out of --out what update, and intervals without models of folds, need")
+}
+
+func newUpdateCmd() *cobra.Command {
+	var u updateFlags
+	cmd := &cobra.Command{
+		Use:   "update",
+		Short: "Add rows to a saved model, or take rows out, without a new fit",
+		Long: `Update makes of a model that of more rows, or of fewer: exactly that of a fit to these
+rows with the kernels, the scales of columns, the weights, L and λ·rows of the model.
+It says how much other weights and another L could gain: the relative gap. Where that
+is above the tolerance, --relearn goes on learning them from where they stand.
+
+Rows that leave are numbered from 0 by age. Columns are found by their names, as predict
+does. A model of explicit features (--stream, or rff: kernels) keeps sums in the place of
+its rows: rows arrive, its size stays, and none can be named to leave.
+
+"iokl info" says how much of a model file serves updates; --compact leaves that out.`,
+		Example: `  iokl update --model model.iokl --x new.csv --y truth.csv --out updated.iokl
+  iokl update --model model.iokl --x new.csv --y truth.csv --window 1000 --relearn --out updated.iokl --json
+  iokl update --model model.iokl --forget 0-2,7 --out updated.iokl`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&u.model, "model", "", "model file")
+	u.inputs(f)
+	f.StringVar(&u.y, "y", "", "targets of the rows that arrive (default with --y-columns: the file of --x)")
+	f.StringVar(&u.yColumns, "y-columns", "", "columns of --y to use (default: those named as the model's targets)")
+	f.StringVar(&u.forget, "forget", "", "rows that leave, as 0-9,17: 0 is the oldest")
+	f.IntVar(&u.opt.Window, "window", 0, "rows that stay at most: the oldest leave (default: all)")
+	f.BoolVar(&u.opt.Relearn, "relearn", false,
+		"where the relative gap is above the tolerance, learn weights and L further from where they stand")
+	f.Float64Var(&u.opt.Tol, "tol", 0, "relative gap to reach (default: that of the fit)")
+	f.IntVar(&u.opt.MaxOuter, "max-outer", 0, "outer iterations of --relearn (default: no limit that matters)")
+	f.StringVar(&u.out, "out", "", "file to save the model to")
+	compactFlag(f)
+	u.reading(f)
+	f.Lookup("missing").Usage = "empty input cells: mean puts the training mean of their column, error refuses them"
+	f.StringVar(&u.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
+	f.IntVar(&u.threads, "threads", 0, "threads to compute with (default: all cores)")
+	f.StringVar(&u.memory, "memory", "", "memory that the process may take, such as 4GiB (default: what is available)")
+	u.output(f)
+	return cmd
+}
+
+// updateReport is what update --json prints.
+type updateReport struct {
+	RelativeGap float64  `json:"relative_gap"` // of the model after the update
+	GapEta      float64  `json:"gap_eta"`
+	GapL        float64  `json:"gap_l"`
+	Objective   float64  `json:"objective"`
+	Tol         float64  `json:"tol"`
+	Converged   bool     `json:"converged"`
+	Lambda      float64  `json:"lambda"`
+	Rows        int      `json:"rows"` // that the model is of
+	Added       int      `json:"added"`
+	Iterations  int      `json:"outer_iterations"` // of --relearn
+	Seconds     float64  `json:"seconds"`
+	Warnings    []string `json:"warnings"`
+	Model       string   `json:"model"`
+}
+
+func (u *updateFlags) run(cmd *cobra.Command) error {
+	switch given := u.x != ""; {
+	case u.model == "":
+		return errors.New("give the model by --model")
+	case u.out == "":
+		return errors.New("give the file of the updated model by --out")
+	case !given && (u.y != "" || u.yColumns != ""):
+		return errors.New("give the inputs of the rows that arrive by --x")
+	case !given && u.forget == "" && u.opt.Window == 0 && !u.opt.Relearn:
+		return errors.New("give rows that arrive by --x and --y, or rows that leave by --forget or --window")
+	case u.opt.Window < 0 || u.opt.Window == 0 && cmd.Flags().Changed("window"):
+		return fmt.Errorf("--window %d: at least 2 rows stay", u.opt.Window)
+	}
+	var err error
+	if u.opt.MaxBytes, err = u.apply(cmd); err != nil {
+		return err
+	}
+	if u.out == u.model { // which has been read by the time it is replaced
+		err = atomicfile.Check(u.out)
+	} else {
+		err = checkFile(cmd, "out")
+	}
+	if err != nil {
+		return err
+	}
+	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(u.model) })
+	if err != nil {
+		return work(err)
+	}
+	if u.forget != "" {
+		rows := model.Certificate().Samples
+		if u.opt.Forget, err = selectColumns(u.forget, "--forget", nil, rows); err != nil {
+			return inputError("--forget %s: rows are numbered from 0 to %d", u.forget, rows-1)
+		}
+	}
+	d, err := u.arriving(cmd, model)
+	if err != nil {
+		return err
+	}
+	return u.update(cmd, model, d)
+}
+
+// arriving reads the rows that arrive.
+func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, error) {
+	if u.x == "" {
+		return new(data), nil
+	}
+	if model.InputNames() == nil {
+		return nil, inputError("a model of Gram matrices is not updated: it keeps no inputs to compute kernels of")
+	}
+	u.classes = model.Classes() != nil
+	u.schema, u.inputsOf, u.targetsOf = model.InputSchema(), u.columnsOf(cmd, model), u.outputsOf(model)
+	d, err := u.load(cmd)
+	if err == nil && u.missing == "error" {
+		err = observed(u.x, d.X, "--missing error refuses missing inputs")
+	}
+	return d, err
+}
+
+// update changes the model, saves it and says how it stands.
+func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) error {
+	p := newProgress(cmd.ErrOrStderr(), &u.machine, cmp.Or(u.opt.Tol, model.Certificate().Tol))
+	u.opt.Trace, u.opt.Notify = p.step, p.line
+	start := time.Now()
+	updated, fitErr := d.update(cmd, model, u.opt)
+	p.end()
+	if updated == nil {
+		if cmd.Context().Err() != nil {
+			return failure{errors.New("interrupted: nothing was saved")}
+		}
+		return work(fitErr)
+	}
+	seconds := time.Since(start).Seconds()
+	warn(cmd.ErrOrStderr(), updated.Warnings())
+	if err := keep(cmd, updated, u.out, ""); err != nil {
+		return err
+	}
+	c := updated.Certificate()
+	r := &updateReport{
+		RelativeGap: c.RelativeGap, GapEta: c.GapEta, GapL: c.GapL, Objective: c.Objective, Tol: c.Tol,
+		Converged: c.Converged, Lambda: c.Lambda, Rows: c.Samples, Added: d.rows(), Iterations: c.OuterIterations,
+		Seconds: seconds, Warnings: orEmpty(updated.Warnings()), Model: u.out,
+	}
+	if u.json {
+		if err := writeJSON(cmd.OutOrStdout(), r); err != nil {
+			return err
+		}
+	} else if !u.quiet {
+		r.write(cmd.ErrOrStderr(), u.opt.Relearn)
+	}
+	return outcome(cmd, updated, fitErr, u.out)
+}
+
+// write is the report in one line.
+func (r *updateReport) write(w io.Writer, relearned bool) {
+	fmt.Fprintf(w, "iokl: %s, relative gap %.2g; %.3g s\n", counted(r.Rows, "row"), r.RelativeGap, r.Seconds)
+	if !r.Converged && !relearned {
+		fmt.Fprintf(w, "iokl: the gap is above the tolerance %.2g: --relearn learns weights and L further\n", r.Tol)
+	}
+}
+
+// update adds the rows of d to the model.
+func (d *data) update(cmd *cobra.Command, model *iokl.Model, opt iokl.UpdateOptions) (*iokl.Model, error) {
+	ctx := cmd.Context()
+	switch {
+	case d.X == nil:
+		return model.Forget(ctx, nil, opt)
+	case d.labels != nil:
+		return model.UpdateClasses(ctx, blas.Dense(d.X.Data), d.labels, opt)
+	}
+	return model.Update(ctx, blas.Dense(d.X.Data), blas.Dense(d.Y.Data), opt)
+}

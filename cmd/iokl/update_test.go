@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Rows that arrive in other columns' order give the model of a fit to all rows at the same setting, where weights and L
+// are not learned; identical inputs give identical files; in-place updates are whole.
+func TestUpdate(t *testing.T) {
+	dir := folder(t)
+	x, y := csvRows(60, 0)
+	half := func(text string, from, to int) string {
+		lines := strings.SplitAfter(text, "\n")
+		return lines[0] + strings.Join(lines[1+from:1+to], "")
+	}
+	write(t, dir, "all.csv", x)
+	write(t, dir, "ally.csv", y)
+	write(t, dir, "x1.csv", half(x, 0, 40))
+	write(t, dir, "y1.csv", half(y, 0, 40))
+	write(t, dir, "x2.csv", reversed(half(x, 40, 60)))
+	write(t, dir, "y2.csv", reversed(half(y, 40, 60)))
+	ok := func(line string) result {
+		t.Helper()
+		r := command(t, dir, line)
+		if r.status != exitOK {
+			t.Fatalf("iokl %s: %+v", line, r)
+		}
+		return r
+	}
+	const how = " --kernel gaussian:all:1.5 --learn none --standardize none "
+	ok("fit --x x1.csv --y y1.csv --lambda 3e-3 --out m1" + how)
+	ok("fit --x all.csv --y ally.csv --lambda 2e-3 --out all" + how) // the same λ·rows
+	var r updateReport
+	ok("update --model m1 --x x2.csv --y y2.csv --out m2 --json").object(t, &r)
+	if r.Rows != 60 || r.Added != 20 || !(math.Abs(r.Lambda-2e-3) < 1e-15) || !r.Converged || r.Model != "m2" ||
+		!(r.Seconds > 0) {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{"m2", "all"} {
+		ok("predict --model " + name + " --x xt.csv --out " + name + ".npy")
+	}
+	a, b := mustTable(t, filepath.Join(dir, "m2.npy")), mustTable(t, filepath.Join(dir, "all.npy"))
+	for i, v := range a.Data.Data {
+		if !(math.Abs(v-b.Data.Data[i]) <= 1e-8) {
+			t.Fatalf("prediction %d is %g after the update, %g by a fit", i, v, b.Data.Data[i])
+		}
+	}
+	ok("update --model m1 --x x2.csv --y y2.csv --out m3")
+	if !bytes.Equal(mustBytes(t, dir, "m2"), mustBytes(t, dir, "m3")) {
+		t.Error("the same update makes another file")
+	}
+	ok("update --model m3 --out m3 --forget 0-4,9 --json").object(t, &r)
+	if r.Rows != 54 {
+		t.Errorf("%d rows", r.Rows)
+	}
+	ok("update --model m3 --x x2.csv --y y2.csv --window 30 --compact --out m4 --json").object(t, &r)
+	if r.Rows != 30 {
+		t.Errorf("%d rows", r.Rows)
+	}
+	if info := ok("info m2").stdout; !strings.Contains(info, "for updates  ") || strings.Contains(info, "nothing") {
+		t.Error(info)
+	}
+	if info := ok("info m4").stdout; !strings.Contains(info, "nothing is kept") {
+		t.Error(info)
+	}
+	refused := command(t, dir, "update --model m4 --x x2.csv --y y2.csv --out m5")
+	if _, err := os.Stat(filepath.Join(dir, "m5")); refused.status != exitUsage ||
+		!strings.Contains(refused.stderr, "compact") || err == nil {
+		t.Errorf("%+v", refused)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := commandWith(t, ctx, dir, "update --model m1 --x x2.csv --y y2.csv --out m5", ""); r.status != exitFailed {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "m5")); err == nil {
+		t.Error("an interrupted update wrote a file")
+	}
+}
+
+// reversed is the table with its columns in the other order.
+func reversed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), ",")
+		for i := range cells[:len(cells)/2] {
+			cells[i], cells[len(cells)-1-i] = cells[len(cells)-1-i], cells[i]
+		}
+		b.WriteString(strings.Join(cells, ",") + "\n")
+	}
+	return b.String()
+}
+
+func mustBytes(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A model of classes takes labels, one row at a time too, and refuses those that it does not know.
+func TestUpdateClasses(t *testing.T) {
+	dir := t.TempDir()
+	x, y := "a,b\n", "kind\n"
+	for i := range 30 {
+		x += strings.Repeat("0", 1) + "." + string(rune('0'+i%10)) + "," + string(rune('0'+i%7)) + "\n"
+		y += []string{"low", "high"}[i%10/5] + "\n"
+	}
+	write(t, dir, "x.csv", x)
+	write(t, dir, "y.csv", y)
+	write(t, dir, "x1.csv", "a,b\n0.9,3\n")
+	write(t, dir, "y1.csv", "kind\nhigh\n")
+	write(t, dir, "y2.csv", "kind\nmiddle\n")
+	for line, status := range map[string]int{
+		"fit --x x.csv --y y.csv --classes --kernel gaussian:all:1 --lambda 1e-2 --out m": exitOK,
+	} {
+		if r := command(t, dir, line); r.status != status {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if r := command(t, dir, "update --model m --x x1.csv --y y1.csv --out m2"); r.status != exitOK ||
+		!strings.Contains(r.stderr, "31 rows") {
+		t.Errorf("%+v", r)
+	}
+	if r := command(t, dir, "update --model m --x x1.csv --y y2.csv --out m3"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "no class \"middle\"") {
+		t.Errorf("%+v", r)
+	}
+}

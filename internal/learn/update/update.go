@@ -1,0 +1,355 @@
+// Package update changes the rows that a model was learned from: rows arrive, and rows leave.
+//
+// Kernels, their lengths, the scales of columns, η, L and μ = λl stay, so that λ = μ/l falls as rows arrive: μ is the
+// variance of the noise in units of the kernels, which does not depend on how many rows there are. The coefficients are
+// found anew, to 1e-11 of the targets, and the certificate of the new problem says how much other weights and another L
+// could gain (mathematics.md §16).
+package update
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/learn/samples"
+	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/rff"
+	"github.com/iokl/iokl/stream"
+)
+
+// Change is what becomes of the rows of a model. First rows leave, then others arrive, then the oldest leave.
+type Change struct {
+	X, Y   blas.General // rows that arrive, in the units of the data, NaN where missing; no rows for none
+	Forget []int        // rows that leave, numbered from 0 by age, the oldest first
+	// rows that leave a model of explicit features, which keeps sums in the place of rows; no rows for none
+	OutX, OutY blas.General
+	Window     int // rows that stay at most; 0 for all
+}
+
+// Run is the model after the change. s is the setting that m was learned with, of which λ is not read. With relearn
+// weights and L are learned further where the gap is above the tolerance of the method. The error is as for
+// [learn.Fit]; a gap above the tolerance is none unless relearn was asked for.
+//
+// live is that of m, or nil, and next that of the model returned: nil where weights and L have been learned further, or
+// where more rows have changed than a border holds.
+func Run(
+	ctx context.Context, m *model.Model, live *Live, ch Change, s learn.Setting, method learn.Method, relearn bool,
+) (out *learn.Outcome, next *Live, err error) {
+	if err := usable(m, &ch); err != nil {
+		return nil, nil, err
+	}
+	arriving, notes, err := code(m, ch.X, ch.Y, "arrive")
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, ok := m.Basis.(*model.Features); ok {
+		leaving, _, err := code(m, ch.OutX, ch.OutY, "leave")
+		if err != nil {
+			return nil, nil, err
+		}
+		out, err = summed(ctx, m, arriving, leaving, notes, s, method, relearn)
+		return out, nil, err
+	}
+	kept, err := ch.kept(m.Y.Rows, arriving.Y.Rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	Z, Y := gather(m.Inputs(), arriving.Z, kept), gather(m.Y, arriving.Y, kept)
+	if live != nil && !columns.Missing(arriving.Y) {
+		out, next, err = bordered(ctx, m, live, arriving, kept, Z, Y, notes, s, method)
+		if err != nil || out != nil && (out.Result.Converged || !relearn) {
+			return out, next, err
+		}
+	}
+	t, err := samples.Known(ctx, m, Z, Y, nil, samples.Options{Env: method.Env})
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err = finish(ctx, t, m, notes, s, method, relearn)
+	return out, nil, err
+}
+
+// bordered is Run by the border of live; no outcome where that has no room, or is spoilt by rounding. A border that has
+// become too large is replaced by a decomposition of the rows that there are before the change.
+func bordered(
+	ctx context.Context, m *model.Model, live *Live, arriving coded, kept []int, Z, Y blas.General, notes []string,
+	s learn.Setting, method learn.Method,
+) (*learn.Outcome, *Live, error) {
+	next, err := live.change(m, arriving, kept)
+	if leave := m.Y.Rows + arriving.Y.Rows - len(kept); err == nil && next == nil &&
+		2*(arriving.Y.Rows+leave) <= live.room() {
+		if live, err = Prepare(ctx, m, method.Backend); err == nil {
+			next, err = live.change(m, arriving, kept)
+		}
+	}
+	if err != nil || next == nil {
+		return nil, nil, err
+	}
+	sum := &kernels{dict: m.Dictionary(), Z: Z, be: method.Backend}
+	t, err := samples.Known(ctx, m, Z, Y, sum, samples.Options{Env: method.Env})
+	if err != nil {
+		return nil, nil, err
+	}
+	method.CStep = totalled{next.system, sum}
+	out, err := finish(ctx, t, m, notes, s, method, false)
+	if unfit(err) {
+		return nil, nil, nil
+	}
+	return out, next, err
+}
+
+// usable refuses models that do not keep what changes need, and changes that do not fit the model.
+func usable(m *model.Model, ch *Change) error {
+	_, features := m.Basis.(*model.Features)
+	switch {
+	case m.In == nil:
+		return fault.Input("a model of Gram matrices is not updated: it keeps no inputs to compute kernels of")
+	case !(m.Mu > 0):
+		return fault.Input("the model does not say its μ, which is so after a fit by likelihood or by an older " +
+			"version: fit it anew")
+	case features && (len(m.Sums) == 0 || m.FeatureMaps() == nil),
+		!features && (m.Y.Rows == 0 || m.Dictionary() == nil):
+		return fault.Input("the model does not keep what updates need: it is compact, of an older version, or its " +
+			"rows differ in which targets are missing in too many ways. Fit it anew")
+	case features && (len(ch.Forget) > 0 || ch.Window > 0):
+		return fault.Input("a model of explicit features keeps sums in the place of its rows, whose number its size " +
+			"does not depend on: give the rows that leave, not their numbers or a window")
+	case !features && ch.OutX.Rows > 0:
+		return fault.Input("give the numbers of the rows that leave")
+	case ch.Window < 0:
+		return fault.Input("a window of %d rows", ch.Window)
+	}
+	return nil
+}
+
+// coded are rows as kernels and solvers see them.
+type coded struct{ Z, Y blas.General }
+
+// code scales rows as those of the model are, and says what is unusual about them. Rows of which no target is observed
+// are left out.
+func code(m *model.Model, X, Y blas.General, verb string) (c coded, notes []string, err error) {
+	d, n := len(m.In.Names), len(m.Out.Names)
+	if X.Rows != Y.Rows {
+		return c, nil, fault.Input("X has %d rows and Y has %d", X.Rows, Y.Rows)
+	}
+	if X.Rows == 0 {
+		return coded{blas.NewGeneral(0, d), blas.NewGeneral(0, len(m.Out.Live))}, nil, nil
+	}
+	if Y.Cols != n {
+		return c, nil, fault.Input("Y has %d columns, the model was fitted on %d", Y.Cols, n)
+	}
+	for i := range Y.Rows {
+		for j, v := range blas.Row(Y, i) {
+			if math.IsInf(v, 0) {
+				return c, nil, fault.Input("row %d, column %d (%s) of the targets is %g", i+1, j+1, m.Out.Names[j], v)
+			}
+		}
+	}
+	if rows := columns.Observed(columns.Take(Y, m.Out.Live)); len(rows) < Y.Rows {
+		notes = append(notes, fmt.Sprintf("left out %d of %d rows that %s, of which no target is observed",
+			Y.Rows-len(rows), Y.Rows, verb))
+		X, Y = columns.Rows(X, rows), columns.Rows(Y, rows)
+	}
+	if m.Out.Scaler != nil {
+		notes = append(notes, moved("target", m.Out.Names, Y, m.Out.Scaler)...)
+	}
+	if m.In.Scaler != nil {
+		notes = append(notes, moved("input", m.In.Names, X, m.In.Scaler)...)
+	}
+	var missing []int
+	if c.Z, missing, err = m.In.Apply(X); err != nil {
+		return c, nil, err
+	}
+	if w := m.In.MissingWarning(missing); w != "" {
+		notes = append(notes, w)
+	}
+	Y = blas.Clone(Y)
+	if m.Out.Scaler != nil {
+		m.Out.Scaler.Apply(Y)
+	}
+	c.Y = columns.Take(Y, m.Out.Live)
+	return c, notes, nil
+}
+
+// driftErrors is how many standard errors the mean of a column may differ from that of the first fit unsaid: beyond 5
+// one column of 1.7 million does by chance.
+const driftErrors = 5
+
+// moved says which columns of A have another mean, or another deviation, than s beyond noise.
+func moved(what string, names []string, A blas.General, s *columns.Scaler) (notes []string) {
+	now := columns.Measure(A)
+	for j, name := range names {
+		count := 0
+		for i := range A.Rows {
+			if !math.IsNaN(A.Data[i*A.Stride+j]) {
+				count++
+			}
+		}
+		root := math.Sqrt(float64(count))
+		switch {
+		case count == 0:
+		case s.Constant[j]:
+			if math.Abs(now.Mean[j]-s.Mean[j]) > 0x1p-40*math.Abs(s.Mean[j]) || !now.Constant[j] {
+				notes = append(notes, fmt.Sprintf("%s %s, constant so far, varies: its values are not learned from",
+					what, name))
+			}
+		case math.Abs(now.Mean[j]-s.Mean[j])*root > driftErrors*s.Scale[j]:
+			notes = append(notes, fmt.Sprintf("the mean of %s %s is %.4g in the rows that arrive, %.4g ± %.2g in the "+
+				"first fit, by which it is scaled", what, name, now.Mean[j], s.Mean[j], s.Scale[j]))
+		case count > driftRows && (now.Scale[j] > 2*s.Scale[j] || 2*now.Scale[j] < s.Scale[j]):
+			notes = append(notes, fmt.Sprintf("the deviation of %s %s is %.3g in the rows that arrive, %.3g in the "+
+				"first fit, by which it is scaled", what, name, now.Scale[j], s.Scale[j]))
+		}
+	}
+	return notes
+}
+
+// driftRows is the number of rows from which on a deviation of half or twice the size is beyond noise.
+const driftRows = 30
+
+// kept lists the rows that the model is of after the change, of l rows and of others that arrive, numbered from l.
+func (ch *Change) kept(l, arriving int) (rows []int, err error) {
+	leaves := make([]bool, l)
+	for _, i := range ch.Forget {
+		if i < 0 || i >= l {
+			return nil, fault.Input("row %d is to leave, and the model has rows 0 to %d", i, l-1)
+		}
+		leaves[i] = true
+	}
+	for i := range l + arriving {
+		if i >= l || !leaves[i] {
+			rows = append(rows, i)
+		}
+	}
+	if ch.Window > 0 {
+		rows = rows[max(0, len(rows)-ch.Window):]
+	}
+	if len(rows) < 2 {
+		return nil, fault.Input("%d rows stay: that is not enough to learn from", len(rows))
+	}
+	return rows, nil
+}
+
+// gather are rows of a, and of b, whose rows are numbered from those of a on.
+func gather(a, b blas.General, rows []int) blas.General {
+	out := blas.NewGeneral(len(rows), a.Cols)
+	for k, i := range rows {
+		if i < a.Rows {
+			copy(blas.Row(out, k), blas.Row(a, i))
+		} else {
+			copy(blas.Row(out, k), blas.Row(b, i-a.Rows))
+		}
+	}
+	return out
+}
+
+// finish solves the training set at the weights and output kernels of m.
+func finish(
+	ctx context.Context, t learn.Training, m *model.Model, notes []string, s learn.Setting, method learn.Method,
+	relearn bool,
+) (*learn.Outcome, error) {
+	s.Lambda = m.Mu / float64(t.Space().Samples())
+	out, err := learn.Revise(ctx, t, m, s, method, relearn)
+	if out != nil {
+		out.Origin, out.Warnings = m.Origin, slices.Concat(notes, kept(m.Warnings, notes))
+	}
+	return out, err
+}
+
+// kept are the warnings that notes do not repeat.
+func kept(warnings, notes []string) []string {
+	return slices.DeleteFunc(slices.Clone(warnings), func(w string) bool { return slices.Contains(notes, w) })
+}
+
+// summed is the model of explicit features after a change of its sums.
+func summed(
+	ctx context.Context, m *model.Model, arriving, leaving coded, notes []string, s learn.Setting, method learn.Method,
+	relearn bool,
+) (*learn.Outcome, error) {
+	t := &features{m: m, maps: m.FeatureMaps(), be: method.Backend, sums: m.Sums}
+	for _, part := range []struct {
+		coded
+		sign int
+	}{{arriving, 1}, {leaving, -1}} {
+		for at := 0; at < part.Z.Rows; at += blockRows {
+			rows := min(blockRows, part.Z.Rows-at)
+			F := blas.NewGeneral(rows, t.maps.Dim())
+			if err := cmp.Or(ctx.Err(), t.maps.Transform(F, blas.View(part.Z, at, 0, rows, part.Z.Cols))); err != nil {
+				return nil, fault.From(err)
+			}
+			t.sums = model.AddRows(t.sums, F, blas.View(part.Y, at, 0, rows, part.Y.Cols), part.sign, method.Backend)
+		}
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	return finish(ctx, t, m, notes, s, method, relearn)
+}
+
+// blockRows is how many rows are made features at a time.
+const blockRows = 1024
+
+// features is the training set of sums of explicit features.
+type features struct {
+	m    *model.Model
+	maps rff.Maps
+	be   blas.Backend
+	sums []bcd.Pattern
+
+	space bcd.Space
+	F     blas.General // see bcd.NewPatterns
+}
+
+// check refuses sums that no rows have, and makes the space of the others.
+func (t *features) check() (err error) {
+	l := 0
+	for _, p := range t.sums {
+		if l += p.Rows; p.Rows < 0 {
+			return fault.Input("more rows leave than there are with these targets observed")
+		}
+	}
+	t.sums = slices.DeleteFunc(slices.Clone(t.sums), func(p bcd.Pattern) bool { return p.Rows == 0 })
+	switch {
+	case l < 2:
+		return fault.Input("%d rows stay: that is not enough to learn from", l)
+	case len(t.sums) > stream.MaxPatterns:
+		return fault.Input("rows differ in which targets are missing in more than %d ways, too many for sums of each",
+			stream.MaxPatterns)
+	}
+	if one := t.sums[0]; len(t.sums) == 1 && !slices.Contains(one.Observed, false) {
+		t.space = bcd.NewFeatures(one.Gamma, one.H, one.YY, l, t.maps.Blocks(), t.be)
+		return nil
+	}
+	if err := memory.Check("the sums of each pattern of missing targets",
+		32*float64(len(t.sums)*t.maps.Dim())*float64(t.maps.Dim()), "fewer features"); err != nil {
+		return fault.Mark(err)
+	}
+	t.space, t.F, err = bcd.NewPatterns(t.sums, t.maps.Blocks(), t.be)
+	return fault.From(err)
+}
+
+func (t *features) Space() bcd.Space     { return t.space }
+func (t *features) Held() float64        { return 0 }
+func (t *features) Weights() []float64   { return nil }
+func (t *features) Source() model.Source { return model.Source{Sums: t.sums} }
+
+func (t *features) Errors(context.Context, *bcd.Result) (learn.Errors, error) {
+	return learn.Errors{}, fault.Input("sums of rows that were learned from tell no errors of others")
+}
+
+func (t *features) Model(res *bcd.Result) *model.Model {
+	m := &model.Model{
+		In: t.m.In, Out: t.m.Out, Names: t.m.Names, Eta: res.Eta, L: res.L, Warnings: t.m.Warnings,
+		Basis: model.NewFeatures(t.maps, res, model.FeatureWeights(t.be, t.F, t.maps, res), t.be),
+	}
+	m.Remember(nil, t.maps)
+	return m
+}

@@ -1,0 +1,171 @@
+// This file changes the rows that a model was learned from.
+
+package iokl
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/update"
+	"github.com/iokl/iokl/regularizer"
+)
+
+// UpdateOptions say what happens in an update beside rows that arrive. The zero value only adds these.
+type UpdateOptions struct {
+	// Forget are rows that leave, numbered from 0 by age: a fit numbers its rows in order, without those of which no
+	// target is observed, and rows that arrive follow.
+	Forget []int `json:"forget,omitempty"`
+	// Window is the number of rows that stay at most: the oldest leave. 0 means all.
+	Window int `json:"window,omitempty"`
+	// Relearn goes on learning weights and output kernels, from where they stand, where the relative gap is above Tol.
+	Relearn bool `json:"relearn,omitempty"`
+
+	Tol      float64 `json:"tol,omitempty"`       // relative gap to reach; 0 means that of the fit
+	MaxOuter int     `json:"max_outer,omitempty"` // outer iterations; 0 means bcd's default
+	// memory for Gram matrices; 0 means what is available, negative no limit
+	MaxBytes int64                `json:"max_bytes,omitempty"`
+	Backend  blas.Backend         `json:"-"` // nil means blas.Active()
+	Trace    func(bcd.Step) error `json:"-"` // sees every outer iteration of Relearn, as in [Options]
+	Notify   func(line string)    `json:"-"` // gets single lines about what is about to be done
+}
+
+// Update is the model with the rows of X (t×d) and Y (t×n) added: exactly that of a fit to all rows with the kernels,
+// their lengths, the scales of columns, η, L and μ = λl of m, so that its λ is μ/l for the new number l of rows. NaN is
+// a missing cell, as in [Fit]. The certificate says how much other weights and another L could gain on the new rows.
+//
+// A nil error says that the coefficients were found; Certificate().Converged says whether the relative gap is at most
+// opt.Tol, of which only Relearn makes an error, as [Fit] does. Changes that make no sense are [ErrInput], without a
+// model. m stays as it is, and serves predictions meanwhile; the models share what does not change. Models without each
+// fold, for intervals by CV+, are not kept.
+//
+// A model of explicit features keeps sums in the place of rows, and its size never grows. Of other models each update
+// computes the Gram matrices of all rows.
+func (m *Model) Update(ctx context.Context, X, Y mat.Matrix, opt UpdateOptions) (*Model, error) {
+	return m.change(ctx, update.Change{X: raw(X), Y: raw(Y)}, opt)
+}
+
+// UpdateClasses is Update of a model of classes with the labels of the rows of X. A sample without a label, "", is left
+// out; a label that is none of Classes is [ErrInput].
+func (m *Model) UpdateClasses(ctx context.Context, X mat.Matrix, labels []string, opt UpdateOptions) (*Model, error) {
+	Y, err := m.oneHot(labels)
+	if err != nil {
+		return nil, err
+	}
+	return m.Update(ctx, X, Y, opt)
+}
+
+// oneHot are the targets that the labels stand for.
+func (m *Model) oneHot(labels []string) (*mat.Dense, error) {
+	classes := m.learned.Out.Classes
+	if classes == nil {
+		return nil, fault.Input("the model was not fitted on classes")
+	}
+	if len(labels) == 0 {
+		return &mat.Dense{}, nil
+	}
+	Y := mat.NewDense(len(labels), len(classes), nil)
+	for i, label := range labels {
+		k := slices.Index(classes, label)
+		switch {
+		case label == "":
+			for j := range classes {
+				Y.Set(i, j, math.NaN())
+			}
+		case k < 0:
+			return nil, fault.Input("row %d: the model has no class %q: fit it anew", i+1, label)
+		default:
+			Y.Set(i, k, 1)
+		}
+	}
+	return Y, nil
+}
+
+// Forget is the model without these rows, as [Model.Update] numbers them, beside those of opt.Forget.
+func (m *Model) Forget(ctx context.Context, rows []int, opt UpdateOptions) (*Model, error) {
+	opt.Forget = slices.Concat(opt.Forget, rows)
+	return m.change(ctx, update.Change{}, opt)
+}
+
+// ForgetRows is the model without the rows X, Y for a model of explicit features, which does not keep its rows. They
+// must be among those that it has learned from: it cannot tell.
+func (m *Model) ForgetRows(ctx context.Context, X, Y mat.Matrix, opt UpdateOptions) (*Model, error) {
+	return m.change(ctx, update.Change{OutX: raw(X), OutY: raw(Y)}, opt)
+}
+
+// change is the model after a change of its rows.
+func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions) (*Model, error) {
+	set, fit, err := m.setting(&opt)
+	if err != nil {
+		return nil, err
+	}
+	ch.Forget, ch.Window = opt.Forget, opt.Window
+	end, live, err := update.Run(ctx, m.learned, m.live.Load(), ch, set, fit.method(), opt.Relearn)
+	if end == nil {
+		return nil, err
+	}
+	end.UseMeans(set.Means)
+	fit.Lambda = end.Problem.Lambda
+	changed := &Model{learned: end.Model, cert: record{certify(end, end.Cells(), fit), m.cert.Chosen}}
+	changed.live.Store(live)
+	if m.learned.Folds != nil {
+		changed.learned.Warnings = append(changed.learned.Warnings,
+			"the models without each fold are of the rows before the update, and left out: intervals by cv+ need a fit")
+	}
+	return changed, err
+}
+
+// Prepare makes updates of m by a few rows, and those of the models that these return, fast: O(l²) operations in the place
+// of Gram matrices and a linear system. It decomposes K_η, about 10·l³ operations and 5·l² numbers of memory, of which
+// l² stay with m and are shared by the models made of it; files do not hold them. After a share of the rows has changed
+// an update decomposes anew, and a change of more rows at once, or one that learns weights further, ends it. It is for
+// models of one output kernel, of kernels on rows, and of targets without missing cells; others give [ErrInput].
+func (m *Model) Prepare(ctx context.Context) error {
+	live, err := update.Prepare(ctx, m.learned, nil)
+	if err == nil {
+		m.live.Store(live)
+	}
+	return err
+}
+
+// setting is what the model was learned with, and the options that say it.
+func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *Options, error) {
+	c := &m.cert.Certificate
+	if !(opt.Tol >= 0) {
+		return learn.Setting{}, nil, fault.Input("tolerance %g is negative", opt.Tol)
+	}
+	norm, err := regularizer.Parse(c.Norm)
+	if err != nil {
+		return learn.Setting{}, nil, fault.Input("the model was fitted with the regularizer %s of a program's own, "+
+			"which it does not hold", c.Norm)
+	}
+	fit := &Options{
+		Norm: c.Norm, Regularizer: norm, Learn: c.Learn, Tau: c.Tau, Solver: c.Solver,
+		Seed: c.Seed, Tol: opt.Tol, MaxOuter: opt.MaxOuter, MaxBytes: opt.MaxBytes, Backend: opt.Backend,
+		Trace: opt.Trace, Notify: opt.Notify,
+	}
+	if fit.Tol == 0 {
+		fit.Tol = c.Tol
+	}
+	if m.OutputKernels() != nil {
+		fit.Model = learn.Sum
+	}
+	set := fit.setting()
+	if m.cert.Chosen != nil {
+		set.Means = m.cert.Chosen.Means
+	}
+	return set, fit, nil
+}
+
+// Compact is the model without what updates, and closed forms for single rows, need. It shares the rest with m.
+func (m *Model) Compact() *Model { return &Model{learned: m.learned.Compact(), cert: m.cert} }
+
+// UpdateBytes is what Compact saves in a file: the training targets, or the sums of explicit features; 0 for a model
+// that cannot be updated. The training inputs, which predictions need, are not counted.
+func (m *Model) UpdateBytes() int64 { return m.learned.Source.Bytes() }
