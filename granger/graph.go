@@ -114,10 +114,7 @@ func (r *Result) WriteGraphML(w io.Writer, threshold float64) error {
 		{"strength", "edge", "strength", "double"},
 		{"norm", "edge", "norm", "double"},
 		{"frequency", "edge", "frequency", "double"},
-		{
-			"p_value", "edge", "p_value",
-			"double",
-		},
+		{"p_value", "edge", "p_value", "double"},
 	}}
 	doc.Graph.ID, doc.Graph.Default = "granger", "directed"
 	id := map[string]string{}

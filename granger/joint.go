@@ -25,16 +25,14 @@ const (
 	jointDoubt     = 1.645 // standard errors taken off what it explains: a one-sided bound at .05
 )
 
-// joint is what the kernel on all nodes adds to the graph. A sum of functions of single
-// nodes misses sources that act by their products. For each target, what its border
-// leaves is regressed on k(x,x') = exp(−Σ_c w_c(x_c−x'_c)²/v) over all past values c,
-// with v the mean of the sum and μ of least generalized cross-validation (Golub, Heath
-// and Wahba, doi:10.1080/00401706.1979.10489751). The metric starts at the ages' weights
-// and then follows the mean squared slopes, w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al.,
-// doi:10.1126/science.adi5639). A source gets its part of the roots of the slopes'
-// squares, times the share of what ridge regression leaves that the kernel explains
-// beyond doubt, times jointShare. It looks at the samples of the tasks, which are those of all nodes, at most so
-// many, and once at those that are there several times: the others would tell what they are.
+// joint is what the kernel on all nodes adds to the graph. A sum of functions of single nodes misses sources that act
+// by their products. For each target, what its border leaves is regressed on k(x,x') = exp(−Σ_c w_c(x_c−x'_c)²/v) over
+// all past values c, with v the mean of the sum and μ of least generalized cross-validation (Golub, Heath and Wahba,
+// doi:10.1080/00401706.1979.10489751). The metric starts at the ages' weights and then follows the mean squared slopes,
+// w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al., doi:10.1126/science.adi5639). A source gets its part of the roots of the
+// slopes' squares, times the share of what ridge regression leaves that the kernel explains beyond doubt, times
+// jointShare. It looks at the samples of the tasks, which are those of all nodes, at most so many, and once at those
+// that are there several times: the others would tell what they are.
 func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.General, error) {
 	n := len(tasks)
 	out := blas.NewGeneral(n, n)

@@ -138,11 +138,9 @@ const blockRows = 128
 // itself, multiplies by its projection at a time.
 const togetherRows = 1024
 
-// Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's
-// features do not depend on the other rows. dst is not read. The cost is that
-// of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features, of a
-// t×d by d×D product and t·D cosines for those with phases.
-// Errors wrap kernel.ErrNotFinite, with the row and column.
+// Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's features do not depend on the other
+// rows. dst is not read. The cost is that of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features, of
+// a t×d by d×D product and t·D cosines for those with phases. Errors wrap kernel.ErrNotFinite, with the row and column.
 func (m *Map) Transform(dst, X blas.General) error { return Maps{m}.Transform(dst, X) }
 
 // Maps is the feature maps of a dictionary; their features stand side by side.

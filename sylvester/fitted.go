@@ -36,11 +36,10 @@ const (
 	slower      = 1.5 // growth of the iterations at which a sketch of an older K is renewed
 	mostUses    = 8   // solves that a sketch is taken to serve, at most
 
-	// The model of a spectrum keeps the part trusted of a sketch's eigenvalues; a power
-	// law with a slope within bounds follows. Iterations beyond twice the eigenvalues known grow by
-	// the part excess for each doubling. Conjugate gradients remove eigenvalues in (ln(ρσ/μ)/lossFrom)^lossPower
-	// iterations each, at least one. Columns whose ρ differ by the factor groupRatio are
-	// predicted together.
+	// The model of a spectrum keeps the part trusted of a sketch's eigenvalues; a power law with a slope within bounds
+	// follows. Iterations beyond twice the eigenvalues known grow by the part excess for each doubling. Conjugate
+	// gradients remove eigenvalues in (ln(ρσ/μ)/lossFrom)^lossPower iterations each, at least one. Columns whose ρ
+	// differ by the factor groupRatio are predicted together.
 	trusted    = 0.8
 	leastSlope = 1.
 	mostSlope  = 4.
@@ -49,10 +48,9 @@ const (
 	lossPower  = 1.3
 	groupRatio = 1.5
 
-	// K in single precision pays from order mixedFrom and mixedRank columns on. Of
-	// the cost of its products, a column of an iteration takes singleColumn and one of
-	// a sketch singleSketch. singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l for the
-	// error E of such a product with a Gram matrix. singleCondition bounds the condition number, 1 + ρ₁·‖K‖/μ, at a
+	// K in single precision pays from order mixedFrom and mixedRank columns on. Of the cost of its products, a column
+	// of an iteration takes singleColumn and one of a sketch singleSketch. singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l for
+	// the error E of such a product with a Gram matrix. singleCondition bounds the condition number, 1 + ρ₁·‖K‖/μ, at a
 	// hundredth of what would leave no digit: more of them cost iterations.
 	mixedFrom       = 1000
 	mixedRank       = 8

@@ -13,11 +13,10 @@ import "unsafe"
 // generic kernel rounds twice). What an element becomes does not depend on the
 // shape of the tile it falls in.
 //
-// The contract is that of BLIS. a is a packed panel of kc·MR elements, which may hold
-// anything beyond width, NaN included: columns from width on are computed and discarded. b is a
-// packed panel of kc·rows elements. Neither needs
-// alignment, neither is read outside. c is neither read nor written outside
-// rows×width, and with add 0 it is not read at all: it may hold NaN.
+// The contract is that of BLIS. a is a packed panel of kc·MR elements, which may hold anything beyond width, NaN
+// included: columns from width on are computed and discarded. b is a packed panel of kc·rows elements. Neither needs
+// alignment, neither is read outside. c is neither read nor written outside rows×width, and with add 0 it is not read
+// at all: it may hold NaN.
 //
 // While it works the kernel fetches next into the second-level cache, lines
 // cache lines at every fourth step of p; a fetch never faults, so next may be

@@ -32,12 +32,10 @@ var gramKernels = []string{"linear", "gaussian", "laplacian", "matern32", "chi2"
 // gramShape is l samples of d features.
 type gramShape struct{ l, d int }
 
-// runGram builds the Gram matrices of single kernels with every backend, in turn
-// with the lower triangle of X·Xᵀ alone, which goes to memory that is there already. The
-// matrices are made in new memory each time, as by a fit, and in old memory too.
-// Operations are counted as the product counts them, two for each
-// feature of each pair of samples, whatever the kernel does with a pair, so that
-// rates compare; bytes are those of the samples read and the matrix written.
+// runGram builds the Gram matrices of single kernels with every backend, in turn with the lower triangle of X·Xᵀ alone,
+// which goes to memory that is there already. The matrices are made in new memory each time, as by a fit, and in old
+// memory too. Operations are counted as the product counts them, two for each feature of each pair of samples, whatever
+// the kernel does with a pair, so that rates compare; bytes are those of the samples read and the matrix written.
 func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	limits := env.Limits()
 	var results []bench.Result

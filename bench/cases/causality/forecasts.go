@@ -183,9 +183,8 @@ func varForecaster(env *bench.Env, d *granger.Data, lag int) (ahead, error) {
 	}, nil
 }
 
-// hourlyLoad generates a load in MW and the temperature that drives it, beside the hour of the day as a
-// point on a circle and whether it is a weekend: heating below 15 °C and cooling above 22 °C, a
-// daily course that differs at
+// hourlyLoad generates a load in MW and the temperature that drives it, beside the hour of the day as a point on a
+// circle and whether it is a weekend: heating below 15 °C and cooling above 22 °C, a daily course that differs at
 // weekends, and noise that is an autoregression.
 func hourlyLoad(hours int, seed uint64) granger.Data {
 	rng := rand.New(rand.NewPCG(seed, 8760))

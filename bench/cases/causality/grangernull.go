@@ -179,9 +179,8 @@ func (s *nullSystem) run(
 	return o, err
 }
 
-// nullOutcome counts, of one system, the entries without and with an edge and
-// those of them that are significant.
-// named is 1 where the output names a violation of the assumptions.
+// nullOutcome counts, of one system, the entries without and with an edge and those of them that are significant. named
+// is 1 where the output names a violation of the assumptions.
 type nullOutcome struct{ none, wrong, edges, found, named float64 }
 
 func (s *nullSystem) judge(truth, p []float64, nodes int, level float64) (o nullOutcome) {

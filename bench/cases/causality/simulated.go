@@ -132,13 +132,12 @@ type genes struct {
 	proteins, driven, random, equal bool
 }
 
-// simulate simulates the genes. Gene i is transcribed at the rate r_i·f_i, where f_i is the
-// product over its zero to three regulators of 0.1 + 0.9h or 1 − 0.9h with the Hill function h = p^n/(K^n + p^n),
-// and its transcripts decay: dx_i/dt = d_i(r_i·f_i(p) − x_i). With proteins, which are
-// not observed, dp_i/dt = e_i(x_i − p_i); otherwise p = x. Each replicate has 21 points
-// over eight mean lifetimes. It starts from the steady state times exp(0.8·N(0,1)) for each
-// gene, or, driven, in the steady state with the rates of a third of the genes times
-// exp(1.2·N(0,1)) up to the middle. Measurement noise of 0.04·(x_i + 0.1) is added.
+// simulate simulates the genes. Gene i is transcribed at the rate r_i·f_i, where f_i is the product over its zero to
+// three regulators of 0.1 + 0.9h or 1 − 0.9h with the Hill function h = p^n/(K^n + p^n), and its transcripts decay:
+// dx_i/dt = d_i(r_i·f_i(p) − x_i). With proteins, which are not observed, dp_i/dt = e_i(x_i − p_i); otherwise p = x.
+// Each replicate has 21 points over eight mean lifetimes. It starts from the steady state times exp(0.8·N(0,1)) for
+// each gene, or, driven, in the steady state with the rates of a third of the genes times exp(1.2·N(0,1)) up to the
+// middle. Measurement noise of 0.04·(x_i + 0.1) is added.
 //
 // Random genes start from levels that are uniform on [0, 1], and so do their proteins, unless these are equal to
 // them. They have up to five regulators, 0.8 to 2.4 in the mean of a system, each of which leaves 0 to half of the

@@ -94,9 +94,8 @@ func sumGaps(ctx context.Context, env *bench.Env, t *task) ([]bench.Result, erro
 	return out, err
 }
 
-// sumKernels are, on inputs of variance 1/d, a linear kernel and Gaussians exp(−r²/(w·median r)²)
-// for w of 1/4 to 2, all of mean diagonal 1.
-// Those of sumRows rows or more have explicit features.
+// sumKernels are, on inputs of variance 1/d, a linear kernel and Gaussians exp(−r²/(w·median r)²) for w of 1/4 to 2,
+// all of mean diagonal 1. Those of sumRows rows or more have explicit features.
 var (
 	sumKernels  = []string{"gaussian:all:median*0.17677670,0.35355339,0.70710678,1.41421356", "linear:all"}
 	sumFeatures = []string{"nystrom:" + sumKernels[0] + ":200", sumKernels[1]}

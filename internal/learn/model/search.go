@@ -14,9 +14,8 @@ type search struct {
 	rank    int
 	spacing float64 // of all v around the rank
 
-	// counts are how many numbers of each list but the first are taken in a grid of side^(lists −
-	// 1) cells: at the centres,
-	// of t = d/(reach + |d|) between −1 and 1 for each shift d relative to that of the first list.
+	// counts are how many numbers of each list but the first are taken in a grid of side^(lists − 1) cells: at the
+	// centres, of t = d/(reach + |d|) between −1 and 1 for each shift d relative to that of the first list.
 	counts []uint16
 	side   int // 0 for no grid
 	reach  float64

@@ -58,9 +58,8 @@ func matern(twice float64, degree int, factor float64) shape {
 //
 //	S = (1/n) Σ_t log(y_tᵀα_t) − log det(A)/l,   α = AY,   A = (K + μI)⁻¹,
 //
-// for Gaussian processes of covariance σ_t²(K + μI) at the σ_t that are most likely, K = k +
-// c·XXᵀ/d. It is a function of
-// p = (log θ_1, …, log θ_d, log μ, log c). With
+// for Gaussian processes of covariance σ_t²(K + μI) at the σ_t that are most likely, K = k + c·XXᵀ/d. It is a function
+// of p = (log θ_1, …, log θ_d, log μ, log c). With
 //
 //	G = ∂S/∂K = A/l − α diag(1/y_tᵀα_t) αᵀ/n,   M = G ∘ ∂k/∂r²
 //
