@@ -4,12 +4,8 @@ package algebra
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -22,7 +18,7 @@ func init() {
 		Name:     "gram",
 		Does:     "building Gram matrices",
 		Run:      runGram,
-		Conclude: concludeGram,
+		Conclude: concludeSpeed("Gram matrices"),
 	})
 }
 
@@ -115,48 +111,4 @@ func gramContenders(ctx context.Context, env *bench.Env, X blas.General) ([]benc
 		}
 	}
 	return all, nil
-}
-
-// concludeGram also says how near the builders come to the product inside them.
-func concludeGram(group []bench.Result) []string {
-	out := concludeFastest("builds Gram matrices")(group)
-	var least, most *bench.Result
-	for _, r := range group {
-		share, ok := r.Metrics["of_product"]
-		if !ok || r.Name != "native" || r.Params["kernel"] == "product" || r.Params["memory"] != "new" {
-			continue
-		}
-		if least == nil || share < least.Metrics["of_product"] {
-			least = &r
-		}
-		if most == nil || share > most.Metrics["of_product"] {
-			most = &r
-		}
-	}
-	if least != nil {
-		what := func(r *bench.Result) string {
-			return fmt.Sprintf("%.2f (%s, %s)", r.Metrics["of_product"], r.Param("kernel"),
-				bench.Plural(int(r.Number("d")), "feature"))
-		}
-		out = append(out, fmt.Sprintf("Its Gram matrices, made in new memory, take shape at %s to %s of the speed of "+
-			"the product X·Xᵀ alone, which goes to old memory.", what(least), what(most)))
-	}
-	return out
-}
-
-func concludeFastest(does string) func(group []bench.Result) []string {
-	return func(group []bench.Result) []string {
-		var out []string
-		group = slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool {
-			return r.Params["kernel"] == "product"
-		})
-		for _, other := range bench.Names(group) {
-			if ratios := bench.Ratios(group, "native", other); other != "native" && len(ratios) > 0 {
-				out = append(out,
-					fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does,
-						stat.GeometricMean(ratios, nil), other, bench.Plural(len(ratios), "case")))
-			}
-		}
-		return out
-	}
 }

@@ -208,19 +208,7 @@ func hourlyLoad(hours int, seed uint64) granger.Data {
 	return d
 }
 
-func concludeForecasts(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		text := fmt.Sprintf("%s, %s: squared error over the variance", r.Param("set"), r.Name)
-		for h := 1; h <= 24; h++ {
-			if v, ok := r.Metrics[fmt.Sprintf("nmse_%d", h)]; ok {
-				text += fmt.Sprintf(" %.3f %s ahead,", v, bench.Plural(h, "step"))
-			}
-		}
-		if v, ok := r.Metrics["coverage"]; ok {
-			text += fmt.Sprintf(" intervals of level .9 hold %.1f %%,", 100*v)
-		}
-		out = append(out, text[:len(text)-1]+".")
-	}
-	return out
-}
+var concludeForecasts = bench.Say(`{{range .}}{{.Param "set"}}, {{.Name}}: squared error over the variance
+{{range $key, $v := .Metrics}}{{if ne $key "coverage"}}{{printf "%.3f" $v}} {{slice $key 5}} steps ahead, {{end}}{{end}}
+{{with .Metrics.coverage}}intervals of level .9 hold {{mul 100.0 . | printf "%.1f"}} %{{end}}.
+{{end}}`)

@@ -327,29 +327,11 @@ func dreamNetwork(env *bench.Env, set string) (network, error) {
 }
 
 // concludeGraphs compares the graphs inferred with the linear baseline's.
-func concludeGraphs(group []bench.Result) []string {
-	mean := func(name, metric string) float64 {
-		var x []float64
-		for _, r := range group {
-			if v, ok := r.Metrics[metric]; ok && r.Name == name {
-				x = append(x, v)
-			}
-		}
-		return stat.Mean(x, nil)
-	}
-	var slowest float64
-	networks := 0
-	for _, r := range group {
-		if r.Name == "kernels" {
-			slowest = max(slowest, r.Seconds)
-			networks++
-		}
-	}
-	return []string{fmt.Sprintf("Over %s the graphs' mean AUROC is %.3f (linear ridge: %.3f) and their AUPR %.3f "+
-		"(%.3f), edges from a node to itself left out; the slowest took %.2g s.",
-		bench.Plural(networks, "network"), mean("kernels", "auroc"), mean(linearVAR, "auroc"), mean("kernels", "aupr"),
-		mean(linearVAR, "aupr"), slowest)}
-}
+var concludeGraphs = bench.Say(`{{$ours := named "kernels" .}}{{$linear := named "linear ridge VAR(1)" .}}{{if $ours}}Over
+{{plural (len $ours) "network"}} the graphs' mean AUROC is {{values "auroc" $ours | mean | printf "%.3f"}}
+{{with $linear}}(linear ridge: {{values "auroc" . | mean | printf "%.3f"}}){{end}} and their AUPR
+{{values "aupr" $ours | mean | printf "%.3f"}} {{with $linear}}({{values "aupr" . | mean | printf "%.3f"}}){{end}}, edges
+from a node to itself left out; the slowest took {{values "seconds" $ours | most | printf "%.2g"}} s.{{end}}`)
 
 // lorenzTable quotes the figures of the GVAR study for 20 variables and 500 time points.
 func lorenzTable(group []bench.Result) *bench.Table {

@@ -219,13 +219,8 @@ func recordNull(r *bench.Result, outcomes []nullOutcome) {
 	r.Metric("true_positive_rate", sum.found/sum.edges) // no number without edges
 }
 
-func concludeNull(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		rate, se := r.Metrics["false_positive_rate"], r.Metrics["standard_error"]
-		out = append(out, fmt.Sprintf("%s: %.2f %% ± %.2f %% of the entries without an edge are significant at the "+
-			"level of %.3g %%, in %s systems; in %.0f %% of them the output names a violation.",
-			r.Name, 100*rate, 100*se, 100*r.Number("level"), r.Param("runs"), 100*r.Metrics["named"]))
-	}
-	return out
-}
+var concludeNull = bench.Say(`{{range .}}{{.Name}}: {{value "false_positive_rate" . | mul 100.0 | printf "%.2f"}} % ±
+{{value "standard_error" . | mul 100.0 | printf "%.2f"}} % of the entries without an edge are significant at the level of
+{{.Number "level" | mul 100.0 | printf "%.3g"}} %, in {{.Param "runs"}} systems; in
+{{value "named" . | mul 100.0 | printf "%.0f"}} % of them the output names a violation.
+{{end}}`)

@@ -24,7 +24,7 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 	out := []bench.Evidence{{
 		Item:      "Figure 3, hold-out RMSE of groups of genes: best of four settings",
 		Published: "nonlinear L (nonlinear kernels, L learned)",
-		Measured:  geneErrors(group), Figures: chart.Figures(""),
+		Measured:  geneErrors(group), Figures: chart.Figures("drosophila-rmse"),
 	}}
 	for _, kind := range []struct {
 		name, central string
@@ -40,7 +40,7 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 		if r.Graph != nil {
 			h := graphHeat(r)
 			h.Title = "As figure 4: strength of source → target, " + r.Name
-			e.Figures = []picture.Figure{h.Figure("")}
+			e.Figures = []picture.Figure{h.Figure("drosophila-" + kind.name), strongestEdges(r, h)}
 		}
 		out = append(out, e)
 	}
@@ -50,7 +50,7 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 		out = append(out, bench.Evidence{
 			Item:      "Figure 5, dependencies between the genes of one group",
 			Published: "drawn for unfolded protein binding, without numbers",
-			Measured:  strongestPairs(o, 5), Figures: []picture.Figure{h.Figure("")},
+			Measured:  strongestPairs(o, 5), Figures: []picture.Figure{h.Figure("drosophila-output")},
 		})
 	}
 	return out
@@ -62,8 +62,7 @@ func foldingKernel(group []bench.Result) *bench.OutputKernel {
 	if r == nil || len(r.Outputs) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(r.Outputs, func(o bench.OutputKernel) bool { return o.Node == foldingGroup })
-	return &r.Outputs[max(i, 0)]
+	return &r.Outputs[0]
 }
 
 // strongestPairs are the series that an output kernel ties most.

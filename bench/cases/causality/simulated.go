@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -102,22 +101,9 @@ func runShort(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-func concludeShort(group []bench.Result) []string {
-	var out []string
-	for _, name := range bench.Names(group) {
-		var parts []string
-		var all []float64
-		for _, r := range group {
-			if r.Name == name {
-				all = append(all, r.Metrics["auroc"])
-				parts = append(parts, fmt.Sprintf("%s %.3f", r.Param("system"), r.Metrics["auroc"]))
-			}
-		}
-		out = append(out, fmt.Sprintf("%s: mean AUROC %.3f (%s).", name, stat.Mean(all, nil),
-			strings.Join(parts, ", ")))
-	}
-	return out
-}
+var concludeShort = bench.Say(`{{$all := .}}{{range names .}}{{$mine := named . $all}}{{.}}: mean AUROC {{values "auroc" $mine | mean | printf "%.3f"}}
+({{range $i, $r := $mine}}{{if $i}}, {{end}}{{$r.Param "system"}} {{value "auroc" $r | printf "%.3f"}}{{end}}).
+{{end}}`)
 
 // regulator is one input of a gene: it raises or lowers the rate of transcription.
 type regulator struct {

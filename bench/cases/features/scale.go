@@ -185,18 +185,8 @@ func collect(g *generator) (X, Y blas.General, err error) {
 	}
 }
 
-func concludeScale(group []bench.Result) []string {
-	if len(group) == 0 {
-		return nil
-	}
-	last, first := group[len(group)-1], group[0]
-	return []string{
-		fmt.Sprintf("%s rows pass through %s features in %.3g s, at %.0f %% of the machine's peak and with %s of "+
-			"memory in all.", last.Param("l"), last.Param("D"), last.Seconds, 100*last.OfPeak,
-			bench.Bytes(float64(last.PeakRSS))),
-		fmt.Sprintf("That is %.3g µs a row, and %.3g µs with %s rows.", 1e6*last.Seconds/last.Number("l"),
-			1e6*first.Seconds/first.Number("l"), first.Param("l")),
-		fmt.Sprintf("The fit after the pass takes %.2g s; with %s rows it takes %.2g s.",
-			last.Number("seconds_after_pass"), first.Param("l"), first.Number("seconds_after_pass")),
-	}
-}
+var concludeScale = bench.Say(`{{if .}}{{$first := index . 0}}{{with last .}}{{.Param "l"}} rows pass through {{.Param "D"}} features in
+{{printf "%.3g" .Seconds}} s, at {{mul 100.0 .OfPeak | printf "%.0f"}} % of the machine's peak and with {{bytes .PeakRSS}}
+of memory in all.
+The fit after the pass takes {{.Number "seconds_after_pass" | printf "%.2g"}} s; with {{$first.Param "l"}} rows it takes
+{{$first.Number "seconds_after_pass" | printf "%.2g"}} s.{{end}}{{end}}`)

@@ -20,64 +20,26 @@ func init() {
 var exactCases = []string{"sylvester", "caltech", "digits", "leaves", "mfeat"}
 
 // concludeLearning says what learning brings, and the fast solver against the exact one.
-func concludeLearning(group []bench.Result) []string {
-	var out []string
-	best := map[string]bench.Result{}
-	for _, r := range group {
-		if b, ok := best[r.Name]; r.Accuracy != nil && (!ok || *r.Accuracy > *b.Accuracy) {
-			best[r.Name] = r
-		}
-	}
-	uniform, okU := best["uniform kernels, L = I"]
-	both, okB := best["IOKL (both)"]
-	if okU && okB {
-		out = append(out, fmt.Sprintf("Learning kernels and outputs together classifies %.2f %% of the test samples "+
-			"rightly with %.0f of %s kernels; uniform kernels and independent outputs, which use all, %.2f %%.",
-			100**both.Accuracy, both.Metrics["active_kernels"], both.Param("m"), 100**uniform.Accuracy))
-	}
-	for _, slow := range []string{"plain CG", "eigendecomposition"} {
-		fast, exact := bench.Lookup(group, "IOKL, fast"), bench.Lookup(group, "IOKL, "+slow)
-		if fast == nil {
-			fast = bench.Lookup(group, "IOKL (both)")
-		}
-		if fast != nil && exact != nil && fast.Seconds > 0 {
-			bound := ""
-			if exact.Stopped {
-				bound = "more than "
-			}
-			out = append(out, fmt.Sprintf("The fast solver of the linear systems ends the same fit %s%s faster than "+
-				"%s (%.3g s and %.3g s).", bound, bench.Times(exact.Seconds/fast.Seconds), slow, fast.Seconds,
-				exact.Seconds))
-		}
-	}
-	return out
-}
+var concludeLearning = bench.Say(`{{$all := .}}{{with named "IOKL (both)" . | ordered "accuracy"}}{{$both := last .}}
+{{with named "uniform kernels, L = I" $all | ordered "accuracy"}}Learning kernels and outputs together classifies
+{{value "accuracy" $both | mul 100.0 | printf "%.2f"}} % of the test samples rightly with
+{{value "active_kernels" $both | printf "%.0f"}} of {{$both.Param "m"}} kernels; uniform kernels and independent outputs,
+which use all, {{last . | value "accuracy" | mul 100.0 | printf "%.2f"}} %.
+{{end}}{{end}}{{$fast := named "IOKL, fast" .}}{{if not $fast}}{{$fast = named "IOKL (both)" .}}{{end}}
+{{if having "seconds" $fast}}{{$fast = (index $fast 0).Seconds}}{{range $all}}
+{{if or (eq .Name "IOKL, plain CG") (eq .Name "IOKL, eigendecomposition")}}The fast solver of the linear systems ends the
+same fit {{if .Stopped}}more than {{end}}{{div .Seconds $fast | times}} faster than {{slice .Name 6}}
+({{printf "%.3g" $fast}} s and {{printf "%.3g" .Seconds}} s).
+{{end}}{{end}}{{end}}`)
 
 // concludeTarget compares the times to within 0.1 % of the best objective.
-func concludeTarget(group []bench.Result) []string {
-	var fast *bench.Result
-	for i, r := range group {
-		if r.SecondsTo != nil && (fast == nil || *r.SecondsTo < *fast.SecondsTo) {
-			fast = &group[i]
-		}
-	}
-	if fast == nil {
-		return nil
-	}
-	out := []string{fmt.Sprintf("%q is first to come within 0.1 %% of the best objective, after %.3g s.", fast.Name,
-		*fast.SecondsTo)}
-	for _, r := range group {
-		switch {
-		case r.Name == fast.Name || r.Param("solver") == "okl":
-		case r.SecondsTo != nil:
-			out = append(out, fmt.Sprintf("%q takes %s as long.", r.Name, bench.Times(*r.SecondsTo / *fast.SecondsTo)))
-		default:
-			out = append(out, fmt.Sprintf("%q was not there when it stopped after %.3g s: more than %s as long.",
-				r.Name, r.Seconds, bench.Times(r.Seconds / *fast.SecondsTo)))
-		}
-	}
-	return out
-}
+var concludeTarget = bench.Say(`{{with ordered "seconds_to" .}}{{$fast := index . 0}}{{$best := value "seconds_to" $fast}}{{printf "%q" $fast.Name}} is
+first to come within 0.1 % of the best objective, after {{printf "%.3g" $best}} s.
+{{range without "solver" "okl" $}}{{if eq .Name $fast.Name}}{{else if .SecondsTo}}{{printf "%q" .Name}} takes
+{{div (value "seconds_to" .) $best | times}} as long.
+{{else}}{{printf "%q" .Name}} was not there when it stopped after {{printf "%.3g" .Seconds}} s: more than
+{{div .Seconds $best | times}} as long.
+{{end}}{{end}}{{end}}`)
 
 // whatExact gathers what the cases say about exact solvers.
 func whatExact(f *bench.File) bench.Answer {

@@ -198,21 +198,12 @@ func sumData(env *bench.Env, set string) (X, Y blas.General, err error) {
 	return markers.Data, yields.Data, nil
 }
 
-func concludeSum(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		set := r.Param("set")
-		if ratio, ok := r.Metrics["ratio"]; ok && r.Name != sumProduct {
-			out = append(out, fmt.Sprintf("%s: the error of %s is %.3f ± %.3f times that of one L.", set, r.Name, ratio,
-				r.Metrics["ratio_standard_error"]))
-		}
-		if gap, ok := r.Metrics["global_gap"]; ok {
-			out = append(out, fmt.Sprintf("%s: %s ends within %.2g %% of the global minimum, after %.3g s, with %s "+
-				"of memory at most.", set, r.Name, 100*gap, r.Seconds, bench.Bytes(float64(r.PeakRSS))))
-		}
-	}
-	return out
-}
+var concludeSum = bench.Say(`{{range .}}{{if and (ne .Name "one L") (index .Metrics "ratio")}}{{.Param "set"}}: the error of {{.Name}} is
+{{value "ratio" . | printf "%.3f"}} ± {{value "ratio_standard_error" . | printf "%.3f"}} times that of one L.
+{{end}}{{if index .Metrics "global_gap"}}{{.Param "set"}}: {{.Name}} ends within
+{{value "global_gap" . | mul 100.0 | printf "%.2g"}} % of the global minimum, after {{printf "%.3g" .Seconds}} s, with
+{{bytes .PeakRSS}} of memory at most.
+{{end}}{{end}}`)
 
 // sumCurves draws the certified gap of the sum against time.
 func sumCurves(group []bench.Result, _ *bench.Limits) []picture.Figure {

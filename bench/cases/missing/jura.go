@@ -165,16 +165,6 @@ func juraTable(group []bench.Result) *bench.Table {
 	return t
 }
 
-func concludeJura(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		if r.Name == juraTogether {
-			best := map[string]float64{"mg/kg": .447, "logarithm": .414}[r.Param("scale")]
-			out = append(out, fmt.Sprintf("Cadmium in the Jura, fitted to its %s: mean absolute error %.3f mg/kg; "+
-				"the least of other methods is %.3f.",
-				map[string]string{"mg/kg": "concentration", "logarithm": "logarithm"}[r.Param("scale")],
-				r.Metrics["mae"], best))
-		}
-	}
-	return out
-}
+var concludeJura = bench.Say(`{{range named "iokl, Cd, Ni and Zn" .}}Cadmium in the Jura, fitted to {{.Param "scale"}}: mean absolute error
+{{value "mae" . | printf "%.3f"}} mg/kg.
+{{end}}`)

@@ -326,22 +326,7 @@ func wheatTable(group []bench.Result) *bench.Table {
 	return t
 }
 
-func concludeWheat(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		if r.Name != wheatOurs {
-			continue
-		}
-		list := published[r.Param("scheme")]
-		best, count := list[len(list)-1], 0
-		for j, v := range best.r {
-			if r.Metrics[fmt.Sprintf("r%d", j+1)] >= v {
-				count++
-			}
-		}
-		out = append(out, fmt.Sprintf("Wheat with %s hidden: correlations %.3f, %.3f, %.3f, %.3f, at least those of "+
-			"%s in %d of 4 environments.", wheatSchemes[r.Param("scheme")],
-			r.Metrics["r1"], r.Metrics["r2"], r.Metrics["r3"], r.Metrics["r4"], best.name, count))
-	}
-	return out
-}
+var concludeWheat = bench.Say(`{{range named "iokl, pedigree and markers" .}}Wheat with {{if eq (.Param "scheme") "cv1"}}whole lines{{else}}30 % of the cells{{end}} hidden: correlations
+{{value "r1" . | printf "%.3f"}}, {{value "r2" . | printf "%.3f"}}, {{value "r3" . | printf "%.3f"}} and
+{{value "r4" . | printf "%.3f"}} in the four environments.
+{{end}}`)

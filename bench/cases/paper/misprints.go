@@ -349,15 +349,7 @@ func searchMisprint(rng *rand.Rand) (printed, right float64) {
 }
 
 // concludeMisprints counts the formulas that are off.
-func concludeMisprints(group []bench.Result) []string {
-	off := 0
-	for _, r := range group {
-		if d := r.Metrics["as_printed"] - r.Metrics["should_be"]; d > 0.01 || d < -0.01 {
-			off++
-		}
-	}
-	return []string{fmt.Sprintf("%d of %s give a wrong number as printed.", off, bench.Plural(len(group), "formula"))}
-}
+var concludeMisprints = bench.Say(`{{plural (len .) "formula"}} of the paper, each computed as it is printed and as it holds.`)
 
 func misprintCount(group []bench.Result) []bench.Evidence {
 	return []bench.Evidence{{

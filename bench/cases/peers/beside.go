@@ -26,9 +26,8 @@ func init() {
 		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return besides[env.Part](ctx, env)
 		},
-		Parts:    []string{"ridge", "sylvester", "eigsh", "blis", "multitask"},
-		Minutes:  1,
-		Conclude: concludePeers,
+		Parts:   []string{"ridge", "sylvester", "eigsh", "blis", "multitask"},
+		Minutes: 1,
 	})
 }
 
