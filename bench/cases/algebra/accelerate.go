@@ -120,6 +120,8 @@ func matOperands(env *bench.Env, n int) operands {
 }
 
 // concludeGonum says what the import gains at the largest order.
-var concludeGonum = bench.Say(`{{with having "times_faster" .}}{{$n := (last .).Param "n"}}With blas/accelerate imported, gonum's mat is faster at order
+var concludeGonum = bench.Say(`
+{{with having "times_faster" .}}{{$n := (last .).Param "n"}}With blas/accelerate imported, gonum's mat is faster at
+order
 {{$n}}:{{range $i, $r := where "n" $n .}}{{if $i}},{{end}} {{$r.Param "operation"}}
 {{value "times_faster" $r | printf "%.1f"}}×{{end}}.{{end}}`)

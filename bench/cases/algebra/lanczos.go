@@ -87,8 +87,10 @@ func runLanczos(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // concludeLanczos looks at one backend: pairs would compare one's Lanczos with another's eigendecomposition.
-var concludeLanczos = bench.Say(`{{if .}}{{$all := where "backend" ((index . 0).Param "backend") .}}{{range $name := names $all}}
-{{with ratios $name "eigendecomposition" "seconds" $all}}{{if ne $name "eigendecomposition"}}For one extremal eigenpair, {{$name}}
+var concludeLanczos = bench.Say(`
+{{if .}}{{$all := where "backend" ((index . 0).Param "backend") .}}{{range $name := names $all}}
+{{with ratios $name "eigendecomposition" "seconds" $all}}{{if ne $name "eigendecomposition"}}For one extremal eigenpair,
+{{$name}}
 takes a fraction of the full eigendecomposition's time: it is {{least . | printf "%.2g"}} to {{most . | printf "%.2g"}}
 times faster.
 {{end}}{{end}}{{end}}{{end}}`)

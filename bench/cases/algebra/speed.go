@@ -8,14 +8,16 @@ import (
 
 // concludeSpeed compares native with each other backend, and Gram matrices with products.
 func concludeSpeed(what string) func(group []bench.Result) []string {
-	return bench.Say(`{{$all := without "kernel" "product" .}}
+	return bench.Say(`
+{{$all := without "kernel" "product" .}}
 		{{range $other := names .}}{{$r := ratios "native" $other "seconds" $all}}{{if and $r (ne $other "native")}}
 		{{$g := geomean $r}}The native backend is
 		{{if ge $g 1.0}}{{times $g}} faster{{else}}{{div 1.0 $g | times}} slower{{end}} than {{$other}} on average in
 		` + what + ` (its speed is from {{printf "%.2g" (least $r)}} to {{printf "%.2g" (most $r)}} times over
 		{{plural (len $r) "shape"}}).
 		{{end}}{{end}}{{with named "native" $all | where "memory" "new" | values "of_product"}}
-		Native Gram matrices, made in new memory, take shape at {{least . | printf "%.2f"}} to {{most . | printf "%.2f"}}
+		Native Gram matrices, made in new memory, take shape at {{least . | printf "%.2f"}} to {{most . | printf
+"%.2f"}}
 		of the speed of the product X·Xᵀ alone, which goes to old memory.
 		{{end}}`)
 }

@@ -208,7 +208,8 @@ func hourlyLoad(hours int, seed uint64) granger.Data {
 	return d
 }
 
-var concludeForecasts = bench.Say(`{{range .}}{{.Param "set"}}, {{.Name}}: squared error over the variance
+var concludeForecasts = bench.Say(`
+{{range .}}{{.Param "set"}}, {{.Name}}: squared error over the variance
 {{range $key, $v := .Metrics}}{{if ne $key "coverage"}}{{printf "%.3f" $v}} {{slice $key 5}} steps ahead, {{end}}{{end}}
 {{with .Metrics.coverage}}intervals of level .9 hold {{mul 100.0 . | printf "%.1f"}} %{{end}}.
 {{end}}`)

@@ -327,10 +327,12 @@ func dreamNetwork(env *bench.Env, set string) (network, error) {
 }
 
 // concludeGraphs compares the graphs inferred with the linear baseline's.
-var concludeGraphs = bench.Say(`{{$ours := named "kernels" .}}{{$linear := named "linear ridge VAR(1)" .}}{{if $ours}}Over
+var concludeGraphs = bench.Say(`
+{{$ours := named "kernels" .}}{{$linear := named "linear ridge VAR(1)" .}}{{if $ours}}Over
 {{plural (len $ours) "network"}} the graphs' mean AUROC is {{values "auroc" $ours | mean | printf "%.3f"}}
 {{with $linear}}(linear ridge: {{values "auroc" . | mean | printf "%.3f"}}){{end}} and their AUPR
-{{values "aupr" $ours | mean | printf "%.3f"}} {{with $linear}}({{values "aupr" . | mean | printf "%.3f"}}){{end}}, edges
+{{values "aupr" $ours | mean | printf "%.3f"}} {{with $linear}}({{values "aupr" . | mean | printf "%.3f"}}){{end}},
+edges
 from a node to itself left out; the slowest took {{values "seconds" $ours | most | printf "%.2g"}} s.{{end}}`)
 
 // lorenzTable quotes the figures of the GVAR study for 20 variables and 500 time points.

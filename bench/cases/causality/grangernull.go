@@ -219,8 +219,10 @@ func recordNull(r *bench.Result, outcomes []nullOutcome) {
 	r.Metric("true_positive_rate", sum.found/sum.edges) // no number without edges
 }
 
-var concludeNull = bench.Say(`{{range .}}{{.Name}}: {{value "false_positive_rate" . | mul 100.0 | printf "%.2f"}} % ±
-{{value "standard_error" . | mul 100.0 | printf "%.2f"}} % of the entries without an edge are significant at the level of
+var concludeNull = bench.Say(`
+{{range .}}{{.Name}}: {{value "false_positive_rate" . | mul 100.0 | printf "%.2f"}} % ±
+{{value "standard_error" . | mul 100.0 | printf "%.2f"}} % of the entries without an edge are significant at the level
+of
 {{.Number "level" | mul 100.0 | printf "%.3g"}} %, in {{.Param "runs"}} systems; in
 {{value "named" . | mul 100.0 | printf "%.0f"}} % of them the output names a violation.
 {{end}}`)

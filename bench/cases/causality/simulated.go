@@ -101,7 +101,8 @@ func runShort(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-var concludeShort = bench.Say(`{{$all := .}}{{range names .}}{{$mine := named . $all}}{{.}}: mean AUROC {{values "auroc" $mine | mean | printf "%.3f"}}
+var concludeShort = bench.Say(`
+{{$all := .}}{{range names .}}{{$mine := named . $all}}{{.}}: mean AUROC {{values "auroc" $mine | mean | printf "%.3f"}}
 ({{range $i, $r := $mine}}{{if $i}}, {{end}}{{$r.Param "system"}} {{value "auroc" $r | printf "%.3f"}}{{end}}).
 {{end}}`)
 

@@ -147,7 +147,8 @@ func runNystrom(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // concludeFits compares the fits by the most orthogonal features with those by Gram matrices.
-var concludeFits = bench.Say(`{{$all := .}}{{range $exact := named "exact kernel" .}}
+var concludeFits = bench.Say(`
+{{$all := .}}{{range $exact := named "exact kernel" .}}
 {{with where "kernel" ($exact.Param "kernel") $all | named "fit, orthogonal"}}{{$r := last .}}With {{$r.Param "D"}}
 orthogonal features of the {{$r.Param "kernel"}} kernel a fit of {{$r.Param "l"}} samples takes
 {{printf "%.2g" $r.Seconds}} s in place of {{printf "%.2g" $exact.Seconds}} s; its predictions are
@@ -155,7 +156,9 @@ orthogonal features of the {{$r.Param "kernel"}} kernel a fit of {{$r.Param "l"}
 {{value "r2" $r | printf "%.3f"}} in place of {{value "r2" $exact | printf "%.3f"}}.
 {{end}}{{end}}`)
 
-var concludeNystrom = bench.Say(`{{$all := .}}{{range $name := names .}}{{with named $name $all | ordered "r2"}}{{$r := last .}}{{$name}} explains
-{{value "r2" $r | printf "%.3f"}} of the held-out variance in {{printf "%.2g" $r.Seconds}} s at best{{with $r.Param "D"}},
+var concludeNystrom = bench.Say(`
+{{$all := .}}{{range $name := names .}}{{with named $name $all | ordered "r2"}}{{$r := last .}}{{$name}} explains
+{{value "r2" $r | printf "%.3f"}} of the held-out variance in {{printf "%.2g" $r.Seconds}} s at best{{with $r.Param
+"D"}},
 with {{.}} features{{end}}.
 {{end}}{{end}}`)

@@ -196,7 +196,9 @@ func rankPasses(ctx context.Context, w *mpi.World, text string, stdout io.Writer
 }
 
 // concludeRanks says what sharing the rows among ranks costs.
-var concludeRanks = bench.Say(`{{$all := .}}{{range having "weak_scaling" .}}With as many rows for each, {{.Name}} take {{printf "%.3g" .Seconds}} s where
+var concludeRanks = bench.Say(`
+{{$all := .}}{{range having "weak_scaling" .}}With as many rows for each, {{.Name}} take {{printf "%.3g" .Seconds}} s
+where
 one takes {{printf "%.3g" (index $all 0).Seconds}} s: an efficiency of
 {{value "weak_scaling" . | mul 100.0 | printf "%.0f"}} %.
 {{end}}`)

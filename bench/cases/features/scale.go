@@ -185,8 +185,10 @@ func collect(g *generator) (X, Y blas.General, err error) {
 	}
 }
 
-var concludeScale = bench.Say(`{{if .}}{{$first := index . 0}}{{with last .}}{{.Param "l"}} rows pass through {{.Param "D"}} features in
-{{printf "%.3g" .Seconds}} s, at {{mul 100.0 .OfPeak | printf "%.0f"}} % of the machine's peak and with {{bytes .PeakRSS}}
+var concludeScale = bench.Say(`
+{{if .}}{{$first := index . 0}}{{with last .}}{{.Param "l"}} rows pass through {{.Param "D"}} features in
+{{printf "%.3g" .Seconds}} s, at {{mul 100.0 .OfPeak | printf "%.0f"}} % of the machine's peak and with {{bytes
+.PeakRSS}}
 of memory in all.
 The fit after the pass takes {{.Number "seconds_after_pass" | printf "%.2g"}} s; with {{$first.Param "l"}} rows it takes
 {{$first.Number "seconds_after_pass" | printf "%.2g"}} s.{{end}}{{end}}`)

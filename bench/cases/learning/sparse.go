@@ -103,7 +103,8 @@ func inputWeights(eta []float64) (right, stray float64) {
 	return right, stray
 }
 
-var concludeSparse = bench.Say(`{{range named "reduced-fast" .}}Of ten inputs the three relevant ones get
+var concludeSparse = bench.Say(`
+{{range named "reduced-fast" .}}Of ten inputs the three relevant ones get
 {{value "weight_on_relevant" . | mul 100.0 | printf "%.1f"}} % of the weight and no other more than
 {{value "largest_stray_weight" . | mul 100.0 | printf "%.1f"}} %, after {{value "c_solves" . | printf "%.0f"}} solves of
 the linear system.{{end}}`)

@@ -198,7 +198,8 @@ func sumData(env *bench.Env, set string) (X, Y blas.General, err error) {
 	return markers.Data, yields.Data, nil
 }
 
-var concludeSum = bench.Say(`{{range .}}{{if and (ne .Name "one L") (index .Metrics "ratio")}}{{.Param "set"}}: the error of {{.Name}} is
+var concludeSum = bench.Say(`
+{{range .}}{{if and (ne .Name "one L") (index .Metrics "ratio")}}{{.Param "set"}}: the error of {{.Name}} is
 {{value "ratio" . | printf "%.3f"}} ± {{value "ratio_standard_error" . | printf "%.3f"}} times that of one L.
 {{end}}{{if index .Metrics "global_gap"}}{{.Param "set"}}: {{.Name}} ends within
 {{value "global_gap" . | mul 100.0 | printf "%.2g"}} % of the global minimum, after {{printf "%.3g" .Seconds}} s, with

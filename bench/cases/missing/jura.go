@@ -165,6 +165,7 @@ func juraTable(group []bench.Result) *bench.Table {
 	return t
 }
 
-var concludeJura = bench.Say(`{{range named "iokl, Cd, Ni and Zn" .}}Cadmium in the Jura, fitted to {{.Param "scale"}}: mean absolute error
+var concludeJura = bench.Say(`
+{{range named "iokl, Cd, Ni and Zn" .}}Cadmium in the Jura, fitted to {{.Param "scale"}}: mean absolute error
 {{value "mae" . | printf "%.3f"}} mg/kg.
 {{end}}`)

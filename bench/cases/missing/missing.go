@@ -215,10 +215,13 @@ func hiddenError(P, Y, Z blas.General) float64 {
 	return miss / total
 }
 
-var concludeMissing = bench.Say(`{{$all := .}}{{range named "iokl" . | where "share" "0.3"}}{{$r := .}}
+var concludeMissing = bench.Say(`
+{{$all := .}}{{range named "iokl" . | where "share" "0.3"}}{{$r := .}}
 {{range where "l" (.Param "l") $all | where "n" (.Param "n")}}{{if eq .Name "no cell missing"}}The system of
 {{.Param "l"}} × {{.Param "n"}} with 30 % of the cells missing takes {{div $r.Seconds .Seconds | times}} the time of the
 complete one.
-{{else if and (eq .Name "each output alone") (eq (.Param "share") "0.3")}}With 30 % of the cells missing, errors there are
-{{value "nmse" $r | printf "%.3f"}} of the variance together and {{value "nmse" . | printf "%.3f"}} for each output alone.
+{{else if and (eq .Name "each output alone") (eq (.Param "share") "0.3")}}With 30 % of the cells missing, errors there
+are
+{{value "nmse" $r | printf "%.3f"}} of the variance together and {{value "nmse" . | printf "%.3f"}} for each output
+alone.
 {{end}}{{end}}{{end}}`)

@@ -326,7 +326,9 @@ func wheatTable(group []bench.Result) *bench.Table {
 	return t
 }
 
-var concludeWheat = bench.Say(`{{range named "iokl, pedigree and markers" .}}Wheat with {{if eq (.Param "scheme") "cv1"}}whole lines{{else}}30 % of the cells{{end}} hidden: correlations
+var concludeWheat = bench.Say(`
+{{range named "iokl, pedigree and markers" .}}Wheat with {{if eq (.Param "scheme") "cv1"}}whole lines{{else}}30 % of the
+cells{{end}} hidden: correlations
 {{value "r1" . | printf "%.3f"}}, {{value "r2" . | printf "%.3f"}}, {{value "r3" . | printf "%.3f"}} and
 {{value "r4" . | printf "%.3f"}} in the four environments.
 {{end}}`)

@@ -349,7 +349,8 @@ func searchMisprint(rng *rand.Rand) (printed, right float64) {
 }
 
 // concludeMisprints counts the formulas that are off.
-var concludeMisprints = bench.Say(`{{plural (len .) "formula"}} of the paper, each computed as it is printed and as it holds.`)
+var concludeMisprints = bench.Say(`
+{{plural (len .) "formula"}} of the paper, each computed as it is printed and as it holds.`)
 
 func misprintCount(group []bench.Result) []bench.Evidence {
 	return []bench.Evidence{{

@@ -337,7 +337,8 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 }
 
 // concludeIntervals says the mean coverage of each kind of interval and the least of a set.
-var concludeIntervals = bench.Say(`{{$all := .}}{{range $name := names .}}{{with named $name $all | having "coverage"}}90 % intervals by {{$name}} hold
+var concludeIntervals = bench.Say(`
+{{$all := .}}{{range $name := names .}}{{with named $name $all | having "coverage"}}90 % intervals by {{$name}} hold
 {{values "coverage" . | mean | printf "%.3f"}} of new targets on average,
 {{values "least coverage of a set" . | least | printf "%.3f"}} in the worst data set, at a mean width of
 {{values "mean width" . | mean | printf "%.3f"}}.

@@ -162,7 +162,9 @@ func pastOf(series, lag int) []kernel.Group {
 	return groups
 }
 
-var concludeMacro = bench.Say(`{{with ordered "rrmse" .}}{{$best := index . 0}}The smallest error of one-step forecasts has {{printf "%q" $best.Name}}:
+var concludeMacro = bench.Say(`
+{{with ordered "rrmse" .}}{{$best := index . 0}}The smallest error of one-step forecasts has {{printf "%q" $best.Name}}:
 {{value "rrmse" $best | printf "%.3f"}} of that of forecasting the training mean.
-{{range named "linear VAR, least squares" .}}{{if ne .Name $best.Name}}A linear vector autoregression by least squares has
+{{range named "linear VAR, least squares" .}}{{if ne .Name $best.Name}}A linear vector autoregression by least squares
+has
 {{value "rrmse" . | printf "%.3f"}}.{{end}}{{end}}{{end}}`)

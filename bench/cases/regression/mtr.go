@@ -109,8 +109,10 @@ func crossValidate(ctx context.Context, env *bench.Env, X, Y blas.General, f pre
 
 // concludeMTR compares zero Options with ridge regression and kernel ridge
 // regression on the same folds, and with what scikit-learn reached on its own.
-var concludeMTR = bench.Say(`{{$all := .}}{{with named "iokl, zero Options" . | values "arrmse"}}With zero Options iokl has a mean relative error of
-{{mean . | printf "%.3f"}} over {{plural (len .) "set"}}{{with named "kernel ridge" $all | values "arrmse"}}, tuned kernel
+var concludeMTR = bench.Say(`
+{{$all := .}}{{with named "iokl, zero Options" . | values "arrmse"}}With zero Options iokl has a mean relative error of
+{{mean . | printf "%.3f"}} over {{plural (len .) "set"}}{{with named "kernel ridge" $all | values "arrmse"}}, tuned
+kernel
 ridge regression one of {{mean . | printf "%.3f"}}{{end}}.{{end}}`)
 
 // mtrReference are errors of scikit-learn 1.2.1 on the same sets: ridge, tuned
