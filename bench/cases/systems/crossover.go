@@ -28,7 +28,7 @@ func fastest(group []bench.Result) map[string]bench.Result {
 	}
 	best := map[string]bench.Result{}
 	for k, rs := range systems {
-		if b, ok := quickest(rs, func(string) bool { return true }); ok {
+		if b, ok := quickest(rs); ok {
 			best[k] = b
 		}
 	}
@@ -96,7 +96,7 @@ func sizeCurves(group []bench.Result) []picture.Curve {
 	return slices.DeleteFunc(fig.Curves, func(c picture.Curve) bool { return len(c.XY) < 2 })
 }
 
-// sylvesterFigures show how times grow, and what the fastest iterative solver gains.
+// sylvesterFigures show how times grow.
 func sylvesterFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
 	growth := picture.Chart{
 		Title: "sylvester: time of one solve against the number of samples",
@@ -105,11 +105,5 @@ func sylvesterFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
 	for i, c := range growth.Curves {
 		growth.Curves[i].Name = fmt.Sprintf("%s, l^%.1f", c.Name, exponent(c.XY))
 	}
-	figures := growth.Figures("sylvester-growth")
-	for _, m := range crossMaps(group) {
-		if m.gains {
-			figures = append(figures, m.figure())
-		}
-	}
-	return figures
+	return growth.Figures("sylvester-growth")
 }
