@@ -44,13 +44,15 @@ func some(group []*Result, pass func(r *Result) bool) []*Result {
 
 // value is a metric, or one of the fields that every case has.
 func (r *Result) value(key string) (float64, bool) {
-	switch {
-	case key == "seconds":
+	switch key {
+	case "seconds":
 		return r.Seconds, r.Seconds > 0
-	case key == "seconds_to":
+	case "seconds_to":
 		return Value(r.SecondsTo), r.SecondsTo != nil
-	case key == "accuracy":
+	case "accuracy":
 		return Value(r.Accuracy), r.Accuracy != nil
+	case "objective":
+		return Value(r.Objective), r.Objective != nil
 	}
 	v, ok := r.Metrics[key]
 	return v, ok
@@ -118,6 +120,7 @@ var sayings = template.FuncMap{
 		return stat.GeometricMean(x, nil)
 	},
 	"least": floats.Min, "most": floats.Max,
-	"div": func(a, b float64) float64 { return a / b }, "mul": func(a, b float64) float64 { return a * b },
+	"percentAbove": func(ratio float64) float64 { return 100 * (ratio - 1) },
+	"div":          func(a, b float64) float64 { return a / b }, "mul": func(a, b float64) float64 { return a * b },
 	"times": Times, "plural": Plural, "bytes": func(n int64) string { return Bytes(float64(n)) },
 }

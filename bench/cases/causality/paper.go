@@ -24,7 +24,7 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 	out := []bench.Evidence{{
 		Item:      "Figure 3, hold-out RMSE of groups of genes: best of four settings",
 		Published: "nonlinear L (nonlinear kernels, L learned)",
-		Measured:  geneErrors(group), Figures: chart.Figures("drosophila-rmse"),
+		Measured:  strings.Join(geneErrors(group), " "), Figures: chart.Figures("drosophila-rmse"),
 	}}
 	for _, kind := range []struct {
 		name, central string
@@ -88,22 +88,9 @@ func strongestPairs(o *bench.OutputKernel, count int) string {
 		strings.Join(parts, ", "))
 }
 
-func geneErrors(group []bench.Result) string {
-	var best *bench.Result
-	var parts []string
-	for i, r := range group {
-		v, ok := r.Metrics["mean_rmse"]
-		if !ok {
-			continue
-		}
-		if best == nil || v < best.Metrics["mean_rmse"] {
-			best = &group[i]
-		}
-		parts = append(parts, fmt.Sprintf("%s %.3f", r.Name, v))
-	}
-	if best == nil {
-		return ""
-	}
-	return fmt.Sprintf("best: %s (%s; %s groups, %s series)", best.Name, strings.Join(parts, ", "),
-		best.Param("groups"), best.Param("genes"))
-}
+// geneErrors lists the settings, the best first.
+var geneErrors = bench.Say(`
+{{with ordered "mean_rmse" .}}best: {{(index . 0).Name}} ({{range $i, $r := .}}{{if $i}}, {{end}}{{.Name}}
+{{value "mean_rmse" . | printf "%.3f"}}{{end}}; {{(index . 0).Param "groups"}} groups, {{(index . 0).Param "genes"}}
+series)
+{{end}}`)
