@@ -140,8 +140,7 @@ type Env struct {
 // NewEnv returns the environment of the active backend.
 func NewEnv() *Env {
 	return &Env{
-		Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {},
-		measure: measureLimits,
+		Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}, measure: measureLimits,
 	}
 }
 

@@ -260,8 +260,7 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 			width := q.errors[rank(len(q.errors), level)-1]
 			v := blas.Row(value, h)[c]
 			out = append(out, Forecast{
-				e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors),
-				rms(q.naive),
+				e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive),
 			})
 		}
 	}

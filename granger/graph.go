@@ -59,8 +59,7 @@ func (r *Result) Directed(threshold float64) *simple.WeightedDirectedGraph {
 	links := r.Links(threshold)
 	for _, l := range links {
 		g.SetWeightedEdge(arrow{
-			g.NewWeightedEdge(g.Node(int64(l.Source)), g.Node(int64(l.Target)), l.Strength), l,
-			links[0].Strength,
+			g.NewWeightedEdge(g.Node(int64(l.Source)), g.Node(int64(l.Target)), l.Strength), l, links[0].Strength,
 		})
 	}
 	return g

@@ -118,8 +118,7 @@ func (a *ascent) run(ctx context.Context) error {
 		a.gain = n.gain
 		if a.opt.Trace != nil {
 			step := bcd.Step{
-				Iter: a.iter, Objective: a.pt.value, GapL: a.gain, RelativeGap: a.gain,
-				Eta: a.weights(a.pt), Rank: a.n,
+				Iter: a.iter, Objective: a.pt.value, GapL: a.gain, RelativeGap: a.gain, Eta: a.weights(a.pt), Rank: a.n,
 			}
 			if err := a.opt.Trace(step); err != nil {
 				return err

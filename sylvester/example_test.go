@@ -12,11 +12,7 @@ import (
 
 // Solve for two outputs that are learned together: L couples them.
 func Example() {
-	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
 	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1, -1, 1}}
 
@@ -39,18 +35,12 @@ func Example() {
 	}
 	fmt.Printf("%.4f\n", C.Data)
 	fmt.Println("converged:", res.Residual <= 1e-10)
-	// Output:
-	// [1.0478 -0.6819 -0.2890 0.7921 -1.2552 1.0151]
-	// converged: true
+	// Output: [1.0478 -0.6819 -0.2890 0.7921 -1.2552 1.0151] converged: true
 }
 
 // Solve where one target is missing: its cell of Y holds NaN, and its coefficient is 0.
 func ExampleNewMasked() {
-	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
 	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, math.NaN(), -1, 1}}
 
@@ -74,18 +64,12 @@ func ExampleNewMasked() {
 	fmt.Printf("%.4f\n", C.Data)
 	L.MulRight(blas.Active(), F, res.KC)
 	fmt.Printf("fitted value of the missing cell: %.4f\n", F.Data[3])
-	// Output:
-	// [1.0020 -0.4240 -0.0482 0.0000 -1.3011 1.2730]
-	// fitted value of the missing cell: 0.3256
+	// Output: [1.0020 -0.4240 -0.0482 0.0000 -1.3011 1.2730] fitted value of the missing cell: 0.3256
 }
 
 // Solve with two kernels that each couple the outputs in their own way.
 func ExampleSum() {
-	near := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	near := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	equal := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}}
 	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
 	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1, -1, 1}}
@@ -108,18 +92,12 @@ func ExampleSum() {
 	}
 	fmt.Printf("%.4f\n", C.Data)
 	fmt.Println("converged:", res.Residual <= 1e-10)
-	// Output:
-	// [1.1306 -0.8103 -0.2316 0.7152 -1.1725 0.8867]
-	// converged: true
+	// Output: [1.1306 -0.8103 -0.2316 0.7152 -1.1725 0.8867] converged: true
 }
 
 // Score two regularizations by the residuals of refits without each row in turn.
 func ExampleLeaveOut() {
-	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	Y, R := blas.Vector([]float64{1, 0.8, 0.5}), blas.NewGeneral(3, 1)
 	dec, err := sylvester.Decompose(context.Background(), linop.NewDense(K, nil), nil)
 	if err != nil {
@@ -139,7 +117,6 @@ func ExampleLeaveOut() {
 		lo.Residuals(R)
 		fmt.Printf("μ = %g: residuals %.3f, %.2f degrees of freedom\n", mu, R.Data, lo.DegreesOfFreedom())
 	}
-	// Output:
-	// μ = 0.1: residuals [0.656 0.175 0.229], 2.62 degrees of freedom
-	// μ = 1: residuals [0.804 0.443 0.311], 1.37 degrees of freedom
+	// Output: μ = 0.1: residuals [0.656 0.175 0.229], 2.62 degrees of freedom μ = 1: residuals [0.804 0.443 0.311],
+	// 1.37 degrees of freedom
 }

@@ -110,8 +110,7 @@ type iterationCost struct {
 var nativeCosts = costs{
 	plain: iterationCost{pass: [3]float64{1e4, 0.02, 0.06}, column: [2]float64{0.0185, 5.5}},
 	sketched: iterationCost{
-		pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, passSketch: 0.8,
-		columnSketch: 0.05,
+		pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, passSketch: 0.8, columnSketch: 0.05,
 	},
 	sketch:       [5]float64{3e5, 30, 0.047, 0.05, 200},
 	factor:       [2]float64{6.5, 0.0026},
@@ -125,15 +124,9 @@ var nativeCosts = costs{
 // libraryCosts are those of OpenBLAS, and of whatever else is not known. Iterations
 // do not use it, see [blas.Beside].
 var libraryCosts = costs{
-	plain:          nativeCosts.plain,
-	sketched:       nativeCosts.sketched,
-	sketch:         nativeCosts.sketch,
-	factor:         [2]float64{8.5, 0.0025},
-	reduce:         [3]float64{0, 25, 0.02},
-	eigen:          [3]float64{65, 0.055, 0},
-	byFactor:       0.035,
-	byVectors:      0.08,
-	readReflectors: [2]float64{4, 6}, byReflectors: [2]float64{0.2, 0.2},
+	plain: nativeCosts.plain, sketched: nativeCosts.sketched, sketch: nativeCosts.sketch,
+	factor: [2]float64{8.5, 0.0025}, reduce: [3]float64{0, 25, 0.02}, eigen: [3]float64{65, 0.055, 0}, byFactor: 0.035,
+	byVectors: 0.08, readReflectors: [2]float64{4, 6}, byReflectors: [2]float64{0.2, 0.2},
 }
 
 func costsOf(be blas.Backend) *costs {

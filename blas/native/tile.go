@@ -107,9 +107,8 @@ func store[T element](t *tile, acc []T, ld int) {
 // generic is the reference table, which each level overrides where it has something faster.
 func generic[T element]() kernels[T] {
 	return kernels[T]{
-		mr: 8, nr: 4, tile: tileGeneric[T](8),
-		dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
-		dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T],
-		spin: spinGeneric[T], read: readGeneric[T],
+		mr: 8, nr: 4, tile: tileGeneric[T](8), dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
+		dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T], spin: spinGeneric[T],
+		read: readGeneric[T],
 	}
 }

@@ -26,33 +26,18 @@ const module = "github.com/iokl/iokl"
 // or of its own directory tree. "" is the root package. Of a path the longest part
 // that is listed counts.
 var rank = map[string]int{
-	"internal": 0,
-	"blas":     1,
-	"linop":    2, "kernel": 2,
-	"cg": 3, "lanczos": 3, "rff": 3,
-	"frankwolfe": 4, "quasinewton": 4, "sylvester": 4, "stream": 4,
-	"regularizer": 5, "interior": 5,
-	"bcd":                  6,
-	"reml":                 7,
-	"internal/learn/fault": 7, "internal/learn/defaults": 7, "internal/learn/learntest": 7,
-	"internal/learn/columns":    8,
-	"internal/learn/dictionary": 9, "internal/learn/model": 9,
-	"internal/learn":      10,
-	"internal/learn/sums": 11, "internal/learn/choose": 11,
-	"internal/learn/samples": 12,
-	"":                       13, "granger": 13,
-	"internal/host": 14, "cmd/internal": 14,
-	"cmd/iokl": 15, "bench": 15,
-	"bench/data":   16,
-	"bench/cases":  17,
-	"bench/report": 18,
-	"cmd":          19, "capi": 19,
+	"internal": 0, "blas": 1, "linop": 2, "kernel": 2, "cg": 3, "lanczos": 3, "rff": 3, "frankwolfe": 4,
+	"quasinewton": 4, "sylvester": 4, "stream": 4, "regularizer": 5, "interior": 5, "bcd": 6,
+	"reml": 7, "internal/learn/fault": 7, "internal/learn/defaults": 7, "internal/learn/learntest": 7,
+	"internal/learn/columns": 8, "internal/learn/dictionary": 9, "internal/learn/model": 9,
+	"internal/learn": 10, "internal/learn/sums": 11, "internal/learn/choose": 11, "internal/learn/samples": 12,
+	"": 13, "granger": 13, "internal/host": 14, "cmd/internal": 14, "cmd/iokl": 15, "bench": 15,
+	"bench/data": 16, "bench/cases": 17, "bench/report": 18, "cmd": 19, "capi": 19,
 }
 
 // solvers neither log nor read clocks or the environment.
 var solvers = []string{
-	"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer",
-	"bcd", "reml",
+	"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer", "bcd", "reml",
 }
 
 // cgo lists the only packages that may import "C".

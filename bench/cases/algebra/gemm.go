@@ -75,8 +75,7 @@ func gemmOne(
 		MinSample: 20 * time.Millisecond, Budget: 2 * time.Second,
 	}
 	results, err := bench.Race(ctx, plan, map[string]any{
-		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(),
-		"threads": threads,
+		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
 	}, all)
 	for i := range results {
 		results[i].Rate(flops, 0, limits.Peak(prec.String(), threads), 0)

@@ -52,8 +52,7 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return results, err
 		}
 		plan := bench.Plan{
-			Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond,
-			Budget: 2 * time.Second,
+			Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond, Budget: 2 * time.Second,
 		}
 		part, err := bench.Race(ctx, plan, map[string]any{"l": l, "d": d, "precision": "float64"}, all)
 		product := map[any]float64{} // seconds, by backend
@@ -81,8 +80,7 @@ func gramContenders(ctx context.Context, env *bench.Env, X blas.General) ([]benc
 	var all []bench.Contender
 	add := func(be blas.Backend, kernel, memory string, run func() error) {
 		all = append(all, bench.Contender{
-			Name: be.Name(), Params: map[string]any{"kernel": kernel, "memory": memory},
-			Run: run,
+			Name: be.Name(), Params: map[string]any{"kernel": kernel, "memory": memory}, Run: run,
 		})
 	}
 	l, d := X.Rows, X.Cols

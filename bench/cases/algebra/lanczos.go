@@ -55,8 +55,7 @@ func runLanczos(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				name := fmt.Sprintf("%s, lanczos, tolerance %.0e", be.Name(), tol)
 				all = append(all, bench.Contender{Name: name, Run: func() (err error) {
 					*last, err = w.Eigs(ctx, op, lanczos.Options{
-						Which: c.which, Tol: tol, Seed: env.Seed, Backend: be,
-						MaxIter: 5000,
+						Which: c.which, Tol: tol, Seed: env.Seed, Backend: be, MaxIter: 5000,
 					})
 					return err
 				}})

@@ -91,8 +91,7 @@ func multipliers(
 	var all []bench.Contender
 	add := func(name string, run func()) {
 		all = append(all, bench.Contender{
-			Name: name, Params: map[string]any{"precision": prec.String()},
-			Run: func() error { run(); return nil },
+			Name: name, Params: map[string]any{"precision": prec.String()}, Run: func() error { run(); return nil },
 		})
 	}
 	for _, be := range blas.Backends() {

@@ -38,8 +38,7 @@ func TestConcludeSpeed(t *testing.T) {
 		share(line("native", 3, 1, 60, "kernel", "chi2", "memory", "new", "d", 10), 0.34),
 		share(line("gonum", 9, 1, 60, "kernel", "chi2", "memory", "new", "d", 10), 3),
 	}), "\n")
-	if want := "at 0.34 to 0.50 of the speed"; !strings.Contains(gram,
-		want) {
+	if want := "at 0.34 to 0.50 of the speed"; !strings.Contains(gram, want) {
 		t.Errorf("no %q in\n%s", want, gram)
 	}
 }

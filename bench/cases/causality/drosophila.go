@@ -52,8 +52,7 @@ func runDrosophila(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 			return results, err
 		}
 		r := bench.Result{Name: c.name, Params: map[string]any{
-			"groups": len(d.Nodes), "genes": d.X.Cols, "lag": 7,
-			"lambda": c.lambda,
+			"groups": len(d.Nodes), "genes": d.X.Cols, "lag": 7, "lambda": c.lambda,
 		}}
 		r.Time([]float64{time.Since(start).Seconds()})
 		recordGroups(&r, res)

@@ -114,8 +114,7 @@ func forecastSet(
 			}
 		}
 		r := bench.Result{Name: m.name, Params: map[string]any{
-			"set": name, "rows": d.X.Rows, "series": d.X.Cols,
-			"lag": opt.Lag, "origins": len(errors[0]),
+			"set": name, "rows": d.X.Rows, "series": d.X.Cols, "lag": opt.Lag, "origins": len(errors[0]),
 		}}
 		r.Time([]float64{m.seconds})
 		for _, h := range []int{1, max(1, steps/2), steps} {

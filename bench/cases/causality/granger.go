@@ -68,8 +68,7 @@ const linearVAR = "linear ridge VAR(1)"
 func inferred(kernels []string) func(context.Context, *bench.Env, *granger.Data) (blas.General, error) {
 	return func(ctx context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
 		res, err := granger.Infer(ctx, d, granger.Options{
-			Kernels: kernels, HoldOut: -1, Backend: env.Backend,
-			Seed: env.Seed,
+			Kernels: kernels, HoldOut: -1, Backend: env.Backend, Seed: env.Seed,
 		})
 		if err != nil {
 			return blas.General{}, err
@@ -94,8 +93,7 @@ func (w *network) infer(ctx context.Context, env *bench.Env) ([]bench.Result, er
 
 func (w *network) result(name string, graph blas.General, seconds float64) bench.Result {
 	r := bench.Result{Name: name, Params: map[string]any{
-		"network": w.name, "nodes": w.truth.Rows,
-		"rows": w.data.X.Rows,
+		"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows,
 	}}
 	r.Time([]float64{seconds})
 	s := granger.Score(graph, w.truth)
@@ -190,8 +188,7 @@ func pastAndPresent(d *granger.Data, lag int) (X, Y blas.General) {
 	}
 	rows := len(ys) / N
 	return blas.General{Rows: rows, Cols: lag * N, Stride: lag * N, Data: xs}, blas.General{
-		Rows: rows, Cols: N,
-		Stride: N, Data: ys,
+		Rows: rows, Cols: N, Stride: N, Data: ys,
 	}
 }
 

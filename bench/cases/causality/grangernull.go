@@ -145,8 +145,7 @@ func runGrangerNull(ctx context.Context, env *bench.Env) ([]bench.Result, error)
 			return results, fmt.Errorf("%s: %w", s.name, err)
 		}
 		r := bench.Result{Name: s.name, Params: map[string]any{
-			"nodes": nullNodes, "rows": nullRows, "runs": runs,
-			"rounds": rounds, "level": level,
+			"nodes": nullNodes, "rows": nullRows, "runs": runs, "rounds": rounds, "level": level,
 		}}
 		r.Time([]float64{time.Since(start).Seconds()})
 		recordNull(&r, outcomes)
@@ -161,8 +160,7 @@ func (s *nullSystem) run(
 ) (o nullOutcome, err error) {
 	g := s.make(seed)
 	study, err := granger.NewStudy(ctx, &g.Data, granger.Options{
-		HoldOut: -1, Nonlinear: s.nonlinear, Seed: seed,
-		Backend: env.Backend,
+		HoldOut: -1, Nonlinear: s.nonlinear, Seed: seed, Backend: env.Backend,
 	})
 	if err != nil {
 		return o, err

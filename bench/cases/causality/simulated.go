@@ -88,8 +88,7 @@ func runShort(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				auroc[k], aupr[k] = scores.AUROC, scores.AUPR
 			}
 			r := bench.Result{Name: m.name, Params: map[string]any{
-				"system": s.name, "systems": systems,
-				"nodes": graphs[0].Truth.Rows, "rows": graphs[0].Data.X.Rows,
+				"system": s.name, "systems": systems, "nodes": graphs[0].Truth.Rows, "rows": graphs[0].Data.X.Rows,
 			}}
 			r.Time([]float64{time.Since(start).Seconds() / float64(systems)})
 			r.Metric("auroc", stat.Mean(auroc, nil))

@@ -133,8 +133,7 @@ func gemmRates(env *bench.Env, n int) []float64 {
 // scaleOne is one pass and the fit after it.
 func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (bench.Result, error) {
 	r := bench.Result{Name: fmt.Sprintf("l = %d", l), Params: map[string]any{
-		"l": l, "D": maps.Dim(), "n": scaleOutputs,
-		"d": scaleInputs, "m": len(maps),
+		"l": l, "D": maps.Dim(), "n": scaleOutputs, "d": scaleInputs, "m": len(maps),
 	}}
 	bench.ResetPeakRSS()
 	start := time.Now()
@@ -162,8 +161,7 @@ func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (benc
 // fitSums learns kernels and outputs from the sums alone.
 func fitSums(ctx context.Context, env *bench.Env, maps rff.Maps, s stream.Sums) (*bcd.Result, error) {
 	p := &bcd.Problem{
-		Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs,
-		Norm: regularizer.Lp{P: 1.5},
+		Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs, Norm: regularizer.Lp{P: 1.5},
 	}
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, Backend: env.Backend, Seed: env.Seed})
 }

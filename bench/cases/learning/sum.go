@@ -30,8 +30,7 @@ func init() {
 		Run:     runSum,
 		Minutes: 15,
 		Parts: []string{
-			"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1",
-			"wheat",
+			"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1", "wheat",
 		},
 		Conclude: concludeSum,
 		Figures:  sumCurves,
@@ -165,8 +164,7 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	seconds[2] = seconds[0] + seconds[1]
 	for k, name := range []string{sumProduct, sumSum, sumEither} {
 		r := bench.Result{Name: name, Params: map[string]any{
-			"set": set, "rows": X.Rows, "targets": Y.Cols,
-			"kernels": 5,
+			"set": set, "rows": X.Rows, "targets": Y.Cols, "kernels": 5,
 		}}
 		r.Time(seconds[k : k+1])
 		r.Metric("error", math.Exp(stat.Mean(logs[k], nil)))

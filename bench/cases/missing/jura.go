@@ -150,8 +150,7 @@ var juraPublished = []struct {
 func juraTable(group []bench.Result) *bench.Table {
 	t := &bench.Table{
 		Title: "Jura: mean absolute error of cadmium at 100 sites, mg/kg", Head: []string{
-			"method", "fitted to",
-			"error",
+			"method", "fitted to", "error",
 		},
 		Source: "Goovaerts, Geostatistics for Natural Resources Evaluation, 1997; Álvarez and Lawrence, JMLR 12, " +
 			"2011; values of their plot read by eye.",

@@ -60,8 +60,7 @@ func runSolve(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		K := linop.NewGramSum(grams, env.Backend, blas.Float64)
 		K.SetWeights([]float64{1})
 		Y, sys := data.Targets(env, K, n), sylvester.System{
-			K: K, L: data.OutputKernel(env, n, "decaying"),
-			Mu: 1e-3 * float64(l),
+			K: K, L: data.OutputKernel(env, n, "decaying"), Mu: 1e-3 * float64(l),
 		}
 		for _, share := range append([]float64{0}, shares...) {
 			rng := env.Rand(uint64(l + n))

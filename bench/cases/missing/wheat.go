@@ -119,8 +119,7 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 	}
 	linear.Mul(blas.Dense(X), blas.Dense(X).T())
 	kernels := []*mat.Dense{
-		centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)),
-		centred(gaussian(scaled)),
+		centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled)),
 	}
 	K, one := mat.NewDense(Y.Rows, Y.Rows, nil), mat.NewDense(Y.Rows, Y.Rows, nil)
 	for i := range Y.Rows {
@@ -293,8 +292,7 @@ var published = map[string][]struct {
 func wheatTable(group []bench.Result) *bench.Table {
 	t := &bench.Table{
 		Title: "Wheat: correlation of predicted and observed yields", Head: []string{
-			"hidden", "model", "E1", "E2",
-			"E3", "E4",
+			"hidden", "model", "E1", "E2", "E3", "E4",
 		},
 		Source: "Published: Crossa and others, Genetics 186, 2010; Cuevas and others, G3 7, 2017. Splits as in " +
 			"programs that the group of the latter has published: 30 % of each environment, spread over the lines.",

@@ -14,8 +14,7 @@ import (
 
 func init() {
 	bench.Ask(bench.Question{
-		Text: "How much faster than scikit-learn, scipy, PyTorch and Octave?", Cases: besideOthers,
-		Answer: whatPeers,
+		Text: "How much faster than scikit-learn, scipy, PyTorch and Octave?", Cases: besideOthers, Answer: whatPeers,
 	})
 }
 

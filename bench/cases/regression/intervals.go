@@ -322,8 +322,7 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 		}
 		runtime.ReadMemStats(&after)
 		r := bench.Result{Name: run.name, Params: map[string]any{
-			"t": t, "l": l, "d": d, "n": n,
-			"folds": m.IntervalFolds(),
+			"t": t, "l": l, "d": d, "n": n, "folds": m.IntervalFolds(),
 		}}
 		r.Time(samples[i])
 		r.Metric("rows a second", float64(t)/r.Seconds)

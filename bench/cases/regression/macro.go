@@ -63,8 +63,7 @@ func runMacro(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		return func(ctx context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
 			return data.FitPredict(ctx, X, Y, Xt, iokl.Options{
 				Kernels: []string{
-					"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3",
-					"linear:groups",
+					"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3", "linear:groups",
 				},
 				Groups: pastOf(Y.Cols, macroLag), Lambda: lambda, Norm: "lp:1.3", Learn: learn, Tol: 1e-3,
 				MaxOuter: 100, Backend: env.Backend, Seed: env.Seed,

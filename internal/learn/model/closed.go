@@ -361,8 +361,7 @@ func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
 	}
 	n := len(m.Out.Names)
 	r := &LeftOut{
-		Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n),
-		Leverages: blas.NewGeneral(c.l, n),
+		Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n), Leverages: blas.NewGeneral(c.l, n),
 	}
 	m.targets(r.Residuals, c.R, nil)
 	m.targets(r.Deviations, c.D, c.sigma)

@@ -114,8 +114,7 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 		version = fileVersion
 	}
 	head := meta{
-		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin,
-		Checksums: map[string]string{},
+		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{},
 	}
 	var members []member
 	head.part, members = m.describe("")

@@ -88,11 +88,10 @@ type criterion struct {
 func newCriterion(kind kernel.Kind, X, Y blas.General, be blas.Backend) *criterion {
 	l, d := X.Rows, X.Cols
 	c := &criterion{
-		shape: shapes[kind], be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y,
-		linear: blas.NewGeneral(l, l), A: blas.NewGeneral(l, l), slopes: blas.NewGeneral(l, l),
-		Z: blas.NewGeneral(l, d), Zt: blas.NewGeneral(d, l), norm: make([]float64, l),
-		MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols), trace: make([]float64, l),
-		products: make([]float64, l),
+		shape: shapes[kind], be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y, linear: blas.NewGeneral(l, l),
+		A: blas.NewGeneral(l, l), slopes: blas.NewGeneral(l, l), Z: blas.NewGeneral(l, d), Zt: blas.NewGeneral(d, l),
+		norm: make([]float64, l), MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols),
+		trace: make([]float64, l), products: make([]float64, l),
 	}
 	for i := range l {
 		row := blas.Row(c.X, i)
