@@ -25,5 +25,7 @@ func Example() {
 		return
 	}
 	fmt.Printf("eigenvalues %.3f\n", w)
-	// Output: [14 32 32 77] eigenvalues [0.597 90.403]
+	// Output:
+	// [14 32 32 77]
+	// eigenvalues [0.597 90.403]
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
 )
 
 const (
@@ -139,23 +140,12 @@ func slopes(
 			rotated.Data[k] /= math.Max(s, 0) + mu
 		}
 		blas.Mul(be, alpha, false, false, A, rotated)
-		// ∂f/∂x_c at x_a is −(2w_c/v)·Σ_b K_ab α_b (z_ac − z_bc).
-		sums := make([]float64, l)
-		for a := range l {
-			row := blas.Row(K, a)
-			for b := range row {
-				row[b] *= alpha.Data[b]
-				sums[a] += row[b]
-			}
-		}
-		G := blas.NewGeneral(l, Z.Cols)
-		blas.Mul(be, G, false, false, K, Z)
+		G := kernel.Gradients(be, K, Z, alpha)
 		clear(squares)
 		top := 0.0
 		for a := range l {
-			z, g := blas.Row(Z, a), blas.Row(G, a)
-			for c := range g {
-				squares[c] += square(2*w[c]/v*(sums[a]*z[c]-g[c])) / float64(l)
+			for c, g := range blas.Row(G, a) {
+				squares[c] += square(2*w[c]/v*g) / float64(l)
 				top = math.Max(top, squares[c])
 			}
 		}

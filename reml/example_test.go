@@ -34,5 +34,7 @@ func ExampleFit() {
 	fmt.Printf("shares of the variance of the first output: %.1f of the wide kernel, %.1f of the others\n",
 		c.Shares[0][0], c.Shares[1][0]+c.Shares[2][0])
 	fmt.Println(err)
-	// Output: shares of the variance of the first output: 0.8 of the wide kernel, 0.2 of the others <nil>
+	// Output:
+	// shares of the variance of the first output: 0.8 of the wide kernel, 0.2 of the others
+	// <nil>
 }

@@ -124,8 +124,9 @@ func denseLikelihood(grams []blas.General, Y blas.General, L []mat.Symmetric, no
 	return (chol.LogDet()+mat.Dot(&z, &Sz)+float64(N-Y.Cols)*math.Log(2*math.Pi))/2 + math.Log(mat.Det(&hh))/2
 }
 
-// densePrior is −log of the prior density of output kernels, but for a constant, of outputs and kernels that are scaled
-// to variance and mean diagonal 1: an inverse Wishart density with n+1 degrees of freedom and its mode at 0.5/m·I.
+// densePrior is −log of the prior density of output kernels, but for a constant, of outputs and
+// kernels that are scaled to variance and
+// mean diagonal 1: an inverse Wishart density with n+1 degrees of freedom and its mode at 0.5/m·I.
 func densePrior(L []mat.Symmetric) (v float64) {
 	for _, S := range L {
 		n := float64(S.SymmetricDim())
@@ -215,8 +216,9 @@ func TestLikelihoodDerivatives(t *testing.T) {
 	}
 }
 
-// A fit raises the likelihood times the prior at each step up to a stationary point, where it is above that of the
-// truth, and finds components near those the data were drawn with.
+// A fit raises the likelihood times the prior at each step up to a stationary point, where it is
+// above that of the truth,
+// and finds components near those the data were drawn with.
 func TestLikelihoodRecovers(t *testing.T) {
 	grams, Y, truth := mixedData(240, 2, 0.2, 3)
 	var values []float64

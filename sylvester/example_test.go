@@ -35,7 +35,9 @@ func Example() {
 	}
 	fmt.Printf("%.4f\n", C.Data)
 	fmt.Println("converged:", res.Residual <= 1e-10)
-	// Output: [1.0478 -0.6819 -0.2890 0.7921 -1.2552 1.0151] converged: true
+	// Output:
+	// [1.0478 -0.6819 -0.2890 0.7921 -1.2552 1.0151]
+	// converged: true
 }
 
 // Solve where one target is missing: its cell of Y holds NaN, and its coefficient is 0.
@@ -64,7 +66,9 @@ func ExampleNewMasked() {
 	fmt.Printf("%.4f\n", C.Data)
 	L.MulRight(blas.Active(), F, res.KC)
 	fmt.Printf("fitted value of the missing cell: %.4f\n", F.Data[3])
-	// Output: [1.0020 -0.4240 -0.0482 0.0000 -1.3011 1.2730] fitted value of the missing cell: 0.3256
+	// Output:
+	// [1.0020 -0.4240 -0.0482 0.0000 -1.3011 1.2730]
+	// fitted value of the missing cell: 0.3256
 }
 
 // Solve with two kernels that each couple the outputs in their own way.
@@ -92,7 +96,9 @@ func ExampleSum() {
 	}
 	fmt.Printf("%.4f\n", C.Data)
 	fmt.Println("converged:", res.Residual <= 1e-10)
-	// Output: [1.1306 -0.8103 -0.2316 0.7152 -1.1725 0.8867] converged: true
+	// Output:
+	// [1.1306 -0.8103 -0.2316 0.7152 -1.1725 0.8867]
+	// converged: true
 }
 
 // Score two regularizations by the residuals of refits without each row in turn.
@@ -117,6 +123,7 @@ func ExampleLeaveOut() {
 		lo.Residuals(R)
 		fmt.Printf("μ = %g: residuals %.3f, %.2f degrees of freedom\n", mu, R.Data, lo.DegreesOfFreedom())
 	}
-	// Output: μ = 0.1: residuals [0.656 0.175 0.229], 2.62 degrees of freedom μ = 1: residuals [0.804 0.443 0.311],
-	// 1.37 degrees of freedom
+	// Output:
+	// μ = 0.1: residuals [0.656 0.175 0.229], 2.62 degrees of freedom
+	// μ = 1: residuals [0.804 0.443 0.311], 1.37 degrees of freedom
 }

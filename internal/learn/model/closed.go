@@ -64,15 +64,12 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for a, v := range dec.Sigma {
-		dec.Sigma[a] = max(v, 0) // of rounding
-	}
 	Y := m.Y
 	known := Y.Rows > 0
 	if !known {
 		Y = blas.NewGeneral(b.Z.Rows, m.L.Dim())
 	}
-	c.lo = sylvester.NewLeaveOut(dec, b.be)
+	c.lo = sylvester.NewLeaveOut(dec.Clip(), b.be)
 	if err := c.lo.Use(m.L, Y); err != nil {
 		return nil, err
 	}
