@@ -140,7 +140,7 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 		total.Add(rounds.Done)
 	}
 	rank, size := s.e.rank()
-	some, err := s.e.together(total.Rounds)
+	some, err := s.e.roundsPerExchange(total.Rounds)
 	if err != nil {
 		return total, err
 	}

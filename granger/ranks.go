@@ -107,9 +107,9 @@ func (e *engine) unpack(t task, x []float64) model {
 	return m
 }
 
-// together is how many rounds of a resampling the ranks run between two exchanges, a
+// roundsPerExchange is how many rounds of a resampling the ranks run between two exchanges, a
 // few for each thread of all. They must go on from the same number of rounds.
-func (e *engine) together(done int) (int, error) {
+func (e *engine) roundsPerExchange(done int) (int, error) {
 	some := 4 * par.Threads()
 	rank, size := e.rank()
 	if size == 1 {

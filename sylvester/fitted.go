@@ -27,7 +27,7 @@ const (
 	surely          = 0.9    // part of a direct method's cost that iterations, whose cost is estimated, may have
 	undecided       = 1.5    // multiple of that up to which a larger sketch may change the choice,
 	lookShare       = 0.07   // for this part of the cheapest method's cost
-	growthWorth     = 1.25   // least factor on the rank for which a sketch grows
+	leastGrowth     = 1.25   // least factor on the rank for which a sketch grows
 
 	// Sketches. firstRank costs little beside any solve. sketchError is the usual
 	// ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.

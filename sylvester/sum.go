@@ -175,7 +175,7 @@ func (s *Sum) average(terms []linop.Term) error {
 	return factored(be, &s.lbar, a)
 }
 
-// factored makes L = a·aᵀ for the n×r a, which is lost, in min(n, r) eigenvectors.
+// factored makes L = a·aᵀ for the n×r a, which is overwritten, in min(n, r) eigenvectors.
 func factored(be blas.Backend, L *linop.Spectral, a blas.General) error {
 	k := min(a.Rows, a.Cols)
 	*L = linop.Spectral{V: blas.NewGeneral(a.Rows, k), S: make([]float64, k)}

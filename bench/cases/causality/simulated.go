@@ -203,12 +203,12 @@ func (s genes) simulate(seed uint64) granger.Generated {
 		state[i] = 0.5
 	}
 	advance := granger.RungeKutta(len(state), flow)
-	settle := func(z []float64, intervals int) {
+	pass := func(z []float64, intervals int) {
 		for range intervals * inner {
 			advance(z, step/inner)
 		}
 	}
-	settle(state, 150)
+	pass(state, 150)
 	g := granger.Generated{Data: granger.Data{X: blas.NewGeneral(s.replicates*points, N)}, Truth: truth}
 	for i := range N {
 		g.Data.Names = append(g.Data.Names, fmt.Sprintf("g%d", i+1))
@@ -249,7 +249,7 @@ func (s genes) simulate(seed uint64) granger.Generated {
 				row[i] = math.Max(0, z[i]+noise*rng.NormFloat64())
 			}
 			g.Data.Replicate = append(g.Data.Replicate, r)
-			settle(z, 1)
+			advance(z, 1)
 		}
 	}
 	return g

@@ -28,8 +28,8 @@ func init() {
 
 // Names of the lines of the case.
 const (
-	juraTogether = "iokl, Cd, Ni and Zn"
-	juraAlone    = "iokl, Cd alone"
+	juraJoint = "iokl, Cd, Ni and Zn"
+	juraAlone = "iokl, Cd alone"
 )
 
 // runJura takes the concentrations of Cd, Ni and Zn at 359 sites as targets, of which Cd is
@@ -42,7 +42,7 @@ func runJura(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	}
 	var results []bench.Result
 	for _, scale := range []string{"mg/kg", "logarithm"} {
-		for _, name := range []string{juraAlone, juraTogether} {
+		for _, name := range []string{juraAlone, juraJoint} {
 			Z := blas.Clone(Y)
 			if scale == "logarithm" {
 				for i, v := range Z.Data {

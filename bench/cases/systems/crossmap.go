@@ -16,8 +16,8 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// crossMap shows the fastest solver of every system of the grid: a panel for each spectrum of L (down) and λ (across), in
-// it a cell for each l (across) and n (down).
+// crossMap shows the fastest solver of every system of the grid: a panel for each spectrum of L (down) and λ (across),
+// in it a cell for each l (across) and n (down).
 type crossMap struct {
 	name, title string
 	ls, ns      []float64

@@ -158,7 +158,7 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 			}
 		}
 		slices.Sort(column)
-		from, to := together(column)
+		from, to := bulk(column)
 		low[j], high[j] = math.Inf(-1), math.Inf(1)
 		count := from + len(column) - 1 - to
 		if count == 0 {
@@ -181,8 +181,8 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 		list(what+" column", chosen(names, moved)))
 }
 
-// together are the first and the last of the ascending values that are not isolated.
-func together(v []float64) (from, to int) {
+// bulk is the places of the first and the last of the ascending values that are not isolated.
+func bulk(v []float64) (from, to int) {
 	most := len(v) / defaults.IsolatedRows
 	if most == 0 || math.IsInf(v[0], 0) || math.IsInf(v[len(v)-1], 0) {
 		return 0, len(v) - 1

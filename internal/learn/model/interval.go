@@ -120,7 +120,7 @@ func include(lo, hi, F blas.General) {
 	}
 }
 
-// blockRows is how many new points CV+ takes at a time: enough to be worth loading every model into the caches.
+// blockRows is how many new points CV+ takes at a time: loading each model into the caches then costs little beside them.
 const blockRows = 4 * SlabRows
 
 // crossIntervals are those of CV+.

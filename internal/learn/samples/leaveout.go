@@ -112,10 +112,10 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 		return nil, err
 	}
 	// Of G = U·diag(γ)·Uᵀ, the columns of F·U/√γ are eigenvectors of F·Fᵀ. Those of γ
-	// lost in rounding are left out.
-	const lost = 1e-12
+	// within rounding of 0 are left out.
+	const rankTol = 1e-12
 	q := 0
-	for q < D && !(dec.Sigma[q] > lost*dec.Sigma[D-1]) {
+	for q < D && !(dec.Sigma[q] > rankTol*dec.Sigma[D-1]) {
 		q++
 	}
 	T := blas.NewGeneral(l, D-q)
