@@ -249,7 +249,7 @@ func (s genes) simulate(seed uint64) granger.Generated {
 				row[i] = math.Max(0, z[i]+noise*rng.NormFloat64())
 			}
 			g.Data.Replicate = append(g.Data.Replicate, r)
-			advance(z, 1)
+			pass(z, 1)
 		}
 	}
 	return g

@@ -120,7 +120,7 @@ func include(lo, hi, F blas.General) {
 	}
 }
 
-// blockRows is how many new points CV+ takes at a time: loading each model into the caches then costs little beside them.
+// blockRows is how many new points CV+ takes at a time: loading each model into the caches costs little beside them.
 const blockRows = 4 * SlabRows
 
 // crossIntervals are those of CV+.
