@@ -37,7 +37,7 @@ type Case struct {
 	Sum    func(all []Result) []Result // lines made of those of all parts
 
 	// What the report shows of the results of the case; each may be nil.
-	// sentences; the first stands at the top of the page
+	// sentences, most often of Say; the first stands at the top of the page
 	Conclude  func(group []Result) []string
 	Figures   func(group []Result, limits *Limits) []picture.Figure // beside those of traces
 	Published func(group []Result) *Table                           // figures from elsewhere beside ours
@@ -140,8 +140,7 @@ type Env struct {
 // NewEnv returns the environment of the active backend.
 func NewEnv() *Env {
 	return &Env{
-		Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {},
-		measure: measureLimits,
+		Backend: blas.Active(), Threads: blas.Threads(), Seed: 1, Log: func(string, ...any) {}, measure: measureLimits,
 	}
 }
 

@@ -102,6 +102,14 @@ func Num(x float64) *float64 {
 	return &x
 }
 
+// Value is an optional number, 0 where it is absent.
+func Value(x *float64) float64 {
+	if x == nil {
+		return 0
+	}
+	return *x
+}
+
 // Metric records x under key unless it is NaN or infinite, which JSON cannot hold.
 func (r *Result) Metric(key string, x float64) {
 	if Num(x) == nil {

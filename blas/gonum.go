@@ -61,8 +61,7 @@ func (*Gonum) Name() string { return "gonum" }
 func (*Gonum) Info() Info {
 	// its Dgemm uses every processor and has no setting
 	return Info{
-		Backend: "gonum", Version: moduleVersion("gonum.org/v1/gonum"), Kernel: "gonum",
-		Threads: runtime.GOMAXPROCS(0),
+		Backend: "gonum", Version: moduleVersion("gonum.org/v1/gonum"), Kernel: "gonum", Threads: runtime.GOMAXPROCS(0),
 	}
 }
 

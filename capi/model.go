@@ -169,13 +169,10 @@ func iokl_model_certificate(h C.iokl_handle, c *C.iokl_certificate, e *C.iokl_er
 		from := m.Certificate()
 		*c = C.iokl_certificate{
 			size: c.size, objective: C.double(from.Objective), gap_eta: C.double(from.GapEta),
-			gap_l:        C.double(from.GapL),
-			relative_gap: C.double(from.RelativeGap), lower_bound: C.double(math.NaN()),
-			global_gap:     C.double(math.NaN()),
-			observed_cells: C.int64_t(from.ObservedCells), tol: C.double(from.Tol), lambda: C.double(from.Lambda),
-			tau:              C.double(from.Tau),
-			outer_iterations: C.int64_t(from.OuterIterations), sylvester_solves: C.int64_t(from.SylvesterSolves),
-			kernel_multiplies: C.int64_t(from.KernelMultiplies),
+			gap_l: C.double(from.GapL), relative_gap: C.double(from.RelativeGap), lower_bound: C.double(math.NaN()),
+			global_gap: C.double(math.NaN()), observed_cells: C.int64_t(from.ObservedCells), tol: C.double(from.Tol),
+			lambda: C.double(from.Lambda), tau: C.double(from.Tau), outer_iterations: C.int64_t(from.OuterIterations),
+			sylvester_solves: C.int64_t(from.SylvesterSolves), kernel_multiplies: C.int64_t(from.KernelMultiplies),
 		}
 		if g := from.GlobalBound; g != nil {
 			c.lower_bound, c.global_gap = C.double(g.LowerBound), C.double(g.GlobalGap)

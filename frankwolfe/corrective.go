@@ -26,8 +26,7 @@ func (s *solve) correct(ctx context.Context) error {
 	H := s.opt.between(U, s.L)
 	blas.Symmetrize(H)
 	_, err := Projected(ctx, H, s.p.restrict(s.opt, U), Options{
-		Tol: 0.1 * s.opt.Tol, MaxIter: 1000,
-		Backend: s.opt.Backend,
+		Tol: 0.1 * s.opt.Tol, MaxIter: 1000, Backend: s.opt.Backend,
 	})
 	if err != nil && !errors.Is(err, ErrNotConverged) {
 		return err

@@ -192,8 +192,7 @@ func (s *solve) descend(ctx context.Context) error {
 // vertex finds the eigenvector v of the smallest eigenvalue of ∇g and with it the gap.
 func (s *solve) vertex(ctx context.Context) error {
 	opt := lanczos.Options{
-		Which: lanczos.Smallest, Tol: 1e-3, Seed: s.opt.Seed + uint64(s.res.Iter),
-		Backend: s.opt.Backend,
+		Which: lanczos.Smallest, Tol: 1e-3, Seed: s.opt.Seed + uint64(s.res.Iter), Backend: s.opt.Backend,
 	}
 	if s.exact {
 		opt.Tol = 1e-12

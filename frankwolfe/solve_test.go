@@ -280,8 +280,7 @@ func TestAllocations(t *testing.T) {
 		return linoptest.Allocations(5, func() {
 			blas.Zero(L)
 			if res, _ := w.Solve(bg, L, p, frankwolfe.Options{
-				Plain: true, Tol: 1e-14,
-				MaxIter: iter,
+				Plain: true, Tol: 1e-14, MaxIter: iter,
 			}); res.Iter != iter {
 				t.Fatalf("%d iterations", res.Iter)
 			}

@@ -37,11 +37,10 @@ func (r Rounds) check() error {
 	return nil
 }
 
-// Stability counts how often each edge is selected when the model is fitted to
-// block-bootstrap resamples of the data: blocks of consecutive time points drawn
-// with replacement until there are as many as at first. In each resample an edge
-// j → i (j ≠ i) is selected when its strength is among the `top` largest of its
-// target; 0 means DefaultTop. (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
+// Stability counts how often each edge is selected when the model is fitted to block-bootstrap resamples of the data:
+// blocks of consecutive time points drawn with replacement until there are as many as at first. In each resample an
+// edge j → i (j ≠ i) is selected when its strength is among the `top` largest of its target; 0 means DefaultTop.
+// (Stability selection: Meinshausen and Bühlmann, doi:10.1111/j.1467-9868.2010.00740.x.)
 //
 // An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
 func (s *Study) Stability(ctx context.Context, top int, rounds Rounds) (Counts, error) {
@@ -84,11 +83,10 @@ func strongest(row []float64, skip, top int) []int {
 	return idx[:min(top, len(idx))]
 }
 
-// Null counts how often chance alone makes an edge as large as it is found. In
-// each round what a node's own past does not explain is shifted in time against
-// all sources, cyclically and by an amount drawn at random in each replicate, which keeps its
-// autocorrelation and removes its dependence on the others; the model is
-// fitted again, and an entry counts when its size, Result.Norms + Result.Joint, reaches that of the true order.
+// Null counts how often chance alone makes an edge as large as it is found. In each round what a node's own past does
+// not explain is shifted in time against all sources, cyclically and by an amount drawn at random in each replicate,
+// which keeps its autocorrelation and removes its dependence on the others; the model is fitted again, and an entry
+// counts when its size, Result.Norms + Result.Joint, reaches that of the true order.
 //
 // An error comes with the counts of the rounds that were run. [Options].Ranks share the rounds.
 func (s *Study) Null(ctx context.Context, rounds Rounds) (Counts, error) {
@@ -142,7 +140,7 @@ func (s *Study) resample(ctx context.Context, of string, rounds Rounds, one roun
 		total.Add(rounds.Done)
 	}
 	rank, size := s.e.rank()
-	some, err := s.e.together(total.Rounds)
+	some, err := s.e.roundsPerExchange(total.Rounds)
 	if err != nil {
 		return total, err
 	}

@@ -116,8 +116,7 @@ func TestGoOn(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`{"rounds":2,"count":[[3]]}`, `{"rounds":2,"count":[[1,1]]}`,
-		`{"rounds":2,"count":[[-1]]}`, `[]`,
+		`{"rounds":2,"count":[[3]]}`, `{"rounds":2,"count":[[1,1]]}`, `{"rounds":2,"count":[[-1]]}`, `[]`,
 	} {
 		if err := json.Unmarshal([]byte(text), &done); err == nil {
 			t.Errorf("%s is taken for counts", text)

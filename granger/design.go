@@ -282,8 +282,7 @@ func appendOrthonormal(kept [][]float64, v []float64, n int) [][]float64 {
 // grams computes the Gram matrices of all kernels.
 func (g *design) grams(ctx context.Context) ([]*blas.Sym, error) {
 	terms, err := g.dict.Grams(ctx, g.X, kernel.GramOptions{
-		Precision: blas.Float32, Backend: g.opt.Backend,
-		MaxBytes: g.opt.MaxBytes,
+		Precision: blas.Float32, Backend: g.opt.Backend, MaxBytes: g.opt.MaxBytes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("granger: kernels: %w", err)

@@ -28,13 +28,11 @@
 //
 // # Replicates that relax
 //
-// Replicates that start from different states and return to a common one are often measured with noise,
-// which a regression on values one step back has in its target and in its inputs. Where no kernels
-// are named, regressions
-// on past values filtered by the decay of the target, with at most two sources and with or without an
-// unseen stage between source and target, are averaged by their likelihoods. Where they leave much less of
-// the targets than regressions on the last values do, three quarters of a strength are the
-// probability of the edge in them: see [Result].Relaxing.
+// Replicates that start from different states and return to a common one are often measured with noise, which a
+// regression on values one step back has in its target and in its inputs. Where no kernels are named, regressions on
+// past values filtered by the decay of the target, with at most two sources and with or without an unseen stage between
+// source and target, are averaged by their likelihoods. Where they leave much less of the targets than regressions on
+// the last values do, three quarters of a strength are the probability of the edge in them: see [Result].Relaxing.
 //
 // # Three ways to fit
 //
@@ -43,10 +41,9 @@
 // samples leaves sums whose size does not depend on their number, and every node
 // is a problem of package bcd on them. This is the way for long series.
 //
-// Otherwise, with one series in every node and p = 1 all targets are fitted together: the kernels lie in memory
-// once, in single precision, and both the sums K_η of all targets and all the
-// forms cᵀK_j c are matrix products over tiles of that memory. Otherwise each
-// node is a problem of package bcd, and the nodes are fitted in parallel.
+// Otherwise, with one series in every node and p = 1 all targets are fitted together: the kernels lie in memory once,
+// in single precision, and both the sums K_η of all targets and all the forms cᵀK_j c are matrix products over tiles of
+// that memory. Otherwise each node is a problem of package bcd, and the nodes are fitted in parallel.
 //
 // # Ranks
 //

@@ -36,8 +36,7 @@ func (r *Result) Links(threshold float64) []Link {
 		for j, from := range r.Nodes {
 			if g := r.Graph.Data[i*r.Graph.Stride+j]; i != j && g > threshold {
 				links = append(links, Link{
-					from, to, g, r.Norms.Data[i*r.Norms.Stride+j], entry(frequency, i, j),
-					entry(p, i, j), j, i,
+					from, to, g, r.Norms.Data[i*r.Norms.Stride+j], entry(frequency, i, j), entry(p, i, j), j, i,
 				})
 			}
 		}

@@ -233,8 +233,7 @@ func (p *prepared) leave(m *model, CL, C blas.General) {
 // vectorNorms are ‖f_j‖ = η_j·√tr(CᵀK_jCL).
 func (e *engine) vectorNorms(C blas.General, L *linop.Spectral, p *prepared, eta []float64) []float64 {
 	sum := &reducedSum{
-		inner: linop.NewGramSum(e.terms, e.opt.Backend, blas.Float32), be: e.opt.Backend, idx: p.idx,
-		U: p.U,
+		inner: linop.NewGramSum(e.terms, e.opt.Backend, blas.Float32), be: e.opt.Backend, idx: p.idx, U: p.U,
 	}
 	var idx []int
 	for j, v := range eta {

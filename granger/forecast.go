@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 )
@@ -257,11 +258,10 @@ func (s *Study) Forecast(ctx context.Context, steps int, level float64) ([]Forec
 		for c := range f.series {
 			q := f.measured(origins, F, h, c)
 			slices.Sort(q.errors)
-			width := q.errors[rank(len(q.errors), level)-1]
+			width := q.errors[order.IntervalRank(level, len(q.errors))-1]
 			v := blas.Row(value, h)[c]
 			out = append(out, Forecast{
-				e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors),
-				rms(q.naive),
+				e.data.Names[f.series[c]], h + 1, v, v - width, v + width, rms(q.errors), rms(q.naive),
 			})
 		}
 	}
@@ -285,9 +285,6 @@ func (f *Forecaster) measured(origins [][]int, F blas.General, h, c int) (q stru
 
 func rms(x []float64) float64 { return blas.Nrm2(x) / math.Sqrt(float64(len(x))) }
 
-// rank is which of n errors, in rising order, an error like them stays below with the probability level.
-func rank(n int, level float64) int { return int(math.Ceil(float64(n+1) * level)) }
-
 // measurable refuses steps ahead that too few origins tell the errors of, and names what they do tell.
 func measurable(origins [][]int, steps int, level float64) error {
 	count := make([]int, steps)
@@ -297,9 +294,9 @@ func measurable(origins [][]int, steps int, level float64) error {
 		}
 	}
 	for h, n := range count {
-		if rank(n, level) > n {
+		if order.IntervalRank(level, n) > n {
 			need := int(level / (1 - level))
-			for rank(need, level) > need {
+			for order.IntervalRank(level, need) > need {
 				need++
 			}
 			remedy := "lower the level"

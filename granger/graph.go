@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"gonum.org/v1/gonum/graph"
 	"gonum.org/v1/gonum/graph/encoding"
@@ -59,8 +60,7 @@ func (r *Result) Directed(threshold float64) *simple.WeightedDirectedGraph {
 	links := r.Links(threshold)
 	for _, l := range links {
 		g.SetWeightedEdge(arrow{
-			g.NewWeightedEdge(g.Node(int64(l.Source)), g.Node(int64(l.Target)), l.Strength), l,
-			links[0].Strength,
+			g.NewWeightedEdge(g.Node(int64(l.Source)), g.Node(int64(l.Target)), l.Strength), l, links[0].Strength,
 		})
 	}
 	return g
@@ -77,72 +77,44 @@ func (r *Result) WriteDOT(w io.Writer, threshold float64) error {
 	return err
 }
 
-// WriteGraphML writes the edges above the threshold with strength, norm, and what is known
-// of frequencies and p-values. A node's name is its data, as an id must not hold blanks.
+// graphML is the document of a graph; a node's name is its data, as an id must not hold blanks.
+var graphML = template.Must(template.New("graphml").Funcs(template.FuncMap{"format": format, "text": escaped}).Parse(
+	xml.Header + `<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="name" for="node" attr.name="name" attr.type="string"></key>
+{{- range .Keys}}
+  <key id="{{.}}" for="edge" attr.name="{{.}}" attr.type="double"></key>
+{{- end}}
+  <graph id="granger" edgedefault="directed">
+{{- range $i, $name := .Nodes}}
+    <node id="n{{$i}}">
+      <data key="name">{{text $name}}</data>
+    </node>
+{{- end}}
+{{- range .Links}}
+    <edge source="n{{.Source}}" target="n{{.Target}}">
+      <data key="strength">{{format .Strength}}</data>
+      <data key="norm">{{format .Norm}}</data>
+{{- with .Frequency}}
+      <data key="frequency">{{format .}}</data>
+{{- end}}
+{{- with .PValue}}
+      <data key="p_value">{{format .}}</data>
+{{- end}}
+    </edge>
+{{- end}}
+  </graph>
+</graphml>
+`))
+
+func escaped(s string) (string, error) {
+	var b strings.Builder
+	err := xml.EscapeText(&b, []byte(s))
+	return b.String(), err
+}
+
+// WriteGraphML writes the edges above the threshold with strength, norm, and what is known of frequencies and p-values.
 func (r *Result) WriteGraphML(w io.Writer, threshold float64) error {
-	type data struct {
-		Key   string `xml:"key,attr"`
-		Value string `xml:",chardata"`
-	}
-	type key struct {
-		ID   string `xml:"id,attr"`
-		For  string `xml:"for,attr"`
-		Name string `xml:"attr.name,attr"`
-		Type string `xml:"attr.type,attr"`
-	}
-	type node struct {
-		ID   string `xml:"id,attr"`
-		Data []data `xml:"data"`
-	}
-	type edge struct {
-		Source string `xml:"source,attr"`
-		Target string `xml:"target,attr"`
-		Data   []data `xml:"data"`
-	}
-	type graphml struct {
-		XMLName xml.Name `xml:"http://graphml.graphdrawing.org/xmlns graphml"`
-		Keys    []key    `xml:"key"`
-		Graph   struct {
-			ID      string `xml:"id,attr"`
-			Default string `xml:"edgedefault,attr"`
-			Nodes   []node `xml:"node"`
-			Edges   []edge `xml:"edge"`
-		} `xml:"graph"`
-	}
-	doc := graphml{Keys: []key{
-		{"name", "node", "name", "string"},
-		{"strength", "edge", "strength", "double"},
-		{"norm", "edge", "norm", "double"},
-		{"frequency", "edge", "frequency", "double"},
-		{
-			"p_value", "edge", "p_value",
-			"double",
-		},
-	}}
-	doc.Graph.ID, doc.Graph.Default = "granger", "directed"
-	id := map[string]string{}
-	for i, name := range r.Nodes {
-		id[name] = "n" + strconv.Itoa(i)
-		doc.Graph.Nodes = append(doc.Graph.Nodes, node{id[name], []data{{"name", name}}})
-	}
-	for _, l := range r.Links(threshold) {
-		e := edge{id[l.From], id[l.To], []data{{"strength", format(l.Strength)}, {"norm", format(l.Norm)}}}
-		if l.Frequency != nil {
-			e.Data = append(e.Data, data{"frequency", format(*l.Frequency)})
-		}
-		if l.PValue != nil {
-			e.Data = append(e.Data, data{"p_value", format(*l.PValue)})
-		}
-		doc.Graph.Edges = append(doc.Graph.Edges, e)
-	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(doc); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return graphML.Execute(w, map[string]any{
+		"Keys": []string{"strength", "norm", "frequency", "p_value"}, "Nodes": r.Nodes, "Links": r.Links(threshold),
+	})
 }

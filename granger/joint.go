@@ -14,6 +14,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
 )
 
 const (
@@ -25,16 +26,14 @@ const (
 	jointDoubt     = 1.645 // standard errors taken off what it explains: a one-sided bound at .05
 )
 
-// joint is what the kernel on all nodes adds to the graph. A sum of functions of single
-// nodes misses sources that act by their products. For each target, what its border
-// leaves is regressed on k(x,x') = exp(−Σ_c w_c(x_c−x'_c)²/v) over all past values c,
-// with v the mean of the sum and μ of least generalized cross-validation (Golub, Heath
-// and Wahba, doi:10.1080/00401706.1979.10489751). The metric starts at the ages' weights
-// and then follows the mean squared slopes, w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al.,
-// doi:10.1126/science.adi5639). A source gets its part of the roots of the slopes'
-// squares, times the share of what ridge regression leaves that the kernel explains
-// beyond doubt, times jointShare. It looks at the samples of the tasks, which are those of all nodes, at most so
-// many, and once at those that are there several times: the others would tell what they are.
+// joint is what the kernel on all nodes adds to the graph. A sum of functions of single nodes misses sources that act
+// by their products. For each target, what its border leaves is regressed on k(x,x') = exp(−Σ_c w_c(x_c−x'_c)²/v) over
+// all past values c, with v the mean of the sum and μ of least generalized cross-validation (Golub, Heath and Wahba,
+// doi:10.1080/00401706.1979.10489751). The metric starts at the ages' weights and then follows the mean squared slopes,
+// w_c ∝ E(∂f/∂x_c)² (Radhakrishnan et al., doi:10.1126/science.adi5639). A source gets its part of the roots of the
+// slopes' squares, times the share of what ridge regression leaves that the kernel explains beyond doubt, times
+// jointShare. It looks at the samples of the tasks, which are those of all nodes, at most so many, and once at those
+// that are there several times: the others would tell what they are.
 func (e *engine) joint(ctx context.Context, tasks []task, samples int) (blas.General, error) {
 	n := len(tasks)
 	out := blas.NewGeneral(n, n)
@@ -141,23 +140,12 @@ func slopes(
 			rotated.Data[k] /= math.Max(s, 0) + mu
 		}
 		blas.Mul(be, alpha, false, false, A, rotated)
-		// ∂f/∂x_c at x_a is −(2w_c/v)·Σ_b K_ab α_b (z_ac − z_bc).
-		sums := make([]float64, l)
-		for a := range l {
-			row := blas.Row(K, a)
-			for b := range row {
-				row[b] *= alpha.Data[b]
-				sums[a] += row[b]
-			}
-		}
-		G := blas.NewGeneral(l, Z.Cols)
-		blas.Mul(be, G, false, false, K, Z)
+		G := kernel.Gradients(be, K, Z, alpha)
 		clear(squares)
 		top := 0.0
 		for a := range l {
-			z, g := blas.Row(Z, a), blas.Row(G, a)
-			for c := range g {
-				squares[c] += square(2*w[c]/v*(sums[a]*z[c]-g[c])) / float64(l)
+			for c, g := range blas.Row(G, a) {
+				squares[c] += square(2*w[c]/v*g) / float64(l)
 				top = math.Max(top, squares[c])
 			}
 		}

@@ -90,8 +90,7 @@ func (m *model) pack(x []float64) {
 func (e *engine) unpack(t task, x []float64) model {
 	k, n := len(e.dict), e.width(t.node)
 	m := model{Fit: Fit{
-		Node: e.data.Nodes[t.node].Name, Lambda: t.lambda, Objective: x[0], RelativeGap: x[1],
-		Iter: int(x[2]),
+		Node: e.data.Nodes[t.node].Name, Lambda: t.lambda, Objective: x[0], RelativeGap: x[1], Iter: int(x[2]),
 	}}
 	x = x[3:]
 	m.Eta, m.Norms, x = x[:k:k], x[k:2*k:2*k], x[2*k:]
@@ -108,9 +107,9 @@ func (e *engine) unpack(t task, x []float64) model {
 	return m
 }
 
-// together is how many rounds of a resampling the ranks run between two exchanges, a
+// roundsPerExchange is how many rounds of a resampling the ranks run between two exchanges, a
 // few for each thread of all. They must go on from the same number of rounds.
-func (e *engine) together(done int) (int, error) {
+func (e *engine) roundsPerExchange(done int) (int, error) {
 	some := 4 * par.Threads()
 	rank, size := e.rank()
 	if size == 1 {

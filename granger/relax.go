@@ -228,10 +228,9 @@ func (r *relaxation) beliefs(ctx context.Context) ([]*belief, error) {
 	return out, nil
 }
 
-// relaxations returns the beliefs from all samples, nil unless the variance that relaxations leave
-// of the targets is below
-// that of regressions on the border and at most two values one step back, by a factor
-// exp(−relaxGain) in the geometric mean.
+// relaxations returns the beliefs from all samples, nil unless the variance that relaxations leave of the targets is
+// below that of regressions on the border and at most two values one step back, by a factor exp(−relaxGain) in the
+// geometric mean.
 func (e *engine) relaxations(ctx context.Context) ([]*belief, error) {
 	r := e.newRelaxation(e.all())
 	if r == nil {

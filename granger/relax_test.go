@@ -66,11 +66,10 @@ func TestRelaxing(t *testing.T) {
 		want bool
 	}{
 		"relaxing": {relaxing(4, 0.03), Options{}, true}, "gaps": {gaps, Options{}, true},
-		"units":    {units, Options{}, true},
-		"no noise": {relaxing(4, 0), Options{}, false}, "two lags": {relaxing(4, 0.03), Options{Lag: 2}, true},
-		"one replicate": {single, Options{}, false}, "stationary": {&steps, Options{}, false},
-		"ten stationary": {&other, Options{}, false},
-		"own kernels":    {relaxing(4, 0.03), Options{Kernels: DefaultKernels}, false},
+		"units": {units, Options{}, true}, "no noise": {relaxing(4, 0), Options{}, false},
+		"two lags": {relaxing(4, 0.03), Options{Lag: 2}, true}, "one replicate": {single, Options{}, false},
+		"stationary": {&steps, Options{}, false}, "ten stationary": {&other, Options{}, false},
+		"own kernels": {relaxing(4, 0.03), Options{Kernels: DefaultKernels}, false},
 	} {
 		c.opt.HoldOut = -1
 		res, err := Infer(context.Background(), c.d, c.opt)

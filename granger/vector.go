@@ -191,8 +191,7 @@ func (g *design) solve(ctx context.Context, space bcd.Space, lambda float64) (*b
 	p := &bcd.Problem{Space: space, Lambda: lambda, Tau: float64(n), Norm: norm, Model: bcd.ProductOf(true, n > 1 &&
 		!g.opt.FixL)}
 	res, err := bcd.Solve(ctx, p, bcd.Options{
-		Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend,
-		Seed: g.opt.Seed,
+		Tol: g.opt.Tol, MaxOuter: g.opt.MaxIter, Backend: g.opt.Backend, Seed: g.opt.Seed,
 	})
 	switch {
 	case errors.Is(err, bcd.ErrLambdaTooSmall):

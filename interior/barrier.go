@@ -1,6 +1,5 @@
-// Package interior minimises h(L) = λ⟨Y, C(L)⟩ over the output kernels L ⪰ 0 of trace τ, at fixed
-// weights of the kernels, by an
-// interior point method.
+// Package interior minimises h(L) = λ⟨Y, C(L)⟩ over the output kernels L ⪰ 0 of trace τ, at fixed weights of the
+// kernels, by an interior point method.
 package interior
 
 import (
@@ -77,10 +76,8 @@ type values struct {
 	inverse  *sylvester.ObservedFactor
 }
 
-// New begins the L step at L, where −∂h/∂L is λG; gap is an estimate of what h/λ can still fall by.
-// With Cells, H is used
-// where rounding
-// makes the system of the observed cells at L indefinite.
+// New begins the L step at L, where −∂h/∂L is λG; gap is an estimate of what h/λ can still fall by. With Cells, H is
+// used where rounding makes the system of the observed cells at L indefinite.
 func New(p *Problem, L *linop.Spectral, G blas.General, gap float64) (*Barrier, error) {
 	n, H := G.Rows, p.H
 	b := &Barrier{be: p.Backend, n: n, tau: p.Tau, mu: p.Mu, s: p.S, nu: gap / float64(n), holes: p.Cells}

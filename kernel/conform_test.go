@@ -245,20 +245,16 @@ func (k *Kernel) pairs(A, B blas.General) blas.General {
 func TestParametersOfFormat1(t *testing.T) {
 	for text, want := range map[string]Kernel{
 		`{"name":"p","kind":"poly","inputs":3,"degree":2,"offset":1,"gamma":0.5}`: {
-			Name: "p", Kind: Poly, Inputs: 3,
-			Params: []float64{2, 1, 0.5},
+			Name: "p", Kind: Poly, Inputs: 3, Params: []float64{2, 1, 0.5},
 		},
 		`{"name":"p","kind":"poly","inputs":3,"degree":2,"gamma":0.5}`: {
-			Name: "p", Kind: Poly, Inputs: 3,
-			Params: []float64{2, 0, 0.5},
+			Name: "p", Kind: Poly, Inputs: 3, Params: []float64{2, 0, 0.5},
 		},
 		`{"name":"m","kind":"matern","inputs":3,"width":2,"nu":1.5}`: {
-			Name: "m", Kind: Matern, Inputs: 3,
-			Width: 2, Params: []float64{1.5},
+			Name: "m", Kind: Matern, Inputs: 3, Width: 2, Params: []float64{1.5},
 		},
 		`{"name":"g","kind":"gaussian","inputs":3,"width":2,"unit":true}`: {
-			Name: "g", Kind: Gaussian,
-			Inputs: 3, Width: 2, Unit: true,
+			Name: "g", Kind: Gaussian, Inputs: 3, Width: 2, Unit: true,
 		},
 	} {
 		var k Kernel

@@ -68,8 +68,7 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 		panic("kernel: one weight for each kernel")
 	}
 	c := &Crossing{
-		d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d)),
-		eval: make([]evaluator, len(d)),
+		d: d, eta: eta, be: blas.Or(be), X: X, scale: make([][]float64, len(d)), eval: make([]evaluator, len(d)),
 	}
 	for j := range d {
 		if eta[j] == 0 {

@@ -61,15 +61,12 @@
 //
 // # The median heuristic
 //
-// The median is that of the kernel's own distance between two different
-// samples: L1 for laplacian, χ² for chi2, and Euclidean for the others. So gaussian:all:median is
-// exp(−r²/(2·med r²)), the width at which σ² is
-// the median squared distance; the convention exp(−r²/med r²) is
-// median*0.70710678. It is taken over all pairs when there are at most 16,384 of them,
-// and else over that many drawn at random by the seed. Of an even number of pairs the upper of the
-// two in the middle is taken, so that the median of r² is the square of that of
-// r. Where more than half of the pairs coincide the median is over those that
-// do not; data in which all coincide are an error.
+// The median is that of the kernel's own distance between two different samples: L1 for laplacian, χ² for chi2, and
+// Euclidean for the others. So gaussian:all:median is exp(−r²/(2·med r²)), the width at which σ² is the median squared
+// distance; the convention exp(−r²/med r²) is median*0.70710678. It is taken over all pairs when there are at most
+// 16,384 of them, and else over that many drawn at random by the seed. Of an even number of pairs the upper of the two
+// in the middle is taken, so that the median of r² is the square of that of r. Where more than half of the pairs
+// coincide the median is over those that do not; data in which all coincide are an error.
 //
 // # Options
 //

@@ -93,8 +93,7 @@ func TestGramErrors(t *testing.T) {
 			Kernel{Kind: Poly, Inputs: 3, Params: []float64{2, 0, 0}},
 			X,
 			GramOptions{},
-			nil,
-			"gamma",
+			nil, "gamma",
 		},
 		{
 			"no parameters", context.Background(),

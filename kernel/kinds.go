@@ -29,8 +29,7 @@ type definition struct {
 	values func(k *Kernel) func(dst, src []float64) // dst may be src
 	rate   func(k *Kernel) float64                  // k = exp(rate·metric), by the fastest loops there are
 
-	// Features, as far as there are any.
-	// k = (γ·xᵀz + c)^q, which has monomials for features
+	// Features, as far as there are any. k = (γ·xᵀz + c)^q, which has monomials for features
 	polynomial func(k *Kernel) (degree int, gamma, offset float64)
 	// random frequencies radial(u)·g/σ, g ~ N(0,I), u uniform on (0,1)
 	radial func(k *Kernel, u float64) float64

@@ -86,8 +86,7 @@ func TestScaledGroup(t *testing.T) {
 				return grams[len(grams)-1], cross
 			}
 			for group, of := range map[string]func(x blas.General) blas.General{
-				"scaled": times, "turned": turn,
-				"ranked": order,
+				"scaled": times, "turned": turn, "ranked": order,
 			} {
 				if group != "scaled" && strings.HasPrefix(spec, "chi2") {
 					continue
@@ -134,9 +133,8 @@ func TestRank(t *testing.T) {
 func TestBadKnots(t *testing.T) {
 	for want, knots := range map[string][][]float64{
 		"knots of 1 columns for 2 columns": {{0, 1}}, "knots of column 2": {{0, 1}, {1, 0}},
-		"knots of column 1": {{}, {0, 1}},
-		"ascending order":   {{0, 1}, {0, math.NaN(), 1}}, "numbers in ascending order": {{math.NaN(), 1}, {0, 1}},
-		"column 1: numbers": {{0, math.Inf(1)}, {0, 1}},
+		"knots of column 1": {{}, {0, 1}}, "ascending order": {{0, 1}, {0, math.NaN(), 1}},
+		"numbers in ascending order": {{math.NaN(), 1}, {0, 1}}, "column 1: numbers": {{0, math.Inf(1)}, {0, 1}},
 	} {
 		k := Kernel{Name: "k", Kind: Gaussian, Inputs: 2, Width: 1, Knots: knots}
 		if err := k.Validate(); err == nil || !strings.Contains(err.Error(), want) {

@@ -18,13 +18,11 @@ func TestParse(t *testing.T) {
 	}{
 		{"gaussian", Spec{Kind: Gaussian, Features: "all", Widths: []float64{1}, Relative: true}},
 		{"gaussian:all:median*0.5,1,2", Spec{
-			Kind: Gaussian, Features: "all", Widths: []float64{0.5, 1, 2},
-			Relative: true,
+			Kind: Gaussian, Features: "all", Widths: []float64{0.5, 1, 2}, Relative: true,
 		}},
 		{"gaussian:each:2^-1..2^2", Spec{Kind: Gaussian, Features: "each", Widths: []float64{0.5, 1, 2, 4}}},
 		{"gaussian:pixels:median*2^-1..2^1,10", Spec{Kind: Gaussian, Features: "pixels", Widths: []float64{
-			0.5, 1, 2,
-			10,
+			0.5, 1, 2, 10,
 		}, Relative: true}},
 		{"linear:0-3", Spec{Kind: Linear, Features: "0-3"}},
 		{"linear:all:unit:center", Spec{Kind: Linear, Features: "all", Unit: true, Center: true}},
@@ -47,16 +45,14 @@ func TestParse(t *testing.T) {
 			Approx: &Approximation{"rff", 2000, "auto", ""},
 		}},
 		{"rff:gaussian:0:1:7:phases", Spec{
-			Kind: Gaussian, Features: "0", Widths: []float64{1},
-			Approx: &Approximation{"rff", 7, "auto", Phases},
+			Kind: Gaussian, Features: "0", Widths: []float64{1}, Approx: &Approximation{"rff", 7, "auto", Phases},
 		}},
 		{"rff:cauchy:all:1:unit:8:qmc:pairs", Spec{
 			Kind: Cauchy, Features: "all", Widths: []float64{1}, Unit: true,
 			Approx: &Approximation{"rff", 8, "qmc", ""},
 		}},
 		{"rff:laplacian:each:2:100:qmc", Spec{
-			Kind: Laplacian, Features: "each", Widths: []float64{2},
-			Approx: &Approximation{"rff", 100, "qmc", ""},
+			Kind: Laplacian, Features: "each", Widths: []float64{2}, Approx: &Approximation{"rff", 100, "qmc", ""},
 		}},
 		{"nystrom:poly:2:all:50:kmeans", Spec{
 			Kind: Poly, Features: "all", Params: []float64{2, 1, 0},

@@ -99,11 +99,9 @@ func (v view) picked(X blas.General) blas.General {
 	return S
 }
 
-// rank is where v lies among ascending knots, from −√3 at the first of them to √3 at the last, so
-// that ranks of the values
-// that the knots are quantiles of have mean 0 and, where no two are equal, variance 1. Between
-// knots it is linear, beyond
-// their ends constant, and the middle of those that are equal to v.
+// rank is where v lies among ascending knots, from −√3 at the first of them to √3 at the last, so that ranks of the
+// values that the knots are quantiles of have mean 0 and, where no two are equal, variance 1. Between knots it is
+// linear, beyond their ends constant, and the middle of those that are equal to v.
 func rank(knots []float64, v float64) float64 {
 	last := len(knots) - 1
 	if knots[0] == knots[last] {

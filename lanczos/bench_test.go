@@ -32,8 +32,7 @@ func BenchmarkEigs(b *testing.B) {
 			applies := 0
 			for b.Loop() {
 				r, err := w.Eigs(context.Background(), op, lanczos.Options{
-					K: c.k, Block: 1, Which: lanczos.Smallest,
-					Tol: c.tol, Seed: 1, MaxIter: 5000,
+					K: c.k, Block: 1, Which: lanczos.Smallest, Tol: c.tol, Seed: 1, MaxIter: 5000,
 				})
 				if err != nil {
 					b.Fatal(err)

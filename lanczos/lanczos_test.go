@@ -91,8 +91,7 @@ func TestExtremal(t *testing.T) {
 					want = dense[0]
 				}
 				res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), lanczos.Options{
-					Which: which, Tol: 1e-10,
-					MaxDim: c.maxDim,
+					Which: which, Tol: 1e-10, MaxDim: c.maxDim,
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -150,8 +149,7 @@ func TestSeveral(t *testing.T) {
 		for _, which := range []lanczos.Which{lanczos.Largest, lanczos.Smallest} {
 			t.Run(c.name, func(t *testing.T) {
 				res, err := lanczos.Eigs(bg, linop.NewDense(a, nil), lanczos.Options{
-					K: k, Which: which, Tol: 1e-9,
-					Seed: 7, MaxDim: c.maxDim,
+					K: k, Which: which, Tol: 1e-9, Seed: 7, MaxDim: c.maxDim,
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -189,8 +187,7 @@ func TestStart(t *testing.T) {
 	second := blas.NewGeneral(300, 1)
 	blas.Copy(second, blas.View(two.Vectors, 0, 1, 300, 1))
 	for name, start := range map[string]blas.General{
-		"first": blas.Clone(cold.Vectors), "second": second,
-		"zero": blas.NewGeneral(300, 1),
+		"first": blas.Clone(cold.Vectors), "second": second, "zero": blas.NewGeneral(300, 1),
 	} {
 		res, err := lanczos.Eigs(bg, A, lanczos.Options{Tol: 1e-6, Start: start})
 		if err != nil {

@@ -44,8 +44,7 @@ func (a *Kronecker) Apply(dst, x blas.General) {
 func (w *kroneckerWork) eachColumn(dst, x blas.General, l, n int, apply func(w *kroneckerWork, dst, C blas.General)) {
 	if x.Cols == 1 && x.Stride == 1 && dst.Stride == 1 {
 		apply(w, blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}, blas.General{
-			Rows: l, Cols: n, Stride: n,
-			Data: x.Data,
+			Rows: l, Cols: n, Stride: n, Data: x.Data,
 		})
 		return
 	}

@@ -28,9 +28,8 @@ type Denser interface {
 	Dense(dst blas.General)
 }
 
-// Sum is a weighted sum A_η = Σ_j η_j A_j of m positive semidefinite operators.
-// As an Operator it is A_η at the weights of the last SetWeights.
-// One goroutine at a time may call SetWeights; Apply and Forms may then run from several.
+// Sum is a weighted sum A_η = Σ_j η_j A_j of m positive semidefinite operators. As an Operator it is A_η at the weights
+// of the last SetWeights. One goroutine at a time may call SetWeights; Apply and Forms may then run from several.
 type Sum interface {
 	Operator
 	// Len is m, the number of terms.

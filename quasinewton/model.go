@@ -1,6 +1,5 @@
-// Package quasinewton holds a limited-memory BFGS model of a function of weights and symmetric
-// matrices, and minimises it
-// over a feasible set by projected spectral gradients (Schmidt, van den Berg, Friedlander and Murphy, 2009).
+// Package quasinewton holds a limited-memory BFGS model of a function of weights and symmetric matrices, and minimises
+// it over a feasible set by projected spectral gradients (Schmidt, van den Berg, Friedlander and Murphy, 2009).
 package quasinewton
 
 import (
@@ -33,10 +32,9 @@ func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 //
 //	B = D − N·M⁻¹·Nᵀ,  N = [DS  Y],  M = [SᵀDS  Lo; Loᵀ  −diag(sᵢᵀyᵢ)]
 //
-// with Lo the strictly lower part of SᵀY. D is σ_η·I on the weights. On L it is
-// σ_L times weights for the elements of a move in the eigenvectors of L,
-// the shape of the diagonal of the Hessian of h there, which a [Weighing] tells. For a sum
-// the eigenvectors are those of L̄ = Σ L_j.
+// with Lo the strictly lower part of SᵀY. D is σ_η·I on the weights. On L it is σ_L times weights for the elements of a
+// move in the eigenvectors of L, the shape of the diagonal of the Hessian of h there, which a [Weighing] tells. For a
+// sum the eigenvectors are those of L̄ = Σ L_j.
 type Model struct {
 	Backend blas.Backend
 	Weights int          // kernels; 0 when η is fixed

@@ -1,7 +1,6 @@
-// Package regularizer holds penalties Ω of a function f = Σ_j f_j over several kernels, as
-// functions ω of the weights η of
-// the kernels: the l_p norms, block norms, the elastic net, and norms that tie the weights of groups or of a sequence
-// of kernels to each other (mathematics.md §7).
+// Package regularizer holds penalties Ω of a function f = Σ_j f_j over several kernels, as functions ω of the weights η
+// of the kernels: the l_p norms, block norms, the elastic net, and norms that tie the weights of groups or of a
+// sequence of kernels to each other (mathematics.md §7).
 package regularizer
 
 import (

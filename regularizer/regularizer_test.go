@@ -241,8 +241,7 @@ func FuzzParse(f *testing.F) {
 
 func TestParse(t *testing.T) {
 	for _, s := range []string{
-		"lp:1", "lp:1.7", "lp:2", "block1", "blockr:1.2", "elastic:0.5", "wedge",
-		"groups:2,3,1",
+		"lp:1", "lp:1.7", "lp:2", "block1", "blockr:1.2", "elastic:0.5", "wedge", "groups:2,3,1",
 	} {
 		r, err := Parse(s)
 		if err != nil || r.String() != s {

@@ -51,9 +51,8 @@ func (f *mixed) invert(pt *point, W blas.General) {
 	blas.Gemm(f.be, false, false, -1, T, U, 1, W)
 }
 
-// gradient is −∂ log p/∂L_j and −∂ log p/∂σ² for P − ααᵀ = W: half of the sums of W∘K_j over the
-// cells of two outputs, and
-// of the diagonal of W over those of one.
+// gradient is −∂ log p/∂L_j and −∂ log p/∂σ² for P − ααᵀ = W: half of the sums of W∘K_j over the cells of two outputs,
+// and of the diagonal of W over those of one.
 func (f *mixed) gradient(pt *point, W blas.General) (G []blas.General, noise []float64) {
 	n, m, N := f.n, len(f.K), len(f.y)
 	sums := blas.NewGeneral(N, m*n) // of each row of W∘K_j, by output

@@ -135,9 +135,8 @@ func (f *mixed) output(p int) int {
 	return k
 }
 
-// evaluate computes the value at x; nil where V or an L_j is not positive definite. The point keeps
-// x and, for the factor,
-// the N×N V.
+// evaluate computes the value at x; nil where V or an L_j is not positive definite. The point keeps x and, for the
+// factor, the N×N V.
 func (f *mixed) evaluate(x []float64, V blas.General) *point {
 	pt := &point{x: x, s: x[len(x)-f.n:], V: V}
 	for j := range f.K {
@@ -197,9 +196,8 @@ func (f *mixed) covariance(pt *point) {
 	})
 }
 
-// solve computes V⁻¹H, b and α with the factor of V, and begins the value with ½log|V|. It reports
-// false where HᵀV⁻¹H has
-// no factor.
+// solve computes V⁻¹H, b and α with the factor of V, and begins the value with ½log|V|. It reports false where HᵀV⁻¹H
+// has no factor.
 func (f *mixed) solve(pt *point) bool {
 	n, N := f.n, len(f.y)
 	B := blas.NewGeneral(N, n+1) // H and y

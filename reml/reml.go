@@ -61,10 +61,9 @@ type Components struct {
 }
 
 // Fit learns the L_j, the residual variances and the intercepts for the kernels K and the targets Y (l×n), NaN where
-// missing. Eta of the result is (tr L_j)/n, C is α, Objective is −log of likelihood times prior; it
-// is not convex in the
-// L_j, so that GapL and RelativeGap are no bounds but the decrease that the next step expects. A nil error means that
-// this is at most Tol. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with no result.
+// missing. Eta of the result is (tr L_j)/n, C is α, Objective is −log of likelihood times prior; it is not convex in
+// the L_j, so that GapL and RelativeGap are no bounds but the decrease that the next step expects. A nil error means
+// that this is at most Tol. Data without a likelihood are [bcd.ErrInput] or [bcd.ErrNotPSD], with no result.
 func Fit(ctx context.Context, K linop.Separate, Y blas.General, opt Options) (*bcd.Result, *Components, error) {
 	if opt.Tol == 0 {
 		opt.Tol = 1e-4
@@ -119,8 +118,7 @@ func (a *ascent) run(ctx context.Context) error {
 		a.gain = n.gain
 		if a.opt.Trace != nil {
 			step := bcd.Step{
-				Iter: a.iter, Objective: a.pt.value, GapL: a.gain, RelativeGap: a.gain,
-				Eta: a.weights(a.pt), Rank: a.n,
+				Iter: a.iter, Objective: a.pt.value, GapL: a.gain, RelativeGap: a.gain, Eta: a.weights(a.pt), Rank: a.n,
 			}
 			if err := a.opt.Trace(step); err != nil {
 				return err

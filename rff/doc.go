@@ -38,15 +38,12 @@
 //
 // # Pairs or phases
 //
-// At equal D, pairs (the default) have half as many frequencies and half the cost
-// of the transform, and come nearer to the kernel: for the Gaussian kernel with
-// orthogonal directions 2 times and more, for the Laplacian about as near. Twice as
-// many frequencies, with phases that are spread evenly over the circle and each
-// uniform, give a fit more functions to choose from: its error on new samples
-// was between 9 % smaller and 1 % larger with phases in regressions on smooth
-// functions, within 2 % either way on handwritten digits, and up to 1 % larger on
-// sums of quick waves. On 20 columns
-// qmc phases did 1 % better than the other phases.
+// At equal D, pairs (the default) have half as many frequencies and half the cost of the transform, and come nearer to
+// the kernel: for the Gaussian kernel with orthogonal directions 2 times and more, for the Laplacian about as near.
+// Twice as many frequencies, with phases that are spread evenly over the circle and each uniform, give a fit more
+// functions to choose from: its error on new samples was between 9 % smaller and 1 % larger with phases in regressions
+// on smooth functions, within 2 % either way on handwritten digits, and up to 1 % larger on sums of quick waves. On 20
+// columns qmc phases did 1 % better than the other phases.
 //
 // # Memory and reproducibility
 //

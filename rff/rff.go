@@ -134,15 +134,13 @@ func (m *Map) Dim() int { return m.D }
 // blockRows is the number of samples transformed at a time by one goroutine.
 const blockRows = 128
 
-// togetherRows is the number of rows that a Nyström map, which is parallel in
+// nystromRows is the number of rows that a Nyström map, which is parallel in
 // itself, multiplies by its projection at a time.
-const togetherRows = 1024
+const nystromRows = 1024
 
-// Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's
-// features do not depend on the other rows. dst is not read. The cost is that
-// of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features, of a
-// t×d by d×D product and t·D cosines for those with phases.
-// Errors wrap kernel.ErrNotFinite, with the row and column.
+// Transform computes dst = Z(X), t×D, in parallel over blocks of rows; a row's features do not depend on the other
+// rows. dst is not read. The cost is that of a t×d by d×D/2 product and t·D/2 sine-cosine pairs for random features, of
+// a t×d by d×D product and t·D cosines for those with phases. Errors wrap kernel.ErrNotFinite, with the row and column.
 func (m *Map) Transform(dst, X blas.General) error { return Maps{m}.Transform(dst, X) }
 
 // Maps is the feature maps of a dictionary; their features stand side by side.
@@ -198,8 +196,8 @@ func (ms Maps) Transform(dst, X blas.General) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for lo := 0; lo < X.Rows; lo += togetherRows {
-		rows := min(togetherRows, X.Rows-lo)
+	for lo := 0; lo < X.Rows; lo += nystromRows {
+		rows := min(nystromRows, X.Rows-lo)
 		if err := ms.rows(blas.View(dst, lo, 0, rows, dst.Cols), blas.View(X, lo, 0, rows, X.Cols), true); err != nil {
 			return err
 		}
@@ -220,11 +218,11 @@ func (m *Map) check(X blas.General) error {
 	return nil
 }
 
-// rows transforms one block of rows by the maps that take many rows together, or by the others.
-func (ms Maps) rows(dst, X blas.General, together bool) error {
+// rows transforms one block of rows by the Nyström maps, or by the others.
+func (ms Maps) rows(dst, X blas.General, nystrom bool) error {
 	at := 0
 	for _, m := range ms {
-		if m.D > 0 && together == (m.Method == Nystrom) {
+		if m.D > 0 && nystrom == (m.Method == Nystrom) {
 			if err := m.impl.transform(blas.View(dst, 0, at, dst.Rows, m.D), m.Kernel.Features(X)); err != nil {
 				return err
 			}

@@ -45,8 +45,7 @@ func TestAllocations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	be := plain{blas.Active()}
 	sys := sylvester.System{
-		K: linop.NewDense(spectrum(rng, decay(200, 30, 0.97)), be),
-		L: outputKernel(rng, 6, decay(4, 2, 0.6)), Mu: 0.05,
+		K: linop.NewDense(spectrum(rng, decay(200, 30, 0.97)), be), L: outputKernel(rng, 6, decay(4, 2, 0.6)), Mu: 0.05,
 	}
 	Y := gaussian(rng, 200, 6)
 	for _, name := range []string{"rotated", "nystrom", "eigen"} {

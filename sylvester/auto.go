@@ -171,9 +171,9 @@ func (s *auto) choose(ctx context.Context, c *costs, best method, least float64,
 		rank, sketched := it.load.bestRank(model, c, q, max(q, it.maxRank(l)), 1)
 		lowest := min(least, plain, sketched)
 		more := c.growth(l, min(2*q, it.maxRank(l)), q, it.load.single)
-		worthLooking := min(plain, sketched) < undecided*least && more < lookShare*lowest || lowest == sketched &&
+		growSketch := min(plain, sketched) < undecided*least && more < lookShare*lowest || lowest == sketched &&
 			rank > 2*q
-		if worthLooking {
+		if growSketch {
 			grown, err := it.growTo(ctx, f, 2*q)
 			if err != nil {
 				return nil, err

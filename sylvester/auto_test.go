@@ -20,28 +20,22 @@ func TestAutoChoice(t *testing.T) {
 		testCase
 	}{
 		{"one shift, many iterations", "cholesky", testCase{
-			K: slow, L: linop.ScaledIdentity(30, 1), mu: 1e-4,
-			Y: gaussian(rng, 250, 30), tol: 1e-8,
+			K: slow, L: linop.ScaledIdentity(30, 1), mu: 1e-4, Y: gaussian(rng, 250, 30), tol: 1e-8,
 		}},
 		{"many shifts, many iterations", "tridiagonal", testCase{
-			K: slow, L: outputKernel(rng, 60, decay(60, 3, 0.99)),
-			mu: 1e-4, Y: gaussian(rng, 250, 60), tol: 1e-8,
+			K: slow, L: outputKernel(rng, 60, decay(60, 3, 0.99)), mu: 1e-4, Y: gaussian(rng, 250, 60), tol: 1e-8,
 		}},
 		{"one column, few iterations", "rotated", testCase{
-			K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e3,
-			Y: gaussian(rng, 250, 1), tol: 1e-8,
+			K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e3, Y: gaussian(rng, 250, 1), tol: 1e-8,
 		}},
 		{"rank 2, few iterations", "rotated", testCase{
-			K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 50,
-			Y: gaussian(rng, 250, 40), tol: 1e-6,
+			K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 50, Y: gaussian(rng, 250, 40), tol: 1e-6,
 		}},
 		{"rank 2, many iterations", "cholesky", testCase{
-			K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 1e-5,
-			Y: gaussian(rng, 250, 40), tol: 1e-8,
+			K: slow, L: outputKernel(rng, 40, decay(2, 3, 0.5)), mu: 1e-5, Y: gaussian(rng, 250, 40), tol: 1e-8,
 		}},
 		{"one column, many iterations", "cholesky", testCase{
-			K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e-5,
-			Y: gaussian(rng, 250, 1), tol: 1e-8,
+			K: slow, L: linop.ScaledIdentity(1, 1), mu: 1e-5, Y: gaussian(rng, 250, 1), tol: 1e-8,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

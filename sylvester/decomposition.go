@@ -50,3 +50,11 @@ func decompose(ctx context.Context, K linop.Operator, be blas.Backend, T blas.Ge
 
 // whole reports whether T holds all eigenvectors.
 func (d *Decomposition) whole() bool { return len(d.Sigma) == d.T.Rows }
+
+// Clip replaces eigenvalues that rounding has made negative by 0, and returns d.
+func (d *Decomposition) Clip() *Decomposition {
+	for a, v := range d.Sigma {
+		d.Sigma[a] = max(v, 0)
+	}
+	return d
+}

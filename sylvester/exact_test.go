@@ -110,8 +110,7 @@ func TestExactOneSample(t *testing.T) {
 	for _, name := range exactNames {
 		C := blas.NewGeneral(1, 2)
 		if _, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{
-			K: dense{K, blas.Active()},
-			L: linop.ScaledIdentity(2, 1), Mu: 2,
+			K: dense{K, blas.Active()}, L: linop.ScaledIdentity(2, 1), Mu: 2,
 		}, Y, sylvester.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -208,8 +207,7 @@ func TestExactRefusals(t *testing.T) {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				C := blas.NewGeneral(l, n)
 				_, err := newSolver(t, name, nil).Solve(c.ctx, C, sylvester.System{
-					K: dense{c.K, blas.Active()}, L: L,
-					Mu: c.mu,
+					K: dense{c.K, blas.Active()}, L: L, Mu: c.mu,
 				}, c.Y, c.opt)
 				if err == nil || c.want != nil && !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
@@ -336,8 +334,7 @@ func TestNearlyEqualEigenvalues(t *testing.T) {
 	for _, name := range exactNames {
 		C := blas.NewGeneral(l, 3)
 		_, err := newSolver(t, name, nil).Solve(context.Background(), C, sylvester.System{
-			K: dense{K, blas.Active()},
-			L: L, Mu: 1e-3,
+			K: dense{K, blas.Active()}, L: L, Mu: 1e-3,
 		}, Y, sylvester.Options{})
 		if r := backward(K, 2, L, 1e-3, C, Y); err != nil || !(r < 30) {
 			t.Errorf("%s: backward-error ratio %g, %v", name, r, err)
@@ -372,8 +369,7 @@ func TestExactRefusesRoughAnswers(t *testing.T) {
 		for _, tol := range []float64{0, 1e-12} {
 			C := blas.NewGeneral(l, 2)
 			_, err := newSolver(t, "eigen", be).Solve(context.Background(), C, sylvester.System{
-				K: dense{K, be}, L: L,
-				Mu: 1e-3,
+				K: dense{K, be}, L: L, Mu: 1e-3,
 			}, Y, sylvester.Options{Tol: tol})
 			if !errors.Is(err, c.want) {
 				t.Errorf("eigenvalues times %g, tolerance %g: %v", c.factor, tol, err)

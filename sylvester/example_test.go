@@ -12,11 +12,7 @@ import (
 
 // Solve for two outputs that are learned together: L couples them.
 func Example() {
-	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
 	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1, -1, 1}}
 
@@ -46,11 +42,7 @@ func Example() {
 
 // Solve where one target is missing: its cell of Y holds NaN, and its coefficient is 0.
 func ExampleNewMasked() {
-	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
 	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, math.NaN(), -1, 1}}
 
@@ -81,11 +73,7 @@ func ExampleNewMasked() {
 
 // Solve with two kernels that each couple the outputs in their own way.
 func ExampleSum() {
-	near := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	near := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	equal := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}}
 	coupled := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0.5, 0.5, 1}}
 	Y := blas.General{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1, -1, 1}}
@@ -115,11 +103,7 @@ func ExampleSum() {
 
 // Score two regularizations by the residuals of refits without each row in turn.
 func ExampleLeaveOut() {
-	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{
-		1.0, 0.5, 0.1,
-		0.5, 1.0, 0.5,
-		0.1, 0.5, 1.0,
-	}}
+	K := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{1.0, 0.5, 0.1, 0.5, 1.0, 0.5, 0.1, 0.5, 1.0}}
 	Y, R := blas.Vector([]float64{1, 0.8, 0.5}), blas.NewGeneral(3, 1)
 	dec, err := sylvester.Decompose(context.Background(), linop.NewDense(K, nil), nil)
 	if err != nil {

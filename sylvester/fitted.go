@@ -27,7 +27,7 @@ const (
 	surely          = 0.9    // part of a direct method's cost that iterations, whose cost is estimated, may have
 	undecided       = 1.5    // multiple of that up to which a larger sketch may change the choice,
 	lookShare       = 0.07   // for this part of the cheapest method's cost
-	growthWorth     = 1.25   // least factor on the rank for which a sketch grows
+	leastGrowth     = 1.25   // least factor on the rank for which a sketch grows
 
 	// Sketches. firstRank costs little beside any solve. sketchError is the usual
 	// ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.
@@ -36,11 +36,10 @@ const (
 	slower      = 1.5 // growth of the iterations at which a sketch of an older K is renewed
 	mostUses    = 8   // solves that a sketch is taken to serve, at most
 
-	// The model of a spectrum keeps the part trusted of a sketch's eigenvalues; a power
-	// law with a slope within bounds follows. Iterations beyond twice the eigenvalues known grow by
-	// the part excess for each doubling. Conjugate gradients remove eigenvalues in (ln(ρσ/μ)/lossFrom)^lossPower
-	// iterations each, at least one. Columns whose ρ differ by the factor groupRatio are
-	// predicted together.
+	// The model of a spectrum keeps the part trusted of a sketch's eigenvalues; a power law with a slope within bounds
+	// follows. Iterations beyond twice the eigenvalues known grow by the part excess for each doubling. Conjugate
+	// gradients remove eigenvalues in (ln(ρσ/μ)/lossFrom)^lossPower iterations each, at least one. Columns whose ρ
+	// differ by the factor groupRatio are predicted together.
 	trusted    = 0.8
 	leastSlope = 1.
 	mostSlope  = 4.
@@ -49,10 +48,9 @@ const (
 	lossPower  = 1.3
 	groupRatio = 1.5
 
-	// K in single precision pays from order mixedFrom and mixedRank columns on. Of
-	// the cost of its products, a column of an iteration takes singleColumn and one of
-	// a sketch singleSketch. singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l for the
-	// error E of such a product with a Gram matrix. singleCondition bounds the condition number, 1 + ρ₁·‖K‖/μ, at a
+	// K in single precision pays from order mixedFrom and mixedRank columns on. Of the cost of its products, a column
+	// of an iteration takes singleColumn and one of a sketch singleSketch. singleError is ‖E·x‖/‖x‖ over ‖K‖_F/√l for
+	// the error E of such a product with a Gram matrix. singleCondition bounds the condition number, 1 + ρ₁·‖K‖/μ, at a
 	// hundredth of what would leave no digit: more of them cost iterations.
 	mixedFrom       = 1000
 	mixedRank       = 8
@@ -112,8 +110,7 @@ type iterationCost struct {
 var nativeCosts = costs{
 	plain: iterationCost{pass: [3]float64{1e4, 0.02, 0.06}, column: [2]float64{0.0185, 5.5}},
 	sketched: iterationCost{
-		pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, passSketch: 0.8,
-		columnSketch: 0.05,
+		pass: [3]float64{2.2e4, 0.06, 0.04}, column: [2]float64{0.017, 6.5}, passSketch: 0.8, columnSketch: 0.05,
 	},
 	sketch:       [5]float64{3e5, 30, 0.047, 0.05, 200},
 	factor:       [2]float64{6.5, 0.0026},
@@ -127,15 +124,9 @@ var nativeCosts = costs{
 // libraryCosts are those of OpenBLAS, and of whatever else is not known. Iterations
 // do not use it, see [blas.Beside].
 var libraryCosts = costs{
-	plain:          nativeCosts.plain,
-	sketched:       nativeCosts.sketched,
-	sketch:         nativeCosts.sketch,
-	factor:         [2]float64{8.5, 0.0025},
-	reduce:         [3]float64{0, 25, 0.02},
-	eigen:          [3]float64{65, 0.055, 0},
-	byFactor:       0.035,
-	byVectors:      0.08,
-	readReflectors: [2]float64{4, 6}, byReflectors: [2]float64{0.2, 0.2},
+	plain: nativeCosts.plain, sketched: nativeCosts.sketched, sketch: nativeCosts.sketch,
+	factor: [2]float64{8.5, 0.0025}, reduce: [3]float64{0, 25, 0.02}, eigen: [3]float64{65, 0.055, 0}, byFactor: 0.035,
+	byVectors: 0.08, readReflectors: [2]float64{4, 6}, byReflectors: [2]float64{0.2, 0.2},
 }
 
 func costsOf(be blas.Backend) *costs {

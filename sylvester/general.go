@@ -18,8 +18,7 @@ var ErrSingular = errors.New("sylvester: the equation is singular")
 // recomputed from their definitions at the returned X.
 type GeneralResult struct {
 	Residual float64 // ‖A·X·B + μX − Q‖_F/‖Q‖_F
-	// Backward is the backward-error ratio
-	// ‖A·X·B + μX − Q‖_F/(ε·(‖A‖_F·‖B‖_F + |μ|)·‖X‖_F) with ε = 2⁻⁵².
+	// Backward is the backward-error ratio ‖A·X·B + μX − Q‖_F/(ε·(‖A‖_F·‖B‖_F + |μ|)·‖X‖_F) with ε = 2⁻⁵².
 	Backward float64
 }
 

@@ -26,10 +26,10 @@ import (
 // the last At. Use and At serve one goroutine; between them the other methods may run in several. It keeps T∘T.
 // Memory: l·q + 3·l·r + l·n + 3·q·r floats.
 type LeaveOut struct {
-	be     blas.Backend
-	dec    *Decomposition
-	square blas.General // T∘T, l×q
-	beyond []float64    // 1 − Σ_a T_ia²; 0 for a whole T
+	be         blas.Backend
+	dec        *Decomposition
+	square     blas.General // T∘T, l×q
+	complement []float64    // 1 − Σ_a T_ia²; 0 for a whole T
 
 	L    *linop.Spectral
 	yt   blas.General // Y·V, l×r
@@ -44,7 +44,7 @@ type LeaveOut struct {
 
 // NewLeaveOut returns a LeaveOut for a decomposition, which it keeps. A nil backend is the active one.
 func NewLeaveOut(dec *Decomposition, be blas.Backend) *LeaveOut {
-	s := &LeaveOut{be: blas.Or(be), dec: dec, square: blas.Clone(dec.T), beyond: make([]float64, dec.T.Rows)}
+	s := &LeaveOut{be: blas.Or(be), dec: dec, square: blas.Clone(dec.T), complement: make([]float64, dec.T.Rows)}
 	for i := range s.square.Rows {
 		row := blas.Row(s.square, i)
 		sum := 0.0
@@ -53,7 +53,7 @@ func NewLeaveOut(dec *Decomposition, be blas.Backend) *LeaveOut {
 			sum += row[a]
 		}
 		if !dec.whole() {
-			s.beyond[i] = max(0, 1-sum)
+			s.complement[i] = max(0, 1-sum)
 		}
 	}
 	return s
@@ -115,7 +115,7 @@ func (s *LeaveOut) leverage() {
 	l, r := s.dec.T.Rows, s.L.Rank()
 	s.g = blas.Reshape(s.g, l, r)
 	s.product(s.g, s.square, s.weight)
-	for i, d := range s.beyond {
+	for i, d := range s.complement {
 		row := blas.Row(s.g, i)
 		for b := range row {
 			row[b] += d / s.mu

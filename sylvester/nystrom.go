@@ -187,7 +187,7 @@ func (s *nystrom) chooseRank(ctx context.Context, f *frame) error {
 		s.model.fit(l, s.sk.low.s)
 		s.load.single = s.expectsSingle(f)
 		best, _ := s.load.bestRank(&s.model, costsOf(f.be), q, min(s.maxRank(l), 3*q), max(1, min(s.uses, mostUses)))
-		if float64(best) < growthWorth*float64(q) {
+		if float64(best) < leastGrowth*float64(q) {
 			return nil
 		}
 		var err error

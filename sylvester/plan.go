@@ -143,8 +143,8 @@ func (c *costs) growth(l, q, known int, single bool) float64 {
 	return c.sketch[0] + (c.sketch[1]+each*fl)*fl*float64(q-known) + c.sketch[3]*fl*fq*fq + c.sketch[4]*fq*fq
 }
 
-// beyondCache is 0 for a matrix in the third-level cache and grows with what does not fit.
-func beyondCache(l int) float64 { return max(0, float64(l)/1000-1) }
+// cacheExcess is 0 for a matrix in the third-level cache and grows with what does not fit.
+func cacheExcess(l int) float64 { return max(0, float64(l)/1000-1) }
 
 // cholesky predicts the solver of that name for the given number of shifts.
 func (c *costs) cholesky(l, r, shifts int) float64 {
@@ -154,7 +154,7 @@ func (c *costs) cholesky(l, r, shifts int) float64 {
 
 // tridiagonal and eigendecomposition predict those solvers for r columns.
 func (c *costs) tridiagonal(l, r int, kept bool) float64 {
-	far, fl := min(beyondCache(l), 1), float64(l)
+	far, fl := min(cacheExcess(l), 1), float64(l)
 	t := c.perReflector*fl + (between(c.readReflectors, far)+between(c.byReflectors, far)*float64(r))*fl*fl
 	if !kept {
 		t += fl * (c.reduce[0] + (c.reduce[1]+c.reduce[2]*fl)*fl)
@@ -166,7 +166,7 @@ func (c *costs) eigendecomposition(l, r int, kept bool) float64 {
 	fl := float64(l)
 	t := c.byVectors * fl * fl * float64(r)
 	if !kept {
-		t += fl * fl * (c.eigen[0] + (c.eigen[1]+c.eigen[2]*min(beyondCache(l), 2))*fl)
+		t += fl * fl * (c.eigen[0] + (c.eigen[1]+c.eigen[2]*min(cacheExcess(l), 2))*fl)
 	}
 	return t
 }

@@ -27,8 +27,7 @@ func TestPlainIterations(t *testing.T) {
 		C := blas.NewGeneral(l, 1)
 		s0, _ := New("rotated", Config{})
 		res, err := s0.Solve(context.Background(), C, System{
-			K: linop.NewDense(K, nil), L: linop.ScaledIdentity(1, 1),
-			Mu: mu,
+			K: linop.NewDense(K, nil), L: linop.ScaledIdentity(1, 1), Mu: mu,
 		}, Y, Options{Tol: 1e-6})
 		if err != nil {
 			t.Fatal(err)

@@ -47,9 +47,9 @@ const (
 	// sketchGap is the largest σ·ρ/μ beyond a sketch that needs no larger one, where a
 	// product with the system costs what one with K does. It is smaller in proportion where that costs more.
 	sketchGap = 4.
-	// sketchFirst is the rank of a first sketch, sketchTelling that from which its
+	// sketchFirst is the rank of a first sketch, sketchForecast that from which its
 	// eigenvalues tell how the others fall.
-	sketchFirst, sketchTelling = 32, 64
+	sketchFirst, sketchForecast = 32, 64
 )
 
 // limited is filled with MaxIter in place for l rows.
@@ -132,7 +132,7 @@ func (k *keeper) sketch(ctx context.Context, sys System) (done bool, err error) 
 		if !k.coarse(sys) || s.exhausted() || q >= l/2 {
 			return true, nil
 		}
-		if k.exact = !k.only && q >= sketchTelling && k.hopeless(sys); k.exact {
+		if k.exact = !k.only && q >= sketchForecast && k.hopeless(sys); k.exact {
 			return false, nil
 		}
 	}

@@ -65,14 +65,12 @@ func (s *Sum) Average(K linop.Sum, scale float64) { s.kbar.sum, s.kbar.scale = K
 // Invalidate tells the solver that a kernel has changed.
 func (s *Sum) Invalidate() { s.by.keep.stale, s.kbar.formed = true, false }
 
-// Solve reads C as the starting point and overwrites it by the solution for the given
-// terms and μ > 0. Y is read in the observed cells only. A nil error means that
-// Result.Residual, ‖P_Ω(ΣK_j·C·L_j) + μC − P_Ω·Y‖_F/‖P_Ω·Y‖_F computed by its
-// definition, is at most Tol. Result.Columns counts the columns multiplied by any K_j;
-// Result.KC is empty, and Options.Single has no effect. Errors are those of a [Solver]. MaxIter
-// bounds the products with
-// the sum and, apart from those, the solves inside, which Result.GridSolves counts;
-// ctx is looked at before every one of either, and a cancelled solve ends within two more products.
+// Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read in the
+// observed cells only. A nil error means that Result.Residual, ‖P_Ω(ΣK_j·C·L_j) + μC − P_Ω·Y‖_F/‖P_Ω·Y‖_F computed by
+// its definition, is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, and
+// Options.Single has no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum and, apart
+// from those, the solves inside, which Result.GridSolves counts; ctx is looked at before every one of either, and a
+// cancelled solve ends within two more products.
 func (s *Sum) Solve(
 	ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options,
 ) (Result, error) {
@@ -177,7 +175,7 @@ func (s *Sum) average(terms []linop.Term) error {
 	return factored(be, &s.lbar, a)
 }
 
-// factored makes L = a·aᵀ for the n×r a, which is lost, in min(n, r) eigenvectors.
+// factored makes L = a·aᵀ for the n×r a, which is overwritten, in min(n, r) eigenvectors.
 func factored(be blas.Backend, L *linop.Spectral, a blas.General) error {
 	k := min(a.Rows, a.Cols)
 	*L = linop.Spectral{V: blas.NewGeneral(a.Rows, k), S: make([]float64, k)}

@@ -61,6 +61,53 @@ func TestAbsentDataIsSkipped(t *testing.T) {
 	}
 }
 
+// TestConclusions checks the sentences of cases that no quick run measures.
+func TestConclusions(t *testing.T) {
+	line := func(name string, params map[string]any, metrics map[string]float64) bench.Result {
+		return bench.Result{Name: name, Params: params, Metrics: metrics, Seconds: 2}
+	}
+	for _, c := range []struct {
+		name    string
+		results []bench.Result
+		want    string
+	}{
+		{"jura", []bench.Result{line("iokl, Cd, Ni and Zn", map[string]any{"scale": "mg/kg"}, map[string]float64{
+			"mae": .44,
+		})}, "fitted to mg/kg: mean absolute error 0.440 mg/kg."},
+		{"wheat", []bench.Result{line("iokl, pedigree and markers", map[string]any{"scheme": "cv1"}, map[string]float64{
+			"r1": .5, "r2": .4, "r3": .3, "r4": .2,
+		})}, "whole lines hidden: correlations 0.500, 0.400, 0.300 and 0.200 in"},
+		{"missing", []bench.Result{
+			line("no cell missing", map[string]any{"l": 9, "n": 3}, nil),
+			line("each output alone", map[string]any{"l": 9, "n": 3, "share": .3}, map[string]float64{"nmse": .5}),
+			line("iokl", map[string]any{"l": 9, "n": 3, "share": .3}, map[string]float64{"nmse": .25}),
+		}, "9 × 3 with 30 % of the cells missing takes 1.0 times the time"},
+		{"intervals", []bench.Result{line("CV+", nil, map[string]float64{
+			"coverage": .9, "least coverage of a set": .8, "mean width": 3,
+		})}, "by CV+ hold 0.900 of new targets on average, 0.800 in the worst data set, at a mean width of 3.000."},
+		{"granger-forecast", []bench.Result{line("kernels", map[string]any{"set": "macro"}, map[string]float64{
+			"nmse_1": .1, "nmse_24": .2, "coverage": .91,
+		})}, "over the variance 0.100 1 steps ahead, 0.200 24 steps ahead, intervals of level .9 hold 91.0 %."},
+		{"granger-short", []bench.Result{
+			line("kernels", map[string]any{"system": "a"}, map[string]float64{"auroc": .7}),
+			line("kernels", map[string]any{"system": "b"}, map[string]float64{"auroc": .9}),
+		}, "kernels: mean AUROC 0.800 (a 0.700, b 0.900)."},
+		{"sum", []bench.Result{line("an L each", map[string]any{"set": "slump"}, map[string]float64{
+			"ratio": .9, "ratio_standard_error": .1,
+		})}, "slump: the error of an L each is 0.900 ± 0.100 times that of one L."},
+		{"ranks", []bench.Result{
+			line("1 rank", nil, nil), line("2 ranks", nil, map[string]float64{"weak_scaling": .5}),
+		}, "2 ranks take 2 s where one takes 2 s: an efficiency of 50 %."},
+	} {
+		if got := strings.Join(bench.Find(c.name).Conclude(c.results), " "); !strings.Contains(got, c.want) {
+			t.Errorf("%s: no %q in %q", c.name, c.want, got)
+		}
+		if got := bench.Find(c.name).Conclude(nil); len(got) > 0 {
+			t.Errorf("%s concludes %q from nothing", c.name, got)
+		}
+	}
+}
+
 // TestEveryTopicIsLinked finds a folder that no import names.
 func TestEveryTopicIsLinked(t *testing.T) {
 	text, err := os.ReadFile("cases.go")

@@ -12,8 +12,7 @@ func TestAnswers(t *testing.T) {
 	f := someResults()
 	line := func(name string, seconds, residual float64) {
 		r := bench.Result{Case: "peers", Name: name, Params: map[string]any{
-			"problem": "kernel ridge", "l": 100, "n": 3,
-			"tol": 1e-8,
+			"problem": "kernel ridge", "l": 100, "n": 3, "tol": 1e-8,
 		}, Residual: bench.Num(residual)}
 		r.Time([]float64{seconds})
 		r.Metric("test_mse", 0.25)

@@ -18,6 +18,11 @@ func Draw(f *bench.File, dir string) ([]string, error) {
 	}
 	for _, group := range f.ByCase() {
 		figures = append(figures, bench.Figures(group, f.Machine.Limits)...)
+		if c := bench.Find(group[0].Case); c != nil && c.Paper != nil {
+			for _, e := range c.Paper(group) {
+				figures = append(figures, e.Figures...)
+			}
+		}
 	}
 	var names []string
 	for _, fig := range figures {

@@ -67,8 +67,7 @@ func Write(w io.Writer, files []*bench.File) error {
 	p.Sections = answerSections(answers(&all))
 	if len(findings) > 0 {
 		p.Sections = append(p.Sections, page.Section{
-			ID: "findings", Title: "Every case in a sentence",
-			Blocks: []template.HTML{page.Items(findings)},
+			ID: "findings", Title: "Every case in a sentence", Blocks: []template.HTML{page.Items(findings)},
 		})
 	}
 	if paper := paperSection(items); len(paper.Blocks) > 0 {

@@ -62,12 +62,11 @@ func (p *panels[T]) complete() {
 	})
 }
 
-// panelCall is one product by whole panels. X is packed once in column blocks of
-// at most nr columns, as even as possible, for super-blocks of rows that fit the
-// second-level cache beside two panels of A. A super-block is some blocks of steps, at
-// whose ends sums are rounded; these depend on n alone, so that a column comes out the
-// same whatever the others are. Results gather in y, panel by panel
-// and there column by column, and are turned into rows by the job that adds the last.
+// panelCall is one product by whole panels. X is packed once in column blocks of at most nr columns, as even as
+// possible, for super-blocks of rows that fit the second-level cache beside two panels of A. A super-block is some
+// blocks of steps, at whose ends sums are rounded; these depend on n alone, so that a column comes out the same
+// whatever the others are. Results gather in y, panel by panel and there column by column, and are turned into rows by
+// the job that adds the last.
 //
 // Jobs are numbered super-block by super-block. A job starts when the one before it on its
 // panels has ended. Deadlock-free: that one has a smaller number, and the smallest

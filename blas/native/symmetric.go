@@ -71,11 +71,10 @@ func (s *Symmetric) Row(i int, dst []float64) {
 // dst is not read and does not overlap x. After the first call of a k nothing is
 // allocated.
 //
-// Up to eight columns, fewer in single precision or with shorter vectors, each element of the lower triangle is
-// read once and used twice, in double precision whatever the storage. More columns are
-// multiplied by whole panels in the precision of the storage; in single precision
-// each column is scaled by a power of two so that it cannot overflow. What a column
-// becomes among many does not depend on the others or their number; among few its rounding may.
+// Up to eight columns, fewer in single precision or with shorter vectors, each element of the lower triangle is read
+// once and used twice, in double precision whatever the storage. More columns are multiplied by whole panels in the
+// precision of the storage; in single precision each column is scaled by a power of two so that it cannot overflow.
+// What a column becomes among many does not depend on the others or their number; among few its rounding may.
 func (s *Symmetric) Multiply(k int, dst []float64, ldd int, x []float64, ldx int) {
 	checkSizes(k)
 	checkStride("dst", ldd, k)

@@ -13,11 +13,10 @@ import "unsafe"
 // generic kernel rounds twice). What an element becomes does not depend on the
 // shape of the tile it falls in.
 //
-// The contract is that of BLIS. a is a packed panel of kc·MR elements, which may hold
-// anything beyond width, NaN included: columns from width on are computed and discarded. b is a
-// packed panel of kc·rows elements. Neither needs
-// alignment, neither is read outside. c is neither read nor written outside
-// rows×width, and with add 0 it is not read at all: it may hold NaN.
+// The contract is that of BLIS. a is a packed panel of kc·MR elements, which may hold anything beyond width, NaN
+// included: columns from width on are computed and discarded. b is a packed panel of kc·rows elements. Neither needs
+// alignment, neither is read outside. c is neither read nor written outside rows×width, and with add 0 it is not read
+// at all: it may hold NaN.
 //
 // While it works the kernel fetches next into the second-level cache, lines
 // cache lines at every fourth step of p; a fetch never faults, so next may be
@@ -108,9 +107,8 @@ func store[T element](t *tile, acc []T, ld int) {
 // generic is the reference table, which each level overrides where it has something faster.
 func generic[T element]() kernels[T] {
 	return kernels[T]{
-		mr: 8, nr: 4, tile: tileGeneric[T](8),
-		dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
-		dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T],
-		spin: spinGeneric[T], read: readGeneric[T],
+		mr: 8, nr: 4, tile: tileGeneric[T](8), dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
+		dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T], spin: spinGeneric[T],
+		read: readGeneric[T],
 	}
 }

@@ -10,14 +10,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 )
 
 // Write replaces the file at path by what write sends to its argument. The bytes
 // go to a temporary file in the same folder, are flushed to the disk, and take
 // the name path only once all of them are there. On any error the old file, or
 // its absence, is left as it was and the temporary file is removed. A process
-// killed on the way leaves at most a temporary, named like ".path.*.tmp".
+// killed on the way leaves at most a temporary, named like ".path.*.tmp", which a
+// later Write to the same path removes.
 //
 // The argument of write is an [io.WriterAt] too, for bytes that went to it before, unless path
 // is no regular file.
@@ -38,10 +41,12 @@ func Write(path string, write func(io.Writer) error) error {
 	case err == nil:
 		mode = replaced.Mode().Perm()
 	}
+	sweep(path)
 	f, err := createBeside(path, mode)
 	if err != nil {
 		return err
 	}
+	lock(f)
 	temporaries.Store(f.Name(), nil)
 	defer temporaries.Delete(f.Name())
 	if err := fill(f, write); err != nil {
@@ -116,6 +121,32 @@ func createBeside(path string, mode os.FileMode) (*os.File, error) {
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil || !os.IsExist(err) || try == 100 {
 			return f, describe(path, err)
+		}
+	}
+}
+
+// orphanAge is how long a temporary must not have changed before it may be removed: longer than the moment between its
+// creation and its lock.
+const orphanAge = time.Minute
+
+// sweep removes the temporaries of path that no process has locked, those of killed ones.
+func sweep(path string) {
+	dir, base := filepath.Split(path)
+	entries, _ := os.ReadDir(filepath.Clean(dir))
+	for _, e := range entries {
+		random, ok := strings.CutPrefix(e.Name(), "."+base+".")
+		if random, ok = strings.CutSuffix(random, ".tmp"); !ok || len(random) != 8 || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < orphanAge {
+			continue
+		}
+		if f, err := os.Open(dir + e.Name()); err == nil {
+			orphan := lock(f)
+			_ = f.Close()
+			if orphan {
+				_ = os.Remove(f.Name())
+			}
 		}
 	}
 }

@@ -203,3 +203,43 @@ func TestWriteAt(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestWriteRemovesOrphans checks that the temporaries of killed processes go, and no other files.
+func TestWriteRemovesOrphans(t *testing.T) {
+	dir := t.TempDir()
+	path, before := filepath.Join(dir, "a.txt"), time.Now().Add(-2*orphanAge)
+	create := func(name string, changed time.Time) *os.File {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err == nil {
+			err = os.Chtimes(f.Name(), changed, changed)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	orphan := create(".a.txt.01234567.tmp", before)
+	_ = orphan.Close()
+	written := create(".a.txt.89abcdef.tmp", before)
+	if !lock(written) {
+		t.Skip("this system has no locks")
+	}
+	for _, name := range []string{".a.txt.tmp", ".b.txt.01234567.tmp", ".a.txt.0123456.tmp", "a.txt.01234567.tmp"} {
+		create(name, before)
+	}
+	create(".a.txt.76543210.tmp", time.Now())
+	if err := Write(path, text("x")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 7 {
+		t.Errorf("folder holds %v", entries)
+	}
+	if _, err := os.Stat(orphan.Name()); !os.IsNotExist(err) {
+		t.Errorf("the orphan is there: %v", err)
+	}
+}

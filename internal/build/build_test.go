@@ -57,8 +57,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	for _, part := range []string{
-		"iokl " + Version, i.Go, i.Backend, i.InstructionSet,
-		i.Commit[:min(12, len(i.Commit))],
+		"iokl " + Version, i.Go, i.Backend, i.InstructionSet, i.Commit[:min(12, len(i.Commit))],
 	} {
 		if !strings.Contains(text.String(), part) {
 			t.Errorf("no %q in %q", part, text.String())

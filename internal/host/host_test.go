@@ -110,8 +110,7 @@ func TestCancel(t *testing.T) {
 		Y.Set(i, 0, math.Sin(3*X.At(i, 0))+X.At(i, 1))
 	}
 	opt := iokl.Options{Kernels: []string{"gaussian:all:1,2"}, CV: iokl.CVOptions{
-		Folds:   3,
-		Lambdas: []float64{1e-2, 1e-3}, Repeats: 1,
+		Folds: 3, Lambdas: []float64{1e-2, 1e-3}, Repeats: 1,
 	}}
 	whole := Fit(Source{X: X, Y: Y}, opt)
 	defer whole.Close()
@@ -144,8 +143,7 @@ func TestResultsWithoutJSON(t *testing.T) {
 		Y.Set(i, 0, 1e200*math.Sin(float64(i)))
 	}
 	j := CrossValidate(Source{X: X, Y: Y}, iokl.Options{Kernels: []string{"linear:all"}, CV: iokl.CVOptions{
-		Folds:   2,
-		Lambdas: []float64{1}, Metric: "mse",
+		Folds: 2, Lambdas: []float64{1}, Metric: "mse",
 	}})
 	defer j.Close()
 	j.Wait(-1)

@@ -51,8 +51,7 @@ func start(work func(soft, hard context.Context, j *Job) (any, error)) *Job {
 	hard, endHard := context.WithCancel(context.Background())
 	soft, endSoft := context.WithCancel(hard)
 	j := &Job{soft: endSoft, hard: endHard, done: make(chan struct{}), progress: Progress{
-		Progress:    none,
-		RelativeGap: math.NaN(), Objective: math.NaN(),
+		Progress: none, RelativeGap: math.NaN(), Objective: math.NaN(),
 	}}
 	go func() {
 		defer close(j.done)

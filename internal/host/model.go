@@ -69,8 +69,7 @@ func (m *Model) JSON() ([]byte, error) {
 		Warnings       []string         `json:"warnings"`
 	}{
 		m.String(), m.Certificate(), m.Chosen(), m.IntervalFolds(), m.InputNames(), m.OutputNames(), m.Classes(),
-		m.KernelNames(), m.Eta(),
-		m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), m.Warnings(),
+		m.KernelNames(), m.Eta(), m.LearnedOutputs(), L.Trace(), L.Rank(), m.Relevance(), m.Warnings(),
 	}, nil)
 }
 

@@ -36,8 +36,7 @@ func (impl Implementation) bidiagonalize(a matrix) bidiagonal {
 	for i0 := 0; i0 < n; i0 += rows {
 		size := min(rows, n-i0)
 		p := bidiagonalPanel{
-			impl: impl, a: a, out: &b, first: i0, L: view(L, 0, 0, 2*size, n),
-			R: view(R, 0, 0, 2*size, n), w: w,
+			impl: impl, a: a, out: &b, first: i0, L: view(L, 0, 0, 2*size, n), R: view(R, 0, 0, 2*size, n), w: w,
 		}
 		for j := range size {
 			p.column(j)

@@ -22,8 +22,7 @@ func (impl Implementation) Hessenberg(a, q matrix) {
 	for i := 0; i < n-2; i += hessenbergBlock {
 		b := min(hessenbergBlock, n-2-i)
 		p := hessenbergPanel{
-			a: a, V: view(vectors, i, i+1, b, n-i-1), T: view(T, 0, 0, b, b),
-			Y: view(Y, 0, 0, n-i-1, b), first: i,
+			a: a, V: view(vectors, i, i+1, b, n-i-1), T: view(T, 0, 0, b, b), Y: view(Y, 0, 0, n-i-1, b), first: i,
 		}
 		for j := range b {
 			impl.hessenbergColumn(p, j, tau)

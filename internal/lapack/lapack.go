@@ -1,7 +1,6 @@
-// Package lapack factorizes dense matrices on any BLAS that a backend brings: Cholesky, LU, QR, inverses,
-// eigenvalues and eigenvectors of symmetric matrices by divide and conquer, singular values,
-// Hessenberg and Schur forms.
-// Nearly all operations are matrix products, which are what a BLAS does fastest.
+// Package lapack factorizes dense matrices on any BLAS that a backend brings: Cholesky, LU, QR, inverses, eigenvalues
+// and eigenvectors of symmetric matrices by divide and conquer, singular values, Hessenberg and Schur forms. Nearly all
+// operations are matrix products, which are what a BLAS does fastest.
 //
 // Matrices are row-major. Results do not depend on the number of threads when
 // those of the BLAS do not.

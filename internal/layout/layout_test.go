@@ -2,6 +2,7 @@ package layout
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -52,8 +53,7 @@ var rank = map[string]int{
 
 // solvers neither log nor read clocks or the environment.
 var solvers = []string{
-	"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer",
-	"bcd", "reml",
+	"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer", "bcd", "reml",
 }
 
 // cgo lists the only packages that may import "C".
@@ -340,6 +340,46 @@ func rawLines(text []byte) map[int]bool {
 			for i := file.Line(pos); i <= file.Line(pos)+strings.Count(lit, "\n"); i++ {
 				lines[i] = true
 			}
+		}
+	}
+}
+
+// together are the folders that docs/architecture.md names in place of each package below them.
+var together = []string{"bench", "blas", "cmd", "internal/learn"}
+
+// TestArchitecture compares the table of packages and their users with the imports.
+func TestArchitecture(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := map[string][]string{}
+	imports(t, func(file string, _ *token.File, specs []*ast.ImportSpec) {
+		user := strings.Replace(path.Dir(file), ".", "iokl", 1)
+		if strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		users[user] = slices.Clip(users[user]) // a package without users is there too
+		for _, f := range together {
+			if under(user, []string{f}) {
+				user = f
+			}
+		}
+		for _, i := range specs {
+			p, own := inside(strings.Trim(i.Path.Value, `"`))
+			if p = cmp.Or(p, "iokl"); own && !slices.Contains(users[p], user) {
+				users[p] = append(users[p], user)
+			}
+		}
+	})
+	for p, by := range users {
+		slices.Sort(by)
+		row := "| `" + p + "` | `" + strings.Join(by, "`, `") + "` | "
+		if by == nil {
+			row = "`" + p + "`"
+		}
+		if !strings.HasPrefix(p, "bench/cases/") && !strings.Contains(string(text), row) {
+			t.Errorf("docs/architecture.md lacks %s", row)
 		}
 	}
 }

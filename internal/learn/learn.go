@@ -349,8 +349,7 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outco
 	p, _ := m.problem(t, s)
 	release := memory.Reserve(t.Held())
 	res, c, err := reml.Fit(ctx, K, Y, reml.Options{
-		Tol: m.Tol, MaxIter: m.MaxOuter, Backend: m.Backend,
-		MaxBytes: m.MaxBytes, Trace: m.Trace,
+		Tol: m.Tol, MaxIter: m.MaxOuter, Backend: m.Backend, MaxBytes: m.MaxBytes, Trace: m.Trace,
 	})
 	release()
 	if res == nil {

@@ -1,5 +1,13 @@
-// Package order finds order statistics.
+// Package order finds order statistics, and the ranks that intervals ask for.
 package order
+
+import "math"
+
+// IntervalRank is the rank, from 1, among n errors of the one that another error like them exceeds with probability
+// 1 − level at most: ⌈level·(n + 1)⌉. Above n, there are too few errors.
+func IntervalRank(level float64, n int) int {
+	return max(1, int(math.Ceil(level*float64(n+1)-1e-9))) // rounding of a whole number does not raise it
+}
 
 // Select returns element k of v in ascending order. It changes the order of v, in time
 // that grows with its length (Hoare's quickselect). v holds no NaN.

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// Solvers run one short loop after another, and to wake a sleeping thread takes longer than many a
-// loop does: a tenth of a
-// millisecond on a virtual machine. So a helper that has nothing to do stays awake for a while, and so does a
+// Solvers run one short loop after another, and to wake a sleeping thread takes longer than many a loop does: a tenth
+// of a millisecond on a virtual machine. So a helper that has nothing to do stays awake for a while, and so does a
 // caller that waits for its helpers, unless another goroutine wants the processor.
 const (
 	awake      = 300 * time.Microsecond // how long a helper or a caller waits before it sleeps

@@ -95,8 +95,7 @@ func (s Columns) cycleNote(k int, c *Column) string {
 		return ""
 	}
 	return fmt.Sprintf("%s (%s)", s.label(k), map[Kind]string{
-		Clock: "times of day", Month: "months",
-		Weekday: "days of the week",
+		Clock: "times of day", Month: "months", Weekday: "days of the week",
 	}[c.Kind])
 }
 

@@ -230,9 +230,8 @@ func trimAll(record []string) []string {
 	return out
 }
 
-// record reads the next record.
-// Blank lines are skipped, except that in a file of one column each of them above
-// another record is an empty cell, and those at the end are counted.
+// record reads the next record. Blank lines are skipped, except that in a file of one column each of them above another
+// record is an empty cell, and those at the end are counted.
 func (c *csvReader) record() ([]string, error) {
 	if c.held == nil {
 		if err := c.read(); err != nil {
@@ -288,12 +287,10 @@ func validPrefix(s string, n int) string { return strings.ToValidUTF8(s[:min(n, 
 // ErrNotText says that a file is of a kind that holds numbers only.
 var ErrNotText = errors.New("not a text file")
 
-// ReadText reads a CSV file as text: the records, and with [HeaderYes] the first
-// of them as header. With [HeaderAuto] it is the header when the records below it
-// hold a number in a column where it has text, or when it is a table of one
-// column whose first cell is the word label, class, target or y.
-// Blank lines are skipped as the readers of numbers do, cells are trimmed and rows equally long. Parquet files and
-// arrays are ErrNotText.
+// ReadText reads a CSV file as text: the records, and with [HeaderYes] the first of them as header. With [HeaderAuto]
+// it is the header when the records below it hold a number in a column where it has text, or when it is a table of one
+// column whose first cell is the word label, class, target or y. Blank lines are skipped as the readers of numbers do,
+// cells are trimmed and rows equally long. Parquet files and arrays are ErrNotText.
 func ReadText(name string, opt Options) (header []string, records [][]string, err error) {
 	file, part, _ := SplitMember(name)
 	s, err := openSource(file, opt.Stdin)

@@ -192,8 +192,7 @@ func ReadAll(r Reader) (*Table, error) {
 		rows += k
 		if errors.Is(err, io.EOF) {
 			return &Table{Names: r.Names(), Data: blas.General{
-				Rows: rows, Cols: cols, Stride: max(cols, 1),
-				Data: data,
+				Rows: rows, Cols: cols, Stride: max(cols, 1), Data: data,
 			}}, nil
 		}
 		if err != nil {

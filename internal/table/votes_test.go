@@ -72,8 +72,7 @@ func TestVotes(t *testing.T) {
 			Layout: "2.1.06",
 		}},
 		"nothing among dates": {[]string{"2021-01-01", "NA", "2021-01-02"}, schema.Column{
-			Kind:   schema.Date,
-			Layout: "2006-1-2", Nothing: 1,
+			Kind: schema.Date, Layout: "2006-1-2", Nothing: 1,
 		}},
 		"hours":  {[]string{"9:05", "23:59"}, schema.Column{Kind: schema.Clock, Layout: "15:04"}},
 		"months": {[]string{"Jan", "DEC.", "march"}, schema.Column{Kind: schema.Month}},
@@ -89,8 +88,7 @@ func TestVotes(t *testing.T) {
 		"identifiers":              {many(40, 40), schema.Column{Kind: schema.Text}},
 		"identifiers with numbers": {append(many(40, 40), "7"), schema.Column{Kind: schema.Text}},
 		"all different, but few": {many(4, 4), schema.Column{Kind: schema.Category, Levels: []string{
-			"w0", "w1",
-			"w2", "w3",
+			"w0", "w1", "w2", "w3",
 		}}},
 		"free text":                {many(100, 60), schema.Column{Kind: schema.Text}},
 		"fifty levels":             {many(150, 50), schema.Column{Kind: schema.Category, Levels: levelsOf(50)}},

@@ -38,8 +38,7 @@ func TestEncodings(t *testing.T) {
 	var want []string
 	// no bit is 1 in both
 	for _, v := range [][]string{{"d", "1", "n", "2", "m", "3", "i", "1"}, {
-		"d", "30", "n", "29", "m", "28", "i",
-		"0",
+		"d", "30", "n", "29", "m", "28", "i", "0",
 	}} {
 		arguments, registers := strings.NewReplacer(v...), strings.NewReplacer("vd", "v"+v[1], "vn", "v"+v[3], "vm",
 			"v"+v[5], "[i]", "["+v[7]+"]")

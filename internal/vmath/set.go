@@ -31,12 +31,10 @@ type set struct {
 
 var generic = set{
 	name: "generic", exp: expGeneric, expStream: expGeneric, sqDist: sqDistGeneric, matern: maternGeneric,
-	power: powerGeneric, sinCos: sinCosGeneric, cos: cosGeneric, narrow: narrowGeneric,
-	stream: streamGeneric, streamNarrow: narrowGeneric,
-	radix2: radix2Generic, radix4: radix4Generic,
-	l1Row: l1RowGeneric, sqRow: sqRowGeneric, chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric,
-	sqDistBelow: sqDistBelowGeneric, lorentzRow: lorentzRowGeneric,
-	secular: secularGeneric, reflect3: reflect3Generic, rotate: rotateGeneric,
+	power: powerGeneric, sinCos: sinCosGeneric, cos: cosGeneric, narrow: narrowGeneric, stream: streamGeneric,
+	streamNarrow: narrowGeneric, radix2: radix2Generic, radix4: radix4Generic, l1Row: l1RowGeneric, sqRow: sqRowGeneric,
+	chi2Row: chi2RowGeneric, harmonicRow: harmonicRowGeneric, sqDistBelow: sqDistBelowGeneric,
+	lorentzRow: lorentzRowGeneric, secular: secularGeneric, reflect3: reflect3Generic, rotate: rotateGeneric,
 }
 
 // sets lists what this machine can run, the best first; use is the one in use. Tests change it.

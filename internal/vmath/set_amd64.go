@@ -12,23 +12,19 @@ func vectorSets() []set {
 	if instructions.AVX512() {
 		out = append(out, set{
 			name: "avx512", exp: expAVX512, expStream: expStreamAVX512, sqDist: sqDistAVX512, matern: maternAVX512,
-			power: powerAVX512, sinCos: sinCosAVX512, cos: cosAVX512, narrow: narrowAVX512,
-			stream: streamAVX512, streamNarrow: streamNarrowAVX512,
-			radix2: radix2AVX512, radix4: radix4AVX512,
-			l1Row: l1RowAVX512, sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, harmonicRow: harmonicRowAVX512,
-			sqDistBelow: sqDistBelowAVX512, lorentzRow: lorentzRowAVX512,
-			secular: secularAVX2, reflect3: reflect3AVX2, rotate: rotateAVX2,
+			power: powerAVX512, sinCos: sinCosAVX512, cos: cosAVX512, narrow: narrowAVX512, stream: streamAVX512,
+			streamNarrow: streamNarrowAVX512, radix2: radix2AVX512, radix4: radix4AVX512, l1Row: l1RowAVX512,
+			sqRow: sqRowAVX512, chi2Row: chi2RowAVX512, harmonicRow: harmonicRowAVX512, sqDistBelow: sqDistBelowAVX512,
+			lorentzRow: lorentzRowAVX512, secular: secularAVX2, reflect3: reflect3AVX2, rotate: rotateAVX2,
 		})
 	}
 	if instructions.AVX2() {
 		out = append(out, set{
 			name: "avx2", exp: expAVX2, expStream: expStreamAVX2, sqDist: sqDistAVX2, matern: maternAVX2,
-			power: powerAVX2, sinCos: sinCosAVX2, cos: cosAVX2, narrow: narrowAVX2,
-			stream: streamAVX2, streamNarrow: streamNarrowAVX2,
-			radix2: radix2AVX2, radix4: radix4AVX2,
-			l1Row: l1RowAVX2, sqRow: sqRowAVX2, chi2Row: chi2RowAVX2, harmonicRow: harmonicRowAVX2,
-			sqDistBelow: sqDistBelowAVX2, lorentzRow: lorentzRowAVX2,
-			secular: secularAVX2, reflect3: reflect3AVX2, rotate: rotateAVX2,
+			power: powerAVX2, sinCos: sinCosAVX2, cos: cosAVX2, narrow: narrowAVX2, stream: streamAVX2,
+			streamNarrow: streamNarrowAVX2, radix2: radix2AVX2, radix4: radix4AVX2, l1Row: l1RowAVX2, sqRow: sqRowAVX2,
+			chi2Row: chi2RowAVX2, harmonicRow: harmonicRowAVX2, sqDistBelow: sqDistBelowAVX2,
+			lorentzRow: lorentzRowAVX2, secular: secularAVX2, reflect3: reflect3AVX2, rotate: rotateAVX2,
 		})
 	}
 	return out

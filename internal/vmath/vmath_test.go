@@ -90,8 +90,7 @@ func TestExpSpecial(t *testing.T) {
 		709.782712893384, -745.1, 1,
 	}
 	want := []float64{
-		1, 1, math.Inf(1), 0, math.NaN(), math.Inf(1), math.Inf(1), 0, 0, math.Exp(709.782712893384),
-		5e-324, math.E,
+		1, 1, math.Inf(1), 0, math.NaN(), math.Inf(1), math.Inf(1), 0, 0, math.Exp(709.782712893384), 5e-324, math.E,
 	}
 	forEachSet(t, func(t *testing.T) {
 		got := slices.Clone(x)
@@ -387,8 +386,7 @@ func TestNaNPasses(t *testing.T) {
 				t.Errorf("SqDist drops NaN at %d", n-1)
 			}
 			for name, f := range map[string]func(dst, x, zt []float64, ld int){
-				"l1": L1Row, "sq": SqRow,
-				"chi2": Chi2Row, "harmonic": HarmonicRow, "lorentz": LorentzRow,
+				"l1": L1Row, "sq": SqRow, "chi2": Chi2Row, "harmonic": HarmonicRow, "lorentz": LorentzRow,
 			} {
 				f(got, []float64{1}, x, n)
 				if !math.IsNaN(got[n-1]) || n > 1 && math.IsNaN(got[0]) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -121,20 +120,8 @@ func matOperands(env *bench.Env, n int) operands {
 }
 
 // concludeGonum says what the import gains at the largest order.
-func concludeGonum(group []bench.Result) []string {
-	largest := 0.0
-	for _, r := range group {
-		largest = max(largest, r.Number("n"))
-	}
-	var gains []string
-	for _, r := range group {
-		if t, ok := r.Metrics["times_faster"]; ok && r.Number("n") == largest {
-			gains = append(gains, fmt.Sprintf("%s %.1f×", r.Param("operation"), t))
-		}
-	}
-	if gains == nil {
-		return nil
-	}
-	return []string{fmt.Sprintf("With blas/accelerate imported, gonum's mat is faster at order %g: %s.", largest,
-		strings.Join(gains, ", "))}
-}
+var concludeGonum = bench.Say(`
+{{with having "times_faster" .}}{{$n := (last .).Param "n"}}With blas/accelerate imported, gonum's mat is faster at
+order
+{{$n}}:{{range $i, $r := where "n" $n .}}{{if $i}},{{end}} {{$r.Param "operation"}}
+{{value "times_faster" $r | printf "%.1f"}}×{{end}}.{{end}}`)

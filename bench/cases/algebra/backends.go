@@ -15,8 +15,7 @@ import (
 
 func init() {
 	bench.Ask(bench.Question{
-		Text: "Which backend?", Cases: []string{"gemm", "operator", "eigen", "gram"},
-		Answer: whichBackend,
+		Text: "Which backend?", Cases: []string{"gemm", "operator", "eigen", "gram"}, Answer: whichBackend,
 	})
 }
 

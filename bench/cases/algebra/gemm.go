@@ -4,7 +4,6 @@ package algebra
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -18,7 +17,7 @@ func init() {
 		Does:     "matrix products of every backend, as a share of the machine's peak",
 		Minutes:  1,
 		Run:      runGemm,
-		Conclude: concludeGemm,
+		Conclude: concludeSpeed("matrix products"),
 	})
 }
 
@@ -76,8 +75,7 @@ func gemmOne(
 		MinSample: 20 * time.Millisecond, Budget: 2 * time.Second,
 	}
 	results, err := bench.Race(ctx, plan, map[string]any{
-		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(),
-		"threads": threads,
+		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
 	}, all)
 	for i := range results {
 		results[i].Rate(flops, 0, limits.Peak(prec.String(), threads), 0)
@@ -123,39 +121,4 @@ func single(x []float64) []float32 {
 		y[i] = float32(v)
 	}
 	return y
-}
-
-// concludeGemm also says how fast gonum is beside the limit, which bounds how many
-// times faster anything can be.
-func concludeGemm(group []bench.Result) []string {
-	out := concludeSpeed("matrix products")(group)
-	largest := map[string]bench.Result{} // of gonum, by precision and threads
-	var order []string
-	for _, r := range group {
-		if r.Name != "gonum" || !(r.OfPeak > 0) {
-			continue
-		}
-		key := r.Param("precision") + r.Param("threads")
-		old, ok := largest[key]
-		if !ok {
-			order = append(order, key)
-		}
-		if !ok || r.GFlops*r.Seconds > old.GFlops*old.Seconds {
-			largest[key] = r
-		}
-	}
-	for _, key := range order {
-		r := largest[key]
-		text := fmt.Sprintf("gonum multiplies %s matrices (%s) at %.3g GFLOP/s with %s: the machine's peak, %.3g, is "+
-			"%s that",
-			r.Param("precision"), r.Without("backend", "seed", "threads", "precision"), r.GFlops,
-			bench.Plural(int(r.Number("threads")), "thread"), r.GFlops/r.OfPeak, bench.Times(1/r.OfPeak))
-		for _, n := range group {
-			if n.Name == "native" && n.Without("backend") == r.Without("backend") {
-				text += fmt.Sprintf(", and the native backend %s as fast", bench.Times(r.Seconds/n.Seconds))
-			}
-		}
-		out = append(out, text+".")
-	}
-	return out
 }

@@ -4,12 +4,8 @@ package algebra
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"slices"
 	"time"
-
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -22,7 +18,7 @@ func init() {
 		Name:     "gram",
 		Does:     "building Gram matrices",
 		Run:      runGram,
-		Conclude: concludeGram,
+		Conclude: concludeSpeed("Gram matrices"),
 	})
 }
 
@@ -32,12 +28,10 @@ var gramKernels = []string{"linear", "gaussian", "laplacian", "matern32", "chi2"
 // gramShape is l samples of d features.
 type gramShape struct{ l, d int }
 
-// runGram builds the Gram matrices of single kernels with every backend, in turn
-// with the lower triangle of X·Xᵀ alone, which goes to memory that is there already. The
-// matrices are made in new memory each time, as by a fit, and in old memory too.
-// Operations are counted as the product counts them, two for each
-// feature of each pair of samples, whatever the kernel does with a pair, so that
-// rates compare; bytes are those of the samples read and the matrix written.
+// runGram builds the Gram matrices of single kernels with every backend, in turn with the lower triangle of X·Xᵀ alone,
+// which goes to memory that is there already. The matrices are made in new memory each time, as by a fit, and in old
+// memory too. Operations are counted as the product counts them, two for each feature of each pair of samples, whatever
+// the kernel does with a pair, so that rates compare; bytes are those of the samples read and the matrix written.
 func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	limits := env.Limits()
 	var results []bench.Result
@@ -58,8 +52,7 @@ func runGram(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return results, err
 		}
 		plan := bench.Plan{
-			Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond,
-			Budget: 2 * time.Second,
+			Count: env.Repeats(7), Warm: true, Follow: true, MinSample: 10 * time.Millisecond, Budget: 2 * time.Second,
 		}
 		part, err := bench.Race(ctx, plan, map[string]any{"l": l, "d": d, "precision": "float64"}, all)
 		product := map[any]float64{} // seconds, by backend
@@ -87,8 +80,7 @@ func gramContenders(ctx context.Context, env *bench.Env, X blas.General) ([]benc
 	var all []bench.Contender
 	add := func(be blas.Backend, kernel, memory string, run func() error) {
 		all = append(all, bench.Contender{
-			Name: be.Name(), Params: map[string]any{"kernel": kernel, "memory": memory},
-			Run: run,
+			Name: be.Name(), Params: map[string]any{"kernel": kernel, "memory": memory}, Run: run,
 		})
 	}
 	l, d := X.Rows, X.Cols
@@ -117,48 +109,4 @@ func gramContenders(ctx context.Context, env *bench.Env, X blas.General) ([]benc
 		}
 	}
 	return all, nil
-}
-
-// concludeGram also says how near the builders come to the product inside them.
-func concludeGram(group []bench.Result) []string {
-	out := concludeFastest("builds Gram matrices")(group)
-	var least, most *bench.Result
-	for _, r := range group {
-		share, ok := r.Metrics["of_product"]
-		if !ok || r.Name != "native" || r.Params["kernel"] == "product" || r.Params["memory"] != "new" {
-			continue
-		}
-		if least == nil || share < least.Metrics["of_product"] {
-			least = &r
-		}
-		if most == nil || share > most.Metrics["of_product"] {
-			most = &r
-		}
-	}
-	if least != nil {
-		what := func(r *bench.Result) string {
-			return fmt.Sprintf("%.2f (%s, %s)", r.Metrics["of_product"], r.Param("kernel"),
-				bench.Plural(int(r.Number("d")), "feature"))
-		}
-		out = append(out, fmt.Sprintf("Its Gram matrices, made in new memory, take shape at %s to %s of the speed of "+
-			"the product X·Xᵀ alone, which goes to old memory.", what(least), what(most)))
-	}
-	return out
-}
-
-func concludeFastest(does string) func(group []bench.Result) []string {
-	return func(group []bench.Result) []string {
-		var out []string
-		group = slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool {
-			return r.Params["kernel"] == "product"
-		})
-		for _, other := range bench.Names(group) {
-			if ratios := bench.Ratios(group, "native", other); other != "native" && len(ratios) > 0 {
-				out = append(out,
-					fmt.Sprintf("The native backend %s at %.2g times the speed of %s, on average over %s.", does,
-						stat.GeometricMean(ratios, nil), other, bench.Plural(len(ratios), "case")))
-			}
-		}
-		return out
-	}
 }

@@ -5,7 +5,6 @@ package algebra
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,8 +55,7 @@ func runLanczos(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				name := fmt.Sprintf("%s, lanczos, tolerance %.0e", be.Name(), tol)
 				all = append(all, bench.Contender{Name: name, Run: func() (err error) {
 					*last, err = w.Eigs(ctx, op, lanczos.Options{
-						Which: c.which, Tol: tol, Seed: env.Seed, Backend: be,
-						MaxIter: 5000,
+						Which: c.which, Tol: tol, Seed: env.Seed, Backend: be, MaxIter: 5000,
 					})
 					return err
 				}})
@@ -87,17 +85,11 @@ func runLanczos(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-func concludeLanczos(group []bench.Result) []string {
-	var out []string
-	// One backend: pairs would compare one's Lanczos with another's eigendecomposition.
-	first := group[0].Params["backend"]
-	group = slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool { return r.Params["backend"] != first })
-	for _, name := range bench.Names(group) {
-		if ratios := bench.Ratios(group, name, "eigendecomposition"); name != "eigendecomposition" && len(ratios) > 0 {
-			out = append(out, fmt.Sprintf("For one extremal eigenpair, %s takes a fraction of the full "+
-				"eigendecomposition's time: it is %.2g to %.2g times faster.", name, slices.Min(ratios),
-				slices.Max(ratios)))
-		}
-	}
-	return out
-}
+// concludeLanczos looks at one backend: pairs would compare one's Lanczos with another's eigendecomposition.
+var concludeLanczos = bench.Say(`
+{{if .}}{{$all := where "backend" ((index . 0).Param "backend") .}}{{range $name := names $all}}
+{{with ratios $name "eigendecomposition" "seconds" $all}}{{if ne $name "eigendecomposition"}}For one extremal eigenpair,
+{{$name}}
+takes a fraction of the full eigendecomposition's time: it is {{least . | printf "%.2g"}} to {{most . | printf "%.2g"}}
+times faster.
+{{end}}{{end}}{{end}}{{end}}`)

@@ -4,7 +4,6 @@ package algebra
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ func init() {
 		Name:     "operator",
 		Does:     "K·X for few and many columns: every backend's packed operator",
 		Run:      runOperator,
-		Conclude: concludeOperator,
+		Conclude: concludeSpeed("products of K with a block of columns"),
 		Figures:  columnFigures,
 	})
 }
@@ -92,8 +91,7 @@ func multipliers(
 	var all []bench.Contender
 	add := func(name string, run func()) {
 		all = append(all, bench.Contender{
-			Name: name, Params: map[string]any{"precision": prec.String()},
-			Run: func() error { run(); return nil },
+			Name: name, Params: map[string]any{"precision": prec.String()}, Run: func() error { run(); return nil },
 		})
 	}
 	for _, be := range blas.Backends() {
@@ -113,30 +111,4 @@ func multipliers(
 		}
 	}
 	return all
-}
-
-// concludeOperator also says how long collections take beside products.
-func concludeOperator(group []bench.Result) []string {
-	out := concludeSpeed("products of K with a block of columns")(group)
-	beside := bench.Lookup(group, besideProducts)
-	if beside == nil {
-		return out
-	}
-	how := func(r *bench.Result) string {
-		seldom := ""
-		if p95, ok := r.Metrics["p95_ms"]; ok {
-			seldom = fmt.Sprintf("seldom more than %.2g ms, ", p95)
-		}
-		return fmt.Sprintf("%.2g ms on average, %s%.2g ms at worst", r.Metrics["mean_ms"], seldom,
-			r.Metrics["worst_ms"])
-	}
-	text := fmt.Sprintf("A garbage collection beside products takes %s (of %d).", how(beside), beside.Count)
-	if idle := bench.Lookup(group, besideNothing); idle != nil {
-		text += fmt.Sprintf(" In the same program at rest it takes %s: what the machine and the runtime do to any "+
-			"program.", how(idle))
-	}
-	if loops := bench.Lookup(group, besideLoops); loops != nil {
-		text += fmt.Sprintf(" Beside loops in Go on every processor it takes %s.", how(loops))
-	}
-	return append(out, text)
 }

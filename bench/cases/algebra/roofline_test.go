@@ -13,8 +13,7 @@ func TestRoofline(t *testing.T) {
 		Bandwidth: []bench.Bandwidth{{Bytes: 1 << 20, Threads: 1, GBytes: 50}},
 	}
 	r := bench.Result{Case: "gemm", Name: "native", Params: map[string]any{
-		"m": 512, "n": 512, "k": 512,
-		"precision": "float64", "threads": 1,
+		"m": 512, "n": 512, "k": 512, "precision": "float64", "threads": 1,
 	}, GFlops: 263}
 	results := []bench.Result{r}
 	fig := machineRoofline(results, limits)

@@ -3,46 +3,23 @@
 package algebra
 
 import (
-	"fmt"
-	"slices"
-
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/iokl/iokl/bench"
 )
 
-// concludeSpeed compares the backends, and each with the machine.
+// concludeSpeed compares native with each other backend, and Gram matrices with products.
 func concludeSpeed(what string) func(group []bench.Result) []string {
-	return func(group []bench.Result) []string {
-		var out []string
-		for _, other := range bench.Names(group) {
-			ratios := bench.Ratios(group, "native", other)
-			if other == "native" || len(ratios) == 0 {
-				continue
-			}
-			g := stat.GeometricMean(ratios, nil)
-			lo, hi := slices.Min(ratios), slices.Max(ratios)
-			switch {
-			case g >= 1:
-				out = append(out,
-					fmt.Sprintf("The native backend is %s faster than %s on average in %s (from %.2g to %.2g over %s).",
-						bench.Times(g), other, what, lo, hi, bench.Plural(len(ratios), "shape")))
-			default:
-				out = append(out,
-					fmt.Sprintf("The native backend is %s slower than %s on average in %s (its speed is from %.2g to "+
-						"%.2g of it over %s).", bench.Times(1/g), other, what, lo, hi,
-						bench.Plural(len(ratios), "shape")))
-			}
-		}
-		for _, name := range bench.Names(group) {
-			if r := bestShare(group, name); r != nil {
-				out = append(out,
-					fmt.Sprintf("At its best (%s) %s reaches %.0f %% of the machine's peak, %.0f GFLOP/s.",
-						r.Without("backend", "seed", "threads"), name, 100*r.OfPeak, r.GFlops))
-			}
-		}
-		return out
-	}
+	return bench.Say(`
+{{$all := without "kernel" "product" .}}
+		{{range $other := names .}}{{$r := ratios "native" $other "seconds" $all}}{{if and $r (ne $other "native")}}
+		{{$g := geomean $r}}The native backend is
+		{{if ge $g 1.0}}{{times $g}} faster{{else}}{{div 1.0 $g | times}} slower{{end}} than {{$other}} on average in
+		` + what + ` (its speed is from {{printf "%.2g" (least $r)}} to {{printf "%.2g" (most $r)}} times over
+		{{plural (len $r) "shape"}}).
+		{{end}}{{end}}{{with named "native" $all | where "memory" "new" | values "of_product"}}
+		Native Gram matrices, made in new memory, take shape at {{least . | printf "%.2f"}} to {{most . | printf
+"%.2f"}}
+		of the speed of the product X·Xᵀ alone, which goes to old memory.
+		{{end}}`)
 }
 
 // bestShare is the line of that name nearest to the peak of its precision.

@@ -114,8 +114,7 @@ func forecastSet(
 			}
 		}
 		r := bench.Result{Name: m.name, Params: map[string]any{
-			"set": name, "rows": d.X.Rows, "series": d.X.Cols,
-			"lag": opt.Lag, "origins": len(errors[0]),
+			"set": name, "rows": d.X.Rows, "series": d.X.Cols, "lag": opt.Lag, "origins": len(errors[0]),
 		}}
 		r.Time([]float64{m.seconds})
 		for _, h := range []int{1, max(1, steps/2), steps} {
@@ -183,9 +182,8 @@ func varForecaster(env *bench.Env, d *granger.Data, lag int) (ahead, error) {
 	}, nil
 }
 
-// hourlyLoad generates a load in MW and the temperature that drives it, beside the hour of the day as a
-// point on a circle and whether it is a weekend: heating below 15 °C and cooling above 22 °C, a
-// daily course that differs at
+// hourlyLoad generates a load in MW and the temperature that drives it, beside the hour of the day as a point on a
+// circle and whether it is a weekend: heating below 15 °C and cooling above 22 °C, a daily course that differs at
 // weekends, and noise that is an autoregression.
 func hourlyLoad(hours int, seed uint64) granger.Data {
 	rng := rand.New(rand.NewPCG(seed, 8760))
@@ -209,19 +207,8 @@ func hourlyLoad(hours int, seed uint64) granger.Data {
 	return d
 }
 
-func concludeForecasts(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		text := fmt.Sprintf("%s, %s: squared error over the variance", r.Param("set"), r.Name)
-		for h := 1; h <= 24; h++ {
-			if v, ok := r.Metrics[fmt.Sprintf("nmse_%d", h)]; ok {
-				text += fmt.Sprintf(" %.3f %s ahead,", v, bench.Plural(h, "step"))
-			}
-		}
-		if v, ok := r.Metrics["coverage"]; ok {
-			text += fmt.Sprintf(" intervals of level .9 hold %.1f %%,", 100*v)
-		}
-		out = append(out, text[:len(text)-1]+".")
-	}
-	return out
-}
+var concludeForecasts = bench.Say(`
+{{range .}}{{.Param "set"}}, {{.Name}}: squared error over the variance
+{{range $key, $v := .Metrics}}{{if ne $key "coverage"}}{{printf "%.3f" $v}} {{slice $key 5}} steps ahead, {{end}}{{end}}
+{{with .Metrics.coverage}}intervals of level .9 hold {{mul 100.0 . | printf "%.1f"}} %{{end}}.
+{{end}}`)

@@ -4,12 +4,9 @@ package causality
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
@@ -17,18 +14,15 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// shownOutputs is how many output kernels a result carries beside that of foldingGroup.
-const shownOutputs = 3
-
-// recordGraph keeps the graph, and the output kernels of the most central nodes.
+// recordGraph keeps the graph, and the output kernel of foldingGroup or else of the most central node.
 func recordGraph(r *bench.Result, res *granger.Result, d *granger.Data, names []string) {
 	r.Graph = &bench.Graph{Nodes: res.Nodes}
 	for i := range res.Graph.Rows {
 		r.Graph.Strength = append(r.Graph.Strength, blas.Row(res.Graph, i))
 	}
-	shown := mostCentral(r, shownOutputs)
-	if !slices.Contains(shown, foldingGroup) {
-		shown = append(shown, foldingGroup)
+	shown := mostCentral(r, 1)
+	if slices.Contains(res.Nodes, foldingGroup) {
+		shown = []string{foldingGroup}
 	}
 	for _, node := range shown {
 		k := slices.Index(res.Nodes, node)
@@ -80,60 +74,6 @@ func groupChart(group []bench.Result) picture.Chart {
 		}
 	}
 	return c
-}
-
-// geneFigures are the error of each group for every setting and, in files, where there
-// is room for names, what was found with L learned from nonlinear kernels.
-func geneFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
-	chart := groupChart(group)
-	out := chart.Figures("")
-	if len(out) == 0 {
-		return nil
-	}
-	chart.Title, chart.X = "fruit fly: error on held-out time points, by group of genes", ""
-	for _, name := range groupOrder(group[0]) {
-		chart.Names = append(chart.Names, shortened(name))
-	}
-	for i := range chart.Curves {
-		chart.Curves[i].Dots = true
-	}
-	named := chart.Figures("drosophila-rmse")[0]
-	named.Width, named.Height = vg.Length(max(420, 80+12*len(chart.Names))), 460
-	more := []picture.Figure{named}
-	if r := bench.Lookup(group, "nonlinear, L learned"); r != nil && r.Graph != nil {
-		more = append(more, graphFigures(r)...)
-		for k, o := range r.Outputs {
-			h := outputHeat(&o)
-			h.Title = "output kernel of " + o.Node + " as correlation (blue −1, grey 0, red +1)"
-			more = append(more, h.Figure(fmt.Sprintf("drosophila-output-%d", k+1)))
-		}
-	}
-	for _, f := range more {
-		f.FilesOnly = true
-		out = append(out, f)
-	}
-	return out
-}
-
-// graphFigures are the causal graph as a heat map and as a network.
-func graphFigures(r *bench.Result) []picture.Figure {
-	h := graphHeat(r)
-	net := picture.Network{Title: "fruit fly: which groups of genes drive which (" + r.Name + ")", Nodes: h.Rows}
-	for i := range h.Matrix.Rows {
-		for j, v := range blas.Row(h.Matrix, i) {
-			if v > 0 {
-				net.Edges = append(net.Edges, picture.Edge{From: j, To: i, Strength: v})
-			}
-		}
-	}
-	if len(net.Edges) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(net.Edges, func(a, b picture.Edge) int { return cmp.Compare(b.Strength, a.Strength) })
-	net.Edges = net.Edges[:min(len(net.Edges), len(net.Nodes))] // more would be a tangle of long names
-	net.Title += fmt.Sprintf(": the strongest %d edges", len(net.Edges))
-	h.Title = fmt.Sprintf("strength of source → target, 0 (black) to %.3g; own past left out", h.Max)
-	return []picture.Figure{h.Figure("drosophila-strengths"), net.Figure("drosophila-graph")}
 }
 
 // graphHeat is the causal graph without its diagonal: row = target, column = source.
@@ -206,4 +146,19 @@ func shortened(name string) string {
 		return strings.TrimSpace(string(r[:most-1])) + "…"
 	}
 	return name
+}
+
+// strongestEdges draws the strongest edges of a graph, as many as nodes: more would be a tangle of long names.
+func strongestEdges(r *bench.Result, h *picture.Heat) picture.Figure {
+	net := picture.Network{Title: "fruit fly: which groups of genes drive which (" + r.Name + ")", Nodes: h.Rows}
+	for i := range h.Matrix.Rows {
+		for j, v := range blas.Row(h.Matrix, i) {
+			if v > 0 {
+				net.Edges = append(net.Edges, picture.Edge{From: j, To: i, Strength: v})
+			}
+		}
+	}
+	slices.SortStableFunc(net.Edges, func(a, b picture.Edge) int { return cmp.Compare(b.Strength, a.Strength) })
+	net.Edges = net.Edges[:min(len(net.Edges), len(net.Nodes))]
+	return net.Figure("drosophila-" + strings.Split(r.Name, ",")[0] + "-graph")
 }

@@ -68,8 +68,7 @@ const linearVAR = "linear ridge VAR(1)"
 func inferred(kernels []string) func(context.Context, *bench.Env, *granger.Data) (blas.General, error) {
 	return func(ctx context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
 		res, err := granger.Infer(ctx, d, granger.Options{
-			Kernels: kernels, HoldOut: -1, Backend: env.Backend,
-			Seed: env.Seed,
+			Kernels: kernels, HoldOut: -1, Backend: env.Backend, Seed: env.Seed,
 		})
 		if err != nil {
 			return blas.General{}, err
@@ -94,8 +93,7 @@ func (w *network) infer(ctx context.Context, env *bench.Env) ([]bench.Result, er
 
 func (w *network) result(name string, graph blas.General, seconds float64) bench.Result {
 	r := bench.Result{Name: name, Params: map[string]any{
-		"network": w.name, "nodes": w.truth.Rows,
-		"rows": w.data.X.Rows,
+		"network": w.name, "nodes": w.truth.Rows, "rows": w.data.X.Rows,
 	}}
 	r.Time([]float64{seconds})
 	s := granger.Score(graph, w.truth)
@@ -190,8 +188,7 @@ func pastAndPresent(d *granger.Data, lag int) (X, Y blas.General) {
 	}
 	rows := len(ys) / N
 	return blas.General{Rows: rows, Cols: lag * N, Stride: lag * N, Data: xs}, blas.General{
-		Rows: rows, Cols: N,
-		Stride: N, Data: ys,
+		Rows: rows, Cols: N, Stride: N, Data: ys,
 	}
 }
 
@@ -327,29 +324,13 @@ func dreamNetwork(env *bench.Env, set string) (network, error) {
 }
 
 // concludeGraphs compares the graphs inferred with the linear baseline's.
-func concludeGraphs(group []bench.Result) []string {
-	mean := func(name, metric string) float64 {
-		var x []float64
-		for _, r := range group {
-			if v, ok := r.Metrics[metric]; ok && r.Name == name {
-				x = append(x, v)
-			}
-		}
-		return stat.Mean(x, nil)
-	}
-	var slowest float64
-	networks := 0
-	for _, r := range group {
-		if r.Name == "kernels" {
-			slowest = max(slowest, r.Seconds)
-			networks++
-		}
-	}
-	return []string{fmt.Sprintf("Over %s the graphs' mean AUROC is %.3f (linear ridge: %.3f) and their AUPR %.3f "+
-		"(%.3f), edges from a node to itself left out; the slowest took %.2g s.",
-		bench.Plural(networks, "network"), mean("kernels", "auroc"), mean(linearVAR, "auroc"), mean("kernels", "aupr"),
-		mean(linearVAR, "aupr"), slowest)}
-}
+var concludeGraphs = bench.Say(`
+{{$ours := named "kernels" .}}{{$linear := named "linear ridge VAR(1)" .}}{{if $ours}}Over
+{{plural (len $ours) "network"}} the graphs' mean AUROC is {{values "auroc" $ours | mean | printf "%.3f"}}
+{{with $linear}}(linear ridge: {{values "auroc" . | mean | printf "%.3f"}}){{end}} and their AUPR
+{{values "aupr" $ours | mean | printf "%.3f"}} {{with $linear}}({{values "aupr" . | mean | printf "%.3f"}}){{end}},
+edges
+from a node to itself left out; the slowest took {{values "seconds" $ours | most | printf "%.2g"}} s.{{end}}`)
 
 // lorenzTable quotes the figures of the GVAR study for 20 variables and 500 time points.
 func lorenzTable(group []bench.Result) *bench.Table {

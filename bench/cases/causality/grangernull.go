@@ -145,8 +145,7 @@ func runGrangerNull(ctx context.Context, env *bench.Env) ([]bench.Result, error)
 			return results, fmt.Errorf("%s: %w", s.name, err)
 		}
 		r := bench.Result{Name: s.name, Params: map[string]any{
-			"nodes": nullNodes, "rows": nullRows, "runs": runs,
-			"rounds": rounds, "level": level,
+			"nodes": nullNodes, "rows": nullRows, "runs": runs, "rounds": rounds, "level": level,
 		}}
 		r.Time([]float64{time.Since(start).Seconds()})
 		recordNull(&r, outcomes)
@@ -161,8 +160,7 @@ func (s *nullSystem) run(
 ) (o nullOutcome, err error) {
 	g := s.make(seed)
 	study, err := granger.NewStudy(ctx, &g.Data, granger.Options{
-		HoldOut: -1, Nonlinear: s.nonlinear, Seed: seed,
-		Backend: env.Backend,
+		HoldOut: -1, Nonlinear: s.nonlinear, Seed: seed, Backend: env.Backend,
 	})
 	if err != nil {
 		return o, err
@@ -179,9 +177,8 @@ func (s *nullSystem) run(
 	return o, err
 }
 
-// nullOutcome counts, of one system, the entries without and with an edge and
-// those of them that are significant.
-// named is 1 where the output names a violation of the assumptions.
+// nullOutcome counts, of one system, the entries without and with an edge and those of them that are significant. named
+// is 1 where the output names a violation of the assumptions.
 type nullOutcome struct{ none, wrong, edges, found, named float64 }
 
 func (s *nullSystem) judge(truth, p []float64, nodes int, level float64) (o nullOutcome) {
@@ -220,13 +217,10 @@ func recordNull(r *bench.Result, outcomes []nullOutcome) {
 	r.Metric("true_positive_rate", sum.found/sum.edges) // no number without edges
 }
 
-func concludeNull(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		rate, se := r.Metrics["false_positive_rate"], r.Metrics["standard_error"]
-		out = append(out, fmt.Sprintf("%s: %.2f %% ± %.2f %% of the entries without an edge are significant at the "+
-			"level of %.3g %%, in %s systems; in %.0f %% of them the output names a violation.",
-			r.Name, 100*rate, 100*se, 100*r.Number("level"), r.Param("runs"), 100*r.Metrics["named"]))
-	}
-	return out
-}
+var concludeNull = bench.Say(`
+{{range .}}{{.Name}}: {{value "false_positive_rate" . | mul 100.0 | printf "%.2f"}} % ±
+{{value "standard_error" . | mul 100.0 | printf "%.2f"}} % of the entries without an edge are significant at the level
+of
+{{.Number "level" | mul 100.0 | printf "%.3g"}} %, in {{.Param "runs"}} systems; in
+{{value "named" . | mul 100.0 | printf "%.0f"}} % of them the output names a violation.
+{{end}}`)

@@ -78,8 +78,7 @@ func runLotka(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	for seed := range bench.Pick[uint64](env, 1, 3) {
 		g := granger.LotkaVolterra(species, 2, T, env.Seed+seed)
 		networks = append(networks, network{
-			fmt.Sprintf("%d+%d species #%d", species, species, seed+1), g.Data,
-			g.Truth,
+			fmt.Sprintf("%d+%d species #%d", species, species, seed+1), g.Data, g.Truth,
 		})
 	}
 	return runNetworks(ctx, env, networks)

@@ -24,7 +24,7 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 	out := []bench.Evidence{{
 		Item:      "Figure 3, hold-out RMSE of groups of genes: best of four settings",
 		Published: "nonlinear L (nonlinear kernels, L learned)",
-		Measured:  geneErrors(group), Figures: chart.Figures(""),
+		Measured:  strings.Join(geneErrors(group), " "), Figures: chart.Figures("drosophila-rmse"),
 	}}
 	for _, kind := range []struct {
 		name, central string
@@ -40,7 +40,7 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 		if r.Graph != nil {
 			h := graphHeat(r)
 			h.Title = "As figure 4: strength of source → target, " + r.Name
-			e.Figures = []picture.Figure{h.Figure("")}
+			e.Figures = []picture.Figure{h.Figure("drosophila-" + kind.name), strongestEdges(r, h)}
 		}
 		out = append(out, e)
 	}
@@ -50,7 +50,7 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 		out = append(out, bench.Evidence{
 			Item:      "Figure 5, dependencies between the genes of one group",
 			Published: "drawn for unfolded protein binding, without numbers",
-			Measured:  strongestPairs(o, 5), Figures: []picture.Figure{h.Figure("")},
+			Measured:  strongestPairs(o, 5), Figures: []picture.Figure{h.Figure("drosophila-output")},
 		})
 	}
 	return out
@@ -62,8 +62,7 @@ func foldingKernel(group []bench.Result) *bench.OutputKernel {
 	if r == nil || len(r.Outputs) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(r.Outputs, func(o bench.OutputKernel) bool { return o.Node == foldingGroup })
-	return &r.Outputs[max(i, 0)]
+	return &r.Outputs[0]
 }
 
 // strongestPairs are the series that an output kernel ties most.
@@ -89,22 +88,9 @@ func strongestPairs(o *bench.OutputKernel, count int) string {
 		strings.Join(parts, ", "))
 }
 
-func geneErrors(group []bench.Result) string {
-	var best *bench.Result
-	var parts []string
-	for i, r := range group {
-		v, ok := r.Metrics["mean_rmse"]
-		if !ok {
-			continue
-		}
-		if best == nil || v < best.Metrics["mean_rmse"] {
-			best = &group[i]
-		}
-		parts = append(parts, fmt.Sprintf("%s %.3f", r.Name, v))
-	}
-	if best == nil {
-		return ""
-	}
-	return fmt.Sprintf("best: %s (%s; %s groups, %s series)", best.Name, strings.Join(parts, ", "),
-		best.Param("groups"), best.Param("genes"))
-}
+// geneErrors lists the settings, the best first.
+var geneErrors = bench.Say(`
+{{with ordered "mean_rmse" .}}best: {{(index . 0).Name}} ({{range $i, $r := .}}{{if $i}}, {{end}}{{.Name}}
+{{value "mean_rmse" . | printf "%.3f"}}{{end}}; {{(index . 0).Param "groups"}} groups, {{(index . 0).Param "genes"}}
+series)
+{{end}}`)

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -89,8 +88,7 @@ func runShort(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				auroc[k], aupr[k] = scores.AUROC, scores.AUPR
 			}
 			r := bench.Result{Name: m.name, Params: map[string]any{
-				"system": s.name, "systems": systems,
-				"nodes": graphs[0].Truth.Rows, "rows": graphs[0].Data.X.Rows,
+				"system": s.name, "systems": systems, "nodes": graphs[0].Truth.Rows, "rows": graphs[0].Data.X.Rows,
 			}}
 			r.Time([]float64{time.Since(start).Seconds() / float64(systems)})
 			r.Metric("auroc", stat.Mean(auroc, nil))
@@ -102,22 +100,10 @@ func runShort(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	return results, nil
 }
 
-func concludeShort(group []bench.Result) []string {
-	var out []string
-	for _, name := range bench.Names(group) {
-		var parts []string
-		var all []float64
-		for _, r := range group {
-			if r.Name == name {
-				all = append(all, r.Metrics["auroc"])
-				parts = append(parts, fmt.Sprintf("%s %.3f", r.Param("system"), r.Metrics["auroc"]))
-			}
-		}
-		out = append(out, fmt.Sprintf("%s: mean AUROC %.3f (%s).", name, stat.Mean(all, nil),
-			strings.Join(parts, ", ")))
-	}
-	return out
-}
+var concludeShort = bench.Say(`
+{{$all := .}}{{range names .}}{{$mine := named . $all}}{{.}}: mean AUROC {{values "auroc" $mine | mean | printf "%.3f"}}
+({{range $i, $r := $mine}}{{if $i}}, {{end}}{{$r.Param "system"}} {{value "auroc" $r | printf "%.3f"}}{{end}}).
+{{end}}`)
 
 // regulator is one input of a gene: it raises or lowers the rate of transcription.
 type regulator struct {
@@ -132,13 +118,12 @@ type genes struct {
 	proteins, driven, random, equal bool
 }
 
-// simulate simulates the genes. Gene i is transcribed at the rate r_i·f_i, where f_i is the
-// product over its zero to three regulators of 0.1 + 0.9h or 1 − 0.9h with the Hill function h = p^n/(K^n + p^n),
-// and its transcripts decay: dx_i/dt = d_i(r_i·f_i(p) − x_i). With proteins, which are
-// not observed, dp_i/dt = e_i(x_i − p_i); otherwise p = x. Each replicate has 21 points
-// over eight mean lifetimes. It starts from the steady state times exp(0.8·N(0,1)) for each
-// gene, or, driven, in the steady state with the rates of a third of the genes times
-// exp(1.2·N(0,1)) up to the middle. Measurement noise of 0.04·(x_i + 0.1) is added.
+// simulate simulates the genes. Gene i is transcribed at the rate r_i·f_i, where f_i is the product over its zero to
+// three regulators of 0.1 + 0.9h or 1 − 0.9h with the Hill function h = p^n/(K^n + p^n), and its transcripts decay:
+// dx_i/dt = d_i(r_i·f_i(p) − x_i). With proteins, which are not observed, dp_i/dt = e_i(x_i − p_i); otherwise p = x.
+// Each replicate has 21 points over eight mean lifetimes. It starts from the steady state times exp(0.8·N(0,1)) for
+// each gene, or, driven, in the steady state with the rates of a third of the genes times exp(1.2·N(0,1)) up to the
+// middle. Measurement noise of 0.04·(x_i + 0.1) is added.
 //
 // Random genes start from levels that are uniform on [0, 1], and so do their proteins, unless these are equal to
 // them. They have up to five regulators, 0.8 to 2.4 in the mean of a system, each of which leaves 0 to half of the
@@ -218,12 +203,12 @@ func (s genes) simulate(seed uint64) granger.Generated {
 		state[i] = 0.5
 	}
 	advance := granger.RungeKutta(len(state), flow)
-	settle := func(z []float64, intervals int) {
+	pass := func(z []float64, intervals int) {
 		for range intervals * inner {
 			advance(z, step/inner)
 		}
 	}
-	settle(state, 150)
+	pass(state, 150)
 	g := granger.Generated{Data: granger.Data{X: blas.NewGeneral(s.replicates*points, N)}, Truth: truth}
 	for i := range N {
 		g.Data.Names = append(g.Data.Names, fmt.Sprintf("g%d", i+1))
@@ -264,7 +249,7 @@ func (s genes) simulate(seed uint64) granger.Generated {
 				row[i] = math.Max(0, z[i]+noise*rng.NormFloat64())
 			}
 			g.Data.Replicate = append(g.Data.Replicate, r)
-			settle(z, 1)
+			pass(z, 1)
 		}
 	}
 	return g

@@ -147,47 +147,18 @@ func runNystrom(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // concludeFits compares the fits by the most orthogonal features with those by Gram matrices.
-func concludeFits(group []bench.Result) []string {
-	most := map[string]*bench.Result{}
-	for i := range group {
-		r := &group[i]
-		if kind := r.Param("kernel"); r.Name == fitName("orthogonal") &&
-			(most[kind] == nil || r.Number("D") > most[kind].Number("D")) {
-			most[kind] = r
-		}
-	}
-	var out []string
-	for _, exact := range group {
-		kind := exact.Param("kernel")
-		if r, ok := most[kind]; ok && exact.Name == exactKernel && r.Seconds > 0 {
-			out = append(out, fmt.Sprintf("With %s orthogonal features of the %s kernel a fit of %s samples takes "+
-				"%.2g s in place of %.2g s; its predictions are %.2g %% away from the exact kernel's, with an R² of "+
-				"%.3f in place of %.3f.",
-				r.Param("D"), kind, r.Param("l"), r.Seconds, exact.Seconds, 100*r.Metrics["fit_error"], r.Metrics["r2"],
-				exact.Metrics["r2"]))
-		}
-	}
-	return out
-}
+var concludeFits = bench.Say(`
+{{$all := .}}{{range $exact := named "exact kernel" .}}
+{{with where "kernel" ($exact.Param "kernel") $all | named "fit, orthogonal"}}{{$r := last .}}With {{$r.Param "D"}}
+orthogonal features of the {{$r.Param "kernel"}} kernel a fit of {{$r.Param "l"}} samples takes
+{{printf "%.2g" $r.Seconds}} s in place of {{printf "%.2g" $exact.Seconds}} s; its predictions are
+{{value "fit_error" $r | mul 100.0 | printf "%.2g"}} % away from the exact kernel's, with an R² of
+{{value "r2" $r | printf "%.3f"}} in place of {{value "r2" $exact | printf "%.3f"}}.
+{{end}}{{end}}`)
 
-func concludeNystrom(group []bench.Result) []string {
-	exact := bench.Lookup(group, exactKernel)
-	if exact == nil {
-		return nil
-	}
-	out := []string{fmt.Sprintf("The exact kernel explains %.3f of the held-out variance in %.2g s.",
-		exact.Metrics["r2"], exact.Seconds)}
-	for _, name := range bench.Names(group) {
-		var best *bench.Result
-		for i, r := range group {
-			if r.Name == name && name != exact.Name && (best == nil || r.Metrics["r2"] > best.Metrics["r2"]) {
-				best = &group[i]
-			}
-		}
-		if best != nil {
-			out = append(out, fmt.Sprintf("The best of %q explains %.3f in %.2g s, with %s features.", name,
-				best.Metrics["r2"], best.Seconds, best.Param("D")))
-		}
-	}
-	return out
-}
+var concludeNystrom = bench.Say(`
+{{$all := .}}{{range $name := names .}}{{with named $name $all | ordered "r2"}}{{$r := last .}}{{$name}} explains
+{{value "r2" $r | printf "%.3f"}} of the held-out variance in {{printf "%.2g" $r.Seconds}} s at best{{with $r.Param
+"D"}},
+with {{.}} features{{end}}.
+{{end}}{{end}}`)

@@ -24,8 +24,7 @@ func TestFits(t *testing.T) {
 	}
 	miss := map[string]float64{}
 	for _, spec := range []string{
-		"nystrom:gaussian:all:median:300:uniform", "rff:gaussian:all:median:64",
-		"rff:gaussian:all:median:2048",
+		"nystrom:gaussian:all:median:300:uniform", "rff:gaussian:all:median:64", "rff:gaussian:all:median:2048",
 	} {
 		r, err := f.byFeatures(ctx, env, "features", spec)
 		if err != nil {
@@ -95,8 +94,7 @@ func TestRFF(t *testing.T) {
 func TestFeaturePictures(t *testing.T) {
 	line := func(name string, seconds float64, params map[string]any) bench.Result {
 		return bench.Result{
-			Name: name, Seconds: seconds, Params: params,
-			Metrics: map[string]float64{"fit_error": seconds / 2},
+			Name: name, Seconds: seconds, Params: params, Metrics: map[string]float64{"fit_error": seconds / 2},
 		}
 	}
 	figs := scaleFigures([]bench.Result{

@@ -196,15 +196,9 @@ func rankPasses(ctx context.Context, w *mpi.World, text string, stdout io.Writer
 }
 
 // concludeRanks says what sharing the rows among ranks costs.
-func concludeRanks(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		if e, ok := r.Metrics["weak_scaling"]; ok {
-			out = append(out, fmt.Sprintf("With as many rows for each, %s take %.3g s where one takes %.3g s: an "+
-				"efficiency of %.0f %%. They exchange %s each, on paper %s, in %.2g s.",
-				r.Name, r.Seconds, group[0].Seconds, 100*e, bench.Bytes(r.Metrics["bytes_exchanged"]),
-				bench.Bytes(r.Metrics["bytes_on_paper"]), r.Metrics["seconds_exchange"]))
-		}
-	}
-	return out
-}
+var concludeRanks = bench.Say(`
+{{$all := .}}{{range having "weak_scaling" .}}With as many rows for each, {{.Name}} take {{printf "%.3g" .Seconds}} s
+where
+one takes {{printf "%.3g" (index $all 0).Seconds}} s: an efficiency of
+{{value "weak_scaling" . | mul 100.0 | printf "%.0f"}} %.
+{{end}}`)

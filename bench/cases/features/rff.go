@@ -5,7 +5,6 @@ package features
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -161,26 +160,14 @@ func featureError(ctx context.Context, env *bench.Env, spec string, X, exact bla
 	return r, nil
 }
 
-// concludeFeatures compares the ways to draw random features by their error at
-// equal numbers.
+// concludeFeatures compares the ways to draw random features by their error at equal numbers, and the fits.
 func concludeFeatures(group []bench.Result) []string {
-	errorOf := map[string]float64{}
-	for _, r := range group {
-		errorOf[r.Name+" "+r.Without()] = r.Metrics["kernel_error"]
-	}
-	var out []string
-	for _, other := range bench.Names(group) {
-		var ratios []float64
-		for _, r := range group {
-			if e := errorOf["orthogonal "+r.Without()]; r.Name == other && other != "orthogonal" && e > 0 {
-				ratios = append(ratios, r.Metrics["kernel_error"]/e)
-			}
-		}
-		if len(ratios) > 0 {
-			out = append(out, fmt.Sprintf("At equal number of features, drawing them %q leaves %.2g times the kernel "+
-				"error of orthogonal ones on average (%.2g to %.2g).", other, stat.GeometricMean(ratios, nil),
-				slices.Min(ratios), slices.Max(ratios)))
-		}
-	}
-	return append(out, concludeFits(group)...)
+	return append(concludeDraws(group), concludeFits(group)...)
 }
+
+var concludeDraws = bench.Say(`
+{{$all := .}}{{range $name := names .}}{{with ratios "orthogonal" $name "kernel_error" $all}}
+{{if ne $name "orthogonal"}}At equal number of features, drawing them {{printf "%q" $name}} leaves
+{{geomean . | printf "%.2g"}} times the kernel error of orthogonal ones on average ({{least . | printf "%.2g"}} to
+{{most . | printf "%.2g"}}).
+{{end}}{{end}}{{end}}`)

@@ -133,8 +133,7 @@ func gemmRates(env *bench.Env, n int) []float64 {
 // scaleOne is one pass and the fit after it.
 func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (bench.Result, error) {
 	r := bench.Result{Name: fmt.Sprintf("l = %d", l), Params: map[string]any{
-		"l": l, "D": maps.Dim(), "n": scaleOutputs,
-		"d": scaleInputs, "m": len(maps),
+		"l": l, "D": maps.Dim(), "n": scaleOutputs, "d": scaleInputs, "m": len(maps),
 	}}
 	bench.ResetPeakRSS()
 	start := time.Now()
@@ -162,8 +161,7 @@ func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (benc
 // fitSums learns kernels and outputs from the sums alone.
 func fitSums(ctx context.Context, env *bench.Env, maps rff.Maps, s stream.Sums) (*bcd.Result, error) {
 	p := &bcd.Problem{
-		Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs,
-		Norm: regularizer.Lp{P: 1.5},
+		Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs, Norm: regularizer.Lp{P: 1.5},
 	}
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, Backend: env.Backend, Seed: env.Seed})
 }
@@ -185,18 +183,10 @@ func collect(g *generator) (X, Y blas.General, err error) {
 	}
 }
 
-func concludeScale(group []bench.Result) []string {
-	if len(group) == 0 {
-		return nil
-	}
-	last, first := group[len(group)-1], group[0]
-	return []string{
-		fmt.Sprintf("%s rows pass through %s features in %.3g s, at %.0f %% of the machine's peak and with %s of "+
-			"memory in all.", last.Param("l"), last.Param("D"), last.Seconds, 100*last.OfPeak,
-			bench.Bytes(float64(last.PeakRSS))),
-		fmt.Sprintf("That is %.3g µs a row, and %.3g µs with %s rows.", 1e6*last.Seconds/last.Number("l"),
-			1e6*first.Seconds/first.Number("l"), first.Param("l")),
-		fmt.Sprintf("The fit after the pass takes %.2g s; with %s rows it takes %.2g s.",
-			last.Number("seconds_after_pass"), first.Param("l"), first.Number("seconds_after_pass")),
-	}
-}
+var concludeScale = bench.Say(`
+{{if .}}{{$first := index . 0}}{{with last .}}{{.Param "l"}} rows pass through {{.Param "D"}} features in
+{{printf "%.3g" .Seconds}} s, at {{mul 100.0 .OfPeak | printf "%.0f"}} % of the machine's peak and with {{bytes
+.PeakRSS}}
+of memory in all.
+The fit after the pass takes {{.Number "seconds_after_pass" | printf "%.2g"}} s; with {{$first.Param "l"}} rows it takes
+{{$first.Number "seconds_after_pass" | printf "%.2g"}} s.{{end}}{{end}}`)

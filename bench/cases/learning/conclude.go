@@ -3,10 +3,7 @@
 package learning
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/bench"
@@ -20,103 +17,30 @@ func init() {
 var exactCases = []string{"sylvester", "caltech", "digits", "leaves", "mfeat"}
 
 // concludeLearning says what learning brings, and the fast solver against the exact one.
-func concludeLearning(group []bench.Result) []string {
-	var out []string
-	best := map[string]bench.Result{}
-	for _, r := range group {
-		if b, ok := best[r.Name]; r.Accuracy != nil && (!ok || *r.Accuracy > *b.Accuracy) {
-			best[r.Name] = r
-		}
-	}
-	uniform, okU := best["uniform kernels, L = I"]
-	both, okB := best["IOKL (both)"]
-	if okU && okB {
-		out = append(out, fmt.Sprintf("Learning kernels and outputs together classifies %.2f %% of the test samples "+
-			"rightly with %.0f of %s kernels; uniform kernels and independent outputs, which use all, %.2f %%.",
-			100**both.Accuracy, both.Metrics["active_kernels"], both.Param("m"), 100**uniform.Accuracy))
-	}
-	for _, slow := range []string{"plain CG", "eigendecomposition"} {
-		fast, exact := bench.Lookup(group, "IOKL, fast"), bench.Lookup(group, "IOKL, "+slow)
-		if fast == nil {
-			fast = bench.Lookup(group, "IOKL (both)")
-		}
-		if fast != nil && exact != nil && fast.Seconds > 0 {
-			bound := ""
-			if exact.Stopped {
-				bound = "more than "
-			}
-			out = append(out, fmt.Sprintf("The fast solver of the linear systems ends the same fit %s%s faster than "+
-				"%s (%.3g s and %.3g s).", bound, bench.Times(exact.Seconds/fast.Seconds), slow, fast.Seconds,
-				exact.Seconds))
-		}
-	}
-	return out
-}
+var concludeLearning = bench.Say(`
+{{$all := .}}{{with named "IOKL (both)" . | ordered "accuracy"}}{{$both := last .}}
+{{with named "uniform kernels, L = I" $all | ordered "accuracy"}}Learning kernels and outputs together classifies
+{{value "accuracy" $both | mul 100.0 | printf "%.2f"}} % of the test samples rightly with
+{{value "active_kernels" $both | printf "%.0f"}} of {{$both.Param "m"}} kernels; uniform kernels and independent
+outputs,
+which use all, {{last . | value "accuracy" | mul 100.0 | printf "%.2f"}} %.
+{{end}}{{end}}{{$fast := named "IOKL, fast" .}}{{if not $fast}}{{$fast = named "IOKL (both)" .}}{{end}}
+{{if having "seconds" $fast}}{{$fast = (index $fast 0).Seconds}}{{range $all}}
+{{if or (eq .Name "IOKL, plain CG") (eq .Name "IOKL, eigendecomposition")}}The fast solver of the linear systems ends
+the
+same fit {{if .Stopped}}more than {{end}}{{div .Seconds $fast | times}} faster than {{slice .Name 6}}
+({{printf "%.3g" $fast}} s and {{printf "%.3g" .Seconds}} s).
+{{end}}{{end}}{{end}}`)
 
 // concludeTarget compares the times to within 0.1 % of the best objective.
-func concludeTarget(group []bench.Result) []string {
-	var fast *bench.Result
-	for i, r := range group {
-		if r.SecondsTo != nil && (fast == nil || *r.SecondsTo < *fast.SecondsTo) {
-			fast = &group[i]
-		}
-	}
-	if fast == nil {
-		return nil
-	}
-	out := []string{fmt.Sprintf("%q is first to come within 0.1 %% of the best objective, after %.3g s.", fast.Name,
-		*fast.SecondsTo)}
-	for _, r := range group {
-		switch {
-		case r.Name == fast.Name || r.Param("solver") == "okl":
-		case r.SecondsTo != nil:
-			out = append(out, fmt.Sprintf("%q takes %s as long.", r.Name, bench.Times(*r.SecondsTo / *fast.SecondsTo)))
-		default:
-			out = append(out, fmt.Sprintf("%q was not there when it stopped after %.3g s: more than %s as long.",
-				r.Name, r.Seconds, bench.Times(r.Seconds / *fast.SecondsTo)))
-		}
-	}
-	return out
-}
-
-// whatExact gathers what the cases say about exact solvers.
-func whatExact(f *bench.File) bench.Answer {
-	var a bench.Answer
-	if c, group := bench.Find("sylvester"), f.Of("sylvester"); c != nil {
-		if texts := c.Conclude(group); len(texts) > 0 && strings.Contains(texts[0], "eigendecomposition") {
-			a.Texts = append(a.Texts, texts[0])
-		}
-	}
-	for _, name := range exactCases[1:] {
-		for _, text := range concludeExact(f.Of(name)) {
-			a.Texts = append(a.Texts, name+": "+text)
-		}
-	}
-	return a
-}
-
-// concludeExact compares whole fits whose linear systems are solved inexactly with exact ones.
-func concludeExact(group []bench.Result) []string {
-	var out []string
-	if r, exact := bench.Lookup(group, "reduced-fast"), bench.Lookup(group, "paper-exact"); r != nil &&
-		r.SecondsTo != nil && exact != nil {
-		if exact.SecondsTo != nil {
-			out = append(out, fmt.Sprintf("within 0.1 %% of the best objective after %.3g s, by the paper's method "+
-				"with exact subproblems after %.3g s: %s as long.", *r.SecondsTo, *exact.SecondsTo,
-				bench.Times(*exact.SecondsTo / *r.SecondsTo)))
-		} else {
-			out = append(out, fmt.Sprintf("within 0.1 %% of the best objective after %.3g s; the paper's method with "+
-				"exact subproblems is not there after %.3g s, more than %s as long.", *r.SecondsTo, exact.Seconds,
-				bench.Times(exact.Seconds / *r.SecondsTo)))
-		}
-	}
-	for _, text := range concludeLearning(group) {
-		if strings.Contains(text, "eigendecomposition") {
-			out = append(out, text)
-		}
-	}
-	return out
-}
+var concludeTarget = bench.Say(`
+{{with ordered "seconds_to" .}}{{$fast := index . 0}}{{$best := value "seconds_to" $fast}}{{printf "%q" $fast.Name}} is
+first to come within 0.1 % of the best objective, after {{printf "%.3g" $best}} s.
+{{range without "solver" "okl" $}}{{if eq .Name $fast.Name}}{{else if .SecondsTo}}{{printf "%q" .Name}} takes
+{{div (value "seconds_to" .) $best | times}} as long.
+{{else}}{{printf "%q" .Name}} was not there when it stopped after {{printf "%.3g" .Seconds}} s: more than
+{{div .Seconds $best | times}} as long.
+{{end}}{{end}}{{end}}`)
 
 // orderOfApproaches is what the paper's first figure shows.
 func orderOfApproaches(group []bench.Result) []bench.Evidence {
@@ -124,7 +48,7 @@ func orderOfApproaches(group []bench.Result) []bench.Evidence {
 		Item: "Figure 1, objective against time: which inexactness pays",
 		Published: "insufficient progress with CG 0.1 and 100 SDP steps, and with CG 1e-6 and 3000; rapid with 0.01 " +
 			"and 1000; far more efficient than eigendecompositions",
-		Measured: objectiveOrder(group),
+		Measured: strings.Join(objectiveOrder(group), " "),
 	}}
 }
 
@@ -134,7 +58,7 @@ func curvesOfApproaches(group []bench.Result, data string) []bench.Evidence {
 		Item: "Figure 2, accuracy against time",
 		Published: "79.43 ± 0.67 % on Caltech-101 with ten kernels after a few minutes (best quoted of others: 78.2 " +
 			"± 0.4 %)",
-		Measured: accuracyOrder(group),
+		Measured: strings.Join(accuracyOrder(group), " "),
 	})
 	for i, quantity := range []string{"excess", "accuracy"} {
 		c := bench.TraceChart(group, quantity)
@@ -144,37 +68,30 @@ func curvesOfApproaches(group []bench.Result, data string) []bench.Evidence {
 	return all
 }
 
-// objectiveOrder lists how far above the best objective each approach ended and when.
-func objectiveOrder(group []bench.Result) string {
-	best := math.Inf(1)
-	var lines []bench.Result
-	for _, r := range group {
-		if r.Objective != nil && r.Param("solver") != "okl" {
-			best = min(best, *r.Objective)
-			lines = append(lines, r)
+// whatExact gathers what the cases say about exact solvers.
+func whatExact(f *bench.File) bench.Answer {
+	var a bench.Answer
+	for _, name := range exactCases {
+		if c, group := bench.Find(name), f.Of(name); c != nil && len(group) > 0 {
+			for _, text := range c.Conclude(group) {
+				if strings.Contains(text, "eigendecomposition") || strings.Contains(text, "paper-exact") {
+					a.Texts = append(a.Texts, name+": "+text)
+				}
+			}
 		}
 	}
-	if len(lines) < 2 {
-		return ""
-	}
-	slices.SortStableFunc(lines, func(a, b bench.Result) int { return cmp.Compare(*a.Objective, *b.Objective) })
-	var parts []string
-	for _, r := range lines {
-		parts = append(parts, fmt.Sprintf("%s +%.2g %% after %.3g s", r.Name, 100*(*r.Objective/best-1), r.Seconds))
-	}
-	return "objective above the best: " + strings.Join(parts, "; ")
+	return a
 }
 
-func accuracyOrder(group []bench.Result) string {
-	var parts []string
-	for _, r := range group {
-		if r.Accuracy != nil {
-			parts = append(parts, fmt.Sprintf("%s %.2f %% after %.3g s", r.Name, 100**r.Accuracy, r.Seconds))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d classes, %s kernels: %s", int(group[0].Number("n")), group[0].Param("m"),
-		strings.Join(parts, "; "))
-}
+// objectiveOrder lists how far above the best objective each approach ended and when.
+var objectiveOrder = bench.Say(`
+{{with without "solver" "okl" . | ordered "objective"}}{{$best := index . 0 | value "objective"}}objective above the
+best:
+{{range $i, $r := .}}{{if $i}}; {{end}}{{.Name}} +{{div (value "objective" .) $best | percentAbove | printf "%.2g"}} %
+after
+{{printf "%.3g" .Seconds}} s{{end}}{{end}}`)
+
+var accuracyOrder = bench.Say(`
+{{with having "accuracy" .}}{{(index . 0).Param "n"}} classes, {{(index . 0).Param "m"}} kernels:
+{{range $i, $r := .}}{{if $i}}; {{end}}{{.Name}} {{value "accuracy" . | mul 100.0 | printf "%.2f"}} % after
+{{printf "%.3g" .Seconds}} s{{end}}{{end}}`)

@@ -49,8 +49,7 @@ func paperApproaches(tol float64) []approach {
 	}
 	return []approach{
 		{name: "paper, eigendecomposition", opt: bcd.Options{
-			Tol: tol, Solver: "paper", Sylvester: "eigen",
-			Schedule: []bcd.Inexact{{CG: 1e-6, SDP: 3000}},
+			Tol: tol, Solver: "paper", Sylvester: "eigen", Schedule: []bcd.Inexact{{CG: 1e-6, SDP: 3000}},
 		}},
 		{name: "paper, CG 0.1 × 100", opt: paper(0.1, 100)},
 		{name: "paper, CG 0.01 × 1000", opt: paper(0.01, 1000)},

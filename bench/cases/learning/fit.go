@@ -185,8 +185,7 @@ func (t *task) solve(ctx context.Context, env *bench.Env, a approach, rec *recor
 	rec.start = time.Now()
 	K := linop.NewGramSum(t.grams, env.Backend, a.prec)
 	p := &bcd.Problem{
-		Space: bcd.NewSamples(K, t.Y), Lambda: t.lambda, Tau: t.bound(), Norm: t.norm,
-		Eta: a.eta, Model: a.model,
+		Space: bcd.NewSamples(K, t.Y), Lambda: t.lambda, Tau: t.bound(), Norm: t.norm, Eta: a.eta, Model: a.model,
 	}
 	res, err := bcd.Solve(ctx, p, opt)
 	rec.ended = rec.clock()

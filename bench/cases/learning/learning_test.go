@@ -94,8 +94,7 @@ func TestFitStopsAtItsBudget(t *testing.T) {
 func TestTimeToTarget(t *testing.T) {
 	line := func(solver string, objectives ...float64) outcome {
 		r := outcome{Result: bench.Result{
-			Name: solver, Params: map[string]any{"solver": solver},
-			Objective: bench.Num(objectives[len(objectives)-1]),
+			Name: solver, Params: map[string]any{"solver": solver}, Objective: bench.Num(objectives[len(objectives)-1]),
 		}}
 		for i, v := range objectives {
 			r.Trace = append(r.Trace, bench.Point{Seconds: float64(i + 1), Objective: bench.Num(v)})

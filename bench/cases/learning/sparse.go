@@ -4,7 +4,6 @@ package learning
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/bcd"
@@ -104,12 +103,8 @@ func inputWeights(eta []float64) (right, stray float64) {
 	return right, stray
 }
 
-func concludeSparse(group []bench.Result) []string {
-	r := bench.Lookup(group, "reduced-fast")
-	if r == nil {
-		return nil
-	}
-	return []string{fmt.Sprintf("Of ten inputs the three relevant ones get %.1f %% of the weight and no other more "+
-		"than %.1f %%, after %.0f solves of the linear system.",
-		100*r.Metrics["weight_on_relevant"], 100*r.Metrics["largest_stray_weight"], r.Metrics["c_solves"])}
-}
+var concludeSparse = bench.Say(`
+{{range named "reduced-fast" .}}Of ten inputs the three relevant ones get
+{{value "weight_on_relevant" . | mul 100.0 | printf "%.1f"}} % of the weight and no other more than
+{{value "largest_stray_weight" . | mul 100.0 | printf "%.1f"}} %, after {{value "c_solves" . | printf "%.0f"}} solves of
+the linear system.{{end}}`)

@@ -30,8 +30,7 @@ func init() {
 		Run:     runSum,
 		Minutes: 15,
 		Parts: []string{
-			"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1",
-			"wheat",
+			"caltech", "leaves", "slump", "andro", "edm", "jura", "enb", "scpf", "wq", "oes97", "rf1", "wheat",
 		},
 		Conclude: concludeSum,
 		Figures:  sumCurves,
@@ -94,9 +93,8 @@ func sumGaps(ctx context.Context, env *bench.Env, t *task) ([]bench.Result, erro
 	return out, err
 }
 
-// sumKernels are, on inputs of variance 1/d, a linear kernel and Gaussians exp(−r²/(w·median r)²)
-// for w of 1/4 to 2, all of mean diagonal 1.
-// Those of sumRows rows or more have explicit features.
+// sumKernels are, on inputs of variance 1/d, a linear kernel and Gaussians exp(−r²/(w·median r)²) for w of 1/4 to 2,
+// all of mean diagonal 1. Those of sumRows rows or more have explicit features.
 var (
 	sumKernels  = []string{"gaussian:all:median*0.17677670,0.35355339,0.70710678,1.41421356", "linear:all"}
 	sumFeatures = []string{"nystrom:" + sumKernels[0] + ":200", sumKernels[1]}
@@ -166,8 +164,7 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	seconds[2] = seconds[0] + seconds[1]
 	for k, name := range []string{sumProduct, sumSum, sumEither} {
 		r := bench.Result{Name: name, Params: map[string]any{
-			"set": set, "rows": X.Rows, "targets": Y.Cols,
-			"kernels": 5,
+			"set": set, "rows": X.Rows, "targets": Y.Cols, "kernels": 5,
 		}}
 		r.Time(seconds[k : k+1])
 		r.Metric("error", math.Exp(stat.Mean(logs[k], nil)))
@@ -199,21 +196,13 @@ func sumData(env *bench.Env, set string) (X, Y blas.General, err error) {
 	return markers.Data, yields.Data, nil
 }
 
-func concludeSum(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		set := r.Param("set")
-		if ratio, ok := r.Metrics["ratio"]; ok && r.Name != sumProduct {
-			out = append(out, fmt.Sprintf("%s: the error of %s is %.3f ± %.3f times that of one L.", set, r.Name, ratio,
-				r.Metrics["ratio_standard_error"]))
-		}
-		if gap, ok := r.Metrics["global_gap"]; ok {
-			out = append(out, fmt.Sprintf("%s: %s ends within %.2g %% of the global minimum, after %.3g s, with %s "+
-				"of memory at most.", set, r.Name, 100*gap, r.Seconds, bench.Bytes(float64(r.PeakRSS))))
-		}
-	}
-	return out
-}
+var concludeSum = bench.Say(`
+{{range .}}{{if and (ne .Name "one L") (index .Metrics "ratio")}}{{.Param "set"}}: the error of {{.Name}} is
+{{value "ratio" . | printf "%.3f"}} ± {{value "ratio_standard_error" . | printf "%.3f"}} times that of one L.
+{{end}}{{if index .Metrics "global_gap"}}{{.Param "set"}}: {{.Name}} ends within
+{{value "global_gap" . | mul 100.0 | printf "%.2g"}} % of the global minimum, after {{printf "%.3g" .Seconds}} s, with
+{{bytes .PeakRSS}} of memory at most.
+{{end}}{{end}}`)
 
 // sumCurves draws the certified gap of the sum against time.
 func sumCurves(group []bench.Result, _ *bench.Limits) []picture.Figure {

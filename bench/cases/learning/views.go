@@ -130,8 +130,7 @@ func leaves(env *bench.Env) *viewSet {
 		name: "leaves100", views: []string{"view1", "view2", "view3"}, classes: 100, first: 1,
 		train: bench.Pick(env, 4, 8), lambda: 1e-4, norm: regularizer.Lp{P: 1.7},
 		kernels: []string{
-			"gaussian:%s:median*0.25", "gaussian:%s:median*0.5", "gaussian:%s:median",
-			"laplacian:%s:median*0.5",
+			"gaussian:%s:median*0.25", "gaussian:%s:median*0.5", "gaussian:%s:median", "laplacian:%s:median*0.5",
 		},
 		metric: "accuracy",
 	}

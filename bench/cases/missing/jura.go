@@ -28,8 +28,8 @@ func init() {
 
 // Names of the lines of the case.
 const (
-	juraTogether = "iokl, Cd, Ni and Zn"
-	juraAlone    = "iokl, Cd alone"
+	juraJoint = "iokl, Cd, Ni and Zn"
+	juraAlone = "iokl, Cd alone"
 )
 
 // runJura takes the concentrations of Cd, Ni and Zn at 359 sites as targets, of which Cd is
@@ -42,7 +42,7 @@ func runJura(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	}
 	var results []bench.Result
 	for _, scale := range []string{"mg/kg", "logarithm"} {
-		for _, name := range []string{juraAlone, juraTogether} {
+		for _, name := range []string{juraAlone, juraJoint} {
 			Z := blas.Clone(Y)
 			if scale == "logarithm" {
 				for i, v := range Z.Data {
@@ -150,8 +150,7 @@ var juraPublished = []struct {
 func juraTable(group []bench.Result) *bench.Table {
 	t := &bench.Table{
 		Title: "Jura: mean absolute error of cadmium at 100 sites, mg/kg", Head: []string{
-			"method", "fitted to",
-			"error",
+			"method", "fitted to", "error",
 		},
 		Source: "Goovaerts, Geostatistics for Natural Resources Evaluation, 1997; Álvarez and Lawrence, JMLR 12, " +
 			"2011; values of their plot read by eye.",
@@ -165,16 +164,7 @@ func juraTable(group []bench.Result) *bench.Table {
 	return t
 }
 
-func concludeJura(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		if r.Name == juraTogether {
-			best := map[string]float64{"mg/kg": .447, "logarithm": .414}[r.Param("scale")]
-			out = append(out, fmt.Sprintf("Cadmium in the Jura, fitted to its %s: mean absolute error %.3f mg/kg; "+
-				"the least of other methods is %.3f.",
-				map[string]string{"mg/kg": "concentration", "logarithm": "logarithm"}[r.Param("scale")],
-				r.Metrics["mae"], best))
-		}
-	}
-	return out
-}
+var concludeJura = bench.Say(`
+{{range named "iokl, Cd, Ni and Zn" .}}Cadmium in the Jura, fitted to {{.Param "scale"}}: mean absolute error
+{{value "mae" . | printf "%.3f"}} mg/kg.
+{{end}}`)

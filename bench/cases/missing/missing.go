@@ -60,8 +60,7 @@ func runSolve(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		K := linop.NewGramSum(grams, env.Backend, blas.Float64)
 		K.SetWeights([]float64{1})
 		Y, sys := data.Targets(env, K, n), sylvester.System{
-			K: K, L: data.OutputKernel(env, n, "decaying"),
-			Mu: 1e-3 * float64(l),
+			K: K, L: data.OutputKernel(env, n, "decaying"), Mu: 1e-3 * float64(l),
 		}
 		for _, share := range append([]float64{0}, shares...) {
 			rng := env.Rand(uint64(l + n))
@@ -215,25 +214,13 @@ func hiddenError(P, Y, Z blas.General) float64 {
 	return miss / total
 }
 
-func concludeMissing(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		if r.Name != withAuto || r.Number("share") != 0.3 {
-			continue
-		}
-		for _, base := range group {
-			same := base.Param("l") == r.Param("l") && base.Param("n") == r.Param("n")
-			switch {
-			case same && base.Name == fullGrid:
-				out = append(out,
-					fmt.Sprintf("The system of %s × %s with 30 %% of the cells missing takes %s the time of the "+
-						"complete one.", r.Param("l"), r.Param("n"), bench.Times(r.Seconds/base.Seconds)))
-			case same && base.Name == learnRidge && base.Number("share") == 0.3:
-				out = append(out,
-					fmt.Sprintf("With 30 %% of the cells missing, errors there are %.3f of the variance together and "+
-						"%.3f for each output alone.", r.Metrics["nmse"], base.Metrics["nmse"]))
-			}
-		}
-	}
-	return out
-}
+var concludeMissing = bench.Say(`
+{{$all := .}}{{range named "iokl" . | where "share" "0.3"}}{{$r := .}}
+{{range where "l" (.Param "l") $all | where "n" (.Param "n")}}{{if eq .Name "no cell missing"}}The system of
+{{.Param "l"}} × {{.Param "n"}} with 30 % of the cells missing takes {{div $r.Seconds .Seconds | times}} the time of the
+complete one.
+{{else if and (eq .Name "each output alone") (eq (.Param "share") "0.3")}}With 30 % of the cells missing, errors there
+are
+{{value "nmse" $r | printf "%.3f"}} of the variance together and {{value "nmse" . | printf "%.3f"}} for each output
+alone.
+{{end}}{{end}}{{end}}`)

@@ -119,8 +119,7 @@ func wheatData(env *bench.Env) (grams []mat.Matrix, Y blas.General, folds []int,
 	}
 	linear.Mul(blas.Dense(X), blas.Dense(X).T())
 	kernels := []*mat.Dense{
-		centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)),
-		centred(gaussian(scaled)),
+		centred(blas.Dense(tables["A.npy"])), centred(&linear), centred(gaussian(X)), centred(gaussian(scaled)),
 	}
 	K, one := mat.NewDense(Y.Rows, Y.Rows, nil), mat.NewDense(Y.Rows, Y.Rows, nil)
 	for i := range Y.Rows {
@@ -293,8 +292,7 @@ var published = map[string][]struct {
 func wheatTable(group []bench.Result) *bench.Table {
 	t := &bench.Table{
 		Title: "Wheat: correlation of predicted and observed yields", Head: []string{
-			"hidden", "model", "E1", "E2",
-			"E3", "E4",
+			"hidden", "model", "E1", "E2", "E3", "E4",
 		},
 		Source: "Published: Crossa and others, Genetics 186, 2010; Cuevas and others, G3 7, 2017. Splits as in " +
 			"programs that the group of the latter has published: 30 % of each environment, spread over the lines.",
@@ -326,22 +324,9 @@ func wheatTable(group []bench.Result) *bench.Table {
 	return t
 }
 
-func concludeWheat(group []bench.Result) []string {
-	var out []string
-	for _, r := range group {
-		if r.Name != wheatOurs {
-			continue
-		}
-		list := published[r.Param("scheme")]
-		best, count := list[len(list)-1], 0
-		for j, v := range best.r {
-			if r.Metrics[fmt.Sprintf("r%d", j+1)] >= v {
-				count++
-			}
-		}
-		out = append(out, fmt.Sprintf("Wheat with %s hidden: correlations %.3f, %.3f, %.3f, %.3f, at least those of "+
-			"%s in %d of 4 environments.", wheatSchemes[r.Param("scheme")],
-			r.Metrics["r1"], r.Metrics["r2"], r.Metrics["r3"], r.Metrics["r4"], best.name, count))
-	}
-	return out
-}
+var concludeWheat = bench.Say(`
+{{range named "iokl, pedigree and markers" .}}Wheat with {{if eq (.Param "scheme") "cv1"}}whole lines{{else}}30 % of the
+cells{{end}} hidden: correlations
+{{value "r1" . | printf "%.3f"}}, {{value "r2" . | printf "%.3f"}}, {{value "r3" . | printf "%.3f"}} and
+{{value "r4" . | printf "%.3f"}} in the four environments.
+{{end}}`)

@@ -26,9 +26,8 @@ func init() {
 		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return besides[env.Part](ctx, env)
 		},
-		Parts:    []string{"ridge", "sylvester", "eigsh", "blis", "multitask"},
-		Minutes:  1,
-		Conclude: concludePeers,
+		Parts:   []string{"ridge", "sylvester", "eigsh", "blis", "multitask"},
+		Minutes: 1,
 	})
 }
 
@@ -70,8 +69,7 @@ func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, err
 			}
 			blas.Zero(C)
 			_, err = solver.Solve(ctx, C, sylvester.System{
-				K: K, L: linop.ScaledIdentity(n, 1),
-				Mu: lambda * float64(l),
+				K: K, L: linop.ScaledIdentity(n, 1), Mu: lambda * float64(l),
 			}, Yl, sylvester.Options{Tol: tol})
 			return err
 		}
@@ -231,8 +229,7 @@ func besideEigshOne(
 	run := func() (err error) {
 		seed++
 		got, err = w.Eigs(ctx, op, lanczos.Options{
-			K: count, Block: 1, Which: lanczos.Smallest, Tol: tol, Seed: seed,
-			Backend: env.Backend, MaxIter: 5000,
+			K: count, Block: 1, Which: lanczos.Smallest, Tol: tol, Seed: seed, Backend: env.Backend, MaxIter: 5000,
 		})
 		return err
 	}
@@ -276,8 +273,7 @@ func besideBLIS(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return results, err
 		}
 		theirs, err := otherPrograms(ctx, env, peerJob{
-			script: "blis_gemm.py", params: params,
-			data: map[string]blas.General{"A": A, "B": B},
+			script: "blis_gemm.py", params: params, data: map[string]blas.General{"A": A, "B": B},
 		})
 		if results = append(results, theirs...); err != nil {
 			return results, err
@@ -314,8 +310,7 @@ func besideMultiTask(ctx context.Context, env *bench.Env) ([]bench.Result, error
 	e := blas.Frob(P)
 	r.Metric("test_mse", e*e/float64(tests*n))
 	theirs, err := otherPrograms(ctx, env, peerJob{
-		script: "multitask.py", params: params,
-		data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt},
+		script: "multitask.py", params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt},
 	})
 	return append([]bench.Result{r}, theirs...), errors.Join(err, ctx.Err())
 }

@@ -52,8 +52,7 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 	for _, script := range []string{"sylvester.py", "sylvester.m"} {
 		results, err := otherPrograms(context.Background(), env, peerJob{
 			script: script, params: map[string]any{}, data: map[string]blas.General{
-				"K": dense, "L": L,
-				"Y": data.Targets(env, K, 3),
+				"K": dense, "L": L, "Y": data.Targets(env, K, 3),
 			},
 			args: []string{fmt.Sprint(0.5), "20", "3"},
 		})
@@ -107,8 +106,7 @@ func TestBLIS(t *testing.T) {
 	env.Count, env.Log = 1, t.Logf
 	A, B := data.Normal(env.Rand(1), 30, 20), data.Normal(env.Rand(2), 20, 7)
 	results, err := otherPrograms(context.Background(), env, peerJob{
-		script: "blis_gemm.py", params: map[string]any{},
-		data: map[string]blas.General{"A": A, "B": B},
+		script: "blis_gemm.py", params: map[string]any{}, data: map[string]blas.General{"A": A, "B": B},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,11 +23,10 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:     "ridge",
-		Does:     "ridge regression on random features beside scikit-learn on the same data",
-		Run:      runRidge,
-		Minutes:  1.5,
-		Conclude: concludePeers,
+		Name:    "ridge",
+		Does:    "ridge regression on random features beside scikit-learn on the same data",
+		Run:     runRidge,
+		Minutes: 1.5,
 	})
 }
 
@@ -54,8 +53,7 @@ func runRidge(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	}
 	theirs, err := otherPrograms(ctx, env, peerJob{
 		script: "rff_ridge.py", count: p.draws(env, "rff"), params: p.params(), data: map[string]blas.General{
-			"X": p.X,
-			"Y": p.Y, "Xt": p.Xt, "Yt": p.Yt,
+			"X": p.X, "Y": p.Y, "Xt": p.Xt, "Yt": p.Yt,
 		},
 		args: []string{
 			strconv.Itoa(p.features), fmt.Sprint(1 / (2 * p.width * p.width)),
@@ -126,8 +124,7 @@ func (r *ridgeData) solve(ctx context.Context, env *bench.Env, maps rff.Maps) (b
 	}
 	n := r.Y.Cols
 	res, err := bcd.Solve(ctx, &bcd.Problem{
-		Space:  data.FeatureSpace(env, maps, sums),
-		Lambda: r.lambda, Tau: float64(n), Norm: regularizer.Lp{P: 1},
+		Space: data.FeatureSpace(env, maps, sums), Lambda: r.lambda, Tau: float64(n), Norm: regularizer.Lp{P: 1},
 		Eta: []float64{1}, L: linop.ScaledIdentity(n, 1), Model: bcd.Neither,
 	}, bcd.Options{Sylvester: "cholesky", Tol: 1e-6, Backend: env.Backend, Seed: env.Seed})
 	if err != nil {

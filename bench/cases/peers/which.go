@@ -14,8 +14,7 @@ import (
 
 func init() {
 	bench.Ask(bench.Question{
-		Text: "How much faster than scikit-learn, scipy, PyTorch and Octave?", Cases: besideOthers,
-		Answer: whatPeers,
+		Text: "How much faster than scikit-learn, scipy, PyTorch and Octave?", Cases: besideOthers, Answer: whatPeers,
 	})
 }
 
@@ -124,18 +123,4 @@ func sizes(r bench.Result) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// concludePeers says for each problem how our fastest compares with theirs, where
-// theirs were there to be measured.
-func concludePeers(group []bench.Result) []string {
-	var out []string
-	for _, row := range whatPeers(&bench.File{Results: group}).Table.Rows {
-		text := fmt.Sprintf("%s: %s takes %s s, %s %s s.", row[0], row[6], row[7], row[1], row[3])
-		if ours, theirs := row[9], row[5]; ours != "–" && theirs != "–" {
-			text = fmt.Sprintf("%s Their mean squared errors on unseen samples are %s and %s.", text, ours, theirs)
-		}
-		out = append(out, text)
-	}
-	return out
 }

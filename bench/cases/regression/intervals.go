@@ -322,8 +322,7 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 		}
 		runtime.ReadMemStats(&after)
 		r := bench.Result{Name: run.name, Params: map[string]any{
-			"t": t, "l": l, "d": d, "n": n,
-			"folds": m.IntervalFolds(),
+			"t": t, "l": l, "d": d, "n": n, "folds": m.IntervalFolds(),
 		}}
 		r.Time(samples[i])
 		r.Metric("rows a second", float64(t)/r.Seconds)
@@ -337,30 +336,14 @@ func intervalSpeed(ctx context.Context, env *bench.Env) ([]bench.Result, error) 
 }
 
 // concludeIntervals says the mean coverage of each kind of interval and the least of a set.
-func concludeIntervals(group []bench.Result) []string {
-	var lines []string
-	for _, name := range byAll {
-		var shares, widths []float64
-		least := math.Inf(1)
-		for _, r := range group {
-			if r.Name == name {
-				shares, widths = append(shares, r.Metrics["coverage"]), append(widths, r.Metrics["mean width"])
-				least = min(least, r.Metrics["least coverage of a set"])
-			}
-		}
-		if shares != nil {
-			lines = append(lines,
-				fmt.Sprintf("90 %% intervals by %s hold %.3f of new targets on average, %.3f in the worst data set, "+
-					"at a mean width of %.3f.", name, stat.Mean(shares, nil), least, stat.Mean(widths, nil)))
-		}
-	}
-	for _, r := range group {
-		if v := r.Metrics["share of the rate of predictions"]; v > 0 {
-			lines = append(lines, fmt.Sprintf("Intervals come at %.2f of the rate of predictions.", v))
-		}
-	}
-	return lines
-}
+var concludeIntervals = bench.Say(`
+{{$all := .}}{{range $name := names .}}{{with named $name $all | having "coverage"}}90 % intervals by {{$name}} hold
+{{values "coverage" . | mean | printf "%.3f"}} of new targets on average,
+{{values "least coverage of a set" . | least | printf "%.3f"}} in the worst data set, at a mean width of
+{{values "mean width" . | mean | printf "%.3f"}}.
+{{end}}{{end}}{{range values "share of the rate of predictions" .}}Intervals come at {{printf "%.2f" .}} of the rate of
+predictions.
+{{end}}`)
 
 // intervalFigures show coverage by kind of data.
 func intervalFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {

@@ -2,12 +2,10 @@
 package regression
 
 import (
-	"cmp"
 	"context"
 	_ "embed" // macrodata.csv
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -65,8 +63,7 @@ func runMacro(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		return func(ctx context.Context, X, Y, Xt blas.General, lambda float64) (blas.General, error) {
 			return data.FitPredict(ctx, X, Y, Xt, iokl.Options{
 				Kernels: []string{
-					"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3",
-					"linear:groups",
+					"linear:all:unit", "gaussian:all:median*0.5,1,2,4", "gaussian:groups:median*1,3", "linear:groups",
 				},
 				Groups: pastOf(Y.Cols, macroLag), Lambda: lambda, Norm: "lp:1.3", Learn: learn, Tol: 1e-3,
 				MaxOuter: 100, Backend: env.Backend, Seed: env.Seed,
@@ -164,16 +161,9 @@ func pastOf(series, lag int) []kernel.Group {
 	return groups
 }
 
-func concludeMacro(group []bench.Result) []string {
-	score := func(r bench.Result) float64 { return r.Metrics["rrmse"] }
-	if len(group) == 0 {
-		return nil
-	}
-	best := slices.MinFunc(group, func(a, b bench.Result) int { return cmp.Compare(score(a), score(b)) })
-	out := []string{fmt.Sprintf("The smallest error of one-step forecasts has %q: %.3f of that of forecasting the "+
-		"training mean.", best.Name, score(best))}
-	if v := bench.Lookup(group, "linear VAR, least squares"); v != nil && v.Name != best.Name {
-		out = append(out, fmt.Sprintf("A linear vector autoregression by least squares has %.3f.", score(*v)))
-	}
-	return out
-}
+var concludeMacro = bench.Say(`
+{{with ordered "rrmse" .}}{{$best := index . 0}}The smallest error of one-step forecasts has {{printf "%q" $best.Name}}:
+{{value "rrmse" $best | printf "%.3f"}} of that of forecasting the training mean.
+{{range named "linear VAR, least squares" .}}{{if ne .Name $best.Name}}A linear vector autoregression by least squares
+has
+{{value "rrmse" . | printf "%.3f"}}.{{end}}{{end}}{{end}}`)

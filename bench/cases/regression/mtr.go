@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -111,62 +109,11 @@ func crossValidate(ctx context.Context, env *bench.Env, X, Y blas.General, f pre
 
 // concludeMTR compares zero Options with ridge regression and kernel ridge
 // regression on the same folds, and with what scikit-learn reached on its own.
-func concludeMTR(group []bench.Result) []string {
-	of := func(name string) map[string]float64 {
-		m := map[string]float64{}
-		for _, r := range group {
-			if r.Name == name {
-				m[r.Param("set")] = r.Metrics["arrmse"]
-			}
-		}
-		return m
-	}
-	ours := of(mtrOurs)
-	var out []string
-	for _, base := range []string{mtrRidge, mtrKernel} {
-		better, all := 0, 0
-		var ratios []float64
-		for set, e := range of(base) {
-			if v, ok := ours[set]; ok {
-				all++
-				ratios = append(ratios, v/e)
-				if v < e {
-					better++
-				}
-			}
-		}
-		if all > 0 {
-			out = append(out, fmt.Sprintf("With zero Options iokl has a smaller error than tuned %s regression on %d "+
-				"of %s; on average its error is %.2g times as large.", base, better, bench.Plural(all, "set"),
-				stat.GeometricMean(ratios, nil)))
-		}
-	}
-	same, far, forest, forests := 0, 0, 0, 0
-	for set, v := range ours {
-		ref, ok := mtrReference[set]
-		if !ok {
-			continue
-		}
-		if v <= ref[1] {
-			same++
-		}
-		if v <= 0.9*ref[1] {
-			far++
-		}
-		if ref[2] > 0 {
-			forests++
-			if v < ref[2] {
-				forest++
-			}
-		}
-	}
-	if len(ours) > 0 {
-		out = append(out, fmt.Sprintf("It is no worse than scikit-learn's tuned kernel ridge on %d of %s, better by "+
-			"a tenth on %d, and better than its random forest on %d of %d.", same, bench.Plural(len(ours), "set"), far,
-			forest, forests))
-	}
-	return out
-}
+var concludeMTR = bench.Say(`
+{{$all := .}}{{with named "iokl, zero Options" . | values "arrmse"}}With zero Options iokl has a mean relative error of
+{{mean . | printf "%.3f"}} over {{plural (len .) "set"}}{{with named "kernel ridge" $all | values "arrmse"}}, tuned
+kernel
+ridge regression one of {{mean . | printf "%.3f"}}{{end}}.{{end}}`)
 
 // mtrReference are errors of scikit-learn 1.2.1 on the same sets: ridge, tuned
 // RBF kernel ridge, random forest (0: not measured).

@@ -46,8 +46,7 @@ func predictions(ctx context.Context, env *bench.Env, title string, l, t, d, n i
 	var results []bench.Result
 	for _, kernels := range [][]string{{"gaussian:all:median"}, {"gaussian:all:median*0.5,1,2"}} {
 		m, err := iokl.Fit(ctx, X, Y, iokl.Options{
-			Kernels: kernels, Lambda: 1e-2, Learn: "none", Backend: env.Backend,
-			Seed: env.Seed,
+			Kernels: kernels, Lambda: 1e-2, Learn: "none", Backend: env.Backend, Seed: env.Seed,
 		})
 		if err != nil {
 			return results, err

@@ -232,13 +232,9 @@ func lasso(X0 blas.General, y0 []float64, Xt0 blas.General, c float64) []float64
 	return out
 }
 
-func concludeStock(group []bench.Result) []string {
-	var parts []string
-	for _, r := range group {
-		parts = append(parts, fmt.Sprintf("%s %.3f", r.Name, r.Metrics["mse1000"]))
-	}
-	return []string{"Mean squared error × 1000 of next week's returns: " + strings.Join(parts, ", ") + "."}
-}
+var concludeStock = bench.Say(`
+Mean squared error × 1000 of next week's returns:
+{{range $i, $r := .}}{{if $i}}, {{end}}{{$r.Name}} {{value "mse1000" $r | printf "%.3f"}}{{end}}.`)
 
 // table1 is Table 1 of the paper: mean squared error × 1000 of OLS, lasso, MRCE, FES, IKL, OKL and IOKL.
 var table1 = []struct {

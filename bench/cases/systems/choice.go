@@ -3,8 +3,6 @@
 package systems
 
 import (
-	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -72,18 +70,4 @@ func choiceSummary(group []bench.Result) []bench.Result {
 	r.Metric("worst_times_fastest", slices.Max(ratios))
 	r.Metric("mean_times_fastest", stat.GeometricMean(ratios, nil))
 	return []bench.Result{r}
-}
-
-// concludeChoice puts the same into words.
-func concludeChoice(group []bench.Result) []string {
-	summary := choiceSummary(group)
-	if len(summary) == 0 {
-		return nil
-	}
-	m := summary[0].Metrics
-	return []string{fmt.Sprintf("The automatic choice is within %.2g times the fastest solver at %.0f of %.0f points "+
-		"(%.0f when losses under %.0f ms are not counted); it takes %.2g times as long on average, %.2g at worst. At "+
-		"%.0f points it chose the method that was fastest, and the ratio compares two runs of the same code.",
-		closeRatio, m["points_within_1.3"], m["points"], m["points_within_1.3_or_2ms"], math.Round(1000*closeSeconds),
-		m["mean_times_fastest"], m["worst_times_fastest"], m["points_fastest_chosen"])}
 }

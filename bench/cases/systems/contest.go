@@ -24,9 +24,9 @@ import (
 func sylvesterLimit(env *bench.Env) float64 { return bench.Pick(env, 0.25, 8) }
 
 const (
-	// together is the largest l at which the repetitions of the solvers alternate. Above
+	// alternateUpTo is the largest l at which the repetitions of the solvers alternate. Above
 	// it memory is scarce and a solve is long: each solver runs all its repetitions in turn.
-	together = 1000
+	alternateUpTo = 1000
 	// From l = decomposedOnce on, the decomposition of K, which depends on neither L nor
 	// λ nor n, is timed once and its time is added to that of the rest of each solve.
 	decomposedOnce = 1000
@@ -83,7 +83,7 @@ func (c *contest) measure(ctx context.Context, names []string, s system) []bench
 	c.opt = sylvester.Options{Tol: sylvesterTol, MaxIter: 3000}
 	slices.SortStableFunc(names, func(a, b string) int { return rankOf(a) - rankOf(b) })
 	size := len(names)
-	if s.l > together {
+	if s.l > alternateUpTo {
 		size = 1
 	}
 	var all []*entrant

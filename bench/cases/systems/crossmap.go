@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
@@ -17,16 +16,14 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// crossMap shows something of every system of the grid: a panel for each spectrum of
-// L (down) and λ (across), in it a cell for each l (across) and n (down).
+// crossMap shows the fastest solver of every system of the grid: a panel for each spectrum of L (down) and λ (across),
+// in it a cell for each l (across) and n (down).
 type crossMap struct {
 	name, title string
-	gains       bool // shows gains rather than winners
 	ls, ns      []float64
 	spectra     []string
 	lambdas     []float64
-	cell        func(point) (cell mapCell, ok bool)
-	legend      []mapCell
+	at          map[point][]bench.Result
 }
 
 // point is where a cell belongs.
@@ -35,13 +32,10 @@ type point struct {
 	spectrum     string
 }
 
-// mapCell is what a cell shows: a colour of the page's palette in some strength, a
-// few characters, and a sentence for those who point at it.
+// mapCell is what a cell shows: a colour of the page's palette, a letter, and a sentence for those who point at it.
 type mapCell struct {
-	colour   int
-	strength float64
-	text     string
-	words    string
+	colour      int
+	text, words string
 }
 
 // Sizes in points, of which a phone has about 330 across.
@@ -54,77 +48,75 @@ const (
 
 // signs are the letters of the solvers in a map, and their colours.
 var signs = []mapCell{
-	{0, 1, "N", "nystrom"},
-	{4, 1, "R", "rotated"},
-	{2, 1, "K", "krylov"},
-	{8, 1, "J", "cg"},
-	{1, 1, "T", "tridiagonal"},
-	{3, 1, "E", "eigen"},
-	{5, 1, "C", "cholesky"},
-	{7, 1, "B", "bartels-stewart"},
-	{6, 1, "H", "hessenberg-schur"},
+	{0, "N", "nystrom"},
+	{4, "R", "rotated"},
+	{2, "K", "krylov"},
+	{8, "J", "cg"},
+	{1, "T", "tridiagonal"},
+	{3, "E", "eigen"},
+	{5, "C", "cholesky"},
+	{7, "B", "bartels-stewart"},
+	{6, "H", "hessenberg-schur"},
 }
 
 func signOf(name string) mapCell {
 	i := slices.IndexFunc(signs, func(c mapCell) bool { return c.words == name })
 	if i < 0 {
-		return mapCell{6, 1, "?", name}
+		return mapCell{6, "?", name}
 	}
 	return signs[i]
 }
 
-// direct reports whether a solver is a direct method.
-func direct(name string) bool {
-	return slices.Contains([]string{"tridiagonal", "eigen", "cholesky", "bartels-stewart", "hessenberg-schur"}, name)
-}
-
-// crossMaps are, for each backend, who wins where, and how much the fastest
-// iterative method gains over the fastest direct one.
+// crossMaps are those of each backend.
 func crossMaps(group []bench.Result) []crossMap {
 	var maps []crossMap
 	for _, be := range backendsOf(group) {
-		mine := slices.DeleteFunc(slices.Clone(group), func(r bench.Result) bool {
-			return r.Params["backend"] != be || !inMap(r, group)
-		})
-		frame := crossMap{}
-		at := map[point][]bench.Result{}
-		for _, r := range mine {
-			p := point{r.Number("l"), r.Number("n"), r.Number("lambda"), fmt.Sprint(r.Params["spectrum"])}
-			frame.ls, frame.ns = insert(frame.ls, p.l), insert(frame.ns, p.n)
-			frame.lambdas = insert(frame.lambdas, p.lambda)
-			if !slices.Contains(frame.spectra, p.spectrum) {
-				frame.spectra = append(frame.spectra, p.spectrum)
-			}
-			at[p] = append(at[p], r)
+		m := crossMap{
+			name: "sylvester-winners", title: fmt.Sprintf("The fastest solver, %v backend", be),
+			at: map[point][]bench.Result{},
 		}
-		if len(at) < 2 {
-			continue
-		}
-		slices.Reverse(frame.lambdas)
-		for p, rs := range at { // every L of one output is the same
-			for _, s := range frame.spectra {
-				if q := (point{p.l, p.n, p.lambda, s}); p.n == 1 && at[q] == nil {
-					at[q] = rs
-				}
-			}
-		}
-		suffix := ""
 		if be != nil && be != "native" {
-			suffix = fmt.Sprintf("-%v", be)
+			m.name += fmt.Sprintf("-%v", be)
 		}
-		who, gain := frame, frame
-		who.name, who.title = "sylvester-winners"+suffix, fmt.Sprintf("The fastest solver, %v backend", be)
-		who.cell = func(p point) (mapCell, bool) { return winnerCell(at[p]) }
-		who.legend = usedSigns(at)
-		gain.gains = true
-		gain.name, gain.title = "sylvester-gain"+suffix,
-			fmt.Sprintf("Exact against inexact: the fastest iterative solver is so many times as fast as the fastest "+
-				"direct one, %v backend", be)
-		gain.cell = func(p point) (mapCell, bool) { return gainCell(at[p]) }
-		gain.legend = []mapCell{{0, 0.7, "", "iterative is faster"}, {1, 0.7, "", "direct is faster"}}
-		maps = append(maps, who, gain)
+		for _, r := range group {
+			if r.Params["backend"] == be && inMap(r, group) {
+				p := point{r.Number("l"), r.Number("n"), r.Number("lambda"), fmt.Sprint(r.Params["spectrum"])}
+				m.ls, m.ns, m.lambdas = insert(m.ls, p.l), insert(m.ns, p.n), insert(m.lambdas, p.lambda)
+				if !slices.Contains(m.spectra, p.spectrum) {
+					m.spectra = append(m.spectra, p.spectrum)
+				}
+				m.at[p] = append(m.at[p], r)
+			}
+		}
+		if len(m.at) >= 2 {
+			slices.Reverse(m.lambdas)
+			maps = append(maps, m)
+		}
 	}
 	return maps
+}
+
+// cell names the fastest solver at a point. Every L of one output is the same.
+func (m *crossMap) cell(p point) (mapCell, bool) {
+	rs := m.at[p]
+	for _, s := range m.spectra {
+		if p.n == 1 && rs == nil {
+			p.spectrum = s
+			rs = m.at[p]
+		}
+	}
+	best, ok := quickest(rs)
+	if !ok {
+		return mapCell{}, false
+	}
+	c := signOf(best.Name)
+	c.words = fmt.Sprintf("%s, %.3g s", best.Name, best.Seconds)
+	for _, r := range rs {
+		if r.Name == "eigen" && best.Name != "eigen" && r.Error == "" && !r.Stopped {
+			c.words += fmt.Sprintf(", %s faster than eigen", bench.Times(r.Seconds/best.Seconds))
+		}
+	}
+	return c, true
 }
 
 // inMap leaves out what lies beside the grid, when there are points of the grid.
@@ -155,72 +147,15 @@ func insert(list []float64, v float64) []float64 {
 	return slices.Insert(list, i, v)
 }
 
-// quickest is the fastest of those that ended, among the solvers that pass.
-func quickest(rs []bench.Result, pass func(name string) bool) (bench.Result, bool) {
+// quickest is the fastest of those that ended; "auto" is judged apart.
+func quickest(rs []bench.Result) (bench.Result, bool) {
 	best, ok := bench.Result{}, false
 	for _, r := range rs {
-		if r.Name != "auto" && pass(r.Name) && r.Error == "" && !r.Stopped && r.Seconds > 0 &&
-			(!ok || r.Seconds < best.Seconds) {
+		if r.Name != "auto" && r.Error == "" && !r.Stopped && r.Seconds > 0 && (!ok || r.Seconds < best.Seconds) {
 			best, ok = r, true
 		}
 	}
 	return best, ok
-}
-
-func winnerCell(rs []bench.Result) (mapCell, bool) {
-	best, ok := quickest(rs, func(string) bool { return true })
-	if !ok {
-		return mapCell{}, false
-	}
-	c := signOf(best.Name)
-	c.words = fmt.Sprintf("%s, %.3g s", best.Name, best.Seconds)
-	for _, r := range rs {
-		if r.Name == "eigen" && best.Name != "eigen" && r.Error == "" && !r.Stopped {
-			c.words += fmt.Sprintf(", %s faster than eigen", bench.Times(r.Seconds/best.Seconds))
-		}
-	}
-	return c, true
-}
-
-// gainCell compares the fastest of both kinds. Where all iterative solvers were
-// stopped, the longest any of them had is a bound.
-func gainCell(rs []bench.Result) (mapCell, bool) {
-	exact, ok := quickest(rs, direct)
-	if !ok {
-		return mapCell{}, false
-	}
-	sign := ""
-	fast, ok := quickest(rs, func(name string) bool { return !direct(name) })
-	if !ok {
-		for _, r := range rs {
-			if r.Stopped && !direct(r.Name) && r.Name != "auto" && r.Seconds > 0 &&
-				(fast.Seconds == 0 || r.Seconds < fast.Seconds) {
-				fast, sign = r, "<"
-			}
-		}
-		if fast.Seconds == 0 {
-			return mapCell{}, false
-		}
-	}
-	gain := exact.Seconds / fast.Seconds
-	c := mapCell{colour: 0, strength: min(0.08+0.15*math.Abs(math.Log2(gain)), 0.75), text: sign + threeSigns(gain)}
-	if gain < 1 {
-		c.colour = 1
-	}
-	c.words = fmt.Sprintf("%s %.3g s, %s %s%.3g s", exact.Name, exact.Seconds, fast.Name, strings.ReplaceAll(sign, "<",
-		"more than "), fast.Seconds)
-	return c, true
-}
-
-// threeSigns is v in at most three characters.
-func threeSigns(v float64) string {
-	if v < 0.95 {
-		return strings.TrimPrefix(fmt.Sprintf("%.1f", v), "0")
-	}
-	if v < 9.95 {
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
-	}
-	return fmt.Sprintf("%.0f", v)
 }
 
 // usedSigns are those of the solvers that win somewhere.
@@ -228,7 +163,7 @@ func usedSigns(at map[point][]bench.Result) []mapCell {
 	var used []mapCell
 	for _, s := range signs {
 		for _, rs := range at {
-			if best, ok := quickest(rs, func(string) bool { return true }); ok && best.Name == s.words {
+			if best, ok := quickest(rs); ok && best.Name == s.words {
 				used = append(used, s)
 				break
 			}
@@ -286,7 +221,7 @@ func (m *crossMap) each(f func(at vg.Point, p point, c mapCell, ok bool)) {
 func (m *crossMap) figure() picture.Figure {
 	width, height := m.size()
 	f := picture.Figure{Name: m.name, Title: m.title, Width: width, Height: height, Paint: m.paint}
-	for _, c := range m.legend {
+	for _, c := range usedSigns(m.at) {
 		f.Legend = append(f.Legend, picture.Sign{Text: c.words, Thumb: c})
 	}
 	m.each(func(at vg.Point, p point, c mapCell, ok bool) {
@@ -346,20 +281,11 @@ func corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }
 
-// Thumbnail fills the canvas with the colour and writes the text over it: white on a
-// full colour, dark on a pale one.
+// Thumbnail fills the canvas with the colour and writes the text over it.
 func (m mapCell) Thumbnail(c *draw.Canvas) {
-	fill := picture.Palette[m.colour]
-	style := picture.Text(9)
+	style := picture.Text(min(9, 0.8*c.Size().Y))
 	style.Color = color.White
-	if m.strength < 1 {
-		style.Color = color.Gray{30}
-		pale := func(v uint8) uint8 { return uint8(255 - m.strength*float64(255-v)) }
-		fill = color.RGBA{pale(fill.R), pale(fill.G), pale(fill.B), 255}
-		style.Font.Size = 7.5
-	}
-	style.Font.Size = min(style.Font.Size, 0.8*c.Size().Y)
-	c.FillPolygon(fill, corners(c.Rectangle))
+	c.FillPolygon(picture.Palette[m.colour], corners(c.Rectangle))
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	c.FillText(style, c.Center(), m.text)
 }

@@ -18,9 +18,7 @@ func whichSolver(f *bench.File) bench.Answer {
 	if len(group) > 0 {
 		a.Texts = solverTexts(group)
 		for _, m := range crossMaps(group) {
-			if !m.gains {
-				a.Figures = append(a.Figures, m.figure())
-			}
+			a.Figures = append(a.Figures, m.figure())
 		}
 	}
 	if len(streamed) > 0 {

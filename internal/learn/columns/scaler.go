@@ -143,11 +143,10 @@ func (s *Scaler) empty() bool {
 }
 
 // PullIn moves isolated values, such as failed readings, towards the others: a model that interpolates the samples
-// would predict the neighbours of such a sample by it. A column has isolated values where at most
-// one in defaults.IsolatedRows lies
-// beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end of that range. NaN stays.
-// The result is a itself where there are none; note names their columns, by the letter
-// where there are no names.
+// would predict the neighbours of such a sample by it. A column has isolated values where at most one in
+// defaults.IsolatedRows lies beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end
+// of that range. NaN stays. The result is a itself where there are none; note names their columns, by the letter where
+// there are no names.
 func PullIn(a blas.General, names []string, letter, what string) (b blas.General, note string) {
 	low, high := make([]float64, a.Cols), make([]float64, a.Cols)
 	moved, total, column := make([]bool, a.Cols), 0, make([]float64, 0, a.Rows)
@@ -159,7 +158,7 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 			}
 		}
 		slices.Sort(column)
-		from, to := together(column)
+		from, to := bulk(column)
 		low[j], high[j] = math.Inf(-1), math.Inf(1)
 		count := from + len(column) - 1 - to
 		if count == 0 {
@@ -182,8 +181,8 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 		list(what+" column", chosen(names, moved)))
 }
 
-// together are the first and the last of the ascending values that are not isolated.
-func together(v []float64) (from, to int) {
+// bulk is the places of the first and the last of the ascending values that are not isolated.
+func bulk(v []float64) (from, to int) {
 	most := len(v) / defaults.IsolatedRows
 	if most == 0 || math.IsInf(v[0], 0) || math.IsInf(v[len(v)-1], 0) {
 		return 0, len(v) - 1

@@ -2,10 +2,9 @@
 
 package defaults
 
-// What SPECs call the columns by what the training data tell about them: where their values lie
-// among those of all samples,
-// as in gaussian:ranks:median; all, scaled by how much the targets vary with each,
-// and the linear combinations of them along which the targets vary.
+// What SPECs call the columns by what the training data tell about them: where their values lie among those of all
+// samples, as in gaussian:ranks:median; all, scaled by how much the targets vary with each, and the linear combinations
+// of them along which the targets vary.
 const (
 	Ranks              = "ranks"
 	RelevantColumns    = "relevant"

@@ -95,9 +95,8 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 	return d, weights, nil
 }
 
-// Outline is Resolve with columns as they are where SPECs ask for learned lengths: weights,
-// diagonals and sizes do not depend on
-// the lengths.
+// Outline is Resolve with columns as they are where SPECs ask for learned lengths: weights, diagonals and sizes do not
+// depend on the lengths.
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
 	specs = slices.Clone(specs)
 	for i, text := range specs {

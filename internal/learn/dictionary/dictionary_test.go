@@ -112,8 +112,7 @@ func TestResolveLengths(t *testing.T) {
 	X, Y := learntest.Hidden(60, 3)
 	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{Groups: []kernel.Group{{Name: "own", Columns: []int{2}}}})
 	d, _, err := r.Resolve(t.Context(), []string{
-		"gaussian:ard:median*0.5,2", "nystrom:matern32:ard:median:9",
-		"gaussian:groups:1",
+		"gaussian:ard:median*0.5,2", "nystrom:matern32:ard:median:9", "gaussian:groups:1",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // learnGroups learns the ranks, the lengths and the relevant columns and directions that SPECs refer to, where the
@@ -242,9 +244,9 @@ func slopes(ctx context.Context, Z, Y blas.General, g kernel.Group, opt *Options
 	}
 	F := k.Features(Z)
 	l := Z.Rows
-	K, M, G := blas.NewGeneral(l, l), blas.NewGeneral(l, l), blas.NewGeneral(l, F.Cols)
+	K, M := blas.NewGeneral(l, l), blas.NewGeneral(l, l)
 	gram.Dense(K)
-	C, err := leaveOneOut(be, K, Y)
+	C, err := leaveOneOut(ctx, be, K, Y)
 	if err != nil {
 		return err
 	}
@@ -252,58 +254,33 @@ func slopes(ctx context.Context, Z, Y blas.General, g kernel.Group, opt *Options
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for i := range l {
-			for j, v := range blas.Row(K, i) {
-				M.Data[i*l+j] = v * C.Data[j*C.Stride+o] / k.Width / k.Width
-			}
-		}
-		blas.Mul(be, G, false, false, M, F)
-		for i := range l {
-			var total float64
-			for _, v := range blas.Row(M, i) {
-				total += v
-			}
-			blas.Axpy(-total, blas.Row(F, i), blas.Row(G, i))
-		}
+		blas.Copy(M, K)
+		G := kernel.Gradients(be, M, F, blas.View(C, 0, o, l, 1))
+		blas.Scal(1/(k.Width*k.Width), G.Data)
 		each(G)
 	}
 	return nil
 }
 
-// leaveOneOut is the coefficients (K + λlI)⁻¹Y at the λ of the default path with
-// the smallest sum of squared leave-one-out errors, C_io/((K + λlI)⁻¹)_ii.
-func leaveOneOut(be blas.Backend, K, Y blas.General) (blas.General, error) {
-	l, n := Y.Rows, Y.Cols
-	V, w := blas.Clone(K), make([]float64, l)
-	if err := be.Syevd(V, w); err != nil {
-		return Y, err
+// leaveOneOut is the coefficients (K + λlI)⁻¹Y at the λ of the default path with the smallest sum of squared
+// leave-one-out errors.
+func leaveOneOut(ctx context.Context, be blas.Backend, K, Y blas.General) (best blas.General, err error) {
+	dec, err := sylvester.Decompose(ctx, linop.NewDense(K, be), be)
+	if err != nil {
+		return best, err
 	}
-	VY, A := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
-	blas.Mul(be, VY, true, false, V, Y)
-	C, best := blas.NewGeneral(l, n), blas.NewGeneral(l, n)
-	least := math.Inf(1)
-	inverse := make([]float64, l)
+	lo := sylvester.NewLeaveOut(dec.Clip(), be)
+	if err := lo.Use(linop.ScaledIdentity(Y.Cols, 1), Y); err != nil {
+		return best, err
+	}
+	C, R, least := blas.NewGeneral(Y.Rows, Y.Cols), blas.NewGeneral(Y.Rows, Y.Cols), math.Inf(1)
 	for _, lambda := range defaults.Path(1) {
-		for i := range l {
-			inverse[i] = 1 / (max(w[i], 0) + lambda*float64(l))
-			for o, v := range blas.Row(VY, i) {
-				blas.Row(A, i)[o] = v * inverse[i]
-			}
+		if err := lo.At(C, lambda*float64(Y.Rows)); err != nil {
+			return best, err
 		}
-		blas.Mul(be, C, false, false, V, A)
-		var miss float64
-		for i := range l {
-			var diagonal float64
-			for j, v := range blas.Row(V, i) {
-				diagonal += v * v * inverse[j]
-			}
-			for _, c := range blas.Row(C, i) {
-				miss += c / diagonal * (c / diagonal)
-			}
-		}
-		if miss < least {
-			least = miss
-			blas.Copy(best, C)
+		lo.Residuals(R)
+		if miss := blas.Frob(R); miss < least {
+			least, best = miss, blas.Clone(C)
 		}
 	}
 	return best, nil

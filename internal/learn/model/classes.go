@@ -17,11 +17,9 @@ type Sets struct {
 	In [][]bool     // whether the class is in the set of the row, t×n
 }
 
-// ClassSets predicts sets of classes that hold the class of a new row with probability level or
-// about it, by CV+ (Romano,
-// Sesia, Candès, doi:10.48550/arXiv.2006.02544), with the score max_k f_k − f_y of class y: class y
-// is in the set of x unless
-// level·(l + 1) or more of the samples have a lower score in the model of their fold than y has there
+// ClassSets predicts sets of classes that hold the class of a new row with probability level or about it, by CV+
+// (Romano, Sesia, Candès, doi:10.48550/arXiv.2006.02544), with the score max_k f_k − f_y of class y: class y is in the
+// set of x unless level·(l + 1) or more of the samples have a lower score in the model of their fold than y has there
 // at x. The class predicted is always in it. F (t×n) gets the outputs.
 func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64) (*Sets, error) {
 	q := Interval{Level: level, Method: CVPlus}

@@ -71,7 +71,7 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	if !known {
 		Y = blas.NewGeneral(b.Z.Rows, m.L.Dim())
 	}
-	c.lo = sylvester.NewLeaveOut(dec, b.be)
+	c.lo = sylvester.NewLeaveOut(dec.Clip(), b.be)
 	if err := c.lo.Use(m.L, Y); err != nil {
 		return nil, err
 	}
@@ -360,8 +360,7 @@ func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
 	}
 	n := len(m.Out.Names)
 	r := &LeftOut{
-		Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n),
-		Leverages: blas.NewGeneral(c.l, n),
+		Residuals: blas.NewGeneral(c.l, n), Deviations: blas.NewGeneral(c.l, n), Leverages: blas.NewGeneral(c.l, n),
 	}
 	m.targets(r.Residuals, c.R, nil)
 	m.targets(r.Deviations, c.D, c.sigma)

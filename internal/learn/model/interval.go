@@ -14,6 +14,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
 )
 
@@ -54,12 +55,12 @@ type residuals struct {
 // rank is that of the end of an interval among the residuals, from 1:
 // ⌈level·(count + 1)⌉ (Barber, Candès, Ramdas, Tibshirani, doi:10.1214/20-AOS1965).
 func rank(level float64, count int) (int, error) {
-	r := int(math.Ceil(level*float64(count+1) - 1e-9))
+	r := order.IntervalRank(level, count)
 	if r > count {
 		return 0, fault.Input("%d residuals are too few for intervals of level %g: at least %g are needed", count,
 			level, math.Ceil(level/(1-level)))
 	}
-	return max(r, 1), nil
+	return r, nil
 }
 
 // HasFolds reports whether the model can give intervals of CV+.
@@ -119,7 +120,7 @@ func include(lo, hi, F blas.General) {
 	}
 }
 
-// blockRows is how many new points CV+ takes at a time: enough to be worth loading every model into the caches.
+// blockRows is how many new points CV+ takes at a time: loading each model into the caches costs little beside them.
 const blockRows = 4 * SlabRows
 
 // crossIntervals are those of CV+.

@@ -141,9 +141,9 @@ type Features struct {
 	be   blas.Backend
 }
 
-// FeatureWeights are the weights B (D×live) of the features in the function of a solution, which is lost. Its C
-// is of rows Z of features, or, where Z is empty, of the features themselves: S·ZᵀC with S = diag(√η_j) over those of
-// each kernel, ZᵀC where each kernel has an L_j of its own.
+// FeatureWeights are the weights B (D×live) of the features in the function of a solution, whose C is overwritten. C is
+// of rows Z of features, or, where Z is empty, of the features themselves: S·ZᵀC with S = diag(√η_j) over those of each
+// kernel, ZᵀC where each kernel has an L_j of its own.
 //
 //	B = S²·ZᵀC·L,   B_j = (ZᵀC)_j·L_j.
 func FeatureWeights(be blas.Backend, Z blas.General, maps rff.Maps, res *bcd.Result) blas.General {

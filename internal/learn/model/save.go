@@ -123,8 +123,7 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 		version = 3
 	}
 	head := meta{
-		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin,
-		Checksums: map[string]string{},
+		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{},
 	}
 	var members []member
 	head.part, members = m.describe("")

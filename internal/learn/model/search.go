@@ -14,9 +14,8 @@ type search struct {
 	rank    int
 	spacing float64 // of all v around the rank
 
-	// counts are how many numbers of each list but the first are taken in a grid of side^(lists −
-	// 1) cells: at the centres,
-	// of t = d/(reach + |d|) between −1 and 1 for each shift d relative to that of the first list.
+	// counts are how many numbers of each list but the first are taken in a grid of side^(lists − 1) cells: at the
+	// centres, of t = d/(reach + |d|) between −1 and 1 for each shift d relative to that of the first list.
 	counts []uint16
 	side   int // 0 for no grid
 	reach  float64
@@ -35,7 +34,7 @@ type list struct {
 // place is how a list is shifted and scaled, and how many of its numbers are taken.
 type place struct {
 	shift, scale, inverse float64 // inverse is 1/scale
-	taken                 int
+	below                 int
 	key                   uint64 // orders the numbers that are next
 }
 
@@ -116,7 +115,7 @@ func (s *search) grid(at []place, total, uses int) {
 		}
 		s.find(at)
 		for k := range free {
-			counts = append(counts, uint16(at[k+1].taken))
+			counts = append(counts, uint16(at[k+1].below))
 		}
 	}
 	s.counts, s.side, s.reach = counts, side, reach
@@ -151,10 +150,10 @@ func (s *search) opposite(cell int) int {
 func (s *search) start(at []place, cell int) {
 	rest, free := s.rank, len(at)-1
 	for k, n := range s.counts[cell*free : (cell+1)*free] {
-		at[k+1].taken = int(n)
+		at[k+1].below = int(n)
 		rest -= int(n)
 	}
-	at[0].taken = rest
+	at[0].below = rest
 }
 
 // measure makes the cells around value, and returns the number of v in a unit there.
@@ -241,8 +240,8 @@ func (s *search) near(at []place) (u, size float64) {
 func (s *search) take(at []place, u float64) (have int) {
 	for k := range s.lists {
 		p := &at[k]
-		p.taken = s.lists[k].below((u - p.shift) * p.inverse)
-		have += p.taken
+		p.below = s.lists[k].below((u - p.shift) * p.inverse)
+		have += p.below
 	}
 	return have
 }
@@ -255,7 +254,7 @@ func (s *search) find(at []place) float64 { return s.from(at, s.cell(at)) }
 func (s *search) from(at []place, cell int) float64 {
 	if cell >= 0 {
 		s.start(at, cell)
-		return s.settle(at)
+		return s.exchange(at)
 	}
 	u, size := s.near(at)
 	if !(math.Abs(u) <= math.MaxFloat64) {
@@ -279,7 +278,7 @@ func (s *search) from(at []place, cell int) float64 {
 	rest, flip := up*(2*missing-1)+1-missing, uint64(up)-1
 	for k := range s.lists {
 		p := &at[k]
-		p.key = ascending(p.shift+p.scale*s.lists[k].steps[p.taken+up]) ^ flip
+		p.key = ascending(p.shift+p.scale*s.lists[k].steps[p.below+up]) ^ flip
 	}
 	for {
 		first, least := 0, at[0].key
@@ -289,15 +288,15 @@ func (s *search) from(at []place, cell int) float64 {
 			first ^= (first ^ k) & -int(less)
 		}
 		p, steps := &at[first], s.lists[first].steps
-		x := p.shift + p.scale*steps[p.taken+up]
+		x := p.shift + p.scale*steps[p.below+up]
 		if rest--; rest == 0 {
-			if p.taken += up; math.Abs(x-u) <= 0x1p-48*(math.Abs(u)+size) {
-				return s.settle(at) // rounding may have taken equal numbers of one list before those of another
+			if p.below += up; math.Abs(x-u) <= 0x1p-48*(math.Abs(u)+size) {
+				return s.exchange(at) // rounding may have taken equal numbers of one list before those of another
 			}
 			return x
 		}
-		p.taken += 2*up - 1
-		p.key = ascending(p.shift+p.scale*steps[p.taken+up]) ^ flip
+		p.below += 2*up - 1
+		p.key = ascending(p.shift+p.scale*steps[p.below+up]) ^ flip
 	}
 }
 
@@ -332,12 +331,12 @@ func (s *search) bisect(at []place, u float64, missing int) (float64, int) {
 	return u, missing
 }
 
-// settle exchanges the largest numbers that are taken for smaller ones that are not, and returns the largest left.
-func (s *search) settle(at []place) float64 {
+// exchange exchanges the largest numbers that are taken for smaller ones that are not, and returns the largest left.
+func (s *search) exchange(at []place) float64 {
 	for {
 		last, next := math.Inf(-1), math.Inf(1)
 		for k := range s.lists {
-			p, steps := &at[k], s.lists[k].steps[at[k].taken:]
+			p, steps := &at[k], s.lists[k].steps[at[k].below:]
 			last, next = max(last, p.shift+p.scale*steps[0]), min(next, p.shift+p.scale*steps[1])
 		}
 		if !(last > next) { // by maxima and minima, which need no branches
@@ -346,7 +345,7 @@ func (s *search) settle(at []place) float64 {
 		from, to := 0, 0
 		last, next = math.Inf(-1), math.Inf(1)
 		for k := range s.lists {
-			p, steps := &at[k], s.lists[k].steps[at[k].taken:]
+			p, steps := &at[k], s.lists[k].steps[at[k].below:]
 			if x := p.shift + p.scale*steps[0]; x > last {
 				from, last = k, x
 			}
@@ -354,7 +353,7 @@ func (s *search) settle(at []place) float64 {
 				to, next = k, x
 			}
 		}
-		at[from].taken--
-		at[to].taken++
+		at[from].below--
+		at[to].below++
 	}
 }

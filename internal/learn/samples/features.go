@@ -14,10 +14,9 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// Sums are the sums of the features of SPECs over the samples of which all targets are
-// known, apart for each fold, or the data themselves where those are less than half.
-// Scales, widths and landmarks are those of all samples. Where all targets are known, the next training set of all
-// samples with these SPECs is that of the sums.
+// Sums are the sums of the features of SPECs over the samples of which all targets are known, apart for each fold, or
+// the data themselves where those are less than half. Scales, widths and landmarks are those of all samples. Where all
+// targets are known, the next training set of all samples with these SPECs is that of the sums.
 func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
 	c, err := r.everything()
 	if err != nil {

@@ -42,7 +42,7 @@ func (s *leaveOut) At(ctx context.Context, eta []float64, L *linop.Spectral, mu 
 		if err != nil {
 			return nil, err
 		}
-		s.eta, s.dec, s.lo, s.L = slices.Clone(eta), dec, sylvester.NewLeaveOut(dec, s.opt.Backend), nil
+		s.eta, s.dec, s.lo, s.L = slices.Clone(eta), dec.Clip(), sylvester.NewLeaveOut(dec, s.opt.Backend), nil
 	}
 	if s.L != L {
 		if err := s.lo.Use(L, s.Y); err != nil {
@@ -88,7 +88,7 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 	if s.sums == nil {
 		K := linop.NewGramSum(s.grams, be, s.opt.Precision)
 		K.SetWeights(eta)
-		return nonNegative(sylvester.Decompose(ctx, K, be))
+		return sylvester.Decompose(ctx, K, be)
 	}
 	l, D := s.Z.Rows, s.maps.Dim()
 	F := blas.NewGeneral(l, D)
@@ -103,7 +103,7 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 	if D >= l {
 		K := blas.NewGeneral(l, l)
 		blas.Mul(be, K, false, true, F, F)
-		return nonNegative(sylvester.Decompose(ctx, linop.NewDense(K, be), be))
+		return sylvester.Decompose(ctx, linop.NewDense(K, be), be)
 	}
 	G := blas.NewGeneral(D, D)
 	blas.Mul(be, G, true, false, F, F)
@@ -112,10 +112,10 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 		return nil, err
 	}
 	// Of G = U·diag(γ)·Uᵀ, the columns of F·U/√γ are eigenvectors of F·Fᵀ. Those of γ
-	// lost in rounding are left out.
-	const lost = 1e-12
+	// within rounding of 0 are left out.
+	const rankTol = 1e-12
 	q := 0
-	for q < D && !(dec.Sigma[q] > lost*dec.Sigma[D-1]) {
+	for q < D && !(dec.Sigma[q] > rankTol*dec.Sigma[D-1]) {
 		q++
 	}
 	T := blas.NewGeneral(l, D-q)
@@ -128,14 +128,4 @@ func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Dec
 	}
 	blas.ScaleColumns(T, scale)
 	return &sylvester.Decomposition{T: T, Sigma: dec.Sigma[q:]}, nil
-}
-
-// nonNegative makes eigenvalues 0 that rounding has made negative.
-func nonNegative(d *sylvester.Decomposition, err error) (*sylvester.Decomposition, error) {
-	if err == nil {
-		for a, v := range d.Sigma {
-			d.Sigma[a] = max(v, 0)
-		}
-	}
-	return d, err
 }

@@ -77,7 +77,7 @@ func (r *Rows) Groups(ctx context.Context, specs []string) ([]kernel.Group, erro
 	return c.Groups(ctx, specs)
 }
 
-// mostFeatures is how many features are worth their time for l samples, d inputs and n
+// mostFeatures is how many features pay for l samples, d inputs and n
 // outputs, and fit into so many bytes with their sums apart for each fold.
 // LeastFeatures are taken even when they do not.
 func mostFeatures(l, d, n, folds int, limit float64) int {

@@ -87,8 +87,7 @@ func (s *surveyed) Next() (stream.Block, error) {
 	s.taken += int64(b.X.Rows)
 	if s.progress != nil && b.X.Rows > 0 {
 		if stop := s.progress(true, stream.Progress{
-			Rows: s.taken, Source: b.Source,
-			Row: b.Row + int64(b.X.Rows),
+			Rows: s.taken, Source: b.Source, Row: b.Row + int64(b.X.Rows),
 		}); stop != nil {
 			return b, stop
 		}

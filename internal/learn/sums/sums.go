@@ -131,8 +131,7 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 		d.y.Apply(T)
 	}
 	r := dictionary.NewResolver(Z, columns.Filled(T), dictionary.Options{
-		Groups: d.opt.Groups, Seed: d.opt.Seed,
-		Backend: d.opt.Backend,
+		Groups: d.opt.Groups, Seed: d.opt.Seed, Backend: d.opt.Backend,
 	})
 	if d.dict, d.weights, err = r.Resolve(ctx, d.opt.Kernels); err != nil {
 		return err

@@ -58,9 +58,8 @@ func matern(twice float64, degree int, factor float64) shape {
 //
 //	S = (1/n) Σ_t log(y_tᵀα_t) − log det(A)/l,   α = AY,   A = (K + μI)⁻¹,
 //
-// for Gaussian processes of covariance σ_t²(K + μI) at the σ_t that are most likely, K = k +
-// c·XXᵀ/d. It is a function of
-// p = (log θ_1, …, log θ_d, log μ, log c). With
+// for Gaussian processes of covariance σ_t²(K + μI) at the σ_t that are most likely, K = k + c·XXᵀ/d. It is a function
+// of p = (log θ_1, …, log θ_d, log μ, log c). With
 //
 //	G = ∂S/∂K = A/l − α diag(1/y_tᵀα_t) αᵀ/n,   M = G ∘ ∂k/∂r²
 //
@@ -89,11 +88,10 @@ type criterion struct {
 func newCriterion(kind kernel.Kind, X, Y blas.General, be blas.Backend) *criterion {
 	l, d := X.Rows, X.Cols
 	c := &criterion{
-		shape: shapes[kind], be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y,
-		linear: blas.NewGeneral(l, l), A: blas.NewGeneral(l, l), slopes: blas.NewGeneral(l, l),
-		Z: blas.NewGeneral(l, d), Zt: blas.NewGeneral(d, l), norm: make([]float64, l),
-		MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols), trace: make([]float64, l),
-		products: make([]float64, l),
+		shape: shapes[kind], be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y, linear: blas.NewGeneral(l, l),
+		A: blas.NewGeneral(l, l), slopes: blas.NewGeneral(l, l), Z: blas.NewGeneral(l, d), Zt: blas.NewGeneral(d, l),
+		norm: make([]float64, l), MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols),
+		trace: make([]float64, l), products: make([]float64, l),
 	}
 	for i := range l {
 		row := blas.Row(c.X, i)

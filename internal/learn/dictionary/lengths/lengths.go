@@ -58,8 +58,7 @@ type Options struct {
 
 // Learn learns the lengths of the columns of Z (l×d) for the targets Y (l×n), on at most manyRows samples. Errors wrap
 // fault.ErrInput for kernels that it does not know, kernel.ErrConstant where no column of Z varies,
-// kernel.ErrNotFinite,
-// and that of a context that ends. Where no target varies it returns a start.
+// kernel.ErrNotFinite, and that of a context that ends. Where no target varies it returns a start.
 func Learn(ctx context.Context, kind kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
 	if _, ok := shapes[kind]; !ok {
 		return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, kinds())
