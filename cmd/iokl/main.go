@@ -139,11 +139,11 @@ Exit status: 0 success, 1 the work failed or was interrupted, 2 bad usage or bad
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: fit, predict, cv, granger, info or report (see iokl --help)")
+			return errors.New("a command is missing: fit, predict, cv, granger, info, report, export (see iokl --help)")
 		},
 	}
 	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newReportCmd(),
-		newKernelsTopic(), newTablesTopic())
+		newExportCmd(), newKernelsTopic(), newTablesTopic())
 	version.Add(root, func(err error) error { return failure{err} })
 	manual.Add(root, func(err error) error { return failure{err} })
 	return root
