@@ -101,7 +101,7 @@ func (e *expansion) kernels(d kernel.Dictionary, eta []float64, Z, W blas.Genera
 			e.sum(B, t)
 		}
 		if terms != nil {
-			e.sum(own, merged(terms)...)
+			e.sum(own, grouped(terms)...)
 		}
 	}
 	return nil
@@ -120,8 +120,8 @@ func centred(W blas.General) blas.General {
 	return C
 }
 
-// merged has one term for all functions of the same distances.
-func merged(terms []formula.Term) (list []formula.Term) {
+// grouped has one term for all functions of the same distances.
+func grouped(terms []formula.Term) (list []formula.Term) {
 	for _, t := range terms {
 		same := slices.IndexFunc(list, func(o formula.Term) bool {
 			return o.Metric == t.Metric && slices.Equal(o.Points, t.Points) && slices.Equal(o.Columns, t.Columns) &&
