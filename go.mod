@@ -14,6 +14,7 @@ require (
 	golang.org/x/sys v0.49.0
 	gonum.org/v1/netlib v0.0.0-20230729102104-8b8060e7531f
 	gonum.org/v1/plot v0.17.0
+	google.golang.org/protobuf v1.34.2
 )
 
 require (
@@ -45,5 +46,4 @@ require (
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
-	google.golang.org/protobuf v1.34.2 // indirect
 )

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/formula"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/model"
@@ -220,6 +221,16 @@ func (m *Model) String() string {
 // column of which that is largest, as the kernels on relevant columns and directions
 // learned it; by weight where there are several. It is nil without such kernels of positive weight.
 func (m *Model) Relevance() []float64 { return m.learned.Relevance() }
+
+// Formula is what a model computes, as arrays; see [Model.Formula].
+type Formula = formula.Formula
+
+// Formula describes Predict as a formula of the columns of the file that the model learned from, one number for each:
+// of a category the index of its word among the levels, of a date the days since 1970-01-01, of a time the part of the
+// day, of a month or weekday a count from 0 for January and Monday. Models of Gram matrices have none. Kernels
+// have one that are gaussian, laplacian, matern12, matern32, matern52, rational, and linear and poly without unit, and
+// so have random features of any kernel.
+func (m *Model) Formula() (*Formula, error) { return m.learned.Formula() }
 
 // ErrModel says that a file is no model, is damaged, or was written by a newer version.
 var ErrModel = model.ErrModel

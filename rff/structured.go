@@ -49,6 +49,13 @@ func newStructured(w waves, d int, width float64, mix func(u float64) float64, r
 }
 
 func (s *structured) transform(dst, x blas.General) error {
+	s.phases(dst, x)
+	s.finish(dst)
+	return nil
+}
+
+// phases writes the n phases of each row to its first columns.
+func (s *structured) phases(dst, x blas.General) {
 	tile := make([]float64, s.order*lanes)
 	for lo := 0; lo < x.Rows; lo += lanes {
 		rows := min(lanes, x.Rows-lo)
@@ -58,8 +65,6 @@ func (s *structured) transform(dst, x blas.General) error {
 			s.store(dst, tile, lo, rows, b)
 		}
 	}
-	s.finish(dst)
-	return nil
 }
 
 // load puts D₃x of the rows from lo on into the columns of the tile.

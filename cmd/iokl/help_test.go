@@ -18,8 +18,7 @@ import (
 func TestHelp(t *testing.T) {
 	for _, line := range []string{
 		"--help", "fit --help", "predict --help", "cv --help", "info --help",
-		"update --help",
-		"granger --help", "help kernels", "help tables", "completion bash",
+		"update --help", "granger --help", "export --help", "help kernels", "help tables", "completion bash",
 	} {
 		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
 			t.Errorf("%s: %+v", line, r)

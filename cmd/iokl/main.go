@@ -139,12 +139,12 @@ Exit status: 0 success, 1 the work failed or was interrupted, 2 bad usage or bad
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: fit, predict, update, cv, granger, info or report " +
+			return errors.New("a command is missing: fit, predict, update, cv, granger, info, report or export " +
 				"(see iokl --help)")
 		},
 	}
 	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newUpdateCmd(),
-		newReportCmd(), newKernelsTopic(), newTablesTopic())
+		newReportCmd(), newExportCmd(), newKernelsTopic(), newTablesTopic())
 	version.Add(root, func(err error) error { return failure{err} })
 	manual.Add(root, func(err error) error { return failure{err} })
 	return root

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iokl/iokl/internal/formula"
 )
 
 // Kind says what the cells of a column in a file are.
@@ -215,13 +217,13 @@ func (c *Column) expand(dst []float64, v float64) {
 	case Date:
 		dst[0] = v - c.First
 		for i, cycle := range c.Cycles {
-			turn(dst[1+2*i:], v, Cycles[cycle])
+			dst[1+2*i], dst[2+2*i] = formula.Turn(v, Cycles[cycle])
 		}
 	case Clock, Month, Weekday:
-		turn(dst, v, period[c.Kind])
+		dst[0], dst[1] = formula.Turn(v, period[c.Kind])
 	case Category:
-		if n := len(c.Levels); v >= float64(n) {
-			v = float64(n + (int(v)-n)%c.Buckets)
+		if v >= float64(len(c.Levels)) {
+			v = float64(c.place(int(v)))
 		}
 		for level := range dst {
 			dst[level] = indicator(v, level)
@@ -229,9 +231,39 @@ func (c *Column) expand(dst []float64, v float64) {
 	}
 }
 
-// turn is the point of a circle that v has come to, which goes around it once in a period.
-func turn(dst []float64, v, period float64) {
-	dst[1], dst[0] = math.Sincos(2 * math.Pi * math.Mod(v, period) / period)
+// Formula describes Expand.
+func (s Columns) Formula() (list []formula.Column) {
+	for k := range s {
+		c := &s[k]
+		if !c.Used() {
+			continue
+		}
+		f := formula.Column{Name: s.name(k), Number: c.Kind == Number || c.Kind == Date}
+		switch c.Kind {
+		case Date:
+			f.First = c.First
+			for _, cycle := range c.Cycles {
+				f.Periods = append(f.Periods, Cycles[cycle])
+			}
+		case Clock, Month, Weekday:
+			f.Periods = []float64{period[c.Kind]}
+		case Category:
+			f.Levels, f.Places = slices.Concat(c.Levels, c.Rest), c.width()
+			for v := range f.Levels {
+				f.Place = append(f.Place, c.place(v))
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// place is the column of 0 and 1 of a level of a category.
+func (c *Column) place(level int) int {
+	if n := len(c.Levels); level >= n {
+		return n + (level-n)%c.Buckets
+	}
+	return level
 }
 
 // indicator is 1 for the level, 0 for another, NaN for a missing cell.
