@@ -3,9 +3,14 @@
 package picture
 
 import (
+	"bytes"
+	"fmt"
+	"html"
+	"html/template"
 	"image/color"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -70,3 +75,163 @@ func Save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([
 }
 
 var formats = []string{"png", "svg"}
+
+// Figure is a picture with its title and its legend. Files have the title above
+// it and the legend to the right; pages have both as text around it.
+type Figure struct {
+	Name          string // of its files, without ending; "" for a figure of pages alone
+	Title         string
+	Width, Height vg.Length // of what Paint fills in a file
+	PageWidth     vg.Length // on a page, as high in proportion; 0 means Width
+	FilesOnly     bool
+	Paint         func(draw.Canvas)
+	Legend        []Sign
+	PageLegend    bool // a file needs no legend
+	Notes         []Note
+	Chart         *Chart // that Paint paints, nil for another picture
+
+	save func(dir string) ([]string, error) // writes the files where Paint cannot
+}
+
+// Sign is an entry of a legend.
+type Sign struct {
+	Text  string
+	Thumb plot.Thumbnailer
+}
+
+// Note is what a page says of a rectangle of the figure that is pointed at. The
+// coordinates are shares of width and height from the lower left corner.
+type Note struct {
+	X, Y, Width, Height float64
+	Text                string
+}
+
+// Sizes of what is around a picture.
+const (
+	titleSize   = 13
+	titleHeight = 1.5 * titleSize
+	thumbWidth  = 0.8 * vg.Centimeter
+	thumbHeight = 12
+	gap         = 12
+)
+
+// Save writes dir/Name.png and dir/Name.svg and returns the names of the files.
+func (f *Figure) Save(dir string) ([]string, error) {
+	if f.save != nil {
+		return f.save(dir)
+	}
+	title := Text(titleSize)
+	title.XAlign = draw.XCenter
+	legend := f.legend()
+	side := vg.Length(0)
+	signs := f.Legend
+	if f.PageLegend {
+		signs = nil
+	}
+	for _, s := range signs {
+		side = max(side, legend.TextStyle.Rectangle(s.Text).Size().X+thumbWidth+2*gap)
+	}
+	lines := wrapped(f.Title, title, f.Width+side)
+	center := f.Width / 2
+	if title.Rectangle(f.Title).Size().X > f.Width {
+		center = (f.Width + side) / 2
+	}
+	top := titleHeight * vg.Length(len(lines))
+	width, height := f.Width+side+2*margin, f.Height+top+2*margin
+	return Save(dir, f.Name, width, height, func(c draw.Canvas) {
+		c.FillPolygon(color.White, []vg.Point{
+			{X: -margin, Y: -margin},
+			{X: width, Y: -margin},
+			{X: width, Y: height},
+			{X: -margin, Y: height},
+		})
+		for i, line := range lines {
+			c.FillText(title, vg.Point{X: c.Min.X + center, Y: c.Max.Y - titleSize - vg.Length(i)*titleHeight}, line)
+		}
+		f.Paint(draw.Crop(c, 0, -side, 0, -top))
+		if len(signs) > 0 {
+			legend.Draw(draw.Crop(c, f.Width+gap, 0, 0, -top))
+		}
+	})
+}
+
+// legend lists the signs, the first on top.
+func (f *Figure) legend() *plot.Legend {
+	l := plot.NewLegend()
+	l.Top, l.Left, l.Padding, l.ThumbnailWidth = true, true, 4, thumbWidth
+	l.TextStyle = Text(10)
+	for _, s := range f.Legend {
+		l.Add(s.Text, s.Thumb)
+	}
+	return &l
+}
+
+// wrapped breaks a text into lines that fit the width.
+func wrapped(s string, style draw.TextStyle, width vg.Length) []string {
+	var lines []string
+	for _, word := range strings.Fields(s) {
+		last := len(lines) - 1
+		if last >= 0 && style.Rectangle(lines[last]+" "+word).Size().X <= width {
+			lines[last] += " " + word
+			continue
+		}
+		lines = append(lines, word)
+	}
+	return lines
+}
+
+// HTML is the figure as an element of a page, whose style sheet gives the colours
+// --fg, --soft, --line, --bg and --c0, --c1, … of the palette.
+func (f *Figure) HTML() template.HTML {
+	width := f.Width
+	if f.PageWidth > 0 {
+		width = f.PageWidth
+	}
+	height := f.Height * width / f.Width
+	title := html.EscapeString(f.Title)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<figure><figcaption>%s</figcaption>`, title)
+	b.WriteString(inline(width, height, fmt.Sprintf(`class="chart" role="img" aria-label="%s" style="max-width:%.0fpx"`,
+		title, 1.45*width), f.Paint, f.Notes))
+	if len(f.Legend) > 0 {
+		b.WriteString(`<ul class="legend">`)
+		for _, s := range f.Legend {
+			thumb := inline(thumbWidth, thumbHeight, `aria-hidden="true"`, func(c draw.Canvas) {
+				s.Thumb.Thumbnail(&c)
+			}, nil)
+			fmt.Fprintf(&b, `<li>%s %s</li>`, thumb, html.EscapeString(s.Text))
+		}
+		b.WriteString(`</ul>`)
+	}
+	b.WriteString(`</figure>`)
+	return template.HTML(b.String()) // every text was escaped above or by vgsvg
+}
+
+// inline is what paint paints as an svg element with the attributes, in the colours of a page.
+func inline(width, height vg.Length, attributes string, paint func(draw.Canvas), notes []Note) string {
+	canvas := vgsvg.New(width, height)
+	paint(draw.New(canvas))
+	var b bytes.Buffer
+	_, _ = canvas.WriteTo(&b) // a buffer takes everything
+	text := b.String()
+	text = text[strings.Index(text, "<g"):strings.LastIndex(text, "</svg>")]
+	var over strings.Builder
+	for _, n := range notes {
+		fmt.Fprintf(&over,
+			`<rect fill="none" pointer-events="all" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`,
+			n.X*width.Points(), (1-n.Y-n.Height)*height.Points(), n.Width*width.Points(), n.Height*height.Points(),
+			html.EscapeString(n.Text))
+	}
+	return fmt.Sprintf(`<svg %s viewBox="0 0 %.4g %.4g">%s%s</svg>`, attributes, width.Points(), height.Points(),
+		pageColors.Replace(text), over.String())
+}
+
+// pageColors puts the variables of a page's style sheet in the place of colours. Black is left out
+// by vgsvg where it fills.
+var pageColors = func() *strings.Replacer {
+	pairs := []string{":#000000", ":var(--fg)", ":#FFFFFF", ":var(--bg)", ":#E1E1E1", ":var(--line)", "\n", " "}
+	for i, c := range Palette {
+		pairs = append(pairs, fmt.Sprintf(":#%02X%02X%02X", c.R, c.G, c.B), fmt.Sprintf(":var(--c%d)", i))
+	}
+	return strings.NewReplacer(pairs...)
+}()

@@ -1,11 +1,17 @@
-// This file is the case lotka, and finds causal graphs by correlations and F tests, baselines for package granger.
+// This file is the case lotka, and finds causal graphs by correlations, F tests and partial correlations, baselines for
+// package granger.
 
 package causality
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -82,4 +88,91 @@ func runLotka(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		})
 	}
 	return runNetworks(ctx, env, networks)
+}
+
+// conditionalGraph is |ρ| of x_i(t) and x_j(t−1) given the parents of both, in two stages after PCMCI
+// (Runge et al., doi:10.1126/sciadv.aau4996) with partial correlations and one lag.
+func conditionalGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General, error) {
+	past, Y := pastAndPresent(d, 2) // x(t−1), x(t−2)
+	N, l := Y.Cols, Y.Rows
+	all := blas.NewGeneral(l, 3*N) // x(t), x(t−1), x(t−2)
+	blas.Copy(blas.View(all, 0, 0, l, N), Y)
+	blas.Copy(blas.View(all, 0, N, l, 2*N), past)
+	data.Standardise(all, blas.General{})
+	C := blas.NewGeneral(3*N, 3*N)
+	blas.Gemm(env.Backend, true, false, 1/float64(l), all, all, 0, C)
+	c := conditioning{C, l}
+	parents := make([][]int, N)
+	for i := range parents {
+		parents[i] = c.parents(i, sequence(N, 2*N))
+	}
+	G := blas.NewGeneral(N, N)
+	for i := range N {
+		for j := range N {
+			var given []int
+			for _, p := range parents[i] {
+				if p != N+j {
+					given = append(given, p)
+				}
+			}
+			for _, p := range parents[j] {
+				given = append(given, p+N) // a step earlier
+			}
+			G.Data[i*N+j] = math.Abs(c.partial(i, N+j, given))
+		}
+	}
+	return G, nil
+}
+
+func sequence(lo, hi int) []int {
+	s := make([]int, hi-lo)
+	for i := range s {
+		s[i] = lo + i
+	}
+	return s
+}
+
+// conditioning tests conditional independence by a correlation matrix of l samples.
+type conditioning struct {
+	C blas.General
+	l int
+}
+
+// parents are the candidates that depend on i given any of the strongest 0, 1, 2, … others,
+// the strongest first.
+func (c conditioning) parents(i int, candidates []int) []int {
+	const alpha = 0.2
+	for size := 0; size < len(candidates); size++ {
+		strength := map[int]float64{}
+		var kept []int
+		for k, j := range candidates {
+			others := append(slices.Clone(candidates[:k]), candidates[k+1:]...)
+			rho := math.Abs(c.partial(i, j, others[:min(size, len(others))]))
+			z := math.Atanh(math.Min(rho, 1-1e-12)) * math.Sqrt(math.Max(float64(c.l-size-3), 1))
+			if 2*distuv.UnitNormal.Survival(z) <= alpha {
+				kept, strength[j] = append(kept, j), rho
+			}
+		}
+		slices.SortStableFunc(kept, func(a, b int) int { return cmp.Compare(strength[b], strength[a]) })
+		candidates = kept
+	}
+	return candidates
+}
+
+// partial is the correlation of a and b given others: −P_ab/√(P_aa·P_bb) of the inverse P of
+// their correlation matrix, 0 where that is singular.
+func (c conditioning) partial(a, b int, given []int) float64 {
+	idx := append([]int{a, b}, given...)
+	S := mat.NewSymDense(len(idx), nil)
+	for p, i := range idx {
+		for q, j := range idx[:p+1] {
+			S.SetSym(p, q, c.C.Data[i*c.C.Stride+j])
+		}
+	}
+	var chol mat.Cholesky
+	P := mat.NewSymDense(len(idx), nil)
+	if !chol.Factorize(S) || chol.InverseTo(P) != nil {
+		return 0
+	}
+	return -P.At(0, 1) / math.Sqrt(P.At(0, 0)*P.At(1, 1))
 }

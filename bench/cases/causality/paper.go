@@ -1,4 +1,4 @@
-// This file sets the paper's figures about genes beside what is measured here.
+// This file draws groups of genes, and sets the paper's figures about them beside what is measured here.
 
 package causality
 
@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/picture"
 )
 
@@ -94,3 +96,152 @@ var geneErrors = bench.Say(`
 {{value "mean_rmse" . | printf "%.3f"}}{{end}}; {{(index . 0).Param "groups"}} groups, {{(index . 0).Param "genes"}}
 series)
 {{end}}`)
+
+// recordGraph keeps the graph, and the output kernel of foldingGroup or else of the most central node.
+func recordGraph(r *bench.Result, res *granger.Result, d *granger.Data, names []string) {
+	r.Graph = &bench.Graph{Nodes: res.Nodes}
+	for i := range res.Graph.Rows {
+		r.Graph.Strength = append(r.Graph.Strength, blas.Row(res.Graph, i))
+	}
+	shown := mostCentral(r, 1)
+	if slices.Contains(res.Nodes, foldingGroup) {
+		shown = []string{foldingGroup}
+	}
+	for _, node := range shown {
+		k := slices.Index(res.Nodes, node)
+		if k < 0 {
+			continue
+		}
+		L := res.Fits[k].L
+		if L == nil || slices.Max(L.S)-slices.Min(L.S) <= 1e-9*slices.Max(L.S) && len(L.S) == L.Dim() {
+			continue // the identity
+		}
+		n := L.Dim()
+		a := blas.NewGeneral(n, n)
+		L.Dense(blas.Active(), a)
+		o := bench.OutputKernel{Node: node}
+		for i := range n {
+			o.Series = append(o.Series, names[d.Nodes[k].Series[i]])
+			row := make([]float64, n)
+			for j := range row {
+				if s := math.Sqrt(a.Data[i*n+i] * a.Data[j*n+j]); s > 0 {
+					row[j] = a.Data[i*n+j] / s
+				}
+			}
+			o.Correlation = append(o.Correlation, row)
+		}
+		r.Outputs = append(r.Outputs, o)
+	}
+}
+
+const groupError = "rmse of "
+
+// groupOrder lists the groups in the order of their hold-out error.
+func groupOrder(r bench.Result) []string { return byMetric(&r, groupError, 1) }
+
+// groupChart shows the hold-out error of each group for every setting, the groups
+// in the order of their error in the first.
+func groupChart(group []bench.Result) picture.Chart {
+	c := picture.Chart{
+		Title: "fruit fly: hold-out error of each group of genes",
+		X:     "group, in the order of the first setting's error", Y: "RMSE (standard deviations)",
+	}
+	if len(group) == 0 || len(groupOrder(group[0])) < 2 {
+		return c
+	}
+	for _, r := range paperSettings(group) {
+		for i, name := range groupOrder(group[0]) {
+			if v, ok := r.Metrics[groupError+name]; ok {
+				c.Point(r.Name, float64(i+1), v)
+			}
+		}
+	}
+	return c
+}
+
+// graphHeat is the causal graph without its diagonal: row = target, column = source.
+func graphHeat(r *bench.Result) *picture.Heat {
+	names := make([]string, len(r.Graph.Nodes))
+	for i, name := range r.Graph.Nodes {
+		names[i] = shortened(name)
+	}
+	h := &picture.Heat{X: "source", Y: "target", Matrix: matrixOf(r.Graph.Strength), Rows: names, Cols: names}
+	for i := range names {
+		h.Matrix.Data[i*h.Matrix.Stride+i] = 0
+	}
+	h.Max = cmp.Or(slices.Max(h.Matrix.Data), 1)
+	return h
+}
+
+// outputHeat is an output kernel with its series ordered so that those alike are neighbours.
+func outputHeat(o *bench.OutputKernel) *picture.Heat {
+	a := matrixOf(o.Correlation)
+	order := bySimilarity(a)
+	h := &picture.Heat{Matrix: reordered(a, order), Min: -1, Max: 1}
+	for _, p := range order {
+		h.Rows = append(h.Rows, o.Series[p])
+	}
+	h.Cols = h.Rows
+	return h
+}
+
+func matrixOf(rows [][]float64) blas.General {
+	a := blas.NewGeneral(len(rows), len(rows))
+	for i, row := range rows {
+		copy(blas.Row(a, i), row)
+	}
+	return a
+}
+
+// bySimilarity orders the rows of a correlation so that neighbours go together: after each
+// comes the one most correlated with it that is left.
+func bySimilarity(a blas.General) []int {
+	n := a.Rows
+	order, used := []int{0}, make([]bool, n)
+	used[0] = true
+	for len(order) < n {
+		row, best := blas.Row(a, order[len(order)-1]), -1
+		for j, v := range row {
+			if !used[j] && (best < 0 || v > row[best]) {
+				best = j
+			}
+		}
+		used[best] = true
+		order = append(order, best)
+	}
+	return order
+}
+
+func reordered(a blas.General, order []int) blas.General {
+	b := blas.NewGeneral(len(order), len(order))
+	for i, p := range order {
+		for j, q := range order {
+			b.Data[i*b.Stride+j] = a.Data[p*a.Stride+q]
+		}
+	}
+	return b
+}
+
+// shortened cuts long names.
+func shortened(name string) string {
+	const most = 36
+	if r := []rune(name); len(r) > most {
+		return strings.TrimSpace(string(r[:most-1])) + "…"
+	}
+	return name
+}
+
+// strongestEdges draws the strongest edges of a graph, as many as nodes: more would be a tangle of long names.
+func strongestEdges(r *bench.Result, h *picture.Heat) picture.Figure {
+	net := picture.Network{Title: "fruit fly: which groups of genes drive which (" + r.Name + ")", Nodes: h.Rows}
+	for i := range h.Matrix.Rows {
+		for j, v := range blas.Row(h.Matrix, i) {
+			if v > 0 {
+				net.Edges = append(net.Edges, picture.Edge{From: j, To: i, Strength: v})
+			}
+		}
+	}
+	slices.SortStableFunc(net.Edges, func(a, b picture.Edge) int { return cmp.Compare(b.Strength, a.Strength) })
+	net.Edges = net.Edges[:min(len(net.Edges), len(net.Nodes))]
+	return net.Figure("drosophila-" + strings.Split(r.Name, ",")[0] + "-graph")
+}

@@ -1,4 +1,4 @@
-// This file says which solver is the fastest where, and how its time grows with the number of samples.
+// This file says which solver is the fastest where, how well auto chooses, and how times grow with the number of samples.
 
 package systems
 
@@ -106,4 +106,112 @@ func sylvesterFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
 		growth.Curves[i].Name = fmt.Sprintf("%s, l^%.1f", c.Name, exponent(c.XY))
 	}
 	return growth.Figures("sylvester-growth")
+}
+
+const (
+	closeRatio   = 1.3   // the automatic choice counts as good within this factor of the fastest,
+	closeSeconds = 0.002 // or when it loses less than this
+)
+
+// judgeChoice writes into the line of "auto" at one point how many times as long
+// it took as the fastest of the others, and which that was.
+func judgeChoice(point []bench.Result) {
+	for key, best := range fastest(point) {
+		for i := range point {
+			r := &point[i]
+			if r.Name == "auto" && systemKey(*r) == key && r.Error == "" && !r.Stopped {
+				r.Metric("times_fastest", r.Seconds/best.Seconds)
+				r.Metric("seconds_over_fastest", r.Seconds-best.Seconds)
+				r.Params["fastest"] = best.Name
+			}
+		}
+	}
+}
+
+// choices are those two figures at every point that "auto" and another solver were
+// measured at, and the number of points at which auto chose the fastest method.
+func choices(group []bench.Result) (ratios, over []float64, same int) {
+	for _, r := range group {
+		if ratio, ok := r.Metrics["times_fastest"]; ok && r.Name == "auto" {
+			ratios, over = append(ratios, ratio), append(over, r.Metrics["seconds_over_fastest"])
+			if r.Params["chosen"] == r.Params["fastest"] {
+				same++
+			}
+		}
+	}
+	return ratios, over, same
+}
+
+// choiceName is the line that sums the automatic choice up.
+const choiceName = "auto, all points"
+
+// choiceSummary sums up how well "auto" chose over the whole grid, in one line.
+func choiceSummary(group []bench.Result) []bench.Result {
+	ratios, over, same := choices(group)
+	if len(ratios) == 0 {
+		return nil
+	}
+	within, near := 0, 0
+	for i, ratio := range ratios {
+		if ratio <= closeRatio {
+			within++
+		}
+		if ratio <= closeRatio || over[i] < closeSeconds {
+			near++
+		}
+	}
+	r := bench.Result{Name: choiceName}
+	r.Metric("points", float64(len(ratios)))
+	r.Metric("points_fastest_chosen", float64(same))
+	r.Metric("points_within_1.3", float64(within))
+	r.Metric("points_within_1.3_or_2ms", float64(near))
+	r.Metric("worst_times_fastest", slices.Max(ratios))
+	r.Metric("mean_times_fastest", stat.GeometricMean(ratios, nil))
+	return []bench.Result{r}
+}
+
+// whichSolver shows who wins where.
+func whichSolver(f *bench.File) bench.Answer {
+	var a bench.Answer
+	group, streamed := f.Of("sylvester"), f.Of("scale")
+	if len(group) > 0 {
+		a.Texts = solverTexts(group)
+		for _, m := range crossMaps(group) {
+			a.Figures = append(a.Figures, m.figure())
+		}
+	}
+	if len(streamed) > 0 {
+		last := streamed[len(streamed)-1]
+		a.Texts = append(a.Texts,
+			fmt.Sprintf("More samples than an l × l matrix fits in memory for: stream them through random features. "+
+				"%s rows took %.3g s and %s of memory in all.",
+				last.Param("l"), last.Seconds, bench.Bytes(float64(last.PeakRSS))))
+	}
+	return a
+}
+
+// solverTexts say how good the automatic choice is, and what the grid shows.
+func solverTexts(group []bench.Result) []string {
+	var texts []string
+	best := fastest(group)
+	if ratios, _, _ := choices(group); len(ratios) > 0 {
+		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the "+
+			"solver that was fastest, on average, %.2g at worst.",
+			bench.Plural(len(ratios), "system"), stat.GeometricMean(ratios, nil), slices.Max(ratios)))
+	}
+	var smallest, largest *bench.Result
+	for _, r := range best {
+		if smallest == nil || r.Number("l") < smallest.Number("l") {
+			smallest = &r
+		}
+		if largest == nil || r.Number("l") > largest.Number("l") {
+			largest = &r
+		}
+	}
+	if smallest != nil && smallest.Number("l") < largest.Number("l") {
+		texts = append(texts, fmt.Sprintf("The map names the fastest solver for each size, each λ and each spectrum "+
+			"of L; point at a cell for its time. Times include all preparation; what is left of Y, ‖Y − K·C·L − "+
+			"λl·C‖, is at most %g of ‖Y‖.", smallest.Number("tol")))
+	}
+	return texts
 }

@@ -1,4 +1,4 @@
-// This file defines the Matérn kernels.
+// This file defines the kernels: of inner products, of distances, Matérn and rational quadratic ones.
 
 package kernel
 
@@ -11,6 +11,83 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/vmath"
 )
+
+// Kernels of the inner product xᵀz.
+const (
+	Linear Kind = "linear"
+	Cosine Kind = "cosine"
+	Poly   Kind = "poly"
+)
+
+func init() {
+	product := func(*Kernel) (degree int, gamma, offset float64) { return 1, 1, 0 }
+	register(Linear, definition{formula: "xᵀz", polynomial: product})
+	register(Cosine, definition{formula: "xᵀz/(‖x‖‖z‖), 0 when x or z is 0", unit: true, polynomial: product})
+	polynomial := func(k *Kernel) (degree int, gamma, offset float64) {
+		return int(k.Params[0]), k.Params[2], k.Params[1]
+	}
+	register(Poly, definition{
+		formula: "(γ·xᵀz + c)^q, q = DEGREE, c = OFFSET (1), γ = GAMMA (1/d)",
+		params: []param{
+			{name: "degree", min: 1, max: 100, integer: true, value: 2},
+			{name: "offset", max: math.MaxFloat64, value: 1, optional: true},
+			{
+				name: "gamma", min: math.SmallestNonzeroFloat64, max: math.MaxFloat64, optional: true,
+				derive: func(dim int) float64 { return 1 / float64(dim) },
+			},
+		},
+		values: func(k *Kernel) func(dst, src []float64) {
+			degree, gamma, offset := polynomial(k)
+			return func(dst, src []float64) { vmath.Power(dst, src, gamma, offset, degree) }
+		},
+		polynomial: polynomial,
+	})
+}
+
+// Kernels of a distance with one width. Those of any order ν are in matern.go.
+const (
+	Gaussian  Kind = "gaussian"
+	Laplacian Kind = "laplacian"
+	Cauchy    Kind = "cauchy"
+	Chi2      Kind = "chi2"
+)
+
+func init() {
+	inverseWidth := func(k *Kernel) float64 { return -1 / k.Width }
+	register(Gaussian, definition{
+		formula: "exp(−r²/(2σ²))",
+		metric:  euclid,
+		rate:    func(k *Kernel) float64 { return -0.5 / k.Width / k.Width },
+		radial:  func(*Kernel, float64) float64 { return 1 },
+	})
+	register(Laplacian, definition{
+		formula:    "exp(−‖x−z‖₁/σ)",
+		metric:     manhattan,
+		rate:       inverseWidth,
+		coordinate: func(g float64) float64 { return math.Copysign(1/math.Tan(math.Pi/2*tails(g)), g) }, // Cauchy
+	})
+	register(Cauchy, definition{
+		formula:    "Π_f 1/(1 + (x_f−z_f)²/σ²)",
+		metric:     lorentz,
+		values:     func(*Kernel) func(dst, src []float64) { return reciprocals },
+		coordinate: func(g float64) float64 { return math.Copysign(math.Log(tails(g)), g) }, // Laplace
+	})
+	register(Chi2, definition{
+		formula: "exp(−χ²/σ), χ² = Σ_f (x_f−z_f)²/(x_f+z_f), features ≥ 0, 0/0 = 0",
+		metric:  chiSquare,
+		rate:    inverseWidth,
+	})
+}
+
+func reciprocals(dst, src []float64) {
+	for i, v := range src {
+		dst[i] = 1 / v
+	}
+}
+
+// tails is 1 − |2Φ(g)−1|, the probability e of numbers farther from 0 than g. The quantile functions at Φ(g) of the
+// standard Cauchy and Laplace distributions are ±cot(πe/2) and ±ln e.
+func tails(g float64) float64 { return math.Erfc(math.Abs(g) / math.Sqrt2) }
 
 // Matérn kernels: three with a closed form, and those of any order ν.
 const (
@@ -118,4 +195,26 @@ func maternMixture(nu float64) []gaussianTerm {
 	}
 	mixtures.Store(nu, mix)
 	return mix
+}
+
+// Rational is the rational quadratic kernel, a mixture of Gaussian kernels of all widths: the
+// smaller α, the more they vary.
+const Rational Kind = "rational"
+
+func init() {
+	register(Rational, definition{
+		formula: "(1 + r²/(2ασ²))^(−α), α = ALPHA",
+		metric:  euclid,
+		params:  []param{{name: "alpha", min: 0.01, max: 1000, value: 1}},
+		values: func(k *Kernel) func(dst, src []float64) {
+			alpha := k.Params[0]
+			scale := 0.5 / alpha / k.Width / k.Width
+			return pointwise(func(r2 float64) float64 { return math.Exp(-alpha * math.Log1p(scale*r2)) })
+		},
+		// exp(−τr²/2) is averaged over τ = γ/(ασ²), γ of the gamma distribution of shape α.
+		radial: func(k *Kernel, u float64) float64 {
+			alpha := k.Params[0]
+			return math.Sqrt(mathext.GammaIncRegInv(alpha, u) / alpha)
+		},
+	})
 }
