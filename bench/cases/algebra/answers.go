@@ -1,4 +1,4 @@
-// This file answers which backend is the fastest for each kind of work, what bounds it, and how near it is to the bound.
+// This file answers which backend is the fastest for each kind of work, what bounds it, and how near it is to that.
 
 package algebra
 

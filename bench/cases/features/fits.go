@@ -1,4 +1,4 @@
-// This file is the case nystrom, fits by explicit features beside fits by the exact kernel, and draws explicit features.
+// This file is the case nystrom, fits by explicit features beside the exact kernel, and draws errors of features.
 
 package features
 

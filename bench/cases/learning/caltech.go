@@ -1,5 +1,5 @@
-// This file is the cases caltech, convergence and figures: how soon each method is near the optimum, on a problem of the
-// shape of Caltech-101 and on plant leaves.
+// This file is the cases caltech, convergence and figures: how soon each method is near the optimum, on a problem of
+// the shape of Caltech-101 and on plant leaves.
 
 package learning
 

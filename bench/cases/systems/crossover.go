@@ -1,4 +1,4 @@
-// This file says which solver is the fastest where, how well auto chooses, and how times grow with the number of samples.
+// This file says which solver is the fastest where, how well auto chooses, and how times grow with the samples.
 
 package systems
 
