@@ -134,8 +134,9 @@ func sweep(path string) {
 	dir, base := filepath.Split(path)
 	entries, _ := os.ReadDir(filepath.Clean(dir))
 	for _, e := range entries {
-		random, ok := strings.CutPrefix(e.Name(), "."+base+".")
-		if random, ok = strings.CutSuffix(random, ".tmp"); !ok || len(random) != 8 || !e.Type().IsRegular() {
+		random, own := strings.CutPrefix(e.Name(), "."+base+".")
+		random, temporary := strings.CutSuffix(random, ".tmp")
+		if !own || !temporary || len(random) != 8 || !e.Type().IsRegular() {
 			continue
 		}
 		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < orphanAge {
