@@ -225,7 +225,9 @@ func TestWriteRemovesOrphans(t *testing.T) {
 	if !lock(written) {
 		t.Skip("this system has no locks")
 	}
-	for _, name := range []string{".a.txt.tmp", ".b.txt.01234567.tmp", ".a.txt.0123456.tmp", "a.txt.01234567.tmp", "01234567.tmp"} {
+	for _, name := range []string{
+		".a.txt.tmp", ".b.txt.01234567.tmp", ".a.txt.0123456.tmp", "a.txt.01234567.tmp", "01234567.tmp",
+	} {
 		create(name, before)
 	}
 	create(".a.txt.76543210.tmp", time.Now())
