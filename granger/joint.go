@@ -140,7 +140,7 @@ func slopes(
 			rotated.Data[k] /= math.Max(s, 0) + mu
 		}
 		blas.Mul(be, alpha, false, false, A, rotated)
-		G := kernel.Gradients(be, K, Z, alpha)
+		G := kernel.Gradients(be, K, Z, alpha, 1)
 		clear(squares)
 		top := 0.0
 		for a := range l {

@@ -255,8 +255,7 @@ func slopes(ctx context.Context, Z, Y blas.General, g kernel.Group, opt *Options
 			return err
 		}
 		blas.Copy(M, K)
-		G := kernel.Gradients(be, M, F, blas.View(C, 0, o, l, 1))
-		blas.Scal(1/(k.Width*k.Width), G.Data)
+		G := kernel.Gradients(be, M, F, blas.View(C, 0, o, l, 1), k.Width)
 		each(G)
 	}
 	return nil
