@@ -13,12 +13,15 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// samples is the problem over C (l×n): P_Ω(K_η C L) + μC = P_Ω Y and C = P_Ω C, where
-// P_Ω keeps the observed cells of Y and zeroes the missing ones (mathematics.md §11).
+// samples is the problem over X (l×n): P(K_η(P X)L) + μX = Y with P = diag(√w), for the coefficients C = P X
+// and the targets times √w (mathematics.md §11, §15). A target that is missing has weight 0. The largest weight of
+// every row is in K and Y, so that w ≤ 1, and rows that are weighted as a whole are complete.
 type samples struct {
 	K       linop.Sum    // divided by unit in all that leaves this type
 	Y       blas.General // 0 where no target is observed
-	cells   *linop.Cells // Ω; nil for all
+	cells   *linop.Cells // w; nil for 1
+	root    []float64    // the root of the largest weight of every row; nil for 1
+	bad     error        // what the constructor saw
 	rows    int          // of Y that have an observed cell, or that those of Y stand for: l
 	yy      float64      // ‖Y‖²_F with what is dropped
 	dropped float64      // ‖Y‖² of what project left out, or of what no row stands for, see NewPatterns
@@ -27,7 +30,7 @@ type samples struct {
 	traces  []float64 // tr K_j, once asked for
 }
 
-// complete is samples without missing cells. Only then do the outputs decouple in the
+// complete is samples whose cells have the weight of their row. Only then do the outputs decouple in the
 // eigenvectors of L.
 type complete struct{ *samples }
 
@@ -36,21 +39,117 @@ type complete struct{ *samples }
 // NaN in Y is a missing cell: the loss is the sum over the others, C is 0 there, and l
 // counts the rows that have an observed cell. [Solve] reports shapes that do not fit
 // and values that are infinite.
-func NewSamples(K linop.Sum, Y blas.General) Space {
+func NewSamples(K linop.Sum, Y blas.General) Space { return NewWeighted(K, Y, blas.General{}) }
+
+// NewWeighted is NewSamples with a weight w_ij ≥ 0 for every target, or for every row of Y where W is
+// l×1: the loss is (1/l)Σ w_ij(F − Y)²_ij. A weight of 0 makes the target a missing one, and one of 2 stands for an
+// observation that is made twice. l counts the rows of Y that hold a number, whatever their weights. W without Data
+// is 1 everywhere.
+func NewWeighted(K linop.Sum, Y, W blas.General) Space {
 	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1}
-	if s.cells = linop.ObservedCells(Y); s.cells.Complete() {
-		s.cells = nil
-	} else {
-		s.Y, s.rows = blas.Like(Y), 0
-		s.cells.Project(s.Y, Y)
-		for i := range Y.Rows {
-			if slices.Contains(s.cells.Row(i), true) {
-				s.rows++
+	if s.bad = checkCellWeights(Y, W); s.bad != nil {
+		return s
+	}
+	s.weigh(func(i, j int) float64 {
+		switch {
+		case math.IsNaN(Y.Data[i*Y.Stride+j]):
+			return 0
+		case W.Data == nil:
+			return 1
+		}
+		return W.Data[i*W.Stride+min(j, W.Cols-1)]
+	})
+	s.yy = square(blas.Frob(s.Y))
+	return s.space()
+}
+
+func checkCellWeights(Y, W blas.General) error {
+	if W.Data == nil {
+		return nil
+	}
+	if W.Rows != Y.Rows || W.Cols != 1 && W.Cols != Y.Cols {
+		return fmt.Errorf("%w: the weights are %d×%d, Y is %d×%d", ErrInput, W.Rows, W.Cols, Y.Rows, Y.Cols)
+	}
+	for i := range W.Rows {
+		for j, w := range blas.Row(W, i) {
+			if !(w >= 0) || math.IsInf(w, 0) {
+				return fmt.Errorf("%w: the weight at row %d, column %d is %g", ErrInput, i, j, w)
 			}
 		}
 	}
-	s.yy = square(blas.Frob(s.Y))
-	return s.space()
+	return nil
+}
+
+// weigh gives the cells their weights.
+func (s *samples) weigh(weight func(i, j int) float64) {
+	top := constant(s.Y.Rows, 1)
+	s.rows = 0
+	for i := range top {
+		most, observed := 0.0, false
+		for j, y := range blas.Row(s.Y, i) {
+			most, observed = max(most, weight(i, j)), observed || !math.IsNaN(y)
+		}
+		if observed {
+			s.rows++
+		}
+		if most > 0 {
+			top[i] = most
+		}
+	}
+	s.cells = linop.WeightedCells(s.Y.Rows, s.Y.Cols, func(i, j int) float64 { return weight(i, j) / top[i] })
+	if slices.ContainsFunc(top, func(w float64) bool { return w != 1 }) && s.K.Dim() == len(top) {
+		s.root = sqrts(top)
+		Y := blas.Like(s.Y)
+		blas.ScaleRows(Y, s.root, s.Y)
+		s.K, s.Y = linop.NewScaled(s.K, s.root), Y
+	}
+	if s.cells.Complete() {
+		s.cells = nil
+		return
+	}
+	Y := blas.Like(s.Y)
+	s.cells.Project(Y, s.Y)
+	s.Y = Y
+}
+
+// outward turns X into the coefficients of the samples, in place.
+func (s *samples) outward(X blas.General) {
+	if s.cells != nil {
+		s.cells.Project(X, X)
+	}
+	if s.root != nil {
+		blas.ScaleRows(X, s.root, X)
+	}
+}
+
+// inward turns coefficients of the samples into X, in place.
+func (s *samples) inward(C blas.General) {
+	for i := range C.Rows {
+		row := blas.Row(C, i)
+		if s.root != nil {
+			blas.Scal(1/s.root[i], row)
+		}
+		for j := range row {
+			if s.cells == nil {
+				break
+			}
+			if root := s.cells.Row(i)[j]; root > 0 {
+				row[j] /= root
+			} else {
+				row[j] = 0
+			}
+		}
+	}
+}
+
+// coefficients are P·X, in the scratch of w.
+func (s *samples) coefficients(w *work, X blas.General) blas.General {
+	if s.cells == nil {
+		return X
+	}
+	w.px = blas.Reshape(w.px, X.Rows, X.Cols)
+	s.cells.Project(w.px, X)
+	return w.px
 }
 
 // space is s with the methods that its targets allow.
@@ -67,6 +166,9 @@ func (s *samples) Kernels() int  { return s.K.Len() }
 func (s *samples) Unknowns() int { return s.Y.Rows }
 
 func (s *samples) check() error {
+	if s.bad != nil {
+		return s.bad
+	}
 	if s.K.Dim() != s.Y.Rows {
 		return fmt.Errorf("%w: the kernel matrices are %d×%d, Y is %d×%d", ErrInput, s.K.Dim(), s.K.Dim(), s.Y.Rows,
 			s.Y.Cols)
@@ -74,8 +176,8 @@ func (s *samples) check() error {
 	if s.Y.Rows < 1 || s.Y.Cols < 1 {
 		return fmt.Errorf("%w: Y is %d×%d", ErrInput, s.Y.Rows, s.Y.Cols)
 	}
-	if s.rows == 0 {
-		return fmt.Errorf("%w: no cell of Y is observed", ErrInput)
+	if s.rows == 0 || s.cells != nil && s.cells.Count() == 0 {
+		return fmt.Errorf("%w: no cell of Y is observed with a weight above 0", ErrInput)
 	}
 	if err := checkFinite("Y", s.Y); err != nil {
 		return err
@@ -124,7 +226,7 @@ func (s *samples) inUnits(y, k float64) (Space, float64) {
 	blas.Scal(1/y, Y.Data)
 	dropped := s.dropped / y / y
 	return (&samples{
-		K: s.K, Y: Y, cells: s.cells, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped,
+		K: s.K, Y: Y, cells: s.cells, root: s.root, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped,
 		unit: k,
 	}).space(), 1
 }
@@ -198,8 +300,8 @@ func (s *samples) outputs() blas.General {
 	Y := blas.Clone(s.Y)
 	for i := range Y.Rows {
 		row := blas.Row(Y, i)
-		for j, in := range s.cells.Row(i) {
-			if !in {
+		for j, root := range s.cells.Row(i) {
+			if root == 0 {
 				row[j] = math.NaN()
 			}
 		}
@@ -237,7 +339,10 @@ func (s *samples) probe() []float64 {
 func (s complete) project(be blas.Backend, P blas.General) Space {
 	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
 	blas.Mul(be, Y, false, false, s.Y, P)
-	p := &samples{K: s.K, Y: Y, rows: s.rows, yy: s.yy, unit: s.unit, size: s.size, traces: s.traces}
+	p := &samples{
+		K: s.K, Y: Y, root: s.root, rows: s.rows, yy: s.yy, unit: s.unit, size: s.size,
+		traces: s.traces,
+	}
 	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
 		p.dropped = left
 	}
@@ -249,18 +354,19 @@ func (s complete) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spect
 }
 
 func (s *samples) measure(
-	m *measures, c []float64, idx []int, w *work, _ []float64, C, KC blas.General, L *linop.Spectral,
+	m *measures, c []float64, idx []int, w *work, _ []float64, X, KC blas.General, L *linop.Spectral,
 ) {
 	n := s.Y.Cols
-	w.xl = blas.Reshape(w.xl, C.Rows, n)
+	w.xl = blas.Reshape(w.xl, X.Rows, n)
 	w.mulRight(w.xl, KC, L)
-	m.norm = blas.Inner(C, w.xl)
-	m.form = m.norm
 	if s.cells != nil {
 		s.cells.Project(w.xl, w.xl)
 	}
+	m.norm = blas.Inner(X, w.xl)
+	m.form = m.norm
 	m.fit = distance2(w.xl, s.Y) + s.dropped
-	m.yc, m.cc = blas.Inner(s.Y, C)+s.dropped/w.mu, square(blas.Frob(C))+s.dropped/(w.mu*w.mu)
+	m.yc, m.cc = blas.Inner(s.Y, X)+s.dropped/w.mu, square(blas.Frob(X))+s.dropped/(w.mu*w.mu)
+	C := s.coefficients(w, X)
 	if !w.skipG {
 		m.G = blas.Reshape(m.G, n, n)
 		blas.Mul(w.be, m.G, true, false, C, KC)
@@ -285,9 +391,9 @@ func (s *samples) forms(c []float64, U blas.General, idx []int) {
 }
 
 // norms are η_j²·tr(CᵀK_jCL).
-func (s *samples) norms(w *work, eta []float64, C blas.General, L *linop.Spectral) []float64 {
+func (s *samples) norms(w *work, eta []float64, X blas.General, L *linop.Spectral) []float64 {
 	v := make([]float64, len(eta))
-	s.forms(v, w.half(C, L), upTo(len(eta)))
+	s.forms(v, w.half(s.coefficients(w, X), L), upTo(len(eta)))
 	for j, e := range eta {
 		v[j] *= e * e
 	}
@@ -319,28 +425,42 @@ func (s complete) along(w *work, C, V blas.General) (yc, cc []float64) {
 	return yc, cc
 }
 
+// filled is w∘T + (1−w)∘F for the targets T, in the scratch of w.
 func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.General {
 	if s.cells == nil {
 		return s.Y
 	}
-	w.xl = blas.Reshape(w.xl, KC.Rows, s.Y.Cols)
+	w.xl, w.px = blas.Reshape(w.xl, KC.Rows, s.Y.Cols), blas.Reshape(w.px, KC.Rows, s.Y.Cols)
 	w.mulRight(w.xl, KC, L)
-	s.cells.ProjectMissing(w.xl, w.xl)
-	blas.AddScaled(w.xl, 1, s.Y)
+	for range 2 {
+		s.cells.ProjectMissing(w.xl, w.xl)
+	}
+	s.cells.Project(w.px, s.Y)
+	blas.AddScaled(w.xl, 1, w.px)
 	return w.xl
 }
 
-// quadratic is, with missing cells, that for filled targets, of which ‖AL′ − Y‖² bounds
-// the loss at any L′ from above and equals it at L.
-func (s *samples) quadratic(q *quadratic, w *work, _ []float64, C, A blas.General, L *linop.Spectral) {
-	n, Y := s.Y.Cols, s.filled(w, A, L)
-	if q.YY = s.yy; s.cells != nil {
-		q.YY = square(blas.Frob(Y)) + s.dropped
+// quadratic is, where cells are missing or weighted, that for filled targets Y, of which ‖AL′ − Y‖² and a constant
+// bound the loss at any L′ from above and equal it at L.
+func (s *samples) quadratic(q *quadratic, w *work, _ []float64, X, A blas.General, L *linop.Spectral) {
+	n := s.Y.Cols
+	q.YY = s.yy
+	if s.cells != nil {
+		w.xl = blas.Reshape(w.xl, A.Rows, n)
+		w.mulRight(w.xl, A, L)
+		s.cells.Project(w.xl, w.xl)
+		blas.AddScaled(w.xl, -1, s.Y)
+		s.cells.ProjectMissing(w.xl, w.xl)
+		q.YY = square(blas.Frob(w.xl)) + s.dropped
+	}
+	Y := s.filled(w, A, L)
+	if s.cells != nil {
+		q.YY += square(blas.Frob(Y))
 	}
 	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
 	blas.GramOf(w.be, q.AtA, A)
 	blas.Mul(w.be, q.AtY, true, false, A, Y)
-	blas.Mul(w.be, q.B, true, false, C, A)
+	blas.Mul(w.be, q.B, true, false, s.coefficients(w, X), A)
 	blas.Symmetrize(q.B)
 }
 

@@ -15,7 +15,7 @@ import (
 //	samples    C (l×n)          K_η               Y
 //	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
 //
-// For missing cells of Y the system in samples is that of the observed cells.
+// Where cells are weighted, or missing, X stands for the coefficients between the roots of the weights, see [samples].
 // What only some methods ask for is in [reducible], [targetHolder], [masked] and [probed]. A Space
 // serves one fit at a time.
 type Space interface {
@@ -84,13 +84,17 @@ type targetHolder interface {
 	along(w *work, C, V blas.General) (yc, cc []float64)
 }
 
-// masked is a Space in which cells of Y may be missing.
+// masked is a Space in which cells of Y may be missing or weighted.
 type masked interface {
-	// observed is the others, nil for all.
+	// observed is the weights, at most 1; nil where all are 1.
 	observed() *linop.Cells
-	// filled is Y with F = AX·L in the missing cells, in the scratch of w. h for these
-	// targets, all observed, bounds h at any L from above and equals it at the exact X.
+	// filled is Y with F = AX·L in the missing cells, their mean by the weight in the others, in the scratch
+	// of w. h for these targets at weights 1, but for a constant, bounds h at any L from above and equals it at the
+	// exact X.
 	filled(w *work, AX blas.General, L *linop.Spectral) blas.General
+	// outward turns X into the coefficients C of the samples, inward C into X, both in place.
+	outward(X blas.General)
+	inward(C blas.General)
 }
 
 // probed is a Space whose fits have checkpoints.
@@ -140,6 +144,7 @@ type work struct {
 	xl      blas.General // N×n
 	rot     blas.General // N×r
 	tall    blas.General // N×n
+	px      blas.General // N×n
 }
 
 // mulRight computes dst = X·L with the scratch of w.

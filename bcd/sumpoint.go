@@ -39,12 +39,13 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 		return err
 	}
 	F, KC, one := blas.Like(pt.X), blas.Like(pt.X), blas.Like(pt.X)
+	C := f.s.coefficients(&t.work, pt.X)
 	pt.Gs, pt.Hs = make([]blas.General, t.m), make([]blas.General, t.m)
 	for _, j := range idx {
-		f.K[j].Apply(KC, pt.X)
+		f.K[j].Apply(KC, C)
 		f.cost.columns += t.n
 		pt.Gs[j] = blas.NewGeneral(t.n, t.n)
-		blas.Mul(t.be, pt.Gs[j], true, false, pt.X, KC)
+		blas.Mul(t.be, pt.Gs[j], true, false, C, KC)
 		blas.Symmetrize(pt.Gs[j])
 		pt.Hs[j] = blas.NewGeneral(t.n, t.n)
 		blas.GramOf(t.be, pt.Hs[j], KC)
@@ -53,10 +54,10 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 			blas.AddScaled(F, 1, one)
 		}
 	}
-	pt.form = blas.Inner(pt.X, F)
 	if f.s.cells != nil {
 		f.s.cells.Project(F, F)
 	}
+	pt.form = blas.Inner(pt.X, F)
 	blas.Copy(one, F)
 	blas.AddScaled(one, t.mu, pt.X)
 	pt.residual = math.Sqrt(distance2(one, f.s.Y)) / math.Max(blas.Frob(f.s.Y), math.SmallestNonzeroFloat64)

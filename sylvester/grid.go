@@ -17,8 +17,7 @@ import (
 type gridInverse interface {
 	// begin computes dst = Ā⁻¹·b.
 	begin(ctx context.Context, dst, b blas.General) error
-	// residual takes hold of r, which has only missing cells. It computes or bounds the norm of
-	// the part of (K⊗L/μ)·r in the observed ones, and computes ⟨r, (K⊗L/μ)·r⟩.
+	// residual takes hold of r. It computes or bounds the norm of P·(K⊗L/μ)·r, and computes ⟨r, (K⊗L/μ)·r⟩.
 	residual(r blas.General) (size, energy float64)
 	// advance computes u = Ā⁻¹·p for p = r + beta·p′, with p′ of the call before.
 	advance(ctx context.Context, u, p blas.General, beta float64) error

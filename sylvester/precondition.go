@@ -200,7 +200,7 @@ type preconditioned struct {
 // target is one system A·x = b on the observed cells.
 type target struct {
 	A       linop.Operator // on vec, masked
-	cells   *linop.Cells   // nil for all
+	cells   *linop.Cells   // of weights at most 1, for near; nil for all
 	near    System         // a separable system close to it, or itself; K is used when a decomposition is made
 	same    bool           // near is the system itself
 	cut     bool           // apply Ā⁻¹ once, with no correction for missing cells
@@ -216,8 +216,8 @@ func (p *preconditioned) load(cells *linop.Cells, C, Y blas.General) {
 		blas.Copy(p.b, Y)
 		return
 	}
-	cells.Project(p.x, C)
-	cells.Project(p.b, Y)
+	cells.Keep(p.x, C)
+	cells.Keep(p.b, Y)
 }
 
 // relInexact is how far [missingCells] goes where its system is only near the one to solve.
