@@ -3,6 +3,8 @@
 package bcd
 
 import (
+	"math"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -109,7 +111,7 @@ type probed interface {
 // K_η·C·L, or at Z_η·W·L in feature space, where C = (Y − Z_η·W·L)/μ then serves
 // the bound from below (mathematics.md §2, §5.5).
 type measures struct {
-	fit  float64      // ‖F − Y‖²_F
+	fit  float64      // the loss, ‖F − Y‖²_F
 	norm float64      // ‖f‖², tr(Cᵀ K_η C L)
 	yc   float64      // ⟨Y,C⟩
 	cc   float64      // ‖C‖²_F
@@ -119,6 +121,25 @@ type measures struct {
 	Gs, Hs []blas.General
 
 	rounding rounding // of all these; 0 in sample space
+	dual     *dual    // of a loss that is not squared
+}
+
+// dual is the concave side of the certificate for the coefficients s·C, 0 ≤ s ≤ most, without the term of the kernels:
+// value(s) = Σ ψ*(2μsC)/μ (mathematics.md §15).
+type dual struct {
+	most  float64
+	value func(s float64) float64
+}
+
+// conjugate is the dual value at s·C, 2s⟨Y,C⟩ − s²μ‖C‖² for the squared loss.
+func (m *measures) conjugate(mu, s float64) float64 {
+	switch {
+	case m.dual == nil:
+		return s * (2*m.yc - s*mu*m.cc)
+	case s > m.dual.most:
+		return math.Inf(-1)
+	}
+	return m.dual.value(s)
 }
 
 // rounding is how much the certificate allows for the rounding of its measures. c and G

@@ -30,6 +30,7 @@ type sumModel struct {
 	solver   *sylvester.Sum
 	K        []linop.Operator // K_j
 	low      float64          // the largest lower bound of min h
+	newton   newton           // the C step of losses other than the squared one
 	together bool             // the L_j of the start are multiples of one matrix
 }
 
@@ -46,7 +47,7 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 		return nil
 	}
 	switch work, _ := f.work(); {
-	case work > interiorLast:
+	case work > interiorLast || f.s.convex():
 		return f.descents(ctx, pt)
 	case work > interiorFirst || f.opt.Solver == "atoms":
 		f.most = min(f.most, f.iter+interiorAfter)

@@ -15,22 +15,31 @@ import (
 
 // masked solves systems with missing cells; see [NewMasked].
 type masked struct {
-	name   string
-	cfg    Config
-	part   *subgrid     // nil for the whole grid
-	whole  *linop.Cells // as given
-	cells  *linop.Cells // within the part, of weights at most 1
-	full   Solver       // for a complete grid
-	rows   int          // of the whole grid
-	cols   int
-	by     preconditioned
-	chol   ObservedFactor
-	hard   bool            // iterations have spent what Cholesky's factor costs
-	op     linop.Kronecker // K⊗L
-	mask   linop.Mask      // P·op·P + μI
-	inside solverGrid
-	C, Y   blas.General // on the part
-	kc, pc blas.General
+	name     string
+	cfg      Config
+	occupied *subgrid     // the rows and columns of the first cells
+	part     *subgrid     // occupied, nil for the whole grid of weights that are at most 1
+	whole    *linop.Cells // as given
+	cells    *linop.Cells // within the part, of weights at most 1
+	full     Solver       // for a complete grid
+	rows     int          // of the whole grid
+	cols     int
+	by       preconditioned
+	chol     ObservedFactor
+	hard     bool            // iterations have spent what Cholesky's factor costs
+	op       linop.Kronecker // K⊗L
+	mask     linop.Mask      // P·op·P + μI
+	inside   solverGrid
+	C, Y     blas.General // on the part
+	kc, pc   blas.General
+}
+
+// Masked is a [Solver] for cells whose weights may change between calls.
+type Masked interface {
+	Solver
+	// Reweigh gives the cells other weights. Those of weight 0 when the solver was made stay so. What the
+	// solver keeps of K serves on.
+	Reweigh(cells *linop.Cells)
 }
 
 // The methods of [NewMasked] that have no counterpart among those of [New].
@@ -83,15 +92,15 @@ func MaskedNames() []string {
 // inside, which Result.GridSolves counts. ctx is looked at before every one of either;
 // a cancelled solve ends within two more products with K and those that a solver on
 // the full grid takes to end, and leaves Result.KC empty.
-func NewMasked(name string, cells *linop.Cells, cfg Config) (Solver, error) {
+func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 	if !slices.Contains(MaskedNames(), name) {
 		return nil, fmt.Errorf("sylvester: unknown solver %q for missing cells (have %v)", name, MaskedNames())
 	}
 	cfg.Backend = blas.Or(cfg.Backend)
-	s := &masked{name: name, cfg: cfg, whole: cells, op: linop.Kronecker{Backend: cfg.Backend}}
+	s := &masked{name: name, cfg: cfg, op: linop.Kronecker{Backend: cfg.Backend}}
 	s.rows, s.cols = cells.Dims()
-	s.part, s.cells = newSubgrid(cells)
-	s.mask.A, s.mask.Cells = &s.op, s.cells
+	s.occupied, s.mask.A = newSubgrid(cells), &s.op
+	s.Reweigh(cells)
 	exact := name == "eigen" || name == maskedObserved
 	s.by.keep = keeper{cfg: cfg, exact: exact, only: exact}
 	if name == "auto" {
@@ -110,6 +119,12 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Solver, error) {
 }
 
 func (s *masked) Name() string { return s.name }
+
+func (s *masked) Reweigh(cells *linop.Cells) {
+	s.whole = cells
+	s.part, s.cells = s.occupied.weighted(cells)
+	s.mask.Cells = s.cells
+}
 
 func (s *masked) Invalidate() {
 	s.full.Invalidate()

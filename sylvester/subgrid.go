@@ -16,38 +16,40 @@ import (
 type subgrid struct {
 	rows, cols []int
 	l          int       // rows in all
-	root       []float64 // √b_j of cols
+	root       []float64 // √b_j of cols; empty for ones
 	K          subOperator
 	L          linop.Spectral
 }
 
-// newSubgrid returns the part of the grid that has observed cells and the cells within, of weights of at most 1.
-// The part is nil where it is the grid, its largest weight in every column 1.
-func newSubgrid(cells *linop.Cells) (*subgrid, *linop.Cells) {
+// newSubgrid is the rows and columns that have an observed cell.
+func newSubgrid(cells *linop.Cells) *subgrid {
 	l, n := cells.Dims()
-	col := make([]bool, n)
-	g := &subgrid{l: l}
-	for i := range l {
-		any := false
-		for j, root := range cells.Row(i) {
-			if root > 0 {
-				any, col[j] = true, true
-			}
-		}
-		if any {
-			g.rows = append(g.rows, i)
+	row, col := make([]bool, l), make([]bool, n)
+	cells.Each(func(i, j int, _ float64) { row[i], col[j] = true, true })
+	return &subgrid{l: l, rows: chosen(row), cols: chosen(col)}
+}
+
+// chosen lists the places of true.
+func chosen(in []bool) (at []int) {
+	for i, yes := range in {
+		if yes {
+			at = append(at, i)
 		}
 	}
+	return at
+}
+
+// weighted returns g for cells that are of weight 0 outside of it, and the cells within, of weights of at most 1. It
+// is nil where it is the whole grid, the largest weight in every column 1.
+func (g *subgrid) weighted(cells *linop.Cells) (*subgrid, *linop.Cells) {
 	b, part := cells.ByOutput()
-	for j, in := range col {
-		if in {
-			g.cols = append(g.cols, j)
-			if b != nil {
-				g.root = append(g.root, math.Sqrt(b[j]))
-			}
+	g.root = g.root[:0]
+	for _, j := range g.cols {
+		if b != nil {
+			g.root = append(g.root, math.Sqrt(b[j]))
 		}
 	}
-	if len(g.rows) == l && len(g.cols) == n && b == nil {
+	if l, n := cells.Dims(); len(g.rows) == l && len(g.cols) == n && b == nil {
 		return nil, cells
 	}
 	return g, linop.WeightedCells(len(g.rows), len(g.cols), func(i, j int) float64 {
@@ -64,7 +66,7 @@ func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
 		out.K = &g.K
 	}
 	L := sys.L
-	if len(g.cols) == L.Dim() && g.root == nil {
+	if len(g.cols) == L.Dim() && len(g.root) == 0 {
 		return out, nil
 	}
 	out.L = &linop.Spectral{V: blas.NewGeneral(len(g.cols), 0)}
@@ -74,7 +76,7 @@ func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
 	a := blas.NewGeneral(len(g.cols), L.Rank())
 	for i, j := range g.cols {
 		scaledRow(blas.Row(a, i), L, j)
-		if g.root != nil {
+		if len(g.root) > 0 {
 			blas.Scal(g.root[i], blas.Row(a, i))
 		}
 	}

@@ -50,20 +50,23 @@ type Sum struct {
 // NewSum returns a solver for cells of the given weights, all of weight 1 when cells is nil.
 func NewSum(cells *linop.Cells, cfg Config) *Sum {
 	cfg.Backend = blas.Or(cfg.Backend)
-	s := &Sum{cells: cells}
-	if cells != nil && cells.Complete() {
-		s.cells = nil
-	}
-	if s.cells != nil {
-		s.root, s.rest = s.cells.ByOutput()
+	s := new(Sum)
+	s.op.Backend, s.mask.A = cfg.Backend, &s.op
+	s.Reweigh(cells)
+	s.by.keep = keeper{cfg: cfg, below: exactBelow}
+	return s
+}
+
+// Reweigh gives the cells other weights. What the solver keeps of the kernels serves on.
+func (s *Sum) Reweigh(cells *linop.Cells) {
+	s.cells, s.root, s.rest, s.mask.Cells = nil, nil, nil, cells
+	if cells != nil && !cells.Complete() {
+		s.cells = cells
+		s.root, s.rest = cells.ByOutput()
 		for j, b := range s.root {
 			s.root[j] = math.Sqrt(b)
 		}
 	}
-	s.op.Backend = cfg.Backend
-	s.mask.A, s.mask.Cells = &s.op, cells
-	s.by.keep = keeper{cfg: cfg, below: exactBelow}
-	return s
 }
 
 // Average gives the solver K with K_j = scale·A_j for the terms K_j of every Solve, in their order, and
