@@ -62,6 +62,12 @@ func (c *Cells) Dims() (l, n int) { return c.rows, c.cols }
 // Count is |Ω|.
 func (c *Cells) Count() int { return c.count }
 
+// Mean is the mean weight of all cells.
+func (c *Cells) Mean() (mean float64) {
+	c.Each(func(_, _ int, root float64) { mean += root * root })
+	return mean / float64(len(c.root))
+}
+
 // Complete reports whether every cell has weight 1, so that P is the identity.
 func (c *Cells) Complete() bool { return c.complete }
 

@@ -572,3 +572,20 @@ func TestMaskedErrors(t *testing.T) {
 	_, _ = newMasked(t, "auto", cells).Solve(context.Background(), blas.NewGeneral(6, 3), system(K, L, 1), Y,
 		sylvester.Options{})
 }
+
+// Weights that vary by orders of magnitude cost few more solves on the full grid than missing cells do.
+func TestMaskedWeightedSolves(t *testing.T) {
+	sys, _, Y := gaussianHoles(400, 12, 1e-3, 0)
+	rng := rand.New(rand.NewPCG(71, 72))
+	cells := linop.WeightedCells(400, 12, func(int, int) float64 { return math.Exp(rng.NormFloat64()) })
+	if mean := cells.Mean(); math.Abs(mean-math.Exp(0.5)) > 0.2 {
+		t.Errorf("the mean weight is %g", mean)
+	}
+	for _, name := range []string{"auto", "eigen"} {
+		res, err := newMasked(t, name, cells).Solve(context.Background(), blas.Like(Y), sys, Y,
+			sylvester.Options{Tol: 1e-6})
+		if err != nil || res.GridSolves > 25 {
+			t.Errorf("%s: %d solves on the full grid, %v", name, res.GridSolves, err)
+		}
+	}
+}

@@ -271,6 +271,9 @@ func (p *preconditioned) with(
 ) error {
 	s := &p.inner
 	s.cells, s.grid, s.mu, s.ctx, s.limit, s.solves, s.err = t.cells, grid, t.near.Mu, ctx, opt.MaxIter, 0, nil
+	if s.share = 1; t.cells != nil {
+		s.share = t.cells.Mean()
+	}
 	s.shape(p.x.Rows, p.x.Cols)
 	err := p.run(ctx, t.A, s, t.columns, opt, res, func(step cg.Step) error {
 		if s.err != nil || watch == nil {

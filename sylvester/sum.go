@@ -78,10 +78,10 @@ func (s *Sum) Invalidate() { s.by.keep.stale, s.kbar.formed = true, false }
 
 // Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read on Ω
 // only. A nil error means that Result.Residual, ‖P·(ΣK_j·(P·C)·L_j) + μC − Y‖_F/‖Y‖_F on Ω computed by its definition,
-// is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, and Options.Single has no
-// effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum and, apart from those, the solves
-// inside, which Result.GridSolves counts; ctx is looked at before every one of either, and a cancelled solve ends within
-// two more products.
+// is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, and Options.Single has
+// no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum and, apart from those, the solves
+// inside, which Result.GridSolves counts; ctx is looked at before every one of either, and a cancelled solve ends
+// within two more products.
 func (s *Sum) Solve(
 	ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options,
 ) (Result, error) {
