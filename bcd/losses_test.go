@@ -221,3 +221,73 @@ func TestLossInput(t *testing.T) {
 		})
 	}
 }
+
+// The bound of every step, however inexact its C, lies below the minimum over L.
+func TestLossBounds(t *testing.T) {
+	const l, n = 30, 3
+	for _, text := range testLosses {
+		t.Run(text, func(t *testing.T) {
+			ls := lossOf(t, text)
+			Ks, Y, W := lossCase(l, n, ls, 81)
+			for _, lambda := range []float64{0.1, 1e-3} {
+				p := &Problem{
+					Space: NewLoss(sumOf(Ks), Y, W, ls), Lambda: lambda, Tau: n, Eta: []float64{0.5, 0.5},
+					Model: Output,
+				}
+				var bounds []float64
+				keep := func(s Step) error {
+					bounds = append(bounds, s.Objective-s.GapL)
+					return nil
+				}
+				res, err := Solve(t.Context(), p, Options{Tol: 1e-6, Trace: keep})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, inexact := range []float64{0.5, 0.05} {
+					_, _ = Solve(t.Context(), p, Options{Tol: 1e-6, InnerTol: inexact, MaxOuter: 5, Trace: keep})
+				}
+				for i, low := range bounds {
+					if !(low <= res.Objective*(1+1e-9)) {
+						t.Errorf("λ = %g, step %d: bound %.9g, minimum at most %.9g", lambda, i, low, res.Objective)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The dual value at multiples of C is the sum of the conjugates, and −∞ where a multiple leaves the box.
+func TestLossMultiples(t *testing.T) {
+	const l, n, mu = 12, 3, 0.7
+	for _, text := range testLosses[1:] {
+		ls := lossOf(t, text)
+		_, Y, W := lossCase(l, n, ls, 91)
+		s := NewLoss(alone(blas.NewGeneral(l, l)), Y, W, ls).(*samples)
+		C, rng := blas.NewGeneral(l, n), newRand(92)
+		most := math.Inf(1)
+		for i, w := range W.Data {
+			lo, hi := ls.Box(Y.Data[i])
+			share := 0.1 + 0.4*rng.Float64() // of the way from 0 to a bound
+			if w > 0 && hi > 0 && (lo == 0 || rng.Float64() < 0.5) {
+				C.Data[i], most = share*hi*w/(2*mu), math.Min(most, 1/share)
+			} else if w > 0 {
+				C.Data[i], most = share*lo*w/(2*mu), math.Min(most, 1/share)
+			}
+		}
+		var m measures
+		s.measureConvex(&m, mu, C, blas.Like(C))
+		for _, scale := range []float64{0, 0.5, 1, most * (1 - 1e-9), most * (1 + 1e-9)} {
+			D := blas.Clone(C)
+			blas.Scal(scale, D.Data)
+			want := math.Inf(-1)
+			if scale <= most {
+				_, dual := sides(ls, nil, nil, Y, W, D, mu)
+				want = dual * l / mu
+			}
+			got := m.conjugate(mu, scale)
+			if near := math.Abs(got-want) <= 1e-12*math.Abs(got)+1e-12; got != want && !near {
+				t.Errorf("%s: %.12g at %g of %g, want %.12g", text, got, scale, most, want)
+			}
+		}
+	}
+}
