@@ -12,7 +12,7 @@ import (
 )
 
 // certificate holds a value of the objective and two lower bounds of what could
-// be reached by moving one block. With U the objective at any C, and for every s ≥ 0,
+// be reached by moving one block. With U the objective at any C, and for every s ≥ 0, here for the squared loss,
 //
 //	min over L ∈ S(τ)  ≥  λ(2s⟨Y,C⟩ − s²(μ‖C‖² + τ·λ_max(G)) + ω(η))
 //	min over η         ≥  λ(2s⟨Y,C⟩ − s²μ‖C‖² − ω*(s²c))
@@ -62,6 +62,9 @@ func (t *task) omega(eta []float64) float64 {
 func (t *task) certify(pt *point) error {
 	U := t.objective(pt)
 	pt.cert, pt.covered = certificate{objective: U}, false
+	if pt.dual != nil && t.fixL && t.fixEta {
+		pt.cert.gapL = t.inexactness(pt)
+	}
 	if !t.fixL {
 		low, _, err := t.lowerL(pt)
 		if err != nil {
@@ -102,7 +105,7 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 	form := shape{yc: pt.yc, cc: pt.cc}
 	if t.rho > 0 {
 		g2 := square(raised(blas.Frob(pt.G), pt.rounding.G)) * t.lambda / (4 * t.rho)
-		return t.lambda * (t.omega(pt.eta) + bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 {
+		return t.lambda * (t.omega(pt.eta) + t.bestScale(&pt.measures, func(s float64) float64 {
 			return square(square(s)) * g2
 		})), form, nil
 	}
@@ -123,11 +126,18 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 		}
 		return t.lambda * (2*form.yc - t.mu*form.cc - t.tau*top + omega), form, nil
 	}
-	quad := t.mu*pt.cc + t.tau*raised(g[t.n-1], pt.rounding.G)
-	if !(pt.yc > 0) || quad == 0 {
-		return t.lambda * omega, form, nil
+	return t.lambda * (t.bestMultiple(&pt.measures, t.tau*raised(g[t.n-1], pt.rounding.G)) + omega), form, nil
+}
+
+// bestMultiple maximises the dual value at s·C less s²·quad over s ≥ 0.
+func (t *task) bestMultiple(m *measures, quad float64) float64 {
+	if m.dual != nil {
+		return t.bestScale(m, func(s float64) float64 { return s * s * quad })
 	}
-	return t.lambda * (pt.yc*(pt.yc/quad) + omega), form, nil
+	if quad += t.mu * m.cc; m.yc > 0 && quad > 0 {
+		return m.yc * (m.yc / quad)
+	}
+	return 0
 }
 
 // bestShape maximises 2⟨Y,CT⟩ − μ‖CT‖² − τ·λ_max(TᵀGT) over T = V·diag(t)·Vᵀ with
@@ -171,7 +181,7 @@ func (t *task) lowerEta(pt *point) float64 {
 	for j, e := range pt.rounding.c {
 		c[j] = raised(c[j], e)
 	}
-	return t.penalty(pt.L) + t.lambda*bestScale(pt.yc, t.mu*pt.cc, func(s float64) float64 {
+	return t.penalty(pt.L) + t.lambda*t.bestScale(&pt.measures, func(s float64) float64 {
 		for j, v := range c {
 			sc[j] = s * s * math.Max(v, 0)
 		}
@@ -179,17 +189,19 @@ func (t *task) lowerEta(pt *point) float64 {
 	})
 }
 
-// bestScale maximises 2·s·yc − s²·quad − penalty(s) over s ≥ 0, for a convex
+// bestScale maximises the dual value at s·C less penalty(s) over s ≥ 0, for a convex
 // non-decreasing penalty that may become +∞: any s gives a valid bound, so only its
 // tightness depends on the search.
-func bestScale(yc, quad float64, penalty func(s float64) float64) float64 {
-	value := func(s float64) float64 { return 2*s*yc - s*s*quad - penalty(s) }
-	if !(yc > 0) {
-		return value(0)
-	}
+func (t *task) bestScale(m *measures, penalty func(s float64) float64) float64 {
+	value := func(s float64) float64 { return m.conjugate(t.mu, s) - penalty(s) }
 	hi := 1.0 // where the rounding of ‖C‖² in feature space leaves no bound of s
-	if quad > 0 {
-		hi = yc / quad
+	switch quad := t.mu * m.cc; {
+	case m.dual != nil:
+		hi = math.Min(m.dual.most, mostMultiple)
+	case !(m.yc > 0):
+		return value(0)
+	case quad > 0:
+		hi = m.yc / quad
 	}
 	_, best := concaveMax(1, hi, value)
 	return best
@@ -224,6 +236,9 @@ func concaveMax(start, hi float64, value func(s float64) float64) (at, best floa
 	}
 	return at, best
 }
+
+// mostMultiple bounds the multiples of the coefficients that a bound is looked for at.
+const mostMultiple = 0x1p20
 
 // goldenSteps is how many steps of a golden-section search find a maximum to rounding.
 const goldenSteps = 80

@@ -329,7 +329,7 @@ func TestBestScale(t *testing.T) {
 	for _, quad := range []float64{3, 1e-5, 1e-25, 0, -1e-9} {
 		for _, limit := range []float64{1, 1 - 0x1p-52, 0.4, 1e-30, 1e-200} { // as the block norms have
 			v := 2*limit*7 - limit*limit*quad
-			got := bestScale(7, quad, func(s float64) float64 {
+			got := (&task{mu: 1}).bestScale(&measures{yc: 7, cc: quad}, func(s float64) float64 {
 				if s > limit {
 					return math.Inf(1)
 				}
@@ -344,7 +344,8 @@ func TestBestScale(t *testing.T) {
 				continue
 			}
 			v := 49 / (math.Max(quad, 0) + c)
-			if got := bestScale(7, quad, func(s float64) float64 { return s * s * c }); !(math.Abs(got-v) <= 1e-8*v) {
+			got := (&task{mu: 1}).bestScale(&measures{yc: 7, cc: quad}, func(s float64) float64 { return s * s * c })
+			if !(math.Abs(got-v) <= 1e-8*v) {
 				t.Errorf("quad %g, c %g: %.17g, want %.17g", quad, c, got, v)
 			}
 		}

@@ -187,6 +187,9 @@ func (p *Problem) fingerprint() (fingerprint, error) {
 		"fixed eta %v, fixed L %v",
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(),
 		p.Model.fixL())
+	if s, ok := p.Space.(sampled); ok && s.inSamples().convex() {
+		text += ", loss " + s.inSamples().loss.String()
+	}
 	if p.Model == Sum {
 		text += ", one L for each kernel"
 	}

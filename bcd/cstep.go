@@ -34,6 +34,7 @@ func (e *effort) count(res sylvester.Result) {
 type productModel struct {
 	*fit
 	solver sylvester.Solver
+	newton newton    // the C step of losses other than the squared one
 	eta    []float64 // the weights of the solver's last call
 	mixed  bool      // steps that may be rough take A_η in single precision
 }
@@ -48,7 +49,7 @@ func newProduct(f *fit) (*productModel, error) {
 
 // outputsChanged makes the solver anew, for the outputs that the task has.
 func (p *productModel) outputsChanged() (err error) {
-	if p.opt.hold && p.opt.CStep != nil {
+	if p.opt.hold && p.opt.CStep != nil && !p.t.convex() {
 		p.solver = p.opt.CStep
 		return nil
 	}
@@ -92,6 +93,9 @@ func (p *productModel) sketch(ctx context.Context, pt *point, tol float64) (U bl
 }
 
 func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
+	if s, ok := p.t.space.(*samples); ok && s.convex() {
+		return p.convexStep(ctx, s, pt, tol)
+	}
 	sys, single := p.form(ctx, pt, tol)
 	if p.eta != nil && !slices.Equal(pt.eta, p.eta) {
 		p.solver.Invalidate()
@@ -115,6 +119,32 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 	}
 	blas.Copy(pt.AX, res.KC)
 	return nil
+}
+
+// convexStep is coefficients for losses other than the squared one.
+func (p *productModel) convexStep(ctx context.Context, s *samples, pt *point, tol float64) (err error) {
+	sys := sylvester.System{K: p.t.form(ctx, pt.eta, false), L: pt.L, Mu: p.t.mu}
+	if p.eta != nil && !slices.Equal(pt.eta, p.eta) {
+		p.solver.Invalidate()
+	}
+	p.eta = append(p.eta[:0], pt.eta...)
+	n, solver := &p.newton, p.solver.(sylvester.Masked)
+	n.s, n.mu, n.op = s, p.t.mu, &linop.Kronecker{K: sys.K, L: sys.L, Backend: p.t.be}
+	n.solve = func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+		solver.Reweigh(cells)
+		res, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol})
+		p.cost.count(res)
+		return err
+	}
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = n.minimize(ctx, pt.X, tol) })
+	if errors.Is(err, sylvester.ErrNotSPD) {
+		err = fmt.Errorf("%w: %w", ErrNotPSD, err)
+	}
+	sys.K.Apply(pt.AX, pt.X)
+	var m measures
+	s.measure(&m, nil, nil, &p.t.work, pt.eta, pt.X, pt.AX, pt.L)
+	pt.residual, pt.single = s.openness(&m, p.t.mu), false
+	return err
 }
 
 // call is one call of the solver.
@@ -184,12 +214,25 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 	for j, L := range pt.Ls {
 		terms[j] = linop.Term{K: f.K[j], L: L}
 	}
-	var res sylvester.Result
+	solve := func(ctx context.Context, X, Y blas.General, tol float64) error {
+		res, err := f.solver.Solve(ctx, X, terms, f.t.mu, Y, sylvester.Options{Tol: tol})
+		f.cost.count(res)
+		return err
+	}
 	var err error
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
-		res, err = f.solver.Solve(ctx, pt.X, terms, f.t.mu, f.s.Y, sylvester.Options{Tol: tol})
+		if !f.s.convex() {
+			err = solve(ctx, pt.X, f.s.Y, tol)
+			return
+		}
+		n := &f.newton
+		n.s, n.mu, n.op = f.s, f.t.mu, &linop.KroneckerSum{Terms: terms, Backend: f.t.be}
+		n.solve = func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+			f.solver.Reweigh(cells)
+			return solve(ctx, B, Y, tol)
+		}
+		err = n.minimize(ctx, pt.X, tol)
 	})
-	f.cost.count(res)
 	switch {
 	case errors.Is(err, sylvester.ErrNotConverged):
 		return nil

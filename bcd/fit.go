@@ -242,7 +242,24 @@ func (f *fit) soundKernels() bool {
 	return checkFinite("", v) == nil
 }
 
-// solution is copies of X, of L or Σ_j L_j, and of the L_j of a sum, for all outputs, in the caller's units.
+// begin makes coefficients of the caller's the X of pt.
+func (f *fit) begin(pt *point, C blas.General) {
+	f.basis.reduce(f.t.be, pt.X, C)
+	blas.Scal(1/f.units.x, pt.X.Data)
+	if s, ok := f.t.space.(masked); ok {
+		s.inward(pt.X)
+	}
+}
+
+// coefficientsOf turns X for all outputs into the caller's coefficients, in place.
+func (f *fit) coefficientsOf(X blas.General) blas.General {
+	if s, ok := f.t.space.(masked); ok {
+		s.outward(X)
+	}
+	return X
+}
+
+// solution is copies of C, of L or Σ_j L_j, and of the L_j of a sum, for all outputs, in the caller's units.
 func (f *fit) solution(pt *point) (X blas.General, L *linop.Spectral, Ls []*linop.Spectral) {
 	if L = pt.L; pt.Ls != nil {
 		for _, one := range pt.Ls {
@@ -251,7 +268,7 @@ func (f *fit) solution(pt *point) (X blas.General, L *linop.Spectral, Ls []*lino
 		}
 		L = f.t.total(pt.Ls)
 	}
-	X, L = f.units.restore(f.basis.restoreX(f.t, pt), f.basis.restoreL(f.t.be, L))
+	X, L = f.units.restore(f.coefficientsOf(f.basis.restoreX(f.t, pt)), f.basis.restoreL(f.t.be, L))
 	return X, L, Ls
 }
 
@@ -270,7 +287,8 @@ func (f *fit) result() *Result {
 	pt.AX, pt.measures = blas.General{}, measures{}
 	f.basis.collect()
 	if pt.Ls == nil {
-		res.C, res.L = f.units.restore(f.basis.handOver(f.t, pt))
+		X, L := f.basis.handOver(f.t, pt)
+		res.C, res.L = f.units.restore(f.coefficientsOf(X), L)
 		return res
 	}
 	res.LowerBound = f.units.value(math.Max(0, pt.cert.objective-pt.cert.gapL))

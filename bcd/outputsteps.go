@@ -25,8 +25,11 @@ type outputSteps struct {
 
 func newOutputSteps(t *task) (o outputSteps) {
 	N := t.space.Unknowns()
+	if o.late = outputStepsLast; t.convex() {
+		return o
+	}
 	o.possible = !t.fixL && t.rho == 0 && (t.n >= outputStepsLeast && N <= outputStepsMost || t.exactWeights())
-	if o.late = outputStepsLast; t.n >= outputStepsFrom || t.exactWeights() {
+	if t.n >= outputStepsFrom || t.exactWeights() {
 		o.late = outputStepsLate
 	}
 	o.on = o.possible && t.n >= outputStepsLeast && N <= outputStepsRows*t.n

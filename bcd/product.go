@@ -4,8 +4,6 @@ package bcd
 
 import (
 	"context"
-
-	"github.com/iokl/iokl/blas"
 )
 
 func (p *productModel) fill(_ context.Context, pt *point, idx []int) error {
@@ -23,8 +21,7 @@ func (p *productModel) resume(pt *point, s *State) {
 	if s.SylvesterSolves > 0 {
 		p.loosest = innerLoosest
 	}
-	p.basis.reduce(p.t.be, pt.X, s.X)
-	blas.Scal(1/p.units.x, pt.X.Data)
+	p.begin(pt, s.X)
 }
 
 // finish certifies the point to return over all kernels and in double precision. The function 0
@@ -46,7 +43,11 @@ func (p *productModel) complete(pt *point) error {
 		return nil
 	}
 	if pt.single {
-		p.t.space.at(pt.eta, false).Apply(pt.AX, pt.X)
+		X := pt.X
+		if s, ok := p.t.space.(sampled); ok {
+			X = s.inSamples().coefficients(&p.t.work, X)
+		}
+		p.t.space.at(pt.eta, false).Apply(pt.AX, X)
 		p.cost.columns += pt.X.Cols
 		pt.single = false
 	}

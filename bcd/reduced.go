@@ -27,7 +27,7 @@ func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
 	if !r.warmed {
 		r.warmed = true
 		var err error
-		if pt, err = r.warmUp(ctx, pt, goal); err != nil || r.ends(pt, goal) {
+		if pt, err = r.warmUp(ctx, pt, goal); err != nil || r.ends(pt, goal) || r.t.fixEta && r.t.fixL {
 			return err
 		}
 	}

@@ -11,14 +11,20 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 )
 
-// samples is the problem over C (l×n): P_Ω(K_η C L) + μC = P_Ω Y and C = P_Ω C, where
-// P_Ω keeps the observed cells of Y and zeroes the missing ones (mathematics.md §11).
+// samples is the problem over X (l×n): P(K_η(P X)L) + μX = Y with P = diag(√w), for the coefficients C = P X
+// and the targets times √w (mathematics.md §11, §15). A target that is missing has weight 0. The largest weight of
+// every row is in K and Y, so that w ≤ 1, and rows that are weighted as a whole are complete.
 type samples struct {
 	K       linop.Sum    // divided by unit in all that leaves this type
 	Y       blas.General // 0 where no target is observed
-	cells   *linop.Cells // Ω; nil for all
+	cells   *linop.Cells // w; nil for 1
+	root    []float64    // the root of the largest weight of every row; nil for 1
+	loss    loss.Loss
+	W       blas.General // w for losses other than the squared one, where X is C and cells tells w > 0
+	bad     error        // what the constructor saw
 	rows    int          // of Y that have an observed cell, or that those of Y stand for: l
 	yy      float64      // ‖Y‖²_F with what is dropped
 	dropped float64      // ‖Y‖² of what project left out, or of what no row stands for, see NewPatterns
@@ -27,7 +33,7 @@ type samples struct {
 	traces  []float64 // tr K_j, once asked for
 }
 
-// complete is samples without missing cells. Only then do the outputs decouple in the
+// complete is samples whose cells have the weight of their row. Only then do the outputs decouple in the
 // eigenvectors of L.
 type complete struct{ *samples }
 
@@ -36,22 +42,7 @@ type complete struct{ *samples }
 // NaN in Y is a missing cell: the loss is the sum over the others, C is 0 there, and l
 // counts the rows that have an observed cell. [Solve] reports shapes that do not fit
 // and values that are infinite.
-func NewSamples(K linop.Sum, Y blas.General) Space {
-	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1}
-	if s.cells = linop.ObservedCells(Y); s.cells.Complete() {
-		s.cells = nil
-	} else {
-		s.Y, s.rows = blas.Like(Y), 0
-		s.cells.Project(s.Y, Y)
-		for i := range Y.Rows {
-			if slices.Contains(s.cells.Row(i), true) {
-				s.rows++
-			}
-		}
-	}
-	s.yy = square(blas.Frob(s.Y))
-	return s.space()
-}
+func NewSamples(K linop.Sum, Y blas.General) Space { return NewWeighted(K, Y, blas.General{}) }
 
 // space is s with the methods that its targets allow.
 func (s *samples) space() Space {
@@ -67,6 +58,9 @@ func (s *samples) Kernels() int  { return s.K.Len() }
 func (s *samples) Unknowns() int { return s.Y.Rows }
 
 func (s *samples) check() error {
+	if s.bad != nil {
+		return s.bad
+	}
 	if s.K.Dim() != s.Y.Rows {
 		return fmt.Errorf("%w: the kernel matrices are %d×%d, Y is %d×%d", ErrInput, s.K.Dim(), s.K.Dim(), s.Y.Rows,
 			s.Y.Cols)
@@ -74,8 +68,8 @@ func (s *samples) check() error {
 	if s.Y.Rows < 1 || s.Y.Cols < 1 {
 		return fmt.Errorf("%w: Y is %d×%d", ErrInput, s.Y.Rows, s.Y.Cols)
 	}
-	if s.rows == 0 {
-		return fmt.Errorf("%w: no cell of Y is observed", ErrInput)
+	if s.rows == 0 || s.cells != nil && s.cells.Count() == 0 {
+		return fmt.Errorf("%w: no cell of Y is observed with a weight above 0", ErrInput)
 	}
 	if err := checkFinite("Y", s.Y); err != nil {
 		return err
@@ -112,6 +106,9 @@ func (s *samples) checkTerms() error {
 }
 
 func (s *samples) sizes() (y, k float64) {
+	if s.convex() {
+		return 1, s.size // most losses know no units
+	}
 	count := s.Y.Rows * s.Y.Cols
 	if s.cells != nil {
 		count = s.cells.Count()
@@ -120,11 +117,16 @@ func (s *samples) sizes() (y, k float64) {
 }
 
 func (s *samples) inUnits(y, k float64) (Space, float64) {
+	if s.convex() {
+		t := *s
+		t.unit, t.traces = k, nil
+		return &t, 1
+	}
 	Y := blas.Clone(s.Y)
 	blas.Scal(1/y, Y.Data)
 	dropped := s.dropped / y / y
 	return (&samples{
-		K: s.K, Y: Y, cells: s.cells, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped,
+		K: s.K, Y: Y, cells: s.cells, root: s.root, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped,
 		unit: k,
 	}).space(), 1
 }
@@ -198,8 +200,8 @@ func (s *samples) outputs() blas.General {
 	Y := blas.Clone(s.Y)
 	for i := range Y.Rows {
 		row := blas.Row(Y, i)
-		for j, in := range s.cells.Row(i) {
-			if !in {
+		for j, root := range s.cells.Row(i) {
+			if root == 0 {
 				row[j] = math.NaN()
 			}
 		}
@@ -237,7 +239,10 @@ func (s *samples) probe() []float64 {
 func (s complete) project(be blas.Backend, P blas.General) Space {
 	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
 	blas.Mul(be, Y, false, false, s.Y, P)
-	p := &samples{K: s.K, Y: Y, rows: s.rows, yy: s.yy, unit: s.unit, size: s.size, traces: s.traces}
+	p := &samples{
+		K: s.K, Y: Y, root: s.root, rows: s.rows, yy: s.yy, unit: s.unit, size: s.size,
+		traces: s.traces,
+	}
 	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
 		p.dropped = left
 	}
@@ -249,24 +254,34 @@ func (s complete) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spect
 }
 
 func (s *samples) measure(
-	m *measures, c []float64, idx []int, w *work, _ []float64, C, KC blas.General, L *linop.Spectral,
+	m *measures, c []float64, idx []int, w *work, _ []float64, X, KC blas.General, L *linop.Spectral,
 ) {
 	n := s.Y.Cols
-	w.xl = blas.Reshape(w.xl, C.Rows, n)
+	w.xl = blas.Reshape(w.xl, X.Rows, n)
 	w.mulRight(w.xl, KC, L)
-	m.norm = blas.Inner(C, w.xl)
-	m.form = m.norm
-	if s.cells != nil {
-		s.cells.Project(w.xl, w.xl)
-	}
-	m.fit = distance2(w.xl, s.Y) + s.dropped
-	m.yc, m.cc = blas.Inner(s.Y, C)+s.dropped/w.mu, square(blas.Frob(C))+s.dropped/(w.mu*w.mu)
+	s.measureFit(m, w.mu, X, w.xl)
+	C := s.coefficients(w, X)
 	if !w.skipG {
 		m.G = blas.Reshape(m.G, n, n)
 		blas.Mul(w.be, m.G, true, false, C, KC)
 		blas.Symmetrize(m.G)
 	}
 	s.forms(c, w.half(C, L), idx)
+}
+
+// measureFit fills in what m tells of the predictions F = KCL and of X, and overwrites F.
+func (s *samples) measureFit(m *measures, mu float64, X, F blas.General) {
+	if s.cells != nil {
+		s.cells.Project(F, F)
+	}
+	if s.convex() {
+		s.measureConvex(m, mu, X, F)
+		return
+	}
+	m.norm = blas.Inner(X, F)
+	m.form = m.norm
+	m.fit = distance2(F, s.Y) + s.dropped
+	m.yc, m.cc = blas.Inner(s.Y, X)+s.dropped/mu, square(blas.Frob(X))+s.dropped/(mu*mu)
 }
 
 // forms are tr(UᵀK_jU) for the kernels of idx. It overwrites U by U/√unit, which keeps the
@@ -285,9 +300,9 @@ func (s *samples) forms(c []float64, U blas.General, idx []int) {
 }
 
 // norms are η_j²·tr(CᵀK_jCL).
-func (s *samples) norms(w *work, eta []float64, C blas.General, L *linop.Spectral) []float64 {
+func (s *samples) norms(w *work, eta []float64, X blas.General, L *linop.Spectral) []float64 {
 	v := make([]float64, len(eta))
-	s.forms(v, w.half(C, L), upTo(len(eta)))
+	s.forms(v, w.half(s.coefficients(w, X), L), upTo(len(eta)))
 	for j, e := range eta {
 		v[j] *= e * e
 	}
@@ -317,31 +332,6 @@ func (s complete) along(w *work, C, V blas.General) (yc, cc []float64) {
 		}
 	}
 	return yc, cc
-}
-
-func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.General {
-	if s.cells == nil {
-		return s.Y
-	}
-	w.xl = blas.Reshape(w.xl, KC.Rows, s.Y.Cols)
-	w.mulRight(w.xl, KC, L)
-	s.cells.ProjectMissing(w.xl, w.xl)
-	blas.AddScaled(w.xl, 1, s.Y)
-	return w.xl
-}
-
-// quadratic is, with missing cells, that for filled targets, of which ‖AL′ − Y‖² bounds
-// the loss at any L′ from above and equals it at L.
-func (s *samples) quadratic(q *quadratic, w *work, _ []float64, C, A blas.General, L *linop.Spectral) {
-	n, Y := s.Y.Cols, s.filled(w, A, L)
-	if q.YY = s.yy; s.cells != nil {
-		q.YY = square(blas.Frob(Y)) + s.dropped
-	}
-	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
-	blas.GramOf(w.be, q.AtA, A)
-	blas.Mul(w.be, q.AtY, true, false, A, Y)
-	blas.Mul(w.be, q.B, true, false, C, A)
-	blas.Symmetrize(q.B)
 }
 
 // distance2 is ‖a − b‖²_F.

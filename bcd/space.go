@@ -3,6 +3,8 @@
 package bcd
 
 import (
+	"math"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
@@ -15,7 +17,7 @@ import (
 //	samples    C (l×n)          K_η               Y
 //	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
 //
-// For missing cells of Y the system in samples is that of the observed cells.
+// Where cells are weighted, or missing, X stands for the coefficients between the roots of the weights, see [samples].
 // What only some methods ask for is in [reducible], [targetHolder], [masked] and [probed]. A Space
 // serves one fit at a time.
 type Space interface {
@@ -84,13 +86,17 @@ type targetHolder interface {
 	along(w *work, C, V blas.General) (yc, cc []float64)
 }
 
-// masked is a Space in which cells of Y may be missing.
+// masked is a Space in which cells of Y may be missing or weighted.
 type masked interface {
-	// observed is the others, nil for all.
+	// observed is the weights, at most 1; nil where all are 1.
 	observed() *linop.Cells
-	// filled is Y with F = AX·L in the missing cells, in the scratch of w. h for these
-	// targets, all observed, bounds h at any L from above and equals it at the exact X.
+	// filled is Y with F = AX·L in the missing cells, their mean by the weight in the others, in the scratch
+	// of w. h for these targets at weights 1, but for a constant, bounds h at any L from above and equals it at the
+	// exact X.
 	filled(w *work, AX blas.General, L *linop.Spectral) blas.General
+	// outward turns X into the coefficients C of the samples, inward C into X, both in place.
+	outward(X blas.General)
+	inward(C blas.General)
 }
 
 // probed is a Space whose fits have checkpoints.
@@ -105,7 +111,7 @@ type probed interface {
 // K_η·C·L, or at Z_η·W·L in feature space, where C = (Y − Z_η·W·L)/μ then serves
 // the bound from below (mathematics.md §2, §5.5).
 type measures struct {
-	fit  float64      // ‖F − Y‖²_F
+	fit  float64      // the loss, ‖F − Y‖²_F
 	norm float64      // ‖f‖², tr(Cᵀ K_η C L)
 	yc   float64      // ⟨Y,C⟩
 	cc   float64      // ‖C‖²_F
@@ -115,6 +121,25 @@ type measures struct {
 	Gs, Hs []blas.General
 
 	rounding rounding // of all these; 0 in sample space
+	dual     *dual    // of a loss that is not squared
+}
+
+// dual is the concave side of the certificate for the coefficients s·C, 0 ≤ s ≤ most, without the term of the kernels:
+// value(s) = Σ ψ*(2μsC)/μ (mathematics.md §15).
+type dual struct {
+	most  float64
+	value func(s float64) float64
+}
+
+// conjugate is the dual value at s·C, 2s⟨Y,C⟩ − s²μ‖C‖² for the squared loss.
+func (m *measures) conjugate(mu, s float64) float64 {
+	switch {
+	case m.dual == nil:
+		return s * (2*m.yc - s*mu*m.cc)
+	case s > m.dual.most:
+		return math.Inf(-1)
+	}
+	return m.dual.value(s)
 }
 
 // rounding is how much the certificate allows for the rounding of its measures. c and G
@@ -140,6 +165,7 @@ type work struct {
 	xl      blas.General // N×n
 	rot     blas.General // N×r
 	tall    blas.General // N×n
+	px      blas.General // N×n
 }
 
 // mulRight computes dst = X·L with the scratch of w.

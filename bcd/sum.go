@@ -20,7 +20,7 @@ import (
 
 // sumModel is the model of separable kernels ([Sum]), and the method that minimises
 //
-//	h(L_1 … L_m) = λ⟨Y, C⟩,   P_Ω(Σ_j K_jCL_j) + μC = P_Ω·Y,   ‖(tr L_1 … tr L_m)/τ‖_q ≤ 1,
+//	h(L_1 … L_m) = λ⟨Y, X⟩,   P(Σ_j K_jCL_j) + μX = Y,   C = P·X,   ‖(tr L_1 … tr L_m)/τ‖_q ≤ 1,
 //
 // which is convex in all L_j together; ∂h/∂L_j = −λG_j with G_j = CᵀK_jC (mathematics.md §12).
 type sumModel struct {
@@ -30,6 +30,7 @@ type sumModel struct {
 	solver   *sylvester.Sum
 	K        []linop.Operator // K_j
 	low      float64          // the largest lower bound of min h
+	newton   newton           // the C step of losses other than the squared one
 	together bool             // the L_j of the start are multiples of one matrix
 }
 
@@ -46,7 +47,7 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 		return nil
 	}
 	switch work, _ := f.work(); {
-	case work > interiorLast:
+	case work > interiorLast || f.s.convex():
 		return f.descents(ctx, pt)
 	case work > interiorFirst || f.opt.Solver == "atoms":
 		f.most = min(f.most, f.iter+interiorAfter)
@@ -244,7 +245,6 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 			blas.Scal(1/size, L.S)
 		}
 	}
-	b.reduce(f.t.be, pt.X, s.X)
-	blas.Scal(1/u.x, pt.X.Data)
+	f.begin(pt, s.X)
 	return f, pt, nil
 }

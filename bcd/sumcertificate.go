@@ -36,8 +36,8 @@ func (f *sumModel) gaps(pt *point) error {
 			return err
 		}
 	}
-	low := f.bound(pt.yc, pt.cc, f.norm.Conjugate(pt.top))
-	if f.s.cells == nil && low > 0 {
+	low := t.bestMultiple(&pt.measures, t.tau*f.norm.Conjugate(pt.top))
+	if f.s.cells == nil && pt.dual == nil && low > 0 {
 		low = math.Max(low, f.clipped(pt, idx))
 	}
 	rounding := f.s.rounding(pt.fit)
@@ -53,14 +53,6 @@ func (f *sumModel) gaps(pt *point) error {
 func (f *sumModel) eigen(a blas.General) (V blas.General, w []float64, err error) {
 	V, w = blas.Clone(a), make([]float64, a.Rows)
 	return V, w, f.t.be.Syevd(V, w)
-}
-
-// bound maximises 2s·yc − s²(μ·cc + τ·top) over s.
-func (f *sumModel) bound(yc, cc, top float64) float64 {
-	if quad := f.t.mu*cc + f.t.tau*top; yc > 0 && quad > 0 {
-		return yc * (yc / quad)
-	}
-	return 0
 }
 
 // clipped is the best bound for the products T = S_1·…·S_m that cut the eigenvalues of
@@ -114,7 +106,8 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 			}
 			cut[j] *= 1 + clipSlack
 		}
-		return f.bound(blas.Inner(YC, T)+rest, blas.Inner(W, T)+rest/t.mu, f.norm.Conjugate(cut))
+		at := measures{yc: blas.Inner(YC, T) + rest, cc: blas.Inner(W, T) + rest/t.mu}
+		return t.bestMultiple(&at, t.tau*f.norm.Conjugate(cut))
 	}
 	// The level of the optimum is near ⟨G_j,L_j⟩ in the mean.
 	low := math.Min(1, clipFrom*pt.form/(t.tau*f.norm.Conjugate(pt.top)))

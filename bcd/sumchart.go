@@ -103,7 +103,8 @@ func (c *faces) gap(pt *point) (float64, error) {
 		}
 	}
 	cert := pt.cert
-	cert.gapL = c.t.gap(cert.objective, c.t.lambda*c.bound(pt.yc, pt.cc, c.norm.Conjugate(top)), c.s.rounding(pt.fit))
+	low := c.t.bestMultiple(&pt.measures, c.t.tau*c.norm.Conjugate(top))
+	cert.gapL = c.t.gap(cert.objective, c.t.lambda*low, c.s.rounding(pt.fit))
 	return cert.relative(), nil
 }
 

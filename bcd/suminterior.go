@@ -26,7 +26,7 @@ import (
 type primalDual struct {
 	*sumModel
 	row, col []int        // of every observed cell
-	y        []float64    // in them
+	root, y  []float64    // √w and √w times the target in them
 	one      blas.General // scratch: a K_j
 
 	nu, fall float64 // ν, and its next value relative to Σ⟨L_j,S_j⟩/mn
@@ -56,8 +56,12 @@ func (f *sumModel) inside(ctx context.Context, pt *point) error {
 	d := &primalDual{sumModel: f, one: blas.NewGeneral(f.s.Y.Rows, f.s.Y.Rows)}
 	for i := range f.s.Y.Rows {
 		for k, v := range blas.Row(f.s.Y, i) {
-			if f.s.cells == nil || f.s.cells.Has(i, k) {
-				d.row, d.col, d.y = append(d.row, i), append(d.col, k), append(d.y, v)
+			root := 1.0
+			if f.s.cells != nil {
+				root = f.s.cells.Row(i)[k]
+			}
+			if root > 0 {
+				d.row, d.col, d.root, d.y = append(d.row, i), append(d.col, k), append(d.root, root), append(d.y, v)
 			}
 		}
 	}
@@ -184,7 +188,7 @@ func (d *primalDual) evaluate(ctx context.Context, L []*linop.Spectral) (*point,
 		par.For(N, func(a int) {
 			k, l, out := blas.Row(d.one, d.row[a]), blas.Row(D, d.col[a]), blas.Row(M, a)[:a+1]
 			for b := range out {
-				out[b] += k[d.row[b]] * l[d.col[b]]
+				out[b] += d.root[a] * d.root[b] * k[d.row[b]] * l[d.col[b]]
 			}
 		})
 	}

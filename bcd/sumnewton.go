@@ -145,7 +145,7 @@ func (d *primalDual) derivatives() (B, g blas.General, curve [][]float64) {
 	}
 	theta := d.multipliers(d.pt)
 	B, g = blas.NewGeneral(len(d.y), t.m*each), blas.NewGeneral(t.m*each, 1+rows)
-	KC, P := blas.Like(d.pt.X), blas.Like(d.pt.X)
+	C, KC, P := d.s.coefficients(&t.work, d.pt.X), blas.Like(d.pt.X), blas.Like(d.pt.X)
 	for j, k := range d.L {
 		G, RR := within(t.be, k.R, d.pt.Gs[j]), blas.Like(k.R)
 		for i, v := range k.Lambda {
@@ -164,7 +164,7 @@ func (d *primalDual) derivatives() (B, g blas.General, curve [][]float64) {
 			row := blas.Row(g, j*each+i)
 			row[0], row[at] = v, size*traces[i]
 		}
-		d.K[j].Apply(KC, d.pt.X)
+		d.K[j].Apply(KC, C)
 		d.cost.columns += t.n
 		blas.Mul(t.be, P, false, false, KC, k.R)
 		par.For(len(d.y), func(c int) {
@@ -177,6 +177,7 @@ func (d *primalDual) derivatives() (B, g blas.General, curve [][]float64) {
 				out[at] = x[a] * v[a]
 				at++
 			}
+			blas.Scal(d.root[c], out[:at])
 		})
 	}
 	return B, g, curve

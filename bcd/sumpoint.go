@@ -39,12 +39,13 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 		return err
 	}
 	F, KC, one := blas.Like(pt.X), blas.Like(pt.X), blas.Like(pt.X)
+	C := f.s.coefficients(&t.work, pt.X)
 	pt.Gs, pt.Hs = make([]blas.General, t.m), make([]blas.General, t.m)
 	for _, j := range idx {
-		f.K[j].Apply(KC, pt.X)
+		f.K[j].Apply(KC, C)
 		f.cost.columns += t.n
 		pt.Gs[j] = blas.NewGeneral(t.n, t.n)
-		blas.Mul(t.be, pt.Gs[j], true, false, pt.X, KC)
+		blas.Mul(t.be, pt.Gs[j], true, false, C, KC)
 		blas.Symmetrize(pt.Gs[j])
 		pt.Hs[j] = blas.NewGeneral(t.n, t.n)
 		blas.GramOf(t.be, pt.Hs[j], KC)
@@ -53,16 +54,13 @@ func (f *sumModel) fill(ctx context.Context, pt *point, idx []int) error {
 			blas.AddScaled(F, 1, one)
 		}
 	}
-	pt.form = blas.Inner(pt.X, F)
-	if f.s.cells != nil {
-		f.s.cells.Project(F, F)
+	f.s.measureFit(&pt.measures, t.mu, pt.X, F)
+	if f.s.convex() {
+		pt.residual = f.s.openness(&pt.measures, t.mu)
+	} else {
+		blas.AddScaled(F, t.mu, pt.X)
+		pt.residual = math.Sqrt(distance2(F, f.s.Y)) / math.Max(blas.Frob(f.s.Y), math.SmallestNonzeroFloat64)
 	}
-	blas.Copy(one, F)
-	blas.AddScaled(one, t.mu, pt.X)
-	pt.residual = math.Sqrt(distance2(one, f.s.Y)) / math.Max(blas.Frob(f.s.Y), math.SmallestNonzeroFloat64)
-	rest := f.s.dropped / t.mu
-	pt.fit = distance2(F, f.s.Y) + f.s.dropped
-	pt.yc, pt.cc = blas.Inner(f.s.Y, pt.X)+rest, square(blas.Frob(pt.X))+rest/t.mu
 	pt.cert.objective = pt.fit/float64(t.l) + t.lambda*pt.form
 	if math.IsNaN(pt.cert.objective) || math.IsInf(pt.cert.objective, 0) {
 		return fmt.Errorf("%w: the objective is not finite", ErrInput)

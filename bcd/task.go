@@ -42,6 +42,12 @@ func newTask(p *Problem, opt Options, rho float64) *task {
 	return t
 }
 
+// convex reports whether the loss is not the squared one.
+func (t *task) convex() bool {
+	s, ok := t.space.(sampled)
+	return ok && s.inSamples().convex()
+}
+
 // upTo are the numbers 0 … n−1.
 func upTo(n int) []int {
 	all := make([]int, n)
@@ -207,11 +213,11 @@ func (t *task) noise(pt *point) float64 {
 	return 0.5*t.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + t.space.rounding(pt.fit)/float64(t.l)
 }
 
-// inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − tr(CᵀK_ηCL) + ω(η)), the part of the certificate
+// inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − tr(CᵀK_ηCL) + ω(η)), or that of another loss, the part of the certificate
 // that is due to the error of C: 0 at the exact C, and of second order in its error.
 func (t *task) inexactness(pt *point) float64 {
 	if pt.Ls != nil {
-		return math.Max(0, pt.cert.objective-t.lambda*(2*pt.yc-t.mu*pt.cc-pt.form))
+		return math.Max(0, pt.cert.objective-t.lambda*(pt.conjugate(t.mu, 1)-pt.form))
 	}
-	return math.Max(0, pt.fit/float64(t.l)+t.lambda*(pt.norm+pt.form-2*pt.yc+t.mu*pt.cc))
+	return math.Max(0, pt.fit/float64(t.l)+t.lambda*(pt.norm+pt.form-pt.conjugate(t.mu, 1)))
 }

@@ -85,7 +85,7 @@ func (d *blocks) oneBlock(ctx context.Context) (next *iterate, err error) {
 	t, pt := d.t, d.cur.pt
 	switch {
 	case pt.cert.gapL > pt.cert.gapEta:
-		if t.rho > 0 || t.space.Unknowns() > outputStepsMost || d.outputs.on {
+		if t.rho > 0 || t.convex() || t.space.Unknowns() > outputStepsMost || d.outputs.on {
 			return nil, nil
 		}
 		next, err = d.outputStep(ctx)

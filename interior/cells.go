@@ -12,7 +12,7 @@ import (
 )
 
 // Cells is the part of the L step that differs where cells of Y are missing and few are
-// observed: C = A_ΩΩ⁻¹·y by a factor of A_ΩΩ = (K_η⊗L + μI)_ΩΩ.
+// observed: C = P·x, x = A_ΩΩ⁻¹·y, by a factor of A_ΩΩ = (P·(K_η⊗L)·P + μI)_ΩΩ, P = diag(√w).
 type Cells struct {
 	be    blas.Backend
 	mu    float64
@@ -24,7 +24,7 @@ type Cells struct {
 	T     blas.General
 }
 
-// NewCells is for the observed cells of Y, 0 elsewhere, the dense A_η and its eigenvectors, of ascending
+// NewCells is for the observed cells of Y, times √w and 0 elsewhere, the dense A_η and its eigenvectors, of ascending
 // eigenvalues, of which the last q count.
 func NewCells(be blas.Backend, cells *linop.Cells, A, Y, vectors blas.General, q int, mu float64) *Cells {
 	N, n := Y.Rows, Y.Cols
@@ -53,8 +53,9 @@ func (f *Cells) evaluate(v *values, p *outputPoint) {
 	f.rotate(v.C, p.V)
 }
 
-// rotate computes dst = Uᵀ·x·V.
+// rotate computes dst = Uᵀ·P·x·V.
 func (f *Cells) rotate(dst, V blas.General) {
+	f.cells.Project(f.x, f.x)
 	blas.Mul(f.be, f.T, false, false, f.x, V)
 	blas.Mul(f.be, dst, true, false, f.U, f.T)
 }
@@ -64,6 +65,7 @@ func (f *Cells) solve(B blas.General, inverse *sylvester.ObservedFactor, V blas.
 	R := blas.Like(f.x)
 	blas.Mul(f.be, f.T, false, false, f.U, B)
 	blas.Mul(f.be, R, false, true, f.T, V)
+	f.cells.Project(R, R)
 	inverse.Apply(blas.Vector(f.x.Data), blas.Vector(R.Data))
 	f.rotate(B, V)
 }

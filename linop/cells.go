@@ -1,4 +1,4 @@
-// This file holds sets of observed cells, and operators restricted to them.
+// This file holds weights of cells, and operators between their roots.
 
 package linop
 
@@ -9,32 +9,49 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-// Cells is a set Ω of cells of an l×n matrix, those where a target is observed.
-// The complement Ωᶜ holds the missing ones. It is not changed after it is made, and
-// serves any number of goroutines. Memory: l·n bytes.
+// Cells is a weight w ≥ 0 for every cell of an l×n matrix: 0 where a target is missing, 1 for an
+// observation, 2 for one made twice. Ω is the cells of positive weight. P = diag(√w) acts on the
+// row-major vec; with weights 0 and 1 it is the projection on Ω. It is not changed after it is
+// made, and serves any number of goroutines. Memory: 8·l·n bytes.
 type Cells struct {
 	rows, cols, count int
-	in                []bool // row-major
+	complete          bool
+	root              []float64 // √w, row-major
 }
 
-// NewCells returns the cells (i,j) of an l×n matrix for which observed is true.
+// NewCells gives weight 1 to the cells (i,j) of an l×n matrix for which observed is true, 0 to the others.
 func NewCells(l, n int, observed func(i, j int) bool) *Cells {
+	return WeightedCells(l, n, func(i, j int) float64 {
+		if observed(i, j) {
+			return 1
+		}
+		return 0
+	})
+}
+
+// WeightedCells gives the cells (i,j) of an l×n matrix the weights weight(i, j), which are ≥ 0 and finite.
+func WeightedCells(l, n int, weight func(i, j int) float64) *Cells {
 	if l < 0 || n < 0 {
-		panic("linop: NewCells: negative shape")
+		panic("linop: cells of a negative shape")
 	}
-	c := &Cells{rows: l, cols: n, in: make([]bool, l*n)}
+	c := &Cells{rows: l, cols: n, root: make([]float64, l*n), complete: true}
 	for i := range l {
 		for j := range n {
-			if observed(i, j) {
-				c.in[i*n+j] = true
+			w := weight(i, j)
+			if !(w >= 0) || math.IsInf(w, 1) {
+				panic("linop: a weight that is negative or not finite")
+			}
+			if w > 0 {
 				c.count++
 			}
+			c.complete = c.complete && w == 1
+			c.root[i*n+j] = math.Sqrt(w)
 		}
 	}
 	return c
 }
 
-// ObservedCells returns the cells of Y that do not hold NaN.
+// ObservedCells gives weight 1 to the cells of Y that do not hold NaN, 0 to the others.
 func ObservedCells(Y blas.General) *Cells {
 	return NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return !math.IsNaN(Y.Data[i*Y.Stride+j]) })
 }
@@ -45,45 +62,119 @@ func (c *Cells) Dims() (l, n int) { return c.rows, c.cols }
 // Count is |Ω|.
 func (c *Cells) Count() int { return c.count }
 
-// Complete reports whether every cell is in Ω.
-func (c *Cells) Complete() bool { return c.count == len(c.in) }
+// Mean is the mean weight of all cells.
+func (c *Cells) Mean() (mean float64) {
+	c.Each(func(_, _ int, root float64) { mean += root * root })
+	return mean / float64(len(c.root))
+}
+
+// Complete reports whether every cell has weight 1, so that P is the identity.
+func (c *Cells) Complete() bool { return c.complete }
 
 // Has reports whether the cell (i,j) is in Ω.
-func (c *Cells) Has(i, j int) bool { return c.in[i*c.cols+j] }
+func (c *Cells) Has(i, j int) bool { return c.root[i*c.cols+j] > 0 }
 
-// Row tells which cells of row i are in Ω. The caller must not change it.
-func (c *Cells) Row(i int) []bool { return c.in[i*c.cols : (i+1)*c.cols] }
+// Row is √w of row i. The caller must not change it.
+func (c *Cells) Row(i int) []float64 { return c.root[i*c.cols : (i+1)*c.cols] }
 
-// Project copies to dst the cells of the l×n src in Ω and writes 0 to the others,
+// Each calls visit for every cell of Ω, row by row, with √w.
+func (c *Cells) Each(visit func(i, j int, root float64)) {
+	for i := range c.rows {
+		for j, root := range c.Row(i) {
+			if root > 0 {
+				visit(i, j, root)
+			}
+		}
+	}
+}
+
+// Keep copies to dst the cells of the l×n src in Ω and writes 0 to the others,
 // whatever src holds there. dst may be src.
-func (c *Cells) Project(dst, src blas.General) { c.keep(dst, src, true) }
+func (c *Cells) Keep(dst, src blas.General) {
+	c.scale(dst, src, func(v, root float64) float64 {
+		if root > 0 {
+			return v
+		}
+		return 0
+	})
+}
 
-// ProjectMissing is Project for Ωᶜ.
-func (c *Cells) ProjectMissing(dst, src blas.General) { c.keep(dst, src, false) }
+// Project computes dst = √w∘src, 0 where w is, whatever src holds there. dst may be src.
+func (c *Cells) Project(dst, src blas.General) {
+	c.scale(dst, src, func(v, root float64) float64 {
+		if root > 0 {
+			return root * v
+		}
+		return 0
+	})
+}
 
-func (c *Cells) keep(dst, src blas.General, observed bool) {
+// ProjectMissing computes dst = √(1−w)∘src, 0 where w is 1, whatever src holds there. No weight may
+// exceed 1. dst may be src.
+func (c *Cells) ProjectMissing(dst, src blas.General) {
+	c.scale(dst, src, func(v, root float64) float64 {
+		if root < 1 {
+			return lack(root) * v
+		}
+		return 0
+	})
+}
+
+// lack is √(1−w).
+func lack(root float64) float64 {
+	if root == 0 {
+		return 1
+	}
+	return math.Sqrt((1 - root) * (1 + root))
+}
+
+func (c *Cells) scale(dst, src blas.General, cell func(v, root float64) float64) {
 	if src.Rows != c.rows || src.Cols != c.cols || dst.Rows != c.rows || dst.Cols != c.cols {
 		panic("linop: Project: shape mismatch")
 	}
 	for i := range c.rows {
 		out, from := blas.Row(dst, i), blas.Row(src, i)
-		for j, in := range c.Row(i) {
-			v := from[j]
-			if in != observed {
-				v = 0
-			}
-			out[j] = v
+		for j, root := range c.Row(i) {
+			out[j] = cell(from[j], root)
 		}
 	}
 }
 
-// Mask is the operator P_Ω·A·P_Ω, where A acts on the row-major vec of l×n
-// matrices and P_Ω keeps the cells in Ω and writes 0 to the others: the
-// principal submatrix of A on Ω, in the place of which conjugate gradients that
-// start from zero outside Ω stay. It costs what A does.
+// byOutput is how near to the largest of its column a weight counts as that.
+const byOutput = 1 - 0x1p-40
+
+// ByOutput are the largest weight b_j of every column, nil where all are 1, and the weights w_ij/b_j ≤ 1.
+func (c *Cells) ByOutput() (b []float64, rest *Cells) {
+	b = make([]float64, c.cols)
+	c.Each(func(_, j int, root float64) { b[j] = max(b[j], root*root) })
+	same := true
+	for j, top := range b {
+		if top == 0 {
+			b[j] = 1
+		}
+		same = same && b[j] == 1
+	}
+	if same {
+		return nil, c
+	}
+	return b, WeightedCells(c.rows, c.cols, func(i, j int) float64 {
+		w := square(c.root[i*c.cols+j]) / b[j]
+		if w >= byOutput {
+			return 1
+		}
+		return w
+	})
+}
+
+func square(x float64) float64 { return x * x }
+
+// Mask is the operator P·A·P + Mu·I on Ω and 0 elsewhere, where A acts on the row-major vec of l×n
+// matrices and P = diag(√w). With weights 0 and 1 it is the principal submatrix of A + Mu·I on Ω.
+// Conjugate gradients that start from zero outside Ω stay there. It costs what A does.
 type Mask struct {
 	A     Operator // of order l·n
 	Cells *Cells
+	Mu    float64
 
 	work par.Free[maskWork]
 }
@@ -94,25 +185,33 @@ type maskWork struct{ X blas.General }
 // Dim is l·n.
 func (m *Mask) Dim() int { return m.A.Dim() }
 
-// Apply computes dst = P_Ω·A·P_Ω·x.
+// Apply computes dst = P·A·P·x + Mu·x on Ω.
 func (m *Mask) Apply(dst, x blas.General) {
-	if m.A.Dim() != len(m.Cells.in) {
+	if m.A.Dim() != len(m.Cells.root) {
 		panic("linop: Mask: the operator and the cells have different sizes")
 	}
 	checkBlocks(m.Dim(), dst, x)
 	w := m.work.Take()
 	w.X = blas.Reshape(w.X, x.Rows, x.Cols)
-	for i, in := range m.Cells.in {
-		if to := blas.Row(w.X, i); in {
-			copy(to, blas.Row(x, i))
-		} else {
+	for i, root := range m.Cells.root {
+		to := blas.Row(w.X, i)
+		if root == 0 {
 			clear(to)
+			continue
+		}
+		for j, v := range blas.Row(x, i) {
+			to[j] = root * v
 		}
 	}
 	m.A.Apply(dst, w.X)
-	for i, in := range m.Cells.in {
-		if !in {
-			clear(blas.Row(dst, i))
+	for i, root := range m.Cells.root {
+		out := blas.Row(dst, i)
+		if root == 0 {
+			clear(out)
+			continue
+		}
+		for j, v := range blas.Row(x, i) {
+			out[j] = root*out[j] + m.Mu*v
 		}
 	}
 	m.work.Put(w)

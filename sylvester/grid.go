@@ -17,9 +17,10 @@ import (
 type gridInverse interface {
 	// begin computes dst = Ā⁻¹·b.
 	begin(ctx context.Context, dst, b blas.General) error
-	// residual takes hold of r, which has only missing cells. It computes or bounds the norm of
-	// the part of (K⊗L/μ)·r in the observed ones, and computes ⟨r, (K⊗L/μ)·r⟩.
+	// residual takes hold of r. It computes or bounds the norm of P·(K⊗L/μ)·r, and computes ⟨r, (K⊗L/μ)·r⟩.
 	residual(r blas.General) (size, energy float64)
+	// correct computes dst = (K⊗L/μ)·(I + share·K⊗L/μ)⁻¹·r for the r of the last residual, or reports false.
+	correct(dst blas.General, share float64) bool
 	// advance computes u = Ā⁻¹·p for p = r + beta·p′, with p′ of the call before.
 	advance(ctx context.Context, u, p blas.General, beta float64) error
 }
@@ -62,26 +63,35 @@ func (g *spectralGrid) expand(dst, R, c blas.General) {
 		blas.Copy(dst, R)
 		return
 	}
-	square := g.dec.whole() && r == R.Cols
-	g.du = blas.Reshape(g.du, q, r)
-	for i := range q {
-		out := blas.Row(g.du, i)
-		for j, v := range blas.Row(c, i) {
-			t := g.ratio(i, g.L.S[j])
-			if square {
-				out[j] = v / (t + 1)
-			} else {
-				out[j] = -v * (t / (t + 1))
-			}
-		}
-	}
-	blas.Mul(g.be, g.rt, false, false, g.dec.T, g.du)
-	if square {
+	if g.dec.whole() && r == R.Cols {
+		g.filter(c, func(t float64) float64 { return 1 / (t + 1) })
 		blas.Mul(g.be, dst, false, true, g.rt, g.L.V)
 		return
 	}
+	g.filter(c, func(t float64) float64 { return -t / (t + 1) })
 	blas.Copy(dst, R)
 	blas.Gemm(g.be, false, true, 1, g.rt, g.L.V, 1, dst)
+}
+
+// filter computes rt = T·(D∘c), d_ij = f(σ_i·ρ_j/μ).
+func (g *spectralGrid) filter(c blas.General, f func(ratio float64) float64) {
+	g.du = blas.Reshape(g.du, c.Rows, c.Cols)
+	for i := range c.Rows {
+		out := blas.Row(g.du, i)
+		for j, v := range blas.Row(c, i) {
+			out[j] = v * f(g.ratio(i, g.L.S[j]))
+		}
+	}
+	blas.Mul(g.be, g.rt, false, false, g.dec.T, g.du)
+}
+
+func (g *spectralGrid) correct(dst blas.General, share float64) bool {
+	if g.b.Rows == 0 || g.b.Cols == 0 {
+		return false
+	}
+	g.filter(g.b, func(t float64) float64 { return t / (1 + share*t) })
+	blas.Mul(g.be, dst, false, true, g.rt, g.L.V)
+	return true
 }
 
 func (g *spectralGrid) begin(_ context.Context, dst, b blas.General) error {
@@ -162,6 +172,8 @@ func (g *solverGrid) residual(r blas.General) (size, energy float64) {
 	g.cells.Project(g.f, g.f)
 	return blas.Frob(g.f) / g.sys.Mu, energy
 }
+
+func (g *solverGrid) correct(blas.General, float64) bool { return false }
 
 func (g *solverGrid) advance(ctx context.Context, u, p blas.General, _ float64) error {
 	return g.begin(ctx, u, p)

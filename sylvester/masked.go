@@ -15,21 +15,31 @@ import (
 
 // masked solves systems with missing cells; see [NewMasked].
 type masked struct {
-	name   string
-	cfg    Config
-	part   *subgrid     // nil when every row and column has an observed cell
-	cells  *linop.Cells // those observed, within the part
-	full   Solver       // for a complete grid
-	rows   int          // of the whole grid
-	cols   int
-	by     preconditioned
-	chol   ObservedFactor
-	hard   bool // iterations have spent what Cholesky's factor costs
-	op     linop.Kronecker
-	mask   linop.Mask // op on the observed cells
-	inside solverGrid
-	C, Y   blas.General // on the part
-	kc     blas.General
+	name     string
+	cfg      Config
+	occupied *subgrid     // the rows and columns of the first cells
+	part     *subgrid     // occupied, nil for the whole grid of weights that are at most 1
+	whole    *linop.Cells // as given
+	cells    *linop.Cells // within the part, of weights at most 1
+	full     Solver       // for a complete grid
+	rows     int          // of the whole grid
+	cols     int
+	by       preconditioned
+	chol     ObservedFactor
+	hard     bool            // iterations have spent what Cholesky's factor costs
+	op       linop.Kronecker // K⊗L
+	mask     linop.Mask      // P·op·P + μI
+	inside   solverGrid
+	C, Y     blas.General // on the part
+	kc, pc   blas.General
+}
+
+// Masked is a [Solver] for cells whose weights may change between calls.
+type Masked interface {
+	Solver
+	// Reweigh gives the cells other weights. Those of weight 0 when the solver was made stay so. What the
+	// solver keeps of K serves on.
+	Reweigh(cells *linop.Cells)
 }
 
 // The methods of [NewMasked] that have no counterpart among those of [New].
@@ -45,31 +55,32 @@ func MaskedNames() []string {
 	return names
 }
 
-// NewMasked returns a solver of the system of regression with missing targets,
+// NewMasked returns a solver of the system of regression with a weight w ≥ 0 for every target, 0 for a missing one,
 //
-//	P_Ω(K·C·L) + μ·C = P_Ω·Y,   C = P_Ω·C,
+//	P·(K·(P·C)·L) + μ·C = Y on Ω,   C = 0 elsewhere,   P = diag(√w),
 //
-// where P_Ω keeps the observed cells and zeroes the others (mathematics.md §11). It is
-// the [Solver] of this equation: Y and the start C are read in the observed cells
+// where Ω is the cells of positive weight (mathematics.md §11, §15). For weights 0 and 1, P is the projection on
+// Ω. With Y = √w∘T, P·C minimises Σ w·(T − K·B·L)² + μ·tr(BᵀKBL) over B. It is
+// the [Solver] of this equation: Y and the start C are read in Ω
 // only, where Y may hold NaN elsewhere; Result.Residual is
-// ‖P_Ω(K·C·L) + μC − P_Ω·Y‖_F/‖P_Ω·Y‖_F, and a nil error means that it is at most
+// ‖P·(K·(P·C)·L) + μC − Y‖_F/‖Y‖_F on Ω, Result.KC is K·(P·C), and a nil error means that the residual is at most
 // Tol, for every method. Rows and columns without an observed cell are left out of the
-// work, and C is zero there. When the rest has no hole, the solver of that name of
-// [New] does it all, with the same result to the last bit.
+// work, and C is zero there. Where the rest has no hole and weights that are one number for each column, the solver
+// of that name of [New] does it all, with the same result to the last bit.
 //
 // Otherwise conjugate gradients run on the observed cells, and name chooses what
 // preconditions them:
 //
 //   - eigen: the inverse on the full grid by eigenvectors of K, corrected by conjugate
-//     gradients on the missing cells; one iteration of the former and, for k missing
-//     cells, at most k of the latter, each two products of T by r columns, 4l²r flops.
+//     gradients on the cells that are missing or of less weight than others of their column; one iteration of
+//     the former and, for k such cells, at most k of the latter, each two products of T by r columns, 4l²r flops.
 //     The eigenvectors are kept for every L and μ, and used for a nearby K after
 //     Invalidate as long as that is forecast to be faster than new ones;
 //   - nystrom: the same with the leading q eigenvectors only, at 4lqr flops, until all of
 //     them are forecast to be faster;
 //   - direct: Cholesky's factor of the |Ω|×|Ω| matrix, |Ω|³/3 flops and |Ω|² floats,
 //     for few observed cells;
-//   - observed: P_Ω·A⁻¹·P_Ω with the eigenvectors of eigen, for comparison;
+//   - observed: P·A⁻¹·P + (I − P²)/μ with the eigenvectors of eigen, for comparison;
 //   - cg: nothing, for comparison;
 //   - the other names of [New]: that solver on the full grid in the place of eigenvectors;
 //   - auto: direct where few cells are observed, eigen up to the order 400, else nystrom.
@@ -81,15 +92,15 @@ func MaskedNames() []string {
 // inside, which Result.GridSolves counts. ctx is looked at before every one of either;
 // a cancelled solve ends within two more products with K and those that a solver on
 // the full grid takes to end, and leaves Result.KC empty.
-func NewMasked(name string, cells *linop.Cells, cfg Config) (Solver, error) {
+func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 	if !slices.Contains(MaskedNames(), name) {
 		return nil, fmt.Errorf("sylvester: unknown solver %q for missing cells (have %v)", name, MaskedNames())
 	}
 	cfg.Backend = blas.Or(cfg.Backend)
 	s := &masked{name: name, cfg: cfg, op: linop.Kronecker{Backend: cfg.Backend}}
 	s.rows, s.cols = cells.Dims()
-	s.part, s.cells = newSubgrid(cells)
-	s.mask.A, s.mask.Cells = &s.op, s.cells
+	s.occupied, s.mask.A = newSubgrid(cells), &s.op
+	s.Reweigh(cells)
 	exact := name == "eigen" || name == maskedObserved
 	s.by.keep = keeper{cfg: cfg, exact: exact, only: exact}
 	if name == "auto" {
@@ -108,6 +119,12 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Solver, error) {
 }
 
 func (s *masked) Name() string { return s.name }
+
+func (s *masked) Reweigh(cells *linop.Cells) {
+	s.whole = cells
+	s.part, s.cells = s.occupied.weighted(cells)
+	s.mask.Cells = s.cells
+}
 
 func (s *masked) Invalidate() {
 	s.full.Invalidate()
@@ -156,7 +173,7 @@ func (s *masked) solve(ctx context.Context, C blas.General, sys System, Y blas.G
 	if err := checkSystem(sys.L, sys.Mu, blas.Frob(s.by.x)+blas.Frob(s.by.b)); err != nil {
 		return res, err
 	}
-	s.op.K, s.op.L, s.op.Mu = sys.K, sys.L, sys.Mu
+	s.op.K, s.op.L, s.mask.Mu = sys.K, sys.L, sys.Mu
 	err := s.iterate(ctx, sys, opt, &res)
 	blas.Copy(C, s.by.x)
 	if s.part == nil && ctx.Err() == nil {
@@ -167,8 +184,9 @@ func (s *masked) solve(ctx context.Context, C blas.General, sys System, Y blas.G
 
 // multiply fills in Result.KC.
 func (s *masked) multiply(sys System, C blas.General, res *Result) {
-	s.kc = blas.Reshape(s.kc, C.Rows, C.Cols)
-	sys.K.Apply(s.kc, C)
+	s.kc, s.pc = blas.Reshape(s.kc, C.Rows, C.Cols), blas.Reshape(s.pc, C.Rows, C.Cols)
+	s.whole.Project(s.pc, C)
+	sys.K.Apply(s.kc, s.pc)
 	res.KC = s.kc
 	res.Columns += C.Cols
 	res.Iter++

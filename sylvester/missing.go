@@ -11,36 +11,49 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// missingCells approximates the inverse of P_Ω·Ā·P_Ω, the system of the observed
-// cells in units of μ, with Ā⁻¹ on the full grid. It looks for values z of the
-// missing cells for which x = Ā⁻¹(b + z) is 0 there,
+// missingCells approximates the inverse of P·(K⊗L)·P/μ + I, P = diag(√w) for weights w ≤ 1, the system of the
+// observed cells in units of μ, by Ā⁻¹ on the full grid, Ā = K⊗L/μ + I. A weight below 1 is
+// the full one with 1/w − 1 more on the diagonal of Ā, a missing cell infinitely much more. With Q = diag(√(1−w))
+// that is Ā⁻¹ with other right sides ξ, which conjugate gradients find by one application of Ā⁻¹ an iteration:
 //
-//	P·Ā⁻¹·P·z = −P·Ā⁻¹·b,   P = I − P_Ω,
+//	x = Ā⁻¹(P·b + Q·ξ),   (Q·Ā⁻¹·Q + P²)·ξ = Q·(P·b − Ā⁻¹·P·b),   result P·(x − Q·ξ) + Q²·b.
 //
-// by conjugate gradients, one application of Ā⁻¹ an iteration. Their residual is
-// −P·x, and what remains of b when x is cut to Ω is P_Ω(K⊗L/μ)·P·x. They stop on
-// its norm, or on the norm of P·x in the metric of Ā. The eigenvalues of μA⁻¹ lie in (0, 1], most
-// of them near 1 where the
+// With weights 0 and 1 these are the values ξ of the missing cells for which x is 0 there. The residual r
+// leaves P·(K⊗L/μ)·Q·r of b. They stop on its norm, or on the norm of Q·r in the metric of Ā. The eigenvalues
+// of Q·Ā⁻¹·Q + P² = I − Q·(I − Ā⁻¹)·Q lie in (0, 1], most of them near 1 where the
 // eigenvalues of K and L fall fast, so that few iterations do (mathematics.md §11).
 //
+// Where weights are small in the mean, w̄, these eigenvalues gather about w̄ and 1. With (K⊗L/μ) = U·diag(t)·Uᵀ and
+// UᵀQ²U ≈ (1−w̄)I, which holds for weights that vary without regard to U, the inverse is near
+//
+//	I + Q·U·diag(t/(1 + w̄t))·Uᵀ·Q,
+//
+// which then preconditions, for two products more an iteration.
+//
 // As it stops early, it is no linear map: it preconditions flexible iterations.
-// Scratch: 3·l·n floats.
+// Scratch: 6·l·n floats.
 type missingCells struct {
 	cells *linop.Cells // nil for a complete grid
 	grid  gridInverse
 	mu    float64
-	tol   float64 // stop when ‖P_Ω(K⊗L/μ)·P·x‖ is at most this, or
-	rel   float64 // ‖P·x‖ in the metric of Ā at most this part of √⟨b,x⟩; 1 for no iteration
+	tol   float64 // stop when ‖P·(K⊗L/μ)·Q·r‖ is at most this, or
+	rel   float64 // ‖Q·r‖ in the metric of Ā at most this part of √⟨b, result⟩; 1 for no iteration
 	limit int     // applications of Ā⁻¹ in all
 
-	ctx     context.Context
-	solves  int // applications of Ā⁻¹ so far
-	err     error
-	x, p, u blas.General
+	ctx      context.Context
+	solves   int     // applications of Ā⁻¹ so far
+	share    float64 // w̄, 1 where it is not small
+	err      error
+	x, p, u  blas.General
+	rhs, xi  blas.General // P·b and ξ
+	stripped blas.General // x − Q·ξ, or Q times another vector
 }
 
 // errLimit says that the applications of Ā⁻¹ are spent.
 var errLimit = errors.New("sylvester: the full-grid solves are spent")
+
+// sparse is the mean weight below which the correction pays: iterations fall by more than half.
+const sparse = 0.2
 
 // missingPatience is how many iterations may pass without a lower residual.
 const missingPatience = 20
@@ -48,14 +61,16 @@ const missingPatience = 20
 func (s *missingCells) shape(l, n int) {
 	s.x = blas.Reshape(s.x, l, n)
 	if s.cells != nil {
-		s.p, s.u = blas.Reshape(s.p, l, n), blas.Reshape(s.u, l, n)
+		for _, a := range []*blas.General{&s.p, &s.u, &s.rhs, &s.xi, &s.stripped} {
+			*a = blas.Reshape(*a, l, n)
+		}
 	}
 }
 
 // Dim is l·n.
 func (s *missingCells) Dim() int { return s.x.Rows * s.x.Cols }
 
-// Apply computes dst ≈ (P_Ω·A·P_Ω)⁻¹·b for one contiguous column b that is zero
+// Apply computes dst ≈ (P·(K⊗L)·P + μI)⁻¹·b for one contiguous column b that is zero
 // outside Ω. After an error, which is kept in err, and where rounding leaves no
 // positive ⟨b, dst⟩, it is the identity over μ.
 func (s *missingCells) Apply(dst, b blas.General) {
@@ -67,7 +82,7 @@ func (s *missingCells) Apply(dst, b blas.General) {
 	if s.cells == nil {
 		blas.Copy(out, s.x)
 	} else {
-		s.cells.Project(out, s.x)
+		s.result(out, R)
 	}
 	if s.err != nil || !(blas.Inner(R, out) > 0) {
 		blas.Copy(out, R)
@@ -75,26 +90,60 @@ func (s *missingCells) Apply(dst, b blas.General) {
 	blas.Scal(1/s.mu, out.Data)
 }
 
-// solve writes Ā⁻¹(b + z) to x.
+// result computes dst = P·(x − Q·ξ) + Q²·b.
+func (s *missingCells) result(dst, b blas.General) {
+	s.cells.ProjectMissing(s.stripped, s.xi)
+	blas.Scal(-1, s.stripped.Data)
+	blas.AddScaled(s.stripped, 1, s.x)
+	s.cells.Project(s.stripped, s.stripped)
+	s.cells.Keep(dst, b)
+	s.cells.ProjectMissing(dst, dst)
+	s.cells.ProjectMissing(dst, dst)
+	blas.AddScaled(dst, 1, s.stripped)
+}
+
+// residual computes u = −r = Q·(x − P·b) + P²·ξ.
+func (s *missingCells) residual() {
+	blas.Copy(s.u, s.x)
+	blas.AddScaled(s.u, -1, s.rhs)
+	s.cells.ProjectMissing(s.u, s.u)
+	s.cells.Project(s.stripped, s.xi)
+	s.cells.Project(s.stripped, s.stripped)
+	blas.AddScaled(s.u, 1, s.stripped)
+}
+
+// solve finds x and ξ for b.
 func (s *missingCells) solve(b blas.General) error {
 	if err := s.count(); err != nil {
 		return err
 	}
-	if err := s.grid.begin(s.ctx, s.x, b); err != nil {
+	if s.cells == nil {
+		return s.grid.begin(s.ctx, s.x, b)
+	}
+	s.cells.Project(s.rhs, b)
+	blas.Zero(s.xi)
+	if err := s.grid.begin(s.ctx, s.x, s.rhs); err != nil {
 		return err
 	}
-	if s.cells == nil || s.rel >= 1 {
+	if s.rel >= 1 {
 		return nil
 	}
 	lowest, idle := math.Inf(1), 0
-	var rr, beta float64
+	var rz, beta float64
 	for first := true; ; first = false {
-		s.cells.ProjectMissing(s.u, s.x) // u = −r
-		before := rr
-		rr = blas.Inner(s.u, s.u)
-		size, energy := s.grid.residual(s.u)
-		if !(rr > 0) || !(size > s.tol) || energy+rr <= square(s.rel)*blas.Inner(b, s.x) {
+		s.residual()
+		before := rz
+		rr := blas.Inner(s.u, s.u)
+		s.cells.ProjectMissing(s.stripped, s.u)
+		size, energy := s.grid.residual(s.stripped)
+		if !(rr > 0) || !(size > s.tol) || energy+rr <= square(s.rel)*s.form(b) {
 			return nil
+		}
+		corrected := s.share < sparse && s.grid.correct(s.stripped, s.share)
+		if rz = rr; corrected {
+			s.cells.ProjectMissing(s.stripped, s.stripped)
+			rz += blas.Inner(s.u, s.stripped)
+			blas.AddScaled(s.u, 1, s.stripped)
 		}
 		if idle++; size < lowest {
 			lowest, idle = size, 0
@@ -106,22 +155,42 @@ func (s *missingCells) solve(b blas.General) error {
 			beta = 0
 			blas.Copy(s.p, s.u)
 		} else {
-			beta = rr / before
+			beta = rz / before
 			blas.Scal(beta, s.p.Data)
 			blas.AddScaled(s.p, 1, s.u)
 		}
 		if err := s.count(); err != nil {
 			return err
 		}
-		if err := s.grid.advance(s.ctx, s.u, s.p, beta); err != nil {
+		s.cells.ProjectMissing(s.stripped, s.p)
+		if corrected {
+			s.grid.residual(s.stripped)
+			beta = 0
+		}
+		if err := s.grid.advance(s.ctx, s.u, s.stripped, beta); err != nil {
 			return err
 		}
-		pu := blas.Inner(s.p, s.u)
+		pu := blas.Inner(s.stripped, s.u) // pᵀ(Q·Ā⁻¹·Q + P²)p
+		s.cells.Project(s.stripped, s.p)
+		pu += blas.Inner(s.stripped, s.stripped)
 		if !(pu > 0) {
 			return nil // at rounding level
 		}
-		blas.AddScaled(s.x, -rr/pu, s.u) // p has the sign of −r
+		blas.AddScaled(s.x, -rz/pu, s.u) // p has the sign of −r
+		blas.AddScaled(s.xi, -rz/pu, s.p)
 	}
+}
+
+// form is ⟨b, result⟩; 0 where no part of it is asked for.
+func (s *missingCells) form(b blas.General) float64 {
+	if s.rel == 0 {
+		return 0
+	}
+	s.cells.ProjectMissing(s.stripped, s.xi)
+	form := blas.Inner(s.rhs, s.x) - blas.Inner(s.rhs, s.stripped)
+	s.cells.Keep(s.stripped, b)
+	s.cells.ProjectMissing(s.stripped, s.stripped)
+	return form + blas.Inner(s.stripped, s.stripped)
 }
 
 // count looks at the context and the limit before an application of Ā⁻¹.

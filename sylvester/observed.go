@@ -12,12 +12,13 @@ import (
 )
 
 // ObservedFactor is the inverse of the matrix of the observed cells,
-// K_ii′·L_jj′ + μ·[i = i′, j = j′], by Cholesky's factor: |Ω|³/3 flops, and 2|Ω|² for each
+// √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′], by Cholesky's factor: |Ω|³/3 flops, and 2|Ω|² for each
 // product. Memory: |Ω|² + l² + n² floats, of which the first part stays.
 type ObservedFactor struct {
 	be     blas.Backend
 	factor blas.General
-	at     []int // position in vec of every observed cell
+	at     []int     // position in vec of every observed cell
+	root   []float64 // √w of these
 	dim    int
 	v      blas.General
 }
@@ -45,20 +46,14 @@ func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, c
 	if s := sum(K); !finite(s) {
 		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
 	}
-	o.be, o.dim, o.at = be, l*n, o.at[:0]
-	for i := range l {
-		for j, in := range cells.Row(i) {
-			if in {
-				o.at = append(o.at, i*n+j)
-			}
-		}
-	}
+	o.be, o.dim, o.at, o.root = be, l*n, o.at[:0], o.root[:0]
+	cells.Each(func(i, j int, root float64) { o.at, o.root = append(o.at, i*n+j), append(o.root, root) })
 	o.factor, o.v = blas.Reshape(o.factor, N, N), blas.Reshape(o.v, N, 1)
 	for a, p := range o.at {
 		k, r := blas.Row(K, p/n), blas.Row(L, p%n)
 		row := blas.Row(o.factor, a)[:a+1]
 		for b, q := range o.at[:a+1] {
-			row[b] = k[q/n] * r[q%n]
+			row[b] = o.root[a] * o.root[b] * k[q/n] * r[q%n]
 		}
 		row[a] += sys.Mu
 	}

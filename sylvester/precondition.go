@@ -200,7 +200,7 @@ type preconditioned struct {
 // target is one system A·x = b on the observed cells.
 type target struct {
 	A       linop.Operator // on vec, masked
-	cells   *linop.Cells   // nil for all
+	cells   *linop.Cells   // of weights at most 1, for near; nil for all
 	near    System         // a separable system close to it, or itself; K is used when a decomposition is made
 	same    bool           // near is the system itself
 	cut     bool           // apply Ā⁻¹ once, with no correction for missing cells
@@ -216,8 +216,8 @@ func (p *preconditioned) load(cells *linop.Cells, C, Y blas.General) {
 		blas.Copy(p.b, Y)
 		return
 	}
-	cells.Project(p.x, C)
-	cells.Project(p.b, Y)
+	cells.Keep(p.x, C)
+	cells.Keep(p.b, Y)
 }
 
 // relInexact is how far [missingCells] goes where its system is only near the one to solve.
@@ -271,6 +271,9 @@ func (p *preconditioned) with(
 ) error {
 	s := &p.inner
 	s.cells, s.grid, s.mu, s.ctx, s.limit, s.solves, s.err = t.cells, grid, t.near.Mu, ctx, opt.MaxIter, 0, nil
+	if s.share = 1; t.cells != nil {
+		s.share = t.cells.Mean()
+	}
 	s.shape(p.x.Rows, p.x.Cols)
 	err := p.run(ctx, t.A, s, t.columns, opt, res, func(step cg.Step) error {
 		if s.err != nil || watch == nil {

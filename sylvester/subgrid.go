@@ -1,4 +1,4 @@
-// This file leaves out of a system the rows and columns without an observed cell.
+// This file reduces a system to the rows and columns with an observed cell, and to weights of at most 1.
 
 package sylvester
 
@@ -10,65 +10,87 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// subgrid is the rows and columns that have an observed cell.
+// subgrid is the rows and columns that have an observed cell, where w_ij = b_j·w′_ij with w′ ≤ 1:
+//
+//	P·(K⊗L)·P = P′·(K⊗√b·L·√b)·P′.
 type subgrid struct {
 	rows, cols []int
-	l          int // rows in all
+	l          int       // rows in all
+	root       []float64 // √b_j of cols; empty for ones
 	K          subOperator
 	L          linop.Spectral
 }
 
-// newSubgrid returns the part of the grid that has observed cells, nil for all of it, and the cells within.
-func newSubgrid(cells *linop.Cells) (*subgrid, *linop.Cells) {
+// newSubgrid is the rows and columns that have an observed cell.
+func newSubgrid(cells *linop.Cells) *subgrid {
 	l, n := cells.Dims()
-	col := make([]bool, n)
-	g := &subgrid{l: l}
-	for i := range l {
-		any := false
-		for j, in := range cells.Row(i) {
-			if in {
-				any, col[j] = true, true
-			}
-		}
-		if any {
-			g.rows = append(g.rows, i)
-		}
-	}
-	for j, in := range col {
-		if in {
-			g.cols = append(g.cols, j)
-		}
-	}
-	if len(g.rows) == l && len(g.cols) == n {
-		return nil, cells
-	}
-	return g, linop.NewCells(len(g.rows), len(g.cols), func(i, j int) bool { return cells.Has(g.rows[i], g.cols[j]) })
+	row, col := make([]bool, l), make([]bool, n)
+	cells.Each(func(i, j int, _ float64) { row[i], col[j] = true, true })
+	return &subgrid{l: l, rows: chosen(row), cols: chosen(col)}
 }
 
-// system is sys on the rows and columns of g. The columns of V that are left are
-// not orthonormal: V_J·diag(ρ)·V_Jᵀ is decomposed anew by a singular value decomposition.
-func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
-	g.K.K, g.K.rows = sys.K, g.rows
-	L := sys.L
-	if len(g.cols) < L.Dim() && L.Rank() > 0 && len(g.cols) > 0 {
-		a := blas.NewGeneral(len(g.cols), L.Rank())
-		for i, j := range g.cols {
-			out := blas.Row(a, i)
-			for b, v := range blas.Row(L.V, j) {
-				out[b] = v * math.Sqrt(L.S[b])
-			}
+// chosen lists the places of true.
+func chosen(in []bool) (at []int) {
+	for i, yes := range in {
+		if yes {
+			at = append(at, i)
 		}
-		if !finite(sum(a)) {
-			return System{}, checkSystem(sys.L, sys.Mu, 0)
-		}
-		L = new(linop.Spectral)
-		if err := factored(be, L, a); err != nil {
-			return System{}, err
-		}
-	} else if len(g.cols) < L.Dim() {
-		L = &linop.Spectral{V: blas.NewGeneral(len(g.cols), 0)}
 	}
-	return System{K: &g.K, L: L, Mu: sys.Mu}, nil
+	return at
+}
+
+// weighted returns g for cells that are of weight 0 outside of it, and the cells within, of weights of at most 1. It
+// is nil where it is the whole grid, the largest weight in every column 1.
+func (g *subgrid) weighted(cells *linop.Cells) (*subgrid, *linop.Cells) {
+	b, part := cells.ByOutput()
+	g.root = g.root[:0]
+	for _, j := range g.cols {
+		if b != nil {
+			g.root = append(g.root, math.Sqrt(b[j]))
+		}
+	}
+	if l, n := cells.Dims(); len(g.rows) == l && len(g.cols) == n && b == nil {
+		return nil, cells
+	}
+	return g, linop.WeightedCells(len(g.rows), len(g.cols), func(i, j int) float64 {
+		return square(part.Row(g.rows[i])[g.cols[j]])
+	})
+}
+
+// system is sys on the rows and columns of g. The rows of V that are left, times √b, are
+// not orthonormal columns: √b·V_J·diag(ρ)·V_Jᵀ·√b is decomposed anew by a singular value decomposition.
+func (g *subgrid) system(be blas.Backend, sys System) (System, error) {
+	out := System{K: sys.K, L: sys.L, Mu: sys.Mu}
+	if len(g.rows) < g.l {
+		g.K.K, g.K.rows = sys.K, g.rows
+		out.K = &g.K
+	}
+	L := sys.L
+	if len(g.cols) == L.Dim() && len(g.root) == 0 {
+		return out, nil
+	}
+	out.L = &linop.Spectral{V: blas.NewGeneral(len(g.cols), 0)}
+	if L.Rank() == 0 || len(g.cols) == 0 {
+		return out, nil
+	}
+	a := blas.NewGeneral(len(g.cols), L.Rank())
+	for i, j := range g.cols {
+		scaledRow(blas.Row(a, i), L, j)
+		if len(g.root) > 0 {
+			blas.Scal(g.root[i], blas.Row(a, i))
+		}
+	}
+	if !finite(sum(a)) {
+		return System{}, checkSystem(sys.L, sys.Mu, 0)
+	}
+	return out, factored(be, out.L, a)
+}
+
+// scaledRow writes row j of V·diag(√ρ) to dst.
+func scaledRow(dst []float64, L *linop.Spectral, j int) {
+	for b, v := range blas.Row(L.V, j) {
+		dst[b] = v * math.Sqrt(L.S[b])
+	}
 }
 
 // take copies the part of a, in the memory of dst.
@@ -105,10 +127,6 @@ type subOperator struct {
 func (o *subOperator) Dim() int { return len(o.rows) }
 
 func (o *subOperator) Apply(dst, x blas.General) {
-	if len(o.rows) == o.K.Dim() {
-		o.K.Apply(dst, x)
-		return
-	}
 	o.x, o.y = blas.Reshape(o.x, o.K.Dim(), x.Cols), blas.Reshape(o.y, o.K.Dim(), x.Cols)
 	blas.Zero(o.x)
 	for i, r := range o.rows {
@@ -122,10 +140,6 @@ func (o *subOperator) Apply(dst, x blas.General) {
 
 // Dense writes the submatrix to dst, by way of all of K.
 func (o *subOperator) Dense(dst blas.General) {
-	if len(o.rows) == o.K.Dim() {
-		_ = linop.Dense(context.Background(), dst, o.K) // only a context can fail it
-		return
-	}
 	all := blas.NewGeneral(o.K.Dim(), o.K.Dim())
 	_ = linop.Dense(context.Background(), all, o.K)
 	for i, r := range o.rows {

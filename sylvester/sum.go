@@ -14,7 +14,7 @@ import (
 
 // Sum solves the system of regression with a sum of separable kernels,
 //
-//	P_Ω(Σ_j K_j·C·L_j) + μ·C = P_Ω·Y,   C = P_Ω·C,
+//	P·(Σ_j K_j·(P·C)·L_j) + μ·C = Y on Ω,   C = 0 elsewhere,   P = diag(√w),
 //
 // a linear model of coregionalisation with, or without, missing targets
 // (mathematics.md §12). It is no Sylvester equation. Flexible conjugate gradients
@@ -22,7 +22,7 @@ import (
 //
 //	K̄⊗L̄ + μI,   L̄ = Σ_j L_j,   K̄ = Σ_j w_j·K_j,   w_j = tr L_j/Σ_i tr L_i,
 //
-// which conjugate gradients on the missing cells correct where there are any; see
+// which conjugate gradients correct for missing cells and weights where there are any; see
 // [NewMasked]. Where the L_j are multiples of one matrix it is the system itself. An
 // iteration multiplies every K_j by rank(L_j) columns, and adds a product or two by
 // eigenvectors of K̄, or the leading ones where these are forecast to do. Iterations to
@@ -35,7 +35,9 @@ import (
 // have changed so much that a new one is forecast to be faster; it serves one
 // goroutine. Memory: l² floats for K̄, unless Average gives it, beside those of the decomposition.
 type Sum struct {
-	cells *linop.Cells
+	cells *linop.Cells // nil for all, of weight 1
+	root  []float64    // √b_j of every column, see [subgrid]; nil for ones
+	rest  *linop.Cells // the weights over b_j
 	by    preconditioned
 	op    linop.KroneckerSum
 	mask  linop.Mask
@@ -45,17 +47,26 @@ type Sum struct {
 	lbar  linop.Spectral
 }
 
-// NewSum returns a solver for the observed cells, all of them when cells is nil.
+// NewSum returns a solver for cells of the given weights, all of weight 1 when cells is nil.
 func NewSum(cells *linop.Cells, cfg Config) *Sum {
 	cfg.Backend = blas.Or(cfg.Backend)
-	s := &Sum{cells: cells}
-	if cells != nil && cells.Complete() {
-		s.cells = nil
-	}
-	s.op.Backend = cfg.Backend
-	s.mask.A, s.mask.Cells = &s.op, cells
+	s := new(Sum)
+	s.op.Backend, s.mask.A = cfg.Backend, &s.op
+	s.Reweigh(cells)
 	s.by.keep = keeper{cfg: cfg, below: exactBelow}
 	return s
+}
+
+// Reweigh gives the cells other weights. What the solver keeps of the kernels serves on.
+func (s *Sum) Reweigh(cells *linop.Cells) {
+	s.cells, s.root, s.rest, s.mask.Cells = nil, nil, nil, cells
+	if cells != nil && !cells.Complete() {
+		s.cells = cells
+		s.root, s.rest = cells.ByOutput()
+		for j, b := range s.root {
+			s.root[j] = math.Sqrt(b)
+		}
+	}
 }
 
 // Average gives the solver K with K_j = scale·A_j for the terms K_j of every Solve, in their order, and
@@ -65,18 +76,21 @@ func (s *Sum) Average(K linop.Sum, scale float64) { s.kbar.sum, s.kbar.scale = K
 // Invalidate tells the solver that a kernel has changed.
 func (s *Sum) Invalidate() { s.by.keep.stale, s.kbar.formed = true, false }
 
-// Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read in the
-// observed cells only. A nil error means that Result.Residual, ‖P_Ω(ΣK_j·C·L_j) + μC − P_Ω·Y‖_F/‖P_Ω·Y‖_F computed by
-// its definition, is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, and
-// Options.Single has no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum and, apart
-// from those, the solves inside, which Result.GridSolves counts; ctx is looked at before every one of either, and a
-// cancelled solve ends within two more products.
+// Solve reads C as the starting point and overwrites it by the solution for the given terms and μ > 0. Y is read on Ω
+// only. A nil error means that Result.Residual, ‖P·(ΣK_j·(P·C)·L_j) + μC − Y‖_F/‖Y‖_F on Ω computed by its definition,
+// is at most Tol. Result.Columns counts the columns multiplied by any K_j; Result.KC is empty, and Options.Single has
+// no effect. Errors are those of a [Solver]. MaxIter bounds the products with the sum and, apart from those, the solves
+// inside, which Result.GridSolves counts; ctx is looked at before every one of either, and a cancelled solve ends
+// within two more products.
 func (s *Sum) Solve(
 	ctx context.Context, C blas.General, terms []linop.Term, mu float64, Y blas.General, opt Options,
 ) (Result, error) {
 	res := Result{Solver: "sum", Residual: math.NaN()}
 	s.check(C, terms, Y)
-	s.op.Terms, s.op.Mu = append(s.op.Terms[:0], terms...), mu
+	s.op.Terms, s.op.Mu, s.mask.Mu = append(s.op.Terms[:0], terms...), mu, mu
+	if s.cells != nil {
+		s.op.Mu = 0
+	}
 	s.by.load(s.cells, C, Y)
 	columns, err := s.weigh(terms, mu)
 	if err == nil {
@@ -88,7 +102,7 @@ func (s *Sum) Solve(
 	opt = opt.limited(Y.Rows)
 	l := float64(Y.Rows)
 	t := target{
-		A: &s.op, cells: s.cells, near: System{K: &s.kbar, L: &s.lbar, Mu: mu},
+		A: &s.op, cells: s.rest, near: System{K: &s.kbar, L: &s.lbar, Mu: mu},
 		same: len(terms) == 1, product: 2 * l * l * float64(columns), columns: columns,
 	}
 	if s.cells != nil {
@@ -152,9 +166,10 @@ func (s *Sum) average(terms []linop.Term) error {
 	at := 0
 	for _, t := range terms {
 		for i := range n {
-			out := blas.Row(a, i)[at:]
-			for b, v := range blas.Row(t.L.V, i) {
-				out[b] = v * math.Sqrt(t.L.S[b])
+			out := blas.Row(a, i)[at : at+t.L.Rank()]
+			scaledRow(out, t.L, i)
+			if s.root != nil {
+				blas.Scal(s.root[i], out)
 			}
 		}
 		at += t.L.Rank()

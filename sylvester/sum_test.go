@@ -115,7 +115,7 @@ func TestSumAgainstDense(t *testing.T) {
 					}
 				}
 				res, err := sylvester.NewSum(cells, sylvester.Config{}).Solve(context.Background(), C, terms, mu, given,
-					sylvester.Options{Tol: tol, MaxIter: 4000})
+					sylvester.Options{Tol: tol, MaxIter: 20000})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -65,7 +65,7 @@ func (o *observed) Size() (l, n int) { return o.y.Rows, o.y.Cols }
 func (o *observed) Cells() (count, partial int) {
 	cells := linop.ObservedCells(o.y)
 	for i := range o.y.Rows {
-		if row := cells.Row(i); slices.Contains(row, true) && slices.Contains(row, false) {
+		if row := cells.Row(i); slices.Contains(row, 1) && slices.Contains(row, 0) {
 			partial++
 		}
 	}

@@ -1,0 +1,141 @@
+// This file is the problem in sample space for losses other than the squared one.
+
+package bcd
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
+)
+
+// NewLoss is [NewWeighted] for the loss (1/l)Σ w_ij·φ(Y_ij, F_ij). The unknown is C, and with u = 2μC, v = u/w,
+//
+//	Σ w·φ(Y, F) + μ·tr(CᵀK_ηCL)  ≥  l·min  ≥  Σ w·ψ*(v) − μ·tr(CᵀK_ηCL)
+//
+// for every C whose v lies in the box of the loss, which every C here does (mathematics.md §15). C is linear in the
+// lower bound's kernels and L, so that derivatives, certificates and methods are those of the squared loss.
+// The solvers paper and okl, whose L step is that of the squared loss, do not take others.
+func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss) Space {
+	if l.Kind == loss.Squared {
+		return NewWeighted(K, Y, W)
+	}
+	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1, loss: l}
+	if s.bad = checkCellWeights(Y, W); s.bad == nil {
+		if s.bad = l.Check(); s.bad != nil {
+			s.bad = fmt.Errorf("%w: %w", ErrInput, s.bad)
+		}
+	}
+	if s.bad != nil {
+		return s
+	}
+	s.rows, s.W, s.Y = 0, blas.Like(Y), blas.Like(Y)
+	for i := range Y.Rows {
+		observed := false
+		for j, y := range blas.Row(Y, i) {
+			if math.IsNaN(y) {
+				continue
+			}
+			observed = true
+			w := weightAt(W, i, j)
+			if err := l.CheckTarget(y); err != nil && w > 0 {
+				s.bad = fmt.Errorf("%w: row %d, column %d: %w", ErrInput, i, j, err)
+				return s
+			}
+			blas.Row(s.W, i)[j] = w
+			if w > 0 {
+				blas.Row(s.Y, i)[j] = y
+				s.yy += w * l.Value(y, 0)
+			}
+		}
+		if observed {
+			s.rows++
+		}
+	}
+	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.W.Data[i*s.W.Stride+j] > 0 })
+	return s
+}
+
+// convex reports whether the loss is not the squared one.
+func (s *samples) convex() bool { return s.loss.Kind != loss.Squared }
+
+// each calls visit for every cell of positive weight, with its place in Data of matrices without gaps.
+func (s *samples) each(visit func(at int, y, w float64)) {
+	for at, w := range s.W.Data {
+		if w > 0 {
+			visit(at, s.Y.Data[at], w)
+		}
+	}
+}
+
+// clip moves C into the box, in place, and reports whether it was outside.
+func (s *samples) clip(C blas.General, mu float64) (moved bool) {
+	s.each(func(at int, y, w float64) {
+		lo, hi := s.loss.Box(y)
+		unit := w / (2 * mu)
+		if c := math.Min(math.Max(C.Data[at], unit*lo), unit*hi); c != C.Data[at] {
+			C.Data[at], moved = c, true
+		}
+	})
+	return moved
+}
+
+// primal is Σ w·φ at the predictions F.
+func (s *samples) primal(F blas.General) (sum float64) {
+	s.each(func(at int, y, w float64) { sum += w * s.loss.Value(y, F.Data[at]) })
+	return sum
+}
+
+// conjugate is Σ w·ψ*(v) at the coefficients scale·C.
+func (s *samples) conjugate(C blas.General, mu, scale float64) (sum float64) {
+	s.each(func(at int, y, w float64) {
+		lo, hi := s.loss.Box(y)
+		v := math.Min(math.Max(2*mu*scale*C.Data[at]/w, lo), hi) // it is outside by rounding
+		sum += w * s.loss.Conjugate(y, v)
+	})
+	return sum
+}
+
+// dualAt is the lower side of the certificate at multiples of C.
+func (s *samples) dualAt(m *measures, C blas.General, mu float64) *dual {
+	d := &dual{most: math.Inf(1)}
+	s.each(func(at int, y, w float64) {
+		lo, hi := s.loss.Box(y)
+		switch v := 2 * mu * C.Data[at] / w; {
+		case v > 0:
+			d.most = math.Min(d.most, hi/v)
+		case v < 0:
+			d.most = math.Min(d.most, lo/v)
+		}
+	})
+	d.most = math.Max(d.most, 1) // below by rounding
+	yc, cc := m.yc, mu*m.cc
+	switch s.loss.Kind {
+	case loss.Huber:
+		d.value = func(scale float64) float64 { return scale * (2*yc - scale*cc) }
+	case loss.Quantile:
+		d.value = func(scale float64) float64 { return 2 * scale * yc }
+	default:
+		d.value = func(scale float64) float64 { return s.conjugate(C, mu, scale) / mu }
+	}
+	return d
+}
+
+// measureConvex fills in what fit measures of a loss other than the squared one.
+func (s *samples) measureConvex(m *measures, mu float64, C, F blas.General) {
+	m.norm = blas.Inner(C, F)
+	m.form = m.norm
+	m.fit = s.primal(F)
+	m.yc, m.cc = blas.Inner(s.Y, C), 0
+	s.each(func(at int, _, w float64) { m.cc += C.Data[at] * (C.Data[at] / w) })
+	m.dual = s.dualAt(m, C, mu)
+}
+
+// openness is √((P − D)/P₀) for the two sides of the certificate at fixed kernels and P₀ the loss of the function 0:
+// what a relative residual is for the squared loss.
+func (s *samples) openness(m *measures, mu float64) float64 {
+	gap := m.fit + 2*mu*m.form - mu*m.conjugate(mu, 1)
+	return math.Sqrt(math.Max(gap, 0) / math.Max(s.yy, math.SmallestNonzeroFloat64))
+}

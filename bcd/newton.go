@@ -1,0 +1,279 @@
+// This file performs the C step for losses other than the squared one.
+
+package bcd
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// newton is a semismooth Newton method for the least of
+//
+//	Σ w·φ(y, F) + μ·⟨C, F⟩,   F = ΣK_jCL_j,
+//
+// over C. Where φ has the curvature h > 0, w·φ is next to (wh/2)·(t − F)² with another target t, so that a step is a
+// system with weights W = wh/2; a cell where h is 0 has v = −∂φ/∂F, which fixes its C:
+//
+//	P(ΣK_j(PB)L_j) + μB = P∘(t − F⁰),   C = C⁰ + P∘B,   P = diag(√W).
+//
+// Steps are searched along, which makes them converge from everywhere. Where φ is not strictly convex, they may be
+// short. The proximal point method makes them longer: φ becomes the largest of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over
+// the box, whose curvature is 1/κ at most. As v⁰ is v of the iterate, the limit is exact whatever κ is.
+// Li, Sun and Toh, doi:10.1137/16M1097572, call the like SSNAL.
+type newton struct {
+	s      *samples
+	mu     float64
+	op     interface{ ApplyMatrix(dst, C blas.General) } // C ↦ F
+	solve  func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error
+	kappa  float64      // kept between calls; 0 at first
+	most   float64      // bound of κ; 0 where there is none
+	center blas.General // v⁰ of quantiles
+
+	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
+	slope, W             blas.General // w·(−∂φ/∂F) and W at F
+}
+
+// Constants of the method.
+const (
+	newtonSteps  = 200
+	newtonIdle   = 30      // steps in a row that do not halve the gap
+	openTarget   = 0x1p-51 // least gap over the loss of the function 0: the rounding of the sums
+	flatCell     = 1e-9    // curvature relative to the largest below which a cell counts as flat
+	fullStep     = 0.1     // slope that the end of a step may have, relative to that at its start
+	bisections   = 40
+	newtonLoose  = 1e-2 // relative residual of a system, and its least
+	newtonStrict = 1e-10
+
+	// κ is in units of the mean of |y − F| over the width of the box. It begins at kappaFirst, where most cells are
+	// within the box, and with kappaWarm times the last value at a start near a solution. It falls by kappaFall after a
+	// full step, and rises by kappaRise, to kappaAgain at least, after one that ends before shortStep of its length.
+	kappaFirst = 3
+	kappaAgain = 0.03
+	kappaLeast = 1e-9
+	kappaWarm  = 10
+	kappaFall  = 0.2
+	kappaRise  = 3
+	shortStep  = 0.1
+)
+
+// minimize moves C, which is in the box, until the certificate at fixed kernels, see [samples.openness], is at most
+// tol, or no step lowers it.
+func (n *newton) minimize(ctx context.Context, C blas.General, tol float64) error {
+	for _, a := range []*blas.General{&n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.slope, &n.W} {
+		*a = blas.Reshape(*a, C.Rows, C.Cols)
+	}
+	n.s.clip(C, n.mu)
+	blas.Copy(n.C, C)
+	n.op.ApplyMatrix(n.F, C)
+	target := math.Max(tol*tol, openTarget) * n.s.yy
+	best, idle := n.gap(C, n.F), 0
+	n.soften(C)
+	for range newtonSteps {
+		if best <= target || idle > newtonIdle {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := n.step(ctx, math.Sqrt(target/best), math.Sqrt(best/n.s.yy)); err != nil {
+			return err
+		}
+		idle++
+		if now := n.candidate(); now < best {
+			if now < 0.5*best {
+				idle = 0
+			}
+			best = now
+			blas.Copy(C, n.D)
+		}
+		n.recenter(n.search())
+	}
+	return nil
+}
+
+// gap is the certificate P − D at fixed kernels for C in the box.
+func (n *newton) gap(C, F blas.General) float64 {
+	return n.s.primal(F) + 2*n.mu*blas.Inner(C, F) - n.s.conjugate(C, n.mu, 1)
+}
+
+// candidate is the certificate of the next iterate, moved into the box, which it leaves in D.
+func (n *newton) candidate() float64 {
+	blas.Copy(n.D, n.C1)
+	F := n.F1
+	if n.s.clip(n.D, n.mu) {
+		n.op.ApplyMatrix(n.rhs, n.D)
+		F = n.rhs
+	}
+	return n.gap(n.D, F)
+}
+
+// step computes the next iterate C1 and its F1 by a system that is solved to a relative residual by the share of
+// the gap that is to remain and how open it is.
+func (n *newton) step(ctx context.Context, share, open float64) error {
+	cells, moved := n.linearize()
+	if moved { // what the fixed cells change
+		n.op.ApplyMatrix(n.F1, n.D)
+		blas.AddScaled(n.rhs, -1, n.F1)
+	}
+	cells.Project(n.rhs, n.rhs)
+	blas.Zero(n.C1)
+	tol := math.Max(newtonStrict, math.Max(0.3*share, math.Min(newtonLoose, 0.1*open)))
+	if err := n.solve(ctx, n.C1, cells, n.rhs, tol); err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
+		return err
+	}
+	cells.Project(n.C1, n.C1)
+	blas.AddScaled(n.C1, 1, n.D)
+	blas.AddScaled(n.C1, 1, n.C)
+	n.op.ApplyMatrix(n.F1, n.C1)
+	return nil
+}
+
+// linearize computes the weights W of the step, the right side t − F − μC/W of the cells of positive weight, and the
+// change D of the others, and reports whether that is not 0.
+func (n *newton) linearize() (cells *linop.Cells, moved bool) {
+	blas.Zero(n.rhs)
+	blas.Zero(n.D)
+	blas.Zero(n.W)
+	top := n.slopes(n.F)
+	n.s.each(func(at int, _, w float64) {
+		c, slope := n.C.Data[at], n.slope.Data[at]
+		if n.W.Data[at] > flatCell*w*top {
+			n.rhs.Data[at] = (slope - 2*n.mu*c) / (2 * n.W.Data[at])
+			return
+		}
+		n.W.Data[at] = 0
+		n.D.Data[at] = slope/(2*n.mu) - c
+		moved = moved || n.D.Data[at] != 0
+	})
+	return linop.WeightedCells(n.W.Rows, n.W.Cols, func(i, j int) float64 { return n.W.Data[i*n.W.Cols+j] }), moved
+}
+
+// slopes fills in slope and W at F and returns the largest W/w.
+func (n *newton) slopes(F blas.General) (top float64) {
+	n.s.each(func(at int, y, w float64) {
+		slope, curvature := n.slopeAt(at, y, F.Data[at])
+		n.slope.Data[at], n.W.Data[at] = w*slope, w*curvature/2
+		top = math.Max(top, curvature/2)
+	})
+	return top
+}
+
+// slopeAt is −∂φ/∂F and ∂²φ/∂F² of a cell, with κ.
+func (n *newton) slopeAt(at int, y, f float64) (slope, curvature float64) {
+	if n.kappa == 0 {
+		return n.s.loss.Slope(y, f)
+	}
+	lo, hi := n.s.loss.Box(y)
+	stiff := n.s.loss.Stiffness() + n.kappa
+	switch v := (y - f + n.kappa*n.center.Data[at]) / stiff; {
+	case v <= lo:
+		return lo, 0
+	case v >= hi:
+		return hi, 0
+	default:
+		return v, 1 / stiff
+	}
+}
+
+// search moves from C towards C1 to where the slope of the objective has all but vanished, and returns the share of
+// the way.
+func (n *newton) search() (step float64) {
+	blas.AddScaled(n.C1, -1, n.C)
+	blas.AddScaled(n.F1, -1, n.F)
+	first, second := blas.Inner(n.C, n.F1), blas.Inner(n.C1, n.F1)
+	slope := func(t float64) float64 {
+		sum := 2 * n.mu * (first + t*second)
+		n.s.each(func(at int, y, w float64) {
+			v, _ := n.slopeAt(at, y, n.F.Data[at]+t*n.F1.Data[at])
+			sum -= w * v * n.F1.Data[at]
+		})
+		return sum
+	}
+	t := 1.0
+	begin := slope(0)
+	if begin < 0 && slope(1) > -fullStep*begin {
+		lo, hi := 0.0, 1.0
+		for range bisections {
+			t = (lo + hi) / 2
+			v := slope(t)
+			if math.Abs(v) <= -fullStep*begin {
+				break
+			}
+			if v < 0 {
+				lo = t
+			} else {
+				hi = t
+			}
+		}
+	}
+	blas.AddScaled(n.C, t, n.C1)
+	blas.AddScaled(n.F, t, n.F1)
+	return t
+}
+
+// soften sets κ and v⁰ for a start C.
+func (n *newton) soften(C blas.General) {
+	n.center = blas.Reshape(n.center, C.Rows, C.Cols)
+	n.centerAt(C)
+	n.most = kappaFirst * n.scale()
+	switch {
+	case n.s.loss.Kind == loss.Logistic:
+		n.most, n.kappa = 0, 0
+	case n.s.loss.Kind == loss.Quantile && n.kappa == 0:
+		n.kappa = n.most
+	default:
+		n.kappa = math.Min(kappaWarm*n.kappa, n.most)
+	}
+}
+
+// scale is the mean of |y − F| over the width of the box.
+func (n *newton) scale() float64 {
+	var sum, weight float64
+	n.s.each(func(at int, y, w float64) {
+		lo, hi := n.s.loss.Box(y)
+		sum += w * math.Abs(y-n.F.Data[at]) / (hi - lo)
+		weight += w
+	})
+	return math.Max(sum/weight, math.SmallestNonzeroFloat64)
+}
+
+// recenter takes the iterate as v⁰. κ falls after a full step, and rises after one of which little was left.
+func (n *newton) recenter(step float64) {
+	if n.most == 0 {
+		return
+	}
+	switch {
+	case step == 1:
+		n.kappa *= kappaFall
+	case step < shortStep:
+		n.kappa = math.Min(math.Max(kappaRise*n.kappa, kappaAgain*n.scale()), n.most)
+	default:
+		return
+	}
+	if n.kappa < kappaLeast*n.s.loss.Stiffness() {
+		n.kappa = 0
+	}
+	n.kappa = math.Max(n.kappa, n.least())
+	n.centerAt(n.C)
+}
+
+// least is the least κ.
+func (n *newton) least() float64 {
+	if n.s.loss.Stiffness() > 0 {
+		return 0
+	}
+	return kappaLeast * n.scale()
+}
+
+func (n *newton) centerAt(C blas.General) {
+	n.s.each(func(at int, y, w float64) {
+		lo, hi := n.s.loss.Box(y)
+		n.center.Data[at] = math.Min(math.Max(2*n.mu*C.Data[at]/w, lo), hi)
+	})
+}

@@ -1,0 +1,167 @@
+// This file gives the cells of a problem in sample space their weights.
+
+package bcd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// NewWeighted is NewSamples with a weight w_ij ≥ 0 for every target, or for every row of Y where W is
+// l×1: the loss is (1/l)Σ w_ij(F − Y)²_ij. A weight of 0 makes the target a missing one, and one of 2 stands for an
+// observation that is made twice. l counts the rows of Y that hold a number, whatever their weights. W without Data
+// is 1 everywhere.
+func NewWeighted(K linop.Sum, Y, W blas.General) Space {
+	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1}
+	if s.bad = checkCellWeights(Y, W); s.bad != nil {
+		return s
+	}
+	s.weigh(func(i, j int) float64 {
+		if math.IsNaN(Y.Data[i*Y.Stride+j]) {
+			return 0
+		}
+		return weightAt(W, i, j)
+	})
+	s.yy = square(blas.Frob(s.Y))
+	return s.space()
+}
+
+// weightAt is the weight of a cell in a matrix of weights of cells or of rows; 1 in one without Data.
+func weightAt(W blas.General, i, j int) float64 {
+	if W.Data == nil {
+		return 1
+	}
+	return W.Data[i*W.Stride+min(j, W.Cols-1)]
+}
+
+func checkCellWeights(Y, W blas.General) error {
+	if W.Data == nil {
+		return nil
+	}
+	if W.Rows != Y.Rows || W.Cols != 1 && W.Cols != Y.Cols {
+		return fmt.Errorf("%w: the weights are %d×%d, Y is %d×%d", ErrInput, W.Rows, W.Cols, Y.Rows, Y.Cols)
+	}
+	for i := range W.Rows {
+		for j, w := range blas.Row(W, i) {
+			if !(w >= 0) || math.IsInf(w, 0) {
+				return fmt.Errorf("%w: the weight at row %d, column %d is %g", ErrInput, i, j, w)
+			}
+		}
+	}
+	return nil
+}
+
+// weigh gives the cells their weights.
+func (s *samples) weigh(weight func(i, j int) float64) {
+	top := constant(s.Y.Rows, 1)
+	s.rows = 0
+	for i := range top {
+		most, observed := 0.0, false
+		for j, y := range blas.Row(s.Y, i) {
+			most, observed = max(most, weight(i, j)), observed || !math.IsNaN(y)
+		}
+		if observed {
+			s.rows++
+		}
+		if most > 0 {
+			top[i] = most
+		}
+	}
+	s.cells = linop.WeightedCells(s.Y.Rows, s.Y.Cols, func(i, j int) float64 { return weight(i, j) / top[i] })
+	if slices.ContainsFunc(top, func(w float64) bool { return w != 1 }) && s.K.Dim() == len(top) {
+		s.root = sqrts(top)
+		Y := blas.Like(s.Y)
+		blas.ScaleRows(Y, s.root, s.Y)
+		s.K, s.Y = linop.NewScaled(s.K, s.root), Y
+	}
+	if s.cells.Complete() {
+		s.cells = nil
+		return
+	}
+	Y := blas.Like(s.Y)
+	s.cells.Project(Y, s.Y)
+	s.Y = Y
+}
+
+// outward turns X into the coefficients of the samples, in place.
+func (s *samples) outward(X blas.General) {
+	if s.cells != nil && !s.convex() {
+		s.cells.Project(X, X)
+	}
+	if s.root != nil {
+		blas.ScaleRows(X, s.root, X)
+	}
+}
+
+// inward turns coefficients of the samples into X, in place.
+func (s *samples) inward(C blas.General) {
+	for i := range C.Rows {
+		row := blas.Row(C, i)
+		if s.root != nil {
+			blas.Scal(1/s.root[i], row)
+		}
+		for j := range row {
+			if s.cells == nil {
+				break
+			}
+			if root := s.cells.Row(i)[j]; root > 0 {
+				row[j] /= root
+			} else {
+				row[j] = 0
+			}
+		}
+	}
+}
+
+// coefficients are P·X, in the scratch of w.
+func (s *samples) coefficients(w *work, X blas.General) blas.General {
+	if s.cells == nil {
+		return X
+	}
+	w.px = blas.Reshape(w.px, X.Rows, X.Cols)
+	s.cells.Project(w.px, X)
+	return w.px
+}
+
+// filled is w∘T + (1−w)∘F for the targets T, in the scratch of w.
+func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.General {
+	if s.cells == nil {
+		return s.Y
+	}
+	w.xl, w.px = blas.Reshape(w.xl, KC.Rows, s.Y.Cols), blas.Reshape(w.px, KC.Rows, s.Y.Cols)
+	w.mulRight(w.xl, KC, L)
+	for range 2 {
+		s.cells.ProjectMissing(w.xl, w.xl)
+	}
+	s.cells.Project(w.px, s.Y)
+	blas.AddScaled(w.xl, 1, w.px)
+	return w.xl
+}
+
+// quadratic is, where cells are missing or weighted, that for filled targets Y, of which ‖AL′ − Y‖² and a constant
+// bound the loss at any L′ from above and equal it at L.
+func (s *samples) quadratic(q *quadratic, w *work, _ []float64, X, A blas.General, L *linop.Spectral) {
+	n := s.Y.Cols
+	q.YY = s.yy
+	if s.cells != nil {
+		w.xl = blas.Reshape(w.xl, A.Rows, n)
+		w.mulRight(w.xl, A, L)
+		s.cells.Project(w.xl, w.xl)
+		blas.AddScaled(w.xl, -1, s.Y)
+		s.cells.ProjectMissing(w.xl, w.xl)
+		q.YY = square(blas.Frob(w.xl)) + s.dropped
+	}
+	Y := s.filled(w, A, L)
+	if s.cells != nil {
+		q.YY += square(blas.Frob(Y))
+	}
+	q.AtA, q.AtY, q.B = blas.Reshape(q.AtA, n, n), blas.Reshape(q.AtY, n, n), blas.Reshape(q.B, n, n)
+	blas.GramOf(w.be, q.AtA, A)
+	blas.Mul(w.be, q.AtY, true, false, A, Y)
+	blas.Mul(w.be, q.B, true, false, s.coefficients(w, X), A)
+	blas.Symmetrize(q.B)
+}
