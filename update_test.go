@@ -103,13 +103,6 @@ func exact(
 	return F, mu / float64(len(rows)) * mat.Dot(y, &c)
 }
 
-// append2 is the rows of a above those of b.
-func append2(a, b mat.Matrix) *mat.Dense {
-	var c mat.Dense
-	c.Stack(a, b)
-	return &c
-}
-
 // rowsOf are some rows of a.
 func rowsOf(a *mat.Dense, idx []int) *mat.Dense {
 	out := mat.NewDense(len(idx), a.RawMatrix().Cols, nil)

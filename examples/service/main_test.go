@@ -180,7 +180,7 @@ func TestRefuses(t *testing.T) {
 		{"/predict", `{"rows": [[1,2,3],[1,2,3,4]]}`, 400, "row 2"},
 		{"/predict", `{"rows": [[1,2,"x"]]}`, 400, "string"},
 		{"/predict", `{"rows": [[1,2,1e999]]}`, 400, "1e999"},
-		{"/predict", `{"row": [[1,2,3]]}`, 400, "row"},
+		{"/predict", `{"row": [[1,2,3]]}`, 400, "unknown field"},
 		{"/predict", `{"rows": [[1,2,3]], "targets": [[1,2]]}`, 400, "/update"},
 		{"/predict", `{"rows": [[` + strings.Repeat("1,", 33<<20) + `1]]}`, 413, "large"},
 		{"/update", `{"rows": [[1,2,3]]}`, 400, "no targets"},
@@ -229,7 +229,8 @@ func TestReload(t *testing.T) {
 		if err := os.WriteFile(path, c.text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if status := post(t, server.URL+"/reload", "", new(predicted)); status != c.status || (s.model.Load() != old) != (status == 200) {
+		status := post(t, server.URL+"/reload", "", new(predicted))
+		if status != c.status || (s.model.Load() != old) != (status == 200) {
 			t.Errorf("status %d, want %d", status, c.status)
 		}
 	}
