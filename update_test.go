@@ -403,7 +403,8 @@ func TestUpdateLive(t *testing.T) {
 		want, objective := exact(t, specs, weighted(m), mu, rowsOf(X, present), rowsOf(Y, present), Xnew)
 		c := live.Certificate()
 		if d := apart(F, want); !(d <= 1e-7) || !(math.Abs(c.Objective-objective) <= 1e-7*objective) {
-			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective, objective)
+			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective,
+				objective)
 		}
 		if c.Sylvester != "bordered" {
 			t.Errorf("step %d: solved by %s", step, c.Sylvester)
