@@ -29,23 +29,29 @@ func (m *Model) Predict(X mat.Matrix) (*mat.Dense, error) {
 // PredictTo writes the predicted targets for the t rows of X to dst (t×n), which
 // it does not read. It works through blocks of rows in parallel, of which each keeps
 // a part of K_η(X*,X) that stays in the caches, so that it takes a few MiB for
-// each thread whatever t and l are, beside a copy of the training inputs; kernels of
-// weight 0 cost nothing. The cost is that of K_η(X*,X), t×l, times an l×n matrix.
+// each thread whatever t and l are, beside a copy of the training inputs that the first
+// call makes and the model keeps; kernels of weight 0 cost nothing. The cost is that of
+// K_η(X*,X), t×l, times an l×n matrix.
 // On an error dst may hold the predictions for some of the rows.
 func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
-	return m.PredictContext(context.Background(), dst, X)
+	var err error
+	phase.Apart(phase.Predict, func() { err = m.predict(context.Background(), dst, X) })
+	return err
 }
 
 // PredictContext is [Model.PredictTo], ended early with the context's error when
 // that is cancelled.
-func (m *Model) PredictContext(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
+func (m *Model) PredictContext(ctx context.Context, dst *mat.Dense, X mat.Matrix) (err error) {
+	phase.Do(ctx, phase.Predict, func(ctx context.Context) { err = m.predict(ctx, dst, X) })
+	return err
+}
+
+func (m *Model) predict(ctx context.Context, dst *mat.Dense, X mat.Matrix) error {
 	x := raw(X)
 	if r, c := dst.Dims(); r != x.Rows || c != len(m.learned.Out.Names) {
 		panic("iokl: PredictTo: shape mismatch")
 	}
-	var err error
-	phase.Apart(phase.Predict, func() { err = m.learned.Predict(ctx, dst.RawMatrix(), x) })
-	return err
+	return m.learned.Predict(ctx, dst.RawMatrix(), x)
 }
 
 // PredictGram returns the predicted targets (t×n) of a model of Gram matrices,

@@ -2,7 +2,9 @@ package iokl
 
 import (
 	"math"
+	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -74,5 +76,55 @@ func TestScoresByHand(t *testing.T) {
 	if s := NewScores(F, Y, []float64{3, 0, 5}); math.Abs(s.RRMSE[0]-1) > 1e-15 ||
 		math.Abs(s.RRMSE[1]-math.Sqrt(1.0/8)) > 1e-15 {
 		t.Errorf("against given means: RRMSE %v", s.RRMSE)
+	}
+}
+
+// What predictions need of the training inputs is made once: those of single rows allocate less than a tenth of it,
+// and are the same in every bit while several goroutines ask for the first.
+func TestPredictPreparesOnce(t *testing.T) {
+	const l, d = 500, 10
+	rng := rand.New(rand.NewPCG(1, 2))
+	X, Y := mat.NewDense(l, d, nil), mat.NewDense(l, 2, nil)
+	for _, a := range []*mat.Dense{X, Y} {
+		a.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, a)
+	}
+	for _, opt := range []Options{
+		{Kernels: []string{"gaussian:all", "laplacian:all"}, Lambda: 1e-2, Learn: "none"},
+		{Kernels: []string{"gaussian:all", "matern32:all"}, Lambda: 1e-2, Model: "sum", MaxOuter: 3},
+		{Kernels: []string{"rff:gaussian:all:200"}, Lambda: 1e-2, Learn: "none"},
+	} {
+		m, err := Fit(bg, X, Y, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var asking sync.WaitGroup
+		got := make([]*mat.Dense, 4)
+		for k := range got {
+			got[k] = mat.NewDense(1, 2, nil)
+			asking.Go(func() {
+				if err := m.PredictTo(got[k], X.Slice(3, 4, 0, d)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		asking.Wait()
+		dst, x := mat.NewDense(1, 2, nil), X.Slice(3, 4, 0, d)
+		const runs = 50
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
+			if err := m.PredictContext(bg, dst, x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if bytes := (after.TotalAlloc - before.TotalAlloc) / runs; bytes > 8*l*d/10 && !race.Enabled {
+			t.Errorf("%v: %d bytes for a row", opt.Kernels, bytes)
+		}
+		for _, g := range got {
+			if !mat.Equal(g, dst) {
+				t.Errorf("%v: %v, then %v", opt.Kernels, g, dst)
+			}
+		}
 	}
 }

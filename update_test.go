@@ -103,13 +103,6 @@ func exact(
 	return F, mu / float64(len(rows)) * mat.Dot(y, &c)
 }
 
-// append2 is the rows of a above those of b.
-func append2(a, b mat.Matrix) *mat.Dense {
-	var c mat.Dense
-	c.Stack(a, b)
-	return &c
-}
-
 // rowsOf are some rows of a.
 func rowsOf(a *mat.Dense, idx []int) *mat.Dense {
 	out := mat.NewDense(len(idx), a.RawMatrix().Cols, nil)
@@ -410,7 +403,8 @@ func TestUpdateLive(t *testing.T) {
 		want, objective := exact(t, specs, weighted(m), mu, rowsOf(X, present), rowsOf(Y, present), Xnew)
 		c := live.Certificate()
 		if d := apart(F, want); !(d <= 1e-7) || !(math.Abs(c.Objective-objective) <= 1e-7*objective) {
-			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective, objective)
+			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective,
+				objective)
 		}
 		if c.Sylvester != "bordered" {
 			t.Errorf("step %d: solved by %s", step, c.Sylvester)

@@ -1,0 +1,283 @@
+// Command service predicts with a model over HTTP, and learns from rows that arrive while it serves.
+//
+//	service -model model.iokl -listen localhost:8080 -window 5000
+//
+//	POST /predict   {"rows": [[1.5, null, 3]]}                          predictions for rows of inputs
+//	POST /update    {"rows": [[1.5, null, 3]], "targets": [[7, null]]}  learns from rows, and saves the model
+//	POST /reload                                                        reads the model's file again
+//	GET  /metrics                                                       counts and times, as Prometheus reads them
+//
+// A number that is null is missing. Requests that make no sense are answered by status 400 and {"error": "..."}.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+)
+
+func main() {
+	path := flag.String("model", "model.iokl", "model file, which updates replace")
+	listen := flag.String("listen", "localhost:8080", "address to serve at")
+	window := flag.Int("window", 0, "rows that the model keeps at most: the oldest leave (0: all)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *path, *listen, *window); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run serves until ctx is cancelled; requests that are being answered have ten seconds to end.
+func run(ctx context.Context, path, listen string, window int) error {
+	s, err := newService(path, window)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Addr: listen, Handler: s.handler(), ReadTimeout: time.Minute}
+	done := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		done <- server.Shutdown(ctx)
+	}()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-done
+}
+
+// service holds a model. Predictions read it without a lock; one change at a time makes another and puts it in place.
+type service struct {
+	path     string
+	window   int
+	model    atomic.Pointer[iokl.Model]
+	changing sync.Mutex
+	stats    map[string]*metrics // by path of the request
+}
+
+func newService(path string, window int) (*service, error) {
+	s := &service{path: path, window: window, stats: map[string]*metrics{}}
+	return s, s.load()
+}
+
+// load puts the model of the file in place.
+func (s *service) load() error {
+	m, err := iokl.Load(s.path)
+	if err != nil {
+		return err
+	}
+	if m.InputNames() == nil {
+		return fmt.Errorf("%s: %w: it predicts from Gram matrices", s.path, iokl.ErrModel)
+	}
+	s.model.Store(m)
+	return nil
+}
+
+func (s *service) handler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(path string, f func(*http.Request) (any, error)) {
+		m := new(metrics)
+		s.stats[path] = m
+		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+			start := time.Now()
+			r.Body = http.MaxBytesReader(w, r.Body, 64<<20)
+			v, err := f(r)
+			status := answer(w, v, err)
+			m.note(time.Since(start), status)
+		})
+	}
+	handle("/predict", s.predict)
+	handle("/update", s.update)
+	handle("/reload", s.reload)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	return mux
+}
+
+// answer writes v or the error as JSON.
+func answer(w http.ResponseWriter, v any, err error) (status int) {
+	status = http.StatusOK
+	if err != nil {
+		status = http.StatusInternalServerError
+		switch {
+		case errors.As(err, new(*http.MaxBytesError)):
+			status = http.StatusRequestEntityTooLarge
+		case errors.Is(err, iokl.ErrInput):
+			status = http.StatusBadRequest
+		default:
+			log.Print(err)
+		}
+		v = map[string]string{"error": err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // who asked may be gone
+	return status
+}
+
+// number is a number in JSON, NaN where that is null.
+type number float64
+
+func (n *number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*n = number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
+// request is the body of /predict and /update.
+type request struct {
+	Rows    [][]number `json:"rows"`
+	Targets [][]number `json:"targets"`
+}
+
+func read(r *http.Request) (*request, error) {
+	q := new(request)
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(q); err != nil {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %w", iokl.ErrInput, err)
+	}
+	return q, nil
+}
+
+// table is rows of as many numbers as there are names.
+func table(what string, rows [][]number, names []string) (*mat.Dense, error) {
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%w: no %s", iokl.ErrInput, what)
+	}
+	X := mat.NewDense(len(rows), len(names), nil)
+	for i, row := range rows {
+		if len(row) != len(names) {
+			return nil, fmt.Errorf("%w: row %d of %s has %d numbers, not %d: %q", iokl.ErrInput, i+1, what, len(row),
+				len(names), names)
+		}
+		for j, v := range row {
+			X.Set(i, j, float64(v))
+		}
+	}
+	return X, nil
+}
+
+func (s *service) predict(r *http.Request) (any, error) {
+	q, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	if q.Targets != nil {
+		return nil, fmt.Errorf("%w: targets are for /update", iokl.ErrInput)
+	}
+	m := s.model.Load()
+	X, err := table("rows", q.Rows, m.InputNames())
+	if err != nil {
+		return nil, err
+	}
+	F := mat.NewDense(len(q.Rows), len(m.OutputNames()), nil)
+	if err := m.PredictContext(r.Context(), F, X); err != nil {
+		return nil, err
+	}
+	predictions := make([][]float64, len(q.Rows))
+	for i := range predictions {
+		predictions[i] = F.RawRowView(i)
+	}
+	return map[string]any{"outputs": m.OutputNames(), "predictions": predictions}, nil
+}
+
+// update makes the model with the rows of the request, saves it whole or not at all, and puts it in place. Predictions
+// go on with the one before meanwhile.
+func (s *service) update(r *http.Request) (any, error) {
+	q, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	m := s.model.Load()
+	X, err := table("rows", q.Rows, m.InputNames())
+	if err != nil {
+		return nil, err
+	}
+	Y, err := table("targets", q.Targets, m.OutputNames())
+	if err != nil {
+		return nil, err
+	}
+	next, err := m.Update(r.Context(), X, Y, iokl.UpdateOptions{Window: s.window})
+	if err != nil {
+		return nil, err
+	}
+	if err := next.Save(s.path); err != nil {
+		return nil, err
+	}
+	s.model.Store(next)
+	return next.Certificate(), nil
+}
+
+func (s *service) reload(*http.Request) (any, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	return struct{}{}, s.load()
+}
+
+// bounds are the upper ends of the buckets of a metrics' times; there is one more without an end.
+var bounds = []time.Duration{
+	200 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond,
+	10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second,
+}
+
+// metrics counts the requests of a path.
+type metrics struct {
+	times  [10]atomic.Int64 // one for each of bounds, and the rest
+	sum    atomic.Int64     // ns
+	failed atomic.Int64
+}
+
+func (m *metrics) note(d time.Duration, status int) {
+	k := 0
+	for k < len(bounds) && d > bounds[k] {
+		k++
+	}
+	m.times[k].Add(1)
+	m.sum.Add(int64(d))
+	if status != http.StatusOK {
+		m.failed.Add(1)
+	}
+}
+
+func (s *service) metrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+	fmt.Fprintf(w, "# TYPE iokl_samples gauge\niokl_samples %d\n", s.model.Load().Certificate().Samples)
+	fmt.Fprint(w, "# TYPE iokl_failed_total counter\n# TYPE iokl_seconds histogram\n")
+	for path, m := range s.stats {
+		fmt.Fprintf(w, "iokl_failed_total{path=%q} %d\n", path, m.failed.Load())
+		var count int64
+		for k := range m.times {
+			end := "+Inf"
+			if count += m.times[k].Load(); k < len(bounds) {
+				end = fmt.Sprint(bounds[k].Seconds())
+			}
+			fmt.Fprintf(w, "iokl_seconds_bucket{path=%q,le=%q} %d\n", path, end, count)
+		}
+		fmt.Fprintf(w, "iokl_seconds_count{path=%q} %d\niokl_seconds_sum{path=%q} %g\n", path, count, path,
+			time.Duration(m.sum.Load()).Seconds())
+	}
+}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+)
+
+// rows draws inputs and two targets of them.
+func rows(rng *rand.Rand, l, d int) (X, Y *mat.Dense) {
+	X, Y = mat.NewDense(l, d, nil), mat.NewDense(l, 2, nil)
+	for i := range l {
+		x := X.RawRowView(i)
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		Y.SetRow(i, []float64{math.Sin(x[0]) + x[1], x[2] * x[2]})
+	}
+	return X, Y
+}
+
+// saved fits a model to rows and returns its file.
+func saved(tb testing.TB, l, d int) string {
+	tb.Helper()
+	X, Y := rows(rand.New(rand.NewPCG(1, 2)), l, d)
+	m, err := iokl.Fit(tb.Context(), X, Y, iokl.Options{Kernels: []string{"gaussian:all"}, Lambda: 1e-4, Learn: "none"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path := filepath.Join(tb.TempDir(), "model.iokl")
+	if err := m.Save(path); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func start(tb testing.TB, path string, window int) (*service, *httptest.Server) {
+	tb.Helper()
+	s, err := newService(path, window)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server := httptest.NewServer(s.handler())
+	tb.Cleanup(server.Close)
+	return s, server
+}
+
+// post sends a value as JSON, or a text as it is, and reads the answer into v.
+func post(tb testing.TB, url string, body, v any) int {
+	tb.Helper()
+	text, isText := body.(string)
+	if !isText {
+		b, err := json.Marshal(body)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		text = string(b)
+	}
+	r, err := http.Post(url, "application/json", strings.NewReader(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
+		tb.Fatalf("status %d: %v", r.StatusCode, err)
+	}
+	return r.StatusCode
+}
+
+func lists(X *mat.Dense) (list [][]float64) {
+	for i := range X.RawMatrix().Rows {
+		list = append(list, X.RawRowView(i))
+	}
+	return list
+}
+
+type predicted struct {
+	Outputs     []string    `json:"outputs"`
+	Predictions [][]float64 `json:"predictions"`
+	Error       string      `json:"error"`
+}
+
+// While updates run, predictions are those of the model before one or after it; the file is that of the last.
+func TestServes(t *testing.T) {
+	path := saved(t, 60, 3)
+	s, server := start(t, path, 64)
+	rng := rand.New(rand.NewPCG(3, 4))
+	X, Y := rows(rng, 12, 3)
+	probe, _ := rows(rng, 2, 3)
+	first := s.model.Load()
+	want := map[string]bool{}
+	predict := func(m *iokl.Model) string {
+		F, err := m.Predict(probe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(lists(F))
+	}
+	want[predict(first)] = true
+	for i := range 12 {
+		next, err := first.Update(t.Context(), X.Slice(i, i+1, 0, 3), Y.Slice(i, i+1, 0, 2), iokl.UpdateOptions{Window: 64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[predict(next)], first = true, next
+	}
+	var serving sync.WaitGroup
+	var done atomic.Bool
+	var seen sync.Map
+	for range 4 {
+		serving.Go(func() {
+			for !done.Load() {
+				var p predicted
+				if status := post(t, server.URL+"/predict", map[string]any{"rows": lists(probe)}, &p); status != 200 {
+					t.Errorf("status %d: %s", status, p.Error)
+					return
+				}
+				seen.Store(fmt.Sprint(p.Predictions), nil)
+			}
+		})
+	}
+	var c iokl.Certificate
+	for i := range 12 {
+		body := map[string]any{"rows": lists(X)[i : i+1], "targets": lists(Y)[i : i+1]}
+		if status := post(t, server.URL+"/update", body, &c); status != 200 {
+			t.Fatal(status)
+		}
+	}
+	done.Store(true)
+	serving.Wait()
+	seen.Range(func(p, _ any) bool {
+		if !want[p.(string)] {
+			t.Errorf("predictions of no model: %s", p)
+		}
+		return true
+	})
+	m, err := iokl.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Samples != 64 || predict(m) != predict(s.model.Load()) || predict(m) != predict(first) {
+		t.Errorf("%d samples; the file predicts %s", c.Samples, predict(m))
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	path := saved(t, 20, 3)
+	_, server := start(t, path, 0)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, body string
+		status     int
+		want       string
+	}{
+		{"/predict", ``, 400, "EOF"},
+		{"/predict", `{"rows": [[1,2,3]`, 400, "EOF"},
+		{"/predict", `{"rows": []}`, 400, "no rows"},
+		{"/predict", `{"rows": [[1,2]]}`, 400, "2 numbers, not 3"},
+		{"/predict", `{"rows": [[1,2,3],[1,2,3,4]]}`, 400, "row 2"},
+		{"/predict", `{"rows": [[1,2,"x"]]}`, 400, "string"},
+		{"/predict", `{"rows": [[1,2,1e999]]}`, 400, "1e999"},
+		{"/predict", `{"row": [[1,2,3]]}`, 400, "unknown field"},
+		{"/predict", `{"rows": [[1,2,3]], "targets": [[1,2]]}`, 400, "/update"},
+		{"/predict", `{"rows": [[` + strings.Repeat("1,", 33<<20) + `1]]}`, 413, "large"},
+		{"/update", `{"rows": [[1,2,3]]}`, 400, "no targets"},
+		{"/update", `{"rows": [[1,2,3]], "targets": [[1,2],[3,4]]}`, 400, ""},
+		{"/predict", `{"rows": [[1,null,3]]}`, 200, ""},
+	} {
+		var p predicted
+		status := post(t, server.URL+c.path, c.body, &p)
+		if status != c.status || !strings.Contains(p.Error, c.want) || (status != 200) != (p.Error != "") {
+			t.Errorf("%s %.40s: status %d, %s", c.path, c.body, status, p.Error)
+		}
+	}
+	if r, err := http.Get(server.URL + "/predict"); err != nil || r.StatusCode != http.StatusMethodNotAllowed {
+		t.Error(r, err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Error("the file changed", err)
+	}
+	r, err := http.Get(server.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r.Body)
+	for _, line := range []string{
+		`iokl_samples 20`, `iokl_failed_total{path="/predict"} 10`, `iokl_seconds_count{path="/predict"} 11`,
+		`iokl_seconds_bucket{path="/update",le="+Inf"} 2`,
+	} {
+		if err != nil || !strings.Contains(string(text), line+"\n") {
+			t.Errorf("no line %s in\n%s%v", line, text, err)
+		}
+	}
+}
+
+// A damaged file leaves the model in place, a good one replaces it.
+func TestReload(t *testing.T) {
+	path := saved(t, 20, 3)
+	s, server := start(t, path, 0)
+	old := s.model.Load()
+	for _, c := range []struct {
+		text   []byte
+		status int
+	}{
+		{[]byte("damaged"), 500},
+		{must(os.ReadFile(saved(t, 30, 3))), 200},
+	} {
+		if err := os.WriteFile(path, c.text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		status := post(t, server.URL+"/reload", "", new(predicted))
+		if status != c.status || (s.model.Load() != old) != (status == 200) {
+			t.Errorf("status %d, want %d", status, c.status)
+		}
+	}
+	if l := s.model.Load().Certificate().Samples; l != 30 {
+		t.Error(l, "samples")
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A process that is killed at random moments while it updates leaves a whole model, with all updates that it answered.
+func TestKilled(t *testing.T) {
+	if path := os.Getenv("SERVICE_TEST_UPDATES"); path != "" {
+		s, server := start(t, path, 0)
+		rng := rand.New(rand.NewPCG(5, 6))
+		for {
+			X, Y := rows(rng, 1, 3)
+			post(t, server.URL+"/update", map[string]any{"rows": lists(X), "targets": lists(Y)}, new(iokl.Certificate))
+			fmt.Println(s.model.Load().Certificate().Samples)
+		}
+	}
+	path := saved(t, 40, 3)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 12 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+		cmd.Env = append(os.Environ(), "SERVICE_TEST_UPDATES="+path)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(50+rng.IntN(250)) * time.Millisecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		m, err := iokl.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last int
+		if words := strings.Fields(out.String()); len(words) > 0 {
+			_, _ = fmt.Sscan(words[len(words)-1], &last)
+		}
+		if l := m.Certificate().Samples; l < last || l > max(last, 40)+1 && last > 0 {
+			t.Errorf("%d samples in the file, %d answered", l, last)
+		}
+	}
+	if l := must(iokl.Load(path)).Certificate().Samples; l <= 40 {
+		t.Errorf("no update was saved in 12 runs: %d samples", l)
+	}
+}
+
+// BenchmarkPredict has two clients ask for single rows of a model of 2000, while another updates it.
+func BenchmarkPredict(b *testing.B) {
+	const clients = 2
+	for _, updates := range []bool{false, true} {
+		b.Run(fmt.Sprintf("updates=%v", updates), func(b *testing.B) {
+			s, _ := start(b, saved(b, 2000, 10), 2000)
+			h := s.handler()
+			X, Y := rows(rand.New(rand.NewPCG(9, 10)), 1, 10)
+			body := must(json.Marshal(map[string]any{"rows": lists(X)}))
+			learn := must(json.Marshal(map[string]any{"rows": lists(X), "targets": lists(Y)}))
+			ask := func(path string, body []byte) {
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, httptest.NewRequest("POST", path, bytes.NewReader(body))); w.Code != 200 {
+					b.Error(w.Body)
+				}
+			}
+			var done atomic.Bool
+			var updating sync.WaitGroup
+			count := 0
+			if updates {
+				updating.Go(func() {
+					for ; !done.Load(); count++ {
+						ask("/update", learn)
+					}
+				})
+			}
+			times := make([][]float64, clients)
+			var asking sync.WaitGroup
+			b.ResetTimer()
+			for k := range clients {
+				asking.Go(func() {
+					for range (b.N + clients - 1) / clients {
+						start := time.Now()
+						ask("/predict", body)
+						times[k] = append(times[k], time.Since(start).Seconds())
+					}
+				})
+			}
+			asking.Wait()
+			b.StopTimer()
+			done.Store(true)
+			updating.Wait()
+			all := slices.Sorted(slices.Values(slices.Concat(times...)))
+			b.ReportMetric(float64(len(all))/b.Elapsed().Seconds(), "rows/s")
+			b.ReportMetric(1e3*all[len(all)*99/100], "p99-ms")
+			b.ReportMetric(float64(count)/b.Elapsed().Seconds(), "updates/s")
+		})
+	}
+}
