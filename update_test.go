@@ -103,13 +103,6 @@ func exact(
 	return F, mu / float64(len(rows)) * mat.Dot(y, &c)
 }
 
-// append2 is the rows of a above those of b.
-func append2(a, b mat.Matrix) *mat.Dense {
-	var c mat.Dense
-	c.Stack(a, b)
-	return &c
-}
-
 // rowsOf are some rows of a.
 func rowsOf(a *mat.Dense, idx []int) *mat.Dense {
 	out := mat.NewDense(len(idx), a.RawMatrix().Cols, nil)
@@ -366,8 +359,8 @@ func eye(n int) *mat.Dense {
 	return I
 }
 
-// Thousands of single rows that arrive and leave at random give the model of the rows that stay, and its certificate, by
-// a prepared model as by one that is not.
+// Thousands of single rows that arrive and leave at random give the model of the rows that stay, and its certificate,
+// by a prepared model as by one that is not.
 func TestUpdateLive(t *testing.T) {
 	steps, l := 10_000, 40
 	if testing.Short() {
@@ -410,7 +403,8 @@ func TestUpdateLive(t *testing.T) {
 		want, objective := exact(t, specs, weighted(m), mu, rowsOf(X, present), rowsOf(Y, present), Xnew)
 		c := live.Certificate()
 		if d := apart(F, want); !(d <= 1e-7) || !(math.Abs(c.Objective-objective) <= 1e-7*objective) {
-			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective, objective)
+			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective,
+				objective)
 		}
 		if c.Sylvester != "bordered" {
 			t.Errorf("step %d: solved by %s", step, c.Sylvester)
@@ -528,7 +522,8 @@ func BenchmarkUpdate(b *testing.B) {
 		more := upTo(l, l+c.rows)
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := c.m.Update(b.Context(), rowsOf(X, more), rowsOf(Y, more), iokl.UpdateOptions{}); err != nil {
+				_, err := c.m.Update(b.Context(), rowsOf(X, more), rowsOf(Y, more), iokl.UpdateOptions{})
+				if err != nil {
 					b.Fatal(err)
 				}
 			}
