@@ -121,11 +121,11 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	return changed, err
 }
 
-// Prepare makes updates of m by a few rows, and those of the models that these return, fast: O(l²) operations in the place
-// of Gram matrices and a linear system. It decomposes K_η, about 10·l³ operations and 5·l² numbers of memory, of which
-// l² stay with m and are shared by the models made of it; files do not hold them. After a share of the rows has changed
-// an update decomposes anew, and a change of more rows at once, or one that learns weights further, ends it. It is for
-// models of one output kernel, of kernels on rows, and of targets without missing cells; others give [ErrInput].
+// Prepare makes updates of m by a few rows fast, and those of the models that these return: O(l²) operations in the
+// place of Gram matrices and a linear system. It decomposes K_η, about 10·l³ operations and 5·l² numbers of memory, of
+// which l² stay with m and are shared by the models made of it; files do not hold them. After a share of the rows has
+// changed an update decomposes anew, and a change of more rows at once, or one that learns weights further, ends it. It
+// is for models of one output kernel, of kernels on rows, and of targets without missing cells; others give [ErrInput].
 func (m *Model) Prepare(ctx context.Context) error {
 	live, err := update.Prepare(ctx, m.learned, nil)
 	if err == nil {

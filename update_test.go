@@ -359,8 +359,8 @@ func eye(n int) *mat.Dense {
 	return I
 }
 
-// Thousands of single rows that arrive and leave at random give the model of the rows that stay, and its certificate, by
-// a prepared model as by one that is not.
+// Thousands of single rows that arrive and leave at random give the model of the rows that stay, and its certificate,
+// by a prepared model as by one that is not.
 func TestUpdateLive(t *testing.T) {
 	steps, l := 10_000, 40
 	if testing.Short() {
@@ -467,4 +467,66 @@ func TestUpdateConcurrent(t *testing.T) {
 		})
 	}
 	work.Wait()
+}
+
+// Predictions of single rows allocate the same few bytes whatever the number of training rows.
+func TestPredictAllocations(t *testing.T) {
+	X, Y := drift(400, 12, 0)
+	per := func(l int) float64 {
+		m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)),
+			iokl.Options{Kernels: []string{"gaussian:all:1.5"}, Lambda: 1e-3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, F := rowsOf(X, upTo(0, 1)), mat.NewDense(1, 4, nil)
+		return float64(testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				if err := m.PredictTo(F, x); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}).AllocedBytesPerOp())
+	}
+	if small, large := per(50), per(400); !(large <= 1.2*small) || large > 4096 {
+		t.Errorf("%g bytes a prediction with 50 training rows, %g with 400", small, large)
+	}
+}
+
+// BenchmarkUpdate is updates of a model of 2000 rows: by one row where it was prepared and where not, and by 200 rows;
+// and the fit of these rows at one λ.
+func BenchmarkUpdate(b *testing.B) {
+	const l = 2000
+	X, Y := drift(l+200, 13, 0)
+	opt := iokl.Options{Kernels: []string{"gaussian:all:1.5", "linear:all"}, Lambda: 1e-4}
+	fit := func() *iokl.Model {
+		m, err := iokl.Fit(b.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)), opt)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return m
+	}
+	plain, prepared := fit(), fit()
+	if err := prepared.Prepare(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("fit", func(b *testing.B) {
+		for b.Loop() {
+			fit()
+		}
+	})
+	for _, c := range []struct {
+		name string
+		m    *iokl.Model
+		rows int
+	}{{"prepared/rows=1", prepared, 1}, {"rows=1", plain, 1}, {"rows=200", plain, 200}} {
+		more := upTo(l, l+c.rows)
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				_, err := c.m.Update(b.Context(), rowsOf(X, more), rowsOf(Y, more), iokl.UpdateOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -35,7 +35,8 @@ func TestGuides(t *testing.T) {
 			"sure.iokl", "intervals.csv", "pictures/coverage.png", "pictures/intervals1.png",
 			"pictures/widths.png", "pictures/distances.png", "digits/calibration.png",
 		},
-		"missing.md": {"macro.iokl", "filled.csv", "scores.json"},
+		"living-models.md": {"model.iokl", "later.iokl", "window.iokl", "small.iokl"},
+		"missing.md":       {"macro.iokl", "filled.csv", "scores.json"},
 	} {
 		t.Run(guide, func(t *testing.T) {
 			t.Parallel()

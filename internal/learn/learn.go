@@ -227,7 +227,7 @@ type Method struct {
 	MaxOuter          int
 	Trace             func(bcd.Step) error
 	CStep             sylvester.Solver // of [Revise], in the place of Sylvester; nil for none
-	Global            bool             // [Fit] bounds the objective of a product model from below over all weights and L
+	Global            bool             // [Fit] bounds the objective of a product model from below over all η and L
 	Checkpoint        string           // file that keeps where [Fit] stands; "" means none
 }
 

@@ -14,7 +14,7 @@ import (
 
 // HoldTol is the relative residual of the linear system at weights and output kernels that stay. Predictions for the
 // training rows are as near to those of the exact coefficients, relative to the targets.
-const HoldTol = 1e-11
+const HoldTol = 1e-10
 
 // Revise is the model of a training set at the weights and output kernels of m, with exact coefficients and the
 // certificate of what the setting learns. With relearn, and a gap above the tolerance, learning goes on from there; a

@@ -385,7 +385,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         if not hasattr(self, "_model"):
             return self.fit(X, y)
         a = self._read(X, False)
-        Y, _ = given.targets(y, len(a), type(self).__name__)
+        Y, _ = given.targets(y, len(a), type(self).__name__, 1)
         self._change(a, Y, window, relearn)
         return self
 
@@ -533,7 +533,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         if not hasattr(self, "_model"):
             return self.fit(X, y)
         a = self._read(X, False)
-        known, codes, _ = given.labels(y, len(a), type(self).__name__)
+        known, codes, _ = given.labels(y, len(a), type(self).__name__, 1)
         unknown = [c for c in known if c not in self.classes_]
         if unknown:
             raise ValueError(f"the model has no class {unknown[0]!r}: fit it anew")

@@ -78,27 +78,27 @@ def grams(K: Any, estimator: str) -> list[Floats]:
     return [a] if a.ndim == 2 else list(a)
 
 
-def targets(y: Any, rows: int, estimator: str) -> tuple[Floats, bool]:
+def targets(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[Floats, bool]:
     """y as rows and outputs, and whether it is a single list of numbers."""
     if y is None:
         raise ValueError(f"{estimator} requires y to be passed, but the target y is None")
     a = floats(y, "y")
     if a.ndim not in (1, 2):
         raise ValueError(f"y should be a 1d or 2d array, got an array of shape {a.shape} instead.")
-    same_rows(rows, len(a))
+    same_rows(rows, len(a), least)
     finite(a, "y")
     return a.reshape(len(a), -1), a.ndim == 1
 
 
-def same_rows(x: int, y: int) -> None:
-    """Refuse inputs and targets of different lengths, or of one sample."""
-    if x == y == 1:
+def same_rows(x: int, y: int, least: int) -> None:
+    """Refuse inputs and targets of different lengths, or of fewer samples than two where a fit is to start."""
+    if x == y < least:
         raise ValueError("n_samples=1: a fit needs two samples or more")
     if x != y:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: {[x, y]}")
 
 
-def labels(y: Any, rows: int, estimator: str) -> tuple[NDArray[Any], NDArray[np.int64], list[str]]:
+def labels(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[NDArray[Any], NDArray[np.int64], list[str]]:
     """The classes of y, the number of the class of each row, and the names that the library knows them by."""
     if y is None:
         raise ValueError(f"{estimator} requires y to be passed, but the target y is None")
@@ -114,7 +114,7 @@ def labels(y: Any, rows: int, estimator: str) -> tuple[NDArray[Any], NDArray[np.
         raise ValueError(f"y should be a 1d array, got an array of shape {a.shape} instead.")
     if a.dtype.kind == "c":
         raise ValueError("Complex data not supported: y holds class labels")
-    same_rows(rows, len(a))
+    same_rows(rows, len(a), least)
     if a.dtype.kind == "f":
         if np.isnan(a).any():
             raise ValueError("Input y contains NaN.")

@@ -43,8 +43,8 @@ func Prepare(ctx context.Context, m *model.Model, be blas.Backend) (*Live, error
 	}
 	if _, ok := m.Basis.(*model.Samples); !ok || !m.AllTargets() || m.L.Dim() > mostOutputs ||
 		slices.ContainsFunc(dict, func(k kernel.Kernel) bool { return k.Center }) {
-		return nil, fault.Input("a decomposition serves updates of models of one output kernel, of kernels on rows that " +
-			"are not centred and of targets none of which is missing: Update does without it")
+		return nil, fault.Input("a decomposition serves updates of models of one output kernel, of kernels on rows " +
+			"that are not centred and of targets none of which is missing: Update does without it")
 	}
 	bytes := 40 * float64(b.l) * float64(b.l) // K_η, and what a decomposition takes
 	if err := memory.Check("the decomposition for updates", bytes, "update without it"); err != nil {
@@ -69,7 +69,8 @@ func Prepare(ctx context.Context, m *model.Model, be blas.Backend) (*Live, error
 	return b, nil
 }
 
-// The border grows to a share of the rows decomposed, where it costs about what these do; then they are decomposed anew.
+// The border grows to a share of the rows decomposed, where it costs about as much as they do; then the rows that there
+// are by then are decomposed.
 const (
 	leastBorder = 32
 	borderShare = 8
@@ -102,24 +103,24 @@ func (b *Live) change(m *model.Model, arriving coded, kept []int) (*Live, error)
 	return &c, nil
 }
 
-// add adds rows to c.
-func (c *Live) add(rows coded) error {
+// add adds rows to b.
+func (b *Live) add(rows coded) error {
 	if rows.Y.Rows == 0 {
 		return nil
 	}
-	first := blas.NewGeneral(rows.Z.Rows, c.l)
-	if err := c.first.Sum(first, rows.Z); err != nil {
+	first := blas.NewGeneral(rows.Z.Rows, b.l)
+	if err := b.first.Sum(first, rows.Z); err != nil {
 		return fault.From(err)
 	}
-	before := len(c.arrived)
+	before := len(b.arrived)
 	for i := range rows.Z.Rows {
-		c.arrived = append(slices.Clip(c.arrived), slices.Clone(blas.Row(rows.Z, i)))
+		b.arrived = append(slices.Clip(b.arrived), slices.Clone(blas.Row(rows.Z, i)))
 	}
-	Z := blas.NewGeneral(len(c.arrived), rows.Z.Cols)
-	for i, row := range c.arrived {
+	Z := blas.NewGeneral(len(b.arrived), rows.Z.Cols)
+	for i, row := range b.arrived {
 		copy(blas.Row(Z, i), row)
 	}
-	near, err := c.dict.Crossing(c.eta, Z, c.be)
+	near, err := b.dict.Crossing(b.eta, Z, b.be)
 	if err != nil {
 		return fault.From(err)
 	}
@@ -128,7 +129,7 @@ func (c *Live) add(rows coded) error {
 		return fault.From(err)
 	}
 	for i := range rows.Z.Rows {
-		c.system = c.system.Add(blas.Row(first, i), blas.Row(among, i)[:before+i+1], blas.Row(rows.Y, i))
+		b.system = b.system.Add(blas.Row(first, i), blas.Row(among, i)[:before+i+1], blas.Row(rows.Y, i))
 	}
 	return nil
 }

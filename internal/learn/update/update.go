@@ -2,7 +2,7 @@
 //
 // Kernels, their lengths, the scales of columns, η, L and μ = λl stay, so that λ = μ/l falls as rows arrive: μ is the
 // variance of the noise in units of the kernels, which does not depend on how many rows there are. The coefficients are
-// found anew, to 1e-11 of the targets, and the certificate of the new problem says how much other weights and another L
+// found anew, to 1e-10 of the targets, and the certificate of the new problem says how much other weights and another L
 // could gain (mathematics.md §16).
 package update
 
