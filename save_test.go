@@ -219,8 +219,8 @@ func TestLoadRefuses(t *testing.T) {
 			return b[:len(b)/2]
 		}), "not that of a model"},
 		"newer": {
-			rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 4`)),
-			"newer version (format 4, this program reads up to 3)",
+			rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 5`)),
+			"newer version (format 5, this program reads up to 4)",
 		},
 		"version 0": {rewrite(t, whole, "meta.json", swap(`"version": 2`, `"version": 0`)), "format 0"},
 		"scale of others": {
@@ -273,7 +273,7 @@ print(z["X"].shape, z["CL"].shape, z["eta"].sum(), json.loads(z["meta.json"])["v
 }
 
 // members are the arrays of a model file in the order of the arguments of FuzzDecode.
-var members = []string{"eta", "L_vectors", "L_values", "X", "CL", "WL"}
+var members = []string{"eta", "L_vectors", "L_values", "X", "CL", "WL", "Y", "gamma1", "H1"}
 
 // checksum is the one of meta.json: SHA-256 of the shape and the elements, little-endian.
 func checksum(a *npy.Array) string {
@@ -353,10 +353,10 @@ func FuzzDecode(f *testing.F) {
 		if _, err := decode(assemble(f, text, parts)); err != nil {
 			f.Fatal(err) // the parts as they are make a model
 		}
-		f.Add(text, parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
+		f.Add(text, parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8])
 	}
-	f.Fuzz(func(t *testing.T, text, eta, V, S, X0, CL, WL []byte) {
-		m, err := decode(assemble(t, text, [][]byte{eta, V, S, X0, CL, WL}))
+	f.Fuzz(func(t *testing.T, text, eta, V, S, X0, CL, WL, Y, gamma, H []byte) {
+		m, err := decode(assemble(t, text, [][]byte{eta, V, S, X0, CL, WL, Y, gamma, H}))
 		if err != nil {
 			if !errors.Is(err, ErrModel) {
 				t.Fatalf("error %v is no ErrModel", err)

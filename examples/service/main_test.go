@@ -116,7 +116,8 @@ func TestServes(t *testing.T) {
 	}
 	want[predict(first)] = true
 	for i := range 12 {
-		next, err := first.Update(t.Context(), X.Slice(i, i+1, 0, 3), Y.Slice(i, i+1, 0, 2), iokl.UpdateOptions{Window: 64})
+		next, err := first.Update(t.Context(), X.Slice(i, i+1, 0, 3), Y.Slice(i, i+1, 0, 2),
+			iokl.UpdateOptions{Window: 64})
 		if err != nil {
 			t.Fatal(err)
 		}

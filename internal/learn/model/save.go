@@ -25,22 +25,17 @@ import (
 //	eta                   m      kernel weights, those of 0 too
 //	L_vectors, L_values   n×r, r output kernel L = V diag(s) Vᵀ over the outputs that were learned
 //	X                     l×d    training inputs as the kernels see them (kind samples)
-//	CL                    l×n    C·L (kinds samples and gram); the C·L_j of the kernels of weight
-//
-// side by side (kinds sum and gram-sum)
-//
-//	Ls_vectors, Ls_values n×r, r the L_j = V_j diag(s_j) V_jᵀ of the kernels of weight, side by
-//
-// side (kinds sum and gram-sum, and features with an L_j each)
-//
+//	CL                    l×n    C·L (kinds samples and gram);
+//	                             the C·L_j of the kernels of weight, side by side (kinds sum and gram-sum)
+//	Ls_vectors, Ls_values n×r, r the L_j = V_j diag(s_j) V_jᵀ of the kernels of weight, side by side
+//	                             (kinds sum and gram-sum, and features with an L_j each)
 //	Ls_ranks              a      their ranks, which add up to r
-//	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive
-//
-// weight, or (ZᵀC)_j·L_j (kind features)
-//
+//	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight,
+//	                             or (ZᵀC)_j·L_j (kind features)
 //	Y                     l×n    targets as they were learned, NaN where missing (kinds samples and sum, optional)
-//	gamma1, gamma2, …     D(D+1)/2, the lower triangles, row by row, of ZᵀZ over the rows of one pattern of observed
-//	H1, H2, …             D×n    targets, and ZᵀY over them (kind features, optional)
+//	gamma1, gamma2, …     D(D+1)/2 the lower triangle, row by row, of ZᵀZ over the rows of one pattern
+//	                             of observed targets (kind features, optional)
+//	H1, H2, …             D×n    ZᵀY over them (kind features, optional)
 //
 // A model without the samples of fold k, from 1, has the same arrays with the prefix
 // fold<k>/, and beside them
