@@ -37,8 +37,9 @@ func mixed(t *testing.T, dir string) {
 			days++
 		}
 		week := 2 * math.Pi * math.Mod(19723+float64(days), 7) / 7 // 2024-01-01 is day 19723
-		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d,%v,%v\n", u, first[0], first[1], first[2], days, math.Cos(week),
-			math.Sin(week))
+		rounded := func(v float64) float64 { return math.Round(v*0x1p40) * 0x1p-40 }
+		fmt.Fprintf(&plain, "%v,%d,%d,%d,%d,%v,%v\n", u, first[0], first[1], first[2], days, rounded(math.Cos(week)),
+			rounded(math.Sin(week)))
 		fmt.Fprintf(&y, "%v\n", math.Sin(u)+float64(colour)+float64(day)/30+.05*rng.NormFloat64())
 	}
 	write(t, dir, "typed.csv", typed.String())

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/iokl/iokl/blas"
@@ -202,7 +203,10 @@ func (r *slowRidge) Errors(
 }
 
 // TestBudgetKeeps ends the first rung in its middle: the best of what was compared is taken, not the first.
-func TestBudgetKeeps(t *testing.T) {
+// The time of the test goes on only where all wait.
+func TestBudgetKeeps(t *testing.T) { synctest.Test(t, budgetKeeps) }
+
+func budgetKeeps(t *testing.T) {
 	X, Y := learntest.Wave(200, 5)
 	rows, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{
 		ScaleInputs:  true,
