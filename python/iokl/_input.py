@@ -90,7 +90,7 @@ def targets(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[Floats, 
     return a.reshape(len(a), -1), a.ndim == 1
 
 
-def same_rows(x: int, y: int, least: int) -> None:
+def same_rows(x: int, y: int, least: int = 2) -> None:
     """Refuse inputs and targets of different lengths, or of fewer samples than two where a fit is to start."""
     if x == y < least:
         raise ValueError("n_samples=1: a fit needs two samples or more")
