@@ -23,7 +23,7 @@
 //
 // [Parse] reads
 //
-//	SPEC     = KIND [":" FEATURES [":" WIDTHS]] OPTIONS
+//	SPEC     = SUM [":" FEATURES [":" WIDTHS]] OPTIONS
 //	         | "linear" [":" FEATURES] OPTIONS
 //	         | "cosine" [":" FEATURES] OPTIONS
 //	         | "matern" ":" ORDER [":" FEATURES [":" WIDTHS]] OPTIONS
@@ -32,6 +32,7 @@
 //	         | "precomputed" [":" NAME]
 //	         | "rff" ":" SPEC ":" COUNT [":" SAMPLER] [":" FORM]
 //	         | "nystrom" ":" SPEC ":" COUNT [":" LANDMARKS]
+//	SUM      = KIND {"+" KIND}
 //	KIND     = "gaussian" | "laplacian" | "matern12" | "matern32" | "matern52" | "cauchy" | "chi2"
 //	ORDER    = ν from 0.25 to 50
 //	ALPHA    = α from 0.01 to 1000
@@ -52,6 +53,9 @@
 // "ard" is all columns, each divided by a length that is learned for the kind of kernel: gaussian, laplacian, matern12,
 // matern32 or matern52. WIDTHS multiply these lengths: gaussian:ard:median takes them as they are,
 // gaussian:ard:median*0.5,1,2 is three kernels, and a width without median is an error.
+//
+// A sum of kinds is a kernel of each on the same features. gaussian+gaussian+matern12:ard is three kernels whose
+// lengths are learned together, with their weights: they part a target that is a sum of functions of few columns each.
 //
 // "each" makes one kernel of every column, "groups" one of every named group,
 // and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13

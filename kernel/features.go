@@ -23,16 +23,18 @@ type Group struct {
 	// Directions are linear combinations of Columns, so scaled, that kernels look at
 	// in place of them: a list of len(Columns) coefficients for each. nil means none.
 	Directions [][]float64
-	// Kind is that of the kernels that the group is for; "" stands for all.
-	Kind Kind
+	// Sum is how the SPECs that the group is for write their kinds, and Term the number of the kernel in it, from 0. ""
+	// stands for all kernels.
+	Sum  string
+	Term int
 	// Unit is the width that SPECs call the median, as where the factors are inverse lengths and it is 1. 0 means
 	// the median distance.
 	Unit float64
 }
 
-// Named reports whether SPECs of the kind mean the group by the name.
-func (g *Group) Named(name string, kind Kind) bool {
-	return g.Name == name && (g.Kind == "" || g.Kind == kind)
+// Means reports whether a kernel of the SPEC means the group by its FEATURES.
+func (s Spec) Means(g *Group, term int) bool {
+	return g.Name == s.Features && (g.Sum == "" || g.Sum == s.Sum() && g.Term == term)
 }
 
 // subset is the columns of one kernel and how the kernel's name calls them.
@@ -87,8 +89,8 @@ func parseIndices(text string) ([]int, error) {
 	return columns, nil
 }
 
-// subsets resolves the features of the specification on d columns.
-func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
+// subsets resolves the features of a kernel of the specification on d columns.
+func (s Spec) subsets(d int, groups []Group, term int) ([]subset, error) {
 	switch {
 	case s.Features == "all":
 		return []subset{{label: "all"}}, nil
@@ -116,8 +118,11 @@ func (s Spec) subsets(d int, groups []Group) ([]subset, error) {
 		return out, inRange(out, d)
 	}
 	for _, g := range groups {
-		if g.Named(s.Features, s.Kind) {
+		if s.Means(&g, term) {
 			out := []subset{g.subset()}
+			if g.Sum != "" && s.Others != nil {
+				out[0].label += "." + strconv.Itoa(term+1)
+			}
 			return out, inRange(out, d)
 		}
 	}

@@ -55,14 +55,29 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64, known *Median
 	if s.Kind == Precomputed {
 		return Dictionary{{Name: s.String(), Kind: Precomputed}}, nil
 	}
-	if err := s.Kind.def().checkParams(s.Params, true); err != nil {
-		return nil, err
-	}
 	if X.Rows == 0 || X.Cols == 0 {
 		return nil, fmt.Errorf("the data are empty (%d×%d)", X.Rows, X.Cols)
 	}
-	sets, err := s.subsets(X.Cols, groups)
-	if err != nil {
+	var d Dictionary
+	for term, kind := range s.Kinds() {
+		sets, err := s.subsets(X.Cols, groups, term)
+		if err != nil {
+			return nil, err
+		}
+		one := s
+		one.Kind, one.Others = kind, nil
+		part, err := one.on(X, sets, seed, known)
+		if err != nil {
+			return nil, err
+		}
+		d = append(d, part...)
+	}
+	return d, nil
+}
+
+// on resolves the specification of one kind on sets of columns.
+func (s Spec) on(X blas.General, sets []subset, seed uint64, known *Medians) (Dictionary, error) {
+	if err := s.Kind.def().checkParams(s.Params, true); err != nil {
 		return nil, err
 	}
 	for _, set := range sets {

@@ -40,6 +40,7 @@ var forms = map[string]string{"pairs": "", "phases": Phases}
 // Spec is a parsed SPEC: a family of kernels, complete but for the data.
 type Spec struct {
 	Kind     Kind
+	Others   []Kind    // the other kernels of a sum, as in gaussian+laplacian, on the same features
 	Features string    // "all", "each", "groups", a group's name, or column indices as in "0,3-5"
 	Widths   []float64 // widths, or multiples of the median
 	Relative bool      // Widths multiply the median heuristic
@@ -65,9 +66,9 @@ func parse(spec string) (Spec, error) {
 	if list, ok := samplers[head]; ok {
 		return parseApprox(head, rest, list)
 	}
-	s := Spec{Kind: Kind(head), Features: "all"}
-	if !known(s.Kind) {
-		return s, fmt.Errorf("unknown kernel %q (have %s, and rff: or nystrom: before one of them)", head, kindList())
+	s := Spec{Features: "all"}
+	if err := s.parseKinds(strings.Split(head, "+")); err != nil {
+		return s, err
 	}
 	fields := strings.Split(spec, ":")[1:]
 	if s.Kind == Precomputed {
@@ -86,6 +87,37 @@ func parse(spec string) (Spec, error) {
 		return s, err
 	}
 	return s, s.parseParameters(fields)
+}
+
+// parseKinds reads the kind, or those of a sum, which have a width and no parameters.
+func (s *Spec) parseKinds(names []string) error {
+	for i, name := range names {
+		kind := Kind(name)
+		if !known(kind) {
+			return fmt.Errorf("unknown kernel %q (have %s, and rff: or nystrom: before one of them)", name, kindList())
+		}
+		if len(names) > 1 && (!kind.HasWidth() || len(kind.def().params) > 0) {
+			return fmt.Errorf("%s cannot be part of a sum: only kernels with a width and nothing else can", kind)
+		}
+		if i == 0 {
+			s.Kind = kind
+		} else {
+			s.Others = append(s.Others, kind)
+		}
+	}
+	return nil
+}
+
+// Kinds are those of the kernels of a sum, or the one kind.
+func (s Spec) Kinds() []Kind { return append([]Kind{s.Kind}, s.Others...) }
+
+// Sum is how the SPEC writes its kinds: gaussian, or gaussian+laplacian.
+func (s Spec) Sum() string {
+	text := string(s.Kind)
+	for _, kind := range s.Others {
+		text += "+" + string(kind)
+	}
+	return text
 }
 
 func (s *Spec) parsePrecomputed(fields []string) error {
@@ -203,17 +235,20 @@ func (s *Spec) checkApprox() error {
 		return nil
 	case s.Kind.HasFeatures():
 		return fmt.Errorf("%s has exact features: write it without rff", s.Kind)
-	case !s.Kind.HasFrequencies():
-		return fmt.Errorf("%s has no random Fourier features: use nystrom", s.Kind)
 	case s.Center:
 		return errors.New("random features are not centred: leave out center")
+	}
+	for _, kind := range s.Kinds() {
+		if !kind.HasFrequencies() {
+			return fmt.Errorf("%s has no random Fourier features: use nystrom", kind)
+		}
 	}
 	return nil
 }
 
 // String is the SPEC in canonical form; Parse(s.String()) gives s again.
 func (s Spec) String() string {
-	fields := []string{string(s.Kind)}
+	fields := []string{s.Sum()}
 	if s.Kind == Precomputed {
 		if s.Name != "" {
 			fields = append(fields, s.Name)

@@ -24,6 +24,9 @@ func TestParse(t *testing.T) {
 		{"gaussian:pixels:median*2^-1..2^1,10", Spec{Kind: Gaussian, Features: "pixels", Widths: []float64{
 			0.5, 1, 2, 10,
 		}, Relative: true}},
+		{"gaussian+gaussian+matern12:0,2:median", Spec{
+			Kind: Gaussian, Others: []Kind{Gaussian, Matern12}, Features: "0,2", Widths: []float64{1}, Relative: true,
+		}},
 		{"linear:0-3", Spec{Kind: Linear, Features: "0-3"}},
 		{"linear:all:unit:center", Spec{Kind: Linear, Features: "all", Unit: true, Center: true}},
 		{"linear:center", Spec{Kind: Linear, Features: "all", Center: true}},
@@ -98,6 +101,10 @@ func TestParseErrors(t *testing.T) {
 		"gaussian:all:2^2000":               "not a positive finite number",
 		"gaussian:all:1:2":                  "nothing more",
 		"linear:all:2":                      "nothing more",
+		"gaussian+":                         "unknown kernel",
+		"gaussian+linear":                   "linear cannot be part of a sum",
+		"gaussian+rational:1":               "rational cannot be part of a sum",
+		"rff:gaussian+chi2:all:1:20":        "chi2 has no random Fourier features",
 		"poly":                              "needs its degree",
 		"matern":                            "needs its order",
 		"matern:0.1":                        "not from 0.25 to 50",

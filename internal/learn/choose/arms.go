@@ -7,7 +7,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -211,8 +210,7 @@ func (s *race) relative(tau float64) float64 {
 }
 
 // learners adds the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
-// outputs, L learned, and on the union with learned lengths at several multiples. Their paths of λ reach from two
-// steps above the best of these dictionaries to two below.
+// outputs, L learned. Their paths of λ reach from two steps above the best of these dictionaries to two below.
 func (s *race) learners(ctx context.Context) error {
 	_, outputs := s.data.Size()
 	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
@@ -239,11 +237,6 @@ func (s *race) learners(ctx context.Context) error {
 				return err
 			}
 		}
-		if wide, most := widened(union), learned[len(learned)-1]; most.Weights() && !slices.Equal(wide, union) {
-			if err := s.addWhereItFits(ctx, wide, most); err != nil {
-				return err
-			}
-		}
 	}
 	for _, a := range s.arms[old:] {
 		for i := range a.in {
@@ -265,9 +258,9 @@ func union(arms []*arm) (specs []string) {
 	return specs
 }
 
-// bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are, with
-// a length for each column, along the directions that matter, and by ranks; sums of functions of single columns; both;
-// with and without a linear part.
+// bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are and with a
+// length for each column, with and without a linear part; sums of such functions; along the directions that matter; and
+// by ranks.
 func bases(cols int) [][]string {
 	all := [][]string{{linearKernel}, {squareKernel}}
 	for _, kind := range []string{"gaussian", "laplacian"} {
@@ -279,7 +272,7 @@ func bases(cols int) [][]string {
 	if cols == 1 {
 		return all
 	}
-	for _, kind := range []string{"gaussian", "matern32", "laplacian"} {
+	for _, kind := range []string{"gaussian", "matern32", "laplacian", "gaussian+gaussian+matern12"} {
 		k := kind + ":ard:median"
 		all = append(all, []string{k}, []string{k, linearKernel})
 	}
@@ -288,30 +281,16 @@ func bases(cols int) [][]string {
 	}
 	for _, w := range []string{"0.5", "1", "2"} {
 		for _, kind := range []string{"gaussian", "laplacian"} {
-			all = append(all, []string{kind + ":relevant:median*" + w, linearKernel},
-				[]string{kind + ":directions:median*" + w})
-			all = append(all, []string{kind + ":ranks:median*" + w}, []string{kind + ":each:median*" + w, linearKernel})
+			all = append(all, []string{kind + ":directions:median*" + w}, []string{kind + ":ranks:median*" + w})
 		}
 	}
-	return append(all, []string{"gaussian:each:median", "gaussian:all:median*2", linearKernel},
-		[]string{"laplacian:each:median", "laplacian:all:median", linearKernel})
+	return all
 }
 
 const (
 	linearKernel = defaults.LinearKernel
 	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
 )
-
-// widened is the dictionary with kernels of learned lengths at half and at twice the lengths too.
-func widened(specs []string) []string {
-	wide := slices.Clone(specs)
-	for i, spec := range specs {
-		if strings.HasSuffix(spec, ":ard:median") {
-			wide[i] = spec + "*0.5,1,2"
-		}
-	}
-	return wide
-}
 
 // sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path.
 func (s *race) sum(ctx context.Context) error {

@@ -25,8 +25,8 @@ type Options struct {
 	Start   Lengths        // that learning starts from, such as those of some of the samples; nil: none
 }
 
-// Lengths are those of the columns, by the kind of kernel.
-type Lengths map[kernel.Kind]lengths.Point
+// Lengths are those of the columns, by the sum of kernels ([kernel.Spec.Sum]).
+type Lengths map[string]lengths.Point
 
 // Resolver resolves SPECs on one set of training data. It keeps median distances,
 // relevances and lengths from one call to the next, and serves one goroutine.
@@ -46,7 +46,7 @@ func NewResolver(Z, Y blas.General, opt Options) *Resolver {
 
 // Resolve returns the kernels of the SPECs, the default ones for none. Constant columns
 // get no kernel of their own from "each". weights are those of fixed weights: the
-// SPECs share 1 equally, and the kernels of a SPEC its part.
+// SPECs share 1 equally, and the kernels of a SPEC its part, by the weights that were learned with lengths.
 func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictionary, weights []float64, err error) {
 	if len(specs) == 0 {
 		specs = defaults.Kernels(r.z.Cols)
@@ -81,9 +81,7 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 		}
 		if made := len(d) - before; made > 0 {
 			parts++
-			for range made {
-				weights = append(weights, 1/float64(made))
-			}
+			weights = append(weights, r.shares(s, made)...)
 		}
 	}
 	if len(d) == 0 {
@@ -95,8 +93,26 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 	return d, weights, nil
 }
 
-// Outline is Resolve with columns as they are where SPECs ask for learned lengths: weights, diagonals and sizes do not
-// depend on the lengths.
+// shares are the parts of so many kernels in the weight of their SPEC.
+func (r *Resolver) shares(s kernel.Spec, made int) []float64 {
+	share := slices.Repeat([]float64{1 / float64(made)}, made)
+	p, ok := r.lengths[s.Sum()]
+	if !ok || s.Features != lengths.Features || len(p.Weights) == 1 {
+		return share
+	}
+	var total float64
+	for _, w := range p.Weights {
+		total += w
+	}
+	each := made / len(p.Weights)
+	for i := range share {
+		share[i] = p.Weights[i/each] / total / float64(each)
+	}
+	return share
+}
+
+// Outline is Resolve with columns as they are where SPECs ask for learned lengths: diagonals and sizes do not depend on
+// the lengths, and no diagonal of a weighted sum of kernels whose diagonals are 1.
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
 	specs = slices.Clone(specs)
 	for i, text := range specs {

@@ -106,6 +106,35 @@ func TestRelevanceOfManySamples(t *testing.T) {
 	}
 }
 
+// TestResolveSum says that the kernels of a sum have lengths of their own and share the weight of the SPEC as they were
+// learned to, each for all its widths.
+func TestResolveSum(t *testing.T) {
+	X, Y := learntest.Hidden(60, 3)
+	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{})
+	d, weights, err := r.Resolve(t.Context(), []string{"linear", "gaussian+matern12:ard:median*1,2", "gaussian:ard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := r.Lengths()["gaussian+matern12"]
+	total := known.Weights[0] + known.Weights[1]
+	for j, want := range []float64{
+		1, known.Weights[0] / total / 2, known.Weights[0] / total / 2,
+		known.Weights[1] / total / 2, known.Weights[1] / total / 2, 1,
+	} {
+		if !(math.Abs(weights[j]-want/3) <= 1e-15) {
+			t.Errorf("%s has the weight %g, want %g", d[j].Name, weights[j], want/3)
+		}
+	}
+	for j, term := range []int{0, 0, 1, 1} {
+		if !slices.Equal(d[1+j].Scale, known.Scale[term]) {
+			t.Errorf("%s has factors %v", d[1+j].Name, d[1+j].Scale)
+		}
+	}
+	if slices.Equal(d[5].Scale, d[1].Scale) || d[3].Name != "matern12:ard.2:median" {
+		t.Errorf("kernels %v", d.Names())
+	}
+}
+
 // TestResolveLengths says that widths multiply lengths, which are those of the kind of kernel, and
 // that "groups" are the caller's.
 func TestResolveLengths(t *testing.T) {
@@ -122,7 +151,8 @@ func TestResolveLengths(t *testing.T) {
 		kind  kernel.Kind
 		width float64
 	}{{"gaussian", .5}, {"gaussian", 2}, {"matern32", 1}} {
-		if k := d[j]; k.Kind != want.kind || k.Width != want.width || !slices.Equal(k.Scale, known[want.kind].Scale) {
+		if k := d[j]; k.Kind != want.kind || k.Width != want.width ||
+			!slices.Equal(k.Scale, known[string(want.kind)].Scale[0]) {
 			t.Errorf("%s has width %g and factors %v", k.Name, k.Width, k.Scale)
 		}
 	}

@@ -29,29 +29,32 @@ func (r *Resolver) learnGroups(ctx context.Context, specs []string) error {
 			return fault.From(err)
 		}
 		learn := r.learner(s)
-		named := func(g kernel.Group) bool { return g.Named(s.Features, s.Kind) }
-		if learn == nil || slices.ContainsFunc(r.groups(), named) {
+		means := func(g kernel.Group) bool { return s.Means(&g, 0) }
+		if learn == nil || slices.ContainsFunc(r.groups(), means) {
 			continue
 		}
-		var g kernel.Group
+		var g []kernel.Group
 		phase.Do(ctx, phase.Columns, func(ctx context.Context) { g, err = learn(ctx) })
 		if err != nil {
 			return err
 		}
-		r.learned = append(r.learned, g)
+		r.learned = append(r.learned, g...)
 	}
 	return nil
 }
 
-// learner is how the group is learned that the SPEC refers to, nil where it refers to none.
-func (r *Resolver) learner(s kernel.Spec) func(context.Context) (kernel.Group, error) {
+// learner is how the groups are learned that the SPEC refers to, nil where it refers to none.
+func (r *Resolver) learner(s kernel.Spec) func(context.Context) ([]kernel.Group, error) {
 	switch s.Features {
 	case defaults.Ranks:
-		return func(context.Context) (kernel.Group, error) { return ranks(r.z), nil }
+		return func(context.Context) ([]kernel.Group, error) { return []kernel.Group{ranks(r.z)}, nil }
 	case lengths.Features:
-		return func(ctx context.Context) (kernel.Group, error) { return r.learnLengths(ctx, s.Kind) }
+		return func(ctx context.Context) ([]kernel.Group, error) { return r.learnLengths(ctx, s) }
 	case defaults.RelevantColumns, defaults.RelevantDirections:
-		return func(ctx context.Context) (kernel.Group, error) { return r.relevance(ctx, s.Features) }
+		return func(ctx context.Context) ([]kernel.Group, error) {
+			g, err := r.relevance(ctx, s.Features)
+			return []kernel.Group{g}, err
+		}
 	}
 	return nil
 }
@@ -65,23 +68,26 @@ func (r *Resolver) withTargets(group string) error {
 	return nil
 }
 
-// learnLengths is the group of all columns with their inverse lengths for kernels of the kind.
-func (r *Resolver) learnLengths(ctx context.Context, kind kernel.Kind) (g kernel.Group, err error) {
+// learnLengths is, for each kernel of the SPEC, the group of all columns with their inverse lengths.
+func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []kernel.Group, err error) {
 	if err := r.withTargets(lengths.Features); err != nil {
-		return g, err
+		return nil, err
 	}
 	opt := lengths.Options{Seed: r.opt.Seed, Backend: r.opt.Backend}
-	if start, ok := r.opt.Start[kind]; ok {
+	if start, ok := r.opt.Start[s.Sum()]; ok {
 		opt.Start = &start
 	}
-	p, err := lengths.Learn(ctx, kind, r.z, r.y, opt)
+	p, err := lengths.Learn(ctx, s.Kinds(), r.z, r.y, opt)
 	if err != nil {
-		return g, err
+		return nil, err
 	}
-	r.lengths[kind] = p
-	g = everyColumn(lengths.Features, r.z)
-	g.Scale, g.Kind, g.Unit = p.Scale, kind, 1
-	return g, nil
+	r.lengths[s.Sum()] = p
+	for term, scale := range p.Scale {
+		g := everyColumn(lengths.Features, r.z)
+		g.Scale, g.Sum, g.Term, g.Unit = scale, s.Sum(), term, 1
+		groups = append(groups, g)
+	}
+	return groups, nil
 }
 
 // relevance learns the relevant columns or directions on at most defaults.RelevanceSamples samples.

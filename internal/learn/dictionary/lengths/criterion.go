@@ -58,40 +58,51 @@ func matern(twice float64, degree int, factor float64) shape {
 //
 //	S = (1/n) Σ_t log(y_tᵀα_t) − log det(A)/l,   α = AY,   A = (K + μI)⁻¹,
 //
-// for Gaussian processes of covariance σ_t²(K + μI) at the σ_t that are most likely, K = k + c·XXᵀ/d. It is a function
-// of p = (log θ_1, …, log θ_d, log μ, log c). With
+// for Gaussian processes of covariance σ_t²(K + μI) at the σ_t that are most likely, K = Σ_b w_b k_b + c·XXᵀ/d with
+// lengths θ_b of each of B kernels and w_1 = 1. It is a function of p = (log θ_1, …, log θ_B, log w_2, …, log w_B,
+// log μ, log c), of B·d + B + 1 numbers. With
 //
-//	G = ∂S/∂K = A/l − α diag(1/y_tᵀα_t) αᵀ/n,   M = G ∘ ∂k/∂r²
+//	G = ∂S/∂K = A/l − α diag(1/y_tᵀα_t) αᵀ/n,   M = w_b·G ∘ ∂k_b/∂r²
 //
 // its gradient is
 //
-//	∂S/∂log μ = μ tr G,   ∂S/∂log c = c⟨G, XXᵀ⟩/d,   ∂S/∂log θ_c = 2θ_c(Σ_i x_ic² (M1)_i − x_cᵀMx_c).
+//	∂S/∂log μ = μ tr G,   ∂S/∂log c = c⟨G, XXᵀ⟩/d,   ∂S/∂log w_b = w_b⟨G, k_b⟩,
+//	∂S/∂log θ_bc = 2θ_bc(Σ_i x_ic² (M1)_i − x_cᵀMx_c).
 //
-// An evaluation takes l³ + 3l²d multiplications and additions, and three matrices of l² numbers, of which the lower
+// An evaluation takes l³ + 3Bl²d multiplications and additions, and 2 + 2B matrices of l² numbers, of which the lower
 // triangles are used. It serves one goroutine.
 type criterion struct {
+	be     blas.Backend
+	X, Y   blas.General // X is l×(d+1), with a column of ones
+	linear blas.General // XXᵀ/d
+	terms  []term
+	A      blas.General // K + μI, its inverse, G
+	MX     blas.General
+	alpha  blas.General
+	inner  blas.General // l×(2+B): what each row adds to tr G, to ⟨G, XXᵀ⟩/d and to ⟨G, k_b⟩
+}
+
+// term is one kernel k_b.
+type term struct {
 	shape
-	be       blas.Backend
-	X, Y     blas.General // X is l×(d+1), with a column of ones
-	linear   blas.General // XXᵀ/d
-	Z, Zt    blas.General // X scaled by √θ, and its transpose
-	norm     []float64    // squared norms of the rows of Z
-	A        blas.General // K + μI, its inverse, G
-	slopes   blas.General // ∂k/∂r², M
-	MX       blas.General
-	alpha    blas.General
-	trace    []float64 // what each row adds to tr G
-	products []float64 // and to ⟨G, XXᵀ⟩/d
+	Z, Zt  blas.General // X scaled by √θ, and its transpose
+	norm   []float64    // squared norms of the rows of Z
+	K      blas.General
+	slopes blas.General // ∂k/∂r², M
 }
 
 // newCriterion is that of X (l×d) and Y (l×n).
-func newCriterion(kind kernel.Kind, X, Y blas.General, be blas.Backend) *criterion {
+func newCriterion(kinds []kernel.Kind, X, Y blas.General, be blas.Backend) *criterion {
 	l, d := X.Rows, X.Cols
 	c := &criterion{
-		shape: shapes[kind], be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y, linear: blas.NewGeneral(l, l),
-		A: blas.NewGeneral(l, l), slopes: blas.NewGeneral(l, l), Z: blas.NewGeneral(l, d), Zt: blas.NewGeneral(d, l),
-		norm: make([]float64, l), MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols),
-		trace: make([]float64, l), products: make([]float64, l),
+		be: blas.Or(be), X: blas.NewGeneral(l, d+1), Y: Y, linear: blas.NewGeneral(l, l), A: blas.NewGeneral(l, l),
+		MX: blas.NewGeneral(l, d+1), alpha: blas.NewGeneral(l, Y.Cols), inner: blas.NewGeneral(l, 2+len(kinds)),
+	}
+	for _, kind := range kinds {
+		c.terms = append(c.terms, term{
+			shape: shapes[kind], Z: blas.NewGeneral(l, d), Zt: blas.NewGeneral(d, l), norm: make([]float64, l),
+			K: blas.NewGeneral(l, l), slopes: blas.NewGeneral(l, l),
+		})
 	}
 	for i := range l {
 		row := blas.Row(c.X, i)
@@ -117,23 +128,39 @@ func (c *criterion) rows(f func(i int)) {
 // low is row i of the lower triangle of a.
 func low(a blas.General, i int) []float64 { return blas.Row(a, i)[:i+1] }
 
+// parameters are the values whose logarithms p has.
+type parameters struct {
+	theta      [][]float64 // of each term
+	weights    []float64
+	mu, linear float64
+}
+
+func (c *criterion) parameters(p []float64) (v parameters) {
+	d, B := c.X.Cols-1, len(c.terms)
+	value := make([]float64, len(p))
+	for k := range p {
+		value[k] = math.Exp(p[k])
+	}
+	for b := range B {
+		v.theta = append(v.theta, value[b*d:(b+1)*d])
+	}
+	v.weights = append([]float64{1}, value[B*d:B*d+B-1]...)
+	v.mu, v.linear = value[len(p)-2], value[len(p)-1]
+	return v
+}
+
 // evaluate returns S at p and writes its gradient. Where S is not finite it returns +Inf, and zeros.
 func (c *criterion) evaluate(p, grad []float64) float64 {
-	d := c.Z.Cols
-	theta := make([]float64, d)
-	for k := range theta {
-		theta[k] = math.Exp(p[k])
-	}
-	mu, linear := math.Exp(p[d]), math.Exp(p[d+1])
+	v := c.parameters(p)
 	clear(grad)
 	S := math.Inf(1)
-	if c.factorize(theta, mu, linear) {
+	if c.factorize(&v) {
 		S = c.likelihood()
-		c.gradient(theta, mu, linear, grad)
+		c.gradient(&v, grad)
 	}
 	sum := S
-	for _, v := range grad {
-		sum += v
+	for _, g := range grad {
+		sum += g
 	}
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
 		clear(grad)
@@ -142,43 +169,57 @@ func (c *criterion) evaluate(p, grad []float64) float64 {
 	return S
 }
 
-// factorize leaves the Cholesky factor of K + μI in A and ∂k/∂r² in slopes, and reports whether the matrix is positive
-// definite.
-func (c *criterion) factorize(theta []float64, mu, linear float64) bool {
-	c.scale(theta)
-	l, d := c.Z.Rows, c.Z.Cols
-	if !c.absolute {
-		c.be.Dsyrk(blas.Lower, blas.NoTrans, l, d, 1, c.Z.Data, d, 0, c.A.Data, l)
+// factorize leaves the Cholesky factor of K + μI in A, and the kernels and their derivatives in the terms. It reports
+// whether the matrix is positive definite.
+func (c *criterion) factorize(v *parameters) bool {
+	for b := range c.terms {
+		c.terms[b].scale(c.X, v.theta[b])
+		c.fill(&c.terms[b])
 	}
 	c.rows(func(i int) {
 		k := low(c.A, i)
-		if c.absolute {
-			vmath.L1Row(k, blas.Row(c.Z, i), c.Zt.Data, l)
-		} else {
-			vmath.SqDist(k, c.norm[i], c.norm)
-			for j, r2 := range k { // rounding parts rows that coincide
-				if r2 <= float64(c.Z.Cols)*0x1p-52*(c.norm[i]+c.norm[j]) {
-					k[j] = 0
-				}
-			}
+		clear(k)
+		for b := range c.terms {
+			blas.Axpy(v.weights[b], low(c.terms[b].K, i), k)
 		}
-		c.fill(k, low(c.slopes, i))
-		blas.Axpy(linear, low(c.linear, i), k)
-		k[i] += mu
+		blas.Axpy(v.linear, low(c.linear, i), k)
+		k[i] += v.mu
 	})
 	return c.be.Potrf(c.A)
 }
 
-// scale multiplies the columns of X by √θ.
-func (c *criterion) scale(theta []float64) {
-	l := c.Z.Rows
-	for i := range l {
-		row, x := blas.Row(c.Z, i), blas.Row(c.X, i)
-		for k, t := range theta {
-			row[k] = math.Sqrt(t) * x[k]
-			c.Zt.Data[k*l+i] = row[k]
+// fill computes the kernel and its derivative on the rows of Z.
+func (c *criterion) fill(t *term) {
+	l, d := t.Z.Rows, t.Z.Cols
+	if !t.absolute {
+		c.be.Dsyrk(blas.Lower, blas.NoTrans, l, d, 1, t.Z.Data, d, 0, t.K.Data, l)
+	}
+	c.rows(func(i int) {
+		k := low(t.K, i)
+		if t.absolute {
+			vmath.L1Row(k, blas.Row(t.Z, i), t.Zt.Data, l)
+		} else {
+			vmath.SqDist(k, t.norm[i], t.norm)
+			for j, r2 := range k { // rounding parts rows that coincide
+				if r2 <= float64(d)*0x1p-52*(t.norm[i]+t.norm[j]) {
+					k[j] = 0
+				}
+			}
 		}
-		c.norm[i] = blas.Dot(row, row)
+		t.shape.fill(k, low(t.slopes, i))
+	})
+}
+
+// scale multiplies the columns of X by √θ.
+func (t *term) scale(X blas.General, theta []float64) {
+	l := t.Z.Rows
+	for i := range l {
+		row, x := blas.Row(t.Z, i), blas.Row(X, i)
+		for k, v := range theta {
+			row[k] = math.Sqrt(v) * x[k]
+			t.Zt.Data[k*l+i] = row[k]
+		}
+		t.norm[i] = blas.Dot(row, row)
 	}
 }
 
@@ -206,40 +247,57 @@ func (c *criterion) likelihood() (S float64) {
 }
 
 // gradient is made from G.
-func (c *criterion) gradient(theta []float64, mu, linear float64, grad []float64) {
-	l, d := c.Z.Rows, c.Z.Cols
+func (c *criterion) gradient(v *parameters, grad []float64) {
+	d, B := c.X.Cols-1, len(c.terms)
 	c.rows(func(i int) {
-		g, m, x := low(c.A, i), low(c.slopes, i), low(c.linear, i)
-		c.trace[i], c.products[i] = g[i], 2*blas.Dot(g, x)-g[i]*x[i]
-		for j, v := range g {
-			m[j] *= v
+		g, inner := low(c.A, i), blas.Row(c.inner, i)
+		product := func(k []float64) float64 { return 2*blas.Dot(g, k) - g[i]*k[i] }
+		inner[0], inner[1] = g[i], product(low(c.linear, i))
+		for b := range c.terms {
+			inner[2+b] = product(low(c.terms[b].K, i))
+			m := low(c.terms[b].slopes, i)
+			for j, h := range g {
+				m[j] *= v.weights[b] * h
+			}
 		}
 	})
-	for i := range l {
-		grad[d] += mu * c.trace[i]
-		grad[d+1] += linear * c.products[i]
+	for i := range c.X.Rows {
+		inner := blas.Row(c.inner, i)
+		grad[len(grad)-2] += v.mu * inner[0]
+		grad[len(grad)-1] += v.linear * inner[1]
+		for b := 1; b < B; b++ {
+			grad[B*d+b-1] += v.weights[b] * inner[2+b]
+		}
 	}
-	if c.absolute {
-		c.absoluteGradient(grad)
-		return
+	for b := range c.terms {
+		if t := &c.terms[b]; t.absolute {
+			t.absoluteGradient(grad[b*d : (b+1)*d])
+		} else {
+			c.squaredGradient(t, v.theta[b], grad[b*d:(b+1)*d])
+		}
 	}
-	c.be.Dsymm(blas.Left, blas.Lower, l, d+1, 1, c.slopes.Data, l, c.X.Data, d+1, 0, c.MX.Data, d+1)
+}
+
+// squaredGradient is ∂S/∂log θ_c of a kernel of r².
+func (c *criterion) squaredGradient(t *term, theta, grad []float64) {
+	l, d := c.X.Rows, len(theta)
+	c.be.Dsymm(blas.Left, blas.Lower, l, d+1, 1, t.slopes.Data, l, c.X.Data, d+1, 0, c.MX.Data, d+1)
 	for i := range l {
 		x, mx := blas.Row(c.X, i), blas.Row(c.MX, i)
-		for k, t := range theta {
-			grad[k] += 2 * t * x[k] * (x[k]*mx[d] - mx[k])
+		for k, v := range theta {
+			grad[k] += 2 * v * x[k] * (x[k]*mx[d] - mx[k])
 		}
 	}
 }
 
 // absoluteGradient is ∂S/∂log θ_c = Σ_{i>j} M_ij √θ_c |x_ic − x_jc|.
-func (c *criterion) absoluteGradient(grad []float64) {
-	l := c.Z.Rows
-	par.For(c.Z.Cols, func(k int) {
-		column, apart := blas.Row(c.Zt, k), make([]float64, l)
+func (t *term) absoluteGradient(grad []float64) {
+	l := t.Z.Rows
+	par.For(len(grad), func(k int) {
+		column, apart := blas.Row(t.Zt, k), make([]float64, l)
 		for i := range l {
 			vmath.L1Row(apart[:i], column[i:i+1], column, l)
-			grad[k] += blas.Dot(apart[:i], blas.Row(c.slopes, i))
+			grad[k] += blas.Dot(apart[:i], blas.Row(t.slopes, i))
 		}
 	})
 }

@@ -34,7 +34,7 @@ func TestGolden(t *testing.T) {
 		"matern52":  {kernel.Matern52, 3.2245612438041023},
 	} {
 		file := "gradient_" + name + "_likelihood"
-		crit := newCriterion(c.kind, matrix(t, file, "X"), matrix(t, file, "Y"), nil)
+		crit := newCriterion([]kernel.Kind{c.kind}, matrix(t, file, "X"), matrix(t, file, "Y"), nil)
 		grad := make([]float64, 6)
 		if S := crit.evaluate(matrix(t, file, "p").Data, grad); !(math.Abs(S-c.value) <= 1e-8*c.value) {
 			t.Errorf("%s: %.12g, want %.12g", name, S, c.value)
@@ -60,10 +60,19 @@ func TestGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	X, Y := normal(rng, 20, 3), normal(rng, 20, 2)
 	copy(blas.Row(X, 7), blas.Row(X, 3)) // two rows that coincide
+	sums := [][]kernel.Kind{{"gaussian", "laplacian", "gaussian", kernel.Matern12}}
 	for kind := range shapes {
-		c := newCriterion(kind, X, Y, nil)
-		p := []float64{-1, .3, .1, -2, -1}
-		grad, other := make([]float64, 5), make([]float64, 5)
+		sums = append(sums, []kernel.Kind{kind})
+	}
+	for _, kinds := range sums {
+		c := newCriterion(kinds, X, Y, nil)
+		p := []float64{-1, .3, .1}
+		for b := 1; b < len(kinds); b++ {
+			p = append(p, .2*float64(b), -.4, .6-.3*float64(b))
+		}
+		p = append(p, []float64{-.3, .2, .5}[:len(kinds)-1]...)
+		p = append(p, -2, -1)
+		grad, other := make([]float64, len(p)), make([]float64, len(p))
 		c.evaluate(p, grad)
 		for k := range p {
 			const h = 1e-4
@@ -74,7 +83,7 @@ func TestGradient(t *testing.T) {
 			}
 			want := (8*(at(1)-at(-1)) - (at(2) - at(-2))) / (12 * h)
 			if !(math.Abs(grad[k]-want) <= 1e-9) {
-				t.Errorf("%s: derivative %d is %.12g, by differences %.12g", kind, k, grad[k], want)
+				t.Errorf("%v: derivative %d is %.12g, by differences %.12g", kinds, k, grad[k], want)
 			}
 		}
 	}
@@ -85,7 +94,7 @@ func BenchmarkEvaluate(b *testing.B) {
 		for _, kind := range []kernel.Kind{"gaussian", "laplacian", "matern52"} {
 			b.Run(fmt.Sprintf("l=%d/d=%d/%s", s[0], s[1], kind), func(b *testing.B) {
 				rng := rand.New(rand.NewPCG(1, 1))
-				c := newCriterion(kind, normal(rng, s[0], s[1]), normal(rng, s[0], 2), nil)
+				c := newCriterion([]kernel.Kind{kind}, normal(rng, s[0], s[1]), normal(rng, s[0], 2), nil)
 				p, g := make([]float64, s[1]+2), make([]float64, s[1]+2)
 				for k := range p {
 					p[k] = -math.Log(float64(s[1]))

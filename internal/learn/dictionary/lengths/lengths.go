@@ -1,9 +1,13 @@
-// Package lengths learns a length for every input column of a kernel: automatic relevance determination.
+// Package lengths learns a length for every input column of a kernel, or of each kernel of a sum: automatic relevance
+// determination.
 //
-// The lengths, the noise μ and the weight c of a linear kernel beside it maximise the likelihood of a Gaussian process,
-// by a quasi-Newton method on some hundred samples. A column that the targets do not depend on gets a large length.
+// The lengths, the weights of the kernels, the noise μ and the weight c of a linear kernel beside them maximise the
+// likelihood of a Gaussian process, by a quasi-Newton method on some hundred samples. A column that the targets do not
+// depend on gets a large length. Kernels of a sum part the columns: a target that is a sum of functions of few columns
+// each, or varies at several scales, needs more than one.
 //
-// (Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT Press 2006, chapter 5.)
+// (Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT Press 2006, chapter 5; Duvenaud, Nickisch and
+// Rasmussen, Additive Gaussian processes, NIPS 2011.)
 package lengths
 
 import (
@@ -35,18 +39,25 @@ const (
 	// pull is the weight of the variance of the logarithms of the lengths, in units of one sample.
 	pull = 0.02
 	// leastNoise bounds μ from below, where the diagonal of the kernel is 1: targets without noise have no other bound.
-	leastNoise           = 1e-9
-	startNoise           = 0.1 // μ and c at the start
-	startLinear          = 0.1
-	narrow, wide float64 = 0.5, 1 // lengths at the starts, in medians
+	leastNoise  = 1e-9
+	startNoise  = 0.1 // μ and c at the start
+	startLinear = 0.1
 )
 
-// Point is a kernel of width 1 on columns that are multiplied by Scale, beside Linear times xᵀz/d of the standardised
-// columns, and the noise, all in units of the weight of that kernel.
+// medians are the lengths of kernel b of a sum at the first start, in medians of the distance. The second start has
+// those of neighbours exchanged.
+var medians = [MostKernels]float64{1, 0.5, 2, 0.25}
+
+// MostKernels is the number of kernels of a sum, at most.
+const MostKernels = 4
+
+// Point is a sum of kernels of width 1, each on columns that are multiplied by its scale, beside Linear times xᵀz/d of
+// the standardised columns, and the noise, all in units of the weight of the first kernel.
 type Point struct {
-	Scale  []float64 // inverse length of each column, 0 of one that is constant
-	Noise  float64   // μ = λ·l
-	Linear float64
+	Scale   [][]float64 // of each kernel the inverse length of each column, 0 of one that is constant
+	Weights []float64   // of the kernels
+	Noise   float64     // μ = λ·l
+	Linear  float64
 }
 
 // Options of Learn.
@@ -56,20 +67,31 @@ type Options struct {
 	Start   *Point       // of the same columns, as learned on other samples; nil: none
 }
 
-// Learn learns the lengths of the columns of Z (l×d) for the targets Y (l×n), on at most manyRows samples. Errors wrap
-// fault.ErrInput for kernels that it does not know, kernel.ErrConstant where no column of Z varies,
-// kernel.ErrNotFinite, and that of a context that ends. Where no target varies it returns a start.
-func Learn(ctx context.Context, kind kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
-	if _, ok := shapes[kind]; !ok {
-		return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, kinds())
+// Learn learns the lengths of the columns of Z (l×d) of each kernel of a sum for the targets Y (l×n), on at most
+// manyRows samples. Errors wrap fault.ErrInput for kernels that it does not know, kernel.ErrConstant where no column of
+// Z varies, kernel.ErrNotFinite, and that of a context that ends. Where no target varies it returns a start.
+func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
+	if len(kinds) > MostKernels {
+		return Point{}, fault.Input("lengths are learned for at most %d kernels of a sum, not %d", MostKernels,
+			len(kinds))
+	}
+	for _, kind := range kinds {
+		if _, ok := shapes[kind]; !ok {
+			return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, known())
+		}
 	}
 	if err := kernel.FiniteData(Z, nil); err != nil {
 		return Point{}, fault.From(err)
 	}
-	if opt.Start != nil && len(opt.Start.Scale) != Z.Cols {
-		return Point{}, fmt.Errorf("lengths: %d lengths to start from for %d columns", len(opt.Start.Scale), Z.Cols)
+	if start := opt.Start; start != nil {
+		for _, scale := range start.Scale {
+			if len(start.Scale) != len(kinds) || len(start.Weights) != len(kinds) || len(scale) != Z.Cols {
+				return Point{}, fmt.Errorf("lengths: %d×%d lengths to start from for %d kernels of %d columns",
+					len(start.Scale), len(scale), len(kinds), Z.Cols)
+			}
+		}
 	}
-	s, err := newSearch(kind, Z, Y, &opt)
+	s, err := newSearch(kinds, Z, Y, &opt)
 	if err != nil {
 		return Point{}, err
 	}
@@ -86,7 +108,7 @@ func Learn(ctx context.Context, kind kernel.Kind, Z, Y blas.General, opt Options
 	return s.point(starts[0]), ctx.Err()
 }
 
-func kinds() string {
+func known() string {
 	var names []string
 	for k := range shapes {
 		names = append(names, string(k))
@@ -97,27 +119,33 @@ func kinds() string {
 
 // search holds the samples that lengths are learned on, in random order.
 type search struct {
-	kind   kernel.Kind
+	kinds  []kernel.Kind
 	be     blas.Backend
 	X, Y   blas.General // columns that vary, standardised
 	scale  []float64    // standard deviations of all columns of Z, 0 of constant ones
 	vary   []int        // the columns of X
-	median float64      // distance between rows of X
+	median []float64    // distance between rows of X in the metric of each kernel
 }
 
-func newSearch(kind kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
+func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
 	idx := rand.New(rand.NewPCG(opt.Seed, manyRows)).Perm(Z.Rows)[:min(Z.Rows, manyRows)]
-	s := &search{kind: kind, be: opt.Backend}
+	s := &search{kinds: kinds, be: opt.Backend}
 	s.X, s.scale, s.vary = standardised(columns.Rows(Z, idx))
 	s.Y, _, _ = standardised(columns.Rows(Y, idx))
 	if s.vary == nil {
-		return nil, fault.Mark(fmt.Errorf("kernel %s on learned lengths: %w", kind, kernel.ErrConstant))
+		return nil, fault.Mark(fmt.Errorf("kernel %s on learned lengths: %w", kinds[0], kernel.ErrConstant))
 	}
-	one, err := kernel.Build([]string{string(kind) + ":all:median"}, s.X, nil, opt.Seed)
+	var specs []string
+	for _, kind := range kinds {
+		specs = append(specs, string(kind)+":all:median")
+	}
+	d, err := kernel.Build(specs, s.X, nil, opt.Seed)
 	if err != nil {
 		return nil, fault.From(err)
 	}
-	s.median = one[0].Width
+	for _, k := range d {
+		s.median = append(s.median, k.Width)
+	}
 	return s, nil
 }
 
@@ -138,32 +166,48 @@ func standardised(a blas.General) (_ blas.General, deviation []float64, vary []i
 
 // starts are the points to start from: the one that is known, or two of equal lengths.
 func (s *search) starts(known *Point) [][]float64 {
-	equal := func(median float64) []float64 {
-		p := make([]float64, len(s.vary), len(s.vary)+2)
-		for k := range p {
-			p[k] = -2 * math.Log(median*s.median)
-		}
-		return append(p, math.Log(startNoise), math.Log(startLinear))
-	}
 	if known == nil {
-		return [][]float64{equal(wide), equal(narrow)}
+		return [][]float64{s.equal(0), s.equal(1)}
 	}
-	p := equal(wide)
-	for k, c := range s.vary {
-		if v := known.Scale[c] * s.scale[c]; fault.Positive(v) {
-			p[k] = 2 * math.Log(v)
+	p, d := s.equal(0), len(s.vary)
+	for b, scale := range known.Scale {
+		for k, c := range s.vary {
+			if v := scale[c] * s.scale[c]; fault.Positive(v) {
+				p[b*d+k] = 2 * math.Log(v)
+			}
+		}
+		if b > 0 {
+			p[len(known.Scale)*d+b-1] = math.Log(known.Weights[b] / known.Weights[0])
 		}
 	}
-	p[len(s.vary)], p[len(s.vary)+1] = math.Log(known.Noise), math.Log(known.Linear)
+	p[len(p)-2], p[len(p)-1] = math.Log(known.Noise), math.Log(known.Linear)
 	return [][]float64{p}
+}
+
+// equal is a point at which the lengths of all columns are equal.
+func (s *search) equal(start int) (p []float64) {
+	for b, median := range s.median {
+		for range s.vary {
+			p = append(p, -2*math.Log(medians[b^start]*median))
+		}
+	}
+	p = append(p, make([]float64, len(s.kinds)-1)...) // of equal weights
+	return append(p, math.Log(startNoise), math.Log(startLinear))
 }
 
 // point is p in units of the columns of Z.
 func (s *search) point(p []float64) Point {
-	d := len(s.vary)
-	known := Point{Scale: make([]float64, len(s.scale)), Noise: leastNoise + math.Exp(p[d]), Linear: math.Exp(p[d+1])}
-	for k, c := range s.vary {
-		known.Scale[c] = math.Exp(p[k]/2) / s.scale[c]
+	d, weights := len(s.vary), p[len(s.kinds)*len(s.vary):]
+	known := Point{Weights: []float64{1}, Noise: leastNoise + math.Exp(p[len(p)-2]), Linear: math.Exp(p[len(p)-1])}
+	for b := range s.kinds {
+		scale := make([]float64, len(s.scale))
+		for k, c := range s.vary {
+			scale[c] = math.Exp(p[b*d+k]/2) / s.scale[c]
+		}
+		known.Scale = append(known.Scale, scale)
+		if b > 0 {
+			known.Weights = append(known.Weights, math.Exp(weights[b-1]))
+		}
 	}
 	return known
 }
@@ -171,7 +215,7 @@ func (s *search) point(p []float64) Point {
 // best minimises the criterion on the first rows from every start, and returns the best end.
 func (s *search) best(ctx context.Context, rows int, starts [][]float64) [][]float64 {
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
-	c := newCriterion(s.kind, first(s.X), first(s.Y), s.be)
+	c := newCriterion(s.kinds, first(s.X), first(s.Y), s.be)
 	var end []float64
 	least := math.Inf(1)
 	for _, p := range starts {
@@ -191,23 +235,27 @@ func (s *search) best(ctx context.Context, rows int, starts [][]float64) [][]flo
 // minimize follows the criterion down from p, with a weak pull of the logarithms of the lengths to their mean, which
 // bounds those of columns that do not matter, and with μ above leastNoise.
 func (c *criterion) minimize(ctx context.Context, p []float64) (end []float64, value float64) {
-	d, l := c.Z.Cols, float64(c.Z.Rows)
+	d, l := c.X.Cols-1, float64(c.X.Rows)
 	var at []float64
-	grad, q := make([]float64, d+2), make([]float64, d+2)
+	grad, q := make([]float64, len(p)), make([]float64, len(p))
 	evaluate := func(p []float64) {
 		if slices.Equal(p, at) {
 			return
 		}
 		at = append(at[:0], p...)
 		copy(q, p)
-		noise := math.Exp(p[d])
-		q[d] = math.Log(leastNoise + noise)
+		mu := len(p) - 2
+		noise := math.Exp(p[mu])
+		q[mu] = math.Log(leastNoise + noise)
 		value = c.evaluate(q, grad)
-		grad[d] *= noise / (leastNoise + noise)
-		mean := stat.Mean(p[:d], nil)
-		for k, v := range p[:d] {
-			value += pull * (v - mean) * (v - mean) / l
-			grad[k] += 2 * pull * (v - mean) / l
+		grad[mu] *= noise / (leastNoise + noise)
+		for b := range c.terms {
+			theta, g := p[b*d:(b+1)*d], grad[b*d:(b+1)*d]
+			mean := stat.Mean(theta, nil)
+			for k, v := range theta {
+				value += pull * (v - mean) * (v - mean) / l
+				g[k] += 2 * pull * (v - mean) / l
+			}
 		}
 	}
 	result, _ := optimize.Minimize(optimize.Problem{

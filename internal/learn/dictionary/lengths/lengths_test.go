@@ -26,15 +26,17 @@ func wavy(l, d int, seed uint64) (Z, Y blas.General) {
 	return Z, Y
 }
 
-func learned(t *testing.T, kind kernel.Kind, Z, Y blas.General, opt Options) Point {
+func learned(t *testing.T, Z, Y blas.General, opt Options, kinds ...kernel.Kind) Point {
 	t.Helper()
-	p, err := Learn(t.Context(), kind, Z, Y, opt)
+	p, err := Learn(t.Context(), kinds, Z, Y, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for c, s := range p.Scale {
-		if !(s >= 0) || math.IsInf(s, 0) {
-			t.Fatalf("factor %d is %g", c, s)
+	for _, scale := range p.Scale {
+		for c, s := range scale {
+			if !(s >= 0) || math.IsInf(s, 0) {
+				t.Fatalf("factor %d is %g", c, s)
+			}
 		}
 	}
 	return p
@@ -44,27 +46,49 @@ func learned(t *testing.T, kind kernel.Kind, Z, Y blas.General, opt Options) Poi
 func TestLengths(t *testing.T) {
 	Z, Y := wavy(200, 6, 1)
 	for kind := range shapes {
-		s := learned(t, kind, Z, Y, Options{}).Scale
+		s := learned(t, Z, Y, Options{}, kind).Scale[0]
 		if stray := slices.Max(s[2:]); !(s[0] > 2*s[1] && s[1] > 3*stray) {
 			t.Errorf("%s: inverse lengths %.3g", kind, s)
 		}
 	}
 }
 
+// TestSum says that two kernels part the columns of a target that is a sum of functions of two columns each.
+func TestSum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 3))
+	Z, Y := normal(rng, 300, 4), blas.NewGeneral(300, 1)
+	for i := range 300 {
+		x := blas.Row(Z, i)
+		Y.Data[i] = math.Sin(2*x[0])*x[1] + math.Sin(2*x[2])*x[3] + 0.05*rng.NormFloat64()
+	}
+	p := learned(t, Z, Y, Options{}, "gaussian", "gaussian")
+	a, b := p.Scale[0], p.Scale[1]
+	if a[0] < b[0] {
+		a, b = b, a
+	}
+	if !(a[0] > 5*b[0] && a[1] > 5*b[1] && b[2] > 5*a[2] && b[3] > 5*a[3]) {
+		t.Errorf("inverse lengths %.3g and %.3g", p.Scale[0], p.Scale[1])
+	}
+	still := learned(t, Z, blas.NewGeneral(300, 1), Options{Start: &p}, "gaussian", "gaussian")
+	if w := p.Weights[1]; !(math.Abs(still.Weights[1]-w) <= 1e-12*w) {
+		t.Errorf("without anything to learn the second weight goes from %g to %g", w, still.Weights[1])
+	}
+}
+
 // TestUnits says that a length is in units of its column and depends on nothing else's units.
 func TestUnits(t *testing.T) {
 	Z, Y := wavy(80, 4, 2)
-	want := learned(t, "gaussian", Z, Y, Options{})
+	want := learned(t, Z, Y, Options{}, "gaussian")
 	Z, Y = blas.Clone(Z), blas.Clone(Y)
 	for i := range Z.Rows {
 		blas.Row(Z, i)[1] = 1e6*blas.Row(Z, i)[1] - 5e6
 		Y.Data[i] = 1e-9*Y.Data[i] + 3e-9
 	}
-	got := learned(t, "gaussian", Z, Y, Options{})
-	got.Scale[1] *= 1e6
-	for c, s := range want.Scale {
-		if !(math.Abs(got.Scale[c]-s) <= 1e-4*s) {
-			t.Errorf("inverse length %d is %.9g in other units, not %.9g", c, got.Scale[c], s)
+	got := learned(t, Z, Y, Options{}, "gaussian")
+	got.Scale[0][1] *= 1e6
+	for c, s := range want.Scale[0] {
+		if !(math.Abs(got.Scale[0][c]-s) <= 1e-4*s) {
+			t.Errorf("inverse length %d is %.9g in other units, not %.9g", c, got.Scale[0][c], s)
 		}
 	}
 	if !(math.Abs(got.Noise-want.Noise) <= 1e-4*want.Noise) {
@@ -92,7 +116,7 @@ func TestDegenerate(t *testing.T) {
 	} {
 		Z, Y := shape()
 		for kind := range shapes {
-			t.Run(name+"/"+string(kind), func(t *testing.T) { learned(t, kind, Z, Y, Options{}) })
+			t.Run(name+"/"+string(kind), func(t *testing.T) { learned(t, Z, Y, Options{}, kind) })
 		}
 	}
 }
@@ -112,11 +136,12 @@ func TestConstantColumn(t *testing.T) {
 	for i := range Z.Rows {
 		blas.Row(Z, i)[2] = 7
 	}
-	if s := learned(t, "gaussian", Z, Y, Options{}).Scale; s[2] != 0 || s[0] == 0 {
+	if s := learned(t, Z, Y, Options{}, "gaussian").Scale[0]; s[2] != 0 || s[0] == 0 {
 		t.Errorf("inverse lengths %v, of which that of column 2 is constant", s)
 	}
 	constant := blas.NewGeneral(60, 2)
-	if _, err := Learn(t.Context(), "gaussian", constant, Y, Options{}); !errors.Is(err, kernel.ErrConstant) ||
+	if _, err := Learn(t.Context(), []kernel.Kind{"gaussian"}, constant, Y, Options{}); !errors.Is(err,
+		kernel.ErrConstant) ||
 		!errors.Is(err, fault.ErrInput) {
 		t.Errorf("constant columns: %v", err)
 	}
@@ -124,20 +149,22 @@ func TestConstantColumn(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	Z, Y := wavy(60, 4, 11)
-	if _, err := Learn(t.Context(), "cauchy", Z, Y, Options{}); !errors.Is(err, fault.ErrInput) {
+	if _, err := Learn(t.Context(), []kernel.Kind{"cauchy"}, Z, Y, Options{}); !errors.Is(err, fault.ErrInput) {
 		t.Errorf("a kernel without lengths: %v", err)
 	}
-	if _, err := Learn(t.Context(), "gaussian", Z, Y, Options{Start: &Point{Scale: []float64{1}}}); err == nil {
+	if _, err := Learn(t.Context(), []kernel.Kind{"gaussian"}, Z, Y,
+		Options{Start: &Point{Scale: [][]float64{{1}}, Weights: []float64{1}}}); err == nil {
 		t.Error("a start of another number of columns")
 	}
 	hole := blas.Clone(Z)
 	hole.Data[9] = math.NaN()
-	if _, err := Learn(t.Context(), "gaussian", hole, Y, Options{}); !errors.Is(err, kernel.ErrNotFinite) {
+	if _, err := Learn(t.Context(), []kernel.Kind{"gaussian"}, hole, Y, Options{}); !errors.Is(err,
+		kernel.ErrNotFinite) {
 		t.Errorf("NaN: %v", err)
 	}
 	for _, after := range []int{1, 5, 20} {
 		ctx, cancel := context.WithCancel(t.Context())
-		if _, err := Learn(&counted{ctx, cancel, after}, "gaussian", Z, Y, Options{}); !errors.Is(err,
+		if _, err := Learn(&counted{ctx, cancel, after}, []kernel.Kind{"gaussian"}, Z, Y, Options{}); !errors.Is(err,
 			context.Canceled) {
 			t.Errorf("cancelled at look %d: %v", after, err)
 		}
@@ -161,13 +188,14 @@ func (c *counted) Err() error {
 // TestSeed says that the seed draws the samples, and that the number of threads does not matter.
 func TestSeed(t *testing.T) {
 	Z, Y := wavy(manyRows+100, 2, 12)
-	one := learned(t, "laplacian", Z, Y, Options{Seed: 1})
-	other := learned(t, "laplacian", Z, Y, Options{Seed: 2})
+	one := learned(t, Z, Y, Options{Seed: 1}, "laplacian")
+	other := learned(t, Z, Y, Options{Seed: 2}, "laplacian")
 	par.SetThreads(1)
 	defer par.SetThreads(0)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	serial := learned(t, "laplacian", Z, Y, Options{Seed: 1})
-	if !slices.Equal(one.Scale, serial.Scale) || one.Noise != serial.Noise || slices.Equal(one.Scale, other.Scale) {
+	serial := learned(t, Z, Y, Options{Seed: 1}, "laplacian")
+	if !slices.Equal(one.Scale[0], serial.Scale[0]) || one.Noise != serial.Noise ||
+		slices.Equal(one.Scale[0], other.Scale[0]) {
 		t.Errorf("inverse lengths %v, with one thread %v, of another seed %v", one, serial, other)
 	}
 }
@@ -177,18 +205,18 @@ func TestSeed(t *testing.T) {
 func TestStart(t *testing.T) {
 	Z, Y := wavy(200, 5, 13)
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, 100, a.Cols) }
-	part := learned(t, "gaussian", first(Z), first(Y), Options{})
-	still := learned(t, "gaussian", Z, blas.NewGeneral(200, 1), Options{Start: &part})
-	for c, s := range part.Scale {
-		if !(math.Abs(still.Scale[c]-s) <= 1e-12*s) {
-			t.Errorf("without anything to learn inverse length %d goes from %g to %g", c, s, still.Scale[c])
+	part := learned(t, first(Z), first(Y), Options{}, "gaussian")
+	still := learned(t, Z, blas.NewGeneral(200, 1), Options{Start: &part}, "gaussian")
+	for c, s := range part.Scale[0] {
+		if !(math.Abs(still.Scale[0][c]-s) <= 1e-12*s) {
+			t.Errorf("without anything to learn inverse length %d goes from %g to %g", c, s, still.Scale[0][c])
 		}
 	}
-	warm, cold := learned(t, "gaussian", Z, Y, Options{Start: &part}), learned(t, "gaussian", Z, Y, Options{})
+	warm, cold := learned(t, Z, Y, Options{Start: &part}, "gaussian"), learned(t, Z, Y, Options{}, "gaussian")
 	for c := range 2 {
-		if !(math.Abs(math.Log(warm.Scale[c]/cold.Scale[c])) < 0.2) || warm.Scale[c] == part.Scale[c] ||
-			warm.Scale[c] == cold.Scale[c] {
-			t.Errorf("inverse lengths %.3g from %.3g, and %.3g from none", warm.Scale, part.Scale, cold.Scale)
+		if !(math.Abs(math.Log(warm.Scale[0][c]/cold.Scale[0][c])) < 0.2) || warm.Scale[0][c] == part.Scale[0][c] ||
+			warm.Scale[0][c] == cold.Scale[0][c] {
+			t.Errorf("inverse lengths %.3g from %.3g, and %.3g from none", warm.Scale[0], part.Scale[0], cold.Scale[0])
 		}
 	}
 }
