@@ -32,7 +32,7 @@
 //	         | "precomputed" [":" NAME]
 //	         | "rff" ":" SPEC ":" COUNT [":" SAMPLER] [":" FORM]
 //	         | "nystrom" ":" SPEC ":" COUNT [":" LANDMARKS]
-//	SUM      = KIND {"+" KIND}
+//	SUM      = KIND {"+" (KIND | "linear")}
 //	KIND     = "gaussian" | "laplacian" | "matern12" | "matern32" | "matern52" | "cauchy" | "chi2"
 //	ORDER    = ν from 0.25 to 50
 //	ALPHA    = α from 0.01 to 1000
@@ -56,6 +56,7 @@
 //
 // A sum of kinds is a kernel of each on the same features. gaussian+gaussian+matern12:ard is three kernels whose
 // lengths are learned together, with their weights: they part a target that is a sum of functions of few columns each.
+// linear in a sum is xᵀz/d of the standardised columns, in its exact features after "rff" and "nystrom".
 //
 // "each" makes one kernel of every column, "groups" one of every named group,
 // and several widths one kernel of each width: gaussian:each:2^-6..2^6 is 13

@@ -66,6 +66,9 @@ func (s Spec) resolve(X blas.General, groups []Group, seed uint64, known *Median
 		}
 		one := s
 		one.Kind, one.Others = kind, nil
+		if s.Others != nil && kind.HasFeatures() {
+			one.Approx = nil
+		}
 		part, err := one.on(X, sets, seed, known)
 		if err != nil {
 			return nil, err

@@ -96,8 +96,8 @@ func (s *Spec) parseKinds(names []string) error {
 		if !known(kind) {
 			return fmt.Errorf("unknown kernel %q (have %s, and rff: or nystrom: before one of them)", name, kindList())
 		}
-		if len(names) > 1 && (!kind.HasWidth() || len(kind.def().params) > 0) {
-			return fmt.Errorf("%s cannot be part of a sum: only kernels with a width and nothing else can", kind)
+		if len(names) > 1 && (len(kind.def().params) > 0 || !kind.HasWidth() && (i == 0 || kind != Linear)) {
+			return fmt.Errorf("%s cannot be here in a sum: kernels with a width alone can, and linear after one", kind)
 		}
 		if i == 0 {
 			s.Kind = kind
@@ -239,7 +239,7 @@ func (s *Spec) checkApprox() error {
 		return errors.New("random features are not centred: leave out center")
 	}
 	for _, kind := range s.Kinds() {
-		if !kind.HasFrequencies() {
+		if !kind.HasFrequencies() && (s.Others == nil || !kind.HasFeatures()) {
 			return fmt.Errorf("%s has no random Fourier features: use nystrom", kind)
 		}
 	}

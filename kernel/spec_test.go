@@ -24,8 +24,8 @@ func TestParse(t *testing.T) {
 		{"gaussian:pixels:median*2^-1..2^1,10", Spec{Kind: Gaussian, Features: "pixels", Widths: []float64{
 			0.5, 1, 2, 10,
 		}, Relative: true}},
-		{"gaussian+gaussian+matern12:0,2:median", Spec{
-			Kind: Gaussian, Others: []Kind{Gaussian, Matern12}, Features: "0,2", Widths: []float64{1}, Relative: true,
+		{"gaussian+gaussian+linear:0,2:median", Spec{
+			Kind: Gaussian, Others: []Kind{Gaussian, Linear}, Features: "0,2", Widths: []float64{1}, Relative: true,
 		}},
 		{"linear:0-3", Spec{Kind: Linear, Features: "0-3"}},
 		{"linear:all:unit:center", Spec{Kind: Linear, Features: "all", Unit: true, Center: true}},
@@ -102,8 +102,8 @@ func TestParseErrors(t *testing.T) {
 		"gaussian:all:1:2":                  "nothing more",
 		"linear:all:2":                      "nothing more",
 		"gaussian+":                         "unknown kernel",
-		"gaussian+linear":                   "linear cannot be part of a sum",
-		"gaussian+rational:1":               "rational cannot be part of a sum",
+		"linear+gaussian":                   "linear cannot be here in a sum",
+		"gaussian+rational:1":               "rational cannot be here in a sum",
 		"rff:gaussian+chi2:all:1:20":        "chi2 has no random Fourier features",
 		"poly":                              "needs its degree",
 		"matern":                            "needs its order",

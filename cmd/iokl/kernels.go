@@ -27,7 +27,8 @@ FEATURES are what the kernel sees of the inputs:
   directions  linear combinations of the columns along which the targets vary most, learned likewise
   ard         all columns, each divided by a length that is learned, for gaussian, laplacian, matern12, matern32
               and matern52; width median takes the lengths as they are, median*0.5,1,2 multiplies them.
-              gaussian+gaussian+matern12:ard is three kernels, each with lengths of its own, learned together
+              gaussian+matern12+linear:ard is three kernels; lengths of the first two, and the weights of all,
+              are learned together
 
 WIDTHS of σ: median (default), the median distance between rows; median*0.5,1,2, that times each number;
 numbers as 0.5,1; or powers as 2^-6..2^6. Every width is a kernel of its own.

@@ -272,9 +272,8 @@ func bases(cols int) [][]string {
 	if cols == 1 {
 		return all
 	}
-	for _, kind := range []string{"gaussian", "matern32", "laplacian", "gaussian+gaussian+matern12"} {
-		k := kind + ":ard:median"
-		all = append(all, []string{k}, []string{k, linearKernel})
+	for _, sum := range []string{"gaussian", "matern32", "laplacian", "gaussian+gaussian+matern12"} {
+		all = append(all, []string{sum + "+linear:ard:median"})
 	}
 	if !defaults.HasEach(cols) {
 		return all

@@ -5,6 +5,7 @@ package dictionary
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -95,33 +96,56 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 
 // shares are the parts of so many kernels in the weight of their SPEC.
 func (r *Resolver) shares(s kernel.Spec, made int) []float64 {
-	share := slices.Repeat([]float64{1 / float64(made)}, made)
 	p, ok := r.lengths[s.Sum()]
-	if !ok || s.Features != lengths.Features || len(p.Weights) == 1 {
-		return share
+	if !ok || s.Features != lengths.Features {
+		return slices.Repeat([]float64{1 / float64(made)}, made)
 	}
+	var share []float64
 	var total float64
-	for _, w := range p.Weights {
-		total += w
+	for term, kind := range s.Kinds() {
+		each := 1
+		if kind.HasWidth() {
+			each = len(s.Widths)
+		}
+		share = append(share, slices.Repeat([]float64{p.Weights[term] / float64(each)}, each)...)
+		total += p.Weights[term]
 	}
-	each := made / len(p.Weights)
-	for i := range share {
-		share[i] = p.Weights[i/each] / total / float64(each)
-	}
+	blas.Scal(1/total, share)
 	return share
 }
 
 // Outline is Resolve with columns as they are where SPECs ask for learned lengths: diagonals and sizes do not depend on
 // the lengths, and no diagonal of a weighted sum of kernels whose diagonals are 1.
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
-	specs = slices.Clone(specs)
-	for i, text := range specs {
-		if s, err := kernel.Parse(text); err == nil && s.Features == lengths.Features {
-			s.Features = "all"
-			specs[i] = s.String()
+	outline := *r
+	outline.lengths, outline.learned = nil, slices.Clone(r.learned)
+	for _, text := range specs {
+		s, err := kernel.Parse(text)
+		if err == nil && outline.learner(s) != nil && s.Features == lengths.Features {
+			outline.learned = append(outline.learned, r.standardising(s)...)
 		}
 	}
-	return r.Resolve(ctx, specs)
+	return outline.Resolve(ctx, specs)
+}
+
+// standardising is the groups of learned lengths where all lengths are those of standardised columns times √d.
+func (r *Resolver) standardising(s kernel.Spec) (groups []kernel.Group) {
+	g := everyColumn(lengths.Features, r.z)
+	m := columns.Measure(r.z)
+	vary := 0.0
+	for c, deviation := range m.Scale {
+		g.Scale = append(g.Scale, 1/deviation)
+		if vary++; m.Constant[c] {
+			g.Scale[c] = 0
+			vary--
+		}
+	}
+	blas.Scal(1/math.Sqrt(max(vary, 1)), g.Scale)
+	for term := range s.Kinds() {
+		g.Sum, g.Term, g.Unit = s.Sum(), term, 1
+		groups = append(groups, g)
+	}
+	return groups
 }
 
 // Lengths are those that were learned for the SPECs resolved so far.

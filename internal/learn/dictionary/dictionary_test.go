@@ -107,31 +107,54 @@ func TestRelevanceOfManySamples(t *testing.T) {
 }
 
 // TestResolveSum says that the kernels of a sum have lengths of their own and share the weight of the SPEC as they were
-// learned to, each for all its widths.
+// learned to, each for all its widths, and that the linear one is xᵀz/d of standardised columns.
 func TestResolveSum(t *testing.T) {
 	X, Y := learntest.Hidden(60, 3)
 	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{})
-	d, weights, err := r.Resolve(t.Context(), []string{"linear", "gaussian+matern12:ard:median*1,2", "gaussian:ard"})
+	specs := []string{"linear", "gaussian+matern12+linear:ard:median*1,2", "gaussian:ard"}
+	outline, _, err := r.Outline(t.Context(), specs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := r.Lengths()["gaussian+matern12"]
-	total := known.Weights[0] + known.Weights[1]
-	for j, want := range []float64{
-		1, known.Weights[0] / total / 2, known.Weights[0] / total / 2,
-		known.Weights[1] / total / 2, known.Weights[1] / total / 2, 1,
-	} {
-		if !(math.Abs(weights[j]-want/3) <= 1e-15) {
-			t.Errorf("%s has the weight %g, want %g", d[j].Name, weights[j], want/3)
+	d, weights, err := r.Resolve(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := r.Lengths()["gaussian+matern12+linear"]
+	var total float64
+	for _, w := range known.Weights {
+		total += 3 * w
+	}
+	want := []float64{1. / 3}
+	for _, term := range []int{0, 0, 1, 1} {
+		want = append(want, known.Weights[term]/total/2)
+	}
+	want = append(want, known.Weights[2]/total, 1./3)
+	for j, w := range want {
+		if !(math.Abs(weights[j]-w) <= 1e-15) {
+			t.Errorf("%s has the weight %g, want %g", d[j].Name, weights[j], w)
 		}
 	}
-	for j, term := range []int{0, 0, 1, 1} {
+	for j, term := range []int{0, 0, 1, 1, 2} {
 		if !slices.Equal(d[1+j].Scale, known.Scale[term]) {
 			t.Errorf("%s has factors %v", d[1+j].Name, d[1+j].Scale)
 		}
 	}
-	if slices.Equal(d[5].Scale, d[1].Scale) || d[3].Name != "matern12:ard.2:median" {
+	if slices.Equal(d[6].Scale, d[1].Scale) || d[3].Name != "matern12:ard.2:median" || d[5].Name != "linear:ard.3" {
 		t.Errorf("kernels %v", d.Names())
+	}
+	before, err := r.Diagonals(outline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.Diagonals(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range after {
+		if !(math.Abs(before[j]-after[j]) <= 1e-12*after[j]) {
+			t.Errorf("%s has the mean diagonal %g before and %g after", d[j].Name, before[j], after[j])
+		}
 	}
 }
 

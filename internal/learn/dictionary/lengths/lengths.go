@@ -54,9 +54,11 @@ const MostKernels = 4
 // Point is a sum of kernels of width 1, each on columns that are multiplied by its scale, beside Linear times xᵀz/d of
 // the standardised columns, and the noise, all in units of the weight of the first kernel.
 type Point struct {
-	Scale   [][]float64 // of each kernel the inverse length of each column, 0 of one that is constant
-	Weights []float64   // of the kernels
-	Noise   float64     // μ = λ·l
+	// Scale is of each kernel the inverse length of each column, 0 of one that is constant. That of a linear kernel
+	// standardises, and divides by √d.
+	Scale   [][]float64
+	Weights []float64 // of the kernels
+	Noise   float64   // μ = λ·l
 	Linear  float64
 }
 
@@ -72,11 +74,10 @@ type Options struct {
 // Z varies, kernel.ErrNotFinite, and that of a context that ends. Where no target varies it returns a start.
 func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Options) (Point, error) {
 	if len(kinds) > MostKernels {
-		return Point{}, fault.Input("lengths are learned for at most %d kernels of a sum, not %d", MostKernels,
-			len(kinds))
+		return Point{}, fault.Input("lengths are learned for at most %d kernels of a sum", MostKernels)
 	}
 	for _, kind := range kinds {
-		if _, ok := shapes[kind]; !ok {
+		if _, ok := shapes[kind]; !ok && kind != kernel.Linear {
 			return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, known())
 		}
 	}
@@ -119,7 +120,8 @@ func known() string {
 
 // search holds the samples that lengths are learned on, in random order.
 type search struct {
-	kinds  []kernel.Kind
+	all    []kernel.Kind
+	kinds  []kernel.Kind // those with lengths
 	be     blas.Backend
 	X, Y   blas.General // columns that vary, standardised
 	scale  []float64    // standard deviations of all columns of Z, 0 of constant ones
@@ -129,14 +131,19 @@ type search struct {
 
 func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, error) {
 	idx := rand.New(rand.NewPCG(opt.Seed, manyRows)).Perm(Z.Rows)[:min(Z.Rows, manyRows)]
-	s := &search{kinds: kinds, be: opt.Backend}
+	s := &search{all: kinds, be: opt.Backend}
+	for _, kind := range kinds {
+		if kind != kernel.Linear {
+			s.kinds = append(s.kinds, kind)
+		}
+	}
 	s.X, s.scale, s.vary = standardised(columns.Rows(Z, idx))
 	s.Y, _, _ = standardised(columns.Rows(Y, idx))
 	if s.vary == nil {
 		return nil, fault.Mark(fmt.Errorf("kernel %s on learned lengths: %w", kinds[0], kernel.ErrConstant))
 	}
 	var specs []string
-	for _, kind := range kinds {
+	for _, kind := range s.kinds {
 		specs = append(specs, string(kind)+":all:median")
 	}
 	d, err := kernel.Build(specs, s.X, nil, opt.Seed)
@@ -169,16 +176,20 @@ func (s *search) starts(known *Point) [][]float64 {
 	if known == nil {
 		return [][]float64{s.equal(0), s.equal(1)}
 	}
-	p, d := s.equal(0), len(s.vary)
-	for b, scale := range known.Scale {
+	p, d, b := s.equal(0), len(s.vary), 0
+	for term, scale := range known.Scale {
+		if s.all[term] == kernel.Linear {
+			continue
+		}
 		for k, c := range s.vary {
 			if v := scale[c] * s.scale[c]; fault.Positive(v) {
 				p[b*d+k] = 2 * math.Log(v)
 			}
 		}
 		if b > 0 {
-			p[len(known.Scale)*d+b-1] = math.Log(known.Weights[b] / known.Weights[0])
+			p[len(s.kinds)*d+b-1] = math.Log(known.Weights[term])
 		}
+		b++
 	}
 	p[len(p)-2], p[len(p)-1] = math.Log(known.Noise), math.Log(known.Linear)
 	return [][]float64{p}
@@ -197,17 +208,22 @@ func (s *search) equal(start int) (p []float64) {
 
 // point is p in units of the columns of Z.
 func (s *search) point(p []float64) Point {
-	d, weights := len(s.vary), p[len(s.kinds)*len(s.vary):]
-	known := Point{Weights: []float64{1}, Noise: leastNoise + math.Exp(p[len(p)-2]), Linear: math.Exp(p[len(p)-1])}
-	for b := range s.kinds {
-		scale := make([]float64, len(s.scale))
+	d, b := len(s.vary), 0
+	weights := append([]float64{0}, p[len(s.kinds)*d:]...) // their logarithms
+	known := Point{Noise: leastNoise + math.Exp(p[len(p)-2]), Linear: math.Exp(p[len(p)-1])}
+	for _, kind := range s.all {
+		scale, weight := make([]float64, len(s.scale)), known.Linear
 		for k, c := range s.vary {
-			scale[c] = math.Exp(p[b*d+k]/2) / s.scale[c]
+			scale[c] = 1 / (s.scale[c] * math.Sqrt(float64(d)))
+			if kind != kernel.Linear {
+				scale[c] = math.Exp(p[b*d+k]/2) / s.scale[c]
+			}
 		}
-		known.Scale = append(known.Scale, scale)
-		if b > 0 {
-			known.Weights = append(known.Weights, math.Exp(weights[b-1]))
+		if kind != kernel.Linear {
+			weight = math.Exp(weights[b])
+			b++
 		}
+		known.Scale, known.Weights = append(known.Scale, scale), append(known.Weights, weight)
 	}
 	return known
 }
