@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/iokl/iokl/internal/schema"
 )
@@ -18,8 +19,15 @@ const MaxLevels = 50
 // has the measurement.
 const buckets = 100
 
-// mostWords is the number of different words from which on a column is text, whatever its other cells hold.
-const mostWords = 1 << 16
+const (
+	// mostWords is the number of different words from which on a column is text, whatever its other cells hold.
+	mostWords = 1 << 16
+	// In a column of codes one cell in codeShare or more, and fewestCodes different ones, have letters and digits:
+	// fewer are taken for errors among numbers.
+	codeShare, fewestCodes = 10, 3
+	// wholeRows is the number of cells whose whole numbers are counted as words before one of a column is a word.
+	wholeRows = 4096
+)
 
 func (opt *Options) maxLevels() int {
 	if opt.MaxLevels == 0 {
@@ -40,6 +48,8 @@ type votes struct {
 	named   map[schema.Kind]int
 	words   map[string]int // all cells that are no plain numbers
 	n       int            // cells in words
+	codes   map[string]int // of the words, those with letters and digits
+	whole   map[string]int // plain numbers of digits alone, which may be codes too
 }
 
 // note counts a cell and returns its number where it is a plain one, else NaN.
@@ -62,10 +72,28 @@ func (v *votes) note(x cell) (float64, error) {
 	v.cells++
 	if err == nil {
 		v.numbers.notePlain(x.text)
+		if (v.n > 0 || v.cells <= wholeRows) && strings.Trim(x.text, digits) == "" {
+			v.whole = noteIn(v.whole, x.text)
+		}
 		return value, nil
 	}
 	v.noteWord(x.text)
 	return nan, nil
+}
+
+const digits = "0123456789"
+
+// noteIn counts a word among at most mostWords different ones.
+func noteIn(count map[string]int, word string) map[string]int {
+	if count == nil {
+		count = map[string]int{}
+	}
+	if _, known := count[word]; known {
+		count[word]++
+	} else if len(count) <= mostWords {
+		count[strings.Clone(word)] = 1
+	}
+	return count
 }
 
 // noteStored counts a cell that the file stores as a number; NaN is a missing one.
@@ -86,23 +114,20 @@ func (v *votes) noteStored(x float64) {
 
 // noteWord counts a cell that is no plain number.
 func (v *votes) noteWord(word string) {
-	if v.words == nil {
-		v.words, v.clocks, v.named = map[string]int{}, map[string]int{}, map[schema.Kind]int{}
+	if v.n++; v.clocks == nil {
+		v.clocks, v.named = map[string]int{}, map[schema.Kind]int{}
 	}
-	if v.n++; len(v.words) <= mostWords {
-		if _, known := v.words[word]; !known {
-			word = strings.Clone(word)
-		}
-		v.words[word]++
+	v.words = noteIn(v.words, word)
+	if isNumber := v.numbers.noteMarked(word); !isNumber && isCode(word) {
+		v.codes = noteIn(v.codes, word)
 	}
-	v.numbers.noteMarked(word)
 	v.dates.note(word)
 	for _, kind := range []schema.Kind{schema.Month, schema.Weekday} {
 		if _, ok := ordinal(kind, word); ok {
 			v.named[kind]++
 		}
 	}
-	if strings.IndexAny(word, "0123456789") == 0 && len(word) <= len("03:04:05.000000000 PM") {
+	if strings.IndexAny(word, digits) == 0 && len(word) <= len("03:04:05.000000000 PM") {
 		for _, layout := range clockLayouts {
 			if _, ok := clock(layout, word); ok {
 				v.clocks[layout]++
@@ -133,6 +158,9 @@ func (v *votes) column(opt *Options, commas bool) schema.Column {
 		return c
 	}
 	text := v.text(opt)
+	if v.hasCodes() {
+		return text
+	}
 	if v.numbers.plain > 0 && (text.Kind != schema.Text || v.n <= v.numbers.plain) || 2*fits >= v.cells {
 		return numbers
 	}
@@ -160,16 +188,41 @@ func (v *votes) moment() (c schema.Column, n int) {
 	return c, n
 }
 
-// text is a column of words: a category, or identifiers and free text. Words for nothing are words here.
+// isCode reports whether a word has letters and digits, as PC 17599 has.
+func isCode(word string) bool {
+	return strings.ContainsAny(word, digits) && strings.ContainsFunc(word, unicode.IsLetter)
+}
+
+// hasCodes reports whether the numbers of the column are codes, as its words are.
+func (v *votes) hasCodes() bool {
+	n := sum(v.codes)
+	return len(v.codes) >= fewestCodes && codeShare*n >= v.cells && 2*n > v.n && v.numbers.plain > 0 &&
+		v.numbers.whole == v.numbers.plain
+}
+
+func sum(count map[string]int) (n int) {
+	for _, k := range count {
+		n += k
+	}
+	return n
+}
+
+// text is a column of words: a category, or identifiers and free text. Words for nothing are words here, and so are
+// whole numbers in a column of codes.
 func (v *votes) text(opt *Options) schema.Column {
-	n, levels := v.n, len(v.words)
+	words, n := v.words, v.n
+	if v.hasCodes() {
+		words, n = maps.Clone(v.words), v.n+sum(v.whole)
+		maps.Copy(words, v.whole)
+	}
+	levels := len(words)
 	// Words that are all different are no category of MaxLevels levels, which would repeat one with a probability
 	// of 1 − exp(−n²/(2·MaxLevels)), 98 % where n(n−1) is 8·MaxLevels.
 	distinct := levels == n && n*(n-1) > 8*MaxLevels
 	if distinct || levels > mostWords || levels > opt.maxLevels() && 2*levels > n {
 		return schema.Column{Kind: schema.Text}
 	}
-	count := maps.Clone(v.words)
+	count := maps.Clone(words)
 	maps.Copy(count, v.nothing)
 	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))

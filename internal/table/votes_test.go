@@ -111,6 +111,14 @@ func TestVotes(t *testing.T) {
 	}
 }
 
+// Numbers with a sign and no mark have no decimal commas, in files that semicolons separate either.
+func TestSignAlone(t *testing.T) {
+	tab, err := Read(file(t, "a.csv", "a;b\n5 %;1,5\n12 %;2,5\n"), Options{Types: true})
+	if err != nil || tab.Schema[0].Decimal != "." || tab.Schema[0].Sign != "%" || tab.Schema[1].Decimal != "," {
+		t.Errorf("%+v, %v", tab, err)
+	}
+}
+
 func levelsOf(k int) (levels []string) {
 	for i := range k {
 		levels = append(levels, fmt.Sprintf("w%d", i))
@@ -182,6 +190,34 @@ func TestMarked(t *testing.T) {
 			if v != want[k] && !(math.IsNaN(v) && math.IsNaN(want[k])) {
 				t.Errorf("%q with decimal mark %s: %g, want %g", text, decimal, v, want[k])
 			}
+		}
+	}
+}
+
+// A column of whole numbers and codes with letters is one of words: a category whose levels hold the numbers too, or
+// identifiers. Few such words, or words among measurements, are errors.
+func TestCodes(t *testing.T) {
+	repeated := strings.Fields(strings.Repeat("17 A1 18 B2 19 C3 17 18 ", 20))
+	got, err := learn(t, Options{}, repeated...)
+	if want := []string{"17", "18", "19", "A1", "B2", "C3"}; err != nil || got.Kind != schema.Category ||
+		!slices.Equal(got.Levels, want) {
+		t.Errorf("%+v, %v, want levels %q", got, err, want)
+	}
+	var tickets, late, limits []string
+	for i := range 300 {
+		tickets, late, limits = append(tickets, fmt.Sprint(1000+i)), append(late, fmt.Sprint(i)), append(limits, "1")
+		if i%4 == 3 {
+			tickets[i], limits[i] = fmt.Sprintf("PC %d", i), fmt.Sprintf("<%d", i)
+		}
+	}
+	if got, err := learn(t, Options{}, tickets...); err != nil || got.Kind != schema.Text {
+		t.Errorf("%+v, %v, want text", got, err)
+	}
+	late[290], late[295] = "A1", "B2"
+	fraction := append(slices.Clone(tickets), "1.5")
+	for word, cells := range map[string][]string{`"A1"`: late, `"<3"`: limits, `"PC 3"`: fraction} {
+		if _, err := learn(t, Options{}, cells...); err == nil || !strings.Contains(err.Error(), word+" is not a num") {
+			t.Errorf("%v, want %s refused", err, word)
 		}
 	}
 }
