@@ -211,7 +211,7 @@ func isHeader(record []string) bool {
 		if _, err := strconv.ParseFloat(cell, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 			return false
 		}
-		if new(numberVotes).noteMarked(cell) {
+		if new(numberVotes).noteMarked(cell, 1) {
 			return false
 		}
 		var dates dateVotes

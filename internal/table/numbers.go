@@ -12,7 +12,7 @@ import (
 
 // nothing reports whether a word is a usual one for a missing number or date.
 func nothing(word string) bool {
-	if len(word) > 4 {
+	if len(word) > 4 || isDigit(word[0]) {
 		return false
 	}
 	switch strings.ToLower(word) {
@@ -101,7 +101,7 @@ func ungrouped(whole, decimal string) (string, bool) {
 	mark := string([]rune(whole[at:])[0])
 	groups := strings.Split(whole, mark)
 	for i, g := range groups {
-		if mark == decimal || strings.Trim(g, digits) != "" || i > 0 && len(g) != 3 || len(g) < 1 || len(g) > 3 {
+		if mark == decimal || !allDigits(g) || i > 0 && len(g) != 3 || len(g) < 1 || len(g) > 3 {
 			return "", false
 		}
 	}
@@ -122,7 +122,7 @@ type numberVotes struct {
 // to three come before.
 func (n *numberVotes) notePlain(cell string) {
 	n.plain++
-	if strings.Trim(cell, digits) == "" {
+	if allDigits(cell) {
 		n.whole++
 		return
 	}
@@ -138,31 +138,44 @@ func (n *numberVotes) notePlain(cell string) {
 // threeBehind reports whether three digits are behind one to three with a sign.
 func threeBehind(whole, behind string) bool {
 	whole = strings.TrimLeft(whole, "+-")
-	return strings.Trim(behind, digits) == "" && len(whole) >= 1 && len(whole) <= 3
+	return allDigits(behind) && len(whole) >= 1 && len(whole) <= 3
 }
 
-// noteMarked counts a cell that is no plain number, and reports whether it is one with marks.
-func (n *numberVotes) noteMarked(cell string) bool {
+const digits = "0123456789"
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+func allDigits(text string) bool {
+	for i := range len(text) {
+		if !isDigit(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// noteMarked counts cells that are no plain number, and reports whether they are one with marks.
+func (n *numberVotes) noteMarked(cell string, cells int) bool {
 	if !strings.ContainsAny(cell, digits) {
 		return false
 	}
 	_, sign, point := marked(cell, ".")
 	_, other, comma := marked(cell, ",")
 	if (point || comma) && strings.ContainsAny(cell, ".,") {
-		n.pointed++
+		n.pointed += cells
 	}
 	if point {
-		n.point++
+		n.point += cells
 	}
 	if comma {
-		n.comma++
+		n.comma += cells
 		sign = other
 	}
 	if sign != "" {
 		if n.signs == nil {
 			n.signs = map[string]int{}
 		}
-		n.signs[sign]++
+		n.signs[sign] += cells
 	}
 	return point || comma
 }

@@ -41,15 +41,21 @@ type votes struct {
 	kind    schema.Kind // that the file states; Number where it does not
 	cells   int         // that are neither empty nor a word for nothing
 	nothing map[string]int
-	numbers numberVotes
 	dates   dateVotes
 	days    layoutVotes    // dates that the file stores as such
+	words   map[string]int // cells that are no plain numbers
+	n       int            // such cells, also those that words has no room for
+	whole   map[string]int // plain numbers of digits alone, which may be codes too
+	wordVotes
+}
+
+// wordVotes counts what words are.
+type wordVotes struct {
+	numbers numberVotes
 	clocks  map[string]int // times of day by layout
 	named   map[schema.Kind]int
-	words   map[string]int // all cells that are no plain numbers
-	n       int            // cells in words
-	codes   map[string]int // of the words, those with letters and digits
-	whole   map[string]int // plain numbers of digits alone, which may be codes too
+	codes   int // cells with letters and digits
+	kinds   int // different ones of these
 }
 
 // note counts a cell and returns its number where it is a plain one, else NaN.
@@ -72,28 +78,13 @@ func (v *votes) note(x cell) (float64, error) {
 	v.cells++
 	if err == nil {
 		v.numbers.notePlain(x.text)
-		if (v.n > 0 || v.cells <= wholeRows) && strings.Trim(x.text, digits) == "" {
-			v.whole = noteIn(v.whole, x.text)
+		if (v.n > 0 || v.cells <= wholeRows) && allDigits(x.text) {
+			noteIn(&v.whole, x.text)
 		}
 		return value, nil
 	}
 	v.noteWord(x.text)
 	return nan, nil
-}
-
-const digits = "0123456789"
-
-// noteIn counts a word among at most mostWords different ones.
-func noteIn(count map[string]int, word string) map[string]int {
-	if count == nil {
-		count = map[string]int{}
-	}
-	if _, known := count[word]; known {
-		count[word]++
-	} else if len(count) <= mostWords {
-		count[strings.Clone(word)] = 1
-	}
-	return count
 }
 
 // noteStored counts a cell that the file stores as a number; NaN is a missing one.
@@ -112,25 +103,50 @@ func (v *votes) noteStored(x float64) {
 	v.numbers.plain++
 }
 
-// noteWord counts a cell that is no plain number.
+// noteIn counts a word among at most mostWords different ones, and reports whether it is one of these.
+func noteIn(count *map[string]int, word string) bool {
+	if *count == nil {
+		*count = map[string]int{}
+	}
+	_, known := (*count)[word]
+	switch {
+	case known:
+		(*count)[word]++
+	case len(*count) > mostWords:
+		return false
+	default:
+		(*count)[strings.Clone(word)] = 1
+	}
+	return true
+}
+
+// noteWord counts a cell that is no plain number. Of dates the order counts; what else a word is column finds once.
 func (v *votes) noteWord(word string) {
-	if v.n++; v.clocks == nil {
+	v.n++
+	v.dates.note(word)
+	if !noteIn(&v.words, word) {
+		v.noteKind(word, 1)
+	}
+}
+
+// noteKind counts cells that hold a word.
+func (v *wordVotes) noteKind(word string, cells int) {
+	if v.clocks == nil {
 		v.clocks, v.named = map[string]int{}, map[schema.Kind]int{}
 	}
-	v.words = noteIn(v.words, word)
-	if isNumber := v.numbers.noteMarked(word); !isNumber && isCode(word) {
-		v.codes = noteIn(v.codes, word)
+	if marked := v.numbers.noteMarked(word, cells); !marked && isCode(word) {
+		v.codes += cells
+		v.kinds++
 	}
-	v.dates.note(word)
 	for _, kind := range []schema.Kind{schema.Month, schema.Weekday} {
 		if _, ok := ordinal(kind, word); ok {
-			v.named[kind]++
+			v.named[kind] += cells
 		}
 	}
-	if strings.IndexAny(word, digits) == 0 && len(word) <= len("03:04:05.000000000 PM") {
+	if isDigit(word[0]) && strings.Trim(word, "0123456789:. APMapm") == "" {
 		for _, layout := range clockLayouts {
 			if _, ok := clock(layout, word); ok {
-				v.clocks[layout]++
+				v.clocks[layout] += cells
 			}
 		}
 	}
@@ -140,8 +156,12 @@ func (v *votes) noteWord(word string) {
 func (v *votes) plain() bool { return v.cells == v.numbers.plain && v.nothing == nil && v.days.n == 0 }
 
 // column is what the votes make of a column, of numbers only unless types are allowed. commas says that commas do not
-// separate the cells of the file. Cells that do not fit are left for reading by this column to refuse.
+// separate the cells of the file. Cells that do not fit are left for reading by this column to refuse. It is called
+// once, after the last cell.
 func (v *votes) column(opt *Options, commas bool) schema.Column {
+	for word, cells := range v.words {
+		v.noteKind(word, cells)
+	}
 	decimal, fits := v.numbers.format(commas)
 	numbers := schema.Column{Decimal: decimal, Sign: v.numbers.sign()}
 	for _, n := range v.nothing {
@@ -195,34 +215,26 @@ func isCode(word string) bool {
 
 // hasCodes reports whether the numbers of the column are codes, as its words are.
 func (v *votes) hasCodes() bool {
-	n := sum(v.codes)
-	return len(v.codes) >= fewestCodes && codeShare*n >= v.cells && 2*n > v.n && v.numbers.plain > 0 &&
+	return v.kinds >= fewestCodes && codeShare*v.codes >= v.cells && 2*v.codes > v.n && v.numbers.plain > 0 &&
 		v.numbers.whole == v.numbers.plain
-}
-
-func sum(count map[string]int) (n int) {
-	for _, k := range count {
-		n += k
-	}
-	return n
 }
 
 // text is a column of words: a category, or identifiers and free text. Words for nothing are words here, and so are
 // whole numbers in a column of codes.
 func (v *votes) text(opt *Options) schema.Column {
-	words, n := v.words, v.n
+	count, n := maps.Clone(v.words), v.n
 	if v.hasCodes() {
-		words, n = maps.Clone(v.words), v.n+sum(v.whole)
-		maps.Copy(words, v.whole)
+		for number, cells := range v.whole {
+			count[number], n = cells, n+cells
+		}
 	}
-	levels := len(words)
+	levels := len(count)
 	// Words that are all different are no category of MaxLevels levels, which would repeat one with a probability
 	// of 1 − exp(−n²/(2·MaxLevels)), 98 % where n(n−1) is 8·MaxLevels.
 	distinct := levels == n && n*(n-1) > 8*MaxLevels
 	if distinct || levels > mostWords || levels > opt.maxLevels() && 2*levels > n {
 		return schema.Column{Kind: schema.Text}
 	}
-	count := maps.Clone(words)
 	maps.Copy(count, v.nothing)
 	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
