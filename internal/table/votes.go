@@ -40,12 +40,12 @@ func (opt *Options) maxLevels() int {
 type votes struct {
 	kind    schema.Kind // that the file states; Number where it does not
 	cells   int         // that are neither empty nor a word for nothing
-	nothing map[string]int
+	nothing tally
 	dates   dateVotes
-	days    layoutVotes    // dates that the file stores as such
-	words   map[string]int // cells that are no plain numbers
-	n       int            // such cells, also those that words has no room for
-	whole   map[string]int // plain numbers of digits alone, which may be codes too
+	days    layoutVotes // dates that the file stores as such
+	words   tally       // cells that are no plain numbers
+	n       int         // such cells, also those that words has no room for
+	whole   tally       // plain numbers of digits alone, which may be codes too
 	wordVotes
 }
 
@@ -54,22 +54,19 @@ type wordVotes struct {
 	numbers numberVotes
 	clocks  map[string]int // times of day by layout
 	named   map[schema.Kind]int
-	codes   int // cells with letters and digits
+	coded   int // cells with letters and digits
 	kinds   int // different ones of these
 }
 
-// note counts a cell and returns its number where it is a plain one, else NaN.
+// note counts a cell and returns its number where it is a plain one, else a NaN that stands for the word; see encoded.
 func (v *votes) note(x cell) (float64, error) {
 	if x.text == "" {
 		v.noteStored(x.number)
 		return x.number, nil
 	}
 	if nothing(x.text) {
-		if v.nothing == nil {
-			v.nothing = map[string]int{}
-		}
-		v.nothing[strings.Clone(x.text)]++
-		return nan, nil
+		k, _ := v.nothing.note(x.text)
+		return nanOf(nothingNaN, k), nil
 	}
 	value, err := number(x.text)
 	if err == errInf {
@@ -79,12 +76,11 @@ func (v *votes) note(x cell) (float64, error) {
 	if err == nil {
 		v.numbers.notePlain(x.text)
 		if (v.n > 0 || v.cells <= wholeRows) && allDigits(x.text) {
-			noteIn(&v.whole, x.text)
+			v.whole.note(x.text)
 		}
 		return value, nil
 	}
-	v.noteWord(x.text)
-	return nan, nil
+	return nanOf(wordNaN, v.noteWord(x.text)), nil
 }
 
 // noteStored counts a cell that the file stores as a number; NaN is a missing one.
@@ -103,30 +99,48 @@ func (v *votes) noteStored(x float64) {
 	v.numbers.plain++
 }
 
-// noteIn counts a word among at most mostWords different ones, and reports whether it is one of these.
-func noteIn(count *map[string]int, word string) bool {
-	if *count == nil {
-		*count = map[string]int{}
-	}
-	_, known := (*count)[word]
-	switch {
-	case known:
-		(*count)[word]++
-	case len(*count) > mostWords:
-		return false
-	default:
-		(*count)[strings.Clone(word)] = 1
-	}
-	return true
+// tally counts different words, at most mostWords + 1, in the order in which they come.
+type tally struct {
+	at    map[string]int
+	count []int
+	lost  bool // some had no room
 }
 
-// noteWord counts a cell that is no plain number. Of dates the order counts; what else a word is column finds once.
-func (v *votes) noteWord(word string) {
+// note counts a word and returns its place, or false where there is no room.
+func (t *tally) note(word string) (place int, ok bool) {
+	if place, ok = t.at[word]; ok {
+		t.count[place]++
+		return place, true
+	}
+	if len(t.count) > mostWords {
+		t.lost = true
+		return 0, false
+	}
+	if t.at == nil {
+		t.at = map[string]int{}
+	}
+	t.at[strings.Clone(word)] = len(t.count)
+	t.count = append(t.count, 1)
+	return len(t.count) - 1, true
+}
+
+// addTo adds the counts to those of words.
+func (t *tally) addTo(count map[string]int) {
+	for word, place := range t.at {
+		count[word] += t.count[place]
+	}
+}
+
+// noteWord counts a cell that is no plain number and returns its place among words. Of dates the order counts; what else
+// a word is column finds once.
+func (v *votes) noteWord(word string) int {
 	v.n++
 	v.dates.note(word)
-	if !noteIn(&v.words, word) {
+	place, ok := v.words.note(word)
+	if !ok {
 		v.noteKind(word, 1)
 	}
+	return place
 }
 
 // noteKind counts cells that hold a word.
@@ -135,7 +149,7 @@ func (v *wordVotes) noteKind(word string, cells int) {
 		v.clocks, v.named = map[string]int{}, map[schema.Kind]int{}
 	}
 	if marked := v.numbers.noteMarked(word, cells); !marked && isCode(word) {
-		v.codes += cells
+		v.coded += cells
 		v.kinds++
 	}
 	for _, kind := range []schema.Kind{schema.Month, schema.Weekday} {
@@ -153,18 +167,20 @@ func (v *wordVotes) noteKind(word string, cells int) {
 }
 
 // plain reports whether all cells so far are numbers without marks, or missing ones that are empty.
-func (v *votes) plain() bool { return v.cells == v.numbers.plain && v.nothing == nil && v.days.n == 0 }
+func (v *votes) plain() bool {
+	return v.cells == v.numbers.plain && v.nothing.at == nil && v.days.n == 0
+}
 
 // column is what the votes make of a column, of numbers only unless types are allowed. commas says that commas do not
 // separate the cells of the file. Cells that do not fit are left for reading by this column to refuse. It is called
 // once, after the last cell.
 func (v *votes) column(opt *Options, commas bool) schema.Column {
-	for word, cells := range v.words {
-		v.noteKind(word, cells)
+	for word, place := range v.words.at {
+		v.noteKind(word, v.words.count[place])
 	}
 	decimal, fits := v.numbers.format(commas)
 	numbers := schema.Column{Decimal: decimal, Sign: v.numbers.sign()}
-	for _, n := range v.nothing {
+	for _, n := range v.nothing.count {
 		numbers.Nothing += n
 	}
 	switch {
@@ -215,17 +231,19 @@ func isCode(word string) bool {
 
 // hasCodes reports whether the numbers of the column are codes, as its words are.
 func (v *votes) hasCodes() bool {
-	return v.kinds >= fewestCodes && codeShare*v.codes >= v.cells && 2*v.codes > v.n && v.numbers.plain > 0 &&
+	return v.kinds >= fewestCodes && codeShare*v.coded >= v.cells && 2*v.coded > v.n && v.numbers.plain > 0 &&
 		v.numbers.whole == v.numbers.plain
 }
 
 // text is a column of words: a category, or identifiers and free text. Words for nothing are words here, and so are
 // whole numbers in a column of codes.
 func (v *votes) text(opt *Options) schema.Column {
-	count, n := maps.Clone(v.words), v.n
+	count, n := map[string]int{}, v.n
+	v.words.addTo(count)
 	if v.hasCodes() {
-		for number, cells := range v.whole {
-			count[number], n = cells, n+cells
+		v.whole.addTo(count)
+		for _, cells := range v.whole.count {
+			n += cells
 		}
 	}
 	levels := len(count)
@@ -235,7 +253,7 @@ func (v *votes) text(opt *Options) schema.Column {
 	if distinct || levels > mostWords || levels > opt.maxLevels() && 2*levels > n {
 		return schema.Column{Kind: schema.Text}
 	}
-	maps.Copy(count, v.nothing)
+	v.nothing.addTo(count)
 	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
