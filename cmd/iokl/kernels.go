@@ -44,8 +44,7 @@ func newTablesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tables",
 		Short: "Tables and how their cells are read",
-		Long: `A file is read twice: once to find what each column holds, by a vote over its cells, and once for
-the numbers. What is not a plain number is said, a line for each kind. A model keeps it, and predict reads
+		Long: `A vote over the cells of each column finds what it holds. What is not a plain number is said, a line for each kind. A model keeps it, and predict reads
 new files by it; columns are found by name, in any order, among others.
 
 Column of          becomes
