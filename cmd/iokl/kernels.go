@@ -44,8 +44,9 @@ func newTablesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tables",
 		Short: "Tables and how their cells are read",
-		Long: `A vote over the cells of each column finds what it holds. What is not a plain number is said, a line for each kind. A model keeps it, and predict reads
-new files by it; columns are found by name, in any order, among others.
+		Long: `A vote over the cells of each column finds what it holds. What is not a plain number is said, a line
+for each kind. A model keeps it, and predict reads new files by it; columns are found by name, in any
+order, among others.
 
 Column of          becomes
 numbers            themselves; 1,200  1.200,50  $5  (3)  12 %  are numbers where the column has them alike

@@ -37,8 +37,8 @@ func (w *wordCodes) code(x float64) float64 {
 	return nan
 }
 
-// codes are those of the words of a column that became known, false where they do not tell the code of every cell: a word
-// had no room or is none of the column, or numbers are to be read as the words are.
+// codes are those of the words of a column that became known, false where they do not tell the code of every cell: a
+// word had no room or is none of the column, or numbers are to be read as the words are.
 func (v *votes) codes(known *column) (w wordCodes, ok bool) {
 	out := known.Kind == schema.Text || known.Kind == schema.Empty
 	if !out && (v.words.lost || v.numbers.plain > 0 && (known.Kind != schema.Number || known.Decimal == ",")) {

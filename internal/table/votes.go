@@ -131,8 +131,8 @@ func (t *tally) addTo(count map[string]int) {
 	}
 }
 
-// noteWord counts a cell that is no plain number and returns its place among words. Of dates the order counts; what else
-// a word is column finds once.
+// noteWord counts a cell that is no plain number and returns its place among words. Dates are noted in their order;
+// what else a word is, column finds once for all its cells.
 func (v *votes) noteWord(word string) int {
 	v.n++
 	v.dates.note(word)
