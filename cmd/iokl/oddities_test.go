@@ -78,7 +78,9 @@ func oddities() (all []oddity) {
 		o.leftOut = "identifiers or free text"
 	})
 	add("more", "codes of numbers and letters", func(o *odd) {
-		o.insert(1, "ticket", func(i int) string { return []string{"", "PC ", "", "C.A. "}[i%4] + fmt.Sprint(1000+7*i) })
+		o.insert(1, "ticket", func(i int) string {
+			return []string{"", "PC ", "", "C.A. "}[i%4] + fmt.Sprint(1000+7*i)
+		})
 		o.leftOut = "identifiers or free text"
 	})
 	add("more", "free text", func(o *odd) {
