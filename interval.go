@@ -273,6 +273,8 @@ func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 type HeldOut struct {
 	Targets, Predictions *mat.Dense // of the same rows, by fold; a missing target is NaN
 	Folds                int        // models without each of which predict; 0 for refits without each row
+	// of each class, a softmax of the predictions whose one slope is fitted to them; nil without classes
+	Probabilities *mat.Dense
 }
 
 // HeldOut returns what the models without the folds of cv+ predict for the rows left out of them or, where the model
@@ -283,5 +285,9 @@ func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HeldOut{blas.Dense(Y), blas.Dense(F), folds}, nil
+	h := &HeldOut{Targets: blas.Dense(Y), Predictions: blas.Dense(F), Folds: folds}
+	if m.learned.Out.Classes != nil {
+		h.Probabilities = blas.Dense(model.Probabilities(F, Y))
+	}
+	return h, nil
 }

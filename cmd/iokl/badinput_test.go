@@ -31,6 +31,7 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "wide.csv", "1,2,3\n4,5,6\n")
 	write(t, dir, "same.csv", strings.Repeat("red\n", 40))
 	write(t, dir, "twice.csv", "a,b,a\n1,2,3\n4,5,6\n")
+	write(t, dir, "three.csv", "c,d,e\n1,2,3\n")
 	write(t, dir, "less.csv", "b\n1\n4\n")
 	names, flat := "name,v\n", "a,b\n"
 	for i := range 40 {
@@ -86,6 +87,18 @@ func TestBadInput(t *testing.T) {
 		"one column less": {
 			"predict --model good.iokl --x less.csv --out p.csv",
 			`less.csv: has no column "a", which the model needs: add it, with empty cells where it is not known`,
+		},
+		"no column of the model": {
+			"predict --model good.iokl --x short.csv --x-columns u --out p.csv --json",
+			"the data have 1 columns, the model was fitted on 2",
+		},
+		"two columns less": {
+			"predict --model good.iokl --x three.csv --out p.csv",
+			`three.csv: has no columns "a" and "b", which the model needs: add them, with empty cells`,
+		},
+		"pictures, one column less": {
+			"info good.iokl --plot pics --x less.csv --y yt.csv",
+			`less.csv: has no column "a", which the model needs`,
 		},
 		"open quote": {
 			`fit --x x.csv --x-columns "a --y y.csv --out new.iokl`,

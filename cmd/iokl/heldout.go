@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,12 +65,22 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	names := model.OutputNames()
 	for j, name := range names[:min(listed, len(names))] {
 		rmse, sure, mean := heldOutError(h, j)
-		parts = append(parts, fmt.Sprintf("%s is off by %.3g ± %.2g, its mean by %.3g", name, rmse, sure, mean))
+		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(rmse, 3),
+			figure(sure, 2), figure(mean, 3)))
 	}
 	if more := len(names) - listed; more > 0 {
 		parts = append(parts, counted(more, "more target"))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// figure is a number of so many digits, of those below ten millions without an exponent.
+func figure(v float64, digits int) string {
+	text := strconv.FormatFloat(v, 'g', digits, 64)
+	if rounded, err := strconv.ParseFloat(text, 64); err == nil && 1 <= math.Abs(v) && math.Abs(v) < 1e7 {
+		return strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+	return text
 }
 
 // heldOutError is the root mean squared error of target j, its standard error by that of the squares, and the error

@@ -45,15 +45,17 @@ func newTablesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tables",
 		Short: "Tables and how their cells are read",
-		Long: `A file is read twice: once to find what each column holds, by a vote over its cells, and once for
-the numbers. What is not a plain number is said, a line for each kind. A model keeps it, and predict reads
-new files by it; columns are found by name, in any order, among others.
+		Long: `A vote over the cells of each column finds what it holds. What is not a plain number is said, a line
+for each kind. A model keeps it, and predict reads new files by it; columns are found by name, in any
+order, among others.
 
 Column of          becomes
 numbers            themselves; 1,200  1.200,50  $5  (3)  12 %  are numbers where the column has them alike
 words              a category: 0 or 1 for each of its 50 most frequent words (--max-levels); the others share 100 columns
 words, hardly any  left out: identifiers and free text
   of them twice
+codes that mix        words: numbers and words with letters, as 17599 and PC 17599, in a tenth of the cells or more
+  both
 dates              days since the first, and where they span two of them the part of the day, week and year as a
                    cosine and a sine; 3/4/2021 is day first or month first as the whole column allows
 times, months,     a cosine and a sine of the part of the day, year or week

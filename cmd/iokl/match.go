@@ -76,13 +76,17 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 	for _, j := range left {
 		free = append(free, names[j])
 	}
-	text := fmt.Sprintf("has no column %s, which the model needs", enumerated(quoted(lacking), 5))
+	column, add := "column", "add it, with empty cells where it is not known"
+	if len(lacking) > 1 {
+		column, add = "columns", "add them, with empty cells where they are not known"
+	}
+	text := fmt.Sprintf("has no %s %s, which the model needs", column, enumerated(quoted(lacking), 5))
 	if len(lacking) == 1 && len(free) > 0 {
 		if like := nearestNames(lacking[0], free); strings.HasSuffix(like, "?") {
 			return fmt.Errorf("%s%s (--x-columns says which columns to use)", text, like)
 		}
 	}
-	return fmt.Errorf("%s: add it, with empty cells where it is not known", text)
+	return fmt.Errorf("%s: %s", text, add)
 }
 
 // inOrder says where the names wanted are among those there, nil when some are not.

@@ -77,6 +77,12 @@ func oddities() (all []oddity) {
 		o.insert(0, "id", func(i int) string { return fmt.Sprintf("row-%03d", i) })
 		o.leftOut = "identifiers or free text"
 	})
+	add("more", "codes of numbers and letters", func(o *odd) {
+		o.insert(1, "ticket", func(i int) string {
+			return []string{"", "PC ", "", "C.A. "}[i%4] + fmt.Sprint(1000+7*i)
+		})
+		o.leftOut = "identifiers or free text"
+	})
 	add("more", "free text", func(o *odd) {
 		o.insert(3, "remark", func(i int) string { return fmt.Sprintf("said %d times, by %c", i/2, 'a'+rune(i%26)) })
 		o.leftOut = "identifiers or free text"

@@ -29,8 +29,9 @@ type origin struct {
 	HeldOut string        `json:"held_out,omitempty"`
 	Errors  []outputError `json:"errors,omitempty"`
 	// Confusion counts the held-out rows of each class (row) that were taken for each class (column).
-	Confusion [][]int  `json:"confusion,omitempty"`
-	Effects   []effect `json:"effects,omitempty"` // of the inputs, the largest first
+	Confusion   [][]int          `json:"confusion,omitempty"`
+	Reliability []probabilityBin `json:"reliability,omitempty"` // of the held-out rows
+	Effects     []effect         `json:"effects,omitempty"`     // of the inputs, the largest first
 }
 
 // outputError is how a model predicts an output.
@@ -91,6 +92,12 @@ func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldO
 	}
 	model.SetOrigin(text)
 	return nil
+}
+
+// counts reports whether the notes count the held-out rows of each of the classes.
+func (o *origin) counts(classes []string) bool {
+	return len(classes) > 0 && len(o.Confusion) == len(classes) &&
+		!slices.ContainsFunc(o.Confusion, func(row []int) bool { return len(row) != len(classes) })
 }
 
 // originOf reads what noteOrigin noted.
@@ -177,6 +184,9 @@ func (o *origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	for i := range rows {
 		o.Confusion[largest(h.Targets, i)][largest(h.Predictions, i)]++
 	}
+	o.Reliability = reliability(h.Probabilities, func(i int) bool {
+		return largest(h.Targets, i) == largest(h.Predictions, i)
+	})
 }
 
 // compare fills in the errors of the predictions F of the targets Y.

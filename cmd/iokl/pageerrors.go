@@ -25,9 +25,15 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 	if o.HeldOut != "" {
 		which = "that were held out (" + o.HeldOut + "): the models that predict them had not seen them"
 	}
+	if classes := model.Classes(); o.counts(classes) {
+		s.Title = "Which classes are right, and how sure"
+		s.Add(page.Classed("soft", fmt.Sprintf("On %s %s.", counted(o.Rows, "row"), which)))
+		confusionTable(&s, classes, o.Confusion)
+		reliabilityTable(&s, o.Reliability)
+		return s
+	}
 	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie "+
 		"between the 5 %% and the 95 %% columns.", counted(o.Rows, "row"), which)))
-	confusionTable(&s, model.Classes(), o.Confusion)
 	t := page.Table{Head: []string{
 		"output", "root mean squared error", "share of a standard deviation",
 		"residuals: least", "5 %", "25 %", "median", "75 %", "95 %", "largest",
@@ -50,11 +56,11 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 
 // confusionTable adds how many held-out rows of each class were taken for each.
 func confusionTable(s *page.Section, classes []string, count [][]int) {
+	s.Add(page.Text(accuracyText(classes, count)))
 	const most = 30 // classes of which a table is readable
-	if count == nil || len(classes) > most {
+	if len(classes) > most {
 		return
 	}
-	right, total := 0, 0
 	t := page.Table{Head: append([]string{"class", "rows", "right"}, classes...), File: "confusion.csv"}
 	for k, row := range count {
 		n := 0
@@ -64,35 +70,57 @@ func confusionTable(s *page.Section, classes []string, count [][]int) {
 			cells = append(cells, strconv.Itoa(c))
 		}
 		cells[1], cells[2] = strconv.Itoa(n), fmt.Sprintf("%.1f %%", 100*float64(row[k])/float64(max(n, 1)))
-		right, total = right+row[k], total+n
 		t.Rows = append(t.Rows, page.Texts(cells...))
 	}
-	s.Add(page.Text(fmt.Sprintf("%.1f %% of the classes are right. A row of the table is a class, a column what its "+
-		"rows were taken for.", 100*float64(right)/float64(total))))
-	s.Add(t.HTML())
+	s.Add(page.Classed("soft", "A row of the table is a class, a column what its rows were taken for."), t.HTML())
 }
 
-// fitFigure shows predictions against what was observed, and between which lines 90 % of the rows lie.
+// accuracyText says how many classes are right, beside the share of the most frequent one.
+func accuracyText(classes []string, count [][]int) string {
+	right, total, most := 0, 0, 0
+	rows := make([]int, len(count))
+	for k, row := range count {
+		right += row[k]
+		for _, c := range row {
+			rows[k] += c
+		}
+		if total += rows[k]; rows[k] > rows[most] {
+			most = k
+		}
+	}
+	return fmt.Sprintf("%.1f %% of the classes are right; the most frequent class, %s, has %.1f %% of the rows.",
+		100*float64(right)/float64(total), classes[most], 100*float64(rows[most])/float64(total))
+}
+
+// reliabilityTable adds how often the class predicted is the true one, by its probability.
+func reliabilityTable(s *page.Section, bins []probabilityBin) {
+	t := page.Table{Head: []string{"probability of the class predicted", "rows", "right"}, File: "reliability.csv"}
+	for _, b := range bins {
+		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3f", b.Probability), strconv.Itoa(b.Rows),
+			fmt.Sprintf("%.1f %%", 100*b.Right)))
+	}
+	s.Add(page.Classed("soft", "Probabilities can be relied on where the class predicted is right as often as its "+
+		"probability says: the rows in tenths of that probability, with their means."))
+	s.Add(page.SmallCharts(reliabilityFigure(bins, "")), t.HTML())
+}
+
+// fitFigure shows predictions against what was observed, and the band that holds 90 % of the rows.
 func fitFigure(name string, e *outputError) []picture.Figure {
 	lo, hi := slices.Min(e.Observed), slices.Max(e.Observed)
 	c := picture.Chart{
 		Title: name + ": predicted against observed", X: "observed", Y: "predicted",
 		Curves: []picture.Curve{
-			{Name: "samples", Dots: true}, {Name: "predicted = observed", Line: true, XY: plotter.XYs{
+			{Name: "rows", Dots: true}, {Name: "predicted = observed", Line: true, XY: plotter.XYs{
 				{X: lo, Y: lo},
 				{X: hi, Y: hi},
 			}},
 		},
 	}
-	for k, share := range residualQuantiles {
-		if share == 0.05 || share == 0.95 {
-			q := e.Quantiles[k]
-			c.Curves = append(c.Curves, picture.Curve{
-				Name: fmt.Sprintf("%.0f %% of residuals are below", 100*share),
-				Line: true, XY: plotter.XYs{{X: lo, Y: lo - q}, {X: hi, Y: hi - q}},
-			})
-		}
-	}
+	low := e.Quantiles[slices.Index(residualQuantiles, 0.05)]
+	high := e.Quantiles[slices.Index(residualQuantiles, 0.95)]
+	c.Curves = append(c.Curves, picture.Curve{Name: "90 % of the rows are between", Line: true, XY: plotter.XYs{
+		{X: lo, Y: lo - low}, {X: hi, Y: hi - low}, {X: hi, Y: hi - high}, {X: lo, Y: lo - high}, {X: lo, Y: lo - low},
+	}})
 	for i, y := range e.Observed {
 		c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: y, Y: e.Predicted[i]})
 	}

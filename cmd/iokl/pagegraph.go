@@ -186,18 +186,17 @@ func strongestText(r *grangerReport) string {
 // surenessText says how far the edges can be relied on, and names those that can.
 func surenessText(r *grangerReport) string {
 	var parts []string
-	const level, often = 0.05, 0.9
 	if r.StabilityRounds > 0 {
-		names := r.edgesWith(func(e *granger.Link) bool { return e.Frequency != nil && *e.Frequency >= often })
+		names := r.edgesWith(func(e *granger.Link) bool { return e.Frequency != nil && *e.Frequency >= oftenSelected })
 		parts = append(parts, fmt.Sprintf("In at least 90 %% of %d resamples %s: %s.", r.StabilityRounds,
 			counted(len(names), "edge")+" stood out", orNone(names)))
 	}
 	if r.NullRounds > 0 {
 		names, n := r.edgesWith(func(e *granger.Link) bool {
-			return e.PValue != nil && *e.PValue <= level
+			return e.PValue != nil && *e.PValue <= smallP
 		}), len(r.Nodes)
 		parts = append(parts, fmt.Sprintf("Against %d shifts in time %s p ≤ %g, where chance alone would give about "+
-			"%.1f: %s.", r.NullRounds, counted(len(names), "edge")+" reached", level, level*float64(n*(n-1)),
+			"%.1f: %s.", r.NullRounds, counted(len(names), "edge")+" reached", smallP, smallP*float64(n*(n-1)),
 			orNone(names)))
 	}
 	if parts == nil {
@@ -241,6 +240,15 @@ func forecastCounts(r *grangerReport) (better, held int) {
 	return better, held
 }
 
+// An edge can be relied on where so many resamples select it, and chance makes one as large so rarely.
+const oftenSelected, smallP = 0.9, 0.05
+
+// passes reports whether an edge can be relied on by all that was measured about it, which something was.
+func passes(e granger.Link) bool {
+	return (e.Frequency != nil || e.PValue != nil) && (e.Frequency == nil || *e.Frequency >= oftenSelected) &&
+		(e.PValue == nil || *e.PValue <= smallP)
+}
+
 // explorer is the network beside the table of edges, and what filters both.
 func explorer(r *grangerReport, id string) page.Section {
 	s := page.Section{ID: "edges", Title: "Who drives whom"}
@@ -259,19 +267,22 @@ func explorer(r *grangerReport, id string) page.Section {
 			Step: ceiling(r.Edges[0].Strength) / 100,
 		},
 	}
+	passed := slices.ContainsFunc(r.Edges, passes)
 	if r.StabilityRounds > 0 {
 		t.Head = append(t.Head, "selected")
-		tools = append(tools, page.Tool{
-			Label: "selected in at least (%)", Column: len(t.Head) - 1, Rule: "least",
-			Max: 100, Step: 1,
-		})
+		tool := page.Tool{Label: "selected in at least (%)", Column: len(t.Head) - 1, Rule: "least", Max: 100, Step: 1}
+		if passed {
+			tool.Value = 100 * oftenSelected
+		}
+		tools = append(tools, tool)
 	}
 	if r.NullRounds > 0 {
 		t.Head = append(t.Head, "p")
-		tools = append(tools, page.Tool{
-			Label: "p at most", Column: len(t.Head) - 1, Rule: "most", Max: 1, Step: 0.005,
-			Value: 1,
-		})
+		tool := page.Tool{Label: "p at most", Column: len(t.Head) - 1, Rule: "most", Max: 1, Step: 0.005, Value: 1}
+		if passed {
+			tool.Value = smallP
+		}
+		tools = append(tools, tool)
 	}
 	t.Head = append(t.Head, "after steps", "how")
 	if r.Lag > 1 {
@@ -300,8 +311,12 @@ func explorer(r *grangerReport, id string) page.Section {
 		w.Lines, w.Notes, w.Dash = append(w.Lines, line), append(w.Notes, r.edgeText(k)),
 			append(w.Dash, r.how(k) == "lowers")
 	}
+	openText := ""
+	if passed {
+		openText = " At first the edges are shown that can be relied on; the controls show the others."
+	}
 	s.Add(page.Classed("soft", "An arrow leads from a cause to its effect: the past of the cause helps to predict "+
-		"the effect. The wider the stronger; a broken line lowers, a full line raises or does both."))
+		"the effect. The wider the stronger; a broken line lowers, a full line raises or does both."+openText))
 	s.Add(page.Tools(id, tools), w.HTML(), t.HTML())
 	return s
 }

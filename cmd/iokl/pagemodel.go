@@ -105,6 +105,8 @@ func errorSentence(model *iokl.Model, o *origin) string {
 	text := fmt.Sprintf("The model predicts %s from %s, learned from %s.", out, from,
 		counted(model.Certificate().Samples, "sample"))
 	switch q := model.Chosen(); {
+	case o.counts(model.Classes()):
+		return text + fmt.Sprintf(" Of held-out samples (%s), ", o.HeldOut) + accuracyText(model.Classes(), o.Confusion)
 	case q != nil && q.Folds > 0 && q.Metric == "nmse":
 		return text + fmt.Sprintf(" On held-out samples it explains %.1f %% of the variance, ± %.1f %% (%s).",
 			100*(1-q.Error), 100*q.StdErr, counted(q.Folds, "fold"))
@@ -134,13 +136,14 @@ func inputSentence(model *iokl.Model, o *origin) string {
 	first := &o.Effects[0]
 	text := fmt.Sprintf("The input that matters most is %s: shuffling it changes the predictions by %.2g standard "+
 		"deviations of the targets", first.Input, stat.Mean(first.Change, nil))
-	if len(o.Effects) > 1 {
+	const seen = 0.005 // the least change that two digits show
+	if len(o.Effects) > 1 && stat.Mean(o.Effects[1].Change, nil) >= seen {
 		text += fmt.Sprintf("; next is %s (%.2g)", o.Effects[1].Input, stat.Mean(o.Effects[1].Change, nil))
 	}
 	text += "."
 	if out := floats.MaxIdx(first.Change); len(first.At) > 1 {
 		if len(first.Change) > 1 {
-			text += fmt.Sprintf(" It changes %s most:", model.OutputNames()[out])
+			text += fmt.Sprintf(" It changes %s most:", spokenOutputs(model)[out])
 		}
 		text += " " + directionText(model, first, out)
 	}
@@ -193,7 +196,7 @@ func inputSection(model *iokl.Model, o *origin) page.Section {
 
 // addEffects adds what happens to predictions where an input changes.
 func addEffects(s *page.Section, model *iokl.Model, o *origin) {
-	outputs := model.OutputNames()
+	outputs := spokenOutputs(model)
 	const most, visible = 6, 0.1 // outputs in the table; effects that are drawn, of the largest
 	shown := min(most, len(o.Effects[0].Change))
 	t := page.Table{Head: []string{"input", "all outputs"}, Sort: true, File: "inputs.csv"}
@@ -211,9 +214,7 @@ func addEffects(s *page.Section, model *iokl.Model, o *origin) {
 		t.Rows = append(t.Rows, page.Texts(line...))
 		if len(e.At) > 1 && slices.Max(e.Change) > visible*slices.Max(o.Effects[0].Change) {
 			words = append(words, directionText(model, e, floats.MaxIdx(e.Change)))
-			if !e.Levels {
-				figures = append(figures, curveFigure(e, o, outputs[:shown])...)
-			}
+			figures = append(figures, curveFigure(e, o, outputs[:shown])...)
 		}
 	}
 	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the "+
@@ -222,17 +223,33 @@ func addEffects(s *page.Section, model *iokl.Model, o *origin) {
 	s.Add(t.HTML(), page.List(words), page.SmallCharts(figures))
 }
 
+// spokenOutputs are the names of the outputs as sentences have them.
+func spokenOutputs(model *iokl.Model) []string {
+	names := slices.Clone(model.OutputNames())
+	for k := range model.Classes() {
+		names[k] = "class " + names[k]
+	}
+	return names
+}
+
 // curveFigure shows how the outputs respond to an input, in standard deviations of the
-// targets around the mean of each curve.
+// targets around the mean of each curve: a line, or a point for each of the levels that are most frequent.
 func curveFigure(e *effect, o *origin, outputs []string) []picture.Figure {
 	c := picture.Chart{Title: "response to " + e.Input, X: e.Input, Y: "change (standard deviations)"}
+	at := e.At
+	if c.At = e.ticks(); e.Levels {
+		at, c.At = nil, nil
+		for k, label := range e.Labels[:min(mostLevels, len(e.Labels))] {
+			at, c.Names = append(at, float64(k+1)), append(c.Names, shortLabel(label))
+		}
+	}
 	for j, name := range outputs {
-		curve, scale := picture.Curve{Name: name, Line: true}, 1.0
+		curve, scale := picture.Curve{Name: name, Line: !e.Levels, Dots: e.Levels}, 1.0
 		if o.Errors[j].Deviation > 0 {
 			scale = 1 / o.Errors[j].Deviation
 		}
 		mean := stat.Mean(e.Curve[j], nil)
-		for i, x := range e.At {
+		for i, x := range at {
 			curve.XY = append(curve.XY, plotter.XY{X: x, Y: scale * (e.Curve[j][i] - mean)})
 		}
 		c.Curves = append(c.Curves, curve)
@@ -244,7 +261,7 @@ func curveFigure(e *effect, o *origin, outputs []string) []picture.Figure {
 func outputSection(model *iokl.Model, _ *origin) page.Section {
 	s := page.Section{ID: "outputs", Title: "Which outputs go together"}
 	names := model.LearnedOutputs()
-	if len(names) < 2 {
+	if len(names) < 2 || len(model.Classes()) == 2 { // one class goes against the other
 		return s
 	}
 	if !couples(model) {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 // directionText says how output j moves with the input.
@@ -16,15 +17,15 @@ func directionText(model *iokl.Model, e *effect, j int) string {
 	y, n := e.Curve[j], len(e.At)
 	if e.Levels {
 		top, bottom := floats.MaxIdx(y), floats.MinIdx(y)
-		return fmt.Sprintf("%s is highest where %s is %s, %.4g on average, and lowest where it is %s, %.4g.",
-			model.OutputNames()[j], e.Input, e.label(top), y[top], e.label(bottom), y[bottom])
+		return fmt.Sprintf("%s is highest where %s is %s, %s on average, and lowest where it is %s, %s.",
+			spokenOutputs(model)[j], e.Input, e.label(top), figure(y[top], 4), e.label(bottom), figure(y[bottom], 4))
 	}
-	text := fmt.Sprintf("%s %s as %s goes from %s to %s: from %.4g", model.OutputNames()[j], trendWord(y), e.Input,
-		e.label(0), e.label(n-1), y[0])
+	text := fmt.Sprintf("%s %s as %s goes from %s to %s: from %s", spokenOutputs(model)[j], trendWord(y), e.Input,
+		e.label(0), e.label(n-1), figure(y[0], 4))
 	if turn := turningPoint(y); turn > 0 && turns(y) == 1 {
-		text += fmt.Sprintf(" to %.4g at %s", y[turn], e.label(turn))
+		text += fmt.Sprintf(" to %s at %s", figure(y[turn], 4), e.label(turn))
 	}
-	return text + fmt.Sprintf(" to %.4g on average.", y[n-1])
+	return text + fmt.Sprintf(" to %s on average.", figure(y[n-1], 4))
 }
 
 // label is what value k of the input is called.
@@ -32,7 +33,35 @@ func (e *effect) label(k int) string {
 	if e.Labels != nil {
 		return e.Labels[k]
 	}
-	return fmt.Sprintf("%.4g", e.At[k])
+	return figure(e.At[k], 4)
+}
+
+// Lengths of what charts have room for on the axis of an input, in letters.
+const axisLetters, levelLetters = 40, 14
+
+// mostLevels is the number of levels of a category of which a chart is readable.
+const mostLevels = 25
+
+// shortLabel is a label that fits upright below an axis.
+func shortLabel(label string) string {
+	if r := []rune(label); len(r) > levelLetters {
+		return string(r[:levelLetters-1]) + "…"
+	}
+	return label
+}
+
+// ticks are labels of values of the input that are no numbers, as many as have room; nil for numbers.
+func (e *effect) ticks() (ticks []picture.Tick) {
+	longest := 1
+	for _, label := range e.Labels {
+		longest = max(longest, len(label))
+	}
+	n := len(e.Labels)
+	every := max(1, (n*longest+axisLetters-1)/axisLetters)
+	for k := 0; k < n; k += every {
+		ticks = append(ticks, picture.Tick{Value: e.At[k], Label: e.Labels[k]})
+	}
+	return ticks
 }
 
 // trendWord says how a curve runs.

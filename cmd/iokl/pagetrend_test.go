@@ -80,7 +80,13 @@ func TestEffectsOfColumns(t *testing.T) {
 	if err != nil || len(notes.Effects) != 4 || notes.Effects[0].Input != "colour" || notes.Effects[1].Input != "when" {
 		t.Fatalf("%v %+v", err, notes.Effects)
 	}
-	text := said(mustRead(t, filepath.Join(dir, "p.html")))
+	page := mustRead(t, filepath.Join(dir, "p.html"))
+	for _, label := range []string{"rot", "grün", "blau", `2021-1[12]-\d\d`, `2022-\d\d-\d\d`} {
+		if !regexp.MustCompile(`(?s)<text[^>]*>` + label + `</text`).MatchString(page) {
+			t.Errorf("no label %q on an axis", label)
+		}
+	}
+	text := said(page)
 	for _, want := range []string{
 		"from 4 inputs",
 		`y is highest where colour is grün, [0-9.]+ on average, and lowest where it is blau`,

@@ -126,7 +126,7 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 	}
 	f := picture.Figure{
 		Name: "weights", Title: fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)),
-		Width: 620, Height: vg.Length(len(idx))*16 + 60, PageWidth: 480, Paint: p.Draw,
+		Width: 420, Height: vg.Length(len(idx))*16 + 60, PageWidth: 420, Paint: p.Draw,
 	}
 	if len(values) > 0 {
 		bars, err := plotter.NewBarChart(values, 9)

@@ -168,31 +168,50 @@ func plotCalibration(
 	if err != nil {
 		return nil, err
 	}
-	const bins = 10
-	var count, right, sum [bins]float64
-	for i, label := range labels {
-		p := slices.Max(r.Probabilities.RawRowView(i))
-		k := min(int(p*bins), bins-1)
-		count[k]++
-		sum[k] += p
-		if r.Classes[i] == label {
-			right[k]++
+	bins := reliability(r.Probabilities, func(i int) bool { return r.Classes[i] == labels[i] })
+	return saveFigures(dir, reliabilityFigure(bins, "calibration"))
+}
+
+// probabilityBin are the rows whose class predicted has a probability in one tenth of those from 0 to 1.
+type probabilityBin struct {
+	Rows        int     `json:"rows"`
+	Probability float64 `json:"probability"` // of the class predicted, the mean
+	Right       float64 `json:"right"`       // share of the rows where it is true
+}
+
+// reliability sorts the rows of P by the probability of the class predicted; bins without rows are left out.
+func reliability(P *mat.Dense, right func(i int) bool) []probabilityBin {
+	var bins [10]probabilityBin
+	for i := range P.RawMatrix().Rows {
+		p := slices.Max(P.RawRowView(i))
+		b := &bins[min(int(p*float64(len(bins))), len(bins)-1)]
+		b.Rows++
+		b.Probability += p
+		if right(i) {
+			b.Right++
 		}
 	}
+	for k := range bins {
+		bins[k].Probability /= float64(max(bins[k].Rows, 1))
+		bins[k].Right /= float64(max(bins[k].Rows, 1))
+	}
+	return slices.DeleteFunc(bins[:], func(b probabilityBin) bool { return b.Rows == 0 })
+}
+
+// reliabilityFigure shows how often the class predicted is the true one, by its probability.
+func reliabilityFigure(bins []probabilityBin, name string) []picture.Figure {
 	chart := picture.Chart{
 		Title: "probabilities of classes", X: "probability of the class predicted",
 		Y: "share of rows where it is true",
 	}
-	for k, c := range count {
-		if c > 0 {
-			chart.Point("rows", sum[k]/c, right[k]/c)
-		}
+	for _, b := range bins {
+		chart.Point("rows", b.Probability, b.Right)
 	}
 	chart.Curves = append(chart.Curves, picture.Curve{Name: "calibrated", Line: true, XY: plotter.XYs{
 		{X: 0, Y: 0},
 		{X: 1, Y: 1},
 	}})
-	return saveFigures(dir, chart.Figures("calibration"))
+	return chart.Figures(name)
 }
 
 // saveFigures writes figures into a folder.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -22,7 +23,14 @@ type Chart struct {
 	LogX, LogY  bool
 	Steps       bool     // each value holds until the next
 	Names       []string // of the values 1, 2, … of X
+	At          []Tick   // labels of X where it is no number; nil for numbers
 	Curves      []Curve
+}
+
+// Tick is a label of a value on an axis.
+type Tick struct {
+	Value float64
+	Label string
 }
 
 // Curve is one line of a chart with a point at each value.
@@ -123,8 +131,18 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		for i, name := range c.Names {
 			names[i] = plot.Tick{Value: float64(i + 1), Label: name}
 		}
-		upright(&p.X, 7)
+		const across = 40 // letters that an axis has room for
+		if len(strings.Join(c.Names, "")) > across {
+			upright(&p.X, 7)
+		}
 		p.X.Tick.Marker = names
+	}
+	if c.At != nil {
+		at := make(plot.ConstantTicks, len(c.At))
+		for i, t := range c.At {
+			at[i] = plot.Tick(t)
+		}
+		p.X.Tick.Marker = at
 	}
 	if c.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
@@ -155,7 +173,9 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	middle := data.Center()
 	canvas.FillText(label, vg.Point{X: middle.X, Y: canvas.Min.Y + 3}, c.X)
 	label.Rotation = math.Pi / 2
-	canvas.FillText(label, vg.Point{X: canvas.Min.X + 11, Y: middle.Y}, c.Y)
+	half := label.Rectangle(c.Y).Size().Y / 2
+	y := max(min(middle.Y, canvas.Max.Y-half), canvas.Min.Y+half) // the label is whole
+	canvas.FillText(label, vg.Point{X: canvas.Min.X + 11, Y: y}, c.Y)
 }
 
 // upright turns the labels of a horizontal axis.

@@ -211,8 +211,7 @@ func isHeader(record []string) bool {
 		if _, err := strconv.ParseFloat(cell, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 			return false
 		}
-		var marks numberVotes
-		if marks.noteMarked(cell); marks.point+marks.comma > 0 {
+		if new(numberVotes).noteMarked(cell, 1) {
 			return false
 		}
 		var dates dateVotes

@@ -105,7 +105,7 @@ const hopeless = 20
 
 // note counts a cell that is no number.
 func (d *dateVotes) note(cell string) {
-	if len(cell) > 40 || d.tried >= hopeless && len(d.layout) == 0 || !strings.ContainsAny(cell, "0123456789") {
+	if len(cell) > 40 || d.tried >= hopeless && len(d.layout) == 0 || !strings.ContainsAny(cell, digits) {
 		d.tried++
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // nothing reports whether a word is a usual one for a missing number or date.
 func nothing(word string) bool {
-	if len(word) > 4 {
+	if len(word) > 4 || isDigit(word[0]) {
 		return false
 	}
 	switch strings.ToLower(word) {
@@ -101,7 +101,7 @@ func ungrouped(whole, decimal string) (string, bool) {
 	mark := string([]rune(whole[at:])[0])
 	groups := strings.Split(whole, mark)
 	for i, g := range groups {
-		if mark == decimal || strings.Trim(g, "0123456789") != "" || i > 0 && len(g) != 3 || len(g) < 1 || len(g) > 3 {
+		if mark == decimal || !allDigits(g) || i > 0 && len(g) != 3 || len(g) < 1 || len(g) > 3 {
 			return "", false
 		}
 	}
@@ -111,8 +111,10 @@ func ungrouped(whole, decimal string) (string, bool) {
 // numberVotes counts what the cells of a column would be as numbers.
 type numberVotes struct {
 	plain        int            // numbers without marks
+	whole        int            // of these, those of digits alone
 	noCommas     int            // of these, those that are none where the decimal mark is a comma
 	point, comma int            // numbers with marks, by decimal mark
+	pointed      int            // of all, those with a comma or a point
 	signs        map[string]int // that stand with them
 }
 
@@ -120,7 +122,14 @@ type numberVotes struct {
 // to three come before.
 func (n *numberVotes) notePlain(cell string) {
 	n.plain++
+	if allDigits(cell) {
+		n.whole++
+		return
+	}
 	at := strings.IndexByte(cell, '.')
+	if at >= 0 {
+		n.pointed++
+	}
 	if at >= 0 && (len(cell) != at+4 || !threeBehind(cell[:at], cell[at+1:])) {
 		n.noCommas++
 	}
@@ -129,29 +138,46 @@ func (n *numberVotes) notePlain(cell string) {
 // threeBehind reports whether three digits are behind one to three with a sign.
 func threeBehind(whole, behind string) bool {
 	whole = strings.TrimLeft(whole, "+-")
-	return strings.Trim(behind, "0123456789") == "" && len(whole) >= 1 && len(whole) <= 3
+	return allDigits(behind) && len(whole) >= 1 && len(whole) <= 3
 }
 
-// noteMarked counts a cell that is no plain number.
-func (n *numberVotes) noteMarked(cell string) {
-	if !strings.ContainsAny(cell, "0123456789") {
-		return
+const digits = "0123456789"
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+func allDigits(text string) bool {
+	for i := range len(text) {
+		if !isDigit(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// noteMarked counts cells that are no plain number, and reports whether they are one with marks.
+func (n *numberVotes) noteMarked(cell string, cells int) bool {
+	if !strings.ContainsAny(cell, digits) {
+		return false
 	}
 	_, sign, point := marked(cell, ".")
 	_, other, comma := marked(cell, ",")
+	if (point || comma) && strings.ContainsAny(cell, ".,") {
+		n.pointed += cells
+	}
 	if point {
-		n.point++
+		n.point += cells
 	}
 	if comma {
-		n.comma++
+		n.comma += cells
 		sign = other
 	}
 	if sign != "" {
 		if n.signs == nil {
 			n.signs = map[string]int{}
 		}
-		n.signs[sign]++
+		n.signs[sign] += cells
 	}
+	return point || comma
 }
 
 // format is the decimal mark that fits most cells, "" where all are plain, and how many it fits. Where both marks fit
@@ -161,7 +187,7 @@ func (n *numberVotes) format(commas bool) (decimal string, fits int) {
 	switch {
 	case n.point == 0 && n.comma == 0:
 		return "", n.plain
-	case comma > point || comma == point && commas:
+	case comma > point || comma == point && commas && n.pointed > 0:
 		return ",", comma
 	}
 	return ".", point

@@ -112,8 +112,8 @@ type Reader interface {
 	io.Closer
 }
 
-// Read reads the whole table in the file: in one pass where its cells are plain numbers or opt has a schema, else in
-// one that finds the schema and one by it. See [Open] for what a name may be.
+// Read reads the whole table in the file. It is read twice where the schema that its cells make is needed to read them,
+// as that of numbers with decimal commas, or to say where one is wrong. See [Open] for what a name may be.
 func Read(name string, opt Options) (*Table, error) {
 	first, kept, err := keeping(name, opt)
 	if err != nil {
@@ -137,6 +137,9 @@ func Read(name string, opt Options) (*Table, error) {
 	case !text.plain():
 		if opt.Schema, err = text.learned(opt); err != nil {
 			return nil, err
+		}
+		if data, ok := text.encoded(t.Data, opt.Schema); ok && !opt.Codes {
+			return &Table{Names: opt.Schema.Names(), Data: data, Schema: opt.Schema}, nil
 		}
 		if kept != nil {
 			opt.Stdin = kept

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/iokl/iokl/internal/schema"
 )
@@ -18,8 +19,15 @@ const MaxLevels = 50
 // has the measurement.
 const buckets = 100
 
-// mostWords is the number of different words from which on a column is text, whatever its other cells hold.
-const mostWords = 1 << 16
+const (
+	// mostWords is the number of different words from which on a column is text, whatever its other cells hold.
+	mostWords = 1 << 16
+	// In a column of codes one cell in codeShare or more, and fewestCodes different ones, have letters and digits:
+	// fewer are taken for errors among numbers.
+	codeShare, fewestCodes = 10, 3
+	// wholeRows is the number of cells whose whole numbers are counted as words before one of a column is a word.
+	wholeRows = 4096
+)
 
 func (opt *Options) maxLevels() int {
 	if opt.MaxLevels == 0 {
@@ -32,28 +40,33 @@ func (opt *Options) maxLevels() int {
 type votes struct {
 	kind    schema.Kind // that the file states; Number where it does not
 	cells   int         // that are neither empty nor a word for nothing
-	nothing map[string]int
-	numbers numberVotes
+	nothing tally
 	dates   dateVotes
-	days    layoutVotes    // dates that the file stores as such
-	clocks  map[string]int // times of day by layout
-	named   map[schema.Kind]int
-	words   map[string]int // all cells that are no plain numbers
-	n       int            // cells in words
+	days    layoutVotes // dates that the file stores as such
+	words   tally       // cells that are no plain numbers
+	n       int         // such cells, also those that words has no room for
+	whole   tally       // plain numbers of digits alone, which may be codes too
+	wordVotes
 }
 
-// note counts a cell and returns its number where it is a plain one, else NaN.
+// wordVotes counts what words are.
+type wordVotes struct {
+	numbers numberVotes
+	clocks  map[string]int // times of day by layout
+	named   map[schema.Kind]int
+	coded   int // cells with letters and digits
+	kinds   int // different ones of these
+}
+
+// note counts a cell and returns its number where it is a plain one, else a NaN that stands for the word; see encoded.
 func (v *votes) note(x cell) (float64, error) {
 	if x.text == "" {
 		v.noteStored(x.number)
 		return x.number, nil
 	}
 	if nothing(x.text) {
-		if v.nothing == nil {
-			v.nothing = map[string]int{}
-		}
-		v.nothing[strings.Clone(x.text)]++
-		return nan, nil
+		k, _ := v.nothing.note(x.text)
+		return nanOf(nothingNaN, k), nil
 	}
 	value, err := number(x.text)
 	if err == errInf {
@@ -62,10 +75,12 @@ func (v *votes) note(x cell) (float64, error) {
 	v.cells++
 	if err == nil {
 		v.numbers.notePlain(x.text)
+		if (v.n > 0 || v.cells <= wholeRows) && allDigits(x.text) {
+			v.whole.note(x.text)
+		}
 		return value, nil
 	}
-	v.noteWord(x.text)
-	return nan, nil
+	return nanOf(wordNaN, v.noteWord(x.text)), nil
 }
 
 // noteStored counts a cell that the file stores as a number; NaN is a missing one.
@@ -84,42 +99,88 @@ func (v *votes) noteStored(x float64) {
 	v.numbers.plain++
 }
 
-// noteWord counts a cell that is no plain number.
-func (v *votes) noteWord(word string) {
-	if v.words == nil {
-		v.words, v.clocks, v.named = map[string]int{}, map[string]int{}, map[schema.Kind]int{}
+// tally counts different words, at most mostWords + 1, in the order in which they come.
+type tally struct {
+	at    map[string]int
+	count []int
+	lost  bool // some had no room
+}
+
+// note counts a word and returns its place, or false where there is no room.
+func (t *tally) note(word string) (place int, ok bool) {
+	if place, ok = t.at[word]; ok {
+		t.count[place]++
+		return place, true
 	}
-	if v.n++; len(v.words) <= mostWords {
-		if _, known := v.words[word]; !known {
-			word = strings.Clone(word)
-		}
-		v.words[word]++
+	if len(t.count) > mostWords {
+		t.lost = true
+		return 0, false
 	}
-	v.numbers.noteMarked(word)
+	if t.at == nil {
+		t.at = map[string]int{}
+	}
+	t.at[strings.Clone(word)] = len(t.count)
+	t.count = append(t.count, 1)
+	return len(t.count) - 1, true
+}
+
+// addTo adds the counts to those of words.
+func (t *tally) addTo(count map[string]int) {
+	for word, place := range t.at {
+		count[word] += t.count[place]
+	}
+}
+
+// noteWord counts a cell that is no plain number and returns its place among words. Dates are noted in their order;
+// what else a word is, column finds once for all its cells.
+func (v *votes) noteWord(word string) int {
+	v.n++
 	v.dates.note(word)
+	place, ok := v.words.note(word)
+	if !ok {
+		v.noteKind(word, 1)
+	}
+	return place
+}
+
+// noteKind counts cells that hold a word.
+func (v *wordVotes) noteKind(word string, cells int) {
+	if v.clocks == nil {
+		v.clocks, v.named = map[string]int{}, map[schema.Kind]int{}
+	}
+	if marked := v.numbers.noteMarked(word, cells); !marked && isCode(word) {
+		v.coded += cells
+		v.kinds++
+	}
 	for _, kind := range []schema.Kind{schema.Month, schema.Weekday} {
 		if _, ok := ordinal(kind, word); ok {
-			v.named[kind]++
+			v.named[kind] += cells
 		}
 	}
-	if strings.IndexAny(word, "0123456789") == 0 && len(word) <= len("03:04:05.000000000 PM") {
+	if isDigit(word[0]) && strings.Trim(word, "0123456789:. APMapm") == "" {
 		for _, layout := range clockLayouts {
 			if _, ok := clock(layout, word); ok {
-				v.clocks[layout]++
+				v.clocks[layout] += cells
 			}
 		}
 	}
 }
 
 // plain reports whether all cells so far are numbers without marks, or missing ones that are empty.
-func (v *votes) plain() bool { return v.cells == v.numbers.plain && v.nothing == nil && v.days.n == 0 }
+func (v *votes) plain() bool {
+	return v.cells == v.numbers.plain && v.nothing.at == nil && v.days.n == 0
+}
 
 // column is what the votes make of a column, of numbers only unless types are allowed. commas says that commas do not
-// separate the cells of the file. Cells that do not fit are left for reading by this column to refuse.
+// separate the cells of the file. Cells that do not fit are left for reading by this column to refuse. It is called
+// once, after the last cell.
 func (v *votes) column(opt *Options, commas bool) schema.Column {
+	for word, place := range v.words.at {
+		v.noteKind(word, v.words.count[place])
+	}
 	decimal, fits := v.numbers.format(commas)
 	numbers := schema.Column{Decimal: decimal, Sign: v.numbers.sign()}
-	for _, n := range v.nothing {
+	for _, n := range v.nothing.count {
 		numbers.Nothing += n
 	}
 	switch {
@@ -133,6 +194,9 @@ func (v *votes) column(opt *Options, commas bool) schema.Column {
 		return c
 	}
 	text := v.text(opt)
+	if v.hasCodes() {
+		return text
+	}
 	if v.numbers.plain > 0 && (text.Kind != schema.Text || v.n <= v.numbers.plain) || 2*fits >= v.cells {
 		return numbers
 	}
@@ -160,17 +224,36 @@ func (v *votes) moment() (c schema.Column, n int) {
 	return c, n
 }
 
-// text is a column of words: a category, or identifiers and free text. Words for nothing are words here.
+// isCode reports whether a word has letters and digits, as PC 17599 has.
+func isCode(word string) bool {
+	return strings.ContainsAny(word, digits) && strings.ContainsFunc(word, unicode.IsLetter)
+}
+
+// hasCodes reports whether the numbers of the column are codes, as its words are.
+func (v *votes) hasCodes() bool {
+	return v.kinds >= fewestCodes && codeShare*v.coded >= v.cells && 2*v.coded > v.n && v.numbers.plain > 0 &&
+		v.numbers.whole == v.numbers.plain
+}
+
+// text is a column of words: a category, or identifiers and free text. Words for nothing are words here, and so are
+// whole numbers in a column of codes.
 func (v *votes) text(opt *Options) schema.Column {
-	n, levels := v.n, len(v.words)
+	count, n := map[string]int{}, v.n
+	v.words.addTo(count)
+	if v.hasCodes() {
+		v.whole.addTo(count)
+		for _, cells := range v.whole.count {
+			n += cells
+		}
+	}
+	levels := len(count)
 	// Words that are all different are no category of MaxLevels levels, which would repeat one with a probability
 	// of 1 − exp(−n²/(2·MaxLevels)), 98 % where n(n−1) is 8·MaxLevels.
 	distinct := levels == n && n*(n-1) > 8*MaxLevels
 	if distinct || levels > mostWords || levels > opt.maxLevels() && 2*levels > n {
 		return schema.Column{Kind: schema.Text}
 	}
-	count := maps.Clone(v.words)
-	maps.Copy(count, v.nothing)
+	v.nothing.addTo(count)
 	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})

@@ -111,6 +111,14 @@ func TestVotes(t *testing.T) {
 	}
 }
 
+// Numbers with a sign and no mark have no decimal commas, in files that semicolons separate either.
+func TestSignAlone(t *testing.T) {
+	tab, err := Read(file(t, "a.csv", "a;b\n5 %;1,5\n12 %;2,5\n"), Options{Types: true})
+	if err != nil || tab.Schema[0].Decimal != "." || tab.Schema[0].Sign != "%" || tab.Schema[1].Decimal != "," {
+		t.Errorf("%+v, %v", tab, err)
+	}
+}
+
 func levelsOf(k int) (levels []string) {
 	for i := range k {
 		levels = append(levels, fmt.Sprintf("w%d", i))
@@ -186,6 +194,34 @@ func TestMarked(t *testing.T) {
 	}
 }
 
+// A column of whole numbers and codes with letters is one of words: a category whose levels hold the numbers too, or
+// identifiers. Few such words, or words among measurements, are errors.
+func TestCodes(t *testing.T) {
+	repeated := strings.Fields(strings.Repeat("17 A1 18 B2 19 C3 17 18 ", 20))
+	got, err := learn(t, Options{}, repeated...)
+	if want := []string{"17", "18", "19", "A1", "B2", "C3"}; err != nil || got.Kind != schema.Category ||
+		!slices.Equal(got.Levels, want) {
+		t.Errorf("%+v, %v, want levels %q", got, err, want)
+	}
+	var tickets, late, limits []string
+	for i := range 300 {
+		tickets, late, limits = append(tickets, fmt.Sprint(1000+i)), append(late, fmt.Sprint(i)), append(limits, "1")
+		if i%4 == 3 {
+			tickets[i], limits[i] = fmt.Sprintf("PC %d", i), fmt.Sprintf("<%d", i)
+		}
+	}
+	if got, err := learn(t, Options{}, tickets...); err != nil || got.Kind != schema.Text {
+		t.Errorf("%+v, %v, want text", got, err)
+	}
+	late[290], late[295] = "A1", "B2"
+	fraction := append(slices.Clone(tickets), "1.5")
+	for word, cells := range map[string][]string{`"A1"`: late, `"<3"`: limits, `"PC 3"`: fraction} {
+		if _, err := learn(t, Options{}, cells...); err == nil || !strings.Contains(err.Error(), word+" is not a num") {
+			t.Errorf("%v, want %s refused", err, word)
+		}
+	}
+}
+
 // Cells that do not fit are refused with their row, whichever comes first.
 func TestOddCells(t *testing.T) {
 	for want, cells := range map[string][]string{
@@ -201,6 +237,39 @@ func TestOddCells(t *testing.T) {
 		if _, err := learn(t, Options{}, cells...); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "--drop") {
 			t.Errorf("%q: %v, want %q", cells, err, want)
+		}
+	}
+}
+
+// What the pass that votes has read is what reading by the schema gives, in every bit but those of NaN.
+func TestEncoded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("word,when,at,price,id,x,gap,none\n")
+	for i := range 200 {
+		fmt.Fprintf(&b, "%s,%d/%d/2021,%d:30,\"$%d,000\",id%d,%g,%s,\n", []string{"red", "NA", "blue", ""}[i%4], 1+i%28,
+			1+i%12, i%24, 1+i, i, math.Sqrt(float64(i)), []string{"1", "?", "", "2.5"}[i%4])
+	}
+	name := file(t, "a.csv", b.String())
+	r, err := Open(name, Options{Types: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	votes, err := ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.(*textReader).learned(Options{Types: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := r.(*textReader).encoded(votes.Data, s)
+	want, err := Read(name, Options{Schema: s})
+	if err != nil || !ok || got.Rows != want.Data.Rows || got.Cols != want.Data.Cols || s.Cols() != got.Cols {
+		t.Fatalf("%v, %v: %d×%d", err, ok, got.Rows, got.Cols)
+	}
+	for i, v := range want.Data.Data {
+		if got.Data[i] != v && !(math.IsNaN(got.Data[i]) && math.IsNaN(v)) {
+			t.Fatalf("row %d, %s: %g, want %g", i/got.Cols+1, want.Names[i%got.Cols], got.Data[i], v)
 		}
 	}
 }

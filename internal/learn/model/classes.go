@@ -55,7 +55,11 @@ func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64)
 	if _, err := rank(level, total); err != nil {
 		return nil, err
 	}
-	slope := m.slope()
+	held, out, _, err := m.HeldOut(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slope := slope(out, held)
 	for i := range F.Rows {
 		f, low := blas.Row(F, i), blas.Row(lower, i)
 		s.In[i] = make([]bool, n)
@@ -92,27 +96,30 @@ func softmax(p, f []float64, slope float64) {
 	blas.Scal(1/sum, p)
 }
 
-// slope is the one number of the calibrated probabilities, softmax of slope·f: the most likely for the predictions
-// of the samples left out of the folds, with a share of 1/(l + 2) of the weight of each
-// spread over all classes, which keeps it finite. One slope for all classes changes no class predicted.
-func (m *Model) slope() float64 {
-	l := 0
-	for _, f := range m.Folds {
-		l += f.F.Rows
+// Probabilities are those of the classes for held-out predictions F of targets Y (l×n), as [Model.ClassSets] has them.
+func Probabilities(F, Y blas.General) blas.General {
+	P, slope := blas.NewGeneral(F.Rows, F.Cols), slope(F, Y)
+	for i := range F.Rows {
+		softmax(blas.Row(P, i), blas.Row(F, i), slope)
 	}
-	p := make([]float64, m.Folds[0].F.Cols)
-	spread := 1 / float64(l+2)
+	return P
+}
+
+// slope is the one number of the calibrated probabilities, softmax of slope·f: the most likely for held-out
+// predictions F of targets Y (l×n), with a share of 1/(l + 2) of the weight of each
+// spread over all classes, which keeps it finite. One slope for all classes changes no class predicted.
+func slope(F, Y blas.General) float64 {
+	p := make([]float64, F.Cols)
+	spread := 1 / float64(F.Rows+2)
 	// rises reports whether the likelihood, concave, rises at a.
 	rises := func(a float64) bool {
 		var derivative float64
-		for _, f := range m.Folds {
-			for i := range f.F.Rows {
-				row, y := blas.Row(f.F, i), class(blas.Row(f.Y, i))
-				softmax(p, row, a)
-				derivative += (1 - spread) * row[y]
-				for k, v := range row {
-					derivative += (spread/float64(len(row)) - p[k]) * v
-				}
+		for i := range F.Rows {
+			row, y := blas.Row(F, i), class(blas.Row(Y, i))
+			softmax(p, row, a)
+			derivative += (1 - spread) * row[y]
+			for k, v := range row {
+				derivative += (spread/float64(len(row)) - p[k]) * v
 			}
 		}
 		return derivative > 0
