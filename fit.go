@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/stream"
 )
 
@@ -86,6 +87,10 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 		return nil, opt, err
 	}
 	x, y, so := raw(X), raw(Y), opt.samples()
+	w, err := opt.weights(y)
+	if err != nil {
+		return nil, opt, err
+	}
 	if rows := columns.Observed(y); len(rows) < y.Rows && x.Rows == y.Rows && !so.Columns.StrictOutputs {
 		if len(rows) < 2 {
 			return nil, opt, fault.Input("targets are observed in %d of %d rows: that is not enough to learn from",
@@ -100,20 +105,25 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 			opt.CV.Folds = min(opt.CV.Folds, len(rows))
 		}
 		x, y = columns.Rows(x, rows), columns.Rows(y, rows)
+		if w.Data != nil {
+			w = columns.Rows(w, rows)
+		}
 	}
 	if opt.Lambda == 0 {
 		var about [2]string
 		if so.Columns.ScaleInputs {
 			x, about[0] = columns.PullIn(x, opt.InputNames, "x", "input")
 		}
-		if so.Columns.ScaleOutputs {
+		if so.Columns.ScaleOutputs && so.Columns.Loss.Kind == loss.Squared {
 			y, about[1] = columns.PullIn(y, opt.OutputNames, "y", "target")
 		}
 		so.Columns.Notes = slices.DeleteFunc(append(so.Columns.Notes, about[:]...), func(note string) bool {
 			return note == ""
 		})
 	}
-	d, err := samples.NewRows(x, y, so)
+	opt.robustUnits(y, w)
+	so.Columns.Loss = opt.columns().Loss
+	d, err := samples.NewRows(x, y, w, so)
 	return d, opt, err
 }
 
@@ -124,7 +134,13 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 		return nil, opt, err
 	}
 	opt.Kernels, opt.CV.Kernels = nil, nil
-	d, err := samples.NewGrams(ctx, raws(grams), raw(Y), opt.samples())
+	y := raw(Y)
+	w, err := opt.weights(y)
+	if err != nil {
+		return nil, opt, err
+	}
+	opt.robustUnits(y, w)
+	d, err := samples.NewGrams(ctx, raws(grams), y, w, opt.samples())
 	return d, opt, err
 }
 

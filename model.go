@@ -50,6 +50,9 @@ type Certificate struct {
 	Tau    float64 `json:"tau"`
 	Norm   string  `json:"norm"`
 	Learn  Learned `json:"learn"`
+	// Loss is that of the fit; "" is squared. Of several quantiles, Objective and gaps are those of the one nearest ½,
+	// by which weights and L are learned.
+	Loss string `json:"loss,omitempty"`
 
 	OuterIterations  int    `json:"outer_iterations"`
 	SylvesterSolves  int    `json:"sylvester_solves"`
@@ -96,7 +99,7 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 		RelativeGap: finite(res.RelativeGap),
 		Converged:   res.Converged, Tol: cmp.Or(opt.Tol, defaults.Tol),
 		Lambda: opt.Lambda, Tau: p.Tau, Norm: set.Reg().String(), Learn: cmp.Or(opt.Learn, learn.Both),
-		OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves,
+		Loss: end.Out.Loss, OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves,
 		KernelMultiplies: res.KernelMultiplies,
 		Solver:           res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
 		Samples: p.Space.Samples(), ObservedCells: cells, Seed: opt.Seed,

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -15,6 +17,7 @@ import (
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -70,6 +73,20 @@ type Options struct {
 	// default, learns from the others, "error" refuses them.
 	MissingTargets string `json:"missing_targets,omitempty"`
 
+	// Loss is what errors of targets cost: "squared", the default; "huber" or "huber:δ", squared up to δ and linear
+	// beyond; "quantile:τ[,τ…]", whose functions have the part τ of the targets below them, several of which share
+	// kernels and L; or "logistic", of targets 0 and 1, whose outputs are log odds. δ is in robust standard
+	// deviations of a target, 1.345 where it is not given, and in units of the targets where these are not
+	// standardised.
+	Loss string `json:"loss,omitempty"`
+	// Weights are those of the rows (l×1) or cells (l×n) of Y, ≥ 0: the loss is (1/l)Σ w·φ, where l is the number of
+	// rows that hold a target. 0 is a missing cell, 2 an observation made twice. nil means 1.
+	Weights mat.Matrix `json:"-"`
+	// Noise are standard deviations of the errors of measurement of Y in its units, > 0: of its cells (l×n), rows (l×1)
+	// or outputs (1×n). They make weights (s/σ)², with s the standard deviation of the target where targets are
+	// standardised and else 1, times one number for all cells that makes the mean weight 1. nil means none.
+	Noise mat.Matrix `json:"-"`
+
 	Solver    string  `json:"solver,omitempty"`    // of package bcd: reduced (default), closed, paper, okl
 	Sylvester string  `json:"sylvester,omitempty"` // of package sylvester; "" means auto
 	Tol       float64 `json:"tol,omitempty"`       // relative gap to reach; 0 means 1e-4
@@ -114,6 +131,7 @@ type Options struct {
 	// Watch sees how the choice of settings goes on, many times a second.
 	Watch func(Progress) `json:"-"`
 
+	losses   []loss.Loss // that Loss names, ascending
 	compared *comparison // that settled what was open; nil where nothing was
 	classes  []string    // that the targets stand for
 }
@@ -191,6 +209,13 @@ func (opt Options) check(gram bool) (Options, error) {
 			return opt, err
 		}
 	}
+	var err error
+	if opt.losses, err = loss.Parse(opt.Loss); err != nil {
+		return opt, fault.Mark(err)
+	}
+	if err := opt.checkLoss(); err != nil {
+		return opt, err
+	}
 	if opt.Global && opt.Learn == "" {
 		opt.Learn = learn.Both // what the bound is over
 	}
@@ -246,7 +271,7 @@ func (opt *Options) columns() columns.Options {
 		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
 		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames,
 		OutputNames: opt.OutputNames,
-		Schema:      opt.InputSchema,
+		Schema:      opt.InputSchema, Loss: opt.lead(),
 	}
 }
 
@@ -261,6 +286,9 @@ func (opt *Options) setting() learn.Setting {
 	s := learn.Setting{
 		Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn,
 		Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda,
+	}
+	if len(opt.losses) > 1 {
+		s.Losses = opt.losses
 	}
 	if opt.compared != nil {
 		s.Means = opt.compared.found.Means

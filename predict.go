@@ -84,6 +84,18 @@ func (m *Model) Classify(X mat.Matrix) ([]string, error) {
 	return labels, nil
 }
 
+// PredictProba returns the probabilities of the classes (t×n), in the order of Classes, for the rows of X. They are
+// those of the loss "logistic", of each class against all others divided by their sum, or, of a fit by squares that
+// keeps folds, softmax of the outputs calibrated on these. A model of targets 0 and 1 by the loss "logistic" has the
+// probability of 1 for each output.
+func (m *Model) PredictProba(X mat.Matrix) (*mat.Dense, error) {
+	F, err := m.Predict(X)
+	if err != nil {
+		return nil, err
+	}
+	return F, m.learned.Probabilities(F.RawMatrix())
+}
+
 // Scores compare predictions with targets.
 type Scores struct {
 	MSE      []float64 `json:"mse"`      // mean squared error of each output
@@ -101,21 +113,25 @@ type Scores struct {
 // as 0 when it is predicted exactly and as 1 else. Missing cells (NaN) of Y do not
 // count; an output of which none is observed has errors of NaN and is left out of averages.
 func NewScores(F, Y mat.Matrix, mean []float64) Scores {
-	f, y := raw(F), raw(Y)
+	return newScores(raw(F), raw(Y), blas.General{}, mean)
+}
+
+// newScores is NewScores at the weights w of cells or rows, which are 1 without Data.
+func newScores(f, y, w blas.General, mean []float64) Scores {
 	if f.Rows != y.Rows || f.Cols != y.Cols {
 		panic("iokl: NewScores: shape mismatch")
 	}
 	if mean == nil {
-		mean = columns.Measure(y).Mean
+		mean = columns.MeasureWeighted(y, w).Mean
 	}
 	var s Scores
-	s.MSE, s.Accuracy = learn.Compare(f, y)
+	s.MSE, s.Accuracy = learn.Compare(f, y, w)
 	for j, mse := range s.MSE {
 		var st, count float64
 		for i := range y.Rows {
-			if e := mean[j] - y.Data[i*y.Stride+j]; !math.IsNaN(e) {
-				st += e * e
-				count++
+			if e, a := mean[j]-y.Data[i*y.Stride+j], columns.WeightAt(w, i, j); a > 0 && !math.IsNaN(e) {
+				st += a * (e * e)
+				count += a
 			}
 		}
 		s.RRMSE = append(s.RRMSE, relativeError(mse*count, st))

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/columns"
@@ -133,13 +134,17 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	if opt.Options, err = opt.check(false); err != nil {
 		return opt, err
 	}
+	if err := opt.unweighted(); err != nil {
+		return opt, err
+	}
 	so := opt.sums()
 	X, Y, l, err := sums.Draw(ctx, sums.Rows(data), choose.MostSamples, so)
 	if err != nil {
 		return opt, err
 	}
 	known := columns.Observed(Y)
-	part, err := samples.NewRows(columns.Rows(X, known), columns.Rows(Y, known), opt.samples())
+	part, err := samples.NewRows(columns.Rows(X, known), columns.Rows(Y, known), blas.General{},
+		opt.samples())
 	if err != nil {
 		return opt, err
 	}
@@ -183,6 +188,9 @@ func (opt *StreamOptions) sums() sums.Options {
 func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums.Data, StreamOptions, error) {
 	var err error
 	if opt.Options, err = opt.check(false); err != nil {
+		return nil, opt, err
+	}
+	if err := opt.unweighted(); err != nil {
 		return nil, opt, err
 	}
 	if len(opt.Kernels) == 0 {

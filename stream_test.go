@@ -425,7 +425,7 @@ func TestStreamChooses(t *testing.T) {
 		t.Fatal(err)
 	}
 	scale := columns.Measure(raw(Yt)).Scale
-	mse, _ := learn.Compare(raw(P), raw(Yt))
+	mse, _ := learn.Compare(raw(P), raw(Yt), blas.General{})
 	for j, v := range mse {
 		if share := v / scale[j] / scale[j]; !(share < .1) {
 			t.Errorf("output %d: nmse %g; kernels %v", j, share, m.KernelNames())

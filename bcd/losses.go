@@ -17,16 +17,21 @@ import (
 //
 // for every C whose v lies in the box of the loss, which every C here does (mathematics.md §15). C is linear in the
 // lower bound's kernels and L, so that derivatives, certificates and methods are those of the squared loss.
+// Column j of the predictions is that of F and the number offset_j, nil for 0; it takes the logistic loss alone, since
+// other losses are those of Y − offset.
 // The solvers paper and okl, whose L step is that of the squared loss, do not take others.
-func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss) Space {
+func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Space {
 	if l.Kind == loss.Squared {
 		return NewWeighted(K, Y, W)
 	}
-	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1, loss: l}
+	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1, loss: l, offset: offset}
 	if s.bad = checkCellWeights(Y, W); s.bad == nil {
 		if s.bad = l.Check(); s.bad != nil {
 			s.bad = fmt.Errorf("%w: %w", ErrInput, s.bad)
 		}
+	}
+	if s.bad == nil && offset != nil && (l.Kind != loss.Logistic || len(offset) != Y.Cols) {
+		s.bad = fmt.Errorf("%w: %d offsets for %d outputs and the loss %s", ErrInput, len(offset), Y.Cols, l)
 	}
 	if s.bad != nil {
 		return s
@@ -47,7 +52,7 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss) Space {
 			blas.Row(s.W, i)[j] = w
 			if w > 0 {
 				blas.Row(s.Y, i)[j] = y
-				s.yy += w * l.Value(y, 0)
+				s.yy += w * l.Value(y, s.offsetAt(j))
 			}
 		}
 		if observed {
@@ -82,9 +87,17 @@ func (s *samples) clip(C blas.General, mu float64) (moved bool) {
 	return moved
 }
 
+// offsetAt is the offset of a cell, by its place in Data of matrices without gaps.
+func (s *samples) offsetAt(at int) float64 {
+	if s.offset == nil {
+		return 0
+	}
+	return s.offset[at%len(s.offset)]
+}
+
 // primal is Σ w·φ at the predictions F.
 func (s *samples) primal(F blas.General) (sum float64) {
-	s.each(func(at int, y, w float64) { sum += w * s.loss.Value(y, F.Data[at]) })
+	s.each(func(at int, y, w float64) { sum += w * s.loss.Value(y, F.Data[at]+s.offsetAt(at)) })
 	return sum
 }
 
@@ -93,7 +106,7 @@ func (s *samples) conjugate(C blas.General, mu, scale float64) (sum float64) {
 	s.each(func(at int, y, w float64) {
 		lo, hi := s.loss.Box(y)
 		v := math.Min(math.Max(2*mu*scale*C.Data[at]/w, lo), hi) // it is outside by rounding
-		sum += w * s.loss.Conjugate(y, v)
+		sum += w * (s.loss.Conjugate(y, v) - v*s.offsetAt(at))
 	})
 	return sum
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 )
@@ -41,7 +42,7 @@ func TestLossGolden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			z := golden(t, c.name)
 			p := &Problem{
-				Space:  NewLoss(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix(), lossOf(t, c.loss)),
+				Space:  NewLoss(alone(z["K"].matrix()), z["Y"].matrix(), z["W"].matrix(), lossOf(t, c.loss), nil),
 				Lambda: c.lambda, Tau: c.tau, Eta: []float64{1}, Model: Output,
 			}
 			if c.tau == 0 {
@@ -129,7 +130,7 @@ func TestLossCertificate(t *testing.T) {
 				var start *State
 				for _, lambda := range []float64{1, 0.1, 1e-2, 1e-3, 1e-4, 1e-5} {
 					p := &Problem{
-						Space: NewLoss(sumOf(Ks), Y, W, ls), Lambda: lambda, Eta: eta, L: L, Model: Neither,
+						Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: lambda, Eta: eta, L: L, Model: Neither,
 					}
 					res, err := Solve(t.Context(), p, Options{Tol: 1e-7, Start: start})
 					if err != nil {
@@ -147,6 +148,41 @@ func TestLossCertificate(t *testing.T) {
 	}
 }
 
+// With offsets b of the log odds, the optimum has 2μC = w(Y − σ(KCL + b)).
+func TestLossOffset(t *testing.T) {
+	const l, n, lambda = 20, 2, 1e-2
+	ls := loss.Loss{Kind: loss.Logistic}
+	Ks, Y, W := lossCase(l, n, ls, 71)
+	b, eta, L := []float64{1.5, -0.7}, []float64{1, 0.5}, linop.ScaledIdentity(n, 0.8)
+	p := &Problem{Space: NewLoss(sumOf(Ks), Y, W, ls, b), Lambda: lambda, Eta: eta, L: L, Model: Neither}
+	res, err := Solve(t.Context(), p, Options{Tol: 1e-9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range l {
+		for j := range n {
+			var f float64
+			for k, K := range Ks {
+				for a := range l {
+					f += 0.8 * eta[k] * K.Data[i*K.Stride+a] * res.C.Data[a*n+j]
+				}
+			}
+			w := W.Data[i*n+j]
+			want := w * (Y.Data[i*n+j] - 1/(1+math.Exp(-f-b[j])))
+			if got := 2 * lambda * l * res.C.Data[i*n+j]; !(math.Abs(got-want) <= 1e-5*math.Max(w, 1)) {
+				t.Errorf("cell %d, %d: 2μC = %g, want %g", i, j, got, want)
+			}
+		}
+	}
+	for _, bad := range []Space{
+		NewLoss(sumOf(Ks), Y, W, ls, b[:1]), NewLoss(sumOf(Ks), Y, W, lossOf(t, "huber:1"), b),
+	} {
+		if _, err := Solve(t.Context(), &Problem{Space: bad, Lambda: 1, Tau: 1}, Options{}); !errors.Is(err, ErrInput) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 // Products and sums with weights and L learned reach their tolerance, which the sum's global bound confirms for both;
 // the gradient of the objective is that of differences.
 func TestLossLearned(t *testing.T) {
@@ -156,7 +192,7 @@ func TestLossLearned(t *testing.T) {
 			ls := lossOf(t, text)
 			Ks, Y, W := lossCase(l, n, ls, 63)
 			p := &Problem{
-				Space: NewLoss(sumOf(Ks), Y, W, ls), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5},
+				Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: 1e-2, Tau: n, Norm: regularizer.Lp{P: 1.5},
 			}
 			product, err := Solve(t.Context(), p, Options{Tol: 1e-5})
 			if err != nil {
@@ -214,7 +250,7 @@ func TestLossInput(t *testing.T) {
 		{"closed", loss.Loss{Kind: loss.Huber, Parameter: 1}, Y, W, Options{Solver: "closed", Tol: 0.05}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &Problem{Space: NewLoss(sumOf(Ks), c.Y, c.W, c.loss), Lambda: 0.1, Tau: 2}
+			p := &Problem{Space: NewLoss(sumOf(Ks), c.Y, c.W, c.loss, nil), Lambda: 0.1, Tau: 2}
 			if _, err := Solve(t.Context(), p, c.opt); c.ok != (err == nil) || !c.ok && !errors.Is(err, ErrInput) {
 				t.Errorf("error %v", err)
 			}
@@ -231,7 +267,7 @@ func TestLossBounds(t *testing.T) {
 			Ks, Y, W := lossCase(l, n, ls, 81)
 			for _, lambda := range []float64{0.1, 1e-3} {
 				p := &Problem{
-					Space: NewLoss(sumOf(Ks), Y, W, ls), Lambda: lambda, Tau: n, Eta: []float64{0.5, 0.5},
+					Space: NewLoss(sumOf(Ks), Y, W, ls, nil), Lambda: lambda, Tau: n, Eta: []float64{0.5, 0.5},
 					Model: Output,
 				}
 				var bounds []float64
@@ -262,7 +298,7 @@ func TestLossMultiples(t *testing.T) {
 	for _, text := range testLosses[1:] {
 		ls := lossOf(t, text)
 		_, Y, W := lossCase(l, n, ls, 91)
-		s := NewLoss(alone(blas.NewGeneral(l, l)), Y, W, ls).(*samples)
+		s := NewLoss(alone(blas.NewGeneral(l, l)), Y, W, ls, nil).(*samples)
 		C, rng := blas.NewGeneral(l, n), newRand(92)
 		most := math.Inf(1)
 		for i, w := range W.Data {

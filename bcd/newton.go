@@ -167,7 +167,7 @@ func (n *newton) slopes(F blas.General) (top float64) {
 // slopeAt is −∂φ/∂F and ∂²φ/∂F² of a cell, with κ.
 func (n *newton) slopeAt(at int, y, f float64) (slope, curvature float64) {
 	if n.kappa == 0 {
-		return n.s.loss.Slope(y, f)
+		return n.s.loss.Slope(y, f+n.s.offsetAt(at))
 	}
 	lo, hi := n.s.loss.Box(y)
 	stiff := n.s.loss.Stiffness() + n.kappa

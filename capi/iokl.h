@@ -219,7 +219,10 @@ iokl_status iokl_model_output_kernel_of(iokl_handle model, int64_t kernel, const
 /* Writes the predictions for the rows of X to F (t x n), which is not read. */
 iokl_status iokl_predict(iokl_handle model, const iokl_matrix *X, const iokl_matrix *F, iokl_error *err);
 
-/* The same of a model of Gram matrices, from cross-Gram matrices (t x l) of all kernels, or of those of positive weight. */
+/* Writes probabilities to P (t x n): of the classes, or by the loss "logistic" of a target 1. */
+iokl_status iokl_predict_probabilities(iokl_handle model, const iokl_matrix *X, const iokl_matrix *P, iokl_error *err);
+
+/* Predictions of a model of Gram matrices, from cross-Gram matrices (t x l) of all kernels, or of those of positive weight. */
 iokl_status iokl_predict_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const iokl_matrix *F, iokl_error *err);
 
 /* Writes predictions for the rows of X to F, and to low and high (t x n) the ends of intervals that hold new targets with a

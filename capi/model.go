@@ -253,6 +253,23 @@ func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_
 	})
 }
 
+//export iokl_predict_probabilities
+func iokl_predict_probabilities(h C.iokl_handle, X, P *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return call(e, func() error {
+		m, x, rows, err := rowsOf(h, X)
+		if err != nil {
+			return err
+		}
+		return fill(P, "P", rows, len(m.OutputNames()), func(dst *mat.Dense) error {
+			F, err := m.PredictProba(x)
+			if err == nil {
+				dst.Copy(F)
+			}
+			return err
+		})
+	})
+}
+
 //export iokl_predict_interval
 func iokl_predict_interval(
 	h C.iokl_handle, X *C.iokl_matrix, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error,

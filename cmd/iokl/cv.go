@@ -217,6 +217,12 @@ from one pass over the rows.`,
 			if err := s.route(cmd, &m, &d, &opt); err != nil {
 				return err
 			}
+			if err := l.cost.begin(&d, &s, &opt); err != nil {
+				return err
+			}
+			if c.metric == "mse" && !cmd.Flags().Changed("metric") && opt.Loss != "" && opt.Loss != "squared" {
+				c.metric = "loss"
+			}
 			if s.on {
 				return c.stream(cmd, &m, &d, &s, opt, to)
 			}
@@ -226,6 +232,9 @@ from one pass over the rows.`,
 				return err
 			}
 			data.names(&opt)
+			if err := l.cost.read(cmd, &d, &opt); err != nil {
+				return err
+			}
 			if c.metric == "accuracy" && data.labels == nil && data.Y.Data.Cols == 1 {
 				data.labels = labelsOf(data.Y)
 			}

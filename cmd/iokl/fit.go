@@ -37,6 +37,7 @@ type learnFlags struct {
 	float32     bool
 	budget      time.Duration
 	modelFlags
+	cost          weightFlags
 	foldsBy, hide string
 }
 
@@ -55,6 +56,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 		"what is learned beside the function: eta,l, eta, l or none; or likelihood: variance components of a mixed "+
 			"model, for --model sum\n(default: eta,l, or chosen with λ where kernels are chosen too)")
 	l.modelFlags.flags(f)
+	l.cost.flags(f)
 	f.StringVar(&l.standardize, "standardize", "",
 		"what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
 	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl; of --model sum: reduced or atoms")
@@ -250,6 +252,9 @@ settings are compared, it fits the best of them so far first.`,
 			if err := s.route(cmd, &m, &d, &opt); err != nil {
 				return err
 			}
+			if err := l.cost.begin(&d, &s, &opt); err != nil {
+				return err
+			}
 			if s.on {
 				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt) })
 				if err != nil {
@@ -264,6 +269,9 @@ settings are compared, it fits the best of them so far first.`,
 				return err
 			}
 			data.names(&opt)
+			if err := l.cost.read(cmd, &d, &opt); err != nil {
+				return err
+			}
 			if err := l.deal(&opt.CV, data); err != nil {
 				return err
 			}

@@ -26,8 +26,9 @@ import (
 // intervalFlags say what predict tells about how sure a prediction is.
 type intervalFlags struct {
 	iokl.IntervalOptions
-	std bool
-	why int // number of a row, from 1; 0 for none
+	std   bool
+	proba bool
+	why   int // number of a row, from 1; 0 for none
 }
 
 func (q *intervalFlags) flags(f *pflag.FlagSet) {
@@ -40,6 +41,8 @@ func (q *intervalFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&q.Local, "local", false, "intervals are wider where data are thin")
 	f.BoolVar(&q.Joint, "joint", false, "the share is of rows with all their targets inside")
 	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise")
+	f.BoolVar(&q.proba, "proba", false,
+		"add columns NAME_p: the probability of each class, or of a target 1 of a fit by --loss logistic")
 	f.IntVar(&q.why, "why", 0,
 		"say which training rows the prediction for this row of --x rests on, from 1, and nothing else")
 }
@@ -56,8 +59,10 @@ func (q *intervalFlags) check(cmd *cobra.Command, gram bool) error {
 		return fmt.Errorf("--method %s: it is cv+ or jackknife+", q.Method)
 	case changed("why") && q.why < 1:
 		return fmt.Errorf("--why %d: rows are numbered from 1", q.why)
-	case gram && (q.std || q.why > 0):
-		return errors.New("--std and --why need a model of --x")
+	case gram && (q.std || q.proba || q.why > 0):
+		return errors.New("--std, --proba and --why need a model of --x")
+	case q.proba && q.Level > 0:
+		return errors.New("--proba: --interval of a classifier has probabilities too: give one of them")
 	}
 	return nil
 }
@@ -84,6 +89,13 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 	case q.Level == 0:
 		if a.F, err = model.Predict(X); err != nil {
 			return nil, err
+		}
+		if q.proba {
+			P, err := model.PredictProba(X)
+			if err != nil {
+				return nil, err
+			}
+			a.beside = []beside{{"_p", P}}
 		}
 	case model.Classes() != nil:
 		if q.Method == "jackknife+" || q.Local || q.Joint {

@@ -209,8 +209,12 @@ func (o *origin) measure(model *iokl.Model, d *data) error {
 		}
 		Y, _ := d.targetMatrix()
 		some := mat.NewDense(len(rows), F.RawMatrix().Cols, nil)
+		_, n := Y.Dims()
+		quantiles := F.RawMatrix().Cols / n // of each target
 		for i, r := range rows {
-			mat.Row(some.RawRowView(i), r, Y)
+			for j := range some.RawRowView(i) {
+				some.Set(i, j, Y.At(r, j/quantiles))
+			}
 		}
 		o.compare(F, some)
 	}

@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
@@ -46,18 +48,46 @@ func backend(name string) (blas.Backend, error) {
 	return be, nil
 }
 
-// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend.
+// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend, and weights and noise as
+// lists of rows.
 func FitOptions(text string) (iokl.Options, error) {
 	var o struct {
 		iokl.Options
-		Backend string `json:"backend"`
+		Backend string      `json:"backend"`
+		Weights [][]float64 `json:"weights"` // by rows
+		Noise   [][]float64 `json:"noise"`
 	}
-	if err := decode(text, &o); err != nil {
+	err := decode(text, &o)
+	if err != nil {
+		return o.Options, err
+	}
+	if o.Options.Weights, err = table(o.Weights, "weights"); err != nil {
+		return o.Options, err
+	}
+	if o.Options.Noise, err = table(o.Noise, "noise"); err != nil {
 		return o.Options, err
 	}
 	be, err := backend(o.Backend)
 	o.Options.Backend = be
 	return o.Options, err
+}
+
+// table is the rows as a matrix; nil for none.
+func table(rows [][]float64, what string) (mat.Matrix, error) {
+	if rows == nil {
+		return nil, nil
+	}
+	if len(rows) == 0 || len(rows[0]) == 0 {
+		return nil, Input("%s: it is empty", what)
+	}
+	m := mat.NewDense(len(rows), len(rows[0]), nil)
+	for i, row := range rows {
+		if len(row) != len(rows[0]) {
+			return nil, Input("%s: row %d has %d numbers where the first has %d", what, i+1, len(row), len(rows[0]))
+		}
+		m.SetRow(i, row)
+	}
+	return m, nil
 }
 
 // UpdateOptions reads the JSON form of [iokl.UpdateOptions], and a backend.

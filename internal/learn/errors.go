@@ -14,7 +14,8 @@ import (
 // targets. Missing targets do not count; a target of which none is observed is left out of averages.
 type Errors struct {
 	// NMSE is the mean over the learned targets of the squared error divided by the
-	// variance of the training targets: 1 for a constant guess.
+	// variance of the training targets, or of another loss divided by that of the best constant: 1 for a constant
+	// guess.
 	NMSE     float64
 	Relative []float64 // what NMSE is the mean of, for each target; NaN for those that are not learned or observed
 	MSE      []float64 // mean squared error of each target, NaN where none is observed
@@ -31,15 +32,18 @@ func Unknown() Errors {
 // Metrics are what settings can be compared by, averages over the targets; SumMetrics
 // are those that sums over a stream tell.
 var (
-	Metrics    = []string{"nmse", "mse", "rmse", "accuracy"}
+	Metrics    = []string{"nmse", "mse", "rmse", "accuracy", LossMetric}
 	SumMetrics = Metrics[:3]
 )
+
+// LossMetric is the loss that was asked for, relative to that of the best constant: for the squared loss nmse.
+const LossMetric = "loss"
 
 // Each is what a metric of Metrics averages: an error for each target, NaN where that
 // target does not count, or the accuracy alone.
 func (e *Errors) Each(metric string) []float64 {
 	switch metric {
-	case "nmse":
+	case "nmse", LossMetric:
 		return e.Relative
 	case "accuracy":
 		return []float64{e.Accuracy}
@@ -66,34 +70,39 @@ func Mean(values []float64) float64 {
 	return sum
 }
 
-// Compare is the mean squared error of each column of F against the observed cells of Y,
-// NaN where there are none, and the accuracy on rows without a missing one.
-func Compare(F, Y blas.General) (mse []float64, accuracy float64) {
+// Compare is the mean squared error of each column of F against the observed cells of Y with the weights W,
+// NaN where there are none, and the accuracy on rows without a missing one, by their weights.
+func Compare(F, Y, W blas.General) (mse []float64, accuracy float64) {
 	mse = make([]float64, Y.Cols)
-	count := make([]int, Y.Cols)
-	right, rows := 0, 0
+	count := make([]float64, Y.Cols)
+	var right, rows float64
 	for i := range Y.Rows {
 		f, y := blas.Row(F, i), blas.Row(Y, i)
-		whole := true
+		whole, weight := true, 0.0
 		for j, v := range y {
-			if math.IsNaN(v) {
+			w := columns.WeightAt(W, i, j)
+			if math.IsNaN(v) || w == 0 {
 				whole = false
 				continue
 			}
-			mse[j] += (f[j] - v) * (f[j] - v)
-			count[j]++
+			mse[j] += w * ((f[j] - v) * (f[j] - v))
+			count[j] += w
+			weight += w / float64(len(y))
 		}
 		if !whole {
 			continue
 		}
-		if rows++; Largest(f) == Largest(y) {
-			right++
+		if rows += weight; Largest(f) == Largest(y) {
+			right += weight
 		}
 	}
 	for j := range mse {
-		mse[j] /= float64(count[j])
+		mse[j] /= count[j]
 	}
-	return mse, float64(right) / float64(max(rows, 1))
+	if rows == 0 {
+		rows = 1
+	}
+	return mse, right / rows
 }
 
 // Largest is the index of the first largest element.
@@ -108,10 +117,10 @@ func Largest(row []float64) int {
 }
 
 // Judge compares predictions F of a model that learned the targets of out with what was
-// observed.
-func Judge(F, Y blas.General, out *columns.Outputs) Errors {
+// observed, at the weights W.
+func Judge(F, Y, W blas.General, out *columns.Outputs) Errors {
 	var e Errors
-	e.MSE, e.Accuracy = Compare(F, Y)
+	e.MSE, e.Accuracy = Compare(F, Y, W)
 	e.Rows = make([]float64, Y.Rows)
 	e.Relative = slices.Repeat([]float64{math.NaN()}, Y.Cols)
 	count := make([]float64, Y.Cols)
@@ -121,14 +130,15 @@ func Judge(F, Y blas.General, out *columns.Outputs) Errors {
 	for i := range Y.Rows {
 		f, y := blas.Row(F, i), blas.Row(Y, i)
 		for _, j := range out.Live {
-			if math.IsNaN(y[j]) {
+			w := columns.WeightAt(W, i, j)
+			if math.IsNaN(y[j]) || w == 0 {
 				e.Rows[i] = math.NaN()
 				continue
 			}
-			d := (f[j] - y[j]) / out.Deviation(j)
-			e.Relative[j] += d * d
-			count[j]++
-			e.Rows[i] += d * d / float64(len(out.Live))
+			v := w * out.Relative(j, y[j], f[j])
+			e.Relative[j] += v
+			count[j] += w
+			e.Rows[i] += v / float64(len(out.Live))
 		}
 	}
 	for _, j := range out.Live {

@@ -16,11 +16,13 @@ import (
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/reml"
 	"github.com/iokl/iokl/sylvester"
@@ -139,6 +141,8 @@ type Setting struct {
 	Tau         float64                 // 0 means the number of outputs
 	Lambda      float64
 	Means       []int // targets that the model predicts without kernels, after all
+	// Losses are the quantiles to learn, ascending, where they are several; see [Lead]. Else nil.
+	Losses []loss.Loss
 }
 
 // CheckSum refuses what no sum of separable kernels can be fitted with, whatever the data.
@@ -329,8 +333,20 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	}
 	sum, e := m.global(ctx, p, so, res)
 	err = errors.Join(err, e)
+	var outputs *columns.Outputs
+	if len(s.Losses) > 1 && err == nil {
+		if outputs, err = m.quantiles(ctx, t, p, so, s.Losses, res); outputs == nil {
+			return nil, err
+		}
+		s.Means = outputs.OfTargets(s.Means)
+	}
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
-	out.Mu = p.Lambda * float64(p.Space.Samples())
+	if outputs != nil {
+		out.Out = outputs
+	}
+	if Plain(d) {
+		out.Mu = p.Lambda * float64(p.Space.Samples())
+	}
 	remember(t, out.Model)
 	out.Silent = out.UseMeans(s.Means)
 	return out, err

@@ -31,6 +31,9 @@ PARAMETERS = """
         `kernels`, that cross-validation chooses.
     model : {"product", "sum"} or None, default=None
         "product" has weights of the kernels and one output kernel, "sum" an output kernel of each kernel's own. None means "product".
+    loss : str or None, default=None
+        What errors cost: "squared", "huber" or "huber:δ", "quantile:τ" or several "quantile:τ,τ,…", or "logistic". None means
+        "squared". Several quantiles of a target are neighbouring columns of the predictions.
     standardize : {"x,y", "x", "y", "none"} or None, default=None
         What is brought to mean 0 and variance 1. None means "x,y", and "none" for precomputed kernels.
     tol : float, default=1e-4
@@ -79,6 +82,7 @@ class _Estimator(BaseEstimator):
         norm: str | None = None,
         learn: str | None = None,
         model: str | None = None,
+        loss: str | None = None,
         standardize: str | None = None,
         tol: float = 1e-4,
         max_outer: int | None = None,
@@ -95,6 +99,7 @@ class _Estimator(BaseEstimator):
         self.norm = norm
         self.learn = learn
         self.model = model
+        self.loss = loss
         self.standardize = standardize
         self.tol = tol
         self.max_outer = max_outer
@@ -116,7 +121,7 @@ class _Estimator(BaseEstimator):
         tags.input_tags.allow_nan, tags.input_tags.pairwise = not self._precomputed(), self._precomputed()
         return tags
 
-    def _options(self, groups: Any, rows: int) -> dict[str, Any]:
+    def _options(self, groups: Any, rows: int, sample_weight: Any) -> dict[str, Any]:
         """The options of a fit, as the library knows them."""
         if not (isinstance(self.tol, (int, float, np.number)) and self.tol > 0):
             raise ValueError(f"tol={self.tol!r}: it must be positive")
@@ -139,10 +144,12 @@ class _Estimator(BaseEstimator):
             seed = int(seed.randint(2**31))
         options = {
             "kernels": None if kernels is None else list(kernels), "lambda": self.lam, "tau": self.tau, "norm": self.norm,
-            "learn": self.learn, "model": self.model, "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
+            "learn": self.learn, "model": self.model, "loss": self.loss, "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
             "interval_folds": self.interval_folds, "seed": seed,
             "budget": f"{self.budget}s" if isinstance(self.budget, (int, float, np.number)) else self.budget,
         }  # fmt: skip
+        if sample_weight is not None:
+            options["weights"] = given.weights(sample_weight, rows)
         extra = dict(self.options or {})
         cv.update(extra.pop("cv", {}))
         options.update(extra)
@@ -328,7 +335,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> IOKLRegressor:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> IOKLRegressor:
         """Learn y from X.
 
         Ctrl-C ends the fit with the best model so far and a warning; a second one raises KeyboardInterrupt.
@@ -341,6 +348,8 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             Targets; NaN is a missing cell.
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are never on both sides of a split of the cross-validation.
+        sample_weight : array-like of shape (n_samples,) or of the shape of y, default=None
+            Weights, finite and not negative: 0 is a missing sample, 2 a sample that is there twice.
 
         Returns
         -------
@@ -350,7 +359,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         rows = len(a[0]) if self._precomputed() else len(a)
         Y, self._single = given.targets(y, rows, type(self).__name__)
         Y = in_place(Y)
-        options = self._options(groups, rows)
+        options = self._options(groups, rows, sample_weight)
         options["output_names"] = given.names_of(y)
         options["input_names"] = getattr(self, "feature_names_in_", None)
         if self._precomputed():
@@ -390,7 +399,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         return self
 
     def _shape(self, F: Floats) -> Floats:
-        return F[:, 0] if self._single else F
+        return F[:, 0] if self._single and F.shape[1] == 1 else F
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict the targets.
@@ -469,7 +478,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
     array(['in', 'out'], dtype='<U3')
     """
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> IOKLClassifier:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> IOKLClassifier:
         """Learn to tell the classes y apart.
 
         Ctrl-C ends the fit with the best model so far and a warning; a second one raises KeyboardInterrupt.
@@ -482,6 +491,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
             Classes: whole numbers, booleans or strings.
         groups : array-like of shape (n_samples,), default=None
             Samples of one group are never on both sides of a split of the cross-validation.
+        sample_weight : array-like of shape (n_samples,) or of the shape of y, default=None
+            Weights, finite and not negative: 0 is a missing sample, 2 a sample that is there twice.
 
         Returns
         -------
@@ -492,7 +503,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         self.classes_, codes, names = given.labels(y, rows, type(self).__name__)
         if len(names) < 2:
             raise ValueError(f"{rows} samples of one class: there is nothing to tell apart")
-        options = self._options(groups, rows)
+        options = self._options(groups, rows, sample_weight)
         options["input_names"] = getattr(self, "feature_names_in_", None)
         if self._precomputed():
             Y = np.eye(len(names))[codes]
@@ -566,7 +577,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
-        Models that keep folds (see `interval_folds`) have a softmax of the outputs, whose one slope was fitted to the samples
+        By the loss "logistic" these are the probabilities of each class against all others, divided by their sum.
+        Of the squared loss, models that keep folds (see `interval_folds`) have a softmax of the outputs, whose one slope was fitted to the samples
         left out of the folds. Otherwise, the outputs being least-squares estimates of the probabilities, these are
         the nearest numbers to them that are not negative and have the sum 1.
 
@@ -580,6 +592,9 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
+        self._fitted()
+        if self.certificate_.get("loss") == "logistic" and not self._precomputed():
+            return self._model.probabilities(self._read(X, False))[:, self._columns]
         if self._calibrated():
             return self._model.sets(self._read(X, False), 0)[0][:, self._columns]
         F = self._scores(X)

@@ -90,6 +90,16 @@ def targets(y: Any, rows: int, estimator: str, least: int = 2) -> tuple[Floats, 
     return a.reshape(len(a), -1), a.ndim == 1
 
 
+def weights(w: Any, rows: int) -> list[list[float]]:
+    """Weights of the rows, or of the targets in them, as rows."""
+    a = floats(w, "sample_weight")
+    if a.ndim not in (1, 2) or len(a) != rows:
+        raise ValueError(f"sample_weight.shape == {a.shape}, expected ({rows},)!")
+    if not np.isfinite(a).all():
+        raise ValueError("sample_weight contains NaN or infinity")
+    return a.reshape(rows, -1).tolist()
+
+
 def same_rows(x: int, y: int, least: int = 2) -> None:
     """Refuse inputs and targets of different lengths, or of fewer samples than two where a fit is to start."""
     if x == y < least:

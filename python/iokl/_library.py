@@ -97,6 +97,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_model_output_kernel": [_H, _M],
     "iokl_model_output_kernel_of": [_H, ct.c_int64, _M],
     "iokl_predict": [_H, _M, _M],
+    "iokl_predict_probabilities": [_H, _M, _M],
     "iokl_predict_gram": [_H, _M, ct.c_int64, _M],
     "iokl_predict_interval": [_H, _M, _T, _M, _M, _M],
     "iokl_predict_interval_gram": [_H, _M, ct.c_int64, _T, _M, _M, _M],
@@ -369,6 +370,9 @@ class Model:
 
     def predict(self, X: Floats) -> Floats:
         return self._blocks(X, 1, lambda x, F: call("iokl_predict", self._handle, x, F))[0]
+
+    def probabilities(self, X: Floats) -> Floats:
+        return self._blocks(X, 1, lambda x, P: call("iokl_predict_probabilities", self._handle, x, P))[0]
 
     def deviation(self, X: Floats) -> Floats:
         return self._blocks(X, 1, lambda x, S: call("iokl_predict_deviation", self._handle, x, S))[0]

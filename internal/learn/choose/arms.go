@@ -15,6 +15,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/loss"
 )
 
 // arm is a setting but for λ, and its errors on the samples of the rung.
@@ -123,8 +124,8 @@ func (s *race) norms() []string {
 		return s.Norms
 	case s.Setting.Norm != "":
 		return []string{s.Setting.Norm}
-	case !s.Setting.Learn.Weights() || s.kernelsOpen():
-		return defaults.Norms()[:1] // of fixed weights, all norms are the same
+	case !s.Setting.Learn.Weights() || s.kernelsOpen() || learn.LossOf(s.data).Kind != loss.Squared:
+		return defaults.Norms()[:1] // of fixed weights, all norms are the same; by other losses fits take long
 	}
 	return defaults.Norms()
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/stream"
 )
@@ -46,7 +47,8 @@ type Options struct {
 	// μ = λl of all rows. Settings that learn neither weights nor L take one decomposition for all λ.
 	LeaveOneOut bool `json:"leave_one_out,omitempty"`
 	// Repeats of the whole, with other folds; 0 means 1, and more for few samples where a fit chooses λ itself.
-	// Without Lambdas, what is beyond doubt worse after a repeat is left out of the next.
+	// Without Lambdas, what is beyond doubt worse after a repeat is left out of the next. By a loss other than the
+	// squared one there is one.
 	Repeats     int   `json:"repeats,omitempty"`
 	Groups      []int `json:"groups,omitempty"`       // a number for each sample: no group is on both sides of a split
 	TimeOrdered bool  `json:"time_ordered,omitempty"` // train on the past, test on what follows
@@ -151,6 +153,12 @@ type Job struct {
 // folds of it are complete, or else of the rung before; with the error of the context, if that was cancelled, and
 // then nil where nothing was compared yet.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
+	if c, ok := d.(learn.Convex); ok && c.Loss().Kind != loss.Squared {
+		job.Setting.Losses = nil // the lead decides
+		if r := (&race{Job: job, all: d, data: d}); r.kernelsOpen() {
+			return byLoss(ctx, c, job)
+		}
+	}
 	r := &race{Job: job, all: d, data: d}
 	if err := r.check(); err != nil {
 		return nil, err
@@ -193,6 +201,15 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 // check refuses options that make no sense and puts defaults in place.
 func (s *race) check() error {
 	l, _ := s.data.Size()
+	asked := learn.LossOf(s.data)
+	switch {
+	case asked.Kind == loss.Squared:
+	case s.Metric == "":
+		s.Metric = learn.LossMetric
+	case s.Metric == "nmse":
+		return fault.Input("the metric nmse is of squared errors: with the loss %s take loss, mse, rmse or accuracy",
+			asked)
+	}
 	if err := fault.Choice("metric", &s.Metric, learn.Metrics); err != nil {
 		return err
 	}
@@ -265,7 +282,7 @@ func (s *race) checkFolds(l int) error {
 	if s.Folds == 0 {
 		s.Folds = min(defaults.Folds, s.folding().MostFolds(l))
 	}
-	if s.TimeOrdered || s.LeaveOneOut {
+	if s.TimeOrdered || s.LeaveOneOut || learn.LossOf(s.data).Kind != loss.Squared {
 		s.Repeats = 1
 	}
 	if s.FoldsBy == Blocks {

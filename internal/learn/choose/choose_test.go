@@ -27,7 +27,7 @@ func against(t *testing.T, constant ...float64) *race {
 	y := blas.NewGeneral(9, 1)
 	y.Data[0] = 1
 	var err error
-	if s.data, err = samples.NewRows(blas.NewGeneral(9, 1), y, samples.Options{}); err != nil {
+	if s.data, err = samples.NewRows(blas.NewGeneral(9, 1), y, blas.General{}, samples.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -217,7 +217,7 @@ func TestDataAgree(t *testing.T) {
 	for i := range groups {
 		groups[i] = i * i % 17 % 7
 	}
-	rows, err := samples.NewRows(x, y, samples.Options{Columns: opt})
+	rows, err := samples.NewRows(x, y, blas.General{}, samples.Options{Columns: opt})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestDataAgree(t *testing.T) {
 		blas.Gemm(blas.Active(), false, true, 1, part, part, 0, K)
 		matrices = append(matrices, K)
 	}
-	grams, err := samples.NewGrams(t.Context(), matrices, y, samples.Options{Columns: opt})
+	grams, err := samples.NewGrams(t.Context(), matrices, y, blas.General{}, samples.Options{Columns: opt})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,7 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 			}
 		}
 		least, tried := math.Inf(1), 0
+		best, costly := 0, !learn.Plain(s.data)
 		method := s.Method
 		if s.Setting.Model == learn.Sum && a.Model != learn.Sum {
 			method.Solver = "" // Method names that of the sum
@@ -53,8 +54,10 @@ func (s *race) fold(ctx context.Context, arms []*arm, f int) error {
 		err := method.Path(ctx, t, a.Setting, lambdas, func(k int, e learn.Errors) (stop bool) {
 			record(a, at[k], e)
 			tried++
-			least = math.Min(least, e.NMSE)
-			return s.Lambdas == nil && !(e.NMSE <= tooHigh*least)
+			if e.NMSE < least {
+				least, best = e.NMSE, k
+			}
+			return s.Lambdas == nil && (!(e.NMSE <= tooHigh*least) || costly && k-best >= patience)
 		})
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 
 func rowsIn(t *testing.T, X, Y *mat.Dense, bytes int64) *samples.Rows {
 	t.Helper()
-	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{
+	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{
 		Env: learn.Env{MaxBytes: bytes}, Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true},
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func TestLargeData(t *testing.T) {
 		if err := end.Predict(t.Context(), F, blas.Raw(newX)); err != nil {
 			t.Fatal(err)
 		}
-		mse, _ := learn.Compare(F, blas.Raw(newY))
+		mse, _ := learn.Compare(F, blas.Raw(newY), blas.General{})
 		// Targets 0 and 2 have noise of variance 1, and target 1, of variance about 6, has none.
 		if !(mse[0] < 1.5) || !(mse[1] < .01) || !(mse[2] < 1.05) {
 			t.Errorf("%s: mean squared errors %v on new rows", name, mse)

@@ -1,4 +1,4 @@
-// This file has the numbers of the choice, each with where it comes from. With defaults.PathPoints they are fifteen,
+// This file has the numbers of the choice, each with where it comes from. With defaults.PathPoints they are sixteen,
 // beside two that bound memory and deal blocks.
 
 package choose
@@ -34,6 +34,9 @@ const (
 	beside = 1
 	// tooHigh times the least error so far ends a path of falling λ.
 	tooHigh = 1.5
+	// patience is the number of values of λ without a lower error that end a path of fits by weights or by a loss other
+	// than the squared one, which become slow as λ falls: a factor of about 30.
+	patience = 3
 	// united is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md).
 	united = 3
 	// sumWork bounds m·n·(l² + 1000·n²) of a sum of separable kernels that enters, for l samples, m kernels and n

@@ -30,7 +30,7 @@ func TestRungs(t *testing.T) {
 	for i := range l {
 		x.Data[i], y.Data[i], groups[i] = float64(i), float64(i), i%7
 	}
-	d, err := samples.NewRows(x, y, samples.Options{})
+	d, err := samples.NewRows(x, y, blas.General{}, samples.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestRungs(t *testing.T) {
 // TestArmsDiffer adds the arm of one setting once, so that the point of a setting belongs to one path of λ.
 func TestArmsDiffer(t *testing.T) {
 	X, Y := learntest.Wave(30, 2)
-	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{})
+	d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestInformativeFolds(t *testing.T) {
 		wide.Data[2*i], wide.Data[2*i+1] = y.Data[i], math.NaN()
 	}
 	wide.Data[0], wide.Data[1] = math.NaN(), 1
-	d, err := samples.NewRows(blas.Raw(X), wide, samples.Options{Columns: columns.Options{
+	d, err := samples.NewRows(blas.Raw(X), wide, blas.General{}, samples.Options{Columns: columns.Options{
 		ScaleInputs:  true,
 		ScaleOutputs: true,
 	}})
@@ -130,7 +130,9 @@ func TestInformativeFolds(t *testing.T) {
 // learned is the choice among two dictionaries for Y.
 func learned(t *testing.T, ctx context.Context, X, Y blas.General, budget time.Duration) (*Result, error) {
 	t.Helper()
-	d, err := samples.NewRows(X, Y, samples.Options{Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true}})
+	d, err := samples.NewRows(X, Y, blas.General{}, samples.Options{
+		Columns: columns.Options{ScaleInputs: true, ScaleOutputs: true},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func TestBudgetKeeps(t *testing.T) { synctest.Test(t, budgetKeeps) }
 
 func budgetKeeps(t *testing.T) {
 	X, Y := learntest.Wave(200, 5)
-	rows, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{
+	rows, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{Columns: columns.Options{
 		ScaleInputs:  true,
 		ScaleOutputs: true,
 	}})
@@ -252,7 +254,7 @@ func TestHide(t *testing.T) {
 		for i := range c.missing {
 			Y.Set(i, i%3, math.NaN())
 		}
-		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{})
+		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +270,7 @@ func TestWordsInAnyOrder(t *testing.T) {
 	X, Y := learntest.Wave(60, 5)
 	var points [][]Point
 	for _, words := range []learn.Learned{"eta,l", "l,eta"} {
-		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), samples.Options{Columns: columns.Options{
+		d, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{Columns: columns.Options{
 			ScaleInputs:  true,
 			ScaleOutputs: true,
 		}})

@@ -29,7 +29,7 @@ func TestTriesSum(t *testing.T) {
 		Y.Data[i] += 0.3 * rng.NormFloat64()
 	}
 	sums := func(n int, job Job) (count, best int) {
-		d, err := samples.NewRows(X, blas.Clone(blas.View(Y, 0, 0, l, n)), samples.Options{})
+		d, err := samples.NewRows(X, blas.Clone(blas.View(Y, 0, 0, l, n)), blas.General{}, samples.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/schema"
+	"github.com/iokl/iokl/loss"
 )
 
 // Options say what becomes of the columns.
@@ -23,6 +24,7 @@ type Options struct {
 	Notes                   []string       // warnings about what became of the data before
 	InputNames, OutputNames []string       // nil means x1, x2, … and y1, y2, …
 	Schema                  schema.Columns // of the file that the inputs come from; nil: columns of numbers
+	Loss                    loss.Loss      // that targets are learned by
 }
 
 // Inputs turns rows of raw inputs into rows the kernels see.
@@ -45,12 +47,14 @@ type Outputs struct {
 	Scaler  *Scaler  `json:"scaler,omitempty"` // nil: targets as they are
 	Live    []int    `json:"live"`             // the targets that are learned, the others being constant
 	Classes []string `json:"classes,omitempty"`
+	Loss    string   `json:"loss,omitempty"` // that they were learned by, of several quantiles the list; "" is squared
+	// Quantiles are the τ of the losses; nil for other losses. Of several, those of a target are neighbours.
+	Quantiles []float64 `json:"quantiles,omitempty"`
 
 	deviation []float64 // of each target in the training data; nil in a model that was read from a file
+	loss      loss.Loss
+	base      []float64 // mean loss of the constant 0 of the learned targets; nil for the squared loss
 }
-
-// Deviation is the standard deviation of a target in the training data, 1 where it is constant.
-func (out *Outputs) Deviation(j int) float64 { return out.deviation[j] }
 
 // NewInputs makes the map of inputs with the moments s.
 func NewInputs(s *Scaler, opt *Options) (in *Inputs, warnings []string, err error) {
@@ -205,7 +209,7 @@ func (out *Outputs) WithIntercepts(b []float64) *Outputs {
 
 // CheckOutputs refuses targets that are infinite or all constant, those that [NewOutputs] refuses and, where
 // Options.StrictOutputs says so, missing ones.
-func CheckOutputs(Y blas.General, opt *Options) error {
+func CheckOutputs(Y, W blas.General, opt *Options) error {
 	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
 	if err != nil {
 		return err
@@ -215,15 +219,18 @@ func CheckOutputs(Y blas.General, opt *Options) error {
 			if math.IsInf(v, 0) || opt.StrictOutputs && math.IsNaN(v) {
 				return fault.Input("row %d, column %d (%s) of the targets is %s", i+1, j+1, names[j], cell(v))
 			}
+			if err := opt.Loss.CheckTarget(v); err != nil && !math.IsNaN(v) && WeightAt(W, i, j) > 0 {
+				return fault.Input("row %d, column %d (%s) of the targets: %w", i+1, j+1, names[j], err)
+			}
 		}
 	}
-	_, _, err = NewOutputs(Measure(Y), opt)
+	_, _, err = NewOutputs(MeasureWeighted(Y, W), opt)
 	return err
 }
 
-// LearnOutputs is NewOutputs by the moments of the observed cells of Y, which CheckOutputs has
+// LearnOutputs is NewOutputs by the moments of the observed cells of Y with the weights W, which CheckOutputs has
 // passed, with the targets to learn: Y itself when all are learned as they are. NaN is a missing cell.
-func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, warnings []string, err error) {
+func LearnOutputs(Y, W blas.General, opt *Options) (out *Outputs, Z blas.General, warnings []string, err error) {
 	names, err := named(opt.OutputNames, Y.Cols, "y", "output")
 	if err != nil {
 		return nil, Y, nil, err
@@ -236,16 +243,19 @@ func LearnOutputs(Y blas.General, opt *Options) (out *Outputs, Z blas.General, w
 			}
 		}
 	}
-	out, warnings, err = NewOutputs(Measure(Y), opt)
+	s := MeasureWeighted(Y, W)
+	s.adapt(Y, W, opt.Loss)
+	out, warnings, err = NewOutputs(s, opt)
 	warnings = slices.Concat(MissingTargets(names, missing, Y.Rows), warnings, opt.Notes)
 	if err != nil {
 		return nil, Y, nil, err
 	}
 	Z = Y
-	if out.Scaler != nil {
+	if out.Scaler != nil && opt.Loss.Kind != loss.Logistic {
 		Z = blas.Clone(Y)
 		out.Scaler.Apply(Z)
 	}
+	out.setLoss(Y, W, opt.Loss)
 	return out, Take(Z, out.Live), warnings, nil
 }
 
@@ -312,6 +322,7 @@ func (out *Outputs) Restore(dst, F blas.General) {
 	if out.Scaler != nil {
 		out.Scaler.Invert(dst)
 	}
+	out.uncross(dst)
 }
 
 // LiveNames are the names of the outputs that are learned.

@@ -23,37 +23,44 @@ type Scaler struct {
 	low, high []float64 // least and largest values; nil where they were not measured
 }
 
-// Measure measures the columns of a, ignoring NaN; the scale is the standard
-// deviation (divisor l). Values are taken relative to the first of their column, so that a
-// large offset costs no digits.
-func Measure(a blas.General) *Scaler {
+// Measure is MeasureWeighted at weights 1.
+func Measure(a blas.General) *Scaler { return MeasureWeighted(a, blas.General{}) }
+
+// MeasureWeighted measures the columns of a, ignoring NaN and cells of weight 0; the scale is the standard
+// deviation (divisor the sum of the weights). Values are taken relative to the first of their column, so that a
+// large offset costs no digits. W has weights of the cells of a or, with one column, of its rows; without Data
+// they are 1.
+func MeasureWeighted(a, W blas.General) *Scaler {
 	s := &Scaler{Mean: make([]float64, a.Cols), Scale: make([]float64, a.Cols), Constant: make([]bool, a.Cols)}
 	s.low, s.high = slices.Repeat([]float64{math.Inf(1)}, a.Cols), slices.Repeat([]float64{math.Inf(-1)}, a.Cols)
 	first, sum, count := make([]float64, a.Cols), make([]float64, a.Cols), make([]float64, a.Cols)
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
-			if math.IsNaN(v) {
+			w := WeightAt(W, i, j)
+			if math.IsNaN(v) || w == 0 {
 				continue
 			}
 			if count[j] == 0 {
 				first[j] = v
 			}
 			s.low[j], s.high[j] = min(s.low[j], v), max(s.high[j], v)
-			sum[j] += v - first[j]
-			count[j]++
+			sum[j] += w * (v - first[j])
+			count[j] += w
 		}
 	}
 	unit, squares := make([]float64, a.Cols), make([]float64, a.Cols)
 	for j := range unit {
 		_, exponent := math.Frexp(max(s.high[j]-s.low[j], 0x1p-1000))
 		unit[j] = math.Ldexp(1, -exponent) // a power of two, exact: squares neither overflow nor vanish
-		sum[j] /= max(count[j], 1)
+		if count[j] > 0 {
+			sum[j] /= count[j]
+		}
 	}
 	for i := range a.Rows {
 		for j, v := range blas.Row(a, i) {
-			if !math.IsNaN(v) {
+			if w := WeightAt(W, i, j); w > 0 && !math.IsNaN(v) {
 				d := (v - first[j] - sum[j]) * unit[j]
-				squares[j] += d * d
+				squares[j] += w * (d * d)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func relevanceOf(t *testing.T, X, Y *mat.Dense, seed uint64) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, T, _, err := columns.LearnOutputs(blas.Raw(Y), &opt)
+	_, T, _, err := columns.LearnOutputs(blas.Raw(Y), blas.General{}, &opt)
 	if err != nil {
 		t.Fatal(err)
 	}

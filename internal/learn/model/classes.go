@@ -9,12 +9,46 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/loss"
 )
 
 // Sets says which classes each row may be of, and how probable each class is.
 type Sets struct {
 	P  blas.General // probabilities, t×n
 	In [][]bool     // whether the class is in the set of the row, t×n
+}
+
+// Probabilities turns outputs F (t×n) into probabilities, in place. By the logistic loss each output is the log odds of
+// its class against all others, or of a target 1: σ(f), of classes divided by the sum over them. Of a model of classes
+// by squares that keeps folds they are softmax of slope·f.
+func (m *Model) Probabilities(F blas.General) error {
+	classes := m.Out.Classes != nil
+	switch {
+	case m.Out.Loss == "logistic":
+		for i := range F.Rows {
+			row, sum := blas.Row(F, i), 0.0
+			for k, f := range row {
+				row[k] = loss.Probability(f)
+				sum += row[k]
+			}
+			if classes && sum > 0 {
+				blas.Scal(1/sum, row)
+			}
+		}
+	case !classes:
+		return fault.Input("the model has no probabilities: it was fitted neither on classes nor by the loss logistic")
+	case m.Folds == nil:
+		return fault.Input("the model has no probabilities: it keeps no folds to calibrate them by; fit it with " +
+			"interval folds, or by the loss logistic")
+	default:
+		slope, f := m.slope(), make([]float64, F.Cols)
+		for i := range F.Rows {
+			row := blas.Row(F, i)
+			copy(f, row)
+			softmax(row, f, slope)
+		}
+	}
+	return nil
 }
 
 // ClassSets predicts sets of classes that hold the class of a new row with probability level or about it, by CV+

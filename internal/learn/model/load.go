@@ -266,6 +266,9 @@ func (l *loader) outputs(out *columns.Outputs) {
 	} else {
 		l.expect(len(out.Live) == n, "%d of %d outputs without scales", len(out.Live), n)
 	}
+	if err := out.CheckLoss(); err != nil {
+		l.fail("outputs: %v", err)
+	}
 	l.expect(out.Classes == nil || len(out.Classes) == n, "%d classes for %d outputs", len(out.Classes), n)
 }
 

@@ -15,8 +15,9 @@ import (
 )
 
 // Sums are the sums of the features of SPECs over the samples of which all targets are known, apart for each fold, or
-// the data themselves where those are less than half. Scales, widths and landmarks are those of all samples. Where all
-// targets are known, the next training set of all samples with these SPECs is that of the sums.
+// the data themselves where those are less than half, or where targets have weights or another loss. Scales, widths and
+// landmarks are those of all samples. Where all targets are known, the next training set of all samples with these
+// SPECs is that of the sums.
 func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
 	c, err := r.everything()
 	if err != nil {
@@ -28,7 +29,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 			known = append(known, i)
 		}
 	}
-	if 2*len(known) < r.y.Rows {
+	if 2*len(known) < r.y.Rows || !r.plain() {
 		return r, nil
 	}
 	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings}

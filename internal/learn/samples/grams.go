@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/loss"
 )
 
 // Grams is samples of which the caller gives the Gram matrices.
@@ -22,9 +23,10 @@ type Grams struct {
 	names []string
 }
 
-// NewGrams checks and stores the Gram matrices (l×l) of the samples with targets Y (l×n).
-func NewGrams(ctx context.Context, grams []blas.General, Y blas.General, opt Options) (*Grams, error) {
-	o, err := observe(Y.Rows, Y, opt)
+// NewGrams checks and stores the Gram matrices (l×l) of the samples with targets Y (l×n) and their weights W, as those
+// of NewRows.
+func NewGrams(ctx context.Context, grams []blas.General, Y, W blas.General, opt Options) (*Grams, error) {
+	o, err := observe(Y.Rows, Y, W, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func NewGrams(ctx context.Context, grams []blas.General, Y blas.General, opt Opt
 
 // Sample is the data of these samples alone.
 func (g *Grams) Sample(idx []int) (learn.Data, error) {
-	o, err := observe(len(idx), columns.Rows(g.y, idx), g.opt.quiet())
+	o, err := observe(len(idx), columns.Rows(g.y, idx), weightsOf(g.w, idx), g.opt.quiet())
 	some := &Grams{observed: o, names: g.names}
 	for _, K := range g.grams {
 		some.grams = append(some.grams, part(K, idx, g.opt.Precision))
@@ -62,9 +64,16 @@ func (g *Grams) Sample(idx []int) (learn.Data, error) {
 	return some, err
 }
 
+// ByLoss is the data for another loss.
+func (g *Grams) ByLoss(l loss.Loss) (learn.Data, error) {
+	h := *g
+	h.opt.Columns.Loss, h.splits = l, nil
+	return &h, columns.CheckOutputs(h.y, h.w, &h.opt.Columns)
+}
+
 // Start is where learning starts from: the weights of the norm.
 func (g *Grams) Start(context.Context, []string) (weights, diagonals []float64, err error) {
-	if _, _, _, err := columns.LearnOutputs(g.y, &g.opt.Columns); err != nil {
+	if _, _, _, err := columns.LearnOutputs(g.y, g.w, &g.opt.Columns); err != nil {
 		return nil, nil, err
 	}
 	for _, k := range g.grams {
@@ -83,7 +92,7 @@ func (g *Grams) Train(
 	ctx context.Context, _ []string, _ learn.Learned, fold int,
 ) (_ learn.Training, err error) {
 	t := &training{opt: &g.opt, names: g.names, grams: g.grams}
-	Y := g.y
+	Y, W := g.y, g.w
 	if fold == learn.All {
 		t.held = g.opt.gramPlan(len(g.grams), Y.Rows, 0, Y.Cols).Held
 	} else {
@@ -92,6 +101,7 @@ func (g *Grams) Train(
 			return nil, err
 		}
 		Y, t.test = g.targets(split)
+		W, t.testW = weightsOf(g.w, split.Train), weightsOf(g.w, split.Test)
 		t.grams = nil
 		for _, K := range g.grams {
 			if err := ctx.Err(); err != nil {
@@ -103,7 +113,7 @@ func (g *Grams) Train(
 			return m.Cross(dst, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, split) })
 		}
 	}
-	t.out, t.Y, t.warnings, err = columns.LearnOutputs(Y, &g.opt.Columns)
+	t.warnings, err = t.setTargets(Y, W)
 	return t, err
 }
 

@@ -27,6 +27,10 @@ type leaveOut struct {
 
 // LeaveOut prepares for refits without each sample.
 func (t *training) LeaveOut() (learn.LeaveOut, error) {
+	if !t.plain() {
+		return nil, fault.Input("leaving out single rows in closed form is for the squared loss without weights: use " +
+			"folds")
+	}
 	if columns.Missing(t.Y) {
 		return nil, fault.Input(
 			"leaving out single rows in closed form is for targets without missing cells: use folds")
@@ -70,7 +74,7 @@ func (s *leaveOut) refits(R blas.General) *learn.Refits {
 	}
 	r := &learn.Refits{F: blas.NewGeneral(s.raw.Rows, s.raw.Cols), Y: s.raw}
 	s.out.Restore(r.F, R)
-	r.Errors = learn.Judge(r.F, r.Y, s.out)
+	r.Errors = learn.Judge(r.F, r.Y, blas.General{}, s.out)
 	return r
 }
 

@@ -4,6 +4,7 @@ package samples
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -21,6 +22,7 @@ type ridge struct {
 	opt    *Options
 	inputs blas.General            // scaled: the rows to train on, then those to test on
 	test   blas.General            // targets of the rows to test on, as they are
+	testW  blas.General            // their weights
 	sums   map[string]blas.General // what has been computed, by SPEC
 }
 
@@ -30,11 +32,11 @@ func (r *Rows) Ridge(fold int) (learn.Ridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, test, err := r.coded(fold)
+	c, test, testW, err := r.coded(fold)
 	if err != nil {
 		return nil, err
 	}
-	g := &ridge{coded: c, opt: &r.opt, test: test, sums: map[string]blas.General{}}
+	g := &ridge{coded: c, opt: &r.opt, test: test, testW: testW, sums: map[string]blas.General{}}
 	Z, _, err := c.in.Apply(columns.Rows(r.x, split.Test))
 	if err != nil {
 		return nil, err
@@ -131,7 +133,10 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 	if err != nil {
 		return nil, err
 	}
-	l := r.Y.Rows
+	l, Y := r.Y.Rows, r.Y
+	if r.w.Data != nil {
+		K, Y = r.weigh(K)
+	}
 	rho := 1.0
 	if tau > 0 {
 		rho = tau / float64(r.Y.Cols)
@@ -140,12 +145,12 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 	judge := func(i int, F blas.General) {
 		if all[i] = learn.Unknown(); F.Data != nil {
 			r.out.Restore(P, F)
-			all[i] = learn.Judge(P, r.test, r.out)
+			all[i] = learn.Judge(P, r.test, r.testW, r.out)
 		}
 	}
 	parts := patterns(r.Y)
 	if len(parts) == 1 && len(parts[0].rows) == l {
-		return all, r.along(ctx, K, r.Y, rho, lambdas, judge)
+		return all, r.along(ctx, K, Y, rho, lambdas, judge)
 	}
 	F := make([]blas.General, len(lambdas))
 	for i := range F {
@@ -160,7 +165,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 		for i := range r.test.Rows {
 			some = append(some, l+i)
 		}
-		err := r.along(ctx, columns.Take(columns.Rows(K, some), p.rows), columns.Take(columns.Rows(r.Y, p.rows),
+		err := r.along(ctx, columns.Take(columns.Rows(K, some), p.rows), columns.Take(columns.Rows(Y, p.rows),
 			p.targets), rho, lambdas, func(i int, f blas.General) {
 			if f.Data == nil {
 				F[i] = f
@@ -179,6 +184,38 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 		judge(i, F[i])
 	}
 	return all, nil
+}
+
+// weigh is K between all samples and those to train on, and the targets of these, with both sides of the system times
+// the roots of the weights of rows: (√a·K·√a + μI)x = √a·Y for C = √a·x. A row of cells of several weights has their
+// mean.
+func (r *ridge) weigh(K blas.General) (scaled, Y blas.General) {
+	root := columns.RowWeights(r.Y, columns.Take(r.w, r.liveWeights()))
+	for i, a := range root {
+		root[i] = math.Sqrt(a)
+	}
+	scaled, Y = blas.Clone(K), blas.Like(r.Y)
+	blas.ScaleColumns(scaled, root)
+	top := blas.View(scaled, 0, 0, r.Y.Rows, scaled.Cols)
+	blas.ScaleRows(top, root, top)
+	blas.ScaleRows(Y, root, r.Y)
+	for i := range Y.Rows {
+		row := blas.Row(Y, i)
+		for k, j := range r.out.Live {
+			if columns.WeightAt(r.w, i, j) == 0 {
+				row[k] = math.NaN()
+			}
+		}
+	}
+	return scaled, Y
+}
+
+// liveWeights lists the columns of the weights that belong to learned targets.
+func (r *ridge) liveWeights() []int {
+	if r.w.Cols == 1 {
+		return []int{0}
+	}
+	return r.out.Live
 }
 
 // along solves for targets Y (l×n) that are all observed, K holding the kernel between the l samples

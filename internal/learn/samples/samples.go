@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
 )
@@ -40,13 +41,20 @@ func (opt Options) quiet() Options {
 type observed struct {
 	opt    Options
 	y      blas.General
-	cells  int // of y that are observed
+	w      blas.General // weights of the cells of y, or with one column of the rows; without Data 1
+	cells  int          // of y that are observed with a positive weight
 	splits []learn.Split
 }
 
 // observe refuses data that no fit can start from; l is the number of rows of the inputs.
-func observe(l int, Y blas.General, opt Options) (observed, error) {
-	o := observed{opt: opt, y: Y, cells: linop.ObservedCells(Y).Count()}
+func observe(l int, Y, W blas.General, opt Options) (o observed, err error) {
+	if W.Data != nil {
+		if W, err = columns.CheckCellWeights(W, Y.Rows, Y.Cols); err != nil {
+			return o, err
+		}
+	}
+	o = observed{opt: opt, y: Y, w: W}
+	o.cells = o.weighed().Count()
 	switch {
 	case Y.Cols == 0 || l == 0:
 		return o, fault.Input("the data are empty")
@@ -55,7 +63,31 @@ func observe(l int, Y blas.General, opt Options) (observed, error) {
 	case l < 2:
 		return o, fault.Input("one row of data is not enough to learn from")
 	}
-	return o, columns.CheckOutputs(Y, &opt.Columns)
+	return o, columns.CheckOutputs(Y, W, &opt.Columns)
+}
+
+// weighed marks the cells of y that are observed with a positive weight.
+func (o *observed) weighed() *linop.Cells {
+	return linop.NewCells(o.y.Rows, o.y.Cols, func(i, j int) bool {
+		return !math.IsNaN(o.y.Data[i*o.y.Stride+j]) && columns.WeightAt(o.w, i, j) > 0
+	})
+}
+
+// Loss is the loss that targets are learned by.
+func (o *observed) Loss() loss.Loss { return o.opt.Columns.Loss }
+
+// plain reports whether targets are learned by squares without weights.
+func (o *observed) plain() bool { return !o.Weighted() && o.Loss().Kind == loss.Squared }
+
+// Weighted reports whether targets have weights.
+func (o *observed) Weighted() bool { return o.w.Data != nil }
+
+// weightsOf are the weights of some of the rows.
+func weightsOf(W blas.General, rows []int) blas.General {
+	if W.Data == nil || rows == nil {
+		return W
+	}
+	return columns.Rows(W, rows)
 }
 
 // Size is the number of samples and of targets.
@@ -63,7 +95,7 @@ func (o *observed) Size() (l, n int) { return o.y.Rows, o.y.Cols }
 
 // Cells is the number of target cells that are observed, and of the samples in which some are and some are missing.
 func (o *observed) Cells() (count, partial int) {
-	cells := linop.ObservedCells(o.y)
+	cells := o.weighed()
 	for i := range o.y.Rows {
 		if row := cells.Row(i); slices.Contains(row, 1) && slices.Contains(row, 0) {
 			partial++
@@ -79,7 +111,7 @@ func (o *observed) missing() bool { return o.cells < o.y.Rows*o.y.Cols }
 func (o *observed) Split(p learn.Folding) (int, error) {
 	var err error
 	if p.Hide == learn.HideCells {
-		o.splits, err = p.DealCells(linop.ObservedCells(o.y))
+		o.splits, err = p.DealCells(o.weighed())
 	} else {
 		o.splits, err = p.Deal(o.y.Rows)
 	}
@@ -123,13 +155,13 @@ func (o *observed) Constant(fold int) (learn.Errors, error) {
 		return learn.Errors{}, err
 	}
 	Y, test := o.targets(s)
-	out, _, _, err := columns.LearnOutputs(Y, &o.opt.Columns)
+	out, _, _, err := columns.LearnOutputs(Y, weightsOf(o.w, s.Train), &o.opt.Columns)
 	if err != nil {
 		return learn.Errors{}, err
 	}
 	F := blas.NewGeneral(test.Rows, test.Cols)
 	out.Restore(F, blas.NewGeneral(test.Rows, len(out.Live)))
-	return learn.Judge(F, test, out), nil
+	return learn.Judge(F, test, weightsOf(o.w, s.Test), out), nil
 }
 
 // planned is the number of samples that a plan is for.
@@ -155,6 +187,8 @@ type training struct {
 	held     float64
 	weights  []float64
 	Y        blas.General // targets as they are learned
+	W        blas.General // their weights; without Data 1
+	raw, w   blas.General // targets and weights of all outputs
 
 	dict  kernel.Dictionary // resolved on Z, the inputs as the kernels see them
 	Z     blas.General
@@ -166,6 +200,7 @@ type training struct {
 	known linop.Sum    // in place of grams, see Known; else nil
 
 	test    blas.General // targets of the samples left out
+	testW   blas.General // their weights
 	predict func(ctx context.Context, dst blas.General, m *model.Model) error
 }
 
@@ -174,7 +209,7 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed); err != nil {
 		return fault.Mark(err)
 	}
-	if columns.Missing(t.Y) {
+	if columns.Missing(t.Y) || !t.plain() {
 		t.F = blas.NewGeneral(t.Z.Rows, t.maps.Dim())
 		return fault.From(t.maps.Transform(t.F, t.Z))
 	}
@@ -197,13 +232,45 @@ func (t *training) Space() bcd.Space {
 		return bcd.NewSamples(t.known, t.Y)
 	}
 	if K, Y := t.Kernels(); K != nil {
-		return bcd.NewSamples(K, Y)
+		return bcd.NewLoss(K, Y, t.W, t.opt.Columns.Loss, t.out.Offsets())
 	}
 	var yy float64
 	for _, v := range t.sums.YY {
 		yy += v
 	}
 	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
+}
+
+// plain reports whether targets are learned by squares without weights.
+func (t *training) plain() bool { return t.w.Data == nil && t.opt.Columns.Loss.Kind == loss.Squared }
+
+// setTargets makes the targets Y with the weights w those to learn.
+func (t *training) setTargets(Y, w blas.General) (about []string, err error) {
+	out, learned, about, err := columns.LearnOutputs(Y, w, &t.opt.Columns)
+	if err == nil {
+		t.take(out, learned, Y, w)
+	}
+	return about, err
+}
+
+// take is setTargets for targets Y that out has made of those of all outputs.
+func (t *training) take(out *columns.Outputs, Y, raw, w blas.General) {
+	t.out, t.Y, t.W, t.raw, t.w = out, Y, w, raw, w
+	if w.Cols > 1 {
+		t.W = columns.Take(w, out.Live)
+	}
+}
+
+// Outputs is the map of the targets.
+func (t *training) Outputs() *columns.Outputs { return t.out }
+
+// ByLoss is the training set, of which kernels are shared, for another loss.
+func (t *training) ByLoss(l loss.Loss) (learn.Training, error) {
+	u, opt := *t, *t.opt
+	opt.Columns.Loss = l
+	u.opt = &opt
+	_, err := u.setTargets(t.raw, t.w)
+	return &u, err
 }
 
 // Kernels are those on the samples, and the targets; no kernels where sums stand for the samples.
@@ -242,6 +309,7 @@ func (t *training) Held() float64 { return t.held }
 // missing in more ways than sums of each are worth.
 func (t *training) Source() (s model.Source) {
 	switch {
+	case !t.plain(): // changes of rows are for squares without weights
 	case t.maps == nil && t.in != nil:
 		s.Y = blas.Clone(t.Y)
 	case t.sums != nil:
@@ -292,7 +360,7 @@ func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, e
 	if err := t.predict(ctx, F, t.Model(res)); err != nil {
 		return learn.Errors{}, err
 	}
-	return learn.Judge(F, t.test, t.out), nil
+	return learn.Judge(F, t.test, t.testW, t.out), nil
 }
 
 // Rows is samples with inputs.
@@ -307,9 +375,9 @@ type Rows struct {
 	sumsOf []string   // their kernels
 }
 
-// NewRows are the samples with inputs X (l×d) and targets Y (l×n).
-func NewRows(X, Y blas.General, opt Options) (*Rows, error) {
-	o, err := observe(X.Rows, Y, opt)
+// NewRows are the samples with inputs X (l×d) and targets Y (l×n) with the weights W, l×n or l×1, without Data 1.
+func NewRows(X, Y, W blas.General, opt Options) (*Rows, error) {
+	o, err := observe(X.Rows, Y, W, opt)
 	if err == nil && X.Cols == 0 {
 		err = fault.Input("X has no columns")
 	}
@@ -321,9 +389,12 @@ func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
 
 // Part is the data of these samples and targets alone; nil stands for all.
 func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
-	x, y, opt := r.x, r.y, r.opt.quiet()
+	x, y, w, opt := r.x, r.y, weightsOf(r.w, idx), r.opt.quiet()
 	if idx != nil {
 		x, y = columns.Rows(x, idx), columns.Rows(y, idx)
+	}
+	if targets != nil && w.Cols > 1 {
+		w = columns.Take(w, targets)
 	}
 	if targets != nil {
 		y = columns.Take(y, targets)
@@ -334,7 +405,14 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 			}
 		}
 	}
-	return NewRows(x, y, opt)
+	return NewRows(x, y, w, opt)
+}
+
+// ByLoss is the data for another loss.
+func (r *Rows) ByLoss(l loss.Loss) (learn.Data, error) {
+	opt := r.opt
+	opt.Columns.Loss = l
+	return NewRows(r.x, r.y, r.w, opt)
 }
 
 // Columns lists the inputs that vary.
@@ -359,17 +437,23 @@ type coded struct {
 	out      *columns.Outputs
 	warnings []string
 	Z, Y     blas.General
+	raw, w   blas.General // all targets, and their weights
 	*dictionary.Resolver
 }
 
-// code learns the maps of inputs and targets from the samples X, Y, and applies them.
-func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
-	c = new(coded)
+// code learns the maps of inputs and targets from the samples X, Y with the weights W, and applies them. The moments of
+// the inputs are by the weights of rows.
+func (r *Rows) code(X, Y, W blas.General) (c *coded, err error) {
+	c = &coded{raw: Y, w: W}
 	var about []string
-	if c.out, c.Y, about, err = columns.LearnOutputs(Y, &r.opt.Columns); err != nil {
+	if c.out, c.Y, about, err = columns.LearnOutputs(Y, W, &r.opt.Columns); err != nil {
 		return nil, err
 	}
-	if c.in, c.warnings, err = columns.NewInputs(columns.Measure(X), &r.opt.Columns); err != nil {
+	rows := W
+	if W.Cols != 1 {
+		rows = blas.General{}
+	}
+	if c.in, c.warnings, err = columns.NewInputs(columns.MeasureWeighted(X, rows), &r.opt.Columns); err != nil {
 		return nil, err
 	}
 	c.warnings = append(c.warnings, about...)
@@ -381,22 +465,27 @@ func (r *Rows) code(X, Y blas.General) (c *coded, err error) {
 		c.warnings = append(c.warnings, w)
 	}
 	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths}
-	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.Y), opt)
+	squares := columns.Options{ScaleOutputs: true}
+	_, T, _, err := columns.LearnOutputs(columns.Take(Y, c.out.Live), W, &squares)
+	if err != nil || r.opt.Columns.Loss.Kind != loss.Logistic {
+		T = c.Y
+	}
+	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(T), opt)
 	return c, nil
 }
 
 // coded codes the samples of a fold to train on, once, and returns its targets to test on.
-func (r *Rows) coded(fold int) (c *coded, test blas.General, err error) {
+func (r *Rows) coded(fold int) (c *coded, test, testW blas.General, err error) {
 	split, err := r.split(fold)
 	if err != nil {
-		return nil, test, err
+		return nil, test, testW, err
 	}
 	Y, test := r.targets(split)
 	if c = r.parts[fold]; c == nil {
-		c, err = r.code(columns.Rows(r.x, split.Train), Y)
+		c, err = r.code(columns.Rows(r.x, split.Train), Y, weightsOf(r.w, split.Train))
 		r.parts[fold] = c
 	}
-	return c, test, err
+	return c, test, weightsOf(r.w, split.Test), err
 }
 
 // Split deals the samples, or the cells of their targets, to folds.
@@ -410,7 +499,11 @@ func (r *Rows) Split(p learn.Folding) (int, error) {
 // samples. A λ that was chosen with these then serves: other minima of the criterion have other scales of μ.
 func (r *Rows) Follow(other learn.Data) {
 	if q, ok := other.(*Rows); ok {
-		if known := q.Lengths(0); len(known) > 0 {
+		known := q.Lengths(0)
+		if len(known) == 0 {
+			known = q.opt.Lengths
+		}
+		if len(known) > 0 {
 			r.opt.Lengths, r.all = known, nil
 		}
 	}
@@ -434,7 +527,7 @@ func (r *Rows) Lengths(fold int) dictionary.Lengths {
 // everything codes all samples, once.
 func (r *Rows) everything() (_ *coded, err error) {
 	if r.all == nil {
-		r.all, err = r.code(r.x, r.y)
+		r.all, err = r.code(r.x, r.y, r.w)
 	}
 	return r.all, err
 }
@@ -463,7 +556,7 @@ func (r *Rows) Plan(ctx context.Context, specs []string, what learn.Learned, all
 	if err != nil {
 		return learn.Plan{}, err
 	}
-	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, r.missing())
+	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, r.missing() || !r.plain())
 }
 
 // Train prepares to learn from the samples that are not in the fold.
@@ -477,21 +570,23 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 		}
 	} else {
 		var err error
-		if c, t.test, err = r.coded(fold); err != nil {
+		if c, t.test, t.testW, err = r.coded(fold); err != nil {
 			return nil, err
 		}
 		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
 			return m.Predict(ctx, dst, columns.Rows(r.x, r.splits[fold].Test))
 		}
 	}
-	t.in, t.out, t.warnings, t.Z, t.Y = c.in, c.out, c.warnings, c.Z, c.Y
+	t.in, t.warnings, t.Z = c.in, c.warnings, c.Z
+	t.take(c.out, c.Y, c.raw, c.w)
 	var err error
 	if t.dict, t.weights, err = c.Resolve(ctx, specs); err != nil {
 		return nil, err
 	}
 	t.names = t.dict.Names()
 	if fold == learn.All {
-		p, err := r.opt.plan(t.dict, what, t.Y.Rows, r.x.Cols, t.Y.Cols, columns.Missing(t.Y))
+		p, err := r.opt.plan(t.dict, what, t.Y.Rows, r.x.Cols, t.Y.Cols,
+			columns.Missing(t.Y) || !t.plain())
 		if err != nil {
 			return nil, err
 		}

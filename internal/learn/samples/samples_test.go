@@ -13,7 +13,7 @@ import (
 func TestSampleIsItsRows(t *testing.T) {
 	X, Y := learntest.Wave(40, 3)
 	idx := []int{3, 4, 9, 12, 17, 21, 22, 28, 33, 39}
-	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), Options{})
+	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestSampleIsItsRows(t *testing.T) {
 	}
 	K := blas.NewGeneral(40, 40)
 	gram.Dense(K)
-	grams, err := NewGrams(t.Context(), []blas.General{K}, blas.Raw(Y), Options{})
+	grams, err := NewGrams(t.Context(), []blas.General{K}, blas.Raw(Y), blas.General{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +48,11 @@ func TestSampleIsItsRows(t *testing.T) {
 		}
 		return end.Result.Objective
 	}
-	direct, err := NewRows(x, y, Options{})
+	direct, err := NewRows(x, y, blas.General{}, Options{})
 	if got, want := objective(rows.Sample(idx)), objective(direct, err); got != want {
 		t.Errorf("rows: %g, want %g", got, want)
 	}
-	given, err := NewGrams(t.Context(), []blas.General{some}, y, Options{})
+	given, err := NewGrams(t.Context(), []blas.General{some}, y, blas.General{}, Options{})
 	if got, want := objective(grams.Sample(idx)), objective(given, err); got != want {
 		t.Errorf("Gram matrices: %g, want %g", got, want)
 	}

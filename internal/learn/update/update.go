@@ -113,8 +113,8 @@ func usable(m *model.Model, ch *Change) error {
 	case m.In == nil:
 		return fault.Input("a model of Gram matrices is not updated: it keeps no inputs to compute kernels of")
 	case !(m.Mu > 0):
-		return fault.Input("the model does not say its μ, which is so after a fit by likelihood or by an older " +
-			"version: fit it anew")
+		return fault.Input("the model does not say its μ, which is so after a fit by likelihood, with weights, by " +
+			"another loss than squares, or by an older version: fit it anew")
 	case features && (len(m.Sums) == 0 || m.FeatureMaps() == nil),
 		!features && (m.Y.Rows == 0 || m.Dictionary() == nil):
 		return fault.Input("the model does not keep what updates need: it is compact, of an older version, or its " +

@@ -1,0 +1,110 @@
+// This file has the flags of weights, noise and loss.
+
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/table"
+)
+
+// weightFlags say what errors cost.
+type weightFlags struct{ weights, noise, loss string }
+
+func (w *weightFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&w.weights, "weights", "",
+		"weights ≥ 0: a file with one for each row or one for each target cell, or a column of --x, which is then no "+
+			"input;\n0 is a missing cell, 2 an observation made twice")
+	f.StringVar(&w.noise, "noise", "",
+		"standard deviations > 0 of the errors of the targets, in their units: a file with one for each row, "+
+			"output or cell,\nor a column of --x, which is then no input")
+	f.StringVar(&w.loss, "loss", "",
+		"what errors cost: squared, huber[:δ], quantile:τ[,τ…] or logistic, for targets 0 and 1 or --classes;\nδ is "+
+			"in robust standard deviations of a target, of --standardize none in its units (default: squared; δ 1.345)")
+}
+
+// isFile reports whether the value of a flag names a file, or an array of one, and not a column.
+func isFile(name string) bool {
+	path := name
+	if at := strings.LastIndex(name, ".npz:"); at >= 0 {
+		path = name[:at+len(".npz")]
+	}
+	if _, err := os.Stat(path); err == nil {
+		return true
+	}
+	return strings.ContainsAny(path, "/\\") || path != name ||
+		strings.Contains(path, ".csv") || strings.HasSuffix(path, ".npy") || strings.HasSuffix(path, ".parquet")
+}
+
+// begin puts the loss into the options, and leaves columns of weights out of the inputs.
+func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) error {
+	opt.Loss = w.loss
+	for _, c := range []struct{ flag, value string }{{"--weights", w.weights}, {"--noise", w.noise}} {
+		switch {
+		case c.value == "":
+			continue
+		case c.value == "-":
+			return inputError("%s -: weights come from a file or a column of --x", c.flag)
+		case c.flag == "--noise" && c.value == "learn":
+			return errors.New("--noise learn: learning the noise is not available; give a file or a column")
+		case isFile(c.value):
+		case len(d.grams) > 0:
+			return inputError("%s %s: no such file, and there are no columns without --x", c.flag, c.value)
+		case once(d.x):
+			return inputError("%s %s: a column of --x %s, which can be read once alone: give a file", c.flag, c.value,
+				d.x)
+		default:
+			if d.drop != "" {
+				d.drop += ","
+			}
+			d.drop += c.value
+		}
+	}
+	if s.on && (w.weights != "" || w.noise != "" || w.loss != "" && w.loss != "squared") {
+		return errors.New("--weights, --noise and --loss are for data in memory, not for --stream")
+	}
+	return nil
+}
+
+// read reads weights and noise.
+func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) error {
+	one := func(flag, value string) (mat.Matrix, error) {
+		if value == "" {
+			return nil, nil
+		}
+		t, err := reading(cmd, func() (*table.Table, error) {
+			to, err := d.options()
+			if err != nil {
+				return nil, err
+			}
+			if isFile(value) {
+				return table.Read(value, to)
+			}
+			to.Columns = func(names []string, cols int) ([]int, error) {
+				return selectColumns(value, flag, names, cols)
+			}
+			return table.Read(d.x, to)
+		})
+		if err != nil {
+			return nil, work(err)
+		}
+		if t.Data.Rows == 0 || t.Data.Cols == 0 {
+			return nil, inputError("%s %s: it is empty", flag, value)
+		}
+		return blas.Dense(t.Data), nil
+	}
+	var err error
+	if opt.Weights, err = one("--weights", w.weights); err != nil {
+		return err
+	}
+	opt.Noise, err = one("--noise", w.noise)
+	return err
+}

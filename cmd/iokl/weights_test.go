@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Weights from a file are those of a column, which is then no input; losses are recorded, and quantiles have columns.
+func TestWeightsAndLosses(t *testing.T) {
+	dir := folder(t)
+	x, y := csvRows(40, 0)
+	lines, file := strings.Split(strings.TrimSpace(x), "\n"), "w\n"
+	for i := range lines {
+		if i == 0 {
+			lines[i] += ",w"
+			continue
+		}
+		lines[i] += fmt.Sprintf(",%d", i%3)
+		file += fmt.Sprintf("%d\n", i%3)
+	}
+	write(t, dir, "xw.csv", strings.Join(lines, "\n")+"\n")
+	write(t, dir, "w.csv", file)
+	write(t, dir, "y.csv", y)
+	type report struct {
+		Objective float64 `json:"objective"`
+		Loss      string  `json:"loss"`
+		Converged bool    `json:"converged"`
+	}
+	const fit = " --y y.csv --kernel gaussian:all:1 --lambda 1e-2 --json --quiet "
+	var plain, byFile, byColumn, huber report
+	command(t, dir, "fit --x x.csv"+fit).object(t, &plain)
+	command(t, dir, "fit --x x.csv --weights w.csv"+fit).object(t, &byFile)
+	command(t, dir, "fit --x xw.csv --weights w --out w.iokl"+fit).object(t, &byColumn)
+	if byFile.Objective != byColumn.Objective || byFile.Objective == plain.Objective {
+		t.Errorf("objectives %g of a file, %g of a column, %g without", byFile.Objective, byColumn.Objective,
+			plain.Objective)
+	}
+	if r := command(t, dir, "predict --model w.iokl --x xt.csv"); r.status != exitOK {
+		t.Errorf("%+v", r)
+	}
+	command(t, dir, "fit --x x.csv --loss huber:0.5"+fit).object(t, &huber)
+	if huber.Loss != "huber:0.5" || !huber.Converged {
+		t.Errorf("%+v", huber)
+	}
+	if r := command(t, dir, "fit --x x.csv --loss quantile:.9,.1 --out q.iokl"+fit); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	r := command(t, dir, "predict --model q.iokl --x xt.csv")
+	if head, _, _ := strings.Cut(r.stdout, "\n"); head != "u_q0.1,u_q0.9,v_q0.1,v_q0.9" {
+		t.Errorf("%+v", r)
+	}
+	for _, line := range []string{
+		"predict --model q.iokl --x xt.csv --y yt.csv", "info q.iokl", "report q.iokl --out q.html",
+	} {
+		if r := command(t, dir, line); strings.Contains(r.stderr, "internal error") {
+			t.Errorf("%s: %+v", line, r)
+		}
+	}
+	var cv struct {
+		Metric string `json:"metric"`
+		Best   struct {
+			Mean float64 `json:"mean"`
+		} `json:"best"`
+	}
+	command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1e-2,1e-3 --folds 3 --loss huber --json "+
+		"--quiet").object(t, &cv)
+	if cv.Metric != "loss" || !(cv.Best.Mean < 0.5) || math.IsNaN(cv.Best.Mean) {
+		t.Errorf("%+v", cv)
+	}
+}
+
+// Bad weights, noise and losses have exit status 2 and leave nothing behind.
+func TestBadWeightsAndLosses(t *testing.T) {
+	dir := folder(t)
+	write(t, dir, "neg.csv", "w\n"+strings.Repeat("1\n", 39)+"-1\n")
+	write(t, dir, "zero.csv", "w\n"+strings.Repeat("0\n", 40))
+	write(t, dir, "few.csv", "w\n"+strings.Repeat("1\n", 39))
+	write(t, dir, "gap.csv", "w,v\n"+strings.Repeat("1,2\n", 39)+"1,\n")
+	write(t, dir, "red.csv", "w\n"+strings.Repeat("1\n", 39)+"red\n")
+	before := listing(t, dir)
+	for name, c := range map[string][2]string{
+		"negative":     {"--weights neg.csv", "row 40, column 1 is -1"},
+		"all zero":     {"--weights zero.csv", "all weights are 0"},
+		"few":          {"--weights few.csv", "the weights are 39×1"},
+		"gap":          {"--weights gap.csv", "row 40, column 2 is NaN"},
+		"word":         {"--weights red.csv", "red"},
+		"no column":    {"--weights weight", "weight"},
+		"no file":      {"--weights weight.csv", "weight.csv"},
+		"noise 0":      {"--noise zero.csv", "must be positive"},
+		"noise learn":  {"--noise learn", "not available"},
+		"stdin":        {"--weights -", "--weights -"},
+		"unknown loss": {"--loss absolute", "unknown loss"},
+		"δ":            {"--loss huber:-1", "δ above 0"},
+		"τ":            {"--loss quantile:0.5,2", "τ between 0 and 1"},
+		"no classes":   {"--loss logistic", "targets 0 and 1"},
+		"stream":       {"--loss huber --stream", "--stream"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --kernel gaussian:all:1 --out new.iokl "+c[0])
+			if r.status != exitUsage || !strings.Contains(r.stderr, c[1]) || r.stdout != "" {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	if after := listing(t, dir); !slices.Equal(before, after) {
+		t.Errorf("left %v, had %v", after, before)
+	}
+}
+
+// Probabilities of classes stand beside their outputs; targets that are no classes and models without are refused.
+func TestProba(t *testing.T) {
+	dir := folder(t)
+	labels := "class\n"
+	for i := range 40 {
+		labels += map[bool]string{true: "red", false: "blue"}[math.Sin(float64(7*i)) > 0] + "\n"
+	}
+	write(t, dir, "c.csv", labels)
+	const fit = "fit --x x.csv --kernel gaussian:all:1 --lambda 1e-3 --quiet --json --out "
+	if r := command(t, dir, fit+"c.iokl --y c.csv --classes --loss logistic"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	r := command(t, dir, "predict --model c.iokl --x xt.csv --proba")
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if lines[0] != "class,blue,blue_p,red,red_p" || len(lines) != 16 {
+		t.Fatalf("%+v", r)
+	}
+	for _, line := range lines[1:] {
+		var label string
+		var f, p [2]float64
+		if _, err := fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "%s %g %g %g %g", &label, &f[0], &p[0], &f[1],
+			&p[1]); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(p[0]+p[1]-1) > 1e-9 || (label == "red") != (p[1] > p[0]) {
+			t.Errorf("%s", line)
+		}
+	}
+	if r := command(t, dir, fit+"r.iokl --y y.csv"); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	if r := command(t, dir, "predict --model r.iokl --x xt.csv --proba"); r.status != exitUsage ||
+		!strings.Contains(r.stderr, "no probabilities") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,274 @@
+// This file has the weights of targets, and what the loss that they are learned by makes of their columns.
+
+package columns
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/loss"
+)
+
+// WeightAt is the weight of a cell, in a matrix of weights of cells or, with one column, of rows; 1 in one without
+// Data.
+func WeightAt(W blas.General, i, j int) float64 {
+	if W.Data == nil {
+		return 1
+	}
+	return W.Data[i*W.Stride+min(j, W.Cols-1)]
+}
+
+// CheckCellWeights refuses weights that are not finite and ≥ 0, no weights of the l×n targets, or all 0. It returns
+// one column where all columns are equal.
+func CheckCellWeights(W blas.General, l, n int) (blas.General, error) {
+	if W.Rows != l || W.Cols != 1 && W.Cols != n {
+		return W, fault.Input("the weights are %d×%d: want %d×1, one of each row of Y, or %d×%d, one of each cell",
+			W.Rows, W.Cols, l, l, n)
+	}
+	positive, rowwise := false, true
+	for i := range W.Rows {
+		row := blas.Row(W, i)
+		for j, w := range row {
+			if !(w >= 0) || math.IsInf(w, 1) {
+				return W, fault.Input("the weight in row %d, column %d is %g: it must be finite and not negative", i+1,
+					j+1, w)
+			}
+			positive, rowwise = positive || w > 0, rowwise && w == row[0]
+		}
+	}
+	if !positive {
+		return W, fault.Input("all weights are 0: there is nothing to learn from")
+	}
+	if rowwise {
+		return blas.Clone(blas.View(W, 0, 0, l, 1)), nil
+	}
+	return W, nil
+}
+
+// RowWeights are the weights of the rows: that of a row, or the mean of those of its observed cells.
+func RowWeights(Y, W blas.General) []float64 {
+	a := make([]float64, Y.Rows)
+	for i := range a {
+		var count float64
+		for j, y := range blas.Row(Y, i) {
+			if !math.IsNaN(y) {
+				a[i] += WeightAt(W, i, j)
+				count++
+			}
+		}
+		a[i] /= max(count, 1)
+	}
+	return a
+}
+
+// madScale turns a median absolute deviation into the standard deviation of a normal variable.
+const madScale = 1.482602218505602
+
+// adapt makes the moments those of the loss: the mean becomes the constant that has the least loss, of huber the
+// median, and for huber the scale becomes robust. For the logistic loss the mean is a log odds, and the scale 1.
+func (s *Scaler) adapt(Y, W blas.General, l loss.Loss) {
+	for j := range s.Mean {
+		switch l.Kind {
+		case loss.Huber:
+			if s.Constant[j] {
+				continue
+			}
+			median := weightedQuantile(Y, W, j, 0.5, func(y float64) float64 { return y })
+			mad := weightedQuantile(Y, W, j, 0.5, func(y float64) float64 { return math.Abs(y - median) })
+			s.Mean[j] = median
+			if mad > 0 {
+				s.Scale[j] = madScale * mad
+			}
+		case loss.Quantile:
+			s.Mean[j] = weightedQuantile(Y, W, j, l.Parameter, func(y float64) float64 { return y })
+		case loss.Logistic:
+			p := min(max(s.Mean[j], leastProbability), 1-leastProbability)
+			s.Mean[j], s.Scale[j] = math.Log(p/(1-p)), 1
+		}
+	}
+}
+
+// leastProbability is what a class has that all samples, or none, are of.
+const leastProbability = 1e-3
+
+// weightedQuantile is the least value at or below which τ of the weight of column j lies, and the mean with the next
+// one where exactly τ does.
+func weightedQuantile(Y, W blas.General, j int, tau float64, of func(y float64) float64) float64 {
+	type cell struct{ v, w float64 }
+	var list []cell
+	total := 0.0
+	for i := range Y.Rows {
+		if y, w := Y.Data[i*Y.Stride+j], WeightAt(W, i, j); w > 0 && !math.IsNaN(y) {
+			list = append(list, cell{of(y), w})
+			total += w
+		}
+	}
+	if list == nil {
+		return 0
+	}
+	slices.SortFunc(list, func(a, b cell) int {
+		switch {
+		case a.v < b.v:
+			return -1
+		case a.v > b.v:
+			return 1
+		}
+		return 0
+	})
+	sum := 0.0
+	for k, c := range list {
+		switch sum += c.w; {
+		case sum == tau*total && k+1 < len(list):
+			return (c.v + list[k+1].v) / 2
+		case sum >= tau*total:
+			return c.v
+		}
+	}
+	return list[len(list)-1].v
+}
+
+// setLoss notes the loss, and the mean loss of every target at the constant that the model predicts without kernels.
+func (out *Outputs) setLoss(Y, W blas.General, l loss.Loss) {
+	if out.loss = l; l.Kind == loss.Squared {
+		return
+	}
+	out.Loss = l.String()
+	if l.Kind == loss.Quantile {
+		out.Quantiles = []float64{l.Parameter}
+	}
+	out.base = slices.Repeat([]float64{1}, Y.Cols)
+	for _, j := range out.Live {
+		sum, total := 0.0, 0.0
+		for i := range Y.Rows {
+			if y, w := Y.Data[i*Y.Stride+j], WeightAt(W, i, j); w > 0 && !math.IsNaN(y) {
+				sum += w * out.Relative(j, y, out.constant(j))
+				total += w
+			}
+		}
+		if sum > 0 {
+			out.base[j] = sum / total
+		}
+	}
+}
+
+// constant is what target j is predicted as without kernels.
+func (out *Outputs) constant(j int) float64 {
+	if out.Scaler == nil {
+		return 0
+	}
+	return out.Scaler.Mean[j]
+}
+
+// Relative is the loss of the prediction f of target j, divided by what a constant has in the training data: for the
+// squared loss (y − f)² by the variance.
+func (out *Outputs) Relative(j int, y, f float64) float64 {
+	if out.loss.Kind == loss.Squared {
+		d := (f - y) / out.deviation[j]
+		return d * d
+	}
+	if out.loss.Kind != loss.Logistic && out.Scaler != nil {
+		mean, scale := out.Scaler.Mean[j], out.Scaler.Scale[j]
+		y, f = (y-mean)/scale, (f-mean)/scale
+	}
+	return out.loss.Value(y, f) / out.base[j]
+}
+
+// Offsets are the log odds that learned outputs of the logistic loss are added to; nil for 0, and for other losses.
+func (out *Outputs) Offsets() []float64 {
+	if out.loss.Kind != loss.Logistic || out.Scaler == nil {
+		return nil
+	}
+	b := make([]float64, len(out.Live))
+	for k, j := range out.Live {
+		b[k] = out.Scaler.Mean[j]
+	}
+	return b
+}
+
+// uncross puts the quantiles of every target into ascending order.
+func (out *Outputs) uncross(F blas.General) {
+	if q := len(out.Quantiles); q > 1 {
+		for i := range F.Rows {
+			for row := blas.Row(F, i); len(row) > 0; row = row[q:] {
+				slices.Sort(row[:q])
+			}
+		}
+	}
+}
+
+// Join is the map of several quantiles of the same targets, those of a target side by side, of the maps of each.
+func Join(outs []*Outputs) *Outputs {
+	q := len(outs)
+	var texts []string
+	all := &Outputs{loss: outs[0].loss}
+	for k, out := range outs {
+		all.Quantiles = append(all.Quantiles, out.Quantiles...)
+		if texts = append(texts, strings.TrimPrefix(out.Loss, "quantile:")); k == 0 && out.Scaler != nil {
+			n := len(out.Names) * q
+			all.Scaler = &Scaler{Mean: make([]float64, n), Scale: make([]float64, n), Constant: make([]bool, n)}
+		}
+	}
+	all.Loss = "quantile:" + strings.Join(texts, ",")
+	for j, name := range outs[0].Names {
+		for k, out := range outs {
+			all.Names = append(all.Names, fmt.Sprintf("%s_q%g", name, out.Quantiles[0]))
+			all.deviation, all.base = append(all.deviation, out.deviation[j]), append(all.base, out.base[j])
+			if s := all.Scaler; s != nil {
+				s.Mean[j*q+k], s.Scale[j*q+k], s.Constant[j*q+k] = out.Scaler.Mean[j], out.Scaler.Scale[j],
+					out.Scaler.Constant[j]
+			}
+		}
+	}
+	for _, j := range outs[0].Live {
+		for k := range q {
+			all.Live = append(all.Live, j*q+k)
+		}
+	}
+	return all
+}
+
+// CheckLoss reports a loss, read from a file, that the outputs cannot have been learned by.
+func (out *Outputs) CheckLoss() error {
+	all, err := loss.Parse(out.Loss)
+	if err != nil {
+		return err
+	}
+	q := len(out.Quantiles)
+	if (all[0].Kind == loss.Quantile) != (q > 0) || q > 0 && (q != len(all) || len(out.Names)%q != 0) {
+		return fmt.Errorf("%d quantiles of %d outputs by the loss %q", q, len(out.Names), out.Loss)
+	}
+	out.loss = all[0]
+	return nil
+}
+
+// OfTargets lists the outputs of the targets.
+func (out *Outputs) OfTargets(targets []int) (list []int) {
+	q := max(len(out.Quantiles), 1)
+	for _, j := range targets {
+		for k := range q {
+			list = append(list, j*q+k)
+		}
+	}
+	return list
+}
+
+// RobustScale is the median over the columns of Y of their robust standard deviations, by the weights W.
+func RobustScale(Y, W blas.General) float64 {
+	s := MeasureWeighted(Y, W)
+	s.adapt(Y, W, loss.Loss{Kind: loss.Huber, Parameter: 1})
+	var scales []float64
+	for j, constant := range s.Constant {
+		if !constant {
+			scales = append(scales, s.Scale[j])
+		}
+	}
+	if scales == nil {
+		return 0
+	}
+	slices.Sort(scales)
+	return scales[len(scales)/2]
+}

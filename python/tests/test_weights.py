@@ -1,0 +1,46 @@
+"""Weights, losses and probabilities."""
+
+import numpy as np
+import pytest
+
+import iokl
+from conftest import QUICK
+
+
+def test_sample_weight(table):
+    X, Y = table
+    w = 1.0 + np.arange(60) % 3
+    rows = np.repeat(np.arange(60), w.astype(int))
+    fixed = dict(kernels=["gaussian:all:1"], learn="none", tol=1e-10)
+    a = iokl.IOKLRegressor(lam=0.2 / 60, **fixed).fit(X, Y, sample_weight=w)
+    b = iokl.IOKLRegressor(lam=0.2 / len(rows), **fixed).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-8, atol=1e-8)
+    plain = iokl.IOKLRegressor(lam=0.2 / 60, **fixed).fit(X, Y)
+    assert np.abs(a.predict(X) - plain.predict(X)).max() > 1e-3
+    np.testing.assert_allclose(a.score(X, Y, sample_weight=w), a.score(X[rows], Y[rows]))
+    for bad in (-w, w[:-1], 0 * w, np.full(60, np.inf)):
+        with pytest.raises(ValueError):
+            iokl.IOKLRegressor(**QUICK).fit(X, Y, sample_weight=bad)
+
+
+def test_losses(table):
+    X, Y = table
+    m = iokl.IOKLRegressor(kernels=["gaussian:all:1"], lam=1e-2, loss="quantile:0.1,0.9").fit(X, Y[:, 0])
+    F = m.predict(X)
+    assert F.shape == (60, 2) and (F[:, 0] <= F[:, 1]).all()
+    assert m.certificate_["loss"] == "quantile:0.1,0.9"
+    with pytest.raises(ValueError, match="unknown loss"):
+        iokl.IOKLRegressor(loss="absolute", **QUICK).fit(X, Y)
+
+
+def test_logistic():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (300, 2))
+    p = 1 / (1 + np.exp(-3 * X[:, 0]))
+    y = np.where(rng.uniform(size=300) < p, "yes", "no")
+    m = iokl.IOKLClassifier(kernels=["gaussian:all:2"], lam=1e-3, loss="logistic").fit(X, y)
+    P = m.predict_proba(X)
+    assert list(m.classes_) == ["no", "yes"] and P.shape == (300, 2)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert np.abs(P[:, 1] - p).mean() < 0.08
+    assert ((P[:, 1] > 0.5) == (m.predict(X) == "yes")).all()

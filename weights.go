@@ -1,0 +1,129 @@
+// This file turns options of weights, noise and loss into what a fit learns by.
+
+package iokl
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/loss"
+)
+
+// checkLoss refuses what goes with no loss but the squared one, or with no weights, and puts quantiles in order.
+func (opt *Options) checkLoss() error {
+	l := opt.losses[0]
+	opt.losses = slices.Clone(opt.losses)
+	slices.SortFunc(opt.losses, func(a, b loss.Loss) int { return cmp.Compare(a.Parameter, b.Parameter) })
+	repeated := len(slices.Compact(slices.Clone(opt.losses))) < len(opt.losses)
+	squared, weighted := l.Kind == loss.Squared, opt.Weights != nil || opt.Noise != nil
+	switch {
+	case repeated:
+		return fault.Input("the loss %q names a quantile twice", opt.Loss)
+	case opt.Learn == learn.Likelihood && !(squared && !weighted):
+		return fault.Input("a fit by likelihood takes neither weights nor another loss")
+	case !squared && (opt.Solver == "paper" || opt.Solver == "okl"):
+		return fault.Input("the solver %s is for the squared loss, not for %s", opt.Solver, opt.Loss)
+	case !(squared && !weighted) && opt.CV.LeaveOneOut:
+		return fault.Input("leaving out single rows in closed form is for the squared loss without weights: use folds")
+	case len(opt.losses) > 1 && (opt.Model == learn.Sum || slices.Contains(opt.CV.Models, learn.Sum)):
+		return fault.Input("several quantiles share one output kernel: the model sum takes one quantile")
+	case (l.Kind == loss.Quantile || l.Kind == loss.Logistic) && opt.IntervalFolds > 0:
+		return fault.Input("interval folds are for losses whose outputs predict targets: squared and huber")
+	}
+	if l.Kind == loss.Quantile || l.Kind == loss.Logistic {
+		opt.IntervalFolds = -1
+	}
+	return nil
+}
+
+// lead is the loss by which weights and L are learned.
+func (opt *Options) lead() loss.Loss {
+	if opt.losses == nil {
+		return loss.Loss{}
+	}
+	return opt.losses[learn.Lead(opt.losses)]
+}
+
+// weights are those of the targets y by Weights and Noise; without Data where both are nil.
+func (opt *Options) weights(y blas.General) (w blas.General, err error) {
+	if opt.Weights != nil {
+		if w = raw(opt.Weights); w.Data == nil {
+			return w, fault.Input("the weights are empty")
+		}
+		if w, err = columns.CheckCellWeights(w, y.Rows, y.Cols); err != nil {
+			return w, err
+		}
+	}
+	if opt.Noise == nil {
+		return w, nil
+	}
+	v, err := opt.precision(y, w)
+	if err != nil || w.Data == nil {
+		return v, err
+	}
+	for i := range v.Rows {
+		row := blas.Row(v, i)
+		for j := range row {
+			row[j] *= columns.WeightAt(w, i, j)
+		}
+	}
+	return v, nil
+}
+
+// precision is the weights that Noise makes of the targets y with the weights w.
+func (opt *Options) precision(y, w blas.General) (v blas.General, err error) {
+	sigma := raw(opt.Noise)
+	l, n := y.Rows, y.Cols
+	if !(sigma.Rows == l || sigma.Rows == 1) || !(sigma.Cols == n || sigma.Cols == 1) {
+		return v, fault.Input("the standard deviations of the noise are %d×%d: want %d×1 of rows, 1×%d of outputs, or "+
+			"%d×%d of cells", sigma.Rows, sigma.Cols, l, n, l, n)
+	}
+	scale := slices.Repeat([]float64{1}, n)
+	if opt.columns().ScaleOutputs {
+		scale = columns.MeasureWeighted(y, w).Scale
+	}
+	v = blas.NewGeneral(l, n)
+	sum, count := 0.0, 0.0
+	for i := range l {
+		for j := range n {
+			s := sigma.Data[min(i, sigma.Rows-1)*sigma.Stride+min(j, sigma.Cols-1)]
+			observed := !math.IsNaN(y.Data[i*y.Stride+j])
+			if !fault.Positive(s) && (observed || !math.IsNaN(s)) {
+				return v, fault.Input("the noise in row %d, column %d has the standard deviation %g: it must be "+
+					"positive", i+1, j+1, s)
+			}
+			if !observed {
+				continue
+			}
+			v.Data[i*n+j] = scale[j] / s * (scale[j] / s)
+			sum, count = sum+v.Data[i*n+j], count+1
+		}
+	}
+	blas.Scal(count/sum, v.Data)
+	return v, nil
+}
+
+// robustUnits makes the δ of huber, where the caller names none and targets are not standardised, one in their units:
+// that of robust standard deviations, whose median over the targets is taken.
+func (opt *Options) robustUnits(y, w blas.General) {
+	if opt.Loss != "huber" || opt.columns().ScaleOutputs {
+		return
+	}
+	if s := columns.RobustScale(y, w); s > 0 {
+		opt.losses = []loss.Loss{{Kind: loss.Huber, Parameter: loss.RobustDelta * s}}
+	}
+}
+
+// unweighted refuses weights and losses where rows are not in memory.
+func (opt *Options) unweighted() error {
+	if opt.Weights != nil || opt.Noise != nil || len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared {
+		return fault.Input("weights, noise and losses other than the squared one are for data in memory, not " +
+			"for streams")
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package iokl_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+)
+
+// noisyTargets is coupled targets with normal errors of this standard deviation, which heavy gives 25 times that in one
+// cell of twenty. clean are those without errors.
+func noisyTargets(l int, sigma float64, heavy bool, seed uint64) (X, Y, clean *mat.Dense) {
+	X, clean = coupled(l, seed)
+	rng := rand.New(rand.NewPCG(seed, 5))
+	Y = mat.DenseCopyOf(clean)
+	Y.Apply(func(_, _ int, v float64) float64 {
+		e := sigma * rng.NormFloat64()
+		if rng.Float64() < 0.05 && heavy {
+			e *= 25
+		}
+		return v + e
+	}, Y)
+	return X, Y, clean
+}
+
+func mustFit(t *testing.T, X, Y mat.Matrix, opt iokl.Options) *iokl.Model {
+	t.Helper()
+	m, err := iokl.Fit(t.Context(), X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func predicted(t *testing.T, m *iokl.Model, X mat.Matrix) *mat.Dense {
+	t.Helper()
+	P, err := m.Predict(X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return P
+}
+
+// far is ‖A − B‖/‖B‖.
+func far(A, B mat.Matrix) float64 {
+	var D mat.Dense
+	D.Sub(A, B)
+	return mat.Norm(&D, 2) / mat.Norm(B, 2)
+}
+
+// A row of weight 2 is two rows, and one of weight 3 three, in scales, in every data form and with every loss.
+func TestWeightsAreRepeats(t *testing.T) {
+	const l = 40
+	X, Y, _ := noisyTargets(l, 0.1, false, 3)
+	_, d := X.Dims()
+	_, n := Y.Dims()
+	W := mat.NewDense(l, 1, nil)
+	var x, y []float64
+	rows := 0
+	for i := range l {
+		w := 1 + i%3
+		W.Set(i, 0, float64(w))
+		for range w {
+			x, y = append(x, X.RawRowView(i)...), append(y, Y.RawRowView(i)...)
+			rows++
+		}
+	}
+	XX, YY := mat.NewDense(rows, d, x), mat.NewDense(rows, n, y)
+	for _, loss := range []string{"squared", "huber:0.5", "quantile:0.3"} {
+		for _, kernel := range []string{"gaussian:all:2", "linear:all"} {
+			t.Run(loss+"/"+kernel, func(t *testing.T) {
+				const mu = 0.2
+				opt := iokl.Options{Kernels: []string{kernel}, Tol: 1e-10, Loss: loss, Weights: W, Lambda: mu / l}
+				if opt.Loss == "squared" {
+					opt.Learn = "none"
+				} else {
+					opt.Tol, opt.Learn = 1e-9, "none"
+				}
+				a := predicted(t, mustFit(t, X, Y, opt), X)
+				opt.Weights, opt.Lambda = nil, mu/float64(rows)
+				b := predicted(t, mustFit(t, XX, YY, opt), X)
+				most := 1e-9
+				if loss != "squared" {
+					most = 1e-4 // a relative gap of 1e-9
+				}
+				if d := far(a, b); !(d <= most) {
+					t.Errorf("predictions differ by %.2g", d)
+				}
+			})
+		}
+	}
+}
+
+// A cell of weight 0 is a missing one.
+func TestWeightZeroIsMissing(t *testing.T) {
+	X, Y, _ := noisyTargets(40, 0.1, false, 4)
+	l, n := Y.Dims()
+	W, holes := mat.NewDense(l, n, nil), mat.DenseCopyOf(Y)
+	W.Apply(func(i, j int, _ float64) float64 {
+		if (i+j)%4 == 0 {
+			holes.Set(i, j, math.NaN())
+			return 0
+		}
+		return 1
+	}, W)
+	wild := mat.DenseCopyOf(Y)
+	wild.Apply(func(i, j int, v float64) float64 {
+		if W.At(i, j) == 0 {
+			return 1e3
+		}
+		return v
+	}, wild)
+	for _, loss := range []string{"squared", "huber"} {
+		opt := iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1,2"}, Lambda: 1e-3, Loss: loss}
+		b := predicted(t, mustFit(t, X, holes, opt), X)
+		opt.Weights = W
+		if d := far(predicted(t, mustFit(t, X, wild, opt), X), b); !(d <= 1e-12) {
+			t.Errorf("%s: predictions differ by %.2g", loss, d)
+		}
+	}
+}
+
+// Of rows with known noise, a fit that knows it is nearer to what is without noise.
+func TestNoise(t *testing.T) {
+	X, _, clean := smooth(150, 0, false, 8)
+	rng := rand.New(rand.NewPCG(8, 8))
+	Y, noise := mat.DenseCopyOf(clean), mat.NewDense(150, 1, nil)
+	for i := range 150 {
+		s := 0.02
+		if i%2 == 0 {
+			s = 1.5
+		}
+		noise.Set(i, 0, s)
+		for j := range 2 {
+			Y.Set(i, j, Y.At(i, j)+s*rng.NormFloat64())
+		}
+	}
+	fit := func(opt iokl.Options) *mat.Dense {
+		opt.Kernels, opt.Lambda = []string{"gaussian:all:median"}, 1e-3
+		return predicted(t, mustFit(t, X, Y, opt), X)
+	}
+	known := fit(iokl.Options{Noise: noise})
+	if with, without := far(known, clean), far(fit(iokl.Options{}), clean); !(with < 0.5*without) {
+		t.Errorf("errors %.3g with the noise known, %.3g without", with, without)
+	}
+	// its unit has no effect: the mean weight is 1
+	var twice mat.Dense
+	twice.Scale(2, noise)
+	if d := far(fit(iokl.Options{Noise: &twice}), known); !(d < 1e-9) {
+		t.Errorf("twice the noise changes predictions by %.2g", d)
+	}
+}
+
+// smooth is outputs that a kernel learns well, with normal errors of this deviation; heavy is as in noisyTargets.
+func smooth(l int, sigma float64, heavy bool, seed uint64) (X, Y, clean *mat.Dense) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	X, clean = mat.NewDense(l, 2, nil), mat.NewDense(l, 2, nil)
+	Y = mat.NewDense(l, 2, nil)
+	for i := range l {
+		a, b := 4*rng.Float64()-2, 4*rng.Float64()-2
+		X.SetRow(i, []float64{a, b})
+		for j := range 2 {
+			f := math.Sin(a) + float64(j)*math.Cos(b)
+			clean.Set(i, j, f)
+			e := sigma * rng.NormFloat64()
+			if rng.Float64() < 0.05 && heavy {
+				e *= 25
+			}
+			Y.Set(i, j, f+e)
+		}
+	}
+	return X, Y, clean
+}
+
+// Gross errors hardly move a fit by the loss of Huber.
+func TestHuberIsRobust(t *testing.T) {
+	off := func(heavy bool, loss string) float64 {
+		X, Y, clean := smooth(300, 0.2, heavy, 9)
+		return far(predicted(t, mustFit(t, X, Y, iokl.Options{
+			Kernels: []string{"gaussian:all:median"}, Loss: loss, Lambda: 3e-3,
+		}), X), clean)
+	}
+	without, squared, huber := off(false, ""), off(true, ""), off(true, "huber:0.3")
+	if !(huber < 0.5*squared && huber < 1.5*without) {
+		t.Errorf("errors: %.3g without gross errors, with them %.3g by squares, %.3g by huber", without, squared, huber)
+	}
+}
+
+// The part τ of new targets lies below the quantile τ, and quantiles do not cross.
+func TestQuantilesCover(t *testing.T) {
+	taus := []float64{0.1, 0.5, 0.9}
+	below, total := make([]float64, len(taus)), 0.0
+	for seed := range uint64(3) {
+		const train, l = 200, 800
+		X, Y, _ := smooth(l, 0.5, false, 20+seed)
+		m := mustFit(t, X.Slice(0, train, 0, 2), Y.Slice(0, train, 0, 2), iokl.Options{
+			Kernels: []string{"gaussian:all:median"}, Loss: "quantile:0.9,0.1,0.5", Lambda: 1e-2,
+		})
+		if c := m.Certificate(); c.Loss != "quantile:0.1,0.5,0.9" || !c.Converged {
+			t.Errorf("certificate of the loss %q, converged %v", c.Loss, c.Converged)
+		}
+		if names := m.OutputNames(); len(names) != 2*len(taus) || names[2] != "y1_q0.9" {
+			t.Fatalf("outputs %v", names)
+		}
+		path := filepath.Join(t.TempDir(), "m.iokl")
+		if err := m.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		again, err := iokl.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		P := predicted(t, again, X.Slice(train, l, 0, 2))
+		if !mat.Equal(P, predicted(t, m, X.Slice(train, l, 0, 2))) {
+			t.Error("the file predicts otherwise")
+		}
+		for i := range l - train {
+			for j := range 2 {
+				q := P.RawRowView(i)[j*len(taus) : (j+1)*len(taus)]
+				if !slices.IsSorted(q) {
+					t.Fatalf("row %d, output %d: quantiles %v", i, j, q)
+				}
+				for k, v := range q {
+					if Y.At(train+i, j) <= v {
+						below[k]++
+					}
+				}
+				total++
+			}
+		}
+	}
+	for k, tau := range taus {
+		if got := below[k] / total; !(math.Abs(got-tau) <= 0.03) {
+			t.Errorf("%.3f of the targets lie below the quantile %g", got, tau)
+		}
+	}
+}
+
+func TestBadWeights(t *testing.T) {
+	X, Y, _ := noisyTargets(20, 0.1, false, 6)
+	l, n := Y.Dims()
+	with := func(r, c int, v float64) *mat.Dense {
+		W := mat.NewDense(r, c, nil)
+		W.Apply(func(i, j int, _ float64) float64 {
+			if i == 1 && j == 0 {
+				return v
+			}
+			return 1
+		}, W)
+		return W
+	}
+	for name, opt := range map[string]iokl.Options{
+		"negative weight": {Weights: with(l, 1, -1)}, "infinite weight": {Weights: with(l, n, math.Inf(1))},
+		"NaN weight": {Weights: with(l, 1, math.NaN())}, "all 0": {Weights: mat.NewDense(l, n, nil)},
+		"wrong rows": {Weights: with(l-1, 1, 1)}, "wrong columns": {Weights: with(l, n+1, 1)},
+		"noise 0": {Noise: with(l, 1, 0)}, "negative noise": {Noise: with(l, n, -2)},
+		"noise shape":  {Noise: with(3, 1, 1)},
+		"unknown loss": {Loss: "absolute"}, "no δ": {Loss: "huber:0"}, "τ of 1": {Loss: "quantile:1"},
+		"τ twice": {Loss: "quantile:.5,0.5"}, "no 0 and 1": {Loss: "logistic"},
+		"likelihood": {Loss: "huber", Learn: "likelihood"}, "solver": {Loss: "huber", Solver: "okl"},
+		"sum": {Loss: "quantile:0.1,0.9", Model: "sum"}, "folds": {Loss: "quantile:0.1", IntervalFolds: 5},
+		"metric": {Loss: "huber", CV: iokl.CVOptions{Metric: "nmse"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "metric" && name != "likelihood" {
+				opt.Lambda = 0.1
+			}
+			opt.Kernels = []string{"gaussian:all:1"}
+			m, err := iokl.Fit(context.Background(), X, Y, opt)
+			if !errors.Is(err, iokl.ErrInput) || m != nil {
+				t.Errorf("error %v, model %v", err, m)
+			}
+		})
+	}
+}
+
+// Zero options choose by every loss.
+func TestLossChoice(t *testing.T) {
+	X, Y, clean := smooth(60, 0.1, true, 12)
+	m := mustFit(t, X, Y, iokl.Options{Loss: "huber", CV: iokl.CVOptions{Folds: 3}})
+	c := m.Chosen()
+	if c.Metric != "loss" || !(c.Error < 0.5*c.Constant) || m.Certificate().Loss == "" {
+		t.Errorf("%s %.3g, of a constant %.3g", c.Metric, c.Error, c.Constant)
+	}
+	if d := far(predicted(t, m, X), clean); !(d < 0.3) {
+		t.Errorf("error %.3g", d)
+	}
+}
