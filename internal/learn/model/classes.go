@@ -89,11 +89,7 @@ func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64)
 	if _, err := rank(level, total); err != nil {
 		return nil, err
 	}
-	held, out, _, err := m.HeldOut(ctx)
-	if err != nil {
-		return nil, err
-	}
-	slope := slope(out, held)
+	slope := m.slope()
 	for i := range F.Rows {
 		f, low := blas.Row(F, i), blas.Row(lower, i)
 		s.In[i] = make([]bool, n)
@@ -137,6 +133,15 @@ func Probabilities(F, Y blas.General) blas.General {
 		softmax(blas.Row(P, i), blas.Row(F, i), slope)
 	}
 	return P
+}
+
+// slope is that of the predictions of the samples left out of the folds.
+func (m *Model) slope() float64 {
+	var F, Y blas.General
+	for _, f := range m.Folds {
+		F, Y = under(F, f.F), under(Y, f.Y)
+	}
+	return slope(F, Y)
 }
 
 // slope is the one number of the calibrated probabilities, softmax of slope·f: the most likely for held-out
