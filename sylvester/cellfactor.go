@@ -4,11 +4,14 @@ package sylvester
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -47,6 +50,8 @@ const (
 	factorFolds = 7
 	// factorRows bounds D by that multiple of l, for which the factor takes the memory of an eigendecomposition.
 	factorRows = 2
+	// leastInverse bounds T⁻¹ from below, by more than the rounding of Φᵀ·P²·Φ, whose norm is at most 1.
+	leastInverse = 0x1p-44
 )
 
 // pairs counts the eigenvalues σ_i·ρ_j/μ above cut, for descending σ.
@@ -83,7 +88,7 @@ func (f *cellFactor) choose(sigma []float64, sys System, product float64, limit 
 	for _, r := range rho {
 		top = math.Max(top, sigma[0]*r/sys.Mu)
 	}
-	for cut := 2 * top; cut > 0.5; cut /= 2 {
+	for cut := math.Min(2*top, math.MaxFloat64); cut > 0.5; cut /= 2 {
 		D := pairs(f.count, sigma, rho, sys.Mu, cut)
 		if D > limit {
 			break
@@ -97,28 +102,45 @@ func (f *cellFactor) choose(sigma []float64, sys System, product float64, limit 
 }
 
 // set makes the factor for the cells of sys from a decomposition of its K, for a product with the system that costs
-// the given number of flops. It reports false where rounding leaves no factor.
-func (f *cellFactor) set(be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64) bool {
+// the given number of flops, as large as memory allows. The error is ErrNotSPD where rounding leaves no factor, or that
+// of ctx.
+func (f *cellFactor) set(
+	ctx context.Context, be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64,
+) error {
 	f.be, f.made, f.mu = be, cells, sys.Mu
 	l, _ := cells.Dims()
 	order, sigma := descending(dec.Sigma)
 	if len(sigma) == 0 || sys.L.Rank() == 0 {
 		f.cut, f.count, f.factor = 1, nil, blas.General{}
-		f.U, f.V = blas.NewGeneral(l, 0), blas.NewGeneral(sys.L.Dim(), 0)
-		return true
+		f.U, f.V, f.inverseT = blas.NewGeneral(l, 0), blas.NewGeneral(sys.L.Dim(), 0), nil
+		return nil
 	}
-	f.choose(sigma, sys, product, max(factorRows*l, insteadMost))
+	limit := max(factorRows*l, insteadMost)
+	for limit > 0 && memory.Check("", 8*float64(limit)*float64(limit), "") != nil {
+		limit /= 2
+	}
+	f.choose(sigma, sys, product, limit)
 	f.take(dec.T, order, sys.L)
 	f.inverseT = f.inverseT[:0]
 	f.start = f.start[:0]
 	for j, q := range f.count {
 		f.start = append(f.start, len(f.inverseT))
 		for i := range q {
-			f.inverseT = append(f.inverseT, sys.Mu/(sigma[i]*sys.L.S[j]))
+			f.inverseT = append(f.inverseT, math.Max(sys.Mu/(sigma[i]*sys.L.S[j]), leastInverse))
 		}
 	}
-	f.form()
-	return len(f.inverseT) == 0 || be.Potrf(f.factor)
+	until := blas.Until(ctx, be)
+	f.form(until)
+	regular := len(f.inverseT) == 0 || until.Potrf(f.factor)
+	if err := ctx.Err(); err != nil {
+		f.made = nil
+		return err
+	}
+	if !regular {
+		f.made = nil
+		return fmt.Errorf("%w: the factor of %d pairs for the observed cells", ErrNotSPD, len(f.inverseT))
+	}
+	return nil
 }
 
 // descending are the positive eigenvalues from the largest on, and where they stand.
@@ -157,7 +179,7 @@ func (f *cellFactor) take(T blas.General, order []int, L *linop.Spectral) {
 }
 
 // form writes T⁻¹ + Φᵀ·P²·Φ to the lower triangle of factor.
-func (f *cellFactor) form() {
+func (f *cellFactor) form(be blas.Backend) {
 	D, l := len(f.inverseT), f.U.Rows
 	f.factor = blas.Reshape(f.factor, D, D)
 	vv, d := blas.NewGeneral(f.V.Cols, f.V.Rows), blas.NewGeneral(f.V.Cols, l)
@@ -170,7 +192,7 @@ func (f *cellFactor) form() {
 				vv.Data[k*vv.Stride+b] = v[j] * v[k]
 			}
 		}
-		blas.Mul(f.be, d, false, true, vv, squares)
+		blas.Mul(be, d, false, true, vv, squares)
 		for k, qk := range f.count[:j+1] {
 			if qj == 0 || qk == 0 {
 				continue
@@ -178,7 +200,7 @@ func (f *cellFactor) form() {
 			f.block = blas.Reshape(f.block, l, qk)
 			blas.ScaleRows(f.block, blas.Row(d, k), blas.View(f.U, 0, 0, l, qk))
 			to := blas.View(f.factor, f.start[j], f.start[k], qj, qk)
-			blas.Mul(f.be, to, true, false, blas.View(f.U, 0, 0, l, qj), f.block)
+			blas.Mul(be, to, true, false, blas.View(f.U, 0, 0, l, qj), f.block)
 		}
 	}
 	for a, v := range f.inverseT {

@@ -45,8 +45,8 @@ func TestCellFactorBounds(t *testing.T) {
 		f := cellFactor{cells: cells}
 		// Products that cost much ask for a small cut, those that cost nothing for a large one.
 		for _, product := range []float64{1e9, 1e5, 0} {
-			if !f.set(be, dec, sys, cells, product) {
-				t.Fatal("no factor")
+			if err := f.set(context.Background(), be, dec, sys, cells, product); err != nil {
+				t.Fatal(err)
 			}
 			x, byA, byM := blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1)
 			grid := blas.General{Rows: l, Cols: n, Stride: n, Data: x.Data}

@@ -271,20 +271,17 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 	k, f := &p.keep, &p.near
 	f.cells = t.cells
 	fresh := f.made == nil || f.U.Rows != p.x.Rows || f.V.Rows != p.x.Cols
-	make := func() error {
+	renew := func() error {
 		if k.stale {
 			if err := k.renew(ctx, t.near); err != nil {
 				return err
 			}
 		}
-		if !f.set(k.cfg.Backend, k.dec, t.near, t.cells, t.product) {
-			return fmt.Errorf("%w: the factor for the observed cells", ErrNotSPD)
-		}
 		k.history, fresh = k.history[:0], true
-		return nil
+		return f.set(ctx, k.cfg.Backend, k.dec, t.near, t.cells, t.product)
 	}
 	if fresh {
-		if err := make(); err != nil {
+		if err := renew(); err != nil {
 			return err
 		}
 	}
@@ -302,7 +299,7 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 			again += k.renewal(p.x.Rows)
 		}
 		if left*(t.product+f.iterationWork(p.x.Rows)) > again {
-			return make()
+			return renew()
 		}
 		return nil
 	})
