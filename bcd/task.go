@@ -30,6 +30,7 @@ type task struct {
 	all                  []int // 0 … m−1
 	work                 work
 	spectrum             spectrum
+	overL                bound // where cells are missing
 }
 
 // spectrum is the eigenvectors and ascending eigenvalues of A_η that were computed last.

@@ -125,7 +125,7 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 func (s *masked) Name() string { return s.name }
 
 func (s *masked) Reweigh(cells *linop.Cells) {
-	s.whole = cells
+	s.whole, s.by.keep.moves = cells, true
 	s.part, s.cells = s.occupied.weighted(cells)
 	s.mask.Cells = s.cells
 }

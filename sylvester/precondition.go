@@ -25,6 +25,7 @@ type keeper struct {
 	dec   *Decomposition
 	each  float64 // flops of one product with the system to solve
 	stale bool    // K has changed since
+	moves bool    // the cells change between calls, so that a factor for them would not last
 
 	pace    float64 // work for each factor e of the residual, when fresh; 0 when unknown
 	history []point
@@ -262,7 +263,7 @@ const fewMissing = 0.05
 
 // factors reports whether a [cellFactor] is to precondition the system of the cells.
 func (k *keeper) factors(cells *linop.Cells) bool {
-	return cells != nil && !k.only && 1-cells.Mean() > fewMissing
+	return cells != nil && !k.only && !k.moves && 1-cells.Mean() > fewMissing
 }
 
 // byFactor is solve by conjugate gradients that a factor for the cells preconditions. One of an earlier system serves
