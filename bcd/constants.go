@@ -74,6 +74,12 @@ const (
 	exactWeightsMemory = 2e7
 )
 
+// Bounds over L where cells are missing.
+const (
+	shapeSteps = 8   // at most
+	shapeGain  = 0.1 // part of the gap by which a step must raise the bound for another
+)
+
 // The barrier method.
 const (
 	fewCellsMost = 1000 // observed cells of Y up to which a step takes a factor of their system

@@ -129,7 +129,7 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 	t, pt := d.t, d.cur.pt
 	A := t.form(ctx, pt.eta, false)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		U, s, failed := t.eigenvectors(ctx, A)
+		U, s, failed := t.eigenvectors(ctx, A, pt.eta)
 		if err = failed; err != nil {
 			return
 		}

@@ -29,6 +29,15 @@ type task struct {
 	wide                 int   // see Problem
 	all                  []int // 0 … m−1
 	work                 work
+	spectrum             spectrum
+	overL                bound // where cells are missing
+}
+
+// spectrum is the eigenvectors and ascending eigenvalues of A_η that were computed last.
+type spectrum struct {
+	eta []float64
+	U   blas.General
+	s   []float64
 }
 
 func newTask(p *Problem, opt Options, rho float64) *task {
@@ -172,14 +181,24 @@ func (t *task) form(ctx context.Context, eta []float64, single bool) (A linop.Op
 	return A
 }
 
-// eigenvectors are those of A_η, with ascending eigenvalues s.
-func (t *task) eigenvectors(ctx context.Context, A linop.Operator) (U blas.General, s []float64, err error) {
-	N := t.space.Unknowns()
-	U, s = blas.NewGeneral(N, N), make([]float64, N)
-	if err := linop.Dense(ctx, U, A); err != nil {
-		return U, s, err
+// eigenvectors are those of A, which is A_η, with ascending eigenvalues s. They are kept until η changes, and must
+// not be changed.
+func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64) (
+	U blas.General, s []float64, err error,
+) {
+	k := &t.spectrum
+	if k.eta != nil && slices.Equal(k.eta, eta) {
+		return k.U, k.s, nil
 	}
-	return U, s, t.be.Syevd(U, s)
+	N := t.space.Unknowns()
+	k.eta, k.U, k.s = nil, blas.Reshape(k.U, N, N), make([]float64, N)
+	if err := linop.Dense(ctx, k.U, A); err != nil {
+		return k.U, k.s, err
+	}
+	if err = t.be.Syevd(k.U, k.s); err == nil {
+		k.eta = slices.Clone(eta)
+	}
+	return k.U, k.s, err
 }
 
 // measure fills pt's measures, with c_j for the kernels of idx and 0 for the others,

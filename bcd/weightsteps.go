@@ -40,7 +40,7 @@ func (d *blocks) prepareWeights(ctx context.Context) (err error) {
 // kernels of idx, at the C of pt; A is A_η there.
 func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, idx []int) (blas.General, error) {
 	s := t.space.(complete)
-	U, sigma, err := t.eigenvectors(ctx, A)
+	U, sigma, err := t.eigenvectors(ctx, A, pt.eta)
 	if err != nil {
 		return blas.General{}, err
 	}

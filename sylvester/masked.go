@@ -76,14 +76,18 @@ func MaskedNames() []string {
 //     the former and, for k such cells, at most k of the latter, each two products of T by r columns, 4l²r flops.
 //     The eigenvectors are kept for every L and μ, and used for a nearby K after
 //     Invalidate as long as that is forecast to be faster than new ones;
-//   - nystrom: the same with the leading q eigenvectors only, at 4lqr flops, until all of
-//     them are forecast to be faster;
+//   - nystrom: where w is below 0.95 in the mean, a factor for the leading pairs of eigenvectors of K and L, cut down
+//     to the cells. For D pairs, those of eigenvalues above cut·μ, it takes l·D² + D³/3 flops and D² floats, and makes
+//     the condition 1 + cut at most whatever the cells are. cut makes the forecast work the least, for at most as much
+//     memory as a decomposition of K or 72 MB. One factor serves until another is forecast to pay. Where more cells
+//     are observed, it is eigen with the leading q eigenvectors only, at 4lqr flops, until all of them are forecast to
+//     be faster;
 //   - direct: Cholesky's factor of the |Ω|×|Ω| matrix, |Ω|³/3 flops and |Ω|² floats,
 //     for few observed cells;
 //   - observed: P·A⁻¹·P + (I − P²)/μ with the eigenvectors of eigen, for comparison;
 //   - cg: nothing, for comparison;
 //   - the other names of [New]: that solver on the full grid in the place of eigenvectors;
-//   - auto: direct where few cells are observed, eigen up to the order 400, else nystrom.
+//   - auto: direct where few cells are observed, else nystrom, with all eigenvectors up to the order 400.
 //
 // Where at most 3000 cells are observed and MaxIter is 0, direct takes over from iterations
 // that have cost as much without an end, but from those for comparison.
@@ -121,7 +125,7 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 func (s *masked) Name() string { return s.name }
 
 func (s *masked) Reweigh(cells *linop.Cells) {
-	s.whole = cells
+	s.whole, s.by.keep.moves = cells, true
 	s.part, s.cells = s.occupied.weighted(cells)
 	s.mask.Cells = s.cells
 }

@@ -25,6 +25,7 @@ type keeper struct {
 	dec   *Decomposition
 	each  float64 // flops of one product with the system to solve
 	stale bool    // K has changed since
+	moves bool    // the cells change between calls, so that a factor for them would not last
 
 	pace    float64 // work for each factor e of the residual, when fresh; 0 when unknown
 	history []point
@@ -193,6 +194,7 @@ type preconditioned struct {
 	keep  keeper
 	inner missingCells
 	grid  spectralGrid
+	near  cellFactor
 	work  cg.Workspace
 	x, b  blas.General // contiguous C and P_Ω·Y
 }
@@ -230,6 +232,9 @@ func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *
 	if err := k.prepare(ctx, t.near); err != nil {
 		return err
 	}
+	if !t.cut && k.factors(t.cells) {
+		return p.byFactor(ctx, t, opt, res)
+	}
 	p.aim(t, opt)
 	start := 0.0
 	return p.with(ctx, t, &p.grid, opt, res, func(step cg.Step) error {
@@ -250,6 +255,70 @@ func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *
 		}
 		return nil
 	})
+}
+
+// fewMissing is the mean of 1 − w up to which correcting for the missing cells takes fewer flops than a factor:
+// 15 iterations to 1e-3 for 2 %, 83 for 24 %, where 18 behind a factor do.
+const fewMissing = 0.05
+
+// factors reports whether a [cellFactor] is to precondition the system of the cells.
+func (k *keeper) factors(cells *linop.Cells) bool {
+	return cells != nil && !k.only && !k.moves && 1-cells.Mean() > fewMissing
+}
+
+// byFactor is solve by conjugate gradients that a factor for the cells preconditions. One of an earlier system serves
+// until what is left is forecast to cost more than with a new one, its making included.
+func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, res *Result) error {
+	k, f := &p.keep, &p.near
+	f.cells = t.cells
+	fresh := f.made == nil || f.U.Rows != p.x.Rows || f.V.Rows != p.x.Cols
+	renew := func() error {
+		if k.stale {
+			if err := k.renew(ctx, t.near); err != nil {
+				return err
+			}
+		}
+		k.history, fresh = k.history[:0], true
+		return f.set(ctx, k.cfg.Backend, k.dec, t.near, t.cells, t.product)
+	}
+	if fresh {
+		if err := renew(); err != nil {
+			return err
+		}
+	}
+	return p.run(ctx, t.A, f, t.columns, opt, res, func(step cg.Step) error {
+		folds := math.Log(step.Residual / (margin * opt.Tol))
+		if fresh || !(folds > 0) {
+			return nil
+		}
+		left, ok := k.left(step.Iter, folds, step.Residual)
+		if !ok {
+			return nil
+		}
+		again := f.remaining(t.product, folds) + buildWork(p.x.Rows, f.factor.Rows)
+		if k.stale {
+			again += k.renewal(p.x.Rows)
+		}
+		if left*(t.product+f.iterationWork(p.x.Rows)) > again {
+			return renew()
+		}
+		return nil
+	})
+}
+
+// left forecasts the iterations for so many factors e, and reports whether it can.
+func (k *keeper) left(iter int, folds, residual float64) (iterations float64, ok bool) {
+	k.history = append(k.history, point{residual, float64(iter)})
+	n := len(k.history) - 1
+	if n < forecastOver {
+		return 0, false
+	}
+	first := k.history[0]
+	gained := math.Log(first.residual / residual)
+	if !(gained > 0) {
+		return math.Inf(1), true
+	}
+	return folds * (float64(iter) - first.work) / gained, true
 }
 
 // aim gives the grid the decomposition kept, and the corrections for missing cells

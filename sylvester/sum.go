@@ -59,7 +59,7 @@ func NewSum(cells *linop.Cells, cfg Config) *Sum {
 
 // Reweigh gives the cells other weights. What the solver keeps of the kernels serves on.
 func (s *Sum) Reweigh(cells *linop.Cells) {
-	s.cells, s.root, s.rest, s.mask.Cells = nil, nil, nil, cells
+	s.cells, s.root, s.rest, s.mask.Cells, s.by.keep.moves = nil, nil, nil, cells, true
 	if cells != nil && !cells.Complete() {
 		s.cells = cells
 		s.root, s.rest = cells.ByOutput()

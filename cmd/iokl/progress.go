@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/iokl/iokl"
@@ -14,40 +15,91 @@ import (
 )
 
 // progress shows a fit on standard error: on a screen a bar that moves with the share of settings
-// compared, and then with the logarithm of the gap; lines with --verbose; nothing with --quiet.
+// compared, and then with the logarithm of the gap; lines with --verbose; nothing with --quiet. What is going on is
+// repeated, with the time spent, when nothing else has been shown for almost stillAlive. It serves several goroutines.
 type progress struct {
 	w     io.Writer
 	bar   bool
 	lines bool
 	tol   float64
 	start time.Time
-	last  time.Time
-	first float64 // the gap that the bar starts from
+	stop  func()
+
+	mu    sync.Mutex
+	doing string
+	last  time.Time // something was shown
+	chose time.Time // the share of settings compared was shown
+	first float64   // the gap that the bar starts from
 	drawn bool
 }
 
+// stillAlive is the longest time without a sign of life, looksEach the time between two looks at it.
+const (
+	stillAlive = 2 * time.Second
+	looksEach  = stillAlive / 8
+)
+
 func newProgress(w io.Writer, m *machine, tol float64) *progress {
-	return &progress{w: w, bar: !m.quiet && !m.verbose && isTerminal(w), lines: m.verbose &&
-		!m.quiet, tol: tol, start: time.Now()}
+	p := &progress{
+		w: w, bar: !m.quiet && !m.verbose && isTerminal(w), lines: m.verbose && !m.quiet, tol: tol,
+		start: time.Now(), last: time.Now(), doing: "preparing", stop: func() {},
+	}
+	if p.bar || p.lines {
+		done, ended := make(chan struct{}), make(chan struct{})
+		p.stop = sync.OnceFunc(func() { close(done); <-ended })
+		go p.watch(done, ended)
+	}
+	return p
+}
+
+// watch shows what is going on where nothing else is shown, until done.
+func (p *progress) watch(done, ended chan struct{}) {
+	defer close(ended)
+	look := time.NewTicker(looksEach)
+	defer look.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-look.C:
+		}
+		p.mu.Lock()
+		if time.Since(p.last) >= stillAlive-2*looksEach {
+			p.show(fmt.Sprintf("%s  %.1f s", p.doing, time.Since(p.start).Seconds()))
+		}
+		p.mu.Unlock()
+	}
+}
+
+// show prints a line, or draws it in the place of the one before.
+func (p *progress) show(text string) {
+	if p.bar {
+		p.draw(text)
+		return
+	}
+	fmt.Fprintln(p.w, text)
+	p.last = time.Now()
 }
 
 // line prints a statement of the library.
 func (p *progress) line(text string) {
-	switch {
-	case p.lines:
-		fmt.Fprintln(p.w, text)
-	case p.bar:
-		p.draw(text)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lines || p.bar {
+		p.show(text)
 	}
 }
 
 // step is the Trace of a fit.
 func (p *progress) step(s bcd.Step) error {
-	text := fmt.Sprintf("iteration %d  objective %.6g  gap %.2e  %.1f s", s.Iter, s.Objective, s.RelativeGap,
-		time.Since(p.start).Seconds())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := fmt.Sprintf("iteration %d  objective %.6g  gap %.2e", s.Iter, s.Objective, s.RelativeGap)
+	p.doing = "after " + text
+	text += fmt.Sprintf("  %.1f s", time.Since(p.start).Seconds())
 	switch {
 	case p.lines:
-		fmt.Fprintf(p.w, "%s  %d solves, %d kernels, rank %d\n", text, s.SylvesterSolves, active(s.Eta), s.Rank)
+		p.show(fmt.Sprintf("%s  %d solves, %d kernels, rank %d", text, s.SylvesterSolves, active(s.Eta), s.Rank))
 	case p.bar && time.Since(p.last) > 50*time.Millisecond:
 		p.draw(p.gauge(s.RelativeGap) + " " + text)
 	}
@@ -59,26 +111,27 @@ const every = 10 * time.Second
 
 // choosing is the Watch of a fit.
 func (p *progress) choosing(at iokl.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	wait := every
 	if p.bar {
 		wait = 50 * time.Millisecond
 	}
-	if !p.bar && !p.lines || time.Since(p.last) < wait {
+	text := fmt.Sprintf("%s  %.0f %%", at.Phase, 100*at.Done)
+	p.doing = text
+	if !p.bar && !p.lines || time.Since(p.chose) < wait {
 		return
 	}
-	text := fmt.Sprintf("%s  %.0f %%", at.Phase, 100*at.Done)
 	if at.Left >= 0 {
 		text += fmt.Sprintf("  %v left", at.Left.Round(time.Second))
 	}
 	if !math.IsNaN(at.Best) {
 		text += fmt.Sprintf("  best %s of a fold %.4g", at.Metric, at.Best)
 	}
-	if p.bar {
-		p.draw(bar(at.Done) + " " + text)
-		return
+	if p.chose = time.Now(); p.bar {
+		text = bar(at.Done) + " " + text
 	}
-	fmt.Fprintln(p.w, text)
-	p.last = time.Now()
+	p.show(text)
 }
 
 func active(eta []float64) int {
@@ -112,8 +165,11 @@ func (p *progress) draw(text string) {
 	p.last, p.drawn = time.Now(), true
 }
 
-// end clears the bar.
+// end clears the bar, and ends the signs of life.
 func (p *progress) end() {
+	p.stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.drawn = false

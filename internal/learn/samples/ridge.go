@@ -156,6 +156,12 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 	for i := range F {
 		F[i] = blas.NewGeneral(r.test.Rows, r.Y.Cols)
 	}
+	if oneDecompositionServes(parts, l, len(lambdas)) {
+		if err := r.byHoles(ctx, K, parts, rho, lambdas, F); err != nil {
+			return nil, err
+		}
+		parts = nil
+	}
 	for _, p := range parts {
 		if len(p.rows) == 0 {
 			continue // 0 is predicted

@@ -1,0 +1,74 @@
+package sylvester
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+)
+
+// With A the system of the cells and M what the factor inverts, M ≤ A ≤ (1 + cut)·M, whatever the weights are.
+func TestCellFactorBounds(t *testing.T) {
+	const l, n = 40, 9
+	be := blas.Active()
+	rng := rand.New(rand.NewPCG(51, 52))
+	a, b := blas.NewGeneral(l, l), blas.NewGeneral(n, n)
+	for i := range a.Data {
+		a.Data[i] = rng.NormFloat64() / float64(1+i%l*(i%l)) // columns of falling size
+	}
+	for i := range b.Data {
+		b.Data[i] = rng.NormFloat64() / float64(1+i%n)
+	}
+	K := blas.NewGeneral(l, l)
+	blas.Mul(be, K, false, true, a, a)
+	L := new(linop.Spectral)
+	if err := factored(be, L, b); err != nil {
+		t.Fatal(err)
+	}
+	weights := map[string]func() float64{
+		"holes":   func() float64 { return float64(rng.IntN(2)) },
+		"weights": func() float64 { return max(0, rng.Float64()-0.3) },
+	}
+	for name, weight := range weights {
+		cells := linop.WeightedCells(l, n, func(int, int) float64 { return weight() })
+		sys := System{K: linop.NewDense(K, be), L: L, Mu: 1e-4}
+		dec, err := Decompose(context.Background(), sys.K, be)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, err := NewObservedFactor(context.Background(), be, sys, cells)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := cellFactor{cells: cells}
+		// Products that cost much ask for a small cut, those that cost nothing for a large one.
+		for _, product := range []float64{1e9, 1e5, 0} {
+			if err := f.set(context.Background(), be, dec, sys, cells, product); err != nil {
+				t.Fatal(err)
+			}
+			x, byA, byM := blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1), blas.NewGeneral(l*n, 1)
+			grid := blas.General{Rows: l, Cols: n, Stride: n, Data: x.Data}
+			least, most := 1e300, 0.0
+			for range 200 {
+				for i := range x.Data {
+					x.Data[i] = rng.NormFloat64()
+				}
+				cells.Keep(grid, grid)
+				for range 3 { // towards the directions in which A is small against what M makes of them
+					exact.Apply(byA, x)
+					f.Apply(byM, x)
+					ratio := blas.Inner(x, byM) / blas.Inner(x, byA)
+					least, most = min(least, ratio), max(most, ratio)
+					blas.AddScaled(byM, -1, byA)
+					blas.Copy(x, byM)
+				}
+			}
+			const slack = 1e-6
+			if !(least >= 1-slack) || !(most <= (1+f.cut)*(1+slack)) || f.cut > 1 && !(most > 1.01) {
+				t.Errorf("%s, cut %g of %d pairs: the ratios lie in [%g, %g]", name, f.cut, f.factor.Rows, least, most)
+			}
+		}
+	}
+}
