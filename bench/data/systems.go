@@ -36,15 +36,21 @@ func OutputKernel(env *bench.Env, n int, spectrum string) *linop.Spectral {
 	return L
 }
 
-// GaussianGram is the Gram matrix exp(−γ‖x−z‖²), γ = 0.05, of l samples of ten
-// standard normal inputs.
-func GaussianGram(ctx context.Context, env *bench.Env, l int) ([]*blas.Sym, error) {
+// GaussianGram multiplies by the Gram matrix exp(−γ‖x−z‖²), γ = 0.05, of l samples of
+// ten standard normal inputs.
+func GaussianGram(ctx context.Context, env *bench.Env, l int) (*linop.GramSum, error) {
 	X := Normal(env.Rand(uint64(l)), l, 10)
 	d, err := kernel.Build([]string{fmt.Sprintf("gaussian:all:%v", math.Sqrt(1/(2*0.05)))}, X, nil, env.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return d.Grams(ctx, X, kernel.GramOptions{Backend: env.Backend})
+	grams, err := d.Grams(ctx, X, kernel.GramOptions{Backend: env.Backend})
+	if err != nil {
+		return nil, err
+	}
+	K := linop.NewGramSum(grams, env.Backend, blas.Float64)
+	K.SetWeights([]float64{1})
+	return K, nil
 }
 
 // Targets are smooth functions of the samples with noise: Y = K·A + 0.1·noise.

@@ -27,20 +27,16 @@ func (impl Implementation) Cholesky(ul blas.Uplo, a matrix) bool {
 	if n <= potrfLeaf {
 		return gonum.Implementation{}.Dpotf2(ul, n, a.Data, max(a.Stride, 1)) && finiteDiagonal(a)
 	}
-	h := half(n, potrfLeaf)
-	a11, a22 := view(a, 0, 0, h, h), view(a, h, h, n-h, n-h)
+	a11, off, a22 := quarters(ul, a, half(n, potrfLeaf))
 	if !impl.Cholesky(ul, a11) {
 		return false
 	}
-	if ul == blas.Lower {
-		a21 := view(a, h, 0, n-h, h)
-		impl.trsm(blas.Right, ul, tr, blas.NonUnit, 1, a11, a21)
-		impl.bl.Dsyrk(ul, nt, n-h, h, -1, a21.Data, a.Stride, 1, a22.Data, a.Stride)
-	} else {
-		a12 := view(a, 0, h, h, n-h)
-		impl.trsm(blas.Left, ul, tr, blas.NonUnit, 1, a11, a12)
-		impl.bl.Dsyrk(ul, tr, n-h, h, -1, a12.Data, a.Stride, 1, a22.Data, a.Stride)
+	side, trans := blas.Right, nt
+	if ul == blas.Upper {
+		side, trans = blas.Left, tr
 	}
+	impl.trsm(side, ul, tr, blas.NonUnit, 1, a11, off)
+	impl.bl.Dsyrk(ul, trans, a22.Rows, a11.Rows, -1, off.Data, off.Stride, 1, a22.Data, a22.Stride)
 	return impl.Cholesky(ul, a22)
 }
 

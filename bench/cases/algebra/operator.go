@@ -11,7 +11,6 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/linop"
 )
 
 func init() {
@@ -29,13 +28,11 @@ func init() {
 // of it might choose those.
 func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	l := bench.Pick(env, 1024, 3060)
-	grams, err := data.GaussianGram(ctx, env, l)
+	sum, err := data.GaussianGram(ctx, env, l)
 	if err != nil {
 		return nil, err
 	}
 	dense := blas.NewGeneral(l, l)
-	sum := linop.NewGramSum(grams, env.Backend, blas.Float64)
-	sum.SetWeights([]float64{1})
 	sum.Dense(dense)
 	limits := env.Limits()
 	precisions := []blas.Precision{blas.Float64, blas.Float32}
@@ -47,7 +44,7 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 				// by its own routines, which its operator leaves to the native kernels
 				p = blas.NewDensePacked(be, l, prec)
 			}
-			p.Sum([]float64{1}, grams)
+			p.Sum([]float64{1}, []*blas.Sym{sum.Term(0)})
 			packed[be.Name()+prec.String()] = p
 		}
 	}

@@ -53,12 +53,10 @@ func runSolve(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	var results []bench.Result
 	for _, size := range bench.Pick(env, [][2]int{{300, 10}}, [][2]int{{1000, 10}, {1000, 100}, {3060, 102}}) {
 		l, n := size[0], size[1]
-		grams, err := data.GaussianGram(ctx, env, l)
+		K, err := data.GaussianGram(ctx, env, l)
 		if err != nil {
 			return results, err
 		}
-		K := linop.NewGramSum(grams, env.Backend, blas.Float64)
-		K.SetWeights([]float64{1})
 		Y, sys := data.Targets(env, K, n), sylvester.System{
 			K: K, L: data.OutputKernel(env, n, "decaying"), Mu: 1e-3 * float64(l),
 		}

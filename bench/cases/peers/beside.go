@@ -150,12 +150,10 @@ func trueResidual(env *bench.Env, K, L, C, Y blas.General, mu float64) float64 {
 func besideSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	const lambda = 1e-3
 	l, n := bench.Pick(env, 300, 1000), bench.Pick(env, 20, 50)
-	grams, err := data.GaussianGram(ctx, env, l)
+	K, err := data.GaussianGram(ctx, env, l)
 	if err != nil {
 		return nil, err
 	}
-	K := linop.NewGramSum(grams, env.Backend, blas.Float64)
-	K.SetWeights([]float64{1})
 	dense, L := blas.NewGeneral(l, l), data.OutputKernel(env, n, "full")
 	K.Dense(dense)
 	Y, Lfull := data.Targets(env, K, n), blas.NewGeneral(n, n)

@@ -10,7 +10,6 @@ import (
 	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/linop"
 )
 
 func TestPeerParse(t *testing.T) {
@@ -40,12 +39,10 @@ func TestPeersSolveTheSameSystem(t *testing.T) {
 	env := benchtest.Quick()
 	env.Count = 1
 	env.Log = t.Logf
-	grams, err := data.GaussianGram(context.Background(), env, 20)
+	K, err := data.GaussianGram(context.Background(), env, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	K := linop.NewGramSum(grams, env.Backend, blas.Float64)
-	K.SetWeights([]float64{1})
 	dense, L := blas.NewGeneral(20, 20), blas.NewGeneral(3, 3)
 	K.Dense(dense)
 	data.OutputKernel(env, 3, "full").Dense(env.Backend, L)

@@ -11,8 +11,6 @@ import (
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
-	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -121,12 +119,10 @@ func runSylvester(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	var c *contest
 	for _, s := range sylvesterGrid(env, env.Part) {
 		if c == nil || c.K.Dim() != s.l {
-			grams, err := data.GaussianGram(ctx, env, s.l)
+			K, err := data.GaussianGram(ctx, env, s.l)
 			if err != nil {
 				return results, err
 			}
-			K := linop.NewGramSum(grams, env.Backend, blas.Float64)
-			K.SetWeights([]float64{1})
 			c = &contest{env: env, K: K}
 		}
 		names := slices.DeleteFunc(sylvester.Names(), func(name string) bool { return s.leftOut(env, name) })
