@@ -27,7 +27,7 @@ import (
 //
 //	U_jᵀ·diag(d_jk)·U_k,   d_jk = P²·(v_j∘v_k),
 //
-// l·D² flops for all, and D³/3 for the factor; 4·l·q·r + 4·l·n·r + 2·D² flops for each product. Memory: D² + l·q floats.
+// l·D² flops for all, and D³/3 for the factor; 4·l·q·r + 4·l·n·r + 2·D² flops for each product, and D² + l·q numbers.
 type cellFactor struct {
 	be       blas.Backend
 	made     *linop.Cells // P

@@ -77,7 +77,8 @@ func TestMaskedPatterns(t *testing.T) {
 					most := tol * blas.Frob(given) / sys.Mu // ‖A⁻¹‖ is at most 1/μ
 					blas.AddScaled(want, -1, C)
 					if d := blas.Frob(want); !(d <= 1.1*most) {
-						t.Errorf("%g from the dense solution, at most %g by the residual; %d iterations", d, most, res.Iter)
+						t.Errorf("%g from the dense solution, at most %g by the residual; %d iterations", d, most,
+							res.Iter)
 					}
 				})
 			}

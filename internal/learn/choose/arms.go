@@ -260,8 +260,8 @@ func union(arms []*arm) (specs []string) {
 }
 
 // bases are the dictionaries of fixed weights: functions of all columns of several smoothnesses, as they are and with a
-// length for each column, with and without a linear part; sums of such functions; along the directions that matter; and
-// by ranks.
+// length for each column; sums of such functions; smooth functions of single columns; along the directions that matter;
+// and by ranks.
 func bases(cols int) [][]string {
 	all := [][]string{{linearKernel}, {squareKernel}}
 	for _, kind := range []string{"gaussian", "laplacian"} {
@@ -280,6 +280,7 @@ func bases(cols int) [][]string {
 		return all
 	}
 	for _, w := range []string{"0.5", "1", "2"} {
+		all = append(all, []string{"gaussian:each:median*" + w, linearKernel})
 		for _, kind := range []string{"gaussian", "laplacian"} {
 			all = append(all, []string{kind + ":directions:median*" + w}, []string{kind + ":ranks:median*" + w})
 		}

@@ -26,7 +26,7 @@ func TestRidgeByHoles(t *testing.T) {
 			wide.Set(i, j, v)
 		}
 	}
-	rows, err := NewRows(blas.Raw(X), blas.Raw(wide), Options{})
+	rows, err := NewRows(blas.Raw(X), blas.Raw(wide), blas.General{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
