@@ -76,8 +76,8 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 	if len(kinds) > MostKernels {
 		return Point{}, fault.Input("lengths are learned for at most %d kernels of a sum", MostKernels)
 	}
-	for _, kind := range kinds {
-		if _, ok := shapes[kind]; !ok && kind != kernel.Linear {
+	for term, kind := range kinds {
+		if _, ok := shapes[kind]; !ok && (kind != kernel.Linear || term == 0) {
 			return Point{}, fault.Input("kernel %s: lengths of columns are learned for %s", kind, known())
 		}
 	}
