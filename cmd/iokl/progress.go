@@ -25,12 +25,13 @@ type progress struct {
 	start time.Time
 	stop  func()
 
-	mu    sync.Mutex
-	doing string
-	last  time.Time // something was shown
-	chose time.Time // the share of settings compared was shown
-	first float64   // the gap that the bar starts from
-	drawn bool
+	mu     sync.Mutex
+	doing  string
+	last   time.Time // something was shown
+	chose  time.Time // the share of settings compared was shown
+	passed time.Time // the rows of a pass were shown
+	first  float64   // the gap that the bar starts from
+	drawn  bool
 }
 
 // stillAlive is the longest time without a sign of life, looksEach the time between two looks at it.

@@ -241,24 +241,23 @@ func kept(checkpoint string) string {
 
 // rows shows where a pass is.
 func (p *progress) rows(survey bool, at stream.Progress, count int64) {
-	if !p.bar && !p.lines || time.Since(p.last) < 200*time.Millisecond {
-		return
-	}
-	what := "adding up"
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	what, wait := "adding up", stillAlive
 	if survey {
 		what = "surveying"
+	}
+	if p.bar {
+		wait = stillAlive / 10
 	}
 	text := fmt.Sprintf("%s %s: %d rows", what, at.Source, at.Rows)
 	if count > 0 {
 		text += fmt.Sprintf(" of %d", count)
 	}
-	if seconds := time.Since(p.start).Seconds(); seconds > 0 {
-		text += fmt.Sprintf("  %.0f s", seconds)
-	}
-	if p.bar {
-		p.draw(text)
+	p.doing = text
+	if !p.bar && !p.lines || time.Since(p.passed) < wait {
 		return
 	}
-	fmt.Fprintln(p.w, text)
-	p.last = time.Now().Add(2 * time.Second)
+	p.passed = time.Now()
+	p.show(fmt.Sprintf("%s  %.0f s", text, time.Since(p.start).Seconds()))
 }
