@@ -114,12 +114,26 @@ class _Estimator(BaseEstimator):
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
     def _more_tags(self) -> dict[str, Any]:
-        return {"allow_nan": not self._precomputed(), "pairwise": self._precomputed(), "requires_y": True}
+        unequal = {"check_sample_weights_invariance": "folds are dealt by the order of rows, which the check changes"}
+        return {"allow_nan": not self._precomputed(), "pairwise": self._precomputed(), "requires_y": True, "_xfail_checks": unequal}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan, tags.input_tags.pairwise = not self._precomputed(), self._precomputed()
         return tags
+
+    def _weighty(self, a: Any, targets: Any, groups: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+        """The samples without those of weight 0, which a fit does not see."""
+        if sample_weight is None:
+            return a, targets, groups, None
+        w = np.asarray(given.weights(sample_weight, len(a[0]) if self._precomputed() else len(a)))
+        if targets.ndim == 1 and w.shape[1] != 1:
+            raise ValueError(f"sample_weight.shape == {w.shape}, expected ({len(w)},)!")
+        some = np.flatnonzero((w != 0).any(axis=1))
+        if len(some) in (0, len(w)):
+            return a, targets, groups, sample_weight
+        a = [k[np.ix_(some, some)] for k in a] if self._precomputed() else a[some]
+        return a, targets[some], None if groups is None else np.asarray(groups)[some], w[some]
 
     def _options(self, groups: Any, rows: int, sample_weight: Any) -> dict[str, Any]:
         """The options of a fit, as the library knows them."""
@@ -358,8 +372,9 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         a = self._read(X, True)
         rows = len(a[0]) if self._precomputed() else len(a)
         Y, self._single = given.targets(y, rows, type(self).__name__)
+        a, Y, groups, sample_weight = self._weighty(a, Y, groups, sample_weight)
         Y = in_place(Y)
-        options = self._options(groups, rows, sample_weight)
+        options = self._options(groups, len(Y), sample_weight)
         options["output_names"] = given.names_of(y)
         options["input_names"] = getattr(self, "feature_names_in_", None)
         if self._precomputed():
@@ -500,7 +515,10 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         """
         a = self._read(X, True)
         rows = len(a[0]) if self._precomputed() else len(a)
-        self.classes_, codes, names = given.labels(y, rows, type(self).__name__)
+        classes, codes, names = given.labels(y, rows, type(self).__name__)
+        a, codes, groups, sample_weight = self._weighty(a, codes, groups, sample_weight)
+        used, codes = np.unique(codes, return_inverse=True)
+        self.classes_, names, rows = classes[used], [names[k] for k in used], len(codes)
         if len(names) < 2:
             raise ValueError(f"{rows} samples of one class: there is nothing to tell apart")
         options = self._options(groups, rows, sample_weight)

@@ -23,6 +23,16 @@ def test_sample_weight(table):
             iokl.IOKLRegressor(**QUICK).fit(X, Y, sample_weight=bad)
 
 
+def test_weight_zero(table):
+    X, Y = table
+    w = np.where(np.arange(60) % 4, 1.0, 0.0)
+    some = w > 0
+    for estimator, y in (iokl.IOKLRegressor, Y), (iokl.IOKLClassifier, Y[:, 0] > np.median(Y[:, 0])):
+        a = estimator(**QUICK).fit(X, y, sample_weight=w)
+        b = estimator(**QUICK).fit(X[some], y[some], sample_weight=w[some])
+        np.testing.assert_array_equal(a.predict(X), b.predict(X))
+
+
 def test_losses(table):
     X, Y = table
     m = iokl.IOKLRegressor(kernels=["gaussian:all:1"], lam=1e-2, loss="quantile:0.1,0.9").fit(X, Y[:, 0])
