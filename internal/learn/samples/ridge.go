@@ -148,7 +148,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 			all[i] = learn.Judge(P, r.test, r.testW, r.out)
 		}
 	}
-	parts := patterns(r.Y)
+	parts := patterns(Y)
 	if len(parts) == 1 && len(parts[0].rows) == l {
 		return all, r.along(ctx, K, Y, rho, lambdas, judge)
 	}
@@ -157,7 +157,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 		F[i] = blas.NewGeneral(r.test.Rows, r.Y.Cols)
 	}
 	if oneDecompositionServes(parts, l, len(lambdas)) {
-		if err := r.byHoles(ctx, K, parts, rho, lambdas, F); err != nil {
+		if err := r.byHoles(ctx, K, Y, parts, rho, lambdas, F); err != nil {
 			return nil, err
 		}
 		parts = nil

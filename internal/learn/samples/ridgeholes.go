@@ -30,7 +30,7 @@ func oneDecompositionServes(parts []pattern, l, lambdas int) bool {
 	return together < apart
 }
 
-// byHoles fills in F, the predictions for each λ, by one decomposition of K for all patterns and λ. With
+// byHoles fills in F, the predictions for each λ and targets Y (l×n), by one decomposition of K for all patterns and λ. With
 // B = (ρK + μI)⁻¹ on all rows, the coefficients C on the rows o of a pattern, 0 in the others s, are
 //
 //	C = B·(y + z),   z_s = −(B_ss)⁻¹·(B·y)_s,   z_o = 0,
@@ -38,16 +38,16 @@ func oneDecompositionServes(parts []pattern, l, lambdas int) bool {
 // where y is 0 in s. Where s is the larger part, they are the solution of the system of o. A λ has l³ flops for B, and
 // each pattern the third power of its smaller part, over 3. F without Data means a singular system.
 func (r *ridge) byHoles(
-	ctx context.Context, K blas.General, parts []pattern, rho float64, lambdas []float64, F []blas.General,
+	ctx context.Context, K, Y blas.General, parts []pattern, rho float64, lambdas []float64, F []blas.General,
 ) error {
-	l, be := r.Y.Rows, blas.Or(r.opt.Backend)
+	l, be := Y.Rows, blas.Or(r.opt.Backend)
 	inner, cross := blas.View(K, 0, 0, l, l), blas.View(K, l, 0, r.test.Rows, l)
 	dec, err := sylvester.Decompose(ctx, linop.NewDense(inner, be), be)
 	if err != nil {
 		return err
 	}
 	dec.Clip()
-	B, C := blas.NewGeneral(l, l), blas.NewGeneral(l, r.Y.Cols)
+	B, C := blas.NewGeneral(l, l), blas.NewGeneral(l, Y.Cols)
 	T, scale := blas.NewGeneral(l, l), make([]float64, l)
 	for i, lambda := range lambdas {
 		if err := ctx.Err(); err != nil {
@@ -63,7 +63,7 @@ func (r *ridge) byHoles(
 		blas.MirrorLower(B)
 		blas.Zero(C)
 		for _, p := range parts {
-			if !solvePattern(be, C, inner, B, r.Y, p, mu) {
+			if !solvePattern(be, C, inner, B, Y, p, mu) {
 				F[i] = blas.General{}
 				break
 			}

@@ -12,9 +12,9 @@ import (
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
-// The predictions for targets with holes of all kinds are those of the system of the rows in which each is observed.
-func TestRidgeByHoles(t *testing.T) {
-	X, Y := learntest.Wave(80, 3)
+// manyHoles is 12 targets of 80 rows, each observed in other rows.
+func manyHoles() (X, Y *mat.Dense) {
+	X, Y = learntest.Wave(80, 3)
 	rng := rand.New(rand.NewPCG(5, 6))
 	wide := mat.NewDense(80, 12, nil)
 	for i := range 80 {
@@ -26,6 +26,52 @@ func TestRidgeByHoles(t *testing.T) {
 			wide.Set(i, j, v)
 		}
 	}
+	return X, wide
+}
+
+// Errors of targets with holes of all kinds, in rows of weights 0 to 3, are those of each target alone, which has one
+// hole.
+func TestRidgeByHolesWeighted(t *testing.T) {
+	X, Y := manyHoles()
+	W := blas.NewGeneral(80, 1)
+	for i := range W.Data {
+		W.Data[i] = float64(i % 4)
+	}
+	errorsOf := func(d learn.Data) []learn.Errors {
+		if _, err := d.Split(learn.Folding{Folds: 4, Hide: learn.HideRows}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.(*Rows).Ridge(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := r.Errors(t.Context(), []string{"gaussian:all:1"}, 0, []float64{1, 1e-2, 1e-4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	rows, err := NewRows(blas.Raw(X), blas.Raw(Y), W, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := errorsOf(rows)
+	for j := range 10 {
+		part, err := rows.Part(nil, []int{j})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, alone := range errorsOf(part) {
+			if got, want := all[i].MSE[j], alone.MSE[0]; !(math.Abs(got-want) <= 1e-8*want) {
+				t.Errorf("target %d has the error %g among others, alone %g", j, got, want)
+			}
+		}
+	}
+}
+
+// The predictions for targets with holes of all kinds are those of the system of the rows in which each is observed.
+func TestRidgeByHoles(t *testing.T) {
+	X, wide := manyHoles()
 	rows, err := NewRows(blas.Raw(X), blas.Raw(wide), blas.General{}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +98,7 @@ func TestRidgeByHoles(t *testing.T) {
 	for i := range F {
 		F[i] = blas.NewGeneral(r.test.Rows, r.Y.Cols)
 	}
-	if err := r.byHoles(t.Context(), K, parts, rho, lambdas, F); err != nil {
+	if err := r.byHoles(t.Context(), K, r.Y, parts, rho, lambdas, F); err != nil {
 		t.Fatal(err)
 	}
 	for i, lambda := range lambdas {
