@@ -21,8 +21,8 @@ type Convex interface {
 	// Loss is the loss, and ByLoss the same data for another one.
 	Loss() loss.Loss
 	ByLoss(l loss.Loss) (Data, error)
-	// Weighted reports whether targets have weights.
-	Weighted() bool
+	// Plain reports whether targets are learned by squares without weights.
+	Plain() bool
 }
 
 // LossOf is the loss that data are learned by.
@@ -36,7 +36,7 @@ func LossOf(d Data) loss.Loss {
 // Plain reports whether data are learned by squares without weights.
 func Plain(d Data) bool {
 	c, ok := d.(Convex)
-	return !ok || c.Loss().Kind == loss.Squared && !c.Weighted()
+	return !ok || c.Plain()
 }
 
 // relossed is a Training set that shares its kernels with those of the same samples for other losses.

@@ -3,6 +3,7 @@
 package columns
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -110,15 +111,7 @@ func weightedQuantile(Y, W blas.General, j int, tau float64, of func(y float64) 
 	if list == nil {
 		return 0
 	}
-	slices.SortFunc(list, func(a, b cell) int {
-		switch {
-		case a.v < b.v:
-			return -1
-		case a.v > b.v:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(list, func(a, b cell) int { return cmp.Compare(a.v, b.v) })
 	sum := 0.0
 	for k, c := range list {
 		switch sum += c.w; {

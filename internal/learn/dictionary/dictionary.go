@@ -34,7 +34,7 @@ type Lengths map[string]lengths.Point
 type Resolver struct {
 	z, y    blas.General
 	opt     Options
-	medians kernel.Medians
+	medians *kernel.Medians
 	learned []kernel.Group
 	lengths Lengths
 }
@@ -42,7 +42,7 @@ type Resolver struct {
 // NewResolver resolves on the training inputs Z, and on targets Y where they tell
 // which columns are relevant; Y has no rows where they are not at hand.
 func NewResolver(Z, Y blas.General, opt Options) *Resolver {
-	return &Resolver{z: Z, y: Y, opt: opt, lengths: Lengths{}}
+	return &Resolver{z: Z, y: Y, opt: opt, medians: new(kernel.Medians), lengths: Lengths{}}
 }
 
 // Resolve returns the kernels of the SPECs, the default ones for none. Constant columns
@@ -74,7 +74,7 @@ func (r *Resolver) Resolve(ctx context.Context, specs []string) (d kernel.Dictio
 			if features != "groups" {
 				groups = r.groups()
 			}
-			part, err := s.ResolveWith(r.z, groups, r.opt.Seed, &r.medians)
+			part, err := s.ResolveWith(r.z, groups, r.opt.Seed, r.medians)
 			if err != nil {
 				return nil, nil, fault.Mark(err)
 			}
@@ -117,14 +117,20 @@ func (r *Resolver) shares(s kernel.Spec, made int) []float64 {
 // Outline is Resolve with columns as they are where SPECs ask for learned lengths: diagonals and sizes do not depend on
 // the lengths, and no diagonal of a weighted sum of kernels whose diagonals are 1.
 func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictionary, []float64, error) {
-	outline := *r
-	outline.lengths, outline.learned = nil, slices.Clone(r.learned)
+	var instead []kernel.Group
+	var others []string
 	for _, text := range specs {
-		s, err := kernel.Parse(text)
-		if err == nil && outline.learner(s) != nil && s.Features == lengths.Features {
-			outline.learned = append(outline.learned, r.standardising(s)...)
+		if s, err := kernel.Parse(text); err == nil && s.Features == lengths.Features {
+			instead = append(instead, r.standardising(s)...)
+		} else {
+			others = append(others, text)
 		}
 	}
+	if err := r.learnGroups(ctx, others); err != nil {
+		return nil, nil, err
+	}
+	outline := *r
+	outline.lengths, outline.learned = nil, slices.Concat(instead, r.learned)
 	return outline.Resolve(ctx, specs)
 }
 

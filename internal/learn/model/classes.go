@@ -41,12 +41,7 @@ func (m *Model) Probabilities(F blas.General) error {
 		return fault.Input("the model has no probabilities: it keeps no folds to calibrate them by; fit it with " +
 			"interval folds, or by the loss logistic")
 	default:
-		slope, f := m.slope(), make([]float64, F.Cols)
-		for i := range F.Rows {
-			row := blas.Row(F, i)
-			copy(f, row)
-			softmax(row, f, slope)
-		}
+		softmaxes(F, F, m.slope())
 	}
 	return nil
 }
@@ -128,11 +123,16 @@ func softmax(p, f []float64, slope float64) {
 
 // Probabilities are those of the classes for held-out predictions F of targets Y (l×n), as [Model.ClassSets] has them.
 func Probabilities(F, Y blas.General) blas.General {
-	P, slope := blas.NewGeneral(F.Rows, F.Cols), slope(F, Y)
+	P := blas.NewGeneral(F.Rows, F.Cols)
+	softmaxes(P, F, slope(F, Y))
+	return P
+}
+
+// softmaxes writes softmax of slope·f for the rows f of F to P, which may be F.
+func softmaxes(P, F blas.General, slope float64) {
 	for i := range F.Rows {
 		softmax(blas.Row(P, i), blas.Row(F, i), slope)
 	}
-	return P
 }
 
 // slope is that of the predictions of the samples left out of the folds.

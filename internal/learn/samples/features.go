@@ -29,7 +29,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 			known = append(known, i)
 		}
 	}
-	if 2*len(known) < r.y.Rows || !r.plain() {
+	if 2*len(known) < r.y.Rows || !r.Plain() {
 		return r, nil
 	}
 	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings}

@@ -196,7 +196,8 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 // the roots of the weights of rows: (√a·K·√a + μI)x = √a·Y for C = √a·x. A row of cells of several weights has their
 // mean.
 func (r *ridge) weigh(K blas.General) (scaled, Y blas.General) {
-	root := columns.RowWeights(r.Y, columns.Take(r.w, r.liveWeights()))
+	w := liveWeights(r.w, r.out)
+	root := columns.RowWeights(r.Y, w)
 	for i, a := range root {
 		root[i] = math.Sqrt(a)
 	}
@@ -207,21 +208,13 @@ func (r *ridge) weigh(K blas.General) (scaled, Y blas.General) {
 	blas.ScaleRows(Y, root, r.Y)
 	for i := range Y.Rows {
 		row := blas.Row(Y, i)
-		for k, j := range r.out.Live {
-			if columns.WeightAt(r.w, i, j) == 0 {
+		for k := range row {
+			if columns.WeightAt(w, i, k) == 0 {
 				row[k] = math.NaN()
 			}
 		}
 	}
 	return scaled, Y
-}
-
-// liveWeights lists the columns of the weights that belong to learned targets.
-func (r *ridge) liveWeights() []int {
-	if r.w.Cols == 1 {
-		return []int{0}
-	}
-	return r.out.Live
 }
 
 // along solves for targets Y (l×n) that are all observed, K holding the kernel between the l samples

@@ -30,8 +30,8 @@ func oneDecompositionServes(parts []pattern, l, lambdas int) bool {
 	return together < apart
 }
 
-// byHoles fills in F, the predictions for each λ and targets Y (l×n), by one decomposition of K for all patterns and λ. With
-// B = (ρK + μI)⁻¹ on all rows, the coefficients C on the rows o of a pattern, 0 in the others s, are
+// byHoles fills in F, the predictions for each λ and targets Y (l×n), by one decomposition of K for all patterns and λ.
+// With B = (ρK + μI)⁻¹ on all rows, the coefficients C on the rows o of a pattern, 0 in the others s, are
 //
 //	C = B·(y + z),   z_s = −(B_ss)⁻¹·(B·y)_s,   z_o = 0,
 //

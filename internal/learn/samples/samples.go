@@ -76,11 +76,8 @@ func (o *observed) weighed() *linop.Cells {
 // Loss is the loss that targets are learned by.
 func (o *observed) Loss() loss.Loss { return o.opt.Columns.Loss }
 
-// plain reports whether targets are learned by squares without weights.
-func (o *observed) plain() bool { return !o.Weighted() && o.Loss().Kind == loss.Squared }
-
-// Weighted reports whether targets have weights.
-func (o *observed) Weighted() bool { return o.w.Data != nil }
+// Plain reports whether targets are learned by squares without weights.
+func (o *observed) Plain() bool { return o.w.Data == nil && o.Loss().Kind == loss.Squared }
 
 // weightsOf are the weights of some of the rows.
 func weightsOf(W blas.General, rows []int) blas.General {
@@ -255,10 +252,15 @@ func (t *training) setTargets(Y, w blas.General) (about []string, err error) {
 
 // take is setTargets for targets Y that out has made of those of all outputs.
 func (t *training) take(out *columns.Outputs, Y, raw, w blas.General) {
-	t.out, t.Y, t.W, t.raw, t.w = out, Y, w, raw, w
-	if w.Cols > 1 {
-		t.W = columns.Take(w, out.Live)
+	t.out, t.Y, t.W, t.raw, t.w = out, Y, liveWeights(w, out), raw, w
+}
+
+// liveWeights are the weights W of rows, or those of cells of the targets that are learned.
+func liveWeights(W blas.General, out *columns.Outputs) blas.General {
+	if W.Cols <= 1 {
+		return W
 	}
+	return columns.Take(W, out.Live)
 }
 
 // Outputs is the map of the targets.
@@ -465,13 +467,19 @@ func (r *Rows) code(X, Y, W blas.General) (c *coded, err error) {
 		c.warnings = append(c.warnings, w)
 	}
 	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths}
-	squares := columns.Options{ScaleOutputs: true}
-	_, T, _, err := columns.LearnOutputs(columns.Take(Y, c.out.Live), W, &squares)
-	if err != nil || r.opt.Columns.Loss.Kind != loss.Logistic {
-		T = c.Y
-	}
-	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(T), opt)
+	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.squares()), opt)
 	return c, nil
+}
+
+// squares are the targets as relevance and lengths are learned from: standardised where the loss leaves them as they
+// are.
+func (c *coded) squares() blas.General {
+	if c.out.Loss != "logistic" {
+		return c.Y
+	}
+	Z := blas.Clone(c.Y)
+	columns.MeasureWeighted(Z, liveWeights(c.w, c.out)).Apply(Z)
+	return Z
 }
 
 // coded codes the samples of a fold to train on, once, and returns its targets to test on.
@@ -556,7 +564,7 @@ func (r *Rows) Plan(ctx context.Context, specs []string, what learn.Learned, all
 	if err != nil {
 		return learn.Plan{}, err
 	}
-	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, r.missing() || !r.plain())
+	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, r.missing() || !r.Plain())
 }
 
 // Train prepares to learn from the samples that are not in the fold.
