@@ -62,6 +62,8 @@ type Backend interface {
 	// the matrix in the layout its multiply reads fastest, stored in the given
 	// precision. It starts as the zero matrix.
 	NewPacked(n int, prec Precision) Packed
+	// PackedBytes is the memory of the elements of such an operator.
+	PackedBytes(n int, prec Precision) float64
 }
 
 // LAPACK is the part of LAPACK the solvers need, on row-major matrices.

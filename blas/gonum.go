@@ -67,6 +67,9 @@ func (*Gonum) Info() Info {
 
 func (g *Gonum) NewPacked(n int, prec Precision) Packed { return NewDensePacked(g, n, prec) }
 
+// PackedBytes is the memory of such an operator.
+func (*Gonum) PackedBytes(n int, prec Precision) float64 { return denseBytes(n, prec) }
+
 // moduleVersion is the version of a dependency in this build.
 func moduleVersion(path string) string {
 	if bi, ok := debug.ReadBuildInfo(); ok {

@@ -18,17 +18,18 @@ func (b *Native) NewPacked(n int, prec Precision) Packed {
 	return &nativePacked{n: n, prec: prec, a: b.NewSymmetric(n, prec == Float32)}
 }
 
+// PackedBytes is the memory of such an operator.
+func (b *Native) PackedBytes(n int, prec Precision) float64 {
+	return b.SymmetricBytes(n, prec == Float32)
+}
+
 func (p *nativePacked) Order() int           { return p.n }
 func (p *nativePacked) Precision() Precision { return p.prec }
 func (p *nativePacked) Bytes() int64         { return p.a.Bytes() }
 
-func (p *nativePacked) Sum(w []float64, terms []*Sym) {
-	if len(w) != len(terms) {
-		panic("blas: Sum: one weight for each term")
-	}
-	sumPanels(p.n, w, terms, func(row, i, _ int, line []float64) { p.a.SetRow(row+i, line) })
-	p.a.Complete()
-}
+func (p *nativePacked) Sum(w []float64, terms []*Sym) { setSum(p, w, terms) }
+func (p *nativePacked) Set(i, j int, line []float64)  { p.a.Set(i, j, line) }
+func (p *nativePacked) Complete()                     { p.a.Complete() }
 
 func (p *nativePacked) Mul(dst, x General) {
 	if x.Rows != p.n || dst.Rows != p.n || x.Cols != dst.Cols {
@@ -44,3 +45,4 @@ func (p *nativePacked) Dense(dst General) {
 }
 
 func (p *nativePacked) Row(i int, dst []float64) { p.a.Row(i, dst) }
+func (p *nativePacked) At(i, j int) float64      { return p.a.At(i, j) }

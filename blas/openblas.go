@@ -30,6 +30,14 @@ func (b OpenBLAS) NewPacked(n int, prec Precision) Packed {
 	return NewDensePacked(b, n, prec)
 }
 
+// PackedBytes is the memory of such an operator.
+func (b OpenBLAS) PackedBytes(n int, prec Precision) float64 {
+	if own := b.packs(); own != Backend(b) {
+		return own.PackedBytes(n, prec)
+	}
+	return denseBytes(n, prec)
+}
+
 // packs is the backend that makes b's packed operators.
 func (b OpenBLAS) packs() Backend {
 	if own, ok := defaultBackend.(*Native); ok && own.Level() != native.Generic {

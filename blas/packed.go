@@ -31,22 +31,25 @@ func NewDensePacked(be Backend, n int, prec Precision) Packed {
 	return p
 }
 
+// denseBytes is the memory of the operator of NewDensePacked.
+func denseBytes(n int, prec Precision) float64 {
+	return float64(n) * float64(n) * float64(prec.Bytes())
+}
+
 func (p *densePacked) Order() int           { return p.n }
 func (p *densePacked) Precision() Precision { return p.prec }
-func (p *densePacked) Bytes() int64         { return int64(p.n) * int64(p.n) * p.prec.Bytes() }
+func (p *densePacked) Bytes() int64         { return int64(denseBytes(p.n, p.prec)) }
 
-func (p *densePacked) Sum(w []float64, terms []*Sym) {
-	if len(w) != len(terms) {
-		panic("blas: Sum: one weight for each term")
+func (p *densePacked) Sum(w []float64, terms []*Sym) { setSum(p, w, terms) }
+
+func (p *densePacked) Set(i, j int, line []float64) {
+	for k, v := range line {
+		p.set(i*p.n+j+k, v)
+		p.set((j+k)*p.n+i, v)
 	}
-	n := p.n
-	sumPanels(n, w, terms, func(row, i, cols int, line []float64) {
-		for j, v := range line[:cols] {
-			p.set((row+i)*n+j, v)
-			p.set(j*n+row+i, v)
-		}
-	})
 }
+
+func (p *densePacked) Complete() {}
 
 func (p *densePacked) set(k int, v float64) {
 	if p.prec == Float32 {
@@ -154,10 +157,13 @@ func (p *densePacked) Dense(dst General) {
 
 func (p *densePacked) Row(i int, dst []float64) {
 	for j := range dst[:p.n] {
-		if p.prec == Float32 {
-			dst[j] = float64(p.f32[i*p.n+j])
-		} else {
-			dst[j] = p.f64[i*p.n+j]
-		}
+		dst[j] = p.At(i, j)
 	}
+}
+
+func (p *densePacked) At(i, j int) float64 {
+	if p.prec == Float32 {
+		return float64(p.f32[i*p.n+j])
+	}
+	return p.f64[i*p.n+j]
 }

@@ -216,7 +216,7 @@ func (s *Sym) Bytes() int64 { return SymBytes(s.N, s.Prec) }
 func (s *Sym) String() string { return fmt.Sprintf("Sym(%d, %v)", s.N, s.Prec) }
 
 // Packed is a symmetric matrix in a backend's own layout, ready to multiply.
-// Mul may be called from several goroutines at once; no other method may run beside Sum.
+// Mul may be called from several goroutines at once; no other method may run beside Sum, Set or Complete.
 type Packed interface {
 	Order() int
 	Precision() Precision
@@ -224,17 +224,24 @@ type Packed interface {
 	// Sum makes the matrix Σ_j w_j·terms_j. All terms have the operator's order;
 	// terms of zero weight are not read.
 	Sum(w []float64, terms []*Sym)
+	// Set makes line the elements (i,j), (i,j+1), … of the lower triangle, j+len(line) ≤ i+1. Several goroutines
+	// may set different elements. Complete must follow, when all elements are set.
+	Set(i, j int, line []float64)
+	Complete()
 	// Mul computes dst = A·x for n×k blocks, any k ≥ 1. dst is not read and does not overlap x.
 	Mul(dst, x General)
-	// Dense writes the full n×n matrix, Row its row i (length n).
+	// Dense writes the full n×n matrix, Row its row i (length n); At is one element.
 	Dense(dst General)
 	Row(i int, dst []float64)
+	At(i, j int) float64
 }
 
-// sumPanels forms the lower triangle of Σ_j w_j·terms_j a row at a time, in
-// parallel over block rows: put gets block row start row, local row i and the
-// first cols elements of that row.
-func sumPanels(n int, w []float64, terms []*Sym, put func(row, i, cols int, line []float64)) {
+// setSum makes p the matrix Σ_j w_j·terms_j, in parallel over block rows.
+func setSum(p Packed, w []float64, terms []*Sym) {
+	if len(w) != len(terms) {
+		panic("blas: Sum: one weight for each term")
+	}
+	n := p.Order()
 	shape := &Sym{N: n}
 	for _, t := range terms {
 		if t.N != n {
@@ -251,9 +258,10 @@ func sumPanels(n int, w []float64, terms []*Sym, put func(row, i, cols int, line
 					s.addRow(line, w[t], off+i*cols)
 				}
 			}
-			put(row, i, cols, line)
+			p.Set(row+i, 0, line[:row+i+1])
 		}
 	})
+	p.Complete()
 }
 
 // addRow computes line += w·(the len(line) elements stored from offset off).

@@ -86,34 +86,6 @@ func (d Dictionary) Grams(ctx context.Context, X blas.General, opt GramOptions) 
 	return b.grams, nil
 }
 
-// WeightedGram computes Σ_j w_j·K_j over the rows of X (l×d), kernel by kernel: it takes two matrices of order l,
-// however many kernels there are. Sums of stored elements are rounded to the precision. Otherwise as Grams.
-func (d Dictionary) WeightedGram(
-	ctx context.Context, X blas.General, weights []float64, opt GramOptions,
-) (*blas.Sym, error) {
-	what := fmt.Sprintf("the sum of %d Gram matrices of %d samples in %v", len(d), X.Rows, opt.Precision)
-	bytes := 2 * float64(blas.SymBytes(X.Rows, opt.Precision))
-	if err := memory.Within(opt.MaxBytes, what, bytes, useInstead); err != nil {
-		return nil, err
-	}
-	opt.MaxBytes = 0
-	var sum *blas.Sym
-	for j := range d {
-		g, err := d[j:j+1].Grams(ctx, X, opt)
-		if err != nil {
-			return nil, err
-		}
-		if sum == nil {
-			sum = g[0]
-			sum.Add(weights[j]-1, sum)
-			continue
-		}
-		sum.Add(weights[j], g[0])
-		opt.Into = g
-	}
-	return sum, nil
-}
-
 // ready checks the kernels and that X fits them.
 func (d Dictionary) ready(X blas.General) error {
 	for j := range d {
@@ -227,14 +199,10 @@ func (b *builder) run(ctx context.Context) error {
 
 // tile fills one tile of the Gram matrix of every kernel of a family.
 func (b *builder) tile(at position, s *scratch) {
-	f, side := b.fams[at.family], b.sides[at.family]
+	f := b.fams[at.family]
 	row, rows, stored, off := b.grams[f.members[0]].Panel(at.p)
 	cols := min(tileCols, stored-at.j0)
-	f.tile(b.be, side, row, rows, side, at.j0, cols, s.tile)
-	if diagonal := row - at.j0; diagonal < cols {
-		mirror(s.tile, diagonal, rows, cols)
-		f.diagonal(s.tile, diagonal, rows, cols)
-	}
+	b.metric(at, row, rows, cols, s.tile)
 	for _, j := range f.members {
 		for i := range rows {
 			line := s.tile[i*cols : (i+1)*cols]
@@ -243,6 +211,16 @@ func (b *builder) tile(at position, s *scratch) {
 	}
 	if b.stream {
 		vmath.Fence()
+	}
+}
+
+// metric writes the values of the family's metric to a tile of rows×cols.
+func (b *builder) metric(at position, row, rows, cols int, tile []float64) {
+	f, side := b.fams[at.family], b.sides[at.family]
+	f.tile(b.be, side, row, rows, side, at.j0, cols, tile)
+	if diagonal := row - at.j0; diagonal < cols {
+		mirror(tile, diagonal, rows, cols)
+		f.diagonal(tile, diagonal, rows, cols)
 	}
 }
 
@@ -286,17 +264,24 @@ func (b *builder) store(j, i, j0, off int, buf, line []float64) {
 			dst = out
 		}
 	}
-	e.row(dst, line)
-	if scale != nil {
-		for c := range dst {
-			dst[c] *= scale[i] * scale[j0+c]
-		}
-		if at := i - j0; at < len(dst) && at >= 0 && scale[i] > 0 {
-			dst[at] = 1
-		}
-	}
+	b.values(dst, line, j, i, j0)
 	if g.Prec == blas.Float32 || b.stream {
 		b.put(g, off, dst)
+	}
+}
+
+// values evaluates kernel j on a line of metric values, row i from column j0.
+func (b *builder) values(dst, line []float64, j, i, j0 int) {
+	b.eval[j].row(dst, line)
+	scale := b.scale[j]
+	if scale == nil {
+		return
+	}
+	for c := range dst {
+		dst[c] *= scale[i] * scale[j0+c]
+	}
+	if at := i - j0; at < len(dst) && at >= 0 && scale[i] > 0 {
+		dst[at] = 1
 	}
 }
 

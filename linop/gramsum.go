@@ -115,15 +115,8 @@ func (s *GramSum) Single() Operator {
 	if s.own.prec == blas.Float32 {
 		r = &s.own
 	}
-	return singleSum{s.at(r)}
+	return packed{s.at(r), 1}
 }
-
-// singleSum is a packed matrix as an operator.
-type singleSum struct{ packed blas.Packed }
-
-func (s singleSum) Dim() int                  { return s.packed.Order() }
-func (s singleSum) Precision() blas.Precision { return blas.Float32 }
-func (s singleSum) Apply(dst, x blas.General) { s.packed.Mul(dst, x) }
 
 // Dense writes K_η to dst.
 func (s *GramSum) Dense(dst blas.General) { s.at(&s.own).Dense(dst) }

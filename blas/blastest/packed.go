@@ -71,8 +71,8 @@ func packedOnce(t *testing.T, be blas.Backend, n int, prec blas.Precision) {
 	if p.Order() != n || p.Precision() != prec {
 		t.Fatalf("order %d, precision %v", p.Order(), p.Precision())
 	}
-	if least := int64(n*n/2) * prec.Bytes(); p.Bytes() < least {
-		t.Errorf("n=%d: %d bytes, at least %d are needed", n, p.Bytes(), least)
+	if least := int64(n*n/2) * prec.Bytes(); p.Bytes() < least || float64(p.Bytes()) != be.PackedBytes(n, prec) {
+		t.Errorf("n=%d: %d bytes, at least %d are needed and %g foretold", n, p.Bytes(), least, be.PackedBytes(n, prec))
 	}
 	for range 2 { // the second sum replaces the first
 		w, terms, dense := sum(rng, n, 1)
@@ -82,7 +82,7 @@ func packedOnce(t *testing.T, be blas.Backend, n int, prec blas.Precision) {
 		equal(t, "Dense", got, dense, nil, 16*roundoff(prec))
 		for _, i := range []int{0, n / 2, n - 1} {
 			if row := make([]float64, n); n > 0 {
-				if p.Row(i, row); !slices.Equal(row, blas.Row(got, i)) {
+				if p.Row(i, row); !slices.Equal(row, blas.Row(got, i)) || p.At(i, n/3) != row[n/3] {
 					t.Errorf("n=%d: row %d differs from that of Dense", n, i)
 				}
 			}

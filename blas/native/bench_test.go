@@ -102,7 +102,7 @@ func BenchmarkOperator(b *testing.B) {
 	be := New()
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, single := range []bool{false, true} {
-		s, _ := randomSymmetric(rng, be, n, single)
+		s, _ := randomSymmetric(rng, be, n, single, true)
 		prec := "float64"
 		if single {
 			prec = "float32"
@@ -124,7 +124,7 @@ func BenchmarkOperator(b *testing.B) {
 // BenchmarkCollection is a garbage collection while products run without a pause.
 func BenchmarkCollection(b *testing.B) {
 	const n, k = 2000, 102
-	s, _ := randomSymmetric(rand.New(rand.NewPCG(1, 1)), New(), n, false)
+	s, _ := randomSymmetric(rand.New(rand.NewPCG(1, 1)), New(), n, false, true)
 	x, y := make([]float64, n*k), make([]float64, n*k)
 	stop, end := make(chan struct{}), make(chan struct{})
 	go func() {

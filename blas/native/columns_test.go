@@ -129,7 +129,7 @@ func operatorAlone(t *testing.T, b *BLAS) {
 	const n, k = 2*panelSteps + 1, 150
 	x := fill(rng, make([]float64, n*k))
 	for _, single := range []bool{false, true} {
-		s, _ := randomSymmetric(rng, b, n, single)
+		s, _ := randomSymmetric(rng, b, n, single, true)
 		few := 0
 		if s.few != nil {
 			few = s.few.most

@@ -25,8 +25,8 @@ func Example() {
 // A symmetric matrix is packed once and multiplied many times.
 func ExampleSymmetric() {
 	s := native.New().NewSymmetric(2, false)
-	s.SetRow(0, []float64{2})
-	s.SetRow(1, []float64{1, 3})
+	s.Set(0, 0, []float64{2})
+	s.Set(1, 0, []float64{1, 3})
 	s.Complete()
 	y := make([]float64, 2)
 	s.Multiply(1, y, 1, []float64{1, 10}, 1)

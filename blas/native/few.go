@@ -30,6 +30,9 @@ const (
 	fewAddRows  = 512 // rows of a job that adds the parts up
 	fewPage     = 512 // elements of a page: columns that start at one offset in
 	fewShift    = 40  // their pages would contend for one set of the cache, so they are shifted
+	// mostOfTriangle is the least fewKernels.most of one stored triangle: up to so many columns, transposing half of
+	// its elements takes longer than what whole panels save.
+	mostOfTriangle = 16
 )
 
 // fewKernels are the routines of the product with few columns.
@@ -68,17 +71,19 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 	if s.single != nil {
 		f.half = 2
 	}
+	if !s.whole() {
+		f.most = max(f.most, mostOfTriangle)
+	}
 	return f
 }
 
 // panel is the address of the elements of panel q from column j on.
 func (f *fewer) panel(q, j int) unsafe.Pointer {
-	n, wide := f.s.n, f.rows*f.half
-	at := (q/f.half*n+j)*wide + q%f.half*f.rows
-	if f.s.single != nil {
-		return unsafe.Pointer(&f.s.single.data[at])
+	at := j*f.rows*f.half + q%f.half*f.rows
+	if p := f.s.single; p != nil {
+		return unsafe.Pointer(&p.data[p.start(q/f.half)+at])
 	}
-	return unsafe.Pointer(&f.s.double.data[at])
+	return unsafe.Pointer(&f.s.double.data[f.s.double.start(q)+at])
 }
 
 // fewCall is one product. x and the parts of y are column-major with columns of

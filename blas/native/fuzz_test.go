@@ -58,7 +58,7 @@ func FuzzSymmetric(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n8, k8 uint8, seed uint64) {
 		n, k := int(n8)%80+1, int(k8)%8+1
 		rng := rand.New(rand.NewPCG(seed, 2))
-		s, _ := randomSymmetric(rng, New(), n, false)
+		s, _ := randomSymmetric(rng, New(), n, false, true)
 		x := fill(rng, make([]float64, n*40))
 		few, many := make([]float64, n*40), make([]float64, n*40)
 		s.Multiply(k, few, 40, x, 40)

@@ -11,55 +11,125 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-// panels are the elements of a Symmetric and the product by whole panels.
+// panels are the elements of a Symmetric and the product by whole panels. Panel q is the rows from q·rows on of the
+// columns up to n or, where only one triangle is stored, up to the last of the panel's own.
 type panels[T element] struct {
 	e       *engine[T]
-	n, rows int // order; rows of a panel
+	n, rows int  // order; rows of a panel
+	whole   bool // both triangles are stored
 	data    []T
 	calls   par.Free[panelCall[T]]
 }
 
-func newPanels[T element](e *engine[T], n int) *panels[T] {
-	count := (n + e.mr - 1) / e.mr
-	p := &panels[T]{e: e, n: n, rows: e.mr, data: make([]T, count*e.mr*n)}
+func newPanels[T element](e *engine[T], n int, whole bool) *panels[T] {
+	p := &panels[T]{e: e, n: n, rows: e.mr, whole: whole}
+	p.data = make([]T, p.start(p.count()))
 	memory.PreferHuge(p.data)
 	return p
 }
 
 func (p *panels[T]) count() int { return (p.n + p.rows - 1) / p.rows }
 
-func (p *panels[T]) at(i, j int) int { return (i/p.rows*p.n+j)*p.rows + i%p.rows }
+// start is the offset of panel q.
+func (p *panels[T]) start(q int) int {
+	if p.whole {
+		return q * p.n * p.rows
+	}
+	return q * (q + 1) / 2 * p.rows * p.rows
+}
 
-func (p *panels[T]) setRow(j int, line []float64) {
-	for i := 0; i <= j; i += p.rows {
-		out := p.data[(i/p.rows*p.n+j)*p.rows:]
-		for r, v := range line[i:min(i+p.rows, j+1)] {
-			out[r] = T(v)
+// stored is the number of columns of panel q.
+func (p *panels[T]) stored(q int) int {
+	if p.whole {
+		return p.n
+	}
+	return (q + 1) * p.rows
+}
+
+// at is the offset of the element (i,j), or of (j,i) where that one is stored in its place.
+func (p *panels[T]) at(i, j int) int {
+	if j >= p.stored(i/p.rows) {
+		i, j = j, i
+	}
+	return p.start(i/p.rows) + j*p.rows + i%p.rows
+}
+
+// set makes line the elements (i,j0), (i,j0+1), … of the lower triangle: where both triangles are stored, in the upper
+// one, in which they lie side by side.
+func (p *panels[T]) set(i, j0 int, line []float64) {
+	r := p.rows
+	if !p.whole {
+		out := p.data[p.start(i/r)+j0*r+i%r:]
+		for k, v := range line {
+			out[k*r] = T(v)
+		}
+		return
+	}
+	for j := j0; j < j0+len(line); {
+		next := min(j/r*r+r, j0+len(line))
+		out := p.data[p.at(j, i):]
+		for k, v := range line[j-j0 : next-j0] {
+			out[k] = T(v)
+		}
+		j = next
+	}
+}
+
+// complete fills what set has left: the columns left of each panel's own rows, tile by tile, and the triangles of the
+// blocks on the diagonal.
+func (p *panels[T]) complete() {
+	r := p.rows
+	par.For(p.count(), func(q int) {
+		i0, i1 := q*r, min((q+1)*r, p.n)
+		for left := 0; p.whole && left < q; left++ {
+			transposeBlock(p.data[p.start(q)+left*r*r:], p.data[p.start(left)+i0*r:], r, i1-i0)
+		}
+		for i := i0; i < i1; i++ {
+			for j := i0; j < i; j++ {
+				upper, lower := p.start(q)+i*r+j-i0, p.start(q)+j*r+i-i0
+				if p.whole {
+					p.data[lower] = p.data[upper]
+				} else {
+					p.data[upper] = p.data[lower]
+				}
+			}
+		}
+	})
+}
+
+// transposeBlock writes the transpose of the first columns of a block of r×r elements, of which none beyond are read.
+func transposeBlock[T element](dst, src []T, r, columns int) {
+	for i := range columns {
+		for j, v := range src[i*r : i*r+r] {
+			dst[j*r+i] = v
 		}
 	}
 }
 
-// complete fills the columns left of each panel's own rows, tile by tile.
-func (p *panels[T]) complete() {
-	r := p.rows
-	par.For(p.count(), func(q int) {
-		own := p.data[q*p.n*r : (q+1)*p.n*r]
-		i0, i1 := q*r, min((q+1)*r, p.n)
-		for left := range q {
-			src := p.data[(left*p.n+i0)*r:]
-			dst := own[left*r*r:]
-			for i := range i1 - i0 {
-				for j, v := range src[i*r : i*r+r] {
-					dst[j*r+i] = v
-				}
+// block is the elements of panel q in the columns from p0 to before p1, gathered in room unless they are stored.
+func (p *panels[T]) block(room []T, q, p0, p1 int) []T {
+	r, at := p.rows, p.start(q)
+	if p1 <= p.stored(q) {
+		return p.data[at+p0*r : at+p1*r]
+	}
+	own := max(p.stored(q), p0) // those before it are stored
+	if p0 < own {
+		copy(room, p.data[at+p0*r:at+own*r])
+	}
+	for j := own; j < p1; {
+		below := j / r
+		last := min((below+1)*r, p1)
+		src := p.data[p.start(below)+q*r*r:]
+		out := room[(j-p0)*r : (last-p0)*r]
+		for i := range r {
+			from := src[i*r+j-below*r:][:last-j]
+			for k, v := range from {
+				out[k*r+i] = v
 			}
 		}
-		for i := i0; i < i1; i++ {
-			for j := i0; j < i; j++ {
-				p.data[p.at(i, j)] = p.data[p.at(j, i)]
-			}
-		}
-	})
+		j = last
+	}
+	return room
 }
 
 // panelCall is one product by whole panels. X is packed once in column blocks of at most nr columns, as even as
@@ -215,9 +285,13 @@ func (c *panelCall[T]) run(job int) {
 	p := c.p
 	s, r := job/c.ranges, job%c.ranges
 	c.progress[r].wait(s)
-	w := p.e.getScratch(0)
+	room := 0
+	if !p.whole {
+		room = panelSteps * p.rows
+	}
+	w := p.e.getScratch(room)
 	for q := r * c.each; q < min((r+1)*c.each, p.count()); q++ {
-		c.panel(&w.t, s, q)
+		c.panel(w, s, q)
 		if s == c.supers-1 {
 			c.finish(q)
 		}
@@ -227,8 +301,8 @@ func (c *panelCall[T]) run(job int) {
 }
 
 // panel multiplies panel q by super-block s of x.
-func (c *panelCall[T]) panel(t *tile, s, q int) {
-	p := c.p
+func (c *panelCall[T]) panel(w *scratch[T], s, q int) {
+	p, t := c.p, &w.t
 	mr := p.rows
 	lo, hi := c.super(s), c.super(s+1)
 	last := c.steps * (s + 1) / c.supers
@@ -237,15 +311,14 @@ func (c *panelCall[T]) panel(t *tile, s, q int) {
 	for z := c.steps * s / c.supers; z < last; z++ {
 		p0, p1 := c.step(z), c.step(z+1)
 		t.kc = p1 - p0
-		a := (q*p.n + p0) * mr
-		t.a = unsafe.Pointer(&p.data[a])
+		t.a = unsafe.Pointer(&p.block(w.wide, q, p0, p1)[0])
 		t.add = 1
 		if p0 == 0 {
 			t.add = 0
 		}
-		next := a + t.kc*mr // what follows in the panel
+		next := p.start(q) + p1*mr // what follows in the panel
 		if z == last-1 {
-			next = ((q+1)*p.n + lo) * mr // the same super-block of the next panel
+			next = p.start(q+1) + lo*mr // the same super-block of the next panel
 		}
 		c.fetch(t, next)
 		for b := range c.blocks {
@@ -262,7 +335,7 @@ func (c *panelCall[T]) panel(t *tile, s, q int) {
 // fetch sets up the kernels to fetch as much of A as the present block holds, from element next on.
 func (c *panelCall[T]) fetch(t *tile, next int) {
 	t.lines = 0
-	if next >= len(c.p.data) || t.kc < 4 {
+	if !c.p.whole || next >= len(c.p.data) || t.kc < 4 {
 		return
 	}
 	var v T

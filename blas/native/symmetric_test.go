@@ -3,6 +3,7 @@ package native
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/iokl/iokl/internal/par"
@@ -29,8 +30,8 @@ func eachLevel(t *testing.T, f func(t *testing.T, b *BLAS)) {
 }
 
 // randomSymmetric returns an operator with random elements and the same matrix row by row.
-func randomSymmetric(rng *rand.Rand, b *BLAS, n int, single bool) (*Symmetric, []float64) {
-	s := b.NewSymmetric(n, single)
+func randomSymmetric(rng *rand.Rand, b *BLAS, n int, single, whole bool) (*Symmetric, []float64) {
+	s := b.newSymmetric(n, single, whole)
 	a := make([]float64, n*n)
 	for j := range n {
 		for i := range j + 1 {
@@ -40,7 +41,11 @@ func randomSymmetric(rng *rand.Rand, b *BLAS, n int, single bool) (*Symmetric, [
 			}
 			a[i*n+j], a[j*n+i] = v, v
 		}
-		s.SetRow(j, a[j*n:j*n+n])
+		for i := 0; i <= j; { // in pieces that do not end where panels do
+			next := min(i+1+rng.IntN(70), j+1)
+			s.Set(j, i, a[j*n+i:j*n+next])
+			i = next
+		}
 	}
 	s.Complete()
 	return s, a
@@ -56,20 +61,23 @@ func TestSymmetricMultiply(t *testing.T) {
 		for _, single := range []bool{false, true} {
 			for _, n := range orders {
 				for _, k := range columns {
-					multiplyOnce(t, b, n, k, single)
+					multiplyOnce(t, b, n, k, single, true)
+					multiplyOnce(t, b, n, k, single, false)
 				}
 			}
 		}
 		if !race.Enabled {
-			multiplyOnce(t, b, 700, 400, false)
+			multiplyOnce(t, b, 700, 400, false, true)
+			multiplyOnce(t, b, 700, 400, false, false)
+			multiplyOnce(t, b, 901, 230, true, false)
 		}
 	})
 }
 
-func multiplyOnce(t *testing.T, b *BLAS, n, k int, single bool) {
+func multiplyOnce(t *testing.T, b *BLAS, n, k int, single, whole bool) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(k)))
-	s, a := randomSymmetric(rng, b, n, single)
+	s, a := randomSymmetric(rng, b, n, single, whole)
 	ldx, ldd := k+rng.IntN(3), k+rng.IntN(3)
 	x, dst := make([]float64, n*ldx), make([]float64, n*ldd)
 	for i := range x {
@@ -79,6 +87,12 @@ func multiplyOnce(t *testing.T, b *BLAS, n, k int, single bool) {
 		dst[i] = math.NaN()
 	}
 	s.Multiply(k, dst, ldd, x, ldx)
+	row := make([]float64, n)
+	for _, i := range []int{0, n / 2, n - 1} {
+		if s.Row(i, row); !slices.Equal(row, a[i*n:i*n+n]) {
+			t.Fatalf("n=%d single=%v whole=%v: row %d differs", n, single, whole, i)
+		}
+	}
 	unit := 0x1p-53
 	if single {
 		unit = 0x1p-24
@@ -98,7 +112,7 @@ func multiplyOnce(t *testing.T, b *BLAS, n, k int, single bool) {
 				size += math.Abs(a[i*n+j] * x[j*ldx+c])
 			}
 			if !(math.Abs(got-want) <= 2*float64(n+2)*unit*size) {
-				t.Fatalf("n=%d k=%d single=%v: element (%d,%d) is %g, want %g", n, k, single, i, c, got, want)
+				t.Fatalf("n=%d k=%d single=%v whole=%v: element (%d,%d) is %g, want %g", n, k, single, whole, i, c, got, want)
 			}
 		}
 	}

@@ -23,8 +23,8 @@ func TestSameBitsOnAnyThreads(t *testing.T) {
 	sym := fill(rng, make([]float64, k*k))
 	c0 := fill(rng, make([]float64, m*k))
 	eachLevel(t, func(t *testing.T, be *BLAS) {
-		double, _ := randomSymmetric(rng, be, k, false)
-		single, _ := randomSymmetric(rng, be, k, true)
+		double, _ := randomSymmetric(rng, be, k, false, true)
+		single, _ := randomSymmetric(rng, be, k, true, true)
 		for name, f := range map[string]func(c []float64){
 			"gemm":         func(c []float64) { be.Dgemm(no, no, m, n, k, 0.5, a, k, b, m, 2, c, k) },
 			"gemm, wide":   func(c []float64) { be.Dgemm(tr, tr, 9, n, k, 0.5, b, m, a, k, 2, c, k) },
@@ -71,7 +71,7 @@ func TestNoAllocations(t *testing.T) {
 	for _, threads := range []int{1, 2} {
 		setThreads(t, threads)
 		for _, single := range []bool{false, true} {
-			s, _ := randomSymmetric(rng, be, n, single)
+			s, _ := randomSymmetric(rng, be, n, single, true)
 			for _, k := range []int{1, 4, 10, 100} {
 				f := func() { s.Multiply(k, y, k, x, k) }
 				f()
@@ -100,7 +100,7 @@ func TestCollectorNeedNotWait(t *testing.T) {
 	const n, k = 1000, 4000
 	be := New()
 	rng := rand.New(rand.NewPCG(1, 7))
-	s, _ := randomSymmetric(rng, be, n, false)
+	s, _ := randomSymmetric(rng, be, n, false, true)
 	x := fill(rng, make([]float64, n*k))
 	y := make([]float64, n*k)
 	for name, f := range map[string]func(){

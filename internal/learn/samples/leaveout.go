@@ -89,8 +89,7 @@ func (s *leaveOut) Constant() *learn.Refits {
 // decompose is K_η, or Z_η·Z_ηᵀ of the features.
 func (s *leaveOut) decompose(ctx context.Context, eta []float64) (*sylvester.Decomposition, error) {
 	be := blas.Or(s.opt.Backend)
-	if s.sums == nil {
-		K := linop.NewGramSum(s.grams, be, s.opt.Precision)
+	if K, _ := s.Kernels(); K != nil {
 		K.SetWeights(eta)
 		return sylvester.Decompose(ctx, K, be)
 	}

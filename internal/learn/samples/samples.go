@@ -190,7 +190,7 @@ type training struct {
 	dict  kernel.Dictionary // resolved on Z, the inputs as the kernels see them
 	Z     blas.General
 	grams []*blas.Sym
-	added bool // grams is their sum at the weights, which are not learned
+	added blas.Packed // in place of grams their sum at the weights, which are not learned; else nil
 	maps  rff.Maps
 	sums  *stream.Sums
 	F     blas.General // features of the samples, in place of sums where targets are missing
@@ -280,6 +280,8 @@ func (t *training) Kernels() (linop.Separate, blas.General) {
 	switch {
 	case t.F.Data != nil:
 		return linop.NewFactorSum(t.factors(), t.opt.Backend), t.Y
+	case t.added != nil:
+		return linop.NewGram(t.added, t.opt.Backend), t.Y
 	case t.sums == nil:
 		return linop.NewGramSum(t.grams, t.opt.Backend, t.opt.Precision), t.Y
 	}
@@ -298,7 +300,7 @@ func (t *training) factors() (list []blas.General) {
 
 // Weights are those of the Gram matrices.
 func (t *training) Weights() []float64 {
-	if t.added {
+	if t.added != nil {
 		return []float64{1}
 	}
 	return t.weights
@@ -335,7 +337,7 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
 	m.Remember(t.dict, t.maps)
 	be := t.opt.Backend
-	if t.added {
+	if t.added != nil {
 		m.Eta = t.weights
 	}
 	switch {
@@ -618,7 +620,6 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 		t.grams, err = t.dict.Grams(ctx, t.Z, opt)
 		return t, fault.From(err)
 	}
-	K, err := t.dict.WeightedGram(ctx, t.Z, t.weights, opt)
-	t.grams, t.added = []*blas.Sym{K}, true
+	t.added, err = t.dict.WeightedGram(ctx, t.Z, t.weights, opt)
 	return t, fault.From(err)
 }
