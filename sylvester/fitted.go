@@ -33,8 +33,13 @@ const (
 	// ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.
 	firstRank   = 16
 	sketchError = 1.2
-	slower      = 1.5 // growth of the iterations at which a sketch of an older K is renewed
-	mostUses    = 8   // solves that a sketch is taken to serve, at most
+	// While it grows, a sketch of rank q takes sketchBlocks l×q blocks. Of the memory there is, it takes at most the part
+	// sketchMemory; plans are made for the rank plannedRank.
+	sketchBlocks = 6
+	sketchMemory = 0.5
+	plannedRank  = 512
+	slower       = 1.5 // growth of the iterations at which a sketch of an older K is renewed
+	mostUses     = 8   // solves that a sketch is taken to serve, at most
 
 	// The model of a spectrum keeps the part trusted of a sketch's eigenvalues; a power law with a slope within bounds
 	// follows. Iterations beyond twice the eigenvalues known grow by the part excess for each doubling. Conjugate

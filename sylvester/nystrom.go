@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -169,13 +170,20 @@ func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
 	return s.grow(ctx, f, min(l, firstRank))
 }
 
-// maxRank is the largest rank for order l.
+// maxRank is the largest rank for order l: half of it or, of large orders, what part of the memory there is holds.
 func (s *nystrom) maxRank(l int) int {
-	if s.cap > 0 {
+	switch {
+	case s.cap > 0:
 		return min(s.cap, l)
+	case l <= linop.KeepBoth:
+		return l / 2
 	}
-	return l / 2
+	return max(min(l/2, int(sketchMemory*float64(memory.Limit())/(8*sketchBlocks*float64(l)))), firstRank)
 }
+
+// SketchBytes is the memory that an iterative solver is planned to have for the sketch of a K of order l; it takes
+// more where there is more, and less where there is less.
+func SketchBytes(l int) float64 { return 8 * sketchBlocks * plannedRank * float64(l) }
 
 // chooseRank grows the sketch to the rank that makes the solves to come cheapest.
 func (s *nystrom) chooseRank(ctx context.Context, f *frame) error {

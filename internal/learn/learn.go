@@ -256,12 +256,24 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace, MaxBytes: m.MaxBytes,
 	}
 	if s.Learn == Nothing {
-		so.InnerTol = defaults.ExactTol
+		so.InnerTol = max(defaults.ExactTol, roundoff(t))
 	}
 	if _, ok := t.(rereader); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
 	}
 	return p, so
+}
+
+// roundoff is the unit roundoff u of the Gram matrices of t in single precision, else 0. Rounding them changes K·C by up
+// to u·‖K‖·‖C‖, which is u·‖Y‖ or more where μ ≤ ‖K‖: a smaller relative residual says nothing about the exact kernel.
+func roundoff(t Training) float64 {
+	if t, ok := t.(kernelled); ok {
+		K, _ := t.Kernels()
+		if K, ok := K.(interface{ Precision() blas.Precision }); ok && K.Precision() == blas.Float32 {
+			return 0x1p-24
+		}
+	}
+	return 0
 }
 
 // Path solves a training set for falling λ, each time starting from the solution

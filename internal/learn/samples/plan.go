@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/stream"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // Affordable returns the SPECs, or those of the same kernels with explicit features where
@@ -106,11 +107,10 @@ func (opt *Options) plan(
 ) (learn.Plan, error) {
 	features, err := dictionary.InFeatures(dict, l, opt.Exact)
 	if err != nil || !features {
-		m := len(dict)
 		if !what.Weights() {
-			m = min(m, 2) // the sum, and one that is added
+			return opt.sumPlan(len(dict), l, d, n), err
 		}
-		return opt.gramPlan(m, l, d, n), err
+		return opt.gramPlan(len(dict), l, d, n), err
 	}
 	D := dictionary.Width(dict)
 	data := 8 * float64(l) * float64(2*d+2*n)
@@ -124,19 +124,34 @@ func (opt *Options) plan(
 		data+sums.FeatureBytes(D, n), 0), nil
 }
 
-// gramPlan is the memory of m Gram matrices of l samples, K_η as it is multiplied, some
-// l×n blocks and copies of the data, and, as what is taken for a time only, two matrices
-// of order l for the solver of the linear systems.
+// gramPlan is the memory of m Gram matrices of l samples beside that of their sum.
 func (opt *Options) gramPlan(m, l, d, n int) learn.Plan {
-	square := float64(l) * float64(l)
-	packed := square * float64(opt.Precision.Bytes())
-	if opt.Precision == blas.Float64 && l <= linop.KeepBoth {
-		packed += 4 * square
+	p := opt.solvePlan(float64(m)*float64(blas.SymBytes(l, opt.Precision)), l, d, n)
+	p.What = fmt.Sprintf("%d Gram matrices of %d samples in %v", m, l, opt.Precision)
+	return p
+}
+
+// sumPlan is the memory of the sum of m kernels of fixed weights, which is formed as it is multiplied.
+func (opt *Options) sumPlan(m, l, d, n int) learn.Plan {
+	p := opt.solvePlan(0, l, d, n)
+	p.What = fmt.Sprintf("the sum of %d kernels on %d samples in %v", m, l, opt.Precision)
+	return p
+}
+
+// solvePlan is the memory of terms of so many bytes, K_η as it is multiplied, some l×n blocks and copies of the data,
+// and, as what is taken for a time only, that of the solver of the linear systems: two matrices of order l, or a sketch
+// where orders are beyond those of direct solvers.
+func (opt *Options) solvePlan(terms float64, l, d, n int) learn.Plan {
+	be := blas.Or(opt.Backend)
+	held, scratch := terms+be.PackedBytes(l, opt.Precision), sylvester.SketchBytes(l)
+	if l <= linop.KeepBoth {
+		scratch = 2 * 8 * float64(l) * float64(l)
+		if opt.Precision == blas.Float64 {
+			held += be.PackedBytes(l, blas.Float32)
+		}
 	}
-	return opt.within(learn.Plan{
-		What:    fmt.Sprintf("%d Gram matrices of %d samples in %v", m, l, opt.Precision),
-		Instead: "float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)",
-	}, float64(m)*float64(blas.SymBytes(l, opt.Precision))+packed+8*float64(l)*float64(12*n+2*d), 2*8*square)
+	instead := "float32, fewer kernels, or explicit features (linear, rff:…, nystrom:…)"
+	return opt.within(learn.Plan{Instead: instead}, held+8*float64(l)*float64(12*n+2*d), scratch)
 }
 
 // within is the plan with what is held and what is taken for a time.
