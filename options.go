@@ -106,7 +106,8 @@ type Options struct {
 
 	CV CVOptions `json:"cv,omitzero"` // how λ and the norm are chosen where they are not given
 	// Budget is the time for that; the best so far is taken when it is spent. 0 means no
-	// limit. With it the result depends on the machine.
+	// limit. With it the result depends on the machine: exact kernels on many rows are taken where a fit of
+	// them is predicted to take no longer.
 	Budget Budget `json:"budget,omitempty"`
 
 	// IntervalFolds is the number of folds without each of which the model is learned once

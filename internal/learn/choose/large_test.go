@@ -87,13 +87,13 @@ func TestLargeData(t *testing.T) {
 func TestAffordable(t *testing.T) {
 	X, Y := learntest.Wave(400, 7)
 	specs := []string{"gaussian:relevant:median*1,2", "poly:1:all:0", "laplacian:each:median"}
-	got, err := rowsIn(t, X, Y, -1).Affordable(t.Context(), specs, "", 3)
+	got, err := rowsIn(t, X, Y, -1).Affordable(t.Context(), specs, "", 3, 0)
 	if err != nil || !slices.Equal(got, specs) {
 		t.Errorf("%v, %v in all memory", got, err)
 	}
 	// 100 features: 4 of the linear kernel, half of the rest at 12 for each of 4 columns, the rest at 24.
 	want := []string{"nystrom:gaussian:relevant:median*1,2:24", "poly:1:all:0", "nystrom:laplacian:each:median:12"}
-	got, err = rowsIn(t, X, Y, 1<<20).Affordable(t.Context(), specs, "", 3)
+	got, err = rowsIn(t, X, Y, 1<<20).Affordable(t.Context(), specs, "", 3, 0)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v in 1 MiB, want %v", got, err, want)
 	}

@@ -54,12 +54,9 @@ const (
 // OwnColumns is the number of columns up to which each gets kernels of its own.
 const OwnColumns = 64
 
-// All samples are fitted with exact kernels where l²·(m + n/4) is at most ExactWork, for l samples, m kernels and n
-// outputs: reading a kernel takes as long as four columns of a product with it. Else they have D explicit features,
-// where l·D·(D + 10d + 2n) is at most FeatureWork, for d inputs. On the two cores of docs/performance.md, a fit of
-// ExactWork takes 10 s and a pass of FeatureWork 30 s.
+// Samples whose exact kernels take too much have D explicit features, where l·D·(D + 10d + 2n) is at most FeatureWork,
+// for l samples, d inputs and n outputs. On the two cores of docs/performance.md, a pass of FeatureWork takes 30 s.
 const (
-	ExactWork     = 2e9
 	FeatureWork   = 4e12
 	MostFeatures  = 3000
 	LeastFeatures = 100

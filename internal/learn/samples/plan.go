@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -21,31 +22,46 @@ import (
 )
 
 // Affordable returns the SPECs, or those of the same kernels with explicit features where
-// exact ones take too much time or memory.
+// exact ones take more memory than there is, or, within a budget, where a fit of them is predicted to take longer.
+// Without a budget no time is measured, so that the answer is the same every time. Beyond the orders of direct solvers
+// exact kernels are stored in single precision from then on: what that rounds is far below noise.
 func (r *Rows) Affordable(
-	ctx context.Context, specs []string, what learn.Learned, folds int,
+	ctx context.Context, specs []string, what learn.Learned, folds int, budget time.Duration,
 ) ([]string, error) {
 	l, n := r.Size()
+	c, err := r.everything()
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := c.Resolve(ctx, specs)
+	if err != nil {
+		return nil, err
+	}
+	given := r.opt.Precision
+	if l > linop.KeepBoth {
+		r.opt.Precision = blas.Float32
+	}
 	p, err := r.Plan(ctx, specs, what, true)
 	if err != nil {
 		return nil, err
 	}
-	d, _, err := r.all.Resolve(ctx, specs)
-	if err != nil {
-		return nil, err
+	why := fmt.Sprintf("%d samples, %d kernels, %d outputs: exact kernels in %v take %s, and the limit is %s", l, len(d),
+		n, r.opt.Precision, memory.Format(p.Bytes), memory.Format(float64(r.opt.Limit())))
+	fits := p.Bytes <= float64(r.opt.Limit())
+	if fits && budget > 0 {
+		takes, err := r.predict(ctx, d, what)
+		if err != nil {
+			return nil, err
+		}
+		why += fmt.Sprintf("; a fit takes about %.3g s, and the budget is %v", takes.Seconds(), budget)
+		fits = takes <= budget
 	}
-	const toSay = "%d samples, %d kernels, %d outputs: "
-	limit := float64(r.opt.Limit())
-	switch work := float64(l) * float64(l) * (float64(len(d)) + float64(n)/4); {
-	case work > defaults.ExactWork:
-		r.opt.Say(toSay+"exact kernels would take too long", l, len(d), n)
-	case p.Bytes > limit:
-		r.opt.Say(toSay+"exact kernels take %s, and the limit is %s", l, len(d), n, memory.Format(p.Bytes),
-			memory.Format(limit))
-	default:
-		r.opt.Say(toSay+"exact kernels", l, len(d), n)
+	if fits {
+		r.opt.Say("%s: exact kernels", why)
 		return specs, nil
 	}
+	r.opt.Precision = given
+	r.opt.Say("%s: explicit features", why)
 	return r.Features(ctx, specs, l, folds)
 }
 

@@ -4,7 +4,9 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -102,5 +104,47 @@ func TestPlanHolds(t *testing.T) {
 	}
 	if !(worst <= 1e-6) {
 		t.Errorf("a column of the sum is off by %g", worst)
+	}
+}
+
+// TestAffordableWithin takes exact kernels within memory and budget alone, and says what it compared.
+func TestAffordableWithin(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		l         int
+		bytes     int64
+		budget    time.Duration
+		exact     bool
+		precision blas.Precision
+		says      string
+	}{
+		{"no budget", 600, -1, 0, true, blas.Float64, "exact kernels in float64 take"},
+		{"memory", 600, 1 << 20, 0, false, blas.Float64, "the limit is 1.0 MiB"},
+		{"time", 600, -1, time.Nanosecond, false, blas.Float64, "and the budget is 1ns"},
+		{"enough time", 600, -1, time.Hour, true, blas.Float64, "and the budget is 1h0m0s"},
+		{"no memory in time", 600, 1 << 20, time.Hour, false, blas.Float64, "explicit features"},
+		{"many rows", linop.KeepBoth + 1, -1, 0, true, blas.Float32, "exact kernels in float32 take"},
+		{"features of many rows", linop.KeepBoth + 1, 100 << 20, 0, false, blas.Float64, "explicit features"},
+	} {
+		X, Y := waves(c.l, 2)
+		var lines []string
+		r, err := NewRows(X, Y, Options{Env: learn.Env{MaxBytes: c.bytes, Notify: func(line string) {
+			lines = append(lines, line)
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs := []string{"gaussian:all:median"}
+		got, err := r.Affordable(t.Context(), specs, learn.Nothing, 3, c.budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if exact := got[0] == specs[0]; exact != c.exact || r.opt.Precision != c.precision {
+			t.Errorf("%s: kernels %v in %v", c.name, got, r.opt.Precision)
+		}
+		said := strings.Join(lines, "\n")
+		if timed := strings.Contains(said, "a fit takes about"); !strings.Contains(said, c.says) || timed && c.budget == 0 {
+			t.Errorf("%s: said %q, want %q in it", c.name, said, c.says)
+		}
 	}
 }
