@@ -51,6 +51,7 @@ type fewer struct {
 	axpy    func(alpha float64, x, y []float64)
 	s       *Symmetric
 	half    int // panels of the kernels in a panel of the storage
+	tall    int // columns that diag takes at a time
 	calls   par.Free[fewCall]
 	scratch par.Free[fewScratch]
 }
@@ -67,7 +68,7 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 	if !ok {
 		return nil
 	}
-	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, half: 1}
+	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, half: 1, tall: k.most}
 	if s.single != nil {
 		f.half = 2
 	}
@@ -100,7 +101,7 @@ type fewCall struct {
 	ldd      int
 	memory   []float64 // holds the three that follow
 	x        []float64
-	rows     []float64 // x row by row, for the blocks on the diagonal
+	rows     []float64 // x row by row, for the blocks on the diagonal, see diagonalRows
 	parts    []float64
 	groupJob func(int)
 	addJob   func(int)
@@ -158,11 +159,20 @@ func (c *fewCall) load(x []float64, ldx int) {
 		}
 		clear(col[n:])
 	}
-	for i := range c.count * c.f.rows {
-		for j := range c.kp {
-			c.rows[i*c.kp+j] = c.x[j*c.np+i]
+	for b := 0; b < c.kp; b += c.f.tall {
+		rows, w := c.diagonalRows(b)
+		for i := range c.count * c.f.rows {
+			for j := range w {
+				rows[i*w+j] = c.x[(b+j)*c.np+i]
+			}
 		}
 	}
+}
+
+// diagonalRows holds row by row the columns of x from b on that the kernel of blocks on the diagonal takes together,
+// and how many they are.
+func (c *fewCall) diagonalRows(b int) (rows []float64, w int) {
+	return c.rows[b*c.count*c.f.rows:], min(c.f.tall, c.kp-b)
 }
 
 // start is the first panel of group g: groups hold about as many elements each.
@@ -187,11 +197,14 @@ func (c *fewCall) group(g int) {
 func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
 	rows := c.f.rows
 	i0 := q * rows
-	w.d = tile{
-		a: c.f.panel(q, i0), b: unsafe.Pointer(&c.rows[i0*c.kp]), c: unsafe.Pointer(&part[i0]),
-		ldc: c.np, kc: min(rows, c.f.s.n-i0), rows: c.kp, width: rows, add: 1, alpha: 1,
+	for b := 0; b < c.kp; b += c.f.tall {
+		x, k := c.diagonalRows(b)
+		w.d = tile{
+			a: c.f.panel(q, i0), b: unsafe.Pointer(&x[i0*k]), c: unsafe.Pointer(&part[b*c.np+i0]),
+			ldc: c.np, kc: min(rows, c.f.s.n-i0), rows: k, width: rows, add: 1, alpha: 1,
+		}
+		c.f.diag(&w.d)
 	}
-	c.f.diag(&w.d)
 	for j := 0; j < i0; j += fewSegment {
 		w.t.a = c.f.panel(q, j)
 		w.t.cols = min(fewSegment, i0-j)

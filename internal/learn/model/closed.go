@@ -5,7 +5,6 @@ package model
 import (
 	"context"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -23,6 +22,7 @@ import (
 // (mathematics.md §13). Everything is in the units that the outputs were learned in.
 type closed struct {
 	lo    *sylvester.LeaveOut
+	near  *neighbours // in place of lo, for models of many rows; R and D are then of some rows
 	cross *kernel.Crossing
 	l     int // rows of the training inputs
 
@@ -78,11 +78,7 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	if err := c.lo.At(blas.General{}, m.Mu); err != nil {
 		return nil, err
 	}
-	for k := range m.L.Dim() {
-		if !slices.ContainsFunc(columns.Take(b.CL, []int{k}).Data, func(v float64) bool { return v != 0 }) {
-			c.means = append(c.means, k)
-		}
-	}
+	c.means = b.silent()
 	if known {
 		c.R, c.D = blas.NewGeneral(Y.Rows, Y.Cols), blas.NewGeneral(Y.Rows, Y.Cols)
 		c.lo.Residuals(c.R)
@@ -158,7 +154,13 @@ func (m *Model) slabs(ctx context.Context, x blas.General, rows int, f func(at i
 }
 
 // deviation writes to dst (t×live) the posterior deviation at the rows of Z for noise 1.
-func (c *closed) deviation(dst, Z blas.General) error {
+func (c *closed) deviation(ctx context.Context, dst, Z blas.General) error {
+	if c.near != nil {
+		defer c.rest(dst)
+		return c.near.each(ctx, Z, nil, func(at int, _, v blas.General) {
+			c.near.outputs(blas.View(dst, at, 0, v.Rows, dst.Cols), v)
+		}, nil)
+	}
 	KX, kxx := blas.NewGeneral(Z.Rows, c.l), make([]float64, Z.Rows)
 	if err := c.cross.Sum(KX, Z); err != nil {
 		return fault.From(err)
@@ -173,13 +175,13 @@ func (c *closed) deviation(dst, Z blas.General) error {
 
 // widths writes to dst (t×n) √(1 + var f(x)) for noise 1 at the rows of x, 1 for outputs that are constant.
 func (m *Model) widths(ctx context.Context, dst, x blas.General) error {
-	c, err := m.derive(ctx)
+	c, err := m.uncertain(ctx)
 	if err != nil {
 		return err
 	}
 	return m.slabs(ctx, x, SlabRows, func(at int, Z blas.General) error {
 		D := blas.NewGeneral(Z.Rows, len(m.Out.Live))
-		if err := c.deviation(D, Z); err != nil {
+		if err := c.deviation(ctx, D, Z); err != nil {
 			return err
 		}
 		for i := range Z.Rows {
@@ -203,7 +205,7 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 	if m.In == nil {
 		return fault.Input("a model of Gram matrices has no deviations")
 	}
-	c, err := m.derive(ctx)
+	c, err := m.uncertain(ctx)
 	if err != nil {
 		return err
 	}
@@ -212,7 +214,7 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 	}
 	return m.slabs(ctx, x, SlabRows, func(at int, Z blas.General) error {
 		D := blas.NewGeneral(Z.Rows, len(m.Out.Live))
-		if err := c.deviation(D, Z); err != nil {
+		if err := c.deviation(ctx, D, Z); err != nil {
 			return err
 		}
 		m.targets(blas.View(dst, at, 0, Z.Rows, dst.Cols), D, c.sigma)
@@ -251,7 +253,7 @@ const smoothers = 1 << 22
 
 // jackknife are the intervals of jackknife+ around the predictions F.
 func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
-	c, err := m.derive(ctx)
+	c, err := m.uncertain(ctx)
 	if err != nil {
 		return err
 	}
@@ -263,19 +265,17 @@ func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Inte
 		return err
 	}
 	S := c.sizes(q)
+	if c.near != nil {
+		return m.around(ctx, c, S, at, F, lo, hi, x, q)
+	}
 	r := m.L.Rank()
 	slab := max(1, min(SlabRows, smoothers/(max(r, 1)*c.l)))
 	return m.slabs(ctx, x, slab, func(first int, Z blas.General) error {
 		rows := Z.Rows
-		W, scale := blas.NewGeneral(rows, c.R.Rows), blas.NewGeneral(rows, c.R.Cols)
-		fill(scale, 1)
-		if q.Local {
-			if err := c.deviation(scale, Z); err != nil {
-				return err
-			}
-			for i, v := range scale.Data {
-				scale.Data[i] = math.Hypot(1, v)
-			}
+		W := blas.NewGeneral(rows, c.R.Rows)
+		scale, err := c.scales(ctx, Z, q)
+		if err != nil {
+			return err
 		}
 		if err := c.cross.Sum(W, Z); err != nil {
 			return fault.From(err)
@@ -300,6 +300,47 @@ func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Inte
 			}
 		})
 		return ctx.Err()
+	})
+}
+
+// scales are what sizes are multiplied by at the rows of Z.
+func (c *closed) scales(ctx context.Context, Z blas.General, q Interval) (blas.General, error) {
+	scale := blas.NewGeneral(Z.Rows, c.R.Cols)
+	fill(scale, 1)
+	if !q.Local {
+		return scale, nil
+	}
+	err := c.deviation(ctx, scale, Z)
+	for i, v := range scale.Data {
+		scale.Data[i] = math.Hypot(1, v)
+	}
+	return scale, err
+}
+
+// around are the intervals of a model of many rows: F and on both sides the size of rank at among S, since a refit
+// without one of many rows moves a prediction by far less than that.
+func (m *Model) around(ctx context.Context, c *closed, S blas.General, at int, F, lo, hi, x blas.General,
+	q Interval,
+) error {
+	width := make([]float64, S.Cols)
+	for k, j := range m.Out.Live {
+		width[k] = m.unit(j) * order.Select(columns.Take(S, []int{k}).Data, at-1)
+	}
+	blas.Copy(lo, F)
+	blas.Copy(hi, F)
+	return m.slabs(ctx, x, SlabRows, func(first int, Z blas.General) error {
+		scale, err := c.scales(ctx, Z, q)
+		if err != nil {
+			return err
+		}
+		for i := range Z.Rows {
+			a, b := blas.Row(lo, first+i), blas.Row(hi, first+i)
+			for k, j := range m.Out.Live {
+				w := width[k] * scale.Data[i*scale.Stride+k]
+				a[j], b[j] = a[j]-w, b[j]+w
+			}
+		}
+		return nil
 	})
 }
 

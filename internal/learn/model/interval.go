@@ -44,6 +44,7 @@ type ends struct {
 	mutex  sync.Mutex
 	lists  map[Interval][]residuals // of CV+, by what they depend on
 	closed *closed
+	near   *closed // of a model of many rows, by neighbours
 }
 
 // residuals are the sizes of the residuals of one output, by fold as a [list] has them.

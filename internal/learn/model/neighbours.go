@@ -1,0 +1,228 @@
+// This file approximates closed forms of models of many rows by the rows that covary most with a point.
+
+package model
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/order"
+	"github.com/iokl/iokl/internal/par"
+	"github.com/iokl/iokl/kernel"
+)
+
+const (
+	// nearRows is the number of rows that a variance is conditioned on. More tell less than they cost.
+	nearRows = 128
+	// residualRows is the number of rows whose residuals are computed: of a share p of new targets, theirs then tells
+	// √(p(1−p)/1000), 1.6 % at most.
+	residualRows = 1000
+)
+
+// neighbours gives posterior variances from the training rows that, one by one, explain most of the variance at a
+// point. Conditioned on fewer rows, a Gaussian process varies more: what they give is an upper bound.
+type neighbours struct {
+	*Samples
+	cross *kernel.Crossing
+	diag  []float64 // k(x_i,x_i)
+	rho   []float64 // eigenvalues of L,
+	V     blas.General
+	mu    float64
+}
+
+// many reports whether variances come from neighbours: rows beyond those whose decomposition takes about a second, of
+// kernels that are functions of two rows alone.
+func (b *Samples) many() bool {
+	return b.Z.Rows > defaults.IntervalSamples &&
+		!slices.ContainsFunc(b.dict, func(k kernel.Kernel) bool { return k.Center })
+}
+
+// uncertain is derive, but for models of many rows, whose residuals are those of some rows.
+func (m *Model) uncertain(ctx context.Context) (*closed, error) {
+	b, ok := m.Basis.(*Samples)
+	if !ok || !b.many() || !(m.Mu > 0) {
+		return m.derive(ctx)
+	}
+	m.ends.mutex.Lock()
+	defer m.ends.mutex.Unlock()
+	if m.ends.near != nil {
+		return m.ends.near, nil
+	}
+	near := &neighbours{Samples: b, diag: make([]float64, b.Z.Rows), rho: m.L.S, V: m.L.V, mu: m.Mu}
+	c := &closed{l: b.Z.Rows, near: near, means: b.silent()}
+	var err error
+	if c.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
+		return nil, fault.From(err)
+	}
+	near.cross = c.cross
+	if err := c.cross.Diagonal(near.diag, b.Z); err != nil {
+		return nil, fault.From(err)
+	}
+	if m.AllTargets() {
+		if err := c.residuals(ctx, m.Y); err != nil {
+			return nil, err
+		}
+	}
+	m.ends.near = c
+	return c, nil
+}
+
+// silent are the live outputs that are predicted without kernels.
+func (b *Samples) silent() (list []int) {
+	for k := range b.CL.Cols {
+		if !slices.ContainsFunc(columns.Take(b.CL, []int{k}).Data, func(v float64) bool { return v != 0 }) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// residuals sets R and D of some random rows: with E = Y − F, the residual without row i is E_i·V·diag(1 + v)·Vᵀ and
+// what L does not reach of E_i, for the variances v_b of f₋ᵢ(x_i) in the coordinates of V.
+func (c *closed) residuals(ctx context.Context, Y blas.General) error {
+	near := c.near
+	rows := rand.New(rand.NewPCG(uint64(c.l), 0)).Perm(c.l)[:min(c.l, residualRows)]
+	slices.Sort(rows)
+	n, r := Y.Cols, len(near.rho)
+	c.R, c.D = columns.Rows(Y, rows), blas.NewGeneral(len(rows), n)
+	return near.each(ctx, columns.Rows(near.Z, rows), rows, func(at int, KX, v blas.General) {
+		R := blas.View(c.R, at, 0, KX.Rows, n)
+		blas.Gemm(blas.Or(near.be), false, false, -1, KX, near.CL, 1, R)
+		E := blas.NewGeneral(KX.Rows, r)
+		blas.Mul(blas.Or(near.be), E, false, false, R, near.V)
+		for i, w := range v.Data {
+			E.Data[i] *= w
+		}
+		blas.Gemm(blas.Or(near.be), false, true, 1, E, near.V, 1, R)
+		D := blas.View(c.D, at, 0, KX.Rows, n)
+		near.outputs(D, v)
+		for i := range D.Rows {
+			for k, d := range blas.Row(D, i) {
+				D.Data[i*D.Stride+k] = math.Hypot(1, d)
+			}
+		}
+	}, c)
+}
+
+// outputs writes to dst (t×live) the deviations of variances v (t×r) in the coordinates of V.
+func (s *neighbours) outputs(dst, v blas.General) {
+	for i := range dst.Rows {
+		for k := range dst.Cols {
+			var sum float64
+			for b, w := range blas.Row(v, i) {
+				c := s.V.Data[k*s.V.Stride+b]
+				sum += c * c * w
+			}
+			dst.Data[i*dst.Stride+k] = math.Sqrt(sum)
+		}
+	}
+}
+
+// each calls f for slabs of the rows of Z, with their kernel with all training rows and their variances for noise 1 in
+// the coordinates of V. skip are the training rows that they are, which then are none of their neighbours; nil for new
+// points. It ends with the noise of c, unless that is nil.
+func (s *neighbours) each(
+	ctx context.Context, Z blas.General, skip []int, f func(at int, KX, v blas.General), c *closed,
+) error {
+	kxx := make([]float64, Z.Rows)
+	if err := s.cross.Diagonal(kxx, Z); err != nil {
+		return fault.From(err)
+	}
+	for at := 0; at < Z.Rows; at += SlabRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		some := blas.View(Z, at, 0, min(SlabRows, Z.Rows-at), Z.Cols)
+		KX, v := blas.NewGeneral(some.Rows, len(s.diag)), blas.NewGeneral(some.Rows, len(s.rho))
+		if err := s.cross.Sum(KX, some); err != nil {
+			return fault.From(err)
+		}
+		fail := make([]error, some.Rows)
+		par.For(some.Rows, func(i int) {
+			own := -1
+			if skip != nil {
+				own = skip[at+i]
+			}
+			fail[i] = s.variance(blas.Row(v, i), blas.Row(KX, i), kxx[at+i], own)
+		})
+		for _, err := range fail {
+			if err != nil {
+				return err
+			}
+		}
+		f(at, KX, v)
+	}
+	if c != nil {
+		c.noise()
+	}
+	return nil
+}
+
+// variance writes to v the posterior variances for noise 1, (ρ/μ)·(k(x,x) − ρ·k_Nᵀ(ρ·K_N + μI)⁻¹·k_N), given the
+// neighbours N, of which skip is none.
+func (s *neighbours) variance(v, kx []float64, kxx float64, skip int) error {
+	N := s.nearest(kx, skip)
+	Z := columns.Rows(s.Z, N)
+	cross, err := s.dict.Crossing(s.eta, Z, s.be)
+	if err != nil {
+		return fault.From(err)
+	}
+	K, A := blas.NewGeneral(len(N), len(N)), blas.NewGeneral(len(N), len(N))
+	if err := cross.Sum(K, Z); err != nil {
+		return fault.From(err)
+	}
+	x := blas.NewGeneral(len(N), 1)
+	for b, rho := range s.rho {
+		if b > 0 && rho == s.rho[b-1] {
+			v[b] = v[b-1]
+			continue
+		}
+		blas.CopyScaled(A, rho, K)
+		for a, i := range N {
+			A.Data[a*A.Stride+a] += s.mu
+			x.Data[a] = kx[i]
+		}
+		explained := 0.0
+		if s.be.Potrf(A) { // else by rounding, and the prior variance is an upper bound
+			blas.Potrs(s.be, A, x)
+			for a, i := range N {
+				explained += kx[i] * x.Data[a]
+			}
+		}
+		v[b] = rho / s.mu * max(0, kxx-rho*explained)
+	}
+	return nil
+}
+
+// nearest lists the rows i of largest k(x,x_i)²/k(x_i,x_i), ascending.
+func (s *neighbours) nearest(kx []float64, skip int) []int {
+	share := make([]float64, len(kx))
+	for i, k := range kx {
+		if s.diag[i] > 0 && i != skip {
+			share[i] = -k * k / s.diag[i]
+		}
+	}
+	last := order.Select(slices.Clone(share), min(nearRows, len(share))-1)
+	N, rest := make([]int, 0, nearRows), nearRows
+	for _, v := range share {
+		if v < last {
+			rest--
+		}
+	}
+	for i, v := range share {
+		if i == skip || v > last || v == last && rest <= 0 {
+			continue
+		}
+		if v == last {
+			rest--
+		}
+		N = append(N, i)
+	}
+	return N
+}
