@@ -156,7 +156,9 @@ func (c *Crossing) Diagonal(dst []float64, Xnew blas.General) error {
 		for i := range rows {
 			dst[lo+i] = 0
 			for f, fam := range c.fams {
-				fam.tile(c.be, s.sides[f], i, 1, s.sides[f], i, 1, metric[:])
+				if metric[0] = fam.least(); !fam.direct(s.sides[f].x.Cols) {
+					fam.tile(c.be, s.sides[f], i, 1, s.sides[f], i, 1, metric[:])
+				}
 				fam.diagonal(metric[:], 0, 1, 1)
 				for _, j := range fam.members {
 					c.eval[j].row(value[:], metric[:])

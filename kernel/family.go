@@ -77,6 +77,14 @@ func (f *family) direct(dims int) bool {
 	return f.metric > euclid || f.metric == euclid && dims <= directDims
 }
 
+// least is the value of the metric, where it is direct, for a sample and itself.
+func (f *family) least() float64 {
+	if f.metric == lorentz {
+		return 1 // an empty product of 1 + u²
+	}
+	return 0
+}
+
 // side is a set of samples laid out for the tiles of one family.
 type side struct {
 	x    blas.General // samples by the family's features, shifted for euclid

@@ -440,3 +440,41 @@ func TestWeightedGram(t *testing.T) {
 		t.Errorf("error %v, want ErrMemory", err)
 	}
 }
+
+// TestDiagonal compares the diagonal of cross-Gram matrices with that of Gram matrices, centred ones too.
+func TestDiagonal(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 4))
+	X := blas.NewGeneral(75, 3)
+	for i := range X.Data {
+		X.Data[i] = rng.Float64()
+	}
+	for _, spec := range []string{
+		"gaussian:all:median", "laplacian:all:median", "matern32:all:median", "cauchy:all:median", "chi2:all:median",
+		"linear:all", "poly:2:all:1",
+	} {
+		for _, center := range []bool{false, true} {
+			d, err := Build([]string{spec}, X, nil, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d[0].Center = center
+			K, err := d[0].Gram(X, blas.Float64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := d.Crossing([]float64{2}, X, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]float64, X.Rows)
+			if err := c.Diagonal(got, X); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range got {
+				if want := 2 * K.At(i, i); !(math.Abs(v-want) <= 1e-12*(1+math.Abs(want))) {
+					t.Fatalf("%s, centred: %v: element %d is %g, want %g", spec, center, i, v, want)
+				}
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -23,6 +24,8 @@ const (
 	// residualRows is the number of rows whose residuals are computed: of a share p of new targets, theirs then tells
 	// √(p(1−p)/1000), 1.6 % at most.
 	residualRows = 1000
+	// heavyRows is the number of largest residuals whose part of the noise is not sampled.
+	heavyRows = 200
 )
 
 // neighbours gives posterior variances from the training rows that, one by one, explain most of the variance at a
@@ -83,31 +86,94 @@ func (b *Samples) silent() (list []int) {
 	return list
 }
 
-// residuals sets R and D of some random rows: with E = Y − F, the residual without row i is E_i·V·diag(1 + v)·Vᵀ and
-// what L does not reach of E_i, for the variances v_b of f₋ᵢ(x_i) in the coordinates of V.
-func (c *closed) residuals(ctx context.Context, Y blas.General) error {
-	near := c.near
+// residuals sets R and D of random rows, and the noise. Few rows may make most of a mean square: those of the largest
+// residuals with all rows, E, enter the noise one by one, and the random ones tell how much larger the squares of the
+// others are without their rows.
+func (c *closed) residuals(ctx context.Context, Y blas.General) (err error) {
+	E := c.near.remainder(Y)
+	size := make([]float64, c.l)
+	for i := range size {
+		size[i] = blas.Nrm2(blas.Row(E, i))
+	}
+	bySize := make([]int, c.l)
+	for i := range bySize {
+		bySize[i] = i
+	}
+	slices.SortStableFunc(bySize, func(i, j int) int { return cmp.Compare(size[j], size[i]) })
+	heavy := bySize[:min(c.l, heavyRows)]
 	rows := rand.New(rand.NewPCG(uint64(c.l), 0)).Perm(c.l)[:min(c.l, residualRows)]
-	slices.Sort(rows)
-	n, r := Y.Cols, len(near.rho)
-	c.R, c.D = columns.Rows(Y, rows), blas.NewGeneral(len(rows), n)
-	return near.each(ctx, columns.Rows(near.Z, rows), rows, func(at int, KX, v blas.General) {
-		R := blas.View(c.R, at, 0, KX.Rows, n)
-		blas.Gemm(blas.Or(near.be), false, false, -1, KX, near.CL, 1, R)
-		E := blas.NewGeneral(KX.Rows, r)
-		blas.Mul(blas.Or(near.be), E, false, false, R, near.V)
-		for i, w := range v.Data {
-			E.Data[i] *= w
-		}
-		blas.Gemm(blas.Or(near.be), false, true, 1, E, near.V, 1, R)
-		D := blas.View(c.D, at, 0, KX.Rows, n)
-		near.outputs(D, v)
-		for i := range D.Rows {
-			for k, d := range blas.Row(D, i) {
-				D.Data[i*D.Stride+k] = math.Hypot(1, d)
+	R, D, err := c.near.without(ctx, E, heavy)
+	if err != nil {
+		return err
+	}
+	if c.R, c.D, err = c.near.without(ctx, E, rows); err != nil {
+		return err
+	}
+	own := make([]bool, c.l)
+	for _, i := range heavy {
+		own[i] = true
+	}
+	c.sigma = make([]float64, E.Cols)
+	for k := range c.sigma {
+		var sum, rest, some, refit float64
+		for i := range c.l {
+			if !own[i] {
+				rest += square(E.Data[i*E.Stride+k])
 			}
 		}
-	}, c)
+		for a := range heavy {
+			sum += square(R.Data[a*R.Stride+k] / D.Data[a*D.Stride+k])
+		}
+		for a, i := range rows {
+			if !own[i] {
+				some += square(E.Data[i*E.Stride+k])
+				refit += square(c.R.Data[a*c.R.Stride+k] / c.D.Data[a*c.D.Stride+k])
+			}
+		}
+		if some > 0 {
+			sum += rest * refit / some
+		}
+		c.sigma[k] = math.Sqrt(sum / float64(c.l))
+	}
+	return nil
+}
+
+func square(v float64) float64 { return v * v }
+
+// remainder is E = Y − K·C·L: μ·C in the range of L, and Y outside.
+func (s *neighbours) remainder(Y blas.General) blas.General {
+	be, r := blas.Or(s.be), len(s.rho)
+	W, E := blas.NewGeneral(Y.Rows, r), blas.Clone(Y)
+	blas.Mul(be, W, false, false, Y, s.V)
+	blas.Gemm(be, false, true, -1, W, s.V, 1, E)
+	blas.Mul(be, W, false, false, s.CL, s.V)
+	for i := range W.Data {
+		W.Data[i] *= s.mu / s.rho[i%r]
+	}
+	blas.Gemm(be, false, true, 1, W, s.V, 1, E)
+	return E
+}
+
+// without is the residuals of some rows without each of them, E_i·V·diag(1 + v)·Vᵀ and what L does not reach of E_i
+// for the variances v_b of f₋ᵢ(x_i) in the coordinates of V, and their deviations for noise 1.
+func (s *neighbours) without(ctx context.Context, E blas.General, rows []int) (R, D blas.General, err error) {
+	be := blas.Or(s.be)
+	R, D = columns.Rows(E, rows), blas.NewGeneral(len(rows), E.Cols)
+	W := blas.NewGeneral(len(rows), len(s.rho))
+	blas.Mul(be, W, false, false, R, s.V)
+	err = s.each(ctx, columns.Rows(s.Z, rows), rows, func(at int, v blas.General) {
+		s.outputs(blas.View(D, at, 0, v.Rows, D.Cols), v)
+		for i := range v.Rows {
+			for b, w := range blas.Row(v, i) {
+				W.Data[(at+i)*W.Stride+b] *= w
+			}
+		}
+	})
+	for i, d := range D.Data {
+		D.Data[i] = math.Hypot(1, d)
+	}
+	blas.Gemm(be, false, true, 1, W, s.V, 1, R)
+	return R, D, err
 }
 
 // outputs writes to dst (t×live) the deviations of variances v (t×r) in the coordinates of V.
@@ -124,11 +190,10 @@ func (s *neighbours) outputs(dst, v blas.General) {
 	}
 }
 
-// each calls f for slabs of the rows of Z, with their kernel with all training rows and their variances for noise 1 in
-// the coordinates of V. skip are the training rows that they are, which then are none of their neighbours; nil for new
-// points. It ends with the noise of c, unless that is nil.
+// each calls f for slabs of the rows of Z, with their variances for noise 1 in the coordinates of V. skip are the training rows that they are, which then are none of their neighbours; nil for new
+// points.
 func (s *neighbours) each(
-	ctx context.Context, Z blas.General, skip []int, f func(at int, KX, v blas.General), c *closed,
+	ctx context.Context, Z blas.General, skip []int, f func(at int, v blas.General),
 ) error {
 	kxx := make([]float64, Z.Rows)
 	if err := s.cross.Diagonal(kxx, Z); err != nil {
@@ -156,10 +221,7 @@ func (s *neighbours) each(
 				return err
 			}
 		}
-		f(at, KX, v)
-	}
-	if c != nil {
-		c.noise()
+		f(at, v)
 	}
 	return nil
 }

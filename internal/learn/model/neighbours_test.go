@@ -1,0 +1,168 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+)
+
+// noisy is a model of l rows of three inputs and two targets that share a part, with noise, and so many new rows of
+// both.
+func noisy(t *testing.T, l, fresh int, spec string, noise, lambda float64) (m *Model, x, y blas.General) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, uint64(l)))
+	X, Y := blas.NewGeneral(l+fresh, 3), blas.NewGeneral(l+fresh, 2)
+	for i := range X.Rows {
+		row := blas.Row(X, i)
+		for j := range row {
+			row[j] = rng.NormFloat64()
+		}
+		f := math.Sin(2*row[0]) + row[1]*row[2]
+		Y.Data[2*i], Y.Data[2*i+1] = f+noise*rng.NormFloat64(), f-row[0]+noise*rng.NormFloat64()
+	}
+	Z := blas.View(X, 0, 0, l, 3)
+	d, err := kernel.Build([]string{spec}, Z, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	L, err := linop.NewSpectral(blas.Active(), blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, .6, .6, 1}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = &Model{L: L, Mu: lambda * float64(l), Out: &columns.Outputs{Live: []int{0, 1}}}
+	m.Y = blas.Clone(blas.View(Y, 0, 0, l, 2))
+	m.Basis = NewSamples(d, slices.Repeat([]float64{1}, len(d)), Z, blas.NewGeneral(l, 2), blas.Active())
+	return m, blas.View(X, l, 0, fresh, 3), blas.Clone(blas.View(Y, l, 0, fresh, 2))
+}
+
+// density is the mean negative log density of the targets y (t×2) at predictions F and deviations for noise 1.
+func density(y, F, D blas.General, sigma []float64) (sum float64) {
+	for i := range y.Rows {
+		for k, s := range sigma {
+			d := s * math.Hypot(1, D.Data[i*D.Stride+k])
+			r := (y.Data[i*y.Stride+k] - F.Data[i*F.Stride+k]) / d
+			sum += (r*r/2 + math.Log(d*math.Sqrt(2*math.Pi))) / float64(y.Rows*len(sigma))
+		}
+	}
+	return sum
+}
+
+// TestNeighbours compares deviations, residuals and the log density by neighbours with those by a decomposition. The
+// environment variable NEIGHBOURS says how many rows, in place of a few more than those of which it is made.
+func TestNeighbours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	l := defaults.IntervalSamples + 50
+	if text := os.Getenv("NEIGHBOURS"); text != "" {
+		l, _ = strconv.Atoi(text)
+	}
+	for _, c := range []struct {
+		spec          string
+		noise, lambda float64
+	}{
+		{"gaussian:all:median", .3, 1e-3},
+		{"matern32:all:median*2", .02, 1e-6},
+	} {
+		const fresh = 300
+		m, x, y := noisy(t, l, fresh, c.spec, c.noise, c.lambda)
+		b := m.Basis.(*Samples)
+		exact, err := m.derive(t.Context()) // of C = 0
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := exact.lo.At(b.CL, m.Mu); err != nil {
+			t.Fatal(err)
+		}
+		m.L.MulRight(blas.Active(), b.CL, b.CL)
+		exact.means = nil
+		exact.lo.Residuals(exact.R)
+		exact.lo.Deviations(exact.D)
+		exact.noise()
+		start := time.Now()
+		near, err := m.uncertain(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		D, want, F := blas.NewGeneral(fresh, 2), blas.NewGeneral(fresh, 2), blas.NewGeneral(fresh, 2)
+		if err := exact.deviation(t.Context(), want, x); err != nil {
+			t.Fatal(err)
+		}
+		made := time.Since(start)
+		start = time.Now()
+		if err := near.deviation(t.Context(), D, x); err != nil {
+			t.Fatal(err)
+		}
+		each := time.Since(start)
+		start = time.Now()
+		if err := near.cross.Mul(F, x, b.CL); err != nil {
+			t.Fatal(err)
+		}
+		gap := density(y, F, D, near.sigma) - density(y, F, want, exact.sigma)
+		t.Logf("%s: log density %.4f, of neighbours %+.4f; noise %.4g, of neighbours %.4g; %v to prepare, %v for %d "+
+			"rows, their prediction %v", c.spec, density(y, F, want, exact.sigma), gap, exact.sigma, near.sigma, made, each,
+			fresh, time.Since(start))
+		if !(math.Abs(gap) <= .05) {
+			t.Errorf("%s: log density differs by %g", c.spec, gap)
+		}
+		for i, v := range D.Data {
+			if !(v >= want.Data[i]*(1-1e-6)) {
+				t.Fatalf("%s: deviation %d is %g, less than with all rows, %g", c.spec, i, v, want.Data[i])
+			}
+		}
+		if near.R.Rows != residualRows {
+			t.Errorf("%s: %d residuals", c.spec, near.R.Rows)
+		}
+		for k, s := range near.sigma {
+			if !(math.Abs(s/exact.sigma[k]-1) <= 4/math.Sqrt(2*residualRows)) {
+				t.Errorf("%s: noise %g, of all rows %g", c.spec, s, exact.sigma[k])
+			}
+		}
+	}
+}
+
+// TestNeighboursOfAll has as many neighbours as rows: variances are then exact.
+func TestNeighboursOfAll(t *testing.T) {
+	const l = nearRows + 1
+	m, _, _ := noisy(t, l, 1, "laplacian:all:median", .1, 1e-3)
+	b := m.Basis.(*Samples)
+	exact, err := m.derive(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact.lo.Deviations(exact.D) // the model has C = 0, which stands for means
+	near := &neighbours{Samples: b, cross: exact.cross, diag: make([]float64, l), rho: m.L.S, V: m.L.V, mu: m.Mu}
+	if err := exact.cross.Diagonal(near.diag, b.Z); err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]int, l)
+	for i := range rows {
+		rows[i] = i
+	}
+	// Each row has all the others as neighbours.
+	D := blas.NewGeneral(l, 2)
+	err = near.each(t.Context(), b.Z, rows, func(at int, v blas.General) {
+		near.outputs(blas.View(D, at, 0, v.Rows, 2), v)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range D.Data {
+		if got, want := math.Hypot(1, v), exact.D.Data[i]; !(math.Abs(got-want) <= 1e-9*want) {
+			t.Fatalf("deviation %d without its row is %g, want %g", i, got, want)
+		}
+	}
+	if N := near.nearest(make([]float64, l), 3); len(N) != nearRows || slices.Contains(N, 3) {
+		t.Errorf("neighbours %v of a point that covaries with none", N)
+	}
+}
