@@ -62,18 +62,35 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 	for i := range X.Data {
 		X.Data[i] = rng.NormFloat64()
 	}
-	K.Apply(Y, X)
-	if err := ctx.Err(); err != nil || !finite(sum(Y)) {
+	if err := products(ctx, K, Y, X); err != nil || !finite(sum(Y)) {
 		return false, err
 	}
 	k.orthonormalize(Y)
-	K.Apply(X, Y)
+	if err := products(ctx, K, X, Y); err != nil {
+		return false, err
+	}
 	k.unit = max(k.unit, rounding(K))
 	if old > 0 {
 		Y, X = blas.SideBySide(k.Q, Y), blas.SideBySide(k.Z, X)
 	}
 	k.Q, k.Z = Y, X
 	return k.factor(), ctx.Err()
+}
+
+// productColumns of a K beyond the order linop.KeepBoth are multiplied between two looks at the context.
+const productColumns = 32
+
+// products computes dst = K·x, for a large K a few columns at a time until ctx ends.
+func products(ctx context.Context, K linop.Operator, dst, x blas.General) error {
+	each := max(x.Cols, 1)
+	if x.Rows > linop.KeepBoth {
+		each = productColumns
+	}
+	for j := 0; j < x.Cols && ctx.Err() == nil; j += each {
+		k := min(each, x.Cols-j)
+		K.Apply(blas.View(dst, 0, j, x.Rows, k), blas.View(x, 0, j, x.Rows, k))
+	}
+	return ctx.Err()
 }
 
 // orthonormalize makes the columns of Y orthonormal and orthogonal to Q, by
