@@ -33,8 +33,8 @@ const (
 	// ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.
 	firstRank   = 16
 	sketchError = 1.2
-	// While it grows, a sketch of rank q takes sketchBlocks l×q blocks. Of the memory there is, it takes at most the part
-	// sketchMemory; plans are made for the rank plannedRank.
+	// While it grows, a sketch of rank q takes sketchBlocks l×q blocks. Of the memory there is, it takes at most the
+	// part sketchMemory; plans are made for the rank plannedRank.
 	sketchBlocks = 6
 	sketchMemory = 0.5
 	plannedRank  = 512

@@ -112,7 +112,8 @@ func multiplyOnce(t *testing.T, b *BLAS, n, k int, single, whole bool) {
 				size += math.Abs(a[i*n+j] * x[j*ldx+c])
 			}
 			if !(math.Abs(got-want) <= 2*float64(n+2)*unit*size) {
-				t.Fatalf("n=%d k=%d single=%v whole=%v: element (%d,%d) is %g, want %g", n, k, single, whole, i, c, got, want)
+				t.Fatalf("n=%d k=%d single=%v whole=%v: element (%d,%d) is %g, want %g", n, k, single, whole, i, c,
+					got, want)
 			}
 		}
 	}

@@ -263,8 +263,8 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	return p, so
 }
 
-// roundoff is the unit roundoff u of the Gram matrices of t in single precision, else 0. Rounding them changes K·C by up
-// to u·‖K‖·‖C‖, which is u·‖Y‖ or more where μ ≤ ‖K‖: a smaller relative residual says nothing about the exact kernel.
+// roundoff is the unit roundoff u of the Gram matrices of t in single precision, else 0. Rounding them changes K·C by
+// up to u·‖K‖·‖C‖, where μ ≤ ‖K‖ at least u·‖Y‖/2: a residual far below it says nothing about the exact kernel.
 func roundoff(t Training) float64 {
 	if t, ok := t.(kernelled); ok {
 		K, _ := t.Kernels()

@@ -11,7 +11,8 @@ import (
 )
 
 // finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
-// where memory and the budget allow, of which one fold chooses λ, and explicit features else, where only the leader is left.
+// where memory and the budget allow, of which one fold chooses λ, and explicit features else, where only the leader is
+// left.
 func (s *race) finish(ctx context.Context, r rung) error {
 	p := s.best.Chosen()
 	kernels, err := s.affordable(ctx, &p)

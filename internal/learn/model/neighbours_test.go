@@ -35,7 +35,8 @@ func noisy(t *testing.T, l, fresh int, spec string, noise, lambda float64) (m *M
 	if err != nil {
 		t.Fatal(err)
 	}
-	L, err := linop.NewSpectral(blas.Active(), blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, .6, .6, 1}}, 0)
+	shared := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, .6, .6, 1}}
+	L, err := linop.NewSpectral(blas.Active(), shared, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +111,8 @@ func TestNeighbours(t *testing.T) {
 		}
 		gap := density(y, F, D, near.sigma) - density(y, F, want, exact.sigma)
 		t.Logf("%s: log density %.4f, of neighbours %+.4f; noise %.4g, of neighbours %.4g; %v to prepare, %v for %d "+
-			"rows, their prediction %v", c.spec, density(y, F, want, exact.sigma), gap, exact.sigma, near.sigma, made, each,
-			fresh, time.Since(start))
+			"rows, their prediction %v", c.spec, density(y, F, want, exact.sigma), gap, exact.sigma, near.sigma, made,
+			each, fresh, time.Since(start))
 		if !(math.Abs(gap) <= .05) {
 			t.Errorf("%s: log density differs by %g", c.spec, gap)
 		}

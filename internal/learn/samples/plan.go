@@ -45,8 +45,8 @@ func (r *Rows) Affordable(
 	if err != nil {
 		return nil, err
 	}
-	why := fmt.Sprintf("%d samples, %d kernels, %d outputs: exact kernels in %v take %s, and the limit is %s", l, len(d),
-		n, r.opt.Precision, memory.Format(p.Bytes), memory.Format(float64(r.opt.Limit())))
+	why := fmt.Sprintf("%d samples, %d kernels, %d outputs: exact kernels in %v take %s, and the limit is %s", l,
+		len(d), n, r.opt.Precision, memory.Format(p.Bytes), memory.Format(float64(r.opt.Limit())))
 	fits := p.Bytes <= float64(r.opt.Limit())
 	if fits && budget > 0 {
 		takes, err := r.predict(ctx, d, what)

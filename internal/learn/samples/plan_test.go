@@ -143,7 +143,8 @@ func TestAffordableWithin(t *testing.T) {
 			t.Errorf("%s: kernels %v in %v", c.name, got, r.opt.Precision)
 		}
 		said := strings.Join(lines, "\n")
-		if timed := strings.Contains(said, "a fit takes about"); !strings.Contains(said, c.says) || timed && c.budget == 0 {
+		timed := strings.Contains(said, "a fit takes about")
+		if !strings.Contains(said, c.says) || timed && c.budget == 0 {
 			t.Errorf("%s: said %q, want %q in it", c.name, said, c.says)
 		}
 	}

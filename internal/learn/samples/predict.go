@@ -16,8 +16,8 @@ const (
 	// What the speed is measured with: so many rows of kernels, and products of a matrix that is beyond most caches.
 	speedRows, speedOrder = 1024, 4096
 	speedColumns          = 64 // of a product, at most
-	// A system at a λ that cross-validation chooses takes about usualProducts products with K; where weights are learned,
-	// so many systems do, from solutions close by, each with a pass over the kernels.
+	// A system at a λ that cross-validation chooses takes about usualProducts products with K. Weights are learned in
+	// about usualSteps passes over the kernels.
 	usualProducts, usualSteps = 100, 20
 )
 
