@@ -60,7 +60,7 @@ func TestPlanHolds(t *testing.T) {
 	}
 	const l = linop.KeepBoth + 300
 	X, Y := waves(l, 3)
-	r, err := NewRows(X, Y, Options{Precision: blas.Float32, Env: learn.Env{MaxBytes: -1}})
+	r, err := NewRows(X, Y, blas.General{}, Options{Precision: blas.Float32, Env: learn.Env{MaxBytes: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestAffordableWithin(t *testing.T) {
 	} {
 		X, Y := waves(c.l, 2)
 		var lines []string
-		r, err := NewRows(X, Y, Options{Env: learn.Env{MaxBytes: c.bytes, Notify: func(line string) {
+		r, err := NewRows(X, Y, blas.General{}, Options{Env: learn.Env{MaxBytes: c.bytes, Notify: func(line string) {
 			lines = append(lines, line)
 		}}})
 		if err != nil {
