@@ -33,8 +33,8 @@ type IntervalOptions struct {
 	//
 	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
 	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
-	// costs 2·l²·n operations a row. Beyond 2000 rows all intervals of an output are of one width, or of one
-	// multiple of the deviation, from the residuals of 1000 rows: they hold about Level.
+	// costs 2·l²·n operations a row. Beyond 8192 rows all intervals of an output are of one width, or of one
+	// multiple of the deviation, from bounds of the residuals of 1000 rows: they hold Level or somewhat more.
 	Method string `json:"method,omitempty"`
 	// widths in proportion to the posterior deviation with noise: wider where data are thin
 	Local bool `json:"local,omitempty"`
@@ -91,7 +91,7 @@ func (opt IntervalOptions) interval() model.Interval {
 // PredictDeviation returns the posterior standard deviation (t×n) of the outputs at the rows of X, in
 // their units: that of the Gaussian process with covariance (σ²/μ)·K_η⊗L, μ = λl, and noise of
 // variance σ², which comes from the residuals of each output without each row. It
-// says where data are thin, and does not count the noise. Beyond 2000 rows it is conditioned on the 128 rows that, one
+// says where data are thin, and does not count the noise. Beyond 8192 rows it is conditioned on the 128 rows that, one
 // by one, explain most of the variance at a row of X, which is an upper bound. The model must keep its training inputs:
 // it is [ErrInput] for models of explicit features and of Gram matrices.
 func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {

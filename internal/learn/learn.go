@@ -103,8 +103,9 @@ type Approximator interface {
 	Sampler
 	// Part is the data of these samples and targets alone, in this order; nil stands for all.
 	Part(samples, targets []int) (Data, error)
-	// Affordable returns the SPECs where memory holds a fit to all samples and, with a budget, its predicted time is
-	// within it, and else SPECs of the same kernels with as many features as pay, with sums apart for so many folds.
+	// Affordable returns the SPECs where memory holds a fit to all samples and its predicted time is within the budget,
+	// or its work within a fixed one without a budget, and else SPECs of the same kernels with as many features as pay,
+	// with sums apart for so many folds.
 	Affordable(ctx context.Context, specs []string, what Learned, folds int, budget time.Duration) ([]string, error)
 	// Sums are the data with SPECs that have explicit features, dealt to folds: one pass
 	// over the samples for all folds and settings. They do not tell the accuracy.

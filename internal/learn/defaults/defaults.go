@@ -54,9 +54,12 @@ const (
 // OwnColumns is the number of columns up to which each gets kernels of its own.
 const OwnColumns = 64
 
-// Samples whose exact kernels take too much have D explicit features, where l·D·(D + 10d + 2n) is at most FeatureWork,
-// for l samples, d inputs and n outputs. On the two cores of docs/performance.md, a pass of FeatureWork takes 30 s.
+// Without a budget all samples are fitted with exact kernels where l²·(m + n/4)·b is at most ExactBytes, for l samples,
+// m kernels, n outputs and b bytes a number. Else they have D explicit features, where l·D·(D + 10d + 2n) is at most
+// FeatureWork, for d inputs. On two cores with AVX2 a choice and a fit of ExactBytes take eight minutes, and a pass of
+// FeatureWork 30 s on those of docs/performance.md.
 const (
+	ExactBytes    = 2e10
 	FeatureWork   = 4e12
 	MostFeatures  = 3000
 	LeastFeatures = 100

@@ -11,11 +11,11 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
 )
 
 const (
@@ -39,10 +39,10 @@ type neighbours struct {
 	mu    float64
 }
 
-// many reports whether variances come from neighbours: rows beyond those whose decomposition takes about a second, of
-// kernels that are functions of two rows alone.
+// many reports whether variances come from neighbours: rows beyond those of direct solvers, of kernels that are
+// functions of two rows alone.
 func (b *Samples) many() bool {
-	return b.Z.Rows > defaults.IntervalSamples &&
+	return b.Z.Rows > linop.KeepBoth &&
 		!slices.ContainsFunc(b.dict, func(k kernel.Kernel) bool { return k.Center })
 }
 
@@ -54,9 +54,18 @@ func (m *Model) uncertain(ctx context.Context) (*closed, error) {
 	}
 	m.ends.mutex.Lock()
 	defer m.ends.mutex.Unlock()
-	if m.ends.near != nil {
-		return m.ends.near, nil
+	if m.ends.near == nil {
+		c, err := m.approximate(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		m.ends.near = c
 	}
+	return m.ends.near, nil
+}
+
+// approximate is derive by neighbours.
+func (m *Model) approximate(ctx context.Context, b *Samples) (*closed, error) {
 	near := &neighbours{Samples: b, diag: make([]float64, b.Z.Rows), rho: m.L.S, V: m.L.V, mu: m.Mu}
 	c := &closed{l: b.Z.Rows, near: near, means: b.silent()}
 	var err error
@@ -72,7 +81,6 @@ func (m *Model) uncertain(ctx context.Context) (*closed, error) {
 			return nil, err
 		}
 	}
-	m.ends.near = c
 	return c, nil
 }
 
@@ -235,7 +243,7 @@ func (s *neighbours) variance(v, kx []float64, kxx float64, skip int) error {
 	if err != nil {
 		return fault.From(err)
 	}
-	K, A := blas.NewGeneral(len(N), len(N)), blas.NewGeneral(len(N), len(N))
+	be, K, A := blas.Or(s.be), blas.NewGeneral(len(N), len(N)), blas.NewGeneral(len(N), len(N))
 	if err := cross.Sum(K, Z); err != nil {
 		return fault.From(err)
 	}
@@ -251,8 +259,8 @@ func (s *neighbours) variance(v, kx []float64, kxx float64, skip int) error {
 			x.Data[a] = kx[i]
 		}
 		explained := 0.0
-		if s.be.Potrf(A) { // else by rounding, and the prior variance is an upper bound
-			blas.Potrs(s.be, A, x)
+		if be.Potrf(A) { // else by rounding, and the prior variance is an upper bound
+			blas.Potrs(be, A, x)
 			for a, i := range N {
 				explained += kx[i] * x.Data[a]
 			}

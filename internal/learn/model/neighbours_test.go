@@ -11,7 +11,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
-	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 )
@@ -42,7 +41,7 @@ func noisy(t *testing.T, l, fresh int, spec string, noise, lambda float64) (m *M
 	}
 	m = &Model{L: L, Mu: lambda * float64(l), Out: &columns.Outputs{Live: []int{0, 1}}}
 	m.Y = blas.Clone(blas.View(Y, 0, 0, l, 2))
-	m.Basis = NewSamples(d, slices.Repeat([]float64{1}, len(d)), Z, blas.NewGeneral(l, 2), blas.Active())
+	m.Basis = NewSamples(d, slices.Repeat([]float64{1}, len(d)), Z, blas.NewGeneral(l, 2), nil)
 	return m, blas.View(X, l, 0, fresh, 3), blas.Clone(blas.View(Y, l, 0, fresh, 2))
 }
 
@@ -59,12 +58,12 @@ func density(y, F, D blas.General, sigma []float64) (sum float64) {
 }
 
 // TestNeighbours compares deviations, residuals and the log density by neighbours with those by a decomposition. The
-// environment variable NEIGHBOURS says how many rows, in place of a few more than those of which it is made.
+// environment variable NEIGHBOURS says of how many rows.
 func TestNeighbours(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	l := defaults.IntervalSamples + 50
+	l := 1200
 	if text := os.Getenv("NEIGHBOURS"); text != "" {
 		l, _ = strconv.Atoi(text)
 	}
@@ -91,7 +90,7 @@ func TestNeighbours(t *testing.T) {
 		exact.lo.Deviations(exact.D)
 		exact.noise()
 		start := time.Now()
-		near, err := m.uncertain(t.Context())
+		near, err := m.approximate(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,10 +21,11 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// Affordable returns the SPECs, or those of the same kernels with explicit features where
-// exact ones take more memory than there is, or, within a budget, where a fit of them is predicted to take longer.
-// Without a budget no time is measured, so that the answer is the same every time. Beyond the orders of direct solvers
-// exact kernels are stored in single precision from then on: what that rounds is far below noise.
+// Affordable returns the SPECs, or those of the same kernels with explicit features where exact ones take more memory
+// than there is, or longer than the budget by prediction, or, without a budget, more work than defaults.ExactBytes: no
+// time is measured then, so that the answer is the same every time. Beyond the orders of direct solvers exact kernels
+// of fixed weights are stored in single precision from then on: what that rounds is far below noise. A certificate of
+// learned weights or outputs needs more digits.
 func (r *Rows) Affordable(
 	ctx context.Context, specs []string, what learn.Learned, folds int, budget time.Duration,
 ) ([]string, error) {
@@ -38,7 +39,7 @@ func (r *Rows) Affordable(
 		return nil, err
 	}
 	given := r.opt.Precision
-	if l > linop.KeepBoth {
+	if l > linop.KeepBoth && what == learn.Nothing {
 		r.opt.Precision = blas.Float32
 	}
 	p, err := r.Plan(ctx, specs, what, true)
@@ -48,13 +49,18 @@ func (r *Rows) Affordable(
 	why := fmt.Sprintf("%d samples, %d kernels, %d outputs: exact kernels in %v take %s, and the limit is %s", l,
 		len(d), n, r.opt.Precision, memory.Format(p.Bytes), memory.Format(float64(r.opt.Limit())))
 	fits := p.Bytes <= float64(r.opt.Limit())
-	if fits && budget > 0 {
+	switch {
+	case fits && budget > 0:
 		takes, err := r.predict(ctx, d, what)
 		if err != nil {
 			return nil, err
 		}
 		why += fmt.Sprintf("; a fit takes about %.3g s, and the budget is %v", takes.Seconds(), budget)
 		fits = takes <= budget
+	case fits:
+		if fits = r.reads(len(d), what) <= defaults.ExactBytes; !fits {
+			why += "; a budget allows what takes long"
+		}
 	}
 	if fits {
 		r.opt.Say("%s: exact kernels", why)
@@ -63,6 +69,16 @@ func (r *Rows) Affordable(
 	r.opt.Precision = given
 	r.opt.Say("%s: explicit features", why)
 	return r.Features(ctx, specs, l, folds)
+}
+
+// reads is the bytes of m kernels, or of their sum where weights are fixed, that one step of a fit reads: a product
+// with four columns takes as long as reading a kernel.
+func (r *Rows) reads(m int, what learn.Learned) float64 {
+	l, n := r.Size()
+	if !what.Weights() {
+		m = 1
+	}
+	return float64(l) * float64(l) * (float64(m) + float64(n)/4) * float64(r.opt.Precision.Bytes())
 }
 
 // Features are SPECs of the same kernels with as many explicit features as pay and fit

@@ -109,22 +109,26 @@ func TestPlanHolds(t *testing.T) {
 
 // TestAffordableWithin takes exact kernels within memory and budget alone, and says what it compared.
 func TestAffordableWithin(t *testing.T) {
+	const many, none, outputs = linop.KeepBoth + 1, learn.Nothing, learn.OutputKernel
 	for _, c := range []struct {
 		name      string
 		l         int
+		what      learn.Learned
 		bytes     int64
 		budget    time.Duration
 		exact     bool
 		precision blas.Precision
 		says      string
 	}{
-		{"no budget", 600, -1, 0, true, blas.Float64, "exact kernels in float64 take"},
-		{"memory", 600, 1 << 20, 0, false, blas.Float64, "the limit is 1.0 MiB"},
-		{"time", 600, -1, time.Nanosecond, false, blas.Float64, "and the budget is 1ns"},
-		{"enough time", 600, -1, time.Hour, true, blas.Float64, "and the budget is 1h0m0s"},
-		{"no memory in time", 600, 1 << 20, time.Hour, false, blas.Float64, "explicit features"},
-		{"many rows", linop.KeepBoth + 1, -1, 0, true, blas.Float32, "exact kernels in float32 take"},
-		{"features of many rows", linop.KeepBoth + 1, 100 << 20, 0, false, blas.Float64, "explicit features"},
+		{"no budget", 600, none, -1, 0, true, blas.Float64, "exact kernels in float64 take"},
+		{"memory", 600, none, 1 << 20, 0, false, blas.Float64, "the limit is 1.0 MiB"},
+		{"time", 600, none, -1, time.Nanosecond, false, blas.Float64, "and the budget is 1ns"},
+		{"enough time", 600, none, -1, time.Hour, true, blas.Float64, "and the budget is 1h0m0s"},
+		{"no memory in time", 600, none, 1 << 20, time.Hour, false, blas.Float64, "explicit features"},
+		{"many rows", many, none, -1, 0, true, blas.Float32, "exact kernels in float32 take"},
+		{"learned outputs", many, outputs, -1, 0, true, blas.Float64, "exact kernels in float64 take"},
+		{"too long", 48000, outputs, -1, 0, false, blas.Float64, "a budget allows what takes long"},
+		{"features of many rows", many, none, 100 << 20, 0, false, blas.Float64, "explicit features"},
 	} {
 		X, Y := waves(c.l, 2)
 		var lines []string
@@ -135,7 +139,7 @@ func TestAffordableWithin(t *testing.T) {
 			t.Fatal(err)
 		}
 		specs := []string{"gaussian:all:median"}
-		got, err := r.Affordable(t.Context(), specs, learn.Nothing, 3, c.budget)
+		got, err := r.Affordable(t.Context(), specs, c.what, 3, c.budget)
 		if err != nil {
 			t.Fatal(err)
 		}
