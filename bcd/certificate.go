@@ -62,7 +62,7 @@ func (t *task) omega(eta []float64) float64 {
 func (t *task) certify(pt *point) error {
 	U := t.objective(pt)
 	pt.cert, pt.covered = certificate{objective: U}, false
-	if pt.dual != nil && t.fixL && t.fixEta {
+	if t.fixL && t.fixEta {
 		pt.cert.gapL = t.inexactness(pt)
 	}
 	if !t.fixL {

@@ -351,3 +351,29 @@ func TestBestScale(t *testing.T) {
 		}
 	}
 }
+
+// TestGapOfCoefficients certifies coefficients alone: where nothing else is learned, the gap bounds what the exact ones
+// would gain, and is 0 there.
+func TestGapOfCoefficients(t *testing.T) {
+	K, Y := awkward(5, 15, 3)
+	p := Problem{Space: NewSamples(K, Y), Lambda: 0.02, Tau: 2, Model: Neither}
+	start := make([]float64, K.Len())
+	regularizer.Lp{P: 1}.Start(start)
+	L := linop.ScaledIdentity(3, 2.0/3)
+	p.Eta, p.L = start, L
+	best, slack := minimum(t, p)
+	if slack > 1e-12*best {
+		t.Errorf("a gap of %g at the exact coefficients, of an objective of %g", slack, best)
+	}
+	for _, part := range []float64{0, .5, .99} {
+		res, err := Solve(t.Context(), &p, Options{Tol: 1e-7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		blas.Scal(part, res.C.Data)
+		pt := at(t, &p, start, L, res.C)
+		if gap, above := pt.cert.gapL+pt.cert.gapEta, pt.cert.objective-best; !(gap >= above*(1-1e-9)) || !(above > 0) {
+			t.Errorf("%g of the coefficients: a gap of %g, and %g above the best", part, gap, above)
+		}
+	}
+}
