@@ -79,30 +79,26 @@ func (b *Bordered) with(e element, rows []int) *Bordered {
 	return &c
 }
 
-// Add is the system with another row of the targets y. first holds its kernel values with the l first rows, those that
-// have left too, and arrived those with the rows that were added, in order and those that have left too, and itself.
-func (b *Bordered) Add(first, arrived, y []float64) *Bordered {
-	e := element{arrived: true, t: make([]float64, len(b.dec.Sigma)), y: slices.Clone(y)}
-	par.Ranges(len(e.t), productCols, func(lo, hi int) {
-		for i, v := range first {
-			blas.Axpy(v, blas.Row(b.dec.T, i)[lo:hi], e.t[lo:hi])
+// Add is the system with more rows, of the targets Y (m×n). first (m×l) holds their kernel values with the l first rows,
+// those that have left too, and arrived those with the rows that were added, in order and those that have left too, and
+// with each other.
+func (b *Bordered) Add(first, arrived, Y blas.General) *Bordered {
+	N := blas.NewGeneral(Y.Rows, len(b.dec.Sigma))
+	blas.Mul(b.be, N, false, false, first, b.dec.T)
+	for i := range Y.Rows {
+		e, at := element{arrived: true, t: blas.Row(N, i), y: slices.Clone(blas.Row(Y, i))}, 0
+		for k := range len(b.elements) + 1 {
+			v := 0.0
+			if k == len(b.elements) || b.elements[k].arrived {
+				v = blas.Row(arrived, i)[at]
+				at++
+			}
+			e.j = append(e.j, v)
 		}
-	})
-	at := 0
-	for i := range b.elements {
-		v := 0.0
-		if b.elements[i].arrived {
-			v = arrived[at]
-			at++
-		}
-		e.j = append(e.j, v)
+		b = b.with(e, append(slices.Clip(b.rows), b.first.Rows+len(b.elements)))
 	}
-	e.j = append(e.j, arrived[at])
-	return b.with(e, append(slices.Clip(b.rows), b.first.Rows+len(b.elements)))
+	return b
 }
-
-// productCols is how many columns of T a goroutine multiplies by at a time: pages of memory that are read in order.
-const productCols = 512
 
 // Remove is the system without the present row i.
 func (b *Bordered) Remove(i int) *Bordered {

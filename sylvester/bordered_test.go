@@ -22,9 +22,9 @@ func (p points) k(i, j int) float64 {
 // Rows that arrive and leave in any order give the solution of the system of the rows that stay, by a direct method.
 func TestBordered(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	const l, n, steps = 30, 4, 60
-	p := make(points, l+steps)
-	Yall := blas.NewGeneral(l+steps, n)
+	const l, n, steps, most = 30, 4, 60, 3
+	p := make(points, l+most*steps)
+	Yall := blas.NewGeneral(l+most*steps, n)
 	for i := range p {
 		p[i].x, p[i].y = 2*rng.NormFloat64(), 2*rng.NormFloat64()
 		for j := range n {
@@ -61,6 +61,7 @@ func TestBordered(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := NewBordered(dec, pick(first), nil)
+		elements := 0
 		present, arrived, next := slices.Clone(first), []int(nil), l
 		for step := range steps {
 			before := b
@@ -68,17 +69,25 @@ func TestBordered(t *testing.T) {
 				i := rng.IntN(len(present))
 				b, present = b.Remove(i), slices.Delete(present, i, i+1)
 			} else {
-				kf, ka := make([]float64, l), []float64(nil)
-				for i := range kf {
-					kf[i] = p.k(i, next)
+				more := upTo(1 + rng.IntN(most))
+				for i := range more {
+					more[i] += next
 				}
-				arrived = append(arrived, next)
-				for _, i := range arrived {
-					ka = append(ka, p.k(i, next))
+				next += len(more)
+				arrived, present = append(arrived, more...), append(present, more...)
+				kf, ka := blas.NewGeneral(len(more), l), blas.NewGeneral(len(more), len(arrived))
+				for i, row := range more {
+					for c := range l {
+						kf.Data[i*l+c] = p.k(c, row)
+					}
+					for c, j := range arrived {
+						ka.Data[i*len(arrived)+c] = p.k(j, row)
+					}
 				}
-				b, present = b.Add(kf, ka, blas.Row(Yall, next)), append(present, next)
-				next++
+				b = b.Add(kf, ka, pick(more))
+				elements += len(more) - 1
 			}
+			elements++
 			if step%7 > 0 && step != steps-1 {
 				continue
 			}
@@ -105,8 +114,8 @@ func TestBordered(t *testing.T) {
 					t.Fatalf("rank %d, step %d: K·C is %g at %d, want %g", rank, step, res.KC.Data[i], i, kc)
 				}
 			}
-			if b.Elements() != step+1 || before.Elements() != step {
-				t.Errorf("%d and %d elements at step %d", b.Elements(), before.Elements(), step)
+			if b.Elements() != elements || before.Elements() >= elements {
+				t.Errorf("%d and %d elements at step %d, want %d", b.Elements(), before.Elements(), step, elements)
 			}
 		}
 	}
@@ -136,6 +145,11 @@ func upTo(n int) (list []int) {
 	return list
 }
 
+// one is a matrix of one row.
+func one(row ...float64) blas.General {
+	return blas.General{Rows: 1, Cols: len(row), Stride: len(row), Data: row}
+}
+
 // A row that leaves twice, or one equal to another without noise, makes no system.
 func TestBorderedNotSPD(t *testing.T) {
 	K := blas.NewGeneral(2, 2)
@@ -145,7 +159,7 @@ func TestBorderedNotSPD(t *testing.T) {
 		t.Fatal(err)
 	}
 	Y := blas.NewGeneral(2, 1)
-	b := NewBordered(dec, Y, nil).Add([]float64{3, 0}, []float64{1}, []float64{0}) // K with eigenvalue −2
+	b := NewBordered(dec, Y, nil).Add(one(3, 0), one(1), one(0)) // K with eigenvalue −2
 	sys := System{L: linop.ScaledIdentity(1, 1), Mu: 1e-3}
 	if _, err := b.Solve(t.Context(), blas.NewGeneral(3, 1), sys, Y, Options{}); !errors.Is(err, ErrNotSPD) {
 		t.Errorf("an indefinite matrix: %v", err)

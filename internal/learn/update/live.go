@@ -14,6 +14,7 @@ import (
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -112,7 +113,6 @@ func (b *Live) add(rows coded) error {
 	if err := b.first.Sum(first, rows.Z); err != nil {
 		return fault.From(err)
 	}
-	before := len(b.arrived)
 	for i := range rows.Z.Rows {
 		b.arrived = append(slices.Clip(b.arrived), slices.Clone(blas.Row(rows.Z, i)))
 	}
@@ -128,9 +128,7 @@ func (b *Live) add(rows coded) error {
 	if err := near.Sum(among, rows.Z); err != nil {
 		return fault.From(err)
 	}
-	for i := range rows.Z.Rows {
-		b.system = b.system.Add(blas.Row(first, i), blas.Row(among, i)[:before+i+1], blas.Row(rows.Y, i))
-	}
+	b.system = b.system.Add(first, among, rows.Y)
 	return nil
 }
 
@@ -223,6 +221,10 @@ func (s *kernels) forms(dst []float64, U, V blas.General, idx []int) {
 	clear(dst)
 	same := len(U.Data) > 0 && &U.Data[0] == &V.Data[0]
 	for i, j := range idx {
+		if v, ok := s.factored(j, U, V); ok {
+			dst[i] = v
+			continue
+		}
 		one := func(lo, hi, rows int, share float64) { // of the rows from hi, or lo, on
 			if hi == lo {
 				return
@@ -245,6 +247,30 @@ func (s *kernels) forms(dst []float64, U, V blas.General, idx []int) {
 			one(lo, lo+rows, rows, 1)
 		}
 	}
+}
+
+// featureShare keeps features to an eighth of the memory of a Gram matrix, and their products to a quarter of the
+// operations of one with values on one side of the diagonal.
+const featureShare = 8
+
+// factored is ⟨U, K_jV⟩ = ⟨FᵀU, FᵀV⟩ by the exact features F of a kernel that has few of them; otherwise not ok.
+func (s *kernels) factored(j int, U, V blas.General) (form float64, ok bool) {
+	D := rff.ExactCount(&s.dict[j])
+	if D < 0 || featureShare*D > s.Z.Rows {
+		return 0, false
+	}
+	F := blas.NewGeneral(s.Z.Rows, D)
+	m, err := rff.New(context.Background(), s.dict[j], s.Z, 0, 0)
+	if err == nil {
+		err = m.Transform(F, s.Z)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
+	}
+	FU, FV := blas.NewGeneral(D, U.Cols), blas.NewGeneral(D, V.Cols)
+	blas.Mul(blas.Or(s.be), FU, true, false, F, U)
+	blas.Mul(blas.Or(s.be), FV, true, false, F, V)
+	return blas.Inner(FU, FV), true
 }
 
 // Diag writes the diagonal of K_j.
