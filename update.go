@@ -24,6 +24,9 @@ type UpdateOptions struct {
 	Forget []int `json:"forget,omitempty"`
 	// Window is the number of rows that stay at most: the oldest leave. 0 means all.
 	Window int `json:"window,omitempty"`
+	// Weights are those of the rows (t×1) or cells (t×n) of Y, as in Options; nil means 1. In [Model.ForgetRows] they are
+	// those of the rows that leave.
+	Weights mat.Matrix `json:"-"`
 	// Relearn goes on learning weights and output kernels, from where they stand, where the relative gap is above Tol.
 	Relearn bool `json:"relearn,omitempty"`
 
@@ -106,6 +109,9 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 		return nil, err
 	}
 	ch.Forget, ch.Window = opt.Forget, opt.Window
+	if opt.Weights != nil {
+		ch.W = raw(opt.Weights)
+	}
 	end, live, err := update.Run(ctx, m.learned, m.live.Load(), ch, set, fit.method(), opt.Relearn)
 	if end == nil {
 		return nil, err
@@ -125,7 +131,8 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 // place of Gram matrices and a linear system. It decomposes K_η, about 10·l³ operations and 5·l² numbers of memory, of
 // which l² stay with m and are shared by the models made of it; files do not hold them. After a share of the rows has
 // changed an update decomposes anew, and a change of more rows at once, or one that learns weights further, ends it. It
-// is for models of one output kernel, of kernels on rows, and of targets without missing cells; others give [ErrInput].
+// is for models of one output kernel, of kernels on rows, and of targets without weights or missing cells; others give
+// [ErrInput].
 func (m *Model) Prepare(ctx context.Context) error {
 	live, err := update.Prepare(ctx, m.learned, nil)
 	if err == nil {
@@ -166,6 +173,6 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *Options, error) {
 // Compact is the model without what updates, and closed forms for single rows, need. It shares the rest with m.
 func (m *Model) Compact() *Model { return &Model{learned: m.learned.Compact(), cert: m.cert} }
 
-// UpdateBytes is what Compact saves in a file: the training targets, or the sums of explicit features; 0 for a model
-// that cannot be updated. The training inputs, which predictions need, are not counted.
+// UpdateBytes is what Compact saves in a file: the training targets and their weights, or the sums of explicit features; 0
+// for a model that cannot be updated. The training inputs, which predictions need, are not counted.
 func (m *Model) UpdateBytes() int64 { return m.learned.Source.Bytes() }

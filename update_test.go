@@ -37,10 +37,10 @@ func drift(l int, seed uint64, missing float64) (X, Y *mat.Dense) {
 	return X, Y
 }
 
-// exact predicts for Xnew by the observed cells of X, Y: it solves the dense system Σ_j K_j⊗L_j + μI by Cholesky's
-// factor and returns its objective without the regularizer.
+// exact predicts for Xnew by the observed cells of X, Y: it solves the dense system Σ_j K_j⊗L_j + μ·diag(1/w) by
+// Cholesky's factor and returns its objective without the regularizer. W is 1 where nil.
 func exact(
-	t *testing.T, specs []string, Ls []*mat.SymDense, mu float64, X, Y, Xnew *mat.Dense,
+	t *testing.T, specs []string, Ls []*mat.SymDense, mu float64, X, Y, Xnew, W *mat.Dense,
 ) (F *mat.Dense, objective float64) {
 	t.Helper()
 	dict, err := kernel.Build(specs, blas.Raw(X), nil, 0)
@@ -62,8 +62,10 @@ func exact(
 	for i := range l {
 		for j := range n {
 			if !math.IsNaN(Y.At(i, j)) {
-				cells = append(cells, [2]int{i, j})
 				rows[i] = true
+				if W == nil || W.At(i, j) > 0 {
+					cells = append(cells, [2]int{i, j})
+				}
 			}
 		}
 	}
@@ -78,7 +80,10 @@ func exact(
 		y.SetVec(p, Y.At(c[0], c[1]))
 		for q, d := range cells[:p+1] {
 			v := entry(K, c[0], d[0], c[1], d[1])
-			if p == q {
+			switch {
+			case p == q && W != nil:
+				v += mu / W.At(c[0], c[1])
+			case p == q:
 				v += mu
 			}
 			A.SetSym(p, q, v)
@@ -110,6 +115,37 @@ func rowsOf(a *mat.Dense, idx []int) *mat.Dense {
 		out.SetRow(k, a.RawRowView(i))
 	}
 	return out
+}
+
+// someOf are some rows of W, nil for nil.
+func someOf(W *mat.Dense, idx []int) *mat.Dense {
+	if W == nil {
+		return nil
+	}
+	return rowsOf(W, idx)
+}
+
+// costs are weights of the cells of Y, of its rows, or of the cells of rows from 60 on, some of them 0; nil for "".
+func costs(Y *mat.Dense, of string) *mat.Dense {
+	if of == "" {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(12, 2))
+	l, n := Y.Dims()
+	W := mat.NewDense(l, n, nil)
+	for i := range l {
+		w := float64(rng.IntN(5)) / 2
+		for j := range n {
+			switch {
+			case of == "cells of later rows" && i < 60:
+				w = 1
+			case of != "rows":
+				w = float64(rng.IntN(5)) / 2
+			}
+			W.Set(i, j, w)
+		}
+	}
+	return W
 }
 
 // weighted are the η_j·L, or the L_j, of a model.
@@ -151,14 +187,21 @@ var updateForms = []struct {
 	model    iokl.ModelKind
 	missing  float64
 	features bool
+	weights  string // see costs
 }{
-	{"product", []string{"gaussian:all:1.5", "linear:all", "gaussian:all:0.4"}, "", 0, false},
-	{"missing cells", []string{"gaussian:all:1.5", "linear:all"}, "", 0.3, false},
-	{"sum", []string{"gaussian:all:1.5", "linear:all"}, "sum", 0, false},
-	{"sum, missing cells", []string{"gaussian:all:1.5", "linear:all"}, "sum", 0.3, false},
-	{"features", []string{"linear:0-1", "linear:1-2"}, "", 0, true},
-	{"features, missing cells", []string{"linear:0-1", "linear:1-2"}, "", 0.3, true},
-	{"features, sum", []string{"linear:0-1", "linear:1-2"}, "sum", 0, true},
+	{"product", []string{"gaussian:all:1.5", "linear:all", "gaussian:all:0.4"}, "", 0, false, ""},
+	{"missing cells", []string{"gaussian:all:1.5", "linear:all"}, "", 0.3, false, ""},
+	{"sum", []string{"gaussian:all:1.5", "linear:all"}, "sum", 0, false, ""},
+	{"sum, missing cells", []string{"gaussian:all:1.5", "linear:all"}, "sum", 0.3, false, ""},
+	{"features", []string{"linear:0-1", "linear:1-2"}, "", 0, true, ""},
+	{"features, missing cells", []string{"linear:0-1", "linear:1-2"}, "", 0.3, true, ""},
+	{"features, sum", []string{"linear:0-1", "linear:1-2"}, "sum", 0, true, ""},
+	{"weighted rows", []string{"gaussian:all:1.5", "linear:all"}, "", 0, false, "rows"},
+	{"weighted cells, missing cells", []string{"gaussian:all:1.5", "linear:all"}, "", 0.3, false, "cells"},
+	{"sum, weighted cells", []string{"gaussian:all:1.5", "linear:all"}, "sum", 0, false, "cells"},
+	{"weights later", []string{"gaussian:all:1.5", "linear:all"}, "", 0, false, "cells of later rows"},
+	{"features, weighted rows", []string{"linear:0-1", "linear:1-2"}, "", 0, true, "rows"},
+	{"features, weighted rows, missing cells", []string{"linear:0-1", "linear:1-2"}, "", 0.3, true, "rows"},
 }
 
 // Rows that arrive and leave give the model of the rows that stay, to 1e-8, by a method that shares no code with it: at
@@ -169,9 +212,17 @@ func TestUpdateExact(t *testing.T) {
 			const l = 60
 			X, Y := drift(l+40, 3, form.missing)
 			Xnew, _ := drift(20, 4, 0)
+			W := costs(Y, form.weights)
 			first, more := upTo(0, l), upTo(l, l+40)
+			some := func(rows []int) iokl.UpdateOptions {
+				if W == nil || rows[len(rows)-1] < l && form.weights == "cells of later rows" {
+					return iokl.UpdateOptions{}
+				}
+				return iokl.UpdateOptions{Weights: rowsOf(W, rows)}
+			}
 			m, err := iokl.Fit(t.Context(), rowsOf(X, first), rowsOf(Y, first), iokl.Options{
 				Kernels: form.kernels, Lambda: 1e-3, Standardize: "none", Model: form.model,
+				Weights: some(first).Weights,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -186,7 +237,7 @@ func TestUpdateExact(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, _ := exact(t, form.kernels, weighted(m), mu, rowsOf(X, rows), rowsOf(Y, rows), Xnew)
+				want, _ := exact(t, form.kernels, weighted(m), mu, rowsOf(X, rows), rowsOf(Y, rows), Xnew, someOf(W, rows))
 				if d := apart(F, want); !(d <= 1e-8) {
 					t.Errorf("%s: predictions differ by %.3g", what, d)
 				}
@@ -196,7 +247,7 @@ func TestUpdateExact(t *testing.T) {
 				}
 			}
 			before, _ := m.Predict(Xnew)
-			added, err := m.Update(t.Context(), rowsOf(X, more), rowsOf(Y, more), iokl.UpdateOptions{})
+			added, err := m.Update(t.Context(), rowsOf(X, more), rowsOf(Y, more), some(more))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +256,7 @@ func TestUpdateExact(t *testing.T) {
 			stay := slices.DeleteFunc(upTo(0, l+40), func(i int) bool { return slices.Contains(leave, i) })
 			var less *iokl.Model
 			if form.features {
-				less, err = added.ForgetRows(t.Context(), rowsOf(X, leave), rowsOf(Y, leave), iokl.UpdateOptions{})
+				less, err = added.ForgetRows(t.Context(), rowsOf(X, leave), rowsOf(Y, leave), some(leave))
 			} else {
 				less, err = added.Forget(t.Context(), leave, iokl.UpdateOptions{})
 			}
@@ -228,7 +279,8 @@ func TestUpdateExact(t *testing.T) {
 				}
 				check("window", window, upTo(l-10, l+40))
 			}
-			again, err := read.Update(t.Context(), rowsOf(X, upTo(0, 1)), rowsOf(Y, upTo(0, 1)), iokl.UpdateOptions{})
+			again, err := read.Update(t.Context(), rowsOf(X, upTo(0, 1)), rowsOf(Y, upTo(0, 1)),
+				some(upTo(0, 1)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,13 +306,19 @@ func TestUpdateCertificate(t *testing.T) {
 		t.Run(form.name, func(t *testing.T) {
 			const l = 120
 			X, Y := drift(2*l, 5, form.missing)
-			m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)), iokl.Options{
-				Kernels: form.kernels, Lambda: 1e-3, Tol: 1e-5, Standardize: "none", Model: form.model,
-			})
+			opt := iokl.Options{Kernels: form.kernels, Lambda: 1e-3, Tol: 1e-5, Standardize: "none", Model: form.model}
+			W := costs(Y, form.weights)
+			if W != nil {
+				opt.Weights = rowsOf(W, upTo(0, l))
+			}
+			m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)), opt)
 			if err != nil {
 				t.Fatal(err)
 			}
 			more := func(opt iokl.UpdateOptions) *iokl.Model {
+				if W != nil {
+					opt.Weights = rowsOf(W, upTo(l, 2*l))
+				}
 				m2, err := m.Update(t.Context(), rowsOf(X, upTo(l, 2*l)), rowsOf(Y, upTo(l, 2*l)), opt)
 				if err != nil {
 					t.Fatal(err)
@@ -296,7 +354,7 @@ func TestUpdateObjective(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, want := exact(t, specs, weighted(m), m.Certificate().Lambda*100, X, Y, X)
+	_, want := exact(t, specs, weighted(m), m.Certificate().Lambda*100, X, Y, X, nil)
 	if c := m2.Certificate(); !(math.Abs(c.Objective-want) <= 1e-9*want) {
 		t.Errorf("objective %.12g, want %.12g", c.Objective, want)
 	}
@@ -318,7 +376,25 @@ func TestUpdateRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	opt.Kernels, opt.Loss = []string{"gaussian:all:1.5"}, "huber"
+	robust, err := iokl.Fit(t.Context(), X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Loss, opt.Weights = "", costs(Y, "cells")
+	heavy, err := iokl.Fit(t.Context(), X, Y, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := heavy.Prepare(t.Context()); !errors.Is(err, iokl.ErrInput) || !strings.Contains(err.Error(), "weights") {
+		t.Errorf("prepared with weights: %v", err)
+	}
+	if _, err := heavy.LeaveOneOut(t.Context()); !errors.Is(err, iokl.ErrInput) ||
+		!strings.Contains(err.Error(), "without weights") {
+		t.Errorf("left out in closed form with weights: %v", err)
+	}
 	none := &mat.Dense{}
+	cells := iokl.UpdateOptions{Weights: opt.Weights}
 	infinite := mat.DenseCopyOf(Y)
 	infinite.Set(1, 2, math.Inf(1))
 	for _, c := range []struct {
@@ -329,6 +405,10 @@ func TestUpdateRefuses(t *testing.T) {
 		words string
 	}{
 		{"compact", m.Compact(), X, Y, iokl.UpdateOptions{}, "compact"},
+		{"compact with weights", heavy.Compact(), X, Y, iokl.UpdateOptions{}, "compact"},
+		{"another loss", robust, X, Y, iokl.UpdateOptions{}, "another loss"},
+		{"weights of cells in sums", sums, X, Y, cells, "weights of rows"},
+		{"shape of weights", m, rowsOf(X, upTo(0, 3)), rowsOf(Y, upTo(0, 3)), cells, "the weights are 60×4"},
 		{"Gram matrices", gram, X, Y, iokl.UpdateOptions{}, "Gram"},
 		{"rows", m, X, rowsOf(Y, upTo(0, 3)), iokl.UpdateOptions{}, "X has 60 rows and Y has 3"},
 		{"columns", m, X, X, iokl.UpdateOptions{}, "Y has 3 columns"},
@@ -346,7 +426,7 @@ func TestUpdateRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if m.UpdateBytes() != 8*60*4 || m.Compact().UpdateBytes() != 0 {
+	if m.UpdateBytes() != 8*60*4 || heavy.UpdateBytes() != 2*8*60*4 || m.Compact().UpdateBytes() != 0 {
 		t.Errorf("%d bytes for updates, %d compact", m.UpdateBytes(), m.Compact().UpdateBytes())
 	}
 }
@@ -400,7 +480,7 @@ func TestUpdateLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		mu := m.Certificate().Lambda * float64(l)
-		want, objective := exact(t, specs, weighted(m), mu, rowsOf(X, present), rowsOf(Y, present), Xnew)
+		want, objective := exact(t, specs, weighted(m), mu, rowsOf(X, present), rowsOf(Y, present), Xnew, nil)
 		c := live.Certificate()
 		if d := apart(F, want); !(d <= 1e-7) || !(math.Abs(c.Objective-objective) <= 1e-7*objective) {
 			t.Fatalf("step %d: predictions differ by %.3g; objective %.10g, want %.10g", step, d, c.Objective,

@@ -21,6 +21,7 @@ type updateFlags struct {
 	machine
 	dataFlags
 	model, out, forget string
+	cost               weightFlags
 	opt                iokl.UpdateOptions
 }
 
@@ -55,6 +56,7 @@ its rows: rows arrive, its size stays, and none can be named to leave.
 	u.inputs(f)
 	f.StringVar(&u.y, "y", "", "targets of the rows that arrive (default with --y-columns: the file of --x)")
 	f.StringVar(&u.yColumns, "y-columns", "", "columns of --y to use (default: those named as the model's targets)")
+	u.cost.weightsFlag(f)
 	f.StringVar(&u.forget, "forget", "", "rows that leave, as 0-9,17: 0 is the oldest")
 	f.IntVar(&u.opt.Window, "window", 0, "rows that stay at most: the oldest leave (default: all)")
 	f.BoolVar(&u.opt.Relearn, "relearn", false,
@@ -95,7 +97,7 @@ func (u *updateFlags) run(cmd *cobra.Command) error {
 		return errors.New("give the model by --model")
 	case u.out == "":
 		return errors.New("give the file of the updated model by --out")
-	case !given && (u.y != "" || u.yColumns != ""):
+	case !given && (u.y != "" || u.yColumns != "" || u.cost.weights != ""):
 		return errors.New("give the inputs of the rows that arrive by --x")
 	case !given && u.forget == "" && u.opt.Window == 0 && !u.opt.Relearn:
 		return errors.New("give rows that arrive by --x and --y, or rows that leave by --forget or --window")
@@ -141,10 +143,18 @@ func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, er
 	}
 	u.classes = model.Classes() != nil
 	u.schema, u.inputsOf, u.targetsOf = model.InputSchema(), u.columnsOf(cmd, model), u.outputsOf(model)
+	var opt iokl.Options
+	if err := u.cost.begin(&u.dataFlags, new(streamFlags), &opt); err != nil {
+		return nil, err
+	}
 	d, err := u.load(cmd)
 	if err == nil && u.missing == "error" {
 		err = observed(u.x, d.X, "--missing error refuses missing inputs")
 	}
+	if err == nil {
+		err = u.cost.read(cmd, &u.dataFlags, &opt)
+	}
+	u.opt.Weights = opt.Weights
 	return d, err
 }
 

@@ -6,8 +6,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl/internal/table"
 )
 
 // Rows that arrive in other columns' order give the model of a fit to all rows at the same setting, where weights and L
@@ -81,6 +84,61 @@ func TestUpdate(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "m5")); err == nil {
 		t.Error("an interrupted update wrote a file")
+	}
+}
+
+// A row of weight 2 is one that arrives twice, whether weights are a file or a column.
+func TestUpdateWeights(t *testing.T) {
+	dir := folder(t)
+	x, y := csvRows(60, 0)
+	xs, ys := strings.SplitAfter(x, "\n"), strings.SplitAfter(y, "\n")
+	var heavy, twiceX, twiceY, w strings.Builder
+	heavy.WriteString(strings.TrimSpace(xs[0]) + ",w\n")
+	w.WriteString("w\n")
+	twiceX.WriteString(xs[0])
+	twiceY.WriteString(ys[0])
+	for i := 41; i <= 60; i++ {
+		count := 1 + i%2
+		heavy.WriteString(strings.TrimSpace(xs[i]) + "," + strconv.Itoa(count) + "\n")
+		w.WriteString(strconv.Itoa(count) + "\n")
+		twiceX.WriteString(strings.Repeat(xs[i], count))
+		twiceY.WriteString(strings.Repeat(ys[i], count))
+	}
+	write(t, dir, "x1.csv", strings.Join(xs[:41], ""))
+	write(t, dir, "y1.csv", strings.Join(ys[:41], ""))
+	write(t, dir, "x2.csv", xs[0]+strings.Join(xs[41:61], ""))
+	write(t, dir, "y2.csv", ys[0]+strings.Join(ys[41:61], ""))
+	write(t, dir, "heavy.csv", heavy.String())
+	write(t, dir, "w.csv", w.String())
+	write(t, dir, "twicex.csv", twiceX.String())
+	write(t, dir, "twicey.csv", twiceY.String())
+	var F []*table.Table
+	for _, line := range []string{
+		"fit --x x1.csv --y y1.csv --lambda 3e-3 --out m1 --kernel gaussian:all:1.5",
+		"update --model m1 --x twicex.csv --y twicey.csv --out m2",
+		"update --model m1 --x x2.csv --y y2.csv --weights w.csv --out m2",
+		"update --model m1 --x heavy.csv --y y2.csv --weights w --out m2",
+	} {
+		if r := command(t, dir, line); r.status != exitOK {
+			t.Fatalf("iokl %s: %+v", line, r)
+		}
+		if !strings.HasPrefix(line, "fit") {
+			if r := command(t, dir, "predict --model m2 --x xt.csv --out p.npy"); r.status != exitOK {
+				t.Fatalf("%+v", r)
+			}
+			F = append(F, mustTable(t, filepath.Join(dir, "p.npy")))
+		}
+	}
+	for i, want := range F[0].Data.Data {
+		for k, f := range F[1:] {
+			if !(math.Abs(f.Data.Data[i]-want) <= 1e-8) {
+				t.Fatalf("weights %d: prediction %d is %g, %g of rows that arrive twice", k, i, f.Data.Data[i], want)
+			}
+		}
+	}
+	r := command(t, dir, "update --model m1 --forget 0 --weights w.csv --out m2")
+	if r.status != exitUsage || !strings.Contains(r.stderr, "--x") {
+		t.Errorf("%+v", r)
 	}
 }
 

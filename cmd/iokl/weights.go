@@ -19,10 +19,15 @@ import (
 // weightFlags say what errors cost.
 type weightFlags struct{ weights, noise, loss string }
 
-func (w *weightFlags) flags(f *pflag.FlagSet) {
+// weightsFlag is the flag of weights.
+func (w *weightFlags) weightsFlag(f *pflag.FlagSet) {
 	f.StringVar(&w.weights, "weights", "",
 		"weights ≥ 0: a file with one for each row or one for each target cell, or a column of --x, which is then no "+
 			"input;\n0 is a missing cell, 2 an observation made twice")
+}
+
+func (w *weightFlags) flags(f *pflag.FlagSet) {
+	w.weightsFlag(f)
 	f.StringVar(&w.noise, "noise", "",
 		"standard deviations > 0 of the errors of the targets, in their units: a file with one for each row, "+
 			"output or cell,\nor a column of --x, which is then no input")

@@ -90,13 +90,18 @@ func table(rows [][]float64, what string) (mat.Matrix, error) {
 	return m, nil
 }
 
-// UpdateOptions reads the JSON form of [iokl.UpdateOptions], and a backend.
+// UpdateOptions reads the JSON form of [iokl.UpdateOptions], weights as a list of rows, and a backend.
 func UpdateOptions(text string) (iokl.UpdateOptions, error) {
 	var o struct {
 		iokl.UpdateOptions
-		Backend string `json:"backend"`
+		Backend string      `json:"backend"`
+		Weights [][]float64 `json:"weights"` // by rows
 	}
-	if err := decode(text, &o); err != nil {
+	err := decode(text, &o)
+	if err != nil {
+		return o.UpdateOptions, err
+	}
+	if o.UpdateOptions.Weights, err = table(o.Weights, "weights"); err != nil {
 		return o.UpdateOptions, err
 	}
 	be, err := backend(o.Backend)

@@ -76,7 +76,7 @@ type sourced interface {
 func remember(t Training, m *model.Model) {
 	if t, ok := t.(sourced); ok {
 		s := t.Source()
-		m.Y, m.Sums = s.Y, s.Sums
+		m.Y, m.W, m.Sums = s.Y, s.W, s.Sums
 	}
 }
 
@@ -356,10 +356,10 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if outputs != nil {
 		out.Out = outputs
 	}
-	if Plain(d) {
+	remember(t, out.Model)
+	if Plain(d) || out.Updatable() {
 		out.Mu = p.Lambda * float64(p.Space.Samples())
 	}
-	remember(t, out.Model)
 	out.Silent = out.UseMeans(s.Means)
 	return out, err
 }

@@ -45,7 +45,8 @@ func OutOfFold(
 		if err != nil {
 			return err
 		}
-		m.Source, m.Warnings = model.Source{}, nil
+		m = m.Compact()
+		m.Warnings = nil
 		f := model.Fold{Model: m, Rows: splits[k].Test}
 		f.Y, f.F, err = d.HeldOut(ctx, m, splits[k])
 		folds[k] = f

@@ -220,9 +220,11 @@ class _Estimator(BaseEstimator):
         for line in self._about["warnings"] or []:
             warnings.warn(line, UserWarning, stacklevel=3)
 
-    def _change(self, X: Floats | None, Y: Floats | None, window: int | None, relearn: bool, forget: Any = None) -> None:
+    def _change(self, X: Floats | None, Y: Floats | None, window: int | None, relearn: bool, forget: Any = None, sample_weight: Any = None) -> None:
         """Take the model with rows added or taken out, and say what is unusual about them."""
         options = {"window": window, "relearn": relearn or None, "forget": forget}
+        if X is not None and sample_weight is not None:
+            options["weights"] = given.weights(sample_weight, len(X))
         model, before = self._fitted(), self._about["warnings"] or []
         if self._precomputed():
             raise ValueError("a model of kernel matrices is not updated: it keeps no inputs to compute kernels of")
@@ -386,7 +388,7 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         self._run(job)
         return self
 
-    def partial_fit(self, X: Any, y: Any, window: int | None = None, relearn: bool = False) -> IOKLRegressor:
+    def partial_fit(self, X: Any, y: Any, window: int | None = None, relearn: bool = False, sample_weight: Any = None) -> IOKLRegressor:
         """Add rows to the model, exactly as a fit at the same kernels, weights, L and λ·rows; a first call fits.
 
         `certificate_` says how much other weights and another L could gain on all rows.
@@ -401,16 +403,19 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             Rows that stay at most: the oldest leave.
         relearn : bool, default=False
             Where the certified relative gap is above the tolerance, learn weights and L further.
+        sample_weight : array-like of shape (n_samples,) or of the shape of y, default=None
+            Weights of the samples that arrive, as in `fit`; None means 1.
 
         Returns
         -------
         self : IOKLRegressor
         """
         if not hasattr(self, "_model"):
-            return self.fit(X, y)
+            return self.fit(X, y, sample_weight=sample_weight)
         a = self._read(X, False)
         Y, _ = given.targets(y, len(a), type(self).__name__, 1)
-        self._change(a, Y, window, relearn)
+        a, Y, _, w = self._weighty(a, Y, None, sample_weight)
+        self._change(a, Y, window, relearn, sample_weight=w)
         return self
 
     def _shape(self, F: Floats) -> Floats:
@@ -539,7 +544,7 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         self._columns = [order.index(n) for n in names]
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, window: int | None = None, relearn: bool = False) -> IOKLClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, window: int | None = None, relearn: bool = False, sample_weight: Any = None) -> IOKLClassifier:
         """Add rows to the model, exactly as a fit at the same kernels, weights, L and λ·rows; a first call fits.
 
         Parameters
@@ -554,13 +559,15 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
             Rows that stay at most: the oldest leave.
         relearn : bool, default=False
             Where the certified relative gap is above the tolerance, learn weights and L further.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples that arrive, as in `fit`; None means 1.
 
         Returns
         -------
         self : IOKLClassifier
         """
         if not hasattr(self, "_model"):
-            return self.fit(X, y)
+            return self.fit(X, y, sample_weight=sample_weight)
         a = self._read(X, False)
         known, codes, _ = given.labels(y, len(a), type(self).__name__, 1)
         unknown = [c for c in known if c not in self.classes_]
@@ -569,7 +576,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
         Y = np.zeros((len(a), len(self.classes_)))
         for i, code in enumerate(codes):
             Y[i, self._columns[int(np.flatnonzero(self.classes_ == known[code])[0])]] = 1
-        self._change(a, Y, window, relearn)
+        a, Y, _, w = self._weighty(a, Y, None, sample_weight)
+        self._change(a, Y, window, relearn, sample_weight=w)
         return self
 
     def _scores(self, X: Any) -> Floats:

@@ -23,6 +23,23 @@ def test_sample_weight(table):
             iokl.IOKLRegressor(**QUICK).fit(X, Y, sample_weight=bad)
 
 
+def test_partial_fit_weight(table):
+    X, Y = table
+    w = np.arange(20) % 3
+    rows = 40 + np.repeat(np.arange(20), w)
+    for estimator, y in (iokl.IOKLRegressor, Y), (iokl.IOKLClassifier, Y[:, 0] > np.median(Y[:, 0])):
+        a, b, c = (estimator(**QUICK).fit(X[:40], y[:40]) for _ in range(3))
+        a.partial_fit(X[40:], y[40:], sample_weight=w)
+        b.partial_fit(X[rows], y[rows])
+        c.partial_fit(X[40:], y[40:])
+        score = "predict" if estimator is iokl.IOKLRegressor else "predict_proba"
+        F = getattr(a, score)(X)
+        np.testing.assert_allclose(F, getattr(b, score)(X), rtol=1e-7, atol=1e-7)
+        assert np.abs(F - getattr(c, score)(X)).max() > 1e-3
+        with pytest.raises(ValueError):
+            a.partial_fit(X[:3], y[:3], sample_weight=w)
+
+
 def test_weight_zero(table):
     X, Y = table
     w = np.where(np.arange(60) % 4, 1.0, 0.0)

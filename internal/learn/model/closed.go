@@ -45,6 +45,8 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	case !ok:
 		return nil, fault.Input("closed forms for single rows need the training inputs and one L, which a model of "+
 			"kind %s does not keep", m.Basis.kind())
+	case m.W.Data != nil:
+		return nil, fault.Input("closed forms for single rows are for targets without weights: use cv+")
 	case !(m.Mu > 0):
 		return nil, fault.Input("closed forms for single rows need what a model written by an older version does not " +
 			"keep: fit it anew")

@@ -33,6 +33,7 @@ import (
 //	WL                    D×n    √η_j·W·L, the weights of the features of kernels of positive weight,
 //	                             or (ZᵀC)_j·L_j (kind features)
 //	Y                     l×n    targets as they were learned, NaN where missing (kinds samples and sum, optional)
+//	W                     l×n, l×1 their weights, of cells or of rows (where they have any)
 //	gamma1, gamma2, …     D(D+1)/2 the lower triangle, row by row, of ZᵀZ over the rows of one pattern
 //	                             of observed targets (kind features, optional)
 //	H1, H2, …             D×n    ZᵀY over them (kind features, optional)
@@ -45,7 +46,8 @@ import (
 // its predictions for them
 const (
 	fileFormat  = "iokl model"
-	fileVersion = 4 // 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing
+	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights
+	fileVersion = 5
 	metaName    = "meta.json"
 )
 
@@ -112,8 +114,10 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	}
 	version := 2 // the least that knows all that is in the file
 	switch {
-	case m.Y.Rows > 0 && !m.AllTargets():
+	case m.W.Data != nil:
 		version = fileVersion
+	case m.Y.Rows > 0 && !m.AllTargets():
+		version = 4
 	case m.OutputKernels() != nil:
 		version = 3
 	}

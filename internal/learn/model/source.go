@@ -19,6 +19,7 @@ import (
 // the kernels of weight 0, which the certificate covers.
 type Source struct {
 	Y        blas.General      // targets as they were learned, l×live, NaN where missing (kinds samples and sum)
+	W        blas.General      // their weights, l×live or of rows l×1; without Data 1
 	Idle     kernel.Dictionary // kernels of weight 0 (kinds samples and sum)
 	IdleMaps rff.Maps          // feature maps of the kernels of weight 0 (kind features)
 	Sums     []bcd.Pattern     // of the rows, by the targets that are observed in them (kind features)
@@ -77,17 +78,25 @@ func (m *Model) Remember(dict kernel.Dictionary, maps rff.Maps) {
 // Inputs are the training inputs as kernels see them, no rows where the model keeps none.
 func (m *Model) Inputs() blas.General { return trainingInputs(m.Basis) }
 
-// Compact is the model without its Source, and shares the rest.
+// Compact is the model without its Source, and shares the rest. Without weights of targets it does not say μ, of which
+// closed forms would make those of weights 1.
 func (m *Model) Compact() *Model {
+	mu := m.Mu
+	if m.W.Data != nil {
+		mu = 0
+	}
 	return &Model{
 		In: m.In, Out: m.Out, Names: m.Names, Eta: m.Eta, L: m.L, Basis: m.Basis, Warnings: m.Warnings,
-		Origin: m.Origin, Mu: m.Mu, Folds: m.Folds,
+		Origin: m.Origin, Mu: mu, Folds: m.Folds,
 	}
 }
 
+// Updatable reports whether rows of the model, or sums that stand for them, are kept.
+func (s *Source) Updatable() bool { return s.Y.Rows > 0 || len(s.Sums) > 0 }
+
 // Bytes is the size of the source in files.
 func (s *Source) Bytes() int64 {
-	numbers := len(s.Y.Data)
+	numbers := len(s.Y.Data) + len(s.W.Data)
 	for _, p := range s.Sums {
 		numbers += p.Gamma.Rows*(p.Gamma.Rows+1)/2 + len(p.H.Data)
 	}
@@ -111,8 +120,15 @@ func (s *Source) Cells() (count int) {
 	return count
 }
 
-// AllTargets reports whether the training targets are kept and none is missing.
-func (s *Source) AllTargets() bool { return s.Y.Rows > 0 && !columns.Missing(s.Y) }
+// AllTargets reports whether the training targets are kept, none is missing and all have weight 1.
+func (s *Source) AllTargets() bool { return s.Y.Rows > 0 && !columns.Missing(s.Y) && s.W.Data == nil }
+
+// Weigh multiplies rows of A by the roots of the weights of the rows, so that sums of products of A are weighted ones.
+func Weigh(A, W blas.General) {
+	for i := range W.Rows {
+		blas.Scal(math.Sqrt(columns.WeightAt(W, i, 0)), blas.Row(A, i))
+	}
+}
 
 // AddRows are the sums with sign times those of the rows of features F (t×D) and targets Y (t×n), NaN where missing.
 // It leaves those given as they are: sums that change are copied.
@@ -168,6 +184,9 @@ func (s *Source) members(head *part) (list []member) {
 	if s.Y.Rows > 0 {
 		list = append(list, matrixMember("Y", s.Y))
 	}
+	if s.W.Data != nil {
+		list = append(list, matrixMember("W", s.W))
+	}
 	for k, p := range s.Sums {
 		head.Sums = append(head.Sums, patternMeta{p.Rows, p.Observed, p.YY})
 		var half []float64
@@ -196,6 +215,12 @@ func (l *loader) source(m *Model) {
 		l.expect(m.Y.Cols == len(m.Out.Live), "targets of %d outputs, not %d", m.Y.Cols, len(m.Out.Live))
 		l.expect(m.Inputs().Rows == 0 || m.Y.Rows == m.Inputs().Rows, "%d rows of targets for %d samples", m.Y.Rows,
 			m.Inputs().Rows)
+	}
+	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+"W") {
+		m.W = general(l.array("W", 2, false))
+		if _, err := columns.CheckCellWeights(m.W, m.Y.Rows, m.Y.Cols); err != nil {
+			l.fail("%v", err)
+		}
 	}
 	if l.err != nil || len(l.part.Sums) == 0 {
 		return

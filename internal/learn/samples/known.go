@@ -14,14 +14,14 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them. Scales,
-// kernels and their lengths are those of m; kernels that are centred are so on these rows. K is the sum of the kernels,
+// Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them, with the
+// weights W. Scales, kernels and their lengths are those of m; kernels that are centred are so on these rows. K is the sum of the kernels,
 // nil for their Gram matrices.
 func Known(
-	ctx context.Context, m *model.Model, Z, Y blas.General, K linop.Sum, opt Options,
+	ctx context.Context, m *model.Model, Z, Y, W blas.General, K linop.Sum, opt Options,
 ) (learn.Training, error) {
 	t := &training{
-		opt: &opt, in: m.In, out: m.Out, names: m.Names, Z: Z, Y: Y, dict: slices.Clone(m.Dictionary()),
+		opt: &opt, in: m.In, out: m.Out, names: m.Names, Z: Z, Y: Y, W: W, w: W, dict: slices.Clone(m.Dictionary()),
 		warnings: m.Warnings, known: K,
 	}
 	if K != nil {

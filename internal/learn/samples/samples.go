@@ -310,12 +310,12 @@ func (t *training) Held() float64 { return t.held }
 
 // Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
 // sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are
-// missing in more ways than sums of each are worth.
+// missing in more ways than sums of each are worth, or in the weights of their cells.
 func (t *training) Source() (s model.Source) {
 	switch {
-	case !t.plain(): // changes of rows are for squares without weights
+	case t.opt.Columns.Loss.Kind != loss.Squared: // changes of rows are for squares
 	case t.maps == nil && t.in != nil:
-		s.Y = blas.Clone(t.Y)
+		s.Y, s.W = blas.Clone(t.Y), t.W
 	case t.sums != nil:
 		var yy float64
 		for _, v := range t.sums.YY {
@@ -324,9 +324,12 @@ func (t *training) Source() (s model.Source) {
 		s.Sums = []bcd.Pattern{{
 			Observed: slices.Repeat([]bool{true}, t.Y.Cols), Rows: t.Y.Rows, Gamma: t.sums.Gamma, H: t.sums.H, YY: yy,
 		}}
-	case t.F.Data != nil:
+	case t.F.Data != nil && t.W.Cols <= 1: // weights of rows are those of products in sums
 		if p := stream.Patterns(t.Y); len(p) <= stream.MaxPatterns && len(p)*t.maps.Dim() <= t.Y.Rows {
-			s.Sums = model.AddRows(nil, t.F, t.Y, 1, t.opt.Backend)
+			F, Y := blas.Clone(t.F), blas.Clone(t.Y)
+			model.Weigh(F, t.W)
+			model.Weigh(Y, t.W)
+			s.Sums = model.AddRows(nil, F, Y, 1, t.opt.Backend)
 		}
 	}
 	return s

@@ -45,7 +45,7 @@ func Prepare(ctx context.Context, m *model.Model, be blas.Backend) (*Live, error
 	if _, ok := m.Basis.(*model.Samples); !ok || !m.AllTargets() || m.L.Dim() > mostOutputs ||
 		slices.ContainsFunc(dict, func(k kernel.Kernel) bool { return k.Center }) {
 		return nil, fault.Input("a decomposition serves updates of models of one output kernel, of kernels on rows " +
-			"that are not centred and of targets none of which is missing: Update does without it")
+			"that are not centred and of targets without weights, none of which is missing: Update does without it")
 	}
 	bytes := 40 * float64(b.l) * float64(b.l) // K_η, and what a decomposition takes
 	if err := memory.Check("the decomposition for updates", bytes, "update without it"); err != nil {

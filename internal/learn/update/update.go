@@ -28,6 +28,7 @@ import (
 // Change is what becomes of the rows of a model. First rows leave, then others arrive, then the oldest leave.
 type Change struct {
 	X, Y   blas.General // rows that arrive, in the units of the data, NaN where missing; no rows for none
+	W      blas.General // weights of the targets of rows that arrive or are in OutX, by cells or rows; without Data 1
 	Forget []int        // rows that leave, numbered from 0 by age, the oldest first
 	// rows that leave a model of explicit features, which keeps sums in the place of rows; no rows for none
 	OutX, OutY blas.General
@@ -46,12 +47,12 @@ func Run(
 	if err := usable(m, &ch); err != nil {
 		return nil, nil, err
 	}
-	arriving, notes, err := code(m, ch.X, ch.Y, "arrive")
+	arriving, notes, err := code(m, ch.X, ch.Y, ch.W, "arrive")
 	if err != nil {
 		return nil, nil, err
 	}
 	if _, ok := m.Basis.(*model.Features); ok {
-		leaving, _, err := code(m, ch.OutX, ch.OutY, "leave")
+		leaving, _, err := code(m, ch.OutX, ch.OutY, ch.W, "leave")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -63,13 +64,13 @@ func Run(
 		return nil, nil, err
 	}
 	Z, Y := gather(m.Inputs(), arriving.Z, kept), gather(m.Y, arriving.Y, kept)
-	if live != nil && !columns.Missing(arriving.Y) {
+	if live != nil && !columns.Missing(arriving.Y) && arriving.W.Data == nil {
 		out, next, err = bordered(ctx, m, live, arriving, kept, Z, Y, notes, s, method)
 		if err != nil || out != nil && (out.Result.Converged || !relearn) {
 			return out, next, err
 		}
 	}
-	t, err := samples.Known(ctx, m, Z, Y, nil, samples.Options{Env: method.Env})
+	t, err := samples.Known(ctx, m, Z, Y, gatherWeights(m, arriving, kept), nil, samples.Options{Env: method.Env})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +95,7 @@ func bordered(
 		return nil, nil, err
 	}
 	sum := &kernels{dict: m.Dictionary(), Z: Z, be: method.Backend}
-	t, err := samples.Known(ctx, m, Z, Y, sum, samples.Options{Env: method.Env})
+	t, err := samples.Known(ctx, m, Z, Y, blas.General{}, sum, samples.Options{Env: method.Env})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,13 +113,11 @@ func usable(m *model.Model, ch *Change) error {
 	switch {
 	case m.In == nil:
 		return fault.Input("a model of Gram matrices is not updated: it keeps no inputs to compute kernels of")
-	case !(m.Mu > 0):
-		return fault.Input("the model does not say its μ, which is so after a fit by likelihood, with weights, by " +
-			"another loss than squares, or by an older version: fit it anew")
-	case features && (len(m.Sums) == 0 || m.FeatureMaps() == nil),
+	case !(m.Mu > 0), features && (len(m.Sums) == 0 || m.FeatureMaps() == nil),
 		!features && (m.Y.Rows == 0 || m.Dictionary() == nil):
-		return fault.Input("the model does not keep what updates need: it is compact, of an older version, or its " +
-			"rows differ in which targets are missing in too many ways. Fit it anew")
+		return fault.Input("the model does not keep what updates need: it is compact, was fitted by likelihood, by " +
+			"another loss than squares or by an older version, or has explicit features and rows that differ in too " +
+			"many ways in which targets are missing, or in the weights of their cells. Fit it anew")
 	case features && (len(ch.Forget) > 0 || ch.Window > 0):
 		return fault.Input("a model of explicit features keeps sums in the place of its rows, whose number its size " +
 			"does not depend on: give the rows that leave, not their numbers or a window")
@@ -130,18 +129,18 @@ func usable(m *model.Model, ch *Change) error {
 	return nil
 }
 
-// coded are rows as kernels and solvers see them.
-type coded struct{ Z, Y blas.General }
+// coded are rows as kernels and solvers see them, and the weights of their targets.
+type coded struct{ Z, Y, W blas.General }
 
 // code scales rows as those of the model are, and says what is unusual about them. Rows of which no target is observed
 // are left out.
-func code(m *model.Model, X, Y blas.General, verb string) (c coded, notes []string, err error) {
+func code(m *model.Model, X, Y, W blas.General, verb string) (c coded, notes []string, err error) {
 	d, n := len(m.In.Names), len(m.Out.Names)
 	if X.Rows != Y.Rows {
 		return c, nil, fault.Input("X has %d rows and Y has %d", X.Rows, Y.Rows)
 	}
 	if X.Rows == 0 {
-		return coded{blas.NewGeneral(0, d), blas.NewGeneral(0, len(m.Out.Live))}, nil, nil
+		return coded{Z: blas.NewGeneral(0, d), Y: blas.NewGeneral(0, len(m.Out.Live))}, nil, nil
 	}
 	if Y.Cols != n {
 		return c, nil, fault.Input("Y has %d columns, the model was fitted on %d", Y.Cols, n)
@@ -153,10 +152,18 @@ func code(m *model.Model, X, Y blas.General, verb string) (c coded, notes []stri
 			}
 		}
 	}
+	if W.Data != nil {
+		if W, err = columns.CheckCellWeights(W, Y.Rows, n); err != nil {
+			return c, nil, err
+		}
+	}
 	if rows := columns.Observed(columns.Take(Y, m.Out.Live)); len(rows) < Y.Rows {
 		notes = append(notes, fmt.Sprintf("left out %d of %d rows that %s, of which no target is observed",
 			Y.Rows-len(rows), Y.Rows, verb))
 		X, Y = columns.Rows(X, rows), columns.Rows(Y, rows)
+		if W.Data != nil {
+			W = columns.Rows(W, rows)
+		}
 	}
 	if m.Out.Scaler != nil {
 		notes = append(notes, moved("target", m.Out.Names, Y, m.Out.Scaler)...)
@@ -175,7 +182,10 @@ func code(m *model.Model, X, Y blas.General, verb string) (c coded, notes []stri
 	if m.Out.Scaler != nil {
 		m.Out.Scaler.Apply(Y)
 	}
-	c.Y = columns.Take(Y, m.Out.Live)
+	c.Y, c.W = columns.Take(Y, m.Out.Live), W
+	if W.Cols > 1 {
+		c.W = columns.Take(W, m.Out.Live)
+	}
 	return c, notes, nil
 }
 
@@ -251,6 +261,24 @@ func gather(a, b blas.General, rows []int) blas.General {
 	return out
 }
 
+// gatherWeights are those of rows of m, and of others that arrive, as gather; without Data where all are 1.
+func gatherWeights(m *model.Model, arriving coded, rows []int) (W blas.General) {
+	if m.W.Data == nil && arriving.W.Data == nil {
+		return W
+	}
+	W = blas.NewGeneral(len(rows), max(m.W.Cols, arriving.W.Cols))
+	for k, i := range rows {
+		of := m.W
+		if i >= m.Y.Rows {
+			i, of = i-m.Y.Rows, arriving.W
+		}
+		for j := range W.Cols {
+			W.Data[k*W.Stride+j] = columns.WeightAt(of, i, j)
+		}
+	}
+	return W
+}
+
 // finish solves the training set at the weights and output kernels of m.
 func finish(
 	ctx context.Context, t learn.Training, m *model.Model, notes []string, s learn.Setting, method learn.Method,
@@ -279,11 +307,18 @@ func summed(
 		coded
 		sign int
 	}{{arriving, 1}, {leaving, -1}} {
+		if part.W.Cols > 1 {
+			return nil, fault.Input("a model of explicit features takes weights of rows, and none of single cells")
+		}
+		model.Weigh(part.Y, part.W)
 		for at := 0; at < part.Z.Rows; at += blockRows {
 			rows := min(blockRows, part.Z.Rows-at)
 			F := blas.NewGeneral(rows, t.maps.Dim())
 			if err := cmp.Or(ctx.Err(), t.maps.Transform(F, blas.View(part.Z, at, 0, rows, part.Z.Cols))); err != nil {
 				return nil, fault.From(err)
+			}
+			if part.W.Data != nil {
+				model.Weigh(F, blas.View(part.W, at, 0, rows, 1))
 			}
 			t.sums = model.AddRows(t.sums, F, blas.View(part.Y, at, 0, rows, part.Y.Cols), part.sign, method.Backend)
 		}
