@@ -431,6 +431,42 @@ func TestUpdateRefuses(t *testing.T) {
 	}
 }
 
+// A window keeps models of rows to their size, and that of explicit features never grows, in memory as in files.
+func TestUpdateBounded(t *testing.T) {
+	X, Y := drift(200, 14, 0)
+	for _, specs := range [][]string{{"gaussian:all:1.5"}, {"rff:gaussian:all:1.5:32"}} {
+		m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, 100)), rowsOf(Y, upTo(0, 100)),
+			iokl.Options{Kernels: specs, Lambda: 1e-3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := iokl.UpdateOptions{Window: 100}
+		if m.Chosen().Space == "features" {
+			opt.Window = 0
+		}
+		size := func(m *iokl.Model) int {
+			var file bytes.Buffer
+			if err := m.Encode(&file); err != nil {
+				t.Fatal(err)
+			}
+			return file.Len()
+		}
+		before, kept := size(m), m.UpdateBytes()
+		for at := 100; at < 200; at += 20 {
+			more := upTo(at, at+20)
+			if m, err = m.Update(t.Context(), rowsOf(X, more), rowsOf(Y, more), opt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if after := size(m); m.UpdateBytes() != kept || !(after < before+before/50) {
+			t.Errorf("%s: files of %d and %d bytes, %d and %d for updates", specs, before, after, kept, m.UpdateBytes())
+		}
+		if c := m.Certificate().Samples; c != 100 && opt.Window > 0 || c != 200 && opt.Window == 0 {
+			t.Errorf("%s: %d rows", specs, c)
+		}
+	}
+}
+
 func eye(n int) *mat.Dense {
 	I := mat.NewDense(n, n, nil)
 	for i := range n {
@@ -572,11 +608,11 @@ func TestPredictAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkUpdate is updates of a model of 2000 rows: by one row where it was prepared and where not, and by 200 rows;
+// BenchmarkUpdate is updates of a model of 5000 rows: by one row where it was prepared and where not, and by 1000 rows;
 // and the fit of these rows at one λ.
 func BenchmarkUpdate(b *testing.B) {
-	const l = 2000
-	X, Y := drift(l+200, 13, 0)
+	const l, many = 5000, 1000
+	X, Y := drift(l+many, 13, 0)
 	opt := iokl.Options{Kernels: []string{"gaussian:all:1.5", "linear:all"}, Lambda: 1e-4}
 	fit := func() *iokl.Model {
 		m, err := iokl.Fit(b.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)), opt)
@@ -598,7 +634,7 @@ func BenchmarkUpdate(b *testing.B) {
 		name string
 		m    *iokl.Model
 		rows int
-	}{{"prepared/rows=1", prepared, 1}, {"rows=1", plain, 1}, {"rows=200", plain, 200}} {
+	}{{"prepared/rows=1", prepared, 1}, {"rows=1", plain, 1}, {"rows=1000", plain, many}} {
 		more := upTo(l, l+c.rows)
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
