@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/phase"
 )
 
@@ -34,6 +35,9 @@ func (m *Model) Predict(X mat.Matrix) (*mat.Dense, error) {
 // K_η(X*,X), t×l, times an l×n matrix.
 // On an error dst may hold the predictions for some of the rows.
 func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
+	if t, _ := X.Dims(); t <= model.SlabRows { // done before labels for profiles are set, which takes memory
+		return m.predict(context.Background(), dst, X)
+	}
 	var err error
 	phase.Apart(phase.Predict, func() { err = m.predict(context.Background(), dst, X) })
 	return err

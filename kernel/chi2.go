@@ -40,7 +40,7 @@ func (s *side) reciprocals() {
 			c.mass[i] += v
 		}
 	}
-	c.t = transposed(c.half)
+	c.t = transposed(nil, c.half)
 	s.chi = c
 }
 

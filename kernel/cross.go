@@ -120,30 +120,42 @@ func (c *Crossing) Sum(dst, Xnew blas.General) error {
 // It keeps a part of K_η at a time, whose size does not depend on t, nor, without
 // centred kernels, on l. Otherwise it is as Sum.
 func (c *Crossing) Mul(dst, Xnew, B blas.General) error {
-	l := c.X.Rows
-	if dst.Rows != Xnew.Rows || B.Rows != l || dst.Cols != B.Cols {
+	if dst.Rows != Xnew.Rows || B.Rows != c.X.Rows || dst.Cols != B.Cols {
 		panic("kernel: Mul: shape mismatch")
 	}
+	if Xnew.Rows > slabRows || c.active.ready(Xnew) != nil {
+		return c.each(Xnew, func(s *slab, lo, rows int) { s.multiply(blas.View(dst, lo, 0, rows, dst.Cols), B) })
+	}
+	s := slabs.Get().(*slab) // a closure would be allocated
+	defer s.release()
+	s.c, s.rows = c, Xnew.Rows
+	if s.lay(Xnew) != nil {
+		return c.unfit(Xnew)
+	}
+	s.multiply(dst, B)
+	return nil
+}
+
+// multiply writes K_η·B to dst.
+func (s *slab) multiply(dst, B blas.General) {
+	c, l := s.c, s.c.X.Rows
 	width := min(slabCols, l)
 	if c.centred {
 		width = l // what centring takes away is known when all of a row is
 	}
-	return c.each(Xnew, func(s *slab, lo, rows int) {
-		s.k = slices.Grow(s.k[:0], rows*width)[:rows*width]
-		out := blas.View(dst, lo, 0, rows, dst.Cols)
-		for j0 := 0; j0 < l; j0 += width {
-			cols := min(width, l-j0)
-			K := blas.General{Rows: rows, Cols: cols, Stride: cols, Data: s.k[:rows*cols]}
-			s.fill(K, j0)
-			beta := 1.0
-			if j0 == 0 {
-				beta = 0
-			}
-			part := blas.View(B, j0, 0, cols, B.Cols)
-			c.be.Dgemm(blas.NoTrans, blas.NoTrans, rows, out.Cols, cols, 1, K.Data, K.Stride, part.Data, part.Stride,
-				beta, out.Data, out.Stride)
+	s.k = slices.Grow(s.k[:0], s.rows*width)[:s.rows*width]
+	for j0 := 0; j0 < l; j0 += width {
+		cols := min(width, l-j0)
+		K := blas.General{Rows: s.rows, Cols: cols, Stride: cols, Data: s.k[:s.rows*cols]}
+		s.fill(K, j0)
+		beta := 1.0
+		if j0 == 0 {
+			beta = 0
 		}
-	})
+		part := blas.View(B, j0, 0, cols, B.Cols)
+		c.be.Dgemm(blas.NoTrans, blas.NoTrans, s.rows, dst.Cols, cols, 1, K.Data, K.Stride, part.Data, part.Stride,
+			beta, dst.Data, dst.Stride)
+	}
 }
 
 // Diagonal writes K_η(x,x) for the rows x of Xnew to dst.
@@ -222,7 +234,12 @@ func (c *Crossing) each(Xnew blas.General, f func(s *slab, lo, rows int)) error 
 	if slices.IndexFunc(fail, func(err error) bool { return err != nil }) < 0 {
 		return nil
 	}
-	for i, f := range c.fams { // again for the number of the row
+	return c.unfit(Xnew)
+}
+
+// unfit is the error of new points that lay refuses, with the number of the row.
+func (c *Crossing) unfit(Xnew blas.General) error {
+	for i, f := range c.fams {
 		if _, err := f.prepare(Xnew, c.shift[i]); err != nil {
 			return fmt.Errorf("kernel %q: %w", c.d[f.members[0]].Name, err)
 		}
@@ -245,10 +262,9 @@ var slabs = sync.Pool{New: func() any {
 	return &slab{tile: make([]float64, slabRows*tileCols), line: make([]float64, tileCols)}
 }}
 
-// release keeps the scratch for another slab, and nothing else.
+// release keeps the scratch for another slab.
 func (s *slab) release() {
 	s.c = nil
-	clear(s.sides[:cap(s.sides)])
 	clear(s.scale)
 	slabs.Put(s)
 }
@@ -256,14 +272,15 @@ func (s *slab) release() {
 // lay lays out the new points.
 func (s *slab) lay(X blas.General) error {
 	c := s.c
-	s.sides = s.sides[:0]
+	for len(s.sides) < len(c.fams) {
+		s.sides = append(s.sides, new(side))
+	}
 	s.scale = slices.Grow(s.scale[:0], len(c.d))[:len(c.d)]
 	for i, f := range c.fams {
-		a, err := f.prepare(X, c.shift[i])
-		if err != nil {
+		a := s.sides[i]
+		if err := a.lay(f, X, c.shift[i]); err != nil {
 			return err
 		}
-		s.sides = append(s.sides, a)
 		for _, j := range f.members {
 			s.scale[j] = c.d[j].scale(a)
 		}

@@ -91,6 +91,8 @@ type side struct {
 	t    []float64    // x transposed by strips, when the family is direct
 	norm []float64    // squared norms of the rows, when it is not
 	chi  *chiSide     // of chi2, unless its features are too large
+
+	picked blas.General // scratch
 }
 
 // center is the shift of a family: squared distances do not change with it, and
@@ -109,16 +111,24 @@ func (f *family) center(X blas.General) []float64 {
 
 // prepare lays out the rows of X. It fails on cells the family cannot take.
 func (f *family) prepare(X blas.General, shift []float64) (*side, error) {
+	s := new(side)
+	err := s.lay(f, X, shift)
+	s.picked = blas.General{}
+	return s, err
+}
+
+// lay is prepare in the memory of s.
+func (s *side) lay(f *family, X blas.General, shift []float64) error {
 	if err := FiniteData(X, f.view.columns); err != nil {
-		return nil, err
+		return err
 	}
 	if f.metric == chiSquare {
 		if err := nonNegative(X, f.view.columns); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	s := &side{x: blas.NewGeneral(X.Rows, len(shift))}
-	Z := f.view.of(X)
+	s.x, s.chi = blas.Reshape(s.x, X.Rows, len(shift)), nil
+	Z := f.view.in(&s.picked, X)
 	for i := range Z.Rows {
 		row := blas.Row(s.x, i)
 		for c, v := range blas.Row(Z, i) {
@@ -129,18 +139,18 @@ func (f *family) prepare(X blas.General, shift []float64) (*side, error) {
 		if f.metric == lorentz {
 			blas.Scal(1/f.width, s.x.Data)
 		}
-		s.t = transposed(s.x)
+		s.t = transposed(s.t, s.x)
 		if f.metric == chiSquare {
 			s.reciprocals()
 		}
-		return s, nil
+		return nil
 	}
-	return s, s.norms()
+	return s.norms()
 }
 
 // norms fills the squared norms, and fails when they overflow.
 func (s *side) norms() error {
-	s.norm = make([]float64, s.x.Rows)
+	s.norm = slices.Grow(s.norm[:0], s.x.Rows)[:s.x.Rows]
 	for i := range s.norm {
 		row := blas.Row(s.x, i)
 		s.norm[i] = blas.Dot(row, row)
@@ -165,18 +175,26 @@ func strip(d int) int {
 }
 
 // transposed lays out x one strip of samples after the other, each with a row
-// per feature, so that the row functions read consecutive memory.
-func transposed(x blas.General) []float64 {
-	t := make([]float64, x.Rows*x.Cols)
-	par.Ranges(x.Rows, strip(x.Cols), func(lo, hi int) {
-		block := t[lo*x.Cols : hi*x.Cols]
-		for i := lo; i < hi; i++ {
-			for c, v := range blas.Row(x, i) {
-				block[c*(hi-lo)+i-lo] = v
-			}
-		}
-	})
+// per feature, so that the row functions read consecutive memory. It uses that of t.
+func transposed(t []float64, x blas.General) []float64 {
+	t = slices.Grow(t[:0], x.Rows*x.Cols)[:x.Rows*x.Cols]
+	if x.Rows <= strip(x.Cols) {
+		transposeStrip(t, x, 0, x.Rows)
+		return t
+	}
+	all := t
+	par.Ranges(x.Rows, strip(x.Cols), func(lo, hi int) { transposeStrip(all, x, lo, hi) })
 	return t
+}
+
+// transposeStrip lays out rows lo to hi.
+func transposeStrip(t []float64, x blas.General, lo, hi int) {
+	block := t[lo*x.Cols : hi*x.Cols]
+	for i := lo; i < hi; i++ {
+		for c, v := range blas.Row(x, i) {
+			block[c*(hi-lo)+i-lo] = v
+		}
+	}
 }
 
 // tile computes the metric between rows [i0,i0+rows) of a and [j0,j0+cols) of b

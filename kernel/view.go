@@ -54,11 +54,14 @@ func (v view) same(w view) bool {
 // that is all of it as it is.
 func (k *Kernel) Features(X blas.General) blas.General { return k.view().of(X) }
 
-func (v view) of(X blas.General) blas.General {
+func (v view) of(X blas.General) blas.General { return v.in(new(blas.General), X) }
+
+// in is of, in the memory of scratch.
+func (v view) in(scratch *blas.General, X blas.General) blas.General {
 	if v.columns == nil && v.knots == nil && v.scale == nil && v.directions == nil {
 		return X
 	}
-	S := v.picked(X)
+	S := v.picked(scratch, X)
 	if v.directions == nil {
 		return S
 	}
@@ -71,8 +74,8 @@ func (v view) of(X blas.General) blas.General {
 	return Z
 }
 
-// picked is the columns or their ranks, scaled.
-func (v view) picked(X blas.General) blas.General {
+// picked is the columns or their ranks, scaled, in the memory of scratch where that is not X itself.
+func (v view) picked(scratch *blas.General, X blas.General) blas.General {
 	if v.columns == nil && v.knots == nil && v.scale == nil {
 		return X
 	}
@@ -80,7 +83,8 @@ func (v view) picked(X blas.General) blas.General {
 	if v.columns != nil {
 		width = len(v.columns)
 	}
-	S := blas.NewGeneral(X.Rows, width)
+	S := blas.Reshape(*scratch, X.Rows, width)
+	*scratch = S
 	for i := range X.Rows {
 		from, to := blas.Row(X, i), blas.Row(S, i)
 		if v.columns == nil {

@@ -186,14 +186,7 @@ func (ms Maps) Transform(dst, X blas.General) error {
 			return err
 		}
 	}
-	blocks := (X.Rows + blockRows - 1) / blockRows
-	errs := make([]error, blocks)
-	par.For(blocks, func(b int) {
-		lo := b * blockRows
-		rows := min(blockRows, X.Rows-lo)
-		errs[b] = ms.rows(blas.View(dst, lo, 0, rows, dst.Cols), blas.View(X, lo, 0, rows, X.Cols), false)
-	})
-	if err := errors.Join(errs...); err != nil {
+	if err := ms.plainRows(dst, X); err != nil {
 		return err
 	}
 	for lo := 0; lo < X.Rows; lo += nystromRows {
@@ -203,6 +196,18 @@ func (ms Maps) Transform(dst, X blas.General) error {
 		}
 	}
 	return nil
+}
+
+// plainRows transforms by the maps that are not Nyström's, in parallel over blocks of rows.
+func (ms Maps) plainRows(dst, X blas.General) error {
+	if X.Rows <= blockRows {
+		return ms.rows(dst, X, false)
+	}
+	errs := make([]error, (X.Rows+blockRows-1)/blockRows)
+	par.Ranges(X.Rows, blockRows, func(lo, hi int) {
+		errs[lo/blockRows] = ms.rows(blas.View(dst, lo, 0, hi-lo, dst.Cols), blas.View(X, lo, 0, hi-lo, X.Cols), false)
+	})
+	return errors.Join(errs...)
 }
 
 func (m *Map) check(X blas.General) error {

@@ -218,14 +218,17 @@ func clamp(a blas.General, low, high []float64) {
 	}
 }
 
-// fill replaces missing cells (NaN) by the column's mean and returns how many there were in each column.
+// fill replaces missing cells (NaN) by the column's mean and returns how many there were in each column, nil for none.
 func fill(a blas.General, mean []float64) []int {
-	count := make([]int, a.Cols)
+	var count []int
 	for i := range a.Rows {
 		row := blas.Row(a, i)
 		for j, v := range row {
 			if math.IsNaN(v) {
 				row[j] = mean[j]
+				if count == nil {
+					count = make([]int, a.Cols)
+				}
 				count[j]++
 			}
 		}

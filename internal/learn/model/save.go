@@ -45,7 +45,7 @@ import (
 //
 // its predictions for them
 const (
-	fileFormat  = "iokl model"
+	fileFormat = "iokl model"
 	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights
 	fileVersion = 5
 	metaName    = "meta.json"
