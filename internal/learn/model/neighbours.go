@@ -49,7 +49,7 @@ func (b *Samples) many() bool {
 // uncertain is derive, but for models of many rows, whose residuals are those of some rows.
 func (m *Model) uncertain(ctx context.Context) (*closed, error) {
 	b, ok := m.Basis.(*Samples)
-	if !ok || !b.many() || !(m.Mu > 0) {
+	if !ok || !b.many() || !(m.Mu > 0) || m.W.Data != nil {
 		return m.derive(ctx)
 	}
 	m.ends.mutex.Lock()
