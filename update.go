@@ -24,8 +24,8 @@ type UpdateOptions struct {
 	Forget []int `json:"forget,omitempty"`
 	// Window is the number of rows that stay at most: the oldest leave. 0 means all.
 	Window int `json:"window,omitempty"`
-	// Weights are those of the rows (t×1) or cells (t×n) of Y, as in Options; nil means 1. In [Model.ForgetRows] they are
-	// those of the rows that leave.
+	// Weights are those of the rows (t×1) or cells (t×n) of Y, as in Options; nil means 1. In [Model.ForgetRows] they
+	// are those of the rows that leave.
 	Weights mat.Matrix `json:"-"`
 	// Relearn goes on learning weights and output kernels, from where they stand, where the relative gap is above Tol.
 	Relearn bool `json:"relearn,omitempty"`
@@ -173,6 +173,6 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *Options, error) {
 // Compact is the model without what updates, and closed forms for single rows, need. It shares the rest with m.
 func (m *Model) Compact() *Model { return &Model{learned: m.learned.Compact(), cert: m.cert} }
 
-// UpdateBytes is what Compact saves in a file: the training targets and their weights, or the sums of explicit features; 0
-// for a model that cannot be updated. The training inputs, which predictions need, are not counted.
+// UpdateBytes is what Compact saves in a file: the training targets and their weights, or the sums of explicit
+// features; 0 for a model that cannot be updated. The training inputs, which predictions need, are not counted.
 func (m *Model) UpdateBytes() int64 { return m.learned.Source.Bytes() }

@@ -238,7 +238,8 @@ func TestUpdateExact(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, _ := exact(t, form.kernels, weighted(m), mu, rowsOf(X, rows), rowsOf(Y, rows), Xnew, someOf(W, rows))
+				want, _ := exact(t, form.kernels, weighted(m), mu, rowsOf(X, rows), rowsOf(Y, rows), Xnew,
+					someOf(W, rows))
 				if d := apart(F, want); !(d <= 1e-8) {
 					t.Errorf("%s: predictions differ by %.3g", what, d)
 				}
@@ -593,7 +594,8 @@ func TestPredictAllocations(t *testing.T) {
 	}
 	X, Y := drift(400, 12, 0)
 	for _, specs := range [][]string{
-		{"gaussian:all:1.5"}, {"gaussian:all:1.5,3", "linear:all", "laplacian:each"}, {"linear:all"}, {"rff:gaussian:all:1:50"},
+		{"gaussian:all:1.5"}, {"gaussian:all:1.5,3", "linear:all", "laplacian:each"}, {"linear:all"},
+		{"rff:gaussian:all:1:50"},
 	} {
 		m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: specs, Lambda: 1e-3})
 		if err != nil {

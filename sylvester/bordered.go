@@ -79,9 +79,9 @@ func (b *Bordered) with(e element, rows []int) *Bordered {
 	return &c
 }
 
-// Add is the system with more rows, of the targets Y (m×n). first (m×l) holds their kernel values with the l first rows,
-// those that have left too, and arrived those with the rows that were added, in order and those that have left too, and
-// with each other.
+// Add is the system with more rows, of the targets Y (m×n). first (m×l) holds their kernel values with the l first
+// rows, those that have left too, and arrived those with the rows that were added, in order and those that have left
+// too, and with each other.
 func (b *Bordered) Add(first, arrived, Y blas.General) *Bordered {
 	N := blas.NewGeneral(Y.Rows, len(b.dec.Sigma))
 	blas.Mul(b.be, N, false, false, first, b.dec.T)

@@ -14,9 +14,9 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them, with the
-// weights W. Scales, kernels and their lengths are those of m; kernels that are centred are so on these rows. K is the sum of the kernels,
-// nil for their Gram matrices.
+// Known is the training set of the rows Z, Y, inputs as the kernels of m see them and targets as m learns them, with
+// the weights W. Scales, kernels and their lengths are those of m; kernels that are centred are so on these rows. K is
+// the sum of the kernels, nil for their Gram matrices.
 func Known(
 	ctx context.Context, m *model.Model, Z, Y, W blas.General, K linop.Sum, opt Options,
 ) (learn.Training, error) {
