@@ -17,7 +17,7 @@ import (
 // go with its rows; all are column-major with column stride ld. cols is a positive
 // multiple of the panel's rows. The kernels read and write nothing else, but they may fetch ahead.
 type fewTile struct {
-	a            unsafe.Pointer
+	a, half      unsafe.Pointer // the first row, and the first of the second half of the rows
 	x, y, xr, yr unsafe.Pointer
 	ld           int
 	cols, k      int
@@ -37,12 +37,14 @@ const (
 
 // fewKernels are the routines of the product with few columns.
 type fewKernels struct {
-	// of a panel, a multiple of 4 that divides fewSegment; the storage's is as wide, in single precision twice
+	// of a panel, a multiple of 4 that divides fewSegment, and a multiple or a divisor of the rows of a panel of the
+	// storage. A panel that has more rows than the storage's is two of those.
 	rows  int
 	block int // columns of one call of few: 1, 2 or block, which is 2 or 4
 	most  int // columns the product is used for; more are multiplied by whole panels
 	few   func(*fewTile)
-	diag  func(*tile) // the micro-kernel that reads a panel of the storage: rows columns wide, of most rows
+	diag  func(*tile) // the micro-kernel that reads a panel of the storage: of most rows
+	wide  int         // columns of diag, a divisor of rows
 }
 
 // fewer is the product of a Symmetric with few columns.
@@ -50,7 +52,6 @@ type fewer struct {
 	fewKernels
 	axpy    func(alpha float64, x, y []float64)
 	s       *Symmetric
-	half    int // panels of the kernels in a panel of the storage
 	tall    int // columns that diag takes at a time
 	calls   par.Free[fewCall]
 	scratch par.Free[fewScratch]
@@ -68,23 +69,19 @@ func newFewer(b *BLAS, s *Symmetric) *fewer {
 	if !ok {
 		return nil
 	}
-	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, half: 1, tall: k.most}
-	if s.single != nil {
-		f.half = 2
-	}
+	f := &fewer{fewKernels: k, axpy: b.d.axpy, s: s, tall: k.most}
 	if !s.whole() {
 		f.most = max(f.most, mostOfTriangle)
 	}
 	return f
 }
 
-// panel is the address of the elements of panel q from column j on.
-func (f *fewer) panel(q, j int) unsafe.Pointer {
-	at := j*f.rows*f.half + q%f.half*f.rows
+// element is the address of the stored element (i,j), where a panel's column of rows from i on starts.
+func (f *fewer) element(i, j int) unsafe.Pointer {
 	if p := f.s.single; p != nil {
-		return unsafe.Pointer(&p.data[p.start(q/f.half)+at])
+		return unsafe.Pointer(&p.data[p.at(i, j)])
 	}
-	return unsafe.Pointer(&f.s.double.data[f.s.double.start(q)+at])
+	return unsafe.Pointer(&f.s.double.data[f.s.double.at(i, j)])
 }
 
 // fewCall is one product. x and the parts of y are column-major with columns of
@@ -197,16 +194,15 @@ func (c *fewCall) group(g int) {
 func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
 	rows := c.f.rows
 	i0 := q * rows
-	for b := 0; b < c.kp; b += c.f.tall {
-		x, k := c.diagonalRows(b)
-		w.d = tile{
-			a: c.f.panel(q, i0), b: unsafe.Pointer(&x[i0*k]), c: unsafe.Pointer(&part[b*c.np+i0]),
-			ldc: c.np, kc: min(rows, c.f.s.n-i0), rows: k, width: rows, add: 1, alpha: 1,
-		}
-		c.f.diag(&w.d)
+	for i := i0; i < min(i0+rows, c.f.s.n); i += c.f.wide {
+		c.diagonal(w, i0, i, part)
+	}
+	middle := i0 + rows/2
+	if middle >= c.f.s.n {
+		middle = i0 // the elements of x that go with the second half are zero
 	}
 	for j := 0; j < i0; j += fewSegment {
-		w.t.a = c.f.panel(q, j)
+		w.t.a, w.t.half = c.f.element(i0, j), c.f.element(middle, j)
 		w.t.cols = min(fewSegment, i0-j)
 		w.t.ld = c.np
 		for b := 0; b < c.kp; b += w.t.k {
@@ -214,6 +210,32 @@ func (c *fewCall) panel(w *fewScratch, q int, part []float64) {
 			w.t.x, w.t.y = unsafe.Pointer(&c.x[b*c.np+j]), unsafe.Pointer(&part[b*c.np+j])
 			w.t.xr, w.t.yr = unsafe.Pointer(&c.x[b*c.np+i0]), unsafe.Pointer(&part[b*c.np+i0])
 			c.f.few(&w.t)
+		}
+	}
+}
+
+// diagonal adds what the rows from i on give with the block on the diagonal from i0 on. Where one triangle is stored,
+// a panel of fewer rows than the block lacks the last columns, which are taken from the other side of the diagonal.
+func (c *fewCall) diagonal(w *fewScratch, i0, i int, part []float64) {
+	cols := min(c.f.rows, c.f.s.n-i0)
+	stored := cols
+	if p := c.f.s.double; p != nil {
+		stored = min(cols, p.stored(i/p.rows)-i0)
+	}
+	for b := 0; b < c.kp; b += c.f.tall {
+		x, k := c.diagonalRows(b)
+		w.d = tile{
+			a: c.f.element(i, i0), b: unsafe.Pointer(&x[i0*k]), c: unsafe.Pointer(&part[b*c.np+i]),
+			ldc: c.np, kc: stored, rows: k, width: c.f.wide, add: 1, alpha: 1,
+		}
+		c.f.diag(&w.d)
+	}
+	for j := i0 + stored; j < i0+cols; j++ {
+		for r := i; r < i+c.f.wide; r++ {
+			v := c.f.s.At(j, r)
+			for b := range c.kp {
+				part[b*c.np+r] += v * c.x[b*c.np+j]
+			}
 		}
 	}
 }

@@ -207,24 +207,26 @@ func same[T element](t *testing.T, what string, got, want []T, size float64) {
 // their definition, their operands against unreadable pages.
 func TestFew(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("double", func(t *testing.T) { fewOnce[float64](t, b, false, 1) })
-		t.Run("single", func(t *testing.T) { fewOnce[float32](t, b, true, 2) })
+		t.Run("double", func(t *testing.T) { fewOnce[float64](t, b, false, b.d.mr) })
+		t.Run("single", func(t *testing.T) { fewOnce[float32](t, b, true, b.s.mr) })
 	})
 }
 
-func fewOnce[T element](t *testing.T, b *BLAS, single bool, half int) {
+// fewOnce reads the last rows of a panel of the storage, which has mr, or two whole panels.
+func fewOnce[T element](t *testing.T, b *BLAS, single bool, mr int) {
 	k, ok := fewKernelsOf(b.level, single)
 	if !ok {
 		t.Skip("this level multiplies few columns as it does many")
 	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	const ld = 200
-	stride := half * k.rows
-	panel := atPageEnd[T](t, 120*stride)
+	wide := max(mr, k.rows)
+	at := func(i, j, cols int) int { i += wide - k.rows; return (i/mr*cols+j)*mr + i%mr }
+	panel := atPageEnd[T](t, fewSegment*wide)
 	x, y := atPageEnd[float64](t, 4*ld), atPageEnd[float64](t, 4*ld)
 	for _, cols := range []int{k.rows, 3 * k.rows, fewSegment} {
 		for _, rhs := range slices.Compact([]int{1, 2, k.block}) {
-			a := fill(rng, panel[len(panel)-cols*stride:])
+			a := fill(rng, panel[len(panel)-cols*wide:])
 			fill(rng, x)
 			fill(rng, y)
 			old := append([]float64(nil), y...)
@@ -232,14 +234,15 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, half int) {
 			first := len(x) - (rhs-1)*ld - cols
 			rows := first - k.rows - 3
 			k.few(&fewTile{
-				a: unsafe.Pointer(&a[stride-k.rows]), x: unsafe.Pointer(&x[first]), y: unsafe.Pointer(&y[first]),
+				a: unsafe.Pointer(&a[at(0, 0, cols)]), half: unsafe.Pointer(&a[at(k.rows/2, 0, cols)]),
+				x: unsafe.Pointer(&x[first]), y: unsafe.Pointer(&y[first]),
 				xr: unsafe.Pointer(&x[rows]), yr: unsafe.Pointer(&y[rows]), ld: ld, cols: cols, k: rhs,
 			})
 			want := old
 			for c := range rhs {
 				for j := range cols {
 					for i := range k.rows {
-						v := float64(a[j*stride+stride-k.rows+i])
+						v := float64(a[at(i, j, cols)])
 						want[rows+c*ld+i] += v * x[first+c*ld+j]
 						want[first+c*ld+j] += v * x[rows+c*ld+i]
 					}
@@ -250,16 +253,16 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, half int) {
 	}
 	for kc := 1; kc <= k.rows; kc++ {
 		for rhs := 1; rhs <= k.most; rhs++ {
-			a, xs, c := fill(rng, panel[len(panel)-kc*stride:]), fill(rng, x[len(x)-kc*rhs:]), y[len(y)-rhs*k.rows:]
+			a, xs, c := fill(rng, panel[len(panel)-kc*mr:]), fill(rng, x[len(x)-kc*rhs:]), y[len(y)-rhs*k.wide:]
 			clear(c)
 			k.diag(&tile{
-				a: unsafe.Pointer(&a[stride-k.rows]), b: unsafe.Pointer(&xs[0]), c: unsafe.Pointer(&c[0]),
-				ldc: k.rows, kc: kc, rows: rhs, width: k.rows, add: 1, alpha: 1,
+				a: unsafe.Pointer(&a[mr-k.wide]), b: unsafe.Pointer(&xs[0]), c: unsafe.Pointer(&c[0]),
+				ldc: k.wide, kc: kc, rows: rhs, width: k.wide, add: 1, alpha: 1,
 			})
 			want := make([]float64, len(c))
 			for i := range want {
 				for p := range kc {
-					want[i] += float64(a[p*stride+stride-k.rows+i%k.rows]) * xs[p*rhs+i/k.rows]
+					want[i] += float64(a[p*mr+mr-k.wide+i%k.wide]) * xs[p*rhs+i/k.wide]
 				}
 			}
 			same(t, "diag", c, want, 100)

@@ -160,13 +160,13 @@ func kernels32(l Level) kernels[float32] {
 func fewKernelsOf(l Level, single bool) (fewKernels, bool) {
 	switch {
 	case l == AVX512 && single:
-		return fewKernels{rows: 24, block: 4, most: 4, few: fewF32AVX512, diag: tileMixedAVX512}, true
+		return fewKernels{rows: 24, block: 4, most: 4, few: fewF32AVX512, diag: tileMixedAVX512, wide: 24}, true
 	case l == AVX512:
-		return fewKernels{rows: 24, block: 4, most: 8, few: fewF64AVX512, diag: tileF64AVX512}, true
+		return fewKernels{rows: 24, block: 4, most: 8, few: fewF64AVX512, diag: tileF64AVX512, wide: 24}, true
 	case l == AVX2 && single:
-		return fewKernels{rows: 12, block: 2, most: 3, few: fewF32AVX2, diag: tileMixedAVX2}, true
+		return fewKernels{rows: 24, block: 2, most: 3, few: fewF32AVX2, diag: tileMixedAVX2, wide: 12}, true
 	case l == AVX2:
-		return fewKernels{rows: 12, block: 2, most: 4, few: fewF64AVX2, diag: tileF64AVX2}, true
+		return fewKernels{rows: 24, block: 2, most: 4, few: fewF64AVX2, diag: tileF64AVX2, wide: 12}, true
 	}
 	return fewKernels{}, false
 }

@@ -102,7 +102,7 @@ func kernels32(l Level) kernels[float32] {
 
 // fewKernelsOf returns the kernels for few columns of a matrix stored in single or double precision.
 func fewKernelsOf(l Level, single bool) (fewKernels, bool) {
-	k := fewKernels{rows: 8, block: 2, most: 6, few: fewF64NEON, diag: tileF64NEON}
+	k := fewKernels{rows: 8, block: 2, most: 6, few: fewF64NEON, diag: tileF64NEON, wide: 8}
 	if single {
 		k.most, k.few, k.diag = 4, fewF32NEON, tileMixedNEON
 	}

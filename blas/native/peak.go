@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 	"unsafe"
+
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // MeasurePeak measures the floating-point operations per second, a fused
@@ -31,10 +33,11 @@ func (b *BLAS) MeasurePeak(single bool, threads int, d time.Duration) float64 {
 // threads together read from a buffer of the given size, each its own part over
 // and over, in the given time.
 func (b *BLAS) MeasureBandwidth(bytes, threads int, d time.Duration) float64 {
-	const chunk = 1 << 12 // elements between two looks at the clock
+	const chunk = 1 << 16 // elements between two looks at the clock
 	threads = max(threads, 1)
 	each := max(bytes/8/threads, chunk)
 	data := make([]float64, each*threads)
+	memory.PreferHuge(data)
 	for i := range data {
 		data[i] = 1 // pages that were never written are one and the same
 	}

@@ -98,29 +98,29 @@ TEXT ·spinF32AVX2(SB), 0, $128-16
 	RET
 
 // func readF64AVX2(x []float64) float64: the sum of x, whose length is a multiple of 32.
+// Its two halves are read side by side, which the hardware fetches ahead faster than
+// one stream.
 TEXT ·readF64AVX2(SB), 0, $128-32
 	NO_LOCAL_POINTERS
 	MOVQ   x_base+0(FP), SI
 	MOVQ   x_len+8(FP), CX
+	LEAQ   (SI)(CX*4), DI
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
 loop:
-	PREFETCHT0   4096(SI)
 	VADDPD       (SI), Y0, Y0
 	VADDPD       32(SI), Y1, Y1
-	PREFETCHT0   4160(SI)
 	VADDPD       64(SI), Y2, Y2
 	VADDPD       96(SI), Y3, Y3
-	PREFETCHT0   4224(SI)
-	VADDPD       128(SI), Y0, Y0
-	VADDPD       160(SI), Y1, Y1
-	PREFETCHT0   4288(SI)
-	VADDPD       192(SI), Y2, Y2
-	VADDPD       224(SI), Y3, Y3
-	ADDQ         $256, SI
+	VADDPD       (DI), Y0, Y0
+	VADDPD       32(DI), Y1, Y1
+	VADDPD       64(DI), Y2, Y2
+	VADDPD       96(DI), Y3, Y3
+	ADDQ         $128, SI
+	ADDQ         $128, DI
 	SUBQ         $32, CX
 	JGT          loop
 	VADDPD       Y1, Y0, Y0
