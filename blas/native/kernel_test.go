@@ -177,6 +177,11 @@ func vectorOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], x, y, a [
 	scalGeneric(-1.3, want)
 	k.scal(-1.3, x)
 	same(t, "scal", x, want, size)
+	for i := range want {
+		want[i] /= -1.3
+	}
+	k.div(-1.3, x)
+	same(t, "div", x, want, size)
 
 	var r, s [4]T
 	k.dot4(&r, a, ld, x)
@@ -270,7 +275,7 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, mr int) {
 	}
 }
 
-// TestTurn checks the transposition of eight rows against unreadable pages.
+// TestTurn checks the transposition of some rows against unreadable pages.
 func TestTurn(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
 		t.Run("float64", func(t *testing.T) { turnOnce(t, b.d.kernels) })
@@ -286,12 +291,12 @@ func turnOnce[T element](t *testing.T, k kernels[T]) {
 	for _, np := range []int{8, 16, 24, 64} {
 		for _, w := range []int{8, 9, 24} {
 			ld := np + w%3
-			src := fill(rng, atPageEnd[T](t, 7*ld+np))
-			dst := atPageEnd[T](t, (np-1)*w+8)
+			src := fill(rng, atPageEnd[T](t, (k.turned-1)*ld+np))
+			dst := atPageEnd[T](t, (np-1)*w+k.turned)
 			k.turn(dst, w, src, ld, np)
 			for z, v := range dst {
 				p, i := z/w, z%w
-				if i < 8 && v != src[i*ld+p] || i >= 8 && v != 0 {
+				if i < k.turned && v != src[i*ld+p] || i >= k.turned && v != 0 {
 					t.Fatalf("np %d, w %d: element (%d,%d) is %g", np, w, i, p, v)
 				}
 			}

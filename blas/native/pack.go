@@ -76,28 +76,34 @@ func (o operand[T]) packRows(dst []T, w, i0, ni, p0, np int) {
 	}
 }
 
-// packColumns is pack for data[i·ld+p]: it turns rows into columns, eight at a
-// time where there is a kernel for it, else four.
+// packColumns is pack for data[i·ld+p]: it turns rows into columns.
 func (k *kernels[T]) packColumns(o operand[T], dst []T, w, i0, ni, p0, np int) {
-	dst = dst[:np*w]
+	if ni > 0 && np > 0 {
+		k.transpose(dst, w, o.data[i0*o.ld+p0:], o.ld, ni, np)
+	}
+	for i := ni; i < w; i++ {
+		for to := i; to < np*w; to += w {
+			dst[to] = 0
+		}
+	}
+}
+
+// transpose writes src[i·ld+p] to dst[p·w+i] for i < ni ≤ w and p < np, some rows of src at a
+// time where there is a kernel for it, else four.
+func (k *kernels[T]) transpose(dst []T, w int, src []T, ld, ni, np int) {
 	i := 0
 	if whole := np &^ 7; k.turn != nil && whole > 0 {
-		for ; i+8 <= ni; i += 8 {
-			at := (i0+i)*o.ld + p0
-			k.turn(dst[i:], w, o.data[at:], o.ld, whole)
-			for r := range 8 {
-				for p, v := range o.data[at+r*o.ld+whole : at+r*o.ld+np] {
-					dst[(whole+p)*w+i+r] = v
+		for ; i+k.turned <= ni; i += k.turned {
+			k.turn(dst[i:], w, src[i*ld:], ld, whole)
+			for r := i; r < i+k.turned; r++ {
+				for p, v := range src[r*ld+whole : r*ld+np] {
+					dst[(whole+p)*w+r] = v
 				}
 			}
 		}
 	}
 	for ; i+4 <= ni; i += 4 {
-		at := (i0+i)*o.ld + p0
-		s0 := o.data[at:][:np]
-		s1 := o.data[at+o.ld:][:np]
-		s2 := o.data[at+2*o.ld:][:np]
-		s3 := o.data[at+3*o.ld:][:np]
+		s0, s1, s2, s3 := src[i*ld:][:np], src[(i+1)*ld:][:np], src[(i+2)*ld:][:np], src[(i+3)*ld:][:np]
 		to := i
 		for p, v := range s0 {
 			out := dst[to : to+4 : to+4]
@@ -107,14 +113,9 @@ func (k *kernels[T]) packColumns(o operand[T], dst []T, w, i0, ni, p0, np int) {
 	}
 	for ; i < ni; i++ {
 		to := i
-		for _, v := range o.data[(i0+i)*o.ld+p0:][:np] {
+		for _, v := range src[i*ld:][:np] {
 			dst[to] = v
 			to += w
-		}
-	}
-	for ; i < w; i++ {
-		for to := i; to < len(dst); to += w {
-			dst[to] = 0
 		}
 	}
 }

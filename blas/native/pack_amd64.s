@@ -82,9 +82,58 @@ loop:
 	VZEROUPPER
 	RET
 
+// Four columns from byte o of four rows on become four steps of dst: pairs of rows
+// are interleaved, then halves are joined.
+#define TURN4(o) \
+	VMOVUPD    o(SI), Y0;          \
+	VMOVUPD    o(SI)(R10*1), Y1;   \
+	VMOVUPD    o(SI)(R10*2), Y2;   \
+	VMOVUPD    o(SI)(R11*1), Y3;   \
+	VUNPCKLPD  Y1, Y0, Y4;         \
+	VUNPCKHPD  Y1, Y0, Y5;         \
+	VUNPCKLPD  Y3, Y2, Y6;         \
+	VUNPCKHPD  Y3, Y2, Y7;         \
+	VPERM2F128 $0x20, Y6, Y4, Y8;  \
+	VPERM2F128 $0x20, Y7, Y5, Y9;  \
+	VPERM2F128 $0x31, Y6, Y4, Y10; \
+	VPERM2F128 $0x31, Y7, Y5, Y11; \
+	VMOVUPD    Y8, (DI);           \
+	VMOVUPD    Y9, (DI)(R8*1);     \
+	VMOVUPD    Y10, (DI)(R8*2);    \
+	VMOVUPD    Y11, (DI)(R9*1);    \
+	LEAQ       (DI)(R8*4), DI
+
+// func turnF64AVX2(dst []float64, w int, src []float64, ld, np int): of four rows.
+TEXT ·turnF64AVX2(SB), 0, $128-72
+	NO_LOCAL_POINTERS
+	MOVQ dst_base+0(FP), DI
+	MOVQ w+24(FP), R8
+	SHLQ $3, R8
+	LEAQ (R8)(R8*2), R9
+	MOVQ src_base+32(FP), SI
+	MOVQ ld+56(FP), R10
+	SHLQ $3, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (SI)(R10*4), BX
+	MOVQ np+64(FP), CX
+
+loop:
+	PREFETCHT0 (BX)
+	PREFETCHT0 (BX)(R10*1)
+	PREFETCHT0 (BX)(R10*2)
+	PREFETCHT0 (BX)(R11*1)
+	TURN4(0)
+	TURN4(32)
+	ADDQ       $64, BX
+	ADDQ       $64, SI
+	SUBQ       $8, CX
+	JGT        loop
+	VZEROUPPER
+	RET
+
 // func turnF32AVX2(dst []float32, w int, src []float32, ld, np int)
 //
-// The same in single precision: pairs of rows are interleaved, then pairs of
+// Eight rows in single precision: pairs of rows are interleaved, then pairs of
 // those, then the halves of four rows and the other four are joined.
 TEXT ·turnF32AVX2(SB), 0, $128-72
 	NO_LOCAL_POINTERS

@@ -51,14 +51,16 @@ type kernels[T element] struct {
 	// apart; nil where it would gain nothing.
 	spread func(dst, src unsafe.Pointer, ld, panel, np, panels int)
 
-	// turn writes src[i·ld+p] to dst[p·w+i] for i < 8 and p < np, a positive multiple of 8; nil where it
+	// turn writes src[i·ld+p] to dst[p·w+i] for i < turned and p < np, a positive multiple of 8; nil where it
 	// would gain nothing.
-	turn func(dst []T, w int, src []T, ld, np int)
+	turn   func(dst []T, w int, src []T, ld, np int)
+	turned int
 
 	// Vector routines; their slices have one length, at most vectorChunk.
 	dot   func(x, y []T) T                          // Σ x_i·y_i
 	axpy  func(alpha T, x, y []T)                   // y += alpha·x
 	scal  func(alpha T, x []T)                      // x *= alpha
+	div   func(d T, x []T)                          // x /= d
 	dot4  func(r *[4]T, a []T, ld int, x []T)       // r[q] = Σ_i a[q·ld+i]·x_i
 	axpy4 func(w *[4]T, a []T, ld int, y []T)       // y_i += Σ_q w[q]·a[q·ld+i]
 	symv4 func(r, w *[4]T, a []T, ld int, x, y []T) // both at once: r from x, y from w
@@ -108,7 +110,7 @@ func store[T element](t *tile, acc []T, ld int) {
 func generic[T element]() kernels[T] {
 	return kernels[T]{
 		mr: 8, nr: 4, tile: tileGeneric[T](8), dot: dotGeneric[T], axpy: axpyGeneric[T], scal: scalGeneric[T],
-		dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T], spin: spinGeneric[T],
-		read: readGeneric[T],
+		div: divGeneric[T], dot4: dot4Generic[T], axpy4: axpy4Generic[T], symv4: symv4Generic[T],
+		spin: spinGeneric[T], read: readGeneric[T],
 	}
 }

@@ -159,18 +159,9 @@ func (e *engine[T]) someRows(t triangle[T], m int, b []T, ldb int, solve bool) {
 	// A stride that is no power of two keeps the columns out of each other's way in the cache.
 	const ld = triangleWidth + 8
 	s := e.getScratch(t.n * ld)
-	for i := range m {
-		for j, v := range b[i*ldb : i*ldb+t.n] {
-			s.wide[j*ld+i] = v
-		}
-	}
+	e.transpose(s.wide, ld, b, ldb, m, t.n)
 	e.someColumns(t, m, s.wide, ld, solve)
-	for i := range m {
-		out := b[i*ldb : i*ldb+t.n]
-		for j := range out {
-			out[j] = s.wide[j*ld+i]
-		}
-	}
+	e.transpose(b, ldb, s.wide, ld, t.n, m)
 	e.scratch.Put(s)
 }
 
@@ -192,10 +183,7 @@ func (e *engine[T]) solveRows(t triangle[T], w int, b []T, ldb int) {
 			}
 		}
 		if !t.unit {
-			d := t.at(i, i)
-			for c := range row {
-				row[c] /= d
-			}
+			e.div(t.at(i, i), row)
 		}
 	}
 }

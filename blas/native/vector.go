@@ -33,6 +33,12 @@ func scalGeneric[T element](alpha T, x []T) {
 	}
 }
 
+func divGeneric[T element](d T, x []T) {
+	for i := range x {
+		x[i] /= d
+	}
+}
+
 func dot4Generic[T element](r *[4]T, a []T, ld int, x []T) {
 	n := len(x)
 	a0, a1, a2, a3 := a[:n], a[ld:ld+n], a[2*ld:2*ld+n], a[3*ld:3*ld+n]
