@@ -50,6 +50,8 @@ type Machine struct {
 	Noise    *Noise      `json:"noise,omitempty"`
 	Skipped  []string    `json:"skipped,omitempty"`
 	Cases    []CaseRun   `json:"cases,omitempty"` // how long each took and what disturbed it
+
+	Blocks []native.Blocking `json:"blocks,omitempty"` // of products by the native kernels; mklbench env alone has them
 }
 
 // Noise is what disturbed a run.

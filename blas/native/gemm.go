@@ -13,7 +13,7 @@ type engine[T element] struct {
 
 func newEngine[T element](k kernels[T]) *engine[T] {
 	var t T
-	return &engine[T]{kernels: k, blocks: blockSizes(k.mr, k.nr, int(unsafe.Sizeof(t)))}
+	return &engine[T]{kernels: k, blocks: machineCaches().blocks(k.mr, k.nr, int(unsafe.Sizeof(t)))}
 }
 
 // part is the part of a product that is wanted.

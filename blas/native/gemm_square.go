@@ -8,10 +8,7 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-const (
-	slabBytes  = 8 << 20 // of a slab of packed rows
-	packPanels = 16      // narrow panels per packing job
-)
+const packPanels = 16 // narrow panels per packing job
 
 // square computes a product of many columns. The loops are those of Goto and van
 // de Geijn (doi:10.1145/1356052.1356053) with the roles that row-major storage

@@ -5,6 +5,7 @@ package native
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
 )
@@ -36,7 +37,10 @@ func (l Level) String() string {
 // always ends with Generic.
 func Levels() []Level { return append(assemblyLevels(), Generic) }
 
-// blocks are the sizes that the cache decides.
+// caches are the sizes of the caches in bytes: a core's first two levels, and the third, which cores share.
+type caches struct{ l1, l2, l3 int }
+
+// blocks are the sizes that the caches decide.
 type blocks struct {
 	kc int // steps of the inner dimension in one pass: a narrow panel stays in the first-level cache
 	nc int // columns of a wide block, a multiple of mr: it takes half of the second-level cache
@@ -45,24 +49,58 @@ type blocks struct {
 	slab int // bytes of packed rows shared by all threads: they live in the third-level cache
 }
 
-// Cache sizes where cpuid knows none.
+// machineCaches are the caches that cpuid reports, 32 KiB, 512 KiB and 32 MiB where it knows none.
+func machineCaches() caches {
+	known := func(size, otherwise int) int {
+		if size > 0 {
+			return size
+		}
+		return otherwise
+	}
+	c := cpuid.CPU.Cache
+	return caches{known(c.L1D, 32<<10), known(c.L2, 512<<10), known(c.L3, 32<<20)}
+}
+
 const (
-	defaultL1 = 32 << 10
-	defaultL2 = 512 << 10
+	mostSteps = 1024    // of a block: more gain nothing
+	mostSlab  = 8 << 20 // bytes: more would be memory that every product of a kind keeps
 )
 
-// blockSizes derives the blocking for tiles of mr×nr elements of size bytes.
-func blockSizes(mr, nr, size int) blocks {
-	l1, l2 := cpuid.CPU.Cache.L1D, cpuid.CPU.Cache.L2
-	if l1 <= 0 {
-		l1 = defaultL1
+// blocks derives the blocking for tiles of mr×nr elements of size bytes.
+func (c caches) blocks(mr, nr, size int) blocks {
+	kc := max(min(c.l1*7/8/(nr*size), mostSteps)&^15, 64)
+	return blocks{kc: kc, nc: max(c.l2/2/(kc*size)/mr, 1) * mr, l2: c.l2, slab: min(c.l3/4, mostSlab)}
+}
+
+// Blocking says how products of one precision are divided, and why so.
+type Blocking struct {
+	Precision string   `json:"precision"`
+	Tile      [2]int   `json:"tile"`       // rows and columns of the micro-kernel
+	Steps     int      `json:"steps"`      // most products that are summed before a sum is rounded to memory
+	Columns   int      `json:"columns"`    // of a block of the right factor, which each thread packs
+	SlabBytes int      `json:"slab_bytes"` // of packed rows of the left factor, which threads share
+	Why       []string `json:"why"`
+}
+
+// Blockings lists the blocking in double and in single precision.
+func (b *BLAS) Blockings() []Blocking {
+	return []Blocking{b.d.blocking("float64"), b.s.blocking("float32")}
+}
+
+func (e *engine[T]) blocking(precision string) Blocking {
+	var v T
+	size, c := int(unsafe.Sizeof(v)), machineCaches()
+	return Blocking{
+		Precision: precision, Tile: [2]int{e.nr, e.mr}, Steps: e.kc, Columns: e.nc, SlabBytes: e.slab,
+		Why: []string{
+			fmt.Sprintf("%d steps of %d rows take %d of the %d bytes of the first-level cache, 7/8 at most",
+				e.kc, e.nr, e.kc*e.nr*size, c.l1),
+			fmt.Sprintf("%d columns of so many steps take %d of the %d bytes of the second-level cache, half at most",
+				e.nc, e.nc*e.kc*size, c.l2),
+			fmt.Sprintf("packed rows take %d of the %d bytes of the third-level cache, a quarter and %d at most",
+				e.slab, c.l3, mostSlab),
+		},
 	}
-	if l2 <= 0 {
-		l2 = defaultL2
-	}
-	kc := min(l1*7/8/(nr*size), 1024) &^ 15
-	nc := max(l2/2/(kc*size)/mr, 1) * mr
-	return blocks{kc: max(kc, 64), nc: nc, l2: l2, slab: slabBytes}
 }
 
 // New returns the BLAS of the fastest level there is.

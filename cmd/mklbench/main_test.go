@@ -134,7 +134,7 @@ func TestJSON(t *testing.T) {
 		args string
 		has  []string
 	}{
-		{"env --threads 1 --json", []string{"cpu", "limits"}},
+		{"env --threads 1 --json", []string{"cpu", "limits", "blocks"}},
 		{"list --json", []string{"cases"}},
 		{"run misprints --quick --json --cpuprofile " + dir + "/cpu --out " + out, []string{"machine", "results"}},
 		{"compare --json " + out + " " + out, []string{"lines", "regressed", "threshold"}},

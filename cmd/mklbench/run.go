@@ -99,6 +99,9 @@ func newEnvCmd() *cobra.Command {
 			env.WarnForced()
 			limits := env.Limits()
 			m.Limits = &limits
+			if be, ok := env.Backend.(*blas.Native); ok {
+				m.Blocks = be.Blockings()
+			}
 			return writeJSON(cmd, m)
 		},
 	}
