@@ -278,25 +278,27 @@ func fewOnce[T element](t *testing.T, b *BLAS, single bool, mr int) {
 // TestTurn checks the transposition of some rows against unreadable pages.
 func TestTurn(t *testing.T) {
 	eachLevel(t, func(t *testing.T, b *BLAS) {
-		t.Run("float64", func(t *testing.T) { turnOnce(t, b.d.kernels) })
-		t.Run("float32", func(t *testing.T) { turnOnce(t, b.s.kernels) })
+		t.Run("float64", func(t *testing.T) { turnOnce(t, b.d.turn, 8) })
+		t.Run("float64 by four", func(t *testing.T) { turnOnce(t, b.d.turn4, 4) })
+		t.Run("float32", func(t *testing.T) { turnOnce(t, b.s.turn, 8) })
+		t.Run("float32 by four", func(t *testing.T) { turnOnce(t, b.s.turn4, 4) })
 	})
 }
 
-func turnOnce[T element](t *testing.T, k kernels[T]) {
-	if k.turn == nil {
+func turnOnce[T element](t *testing.T, turn func(dst []T, w int, src []T, ld, np int), rows int) {
+	if turn == nil {
 		t.Skip("this level turns rows in Go")
 	}
 	rng := rand.New(rand.NewPCG(2, 9))
 	for _, np := range []int{8, 16, 24, 64} {
 		for _, w := range []int{8, 9, 24} {
 			ld := np + w%3
-			src := fill(rng, atPageEnd[T](t, (k.turned-1)*ld+np))
-			dst := atPageEnd[T](t, (np-1)*w+k.turned)
-			k.turn(dst, w, src, ld, np)
+			src := fill(rng, atPageEnd[T](t, (rows-1)*ld+np))
+			dst := atPageEnd[T](t, (np-1)*w+rows)
+			turn(dst, w, src, ld, np)
 			for z, v := range dst {
 				p, i := z/w, z%w
-				if i < k.turned && v != src[i*ld+p] || i >= k.turned && v != 0 {
+				if i < rows && v != src[i*ld+p] || i >= rows && v != 0 {
 					t.Fatalf("np %d, w %d: element (%d,%d) is %g", np, w, i, p, v)
 				}
 			}

@@ -88,20 +88,10 @@ func (k *kernels[T]) packColumns(o operand[T], dst []T, w, i0, ni, p0, np int) {
 	}
 }
 
-// transpose writes src[i·ld+p] to dst[p·w+i] for i < ni ≤ w and p < np, some rows of src at a
-// time where there is a kernel for it, else four.
+// transpose writes src[i·ld+p] to dst[p·w+i] for i < ni ≤ w and p < np.
 func (k *kernels[T]) transpose(dst []T, w int, src []T, ld, ni, np int) {
-	i := 0
-	if whole := np &^ 7; k.turn != nil && whole > 0 {
-		for ; i+k.turned <= ni; i += k.turned {
-			k.turn(dst[i:], w, src[i*ld:], ld, whole)
-			for r := i; r < i+k.turned; r++ {
-				for p, v := range src[r*ld+whole : r*ld+np] {
-					dst[(whole+p)*w+r] = v
-				}
-			}
-		}
-	}
+	i := turnRows(k.turn, 8, 0, dst, w, src, ld, ni, np)
+	i = turnRows(k.turn4, 4, i, dst, w, src, ld, ni, np)
 	for ; i+4 <= ni; i += 4 {
 		s0, s1, s2, s3 := src[i*ld:][:np], src[(i+1)*ld:][:np], src[(i+2)*ld:][:np], src[(i+3)*ld:][:np]
 		to := i
@@ -118,6 +108,26 @@ func (k *kernels[T]) transpose(dst []T, w int, src []T, ld, ni, np int) {
 			to += w
 		}
 	}
+}
+
+// turnRows transposes from row i of src on as many rows as turn does, rows at a time, and
+// returns the first that is left.
+func turnRows[T element](
+	turn func(dst []T, w int, src []T, ld, np int), rows, i int, dst []T, w int, src []T, ld, ni, np int,
+) int {
+	whole := np &^ 7
+	if turn == nil || whole == 0 {
+		return i
+	}
+	for ; i+rows <= ni; i += rows {
+		turn(dst[i:], w, src[i*ld:], ld, whole)
+		for r := i; r < i+rows; r++ {
+			for p, v := range src[r*ld+whole : r*ld+np] {
+				dst[(whole+p)*w+r] = v
+			}
+		}
+	}
+	return i
 }
 
 // packSym is pack for a symmetric operand: the parts of the panel on either side

@@ -103,8 +103,8 @@ loop:
 	VMOVUPD    Y11, (DI)(R9*1);    \
 	LEAQ       (DI)(R8*4), DI
 
-// func turnF64AVX2(dst []float64, w int, src []float64, ld, np int): of four rows.
-TEXT ·turnF64AVX2(SB), 0, $128-72
+// func turn4F64AVX2(dst []float64, w int, src []float64, ld, np int): of four rows.
+TEXT ·turn4F64AVX2(SB), 0, $128-72
 	NO_LOCAL_POINTERS
 	MOVQ dst_base+0(FP), DI
 	MOVQ w+24(FP), R8
@@ -131,9 +131,57 @@ loop:
 	VZEROUPPER
 	RET
 
+// func turn4F32AVX2(dst []float32, w int, src []float32, ld, np int): of four rows.
+TEXT ·turn4F32AVX2(SB), 0, $128-72
+	NO_LOCAL_POINTERS
+	MOVQ dst_base+0(FP), DI
+	MOVQ w+24(FP), R8
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), R9
+	MOVQ src_base+32(FP), SI
+	MOVQ ld+56(FP), R10
+	SHLQ $2, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (SI)(R10*4), BX
+	MOVQ np+64(FP), CX
+
+loop:
+	PREFETCHT0   (BX)
+	PREFETCHT0   (BX)(R10*1)
+	PREFETCHT0   (BX)(R10*2)
+	PREFETCHT0   (BX)(R11*1)
+	VMOVUPS      (SI), Y0
+	VMOVUPS      (SI)(R10*1), Y1
+	VMOVUPS      (SI)(R10*2), Y2
+	VMOVUPS      (SI)(R11*1), Y3
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y5
+	VUNPCKLPS    Y3, Y2, Y6
+	VUNPCKHPS    Y3, Y2, Y7
+	VUNPCKLPD    Y6, Y4, Y0        // columns 0 and 4
+	VUNPCKHPD    Y6, Y4, Y1        // 1, 5
+	VUNPCKLPD    Y7, Y5, Y2        // 2, 6
+	VUNPCKHPD    Y7, Y5, Y3        // 3, 7
+	VMOVUPS      X0, (DI)
+	VMOVUPS      X1, (DI)(R8*1)
+	VMOVUPS      X2, (DI)(R8*2)
+	VMOVUPS      X3, (DI)(R9*1)
+	LEAQ         (DI)(R8*4), DI
+	VEXTRACTF128 $1, Y0, (DI)
+	VEXTRACTF128 $1, Y1, (DI)(R8*1)
+	VEXTRACTF128 $1, Y2, (DI)(R8*2)
+	VEXTRACTF128 $1, Y3, (DI)(R9*1)
+	LEAQ         (DI)(R8*4), DI
+	ADDQ         $32, SI
+	ADDQ         $32, BX
+	SUBQ         $8, CX
+	JGT          loop
+	VZEROUPPER
+	RET
+
 // func turnF32AVX2(dst []float32, w int, src []float32, ld, np int)
 //
-// Eight rows in single precision: pairs of rows are interleaved, then pairs of
+// The same as turnF64AVX512 in single precision: pairs of rows are interleaved, then pairs of
 // those, then the halves of four rows and the other four are joined.
 TEXT ·turnF32AVX2(SB), 0, $128-72
 	NO_LOCAL_POINTERS

@@ -51,10 +51,9 @@ type kernels[T element] struct {
 	// apart; nil where it would gain nothing.
 	spread func(dst, src unsafe.Pointer, ld, panel, np, panels int)
 
-	// turn writes src[i·ld+p] to dst[p·w+i] for i < turned and p < np, a positive multiple of 8; nil where it
-	// would gain nothing.
-	turn   func(dst []T, w int, src []T, ld, np int)
-	turned int
+	// turn writes src[i·ld+p] to dst[p·w+i] for i < 8 and p < np, a positive multiple of 8; turn4 for i < 4.
+	// Nil where they would gain nothing.
+	turn, turn4 func(dst []T, w int, src []T, ld, np int)
 
 	// Vector routines; their slices have one length, at most vectorChunk.
 	dot   func(x, y []T) T                          // Σ x_i·y_i
