@@ -43,8 +43,8 @@ type fewKernels struct {
 	block int // columns of one call of few: 1, 2 or block, which is 2 or 4
 	most  int // columns the product is used for; more are multiplied by whole panels
 	few   func(*fewTile)
-	diag  func(*tile) // the micro-kernel that reads a panel of the storage: of most rows
-	wide  int         // columns of diag, a divisor of rows
+	diag  func(*tile) // the micro-kernel that reads a panel of the storage: wide columns, of most rows
+	wide  int         // a divisor of rows
 }
 
 // fewer is the product of a Symmetric with few columns.

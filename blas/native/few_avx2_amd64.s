@@ -62,12 +62,12 @@
 
 // One column of a half times two of x.
 #define TWO(o, j, d, e) \
-	LOAD(o, AX);                     \
-	VBROADCASTSD j(SI), Y13;         \
-	ROWS(Y0, Y1, Y2);                \
-	FIRST(0, R10, d);                \
-	VBROADCASTSD j(SI)(R8*1), Y13;   \
-	ROWS(Y3, Y4, Y5);                \
+	LOAD(o, AX);                   \
+	VBROADCASTSD j(SI), Y13;       \
+	ROWS(Y0, Y1, Y2);              \
+	FIRST(0, R10, d);              \
+	VBROADCASTSD j(SI)(R8*1), Y13; \
+	ROWS(Y3, Y4, Y5);              \
 	FIRST(0, R11, e)
 
 // The sums of the lanes of four registers, of which a holds those of the first two
@@ -89,65 +89,65 @@
 	VMOVUPD c, (o+64)(R)
 
 #define KERNEL \
-	NO_LOCAL_POINTERS;              \
-	MOVQ     t+0(FP), R13;          \
-	MOVQ     fewTile_a(R13), AX;    \
-	MOVQ     fewTile_half(R13), BX; \
-	MOVQ     fewTile_xr(R13), R10;  \
-	MOVQ     fewTile_yr(R13), DX;   \
-	MOVQ     fewTile_ld(R13), R8;   \
-	SHLQ     $3, R8;                \
-	MOVQ     $2, R12;               \
-	half:                           \
-	MOVQ     fewTile_x(R13), SI;    \
-	MOVQ     fewTile_y(R13), DI;    \
-	MOVQ     fewTile_cols(R13), CX; \
-	VXORPD   Y0, Y0, Y0;            \
-	VXORPD   Y1, Y1, Y1;            \
-	VXORPD   Y2, Y2, Y2;            \
-	VXORPD   Y3, Y3, Y3;            \
-	VXORPD   Y4, Y4, Y4;            \
-	VXORPD   Y5, Y5, Y5;            \
-	LEAQ     (R10)(R8*1), R11;      \
-	CMPQ     fewTile_k(R13), $2;    \
-	JEQ      two;                   \
-	one:                            \
-	ONE(0, 0, Y9);                  \
-	ONE(96, 8, Y10);                \
-	VHADDPD  Y10, Y9, Y9;           \
-	ONE(192, 16, Y11);              \
-	ONE(288, 24, Y12);              \
-	VHADDPD  Y12, Y11, Y11;         \
-	SUMS(Y9, Y11, (DI));            \
-	ADDQ     $384, BX;              \
-	NEXT;                           \
-	JNZ      one;                   \
-	ADD3(0, DX, Y0, Y1, Y2);        \
-	ADD3(96, DX, Y3, Y4, Y5);       \
-	VZEROUPPER;                     \
-	RET;                            \
-	two:                            \
-	TWO(0, 0, Y9, Y10);             \
-	TWO(96, 8, Y11, Y12);           \
-	VHADDPD  Y11, Y9, Y9;           \
-	VHADDPD  Y12, Y10, Y10;         \
-	TWO(192, 16, Y11, Y12);         \
-	TWO(288, 24, Y14, Y15);         \
-	VHADDPD  Y14, Y11, Y11;         \
-	VHADDPD  Y15, Y12, Y12;         \
-	SUMS(Y9, Y11, (DI));            \
-	SUMS(Y10, Y12, (DI)(R8*1));     \
-	NEXT;                           \
-	JNZ      two;                   \
-	LEAQ     (DX)(R8*1), R9;        \
-	ADD3(0, DX, Y0, Y1, Y2);        \
-	ADD3(0, R9, Y3, Y4, Y5);        \
-	MOVQ     BX, AX;                \
-	ADDQ     $96, R10;              \
-	ADDQ     $96, DX;               \
-	DECQ     R12;                   \
-	JNZ      half;                  \
-	VZEROUPPER;                     \
+	NO_LOCAL_POINTERS;             \
+	MOVQ    t+0(FP), R13;          \
+	MOVQ    fewTile_a(R13), AX;    \
+	MOVQ    fewTile_half(R13), BX; \
+	MOVQ    fewTile_xr(R13), R10;  \
+	MOVQ    fewTile_yr(R13), DX;   \
+	MOVQ    fewTile_ld(R13), R8;   \
+	SHLQ    $3, R8;                \
+	MOVQ    $2, R12;               \
+	half:                          \
+	MOVQ    fewTile_x(R13), SI;    \
+	MOVQ    fewTile_y(R13), DI;    \
+	MOVQ    fewTile_cols(R13), CX; \
+	VXORPD  Y0, Y0, Y0;            \
+	VXORPD  Y1, Y1, Y1;            \
+	VXORPD  Y2, Y2, Y2;            \
+	VXORPD  Y3, Y3, Y3;            \
+	VXORPD  Y4, Y4, Y4;            \
+	VXORPD  Y5, Y5, Y5;            \
+	LEAQ    (R10)(R8*1), R11;      \
+	CMPQ    fewTile_k(R13), $2;    \
+	JEQ     two;                   \
+	one:                           \
+	ONE(0, 0, Y9);                 \
+	ONE(96, 8, Y10);               \
+	VHADDPD Y10, Y9, Y9;           \
+	ONE(192, 16, Y11);             \
+	ONE(288, 24, Y12);             \
+	VHADDPD Y12, Y11, Y11;         \
+	SUMS(Y9, Y11, (DI));           \
+	ADDQ    $384, BX;              \
+	NEXT;                          \
+	JNZ     one;                   \
+	ADD3(0, DX, Y0, Y1, Y2);       \
+	ADD3(96, DX, Y3, Y4, Y5);      \
+	VZEROUPPER;                    \
+	RET;                           \
+	two:                           \
+	TWO(0, 0, Y9, Y10);            \
+	TWO(96, 8, Y11, Y12);          \
+	VHADDPD Y11, Y9, Y9;           \
+	VHADDPD Y12, Y10, Y10;         \
+	TWO(192, 16, Y11, Y12);        \
+	TWO(288, 24, Y14, Y15);        \
+	VHADDPD Y14, Y11, Y11;         \
+	VHADDPD Y15, Y12, Y12;         \
+	SUMS(Y9, Y11, (DI));           \
+	SUMS(Y10, Y12, (DI)(R8*1));    \
+	NEXT;                          \
+	JNZ     two;                   \
+	LEAQ    (DX)(R8*1), R9;        \
+	ADD3(0, DX, Y0, Y1, Y2);       \
+	ADD3(0, R9, Y3, Y4, Y5);       \
+	MOVQ    BX, AX;                \
+	ADDQ    $96, R10;              \
+	ADDQ    $96, DX;               \
+	DECQ    R12;                   \
+	JNZ     half;                  \
+	VZEROUPPER;                    \
 	RET
 
 // func fewF64AVX2(t *fewTile)

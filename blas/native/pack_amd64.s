@@ -158,10 +158,10 @@ loop:
 	VUNPCKHPS    Y1, Y0, Y5
 	VUNPCKLPS    Y3, Y2, Y6
 	VUNPCKHPS    Y3, Y2, Y7
-	VUNPCKLPD    Y6, Y4, Y0        // columns 0 and 4
-	VUNPCKHPD    Y6, Y4, Y1        // 1, 5
-	VUNPCKLPD    Y7, Y5, Y2        // 2, 6
-	VUNPCKHPD    Y7, Y5, Y3        // 3, 7
+	VUNPCKLPD    Y6, Y4, Y0         // columns 0 and 4
+	VUNPCKHPD    Y6, Y4, Y1         // 1, 5
+	VUNPCKLPD    Y7, Y5, Y2         // 2, 6
+	VUNPCKHPD    Y7, Y5, Y3         // 3, 7
 	VMOVUPS      X0, (DI)
 	VMOVUPS      X1, (DI)(R8*1)
 	VMOVUPS      X2, (DI)(R8*2)
