@@ -45,6 +45,8 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "lists.json", `{"a": [1, 2]}`)
 	workbook(t, filepath.Join(dir, "book.xlsx"), [][]any{{"a"}, {1}})
 	write(t, dir, "flat.csv", flat)
+	write(t, dir, "title.csv", "Report\n\n"+"p,q,r\n1,2,3\n")
+	write(t, dir, "spaced.txt", "p q r\n1 2 3\n")
 	write(t, dir, "dates.csv", "when,v\n2024-01-01,1\nsoon,2\n")
 	write(t, dir, "k3.csv", "1,0,0\n0,1,0\n")
 	write(t, dir, "asym.csv", "1,2\n0,1\n")
@@ -153,6 +155,14 @@ func TestBadInput(t *testing.T) {
 		"workbook as output": {
 			"predict --model good.iokl --x xt.csv --out p.xlsx",
 			"written as .csv, .csv.gz or .npy",
+		},
+		"rows above the names": {
+			"fit --x title.csv --y-columns r --out new.iokl",
+			"delete the rows above the names of the columns",
+		},
+		"separated by spaces": {
+			"fit --x spaced.txt --y-columns r --out new.iokl",
+			`the file has one column, "p q r": commas, semicolons, tabs or | separate columns`,
 		},
 		"JSON of lists": {"fit --x lists.json --y y.csv --out new.iokl", "JSON is read as records"},
 		"words refused": {

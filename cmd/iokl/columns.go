@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/csv"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -71,6 +72,9 @@ func selectItem(item, flag string, names []string, cols int) (idx []int, err err
 func someNames(names []string) string {
 	if names == nil {
 		return "the file has no header, so give numbers from 0"
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf("the file has one column, %q: commas, semicolons, tabs or | separate columns", names[0])
 	}
 	return "the file has " + enumerated(names, 8)
 }

@@ -243,7 +243,7 @@ func observed(file string, t *table.Table, why string) error {
 	for i := range t.Data.Rows {
 		for j, v := range blas.Row(t.Data, i) {
 			if math.IsNaN(v) {
-				return inputError("%s: row %d, %s is empty, and %s", file, i+1, schema.Label(t.Names, j), why)
+				return inputError("%s: row %d, %s is empty, and %s", file, i+1, t.Schema.Label(j), why)
 			}
 		}
 	}

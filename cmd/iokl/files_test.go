@@ -327,6 +327,17 @@ func TestKeep(t *testing.T) {
 			}
 		}
 	}
+	head, rows, _ := strings.Cut(text, "\n")
+	write(t, dir, "long.csv.gz", packed(head+"\n"+strings.Repeat(rows, 250)))
+	all := strings.Split(strings.TrimSpace(command(t, dir, "predict --model ids.iokl --x long.csv.gz").stdout), "\n")
+	if len(all) != 1+250*len(plain) {
+		t.Fatalf("%d lines", len(all))
+	}
+	for i := range plain {
+		if got := all[len(all)-len(plain)+i]; !strings.HasPrefix(got, fmt.Sprintf("%d,\"n, %d\",", 7*i, i%3)) {
+			t.Errorf("in the last block: %q", got)
+		}
+	}
 	if r := command(t, dir, "predict --model ids.iokl --x x.csv"); r.status != exitOK ||
 		strings.TrimSpace(r.stdout) != strings.Join(want, "\n") {
 		t.Errorf("a file without identifiers: %+v", r)

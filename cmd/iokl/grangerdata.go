@@ -70,7 +70,7 @@ func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.
 		case c.Kind == schema.Number:
 			idx = append(idx, j)
 		default:
-			others = append(others, schema.Label(t.Names, j))
+			others = append(others, t.Schema.Label(j))
 		}
 	}
 	if len(idx) == 0 {
@@ -98,7 +98,7 @@ func oneColumn(name, flag string, t *table.Table) (int, error) {
 // replicates numbers the values of a column.
 func replicates(t *table.Table, j int) ([]int, error) {
 	if t.Schema[j].Kind == schema.Text {
-		return nil, inputError("--replicate: the values of %s hardly repeat", schema.Label(t.Names, j))
+		return nil, inputError("--replicate: the values of %s hardly repeat", t.Schema.Label(j))
 	}
 	at := map[float64]int{}
 	out := make([]int, t.Data.Rows)
@@ -154,7 +154,7 @@ const evenSteps = 31.0 / 28
 // timeNotes says, of a time column, that rows are not in its order or not evenly spaced.
 func timeNotes(t *table.Table, j int, replicate []int) []string {
 	s := steps(t, j, replicate)
-	what := schema.Label(t.Names, j)
+	what := t.Schema.Label(j)
 	if s.back != nil {
 		return []string{fmt.Sprintf("rows are not in the order of %s: row %d is not after the row above it, nor are "+
 			"%d others; lags count rows as they stand", what, s.back[0], len(s.back)-1)}

@@ -67,7 +67,7 @@ func (d *data) giveaways() (hints []string) {
 				determines(blas.View(d.X.Data, 0, at, d.X.Data.Rows, w), target) {
 				hints = append(hints,
 					fmt.Sprintf("%s gives %s away: rows with the same value have the same target; if it is not known "+
-						"when predicting, --drop it", schema.Label(s.Sources(), k), names[t]))
+						"when predicting, --drop it", s.Label(k), names[t]))
 			}
 		}
 		at += w
@@ -92,7 +92,7 @@ func (d *data) targetCodes() (targets [][]float64, names []string) {
 		for i := range target {
 			target[i] = d.Y.Data.Data[i*d.Y.Data.Stride+j]
 		}
-		targets, names = append(targets, target), append(names, schema.Label(d.Y.Names, j))
+		targets, names = append(targets, target), append(names, d.Y.Schema.Label(j))
 	}
 	return targets, names
 }

@@ -21,7 +21,7 @@ func TestHints(t *testing.T) {
 	}
 	write(t, dir, "t.csv", b.String())
 	const fit = "fit --x t.csv --y-columns survived --kernel gaussian:all:median --lambda 1e-2 --out m.iokl "
-	const hint = `column 2 "alive" gives column 1 "survived" away`
+	const hint = `column 2 "alive" gives column 4 "survived" away`
 	for flags, says := range map[string]bool{"": true, "--drop alive": false, "-q": true} {
 		r := command(t, dir, fit+flags)
 		if r.status != exitOK || strings.Contains(r.stderr, hint) != says || strings.Count(r.stderr, "away") > 1 {
@@ -75,6 +75,62 @@ func TestSameModelFiles(t *testing.T) {
 		}
 		if mustRead(t, filepath.Join(dir, "a.iokl")) != mustRead(t, filepath.Join(dir, "b.iokl")) {
 			t.Errorf("%s: the files differ", line)
+		}
+	}
+}
+
+// A table of words alone is learned from with a header and without one.
+func TestWordsAlone(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(36, 7))
+	body := ""
+	for range 60 {
+		k := rng.IntN(3)
+		body += []string{"p,flat,foul", "e,round,none", "e,flat,none"}[k] + ",\n"
+	}
+	write(t, dir, "named.csv", "class,cap,odor,\n"+body)
+	write(t, dir, "bare.csv", body)
+	const flags = " --classes --kernel gaussian:all:1 --lambda 1e-3 --out m.iokl"
+	for line, file := range map[string]string{
+		"fit --x named.csv --y-columns class" + flags: "named.csv", "fit --x bare.csv --y-columns 0" + flags: "bare.csv",
+	} {
+		r := command(t, dir, line)
+		if r.status != exitOK || !strings.Contains(r.stderr, "held out, each row by itself: 100.0 ± 0.0 %") {
+			t.Errorf("%s: %+v", line, r)
+		}
+		p := command(t, dir, "predict --model m.iokl --json --drop 0 --y-columns 0 --x "+file)
+		if !strings.Contains(p.stdout, `"rows": 60`) || !strings.Contains(p.stdout, `"accuracy": 1`) {
+			t.Errorf("%s: %.300s %s", file, p.stdout, p.stderr)
+		}
+	}
+}
+
+// What is said of columns counts them as they stand in the file.
+func TestNotesAfterDrop(t *testing.T) {
+	dir := t.TempDir()
+	text := ""
+	for i := range 40 {
+		text += fmt.Sprintf("r%d,%d,%s,$%d,%d%%\n", i, i*i%7, []string{"red", "blue"}[i%2], i*i%11, i*3%17)
+	}
+	write(t, dir, "named.csv", "id,a,colour,price,y\n"+text)
+	write(t, dir, "bare.csv", text)
+	for line, want := range map[string][]string{
+		"--x named.csv --drop a --keep id --y-columns y": {
+			`targets: numbers with marks: column 5 "y" with the sign %`,
+			`categories: column 3 "colour" of 2 levels`, `numbers with marks: column 4 "price" with the sign $`,
+		},
+		"--x bare.csv --drop 0,1 --y-columns 4": {
+			"targets: numbers with marks: column 5 with the sign %",
+			"categories: column 3 of 2 levels", "numbers with marks: column 4 with the sign $",
+		},
+	} {
+		for _, way := range []string{"", " --stream"} {
+			r := command(t, dir, "fit --kernel rff:gaussian:all:1:20 --lambda 1e-2 "+line+way)
+			for _, note := range want {
+				if r.status != exitOK || !strings.Contains(r.stderr, note) && (way == "" || !strings.HasPrefix(note, "t")) {
+					t.Errorf("%s%s: %+v, want %q", line, way, r, note)
+				}
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/csv"
+	"gonum.org/v1/gonum/mat"
 	"math"
 	"slices"
 	"strconv"
@@ -176,6 +177,28 @@ func TestCVLeaveOneOut(t *testing.T) {
 	} {
 		if r := command(t, dir, c.line); r.status != exitUsage || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: %+v", c.line, r)
+		}
+	}
+}
+
+// Coverage is a share of whole rows: 1 where all are covered, whatever their number.
+func TestCoverageIsAShare(t *testing.T) {
+	for rows := 1; rows <= 200; rows++ {
+		r, Y := new(intervalReport), mat.NewDense(rows, 2, nil)
+		for i := range rows {
+			r.Low, r.High = append(r.Low, []float64{-1, -1}), append(r.High, []float64{1, 1})
+			if i%3 == 2 {
+				Y.Set(i, 1, 5)
+			}
+		}
+		r.cover(Y, nil)
+		within := float64(rows-rows/3) / float64(rows)
+		if r.Coverage[0] != 1 || r.Coverage[1] != within || *r.JointCoverage != within {
+			t.Errorf("%d rows: %v, together %v; want 1 and %v", rows, r.Coverage, *r.JointCoverage, within)
+		}
+		sets := &intervalReport{Sets: slices.Repeat([]string{"a|b"}, rows)}
+		if sets.cover(Y, []string{"a", "b"}); sets.Coverage[0] != 1 || math.Abs(sets.MeanWidth[0]-2) > 1e-12 {
+			t.Errorf("%d rows: sets %+v", rows, sets)
 		}
 	}
 }

@@ -16,26 +16,25 @@ func (d *dataFlags) readLabels(opt table.Options, in *stdin) ([]string, error) {
 	if opt.Stdin, err = in.take(d.y); err != nil {
 		return nil, err
 	}
-	header, records, err := table.ReadText(d.y, opt)
+	opt.Columns, opt.Types = d.labelColumn, d.oneFile()
+	_, records, err := table.ReadText(d.y, opt)
 	if errors.Is(err, table.ErrNotText) {
 		return d.numericLabels(opt, in)
 	}
-	if err != nil {
-		return nil, err
-	}
-	idx, err := d.targetColumns().index(header, len(records[0]))
-	if err != nil {
-		return nil, err
-	}
-	if len(idx) != 1 {
-		return nil, d.manyLabels(len(idx))
-	}
-	j := idx[0]
 	labels := make([]string, len(records))
 	for i, rec := range records {
-		labels[i] = rec[j]
+		labels[i] = rec[0]
 	}
-	return labels, nil
+	return labels, err
+}
+
+// labelColumn is the one column of labels.
+func (d *dataFlags) labelColumn(names []string, cols int) ([]int, error) {
+	idx, err := d.targetColumns().index(names, cols)
+	if err == nil && len(idx) != 1 {
+		return nil, d.manyLabels(len(idx))
+	}
+	return idx, err
 }
 
 // withoutHeader leaves out a first label that must be the name of the column, since
@@ -57,12 +56,10 @@ func (d *dataFlags) manyLabels(columns int) error {
 
 // numericLabels makes labels of the numbers in files that hold numbers only.
 func (d *dataFlags) numericLabels(opt table.Options, in *stdin) ([]string, error) {
-	t, err := readTable(d.y, d.targetColumns().index, opt, in)
+	opt.Types = false
+	t, err := readTable(d.y, d.labelColumn, opt, in)
 	if err != nil {
 		return nil, err
-	}
-	if t.Data.Cols != 1 {
-		return nil, d.manyLabels(t.Data.Cols)
 	}
 	labels := make([]string, t.Data.Rows)
 	for i, v := range t.Data.Data {

@@ -29,8 +29,8 @@ type predictFlags struct {
 	fill       filling
 	filled     int // missing cells of the inputs so far
 	keep       string
-	kept       *identifiers
-	beyond     far // values of the inputs so far that are far from those learned from
+	kept       *table.Texts // nil where there are none
+	beyond     far          // values of the inputs so far that are far from those learned from
 }
 
 func newPredictCmd() *cobra.Command {
@@ -141,8 +141,11 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 			return work(err)
 		}
 	}
-	if p.kept, err = reading(cmd, func() (*identifiers, error) { return p.readKept(model, opt) }); err != nil {
+	if p.kept, err = reading(cmd, func() (*table.Texts, error) { return p.openKept(model, opt) }); err != nil {
 		return work(err)
+	}
+	if p.kept != nil {
+		defer func() { _ = p.kept.Close() }()
 	}
 	src, err := reading(cmd, func() (*source, error) { return p.source(cmd, model, opt) })
 	if err != nil {

@@ -77,7 +77,7 @@ func written(err error) error {
 }
 
 // csvSink writes a header and rows.
-func csvSink(w io.Writer, model *iokl.Model, ids *identifiers) sink {
+func csvSink(w io.Writer, model *iokl.Model, ids *table.Texts) sink {
 	names := model.OutputNames()
 	if model.Classes() != nil || ids != nil {
 		return recordSink(w, names, ids)
@@ -90,12 +90,15 @@ func csvSink(w io.Writer, model *iokl.Model, ids *identifiers) sink {
 }
 
 // recordSink writes rows that begin with columns of the inputs and the class.
-func recordSink(w io.Writer, names []string, ids *identifiers) sink {
+func recordSink(w io.Writer, names []string, ids *table.Texts) sink {
 	first := true
 	return func(a *prediction) error {
 		c := csv.NewWriter(w)
 		if first {
-			head := slices.Clone(ids.head())
+			var head []string
+			if ids != nil {
+				head = slices.Clone(ids.Names)
+			}
 			if a.labels != nil {
 				head = append(head, "class")
 			}
@@ -107,7 +110,13 @@ func recordSink(w io.Writer, names []string, ids *identifiers) sink {
 		}
 		t := a.columns(names)
 		for i := range t.Data.Rows {
-			rec := slices.Clone(ids.row())
+			var rec []string
+			if ids != nil {
+				var err error
+				if rec, err = ids.Next(); err != nil {
+					return err
+				}
+			}
 			if a.labels != nil {
 				rec = append(rec, a.labels[i])
 			}

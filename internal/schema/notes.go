@@ -44,20 +44,26 @@ func shortened(parts []string) string {
 	return strings.Join(parts, "; ")
 }
 
-func (s Columns) label(k int) string { return Label(s.Sources(), k) }
+// Label is what column k of the schema is called in messages, by its place in the file and its name.
+func (s Columns) Label(k int) string {
+	if k < len(s) && s[k].Place > 0 {
+		return label(s[k].Name, s[k].Place)
+	}
+	return Label(s.Sources(), k)
+}
 
 func (s Columns) textNote(k int, c *Column) string {
 	if c.Kind != Text {
 		return ""
 	}
-	return s.label(k)
+	return s.Label(k)
 }
 
 func (s Columns) emptyNote(k int, c *Column) string {
 	if c.Kind != Empty || c.Name == "" {
 		return ""
 	}
-	return s.label(k)
+	return s.Label(k)
 }
 
 func (s Columns) categoryNote(k int, c *Column) string {
@@ -65,17 +71,17 @@ func (s Columns) categoryNote(k int, c *Column) string {
 	case c.Kind != Category:
 		return ""
 	case c.Buckets > 0:
-		return fmt.Sprintf("%s of %d levels, of which the %d rarest share %d columns", s.label(k),
+		return fmt.Sprintf("%s of %d levels, of which the %d rarest share %d columns", s.Label(k),
 			len(c.Levels)+len(c.Rest), len(c.Rest), c.Buckets)
 	}
-	return fmt.Sprintf("%s of %d levels: %s", s.label(k), len(c.Levels), someOf(c.Levels))
+	return fmt.Sprintf("%s of %d levels: %s", s.Label(k), len(c.Levels), someOf(c.Levels))
 }
 
 func (s Columns) dateNote(k int, c *Column) string {
 	if c.Kind != Date {
 		return ""
 	}
-	text := fmt.Sprintf("%s since %s", s.label(k), asDate(c.First))
+	text := fmt.Sprintf("%s since %s", s.Label(k), AsDate(c.First))
 	if c.Layout != "" && !strings.HasPrefix(c.Layout, "2006") {
 		text += ", written as " + readable.Replace(c.Layout)
 	}
@@ -94,7 +100,7 @@ func (s Columns) cycleNote(k int, c *Column) string {
 	if period[c.Kind] == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s)", s.label(k), map[Kind]string{
+	return fmt.Sprintf("%s (%s)", s.Label(k), map[Kind]string{
 		Clock: "times of day", Month: "months", Weekday: "days of the week",
 	}[c.Kind])
 }
@@ -113,12 +119,12 @@ func (s Columns) numberNote(k int, c *Column) string {
 	if with == nil {
 		return ""
 	}
-	return s.label(k) + " with " + strings.Join(with, " and ")
+	return s.Label(k) + " with " + strings.Join(with, " and ")
 }
 
 func (s Columns) nothingNote(k int, c *Column) string {
 	if c.Nothing == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d in %s", c.Nothing, s.label(k))
+	return fmt.Sprintf("%d in %s", c.Nothing, s.Label(k))
 }

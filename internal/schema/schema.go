@@ -36,8 +36,9 @@ var Cycles = map[string]float64{"day": 1, "week": 7, "year": 365.2425}
 
 // Column is a column of a file and how its cells become numbers.
 type Column struct {
-	Name string `json:"name,omitempty"`
-	Kind Kind   `json:"kind,omitempty"`
+	Name  string `json:"name,omitempty"`
+	Place int    `json:"-"` // among the columns of the file, from 1; 0: as in the schema
+	Kind  Kind   `json:"kind,omitempty"`
 	// of a category: those with a column of 0 and 1 each, in alphabetical order
 	Levels  []string `json:"levels,omitempty"`
 	Rest    []string `json:"rest,omitempty"`    // of a category of many levels: the others, which share Buckets columns
@@ -279,13 +280,21 @@ func indicator(code float64, level int) float64 {
 
 // Label names column j (from 0) in messages, counting from 1.
 func Label(names []string, j int) string {
-	if j < len(names) && names[j] != "" {
-		return fmt.Sprintf("column %d %q", j+1, names[j])
+	if j < len(names) {
+		return label(names[j], j+1)
 	}
-	return fmt.Sprintf("column %d", j+1)
+	return label("", j+1)
 }
 
-func asDate(v float64) string {
+func label(name string, place int) string {
+	if name == "" {
+		return fmt.Sprintf("column %d", place)
+	}
+	return fmt.Sprintf("column %d %q", place, name)
+}
+
+// AsDate is a date, in days since 1970-01-01, as text, with the time of day where it is not at midnight.
+func AsDate(v float64) string {
 	t := time.Unix(int64(math.Round(v*86400)), 0).UTC()
 	if v == math.Trunc(v) {
 		return t.Format(time.DateOnly)

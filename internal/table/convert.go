@@ -59,9 +59,11 @@ func (s *source) workbook(read Sheet) error {
 // records puts the rows of JSON records in the place of the file: an array of objects, or one object after another.
 func (s *source) jsonRecords() error {
 	d := json.NewDecoder(s.r)
-	d.UseNumber()
 	rec := jsonRows{at: map[string]int{}}
 	err := rec.read(d)
+	if err == nil && rec.lists && len(rec.rows) == 1 {
+		err = errors.New("it is one object of lists")
+	}
 	if err != nil {
 		return bad("%s: %v: JSON is read as records, [{\"a\": 1, \"b\": 2}, …], or one such object on each line",
 			s.name, err)
@@ -77,6 +79,7 @@ type jsonRows struct {
 	names []string
 	at    map[string]int
 	rows  [][]string
+	lists bool // some cell holds a list
 }
 
 func (t *jsonRows) read(d *json.Decoder) error {
@@ -103,40 +106,58 @@ func (t *jsonRows) read(d *json.Decoder) error {
 }
 
 func cutShort(err error) error {
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file is cut short")
 	}
 	return err
 }
 
+// object adds a record.
 func (t *jsonRows) object(d *json.Decoder) error {
-	row := make([]string, len(t.names))
+	row, err := t.fields(d, make([]string, len(t.names)), "")
+	if err == nil {
+		t.rows = append(t.rows, row)
+	}
+	return err
+}
+
+// fields puts the values of an object, whose names begin with prefix, in their columns of the row: those of an object
+// inside it as columns NAME.FIELD, a list as its JSON text.
+func (t *jsonRows) fields(d *json.Decoder, row []string, prefix string) ([]string, error) {
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		value, err := d.Token()
-		if err != nil {
-			return err
+		name := prefix + key.(string)
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
 		}
-		j, known := t.at[key.(string)]
+		if value[0] == '{' {
+			inner := json.NewDecoder(bytes.NewReader(value))
+			_, _ = inner.Token()
+			if row, err = t.fields(inner, row, name+"."); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		t.lists = t.lists || value[0] == '['
+		j, known := t.at[name]
 		if !known {
 			j = len(t.names)
-			t.at[key.(string)] = j
-			t.names, row = append(t.names, key.(string)), append(row, "")
+			t.at[name] = j
+			t.names, row = append(t.names, name), append(row, "")
 		}
-		switch value := value.(type) {
-		case nil:
-		case json.Delim:
-			return fmt.Errorf("%q holds no single value", key)
-		default:
-			row[j] = fmt.Sprint(value)
+		if row[j] = string(value); value[0] == '"' {
+			err = json.Unmarshal(value, &row[j])
+		} else if row[j] == "null" {
+			row[j] = ""
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	t.rows = append(t.rows, row)
-	return nil
+	_, err := d.Token()
+	return row, err
 }

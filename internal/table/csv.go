@@ -4,7 +4,6 @@ package table
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ type csvReader struct {
 	held  []string
 }
 
-func newCSVReader(s *source, header Header) (*csvReader, error) {
+func newCSVReader(s *source, isHeader func(first []string, below [][]string) bool) (*csvReader, error) {
 	c, err := newCSV(s)
 	if err != nil {
 		return nil, err
@@ -50,12 +49,17 @@ func newCSVReader(s *source, header Header) (*csvReader, error) {
 	}
 	first = trimAll(first)
 	c.cols = len(first)
-	if header == HeaderYes || header == HeaderAuto && isHeader(first) {
+	below := c.below()
+	if isHeader(first, below) {
 		c.names = first
 		if err = c.read(); errors.Is(err, io.EOF) {
 			return nil, bad("%s: has a header and no rows", s.name)
 		} else if err != nil {
 			return nil, err
+		}
+		if k := slices.IndexFunc(below, func(rec []string) bool { return filled(rec) > 2 }); k >= 0 && filled(first) == 1 {
+			return nil, bad("%s: the first row holds %q alone and another %d cells: delete the rows above the names of the "+
+				"columns", s.name, clip(strings.Join(first, "")), filled(below[k]))
 		}
 		c.matchHeader()
 		if first, err = c.record(); err != nil {
@@ -68,6 +72,30 @@ func newCSVReader(s *source, header Header) (*csvReader, error) {
 	}
 	c.first = slices.Clone(first)
 	return c, nil
+}
+
+// below are the records behind the one at hand, as far as the file is read; the last one may be cut.
+func (c *csvReader) below() (records [][]string) {
+	head, _ := c.src.r.Peek(c.src.r.Buffered())
+	p := csv.NewReader(bytes.NewReader(head))
+	p.Comma, p.FieldsPerRecord, p.TrimLeadingSpace = c.csv.Comma, -1, c.csv.TrimLeadingSpace
+	for {
+		rec, err := p.Read()
+		if err != nil {
+			return records
+		}
+		records = append(records, trimAll(rec))
+	}
+}
+
+// filled is the number of cells that are not empty.
+func filled(record []string) (n int) {
+	for _, cell := range record {
+		if strings.TrimSpace(cell) != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // matchHeader settles the number of columns by the header and the record below it: a separator may end one
@@ -176,6 +204,10 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 	if eol = 1; bytes.Contains(head, []byte("\r\n")) {
 		eol = 2
 	}
+	if line, ok := bytes.CutPrefix(head, []byte("sep=")); ok && len(line) > 1 && (line[1] == '\r' || line[1] == '\n') {
+		_, _ = s.r.Discard(len("sep=") + 1) // spreadsheets write it above the table
+		return rune(line[0]), eol, nil
+	}
 	counts, quoted := map[byte]int{}, false
 	for _, b := range bytes.TrimLeft(head, "\r\n") {
 		switch {
@@ -201,8 +233,36 @@ func mostOf(counts map[byte]int) rune {
 	return rune(best)
 }
 
-// isHeader says whether the record has some text and no number. A date is neither.
-func isHeader(record []string) bool {
+// named reports whether the first record names the columns, in a table whose columns may hold words.
+func (opt *Options) named(first []string, below [][]string) bool {
+	return opt.Header == HeaderYes || opt.Header == HeaderAuto && isWords(first) &&
+		(!opt.Types && opt.Schema == nil || !repeated(first, below))
+}
+
+// repeated reports whether in most columns that tell, the first cell is one of the words below, as it is where
+// it names no column. Columns tell whose cells below are not all different.
+func repeated(first []string, below [][]string) bool {
+	votes := 0
+	for j, cell := range first {
+		count, n := map[string]int{}, 0
+		for _, rec := range below {
+			if j < len(rec) && rec[j] != "" {
+				count[rec[j]]++
+				n++
+			}
+		}
+		switch {
+		case cell != "" && count[cell] > 0:
+			votes++
+		case len(count) < n:
+			votes--
+		}
+	}
+	return votes > 0
+}
+
+// isWords reports whether the record has some text and no number. A date is neither.
+func isWords(record []string) bool {
 	text := false
 	for _, cell := range record {
 		if cell = strings.TrimSpace(cell); cell == "" {
@@ -282,74 +342,3 @@ func isConflict(line string) bool {
 
 // validPrefix is at most n bytes of s, cut between characters.
 func validPrefix(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))], "") }
-
-// ErrNotText says that a file is of a kind that holds numbers only.
-var ErrNotText = errors.New("not a text file")
-
-// ReadText reads a CSV file as text: the records, and with [HeaderYes] the first of them as header. With [HeaderAuto]
-// it is the header when the records below it hold a number in a column where it has text, or when it is a table of one
-// column whose first cell is the word label, class, target or y. Blank lines are skipped as the readers of numbers do,
-// cells are trimmed and rows equally long. Parquet files and arrays are ErrNotText.
-func ReadText(name string, opt Options) (header []string, records [][]string, err error) {
-	file, part, _ := SplitMember(name)
-	s, err := openSource(file, opt.Stdin)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = s.close() }()
-	switch k := kind(s); k {
-	case ".npy", ".npz", ".parquet":
-		return nil, nil, fmt.Errorf("%s is %s: %w", name, k, ErrNotText)
-	}
-	s.part = part
-	if opt.Header, err = s.text(opt.Header); err != nil {
-		return nil, nil, err
-	}
-	c, err := newCSV(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	for {
-		rec, err := c.record()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		c.rows++
-		if c.cols = cmp.Or(c.cols, len(rec)); len(rec) != c.cols {
-			return nil, nil, bad("%s: row %d (line %d) has %d cells where the first row has %d", name, c.rows, c.line,
-				len(rec), c.cols)
-		}
-		records = append(records, trimAll(rec))
-	}
-	if len(records) == 0 {
-		return nil, nil, bad("%s: is empty", name)
-	}
-	if opt.Header == HeaderYes || opt.Header == HeaderAuto && namesColumns(records) {
-		header, records = records[0], records[1:]
-	}
-	if len(records) == 0 {
-		return nil, nil, bad("%s: has a header and no rows", name)
-	}
-	return header, records, nil
-}
-
-// namesColumns guesses whether the first record is a header.
-func namesColumns(records [][]string) bool {
-	first := records[0]
-	if !isHeader(first) {
-		return false
-	}
-	if len(first) == 1 && slices.Contains([]string{"label", "labels", "class", "classes", "target", "y"},
-		strings.ToLower(first[0])) {
-		return true
-	}
-	for j := range first {
-		if len(records) > 1 && !isHeader(records[1][j:j+1]) && records[1][j] != "" {
-			return true
-		}
-	}
-	return false
-}

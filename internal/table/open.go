@@ -107,35 +107,31 @@ func (s *source) reader(opt Options) (Reader, error) {
 		_ = s.close()
 		return fromArray(s.name, arr, opt)
 	}
-	file, err := s.records(opt)
+	file, err := s.records(opt, opt.named)
 	if err != nil {
 		return nil, err
 	}
 	return newTextReader(s.name, file, opt)
 }
 
-// records opens a file whose cells may be words.
-func (s *source) records(opt Options) (records, error) {
-	if kind(s) == ".parquet" {
+// records opens a file whose cells may be words; named says whether the first record of separated text is its header.
+func (s *source) records(opt Options, named func(first []string, below [][]string) bool) (records, error) {
+	ext := kind(s)
+	if ext == ".parquet" {
 		return newParquetRecords(s, opt.Types || opt.Schema != nil)
 	}
-	header, err := s.text(opt.Header)
+	var err error
+	switch read := sheets[ext]; {
+	case ext == ".json":
+		named = func([]string, [][]string) bool { return true }
+		err = s.jsonRecords()
+	case read != nil:
+		err = s.workbook(read)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return newCSVReader(s, header)
-}
-
-// text puts separated text in the place of JSON and workbooks, and says whether it has a header.
-func (s *source) text(header Header) (Header, error) {
-	ext := kind(s)
-	switch read := sheets[ext]; {
-	case ext == ".json":
-		return HeaderYes, s.jsonRecords()
-	case read != nil:
-		return header, s.workbook(read)
-	}
-	return header, nil
+	return newCSVReader(s, named)
 }
 
 // ReadStack reads square matrices: a two-dimensional array or table is one, a

@@ -132,6 +132,12 @@ func (r *textReader) Read(dst blas.General) (int, error) {
 	return dst.Rows, nil
 }
 
+// label is what the chosen column k is called in the file.
+func (r *textReader) label(k int) string {
+	names, _ := r.file.columns()
+	return schema.Label(names, r.index[k])
+}
+
 // row reads one record into dst.
 func (r *textReader) row(dst []float64) error {
 	if err := r.file.next(r.cells); err != nil {
@@ -147,8 +153,7 @@ func (r *textReader) row(dst []float64) error {
 			x.text, err = fmt.Sprint(v), errInf
 		}
 		if err != nil {
-			names, _ := r.file.columns()
-			return bad("%s: %s, %s: %q %w", r.name, r.file.place(), schema.Label(names, r.index[k]), clip(x.text), err)
+			return bad("%s: %s, %s: %q %w", r.name, r.file.place(), r.label(k), clip(x.text), err)
 		}
 		codes[k] = v
 	}
@@ -254,7 +259,7 @@ func (r *textReader) learned(opt Options) (schema.Columns, error) {
 	for k := range r.columns {
 		name := s[k].Name
 		s[k] = r.columns[k].votes.column(&opt, r.file.commas())
-		s[k].Name = name
+		s[k].Name, s[k].Place = name, r.index[k]+1
 	}
 	if s.Cols() == 0 {
 		return nil, bad("%s: no column is left to learn from: %s", r.name, s.Notes()[0])
@@ -274,8 +279,7 @@ func Unseen(r Reader) (lines []string) {
 			lines = append(lines,
 				fmt.Sprintf(
 					"%d cells of %s hold words that the model has not learned: they count as none of its levels",
-					c.unseen,
-					schema.Label(t.schema.Sources(), k)))
+					c.unseen, t.label(k)))
 		}
 	}
 	return lines

@@ -36,7 +36,7 @@ func bad(format string, args ...any) error { return &dataError{fmt.Errorf(format
 type Table struct {
 	Names  []string       // one per column; nil where the file has none
 	Data   blas.General   // NaN marks a missing cell
-	Schema schema.Columns // how the columns of the file became these; nil where all are plain numbers
+	Schema schema.Columns // how the columns of the file became these; nil where it is an array
 	blank  int            // lines below the last row, in a CSV file of one column
 }
 
@@ -129,15 +129,16 @@ func Read(name string, opt Options) (*Table, error) {
 		return nil, err
 	}
 	text, ok := r.(*textReader)
-	switch {
-	case !ok:
+	if !ok {
 		return t, nil
-	case opt.Schema != nil:
-		t.Schema = opt.Schema
-	case !text.plain():
-		if opt.Schema, err = text.learned(opt); err != nil {
+	}
+	if t.Schema = opt.Schema; t.Schema == nil {
+		if t.Schema, err = text.learned(opt); err != nil {
 			return nil, err
 		}
+	}
+	if !text.plain() {
+		opt.Schema = t.Schema
 		if data, ok := text.encoded(t.Data, opt.Schema); ok && !opt.Codes {
 			return &Table{Names: opt.Schema.Names(), Data: data, Schema: opt.Schema}, nil
 		}

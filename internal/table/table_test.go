@@ -112,6 +112,11 @@ func TestReadCSV(t *testing.T) {
 			[]string{"b", "a", "c"},
 			[][]float64{{1, nan, nan}, {3, 2.5, 4}},
 		},
+		"JSON in JSON": {
+			"a.json", `[{"a": {"x": 1, "y": {"z": 2}}, "b": 3}, {"b": 4, "a": {"x": null}}]`,
+			[]string{"a.x", "a.y.z", "b"}, [][]float64{{1, 2, 3}, {nan, nan, 4}},
+		},
+		"separator named":   {"a.csv", "sep=;\r\nx;y\r\n1;2,5\r\n", []string{"x", "y"}, [][]float64{{1, 2.5}}},
 		"JSON lines":        {"a.jsonl", "{\"a\": 1}\n{\"a\": 2}\n", []string{"a"}, [][]float64{{1}, {2}}},
 		"JSON, gzip":        {"a.json.gz", gz("[{\"a\": 1}]"), []string{"a"}, [][]float64{{1}}},
 		"unknown extension": {"a.data", "3,4\n", nil, [][]float64{{3, 4}}},
@@ -146,9 +151,13 @@ func TestReadErrors(t *testing.T) {
 			"a.csv", "x,y\n1,2\n<<<<<<< HEAD\n3,4\n=======\n3,5\n>>>>>>> other\n",
 			`line 3 is the mark of a merge conflict, "<<<<<<< HEAD"`,
 		},
+		"title": {
+			"a.csv", "Report of May\n\na,b,c\n1,2,3\n",
+			`the first row holds "Report of May" alone and another 3 cells: delete the rows above the names`,
+		},
 		"old spreadsheet": {"a.csv", "\xd0\xcf\x11\xe0\xa1\xb1", "is a spreadsheet of an old format"},
 		"JSON of columns": {
-			"a.json", `{"a": [1, 2], "b": [3, 4]}`, `row 1: "a" holds no single value: JSON is read as records`,
+			"a.json", `{"a": [1, 2], "b": [3, 4]}`, `it is one object of lists: JSON is read as records`,
 		},
 		"JSON of rows":         {"a.json", `[[1, 2], [3, 4]]`, `row 1 is no object`},
 		"half a JSON":          {"a.json", `[{"a": 1}, {"a": 2`, "row 2: the file is cut short"},
