@@ -126,7 +126,7 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 	}
 	f := picture.Figure{
 		Name: "weights", Title: fmt.Sprintf("kernel weights: %d of %d kernels have weight", active, len(eta)),
-		Width: 420, Height: vg.Length(len(idx))*16 + 60, PageWidth: 420, Paint: p.Draw,
+		Width: 420, Height: vg.Length(len(idx))*16 + 60, PageWidth: 350, Paint: p.Draw,
 	}
 	if len(values) > 0 {
 		bars, err := plotter.NewBarChart(values, 9)
@@ -261,7 +261,7 @@ func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
 	p.BackgroundColor = nil
 	f := picture.Figure{
 		Name: "cv", Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds),
-		Width: 620, Height: 380, PageWidth: 440, Paint: p.Draw,
+		Width: 620, Height: 380, PageWidth: 330, Paint: p.Draw,
 	}
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
 	paths, names, best := splitPaths(r.Points, r.Best)

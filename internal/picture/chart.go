@@ -133,7 +133,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		}
 		const across = 40 // letters that an axis has room for
 		if len(strings.Join(c.Names, "")) > across {
-			upright(&p.X, 7)
+			upright(&p.X, 8)
 		}
 		p.X.Tick.Marker = names
 	}
