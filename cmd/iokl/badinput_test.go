@@ -45,6 +45,7 @@ func TestBadInput(t *testing.T) {
 	write(t, dir, "lists.json", `{"a": [1, 2]}`)
 	workbook(t, filepath.Join(dir, "book.xlsx"), [][]any{{"a"}, {1}})
 	write(t, dir, "flat.csv", flat)
+	write(t, dir, "hollow.csv", "a,y\n,1\n,2\n,4\n")
 	write(t, dir, "title.csv", "Report\n\n"+"p,q,r\n1,2,3\n")
 	write(t, dir, "spaced.txt", "p q r\n1 2 3\n")
 	write(t, dir, "dates.csv", "when,v\n2024-01-01,1\nsoon,2\n")
@@ -155,6 +156,13 @@ func TestBadInput(t *testing.T) {
 		"workbook as output": {
 			"predict --model good.iokl --x xt.csv --out p.xlsx",
 			"written as .csv, .csv.gz or .npy",
+		},
+		"empty inputs": {
+			"fit --x hollow.csv --y-columns y --categories error --out new.iokl", "the input columns are empty",
+		},
+		"empty inputs, left out": {
+			"fit --x hollow.csv --y-columns y --out new.iokl",
+			`no column is left to learn from: left out, since they are empty: column 1 "a"`,
 		},
 		"rows above the names": {
 			"fit --x title.csv --y-columns r --out new.iokl",

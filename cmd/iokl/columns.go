@@ -60,7 +60,8 @@ func selectItem(item, flag string, names []string, cols int) (idx []int, err err
 		return nil, inputError("%s: there is no column %q%s", flag, item, nearestNames(item, names))
 	}
 	if b >= cols {
-		return nil, inputError("%s: column %d is out of range: the file has columns 0 to %d", flag, b, cols-1)
+		return nil, inputError("%s: column %d is out of range: the file has columns 0 to %d%s", flag, b, cols-1,
+			map[bool]string{true: ", and no header, unless --header yes says so"}[names == nil])
 	}
 	for j := a; j <= b; j++ {
 		idx = append(idx, j)
@@ -68,10 +69,12 @@ func selectItem(item, flag string, names []string, cols int) (idx []int, err err
 	return idx, nil
 }
 
+const noHeader = "the file has no header (--header yes says that it has), so give numbers from 0"
+
 // someNames lists the first columns of a file.
 func someNames(names []string) string {
 	if names == nil {
-		return "the file has no header, so give numbers from 0"
+		return noHeader
 	}
 	if len(names) == 1 {
 		return fmt.Sprintf("the file has one column, %q: commas, semicolons, tabs or | separate columns", names[0])
@@ -82,7 +85,7 @@ func someNames(names []string) string {
 // nearestNames ends a message about a name that is not there with the names most like it.
 func nearestNames(name string, names []string) string {
 	if names == nil {
-		return ": the file has no header, so give numbers from 0"
+		return ": " + noHeader
 	}
 	like := slices.Clone(names)
 	slices.SortStableFunc(like, func(a, b string) int { return distance(name, a) - distance(name, b) })

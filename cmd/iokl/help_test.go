@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -22,6 +23,79 @@ func TestHelp(t *testing.T) {
 	} {
 		if r := command(t, t.TempDir(), line); r.status != exitOK || len(r.stdout) < 200 || r.stderr != "" {
 			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+// The help of the command starts with what it does for a table and an example of that, and sentences of all help, of
+// the README and of the guides have one reading.
+func TestHelpOpensWithATable(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := command(t, t.TempDir(), "--help").stdout
+	lines := strings.Split(text, "\n")
+	if !strings.HasPrefix(lines[0], "iokl predicts columns of a table from its other columns") ||
+		!strings.HasPrefix(lines[3], "  iokl fit --x table.csv --y-columns price") {
+		t.Errorf("help opens with %q", lines[:5])
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%v, pages %q", err, pages)
+	}
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text += mustRead(t, page)
+	}
+	for _, line := range []string{
+		"fit --help", "predict --help", "cv --help", "granger --help", "help kernels", "help tables",
+	} {
+		text += command(t, t.TempDir(), line).stdout
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	for _, sentence := range []string{
+		"tell about it", "rows are dealt to folds by", "what the targets tell", "turns them too",
+	} {
+		if strings.Contains(text, sentence) {
+			t.Errorf("there is %q still", sentence)
+		}
+	}
+	kernels := command(t, t.TempDir(), "help kernels").stdout
+	for _, word := range []string{"  ranks  ", "  relevant  ", "  directions  "} {
+		if !strings.Contains(kernels, word) {
+			t.Errorf("no %q in %s", word, kernels)
+		}
+	}
+}
+
+// The first example of the README runs as it stands, on a table that is in the repository.
+func TestReadmeExample(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(root, "bench"), filepath.Join(dir, "bench")); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	count := 0
+	for line := range strings.Lines(mustRead(t, filepath.Join(root, "README.md"))) {
+		line, ok := strings.CutPrefix(line, "    bin/iokl ")
+		if !ok {
+			continue
+		}
+		line, _, _ = strings.Cut(line, "   ") // what it is for
+		count++
+		if r := command(t, dir, line); r.status != exitOK {
+			t.Fatalf("%s: %+v", line, r)
+		}
+	}
+	if count != 3 {
+		t.Errorf("%d lines of the example", count)
+	}
+	for _, name := range []string{"model.iokl", "page.html", "predicted.csv"} {
+		if len(mustRead(t, filepath.Join(dir, name))) == 0 {
+			t.Errorf("%s is empty", name)
 		}
 	}
 }

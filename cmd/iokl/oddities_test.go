@@ -129,6 +129,11 @@ func oddities() (all []oddity) {
 		o.refused = "resolve the conflict first"
 	})
 	add("separator", "semicolons", func(o *odd) { o.sep = ";" })
+	add("separator", "semicolons, named", func(o *odd) {
+		o.sep = ";"
+		before := o.encode
+		o.encode = func(s string) string { return before("sep=;" + o.end + s) }
+	})
 	add("separator", "tabs", func(o *odd) { o.sep, o.file = "\t", "odd.tsv" })
 	add("separator", "bars", func(o *odd) { o.sep = "|" })
 	add("lines", "CRLF", func(o *odd) { o.end = "\r\n" })

@@ -137,7 +137,8 @@ func (c *csvReader) next(dst []cell) error {
 		}
 	}
 	if len(rec) != c.cols && (len(rec) < c.cols || !allEmpty(rec[c.cols:])) {
-		return bad("%s: row %d (line %d) has %d cells where the first row has %d", c.src.name, c.rows+1, c.line,
+		return bad("%s: row %d (line %d) has %d cells where the first row has %d: complete the row, or delete "+
+			"it", c.src.name, c.rows+1, c.line,
 			len(rec), c.cols)
 	}
 	c.rows++
@@ -201,6 +202,10 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 	if bytes.IndexByte(head, 0) >= 0 {
 		return 0, 0, bad("%s: is not a text file", s.name)
 	}
+	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 {
+		s.r = buffered(returns{s.r})
+		head, _ = s.r.Peek(len(head))
+	}
 	if eol = 1; bytes.Contains(head, []byte("\r\n")) {
 		eol = 2
 	}
@@ -221,6 +226,19 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 		}
 	}
 	return mostOf(counts), eol, nil
+}
+
+// returns is text whose lines end in carriage returns alone, with newlines in their place.
+type returns struct{ io.Reader }
+
+func (r returns) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	for i := range n {
+		if b[i] == '\r' {
+			b[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 func mostOf(counts map[byte]int) rune {
@@ -318,6 +336,9 @@ func (c *csvReader) read() error {
 			c.tail = int((c.csv.InputOffset() - c.end) / c.eol)
 		}
 		return io.EOF
+	}
+	if errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote) {
+		err = fmt.Errorf("%w: a cell that holds a quotation mark is written in quotation marks, and the mark twice", err)
 	}
 	if err != nil {
 		return bad("%s: %v", c.src.name, err)

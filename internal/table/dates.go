@@ -37,7 +37,7 @@ func withTimes(dates ...string) (all []string) {
 		}
 		for _, clock := range []string{
 			" 15:04", " 15:04:05", " 3:04 PM", " 3:04:05 PM", "T15:04", "T15:04:05", "T15:04:05Z07:00", "T15:04Z07:00",
-			" 15:04:05Z07:00",
+			" 15:04:05Z07:00", " 15:04:05Z07", "T15:04:05Z0700", " 15:04:05 MST",
 		} {
 			all = append(all, date+clock)
 		}

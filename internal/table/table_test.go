@@ -68,6 +68,7 @@ func TestReadCSV(t *testing.T) {
 			"a.csv", "\"x,1\",\"say \"\"y\"\"\"\n\"3\",4\n", []string{"x,1", `say "y"`}, [][]float64{{3, 4}},
 		},
 		"newline in quotes": {"a.csv", "\"a\nb\",y\n3,4\n", []string{"a\nb", "y"}, [][]float64{{3, 4}}},
+		"carriage returns":  {"a.csv", "x,y\r3,4\r5,6\r", []string{"x", "y"}, [][]float64{{3, 4}, {5, 6}}},
 		"semicolons":        {"a.csv", "x;y\n3;4\n", []string{"x", "y"}, [][]float64{{3, 4}}},
 		"quoted separators": {"a.csv", "\"a;b;c\",y\n3,4\n", []string{"a;b;c", "y"}, [][]float64{{3, 4}}},
 		"tabs, empty cells": {
@@ -168,7 +169,8 @@ func TestReadErrors(t *testing.T) {
 		"NaN cell":             {"a.csv", "1,2\nNaN,4\n", `row 2 (line 2), column 1: "NaN" is not a finite number`},
 		"infinite cell":        {"a.csv", "1,1e999\n3,4\n", "row 1 (line 1), column 2"},
 		"ragged":               {"a.csv", "x,y\n1,2\n3\n", "row 2 (line 3) has 1 cells where the first row has 2"},
-		"bare quote":           {"a.csv", "x,y\n1,2\"\n", "line 2"},
+		"bare quote":           {"a.csv", "x,y\n1,2\"\n", "line 2, column 4: bare \" in non-quoted-field: a cell that holds a quot"},
+		"line at the end":      {"a.csv", "x,y\n1,2\nby me\n", "has 2: complete the row, or delete it"},
 		"empty":                {"a.csv", "", "is empty"},
 		"blank":                {"a.csv", "\n\n", "is empty"},
 		"header only":          {"a.csv", "x,y\n", "no rows"},

@@ -66,10 +66,10 @@ type Options struct {
 	OneSE bool    `json:"one_se,omitempty"` // choose the largest λ within one standard error of the best
 }
 
-// What rows are dealt to folds by, where they are neither in groups nor ordered by time.
+// Values of FoldsBy, for rows that are neither in groups nor ordered by time.
 const (
-	Shuffle = "shuffle" // each alone
-	Blocks  = "blocks"  // rows that follow each other stay together
+	Shuffle = "shuffle" // each row falls in a fold at random
+	Blocks  = "blocks"  // rows that follow each other are in one fold
 )
 
 // ForFit returns opt with the number of folds and of repeats that a fit takes for l
