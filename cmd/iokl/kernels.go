@@ -64,7 +64,11 @@ no values          left out
 
 Missing: empty cells, and NA, N/A, #N/A, null, None, ? and - among numbers, dates and times; --na adds words.
 A word among numbers is an error that names row and column: make the word a missing cell by --na, or
-leave the column out by --drop. --header no reads a first row that looks like names as data.
+leave the column out by --drop.
+
+The first row names the columns where it has words and no number; in a table of words alone, where its
+words do not recur below. --header yes and --header no say so. Rows above the names are to be deleted.
+JSON is read as records: a field of an object inside is the column NAME.FIELD, a list is a word.
 
 --x-columns, --y-columns and --drop take lists of names, patterns as temp*, numbers from 0, and ranges as 0-63.`,
 	}
