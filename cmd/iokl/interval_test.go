@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/csv"
-	"gonum.org/v1/gonum/mat"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // numbers are the rows of a CSV table below its header.

@@ -115,7 +115,8 @@ func TestReadCSV(t *testing.T) {
 		},
 		"JSON in JSON": {
 			"a.json", `[{"a": {"x": 1, "y": {"z": 2}}, "b": 3}, {"b": 4, "a": {"x": null}}]`,
-			[]string{"a.x", "a.y.z", "b"}, [][]float64{{1, 2, 3}, {nan, nan, 4}},
+			[]string{"a.x", "a.y.z", "b"},
+			[][]float64{{1, 2, 3}, {nan, nan, 4}},
 		},
 		"separator named":   {"a.csv", "sep=;\r\nx;y\r\n1;2,5\r\n", []string{"x", "y"}, [][]float64{{1, 2.5}}},
 		"JSON lines":        {"a.jsonl", "{\"a\": 1}\n{\"a\": 2}\n", []string{"a"}, [][]float64{{1}, {2}}},

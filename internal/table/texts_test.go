@@ -48,16 +48,20 @@ func TestTexts(t *testing.T) {
 		"JSON": {
 			"a.json", `[{"k": {"x": 1e3}, "v": null}, {"v": ["a", 2]}]`,
 			Options{},
-			"k.x v", []string{"1e3 ", ` ["a", 2]`},
+			"k.x v",
+			[]string{"1e3 ", ` ["a", 2]`},
 		},
 		"Parquet": {
 			"a.parquet", b.String(),
 			Options{},
-			"id name good when", []string{"12345678 ann true 2020-01-03", "3  false 2020-01-03 06:00:00"},
+			"id name good when",
+			[]string{"12345678 ann true 2020-01-03", "3  false 2020-01-03 06:00:00"},
 		},
 		"some columns": {
-			"a.csv", "k,v\na,1\nb,2\n", Options{Columns: func([]string, int) ([]int, error) { return []int{1}, nil }},
-			"v", []string{"1", "2"},
+			"a.csv", "k,v\na,1\nb,2\n",
+			Options{Columns: func([]string, int) ([]int, error) { return []int{1}, nil }},
+			"v",
+			[]string{"1", "2"},
 		},
 	} {
 		names, rows, err := ReadText(file(t, c.file, c.in), c.opt)
