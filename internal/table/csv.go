@@ -57,9 +57,10 @@ func newCSVReader(s *source, isHeader func(first []string, below [][]string) boo
 		} else if err != nil {
 			return nil, err
 		}
-		if k := slices.IndexFunc(below, func(rec []string) bool { return filled(rec) > 2 }); k >= 0 && filled(first) == 1 {
-			return nil, bad("%s: the first row holds %q alone and another %d cells: delete the rows above the names of the "+
-				"columns", s.name, clip(strings.Join(first, "")), filled(below[k]))
+		several := slices.IndexFunc(below, func(rec []string) bool { return filled(rec) > 2 })
+		if several >= 0 && filled(first) == 1 {
+			return nil, bad("%s: the first row holds %q alone and another %d cells: delete the rows above the names of "+
+				"the columns", s.name, clip(strings.Join(first, "")), filled(below[several]))
 		}
 		c.matchHeader()
 		if first, err = c.record(); err != nil {
@@ -338,7 +339,8 @@ func (c *csvReader) read() error {
 		return io.EOF
 	}
 	if errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote) {
-		err = fmt.Errorf("%w: a cell that holds a quotation mark is written in quotation marks, and the mark twice", err)
+		err = fmt.Errorf("%w: a cell that holds a quotation mark is written in quotation marks, and the mark twice",
+			err)
 	}
 	if err != nil {
 		return bad("%s: %v", c.src.name, err)

@@ -24,8 +24,8 @@ type Texts struct {
 	cells []cell
 }
 
-// OpenText opens a file for the cells of the chosen columns as text, trimmed. Where opt.Types is set, the first row of a
-// CSV file is its header as [Read] takes it; else with [HeaderAuto] it is when it has no number and the rows below it
+// OpenText opens a file for the cells of the chosen columns as text, trimmed. Where opt.Types is set, the first row of
+// a CSV file is its header as [Read] takes it; else with [HeaderAuto] it is when it has no number and the rows below it
 // hold one, or when it is one of the words label, class, target or y alone. Arrays are ErrNotText.
 func OpenText(name string, opt Options) (*Texts, error) {
 	file, part, _ := SplitMember(name)
