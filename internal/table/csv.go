@@ -59,8 +59,8 @@ func newCSVReader(s *source, isHeader func(first []string, below [][]string) boo
 		}
 		several := slices.IndexFunc(below, func(rec []string) bool { return filled(rec) > 2 })
 		if several >= 0 && filled(first) == 1 {
-			return nil, bad("%s: the first row holds %q alone and another %d cells: delete the rows above the names of "+
-				"the columns", s.name, clip(strings.Join(first, "")), filled(below[several]))
+			return nil, bad("%s: the first row holds %q alone and another %d cells: delete the rows above the names "+
+				"of the columns", s.name, clip(strings.Join(first, "")), filled(below[several]))
 		}
 		c.matchHeader()
 		if first, err = c.record(); err != nil {
