@@ -594,7 +594,9 @@ func TestPredictAllocations(t *testing.T) {
 	}
 	X, Y := drift(400, 12, 0)
 	for _, specs := range [][]string{
-		{"gaussian:all:1.5"}, {"gaussian:all:1.5,3", "linear:all", "laplacian:each"}, {"linear:all"},
+		{"gaussian:all:1.5"},
+		{"gaussian:all:1.5,3", "linear:all", "laplacian:each"},
+		{"linear:all"},
 		{"rff:gaussian:all:1:50"},
 	} {
 		m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: specs, Lambda: 1e-3})
