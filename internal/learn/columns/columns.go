@@ -99,7 +99,9 @@ func (in *Inputs) Apply(X blas.General) (Z blas.General, missing []int, err erro
 		return Z, nil, err
 	}
 	Z = blas.Clone(X)
-	missing, err = in.Scale(Z, 0)
+	if missing, err = in.Scale(Z, 0); missing == nil {
+		missing = make([]int, X.Cols)
+	}
 	return Z, missing, err
 }
 
@@ -111,7 +113,7 @@ func (in *Inputs) CheckWidth(X blas.General) error {
 	return nil
 }
 
-// Scale is Apply in place. first is the number, from 0, of X's first row in messages.
+// Scale is Apply in place, with nil where no cell is missing. first is the number, from 0, of X's first row in messages.
 func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
 	for i := range X.Rows {
 		for j, v := range blas.Row(X, i) {
