@@ -66,7 +66,7 @@ func newCSVReader(s *source, isHeader func(first []string, below [][]string) boo
 		if first, err = c.record(); err != nil {
 			return nil, err
 		}
-	} else if err = c.read(); err == nil && c.cols > 1 && endsEmpty(first) && endsEmpty(c.held) {
+	} else if err = c.read(); err == nil && c.cols > 1 && endsEmpty(first) && endsEmpty(c.held) && endEmpty(below) {
 		c.cols-- // a separator ends every row
 	} else if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -114,6 +114,15 @@ func (c *csvReader) matchHeader() {
 
 // endsEmpty reports whether the last cell of a record is empty.
 func endsEmpty(record []string) bool { return strings.TrimSpace(record[len(record)-1]) == "" }
+
+// endEmpty reports whether the last cells of all records are empty, which a separator at the end of each makes. The
+// last of several may be cut.
+func endEmpty(records [][]string) bool {
+	if len(records) > 1 {
+		records = records[:len(records)-1]
+	}
+	return !slices.ContainsFunc(records, func(r []string) bool { return !endsEmpty(r) })
+}
 
 func (c *csvReader) columns() ([]string, int)                 { return c.names, c.cols }
 func (c *csvReader) choose(idx []int, _ schema.Columns) error { c.use = idx; return nil }

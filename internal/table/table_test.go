@@ -99,6 +99,10 @@ func TestReadCSV(t *testing.T) {
 			[]string{"x", "y"},
 			[][]float64{{nan, 1}, {2, nan}, {nan, nan}, {nan, nan}},
 		},
+		"missing at ends": {
+			"a.csv", "1,2,\n3,4,\n5,6,7\n8,9,1\n", nil,
+			[][]float64{{1, 2, math.NaN()}, {3, 4, math.NaN()}, {5, 6, 7}, {8, 9, 1}},
+		},
 		"separator at ends": {"a.csv", "x,y,\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
 		"in rows only":      {"a.csv", "x,y\n1,2,\n3,4,\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
 		"in header only":    {"a.csv", "x,y,\n1,2\n3,4\n", []string{"x", "y"}, [][]float64{{1, 2}, {3, 4}}},
