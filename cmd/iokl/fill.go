@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/spf13/pflag"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -53,9 +52,9 @@ func (d *dataFlags) outputsOf(model *iokl.Model) func([]string, int) ([]int, err
 	}
 }
 
-// complete puts the observed targets of the next rows into the predictions F for them.
-func (f *filling) complete(F *mat.Dense, file string) error {
-	data := F.RawMatrix()
+// complete puts the observed targets of the next rows into the predictions for them, with deviation 0.
+func (f *filling) complete(a *prediction, file string) error {
+	data := a.F.RawMatrix()
 	f.known.Extend(f.row + data.Rows)
 	if f.row+data.Rows > f.known.Data.Rows {
 		return inputError("%s has %d rows of targets, and there are more of inputs", file, f.known.Data.Rows)
@@ -68,6 +67,11 @@ func (f *filling) complete(F *mat.Dense, file string) error {
 				continue
 			}
 			row[j] = v
+			for _, b := range a.beside {
+				if b.suffix == stdSuffix {
+					b.v.Set(i, j, 0)
+				}
+			}
 		}
 	}
 	f.row += data.Rows

@@ -75,6 +75,9 @@ type prediction struct {
 	beside []beside
 }
 
+// stdSuffix ends the names of columns of posterior deviations.
+const stdSuffix = "_std"
+
 // beside is a further column for each output.
 type beside struct {
 	suffix string
@@ -121,7 +124,7 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 		if err != nil {
 			return nil, err
 		}
-		a.beside = append(a.beside, beside{"_std", std})
+		a.beside = append(a.beside, beside{stdSuffix, std})
 	}
 	a.labels = classesOf(model, a.F)
 	return a, nil
@@ -184,6 +187,7 @@ type intervalReport struct {
 	Low           [][]float64 `json:"low,omitempty"`
 	High          [][]float64 `json:"high,omitempty"`
 	Std           [][]float64 `json:"std,omitempty"`
+	Noise         []float64   `json:"noise,omitempty"` // standard deviation of each output's, with --std
 	Probabilities [][]float64 `json:"probabilities,omitempty"`
 	Sets          []string    `json:"sets,omitempty"`
 	Coverage      []float64   `json:"coverage,omitempty"`       // of each output, or of the sets, with --y

@@ -79,7 +79,21 @@ func TestMissingTargets(t *testing.T) {
 			}
 		}
 	}
+	sure := command(t, dir, "predict --model h.iokl --x hx.csv --y hy.csv --fill --std --out sure.csv --json")
+	if sure.status != exitOK || !strings.Contains(sure.stdout, `"noise": [`) {
+		t.Errorf("%+v", sure)
+	}
+	deviations := mustTable(t, filepath.Join(dir, "sure.csv"))
+	for i, row := range y {
+		for j, cell := range row { // a, a_std, b, b_std, …
+			if std := blas.Row(deviations.Data, i)[2*j+1]; (cell == "") != (std > 0) {
+				t.Errorf("row %d: deviation %g of the cell %q", i, std, cell)
+			}
+		}
+	}
 	for line, want := range map[string]string{
+		"predict --model h.iokl --x hx.csv --interval .9 --method jackknife+ --out o.csv": "use cv+",
+
 		"predict --model h.iokl --x hx.csv --fill":            "give them by --y",
 		"predict --model h.iokl --x hx.csv --y yt.csv --fill": "15 rows",
 		"cv --x hx.csv --y hy.csv --hide some":                "--hide",

@@ -277,7 +277,7 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 			}
 			report.Rows += a.F.RawMatrix().Rows
 			if p.fill.on {
-				if err := p.fill.complete(a.F, p.y); err != nil {
+				if err := p.fill.complete(a, p.y); err != nil {
 					return err
 				}
 			}
@@ -298,6 +298,12 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 		return work(err)
 	}
 	report.Seconds = time.Since(start).Seconds()
+	if p.sure.std {
+		var err error
+		if report.Noise, err = model.Noise(cmd.Context()); err != nil {
+			return work(err)
+		}
+	}
 	if p.filled > 0 {
 		warn(cmd.ErrOrStderr(),
 			[]string{fmt.Sprintf("filled %d missing cells of %s by the training mean of their column", p.filled, p.x)})

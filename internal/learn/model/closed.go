@@ -21,6 +21,7 @@ import (
 type closed struct {
 	lo    *sylvester.LeaveOut
 	near  *neighbours // in place of lo, for models of many rows; R and D are then of some rows
+	paths *paths      // in place of lo, where cells are missing or have weights; without R and D
 	cross *kernel.Crossing
 	l     int // rows of the training inputs
 
@@ -155,8 +156,11 @@ func (m *Model) slabs(ctx context.Context, x blas.General, rows int, f func(at i
 
 // deviation writes to dst (t×live) the posterior deviation at the rows of Z for noise 1.
 func (c *closed) deviation(ctx context.Context, dst, Z blas.General) error {
+	defer c.rest(dst)
+	if c.paths != nil {
+		return c.paths.deviation(ctx, dst, Z)
+	}
 	if c.near != nil {
-		defer c.rest(dst)
 		return c.near.each(ctx, Z, nil, func(at int, v blas.General) {
 			c.near.outputs(blas.View(dst, at, 0, v.Rows, dst.Cols), v)
 		})
@@ -169,7 +173,6 @@ func (c *closed) deviation(ctx context.Context, dst, Z blas.General) error {
 		return fault.From(err)
 	}
 	c.lo.Deviation(dst, KX, kxx)
-	c.rest(dst)
 	return nil
 }
 
@@ -220,6 +223,26 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 		m.targets(blas.View(dst, at, 0, Z.Rows, dst.Cols), D, c.sigma)
 		return nil
 	})
+}
+
+// Noise is the standard deviation of the noise of every output, in the units of the targets, that Deviation is for;
+// 0 for outputs that are constant.
+func (m *Model) Noise(ctx context.Context) ([]float64, error) {
+	if m.In == nil {
+		return nil, fault.Input("a model of Gram matrices has no deviations")
+	}
+	c, err := m.uncertain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.needY(); err != nil {
+		return nil, err
+	}
+	sigma := make([]float64, len(m.Out.Names))
+	for k, j := range m.Out.Live {
+		sigma[j] = m.unit(j) * c.sigma[k]
+	}
+	return sigma, nil
 }
 
 // Distances writes to dst the distance of each row of x from the nearest training row, both as kernels see them.

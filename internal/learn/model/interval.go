@@ -41,10 +41,10 @@ type Interval struct {
 
 // ends keeps what intervals derive from a model, once for all predictions.
 type ends struct {
-	mutex  sync.Mutex
-	lists  map[Interval][]residuals // of CV+, by what they depend on
-	closed *closed
-	near   *closed // of a model of many rows, by neighbours
+	mutex    sync.Mutex
+	lists    map[Interval][]residuals // of CV+, by what they depend on
+	closed   *closed
+	estimate *closed // by neighbours or random functions
 }
 
 // residuals are the sizes of the residuals of one output, by fold as a [list] has them.

@@ -18,6 +18,9 @@ const smoothers = 1 << 22
 
 // jackknife are the intervals of jackknife+ around the predictions F.
 func (m *Model) jackknife(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
+	if m.Y.Rows > 0 && !m.AllTargets() {
+		return fault.Input("jackknife+ is for targets without missing cells and weights: use cv+")
+	}
 	c, err := m.uncertain(ctx)
 	if err != nil {
 		return err

@@ -46,22 +46,28 @@ func (b *Samples) many() bool {
 		!slices.ContainsFunc(b.dict, func(k kernel.Kernel) bool { return k.Center })
 }
 
-// uncertain is derive, but for models of many rows, whose residuals are those of some rows.
+// uncertain is derive, but for models of many rows, whose residuals are those of some rows, and for those of targets
+// with missing or weighted cells, which have no residuals.
 func (m *Model) uncertain(ctx context.Context) (*closed, error) {
 	b, ok := m.Basis.(*Samples)
-	if !ok || !b.many() || !(m.Mu > 0) || m.W.Data != nil {
+	cells := m.Y.Rows > 0 && !m.AllTargets()
+	if !ok || !(m.Mu > 0) || !cells && !b.many() {
 		return m.derive(ctx)
 	}
 	m.ends.mutex.Lock()
 	defer m.ends.mutex.Unlock()
-	if m.ends.near == nil {
-		c, err := m.approximate(ctx, b)
+	if m.ends.estimate == nil {
+		estimate := m.approximate
+		if cells {
+			estimate = m.trial
+		}
+		c, err := estimate(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		m.ends.near = c
+		m.ends.estimate = c
 	}
-	return m.ends.near, nil
+	return m.ends.estimate, nil
 }
 
 // approximate is derive by neighbours.
