@@ -113,7 +113,8 @@ func (in *Inputs) CheckWidth(X blas.General) error {
 	return nil
 }
 
-// Scale is Apply in place, with nil where no cell is missing. first is the number, from 0, of X's first row in messages.
+// Scale is Apply in place, with nil where no cell is missing. first is the number, from 0, of X's first row in
+// messages.
 func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
 	for i := range X.Rows {
 		for j, v := range blas.Row(X, i) {
