@@ -147,9 +147,8 @@ func (c *csvReader) next(dst []cell) error {
 		}
 	}
 	if len(rec) != c.cols && (len(rec) < c.cols || !allEmpty(rec[c.cols:])) {
-		return bad("%s: row %d (line %d) has %d cells where the first row has %d: complete the row, or delete "+
-			"it", c.src.name, c.rows+1, c.line,
-			len(rec), c.cols)
+		return bad("%s: row %d (line %d) has %d cells where the first row has %d: complete the row, or delete it",
+			c.src.name, c.rows+1, c.line, len(rec), c.cols)
 	}
 	c.rows++
 	for k, j := range c.use {

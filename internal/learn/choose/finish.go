@@ -11,7 +11,7 @@ import (
 )
 
 // finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
-// where memory and the budget allow, of which one fold chooses λ, and explicit features else, where only the leader is
+// where time and memory allow, of which one fold chooses λ, and explicit features else, where only the leader is
 // left.
 func (s *race) finish(ctx context.Context, r rung) error {
 	p := s.best.Chosen()
@@ -79,8 +79,7 @@ func (s *race) leaders(p *Point, exact bool) (list []*arm) {
 	return list
 }
 
-// affordable is the kernels of the point, or explicit features of them where exact ones take too much memory or, with
-// a budget, time.
+// affordable is the kernels of the point, or explicit features of them where exact ones take too much time or memory.
 func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
 	if d, ok := s.all.(learn.Approximator); ok && !s.named() && dictionary.Exact(p.Kernels) {
 		return d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)

@@ -265,3 +265,11 @@ func RobustScale(Y, W blas.General) float64 {
 	slices.Sort(scales)
 	return scales[len(scales)/2]
 }
+
+// Weights are the weights W of rows, or those of cells of the targets that are learned.
+func (out *Outputs) Weights(W blas.General) blas.General {
+	if W.Cols <= 1 {
+		return W
+	}
+	return Take(W, out.Live)
+}

@@ -157,9 +157,6 @@ func (m *Model) slabs(ctx context.Context, x blas.General, rows int, f func(at i
 // deviation writes to dst (t×live) the posterior deviation at the rows of Z for noise 1.
 func (c *closed) deviation(ctx context.Context, dst, Z blas.General) error {
 	defer c.rest(dst)
-	if c.paths != nil {
-		return c.paths.deviation(ctx, dst, Z)
-	}
 	if c.near != nil {
 		return c.near.each(ctx, Z, nil, func(at int, v blas.General) {
 			c.near.outputs(blas.View(dst, at, 0, v.Rows, dst.Cols), v)
@@ -171,6 +168,9 @@ func (c *closed) deviation(ctx context.Context, dst, Z blas.General) error {
 	}
 	if err := c.cross.Diagonal(kxx, Z); err != nil {
 		return fault.From(err)
+	}
+	if c.paths != nil {
+		return c.paths.deviation(ctx, dst, KX, kxx)
 	}
 	c.lo.Deviation(dst, KX, kxx)
 	return nil

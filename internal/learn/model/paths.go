@@ -10,7 +10,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -27,12 +26,11 @@ const (
 // Gaussian Processes, JMLR 2021). With K = RRᵀ over the l training rows and t = R⁻¹·k(x), f(x) is tᵀΦ, for a random Φ
 // of covariance I⊗L, beside an independent part of covariance (k(x,x) − tᵀt)·L, and its prediction is tᵀRᵀ·(C·L).
 type paths struct {
-	be    blas.Backend
-	cross *kernel.Crossing
-	R     blas.General   // lower triangle, l×l
-	E     []blas.General // Φ − Rᵀ·C·L, l×n each
-	own   []float64      // diagonal of L
-	mu    float64
+	be  blas.Backend
+	R   blas.General   // lower triangle, l×l
+	E   []blas.General // Φ − Rᵀ·C·L, l×n each
+	own []float64      // diagonal of L
+	mu  float64
 }
 
 // trial is derive for targets with missing or weighted cells, where b holds the rows.
@@ -50,8 +48,7 @@ func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
 		return nil, fault.From(err)
 	}
 	K := blas.NewGeneral(l, l)
-	p.cross = c.cross
-	if err := p.cross.Sum(K, b.Z); err != nil {
+	if err := c.cross.Sum(K, b.Z); err != nil {
 		return nil, fault.From(err)
 	}
 	if err := p.factor(K); err != nil {
@@ -89,15 +86,8 @@ func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
 			square.Data[i] += v * v
 		}
 	}
-	for j := range n {
-		sum, count := 0.0, 0
-		for i := range l {
-			if s := square.Data[i*n+j]; cells.Has(i, j) && s > 0 {
-				sum += X.Data[i*n+j] * X.Data[i*n+j] * (pathCount - 2) / s // the mean of 1/χ² of so many
-				count++
-			}
-		}
-		c.sigma[j] = math.Sqrt(m.Mu * sum / float64(max(count, 1)))
+	for j := range c.sigma {
+		c.sigma[j] = math.Sqrt(m.Mu * withoutCells(X, square, cells, j))
 	}
 	for k := range n {
 		for a, rho := range m.L.S {
@@ -106,6 +96,21 @@ func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
 		}
 	}
 	return c, nil
+}
+
+// withoutCells is 1/μ times the mean, over the cells i of output j, of the squared residual without the cell in units
+// of its variance for noise 1. With the matrix A of the system over the cells that is x_i²/(A⁻¹)_ii. square is the sum
+// of pathCount estimates of (A⁻¹)_ii.
+func withoutCells(X, square blas.General, cells *linop.Cells, j int) float64 {
+	sum, count := 0.0, 0
+	for i := range X.Rows {
+		at := i*X.Cols + j
+		if s := square.Data[at]; cells.Has(i, j) && s > 0 {
+			sum += X.Data[at] * X.Data[at] * (pathCount - 2) / s // the mean of 1/χ² of so many
+			count++
+		}
+	}
+	return sum / float64(max(count, 1))
 }
 
 // factor sets R for K with its diagonal raised by rounding until there is one.
@@ -156,18 +161,13 @@ func (p *paths) draw(
 	return X, nil
 }
 
-// deviation writes to dst (t×n) the posterior deviation at the rows of Z for noise 1.
-func (p *paths) deviation(ctx context.Context, dst, Z blas.General) error {
-	l, n := p.R.Rows, dst.Cols
-	KX, kxx := blas.NewGeneral(Z.Rows, l), make([]float64, Z.Rows)
-	if err := p.cross.Sum(KX, Z); err != nil {
-		return fault.From(err)
-	}
-	if err := p.cross.Diagonal(kxx, Z); err != nil {
-		return fault.From(err)
-	}
-	p.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, Z.Rows, l, 1, p.R.Data, p.R.Stride, KX.Data, KX.Stride)
-	out, sum := blas.NewGeneral(Z.Rows, n), blas.NewGeneral(Z.Rows, n)
+// deviation writes to dst (t×n) the posterior deviation for noise 1 at t points. KX (t×l) is their kernels with the
+// training rows, which it overwrites, and kxx those with themselves.
+func (p *paths) deviation(ctx context.Context, dst, KX blas.General, kxx []float64) error {
+	t, n := dst.Rows, dst.Cols
+	p.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, t, KX.Cols, 1, p.R.Data, p.R.Stride, KX.Data,
+		KX.Stride)
+	out, sum := blas.NewGeneral(t, n), blas.NewGeneral(t, n)
 	for _, E := range p.E {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -177,9 +177,9 @@ func (p *paths) deviation(ctx context.Context, dst, Z blas.General) error {
 			sum.Data[i] += v * v / pathCount
 		}
 	}
-	for i := range Z.Rows {
-		t := blas.Row(KX, i)
-		rest := math.Max(0, kxx[i]-blas.Dot(t, t))
+	for i := range t {
+		row := blas.Row(KX, i)
+		rest := math.Max(0, kxx[i]-blas.Dot(row, row))
 		for j := range n {
 			dst.Data[i*dst.Stride+j] = math.Sqrt((sum.Data[i*n+j] + rest*p.own[j]) / p.mu)
 		}

@@ -196,7 +196,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 // the roots of the weights of rows: (√a·K·√a + μI)x = √a·Y for C = √a·x. A row of cells of several weights has their
 // mean.
 func (r *ridge) weigh(K blas.General) (scaled, Y blas.General) {
-	w := liveWeights(r.w, r.out)
+	w := r.out.Weights(r.w)
 	root := columns.RowWeights(r.Y, w)
 	for i, a := range root {
 		root[i] = math.Sqrt(a)

@@ -252,15 +252,7 @@ func (t *training) setTargets(Y, w blas.General) (about []string, err error) {
 
 // take is setTargets for targets Y that out has made of those of all outputs.
 func (t *training) take(out *columns.Outputs, Y, raw, w blas.General) {
-	t.out, t.Y, t.W, t.raw, t.w = out, Y, liveWeights(w, out), raw, w
-}
-
-// liveWeights are the weights W of rows, or those of cells of the targets that are learned.
-func liveWeights(W blas.General, out *columns.Outputs) blas.General {
-	if W.Cols <= 1 {
-		return W
-	}
-	return columns.Take(W, out.Live)
+	t.out, t.Y, t.W, t.raw, t.w = out, Y, out.Weights(w), raw, w
 }
 
 // Outputs is the map of the targets.
@@ -483,7 +475,7 @@ func (c *coded) squares() blas.General {
 		return c.Y
 	}
 	Z := blas.Clone(c.Y)
-	columns.MeasureWeighted(Z, liveWeights(c.w, c.out)).Apply(Z)
+	columns.MeasureWeighted(Z, c.out.Weights(c.w)).Apply(Z)
 	return Z
 }
 

@@ -182,10 +182,7 @@ func code(m *model.Model, X, Y, W blas.General, verb string) (c coded, notes []s
 	if m.Out.Scaler != nil {
 		m.Out.Scaler.Apply(Y)
 	}
-	c.Y, c.W = columns.Take(Y, m.Out.Live), W
-	if W.Cols > 1 {
-		c.W = columns.Take(W, m.Out.Live)
-	}
+	c.Y, c.W = columns.Take(Y, m.Out.Live), m.Out.Weights(W)
 	return c, notes, nil
 }
 
