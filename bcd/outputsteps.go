@@ -10,6 +10,7 @@ import (
 	"github.com/iokl/iokl/interior"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 )
 
 // outputSteps lets the descent move η and L in turn where there are many outputs: L
@@ -20,12 +21,14 @@ type outputSteps struct {
 	on, possible bool
 	joint, late  int     // steps of the joint method before, and how many there are to be
 	poor         int     // output steps in a row that left most of the gap
-	target       float64 // of the last one, when it was the last step
+	target       float64 // of the last one, or its gain where its model is approximate, when it was the last step
+	past         secants // where the model of L is approximate
 }
 
 func newOutputSteps(t *task) (o outputSteps) {
 	N := t.space.Unknowns()
-	if o.late = outputStepsLast; t.convex() {
+	o.late = outputStepsLast
+	if s, ok := t.space.(sampled); ok && s.inSamples().loss.Kind == loss.Quantile { // it has no curvature
 		return o
 	}
 	o.possible = !t.fixL && t.rho == 0 && (t.n >= outputStepsLeast && N <= outputStepsMost || t.exactWeights())
@@ -41,7 +44,7 @@ func newOutputSteps(t *task) (o outputSteps) {
 func (d *blocks) takeTurns(on bool) error {
 	o := &d.outputs
 	if o.on = on; !on {
-		o.joint, o.late, o.poor = 0, 2*max(o.late, outputStepsLast), 0
+		o.joint, o.late, o.poor, o.past = 0, 2*max(o.late, outputStepsLast), 0, secants{}
 	}
 	return d.begin(d.cur.pt, !on)
 }
@@ -63,7 +66,8 @@ func (d *blocks) step(ctx context.Context) (*iterate, error) {
 			}
 		}
 	}
-	if o.on && (d.t.fixEta || cert.gapL > cert.gapEta) {
+	slow := d.t.approximate() && o.target > 0 && o.target < slowStep*cert.gapEta // gapL bounds what L has to gain loosely
+	if o.on && (d.t.fixEta || cert.gapL > cert.gapEta && !slow) {
 		next, err := d.outputStep(ctx)
 		if next != nil || err != nil {
 			return next, err
@@ -80,7 +84,7 @@ func (d *blocks) step(ctx context.Context) (*iterate, error) {
 }
 
 // outputStep moves L to about the best for the weights of cur. It returns nil when the
-// objective rises, or the gap has hardly fallen for poorSteps steps.
+// objective rises, or the gap, the objective where the model is approximate, has hardly fallen for poorSteps steps.
 func (d *blocks) outputStep(ctx context.Context) (*iterate, error) {
 	pt, o := d.cur.pt, &d.outputs
 	U := pt.cert.objective
@@ -89,39 +93,76 @@ func (d *blocks) outputStep(ctx context.Context) (*iterate, error) {
 		target = math.Min(target, 0.1*o.target)
 	}
 	o.target = target
-	L, err := d.bestOutput(ctx, target)
-	if err != nil {
+	next, err := d.bestPoint(ctx, target)
+	if next == nil || err != nil {
 		return nil, err
-	}
-	left := (pt.cert.gapEta + target) / math.Abs(U)
-	tol := math.Min(d.tol(), math.Max(innerTightest, d.share*math.Max(left, d.goal)))
-	if o.poor > 0 { // the error of C may have been what kept gapL large
-		tol = math.Max(innerTightest, poorTol*tol)
-	}
-	next, err := d.try(ctx, d.t.next(pt, pt.eta, L), tol)
-	if err != nil {
-		return nil, err
-	}
-	rises := func() bool { return next.cert.objective > d.highest()+d.t.noise(next) }
-	if inexact := d.t.inexactness(next); rises() && inexact > 0.1*target && d.opt.InnerTol == 0 { // by the error of C
-		tol = math.Max(innerTightest, next.residual*math.Sqrt(0.1*target/inexact))
-		if next, err = d.try(ctx, d.t.next(pt, pt.eta, L), tol); err != nil {
-			return nil, err
-		}
-	}
-	if rises() {
-		return nil, nil
 	}
 	if err := d.certify(ctx, next); err != nil {
 		return nil, err
 	}
-	if o.poor++; next.cert.gapL <= poorStep*pt.cert.gapL {
+	good := next.cert.gapL <= poorStep*pt.cert.gapL
+	if d.t.approximate() {
+		o.target = U - next.cert.objective
+		good = o.target > d.t.noise(next)
+	}
+	if o.poor++; good {
 		o.poor = 0
 	}
 	if o.poor == poorSteps {
 		return nil, nil
 	}
 	return d.iterate(next), nil
+}
+
+// bestPoint is the point at the output kernel of [blocks.bestOutput], nil where the objective is higher there, also
+// without what earlier steps tell and with the eigenvectors for the weights of cur.
+func (d *blocks) bestPoint(ctx context.Context, target float64) (*point, error) {
+	pt, o := d.cur.pt, &d.outputs
+	left := (pt.cert.gapEta + target) / math.Abs(pt.cert.objective)
+	if d.t.approximate() {
+		left = target / math.Abs(pt.cert.objective)
+	}
+	tol := math.Min(d.tol(), math.Max(innerTightest, d.share*math.Max(left, d.goal)))
+	if o.poor > 0 { // the error of C may have been what kept gapL large
+		tol = math.Max(innerTightest, poorTol*tol)
+	}
+	for {
+		L, err := d.bestOutput(ctx, target)
+		if err != nil {
+			return nil, err
+		}
+		if d.t.approximate() {
+			if L, err = o.past.extrapolate(d.t, pt.L, L); err != nil {
+				return nil, err
+			}
+		}
+		next, err := d.try(ctx, d.t.next(pt, pt.eta, L), tol)
+		if err != nil {
+			return nil, err
+		}
+		highest := d.highest()
+		if d.t.approximate() {
+			highest = pt.cert.objective
+		}
+		rises := func() bool { return next.cert.objective > highest+d.t.noise(next) }
+		inexact := d.t.inexactness(next)
+		if rises() && inexact > 0.1*target && d.opt.InnerTol == 0 { // by the error of C
+			tol = math.Max(innerTightest, next.residual*math.Sqrt(0.1*target/inexact))
+			if next, err = d.try(ctx, d.t.next(pt, pt.eta, L), tol); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case !rises():
+			return next, nil
+		case o.past.used():
+			o.past = secants{}
+		case d.t.spectrum.outdated(pt.eta):
+			d.t.spectrum.eta = nil
+		default:
+			return nil, nil
+		}
+	}
 }
 
 // bestOutput lowers the objective over L at the weights of cur until about target is left to gain.
@@ -133,19 +174,12 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 		if err = failed; err != nil {
 			return
 		}
-		B := t.space.rhs(pt.eta)
-		if m, ok := t.space.(masked); ok {
-			B = m.filled(&t.work, pt.AX, pt.L)
-		}
-		H := blas.NewGeneral(len(s), t.n)
-		blas.Mul(t.be, H, true, false, U, B)
-		H, s = t.space.spectral(H, s)
-		if !(maxOf(s) > 0) {
+		p := t.outputModel(pt, U, s)
+		if !(maxOf(p.S) > 0) {
 			L = pt.L
 			return
 		}
-		p := &interior.Problem{Backend: t.be, Tau: t.tau, Mu: t.mu, S: s, H: H}
-		if p.Cells, err = t.fewCells(ctx, A, U, len(s)); err != nil {
+		if p.Cells, err = t.fewCells(ctx, A, U, len(p.S)); err != nil {
 			return
 		}
 		var b *interior.Barrier
@@ -156,12 +190,52 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 	return L, err
 }
 
+// approximate reports whether the model of an output step is not h itself: where cells are missing or weighted, and more
+// of them are observed than a step takes a factor of.
+func (t *task) approximate() bool {
+	m, ok := t.space.(masked)
+	return ok && m.observed() != nil && (t.convex() || m.observed().Count() > fewCellsMost)
+}
+
+// outputModel is h as a function of L, with eigenvectors U and eigenvalues s of A_η; where it is only approximate, that
+// of a problem of squares without missing cells, with the mean curvature w of the cells,
+//
+//	targets A_η·C·L + μ̂·C,   μ̂ = μ/w,
+//
+// which has the coefficients C of pt there, and a linear term that gives it the gradient of h. U and s may then be those
+// of other weights.
+func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Problem {
+	p := &interior.Problem{Backend: t.be, Tau: t.tau, Mu: t.mu}
+	H := blas.NewGeneral(len(s), t.n)
+	if !t.approximate() {
+		blas.Mul(t.be, H, true, false, U, t.space.rhs(pt.eta))
+		p.H, p.S = t.space.spectral(H, s)
+		return p
+	}
+	m := t.space.(masked)
+	if w := m.curvature(pt); w > 0 {
+		p.Mu /= w
+	}
+	C, UC, SUC := blas.Clone(pt.X), blas.Like(H), blas.Like(H)
+	m.observed().Project(C, C)
+	blas.Mul(t.be, UC, true, false, U, C)
+	blas.ScaleRows(SUC, s, UC)
+	t.work.mulRight(H, SUC, pt.L)
+	blas.AddScaled(H, p.Mu, UC)
+	p.Tilt = blas.NewGeneral(t.n, t.n)
+	blas.Mul(t.be, p.Tilt, true, false, UC, SUC)
+	blas.AddScaled(p.Tilt, -1, pt.G)
+	blas.Symmetrize(p.Tilt)
+	p.H, p.S = t.space.spectral(H, s)
+	return p
+}
+
 // fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last
 // q count; nil where no
 // cell is missing, or so many are observed that a factor of their system costs much.
 func (t *task) fewCells(ctx context.Context, A linop.Operator, vectors blas.General, q int) (*interior.Cells, error) {
 	m, ok := t.space.(masked)
-	if !ok || m.observed() == nil || m.observed().Count() > fewCellsMost {
+	if !ok || m.observed() == nil || t.approximate() {
 		return nil, nil
 	}
 	K := blas.NewGeneral(vectors.Rows, vectors.Rows)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -29,6 +30,24 @@ func TestOutputSteps(t *testing.T) {
 			Problem{Space: NewSamples(K200, Y200), Lambda: 1e-4, Tau: 200, Norm: regularizer.Lp{P: 1.5}},
 			14,
 		},
+		{
+			"weights",
+			Problem{Space: NewWeighted(K, Y, logNormal(100, 60)), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}},
+			90,
+		},
+		{
+			"tails",
+			Problem{Space: NewSamples(K, withoutTails(Y)), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}},
+			140,
+		},
+		{
+			"huber",
+			Problem{
+				Space: NewLoss(K, Y, blas.General{}, loss.Loss{Kind: loss.Huber, Parameter: 1}, nil), Lambda: 1e-4, Tau: 60,
+				Norm: regularizer.Lp{P: 1.5},
+			},
+			50,
+		},
 		{"zero kernels", Problem{Space: NewSamples(zeroKernels(100), Y), Lambda: 1e-4, Tau: 60}, 5},
 		{"features", Problem{Space: asFeatures(t, K, Y), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}}, 20},
 	} {
@@ -41,6 +60,119 @@ func TestOutputSteps(t *testing.T) {
 			res.Objective, res.RelativeGap, res.L.Rank())
 		if res.SylvesterSolves > c.solves {
 			t.Errorf("%s: %d C-solves, at most %d expected", c.name, res.SylvesterSolves, c.solves)
+		}
+	}
+}
+
+// logNormal are weights of cells.
+func logNormal(l, n int) blas.General {
+	W := randn(newRand(6), l, n)
+	for i, v := range W.Data {
+		W.Data[i] = math.Exp(v)
+	}
+	return W
+}
+
+// withoutTails is Y without the end of each odd row.
+func withoutTails(Y blas.General) blas.General {
+	Y, rng := blas.Clone(Y), newRand(7)
+	for i := 1; i < Y.Rows; i += 2 {
+		fill(blas.Row(Y, i)[1+rng.IntN(Y.Cols-1):], math.NaN())
+	}
+	return Y
+}
+
+// Where cells differ, the model of an output step has the gradient of h, with eigenvectors of other weights too: the
+// best output kernel stays where it is.
+func TestOutputModelStays(t *testing.T) {
+	K, Y := wideTask(60, 40)
+	p := &Problem{
+		Space: NewWeighted(K, Y, logNormal(60, 40)), Lambda: 1e-3, Tau: 40, Eta: []float64{0.7, 0.4}, Model: Output,
+	}
+	best, err := Solve(t.Context(), p, Options{Tol: 1e-7, InnerTol: 1e-11})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.L = best.L
+	q, err := p.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt, err := Options{}.defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := newProduct(newFit(q, opt, 0, basis{}, units{y: 1, x: 1, L: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pt := f.t.start(q.Eta, q.L)
+	f.best = pt
+	if err := f.evaluate(t.Context(), pt, 1e-11, 1e-7); err != nil {
+		t.Fatal(err)
+	}
+	d, err := newBlocks(f.fit, pt, 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, eta := range [][]float64{q.Eta, {0.1, 2}} {
+		f.t.spectrum.eta = nil
+		if _, _, err := f.t.eigenvectors(t.Context(), f.t.form(t.Context(), eta, false), eta); err != nil {
+			t.Fatal(err)
+		}
+		L, err := d.bestOutput(t.Context(), 1e-9*pt.cert.objective)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, is := blas.NewGeneral(40, 40), blas.NewGeneral(40, 40)
+		q.L.Dense(blas.Active(), was)
+		L.Dense(blas.Active(), is)
+		blas.AddScaled(is, -1, was)
+		if off := blas.Frob(is) / blas.Frob(was); !(off <= 1e-2) {
+			t.Errorf("eigenvectors for the weights %v: L moves by %g", eta, off)
+		}
+	}
+}
+
+// An affine iteration of two slow directions is at its fixed point after the steps that tell them.
+func TestSecants(t *testing.T) {
+	const n = 6
+	be := blas.Active()
+	rng := newRand(8)
+	direction := func() blas.General {
+		D := randn(rng, n, n)
+		blas.Symmetrize(D)
+		for i, mean := 0, blas.Trace(D)/n; i < n; i++ {
+			D.Data[i*n+i] -= mean
+		}
+		blas.Scal(0.05/blas.Frob(D), D.Data)
+		return D
+	}
+	first, second := direction(), direction()
+	blas.AddScaled(second, -blas.Inner(first, second)/square(blas.Frob(first)), first)
+	at := func(a, b float64) *linop.Spectral {
+		L := blas.NewGeneral(n, n)
+		linop.ScaledIdentity(n, 1).Dense(be, L)
+		blas.AddScaled(L, a, first)
+		blas.AddScaled(L, b, second)
+		return mustSpectral(t, L)
+	}
+	var past secants
+	var L *linop.Spectral
+	along := func(D blas.General) float64 {
+		A := blas.NewGeneral(n, n)
+		L.Dense(be, A)
+		return blas.Inner(A, D) / square(blas.Frob(D))
+	}
+	L = at(1, 1)
+	for k := range 4 {
+		var err error
+		to := at(0.9*along(first), 0.8*along(second))
+		if L, err = past.extrapolate(&task{be: be, n: n, tau: n}, L, to); err != nil {
+			t.Fatal(err)
+		}
+		if off := math.Hypot(along(first), along(second)); (k == 0) != (off > 0.5) && k != 1 || k > 2 && off > 1e-8 {
+			t.Errorf("after step %d off by %g", k, off)
 		}
 	}
 }

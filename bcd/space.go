@@ -90,10 +90,8 @@ type targetHolder interface {
 type masked interface {
 	// observed is the weights, at most 1; nil where all are 1.
 	observed() *linop.Cells
-	// filled is Y with F = AX·L in the missing cells, their mean by the weight in the others, in the scratch
-	// of w. h for these targets at weights 1, but for a constant, bounds h at any L from above and equals it at the
-	// exact X.
-	filled(w *work, AX blas.General, L *linop.Spectral) blas.General
+	// curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares; 0 where φ has none.
+	curvature(pt *point) float64
 	// outward turns X into the coefficients C of the samples, inward C into X, both in place.
 	outward(X blas.General)
 	inward(C blas.General)

@@ -181,13 +181,16 @@ func (t *task) form(ctx context.Context, eta []float64, single bool) (A linop.Op
 	return A
 }
 
-// eigenvectors are those of A, which is A_η, with ascending eigenvalues s. They are kept until η changes, and must
-// not be changed.
+// outdated reports whether it is not of the weights eta.
+func (k *spectrum) outdated(eta []float64) bool { return !slices.Equal(k.eta, eta) }
+
+// eigenvectors are those of A, which is A_η, with ascending eigenvalues s. They are kept until η changes, beyond that
+// where the model they are for is approximate, and must not be changed.
 func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64) (
 	U blas.General, s []float64, err error,
 ) {
 	k := &t.spectrum
-	if k.eta != nil && slices.Equal(k.eta, eta) {
+	if k.eta != nil && (t.approximate() || !k.outdated(eta)) {
 		return k.U, k.s, nil
 	}
 	N := t.space.Unknowns()

@@ -142,6 +142,23 @@ func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.Gener
 	return w.xl
 }
 
+// curvature is that of a [masked] space.
+func (s *samples) curvature(pt *point) (mean float64) {
+	switch {
+	case s.cells == nil:
+		return 1
+	case !s.convex():
+		return s.cells.Mean()
+	}
+	F := blas.Like(s.Y)
+	pt.L.MulRight(blas.Active(), F, pt.AX)
+	s.each(func(at int, y, w float64) {
+		_, curvature := s.loss.Slope(y, F.Data[at]+s.offsetAt(at))
+		mean += w * curvature / 2
+	})
+	return mean / float64(len(s.Y.Data))
+}
+
 // quadratic is, where cells are missing or weighted, that for filled targets Y, of which ‖AL′ − Y‖² and a constant
 // bound the loss at any L′ from above and equal it at L.
 func (s *samples) quadratic(q *quadratic, w *work, _ []float64, X, A blas.General, L *linop.Spectral) {

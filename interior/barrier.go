@@ -33,6 +33,7 @@ type Problem struct {
 	S       []float64    // eigenvalues σ of A_η, descending
 	H       blas.General // UᵀY (q×n)
 	Cells   *Cells       // of Y that are observed, where few are; nil where the outputs decouple
+	Tilt    blas.General // E (n×n) of a term ⟨E,L⟩ that is added to h/λ; without Data for none
 }
 
 // Barrier is an interior point method for the L step at fixed weights. In the
@@ -55,6 +56,7 @@ type Barrier struct {
 	s       []float64 // σ, descending
 	nu      float64
 	holes   *Cells // nil where the outputs decouple
+	tilt    blas.General
 	outputPoint
 	current values       // at that point
 	scratch blas.General // q×n
@@ -80,7 +82,7 @@ type values struct {
 // used where rounding makes the system of the observed cells at L indefinite.
 func New(p *Problem, L *linop.Spectral, G blas.General, gap float64) (*Barrier, error) {
 	n, H := G.Rows, p.H
-	b := &Barrier{be: p.Backend, n: n, tau: p.Tau, mu: p.Mu, s: p.S, nu: gap / float64(n), holes: p.Cells}
+	b := &Barrier{be: p.Backend, n: n, tau: p.Tau, mu: p.Mu, s: p.S, nu: gap / float64(n), holes: p.Cells, tilt: p.Tilt}
 	b.outputPoint = outputPoint{V: blas.NewGeneral(n, n), diag: make([]float64, n), Y: blas.Like(H)}
 	L.Dense(b.be, b.V)
 	if err := b.be.Syevd(b.V, b.diag); err != nil {
@@ -157,7 +159,22 @@ func (b *Barrier) evaluate(p *outputPoint) values {
 	blas.ScaleRows(v.SC, roots(b.s), v.C)
 	blas.GramOf(b.be, v.G, v.SC)
 	blas.ScaleRows(v.SC, roots(b.s), v.SC)
+	if b.tilt.Data != nil {
+		E := congruent(b.be, p.V, b.tilt)
+		for a, rho := range p.diag {
+			v.value += rho * E.Data[a*E.Stride+a]
+		}
+		blas.AddScaled(v.G, -1, E)
+	}
 	return v
+}
+
+// congruent is VᵀAV.
+func congruent(be blas.Backend, V, A blas.General) blas.General {
+	T, R := blas.Like(V), blas.Like(V)
+	blas.Mul(be, T, false, false, A, V)
+	blas.Mul(be, R, true, false, V, T)
+	return R
 }
 
 // merit is what a step has to lower.

@@ -48,6 +48,12 @@ func someBarrier(t *testing.T) *Barrier {
 // G and the second derivative are those of differences.
 func TestBarrierDerivatives(t *testing.T) {
 	t.Run("complete", func(t *testing.T) { checkDerivatives(t, someBarrier(t)) })
+	t.Run("linear term", func(t *testing.T) {
+		b := someBarrier(t)
+		b.tilt = gramOf(b.be, 0.3, randn(5, b.n, 3))
+		b.current = b.evaluate(&b.outputPoint)
+		checkDerivatives(t, b)
+	})
 	t.Run("missing cells", func(t *testing.T) {
 		b := someBarrier(t)
 		A, Y := gramOf(b.be, 1./30, randn(3, 30, 40)), randn(4, 30, 24)
