@@ -66,7 +66,8 @@ func (d *blocks) step(ctx context.Context) (*iterate, error) {
 			}
 		}
 	}
-	slow := d.t.approximate() && o.target > 0 && o.target < slowStep*cert.gapEta // gapL bounds what L has to gain loosely
+	// gapL bounds what L has to gain loosely where the model is approximate
+	slow := d.t.approximate() && o.target > 0 && o.target < slowStep*cert.gapEta
 	if o.on && (d.t.fixEta || cert.gapL > cert.gapEta && !slow) {
 		next, err := d.outputStep(ctx)
 		if next != nil || err != nil {
@@ -197,8 +198,8 @@ func (t *task) approximate() bool {
 	return ok && m.observed() != nil && (t.convex() || m.observed().Count() > fewCellsMost)
 }
 
-// outputModel is h as a function of L, with eigenvectors U and eigenvalues s of A_η; where it is only approximate, that
-// of a problem of squares without missing cells, with the mean curvature w of the cells,
+// outputModel is h as a function of L, with eigenvectors U and eigenvalues s of A_η; where it is approximate, that of a
+// problem of squares without missing cells, with the mean curvature w of the cells,
 //
 //	targets A_η·C·L + μ̂·C,   μ̂ = μ/w,
 //
@@ -231,8 +232,7 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 }
 
 // fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last
-// q count; nil where no
-// cell is missing, or so many are observed that a factor of their system costs much.
+// q count; nil where no cell is missing, or so many are observed that a factor of their system costs much.
 func (t *task) fewCells(ctx context.Context, A linop.Operator, vectors blas.General, q int) (*interior.Cells, error) {
 	m, ok := t.space.(masked)
 	if !ok || m.observed() == nil || t.approximate() {

@@ -32,7 +32,9 @@ func TestOutputSteps(t *testing.T) {
 		},
 		{
 			"weights",
-			Problem{Space: NewWeighted(K, Y, logNormal(100, 60)), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5}},
+			Problem{
+				Space: NewWeighted(K, Y, logNormal(100, 60)), Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5},
+			},
 			90,
 		},
 		{
@@ -43,8 +45,8 @@ func TestOutputSteps(t *testing.T) {
 		{
 			"huber",
 			Problem{
-				Space: NewLoss(K, Y, blas.General{}, loss.Loss{Kind: loss.Huber, Parameter: 1}, nil), Lambda: 1e-4, Tau: 60,
-				Norm: regularizer.Lp{P: 1.5},
+				Space:  NewLoss(K, Y, blas.General{}, loss.Loss{Kind: loss.Huber, Parameter: 1}, nil),
+				Lambda: 1e-4, Tau: 60, Norm: regularizer.Lp{P: 1.5},
 			},
 			50,
 		},
