@@ -198,13 +198,13 @@ func (t *task) approximate() bool {
 	return ok && m.observed() != nil && (t.convex() || m.observed().Count() > fewCellsMost)
 }
 
-// outputModel is h as a function of L, with eigenvectors U and eigenvalues s of A_η; where it is approximate, that of a
-// problem of squares without missing cells, with the mean curvature w of the cells,
+// outputModel is h as a function of L, with eigenvectors U and eigenvalues s of A_η; where it is approximate, that of
+// a problem of squares without missing cells, with the mean curvature w of the cells,
 //
 //	targets A_η·C·L + μ̂·C,   μ̂ = μ/w,
 //
-// which has the coefficients C of pt there, and a linear term that gives it the gradient of h. U and s may then be those
-// of other weights.
+// which has the coefficients C of pt there, and a linear term that gives it the gradient of h. U and s may then be
+// those of other weights.
 func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Problem {
 	p := &interior.Problem{Backend: t.be, Tau: t.tau, Mu: t.mu}
 	H := blas.NewGeneral(len(s), t.n)
@@ -231,8 +231,8 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 	return p
 }
 
-// fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last
-// q count; nil where no cell is missing, or so many are observed that a factor of their system costs much.
+// fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last q count; nil where
+// no cell is missing, or so many are observed that a factor of their system costs much.
 func (t *task) fewCells(ctx context.Context, A linop.Operator, vectors blas.General, q int) (*interior.Cells, error) {
 	m, ok := t.space.(masked)
 	if !ok || m.observed() == nil || t.approximate() {
