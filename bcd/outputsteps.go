@@ -191,8 +191,8 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 	return L, err
 }
 
-// approximate reports whether the model of an output step is not h itself: where cells are missing or weighted, and more
-// of them are observed than a step takes a factor of.
+// approximate reports whether the model of an output step is not h itself: where cells are missing or weighted, and
+// more of them are observed than a step takes a factor of.
 func (t *task) approximate() bool {
 	m, ok := t.space.(masked)
 	return ok && m.observed() != nil && (t.convex() || m.observed().Count() > fewCellsMost)
