@@ -7,6 +7,7 @@ TAGS    ?=
 CASES   ?= all
 FLAGS   ?=
 TIME    ?= 1m
+LONG    ?= no
 TARGETS ?= .
 
 .DEFAULT_GOAL := help
@@ -24,8 +25,8 @@ run: ## learn handwritten digits: JSON and pictures in ./out
 	@mkdir -p $(OUT)
 	$(GO) run -tags '$(TAGS)' ./cmd/mklbench run digits --backend $(BACKEND) --out $(OUT)/digits.json --plots $(OUT)
 
-test: ## run every test this machine can run
-	@GO='$(GO)' ./scripts/test
+test: ## run every test this machine can run (LONG=yes: in its long form, as CI does)
+	@GO='$(GO)' LONG='$(LONG)' ./scripts/test
 
 fuzz: ## feed random input to every reader and kernel (TIME=1m for each, TARGETS=regexp)
 	@GO='$(GO)' TIME='$(TIME)' TARGETS='$(TARGETS)' ./scripts/fuzz
