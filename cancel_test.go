@@ -52,12 +52,16 @@ const mostLooks = 2000
 
 // Cancelled at any look at the context, everything that takes one ends with few more looks.
 func TestCancelledAnywhere(t *testing.T) {
-	X, Y := noisy(90, 5, 3)
+	l := 90
+	if testing.Short() {
+		l = 45
+	}
+	X, Y := noisy(l, 5, 3)
 	Z, _ := noisy(40, 5, 3)
-	gram := mat.NewDense(90, 90, nil)
+	gram := mat.NewDense(l, l, nil)
 	gram.Mul(X, X.T())
-	grams := []mat.Matrix{gram, mat.NewDiagDense(90, ones(90))}
-	labels := make([]string, 90)
+	grams := []mat.Matrix{gram, mat.NewDiagDense(l, ones(l))}
+	labels := make([]string, l)
 	for i := range labels {
 		labels[i] = fmt.Sprint(Y.At(i, 0) > 0)
 	}

@@ -12,7 +12,11 @@ import (
 // Sums are solved on random small tables: few rows for their outputs, kernels of low rank and small λ, where
 // the product model resembles the system little.
 func TestSumSmallTables(t *testing.T) {
-	for seed := range uint64(60) {
+	tables := uint64(60)
+	if testing.Short() {
+		tables = 20
+	}
+	for seed := range tables {
 		rng := newRand(9000 + seed)
 		l, n, m := 5+rng.IntN(20), 1+rng.IntN(7), 1+rng.IntN(5)
 		p := &Problem{

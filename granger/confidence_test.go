@@ -128,7 +128,11 @@ func TestGoOn(t *testing.T) {
 // independent series, beside the true edges of a linear system, and, of edges beyond
 // the linear ones, anywhere in it.
 func TestNull(t *testing.T) {
-	const rounds, level, runs = 19, 0.1, 12
+	const rounds, level = 19, 0.1
+	runs := 12
+	if testing.Short() {
+		runs = 4
+	}
 	for _, c := range []struct {
 		name      string
 		drivers   int

@@ -54,7 +54,7 @@ func randomSymmetric(rng *rand.Rand, b *BLAS, n int, single, whole bool) (*Symme
 func TestSymmetricMultiply(t *testing.T) {
 	orders := []int{1, 2, 7, 23, 24, 25, 47, 48, 49, 63, 120, 131, 250}
 	columns := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 32, 102, 201}
-	if race.Enabled {
+	if race.Enabled || testing.Short() {
 		orders, columns = []int{1, 25, 48, 131}, []int{1, 3, 4, 8, 10, 33}
 	}
 	eachLevel(t, func(t *testing.T, b *BLAS) {
@@ -93,9 +93,12 @@ func multiplyOnce(t *testing.T, b *BLAS, n, k int, single, whole bool) {
 			t.Fatalf("n=%d single=%v whole=%v: row %d differs", n, single, whole, i)
 		}
 	}
-	unit := 0x1p-53
+	unit, stride := 0x1p-53, 1
 	if single {
 		unit = 0x1p-24
+	}
+	if n > 250 {
+		stride = 11 // has no factor in common with the sizes of tiles and panels
 	}
 	for i := range n {
 		for c := range ldd {
@@ -104,6 +107,9 @@ func multiplyOnce(t *testing.T, b *BLAS, n, k int, single, whole bool) {
 				if !math.IsNaN(got) {
 					t.Fatalf("n=%d k=%d: element (%d,%d) beyond the block was written", n, k, i, c)
 				}
+				continue
+			}
+			if i%stride != 0 {
 				continue
 			}
 			var want, size float64

@@ -40,6 +40,9 @@ func TestGuides(t *testing.T) {
 		"missing.md":       {"macro.iokl", "filled.csv", "scores.json"},
 	} {
 		t.Run(guide, func(t *testing.T) {
+			if testing.Short() && (guide == "choosing.md" || guide == "intervals.md") {
+				t.Skip("chooses and fits for half a minute")
+			}
 			t.Parallel()
 			dir := t.TempDir()
 			if err := os.Symlink(filepath.Join(root, "bench"), filepath.Join(dir, "bench")); err != nil {

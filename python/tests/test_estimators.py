@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import iokl
-from conftest import QUICK
+from conftest import CHECKED, QUICK
 
 pytest.importorskip("sklearn")
 import pandas as pd
@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 
-@parametrize_with_checks([iokl.IOKLRegressor(), iokl.IOKLClassifier()])
+@parametrize_with_checks([iokl.IOKLRegressor(**CHECKED), iokl.IOKLClassifier(**CHECKED)])
 def test_sklearn(estimator, check):
     check(estimator)
 
