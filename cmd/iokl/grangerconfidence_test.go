@@ -86,7 +86,7 @@ func TestGrangerGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "c.json")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(*within); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(file); err == nil || time.Now().After(end) {
 			break
 		}
