@@ -232,8 +232,10 @@ func (k *Kernel) pairs(A, B blas.General) blas.General {
 		for j := range B.Rows {
 			x, z := blas.Row(A, i), blas.Row(B, j)
 			v := value(x, z)
-			if norm := math.Sqrt(value(x, x) * value(z, z)); k.UnitDiagonal() && norm > 0 {
-				v /= norm
+			if k.UnitDiagonal() {
+				if norm := math.Sqrt(value(x, x) * value(z, z)); norm > 0 {
+					v /= norm
+				}
 			}
 			K.Data[i*K.Stride+j] = v
 		}
