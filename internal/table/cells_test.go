@@ -58,6 +58,20 @@ func TestTypes(t *testing.T) {
 			[][]float64{{.25, 1}, {0, 2}},
 			"since 2020-01-01 06:00:00",
 		},
+		"ends of days": {
+			"when,at,x\n2020-01-01 24:00,24:00,1\n2020-01-01 06:00,18:00,2\n",
+			Options{},
+			[]string{"when", "at.cos", "at.sin", "x"},
+			[][]float64{{.75, 1, 0, 1}, {0, 0, -1, 2}},
+			"since 2020-01-01 06:00:00",
+		},
+		"quarters": {
+			"when,x\n2001Q4,1\n2001Q1,2\n",
+			Options{},
+			[]string{"when", "x"},
+			[][]float64{{273, 1}, {0, 2}},
+			"since 2001-01-01",
+		},
 		"words for none": {
 			"a,x\nn/a,1\n5,?\n",
 			Options{NA: []string{"n/a", "?"}},

@@ -198,9 +198,6 @@ func sniff(s *source) (sep rune, eol int64, err error) {
 		_, _ = s.r.Discard(3)
 		head = head[3:]
 	}
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return 0, 0, bad("%s: is UTF-16 text: save it as UTF-8", s.name)
-	}
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
 		return 0, 0, bad("%s: is a zip archive, not text: a spreadsheet needs the ending .xlsx, or save it as CSV",
 			s.name)

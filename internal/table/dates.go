@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ var layouts = slices.Concat(isoLayouts, withTimes(
 	"2 Jan 2006", "2 January 2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006", "January 2 2006", "2-Jan-2006",
 	"2-Jan-06",
 	"2. January 2006", "Mon, 2 Jan 2006", "Monday, January 2, 2006", "Jan 2006", "January 2006", "Jan-2006", "1/2006",
+	"2006Q1", "2006-Q1", "2006 Q1", "Q1 2006", "Q1-2006", "Q1/2006",
 ))
 
 // clockLayouts are the ways to write a time of day.
@@ -48,9 +50,30 @@ func withTimes(dates ...string) (all []string) {
 // hasDay reports whether the dates of a layout name the day of the month.
 func hasDay(layout string) bool { return strings.Contains(strings.ReplaceAll(layout, "2006", ""), "2") }
 
+// parse is [time.Parse] that reads the end of a day as 24:00 and, where the layout has Q1, quarters by their first day.
+func parse(layout, cell string) (time.Time, error) {
+	if strings.Contains(layout, "Q1") {
+		before, after, ok := strings.Cut(strings.ToUpper(cell), "Q")
+		if !ok || after == "" || after[0] < '1' || after[0] > '4' {
+			return time.Time{}, errDate
+		}
+		month := 3*int(after[0]-'1') + 1
+		return time.Parse(strings.Replace(layout, "Q", "", 1), before+strconv.Itoa(month)+after[1:])
+	}
+	t, err := time.Parse(layout, cell)
+	at := strings.LastIndex(cell, "24:00")
+	if err == nil || at < 0 || !strings.Contains(layout, "15") || at > 0 && cell[at-1] != ' ' && cell[at-1] != 'T' {
+		return t, err
+	}
+	if t, err = time.Parse(layout, cell[:at]+"00:00"+cell[at+len("24:00"):]); t.Second() > 0 {
+		return t, errDate
+	}
+	return t.AddDate(0, 0, 1), err
+}
+
 // days is a date in days since 1970-01-01.
 func days(layout, cell string) (float64, bool) {
-	t, err := time.Parse(layout, cell)
+	t, err := parse(layout, cell)
 	if err != nil {
 		return 0, false
 	}
@@ -59,7 +82,7 @@ func days(layout, cell string) (float64, bool) {
 
 // clock is the part of the day that has passed.
 func clock(layout, cell string) (float64, bool) {
-	t, err := time.Parse(layout, strings.ToUpper(cell))
+	t, err := parse(layout, strings.ToUpper(cell))
 	if err != nil {
 		return 0, false
 	}

@@ -2,11 +2,13 @@ package table
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -56,6 +58,27 @@ func TestNpz(t *testing.T) {
 	only := npz(t, map[string]npy.Array{"y": one})
 	if tab, err := Read(only, Options{}); err != nil || tab.Data.Rows != 3 {
 		t.Errorf("archive of one array: %v %v", tab, err)
+	}
+}
+
+// Text of two bytes a character is read in either order of the bytes, also compressed, as the same text in UTF-8 is.
+func TestUTF16(t *testing.T) {
+	const text = "größe\tcost €\r\n1,5\t2\r\n−3\t4\r\n"
+	want, err := Read(file(t, "a.txt", text), Options{Types: true})
+	if err != nil || len(want.Names) != 2 {
+		t.Fatal(want, err)
+	}
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		var wide []byte
+		for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+			wide = order.AppendUint16(wide, unit)
+		}
+		for _, path := range []string{file(t, "a.txt", string(wide)), file(t, "a.txt.gz", gz(string(wide)))} {
+			got, err := Read(path, Options{Types: true})
+			if err != nil || !slices.Equal(got.Names, want.Names) || !slices.Equal(got.Data.Data, want.Data.Data) {
+				t.Errorf("%s by %v: %+v %v, want %+v", path, order, got, err, want)
+			}
+		}
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/npy"
 )
@@ -292,7 +295,7 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 			name = "standard input"
 		}
 		s := &source{name: name, r: buffered(stdin), size: -1, close: func() error { return nil }}
-		return s, s.unzip()
+		return s, s.decode()
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -307,7 +310,7 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 		s.at, s.size = f, info.Size()
 	}
 	if err == nil {
-		err = s.unzip()
+		err = s.decode()
 	}
 	if err != nil {
 		_ = f.Close()
@@ -332,16 +335,19 @@ func (l *lasting) Read(b []byte) (n int, err error) {
 
 func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(&lasting{r: r}, 1<<16) }
 
-// unzip puts a gzip reader in front where the first bytes ask for one.
-func (s *source) unzip() error {
-	if head, _ := s.r.Peek(2); string(head) != "\x1f\x8b" {
-		return nil
+// decode puts readers of gzip and of UTF-16 in front where the first bytes ask for them.
+func (s *source) decode() error {
+	if head, _ := s.r.Peek(2); string(head) == "\x1f\x8b" {
+		z, err := gzip.NewReader(s.r)
+		if err != nil {
+			return bad("%s: not a gzip file: %v", s.name, err)
+		}
+		s.r, s.at, s.size = buffered(z), nil, -1
 	}
-	z, err := gzip.NewReader(s.r)
-	if err != nil {
-		return bad("%s: not a gzip file: %v", s.name, err)
+	if head, _ := s.r.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
+		text := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
+		s.r, s.at, s.size = buffered(transform.NewReader(s.r, text)), nil, -1
 	}
-	s.r, s.at, s.size = buffered(z), nil, -1
 	return nil
 }
 

