@@ -378,7 +378,7 @@ func keepModel(
 		return false, noModel(cmd.Context(), err, "")
 	}
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, heldErr := heldOut(cmd, model)
+	held, heldErr := heldOut(cmd, model, nil)
 	if heldErr != nil {
 		return false, work(heldErr)
 	}

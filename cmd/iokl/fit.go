@@ -336,7 +336,11 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, err := heldOut(cmd, model)
+	held, err := heldOut(cmd, model, func(folds int) (*iokl.Model, error) {
+		opt.IntervalFolds, opt.Checkpoint, opt.Trace, opt.Notify, opt.Watch = folds, "", nil, nil, nil
+		opt.Global = false
+		return d.fit(cmd.Context(), opt)
+	})
 	if err != nil {
 		return work(err)
 	}

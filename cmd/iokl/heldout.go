@@ -17,15 +17,24 @@ import (
 )
 
 // heldOutRows is the number of rows up to which a fit that keeps no folds is repeated without each row, in closed
-// form: that takes less than a second.
+// form, or without each fold: that takes less than a second for most.
 const heldOutRows = 1000
 
-// heldOut are predictions for rows that models had not seen; nil where there are none.
-func heldOut(cmd *cobra.Command, model *iokl.Model) (*iokl.HeldOut, error) {
+// heldOut are predictions for rows that models had not seen; nil where there are none. Where the model keeps no folds
+// and has no closed form for single rows, they are those of again, the same fit with so many folds, unless it is nil.
+func heldOut(
+	cmd *cobra.Command, model *iokl.Model, again func(folds int) (*iokl.Model, error),
+) (*iokl.HeldOut, error) {
 	if model.IntervalFolds() == 0 && model.Certificate().Samples > heldOutRows || cmd.Context().Err() != nil {
 		return nil, nil
 	}
 	h, err := model.HeldOut(cmd.Context())
+	if errors.Is(err, iokl.ErrInput) && again != nil {
+		folds := iokl.CVOptions{}.ForFit(model.Certificate().Samples).Folds
+		if model, err = again(folds); err == nil {
+			h, err = model.HeldOut(cmd.Context())
+		}
+	}
 	if errors.Is(err, iokl.ErrInput) || cmd.Context().Err() != nil {
 		return nil, nil // what is learned is worth having without
 	}

@@ -136,3 +136,46 @@ func TestNotesAfterDrop(t *testing.T) {
 		}
 	}
 }
+
+// A fit at one λ that has no closed form for single rows ends with its error by folds, that of a fit which keeps models
+// without these, and its model keeps none.
+func TestHeldOutOfOneSetting(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(36, 6))
+	var b strings.Builder
+	b.WriteString("a,b,w,u,v\n")
+	for i := range 60 {
+		x, z := rng.NormFloat64(), rng.NormFloat64()
+		hole := fmt.Sprint(x * z)
+		if i%7 == 3 {
+			hole = ""
+		}
+		fmt.Fprintf(&b, "%g,%g,%d,%g,%s\n", x, z, 1+i%2, x+.1*rng.NormFloat64(), hole)
+	}
+	write(t, dir, "t.csv", b.String())
+	for name, flags := range map[string]string{
+		"explicit features": "--drop w --y-columns u --drop v --kernel linear:all",
+		"missing targets":   "--drop w --y-columns u,v --kernel gaussian:all:1",
+		"weights":           "--weights w --y-columns u --drop v --kernel gaussian:all:1",
+		"a sum":             "--drop w --y-columns u --drop v --kernel gaussian:all:1 --model sum",
+		"huber":             "--drop w --y-columns u --drop v --kernel gaussian:all:1 --loss huber",
+	} {
+		line := "fit --x t.csv --lambda 1e-2 --out m.iokl " + flags
+		held := func(line string) string {
+			r := command(t, dir, line)
+			_, text, _ := strings.Cut(r.stderr, "iokl: held out, 5 folds: u is off by ")
+			if text, _, _ = strings.Cut(text, "; "); r.status != exitOK || text == "" {
+				t.Fatalf("%s: %+v", name, r)
+			}
+			return text
+		}
+		want := held(line + " --interval-folds 5")
+		if got := held(line); got != want {
+			t.Errorf("%s: off by %s, with folds kept by %s", name, got, want)
+		}
+		if r := command(t, dir, "predict --model m.iokl --x t.csv --interval .9 --method cv+"); r.status != exitUsage ||
+			!strings.Contains(r.stderr, "keeps no models of folds") {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

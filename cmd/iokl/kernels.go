@@ -56,7 +56,7 @@ words, hardly any  left out: identifiers and free text
   of them twice
 codes that mix        words: numbers and words with letters, as 17599 and PC 17599, in a tenth of the cells or more
   both
-dates              days since the first, and where they span two of them the part of the day, week and year as a
+dates, quarters    days since the first, and where they span two of them the part of the day, week and year as a
                    cosine and a sine; 3/4/2021 is day first or month first as the whole column allows
 times, months,     a cosine and a sine of the part of the day, year or week
   weekdays

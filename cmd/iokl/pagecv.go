@@ -35,6 +35,7 @@ func errorText(metric string, mean, stderr float64) string {
 var metricNames = map[string]string{
 	"nmse": "squared error over the variance of the targets", "mse": "mean squared error",
 	"rmse": "root mean squared error", "accuracy": "accuracy",
+	"loss": "loss over that of the best constant",
 }
 
 // settingText is a setting in words.

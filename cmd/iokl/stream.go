@@ -187,7 +187,7 @@ func fitStream(
 	}
 	seconds := time.Since(start).Seconds()
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, err := heldOut(cmd, model)
+	held, err := heldOut(cmd, model, nil)
 	if err != nil {
 		return work(err)
 	}
