@@ -47,10 +47,10 @@ const (
 var ErrBrief = errors.New("interrupted")
 
 // FitBriefly is Fit after a comparison that was interrupted. It ends at a relative gap of 1e-2, or a second after its
-// first iteration with [ErrBrief], and keeps no models for intervals.
+// first iteration with [ErrBrief], and keeps no models for intervals and learns no noise.
 func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
 	opt := r.settle()
-	opt.Tol, opt.IntervalFolds = max(opt.Tol, briefTol), -1
+	opt.Tol, opt.IntervalFolds, opt.LearnNoise = max(opt.Tol, briefTol), -1, false
 	over, trace := time.Now().Add(briefTime), opt.Trace
 	opt.Trace = func(s bcd.Step) error {
 		switch {

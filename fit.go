@@ -160,6 +160,9 @@ func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 
 // solve learns from the data with nothing left open.
 func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
+	if opt.LearnNoise {
+		return opt.solveNoisy(ctx, d)
+	}
 	cells, _ := d.Cells() // a fit may use up the data
 	folds, err := opt.withoutFolds(ctx, d)
 	if err != nil {

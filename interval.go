@@ -149,7 +149,7 @@ func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model)
 			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
 			sub.CV.Folds = min(sub.CV.Folds, learn.Folding{Groups: sub.CV.Groups}.MostFolds(len(rows)))
 		}
-		sub.IntervalFolds, sub.Global, sub.classes = -1, false, nil
+		sub.IntervalFolds, sub.Global, sub.classes, sub.LearnNoise = -1, false, nil, false
 		sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = "", nil, nil, nil
 		sub.Tol = max(opt.Tol, defaults.CompareTol)
 		m, err := sub.fit(ctx, d)

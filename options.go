@@ -86,6 +86,10 @@ type Options struct {
 	// or outputs (1×n). They make weights (s/σ)², with s the standard deviation of the target where targets are
 	// standardised and else 1, times one number for all cells that makes the mean weight 1. nil means none.
 	Noise mat.Matrix `json:"-"`
+	// LearnNoise learns the standard deviations of the noise as a function of the inputs, from errors on held-out
+	// folds, and weighs targets by them. Widths of intervals follow them; see [Model.PredictNoise]. Each of
+	// IntervalFolds takes three fits and two of the deviations. They are kept unless IntervalFolds is negative.
+	LearnNoise bool `json:"learn_noise,omitempty"`
 
 	Solver    string  `json:"solver,omitempty"`    // of package bcd: reduced (default), closed, paper, okl
 	Sylvester string  `json:"sylvester,omitempty"` // of package sylvester; "" means auto
@@ -215,6 +219,9 @@ func (opt Options) check(gram bool) (Options, error) {
 		return opt, fault.Mark(err)
 	}
 	if err := opt.checkLoss(); err != nil {
+		return opt, err
+	}
+	if err := opt.checkNoise(gram); err != nil {
 		return opt, err
 	}
 	if opt.Global && opt.Learn == "" {

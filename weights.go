@@ -62,22 +62,25 @@ func (opt *Options) weights(y blas.General) (w blas.General, err error) {
 	if opt.Noise == nil {
 		return w, nil
 	}
-	v, err := opt.precision(y, w)
-	if err != nil || w.Data == nil {
-		return v, err
+	v, err := opt.precision(raw(opt.Noise), y, w)
+	if err == nil {
+		multiply(v, w)
 	}
+	return v, err
+}
+
+// multiply multiplies the weights v of cells by the weights w of cells or rows.
+func multiply(v, w blas.General) {
 	for i := range v.Rows {
 		row := blas.Row(v, i)
 		for j := range row {
 			row[j] *= columns.WeightAt(w, i, j)
 		}
 	}
-	return v, nil
 }
 
-// precision is the weights that Noise makes of the targets y with the weights w.
-func (opt *Options) precision(y, w blas.General) (v blas.General, err error) {
-	sigma := raw(opt.Noise)
+// precision is the weights that noise of the deviations sigma makes of the targets y with the weights w.
+func (opt *Options) precision(sigma, y, w blas.General) (v blas.General, err error) {
 	l, n := y.Rows, y.Cols
 	if !(sigma.Rows == l || sigma.Rows == 1) || !(sigma.Cols == n || sigma.Cols == 1) {
 		return v, fault.Input("the standard deviations of the noise are %d×%d: want %d×1 of rows, 1×%d of outputs, or "+
@@ -121,7 +124,8 @@ func (opt *Options) robustUnits(y, w blas.General) {
 
 // unweighted refuses weights and losses where rows are not in memory.
 func (opt *Options) unweighted() error {
-	if opt.Weights != nil || opt.Noise != nil || len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared {
+	if opt.Weights != nil || opt.Noise != nil || opt.LearnNoise ||
+		len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared {
 		return fault.Input("weights, noise and losses other than the squared one are for data in memory, not " +
 			"for streams")
 	}

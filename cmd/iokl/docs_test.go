@@ -36,7 +36,7 @@ func TestGuides(t *testing.T) {
 			"pictures/widths.png", "pictures/distances.png", "digits/calibration.png",
 		},
 		"living-models.md": {"model.iokl", "later.iokl", "window.iokl", "small.iokl"},
-		"losses.md":        {"weighted.iokl", "robust.iokl", "fan.csv", "high-p.csv"},
+		"losses.md":        {"weighted.iokl", "robust.iokl", "uneven-intervals.csv", "fan.csv", "high-p.csv"},
 		"missing.md":       {"macro.iokl", "filled.csv", "scores.json"},
 	} {
 		t.Run(guide, func(t *testing.T) {

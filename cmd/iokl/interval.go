@@ -40,7 +40,8 @@ func (q *intervalFlags) flags(f *pflag.FlagSet) {
 			"form)\n(default: cv+ where the model keeps folds)")
 	f.BoolVar(&q.Local, "local", false, "intervals are wider where data are thin")
 	f.BoolVar(&q.Joint, "joint", false, "the share is of rows with all their targets inside")
-	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise")
+	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise;\nand "+
+		"NAME_noise, that of the noise, where fit --noise learn learned it")
 	f.BoolVar(&q.proba, "proba", false,
 		"add columns NAME_p: the probability of each class, or of a target 1 of a fit by --loss logistic")
 	f.IntVar(&q.why, "why", 0,
@@ -75,8 +76,8 @@ type prediction struct {
 	beside []beside
 }
 
-// stdSuffix ends the names of columns of posterior deviations.
-const stdSuffix = "_std"
+// What ends the names of columns of posterior deviations, and of those of the noise.
+const stdSuffix, noiseSuffix = "_std", "_noise"
 
 // beside is a further column for each output.
 type beside struct {
@@ -125,6 +126,13 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 			return nil, err
 		}
 		a.beside = append(a.beside, beside{stdSuffix, std})
+		if model.LearnedNoise() {
+			noise, err := model.PredictNoise(ctx, X)
+			if err != nil {
+				return nil, err
+			}
+			a.beside = append(a.beside, beside{noiseSuffix, noise})
+		}
 	}
 	a.labels = classesOf(model, a.F)
 	return a, nil
@@ -187,7 +195,8 @@ type intervalReport struct {
 	Low           [][]float64 `json:"low,omitempty"`
 	High          [][]float64 `json:"high,omitempty"`
 	Std           [][]float64 `json:"std,omitempty"`
-	Noise         []float64   `json:"noise,omitempty"` // standard deviation of each output's, with --std
+	Noise         []float64   `json:"noise,omitempty"`    // standard deviation of each output's, with --std
+	NoiseAt       [][]float64 `json:"noise_at,omitempty"` // that of each row, where it was learned
 	Probabilities [][]float64 `json:"probabilities,omitempty"`
 	Sets          []string    `json:"sets,omitempty"`
 	Coverage      []float64   `json:"coverage,omitempty"`       // of each output, or of the sets, with --y
@@ -199,7 +208,9 @@ type intervalReport struct {
 func (r *intervalReport) keep(a *prediction) {
 	r.Sets = append(r.Sets, a.sets...)
 	for _, b := range a.beside {
-		list := map[string]*[][]float64{"_lo": &r.Low, "_hi": &r.High, "_std": &r.Std, "_p": &r.Probabilities}[b.suffix]
+		list := map[string]*[][]float64{
+			"_lo": &r.Low, "_hi": &r.High, stdSuffix: &r.Std, noiseSuffix: &r.NoiseAt, "_p": &r.Probabilities,
+		}[b.suffix]
 		t, _ := b.v.Dims()
 		for i := range t {
 			*list = append(*list, slices.Clone(b.v.RawRowView(i)))
@@ -209,7 +220,7 @@ func (r *intervalReport) keep(a *prediction) {
 
 // trim leaves out what is in the file that was written.
 func (r *intervalReport) trim() {
-	r.Low, r.High, r.Std, r.Probabilities, r.Sets = nil, nil, nil, nil, nil
+	r.Low, r.High, r.Std, r.NoiseAt, r.Probabilities, r.Sets = nil, nil, nil, nil, nil, nil
 }
 
 // cover compares with the targets; classes are those of a classifier.

@@ -28,6 +28,7 @@ type fitReport struct {
 	Warnings []string     `json:"warnings"`
 	Model    string       `json:"model,omitempty"`
 	LTrace   []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
+	Noise    bool         `json:"learned_noise,omitempty"`
 	Chosen   *iokl.Chosen `json:"chosen"`
 	// of the mean of the training targets on the folds, where there were any
 	ConstantError float64 `json:"constant_error,omitempty"`
@@ -37,7 +38,8 @@ func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
 	return fitReport{
 		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Seconds: seconds, Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()),
+		Noise: model.LearnedNoise(), Seconds: seconds,
+		Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()),
 		Model:  out,
 		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
 	}
@@ -83,6 +85,9 @@ func writeObjective(w io.Writer, model *iokl.Model, parts bool) {
 		fmt.Fprintf(w, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
 	}
 	writeBound(w, model)
+	if model.LearnedNoise() {
+		fmt.Fprintf(w, "noise\tlearned as a function of the inputs\n")
+	}
 	fmt.Fprintf(w, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
 }
 

@@ -30,11 +30,15 @@ func (w *weightFlags) flags(f *pflag.FlagSet) {
 	w.weightsFlag(f)
 	f.StringVar(&w.noise, "noise", "",
 		"standard deviations > 0 of the errors of the targets, in their units: a file with one for each row, "+
-			"output or cell,\nor a column of --x, which is then no input")
+			"output or cell,\nor a column of --x, which is then no input; or learn: from errors on held-out folds, "+
+			"as a function of the inputs,\nwhich widths of predict --interval then follow")
 	f.StringVar(&w.loss, "loss", "",
 		"what errors cost: squared, huber[:δ], quantile:τ[,τ…] or logistic, for targets 0 and 1 or --classes;\nδ is "+
 			"in robust standard deviations of a target, of --standardize none in its units (default: squared; δ 1.345)")
 }
+
+// learnsNoise reports whether the noise is to be learned.
+func (w *weightFlags) learnsNoise() bool { return w.noise == "learn" }
 
 // isFile reports whether the value of a flag names a file, or an array of one, and not a column.
 func isFile(name string) bool {
@@ -58,8 +62,11 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 			continue
 		case c.value == "-":
 			return inputError("%s -: weights come from a file or a column of --x", c.flag)
-		case c.flag == "--noise" && c.value == "learn":
-			return errors.New("--noise learn: learning the noise is not available; give a file or a column")
+		case w.learnsNoise() && c.flag == "--noise":
+			if d.classes {
+				return errors.New("--noise learn: classes have no noise to learn")
+			}
+			opt.LearnNoise = true
 		case isFile(c.value):
 		case len(d.grams) > 0:
 			return inputError("%s %s: no such file, and there are no columns without --x", c.flag, c.value)
@@ -110,6 +117,8 @@ func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) 
 	if opt.Weights, err = one("--weights", w.weights); err != nil {
 		return err
 	}
-	opt.Noise, err = one("--noise", w.noise)
+	if !w.learnsNoise() {
+		opt.Noise, err = one("--noise", w.noise)
+	}
 	return err
 }

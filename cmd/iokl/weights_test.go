@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,42 @@ func TestWeightsAndLosses(t *testing.T) {
 	}
 }
 
+// The noise that is learned has a column beside deviations, wider intervals where it is larger, and is told of.
+func TestNoiseLearn(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(33, 4))
+	var b strings.Builder
+	b.WriteString("a,y\n")
+	for i := range 200 {
+		a := float64(i) / 50
+		fmt.Fprintf(&b, "%g,%g\n", a, math.Sin(a)+.1*math.Exp(.7*a)*rng.NormFloat64())
+	}
+	write(t, dir, "t.csv", b.String())
+	r := command(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --lambda 1e-3 --noise learn "+
+		"--out m.iokl --json")
+	if r.status != exitOK || !strings.Contains(r.stdout, `"learned_noise": true`) {
+		t.Fatalf("%+v", r)
+	}
+	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "learned as a function of the inputs") {
+		t.Errorf("%+v", r)
+	}
+	write(t, dir, "ends.csv", "a\n0.2\n3.8\n")
+	r = command(t, dir, "predict --model m.iokl --x ends.csv --interval .9 --std")
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if lines[0] != "y,y_lo,y_hi,y_std,y_noise" || len(lines) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	var v [2][5]float64
+	for i, line := range lines[1:] {
+		if _, err := fmt.Sscanf(line, "%g,%g,%g,%g,%g", &v[i][0], &v[i][1], &v[i][2], &v[i][3], &v[i][4]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ratio := (v[1][2] - v[1][1]) / (v[0][2] - v[0][1]); !(ratio > 3) || !(v[1][4] > 3*v[0][4]) {
+		t.Errorf("%v: widths in the ratio %g, of noise that has %g", v, ratio, math.Exp(.7*3.6))
+	}
+}
+
 // Bad weights, noise and losses have exit status 2 and leave nothing behind.
 func TestBadWeightsAndLosses(t *testing.T) {
 	dir := folder(t)
@@ -90,7 +127,7 @@ func TestBadWeightsAndLosses(t *testing.T) {
 		"no column":    {"--weights weight", "weight"},
 		"no file":      {"--weights weight.csv", "weight.csv"},
 		"noise 0":      {"--noise zero.csv", "must be positive"},
-		"noise learn":  {"--noise learn", "not available"},
+		"noise learn":  {"--noise learn --loss quantile:0.5", "squared and huber"},
 		"stdin":        {"--weights -", "--weights -"},
 		"unknown loss": {"--loss absolute", "unknown loss"},
 		"δ":            {"--loss huber:-1", "δ above 0"},

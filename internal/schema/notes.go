@@ -93,8 +93,8 @@ func (s Columns) dateNote(k int, c *Column) string {
 
 // readable turns a layout of package time into letters.
 var readable = strings.NewReplacer("Q1", "quarter", "2006", "year", "January", "month", "Jan", "month", "Monday",
-	"weekday", "Mon", "weekday", "15", "hour", "04", "minute", "05", "second", "06", "year", "PM", "AM/PM", "1", "month",
-	"2", "day", "3", "hour")
+	"weekday", "Mon", "weekday", "15", "hour", "04", "minute", "05", "second", "06", "year", "PM", "AM/PM",
+	"1", "month", "2", "day", "3", "hour")
 
 func (s Columns) cycleNote(k int, c *Column) string {
 	if period[c.Kind] == 0 {

@@ -210,6 +210,16 @@ func (out *Outputs) WithIntercepts(b []float64) *Outputs {
 	return &with
 }
 
+// Shift adds b to the targets that outputs stand for, which are standardised.
+func (out *Outputs) Shift(b []float64) {
+	s := *out.Scaler
+	s.Mean = slices.Clone(s.Mean)
+	for j, v := range b {
+		s.Mean[j] += v
+	}
+	out.Scaler = &s
+}
+
 // CheckOutputs refuses targets that are infinite or all constant, those that [NewOutputs] refuses and, where
 // Options.StrictOutputs says so, missing ones.
 func CheckOutputs(Y, W blas.General, opt *Options) error {

@@ -79,6 +79,9 @@ func (m *Model) method(q *Interval) error {
 	if err := fault.Choice("kind of interval", &q.Method, []string{CVPlus, JackknifePlus}); err != nil {
 		return err
 	}
+	if q.Local && m.Spread != nil {
+		return fault.Input("the noise was learned, and widths of intervals follow it: leave out local widths")
+	}
 	if q.Method == CVPlus && !m.HasFolds() {
 		other := ""
 		if closed {
@@ -150,7 +153,7 @@ func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q
 		s := free.Get()
 		if s == nil {
 			s = &scratch{predictions: make([]blas.General, len(folds))}
-			if q.Local {
+			if m.scaled(q) {
 				s.scales = make([]blas.General, len(folds))
 			}
 		}
@@ -164,9 +167,9 @@ func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q
 			if err := f.predict(s.predictions[k], view(x), from); err != nil {
 				return err
 			}
-			if q.Local {
+			if m.scaled(q) {
 				s.scales[k] = blas.Reshape(s.scales[k], rows, F.Cols)
-				if err := f.m.widths(ctx, s.scales[k], view(x)); err != nil {
+				if err := m.foldWidths(ctx, k, s.scales[k], view(x)); err != nil {
 					return err
 				}
 			}
@@ -236,9 +239,9 @@ func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 		for i, v := range f.F.Data {
 			sizes[k].Data[i] = math.Abs(sizes[k].Data[i] - v)
 		}
-		if q.Local {
-			w := blas.NewGeneral(f.Y.Rows, f.Y.Cols)
-			if err := f.widths(ctx, w, m.inputs(f.Rows)); err != nil {
+		if m.scaled(q) {
+			w, err := m.heldOutWidths(ctx, k)
+			if err != nil {
 				return nil, err
 			}
 			floats.Div(sizes[k].Data, w.Data)

@@ -75,14 +75,40 @@ func Decode(r io.ReaderAt, size int64, certificate any) (*Model, error) {
 	if err := json.Unmarshal(head.Certificate, certificate); err != nil {
 		return nil, badModel("its %s is damaged: %v", metaName, err)
 	}
-	l := loader{z: z, head: &head, part: &head.part}
-	m := l.model()
+	l := loader{z: z, head: &head}
+	m := l.whole(&head.wholeMeta, "")
 	m.Origin = head.Origin
-	l.folds(m)
+	if head.Spread != nil && l.err == nil {
+		m.Spread = l.whole(head.Spread, spreadPrefix)
+		l.spread(m)
+	}
 	if l.err != nil {
 		return nil, l.err
 	}
 	return m, nil
+}
+
+// whole reads a model and those without some of the samples.
+func (l *loader) whole(w *wholeMeta, prefix string) *Model {
+	if l.part, l.prefix = &w.part, prefix; w.Outputs == nil {
+		l.fail("its %s lacks outputs", metaName)
+		return &Model{}
+	}
+	m := l.model()
+	l.folds(m, w, prefix)
+	return m
+}
+
+// spread checks that the model of the noise is of the same columns and folds.
+func (l *loader) spread(m *Model) {
+	s := m.Spread
+	if l.err != nil {
+		return
+	}
+	l.expect(s.In != nil && m.In != nil && len(s.In.Names) == len(m.In.Names) &&
+		len(s.Out.Names) == len(m.Out.Names), "its noise is of other columns")
+	l.expect(slices.EqualFunc(s.Folds, m.Folds, func(a, b Fold) bool { return slices.Equal(a.Rows, b.Rows) }),
+		"its noise was learned without other samples")
 }
 
 // parse reads the format and version before the rest, which other versions may write differently.
@@ -198,11 +224,11 @@ func (l *loader) model() *Model {
 }
 
 // folds reads the models without some of the samples.
-func (l *loader) folds(m *Model) {
+func (l *loader) folds(m *Model, w *wholeMeta, prefix string) {
 	n := len(m.Out.Names)
-	for k := range l.head.Folds {
-		h := &l.head.Folds[k]
-		if l.part, l.prefix = &h.part, foldPrefix(k); h.Outputs == nil {
+	for k := range w.Folds {
+		h := &w.Folds[k]
+		if l.part, l.prefix = &h.part, prefix+foldPrefix(k); h.Outputs == nil {
 			l.fail("its %s lacks the outputs of fold %d", metaName, k+1)
 			return
 		}
@@ -212,7 +238,7 @@ func (l *loader) folds(m *Model) {
 				a.Rows > 0, "an array of fold %d is %d×%d, for %d samples and %d outputs", k+1, a.Rows, a.Cols,
 				len(f.Rows), n)
 		}
-		l.expect(data(h.Kind) == data(l.head.Kind) && len(f.Out.Names) == n &&
+		l.expect(data(h.Kind) == data(w.Kind) && len(f.Out.Names) == n &&
 			(f.In == nil || len(f.In.Names) == len(m.In.Names)), "fold %d is of other columns", k+1)
 		l.rows(&f, coefficients(m.Basis))
 		m.Folds = append(m.Folds, f)

@@ -32,6 +32,9 @@ type Model struct {
 
 	Mu    float64 // μ of the linear system that C solves; 0 where it is not known
 	Folds []Fold  // models without some of the samples; nil where none are kept
+	// Spread is the logarithm of the variance of the noise of every target, as a model that keeps models without the
+	// same Folds; nil where the noise was not learned.
+	Spread *Model
 	Source
 
 	ends  ends // what Intervals derives from the folds

@@ -43,7 +43,8 @@ import (
 //
 //	observed, predicted   s×N    targets of the s samples left out, in the units of the data, and
 //
-// its predictions for them
+// its predictions for them. A model that learned the noise has the model of the logarithm of its variance, with the
+// same folds, behind the prefix noise/.
 const (
 	fileFormat = "iokl model"
 	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights
@@ -55,11 +56,17 @@ const (
 type meta struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	part
+	wholeMeta
 	Certificate json.RawMessage   `json:"certificate"`
-	Folds       []foldMeta        `json:"folds,omitempty"`
+	Spread      *wholeMeta        `json:"noise,omitempty"`
 	Origin      json.RawMessage   `json:"origin,omitempty"`
 	Checksums   map[string]string `json:"checksums"` // SHA-256 of shape and elements
+}
+
+// wholeMeta is what meta says about a learned function and those without some of the samples.
+type wholeMeta struct {
+	part
+	Folds []foldMeta `json:"folds,omitempty"`
 }
 
 // part is what meta says about one learned function.
@@ -125,13 +132,10 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{},
 	}
 	var members []member
-	head.part, members = m.describe("")
-	for k, f := range m.Folds {
-		prefix := foldPrefix(k)
-		p, own := f.describe(prefix)
-		head.Folds = append(head.Folds, foldMeta{p, f.Rows})
-		members = append(append(members, own...), matrixMember(prefix+"observed", f.Y), matrixMember(prefix+"predicted",
-			f.F))
+	head.wholeMeta, members = m.describeWhole("")
+	if m.Spread != nil {
+		p, own := m.Spread.describeWhole(spreadPrefix)
+		head.Spread, members = &p, append(members, own...)
 	}
 	z := npy.NewArchiveWriter(w)
 	for _, a := range members {
@@ -150,8 +154,23 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 	return z.Close()
 }
 
+// spreadPrefix is that of the arrays of Model.Spread.
+const spreadPrefix = "noise/"
+
 // foldPrefix is that of the arrays of fold k, from 0.
 func foldPrefix(k int) string { return fmt.Sprintf("fold%d/", k+1) }
+
+// describeWhole is what a file keeps of the model and its folds.
+func (m *Model) describeWhole(prefix string) (w wholeMeta, members []member) {
+	w.part, members = m.describe(prefix)
+	for k, f := range m.Folds {
+		at := prefix + foldPrefix(k)
+		p, own := f.describe(at)
+		w.Folds = append(w.Folds, foldMeta{p, f.Rows})
+		members = append(append(members, own...), matrixMember(at+"observed", f.Y), matrixMember(at+"predicted", f.F))
+	}
+	return w, members
+}
 
 // describe is what a file keeps of the model, without its folds.
 func (m *Model) describe(prefix string) (part, []member) {

@@ -407,6 +407,12 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 	return NewRows(x, y, w, opt)
 }
 
+// Table is the inputs, targets and weights of the samples.
+func (r *Rows) Table() (X, Y, W blas.General) { return r.x, r.y, r.w }
+
+// Weighed is the same samples with other weights.
+func (r *Rows) Weighed(W blas.General) (*Rows, error) { return NewRows(r.x, r.y, W, r.opt) }
+
 // ByLoss is the data for another loss.
 func (r *Rows) ByLoss(l loss.Loss) (learn.Data, error) {
 	opt := r.opt
