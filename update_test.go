@@ -335,6 +335,14 @@ func TestUpdateCertificate(t *testing.T) {
 			if !learned.Converged || !(learned.RelativeGap <= 1e-5) {
 				t.Errorf("gap %.3g after learning on", learned.RelativeGap)
 			}
+			stored := more(iokl.UpdateOptions{Relearn: true, Tol: 1}).Certificate() // at the weights held, by Gram matrices
+			for _, c := range [][2]float64{
+				{held.Objective, stored.Objective}, {held.GapEta, stored.GapEta}, {held.GapL, stored.GapL},
+			} {
+				if !(math.Abs(c[0]-c[1]) <= 1e-7*stored.Objective) {
+					t.Errorf("certified %g, and %g by Gram matrices", c[0], c[1])
+				}
+			}
 			gain := held.Objective - learned.Objective
 			if bound := held.GapEta + held.GapL; !(gain > 0) || form.model == "sum" && !(gain <= bound*(1+1e-9)) {
 				t.Errorf("learning gained %.3g of %.3g certified", gain, bound)
@@ -612,44 +620,5 @@ func TestPredictAllocations(t *testing.T) {
 		if count > 0 {
 			t.Errorf("%s: %g allocations a prediction", specs, count)
 		}
-	}
-}
-
-// BenchmarkUpdate is updates of a model of 5000 rows: by one row where it was prepared and where not, and by 1000 rows;
-// and the fit of these rows at one λ.
-func BenchmarkUpdate(b *testing.B) {
-	const l, many = 5000, 1000
-	X, Y := drift(l+many, 13, 0)
-	opt := iokl.Options{Kernels: []string{"gaussian:all:1.5", "linear:all"}, Lambda: 1e-4}
-	fit := func() *iokl.Model {
-		m, err := iokl.Fit(b.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)), opt)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return m
-	}
-	plain, prepared := fit(), fit()
-	if err := prepared.Prepare(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	b.Run("fit", func(b *testing.B) {
-		for b.Loop() {
-			fit()
-		}
-	})
-	for _, c := range []struct {
-		name string
-		m    *iokl.Model
-		rows int
-	}{{"prepared/rows=1", prepared, 1}, {"rows=1", plain, 1}, {"rows=1000", plain, many}} {
-		more := upTo(l, l+c.rows)
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				_, err := c.m.Update(b.Context(), rowsOf(X, more), rowsOf(Y, more), iokl.UpdateOptions{})
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/par"
 )
 
 // Gram is the sum η·K of one matrix of order l, packed. It takes no memory beside that of K, but for [Gram.Single].
@@ -89,11 +90,13 @@ func (s *Gram) Single() Operator {
 	defer s.mu.Unlock()
 	if s.single == nil {
 		s.single = s.be.NewPacked(s.Dim(), blas.Float32)
-		line := make([]float64, s.Dim())
-		for i := range line {
-			s.K.Row(i, line)
-			s.single.Set(i, 0, line[:i+1])
-		}
+		par.Ranges(s.Dim(), blas.SymBlock, func(lo, hi int) {
+			line := make([]float64, s.Dim())
+			for i := lo; i < hi; i++ {
+				s.K.Row(i, line)
+				s.single.Set(i, 0, line[:i+1])
+			}
+		})
 		s.single.Complete()
 	}
 	return packed{s.single, s.eta}

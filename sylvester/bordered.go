@@ -84,7 +84,11 @@ func (b *Bordered) with(e element, rows []int) *Bordered {
 // too, and with each other.
 func (b *Bordered) Add(first, arrived, Y blas.General) *Bordered {
 	N := blas.NewGeneral(Y.Rows, len(b.dec.Sigma))
-	blas.Mul(b.be, N, false, false, first, b.dec.T)
+	if first.Rows == 1 { // reads T once, and packs nothing
+		b.be.Dgemv(blas.Trans, N.Cols, N.Cols, 1, b.dec.T.Data, b.dec.T.Stride, first.Data, 1, 0, N.Data, 1)
+	} else {
+		blas.Mul(b.be, N, false, false, first, b.dec.T)
+	}
 	for i := range Y.Rows {
 		e, at := element{arrived: true, t: blas.Row(N, i), y: slices.Clone(blas.Row(Y, i))}, 0
 		for k := range len(b.elements) + 1 {

@@ -226,7 +226,7 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 // Space is the learning problem over coefficients C (l×n), or over weights of features.
 func (t *training) Space() bcd.Space {
 	if t.known != nil {
-		return bcd.NewSamples(t.known, t.Y)
+		return bcd.NewWeighted(t.known, t.Y, t.W)
 	}
 	if K, Y := t.Kernels(); K != nil {
 		return bcd.NewLoss(K, Y, t.W, t.opt.Columns.Loss, t.out.Offsets())

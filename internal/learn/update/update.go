@@ -21,6 +21,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 	"github.com/iokl/iokl/stream"
 )
@@ -70,7 +71,17 @@ func Run(
 			return out, next, err
 		}
 	}
-	t, err := samples.Known(ctx, m, Z, Y, gatherWeights(m, arriving, kept), nil, samples.Options{Env: method.Env})
+	opt := samples.Options{Env: method.Env}
+	var sum linop.Sum
+	held := 0.0
+	if dict, eta := weighted(m); !relearn && oneOutputKernel(m) && len(dict) > 0 {
+		K := &formed{all: &kernels{dict: m.Dictionary(), Z: Z, be: method.Backend}, top: slices.Max(eta)}
+		if K.Gram, held, err = samples.WeightedGram(ctx, dict, eta, Z, Y.Cols, opt); err != nil {
+			return nil, nil, err
+		}
+		sum = K
+	}
+	t, err := samples.Known(ctx, m, Z, Y, gatherWeights(m, arriving, kept), sum, held, opt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +106,7 @@ func bordered(
 		return nil, nil, err
 	}
 	sum := &kernels{dict: m.Dictionary(), Z: Z, be: method.Backend}
-	t, err := samples.Known(ctx, m, Z, Y, blas.General{}, sum, samples.Options{Env: method.Env})
+	t, err := samples.Known(ctx, m, Z, Y, blas.General{}, sum, 0, samples.Options{Env: method.Env})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,182 @@
+// This file has kernels of which the certificate asks for sums of values, and none are kept.
+
+package update
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/rff"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// kernels is the sum of all kernels on the rows Z, of which no values are kept: what the certificate asks for.
+type kernels struct {
+	dict  kernel.Dictionary
+	Z     blas.General
+	be    blas.Backend
+	eta   []float64
+	total float64 // ⟨U, K_ηU⟩ of the U that Forms gets; 0 where it is not known
+}
+
+// totalled is a system that tells the kernels the total of its solution.
+type totalled struct {
+	*sylvester.Bordered
+	sum *kernels
+}
+
+func (s totalled) Solve(
+	ctx context.Context, C blas.General, sys sylvester.System, Y blas.General, opt sylvester.Options,
+) (sylvester.Result, error) {
+	res, err := s.Bordered.Solve(ctx, C, sys, Y, opt)
+	if err == nil {
+		KCL := blas.Like(C)
+		sys.L.MulRight(blas.Or(s.sum.be), KCL, res.KC)
+		s.sum.total = blas.Inner(C, KCL)
+	}
+	return res, err
+}
+
+func (s *kernels) Dim() int                 { return s.Z.Rows }
+func (s *kernels) Len() int                 { return len(s.dict) }
+func (s *kernels) SetWeights(eta []float64) { s.eta = slices.Clone(eta) }
+
+// crossing is that of the dictionary with rows lo to hi; its data have been checked.
+func (s *kernels) crossing(dict kernel.Dictionary, eta []float64, lo, hi int) *kernel.Crossing {
+	c, err := dict.Crossing(eta, blas.View(s.Z, lo, 0, hi-lo, s.Z.Cols), s.be)
+	if err != nil {
+		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
+	}
+	return c
+}
+
+// mul writes the product of c with rows lo to hi and B to dst.
+func (s *kernels) mul(dst blas.General, c *kernel.Crossing, lo, hi int, B blas.General) {
+	if err := c.Mul(dst, blas.View(s.Z, lo, 0, hi-lo, s.Z.Cols), B); err != nil {
+		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
+	}
+}
+
+// Apply computes dst = K_η·x.
+func (s *kernels) Apply(dst, x blas.General) {
+	s.mul(dst, s.crossing(s.dict, s.eta, 0, s.Z.Rows), 0, s.Z.Rows, x)
+}
+
+// formRows is how many rows of a kernel are multiplied at a time, by the rows before and by themselves.
+const formRows = 1024
+
+// Forms computes ⟨U, K_jV⟩ from the values on one side of the diagonal, where U is V. That of the kernel of most weight
+// follows from the total, where it is most of that and so loses no digits.
+func (s *kernels) Forms(dst []float64, U, V blas.General, idx []int) {
+	clear(dst)
+	heaviest := slices.Index(s.eta, slices.Max(s.eta))
+	at := slices.Index(idx, heaviest)
+	if s.total > 0 && len(idx) == len(s.dict) {
+		rest := slices.Delete(slices.Clone(idx), at, at+1)
+		others := make([]float64, len(rest))
+		s.forms(others, U, V, rest)
+		left := s.total
+		for i, j := range rest {
+			left -= s.eta[j] * others[i]
+			dst[slices.Index(idx, j)] = others[i]
+		}
+		if dst[at] = left / s.eta[heaviest]; left > s.total/2 {
+			return
+		}
+		s.forms(dst[at:at+1], U, V, idx[at:at+1])
+		return
+	}
+	s.forms(dst, U, V, idx)
+}
+
+// forms is Forms by the values of every kernel.
+func (s *kernels) forms(dst []float64, U, V blas.General, idx []int) {
+	clear(dst)
+	same := len(U.Data) > 0 && &U.Data[0] == &V.Data[0]
+	for i, j := range idx {
+		if v, ok := s.factored(j, U, V); ok {
+			dst[i] = v
+			continue
+		}
+		one := func(lo, hi, rows int, share float64) { // of the rows from hi, or lo, on
+			if hi == lo {
+				return
+			}
+			P := blas.NewGeneral(rows, V.Cols)
+			at := hi
+			if share == 1 {
+				at = lo
+			}
+			s.mul(P, s.crossing(s.dict[j:j+1], []float64{1}, lo, hi), at, at+rows, blas.View(V, lo, 0, hi-lo, V.Cols))
+			dst[i] += share * blas.Inner(blas.View(U, at, 0, rows, U.Cols), P)
+		}
+		if !same {
+			one(0, s.Z.Rows, s.Z.Rows, 1)
+			continue
+		}
+		for lo := 0; lo < s.Z.Rows; lo += formRows {
+			rows := min(formRows, s.Z.Rows-lo)
+			one(0, lo, rows, 2)
+			one(lo, lo+rows, rows, 1)
+		}
+	}
+}
+
+// featureShare keeps features to an eighth of the memory of a Gram matrix, and their products to a quarter of the
+// operations of one with values on one side of the diagonal.
+const featureShare = 8
+
+// factored is ⟨U, K_jV⟩ = ⟨FᵀU, FᵀV⟩ by the exact features F of a kernel that has few of them; otherwise not ok.
+func (s *kernels) factored(j int, U, V blas.General) (form float64, ok bool) {
+	D := rff.ExactCount(&s.dict[j])
+	if D < 0 || featureShare*D > s.Z.Rows {
+		return 0, false
+	}
+	F := blas.NewGeneral(s.Z.Rows, D)
+	m, err := rff.New(context.Background(), s.dict[j], s.Z, 0, 0)
+	if err == nil {
+		err = m.Transform(F, s.Z)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
+	}
+	FU, FV := blas.NewGeneral(D, U.Cols), blas.NewGeneral(D, V.Cols)
+	blas.Mul(blas.Or(s.be), FU, true, false, F, U)
+	blas.Mul(blas.Or(s.be), FV, true, false, F, V)
+	return blas.Inner(FU, FV), true
+}
+
+// Diag writes the diagonal of K_j.
+func (s *kernels) Diag(dst []float64, j int) {
+	if err := s.crossing(s.dict[j:j+1], []float64{1}, 0, 1).Diagonal(dst, s.Z); err != nil {
+		panic(fmt.Sprintf("update: inputs that were checked before: %v", err))
+	}
+}
+
+// formed is kernels of which the sum K_η is kept at the weights that a model has, in any unit.
+type formed struct {
+	*linop.Gram
+	all *kernels
+	top float64 // the greatest of these weights
+}
+
+func (s *formed) Len() int                  { return s.all.Len() }
+func (s *formed) Diag(dst []float64, j int) { s.all.Diag(dst, j) }
+
+// SetWeights sets weights in the ratios of those of the model.
+func (s *formed) SetWeights(eta []float64) {
+	s.all.SetWeights(eta)
+	s.Gram.SetWeights([]float64{slices.Max(eta) / s.top})
+}
+
+// Forms computes ⟨U, K_jV⟩ as [kernels.Forms] does, of a product with K_η.
+func (s *formed) Forms(dst []float64, U, V blas.General, idx []int) {
+	P := blas.Like(V)
+	s.Apply(P, V)
+	s.all.total = blas.Inner(U, P)
+	s.all.Forms(dst, U, V, idx)
+}
