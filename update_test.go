@@ -354,22 +354,40 @@ func TestUpdateCertificate(t *testing.T) {
 	}
 }
 
-// The objective is that of the rows that stay, and the relative gap that of the learning problem.
+// The objective is that of the rows that stay, whatever is learned and with which preparation.
 func TestUpdateObjective(t *testing.T) {
-	X, Y := drift(120, 6, 0.2)
-	specs := []string{"gaussian:all:1.5", "linear:all"}
-	m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, 100)), rowsOf(Y, upTo(0, 100)),
-		iokl.Options{Kernels: specs, Lambda: 1e-3, Standardize: "none"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m2, err := m.Update(t.Context(), rowsOf(X, upTo(100, 120)), rowsOf(Y, upTo(100, 120)), iokl.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, want := exact(t, specs, weighted(m), m.Certificate().Lambda*100, X, Y, X, nil)
-	if c := m2.Certificate(); !(math.Abs(c.Objective-want) <= 1e-9*want) {
-		t.Errorf("objective %.12g, want %.12g", c.Objective, want)
+	for _, c := range []struct {
+		name    string
+		learn   iokl.Learned
+		missing float64
+		prepare bool
+	}{
+		{"both", "", 0.2, false},
+		{"both, prepared", "", 0, true},
+		{"nothing", "none", 0.2, false},
+		{"nothing, prepared", "none", 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			X, Y := drift(120, 6, c.missing)
+			specs := []string{"gaussian:all:1.5", "linear:all"}
+			m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, 100)), rowsOf(Y, upTo(0, 100)),
+				iokl.Options{Kernels: specs, Lambda: 1e-3, Learn: c.learn, Standardize: "none"})
+			if err == nil && c.prepare {
+				err = m.Prepare(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			m2, err := m.Update(t.Context(), rowsOf(X, upTo(100, 120)), rowsOf(Y, upTo(100, 120)), iokl.UpdateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, want := exact(t, specs, weighted(m), m.Certificate().Lambda*100, X, Y, X, nil)
+			cert := m2.Certificate()
+			if !(math.Abs(cert.Objective-want) <= 1e-9*want) || (cert.Sylvester == "bordered") != c.prepare {
+				t.Errorf("objective %.12g by %s, want %.12g", cert.Objective, cert.Sylvester, want)
+			}
+		})
 	}
 }
 

@@ -1,13 +1,14 @@
 // Command service predicts with a model over HTTP, and learns from rows that arrive while it serves.
 //
-//	service -model model.iokl -listen localhost:8080 -window 5000
+//	service -model model.iokl -listen localhost:8080 -window 5000 -prepare
 //
 //	POST /predict   {"rows": [[1.5, null, 3]]}                          predictions for rows of inputs
 //	POST /update    {"rows": [[1.5, null, 3]], "targets": [[7, null]]}  learns from rows, and saves the model
 //	POST /reload                                                        reads the model's file again
 //	GET  /metrics                                                       counts and times, as Prometheus reads them
 //
-// A number that is null is missing. Requests that make no sense are answered by status 400 and {"error": "..."}.
+// Single rows that wait for a processor are predicted together, at a fraction of the time. A number that is null is
+// missing. Requests that make no sense are answered by status 400 and {"error": "..."}.
 package main
 
 import (
@@ -21,6 +22,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -35,17 +38,18 @@ func main() {
 	path := flag.String("model", "model.iokl", "model file, which updates replace")
 	listen := flag.String("listen", "localhost:8080", "address to serve at")
 	window := flag.Int("window", 0, "rows that the model keeps at most: the oldest leave (0: all)")
+	prepare := flag.Bool("prepare", false, "make updates of few rows fast, by O(l³) operations first and now and then")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *path, *listen, *window); err != nil {
+	if err := run(ctx, *path, *listen, *window, *prepare); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run serves until ctx is cancelled; requests that are being answered have ten seconds to end.
-func run(ctx context.Context, path, listen string, window int) error {
-	s, err := newService(path, window)
+func run(ctx context.Context, path, listen string, window int, prepare bool) error {
+	s, err := newService(ctx, path, window, prepare)
 	if err != nil {
 		return err
 	}
@@ -67,24 +71,37 @@ func run(ctx context.Context, path, listen string, window int) error {
 type service struct {
 	path     string
 	window   int
+	prepare  bool
 	model    atomic.Pointer[iokl.Model]
 	changing sync.Mutex
 	stats    map[string]*metrics // by path of the request
+
+	blocks  chan struct{} // holds one for each block of rows that is being predicted, as many as there are processors
+	joining sync.Mutex
+	waiting []*single
 }
 
-func newService(path string, window int) (*service, error) {
-	s := &service{path: path, window: window, stats: map[string]*metrics{}}
-	return s, s.load()
+func newService(ctx context.Context, path string, window int, prepare bool) (*service, error) {
+	s := &service{
+		path: path, window: window, prepare: prepare, stats: map[string]*metrics{},
+		blocks: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+	return s, s.load(ctx)
 }
 
 // load puts the model of the file in place.
-func (s *service) load() error {
+func (s *service) load(ctx context.Context) error {
 	m, err := iokl.Load(s.path)
 	if err != nil {
 		return err
 	}
 	if m.InputNames() == nil {
 		return fmt.Errorf("%s: %w: it predicts from Gram matrices", s.path, iokl.ErrModel)
+	}
+	if s.prepare {
+		if err := m.Prepare(ctx); err != nil {
+			return err
+		}
 	}
 	s.model.Store(m)
 	return nil
@@ -139,7 +156,11 @@ func (n *number) UnmarshalJSON(text []byte) error {
 		*n = number(math.NaN())
 		return nil
 	}
-	return json.Unmarshal(text, (*float64)(n))
+	v, err := strconv.ParseFloat(string(text), 64)
+	if *n = number(v); err != nil {
+		return json.Unmarshal(text, (*float64)(n)) // says what it is instead
+	}
+	return nil
 }
 
 // request is the body of /predict and /update.
@@ -187,20 +208,80 @@ func (s *service) predict(r *http.Request) (any, error) {
 	if q.Targets != nil {
 		return nil, fmt.Errorf("%w: targets are for /update", iokl.ErrInput)
 	}
-	m := s.model.Load()
-	X, err := table("rows", q.Rows, m.InputNames())
+	if len(q.Rows) == 1 {
+		return s.join(q.Rows)
+	}
+	return predict(r.Context(), s.model.Load(), q.Rows)
+}
+
+// predictions are those of some rows.
+type predictions struct {
+	Outputs     []string    `json:"outputs"`
+	Predictions [][]float64 `json:"predictions"`
+}
+
+func predict(ctx context.Context, m *iokl.Model, rows [][]number) (*predictions, error) {
+	X, err := table("rows", rows, m.InputNames())
 	if err != nil {
 		return nil, err
 	}
-	F := mat.NewDense(len(q.Rows), len(m.OutputNames()), nil)
-	if err := m.PredictContext(r.Context(), F, X); err != nil {
+	p := &predictions{m.OutputNames(), make([][]float64, len(rows))}
+	F := mat.NewDense(len(rows), len(p.Outputs), nil)
+	if err := m.PredictContext(ctx, F, X); err != nil {
 		return nil, err
 	}
-	predictions := make([][]float64, len(q.Rows))
-	for i := range predictions {
-		predictions[i] = F.RawRowView(i)
+	for i := range p.Predictions {
+		p.Predictions[i] = F.RawRowView(i)
 	}
-	return map[string]any{"outputs": m.OutputNames(), "predictions": predictions}, nil
+	return p, nil
+}
+
+// single is a request for the predictions of one row.
+type single struct {
+	rows [][]number
+	done chan struct{} // closed when the rest is there
+	*predictions
+	err error
+}
+
+// join predicts a row together with those that wait for a processor as it does: whoever gets one takes all.
+func (s *service) join(rows [][]number) (*predictions, error) {
+	one := &single{rows: rows, done: make(chan struct{})}
+	s.joining.Lock()
+	s.waiting = append(s.waiting, one)
+	s.joining.Unlock()
+	select {
+	case <-one.done: // by another
+	case s.blocks <- struct{}{}:
+		s.joining.Lock()
+		block := s.waiting
+		s.waiting = nil
+		s.joining.Unlock()
+		s.block(block)
+		<-s.blocks
+		<-one.done
+	}
+	return one.predictions, one.err
+}
+
+// block predicts the rows of a block, each alone where one of them is refused.
+func (s *service) block(block []*single) {
+	m, rows := s.model.Load(), make([][]number, 0, len(block))
+	for _, one := range block {
+		rows = append(rows, one.rows[0])
+	}
+	all, err := predict(context.Background(), m, rows)
+	for i, one := range block {
+		switch {
+		case err == nil:
+			one.predictions = &predictions{all.Outputs, all.Predictions[i : i+1]}
+		case len(block) == 1:
+			one.err = err
+		default:
+			one.predictions, one.err = predict(context.Background(), m, one.rows)
+		}
+		close(one.done)
+	}
 }
 
 // update makes the model with the rows of the request, saves it whole or not at all, and puts it in place. Predictions
@@ -232,10 +313,10 @@ func (s *service) update(r *http.Request) (any, error) {
 	return next.Certificate(), nil
 }
 
-func (s *service) reload(*http.Request) (any, error) {
+func (s *service) reload(r *http.Request) (any, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	return struct{}{}, s.load()
+	return struct{}{}, s.load(r.Context())
 }
 
 // bounds are the upper ends of the buckets of a metrics' times; there is one more without an end.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -52,9 +54,9 @@ func saved(tb testing.TB, l, d int) string {
 	return path
 }
 
-func start(tb testing.TB, path string, window int) (*service, *httptest.Server) {
+func start(tb testing.TB, path string, window int, prepare bool) (*service, *httptest.Server) {
 	tb.Helper()
-	s, err := newService(path, window)
+	s, err := newService(tb.Context(), path, window, prepare)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -100,8 +102,14 @@ type predicted struct {
 
 // While updates run, predictions are those of the model before one or after it; the file is that of the last.
 func TestServes(t *testing.T) {
+	for _, prepare := range []bool{false, true} {
+		t.Run(fmt.Sprintf("prepare=%t", prepare), func(t *testing.T) { serves(t, prepare) })
+	}
+}
+
+func serves(t *testing.T, prepare bool) {
 	path := saved(t, 60, 3)
-	s, server := start(t, path, 64)
+	s, server := start(t, path, 64, prepare)
 	rng := rand.New(rand.NewPCG(3, 4))
 	X, Y := rows(rng, 12, 3)
 	probe, _ := rows(rng, 2, 3)
@@ -164,7 +172,7 @@ func TestServes(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	path := saved(t, 20, 3)
-	_, server := start(t, path, 0)
+	_, server := start(t, path, 0, false)
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +226,7 @@ func TestRefuses(t *testing.T) {
 // A damaged file leaves the model in place, a good one replaces it.
 func TestReload(t *testing.T) {
 	path := saved(t, 20, 3)
-	s, server := start(t, path, 0)
+	s, server := start(t, path, 0, false)
 	old := s.model.Load()
 	for _, c := range []struct {
 		text   []byte
@@ -247,10 +255,21 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// TestMain serves where a test has started this process for it.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("SERVICE_TEST_SERVE"); path != "" {
+		if err := run(context.Background(), path, os.Getenv("SERVICE_TEST_LISTEN"), 2000, true); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
 // A process that is killed at random moments while it updates leaves a whole model, with all updates that it answered.
 func TestKilled(t *testing.T) {
 	if path := os.Getenv("SERVICE_TEST_UPDATES"); path != "" {
-		s, server := start(t, path, 0)
+		s, server := start(t, path, 0, false)
 		rng := rand.New(rand.NewPCG(5, 6))
 		for {
 			X, Y := rows(rng, 1, 3)
@@ -288,52 +307,38 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// BenchmarkPredict has two clients ask for single rows of a model of 2000, while another updates it.
-func BenchmarkPredict(b *testing.B) {
-	const clients = 2
-	for _, updates := range []bool{false, true} {
-		b.Run(fmt.Sprintf("updates=%v", updates), func(b *testing.B) {
-			s, _ := start(b, saved(b, 2000, 10), 2000)
-			h := s.handler()
-			X, Y := rows(rand.New(rand.NewPCG(9, 10)), 1, 10)
-			body := must(json.Marshal(map[string]any{"rows": lists(X)}))
-			learn := must(json.Marshal(map[string]any{"rows": lists(X), "targets": lists(Y)}))
-			ask := func(path string, body []byte) {
-				w := httptest.NewRecorder()
-				if h.ServeHTTP(w, httptest.NewRequest("POST", path, bytes.NewReader(body))); w.Code != 200 {
-					b.Error(w.Body)
+// Rows of requests that wait for a processor are predicted in one block, as each is alone; one that is refused leaves the
+// others.
+func TestJoins(t *testing.T) {
+	const clients = 9
+	s, server := start(t, saved(t, 60, 3), 0, false)
+	X, _ := rows(rand.New(rand.NewPCG(3, 4)), clients, 3)
+	want := must(s.model.Load().Predict(X))
+	for range cap(s.blocks) {
+		s.blocks <- struct{}{}
+	}
+	var asking sync.WaitGroup
+	for i := range clients {
+		asking.Go(func() {
+			var p predicted
+			if i == 4 {
+				status := post(t, server.URL+"/predict", `{"rows": [[1,2]]}`, &p)
+				if status != 400 || !strings.Contains(p.Error, "2 numbers") {
+					t.Errorf("status %d, %s", status, p.Error)
 				}
+				return
 			}
-			var done atomic.Bool
-			var updating sync.WaitGroup
-			count := 0
-			if updates {
-				updating.Go(func() {
-					for ; !done.Load(); count++ {
-						ask("/update", learn)
-					}
-				})
+			status := post(t, server.URL+"/predict", map[string]any{"rows": lists(X)[i : i+1]}, &p)
+			if status != 200 || len(p.Predictions) != 1 || !slices.Equal(p.Predictions[0], want.RawRowView(i)) {
+				t.Errorf("row %d: status %d, %v, want %v", i, status, p.Predictions, want.RawRowView(i))
 			}
-			times := make([][]float64, clients)
-			var asking sync.WaitGroup
-			b.ResetTimer()
-			for k := range clients {
-				asking.Go(func() {
-					for range (b.N + clients - 1) / clients {
-						start := time.Now()
-						ask("/predict", body)
-						times[k] = append(times[k], time.Since(start).Seconds())
-					}
-				})
-			}
-			asking.Wait()
-			b.StopTimer()
-			done.Store(true)
-			updating.Wait()
-			all := slices.Sorted(slices.Values(slices.Concat(times...)))
-			b.ReportMetric(float64(len(all))/b.Elapsed().Seconds(), "rows/s")
-			b.ReportMetric(1e3*all[len(all)*99/100], "p99-ms")
-			b.ReportMetric(float64(count)/b.Elapsed().Seconds(), "updates/s")
 		})
 	}
+	for joined := 0; joined < clients; time.Sleep(time.Millisecond) {
+		s.joining.Lock()
+		joined = len(s.waiting)
+		s.joining.Unlock()
+	}
+	<-s.blocks // one processor is free, and predicts all
+	asking.Wait()
 }

@@ -267,9 +267,11 @@ func (t *training) ByLoss(l loss.Loss) (learn.Training, error) {
 	return &u, err
 }
 
-// Kernels are those on the samples, and the targets; no kernels where sums stand for the samples.
+// Kernels are those on the samples, and the targets; no kernels where sums stand for the samples, or see Known.
 func (t *training) Kernels() (linop.Separate, blas.General) {
 	switch {
+	case t.known != nil:
+		return nil, t.Y
 	case t.F.Data != nil:
 		return linop.NewFactorSum(t.factors(), t.opt.Backend), t.Y
 	case t.added != nil:
