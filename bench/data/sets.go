@@ -121,6 +121,36 @@ func Digits() (images blas.General, labels []int, err error) {
 	return images, labels, nil
 }
 
+// Split is a table of which some rows are held out: inputs and targets to train on, and to test on.
+type Split struct{ X, Y, Xt, Yt blas.General }
+
+// UCI reads a set of regression, whose last column is the target, and the rows that its published split holds out.
+func UCI(env *bench.Env, set string) (*Split, error) {
+	t, err := Read(env, "uci", set+".csv.gz")
+	if err != nil {
+		return nil, err
+	}
+	held, err := Read(env, "uci", set+".test.npy")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, t.Data.Rows)
+	for _, i := range held.Data.Data {
+		out[int(i)] = true
+	}
+	var train, test []int
+	for i, held := range out {
+		if held {
+			test = append(test, i)
+		} else {
+			train = append(train, i)
+		}
+	}
+	d := t.Data.Cols - 1
+	X, Y := blas.View(t.Data, 0, 0, t.Data.Rows, d), blas.View(t.Data, 0, d, t.Data.Rows, 1)
+	return &Split{TakeRows(X, train), TakeRows(Y, train), TakeRows(X, test), TakeRows(Y, test)}, nil
+}
+
 // MTR reads a set of multi-target regression; the columns named y_… are its targets.
 func MTR(env *bench.Env, set string) (X, Y blas.General, err error) {
 	t, err := Read(env, "mtr", set+".csv")

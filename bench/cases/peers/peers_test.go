@@ -2,11 +2,15 @@ package peers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
@@ -113,5 +117,46 @@ func TestBLIS(t *testing.T) {
 	}
 	if r := results[0]; !(*r.Residual < 1e-14) || !strings.HasPrefix(r.Name, "blis ") {
 		t.Errorf("%s: residual %g", r.Name, *r.Residual)
+	}
+}
+
+// The quick run of uci scores airfoil as its own predictions do, and the density is that of a normal distribution.
+func TestUCI(t *testing.T) {
+	env := benchtest.Quick()
+	env.Count, env.Part, env.Log = 1, "airfoil", t.Logf
+	results, err := runUCI(context.Background(), env)
+	if errors.Is(err, bench.ErrSkipped) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := results[0].Metrics
+	for _, r := range results {
+		t.Logf("%s: %.3g s, %v", r.Name, r.Seconds, r.Metrics)
+		if e := r.Metrics["rmse"]; !(e > 0.1 && e < 0.7) { // the mean of the training targets has 1
+			t.Errorf("%s: error %g", r.Name, e)
+		}
+	}
+	// of all normal distributions of one deviation that with the deviation of the errors is the likeliest
+	if best := 0.5 + math.Log(ours["rmse"]*math.Sqrt(2*math.Pi)); !(ours["neg_log_density"] < best+0.1) {
+		t.Errorf("negative log density %g, %g with one deviation", ours["neg_log_density"], best)
+	}
+	p := uciTable(results)
+	if len(p.Rows) != 1 || p.Rows[0][0] != "airfoil" || len(p.Rows[0]) != len(p.Head) {
+		t.Errorf("table %v", p.Rows)
+	}
+	F, Y := blas.General{Rows: 2, Cols: 1, Stride: 1, Data: []float64{1, 2}}, blas.NewGeneral(2, 1)
+	D := blas.General{Rows: 2, Cols: 1, Stride: 1, Data: []float64{3, 0}}
+	var want float64
+	for i, sigma := range []float64{5, 4} {
+		want -= math.Log(distuv.Normal{Mu: F.Data[i], Sigma: sigma}.Prob(0)) / 2
+	}
+	if got := negLogDensity(F, D, 4, Y); !(math.Abs(got-want) < 1e-12) {
+		t.Errorf("density %g, want %g", got, want)
+	}
+	env.Part = "protein"
+	if _, err := runUCI(context.Background(), env); !errors.Is(err, bench.ErrSkipped) {
+		t.Errorf("quick protein: %v", err)
 	}
 }
