@@ -337,7 +337,8 @@ func TestUpdateCertificate(t *testing.T) {
 			if !learned.Converged || !(learned.RelativeGap <= 1e-5) {
 				t.Errorf("gap %.3g after learning on", learned.RelativeGap)
 			}
-			stored := more(iokl.UpdateOptions{Relearn: true, Tol: 1}).Certificate() // not learned on, by Gram matrices
+			// Not learned on, by Gram matrices.
+			stored := more(iokl.UpdateOptions{Relearn: true, Tol: 1}).Certificate()
 			for _, c := range [][2]float64{
 				{held.Objective, stored.Objective}, {held.GapEta, stored.GapEta}, {held.GapL, stored.GapL},
 			} {
@@ -345,7 +346,6 @@ func TestUpdateCertificate(t *testing.T) {
 					t.Errorf("certified %g, and %g by Gram matrices", c[0], c[1])
 				}
 			}
-			t.Logf("%v %v %v | %v %v %v", held.Objective, held.GapEta, held.GapL, stored.Objective, stored.GapEta, stored.GapL)
 			gain := held.Objective - learned.Objective
 			if bound := held.GapEta + held.GapL; !(gain > 0) || form.model == "sum" && !(gain <= bound*(1+1e-9)) {
 				t.Errorf("learning gained %.3g of %.3g certified", gain, bound)

@@ -54,8 +54,8 @@ func processor(pid int) float64 {
 	return float64(must(strconv.Atoi(f[utime]))+must(strconv.Atoi(f[stime]))) / ticks
 }
 
-// BenchmarkPredict has clients ask another process for single rows of a model of 2000, while one of them updates it four
-// times a second. It tells the processor time of the server and of the clients in seconds for 10,000 predictions.
+// BenchmarkPredict has clients ask another process for single rows of a model of 2000, while one of them updates it
+// four times a second. It tells the processor time of the server and of the clients in seconds for 10,000 predictions.
 func BenchmarkPredict(b *testing.B) {
 	path := saved(b, 2000, 10)
 	for _, clients := range []int{2, 64} {

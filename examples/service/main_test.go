@@ -307,8 +307,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Rows of requests that wait for a processor are predicted in one block, as each is alone; one that is refused leaves the
-// others.
+// Rows of requests that wait for a processor are predicted in one block, as each is alone; one that is refused leaves
+// the others.
 func TestJoins(t *testing.T) {
 	const clients = 9
 	s, server := start(t, saved(t, 60, 3), 0, false)
