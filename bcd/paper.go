@@ -88,7 +88,7 @@ func (t *task) frankWolfe(
 	_, err := w.Solve(ctx, L, &frankwolfe.Problem{
 		AtA: q.AtA, AtY: q.AtY, B: q.B,
 		YY: q.YY, Samples: float64(t.l), Lambda: t.lambda, Tau: t.tau,
-	}, frankwolfe.Options{MaxIter: iterations, Tol: stepTol, Plain: true, Seed: t.seed, Backend: t.be})
+	}, frankwolfe.Options{MaxIter: iterations, Tol: stepTol, Seed: t.seed, Backend: t.be})
 	if err != nil && !errors.Is(err, frankwolfe.ErrNotConverged) {
 		return nil, err
 	}

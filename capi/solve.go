@@ -305,7 +305,8 @@ func iokl_solve_output_kernel(
 		n := p.N()
 		return fill(X, "L", n, n, func(dst *mat.Dense) error {
 			dst.Zero()
-			r, err := frankwolfe.Solve(context.Background(), dst.RawMatrix(), &p, frankwolfe.Options{Tol: float64(tol)})
+			opt := frankwolfe.Options{Tol: float64(tol)}
+			r, err := frankwolfe.Projected(context.Background(), dst.RawMatrix(), &p, opt)
 			tell(r.Gap/math.Abs(r.Value), r.Iter)
 			if value != nil {
 				*value = C.double(r.Value)

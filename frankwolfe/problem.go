@@ -35,13 +35,8 @@ type Problem struct {
 
 // Options of a solve. The zero value is useful.
 type Options struct {
-	Tol     float64 // stop when the gap is at most Tol·g(L), or at rounding level, 64·2⁻⁵³·‖Y‖²/l; 0 means 1e-6
-	MaxIter int     // iterations; 0 means 10000
-	// Plain keeps Frank–Wolfe to the segment between L and the new vertex, where by
-	// default it also minimizes over the face that the vectors of L and the new one
-	// span. A plain iteration is O(n²) beside the eigenvector, but the error falls
-	// only like 1/iterations; the default costs O(n³) more and needs few iterations.
-	Plain   bool
+	Tol     float64          // stop when the gap is at most Tol·g(L), or rounding, 64·2⁻⁵³·‖Y‖²/l; 0 means 1e-6
+	MaxIter int              // iterations; 0 means 10000
 	Seed    uint64           // of the random part of the eigenvector computation
 	Backend blas.Backend     `json:"-"` // nil means the active one
 	Trace   func(Step) error `json:"-"` // sees the start and every iteration; an error stops the solve and is returned

@@ -14,9 +14,8 @@ import (
 
 // Workspace is the scratch of Frank–Wolfe: 3n² + 3n floats and that of the
 // eigenvector computation, kept between calls. It is ready at zero, must not be
-// copied, and serves one goroutine. Plain Frank–Wolfe steps allocate nothing
-// after the first call of a size; certificates, eigendecompositions of the
-// backend and corrective steps do.
+// copied, and serves one goroutine. Steps allocate nothing after the first call of
+// a size; certificates do.
 type Workspace struct {
 	_    [0]noCopy
 	M, G blas.General // AᵀA·L and ∇g(L)
@@ -59,9 +58,8 @@ func Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result
 // Each step finds the unit eigenvector v of the smallest eigenvalue θ of ∇g by
 // Lanczos, only as exactly as the gap needs, goes towards τvvᵀ (towards 0 when
 // θ ≥ 0) by the exact minimizing length in [0,1], and updates AᵀA·L by a matrix of
-// rank one: O(n²) beside the eigenvector. Unless Options.Plain, g is then minimized
-// over the face reached: the fully corrective variant. A nil error means that the gap met
-// Options.Tol. Errors are ErrNotConverged, ErrNotFinite, ErrInfeasible, that of
+// rank one: O(n²) beside the eigenvector. The error falls like 1/iterations. A nil
+// error means that the gap met Options.Tol. Errors are ErrNotConverged, ErrNotFinite, ErrInfeasible, that of
 // ctx, and that of Trace. Jaggi, Revisiting Frank–Wolfe, ICML 2013.
 func (w *Workspace) Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result, error) {
 	opt = opt.withDefaults()
@@ -84,12 +82,10 @@ type solve struct {
 	opt   Options
 	L     blas.General
 	res   Result
-	gap   float64      // by the Lanczos value of the last step; +Inf before the first
-	theta float64      // vᵀ∇g·v, the Lanczos value itself
-	inner float64      // ⟨∇g, L⟩
-	face  blas.General // orthonormal columns: L lies in their span; unused when Plain
-	limit int          // columns the face may have
-	exact bool         // the next eigenvector is computed to rounding level
+	gap   float64 // by the Lanczos value of the last step; +Inf before the first
+	theta float64 // vᵀ∇g·v, the Lanczos value itself
+	inner float64 // ⟨∇g, L⟩
+	exact bool    // the next eigenvector is computed to rounding level
 }
 
 // run descends until the running gap claims convergence, then computes value and
@@ -97,12 +93,6 @@ type solve struct {
 func (s *solve) run(ctx context.Context) error {
 	s.refresh()
 	s.gap = math.Inf(1)
-	if !s.opt.Plain {
-		if err := s.rangeOf(); err != nil {
-			s.res.Gap = math.NaN()
-			return err
-		}
-	}
 	if err := s.trace(math.NaN()); err != nil {
 		return s.close(ctx, err)
 	}
@@ -168,22 +158,13 @@ func (s *solve) descend(ctx context.Context) error {
 		if s.p.met(s.res.Value, s.gap, s.opt.Tol) {
 			return nil
 		}
-		before := s.res.Value
 		if !s.step() {
 			return nil
-		}
-		if !s.opt.Plain {
-			if err := s.correct(ctx); err != nil {
-				return err
-			}
 		}
 		s.evaluate()
 		s.res.Iter++
 		if err := s.trace(s.gap); err != nil {
 			return err
-		}
-		if !s.opt.Plain && !(s.res.Value < before) {
-			return nil
 		}
 	}
 	return nil
