@@ -96,8 +96,6 @@ type LAPACK interface {
 	// Schur overwrites the square a by the real quasi-triangular T of a = q·T·qᵀ
 	// (2×2 blocks standardised as LAPACK's) and q by the orthogonal factor.
 	Schur(a, q General) error
-	// Hessenberg overwrites the square a by the upper Hessenberg H of a = q·H·qᵀ.
-	Hessenberg(a, q General)
 }
 
 // Info describes a backend for reports.

@@ -116,7 +116,8 @@ func (g goLAPACK) SVD(a General, s []float64, u, vt General) error {
 	return nil
 }
 
-func (g goLAPACK) Hessenberg(a, q General) {
+// hessenberg overwrites a by the upper Hessenberg H of a = q·H·qᵀ.
+func (g goLAPACK) hessenberg(a, q General) {
 	n := a.Rows
 	if n == 0 {
 		return
@@ -137,7 +138,7 @@ func (g goLAPACK) Schur(a, q General) error {
 	if n == 0 {
 		return nil
 	}
-	g.Hessenberg(a, q)
+	g.hessenberg(a, q)
 	wr, wi := make([]float64, n), make([]float64, n)
 	call := func(work []float64, lwork int) int {
 		return g.impl.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, 0, n-1, a.Data, a.Stride, wr, wi, q.Data,

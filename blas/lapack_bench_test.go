@@ -37,9 +37,6 @@ func BenchmarkLAPACK(b *testing.B) {
 		{"svd", []int{100, 500, 1000}, 20, func(be blas.Backend, a, q blas.General, w []float64) {
 			_ = be.SVD(a, w, blas.NewGeneral(a.Rows, a.Cols), q)
 		}},
-		{"hessenberg", []int{500, 1000}, 14. / 3, func(be blas.Backend, a, q blas.General, _ []float64) {
-			be.Hessenberg(a, q)
-		}},
 		{"schur", []int{300}, 25, func(be blas.Backend, a, q blas.General, _ []float64) { _ = be.Schur(a, q) }},
 	} {
 		for _, n := range op.sizes {

@@ -53,8 +53,7 @@ func TestUntil(t *testing.T) {
 			_ = be.SVD(a, s, NewGeneral(n, n), NewGeneral(n, n))
 			return s
 		},
-		"Schur":      func(be Backend, a General) []float64 { _ = be.Schur(a, NewGeneral(n, n)); return nil },
-		"Hessenberg": func(be Backend, a General) []float64 { be.Hessenberg(a, NewGeneral(n, n)); return nil },
+		"Schur": func(be Backend, a General) []float64 { _ = be.Schur(a, NewGeneral(n, n)); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := Clone(A)

@@ -1,4 +1,4 @@
-// This file solves the symmetric equation by the methods for general matrices, for comparison.
+// This file solves the symmetric equation by the method for general matrices, for comparison.
 
 package sylvester
 
@@ -12,32 +12,23 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// asGeneral solves K·C·L + μC = Y as a general equation, by the method it is
-// named after, which does not use symmetry. It serves comparisons. The
+// asGeneral solves K·C·L + μC = Y as a general equation. It serves comparisons. The
 // factors are kept until Invalidate while L stays the same. Very large and tiny K and L
 // are divided by powers of two near their norms. Memory: up to 9l² + 5n² + 8ln floats.
 type asGeneral struct {
-	name    string
-	general interface {
-		Factor(A, B blas.General) error
-		Solve(X blas.General, mu float64, Q blas.General) (GeneralResult, error)
-	}
-	order  int            // l of the factors kept, 0 for none
-	L      linop.Spectral // of the factors kept
-	bound  float64        // upper bound of ‖K‖₂
-	ka, lb float64        // the powers of two
-	X, Q   blas.General
+	general BartelsStewart
+	order   int            // l of the factors kept, 0 for none
+	L       linop.Spectral // of the factors kept
+	bound   float64        // upper bound of ‖K‖₂
+	ka, lb  float64        // the powers of two
+	X, Q    blas.General
 }
 
 func newBartelsStewart(cfg Config) engine {
-	return &asGeneral{name: "bartels-stewart", general: &BartelsStewart{Backend: cfg.Backend}}
+	return &asGeneral{general: BartelsStewart{Backend: cfg.Backend}}
 }
 
-func newHessenbergSchur(cfg Config) engine {
-	return &asGeneral{name: "hessenberg-schur", general: &HessenbergSchur{Backend: cfg.Backend}}
-}
-
-func (s *asGeneral) Name() string { return s.name }
+func (s *asGeneral) Name() string { return "bartels-stewart" }
 
 func (s *asGeneral) Invalidate() { s.order = 0 }
 
@@ -48,7 +39,7 @@ func (s *asGeneral) prepare(ctx context.Context, f *frame) error {
 		return nil
 	}
 	fl, fn := float64(l), float64(n)
-	if err := memory.Check("sylvester: the solver "+s.name, 8*(9*fl*fl+5*fn*fn+8*fl*fn),
+	if err := memory.Check("sylvester: the solver "+s.Name(), 8*(9*fl*fl+5*fn*fn+8*fl*fn),
 		"use the solver tridiagonal, or an iterative one"); err != nil {
 		return err
 	}

@@ -3,11 +3,24 @@
 package sylvester
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/iokl/iokl/blas"
 )
+
+// ErrSingular says that A·X·B + μX = Q has no unique solution: an eigenvalue of
+// A times one of B is −μ, to working accuracy.
+var ErrSingular = errors.New("sylvester: the equation is singular")
+
+// GeneralResult describes the solution of A·X·B + μX = Q; both numbers are
+// recomputed from their definitions at the returned X.
+type GeneralResult struct {
+	Residual float64 // ‖A·X·B + μX − Q‖_F/‖Q‖_F
+	// Backward is the backward-error ratio ‖A·X·B + μX − Q‖_F/(ε·(‖A‖_F·‖B‖_F + |μ|)·‖X‖_F) with ε = 2⁻⁵².
+	Backward float64
+}
 
 // BartelsStewart solves A·X·B + μX = Q for any real square A (l×l) and B (n×n)
 // by their real Schur forms (Bartels and Stewart, Comm. ACM 15, 1972): about
@@ -16,32 +29,70 @@ import (
 // The zero value is ready; it keeps its memory, 4l² + 4n² + 2ln floats, between calls.
 type BartelsStewart struct {
 	Backend blas.Backend // nil means blas.Active()
-	eq      equation
-	block   blas.General
+
+	a, b       blas.General
+	s, u, t, v blas.General // a = u·s·uᵀ and b = v·t·vᵀ
+	f, w       blas.General // l×n: f = uᵀ·Q·v, then the z of s·z·t + μz = f, X = u·z·vᵀ
+	block      blas.General
+
+	normA, normB float64
 }
 
 // Factor computes the Schur forms of A and B, which it copies.
 func (w *BartelsStewart) Factor(A, B blas.General) error {
-	if err := w.eq.load(w.Backend, A, B); err != nil {
+	if A.Rows != A.Cols || B.Rows != B.Cols {
+		panic("sylvester: coefficients of a general equation are not square")
+	}
+	l, n := A.Rows, B.Rows
+	for _, m := range []struct {
+		dst *blas.General
+		src blas.General
+	}{{&w.a, A}, {&w.s, A}, {&w.b, B}, {&w.t, B}} {
+		*m.dst = blas.Reshape(*m.dst, m.src.Rows, m.src.Cols)
+		blas.Copy(*m.dst, m.src)
+	}
+	w.u, w.v = blas.Reshape(w.u, l, l), blas.Reshape(w.v, n, n)
+	w.normA, w.normB = blas.Frob(A), blas.Frob(B)
+	if !finite(w.normA) || !finite(w.normB) {
+		return fmt.Errorf("%w: ‖A‖ = %g, ‖B‖ = %g", ErrNotFinite, w.normA, w.normB)
+	}
+	be := blas.Or(w.Backend)
+	if err := be.Schur(w.s, w.u); err != nil {
 		return err
 	}
-	if err := w.eq.be.Schur(w.eq.S, w.eq.U); err != nil {
-		return err
-	}
-	return w.eq.be.Schur(w.eq.T, w.eq.V)
+	return be.Schur(w.t, w.v)
 }
 
 // Solve overwrites X (l×n), which does not overlap Q, by the solution for the
 // factors of the last Factor. A nil error means Backward ≤ 100; else the error
 // wraps ErrSingular, ErrNotConverged or ErrNotFinite.
 func (w *BartelsStewart) Solve(X blas.General, mu float64, Q blas.General) (GeneralResult, error) {
-	if err := w.eq.enter(mu, Q); err != nil {
-		return nowhere, err
+	be, l, n := blas.Or(w.Backend), w.a.Rows, w.b.Rows
+	if Q.Rows != l || Q.Cols != n {
+		panic("sylvester: shape mismatch")
 	}
-	if !w.triangular(mu) {
+	if v := blas.Frob(Q) + mu; !finite(v) {
+		return nowhere, fmt.Errorf("%w: ‖Q‖ + μ = %g", ErrNotFinite, v)
+	}
+	w.f, w.w = blas.Reshape(w.f, l, n), blas.Reshape(w.w, l, n)
+	blas.Mul(be, w.w, true, false, w.u, Q)
+	blas.Mul(be, w.f, false, false, w.w, w.v)
+	if !w.triangular(be, mu) {
 		return nowhere, fmt.Errorf("%w: μ = %g", ErrSingular, mu)
 	}
-	return w.eq.leave(X, mu, Q)
+	blas.Mul(be, w.w, false, false, w.u, w.f)
+	blas.Mul(be, X, false, true, w.w, w.v)
+	blas.Mul(be, w.w, false, false, w.a, X)
+	blas.Mul(be, w.f, false, false, w.w, w.b)
+	blas.AddScaled(w.f, mu, X)
+	blas.AddScaled(w.f, -1, Q)
+	r := blas.Frob(w.f)
+	unit := 0x1p-52 * (w.normA*w.normB + math.Abs(mu)) * blas.Frob(X)
+	res := GeneralResult{Residual: relative(r, blas.Frob(Q)), Backward: relative(r, unit)}
+	if !(res.Backward <= roundingLevel) {
+		return res, fmt.Errorf("%w: backward error %.3g units in the last place", ErrNotConverged, res.Backward)
+	}
+	return res, nil
 }
 
 // nowhere is the result at no X.
@@ -54,11 +105,11 @@ const schurBlock = 48
 // quasi-triangular. Columns are solved from the left, rows from the bottom:
 //
 //	S_II·Z_IK·T_KK + μZ_IK = F_IK − (Σ_{J>I} S_IJ·Z_JK)·T_KK,   F_·R ← F_·R − S·Z_·K·T_KR
-func (w *BartelsStewart) triangular(mu float64) bool {
-	S, T, F := w.eq.S, w.eq.T, w.eq.F
+func (w *BartelsStewart) triangular(be blas.Backend, mu float64) bool {
+	S, T, F := w.s, w.t, w.f
 	l, n := S.Rows, T.Rows
 	rows, cols := steps(S, schurBlock), steps(T, schurBlock)
-	tiny := 0x1p-52 * (w.eq.normA*w.eq.normB + math.Abs(mu))
+	tiny := 0x1p-52 * (w.normA*w.normB + math.Abs(mu))
 	for k := range len(cols) - 1 {
 		k0, k1 := cols[k], cols[k+1]
 		TK := blas.View(T, k0, k0, k1-k0, k1-k0)
@@ -67,9 +118,9 @@ func (w *BartelsStewart) triangular(mu float64) bool {
 			i0, i1 := rows[i], rows[i+1]
 			SZ, FI := blas.View(w.block, i0, 0, i1-i0, k1-k0), blas.View(F, i0, k0, i1-i0, k1-k0)
 			if i1 < l {
-				blas.Mul(w.eq.be, SZ, false, false, blas.View(S, i0, i1, i1-i0, l-i1),
+				blas.Mul(be, SZ, false, false, blas.View(S, i0, i1, i1-i0, l-i1),
 					blas.View(F, i1, k0, l-i1, k1-k0))
-				blas.Gemm(w.eq.be, false, false, -1, SZ, TK, 1, FI)
+				blas.Gemm(be, false, false, -1, SZ, TK, 1, FI)
 			} else {
 				blas.Zero(SZ)
 			}
@@ -78,11 +129,25 @@ func (w *BartelsStewart) triangular(mu float64) bool {
 			}
 		}
 		if k1 < n {
-			blas.Gemm(w.eq.be, false, false, -1, w.block, blas.View(T, k0, k1, k1-k0, n-k1), 1,
+			blas.Gemm(be, false, false, -1, w.block, blas.View(T, k0, k1, k1-k0, n-k1), 1,
 				blas.View(F, 0, k1, l, n-k1))
 		}
 	}
 	return true
+}
+
+// steps cuts the quasi-triangular T into pieces of about size rows, never
+// through a 2×2 block; the result starts with 0 and ends with its order.
+func steps(T blas.General, size int) []int {
+	cuts := []int{0}
+	for at := 0; at < T.Rows; {
+		at = min(at+size, T.Rows)
+		if at < T.Rows && T.Data[at*T.Stride+at-1] != 0 {
+			at++
+		}
+		cuts = append(cuts, at)
+	}
+	return cuts
 }
 
 // quasiTriangular overwrites the small F by the Z of S·Z·T + μZ = F, adds S·Z to
@@ -146,7 +211,7 @@ func diagonalBlock(S, T blas.General, mu float64, F, own, z blas.General, i, hig
 			matrix[at*n+at] += mu
 		}
 	}
-	if !eliminate(A, n, x[:n], tiny) {
+	if !eliminate(A, x[:n], tiny) {
 		return false
 	}
 	for a := range high {
@@ -163,6 +228,43 @@ func diagonalBlock(S, T blas.General, mu float64, F, own, z blas.General, i, hig
 		for c := range wide {
 			own.Data[(i+a)*own.Stride+k+c] = below[a][c]
 		}
+	}
+	return true
+}
+
+// eliminate overwrites b by the solution of a·x = b. It pivots on rows and reports
+// whether every pivot exceeds tiny; a is destroyed.
+func eliminate(a blas.General, b []float64, tiny float64) bool {
+	n := a.Rows
+	for c := range n {
+		p := c
+		for i := c + 1; i < n; i++ {
+			if math.Abs(a.Data[i*a.Stride+c]) > math.Abs(a.Data[p*a.Stride+c]) {
+				p = i
+			}
+		}
+		pivot := blas.Row(a, c)[c:]
+		if p != c {
+			other := blas.Row(a, p)[c:]
+			for j, v := range pivot {
+				pivot[j], other[j] = other[j], v
+			}
+			b[c], b[p] = b[p], b[c]
+		}
+		if !(math.Abs(pivot[0]) > tiny) {
+			return false
+		}
+		for i := c + 1; i < n; i++ {
+			r := blas.Row(a, i)[c:]
+			if m := r[0] / pivot[0]; m != 0 {
+				blas.Axpy(-m, pivot[1:], r[1:])
+				b[i] -= m * b[c]
+			}
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		r := blas.Row(a, i)
+		b[i] = (b[i] - blas.Dot(r[i+1:], b[i+1:])) / r[i]
 	}
 	return true
 }

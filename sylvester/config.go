@@ -25,16 +25,15 @@ type Config struct {
 
 // engines holds the constructor of every solver under its name.
 var engines = map[string]func(Config) engine{
-	"auto":             newAuto,
-	"bartels-stewart":  newBartelsStewart,
-	"cg":               newJoint,
-	"cholesky":         newCholesky,
-	"eigen":            newEigen,
-	"hessenberg-schur": newHessenbergSchur,
-	"krylov":           newKrylov,
-	"nystrom":          newNystrom,
-	"rotated":          newRotated,
-	"tridiagonal":      newTridiagonal,
+	"auto":            newAuto,
+	"bartels-stewart": newBartelsStewart,
+	"cg":              newJoint,
+	"cholesky":        newCholesky,
+	"eigen":           newEigen,
+	"krylov":          newKrylov,
+	"nystrom":         newNystrom,
+	"rotated":         newRotated,
+	"tridiagonal":     newTridiagonal,
 }
 
 // Names lists the solvers of this package in alphabetical order.

@@ -18,16 +18,15 @@
 //   - cg: the paper's conjugate gradients on the joint system of l·n unknowns;
 //   - tridiagonal, eigen, cholesky: direct methods, O(l³) until K changes, then
 //     O(l²·r) a solve; cholesky factors for every distinct ρ_j;
-//   - bartels-stewart, hessenberg-schur: by the real Schur form of L and that of
-//     K, or its Hessenberg form, as if they were not symmetric, for comparison;
+//   - bartels-stewart: by the real Schur forms of K and L, as if they were not
+//     symmetric, for comparison;
 //   - auto: the one predicted to be fastest.
 //
 // Every solver multiplies by K once more and computes ‖Y − K·C·L − μC‖_F from its
 // definition before it reports success. When that misses the tolerance, another
 // round corrects C from the residual: conjugate gradients go on, direct methods solve
 // with the factors they have. [Tridiagonal] is K reduced once, for solves with many
-// shifts; [BartelsStewart] and [HessenbergSchur] solve the equation with general
-// square matrices.
+// shifts; [BartelsStewart] solves the equation with general square matrices.
 //
 // Beside that equation: [NewMasked] solves it where cells of Y are missing, [Sum] solves
 // Σ_j K_j·C·L_j + μ·C = Y, and [LeaveOut] tells what the solution would be without each

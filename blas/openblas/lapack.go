@@ -176,8 +176,8 @@ func (Implementation) SVD(a blas64.General, s []float64, u, vt blas64.General) e
 	return nil
 }
 
-// Hessenberg implements blas.LAPACK.
-func (Implementation) Hessenberg(a, q blas64.General) {
+// hessenberg overwrites a by the upper Hessenberg H of a = q·H·qᵀ.
+func (Implementation) hessenberg(a, q blas64.General) {
 	n := square(a)
 	if n == 0 {
 		return
@@ -204,7 +204,7 @@ func (impl Implementation) Schur(a, q blas64.General) error {
 	if n == 0 {
 		return nil
 	}
-	impl.Hessenberg(a, q)
+	impl.hessenberg(a, q)
 	wr, wi := make([]float64, n), make([]float64, n)
 	call := func(work []float64, lwork int) int {
 		return lapacke.Dhseqr('S', 'V', n, 1, n, a.Data, a.Stride, wr, wi, q.Data, q.Stride, work, lwork)

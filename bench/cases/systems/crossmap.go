@@ -56,7 +56,6 @@ var signs = []mapCell{
 	{3, "E", "eigen"},
 	{5, "C", "cholesky"},
 	{7, "B", "bartels-stewart"},
-	{6, "H", "hessenberg-schur"},
 }
 
 func signOf(name string) mapCell {
