@@ -1,4 +1,4 @@
-// This file is the cases caltech, convergence and figures: how soon each method is near the optimum, on a problem of
+// This file is the cases caltech and figures: how soon each method is near the optimum, on a problem of
 // the shape of Caltech-101 and on plant leaves.
 
 package learning
@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
@@ -26,17 +25,6 @@ func init() {
 		Conclude: concludeTarget,
 		Paper:    orderOfApproaches,
 	})
-	bench.Register(bench.Case{
-		Name: "convergence",
-		Does: "objective, certified gap and accuracy against time on the shape of Caltech-101, the paper's " +
-			"settings beside ours",
-		Run:      runConvergence,
-		Minutes:  2,
-		Conclude: concludeTarget,
-		Paper: func(group []bench.Result) []bench.Evidence {
-			return curvesOfApproaches(group, "the shape of Caltech-101")
-		},
-	})
 }
 
 // The shape of the Caltech-101 experiment: every class belongs to a superclass.
@@ -51,24 +39,17 @@ const (
 // caltechTask makes ten views of 40 features each: in view v a sample is its
 // superclass's mean plus 0.8 times its class's own mean plus noise of standard
 // deviation 1.0 + 0.35·v. One Gaussian kernel looks at each view, its σ² the
-// median squared distance. There are so many samples of each class to learn from,
-// and so many to test on.
-func caltechTask(ctx context.Context, env *bench.Env, samples, tests int) (*task, error) {
+// median squared distance. There are so many samples of each class.
+func caltechTask(ctx context.Context, env *bench.Env, samples int) (*task, error) {
 	rng := env.Rand(101)
-	// Samples go through the classes again and again, those to test on from another stream.
-	sets := []struct {
-		X   blas.General
-		rng *rand.Rand
-	}{{rng: rng}, {rng: env.Rand(102)}}
-	var labels [2][]int
-	for s, count := range []int{samples, tests} {
-		for i := range count * caltechClasses {
-			labels[s] = append(labels[s], i%caltechClasses)
-		}
-		sets[s].X = blas.NewGeneral(len(labels[s]), caltechViews*caltechInputs)
+	labels := make([]int, samples*caltechClasses)
+	for i := range labels {
+		labels[i] = i % caltechClasses
 	}
-	t := &task{X: sets[0].X, lambda: 1e-3, norm: regularizer.Lp{P: 1.7}, labels: labels[1]}
-	t.Y, t.mean = oneHot(labels[0], caltechClasses)
+	t := &task{
+		X: blas.NewGeneral(len(labels), caltechViews*caltechInputs), lambda: 1e-3, norm: regularizer.Lp{P: 1.7},
+	}
+	t.Y, t.mean = oneHot(labels, caltechClasses)
 	var groups []kernel.Group
 	var specs []string
 	for v := range caltechViews {
@@ -77,13 +58,10 @@ func caltechTask(ctx context.Context, env *bench.Env, samples, tests int) (*task
 		for k := range caltechInputs {
 			g.Columns = append(g.Columns, v*caltechInputs+k)
 		}
-		for s, set := range sets {
-			for i, c := range labels[s] {
-				x := blas.Row(set.X, i)[v*caltechInputs : (v+1)*caltechInputs]
-				for k := range x {
-					x[k] = blas.Row(super, c%caltechSupers)[k] + 0.8*blas.Row(own, c)[k] +
-						(1+0.35*float64(v))*set.rng.NormFloat64()
-				}
+		for i, c := range labels {
+			for k, at := range g.Columns {
+				blas.Row(t.X, i)[at] = blas.Row(super, c%caltechSupers)[k] + 0.8*blas.Row(own, c)[k] +
+					(1+0.35*float64(v))*rng.NormFloat64()
 			}
 		}
 		groups = append(groups, g)
@@ -93,13 +71,13 @@ func caltechTask(ctx context.Context, env *bench.Env, samples, tests int) (*task
 	if err != nil {
 		return nil, err
 	}
-	return t, t.build(ctx, env, d, sets[1].X)
+	return t, t.build(ctx, env, d, blas.General{})
 }
 
 // runCaltech minimises the same problem in six ways to see how long each takes
 // to come within 0.1 % of the best objective that any of them found.
 func runCaltech(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	t, err := caltechTask(ctx, env, bench.Pick(env, 5, caltechSamples), 0)
+	t, err := caltechTask(ctx, env, bench.Pick(env, 5, caltechSamples))
 	if err != nil {
 		return nil, err
 	}
@@ -174,24 +152,6 @@ func reached(trace []bench.Point, pass func(bench.Point) bool) (float64, bool) {
 	return 0, false
 }
 
-// runConvergence follows objective, certified gap and accuracy over time for the settings
-// of the paper's figures beside exact methods and this module's own, on fewer
-// samples of the caltech case.
-func runConvergence(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	t, err := caltechTask(ctx, env, bench.Pick(env, 3, 10), bench.Pick(env, 3, 10))
-	if err != nil {
-		return nil, err
-	}
-	budget := bench.Duration(bench.Pick(env, 1.0, 20))
-	approaches := paperApproaches(1e-8)
-	for i := range approaches {
-		approaches[i].budget = budget
-	}
-	results, err := fitAll(ctx, env, t, approaches)
-	timeToTarget(results)
-	return lines(results), err
-}
-
 func init() {
 	bench.Register(bench.Case{
 		Name:     "figures",
@@ -199,7 +159,7 @@ func init() {
 		Run:      runFigures,
 		Minutes:  2.5,
 		Conclude: concludeTarget,
-		Paper:    func(group []bench.Result) []bench.Evidence { return curvesOfApproaches(group, "plant leaves") },
+		Paper:    curvesOfApproaches,
 	})
 }
 
@@ -215,7 +175,7 @@ func runFigures(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := paperApproaches(1e-6)
+	all := paperApproaches()
 	for i := range all {
 		all[i].budget = bench.Duration(bench.Pick(env, 0.7, 30))
 	}
@@ -225,7 +185,8 @@ func runFigures(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // paperApproaches are the settings of the paper's figures beside exact methods and ours.
-func paperApproaches(tol float64) []approach {
+func paperApproaches() []approach {
+	const tol = 1e-6
 	paper := func(cg float64, sdp int) bcd.Options {
 		return bcd.Options{Tol: tol, Solver: "paper", Sylvester: "cg", Schedule: []bcd.Inexact{{CG: cg, SDP: sdp}}}
 	}

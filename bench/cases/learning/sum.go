@@ -47,7 +47,7 @@ const (
 func runSum(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	switch env.Part {
 	case "caltech":
-		t, err := caltechTask(ctx, env, bench.Pick(env, 5, caltechSamples), 0)
+		t, err := caltechTask(ctx, env, bench.Pick(env, 5, caltechSamples))
 		if err != nil {
 			return nil, err
 		}
