@@ -4,6 +4,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -35,12 +36,7 @@ func clustered(R mat.Symmetric) []int {
 		groups[a] = join(groups[a], groups[b], R)
 		groups[b] = nil
 	}
-	for _, g := range groups {
-		if g != nil {
-			return g
-		}
-	}
-	return nil
+	return slices.Concat(groups...) // of which one is left
 }
 
 // nearest is the pair of groups of smallest distance.
@@ -60,33 +56,16 @@ func nearest(groups [][]int, d [][]float64) (a, b int) {
 }
 
 // join puts b after a, either reversed where that brings more similar ends together.
-func join(a, b []int, R mat.Symmetric) []int {
-	best, flipA, flipB := math.Inf(-1), false, false
-	for _, fa := range []bool{false, true} {
-		for _, fb := range []bool{false, true} {
-			if r := R.At(end(a, !fa), end(b, fb)); r > best {
-				best, flipA, flipB = r, fa, fb
+func join(a, b []int, R mat.Symmetric) (out []int) {
+	best := math.Inf(-1)
+	for range 2 {
+		for range 2 {
+			if r := R.At(a[len(a)-1], b[0]); r > best {
+				best, out = r, slices.Concat(a, b)
 			}
+			slices.Reverse(b)
 		}
-	}
-	out := make([]int, 0, len(a)+len(b))
-	out = appendSide(out, a, flipA)
-	return appendSide(out, b, flipB)
-}
-
-func end(g []int, last bool) int {
-	if last {
-		return g[len(g)-1]
-	}
-	return g[0]
-}
-
-func appendSide(out, g []int, flip bool) []int {
-	if !flip {
-		return append(out, g...)
-	}
-	for i := len(g) - 1; i >= 0; i-- {
-		out = append(out, g[i])
+		slices.Reverse(a)
 	}
 	return out
 }

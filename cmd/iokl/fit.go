@@ -335,12 +335,22 @@ func runFit(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, out, page
 		return noModel(cmd.Context(), fitErr, "")
 	}
 	seconds := time.Since(start).Seconds()
-	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, err := heldOut(cmd, model, func(folds int) (*iokl.Model, error) {
+	again := func(folds int) (*iokl.Model, error) {
 		opt.IntervalFolds, opt.Checkpoint, opt.Trace, opt.Notify, opt.Watch = folds, "", nil, nil, nil
 		opt.Global = false
 		return d.fit(cmd.Context(), opt)
-	})
+	}
+	return finish(cmd, m, model, d, again, seconds, fitErr, out, page)
+}
+
+// finish saves and reports the model that a fit to d, nil for streamed rows, ended with after so many seconds. again,
+// which may be nil, fits with models without folds.
+func finish(
+	cmd *cobra.Command, m *machine, model *iokl.Model, d *data, again func(folds int) (*iokl.Model, error),
+	seconds float64, fitErr error, out, page string,
+) error {
+	warn(cmd.ErrOrStderr(), model.Warnings())
+	held, err := heldOut(cmd, model, again)
 	if err != nil {
 		return work(err)
 	}

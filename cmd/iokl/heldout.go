@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl"
@@ -117,8 +117,8 @@ func heldOutAccuracy(h *iokl.HeldOut) (right, sure, most float64) {
 	rows, n := h.Targets.Dims()
 	count := make([]float64, n)
 	for i := range rows {
-		is := largest(h.Targets, i)
-		if count[is]++; is == largest(h.Predictions, i) {
+		is := floats.MaxIdx(h.Targets.RawRowView(i))
+		if count[is]++; is == floats.MaxIdx(h.Predictions.RawRowView(i)) {
 			right++
 		}
 	}
@@ -128,17 +128,6 @@ func heldOutAccuracy(h *iokl.HeldOut) (right, sure, most float64) {
 		most = max(most, c/l)
 	}
 	return right, math.Sqrt(right * (1 - right) / l), most
-}
-
-// largest is the index of the largest value of row i.
-func largest(a *mat.Dense, i int) int {
-	best := 0
-	for j, v := range a.RawRowView(i) {
-		if v > a.At(i, best) {
-			best = j
-		}
-	}
-	return best
 }
 
 // sayHeldOut ends a fit with a line about its error on rows that it has not learned from.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -181,12 +182,13 @@ func (o *origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	for k := range n {
 		o.Confusion[k] = make([]int, n)
 	}
+	right := make([]bool, rows)
 	for i := range rows {
-		o.Confusion[largest(h.Targets, i)][largest(h.Predictions, i)]++
+		is, taken := floats.MaxIdx(h.Targets.RawRowView(i)), floats.MaxIdx(h.Predictions.RawRowView(i))
+		o.Confusion[is][taken]++
+		right[i] = is == taken
 	}
-	o.Reliability = reliability(h.Probabilities, func(i int) bool {
-		return largest(h.Targets, i) == largest(h.Predictions, i)
-	})
+	o.Reliability = reliability(h.Probabilities, func(i int) bool { return right[i] })
 }
 
 // compare fills in the errors of the predictions F of the targets Y.

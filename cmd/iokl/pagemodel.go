@@ -240,7 +240,7 @@ func curveFigure(e *effect, o *origin, outputs []string) []picture.Figure {
 	if c.At = e.ticks(); e.Levels {
 		at, c.At = nil, nil
 		for k, label := range e.Labels[:min(mostLevels, len(e.Labels))] {
-			at, c.Names = append(at, float64(k+1)), append(c.Names, shortLabel(label))
+			at, c.Names = append(at, float64(k+1)), append(c.Names, picture.Short(label, levelLetters))
 		}
 	}
 	for j, name := range outputs {

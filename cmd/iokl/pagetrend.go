@@ -42,14 +42,6 @@ const axisLetters, levelLetters = 40, 14
 // mostLevels is the number of levels of a category of which a chart is readable.
 const mostLevels = 25
 
-// shortLabel is a label that fits upright below an axis.
-func shortLabel(label string) string {
-	if r := []rune(label); len(r) > levelLetters {
-		return string(r[:levelLetters-1]) + "…"
-	}
-	return label
-}
-
 // ticks are labels of values of the input that are no numbers, as many as have room; nil for numbers.
 func (e *effect) ticks() (ticks []picture.Tick) {
 	longest := 1

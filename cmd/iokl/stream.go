@@ -185,23 +185,7 @@ func fitStream(
 	if world.Rank() > 0 {
 		return nil
 	}
-	seconds := time.Since(start).Seconds()
-	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, err := heldOut(cmd, model, nil)
-	if err != nil {
-		return work(err)
-	}
-	if err := noteOrigin(cmd, model, nil, held); err != nil {
-		return work(err)
-	}
-	if err := keep(cmd, model, out, page); err != nil {
-		return err
-	}
-	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
-		return err
-	}
-	sayHeldOut(cmd, m, model, held, seconds)
-	return outcome(cmd, model, fitErr, out)
+	return finish(cmd, m, model, nil, nil, time.Since(start).Seconds(), fitErr, out, page)
 }
 
 // cvStream cross-validates on streamed data, whose rows and folds the ranks share,

@@ -233,7 +233,7 @@ func (w *Wheel) HTML() template.HTML {
 	n := float64(len(w.Nodes))
 	size, longest := max(4.5, min(12, 900/max(n, 1))), 0
 	for _, name := range w.Nodes {
-		longest = max(longest, len([]rune(short(name))))
+		longest = max(longest, len([]rune(Short(name, wheelLabel))))
 	}
 	side := max(0, 0.65*size*float64(longest)-wheelSize/2+wheelRadius+9) // room for labels left and right of the square
 	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="%.0f 0 %.0f %d">`,
@@ -259,15 +259,16 @@ func (w *Wheel) HTML() template.HTML {
 		}
 		fmt.Fprintf(&b,
 			`<circle cx="%.1f" cy="%.1f" r="4"/><text x="%.1f" y="%.1f" font-size="%.1f" text-anchor="%s">%s<title>%s</title></text>`,
-			x, y, lx, ly+dy, size, anchor, html.EscapeString(short(name)), html.EscapeString(name))
+			x, y, lx, ly+dy, size, anchor, html.EscapeString(Short(name, wheelLabel)), html.EscapeString(name))
 	}
 	b.WriteString(`</svg></figure>`)
 	return template.HTML(b.String()) // every text was escaped above
 }
 
-func short(name string) string {
-	if r := []rune(name); len(r) > wheelLabel {
-		return string(r[:wheelLabel-1]) + "…"
+// Short cuts names of more characters than most.
+func Short(name string, most int) string {
+	if r := []rune(name); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return name
 }

@@ -163,7 +163,7 @@ func groupChart(group []bench.Result) picture.Chart {
 func graphHeat(r *bench.Result) *picture.Heat {
 	names := make([]string, len(r.Graph.Nodes))
 	for i, name := range r.Graph.Nodes {
-		names[i] = shortened(name)
+		names[i] = picture.Short(name, 36)
 	}
 	h := &picture.Heat{X: "source", Y: "target", Matrix: matrixOf(r.Graph.Strength), Rows: names, Cols: names}
 	for i := range names {
@@ -220,15 +220,6 @@ func reordered(a blas.General, order []int) blas.General {
 		}
 	}
 	return b
-}
-
-// shortened cuts long names.
-func shortened(name string) string {
-	const most = 36
-	if r := []rune(name); len(r) > most {
-		return strings.TrimSpace(string(r[:most-1])) + "…"
-	}
-	return name
 }
 
 // strongestEdges draws the strongest edges of a graph, as many as nodes: more would be a tangle of long names.
