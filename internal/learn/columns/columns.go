@@ -98,11 +98,8 @@ func (in *Inputs) Apply(X blas.General) (Z blas.General, missing []int, err erro
 	if err := in.CheckWidth(X); err != nil {
 		return Z, nil, err
 	}
-	Z = blas.Clone(X)
-	if missing, err = in.Scale(Z, 0); missing == nil {
-		missing = make([]int, X.Cols)
-	}
-	return Z, missing, err
+	Z, missing = blas.Clone(X), make([]int, X.Cols)
+	return Z, missing, in.Scale(Z, 0, missing)
 }
 
 // CheckWidth refuses rows of another number of columns.
@@ -113,23 +110,22 @@ func (in *Inputs) CheckWidth(X blas.General) error {
 	return nil
 }
 
-// Scale is Apply in place, with nil where no cell is missing. first is the number, from 0, of X's first row in
+// Scale is Apply in place; it adds to missing unless that is nil. first is the number, from 0, of X's first row in
 // messages.
-func (in *Inputs) Scale(X blas.General, first int) (missing []int, err error) {
+func (in *Inputs) Scale(X blas.General, first int, missing []int) error {
 	for i := range X.Rows {
 		for j, v := range blas.Row(X, i) {
 			if math.IsInf(v, 0) || in.Strict && math.IsNaN(v) {
-				return nil, fault.Input("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j],
-					cell(v))
+				return fault.Input("row %d, column %d (%s) of the inputs is %s", first+i+1, j+1, in.Names[j], cell(v))
 			}
 		}
 	}
-	missing = fill(X, in.Fill)
+	fill(X, in.Fill, missing)
 	clamp(X, in.Low, in.High)
 	if in.Scaler != nil {
 		in.Scaler.Apply(X)
 	}
-	return missing, nil
+	return nil
 }
 
 // MissingWarning says how many missing cells of each column that is used were filled; "" when there were none.
@@ -315,7 +311,7 @@ func Filled(Y blas.General) blas.General {
 		return Y
 	}
 	Z := blas.Clone(Y)
-	fill(Z, Measure(Y).Mean)
+	fill(Z, Measure(Y).Mean, nil)
 	return Z
 }
 

@@ -218,20 +218,18 @@ func clamp(a blas.General, low, high []float64) {
 	}
 }
 
-// fill replaces missing cells (NaN) by the column's mean and returns how many there were in each column, nil for none.
-func fill(a blas.General, mean []float64) []int {
-	var count []int
+// fill replaces missing cells (NaN) by the column's mean and adds their number in each column to count unless that is
+// nil.
+func fill(a blas.General, mean []float64, count []int) {
 	for i := range a.Rows {
 		row := blas.Row(a, i)
 		for j, v := range row {
 			if math.IsNaN(v) {
 				row[j] = mean[j]
-				if count == nil {
-					count = make([]int, a.Cols)
+				if count != nil {
+					count[j]++
 				}
-				count[j]++
 			}
 		}
 	}
-	return count
 }

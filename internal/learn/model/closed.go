@@ -144,7 +144,7 @@ func (m *Model) slabs(ctx context.Context, x blas.General, rows int, f func(at i
 			return err
 		}
 		Z := blas.Clone(blas.View(x, at, 0, min(rows, x.Rows-at), x.Cols))
-		if _, err := m.In.Scale(Z, at); err != nil {
+		if err := m.In.Scale(Z, at, nil); err != nil {
 			return err
 		}
 		if err := f(at, Z); err != nil {

@@ -288,7 +288,7 @@ func (p *predictor) predict(dst, x blas.General, at int) error {
 	defer p.slabs.Put(s)
 	s.Z, s.F = blas.Reshape(s.Z, x.Rows, x.Cols), blas.Reshape(s.F, x.Rows, len(p.m.Out.Live))
 	blas.Copy(s.Z, x)
-	if _, err := p.m.In.Scale(s.Z, at); err != nil {
+	if err := p.m.In.Scale(s.Z, at, nil); err != nil {
 		return err
 	}
 	if err := p.evaluate(s.F, s.Z); err != nil {
