@@ -18,12 +18,8 @@ import (
 func Say(text string) func(group []Result) []string {
 	t := template.Must(template.New("sentences").Funcs(sayings).Parse(text))
 	return func(group []Result) (out []string) {
-		all := make([]*Result, len(group))
-		for i := range group {
-			all[i] = &group[i]
-		}
 		var b strings.Builder
-		if t.Execute(&b, all) != nil {
+		if t.Execute(&b, pointers(group)) != nil {
 			return nil // the results of another version lack something
 		}
 		for _, s := range sentenceEnd.Split(b.String(), -1) {
@@ -36,6 +32,37 @@ func Say(text string) func(group []Result) []string {
 }
 
 var sentenceEnd = regexp.MustCompile(`\.[ \t]*\n`)
+
+func pointers(group []Result) []*Result {
+	all := make([]*Result, len(group))
+	for i := range group {
+		all[i] = &group[i]
+	}
+	return all
+}
+
+func names(group []*Result) (out []string) {
+	for _, r := range group {
+		if !slices.Contains(out, r.Name) {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+// ratios are second over first, of results that differ in name and backend alone.
+func ratios(first, second, key string, group []*Result) (out []float64) {
+	for _, a := range having(group, key) {
+		for _, b := range having(group, key) {
+			if a.Name == first && b.Name == second && a.Without("backend") == b.Without("backend") {
+				u, _ := a.value(key)
+				v, _ := b.value(key)
+				out = append(out, v/u)
+			}
+		}
+	}
+	return out
+}
 
 // some are the results that pass.
 func some(group []*Result, pass func(r *Result) bool) []*Result {
@@ -85,15 +112,7 @@ var sayings = template.FuncMap{
 		return some(group, func(r *Result) bool { return r.Param(key) != text })
 	},
 	"having":  func(key string, group []*Result) []*Result { return having(group, key) },
-	"ordered": func(key string, group []*Result) []*Result { return ordered(group, key) },
-	"names": func(group []*Result) (out []string) {
-		for _, r := range group {
-			if !slices.Contains(out, r.Name) {
-				out = append(out, r.Name)
-			}
-		}
-		return out
-	},
+	"ordered": func(key string, group []*Result) []*Result { return ordered(group, key) }, "names": names,
 	"values": func(key string, group []*Result) (out []float64) {
 		for _, r := range having(group, key) {
 			v, _ := r.value(key)
@@ -101,22 +120,10 @@ var sayings = template.FuncMap{
 		}
 		return out
 	},
-	"value": func(key string, r *Result) float64 { v, _ := r.value(key); return v },
-	// second over first, of results that differ in name and backend alone
-	"ratios": func(first, second, key string, group []*Result) (out []float64) {
-		for _, a := range having(group, key) {
-			for _, b := range having(group, key) {
-				if a.Name == first && b.Name == second && a.Without("backend") == b.Without("backend") {
-					u, _ := a.value(key)
-					v, _ := b.value(key)
-					out = append(out, v/u)
-				}
-			}
-		}
-		return out
-	},
-	"last": func(group []*Result) *Result { return group[len(group)-1] },
-	"mean": func(x []float64) float64 { return stat.Mean(x, nil) }, "geomean": func(x []float64) float64 {
+	"value":  func(key string, r *Result) float64 { v, _ := r.value(key); return v },
+	"ratios": ratios,
+	"last":   func(group []*Result) *Result { return group[len(group)-1] },
+	"mean":   func(x []float64) float64 { return stat.Mean(x, nil) }, "geomean": func(x []float64) float64 {
 		return stat.GeometricMean(x, nil)
 	},
 	"least": floats.Min, "most": floats.Max,

@@ -59,28 +59,11 @@ func Lookup(group []Result, name string) *Result {
 }
 
 // Names are the names of the results, each once.
-func Names(group []Result) []string {
-	var out []string
-	for _, r := range group {
-		if !slices.Contains(out, r.Name) {
-			out = append(out, r.Name)
-		}
-	}
-	return out
-}
+func Names(group []Result) []string { return names(pointers(group)) }
 
 // Ratios are those of times, second over first, of results that differ in name and backend alone.
 func Ratios(group []Result, first, second string) []float64 {
-	var out []float64
-	for _, a := range group {
-		for _, b := range group {
-			if a.Name == first && b.Name == second && a.Seconds > 0 && b.Seconds > 0 &&
-				a.Without("backend") == b.Without("backend") {
-				out = append(out, b.Seconds/a.Seconds)
-			}
-		}
-	}
-	return out
+	return ratios(first, second, "seconds", pointers(group))
 }
 
 // MetricOf is a metric of the result of that name, "–" when it was not measured.

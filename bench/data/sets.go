@@ -4,14 +4,13 @@ package data
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed" // the sets of the module
 	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/iokl/iokl/bench"
@@ -31,10 +30,22 @@ func path(e *bench.Env, set, file string) string {
 	return filepath.Join(dir, set, file)
 }
 
-// Read reads one file of a data set, or says that the case is skipped.
-func Read(e *bench.Env, set, file string) (*table.Table, error) {
-	name := path(e, set, file)
-	t, err := table.Read(name, table.Options{})
+// Read reads the columns, or all, of one file of a data set, or says that the case is skipped.
+func Read(e *bench.Env, set, file string, columns ...string) (*table.Table, error) {
+	var opt table.Options
+	if columns != nil {
+		opt.Columns = func(names []string, _ int) (idx []int, err error) {
+			for _, c := range columns {
+				j := slices.Index(names, c)
+				if j < 0 {
+					return nil, fmt.Errorf("no column %s", c)
+				}
+				idx = append(idx, j)
+			}
+			return idx, nil
+		}
+	}
+	t, err := table.Read(path(e, set, file), opt)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the data set %s is not here (%v); --data names its folder", bench.ErrSkipped, set,
 			err)
@@ -63,22 +74,14 @@ var macroLevels = map[string]bool{"tbilrate": true, "unemp": true, "infl": true,
 // Macro returns the US macroeconomic series of 1959–2009 (FRED, BLS; public
 // domain) in stationary form, a row per quarter from the second on.
 func Macro() (series blas.General, names []string, err error) {
-	rows, err := csv.NewReader(bytes.NewReader(macroCSV)).ReadAll()
+	t, err := table.Read("macrodata.csv", table.Options{Stdin: bytes.NewReader(macroCSV)})
 	if err != nil {
-		return blas.General{}, nil, err
+		return series, nil, err
 	}
-	names = rows[0][2:] // after year and quarter
-	level := blas.NewGeneral(len(rows)-1, len(names))
-	for i, row := range rows[1:] {
-		for j, cell := range row[2:] {
-			if level.Data[i*level.Stride+j], err = strconv.ParseFloat(cell, 64); err != nil {
-				return series, nil, fmt.Errorf("macrodata: row %d: %w", i+2, err)
-			}
-		}
-	}
-	series = blas.NewGeneral(level.Rows-1, len(names))
+	names = t.Names[2:] // after year and quarter
+	series = blas.NewGeneral(t.Data.Rows-1, len(names))
 	for i := range series.Rows {
-		before, now := blas.Row(level, i), blas.Row(level, i+1)
+		before, now := blas.Row(t.Data, i)[2:], blas.Row(t.Data, i+1)[2:]
 		for j, name := range names {
 			if macroLevels[name] {
 				blas.Row(series, i)[j] = now[j]
@@ -96,29 +99,14 @@ var digitsCSV []byte
 // Digits returns the 1797 images, 64 pixels from 0 to 16 each, and their classes
 // (E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, CC BY 4.0).
 func Digits() (images blas.General, labels []int, err error) {
-	zr, err := gzip.NewReader(bytes.NewReader(digitsCSV))
+	t, err := table.Read("digits.csv.gz", table.Options{Stdin: bytes.NewReader(digitsCSV), Header: table.HeaderNo})
 	if err != nil {
-		return blas.General{}, nil, err
+		return images, nil, err
 	}
-	rows, err := csv.NewReader(zr).ReadAll()
-	if err != nil {
-		return blas.General{}, nil, err
+	for i := range t.Data.Rows {
+		labels = append(labels, int(blas.Row(t.Data, i)[64]))
 	}
-	images, labels = blas.NewGeneral(len(rows), len(rows[0])-1), make([]int, len(rows))
-	for i, row := range rows {
-		for j, cell := range row {
-			v, err := strconv.ParseFloat(cell, 64)
-			if err != nil {
-				return images, labels, fmt.Errorf("digits: row %d: %w", i+1, err)
-			}
-			if j == images.Cols {
-				labels[i] = int(v)
-				continue
-			}
-			blas.Row(images, i)[j] = v
-		}
-	}
-	return images, labels, nil
+	return blas.Clone(blas.View(t.Data, 0, 0, t.Data.Rows, 64)), labels, nil
 }
 
 // Split is a table of which some rows are held out: inputs and targets to train on, and to test on.

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/iokl/iokl"
@@ -92,45 +90,20 @@ var juraKernels = []string{"gaussian:all:median*0.1,0.3,1", "matern32:all:median
 // juraData returns coordinates and concentrations of Cd, Ni and Zn, and how many
 // sites, the last ones, are for validation.
 func juraData(env *bench.Env) (X, Y blas.General, hidden int, err error) {
-	columns := []string{"Xloc", "Yloc", "Cd", "Ni", "Zn"}
-	var all [][]float64
+	X.Cols, X.Stride, Y.Cols, Y.Stride = 2, 2, 3, 3
 	for _, file := range []string{"prediction.csv", "validation.csv"} {
-		t, err := data.ReadText(env, "jura", file)
+		t, err := data.Read(env, "jura", file, "Xloc", "Yloc", "Cd", "Ni", "Zn")
 		if err != nil {
 			return X, Y, 0, err
 		}
-		rows, err := juraRows(t, columns)
-		if err != nil {
-			return X, Y, 0, fmt.Errorf("%s: %w", file, err)
+		hidden = t.Data.Rows
+		X.Rows, Y.Rows = X.Rows+hidden, Y.Rows+hidden
+		for i := range hidden {
+			row := blas.Row(t.Data, i)
+			X.Data, Y.Data = append(X.Data, row[:2]...), append(Y.Data, row[2:]...)
 		}
-		all, hidden = append(all, rows...), len(rows)
-	}
-	X, Y = blas.NewGeneral(len(all), 2), blas.NewGeneral(len(all), 3)
-	for i, row := range all {
-		copy(blas.Row(X, i), row[:2])
-		copy(blas.Row(Y, i), row[2:])
 	}
 	return X, Y, hidden, nil
-}
-
-// juraRows are the columns of those names, of a table whose first row has names.
-func juraRows(table [][]string, names []string) ([][]float64, error) {
-	var rows [][]float64
-	for _, record := range table[1:] {
-		row := make([]float64, len(names))
-		for k, name := range names {
-			j := slices.Index(table[0], name)
-			if j < 0 {
-				return nil, fmt.Errorf("no column %s", name)
-			}
-			var err error
-			if row[k], err = strconv.ParseFloat(record[j], 64); err != nil {
-				return nil, err
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
 }
 
 // juraPublished holds mean absolute errors of Cd in mg/kg; those of Gaussian processes and cokriging are read
