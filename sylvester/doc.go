@@ -32,19 +32,6 @@
 // Σ_j K_j·C·L_j + μ·C = Y, and [LeaveOut] tells what the solution would be without each
 // row, all from a [Decomposition] of K, or what a sketch knows of one.
 //
-// Measured with the native backend on two AVX-512 cores, Gaussian kernel of 10
-// inputs with γ = .05, ρ_j ∝ 0.7^j, μ = λ·l, relative residual 1e-6, set-up
-// included; in brackets a second solve for a nearby L from the first solution
-// (BenchmarkSolvers):
-//
-//	l = 3060, n = 102   λ = 1e-3            λ = 1e-5
-//	eigen               2.5 s    (0.07 s)   2.9 s    (0.07 s)
-//	tridiagonal         1.3 s    (0.6 s)    1.3 s    (0.5 s)
-//	cg                  6.0 s    (4.3 s)
-//	rotated             0.3 s    (0.2 s)    2.1 s    (1.5 s)
-//	krylov              0.7 s    (0.4 s)    3.3 s    (0.7 s)
-//	nystrom             0.17 s   (0.08 s)   0.9 s    (0.6 s)
-//	auto                0.20 s   (0.09 s)   0.9 s    (0.6 s)
-//
-// docs/decisions/2026-11-21-auto.md says how auto was measured against all others.
+// docs/performance.md compares the solvers in seconds; docs/decisions/2026-11-21-auto.md
+// says how auto was measured against all others.
 package sylvester
