@@ -28,6 +28,7 @@ type Case struct {
 	Name    string
 	Does    string  // in one line what is measured
 	Minutes float64 // about how long the whole takes on two processors with AVX-512; 0 means less than one
+	Topic   string  // of Topics that the case is evidence of; "" for none
 
 	// Run measures the case, or env.Part of one that has parts. When ctx ends it
 	// returns what it has so far beside ctx.Err().
@@ -45,6 +46,20 @@ type Case struct {
 
 	file string // where it is registered
 }
+
+// Topics are what the evidence is of, in the order of its page.
+var Topics = []string{Systems, Learning, Rows, Targets, Fields, Graphs, Intervals}
+
+// The topics of cases.
+const (
+	Systems   = "Linear systems with K⊗L + μI"
+	Learning  = "The paper: kernels, outputs and functions learned together"
+	Rows      = "One target, up to 41,157 rows"
+	Targets   = "Several targets"
+	Fields    = "Genomes and soils"
+	Graphs    = "Who drives whom"
+	Intervals = "Intervals"
+)
 
 // Length says about how long the case takes in full on two processors.
 func (c *Case) Length() string {
@@ -224,17 +239,20 @@ func Find(name string) *Case {
 }
 
 // Select returns the cases of those names, in their order; "all" stands for every
-// case, and "NAME:PART,PART" for some parts of one.
+// case, "evidence" for those of all Topics, and "NAME:PART,PART" for some parts of one.
 func Select(names []string) ([]Case, error) {
 	var out []Case
 	for _, name := range names {
-		if name == "all" {
+		switch name {
+		case "all":
 			return Cases(), nil
+		case "evidence":
+			return slices.DeleteFunc(Cases(), func(c Case) bool { return c.Topic == "" }), nil
 		}
 		name, list, some := strings.Cut(name, ":")
 		found := Find(name)
 		if found == nil {
-			return nil, fmt.Errorf("unknown case %q (have all, %s)", name, strings.Join(caseNames(), ", "))
+			return nil, fmt.Errorf("unknown case %q (have all, evidence, %s)", name, strings.Join(caseNames(), ", "))
 		}
 		c := *found
 		if some {

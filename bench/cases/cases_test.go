@@ -21,6 +21,24 @@ func TestSelect(t *testing.T) {
 	if err != nil || len(part) != 1 || !slices.Equal(part[0].Parts, []string{"jura", "edm"}) {
 		t.Errorf("parts of a case: %v, %v", part, err)
 	}
+	evidence, err := bench.Select([]string{"evidence"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	minutes := 0.0
+	for _, topic := range bench.Topics {
+		if !slices.ContainsFunc(evidence, func(c bench.Case) bool { return c.Topic == topic }) {
+			t.Errorf("no case is evidence of %q", topic)
+		}
+	}
+	for _, c := range evidence {
+		if minutes += c.Minutes; !slices.Contains(bench.Topics, c.Topic) {
+			t.Errorf("%s is of the unknown topic %q", c.Name, c.Topic)
+		}
+	}
+	if minutes > 60 {
+		t.Errorf("the evidence takes %g minutes", minutes)
+	}
 	for _, bad := range []string{"mtr:nothing", "digits:some"} {
 		if _, err := bench.Select([]string{bad}); err == nil {
 			t.Errorf("%s is accepted", bad)

@@ -208,18 +208,28 @@ func newSection(c *bench.Case, group []bench.Result, limits *bench.Limits, ran s
 
 // resultTable has a line for each result.
 func resultTable(group []bench.Result) *page.Table {
+	list := listing(group)
+	t := &page.Table{Head: list.Head, Sort: true}
+	for i, texts := range list.Rows {
+		row := page.Texts(texts...)
+		row.Title = group[i].Rerun
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// listing is the results as texts.
+func listing(group []bench.Result) *bench.Table {
 	cols := columnsOf(group)
-	t := &page.Table{Sort: true}
+	t := &bench.Table{}
 	for _, c := range cols {
 		t.Head = append(t.Head, c.head)
 	}
 	for _, r := range group {
-		var texts []string
+		var row []string
 		for _, c := range cols {
-			texts = append(texts, bench.OrDash(strings.TrimSpace(c.cell(r))))
+			row = append(row, bench.OrDash(strings.TrimSpace(c.cell(r))))
 		}
-		row := page.Texts(texts...)
-		row.Title = r.Rerun
 		t.Rows = append(t.Rows, row)
 	}
 	return t

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,8 @@ func newReportCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RESULT.json…",
 		Short: "Write one self-contained HTML page about one or several runs",
+		Long: `Report writes one HTML page that needs no network. With a name that ends in .md it writes the page of evidence
+instead: Markdown by topic, with its pictures in the folder pictures beside it.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("which results? name one or more files that run wrote with --out")
@@ -37,8 +40,14 @@ func newReportCmd() *cobra.Command {
 				}
 				files = append(files, f)
 			}
-			err := atomicfile.Write(out, func(w io.Writer) error { return report.Write(w, files) })
-			if err != nil {
+			write := func(w io.Writer) error { return report.Write(w, files) }
+			if filepath.Ext(out) == ".md" {
+				if len(files) > 1 {
+					return errors.New("a page of evidence (.md) is of one run: name one file of results")
+				}
+				write = func(w io.Writer) error { return report.WriteMarkdown(w, files[0], filepath.Dir(out)) }
+			}
+			if err := atomicfile.Write(out, write); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "wrote", out)

@@ -155,13 +155,14 @@ func newRunCmd() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run CASE…",
-		Short: "Run cases (all: every one) and show what they measured",
+		Short: "Run cases (all: every one; evidence: those of docs/evidence.md) and show what they measured",
 		Long: `Run measures the cases one after the other and shows the outcome. On two processors "all" takes about three quarters of
 an hour, with --quick two minutes; mklbench list says how long each case takes. The file of --out is written after every
 case, and after every part of those that have parts: a run that ended early goes on with the same command and --resume.`,
 		Example: `  mklbench run digits
   mklbench run gemm operator --threads 1 --json > one-thread.json
-  mklbench run all --quick --out quick.json --plots pictures`,
+  mklbench run all --quick --out quick.json --plots pictures
+  mklbench run evidence --out evidence.json           what docs/evidence.md is made of`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("which case? mklbench list names them, all stands for every one")

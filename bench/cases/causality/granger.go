@@ -19,6 +19,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:      "lorenz96",
+		Topic:     bench.Graphs,
 		Does:      "who drives whom in chaotic systems: nonlinear causality against a linear VAR",
 		Run:       runLorenz96,
 		Conclude:  concludeGraphs,
@@ -26,6 +27,7 @@ func init() {
 	})
 	bench.Register(bench.Case{
 		Name:     "dream3",
+		Topic:    bench.Graphs,
 		Does:     "gene networks in silico",
 		Run:      runDream3,
 		Conclude: concludeGraphs,

@@ -19,6 +19,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:     "caltech",
+		Topic:    bench.Learning,
 		Does:     "a problem of the shape of Caltech-101: time to within 0.1 % of the best objective",
 		Run:      runCaltech,
 		Minutes:  3,
@@ -155,6 +156,7 @@ func reached(trace []bench.Point, pass func(bench.Point) bool) (float64, bool) {
 func init() {
 	bench.Register(bench.Case{
 		Name:     "figures",
+		Topic:    bench.Learning,
 		Does:     "plant leaves at the paper's settings: its figures 1 and 2, objective and accuracy against time",
 		Run:      runFigures,
 		Minutes:  2.5,

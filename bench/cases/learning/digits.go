@@ -21,6 +21,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:     "digits",
+		Topic:    bench.Learning,
 		Does:     "handwritten digits: what learning kernels and outputs brings, exact against inexact solvers",
 		Run:      runDigits,
 		Conclude: concludeLearning,

@@ -17,6 +17,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:      "jura",
+		Topic:     bench.Fields,
 		Does:      "cadmium in the soil of 100 sites from nickel and zinc there and 259 other sites",
 		Run:       runJura,
 		Conclude:  concludeJura,

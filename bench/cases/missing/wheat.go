@@ -20,6 +20,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:      "wheat",
+		Topic:     bench.Fields,
 		Does:      "genomic prediction of wheat yields in four environments: whole lines hidden (cv1), or cells (cv2)",
 		Run:       runWheat,
 		Minutes:   2,

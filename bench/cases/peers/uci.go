@@ -22,6 +22,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:      "uci",
+		Topic:     bench.Rows,
 		Does:      "regression with zero Options on the published split, beside boosting; one set alone is uci:SET",
 		Run:       runUCI,
 		Minutes:   15,

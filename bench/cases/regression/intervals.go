@@ -28,7 +28,8 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name: "intervals",
+		Name:  "intervals",
+		Topic: bench.Intervals,
 		Does: "coverage and width of 90 % intervals on simulated data, and the rate of intervals beside that of " +
 			"predictions",
 		Run:      runIntervals,

@@ -16,6 +16,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:      "mtr",
+		Topic:     bench.Targets,
 		Does:      "multi-target regression with zero Options, ten folds; one set alone is mtr:SET",
 		Run:       runMTR,
 		Minutes:   8,

@@ -23,6 +23,7 @@ import (
 func init() {
 	bench.Register(bench.Case{
 		Name:      "stock04",
+		Topic:     bench.Learning,
 		Does:      "next week's returns of nine companies: the paper's Table 1",
 		Run:       runStock04,
 		Conclude:  concludeStock,

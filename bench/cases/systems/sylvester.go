@@ -16,7 +16,8 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name: "sylvester",
+		Name:  "sylvester",
+		Topic: bench.Systems,
 		Does: "one linear system K·C·L + λl·C = Y: every solver, over sizes, spectra of L and λ, in about a " +
 			"quarter of an hour; one size alone is sylvester:1000x100, with one λ sylvester:4000x300@1e-06",
 		Minutes:  12,
