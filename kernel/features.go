@@ -15,7 +15,7 @@ type Group struct {
 	Name    string
 	Columns []int
 	// Knots are ascending values of each of Columns. Kernels see where a value lies among them, from −√3 to √3, in
-	// place of the value. nil means the values.
+	// place of the value. nil means the values, of one column or of all.
 	Knots [][]float64
 	// Scale has a factor ≥ 0 for each of Columns, by which kernels multiply it: the
 	// larger, the more the column matters. nil means 1 for all.

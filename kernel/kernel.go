@@ -28,7 +28,8 @@ type Kernel struct {
 	Kind    Kind   `json:"kind"`
 	Inputs  int    `json:"inputs"`            // columns of X
 	Columns []int  `json:"columns,omitempty"` // columns the kernel looks at; empty means all
-	// Knots are ascending values of each of them, whose ranks the kernel looks at; empty means the values.
+	// Knots are ascending values of each of them, whose ranks the kernel looks at; empty, for one or all,
+	// means the values.
 	Knots [][]float64 `json:"knots,omitempty"`
 	Scale []float64   `json:"scale,omitempty"` // factor of each of them; empty means 1
 	// Directions are the linear combinations of the columns, so scaled, that the

@@ -30,7 +30,7 @@ func TestScaledGroup(t *testing.T) {
 		{Name: "turned"},
 		{Name: "ranked"},
 	}
-	knots := [][]float64{{0.1, 0.5, 0.9}, {0.2, 0.2, 0.3}, {0, 1}, {0.4, 0.45, 0.5, 0.8}, {0.1, 2}, {0.3, 0.6}}
+	knots := [][]float64{{0.1, 0.5, 0.9}, {0.2, 0.2, 0.3}, nil, {0.4, 0.45, 0.5, 0.8}, {0.1, 2}, {0.3, 0.6}}
 	for _, spec := range []string{
 		"gaussian:%:median", "gaussian:%:0.7:center", "laplacian:%:median", "matern32:%:median", "cauchy:%:1",
 		"linear:%:unit", "poly:2:%:1", "cosine:%", "chi2:%:median",
@@ -54,7 +54,11 @@ func TestScaledGroup(t *testing.T) {
 			order := func(x blas.General) blas.General {
 				z := blas.NewGeneral(x.Rows, d)
 				for i := range z.Data {
-					z.Data[i] = scale[i%d] * rank(knots[i%d], blas.Row(x, i/d)[columns[i%d]])
+					v := blas.Row(x, i/d)[columns[i%d]]
+					if knots[i%d] != nil {
+						v = rank(knots[i%d], v)
+					}
+					z.Data[i] = scale[i%d] * v
 				}
 				return z
 			}

@@ -15,7 +15,7 @@ import (
 // linear combinations of them.
 type view struct {
 	columns    []int       // nil means all
-	knots      [][]float64 // that each of them is ranked among; nil: their values
+	knots      [][]float64 // that each of them is ranked among; nil, of one or all: their values
 	scale      []float64   // of each of them; nil means 1
 	directions [][]float64 // coefficients of each combination; nil: the columns themselves
 }
@@ -94,7 +94,9 @@ func (v view) picked(scratch *blas.General, X blas.General) blas.General {
 			to[c] = from[col]
 		}
 		for c, knots := range v.knots {
-			to[c] = rank(knots, to[c])
+			if knots != nil {
+				to[c] = rank(knots, to[c])
+			}
 		}
 		for c, s := range v.scale {
 			to[c] *= s
@@ -132,8 +134,8 @@ func (v view) check(d int) error {
 		return fmt.Errorf("knots of %d columns for %d columns", len(v.knots), d)
 	}
 	for c, knots := range v.knots {
-		if len(knots) == 0 || !slices.IsSorted(knots) || math.IsNaN(knots[0]) ||
-			math.IsInf(knots[len(knots)-1]-knots[0], 0) {
+		if knots != nil && (len(knots) == 0 || !slices.IsSorted(knots) || math.IsNaN(knots[0]) ||
+			math.IsInf(knots[len(knots)-1]-knots[0], 0)) {
 			return fmt.Errorf("knots of column %d: numbers in ascending order are needed", c+1)
 		}
 	}

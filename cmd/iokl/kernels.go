@@ -25,8 +25,8 @@ FEATURES are what the kernel sees of the inputs:
   relevant    all columns, each multiplied by how much the targets vary with it, which is learned before the
               fit: for many columns of which few matter
   directions  linear combinations of the columns along which the targets vary most, learned likewise
-  ard         all columns, each divided by a length that is learned, for gaussian, laplacian, matern12, matern32
-              and matern52; width median takes the lengths as they are, median*0.5,1,2 multiplies them.
+  ard         all columns, and the ranks of those with long tails, each divided by a length that is learned, for
+              gaussian, laplacian, matern12, matern32 and matern52; width median takes the lengths as they are, median*0.5,1,2 multiplies them.
               gaussian+matern12+linear:ard is three kernels; lengths of the first two, and the weights of all,
               are learned together
 

@@ -58,8 +58,9 @@ const (
 // Term is a vector of functions of features of z. The features are numbers of z, or ranks of these, times Factor, or
 // linear combinations of them.
 type Term struct {
-	Columns    []int       `json:"columns,omitempty"`    // numbers of z; nil: all
-	Knots      [][]float64 `json:"knots,omitempty"`      // ascending values that each is ranked among; nil: no ranks
+	Columns []int `json:"columns,omitempty"` // numbers of z; nil: all
+	// Knots are ascending values that each is ranked among; nil, of one or all: no ranks.
+	Knots      [][]float64 `json:"knots,omitempty"`
 	Factor     []float64   `json:"factor,omitempty"`     // of each; nil: 1
 	Directions [][]float64 `json:"directions,omitempty"` // coefficients of linear combinations; nil: none
 	Metric     Metric      `json:"metric"`
@@ -195,7 +196,9 @@ func (t *Term) features(z []float64) []float64 {
 		}
 	}
 	for c, knots := range t.Knots {
-		q[c] = rank(knots, q[c])
+		if knots != nil {
+			q[c] = rank(knots, q[c])
+		}
 	}
 	for c, factor := range t.Factor {
 		q[c] *= factor

@@ -182,7 +182,11 @@ func (g *graph) features(t *formula.Term, z string, d int) (string, int) {
 	if t.Knots != nil {
 		var parts []string
 		for c, knots := range t.Knots {
-			parts = append(parts, g.rank(knots, g.columns(z, c)))
+			part := g.columns(z, c)
+			if knots != nil {
+				part = g.rank(knots, part)
+			}
+			parts = append(parts, part)
 		}
 		z = g.beside(parts)
 	}

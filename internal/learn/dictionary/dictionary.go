@@ -136,8 +136,8 @@ func (r *Resolver) Outline(ctx context.Context, specs []string) (kernel.Dictiona
 
 // standardising is the groups of learned lengths where all lengths are those of standardised columns times √d.
 func (r *Resolver) standardising(s kernel.Spec) (groups []kernel.Group) {
-	g := everyColumn(lengths.Features, r.z)
-	m := columns.Measure(r.z)
+	g, z := r.lengthColumns()
+	m := columns.Measure(z)
 	vary := 0.0
 	for c, deviation := range m.Scale {
 		g.Scale = append(g.Scale, 1/deviation)

@@ -158,6 +158,39 @@ func TestResolveSum(t *testing.T) {
 	}
 }
 
+// TestLengthsOfRanks learns lengths for the ranks of a column over decades, beside the column, and for no ranks of a
+// uniform column or a normal one. The function of the rank alone leaves the column itself a long length.
+func TestLengthsOfRanks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	X, Y := mat.NewDense(300, 3, nil), mat.NewDense(300, 1, nil)
+	for i := range 300 {
+		decade := 4 * rng.Float64()
+		X.SetRow(i, []float64{rng.Float64(), math.Pow(10, decade), rng.NormFloat64()})
+		Y.Set(i, 0, math.Sin(3*decade)+0.1*rng.NormFloat64())
+	}
+	r := NewResolver(blas.Raw(X), blas.Raw(Y), Options{})
+	specs := []string{"gaussian+linear:ard"}
+	outline, _, err := r.Outline(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := r.Resolve(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := d[0]
+	if !slices.Equal(k.Columns, []int{0, 1, 2, 1}) || len(k.Knots) != 4 || k.Knots[1] != nil || k.Knots[3] == nil {
+		t.Fatalf("columns %v with knots %v", k.Columns, k.Knots)
+	}
+	if outline[0].Dim() != k.Dim() || !slices.EqualFunc(outline[0].Knots, k.Knots, slices.Equal[[]float64]) {
+		t.Errorf("the outline has columns %v", outline[0].Columns)
+	}
+	deviation := columns.Measure(blas.Raw(X)).Scale[1]
+	if rank, value := k.Scale[3], k.Scale[1]*deviation; !(rank > 3*value) {
+		t.Errorf("the inverse length of ranks is %.3g, that of values %.3g", rank, value)
+	}
+}
+
 // TestResolveLengths says that widths multiply lengths, which are those of the kind of kernel, and
 // that "groups" are the caller's.
 func TestResolveLengths(t *testing.T) {

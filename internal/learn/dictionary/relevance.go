@@ -1,4 +1,4 @@
-// This file learns the ranks and lengths of columns, and by kernel ridge regression along which columns and directions
+// This file learns the lengths of columns, and by kernel ridge regression along which columns and directions
 // the targets vary.
 
 package dictionary
@@ -68,22 +68,22 @@ func (r *Resolver) withTargets(group string) error {
 	return nil
 }
 
-// learnLengths is, for each kernel of the SPEC, the group of all columns with their inverse lengths.
+// learnLengths is, for each kernel of the SPEC, the group of all columns, and ranks, with their inverse lengths.
 func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []kernel.Group, err error) {
 	if err := r.withTargets(lengths.Features); err != nil {
 		return nil, err
 	}
 	opt := lengths.Options{Seed: r.opt.Seed, Backend: r.opt.Backend}
-	if start, ok := r.opt.Start[s.Sum()]; ok {
+	g, z := r.lengthColumns()
+	if start, ok := r.opt.Start[s.Sum()]; ok && len(start.Scale[0]) == z.Cols {
 		opt.Start = &start
 	}
-	p, err := lengths.Learn(ctx, s.Kinds(), r.z, r.y, opt)
+	p, err := lengths.Learn(ctx, s.Kinds(), z, r.y, opt)
 	if err != nil {
 		return nil, err
 	}
 	r.lengths[s.Sum()] = p
 	for term, scale := range p.Scale {
-		g := everyColumn(lengths.Features, r.z)
 		g.Scale, g.Sum, g.Term, g.Unit = scale, s.Sum(), term, 1
 		groups = append(groups, g)
 	}
@@ -112,26 +112,6 @@ func everyColumn(name string, Z blas.General) kernel.Group {
 	g := kernel.Group{Name: name}
 	for c := range Z.Cols {
 		g.Columns = append(g.Columns, c)
-	}
-	return g
-}
-
-// ranks is all columns of Z with their quantiles.
-func ranks(Z blas.General) kernel.Group {
-	g := everyColumn(defaults.Ranks, Z)
-	for c := range Z.Cols {
-		sorted := make([]float64, Z.Rows)
-		for i := range sorted {
-			sorted[i] = blas.Row(Z, i)[c]
-		}
-		slices.Sort(sorted)
-		knots := make([]float64, defaults.RankKnots)
-		for k := range knots {
-			at, part := math.Modf(float64(k) / float64(len(knots)-1) * float64(Z.Rows-1))
-			low, high := sorted[int(at)], sorted[min(int(at)+1, Z.Rows-1)]
-			knots[k] = low + part*(high-low)
-		}
-		g.Knots = append(g.Knots, knots)
 	}
 	return g
 }

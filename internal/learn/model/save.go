@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/atomicfile"
@@ -47,8 +48,9 @@ import (
 // same folds, behind the prefix noise/.
 const (
 	fileFormat = "iokl model"
-	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights
-	fileVersion = 5
+	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights;
+	// 6: kernels may see columns beside ranks
+	fileVersion = 6
 	metaName    = "meta.json"
 )
 
@@ -113,23 +115,32 @@ func (m *Model) Save(path string, certificate any) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return m.Encode(w, certificate) })
 }
 
+// leastVersion is that of the format that knows all that is in the file.
+func (m *Model) leastVersion() int {
+	besideRanks := func(k kernel.Kernel) bool {
+		return slices.ContainsFunc(k.Knots, func(knots []float64) bool { return knots == nil })
+	}
+	switch {
+	case slices.ContainsFunc(m.Basis.kernels(), besideRanks):
+		return fileVersion
+	case m.W.Data != nil:
+		return 5
+	case m.Y.Rows > 0 && !m.AllTargets():
+		return 4
+	case m.OutputKernels() != nil:
+		return 3
+	}
+	return 2
+}
+
 // Encode writes what Save puts into a file. certificate says how the fit ended, in JSON.
 func (m *Model) Encode(w io.Writer, certificate any) error {
 	cert, err := json.Marshal(certificate)
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
-	version := 2 // the least that knows all that is in the file
-	switch {
-	case m.W.Data != nil:
-		version = fileVersion
-	case m.Y.Rows > 0 && !m.AllTargets():
-		version = 4
-	case m.OutputKernels() != nil:
-		version = 3
-	}
 	head := meta{
-		Format: fileFormat, Version: version, Certificate: cert, Origin: m.Origin, Checksums: map[string]string{},
+		Format: fileFormat, Version: m.leastVersion(), Certificate: cert, Origin: m.Origin, Checksums: map[string]string{},
 	}
 	var members []member
 	head.wholeMeta, members = m.describeWhole("")
