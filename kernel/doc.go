@@ -50,9 +50,10 @@
 // among, or with linear combinations of them (directions), which kernels then see in place of the columns. Package iokl
 // has four such groups: "ranks", and "relevant", "directions" and "ard", which it learns from the targets.
 //
-// "ard" is all columns, and ranks beside columns with long tails, each divided by a length that is learned for the kind of kernel: gaussian, laplacian, matern12,
-// matern32 or matern52. WIDTHS multiply these lengths: gaussian:ard:median takes them as they are,
-// gaussian:ard:median*0.5,1,2 is three kernels, and a width without median is an error.
+// "ard" is all columns, and ranks beside columns with long tails, each divided by a length that is learned for the
+// kind of kernel: gaussian, laplacian, matern12, matern32 or matern52. WIDTHS multiply these lengths:
+// gaussian:ard:median takes them as they are, gaussian:ard:median*0.5,1,2 is three kernels, and a width without
+// median is an error.
 //
 // A sum of kinds is a kernel of each on the same features. gaussian+gaussian+matern12:ard is three kernels whose
 // lengths are learned together, with their weights: they part a target that is a sum of functions of few columns each.
