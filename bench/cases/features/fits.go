@@ -1,4 +1,4 @@
-// This file is the case nystrom, fits by explicit features beside the exact kernel, and draws errors of features.
+// This file fits by explicit features beside the exact kernel, and draws their errors.
 
 package features
 
@@ -20,16 +20,6 @@ import (
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/rff"
 )
-
-func init() {
-	bench.Register(bench.Case{
-		Name:     "nystrom",
-		Does:     "random and Nyström features against the exact kernel: time and held-out error",
-		Run:      runNystrom,
-		Conclude: concludeNystrom,
-		Figures:  wayFigures,
-	})
-}
 
 // fits are fits of the same samples by an exact kernel and by features of it, with
 // one kernel and L = I, measured on the same held-out samples.
@@ -120,37 +110,6 @@ func (f *fits) solve(ctx context.Context, env *bench.Env, space bcd.Space) (*bcd
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-4, Backend: env.Backend, Seed: env.Seed})
 }
 
-// runNystrom fits the same data by exact Gram matrices, random and Nyström
-// features: time, and the error on held-out samples.
-func runNystrom(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	f, err := newFits(env, bench.Pick(env, 1000, 4000))
-	if err != nil {
-		return nil, err
-	}
-	exact, err := f.byGram(ctx, env, "gaussian:all:median")
-	if err != nil {
-		return nil, err
-	}
-	results := []bench.Result{exact}
-	for _, D := range bench.Pick(env, []int{200}, []int{250, 500, 1000, 2000}) {
-		for _, way := range []struct{ name, spec string }{
-			{"rff", "rff:gaussian:all:median:%d"},
-			{"nystrom", "nystrom:gaussian:all:median:%d:uniform"},
-			{"nystrom", "nystrom:gaussian:all:median:%d:kmeans"},
-			{"nystrom", "nystrom:gaussian:all:median:%d:leverage"},
-		} {
-			spec := fmt.Sprintf(way.spec, D)
-			r, err := f.byFeatures(ctx, env, way.name, spec)
-			if err != nil {
-				return results, err
-			}
-			r.Params["D"], r.Params["features"] = D, spec
-			results = append(results, r)
-		}
-	}
-	return results, nil
-}
-
 // concludeFits compares the fits by the most orthogonal features with those by Gram matrices.
 var concludeFits = bench.Say(`
 {{$all := .}}{{range $exact := named "exact kernel" .}}
@@ -159,13 +118,6 @@ orthogonal features of the {{$r.Param "kernel"}} kernel a fit of {{$r.Param "l"}
 {{printf "%.2g" $r.Seconds}} s in place of {{printf "%.2g" $exact.Seconds}} s; its predictions are
 {{value "fit_error" $r | mul 100.0 | printf "%.2g"}} % away from the exact kernel's, with an R² of
 {{value "r2" $r | printf "%.3f"}} in place of {{value "r2" $exact | printf "%.3f"}}.
-{{end}}{{end}}`)
-
-var concludeNystrom = bench.Say(`
-{{$all := .}}{{range $name := names .}}{{with named $name $all | ordered "r2"}}{{$r := last .}}{{$name}} explains
-{{value "r2" $r | printf "%.3f"}} of the held-out variance in {{printf "%.2g" $r.Seconds}} s at best{{with $r.Param
-"D"}},
-with {{.}} features{{end}}.
 {{end}}{{end}}`)
 
 // featureFigures show, for each kernel, how its error falls with the number of features.
@@ -196,30 +148,6 @@ func rateCurve(c picture.Curve) picture.Curve {
 		Name: "falling as D^(−1/2)", Line: true,
 		XY: plotter.XYs{first, {X: last.X, Y: first.Y * math.Sqrt(first.X/last.X)}},
 	}
-}
-
-// wayFigures show what each way to make features takes and how far its fits are
-// from that of the exact kernel.
-func wayFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
-	fig := picture.Chart{
-		Title: "nystrom: distance from the fit by the exact kernel against time",
-		X:     "seconds (logarithmic)", Y: "‖P − P_K‖/‖P_K‖ (logarithmic)", LogX: true, LogY: true,
-	}
-	for _, r := range group {
-		if e := r.Metrics["fit_error"]; e > 0 && r.Name != exactKernel {
-			fig.Point(r.Name+wayOf(r), r.Seconds, e)
-		}
-	}
-	return fig.Figures("nystrom-error")
-}
-
-// wayOf is the last word of a SPEC of Nyström features.
-func wayOf(r bench.Result) string {
-	if r.Name != "nystrom" {
-		return ""
-	}
-	text := r.Param("features")
-	return ", " + text[strings.LastIndex(text, ":")+1:]
 }
 
 // scaleFigures show how the pass and what follows it grow with the number of rows.

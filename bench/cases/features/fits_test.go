@@ -90,7 +90,7 @@ func TestRFF(t *testing.T) {
 	}
 }
 
-// TestFeaturePictures checks what the pictures of streams and landmarks show.
+// TestFeaturePictures checks what the picture of streams shows.
 func TestFeaturePictures(t *testing.T) {
 	line := func(name string, seconds float64, params map[string]any) bench.Result {
 		return bench.Result{
@@ -104,18 +104,6 @@ func TestFeaturePictures(t *testing.T) {
 	if len(figs) != 1 || len(figs[0].Chart.Curves) != 2 || figs[0].Chart.Curves[0].XY[0].X != 100 ||
 		figs[0].Chart.Curves[1].XY[1].Y != 0.5 {
 		t.Errorf("scale: %+v", figs)
-	}
-	figs = wayFigures([]bench.Result{
-		line(exactKernel, 9, nil), line("rff", 1, map[string]any{"features": "rff:gaussian:all:median:10"}),
-		line("nystrom", 3, map[string]any{"features": "nystrom:gaussian:all:median:10:kmeans"}),
-		line("nystrom", 4, map[string]any{"features": "nystrom:gaussian:all:median:10:uniform"}),
-	}, nil)
-	var names []string
-	for _, c := range figs[0].Chart.Curves {
-		names = append(names, c.Name)
-	}
-	if !slices.Equal(names, []string{"rff", "nystrom, kmeans", "nystrom, uniform"}) {
-		t.Errorf("nystrom: %q", names)
 	}
 	if scaleFigures(nil, nil) != nil || featureFigures(nil, nil) != nil {
 		t.Error("pictures of nothing")
