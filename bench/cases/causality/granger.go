@@ -32,11 +32,6 @@ func init() {
 		Run:      runDream3,
 		Conclude: concludeGraphs,
 	})
-	bench.Register(bench.Case{
-		Name: "granger-large",
-		Does: "causal graphs of 100 nodes from 200 kernels on 1000 samples, and of 25 nodes on 4000: time and memory",
-		Run:  runGrangerLarge,
-	})
 }
 
 // network is a set of series with the graph that made them.
@@ -369,26 +364,4 @@ func lorenzTable(group []bench.Result) *bench.Table {
 		p.Rows = append(p.Rows, line)
 	}
 	return p
-}
-
-// runGrangerLarge infers the graph of a linear system with many nodes from kernels of
-// two widths, and that of a long chaotic one without any option: what time and memory it takes.
-func runGrangerLarge(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	nodes, samples := bench.Pick(env, 20, 100), bench.Pick(env, 200, 1000)
-	g := granger.LinearVAR(nodes, samples+1, 1, 3, 1, env.Seed)
-	w := network{"linear VAR", g.Data, g.Truth}
-	start := time.Now()
-	graph, err := inferred([]string{"gaussian:groups:median*0.5,1"})(ctx, env, &w.data)
-	if err != nil {
-		return nil, err
-	}
-	r := w.result("two widths", graph, time.Since(start).Seconds())
-	r.Params["samples"], r.Params["kernels"] = samples, 2*nodes
-	long := granger.Lorenz96(bench.Pick(env, 6, 25), bench.Pick(env, 2500, 4000), 10, 0.1, 0.1, env.Seed)
-	w = network{"Lorenz-96, F = 10", long.Data, long.Truth}
-	start = time.Now()
-	if graph, err = inferred(nil)(ctx, env, &w.data); err != nil {
-		return nil, err
-	}
-	return []bench.Result{r, w.result("no option", graph, time.Since(start).Seconds())}, nil
 }

@@ -1,12 +1,10 @@
-// This file is the case lotka, and finds causal graphs by correlations, F tests and partial correlations, baselines for
-// package granger.
+// This file finds causal graphs by correlations, F tests and partial correlations, baselines for package granger.
 
 package causality
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -18,15 +16,6 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 )
-
-func init() {
-	bench.Register(bench.Case{
-		Name:     "lotka",
-		Does:     "who eats whom among many species",
-		Run:      runLotka,
-		Conclude: concludeGraphs,
-	})
-}
 
 // lagMoments are second moments of standardized series over the pairs of one row
 // and the next within a replicate: C_jk of x_j(t−1) and x_k(t−1), R_ij of x_i(t)
@@ -74,20 +63,6 @@ func pairGraph(_ context.Context, env *bench.Env, d *granger.Data) (blas.General
 		}
 	}
 	return G, nil
-}
-
-// runLotka finds who eats whom among many species of prey and predators, each
-// with two of the other kind.
-func runLotka(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	species, T := bench.Pick(env, 6, 20), bench.Pick(env, 400, 1000)
-	var networks []network
-	for seed := range bench.Pick[uint64](env, 1, 3) {
-		g := granger.LotkaVolterra(species, 2, T, env.Seed+seed)
-		networks = append(networks, network{
-			fmt.Sprintf("%d+%d species #%d", species, species, seed+1), g.Data, g.Truth,
-		})
-	}
-	return runNetworks(ctx, env, networks)
 }
 
 // conditionalGraph is |ρ| of x_i(t) and x_j(t−1) given the parents of both, in two stages after PCMCI
