@@ -68,7 +68,7 @@ func TestSelect(t *testing.T) {
 func TestAbsentDataIsSkipped(t *testing.T) {
 	env := benchtest.Quick()
 	env.Data = t.TempDir()
-	for _, name := range []string{"leaves", "mfeat", "stock04", "dream3", "drosophila", "wheat", "jura"} {
+	for _, name := range []string{"leaves", "stock04", "dream3", "drosophila", "wheat", "jura"} {
 		c, err := bench.Select([]string{name})
 		if err != nil {
 			t.Fatal(err)

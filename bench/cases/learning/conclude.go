@@ -14,7 +14,7 @@ func init() {
 }
 
 // exactCases solve their linear systems exactly too.
-var exactCases = []string{"sylvester", "caltech", "digits", "leaves", "mfeat"}
+var exactCases = []string{"sylvester", "caltech", "digits", "leaves"}
 
 // concludeLearning says what learning brings, and the fast solver against the exact one.
 var concludeLearning = bench.Say(`

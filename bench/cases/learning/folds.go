@@ -61,7 +61,7 @@ func learners() []learner {
 var viewLambdas = []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
 
 // accuracy learns on the rows in and is the share of the rows out whose class is
-// found. The first call chooses λ on its training samples and leaves it in how.
+// found. Without a λ it chooses one on the training samples and leaves it in how.
 func (d *labelled) accuracy(
 	ctx context.Context, env *bench.Env, s *viewSet, how *learner, in, out []int,
 ) (float64, error) {
@@ -88,18 +88,16 @@ func (d *labelled) accuracy(
 }
 
 // compare measures the accuracy of every learner over splits into training and
-// test samples. λ is chosen anew on each split, or on the first only.
+// test samples. λ is chosen anew on each split.
 func (s *viewSet) compare(
-	ctx context.Context, env *bench.Env, d *labelled, title string, splits []iokl.Split, anew bool,
+	ctx context.Context, env *bench.Env, d *labelled, title string, splits []iokl.Split,
 ) ([]bench.Result, error) {
 	var results []bench.Result
 	var first []float64 // accuracies of the first learner
 	for _, how := range learners() {
 		var acc, seconds []float64
 		for k, split := range splits {
-			if anew {
-				how.lambda = 0
-			}
+			how.lambda = 0
 			start := time.Now()
 			a, err := d.accuracy(ctx, env, s, &how, split.Train, split.Test)
 			if err != nil {

@@ -2,6 +2,7 @@ package learning
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -10,7 +11,29 @@ import (
 	"github.com/iokl/iokl/bench/benchtest"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/regularizer"
 )
+
+// smoothTask has targets that depend on the first three of ten inputs, and a Gaussian kernel for each input at each
+// of three widths.
+func smoothTask(ctx context.Context, env *bench.Env, l int) (*task, error) {
+	rng := env.Rand(13)
+	t := &task{X: data.Normal(rng, l, 10), Y: blas.NewGeneral(l, 5), lambda: 1e-3, norm: regularizer.Lp{P: 1}}
+	mix := data.Normal(rng, 3, t.Y.Cols)
+	for i := range l {
+		x, y := blas.Row(t.X, i), blas.Row(t.Y, i)
+		for k, s := range []float64{math.Sin(2 * x[0]), x[1] * x[1] / 2, math.Exp(-x[2]) / 2} {
+			blas.Axpy(s, blas.Row(mix, k), y)
+		}
+	}
+	data.Standardise(t.Y, blas.General{})
+	d, err := kernel.Build([]string{"gaussian:each:0.5,1,2"}, t.X, nil, env.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.build(ctx, env, d, blas.General{})
+}
 
 func TestLoadDigits(t *testing.T) {
 	images, labels, err := data.Digits()
@@ -49,7 +72,7 @@ func TestLoadDigits(t *testing.T) {
 // TestFit checks what a fit reports against the objective from its definition.
 func TestFit(t *testing.T) {
 	env := benchtest.Quick()
-	tk, err := sparseTask(context.Background(), env, 40)
+	tk, err := smoothTask(context.Background(), env, 40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +103,7 @@ func TestFit(t *testing.T) {
 
 func TestFitStopsAtItsBudget(t *testing.T) {
 	env := benchtest.Quick()
-	tk, err := sparseTask(context.Background(), env, 100)
+	tk, err := smoothTask(context.Background(), env, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// This file is the cases leaves and mfeat: classification from several views of each sample.
+// This file is the case leaves: classification from several views of each sample.
 
 package learning
 
@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -20,12 +19,6 @@ func init() {
 		Name:     "leaves",
 		Does:     "plant leaves: 100 classes, three views, twelve kernels",
 		Run:      runLeaves,
-		Conclude: concludeLearning,
-	})
-	bench.Register(bench.Case{
-		Name:     "mfeat",
-		Does:     "handwritten numerals by six views",
-		Run:      runMfeat,
 		Conclude: concludeLearning,
 	})
 }
@@ -117,7 +110,7 @@ func runLeaves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	few, err := s.compare(ctx, env, d, "3 a class", fewEach(env, d.class, 3, bench.Pick(env, 1, 20)), true)
+	few, err := s.compare(ctx, env, d, "3 a class", fewEach(env, d.class, 3, bench.Pick(env, 1, 20)))
 	if err != nil {
 		return few, err
 	}
@@ -134,32 +127,6 @@ func leaves(env *bench.Env) *viewSet {
 		},
 		metric: "accuracy",
 	}
-}
-
-// runMfeat classifies handwritten numerals by six views: ten folds, with λ chosen
-// on the training samples of the first, and a hundred samples of each class.
-func runMfeat(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	s := &viewSet{
-		name: "mfeat", views: []string{"fou", "fac", "kar", "pix", "zer", "mor"}, classes: 10,
-		train: bench.Pick(env, 50, 100), lambda: 1e-5, norm: regularizer.Lp{P: 1.3},
-		kernels: []string{"gaussian:%s:median*0.5,1"},
-	}
-	d, err := s.read(env)
-	if err != nil {
-		return nil, err
-	}
-	var folds []bench.Result
-	if !env.Quick {
-		splits, err := iokl.Folds(len(d.class), 10, 1, nil, false, env.Seed)
-		if err != nil {
-			return nil, err
-		}
-		if folds, err = s.compare(ctx, env, d, "ten folds", splits, false); err != nil {
-			return folds, err
-		}
-	}
-	rest, err := s.run(ctx, env)
-	return append(folds, rest...), err
 }
 
 func (s *viewSet) run(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
