@@ -103,7 +103,6 @@ type Table struct {
 	Source string
 	Words  bool     // more text than numbers
 	Links  []string // the case that each row comes from; nil for none
-	Whole  bool     // it shows all there is: no table of the results beside it
 }
 
 // Evidence is a finding of the paper with the one measured here.

@@ -8,7 +8,6 @@ import (
 	_ "github.com/iokl/iokl/bench/cases/features"   // random features, streams, ranks
 	_ "github.com/iokl/iokl/bench/cases/learning"   // classification, and how objectives fall
 	_ "github.com/iokl/iokl/bench/cases/missing"    // targets with missing cells
-	_ "github.com/iokl/iokl/bench/cases/paper"      // formulas of the paper
 	_ "github.com/iokl/iokl/bench/cases/peers"      // beside other programs
 	_ "github.com/iokl/iokl/bench/cases/regression" // forecasts and multi-target regression
 	_ "github.com/iokl/iokl/bench/cases/systems"    // the linear system K·C·L + λl·C = Y

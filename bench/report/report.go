@@ -193,16 +193,10 @@ func newSection(c *bench.Case, group []bench.Result, limits *bench.Limits, ran s
 		}
 	}
 	s.Add(page.Charts(bench.Figures(group, limits)))
-	whole := false
 	if c.Published != nil {
-		t := c.Published(group)
-		s.Add(published(t))
-		whole = t != nil && t.Whole
+		s.Add(published(c.Published(group)))
 	}
-	if !whole {
-		s.Add(resultTable(group).HTML())
-	}
-	s.Add(page.Classed("soft", ran), page.Commands("Measure again:", reruns(group)...))
+	s.Add(resultTable(group).HTML(), page.Classed("soft", ran), page.Commands("Measure again:", reruns(group)...))
 	return s, first
 }
 

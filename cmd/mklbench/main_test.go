@@ -136,7 +136,7 @@ func TestJSON(t *testing.T) {
 	}{
 		{"env --threads 1 --json", []string{"cpu", "limits", "blocks"}},
 		{"list --json", []string{"cases"}},
-		{"run misprints --quick --json --cpuprofile " + dir + "/cpu --out " + out, []string{"machine", "results"}},
+		{"run macro --quick --json --cpuprofile " + dir + "/cpu --out " + out, []string{"machine", "results"}},
 		{"compare --json " + out + " " + out, []string{"lines", "regressed", "threshold"}},
 		{"report --json " + out + " --out " + dir + "/r.html", []string{"out"}},
 	} {
@@ -169,14 +169,14 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("no whole file was left: %v", err)
 	}
 	again := func(args ...string) (int, string) {
-		status, _, stderr := mklbench(t, append([]string{"run", "misprints", "--quick", "--resume", "--out", out},
+		status, _, stderr := mklbench(t, append([]string{"run", "macro", "--quick", "--resume", "--out", out},
 			args...)...)
 		return status, stderr
 	}
 	if status, says := again(); status != exitOK || strings.Contains(says, "measured before") {
 		t.Errorf("continued from nothing: status %d, %q", status, says)
 	}
-	if status, says := again(); status != exitOK || !strings.Contains(says, "misprints: measured before") {
+	if status, says := again(); status != exitOK || !strings.Contains(says, "macro: measured before") {
 		t.Errorf("continued: status %d, %q", status, says)
 	}
 	if status, says := again("--seed", "2"); status != exitUsage || !strings.Contains(says, `seed was "1" and is "2"`) {

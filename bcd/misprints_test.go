@@ -1,32 +1,17 @@
-// Package paper has the case about formulas of the paper that do not hold as printed.
-package paper
+package bcd_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
+	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/iokl/iokl/bench"
-	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/frankwolfe"
 )
-
-func init() {
-	bench.Register(bench.Case{
-		Name:      "misprints",
-		Does:      "formulas of the paper that do not hold as printed, each with a number that shows it",
-		Run:       runMisprints,
-		Conclude:  concludeMisprints,
-		Published: misprintTable,
-		Paper:     misprintCount,
-	})
-}
 
 // misprint is a formula of the paper that does not hold as printed, and a number
 // that shows it.
@@ -85,26 +70,27 @@ var misprints = []misprint{
 	},
 }
 
-// runMisprints computes both numbers of each misprint on a small random problem.
-func runMisprints(_ context.Context, env *bench.Env) ([]bench.Result, error) {
-	var results []bench.Result
+// TestMisprints computes a number from each formula of the paper that does not hold as printed, and from the corrected
+// one, on a small random problem: the corrected formula gives what it should, the printed one is visibly off.
+func TestMisprints(t *testing.T) {
 	for i, m := range misprints {
-		start := time.Now()
-		printed, right := m.run(env.Rand(uint64(900 + i)))
-		r := bench.Result{Name: m.name, Params: map[string]any{
-			"printed": m.printed, "corrected": m.right, "computed": m.measure,
-		}}
-		r.Time([]float64{time.Since(start).Seconds()})
-		r.Metric("as_printed", printed)
-		r.Metric("as_corrected", right)
-		r.Metric("should_be", m.should)
-		results = append(results, r)
+		t.Run(m.name, func(t *testing.T) {
+			printed, right := m.run(random(900 + uint64(i)))
+			t.Logf("printed %s, corrected %s; %s: %.5g as printed, %.5g as corrected, should be %g", m.printed, m.right,
+				m.measure, printed, right, m.should)
+			if !(math.Abs(right-m.should) < 5e-3) || !(math.Abs(printed-m.should) > 0.03) {
+				t.Error("the corrected formula is off, or the printed one is not")
+			}
+		})
 	}
-	return results, nil
 }
 
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
 func gaussian(rng *rand.Rand, rows, cols int) *mat.Dense {
-	return blas.Dense(data.Normal(rng, rows, cols))
+	a := mat.NewDense(rows, cols, nil)
+	a.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, a)
+	return a
 }
 
 // positiveDefinite is a random one of order n.
@@ -123,7 +109,7 @@ func product(factors ...mat.Matrix) *mat.Dense {
 func eigen(a mat.Symmetric) (values []float64, vectors *mat.Dense) {
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
-		panic("bench: eigendecomposition of a small matrix failed")
+		panic("eigendecomposition of a small matrix failed")
 	}
 	vectors = new(mat.Dense)
 	e.VectorsTo(vectors)
@@ -346,33 +332,20 @@ func searchMisprint(rng *rand.Rand) (printed, right float64) {
 	return least(true), least(false)
 }
 
-// concludeMisprints counts the formulas that are off.
-var concludeMisprints = bench.Say(`
-{{plural (len .) "formula"}} of the paper, each computed as it is printed and as it holds.`)
-
-func misprintCount(group []bench.Result) []bench.Evidence {
-	return []bench.Evidence{{
-		Item:     "Formulas that do not hold as printed",
-		Measured: fmt.Sprintf("%d, each with a number below", len(group)),
-	}}
-}
-
-// misprintTable shows formula and number of each side by side.
-func misprintTable(group []bench.Result) *bench.Table {
-	p := &bench.Table{
-		Title: "What is printed, what holds, and a number computed from each on a small random problem:",
-		Head: []string{
-			"formula", "as printed", "corrected", "computed from it", "printed gives", "corrected gives", "should be",
-		},
-		Source: bench.PaperSource + "; derivations in docs/mathematics.md.",
-		Words:  true,
-		Whole:  true,
+// TestLStepGradient compares the gradient with differences of the objective.
+func TestLStepGradient(t *testing.T) {
+	s := newLStep(random(1))
+	L, D := gaussian(random(2), 6, 6), positiveDefinite(random(3), 6)
+	const h = 1e-6
+	shifted := func(c float64) float64 {
+		M := product(D)
+		M.Scale(c, M)
+		M.Add(M, L)
+		return s.value(M)
 	}
-	for _, r := range group {
-		p.Rows = append(p.Rows, []string{
-			r.Name, r.Param("printed"), r.Param("corrected"), r.Param("computed"), bench.Short(r.Metrics["as_printed"]),
-			bench.Short(r.Metrics["as_corrected"]), bench.Short(r.Metrics["should_be"]),
-		})
+	want := (shifted(h) - shifted(-h)) / (2 * h)
+	got := inner(product(s.gradient(L, false)), product(D))
+	if !(math.Abs(got-want) < 1e-6*math.Abs(want)) {
+		t.Errorf("⟨∇g, D⟩ = %g, differences say %g", got, want)
 	}
-	return p
 }
