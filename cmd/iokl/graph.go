@@ -72,6 +72,7 @@ func plotGraph(dir string, res *granger.Result, threshold float64) ([]string, er
 	for _, l := range links {
 		net.Edges = append(net.Edges, picture.Edge{From: l.Source, To: l.Target, Strength: l.Strength})
 	}
-	more, err := net.Draw(dir, "network")
+	f := net.Figure("network")
+	more, err := f.Save(dir)
 	return append(files, more...), err
 }

@@ -106,7 +106,7 @@ func Commands(label string, lines ...string) template.HTML {
 // Links lead to the sections of these names.
 func Links(label string, ids []string) template.HTML { return block("links", labelled{label, ids}) }
 
-// Charts are figures side by side, those for files alone left out.
+// Charts are figures side by side.
 func Charts(figures []picture.Figure) template.HTML { return grid("charts", figures) }
 
 // SmallCharts are as many side by side as have room.
@@ -115,9 +115,7 @@ func SmallCharts(figures []picture.Figure) template.HTML { return grid("charts s
 func grid(class string, figures []picture.Figure) template.HTML {
 	var b strings.Builder
 	for _, f := range figures {
-		if !f.FilesOnly {
-			b.WriteString(string(f.HTML()))
-		}
+		b.WriteString(string(f.HTML()))
 	}
 	if b.Len() == 0 {
 		return ""

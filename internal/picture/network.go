@@ -3,25 +3,16 @@
 package picture
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"html"
 	"html/template"
 	"image/color"
-	"io"
 	"math"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/iokl/iokl/internal/atomicfile"
 )
 
 // Network is a directed graph whose edges have strengths.
@@ -40,124 +31,21 @@ type Edge struct {
 // edgesPerNode limits the edges that are drawn.
 const edgesPerNode = 3
 
-// layoutTime limits the run time of the program dot.
-const layoutTime = 20 * time.Second
-
-// Draw writes the picture and returns the names of its files. Graphviz lays the
-// network out where its program dot is installed; otherwise the nodes lie on a
-// circle. At most three edges for each node are drawn, the strongest.
-func (g Network) Draw(dir, name string) ([]string, error) {
+// Figure is the network, its nodes on a circle, as a figure of files with that name. At most three edges for each node
+// are drawn, the strongest.
+func (g Network) Figure(name string) Figure {
 	if shown := edgesPerNode * len(g.Nodes); len(g.Edges) > shown {
 		g.Title = fmt.Sprintf("%s (the strongest %d of %d edges)", g.Title, shown, len(g.Edges))
 		g.Edges = g.Edges[:shown]
 	}
-	if dot, err := exec.LookPath("dot"); err == nil {
-		if files, err := g.graphviz(dot, dir, name); err == nil {
-			return files, nil
-		}
-	}
-	p := New(g.Title, "", "")
+	p := New("", "", "")
+	p.BackgroundColor = nil
 	p.HideAxes()
 	p.Add(circle{g})
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.3, 1.3, -1.2, 1.2
 	side := vg.Length(max(600, 9*len(g.Nodes)))
-	return Save(dir, name, side+20, side, p.Draw)
+	return Figure{Name: name, Title: g.Title, Width: side + 20, Height: side, PageWidth: 420, Paint: p.Draw}
 }
-
-// Figure is the network as a figure of files with that name.
-func (g Network) Figure(name string) Figure {
-	return Figure{Name: name, Title: g.Title, FilesOnly: true, save: func(dir string) ([]string, error) {
-		return g.Draw(dir, name)
-	}}
-}
-
-// graphviz runs dot once for each format.
-func (g Network) graphviz(dot, dir, name string) ([]string, error) {
-	text := g.dot()
-	ctx, cancel := context.WithTimeout(context.Background(), layoutTime)
-	defer cancel()
-	var files []string
-	for _, format := range formats {
-		cmd := exec.CommandContext(ctx, dot, "-T"+format, "-K"+g.layout(), "-Gdpi=96")
-		cmd.Stdin = strings.NewReader(text)
-		var out bytes.Buffer
-		cmd.Stdout = &out
-		if err := cmd.Run(); err != nil {
-			return nil, err
-		}
-		path := filepath.Join(dir, name+"."+format)
-		if err := atomicfile.Write(path, func(w io.Writer) error {
-			_, err := w.Write(out.Bytes())
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		files = append(files, path)
-	}
-	return files, nil
-}
-
-// hub is the number of edges at one node from which a layered layout is too wide.
-const hub = 10
-
-// layout is Graphviz's way to place the nodes: in layers from cause to effect, or,
-// around a node with many edges, by springs.
-func (g Network) layout() string {
-	degree := make([]int, 2*len(g.Nodes))
-	for _, e := range g.Edges {
-		degree[2*e.From]++
-		degree[2*e.To+1]++
-	}
-	if len(degree) > 0 && slices.Max(degree) >= hub {
-		return "fdp"
-	}
-	return "dot"
-}
-
-// dot is the network in Graphviz's language; nodes without edges are left out
-// where others have some.
-func (g Network) dot() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "digraph {\n graph [label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, ranksep=0.6, "+
-		"nodesep=0.25, K=0.9, overlap=false, splines=true, bgcolor=white];\n", quoted(g.Title))
-	b.WriteString(" node [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f1f8\", color=\"#0072b2\", " +
-		"fontname=\"Helvetica\", fontsize=11, height=0.3, margin=\"0.1,0.04\"];\n edge [arrowsize=0.7];\n")
-	touched := make([]bool, len(g.Nodes))
-	for _, e := range g.Edges {
-		touched[e.From], touched[e.To] = true, true
-	}
-	for i, name := range g.Nodes {
-		if touched[i] || len(g.Edges) == 0 {
-			fmt.Fprintf(&b, " n%d [label=%s];\n", i, quoted(name))
-		}
-	}
-	for k := range g.Edges {
-		width, shade := g.style(k)
-		fmt.Fprintf(&b, " n%d -> n%d [penwidth=%.2f, color=\"#%02x%02x%02x\"];\n", g.Edges[k].From, g.Edges[k].To,
-			width, shade.R, shade.G, shade.B)
-	}
-	b.WriteString("}\n")
-	return b.String()
-}
-
-// quoted is a string of Graphviz. Long names are broken at a blank near their middle.
-func quoted(s string) string {
-	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
-	if len(s) > 24 {
-		best := -1
-		for i, c := range s {
-			if c == ' ' && (best < 0 || abs(i-len(s)/2) < abs(best-len(s)/2)) {
-				best = i
-			}
-		}
-		if best > 0 {
-			s = s[:best] + `\n` + s[best+1:]
-		}
-	}
-	return `"` + s + `"`
-}
-
-func abs(i int) int { return max(i, -i) }
 
 // style is the width and the colour of edge k: the stronger the wider and darker.
 func (g Network) style(k int) (width float64, shade color.RGBA) {

@@ -83,14 +83,11 @@ type Figure struct {
 	Title         string
 	Width, Height vg.Length // of what Paint fills in a file
 	PageWidth     vg.Length // on a page, as high in proportion; 0 means Width
-	FilesOnly     bool
 	Paint         func(draw.Canvas)
 	Legend        []Sign
 	PageLegend    bool // a file needs no legend
 	Notes         []Note
 	Chart         *Chart // that Paint paints, nil for another picture
-
-	save func(dir string) ([]string, error) // writes the files where Paint cannot
 }
 
 // Sign is an entry of a legend.
@@ -117,9 +114,6 @@ const (
 
 // Save writes dir/Name.png and dir/Name.svg and returns the names of the files.
 func (f *Figure) Save(dir string) ([]string, error) {
-	if f.save != nil {
-		return f.save(dir)
-	}
 	title := Text(titleSize)
 	title.XAlign = draw.XCenter
 	legend := f.legend()
