@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/iokl/iokl/bench"
 )
@@ -24,22 +23,10 @@ type column struct {
 // WriteTable writes a table for each case, with the columns that apply to it.
 func WriteTable(w io.Writer, f *bench.File) error {
 	for _, group := range f.ByCase() {
-		cols := columnsOf(group)
 		if _, err := fmt.Fprintf(w, "\n%s\n", group[0].Case); err != nil {
 			return err
 		}
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, c := range cols {
-			fmt.Fprint(tw, c.head, "\t")
-		}
-		fmt.Fprintln(tw)
-		for _, r := range group {
-			for _, c := range cols {
-				fmt.Fprint(tw, bench.OrDash(c.cell(r)), "\t")
-			}
-			fmt.Fprintln(tw)
-		}
-		if err := tw.Flush(); err != nil {
+		if err := resultTable(group).WriteText(w, len(group)); err != nil {
 			return err
 		}
 	}

@@ -278,7 +278,7 @@ func (g *grangerFlags) deliver(cmd *cobra.Command, res *granger.Result, report *
 	if g.json {
 		return writeJSON(cmd.OutOrStdout(), report)
 	}
-	return explainGraph(cmd.OutOrStdout(), res, report)
+	return explainGraph(cmd.OutOrStdout(), report)
 }
 
 // score compares with the true edges.

@@ -49,7 +49,7 @@ func TestGrangerConfidence(t *testing.T) {
 	}
 	r := command(t, dir, line+"--out g.dot") // whose rounds are those of the checkpoint
 	for _, want := range []string{
-		"selected", "p ≤ 0.05", "in 20 resamples",
+		"selected", "p ≤ 0.05", "of 20 resamples",
 		"improves the forecasts of 2 of 3 nodes: ",
 	} {
 		if !strings.Contains(r.stdout, want) {

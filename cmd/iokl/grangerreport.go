@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/page"
 )
 
 // grangerReport is what granger --json prints. An entry of RMSE is null where
@@ -95,152 +94,41 @@ func number(v float64) *float64 {
 	return &v
 }
 
-// explainGraph says in words what was found.
-func explainGraph(w io.Writer, res *granger.Result, report *grangerReport) error {
-	n := len(res.Nodes)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%d nodes, %d windows of lag %d: %d of %d possible edges above %g (%.2f s)\n\n", n, res.Samples,
-		res.Lag, len(report.Edges), n*(n-1), report.Threshold, report.Seconds)
-	writeEdges(t, report)
-	writeCentral(t, report)
-	writeForecasts(t, report)
-	writeSureness(t, report)
-	writeSimultaneous(t, report)
-	for _, text := range report.doubtTexts() {
-		fmt.Fprintf(t, "\n%s\n", text)
+// explainGraph writes what a page about the graph has in words and tables, less of each.
+func explainGraph(w io.Writer, report *grangerReport) error {
+	r := report.withoutWeak()
+	for _, text := range append(r.verdict(), r.doubtTexts()...) {
+		fmt.Fprintln(w, text)
 	}
-	writeAhead(t, report)
-	if report.AUROC != nil {
-		fmt.Fprintf(t, "\nagainst the truth: AUROC %.3f, AUPR %.3f off the diagonal", *report.AUROC, *report.AUPR)
-		if report.AUROCAll != nil {
-			fmt.Fprintf(t, "; %.3f, %.3f over all entries", *report.AUROCAll, *report.AUPRAll)
+	if len(r.Forecast) > 0 {
+		fmt.Fprintln(w, forecastText(r))
+	}
+	for _, t := range []struct {
+		table *page.Table
+		most  int
+	}{{edgeTable(r, ""), 15}, {nodeTable(r), 8}, {simultaneousTable(r), 8}, {forecastTable(r), len(r.Forecast)}} {
+		if len(t.table.Rows) == 0 {
+			continue
 		}
-		fmt.Fprintln(t)
+		fmt.Fprintln(w)
+		if err := t.table.WriteText(w, t.most); err != nil {
+			return written(err)
+		}
 	}
-	for _, p := range append(report.Pictures, report.Out) {
+	if r.AUROC != nil {
+		fmt.Fprintf(w, "\nagainst the truth: AUROC %.3f, AUPR %.3f off the diagonal", *r.AUROC, *r.AUPR)
+		if r.AUROCAll != nil {
+			fmt.Fprintf(w, "; %.3f, %.3f over all entries", *r.AUROCAll, *r.AUPRAll)
+		}
+		fmt.Fprintln(w)
+	}
+	for _, p := range append(r.Pictures, r.Out) {
 		if p != "" {
-			fmt.Fprintf(t, "wrote %s\n", p)
+			fmt.Fprintf(w, "wrote %s\n", p)
 		}
 	}
-	return flush(t)
-}
-
-// writeEdges lists the strongest edges with what is known of each.
-func writeEdges(w io.Writer, report *grangerReport) {
-	if len(report.Edges) == 0 {
-		return
-	}
-	head := "strongest edges\tstrength"
-	if report.StabilityRounds > 0 {
-		head += "\tselected"
-	}
-	if report.NullRounds > 0 {
-		head += "\tp"
-	}
-	if report.Lag > 1 && report.Responses != nil {
-		head += "\tafter"
-	}
-	fmt.Fprintln(w, head)
-	for k, e := range report.Edges[:min(15, len(report.Edges))] {
-		fmt.Fprintf(w, "  %s → %s\t%.4f", e.From, e.To, e.Strength)
-		if e.Frequency != nil {
-			fmt.Fprintf(w, "\t%.0f %%", 100**e.Frequency)
-		}
-		if e.PValue != nil {
-			fmt.Fprintf(w, "\t%.3g", *e.PValue)
-		}
-		if report.Lag > 1 && k < len(report.Responses) {
-			fmt.Fprintf(w, "\t%s", counted(report.Responses[k].Delay, "step"))
-		}
-		fmt.Fprintln(w)
-	}
-}
-
-// writeCentral lists the nodes that drive most.
-func writeCentral(w io.Writer, report *grangerReport) {
-	if len(report.Edges) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\ncentral nodes\tdrive\tstrength in all\tdriven by\tstrength in all")
-	for _, c := range report.Central[:min(8, len(report.Central))] {
-		if c.Drives > 0 {
-			fmt.Fprintf(w, "  %s\t%d\t%.4f\t%d\t%.4f\n", c.Node, c.Drives, c.Out, c.Driven, c.In)
-		}
-	}
-}
-
-// writeForecasts says whether the others' past helps on held-out time points.
-func writeForecasts(w io.Writer, report *grangerReport) {
-	if report.Improvement != nil {
-		var helped []string
-		for _, g := range report.Improvement {
-			if g.RMSE < g.Own {
-				helped = append(helped, fmt.Sprintf("%s (error −%.1f %%)", g.Node, 100*(1-g.RMSE/g.Own)))
-			}
-		}
-		fmt.Fprintf(w, "\non held-out time points the others' past improves the forecasts of %d of %d nodes%s\n",
-			len(helped), len(report.Improvement), listed(helped, 8))
-		return
-	}
-	if better, held := forecastCounts(report); held > 0 {
-		fmt.Fprintf(w, "\non held-out time points %d of %d nodes are forecast better with the others' past than with "+
-			"their own alone\n", better, held)
-	}
-}
-
-func listed(names []string, most int) string {
-	switch {
-	case len(names) == 0:
-		return ""
-	case len(names) > most:
-		return ": " + strings.Join(names[:most], ", ") + ", …"
-	}
-	return ": " + strings.Join(names, ", ")
-}
-
-// writeSureness sums up how sure the edges are.
-func writeSureness(w io.Writer, report *grangerReport) {
-	n := len(report.Nodes)
-	pairs := n * (n - 1)
-	if report.StabilityRounds > 0 {
-		often, sometimes := 0, 0
-		offDiagonal(report.Frequency, func(v float64) {
-			if v >= 0.9 {
-				often++
-			} else if v >= 0.5 {
-				sometimes++
-			}
-		})
-		fmt.Fprintf(w, "\nin %d resamples of the data %d of %d possible edges are selected in at least 90 %%: "+
-			"believe those; %d more in at least half\n", report.StabilityRounds, often, pairs, sometimes)
-	}
-	if report.NullRounds > 0 {
-		const level = 0.05
-		count := 0
-		offDiagonal(report.PValues, func(v float64) {
-			if v <= level {
-				count++
-			}
-		})
-		fmt.Fprintf(w, "\nagainst %d shifts in time %d of %d possible edges have p ≤ %g, where chance alone would "+
-			"give about %.1f", report.NullRounds, count, pairs, level, level*float64(pairs))
-		if report.NullRounds < 19 {
-			fmt.Fprintf(w, " (with fewer than 19 shifts no p is so small)")
-		}
-		fmt.Fprintln(w)
-	}
-}
-
-// writeSimultaneous lists the pairs that move together within a step.
-func writeSimultaneous(w io.Writer, report *grangerReport) {
-	if len(report.Simultaneous) == 0 {
-		return
-	}
-	var pairs []string
-	for _, s := range report.Simultaneous {
-		pairs = append(pairs, fmt.Sprintf("%s and %s (%+.2f)", s.A, s.B, s.Correlation))
-	}
-	fmt.Fprintf(w, "\nmove together within one time step, cause unknown%s\n", listed(pairs, 8))
+	_, err := fmt.Fprintf(w, "%.2f s\n", r.Seconds)
+	return written(err)
 }
 
 // doubtTexts are sentences about what the series violate.
@@ -277,26 +165,4 @@ func (r *grangerReport) doubtTexts() []string {
 			counted(r.Missing, "window"), r.Missing+r.Samples))
 	}
 	return texts
-}
-
-// writeAhead lists the forecasts.
-func writeAhead(w io.Writer, report *grangerReport) {
-	if len(report.Forecast) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\nforecasts\tstep\tvalue\t%.3g %% interval\terror held out\tof the last value\n", 100*report.Level)
-	for _, f := range report.Forecast {
-		fmt.Fprintf(w, "  %s\t%d\t%.4g\t%.4g to %.4g\t%.3g\t%.3g\n", f.Series, f.Step, f.Value, f.Lo, f.Hi, f.RMSE,
-			f.Last)
-	}
-}
-
-func offDiagonal(rows [][]float64, f func(v float64)) {
-	for i, row := range rows {
-		for j, v := range row {
-			if i != j {
-				f(v)
-			}
-		}
-	}
 }

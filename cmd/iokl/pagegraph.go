@@ -128,12 +128,7 @@ func (r grangerReport) withoutWeak() *grangerReport {
 func graphSubject(path string, all *grangerReport) subject {
 	s, r := subject{name: filepath.Base(path), kind: "Causal graph"}, all.withoutWeak()
 	n := len(r.Nodes)
-	s.verdict = []string{
-		fmt.Sprintf("Of %d possible influences among %s, %d have at least a hundredth of the strength of the "+
-			"strongest, in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges),
-			counted(r.Samples, "time window"), counted(r.Lag, "step")),
-		strongestText(r), surenessText(r),
-	}
+	s.verdict = r.verdict()
 	s.figures = [][2]string{
 		{"nodes", fmt.Sprint(n)},
 		{"windows", fmt.Sprint(r.Samples)},
@@ -171,6 +166,17 @@ func graphSubject(path string, all *grangerReport) subject {
 	return s
 }
 
+// verdict says what was found, and how sure it is.
+func (r *grangerReport) verdict() []string {
+	n := len(r.Nodes)
+	return []string{
+		fmt.Sprintf("Of %d possible influences among %s, %d have at least a hundredth of the strength of the "+
+			"strongest, in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges),
+			counted(r.Samples, "time window"), counted(r.Lag, "step")),
+		strongestText(r), surenessText(r),
+	}
+}
+
 func strongestText(r *grangerReport) string {
 	if len(r.Edges) == 0 {
 		return "No series helps to predict another."
@@ -198,15 +204,14 @@ func surenessText(r *grangerReport) string {
 		parts = append(parts, fmt.Sprintf("Against %d shifts in time %s p ≤ %g, where chance alone would give about "+
 			"%.1f: %s.", r.NullRounds, counted(len(names), "edge")+" reached", smallP, smallP*float64(n*(n-1)),
 			orNone(names)))
+		if r.NullRounds < leastShifts {
+			parts = append(parts, fmt.Sprintf("With fewer than %d shifts no p is so small.", leastShifts))
+		}
 	}
 	if parts == nil {
 		parts = append(parts, "How sure each edge is was not measured: run again with --stability 100 and --null 199.")
 	}
-	if better, held := forecastCounts(r); held > 0 {
-		parts = append(parts, fmt.Sprintf("On held-out time points the others' past improves the forecasts of %d of "+
-			"%d nodes.", better, held))
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(append(parts, forecastGain(r)), " ")
 }
 
 // edgesWith are the edges of which ok holds.
@@ -227,26 +232,106 @@ func orNone(names []string) string {
 	return enumerated(names, 6)
 }
 
-// forecastCounts is how many nodes are forecast better with the others' past, of how many.
-func forecastCounts(r *grangerReport) (better, held int) {
+// forecastGain says whether the others' past helps on held-out time points: of --improvement, beside models of a
+// node's own past.
+func forecastGain(r *grangerReport) string {
+	var helped []string
+	better, held := 0, len(r.Improvement)
+	for _, g := range r.Improvement {
+		if g.RMSE < g.Own {
+			better++
+			helped = append(helped, fmt.Sprintf("%s (error −%.1f %%)", g.Node, 100*(1-g.RMSE/g.Own)))
+		}
+	}
 	for i := range r.RMSE {
-		if r.RMSE[i] != nil && r.RMSEOwn[i] != nil {
+		if r.Improvement == nil && r.RMSE[i] != nil && r.RMSEOwn[i] != nil {
 			held++
 			if *r.RMSE[i] < *r.RMSEOwn[i] {
 				better++
 			}
 		}
 	}
-	return better, held
+	if held == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("On held-out time points the others' past improves the forecasts of %d of %d nodes", better,
+		held)
+	if helped != nil {
+		text += ": " + enumerated(helped, 8)
+	}
+	return text + "."
 }
 
 // An edge can be relied on where so many resamples select it, and chance makes one as large so rarely.
-const oftenSelected, smallP = 0.9, 0.05
+const oftenSelected, smallP, leastShifts = 0.9, 0.05, 19
 
 // passes reports whether an edge can be relied on by all that was measured about it, which something was.
 func passes(e granger.Link) bool {
 	return (e.Frequency != nil || e.PValue != nil) && (e.Frequency == nil || *e.Frequency >= oftenSelected) &&
 		(e.PValue == nil || *e.PValue <= smallP)
+}
+
+// edgeTable has a row for each edge, and tells what is known of it.
+func edgeTable(r *grangerReport, id string) *page.Table {
+	t := &page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength"}}
+	if r.StabilityRounds > 0 {
+		t.Head = append(t.Head, selectedHead)
+	}
+	if r.NullRounds > 0 {
+		t.Head = append(t.Head, chanceHead)
+	}
+	t.Head = append(t.Head, stepsHead, "how")
+	for k, e := range r.Edges {
+		cells := []page.Cell{
+			{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To},
+			{Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)},
+		}
+		if r.StabilityRounds > 0 {
+			cells = append(cells, optional(e.Frequency, 100, "%.0f %%"))
+		}
+		if r.NullRounds > 0 {
+			cells = append(cells, optional(e.PValue, 1, "%.3g"))
+		}
+		cells = append(cells, page.Cell{Text: r.steps(k), Sort: r.steps(k)}, page.Cell{Text: r.how(k), Sort: r.how(k)})
+		t.Rows = append(t.Rows, page.Row{Cells: cells, Data: fmt.Sprintf("%s-%d", id, k), Title: r.edgeText(k)})
+	}
+	return t
+}
+
+// Headings of columns that edges are filtered by.
+const selectedHead, chanceHead, stepsHead = "selected", "p", "after steps"
+
+// filters choose edges of the table; where some edge can be relied on, those that can.
+func filters(r *grangerReport, t *page.Table, reliable bool) []page.Tool {
+	top := ceiling(r.Edges[0].Strength)
+	tools := []page.Tool{
+		{Label: "name contains", Rule: "has"},
+		{Label: "strength at least", Column: 1, Rule: "least", Max: top, Step: top / 100},
+	}
+	for column, head := range t.Head {
+		tool := page.Tool{Column: column}
+		switch {
+		case head == selectedHead:
+			tool.Label, tool.Rule, tool.Max, tool.Step = "selected in at least (%)", "least", 100, 1
+			if reliable {
+				tool.Value = 100 * oftenSelected
+			}
+		case head == chanceHead:
+			tool.Label, tool.Rule, tool.Max, tool.Step, tool.Value = "p at most", "most", 1, 0.005, 1
+			if reliable {
+				tool.Value = smallP
+			}
+		case head == stepsHead && r.Lag > 1:
+			tool.Label = "after steps"
+			for k := range r.Lag {
+				tool.Options = append(tool.Options, fmt.Sprint(k+1))
+			}
+		default:
+			continue
+		}
+		tools = append(tools, tool)
+	}
+	return tools
 }
 
 // explorer is the network beside the table of edges, and what filters both.
@@ -259,65 +344,20 @@ func explorer(r *grangerReport, id string) page.Section {
 	for i, name := range r.Nodes {
 		index[name] = i
 	}
-	t := page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength"}}
-	tools := []page.Tool{
-		{Label: "name contains", Rule: "has"},
-		{
-			Label: "strength at least", Column: 1, Rule: "least", Max: ceiling(r.Edges[0].Strength),
-			Step: ceiling(r.Edges[0].Strength) / 100,
-		},
-	}
-	passed := slices.ContainsFunc(r.Edges, passes)
-	if r.StabilityRounds > 0 {
-		t.Head = append(t.Head, "selected")
-		tool := page.Tool{Label: "selected in at least (%)", Column: len(t.Head) - 1, Rule: "least", Max: 100, Step: 1}
-		if passed {
-			tool.Value = 100 * oftenSelected
-		}
-		tools = append(tools, tool)
-	}
-	if r.NullRounds > 0 {
-		t.Head = append(t.Head, "p")
-		tool := page.Tool{Label: "p at most", Column: len(t.Head) - 1, Rule: "most", Max: 1, Step: 0.005, Value: 1}
-		if passed {
-			tool.Value = smallP
-		}
-		tools = append(tools, tool)
-	}
-	t.Head = append(t.Head, "after steps", "how")
-	if r.Lag > 1 {
-		var lags []string
-		for k := range r.Lag {
-			lags = append(lags, fmt.Sprint(k+1))
-		}
-		tools = append(tools, page.Tool{Label: "after steps", Column: len(t.Head) - 2, Options: lags})
-	}
+	t := edgeTable(r, id)
 	w := picture.Wheel{Title: fmt.Sprintf("%d arrows from cause to effect", len(r.Edges)), Nodes: r.Nodes}
 	for k, e := range r.Edges {
-		line := fmt.Sprintf("%s-%d", id, k)
-		cells := []page.Cell{
-			{Text: e.From + " → " + e.To, Sort: e.From + " → " + e.To},
-			{Text: fmt.Sprintf("%.4f", e.Strength), Sort: page.Key(e.Strength)},
-		}
-		if r.StabilityRounds > 0 {
-			cells = append(cells, optional(e.Frequency, 100, "%.0f %%"))
-		}
-		if r.NullRounds > 0 {
-			cells = append(cells, optional(e.PValue, 1, "%.3g"))
-		}
-		cells = append(cells, page.Cell{Text: r.steps(k), Sort: r.steps(k)}, page.Cell{Text: r.how(k), Sort: r.how(k)})
-		t.Rows = append(t.Rows, page.Row{Cells: cells, Data: line, Title: r.edgeText(k)})
 		w.Edges = append(w.Edges, picture.Edge{From: index[e.From], To: index[e.To], Strength: e.Strength})
-		w.Lines, w.Notes, w.Dash = append(w.Lines, line), append(w.Notes, r.edgeText(k)),
+		w.Lines, w.Notes, w.Dash = append(w.Lines, t.Rows[k].Data), append(w.Notes, t.Rows[k].Title),
 			append(w.Dash, r.how(k) == "lowers")
 	}
-	openText := ""
-	if passed {
+	reliable, openText := slices.ContainsFunc(r.Edges, passes), ""
+	if reliable {
 		openText = " At first the edges are shown that can be relied on; the controls show the others."
 	}
 	s.Add(page.Classed("soft", "An arrow leads from a cause to its effect: the past of the cause helps to predict "+
 		"the effect. The wider the stronger; a broken line lowers, a full line raises or does both."+openText))
-	s.Add(page.Tools(id, tools), w.HTML(), t.HTML())
+	s.Add(page.Tools(id, filters(r, t, reliable)), w.HTML(), t.HTML())
 	return s
 }
 
@@ -420,10 +460,9 @@ func matrix(r *grangerReport) page.Section {
 	return s
 }
 
-// nodeSection has what each node gives and takes, and its forecasts.
-func nodeSection(r *grangerReport) page.Section {
-	s := page.Section{ID: "nodes", Title: "Node by node"}
-	t := page.Table{Sort: true, File: "nodes.csv", Head: []string{
+// nodeTable has what each node gives and takes, and its forecasts.
+func nodeTable(r *grangerReport) *page.Table {
+	t := &page.Table{Sort: true, File: "nodes.csv", Head: []string{
 		"node", "drives", "strength in all", "driven by",
 		"strength in all", "held-out error", "with its own past alone",
 	}}
@@ -445,20 +484,19 @@ func nodeSection(r *grangerReport) page.Section {
 		row.Cells = append(row.Cells, optional(r.RMSE[i], 1, "%.3f"), optional(r.RMSEOwn[i], 1, "%.3f"))
 		t.Rows = append(t.Rows, row)
 	}
+	return t
+}
+
+func nodeSection(r *grangerReport) page.Section {
+	s := page.Section{ID: "nodes", Title: "Node by node"}
 	s.Add(page.Classed("soft", "Errors are root mean squares on held-out time points, in standard deviations of each "+
-		"series."), t.HTML())
+		"series."), nodeTable(r).HTML())
 	return s
 }
 
-// simultaneous lists what moves together within a step.
-func simultaneous(r *grangerReport) page.Section {
-	s := page.Section{ID: "simultaneous", Title: "Moving together within one step"}
-	if len(r.Simultaneous) == 0 {
-		return s
-	}
-	s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not " +
-		"observed drives both. The data do not tell which: no arrow is drawn for it."))
-	t := page.Table{Sort: true, File: "simultaneous.csv", Head: []string{
+// simultaneousTable lists what moves together within a step.
+func simultaneousTable(r *grangerReport) *page.Table {
+	t := &page.Table{Sort: true, File: "simultaneous.csv", Head: []string{
 		"pair", "correlation of what the past leaves",
 		"p times the number of pairs",
 	}}
@@ -466,7 +504,16 @@ func simultaneous(r *grangerReport) page.Section {
 		t.Rows = append(t.Rows, page.Texts(q.A+" and "+q.B, fmt.Sprintf("%+.3f", q.Correlation),
 			fmt.Sprintf("%.2g", q.PValue)))
 	}
-	s.Add(t.HTML())
+	return t
+}
+
+func simultaneous(r *grangerReport) page.Section {
+	s := page.Section{ID: "simultaneous", Title: "Moving together within one step"}
+	if len(r.Simultaneous) > 0 {
+		s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not "+
+			"observed drives both. The data do not tell which: no arrow is drawn for it."),
+			simultaneousTable(r).HTML())
+	}
 	return s
 }
 
@@ -477,6 +524,33 @@ func doubted(r *grangerReport) page.Section {
 	return s
 }
 
+// forecastTable has a row for each series and step.
+func forecastTable(r *grangerReport) *page.Table {
+	t := &page.Table{Sort: true, File: "forecasts.csv", Head: []string{
+		"series", "steps ahead", "forecast", "from", "to",
+		"error held out", "error of the last value",
+	}}
+	for _, f := range r.Forecast {
+		t.Rows = append(t.Rows, page.Texts(f.Series, fmt.Sprint(f.Step), fmt.Sprintf("%.5g", f.Value),
+			fmt.Sprintf("%.5g", f.Lo), fmt.Sprintf("%.5g", f.Hi), fmt.Sprintf("%.3g", f.RMSE),
+			fmt.Sprintf("%.3g", f.Last)))
+	}
+	return t
+}
+
+// forecastText says how far ahead the forecasts are, and how they did on held-out time points.
+func forecastText(r *grangerReport) string {
+	better := 0
+	for _, f := range r.Forecast {
+		if f.RMSE < f.Last {
+			better++
+		}
+	}
+	return fmt.Sprintf("What follows the last row, for %s. The intervals held %.3g %% of what happened on held-out "+
+		"time points; there the forecasts had a smaller error than the last value for %d of %d.",
+		counted(r.Forecast[len(r.Forecast)-1].Step, "step"), 100*r.Level, better, len(r.Forecast))
+}
+
 // ahead has the forecasts: a chart of each of the first series with its interval, and a table of all.
 func ahead(r *grangerReport) page.Section {
 	s := page.Section{ID: "forecasts", Title: "Forecasts"}
@@ -484,44 +558,30 @@ func ahead(r *grangerReport) page.Section {
 		return s
 	}
 	const most = 12
-	t := page.Table{Sort: true, File: "forecasts.csv", Head: []string{
-		"series", "steps ahead", "forecast", "from", "to",
-		"error held out", "error of the last value",
-	}}
-	better, charts := 0, map[string]*picture.Chart{}
-	var order []string
+	var charts []*picture.Chart
 	for _, f := range r.Forecast {
-		if f.RMSE < f.Last {
-			better++
-		}
-		t.Rows = append(t.Rows, page.Texts(f.Series, fmt.Sprint(f.Step), fmt.Sprintf("%.5g", f.Value),
-			fmt.Sprintf("%.5g", f.Lo), fmt.Sprintf("%.5g", f.Hi), fmt.Sprintf("%.3g", f.RMSE),
-			fmt.Sprintf("%.3g", f.Last)))
-		c := charts[f.Series]
-		if c == nil {
-			c = &picture.Chart{
+		k := slices.IndexFunc(charts, func(c *picture.Chart) bool { return c.Title == f.Series })
+		if k < 0 {
+			k, charts = len(charts), append(charts, &picture.Chart{
 				Title: f.Series, X: "steps after the last row", Y: f.Series,
 				Curves: []picture.Curve{
 					{Name: "forecast", Line: true},
 					{Name: "from", Line: true},
 					{Name: "to", Line: true},
 				},
-			}
-			charts[f.Series], order = c, append(order, f.Series)
+			})
 		}
-		for k, v := range []float64{f.Value, f.Lo, f.Hi} {
-			c.Curves[k].XY = append(c.Curves[k].XY, plotter.XY{X: float64(f.Step), Y: v})
+		for i, v := range []float64{f.Value, f.Lo, f.Hi} {
+			curve := &charts[k].Curves[i]
+			curve.XY = append(curve.XY, plotter.XY{X: float64(f.Step), Y: v})
 		}
 	}
 	var figures []picture.Figure
-	for _, name := range order[:min(most, len(order))] {
-		if len(charts[name].Curves[0].XY) > 1 {
-			figures = append(figures, charts[name].Figures("")...)
+	for _, c := range charts[:min(most, len(charts))] {
+		if len(c.Curves[0].XY) > 1 {
+			figures = append(figures, c.Figures("")...)
 		}
 	}
-	steps := r.Forecast[len(r.Forecast)-1].Step
-	s.Add(page.Text(fmt.Sprintf("What follows the last row, for %s. The intervals held %.3g %% of what happened on "+
-		"held-out time points; there the forecasts had a smaller error than the last value for %d of %d.",
-		counted(steps, "step"), 100*r.Level, better, len(r.Forecast))), page.SmallCharts(figures), t.HTML())
+	s.Add(page.Text(forecastText(r)), page.SmallCharts(figures), forecastTable(r).HTML())
 	return s
 }

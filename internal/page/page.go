@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/iokl/iokl/internal/picture"
 )
@@ -172,6 +173,25 @@ func (t *Table) HTML() template.HTML {
 		return ""
 	}
 	return block("table", t)
+}
+
+// WriteText writes the headings and the first rows as columns of text, and how many rows there are beside them.
+func (t *Table) WriteText(w io.Writer, most int) error {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, strings.Join(t.Head, "\t"))
+	for _, row := range t.Rows[:min(most, len(t.Rows))] {
+		for _, c := range row.Cells {
+			fmt.Fprint(out, c.Text, "\t")
+		}
+		fmt.Fprintln(out)
+	}
+	if more := len(t.Rows) - most; more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
+	return out.Flush()
 }
 
 // Tool lets a reader choose which rows of a table are shown, and with them the lines
