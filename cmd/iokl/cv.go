@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/table"
@@ -366,7 +364,7 @@ func reportCV(
 	if m.json {
 		return errors.Join(fitErr, writeJSON(cmd.OutOrStdout(), report))
 	}
-	return errors.Join(fitErr, writeCV(cmd.OutOrStdout(), r, &report))
+	return errors.Join(fitErr, writeCV(cmd.OutOrStdout(), &report))
 }
 
 // keepModel saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
@@ -391,45 +389,12 @@ func keepModel(
 	return true, outcome(cmd, model, err, out)
 }
 
-func writeCV(w io.Writer, r *iokl.CVResult, report *cvReport) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	several := severalDictionaries(r.Points)
-	freedom := ""
-	if r.Chosen().Freedom > 0 {
-		freedom = "degrees of freedom"
+func writeCV(w io.Writer, report *cvReport) error {
+	if err := pointTable(report).WriteText(w, len(report.Points)); err != nil {
+		return written(err)
 	}
-	fmt.Fprintf(t, "norm\tlearn\tτ\tλ\t%s\t± standard error\t%s\t\t\n", r.Metric, freedom)
-	for i, p := range r.Points {
-		if several && (i == 0 || !slices.Equal(p.Kernels, r.Points[i-1].Kernels)) {
-			if err := flush(t); err != nil {
-				return err
-			}
-			fmt.Fprintf(w, "kernels %s\n", choose.Brief(p.Kernels))
-		}
-		mark := ""
-		if i == r.Best {
-			mark = "← best"
-		}
-		tau := "n"
-		if p.Tau > 0 {
-			tau = fmt.Sprintf("%.4g", p.Tau)
-		}
-		df := ""
-		if freedom != "" {
-			df = fmt.Sprintf("%.4g", p.Freedom)
-		}
-		learned := p.Learn
-		if p.Model == "sum" {
-			learned = "l of each"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3g\t%.5g\t%.2g\t%s\t%s\t\n", p.Norm, learned, tau, p.Lambda, p.Mean, p.StdErr, df,
-			mark)
-	}
-	if err := flush(t); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric, r.Constant,
-		r.Folds, report.Seconds, saved(report))
+	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", report.Metric,
+		report.Constant, report.Folds, report.Seconds, saved(report))
 	return written(err)
 }
 

@@ -129,16 +129,27 @@ func pointTable(r *cvReport) *page.Table {
 		Head: []string{"λ", r.Metric, "± standard error", "", "norm", "learn", "τ", "kernels"}, Sort: true,
 		Words: false, File: "settings.csv",
 	}
+	freedom := r.Best.Freedom > 0
+	if freedom {
+		t.Head = append(t.Head, "degrees of freedom")
+	}
 	for _, p := range r.Points {
-		mark, tau := "", "n"
+		mark, tau, learned := "", "n", string(p.Learn)
 		if reflect.DeepEqual(p, r.Best) {
-			mark = "best"
+			mark = "← best"
 		}
 		if p.Tau > 0 {
 			tau = fmt.Sprintf("%.4g", p.Tau)
 		}
-		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean),
-			fmt.Sprintf("%.2g", p.StdErr), mark, p.Norm, string(p.Learn), tau, choose.Brief(p.Kernels)))
+		if p.Model == "sum" {
+			learned = "l of each"
+		}
+		row := page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr),
+			mark, p.Norm, learned, tau, choose.Brief(p.Kernels))
+		if freedom {
+			row.Cells = append(row.Cells, page.Texts(fmt.Sprintf("%.4g", p.Freedom)).Cells...)
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
