@@ -169,7 +169,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		opt.Norm = p.Norm
 	}
 	if opt.CV.Lambdas == nil {
-		opt.CV.Lambdas = choose.Carried(p.Lambda, float64(l)/float64(X.Rows))
+		opt.CV.Lambdas = choose.LambdasAround(p.Lambda, float64(l)/float64(X.Rows))
 	}
 	return opt, nil
 }

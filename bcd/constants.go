@@ -46,8 +46,8 @@ const (
 	patience   = 12 // iterations at the level of noise without a smaller gap
 
 	// Once Tol is met extraSteps more, which converge fast there, go for a gap of
-	// beyond·Tol: the function found is only as exact as the square root of the gap.
-	beyond     = 0.1
+	// extraGoal·Tol: the function found is only as exact as the square root of the gap.
+	extraGoal  = 0.1
 	extraSteps = 3
 
 	leastWeight = 0.05 // of an element of a move of a sum's output kernels, relative to the mean

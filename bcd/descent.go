@@ -22,7 +22,7 @@ type descent struct {
 	record
 	goal    float64 // relative gap within the chart to reach
 	accepts float64 // relative gap that decides which point is to be returned
-	further int     // iterations after the goal is met, for a gap of beyond·goal
+	further int     // iterations after the goal is met, for a gap of extraGoal·goal
 	within  float64 // relative gap within the chart at cur
 	cur     *iterate
 	q       *quasinewton.Model
@@ -86,7 +86,7 @@ func (d *descent) minimize(ctx context.Context) error {
 		if met > 0 || d.arrived(next.pt) {
 			met++
 		}
-		if met > d.further || met > 0 && d.within <= beyond*d.goal {
+		if met > d.further || met > 0 && d.within <= extraGoal*d.goal {
 			return nil
 		}
 	}

@@ -31,7 +31,7 @@ type features struct {
 	in      blas.General // scratch of Apply
 	part    activeRows   // Γ where weights are positive
 	bad     error        // what the constructor saw
-	rows    *standing    // once a sum was asked for
+	rows    *factorRows  // once a sum was asked for
 }
 
 // gramMatrix is what the space asks of Γ; blas.Packed is one.

@@ -25,13 +25,13 @@ import (
 // which is convex in all L_j together; ∂h/∂L_j = −λG_j with G_j = CᵀK_jC (mathematics.md §12).
 type sumModel struct {
 	*fit
-	s        *samples
-	norm     regularizer.Lp
-	solver   *sylvester.Sum
-	K        []linop.Operator // K_j
-	low      float64          // the largest lower bound of min h
-	newton   newton           // the C step of losses other than the squared one
-	together bool             // the L_j of the start are multiples of one matrix
+	s            *samples
+	norm         regularizer.Lp
+	solver       *sylvester.Sum
+	K            []linop.Operator // K_j
+	low          float64          // the largest lower bound of min h
+	newton       newton           // the C step of losses other than the squared one
+	proportional bool             // the L_j of the start are multiples of one matrix
 }
 
 // SumSolvers lists the names that Options.Solver takes for a sum of separable kernels.
@@ -75,8 +75,8 @@ func (f *sumModel) descents(ctx context.Context, pt *point) error {
 	if f.opt.Solver == "atoms" {
 		return f.atoms(ctx, pt, f.opt.Tol)
 	}
-	if f.together {
-		f.together = false
+	if f.proportional {
+		f.proportional = false
 		var err error
 		if pt, err = f.closedForms(ctx, pt); err != nil || f.done(pt) {
 			return err
@@ -163,7 +163,7 @@ func solveSum(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 		return nil, err
 	}
 	if f, ok := p.Space.(*features); ok {
-		rows, err := f.stand(opt.Backend)
+		rows, err := f.factorRows(opt.Backend)
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +212,7 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &sumModel{fit: newFit(q, opt, 0, b, u), norm: p.Norm.(regularizer.Lp), together: s.Ls == nil}
+	f := &sumModel{fit: newFit(q, opt, 0, b, u), norm: p.Norm.(regularizer.Lp), proportional: s.Ls == nil}
 	f.model, f.loosest = f, innerLoosest
 	f.s = q.Space.(sampled).inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})

@@ -10,19 +10,19 @@ import (
 	"github.com/iokl/iokl/internal/memory"
 )
 
-// standing is a problem of explicit features on rows R, at most D of them, that stand for the
+// factorRows is a problem of explicit features on rows R, at most D of them, in place of the
 // samples: RᵀR = Γ and RᵀT = H for their targets T, see [NewPatterns]. The coefficients C of the
 // rows have ZᵀC' = RᵀC for the C' of the samples, of which the part outside of the range of Z is
 // that of Y over μ.
-type standing struct {
+type factorRows struct {
 	f     *features
 	space Space
 	R     blas.General
 	s     []float64 // RRᵀ = diag(s)
 }
 
-// stand makes the rows that stand for the samples, once.
-func (f *features) stand(be blas.Backend) (*standing, error) {
+// factorRows makes these rows, once.
+func (f *features) factorRows(be blas.Backend) (*factorRows, error) {
 	if f.rows != nil {
 		return f.rows, nil
 	}
@@ -36,7 +36,7 @@ func (f *features) stand(be blas.Backend) (*standing, error) {
 		YY: f.yy,
 	}
 	f.gamma.Dense(part.Gamma)
-	w := &standing{f: f}
+	w := &factorRows{f: f}
 	var err error
 	if w.space, w.R, err = NewPatterns([]Pattern{part}, f.blocks, be); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (f *features) stand(be blas.Backend) (*standing, error) {
 }
 
 // solve is [solveSum] of p over the rows.
-func (w *standing) solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
+func (w *factorRows) solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 	q := *p
 	q.Space = w.space
 	if opt.Start != nil {
@@ -77,14 +77,14 @@ func (w *standing) solve(ctx context.Context, p *Problem, opt Options) (*Result,
 }
 
 // features is ZᵀC.
-func (w *standing) features(C blas.General, be blas.Backend) blas.General {
+func (w *factorRows) features(C blas.General, be blas.Backend) blas.General {
 	V := blas.NewGeneral(w.R.Cols, C.Cols)
 	blas.Mul(blas.Or(be), V, true, false, w.R, C)
 	return V
 }
 
 // coefficients are the C of ZᵀC, the X of a sum, or of the W of a product model.
-func (w *standing) coefficients(s *State, be blas.Backend) blas.General {
+func (w *factorRows) coefficients(s *State, be blas.Backend) blas.General {
 	V := s.X
 	if s.Ls == nil {
 		V = blas.Clone(V)

@@ -87,7 +87,7 @@ func (f *sumModel) inside(ctx context.Context, pt *point) error {
 		if f.done(next) {
 			extra++
 		}
-		if extra > 0 && (extra > extraSteps || next.cert.relative() <= beyond*f.opt.Tol) {
+		if extra > 0 && (extra > extraSteps || next.cert.relative() <= extraGoal*f.opt.Tol) {
 			return nil
 		}
 	}

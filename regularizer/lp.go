@@ -206,7 +206,7 @@ func (r Lp) ProjectTraces(w [][]float64) {
 // with the t_j that are then the sums over i, and κ > 0 such that Σ t_j^q = 1.
 func projectTraceBall(w [][]float64, sums []float64, q float64) {
 	t := make([]float64, len(w))
-	beyond := func(kappa float64) float64 {
+	outside := func(kappa float64) float64 {
 		for j, v := range w {
 			t[j] = root(0, sums[j], 0x1p-50*sums[j], func(s float64) float64 {
 				return s - excess(v, kappa*math.Pow(s, q-1))
@@ -215,11 +215,11 @@ func projectTraceBall(w [][]float64, sums []float64, q float64) {
 		return norm(t, q) - 1
 	}
 	hi := 1.0
-	for beyond(hi) > 0 {
+	for outside(hi) > 0 {
 		hi *= 4
 	}
-	kappa := root(0, hi, 0x1p-46, func(kappa float64) float64 { return -beyond(kappa) })
-	scale := 1 / math.Max(1, 1+beyond(kappa))
+	kappa := root(0, hi, 0x1p-46, func(kappa float64) float64 { return -outside(kappa) })
+	scale := 1 / math.Max(1, 1+outside(kappa))
 	for j, v := range w {
 		shift := kappa * math.Pow(t[j], q-1)
 		for i, x := range v {

@@ -222,7 +222,7 @@ func (s *race) learners(ctx context.Context) error {
 		learned = []learn.Learned{learn.Nothing, learn.Weights}
 	}
 	old := len(s.arms)
-	leaders := slices.Clone(s.arms[:min(united, old)])
+	leaders := slices.Clone(s.arms[:min(unionOfBest, old)])
 	leaders = slices.DeleteFunc(leaders, func(a *arm) bool { return a.at < 0 })
 	if len(leaders) == 0 {
 		return nil

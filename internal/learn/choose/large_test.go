@@ -156,9 +156,9 @@ func TestSumsAreTheSamples(t *testing.T) {
 	}
 }
 
-// TestCarried brackets the λ of equal weight of the penalty.
-func TestCarried(t *testing.T) {
-	if path := Carried(1e-2, 1000); path[2] != 1e-5 || !(path[0] > path[1]) || !(path[4] < path[3]) {
+// TestLambdasAround brackets the λ of equal weight of the penalty.
+func TestLambdasAround(t *testing.T) {
+	if path := LambdasAround(1e-2, 1000); path[2] != 1e-5 || !(path[0] > path[1]) || !(path[4] < path[3]) {
 		t.Errorf("%v", path)
 	}
 }

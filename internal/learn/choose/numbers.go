@@ -37,8 +37,8 @@ const (
 	// patience is the number of values of λ without a lower error that end a path of fits by weights or by a loss other
 	// than the squared one, which become slow as λ falls: a factor of about 30.
 	patience = 3
-	// united is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md).
-	united = 3
+	// unionOfBest is the number of dictionaries whose union arms learn on (docs/decisions/2026-11-23-race.md).
+	unionOfBest = 3
 	// sumWork bounds m·n·(l² + 1000·n²) of a sum of separable kernels that enters, for l samples, m kernels and n
 	// outputs: a fit then takes about a tenth of a second (docs/decisions/2026-11-22-sums-tried.md).
 	sumWork = 1e6
@@ -49,9 +49,9 @@ const (
 	bytesPerPair = 1000 // of memory that the race takes for each pair of samples
 )
 
-// Carried are the values of λ to try with so many times the samples, around that at which μ = λl is that of a best
-// λ.
-func Carried(lambda, times float64) (lambdas []float64) {
+// LambdasAround are the values of λ to try with so many times the samples, around that at which μ = λl is that of a
+// best λ.
+func LambdasAround(lambda, times float64) (lambdas []float64) {
 	for k := 2 * beside; k >= -2*beside; k-- {
 		lambdas = append(lambdas, lambda/times*math.Pow(10, float64(k)/2))
 	}

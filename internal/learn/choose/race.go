@@ -344,7 +344,7 @@ func (s *race) eliminate() {
 	if leader.at < 0 {
 		return
 	}
-	most := max(united, (len(s.arms)+1)/2)
+	most := max(unionOfBest, (len(s.arms)+1)/2)
 	kept := s.arms[:0:0]
 	for _, a := range s.arms {
 		if len(kept) < most && a.at >= 0 && !s.worse(a.folds, leader.folds, doubt) {
