@@ -69,7 +69,7 @@ func TestPatterns(t *testing.T) {
 		{"large targets", 90, some, 0x1p100, Options{}},
 		{"tiny targets", 90, some, 0x1p-200, Options{}},
 		{"closed", 90, some, 1, Options{Solver: "closed"}},
-		{"observed cells", 90, some, 1, Options{Sylvester: "observed"}},
+		{"eigenvectors", 90, some, 1, Options{Sylvester: "eigen"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			Z, Y, blocks, parts := patternTask(c.l, c.observed, c.scale)

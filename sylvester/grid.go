@@ -1,31 +1,16 @@
-// This file applies the inverse of the system on the full grid of cells, by eigenvectors of K or by any solver.
+// This file applies the inverse of the system on the full grid of cells, by eigenvectors of K.
 
 package sylvester
 
 import (
-	"context"
-	"errors"
 	"math"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 )
 
-// gridInverse is what [missingCells] needs of an approximation of Ā⁻¹, the inverse
-// of Ā = K⊗L/μ + I on the full grid of l×n cells.
-type gridInverse interface {
-	// begin computes dst = Ā⁻¹·b.
-	begin(ctx context.Context, dst, b blas.General) error
-	// residual takes hold of r. It computes or bounds the norm of P·(K⊗L/μ)·r, and computes ⟨r, (K⊗L/μ)·r⟩.
-	residual(r blas.General) (size, energy float64)
-	// correct computes dst = (K⊗L/μ)·(I + share·K⊗L/μ)⁻¹·r for the r of the last residual, or reports false.
-	correct(dst blas.General, share float64) bool
-	// advance computes u = Ā⁻¹·p for p = r + beta·p′, with p′ of the call before.
-	advance(ctx context.Context, u, p blas.General, beta float64) error
-}
-
-// spectralGrid is Ā⁻¹ by a decomposition of K and one of L = V·diag(ρ)·Vᵀ:
+// spectralGrid is what [missingCells] needs of Ā⁻¹, the inverse of Ā = K⊗L/μ + I on the full grid of l×n cells, by a
+// decomposition of K and one of L = V·diag(ρ)·Vᵀ:
 //
 //	Ā⁻¹·R = R + T·(D∘(Tᵀ·R·V))·Vᵀ,   d_ij = 1/(σ_i·ρ_j/μ + 1) − 1,
 //
@@ -85,6 +70,7 @@ func (g *spectralGrid) filter(c blas.General, f func(ratio float64) float64) {
 	blas.Mul(g.be, g.rt, false, false, g.dec.T, g.du)
 }
 
+// correct computes dst = (K⊗L/μ)·(I + share·K⊗L/μ)⁻¹·r for the r of the last residual, or reports false.
 func (g *spectralGrid) correct(dst blas.General, share float64) bool {
 	if g.b.Rows == 0 || g.b.Cols == 0 {
 		return false
@@ -94,12 +80,13 @@ func (g *spectralGrid) correct(dst blas.General, share float64) bool {
 	return true
 }
 
-func (g *spectralGrid) begin(_ context.Context, dst, b blas.General) error {
+// begin computes dst = Ā⁻¹·b.
+func (g *spectralGrid) begin(dst, b blas.General) {
 	g.rotate(b)
 	g.expand(dst, b, g.b)
-	return nil
 }
 
+// residual takes hold of r. It bounds the norm of P·(K⊗L/μ)·r, and computes ⟨r, (K⊗L/μ)·r⟩.
 func (g *spectralGrid) residual(r blas.General) (size, energy float64) {
 	g.rotate(r)
 	for i := range g.b.Rows {
@@ -112,7 +99,8 @@ func (g *spectralGrid) residual(r blas.General) (size, energy float64) {
 	return math.Sqrt(size), energy
 }
 
-func (g *spectralGrid) advance(_ context.Context, u, p blas.General, beta float64) error {
+// advance computes u = Ā⁻¹·p for p = r + beta·p′, with p′ of the call before.
+func (g *spectralGrid) advance(u, p blas.General, beta float64) {
 	g.p = blas.Reshape(g.p, g.b.Rows, g.b.Cols)
 	if beta == 0 {
 		blas.Copy(g.p, g.b)
@@ -121,60 +109,4 @@ func (g *spectralGrid) advance(_ context.Context, u, p blas.General, beta float6
 		blas.AddScaled(g.p, 1, g.b)
 	}
 	g.expand(u, p, g.p)
-	return nil
-}
-
-// solverGrid is Ā⁻¹ by any [Solver] of the full grid.
-type solverGrid struct {
-	solver  Solver
-	exact   bool // it is a direct method
-	sys     System
-	cells   *linop.Cells
-	op      linop.Kronecker // K⊗L
-	f       blas.General
-	columns int // columns multiplied by K
-}
-
-// Iterative solvers on the grid reduce a residual to gridTol of it, where the missing
-// cells are corrected to gridRel.
-const (
-	gridTol = 1e-4
-	gridRel = 1e-2
-)
-
-// aim sets the system, and returns how far to reduce the residual of the missing cells.
-func (g *solverGrid) aim(be blas.Backend, sys System, cells *linop.Cells) (rel float64) {
-	g.sys, g.cells, g.columns = sys, cells, 0
-	g.op.K, g.op.L, g.op.Backend = sys.K, sys.L, be
-	g.exact = !slices.Contains([]string{"rotated", "krylov"}, g.solver.Name())
-	if g.exact {
-		return 0
-	}
-	return gridRel
-}
-
-func (g *solverGrid) begin(ctx context.Context, dst, b blas.General) error {
-	blas.Zero(dst)
-	res, err := g.solver.Solve(ctx, dst, g.sys, b, Options{Tol: gridTol})
-	g.columns += res.Columns
-	blas.Scal(g.sys.Mu, dst.Data)
-	if errors.Is(err, ErrNotConverged) {
-		return nil // what it reached still preconditions
-	}
-	return err
-}
-
-func (g *solverGrid) residual(r blas.General) (size, energy float64) {
-	g.f = blas.Reshape(g.f, r.Rows, r.Cols)
-	g.op.ApplyMatrix(g.f, r)
-	g.columns += g.sys.L.Rank()
-	energy = blas.Inner(r, g.f) / g.sys.Mu
-	g.cells.Project(g.f, g.f)
-	return blas.Frob(g.f) / g.sys.Mu, energy
-}
-
-func (g *solverGrid) correct(blas.General, float64) bool { return false }
-
-func (g *solverGrid) advance(ctx context.Context, u, p blas.General, _ float64) error {
-	return g.begin(ctx, u, p)
 }

@@ -29,8 +29,7 @@ type masked struct {
 	hard     bool            // iterations have spent what Cholesky's factor costs
 	op       linop.Kronecker // K⊗L
 	mask     linop.Mask      // P·op·P + μI
-	inside   solverGrid
-	C, Y     blas.General // on the part
+	C, Y     blas.General    // on the part
 	kc, pc   blas.General
 }
 
@@ -42,15 +41,15 @@ type Masked interface {
 	Reweigh(cells *linop.Cells)
 }
 
-// The methods of [NewMasked] that have no counterpart among those of [New].
-const (
-	maskedDirect   = "direct"   // Cholesky's factor of the system of the observed cells
-	maskedObserved = "observed" // conjugate gradients preconditioned by P_Ω·A⁻¹·P_Ω
-)
+// maskedDirect is the method of [NewMasked] that [New] has not: Cholesky's factor of the system of the observed cells.
+const maskedDirect = "direct"
+
+// maskedOwn lists the methods that systems with holes have.
+var maskedOwn = []string{"auto", "eigen", "nystrom", "cg", maskedDirect}
 
 // MaskedNames lists the methods of [NewMasked] in alphabetical order.
 func MaskedNames() []string {
-	names := append(Names(), maskedDirect, maskedObserved)
+	names := append(Names(), maskedDirect)
 	slices.Sort(names)
 	return names
 }
@@ -84,18 +83,16 @@ func MaskedNames() []string {
 //     be faster;
 //   - direct: Cholesky's factor of the |Ω|×|Ω| matrix, |Ω|³/3 flops and |Ω|² floats,
 //     for few observed cells;
-//   - observed: P·A⁻¹·P + (I − P²)/μ with the eigenvectors of eigen, for comparison;
 //   - cg: nothing, for comparison;
-//   - the other names of [New]: that solver on the full grid in the place of eigenvectors;
-//   - auto: direct where few cells are observed, else nystrom, with all eigenvectors up to the order 400.
+//   - auto: direct where few cells are observed, else nystrom, with all eigenvectors up to the order 400. It takes
+//     the place of the other names of [New].
 //
 // Where at most 3000 cells are observed and MaxIter is 0, direct takes over from iterations
-// that have cost as much without an end, but from those for comparison.
+// that have cost as much without an end, but from cg.
 //
 // MaxIter bounds the products with K and, apart from those, the full-grid solves
 // inside, which Result.GridSolves counts. ctx is looked at before every one of either;
-// a cancelled solve ends within two more products with K and those that a solver on
-// the full grid takes to end, and leaves Result.KC empty.
+// a cancelled solve ends within two more products with K, and leaves Result.KC empty.
 func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 	if !slices.Contains(MaskedNames(), name) {
 		return nil, fmt.Errorf("sylvester: unknown solver %q for missing cells (have %v)", name, MaskedNames())
@@ -105,21 +102,19 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 	s.rows, s.cols = cells.Dims()
 	s.occupied, s.mask.A = newSubgrid(cells), &s.op
 	s.Reweigh(cells)
-	exact := name == "eigen" || name == maskedObserved
-	s.by.keep = keeper{cfg: cfg, exact: exact, only: exact}
-	if name == "auto" {
+	if !slices.Contains(maskedOwn, name) {
+		s.name = "auto"
+	}
+	s.by.keep = keeper{cfg: cfg, exact: name == "eigen", only: name == "eigen"}
+	if s.name == "auto" {
 		s.by.keep.below = exactBelow
 	}
-	inner := name
-	if name == maskedDirect || name == maskedObserved {
-		inner = "auto"
+	if name == maskedDirect {
+		name = "auto"
 	}
 	var err error
-	if s.full, err = New(inner, cfg); err != nil {
-		return nil, err
-	}
-	s.inside.solver = s.full
-	return s, nil
+	s.full, err = New(name, cfg)
+	return s, err
 }
 
 func (s *masked) Name() string { return s.name }
@@ -200,10 +195,10 @@ func (s *masked) multiply(sys System, C blas.General, res *Result) {
 func (s *masked) iterate(ctx context.Context, sys System, opt Options, res *Result) error {
 	l, r := sys.K.Dim(), sys.L.Rank()
 	t := target{
-		A: &s.mask, cells: s.cells, near: sys, same: true, cut: s.name == maskedObserved,
+		A: &s.mask, cells: s.cells, near: sys, same: true,
 		product: 2 * float64(l) * float64(l) * float64(r), columns: r,
 	}
-	spare := opt.MaxIter == 0 && s.cells.Count() <= insteadMost && s.name != "cg" && s.name != maskedObserved
+	spare := opt.MaxIter == 0 && s.cells.Count() <= insteadMost && s.name != "cg"
 	if opt = opt.limited(s.rows); s.name == maskedDirect || spare && s.hard || s.name == "auto" && s.few(l, r) {
 		return s.direct(ctx, t, opt, res)
 	}
@@ -236,18 +231,8 @@ func (s *masked) precondition(ctx context.Context, t target, opt Options, res *R
 	if s.name == "cg" {
 		return s.by.run(ctx, t.A, nil, t.columns, opt, res, nil)
 	}
-	if slices.Contains(ownGrid, s.name) {
-		return s.by.solve(ctx, t, opt, res)
-	}
-	sys := t.near
-	s.by.inner.tol, s.by.inner.rel = 0.9*opt.Tol, s.inside.aim(s.cfg.Backend, sys, s.cells)
-	err := s.by.with(ctx, t, &s.inside, opt, res, nil)
-	res.Columns += s.inside.columns
-	return err
+	return s.by.solve(ctx, t, opt, res)
 }
-
-// ownGrid lists the methods that invert on the full grid by eigenvectors of K.
-var ownGrid = []string{"auto", "eigen", "nystrom", maskedObserved}
 
 // few reports whether Cholesky's factor of the observed cells is expected to be
 // cheaper than full-grid solves.

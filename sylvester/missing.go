@@ -34,10 +34,10 @@ import (
 // Scratch: 6·l·n floats.
 type missingCells struct {
 	cells *linop.Cells // nil for a complete grid
-	grid  gridInverse
+	grid  *spectralGrid
 	mu    float64
 	tol   float64 // stop when ‖P·(K⊗L/μ)·Q·r‖ is at most this, or
-	rel   float64 // ‖Q·r‖ in the metric of Ā at most this part of √⟨b, result⟩; 1 for no iteration
+	rel   float64 // ‖Q·r‖ in the metric of Ā at most this part of √⟨b, result⟩
 	limit int     // applications of Ā⁻¹ in all
 
 	ctx      context.Context
@@ -118,16 +118,12 @@ func (s *missingCells) solve(b blas.General) error {
 		return err
 	}
 	if s.cells == nil {
-		return s.grid.begin(s.ctx, s.x, b)
+		s.grid.begin(s.x, b)
+		return nil
 	}
 	s.cells.Project(s.rhs, b)
 	blas.Zero(s.xi)
-	if err := s.grid.begin(s.ctx, s.x, s.rhs); err != nil {
-		return err
-	}
-	if s.rel >= 1 {
-		return nil
-	}
+	s.grid.begin(s.x, s.rhs)
 	lowest, idle := math.Inf(1), 0
 	var rz, beta float64
 	for first := true; ; first = false {
@@ -167,9 +163,7 @@ func (s *missingCells) solve(b blas.General) error {
 			s.grid.residual(s.stripped)
 			beta = 0
 		}
-		if err := s.grid.advance(s.ctx, s.u, s.stripped, beta); err != nil {
-			return err
-		}
+		s.grid.advance(s.u, s.stripped, beta)
 		pu := blas.Inner(s.stripped, s.u) // pᵀ(Q·Ā⁻¹·Q + P²)p
 		s.cells.Project(s.stripped, s.p)
 		pu += blas.Inner(s.stripped, s.stripped)

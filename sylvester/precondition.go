@@ -205,7 +205,6 @@ type target struct {
 	cells   *linop.Cells   // of weights at most 1, for near; nil for all
 	near    System         // a separable system close to it, or itself; K is used when a decomposition is made
 	same    bool           // near is the system itself
-	cut     bool           // apply Ā⁻¹ once, with no correction for missing cells
 	product float64        // flops of one application of A
 	columns int            // columns multiplied by K in one application of A
 }
@@ -232,12 +231,12 @@ func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *
 	if err := k.prepare(ctx, t.near); err != nil {
 		return err
 	}
-	if !t.cut && k.factors(t.cells) {
+	if k.factors(t.cells) {
 		return p.byFactor(ctx, t, opt, res)
 	}
 	p.aim(t, opt)
 	start := 0.0
-	return p.with(ctx, t, &p.grid, opt, res, func(step cg.Step) error {
+	return p.with(ctx, t, opt, res, func(step cg.Step) error {
 		if step.Iter == 0 {
 			start = step.Residual
 		}
@@ -326,26 +325,23 @@ func (k *keeper) left(iter int, folds, residual float64) (iterations float64, ok
 func (p *preconditioned) aim(t target, opt Options) {
 	p.grid.be, p.grid.dec, p.grid.L, p.grid.mu = p.keep.cfg.Backend, p.keep.dec, t.near.L, t.near.Mu
 	p.inner.tol, p.inner.rel = 0.9*opt.Tol, relInexact
-	switch {
-	case t.cut:
-		p.inner.rel = 1
-	case t.same && !p.keep.stale && p.keep.dec.whole():
+	if t.same && !p.keep.stale && p.keep.dec.whole() {
 		p.inner.rel = 0
 	}
 }
 
-// with runs conjugate gradients preconditioned by missingCells on the given grid.
+// with runs conjugate gradients preconditioned by missingCells.
 func (p *preconditioned) with(
-	ctx context.Context, t target, grid gridInverse, opt Options, res *Result, watch func(cg.Step) error,
+	ctx context.Context, t target, opt Options, res *Result, watch func(cg.Step) error,
 ) error {
 	s := &p.inner
-	s.cells, s.grid, s.mu, s.ctx, s.limit, s.solves, s.err = t.cells, grid, t.near.Mu, ctx, opt.MaxIter, 0, nil
+	s.cells, s.grid, s.mu, s.ctx, s.limit, s.solves, s.err = t.cells, &p.grid, t.near.Mu, ctx, opt.MaxIter, 0, nil
 	if s.share = 1; t.cells != nil {
 		s.share = t.cells.Mean()
 	}
 	s.shape(p.x.Rows, p.x.Cols)
 	err := p.run(ctx, t.A, s, t.columns, opt, res, func(step cg.Step) error {
-		if s.err != nil || watch == nil {
+		if s.err != nil {
 			return s.err
 		}
 		return watch(step)
