@@ -1,0 +1,280 @@
+// This file is samples given by rows of inputs.
+
+package samples
+
+import (
+	"context"
+	"slices"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/dictionary"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/loss"
+)
+
+// Rows is samples with inputs.
+type Rows struct {
+	observed
+	x   blas.General
+	all *coded // all samples, once they were asked for
+
+	parts []*coded // those of each fold to train on, once they were asked for
+
+	sums   learn.Data // of all samples, until a training set is made of them
+	sumsOf []string   // their kernels
+}
+
+// NewRows are the samples with inputs X (l×d) and targets Y (l×n) with the weights W, l×n or l×1, without Data 1.
+func NewRows(X, Y, W blas.General, opt Options) (*Rows, error) {
+	o, err := observe(X.Rows, Y, W, opt)
+	if err == nil && X.Cols == 0 {
+		err = fault.Input("X has no columns")
+	}
+	return &Rows{observed: o, x: X}, err
+}
+
+// Sample is the data of these samples alone.
+func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
+
+// Part is the data of these samples and targets alone; nil stands for all.
+func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
+	x, y, w, opt := r.x, r.y, weightsOf(r.w, idx), r.opt.quiet()
+	if idx != nil {
+		x, y = columns.Rows(x, idx), columns.Rows(y, idx)
+	}
+	if targets != nil && w.Cols > 1 {
+		w = columns.Take(w, targets)
+	}
+	if targets != nil {
+		y = columns.Take(y, targets)
+		if all := opt.Columns.OutputNames; all != nil {
+			opt.Columns.OutputNames = make([]string, len(targets))
+			for k, j := range targets {
+				opt.Columns.OutputNames[k] = all[j]
+			}
+		}
+	}
+	return NewRows(x, y, w, opt)
+}
+
+// Table is the inputs, targets and weights of the samples.
+func (r *Rows) Table() (X, Y, W blas.General) { return r.x, r.y, r.w }
+
+// Weighed is the same samples with other weights.
+func (r *Rows) Weighed(W blas.General) (*Rows, error) { return NewRows(r.x, r.y, W, r.opt) }
+
+// ByLoss is the data for another loss.
+func (r *Rows) ByLoss(l loss.Loss) (learn.Data, error) {
+	opt := r.opt
+	opt.Columns.Loss = l
+	return NewRows(r.x, r.y, r.w, opt)
+}
+
+// Columns lists the inputs that vary.
+func (r *Rows) Columns() (vary []int) {
+	for j, constant := range columns.Measure(r.x).Constant {
+		if !constant {
+			vary = append(vary, j)
+		}
+	}
+	return vary
+}
+
+// HeldOut predicts the samples to test on by a model of the part to train on.
+func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
+	F = blas.NewGeneral(len(s.Test), r.y.Cols)
+	return columns.Rows(r.y, s.Test), F, m.Predict(ctx, F, columns.Rows(r.x, s.Test))
+}
+
+// coded holds some of the samples as kernels and solvers see them.
+type coded struct {
+	in       *columns.Inputs
+	out      *columns.Outputs
+	warnings []string
+	Z, Y     blas.General
+	raw, w   blas.General // all targets, and their weights
+	*dictionary.Resolver
+}
+
+// code learns the maps of inputs and targets from the samples X, Y with the weights W, and applies them. The moments of
+// the inputs are by the weights of rows.
+func (r *Rows) code(X, Y, W blas.General) (c *coded, err error) {
+	c = &coded{raw: Y, w: W}
+	var about []string
+	if c.out, c.Y, about, err = columns.LearnOutputs(Y, W, &r.opt.Columns); err != nil {
+		return nil, err
+	}
+	rows := W
+	if W.Cols != 1 {
+		rows = blas.General{}
+	}
+	if c.in, c.warnings, err = columns.NewInputs(columns.MeasureWeighted(X, rows), &r.opt.Columns); err != nil {
+		return nil, err
+	}
+	c.warnings = append(c.warnings, about...)
+	var missing []int
+	if c.Z, missing, err = c.in.Apply(X); err != nil {
+		return nil, err
+	}
+	if w := c.in.MissingWarning(missing); w != "" {
+		c.warnings = append(c.warnings, w)
+	}
+	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths}
+	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.squares()), opt)
+	return c, nil
+}
+
+// squares are the targets as relevance and lengths are learned from: standardised where the loss leaves them as they
+// are.
+func (c *coded) squares() blas.General {
+	if c.out.Loss != "logistic" {
+		return c.Y
+	}
+	Z := blas.Clone(c.Y)
+	columns.MeasureWeighted(Z, c.out.Weights(c.w)).Apply(Z)
+	return Z
+}
+
+// coded codes the samples of a fold to train on, once, and returns its targets to test on.
+func (r *Rows) coded(fold int) (c *coded, test, testW blas.General, err error) {
+	split, err := r.split(fold)
+	if err != nil {
+		return nil, test, testW, err
+	}
+	Y, test := r.targets(split)
+	if c = r.parts[fold]; c == nil {
+		c, err = r.code(columns.Rows(r.x, split.Train), Y, weightsOf(r.w, split.Train))
+		r.parts[fold] = c
+	}
+	return c, test, weightsOf(r.w, split.Test), err
+}
+
+// Split deals the samples, or the cells of their targets, to folds.
+func (r *Rows) Split(p learn.Folding) (int, error) {
+	k, err := r.observed.Split(p)
+	r.parts = make([]*coded, k)
+	return k, err
+}
+
+// Follow makes learning of lengths of columns start from those that were learned on the first fold of the same or other
+// samples. A λ that was chosen with these then serves: other minima of the criterion have other scales of μ.
+func (r *Rows) Follow(other learn.Data) {
+	if q, ok := other.(*Rows); ok {
+		known := q.Lengths(0)
+		if len(known) == 0 {
+			known = q.opt.Lengths
+		}
+		if len(known) > 0 {
+			r.opt.Lengths, r.all = known, nil
+		}
+	}
+}
+
+// Lengths are the lengths of columns that were learned from the samples that are not in the fold.
+func (r *Rows) Lengths(fold int) dictionary.Lengths {
+	c := r.all
+	if fold != learn.All {
+		c = nil
+		if fold < len(r.parts) {
+			c = r.parts[fold]
+		}
+	}
+	if c == nil {
+		return nil
+	}
+	return c.Lengths()
+}
+
+// everything codes all samples, once.
+func (r *Rows) everything() (_ *coded, err error) {
+	if r.all == nil {
+		r.all, err = r.code(r.x, r.y, r.w)
+	}
+	return r.all, err
+}
+
+// Start is where learning on the kernels of the SPECs starts from.
+func (r *Rows) Start(ctx context.Context, specs []string) (weights, diagonals []float64, err error) {
+	c, err := r.everything()
+	if err != nil {
+		return nil, nil, err
+	}
+	d, weights, err := c.Outline(ctx, specs)
+	if err != nil {
+		return nil, nil, err
+	}
+	diagonals, err = c.Diagonals(d)
+	return weights, diagonals, err
+}
+
+// Plan is the memory that a fit of the SPECs takes.
+func (r *Rows) Plan(ctx context.Context, specs []string, what learn.Learned, all bool) (learn.Plan, error) {
+	c, err := r.everything()
+	if err != nil {
+		return learn.Plan{}, err
+	}
+	d, _, err := c.Outline(ctx, specs)
+	if err != nil {
+		return learn.Plan{}, err
+	}
+	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, r.missing() || !r.Plain())
+}
+
+// Train prepares to learn from the samples that are not in the fold.
+func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fold int) (learn.Training, error) {
+	var c *coded
+	t := &training{opt: &r.opt}
+	if fold == learn.All {
+		var err error
+		if c, err = r.everything(); err != nil {
+			return nil, err
+		}
+	} else {
+		var err error
+		if c, t.test, t.testW, err = r.coded(fold); err != nil {
+			return nil, err
+		}
+		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
+			return m.Predict(ctx, dst, columns.Rows(r.x, r.splits[fold].Test))
+		}
+	}
+	t.in, t.warnings, t.Z = c.in, c.warnings, c.Z
+	t.take(c.out, c.Y, c.raw, c.w)
+	var err error
+	if t.dict, t.weights, err = c.Resolve(ctx, specs); err != nil {
+		return nil, err
+	}
+	t.names = t.dict.Names()
+	if fold == learn.All {
+		p, err := r.opt.plan(t.dict, what, t.Y.Rows, r.x.Cols, t.Y.Cols,
+			columns.Missing(t.Y) || !t.plain())
+		if err != nil {
+			return nil, err
+		}
+		if err := r.opt.Announce(p); err != nil {
+			return nil, err
+		}
+		if sums := r.sums; sums != nil && slices.Equal(specs, r.sumsOf) {
+			r.sums = nil
+			return sums.Train(ctx, specs, what, learn.All)
+		}
+		t.held = p.Held
+	}
+	if features, err := dictionary.InFeatures(t.dict, t.Y.Rows, r.opt.Exact); features || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return t, t.accumulate(ctx)
+	}
+	opt := kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend}
+	if what.Weights() {
+		t.grams, err = t.dict.Grams(ctx, t.Z, opt)
+		return t, fault.From(err)
+	}
+	t.added, err = t.dict.WeightedGram(ctx, t.Z, t.weights, opt)
+	return t, fault.From(err)
+}

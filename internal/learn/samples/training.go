@@ -1,0 +1,211 @@
+// This file is the training set of a fold: kernels or features on samples, targets, and the models fitted to them.
+
+package samples
+
+import (
+	"context"
+	"slices"
+
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/kernel"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/rff"
+	"github.com/iokl/iokl/stream"
+)
+
+// training is the learning problem of some of the samples: in sample space over Gram
+// matrices, or in feature space over sums.
+type training struct {
+	opt      *Options
+	in       *columns.Inputs
+	out      *columns.Outputs
+	warnings []string
+	names    []string // of the kernels
+	held     float64
+	weights  []float64
+	Y        blas.General // targets as they are learned
+	W        blas.General // their weights; without Data 1
+	raw, w   blas.General // targets and weights of all outputs
+
+	dict  kernel.Dictionary // resolved on Z, the inputs as the kernels see them
+	Z     blas.General
+	grams []*blas.Sym
+	added blas.Packed // in place of grams their sum at the weights, which are not learned; else nil
+	maps  rff.Maps
+	sums  *stream.Sums
+	F     blas.General // features of the samples, in place of sums where targets are missing
+	known linop.Sum    // in place of grams, see Known; else nil
+
+	test    blas.General // targets of the samples left out
+	testW   blas.General // their weights
+	predict func(ctx context.Context, dst blas.General, m *model.Model) error
+}
+
+// accumulate makes the feature maps of the dictionary and their sums over the rows of Z and Y.
+func (t *training) accumulate(ctx context.Context) (err error) {
+	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed); err != nil {
+		return fault.Mark(err)
+	}
+	if columns.Missing(t.Y) || !t.plain() {
+		t.F = blas.NewGeneral(t.Z.Rows, t.maps.Dim())
+		return fault.From(t.maps.Transform(t.F, t.Z))
+	}
+	acc := stream.New(t.maps, t.Z.Cols, t.Y.Cols, stream.Options{Backend: t.opt.Backend})
+	if err := acc.Run(ctx, stream.FromMatrices("the data", t.Z, t.Y)); err != nil {
+		return fault.From(err)
+	}
+	sums, err := acc.Sums()
+	if err != nil {
+		return fault.From(err)
+	}
+	sums[0].Recenter(nil)
+	t.sums = &sums[0]
+	return nil
+}
+
+// Space is the learning problem over coefficients C (l×n), or over weights of features.
+func (t *training) Space() bcd.Space {
+	if t.known != nil {
+		return bcd.NewWeighted(t.known, t.Y, t.W)
+	}
+	if K, Y := t.Kernels(); K != nil {
+		return bcd.NewLoss(K, Y, t.W, t.opt.Columns.Loss, t.out.Offsets())
+	}
+	var yy float64
+	for _, v := range t.sums.YY {
+		yy += v
+	}
+	return bcd.NewFeatures(t.sums.Gamma, t.sums.H, yy, int(t.sums.Rows), t.maps.Blocks(), t.opt.Backend)
+}
+
+// plain reports whether targets are learned by squares without weights.
+func (t *training) plain() bool { return t.w.Data == nil && t.opt.Columns.Loss.Kind == loss.Squared }
+
+// setTargets makes the targets Y with the weights w those to learn.
+func (t *training) setTargets(Y, w blas.General) (about []string, err error) {
+	out, learned, about, err := columns.LearnOutputs(Y, w, &t.opt.Columns)
+	if err == nil {
+		t.take(out, learned, Y, w)
+	}
+	return about, err
+}
+
+// take is setTargets for targets Y that out has made of those of all outputs.
+func (t *training) take(out *columns.Outputs, Y, raw, w blas.General) {
+	t.out, t.Y, t.W, t.raw, t.w = out, Y, out.Weights(w), raw, w
+}
+
+// Outputs is the map of the targets.
+func (t *training) Outputs() *columns.Outputs { return t.out }
+
+// ByLoss is the training set, of which kernels are shared, for another loss.
+func (t *training) ByLoss(l loss.Loss) (learn.Training, error) {
+	u, opt := *t, *t.opt
+	opt.Columns.Loss = l
+	u.opt = &opt
+	_, err := u.setTargets(t.raw, t.w)
+	return &u, err
+}
+
+// Kernels are those on the samples, and the targets; no kernels where sums stand for the samples, or see Known.
+func (t *training) Kernels() (linop.Separate, blas.General) {
+	switch {
+	case t.known != nil:
+		return nil, t.Y
+	case t.F.Data != nil:
+		return linop.NewFactorSum(t.factors(), t.opt.Backend), t.Y
+	case t.added != nil:
+		return linop.NewGram(t.added, t.opt.Backend), t.Y
+	case t.sums == nil:
+		return linop.NewGramSum(t.grams, t.opt.Backend, t.opt.Precision), t.Y
+	}
+	return nil, t.Y
+}
+
+// factors are the features of each kernel.
+func (t *training) factors() (list []blas.General) {
+	at := 0
+	for _, d := range t.maps.Blocks() {
+		list = append(list, blas.View(t.F, 0, at, t.F.Rows, d))
+		at += d
+	}
+	return list
+}
+
+// Weights are those of the Gram matrices.
+func (t *training) Weights() []float64 {
+	if t.added != nil {
+		return []float64{1}
+	}
+	return t.weights
+}
+
+func (t *training) Held() float64 { return t.held }
+
+// Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
+// sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are
+// missing in more ways than sums of each are worth, or in the weights of their cells.
+func (t *training) Source() (s model.Source) {
+	switch {
+	case t.opt.Columns.Loss.Kind != loss.Squared: // changes of rows are for squares
+	case t.maps == nil && t.in != nil:
+		s.Y, s.W = blas.Clone(t.Y), t.W
+	case t.sums != nil:
+		var yy float64
+		for _, v := range t.sums.YY {
+			yy += v
+		}
+		s.Sums = []bcd.Pattern{{
+			Observed: slices.Repeat([]bool{true}, t.Y.Cols), Rows: t.Y.Rows, Gamma: t.sums.Gamma, H: t.sums.H, YY: yy,
+		}}
+	case t.F.Data != nil && t.W.Cols <= 1: // weights of rows are those of products in sums
+		if p := stream.Patterns(t.Y); len(p) <= stream.MaxPatterns && len(p)*t.maps.Dim() <= t.Y.Rows {
+			F, Y := blas.Clone(t.F), blas.Clone(t.Y)
+			model.Weigh(F, t.W)
+			model.Weigh(Y, t.W)
+			s.Sums = model.AddRows(nil, F, Y, 1, t.opt.Backend)
+		}
+	}
+	return s
+}
+
+// Model predicts by the solution.
+func (t *training) Model(res *bcd.Result) *model.Model {
+	m := &model.Model{In: t.in, Out: t.out, Names: t.names, Eta: res.Eta, L: res.L, Warnings: t.warnings}
+	m.Remember(t.dict, t.maps)
+	be := t.opt.Backend
+	if t.added != nil {
+		m.Eta = t.weights
+	}
+	switch {
+	case t.maps != nil:
+		m.Basis = model.NewFeatures(t.maps, res, model.FeatureWeights(be, t.F, t.maps, res), be)
+		return m
+	case res.Ls != nil:
+		m.Basis = model.NewSum(t.dict, res.Eta, res.Ls, t.Z, res.C, be)
+		return m
+	}
+	CL := res.C
+	res.L.MulRight(blas.Or(be), CL, CL)
+	if t.in == nil {
+		m.Basis = &model.Grams{CL: CL, Be: be}
+	} else {
+		m.Basis = model.NewSamples(t.dict, m.Eta, t.Z, CL, be)
+	}
+	return m
+}
+
+// Errors are those of the predictions for the samples left out.
+func (t *training) Errors(ctx context.Context, res *bcd.Result) (learn.Errors, error) {
+	F := blas.NewGeneral(t.test.Rows, t.test.Cols)
+	if err := t.predict(ctx, F, t.Model(res)); err != nil {
+		return learn.Errors{}, err
+	}
+	return learn.Judge(F, t.test, t.testW, t.out), nil
+}
