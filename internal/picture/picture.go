@@ -85,8 +85,7 @@ type Figure struct {
 	PageWidth     vg.Length // on a page, as high in proportion; 0 means Width
 	Paint         func(draw.Canvas)
 	Legend        []Sign
-	PageLegend    bool // a file needs no legend
-	Notes         []Note
+	PageLegend    bool   // a file needs no legend
 	Chart         *Chart // that Paint paints, nil for another picture
 }
 
@@ -94,13 +93,6 @@ type Figure struct {
 type Sign struct {
 	Text  string
 	Thumb plot.Thumbnailer
-}
-
-// Note is what a page says of a rectangle of the figure that is pointed at. The
-// coordinates are shares of width and height from the lower left corner.
-type Note struct {
-	X, Y, Width, Height float64
-	Text                string
 }
 
 // Sizes of what is around a picture.
@@ -186,13 +178,13 @@ func (f *Figure) HTML() template.HTML {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<figure><figcaption>%s</figcaption>`, title)
 	b.WriteString(inline(width, height, fmt.Sprintf(`class="chart" role="img" aria-label="%s" style="max-width:%.0fpx"`,
-		title, 1.45*width), f.Paint, f.Notes))
+		title, 1.45*width), f.Paint))
 	if len(f.Legend) > 0 {
 		b.WriteString(`<ul class="legend">`)
 		for _, s := range f.Legend {
 			thumb := inline(thumbWidth, thumbHeight, `aria-hidden="true"`, func(c draw.Canvas) {
 				s.Thumb.Thumbnail(&c)
-			}, nil)
+			})
 			fmt.Fprintf(&b, `<li>%s %s</li>`, thumb, html.EscapeString(s.Text))
 		}
 		b.WriteString(`</ul>`)
@@ -202,22 +194,15 @@ func (f *Figure) HTML() template.HTML {
 }
 
 // inline is what paint paints as an svg element with the attributes, in the colours of a page.
-func inline(width, height vg.Length, attributes string, paint func(draw.Canvas), notes []Note) string {
+func inline(width, height vg.Length, attributes string, paint func(draw.Canvas)) string {
 	canvas := vgsvg.New(width, height)
 	paint(draw.New(canvas))
 	var b bytes.Buffer
 	_, _ = canvas.WriteTo(&b) // a buffer takes everything
 	text := b.String()
 	text = text[strings.Index(text, "<g"):strings.LastIndex(text, "</svg>")]
-	var over strings.Builder
-	for _, n := range notes {
-		fmt.Fprintf(&over,
-			`<rect fill="none" pointer-events="all" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`,
-			n.X*width.Points(), (1-n.Y-n.Height)*height.Points(), n.Width*width.Points(), n.Height*height.Points(),
-			html.EscapeString(n.Text))
-	}
-	return fmt.Sprintf(`<svg %s viewBox="0 0 %.4g %.4g">%s%s</svg>`, attributes, width.Points(), height.Points(),
-		pageColors.Replace(text), over.String())
+	return fmt.Sprintf(`<svg %s viewBox="0 0 %.4g %.4g">%s</svg>`, attributes, width.Points(), height.Points(),
+		pageColors.Replace(text))
 }
 
 // pageColors puts the variables of a page's style sheet in the place of colours. Black is left out

@@ -1,11 +1,8 @@
 package systems
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"math"
-	"strings"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/plot/plotter"
@@ -35,50 +32,23 @@ func mapResults() []bench.Result {
 	return out
 }
 
-func TestCrossMaps(t *testing.T) {
-	maps := crossMaps(mapResults())
-	if len(maps) != 1 {
-		t.Fatalf("%d maps", len(maps))
+func TestWinners(t *testing.T) {
+	got := winners(mapResults())
+	want := [][]string{
+		{"l × n", "L decaying, λ = 0.01", "L identity, λ = 0.01", "L decaying, λ = 0.001"},
+		{"250 × 1", "nystrom 0.1", "", ""},
+		{"250 × 10", "", "tridiagonal 0.5", ""},
+		{"500 × 1", "nystrom 0.1", "", ""},
+		{"500 × 10", "", "tridiagonal 0.5", ""},
+		{"3060 × 102", "", "", "rotated 0.1"},
 	}
-	for _, c := range []struct {
-		at  point
-		who string
-	}{
-		{point{250, 1, 1e-2, "decaying"}, "N"},
-		{point{500, 1, 1e-2, "identity"}, "N"}, // the same L
-		{point{500, 10, 1e-2, "identity"}, "T"},
-		{point{500, 10, 1e-2, "decaying"}, ""},
-	} {
-		who, ok := maps[0].cell(c.at)
-		if who.text != c.who || ok != (c.who != "") {
-			t.Errorf("%+v: %q", c.at, who.text)
+	for i, row := range append([][]string{got.Head}, got.Rows...) {
+		if !slices.Equal(row, want[i]) {
+			t.Errorf("row %d: %q, want %q", i, row, want[i])
 		}
 	}
-	if len(maps[0].ls) != 2 || len(maps[0].lambdas) != 1 {
-		t.Errorf("l %v, λ %v", maps[0].ls, maps[0].lambdas)
-	}
-	for _, m := range maps {
-		f := m.figure()
-		cells := 0
-		for _, n := range f.Notes {
-			if n.Text == "" || !(n.X >= 0 && n.Y >= 0 && n.X+n.Width <= 1 && n.Y+n.Height <= 1) {
-				t.Errorf("%s: %+v", m.name, n)
-			}
-			cells++
-		}
-		if cells != 6 || len(f.Legend) == 0 {
-			t.Errorf("%s: %d cells, %d signs", m.name, cells, len(f.Legend))
-		}
-		if page := string(f.HTML()); !strings.Contains(page, "<title>l = 500, n = 10, L identity, λ = 0.01: ") {
-			t.Errorf("%s says nothing of a cell: %.300s", m.name, page)
-		}
-		for d := xml.NewDecoder(strings.NewReader(string(f.HTML()))); ; {
-			if _, err := d.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", m.name, err)
-			}
-		}
+	if len(got.Rows) != len(want)-1 {
+		t.Errorf("%d rows", len(got.Rows))
 	}
 }
 
