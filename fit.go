@@ -185,6 +185,9 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if m.learned.Folds = folds; folds == nil && err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
 	}
+	if c, ok := d.(learn.Convex); ok && m.learned.LogOdds() && m.learned.HasFolds() {
+		m.learned.Calibrate(c.Weight)
+	}
 	return m, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
+	"github.com/iokl/iokl/loss"
 )
 
 // IntervalOptions of [Model.PredictInterval]. The zero value is useful.
@@ -117,12 +118,14 @@ func (m *Model) Noise(ctx context.Context) (sigma []float64, err error) {
 	return sigma, err
 }
 
-// outOfFold fits the models without each fold that the options ask for, or that a fit keeps by default.
+// outOfFold fits the models without each fold that the options ask for, or that a fit keeps by default: one that
+// chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
 func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model) ([]model.Fold, error) {
 	l, n := d.Size()
 	parts, ok := d.(learn.Parts)
 	own := opt.IntervalFolds > 0 && opt.compared != nil // each fold chooses its setting
-	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (opt.compared == nil || opt.CV.TimeOrdered ||
+	wanted := opt.compared != nil || opt.lead().Kind == loss.Logistic
+	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (!wanted || opt.CV.TimeOrdered ||
 		l > defaults.IntervalSamples) {
 		return nil, nil
 	}
@@ -217,7 +220,7 @@ type ClassSets struct {
 // holds its class with probability level, and a probability of each class. Sets are made by CV+: see
 // [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are a
 // softmax of the outputs whose
-// one slope is fitted to the samples left out of the folds. The model must come from FitClasses and keep folds.
+// one slope is fitted to the samples left out of the folds, or, by the logistic loss, those of PredictProba. The model must come from FitClasses and keep folds.
 func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
 	t, _ := X.Dims()
 	if t == 0 {
@@ -284,8 +287,9 @@ func (m *Model) LeaveOneOut(ctx context.Context) (*LeaveOneOut, error) {
 type HeldOut struct {
 	Targets, Predictions *mat.Dense // of the same rows, by fold; a missing target is NaN
 	Folds                int        // models without each of which predict; 0 for refits without each row
-	// of each class, a softmax of the predictions whose one slope is fitted to them; nil without classes
+	// of each class, or of the targets 1 by the logistic loss, as [Model.PredictProba] has them; nil for other models
 	Probabilities *mat.Dense
+	Uncalibrated  *mat.Dense // by the logistic loss, those without calibration; nil for other losses
 }
 
 // HeldOut returns what the models without the folds of cv+ predict for the rows left out of them or, where the model
@@ -297,7 +301,12 @@ func (m *Model) HeldOut(ctx context.Context) (*HeldOut, error) {
 		return nil, err
 	}
 	h := &HeldOut{Targets: blas.Dense(Y), Predictions: blas.Dense(F), Folds: folds}
-	if m.learned.Out.Classes != nil {
+	switch out := m.learned.Out; {
+	case m.learned.LogOdds():
+		h.Probabilities, h.Uncalibrated = mat.DenseCopyOf(h.Predictions), mat.DenseCopyOf(h.Predictions)
+		out.Probabilities(h.Probabilities.RawMatrix(), out.Calibration)
+		out.Probabilities(h.Uncalibrated.RawMatrix(), nil)
+	case out.Classes != nil:
 		h.Probabilities = blas.Dense(model.Probabilities(F, Y))
 	}
 	return h, nil

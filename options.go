@@ -117,7 +117,7 @@ type Options struct {
 	// IntervalFolds is the number of folds without each of which the model is learned once
 	// more, for intervals of [Model.PredictInterval] by CV+. All that is open in
 	// the options is then chosen anew inside each fold. 0 means that a fit in memory
-	// that chooses λ keeps such models at the chosen setting where they are
+	// that chooses λ, or is by the loss logistic, keeps such models at its setting where they are
 	// small, and that other fits keep none; negative, that none are kept. Those of [FitStream]
 	// share the setting chosen.
 	IntervalFolds int `json:"interval_folds,omitzero"`

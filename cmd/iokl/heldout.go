@@ -66,13 +66,19 @@ func heldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 	if model.Classes() != nil {
 		right, sure, most := heldOutAccuracy(h)
-		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%", 100*right, 100*sure,
-			100*most)
+		s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, nil))
+		return fmt.Sprintf("%.1f ± %.1f %% of classes are right, the most frequent class %.1f %%; %v", 100*right,
+			100*sure, 100*most, &s)
 	}
 	const listed = 5
 	var parts []string
 	names := model.OutputNames()
 	for j, name := range names[:min(listed, len(names))] {
+		if h.Probabilities != nil {
+			s := scoreProbabilities(outcomes(model, h.Probabilities, h.Targets, []int{j}))
+			parts = append(parts, fmt.Sprintf("%s has %v", name, &s))
+			continue
+		}
 		rmse, sure, mean := heldOutError(h, j)
 		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(rmse, 3),
 			figure(sure, 2), figure(mean, 3)))

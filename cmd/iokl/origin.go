@@ -32,7 +32,10 @@ type origin struct {
 	// Confusion counts the held-out rows of each class (row) that were taken for each class (column).
 	Confusion   [][]int          `json:"confusion,omitempty"`
 	Reliability []probabilityBin `json:"reliability,omitempty"` // of the held-out rows
-	Effects     []effect         `json:"effects,omitempty"`     // of the inputs, the largest first
+	// Uncalibrated is Reliability before the calibration, and Scores are the errors of probabilities after and before.
+	Uncalibrated []probabilityBin   `json:"uncalibrated,omitempty"`
+	Scores       []probabilityScore `json:"probability_scores,omitempty"`
+	Effects      []effect           `json:"effects,omitempty"` // of the inputs, the largest first
 }
 
 // outputError is how a model predicts an output.
@@ -173,7 +176,13 @@ func (o *origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	if o.HeldOut = "each row by itself"; h.Folds > 0 {
 		o.HeldOut = counted(h.Folds, "fold")
 	}
-	o.compare(h.Predictions, h.Targets)
+	F := h.Predictions
+	if h.Uncalibrated != nil { // predictions are log odds
+		F = h.Probabilities
+	}
+	if o.compare(F, h.Targets); h.Probabilities != nil {
+		o.trust(model, h)
+	}
 	if model.Classes() == nil {
 		return
 	}
@@ -182,13 +191,9 @@ func (o *origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	for k := range n {
 		o.Confusion[k] = make([]int, n)
 	}
-	right := make([]bool, rows)
 	for i := range rows {
-		is, taken := floats.MaxIdx(h.Targets.RawRowView(i)), floats.MaxIdx(h.Predictions.RawRowView(i))
-		o.Confusion[is][taken]++
-		right[i] = is == taken
+		o.Confusion[floats.MaxIdx(h.Targets.RawRowView(i))][floats.MaxIdx(h.Predictions.RawRowView(i))]++
 	}
-	o.Reliability = reliability(h.Probabilities, func(i int) bool { return right[i] })
 }
 
 // compare fills in the errors of the predictions F of the targets Y.
@@ -205,7 +210,11 @@ func (o *origin) measure(model *iokl.Model, d *data) error {
 	rows := spaced(d.X.Data.Rows, originRows)
 	X := takeRows(d.X.Data, rows)
 	if o.Errors == nil {
-		F, err := model.Predict(X)
+		predict := model.Predict
+		if model.Certificate().Loss == "logistic" {
+			predict = model.PredictProba
+		}
+		F, err := predict(X)
 		if err != nil {
 			return err
 		}

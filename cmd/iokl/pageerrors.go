@@ -29,7 +29,7 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 		s.Title = "Which classes are right, and how sure"
 		s.Add(page.Classed("soft", fmt.Sprintf("On %s %s.", counted(o.Rows, "row"), which)))
 		confusionTable(&s, classes, o.Confusion)
-		reliabilityTable(&s, o.Reliability)
+		reliabilityTable(&s, o)
 		return s
 	}
 	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie "+
@@ -46,11 +46,13 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 		}
 		t.Rows = append(t.Rows, page.Texts(line...))
 		const panels = 6
-		if j < panels && model.Classes() == nil && len(e.Observed) > 0 {
+		if j < panels && model.Classes() == nil && o.Reliability == nil && len(e.Observed) > 0 {
 			figures = append(figures, fitFigure(model.OutputNames()[j], &e)...)
 		}
 	}
-	s.Add(t.HTML(), page.SmallCharts(figures))
+	if s.Add(t.HTML(), page.SmallCharts(figures)); o.Reliability != nil {
+		reliabilityTable(&s, o)
+	}
 	return s
 }
 
@@ -93,15 +95,18 @@ func accuracyText(classes []string, count [][]int) string {
 }
 
 // reliabilityTable adds how often the class predicted is the true one, by its probability.
-func reliabilityTable(s *page.Section, bins []probabilityBin) {
+func reliabilityTable(s *page.Section, o *origin) {
 	t := page.Table{Head: []string{"probability of the class predicted", "rows", "right"}, File: "reliability.csv"}
-	for _, b := range bins {
+	for _, b := range o.Reliability {
 		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3f", b.Probability), strconv.Itoa(b.Rows),
 			fmt.Sprintf("%.1f %%", 100*b.Right)))
 	}
+	if text := o.probabilityText(); text != "" {
+		s.Add(page.Text(text))
+	}
 	s.Add(page.Classed("soft", "Probabilities can be relied on where the class predicted is right as often as its "+
 		"probability says: the rows in tenths of that probability, with their means."))
-	s.Add(page.SmallCharts(reliabilityFigure(bins, "")), t.HTML())
+	s.Add(page.SmallCharts(reliabilityFigure(o.Reliability, o.Uncalibrated, "")), t.HTML())
 }
 
 // fitFigure shows predictions against what was observed, and the band that holds 90 % of the rows.

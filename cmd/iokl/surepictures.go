@@ -169,7 +169,7 @@ func plotCalibration(
 		return nil, err
 	}
 	bins := reliability(r.Probabilities, func(i int) bool { return r.Classes[i] == labels[i] })
-	return saveFigures(dir, reliabilityFigure(bins, "calibration"))
+	return saveFigures(dir, reliabilityFigure(bins, nil, "calibration"))
 }
 
 // probabilityBin are the rows whose class predicted has a probability in one tenth of those from 0 to 1.
@@ -198,14 +198,18 @@ func reliability(P *mat.Dense, right func(i int) bool) []probabilityBin {
 	return slices.DeleteFunc(bins[:], func(b probabilityBin) bool { return b.Rows == 0 })
 }
 
-// reliabilityFigure shows how often the class predicted is the true one, by its probability.
-func reliabilityFigure(bins []probabilityBin, name string) []picture.Figure {
+// reliabilityFigure shows how often the class predicted is the true one, by its probability, and by that before its
+// calibration where there are bins of it.
+func reliabilityFigure(bins, before []probabilityBin, name string) []picture.Figure {
 	chart := picture.Chart{
 		Title: "probabilities of classes", X: "probability of the class predicted",
 		Y: "share of rows where it is true",
 	}
 	for _, b := range bins {
 		chart.Point("rows", b.Probability, b.Right)
+	}
+	for _, b := range before {
+		chart.Point("without calibration", b.Probability, b.Right)
 	}
 	chart.Curves = append(chart.Curves, picture.Curve{Name: "calibrated", Line: true, XY: plotter.XYs{
 		{X: 0, Y: 0},

@@ -4,9 +4,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
 )
 
 // Weights from a file are those of a column, which is then no input; losses are recorded, and quantiles have columns.
@@ -181,5 +187,54 @@ func TestProba(t *testing.T) {
 	if r := command(t, dir, "predict --model r.iokl --x xt.csv --proba"); r.status != exitUsage ||
 		!strings.Contains(r.stderr, "no probabilities") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The last line of a fit by the loss logistic and its page have the log loss and Brier score of held-out probabilities,
+// counted here once more, with and without calibration.
+func TestHeldOutProbabilities(t *testing.T) {
+	dir := folder(t)
+	rng := rand.New(rand.NewPCG(9, 9))
+	rows := "a,high\n"
+	for range 120 {
+		a := rng.NormFloat64()
+		rows += fmt.Sprintf("%g,%d\n", a, map[bool]int{true: 1}[a+rng.NormFloat64() > 0])
+	}
+	write(t, dir, "h.csv", rows)
+	for _, classes := range []string{"", " --classes"} {
+		r := command(t, dir, "fit --x h.csv --y-columns high --loss logistic --kernel gaussian:all:.3 --lambda 1e-3 "+
+			"--out h.iokl --report h.html"+classes)
+		m, err := iokl.Load(filepath.Join(dir, "h.iokl"))
+		if r.status != exitOK || err != nil {
+			t.Fatalf("%+v %v", r, err)
+		}
+		h, err := m.HeldOut(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, n := h.Targets.Dims()
+		score := func(P *mat.Dense) (logLoss, brier float64) {
+			for i := range 120 {
+				p, y := P.At(i, n-1), h.Targets.At(i, n-1)
+				logLoss -= (y*math.Log(p) + (1-y)*math.Log(1-p)) / 120
+				brier += (y - p) * (y - p) / 120
+			}
+			return logLoss, brier
+		}
+		l, b := score(h.Probabilities)
+		want := fmt.Sprintf("log loss %.3g ± ", l)
+		if !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, fmt.Sprintf("; Brier score %.3g;", b)) {
+			t.Errorf("no %q in %q", want, r.stderr)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "h.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, b = score(h.Uncalibrated)
+		page := said(string(text))
+		want = fmt.Sprintf("Without calibration the log loss is %.3g and the Brier score %.3g.", l, b)
+		if !strings.Contains(page, want) || !strings.Contains(page, "probability of the class predicted") {
+			t.Errorf("no %q in %.3000s", want, page)
+		}
 	}
 }

@@ -21,6 +21,8 @@ type Convex interface {
 	// Loss is the loss, and ByLoss the same data for another one.
 	Loss() loss.Loss
 	ByLoss(l loss.Loss) (Data, error)
+	// Weight is that of target j of sample i.
+	Weight(i, j int) float64
 	// Plain reports whether targets are learned by squares without weights.
 	Plain() bool
 }

@@ -603,7 +603,8 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probability of each class.
 
-        By the loss "logistic" these are the probabilities of each class against all others, divided by their sum.
+        By the loss "logistic" these are the probabilities of each class against all others, divided by their sum. Where the fit
+        keeps folds, as it does by default for up to 2000 samples, they are calibrated on the samples left out of these.
         Of the squared loss, models that keep folds (see `interval_folds`) have a softmax of the outputs, whose one slope was fitted to the samples
         left out of the folds. Otherwise, the outputs being least-squares estimates of the probabilities, these are
         the nearest numbers to them that are not negative and have the sum 1.

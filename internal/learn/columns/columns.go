@@ -50,6 +50,8 @@ type Outputs struct {
 	Loss    string   `json:"loss,omitempty"` // that they were learned by, of several quantiles the list; "" is squared
 	// Quantiles are the τ of the losses; nil for other losses. Of several, those of a target are neighbours.
 	Quantiles []float64 `json:"quantiles,omitempty"`
+	// Calibration is that of probabilities by the logistic loss; nil where none was learned.
+	Calibration *Platt `json:"calibration,omitempty"`
 
 	deviation []float64 // of each target in the training data; nil in a model that was read from a file
 	loss      loss.Loss

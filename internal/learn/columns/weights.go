@@ -234,8 +234,35 @@ func (out *Outputs) CheckLoss() error {
 	if (all[0].Kind == loss.Quantile) != (q > 0) || q > 0 && (q != len(all) || len(out.Names)%q != 0) {
 		return fmt.Errorf("%d quantiles of %d outputs by the loss %q", q, len(out.Names), out.Loss)
 	}
+	if c := out.Calibration; c != nil && !(all[0].Kind == loss.Logistic && c.Slope >= 0) {
+		return fmt.Errorf("a calibration of slope %g of outputs by the loss %q", c.Slope, out.Loss)
+	}
 	out.loss = all[0]
 	return nil
+}
+
+// Platt makes calibrated probabilities σ(Slope·f + Shift) of log odds f.
+type Platt struct {
+	Slope float64 `json:"slope"` // ≥ 0
+	Shift float64 `json:"shift"`
+}
+
+// Probabilities turns the log odds F of targets 1 into probabilities, in place: σ(f) where c is nil. Those of classes
+// are divided by their sum.
+func (out *Outputs) Probabilities(F blas.General, c *Platt) {
+	if c == nil {
+		c = &Platt{Slope: 1}
+	}
+	for i := range F.Rows {
+		row, sum := blas.Row(F, i), 0.0
+		for k, f := range row {
+			row[k] = loss.Probability(c.Slope*f + c.Shift)
+			sum += row[k]
+		}
+		if out.Classes != nil && sum > 0 {
+			blas.Scal(1/sum, row)
+		}
+	}
 }
 
 // OfTargets lists the outputs of the targets.

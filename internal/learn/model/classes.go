@@ -9,7 +9,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/loss"
 )
 
 // Sets says which classes each row may be of, and how probable each class is.
@@ -18,23 +17,14 @@ type Sets struct {
 	In [][]bool     // whether the class is in the set of the row, t×n
 }
 
-// Probabilities turns outputs F (t×n) into probabilities, in place. By the logistic loss each output is the log odds of
-// its class against all others, or of a target 1: σ(f), of classes divided by the sum over them. Of a model of classes
-// by squares that keeps folds they are softmax of slope·f.
+// Probabilities turns outputs F (t×n) into probabilities, in place. By the logistic loss each output f is the log odds
+// of its class against all others, or of a target 1: σ(f), or σ(a·f + b) as [Model.Calibrate] has it, of classes
+// divided by the sum over them. Of a model of classes by squares that keeps folds they are softmax of slope·f.
 func (m *Model) Probabilities(F blas.General) error {
 	classes := m.Out.Classes != nil
 	switch {
-	case m.Out.Loss == "logistic":
-		for i := range F.Rows {
-			row, sum := blas.Row(F, i), 0.0
-			for k, f := range row {
-				row[k] = loss.Probability(f)
-				sum += row[k]
-			}
-			if classes && sum > 0 {
-				blas.Scal(1/sum, row)
-			}
-		}
+	case m.LogOdds():
+		m.Out.Probabilities(F, m.Out.Calibration)
 	case !classes:
 		return fault.Input("the model has no probabilities: it was fitted neither on classes nor by the loss logistic")
 	case m.Folds == nil:
@@ -45,6 +35,9 @@ func (m *Model) Probabilities(F blas.General) error {
 	}
 	return nil
 }
+
+// LogOdds reports whether the outputs are log odds, those of the logistic loss.
+func (m *Model) LogOdds() bool { return m.Out.Loss == "logistic" }
 
 // ClassSets predicts sets of classes that hold the class of a new row with probability level or about it, by CV+
 // (Romano, Sesia, Candès, doi:10.48550/arXiv.2006.02544), with the score max_k f_k − f_y of class y: class y is in the
@@ -70,7 +63,7 @@ func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64)
 		if err := f.Predict(ctx, G, x); err != nil {
 			return nil, err
 		}
-		scores := f.scores()
+		scores := f.classScores()
 		total += len(scores)
 		for i := range G.Rows {
 			g, row := blas.Row(G, i), blas.Row(lower, i)
@@ -84,7 +77,6 @@ func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64)
 	if _, err := rank(level, total); err != nil {
 		return nil, err
 	}
-	slope := m.slope()
 	for i := range F.Rows {
 		f, low := blas.Row(F, i), blas.Row(lower, i)
 		s.In[i] = make([]bool, n)
@@ -92,13 +84,13 @@ func (m *Model) ClassSets(ctx context.Context, F, x blas.General, level float64)
 		for y, v := range f {
 			s.In[i][y] = v == top || low[y] < level*float64(total+1)
 		}
-		softmax(blas.Row(s.P, i), f, slope)
 	}
-	return s, nil
+	blas.Copy(s.P, F)
+	return s, m.Probabilities(s.P)
 }
 
-// scores are max_k f_k − f_y of the samples left out and their class y, ascending.
-func (f *Fold) scores() []float64 {
+// classScores are max_k f_k − f_y of the samples left out and their class y, ascending.
+func (f *Fold) classScores() []float64 {
 	scores := make([]float64, f.F.Rows)
 	for i := range scores {
 		row := blas.Row(f.F, i)

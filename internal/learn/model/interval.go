@@ -92,10 +92,19 @@ func (m *Model) method(q *Interval) error {
 	return nil
 }
 
+// intervals is the way to intervals of targets.
+func (m *Model) intervals(q *Interval) error {
+	if m.LogOdds() {
+		return fault.Input("the outputs are log odds by the loss logistic, and a target is none: ask for probabilities " +
+			"or, of classes, for sets of them")
+	}
+	return m.method(q)
+}
+
 // Intervals writes the predictions for the rows of x, and the ends of their intervals, to F, lo and
 // hi (t×n), by slabs of rows.
 func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
-	if err := m.method(&q); err != nil {
+	if err := m.intervals(&q); err != nil {
 		return err
 	}
 	if m.In == nil {
@@ -336,7 +345,7 @@ func trainingInputs(b Basis) blas.General {
 func (m *Model) PredictGramIntervals(
 	ctx context.Context, cross []blas.General, q Interval,
 ) (F, lo, hi blas.General, err error) {
-	if err := m.method(&q); err != nil {
+	if err := m.intervals(&q); err != nil {
 		return F, lo, hi, err
 	}
 	if q.Method != CVPlus || q.Local {

@@ -49,7 +49,7 @@ import (
 const (
 	fileFormat = "iokl model"
 	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights;
-	// 6: kernels may see columns beside ranks
+	// 6: kernels may see columns beside ranks, probabilities may be calibrated
 	fileVersion = 6
 	metaName    = "meta.json"
 )
@@ -121,7 +121,7 @@ func (m *Model) leastVersion() int {
 		return slices.ContainsFunc(k.Knots, func(knots []float64) bool { return knots == nil })
 	}
 	switch {
-	case slices.ContainsFunc(m.Basis.kernels(), besideRanks):
+	case m.Out.Calibration != nil || slices.ContainsFunc(m.Basis.kernels(), besideRanks):
 		return fileVersion
 	case m.W.Data != nil:
 		return 5

@@ -71,6 +71,9 @@ func (o *observed) weighed() *linop.Cells {
 // Loss is the loss that targets are learned by.
 func (o *observed) Loss() loss.Loss { return o.opt.Columns.Loss }
 
+// Weight is that of target j of sample i.
+func (o *observed) Weight(i, j int) float64 { return columns.WeightAt(o.w, i, j) }
+
 // Plain reports whether targets are learned by squares without weights.
 func (o *observed) Plain() bool { return o.w.Data == nil && o.Loss().Kind == loss.Squared }
 
