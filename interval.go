@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -24,7 +25,8 @@ import (
 // IntervalOptions of [Model.PredictInterval]. The zero value is useful.
 type IntervalOptions struct {
 	Level float64 `json:"level,omitzero"` // share of new targets that the intervals are to hold; 0 means 0.9
-	// Method is "cv+" or "jackknife+". "" is the first of them that the model can.
+	// Method is "cv+" or "jackknife+", or of models by quantiles "conformal". "" is the first of them that the model
+	// can.
 	//
 	// cv+ takes the models of Options.IntervalFolds. For rows that are drawn alike and
 	// in no order, its intervals hold at least 2·Level − 1 − √(2/l) of new targets, whatever their
@@ -36,13 +38,18 @@ type IntervalOptions struct {
 	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
 	// costs 2·l²·n operations a row. Beyond 8192 rows all intervals of an output are of one width, or of one
 	// multiple of the deviation, from bounds of the residuals of 1000 rows: they hold Level or somewhat more.
+	//
+	// conformal takes the two quantiles of the model whose distance is nearest to Level, those of the models of
+	// Options.IntervalFolds, and adds on both sides what makes intervals hold Level of the samples left out. What
+	// holds for cv+ holds for these, and their width follows the noise.
 	Method string `json:"method,omitempty"`
 	// widths in proportion to the posterior deviation with noise: wider where data are thin
 	Local bool `json:"local,omitempty"`
 	Joint bool `json:"joint,omitempty"` // Level is for all outputs of a row together
 }
 
-// Intervals are predictions and the ends of their intervals, t×n.
+// Intervals are predictions, t×n, and the ends of the intervals of targets: t×n too but for several quantiles, of which
+// each target has one interval.
 type Intervals struct {
 	Predictions, Low, High *mat.Dense
 }
@@ -55,8 +62,8 @@ func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalO
 	if t == 0 {
 		return nil, fault.Input("no rows to predict")
 	}
-	n := len(m.learned.Out.Names)
-	r := &Intervals{mat.NewDense(t, n, nil), mat.NewDense(t, n, nil), mat.NewDense(t, n, nil)}
+	n, targets := len(m.learned.Out.Names), m.targets()
+	r := &Intervals{mat.NewDense(t, n, nil), mat.NewDense(t, targets, nil), mat.NewDense(t, targets, nil)}
 	var err error
 	phase.Apart(phase.Predict, func() {
 		err = m.learned.Intervals(ctx, r.Predictions.RawMatrix(), r.Low.RawMatrix(), r.High.RawMatrix(), raw(X),
@@ -67,6 +74,13 @@ func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalO
 	}
 	return r, nil
 }
+
+// targets is the number of targets, each of which has an output for every quantile.
+func (m *Model) targets() int { return len(m.learned.Out.Names) / max(1, len(m.learned.Out.Quantiles)) }
+
+// Quantiles are the τ of the loss of the model, ascending, for each of which a target has an output; nil for other
+// losses.
+func (m *Model) Quantiles() []float64 { return slices.Clone(m.learned.Out.Quantiles) }
 
 // PredictIntervalGram is PredictInterval, by cv+, of a model of Gram matrices from the
 // cross-Gram matrices (t×l) of all m kernels.
@@ -218,9 +232,8 @@ type ClassSets struct {
 
 // PredictSets predicts for each row of X the set of the classes that it may be of, which
 // holds its class with probability level, and a probability of each class. Sets are made by CV+: see
-// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are a
-// softmax of the outputs whose
-// one slope is fitted to the samples left out of the folds, or, by the logistic loss, those of PredictProba. The model must come from FitClasses and keep folds.
+// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are those of PredictProba. The
+// model must come from FitClasses and keep folds.
 func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
 	t, _ := X.Dims()
 	if t == 0 {

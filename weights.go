@@ -32,11 +32,6 @@ func (opt *Options) checkLoss() error {
 		return fault.Input("leaving out single rows in closed form is for the squared loss without weights: use folds")
 	case len(opt.losses) > 1 && (opt.Model == learn.Sum || slices.Contains(opt.CV.Models, learn.Sum)):
 		return fault.Input("several quantiles share one output kernel: the model sum takes one quantile")
-	case l.Kind == loss.Quantile && opt.IntervalFolds > 0:
-		return fault.Input("interval folds are for losses whose outputs predict targets or classes, not for quantiles")
-	}
-	if l.Kind == loss.Quantile {
-		opt.IntervalFolds = -1
 	}
 	return nil
 }

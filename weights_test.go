@@ -265,7 +265,7 @@ func TestBadWeights(t *testing.T) {
 		"unknown loss": {Loss: "absolute"}, "no δ": {Loss: "huber:0"}, "τ of 1": {Loss: "quantile:1"},
 		"τ twice": {Loss: "quantile:.5,0.5"}, "no 0 and 1": {Loss: "logistic"},
 		"likelihood": {Loss: "huber", Learn: "likelihood"}, "solver": {Loss: "huber", Solver: "okl"},
-		"sum": {Loss: "quantile:0.1,0.9", Model: "sum"}, "folds": {Loss: "quantile:0.1", IntervalFolds: 5},
+		"sum":    {Loss: "quantile:0.1,0.9", Model: "sum"},
 		"metric": {Loss: "huber", CV: iokl.CVOptions{Metric: "nmse"}},
 	} {
 		t.Run(name, func(t *testing.T) {

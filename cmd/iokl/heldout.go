@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/loss"
 )
 
 // heldOutRows is the number of rows up to which a fit that keeps no folds is repeated without each row, in closed
@@ -21,7 +24,8 @@ import (
 const heldOutRows = 1000
 
 // heldOut are predictions for rows that models had not seen; nil where there are none. Where the model keeps no folds
-// and has no closed form for single rows, they are those of again, the same fit with so many folds, unless it is nil.
+// and has no closed form for single rows, they are those of again, the same fit with so many folds, unless it is nil
+// or makes several fits, of quantiles, without each fold.
 func heldOut(
 	cmd *cobra.Command, model *iokl.Model, again func(folds int) (*iokl.Model, error),
 ) (*iokl.HeldOut, error) {
@@ -29,7 +33,7 @@ func heldOut(
 		return nil, nil
 	}
 	h, err := model.HeldOut(cmd.Context())
-	if errors.Is(err, iokl.ErrInput) && again != nil {
+	if errors.Is(err, iokl.ErrInput) && again != nil && len(model.Quantiles()) < 2 {
 		folds := iokl.CVOptions{}.ForFit(model.Certificate().Samples).Folds
 		if model, err = again(folds); err == nil {
 			h, err = model.HeldOut(cmd.Context())
@@ -79,6 +83,10 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			parts = append(parts, fmt.Sprintf("%s has %v", name, &s))
 			continue
 		}
+		if q := model.Quantiles(); q != nil {
+			parts = append(parts, name+" has "+heldOutQuantile(h, j, q[j%len(q)]))
+			continue
+		}
 		rmse, sure, mean := heldOutError(h, j)
 		parts = append(parts, fmt.Sprintf("%s is off by %s ± %s, its mean by %s", name, figure(rmse, 3),
 			figure(sure, 2), figure(mean, 3)))
@@ -115,6 +123,27 @@ func heldOutError(h *iokl.HeldOut, j int) (rmse, sure, mean float64) {
 	}
 	_, mean = stat.PopMeanStdDev(y, nil)
 	return rmse, sure, mean
+}
+
+// heldOutQuantile says the mean loss of output j, the quantile τ, that of the quantile of the targets, and the share of
+// the targets below.
+func heldOutQuantile(h *iokl.HeldOut, j int, tau float64) string {
+	l := loss.Loss{Kind: loss.Quantile, Parameter: tau}
+	y := slices.DeleteFunc(mat.Col(nil, j, h.Targets), math.IsNaN)
+	slices.Sort(y)
+	constant := stat.Quantile(tau, stat.Empirical, y, nil)
+	var own, without, below float64
+	for i := range h.Targets.RawMatrix().Rows {
+		if y, f := h.Targets.At(i, j), h.Predictions.At(i, j); !math.IsNaN(y) {
+			own, without = own+l.Value(y, f), without+l.Value(y, constant)
+			if y <= f {
+				below++
+			}
+		}
+	}
+	n := float64(len(y))
+	return fmt.Sprintf("a loss of %s, its constant %s, and %.1f %% of the targets below", figure(own/n, 3),
+		figure(without/n, 3), 100*below/n)
 }
 
 // heldOutAccuracy is the share of rows whose class is right, its standard error, and the share of

@@ -37,7 +37,8 @@ func (q *intervalFlags) flags(f *pflag.FlagSet) {
 			"of classes that hold the true one, and probabilities NAME_p")
 	f.StringVar(&q.Method, "method", "",
 		"of intervals: cv+ (models without each fold, see fit --interval-folds) or jackknife+ (closed "+
-			"form)\n(default: cv+ where the model keeps folds)")
+			"form)\n(default: cv+ where the model keeps folds); of models by --loss quantile conformal (two of its "+
+			"quantiles,\nmoved by what held-out targets tell)")
 	f.BoolVar(&q.Local, "local", false, "intervals are wider where data are thin")
 	f.BoolVar(&q.Joint, "joint", false, "the share is of rows with all their targets inside")
 	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise;\nand "+
@@ -56,8 +57,8 @@ func (q *intervalFlags) check(cmd *cobra.Command, gram bool) error {
 		return fmt.Errorf("--interval %g: it must lie between 0 and 1", q.Level)
 	case !changed("interval") && (changed("method") || q.Local || q.Joint):
 		return errors.New("--method, --local and --joint say how intervals are made: give --interval too")
-	case changed("method") && q.Method != "cv+" && q.Method != "jackknife+":
-		return fmt.Errorf("--method %s: it is cv+ or jackknife+", q.Method)
+	case changed("method") && !slices.Contains([]string{"cv+", "jackknife+", "conformal"}, q.Method):
+		return fmt.Errorf("--method %s: it is cv+, jackknife+ or conformal", q.Method)
 	case changed("why") && q.why < 1:
 		return fmt.Errorf("--why %d: rows are numbered from 1", q.why)
 	case gram && (q.std || q.proba || q.why > 0):
@@ -79,10 +80,28 @@ type prediction struct {
 // What ends the names of columns of posterior deviations, and of those of the noise.
 const stdSuffix, noiseSuffix = "_std", "_noise"
 
-// beside is a further column for each output.
+// beside is a further column for each output, or for each target after its quantiles.
 type beside struct {
 	suffix string
 	v      *mat.Dense
+}
+
+// after reports whether a column of b follows output j of n, and which.
+func (b *beside) after(j, n int) (column int, ok bool) {
+	each := n / b.v.RawMatrix().Cols
+	return j / each, j%each == each-1
+}
+
+// targetNames are the names of targets that have so many outputs each, for quantiles.
+func targetNames(outputs []string, each int) (names []string) {
+	for j := 0; j < len(outputs); j += each {
+		name := outputs[j]
+		if each > 1 {
+			name = name[:strings.LastIndex(name, "_q")]
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // answer predicts the rows of X.
@@ -102,7 +121,7 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 			a.beside = []beside{{"_p", P}}
 		}
 	case model.Classes() != nil:
-		if q.Method == "jackknife+" || q.Local || q.Joint {
+		if q.Method != "" && q.Method != "cv+" || q.Local || q.Joint {
 			return nil, inputError("sets of classes are made by cv+: leave out --method, --local and --joint")
 		}
 		r, err := model.PredictSets(ctx, X, q.Level)
@@ -163,14 +182,19 @@ func (a *prediction) columns(names []string) *table.Table {
 		return &table.Table{Names: names, Data: a.F.RawMatrix()}
 	}
 	t, n := a.F.Dims()
-	each := 1 + len(a.beside)
-	wide := blas.NewGeneral(t, n*each)
+	cols := n
+	for _, b := range a.beside {
+		cols += b.v.RawMatrix().Cols
+	}
+	wide := blas.NewGeneral(t, cols)
 	for i := range t {
-		row := blas.Row(wide, i)
+		row := blas.Row(wide, i)[:0]
 		for j, v := range a.F.RawRowView(i) {
-			row[j*each] = v
-			for k, b := range a.beside {
-				row[j*each+1+k] = b.v.At(i, j)
+			row = append(row, v)
+			for _, b := range a.beside {
+				if k, ok := b.after(j, n); ok {
+					row = append(row, b.v.At(i, k))
+				}
 			}
 		}
 	}
@@ -179,10 +203,12 @@ func (a *prediction) columns(names []string) *table.Table {
 
 // names are those of the columns; nil where the outputs have none.
 func (a *prediction) names(outputs []string) (all []string) {
-	for _, name := range outputs {
+	for j, name := range outputs {
 		all = append(all, name)
 		for _, b := range a.beside {
-			all = append(all, name+b.suffix)
+			if k, ok := b.after(j, len(outputs)); ok {
+				all = append(all, targetNames(outputs, len(outputs)/b.v.RawMatrix().Cols)[k]+b.suffix)
+			}
 		}
 	}
 	return all
@@ -199,9 +225,9 @@ type intervalReport struct {
 	NoiseAt       [][]float64 `json:"noise_at,omitempty"` // that of each row, where it was learned
 	Probabilities [][]float64 `json:"probabilities,omitempty"`
 	Sets          []string    `json:"sets,omitempty"`
-	Coverage      []float64   `json:"coverage,omitempty"`       // of each output, or of the sets, with --y
+	Coverage      []float64   `json:"coverage,omitempty"`       // of each target, or of the sets, with --y
 	JointCoverage *float64    `json:"joint_coverage,omitempty"` // of all outputs together, with --y
-	MeanWidth     []float64   `json:"mean_width,omitempty"`     // of each output; the mean number of classes of a set
+	MeanWidth     []float64   `json:"mean_width,omitempty"`     // of each target; the mean number of classes of a set
 }
 
 // keep adds a block of answers.
@@ -274,10 +300,10 @@ func (r *intervalReport) write(w io.Writer, outputs []string) {
 	case r.Sets != nil:
 		fmt.Fprintf(w, "sets hold %.4f of the classes, at a mean size of %.3g\n", r.Coverage[0], r.MeanWidth[0])
 	case r.Coverage != nil:
-		for j, name := range outputs {
+		for j, name := range targetNames(outputs, len(outputs)/len(r.Coverage)) {
 			fmt.Fprintf(w, "%s  intervals hold %.4f, mean width %.5g\n", name, r.Coverage[j], r.MeanWidth[j])
 		}
-		if len(outputs) > 1 {
+		if len(r.Coverage) > 1 {
 			fmt.Fprintf(w, "all outputs of a row together %.4f\n", *r.JointCoverage)
 		}
 	}

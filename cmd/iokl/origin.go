@@ -219,15 +219,7 @@ func (o *origin) measure(model *iokl.Model, d *data) error {
 			return err
 		}
 		Y, _ := d.targetMatrix()
-		some := mat.NewDense(len(rows), F.RawMatrix().Cols, nil)
-		_, n := Y.Dims()
-		quantiles := F.RawMatrix().Cols / n // of each target
-		for i, r := range rows {
-			for j := range some.RawRowView(i) {
-				some.Set(i, j, Y.At(r, j/quantiles))
-			}
-		}
-		o.compare(F, some)
+		o.compare(F, takeRows(perOutput(Y, max(1, len(model.Quantiles()))).RawMatrix(), rows))
 	}
 	sd := make([]float64, len(o.Errors))
 	for j := range sd {

@@ -49,13 +49,22 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		}
 		Y = blas.Dense(t.Data)
 	}
-	if r, c := Y.Dims(); r != report.Rows || c != n {
-		return inputError("%s is %d×%d, the predictions are %d×%d", p.y, r, c, report.Rows, n)
+	each := max(1, len(model.Quantiles()))
+	if r, c := Y.Dims(); r != report.Rows || c != n/each {
+		return inputError("%s is %d×%d, the predictions are %d×%d", p.y, r, c, report.Rows, n/each)
 	}
-	s := model.ScorePredictions(F, Y)
+	s := model.ScorePredictions(F, perOutput(Y, each))
 	report.Scores = &s
 	report.cover(Y, model.Classes())
 	return nil
+}
+
+// perOutput has each column of Y so many times.
+func perOutput(Y mat.Matrix, each int) *mat.Dense {
+	t, n := Y.Dims()
+	Z := mat.NewDense(t, n*each, nil)
+	Z.Apply(func(i, j int, _ float64) float64 { return Y.At(i, j/each) }, Z)
+	return Z
 }
 
 // oneHot makes targets of labels, all of which must be classes of the model.

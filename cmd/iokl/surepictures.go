@@ -38,6 +38,7 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 	if known {
 		chart.Title += " (training rows: new rows have fewer)"
 	}
+	names := targetNames(model.OutputNames(), max(1, len(model.Quantiles())))
 	var asked *iokl.Intervals
 	for _, level := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95} {
 		r, err := model.PredictInterval(ctx, X, iokl.IntervalOptions{Level: level})
@@ -53,7 +54,7 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 		held := new(intervalReport)
 		held.keep(&prediction{beside: []beside{{"_lo", r.Low}, {"_hi", r.High}}})
 		held.cover(Y, nil)
-		for j, name := range model.OutputNames() {
+		for j, name := range names {
 			if j < mostIntervals {
 				chart.Point(name, level, held.Coverage[j])
 			}
@@ -67,7 +68,7 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 		{X: 0.95, Y: 0.95},
 	}})
 	figures := chart.Figures("coverage")
-	for j, name := range model.OutputNames() {
+	for j, name := range names {
 		if j < mostIntervals {
 			figures = append(figures, rowsInIntervals(asked, Y, j, name)...)
 		}
@@ -87,7 +88,8 @@ const mostIntervals = 4
 
 // rowsInIntervals shows the intervals of output j for the rows in the order of their predictions.
 func rowsInIntervals(r *iokl.Intervals, Y mat.Matrix, j int, name string) []picture.Figure {
-	f := mat.Col(nil, j, r.Predictions)
+	each := r.Predictions.RawMatrix().Cols / r.Low.RawMatrix().Cols
+	f := mat.Col(nil, each*j+each/2, r.Predictions)
 	order := make([]int, len(f))
 	for i := range order {
 		order[i] = i

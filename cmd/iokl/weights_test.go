@@ -59,6 +59,23 @@ func TestWeightsAndLosses(t *testing.T) {
 	if head, _, _ := strings.Cut(r.stdout, "\n"); head != "u_q0.1,u_q0.9,v_q0.1,v_q0.9" {
 		t.Errorf("%+v", r)
 	}
+	const folds = "fit --x x.csv --loss quantile:.9,.1 --interval-folds 4"
+	if r := command(t, dir, folds+" --out q.iokl"+fit); r.status != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	r = command(t, dir, "predict --model q.iokl --x xt.csv --interval .7")
+	if head, _, _ := strings.Cut(r.stdout, "\n"); head != "u_q0.1,u_q0.9,u_lo,u_hi,v_q0.1,v_q0.9,v_lo,v_hi" {
+		t.Errorf("%+v", r)
+	}
+	r = command(t, dir, "predict --model q.iokl --x xt.csv --y yt.csv --interval .7 --method conformal")
+	if r.status != exitOK || !strings.Contains(r.stdout, "v  intervals hold") ||
+		!strings.Contains(r.stdout, "u_q0.9  rmse") {
+		t.Errorf("%+v", r)
+	}
+	r = command(t, dir, folds+" --y y.csv --kernel gaussian:all:1 --lambda 1e-2")
+	if !strings.Contains(r.stderr, "held out, 4 folds: u_q0.1 has a loss of ") {
+		t.Errorf("%+v", r)
+	}
 	for _, line := range []string{
 		"predict --model q.iokl --x xt.csv --y yt.csv", "info q.iokl", "report q.iokl --out q.html",
 	} {

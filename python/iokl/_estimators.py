@@ -455,8 +455,9 @@ class IOKLRegressor(RegressorMixin, _Estimator):
             matrices of all kernels.
         level : float, default=0.9
             The share of new targets that the intervals are to hold.
-        method : {{"cv+", "jackknife+"}} or None, default=None
-            "cv+" takes models without each fold (see `interval_folds`), "jackknife+" refits without each row in
+        method : {{"cv+", "jackknife+", "conformal"}} or None, default=None
+            "conformal", of models with a loss of several quantiles, takes two of these and moves them by what samples left out of
+            folds tell. Of others "cv+" takes models without each fold (see `interval_folds`), "jackknife+" refits without each row in
             closed form, conditional on the kernels and the output kernel. None is the first that the model can.
         local : bool, default=False
             Whether the intervals are wider where data are thin.
@@ -466,12 +467,14 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         Returns
         -------
         low, high : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The ends of the intervals.
+            The ends of the intervals of targets.
         """
         model = self._fitted()
         options = {"level": level, "method": method, "local": local, "joint": joint}
         a = self._read(X, False)
-        _, low, high = model.interval_gram(a, options) if self._precomputed() else model.interval(a, options)
+        loss = self.certificate_.get("loss", "")
+        quantiles = loss.count(",") + 1 if loss.startswith("quantile") else 1
+        _, low, high = (model.interval_gram if self._precomputed() else model.interval)(a, options, quantiles)
         return self._shape(low), self._shape(high)
 
 

@@ -361,12 +361,17 @@ class Model:
     # Rows are handed over in blocks of this many, between which Ctrl-C is seen.
     BLOCK = 8192
 
-    def _blocks(self, X: Floats, outputs: int, each: Any) -> list[Floats]:
-        results = [np.empty((len(X), self.sizes().outputs)) for _ in range(outputs)]
+    def _blocks(self, X: Floats, outputs: int, each: Any, ends: int = 1) -> list[Floats]:
+        results = self._results(len(X), outputs, ends)
         for at in range(0, len(X), self.BLOCK):
             part = in_place(X[at : at + self.BLOCK])
             each(ct.byref(matrix(part)), *(ct.byref(matrix(F[at : at + self.BLOCK])) for F in results))
         return results
+
+    def _results(self, rows: int, matrices: int, ends: int) -> list[Floats]:
+        """Room for outputs, and for the ends of intervals, one for so many outputs."""
+        n = self.sizes().outputs
+        return [np.empty((rows, n if i == 0 else n // ends)) for i in range(matrices)]
 
     def predict(self, X: Floats) -> Floats:
         return self._blocks(X, 1, lambda x, F: call("iokl_predict", self._handle, x, F))[0]
@@ -377,10 +382,10 @@ class Model:
     def deviation(self, X: Floats) -> Floats:
         return self._blocks(X, 1, lambda x, S: call("iokl_predict_deviation", self._handle, x, S))[0]
 
-    def interval(self, X: Floats, options: dict[str, Any]) -> list[Floats]:
+    def interval(self, X: Floats, options: dict[str, Any], quantiles: int) -> list[Floats]:
         """Predictions, lower ends, upper ends."""
         text = encode_options(options)
-        return self._blocks(X, 3, lambda x, *FLU: call("iokl_predict_interval", self._handle, x, text, *FLU))
+        return self._blocks(X, 3, lambda x, *FLU: call("iokl_predict_interval", self._handle, x, text, *FLU), quantiles)
 
     def sets(self, X: Floats, level: float) -> list[Floats]:
         """Probabilities of the classes, and 1 for each class that a row may be of."""
@@ -389,12 +394,12 @@ class Model:
     def predict_gram(self, KX: Sequence[Floats]) -> Floats:
         return self._gram("iokl_predict_gram", KX, 1)[0]
 
-    def interval_gram(self, KX: Sequence[Floats], options: dict[str, Any]) -> list[Floats]:
+    def interval_gram(self, KX: Sequence[Floats], options: dict[str, Any], quantiles: int) -> list[Floats]:
         """Predictions, lower ends, upper ends."""
-        return self._gram("iokl_predict_interval_gram", KX, 3, encode_options(options))
+        return self._gram("iokl_predict_interval_gram", KX, 3, encode_options(options), ends=quantiles)
 
-    def _gram(self, function: str, KX: Sequence[Floats], outputs: int, *args: Any) -> list[Floats]:
-        results = [np.empty((KX[0].shape[0], self.sizes().outputs)) for _ in range(outputs)]
+    def _gram(self, function: str, KX: Sequence[Floats], outputs: int, *args: Any, ends: int = 1) -> list[Floats]:
+        results = self._results(KX[0].shape[0], outputs, ends)
         stack = [in_place(k) for k in KX]
         call(function, self._handle, matrices(stack), len(stack), *args, *(ct.byref(matrix(F)) for F in results))
         return results

@@ -56,6 +56,8 @@ def test_losses(table):
     F = m.predict(X)
     assert F.shape == (60, 2) and (F[:, 0] <= F[:, 1]).all()
     assert m.certificate_["loss"] == "quantile:0.1,0.9"
+    low, high = m.set_params(interval_folds=4).fit(X, Y[:, 0]).predict_interval(X, 0.8)
+    assert low.shape == high.shape == (60,) and 0.7 < ((low <= Y[:, 0]) & (Y[:, 0] <= high)).mean() < 1
     with pytest.raises(ValueError, match="unknown loss"):
         iokl.IOKLRegressor(loss="absolute", **QUICK).fit(X, Y)
 

@@ -265,6 +265,22 @@ func (out *Outputs) Probabilities(F blas.General, c *Platt) {
 	}
 }
 
+// Targets are those of each output: a column of Y for each quantile of it.
+func (out *Outputs) Targets(Y blas.General) blas.General {
+	q := max(len(out.Quantiles), 1)
+	if q == 1 {
+		return Y
+	}
+	Z := blas.NewGeneral(Y.Rows, Y.Cols*q)
+	for i := range Z.Rows {
+		row := blas.Row(Z, i)
+		for j := range row {
+			row[j] = Y.Data[i*Y.Stride+j/q]
+		}
+	}
+	return Z
+}
+
 // OfTargets lists the outputs of the targets.
 func (out *Outputs) OfTargets(targets []int) (list []int) {
 	q := max(len(out.Quantiles), 1)

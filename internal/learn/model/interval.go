@@ -21,8 +21,9 @@ import (
 // Fold is a model that was learned without some of the samples, and what it predicts for them.
 type Fold struct {
 	*Model
-	Rows []int        // samples left out
-	Y, F blas.General // their targets, NaN where missing, and the predictions, in the units of the data
+	Rows []int // samples left out
+	// the target of each of their outputs, NaN where missing, and the predictions, in the units of the data
+	Y, F blas.General
 }
 
 // The ways to intervals.
@@ -34,7 +35,7 @@ const (
 // Interval says which intervals are asked for.
 type Interval struct {
 	Level  float64 // share of new targets that they are to hold
-	Method string  // CVPlus or JackknifePlus; "" is the first that the model can
+	Method string  // CVPlus, JackknifePlus or Conformal; "" is the first that the model can
 	Local  bool    // widths follow the posterior deviation
 	Joint  bool    // the level is that of all outputs together
 }
@@ -47,7 +48,7 @@ type ends struct {
 	estimate *closed // by neighbours or random functions
 }
 
-// residuals are the sizes of the residuals of one output, by fold as a [list] has them.
+// residuals are the sizes of the residuals of one target, by fold as a [list] has them.
 type residuals struct {
 	folds [][]float64
 	count int
@@ -72,6 +73,9 @@ func (m *Model) method(q *Interval) error {
 	if !(q.Level > 0 && q.Level < 1) {
 		return fault.Input("intervals of level %g: it must lie between 0 and 1", q.Level)
 	}
+	if m.Out.Quantiles != nil {
+		return m.conformal(q)
+	}
 	_, closed := m.Basis.(*Samples)
 	if closed = closed && m.AllTargets(); q.Method == "" && !m.HasFolds() && closed {
 		q.Method = JackknifePlus
@@ -95,14 +99,14 @@ func (m *Model) method(q *Interval) error {
 // intervals is the way to intervals of targets.
 func (m *Model) intervals(q *Interval) error {
 	if m.LogOdds() {
-		return fault.Input("the outputs are log odds by the loss logistic, and a target is none: ask for probabilities " +
-			"or, of classes, for sets of them")
+		return fault.Input("the outputs are log odds by the loss logistic, and a target is none: ask for " +
+			"probabilities or, of classes, for sets of them")
 	}
 	return m.method(q)
 }
 
-// Intervals writes the predictions for the rows of x, and the ends of their intervals, to F, lo and
-// hi (t×n), by slabs of rows.
+// Intervals writes the predictions for the rows of x to F (t×n), and the ends of the intervals of targets to lo and hi
+// (t×n, for quantiles t×n/q), by slabs of rows.
 func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Interval) error {
 	if err := m.intervals(&q); err != nil {
 		return err
@@ -110,7 +114,7 @@ func (m *Model) Intervals(ctx context.Context, F, lo, hi, x blas.General, q Inte
 	if m.In == nil {
 		return fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
 	}
-	if q.Method == CVPlus {
+	if q.Method != JackknifePlus {
 		return m.crossIntervals(ctx, F, lo, hi, x, q)
 	}
 	if err := m.Predict(ctx, F, x); err != nil {
@@ -183,7 +187,7 @@ func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q
 				}
 			}
 		}
-		combine(view(F), view(lo), view(hi), searches, s.predictions, s.scales)
+		combine(m.sides(q.Level), view(F), view(lo), view(hi), searches, s.predictions, s.scales)
 		return nil
 	}
 	par.Ranges(x.Rows, blockRows, func(from, to int) { fail[from/blockRows] = block(from, to-from) })
@@ -192,16 +196,16 @@ func (m *Model) crossIntervals(ctx context.Context, F, lo, hi, x blas.General, q
 
 // combine makes the intervals of CV+ of the predictions F, those of the folds, and what the residuals of these are
 // multiplied by, if scales is not nil.
-func combine(F, lo, hi blas.General, searches []search, predictions, scales []blas.General) {
+func combine(by sides, F, lo, hi blas.General, searches []search, predictions, scales []blas.General) {
 	at := make([]place, len(predictions))
 	for k := range at {
 		at[k].scale, at[k].inverse = 1, 1
 	}
 	for j := range searches {
-		s := &searches[j]
+		s, below, above := &searches[j], by.each*j+by.low, by.each*j+by.high
 		for i := range F.Rows {
 			for k, P := range predictions {
-				at[k].shift = P.Data[i*P.Stride+j]
+				at[k].shift = P.Data[i*P.Stride+above]
 			}
 			for k, S := range scales {
 				at[k].scale = S.Data[i*S.Stride+j]
@@ -209,11 +213,18 @@ func combine(F, lo, hi blas.General, searches []search, predictions, scales []bl
 			}
 			cell := s.cell(at)
 			hi.Data[i*hi.Stride+j] = s.from(at, cell)
-			for k := range at {
-				at[k].shift = -at[k].shift
+			for k, P := range predictions {
+				at[k].shift = -P.Data[i*P.Stride+below]
 			}
-			lo.Data[i*lo.Stride+j] = -s.from(at, s.opposite(cell))
+			if cell = s.opposite(cell); above != below {
+				cell = s.cell(at)
+			}
+			lo.Data[i*lo.Stride+j] = -s.from(at, cell)
 		}
+	}
+	if by.each > 1 {
+		uncross(lo, hi)
+		return
 	}
 	include(lo, hi, F)
 }
@@ -234,20 +245,20 @@ func (m *Model) searches(ctx context.Context, q Interval, rows int) ([]search, e
 	return searches, cmp.Or(fail...)
 }
 
-// sorted are the residuals of each output, as q compares them.
+// sorted are the residuals of each target, as q compares them.
 func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 	m.ends.mutex.Lock()
 	defer m.ends.mutex.Unlock()
-	key := Interval{Local: q.Local, Joint: q.Joint}
+	key, by := Interval{Local: q.Local, Joint: q.Joint}, m.sides(q.Level)
+	if by.each > 1 {
+		key.Level = q.Level
+	}
 	if lists, ok := m.ends.lists[key]; ok {
 		return lists, nil
 	}
 	sizes := make([]blas.General, len(m.Folds))
 	for k, f := range m.Folds {
-		sizes[k] = blas.Clone(f.Y)
-		for i, v := range f.F.Data {
-			sizes[k].Data[i] = math.Abs(sizes[k].Data[i] - v)
-		}
+		sizes[k] = f.scores(by)
 		if m.scaled(q) {
 			w, err := m.heldOutWidths(ctx, k)
 			if err != nil {
@@ -259,7 +270,7 @@ func (m *Model) sorted(ctx context.Context, q Interval) ([]residuals, error) {
 	if q.Joint {
 		join(sizes)
 	}
-	lists := make([]residuals, len(m.Out.Names))
+	lists := make([]residuals, len(m.Out.Names)/by.each)
 	for j := range lists {
 		for _, s := range sizes {
 			var list []float64
@@ -303,14 +314,14 @@ func join(sizes []blas.General) {
 	}
 	for _, s := range sizes {
 		for i := range s.Rows {
-			row, top := blas.Row(s, i), 0.0
+			row, top := blas.Row(s, i), math.Inf(-1)
 			for j, v := range row {
 				if unit[j] > 0 && v > top*unit[j] { // false for NaN
 					top = v / unit[j]
 				}
 			}
 			for j, v := range row {
-				if !math.IsNaN(v) {
+				if !math.IsNaN(v) && unit[j] > 0 {
 					row[j] = top * unit[j]
 				}
 			}
@@ -348,7 +359,7 @@ func (m *Model) PredictGramIntervals(
 	if err := m.intervals(&q); err != nil {
 		return F, lo, hi, err
 	}
-	if q.Method != CVPlus || q.Local {
+	if q.Method == JackknifePlus || q.Local {
 		return F, lo, hi, fault.Input("a model of Gram matrices has intervals by %s, of widths that are not local",
 			CVPlus)
 	}
@@ -363,14 +374,15 @@ func (m *Model) PredictGramIntervals(
 	if err != nil {
 		return F, lo, hi, err
 	}
-	lo, hi = blas.NewGeneral(F.Rows, F.Cols), blas.NewGeneral(F.Rows, F.Cols)
+	by := m.sides(q.Level)
+	lo, hi = blas.NewGeneral(F.Rows, F.Cols/by.each), blas.NewGeneral(F.Rows, F.Cols/by.each)
 	predictions := make([]blas.General, len(m.Folds))
 	for k, f := range m.Folds {
 		if predictions[k], err = f.PredictGram(f.kept(m, cross)); err != nil {
 			return F, lo, hi, err
 		}
 	}
-	combine(F, lo, hi, searches, predictions, nil)
+	combine(by, F, lo, hi, searches, predictions, nil)
 	return F, lo, hi, ctx.Err()
 }
 

@@ -16,7 +16,7 @@ func TestSearch(t *testing.T) {
 	for trial := range 1000 {
 		at, lists := make([]place, 1+rng.IntN(5)), [][]float64{}
 		var all []float64
-		kind := rng.IntN(5)
+		kind := rng.IntN(6)
 		far := math.Pow(10, 3*float64(rng.IntN(2)))
 		for k := range at {
 			shift, scale := far*float64(rng.IntN(3))*rng.NormFloat64(), math.Exp(rng.NormFloat64()*float64(rng.IntN(2)))
@@ -28,6 +28,8 @@ func TestSearch(t *testing.T) {
 					v = math.Floor(3 * v) // ties
 				case 1:
 					v = math.Pow(v, 9)
+				case 5: // scores of quantiles may be negative
+					v -= 0.5
 				case 2: // sums of equal size but for rounding
 					v, shift, scale = 0.1*float64(rng.IntN(9)), 0.1*float64(k), 1
 				}
@@ -115,7 +117,7 @@ func BenchmarkCombine(b *testing.B) {
 	}
 	lo, hi := blas.NewGeneral(rows, n), blas.NewGeneral(rows, n)
 	for b.Loop() {
-		combine(P[0], lo, hi, searches, P, nil)
+		combine(sides{each: 1}, P[0], lo, hi, searches, P, nil)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*rows*n), "ns/end")
 }

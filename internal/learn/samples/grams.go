@@ -119,9 +119,10 @@ func (g *Grams) Train(
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	F = blas.NewGeneral(len(s.Test), g.y.Cols)
+	Y = m.Out.Targets(columns.Rows(g.y, s.Test))
+	F = blas.NewGeneral(Y.Rows, Y.Cols)
 	err = m.Cross(F, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, s) })
-	return columns.Rows(g.y, s.Test), F, err
+	return Y, F, err
 }
 
 // cross is K_η between the samples left out and those to train on.

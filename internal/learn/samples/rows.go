@@ -86,8 +86,9 @@ func (r *Rows) Columns() (vary []int) {
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	F = blas.NewGeneral(len(s.Test), r.y.Cols)
-	return columns.Rows(r.y, s.Test), F, m.Predict(ctx, F, columns.Rows(r.x, s.Test))
+	Y = m.Out.Targets(columns.Rows(r.y, s.Test))
+	F = blas.NewGeneral(Y.Rows, Y.Cols)
+	return Y, F, m.Predict(ctx, F, columns.Rows(r.x, s.Test))
 }
 
 // coded holds some of the samples as kernels and solvers see them.
