@@ -239,6 +239,9 @@ iokl_status iokl_predict_interval_gram(iokl_handle model, const iokl_matrix *KX,
 /* Writes the posterior standard deviations at the rows of X to S (t x n): where data are thin. They do not count noise. */
 iokl_status iokl_predict_deviation(iokl_handle model, const iokl_matrix *X, const iokl_matrix *S, iokl_error *err);
 
+/* Writes the standard deviations of the noise at the rows of X to S (t x n), of a model with the option learn_noise. */
+iokl_status iokl_predict_noise(iokl_handle model, const iokl_matrix *X, const iokl_matrix *S, iokl_error *err);
+
 /* For a classifier that keeps models without each fold: writes to P (t x n) the probability of each class, in the order
  * of the outputs, and to sets (t x n) 1 for each class that a row may be of, else 0: they hold its class with probability level, 0 for 0.9. */
 iokl_status iokl_predict_sets(iokl_handle model, const iokl_matrix *X, double level, const iokl_matrix *P, const iokl_matrix *sets,

@@ -331,12 +331,25 @@ func give(m *C.iokl_matrix, name string, rows int, from *mat.Dense) error {
 
 //export iokl_predict_deviation
 func iokl_predict_deviation(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return deviations(h, X, S, e, (*host.Model).PredictDeviation)
+}
+
+//export iokl_predict_noise
+func iokl_predict_noise(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return deviations(h, X, S, e, (*host.Model).PredictNoise)
+}
+
+// deviations copies what of says about the rows of X to S.
+func deviations(
+	h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error,
+	of func(*host.Model, context.Context, mat.Matrix) (*mat.Dense, error),
+) C.iokl_status {
 	return call(e, func() error {
 		m, x, rows, err := rowsOf(h, X)
 		if err != nil {
 			return err
 		}
-		D, err := m.PredictDeviation(context.Background(), x)
+		D, err := of(m, context.Background(), x)
 		if err != nil {
 			return err
 		}

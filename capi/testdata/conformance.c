@@ -207,6 +207,7 @@ static void models(const char *path) {
 	STATUS(iokl_predict_interval(model, &t, "{\"leevel\": 0.5}", &out, &lo, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_predict_interval(model, &t, NULL, &out, NULL, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_predict_deviation(model, &t, &out, &err), IOKL_OK);
+	STATUS(iokl_predict_noise(model, &t, &out, &err), IOKL_BAD_INPUT);
 	for (int i = 0; i < T * N; i++)
 		CHECK(g[i] > 0);
 	t.cols = D - 1;

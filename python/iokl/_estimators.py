@@ -34,6 +34,9 @@ PARAMETERS = """
     loss : str or None, default=None
         What errors cost: "squared", "huber" or "huber:δ", "quantile:τ" or several "quantile:τ,τ,…", or "logistic". None means
         "squared". Several quantiles of a target are neighbouring columns of the predictions.
+    learn_noise : bool, default=False
+        Whether the standard deviation of the noise is learned as a function of the inputs, by which targets are weighted: see
+        `predict_noise`. It is for regression by the losses "squared" and "huber".
     standardize : {"x,y", "x", "y", "none"} or None, default=None
         What is brought to mean 0 and variance 1. None means "x,y", and "none" for precomputed kernels.
     tol : float, default=1e-4
@@ -83,6 +86,7 @@ class _Estimator(BaseEstimator):
         learn: str | None = None,
         model: str | None = None,
         loss: str | None = None,
+        learn_noise: bool = False,
         standardize: str | None = None,
         tol: float = 1e-4,
         max_outer: int | None = None,
@@ -100,6 +104,7 @@ class _Estimator(BaseEstimator):
         self.learn = learn
         self.model = model
         self.loss = loss
+        self.learn_noise = learn_noise
         self.standardize = standardize
         self.tol = tol
         self.max_outer = max_outer
@@ -158,7 +163,8 @@ class _Estimator(BaseEstimator):
             seed = int(seed.randint(2**31))
         options = {
             "kernels": None if kernels is None else list(kernels), "lambda": self.lam, "tau": self.tau, "norm": self.norm,
-            "learn": self.learn, "model": self.model, "loss": self.loss, "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
+            "learn": self.learn, "model": self.model, "loss": self.loss, "learn_noise": self.learn_noise or None,
+            "standardize": self.standardize, "tol": self.tol, "max_outer": self.max_outer,
             "interval_folds": self.interval_folds, "seed": seed,
             "budget": f"{self.budget}s" if isinstance(self.budget, (int, float, np.number)) else self.budget,
         }  # fmt: skip
@@ -444,6 +450,26 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         if self._precomputed():
             raise ValueError("deviations are not there for precomputed kernels")
         return F, self._shape(self._model.deviation(self._read(X, False)))
+
+    def predict_noise(self, X: Any) -> Any:
+        """Predict the standard deviations of the noise. The model must have learned them: see `learn_noise`.
+
+        A new target lies about its prediction with the squares of these and of the deviations of `predict` for its variance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, as for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Standard deviations, in the units of the targets.
+        """
+        model = self._fitted()
+        if self._precomputed():
+            raise ValueError("noise is learned as a function of inputs, which precomputed kernels do not tell")
+        return self._shape(model.noise(self._read(X, False)))
 
     def predict_interval(self, X: Any, level: float = 0.9, method: str | None = None, local: bool = False, joint: bool = False) -> Any:
         """Predict intervals that hold new targets with a probability.

@@ -102,6 +102,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_predict_interval": [_H, _M, _T, _M, _M, _M],
     "iokl_predict_interval_gram": [_H, _M, ct.c_int64, _T, _M, _M, _M],
     "iokl_predict_deviation": [_H, _M, _M],
+    "iokl_predict_noise": [_H, _M, _M],
     "iokl_predict_sets": [_H, _M, ct.c_double, _M, _M],
     "iokl_solve_sylvester": [_M, _M, ct.c_double, _M, _M, _T, ct.c_double, ct.POINTER(_Solved)],
     "iokl_solve_general": [_M, _M, ct.c_double, _M, _M, ct.POINTER(_Solved)],
@@ -381,6 +382,9 @@ class Model:
 
     def deviation(self, X: Floats) -> Floats:
         return self._blocks(X, 1, lambda x, S: call("iokl_predict_deviation", self._handle, x, S))[0]
+
+    def noise(self, X: Floats) -> Floats:
+        return self._blocks(X, 1, lambda x, S: call("iokl_predict_noise", self._handle, x, S))[0]
 
     def interval(self, X: Floats, options: dict[str, Any], quantiles: int) -> list[Floats]:
         """Predictions, lower ends, upper ends."""

@@ -73,3 +73,19 @@ def test_logistic():
     np.testing.assert_allclose(P.sum(axis=1), 1)
     assert np.abs(P[:, 1] - p).mean() < 0.08
     assert ((P[:, 1] > 0.5) == (m.predict(X) == "yes")).all()
+
+
+def test_noise():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-2, 2, (300, 1))
+    sigma = 0.3 * np.exp(0.6 * X[:, 0])
+    y = np.sin(2 * X[:, 0]) + sigma * rng.normal(size=300)
+    m = iokl.IOKLRegressor(kernels=["gaussian:all:1"], lam=1e-3, learn_noise=True).fit(X, y)
+    noise = m.predict_noise(X)
+    assert noise.shape == (300,) and np.abs(np.log(noise / sigma)).mean() < 0.25
+    low, high = m.predict_interval(X)
+    assert np.corrcoef(high - low, sigma)[0, 1] > 0.8
+    F, S = m.predict(X, return_std=True)
+    assert F.shape == S.shape == (300,) and (S < noise).all()
+    with pytest.raises(ValueError, match="did not learn the noise"):
+        iokl.IOKLRegressor(kernels=["gaussian:all:1"], lam=1e-3).fit(X, y).predict_noise(X)
