@@ -1,0 +1,201 @@
+// This file is the case losses: quantiles, targets with gross errors and probabilities beside scikit-learn.
+
+package peers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+)
+
+func init() {
+	bench.Register(bench.Case{
+		Name: "losses",
+		Does: "the losses quantile, huber and logistic beside models of scikit-learn for them; one set alone is " +
+			"losses:SET",
+		Run:       runLosses,
+		Minutes:   20,
+		Parts:     []string{"airfoil", "concrete", "enb", "digits", "mfeat"},
+		Published: lossTable,
+	})
+}
+
+// runLosses fits by each loss that suits the set, all else left open, and scores the predictions for held-out rows.
+func runLosses(ctx context.Context, env *bench.Env) (results []bench.Result, err error) {
+	if env.Quick && env.Part != "digits" {
+		return nil, fmt.Errorf("%w: --quick runs digits alone", bench.ErrSkipped)
+	}
+	s, tasks, err := lossSplit(env)
+	if err != nil {
+		return nil, err
+	}
+	for _, task := range tasks {
+		own := *s
+		if task == "outliers" {
+			own.Y = withOutliers(env, s.Y)
+		}
+		part, err := runLoss(ctx, env, task, &own)
+		if results = append(results, part...); err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// lossSplit is the rows to train and to test on, with targets in standard deviations, or 0 and 1 for classes, and what
+// is learned of them.
+func lossSplit(env *bench.Env) (s *data.Split, tasks []string, err error) {
+	var X, Y blas.General
+	var labels []int
+	switch env.Part {
+	case "airfoil", "concrete":
+		s, err = data.UCI(env, env.Part)
+	case "enb":
+		X, Y, err = data.MTR(env, env.Part)
+	case "digits":
+		X, labels, err = data.Digits()
+	case "mfeat":
+		X, labels, err = numerals(env)
+	}
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case labels != nil:
+		return heldOutShare(env, X, oneHot(labels)), []string{"classes"}, nil
+	case s == nil:
+		s = heldOutShare(env, X, Y)
+	}
+	for j := range s.Y.Cols {
+		mean, scale := stat.PopMeanStdDev(mat.Col(nil, j, blas.Dense(s.Y)), nil)
+		for _, a := range []blas.General{s.Y, s.Yt} {
+			for i := range a.Rows {
+				v := &blas.Row(a, i)[j]
+				*v = (*v - mean) / scale
+			}
+		}
+	}
+	return s, []string{"quantiles", "outliers"}, nil
+}
+
+// numerals is the pixels of mfeat.
+func numerals(env *bench.Env) (X blas.General, labels []int, err error) {
+	pixels, err := data.Read(env, "mfeat", "pix.csv")
+	if err != nil {
+		return X, nil, err
+	}
+	t, err := data.Read(env, "mfeat", "labels.csv")
+	if err != nil {
+		return X, nil, err
+	}
+	for _, v := range t.Data.Data {
+		labels = append(labels, int(v))
+	}
+	return pixels.Data, labels, nil
+}
+
+// heldOutShare holds a third of the rows out at random.
+func heldOutShare(env *bench.Env, X, Y blas.General) *data.Split {
+	order := env.Rand(57).Perm(X.Rows)
+	test, train := order[:X.Rows/3], order[X.Rows/3:]
+	if env.Quick {
+		train = train[:quickRows]
+	}
+	return &data.Split{
+		X: data.TakeRows(X, train), Y: data.TakeRows(Y, train), Xt: data.TakeRows(X, test), Yt: data.TakeRows(Y, test),
+	}
+}
+
+func oneHot(labels []int) blas.General {
+	Y := blas.NewGeneral(len(labels), slices.Max(labels)+1)
+	for i, k := range labels {
+		blas.Row(Y, i)[k] = 1
+	}
+	return Y
+}
+
+// withOutliers adds ten standard deviations to 5 % of the targets, up or down.
+func withOutliers(env *bench.Env, Y blas.General) blas.General {
+	rng := env.Rand(58)
+	Y = blas.Clone(Y)
+	for i := range Y.Data {
+		if rng.Float64() < 0.05 {
+			Y.Data[i] += 10 * float64(2*rng.IntN(2)-1)
+		}
+	}
+	return Y
+}
+
+// lossOf is the loss of each task.
+var lossOf = map[string]string{"quantiles": "quantile:0.1,0.5,0.9", "outliers": "huber", "classes": "logistic"}
+
+// runLoss fits to s and predicts. The script scores these predictions, and those of its own models, by the same code.
+func runLoss(ctx context.Context, env *bench.Env, task string, s *data.Split) ([]bench.Result, error) {
+	params := map[string]any{
+		"set": env.Part, "task": task, "rows": s.X.Rows, "inputs": s.X.Cols, "held_out": s.Xt.Rows,
+	}
+	opt := iokl.Options{Loss: lossOf[task], Seed: env.Seed, Backend: env.Backend}
+	if env.Quick {
+		opt.Kernels = []string{"gaussian:all:median"}
+	}
+	start := time.Now()
+	var m *iokl.Model
+	var err error
+	if task == "classes" {
+		labels := make([]string, s.Y.Rows)
+		for i := range labels {
+			labels[i] = fmt.Sprint(slices.Index(blas.Row(s.Y, i), 1))
+		}
+		m, err = iokl.FitClasses(ctx, blas.Dense(s.X), labels, opt)
+	} else {
+		m, err = iokl.Fit(ctx, blas.Dense(s.X), blas.Dense(s.Y), opt)
+	}
+	if m == nil {
+		return nil, err
+	}
+	seconds, predict := time.Since(start).Seconds(), m.Predict
+	if task == "classes" {
+		predict = m.PredictProba
+	}
+	F, err := predict(blas.Dense(s.Xt))
+	if err != nil {
+		return nil, err
+	}
+	return otherPrograms(ctx, env, peerJob{
+		script: "losses.py", count: 1, params: params, args: []string{task, fmt.Sprint(seconds)},
+		data: map[string]blas.General{"X": s.X, "Y": s.Y, "Xt": s.Xt, "Yt": s.Yt, "F": F.RawMatrix()},
+	})
+}
+
+// lossTable has a line for each error on a set: ours, and those of the two models of scikit-learn.
+func lossTable(group []bench.Result) *bench.Table {
+	p := &bench.Table{
+		Title: "Held-out errors in standard deviations of the targets: the mean loss of the quantiles .1, .5 and .9, " +
+			"and the mean absolute error where 5 % of the targets to learn from are ten standard deviations off; of " +
+			"classes as they are:",
+		Head: []string{"set", "error", "iokl", "seconds", "linear", "seconds", "not linear", "seconds"},
+	}
+	lines := map[string]int{}
+	for _, r := range group {
+		for _, metric := range slices.Sorted(maps.Keys(r.Metrics)) {
+			key := r.Param("set") + metric
+			if _, ok := lines[key]; !ok {
+				lines[key] = len(p.Rows)
+				p.Rows = append(p.Rows, []string{r.Param("set"), strings.ReplaceAll(metric, "_", " ")})
+			}
+			line := &p.Rows[lines[key]]
+			*line = append(*line, fmt.Sprintf("%.4f", r.Metrics[metric]), bench.Positive(r.Seconds))
+		}
+	}
+	return p
+}
