@@ -285,8 +285,9 @@ settings are compared, it fits the best of them so far first.`,
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
 	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0,
-		"learn everything once more without each of so many folds, for predict --interval; 0 for none\n(default: "+
-			"where λ is chosen and the table is small, the folds of that choice at the setting chosen)")
+		"learn everything once more without each of so many folds, for predict --interval and calibrated "+
+			"probabilities; 0 for none\n(default: where λ is chosen, or by --loss logistic, and the table is small, "+
+			"the folds of that choice at the setting chosen)")
 	compactFlag(cmd.Flags())
 	reportFlag(cmd.Flags(), &page)
 	return cmd

@@ -38,6 +38,9 @@ func heldOut(
 		if model, err = again(folds); err == nil {
 			h, err = model.HeldOut(cmd.Context())
 		}
+		if err == nil && h.Uncalibrated != nil { // the model that keeps no folds is not calibrated on them
+			h.Probabilities = h.Uncalibrated
+		}
 	}
 	if errors.Is(err, iokl.ErrInput) || cmd.Context().Err() != nil {
 		return nil, nil // what is learned is worth having without

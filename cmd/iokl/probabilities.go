@@ -80,7 +80,8 @@ func (o *origin) trust(model *iokl.Model, h *iokl.HeldOut) {
 		o.Scores = append(o.Scores, scoreProbabilities(P, truth))
 		return reliability(P, func(i int) bool { return floats.MaxIdx(P.RawRowView(i)) == truth[i] })
 	}
-	if o.Reliability = add(h.Probabilities); h.Uncalibrated != nil {
+	o.Reliability = add(h.Probabilities)
+	if h.Uncalibrated != nil && h.Uncalibrated != h.Probabilities {
 		o.Uncalibrated = add(h.Uncalibrated)
 	}
 }

@@ -254,4 +254,11 @@ func TestHeldOutProbabilities(t *testing.T) {
 			t.Errorf("no %q in %.3000s", want, page)
 		}
 	}
+	r := command(t, dir, "fit --x h.csv --y-columns high --loss logistic --kernel gaussian:all:.3 --lambda 1e-3 "+
+		"--interval-folds 0 --out h.iokl --report h.html")
+	text, err := os.ReadFile(filepath.Join(dir, "h.html"))
+	if err != nil || !strings.Contains(r.stderr, "high has log loss") ||
+		!strings.Contains(said(string(text)), "Errors of the prob") || strings.Contains(string(text), "calibration the") {
+		t.Errorf("not calibrated: %v, %+v", err, r)
+	}
 }

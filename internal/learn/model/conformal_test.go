@@ -103,3 +103,15 @@ func TestSides(t *testing.T) {
 		}
 	}
 }
+
+// Of scores below 0 too, the largest in units of its target stands for all of a sample.
+func TestJoinNegative(t *testing.T) {
+	S := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{-1, -4, 7, math.NaN()}}
+	join([]blas.General{S})
+	unit := [2]float64{5, 4} // root mean squares
+	for at, want := range []float64{-0.2 * unit[0], -0.2 * unit[1], 7, math.NaN()} {
+		if got := S.Data[at]; !(math.Abs(got-want) <= 1e-12) && !(at == 3 && math.IsNaN(got)) {
+			t.Errorf("number %d is %g, want %g", at, got, want)
+		}
+	}
+}
