@@ -232,8 +232,8 @@ type ClassSets struct {
 
 // PredictSets predicts for each row of X the set of the classes that it may be of, which
 // holds its class with probability level, and a probability of each class. Sets are made by CV+: see
-// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are those of PredictProba. The
-// model must come from FitClasses and keep folds.
+// [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are those of PredictProba.
+// The model must come from FitClasses and keep folds.
 func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
 	t, _ := X.Dims()
 	if t == 0 {
