@@ -36,8 +36,9 @@ type IntervalOptions struct {
 	//
 	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
 	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
-	// costs 2·l²·n operations a row. Beyond 8192 rows all intervals of an output are of one width, or of one
-	// multiple of the deviation, from bounds of the residuals of 1000 rows: they hold Level or somewhat more.
+	// costs 2·l²·n operations a row. Beyond 2000 rows all intervals of an output are of one width, or of one
+	// multiple of the deviation, from estimates of the residuals of 1000 rows without each, which the fit makes; they
+	// cost no more than the prediction, where they are of one width.
 	//
 	// conformal takes the two quantiles of the model whose distance is nearest to Level, those of the models of
 	// Options.IntervalFolds, and adds on both sides what makes intervals hold Level of the samples left out. What
@@ -106,8 +107,9 @@ func (opt IntervalOptions) interval() model.Interval {
 // PredictDeviation returns the posterior standard deviation (t×n) of the outputs at the rows of X, in
 // their units: that of the Gaussian process with covariance (σ²/μ)·K_η⊗L, μ = λl, and noise of
 // variance σ², which comes from the residuals of each output without each row. It
-// says where data are thin, and does not count the noise. Beyond 8192 rows it is conditioned on the 128 rows that, one
-// by one, explain most of the variance at a row of X, which is an upper bound. Where targets have missing or weighted
+// says where data are thin, and does not count the noise. Beyond 2000 rows its square is that given the 128 rows that,
+// one by one, explain most of the variance at a row of X, times the share that makes the effective degrees of freedom of
+// the training rows those of all rows. Where targets have missing or weighted
 // cells it is that of 64 random functions from the process, which tell it to 9 %, for at most 8192 rows. The model must
 // keep its training inputs: it is [ErrInput] for models of explicit features and of Gram matrices.
 func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {

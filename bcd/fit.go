@@ -81,7 +81,12 @@ func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
 		}
 	}
 	err = f.explained(err)
+	var freedom []float64
+	if p, ok := f.model.(*productModel); ok && f.opt.Freedom && err == nil {
+		freedom, err = p.freedom(ctx, f.best)
+	}
 	res := f.result()
+	res.Freedom = freedom
 	if err == nil && !res.Converged && !f.opt.hold {
 		err = fmt.Errorf("%w: relative gap %.3g after %d outer iterations, wanted %.3g", ErrNotConverged,
 			res.RelativeGap, res.OuterIterations, f.opt.Tol)

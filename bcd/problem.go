@@ -185,6 +185,8 @@ type Options struct {
 	// tolerance that it misses is an error then.
 	CStep sylvester.Solver `json:"-"`
 
+	Freedom bool // asks for Result.Freedom, of a product model in which no target is missing or weighted
+
 	hold bool // see Hold
 }
 
@@ -210,6 +212,10 @@ type Result struct {
 	RelativeGap float64 // (GapEta + GapL)/Objective
 	Converged   bool    // RelativeGap ≤ Tol, nothing else
 	LowerBound  float64 // of the objective over all L_j of a sum, whose whole gap is GapL; 0 for the product model
+
+	// Freedom is an estimate of tr ρK_η(ρK_η + μI)⁻¹ for every eigenvalue ρ of L, the effective degrees of freedom of
+	// its output; nil where Options.Freedom does not ask for it, and of fits that ended early.
+	Freedom []float64
 
 	OuterIterations  int
 	SylvesterSolves  int

@@ -329,6 +329,8 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if err := m.checkGlobal(p); err != nil {
 		return nil, err
 	}
+	l, _ := d.Size()
+	so.Freedom = l > defaults.IntervalSamples && p.Model&bcd.Sum == 0 && Plain(d) && complete(t)
 	end, err := m.checkpointing(p, &so)
 	if err != nil {
 		return nil, err
@@ -361,7 +363,20 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		out.Mu = p.Lambda * float64(p.Space.Samples())
 	}
 	out.Silent = out.UseMeans(s.Means)
+	if res.Freedom != nil {
+		err = errors.Join(err, out.Prepare(ctx, res.Freedom))
+	}
 	return out, err
+}
+
+// complete reports whether t has kernels on its samples, of which no target is missing.
+func complete(t Training) bool {
+	k, ok := t.(kernelled)
+	if !ok {
+		return false
+	}
+	K, Y := k.Kernels()
+	return K != nil && !columns.Missing(Y)
 }
 
 // likelihood learns the variance components of a mixed model.

@@ -220,7 +220,20 @@ func (l *loader) model() *Model {
 	}
 	l.expect(m.Mu >= 0 && !math.IsInf(m.Mu, 1), "μ is %g", m.Mu)
 	l.source(m)
+	if l.err == nil && slices.Contains(l.z.Names(), l.prefix+residualsName) {
+		m.Estimate = l.estimate(len(m.Out.Live), m.L.Rank())
+	}
 	return m
+}
+
+// estimate reads the [Estimate] of n outputs that were learned, with r eigenvalues of L.
+func (l *loader) estimate(n, r int) *Estimate {
+	e := &Estimate{
+		R: l.matrix(residualsName), D: l.matrix(deviationsName), Sigma: l.vector(noiseName), Share: l.vector(shareName),
+	}
+	l.expect(e.R.Rows == e.D.Rows && e.R.Cols == n && e.D.Cols == n && len(e.Sigma) == n && len(e.Share) == r,
+		"residuals of %d rows and %d outputs do not fit the model", e.R.Rows, e.R.Cols)
+	return e
 }
 
 // folds reads the models without some of the samples.

@@ -36,9 +36,11 @@ type Model struct {
 	// same Folds; nil where the noise was not learned.
 	Spread *Model
 	Source
+	Estimate *Estimate // of a model of many rows, see Prepare; nil where it is made when it is asked for
 
-	ends  ends // what Intervals derives from the folds
-	ready atomic.Pointer[predictor]
+	freedom []float64 // of Prepare
+	ends    ends      // what Intervals derives from the folds
+	ready   atomic.Pointer[predictor]
 }
 
 // Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples], a

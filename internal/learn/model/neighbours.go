@@ -11,11 +11,11 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
-	"github.com/iokl/iokl/linop"
 )
 
 const (
@@ -29,7 +29,8 @@ const (
 )
 
 // neighbours gives posterior variances from the training rows that, one by one, explain most of the variance at a
-// point. Conditioned on fewer rows, a Gaussian process varies more: what they give is an upper bound.
+// point. Conditioned on fewer rows, a Gaussian process varies more: what they give is an upper bound, of which share is
+// the part that all rows leave.
 type neighbours struct {
 	*Samples
 	cross *kernel.Crossing
@@ -37,12 +38,19 @@ type neighbours struct {
 	rho   []float64 // eigenvalues of L,
 	V     blas.General
 	mu    float64
+	share []float64 // what variances are multiplied by, for each of rho
 }
 
-// many reports whether variances come from neighbours: rows beyond those of direct solvers, of kernels that are
-// functions of two rows alone.
+// Estimate is what neighbours tell about the rows of a model of many, in the units that the outputs were learned in.
+type Estimate struct {
+	R, D  blas.General // residuals of random rows without each row, and their deviations for noise 1
+	Sigma []float64    // standard deviation of the noise of each live output
+	Share []float64    // part of the variances by neighbours that all rows leave, for each eigenvalue of L
+}
+
+// many reports whether variances come from neighbours: of kernels that are functions of two rows alone.
 func (b *Samples) many() bool {
-	return b.Z.Rows > linop.KeepBoth &&
+	return b.Z.Rows > defaults.IntervalSamples &&
 		!slices.ContainsFunc(b.dict, func(k kernel.Kernel) bool { return k.Center })
 }
 
@@ -70,9 +78,24 @@ func (m *Model) uncertain(ctx context.Context) (*closed, error) {
 	return m.ends.estimate, nil
 }
 
+// Prepare makes a model of many rows keep its [Estimate]. freedom is, for each eigenvalue ρ of L, tr ρK_η(ρK_η + μI)⁻¹.
+func (m *Model) Prepare(ctx context.Context, freedom []float64) error {
+	b, ok := m.Basis.(*Samples)
+	if !ok || !m.AllTargets() || !(m.Mu > 0) || !b.many() {
+		return nil
+	}
+	m.freedom = freedom
+	c, err := m.uncertain(ctx)
+	if err == nil {
+		m.Estimate = &Estimate{R: c.R, D: c.D, Sigma: c.sigma, Share: c.near.share}
+	}
+	return err
+}
+
 // approximate is derive by neighbours.
 func (m *Model) approximate(ctx context.Context, b *Samples) (*closed, error) {
 	near := &neighbours{Samples: b, diag: make([]float64, b.Z.Rows), rho: m.L.S, V: m.L.V, mu: m.Mu}
+	near.share = slices.Repeat([]float64{1}, len(near.rho))
 	c := &closed{l: b.Z.Rows, near: near, means: b.silent()}
 	var err error
 	if c.cross, err = b.dict.Crossing(b.eta, b.Z, b.be); err != nil {
@@ -82,8 +105,12 @@ func (m *Model) approximate(ctx context.Context, b *Samples) (*closed, error) {
 	if err := c.cross.Diagonal(near.diag, b.Z); err != nil {
 		return nil, fault.From(err)
 	}
+	if e := m.Estimate; e != nil {
+		c.R, c.D, c.sigma, near.share = e.R, e.D, e.Sigma, e.Share
+		return c, nil
+	}
 	if m.AllTargets() {
-		if err := c.residuals(ctx, m.Y); err != nil {
+		if err := c.residuals(ctx, m.Y, m.freedom); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +129,8 @@ func (b *Samples) silent() (list []int) {
 
 // residuals sets R and D of random rows, and the noise. Few rows may make most of a mean square: those of the largest
 // residuals with all rows, E, enter the noise one by one, and the random ones tell how much larger the squares of the
-// others are without their rows.
-func (c *closed) residuals(ctx context.Context, Y blas.General) (err error) {
+// others are without their rows. freedom is that of Prepare; nil where it is not known.
+func (c *closed) residuals(ctx context.Context, Y blas.General, freedom []float64) error {
 	E := c.near.remainder(Y)
 	size := make([]float64, c.l)
 	for i := range size {
@@ -116,13 +143,19 @@ func (c *closed) residuals(ctx context.Context, Y blas.General) (err error) {
 	slices.SortStableFunc(bySize, func(i, j int) int { return cmp.Compare(size[j], size[i]) })
 	heavy := bySize[:min(c.l, heavyRows)]
 	rows := rand.New(rand.NewPCG(uint64(c.l), 0)).Perm(c.l)[:min(c.l, residualRows)]
-	R, D, err := c.near.without(ctx, E, heavy)
+	ofHeavy, err := c.near.variances(ctx, heavy)
 	if err != nil {
 		return err
 	}
-	if c.R, c.D, err = c.near.without(ctx, E, rows); err != nil {
+	ofRows, err := c.near.variances(ctx, rows)
+	if err != nil {
 		return err
 	}
+	for b := range freedom {
+		c.near.share[b] = share(columns.Take(ofRows, []int{b}).Data, freedom[b]/float64(c.l))
+	}
+	R, D := c.near.without(E, heavy, ofHeavy)
+	c.R, c.D = c.near.without(E, rows, ofRows)
 	own := make([]bool, c.l)
 	for _, i := range heavy {
 		own[i] = true
@@ -168,36 +201,61 @@ func (s *neighbours) remainder(Y blas.General) blas.General {
 	return E
 }
 
+// share is the number c ≤ 1 for which the mean of cv/(1 + cv) over the variances v of rows without each, for noise 1, is
+// the given one. With the variances given all other rows, that is tr ρK(ρK + μI)⁻¹/l.
+func share(v []float64, mean float64) float64 {
+	lo, hi := 0x1p-40, 1.0
+	for range 60 {
+		c, sum := math.Sqrt(lo*hi), 0.0
+		for _, one := range v {
+			sum += c * one / (1 + c*one) / float64(len(v))
+		}
+		if sum < mean {
+			lo = c
+		} else {
+			hi = c
+		}
+	}
+	return hi
+}
+
+// variances are those of f₋ᵢ(x_i) for noise 1 at some rows, in the coordinates of V.
+func (s *neighbours) variances(ctx context.Context, rows []int) (blas.General, error) {
+	V := blas.NewGeneral(len(rows), len(s.rho))
+	err := s.each(ctx, columns.Rows(s.Z, rows), rows, func(at int, v blas.General) {
+		blas.Copy(blas.View(V, at, 0, v.Rows, v.Cols), v)
+	})
+	return V, err
+}
+
 // without is the residuals of some rows without each of them, E_i·V·diag(1 + v)·Vᵀ and what L does not reach of E_i
-// for the variances v_b of f₋ᵢ(x_i) in the coordinates of V, and their deviations for noise 1.
-func (s *neighbours) without(ctx context.Context, E blas.General, rows []int) (R, D blas.General, err error) {
+// for the variances v_b of f₋ᵢ(x_i), the share of those given, and their deviations for noise 1.
+func (s *neighbours) without(E blas.General, rows []int, v blas.General) (R, D blas.General) {
 	be := blas.Or(s.be)
 	R, D = columns.Rows(E, rows), blas.NewGeneral(len(rows), E.Cols)
 	W := blas.NewGeneral(len(rows), len(s.rho))
 	blas.Mul(be, W, false, false, R, s.V)
-	err = s.each(ctx, columns.Rows(s.Z, rows), rows, func(at int, v blas.General) {
-		s.outputs(blas.View(D, at, 0, v.Rows, D.Cols), v)
-		for i := range v.Rows {
-			for b, w := range blas.Row(v, i) {
-				W.Data[(at+i)*W.Stride+b] *= w
-			}
+	s.outputs(D, v)
+	for i := range v.Rows {
+		for b, w := range blas.Row(v, i) {
+			W.Data[i*W.Stride+b] *= s.share[b] * w
 		}
-	})
+	}
 	for i, d := range D.Data {
 		D.Data[i] = math.Hypot(1, d)
 	}
 	blas.Gemm(be, false, true, 1, W, s.V, 1, R)
-	return R, D, err
+	return R, D
 }
 
-// outputs writes to dst (t×live) the deviations of variances v (t×r) in the coordinates of V.
+// outputs writes to dst (t×live) the deviations that all rows leave of variances v (t×r) in the coordinates of V.
 func (s *neighbours) outputs(dst, v blas.General) {
 	for i := range dst.Rows {
 		for k := range dst.Cols {
 			var sum float64
 			for b, w := range blas.Row(v, i) {
 				c := s.V.Data[k*s.V.Stride+b]
-				sum += c * c * w
+				sum += c * c * w * s.share[b]
 			}
 			dst.Data[i*dst.Stride+k] = math.Sqrt(sum)
 		}

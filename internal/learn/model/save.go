@@ -38,6 +38,10 @@ import (
 //	gamma1, gamma2, …     D(D+1)/2 the lower triangle, row by row, of ZᵀZ over the rows of one pattern
 //	                             of observed targets (kind features, optional)
 //	H1, H2, …             D×n    ZᵀY over them (kind features, optional)
+//	residuals             s×n    those of s random rows, each in a model without it (kind samples of many rows)
+//	residual_deviations   s×n    their deviations for noise 1
+//	noise                 n      standard deviations of the noise
+//	variance_share        r      part of the variances by neighbours that all rows leave
 //
 // A model without the samples of fold k, from 1, has the same arrays with the prefix
 // fold<k>/, and beside them
@@ -52,6 +56,14 @@ const (
 	// 6: kernels may see columns beside ranks, probabilities may be calibrated
 	fileVersion = 6
 	metaName    = "meta.json"
+)
+
+// Names of the arrays of an [Estimate].
+const (
+	residualsName  = "residuals"
+	deviationsName = "residual_deviations"
+	noiseName      = "noise"
+	shareName      = "variance_share"
 )
 
 // meta is the JSON entry of a model file.
@@ -189,6 +201,10 @@ func (m *Model) describe(prefix string) (part, []member) {
 	members := []member{vectorMember("eta", m.Eta), matrixMember("L_vectors", m.L.V), vectorMember("L_values", m.L.S)}
 	members = append(members, m.Basis.members(&p)...)
 	members = append(members, m.Source.members(&p)...)
+	if e := m.Estimate; e != nil {
+		members = append(members, matrixMember(residualsName, e.R), matrixMember(deviationsName, e.D),
+			vectorMember(noiseName, e.Sigma), vectorMember(shareName, e.Share))
+	}
 	for i := range members {
 		members[i].name = prefix + members[i].name
 	}

@@ -87,7 +87,7 @@ func (m *Model) Compact() *Model {
 	}
 	return &Model{
 		In: m.In, Out: m.Out, Names: m.Names, Eta: m.Eta, L: m.L, Basis: m.Basis, Warnings: m.Warnings,
-		Origin: m.Origin, Mu: mu, Folds: m.Folds, Spread: m.Spread,
+		Origin: m.Origin, Mu: mu, Folds: m.Folds, Spread: m.Spread, Estimate: m.Estimate,
 	}
 }
 
