@@ -162,3 +162,70 @@ func FuzzDecodeState(f *testing.F) {
 		}
 	})
 }
+
+// ending is a sum of kernels that ends a context at a product, and counts products.
+type ending struct {
+	linop.Sum
+	at, count int
+	cancel    context.CancelFunc
+}
+
+func (c *ending) Apply(dst, x blas.General) {
+	if c.count++; c.count == c.at {
+		c.cancel()
+	}
+	c.Sum.Apply(dst, x)
+}
+
+// TestResumeStep cancels the C step that is all of a fit in its middle: two products follow, and a fit that is resumed
+// from the last state takes as many fewer as the step had taken, up to those that conjugate gradients lose by a new start.
+func TestResumeStep(t *testing.T) {
+	rng := newRand(5)
+	const l = 400
+	G := psd(rng, l, l, 1)
+	terms := linop.NewGramSum([]*blas.Sym{blas.SymFrom(G, blas.Float64)}, nil, blas.Float64)
+	Y := randn(rng, l, 1)
+	problem := func(c *ending) *Problem {
+		return &Problem{Space: NewSamples(c, Y), Lambda: 1e-6, Tau: 1, Eta: []float64{1}, Model: ProductOf(false, false)}
+	}
+	for _, solver := range []string{"rotated", "nystrom"} {
+		opt := Options{Sylvester: solver, InnerTol: 1e-8}
+		whole := &ending{Sum: terms}
+		want, err := Solve(context.Background(), problem(whole), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		c := &ending{Sum: terms, at: whole.count / 2, cancel: cancel}
+		var last *State
+		opt.Trace = func(s Step) error { last = s.State(); return nil }
+		p := problem(c)
+		if _, err := Solve(ctx, p, opt); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: %v", solver, err)
+		}
+		if after := c.count - c.at; after > 2 {
+			t.Errorf("%s: %d products after the end of the context", solver, after)
+		}
+		var file bytes.Buffer
+		if err := last.Encode(&file, p); err != nil {
+			t.Fatal(err)
+		}
+		rest := &ending{Sum: terms}
+		p = problem(rest)
+		opt.Trace = nil
+		if opt.Start, err = DecodeState(&file, p); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Solve(context.Background(), p, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) {
+			t.Errorf("%s: objective %g, uninterrupted %g", solver, got.Objective, want.Objective)
+		}
+		t.Logf("%s: %d products, %d after half of them", solver, whole.count, rest.count)
+		if rest.count >= whole.count*7/8 {
+			t.Errorf("%s: %d products, and %d after half of them", solver, whole.count, rest.count)
+		}
+	}
+}

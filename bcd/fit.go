@@ -139,12 +139,28 @@ func (f *fit) covered(ctx context.Context, pt *point) error {
 // evaluate performs the C step at pt and certifies the result over all kernels.
 func (f *fit) evaluate(ctx context.Context, pt *point, tol, goal float64) error {
 	if err := f.solve(ctx, pt, tol); err != nil {
+		if p, ok := f.model.(*productModel); ok && ctx.Err() != nil {
+			p.salvage(pt, goal)
+		}
 		return err
 	}
 	if err := f.cover(ctx, pt); err != nil {
 		return err
 	}
 	return f.accept(pt, goal)
+}
+
+// salvage certifies what a cancelled C step has reached, by one product with each column, where that step is all of the
+// fit: a later fit goes on from there.
+func (p *productModel) salvage(pt *point, goal float64) {
+	if !p.t.fixEta || !p.t.fixL || p.t.convex() || blas.Frob(pt.X) == 0 {
+		return
+	}
+	p.t.space.at(pt.eta, false).Apply(pt.AX, pt.X)
+	p.cost.columns += pt.X.Cols
+	if p.cover(context.Background(), pt) == nil {
+		_ = p.accept(pt, goal) // the fit ends by the error of its context
+	}
 }
 
 // accept keeps the certified pt as the point to return when it is better than the one
