@@ -49,14 +49,15 @@ func newProduct(f *fit) (*productModel, error) {
 
 // outputsChanged makes the solver anew, for the outputs that the task has.
 func (p *productModel) outputsChanged() (err error) {
-	if p.opt.hold && p.opt.CStep != nil && !p.t.convex() {
-		p.solver = p.opt.CStep
-		return nil
-	}
 	cfg := sylvester.Config{Backend: p.t.be, Seed: p.t.seed}
-	if m, ok := p.t.space.(masked); ok && m.observed() != nil {
+	m, cells := p.t.space.(masked)
+	cells = cells && m.observed() != nil
+	switch {
+	case p.opt.CStep != nil && !p.t.convex() && (p.opt.hold || !cells):
+		p.solver = p.opt.CStep
+	case cells:
 		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, m.observed(), cfg)
-	} else {
+	default:
 		p.solver, err = sylvester.New(p.opt.Sylvester, cfg)
 	}
 	if err != nil {
@@ -64,6 +65,9 @@ func (p *productModel) outputsChanged() (err error) {
 	}
 	return nil
 }
+
+// strict reports whether a tolerance that the solver misses is an error.
+func (p *productModel) strict() bool { return p.opt.hold && p.opt.CStep != nil }
 
 // form forms A_η for a step at pt to tol, and reports whether single precision will do.
 func (p *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
@@ -107,11 +111,11 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 	)
 	phase.Do(ctx, phase.CSolve, func(ctx context.Context) {
 		res, err = p.call(ctx, pt, sys, sylvester.Options{Tol: tol, Single: single})
-		if errors.Is(err, sylvester.ErrNotSPD) && p.opt.CStep == nil {
+		if errors.Is(err, sylvester.ErrNotSPD) && !p.strict() {
 			res, err = p.solveRaised(ctx, pt, sys, tol, err)
 		}
 	})
-	if err != nil && (!errors.Is(err, sylvester.ErrNotConverged) || p.opt.CStep != nil) {
+	if err != nil && (!errors.Is(err, sylvester.ErrNotConverged) || p.strict()) {
 		return err
 	}
 	if res.KC.Data == nil { // of a cancelled solve

@@ -181,8 +181,9 @@ type Options struct {
 	// Trace sees the start and every outer iteration; an error from it stops the solve and is returned.
 	Trace func(Step) error `json:"-"`
 
-	// CStep solves the linear systems of [Hold] for the product model in the place of Sylvester; nil for none. A
-	// tolerance that it misses is an error then.
+	// CStep solves the linear systems of the product model by squares in the place of Sylvester, and may keep what it
+	// knows of the kernels from one fit at these weights to the next; nil for none. A tolerance that it misses is an
+	// error of [Hold].
 	CStep sylvester.Solver `json:"-"`
 
 	Freedom bool // asks for Result.Freedom, of a product model in which no target is missing or weighted

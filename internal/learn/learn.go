@@ -282,6 +282,13 @@ func (m *Method) Path(
 	ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool),
 ) error {
 	p, so := m.problem(t, &s)
+	if s.Learn == Nothing && complete(t) { // one sketch or decomposition of the kernels serves all λ
+		var err error
+		cfg := sylvester.Config{Backend: m.Backend, Seed: m.Seed}
+		if so.CStep, err = sylvester.New(cmp.Or(so.Sylvester, "auto"), cfg); err != nil {
+			return fault.Mark(err)
+		}
+	}
 	for i, lambda := range lambdas {
 		p.Lambda = lambda
 		res, err := bcd.Solve(ctx, p, so)
