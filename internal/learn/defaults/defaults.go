@@ -69,9 +69,10 @@ const (
 
 // What kernels on ranks, relevant columns and directions are learned with.
 const (
-	RankKnots        = 33  // quantiles of a column
-	RelevanceRounds  = 4   // of kernel ridge regression and new factors
-	RelevanceSamples = 400 // that it looks at, at most
+	RankKnots       = 33 // quantiles of a column
+	RelevanceRounds = 4  // of kernel ridge regression and new factors
+	// samples that it looks at, at most: a tenth of all within these bounds
+	LeastRelevanceSamples, MostRelevanceSamples = 400, 1000
 	// Negligible is the share of the largest below which a direction is left out.
 	Negligible = 1e-8
 )

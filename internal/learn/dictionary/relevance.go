@@ -90,14 +90,15 @@ func (r *Resolver) learnLengths(ctx context.Context, s kernel.Spec) (groups []ke
 	return groups, nil
 }
 
-// relevance learns the relevant columns or directions on at most defaults.RelevanceSamples samples.
+// relevance learns the relevant columns or directions on some of the samples.
 func (r *Resolver) relevance(ctx context.Context, name string) (g kernel.Group, err error) {
 	if err := r.withTargets(name); err != nil {
 		return g, err
 	}
 	z, y := r.z, r.y
-	if z.Rows > defaults.RelevanceSamples {
-		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.RelevanceSamples)).Perm(z.Rows)[:defaults.RelevanceSamples]
+	some := min(max(defaults.LeastRelevanceSamples, z.Rows/10), defaults.MostRelevanceSamples)
+	if z.Rows > some {
+		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.LeastRelevanceSamples)).Perm(z.Rows)[:some]
 		slices.Sort(idx)
 		z, y = columns.Rows(z, idx), columns.Rows(y, idx)
 	}
