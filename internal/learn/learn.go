@@ -342,8 +342,12 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	release := memory.Reserve(t.Held())
+	release, start := memory.Reserve(t.Held()), time.Now()
 	res, err := bcd.Solve(ctx, p, so)
+	if res != nil && p.Space.Unknowns() > linop.KeepBoth {
+		m.Say("the fit took %.3g s, multiplied %d columns by the kernels, and holds %s at its end",
+			time.Since(start).Seconds(), res.KernelMultiplies, memory.Format(memory.InUse()))
+	}
 	release()
 	err = errors.Join(err, end())
 	if r, ok := t.(rereader); ok && r.Err() != nil {

@@ -64,6 +64,13 @@ func Reserve(bytes float64) (release func()) {
 	return func() { reserved.Add(-n) }
 }
 
+// InUse is the number of bytes that the runtime holds of the system, garbage included.
+func InUse() float64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return float64(s[0].Value.Uint64()) - float64(s[1].Value.Uint64())
+}
+
 // smallHeap is a heap that the garbage collector lets grow to before it starts.
 const smallHeap = 4 << 20
 

@@ -22,8 +22,8 @@ import (
 )
 
 // Affordable returns the SPECs, or those of the same kernels with explicit features where exact ones take more memory
-// than there is, or longer than the budget by prediction, or, without a budget, more work than defaults.ExactBytes: no
-// time is measured then, so that the answer is the same every time. Beyond the orders of direct solvers exact kernels
+// than there is, or longer than the budget by prediction, or, without a budget, more work than defaults.ExactBytes: time
+// is then measured to be told alone, so that the answer is the same every time. Beyond the orders of direct solvers exact kernels
 // of fixed weights are stored in single precision from then on: what that rounds is far below noise. A certificate of
 // learned weights or outputs needs more digits.
 func (r *Rows) Affordable(
@@ -49,13 +49,16 @@ func (r *Rows) Affordable(
 	why := fmt.Sprintf("%d samples, %d kernels, %d outputs: exact kernels in %v take %s, and the limit is %s", l,
 		len(d), n, r.opt.Precision, memory.Format(p.Bytes), memory.Format(float64(r.opt.Limit())))
 	fits := p.Bytes <= float64(r.opt.Limit())
-	switch {
-	case fits && budget > 0:
-		takes, err := r.predict(ctx, d, what)
-		if err != nil {
+	var takes time.Duration
+	if fits && (budget > 0 || r.opt.Notify != nil && l > linop.KeepBoth) {
+		if takes, err = r.predict(ctx, d, what); err != nil {
 			return nil, err
 		}
-		why += fmt.Sprintf("; a fit takes about %.3g s, and the budget is %v", takes.Seconds(), budget)
+		why += fmt.Sprintf("; a fit takes about %.3g s", takes.Seconds())
+	}
+	switch {
+	case fits && budget > 0:
+		why += fmt.Sprintf(", and the budget is %v", budget)
 		fits = takes <= budget
 	case fits:
 		if fits = r.reads(len(d), what) <= defaults.ExactBytes; !fits {
