@@ -386,6 +386,9 @@ func TestNativeSameBits(t *testing.T) {
 		spd := mul(false, true, g, g)
 		be.Potrf(spd)
 		keep(spd)
+		wide := random(rng, n, 2*n)
+		be.LU(wide, make([]int, n))
+		keep(wide)
 		h := blas.Clone(g)
 		if err := be.Schur(h, q); err != nil {
 			t.Fatal(err)

@@ -89,7 +89,7 @@ func symmetricOf(ul blas.Uplo, a matrix) matrix {
 // TestTallAndWideLU multiplies the factors of rectangular matrices, which share zero columns too.
 func TestTallAndWideLU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 2))
-	for _, s := range [][2]int{{1, 1}, {5, 70}, {70, 5}, {100, 33}, {33, 100}, {200, 170}} {
+	for _, s := range [][2]int{{1, 1}, {5, 70}, {70, 5}, {100, 33}, {33, 100}, {200, 170}, {300, 900}, {700, 450}} {
 		m, n := s[0], s[1]
 		k := min(m, n)
 		full := zeros(m, n)

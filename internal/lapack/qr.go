@@ -31,24 +31,29 @@ func upperTriangle(r, a matrix) {
 
 // Geqrf factorizes the m×n a = Q·R with Q = H_0·H_1⋯ a product of min(m,n)
 // reflections I − tau·v·vᵀ. R replaces the upper triangle of a, the vectors,
-// without their leading ones, what lies below it. Scratch: (m + n)·qrBlock floats.
+// without their leading ones, what lies below it. Scratch: (2m + n)·qrBlock floats.
 func (impl Implementation) Geqrf(a matrix, tau []float64) {
 	m, n := a.Rows, a.Cols
 	k := min(m, n)
-	v, w := make([]float64, qrBlock*m), make([]float64, qrBlock*n)
-	T, gram := make([]float64, qrBlock*qrBlock), zeros(qrBlock, qrBlock)
-	for j := 0; j < k; j += qrBlock {
-		b := min(qrBlock, k-j)
-		p, V := view(a, j, j, m-j, b), head(v, b, m-j)
-		transpose(V, p)
-		impl.panelRows(V, tau[j:j+b], w)
-		transpose(p, V)
-		if rest := n - j - b; rest > 0 {
-			unitRows(V, V)
-			h := impl.newBlock(V, tau[j:j+b], head(T, b, b), gram)
-			impl.apply(h, true, view(a, j, j+b, m-j, rest), w)
-		}
+	w, gram, column := make([]float64, qrBlock*n), zeros(qrBlock, qrBlock), make([]float64, qrBlock)
+	var v, T [2][]float64 // of the last panel and the next
+	var blocks [2]block
+	for i := range v {
+		v[i], T[i] = make([]float64, qrBlock*m), make([]float64, qrBlock*qrBlock)
 	}
+	lookAhead(k, n, qrBlock, func(at int) {
+		b, i := min(qrBlock, k-at), at/qrBlock%2
+		p, V := view(a, at, at, m-at, b), head(v[i], b, m-at)
+		transpose(V, p)
+		impl.panelRows(V, tau[at:at+b], column)
+		transpose(p, V)
+		unitRows(V, V)
+		if at+b < n {
+			blocks[i] = impl.newBlock(V, tau[at:at+b], head(T[i], b, b), gram)
+		}
+	}, func(at, lo, hi int) {
+		impl.apply(blocks[at/qrBlock%2], true, view(a, at, lo, m-at, hi-lo), w[qrBlock*lo:])
+	})
 }
 
 // eachQRBlock calls f on the compact blocks of the reflections that Geqrf left in a
