@@ -134,13 +134,14 @@ type Answer struct {
 
 // Env is what a case runs with. Use NewEnv for one with every field set.
 type Env struct {
-	Backend blas.Backend // of the solvers; cases that compare backends run all in this build
-	Threads int          // that compute at once
-	Count   int          // repetitions of what is repeated; 0 means the case's own number
-	Quick   bool         // smaller sizes and budgets: the whole ends within two minutes
-	Data    string       // directory of the data sets; "" means ../shared/data
-	Seed    uint64       // of everything random
-	Part    string       // of the case that runs, "" where it has none
+	Backend blas.Backend  // of the solvers; cases that compare backends run all in this build
+	Threads int           // that compute at once
+	Count   int           // repetitions of what is repeated; 0 means the case's own number
+	Quick   bool          // smaller sizes and budgets: the whole ends within two minutes
+	Budget  time.Duration // of choosing settings in each fit of the case curves; 0 means no limit
+	Data    string        // directory of the data sets; "" means ../shared/data
+	Seed    uint64        // of everything random
+	Part    string        // of the case that runs, "" where it has none
 	Log     func(format string, args ...any)
 
 	Keep    func(*File) // sees what there is after each case or part; nil keeps nothing

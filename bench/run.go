@@ -109,6 +109,9 @@ func (e *Env) rerun(name string) string {
 	if e.Count > 0 {
 		fmt.Fprintf(&b, " --count %d", e.Count)
 	}
+	if e.Budget > 0 {
+		fmt.Fprintf(&b, " --budget %v", e.Budget)
+	}
 	return b.String()
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -147,6 +148,7 @@ type runFlags struct {
 	quick, json, bench bool
 	resume             bool
 	count              int
+	budget             time.Duration
 	data, out, plots   string
 	profile            profiles
 }
@@ -175,6 +177,7 @@ case, and after every part of those that have parts: a run that ended early goes
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "smaller sizes: every case together ends within two minutes")
 	fl.IntVar(&f.count, "count", 0, "repetitions; 0 means each case's own number")
+	fl.DurationVar(&f.budget, "budget", 0, "time for choosing settings in each fit of the case curves; 0 means no limit")
 	fl.StringVar(&f.data, "data", "", "directory of the data sets (default ../shared/data)")
 	addJSON(cmd, &f.json, "")
 	fl.BoolVar(&f.bench, "bench", false, "print Go benchmark format, for benchstat")
@@ -193,6 +196,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case f.count < 0:
 		return fmt.Errorf("--count %d: must be positive", f.count)
+	case f.budget < 0:
+		return fmt.Errorf("--budget %v: must be positive", f.budget)
 	case f.resume && f.out == "":
 		return errors.New("--resume: name the file to continue with --out")
 	case f.json && f.bench:
@@ -202,7 +207,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	env.Quick, env.Count, env.Data = f.quick, f.count, f.data
+	env.Quick, env.Count, env.Data, env.Budget = f.quick, f.count, f.data, f.budget
 	if err := f.checkWritable(); err != nil {
 		return err
 	}

@@ -160,3 +160,34 @@ func TestUCI(t *testing.T) {
 		t.Errorf("quick protein: %v", err)
 	}
 }
+
+// The quick run of curves fills tails better than the last value does, and both programs tell how well they know them.
+func TestCurves(t *testing.T) {
+	env := benchtest.Quick()
+	env.Count, env.Part, env.Log = 1, "made-0.5", t.Logf
+	results, err := runCurves(context.Background(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := results[0].Metrics["rmse"]
+	for _, r := range results[1:] {
+		t.Logf("%s: %.3g s, %v", r.Name, r.Seconds, r.Metrics)
+		if e := r.Metrics["rmse"]; !(e > 0.05 && e < 0.9*last) {
+			t.Errorf("%s: error %g, of the last value %g", r.Name, e, last)
+		}
+		// a deviation of 1 everywhere, that of the last values
+		e := r.Metrics["rmse"]
+		worst := (e*e + math.Log(2*math.Pi)) / 2
+		if d, ok := r.Metrics["neg_log_density"]; !ok || !(d < worst) {
+			t.Errorf("%s: negative log density %g, %g with a deviation of 1", r.Name, d, worst)
+		}
+	}
+	if p := curvesTable(results); len(p.Rows) != 1 || p.Rows[0][0] != "made" || len(p.Rows[0]) != len(p.Head) {
+		t.Errorf("table %v", p.Rows)
+	}
+	for _, env.Part = range []string{"adult-0.5", "made-0.9"} {
+		if _, err := runCurves(context.Background(), env); !errors.Is(err, bench.ErrSkipped) {
+			t.Errorf("quick %s: %v", env.Part, err)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// This file is the case curves: zero Options on learning curves with missing tails beside a Gaussian process.
+
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/bench/data"
+	"github.com/iokl/iokl/blas"
+)
+
+func init() {
+	c := bench.Case{
+		Name: "curves",
+		Does: "learning curves with missing tails by zero Options, beside a Gaussian process of settings and times; one " +
+			"alone is curves:SET-SHARE",
+		Run:       runCurves,
+		Minutes:   60,
+		Published: curvesTable,
+	}
+	for _, set := range []string{madeCurves, "adult", "higgs", "Fashion-MNIST"} {
+		for _, share := range []string{"0.1", "0.5", "0.9"} {
+			c.Parts = append(c.Parts, set+"-"+share)
+		}
+	}
+	bench.Register(c)
+}
+
+// madeCurves is the set that is drawn from the seed.
+const madeCurves = "made"
+
+// Names of the lines of a set.
+const (
+	curvesOurs  = "iokl, zero Options"
+	curvesLast  = "last value"
+	curvesTorch = "PyTorch"
+)
+
+// runCurves fits curves of which a share has lost its tail, and scores what fills it.
+func runCurves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	if env.Quick && env.Part != madeCurves+"-0.5" {
+		return nil, fmt.Errorf("%w: --quick runs %s-0.5 alone", bench.ErrSkipped, madeCurves)
+	}
+	c, params, err := curves(env)
+	if err != nil {
+		return nil, err
+	}
+	last := bench.Result{Name: curvesLast, Params: params}
+	e, _ := c.Score(c.LastValue(), blas.General{})
+	last.Metric("rmse", e)
+	ours, err := fitCurves(ctx, env, c, params)
+	if err != nil {
+		return []bench.Result{last}, err
+	}
+	env.Log("  %s: error %.4f, negative log density %.3f in %.3g s; last value %.4f", env.Part, ours.Metrics["rmse"],
+		ours.Metrics["neg_log_density"], ours.Seconds, e)
+	t := blas.NewGeneral(c.Y.Cols, 1)
+	for k := range t.Data {
+		t.Data[k] = math.Log(float64(k+1)) / math.Log(float64(len(t.Data)+1))
+	}
+	theirs, err := otherPrograms(ctx, env, peerJob{
+		script: "latent_kronecker_torch.py", count: 1, params: params,
+		data: map[string]blas.General{"X": c.X, "Y": c.Y, "Z": c.Z, "t": t},
+		args: []string{strconv.Itoa(bench.Pick(env, 20, 100)), strconv.Itoa(bench.Pick(env, 100, 500)), "64"},
+	})
+	return append([]bench.Result{last, ours}, theirs...), err
+}
+
+// curves are those of the part that runs.
+func curves(env *bench.Env) (c *data.Curves, params map[string]any, err error) {
+	at := strings.LastIndex(env.Part, "-")
+	set := env.Part[:at]
+	share, err := strconv.ParseFloat(env.Part[at+1:], 64)
+	if err != nil {
+		return nil, nil, err
+	}
+	if set == madeCurves {
+		c = data.MadeCurves(env.Rand(61), bench.Pick(env, 120, 2000), bench.Pick(env, 12, 52), share)
+	} else if c, err = data.LCBench(env, set, share); err != nil {
+		return nil, nil, err
+	}
+	return c, map[string]any{"set": set, "cut": share, "rows": c.Y.Rows, "epochs": c.Y.Cols}, nil
+}
+
+// fitCurves is our line.
+func fitCurves(ctx context.Context, env *bench.Env, c *data.Curves, params map[string]any) (bench.Result, error) {
+	r := bench.Result{Name: curvesOurs, Params: params}
+	opt := iokl.Options{Seed: env.Seed, Backend: env.Backend, Budget: iokl.Budget(env.Budget)}
+	if env.Quick {
+		opt.CV.Folds, opt.CV.Repeats = 3, 1
+	}
+	start := time.Now()
+	m, err := iokl.Fit(ctx, blas.Dense(c.X), blas.Dense(c.Z), opt)
+	if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
+		return r, err
+	}
+	F, err := m.Predict(blas.Dense(c.X))
+	if err != nil {
+		return r, err
+	}
+	r.Time([]float64{time.Since(start).Seconds()})
+	start = time.Now()
+	D, err := m.PredictDeviation(ctx, blas.Dense(c.X))
+	var d blas.General
+	switch {
+	case err == nil:
+		sigma, err := m.Noise(ctx)
+		if err != nil {
+			return r, err
+		}
+		D.Apply(func(_, k int, v float64) float64 { return math.Hypot(v, sigma[k]) }, D)
+		d = D.RawMatrix()
+		r.Metric("deviation_seconds", time.Since(start).Seconds())
+	case !errors.Is(err, iokl.ErrInput):
+		return r, err
+	}
+	e, density := c.Score(F.RawMatrix(), d)
+	r.Metric("rmse", e)
+	if d.Data != nil {
+		r.Metric("neg_log_density", density)
+	}
+	return r, nil
+}
+
+func curvesTable(group []bench.Result) *bench.Table {
+	t := &bench.Table{
+		Title: "Error, and negative log density, in the missing cells, in deviations of the last epoch:",
+		Head: []string{
+			"curves", "cut", "error", "log density", "seconds", "peak, MiB", "last value", "PyTorch, error",
+			"PyTorch, log density", "PyTorch, seconds",
+		},
+		Source: "The Gaussian process is that of Lin et al., Scalable Gaussian Processes with Latent Kronecker " +
+			"Structure, ICML 2025, with lengths learned from 500 curves.",
+	}
+	number := func(r bench.Result, key string) string {
+		if v, ok := r.Metrics[key]; ok {
+			return fmt.Sprintf("%.3f", v)
+		}
+		return ""
+	}
+	for _, r := range group {
+		if r.Name != curvesOurs {
+			continue
+		}
+		var last, torch bench.Result
+		for _, o := range group {
+			switch same := o.Param("set") == r.Param("set") && o.Param("cut") == r.Param("cut"); {
+			case same && o.Name == curvesLast:
+				last = o
+			case same && strings.HasPrefix(o.Name, curvesTorch):
+				torch = o
+			}
+		}
+		line := []string{
+			r.Param("set"), r.Param("cut"), number(r, "rmse"), number(r, "neg_log_density"), bench.Positive(r.Seconds),
+			bench.Positive(float64(r.PeakRSS >> 20)), number(last, "rmse"), number(torch, "rmse"),
+			number(torch, "neg_log_density"), bench.Positive(torch.Seconds),
+		}
+		for i := range line {
+			line[i] = bench.OrDash(line[i])
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return t
+}
