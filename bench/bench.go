@@ -26,9 +26,10 @@ import (
 // Case is one measurement that a person can ask for by name.
 type Case struct {
 	Name    string
-	Does    string  // in one line what is measured
-	Minutes float64 // about how long the whole takes on two processors with AVX-512; 0 means less than one
-	Topic   string  // of Topics that the case is evidence of; "" for none
+	Does    string   // in one line what is measured
+	Minutes float64  // about how long the whole takes on two processors with AVX-512; 0 means less than one
+	Topic   string   // of Topics that the case is evidence of; "" for none
+	Shown   []string // the parts that are evidence; nil: all
 
 	// Run measures the case, or env.Part of one that has parts. When ctx ends it
 	// returns what it has so far beside ctx.Err().
@@ -48,7 +49,7 @@ type Case struct {
 }
 
 // Topics are what the evidence is of, in the order of its page.
-var Topics = []string{Systems, Learning, Rows, Targets, Fields, Graphs, Intervals}
+var Topics = []string{Systems, Learning, Rows, Targets, Curves, Fields, Graphs, Intervals}
 
 // The topics of cases.
 const (
@@ -56,6 +57,7 @@ const (
 	Learning  = "The paper: kernels, outputs and functions learned together"
 	Rows      = "One target, up to 41,157 rows"
 	Targets   = "Several targets"
+	Curves    = "Learning curves with missing ends"
 	Fields    = "Genomes and soils"
 	Graphs    = "Who drives whom"
 	Intervals = "Intervals"
@@ -247,7 +249,7 @@ func Select(names []string) ([]Case, error) {
 		case "all":
 			return Cases(), nil
 		case "evidence":
-			return slices.DeleteFunc(Cases(), func(c Case) bool { return c.Topic == "" }), nil
+			return evidence(), nil
 		}
 		name, list, some := strings.Cut(name, ":")
 		found := Find(name)
@@ -272,6 +274,21 @@ func Select(names []string) ([]Case, error) {
 		}
 	}
 	return out, nil
+}
+
+// evidence is the cases of all topics, with their parts that are shown.
+func evidence() (out []Case) {
+	for _, c := range cases {
+		if c.Topic == "" {
+			continue
+		}
+		if c.Shown != nil {
+			c.Minutes *= float64(len(c.Shown)) / float64(len(c.Parts))
+			c.Parts = c.Shown
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 func caseNames() []string {
