@@ -263,7 +263,7 @@ func (opt Options) check(gram bool) (Options, error) {
 // solvers are those that Solver may name, the default one first.
 func (opt *Options) solvers() []string {
 	if opt.Model == learn.Sum {
-		return append([]string{"reduced"}, bcd.SumSolvers()...)
+		return []string{"reduced"}
 	}
 	return append([]string{"reduced"}, bcd.Solvers()...)
 }

@@ -119,8 +119,6 @@ const (
 	sumPower      = 0.7  // in the place of the root in them
 	sumDrop       = 3e-3 // relative decrease of the objective below which they give way
 	sumQuasiTol   = 1e-4 // modelTol, and the relative gap where that is less
-	atomsFall     = 0.1  // share of the gap that weights of atoms may leave among themselves
-	atomsMost     = 8    // atoms added for a kernel at once
 
 	// Levels that the certificate tries: from this share of the mean of ⟨G_j,L_j⟩, as
 	// many as cost clipWork operations of an eigendecomposition's n³.

@@ -20,10 +20,8 @@ type descent struct {
 	*fit
 	chart
 	record
-	goal    float64 // relative gap within the chart to reach
-	accepts float64 // relative gap that decides which point is to be returned
+	goal    float64 // relative gap to reach
 	further int     // iterations after the goal is met, for a gap of extraGoal·goal
-	within  float64 // relative gap within the chart at cur
 	cur     *iterate
 	q       *quasinewton.Model
 	since   int // iterations since all kernels were measured
@@ -40,8 +38,6 @@ type chart interface {
 	from(pt *point, z []float64, L []*linop.Spectral) *point
 	// weigh tells the metric of the model at pt.
 	weigh(pt *point) quasinewton.Weighing
-	// gap is the relative gap of the certified pt among the points of the chart.
-	gap(pt *point) (float64, error)
 	// taking are the kernels that are measured and take part, and choose chooses them at a certified point.
 	taking() []int
 	choose(it *iterate)
@@ -83,23 +79,14 @@ func (d *descent) minimize(ctx context.Context) error {
 			}
 			d.cur = next
 		}
-		if met > 0 || d.arrived(next.pt) {
+		if met > 0 || next.pt.arrived(d.goal) {
 			met++
 		}
-		if met > d.further || met > 0 && d.within <= extraGoal*d.goal {
+		if met > d.further || met > 0 && next.pt.cert.relative() <= extraGoal*d.goal {
 			return nil
 		}
 	}
 	return nil
-}
-
-// arrived reports whether pt, the last that was certified, meets the goal.
-func (d *descent) arrived(pt *point) bool {
-	gap := d.within
-	if pt.single {
-		gap += singleSlack
-	}
-	return pt.complete && gap <= d.goal
 }
 
 // restart empties the model at it, with a step of about half its size.
@@ -120,7 +107,7 @@ func (d *descent) search(ctx context.Context) (*iterate, error) {
 		cur      = d.cur
 	)
 	if d.q.Count > 0 {
-		d.q.Tol = math.Min(sumQuasiTol, d.within)
+		d.q.Tol = math.Min(sumQuasiTol, cur.pt.cert.relative())
 	}
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
 		target, L, decrease, err = d.q.Minimize(ctx, d, cur.z, cur.g, cur.pt.kernels())
@@ -192,14 +179,14 @@ func (d *descent) sharpen(ctx context.Context) (*iterate, error) {
 // the goal or a check is due, and lets kernels enter or leave.
 func (d *descent) check(ctx context.Context, next *iterate) error {
 	pt := next.pt
-	if err := d.certifyWithin(ctx, pt); err != nil {
+	if err := d.certify(ctx, pt); err != nil {
 		return err
 	}
-	if d.since++; !pt.complete && (d.within <= d.goal || d.since >= checkEvery) {
+	if d.since++; !pt.complete && (pt.cert.relative() <= d.goal || d.since >= checkEvery) {
 		if err := d.measure(ctx, pt, d.t.all); err != nil {
 			return err
 		}
-		if err := d.certifyWithin(ctx, pt); err != nil {
+		if err := d.certify(ctx, pt); err != nil {
 			return err
 		}
 		next.z, next.g = d.at(pt)
@@ -208,16 +195,8 @@ func (d *descent) check(ctx context.Context, next *iterate) error {
 		d.since = 0
 	}
 	d.choose(next)
-	d.count(pt.cert.objective, d.within, d.t.noise(pt))
-	return d.accept(pt, d.accepts)
-}
-
-func (d *descent) certifyWithin(ctx context.Context, pt *point) error {
-	err := d.certify(ctx, pt)
-	if err == nil {
-		d.within, err = d.gap(pt)
-	}
-	return err
+	d.count(pt.cert.objective, pt.cert.relative(), d.t.noise(pt))
+	return d.accept(pt, d.goal)
 }
 
 // learn shows the move from cur to next to the model.

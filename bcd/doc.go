@@ -45,10 +45,9 @@
 //
 // The model [Sum] gives every kernel an output kernel of its own. That problem is convex: its
 // one gap bounds the distance from the best of all sums, and so from the best product of
-// weights and L. It starts from the product model. The method of reduced moves all L_j
-// together, after a few closed forms; that of atoms, for comparison, moves them within the span
-// of a few eigenvectors at a time. Where few cells are observed, a primal–dual interior point
-// method takes the place of either. Memory beside the kernels: some (3·pairs + 10)·m·n² floats. In feature
+// weights and L. It starts from the product model. The method of reduced moves all L_j,
+// after a few closed forms. Where few cells are observed, a primal–dual interior point
+// method takes its place. Memory beside the kernels: some (3·pairs + 10)·m·n² floats. In feature
 // space at most D rows stand for the samples, see [NewPatterns]: 7D² floats and 9D³ flops, once.
 //
 // # Many outputs

@@ -69,7 +69,7 @@ const (
 	//
 	// This problem is convex, so that its gap is global, and L_j = η_j·L are among its
 	// feasible points: its LowerBound holds for the product model as well. It takes l_p
-	// norms and the solvers of [SumSolvers], and no Γ that is known by its products only.
+	// norms and the solver reduced, and no Γ that is known by its products only.
 	Sum Model = 4
 )
 
@@ -157,7 +157,7 @@ func checkOutput(L *linop.Spectral, n int) error {
 
 // Options of [Solve]. The zero value is useful.
 type Options struct {
-	Solver    string  // reduced, closed, paper or okl, or one of SumSolvers for a sum; "" means reduced
+	Solver    string  // reduced, closed, paper or okl, of a sum reduced alone; "" means reduced
 	Sylvester string  // solver of the C step, a name of package sylvester; "" means auto
 	Tol       float64 // stop when (GapEta+GapL)/Objective ≤ Tol; 0 means 1e-4
 	MaxOuter  int     // outer iterations; 0 means 1000

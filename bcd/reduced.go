@@ -86,7 +86,7 @@ type blocks struct {
 
 // newBlocks begins at a measured point.
 func newBlocks(f *fit, pt *point, goal float64) (*blocks, error) {
-	d := &blocks{descent: &descent{fit: f, goal: goal, accepts: goal, further: extraSteps}, active: newActiveSet(f.t)}
+	d := &blocks{descent: &descent{fit: f, goal: goal, further: extraSteps}, active: newActiveSet(f.t)}
 	d.chart, d.advance = d, d.inTurn
 	d.outputs = newOutputSteps(f.t)
 	return d, d.begin(pt, !d.outputs.on)
@@ -134,9 +134,8 @@ func (d *blocks) from(pt *point, z []float64, L []*linop.Spectral) *point {
 	return d.t.next(pt, eta, one)
 }
 
-func (d *blocks) gap(pt *point) (float64, error) { return pt.cert.relative(), nil }
-func (d *blocks) taking() []int                  { return d.active.idx }
-func (d *blocks) choose(it *iterate)             { d.active.choose(it, d.q) }
+func (d *blocks) taking() []int      { return d.active.idx }
+func (d *blocks) choose(it *iterate) { d.active.choose(it, d.q) }
 
 func (d *blocks) mask(y []float64, _, _ *iterate) { d.active.mask(y[:d.q.Weights]) }
 

@@ -30,7 +30,7 @@ func (opt Options) defaults() (Options, error) {
 	if opt.MaxOuter == 0 {
 		opt.MaxOuter = 1000
 	}
-	if methods[opt.Solver] == nil && !slices.Contains(SumSolvers(), opt.Solver) {
+	if methods[opt.Solver] == nil {
 		return opt, fmt.Errorf("%w: unknown solver %q (have %s)", ErrInput, opt.Solver, strings.Join(Solvers(), ", "))
 	}
 	for _, f := range []struct {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -34,14 +33,11 @@ type sumModel struct {
 	proportional bool             // the L_j of the start are multiples of one matrix
 }
 
-// SumSolvers lists the names that Options.Solver takes for a sum of separable kernels.
-func SumSolvers() []string { return []string{"atoms", "reduced"} }
-
 // minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress,
 // or the iterations are
-// spent. [primalDual] comes first where its steps take up to interiorFirst operations, else the
-// method of the given name.
-// The primal–dual method follows it after interiorAfter iterations where its steps take up to interiorLast.
+// spent. [primalDual] comes first where its steps take up to interiorFirst operations, else quasi-Newton
+// steps.
+// The primal–dual method follows them after interiorAfter iterations where its steps take up to interiorLast.
 func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	if pt.arrived(f.opt.Tol) {
 		return nil
@@ -49,7 +45,7 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	switch work, _ := f.work(); {
 	case work > interiorLast || f.s.convex():
 		return f.descents(ctx, pt)
-	case work > interiorFirst || f.opt.Solver == "atoms":
+	case work > interiorFirst:
 		f.most = min(f.most, f.iter+interiorAfter)
 		if err := f.descents(ctx, pt); err != nil {
 			return err
@@ -70,11 +66,8 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	return nil
 }
 
-// descents runs the method of the given name, after closed forms from multiples of one matrix, from pt.
+// descents takes closed forms from multiples of one matrix, and then quasi-Newton steps, from pt.
 func (f *sumModel) descents(ctx context.Context, pt *point) error {
-	if f.opt.Solver == "atoms" {
-		return f.atoms(ctx, pt, f.opt.Tol)
-	}
 	if f.proportional {
 		f.proportional = false
 		var err error
@@ -82,27 +75,7 @@ func (f *sumModel) descents(ctx context.Context, pt *point) error {
 			return err
 		}
 	}
-	for {
-		before := f.iter
-		next, err := f.descend(ctx, &faces{sumModel: f}, pt, f.opt.Tol)
-		if err != nil || f.done(f.best) || f.iter == before {
-			return err
-		}
-		// Steps in the metric of whole output kernels have ended above the tolerance; steps
-		// in coordinates of their leading eigenvectors may lower the objective further.
-		if err := f.covered(ctx, next); err != nil {
-			return err
-		}
-		least := f.best.cert.objective
-		if err := f.atoms(ctx, next, f.opt.Tol); err != nil || f.done(f.best) ||
-			!(f.best.cert.objective < least-f.t.noise(f.best)) {
-			return err
-		}
-		pt, f.share = f.best, innerShare
-		if err := f.covered(ctx, pt); err != nil {
-			return err
-		}
-	}
+	return f.descend(ctx, pt)
 }
 
 // done reports whether pt ends the fit.
@@ -127,8 +100,8 @@ func (p *Problem) checkSum(opt Options) error {
 	}
 	_, ok := p.Norm.(regularizer.Lp)
 	switch {
-	case !slices.Contains(SumSolvers(), opt.Solver):
-		return refuse("is solved by %s, not by %q", strings.Join(SumSolvers(), " or "), opt.Solver)
+	case opt.Solver != "reduced":
+		return refuse("is solved by reduced, not by %q", opt.Solver)
 	case !ok:
 		return refuse("takes l_p norms, not %s", p.Norm)
 	case p.Model.fixEta() || p.Model.fixL():

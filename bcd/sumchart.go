@@ -1,5 +1,4 @@
-// This file holds coordinates of the output kernels of a sum, and the solver atoms, which moves
-// them in few coordinates.
+// This file holds coordinates of the output kernels of a sum.
 
 package bcd
 
@@ -16,96 +15,35 @@ import (
 	"github.com/iokl/iokl/quasinewton"
 )
 
-// faces is the [chart] of the output kernels of a sum: the elements of the S_j one matrix after the
-// other, where L_j = V_jS_jV_jᵀ for orthonormal columns of V_j, or L_j = S_j.
+// faces is the [chart] of the output kernels of a sum: the elements of the L_j one matrix after the other.
 type faces struct {
 	*sumModel
-	V   []blas.General // nil: the identity
-	idx []int          // kernels that are measured and take part; the others stay 0
-}
-
-// order is that of S_j.
-func (c *faces) order(j int) int {
-	if c.V == nil {
-		return c.t.n
-	}
-	return c.V[j].Cols
+	idx []int // kernels that are measured and take part; the others stay 0
 }
 
 // blocks are the matrices of a vector.
 func (c *faces) blocks(z []float64) []blas.General {
-	S := make([]blas.General, c.t.m)
-	for j := range S {
-		k := c.order(j)
-		S[j] = blas.General{Rows: k, Cols: k, Stride: max(k, 1), Data: z[:k*k]}
-		z = z[k*k:]
+	n, L := c.t.n, make([]blas.General, c.t.m)
+	for j := range L {
+		L[j] = blas.General{Rows: n, Cols: n, Stride: n, Data: z[j*n*n : (j+1)*n*n]}
 	}
-	return S
-}
-
-// size is the number of coordinates.
-func (c *faces) size() (N int) {
-	for j := range c.t.m {
-		N += c.order(j) * c.order(j)
-	}
-	return N
-}
-
-// model is an empty model of h. The metric of [quasinewton.Model] is for whole output kernels.
-func (c *faces) model() *quasinewton.Model {
-	if c.V == nil {
-		return &quasinewton.Model{Backend: c.t.be, Order: c.t.n, Count: c.t.m}
-	}
-	return &quasinewton.Model{Backend: c.t.be, Weights: c.size()}
-}
-
-// within writes V_jᵀAV_j.
-func (c *faces) within(dst, A blas.General, j int) {
-	if c.V != nil && dst.Rows > 0 {
-		A = within(c.t.be, c.V[j], A)
-	}
-	blas.Copy(dst, A)
+	return L
 }
 
 // at is the coordinates of a measured point and the gradient of h there.
 func (c *faces) at(pt *point) (z, g []float64) {
-	z, g = make([]float64, c.size()), make([]float64, c.size())
-	S, G, L := c.blocks(z), c.blocks(g), blas.NewGeneral(c.t.n, c.t.n)
+	size := c.t.m * c.t.n * c.t.n
+	z, g = make([]float64, size), make([]float64, size)
+	S, G := c.blocks(z), c.blocks(g)
 	for j := range pt.Ls {
 		if pt.Ls[j].Rank() > 0 {
-			pt.Ls[j].Dense(c.t.be, L)
-			c.within(S[j], L, j)
+			pt.Ls[j].Dense(c.t.be, S[j])
 		}
-		if pt.Gs[j].Data != nil && c.order(j) > 0 {
-			c.within(G[j], pt.Gs[j], j)
-			blas.Scal(-c.t.lambda, G[j].Data)
+		if pt.Gs[j].Data != nil {
+			blas.AddScaled(G[j], -c.t.lambda, pt.Gs[j])
 		}
 	}
 	return z, g
-}
-
-// gap is the relative gap of pt among the points of the chart, for which the largest
-// eigenvalues of V_jᵀG_jV_j take the place of those of G_j.
-func (c *faces) gap(pt *point) (float64, error) {
-	if c.V == nil {
-		return pt.cert.relative(), nil
-	}
-	top := make([]float64, c.t.m)
-	for j, V := range c.V {
-		if V.Cols > 0 {
-			M := blas.NewGeneral(V.Cols, V.Cols)
-			c.within(M, pt.Gs[j], j)
-			_, w, err := c.eigen(M)
-			if err != nil {
-				return 0, err
-			}
-			top[j] = math.Max(0, w[V.Cols-1])
-		}
-	}
-	cert := pt.cert
-	low := c.t.bestMultiple(&pt.measures, c.t.tau*c.norm.Conjugate(top))
-	cert.gapL = c.t.gap(cert.objective, c.t.lambda*low, c.s.rounding(pt.fit))
-	return cert.relative(), nil
 }
 
 // choose sets idx, from a certified point, to the kernels of positive weight and those along
@@ -115,10 +53,8 @@ func (c *faces) choose(it *iterate) {
 	pt, before := it.pt, c.idx
 	c.idx = nil
 	for j, L := range pt.Ls {
-		switch {
-		case c.V != nil && c.V[j].Cols == 0:
-		case c.V != nil, c.norm.P > 1, L.Rank() > 0,
-			c.t.tau*pt.top[j] > pt.form && (pt.complete || slices.Contains(before, j)):
+		if c.norm.P > 1 || L.Rank() > 0 ||
+			c.t.tau*pt.top[j] > pt.form && (pt.complete || slices.Contains(before, j)) {
 			c.idx = append(c.idx, j)
 		}
 	}
@@ -230,82 +166,27 @@ func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
 		blas.Scal(t.tau, w[k])
 		L[j] = linop.Leading(V[k], w[k], 0)
 		L[j].Dense(t.be, S[j])
-		if c.V != nil {
-			U := L[j].V
-			L[j].V = blas.NewGeneral(t.n, U.Cols)
-			if U.Cols > 0 {
-				blas.Mul(t.be, L[j].V, false, false, c.V[j], U)
-			}
-		}
 	})
 	return L, nil
 }
 
-// descend minimises from the certified pt until the gap within the chart is at most goal.
-// The point it ends at is measured over all kernels.
-func (f *sumModel) descend(ctx context.Context, c *faces, pt *point, goal float64) (*point, error) {
-	d := &descent{fit: f.fit, chart: c, goal: goal, accepts: f.opt.Tol, q: c.model()}
+// descend minimises from the certified pt until the gap is at most the tolerance, or no step makes progress.
+func (f *sumModel) descend(ctx context.Context, pt *point) error {
+	c := &faces{sumModel: f}
+	d := &descent{
+		fit: f.fit, chart: c, goal: f.opt.Tol,
+		q: &quasinewton.Model{Backend: f.t.be, Order: f.t.n, Count: f.t.m},
+	}
 	d.advance = d.search
 	it := d.iterate(pt)
 	c.choose(it)
-	var err error
-	if d.within, err = c.gap(pt); err != nil || d.arrived(pt) {
-		return pt, err
-	}
 	if err := d.restart(it); err != nil {
-		return pt, err
+		return err
 	}
-	err = d.minimize(ctx)
-	return d.cur.pt, err
+	return d.minimize(ctx)
 }
 
 // next is the point of the output kernels L, with the coefficients of pt as its start.
 func (f *sumModel) next(pt *point, L []*linop.Spectral) *point {
 	return &point{Ls: L, X: blas.Clone(pt.X), residual: 1, cert: pt.cert}
-}
-
-// atoms is the method of that name, a fully corrective Frank–Wolfe: the L_j go to their
-// optimum within the span of their present eigenvectors and of the leading ones of the
-// G_j, along which h falls fastest, a few at a time.
-func (f *sumModel) atoms(ctx context.Context, pt *point, goal float64) error {
-	for {
-		c, err := f.facesAt(pt)
-		if err != nil {
-			return err
-		}
-		before := f.iter
-		next, err := f.descend(ctx, c, pt, max(goal/2, atomsFall*pt.cert.relative()))
-		if err != nil || next.complete && next.cert.relative() <= goal || f.spent() || f.iter == before {
-			return err
-		}
-		pt = next
-		if err := f.covered(ctx, pt); err != nil {
-			return err
-		}
-	}
-}
-
-// facesAt is the chart of the next round from the certified pt.
-func (f *sumModel) facesAt(pt *point) (*faces, error) {
-	t := f.t
-	c := &faces{sumModel: f}
-	for j, L := range pt.Ls {
-		V := L.V
-		if t.tau*pt.top[j] > pt.form || f.norm.P > 1 {
-			W, g, err := f.eigen(pt.Gs[j])
-			if err != nil {
-				return nil, err
-			}
-			k := 0
-			for k < min(atomsMost, t.n) && (f.norm.P > 1 || t.tau*g[t.n-1-k] > pt.form) {
-				k++
-			}
-			if V = blas.SideBySide(V, blas.View(W, 0, t.n-k, t.n, k)); V.Cols > t.n {
-				V = blas.Clone(W)
-			}
-			t.be.QR(V, blas.General{})
-		}
-		c.V = append(c.V, V)
-	}
-	return c, nil
 }

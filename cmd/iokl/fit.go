@@ -59,7 +59,7 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 	l.cost.flags(f)
 	f.StringVar(&l.standardize, "standardize", "",
 		"what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
-	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl; of --model sum: reduced or atoms")
+	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl; of --model sum: reduced")
 	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
 		", "))
 	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")

@@ -59,9 +59,9 @@ func TestTriesSum(t *testing.T) {
 	if count, _ := sums(4, Job{Setting: learn.Setting{Model: "product"}}); count != 0 {
 		t.Errorf("%d points of sums where the product is asked for", count)
 	}
-	atoms := Job{Setting: learn.Setting{Model: "sum"}, Method: learn.Method{Solver: "atoms"}}
-	if count, best := sums(2, atoms); count == 0 || best != 1 {
-		t.Errorf("%d points of sums, %d the best, by the solver atoms", count, best)
+	given := Job{Setting: learn.Setting{Model: "sum"}, Method: learn.Method{Solver: "reduced"}}
+	if count, best := sums(2, given); count == 0 || best != 1 {
+		t.Errorf("%d points of sums, %d the best, by a given solver", count, best)
 	}
 	kernels := []string{"gaussian:0:median*0.25", "linear:1"}
 	lambdas := []float64{1e-2, 3e-3}
