@@ -136,9 +136,33 @@ func (e *engine[T]) syr2k(
 ) {
 	fm, want := e.checkRank(ul, t, n, k, a, lda, c, ldc)
 	e.checkRank(ul, t, n, k, b, ldb, c, ldc)
-	opA, opB := operand[T]{a, lda, fm}, operand[T]{b, ldb, fm}
-	e.gemm(opA, opB, n, n, k, alpha, beta, c, ldc, want)
-	e.gemm(opB, opA, n, n, k, alpha, 1, c, ldc, want)
+	for p := 0; n > 0 && (p == 0 || p < k); p += e.kc / 2 {
+		e.addSyr2k(fm, want, n, p, min(p+e.kc/2, k), alpha, a, lda, b, ldb, beta, c, ldc)
+		beta = 1
+	}
+}
+
+// addSyr2k is syr2k of steps p0 to p1 as one product of twice as many, which reads and writes c once: its factors
+// [A B] and [B A] are parts of [A B A].
+func (e *engine[T]) addSyr2k(
+	fm form, want part, n, p0, p1 int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+) {
+	k := p1 - p0
+	s := e.getScratch(3 * n * k)
+	rows, cols, step, ld := n, k, k, 3*k
+	fromA, fromB := p0, p0
+	if fm == byFree {
+		rows, cols, step, ld = k, n, k*n, n
+		fromA, fromB = p0*lda, p0*ldb
+	}
+	for i := range rows {
+		line := s.wide[i*ld:]
+		copy(line, a[fromA+i*lda:][:cols])
+		copy(line[step:], b[fromB+i*ldb:][:cols])
+		copy(line[2*step:], a[fromA+i*lda:][:cols])
+	}
+	e.gemm(operand[T]{s.wide, ld, fm}, operand[T]{s.wide[step:], ld, fm}, n, n, 2*k, alpha, beta, c, ldc, want)
+	e.scratch.Put(s)
 }
 
 // checkRank checks the arguments of a rank-k update and returns how a is read and the triangle of c.
