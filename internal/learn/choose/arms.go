@@ -50,6 +50,15 @@ func (a *arm) todo(fold int) (lambdas []float64, at []int) {
 	return lambdas, at
 }
 
+// drop leaves out of the path what has no errors on some folds, where the fits of the path ended before it.
+func (a *arm) drop(from, to int) {
+	for i := range a.in {
+		for f := from; f < to; f++ {
+			a.in[i] = a.in[i] && (a.given || a.errors[i][f] != nil)
+		}
+	}
+}
+
 // keep leaves of the path what is at most so many steps from the best, all of it where the user gave it.
 func (a *arm) keep(steps int) {
 	for i := range a.in {
@@ -211,7 +220,8 @@ func (s *race) relative(tau float64) float64 {
 }
 
 // learners adds the arms that learn: on the union of the best dictionaries, as it is and with weights and, for several
-// outputs, L learned. Their paths of λ reach from two steps above the best of these dictionaries to two below.
+// outputs, L learned. Their paths of λ reach from two steps above the best of these dictionaries to two below, and
+// further down where folds hide cells: what the targets of a row have in common is noise where L is not learned.
 func (s *race) learners(ctx context.Context) error {
 	_, outputs := s.data.Size()
 	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
@@ -234,14 +244,18 @@ func (s *race) learners(ctx context.Context) error {
 	for ; len(leaders) > 0 && len(s.arms) == old; leaders = leaders[:len(leaders)-1] {
 		union := union(leaders)
 		for _, what := range learned {
+			if s.fills() && what.Weights() && what.OutputKernel() {
+				union = append(slices.Clone(union), rowKernel)
+			}
 			if err := s.addWhereItFits(ctx, union, what); err != nil {
 				return err
 			}
 		}
 	}
 	for _, a := range s.arms[old:] {
+		further := s.fills() && a.Learn.OutputKernel()
 		for i := range a.in {
-			a.in[i] = a.given || first <= i && i <= last
+			a.in[i] = a.given || first <= i && (i <= last || further)
 		}
 	}
 	return nil
@@ -291,6 +305,9 @@ func bases(cols int) [][]string {
 const (
 	linearKernel = defaults.LinearKernel
 	squareKernel = "poly:2:all:1" // (1 + xᵀz/d)²
+	// rowKernel is next to 0 between different rows. With it L tells what the targets of a row have in common that is
+	// not smooth in the inputs.
+	rowKernel = "gaussian:all:median*0.05"
 )
 
 // sum adds the sum of separable kernels on the dictionary of the best arm, with its part of the path.

@@ -272,7 +272,7 @@ func (s *race) checkFolds(l int) error {
 		return err
 	}
 	switch {
-	case s.Metric == "accuracy" && s.Hide == learn.HideCells:
+	case s.Metric == "accuracy" && s.fills():
 		return fault.Input("the accuracy is of whole rows: hide rows, not cells")
 	case s.FoldsBy != "" && (s.Groups != nil || s.TimeOrdered):
 		return fault.Input("folds by %s, and by groups or in the order of time: give one of them", s.FoldsBy)
@@ -306,3 +306,6 @@ func (s *race) checkFolds(l int) error {
 	}
 	return nil
 }
+
+// fills reports whether folds hide cells.
+func (s *race) fills() bool { return s.Hide == learn.HideCells }

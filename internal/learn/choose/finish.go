@@ -12,7 +12,7 @@ import (
 
 // finish compares the leader and the leader among fixed weights on all samples, or all targets: with exact kernels
 // where time and memory allow, of which one fold chooses λ, and explicit features else, where only the leader is
-// left.
+// left. Where cells of many targets are missing there is no other fold: a fit takes long.
 func (s *race) finish(ctx context.Context, r rung) error {
 	p := s.best.Chosen()
 	kernels, err := s.affordable(ctx, &p)
@@ -24,7 +24,9 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	s.arms = s.leaders(&p, exact)
 	for _, a := range s.arms {
 		a.closed = false
-		if a.keep(2 * beside); r.samples == s.size {
+		if a.keep(2 * beside); s.holed() {
+			a.keep(beside)
+		} else if r.samples == s.size {
 			a.keep(0)
 		} else if !exact { // features want less of a penalty than their kernels
 			for i := a.at; i < len(a.in); i++ {
@@ -53,7 +55,7 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	if !exact {
 		return s.compare(ctx, 0, s.folds)
 	}
-	if err := s.compare(ctx, 0, 1); err != nil {
+	if err := s.compare(ctx, 0, 1); err != nil || s.holed() {
 		return err
 	}
 	s.rank()

@@ -22,6 +22,12 @@ const (
 	MostSamples = 2000
 	// mostTargets is the number of targets of a random part of at least twice as many.
 	mostTargets = 100
+	// Where at least one row in holedRows lacks cells of at least 2·holedTargets targets, each target takes a
+	// decomposition of its own, and fits take many iterations: a part has holedSamples samples and holedTargets targets
+	// then (docs/decisions/2026-11-23-tails.md).
+	holedRows    = 20
+	holedSamples = 500
+	holedTargets = 12
 
 	// doubt is the number of standard errors beyond which a difference is believed: 95 % of a normal variable lie
 	// below it.

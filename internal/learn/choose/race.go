@@ -44,23 +44,34 @@ func (s *race) rungs() (list, last []rung) {
 		return s.repeats(top), nil // the user says what to compare, and means all samples
 	}
 	if _, ok := s.all.(learn.Approximator); ok {
+		most := rung{samples: MostSamples, targets: mostTargets}
+		if s.holed() {
+			most = rung{samples: holedSamples, targets: holedTargets}
+		}
 		holds := math.Sqrt(float64(s.Method.Limit()) / bytesPerPair)
-		top.samples = min(l, max(firstSamples, int(min(MostSamples, holds))))
-		if n >= 2*mostTargets && s.Metric != "accuracy" {
-			top.targets = mostTargets
+		top.samples = min(l, max(firstSamples, min(most.samples, int(holds))))
+		if n >= 2*most.targets && s.Metric != "accuracy" {
+			top.targets = most.targets
 		}
 	}
 	list = s.repeats(top)
 	for size := top.samples / 2; size >= firstSamples && s.Lambdas == nil; size /= 2 {
 		list = slices.Insert(list, 0, rung{samples: size, targets: top.targets})
 	}
-	if top.samples < l {
+	if top.samples < l && !s.holed() {
 		last = append(last, rung{samples: l, targets: top.targets})
 	}
-	if top.targets < n {
+	if top.targets < n || top.samples < l && last == nil {
 		last = append(last, rung{samples: l, targets: n})
 	}
 	return list, last
+}
+
+// holed reports whether many targets have missing cells, in at least one row of holedRows.
+func (s *race) holed() bool {
+	l, n := s.all.Size()
+	_, partial := s.all.Cells()
+	return n >= 2*holedTargets && partial*holedRows >= l
 }
 
 func (s *race) repeats(r rung) (list []rung) {
@@ -258,6 +269,9 @@ func (s *race) compare(ctx context.Context, from, to int) error {
 	}
 	if err := s.gather(from, to); err != nil {
 		return err
+	}
+	for _, a := range s.arms {
+		a.drop(from, to)
 	}
 	s.best, err = s.summarize(s.compared())
 	return err
