@@ -178,7 +178,8 @@ func (c *ending) Apply(dst, x blas.General) {
 }
 
 // TestResumeStep cancels the C step that is all of a fit in its middle: two products follow, and a fit that is resumed
-// from the last state takes as many fewer as the step had taken, up to those that conjugate gradients lose by a new start.
+// from the last state takes as many fewer as the step had taken, up to those that conjugate gradients lose by a new
+// start.
 func TestResumeStep(t *testing.T) {
 	rng := newRand(5)
 	const l = 400
@@ -186,7 +187,9 @@ func TestResumeStep(t *testing.T) {
 	terms := linop.NewGramSum([]*blas.Sym{blas.SymFrom(G, blas.Float64)}, nil, blas.Float64)
 	Y := randn(rng, l, 1)
 	problem := func(c *ending) *Problem {
-		return &Problem{Space: NewSamples(c, Y), Lambda: 1e-6, Tau: 1, Eta: []float64{1}, Model: ProductOf(false, false)}
+		return &Problem{
+			Space: NewSamples(c, Y), Lambda: 1e-6, Tau: 1, Eta: []float64{1}, Model: ProductOf(false, false),
+		}
 	}
 	for _, solver := range []string{"rotated", "nystrom"} {
 		opt := Options{Sylvester: solver, InnerTol: 1e-8}

@@ -10,7 +10,8 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// freedomTol is the relative residual of the system of [productModel.freedom], whose error is of the order of its square.
+// freedomTol is the relative residual of the system of [productModel.freedom], whose error is of the order of its
+// square.
 const freedomTol = 1e-2
 
 // freedom estimates tr ρA(ρA + μI)⁻¹ at pt, A = A_η, for every eigenvalue ρ of L, by zᵀ(ρA + μI)⁻¹z for a vector z of

@@ -177,7 +177,8 @@ case, and after every part of those that have parts: a run that ended early goes
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "smaller sizes: every case together ends within two minutes")
 	fl.IntVar(&f.count, "count", 0, "repetitions; 0 means each case's own number")
-	fl.DurationVar(&f.budget, "budget", 0, "time for choosing settings in each fit of the case curves; 0 means no limit")
+	fl.DurationVar(&f.budget, "budget", 0,
+		"time for choosing settings in each fit of the case curves; 0 means no limit")
 	fl.StringVar(&f.data, "data", "", "directory of the data sets (default ../shared/data)")
 	addJSON(cmd, &f.json, "")
 	fl.BoolVar(&f.bench, "bench", false, "print Go benchmark format, for benchstat")

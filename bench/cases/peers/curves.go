@@ -23,8 +23,8 @@ func init() {
 		Name:  "curves",
 		Topic: bench.Curves,
 		Shown: []string{"adult-0.5", "higgs-0.5"},
-		Does: "learning curves with missing tails by zero Options, beside a Gaussian process of settings and times; one " +
-			"alone is curves:SET-SHARE",
+		Does: "learning curves with missing tails by zero Options, beside a Gaussian process of settings and times; " +
+			"one alone is curves:SET-SHARE",
 		Run:       runCurves,
 		Minutes:   60,
 		Published: curvesTable,

@@ -200,8 +200,8 @@ func TestManyTargets(t *testing.T) {
 	}
 }
 
-// TestTails chooses for rows whose tails are missing. Half of the variance is a number of each row that its inputs do not
-// tell, so that only an output kernel fills in cells with a small error.
+// TestTails chooses for rows whose tails are missing. Half of the variance is a number of each row that its inputs do
+// not tell, so that only an output kernel fills in cells with a small error.
 func TestTails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -201,8 +201,8 @@ func (s *neighbours) remainder(Y blas.General) blas.General {
 	return E
 }
 
-// share is the number c ≤ 1 for which the mean of cv/(1 + cv) over the variances v of rows without each, for noise 1, is
-// the given one. With the variances given all other rows, that is tr ρK(ρK + μI)⁻¹/l.
+// share is the number c ≤ 1 for which the mean of cv/(1 + cv) over the variances v of rows without each, for noise 1,
+// is the given one. With the variances given all other rows, that is tr ρK(ρK + μI)⁻¹/l.
 func share(v []float64, mean float64) float64 {
 	lo, hi := 0x1p-40, 1.0
 	for range 60 {

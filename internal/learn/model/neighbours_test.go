@@ -167,7 +167,8 @@ func TestNeighboursOfAll(t *testing.T) {
 	}
 	exact.lo.Deviations(exact.D) // the model has C = 0, which stands for means
 	near := &neighbours{
-		Samples: b, cross: exact.cross, diag: make([]float64, l), rho: m.L.S, V: m.L.V, mu: m.Mu, share: []float64{1, 1},
+		Samples: b, cross: exact.cross, diag: make([]float64, l), rho: m.L.S, V: m.L.V, mu: m.Mu,
+		share: []float64{1, 1},
 	}
 	if err := exact.cross.Diagonal(near.diag, b.Z); err != nil {
 		t.Fatal(err)

@@ -152,7 +152,8 @@ func (m *Model) Encode(w io.Writer, certificate any) error {
 		return fmt.Errorf("model: %w", err)
 	}
 	head := meta{
-		Format: fileFormat, Version: m.leastVersion(), Certificate: cert, Origin: m.Origin, Checksums: map[string]string{},
+		Format: fileFormat, Version: m.leastVersion(), Certificate: cert, Origin: m.Origin,
+		Checksums: map[string]string{},
 	}
 	var members []member
 	head.wholeMeta, members = m.describeWhole("")

@@ -22,10 +22,10 @@ import (
 )
 
 // Affordable returns the SPECs, or those of the same kernels with explicit features where exact ones take more memory
-// than there is, or longer than the budget by prediction, or, without a budget, more work than defaults.ExactBytes: time
-// is then measured to be told alone, so that the answer is the same every time. Beyond the orders of direct solvers exact kernels
-// of fixed weights are stored in single precision from then on: what that rounds is far below noise. A certificate of
-// learned weights or outputs needs more digits.
+// than there is, or longer than the budget by prediction, or, without a budget, more work than defaults.ExactBytes:
+// time is then measured to be told alone, so that the answer is the same every time. Beyond the orders of direct
+// solvers exact kernels of fixed weights are stored in single precision from then on: what that rounds is far below
+// noise. A certificate of learned weights or outputs needs more digits.
 func (r *Rows) Affordable(
 	ctx context.Context, specs []string, what learn.Learned, folds int, budget time.Duration,
 ) ([]string, error) {

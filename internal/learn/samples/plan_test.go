@@ -148,7 +148,8 @@ func TestAffordableWithin(t *testing.T) {
 		}
 		said := strings.Join(lines, "\n")
 		timed := strings.Contains(said, "a fit takes about")
-		if want := c.bytes < 0 && (c.budget > 0 || c.l > linop.KeepBoth); !strings.Contains(said, c.says) || timed != want {
+		want := c.bytes < 0 && (c.budget > 0 || c.l > linop.KeepBoth)
+		if !strings.Contains(said, c.says) || timed != want {
 			t.Errorf("%s: said %q, want %q in it", c.name, said, c.says)
 		}
 	}
