@@ -79,7 +79,7 @@ func TestPredictIntervals(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"predict --model m.iokl --x xt.csv --interval 2", "between 0 and 1"},
 		{"predict --model m.iokl --x xt.csv --method cv+", "give --interval"},
-		{"predict --model m.iokl --x xt.csv --interval .9 --method bayes", "cv+ or jackknife+"},
+		{"predict --model m.iokl --x xt.csv --interval .9 --method bayes", "cv+, jackknife+ or conformal"},
 		{"predict --model m.iokl --x xt.csv --interval .9 --method cv+", "keeps no models of folds"},
 		{"predict --model m.iokl --x xt.csv --interval .99999", "too few"},
 		{"predict --model m.iokl --x xt.csv --why 100000", "rows"},
