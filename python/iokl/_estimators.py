@@ -500,7 +500,10 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         a = self._read(X, False)
         loss = self.certificate_.get("loss", "")
         quantiles = loss.count(",") + 1 if loss.startswith("quantile") else 1
-        _, low, high = (model.interval_gram if self._precomputed() else model.interval)(a, options, quantiles)
+        if self._precomputed():
+            _, low, high = model.interval_gram(a, options, quantiles)
+        else:
+            _, low, high = model.interval(a, options, quantiles)
         return self._shape(low), self._shape(high)
 
 
