@@ -57,9 +57,10 @@ func (s scaled) take(dst, x blas.General) *scaledWork {
 }
 
 // Precision is that of A's elements.
-func (s scaled) Precision() blas.Precision { return precision(s.Sum) }
+func (s scaled) Precision() blas.Precision { return PrecisionOf(s.Sum) }
 
-func precision(A Operator) blas.Precision {
+// PrecisionOf is what A is stored in, as far as it tells; double precision otherwise.
+func PrecisionOf(A Operator) blas.Precision {
 	if p, ok := A.(interface{ Precision() blas.Precision }); ok {
 		return p.Precision()
 	}
@@ -128,4 +129,4 @@ type scaledOperator struct {
 }
 
 func (s scaledOperator) Apply(dst, x blas.General) { s.through(s.A, dst, x) }
-func (s scaledOperator) Precision() blas.Precision { return precision(s.A) }
+func (s scaledOperator) Precision() blas.Precision { return PrecisionOf(s.A) }

@@ -47,7 +47,7 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	f.opt = f.opt.filled()
 	l, n := f.Y.Rows, f.Y.Cols
 	c := costsOf(s.be)
-	best, least := s.direct(c, l, f.Y.Cols, f.sys.L)
+	best, least := s.direct(c, f.sys.K, n, f.sys.L)
 	if alwaysDirect(l, n) {
 		return f.run(ctx, best, nil)
 	}
@@ -113,10 +113,15 @@ func (c *costs) trialLength(l, r int) int {
 	return int(trialShare * c.growth(l, firstRank, 0, false) / c.plain.total(1, float64(r), float64(l), 0))
 }
 
-// direct returns the cheapest direct method that memory holds, and its predicted cost; +Inf where memory holds none.
-func (s *auto) direct(c *costs, l, n int, L *linop.Spectral) (best *direct, least float64) {
-	r := L.Rank()
-	best, least = &s.reduced, math.Inf(1)
+// direct returns the cheapest direct method that memory holds, and its predicted cost; plain iterations and +Inf where
+// memory holds none, or where K is in single precision beyond [linop.KeepBoth], because factors of it would take eight
+// times its memory.
+func (s *auto) direct(c *costs, K linop.Operator, n int, L *linop.Spectral) (best method, least float64) {
+	l, r := K.Dim(), L.Rank()
+	best, least = &s.plain, math.Inf(1)
+	if l > linop.KeepBoth && linop.PrecisionOf(K) == blas.Float32 {
+		return best, least
+	}
 	take := func(d *direct, cost float64) {
 		if cost < least && d.fits(l, n, r) == nil {
 			best, least = d, cost
@@ -198,7 +203,7 @@ func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 		return nil, nil
 	}
 	c := costsOf(s.be)
-	best, least := s.direct(c, l, f.Y.Cols, f.sys.L)
+	best, least := s.direct(c, f.sys.K, n, f.sys.L)
 	chosen, err := s.choose(ctx, c, best, least, false, f)
 	if err != nil || chosen != method(s.sketched) {
 		return nil, err

@@ -41,6 +41,34 @@ func TestPlainIterations(t *testing.T) {
 	}
 }
 
+// stored is an operator of an order and a precision, without elements.
+type stored struct {
+	linop.Operator
+	order int
+	prec  blas.Precision
+}
+
+func (s stored) Dim() int                  { return s.order }
+func (s stored) Precision() blas.Precision { return s.prec }
+
+// TestDirectOfSingle checks that auto factorizes no large matrix that was stored in half the memory.
+func TestDirectOfSingle(t *testing.T) {
+	s := newAuto(Config{Backend: blas.Default()}).(*auto)
+	for _, c := range []struct {
+		stored
+		direct bool
+	}{
+		{stored{order: linop.KeepBoth, prec: blas.Float32}, true},
+		{stored{order: linop.KeepBoth + 1, prec: blas.Float32}, false},
+		{stored{order: linop.KeepBoth + 1, prec: blas.Float64}, true},
+	} {
+		best, least := s.direct(costsOf(s.be), c.stored, 1, linop.ScaledIdentity(1, 1))
+		if direct := best != method(&s.plain); direct != c.direct || math.IsInf(least, 1) == c.direct {
+			t.Errorf("order %d in %v: %s at %g ns", c.order, c.prec, best.Name(), least)
+		}
+	}
+}
+
 // TestSinglePrice checks that single precision makes iterations behind a sketch and
 // the sketch cheaper, and nothing else.
 func TestSinglePrice(t *testing.T) {

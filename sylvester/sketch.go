@@ -37,7 +37,7 @@ func (k *sketch) reset() {
 
 // rounding is the relative rounding of a product with K.
 func rounding(K linop.Operator) float64 {
-	if p, ok := K.(interface{ Precision() blas.Precision }); ok && p.Precision() == blas.Float32 {
+	if linop.PrecisionOf(K) == blas.Float32 {
 		return 0x1p-23
 	}
 	return 0x1p-52

@@ -11,7 +11,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -69,25 +68,8 @@ func (m *machine) apply(cmd *cobra.Command) (limit int64, err error) {
 	}
 	blas.Use(be)
 	blas.SetThreads(m.threads)
-	bound(limit)
+	memory.Bound(limit)
 	return limit, nil
-}
-
-// ownBytes is what the program takes beside its data, and leastHeap what it is given to run in.
-const ownBytes, leastHeap = 40 << 20, 64 << 20
-
-// bound makes limit, or what the system allows where it is 0, the memory of the process. The
-// garbage collector keeps to it as far as what is in use does.
-func bound(limit int64) {
-	if limit == 0 {
-		limit = memory.Allowed()
-	}
-	free := limit
-	if limit >= 2*leastHeap {
-		free -= ownBytes
-	}
-	memory.SetLimit(free)
-	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), max(limit-ownBytes, leastHeap)))
 }
 
 // parseBytes reads a size such as 500MB, 4GiB or 1e9.

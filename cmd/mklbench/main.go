@@ -16,6 +16,7 @@ import (
 	"github.com/iokl/iokl/cmd/internal/manual"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
+	"github.com/iokl/iokl/internal/memory"
 )
 
 // Exit statuses.
@@ -26,6 +27,7 @@ const (
 )
 
 func main() {
+	memory.Bound(0)
 	interrupt.Main("mklbench", func(ctx context.Context) int {
 		if status, ok := features.RankMain(ctx, os.Stdout, os.Stderr); ok {
 			return status

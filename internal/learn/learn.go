@@ -255,8 +255,8 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 		Solver: m.Solver, Sylvester: m.Sylvester, Tol: m.Tol, MaxOuter: m.MaxOuter,
 		Backend: m.Backend, Seed: m.Seed, Trace: m.Trace, MaxBytes: m.MaxBytes,
 	}
-	if s.Learn == Nothing {
-		so.InnerTol = max(defaults.ExactTol, roundoff(t))
+	if s.Learn == Nothing && !single(t) {
+		so.InnerTol = defaults.ExactTol
 	}
 	if _, ok := t.(rereader); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
@@ -264,16 +264,15 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	return p, so
 }
 
-// roundoff is the unit roundoff u of the Gram matrices of t in single precision, else 0. Rounding them changes K·C by
-// up to u·‖K‖·‖C‖, where μ ≤ ‖K‖ at least u·‖Y‖/2: a residual far below it says nothing about the exact kernel.
-func roundoff(t Training) float64 {
-	if t, ok := t.(kernelled); ok {
-		K, _ := t.Kernels()
-		if K, ok := K.(interface{ Precision() blas.Precision }); ok && K.Precision() == blas.Float32 {
-			return 0x1p-24
-		}
+// single reports whether t holds Gram matrices in single precision. Rounding them changes K·C by up to 2⁻²⁴·‖K‖·‖C‖,
+// which μ ≪ ‖K‖ makes far more than [defaults.ExactTol]: the gap says how exact coefficients are worth being.
+func single(t Training) bool {
+	k, ok := t.(kernelled)
+	if !ok {
+		return false
 	}
-	return 0
+	K, _ := k.Kernels()
+	return linop.PrecisionOf(K) == blas.Float32
 }
 
 // Path solves a training set for falling λ, each time starting from the solution

@@ -46,6 +46,23 @@ var (
 // means what the system allows when the work starts.
 func SetLimit(n int64) { limit.Store(max(n, 0)) }
 
+// ownBytes is what a program takes beside its data, and leastHeap what it is given to run in.
+const ownBytes, leastHeap = 40 << 20, 64 << 20
+
+// Bound makes n, or what the system allows where n ≤ 0, the memory of the whole process: what [SetLimit] sets, with
+// room for the program itself, and what the garbage collector keeps to as far as what is in use does.
+func Bound(n int64) {
+	if n <= 0 {
+		n = Allowed()
+	}
+	free := n
+	if n >= 2*leastHeap {
+		free -= ownBytes
+	}
+	SetLimit(free)
+	debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), max(n-ownBytes, leastHeap)))
+}
+
 // Limit is the number of bytes that one piece of work may take now: what SetLimit set,
 // or [Allowed], less what is reserved.
 func Limit() int64 {
