@@ -52,7 +52,10 @@ func columnsOf(group []bench.Result) []column {
 			return ""
 		}})
 	}
-	return append(cols, noteColumn)
+	if slices.ContainsFunc(group, func(r bench.Result) bool { return noteColumn.cell(r) != "" }) {
+		cols = append(cols, noteColumn)
+	}
+	return cols
 }
 
 var fixedColumns = []column{
@@ -90,9 +93,6 @@ var noteColumn = column{"", func(r bench.Result) string {
 	}
 	if r.Error != "" {
 		notes = append(notes, r.Error)
-	}
-	if len(notes) == 0 {
-		return " "
 	}
 	return strings.Join(notes, "; ")
 }}

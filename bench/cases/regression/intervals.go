@@ -30,11 +30,11 @@ func init() {
 	bench.Register(bench.Case{
 		Name:  "intervals",
 		Topic: bench.Intervals,
-		Does: "coverage and width of 90 % intervals on simulated data, and the rate of intervals beside that of " +
-			"predictions",
+		Does: "coverage and width of 90 % intervals on simulated data, volume of joint regions of several outputs, and " +
+			"the rate of intervals beside that of predictions",
 		Run:      runIntervals,
 		Minutes:  6,
-		Parts:    []string{"coverage", "speed"},
+		Parts:    []string{"coverage", "regions", "speed"},
 		Conclude: concludeIntervals,
 		Figures:  intervalFigures,
 	})
@@ -42,8 +42,11 @@ func init() {
 
 // runIntervals runs one part of the case.
 func runIntervals(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	if env.Part == "speed" {
+	switch env.Part {
+	case "speed":
 		return intervalSpeed(ctx, env)
+	case "regions":
+		return intervalRegions(ctx, env)
 	}
 	return intervalCoverage(ctx, env)
 }
@@ -150,14 +153,18 @@ func coverageResult(name, noise string, l, n int, found []held) bench.Result {
 	return r
 }
 
-// intervalsOf adds the coverage of every kind of interval on one data set.
-func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X, Y, Xt, Yt *mat.Dense) error {
-	opt := iokl.Options{
+// intervalModel is how models of simulated data are fitted.
+func intervalModel(env *bench.Env) iokl.Options {
+	return iokl.Options{
 		Kernels: []string{"gaussian:all:median*0.5,1,2", "gaussian:each:median"}, Norm: "lp:1", Tol: 1e-2,
 		IntervalFolds: 5, Seed: env.Seed, Backend: env.Backend,
 		CV: iokl.CVOptions{Lambdas: []float64{0.3, 0.1, 0.03, 0.01, 0.003}, Folds: 5, Repeats: 1},
 	}
-	m, err := iokl.Fit(ctx, X, Y, opt)
+}
+
+// intervalsOf adds the coverage of every kind of interval on one data set.
+func intervalsOf(ctx context.Context, env *bench.Env, found map[string][]held, X, Y, Xt, Yt *mat.Dense) error {
+	m, err := iokl.Fit(ctx, X, Y, intervalModel(env))
 	if err != nil {
 		return err
 	}
@@ -342,6 +349,9 @@ var concludeIntervals = bench.Say(`
 {{values "coverage" . | mean | printf "%.3f"}} of new targets on average,
 {{values "least coverage of a set" . | least | printf "%.3f"}} in the worst data set, at a mean width of
 {{values "mean width" . | mean | printf "%.3f"}}.
+{{end}}{{end}}{{range $name := names .}}{{with named $name $all | having "joint coverage"}}For five outputs at once the
+{{$name}} holds {{values "joint coverage" . | mean | printf "%.3f"}} of new samples, in the volume of a cube of side
+{{values "volume^(1/n)" . | mean | printf "%.3f"}}.
 {{end}}{{end}}{{range values "share of the rate of predictions" .}}Intervals come at {{printf "%.2f" .}} of the rate of
 predictions.
 {{end}}`)

@@ -1,0 +1,175 @@
+// This file is the part regions of the case intervals: regions that hold all outputs of a sample at once.
+
+package regression
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/bench"
+)
+
+// Names of the regions that are compared.
+const (
+	bySingle    = "box of single 90 % intervals"
+	byLargest   = "box, by the largest error"
+	byEllipsoid = "ellipsoid"
+)
+
+// region holds a sample whose errors have a size of at most bound.
+type region struct {
+	name      string
+	size      func(errors []float64) float64
+	bound     float64
+	logVolume float64 // of the errors of size 1
+}
+
+// side is the side of a cube of the volume of r.
+func (r *region) side(n int) float64 { return r.bound * math.Exp(r.logVolume/float64(n)) }
+
+// regionsOf are regions of errors around predictions that hold 90 % of the held-out errors E, l×n, with the
+// correction for the sample that is to come (Lei et al. 2018): boxes whose sides are standard deviations, and
+// ellipsoids of the covariance.
+func regionsOf(E *mat.Dense) ([]region, error) {
+	l, n := E.Dims()
+	var S mat.SymDense
+	stat.CovarianceMatrix(&S, E, nil)
+	var chol mat.Cholesky
+	if !chol.Factorize(&S) {
+		return nil, fmt.Errorf("held-out errors of %d samples have no covariance of full rank", l)
+	}
+	sd := make([]float64, n)
+	var cube float64
+	for j := range sd {
+		sd[j] = math.Sqrt(S.At(j, j))
+		cube += math.Log(2 * sd[j])
+	}
+	largest := func(e []float64) (most float64) {
+		for j, v := range e {
+			most = max(most, math.Abs(v)/sd[j])
+		}
+		return most
+	}
+	lgamma, _ := math.Lgamma(float64(n)/2 + 1)
+	regions := []region{
+		{name: bySingle, size: largest, logVolume: cube},
+		{name: byLargest, size: largest, logVolume: cube},
+		{
+			name: byEllipsoid,
+			size: func(e []float64) float64 {
+				v := mat.NewVecDense(n, e)
+				var w mat.VecDense
+				if chol.SolveVecTo(&w, v) != nil {
+					return math.Inf(1)
+				}
+				return math.Sqrt(mat.Dot(v, &w))
+			},
+			logVolume: float64(n)/2*math.Log(math.Pi) - lgamma + chol.LogDet()/2,
+		},
+	}
+	for k := range regions {
+		r := &regions[k]
+		var sizes []float64
+		for i := range l {
+			if r.name != bySingle {
+				sizes = append(sizes, r.size(E.RawRowView(i)))
+				continue
+			}
+			for j, v := range E.RawRowView(i) {
+				sizes = append(sizes, math.Abs(v)/sd[j])
+			}
+		}
+		slices.Sort(sizes)
+		r.bound = sizes[min(int(math.Ceil(0.9*float64(len(sizes)+1))), len(sizes))-1]
+	}
+	return regions, nil
+}
+
+// intervalRegions measures how many of 1000 new samples of each of some 30 data sets are in regions for their five
+// outputs, which held-out errors of the model tell, and how large the regions are.
+func intervalRegions(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
+	const n = 5
+	var results []bench.Result
+	for _, shared := range []float64{0, 0.5, 0.8} {
+		for _, l := range bench.Pick(env, []int{60}, []int{60, 300}) {
+			found := map[string][]held{}
+			sets := bench.Pick(env, 1, 10)
+			for s := range sets {
+				if err := ctx.Err(); err != nil {
+					return results, err
+				}
+				rng := env.Rand(uint64(1000*l + s*1_000_000 + 7))
+				if err := regionsHold(ctx, env, rng, found, l, n, shared); err != nil {
+					return results, fmt.Errorf("%d samples, %g of the noise shared: %w", l, shared, err)
+				}
+			}
+			for _, name := range []string{bySingle, byLargest, byEllipsoid} {
+				r := bench.Result{Name: name, Params: map[string]any{"shared": shared, "l": l, "n": n, "sets": sets}}
+				var shares, sides []float64
+				for _, h := range found[name] {
+					shares, sides = append(shares, h.share), append(sides, math.Log(h.width))
+				}
+				r.Metric("joint coverage", stat.Mean(shares, nil))
+				r.Metric("volume^(1/n)", math.Exp(stat.Mean(sides, nil)))
+				results = append(results, r)
+			}
+		}
+	}
+	return results, nil
+}
+
+// regionsHold adds what regions of one data set hold: a part of the variance of its noise is shared by the outputs.
+func regionsHold(
+	ctx context.Context, env *bench.Env, rng *rand.Rand, found map[string][]held, l, n int, shared float64,
+) error {
+	mix := mat.NewDense(n, 2, nil)
+	mix.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() + 1 }, mix)
+	draw := func(l int) (X, Y *mat.Dense) {
+		X, Y = simulated(rng, l, n, mix, func(*rand.Rand, []float64) float64 { return 0 })
+		for i := range l {
+			common := math.Sqrt(shared) * rng.NormFloat64()
+			for j := range n {
+				Y.Set(i, j, Y.At(i, j)+0.5*(common+math.Sqrt(1-shared)*rng.NormFloat64()))
+			}
+		}
+		return X, Y
+	}
+	X, Y := draw(l)
+	Xt, Yt := draw(1000)
+	m, err := iokl.Fit(ctx, X, Y, intervalModel(env))
+	if err != nil {
+		return err
+	}
+	H, err := m.HeldOut(ctx)
+	if err != nil {
+		return err
+	}
+	var E mat.Dense
+	E.Sub(H.Targets, H.Predictions)
+	regions, err := regionsOf(&E)
+	if err != nil {
+		return err
+	}
+	F, err := m.Predict(Xt)
+	if err != nil {
+		return err
+	}
+	F.Sub(Yt, F)
+	for _, r := range regions {
+		h := held{width: r.side(n)}
+		for i := range Yt.RawMatrix().Rows {
+			if r.size(F.RawRowView(i)) <= r.bound {
+				h.share += 1 / float64(Yt.RawMatrix().Rows)
+			}
+		}
+		found[r.name] = append(found[r.name], h)
+	}
+	return nil
+}
