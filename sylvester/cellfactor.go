@@ -15,32 +15,39 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// cellFactor is the inverse of P·Φ·T·Φᵀ·P·μ + μI, where Φ·diag(t)·Φᵀ is K⊗L/μ without its eigenvalues up to cut.
-// With T = diag(t) of D pairs and P = diag(√w),
+// cellFactor is the inverse of μ·(P·Φ·T·Φᵀ·P + B). With a the least eigenvalue of K, where all are known, or 0,
+// B = P·(aI⊗L)·P/μ + I has a block for each row, and Φ·diag(t)·Φᵀ is (K − aI)⊗L/μ without the pairs of eigenvectors of
+// K and L on which (K⊗L)/μ + I is at most 1 + cut times (aI⊗L)/μ + I. With T = diag(t) of D pairs and P = diag(√w),
 //
-//	(P·Φ·T·Φᵀ·P + I)⁻¹ = I − P·Φ·(T⁻¹ + Φᵀ·P²·Φ)⁻¹·Φᵀ·P,
+//	(P·Φ·T·Φᵀ·P + B)⁻¹ = B⁻¹ − B⁻¹·P·Φ·(T⁻¹ + Φᵀ·P·B⁻¹·P·Φ)⁻¹·Φᵀ·P·B⁻¹,
 //
 // whose middle is a Cholesky factor of order D. The condition of P·(K⊗L)·P + μI behind it is at most 1 + cut whatever
 // the cells are, so that conjugate gradients take about √(1+cut)/2 iterations for each factor e of the residual.
+// A kernel among others that is next to 0 between different rows makes a large, where pairs alone would be nearly all.
 // Eigenvectors are columns u_i⊗v_j, for column j of V those of the first count_j columns of U, whose eigenvalues
-// descend. Block jk of Φᵀ·P²·Φ is
+// descend. Block jk of Φᵀ·P·B⁻¹·P·Φ is
 //
-//	U_jᵀ·diag(d_jk)·U_k,   d_jk = P²·(v_j∘v_k),
+//	U_jᵀ·diag(d_jk)·U_k,   (d_jk)_i = v_jᵀ·(P·B⁻¹·P)_i·v_k,
 //
 // l·D² flops for all, and D³/3 for the factor; 4·l·q·r + 4·l·n·r + 2·D² flops for each product, and D² + l·q numbers.
+// B takes about 4·n³ flops and n² numbers for each pattern of weights in a row, and 4·l·n² flops for each product.
 type cellFactor struct {
 	be       blas.Backend
 	made     *linop.Cells // P
 	cells    *linop.Cells // outside of which a product is 0
 	mu       float64
+	base     float64 // a
 	cut      float64
 	inverseT []float64
 	U, V     blas.General
 	count    []int
 	start    []int // of the pairs of column j
 	factor   blas.General
+	rows     []int          // by pattern
+	patterns []int          // where that of each begins, and len(rows)
+	inverse  []blas.General // B⁻¹ of each; none where a is 0
 
-	b, bv, c, uc, block blas.General
+	b, bv, c, uc, block, byPattern, rest blas.General
 }
 
 // Constants of the choice of cut.
@@ -54,10 +61,10 @@ const (
 	leastInverse = 0x1p-44
 )
 
-// pairs counts the eigenvalues σ_i·ρ_j/μ above cut, for descending σ.
-func pairs(count []int, sigma, rho []float64, mu, cut float64) (D int) {
+// pairs counts the σ_i of which σ_i·ρ_j + μ is more than 1 + cut times a·ρ_j + μ, for descending σ.
+func pairs(count []int, sigma, rho []float64, a, mu, cut float64) (D int) {
 	for j, r := range rho {
-		at := sort.Search(len(sigma), func(i int) bool { return !(sigma[i]*r > cut*mu) })
+		at := sort.Search(len(sigma), func(i int) bool { return !((sigma[i]-a*(1+cut))*r > cut*mu) })
 		count[j] = at
 		D += at
 	}
@@ -70,7 +77,15 @@ func buildWork(l, D int) float64 { return float64(D) * float64(D) * (float64(l) 
 // iterationWork is the cost of one product with f, for r columns of V.
 func (f *cellFactor) iterationWork(l int) float64 {
 	D := float64(f.factor.Rows)
-	return 4*float64(l)*float64(f.U.Cols+f.V.Rows)*float64(f.V.Cols) + 2*D*D
+	return 4*float64(l)*float64(f.U.Cols+f.V.Rows)*float64(f.V.Cols) + 2*D*D + f.rowWork(l, f.V.Rows)
+}
+
+// rowWork is the part of B⁻¹ in it.
+func (f *cellFactor) rowWork(l, n int) float64 {
+	if f.base == 0 {
+		return 0
+	}
+	return 4 * float64(l) * float64(n) * float64(n)
 }
 
 // remaining is what conjugate gradients behind f are expected to cost for the given number of factors e.
@@ -78,9 +93,9 @@ func (f *cellFactor) remaining(product, folds float64) float64 {
 	return folds * math.Sqrt(1+f.cut) / 2 * (product + f.iterationWork(f.U.Rows))
 }
 
-// choose sets cut to the power of 2 whose factor, and the iterations behind it, are expected to cost the least,
-// and count to the pairs above it.
-func (f *cellFactor) choose(sigma []float64, sys System, product float64, limit int) {
+// choose sets cut to the power of 2, and base to 0 or a, whose factor, and the iterations behind it, are expected to
+// cost the least, and count to the pairs.
+func (f *cellFactor) choose(sigma []float64, a float64, sys System, product float64, limit int) {
 	rho := sys.L.S
 	l, n := f.made.Dims()
 	f.count = make([]int, len(rho))
@@ -88,17 +103,92 @@ func (f *cellFactor) choose(sigma []float64, sys System, product float64, limit 
 	for _, r := range rho {
 		top = math.Max(top, sigma[0]*r/sys.Mu)
 	}
-	for cut := math.Min(2*top, math.MaxFloat64); cut > 0.5; cut /= 2 {
-		D := pairs(f.count, sigma, rho, sys.Mu, cut)
-		if D > limit {
-			break
-		}
-		each := product + 4*float64(l)*float64(slices.Max(f.count)+n)*float64(len(rho)) + 2*float64(D)*float64(D)
-		if work := buildWork(l, D) + factorFolds*math.Sqrt(1+cut)*each; work < least {
-			least, f.cut = work, cut
+	blocks := 4 * float64(len(f.patterns)-1) * math.Pow(float64(n), 3)
+	if float64(len(f.patterns)-1)*float64(n)*float64(n) > float64(limit)*float64(limit) {
+		a = 0
+	}
+	best := 0.0
+	for _, f.base = range []float64{0, a} {
+		for cut := math.Min(2*top, math.MaxFloat64); cut > 0.5; cut /= 2 {
+			D := pairs(f.count, sigma, rho, f.base, sys.Mu, cut)
+			if D > limit {
+				break
+			}
+			each := product + 4*float64(l)*float64(slices.Max(f.count)+n)*float64(len(rho)) + 2*float64(D)*float64(D) +
+				f.rowWork(l, n)
+			work := buildWork(l, D) + factorFolds*math.Sqrt(1+cut)*each
+			if f.base > 0 {
+				work += blocks
+			}
+			if work < least {
+				least, f.cut, best = work, cut, f.base
+			}
 		}
 	}
-	pairs(f.count, sigma, rho, sys.Mu, f.cut)
+	f.base = best
+	pairs(f.count, sigma, rho, f.base, sys.Mu, f.cut)
+}
+
+// group sorts the rows by their pattern of weights.
+func (f *cellFactor) group() {
+	l, _ := f.made.Dims()
+	f.rows, f.patterns = f.rows[:0], f.patterns[:0]
+	for i := range l {
+		f.rows = append(f.rows, i)
+	}
+	slices.SortStableFunc(f.rows, func(i, j int) int { return slices.Compare(f.made.Row(i), f.made.Row(j)) })
+	for at, i := range f.rows {
+		if at == 0 || !slices.Equal(f.made.Row(i), f.made.Row(f.rows[at-1])) {
+			f.patterns = append(f.patterns, at)
+		}
+	}
+	f.patterns = append(f.patterns, l)
+}
+
+// invert computes B⁻¹. It reports false where rounding leaves none.
+func (f *cellFactor) invert(be blas.Backend, L *linop.Spectral) bool {
+	if f.inverse = f.inverse[:0]; f.base == 0 {
+		return true
+	}
+	n := L.Dim()
+	whole := blas.NewGeneral(n, n)
+	L.Dense(be, whole)
+	for _, at := range f.patterns[:len(f.patterns)-1] {
+		E, root := blas.NewGeneral(n, n), f.made.Row(f.rows[at])
+		blas.ScaleRows(E, root, whole)
+		blas.ScaleColumns(E, root)
+		blas.Scal(f.base/f.mu, E.Data)
+		for j := range n {
+			E.Data[j*E.Stride+j]++
+		}
+		if !be.Potrf(E) {
+			return false
+		}
+		be.Potri(E)
+		blas.MirrorLower(E)
+		f.inverse = append(f.inverse, E)
+	}
+	return true
+}
+
+// applyRows computes dst = B⁻¹·x, on rows that lie next to each other by pattern.
+func (f *cellFactor) applyRows(dst, x blas.General) {
+	if f.base == 0 {
+		blas.Copy(dst, x)
+		return
+	}
+	f.byPattern = blas.Reshape(f.byPattern, 2*x.Rows, x.Cols)
+	in, out := blas.View(f.byPattern, 0, 0, x.Rows, x.Cols), blas.View(f.byPattern, x.Rows, 0, x.Rows, x.Cols)
+	for at, i := range f.rows {
+		copy(blas.Row(in, at), blas.Row(x, i))
+	}
+	for p, E := range f.inverse {
+		at, rows := f.patterns[p], f.patterns[p+1]-f.patterns[p]
+		blas.Mul(f.be, blas.View(out, at, 0, rows, x.Cols), false, false, blas.View(in, at, 0, rows, x.Cols), E)
+	}
+	for at, i := range f.rows {
+		copy(blas.Row(dst, i), blas.Row(out, at))
+	}
 }
 
 // set makes the factor for the cells of sys from a decomposition of its K, for a product with the system that costs
@@ -112,26 +202,34 @@ func (f *cellFactor) set(
 	order, sigma := descending(dec.Sigma)
 	if len(sigma) == 0 || sys.L.Rank() == 0 {
 		f.cut, f.count, f.factor = 1, nil, blas.General{}
-		f.U, f.V, f.inverseT = blas.NewGeneral(l, 0), blas.NewGeneral(sys.L.Dim(), 0), nil
+		f.U, f.V, f.inverseT, f.base = blas.NewGeneral(l, 0), blas.NewGeneral(sys.L.Dim(), 0), nil, 0
 		return nil
+	}
+	a := 0.0
+	if dec.whole() {
+		a = math.Max(slices.Min(dec.Sigma), 0)
 	}
 	limit := max(factorRows*l, insteadMost)
 	for limit > 0 && memory.Check("", 8*float64(limit)*float64(limit), "") != nil {
 		limit /= 2
 	}
-	f.choose(sigma, sys, product, limit)
+	f.group()
+	f.choose(sigma, a, sys, product, limit)
 	f.take(dec.T, order, sys.L)
 	f.inverseT = f.inverseT[:0]
 	f.start = f.start[:0]
 	for j, q := range f.count {
 		f.start = append(f.start, len(f.inverseT))
 		for i := range q {
-			f.inverseT = append(f.inverseT, math.Max(sys.Mu/(sigma[i]*sys.L.S[j]), leastInverse))
+			f.inverseT = append(f.inverseT, math.Max(sys.Mu/((sigma[i]-f.base)*sys.L.S[j]), leastInverse))
 		}
 	}
 	until := blas.Until(ctx, be)
-	f.form(until)
-	regular := len(f.inverseT) == 0 || until.Potrf(f.factor)
+	regular := f.invert(until, sys.L)
+	if regular {
+		f.form(until)
+		regular = len(f.inverseT) == 0 || until.Potrf(f.factor)
+	}
 	if err := ctx.Err(); err != nil {
 		f.made = nil
 		return err
@@ -178,21 +276,20 @@ func (f *cellFactor) take(T blas.General, order []int, L *linop.Spectral) {
 	}
 }
 
-// form writes T⁻¹ + Φᵀ·P²·Φ to the lower triangle of factor.
+// form writes T⁻¹ + Φᵀ·P·B⁻¹·P·Φ to the lower triangle of factor.
 func (f *cellFactor) form(be blas.Backend) {
 	D, l := len(f.inverseT), f.U.Rows
 	f.factor = blas.Reshape(f.factor, D, D)
-	vv, d := blas.NewGeneral(f.V.Cols, f.V.Rows), blas.NewGeneral(f.V.Cols, l)
-	squares := blas.NewGeneral(l, f.V.Rows)
-	f.made.Each(func(i, b int, root float64) { squares.Data[i*squares.Stride+b] = root * root })
+	Z, EZ, d := blas.NewGeneral(l, f.V.Rows), blas.NewGeneral(l, f.V.Rows), blas.NewGeneral(f.V.Cols, l)
 	for j, qj := range f.count {
-		for b := range f.V.Rows {
-			v := blas.Row(f.V, b)
-			for k := range v {
-				vv.Data[k*vv.Stride+b] = v[j] * v[k]
+		for i := range l {
+			for b, root := range f.made.Row(i) {
+				Z.Data[i*Z.Stride+b] = root * f.V.Data[b*f.V.Stride+j]
 			}
 		}
-		blas.Mul(be, d, false, true, vv, squares)
+		f.applyRows(EZ, Z)
+		f.made.Project(EZ, EZ)
+		blas.Mul(be, d, true, true, f.V, EZ)
 		for k, qk := range f.count[:j+1] {
 			if qj == 0 || qk == 0 {
 				continue
@@ -219,14 +316,15 @@ func (f *cellFactor) Apply(dst, x blas.General) {
 	l, n := f.made.Dims()
 	in := blas.General{Rows: l, Cols: n, Stride: n, Data: x.Data}
 	out := blas.General{Rows: l, Cols: n, Stride: n, Data: dst.Data}
+	f.applyRows(out, in)
 	if len(f.inverseT) == 0 {
-		blas.Copy(out, in)
+		f.cells.Keep(out, out)
 		blas.Scal(1/f.mu, out.Data)
 		return
 	}
 	q, r := f.U.Cols, f.V.Cols
 	f.b, f.bv, f.c = blas.Reshape(f.b, l, n), blas.Reshape(f.bv, l, r), blas.Reshape(f.c, q, r)
-	f.made.Project(f.b, in)
+	f.made.Project(f.b, out)
 	blas.Mul(f.be, f.bv, false, false, f.b, f.V)
 	blas.Mul(f.be, f.c, true, false, f.U, f.bv)
 	f.uc = blas.Reshape(f.uc, len(f.inverseT), 1)
@@ -237,8 +335,10 @@ func (f *cellFactor) Apply(dst, x blas.General) {
 	blas.Mul(f.be, f.bv, false, false, f.U, f.c)
 	blas.Mul(f.be, f.b, false, true, f.bv, f.V)
 	f.made.Project(f.b, f.b)
-	blas.Copy(out, in)
-	blas.AddScaled(out, -1, f.b)
+	f.rest = blas.Reshape(f.rest, l, n)
+	blas.Copy(f.rest, in)
+	blas.AddScaled(f.rest, -1, f.b)
+	f.applyRows(out, f.rest)
 	f.cells.Keep(out, out)
 	blas.Scal(1/f.mu, out.Data)
 }

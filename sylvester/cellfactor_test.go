@@ -2,6 +2,7 @@ package sylvester
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -9,7 +10,8 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// With A the system of the cells and M what the factor inverts, M ≤ A ≤ (1 + cut)·M, whatever the weights are.
+// With A the system of the cells and M what the factor inverts, M ≤ A ≤ (1 + cut)·M, whatever the weights are, and
+// whatever K has in common with the identity.
 func TestCellFactorBounds(t *testing.T) {
 	const l, n = 40, 9
 	be := blas.Active()
@@ -21,8 +23,6 @@ func TestCellFactorBounds(t *testing.T) {
 	for i := range b.Data {
 		b.Data[i] = rng.NormFloat64() / float64(1+i%n)
 	}
-	K := blas.NewGeneral(l, l)
-	blas.Mul(be, K, false, true, a, a)
 	L := new(linop.Spectral)
 	if err := factored(be, L, b); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,16 @@ func TestCellFactorBounds(t *testing.T) {
 		"holes":   func() float64 { return float64(rng.IntN(2)) },
 		"weights": func() float64 { return max(0, rng.Float64()-0.3) },
 	}
-	for name, weight := range weights {
+	for _, c := range []struct {
+		name  string
+		shift float64
+	}{{"holes", 0}, {"weights", 0}, {"holes", 0.1}, {"weights", 0.1}} {
+		name, weight := fmt.Sprintf("%s, K + %gI", c.name, c.shift), weights[c.name]
+		K := blas.NewGeneral(l, l)
+		blas.Mul(be, K, false, true, a, a)
+		for i := range l {
+			K.Data[i*K.Stride+i] += c.shift
+		}
 		cells := linop.WeightedCells(l, n, func(int, int) float64 { return weight() })
 		sys := System{K: linop.NewDense(K, be), L: L, Mu: 1e-4}
 		dec, err := Decompose(context.Background(), sys.K, be)
@@ -68,6 +77,9 @@ func TestCellFactorBounds(t *testing.T) {
 			const slack = 1e-6
 			if !(least >= 1-slack) || !(most <= (1+f.cut)*(1+slack)) || f.cut > 1 && !(most > 1.01) {
 				t.Errorf("%s, cut %g of %d pairs: the ratios lie in [%g, %g]", name, f.cut, f.factor.Rows, least, most)
+			}
+			if c.shift > 0 && product > 0 && !(f.base > 0.9*c.shift) {
+				t.Errorf("%s: the least eigenvalue of K is taken for %g", name, f.base)
 			}
 		}
 	}
