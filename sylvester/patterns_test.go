@@ -44,7 +44,7 @@ func missingPatterns(rng *rand.Rand, l, n int) (list []missingPattern) {
 }
 
 // Whatever cells are missing, the solution is that of a dense factor, and its residual, computed by that factor's
-// matrix, is within the tolerance.
+// matrix, is within the tolerance; also where K is next to a multiple of the identity but for what is smooth.
 func TestMaskedPatterns(t *testing.T) {
 	const tol = 1e-6
 	outputs, lambdas := []int{4, 50, 200}, []float64{1e-6, 1e-4, 1e-3, 1e-1}
@@ -54,12 +54,23 @@ func TestMaskedPatterns(t *testing.T) {
 	for _, n := range outputs {
 		l := 4000 / n
 		rng := rand.New(rand.NewPCG(41, uint64(n)))
-		K := gaussianKernel(rng, l, 4, 0.1, blas.Active())
+		smooth := gaussianKernel(rng, l, 4, 0.1, blas.Active())
+		apart := blas.NewGeneral(l, l)
+		if err := linop.Dense(context.Background(), apart, smooth); err != nil {
+			t.Fatal(err)
+		}
+		for i := range l {
+			apart.Data[i*l+i] += 0.5
+		}
 		L := outputKernel(rng, n, decay(n, 0.5*float64(n), math.Pow(1e-3, 1/float64(n))))
 		Y := gaussian(rng, l, n)
 		for _, p := range missingPatterns(rng, l, n) {
-			for _, lambda := range lambdas {
-				t.Run(fmt.Sprintf("%s/n=%d/λ=%g", p.name, n, lambda), func(t *testing.T) {
+			for k, lambda := range append(lambdas, lambdas[0]) {
+				var K linop.Operator = smooth
+				if k == len(lambdas) {
+					K = linop.NewDense(apart, blas.Active())
+				}
+				t.Run(fmt.Sprintf("%s/n=%d/λ=%g/%d", p.name, n, lambda, k), func(t *testing.T) {
 					sys := sylvester.System{K: K, L: L, Mu: lambda * float64(l)}
 					C := blas.NewGeneral(l, n)
 					res, err := newMasked(t, "auto", p.cells).Solve(context.Background(), C, sys, Y,
