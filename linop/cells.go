@@ -91,52 +91,55 @@ func (c *Cells) Each(visit func(i, j int, root float64)) {
 // Keep copies to dst the cells of the l×n src in Ω and writes 0 to the others,
 // whatever src holds there. dst may be src.
 func (c *Cells) Keep(dst, src blas.General) {
-	c.scale(dst, src, func(v, root float64) float64 {
-		if root > 0 {
-			return v
+	c.eachRow(dst, src, func(out, from, roots []float64) {
+		for j, root := range roots {
+			v := 0.0
+			if root > 0 {
+				v = from[j]
+			}
+			out[j] = v
 		}
-		return 0
 	})
 }
 
 // Project computes dst = √w∘src, 0 where w is, whatever src holds there. dst may be src.
 func (c *Cells) Project(dst, src blas.General) {
-	c.scale(dst, src, func(v, root float64) float64 {
-		if root > 0 {
-			return root * v
+	c.eachRow(dst, src, func(out, from, roots []float64) {
+		for j, root := range roots {
+			v := 0.0
+			if root > 0 {
+				v = root * from[j]
+			}
+			out[j] = v
 		}
-		return 0
 	})
 }
 
 // ProjectMissing computes dst = √(1−w)∘src, 0 where w is 1, whatever src holds there. No weight may
 // exceed 1. dst may be src.
 func (c *Cells) ProjectMissing(dst, src blas.General) {
-	c.scale(dst, src, func(v, root float64) float64 {
-		if root < 1 {
-			return lack(root) * v
+	c.eachRow(dst, src, func(out, from, roots []float64) {
+		for j, root := range roots {
+			switch root {
+			case 0:
+				out[j] = from[j]
+			case 1:
+				out[j] = 0
+			default:
+				out[j] = math.Sqrt((1-root)*(1+root)) * from[j]
+			}
 		}
-		return 0
 	})
 }
 
-// lack is √(1−w).
-func lack(root float64) float64 {
-	if root == 0 {
-		return 1
-	}
-	return math.Sqrt((1 - root) * (1 + root))
-}
-
-func (c *Cells) scale(dst, src blas.General, cell func(v, root float64) float64) {
+// eachRow calls f with every row of dst, src and √w, of the same length.
+func (c *Cells) eachRow(dst, src blas.General, f func(out, from, roots []float64)) {
 	if src.Rows != c.rows || src.Cols != c.cols || dst.Rows != c.rows || dst.Cols != c.cols {
 		panic("linop: Project: shape mismatch")
 	}
 	for i := range c.rows {
-		out, from := blas.Row(dst, i), blas.Row(src, i)
-		for j, root := range c.Row(i) {
-			out[j] = cell(from[j], root)
-		}
+		roots := c.Row(i)
+		f(blas.Row(dst, i)[:len(roots)], blas.Row(src, i)[:len(roots)], roots)
 	}
 }
 
