@@ -36,7 +36,8 @@ type newton struct {
 	center blas.General // v⁰ of quantiles
 
 	C, F, C1, F1, D, rhs blas.General // the iterate, the next, and scratch
-	slope, W             blas.General // w·(−∂φ/∂F) and W at F
+	at                   blas.General // F⁰; at the first step of a call that of the last iterate before
+	slope, W             blas.General // w·(−∂φ/∂F) and W at F⁰
 }
 
 // Constants of the method.
@@ -65,15 +66,19 @@ const (
 // minimize moves C, which is in the box, until the certificate at fixed kernels, see [samples.openness], is at most
 // tol, or no step lowers it.
 func (n *newton) minimize(ctx context.Context, C blas.General, tol float64) error {
-	for _, a := range []*blas.General{&n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.slope, &n.W} {
+	resumed := n.F.Rows == C.Rows && n.F.Cols == C.Cols
+	n.at, n.F = n.F, n.at
+	for _, a := range []*blas.General{&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.slope, &n.W} {
 		*a = blas.Reshape(*a, C.Rows, C.Cols)
 	}
 	n.s.clip(C, n.mu)
-	blas.Copy(n.C, C)
-	n.op.ApplyMatrix(n.F, C)
+	n.soften(C)
+	n.begin(C)
+	if !resumed {
+		blas.Copy(n.at, n.F)
+	}
 	target := math.Max(tol*tol, openTarget) * n.s.yy
 	best, idle := n.gap(C, n.F), 0
-	n.soften(C)
 	for range newtonSteps {
 		if best <= target || idle > newtonIdle {
 			return nil
@@ -92,9 +97,21 @@ func (n *newton) minimize(ctx context.Context, C blas.General, tol float64) erro
 			best = now
 			blas.Copy(C, n.D)
 		}
-		n.recenter(n.search())
+		way := n.search()
+		blas.Copy(n.at, n.F)
+		n.recenter(way)
 	}
 	return nil
+}
+
+// begin shortens C to where the objective is about the least.
+func (n *newton) begin(C blas.General) {
+	blas.Zero(n.C)
+	blas.Zero(n.F)
+	blas.Copy(n.C1, C)
+	n.op.ApplyMatrix(n.F1, C)
+	n.search()
+	blas.Copy(C, n.C)
 }
 
 // gap is the certificate P − D at fixed kernels for C in the box.
@@ -123,7 +140,7 @@ func (n *newton) step(ctx context.Context, share, open float64) error {
 	}
 	cells.Project(n.rhs, n.rhs)
 	blas.Zero(n.C1)
-	tol := math.Max(newtonStrict, math.Max(0.3*share, math.Min(newtonLoose, 0.1*open)))
+	tol := math.Max(newtonStrict, math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open)))
 	if err := n.solve(ctx, n.C1, cells, n.rhs, tol); err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
 		return err
 	}
@@ -140,11 +157,11 @@ func (n *newton) linearize() (cells *linop.Cells, moved bool) {
 	blas.Zero(n.rhs)
 	blas.Zero(n.D)
 	blas.Zero(n.W)
-	top := n.slopes(n.F)
+	top := n.slopes(n.at)
 	n.s.each(func(at int, _, w float64) {
 		c, slope := n.C.Data[at], n.slope.Data[at]
 		if n.W.Data[at] > flatCell*w*top {
-			n.rhs.Data[at] = (slope - 2*n.mu*c) / (2 * n.W.Data[at])
+			n.rhs.Data[at] = (slope-2*n.mu*c)/(2*n.W.Data[at]) + n.at.Data[at] - n.F.Data[at]
 			return
 		}
 		n.W.Data[at] = 0
@@ -232,12 +249,12 @@ func (n *newton) soften(C blas.General) {
 	}
 }
 
-// scale is the mean of |y − F| over the width of the box.
+// scale is the mean of |y − F⁰| over the width of the box.
 func (n *newton) scale() float64 {
 	var sum, weight float64
 	n.s.each(func(at int, y, w float64) {
 		lo, hi := n.s.loss.Box(y)
-		sum += w * math.Abs(y-n.F.Data[at]) / (hi - lo)
+		sum += w * math.Abs(y-n.at.Data[at]) / (hi - lo)
 		weight += w
 	})
 	return math.Max(sum/weight, math.SmallestNonzeroFloat64)
