@@ -93,8 +93,14 @@ func (m *Model) Classify(X mat.Matrix) ([]string, error) {
 // keeps folds, softmax of the outputs calibrated on these. A model of targets 0 and 1 by the loss "logistic" has the
 // probability of 1 for each output. Probabilities by this loss are σ(a·f + b) of the log odds f with one pair a, b,
 // calibrated on the samples left out of folds; they are σ(f) where the fit had none, see Options.IntervalFolds.
-func (m *Model) PredictProba(X mat.Matrix) (*mat.Dense, error) {
-	F, err := m.Predict(X)
+func (m *Model) PredictProba(X mat.Matrix) (*mat.Dense, error) { return m.probabilities(m.Predict(X)) }
+
+// PredictProbaGram is PredictProba for a model of Gram matrices by the loss "logistic", from what PredictGram takes.
+// Its outputs are not known to be classes: each has the probability of 1.
+func (m *Model) PredictProbaGram(KX []mat.Matrix) (*mat.Dense, error) { return m.probabilities(m.PredictGram(KX)) }
+
+// probabilities turns predictions into probabilities, in place.
+func (m *Model) probabilities(F *mat.Dense, err error) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}

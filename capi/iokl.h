@@ -225,6 +225,10 @@ iokl_status iokl_predict_probabilities(iokl_handle model, const iokl_matrix *X, 
 /* Predictions of a model of Gram matrices, from cross-Gram matrices (t x l) of all kernels, or of those of positive weight. */
 iokl_status iokl_predict_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const iokl_matrix *F, iokl_error *err);
 
+/* The same for the probabilities of targets 1 by the loss "logistic", P (t x n). */
+iokl_status iokl_predict_probabilities_gram(iokl_handle model, const iokl_matrix *KX, int64_t m, const iokl_matrix *P,
+                                            iokl_error *err);
+
 /* Writes predictions for the rows of X to F, and to low and high (t x n) the ends of intervals that hold new targets with a
  * probability. options is NULL or a JSON object with level (0.9), method ("cv+" or "jackknife+"; of several quantiles
  * "conformal", whose ends are t x n/q for q of them), local, joint. */

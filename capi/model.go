@@ -378,15 +378,30 @@ func iokl_predict_sets(
 func iokl_predict_gram(
 	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
+	return byGram(h, KX, m, F, "F", e, (*iokl.Model).PredictGram)
+}
+
+//export iokl_predict_probabilities_gram
+func iokl_predict_probabilities_gram(
+	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, P *C.iokl_matrix, e *C.iokl_error,
+) C.iokl_status {
+	return byGram(h, KX, m, P, "P", e, (*iokl.Model).PredictProbaGram)
+}
+
+// byGram copies what a model predicts from cross-Gram matrices to the caller's memory.
+func byGram(
+	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, to *C.iokl_matrix, name string, e *C.iokl_error,
+	predict func(*iokl.Model, []mat.Matrix) (*mat.Dense, error),
+) C.iokl_status {
 	return with(h, e, func(from *host.Model) error {
 		list, err := matrices(KX, m, "KX")
 		if err != nil {
 			return err
 		}
-		P, err := from.PredictGram(list)
+		P, err := predict(from.Model, list)
 		if err != nil {
 			return err
 		}
-		return give(F, "F", P.RawMatrix().Rows, P)
+		return give(to, name, P.RawMatrix().Rows, P)
 	})
 }

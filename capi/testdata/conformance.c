@@ -355,6 +355,7 @@ static void grams(void) {
 	for (int i = 0; i < T * N; i++)
 		CHECK(fabs(f[i] - y[i]) < 0.2);
 	STATUS(iokl_predict_gram(model, cross, 0, &out, &err), IOKL_BAD_INPUT);
+	STATUS(iokl_predict_probabilities_gram(model, cross, 2, &out, &err), IOKL_BAD_INPUT); /* it is of the squared loss */
 	iokl_matrix a = X();
 	STATUS(iokl_predict(model, &a, &b, &err), IOKL_BAD_INPUT);
 	double low[T * N], high[T * N];

@@ -652,7 +652,10 @@ class IOKLClassifier(ClassifierMixin, _Estimator):
             Probabilities, in the order of `classes_`.
         """
         self._fitted()
-        if self.certificate_.get("loss") == "logistic" and not self._precomputed():
+        if self.certificate_.get("loss") == "logistic" and self._precomputed():
+            P = self._model.probabilities_gram(self._read(X, False))[:, self._columns]
+            return P / P.sum(axis=1, keepdims=True)
+        if self.certificate_.get("loss") == "logistic":
             return self._model.probabilities(self._read(X, False))[:, self._columns]
         if self._calibrated():
             return self._model.sets(self._read(X, False), 0)[0][:, self._columns]

@@ -99,6 +99,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_predict": [_H, _M, _M],
     "iokl_predict_probabilities": [_H, _M, _M],
     "iokl_predict_gram": [_H, _M, ct.c_int64, _M],
+    "iokl_predict_probabilities_gram": [_H, _M, ct.c_int64, _M],
     "iokl_predict_interval": [_H, _M, _T, _M, _M, _M],
     "iokl_predict_interval_gram": [_H, _M, ct.c_int64, _T, _M, _M, _M],
     "iokl_predict_deviation": [_H, _M, _M],
@@ -397,6 +398,9 @@ class Model:
 
     def predict_gram(self, KX: Sequence[Floats]) -> Floats:
         return self._gram("iokl_predict_gram", KX, 1)[0]
+
+    def probabilities_gram(self, KX: Sequence[Floats]) -> Floats:
+        return self._gram("iokl_predict_probabilities_gram", KX, 1)[0]
 
     def interval_gram(self, KX: Sequence[Floats], options: dict[str, Any], quantiles: int) -> list[Floats]:
         """Predictions, lower ends, upper ends."""

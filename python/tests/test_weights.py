@@ -75,6 +75,21 @@ def test_logistic():
     assert ((P[:, 1] > 0.5) == (m.predict(X) == "yes")).all()
 
 
+def test_logistic_precomputed():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (200, 2))
+    y = np.where(rng.uniform(size=200) < 1 / (1 + np.exp(-3 * X[:, 0])), "yes", np.where(X[:, 1] > 0, "no", "maybe"))
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 8)
+    options = {"lam": 1e-3, "tol": 1e-8, "loss": "logistic", "standardize": "none"}
+    for folds in (0, 5):
+        m = iokl.IOKLClassifier(kernels="precomputed", interval_folds=folds, **options).fit(K, y)
+        rows = iokl.IOKLClassifier(kernels=["gaussian:all:2"], interval_folds=folds, **options).fit(X, y)
+        np.testing.assert_allclose(m.predict_proba(K[:50]), rows.predict_proba(X[:50]), atol=1e-4 if folds == 0 else 0.05)
+        np.testing.assert_array_equal(np.argmax(m.predict_proba(K), axis=1), [list(m.classes_).index(c) for c in m.predict(K)])
+    squares = iokl.IOKLClassifier(kernels="precomputed", lam=1e-3).fit(K, y)
+    np.testing.assert_allclose(squares.predict_proba(K).sum(axis=1), 1)
+
+
 def test_noise():
     rng = np.random.default_rng(3)
     X = rng.uniform(-2, 2, (300, 1))
