@@ -5,12 +5,14 @@ package bcd
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/interior"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // outputSteps lets the descent move η and L in turn where there are many outputs: L
@@ -171,6 +173,7 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 	t, pt := d.t, d.cur.pt
 	A := t.form(ctx, pt.eta, false)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
+		d.adopt(pt.eta)
 		U, s, failed := t.eigenvectors(ctx, A, pt.eta)
 		if err = failed; err != nil {
 			return
@@ -189,6 +192,16 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 		}
 	})
 	return L, err
+}
+
+// adopt takes the eigenvectors of A_η, where none are kept, from the solver of the C step.
+func (d *blocks) adopt(eta []float64) {
+	p := d.fit.model.(*productModel)
+	if solver, ok := p.solver.(sylvester.Masked); ok && d.t.spectrum.eta == nil && slices.Equal(p.eta, eta) {
+		if dec := solver.Decomposition(); dec != nil {
+			d.t.spectrum = spectrum{slices.Clone(eta), blas.Clone(dec.T), slices.Clone(dec.Sigma)}
+		}
+	}
 }
 
 // approximate reports whether the model of an output step is not h itself: where cells are missing or weighted, and

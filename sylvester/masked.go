@@ -39,6 +39,9 @@ type Masked interface {
 	// Reweigh gives the cells other weights. Those of weight 0 when the solver was made stay so. What the
 	// solver keeps of K serves on.
 	Reweigh(cells *linop.Cells)
+	// Decomposition is that of the last K, nil where the solver does not keep all of its eigenvectors. The next call
+	// of Solve may change it.
+	Decomposition() *Decomposition
 }
 
 // maskedDirect is the method of [NewMasked] that [New] has not: Cholesky's factor of the system of the observed cells.
@@ -123,6 +126,13 @@ func (s *masked) Reweigh(cells *linop.Cells) {
 	s.whole, s.by.keep.moves = cells, true
 	s.part, s.cells = s.occupied.weighted(cells)
 	s.mask.Cells = s.cells
+}
+
+func (s *masked) Decomposition() *Decomposition {
+	if k := &s.by.keep; k.dec != nil && !k.stale && k.dec.whole() && k.dec.T.Rows == s.rows {
+		return k.dec
+	}
+	return nil
 }
 
 func (s *masked) Invalidate() {
