@@ -97,7 +97,9 @@ func (m *Model) PredictProba(X mat.Matrix) (*mat.Dense, error) { return m.probab
 
 // PredictProbaGram is PredictProba for a model of Gram matrices by the loss "logistic", from what PredictGram takes.
 // Its outputs are not known to be classes: each has the probability of 1.
-func (m *Model) PredictProbaGram(KX []mat.Matrix) (*mat.Dense, error) { return m.probabilities(m.PredictGram(KX)) }
+func (m *Model) PredictProbaGram(KX []mat.Matrix) (*mat.Dense, error) {
+	return m.probabilities(m.PredictGram(KX))
+}
 
 // probabilities turns predictions into probabilities, in place.
 func (m *Model) probabilities(F *mat.Dense, err error) (*mat.Dense, error) {
