@@ -30,8 +30,8 @@ func init() {
 	bench.Register(bench.Case{
 		Name:  "intervals",
 		Topic: bench.Intervals,
-		Does: "coverage and width of 90 % intervals on simulated data, volume of joint regions of several outputs, and " +
-			"the rate of intervals beside that of predictions",
+		Does: "coverage and width of 90 % intervals on simulated data, volume of joint regions of several outputs, " +
+			"and the rate of intervals beside that of predictions",
 		Run:      runIntervals,
 		Minutes:  6,
 		Parts:    []string{"coverage", "regions", "speed"},
