@@ -35,7 +35,7 @@ func (m *Model) Predict(X mat.Matrix) (*mat.Dense, error) {
 // K_η(X*,X), t×l, times an l×n matrix.
 // On an error dst may hold the predictions for some of the rows.
 func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
-	if t, _ := X.Dims(); t <= model.SlabRows { // done before labels for profiles are set, which takes memory
+	if t, _ := X.Dims(); t <= model.SlabRows { // labels for profiles take memory
 		return m.predict(context.Background(), dst, X)
 	}
 	var err error
@@ -46,6 +46,9 @@ func (m *Model) PredictTo(dst *mat.Dense, X mat.Matrix) error {
 // PredictContext is [Model.PredictTo], ended early with the context's error when
 // that is cancelled.
 func (m *Model) PredictContext(ctx context.Context, dst *mat.Dense, X mat.Matrix) (err error) {
+	if t, _ := X.Dims(); t <= model.SlabRows {
+		return m.predict(ctx, dst, X)
+	}
 	phase.Do(ctx, phase.Predict, func(ctx context.Context) { err = m.predict(ctx, dst, X) })
 	return err
 }

@@ -40,7 +40,7 @@ func (s *side) reciprocals() {
 			c.mass[i] += v
 		}
 	}
-	c.t = transposed(nil, c.half)
+	c.t = transposed(nil, c.half, strip(s.x.Cols))
 	s.chi = c
 }
 

@@ -90,6 +90,7 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 		if err != nil {
 			return nil, fmt.Errorf("kernel %q: training data: %w", d[f.members[0]].Name, err)
 		}
+		b.keepTransposed()
 		c.shift, c.sides = append(c.shift, shift), append(c.sides, b)
 		for _, j := range f.members {
 			c.scale[j], c.eval[j] = d[j].scale(b), d[j].evaluator()
@@ -101,6 +102,10 @@ func (d Dictionary) Crossing(eta []float64, X blas.General, be blas.Backend) (*C
 // slabRows is how many new points are worked on at a time: few enough for their
 // part of K_η to stay in the caches, enough to be worth packing what it is multiplied by.
 const slabRows = 2 * tileRows
+
+// dotCols is how many columns B of K_η·B has at most for which inner products are faster than a matrix product, which
+// fills panels of 8 columns with zeros.
+const dotCols = 4
 
 // slabCols is how many training points are, of kernels that are not centred.
 const slabCols = 2 * tileCols
@@ -153,8 +158,29 @@ func (s *slab) multiply(dst, B blas.General) {
 			beta = 0
 		}
 		part := blas.View(B, j0, 0, cols, B.Cols)
+		if B.Cols <= dotCols {
+			s.dots(dst, K, part, beta)
+			continue
+		}
 		c.be.Dgemm(blas.NoTrans, blas.NoTrans, s.rows, dst.Cols, cols, 1, K.Data, K.Stride, part.Data, part.Stride,
 			beta, dst.Data, dst.Stride)
+	}
+}
+
+// dots writes beta·dst + K·B to dst, an inner product for each element.
+func (s *slab) dots(dst, K, B blas.General, beta float64) {
+	s.column = slices.Grow(s.column[:0], B.Rows)[:B.Rows]
+	for j := range B.Cols {
+		for i := range s.column {
+			s.column[i] = B.Data[i*B.Stride+j]
+		}
+		for i := range K.Rows {
+			out := &dst.Data[i*dst.Stride+j]
+			if beta == 0 {
+				*out = 0
+			}
+			*out += blas.Dot(blas.Row(K, i), s.column)
+		}
 	}
 }
 
@@ -255,7 +281,7 @@ type slab struct {
 	scale      [][]float64 // unit scales of each kernel
 	tile, line []float64
 	sums       []float64 // of the rows of each centred kernel
-	k          []float64
+	k, column  []float64
 }
 
 var slabs = sync.Pool{New: func() any {

@@ -18,19 +18,21 @@ func TestCrossingMul(t *testing.T) {
 	t.Cleanup(func() { par.SetThreads(0) })
 	rng := rand.New(rand.NewPCG(14, 2))
 	X, Xnew := positiveX(rng, 2*slabCols+37, 6), positiveX(rng, 2*slabRows+5, 6)
-	B := blas.NewGeneral(X.Rows, 3)
-	for i := range B.Data {
-		B.Data[i] = rng.NormFloat64()
-	}
 	plain := slices.DeleteFunc(slices.Clone(everyKernel), func(s string) bool { return strings.Contains(s, "center") })
 	for name, c := range map[string]struct {
-		specs  []string
-		sparse bool
+		specs   []string
+		sparse  bool
+		outputs int
 	}{
-		"every kernel": {everyKernel, false}, "not centred": {plain, false}, "some of them": {everyKernel, true},
-		"one": {[]string{"gaussian"}, false}, "of weight 0": {[]string{"gaussian"}, true},
+		"every kernel": {everyKernel, false, 3}, "not centred": {plain, false, 3}, "some of them": {everyKernel, true, 3},
+		"one": {[]string{"gaussian"}, false, 3}, "of weight 0": {[]string{"gaussian"}, true, 3},
+		"many outputs": {plain, false, dotCols + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			B := blas.NewGeneral(X.Rows, c.outputs)
+			for i := range B.Data {
+				B.Data[i] = rng.NormFloat64()
+			}
 			d, err := Build(c.specs, X, testGroups, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -50,7 +52,7 @@ func TestCrossingMul(t *testing.T) {
 			if err := d.CrossSum(K, eta, Xnew, X); err != nil {
 				t.Fatal(err)
 			}
-			want, size := blas.NewGeneral(Xnew.Rows, 3), blas.NewGeneral(Xnew.Rows, 3)
+			want, size := blas.NewGeneral(Xnew.Rows, c.outputs), blas.NewGeneral(Xnew.Rows, c.outputs)
 			blas.Mul(blas.Active(), want, false, false, K, B)
 			abs := func(a blas.General) blas.General {
 				a = blas.Clone(a)
@@ -63,7 +65,7 @@ func TestCrossingMul(t *testing.T) {
 			var first []float64
 			for _, threads := range []int{1, 2, 7} {
 				par.SetThreads(threads)
-				got := blas.NewGeneral(Xnew.Rows, 3)
+				got := blas.NewGeneral(Xnew.Rows, c.outputs)
 				for i := range got.Data {
 					got.Data[i] = math.NaN() // not to be read
 				}
@@ -80,6 +82,13 @@ func TestCrossingMul(t *testing.T) {
 				} else if !slices.Equal(first, got.Data) {
 					t.Errorf("Mul depends on the number of threads")
 				}
+			}
+			row := blas.NewGeneral(1, c.outputs)
+			if err := cross.Mul(row, blas.View(Xnew, 7, 0, 1, Xnew.Cols), B); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(row.Data, first[7*c.outputs:8*c.outputs]) {
+				t.Errorf("row 7 alone is %g, among others %g", row.Data, first[7*c.outputs:8*c.outputs])
 			}
 		})
 	}

@@ -88,7 +88,7 @@ func (f *family) least() float64 {
 // side is a set of samples laid out for the tiles of one family.
 type side struct {
 	x    blas.General // samples by the family's features, shifted for euclid
-	t    []float64    // x transposed by strips, when the family is direct
+	t    []float64    // x transposed, by strips when the family is direct, else by tiles or nil
 	norm []float64    // squared norms of the rows, when it is not
 	chi  *chiSide     // of chi2, unless its features are too large
 
@@ -139,7 +139,7 @@ func (s *side) lay(f *family, X blas.General, shift []float64) error {
 		if f.metric == lorentz {
 			blas.Scal(1/f.width, s.x.Data)
 		}
-		s.t = transposed(s.t, s.x)
+		s.t = transposed(s.t, s.x, strip(len(shift)))
 		if f.metric == chiSquare {
 			s.reciprocals()
 		}
@@ -174,17 +174,26 @@ func strip(d int) int {
 	return s
 }
 
-// transposed lays out x one strip of samples after the other, each with a row
-// per feature, so that the row functions read consecutive memory. It uses that of t.
-func transposed(t []float64, x blas.General) []float64 {
+// transposed lays out x one strip of width samples after the other, each with a row
+// per feature, so that tiles read consecutive memory. It uses that of t.
+func transposed(t []float64, x blas.General, width int) []float64 {
 	t = slices.Grow(t[:0], x.Rows*x.Cols)[:x.Rows*x.Cols]
-	if x.Rows <= strip(x.Cols) {
+	if x.Rows <= width {
 		transposeStrip(t, x, 0, x.Rows)
 		return t
 	}
 	all := t
-	par.Ranges(x.Rows, strip(x.Cols), func(lo, hi int) { transposeStrip(all, x, lo, hi) })
+	par.Ranges(x.Rows, width, func(lo, hi int) { transposeStrip(all, x, lo, hi) })
 	return t
+}
+
+// keepTransposed replaces x by its transpose, for a second side of many tiles of few rows: a product copies that
+// faster than it transposes.
+func (s *side) keepTransposed() {
+	if s.norm != nil {
+		s.t = transposed(nil, s.x, tileCols)
+		s.x.Data = nil
+	}
 }
 
 // transposeStrip lays out rows lo to hi.
@@ -215,7 +224,11 @@ func (f *family) tile(be blas.Backend, a *side, i0, rows int, b *side, j0, cols 
 		}
 		return
 	}
-	be.Dgemm(blas.NoTrans, blas.Trans, rows, cols, d, 1, a.x.Data[i0*d:], d, b.x.Data[j0*d:], d, 0, out, cols)
+	form, second, ld := blas.Trans, b.x.Data, d
+	if b.t != nil {
+		form, second, ld = blas.NoTrans, b.t, min(tileCols, b.x.Rows-j0)
+	}
+	be.Dgemm(blas.NoTrans, form, rows, cols, d, 1, a.x.Data[i0*d:], d, second[j0*d:], ld, 0, out, cols)
 	if f.metric == euclid {
 		for i := range rows {
 			vmath.SqDist(out[i*cols:(i+1)*cols], a.norm[i0+i], b.norm[j0:j0+cols])

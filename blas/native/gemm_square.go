@@ -53,14 +53,19 @@ func (p *product[T]) squarePass() {
 		}
 	}
 	packs := (p.last - p.first) * p.packsEach()
-	if p.rows*p.kc*min(p.n, e.mr) < jobFlops {
-		for job := range packs {
-			p.packRows(job)
-		}
-	} else {
-		par.For(packs, p.squareJobs[0])
+	loop(packs, p.rows*p.kc*min(p.n, e.mr), p.squareJobs[0])
+	loop(p.blocks*p.chunks, p.rows*(p.last-p.first)*p.kc*p.n, p.squareJobs[1])
+}
+
+// loop runs jobs of so many multiply-adds in sum, in parallel where that is worth waking a thread.
+func loop(jobs, flops int, f func(int)) {
+	if flops >= jobFlops {
+		par.For(jobs, f)
+		return
 	}
-	par.For(p.blocks*p.chunks, p.squareJobs[1])
+	for job := range jobs {
+		f(job)
+	}
 }
 
 // packsEach is the number of packing jobs of one block of p.

@@ -93,6 +93,23 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
+// TestSmallProductsStayAlone multiplies a row as predictions do, in several blocks of columns, and looks for
+// goroutines that were woken for it.
+func TestSmallProductsStayAlone(t *testing.T) {
+	const n, k = 512, 10
+	setThreads(t, 4)
+	be := New()
+	x, y := make([]float64, n*k), make([]float64, n)
+	before := runtime.NumGoroutine()
+	for range 100 {
+		be.Dgemm(gblas.NoTrans, gblas.NoTrans, 1, n, k, 1, x, k, x, n, 0, y, n)
+		if after := runtime.NumGoroutine(); after > before {
+			t.Fatalf("%d goroutines, %d before", after, before)
+		}
+		before = runtime.NumGoroutine()
+	}
+}
+
 // TestCollectorNeedNotWait asks for a garbage collection while a long product
 // runs: the collection must end first. A kernel that could not be stopped would
 // hold it up until the product is done.

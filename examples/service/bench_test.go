@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -20,7 +22,7 @@ import (
 )
 
 // serve has another process serve the model of a file until the benchmark ends.
-func serve(b *testing.B, path string) (url string, pid int) {
+func serve(b *testing.B, path string) (address string, pid int) {
 	b.Helper()
 	l := must(net.Listen("tcp", "localhost:0"))
 	listen := l.Addr().String()
@@ -35,12 +37,46 @@ func serve(b *testing.B, path string) (url string, pid int) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	for url = "http://" + listen; ; time.Sleep(20 * time.Millisecond) {
-		if r, err := http.Get(url + "/metrics"); err == nil {
-			_ = r.Body.Close()
-			return url, cmd.Process.Pid
+	for ; ; time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("tcp", listen); err == nil {
+			_ = c.Close()
+			return listen, cmd.Process.Pid
 		}
 	}
+}
+
+// client sends one request again and again over a connection of its own, without the goroutines and the bookkeeping of
+// http.Client, which take more processor time than the server does.
+type client struct {
+	net.Conn
+	request []byte
+	answer  *bufio.Reader
+}
+
+func newClient(address, path string, body any) *client {
+	text := must(json.Marshal(body))
+	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", path, address, len(text),
+		text)
+	c := must(net.Dial("tcp", address))
+	return &client{c, request, bufio.NewReader(c)}
+}
+
+// ask sends the request and reads the answer.
+func (c *client) ask() error {
+	if _, err := c.Write(c.request); err != nil {
+		return err
+	}
+	r, err := http.ReadResponse(c.answer, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return err
+	}
+	if r.StatusCode != http.StatusOK {
+		return errors.New(r.Status)
+	}
+	return nil
 }
 
 // processor is the processor time of a process in seconds, where the system tells it as Linux does; else 0.
@@ -58,23 +94,13 @@ func processor(pid int) float64 {
 // four times a second. It tells the processor time of the server and of the clients in seconds for 10,000 predictions.
 func BenchmarkPredict(b *testing.B) {
 	path := saved(b, 2000, 10)
-	for _, clients := range []int{2, 64} {
+	for _, clients := range []int{2, 16, 64} {
 		for _, updates := range []bool{false, true} {
 			b.Run(fmt.Sprintf("clients=%d/updates=%t", clients, updates), func(b *testing.B) {
-				url, pid := serve(b, path)
-				client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients + 1}}
+				address, pid := serve(b, path)
 				X, Y := rows(rand.New(rand.NewPCG(9, 10)), 1, 10)
-				body := must(json.Marshal(map[string]any{"rows": lists(X)}))
-				learn := must(json.Marshal(map[string]any{"rows": lists(X), "targets": lists(Y)}))
-				ask := func(path string, body []byte) {
-					r, err := client.Post(url+path, "application/json", bytes.NewReader(body))
-					if err != nil || r.StatusCode != 200 {
-						b.Error(r, err)
-						return
-					}
-					_, _ = io.Copy(io.Discard, r.Body)
-					_ = r.Body.Close()
-				}
+				row := map[string]any{"rows": lists(X)}
+				learn := newClient(address, "/update", map[string]any{"rows": lists(X), "targets": lists(Y)})
 				var done atomic.Bool
 				var updating, asking sync.WaitGroup
 				count := 0
@@ -83,7 +109,9 @@ func BenchmarkPredict(b *testing.B) {
 				if updates {
 					updating.Go(func() {
 						for tick := time.Tick(250 * time.Millisecond); !done.Load(); count++ {
-							ask("/update", learn)
+							if err := learn.ask(); err != nil {
+								b.Error(err)
+							}
 							<-tick
 						}
 					})
@@ -91,9 +119,13 @@ func BenchmarkPredict(b *testing.B) {
 				times := make([][]float64, clients)
 				for k := range clients {
 					asking.Go(func() {
+						c := newClient(address, "/predict", row)
 						for range (b.N + clients - 1) / clients {
 							start := time.Now()
-							ask("/predict", body)
+							if err := c.ask(); err != nil {
+								b.Error(err)
+								return
+							}
 							times[k] = append(times[k], time.Since(start).Seconds())
 						}
 					})
