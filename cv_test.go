@@ -45,7 +45,7 @@ func TestRidgeIsWhatFitFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			train := func(A mat.Matrix, idx []int) *mat.Dense {
-				return blas.Dense(columns.Rows(raw(A), idx))
+				return blas.Dense(blas.TakeRows(raw(A), idx))
 			}
 			for i, lambda := range lambdas {
 				opt.Lambda = lambda

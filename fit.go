@@ -104,9 +104,9 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 		if opt.CV.Folds <= y.Rows {
 			opt.CV.Folds = min(opt.CV.Folds, len(rows))
 		}
-		x, y = columns.Rows(x, rows), columns.Rows(y, rows)
+		x, y = blas.TakeRows(x, rows), blas.TakeRows(y, rows)
 		if w.Data != nil {
-			w = columns.Rows(w, rows)
+			w = blas.TakeRows(w, rows)
 		}
 	}
 	if opt.Lambda == 0 {

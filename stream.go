@@ -143,7 +143,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		return opt, err
 	}
 	known := columns.Observed(Y)
-	part, err := samples.NewRows(columns.Rows(X, known), columns.Rows(Y, known), blas.General{},
+	part, err := samples.NewRows(blas.TakeRows(X, known), blas.TakeRows(Y, known), blas.General{},
 		opt.samples())
 	if err != nil {
 		return opt, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/iokl/iokl/blas"
 
-	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/learntest"
 )
 
@@ -82,7 +81,7 @@ func TestStreamMissingFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := func(A *mat.Dense, idx []int) *mat.Dense {
-		return mat.DenseCopyOf(blas.Dense(columns.Rows(raw(A), idx)))
+		return mat.DenseCopyOf(blas.Dense(blas.TakeRows(raw(A), idx)))
 	}
 	mean := 0.0
 	for f := range part {

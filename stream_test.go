@@ -279,11 +279,12 @@ func TestStreamLeavesGroupsOut(t *testing.T) {
 			one := opt.Options
 			one.CV = CVOptions{}
 			one.Lambda, one.Tau, one.Norm = p.Lambda, p.Tau, p.Norm
-			m, err := Fit(bg, blas.Dense(columns.Rows(raw(X), s.Train)), blas.Dense(columns.Rows(raw(Y), s.Train)), one)
+			train, targets := blas.TakeRows(raw(X), s.Train), blas.TakeRows(raw(Y), s.Train)
+			m, err := Fit(bg, blas.Dense(train), blas.Dense(targets), one)
 			if err != nil {
 				t.Fatal(err)
 			}
-			score, err := m.Score(blas.Dense(columns.Rows(raw(X), s.Test)), blas.Dense(columns.Rows(raw(Y), s.Test)))
+			score, err := m.Score(blas.Dense(blas.TakeRows(raw(X), s.Test)), blas.Dense(blas.TakeRows(raw(Y), s.Test)))
 			if err != nil || !(math.Abs(score.MeanMSE-p.Folds[f]) <= 1e-4*score.MeanMSE) {
 				t.Errorf("λ = %g, τ = %g, %s, fold %d: error %.8g from the sums, %.8g from a fit to the other rows; %v",
 					p.Lambda, p.Tau, p.Norm, f, p.Folds[f], score.MeanMSE, err)

@@ -88,6 +88,15 @@ func Clone(a General) General {
 	return c
 }
 
+// TakeRows returns a copy of the rows idx of a, in that order.
+func TakeRows(a General, idx []int) General {
+	b := NewGeneral(len(idx), a.Cols)
+	for k, i := range idx {
+		copy(Row(b, k), Row(a, i))
+	}
+	return b
+}
+
 // Zero sets every element of a to 0.
 func Zero(a General) {
 	for i := range a.Rows {

@@ -260,13 +260,11 @@ func iokl_predict_probabilities(h C.iokl_handle, X, P *C.iokl_matrix, e *C.iokl_
 		if err != nil {
 			return err
 		}
-		return fill(P, "P", rows, len(m.OutputNames()), func(dst *mat.Dense) error {
-			F, err := m.PredictProba(x)
-			if err == nil {
-				dst.Copy(F)
-			}
+		F, err := m.PredictProba(x)
+		if err != nil {
 			return err
-		})
+		}
+		return give(P, "P", rows, F)
 	})
 }
 

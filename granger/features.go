@@ -163,9 +163,8 @@ func (e *engine) fitMoments(
 		}
 		first += d
 	}
-	G, h := blas.NewGeneral(len(rows), len(rows)), blas.NewGeneral(len(rows), n)
+	G, h := blas.NewGeneral(len(rows), len(rows)), blas.TakeRows(H, rows)
 	for a, r := range rows {
-		copy(blas.Row(h, a), blas.Row(H, r))
 		for b, q := range rows[:a+1] {
 			G.Data[a*G.Stride+b] = own.Data[r*own.Stride+q]
 		}

@@ -204,13 +204,7 @@ func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
 	if p.Y.Cols > 1 {
 		m.L = res.L
 	}
-	out, train := blas.NewGeneral(len(p.other), p.Y.Cols), blas.NewGeneral(len(p.idx), p.Y.Cols)
-	for i, r := range p.other {
-		copy(blas.Row(out, i), blas.Row(F, r))
-	}
-	for i, r := range p.idx {
-		copy(blas.Row(train, i), blas.Row(F, r))
-	}
+	out, train := blas.TakeRows(F, p.other), blas.TakeRows(F, p.idx)
 	beta := blas.NewGeneral(p.U.Cols, p.Y.Cols)
 	if p.U.Cols > 0 {
 		blas.Gemm(e.opt.Backend, true, false, -1, p.U, train, 0, beta)

@@ -187,11 +187,8 @@ type Simultaneous struct {
 // Simultaneous lists the pairs of nodes of one series whose residuals are correlated
 // with a p-value, times the number of pairs, of at most level; the strongest first.
 func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous, error) {
-	models, err := s.all(ctx)
+	models, err := s.residuals(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.e.leaveResiduals(ctx, models); err != nil {
 		return nil, err
 	}
 	var out []Simultaneous
@@ -213,6 +210,15 @@ func (s *Study) Simultaneous(ctx context.Context, level float64) ([]Simultaneous
 		return cmp.Compare(math.Abs(b.Correlation), math.Abs(a.Correlation))
 	})
 	return out, nil
+}
+
+// residuals are the models of all nodes with their residuals.
+func (s *Study) residuals(ctx context.Context) ([]model, error) {
+	models, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return models, s.e.leaveResiduals(ctx, models)
 }
 
 // leaveResiduals fills in the residuals of fits in feature space to all samples: the
@@ -259,11 +265,8 @@ const (
 // changes on levels that does not reject a root of one (Dickey and Fuller,
 // doi:10.1080/01621459.1979.10482531); its p-value is left at 1.
 func (s *Study) Doubts(ctx context.Context, level float64) ([]Doubt, error) {
-	models, err := s.all(ctx)
+	models, err := s.residuals(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.e.leaveResiduals(ctx, models); err != nil {
 		return nil, err
 	}
 	var out []Doubt

@@ -11,7 +11,7 @@ import (
 // factors A_j and σ add to it. W is N×N scratch.
 func (f *mixed) derivatives(pt *point, W blas.General) (g []float64, information, curvature blas.General) {
 	f.invert(pt, W)
-	G, noise := f.gradient(pt, W)
+	G, noise := f.gradient(W)
 	f.addPriorGradient(pt, G)
 	g, curvature = f.byFactors(pt, G, noise)
 	information = f.priorInformation(pt)
@@ -53,7 +53,7 @@ func (f *mixed) invert(pt *point, W blas.General) {
 
 // gradient is −∂ log p/∂L_j and −∂ log p/∂σ² for P − ααᵀ = W: half of the sums of W∘K_j over the cells of two outputs,
 // and of the diagonal of W over those of one.
-func (f *mixed) gradient(pt *point, W blas.General) (G []blas.General, noise []float64) {
+func (f *mixed) gradient(W blas.General) (G []blas.General, noise []float64) {
 	n, m, N := f.n, len(f.K), len(f.y)
 	sums := blas.NewGeneral(N, m*n) // of each row of W∘K_j, by output
 	par.For(N, func(p int) {

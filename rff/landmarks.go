@@ -23,7 +23,7 @@ func drawLandmarks(
 	rng := rand.New(rand.NewPCG(seed, stream))
 	switch how {
 	case "uniform":
-		return rowsOf(x, choose(x.Rows, s, rng)), nil
+		return blas.TakeRows(x, choose(x.Rows, s, rng)), nil
 	case "kmeans":
 		return kmeans(ctx, x, s, rng), nil
 	case "leverage":
@@ -39,14 +39,6 @@ func choose(n, s int, rng *rand.Rand) []int {
 	return picked
 }
 
-func rowsOf(x blas.General, rows []int) blas.General {
-	z := blas.NewGeneral(len(rows), x.Cols)
-	for i, r := range rows {
-		copy(blas.Row(z, i), blas.Row(x, r))
-	}
-	return z
-}
-
 // Landmarks need not be a local optimum of k-means: few rounds on few samples do.
 const (
 	kmeansRounds   = 6
@@ -56,8 +48,8 @@ const (
 // kmeans is s centres of Lloyd's iteration from a uniform start, on a uniform
 // subsample. A centre that loses all its samples stays where it is.
 func kmeans(ctx context.Context, x blas.General, s int, rng *rand.Rand) blas.General {
-	sub := rowsOf(x, choose(x.Rows, min(x.Rows, kmeansPerPoint*s), rng))
-	centres := rowsOf(sub, choose(sub.Rows, s, rng))
+	sub := blas.TakeRows(x, choose(x.Rows, min(x.Rows, kmeansPerPoint*s), rng))
+	centres := blas.TakeRows(sub, choose(sub.Rows, s, rng))
 	nearest := make([]int, sub.Rows)
 	for range kmeansRounds {
 		if ctx.Err() != nil {
@@ -129,7 +121,7 @@ func recentre(centres, x blas.General, nearest []int) {
 // the scores say what half of the landmarks would miss.
 func leverage(ctx context.Context, k *kernel.Kernel, x blas.General, s int, rng *rand.Rand) (blas.General, error) {
 	l := x.Rows
-	pilot := rowsOf(x, choose(l, s, rng))
+	pilot := blas.TakeRows(x, choose(l, s, rng))
 	u, w, err := gramEigen(k, pilot)
 	if err != nil {
 		return blas.General{}, err
@@ -159,7 +151,7 @@ func leverage(ctx context.Context, k *kernel.Kernel, x blas.General, s int, rng 
 	for i := range scores {
 		scores[i] += total / float64(l)
 	}
-	return rowsOf(x, weighted(scores, s, rng)), nil
+	return blas.TakeRows(x, weighted(scores, s, rng)), nil
 }
 
 // residuals is k(x_i,x_i) − ‖Pᵀk(pilot,x_i)‖² of each row, 0 at least.

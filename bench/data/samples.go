@@ -44,15 +44,6 @@ func Means(a blas.General) []float64 {
 	return mean
 }
 
-// TakeRows are the rows of X with the numbers of idx.
-func TakeRows(X blas.General, idx []int) blas.General {
-	out := blas.NewGeneral(len(idx), X.Cols)
-	for k, i := range idx {
-		copy(blas.Row(out, k), blas.Row(X, i))
-	}
-	return out
-}
-
 // Take are the elements of x with the numbers of idx.
 func Take[T any](x []T, idx []int) []T {
 	out := make([]T, len(idx))

@@ -136,7 +136,7 @@ func UCI(env *bench.Env, set string) (*Split, error) {
 	}
 	d := t.Data.Cols - 1
 	X, Y := blas.View(t.Data, 0, 0, t.Data.Rows, d), blas.View(t.Data, 0, d, t.Data.Rows, 1)
-	return &Split{TakeRows(X, train), TakeRows(Y, train), TakeRows(X, test), TakeRows(Y, test)}, nil
+	return &Split{blas.TakeRows(X, train), blas.TakeRows(Y, train), blas.TakeRows(X, test), blas.TakeRows(Y, test)}, nil
 }
 
 // MTR reads a set of multi-target regression; the columns named y_… are its targets.

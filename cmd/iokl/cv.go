@@ -320,7 +320,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 	seconds := time.Since(start).Seconds()
 	refit := func() (bool, error) {
 		model, err := fitBest(cmd, m, r, p)
-		return keepModel(cmd, m, model, err, to.out, p, d)
+		return keepModel(cmd, model, err, to.out, p, d)
 	}
 	err = reportCV(cmd, m, r, seconds, to, refit)
 	if err == nil && interrupted && to.out == "" {
@@ -369,7 +369,7 @@ func reportCV(
 
 // keepModel saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
 func keepModel(
-	cmd *cobra.Command, m *machine, model *iokl.Model, err error, out string, p *progress, d *data,
+	cmd *cobra.Command, model *iokl.Model, err error, out string, p *progress, d *data,
 ) (saved bool, _ error) {
 	p.end()
 	if model == nil {

@@ -208,7 +208,7 @@ func cvStream(
 	}
 	refit := func() (bool, error) {
 		model, err := r.Fit(cmd.Context())
-		return keepModel(cmd, m, model, err, to.out, p, nil)
+		return keepModel(cmd, model, err, to.out, p, nil)
 	}
 	return reportCV(cmd, m, r, time.Since(start).Seconds(), to, refit)
 }

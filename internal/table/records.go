@@ -58,14 +58,9 @@ type textReader struct {
 
 func newTextReader(name string, file records, opt Options) (*textReader, error) {
 	all, cols := file.columns()
-	idx, err := opt.choose(all, cols)
+	idx, err := opt.chooseEach(all, cols)
 	if err != nil {
 		return nil, err
-	}
-	if idx == nil {
-		for j := range cols {
-			idx = append(idx, j)
-		}
 	}
 	if opt.Schema != nil && len(opt.Schema) != len(idx) {
 		return nil, bad("%s: has %d columns where %d are expected", name, len(idx), len(opt.Schema))

@@ -87,6 +87,17 @@ func (opt Options) choose(names []string, cols int) ([]int, error) {
 	return idx, err
 }
 
+// chooseEach is choose that lists all columns where there is no choice.
+func (opt Options) chooseEach(names []string, cols int) ([]int, error) {
+	idx, err := opt.choose(names, cols)
+	if idx == nil && err == nil {
+		for j := range cols {
+			idx = append(idx, j)
+		}
+	}
+	return idx, err
+}
+
 // namesAt are the names of the columns idx, all of them where idx is nil.
 func namesAt(names []string, idx []int) []string {
 	if names == nil || idx == nil {

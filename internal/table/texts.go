@@ -56,14 +56,9 @@ func newTexts(s *source, opt Options) (*Texts, error) {
 		return nil, err
 	}
 	names, cols := file.columns()
-	idx, err := opt.choose(names, cols)
+	idx, err := opt.chooseEach(names, cols)
 	if err != nil {
 		return nil, err
-	}
-	if idx == nil {
-		for j := range cols {
-			idx = append(idx, j)
-		}
 	}
 	if err := file.choose(idx, nil); err != nil {
 		return nil, err

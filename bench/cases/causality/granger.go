@@ -268,7 +268,7 @@ func lorenzFiles(env *bench.Env) ([]network, error) {
 					rows = append(rows, i)
 				}
 			}
-			X := blas.Clone(blas.View(data.TakeRows(t.Data, rows), 0, 2, len(rows), len(names)))
+			X := blas.Clone(blas.View(blas.TakeRows(t.Data, rows), 0, 2, len(rows), len(names)))
 			networks = append(networks, network{
 				fmt.Sprintf("file %s #%g", F, set),
 				granger.Data{Names: names, X: X},

@@ -167,13 +167,13 @@ func digitTask(ctx context.Context, env *bench.Env, lambda float64, train func(i
 			learn = append(learn, i)
 		}
 	}
-	t := &task{X: data.TakeRows(X, learn), lambda: lambda, norm: regularizer.Lp{P: 1}, labels: data.Take(labels, test)}
+	t := &task{X: blas.TakeRows(X, learn), lambda: lambda, norm: regularizer.Lp{P: 1}, labels: data.Take(labels, test)}
 	t.Y, t.mean = oneHot(data.Take(labels, learn), classes)
 	d, err := kernel.Build(digitKernels, t.X, groups, env.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return t, t.build(ctx, env, d, data.TakeRows(X, test))
+	return t, t.build(ctx, env, d, blas.TakeRows(X, test))
 }
 
 // oneHot are the indicators of the classes less their means, and the means.

@@ -69,12 +69,12 @@ func (d *labelled) accuracy(
 		Kernels: s.specs(), Groups: d.groups, Lambda: how.lambda, Norm: s.norm.String(), Learn: how.learn, Tol: 1e-3,
 		Seed: env.Seed, Backend: env.Backend, CV: iokl.CVOptions{Lambdas: viewLambdas, Folds: 3, Metric: s.metric},
 	}
-	m, err := iokl.FitClasses(ctx, blas.Dense(data.TakeRows(d.X, in)), data.Take(d.labels, in), opt)
+	m, err := iokl.FitClasses(ctx, blas.Dense(blas.TakeRows(d.X, in)), data.Take(d.labels, in), opt)
 	if err != nil && !(m != nil && errors.Is(err, bcd.ErrNotConverged)) {
 		return 0, err
 	}
 	how.lambda = m.Certificate().Lambda
-	found, err := m.Classify(blas.Dense(data.TakeRows(d.X, out)))
+	found, err := m.Classify(blas.Dense(blas.TakeRows(d.X, out)))
 	if err != nil {
 		return 0, err
 	}

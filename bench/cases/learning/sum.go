@@ -124,8 +124,8 @@ func sumErrors(ctx context.Context, env *bench.Env, set string) (results []bench
 	seconds := make([]float64, 3)
 	logs := make([][]float64, 3) // of the errors of the folds: one L, an L each, the better of these within the fold
 	for _, s := range splits {
-		x, xt, y, yt := data.TakeRows(X, s.Train), data.TakeRows(X, s.Test), data.TakeRows(Y, s.Train),
-			data.TakeRows(Y, s.Test)
+		x, xt, y, yt := blas.TakeRows(X, s.Train), blas.TakeRows(X, s.Test), blas.TakeRows(Y, s.Train),
+			blas.TakeRows(Y, s.Test)
 		data.Standardise(x, xt)
 		blas.Scal(1/math.Sqrt(float64(x.Cols)), x.Data)
 		blas.Scal(1/math.Sqrt(float64(x.Cols)), xt.Data)

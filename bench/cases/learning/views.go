@@ -51,13 +51,13 @@ func (s *viewSet) task(ctx context.Context, env *bench.Env) (*task, error) {
 			test = append(test, i)
 		}
 	}
-	t := &task{X: data.TakeRows(d.X, learn), lambda: s.lambda, norm: s.norm, labels: data.Take(d.class, test)}
+	t := &task{X: blas.TakeRows(d.X, learn), lambda: s.lambda, norm: s.norm, labels: data.Take(d.class, test)}
 	t.Y, t.mean = oneHot(data.Take(d.class, learn), s.classes)
 	dictionary, err := kernel.Build(s.specs(), t.X, d.groups, env.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return t, t.build(ctx, env, dictionary, data.TakeRows(d.X, test))
+	return t, t.build(ctx, env, dictionary, blas.TakeRows(d.X, test))
 }
 
 // specs are the kernels on every view.

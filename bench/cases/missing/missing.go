@@ -157,7 +157,7 @@ func fillBy(ctx context.Context, how string, X, Z blas.General, opt iokl.Options
 		if len(rows) < 2*opt.CV.Folds {
 			return blas.General{}, nil
 		}
-		return data.FitPredict(ctx, data.TakeRows(X, rows), data.TakeRows(Z, rows), X, opt)
+		return data.FitPredict(ctx, blas.TakeRows(X, rows), blas.TakeRows(Z, rows), X, opt)
 	case learnMean:
 		filled := blas.Clone(Z)
 		for j := range Z.Cols {
@@ -183,8 +183,8 @@ func fillBy(ctx context.Context, how string, X, Z blas.General, opt iokl.Options
 					rows = append(rows, i)
 				}
 			}
-			y := blas.Clone(blas.View(data.TakeRows(Z, rows), 0, j, len(rows), 1))
-			one, err := data.FitPredict(ctx, data.TakeRows(X, rows), y, X, opt)
+			y := blas.Clone(blas.View(blas.TakeRows(Z, rows), 0, j, len(rows), 1))
+			one, err := data.FitPredict(ctx, blas.TakeRows(X, rows), y, X, opt)
 			if err != nil {
 				return blas.General{}, err
 			}

@@ -112,7 +112,7 @@ func heldOutShare(env *bench.Env, X, Y blas.General) *data.Split {
 		train = train[:quickRows]
 	}
 	return &data.Split{
-		X: data.TakeRows(X, train), Y: data.TakeRows(Y, train), Xt: data.TakeRows(X, test), Yt: data.TakeRows(Y, test),
+		X: blas.TakeRows(X, train), Y: blas.TakeRows(Y, train), Xt: blas.TakeRows(X, test), Yt: blas.TakeRows(Y, test),
 	}
 }
 

@@ -91,8 +91,8 @@ func crossValidate(ctx context.Context, env *bench.Env, X, Y blas.General, f pre
 	}
 	found, targets := blas.NewGeneral(Y.Rows, Y.Cols), blas.Clone(Y) // less the mean of the training samples
 	for _, s := range splits {
-		Yin := data.TakeRows(Y, s.Train)
-		P, err := f(ctx, data.TakeRows(X, s.Train), Yin, data.TakeRows(X, s.Test))
+		Yin := blas.TakeRows(Y, s.Train)
+		P, err := f(ctx, blas.TakeRows(X, s.Train), Yin, blas.TakeRows(X, s.Test))
 		if err != nil {
 			return r, err
 		}

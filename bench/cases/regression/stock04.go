@@ -171,7 +171,7 @@ func lassoCV(X, Y, Xt blas.General, folds int) (blas.General, error) {
 						in = append(in, i)
 					}
 				}
-				p := lasso(data.TakeRows(X, in), data.Take(y, in), data.TakeRows(X, out), c)
+				p := lasso(blas.TakeRows(X, in), data.Take(y, in), blas.TakeRows(X, out), c)
 				for k, i := range out {
 					d := y[i] - p[k]
 					miss += d * d

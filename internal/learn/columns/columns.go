@@ -360,15 +360,6 @@ func Take(a blas.General, idx []int) blas.General {
 	return b
 }
 
-// Rows copies the given rows of a.
-func Rows(a blas.General, idx []int) blas.General {
-	b := blas.NewGeneral(len(idx), a.Cols)
-	for k, i := range idx {
-		copy(blas.Row(b, k), blas.Row(a, i))
-	}
-	return b
-}
-
 // named checks the names given, or makes x1, x2, …
 func named(given []string, n int, letter, what string) ([]string, error) {
 	if given == nil {

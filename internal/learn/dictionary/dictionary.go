@@ -186,7 +186,7 @@ func (r *Resolver) Diagonals(d kernel.Dictionary) ([]float64, error) {
 	for i := range min(defaults.DiagonalSamples, r.z.Rows) {
 		idx = append(idx, i*r.z.Rows/min(defaults.DiagonalSamples, r.z.Rows))
 	}
-	sample := columns.Rows(r.z, idx)
+	sample := blas.TakeRows(r.z, idx)
 	mean := make([]float64, len(d))
 	for j := range d {
 		g, err := d[j].Gram(sample, blas.Float64)

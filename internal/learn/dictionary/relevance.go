@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/dictionary/lengths"
 	"github.com/iokl/iokl/internal/learn/fault"
@@ -100,7 +99,7 @@ func (r *Resolver) relevance(ctx context.Context, name string) (g kernel.Group, 
 	if z.Rows > some {
 		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.LeastRelevanceSamples)).Perm(z.Rows)[:some]
 		slices.Sort(idx)
-		z, y = columns.Rows(z, idx), columns.Rows(y, idx)
+		z, y = blas.TakeRows(z, idx), blas.TakeRows(y, idx)
 	}
 	if name == defaults.RelevantDirections {
 		return directionRelevance(ctx, z, y, &r.opt)

@@ -111,13 +111,13 @@ func (c *closed) rest(a blas.General) {
 	}
 }
 
-// needY refuses a model without targets.
-func (c *closed) needY() error {
-	if c.sigma == nil {
-		return fault.Input("the model does not keep its training targets: they have missing cells, or it was written " +
+// withTargets refuses a model without targets.
+func withTargets(c *closed, err error) (*closed, error) {
+	if err == nil && c.sigma == nil {
+		err = fault.Input("the model does not keep its training targets: they have missing cells, or it was written " +
 			"by an older version")
 	}
-	return nil
+	return c, err
 }
 
 // noise estimates σ_k² as the mean of the squared residuals in units of their deviation for noise 1.
@@ -208,11 +208,8 @@ func (m *Model) Deviation(ctx context.Context, dst, x blas.General) error {
 	if m.In == nil {
 		return fault.Input("a model of Gram matrices has no deviations")
 	}
-	c, err := m.uncertain(ctx)
+	c, err := withTargets(m.uncertain(ctx))
 	if err != nil {
-		return err
-	}
-	if err := c.needY(); err != nil {
 		return err
 	}
 	return m.slabs(ctx, x, SlabRows, func(at int, Z blas.General) error {
@@ -231,11 +228,8 @@ func (m *Model) Noise(ctx context.Context) ([]float64, error) {
 	if m.In == nil {
 		return nil, fault.Input("a model of Gram matrices has no deviations")
 	}
-	c, err := m.uncertain(ctx)
+	c, err := withTargets(m.uncertain(ctx))
 	if err != nil {
-		return nil, err
-	}
-	if err := c.needY(); err != nil {
 		return nil, err
 	}
 	sigma := make([]float64, len(m.Out.Names))
@@ -274,11 +268,8 @@ func (m *Model) unit(j int) float64 {
 // Influence writes to dst (l×n) f(x) − f₋ᵢ(x) for every training row i: what the row changes in the prediction for
 // x (1×d), in the units of the targets, at the kernels, weights and L of the model.
 func (m *Model) Influence(ctx context.Context, dst, x blas.General) error {
-	c, err := m.derive(ctx)
+	c, err := withTargets(m.derive(ctx))
 	if err != nil {
-		return err
-	}
-	if err := c.needY(); err != nil {
 		return err
 	}
 	return m.slabs(ctx, x, 1, func(_ int, Z blas.General) error {
@@ -319,11 +310,8 @@ type LeftOut struct {
 
 // LeaveOut are the residuals of refits without each row.
 func (m *Model) LeaveOut(ctx context.Context) (*LeftOut, error) {
-	c, err := m.derive(ctx)
+	c, err := withTargets(m.derive(ctx))
 	if err != nil {
-		return nil, err
-	}
-	if err := c.needY(); err != nil {
 		return nil, err
 	}
 	n := len(m.Out.Names)

@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/order"
 	"github.com/iokl/iokl/internal/par"
@@ -333,7 +332,7 @@ func join(sizes []blas.General) {
 func (m *Model) inputs(rows []int) blas.General {
 	X := blas.NewGeneral(0, len(m.In.Names))
 	if Z := trainingInputs(m.Basis); Z.Rows > 0 {
-		X = columns.Rows(Z, rows)
+		X = blas.TakeRows(Z, rows)
 		if m.In.Scaler != nil {
 			m.In.Scaler.Invert(X)
 		}

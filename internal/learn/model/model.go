@@ -193,7 +193,7 @@ func NewFeatures(maps rff.Maps, res *bcd.Result, B blas.General, be blas.Backend
 		}
 		at += m.Dim()
 	}
-	b.WL = columns.Rows(B, rows)
+	b.WL = blas.TakeRows(B, rows)
 	return b
 }
 

@@ -222,7 +222,7 @@ func share(v []float64, mean float64) float64 {
 // variances are those of f₋ᵢ(x_i) for noise 1 at some rows, in the coordinates of V.
 func (s *neighbours) variances(ctx context.Context, rows []int) (blas.General, error) {
 	V := blas.NewGeneral(len(rows), len(s.rho))
-	err := s.each(ctx, columns.Rows(s.Z, rows), rows, func(at int, v blas.General) {
+	err := s.each(ctx, blas.TakeRows(s.Z, rows), rows, func(at int, v blas.General) {
 		blas.Copy(blas.View(V, at, 0, v.Rows, v.Cols), v)
 	})
 	return V, err
@@ -232,7 +232,7 @@ func (s *neighbours) variances(ctx context.Context, rows []int) (blas.General, e
 // for the variances v_b of f₋ᵢ(x_i), the share of those given, and their deviations for noise 1.
 func (s *neighbours) without(E blas.General, rows []int, v blas.General) (R, D blas.General) {
 	be := blas.Or(s.be)
-	R, D = columns.Rows(E, rows), blas.NewGeneral(len(rows), E.Cols)
+	R, D = blas.TakeRows(E, rows), blas.NewGeneral(len(rows), E.Cols)
 	W := blas.NewGeneral(len(rows), len(s.rho))
 	blas.Mul(be, W, false, false, R, s.V)
 	s.outputs(D, v)
@@ -302,7 +302,7 @@ func (s *neighbours) each(
 // neighbours N, of which skip is none.
 func (s *neighbours) variance(v, kx []float64, kxx float64, skip int) error {
 	N := s.nearest(kx, skip)
-	Z := columns.Rows(s.Z, N)
+	Z := blas.TakeRows(s.Z, N)
 	cross, err := s.dict.Crossing(s.eta, Z, s.be)
 	if err != nil {
 		return fault.From(err)

@@ -152,7 +152,7 @@ func AddRows(sums []bcd.Pattern, F, Y blas.General, sign int, be blas.Backend) [
 				Observed: observed, Gamma: blas.NewGeneral(F.Cols, F.Cols), H: blas.NewGeneral(F.Cols, Y.Cols),
 			})
 		}
-		addTo(&sums[at], columns.Rows(F, rows), columns.Rows(Y, rows), sign, be)
+		addTo(&sums[at], blas.TakeRows(F, rows), blas.TakeRows(Y, rows), sign, be)
 	}
 	return sums
 }

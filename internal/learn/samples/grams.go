@@ -56,7 +56,7 @@ func NewGrams(ctx context.Context, grams []blas.General, Y, W blas.General, opt 
 
 // Sample is the data of these samples alone.
 func (g *Grams) Sample(idx []int) (learn.Data, error) {
-	o, err := observe(len(idx), columns.Rows(g.y, idx), weightsOf(g.w, idx), g.opt.quiet())
+	o, err := observe(len(idx), blas.TakeRows(g.y, idx), weightsOf(g.w, idx), g.opt.quiet())
 	some := &Grams{observed: o, names: g.names}
 	for _, K := range g.grams {
 		some.grams = append(some.grams, part(K, idx, g.opt.Precision))
@@ -119,7 +119,7 @@ func (g *Grams) Train(
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (g *Grams) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	Y = m.Out.Targets(columns.Rows(g.y, s.Test))
+	Y = m.Out.Targets(blas.TakeRows(g.y, s.Test))
 	F = blas.NewGeneral(Y.Rows, Y.Cols)
 	err = m.Cross(F, func(eta []float64) (blas.General, error) { return g.cross(ctx, eta, s) })
 	return Y, F, err

@@ -37,7 +37,7 @@ func (r *Rows) Ridge(fold int) (learn.Ridge, error) {
 		return nil, err
 	}
 	g := &ridge{coded: c, opt: &r.opt, test: test, testW: testW, sums: map[string]blas.General{}}
-	Z, _, err := c.in.Apply(columns.Rows(r.x, split.Test))
+	Z, _, err := c.in.Apply(blas.TakeRows(r.x, split.Test))
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 		for i := range r.test.Rows {
 			some = append(some, l+i)
 		}
-		err := r.along(ctx, columns.Take(columns.Rows(K, some), p.rows), columns.Take(columns.Rows(Y, p.rows),
+		err := r.along(ctx, columns.Take(blas.TakeRows(K, some), p.rows), columns.Take(blas.TakeRows(Y, p.rows),
 			p.targets), rho, lambdas, func(i int, f blas.General) {
 			if f.Data == nil {
 				F[i] = f

@@ -80,7 +80,7 @@ func (r *ridge) byHoles(
 func solvePattern(be blas.Backend, C, K, B, Y blas.General, p pattern, mu float64) bool {
 	out := others(p.rows, K.Rows)
 	if len(out) > len(p.rows) {
-		A, c := columns.Take(columns.Rows(K, p.rows), p.rows), columns.Take(columns.Rows(Y, p.rows), p.targets)
+		A, c := columns.Take(blas.TakeRows(K, p.rows), p.rows), columns.Take(blas.TakeRows(Y, p.rows), p.targets)
 		for i := range A.Rows {
 			A.Data[i*A.Stride+i] += mu
 		}
@@ -100,15 +100,15 @@ func solvePattern(be blas.Backend, C, K, B, Y blas.General, p pattern, mu float6
 	x := blas.Like(y)
 	blas.Mul(be, x, false, false, B, y)
 	if len(out) > 0 {
-		some := columns.Rows(B, out)
-		S, z := columns.Take(some, out), columns.Rows(x, out)
+		some := blas.TakeRows(B, out)
+		S, z := columns.Take(some, out), blas.TakeRows(x, out)
 		if !be.Potrf(S) {
 			return false
 		}
 		blas.Potrs(be, S, z)
 		blas.Gemm(be, true, false, -1, some, z, 1, x) // B is symmetric
 	}
-	put(C, columns.Rows(x, p.rows), p.rows, p.targets)
+	put(C, blas.TakeRows(x, p.rows), p.rows, p.targets)
 	return true
 }
 

@@ -44,7 +44,7 @@ func (r *Rows) Sample(idx []int) (learn.Data, error) { return r.Part(idx, nil) }
 func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 	x, y, w, opt := r.x, r.y, weightsOf(r.w, idx), r.opt.quiet()
 	if idx != nil {
-		x, y = columns.Rows(x, idx), columns.Rows(y, idx)
+		x, y = blas.TakeRows(x, idx), blas.TakeRows(y, idx)
 	}
 	if targets != nil && w.Cols > 1 {
 		w = columns.Take(w, targets)
@@ -86,9 +86,9 @@ func (r *Rows) Columns() (vary []int) {
 
 // HeldOut predicts the samples to test on by a model of the part to train on.
 func (r *Rows) HeldOut(ctx context.Context, m *model.Model, s learn.Split) (Y, F blas.General, err error) {
-	Y = m.Out.Targets(columns.Rows(r.y, s.Test))
+	Y = m.Out.Targets(blas.TakeRows(r.y, s.Test))
 	F = blas.NewGeneral(Y.Rows, Y.Cols)
-	return Y, F, m.Predict(ctx, F, columns.Rows(r.x, s.Test))
+	return Y, F, m.Predict(ctx, F, blas.TakeRows(r.x, s.Test))
 }
 
 // coded holds some of the samples as kernels and solvers see them.
@@ -148,7 +148,7 @@ func (r *Rows) coded(fold int) (c *coded, test, testW blas.General, err error) {
 	}
 	Y, test := r.targets(split)
 	if c = r.parts[fold]; c == nil {
-		c, err = r.code(columns.Rows(r.x, split.Train), Y, weightsOf(r.w, split.Train))
+		c, err = r.code(blas.TakeRows(r.x, split.Train), Y, weightsOf(r.w, split.Train))
 		r.parts[fold] = c
 	}
 	return c, test, weightsOf(r.w, split.Test), err
@@ -240,7 +240,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 			return nil, err
 		}
 		t.predict = func(ctx context.Context, dst blas.General, m *model.Model) error {
-			return m.Predict(ctx, dst, columns.Rows(r.x, r.splits[fold].Test))
+			return m.Predict(ctx, dst, blas.TakeRows(r.x, r.splits[fold].Test))
 		}
 	}
 	t.in, t.warnings, t.Z = c.in, c.warnings, c.Z

@@ -82,7 +82,7 @@ func weightsOf(W blas.General, rows []int) blas.General {
 	if W.Data == nil || rows == nil {
 		return W
 	}
-	return columns.Rows(W, rows)
+	return blas.TakeRows(W, rows)
 }
 
 // Size is the number of samples and of targets.
@@ -116,7 +116,7 @@ func (o *observed) Split(p learn.Folding) (int, error) {
 // targets are those of a split to train on, a row for each of Train, and those to test
 // on, a row for each of Test; NaN where they are missing or not the split's.
 func (o *observed) targets(s learn.Split) (train, test blas.General) {
-	train, test = columns.Rows(o.y, s.Train), columns.Rows(o.y, s.Test)
+	train, test = blas.TakeRows(o.y, s.Train), blas.TakeRows(o.y, s.Test)
 	if s.Hidden == nil {
 		return train, test
 	}

@@ -399,8 +399,8 @@ func (d *Data) HeldOut(ctx context.Context, m *model.Model, fold int) (rows []in
 	}
 	slices.SortFunc(of, func(a, b int) int { return cmp.Compare(s.At[a].Count, s.At[b].Count) })
 	slices.Sort(rows)
-	Y, F = columns.Rows(s.Targets, of), blas.NewGeneral(len(of), s.Targets.Cols)
-	return rows, Y, F, m.Predict(ctx, F, columns.Rows(s.Sample, of))
+	Y, F = blas.TakeRows(s.Targets, of), blas.NewGeneral(len(of), s.Targets.Cols)
+	return rows, Y, F, m.Predict(ctx, F, blas.TakeRows(s.Sample, of))
 }
 
 // Constant is the errors on the fold without features.

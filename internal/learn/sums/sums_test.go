@@ -79,7 +79,7 @@ func TestErrorsOfSums(t *testing.T) {
 			}
 		}
 		var nmse float64
-		for j, scale := range columns.Measure(columns.Rows(blas.Raw(Y), train)).Scale {
+		for j, scale := range columns.Measure(blas.TakeRows(blas.Raw(Y), train)).Scale {
 			want[j] /= count
 			nmse += want[j] / scale / scale / 3
 			if !(math.Abs(got.MSE[j]-want[j]) <= 1e-9*want[j]) {

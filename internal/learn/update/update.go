@@ -171,9 +171,9 @@ func code(m *model.Model, X, Y, W blas.General, verb string) (c coded, notes []s
 	if rows := columns.Observed(columns.Take(Y, m.Out.Live)); len(rows) < Y.Rows {
 		notes = append(notes, fmt.Sprintf("left out %d of %d rows that %s, of which no target is observed",
 			Y.Rows-len(rows), Y.Rows, verb))
-		X, Y = columns.Rows(X, rows), columns.Rows(Y, rows)
+		X, Y = blas.TakeRows(X, rows), blas.TakeRows(Y, rows)
 		if W.Data != nil {
-			W = columns.Rows(W, rows)
+			W = blas.TakeRows(W, rows)
 		}
 	}
 	if m.Out.Scaler != nil {

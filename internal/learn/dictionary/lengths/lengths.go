@@ -137,8 +137,8 @@ func newSearch(kinds []kernel.Kind, Z, Y blas.General, opt *Options) (*search, e
 			s.kinds = append(s.kinds, kind)
 		}
 	}
-	s.X, s.scale, s.vary = standardised(columns.Rows(Z, idx))
-	s.Y, _, _ = standardised(columns.Rows(Y, idx))
+	s.X, s.scale, s.vary = standardised(blas.TakeRows(Z, idx))
+	s.Y, _, _ = standardised(blas.TakeRows(Y, idx))
 	if s.vary == nil {
 		return nil, fault.Mark(fmt.Errorf("kernel %s on learned lengths: %w", kinds[0], kernel.ErrConstant))
 	}
