@@ -26,7 +26,7 @@ func TestCrossingMul(t *testing.T) {
 	}{
 		"every kernel": {everyKernel, false, 3}, "not centred": {plain, false, 3},
 		"some of them": {everyKernel, true, 3}, "one": {[]string{"gaussian"}, false, 3},
-		"of weight 0": {[]string{"gaussian"}, true, 3},
+		"of weight 0":  {[]string{"gaussian"}, true, 3},
 		"many outputs": {plain, false, dotCols + 1},
 	} {
 		t.Run(name, func(t *testing.T) {

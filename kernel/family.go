@@ -88,7 +88,7 @@ func (f *family) least() float64 {
 // side is a set of samples laid out for the tiles of one family.
 type side struct {
 	x    blas.General // samples by the family's features, shifted for euclid
-	t    []float64    // x transposed, by strips when the family is direct, else by tiles or nil
+	t    []float64    // x transposed, by strips when the family is direct, else by tiles or empty
 	norm []float64    // squared norms of the rows, when it is not
 	chi  *chiSide     // of chi2, unless its features are too large
 
@@ -127,7 +127,7 @@ func (s *side) lay(f *family, X blas.General, shift []float64) error {
 			return err
 		}
 	}
-	s.x, s.chi = blas.Reshape(s.x, X.Rows, len(shift)), nil
+	s.x, s.t, s.chi = blas.Reshape(s.x, X.Rows, len(shift)), s.t[:0], nil
 	Z := f.view.in(&s.picked, X)
 	for i := range Z.Rows {
 		row := blas.Row(s.x, i)
@@ -225,7 +225,7 @@ func (f *family) tile(be blas.Backend, a *side, i0, rows int, b *side, j0, cols 
 		return
 	}
 	form, second, ld := blas.Trans, b.x.Data, d
-	if b.t != nil {
+	if len(b.t) > 0 {
 		form, second, ld = blas.NoTrans, b.t, min(tileCols, b.x.Rows-j0)
 	}
 	be.Dgemm(blas.NoTrans, form, rows, cols, d, 1, a.x.Data[i0*d:], d, second[j0*d:], ld, 0, out, cols)
