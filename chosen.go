@@ -21,6 +21,8 @@ type Chosen struct {
 	Learn   Learned   `json:"learn"`
 	Model   ModelKind `json:"model"`
 	Space   string    `json:"space"` // exact or features
+	// SPEC of L between the points of the axis of the outputs; "" where it is none
+	OutputKernel string `json:"output_kernel,omitempty"`
 
 	Metric   string  `json:"metric,omitempty"` // of the errors; "" where nothing was compared
 	Folds    int     `json:"folds,omitempty"`
@@ -65,7 +67,7 @@ func (opt *Options) settled(end *learn.Outcome) *Chosen {
 	set := opt.setting()
 	c.Kernels, c.Lambda, c.Norm, c.Learn = slices.Clone(opt.Kernels), opt.Lambda, set.Reg().String(),
 		cmp.Or(opt.Learn, learn.Both)
-	c.Model, c.Space = learn.Product, "exact"
+	c.Model, c.Space, c.OutputKernel = learn.Product, "exact", set.OutputKernel
 	if end.Problem.Model == bcd.Sum {
 		c.Model = learn.Sum
 	}

@@ -72,6 +72,7 @@ func (r *CVResult) settle() Options {
 		Means: r.Means,
 	}}
 	opt.Lambda, opt.Tau, opt.Kernels, opt.Learn, opt.Model = p.Lambda, p.Tau, p.Kernels, p.Learn, p.Model
+	opt.OutputKernel = p.OutputKernel
 	if opt.Regularizer == nil {
 		opt.Norm = p.Norm
 	}
@@ -79,12 +80,9 @@ func (r *CVResult) settle() Options {
 	if len(p.Kernels) > 0 {
 		kernels = ", kernels " + choose.Brief(p.Kernels)
 	}
-	if p.Model == learn.Sum {
-		kernels = ", an L for each kernel" + kernels
-	}
 	env := opt.env()
 	env.Say("chose λ = %.3g, norm %s, learning %s%s by cross-validation: %s %.4g ± %.2g, of the mean of the targets "+
-		"%.4g", p.Lambda, p.Norm, p.Learn, kernels, r.Metric, p.Mean, p.StdErr, r.Constant)
+		"%.4g", p.Lambda, p.Norm, p.Learns(), kernels, r.Metric, p.Mean, p.StdErr, r.Constant)
 	return opt
 }
 

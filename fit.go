@@ -86,7 +86,11 @@ func rowsOf(X, Y mat.Matrix, opt Options) (learn.Data, Options, error) {
 	if err != nil {
 		return nil, opt, err
 	}
-	x, y, so := raw(X), raw(Y), opt.samples()
+	x, y := raw(X), raw(Y)
+	if err := opt.place(y.Cols); err != nil {
+		return nil, opt, err
+	}
+	so := opt.samples()
 	w, err := opt.weights(y)
 	if err != nil {
 		return nil, opt, err
@@ -135,6 +139,9 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 	}
 	opt.Kernels, opt.CV.Kernels = nil, nil
 	y := raw(Y)
+	if err := opt.place(y.Cols); err != nil {
+		return nil, opt, err
+	}
 	w, err := opt.weights(y)
 	if err != nil {
 		return nil, opt, err
@@ -201,7 +208,7 @@ func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks strea
 			"it without each part of the rows, and predict these")
 	}
 	r, err := choose.Run(ctx, d, choose.Job{
-		Options: opt.CV, Setting: opt.setting(), Method: opt.method(),
+		Options: opt.CV, Setting: opt.setting(), Method: opt.method(), OutputKernels: opt.outputKernels(),
 		Budget: time.Duration(opt.Budget), Ranks: ranks,
 	})
 	if r == nil {

@@ -57,6 +57,14 @@ type Options struct {
 	// the L_j, without λ, τ, norm
 	// or cross-validation.
 	Learn Learned `json:"learn,omitempty"`
+	// OutputAxis are points t_i that the outputs are (n×q), as epochs, hours or wavelengths; nil means none. L may be a
+	// kernel between them then: see OutputKernel and [Model.At].
+	OutputAxis mat.Matrix `json:"-"`
+	AxisNames  []string   `json:"axis_names,omitempty"` // of the coordinates; nil means t1, t2, …
+	// OutputKernel is the SPEC of a kernel k between points of OutputAxis, with widths relative to the distances
+	// there, that makes L the matrix of k(t_i, t_j) times τ/trace. L is not learned then. "" means that
+	// cross-validation chooses it, or that L is learned, with λ, and DefaultOutputKernel where Lambda is given.
+	OutputKernel string `json:"output_kernel,omitempty"`
 	// Model is "product" for weights η and one output kernel L of all kernels, the
 	// default, or "sum" for an L_j of each kernel's own, whose traces norm lp bounds.
 	Model ModelKind `json:"model,omitempty"`
@@ -136,6 +144,7 @@ type Options struct {
 	// Watch sees how the choice of settings goes on, many times a second.
 	Watch func(Progress) `json:"-"`
 
+	axis     *columns.Axis
 	losses   []loss.Loss // that Loss names, ascending
 	compared *comparison // that settled what was open; nil where nothing was
 	classes  []string    // that the targets stand for
@@ -215,6 +224,9 @@ func (opt Options) check(gram bool) (Options, error) {
 		}
 	}
 	var err error
+	if opt, err = opt.checkAxis(); err != nil {
+		return opt, err
+	}
 	if opt.losses, err = loss.Parse(opt.Loss); err != nil {
 		return opt, fault.Mark(err)
 	}
@@ -279,7 +291,7 @@ func (opt *Options) columns() columns.Options {
 		ScaleInputs: strings.Contains(opt.Standardize, "x"), ScaleOutputs: strings.Contains(opt.Standardize, "y"),
 		Strict: opt.Missing == "error", StrictOutputs: opt.MissingTargets == "error", InputNames: opt.InputNames,
 		OutputNames: opt.OutputNames,
-		Schema:      opt.InputSchema, Loss: opt.lead(),
+		Schema:      opt.InputSchema, Loss: opt.lead(), Axis: opt.axis,
 	}
 }
 
@@ -293,7 +305,7 @@ func (opt *Options) samples() samples.Options {
 func (opt *Options) setting() learn.Setting {
 	s := learn.Setting{
 		Kernels: opt.Kernels, Norm: opt.Norm, Regularizer: opt.Regularizer, Learn: opt.Learn,
-		Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda,
+		Model: opt.Model, Tau: opt.Tau, Lambda: opt.Lambda, OutputKernel: opt.OutputKernel,
 	}
 	if len(opt.losses) > 1 {
 		s.Losses = opt.losses

@@ -163,6 +163,7 @@ func (m *Model) setting(opt *UpdateOptions) (learn.Setting, *Options, error) {
 	if m.OutputKernels() != nil {
 		fit.Model = learn.Sum
 	}
+	fit.OutputKernel = m.AxisKernel()
 	set := fit.setting()
 	if m.cert.Chosen != nil {
 		set.Means = m.cert.Chosen.Means

@@ -119,6 +119,9 @@ func (opt *Options) robustUnits(y, w blas.General) {
 
 // unweighted refuses weights and losses where rows are not in memory.
 func (opt *Options) unweighted() error {
+	if opt.OutputAxis != nil {
+		return fault.Input("an axis of the outputs is for data in memory, not for streams")
+	}
 	if opt.Weights != nil || opt.Noise != nil || opt.LearnNoise ||
 		len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared {
 		return fault.Input("weights, noise and losses other than the squared one are for data in memory, not " +

@@ -81,9 +81,9 @@ func MaskedNames() []string {
 //   - nystrom: where w is below 0.95 in the mean, a factor for the leading pairs of eigenvectors of K and L, cut down
 //     to the cells, beside a block for each row, of what K has in common with the identity. For D pairs it takes
 //     l·D² + D³/3 flops and D² floats, and makes the condition 1 + cut at most whatever the cells are. cut makes the
-//     forecast work the least, for at most as much memory as a decomposition of K or 72 MB. One factor serves until another is forecast to pay. Where more cells
-//     are observed, it is eigen with the leading q eigenvectors only, at 4lqr flops, until all of them are forecast to
-//     be faster;
+//     forecast work the least, for at most as much memory as a decomposition of K or 72 MB. One factor serves until
+//     another is forecast to pay. Where more cells are observed, it is eigen with the leading q eigenvectors only, at
+//     4lqr flops, until all of them are forecast to be faster;
 //   - direct: Cholesky's factor of the |Ω|×|Ω| matrix, |Ω|³/3 flops and |Ω|² floats,
 //     for few observed cells;
 //   - cg: nothing, for comparison;

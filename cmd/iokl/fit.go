@@ -226,6 +226,7 @@ settings are compared, it fits the best of them so far first.`,
   iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
   iokl fit --x x.csv --y y.csv --report page.html
   iokl fit --x x.csv --y holes.csv --lambda 1e-3 --missing-targets use --json
+  iokl fit --x x.csv --y y.csv --output-axis hours.csv --lambda 1e-3 --out day.iokl
   iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
   iokl fit --x x.csv --y y.csv --interval-folds 5 --out model.iokl
   iokl fit --x x.csv --y y.csv --lambda 1e-3 --certify global

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -184,6 +185,11 @@ func exampleFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	holes := mustTable(t, filepath.Join(dir, "y.csv"))
+	hours := "hour\n"
+	for j := range holes.Data.Cols {
+		hours += fmt.Sprintln(j)
+	}
+	write(t, dir, "hours.csv", hours)
 	for i := range holes.Data.Rows / 3 {
 		holes.Data.Data[5*i] = math.NaN()
 	}

@@ -32,7 +32,9 @@ type infoReport struct {
 	LTrace      []float64   `json:"l_trace,omitempty"`     // of the output kernel of each kernel, for --model sum
 	Correlation [][]float64 `json:"correlation,omitempty"` // between the outputs that were learned
 	Learned     []string    `json:"learned_outputs"`
-	Relevance   []float64   `json:"relevance,omitempty"` // of each input, 1 for the largest, where kernels learned it
+	AxisNames   []string    `json:"axis,omitempty"`          // coordinates of the axis of the outputs
+	AxisKernel  string      `json:"output_kernel,omitempty"` // that L is on it
+	Relevance   []float64   `json:"relevance,omitempty"`     // of each input, 1 for the largest, where kernels learned it
 	Warnings    []string    `json:"warnings"`
 	UpdateBytes int64       `json:"update_bytes"` // of the model file that serves updates alone
 	Pictures    []string    `json:"pictures,omitempty"`
@@ -107,7 +109,8 @@ func newInfoReport(model *iokl.Model, path string) *infoReport {
 		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
 		Learned: model.LearnedOutputs(), Warnings: orEmpty(model.Warnings()), UpdateBytes: model.UpdateBytes(),
 	}
-	r.Relevance = model.Relevance()
+	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
+	_, r.AxisNames = model.OutputAxis()
 	if n := len(r.Learned); n <= maxCorrelation {
 		R := model.OutputCorrelation()
 		for i := range n {
@@ -128,6 +131,9 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	}
 	writeObjective(t, model, true)
 	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
+	if line := axisText(model); line != "" {
+		fmt.Fprintf(t, "axis\t%s\n", line)
+	}
 	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
 	fmt.Fprintf(t, "solver\t%s, backend %s\n", solvers(&c), c.Backend)
 	fmt.Fprintf(t, "for updates\t%s\n", updates(r.UpdateBytes))
@@ -145,6 +151,19 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 		fmt.Fprintf(t, "picture\t%s\n", p)
 	}
 	return flush(t)
+}
+
+// axisText says on which axis the outputs lie, and what L is there; "" where there is none.
+func axisText(model *iokl.Model) string {
+	_, names := model.OutputAxis()
+	if names == nil {
+		return ""
+	}
+	text := "of the outputs: " + strings.Join(names, ", ")
+	if k := model.AxisKernel(); k != "" {
+		return text + "; L is " + k + " on it"
+	}
+	return text + "; L was learned"
 }
 
 // updates says what of the file serves updates.
@@ -196,10 +215,10 @@ func writeRelevance(w io.Writer, r *infoReport) {
 	}
 }
 
-// couples reports whether L was learned, and so says something about the outputs.
+// couples reports whether L was learned or is a kernel between outputs, and so says something about these.
 func couples(model *iokl.Model) bool {
 	c := model.Certificate()
-	return c.Components != nil || c.Learn.OutputKernel()
+	return c.Components != nil || c.Learn.OutputKernel() || model.AxisKernel() != ""
 }
 
 // coupled is the correlation in L from which on outputs are said to be learned together.

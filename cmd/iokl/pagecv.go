@@ -40,7 +40,8 @@ var metricNames = map[string]string{
 
 // settingText is a setting in words.
 func settingText(p *iokl.CVPoint) string {
-	return fmt.Sprintf("λ = %.3g, norm %s, learning %s, kernels %s", p.Lambda, p.Norm, p.Learn, choose.Brief(p.Kernels))
+	return fmt.Sprintf("λ = %.3g, norm %s, learning %s, kernels %s", p.Lambda, p.Norm, p.Learns(),
+		choose.Brief(p.Kernels))
 }
 
 // rival is the best setting that differs from the one chosen in more than λ, and then
@@ -52,7 +53,7 @@ func rival(r *cvReport) *iokl.CVPoint {
 		if r.Metric == "accuracy" {
 			sign = -1
 		}
-		return p.Norm != r.Best.Norm || p.Learn != r.Best.Learn || !slices.Equal(p.Kernels, r.Best.Kernels),
+		return p.Norm != r.Best.Norm || p.Learns() != r.Best.Learns() || !slices.Equal(p.Kernels, r.Best.Kernels),
 			sign * p.Mean
 	}
 	for i := range r.Points {
@@ -134,18 +135,15 @@ func pointTable(r *cvReport) *page.Table {
 		t.Head = append(t.Head, "degrees of freedom")
 	}
 	for _, p := range r.Points {
-		mark, tau, learned := "", "n", string(p.Learn)
+		mark, tau := "", "n"
 		if reflect.DeepEqual(p, r.Best) {
 			mark = "← best"
 		}
 		if p.Tau > 0 {
 			tau = fmt.Sprintf("%.4g", p.Tau)
 		}
-		if p.Model == "sum" {
-			learned = "l of each"
-		}
 		row := page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr),
-			mark, p.Norm, learned, tau, choose.Brief(p.Kernels))
+			mark, p.Norm, p.Learns(), tau, choose.Brief(p.Kernels))
 		if freedom {
 			row.Cells = append(row.Cells, page.Texts(fmt.Sprintf("%.4g", p.Freedom)).Cells...)
 		}

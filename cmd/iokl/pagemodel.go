@@ -57,7 +57,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 			s.sections = append(s.sections, section)
 		}
 	}
-	s.sections = append(s.sections, certificateSection(model), rerun(o.Command, [][2]string{
+	settings := [][2]string{
 		{"λ, τ", fmt.Sprintf("%.6g, %.6g", c.Lambda, c.Tau)},
 		{"norm", c.Norm},
 		{"learned", string(c.Learn)},
@@ -67,7 +67,11 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		{"seed", fmt.Sprint(c.Seed)},
 		{"inputs", list(model.InputNames())},
 		{"outputs", list(model.OutputNames())},
-	}))
+	}
+	if line := axisText(model); line != "" {
+		settings = append(settings, [2]string{"axis", line})
+	}
+	s.sections = append(s.sections, certificateSection(model), rerun(o.Command, settings))
 	if w := model.Warnings(); len(w) > 0 {
 		section := page.Section{ID: "warnings", Title: "Warnings"}
 		section.Add(page.List(w))

@@ -311,7 +311,7 @@ func splitPaths(all []iokl.CVPoint, best int) (paths []points, names []string, i
 	for i, p := range all {
 		name := p.Norm
 		if several {
-			name += ", " + string(p.Learn) + ": " + first(p.Kernels)
+			name += ", " + p.Learns() + ": " + first(p.Kernels)
 		}
 		if p.Tau > 0 {
 			name += fmt.Sprintf(", τ = %.4g", p.Tau)

@@ -27,7 +27,8 @@ type predictFlags struct {
 	sure       intervalFlags
 	model, out string
 	fill       filling
-	filled     int // missing cells of the inputs so far
+	filled     int    // missing cells of the inputs so far
+	axis       string // points of it to predict
 	keep       string
 	kept       *table.Texts // nil where there are none
 	beyond     far          // values of the inputs so far that are far from those learned from
@@ -57,6 +58,7 @@ that share of new targets: docs/intervals.md says what is guaranteed and what is
   iokl predict --model model.iokl --x new.csv --interval .9 --std
   iokl predict --model model.iokl --x test.csv --y truth.csv --interval .9 --method jackknife+ --local --joint
   iokl predict --model model.iokl --x new.csv --why 2
+  iokl predict --model day.iokl --x new.csv --output-axis hours.csv
   iokl predict --model model.iokl --gram kernels.npz:Kx --out predicted.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
@@ -71,6 +73,8 @@ that share of new targets: docs/intervals.md says what is guaranteed and what is
 	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
 	f.StringVar(&p.keep, "keep", "",
 		"columns of --x to write before the predictions, as identifiers of rows (default: those of fit --keep)")
+	f.StringVar(&p.axis, "output-axis", "",
+		"points to predict in the place of those of fit --output-axis: a file with a row of coordinates for each")
 	p.sure.flags(f)
 	p.fill.flags(f)
 	p.reading(f)
@@ -113,6 +117,11 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	model, err := reading(cmd, func() (*iokl.Model, error) { return iokl.Load(p.model) })
 	if err != nil {
 		return work(err)
+	}
+	if p.axis != "" {
+		if model, err = p.elsewhere(cmd, model); err != nil {
+			return work(err)
+		}
 	}
 	if p.y == "" && p.yColumns != "" {
 		p.y = p.x

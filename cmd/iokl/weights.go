@@ -16,8 +16,8 @@ import (
 	"github.com/iokl/iokl/internal/table"
 )
 
-// weightFlags say what errors cost.
-type weightFlags struct{ weights, noise, loss string }
+// weightFlags say what errors cost, and where the outputs lie on an axis.
+type weightFlags struct{ weights, noise, loss, axis string }
 
 // weightsFlag is the flag of weights.
 func (w *weightFlags) weightsFlag(f *pflag.FlagSet) {
@@ -35,6 +35,10 @@ func (w *weightFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&w.loss, "loss", "",
 		"what errors cost: squared, huber[:δ], quantile:τ[,τ…] or logistic, for targets 0 and 1 or --classes;\nδ is "+
 			"in robust standard deviations of a target, of --standardize none in its units (default: squared; δ 1.345)")
+	f.StringVar(&w.axis, "output-axis", "",
+		"points of an axis that the targets are, as epochs, hours or wavelengths: a file with one row for each target "+
+			"and its\ncoordinates, or header where the names of the targets are numbers; kernels between the points "+
+			"are compared with the learned L,\nand predict --output-axis predicts at other points")
 }
 
 // learnsNoise reports whether the noise is to be learned.
@@ -80,13 +84,16 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 			d.drop += c.value
 		}
 	}
+	if w.axis != "" && (s.on || d.classes) {
+		return errors.New("--output-axis is for targets in memory that are numbers, not for --stream or --classes")
+	}
 	if s.on && (w.weights != "" || w.noise != "" || w.loss != "" && w.loss != "squared") {
 		return errors.New("--weights, --noise and --loss are for data in memory, not for --stream")
 	}
 	return nil
 }
 
-// read reads weights and noise.
+// read reads weights, noise and the axis of the outputs.
 func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) error {
 	one := func(flag, value string) (mat.Matrix, error) {
 		if value == "" {
@@ -114,6 +121,11 @@ func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) 
 		return blas.Dense(t.Data), nil
 	}
 	var err error
+	if w.axis != "" {
+		if opt.OutputAxis, opt.AxisNames, err = readAxis(cmd, d, w.axis, opt.OutputNames); err != nil {
+			return err
+		}
+	}
 	if opt.Weights, err = one("--weights", w.weights); err != nil {
 		return err
 	}

@@ -48,14 +48,15 @@ func backend(name string) (blas.Backend, error) {
 	return be, nil
 }
 
-// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend, and weights and noise as
-// lists of rows.
+// FitOptions reads the JSON form of [iokl.Options], with the name of a backend as backend, and weights, noise and
+// points of the axis of the outputs as lists of rows.
 func FitOptions(text string) (iokl.Options, error) {
 	var o struct {
 		iokl.Options
 		Backend string      `json:"backend"`
 		Weights [][]float64 `json:"weights"` // by rows
 		Noise   [][]float64 `json:"noise"`
+		Axis    [][]float64 `json:"output_axis"`
 	}
 	err := decode(text, &o)
 	if err != nil {
@@ -65,6 +66,9 @@ func FitOptions(text string) (iokl.Options, error) {
 		return o.Options, err
 	}
 	if o.Options.Noise, err = table(o.Noise, "noise"); err != nil {
+		return o.Options, err
+	}
+	if o.Options.OutputAxis, err = table(o.Axis, "output_axis"); err != nil {
 		return o.Options, err
 	}
 	be, err := backend(o.Backend)

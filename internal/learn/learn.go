@@ -61,6 +61,8 @@ type Training interface {
 	Held() float64
 	// Weights are those of the kernels where they are not learned; nil: as the norm starts.
 	Weights() []float64
+	// Outputs is the map of the targets.
+	Outputs() *columns.Outputs
 	// Errors compares the solution with the targets of the fold. It overwrites res.C.
 	Errors(ctx context.Context, res *bcd.Result) (Errors, error)
 	// Model is the model of the solution. It keeps res.C and overwrites it.
@@ -140,7 +142,10 @@ type Setting struct {
 	Model       Model                   // "" means Product
 	Tau         float64                 // 0 means the number of outputs
 	Lambda      float64
-	Means       []int // targets that the model predicts without kernels, after all
+	// OutputKernel is the SPEC of L between points of the axis of the outputs, where L is not learned; "" means
+	// (τ/n)·I.
+	OutputKernel string
+	Means        []int // targets that the model predicts without kernels, after all
 	// Losses are the quantiles to learn, ascending, where they are several; see [Lead]. Else nil.
 	Losses []loss.Loss
 }
@@ -236,7 +241,7 @@ type Method struct {
 }
 
 // problem is the learning problem of a training set, and how it is solved.
-func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
+func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, error) {
 	p := &bcd.Problem{
 		Space: t.Space(), Lambda: s.Lambda,
 		Model: bcd.ProductOf(s.Learn.Weights() && m.Solver != "okl", s.Learn.OutputKernel()),
@@ -245,6 +250,13 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 		p.Model |= bcd.Sum
 	}
 	p.Tau = cmp.Or(s.Tau, float64(p.Space.Outputs()))
+	if s.OutputKernel != "" {
+		var err error
+		out := t.Outputs()
+		if p.L, err = out.Axis.OutputKernel(s.OutputKernel, out.Live, p.Tau); err != nil {
+			return nil, bcd.Options{}, err
+		}
+	}
 	if !s.Learn.Weights() {
 		p.Eta = t.Weights()
 	}
@@ -261,7 +273,7 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options) {
 	if _, ok := t.(rereader); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
 	}
-	return p, so
+	return p, so, nil
 }
 
 // single reports whether t holds Gram matrices in single precision. Rounding them changes K·C by up to 2⁻²⁴·‖K‖·‖C‖,
@@ -280,9 +292,11 @@ func single(t Training) bool {
 func (m *Method) Path(
 	ctx context.Context, t Training, s Setting, lambdas []float64, each func(i int, e Errors) (stop bool),
 ) error {
-	p, so := m.problem(t, &s)
+	p, so, err := m.problem(t, &s)
+	if err != nil {
+		return err
+	}
 	if s.Learn == Nothing && complete(t) { // one sketch or decomposition of the kernels serves all λ
-		var err error
 		cfg := sylvester.Config{Backend: m.Backend, Seed: m.Seed}
 		if so.CStep, err = sylvester.New(cmp.Or(so.Sylvester, "auto"), cfg); err != nil {
 			return fault.Mark(err)
@@ -331,7 +345,10 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if s.Learn == Likelihood {
 		return m.likelihood(ctx, t, &s)
 	}
-	p, so := m.problem(t, &s)
+	p, so, err := m.problem(t, &s)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.checkGlobal(p); err != nil {
 		return nil, err
 	}
@@ -365,6 +382,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		s.Means = outputs.OfTargets(s.Means)
 	}
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
+	out.Out = out.Out.WithKernel(s.OutputKernel)
 	if outputs != nil {
 		out.Out = outputs
 	}
@@ -399,7 +417,10 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outco
 	if K == nil {
 		return nil, errLikelihood
 	}
-	p, _ := m.problem(t, s)
+	p, _, err := m.problem(t, s)
+	if err != nil {
+		return nil, err
+	}
 	release := memory.Reserve(t.Held())
 	res, c, err := reml.Fit(ctx, K, Y, reml.Options{
 		Tol: m.Tol, MaxIter: m.MaxOuter, Backend: m.Backend, MaxBytes: m.MaxBytes, Trace: m.Trace,

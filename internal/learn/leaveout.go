@@ -40,9 +40,15 @@ type Refits struct {
 func (m *Method) LeaveOut(
 	ctx context.Context, t Training, refits LeaveOut, s Setting, lambdas []float64, each func(i int, r *Refits),
 ) error {
-	p, so := m.problem(t, &s)
+	p, so, err := m.problem(t, &s)
+	if err != nil {
+		return err
+	}
 	fixed := p.Model == bcd.Neither
-	eta, L := p.Eta, linop.ScaledIdentity(p.Space.Outputs(), p.Tau/float64(p.Space.Outputs()))
+	eta, L := p.Eta, p.L
+	if L == nil {
+		L = linop.ScaledIdentity(p.Space.Outputs(), p.Tau/float64(p.Space.Outputs()))
+	}
 	if eta == nil {
 		eta = make([]float64, p.Space.Kernels())
 		p.Norm.Start(eta)

@@ -82,7 +82,10 @@ func (m *Method) WithoutFolds(ctx context.Context, d Folded, s Setting, folds in
 		if err != nil {
 			return nil, fmt.Errorf("fold %d: %w", k+1, err)
 		}
-		p, so := m.problem(t, &s)
+		p, so, err := m.problem(t, &s)
+		if err != nil {
+			return nil, err
+		}
 		so.Tol, so.Trace = max(so.Tol, defaults.CompareTol), nil
 		res, err := bcd.Solve(ctx, p, so)
 		if res == nil || ctx.Err() != nil {

@@ -45,7 +45,6 @@ func Plain(d Data) bool {
 type relossed interface {
 	Training
 	ByLoss(l loss.Loss) (Training, error)
-	Outputs() *columns.Outputs
 }
 
 // Lead is the index of the loss by which weights and L are learned: of quantiles that nearest ½.

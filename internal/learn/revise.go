@@ -22,7 +22,10 @@ const HoldTol = 1e-10
 func Revise(
 	ctx context.Context, t Training, m *model.Model, s Setting, method Method, relearn bool,
 ) (*Outcome, error) {
-	p, so := method.problem(t, &s)
+	p, so, err := method.problem(t, &s)
+	if err != nil {
+		return nil, err
+	}
 	hold := so
 	hold.InnerTol, hold.Trace, hold.CStep = HoldTol, nil, method.CStep
 	hold.Start = &bcd.State{

@@ -37,6 +37,9 @@ PARAMETERS = """
     learn_noise : bool, default=False
         Whether the standard deviation of the noise is learned as a function of the inputs, by which targets are weighted: see
         `predict_noise`. It is for regression by the losses "squared" and "huber".
+    output_axis : array-like of shape (n_outputs,) or (n_outputs, n_coordinates) or None, default=None
+        Points of an axis that the targets are, as epochs, hours or wavelengths, of regression by the loss "squared".
+        Cross-validation compares kernels between them with the learned output kernel.
     standardize : {"x,y", "x", "y", "none"} or None, default=None
         What is brought to mean 0 and variance 1. None means "x,y", and "none" for precomputed kernels.
     tol : float, default=1e-4
@@ -87,6 +90,7 @@ class _Estimator(BaseEstimator):
         model: str | None = None,
         loss: str | None = None,
         learn_noise: bool = False,
+        output_axis: Any = None,
         standardize: str | None = None,
         tol: float = 1e-4,
         max_outer: int | None = None,
@@ -105,6 +109,7 @@ class _Estimator(BaseEstimator):
         self.model = model
         self.loss = loss
         self.learn_noise = learn_noise
+        self.output_axis = output_axis
         self.standardize = standardize
         self.tol = tol
         self.max_outer = max_outer
@@ -168,6 +173,9 @@ class _Estimator(BaseEstimator):
             "interval_folds": self.interval_folds, "seed": seed,
             "budget": f"{self.budget}s" if isinstance(self.budget, (int, float, np.number)) else self.budget,
         }  # fmt: skip
+        if self.output_axis is not None:
+            axis = np.asarray(self.output_axis, dtype=float)
+            options["output_axis"] = axis.reshape(len(axis), -1).tolist()
         if sample_weight is not None:
             options["weights"] = given.weights(sample_weight, rows)
         extra = dict(self.options or {})

@@ -1,4 +1,5 @@
-// This file is the case curves: zero Options on learning curves with missing tails beside a Gaussian process.
+// This file is the case curves: zero Options and the axis of times on learning curves with missing tails, beside a
+// Gaussian process.
 
 package peers
 
@@ -23,8 +24,8 @@ func init() {
 		Name:  "curves",
 		Topic: bench.Curves,
 		Shown: []string{"adult-0.5", "higgs-0.5"},
-		Does: "learning curves with missing tails by zero Options, beside a Gaussian process of settings and times; " +
-			"one alone is curves:SET-SHARE",
+		Does: "learning curves with missing tails by zero Options and the axis of times, beside a Gaussian process " +
+			"of settings and times; one alone is curves:SET-SHARE",
 		Run:       runCurves,
 		Minutes:   60,
 		Published: curvesTable,
@@ -59,16 +60,16 @@ func runCurves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	last := bench.Result{Name: curvesLast, Params: params}
 	e, _ := c.Score(c.LastValue(), blas.General{})
 	last.Metric("rmse", e)
-	ours, err := fitCurves(ctx, env, c, params)
+	t := blas.NewGeneral(c.Y.Cols, 1)
+	for k := range t.Data {
+		t.Data[k] = math.Log(float64(k+1)) / math.Log(float64(len(t.Data)+1))
+	}
+	ours, err := fitCurves(ctx, env, c, t, params)
 	if err != nil {
 		return []bench.Result{last}, err
 	}
 	env.Log("  %s: error %.4f, negative log density %.3f in %.3g s; last value %.4f", env.Part, ours.Metrics["rmse"],
 		ours.Metrics["neg_log_density"], ours.Seconds, e)
-	t := blas.NewGeneral(c.Y.Cols, 1)
-	for k := range t.Data {
-		t.Data[k] = math.Log(float64(k+1)) / math.Log(float64(len(t.Data)+1))
-	}
 	theirs, err := otherPrograms(ctx, env, peerJob{
 		script: "latent_kronecker_torch.py", count: 1, params: params,
 		data: map[string]blas.General{"X": c.X, "Y": c.Y, "Z": c.Z, "t": t},
@@ -93,10 +94,14 @@ func curves(env *bench.Env) (c *data.Curves, params map[string]any, err error) {
 	return c, map[string]any{"set": set, "cut": share, "rows": c.Y.Rows, "epochs": c.Y.Cols}, nil
 }
 
-// fitCurves is our line.
-func fitCurves(ctx context.Context, env *bench.Env, c *data.Curves, params map[string]any) (bench.Result, error) {
+// fitCurves is our line, of curves at the times t.
+func fitCurves(
+	ctx context.Context, env *bench.Env, c *data.Curves, t blas.General, params map[string]any,
+) (bench.Result, error) {
 	r := bench.Result{Name: curvesOurs, Params: params}
-	opt := iokl.Options{Seed: env.Seed, Backend: env.Backend, Budget: iokl.Budget(env.Budget)}
+	opt := iokl.Options{
+		Seed: env.Seed, Backend: env.Backend, Budget: iokl.Budget(env.Budget), OutputAxis: blas.Dense(t),
+	}
 	if env.Quick {
 		opt.CV.Folds, opt.CV.Repeats = 3, 1
 	}

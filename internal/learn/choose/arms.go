@@ -36,7 +36,7 @@ type arm struct {
 func (a *arm) point(lambda float64) Point {
 	return Point{
 		Kernels: a.Kernels, Norm: a.Norm, Learn: a.Learn, Model: cmp.Or(a.Model, learn.Product), Tau: a.Tau,
-		Lambda: lambda,
+		Lambda: lambda, OutputKernel: a.OutputKernel,
 	}
 }
 
@@ -91,7 +91,7 @@ func (s *race) start(ctx context.Context) error {
 	default:
 		all := bases(len(d.Columns()))
 		for _, k := range all {
-			if err := s.addWhereItFits(ctx, k, learn.Nothing); err != nil {
+			if err := s.addWhereItFits(ctx, k, mode{what: learn.Nothing}); err != nil {
 				return err
 			}
 		}
@@ -104,24 +104,58 @@ func (s *race) start(ctx context.Context) error {
 		}
 		return s.Method.Announce(p)
 	}
-	learned := s.Setting.Learn
-	if learned == "" {
-		learned = learn.Both
-	}
-	models := []learn.Model{s.Setting.Model}
-	if s.Models != nil && learned == learn.Both {
-		models = s.Models
-	}
+	list := s.modes(learn.Both)
 	for _, k := range given {
 		for _, norm := range s.norms() {
-			for _, model := range models {
-				if err := s.add(ctx, k, learned, model, norm); err != nil {
-					return err
+			for _, of := range list {
+				models := []learn.Model{s.Setting.Model}
+				if s.Models != nil && of.what == learn.Both {
+					models = s.Models
+				}
+				for _, model := range models {
+					if err := s.add(ctx, k, of, model, norm); err != nil {
+						return err
+					}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// mode is what an arm learns, and the SPEC of its L where that is a kernel between outputs, or "".
+type mode struct {
+	what   learn.Learned
+	output string
+}
+
+// couples reports whether L lets outputs tell about each other.
+func (l mode) couples() bool { return l.what.OutputKernel() || l.output != "" }
+
+// modes lists what arms learn: what the user says, or else these, and with each L that is a kernel between outputs
+// weights of kernels that are named, or nothing, which is faster. Where there is one such L, both are compared.
+func (s *race) modes(open ...learn.Learned) (list []mode) {
+	axis, outputs := []learn.Learned{learn.Nothing}, s.OutputKernels
+	switch {
+	case s.Setting.OutputKernel != "":
+		outputs, axis, open = []string{s.Setting.OutputKernel}, []learn.Learned{learn.Nothing, learn.Weights}, nil
+	case s.named():
+		axis[0] = learn.Weights
+	}
+	if s.Setting.Learn != "" {
+		axis = []learn.Learned{s.Setting.Learn}
+		open = open[:min(len(open), 1)]
+		copy(open, axis)
+	}
+	for _, what := range open {
+		list = append(list, mode{what: what})
+	}
+	for _, spec := range outputs {
+		for _, what := range axis {
+			list = append(list, mode{what, spec})
+		}
+	}
+	return list
 }
 
 // norms are those to compare.
@@ -149,23 +183,23 @@ func (s *race) kernelsOpen() bool {
 }
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
-func (s *race) addWhereItFits(ctx context.Context, kernels []string, learned learn.Learned) error {
-	p, err := s.top.Plan(ctx, kernels, learned, true)
+func (s *race) addWhereItFits(ctx context.Context, kernels []string, of mode) error {
+	p, err := s.top.Plan(ctx, kernels, of.what, true)
 	if err != nil || p.Bytes > float64(s.Method.Limit()) {
 		return err
 	}
-	return s.add(ctx, kernels, learned, learn.Product, s.norms()[0])
+	return s.add(ctx, kernels, of, learn.Product, s.norms()[0])
 }
 
 // add adds an arm for each τ, unless it is there already.
-func (s *race) add(ctx context.Context, kernels []string, learned learn.Learned, model learn.Model, norm string) error {
+func (s *race) add(ctx context.Context, kernels []string, of mode, model learn.Model, norm string) error {
 	weights, diagonals, err := s.data.Start(ctx, kernels)
 	if err != nil {
 		return err
 	}
 	for _, tau := range s.Taus {
 		a := &arm{Setting: s.Setting, lambdas: slices.Clone(s.Lambdas), given: s.Lambdas != nil}
-		a.Kernels, a.Norm, a.Tau, a.Learn, a.Model = kernels, norm, tau, learned, model
+		a.Kernels, a.Norm, a.Tau, a.Learn, a.OutputKernel, a.Model = kernels, norm, tau, of.what, of.output, model
 		p := a.point(0)
 		if slices.ContainsFunc(s.arms, func(b *arm) bool { q := b.point(0); return q.sameBut(&p) }) {
 			continue
@@ -182,7 +216,7 @@ func (s *race) add(ctx context.Context, kernels []string, learned learn.Learned,
 			a.lambdas = defaults.Path(size * s.relative(tau))
 		}
 		_, ridger := s.data.(learn.Ridger)
-		a.closed = ridger && learned == learn.Nothing && dictionary.Exact(kernels)
+		a.closed = ridger && of.what == learn.Nothing && of.output == "" && dictionary.Exact(kernels)
 		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
 		a.move(1, s.folds)
 		s.arms = append(s.arms, a)
@@ -223,13 +257,9 @@ func (s *race) relative(tau float64) float64 {
 // outputs, L learned. Their paths of λ reach from two steps above the best of these dictionaries to two below, and
 // further down where folds hide cells: what the targets of a row have in common is noise where L is not learned.
 func (s *race) learners(ctx context.Context) error {
-	_, outputs := s.data.Size()
-	learned := []learn.Learned{learn.Nothing, learn.OutputKernel, learn.Both}
-	switch {
-	case s.Setting.Learn != "":
-		learned = []learn.Learned{s.Setting.Learn}
-	case outputs == 1:
-		learned = []learn.Learned{learn.Nothing, learn.Weights}
+	list := s.modes(learn.Nothing, learn.OutputKernel, learn.Both)
+	if _, outputs := s.data.Size(); outputs == 1 {
+		list = s.modes(learn.Nothing, learn.Weights)
 	}
 	old := len(s.arms)
 	leaders := slices.Clone(s.arms[:min(unionOfBest, old)])
@@ -243,17 +273,23 @@ func (s *race) learners(ctx context.Context) error {
 	}
 	for ; len(leaders) > 0 && len(s.arms) == old; leaders = leaders[:len(leaders)-1] {
 		union := union(leaders)
-		for _, what := range learned {
-			if s.fills() && what.Weights() && what.OutputKernel() {
-				union = append(slices.Clone(union), rowKernel)
+		for _, of := range list {
+			kernels, rows := union, append(slices.Clone(union), rowKernel)
+			if s.fills() && of.couples() && of.what.Weights() {
+				kernels = rows
 			}
-			if err := s.addWhereItFits(ctx, union, what); err != nil {
+			if err := s.addWhereItFits(ctx, kernels, of); err != nil {
 				return err
+			}
+			if s.fills() && of.output != "" {
+				if err := s.addWhereItFits(ctx, rows, of); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	for _, a := range s.arms[old:] {
-		further := s.fills() && a.Learn.OutputKernel()
+		further := s.fills() && mode{a.Learn, a.OutputKernel}.couples()
 		for i := range a.in {
 			a.in[i] = a.given || first <= i && (i <= last || further)
 		}
@@ -318,8 +354,8 @@ func (s *race) sum(ctx context.Context) error {
 		return nil
 	}
 	set := &s.Setting
-	open := set.Model == "" && set.Norm == "" && set.Regularizer == nil && set.Learn == "" && s.Models == nil &&
-		s.Norms == nil
+	open := set.OutputKernel == "" && set.Model == "" && set.Norm == "" && set.Regularizer == nil && set.Learn == "" &&
+		s.Models == nil && s.Norms == nil
 	if !asked && !open {
 		return nil
 	}
@@ -333,7 +369,7 @@ func (s *race) sum(ctx context.Context) error {
 		return nil
 	}
 	old := len(s.arms)
-	if err := s.add(ctx, best.Kernels, learn.Both, learn.Sum, s.norms()[0]); err != nil {
+	if err := s.add(ctx, best.Kernels, mode{what: learn.Both}, learn.Sum, s.norms()[0]); err != nil {
 		return err
 	}
 	for _, a := range s.arms[old:] {

@@ -104,10 +104,23 @@ type Point struct {
 	Model   learn.Model   `json:"model"`
 	Tau     float64       `json:"tau"`
 	Lambda  float64       `json:"lambda"`
-	Mean    float64       `json:"mean"`   // of the metric over the folds
-	StdErr  float64       `json:"stderr"` // of that mean; 0 for one fold
-	Folds   []float64     `json:"folds"`
-	Freedom float64       `json:"degrees_of_freedom,omitempty"` // effective, of the fit to all rows, with LeaveOneOut
+	// SPEC of L between the points of the axis of the outputs; "" where there is none
+	OutputKernel string    `json:"output_kernel,omitempty"`
+	Mean         float64   `json:"mean"`   // of the metric over the folds
+	StdErr       float64   `json:"stderr"` // of that mean; 0 for one fold
+	Folds        []float64 `json:"folds"`
+	Freedom      float64   `json:"degrees_of_freedom,omitempty"` // effective, of the fit to all rows, with LeaveOneOut
+}
+
+// Learns is what the setting learns, in words.
+func (p *Point) Learns() string {
+	switch {
+	case p.OutputKernel != "":
+		return string(p.Learn) + " with L of " + p.OutputKernel
+	case p.Model == learn.Sum:
+		return "l of each"
+	}
+	return string(p.Learn)
 }
 
 // Result lists the settings that every fold of the last rung has tried.
@@ -142,9 +155,11 @@ func Brief(specs []string) string {
 type Job struct {
 	Options
 	Setting learn.Setting // what the user fixed
-	Method  learn.Method
-	Budget  time.Duration // for all of it; 0 means no limit
-	Ranks   stream.Ranks  // that share the folds; nil means this process alone
+	// OutputKernels are SPECs of L to compare, between points of the axis of the outputs, beside L as Setting says.
+	OutputKernels []string
+	Method        learn.Method
+	Budget        time.Duration // for all of it; 0 means no limit
+	Ranks         stream.Ranks  // that share the folds; nil means this process alone
 }
 
 // Run compares settings by the race. The result does not depend on how many folds run at once.

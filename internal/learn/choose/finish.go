@@ -3,6 +3,7 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -97,6 +98,7 @@ func (s *race) extend(ctx context.Context) error {
 	if p.Learn == learn.Nothing && s.Setting.Learn != "" {
 		p.Learn = s.Setting.Learn
 	}
+	p.OutputKernel = cmp.Or(p.OutputKernel, s.Setting.OutputKernel)
 	if s.Setting.Model == learn.Sum {
 		p.Model = learn.Sum
 	}

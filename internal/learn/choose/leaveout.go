@@ -30,7 +30,7 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 			return err
 		}
 		p := s.best.Chosen()
-		s.Setting.Kernels, s.arms = p.Kernels, nil
+		s.Setting.Kernels, s.Setting.OutputKernel, s.OutputKernels, s.arms = p.Kernels, p.OutputKernel, nil, nil
 		if s.Setting.Learn == "" {
 			s.Setting.Learn = p.Learn
 		}

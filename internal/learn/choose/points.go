@@ -200,7 +200,7 @@ func (s *race) steadier(points []Point, best int) int {
 // sameBut reports whether the settings are the same but for λ.
 func (p *Point) sameBut(q *Point) bool {
 	return slices.Equal(p.Kernels, q.Kernels) && p.Norm == q.Norm && p.Learn == q.Learn && p.Model == q.Model &&
-		p.Tau == q.Tau
+		p.Tau == q.Tau && p.OutputKernel == q.OutputKernel
 }
 
 // meanAndError is the mean and its standard error, 0 for a single number. It is computed of numbers

@@ -155,7 +155,10 @@ func (s *race) enterLearners(ctx context.Context, from, to int) error {
 	if err := s.learners(ctx); err != nil {
 		return err
 	}
-	s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool { return s.Setting.Learn != "" && a.Learn != s.Setting.Learn })
+	s.arms = slices.DeleteFunc(s.arms, func(a *arm) bool {
+		return s.Setting.Learn != "" && a.Learn != s.Setting.Learn ||
+			s.Setting.OutputKernel != "" && a.OutputKernel != s.Setting.OutputKernel
+	})
 	if err := s.compare(ctx, from, to); err != nil {
 		return err
 	}

@@ -65,7 +65,8 @@ func TestArmsDiffer(t *testing.T) {
 	}
 	s := &race{Job: Job{Options: Options{Taus: []float64{0}}}, data: d, folds: 2}
 	for _, what := range []learn.Learned{learn.Nothing, learn.Nothing, learn.Weights} {
-		if err := s.add(t.Context(), []string{"gaussian:all:median"}, what, learn.Product, "lp:1"); err != nil {
+		kernels := []string{"gaussian:all:median"}
+		if err := s.add(t.Context(), kernels, mode{what: what}, learn.Product, "lp:1"); err != nil {
 			t.Fatal(err)
 		}
 	}

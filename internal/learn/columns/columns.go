@@ -25,6 +25,7 @@ type Options struct {
 	InputNames, OutputNames []string       // nil means x1, x2, … and y1, y2, …
 	Schema                  schema.Columns // of the file that the inputs come from; nil: columns of numbers
 	Loss                    loss.Loss      // that targets are learned by
+	Axis                    *Axis          // that the targets are points of; nil for none
 }
 
 // Inputs turns rows of raw inputs into rows the kernels see.
@@ -52,6 +53,7 @@ type Outputs struct {
 	Quantiles []float64 `json:"quantiles,omitempty"`
 	// Calibration is that of probabilities by the logistic loss; nil where none was learned.
 	Calibration *Platt `json:"calibration,omitempty"`
+	Axis        *Axis  `json:"axis,omitempty"` // that the targets are points of; nil for none
 
 	deviation []float64 // of each target in the training data; nil in a model that was read from a file
 	loss      loss.Loss
@@ -174,7 +176,7 @@ func NewOutputs(s *Scaler, opt *Options) (out *Outputs, warnings []string, err e
 	}
 	// what is computed in units of the targets reaches the ends of float64 beyond these
 	const small, large = 1e-290, 1e290
-	out = &Outputs{Names: names, deviation: s.Scale}
+	out = &Outputs{Names: names, Axis: opt.Axis, deviation: s.Scale}
 	for j := range names {
 		if 0 < s.Scale[j] && s.Scale[j] < small || math.Max(s.Scale[j], math.Abs(s.Mean[j])) > large {
 			return nil, nil, fault.Input("target column %s has mean %.3g and deviation %.3g, whose squares overflow "+

@@ -90,6 +90,14 @@ const (
 // that keeps few kernels and one that keeps all.
 func Norms() []string { return []string{"lp:1", "lp:2"} }
 
+// OutputKernels are kernels between outputs to choose from where these are points of an axis.
+func OutputKernels() (specs []string) {
+	for _, w := range []string{"0.3", "1", "3"} {
+		specs = append(specs, "matern32:all:median*"+w)
+	}
+	return specs
+}
+
 // What SPECs call the columns by what the training data tell about them: where their values lie among those of all
 // samples, as in gaussian:ranks:median; all, scaled by how much the targets vary with each, and the linear combinations
 // of them along which the targets vary.

@@ -308,6 +308,11 @@ func (l *loader) outputs(out *columns.Outputs) {
 	if err := out.CheckLoss(); err != nil {
 		l.fail("outputs: %v", err)
 	}
+	if out.Axis != nil && l.err == nil {
+		if err := out.Axis.Check(n); err != nil {
+			l.fail("outputs: %v", err)
+		}
+	}
 	l.expect(out.Classes == nil || len(out.Classes) == n, "%d classes for %d outputs", len(out.Classes), n)
 }
 

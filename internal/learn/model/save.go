@@ -53,8 +53,8 @@ import (
 const (
 	fileFormat = "iokl model"
 	// 2: kernels may scale columns; 3: each may have an L_j of its own; 4: cells of Y may be missing, 5: have weights;
-	// 6: kernels may see columns beside ranks, probabilities may be calibrated
-	fileVersion = 6
+	// 6: kernels may see columns beside ranks, probabilities may be calibrated; 7: outputs may be points of an axis
+	fileVersion = 7
 	metaName    = "meta.json"
 )
 
@@ -133,8 +133,10 @@ func (m *Model) leastVersion() int {
 		return slices.ContainsFunc(k.Knots, func(knots []float64) bool { return knots == nil })
 	}
 	switch {
-	case m.Out.Calibration != nil || slices.ContainsFunc(m.Basis.kernels(), besideRanks):
+	case m.Out.Axis != nil:
 		return fileVersion
+	case m.Out.Calibration != nil || slices.ContainsFunc(m.Basis.kernels(), besideRanks):
+		return 6
 	case m.W.Data != nil:
 		return 5
 	case m.Y.Rows > 0 && !m.AllTargets():

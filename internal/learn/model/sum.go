@@ -51,6 +51,17 @@ func (b *Sum) silence(k int) {
 	}
 }
 
+func (b *Sum) times(A blas.General) (Basis, error) {
+	at := *b
+	at.CL = nil
+	for _, CL := range b.CL {
+		at.CL = append(at.CL, product(b.be, CL, A))
+	}
+	var err error
+	at.L, err = congruent(A, b.L...)
+	return &at, err
+}
+
 func (b *Sum) evaluator() (evaluator, error) {
 	if b.Z.Data == nil {
 		return (*Grams)(nil).evaluator()

@@ -49,7 +49,7 @@ func (r *Rows) Part(idx, targets []int) (learn.Data, error) {
 	if targets != nil && w.Cols > 1 {
 		w = columns.Take(w, targets)
 	}
-	if targets != nil {
+	if opt.Columns.Axis = opt.Columns.Axis.Part(targets); targets != nil {
 		y = columns.Take(y, targets)
 		if all := opt.Columns.OutputNames; all != nil {
 			opt.Columns.OutputNames = make([]string, len(targets))

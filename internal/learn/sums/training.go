@@ -105,6 +105,9 @@ func (t *training) Space() bcd.Space   { return t.space }
 func (t *training) Weights() []float64 { return t.data.weights }
 func (t *training) Held() float64      { return 0 }
 
+// Outputs is the map of the targets.
+func (t *training) Outputs() *columns.Outputs { return t.out }
+
 // coefficients are the weights of the features in the function of res, which is lost.
 func (t *training) coefficients(res *bcd.Result) blas.General {
 	return model.FeatureWeights(t.data.opt.Backend, t.F, t.data.maps, res)

@@ -1,0 +1,105 @@
+// This file has outputs that are points of an axis.
+
+package iokl
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/internal/learn"
+	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
+	"github.com/iokl/iokl/internal/learn/fault"
+)
+
+// DefaultOutputKernel is the kernel between points of OutputAxis where λ is given and no other.
+const DefaultOutputKernel = columns.DefaultKernel
+
+// checkAxis refuses what does not go with an axis of the outputs, and closes what L is where λ is given.
+func (opt Options) checkAxis() (Options, error) {
+	switch {
+	case opt.OutputAxis == nil && opt.OutputKernel != "":
+		return opt, fault.Input("output kernel %s: it is one between points of an axis of the outputs, which is not "+
+			"given", opt.OutputKernel)
+	case opt.OutputAxis == nil:
+		return opt, nil
+	case opt.classes != nil:
+		return opt, fault.Input("classes are no points of an axis: leave out the axis of the outputs")
+	case opt.Loss != "" && opt.Loss != "squared":
+		return opt, fault.Input("an axis of the outputs goes with the squared loss, not with %s", opt.Loss)
+	case opt.Learn.OutputKernel() && opt.Learn != "":
+		return opt, fault.Input("learning %s learns L, which is a kernel on the axis of the outputs: learn eta or "+
+			"none, or leave the choice open", opt.Learn)
+	case opt.Model == learn.Sum || opt.Global:
+		return opt, fault.Input("the sum of separable kernels learns all output kernels: leave out the axis of the " +
+			"outputs")
+	}
+	if !opt.Open() && opt.OutputKernel == "" {
+		opt.OutputKernel = DefaultOutputKernel
+	}
+	if !opt.Open() && opt.Learn == "" {
+		opt.Learn = learn.Weights
+	}
+	return opt, nil
+}
+
+// place makes OutputAxis the axis of n outputs.
+func (opt *Options) place(n int) (err error) {
+	if opt.OutputAxis == nil {
+		return nil
+	}
+	if opt.axis, err = columns.NewAxis(raw(opt.OutputAxis), opt.AxisNames, n); err != nil {
+		return err
+	}
+	opt.axis.Kernel = opt.OutputKernel
+	return opt.axis.Check(n)
+}
+
+// outputKernels are those to compare.
+func (opt *Options) outputKernels() []string {
+	if opt.axis == nil || opt.OutputKernel != "" {
+		return nil
+	}
+	return defaults.OutputKernels()
+}
+
+// OutputAxis are the points of the axis that the model's outputs are (n×q), and the names of its coordinates; nil for
+// a model without one.
+func (m *Model) OutputAxis() (points *mat.Dense, names []string) {
+	a := m.learned.Out.Axis
+	if a == nil {
+		return nil, nil
+	}
+	points = mat.NewDense(len(a.Points), len(a.Names), nil)
+	for i, t := range a.Points {
+		points.SetRow(i, t)
+	}
+	return points, slices.Clone(a.Names)
+}
+
+// AxisKernel is the SPEC of the kernel between points of OutputAxis whose matrix L is; "" where L is none.
+func (m *Model) AxisKernel() string {
+	if a := m.learned.Out.Axis; a != nil {
+		return a.Kernel
+	}
+	return ""
+}
+
+// At is the model of outputs at points of the axis of m, a row each: with L of a kernel k on the axis, its functions
+// are K·C·k(t, ·), which pass through those of m at its own points; where L was learned, those of m are interpolated by
+// DefaultOutputKernel. Outputs that m predicts by their mean do not tell. Means and deviations, in which the targets
+// were standardised, are interpolated between points, nearly linearly. At has no intervals and takes no updates.
+func (m *Model) At(points mat.Matrix) (*Model, error) {
+	var silent []int
+	if m.cert.Chosen != nil {
+		silent = m.cert.Chosen.Means
+	}
+	at, err := m.learned.At(raw(points), silent)
+	if err != nil {
+		return nil, err
+	}
+	cert := m.cert
+	cert.Chosen = nil
+	return &Model{learned: at, cert: cert}, nil
+}
