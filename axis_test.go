@@ -208,7 +208,8 @@ func TestOutputAxisIsTheDenseSystem(t *testing.T) {
 func TestOutputAxisAtItsOwnPoints(t *testing.T) {
 	X, _, Z, T := madeTails(40, 8, 3)
 	for _, opt := range []iokl.Options{
-		{Learn: "none", OutputKernel: "gaussian:all:median"}, {Learn: "eta"},
+		{Learn: "none", OutputKernel: "gaussian:all:median"},
+		{Learn: "eta"},
 		{CV: iokl.CVOptions{Folds: 3, Lambdas: []float64{1e-3}, Models: []iokl.ModelKind{"sum"}}},
 	} {
 		opt.OutputAxis, opt.Kernels, opt.AxisNames = T, []string{"gaussian:all:median*1,2"}, []string{"epoch"}
