@@ -47,10 +47,8 @@ const (
 
 	// Once Tol is met extraSteps more, which converge fast there, go for a gap of
 	// extraGoal·Tol: the function found is only as exact as the square root of the gap.
-	// They end where one lowers the objective by less than extraFall·Tol, as where the bound is loose.
 	extraGoal  = 0.1
 	extraSteps = 3
-	extraFall  = 0.01
 
 	leastWeight = 0.05 // of an element of a move of a sum's output kernels, relative to the mean
 	leastFloor  = 1e-8 // keeps the metric finite, relative to the mean eigenvalue of L

@@ -73,7 +73,6 @@ func (d *descent) minimize(ctx context.Context) error {
 		if err := d.check(ctx, next); err != nil {
 			return err
 		}
-		fell := d.cur.pt.cert.objective - next.pt.cert.objective
 		if next != d.cur {
 			if err := d.learn(next); err != nil {
 				return err
@@ -83,8 +82,7 @@ func (d *descent) minimize(ctx context.Context) error {
 		if met > 0 || next.pt.arrived(d.goal) {
 			met++
 		}
-		settled := fell <= extraFall*d.goal*math.Abs(next.pt.cert.objective)
-		if met > d.further || met > 0 && (settled || next.pt.cert.relative() <= extraGoal*d.goal) {
+		if met > d.further || met > 0 && next.pt.cert.relative() <= extraGoal*d.goal {
 			return nil
 		}
 	}

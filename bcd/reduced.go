@@ -88,6 +88,9 @@ type blocks struct {
 func newBlocks(f *fit, pt *point, goal float64) (*blocks, error) {
 	d := &blocks{descent: &descent{fit: f, goal: goal, further: extraSteps}, active: newActiveSet(f.t)}
 	d.chart, d.advance = d, d.inTurn
+	if f.t.approximate() { // the bound over L is loose, and more iterations lower the objective little
+		d.further = 0
+	}
 	d.outputs = newOutputSteps(f.t)
 	return d, d.begin(pt, !d.outputs.on)
 }

@@ -199,6 +199,10 @@ iokl_status iokl_model_free(iokl_handle model, iokl_error *err);
 iokl_status iokl_model_update(iokl_handle model, const iokl_matrix *X, const iokl_matrix *Y, const char *options,
                               iokl_handle *updated, iokl_error *err);
 
+/* A new model, whose outputs are at these points (p x q) of the axis that option output_axis of the fit placed the outputs
+ * of the model on. The model stays as it is. */
+iokl_status iokl_model_at(iokl_handle model, const iokl_matrix *points, iokl_handle *at, iokl_error *err);
+
 /* Makes updates of the model by a few rows, and of models made by these, fast: it keeps l x l numbers in memory. */
 iokl_status iokl_model_prepare(iokl_handle model, iokl_error *err);
 

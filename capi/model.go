@@ -115,6 +115,25 @@ func iokl_model_update(
 	})
 }
 
+//export iokl_model_at
+func iokl_model_at(h C.iokl_handle, points *C.iokl_matrix, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return with(h, e, func(m *host.Model) error {
+		if err := given(at, "at"); err != nil {
+			return err
+		}
+		*at = 0
+		p, err := matrix(points, "points")
+		if err != nil {
+			return err
+		}
+		others, err := m.At(mat.DenseCopyOf(p))
+		if err == nil {
+			put(at, &host.Model{Model: others})
+		}
+		return err
+	})
+}
+
 //export iokl_model_prepare
 func iokl_model_prepare(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
 	return with(h, e, func(m *host.Model) error { return m.Prepare(context.Background()) })

@@ -208,6 +208,9 @@ static void models(const char *path) {
 	STATUS(iokl_predict_interval(model, &t, NULL, &out, NULL, &hi, &err), IOKL_BAD_INPUT);
 	STATUS(iokl_predict_deviation(model, &t, &out, &err), IOKL_OK);
 	STATUS(iokl_predict_noise(model, &t, &out, &err), IOKL_BAD_INPUT);
+	iokl_handle none = 0;
+	STATUS(iokl_model_at(model, &t, &none, &err), IOKL_BAD_INPUT); /* it has no axis */
+	CHECK(none == 0);
 	for (int i = 0; i < T * N; i++)
 		CHECK(g[i] > 0);
 	t.cols = D - 1;

@@ -174,8 +174,7 @@ class _Estimator(BaseEstimator):
             "budget": f"{self.budget}s" if isinstance(self.budget, (int, float, np.number)) else self.budget,
         }  # fmt: skip
         if self.output_axis is not None:
-            axis = np.asarray(self.output_axis, dtype=float)
-            options["output_axis"] = axis.reshape(len(axis), -1).tolist()
+            options["output_axis"] = given.points(self.output_axis).tolist()
         if sample_weight is not None:
             options["weights"] = given.weights(sample_weight, rows)
         extra = dict(self.options or {})
@@ -458,6 +457,25 @@ class IOKLRegressor(RegressorMixin, _Estimator):
         if self._precomputed():
             raise ValueError("deviations are not there for precomputed kernels")
         return F, self._shape(self._model.deviation(self._read(X, False)))
+
+    def predict_at(self, X: Any, points: Any) -> Floats:
+        """Predict targets at other points of the axis of the outputs: see `output_axis`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, as for `predict`.
+        points : array-like of shape (n_points,) or (n_points, n_coordinates)
+            Points, in the units of `output_axis`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_points)
+            Predictions. At a point of `output_axis` they are those of its output.
+        """
+        at = self._fitted().at(given.points(points))
+        a = self._read(X, False)
+        return at.predict_gram(a) if self._precomputed() else at.predict(a)
 
     def predict_noise(self, X: Any) -> Any:
         """Predict the standard deviations of the noise. The model must have learned them: see `learn_noise`.

@@ -100,6 +100,14 @@ def weights(w: Any, rows: int) -> list[list[float]]:
     return a.reshape(rows, -1).tolist()
 
 
+def points(axis: Any) -> Floats:
+    """Points of the axis of the outputs, one a row."""
+    a = floats(axis, "points")
+    if a.ndim not in (1, 2) or a.size == 0:
+        raise ValueError(f"points of the axis of the outputs should be a 1d or 2d array, got an array of shape {a.shape} instead.")
+    return a.reshape(len(a), -1)
+
+
 def same_rows(x: int, y: int, least: int = 2) -> None:
     """Refuse inputs and targets of different lengths, or of fewer samples than two where a fit is to start."""
     if x == y < least:

@@ -90,6 +90,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "iokl_model_save": [_H, _T],
     "iokl_model_decode": [_T, ct.c_size_t, ct.POINTER(_H)],
     "iokl_model_encode": [_H] + _BUFFER,
+    "iokl_model_at": [_H, _M, ct.POINTER(_H)],
     "iokl_model_update": [_H, _M, _M, _T, ct.POINTER(_H)],
     "iokl_model_free": [_H],
     "iokl_model_json": [_H] + _BUFFER,
@@ -340,6 +341,12 @@ class Model:
         handle = ct.c_uint64()
         rows = [None if a is None else ct.byref(matrix(in_place(a))) for a in (X, Y)]
         call("iokl_model_update", self._handle, *rows, encode_options(options), ct.byref(handle))
+        return Model(handle.value)
+
+    def at(self, points: Floats) -> Model:
+        """The model of outputs at other points of the axis."""
+        handle = ct.c_uint64()
+        call("iokl_model_at", self._handle, ct.byref(matrix(in_place(points))), ct.byref(handle))
         return Model(handle.value)
 
     def describe(self) -> dict[str, Any]:

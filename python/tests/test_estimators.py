@@ -315,3 +315,21 @@ def test_partial_fit_of_classes(table):
     assert (model.predict(X) == y).mean() > 0.8
     with pytest.raises(ValueError, match="no class 'sideways'"):
         model.partial_fit(X[:1], ["sideways"])
+
+
+def test_output_axis():
+    rng = np.random.default_rng(6)
+    X, t = rng.uniform(-1, 1, (60, 2)), np.linspace(0, 3, 7)
+    curve = lambda t: np.sin(X[:, :1] + t) + X[:, 1:] * t  # noqa: E731
+    m = iokl.IOKLRegressor(kernels=["gaussian:all:median"], lam=1e-6, output_axis=t).fit(X, curve(t))
+    np.testing.assert_allclose(m.predict_at(X, t), m.predict(X), rtol=0, atol=1e-9)
+    between = np.array([0.3, 1.7])
+    F = m.predict_at(X, between)
+    assert F.shape == (60, 2)
+    assert np.abs(F - curve(between)).max() < 0.1 < np.abs(F - curve(between[::-1])).max()
+    with pytest.raises(ValueError, match="coordinates"):
+        m.predict_at(X, np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="without an axis"):
+        iokl.IOKLRegressor(kernels=["gaussian:all:median"], lam=1e-3).fit(X, curve(t)).predict_at(X, t)
+    with pytest.raises(ValueError, match="6 points"):
+        iokl.IOKLRegressor(kernels=["gaussian:all:median"], lam=1e-3, output_axis=t[1:]).fit(X, curve(t))
