@@ -34,12 +34,22 @@ func WriteMarkdown(w io.Writer, f *bench.File, dir string) error {
 			return err
 		}
 	}
-	if len(f.Machine.Skipped) > 0 {
+	if left := append(slices.Clone(f.Machine.Skipped), notRun(f)...); len(left) > 0 {
 		m.line("## Not measured\n")
-		m.list(f.Machine.Skipped)
+		m.list(left)
 	}
 	_, err := io.WriteString(w, strings.TrimRight(m.text.String(), "\n")+"\n")
 	return err
+}
+
+// notRun lists the cases of a topic that the run left out.
+func notRun(f *bench.File) (list []string) {
+	for _, c := range bench.Cases() {
+		if c.Topic != "" && !slices.ContainsFunc(f.Results, func(r bench.Result) bool { return r.Case == c.Name }) {
+			list = append(list, fmt.Sprintf("%s: %s", c.Name, c.Does))
+		}
+	}
+	return list
 }
 
 type markdown struct {

@@ -22,6 +22,7 @@ func TestMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"## Linear systems with K⊗L + μI", "### sylvester", "    mklbench run sylvester",
 		"## The paper: ", "### caltech", "| reduced-fast | ", "    mklbench run caltech",
+		"## Not measured", "\n- uci: ",
 	} {
 		next := strings.Index(page, want)
 		if next <= at {
@@ -31,6 +32,9 @@ func TestMarkdown(t *testing.T) {
 	}
 	if strings.Contains(page, "### gemm") {
 		t.Error("a case of no topic is on the page")
+	}
+	if strings.Contains(page, "\n- caltech: ") {
+		t.Error("a case that was run is among those that were not")
 	}
 	width := 0
 	for line := range strings.SplitSeq(page, "\n") {
