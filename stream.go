@@ -5,6 +5,7 @@ package iokl
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
@@ -67,6 +68,9 @@ func DefaultStreamKernels() []string { return defaults.StreamKernels() }
 //
 // With opt.IntervalFolds the sums are kept apart for so many folds, without each of which
 // the setting is fitted once more. Residuals are those of the surveyed rows, of which there are at most 4096.
+//
+// Rows have the weights of their blocks, [stream.Block].Weights, with which they are learned from and held out as by
+// Options.Weights in Fit. Weights of cells, noise and other losses are for data in memory.
 //
 // Inputs are scaled, and widths and landmarks chosen, by a survey of the rows
 // beforehand; targets are centred and scaled by the sums themselves. With as many
@@ -134,31 +138,35 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 	if opt.Options, err = opt.check(false); err != nil {
 		return opt, err
 	}
-	if err := opt.unweighted(); err != nil {
+	if err := opt.checkStream(); err != nil {
 		return opt, err
 	}
 	so := opt.sums()
-	X, Y, l, err := sums.Draw(ctx, sums.Rows(data), choose.MostSamples, so)
+	s, l, err := sums.Draw(ctx, sums.Rows(data), choose.MostSamples, so)
 	if err != nil {
 		return opt, err
 	}
-	known := columns.Observed(Y)
-	part, err := samples.NewRows(blas.TakeRows(X, known), blas.TakeRows(Y, known), blas.General{},
-		opt.samples())
+	known := columns.Observed(s.Targets)
+	var w blas.General
+	if s.Weights != nil {
+		known = slices.DeleteFunc(known, func(i int) bool { return s.Weights[i] == 0 })
+		w = blas.TakeRows(blas.Vector(s.Weights), known)
+	}
+	part, err := samples.NewRows(blas.TakeRows(s.Sample, known), blas.TakeRows(s.Targets, known), w, opt.samples())
 	if err != nil {
 		return opt, err
 	}
 	own := opt.Options
 	own.CV.Groups = nil // of all rows
-	own.CV = own.CV.ForFit(X.Rows)
+	own.CV = own.CV.ForFit(s.Sample.Rows)
 	env := opt.env()
-	env.Say("choosing kernels on %d of %d samples", X.Rows, l)
+	env.Say("choosing kernels on %d of %d samples", s.Sample.Rows, l)
 	r, err := own.crossValidate(ctx, part, nil)
 	if err != nil {
 		return opt, err
 	}
 	p := r.Chosen()
-	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds*len(stream.Patterns(Y))); err != nil {
+	if opt.Kernels, err = part.Features(ctx, p.Kernels, int(l), folds*len(stream.Patterns(s.Targets))); err != nil {
 		return opt, err
 	}
 	if opt.Groups, err = part.Groups(ctx, p.Kernels); err != nil {
@@ -169,7 +177,7 @@ func chooseFeatures(ctx context.Context, data Rows, opt StreamOptions, folds int
 		opt.Norm = p.Norm
 	}
 	if opt.CV.Lambdas == nil {
-		opt.CV.Lambdas = choose.LambdasAround(p.Lambda, float64(l)/float64(X.Rows))
+		opt.CV.Lambdas = choose.LambdasAround(p.Lambda, float64(l)/float64(s.Sample.Rows))
 	}
 	return opt, nil
 }
@@ -190,7 +198,7 @@ func sumsOf(ctx context.Context, data Rows, opt StreamOptions, folds int) (*sums
 	if opt.Options, err = opt.check(false); err != nil {
 		return nil, opt, err
 	}
-	if err := opt.unweighted(); err != nil {
+	if err := opt.checkStream(); err != nil {
 		return nil, opt, err
 	}
 	if len(opt.Kernels) == 0 {

@@ -117,15 +117,16 @@ func (opt *Options) robustUnits(y, w blas.General) {
 	}
 }
 
-// unweighted refuses weights and losses where rows are not in memory.
-func (opt *Options) unweighted() error {
-	if opt.OutputAxis != nil {
+// checkStream refuses what is for data in memory.
+func (opt *Options) checkStream() error {
+	switch {
+	case opt.OutputAxis != nil:
 		return fault.Input("an axis of the outputs is for data in memory, not for streams")
-	}
-	if opt.Weights != nil || opt.Noise != nil || opt.LearnNoise ||
-		len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared {
-		return fault.Input("weights, noise and losses other than the squared one are for data in memory, not " +
-			"for streams")
+	case opt.Weights != nil:
+		return fault.Input("rows of a stream have the weights of their blocks: weights of all rows or of cells are " +
+			"for data in memory")
+	case opt.Noise != nil || opt.LearnNoise || len(opt.losses) > 0 && opt.losses[0].Kind != loss.Squared:
+		return fault.Input("noise and losses other than the squared one are for data in memory, not for streams")
 	}
 	return nil
 }

@@ -117,12 +117,18 @@ func TestWeightZeroIsMissing(t *testing.T) {
 		}
 		return v
 	}, wild)
-	for _, loss := range []string{"squared", "huber"} {
-		opt := iokl.Options{Kernels: []string{"gaussian:all:median*0.5,1,2"}, Lambda: 1e-3, Loss: loss}
+	for _, c := range [][2]string{
+		{"squared", "gaussian:all:median*0.5,1,2"},
+		{"huber", "gaussian:all:median*0.5,1,2"},
+		{"squared", "gaussian:relevant:median"},
+		{"squared", "gaussian:ard:median"},
+	} {
+		loss, kernel := c[0], c[1]
+		opt := iokl.Options{Kernels: []string{kernel}, Lambda: 1e-3, Loss: loss}
 		b := predicted(t, mustFit(t, X, holes, opt), X)
 		opt.Weights = W
 		if d := far(predicted(t, mustFit(t, X, wild, opt), X), b); !(d <= 1e-12) {
-			t.Errorf("%s: predictions differ by %.2g", loss, d)
+			t.Errorf("%s: predictions differ by %.2g", c, d)
 		}
 	}
 }

@@ -75,6 +75,7 @@ type Accumulator struct {
 type fold struct {
 	sums    Sums
 	x, y    blas.General // BlockRows×d and ×n
+	w       []float64    // weights of the rows
 	waiting int
 }
 
@@ -86,7 +87,7 @@ func Bytes(D, d, n int, opt Options) float64 {
 	if opt.NoGamma {
 		order = 0
 	}
-	return 8 * (K*float64(D)*(order+float64(n)) + B*(float64(D)+K*float64(d+n)))
+	return 8 * (K*float64(D)*(order+float64(n)) + B*(float64(D)+K*float64(d+n+1)))
 }
 
 // Plan decides whether the sums of D features, d inputs and n targets fit into
@@ -146,6 +147,7 @@ func (a *Accumulator) emptyFolds() []fold {
 		folds[k] = fold{
 			sums: newSums(a.features.Dim(), a.n, a.opt.NoGamma || unused),
 			x:    blas.NewGeneral(a.opt.BlockRows, a.d), y: blas.NewGeneral(a.opt.BlockRows, a.n),
+			w: make([]float64, a.opt.BlockRows),
 		}
 		folds[k].sums.Observed = observed
 	}
@@ -189,7 +191,8 @@ func (a *Accumulator) addRow(b Block, i int) error {
 	if a.patterns == nil {
 		targets = func(y []float64) error { return finite("target", y) }
 	}
-	if err := errors.Join(finite("input", x), targets(y)); err != nil {
+	weight, bad := b.weight(i)
+	if err := errors.Join(finite("input", x), targets(y), bad); err != nil {
 		return err
 	}
 	var k int
@@ -210,6 +213,11 @@ func (a *Accumulator) addRow(b Block, i int) error {
 		k = k*len(a.opt.Patterns) + p
 	}
 	f := &a.folds[k]
+	if weight == 0 {
+		f.sums.Rows++
+		a.rows++
+		return nil
+	}
 	if f.waiting == f.x.Rows {
 		if err := a.flush(f); err != nil {
 			return err
@@ -223,6 +231,7 @@ func (a *Accumulator) addRow(b Block, i int) error {
 		}
 		to[j] = v
 	}
+	f.w[f.waiting] = weight
 	f.waiting++
 	a.rows++
 	return nil
@@ -273,7 +282,7 @@ func (a *Accumulator) flush(f *fold) error {
 	if err := a.features.Transform(z, blas.View(f.x, 0, 0, f.waiting, a.d)); err != nil {
 		return fmt.Errorf("stream: %w", err)
 	}
-	f.sums.add(a.be, z, blas.View(f.y, 0, 0, f.waiting, a.n))
+	f.sums.add(a.be, z, blas.View(f.y, 0, 0, f.waiting, a.n), f.w)
 	f.waiting = 0
 	return nil
 }
@@ -334,14 +343,7 @@ func (b Block) after(skip int64) (Block, int64) {
 	if rows == 0 {
 		return b, skip
 	}
-	left := b.X.Rows - int(rows)
-	b.X = blas.View(b.X, int(rows), 0, left, b.X.Cols)
-	b.Y = blas.View(b.Y, int(rows), 0, left, b.Y.Cols)
-	b.Row += rows
-	if b.Folds != nil {
-		b.Folds = b.Folds[rows:]
-	}
-	return b, skip - rows
+	return b.Part(int(rows), b.X.Rows), skip - rows
 }
 
 // report tells the caller where the pass is, and saves it when that is due.

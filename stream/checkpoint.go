@@ -13,6 +13,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -22,13 +23,12 @@ var ErrCheckpoint = errors.New("unusable checkpoint")
 
 // The format: the magic, the length of the header (uint32), the header (JSON),
 // the numbers of each fold as little-endian float64 (lower triangle of Γ by
-// rows, H, ZSum, Center, YSum, YY, the waiting inputs and targets), and the Castagnoli
-// CRC-32 of all before it.
+// rows, H, ZSum, Center, YSum, YY, the waiting inputs, targets and weights), and the
+// Castagnoli CRC-32 of all before it.
 const (
-	magic = "IOKLSUM2"
-	// magic1 began checkpoints whose sums were about 0, so that targets far from
-	// it had lost digits already.
-	magic1 = "IOKLSUM1"
+	magic = "IOKLSUM3"
+	// Checkpoints of format 1 have sums about 0, those of format 2 have no weights.
+	magicBefore = "IOKLSUM1 IOKLSUM2"
 )
 
 // maxHeader bounds what a header may ask to be read.
@@ -46,6 +46,8 @@ type header struct {
 	Rows      int64    `json:"rows"`
 	FoldRows  []int64  `json:"fold_rows"`
 	Waiting   []int    `json:"waiting"`
+
+	FoldWeights []float64 `json:"fold_weights"`
 }
 
 func (a *Accumulator) header() header {
@@ -58,6 +60,7 @@ func (a *Accumulator) header() header {
 	}
 	for k := range a.folds {
 		h.FoldRows = append(h.FoldRows, a.folds[k].sums.Rows)
+		h.FoldWeights = append(h.FoldWeights, a.folds[k].sums.Weight)
 		h.Waiting = append(h.Waiting, a.folds[k].waiting)
 	}
 	return h
@@ -70,8 +73,8 @@ func (f *fold) numbers(visit func([]float64) error) error {
 			return err
 		}
 	}
-	x, y := f.x.Data[:f.waiting*f.x.Cols], f.y.Data[:f.waiting*f.y.Cols]
-	for _, s := range [][]float64{f.sums.H.Data, f.sums.ZSum, f.sums.Center, f.sums.YSum, f.sums.YY, x, y} {
+	x, y, w := f.x.Data[:f.waiting*f.x.Cols], f.y.Data[:f.waiting*f.y.Cols], f.w[:f.waiting]
+	for _, s := range [][]float64{f.sums.H.Data, f.sums.ZSum, f.sums.Center, f.sums.YSum, f.sums.YY, x, y, w} {
 		if err := visit(s); err != nil {
 			return err
 		}
@@ -151,7 +154,7 @@ func (a *Accumulator) decode(in *checked) ([]fold, int64, error) {
 	}
 	folds := a.emptyFolds()
 	for k := range folds {
-		folds[k].sums.Rows, folds[k].waiting = h.FoldRows[k], h.Waiting[k]
+		folds[k].sums.Rows, folds[k].sums.Weight, folds[k].waiting = h.FoldRows[k], h.FoldWeights[k], h.Waiting[k]
 		if err := folds[k].numbers(func(s []float64) error { return readFloats(in, s) }); err != nil {
 			return nil, 0, err
 		}
@@ -176,8 +179,8 @@ func readHeader(in io.Reader) (header, error) {
 	if _, err := io.ReadFull(in, start); err != nil {
 		return h, err
 	}
-	if string(start) == magic1 {
-		return h, errors.New("it is of format 1, whose sums are less exact than those of today: start the pass anew")
+	if strings.Contains(magicBefore, string(start)) {
+		return h, errors.New("it is of an older version of the format: start the pass anew")
 	}
 	if string(start) != magic {
 		return h, errors.New("it is not a checkpoint of this program's, or of another version of it")
@@ -207,7 +210,7 @@ func (a *Accumulator) fits(h header) error {
 	}
 	same := h.Features == own.Features && h.Inputs == own.Inputs && h.Targets == own.Targets &&
 		h.BlockRows == own.BlockRows && h.Seed == own.Seed && h.NoGamma == own.NoGamma &&
-		len(h.FoldRows) == len(a.folds) && len(h.Waiting) == len(a.folds)
+		len(h.FoldRows) == len(a.folds) && len(h.Waiting) == len(a.folds) && len(h.FoldWeights) == len(a.folds)
 	if !same {
 		return fmt.Errorf("it has %d features, %d inputs, %d targets, %d folds, blocks of %d rows, seed %d; here "+
 			"they are %d, %d, %d, %d, %d, %d",

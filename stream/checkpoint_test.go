@@ -41,7 +41,7 @@ func TestDecodeRefusals(t *testing.T) {
 		{"good", good, opt, ""},
 		{"empty", nil, opt, "cut short"},
 		{"foreign", []byte("PK\x03\x04 and more"), opt, "not a checkpoint"},
-		{"format 1", append([]byte("IOKLSUM1"), good[len(magic):]...), opt, "format 1"},
+		{"format 1", append([]byte("IOKLSUM1"), good[len(magic):]...), opt, "older version"},
 		{"half", good[:len(good)/2], opt, "cut short"},
 		{"last byte missing", good[:len(good)-1], opt, "cut short"},
 		{"a bit flipped", flipped, opt, "checksum"},

@@ -5,7 +5,8 @@
 //	Γ = ZᵀZ,  H = ZᵀY,  ‖Y‖²,
 //
 // and the column sums of Z and Y, by which targets can be centred and scaled
-// afterwards. Every later cost is free of l.
+// afterwards. Every later cost is free of l. With weights W = diag(w) of the rows they are
+// ZᵀWZ, ZᵀWY and so on.
 //
 // An [Accumulator] takes row blocks from a [Source] of the caller's: matrices in
 // memory, files, sockets. It keeps K sums apart when asked for K folds, so that
@@ -14,10 +15,10 @@
 // Its state can be written in the middle of a pass and read back later. Ranks of a
 // parallel job accumulate rows of their own and add up their sums with
 // [Accumulator.Reduce]: all that they exchange for each fold is n + 1 numbers, for the
-// mean of all targets, and then D(D+1)/2 + Dn + D + 2n + 1.
+// mean of all targets, and then D(D+1)/2 + Dn + D + 2n + 2.
 //
 // The pass costs D² + 2Dn flops a row (a symmetric rank-k update and a product)
-// beside the transform, and K·(8D² + 8Dn) + 8·BlockRows·(D + K·(d+n)) bytes.
+// beside the transform, and K·(8D² + 8Dn) + 8·BlockRows·(D + K·(d+n+1)) bytes.
 // Where D² numbers do not fit, [Gram] multiplies by Γ from the rows again and
 // again, in O(Dk) memory and 4lDk flops and a pass for each multiply.
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // Gram is the operator Γ = ZᵀZ of data too wide for D² numbers: each multiply
-// reads the rows again, Γv = Σ_blocks Z_bᵀ(Z_b v), 4lDk flops for k columns and
+// reads the rows again, Γv = Σ_blocks Z_bᵀW_b(Z_b v) with the weights W of the rows, 4lDk flops for k columns and
 // 8·BlockRows·(D+k) bytes. It is a linop.Operator that can fail: after an error
 // Apply fills dst with NaN, so that no solver takes it for an answer, and Err tells why.
 type Gram struct {
@@ -44,9 +44,12 @@ func (g *Gram) Apply(dst, x blas.General) {
 		return
 	}
 	blas.Zero(dst)
-	err := g.pass(func(z blas.General) {
+	err := g.pass(func(z blas.General, weights []float64) {
 		g.t = blas.Reshape(g.t, z.Rows, x.Cols)
 		blas.Mul(g.be, g.t, false, false, z, x)
+		for i, w := range weights {
+			blas.Scal(w, blas.Row(g.t, i))
+		}
 		blas.Gemm(g.be, true, false, 1, z, g.t, 1, dst)
 	})
 	if err != nil {
@@ -64,8 +67,8 @@ func fillNaN(a blas.General) {
 	}
 }
 
-// pass calls f on the features of every block of at most BlockRows rows.
-func (g *Gram) pass(f func(z blas.General)) error {
+// pass calls f on the features and weights of every block of at most BlockRows rows.
+func (g *Gram) pass(f func(z blas.General, weights []float64)) error {
 	src, err := g.open()
 	if err != nil {
 		return err
@@ -77,12 +80,12 @@ func (g *Gram) pass(f func(z blas.General)) error {
 	for {
 		b, err := src.Next()
 		for lo := 0; lo < b.X.Rows; lo += g.rows {
-			rows := min(g.rows, b.X.Rows-lo)
-			g.z = blas.Reshape(g.z, rows, g.Dim())
-			if err := g.features.Transform(g.z, blas.View(b.X, lo, 0, rows, b.X.Cols)); err != nil {
-				return fmt.Errorf("%s, from row %d: %w", b.Source, b.Row+int64(lo), err)
+			part := b.Part(lo, min(lo+g.rows, b.X.Rows))
+			g.z = blas.Reshape(g.z, part.X.Rows, g.Dim())
+			if err := g.features.Transform(g.z, part.X); err != nil {
+				return fmt.Errorf("%s, from row %d: %w", part.Source, part.Row, err)
 			}
-			f(g.z)
+			f(g.z, part.Weights)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -43,15 +43,14 @@ func (a *Accumulator) Reduce(r Reducer) error {
 // reduce adds up in two exchanges, of n + 1 numbers for the mean of all rows, and of
 // the sums about it.
 func (s *Sums) reduce(r Reducer) error {
-	l := float64(s.Rows)
 	mean := slices.Clone(s.YSum)
-	blas.Axpy(l, s.Center, mean)
-	mean = append(mean, l)
+	blas.Axpy(s.Weight, s.Center, mean)
+	mean = append(mean, s.Weight)
 	if err := r.Allreduce(mean); err != nil {
 		return err
 	}
 	n := len(s.Center)
-	blas.Scal(1/max(mean[n], 1), mean)
+	blas.Scal(perWeight(1, mean[n]), mean)
 	s.Recenter(mean[:n])
 	x := s.pack()
 	if err := r.Allreduce(x); err != nil {
@@ -61,17 +60,17 @@ func (s *Sums) reduce(r Reducer) error {
 	return nil
 }
 
-// pack lays out the numbers of the sums, but for their center, one after the other: D(D+1)/2 + Dn + D + 2n + 1.
+// pack lays out the numbers of the sums, but for their center, one after the other: D(D+1)/2 + Dn + D + 2n + 2.
 func (s *Sums) pack() []float64 {
 	order, D, n := s.Gamma.Rows, s.H.Rows, s.H.Cols
-	x := make([]float64, 0, order*(order+1)/2+D*n+D+2*n+1)
+	x := make([]float64, 0, order*(order+1)/2+D*n+D+2*n+2)
 	for i := range order {
 		x = append(x, blas.Row(s.Gamma, i)[:i+1]...)
 	}
 	for _, part := range [][]float64{s.H.Data, s.ZSum, s.YSum, s.YY} {
 		x = append(x, part...)
 	}
-	return append(x, float64(s.Rows))
+	return append(x, s.Weight, float64(s.Rows))
 }
 
 func (s *Sums) unpack(x []float64) {
@@ -81,5 +80,5 @@ func (s *Sums) unpack(x []float64) {
 	for _, part := range [][]float64{s.H.Data, s.ZSum, s.YSum, s.YY} {
 		x = x[copy(part, x):]
 	}
-	s.Rows = int64(x[0])
+	s.Weight, s.Rows = x[0], int64(x[1])
 }

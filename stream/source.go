@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -16,17 +17,44 @@ type Block struct {
 	Row    int64        // number of the first row in its source, from 0
 	Source string       // name of the source, for messages
 	Folds  []int        // fold of each row; nil leaves it to Options.Fold
+	// Weights are those of the rows, finite and ≥ 0: 2 stands for a row that comes twice, 0 for one that is left out.
+	// nil means 1.
+	Weights []float64
+}
+
+// Part is rows [from, to) of the block, in its memory.
+func (b Block) Part(from, to int) Block {
+	b.X, b.Y = blas.View(b.X, from, 0, to-from, b.X.Cols), blas.View(b.Y, from, 0, to-from, b.Y.Cols)
+	b.Row += int64(from)
+	if b.Folds != nil {
+		b.Folds = b.Folds[from:to]
+	}
+	if b.Weights != nil {
+		b.Weights = b.Weights[from:to]
+	}
+	return b
+}
+
+// weight is that of row i.
+func (b *Block) weight(i int) (float64, error) {
+	if b.Weights == nil {
+		return 1, nil
+	}
+	w := b.Weights[i]
+	if !(w >= 0) || math.IsInf(w, 1) {
+		return 0, fmt.Errorf("%w: its weight is %g: it must be finite and not negative", ErrRow, w)
+	}
+	return w, nil
 }
 
 // check refuses a block whose shapes are not those of d inputs and n targets.
 func (b *Block) check(d, n int) error {
 	if b.X.Rows == 0 || b.X.Cols == d && b.Y.Cols == n && b.X.Rows == b.Y.Rows &&
-		(b.Folds == nil || len(b.Folds) == b.X.Rows) {
+		(b.Folds == nil || len(b.Folds) == b.X.Rows) && (b.Weights == nil || len(b.Weights) == b.X.Rows) {
 		return nil
 	}
-	return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs and %d×%d targets, want %d and %d columns", b.Source, b.Row,
-		ErrRow,
-		b.X.Rows, b.X.Cols, b.Y.Rows, b.Y.Cols, d, n)
+	return fmt.Errorf("stream: %s, row %d: %w: %d×%d inputs, %d×%d targets and %d weights, want %d and %d columns",
+		b.Source, b.Row, ErrRow, b.X.Rows, b.X.Cols, b.Y.Rows, b.Y.Cols, len(b.Weights), d, n)
 }
 
 // Source hands out rows in order.
@@ -59,32 +87,27 @@ func (p *patient) Next() (Block, error) {
 
 // matrices is a source in memory.
 type matrices struct {
-	x, y blas.General
-	name string
+	all  Block
 	size int
 	at   int
 }
 
-// FromMatrices is the source of the rows of X (l×d) and Y (l×n), which it does
-// not copy.
-func FromMatrices(name string, X, Y blas.General) Source {
-	if X.Rows != Y.Rows {
-		panic("stream: X and Y of different length")
+// FromMatrices is the source of the rows of X (l×d) and Y (l×n) with these weights, or 1 where none are given. It
+// copies nothing.
+func FromMatrices(name string, X, Y blas.General, weights ...float64) Source {
+	if X.Rows != Y.Rows || weights != nil && len(weights) != X.Rows {
+		panic("stream: X, Y and weights of different length")
 	}
-	return &matrices{x: X, y: Y, name: name, size: defaultBlockRows}
+	return &matrices{all: Block{X: X, Y: Y, Source: name, Weights: weights}, size: defaultBlockRows}
 }
 
 func (m *matrices) Next() (Block, error) {
-	if m.at == m.x.Rows {
+	if m.at == m.all.X.Rows {
 		return Block{}, io.EOF
 	}
-	rows := min(m.size, m.x.Rows-m.at)
-	b := Block{
-		X: blas.View(m.x, m.at, 0, rows, m.x.Cols), Y: blas.View(m.y, m.at, 0, rows, m.y.Cols),
-		Row: int64(m.at), Source: m.name,
-	}
-	m.at += rows
-	return b, nil
+	from := m.at
+	m.at = min(from+m.size, m.all.X.Rows)
+	return m.all.Part(from, m.at), nil
 }
 
 // share is every size-th block of a source.
@@ -165,13 +188,16 @@ func (p *prefetched) read(ctx context.Context, src Source) {
 
 // copyFrom makes b a copy of a in memory of its own.
 func (b *Block) copyFrom(a Block) {
-	x, y, folds := b.X, b.Y, b.Folds
+	x, y, folds, weights := b.X, b.Y, b.Folds, b.Weights
 	*b = a
 	b.X, b.Y = blas.Reshape(x, a.X.Rows, a.X.Cols), blas.Reshape(y, a.Y.Rows, a.Y.Cols)
 	blas.Copy(b.X, a.X)
 	blas.Copy(b.Y, a.Y)
 	if a.Folds != nil {
 		b.Folds = append(folds[:0], a.Folds...)
+	}
+	if a.Weights != nil {
+		b.Weights = append(weights[:0], a.Weights...)
 	}
 }
 

@@ -55,6 +55,7 @@ func direct(t testing.TB, maps rff.Maps, X, Y blas.General, want func(i int) boo
 			continue
 		}
 		s.Rows++
+		s.Weight++
 		z, y := blas.Row(Z, r), blas.Row(Y, r)
 		for i := range z {
 			for j := range i + 1 {
@@ -396,8 +397,8 @@ func TestStandardizedAndResidual(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	// 5 folds of 2000² + 2000·20 numbers, and a block of 1024 rows of 2000 + 5·40.
-	if got, want := Bytes(2000, 20, 20, Options{Folds: 5}), 8.*(5*2000*2020+1024*(2000+5*40)); got != want {
+	// 5 folds of 2000² + 2000·20 numbers, and a block of 1024 rows of 2000 + 5·41.
+	if got, want := Bytes(2000, 20, 20, Options{Folds: 5}), 8.*(5*2000*2020+1024*(2000+5*41)); got != want {
 		t.Errorf("%g bytes, want %g", got, want)
 	}
 	// 10,000 features take 800 MB.

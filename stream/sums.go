@@ -12,14 +12,15 @@ import (
 // Sums is what a pass leaves of a set of rows. What concerns the targets is about
 // a Center near their means, so that targets far from 0 lose no digits; see Recenter.
 type Sums struct {
-	Rows     int64        // l
+	Rows     int64        // l, those of weight 0 included
+	Weight   float64      // sum of the weights w of the rows
 	Observed []bool       // the targets that the rows have, the others counting as 0; nil for all
-	Gamma    blas.General // ZᵀZ, D×D, lower triangle; 0×0 under Options.NoGamma, and where no target is observed
-	ZSum     []float64    // column sums of Z (D)
+	Gamma    blas.General // ZᵀWZ with W = diag(w), D×D, lower triangle; 0×0 under NoGamma, and without targets
+	ZSum     []float64    // column sums of WZ (D)
 	Center   []float64    // c (n)
-	H        blas.General // Zᵀ(Y − 1cᵀ), D×n
-	YSum     []float64    // column sums of Y − 1cᵀ (n)
-	YY       []float64    // sums of squares of its columns (n)
+	H        blas.General // ZᵀW(Y − 1cᵀ), D×n
+	YSum     []float64    // column sums of W(Y − 1cᵀ) (n)
+	YY       []float64    // sums of w times the squares of the columns of Y − 1cᵀ (n)
 }
 
 func newSums(D, n int, noGamma bool) Sums {
@@ -33,34 +34,38 @@ func newSums(D, n int, noGamma bool) Sums {
 	}
 }
 
-// add adds the rows of z (r×D) and y (r×n), which it overwrites. The center becomes
+// add adds the rows of z (r×D) and y (r×n), which it overwrites, with weights w > 0 (r and more). The center becomes
 // the mean of all rows, by the updating formulas of Chan, Golub and LeVeque (1983).
-func (s *Sums) add(be blas.Backend, z, y blas.General) {
+func (s *Sums) add(be blas.Backend, z, y blas.General, w []float64) {
 	D := z.Cols
 	if z.Rows == 0 {
 		return
 	}
-	if s.Rows == 0 {
+	if s.Weight == 0 {
 		copy(s.Center, blas.Row(y, 0))
 	}
-	mean, share := slices.Clone(s.YSum), 1/float64(s.Rows+int64(z.Rows))
+	mean, weight := slices.Clone(s.YSum), s.Weight
 	for i := range y.Rows {
+		weight += w[i]
 		for j, v := range blas.Row(y, i) {
-			mean[j] += v - s.Center[j]
+			mean[j] += w[i] * (v - s.Center[j])
 		}
 	}
 	for j, c := range s.Center {
-		mean[j] = c + share*mean[j]
+		mean[j] = c + mean[j]/weight
 	}
 	s.Recenter(mean)
-	s.Rows += int64(z.Rows)
+	s.Rows, s.Weight = s.Rows+int64(z.Rows), weight
 	for i := range z.Rows {
-		blas.Axpy(1, blas.Row(z, i), s.ZSum)
+		root := math.Sqrt(w[i]) // rows times √w have the weighted products
+		blas.Axpy(w[i], blas.Row(z, i), s.ZSum)
+		blas.Scal(root, blas.Row(z, i))
 		row := blas.Row(y, i)
 		for j := range row {
 			row[j] -= s.Center[j]
-			s.YSum[j] += row[j]
-			s.YY[j] += row[j] * row[j]
+			s.YSum[j] += w[i] * row[j]
+			s.YY[j] += w[i] * row[j] * row[j]
+			row[j] *= root
 		}
 	}
 	if s.Gamma.Rows > 0 {
@@ -75,7 +80,7 @@ func (s *Sums) Recenter(center []float64) {
 	if center == nil {
 		center = make([]float64, len(s.Center))
 	}
-	l, shift := float64(s.Rows), slices.Clone(s.Center) // Y − 1·centerᵀ is Y − 1cᵀ + 1·shiftᵀ
+	shift := slices.Clone(s.Center) // Y − 1·centerᵀ is Y − 1cᵀ + 1·shiftᵀ
 	blas.Axpy(-1, center, shift)
 	copy(s.Center, center)
 	if !slices.ContainsFunc(shift, func(v float64) bool { return v != 0 }) {
@@ -85,8 +90,8 @@ func (s *Sums) Recenter(center []float64) {
 		blas.Axpy(z, shift, blas.Row(s.H, i))
 	}
 	for j, d := range shift {
-		s.YY[j] = max(s.YY[j]+d*(2*s.YSum[j]+l*d), 0)
-		s.YSum[j] += l * d
+		s.YY[j] = max(s.YY[j]+d*(2*s.YSum[j]+s.Weight*d), 0)
+		s.YSum[j] += s.Weight * d
 	}
 }
 
@@ -128,20 +133,20 @@ func Total(sums []Sums, skip func(k int) bool) Sums {
 
 // plus adds other rows. The center becomes the mean of all.
 func (s *Sums) plus(t *Sums) {
-	if t.Rows == 0 {
+	s.Rows += t.Rows
+	if t.Weight == 0 {
 		return
 	}
-	if s.Rows == 0 {
+	if s.Weight == 0 {
 		copy(s.Center, t.Center)
 	}
-	l, share := float64(t.Rows), 1/float64(s.Rows+t.Rows)
 	mean := make([]float64, len(s.Center))
 	for j, c := range s.Center {
-		mean[j] = c + share*(s.YSum[j]+t.YSum[j]+l*(t.Center[j]-c))
+		mean[j] = c + (s.YSum[j]+t.YSum[j]+t.Weight*(t.Center[j]-c))/(s.Weight+t.Weight)
 	}
 	s.Recenter(mean)
 	moved := t.about(mean)
-	s.Rows += t.Rows
+	s.Weight += t.Weight
 	blas.AddScaled(s.Gamma, 1, t.Gamma)
 	blas.Axpy(1, t.ZSum, s.ZSum)
 	blas.AddScaled(s.H, 1, moved.H)
@@ -149,17 +154,17 @@ func (s *Sums) plus(t *Sums) {
 	blas.Axpy(1, moved.YY, s.YY)
 }
 
-// OutputMoments is the mean of each target and its standard deviation about it (by l), 0 for
+// OutputMoments is the mean of each target and its standard deviation about it (by the weight), 0 for
 // a target that is constant up to the rounding of its values.
 func (s *Sums) OutputMoments() (mean, deviation []float64) {
 	mean, deviation = slices.Clone(s.Center), make([]float64, len(s.Center))
-	if s.Rows == 0 {
+	if s.Weight == 0 {
 		return mean, deviation
 	}
-	l := float64(s.Rows)
 	for j, sum := range s.YSum {
-		mean[j] += sum / l
-		if d := math.Sqrt(max(s.YY[j]/l-(sum/l)*(sum/l), 0)); d > 4*0x1p-53*math.Abs(mean[j]) {
+		m := sum / s.Weight
+		mean[j] += m
+		if d := math.Sqrt(max(s.YY[j]/s.Weight-m*m, 0)); d > 4*0x1p-53*math.Abs(mean[j]) {
 			deviation[j] = d
 		}
 	}
@@ -174,19 +179,19 @@ func OutputMoments(parts []Sums) (mean, deviation []float64) {
 	}
 	n := len(parts[0].Center)
 	mean, deviation = make([]float64, n), make([]float64, n)
-	rows := make([]float64, n)
+	weight := make([]float64, n)
 	for pass := range 2 { // about the mean of all rows, once it is known
 		for k := range parts {
-			l := float64(parts[k].Rows)
+			w := parts[k].Weight
 			m, d := parts[k].OutputMoments()
 			for j := range m {
 				switch {
-				case l == 0 || !parts[k].Has(j):
+				case w == 0 || !parts[k].Has(j):
 				case pass == 0:
-					rows[j] += l
-					mean[j] += (m[j] - mean[j]) * (l / rows[j])
+					weight[j] += w
+					mean[j] += (m[j] - mean[j]) * (w / weight[j])
 				default:
-					deviation[j] += l / rows[j] * (d[j]*d[j] + (m[j]-mean[j])*(m[j]-mean[j]))
+					deviation[j] += w / weight[j] * (d[j]*d[j] + (m[j]-mean[j])*(m[j]-mean[j]))
 				}
 			}
 		}

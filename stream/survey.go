@@ -22,12 +22,14 @@ type Survey struct {
 	X, Y    Moments
 	Sample  blas.General // rows of X drawn uniformly
 	Targets blas.General // their rows of Y, NaN where they are missing
+	Weights []float64    `json:",omitempty"` // of the rows of the sample; nil where all rows have weight 1
 	At      []Place      // and where they stand
 	// Patterns are the sets of observed targets that rows have, in the order in which they were
 	// met, and at most MaxPatterns+1 of them. nil where no target is missing.
 	Patterns [][]bool `json:",omitempty"`
 
-	met patterns
+	met      patterns
+	weighted bool // a row has another weight than 1
 }
 
 // Place is where a row stands: its number in its source, and in the data, from 0.
@@ -39,11 +41,11 @@ type Place struct {
 // MaxPatterns bounds the patterns of missing targets that sums are worth keeping apart for.
 const MaxPatterns = 64
 
-// Moments are the mean and the standard deviation (by l) of each column over its observed cells. A
+// Moments are the mean and the standard deviation of each column over its observed cells, by the weights of rows. A
 // column that never changes has deviation 0.
 type Moments struct {
 	Mean, Deviation []float64
-	Rows            []int64 `json:",omitempty"` // in which each column is observed
+	Weight          []float64 `json:",omitempty"` // sum of the weights of the rows in which each column is observed
 }
 
 // Inspect reads src to its end: d inputs and n targets, NaN where they are missing, of which at most
@@ -63,6 +65,9 @@ func Inspect(ctx context.Context, src Source, d, n, sample int, seed uint64) (*S
 		if errors.Is(err, io.EOF) {
 			s.X.finish()
 			s.Y.finish()
+			if !s.weighted {
+				s.Weights = nil
+			}
 			if p := s.met.list; len(p) > 1 || len(p) == 1 && slices.Contains(p[0], false) {
 				s.Patterns = p
 			}
@@ -113,7 +118,7 @@ func (s *Survey) UnmarshalJSON(text []byte) error {
 }
 
 func newMoments(d int) Moments {
-	return Moments{make([]float64, d), make([]float64, d), make([]int64, d)}
+	return Moments{make([]float64, d), make([]float64, d), make([]float64, d)}
 }
 
 // add takes the rows of a block, of which a reservoir keeps a uniform sample.
@@ -123,46 +128,58 @@ func (s *Survey) add(b Block, sample int, rng *rand.Rand) error {
 	}
 	for i := range b.X.Rows {
 		x, y := blas.Row(b.X, i), blas.Row(b.Y, i)
-		if err := errors.Join(finite("input", x), notInfinite(y)); err != nil {
+		w, bad := b.weight(i)
+		if err := errors.Join(finite("input", x), notInfinite(y), bad); err != nil {
 			return fmt.Errorf("stream: %s, row %d: %w", b.Source, b.Row+int64(i), err)
 		}
 		at := Place{b.Source, b.Row + int64(i), s.Rows}
 		s.Rows++
-		s.X.add(x)
-		s.Y.add(y)
+		s.X.add(x, w)
+		s.Y.add(y, w)
+		s.weighted = s.weighted || w != 1
 		if len(s.met.list) <= MaxPatterns {
 			s.met.add(y)
 		}
 		if s.Sample.Rows < sample {
 			s.Sample.Data, s.Targets.Data = append(s.Sample.Data, x...), append(s.Targets.Data, y...)
+			s.Weights = append(s.Weights, w)
 			s.Sample.Rows++
 			s.Targets.Rows++
 			s.At = append(s.At, at)
 		} else if k := rng.Int64N(s.Rows); k < int64(sample) {
 			copy(blas.Row(s.Sample, int(k)), x)
 			copy(blas.Row(s.Targets, int(k)), y)
-			s.At[k] = at
+			s.At[k], s.Weights[k] = at, w
 		}
 	}
 	return nil
 }
 
-// add is Welford's update by the cells of a row that are observed; Deviation holds the sums of squares until finish.
-func (m *Moments) add(row []float64) {
+// add is Welford's update by the cells of a row of weight w that are observed (West 1979); Deviation holds the sums of
+// squares until finish.
+func (m *Moments) add(row []float64, w float64) {
 	for j, v := range row {
-		if math.IsNaN(v) {
+		if math.IsNaN(v) || w == 0 {
 			continue
 		}
-		m.Rows[j]++
+		m.Weight[j] += w
 		before := v - m.Mean[j]
-		m.Mean[j] += before / float64(m.Rows[j])
-		m.Deviation[j] += before * (v - m.Mean[j])
+		m.Mean[j] += before * w / m.Weight[j]
+		m.Deviation[j] += w * before * (v - m.Mean[j])
 	}
+}
+
+// perWeight is v/w, and 0 where all weights are 0.
+func perWeight(v, w float64) float64 {
+	if w == 0 {
+		return 0
+	}
+	return v / w
 }
 
 func (m *Moments) finish() {
 	for j, v := range m.Deviation {
-		m.Deviation[j] = math.Sqrt(v / float64(max(m.Rows[j], 1)))
+		m.Deviation[j] = math.Sqrt(perWeight(v, m.Weight[j]))
 	}
 }
 
@@ -174,7 +191,7 @@ func (s *Survey) Reduce(r Reducer) error {
 	var sums []float64
 	for _, m := range both {
 		for j, v := range m.Mean {
-			rows, sums = append(rows, float64(m.Rows[j])), append(sums, float64(m.Rows[j])*v)
+			rows, sums = append(rows, m.Weight[j]), append(sums, m.Weight[j]*v)
 		}
 	}
 	all := append(sums, rows...)
@@ -186,8 +203,8 @@ func (s *Survey) Reduce(r Reducer) error {
 	squares, at := make([]float64, len(sums)), 0
 	for _, m := range both {
 		for j, v := range m.Mean {
-			mean[at] /= max(total[at], 1)
-			squares[at] = float64(m.Rows[j]) * (m.Deviation[j]*m.Deviation[j] + (v-mean[at])*(v-mean[at]))
+			mean[at] = perWeight(mean[at], total[at])
+			squares[at] = m.Weight[j] * (m.Deviation[j]*m.Deviation[j] + (v-mean[at])*(v-mean[at]))
 			at++
 		}
 	}
@@ -197,8 +214,8 @@ func (s *Survey) Reduce(r Reducer) error {
 	at = 0
 	for _, m := range both {
 		for j := range m.Mean {
-			m.Mean[j], m.Rows[j] = mean[at], int64(total[at])
-			m.Deviation[j] = math.Sqrt(squares[at] / max(total[at], 1))
+			m.Mean[j], m.Weight[j] = mean[at], total[at]
+			m.Deviation[j] = math.Sqrt(perWeight(squares[at], total[at]))
 			at++
 		}
 	}

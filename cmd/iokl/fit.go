@@ -232,7 +232,7 @@ settings are compared, it fits the best of them so far first.`,
   iokl fit --x x.csv --y y.csv --lambda 1e-3 --certify global
   iokl fit --x x.csv --y y.csv --lambda 1e-3 --model sum --out model.iokl
   iokl fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt, err := l.options(cmd, &m, &d)
 			if err != nil {
@@ -257,7 +257,7 @@ settings are compared, it fits the best of them so far first.`,
 				return err
 			}
 			if s.on {
-				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt) })
+				rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt, s.weights) })
 				if err != nil {
 					return err
 				}
@@ -355,6 +355,9 @@ func finish(
 	held, err := heldOut(cmd, model, again)
 	if err != nil {
 		return work(err)
+	}
+	if cmd.Context().Err() != nil {
+		d = nil // who interrupts a fit does not wait for the effects of the inputs
 	}
 	if out != "" || page != "" {
 		if err := noteOrigin(cmd, model, d, held); err != nil {

@@ -5,10 +5,14 @@ package main
 import (
 	"fmt"
 	"math"
-	"strconv"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/schema"
+	"github.com/iokl/iokl/internal/table"
 )
 
 // far counts the values beyond the limits of a model, by column.
@@ -129,7 +133,7 @@ func classNumbers(labels []string) []string {
 	const many = 20
 	different := map[string]bool{}
 	for _, label := range labels {
-		if _, err := strconv.ParseFloat(label, 64); err != nil && label != "" {
+		if !table.MayBeNumber(label) {
 			return nil
 		}
 		different[label] = true
@@ -139,4 +143,21 @@ func classNumbers(labels []string) []string {
 	}
 	return []string{fmt.Sprintf("the labels are %d different numbers, and each is a class of its own: are they "+
 		"amounts? Without --classes they are predicted as such", len(different))}
+}
+
+// flagsOnly refuses a file without its flag, and says which one it is.
+func flagsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	flags := []string{"x", "series", "model"}
+	if strings.HasSuffix(args[0], ".iokl") {
+		slices.Reverse(flags)
+	}
+	for _, name := range flags {
+		if cmd.Flags().Lookup(name) != nil {
+			return fmt.Errorf("%q is no flag: is it --%s %s?", args[0], name, args[0])
+		}
+	}
+	return fmt.Errorf("%q is no flag: see %s --help", args[0], cmd.CommandPath())
 }

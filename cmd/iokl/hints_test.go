@@ -36,6 +36,15 @@ func TestHints(t *testing.T) {
 	if !strings.Contains(r.stderr, "different numbers, and each is a class of its own") {
 		t.Errorf("%+v", r)
 	}
+	marked := "a;km\n"
+	for i := range 30 {
+		marked += fmt.Sprintf("%d;%d,5\n", i%7, 100+i)
+	}
+	write(t, dir, "marked.csv", marked+"1;NA\n")
+	r = command(t, dir, "fit --x marked.csv --y-columns km --classes --kernel linear:all --lambda 1")
+	if !strings.Contains(r.stderr, "31 different numbers") {
+		t.Errorf("%+v", r)
+	}
 	r = command(t, dir, "fit --x t.csv --drop alive --y-columns class --classes --kernel gaussian:all --lambda 1")
 	if strings.Contains(r.stderr, "different numbers") ||
 		!strings.Contains(r.stderr, "of classes are right, the most frequent class 33.3 %") {

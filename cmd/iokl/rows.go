@@ -16,18 +16,19 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// tables is the pair of files, or the one file, that rows come from.
+// tables is the files, or the one file, that rows come from.
 type tables struct {
-	x, y   string
-	xs, ys []int          // columns
-	schema schema.Columns // of those of x
-	target schema.Columns // of those of y
-	opt    table.Options
-	strict bool // no target may be missing
+	x, y, w    string         // w, of the weights, is "" where rows have none
+	xs, ys, ws []int          // columns
+	schema     schema.Columns // of those of x
+	target     schema.Columns // of those of y
+	weight     schema.Columns // of that of w
+	opt        table.Options
+	strict     bool // no target may be missing
 }
 
-// streamed finds the columns in the files and makes them data to stream.
-func (d *dataFlags) streamed(opt *iokl.Options) (iokl.Rows, error) {
+// streamed finds the columns in the files, and those of weights, and makes them data to stream.
+func (d *dataFlags) streamed(opt *iokl.Options, weights string) (iokl.Rows, error) {
 	var rows iokl.Rows
 	if d.x == "" {
 		return rows, errors.New("give the inputs by --x")
@@ -73,11 +74,39 @@ func (d *dataFlags) streamed(opt *iokl.Options) (iokl.Rows, error) {
 	if opt.Groups, err = readGroups(d.groups, in); err != nil {
 		return rows, work(err)
 	}
+	name := fmt.Sprintf("%s[%s] %s[%s]", d.x, d.xColumns, d.y, d.yColumns)
+	if weights != "" {
+		if err := t.weigh(weights); err != nil {
+			return rows, work(err)
+		}
+		name += " " + weights
+	}
 	rows = iokl.Rows{
 		Inputs: t.schema.Cols(), Outputs: len(t.ys), Count: count, Open: t.open,
-		Name: fmt.Sprintf("%s[%s] %s[%s]", d.x, d.xColumns, d.y, d.yColumns),
+		Name: name,
 	}
 	return rows, nil
+}
+
+// weigh finds the weights of rows: the one column of a file, or a column of x.
+func (t *tables) weigh(weights string) error {
+	t.w = weights
+	var c columns
+	if !isFile(weights) {
+		t.w, c = t.x, columns{flag: "--weights", list: weights}
+	}
+	_, _, err := headOf(t.w, c, t.opt, &t.ws)
+	if err == nil && len(t.ws) != 1 {
+		err = inputError("--weights %s: it has %d columns: rows of --stream have one weight, and cells have none",
+			weights, len(t.ws))
+	}
+	if err != nil {
+		return err
+	}
+	opt := t.opt
+	opt.Columns = only(t.ws)
+	t.weight, err = table.Learn(t.w, opt)
+	return err
 }
 
 // headOf opens a file for the columns chosen and its number of rows.
@@ -113,7 +142,10 @@ const blockRows = 1024
 func (t *tables) open() (stream.Source, error) {
 	cols, s := t.xs, t.schema
 	if t.x == t.y {
-		cols, s = slices.Concat(t.xs, t.ys), slices.Concat(s, t.target)
+		cols, s = slices.Concat(cols, t.ys), slices.Concat(s, t.target)
+	}
+	if t.x == t.w {
+		cols, s = slices.Concat(cols, t.ws), slices.Concat(s, t.weight)
 	}
 	x, err := table.Open(t.x, t.reading(cols, s))
 	if err != nil {
@@ -122,40 +154,62 @@ func (t *tables) open() (stream.Source, error) {
 	return t.pair(x)
 }
 
-// pair puts the rows of the targets beside those of x. Where both are in one file,
-// its rows hold the inputs and then the targets.
+// pair puts the rows of targets and weights beside those of x. Where these are in the file of x, its rows hold the
+// inputs, then the targets and then the weight.
 func (t *tables) pair(x table.Reader) (stream.Source, error) {
 	d := t.schema.Cols()
 	xb := blas.NewGeneral(blockRows, x.Cols())
 	s := &pairs{tables: t, xr: x, xb: xb, X: blas.View(xb, 0, 0, blockRows, d)}
-	if t.x == t.y {
-		s.Y = blas.View(xb, 0, d, blockRows, len(t.ys))
-		return s, nil
-	}
 	var err error
-	if s.yr, err = table.Open(t.y, t.reading(t.ys, t.target)); err != nil {
-		_ = x.Close()
-		return nil, err
+	if s.Y, err = s.columns(t.y, t.ys, t.target, d); err == nil && t.w != "" {
+		s.W, err = s.columns(t.w, t.ws, t.weight, x.Cols()-1)
 	}
-	s.Y = blas.NewGeneral(blockRows, len(t.ys))
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
-// pairs is the rows of both files side by side.
+// columns is where columns of a file are read to: a part of what is read of x, from the column at on, where the file is
+// x, and else memory of its own.
+func (s *pairs) columns(name string, cols []int, of schema.Columns, at int) (blas.General, error) {
+	if name == s.x {
+		return blas.View(s.xb, 0, at, blockRows, len(cols)), nil
+	}
+	r, err := table.Open(name, s.reading(cols, of))
+	if err != nil {
+		return blas.General{}, err
+	}
+	b := otherFile{name, r, blas.NewGeneral(blockRows, len(cols))}
+	s.others = append(s.others, b)
+	return b.to, nil
+}
+
+// pairs is the rows of the files side by side.
 type pairs struct {
 	*tables
-	xr, yr table.Reader // yr is nil where both are in one file
-	xb     blas.General // what xr reads
-	X, Y   blas.General // X, and without yr Y, are parts of xb
-	row    int64
-	err    error
+	xr      table.Reader
+	xb      blas.General // what xr reads
+	others  []otherFile  // files of targets and of weights
+	X, Y, W blas.General // parts of xb, or what the others are read to; W is without Data where rows have no weights
+	weights []float64
+	row     int64
+	err     error
+}
+
+// otherFile is a file whose rows belong to those of x.
+type otherFile struct {
+	name string
+	r    table.Reader
+	to   blas.General
 }
 
 func (s *pairs) Close() error {
-	if s.yr == nil {
-		return s.xr.Close()
+	err := s.xr.Close()
+	for _, o := range s.others {
+		err = errors.Join(err, o.r.Close())
 	}
-	return errors.Join(s.xr.Close(), s.yr.Close())
+	return err
 }
 
 // Next reads a block. Rows before a bad one come with the error that names it.
@@ -165,33 +219,40 @@ func (s *pairs) Next() (stream.Block, error) {
 	}
 	var n int
 	n, s.err = s.xr.Read(s.xb)
-	if s.yr != nil {
-		n = s.readTargets(n)
+	for _, o := range s.others {
+		n = s.readBeside(o, n)
 	}
 	n = s.present(n)
 	b := stream.Block{
 		X: blas.View(s.X, 0, 0, n, s.X.Cols), Y: blas.View(s.Y, 0, 0, n, s.Y.Cols), Row: s.row,
 		Source: s.x,
 	}
+	if s.W.Data != nil {
+		s.weights = s.weights[:0]
+		for i := range n {
+			s.weights = append(s.weights, s.W.Data[i*s.W.Stride])
+		}
+		b.Weights = s.weights
+	}
 	s.row += int64(n)
 	return b, s.err
 }
 
-// readTargets reads the targets of n rows and returns how many are whole.
-func (s *pairs) readTargets(n int) int {
+// readBeside reads n rows of another file and returns how many are whole.
+func (s *pairs) readBeside(o otherFile, n int) int {
 	if n == 0 && s.err != nil {
-		if k, err := s.yr.Read(blas.View(s.Y, 0, 0, 1, s.Y.Cols)); errors.Is(s.err, io.EOF) &&
+		if k, err := o.r.Read(blas.View(o.to, 0, 0, 1, o.to.Cols)); errors.Is(s.err, io.EOF) &&
 			(k > 0 || !errors.Is(err, io.EOF)) {
-			s.err = inputError("%s has more than the %d rows of %s", s.y, s.row, s.x)
+			s.err = inputError("%s has more than the %d rows of %s", o.name, s.row, s.x)
 		}
 		return 0
 	}
 	done := 0
 	for done < n {
-		k, err := s.yr.Read(blas.View(s.Y, done, 0, n-done, s.Y.Cols))
+		k, err := o.r.Read(blas.View(o.to, done, 0, n-done, o.to.Cols))
 		done += k
 		if errors.Is(err, io.EOF) {
-			err = inputError("%s has %d rows, and %s has more", s.y, s.row+int64(done), s.x)
+			err = inputError("%s has %d rows, and %s has more", o.name, s.row+int64(done), s.x)
 		}
 		if err != nil {
 			s.err = err
@@ -219,13 +280,21 @@ func (s *pairs) present(n int) int {
 		})
 		if j >= 0 {
 			names := s.xr.Names()
-			if s.yr != nil {
-				names = s.yr.Names()
+			if s.y != s.x {
+				names = s.others[0].r.Names()
 			} else if names != nil {
 				names = names[s.X.Cols:]
 			}
 			s.err = inputError("%s: row %d, target %s is missing or no finite number", s.y, s.row+int64(i)+1,
 				schema.Label(names, j))
+			return i
+		}
+		if s.W.Data == nil {
+			continue
+		}
+		if w := s.W.Data[i*s.W.Stride]; !(w >= 0) || math.IsInf(w, 1) {
+			s.err = inputError("%s: row %d: the weight is %g: it must be finite and not negative", s.w,
+				s.row+int64(i)+1, w)
 			return i
 		}
 	}

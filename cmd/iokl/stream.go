@@ -28,6 +28,7 @@ type streamFlags struct {
 	checkpoint     string
 	checkpointRows int64
 	surveyRows     int64
+	weights        string // of rows: a file, or a column of --x
 }
 
 func (s *streamFlags) flags(f *pflag.FlagSet, checkpoint string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -276,5 +277,36 @@ func TestStreamBadRowFarDown(t *testing.T) {
 	r.object(t, &got)
 	if got.Samples != bad+1 || !strings.Contains(r.stderr, "going on after the 699999 rows of sums") {
 		t.Errorf("%d samples: %s", got.Samples, r.stderr)
+	}
+}
+
+// Rows that are streamed with weights, of a file of their own or of a column, give the fit of the rows in memory.
+func TestStreamWeights(t *testing.T) {
+	dir := large(t, 3000)
+	lines := strings.Split(strings.TrimSpace(mustRead(t, filepath.Join(dir, "both.csv"))), "\n")
+	var file, column strings.Builder
+	for i, line := range lines {
+		w := "w"
+		if i > 0 {
+			w = strconv.Itoa(i * 7 % 4)
+		}
+		file.WriteString(w + "\n")
+		column.WriteString(line + "," + w + "\n")
+	}
+	write(t, dir, "w.csv", file.String())
+	write(t, dir, "with.csv", column.String())
+	var want, plain, got fitReport
+	command(t, dir, "fit --x x.csv --y y.csv --weights w.csv"+streamKernels).object(t, &want)
+	command(t, dir, "fit --x x.csv --y y.csv"+streamKernels).object(t, &plain)
+	for _, files := range []string{
+		"--x x.csv --y y.csv --weights w.csv", "--x x.npy --y y.npy --weights w.csv",
+		"--x with.csv --y-columns u,v --weights w", "--x both.parquet --x-columns a,b --y-columns u,v --weights w.csv",
+	} {
+		command(t, dir, "fit --stream "+files+streamKernels).object(t, &got)
+		if !(math.Abs(got.Objective-want.Objective) <= 1e-7*want.Objective) || got.Samples != 3000 || !got.Converged ||
+			!(math.Abs(got.Objective-plain.Objective) > 1e-3*want.Objective) {
+			t.Errorf("%s: objective %.12g, want %.12g; without weights %.12g", files, got.Objective, want.Objective,
+				plain.Objective)
+		}
 	}
 }

@@ -87,50 +87,56 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 	if w.axis != "" && (s.on || d.classes) {
 		return errors.New("--output-axis is for targets in memory that are numbers, not for --stream or --classes")
 	}
-	if s.on && (w.weights != "" || w.noise != "" || w.loss != "" && w.loss != "squared") {
-		return errors.New("--weights, --noise and --loss are for data in memory, not for --stream")
+	if s.on && (w.noise != "" || w.loss != "" && w.loss != "squared") {
+		return errors.New("--noise and --loss are for data in memory, not for --stream, which takes --weights of rows")
 	}
+	s.weights = w.weights
 	return nil
 }
 
-// read reads weights, noise and the axis of the outputs.
-func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) error {
-	one := func(flag, value string) (mat.Matrix, error) {
-		if value == "" {
-			return nil, nil
-		}
-		t, err := reading(cmd, func() (*table.Table, error) {
-			to, err := d.options()
-			if err != nil {
-				return nil, err
-			}
-			if isFile(value) {
-				return table.Read(value, to)
-			}
-			to.Columns = func(names []string, cols int) ([]int, error) {
-				return selectColumns(value, flag, names, cols)
-			}
-			return table.Read(d.x, to)
-		})
+// besides reads what a flag says beside the data: a file, or columns of --x.
+func (d *dataFlags) besides(cmd *cobra.Command, flag, value string) (*table.Table, error) {
+	t, err := reading(cmd, func() (*table.Table, error) {
+		opt, err := d.options()
 		if err != nil {
-			return nil, work(err)
+			return nil, err
 		}
-		if t.Data.Rows == 0 || t.Data.Cols == 0 {
-			return nil, inputError("%s %s: it is empty", flag, value)
+		if flag == "--output-axis" || isFile(value) {
+			return table.Read(value, opt)
 		}
-		return blas.Dense(t.Data), nil
+		opt.Columns = func(names []string, cols int) ([]int, error) {
+			return selectColumns(value, flag, names, cols)
+		}
+		return table.Read(d.x, opt)
+	})
+	if err != nil {
+		return nil, work(err)
 	}
-	var err error
+	if t.Data.Rows == 0 || t.Data.Cols == 0 {
+		return nil, inputError("%s %s: it is empty", flag, value)
+	}
+	return t, nil
+}
+
+// read reads weights, noise and the axis of the outputs.
+func (w *weightFlags) read(cmd *cobra.Command, d *dataFlags, opt *iokl.Options) (err error) {
 	if w.axis != "" {
 		if opt.OutputAxis, opt.AxisNames, err = readAxis(cmd, d, w.axis, opt.OutputNames); err != nil {
 			return err
 		}
 	}
-	if opt.Weights, err = one("--weights", w.weights); err != nil {
-		return err
+	for _, r := range []struct {
+		flag, value string
+		to          *mat.Matrix
+	}{{"--weights", w.weights, &opt.Weights}, {"--noise", w.noise, &opt.Noise}} {
+		if r.value == "" || r.to == &opt.Noise && w.learnsNoise() {
+			continue
+		}
+		t, err := d.besides(cmd, r.flag, r.value)
+		if err != nil {
+			return err
+		}
+		*r.to = blas.Dense(t.Data)
 	}
-	if !w.learnsNoise() {
-		opt.Noise, err = one("--noise", w.noise)
-	}
-	return err
+	return nil
 }

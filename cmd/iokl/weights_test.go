@@ -157,9 +157,19 @@ func TestBadWeightsAndLosses(t *testing.T) {
 		"τ":            {"--loss quantile:0.5,2", "τ between 0 and 1"},
 		"no classes":   {"--loss logistic", "targets 0 and 1"},
 		"stream":       {"--loss huber --stream", "--stream"},
+		"stream noise": {"--noise zero.csv --stream", "--noise"},
+		"stream cells": {"--weights gap.csv --stream", "2 columns"},
+		"stream few":   {"--weights few.csv --stream", "few.csv has 39 rows, and x.csv has more"},
+		"stream below": {"--weights neg.csv --stream", "neg.csv: row 40: the weight is -1"},
+		"stream zero":  {"--weights zero.csv --stream", "all weights are 0"},
+		"stream word":  {"--weights red.csv --stream", "red"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --kernel gaussian:all:1 --out new.iokl "+c[0])
+			kernel := " --kernel gaussian:all:1 "
+			if strings.Contains(c[0], "--stream") {
+				kernel = " --kernel linear:all "
+			}
+			r := command(t, dir, "fit --x x.csv --y y.csv --lambda 1e-2 --out new.iokl"+kernel+c[0])
 			if r.status != exitUsage || !strings.Contains(r.stderr, c[1]) || r.stdout != "" {
 				t.Errorf("%+v", r)
 			}

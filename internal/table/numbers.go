@@ -31,6 +31,18 @@ var (
 	errInf   = errors.New("is not a finite number " + wayOut)
 )
 
+// MayBeNumber reports whether a cell is a number, plain or written for people, or stands for a missing one.
+func MayBeNumber(cell string) bool {
+	cell = strings.TrimSpace(cell)
+	if cell == "" || nothing(cell) {
+		return true
+	}
+	_, err := number(cell)
+	_, _, point := marked(cell, ".")
+	_, _, comma := marked(cell, ",")
+	return err == nil || point || comma
+}
+
 // number parses a trimmed cell that is not empty; NaN spelled out is refused.
 func number(cell string) (float64, error) {
 	v, err := strconv.ParseFloat(cell, 64)

@@ -309,13 +309,20 @@ func Observed(Y blas.General) []int {
 // Missing reports whether a cell of Y is missing.
 func Missing(Y blas.General) bool { return slices.ContainsFunc(Y.Data, math.IsNaN) }
 
-// Filled is Y with the mean of their column in the missing cells; Y itself when there are none.
-func Filled(Y blas.General) blas.General {
-	if !Missing(Y) {
+// Filled is Y with the mean of their column, by the weights W, in the cells that are missing or of weight 0; Y itself
+// when there are none.
+func Filled(Y, W blas.General) blas.General {
+	if !Missing(Y) && !slices.Contains(W.Data, 0) {
 		return Y
 	}
-	Z := blas.Clone(Y)
-	fill(Z, Measure(Y).Mean, nil)
+	Z, mean := blas.Clone(Y), MeasureWeighted(Y, W).Mean
+	for i := range Z.Rows {
+		for j, v := range blas.Row(Z, i) {
+			if math.IsNaN(v) || WeightAt(W, i, j) == 0 {
+				Z.Data[i*Z.Stride+j] = mean[j]
+			}
+		}
+	}
 	return Z
 }
 

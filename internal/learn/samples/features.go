@@ -11,11 +11,12 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/sums"
+	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/stream"
 )
 
 // Sums are the sums of the features of SPECs over the samples of which all targets are known, apart for each fold, or
-// the data themselves where those are less than half, or where targets have weights or another loss. Scales, widths and
+// the data themselves where those are less than half, or where cells have weights or another loss. Scales, widths and
 // landmarks are those of all samples. Where all targets are known, the next training set of all samples with these
 // SPECs is that of the sums.
 func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn.Data, error) {
@@ -29,7 +30,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 			known = append(known, i)
 		}
 	}
-	if 2*len(known) < r.y.Rows || !r.Plain() {
+	if 2*len(known) < r.y.Rows || r.w.Cols > 1 || r.Loss().Kind != loss.Squared {
 		return r, nil
 	}
 	all := &sums.Survey{In: c.in, Sample: c.Z, Warnings: c.warnings}
@@ -46,7 +47,7 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 	rows := sums.Rows{
 		Inputs: r.x.Cols, Outputs: r.y.Cols, Name: "the data", Count: int64(len(known)),
 		Open: func() (stream.Source, error) {
-			return &complete{X: r.x, Y: r.y, fill: c.in.Fill, rest: known}, nil
+			return &complete{X: r.x, Y: r.y, W: r.w, fill: c.in.Fill, rest: known}, nil
 		},
 	}
 	d, err := sums.New(ctx, rows, opt)
@@ -62,8 +63,9 @@ func (r *Rows) Sums(ctx context.Context, specs []string, f learn.Folding) (learn
 // complete is a source of some rows, with missing inputs filled.
 type complete struct {
 	X, Y blas.General
-	fill []float64 // of each column of X
-	rest []int     // rows to hand out
+	W    blas.General // weights of the rows; without Data 1
+	fill []float64    // of each column of X
+	rest []int        // rows to hand out
 
 	x, y blas.General
 	row  int64
@@ -86,7 +88,7 @@ func (s *complete) Next() (stream.Block, error) {
 			blas.Row(s.x, k)[j] = v
 		}
 	}
-	b := stream.Block{X: s.x, Y: s.y, Row: s.row, Source: "the data"}
+	b := stream.Block{X: s.x, Y: s.y, Row: s.row, Source: "the data", Weights: weightsOf(s.W, s.rest[:rows]).Data}
 	s.rest, s.row = s.rest[rows:], s.row+int64(rows)
 	return b, nil
 }

@@ -136,9 +136,9 @@ func mostFeatures(l, d, n, folds int, limit float64) int {
 func factorBytes(l, D, n int) float64 { return 8 * float64(l) * float64(2*D+12*n) }
 
 // plan is the memory of a fit of the dictionary to l samples of d inputs and n outputs,
-// some of which may be missing.
+// in rows of features or in sums of them.
 func (opt *Options) plan(
-	dict kernel.Dictionary, what learn.Learned, l, d, n int, missing bool,
+	dict kernel.Dictionary, what learn.Learned, l, d, n int, rows bool,
 ) (learn.Plan, error) {
 	features, err := dictionary.InFeatures(dict, l, opt.Exact)
 	if err != nil || !features {
@@ -149,9 +149,9 @@ func (opt *Options) plan(
 	}
 	D := dictionary.Width(dict)
 	data := 8 * float64(l) * float64(2*d+2*n)
-	if missing {
+	if rows {
 		return opt.within(learn.Plan{
-			What:    fmt.Sprintf("%d features of %d samples, as targets are missing", D, l),
+			What:    fmt.Sprintf("the rows of %d features of %d samples", D, l),
 			Instead: "fewer features",
 		}, data+factorBytes(l, D, n), 0), nil
 	}

@@ -125,7 +125,7 @@ func (r *Rows) code(X, Y, W blas.General) (c *coded, err error) {
 		c.warnings = append(c.warnings, w)
 	}
 	opt := dictionary.Options{Groups: r.opt.Groups, Seed: r.opt.Seed, Backend: r.opt.Backend, Start: r.opt.Lengths}
-	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.squares()), opt)
+	c.Resolver = dictionary.NewResolver(c.Z, columns.Filled(c.squares(), c.out.Weights(c.w)), opt)
 	return c, nil
 }
 
@@ -222,7 +222,7 @@ func (r *Rows) Plan(ctx context.Context, specs []string, what learn.Learned, all
 	if err != nil {
 		return learn.Plan{}, err
 	}
-	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, r.missing() || !r.Plain())
+	return r.opt.plan(d, what, r.planned(all), r.x.Cols, r.y.Cols, keepsRows(r.y, r.w, r.Loss()))
 }
 
 // Train prepares to learn from the samples that are not in the fold.
@@ -251,8 +251,7 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 	}
 	t.names = t.dict.Names()
 	if fold == learn.All {
-		p, err := r.opt.plan(t.dict, what, t.Y.Rows, r.x.Cols, t.Y.Cols,
-			columns.Missing(t.Y) || !t.plain())
+		p, err := r.opt.plan(t.dict, what, t.Y.Rows, r.x.Cols, t.Y.Cols, keepsRows(t.Y, t.w, r.Loss()))
 		if err != nil {
 			return nil, err
 		}

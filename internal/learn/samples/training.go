@@ -52,12 +52,12 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 	if t.maps, err = rff.NewMaps(ctx, t.dict, t.Z, t.opt.Seed); err != nil {
 		return fault.Mark(err)
 	}
-	if columns.Missing(t.Y) || !t.plain() {
+	if keepsRows(t.Y, t.w, t.opt.Columns.Loss) {
 		t.F = blas.NewGeneral(t.Z.Rows, t.maps.Dim())
 		return fault.From(t.maps.Transform(t.F, t.Z))
 	}
 	acc := stream.New(t.maps, t.Z.Cols, t.Y.Cols, stream.Options{Backend: t.opt.Backend})
-	if err := acc.Run(ctx, stream.FromMatrices("the data", t.Z, t.Y)); err != nil {
+	if err := acc.Run(ctx, stream.FromMatrices("the data", t.Z, t.Y, t.w.Data...)); err != nil {
 		return fault.From(err)
 	}
 	sums, err := acc.Sums()
@@ -67,6 +67,12 @@ func (t *training) accumulate(ctx context.Context) (err error) {
 	sums[0].Recenter(nil)
 	t.sums = &sums[0]
 	return nil
+}
+
+// keepsRows reports whether the rows of explicit features are needed to learn the targets Y with the weights W, and not
+// only their sums: where cells are missing or have weights of their own, and for losses other than the squared one.
+func keepsRows(Y, W blas.General, l loss.Loss) bool {
+	return columns.Missing(Y) || W.Cols > 1 || l.Kind != loss.Squared
 }
 
 // Space is the learning problem over coefficients C (l×n), or over weights of features.

@@ -23,23 +23,22 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
-// Draw returns at most so many of the rows, drawn uniformly by the seed, and how many there are.
-func Draw(ctx context.Context, rows Rows, sample int, opt Options) (X, Y blas.General, all int64, err error) {
+// Draw returns a survey with at most so many of the rows, drawn uniformly by the seed, and how many there are.
+func Draw(ctx context.Context, rows Rows, sample int, opt Options) (s *stream.Survey, all int64, err error) {
 	src, err := rows.Open()
 	if err != nil {
-		return X, Y, 0, err
+		return nil, 0, err
 	}
 	defer func() { _ = closeSource(src) }()
-	s := &surveyed{Source: src, left: cmp.Or(opt.SurveyRows, -1), progress: opt.Progress}
-	survey, err := stream.Inspect(ctx, s, rows.Inputs, rows.Outputs, sample, opt.Seed)
-	if err != nil {
-		return X, Y, 0, rowError(err)
+	part := &surveyed{Source: src, left: cmp.Or(opt.SurveyRows, -1), progress: opt.Progress}
+	if s, err = stream.Inspect(ctx, part, rows.Inputs, rows.Outputs, sample, opt.Seed); err != nil {
+		return nil, 0, rowError(err)
 	}
-	all = survey.Rows
+	all = s.Rows
 	if rows.Count > 0 {
 		all = rows.Count
 	}
-	return survey.Sample, survey.Targets, all, rowError(s.err)
+	return s, all, rowError(part.err)
 }
 
 // inspect surveys the rows.
@@ -77,9 +76,7 @@ func (s *surveyed) Next() (stream.Block, error) {
 		s.err, err = err, io.EOF
 	}
 	if s.left >= 0 && int64(b.X.Rows) >= s.left {
-		rows := int(s.left)
-		b.X, b.Y = blas.View(b.X, 0, 0, rows, b.X.Cols), blas.View(b.Y, 0, 0, rows, b.Y.Cols)
-		err = io.EOF
+		b, err = b.Part(0, int(s.left)), io.EOF
 	}
 	if s.left >= 0 {
 		s.left -= int64(b.X.Rows)

@@ -106,8 +106,11 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if d.survey.Rows < 2 {
+	switch {
+	case d.survey.Rows < 2:
 		return fault.Input("%d rows of data are not enough to learn from", d.survey.Rows)
+	case d.survey.X.Weight[0] == 0:
+		return fault.Input("all weights are 0 in the %d rows surveyed: there is nothing to learn from", d.survey.Rows)
 	}
 	inputs, err := scaler(d.survey.X, "inputs")
 	if err != nil {
@@ -130,7 +133,11 @@ func (d *Data) prepare(ctx context.Context) (err error) {
 	if d.y != nil {
 		d.y.Apply(T)
 	}
-	r := dictionary.NewResolver(Z, columns.Filled(T), dictionary.Options{
+	var w blas.General
+	if d.survey.Weights != nil {
+		w = blas.Vector(d.survey.Weights)
+	}
+	r := dictionary.NewResolver(Z, columns.Filled(T, w), dictionary.Options{
 		Groups: d.opt.Groups, Seed: d.opt.Seed, Backend: d.opt.Backend,
 	})
 	if d.dict, d.weights, err = r.Resolve(ctx, d.opt.Kernels); err != nil {
@@ -348,7 +355,7 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 	case fold != learn.All:
 		t.test = d.fold(d.sums, fold)
 		t.parts = d.total(d.sums, func(k int) bool { return k == fold })
-		if t.rows() < 2 || rows(t.test) == 0 {
+		if t.rows() < 2 || rows(t.test) == 0 || weight(t.parts) == 0 || weight(t.test) == 0 {
 			return nil, fault.Input("it trains on %d rows and tests on %d: that is too few to choose settings by, so "+
 				"give λ (--lambda), or more rows", t.rows(), rows(t.test))
 		}

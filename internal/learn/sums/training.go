@@ -39,6 +39,16 @@ func rows(sums []stream.Sums) (l int) {
 	return l
 }
 
+// weight is the sum of the weights of these rows.
+func weight(sums []stream.Sums) (w float64) {
+	for k := range sums {
+		if observed(&sums[k]) > 0 {
+			w += sums[k].Weight
+		}
+	}
+	return w
+}
+
 func (t *training) rows() int { return rows(t.parts) }
 
 // patterns are the sums of the targets that are learned, as they are learned.
@@ -138,17 +148,17 @@ func (t *training) Errors(_ context.Context, res *bcd.Result) (learn.Errors, err
 	return t.errors(t.coefficients(res)), nil
 }
 
-// errors are those of the weights B of features; B without rows stands for zeros.
+// errors are those, by the weights of rows, of the weights B of features; B without rows stands for zeros.
 func (t *training) errors(B blas.General) learn.Errors {
-	mse, rows := make([]float64, len(t.scale)), make([]float64, len(t.scale))
+	mse, weight := make([]float64, len(t.scale)), make([]float64, len(t.scale))
 	for k := range t.test {
-		t.squares(mse, rows, &t.test[k], B)
+		t.squares(mse, weight, &t.test[k], B)
 	}
 	e := learn.Errors{MSE: mse, Relative: slices.Repeat([]float64{math.NaN()}, len(mse)), Accuracy: math.NaN()}
 	count := 0
 	for j, c := range t.scale {
-		mse[j] = max(mse[j], 0) * c * c / rows[j]
-		if dev := t.deviation[j]; dev > 0 && rows[j] > 0 {
+		mse[j] = max(mse[j], 0) * c * c / weight[j]
+		if dev := t.deviation[j]; dev > 0 && weight[j] > 0 {
 			e.Relative[j] = mse[j] / (dev * dev)
 			e.NMSE += e.Relative[j]
 			count++
@@ -162,8 +172,8 @@ func (t *training) errors(B blas.General) learn.Errors {
 }
 
 // squares adds to sum the squared errors of the weights B on the rows of s, for the targets that
-// are observed there, and to count these rows.
-func (t *training) squares(sum, count []float64, s *stream.Sums, B blas.General) {
+// are observed there, and to total the weight of these rows.
+func (t *training) squares(sum, total []float64, s *stream.Sums, B blas.General) {
 	all, squares := s.Standardized(t.mean, t.scale)
 	H := columns.Take(all, t.out.Live)
 	GB := blas.NewGeneral(B.Rows, B.Cols)
@@ -180,7 +190,7 @@ func (t *training) squares(sum, count []float64, s *stream.Sums, B blas.General)
 	for j, v := range squares {
 		if s.Has(j) {
 			sum[j] += v
-			count[j] += float64(s.Rows)
+			total[j] += s.Weight
 		}
 	}
 }

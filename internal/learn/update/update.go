@@ -382,10 +382,11 @@ func (t *features) check() (err error) {
 func (t *features) Space() bcd.Space { return t.space }
 func (t *features) Held() float64    { return 0 }
 
+func (t *features) Weights() []float64   { return nil }
+func (t *features) Source() model.Source { return model.Source{Sums: t.sums} }
+
 // Outputs is the map of the targets.
 func (t *features) Outputs() *columns.Outputs { return t.m.Out }
-func (t *features) Weights() []float64        { return nil }
-func (t *features) Source() model.Source      { return model.Source{Sums: t.sums} }
 
 func (t *features) Errors(context.Context, *bcd.Result) (learn.Errors, error) {
 	return learn.Errors{}, fault.Input("sums of rows that were learned from tell no errors of others")
