@@ -109,7 +109,8 @@ func (opt IntervalOptions) interval() model.Interval {
 // variance σ², which comes from the residuals of each output without each row. It
 // says where data are thin, and does not count the noise. Beyond 2000 rows its square is that given the 128 rows that,
 // one by one, explain most of the variance at a row of X, times the share that makes the effective degrees of freedom
-// of the training rows those of all rows. Where targets have missing or weighted
+// of the training rows those of all rows, and times a factor for the log density of training rows without themselves:
+// of the powers of 2 within a standard error of the best, the one nearest to 1. Where targets have missing or weighted
 // cells it is that of 64 random functions from the process, which tell it to 9 %, for at most 8192 rows. The model must
 // keep its training inputs: it is [ErrInput] for models of explicit features and of Gram matrices.
 func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {

@@ -73,48 +73,6 @@ func (m *Model) UseMeans(targets []int) (names []string) {
 	return names
 }
 
-// At is the model of outputs at points of the axis of those of m, a row each, without what updates and intervals need;
-// see [columns.Outputs.At]. Its L is AᵀLA.
-func (m *Model) At(points blas.General, silent []int) (*Model, error) {
-	out, A, err := m.Out.At(points, silent)
-	if err != nil {
-		return nil, fault.From(err)
-	}
-	at := &Model{In: m.In, Out: out, Names: m.Names, Eta: m.Eta, Warnings: m.Warnings}
-	L, err := congruent(A, m.L)
-	if err != nil {
-		return nil, err
-	}
-	at.L = L[0]
-	at.Basis, err = m.Basis.times(A)
-	return at, err
-}
-
-// congruent are the AᵀLA.
-func congruent(A blas.General, list ...*linop.Spectral) (of []*linop.Spectral, err error) {
-	for _, L := range list {
-		R, B := blas.NewGeneral(L.Rank(), A.Cols), blas.NewGeneral(A.Cols, A.Cols)
-		blas.Mul(blas.Active(), R, true, false, L.V, A)
-		for b, s := range L.S {
-			blas.Scal(math.Sqrt(s), blas.Row(R, b))
-		}
-		blas.Mul(blas.Active(), B, true, false, R, R)
-		s, err := linop.NewSpectral(blas.Active(), B, 0)
-		if err != nil {
-			return nil, err
-		}
-		of = append(of, s)
-	}
-	return of, nil
-}
-
-// product is a·A.
-func product(be blas.Backend, a, A blas.General) blas.General {
-	P := blas.NewGeneral(a.Rows, A.Cols)
-	blas.Mul(blas.Or(be), P, false, false, a, A)
-	return P
-}
-
 // zeroColumn zeroes column k.
 func zeroColumn(a blas.General, k int) {
 	for i := range a.Rows {
@@ -164,12 +122,8 @@ func (b *Samples) evaluator() (evaluator, error) {
 	return func(dst, Z blas.General) error { return fault.From(c.Mul(dst, Z, b.CL)) }, nil
 }
 
-func (b *Samples) kind() string  { return "samples" }
-func (b *Samples) silence(k int) { zeroColumn(b.CL, k) }
-func (b *Samples) times(A blas.General) (Basis, error) {
-	return &Samples{dict: b.dict, eta: b.eta, Z: b.Z, CL: product(b.be, b.CL, A), be: b.be}, nil
-}
-
+func (b *Samples) kind() string             { return "samples" }
+func (b *Samples) silence(k int)            { zeroColumn(b.CL, k) }
 func (b *Samples) kernels() []kernel.Kernel { return b.dict }
 
 // Grams predicts Σ_j η_j KX_j·(C L) from cross-Gram matrices of the caller's.
@@ -178,12 +132,8 @@ type Grams struct {
 	Be blas.Backend
 }
 
-func (b *Grams) kind() string  { return "gram" }
-func (b *Grams) silence(k int) { zeroColumn(b.CL, k) }
-func (b *Grams) times(A blas.General) (Basis, error) {
-	return &Grams{CL: product(b.Be, b.CL, A), Be: b.Be}, nil
-}
-
+func (b *Grams) kind() string             { return "gram" }
+func (b *Grams) silence(k int)            { zeroColumn(b.CL, k) }
 func (b *Grams) kernels() []kernel.Kernel { return nil }
 
 func (b *Grams) evaluator() (evaluator, error) {
@@ -274,11 +224,6 @@ func (b *Features) evaluator() (evaluator, error) {
 
 func (b *Features) kind() string  { return "features" }
 func (b *Features) silence(k int) { zeroColumn(b.WL, k) }
-
-func (b *Features) times(A blas.General) (Basis, error) {
-	L, err := congruent(A, b.L...)
-	return &Features{maps: b.maps, WL: product(b.be, b.WL, A), L: L, be: b.be}, err
-}
 
 func (b *Features) kernels() []kernel.Kernel {
 	var list []kernel.Kernel

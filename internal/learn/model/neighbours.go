@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/defaults"
@@ -45,7 +47,7 @@ type neighbours struct {
 type Estimate struct {
 	R, D  blas.General // residuals of random rows without each row, and their deviations for noise 1
 	Sigma []float64    // standard deviation of the noise of each live output
-	Share []float64    // part of the variances by neighbours that all rows leave, for each eigenvalue of L
+	Share []float64    // part of the variances by neighbours that enters deviations, for each eigenvalue of L
 }
 
 // many reports whether variances come from neighbours: of kernels that are functions of two rows alone.
@@ -127,62 +129,45 @@ func (b *Samples) silent() (list []int) {
 	return list
 }
 
-// residuals sets R and D of random rows, and the noise. Few rows may make most of a mean square: those of the largest
-// residuals with all rows, E, enter the noise one by one, and the random ones tell how much larger the squares of the
-// others are without their rows. freedom is that of Prepare; nil where it is not known.
+// residuals sets R and D of random rows, the noise, and the share of the variances that enters deviations.
 func (c *closed) residuals(ctx context.Context, Y blas.General, freedom []float64) error {
-	E := c.near.remainder(Y)
-	size := make([]float64, c.l)
-	for i := range size {
-		size[i] = blas.Nrm2(blas.Row(E, i))
+	some, err := c.near.sample(ctx, Y, freedom)
+	if err != nil {
+		return err
 	}
-	bySize := make([]int, c.l)
-	for i := range bySize {
-		bySize[i] = i
+	factor := some.factor()
+	floats.Scale(factor, c.near.share)
+	c.R, c.D, c.sigma = some.random.R, some.random.widths(factor), some.noise(factor)
+	return nil
+}
+
+// sample refits the rows of largest residuals and random rows, each without itself. freedom is that of Prepare, which
+// tells the share; nil where it is not known.
+func (s *neighbours) sample(ctx context.Context, Y blas.General, freedom []float64) (*sampled, error) {
+	E, l := s.remainder(Y), Y.Rows
+	size, bySize := make([]float64, l), make([]int, l)
+	for i := range size {
+		size[i], bySize[i] = blas.Nrm2(blas.Row(E, i)), i
 	}
 	slices.SortStableFunc(bySize, func(i, j int) int { return cmp.Compare(size[j], size[i]) })
-	heavy := bySize[:min(c.l, heavyRows)]
-	rows := rand.New(rand.NewPCG(uint64(c.l), 0)).Perm(c.l)[:min(c.l, residualRows)]
-	ofHeavy, err := c.near.variances(ctx, heavy)
+	heavy := bySize[:min(l, heavyRows)]
+	rows := rand.New(rand.NewPCG(uint64(l), 0)).Perm(l)[:min(l, residualRows)]
+	ofHeavy, err := s.variances(ctx, heavy)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ofRows, err := c.near.variances(ctx, rows)
+	ofRows, err := s.variances(ctx, rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for b := range freedom {
-		c.near.share[b] = share(columns.Take(ofRows, []int{b}).Data, freedom[b]/float64(c.l))
+		s.share[b] = share(columns.Take(ofRows, []int{b}).Data, freedom[b]/float64(l))
 	}
-	R, D := c.near.without(E, heavy, ofHeavy)
-	c.R, c.D = c.near.without(E, rows, ofRows)
-	own := make([]bool, c.l)
+	own := make([]bool, l)
 	for _, i := range heavy {
 		own[i] = true
 	}
-	c.sigma = make([]float64, E.Cols)
-	for k := range c.sigma {
-		var sum, rest, some, refit float64
-		for i := range c.l {
-			if !own[i] {
-				rest += square(E.Data[i*E.Stride+k])
-			}
-		}
-		for a := range heavy {
-			sum += square(R.Data[a*R.Stride+k] / D.Data[a*D.Stride+k])
-		}
-		for a, i := range rows {
-			if !own[i] {
-				some += square(E.Data[i*E.Stride+k])
-				refit += square(c.R.Data[a*c.R.Stride+k] / c.D.Data[a*c.D.Stride+k])
-			}
-		}
-		if some > 0 {
-			sum += rest * refit / some
-		}
-		c.sigma[k] = math.Sqrt(sum / float64(c.l))
-	}
-	return nil
+	return &sampled{E, s.without(E, heavy, ofHeavy), s.without(E, rows, ofRows), rows, own}, nil
 }
 
 func square(v float64) float64 { return v * v }
@@ -230,9 +215,9 @@ func (s *neighbours) variances(ctx context.Context, rows []int) (blas.General, e
 
 // without is the residuals of some rows without each of them, E_i·V·diag(1 + v)·Vᵀ and what L does not reach of E_i
 // for the variances v_b of f₋ᵢ(x_i), the share of those given, and their deviations for noise 1.
-func (s *neighbours) without(E blas.General, rows []int, v blas.General) (R, D blas.General) {
+func (s *neighbours) without(E blas.General, rows []int, v blas.General) refits {
 	be := blas.Or(s.be)
-	R, D = blas.TakeRows(E, rows), blas.NewGeneral(len(rows), E.Cols)
+	R, D := blas.TakeRows(E, rows), blas.NewGeneral(len(rows), E.Cols)
 	W := blas.NewGeneral(len(rows), len(s.rho))
 	blas.Mul(be, W, false, false, R, s.V)
 	s.outputs(D, v)
@@ -241,11 +226,8 @@ func (s *neighbours) without(E blas.General, rows []int, v blas.General) (R, D b
 			W.Data[i*W.Stride+b] *= s.share[b] * w
 		}
 	}
-	for i, d := range D.Data {
-		D.Data[i] = math.Hypot(1, d)
-	}
 	blas.Gemm(be, false, true, 1, W, s.V, 1, R)
-	return R, D
+	return refits{R, D}
 }
 
 // outputs writes to dst (t×live) the deviations that all rows leave of variances v (t×r) in the coordinates of V.

@@ -142,15 +142,45 @@ func TestNeighbours(t *testing.T) {
 		t.Logf("%s: log density %.4f, of neighbours %+.4f; noise %.4g, of neighbours %.4g; share %.3g; %v to prepare, "+
 			"%v for %d rows, their prediction %v", c.spec, density(y, F, want, exact.sigma), gap, exact.sigma,
 			near.sigma, near.near.share, made, each, fresh, time.Since(start))
-		if !(math.Abs(gap) <= .05) {
+		if !(gap <= .05) {
 			t.Errorf("%s: log density differs by %g", c.spec, gap)
+		}
+		some, err := near.near.sample(t.Context(), m.Y, m.freedom)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if near.R.Rows != residualRows {
 			t.Errorf("%s: %d residuals", c.spec, near.R.Rows)
 		}
-		for k, s := range near.sigma {
+		for k, s := range some.noise(1) {
 			if !(math.Abs(s/exact.sigma[k]-1) <= 4/math.Sqrt(2*residualRows)) {
 				t.Errorf("%s: noise %g, of all rows %g", c.spec, s, exact.sigma[k])
+			}
+		}
+	}
+}
+
+// TestFactor draws residuals whose variance is σ²(1 + c·D²): the factor is c but for what 1000 rows leave open.
+func TestFactor(t *testing.T) {
+	for _, c := range []struct{ truth, least, most float64 }{{0, 0, .25}, {.1, .03, .5}, {1, 1, 1}, {30, 4, 64}} {
+		rng := rand.New(rand.NewPCG(8, 9))
+		s := &sampled{random: refits{blas.NewGeneral(residualRows, 2), blas.NewGeneral(residualRows, 2)}}
+		for i, d := range s.random.D.Data {
+			d = math.Exp(rng.NormFloat64())
+			s.random.D.Data[i], s.random.R.Data[i] = d, .1*math.Sqrt(1+c.truth*d*d)*rng.NormFloat64()
+		}
+		s.E, s.heavy.R, s.heavy.D = s.random.R, blas.NewGeneral(0, 2), blas.NewGeneral(0, 2)
+		s.own = make([]bool, residualRows)
+		for i := range s.own {
+			s.rows = append(s.rows, i)
+		}
+		f := s.factor()
+		if !(f >= c.least && f <= c.most) {
+			t.Errorf("variances of factor %g: %g", c.truth, f)
+		}
+		for _, sigma := range s.noise(c.truth) {
+			if !(math.Abs(sigma/.1-1) <= 4/math.Sqrt(2*residualRows)) {
+				t.Errorf("variances of factor %g: noise %g, not .1", c.truth, sigma)
 			}
 		}
 	}

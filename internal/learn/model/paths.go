@@ -86,8 +86,13 @@ func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
 			square.Data[i] += v * v
 		}
 	}
+	one := m.Out.Axis != nil && m.Out.Axis.Kernel != "" // the outputs are one process
 	for j := range c.sigma {
-		c.sigma[j] = math.Sqrt(m.Mu * withoutCells(X, square, cells, j))
+		lo, hi := j, j+1
+		if one {
+			lo, hi = 0, n
+		}
+		c.sigma[j] = math.Sqrt(m.Mu * withoutCells(X, square, cells, lo, hi))
 	}
 	for k := range n {
 		for a, rho := range m.L.S {
@@ -98,16 +103,18 @@ func (m *Model) trial(ctx context.Context, b *Samples) (*closed, error) {
 	return c, nil
 }
 
-// withoutCells is 1/μ times the mean, over the cells i of output j, of the squared residual without the cell in units
-// of its variance for noise 1. With the matrix A of the system over the cells that is x_i²/(A⁻¹)_ii. square is the sum
-// of pathCount estimates of (A⁻¹)_ii.
-func withoutCells(X, square blas.General, cells *linop.Cells, j int) float64 {
+// withoutCells is 1/μ times the mean, over the cells i of outputs [lo, hi), of the squared residual without the cell in
+// units of its variance for noise 1. With the matrix A of the system over the cells that is x_i²/(A⁻¹)_ii. square is
+// the sum of pathCount estimates of (A⁻¹)_ii.
+func withoutCells(X, square blas.General, cells *linop.Cells, lo, hi int) float64 {
 	sum, count := 0.0, 0
 	for i := range X.Rows {
-		at := i*X.Cols + j
-		if s := square.Data[at]; cells.Has(i, j) && s > 0 {
-			sum += X.Data[at] * X.Data[at] * (pathCount - 2) / s // the mean of 1/χ² of so many
-			count++
+		for j := lo; j < hi; j++ {
+			at := i*X.Cols + j
+			if s := square.Data[at]; cells.Has(i, j) && s > 0 {
+				sum += X.Data[at] * X.Data[at] * (pathCount - 2) / s // the mean of 1/χ² of so many
+				count++
+			}
 		}
 	}
 	return sum / float64(max(count, 1))
