@@ -11,7 +11,6 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/table"
 )
 
 // readAxis reads points, a row each, and the names of their coordinates, nil where the file has none. The word header
@@ -32,18 +31,9 @@ func readAxis(cmd *cobra.Command, d *dataFlags, name string, outputs []string) (
 		}
 		return points, nil, nil
 	}
-	t, err := reading(cmd, func() (*table.Table, error) {
-		opt, err := d.options()
-		if err != nil {
-			return nil, err
-		}
-		return table.Read(name, opt)
-	})
+	t, err := d.besides(cmd, "--output-axis", name)
 	if err != nil {
-		return nil, nil, work(err)
-	}
-	if t.Data.Rows == 0 || t.Data.Cols == 0 {
-		return nil, nil, inputError("--output-axis %s: it is empty", name)
+		return nil, nil, err
 	}
 	return blas.Dense(t.Data), t.Names, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/kernel"
@@ -230,7 +232,7 @@ func (out *Outputs) moments(points [][]float64) (*Scaler, error) {
 	Z, far := a.scaled(a.Points), 0.
 	for i := range Z.Rows {
 		for j := range i {
-			far = max(far, distance(blas.Row(Z, i), blas.Row(Z, j)))
+			far = max(far, floats.Distance(blas.Row(Z, i), blas.Row(Z, j), 2))
 		}
 	}
 	W, err := a.weights("matern12:all:"+strconv.FormatFloat(far, 'g', -1, 64), out.Live, points)
@@ -248,14 +250,6 @@ func (out *Outputs) moments(points [][]float64) (*Scaler, error) {
 		at.Mean[j], at.Scale[j] = mean/sum, math.Exp(logScale/sum)
 	}
 	return at, nil
-}
-
-func distance(a, b []float64) float64 {
-	var s float64
-	for c, v := range a {
-		s += (v - b[c]) * (v - b[c])
-	}
-	return math.Sqrt(s)
 }
 
 // weights are T⁺t, with a column for each point: those of the outputs in its prediction. An output at the point has all
@@ -281,19 +275,16 @@ func (a *Axis) weights(spec string, outputs []int, points [][]float64) (W blas.G
 	}
 	blas.Mul(blas.Active(), W, false, false, T.V, Vt)
 	for j, point := range points {
-		var same []int
+		same := make([]float64, len(own))
 		for i, t := range own {
 			if slices.Equal(t, point) {
-				same = append(same, i)
+				same[i] = 1
 			}
 		}
-		for i := range own {
-			if same != nil {
-				W.Data[i*W.Stride+j] = 0
+		if count := floats.Sum(same); count > 0 { // T⁺t but for rounding
+			for i, one := range same {
+				W.Data[i*W.Stride+j] = one / count
 			}
-		}
-		for _, i := range same { // T⁺t but for rounding
-			W.Data[i*W.Stride+j] = 1 / float64(len(same))
 		}
 	}
 	return W, nil
