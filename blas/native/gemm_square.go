@@ -42,7 +42,8 @@ func (p *product[T]) square() {
 func (p *product[T]) squarePass() {
 	e := p.e
 	nt := par.Threads()
-	p.blocks = (p.wides*e.mr + e.nc - 1) / e.nc
+	nc := e.nc * e.kc / p.kc // of shorter blocks of p there is room for more columns
+	p.blocks = (p.wides*e.mr + nc - 1) / nc
 	p.chunks = 1
 	if nt > 1 {
 		want := (nt*jobsEach + p.blocks - 1) / p.blocks

@@ -55,6 +55,7 @@ func lookAhead(k, n, panel int, factorize func(at int), update func(at, lo, hi i
 	for at := 0; at < k; at += panel {
 		next := min(at+panel, k)
 		behind := min(next+panel, k)
+		stripe := max(leastStripe, (n-behind)/(stripesEach*par.Threads()))
 		par.For(1+(n-behind+stripe-1)/stripe, func(job int) {
 			lo := behind + (job-1)*stripe
 			if job > 0 {
@@ -67,8 +68,12 @@ func lookAhead(k, n, panel int, factorize func(at int), update func(at, lo, hi i
 	}
 }
 
-// stripe is the number of columns that one job of lookAhead updates.
-const stripe = 256
+// Each job of lookAhead updates a stripe of columns. Every stripe packs the panel again; with a few for each thread a
+// slow one costs little.
+const (
+	leastStripe = 256
+	stripesEach = 4
+)
 
 // lu is LU of no more columns than rows, which it splits in half (doi:10.1137/S0895479896297744), with scratch for a
 // leaf, transposed:
@@ -108,18 +113,37 @@ func (impl Implementation) eliminate(panel matrix, pivots []int, right matrix) {
 func exchange(a matrix, pivots []int) {
 	for i, p := range pivots {
 		if p != i {
-			level1.Dswap(a.Cols, row(a, i), 1, row(a, p), 1)
+			swap(row(a, i), row(a, p))
 		}
 	}
 }
 
+// swap exchanges the elements of x and y, by parts that stay in the first-level cache.
+func swap(x, y []float64) {
+	var part [64]float64
+	for len(x) > 0 {
+		n := copy(part[:], x)
+		copy(x[:n], y)
+		copy(y, part[:n])
+		x, y = x[n:], y[n:]
+	}
+}
+
 // luPanel factorizes the panel p column by column, in its transposed P, whose rows
-// are the columns and lie together in memory.
+// are the columns and lie together in memory. A column is written once: the columns
+// before it are subtracted together when its turn comes.
 func (impl Implementation) luPanel(p matrix, pivots []int, P matrix) bool {
 	transpose(P, p)
 	regular := true
 	for j := range P.Rows {
-		x := row(P, j)[j:]
+		x := row(P, j)
+		for k := range j { // the column of U
+			axpy(-x[k], row(P, k)[k+1:j], x[k+1:j])
+		}
+		if j > 0 {
+			impl.bl.Dgemv(tr, j, P.Cols-j, -1, P.Data[j:], P.Stride, x[:j], 1, 1, x[j:], 1)
+		}
+		x = x[j:]
 		at := level1.Idamax(len(x), x, 1)
 		pivots[j] = j + at
 		if x[at] == 0 {
@@ -133,10 +157,6 @@ func (impl Implementation) luPanel(p matrix, pivots []int, P matrix) bool {
 			}
 		}
 		divide(x[1:], x[0])
-		if below := P.Rows - j - 1; below > 0 && len(x) > 1 {
-			u := P.Data[(j+1)*P.Stride+j:]
-			impl.bl.Dger(below, len(x)-1, -1, u, P.Stride, x[1:], 1, u[1:], P.Stride)
-		}
 	}
 	transpose(p, P)
 	return regular

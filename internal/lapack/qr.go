@@ -130,18 +130,25 @@ func transposed(a matrix) matrix {
 	return t
 }
 
-// transpose computes dst = srcᵀ by tiles.
+// transpose computes dst = srcᵀ by tiles, four rows of src at a time.
 func transpose(dst, src matrix) {
 	const tile = 16
-	for i0 := 0; i0 < src.Rows; i0 += tile {
-		i1 := min(i0+tile, src.Rows)
-		for j0 := 0; j0 < src.Cols; j0 += tile {
-			j1 := min(j0+tile, src.Cols)
-			for j := j0; j < j1; j++ {
-				out := dst.Data[j*dst.Stride : j*dst.Stride+i1]
-				for i := i0; i < i1; i++ {
-					out[i] = src.Data[i*src.Stride+j]
-				}
+	for j0 := 0; j0 < src.Cols; j0 += tile {
+		cols, i := min(tile, src.Cols-j0), 0
+		for ; i+4 <= src.Rows; i += 4 {
+			at, ld := i*src.Stride+j0, src.Stride
+			s0, s1 := src.Data[at:][:cols], src.Data[at+ld:][:cols]
+			s2, s3 := src.Data[at+2*ld:][:cols], src.Data[at+3*ld:][:cols]
+			to := j0*dst.Stride + i
+			for j, v := range s0 {
+				out := dst.Data[to : to+4 : to+4]
+				out[0], out[1], out[2], out[3] = v, s1[j], s2[j], s3[j]
+				to += dst.Stride
+			}
+		}
+		for ; i < src.Rows; i++ {
+			for j, v := range vectorOf(src, i, j0, cols) {
+				dst.Data[(j0+j)*dst.Stride+i] = v
 			}
 		}
 	}
