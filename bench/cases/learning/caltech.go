@@ -22,7 +22,7 @@ func init() {
 		Topic:    bench.Learning,
 		Does:     "a problem of the shape of Caltech-101: time to within 0.1 % of the best objective",
 		Run:      runCaltech,
-		Minutes:  3,
+		Minutes:  3.5,
 		Conclude: concludeTarget,
 		Paper:    orderOfApproaches,
 	})

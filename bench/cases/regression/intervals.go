@@ -33,7 +33,7 @@ func init() {
 		Does: "coverage and width of 90 % intervals on simulated data, volume of joint regions of several outputs, " +
 			"and the rate of intervals beside that of predictions",
 		Run:      runIntervals,
-		Minutes:  6,
+		Minutes:  7,
 		Parts:    []string{"coverage", "regions", "speed"},
 		Conclude: concludeIntervals,
 		Figures:  intervalFigures,

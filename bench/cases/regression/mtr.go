@@ -15,14 +15,16 @@ import (
 
 func init() {
 	bench.Register(bench.Case{
-		Name:      "mtr",
-		Topic:     bench.Targets,
-		Does:      "multi-target regression with zero Options, ten folds; one set alone is mtr:SET",
-		Run:       runMTR,
-		Minutes:   8,
-		Parts:     mtrSets,
-		Conclude:  concludeMTR,
-		Published: mtrTable,
+		Name:         "mtr",
+		Topic:        bench.Targets,
+		Does:         "multi-target regression with zero Options, ten folds; one set alone is mtr:SET",
+		Run:          runMTR,
+		Minutes:      20,
+		Parts:        mtrSets,
+		Shown:        mtrSets[:7],
+		ShownMinutes: 9,
+		Conclude:     concludeMTR,
+		Published:    mtrTable,
 	})
 }
 

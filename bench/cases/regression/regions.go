@@ -14,6 +14,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/internal/order"
 )
 
 // Names of the regions that are compared.
@@ -23,13 +24,15 @@ const (
 	byEllipsoid = "ellipsoid"
 )
 
-// region holds a sample whose errors have a size of at most bound.
+// region holds a sample whose errors have sizes of at most bound.
 type region struct {
 	name      string
-	size      func(errors []float64) float64
+	sizes     func(errors []float64) []float64
 	bound     float64
 	logVolume float64 // of the errors of size 1
 }
+
+func (r *region) holds(errors []float64) bool { return slices.Max(r.sizes(errors)) <= r.bound }
 
 // side is the side of a cube of the volume of r.
 func (r *region) side(n int) float64 { return r.bound * math.Exp(r.logVolume/float64(n)) }
@@ -51,25 +54,30 @@ func regionsOf(E *mat.Dense) ([]region, error) {
 		sd[j] = math.Sqrt(S.At(j, j))
 		cube += math.Log(2 * sd[j])
 	}
-	largest := func(e []float64) (most float64) {
+	single := func(e []float64) []float64 {
+		sizes := make([]float64, n)
 		for j, v := range e {
-			most = max(most, math.Abs(v)/sd[j])
+			sizes[j] = math.Abs(v) / sd[j]
 		}
-		return most
+		return sizes
 	}
 	lgamma, _ := math.Lgamma(float64(n)/2 + 1)
 	regions := []region{
-		{name: bySingle, size: largest, logVolume: cube},
-		{name: byLargest, size: largest, logVolume: cube},
+		{name: bySingle, sizes: single, logVolume: cube},
+		{
+			name:      byLargest,
+			sizes:     func(e []float64) []float64 { return []float64{slices.Max(single(e))} },
+			logVolume: cube,
+		},
 		{
 			name: byEllipsoid,
-			size: func(e []float64) float64 {
+			sizes: func(e []float64) []float64 {
 				v := mat.NewVecDense(n, e)
 				var w mat.VecDense
 				if chol.SolveVecTo(&w, v) != nil {
-					return math.Inf(1)
+					return []float64{math.Inf(1)}
 				}
-				return math.Sqrt(mat.Dot(v, &w))
+				return []float64{math.Sqrt(mat.Dot(v, &w))}
 			},
 			logVolume: float64(n)/2*math.Log(math.Pi) - lgamma + chol.LogDet()/2,
 		},
@@ -78,16 +86,9 @@ func regionsOf(E *mat.Dense) ([]region, error) {
 		r := &regions[k]
 		var sizes []float64
 		for i := range l {
-			if r.name != bySingle {
-				sizes = append(sizes, r.size(E.RawRowView(i)))
-				continue
-			}
-			for j, v := range E.RawRowView(i) {
-				sizes = append(sizes, math.Abs(v)/sd[j])
-			}
+			sizes = append(sizes, r.sizes(E.RawRowView(i))...)
 		}
-		slices.Sort(sizes)
-		r.bound = sizes[min(int(math.Ceil(0.9*float64(len(sizes)+1))), len(sizes))-1]
+		r.bound = order.Select(sizes, min(order.IntervalRank(0.9, len(sizes)), len(sizes))-1)
 	}
 	return regions, nil
 }
@@ -165,7 +166,7 @@ func regionsHold(
 	for _, r := range regions {
 		h := held{width: r.side(n)}
 		for i := range Yt.RawMatrix().Rows {
-			if r.size(F.RawRowView(i)) <= r.bound {
+			if r.holds(F.RawRowView(i)) {
 				h.share += 1 / float64(Yt.RawMatrix().Rows)
 			}
 		}

@@ -30,12 +30,12 @@ func TestRegions(t *testing.T) {
 			for j := range e {
 				e[j] = half * (2*rng.Float64() - 1)
 			}
-			if r.size(e) <= r.bound {
+			if r.holds(e) {
 				inside++
 			}
 		}
 		for i := range l {
-			if r.size(E.RawRowView(i)) <= r.bound {
+			if r.holds(E.RawRowView(i)) {
 				held++
 			}
 		}
