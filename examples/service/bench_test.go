@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -66,17 +64,20 @@ func (c *client) ask() error {
 	if _, err := c.Write(c.request); err != nil {
 		return err
 	}
-	r, err := http.ReadResponse(c.answer, nil)
-	if err != nil {
-		return err
+	status, err := c.answer.ReadString('\n')
+	for length, line := 0, []byte(nil); err == nil; {
+		if line, err = c.answer.ReadSlice('\n'); len(line) == len("\r\n") {
+			_, err = c.answer.Discard(length)
+			break
+		}
+		if n, is := bytes.CutPrefix(line, []byte("Content-Length: ")); is {
+			length = must(strconv.Atoi(string(bytes.TrimSpace(n))))
+		}
 	}
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return err
+	if err == nil && status != "HTTP/1.1 200 OK\r\n" {
+		return errors.New(strings.TrimSpace(status))
 	}
-	if r.StatusCode != http.StatusOK {
-		return errors.New(r.Status)
-	}
-	return nil
+	return err
 }
 
 // processor is the processor time of a process in seconds, where the system tells it as Linux does; else 0.
@@ -94,7 +95,7 @@ func processor(pid int) float64 {
 // four times a second. It tells the processor time of the server and of the clients in seconds for 10,000 predictions.
 func BenchmarkPredict(b *testing.B) {
 	path := saved(b, 2000, 10)
-	for _, clients := range []int{2, 16, 64} {
+	for _, clients := range []int{2, 6, 16, 64} {
 		for _, updates := range []bool{false, true} {
 			b.Run(fmt.Sprintf("clients=%d/updates=%t", clients, updates), func(b *testing.B) {
 				address, pid := serve(b, path)

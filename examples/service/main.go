@@ -23,7 +23,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -148,25 +147,10 @@ func answer(w http.ResponseWriter, v any, err error) (status int) {
 	return status
 }
 
-// number is a number in JSON, NaN where that is null.
-type number float64
-
-func (n *number) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		*n = number(math.NaN())
-		return nil
-	}
-	v, err := strconv.ParseFloat(string(text), 64)
-	if *n = number(v); err != nil {
-		return json.Unmarshal(text, (*float64)(n)) // says what it is instead
-	}
-	return nil
-}
-
-// request is the body of /predict and /update.
+// request is the body of /predict and /update. A number that is null is nil.
 type request struct {
-	Rows    [][]number `json:"rows"`
-	Targets [][]number `json:"targets"`
+	Rows    [][]*float64 `json:"rows"`
+	Targets [][]*float64 `json:"targets"`
 }
 
 func read(r *http.Request) (*request, error) {
@@ -182,8 +166,10 @@ func read(r *http.Request) (*request, error) {
 	return q, nil
 }
 
+var missing = math.NaN()
+
 // table is rows of as many numbers as there are names.
-func table(what string, rows [][]number, names []string) (*mat.Dense, error) {
+func table(what string, rows [][]*float64, names []string) (*mat.Dense, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: no %s", iokl.ErrInput, what)
 	}
@@ -194,7 +180,10 @@ func table(what string, rows [][]number, names []string) (*mat.Dense, error) {
 				len(names), names)
 		}
 		for j, v := range row {
-			X.Set(i, j, float64(v))
+			if v == nil {
+				v = &missing
+			}
+			X.Set(i, j, *v)
 		}
 	}
 	return X, nil
@@ -220,7 +209,7 @@ type predictions struct {
 	Predictions [][]float64 `json:"predictions"`
 }
 
-func predict(ctx context.Context, m *iokl.Model, rows [][]number) (*predictions, error) {
+func predict(ctx context.Context, m *iokl.Model, rows [][]*float64) (*predictions, error) {
 	X, err := table("rows", rows, m.InputNames())
 	if err != nil {
 		return nil, err
@@ -238,14 +227,14 @@ func predict(ctx context.Context, m *iokl.Model, rows [][]number) (*predictions,
 
 // single is a request for the predictions of one row.
 type single struct {
-	rows [][]number
+	rows [][]*float64
 	done chan struct{} // closed when the rest is there
 	*predictions
 	err error
 }
 
 // join predicts a row together with those that wait for a processor as it does: whoever gets one takes all.
-func (s *service) join(rows [][]number) (*predictions, error) {
+func (s *service) join(rows [][]*float64) (*predictions, error) {
 	one := &single{rows: rows, done: make(chan struct{})}
 	s.joining.Lock()
 	s.waiting = append(s.waiting, one)
@@ -266,7 +255,7 @@ func (s *service) join(rows [][]number) (*predictions, error) {
 
 // block predicts the rows of a block, each alone where one of them is refused.
 func (s *service) block(block []*single) {
-	m, rows := s.model.Load(), make([][]number, 0, len(block))
+	m, rows := s.model.Load(), make([][]*float64, 0, len(block))
 	for _, one := range block {
 		rows = append(rows, one.rows[0])
 	}
