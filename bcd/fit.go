@@ -211,7 +211,11 @@ func (f *fit) tolFor(pt *point, share, goal float64) float64 {
 	if f.opt.InnerTol > 0 {
 		return f.opt.InnerTol
 	}
-	tol := math.Min(f.loosest, share*math.Max(pt.cert.relative(), goal))
+	gap := pt.cert.relative()
+	if f.t.fixEta && f.t.fixL {
+		gap = goal // this C step is the last
+	}
+	tol := math.Min(f.loosest, share*math.Max(gap, goal))
 	return math.Max(innerTightest, tol*f.t.space.residualScale(pt.eta, pt.L, f.t.mu))
 }
 

@@ -151,8 +151,11 @@ func (t *task) start(eta []float64, L *linop.Spectral) *point {
 	if !t.fixEta { // the penalty of L, which stays, is a bound from below
 		pt.cert.gapEta = pt.fit/float64(t.l) + t.lambda*t.omega(pt.eta)
 	}
-	if !t.fixL {
+	switch {
+	case !t.fixL:
 		pt.cert.gapL = U
+	case t.fixEta:
+		pt.cert.gapL = pt.fit / float64(t.l) // as much as exact coefficients may gain
 	}
 	return pt
 }

@@ -126,7 +126,7 @@ func iokl_model_at(h C.iokl_handle, points *C.iokl_matrix, at *C.iokl_handle, e 
 		if err != nil {
 			return err
 		}
-		others, err := m.At(mat.DenseCopyOf(p))
+		others, err := m.At(p)
 		if err == nil {
 			put(at, &host.Model{Model: others})
 		}

@@ -78,7 +78,7 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 }
 
 // productColumns of a K beyond the order linop.KeepBoth are multiplied between two looks at the context.
-const productColumns = 32
+const productColumns = 16
 
 // products computes dst = K·x, for a large K a few columns at a time until ctx ends.
 func products(ctx context.Context, K linop.Operator, dst, x blas.General) error {

@@ -196,7 +196,7 @@ from one pass over the rows.`,
   iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
   iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
   iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:100 --lambdas 1e-1,1e-2,1e-3 --norm lp:1 --folds 3 --out model.iokl`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt, err := l.options(cmd, &m, &d)
 			if err != nil {
@@ -260,7 +260,7 @@ from one pass over the rows.`,
 func (c *foldFlags) stream(
 	cmd *cobra.Command, m *machine, d *dataFlags, s *streamFlags, opt iokl.Options, to destinations,
 ) error {
-	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt) })
+	rows, err := reading(cmd, func() (iokl.Rows, error) { return d.streamed(&opt, s.weights) })
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ whatever was fitted; of the others, and of Gram matrices, the error says so.`,
 		Example: `  iokl export --model model.iokl --go model.go
   iokl export --model model.iokl --go price.go --package price
   iokl export --model model.iokl --onnx model.onnx`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return e.run(cmd) },
 	}
 	f := cmd.Flags()

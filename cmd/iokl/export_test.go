@@ -110,7 +110,9 @@ func TestExportRefuses(t *testing.T) {
 		"export --model none.iokl --go a":            "none.iokl",
 		"export --model cosine.iokl --go a":          "gaussian, laplacian",
 		"export --model gram.iokl --onnx a":          "Gram matrices",
-		"export m.iokl --go a":                       "unknown command",
+		"export m.iokl --go a":                       "--model m.iokl",
+		"fit x.csv --y x.csv --out a":                "--x x.csv",
+		"granger x.csv":                              "--series x.csv",
 	} {
 		if r := command(t, dir, line); r.status != exitUsage || !strings.Contains(r.stderr, want) ||
 			strings.Count(r.stderr, "\n") != 1 {

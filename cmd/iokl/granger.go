@@ -76,7 +76,7 @@ sources, scores it.`,
   iokl granger --series series.csv --lag 3 --stability 100 --null 99 --report graph.html
   iokl granger --series series.csv --lag 3 --forecast 8
   iokl granger --series genes.csv --groups pathways.csv --lag 2 --out graph.dot --plot pictures`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.run(cmd) },
 	}
 	f := cmd.Flags()

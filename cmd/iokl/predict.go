@@ -60,7 +60,7 @@ that share of new targets: docs/intervals.md says what is guaranteed and what is
   iokl predict --model model.iokl --x new.csv --why 2
   iokl predict --model day.iokl --x new.csv --output-axis hours.csv
   iokl predict --model model.iokl --gram kernels.npz:Kx --out predicted.csv`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
 	f := cmd.Flags()

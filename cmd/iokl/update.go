@@ -48,7 +48,7 @@ its rows: rows arrive, its size stays, and none can be named to leave.
 		Example: `  iokl update --model model.iokl --x new.csv --y truth.csv --out updated.iokl
   iokl update --model model.iokl --x new.csv --y truth.csv --window 1000 --relearn --out updated.iokl --json
   iokl update --model model.iokl --forget 0-2,7 --out updated.iokl`,
-		Args: cobra.NoArgs,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd) },
 	}
 	f := cmd.Flags()
