@@ -235,7 +235,18 @@ func checkMeasures(pt *point) error {
 
 // noise is how much of the objective at pt its inexact C, and rounding, may account for.
 func (t *task) noise(pt *point) float64 {
-	return 0.5*t.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + t.space.rounding(pt.fit)/float64(t.l)
+	return 0.5*t.inexactness(pt) + 0x1p-46*math.Abs(pt.cert.objective) + t.space.rounding(pt.fit)/float64(t.l) +
+		t.storage(pt)
+}
+
+// storage is what the rounding Δ of A_η moves the objective by where it is stored in single precision, which differs
+// between weights: λ⟨Δ, CLCᵀ⟩, with entries of Δ of independent signs and a size of 2⁻²⁴ of the mean diagonal of A_η.
+func (t *task) storage(pt *point) float64 {
+	s, ok := t.space.(sampled)
+	if !ok || pt.L == nil || pt.L.Rank() == 0 || linop.PrecisionOf(s.inSamples().K) != blas.Float32 {
+		return 0
+	}
+	return 0x1p-24 * t.lambda * t.space.traceOf(pt.eta) / float64(t.space.Unknowns()) * pt.L.S[0] * pt.cc
 }
 
 // inexactness is U − λ(2⟨Y,C⟩ − μ‖C‖² − tr(CᵀK_ηCL) + ω(η)), or that of another loss, the part of the certificate

@@ -120,10 +120,12 @@ func (b *Barrier) slacks() []float64 {
 	return slacks(d)
 }
 
-// Minimize takes steps until about target is left, and calls collect after each: until νn is
-// no more than that, and h/λ falls no faster. Far from the central path, where eigenvalues of
-// L have to grow or fall by much, it falls for a dozen steps more.
+// Minimize takes steps until at most target is left to gain, and calls collect after each: until νn is no more than
+// that, h/λ falls no faster, and the duality gap is no larger or falls by less than half a step. Far from the central
+// path, where eigenvalues of L have to grow or fall by much, h/λ falls for a dozen steps more. Near the optimum it
+// falls with the square of the gap, and is known to rounding alone.
 func (b *Barrier) Minimize(ctx context.Context, target float64, collect func()) (*linop.Spectral, error) {
+	gap := math.Inf(1)
 	for range barrierSteps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -134,12 +136,33 @@ func (b *Barrier) Minimize(ctx context.Context, target float64, collect func()) 
 		if err != nil {
 			return nil, err
 		}
-		if !lowered || b.nu*float64(b.n) <= target && before-b.current.value <= target {
+		if !lowered {
 			break
+		}
+		if b.nu*float64(b.n) <= target && before-b.current.value <= target {
+			last := gap
+			if gap, err = b.gap(); err != nil {
+				return nil, err
+			}
+			if gap <= target || gap > last/2 {
+				break
+			}
 		}
 		collect()
 	}
 	return b.output(), nil
+}
+
+// gap is τ·λ_max(G) − ⟨G,L⟩, which bounds what h/λ, convex in L, can fall by.
+func (b *Barrier) gap() (float64, error) {
+	W, g, at := blas.Clone(b.current.G), make([]float64, b.n), 0.0
+	if err := b.be.Syevd(W, g); err != nil {
+		return 0, err
+	}
+	for a, rho := range b.diag {
+		at += rho * b.current.G.Data[a*b.current.G.Stride+a]
+	}
+	return b.tau*g[b.n-1] - at, nil
 }
 
 // evaluate computes the values at p; h/λ is +∞ where rounding leaves no factor.
@@ -241,7 +264,8 @@ func (b *Barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
 
 // direction solves (∇²h/λ + W)[d] + θI = G + ν·L⁻¹, tr d = 0, by preconditioned
 // conjugate gradients, W the scaled second derivative of the barrier. They are its own: the
-// multiplier θ stays in the residual, whose size only the preconditioner, which keeps the trace, tells.
+// preconditioner keeps the trace and takes the multiplier θ out of the residual, which near the
+// optimum is all but the rounding of it.
 func (b *Barrier) direction() blas.General {
 	b.precondition()
 	r := blas.Clone(b.current.G)
@@ -317,7 +341,7 @@ func (b *Barrier) precondition() {
 	}
 }
 
-// applyInverse computes z, of trace 0, from r by the preconditioner.
+// applyInverse computes z, of trace 0, from r by the preconditioner, and takes the multiplier of the trace out of r.
 func (b *Barrier) applyInverse(z, r blas.General) {
 	for i, v := range r.Data {
 		z.Data[i] = v * b.inverse.Data[i]
@@ -325,6 +349,7 @@ func (b *Barrier) applyInverse(z, r blas.General) {
 	theta := blas.Trace(z) / blas.Trace(b.inverse)
 	for a := range b.n {
 		z.Data[a*z.Stride+a] -= theta * b.inverse.Data[a*z.Stride+a]
+		r.Data[a*r.Stride+a] -= theta
 	}
 }
 
