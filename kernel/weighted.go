@@ -1,4 +1,4 @@
-// This file builds weighted sums of Gram matrices that are not kept one by one.
+// This file is the weighted sum of Gram matrices that are not kept one by one.
 
 package kernel
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -13,16 +14,38 @@ import (
 	"github.com/iokl/iokl/internal/phase"
 )
 
-// WeightedGram computes Σ_j w_j·K_j over the rows of X (l×d) as an operator of the backend's, tile by tile in parallel:
-// nothing else of order l×l is made, however many kernels there are. Elements are rounded once, and the sum does not
-// depend on the number of threads. Centred kernels are evaluated twice more, for the training means, which they store
-// in the dictionary. opt.Into is not used. Errors as for Grams.
+// WeightedGram computes Σ_j w_j·K_j over the rows of X (l×d) as an operator of the backend's: that of a [Sum] at these
+// weights. Errors as for Grams.
 func (d Dictionary) WeightedGram(
 	ctx context.Context, X blas.General, weights []float64, opt GramOptions,
 ) (blas.Packed, error) {
-	if len(weights) != len(d) {
-		panic("kernel: one weight for each kernel")
+	s, err := d.Sum(ctx, X, opt)
+	if err != nil {
+		return nil, err
 	}
+	s.SetWeights(weights)
+	return s.form(ctx)
+}
+
+// Sum is the weighted sum K_η = Σ_j η_j·K_j of the Gram matrices of a dictionary as a [linop.Separate], which computes
+// kernels anew whenever it needs them: K_η is all of order l×l that it keeps, however many kernels there are. Forms
+// costs the evaluation of each kernel asked for, and other weights that of each with weight; a product with K_η costs
+// what it does with a matrix that is kept. Elements are rounded once, and no result depends on the number of threads.
+type Sum struct {
+	builder
+	X       blas.General
+	prec    blas.Precision
+	weights []float64
+	free    par.Free[sumScratch]
+
+	mu     sync.Mutex // held while K is formed
+	K      blas.Packed
+	formed []float64 // the weights of K; nil before it is first needed
+}
+
+// Sum makes K_η over the rows of X (l×d), which it keeps, with weights 0. Centred kernels are evaluated twice for the
+// training means, which they store in the dictionary. opt.Into is not used. Errors as for Grams.
+func (d Dictionary) Sum(ctx context.Context, X blas.General, opt GramOptions) (*Sum, error) {
 	if err := d.ready(X); err != nil {
 		return nil, err
 	}
@@ -31,60 +54,212 @@ func (d Dictionary) WeightedGram(
 	if err := memory.Within(opt.MaxBytes, what, be.PackedBytes(X.Rows, opt.Precision), useInstead); err != nil {
 		return nil, err
 	}
-	b := summer{builder: builder{d: d, be: be, l: X.Rows}, weights: weights}
-	if err := b.prepare(X); err != nil {
+	s := &Sum{
+		builder: builder{d: d, be: be, l: X.Rows}, X: X, prec: opt.Precision, weights: make([]float64, len(d)),
+	}
+	if err := s.prepare(X); err != nil {
 		return nil, err
 	}
-	b.K = be.NewPacked(X.Rows, opt.Precision)
 	var err error
-	phase.Do(ctx, phase.FormK, func(ctx context.Context) {
-		if err = b.center(ctx, X); err == nil {
-			err = b.run(ctx)
+	phase.Do(ctx, phase.FormK, func(ctx context.Context) { err = s.center(ctx) })
+	return s, err
+}
+
+// Dim is l.
+func (s *Sum) Dim() int { return s.l }
+
+// Len is the number of kernels.
+func (s *Sum) Len() int { return len(s.d) }
+
+// Precision is that of K_η's elements.
+func (s *Sum) Precision() blas.Precision { return s.prec }
+
+// SetWeights makes the operator K_η, which its next use forms.
+func (s *Sum) SetWeights(eta []float64) {
+	if len(eta) != len(s.d) {
+		panic("kernel: one weight for each kernel")
+	}
+	copy(s.weights, eta)
+}
+
+// form is K_η at the present weights; after an error it is formed anew.
+func (s *Sum) form(ctx context.Context) (blas.Packed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.formed != nil && slices.Equal(s.formed, s.weights) {
+		return s.K, nil
+	}
+	if s.K == nil {
+		s.K = s.be.NewPacked(s.l, s.prec)
+	}
+	var shift []float64
+	for j := range s.d {
+		if k := &s.d[j]; k.Center && s.weights[j] != 0 {
+			if shift == nil {
+				shift = make([]float64, s.l)
+			}
+			for i, v := range k.Means {
+				shift[i] += s.weights[j] * (v - k.Mean/2)
+			}
 		}
+	}
+	var err error
+	s.formed = nil
+	phase.Do(ctx, phase.FormK, func(ctx context.Context) {
+		err = s.each(ctx, func(_ int, at position, t *sumScratch) { s.set(at, shift, t) })
 	})
-	return b.K, err
+	if err != nil {
+		return nil, err
+	}
+	s.K.Complete()
+	s.formed = slices.Clone(s.weights)
+	return s.K, nil
 }
 
-// summer adds up Gram matrices tile by tile.
-type summer struct {
-	builder
-	weights []float64
-	shift   []float64 // what centring takes off K_ik is shift_i + shift_k
-	K       blas.Packed
+// kept is K_η where nothing ends its forming.
+func (s *Sum) kept() blas.Packed {
+	K, _ := s.form(context.Background())
+	return K
 }
 
-// center finds the training means of centred kernels, K_j·1/l, and what they take off the sum:
-// k̄(x) + k̄(z) − k̄̄ of each.
-func (b *summer) center(ctx context.Context, X blas.General) error {
-	b.shift = make([]float64, b.l)
-	mean := blas.Vector(slices.Repeat([]float64{1 / float64(b.l)}, b.l))
-	for j := range b.d {
-		k := &b.d[j]
+// Apply computes dst = K_η·x.
+func (s *Sum) Apply(dst, x blas.General) { s.kept().Mul(dst, x) }
+
+// Dense writes K_η to dst.
+func (s *Sum) Dense(dst blas.General) { s.kept().Dense(dst) }
+
+// ApplyTerm computes dst = K_j·x.
+func (s *Sum) ApplyTerm(dst, x blas.General, j int) {
+	c, err := s.d[j:j+1].Crossing([]float64{1}, s.X, s.be)
+	if err == nil {
+		err = c.Mul(dst, s.X, x)
+	}
+	if err != nil { // the rows have been evaluated before
+		panic("kernel: " + err.Error())
+	}
+}
+
+// DenseTerm writes K_j to dst.
+func (s *Sum) DenseTerm(dst blas.General, j int) {
+	one := blas.NewGeneral(s.l, s.l)
+	for i := range s.l {
+		one.Data[i*s.l+i] = 1
+	}
+	s.ApplyTerm(dst, one, j)
+}
+
+// Diag writes the diagonal of K_j to dst.
+func (s *Sum) Diag(dst []float64, j int) {
+	if len(dst) != s.l {
+		panic("kernel: Diag: shape mismatch")
+	}
+	only := func(k int) bool { return k == j }
+	_ = s.each(context.Background(), func(_ int, at position, t *sumScratch) {
+		row, rows, cols := s.shape(at)
+		if row+rows > at.j0+cols {
+			return // left of the block on the diagonal
+		}
+		k := &s.d[j]
+		s.rows(at, t, only, func(_, i int, value []float64) {
+			if dst[row+i] = value[row+i-at.j0]; k.Center {
+				dst[row+i] -= 2*k.Means[row+i] - k.Mean
+			}
+		})
+	})
+}
+
+// Forms computes dst[i] = ⟨U, K_{idx[i]} V⟩ by tiles of U·Vᵀ + V·Uᵀ, whose inner products with those of the kernels on
+// the lower triangle it adds up.
+func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
+	if len(dst) != len(idx) || U.Rows != s.l || V.Rows != s.l || V.Cols != U.Cols {
+		panic("kernel: Forms: shape mismatch")
+	}
+	clear(dst)
+	if len(idx) == 0 || U.Cols == 0 {
+		return
+	}
+	part := make([]float64, len(s.tiles())*len(idx))
+	_ = s.each(context.Background(), func(i int, at position, t *sumScratch) {
+		s.forms(part[i*len(idx):(i+1)*len(idx)], at, U, V, idx, t)
+	})
+	for i, v := range part {
+		dst[i%len(idx)] += v
+	}
+}
+
+// forms sets out to the parts of ⟨U, K_j V⟩ that a tile has.
+func (s *Sum) forms(out []float64, at position, U, V blas.General, idx []int, t *sumScratch) {
+	row, rows, cols := s.shape(at)
+	before := min(max(row-at.j0, 0), cols) // the rest is in the block on the diagonal, which holds both its triangles
+	product := func(A, B blas.General, j0, n int, beta float64) {
+		s.be.Dgemm(blas.NoTrans, blas.Trans, rows, n, A.Cols, 1, A.Data[row*A.Stride:], A.Stride,
+			B.Data[(at.j0+j0)*B.Stride:], B.Stride, beta, t.sum[j0:], cols)
+	}
+	if before > 0 {
+		product(U, V, 0, before, 0)
+		product(V, U, 0, before, 1)
+	}
+	if before < cols {
+		product(U, V, before, cols-before, 0)
+	}
+	s.rows(at, t, func(j int) bool { return slices.Contains(idx, j) }, func(j, i int, value []float64) {
+		if k := &s.d[j]; k.Center {
+			for c := range value {
+				value[c] -= k.Means[row+i] + k.Means[at.j0+c] - k.Mean
+			}
+		}
+		out[slices.Index(idx, j)] += blas.Dot(value, t.sum[i*cols:(i+1)*cols])
+	})
+}
+
+// rows calls f for each row i of a tile of each kernel in use, without what centring takes off.
+func (s *Sum) rows(at position, t *sumScratch, in func(j int) bool, f func(j, i int, value []float64)) {
+	row, rows, cols := s.shape(at)
+	for family, fam := range s.fams {
+		if !slices.ContainsFunc(fam.members, in) {
+			continue
+		}
+		at.family = family
+		s.metric(at, row, rows, cols, t.tile)
+		for _, j := range fam.members {
+			if !in(j) {
+				continue
+			}
+			for i := range rows {
+				s.values(t.line[:cols], t.tile[i*cols:(i+1)*cols], j, row+i, at.j0)
+				f(j, i, t.line[:cols])
+			}
+		}
+	}
+}
+
+// center finds the training means of centred kernels, K_j·1/l.
+func (s *Sum) center(ctx context.Context) error {
+	mean := blas.Vector(slices.Repeat([]float64{1 / float64(s.l)}, s.l))
+	for j := range s.d {
+		k := &s.d[j]
 		if !k.Center {
 			continue
 		}
 		plain := *k
 		plain.Center = false
-		c, err := Dictionary{plain}.Crossing([]float64{1}, X, b.be)
+		c, err := Dictionary{plain}.Crossing([]float64{1}, s.X, s.be)
 		if err != nil {
 			return err
 		}
-		k.Means, k.Mean = make([]float64, b.l), 0
-		for lo := 0; lo < b.l; lo += meanRows {
-			rows := min(meanRows, b.l-lo)
+		k.Means, k.Mean = make([]float64, s.l), 0
+		for lo := 0; lo < s.l; lo += meanRows {
+			rows := min(meanRows, s.l-lo)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			err := c.Mul(blas.Vector(k.Means[lo:lo+rows]), blas.View(X, lo, 0, rows, X.Cols), mean)
+			err := c.Mul(blas.Vector(k.Means[lo:lo+rows]), blas.View(s.X, lo, 0, rows, s.X.Cols), mean)
 			if err != nil {
 				return err
 			}
 		}
 		for _, v := range k.Means {
-			k.Mean += v / float64(b.l)
-		}
-		for i, v := range k.Means {
-			b.shift[i] += b.weights[j] * (v - k.Mean/2)
+			k.Mean += v / float64(s.l)
 		}
 	}
 	return nil
@@ -93,67 +268,68 @@ func (b *summer) center(ctx context.Context, X blas.General) error {
 // meanRows is the number of rows between two looks at the context.
 const meanRows = 1024
 
-func (b *summer) run(ctx context.Context) error {
-	shape := &blas.Sym{N: b.l}
-	var tiles []position
+// tiles are those of the lower triangle.
+func (s *Sum) tiles() (all []position) {
+	shape := &blas.Sym{N: s.l}
 	for p := range shape.Panels() {
 		_, _, cols, _ := shape.Panel(p)
 		for j0 := 0; j0 < cols; j0 += tileCols {
-			tiles = append(tiles, position{p: p, j0: j0})
+			all = append(all, position{p: p, j0: j0})
 		}
 	}
-	var free par.Free[sumScratch]
+	return all
+}
+
+// shape is the first row of a tile, and how many rows and columns it has.
+func (s *Sum) shape(at position) (row, rows, cols int) {
+	row, rows, stored, _ := (&blas.Sym{N: s.l}).Panel(at.p)
+	return row, rows, min(tileCols, stored-at.j0)
+}
+
+// each calls f for each tile, with its number, on several threads.
+func (s *Sum) each(ctx context.Context, f func(i int, at position, t *sumScratch)) error {
+	tiles := s.tiles()
 	par.For(len(tiles), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
-		s := free.Get()
-		if s == nil {
-			s = &sumScratch{
-				scratch{make([]float64, tileRows*tileCols), make([]float64, tileCols)},
-				make([]float64, tileRows*tileCols),
-			}
-		}
-		b.tile(tiles[i], s)
-		free.Put(s)
+		t := s.scratch()
+		f(i, tiles[i], t)
+		s.free.Put(t)
 	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	b.K.Complete()
-	return nil
+	return ctx.Err()
 }
 
-// sumScratch is one worker's tile and line of a kernel, and the tile of the sum.
+// sumScratch is one worker's tile and line of a kernel, and a tile of a sum or a product.
 type sumScratch struct {
 	scratch
 	sum []float64
 }
 
-// tile sets one tile of the sum.
-func (b *summer) tile(at position, s *sumScratch) {
-	row, rows, stored, _ := (&blas.Sym{N: b.l}).Panel(at.p)
-	cols := min(tileCols, stored-at.j0)
-	for i := range rows {
-		for c := range cols {
-			s.sum[i*cols+c] = -(b.shift[row+i] + b.shift[at.j0+c])
-		}
+func (s *Sum) scratch() *sumScratch {
+	if t := s.free.Get(); t != nil {
+		return t
 	}
-	for f, fam := range b.fams {
-		at.family = f
-		b.metric(at, row, rows, cols, s.scratch.tile)
-		for _, j := range fam.members {
-			if b.weights[j] == 0 {
-				continue
-			}
-			for i := range rows {
-				value := s.line[:cols]
-				b.values(value, s.scratch.tile[i*cols:(i+1)*cols], j, row+i, at.j0)
-				blas.Axpy(b.weights[j], value, s.sum[i*cols:(i+1)*cols])
+	return &sumScratch{
+		scratch{make([]float64, tileRows*tileCols), make([]float64, tileCols)}, make([]float64, tileRows*tileCols),
+	}
+}
+
+// set sets one tile of K_η, of whose elements centring takes shift_i + shift_k.
+func (s *Sum) set(at position, shift []float64, t *sumScratch) {
+	row, rows, cols := s.shape(at)
+	clear(t.sum)
+	if shift != nil {
+		for i := range rows {
+			for c := range cols {
+				t.sum[i*cols+c] = -(shift[row+i] + shift[at.j0+c])
 			}
 		}
 	}
+	s.rows(at, t, func(j int) bool { return s.weights[j] != 0 }, func(j, i int, value []float64) {
+		blas.Axpy(s.weights[j], value, t.sum[i*cols:(i+1)*cols])
+	})
 	for i := range rows {
-		b.K.Set(row+i, at.j0, s.sum[i*cols:][:max(min(cols, row+i+1-at.j0), 0)])
+		s.K.Set(row+i, at.j0, t.sum[i*cols:][:max(min(cols, row+i+1-at.j0), 0)])
 	}
 }

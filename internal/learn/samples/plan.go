@@ -145,6 +145,11 @@ func (opt *Options) plan(
 		if !what.Weights() {
 			return opt.sumPlan(len(dict), l, d, n), err
 		}
+		if opt.recomputes(len(dict), l, d, n) {
+			p := opt.sumPlan(len(dict), l, d, n)
+			p.What += " that are computed anew for each step"
+			return p, err
+		}
 		return opt.gramPlan(len(dict), l, d, n), err
 	}
 	D := dictionary.Width(dict)
@@ -157,6 +162,13 @@ func (opt *Options) plan(
 	}
 	return opt.within(learn.Plan{What: fmt.Sprintf("sums of %d features", D), Instead: "fewer features"},
 		data+sums.FeatureBytes(D, n), 0), nil
+}
+
+// recomputes reports whether m kernels of learned weights are computed anew for each step, because memory holds their
+// sum alone.
+func (opt *Options) recomputes(m, l, d, n int) bool {
+	limit := float64(opt.Limit())
+	return opt.gramPlan(m, l, d, n).Bytes > limit && opt.sumPlan(m, l, d, n).Bytes <= limit
 }
 
 // gramPlan is the memory of m Gram matrices of l samples beside that of their sum.

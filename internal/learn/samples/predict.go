@@ -46,7 +46,10 @@ func (r *Rows) predict(ctx context.Context, d kernel.Dictionary, what learn.Lear
 	product := time.Since(start).Seconds() / float64(order*order) * float64(n) / float64(columns)
 
 	products := usualProducts * product
-	if what.Weights() {
+	switch {
+	case what.Weights() && r.opt.recomputes(len(d), l, r.x.Cols, n):
+		products += usualSteps * 2 * form // of the sum, and for the gradient
+	case what.Weights():
 		products += usualSteps * float64(len(d)) * product / float64(n)
 	}
 	return time.Duration(float64(l) * float64(l) * (form + products) * float64(time.Second)), nil

@@ -271,7 +271,11 @@ func (r *Rows) Train(ctx context.Context, specs []string, what learn.Learned, fo
 		return t, t.accumulate(ctx)
 	}
 	opt := kernel.GramOptions{Precision: r.opt.Precision, Backend: r.opt.Backend}
-	if what.Weights() {
+	switch {
+	case what.Weights() && r.opt.recomputes(len(t.dict), t.Y.Rows, r.x.Cols, t.Y.Cols):
+		t.again, err = t.dict.Sum(ctx, t.Z, opt)
+		return t, fault.From(err)
+	case what.Weights():
 		t.grams, err = t.dict.Grams(ctx, t.Z, opt)
 		return t, fault.From(err)
 	}

@@ -36,6 +36,7 @@ type training struct {
 	dict  kernel.Dictionary // resolved on Z, the inputs as the kernels see them
 	Z     blas.General
 	grams []*blas.Sym
+	again *kernel.Sum // in place of grams the kernels as they are computed anew, where memory holds no more; else nil
 	added blas.Packed // in place of grams their sum at the weights, which are not learned; else nil
 	maps  rff.Maps
 	sums  *stream.Sums
@@ -128,6 +129,8 @@ func (t *training) Kernels() (linop.Separate, blas.General) {
 		return linop.NewFactorSum(t.factors(), t.opt.Backend), t.Y
 	case t.added != nil:
 		return linop.NewGram(t.added, t.opt.Backend), t.Y
+	case t.again != nil:
+		return t.again, t.Y
 	case t.sums == nil:
 		return linop.NewGramSum(t.grams, t.opt.Backend, t.opt.Precision), t.Y
 	}
