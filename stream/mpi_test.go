@@ -48,7 +48,7 @@ func rankJob() error {
 		return err
 	}
 	D := maps.Dim()
-	if want := 3 * (D*(D+1)/2 + D*2 + D + 3*2 + 2); count.numbers != want {
+	if want := 3 * (D*(D+1)/2 + D*2 + D + 3*2 + 3); count.numbers != want {
 		return fmt.Errorf("%d numbers exchanged, want %d", count.numbers, want)
 	}
 	a, _ := alone.Sums()

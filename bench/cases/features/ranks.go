@@ -89,9 +89,9 @@ func runRanks(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 }
 
 // exchanged is the number of sums of one pass: the triangle of Γ, H, the column
-// sums of Z, those of Y and of its squares, and the count of rows, this and the
+// sums of Z, those of Y and of its squares, the count of rows and their weight, this and the
 // means of Y a second time.
-func exchanged(D, n int) int { return D*(D+1)/2 + D*n + D + 3*n + 2 }
+func exchanged(D, n int) int { return D*(D+1)/2 + D*n + D + 3*n + 3 }
 
 // startRanks runs this program as so many ranks.
 func startRanks(ctx context.Context, mpirun string, ranks int, order rankOrder) (report rankReport, err error) {
