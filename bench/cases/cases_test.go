@@ -44,8 +44,8 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%s is accepted", bad)
 		}
 	}
-	two, err := bench.Select([]string{"macro", "digits", "macro"})
-	if err != nil || len(two) != 2 || two[0].Name != "macro" || two[1].Name != "digits" {
+	two, err := bench.Select([]string{"gram", "digits", "gram"})
+	if err != nil || len(two) != 2 || two[0].Name != "gram" || two[1].Name != "digits" {
 		t.Errorf("two cases: %v, %v", two, err)
 	}
 	if _, err := bench.Select([]string{"digits", "nonsense"}); err == nil ||
@@ -68,7 +68,7 @@ func TestSelect(t *testing.T) {
 func TestAbsentDataIsSkipped(t *testing.T) {
 	env := benchtest.Quick()
 	env.Data = t.TempDir()
-	for _, name := range []string{"leaves", "stock04", "dream3", "drosophila", "wheat", "jura"} {
+	for _, name := range []string{"figures", "stock04", "dream3", "drosophila", "wheat", "jura"} {
 		c, err := bench.Select([]string{name})
 		if err != nil {
 			t.Fatal(err)

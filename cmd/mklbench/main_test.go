@@ -12,6 +12,9 @@ import (
 	"github.com/iokl/iokl/internal/build"
 )
 
+// quickest is a case of a second or less with several results.
+const quickest = "sylvester:500x10"
+
 func mklbench(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -84,9 +87,8 @@ type result struct {
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	out, page := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.html")
-	status, stdout, stderr := mklbench(t, "run", "macro", "--quick", "--json", "--out", out, "--threads", "1", "--seed",
-		"7",
-		"--cpuprofile", filepath.Join(dir, "cpu"), "--memprofile", filepath.Join(dir, "mem"), "--trace",
+	status, stdout, stderr := mklbench(t, "run", quickest, "--quick", "--json", "--out", out, "--threads", "1",
+		"--seed", "7", "--cpuprofile", filepath.Join(dir, "cpu"), "--memprofile", filepath.Join(dir, "mem"), "--trace",
 		filepath.Join(dir, "trace"))
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
@@ -105,7 +107,7 @@ func TestRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Results) < 3 || r.Results[0].Case != "macro" || r.Results[1].Seconds <= 0 ||
+	if len(r.Results) < 3 || r.Results[0].Case != "sylvester" || r.Results[1].Seconds <= 0 ||
 		r.Results[1].Params["seed"] != 7.0 {
 		t.Errorf("results %+v", r.Results)
 	}
@@ -117,7 +119,7 @@ func TestRun(t *testing.T) {
 	if status, _, stderr := mklbench(t, "report", out, "--out", page); status != exitOK {
 		t.Errorf("report: status %d, %s", status, stderr)
 	}
-	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "linear VAR") {
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "nystrom") {
 		t.Errorf("the page: %v", err)
 	}
 	if status, stdout, stderr := mklbench(t, "compare", out, out); status != exitOK ||
@@ -136,7 +138,10 @@ func TestJSON(t *testing.T) {
 	}{
 		{"env --threads 1 --json", []string{"cpu", "limits", "blocks"}},
 		{"list --json", []string{"cases"}},
-		{"run macro --quick --json --cpuprofile " + dir + "/cpu --out " + out, []string{"machine", "results"}},
+		{
+			"run " + quickest + " --quick --json --cpuprofile " + dir + "/cpu --out " + out,
+			[]string{"machine", "results"},
+		},
 		{"compare --json " + out + " " + out, []string{"lines", "regressed", "threshold"}},
 		{"report --json " + out + " --out " + dir + "/r.html", []string{"out"}},
 	} {
@@ -160,7 +165,7 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	out := filepath.Join(t.TempDir(), "r.json")
 	var stdout, stderr bytes.Buffer
-	status := run(ctx, []string{"run", "macro", "--quick", "--out", out}, &stdout, &stderr)
+	status := run(ctx, []string{"run", quickest, "--quick", "--out", out}, &stdout, &stderr)
 	if status != exitFailed || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
@@ -169,14 +174,14 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("no whole file was left: %v", err)
 	}
 	again := func(args ...string) (int, string) {
-		status, _, stderr := mklbench(t, append([]string{"run", "macro", "--quick", "--resume", "--out", out},
+		status, _, stderr := mklbench(t, append([]string{"run", quickest, "--quick", "--resume", "--out", out},
 			args...)...)
 		return status, stderr
 	}
 	if status, says := again(); status != exitOK || strings.Contains(says, "measured before") {
 		t.Errorf("continued from nothing: status %d, %q", status, says)
 	}
-	if status, says := again(); status != exitOK || !strings.Contains(says, "macro: measured before") {
+	if status, says := again(); status != exitOK || !strings.Contains(says, "sylvester: measured before") {
 		t.Errorf("continued: status %d, %q", status, says)
 	}
 	if status, says := again("--seed", "2"); status != exitUsage || !strings.Contains(says, `seed was "1" and is "2"`) {

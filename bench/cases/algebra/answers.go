@@ -107,7 +107,7 @@ func relativeSpeed(group []bench.Result, be string) string {
 func init() {
 	bench.Ask(bench.Question{
 		Text:   "How far from what this machine can do?",
-		Cases:  []string{"gemm", "operator", "gram", "lanczos", "eigen", "predict", "scale"},
+		Cases:  []string{"gemm", "operator", "gram", "eigen", "scale"},
 		Answer: whichLimit,
 	})
 }
@@ -192,7 +192,7 @@ func shareText(kind string, r bench.Result) string {
 func workText(r bench.Result) string {
 	text := cmp.Or(map[string]string{
 		"gemm": "matrix product", "operator": "K times a block", "gram": "Gram matrix",
-		"lanczos": "extremal eigenpair", "scale": "pass over streamed rows", "predict": "prediction",
+		"scale": "pass over streamed rows",
 	}[r.Case], r.Case)
 	if v := r.Param("routine"); v != "" {
 		text = v

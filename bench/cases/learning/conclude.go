@@ -9,13 +9,6 @@ import (
 	"github.com/iokl/iokl/bench"
 )
 
-func init() {
-	bench.Ask(bench.Question{Text: "How much faster than exact solvers?", Cases: exactCases, Answer: whatExact})
-}
-
-// exactCases solve their linear systems exactly too.
-var exactCases = []string{"sylvester", "caltech", "digits", "leaves"}
-
 // concludeLearning says what learning brings, and the fast solver against the exact one.
 var concludeLearning = bench.Say(`
 {{$all := .}}{{with named "IOKL (both)" . | ordered "accuracy"}}{{$both := last .}}
@@ -66,21 +59,6 @@ func curvesOfApproaches(group []bench.Result) []bench.Evidence {
 		all[i].Figures = c.Figures("")
 	}
 	return all
-}
-
-// whatExact gathers what the cases say about exact solvers.
-func whatExact(f *bench.File) bench.Answer {
-	var a bench.Answer
-	for _, name := range exactCases {
-		if c, group := bench.Find(name), f.Of(name); c != nil && len(group) > 0 {
-			for _, text := range c.Conclude(group) {
-				if strings.Contains(text, "eigendecomposition") || strings.Contains(text, "paper-exact") {
-					a.Texts = append(a.Texts, name+": "+text)
-				}
-			}
-		}
-	}
-	return a
 }
 
 // objectiveOrder lists how far above the best objective each approach ended and when.

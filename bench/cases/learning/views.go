@@ -1,4 +1,4 @@
-// This file is the case leaves: classification from several views of each sample.
+// This file makes learning problems of samples that several views describe.
 
 package learning
 
@@ -6,22 +6,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/regularizer"
 )
-
-func init() {
-	bench.Register(bench.Case{
-		Name:     "leaves",
-		Does:     "plant leaves: 100 classes, three views, twelve kernels",
-		Run:      runLeaves,
-		Conclude: concludeLearning,
-	})
-}
 
 // viewSet is a data set whose samples are described by several views.
 type viewSet struct {
@@ -33,31 +23,37 @@ type viewSet struct {
 	kernels []string // for every view, with the view's name for %s
 	lambda  float64
 	norm    regularizer.Regularizer
-	metric  string // by which cross-validation chooses λ; "" means nmse
 }
 
 // task reads the set and builds its kernels.
 func (s *viewSet) task(ctx context.Context, env *bench.Env) (*task, error) {
-	d, err := s.read(env)
+	labels, err := data.Read(env, s.name, "labels.csv")
 	if err != nil {
 		return nil, err
 	}
+	X, groups, err := s.join(env, labels.Data.Rows)
+	if err != nil {
+		return nil, err
+	}
+	class := make([]int, X.Rows)
 	var learn, test []int
 	seen := make([]int, s.classes)
-	for i, c := range d.class {
+	for i := range class {
+		c := int(blas.Row(labels.Data, i)[0]) - s.first
+		class[i] = c
 		if seen[c]++; seen[c] <= s.train {
 			learn = append(learn, i)
 		} else {
 			test = append(test, i)
 		}
 	}
-	t := &task{X: blas.TakeRows(d.X, learn), lambda: s.lambda, norm: s.norm, labels: data.Take(d.class, test)}
-	t.Y, t.mean = oneHot(data.Take(d.class, learn), s.classes)
-	dictionary, err := kernel.Build(s.specs(), t.X, d.groups, env.Seed)
+	t := &task{X: blas.TakeRows(X, learn), lambda: s.lambda, norm: s.norm, labels: data.Take(class, test)}
+	t.Y, t.mean = oneHot(data.Take(class, learn), s.classes)
+	dictionary, err := kernel.Build(s.specs(), t.X, groups, env.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return t, t.build(ctx, env, dictionary, blas.TakeRows(d.X, test))
+	return t, t.build(ctx, env, dictionary, blas.TakeRows(X, test))
 }
 
 // specs are the kernels on every view.
@@ -100,24 +96,7 @@ func (s *viewSet) join(env *bench.Env, rows int) (blas.General, []kernel.Group, 
 	return X, groups, nil
 }
 
-// runLeaves classifies plant leaves: 100 classes, three views, twelve kernels,
-// eight of each class's sixteen samples to learn from; and three, drawn twenty times
-// over, λ chosen on them by the accuracy over three folds, where what is learned is
-// compared, draw by draw, with the twelve kernels added up.
-func runLeaves(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	s := leaves(env)
-	d, err := s.read(env)
-	if err != nil {
-		return nil, err
-	}
-	few, err := s.compare(ctx, env, d, "3 a class", fewEach(env, d.class, 3, bench.Pick(env, 1, 20)))
-	if err != nil {
-		return few, err
-	}
-	rest, err := s.run(ctx, env)
-	return append(few, rest...), err
-}
-
+// leaves are plant leaves at the settings of the paper's figures: 100 classes, three views, twelve kernels.
 func leaves(env *bench.Env) *viewSet {
 	return &viewSet{
 		name: "leaves100", views: []string{"view1", "view2", "view3"}, classes: 100, first: 1,
@@ -125,20 +104,5 @@ func leaves(env *bench.Env) *viewSet {
 		kernels: []string{
 			"gaussian:%s:median*0.25", "gaussian:%s:median*0.5", "gaussian:%s:median", "laplacian:%s:median*0.5",
 		},
-		metric: "accuracy",
 	}
-}
-
-func (s *viewSet) run(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	t, err := s.task(ctx, env)
-	if err != nil {
-		return nil, err
-	}
-	budget := bench.Duration(bench.Pick(env, 4.0, 40))
-	all := append(whatIsLearned(t, bcd.Options{Tol: 1e-4}), linearSolvers(1e-4, budget)[1:]...)
-	for i := range all {
-		all[i].budget = budget
-	}
-	results, err := fitAll(ctx, env, t, all)
-	return lines(results), err
 }

@@ -1,5 +1,4 @@
-// This file is the case stock04: the paper's Table 1, with the linear baselines in it.
-
+// Package regression has the cases about returns, multi-target regression and intervals.
 package regression
 
 import (
