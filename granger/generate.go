@@ -57,58 +57,6 @@ func Lorenz96(N, T int, F, dt, noise float64, seed uint64) Generated {
 	return g
 }
 
-// LotkaVolterra simulates pairs of `species` prey x and as many predators y, in
-// groups of `parents` of each that interact,
-//
-//	dx_i/dt = αx_i − βx_i Σ_j y_j − α(x_i/200)²,   dy_j/dt = δy_j Σ_i x_i − γy_j,
-//
-// with α = 1.2, β = 0.2, γ = 1.1, δ = 0.05, by the Runge–Kutta method with step
-// 0.01, normal noise of standard deviation 0.1 after each step, and every tenth
-// state kept (the multi-species system of Marcinkevičs and Vogt, arXiv:2101.07600).
-func LotkaVolterra(species, parents, T int, seed uint64) Generated {
-	if species < 1 || parents < 1 || species%parents != 0 || T < 1 {
-		panic("granger: LotkaVolterra: species is not a multiple of parents, or T below 1")
-	}
-	const (
-		alpha, beta, gamma, delta = 1.2, 0.2, 1.1, 0.05
-		dt, noise, every          = 0.01, 0.1, 10
-	)
-	n := 2 * species
-	rng := rand.New(rand.NewPCG(seed, 1925))
-	z := make([]float64, n)
-	for i := range z {
-		z[i] = 10 + 90*rng.Float64()
-	}
-	g := newGenerated(n, T, "s")
-	flow := func(dz, z []float64) {
-		for i := range species {
-			var prey, predators float64
-			for k := i / parents * parents; k < (i/parents+1)*parents; k++ {
-				prey, predators = prey+z[k], predators+z[species+k]
-			}
-			dz[i] = alpha*z[i] - beta*z[i]*predators - alpha*(z[i]/200)*(z[i]/200)
-			dz[species+i] = delta*z[species+i]*prey - gamma*z[species+i]
-		}
-	}
-	step := RungeKutta(n, flow)
-	for t := range T {
-		copy(blas.Row(g.Data.X, t), z)
-		for range every {
-			step(z, dt)
-			for i := range z {
-				z[i] = math.Max(0, z[i]+noise*rng.NormFloat64())
-			}
-		}
-	}
-	for i := range species {
-		g.Truth.Data[i*n+i], g.Truth.Data[(species+i)*n+species+i] = 1, 1
-		for k := i / parents * parents; k < (i/parents+1)*parents; k++ {
-			g.Truth.Data[i*n+species+k], g.Truth.Data[(species+i)*n+k] = 1, 1
-		}
-	}
-	return g
-}
-
 // LinearVAR simulates x_t = Σ_k A_k·x_{t−k} + noise·ε_t, where each variable is
 // driven by itself and by `drivers` others chosen at random, at a lag chosen at
 // random up to lag. The coefficients are scaled so that each row's magnitudes sum

@@ -28,7 +28,7 @@ func TestKnownSystems(t *testing.T) {
 	}{
 		{"Lorenz-96, F = 10", granger.Lorenz96(20, 500, 10, 0.1, 0.1, 0), .98, .98, .99, true},
 		{"Lorenz-96, F = 40", granger.Lorenz96(20, 500, 40, 0.1, 0.1, 0), .96, .93, .97, true},
-		{"Lotka-Volterra", granger.LotkaVolterra(4, 2, 600, 1), .95, .95, .95, true},
+		{"Lotka-Volterra", lotkaVolterra(4, 2, 600, 1), .95, .95, .95, true},
 		{"linear VAR", granger.LinearVAR(10, 400, 1, 2, 1, 3), .95, .93, .95, true},
 	} {
 		if testing.Short() && len(c.g.Data.Names) == 20 {

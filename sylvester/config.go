@@ -15,12 +15,6 @@ import (
 type Config struct {
 	Backend blas.Backend `json:"-"` // nil means blas.Active()
 	Seed    uint64       // of the randomized preconditioner
-	Rank    int          // largest rank of the preconditioner; 0 means chosen from the spectrum
-
-	// Single lets rotated and nystrom iterate with K in single precision where K is
-	// a linop.Mixed, and correct the solution by residuals in double precision
-	// until these meet the tolerance.
-	Single bool
 }
 
 // engines holds the constructor of every solver under its name.
@@ -48,7 +42,7 @@ func New(name string, cfg Config) (Solver, error) {
 		return nil, fmt.Errorf("sylvester: unknown solver %q (have %s)", name, strings.Join(Names(), ", "))
 	}
 	cfg.Backend = blas.Or(cfg.Backend)
-	s := solver{frame: frame{own: cfg.Backend, single: cfg.Single}, engine: build(cfg)}
+	s := solver{frame: frame{own: cfg.Backend}, engine: build(cfg)}
 	if _, ok := s.engine.(surveyor); ok {
 		return &sketchSolver{s}, nil
 	}

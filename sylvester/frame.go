@@ -20,8 +20,7 @@ import (
 // large or tiny, powers of two that keep squares finite and change no digit.
 // Scratch: K·C (l×n), three l×r blocks and two blocks of frameRows rows.
 type frame struct {
-	own    blas.Backend // of the solver
-	single bool         // Config.Single
+	own blas.Backend // of the solver
 
 	// The solve under way.
 	be    blas.Backend   // own, or the one whose kernels multiply by K
@@ -145,14 +144,10 @@ func (f *frame) iterative() error {
 	if err := f.checkStart(); err != nil {
 		return err
 	}
-	m, ok := f.given.(linop.Mixed)
-	if ok && f.opt.Single {
+	if m, ok := f.given.(linop.Mixed); ok && f.opt.Single {
 		f.sys.K, f.res.Single = m.Single(), true
 	}
 	f.unmix()
-	if ok && f.single {
-		f.fast = m.Single()
-	}
 	return nil
 }
 

@@ -28,7 +28,6 @@ type krylov struct {
 	cg    shifted
 	space sketch // its Q and Z, and the preconditioner made of them
 	inner Tridiagonal
-	limit int
 
 	store [2]blas.General // what Q and Z are views of
 	T     blas.General    // d×d
@@ -40,7 +39,7 @@ type krylov struct {
 }
 
 func newKrylov(cfg Config) engine {
-	return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}, limit: cfg.Rank}
+	return &krylov{space: sketch{be: cfg.Backend, seed: cfg.Seed}}
 }
 
 func (s *krylov) Name() string { return "krylov" }
@@ -90,7 +89,7 @@ func (s *krylov) round(ctx context.Context, f *frame, round int) error {
 // is at its limit or extensions do not help any more. It leaves the solution in C̃,
 // its residual in rt, and returns the norm of that.
 func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) {
-	limit := s.dimension(f.Y.Rows)
+	limit := dimension(f.Y.Rows)
 	for best, idle := math.Inf(1), 0; ; {
 		if err = ctx.Err(); err != nil {
 			return size, err
@@ -113,12 +112,7 @@ func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) 
 }
 
 // dimension is the largest d.
-func (s *krylov) dimension(l int) int {
-	if s.limit > 0 {
-		return min(s.limit, l)
-	}
-	return max(l/3, min(l, 32))
-}
+func dimension(l int) int { return max(l/3, min(l, 32)) }
 
 // project solves the projected systems, writes the residuals of Q·c to rt, and
 // returns their norm.
@@ -192,7 +186,7 @@ func (s *krylov) extend(f *frame, M blas.General, size float64) {
 		return
 	}
 	d, p := s.space.Q.Cols, 0
-	for tail := 1.0; p < min(r, s.dimension(l)-d) && (p < krylovLeast || tail > square(krylovCut)); p++ {
+	for tail := 1.0; p < min(r, dimension(l)-d) && (p < krylovLeast || tail > square(krylovCut)); p++ {
 		tail -= theta[r-1-p]
 	}
 	B, E := blas.NewGeneral(l, p), blas.NewGeneral(r, p)

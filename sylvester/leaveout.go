@@ -290,24 +290,6 @@ func (s *LeaveOut) Changes(dst, U blas.General, at int) {
 	s.expand(dst, 1, change)
 }
 
-// Without writes f₋ᵢ(x) to the rows of dst (l×n), for a new point x with
-// k = [k(x, x_1) … k(x, x_l)] and the prediction f = L·Cᵀ·k of the fit to all rows.
-func (s *LeaveOut) Without(dst blas.General, f, k []float64) {
-	s.set()
-	if len(f) != s.L.Dim() {
-		panic("sylvester: shape mismatch")
-	}
-	U := blas.NewGeneral(s.L.Rank(), len(k))
-	s.Smoothers(U, blas.General{Rows: 1, Cols: len(k), Stride: max(len(k), 1), Data: k})
-	s.Changes(dst, U, 0)
-	for i := range dst.Rows {
-		row := blas.Row(dst, i)
-		for j, v := range row {
-			row[j] = f[j] - v
-		}
-	}
-}
-
 // Deviation writes to dst (t×n) the posterior standard deviation at t new points of the
 // Gaussian process with covariance (σ²/μ)·k(x,x')·L and noise of variance σ² = 1:
 //

@@ -25,7 +25,6 @@ import (
 type nystrom struct {
 	cg   shifted
 	sk   sketch
-	cap  int // largest rank; 0 for none
 	load workload
 
 	model spectrumModel // of the K that was sketched
@@ -37,7 +36,7 @@ type nystrom struct {
 }
 
 func makeNystrom(cfg Config) *nystrom {
-	return &nystrom{sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}, cap: cfg.Rank}
+	return &nystrom{sk: sketch{be: blas.Beside(cfg.Backend), seed: cfg.Seed}}
 }
 
 func newNystrom(cfg Config) engine { return makeNystrom(cfg) }
@@ -172,10 +171,7 @@ func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
 
 // maxRank is the largest rank for order l: half of it or, of large orders, what part of the memory there is holds.
 func (s *nystrom) maxRank(l int) int {
-	switch {
-	case s.cap > 0:
-		return min(s.cap, l)
-	case l <= linop.KeepBoth:
+	if l <= linop.KeepBoth {
 		return l / 2
 	}
 	return max(min(l/2, int(sketchMemory*float64(memory.Limit())/(8*sketchBlocks*float64(l)))), firstRank)

@@ -97,29 +97,20 @@ func TestExactRanksOfSketches(t *testing.T) {
 		name   string
 		l, n   int
 		ranks  []int
-		cfg    sylvester.Config
 		opt    sylvester.Options
 		lambda []float64
 	}{
 		{
 			"double", 300, 12,
 			[]int{1, 7, 8, 9, 15, 16, 17, 24, 31, 33, 60, 130, 149, 151, 299},
-			sylvester.Config{},
 			sylvester.Options{Tol: 1e-6},
 			[]float64{1e-3, 1e-6, 1e-8},
 		},
-		{
-			"Config.Single", 300, 12,
-			[]int{8, 9, 16, 24, 60, 151},
-			sylvester.Config{Single: true},
-			sylvester.Options{Tol: 1e-6},
-			[]float64{1e-3},
-		},
-		{"Options.Single", 300, 12, []int{8, 9, 16, 24, 60, 151}, sylvester.Config{}, sylvester.Options{
+		{"Options.Single", 300, 12, []int{8, 9, 16, 24, 60, 151}, sylvester.Options{
 			Tol:    1e-3,
 			Single: true,
 		}, []float64{1e-3}},
-		{"mixed", 1000, 10, []int{9, 24, 40}, sylvester.Config{}, sylvester.Options{Tol: 1e-4}, []float64{1e-4, 1e-7}},
+		{"mixed", 1000, 10, []int{9, 24, 40}, sylvester.Options{Tol: 1e-4}, []float64{1e-4, 1e-7}},
 	} {
 		rng := rand.New(rand.NewPCG(44, uint64(c.l)))
 		L, Y := outputKernel(rng, c.n, decay(c.n, 3, 0.8)), gaussian(rng, c.l, c.n)
@@ -128,11 +119,7 @@ func TestExactRanksOfSketches(t *testing.T) {
 			for _, name := range []string{"auto", "nystrom"} {
 				for _, lambda := range c.lambda {
 					t.Run(c.name+"/"+name, func(t *testing.T) {
-						c.cfg.Seed = 7
-						s, err := sylvester.New(name, c.cfg)
-						if err != nil {
-							t.Fatal(err)
-						}
+						s := solverNamed(t, name)
 						sys := testCase{name: c.name, K: K, L: L, mu: lambda * float64(c.l), Y: Y, tol: c.opt.Tol}
 						deadline.Run(t, 2*time.Minute, func() { solveInTurns(t, s, sys, other, c.opt, inBoth) })
 					})

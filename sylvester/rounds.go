@@ -61,7 +61,7 @@ func (f *frame) scaleStart() {
 
 // round runs conjugate gradients on the iterated columns, from C̃ and its residual rt,
 // and writes C. The rounds after the first iterate on all columns, with K in double
-// precision unless Config.Single asks for the other.
+// precision unless Options.Single asks for the other.
 func (s *shifted) round(ctx context.Context, f *frame, round int) error {
 	budget := square(margin * f.opt.Tol * f.normY)
 	switch {

@@ -11,32 +11,6 @@ import (
 	"github.com/iokl/iokl/sylvester"
 )
 
-// TestSingle asserts that iterating in single precision ends at a residual of
-// double precision.
-func TestSingle(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, 14))
-	K := spectrum(rng, decay(200, 20, 0.95))
-	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, nil, blas.Float64)
-	sum.SetWeights([]float64{2})
-	blas.Scal(2, K.Data)
-	c := testCase{K: K, L: outputKernel(rng, 6, decay(6, 2, 0.6)), mu: 0.5, Y: gaussian(rng, 200, 6), tol: 1e-11}
-	for _, name := range []string{"rotated", "nystrom"} {
-		t.Run(name, func(t *testing.T) {
-			s, err := sylvester.New(name, sylvester.Config{Single: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			C := blas.NewGeneral(200, 6)
-			res, err := s.Solve(context.Background(), C, sylvester.System{K: sum, L: c.L, Mu: c.mu}, c.Y,
-				sylvester.Options{Tol: c.tol})
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkClaims(t, c, C, res)
-		})
-	}
-}
-
 // TestOptionsSingle asserts that a solve in single precision throughout meets a
 // rough tolerance in double precision too, with a preconditioner that rounding
 // has not spoilt although K is of low numerical rank, which a later solve in
