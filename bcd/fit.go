@@ -128,7 +128,7 @@ func (f *fit) cover(ctx context.Context, pt *point) error {
 	return f.certify(ctx, pt)
 }
 
-// covered does so where pt is not.
+// covered measures and certifies pt over all kernels unless it has been measured on them.
 func (f *fit) covered(ctx context.Context, pt *point) error {
 	if pt.complete {
 		return nil

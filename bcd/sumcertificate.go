@@ -15,7 +15,7 @@ import (
 //	min h ≥ λ(2⟨Y,CT⟩ − μ‖CT‖² − τ·‖(λ_max(TᵀG_1T) … λ_max(TᵀG_mT))‖_q*)
 //
 // (mathematics.md §12), which a point of all kernels shows for all points. The best multiple of a
-// few T serves, see [sumFit.clipped]; with
+// few T serves, see [sumModel.clipped]; with
 // missing cells, outside of which C·T would not vanish, T is the identity.
 func (f *sumModel) gaps(pt *point) error {
 	t := f.t

@@ -10,7 +10,7 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// closedForms takes steps of [sumFit.closedLs] from pt, the first from L_j that all have full
+// closedForms takes steps of [sumModel.closedLs] from pt, the first from L_j that all have full
 // rank, until one lowers the objective by less than sumDrop. They bring L_j that are multiples of
 // one matrix near the optimum in a few C steps, at a distance where h is far from quadratic.
 func (f *sumModel) closedForms(ctx context.Context, pt *point) (*point, error) {

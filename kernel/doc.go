@@ -85,8 +85,8 @@
 //
 // A kernel is one value in one new file of this package: an init function calls register with the name and a
 // definition, which says which metric of two samples the kernel is a function of, which parameters it has beside its
-// width, and how a row of metric values becomes a row of kernel values. See rational.go. SPECs, help, error texts, Gram
-// and cross-Gram matrices, the median heuristic, model files, Nyström features and TestKinds, which checks what
-// is promised of every kernel, follow from the definition; random Fourier features too, where it says how frequencies
-// are drawn.
+// width, and how a row of metric values becomes a row of kernel values, as in families.go. SPECs, help, error texts,
+// Gram and cross-Gram matrices, the median heuristic, model files, Nyström features and TestKinds, which checks what is
+// promised of every kernel, follow from the definition; random Fourier features too, where it says how frequencies are
+// drawn.
 package kernel

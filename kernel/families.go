@@ -44,7 +44,7 @@ func init() {
 	})
 }
 
-// Kernels of a distance with one width. Those of any order ν are in matern.go.
+// Kernels of a distance with one width.
 const (
 	Gaussian  Kind = "gaussian"
 	Laplacian Kind = "laplacian"
