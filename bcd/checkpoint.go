@@ -3,8 +3,10 @@
 package bcd
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc64"
@@ -31,17 +33,22 @@ type State struct {
 	SylvesterSolves  int
 	KernelMultiplies int
 	Eta              []float64
-	L                *linop.Spectral
-	X                blas.General      // C (l×n) or W (D×n)
-	Ls               []*linop.Spectral // of a sum of separable kernels; nil: L_j = Eta_j·L
+	L                *linop.Spectral   `json:"-"`
+	X                blas.General      `json:"-"` // C (l×n) or W (D×n)
+	Ls               []*linop.Spectral `json:"-"` // of a sum of separable kernels; nil: L_j = Eta_j·L
 }
 
-// A checkpoint is the magic string, the length of the body, the body and the
-// CRC-64 of all before it, little-endian throughout.
-const (
-	checkpointMagic = "iokl bcd state 1\n"
-	maxCheckpoint   = 1 << 40 // bytes of body that a reader believes in
-)
+// A checkpoint is the magic string, a line of JSON, the numbers of S and V of L and of those of a sum, and of X, by
+// rows and little-endian, and the CRC-64 of all before it.
+const checkpointMagic = "iokl bcd state 2\n"
+
+// header is what the line of JSON says; other shapes are those of the problem.
+type header struct {
+	State
+	Problem string
+	Probes  []float64
+	Ranks   []int // of L and of those of a sum
+}
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
@@ -51,91 +58,91 @@ func (s *State) Encode(w io.Writer, p *Problem) error {
 	if err != nil {
 		return err
 	}
-	var b encoder
-	b.text(s.Solver)
-	b.ints(s.Iter, s.SylvesterSolves, s.KernelMultiplies)
-	f, err := q.fingerprint()
+	h := header{State: *s}
+	if h.Problem, h.Probes, err = q.fingerprint(); err != nil {
+		return err
+	}
+	all := append([]*linop.Spectral{s.L}, s.Ls...)
+	for _, L := range all {
+		h.Ranks = append(h.Ranks, L.Rank())
+	}
+	line, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	b.text(f.text)
-	b.floats(f.probes)
-	b.floats(s.Eta)
-	b.floats(s.L.S)
-	b.matrix(s.L.V)
-	b.matrix(s.X)
-	for _, L := range s.Ls {
-		b.floats(L.S)
-		b.matrix(L.V)
-	}
-	head := append([]byte(checkpointMagic), binary.LittleEndian.AppendUint64(nil, uint64(b.Len()))...)
-	sum := crc64.Update(crc64.Checksum(head, crcTable), crcTable, b.Bytes())
-	for _, part := range [][]byte{head, b.Bytes(), binary.LittleEndian.AppendUint64(nil, sum)} {
-		if _, err := w.Write(part); err != nil {
-			return err
+	sum := crc64.New(crcTable)
+	out := bufio.NewWriter(io.MultiWriter(w, sum))
+	_, _ = fmt.Fprintf(out, "%s%s\n", checkpointMagic, line) // out keeps its first error
+	numbers := func(a blas.General) {
+		for i := range a.Rows {
+			_ = binary.Write(out, binary.LittleEndian, blas.Row(a, i))
 		}
 	}
-	return nil
+	for _, L := range all {
+		numbers(blas.Vector(L.S))
+		numbers(L.V)
+	}
+	numbers(s.X)
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return binary.Write(w, binary.LittleEndian, sum.Sum64())
 }
 
-// DecodeState reads what Encode wrote and checks that it belongs to p. The error
-// wraps [ErrCheckpoint] when the bytes are truncated or altered and [ErrForeign],
-// naming what differs, when they describe another problem.
+// DecodeState reads what Encode wrote, to its end, and checks that it belongs to p. The error wraps [ErrCheckpoint]
+// when the bytes are truncated or altered and [ErrForeign], naming what differs, when they describe another problem.
 func DecodeState(rd io.Reader, p *Problem) (*State, error) {
 	q, err := p.check()
 	if err != nil {
 		return nil, err
 	}
-	body, err := readBody(rd)
+	text, err := io.ReadAll(rd)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	}
-	d := decoder{b: body}
-	s := &State{Solver: d.text(), L: &linop.Spectral{}}
-	s.Iter, s.SylvesterSolves, s.KernelMultiplies = d.int(), d.int(), d.int()
-	saved := fingerprint{text: d.text(), probes: d.floats()}
-	s.Eta, s.L.S, s.L.V, s.X = d.floats(), d.floats(), d.matrix(), d.matrix()
-	for len(d.b) > 0 && !d.bad {
-		s.Ls = append(s.Ls, &linop.Spectral{S: d.floats(), V: d.matrix()})
+	if !bytes.HasPrefix(text, []byte(checkpointMagic)) {
+		return nil, fmt.Errorf("%w: it does not begin as a checkpoint of this version does", ErrCheckpoint)
 	}
-	if d.bad {
-		return nil, fmt.Errorf("%w: its parts do not add up", ErrCheckpoint)
-	}
-	now, err := q.fingerprint()
-	if err == nil {
-		err = saved.compare(now)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s, s.check(q)
-}
-
-func readBody(rd io.Reader) ([]byte, error) {
-	head := make([]byte, len(checkpointMagic)+8)
-	if _, err := io.ReadFull(rd, head); err != nil {
-		return nil, fmt.Errorf("%w: truncated in its header (%w)", ErrCheckpoint, err)
-	}
-	if string(head[:len(checkpointMagic)]) != checkpointMagic {
-		return nil, fmt.Errorf("%w: it does not begin as a checkpoint does", ErrCheckpoint)
-	}
-	size := binary.LittleEndian.Uint64(head[len(checkpointMagic):])
-	if size > maxCheckpoint {
-		return nil, fmt.Errorf("%w: it claims %d bytes", ErrCheckpoint, size)
-	}
-	var body bytes.Buffer // grows with what is really there
-	if n, err := io.CopyN(&body, rd, int64(size)); err != nil {
-		return nil, fmt.Errorf("%w: truncated after %d of %d bytes (%w)", ErrCheckpoint, n, size, err)
-	}
-	tail := make([]byte, 8)
-	if _, err := io.ReadFull(rd, tail); err != nil {
-		return nil, fmt.Errorf("%w: truncated in its checksum (%w)", ErrCheckpoint, err)
-	}
-	sum := crc64.Update(crc64.Checksum(head, crcTable), crcTable, body.Bytes())
-	if binary.LittleEndian.Uint64(tail) != sum {
+	end := len(text) - 8
+	if end < 0 || crc64.Checksum(text[:end], crcTable) != binary.LittleEndian.Uint64(text[end:]) {
 		return nil, fmt.Errorf("%w: the checksum does not match", ErrCheckpoint)
 	}
-	return body.Bytes(), nil
+	line, rest, _ := bytes.Cut(text[len(checkpointMagic):end], []byte("\n"))
+	var h header
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+	}
+	problem, probes, err := q.fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.compare(problem, probes); err != nil {
+		return nil, err
+	}
+	x := make([]float64, len(rest)/8)
+	if _, err := binary.Decode(rest, binary.LittleEndian, x); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+	}
+	bad := len(rest)%8 != 0 || len(h.Ranks) == 0
+	take := func(rows, cols int) blas.General {
+		if bad = bad || cols < 0 || cols > 0 && rows > len(x)/cols; bad {
+			return blas.General{}
+		}
+		a := blas.General{Rows: rows, Cols: cols, Stride: max(cols, 1), Data: x[: rows*cols : rows*cols]}
+		x = x[rows*cols:]
+		return a
+	}
+	s := &h.State
+	for _, r := range h.Ranks {
+		s.Ls = append(s.Ls, &linop.Spectral{S: take(1, r).Data, V: take(q.Space.Outputs(), r)})
+	}
+	if s.X = take(q.Space.Unknowns(), q.Space.Outputs()); bad || len(x) > 0 {
+		return nil, fmt.Errorf("%w: its parts do not add up", ErrCheckpoint)
+	}
+	if s.L, s.Ls = s.Ls[0], s.Ls[1:]; len(s.Ls) == 0 {
+		s.Ls = nil
+	}
+	return s, s.check(q)
 }
 
 // check validates the shapes of a state against its problem.
@@ -164,26 +171,21 @@ func (s *State) check(p *Problem) error {
 	return checkFinite("the state's coefficients", s.X)
 }
 
-// fingerprint tells problems apart: exactly by its text, and by one number per
-// kernel that rounding may move a little between machines.
-type fingerprint struct {
-	text   string
-	probes []float64
-}
-
-func (p *Problem) fingerprint() (fingerprint, error) {
+// fingerprint tells problems apart: exactly by its text, and by one number per kernel that rounding may move a little
+// between machines.
+func (p *Problem) fingerprint() (text string, probes []float64, err error) {
 	s, ok := p.Space.(interface {
 		Space
 		probed
 	})
 	if !ok {
-		return fingerprint{}, fmt.Errorf("%w: a fit in this space has no checkpoints", ErrInput)
+		return "", nil, fmt.Errorf("%w: a fit in this space has no checkpoints", ErrInput)
 	}
 	h := crc64.New(crcTable)
 	for out, i := s.outputs(), 0; i < out.Rows; i++ {
 		_ = binary.Write(h, binary.LittleEndian, blas.Row(out, i)) // into memory
 	}
-	text := fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, "+
+	text = fmt.Sprintf("samples %d, outputs %d, kernels %d, unknowns %d, targets %016x, lambda %v, tau %v, norm %v, "+
 		"fixed eta %v, fixed L %v",
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(),
 		p.Model.fixL())
@@ -193,22 +195,23 @@ func (p *Problem) fingerprint() (fingerprint, error) {
 	if p.Model == Sum {
 		text += ", one L for each kernel"
 	}
-	return fingerprint{text: text, probes: s.probe()}, nil
+	return text, s.probe(), nil
 }
 
 // probeTol is how far rounding and single precision storage may move a probe.
 const probeTol = 1e-4
 
-func (f fingerprint) compare(now fingerprint) error {
-	if f.text != now.text {
-		return fmt.Errorf("%w: saved for %s; now %s", ErrForeign, f.text, now.text)
+// compare reports how the saved problem differs from that at hand.
+func (h *header) compare(text string, probes []float64) error {
+	if h.Problem != text {
+		return fmt.Errorf("%w: saved for %s; now %s", ErrForeign, h.Problem, text)
 	}
-	if len(f.probes) != len(now.probes) {
-		return fmt.Errorf("%w: saved for %d kernels; now %d", ErrForeign, len(f.probes), len(now.probes))
+	if len(h.Probes) != len(probes) {
+		return fmt.Errorf("%w: saved for %d kernels; now %d", ErrForeign, len(h.Probes), len(probes))
 	}
-	scale := max(maxOf(f.probes), maxOf(now.probes))
-	for j, v := range f.probes {
-		if d := math.Abs(v - now.probes[j]); !(d <= probeTol*math.Max(math.Abs(v), probeTol*scale)) {
+	scale := max(maxOf(h.Probes), maxOf(probes))
+	for j, v := range h.Probes {
+		if d := math.Abs(v - probes[j]); !(d <= probeTol*math.Max(math.Abs(v), probeTol*scale)) {
 			return fmt.Errorf("%w: kernel %d differs", ErrForeign, j)
 		}
 	}
@@ -223,79 +226,4 @@ func probeVector(N int) blas.General {
 		u[i] = 2*rng.Float64() - 1
 	}
 	return blas.Vector(u)
-}
-
-type encoder struct{ bytes.Buffer }
-
-func (e *encoder) ints(vs ...int) {
-	for _, v := range vs {
-		e.Write(binary.LittleEndian.AppendUint64(nil, uint64(v)))
-	}
-}
-
-func (e *encoder) text(s string) {
-	e.ints(len(s))
-	e.WriteString(s)
-}
-
-func (e *encoder) floats(x []float64) {
-	e.ints(len(x))
-	e.raw(x)
-}
-
-func (e *encoder) raw(x []float64) { _ = binary.Write(e, binary.LittleEndian, x) } // into memory
-
-func (e *encoder) matrix(a blas.General) {
-	e.ints(a.Rows, a.Cols)
-	for i := range a.Rows {
-		e.raw(blas.Row(a, i))
-	}
-}
-
-// decoder takes parts off the front of b; bad is set when b is too short.
-type decoder struct {
-	b   []byte
-	bad bool
-}
-
-func (d *decoder) take(n int) []byte {
-	if d.bad || n < 0 || n > len(d.b) {
-		d.bad = true
-		return nil
-	}
-	p := d.b[:n]
-	d.b = d.b[n:]
-	return p
-}
-
-func (d *decoder) int() int {
-	p := d.take(8)
-	if p == nil {
-		return 0
-	}
-	return int(binary.LittleEndian.Uint64(p))
-}
-
-func (d *decoder) text() string { return string(d.take(d.int())) }
-
-func (d *decoder) floats() []float64 { return d.raw(d.int()) }
-
-func (d *decoder) raw(n int) []float64 {
-	if n < 0 || n > len(d.b)/8 {
-		d.bad = true
-		return nil
-	}
-	x := make([]float64, n)
-	_, err := binary.Decode(d.take(8*n), binary.LittleEndian, x)
-	d.bad = d.bad || err != nil
-	return x
-}
-
-func (d *decoder) matrix() blas.General {
-	rows, cols := d.int(), d.int()
-	if rows < 0 || cols < 0 || cols > 0 && rows > len(d.b)/8/cols {
-		d.bad = true
-		return blas.General{}
-	}
-	return blas.General{Rows: rows, Cols: cols, Stride: max(cols, 1), Data: d.raw(rows * cols)}
 }
