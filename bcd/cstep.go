@@ -133,7 +133,7 @@ func (p *productModel) convexStep(ctx context.Context, s *samples, pt *point, to
 	}
 	p.eta = append(p.eta[:0], pt.eta...)
 	n, solver := &p.newton, p.solver.(sylvester.Masked)
-	n.s, n.mu, n.op = s, p.t.mu, &linop.Kronecker{K: sys.K, L: sys.L, Backend: p.t.be}
+	n.s, n.mu, n.op = s, p.t.mu, &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be}
 	n.solve = func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
 		solver.Reweigh(cells)
 		res, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol})

@@ -29,7 +29,7 @@ import (
 type newton struct {
 	s      *samples
 	mu     float64
-	op     interface{ ApplyMatrix(dst, C blas.General) } // C ↦ F
+	op     *linop.KroneckerSum // C ↦ F
 	solve  func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error
 	kappa  float64      // kept between calls; 0 at first
 	most   float64      // bound of κ; 0 where there is none

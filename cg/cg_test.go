@@ -290,7 +290,7 @@ func checkBound(t *testing.T, seed uint64, warm bool) {
 		t.Fatal(err)
 	}
 	blas.Scal(tau/L.Trace(), L.S)
-	A := &linop.Kronecker{K: K, L: L, Mu: lambda * float64(l)}
+	A := &linop.KroneckerSum{Terms: []linop.Term{{K: K, L: L}}, Mu: lambda * float64(l)}
 	exact, b, x := make([]float64, l*n), make([]float64, l*n), make([]float64, l*n)
 	for i := range exact {
 		exact[i] = rng.NormFloat64()

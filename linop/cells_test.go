@@ -48,13 +48,15 @@ func TestKroneckerSum(t *testing.T) {
 	for _, c := range []struct {
 		l, n  int
 		ranks []int
-	}{{1, 1, []int{1}}, {1, 4, []int{2, 4}}, {9, 1, []int{1, 1, 1}}, {8, 5, []int{5, 2, 0, 1}}, {8, 5, []int{0}}} {
+	}{{1, 1, []int{1}}, {1, 4, []int{2, 4}}, {9, 1, []int{1, 1, 1}}, {8, 5, []int{0, 2, 5, 1}}, {8, 5, []int{0}}, {8, 5, []int{2}}} {
 		t.Run(fmt.Sprintf("l=%d/n=%d/ranks=%v", c.l, c.n, c.ranks), func(t *testing.T) {
 			A, want := kroneckerSum(t, rng, c.l, c.n, c.ranks, 0.3)
 			linoptest.Run(t, A, want, linoptest.Options{})
 			C, F := random(rng, c.l, c.n), blas.NewGeneral(c.l, c.n+2)
+			wide := blas.NewGeneral(c.l, c.n+3)
+			blas.Copy(blas.View(wide, 0, 1, c.l, c.n), C)
 			f := blas.View(F, 0, 1, c.l, c.n)
-			A.ApplyMatrix(f, C)
+			A.ApplyMatrix(f, blas.View(wide, 0, 1, c.l, c.n))
 			vec := blas.NewGeneral(A.Dim(), 1)
 			A.Apply(vec, blas.Vector(C.Data))
 			for i := range c.l {

@@ -45,23 +45,14 @@ func Example_operator() {
 	// [0 -1 2]
 }
 
-// ExampleKronecker applies C ↦ K·C·L + μ·C.
-func ExampleKronecker() {
-	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{2, 1, 1, 2}}
-	A := &linop.Kronecker{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(2, 3), Mu: 1}
-	C := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 0, 0, 1}}
-	F := blas.NewGeneral(2, 2)
-	A.ApplyMatrix(F, C)
-	fmt.Println(F.Data)
-	// Output: [7 3 3 7]
-}
-
 // ExampleMask applies K⊗L + μI where two of four targets are observed.
 func ExampleMask() {
 	K := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{2, 1, 1, 2}}
 	Y := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, math.NaN(), math.NaN(), 1}}
 	A := &linop.Mask{
-		A:     &linop.Kronecker{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(2, 3), Mu: 1},
+		A: &linop.KroneckerSum{
+			Terms: []linop.Term{{K: linop.NewDense(K, nil), L: linop.ScaledIdentity(2, 3)}}, Mu: 1,
+		},
 		Cells: linop.ObservedCells(Y),
 	}
 	F := blas.NewGeneral(4, 1)

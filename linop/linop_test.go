@@ -145,50 +145,6 @@ func TestFactorSum(t *testing.T) {
 	}
 }
 
-func TestKronecker(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 7))
-	for _, c := range []struct{ l, n, rank int }{{1, 1, 1}, {1, 4, 2}, {9, 1, 1}, {8, 5, 5}, {8, 5, 2}, {8, 5, 0}} {
-		t.Run(fmt.Sprintf("l=%d/n=%d/rank=%d", c.l, c.n, c.rank), func(t *testing.T) {
-			K, L := outer(random(rng, c.l, c.l)), blas.NewGeneral(c.n, c.n)
-			if c.rank > 0 {
-				L = outer(random(rng, c.n, c.rank))
-			}
-			spec, err := linop.NewSpectral(blas.Active(), L, 1e-13)
-			if err != nil || spec.Rank() != c.rank {
-				t.Fatalf("rank %d, error %v", spec.Rank(), err)
-			}
-			const mu = 0.3
-			A := &linop.Kronecker{K: linop.NewDense(K, nil), L: spec, Mu: mu}
-			want := blas.NewGeneral(c.l*c.n, c.l*c.n)
-			for i := range want.Rows {
-				for j := range want.Cols {
-					want.Data[i*want.Stride+j] = K.Data[i/c.n*c.l+j/c.n] * L.Data[i%c.n*c.n+j%c.n]
-				}
-				want.Data[i*want.Stride+i] += mu
-			}
-			linoptest.Run(t, A, want, linoptest.Options{})
-			applyMatrix(t, A, want, random(rng, c.l, c.n))
-		})
-	}
-}
-
-// applyMatrix compares ApplyMatrix on matrices with a stride with Apply on their vec.
-func applyMatrix(t *testing.T, A *linop.Kronecker, dense, C blas.General) {
-	wide := blas.NewGeneral(C.Rows, C.Cols+2)
-	blas.Copy(blas.View(wide, 0, 1, C.Rows, C.Cols), C)
-	F, vec := blas.NewGeneral(C.Rows, C.Cols+3), blas.NewGeneral(A.Dim(), 1)
-	f := blas.View(F, 0, 2, C.Rows, C.Cols)
-	A.ApplyMatrix(f, blas.View(wide, 0, 1, C.Rows, C.Cols))
-	A.Apply(vec, blas.Vector(C.Data))
-	for i := range C.Rows {
-		for j, v := range blas.Row(f, i) {
-			if w := vec.Data[i*C.Cols+j]; !(math.Abs(v-w) <= 1e-13*(1+math.Abs(w))) {
-				t.Fatalf("element (%d,%d): %g, want %g", i, j, v, w)
-			}
-		}
-	}
-}
-
 func TestDenseAndFunc(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, n := range []int{1, 40, 70} {

@@ -15,15 +15,15 @@ import (
 // joint is the paper's method: conjugate gradients on the one system
 // (K⊗L + μI)·vec(C) = vec(Y) of l·n unknowns, whose condition number is
 // 1 + σ₁(K)·ρ₁(L)/μ for all columns alike. Scratch: that of [cg.Workspace] and
-// of [linop.Kronecker].
+// of [linop.KroneckerSum].
 type joint struct {
-	op   linop.Kronecker
+	op   linop.KroneckerSum
 	L    linop.Spectral // with the eigenvalues ρ'
 	work cg.Workspace
 	x, b blas.General // contiguous copies of C and Y where theirs are not
 }
 
-func newJoint(cfg Config) engine { return &joint{op: linop.Kronecker{Backend: cfg.Backend}} }
+func newJoint(cfg Config) engine { return &joint{op: linop.KroneckerSum{Backend: cfg.Backend}} }
 
 func (s *joint) Name() string { return "cg" }
 
@@ -37,7 +37,7 @@ func (s *joint) prepare(_ context.Context, f *frame) error {
 		return err
 	}
 	s.L = linop.Spectral{V: f.sys.L.V, S: f.rho}
-	s.op.K, s.op.L, s.op.Mu = f.sys.K, &s.L, f.mu
+	s.op.Terms, s.op.Mu = append(s.op.Terms[:0], linop.Term{K: f.sys.K, L: &s.L}), f.mu
 	return nil
 }
 

@@ -26,10 +26,10 @@ type masked struct {
 	cols     int
 	by       preconditioned
 	chol     ObservedFactor
-	hard     bool            // iterations have spent what Cholesky's factor costs
-	op       linop.Kronecker // K⊗L
-	mask     linop.Mask      // P·op·P + μI
-	C, Y     blas.General    // on the part
+	hard     bool               // iterations have spent what Cholesky's factor costs
+	op       linop.KroneckerSum // K⊗L
+	mask     linop.Mask         // P·op·P + μI
+	C, Y     blas.General       // on the part
 	kc, pc   blas.General
 }
 
@@ -101,7 +101,7 @@ func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
 		return nil, fmt.Errorf("sylvester: unknown solver %q for missing cells (have %v)", name, MaskedNames())
 	}
 	cfg.Backend = blas.Or(cfg.Backend)
-	s := &masked{name: name, cfg: cfg, op: linop.Kronecker{Backend: cfg.Backend}}
+	s := &masked{name: name, cfg: cfg, op: linop.KroneckerSum{Backend: cfg.Backend}}
 	s.rows, s.cols = cells.Dims()
 	s.occupied, s.mask.A = newSubgrid(cells), &s.op
 	s.Reweigh(cells)
@@ -182,7 +182,7 @@ func (s *masked) solve(ctx context.Context, C blas.General, sys System, Y blas.G
 	if err := checkSystem(sys.L, sys.Mu, blas.Frob(s.by.x)+blas.Frob(s.by.b)); err != nil {
 		return res, err
 	}
-	s.op.K, s.op.L, s.mask.Mu = sys.K, sys.L, sys.Mu
+	s.op.Terms, s.mask.Mu = append(s.op.Terms[:0], linop.Term{K: sys.K, L: sys.L}), sys.Mu
 	err := s.iterate(ctx, sys, opt, &res)
 	blas.Copy(C, s.by.x)
 	if s.part == nil && ctx.Err() == nil {

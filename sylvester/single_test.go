@@ -42,7 +42,8 @@ func TestOptionsSingle(t *testing.T) {
 					t.Errorf("Single = %v, want %v", res.Single, single)
 				}
 				F := blas.NewGeneral(l, 12)
-				(&linop.Kronecker{K: linop.NewDense(K, nil), L: c.L, Mu: c.mu}).ApplyMatrix(F, C)
+				one := linop.Term{K: linop.NewDense(K, nil), L: c.L}
+				(&linop.KroneckerSum{Terms: []linop.Term{one}, Mu: c.mu}).ApplyMatrix(F, C)
 				blas.AddScaled(F, -1, c.Y)
 				if r := blas.Frob(F) / blas.Frob(c.Y); !(r <= 1.2*c.tol) {
 					t.Errorf("single %v: residual %g", single, r)
@@ -119,7 +120,7 @@ func TestMixed(t *testing.T) {
 					t.Errorf("%s: the residual is claimed to be of single precision", turn)
 				}
 				F := blas.NewGeneral(l, c.rank)
-				(&linop.Kronecker{K: c.K, L: L, Mu: sys.Mu}).ApplyMatrix(F, C)
+				(&linop.KroneckerSum{Terms: []linop.Term{{K: c.K, L: L}}, Mu: sys.Mu}).ApplyMatrix(F, C)
 				blas.AddScaled(F, -1, Y)
 				if r := blas.Frob(F) / blas.Frob(Y); !(r <= c.tol) || math.Abs(r-res.Residual) > 1e-3*c.tol {
 					t.Errorf("%s: residual %g, claimed %g, tolerance %g", turn, r, res.Residual, c.tol)
