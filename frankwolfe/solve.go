@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/lanczos"
+	"github.com/iokl/iokl/linop"
 )
 
 // Workspace is the scratch of Frank–Wolfe: 3n² + 3n floats and that of the
@@ -21,7 +22,7 @@ type Workspace struct {
 	M, G blas.General // AᵀA·L and ∇g(L)
 	v, w blas.General // n×1: the vertex τvvᵀ, and AᵀA·v
 	eig  lanczos.Workspace
-	op   denseOp
+	op   *linop.Matrix // ∇g(L)
 }
 
 // noCopy makes go vet's copylocks report copies.
@@ -29,23 +30,6 @@ type noCopy struct{}
 
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
-
-// denseOp multiplies by a dense symmetric matrix, and is part of the Workspace so
-// that passing it on as an operator allocates nothing.
-type denseOp struct {
-	a  blas.General
-	be blas.Backend
-}
-
-func (d *denseOp) Dim() int { return d.a.Rows }
-
-func (d *denseOp) Apply(dst, x blas.General) {
-	if x.Cols == 1 {
-		d.be.Dgemv(blas.NoTrans, x.Rows, x.Rows, 1, d.a.Data, d.a.Stride, x.Data, x.Stride, 0, dst.Data, dst.Stride)
-		return
-	}
-	blas.Mul(d.be, dst, false, false, d.a, x)
-}
 
 // Solve is [Workspace.Solve] with scratch of its own.
 func Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result, error) {
@@ -69,7 +53,7 @@ func (w *Workspace) Solve(ctx context.Context, L blas.General, p *Problem, opt O
 	n := p.N()
 	w.M, w.G = blas.Reshape(w.M, n, n), blas.Reshape(w.G, n, n)
 	w.v, w.w = blas.Reshape(w.v, n, 1), blas.Reshape(w.w, n, 1)
-	w.op = denseOp{w.G, opt.Backend}
+	w.op = linop.NewDense(w.G, opt.Backend)
 	s := solve{Workspace: w, p: p, opt: opt, L: L}
 	err := s.run(ctx)
 	return s.res, err
@@ -182,7 +166,7 @@ func (s *solve) vertex(ctx context.Context) error {
 	}
 	// Near the optimum the vertices of successive steps are different vectors of one
 	// cluster, so the last one would be a bad start: each starts at random.
-	e, err := s.eig.Eigs(ctx, &s.op, opt)
+	e, err := s.eig.Eigs(ctx, s.op, opt)
 	s.res.Applies += e.Applies
 	if errors.Is(err, lanczos.ErrNotFinite) {
 		return fmt.Errorf("%w: the gradient in iteration %d", ErrNotFinite, s.res.Iter)
