@@ -3,7 +3,6 @@
 package kernel
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -288,20 +287,4 @@ func (s Spec) appendParams(fields []string, optional bool) []string {
 		}
 	}
 	return fields[:keep]
-}
-
-// MarshalJSON writes the canonical SPEC as a string.
-func (s Spec) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
-
-// UnmarshalJSON parses a SPEC string.
-func (s *Spec) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return err
-	}
-	parsed, err := Parse(text)
-	if err == nil {
-		*s = parsed
-	}
-	return err
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"reflect"
@@ -70,11 +69,6 @@ func TestParse(t *testing.T) {
 		again, err := Parse(got.String())
 		if err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%q is written as %q, which reads as %+v, %v", c.text, got, again, err)
-		}
-		text, _ := json.Marshal(got)
-		var back Spec
-		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, got) {
-			t.Errorf("%q through JSON: %+v, %v", c.text, back, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -72,44 +73,21 @@ func (m *machine) apply(cmd *cobra.Command) (limit int64, err error) {
 	return limit, nil
 }
 
+// byteSize is a number, a prefix of the unit, and the rest of the unit.
+var byteSize = regexp.MustCompile(`(?is)^\s*(.*?)\s*(?:([KMGT])(i?B)?|B)?\s*$`)
+
 // parseBytes reads a size such as 500MB, 4GiB or 1e9.
 func parseBytes(text string) (int64, error) {
-	number, unit := strings.TrimSpace(text), 1.0
-	for _, u := range []struct {
-		suffix string
-		factor float64
-	}{
-		{"KiB", 1 << 10},
-		{"MiB", 1 << 20},
-		{"GiB", 1 << 30},
-		{"TiB", 1 << 40},
-		{"KB", 1e3},
-		{"MB", 1e6},
-		{"GB", 1e9},
-		{"TB", 1e12},
-		{"K", 1 << 10},
-		{"M", 1 << 20},
-		{"G", 1 << 30},
-		{"T", 1 << 40},
-		{"B", 1},
-	} {
-		if s, ok := cutSuffixFold(number, u.suffix); ok {
-			number, unit = strings.TrimSpace(s), u.factor
-			break
-		}
+	part, base := byteSize.FindStringSubmatch(text), 1024.0
+	if strings.EqualFold(part[3], "B") {
+		base = 1000
 	}
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(v*unit >= 1) || v*unit > math.MaxInt64/2 {
+	v, err := strconv.ParseFloat(part[1], 64)
+	v *= math.Pow(base, float64(strings.Index(" KMGT", strings.ToUpper(part[2]))))
+	if err != nil || !(v >= 1) || v > math.MaxInt64/2 {
 		return 0, fmt.Errorf("--memory %q is not a size such as 500MB or 4GiB", text)
 	}
-	return int64(v * unit), nil
-}
-
-func cutSuffixFold(s, suffix string) (string, bool) {
-	if len(s) < len(suffix) || !strings.EqualFold(s[len(s)-len(suffix):], suffix) {
-		return s, false
-	}
-	return s[:len(s)-len(suffix)], true
+	return int64(v), nil
 }
 
 // writeJSON prints one object.

@@ -309,10 +309,15 @@ func TestVerboseSaysMemoryAndIterations(t *testing.T) {
 func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]int64{
 		"1e9": 1e9, "500MB": 5e8, "4GiB": 4 << 30, "2g": 2 << 30, "10 kb": 10000,
-		"7B": 7,
+		"7B": 7, " 1.5 tib ": 3 << 39, "3m": 3 << 20, "2KB": 2000,
 	} {
 		if got, err := parseBytes(text); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "B", "GB", "7iB", "4Gi", "0", "-1k", "nan", "1e30T", "5x"} {
+		if got, err := parseBytes(text); err == nil {
+			t.Errorf("%q is %d", text, got)
 		}
 	}
 }
