@@ -2,7 +2,7 @@
 // positive definite [linop.Operator], with warm starts and an optional preconditioner.
 //
 // The joint system K·C·L + μC = Y of vector-valued ridge regression is one such
-// system: A is a [linop.Kronecker], and x and b are the elements of C and Y.
+// system: A is a [linop.KroneckerSum], and x and b are the elements of C and Y.
 package cg
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -56,15 +57,9 @@ var (
 // solve allocates nothing after the first of its size. It is ready at zero, must
 // not be copied, and serves one goroutine.
 type Workspace struct {
-	_          [0]noCopy
+	_          [0]sync.Mutex // go vet reports copies
 	r, z, p, q []float64
 }
-
-// noCopy makes go vet's copylocks report copies.
-type noCopy struct{}
-
-func (*noCopy) Lock()   {}
-func (*noCopy) Unlock() {}
 
 // Solve is [Workspace.Solve] with scratch of its own.
 func Solve(ctx context.Context, x []float64, A linop.Operator, b []float64, opt Options) (Result, error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/lanczos"
@@ -18,18 +19,12 @@ import (
 // copied, and serves one goroutine. Steps allocate nothing after the first call of
 // a size; certificates do.
 type Workspace struct {
-	_    [0]noCopy
-	M, G blas.General // AᵀA·L and ∇g(L)
-	v, w blas.General // n×1: the vertex τvvᵀ, and AᵀA·v
+	_    [0]sync.Mutex // go vet reports copies
+	M, G blas.General  // AᵀA·L and ∇g(L)
+	v, w blas.General  // n×1: the vertex τvvᵀ, and AᵀA·v
 	eig  lanczos.Workspace
 	op   *linop.Matrix // ∇g(L)
 }
-
-// noCopy makes go vet's copylocks report copies.
-type noCopy struct{}
-
-func (*noCopy) Lock()   {}
-func (*noCopy) Unlock() {}
 
 // Solve is [Workspace.Solve] with scratch of its own.
 func Solve(ctx context.Context, L blas.General, p *Problem, opt Options) (Result, error) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 
 	"gonum.org/v1/gonum/lapack/gonum"
 
@@ -80,7 +81,7 @@ var (
 // MaxDim², kept between calls, so that nothing is allocated after the first call
 // of a size. It is ready at zero, must not be copied, and serves one goroutine.
 type Workspace struct {
-	_ [0]noCopy
+	_ [0]sync.Mutex // go vet reports copies
 
 	Q      blas.General // N×(MaxDim+Block): the basis, then the next block
 	X, W   blas.General // N×Block: a block, and A times it
@@ -102,12 +103,6 @@ type Workspace struct {
 	rng    *rand.Rand
 	small  gonum.Implementation
 }
-
-// noCopy makes go vet's copylocks report copies.
-type noCopy struct{}
-
-func (*noCopy) Lock()   {}
-func (*noCopy) Unlock() {}
 
 // Eigs is [Workspace.Eigs] with scratch of its own.
 func Eigs(ctx context.Context, A linop.Operator, opt Options) (Result, error) {

@@ -48,7 +48,14 @@ func TestKroneckerSum(t *testing.T) {
 	for _, c := range []struct {
 		l, n  int
 		ranks []int
-	}{{1, 1, []int{1}}, {1, 4, []int{2, 4}}, {9, 1, []int{1, 1, 1}}, {8, 5, []int{0, 2, 5, 1}}, {8, 5, []int{0}}, {8, 5, []int{2}}} {
+	}{
+		{1, 1, []int{1}},
+		{1, 4, []int{2, 4}},
+		{9, 1, []int{1, 1, 1}},
+		{8, 5, []int{0, 2, 5, 1}},
+		{8, 5, []int{0}},
+		{8, 5, []int{2}},
+	} {
 		t.Run(fmt.Sprintf("l=%d/n=%d/ranks=%v", c.l, c.n, c.ranks), func(t *testing.T) {
 			A, want := kroneckerSum(t, rng, c.l, c.n, c.ranks, 0.3)
 			linoptest.Run(t, A, want, linoptest.Options{})
