@@ -20,7 +20,7 @@ func (b *BLAS) MeasurePeak(single bool, threads int, d time.Duration) float64 {
 		spin = b.s.spin
 	}
 	start := time.Now()
-	return together(threads, func() float64 {
+	return onThreads(threads, func() float64 {
 		var flops float64
 		for again := true; again; again = time.Since(start) < d { // once even when started late
 			flops += float64(spin(1 << 14))
@@ -46,7 +46,7 @@ func (b *BLAS) MeasureBandwidth(bytes, threads int, d time.Duration) float64 {
 		parts <- data[t*each : (t+1)*each]
 	}
 	start := time.Now()
-	return together(threads, func() float64 {
+	return onThreads(threads, func() float64 {
 		part := <-parts
 		var read int
 		var sum float64
@@ -63,8 +63,8 @@ func (b *BLAS) MeasureBandwidth(bytes, threads int, d time.Duration) float64 {
 	})
 }
 
-// together runs f on so many goroutines at once and adds up what they return.
-func together(threads int, f func() float64) float64 {
+// onThreads runs f on so many goroutines at once and adds up what they return.
+func onThreads(threads int, f func() float64) float64 {
 	var (
 		wg  sync.WaitGroup
 		mu  sync.Mutex

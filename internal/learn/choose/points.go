@@ -66,9 +66,8 @@ func (s *race) informative(folds []int) []int {
 
 // withMeans is the metric, on each of some informative folds, of a setting that predicts the targets for which it
 // is better than the mean of the training targets, which predicts the others. It is nil where a fold has
-// no errors. predicted says which targets the setting predicts: those for which it is better beyond
-// doubt, or by one standard
-// error where it is better beyond doubt for all together.
+// no errors. predicted says which targets the setting predicts: those for which it is better by doubt
+// standard errors, or by closeCall of them where the mean over all targets is better by doubt.
 func (s *race) withMeans(each [][]float64, folds []int) (errors []float64, predicted []bool) {
 	predicted = make([]bool, len(s.constant[folds[0]]))
 	if slices.ContainsFunc(folds, func(f int) bool { return each[f] == nil }) {

@@ -156,7 +156,7 @@ func (r *ridge) Errors(ctx context.Context, specs []string, tau float64, lambdas
 	for i := range F {
 		F[i] = blas.NewGeneral(r.test.Rows, r.Y.Cols)
 	}
-	if oneDecompositionServes(parts, l, len(lambdas)) {
+	if cheaperByHoles(parts, l, len(lambdas)) {
 		if err := r.byHoles(ctx, K, Y, parts, rho, lambdas, F); err != nil {
 			return nil, err
 		}

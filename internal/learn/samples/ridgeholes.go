@@ -19,15 +19,15 @@ const (
 	decompositionCubes = 10.
 )
 
-// oneDecompositionServes reports whether byHoles is expected to be cheaper than a reduction for every pattern.
-func oneDecompositionServes(parts []pattern, l, lambdas int) bool {
-	apart, together := 0., decompositionCubes+float64(lambdas)
+// cheaperByHoles reports whether byHoles is forecast to take fewer flops than a reduction for every pattern.
+func cheaperByHoles(parts []pattern, l, lambdas int) bool {
+	separate, shared := 0., decompositionCubes+float64(lambdas)
 	for _, p := range parts {
 		share := float64(len(p.rows)) / float64(l)
-		apart += reductionCubes * share * share * share
-		together += float64(lambdas) * math.Pow(min(share, 1-share), 3) / 3
+		separate += reductionCubes * share * share * share
+		shared += float64(lambdas) * math.Pow(min(share, 1-share), 3) / 3
 	}
-	return together < apart
+	return shared < separate
 }
 
 // byHoles fills in F, the predictions for each λ and targets Y (l×n), by one decomposition of K for all patterns and λ.

@@ -91,7 +91,7 @@ func TestRidgeByHoles(t *testing.T) {
 	const rho = 0.5
 	l, lambdas := r.Y.Rows, []float64{1, 1e-3, 1e-6}
 	parts := patterns(r.Y)
-	if !oneDecompositionServes(parts, l, len(lambdas)) || oneDecompositionServes(parts[:1], l, len(lambdas)) {
+	if !cheaperByHoles(parts, l, len(lambdas)) || cheaperByHoles(parts[:1], l, len(lambdas)) {
 		t.Errorf("%d patterns: one decomposition is to serve many, and not one", len(parts))
 	}
 	F := make([]blas.General, len(lambdas))

@@ -65,7 +65,7 @@ func (d *Data) inspect(ctx context.Context) error {
 type surveyed struct {
 	stream.Source
 	left     int64 // rows; negative means all
-	taken    int64
+	rows     int64 // read so far
 	progress func(survey bool, p stream.Progress) error
 	err      error
 }
@@ -81,10 +81,10 @@ func (s *surveyed) Next() (stream.Block, error) {
 	if s.left >= 0 {
 		s.left -= int64(b.X.Rows)
 	}
-	s.taken += int64(b.X.Rows)
+	s.rows += int64(b.X.Rows)
 	if s.progress != nil && b.X.Rows > 0 {
 		if stop := s.progress(true, stream.Progress{
-			Rows: s.taken, Source: b.Source, Row: b.Row + int64(b.X.Rows),
+			Rows: s.rows, Source: b.Source, Row: b.Row + int64(b.X.Rows),
 		}); stop != nil {
 			return b, stop
 		}

@@ -118,7 +118,7 @@ func (t *training) Held() float64      { return 0 }
 // Outputs is the map of the targets.
 func (t *training) Outputs() *columns.Outputs { return t.out }
 
-// coefficients are the weights of the features in the function of res, which is lost.
+// coefficients are the weights of the features in the function of res, whose coefficients they overwrite.
 func (t *training) coefficients(res *bcd.Result) blas.General {
 	return model.FeatureWeights(t.data.opt.Backend, t.F, t.data.maps, res)
 }
