@@ -5,6 +5,7 @@ package bcd
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -76,7 +77,7 @@ func (t *task) closedL(pt *point) (*linop.Spectral, error) {
 // rootOf is τ·VM^{1/2}Vᵀ/tr(M^{1/2}).
 func (t *task) rootOf(V, M blas.General) (*linop.Spectral, error) {
 	if !(blas.Trace(M) > 0) {
-		return &linop.Spectral{V: V, S: constant(M.Rows, t.tau/float64(M.Rows))}, nil
+		return &linop.Spectral{V: V, S: slices.Repeat([]float64{t.tau / float64(M.Rows)}, M.Rows)}, nil
 	}
 	root, err := power(t.be, V, M, 0.5)
 	if err != nil {
@@ -113,10 +114,4 @@ func within(be blas.Backend, V, A blas.General) blas.General {
 	blas.Mul(be, out, true, false, V, T)
 	blas.Symmetrize(out)
 	return out
-}
-
-func constant(n int, v float64) []float64 {
-	s := make([]float64, n)
-	fill(s, v)
-	return s
 }

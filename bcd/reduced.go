@@ -219,7 +219,7 @@ func (d *blocks) floors(pt *point) func(V blas.General) []float64 {
 	return func(V blas.General) []float64 {
 		holder, ok := d.t.space.(targetHolder)
 		if !ok {
-			return constant(d.t.n, floor(blas.Trace(pt.G), pt.cc))
+			return slices.Repeat([]float64{floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
 		}
 		_, sizes := holder.along(&d.t.work, pt.X, V)
 		floors := blas.Forms(d.t.be, V, pt.G)

@@ -131,7 +131,7 @@ func (c *faces) weigh(pt *point) quasinewton.Weighing {
 		level := floats.Sum(sums) / float64(len(c.idx)*t.n*t.n)
 		for j := range w {
 			if pt.Hs[j].Data == nil || !positive(level) {
-				copy(w[j].Data, constant(t.n*t.n, 1))
+				copy(w[j].Data, slices.Repeat([]float64{1}, t.n*t.n))
 				continue
 			}
 			for k, v := range w[j].Data {

@@ -88,7 +88,7 @@ func (w *factorRows) coefficients(s *State, be blas.Backend) blas.General {
 	V := s.X
 	if s.Ls == nil {
 		V = blas.Clone(V)
-		w.f.rebase(V, s.Eta, constant(len(s.Eta), 1))
+		w.f.rebase(V, s.Eta, slices.Repeat([]float64{1}, len(s.Eta)))
 	}
 	C := blas.NewGeneral(w.R.Rows, V.Cols)
 	blas.Mul(blas.Or(be), C, false, false, w.R, V)

@@ -57,7 +57,7 @@ func checkCellWeights(Y, W blas.General) error {
 
 // weigh gives the cells their weights.
 func (s *samples) weigh(weight func(i, j int) float64) {
-	top := constant(s.Y.Rows, 1)
+	top := slices.Repeat([]float64{1}, s.Y.Rows)
 	s.rows = 0
 	for i := range top {
 		most, observed := 0.0, false

@@ -2,6 +2,7 @@ package bcd
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/iokl/iokl/linop"
@@ -13,7 +14,7 @@ func TestWeightHessian(t *testing.T) {
 	p := &Problem{Space: NewSamples(K, Y), Lambda: 1e-2, Tau: 3}
 	L := linop.ScaledIdentity(3, 1)
 	L.S[0], L.S[2] = 1.9, 0.1
-	eta := constant(K.Len(), 1/float64(K.Len()))
+	eta := slices.Repeat([]float64{1 / float64(K.Len())}, K.Len())
 	exact := func(eta []float64) *point { return at(t, p, eta, L, solveExactly(t, *p, eta, L)) }
 	k := newTask(mustCheck(t, p), Options{}, 0)
 	H, err := k.weightHessian(t.Context(), k.space.at(eta, false), exact(eta), k.all)

@@ -4,6 +4,7 @@ package linop
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/gonum"
 
@@ -137,9 +138,4 @@ func (t *formsTile) round(n int) float64 {
 }
 
 // resize returns a slice of length n with unspecified contents, in s's memory when it fits.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

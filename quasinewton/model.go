@@ -4,6 +4,7 @@ package quasinewton
 
 import (
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -281,9 +282,4 @@ func inverse(a blas.General) (blas.General, bool) {
 	return inv, true
 }
 
-func resize(s []float64, n int) []float64 {
-	if cap(s) < n {
-		return make([]float64, n)
-	}
-	return s[:n]
-}
+func resize(s []float64, n int) []float64 { return slices.Grow(s[:0], n)[:n] }

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"slices"
 
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
@@ -49,8 +52,8 @@ func (s *asGeneral) prepare(ctx context.Context, f *frame) error {
 		return err
 	}
 	f.sys.L.Dense(f.be, L)
-	s.bound = infNorm(K)
-	s.ka, s.lb = powerOfTwo(s.bound), powerOfTwo(infNorm(L))
+	s.bound = lapack64.Lange(lapack.MaxRowSum, K, nil)
+	s.ka, s.lb = powerOfTwo(s.bound), powerOfTwo(lapack64.Lange(lapack.MaxRowSum, L, nil))
 	blas.Scal(1/s.ka, K.Data)
 	blas.Scal(1/s.lb, L.Data)
 	if err := s.general.Factor(K, L); err != nil {

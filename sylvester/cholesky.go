@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/lapack64"
+
 	"github.com/iokl/iokl/blas"
 )
 
@@ -26,7 +29,7 @@ func (s *cholesky) floats() float64 { return 2 }
 func (s *cholesky) norm() float64 { return s.bound }
 
 func (s *cholesky) factor(_ context.Context, _ blas.Backend, K blas.General) error {
-	s.k, s.low, s.bound = K, blas.Reshape(s.low, K.Rows, K.Rows), infNorm(K)
+	s.k, s.low, s.bound = K, blas.Reshape(s.low, K.Rows, K.Rows), lapack64.Lange(lapack.MaxRowSum, K, nil)
 	return nil
 }
 
@@ -69,17 +72,4 @@ func distinct(rho []float64) (groups [][2]int) {
 		}
 	}
 	return groups
-}
-
-// infNorm is the largest sum of magnitudes in a row of a.
-func infNorm(a blas.General) float64 {
-	var top float64
-	for i := range a.Rows {
-		var s float64
-		for _, v := range blas.Row(a, i) {
-			s += math.Abs(v)
-		}
-		top = max(top, s)
-	}
-	return top
 }
