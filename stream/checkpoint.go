@@ -11,7 +11,6 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -66,17 +65,18 @@ func (a *Accumulator) header() header {
 	return h
 }
 
-// numbers visits every stored slice of a fold in the order of the format.
+// numbers visits every stored slice of a fold in the order of the format, in parts of a few thousand numbers.
 func (f *fold) numbers(visit func([]float64) error) error {
+	var all [][]float64
 	for i := range f.sums.Gamma.Rows {
-		if err := visit(blas.Row(f.sums.Gamma, i)[:i+1]); err != nil {
-			return err
-		}
+		all = append(all, blas.Row(f.sums.Gamma, i)[:i+1])
 	}
 	x, y, w := f.x.Data[:f.waiting*f.x.Cols], f.y.Data[:f.waiting*f.y.Cols], f.w[:f.waiting]
-	for _, s := range [][]float64{f.sums.H.Data, f.sums.ZSum, f.sums.Center, f.sums.YSum, f.sums.YY, x, y, w} {
-		if err := visit(s); err != nil {
-			return err
+	for _, s := range append(all, f.sums.H.Data, f.sums.ZSum, f.sums.Center, f.sums.YSum, f.sums.YY, x, y, w) {
+		for part := range slices.Chunk(s, 1<<12) {
+			if err := visit(part); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -95,7 +95,9 @@ func (a *Accumulator) Encode(w io.Writer) error {
 	_ = binary.Write(out, binary.LittleEndian, uint32(len(text)))
 	_, _ = out.Write(text)
 	for k := range a.folds {
-		if err := a.folds[k].numbers(func(s []float64) error { return writeFloats(out, s) }); err != nil {
+		if err := a.folds[k].numbers(func(s []float64) error {
+			return binary.Write(out, binary.LittleEndian, s)
+		}); err != nil {
 			return err
 		}
 	}
@@ -103,17 +105,6 @@ func (a *Accumulator) Encode(w io.Writer) error {
 		return err
 	}
 	return binary.Write(w, binary.LittleEndian, sum.Sum32())
-}
-
-func writeFloats(w *bufio.Writer, s []float64) error {
-	var b [8]byte
-	for _, v := range s {
-		binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
-		if _, err := w.Write(b[:]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Decode reads the state that Encode wrote, for an accumulator of the same
@@ -155,7 +146,9 @@ func (a *Accumulator) decode(in *checked) ([]fold, int64, error) {
 	folds := a.emptyFolds()
 	for k := range folds {
 		folds[k].sums.Rows, folds[k].sums.Weight, folds[k].waiting = h.FoldRows[k], h.FoldWeights[k], h.Waiting[k]
-		if err := folds[k].numbers(func(s []float64) error { return readFloats(in, s) }); err != nil {
+		if err := folds[k].numbers(func(s []float64) error {
+			return binary.Read(in, binary.LittleEndian, s)
+		}); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -229,21 +222,6 @@ func (a *Accumulator) fits(h header) error {
 	}
 	if rows != h.Rows {
 		return errors.New("its header is damaged")
-	}
-	return nil
-}
-
-func readFloats(in io.Reader, s []float64) error {
-	var buf [1 << 12]byte
-	for len(s) > 0 {
-		part := s[:min(len(s), len(buf)/8)]
-		if _, err := io.ReadFull(in, buf[:8*len(part)]); err != nil {
-			return err
-		}
-		for i := range part {
-			part[i] = math.Float64frombits(binary.LittleEndian.Uint64(buf[8*i:]))
-		}
-		s = s[len(part):]
 	}
 	return nil
 }
