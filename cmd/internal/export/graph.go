@@ -5,7 +5,6 @@ package export
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -59,10 +58,7 @@ func (g *graph) named(op, out string, inputs []string, attributes ...attribute) 
 
 // array adds a constant of doubles.
 func (g *graph) array(data []float64, shape ...int) string {
-	raw := make([]byte, 0, 8*len(data))
-	for _, v := range data {
-		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
-	}
+	raw, _ := binary.Append(nil, binary.LittleEndian, data)
 	return g.constant(typeDouble, raw, shape)
 }
 

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/iokl/iokl/blas"
@@ -236,13 +235,6 @@ func checksum(a *npy.Array) string {
 	for _, s := range a.Shape {
 		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(s)))
 	}
-	buf := make([]byte, 0, 8*1024)
-	for i, v := range a.Data {
-		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
-		if len(buf) == cap(buf) || i == len(a.Data)-1 {
-			h.Write(buf)
-			buf = buf[:0]
-		}
-	}
+	_ = npy.WriteElements(h, a.Data) // no hash fails
 	return hex.EncodeToString(h.Sum(nil))
 }
