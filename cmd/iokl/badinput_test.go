@@ -130,7 +130,7 @@ func TestBadInput(t *testing.T) {
 		"zero tau":        {fit + "--tau 0", "--tau 0: it must be positive"},
 		"names alone": {
 			"fit --x names.csv --x-columns name --y y.csv --out new.iokl",
-			`names.csv: no column is left to learn from: left out, since their words hardly repeat (identifiers or free text): column 1 "name"`,
+			`names.csv: no column is left to learn from: left out, since their words hardly repeat or they count the rows (identifiers or free text): column 1 "name"`,
 		},
 		"column to drop": {
 			"fit --x x.csv --drop aa --y y.csv --out new.iokl",

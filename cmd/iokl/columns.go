@@ -87,13 +87,21 @@ func nearestNames(name string, names []string) string {
 	if names == nil {
 		return ": " + noHeader
 	}
-	like := slices.Clone(names)
-	slices.SortStableFunc(like, func(a, b string) int { return distance(name, a) - distance(name, b) })
-	like = slices.DeleteFunc(like, func(s string) bool { return distance(name, s) > (len(name)+1)/2 })
+	like := similar(name, names)
 	if len(like) == 0 {
 		return ": " + someNames(names)
 	}
-	return ": is it " + strings.Join(quoted(like[:min(3, len(like))]), " or ") + "?"
+	return ": is it " + strings.Join(quoted(like), " or ") + "?"
+}
+
+// similar are up to three names that are written nearly as name is, the most similar first.
+func similar(name string, names []string) []string {
+	like := slices.Clone(names)
+	slices.SortStableFunc(like, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	like = slices.DeleteFunc(like, func(s string) bool {
+		return distance(name, s) > (len(name)+1)/2 || distance(name, s) == len(name)
+	})
+	return like[:min(3, len(like))]
 }
 
 func quoted(words []string) []string {

@@ -299,7 +299,7 @@ func TestOddTables(t *testing.T) {
 		cases = append(cases, []oddity{a})
 	}
 	rng := rand.New(rand.NewPCG(36, 2))
-	for len(cases) < 120 {
+	for len(cases) < 130 {
 		a, b := rng.IntN(len(all)), rng.IntN(len(all))
 		if a < b && all[a].place != all[b].place {
 			cases = append(cases, []oddity{all[a], all[b]})
@@ -373,6 +373,9 @@ func TestOtherColumns(t *testing.T) {
 		"renamed, in turn": {[]int{7, 6, 5, 4, 3, 2, 1}, func(s string) string {
 			return strings.Replace(s, "colour", "color", 1)
 		}, `"color" is taken for "colour"`, false},
+		"two renamed among others": {[]int{1, 2, 3, 4, 5, 6, 7, 8, 0}, func(s string) string {
+			return strings.NewReplacer("colour", "Colour", "price", "Prices").Replace(s)
+		}, `has no columns "price" and "colour", which the model needs: is "price" "Prices" and "colour" "Colour"?`, true},
 		"missing": {[]int{0, 1, 2, 4, 5, 6, 7}, same, `has no column "colour", which the model needs`, true},
 		"missing, similar": {[]int{1, 2, 3, 4, 5, 6, 7, 8}, func(s string) string {
 			return strings.Replace(s, "colour", "Colours", 1)

@@ -122,7 +122,8 @@ func (g *grangerFlags) clockColumn(t *table.Table, replicate []int) (int, error)
 	}
 	for j, name := range t.Names {
 		n := strings.ToLower(name)
-		if t.Schema[j].Kind == schema.Date || (n == "t" || n == "time") && len(steps(t, j, replicate).back) == 0 {
+		if t.Schema[j].Kind == schema.Date ||
+			(n == "t" || n == "time" || table.NamesRows(name)) && len(steps(t, j, replicate).back) == 0 {
 			return j, nil
 		}
 	}

@@ -45,30 +45,31 @@ func newTablesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tables",
 		Short: "Tables and how their cells are read",
-		Long: `A vote over the cells of each column finds what it holds. What is not a plain number is said, a line
-for each kind. A model keeps it, and predict reads new files by it; columns are found by name, in any
-order, among others.
+		Long: `What a column holds is decided by most of its cells. Whatever is not a plain number is said when a
+model is fitted, a line for each kind. The model keeps it and predict reads new files in the same
+way; it finds columns by name, in any order, among others.
 
-Column of          becomes
-numbers            themselves; 1,200  1.200,50  $5  (3)  12 %  are numbers where the column has them alike
-words              a category: 0 or 1 for each of its 50 most frequent words (--max-levels); the others share 100 columns
-words, hardly any  left out: identifiers and free text
-  of them twice
-codes that mix        words: numbers and words with letters, as 17599 and PC 17599, in a tenth of the cells or more
-  both
-dates, quarters    days since the first, and where they span two of them the part of the day, week and year as a
-                   cosine and a sine; 3/4/2021 is day first or month first as the whole column allows
-times, months,     a cosine and a sine of the part of the day, year or week
+A column of        becomes
+numbers            themselves. 1,200  1.200,50  $5  (3)  12 %  are numbers where the column writes all alike
+words              a category: a column of 0 and 1 for each of the 50 most frequent words (--max-levels); the
+                   other words share 100 columns
+identifiers and    nothing, it is left out: words of which hardly any comes twice, and whole numbers that count
+  free text        the rows in a column without a name or called index, id, …_id or …Id
+codes              words, where a tenth of the cells or more have letters and digits, as 17599 and PC 17599
+dates, quarters    days since the first. Where they span two days, weeks or years or more, also the part of the
+                   day, week or year, as a cosine and a sine. Whether 3/4/2021 is in March or April, and the
+                   century of years of two digits, is what suits the whole column
+times, months,     the part of the day, year or week, as a cosine and a sine
   weekdays
-no values          left out
+no values          nothing, it is left out
 
-Missing: empty cells, and NA, N/A, #N/A, null, None, ? and - among numbers, dates and times; --na adds words.
+Missing cells: empty ones, and NA, N/A, #N/A, null, None, ? and - among numbers, dates and times; --na adds words.
 A word among numbers is an error that names row and column: make the word a missing cell by --na, or
 leave the column out by --drop.
 
 The first row names the columns where it has words and no number; in a table of words alone, where its
-words do not recur below. --header yes and --header no say so. Rows above the names are to be deleted.
-JSON is read as records: a field of an object inside is the column NAME.FIELD, a list is a word.
+words do not come again below. --header yes and --header no say so. Delete rows above the names, and a
+last row of totals. In JSON, a field of an object inside a record is the column NAME.FIELD, a list is a word.
 
 --x-columns, --y-columns and --drop take lists of names, patterns as temp*, numbers from 0, and ranges as 0-63.`,
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,10 +82,18 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 		column, add = "columns", "add them, with empty cells where they are not known"
 	}
 	text := fmt.Sprintf("has no %s %s, which the model needs", column, enumerated(quoted(lacking), 5))
-	if len(lacking) == 1 && len(free) > 0 {
-		if like := nearestNames(lacking[0], free); strings.HasSuffix(like, "?") {
-			return fmt.Errorf("%s%s (--x-columns says which columns to use)", text, like)
+	var like []string
+	for _, name := range lacking {
+		if names := similar(name, free); len(names) > 0 {
+			it := "it"
+			if len(lacking) > 1 {
+				it = strconv.Quote(name)
+			}
+			like = append(like, it+" "+strings.Join(quoted(names), " or "))
 		}
+	}
+	if like != nil {
+		return fmt.Errorf("%s: is %s? (--x-columns says which columns to use)", text, enumerated(like, 5))
 	}
 	return fmt.Errorf("%s: %s", text, add)
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 )
 
 // oddity is one way to write a table. Two of one place exclude each other.
@@ -95,6 +97,18 @@ func oddities() (all []oddity) {
 		o.insert(0, "", func(i int) string { return fmt.Sprintf("r%d", i) })
 		o.leftOut = "identifiers or free text"
 	})
+	add("file", "numbers of rows", func(o *odd) {
+		o.insert(0, "", func(i int) string { return fmt.Sprint(i) })
+		o.leftOut = "they count the rows"
+	})
+	add("file", "a numbered identifier", func(o *odd) {
+		o.insert(3, "PassengerId", func(i int) string { return fmt.Sprint(i + 892) })
+		o.leftOut = "they count the rows"
+	})
+	add("more", "hashes", func(o *odd) {
+		o.insert(2, "key", func(i int) string { return fmt.Sprintf("43%02d%ce98%d", i, "abcdef"[i%6], i%10) })
+		o.leftOut = "identifiers or free text"
+	})
 	for _, word := range []string{"NA", "N/A", "null", "NULL", "None", "?", "#N/A", "-", ""} {
 		all = append(all, oddity{"missing as " + word, "missing", true, func(o *odd) {
 			o.column("u", func(_ int, cell string) string {
@@ -120,6 +134,12 @@ func oddities() (all []oddity) {
 	add("missing", "a word among numbers", func(o *odd) {
 		o.rows[7][slices.Index(o.names, "u")] = "high"
 		o.refused = `"high" is not a number (an empty cell means missing; --na names words that do too, --drop columns to leave out)`
+	})
+	add("missing", "a row of totals", func(o *odd) {
+		row := make([]string, len(o.names))
+		row[0], row[len(row)-1] = "Grand total:", "123"
+		o.rows = append(o.rows, row)
+		o.refused = `the last one, sums up those above, as its "Grand total:" in column 1`
 	})
 	add("missing", "a conflict", func(o *odd) {
 		o.encode = func(text string) string {
@@ -166,6 +186,17 @@ func oddities() (all []oddity) {
 		}
 		return string(b)
 	}))
+	wide := func(mark string) func(string) string {
+		return func(s string) string {
+			var b []byte
+			for _, unit := range utf16.Encode([]rune(mark + s)) {
+				b = binary.LittleEndian.AppendUint16(b, unit)
+			}
+			return string(b)
+		}
+	}
+	add("file", "UTF-16", encode("", wide("\ufeff")))
+	add("file", "UTF-16 without a mark", encode("", wide("")))
 	add("file", "JSON", func(o *odd) { o.file, o.write = "odd.json", (*odd).json })
 	add("file", "JSON lines", func(o *odd) { o.file, o.write = "odd.jsonl.gz", (*odd).json })
 	add("file", "a workbook", func(o *odd) { o.file, o.write = "odd.xlsx", (*odd).sheet })

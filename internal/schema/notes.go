@@ -14,7 +14,7 @@ func (s Columns) Notes() []string {
 		lead string
 		says func(k int, c *Column) string
 	}{
-		{"left out, since their words hardly repeat (identifiers or free text): ", s.textNote},
+		{"left out, since their words hardly repeat or they count the rows (identifiers or free text): ", s.textNote},
 		{"left out, since they are empty: ", s.emptyNote},
 		{"categories: ", s.categoryNote},
 		{"dates, taken as days since the first: ", s.dateNote},

@@ -24,7 +24,7 @@ const (
 	Clock    Kind = "time"     // times of day; the code is the part of the day that has passed
 	Month    Kind = "month"    // names of months; the code counts from 0, January
 	Weekday  Kind = "weekday"  // names of days; the code counts from 0, Monday
-	Text     Kind = "text"     // words that hardly repeat, identifiers and free text: left out
+	Text     Kind = "text"     // words that hardly repeat, identifiers and free text: left out, as numbers of rows are
 	Empty    Kind = "empty"    // no values: left out
 )
 
@@ -49,6 +49,9 @@ type Column struct {
 	Decimal string   `json:"decimal,omitempty"` // of a number with marks: the decimal mark; "": numbers without marks
 	Sign    string   `json:"sign,omitempty"`    // that stands with the numbers, as $ or %
 	Nothing int      `json:"nothing,omitempty"` // cells of the training data that hold a word for nothing
+
+	// FirstYear is the first of the hundred years that years of two digits in a date are of; 0 means 1969.
+	FirstYear int `json:"first_year,omitempty"`
 }
 
 // Columns is how the columns that are read from a file become columns of numbers.

@@ -149,9 +149,14 @@ func (t *jsonRows) fields(d *json.Decoder, row []string, prefix string) ([]strin
 			t.at[name] = j
 			t.names, row = append(t.names, name), append(row, "")
 		}
-		if row[j] = string(value); value[0] == '"' {
+		switch row[j] = string(value); {
+		case value[0] == '"':
 			err = json.Unmarshal(value, &row[j])
-		} else if row[j] == "null" {
+		case value[0] == '[':
+			var list bytes.Buffer // without the spaces that one writer puts in and another leaves out
+			err = json.Compact(&list, value)
+			row[j] = list.String()
+		case row[j] == "null":
 			row[j] = ""
 		}
 		if err != nil {

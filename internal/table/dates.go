@@ -4,6 +4,7 @@ package table
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -115,13 +116,17 @@ type dateVotes struct {
 // layoutVotes is what the cells say as dates of one layout.
 type layoutVotes struct {
 	layout      string
-	n           int     // cells that are dates
-	falls       int     // of these, those before the date above them
-	last        float64 // date
-	first, most float64 // the earliest and the latest date
-	weekdays    uint8   // a bit for each one that occurs
-	clock       bool    // some date is not at midnight
+	n           int              // cells that are dates
+	falls       int              // of these, those before the date above them
+	last        float64          // date
+	first, most float64          // the earliest and the latest date
+	weekdays    uint8            // a bit for each one that occurs
+	clock       bool             // some date is not at midnight
+	years       map[int]yearSpan // of a layout with years of two digits
 }
+
+// yearSpan is the earliest and the latest date of a year.
+type yearSpan struct{ first, most float64 }
 
 // hopeless is the number of cells of which one must be a date for others to be tried.
 const hopeless = 20
@@ -135,8 +140,7 @@ func (d *dateVotes) note(cell string) {
 	if d.tried++; d.layout == nil {
 		for _, layout := range layouts {
 			if v, ok := days(layout, cell); ok {
-				d.layout = append(d.layout, layoutVotes{layout: layout, first: v, most: v})
-				d.layout[len(d.layout)-1].add(v)
+				d.layout = append(d.layout, newVotes(layout, v))
 			}
 		}
 		return
@@ -153,10 +157,18 @@ func (d *dateVotes) note(cell string) {
 	}
 	for _, layout := range layouts { // the first cells are the odd ones, or this one is
 		if v, ok := days(layout, cell); ok && d.tried <= hopeless {
-			d.layout = append(d.layout, layoutVotes{layout: layout, first: v, most: v})
-			d.layout[len(d.layout)-1].add(v)
+			d.layout = append(d.layout, newVotes(layout, v))
 		}
 	}
+}
+
+func newVotes(layout string, v float64) layoutVotes {
+	l := layoutVotes{layout: layout, first: v, most: v}
+	if strings.Contains(strings.ReplaceAll(layout, "2006", ""), "06") {
+		l.years = map[int]yearSpan{}
+	}
+	l.add(v)
+	return l
 }
 
 func (l *layoutVotes) add(v float64) {
@@ -167,7 +179,41 @@ func (l *layoutVotes) add(v float64) {
 	day := math.Floor(v)
 	l.weekdays |= 1 << (int(math.Mod(day, 7)+7) % 7)
 	l.clock = l.clock || v != day
+	if l.years != nil {
+		year := dateOf(v).Year()
+		span, known := l.years[year]
+		if !known {
+			span = yearSpan{v, v}
+		}
+		l.years[year] = yearSpan{min(span.first, v), max(span.most, v)}
+	}
 }
+
+// firstYear is the first of the hundred years that years of two digits are of, in the middle of the longest time
+// without a date; 0 where they are those of package time, 1969 to 2068.
+func (l *layoutVotes) firstYear() (first int) {
+	years := slices.Sorted(maps.Keys(l.years))
+	if len(years) == 0 {
+		return 0
+	}
+	longest := years[0] + 100 - years[len(years)-1]
+	for i, year := range years[1:] {
+		if gap := year - years[i]; gap > longest {
+			longest, first = gap, year-gap/2-100
+		}
+	}
+	return first
+}
+
+// window moves a date into the hundred years from first on, where first is not 0.
+func window(v float64, first int) float64 {
+	if t := dateOf(v); first != 0 && t.Year() >= first+100 {
+		v += float64(t.AddDate(-100, 0, 0).Unix()-t.Unix()) / 86400
+	}
+	return v
+}
+
+func dateOf(v float64) time.Time { return time.Unix(int64(math.Floor(v))*86400, 0).UTC() }
 
 // best is the layout that most cells are written in; of several the one whose dates are most in order.
 func (d *dateVotes) best() layoutVotes {
@@ -182,8 +228,15 @@ func (d *dateVotes) best() layoutVotes {
 
 // column is the column of dates that the votes make.
 func (l layoutVotes) column() schema.Column {
-	c := schema.Column{Kind: schema.Date, First: l.first, Layout: l.layout}
-	span := l.most - l.first
+	c := schema.Column{Kind: schema.Date, First: l.first, Layout: l.layout, FirstYear: l.firstYear()}
+	most := l.most
+	if c.FirstYear != 0 {
+		c.First, most = math.Inf(1), math.Inf(-1)
+		for _, year := range l.years {
+			c.First, most = min(c.First, window(year.first, c.FirstYear)), max(most, window(year.most, c.FirstYear))
+		}
+	}
+	span := most - c.First
 	if l.clock && span >= 2*schema.Cycles["day"] {
 		c.Cycles = append(c.Cycles, "day")
 	}

@@ -61,9 +61,10 @@ func TestNpz(t *testing.T) {
 	}
 }
 
-// Text of two bytes a character is read in either order of the bytes, also compressed, as the same text in UTF-8 is.
+// Text of two bytes a character is read in either order of the bytes, also compressed or without its mark, as the same
+// text in UTF-8 is.
 func TestUTF16(t *testing.T) {
-	const text = "größe\tcost €\r\n1,5\t2\r\n−3\t4\r\n"
+	const text = "unsre größe\tcost €\r\n1,5\t2\r\n−3\t4\r\n"
 	want, err := Read(file(t, "a.txt", text), Options{Types: true})
 	if err != nil || len(want.Names) != 2 {
 		t.Fatal(want, err)
@@ -73,7 +74,9 @@ func TestUTF16(t *testing.T) {
 		for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
 			wide = order.AppendUint16(wide, unit)
 		}
-		for _, path := range []string{file(t, "a.txt", string(wide)), file(t, "a.txt.gz", gz(string(wide)))} {
+		for _, path := range []string{
+			file(t, "a.txt", string(wide)), file(t, "a.txt.gz", gz(string(wide))), file(t, "b.txt", string(wide[2:])),
+		} {
 			got, err := Read(path, Options{Types: true})
 			if err != nil || !slices.Equal(got.Names, want.Names) || !slices.Equal(got.Data.Data, want.Data.Data) {
 				t.Errorf("%s by %v: %+v %v, want %+v", path, order, got, err, want)

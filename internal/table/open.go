@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -344,11 +345,28 @@ func (s *source) decode() error {
 		}
 		s.r, s.at, s.size = buffered(z), nil, -1
 	}
-	if head, _ := s.r.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
-		text := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
+	head, _ := s.r.Peek(4)
+	order, ok := utf16Order(head)
+	if ok {
+		text := unicode.UTF16(order, unicode.UseBOM).NewDecoder()
 		s.r, s.at, s.size = buffered(transform.NewReader(s.r, text)), nil, -1
 	}
 	return nil
+}
+
+// utf16Order reports whether text begins in UTF-16, by its byte order mark or two ASCII letters without one.
+func utf16Order(head []byte) (order unicode.Endianness, ok bool) {
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return unicode.LittleEndian, true
+	}
+	letters := func(at int) bool {
+		return len(head) == 4 && head[at]|head[at+2] < utf8.RuneSelf && head[at] >= ' ' && head[at+2] > 0 &&
+			head[1-at]|head[3-at] == 0
+	}
+	if letters(1) {
+		return unicode.BigEndian, true
+	}
+	return unicode.LittleEndian, letters(0)
 }
 
 // bytes reads the rest of the file.

@@ -219,7 +219,7 @@ func (c *column) moment(text string) (v float64, err error) {
 	switch c.Kind {
 	case schema.Date:
 		if v, ok = days(c.Layout, text); c.Layout != "" && ok {
-			return v, nil
+			return window(v, c.FirstYear), nil
 		}
 		for _, layout := range isoLayouts {
 			if v, ok = days(layout, text); ok {
@@ -250,16 +250,44 @@ func (r *textReader) plain() bool {
 
 // learned is the schema that the cells read so far make.
 func (r *textReader) learned(opt Options) (schema.Columns, error) {
+	if err := r.sumsUp(); err != nil && opt.Types {
+		return nil, err
+	}
 	s := schema.Numbers(r.names, len(r.columns))
+	var ids []int
 	for k := range r.columns {
-		name := s[k].Name
-		s[k] = r.columns[k].votes.column(&opt, r.file.commas())
+		name, votes := s[k].Name, r.columns[k].votes
+		s[k] = votes.column(&opt, r.file.commas())
 		s[k].Name, s[k].Place = name, r.index[k]+1
+		if opt.Types && !opt.Codes && r.names != nil && NamesRows(name) && votes.countsRows() {
+			ids = append(ids, k)
+		}
+	}
+	for _, k := range ids {
+		numbers := s[k]
+		if s[k].Kind = schema.Text; s.Cols() == 0 {
+			s[k] = numbers // nothing else is there to learn from
+		}
 	}
 	if s.Cols() == 0 {
 		return nil, bad("%s: no column is left to learn from: %s", r.name, s.Notes()[0])
 	}
 	return s, nil
+}
+
+// sumsUp refuses a last row whose first cell alone in its column says that it sums up those above.
+func (r *textReader) sumsUp() error {
+	for k, x := range r.cells {
+		words := &r.columns[k].votes.words
+		if place, ok := words.at[x.text]; ok && words.count[place] == 1 && isTotal(x.text) {
+			return bad("%s: %s, the last one, sums up those above, as its %q in %s says: delete it", r.name,
+				r.file.place(), x.text, r.label(k))
+		}
+		if x.text != "" || x.number == x.number {
+			break
+		}
+	}
+	return nil
 }
 
 // Unseen says, a line for each column of the file, how many of the cells read so far

@@ -148,7 +148,7 @@ func Read(name string, opt Options) (*Table, error) {
 			return nil, err
 		}
 	}
-	if !text.plain() {
+	if !text.plain() || t.Schema.Cols() < len(t.Schema) {
 		opt.Schema = t.Schema
 		if data, ok := text.encoded(t.Data, opt.Schema); ok && !opt.Codes {
 			return &Table{Names: opt.Schema.Names(), Data: data, Schema: opt.Schema}, nil

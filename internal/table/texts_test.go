@@ -49,7 +49,7 @@ func TestTexts(t *testing.T) {
 			"a.json", `[{"k": {"x": 1e3}, "v": null}, {"v": ["a", 2]}]`,
 			Options{},
 			"k.x v",
-			[]string{"1e3 ", ` ["a", 2]`},
+			[]string{"1e3 ", ` ["a",2]`},
 		},
 		"Parquet": {
 			"a.parquet", b.String(),

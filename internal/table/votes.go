@@ -46,6 +46,8 @@ type votes struct {
 	words   tally       // cells that are no plain numbers
 	n       int         // such cells, also those that words has no room for
 	whole   tally       // plain numbers of digits alone, which may be codes too
+	last    float64     // plain number
+	steps   int         // plain numbers that are one more than the one above
 	wordVotes
 }
 
@@ -69,12 +71,13 @@ func (v *votes) note(x cell) (float64, error) {
 		return nanOf(nothingNaN, k), nil
 	}
 	value, err := number(x.text)
-	if err == errInf {
+	if err == errInf && !strings.ContainsAny(x.text, digits) { // 4305e986 among words is one
 		return 0, err
 	}
 	v.cells++
 	if err == nil {
 		v.numbers.notePlain(x.text)
+		v.noteStep(value)
 		if (v.n > 0 || v.cells <= wholeRows) && allDigits(x.text) {
 			v.whole.note(x.text)
 		}
@@ -97,6 +100,26 @@ func (v *votes) noteStored(x float64) {
 		return
 	}
 	v.numbers.plain++
+	v.noteStep(x)
+}
+
+func (v *votes) noteStep(x float64) {
+	if x == v.last+1 && v.cells > 1 {
+		v.steps++
+	}
+	v.last = x
+}
+
+// countsRows reports whether the column counts the rows.
+func (v *votes) countsRows() bool { return v.cells > 1 && v.steps == v.cells-1 }
+
+// NamesRows reports whether a column of that name may hold identifiers of rows: it has no name in a table where others
+// have, which data frames write before their columns, or is called as one.
+func NamesRows(name string) bool {
+	low := strings.ToLower(name)
+	return slices.Contains([]string{"", "id", "index"}, low) || strings.HasPrefix(low, "unnamed: ") ||
+		strings.HasPrefix(low, "__index_level_") || strings.HasSuffix(low, "_id") || strings.HasSuffix(name, "Id") ||
+		strings.HasSuffix(name, "ID")
 }
 
 // tally counts different words, at most mostWords + 1, in the order in which they come.
@@ -164,6 +187,17 @@ func (v *wordVotes) noteKind(word string, cells int) {
 			}
 		}
 	}
+}
+
+// totals are what rows below a table that sum up those above begin with.
+var totals = []string{
+	"total", "totals", "grand total", "subtotal", "sum", "average", "mean", "summe", "gesamt", "gesamtsumme",
+	"mittelwert", "somme", "total général", "moyenne", "totale", "totaal", "suma",
+}
+
+// isTotal reports whether a word is one of a row that sums up others.
+func isTotal(word string) bool {
+	return slices.Contains(totals, strings.ToLower(strings.TrimRight(word, " :")))
 }
 
 // plain reports whether all cells so far are numbers without marks, or missing ones that are empty.

@@ -71,6 +71,12 @@ func TestVotes(t *testing.T) {
 			Kind:   schema.Date,
 			Layout: "2.1.06",
 		}},
+		"two digits, over the century": {[]string{"13.2.50", "2.2.60", "1.5.99", "29.2.00", "14.2.04"}, schema.Column{
+			Kind: schema.Date, Layout: "2.1.06", First: -7262, FirstYear: 1927,
+		}},
+		"two digits, this century": {[]string{"13.2.21", "1.5.24", "14.2.30"}, schema.Column{
+			Kind: schema.Date, Layout: "2.1.06",
+		}},
 		"nothing among dates": {[]string{"2021-01-01", "NA", "2021-01-02"}, schema.Column{
 			Kind: schema.Date, Layout: "2006-1-2", Nothing: 1,
 		}},
@@ -90,8 +96,12 @@ func TestVotes(t *testing.T) {
 			Kind:   schema.Category,
 			Levels: []string{"NA", "None", "no", "yes"},
 		}},
-		"nothing at all":           {[]string{"NA", "", "?"}, schema.Column{Kind: schema.Empty}},
-		"identifiers":              {many(40, 40), schema.Column{Kind: schema.Text}},
+		"nothing at all": {[]string{"NA", "", "?"}, schema.Column{Kind: schema.Empty}},
+		"identifiers":    {many(40, 40), schema.Column{Kind: schema.Text}},
+		"hashes, one like an infinite number": {
+			append(many(40, 40), "4305e986", "1234e567"),
+			schema.Column{Kind: schema.Text},
+		},
 		"identifiers with numbers": {append(many(40, 40), "7"), schema.Column{Kind: schema.Text}},
 		"all different, but few": {many(4, 4), schema.Column{Kind: schema.Category, Levels: []string{
 			"w0", "w1", "w2", "w3",
@@ -110,7 +120,8 @@ func TestVotes(t *testing.T) {
 			}
 			w := c.want
 			if got.Kind != w.Kind || got.Layout != w.Layout || got.Nothing != w.Nothing || got.Decimal != w.Decimal ||
-				got.Sign != w.Sign || w.Levels != nil && !slices.Equal(got.Levels, w.Levels) || got.Buckets != 0 {
+				got.Sign != w.Sign || got.FirstYear != w.FirstYear || w.First != 0 && got.First != w.First ||
+				w.Levels != nil && !slices.Equal(got.Levels, w.Levels) || got.Buckets != 0 {
 				t.Errorf("%+v, want %+v", got, w)
 			}
 		})
