@@ -42,6 +42,32 @@ func sourcesOf(model *iokl.Model) (all []sourceInput) {
 	return all
 }
 
+// sourceNames are the names of the columns that the model learned from.
+func sourceNames(model *iokl.Model) (names []string) {
+	for _, in := range sourcesOf(model) {
+		names = append(names, in.name)
+	}
+	return names
+}
+
+// relevanceOf is the relevance of the inputs of the file, that of the column of numbers that has most, largest first;
+// nil where none was learned.
+func relevanceOf(model *iokl.Model) (names []string, relevance []float64) {
+	r := model.Relevance()
+	if r == nil {
+		return nil, nil
+	}
+	all := sourcesOf(model)
+	most := make([]float64, len(all))
+	for k, in := range all {
+		most[k] = slices.Max(r[in.at : in.at+in.width])
+	}
+	for _, k := range largestFirst(most) {
+		names, relevance = append(names, all[k].name), append(relevance, most[k])
+	}
+	return names, relevance
+}
+
 // put sets the columns of the input to what the code v becomes.
 func (in *sourceInput) put(row []float64, v float64) {
 	schema.Columns{in.Column}.Expand(row[in.at:in.at+in.width], []float64{v})

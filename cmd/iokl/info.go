@@ -123,7 +123,7 @@ func newInfoReport(model *iokl.Model, path string) *infoReport {
 func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	c := r.Certificate
-	fmt.Fprintf(t, "inputs\t%s\n", list(r.Inputs))
+	fmt.Fprintf(t, "inputs\t%s\n", list(sourceNames(model)))
 	fmt.Fprintf(t, "outputs\t%s\n", list(r.Outputs))
 	fmt.Fprintf(t, "samples\t%d\n", c.Samples)
 	if c.ObservedCells > 0 && c.ObservedCells < c.Samples*len(r.Outputs) {
@@ -143,7 +143,7 @@ func writeInfo(w io.Writer, model *iokl.Model, r *infoReport) error {
 	fmt.Fprintln(t)
 	writeWeights(t, model, 25)
 	writeComponents(t, model)
-	writeRelevance(t, r)
+	writeRelevance(t, model)
 	writeCorrelation(t, model, r)
 	writeCouplings(t, model)
 	r.rowsReport.write(t)
@@ -200,17 +200,17 @@ type pair struct {
 }
 
 // writeRelevance lists the inputs that the targets vary with most.
-func writeRelevance(w io.Writer, r *infoReport) {
-	if r.Relevance == nil {
+func writeRelevance(w io.Writer, model *iokl.Model) {
+	names, relevance := relevanceOf(model)
+	if names == nil {
 		return
 	}
-	const most = 10
-	idx := largestFirst(r.Relevance)
+	shown := min(10, len(names))
 	fmt.Fprintf(w, "\ninputs by relevance (how much the targets vary with each)\n")
-	for _, c := range idx[:min(most, len(idx))] {
-		fmt.Fprintf(w, "  %s\t%.3f\n", r.Inputs[c], r.Relevance[c])
+	for k, name := range names[:shown] {
+		fmt.Fprintf(w, "  %s\t%.3f\n", name, relevance[k])
 	}
-	if less := len(r.Relevance) - min(most, len(idx)); less > 0 {
+	if less := len(names) - shown; less > 0 {
 		fmt.Fprintf(w, "  and %d less\n", less)
 	}
 }

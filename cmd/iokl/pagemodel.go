@@ -65,7 +65,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 		{"backend", c.Backend},
 		{"tolerance", fmt.Sprintf("%.3g", c.Tol)},
 		{"seed", fmt.Sprint(c.Seed)},
-		{"inputs", list(model.InputNames())},
+		{"inputs", list(sourceNames(model))},
 		{"outputs", list(model.OutputNames())},
 	}
 	if line := axisText(model); line != "" {
@@ -112,8 +112,7 @@ func errorSentence(model *iokl.Model, o *origin) string {
 	case o.counts(model.Classes()):
 		return text + fmt.Sprintf(" Of held-out samples (%s), ", o.HeldOut) + accuracyText(model.Classes(), o.Confusion)
 	case q != nil && q.Folds > 0 && q.Metric == "nmse":
-		return text + fmt.Sprintf(" On held-out samples it explains %.1f %% of the variance, ± %.1f %% (%s).",
-			100*(1-q.Error), 100*q.StdErr, counted(q.Folds, "fold"))
+		return text + explainedText(o, q)
 	case q != nil && q.Folds > 0:
 		return text + fmt.Sprintf(" On held-out samples its error is %s; predicting the mean has %.4g.",
 			errorText(q.Metric, q.Error, q.StdErr), q.Constant)
@@ -127,11 +126,27 @@ func errorSentence(model *iokl.Model, o *origin) string {
 	return text + " The file has no errors: predict --y measures them on new data."
 }
 
+// explainedText says how much of the variance of the targets is explained on held-out samples, by the errors that the
+// page shows where there are such.
+func explainedText(o *origin, q *iokl.Chosen) string {
+	share, of := 1-q.Error/q.Constant, counted(q.Folds, "fold")
+	if o.HeldOut != "" {
+		share, of = 1, o.HeldOut
+		for _, e := range o.Errors {
+			share -= e.Relative * e.Relative / float64(len(o.Errors))
+		}
+	}
+	if !(share > 0) {
+		return fmt.Sprintf(" On held-out samples (%s) it is no better than the mean of the targets.", of)
+	}
+	return fmt.Sprintf(" On held-out samples (%s) it explains %.1f %% of the variance of the targets.", of, 100*share)
+}
+
 // inputSentence says which inputs matter and in which direction.
 func inputSentence(model *iokl.Model, o *origin) string {
 	if len(o.Effects) == 0 {
-		if r := model.Relevance(); r != nil {
-			return fmt.Sprintf("The kernels vary most with the input %s.", model.InputNames()[floats.MaxIdx(r)])
+		if inputs, _ := relevanceOf(model); inputs != nil {
+			return fmt.Sprintf("The kernels vary most with the input %s.", inputs[0])
 		}
 		names, eta := model.KernelNames(), model.Eta()
 		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", active(eta), len(eta),
@@ -146,7 +161,7 @@ func inputSentence(model *iokl.Model, o *origin) string {
 	}
 	text += "."
 	if out := floats.MaxIdx(first.Change); len(first.At) > 1 {
-		if len(first.Change) > 1 {
+		if len(first.Change) > 1 && len(model.Classes()) != 2 { // two classes change alike
 			text += fmt.Sprintf(" It changes %s most:", spokenOutputs(model)[out])
 		}
 		text += " " + directionText(model, first, out)
@@ -188,10 +203,10 @@ func inputSection(model *iokl.Model, o *origin) page.Section {
 	if len(o.Effects) > 0 {
 		addEffects(&s, model, o)
 	}
-	if r := model.Relevance(); r != nil {
+	if names, relevance := relevanceOf(model); names != nil {
 		t := page.Table{Head: []string{"input", "relevance"}, Sort: true, File: "relevance.csv"}
-		for _, c := range largestFirst(r) {
-			t.Rows = append(t.Rows, page.Texts(model.InputNames()[c], fmt.Sprintf("%.3f", r[c])))
+		for k, name := range names {
+			t.Rows = append(t.Rows, page.Texts(name, fmt.Sprintf("%.3f", relevance[k])))
 		}
 		s.Add(page.Classed("soft", "How much the kernels vary with each input, 1 for the largest."), t.HTML())
 	}

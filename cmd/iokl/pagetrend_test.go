@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -94,6 +95,47 @@ func TestEffectsOfColumns(t *testing.T) {
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("no %q in %.1500s", want, text)
+		}
+	}
+}
+
+// Where lengths are learned for each column of numbers, pages and info list the columns of the file.
+func TestRelevanceOfColumns(t *testing.T) {
+	dir := t.TempDir()
+	o, _ := madeTable(false)
+	o.save(t, dir)
+	page := said(writtenPage(t, dir, "fit --x odd.csv --y-columns y --kernel gaussian:ard:median --lambda 1e-2 "+
+		"--out m.iokl --report p.html", "p.html"))
+	_, text, _ := strings.Cut(page, "1 for the largest.")
+	text, _, _ = strings.Cut(text, "Errors and")
+	info := command(t, dir, "info m.iokl").stdout
+	_, short, _ := strings.Cut(info, "inputs by relevance")
+	short, _, _ = strings.Cut(short, "\n\n")
+	for _, name := range []string{"u", "price", "colour", "when", "at", "month", "weekday"} {
+		number := regexp.MustCompile(name + ` *(0\.\d{3}|1\.000)`)
+		if !number.MatchString(text) || !number.MatchString(short) {
+			t.Errorf("no %s in %s or %s", name, text, short)
+		}
+	}
+	const inputs = "7: u, price, colour, when, at, month, weekday"
+	if strings.Contains(text+short, "colour=") || strings.Contains(text+short, ".cos") ||
+		!strings.Contains(page, inputs) || !strings.Contains(info, inputs) {
+		t.Errorf("columns of numbers in %s or %s, or no %s in %s", text, short, inputs, info)
+	}
+}
+
+// A page does not say that less than nothing is explained, and what it says is explained is what its errors give.
+func TestExplained(t *testing.T) {
+	q := &iokl.Chosen{Error: 1.5, Constant: 1.2, Folds: 3}
+	o := origin{HeldOut: "5 folds", Errors: []outputError{{Relative: 0.5}, {Relative: 1}}}
+	half := &iokl.Chosen{Error: 0.5, Constant: 2, Folds: 2}
+	for want, got := range map[string]string{
+		"(5 folds) it explains 37.5 % of the variance of the targets.": explainedText(&o, q),
+		"(3 folds) it is no better than the mean of the targets.":      explainedText(new(origin), q),
+		"(2 folds) it explains 75.0 % of the variance of the targets.": explainedText(new(origin), half),
+	} {
+		if got != " On held-out samples "+want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
