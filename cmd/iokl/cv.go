@@ -390,8 +390,14 @@ func keepModel(
 }
 
 func writeCV(w io.Writer, report *cvReport) error {
-	if err := pointTable(report).WriteText(w, len(report.Points)); err != nil {
+	points, title := report.listed()
+	if err := report.table(points).WriteText(w, len(points)); err != nil {
 		return written(err)
+	}
+	if n := len(report.Points); len(points) < n {
+		if _, err := fmt.Fprintf(w, "%s, of %d in all (--json has them)\n", title, n); err != nil {
+			return written(err)
+		}
 	}
 	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", report.Metric,
 		report.Constant, report.Folds, report.Seconds, saved(report))

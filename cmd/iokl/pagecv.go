@@ -48,14 +48,6 @@ func settingText(p *iokl.CVPoint) string {
 // the best of all others; nil when there is no other.
 func rival(r *cvReport) *iokl.CVPoint {
 	var best *iokl.CVPoint
-	rank := func(p *iokl.CVPoint) (differs bool, error float64) {
-		sign := 1.0
-		if r.Metric == "accuracy" {
-			sign = -1
-		}
-		return p.Norm != r.Best.Norm || p.Learns() != r.Best.Learns() || !slices.Equal(p.Kernels, r.Best.Kernels),
-			sign * p.Mean
-	}
 	for i := range r.Points {
 		p := &r.Points[i]
 		if reflect.DeepEqual(*p, r.Best) {
@@ -65,9 +57,8 @@ func rival(r *cvReport) *iokl.CVPoint {
 			best = p
 			continue
 		}
-		pd, pe := rank(p)
-		bd, be := rank(best)
-		if pd && !bd || pd == bd && pe < be {
+		pd, bd := !sameKind(p, &r.Best), !sameKind(best, &r.Best)
+		if pd && !bd || pd == bd && cost(r.Metric, *p) < cost(r.Metric, *best) {
 			best = p
 		}
 	}
@@ -108,8 +99,9 @@ func cvSubject(name string, r *cvReport) subject {
 	}
 	curve.Add(page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
 		"setting chosen."))
-	table := page.Section{ID: "settings", Title: "Every setting"}
-	table.Add(pointTable(r).HTML())
+	points, title := r.listed()
+	table := page.Section{ID: "settings", Title: title}
+	table.Add(r.table(points).HTML())
 	settings := [][2]string{
 		{"metric", metricNames[r.Metric]},
 		{"folds", fmt.Sprint(r.Folds)},
@@ -124,17 +116,30 @@ func cvSubject(name string, r *cvReport) subject {
 	return s
 }
 
-// pointTable lists every setting with its error.
-func pointTable(r *cvReport) *page.Table {
+// listed are the settings that a table has room for, and what it is called: every one, or where more differ than in λ
+// than a picture has colours for, each with its best λ, the best first.
+func (r *cvReport) listed() (points []iokl.CVPoint, title string) {
+	paths := splitPaths(r.Points, r.Metric)
+	if len(paths) <= len(hues) {
+		return r.Points, "Every setting"
+	}
+	for _, p := range paths {
+		points = append(points, p.best(r.Metric))
+	}
+	return points, "Every setting with its best λ"
+}
+
+// table lists settings with their errors.
+func (r *cvReport) table(points []iokl.CVPoint) *page.Table {
 	t := &page.Table{
 		Head: []string{"λ", r.Metric, "± standard error", "", "norm", "learn", "τ", "kernels"}, Sort: true,
-		Words: false, File: "settings.csv",
+		LongLast: true, File: "settings.csv",
 	}
 	freedom := r.Best.Freedom > 0
 	if freedom {
-		t.Head = append(t.Head, "degrees of freedom")
+		t.Head = slices.Insert(t.Head, 7, "degrees of freedom")
 	}
-	for _, p := range r.Points {
+	for _, p := range points {
 		mark, tau := "", "n"
 		if reflect.DeepEqual(p, r.Best) {
 			mark = "← best"
@@ -145,7 +150,7 @@ func pointTable(r *cvReport) *page.Table {
 		row := page.Texts(fmt.Sprintf("%.3g", p.Lambda), fmt.Sprintf("%.5g", p.Mean), fmt.Sprintf("%.2g", p.StdErr),
 			mark, p.Norm, p.Learns(), tau, choose.Brief(p.Kernels))
 		if freedom {
-			row.Cells = append(row.Cells, page.Texts(fmt.Sprintf("%.4g", p.Freedom)).Cells...)
+			row.Cells = slices.Insert(row.Cells, 7, page.Texts(fmt.Sprintf("%.4g", p.Freedom)).Cells...)
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -33,7 +33,7 @@ const letters = `    say("overflow", d.documentElement.scrollWidth - d.documentE
     say("cut", cut.join("; "));
     say("over", over.join("; "));`
 
-// Pages of the four kinds can be read on a wide screen and on a narrow one: letters are half as large as the text of 16
+// Pages of all kinds can be read on a wide screen and on a narrow one: letters are half as large as the text of 16
 // pixels or more, and whole, labels
 // do not run into one another, and on a wide screen the tables of few columns show all of them.
 func TestPagesInChromium(t *testing.T) {
@@ -53,7 +53,8 @@ func TestPagesInChromium(t *testing.T) {
 		"classes": "fit --x k.csv --keep passenger --y-columns fate --classes --interval-folds 4" + kernels,
 		"cv": "cv --x x.csv --y y.csv --kernel linear:all --kernel gaussian:all:median --lambdas 1,1e-1,1e-3 " +
 			"--norm lp:1 --folds 4",
-		"graph": "granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2",
+		"choice": "cv --x x.csv --y y.csv --folds 3 --budget 2s",
+		"graph":  "granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2",
 	} {
 		t.Run(name, func(t *testing.T) {
 			page := writtenPage(t, dir, line+" --report page.html", "page.html")

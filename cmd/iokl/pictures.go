@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -249,13 +250,25 @@ func panel(title string, j int, F *mat.Dense, Y *table.Table) (*plot.Plot, error
 type points struct {
 	at    []iokl.CVPoint
 	shift float64 // factor of λ that keeps the error bars of several paths apart
+
+	decades bool // the axis of errors is logarithmic
 }
 
-func (p points) Len() int                         { return len(p.at) }
-func (p points) XY(i int) (x, y float64)          { return p.at[i].Lambda * p.shift, p.at[i].Mean }
-func (p points) YError(i int) (low, high float64) { return p.at[i].StdErr, p.at[i].StdErr }
+func (p points) Len() int                { return len(p.at) }
+func (p points) XY(i int) (x, y float64) { return p.at[i].Lambda * p.shift, p.at[i].Mean }
 
-// cvFigure shows the error of every setting against λ, with error bars.
+// YError is the standard error on both sides, on a logarithmic axis down to a tenth of the error.
+func (p points) YError(i int) (low, high float64) {
+	low, high = p.at[i].StdErr, p.at[i].StdErr
+	if p.decades {
+		low = min(low, 0.9*p.at[i].Mean)
+	}
+	return low, high
+}
+
+// cvFigure shows the errors of the best settings against λ, with error bars: a curve for each that differs in more than
+// λ, as many as there are colours. Errors over more than two decades have a logarithmic axis: on another the least are
+// nearer to 0 than a line is wide.
 func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
 	p := picture.New("", "λ", r.Metric)
 	p.BackgroundColor = nil
@@ -263,20 +276,37 @@ func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
 		Name: "cv", Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds),
 		Width: 620, Height: 380, PageWidth: 330, Paint: p.Draw,
 	}
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 3}
-	paths, names, best := splitPaths(r.Points, r.Best)
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, picture.LogTicks{}
+	paths := splitPaths(r.Points, r.Metric)
+	if n := len(paths); n > len(hues) {
+		paths = paths[:len(hues)]
+		f.Title += fmt.Sprintf(", the best %d of %d settings", len(hues), n)
+	}
 	lo, hi := r.Chosen().Lambda, r.Chosen().Lambda
-	for _, q := range r.Points {
-		lo, hi = min(lo, q.Lambda), max(hi, q.Lambda)
+	least, most := r.Chosen().Mean, r.Chosen().Mean
+	for _, path := range paths {
+		for _, q := range path.at {
+			lo, hi = min(lo, q.Lambda), max(hi, q.Lambda)
+			least, most = min(least, q.Mean), max(most, q.Mean)
+		}
+	}
+	decades := least > 0 && most > 100*least
+	if decades {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, picture.LogTicks{}
 	}
 	span := hi / lo
 	if span == 1 {
 		span = 4
 	}
 	const apart = 0.006 // of the width of the picture, between the error bars of two paths
+	mark := points{at: []iokl.CVPoint{r.Chosen()}, shift: 1}
 	for k := range paths {
 		path := &paths[k]
+		path.decades = decades
 		path.shift = math.Pow(span, apart*(float64(k)-float64(len(paths)-1)/2))
+		if sameKind(&path.at[0], &mark.at[0]) {
+			mark.shift = path.shift
+		}
 		line, err := plotter.NewLine(path)
 		if err != nil {
 			return f, err
@@ -285,12 +315,12 @@ func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
 		if err != nil {
 			return f, err
 		}
-		line.Color, bars.Color = hues[k%len(hues)], hues[k%len(hues)]
+		line.Color, bars.Color = hues[k], hues[k]
 		line.Width = 1.6
 		p.Add(line, bars)
-		f.Legend = append(f.Legend, picture.Sign{Text: names[k], Thumb: line})
+		f.Legend = append(f.Legend, picture.Sign{Text: path.name(severalDictionaries(r.Points)), Thumb: line})
 	}
-	chosen, err := plotter.NewScatter(points{[]iokl.CVPoint{r.Chosen()}, paths[best].shift})
+	chosen, err := plotter.NewScatter(mark)
 	if err != nil {
 		return f, err
 	}
@@ -305,28 +335,54 @@ func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
 	return f, nil
 }
 
-// splitPaths groups the points by all but λ, and says in which group point best is.
-func splitPaths(all []iokl.CVPoint, best int) (paths []points, names []string, in int) {
-	several := severalDictionaries(all)
-	for i, p := range all {
-		name := p.Norm
-		if several {
-			name += ", " + p.Learns() + ": " + first(p.Kernels)
-		}
-		if p.Tau > 0 {
-			name += fmt.Sprintf(", τ = %.4g", p.Tau)
-		}
-		k := slices.Index(names, name)
+// splitPaths groups the points by all but λ, the group with the best point first.
+func splitPaths(all []iokl.CVPoint, metric string) (paths []points) {
+	for i := range all {
+		k := slices.IndexFunc(paths, func(p points) bool { return sameKind(&p.at[0], &all[i]) })
 		if k < 0 {
-			k = len(names)
-			names, paths = append(names, name), append(paths, points{})
+			k = len(paths)
+			paths = append(paths, points{})
 		}
-		paths[k].at = append(paths[k].at, p)
-		if i == best {
-			in = k
-		}
+		paths[k].at = append(paths[k].at, all[i])
 	}
-	return paths, names, in
+	slices.SortStableFunc(paths, func(a, b points) int {
+		return cmp.Compare(cost(metric, a.best(metric)), cost(metric, b.best(metric)))
+	})
+	return paths
+}
+
+// sameKind reports whether two settings differ in λ alone.
+func sameKind(p, q *iokl.CVPoint) bool {
+	return p.Norm == q.Norm && p.Learns() == q.Learns() && p.Tau == q.Tau && slices.Equal(p.Kernels, q.Kernels)
+}
+
+// cost is less for a better error, and most for one beyond double precision.
+func cost(metric string, p iokl.CVPoint) float64 {
+	switch {
+	case math.IsNaN(p.Mean):
+		return math.Inf(1)
+	case metric == "accuracy":
+		return -p.Mean
+	}
+	return p.Mean
+}
+
+// best is the point of the path with the best error.
+func (p points) best(metric string) iokl.CVPoint {
+	return slices.MinFunc(p.at, func(a, b iokl.CVPoint) int { return cmp.Compare(cost(metric, a), cost(metric, b)) })
+}
+
+// name is what the legend calls the path; with kernels where these differ.
+func (p points) name(kernels bool) string {
+	q := p.at[0]
+	name := q.Norm
+	if kernels {
+		name += ", " + q.Learns() + ": " + first(q.Kernels)
+	}
+	if q.Tau > 0 {
+		name += fmt.Sprintf(", τ = %.4g", q.Tau)
+	}
+	return name
 }
 
 // first is the first SPECs, few enough for a legend, and how many more there are.

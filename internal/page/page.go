@@ -129,11 +129,13 @@ type Table struct {
 	Caption string
 	Head    []string
 	Rows    []Row
-	Words   bool   // more text than numbers
-	Sort    bool   // headings sort
-	Source  string // of a table that does not sort, below it
-	ID      string // that tools filter it by
-	File    string // name of the CSV file that it is saved as; "" for none
+	Words   bool // more text than numbers
+	// LongLast says that the last column has long text, of which lines are broken.
+	LongLast bool
+	Sort     bool   // headings sort
+	Source   string // of a table that does not sort, below it
+	ID       string // that tools filter it by
+	File     string // name of the CSV file that it is saved as; "" for none
 }
 
 // Row is a row of a table.

@@ -124,7 +124,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 	p.BackgroundColor = nil
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	if c.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, LogTicks{}
 	}
 	if c.Names != nil {
 		names := make(plot.ConstantTicks, len(c.Names))
@@ -145,7 +145,7 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		p.X.Tick.Marker = at
 	}
 	if c.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, LogTicks{}
 	}
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{225}, color.Gray{225}
@@ -215,10 +215,10 @@ func (ticks) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// logTicks labels powers of ten, and 2 and 5 times them where few decades are shown.
-type logTicks struct{}
+// LogTicks labels powers of ten, and 2 and 5 times them where few decades are shown.
+type LogTicks struct{}
 
-func (logTicks) Ticks(lo, hi float64) []plot.Tick {
+func (LogTicks) Ticks(lo, hi float64) []plot.Tick {
 	if !(lo > 0) || !(hi > lo) {
 		return []plot.Tick{{Value: lo, Label: fmt.Sprint(lo)}}
 	}
