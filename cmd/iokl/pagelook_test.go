@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,9 +18,9 @@ const letters = `    say("overflow", d.documentElement.scrollWidth - d.documentE
     say("tables", wide.map(e => e.textContent.slice(0, 40).replace(/\n/g, " ")).join("; "));
     let least = Infinity;
     const cut = [], over = [];
-    for (const svg of d.querySelectorAll("svg.chart")) {
+    for (const svg of d.querySelectorAll("svg.chart, svg.network")) {
       const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-      const texts = [...svg.querySelectorAll("text")].map(e => [e.textContent, e.getBoundingClientRect(),
+      const texts = [...svg.querySelectorAll("text")].map(e => [(e.querySelector("title") ?? e).textContent, e.getBoundingClientRect(),
         scale * parseFloat(view.getComputedStyle(e).fontSize)]);
       texts.forEach(([text, a, size], i) => {
         least = Math.min(least, size);
@@ -47,6 +48,8 @@ func TestPagesInChromium(t *testing.T) {
 			[]string{"died", "survived", "was injured"}[rng.IntN(3)])
 	}
 	write(t, dir, "k.csv", rows)
+	write(t, dir, "names.csv", strings.Replace(mustRead(t, filepath.Join(dir, "series.csv")), "rain,river,lake",
+		`Unemployment rate (%),consumer_confidence_index,"growth of GDP, a year"`, 1))
 	const kernels = " --kernel gaussian:all:median --kernel laplacian:all:median*4 --lambda 1e-2"
 	for name, line := range map[string]string{
 		"model":   "fit --x x.csv --y y.csv --interval-folds 4 --out model.iokl" + kernels,
@@ -55,6 +58,7 @@ func TestPagesInChromium(t *testing.T) {
 			"--norm lp:1 --folds 4",
 		"choice": "cv --x x.csv --y y.csv --folds 3 --budget 2s",
 		"graph":  "granger --series series.csv --lag 3 --stability 20 --null 39 --forecast 2",
+		"names":  "granger --series names.csv --lag 3 --stability 20 --null 39",
 	} {
 		t.Run(name, func(t *testing.T) {
 			page := writtenPage(t, dir, line+" --report page.html", "page.html")

@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"math"
 	"strings"
+	"unicode"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -112,7 +113,7 @@ type Wheel struct {
 const (
 	wheelSize   = 360
 	wheelRadius = 150
-	wheelLabel  = 18 // characters of a name that are shown
+	wheelLabel  = 14 // characters in a line of a name: wider ones make letters smaller than 8 pixels on a telephone
 )
 
 // HTML is the element.
@@ -120,12 +121,18 @@ func (w *Wheel) HTML() template.HTML {
 	var b strings.Builder
 	n := float64(len(w.Nodes))
 	size, longest := max(4.5, min(12, 900/max(n, 1))), 0
-	for _, name := range w.Nodes {
-		longest = max(longest, len([]rune(Short(name, wheelLabel))))
+	most := max(1, int(2*math.Pi*wheelRadius/n/size))   // lines that one name has room for beside the next
+	labels, room := make([][]string, len(w.Nodes)), 0.0 // above and below the square for more lines than one
+	for i, name := range w.Nodes {
+		labels[i] = broken(name, wheelLabel, most)
+		room = max(room, size*float64(len(labels[i])-1))
+		for _, line := range labels[i] {
+			longest = max(longest, len([]rune(line)))
+		}
 	}
 	side := max(0, 0.65*size*float64(longest)-wheelSize/2+wheelRadius+9) // room for labels left and right of the square
-	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="%.0f 0 %.0f %d">`,
-		html.EscapeString(w.Title), -side, wheelSize+2*side, wheelSize)
+	fmt.Fprintf(&b, `<figure><svg class="network" role="img" aria-label="%s" viewBox="%.0f %.0f %.0f %.0f">`,
+		html.EscapeString(w.Title), -side, -room, wheelSize+2*side, wheelSize+2*room)
 	for k := len(w.Edges) - 1; k >= 0; k-- {
 		w.edge(&b, k)
 	}
@@ -139,18 +146,40 @@ func (w *Wheel) HTML() template.HTML {
 		case dx < -12:
 			anchor = "end"
 		}
-		dy := 0.35 * size
+		below := size * float64(len(labels[i])-1)                      // what the last line is below the first
+		dy := 0.35*size - below/2*(1-(ly-wheelSize/2)/(wheelRadius+9)) // away from the node
 		if anchor == "middle" && ly < wheelSize/2 {
-			dy = -0.1 * size
+			dy = -0.1*size - below
 		} else if anchor == "middle" {
 			dy = 0.8 * size
 		}
-		fmt.Fprintf(&b,
-			`<circle cx="%.1f" cy="%.1f" r="4"/><text x="%.1f" y="%.1f" font-size="%.1f" text-anchor="%s">%s<title>%s</title></text>`,
-			x, y, lx, ly+dy, size, anchor, html.EscapeString(Short(name, wheelLabel)), html.EscapeString(name))
+		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="4"/><text y="%.1f" font-size="%.1f" text-anchor="%s">`, x, y,
+			ly+dy, size, anchor)
+		for k, line := range labels[i] {
+			fmt.Fprintf(&b, `<tspan x="%.1f" dy="%.1f">%s</tspan>`, lx, size*min(float64(k), 1), html.EscapeString(line))
+		}
+		fmt.Fprintf(&b, `<title>%s</title></text>`, html.EscapeString(name))
 	}
 	b.WriteString(`</svg></figure>`)
 	return template.HTML(b.String()) // every text was escaped above
+}
+
+// broken is a name in lines of at most width characters, broken behind what is no letter or digit where there is such a
+// place; the last of most lines is cut.
+func broken(name string, width, most int) (lines []string) {
+	rest := []rune(name)
+	for len(rest) > width && len(lines)+1 < most {
+		at := width
+		for k := width; k > 0; k-- {
+			if r := rest[k-1]; !unicode.IsLetter(r) && !unicode.IsDigit(r) || rest[k] == ' ' {
+				at = k
+				break
+			}
+		}
+		lines = append(lines, strings.TrimSpace(string(rest[:at])))
+		rest = []rune(strings.TrimSpace(string(rest[at:])))
+	}
+	return append(lines, Short(string(rest), width))
 }
 
 // Short cuts names of more characters than most.

@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,5 +70,25 @@ func TestNetwork(t *testing.T) {
 	check(t, files, "net (the strongest 6 of 7 edges)", ">a<", ">c<")
 	if len(files) != 2 {
 		t.Errorf("files %q", files)
+	}
+}
+
+func TestBroken(t *testing.T) {
+	for name, c := range map[string]struct {
+		most int
+		want []string
+	}{
+		"":                          {3, []string{""}},
+		"oil":                       {3, []string{"oil"}},
+		"Unemployment rate (%)":     {3, []string{"Unemployment", "rate (%)"}},
+		"fourteenletter s":          {3, []string{"fourteenletter", "s"}},
+		"consumer_confidence_index": {3, []string{"consumer_", "confidence_", "index"}},
+		"Bevölkerungsentwicklung":   {3, []string{"Bevölkerungsen", "twicklung"}},
+		"a name of very many words": {1, []string{"a name of ver…"}},
+		"a name of many more words": {2, []string{"a name of many", "more words"}},
+	} {
+		if got := broken(name, 14, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("%q in %d lines: %q, want %q", name, c.most, got, c.want)
+		}
 	}
 }
