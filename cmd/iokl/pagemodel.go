@@ -217,29 +217,55 @@ func inputSection(model *iokl.Model, o *origin) page.Section {
 func addEffects(s *page.Section, model *iokl.Model, o *origin) {
 	outputs := spokenOutputs(model)
 	const most, visible = 6, 0.1 // outputs in the table; effects that are drawn, of the largest
-	shown := min(most, len(o.Effects[0].Change))
-	t := page.Table{Head: []string{"input", "all outputs"}, Sort: true, File: "inputs.csv"}
-	if shown > 1 {
-		t.Head = append(t.Head, outputs[:shown]...)
-	}
-	var figures []picture.Figure
+	var drawn []*effect
 	var words []string
+	var shown []int // outputs that words are about, and then the first
+	for k := range o.Effects {
+		e := &o.Effects[k]
+		if out := floats.MaxIdx(e.Change); len(e.At) > 1 && e.Change[out] > visible*slices.Max(o.Effects[0].Change) {
+			drawn, words = append(drawn, e), append(words, directionText(model, e, out))
+			shown = append(shown, out)
+		}
+	}
+	for j := range o.Effects[0].Change {
+		shown = append(shown, j)
+	}
+	shown = firstOf(shown, most)
+	t := page.Table{Head: []string{"input", "all outputs"}, Sort: true, File: "inputs.csv"}
+	for _, j := range shown {
+		if len(shown) > 1 {
+			t.Head = append(t.Head, outputs[j])
+		}
+	}
 	for k := range o.Effects {
 		e := &o.Effects[k]
 		line := []string{e.Input, fmt.Sprintf("%.3f", stat.Mean(e.Change, nil))}
-		for j := 0; shown > 1 && j < shown; j++ {
-			line = append(line, fmt.Sprintf("%.3f", e.Change[j]))
+		for _, j := range shown {
+			if len(shown) > 1 {
+				line = append(line, fmt.Sprintf("%.3f", e.Change[j]))
+			}
 		}
 		t.Rows = append(t.Rows, page.Texts(line...))
-		if len(e.At) > 1 && slices.Max(e.Change) > visible*slices.Max(o.Effects[0].Change) {
-			words = append(words, directionText(model, e, floats.MaxIdx(e.Change)))
-			figures = append(figures, curveFigure(e, o, outputs[:shown])...)
-		}
+	}
+	var figures []picture.Figure
+	for _, e := range drawn {
+		figures = append(figures, curveFigure(e, o, outputs, shown)...)
 	}
 	s.Add(page.Classed("soft", fmt.Sprintf("How much the predictions change when an input is shuffled among the "+
 		"samples, in standard deviations of the targets: 0 means that the model does not use it. The curves are mean "+
 		"predictions with the input set to each value and the others as they are in up to %d samples.", curveRows)))
 	s.Add(t.HTML(), page.List(words), page.SmallCharts(figures))
+}
+
+// firstOf are the first most different numbers of a list, in order.
+func firstOf(list []int, most int) (first []int) {
+	for _, j := range list {
+		if len(first) < most && !slices.Contains(first, j) {
+			first = append(first, j)
+		}
+	}
+	slices.Sort(first)
+	return first
 }
 
 // spokenOutputs are the names of the outputs as sentences have them.
@@ -251,9 +277,9 @@ func spokenOutputs(model *iokl.Model) []string {
 	return names
 }
 
-// curveFigure shows how the outputs respond to an input, in standard deviations of the
+// curveFigure shows how the outputs that are to be shown respond to an input, in standard deviations of the
 // targets around the mean of each curve: a line, or a point for each of the levels that are most frequent.
-func curveFigure(e *effect, o *origin, outputs []string) []picture.Figure {
+func curveFigure(e *effect, o *origin, outputs []string, shown []int) []picture.Figure {
 	c := picture.Chart{Title: "response to " + e.Input, X: e.Input, Y: "change (standard deviations)"}
 	at := e.At
 	if c.At = e.ticks(); e.Levels {
@@ -262,8 +288,8 @@ func curveFigure(e *effect, o *origin, outputs []string) []picture.Figure {
 			at, c.Names = append(at, float64(k+1)), append(c.Names, picture.Short(label, levelLetters))
 		}
 	}
-	for j, name := range outputs {
-		curve, scale := picture.Curve{Name: name, Line: !e.Levels, Dots: e.Levels}, 1.0
+	for _, j := range shown {
+		curve, scale := picture.Curve{Name: outputs[j], Line: !e.Levels, Dots: e.Levels}, 1.0
 		if o.Errors[j].Deviation > 0 {
 			scale = 1 / o.Errors[j].Deviation
 		}

@@ -139,3 +139,28 @@ func TestExplained(t *testing.T) {
 		}
 	}
 }
+
+// Of many outputs, those that sentences name are in the table and on the curves.
+func TestShownOutputs(t *testing.T) {
+	dir := t.TempDir()
+	rows := "a,b,y1,y2,y3,y4,y5,y6,y7,y8,y9\n"
+	for i := range 40 {
+		a, b := float64(i)/20-1, math.Sin(float64(7*i))
+		rows += fmt.Sprintf("%g,%g", a, b)
+		for k := range 9 {
+			rows += fmt.Sprintf(",%g", map[int]float64{7: 9 * a, 8: 9 * b}[k]+math.Cos(float64(k+3*i)))
+		}
+		rows += "\n"
+	}
+	write(t, dir, "x.csv", rows)
+	page := writtenPage(t, dir, "fit --x x.csv --y-columns y* --kernel linear:all --lambda 1e-3 --out m.iokl "+
+		"--report p.html", "p.html")
+	head := `<th scope="col">`
+	for _, out := range []string{"y1", "y2", "y3", "y4", "y8", "y9"} {
+		head += out + `</th><th scope="col">`
+	}
+	if !strings.Contains(page, strings.TrimSuffix(head, `<th scope="col">`)) ||
+		!strings.Contains(said(page), "y8 rises as a goes from") || strings.Count(page, "> y9</li>") != 2 {
+		t.Errorf("no %s in %.4000s", head, page)
+	}
+}
