@@ -63,7 +63,7 @@ func confusionTable(s *page.Section, classes []string, count [][]int) {
 	if len(classes) > most {
 		return
 	}
-	t := page.Table{Head: append([]string{"class", "rows", "right"}, classes...), File: "confusion.csv"}
+	t := page.Table{Head: append([]string{"class", "rows", "right"}, classes...), Sort: true, File: "confusion.csv"}
 	for k, row := range count {
 		n := 0
 		cells := []string{classes[k], "", ""}
