@@ -180,11 +180,11 @@ func newCVCmd() *cobra.Command {
 		Use:   "cv",
 		Short: "Compare settings by cross-validation",
 		Long: `Cv fits on parts of the data and measures the error on the rest, for every value
-of --lambdas, --taus and --norms. All of a fold is learned from its training part.
-With --metric accuracy a single column of targets is taken as class labels.
-With --out the best setting is fitted to all data and saved. Ctrl-C shows, draws
-and saves what the folds so far say. With --stream all folds and settings come
-from one pass over the rows.`,
+of --lambdas, --taus and --norms. Scales, widths, weights and L of a fold are learned
+from the other folds alone. With --metric accuracy a single column of targets is taken
+as class labels. With --out the best setting is fitted to all data and saved. Ctrl-C
+ends with the results of the folds that are done. With --stream one pass over the rows
+serves all folds and settings.`,
 		Example: `  iokl cv --x x.csv --y y.csv
   iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
   iokl cv --x x.csv --y y.csv --budget 60s --json
@@ -248,7 +248,8 @@ from one pass over the rows.`,
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
 	c.flags(cmd.Flags())
-	s.flags(cmd.Flags(), "with --stream: file that keeps the sums over the rows, to go on from after an interruption")
+	s.flags(cmd.Flags(), "with --stream: file that keeps the sums over the rows, from which the same command\ngoes on "+
+		"after an interruption")
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&to.out, "out", "", "file to save a model fitted with the best setting to")
 	cmd.Flags().StringVar(&to.plot, "plot", "", "folder to draw the error curve into")

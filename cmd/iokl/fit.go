@@ -68,8 +68,8 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 		"time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
 	f.StringVar(&l.foldsBy, "folds-by", "",
 		"how rows are split into folds: shuffle, at random; blocks, of rows that follow each other; time, learning "+
-			"from the past\nof each fold; or a column of --x, rows with the same value of which are in the same "+
-			"fold\n(default: shuffle)")
+			"from the past\nof each fold; or a column of --x: rows with the same value in it are in the same fold\n"+
+			"(default: shuffle)")
 	f.StringVar(&l.hide, "hide", "",
 		"what a fold holds out: rows, or cells of the targets\n(default: rows, or cells where targets are missing in "+
 			"as many rows as a fold holds)")
@@ -206,21 +206,23 @@ func newFitCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit",
 		Short: "Fit a model to inputs X, or Gram matrices, and targets Y",
-		Long: `Fit learns to predict the targets Y, columns of numbers or --classes, from the inputs X:
-kernel weights eta, output kernel L and the function together, to a certified relative
-gap. Without --lambda, λ (and the norm, unless given) is chosen by cross-validation,
-within --budget; without --kernel, a dictionary is made from the data. A target that the
-inputs do not predict better than its mean is predicted by its mean.
+		Long: `Fit learns to predict some columns of a table, the targets Y, from other columns, the
+inputs X. Targets are numbers, or with --classes one column of classes. Without --kernel
+and --lambda, cross-validation chooses the kernels and λ, within --budget.
+In technical terms fit learns the kernel weights eta, the output kernel L and the function
+together, and says how far the objective is from its least value: the relative gap. A target
+that the inputs do not predict better than its mean is predicted by its mean.
 
 The last line on standard error says how far off predictions of held-out rows are, in the
 unit of each target, beside what its mean would be.
 
-An empty target cell is a missing value. It is left out of what is learned from, and the
-other targets of its row are learned from as in any row. predict --fill completes the table.
+An empty target cell is missing: fit learns from the other targets of its row, and
+predict --fill completes the table.
 
-Ctrl-C saves the best model so far where --out was given and says its gap; while
-settings are compared, it fits the best of them so far first.`,
-		Example: `  iokl fit --x x.csv --y y.csv --out model.iokl
+Ctrl-C saves the best model so far to --out, and says its gap. While settings are still
+compared, it fits the best one so far first.`,
+		Example: `  iokl fit --x table.csv --y-columns price --out model.iokl --report page.html
+  iokl fit --x x.csv --y y.csv --out model.iokl
   iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
   iokl fit --x x.csv --y y.csv --folds-by blocks --out model.iokl
   iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
@@ -281,14 +283,14 @@ settings are compared, it fits the best of them so far first.`,
 	}
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
-	s.flags(cmd.Flags(), "file that keeps where the fit stands (with --stream: the sums over the rows), to go on "+
-		"from after an interruption")
+	s.flags(cmd.Flags(), "file that keeps the state of the fit (with --stream: the sums over the rows), from "+
+		"which the same command\ngoes on after an interruption")
 	m.flags(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
 	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0,
-		"learn everything once more without each of so many folds, for predict --interval and calibrated "+
-			"probabilities; 0 for none\n(default: where λ is chosen, or by --loss logistic, and the table is small, "+
-			"the folds of that choice at the setting chosen)")
+		"folds: everything is learned again without each of them, for predict --interval and calibrated "+
+			"probabilities; 0 for none\n(default, for small tables: those on which λ was chosen, and with --loss "+
+			"logistic also where λ is given)")
 	compactFlag(cmd.Flags())
 	reportFlag(cmd.Flags(), &page)
 	return cmd

@@ -46,8 +46,9 @@ func newGrangerCmd() *cobra.Command {
 		Short: "Infer who drives whom from time series",
 		Long: `Granger regresses every node's present on the past of all nodes, with a kernel for
 each source, and a norm that keeps few of them. The weights are the graph: row =
-target, column = source. --series has a row for each point in time, as fit reads
-tables; the column of times is left out: dates, or a rising column called t or time.
+target, column = source. --series is a table with a row for each point in time, read as
+fit reads tables. A column of dates, or a rising one that has no name or is called t,
+time, index or as identifiers are (id, …_id, …Id), holds the times and is no series.
 Rows of one value in the --replicate column are a series of their own: no lag
 crosses them. Lags count rows: times that are not in order or not evenly spaced
 are warned of.
@@ -58,14 +59,14 @@ against the others and counts how often an edge gets as large by chance;
 --improvement forecasts held-out time points with and without the other nodes.
 With --checkpoint the first two go on from where they were stopped.
 
---forecast N forecasts every series N steps after the last row. Each step puts the
-forecasts of the steps before in for values; the intervals hold the share
---interval of the errors that models of the first four fifths of the time make as
-many steps ahead on the last fifth.
+--forecast N forecasts every series N steps after the last row. Each step
+is computed from the forecasts of the steps before it. The intervals are as wide as the
+errors of models of the first four fifths of the time on the last fifth: as many steps
+ahead, they hold the share --interval of them.
 
-Series of more than 2000 rows are fitted in the space of random features, at a cost
-that grows with their length only in one pass; --kernel rff:gaussian:groups:median:100
-asks for more of them.
+Series of more than 2000 rows are fitted with random features, at a cost that beyond
+one pass does not grow with the number of rows; --kernel rff:gaussian:groups:median:100
+asks for 100 of them for each kernel.
 
 --out writes the graph by the ending of its name: .csv (matrix), .json, .dot or
 .graphml. --truth, a CSV file of from,to edges or an N×N matrix of targets by
@@ -84,7 +85,7 @@ sources, scores it.`,
 	f.StringVar(&g.groups, "groups", "", "CSV file of series,node: series that make a node together")
 	f.StringVar(&g.replicate, "replicate", "", "column that tells replicates apart")
 	f.StringVar(&g.clock, "time", "",
-		"column of times, which is no series (default: dates, or a rising column called t or time)")
+		"column of times, which is no series (default: dates, or a rising column called as times or row numbers are)")
 	f.StringVar(&g.columns, "columns", "",
 		"columns of --series to use: names, patterns as temp*, numbers from 0, ranges as 0-63 (default: all)")
 	f.StringVar(&g.drop, "drop", "", "columns to leave out, as in --columns")

@@ -38,7 +38,7 @@ func (c *confidence) flags(f *pflag.FlagSet) {
 	f.IntVar(&c.null, "null", 0, "random shifts in time to refit to, for p-values of the edges; 199 is a good number")
 	f.BoolVar(&c.improvement, "improvement", false, "forecast held-out time points with and without the other nodes")
 	f.StringVar(&c.checkpoint, "checkpoint", "",
-		"file that keeps the rounds of --stability and --null, to go on from after an interruption")
+		"file that keeps the rounds of --stability and --null, from which the command\ngoes on after an interruption")
 }
 
 func (c *confidence) check(cmd *cobra.Command) error {

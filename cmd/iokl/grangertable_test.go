@@ -43,8 +43,9 @@ func TestGrangerReadsTables(t *testing.T) {
 			table("2/1/2006", daily, ""), "",
 			[]string{`left out, since they hold no numbers: column 6 "remark"`},
 		},
-		"dropped": {table("2006-01-02", daily, ";more"), "--drop rem*,more", nil},
-		"columns": {table("2006-01-02", daily, ";more"), "--columns station,when,2-4", nil},
+		"dropped":         {table("2006-01-02", daily, ";more"), "--drop rem*,more", nil},
+		"columns":         {table("2006-01-02", daily, ";more"), "--columns station,when,2-4", nil},
+		"numbers of rows": {rowNumbers(table("2006-01-02", daily, "")), "--drop when,remark", nil},
 		"weekdays only": {table("02.01.06", func(i int) int {
 			return i + 2*(i/5)
 		}, ""), "--drop remark", []string{`rows are not evenly spaced in column 2 "when": steps are 1 to 3 days`}},
@@ -80,4 +81,15 @@ func TestGrangerReadsTables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rowNumbers puts a column without a name before the others, which counts the rows.
+func rowNumbers(table string) string {
+	lines := strings.SplitAfter(table, "\n")
+	for i := range lines[:len(lines)-1] {
+		if lines[i] = ";" + lines[i]; i > 0 {
+			lines[i] = fmt.Sprint(i-1) + lines[i]
+		}
+	}
+	return strings.Join(lines, "")
 }

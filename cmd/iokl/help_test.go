@@ -49,13 +49,16 @@ func TestHelpOpensWithATable(t *testing.T) {
 		text += mustRead(t, page)
 	}
 	for _, line := range []string{
-		"fit --help", "predict --help", "cv --help", "granger --help", "help kernels", "help tables",
+		"fit --help", "predict --help", "cv --help", "info --help", "update --help", "granger --help", "help kernels",
+		"help tables",
 	} {
 		text += command(t, t.TempDir(), line).stdout
 	}
 	text = strings.Join(strings.Fields(text), " ")
 	for _, sentence := range []string{
 		"tell about it", "rows are dealt to folds by", "what the targets tell", "turns them too",
+		"rows with the same value of which", "what is learned from", "without each of so many", "of --standardize none",
+		"held-out targets tell", "makes of a model", "All of a fold", "forecasts of the steps before in for values",
 	} {
 		if strings.Contains(text, sentence) {
 			t.Errorf("there is %q still", sentence)
@@ -190,6 +193,11 @@ func exampleFolder(t *testing.T) string {
 		hours += fmt.Sprintln(j)
 	}
 	write(t, dir, "hours.csv", hours)
+	prices := "rooms,town,price\n"
+	for i := range 40 {
+		prices += fmt.Sprintf("%d,%s,%d\n", 1+i%7, []string{"Ulm", "Bern"}[i%2], 1000*(i%7)+100*(i%2)+i)
+	}
+	write(t, dir, "table.csv", prices)
 	for i := range holes.Data.Rows / 3 {
 		holes.Data.Data[5*i] = math.NaN()
 	}

@@ -55,9 +55,9 @@ func newInfoCmd() *cobra.Command {
 		Short: "Say what a model learned: kernel weights, output correlations, certificate",
 		Long: `Info shows which kernels have weight, how the outputs go together (L as a
 correlation), and the certificate: how far from the optimum the fit stopped.
---plot draws kernel weights and heat maps of L, and of the L of each kernel, with
-clustered outputs into a folder, and with --x and --y predicted against observed targets and how intervals hold
-them, or which classes are taken for which and how probabilities are met.`,
+--plot draws kernel weights, and heat maps of L, and of the L of each kernel, into a folder.
+With --x and --y it also draws predictions against what was observed: numbers with how often
+intervals hold them, or classes with how often their probabilities come true.`,
 		Example: `  iokl info model.iokl
   iokl info model.iokl --json
   iokl info model.iokl --plot pictures --x test.csv --y truth.csv`,

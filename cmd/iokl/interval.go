@@ -33,14 +33,15 @@ type intervalFlags struct {
 
 func (q *intervalFlags) flags(f *pflag.FlagSet) {
 	f.Float64Var(&q.Level, "interval", 0,
-		"add columns NAME_lo and NAME_hi that hold this share of new targets, as .9;\nfor a classifier a column set, "+
-			"of classes that hold the true one, and probabilities NAME_p")
+		"add columns NAME_lo and NAME_hi, the ends of an interval that holds this share of new targets, as .9;\nfor a "+
+			"classifier a column set, the classes among which the true one is in this share of new rows,\n"+
+			"and probabilities NAME_p")
 	f.StringVar(&q.Method, "method", "",
 		"of intervals: cv+ (models without each fold, see fit --interval-folds) or jackknife+ (closed "+
-			"form)\n(default: cv+ where the model keeps folds); of models by --loss quantile conformal (two of its "+
-			"quantiles,\nmoved by what held-out targets tell)")
+			"form)\n(default: cv+ where the model keeps folds); of models by --loss quantile: conformal (two of its "+
+			"quantiles,\nmoved apart until they hold that share of held-out targets)")
 	f.BoolVar(&q.Local, "local", false, "intervals are wider where data are thin")
-	f.BoolVar(&q.Joint, "joint", false, "the share is of rows with all their targets inside")
+	f.BoolVar(&q.Joint, "joint", false, "intervals hold all targets of a row at once in that share of new rows")
 	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise;\nand "+
 		"NAME_noise, that of the noise, where fit --noise learn learned it")
 	f.BoolVar(&q.proba, "proba", false,

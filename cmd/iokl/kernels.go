@@ -26,9 +26,9 @@ FEATURES are what the kernel sees of the inputs:
               fit: for many columns of which few matter
   directions  linear combinations of the columns along which the targets vary most, learned likewise
   ard         all columns, and the ranks of those with long tails, each divided by a length that is learned, for
-              gaussian, laplacian, matern12, matern32 and matern52; width median takes the lengths as they are, median*0.5,1,2 multiplies them.
-              gaussian+matern12+linear:ard is three kernels; lengths of the first two, and the weights of all,
-              are learned together
+              gaussian, laplacian, matern12, matern32 and matern52; with widths median*0.5,1,2 there is a kernel
+              for each of the lengths times 0.5, 1 and 2. gaussian+matern12+linear:ard is three kernels: lengths
+              of the first two, and the weights of all, are learned together
 
 WIDTHS of σ: median (default), the median distance between rows; median*0.5,1,2, that times each number;
 numbers as 0.5,1; or powers as 2^-6..2^6. Every width is a kernel of its own.

@@ -40,14 +40,14 @@ func newPredictCmd() *cobra.Command {
 		Use:   "predict",
 		Short: "Predict with a saved model",
 		Long: `Predict writes a row of predicted targets for each row of inputs: CSV on standard
-output, or a file that is whole or not there: .csv, .csv.gz or .npy by its name. It
-works in blocks of rows, so that inputs may be larger than memory. A classifier's
-first column is the class. With --y the predictions are scored on the targets that
-are observed there; with --fill these are completed instead.
+output, or a .csv, .csv.gz or .npy file, which appears when it is complete. Inputs may
+be larger than memory. The first column of a classifier's predictions is the class.
+With --y the predictions are compared with the targets in that file; with --fill the
+empty cells of that file are predicted instead.
 
-Columns are found by their names where the files have them, in any order and among
-others; a column that is missing is an error that names it. Empty cells get the mean that the column had in training, which is said, or are refused
-with --missing error.
+Columns are found by their names, in any order and among others; a missing column is
+an error that names it. Empty cells get the mean that the column had in training, and
+are counted in a warning; --missing error refuses them.
 
 With --interval each prediction is followed by the ends of an interval that holds
 that share of new targets: docs/intervals.md says what is guaranteed and what is not.`,

@@ -27,7 +27,7 @@ type updateFlags struct {
 
 // compactFlag is the flag of commands that save models.
 func compactFlag(f *pflag.FlagSet) {
-	f.Bool("compact", false, "leave out of --out what update, and intervals without models of folds, need")
+	f.Bool("compact", false, "make a smaller file, without what update needs, and intervals where no folds are kept")
 }
 
 func newUpdateCmd() *cobra.Command {
@@ -35,14 +35,14 @@ func newUpdateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update",
 		Short: "Add rows to a saved model, or take rows out, without a new fit",
-		Long: `Update makes of a model that of more rows, or of fewer: exactly that of a fit to these
-rows with the kernels, the scales of columns, the weights, L and λ·rows of the model.
-It says how much other weights and another L could gain: the relative gap. Where that
-is above the tolerance, --relearn goes on learning them from where they stand.
+		Long: `Update adds rows to a model, or takes rows out. The result is the model that a fit to the
+rows it then has would give, with the kernels, scales of columns, weights, L and λ·rows that
+it had. Update says how much other weights and another L could gain: the relative gap.
+Where that is above the tolerance, --relearn learns them further.
 
-Rows that leave are numbered from 0 by age. Columns are found by their names, as predict
-does. A model of explicit features (--stream, or rff: kernels) keeps sums in the place of
-its rows: rows arrive, its size stays, and none can be named to leave.
+Row 0 is the oldest. Columns are found by their names, as by predict. A model of explicit
+features (--stream, or rff: kernels) keeps sums and no rows: rows can be added, which does
+not make it larger, and none can be taken out.
 
 "iokl info" says how much of a model file serves updates; --compact leaves that out.`,
 		Example: `  iokl update --model model.iokl --x new.csv --y truth.csv --out updated.iokl

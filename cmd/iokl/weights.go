@@ -34,7 +34,7 @@ func (w *weightFlags) flags(f *pflag.FlagSet) {
 			"as a function of the inputs,\nwhich widths of predict --interval then follow")
 	f.StringVar(&w.loss, "loss", "",
 		"what errors cost: squared, huber[:δ], quantile:τ[,τ…] or logistic, for targets 0 and 1 or --classes;\nδ is "+
-			"in robust standard deviations of a target, of --standardize none in its units (default: squared; δ 1.345)")
+			"in robust standard deviations of a target, with --standardize none in units (default: squared; δ 1.345)")
 	f.StringVar(&w.axis, "output-axis", "",
 		"points of an axis that the targets are, as epochs, hours or wavelengths: a file with one row for each target "+
 			"and its\ncoordinates, or header where the names of the targets are numbers; kernels between the points "+
