@@ -305,11 +305,15 @@ func AsDate(v float64) string {
 	return t.Format(time.DateTime)
 }
 
-// someOf joins words, the first few of many.
+// someOf joins words, the first few of many, on one line.
 func someOf(words []string) string {
 	const most = 5
-	if len(words) > most {
-		return strings.Join(words[:most], ", ") + ", …"
+	var some []string
+	for _, word := range words[:min(most, len(words))] {
+		some = append(some, strings.Join(strings.Fields(word), " "))
 	}
-	return strings.Join(words, ", ")
+	if len(words) > most {
+		some = append(some, "…")
+	}
+	return strings.Join(some, ", ")
 }

@@ -264,18 +264,23 @@ func (opt *Options) named(first []string, below [][]string) bool {
 }
 
 // repeated reports whether in most columns that tell, the first cell is one of the words below, as it is where
-// it names no column. Columns tell whose cells below are not all different.
+// it names no column. Columns tell whose cells below are not all different; a word above numbers alone is a name.
 func repeated(first []string, below [][]string) bool {
 	votes := 0
 	for j, cell := range first {
-		count, n := map[string]int{}, 0
+		count, n, numbers := map[string]int{}, 0, 0
 		for _, rec := range below {
 			if j < len(rec) && rec[j] != "" {
 				count[rec[j]]++
 				n++
+				if MayBeNumber(rec[j]) {
+					numbers++
+				}
 			}
 		}
 		switch {
+		case cell != "" && n > 0 && numbers == n:
+			return false
 		case cell != "" && count[cell] > 0:
 			votes++
 		case len(count) < n:

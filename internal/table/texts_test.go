@@ -120,6 +120,8 @@ func TestHeaderOfWords(t *testing.T) {
 		body:                        15,
 		"red,maybe\n" + body:        15, // a tie is a header
 		"first,ok\nname,x\nother,y": 2,
+		// a level is called as its column is
+		"a;c\n1,5;a\n2,5;b\n3,25;c\n4;c\n": 4,
 	} {
 		tab, err := Read(file(t, "a.csv", in), Options{Types: true})
 		if err != nil || tab.Data.Rows != want || (in == body) != (tab.Schema.Sources() == nil) {
@@ -130,6 +132,17 @@ func TestHeaderOfWords(t *testing.T) {
 		if err != nil || again.Data.Rows != want {
 			t.Errorf("%.20q, by its schema: %v", in, err)
 		}
+	}
+}
+
+// A warning is one line, whatever the words hold.
+func TestLevelsOnOneLine(t *testing.T) {
+	tab, err := Read(file(t, "a.csv", "k,y\n\"a\nx\",1\nb,2\n\"a\nx\",3\n"), Options{Types: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := tab.Schema.Notes(); len(notes) != 1 || strings.Contains(notes[0], "\n") {
+		t.Errorf("%q", notes)
 	}
 }
 
