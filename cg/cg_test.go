@@ -425,3 +425,39 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 }
+
+// Directions of an old preconditioner slow the convergence with a better one, unless Trace tells of the change.
+func TestChangedPreconditioner(t *testing.T) {
+	const n = 400
+	A, M, b := make(diagonal, n), make(diagonal, n), make([]float64, n)
+	for i := range A {
+		A[i] = math.Pow(10, 6*float64(i)/(n-1))
+		M[i], b[i] = math.Pow(10, -6*float64(i*37%n)/(n-1)), 1
+	}
+	iterations := func(restart error) int {
+		M := append(diagonal(nil), M...)
+		res, err := cg.Solve(bg, make([]float64, n), A, b, cg.Options{
+			Tol: 1e-8, Precond: M, Flexible: true,
+			Trace: func(s cg.Step) error {
+				if s.Iter != 5 {
+					return nil
+				}
+				for i := range M {
+					M[i] = 1 / A[i]
+					if i%20 == 0 {
+						M[i] *= math.Pow(10, 3*float64(i)/n)
+					}
+				}
+				return restart
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Iter
+	}
+	with, without := iterations(cg.Restart), iterations(nil)
+	if !(3*with <= without) {
+		t.Errorf("%d iterations after a restart, %d without one", with, without)
+	}
+}

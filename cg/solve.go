@@ -4,6 +4,7 @@ package cg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -21,6 +22,7 @@ type solve struct {
 	maxIter int
 	norm    float64 // ‖b‖
 	res     Result
+	first   bool // the next direction is z
 }
 
 // run is the loop. Each pass of the outer one starts from the true residual, and
@@ -99,7 +101,7 @@ func (s *solve) residual() {
 // iterations are spent, which is no error here.
 func (s *solve) descend(ctx context.Context) error {
 	var rz, pq float64
-	for first := true; s.res.Iter < s.maxIter; first = false {
+	for s.first = true; s.res.Iter < s.maxIter; {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("cg: after %d iterations: %w", s.res.Iter, err)
 		}
@@ -113,7 +115,7 @@ func (s *solve) descend(ctx context.Context) error {
 		if !(rz > 0 && rz < math.Inf(1)) {
 			return fmt.Errorf("%w: rᵀM⁻¹r = %g at iteration %d", ErrNotSPD, rz, s.res.Iter)
 		}
-		if first {
+		if s.first {
 			copy(s.p, z)
 		} else {
 			beta := rz / old
@@ -147,8 +149,12 @@ func (s *solve) descend(ctx context.Context) error {
 func (s *solve) apply(A linop.Operator, dst, x []float64) { A.Apply(blas.Vector(dst), blas.Vector(x)) }
 
 func (s *solve) trace(residual float64) error {
-	if s.opt.Trace == nil {
+	if s.first = false; s.opt.Trace == nil {
 		return nil
 	}
-	return s.opt.Trace(Step{Iter: s.res.Iter, Residual: residual, X: s.x})
+	err := s.opt.Trace(Step{Iter: s.res.Iter, Residual: residual, X: s.x})
+	if s.first = errors.Is(err, Restart); s.first {
+		return nil
+	}
+	return err
 }

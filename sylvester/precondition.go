@@ -3,6 +3,7 @@
 package sylvester
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -248,6 +249,7 @@ func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *
 			}
 			k.history = k.history[:0]
 			p.aim(t, opt)
+			return cg.Restart
 		}
 		if folds := math.Log(start / step.Residual); step.Residual <= opt.Tol && !k.stale && k.pace == 0 && folds > 1 {
 			k.pace = work / folds
@@ -299,7 +301,10 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 			again += k.renewal(p.x.Rows)
 		}
 		if left*(t.product+f.iterationWork(p.x.Rows)) > again {
-			return renew()
+			if err := renew(); err != nil {
+				return err
+			}
+			return cg.Restart
 		}
 		return nil
 	})
@@ -358,15 +363,16 @@ func (p *preconditioned) run(
 	out, err := p.work.Solve(ctx, p.x.Data, A, p.b.Data, cg.Options{
 		Tol: margin * opt.Tol, MaxIter: opt.MaxIter, ScaleStart: true, Precond: M, Flexible: true,
 		Trace: func(s cg.Step) error {
+			var changed error
 			if watch != nil {
-				if err := watch(s); err != nil {
-					return err
+				if changed = watch(s); changed != nil && !errors.Is(changed, cg.Restart) {
+					return changed
 				}
 			}
 			if opt.Trace == nil {
-				return nil
+				return changed
 			}
-			return opt.Trace(Step{Iter: s.Iter, Residual: s.Residual, Columns: s.Iter * columns})
+			return cmp.Or(opt.Trace(Step{Iter: s.Iter, Residual: s.Residual, Columns: s.Iter * columns}), changed)
 		},
 	})
 	res.Residual = out.Residual
