@@ -66,8 +66,11 @@ const (
 	outputStepsMost  = 3000 // up to this number of rows
 	poorStep         = 0.5  // share of gapL that a good step may leave
 	poorSteps        = 2
-	slowStep         = 0.1  // gain of an approximate output step, relative to gapEta, below which the weights move next
-	poorTol          = 1e-2 // factor of the tolerance of the C step after a poor one
+	slowStep         = 0.1 // gain of an approximate output step, relative to gapEta, below which the weights move next
+	// jointShare is the share of gapL that gapEta has at least for joint steps where cells are missing or weighted:
+	// docs/decisions/2026-11-24-output-steps-at-once.md.
+	jointShare = 0.25
+	poorTol    = 1e-2 // factor of the tolerance of the C step after a poor one
 
 	// The second derivative by the weights costs little beside C steps that are spared up
 	// to this order of A_η, and numbers, m·N·rank(L), that computing it takes.

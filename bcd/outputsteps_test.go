@@ -66,6 +66,18 @@ func TestOutputSteps(t *testing.T) {
 	}
 }
 
+// Where cells are missing and the weights have nothing to gain, no joint steps come before output steps.
+func TestOutputStepsAtOnce(t *testing.T) {
+	K, Y := wideTask(400, 50)
+	p := &Problem{
+		Space: NewSamples(K, withoutTails(Y)), Lambda: 1e-5, Tau: 50, Eta: []float64{0.7, 0.4}, Model: Output,
+	}
+	res, err := Solve(t.Context(), p, Options{})
+	if err != nil || res.SylvesterSolves > 13 {
+		t.Errorf("%d C steps, error %v", res.SylvesterSolves, err)
+	}
+}
+
 // logNormal are weights of cells.
 func logNormal(l, n int) blas.General {
 	W := randn(newRand(6), l, n)
