@@ -62,7 +62,7 @@ func (d *blocks) inTurn(ctx context.Context) (*iterate, error) {
 func (d *blocks) step(ctx context.Context) (*iterate, error) {
 	o, cert := &d.outputs, d.cur.pt.cert
 	if o.possible && !o.on {
-		// Joint steps serve where the weights have much to gain. Once output steps have failed, joint ones take their time.
+		// Joint steps serve where the weights have much to gain, and for a while after output steps have failed.
 		alone := d.t.approximate() && o.late <= outputStepsLast && cert.gapEta < jointShare*cert.gapL
 		if o.joint++; o.joint > o.late || alone {
 			if err := d.takeTurns(true); err != nil {
