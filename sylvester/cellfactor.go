@@ -94,12 +94,13 @@ func (f *cellFactor) remaining(product, folds float64) float64 {
 }
 
 // choose sets cut to the power of 2, and base to 0 or a, whose factor, and the iterations behind it, are expected to
-// cost the least, and count to the pairs.
-func (f *cellFactor) choose(sigma []float64, a float64, sys System, product float64, limit int) {
+// cost the least, which it returns, and count to the pairs.
+func (f *cellFactor) choose(sigma []float64, a float64, sys System, product float64, limit int) (least float64) {
 	rho := sys.L.S
 	l, n := f.made.Dims()
 	f.count = make([]int, len(rho))
-	least, top := math.Inf(1), 1.0
+	least = math.Inf(1)
+	top := 1.0
 	for _, r := range rho {
 		top = math.Max(top, sigma[0]*r/sys.Mu)
 	}
@@ -127,6 +128,7 @@ func (f *cellFactor) choose(sigma []float64, a float64, sys System, product floa
 	}
 	f.base = best
 	pairs(f.count, sigma, rho, f.base, sys.Mu, f.cut)
+	return least
 }
 
 // group sorts the rows by their pattern of weights.
@@ -191,19 +193,16 @@ func (f *cellFactor) applyRows(dst, x blas.General) {
 	}
 }
 
-// set makes the factor for the cells of sys from a decomposition of its K, for a product with the system that costs
-// the given number of flops, as large as memory allows. The error is ErrNotSPD where rounding leaves no factor, or that
-// of ctx.
-func (f *cellFactor) set(
-	ctx context.Context, be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64,
-) error {
+// plan chooses the factor for the cells of sys from a decomposition of its K, for a product with the system that costs
+// the given number of flops, as large as memory allows, and returns what it and the iterations behind it are expected
+// to cost.
+func (f *cellFactor) plan(
+	be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64,
+) (order []int, sigma []float64, work float64) {
 	f.be, f.made, f.mu = be, cells, sys.Mu
 	l, _ := cells.Dims()
-	order, sigma := descending(dec.Sigma)
-	if len(sigma) == 0 || sys.L.Rank() == 0 {
-		f.cut, f.count, f.factor = 1, nil, blas.General{}
-		f.U, f.V, f.inverseT, f.base = blas.NewGeneral(l, 0), blas.NewGeneral(sys.L.Dim(), 0), nil, 0
-		return nil
+	if order, sigma = descending(dec.Sigma); len(sigma) == 0 || sys.L.Rank() == 0 {
+		return nil, nil, 0
 	}
 	a := 0.0
 	if dec.whole() {
@@ -214,7 +213,19 @@ func (f *cellFactor) set(
 		limit /= 2
 	}
 	f.group()
-	f.choose(sigma, a, sys, product, limit)
+	return order, sigma, f.choose(sigma, a, sys, product, limit)
+}
+
+// set makes the factor of [cellFactor.plan]. The error is ErrNotSPD where rounding leaves no factor, or that of ctx.
+func (f *cellFactor) set(
+	ctx context.Context, be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64,
+) error {
+	order, sigma, _ := f.plan(be, dec, sys, cells, product)
+	if len(sigma) == 0 {
+		f.cut, f.count, f.factor = 1, nil, blas.General{}
+		f.U, f.V, f.inverseT, f.base = blas.NewGeneral(dec.T.Rows, 0), blas.NewGeneral(sys.L.Dim(), 0), nil, 0
+		return nil
+	}
 	f.take(dec.T, order, sys.L)
 	f.inverseT = f.inverseT[:0]
 	f.start = f.start[:0]

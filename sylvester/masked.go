@@ -90,10 +90,11 @@ func MaskedNames() []string {
 //   - auto: direct where few cells are observed, else nystrom, with all eigenvectors up to the order 400. It takes
 //     the place of the other names of [New].
 //
-// Where at most 3000 cells are observed and MaxIter is 0, direct takes over from iterations
+// Where few cells are missing, a factor for the leading pairs takes over from full-grid solves that have cost as much
+// without an end. Where at most 3000 cells are observed and MaxIter is 0, direct takes over from iterations
 // that have cost as much without an end, but from cg.
 //
-// MaxIter bounds the products with K and, apart from those, the full-grid solves
+// MaxIter, 10·max(l, n) by default, bounds the products with K and, apart from those, the full-grid solves
 // inside, which Result.GridSolves counts. ctx is looked at before every one of either;
 // a cancelled solve ends within two more products with K, and leaves Result.KC empty.
 func NewMasked(name string, cells *linop.Cells, cfg Config) (Masked, error) {
@@ -209,7 +210,8 @@ func (s *masked) iterate(ctx context.Context, sys System, opt Options, res *Resu
 		product: 2 * float64(l) * float64(l) * float64(r), columns: r,
 	}
 	spare := opt.MaxIter == 0 && s.cells.Count() <= insteadMost && s.name != "cg"
-	if opt = opt.limited(s.rows); s.name == maskedDirect || spare && s.hard || s.name == "auto" && s.few(l, r) {
+	opt = opt.limited(max(l, sys.L.Dim()))
+	if s.name == maskedDirect || spare && s.hard || s.name == "auto" && s.few(l, r) {
 		return s.direct(ctx, t, opt, res)
 	}
 	if !spare {

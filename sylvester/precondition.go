@@ -26,6 +26,7 @@ type keeper struct {
 	dec   *Decomposition
 	each  float64 // flops of one product with the system to solve
 	stale bool    // K has changed since
+	hard  bool    // full-grid solves have cost what a factor for the cells and its iterations do, without an end
 	moves bool    // the cells change between calls, so that a factor for them would not last
 
 	pace    float64 // work for each factor e of the residual, when fresh; 0 when unknown
@@ -225,16 +226,36 @@ func (p *preconditioned) load(cells *linop.Cells, C, Y blas.General) {
 // relInexact is how far [missingCells] goes where its system is only near the one to solve.
 const relInexact = 0.1
 
-// solve improves x until A·x = b holds to the tolerance, with the decomposition kept.
+// solve improves x until A·x = b holds to the tolerance, with the decomposition kept. A factor for the cells takes over
+// from full-grid solves that have cost as much without an end.
 func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *Result) error {
 	k := &p.keep
 	k.history, k.each = k.history[:0], t.product
 	if err := k.prepare(ctx, t.near); err != nil {
 		return err
 	}
-	if k.factors(t.cells) {
+	switch {
+	case k.factors(t.cells):
 		return p.byFactor(ctx, t, opt, res)
+	case t.cells == nil || k.only || k.moves:
+		return p.byGrid(ctx, t, opt, res)
 	}
+	_, _, other := p.near.plan(k.cfg.Backend, k.dec, t.near, t.cells, t.product)
+	p.near.made = nil
+	each := gridWork(p.x.Rows, len(k.dec.Sigma), t.near.L.Rank())
+	bounded := opt
+	bounded.MaxIter = min(opt.MaxIter, max(usualSolves, int(other/each)))
+	err := p.byGrid(ctx, t, bounded, res)
+	if opt.MaxIter -= res.Iter; !errors.Is(err, ErrNotConverged) || opt.MaxIter <= 0 {
+		return err
+	}
+	k.hard = true
+	return p.byFactor(ctx, t, opt, res)
+}
+
+// byGrid is solve by conjugate gradients preconditioned by [missingCells].
+func (p *preconditioned) byGrid(ctx context.Context, t target, opt Options, res *Result) error {
+	k := &p.keep
 	p.aim(t, opt)
 	start := 0.0
 	return p.with(ctx, t, opt, res, func(step cg.Step) error {
@@ -264,7 +285,7 @@ const fewMissing = 0.05
 
 // factors reports whether a [cellFactor] is to precondition the system of the cells.
 func (k *keeper) factors(cells *linop.Cells) bool {
-	return cells != nil && !k.only && !k.moves && 1-cells.Mean() > fewMissing
+	return cells != nil && !k.only && !k.moves && (k.hard || 1-cells.Mean() > fewMissing)
 }
 
 // byFactor is solve by conjugate gradients that a factor for the cells preconditions. One of an earlier system serves
