@@ -56,7 +56,7 @@ words              a category: a column of 0 and 1 for each of the 50 most frequ
 identifiers and    nothing, it is left out: words of which hardly any comes twice, and whole numbers that count
   free text        the rows in a column without a name or called index, id, …_id or …Id
 codes              words, where a tenth of the cells or more have letters and digits, as 17599 and PC 17599
-dates, quarters    days since the first. Where they span two days, weeks or years or more, also the part of the
+dates, quarters    days since the first, also where all are written as 20240131. Where they span two days, weeks or years or more, also the part of the
                    day, week or year, as a cosine and a sine. Whether 3/4/2021 is in March or April, and the
                    century of years of two digits, is what suits the whole column
 times, months,     the part of the day, year or week, as a cosine and a sine

@@ -61,7 +61,7 @@ func oddities() (all []oddity) {
 	}
 	for _, layout := range []string{
 		"2/1/2006", "01/02/2006", "02.01.06", "1/2/06", "02-Jan-2006", "January 2, 2006",
-		"2006/01/02", "2006-01-02T15:04:05Z",
+		"2006/01/02", "2006-01-02T15:04:05Z", "20060102",
 	} {
 		add("dates", "dates as "+layout, date(layout))
 	}

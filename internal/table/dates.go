@@ -28,6 +28,9 @@ var layouts = slices.Concat(isoLayouts, withTimes(
 	"2006Q1", "2006-Q1", "2006 Q1", "Q1 2006", "Q1-2006", "Q1/2006",
 ))
 
+// compactLayout is that of dates which are numbers too.
+const compactLayout = "20060102"
+
 // clockLayouts are the ways to write a time of day.
 var clockLayouts = []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM", "3:04PM", "3 PM", "3PM"}
 

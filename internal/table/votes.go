@@ -43,6 +43,7 @@ type votes struct {
 	nothing tally
 	dates   dateVotes
 	days    layoutVotes // dates that the file stores as such
+	compact layoutVotes // dates written as 20240131
 	words   tally       // cells that are no plain numbers
 	n       int         // such cells, also those that words has no room for
 	whole   tally       // plain numbers of digits alone, which may be codes too
@@ -78,6 +79,7 @@ func (v *votes) note(x cell) (float64, error) {
 	if err == nil {
 		v.numbers.notePlain(x.text)
 		v.noteStep(value)
+		v.noteCompact(x.text)
 		if (v.n > 0 || v.cells <= wholeRows) && allDigits(x.text) {
 			v.whole.note(x.text)
 		}
@@ -102,6 +104,22 @@ func (v *votes) noteStored(x float64) {
 	v.numbers.plain++
 	v.noteStep(x)
 }
+
+// noteCompact counts numbers of eight digits that are a date of this century or the one before.
+func (v *votes) noteCompact(text string) {
+	if v.compact.n < v.cells-1 || len(text) != len(compactLayout) || text[:2] != "19" && text[:2] != "20" {
+		return
+	}
+	if day, ok := days(compactLayout, text); ok {
+		if v.compact.n == 0 {
+			v.compact = layoutVotes{layout: compactLayout, first: day, most: day}
+		}
+		v.compact.add(day)
+	}
+}
+
+// allCompact reports whether every cell is a date written as 20240131, of which there are several.
+func (v *votes) allCompact() bool { return v.cells > 1 && v.compact.n == v.cells }
 
 func (v *votes) noteStep(x float64) {
 	if x == v.last+1 && v.cells > 1 {
@@ -202,7 +220,7 @@ func isTotal(word string) bool {
 
 // plain reports whether all cells so far are numbers without marks, or missing ones that are empty.
 func (v *votes) plain() bool {
-	return v.cells == v.numbers.plain && v.nothing.at == nil && v.days.n == 0
+	return v.cells == v.numbers.plain && v.nothing.at == nil && v.days.n == 0 && !v.allCompact()
 }
 
 // column is what the votes make of a column, of numbers only unless types are allowed. commas says that commas do not
@@ -220,6 +238,10 @@ func (v *votes) column(opt *Options, commas bool) schema.Column {
 	switch {
 	case v.cells == 0 && opt.Types:
 		return schema.Column{Kind: schema.Empty}
+	case v.allCompact() && opt.Types:
+		c := v.compact.column()
+		c.Nothing = numbers.Nothing
+		return c
 	case fits == v.cells, !opt.Types:
 		return numbers
 	}

@@ -80,11 +80,15 @@ func TestVotes(t *testing.T) {
 		"nothing among dates": {[]string{"2021-01-01", "NA", "2021-01-02"}, schema.Column{
 			Kind: schema.Date, Layout: "2006-1-2", Nothing: 1,
 		}},
-		"quarters":          {[]string{"2000Q1", "2000q3"}, schema.Column{Kind: schema.Date, Layout: "2006Q1"}},
-		"quarters, turned":  {[]string{"Q1 2000", "Q4 2000"}, schema.Column{Kind: schema.Date, Layout: "Q1 2006"}},
-		"no fifth quarter":  {[]string{"2000Q5", "2000Q6"}, schema.Column{Kind: schema.Category}},
-		"ends of days":      {[]string{"9:05", "24:00"}, schema.Column{Kind: schema.Clock, Layout: "15:04"}},
-		"no time after one": {[]string{"24:30", "24:00:01", "24:30"}, schema.Column{Kind: schema.Category}},
+		"dates of eight digits": {[]string{"20240131", "", "NA", "20231201"}, schema.Column{
+			Kind: schema.Date, Layout: "20060102", Nothing: 1,
+		}},
+		"eight digits, no dates": {[]string{"20240131", "20231301"}, schema.Column{}},
+		"quarters":               {[]string{"2000Q1", "2000q3"}, schema.Column{Kind: schema.Date, Layout: "2006Q1"}},
+		"quarters, turned":       {[]string{"Q1 2000", "Q4 2000"}, schema.Column{Kind: schema.Date, Layout: "Q1 2006"}},
+		"no fifth quarter":       {[]string{"2000Q5", "2000Q6"}, schema.Column{Kind: schema.Category}},
+		"ends of days":           {[]string{"9:05", "24:00"}, schema.Column{Kind: schema.Clock, Layout: "15:04"}},
+		"no time after one":      {[]string{"24:30", "24:00:01", "24:30"}, schema.Column{Kind: schema.Category}},
 
 		"hours":  {[]string{"9:05", "23:59"}, schema.Column{Kind: schema.Clock, Layout: "15:04"}},
 		"months": {[]string{"Jan", "DEC.", "march"}, schema.Column{Kind: schema.Month}},
