@@ -203,13 +203,13 @@ func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
 			return nil, err
 		}
 	}
-	if err := r.extend(ctx); err != nil {
-		return nil, err
-	}
 	p := r.best.Chosen()
 	const spent = "the time for choosing settings is spent: the best of those compared on %d rows is taken, %s %.4g, " +
 		"kernels %s"
 	r.Method.Say(spent, r.best.samples, r.Metric, p.Mean, Brief(p.Kernels))
+	if err := r.extend(ctx); err != nil {
+		return nil, err
+	}
 	return r.best, nil
 }
 

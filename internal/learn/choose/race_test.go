@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -190,6 +191,14 @@ func (s *slow) Ridge(fold int) (learn.Ridge, error) {
 // Sample is the data themselves: all rungs are slow.
 func (s *slow) Sample([]int) (learn.Data, error) { return s, nil }
 
+// Affordable takes a second.
+func (s *slow) Affordable(
+	_ context.Context, specs []string, _ learn.Learned, _ int, _ time.Duration,
+) ([]string, error) {
+	time.Sleep(time.Second)
+	return specs, nil
+}
+
 type slowRidge struct {
 	learn.Ridge
 	data *slow
@@ -205,12 +214,12 @@ func (r *slowRidge) Errors(
 	return r.Ridge.Errors(ctx, specs, tau, lambdas)
 }
 
-// TestBudgetKeeps ends the first rung in its middle: the best of what was compared is taken, not the first.
-// The time of the test goes on only where all wait.
+// TestBudgetKeeps ends the first rung in its middle: the best of what was compared is taken, not the first, and said as
+// soon as the time is spent. The time of the test goes on only where all wait.
 func TestBudgetKeeps(t *testing.T) { synctest.Test(t, budgetKeeps) }
 
 func budgetKeeps(t *testing.T) {
-	X, Y := learntest.Wave(200, 5)
+	X, Y := learntest.Wave(600, 5)
 	rows, err := samples.NewRows(blas.Raw(X), blas.Raw(Y), blas.General{}, samples.Options{Columns: columns.Options{
 		ScaleInputs:  true,
 		ScaleOutputs: true,
@@ -222,9 +231,19 @@ func budgetKeeps(t *testing.T) {
 	defer par.SetThreads(0)
 	d := &slow{Rows: rows}
 	d.left.Store(12)
-	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 5}, Budget: 2 * time.Second})
+	start, said := time.Now(), time.Duration(0)
+	var method learn.Method
+	method.Notify = func(line string) {
+		if strings.HasPrefix(line, "the time for choosing settings is spent") {
+			said = time.Since(start)
+		}
+	}
+	r, err := Run(t.Context(), d, Job{Options: Options{Folds: 5}, Budget: 2 * time.Second, Method: method})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if took := time.Since(start); said != 2*time.Second || took != 3*time.Second {
+		t.Errorf("said after %v of %v", said, took)
 	}
 	kinds := map[string]bool{}
 	least := math.Inf(1)
