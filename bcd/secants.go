@@ -17,7 +17,8 @@ import (
 type secants struct{ points, steps [][]float64 }
 
 // secantsMost is the number of points that are kept. Tests of output steps take so many C steps to a gap of 1e-6
-// with 5, 8 and 12 points: weights 69, 59, none; tails none, 121, 113; Huber 28, 32, 32. None: the gap stays at 3e-6.
+// with 5, 8 and 12 points: weights 69, 59, none; tails none, 121, 113; Huber 28, 32, 32. None: the gap stays at 3e-6,
+// where rounding decides.
 const secantsMost = 8
 
 // used reports whether the last point was extrapolated.
