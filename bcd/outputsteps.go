@@ -70,8 +70,8 @@ func (d *blocks) step(ctx context.Context) (*iterate, error) {
 			}
 		}
 	}
-	// gapL bounds what L has to gain loosely where the model is approximate
-	slow := d.t.approximate() && o.target > 0 && o.target < slowStep*cert.gapEta
+	// gapL bounds what L has to gain loosely where the model is approximate; a gain within rounding tells nothing.
+	slow := d.t.approximate() && o.target > d.t.noise(d.cur.pt) && o.target < slowStep*cert.gapEta
 	if o.on && (d.t.fixEta || cert.gapL > cert.gapEta && !slow) {
 		next, err := d.outputStep(ctx)
 		if next != nil || err != nil {
@@ -89,7 +89,8 @@ func (d *blocks) step(ctx context.Context) (*iterate, error) {
 }
 
 // outputStep moves L to about the best for the weights of cur. It returns nil when the
-// objective rises, or the gap, the objective where the model is approximate, has hardly fallen for poorSteps steps.
+// objective rises, or the gap has hardly fallen for poorSteps steps, and where the model is approximate the objective
+// neither.
 func (d *blocks) outputStep(ctx context.Context) (*iterate, error) {
 	pt, o := d.cur.pt, &d.outputs
 	U := pt.cert.objective
@@ -108,7 +109,7 @@ func (d *blocks) outputStep(ctx context.Context) (*iterate, error) {
 	good := next.cert.gapL <= poorStep*pt.cert.gapL
 	if d.t.approximate() {
 		o.target = U - next.cert.objective
-		good = o.target > d.t.noise(next)
+		good = o.target > d.t.noise(next) || next.cert.gapL < pt.cert.gapL
 	}
 	if o.poor++; good {
 		o.poor = 0
