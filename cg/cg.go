@@ -26,7 +26,7 @@ type Options struct {
 	// the method convergent when Precond is not linear or changes between applications
 	// (Notay, doi:10.1137/S1064827599362314).
 	Flexible bool
-	// Trace sees the start and every iteration. Restart says that Precond has changed; another error stops the solve
+	// Trace sees the start and every iteration. ErrRestart says that Precond has changed; another error stops the solve
 	// and is returned.
 	Trace func(Step) error `json:"-"`
 }
@@ -46,9 +46,9 @@ type Result struct {
 	Restarts int     // times the recurrence claimed convergence and the true residual did not confirm it
 }
 
-// Restart is what Trace returns after changing Precond: the next direction begins anew, since directions that the old
-// one gave would slow the convergence with the new one.
-var Restart = errors.New("cg: restart")
+// ErrRestart is what Trace returns after changing Precond: the next direction begins anew, since directions that the
+// old one gave would slow the convergence with the new one.
+var ErrRestart = errors.New("cg: restart")
 
 var (
 	// ErrNotSPD says that A or the preconditioner is not positive definite.

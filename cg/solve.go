@@ -153,7 +153,7 @@ func (s *solve) trace(residual float64) error {
 		return nil
 	}
 	err := s.opt.Trace(Step{Iter: s.res.Iter, Residual: residual, X: s.x})
-	if s.first = errors.Is(err, Restart); s.first {
+	if s.first = errors.Is(err, ErrRestart); s.first {
 		return nil
 	}
 	return err

@@ -270,7 +270,7 @@ func (p *preconditioned) byGrid(ctx context.Context, t target, opt Options, res 
 			}
 			k.history = k.history[:0]
 			p.aim(t, opt)
-			return cg.Restart
+			return cg.ErrRestart
 		}
 		if folds := math.Log(start / step.Residual); step.Residual <= opt.Tol && !k.stale && k.pace == 0 && folds > 1 {
 			k.pace = work / folds
@@ -325,7 +325,7 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 			if err := renew(); err != nil {
 				return err
 			}
-			return cg.Restart
+			return cg.ErrRestart
 		}
 		return nil
 	})
@@ -386,7 +386,7 @@ func (p *preconditioned) run(
 		Trace: func(s cg.Step) error {
 			var changed error
 			if watch != nil {
-				if changed = watch(s); changed != nil && !errors.Is(changed, cg.Restart) {
+				if changed = watch(s); changed != nil && !errors.Is(changed, cg.ErrRestart) {
 					return changed
 				}
 			}
