@@ -159,13 +159,15 @@ func TestPeakWithinMemory(t *testing.T) {
 		from   string
 	}{
 		{200, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false, "--memory"},
-		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, "--memory"},
-		{200, "--kernel gaussian:each:median*1,2 --lambda 1e-3", true, "--memory"},
+		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false, "--memory"},
+		{40, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, "--memory"},
+		{200, "--kernel gaussian:each:median*1,2 --lambda 1e-3", false, "--memory"},
 		{150, "", false, "--memory"},
 		{200, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false, "files"},
-		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, "files"},
+		{40, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, "files"},
 		{200, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false, "group"},
-		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, "group"},
+		{80, "--kernel gaussian:all:median*1,2 --lambda 1e-3", false, "group"},
+		{40, "--kernel gaussian:all:median*1,2 --lambda 1e-3", true, "group"},
 		{150, "", false, "group"},
 	} {
 		t.Run(fmt.Sprintf("%d MiB by %s %s", c.memory, c.from, c.line), func(t *testing.T) {
