@@ -120,10 +120,10 @@ func (b *Barrier) slacks() []float64 {
 	return slacks(d)
 }
 
-// Minimize takes steps until at most target is left to gain, and calls collect after each: until νn is no more than
-// that, h/λ falls no faster, and the duality gap is no larger or falls by less than half a step. Far from the central
-// path, where eigenvalues of L have to grow or fall by much, h/λ falls for a dozen steps more. Near the optimum it
-// falls with the square of the gap, and is known to rounding alone.
+// Minimize takes steps until at most target is left to gain, and calls collect after each: until νn and the last
+// decrease of h/λ are at most target, and the duality gap is too, or is no longer halved by a step. Far from the
+// central path, where eigenvalues of L have to grow or fall by much, h/λ falls for a dozen steps more. Near the optimum
+// the decrease of h/λ, which is in proportion to the square of the gap, is within rounding.
 func (b *Barrier) Minimize(ctx context.Context, target float64, collect func()) (*linop.Spectral, error) {
 	gap := math.Inf(1)
 	for range barrierSteps {
@@ -264,8 +264,8 @@ func (b *Barrier) pointAlong(d blas.General, a float64) (*outputPoint, error) {
 
 // direction solves (∇²h/λ + W)[d] + θI = G + ν·L⁻¹, tr d = 0, by preconditioned
 // conjugate gradients, W the scaled second derivative of the barrier. They are its own: the
-// preconditioner keeps the trace and takes the multiplier θ out of the residual, which near the
-// optimum is all but the rounding of it.
+// preconditioner keeps the trace and takes the multiplier θ out of the residual: near the optimum the
+// rounding of θ exceeds the rest of it.
 func (b *Barrier) direction() blas.General {
 	b.precondition()
 	r := blas.Clone(b.current.G)
