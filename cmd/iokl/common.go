@@ -37,18 +37,23 @@ type machine struct {
 }
 
 func (m *machine) flags(f *pflag.FlagSet) {
-	f.StringVar(&m.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
-	f.IntVar(&m.threads, "threads", 0, "threads to compute with (default: all cores)")
-	f.Uint64Var(&m.seed, "seed", 0, "seed of every random choice")
-	f.StringVar(&m.memory, "memory", "", "memory that the process may take, such as 4GiB (default: what is available)")
+	f.Uint64Var(&m.seed, "seed", 0, "")
+	f.StringVar(&m.memory, "memory", "", "")
+	m.compute(f)
+}
+
+// compute is the part of the flags that every command has that computes.
+func (m *machine) compute(f *pflag.FlagSet) {
+	f.StringVar(&m.backend, "backend", "", "")
+	f.IntVar(&m.threads, "threads", 0, "")
 	m.output(f)
 }
 
 // output is the part of the flags that every command has.
 func (m *machine) output(f *pflag.FlagSet) {
-	f.BoolVar(&m.json, "json", false, "print one JSON object on standard output")
-	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress on standard error")
-	f.BoolVarP(&m.verbose, "verbose", "v", false, "say more on standard error")
+	f.BoolVar(&m.json, "json", false, "")
+	f.BoolVarP(&m.quiet, "quiet", "q", false, "")
+	f.BoolVarP(&m.verbose, "verbose", "v", false, "")
 }
 
 // apply sets backend, threads and memory limit for the whole program, and returns the limit in bytes.

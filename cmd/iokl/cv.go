@@ -41,22 +41,17 @@ type foldFlags struct {
 }
 
 func (c *foldFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&c.lambdas, "lambdas", "",
-		"values of λ to try, as 1e-1,1e-2,1e-3 (default: a falling path that ends where the error rises)")
-	f.StringVar(&c.taus, "taus", "", "values of τ to try")
-	f.StringArrayVar(&c.norms, "norms", nil, "a norm to try, as lp:1; repeatable (default: --norm, or lp:1 and lp:2)")
-	f.StringSliceVar(&c.models, "models", nil, "models to compare, as product,sum (default: --model)")
+	f.StringVar(&c.lambdas, "lambdas", "", "")
+	f.StringVar(&c.taus, "taus", "", "")
+	f.StringArrayVar(&c.norms, "norms", nil, "")
+	f.StringSliceVar(&c.models, "models", nil, "")
 	c.folds = 10
-	f.Var(&foldCount{&c.folds, &c.leaveOut}, "folds",
-		"number of folds; loo leaves out every row by itself, in closed form\nat the scales, weights and L that all "+
-			"rows chose")
-	f.IntVar(&c.repeats, "repeats", 1, "repetitions with other folds")
-	f.StringVar(&c.metric, "metric", "mse",
-		"mse, rmse, accuracy, or nmse (squared error over the variance of the targets)")
-	f.BoolVar(&c.timeOrdered, "time-ordered", false, "rows are a time series: train on the past, test on what follows")
-	f.StringVar(&c.foldGroups, "fold-groups", "",
-		"CSV file of one label per row: rows of a label stay on one side of every split")
-	f.BoolVar(&c.oneSE, "one-se", false, "choose the largest λ within one standard error of the best")
+	f.Var(&foldCount{&c.folds, &c.leaveOut}, "folds", "")
+	f.IntVar(&c.repeats, "repeats", 1, "")
+	f.StringVar(&c.metric, "metric", "mse", "")
+	f.BoolVar(&c.timeOrdered, "time-ordered", false, "")
+	f.StringVar(&c.foldGroups, "fold-groups", "", "")
+	f.BoolVar(&c.oneSE, "one-se", false, "")
 }
 
 // foldCount is a number of folds, or loo.
@@ -177,25 +172,7 @@ func newCVCmd() *cobra.Command {
 		to destinations
 	)
 	cmd := &cobra.Command{
-		Use:   "cv",
-		Short: "Compare settings by cross-validation",
-		Long: `Cv fits on parts of the data and measures the error on the rest, for every value
-of --lambdas, --taus and --norms. Scales, widths, weights and L of a fold are learned
-from the other folds alone. With --metric accuracy a single column of targets is taken
-as class labels. With --out the best setting is fitted to all data and saved. Ctrl-C
-ends with the results of the folds that are done. With --stream one pass over the rows
-serves all folds and settings.`,
-		Example: `  iokl cv --x x.csv --y y.csv
-  iokl cv --x x.csv --y y.csv --lambdas 1e-1,1e-2,1e-3 --folds 5 --metric rmse --plot pictures
-  iokl cv --x x.csv --y y.csv --budget 60s --json
-  iokl cv --x x.csv --y y.csv --report cv.html
-  iokl cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --folds loo
-  iokl cv --x x.csv --y holes.csv --hide cells --kernel gaussian:all:median*0.5,1 --folds 5
-  iokl cv --x x.csv --y y.csv --kernel gaussian:all:median*0.5,1,2 --norm lp:1 --models product,sum --folds 5
-  iokl cv --x x.csv --y y.csv --folds-by blocks
-  iokl cv --x series.csv --y next.csv --time-ordered --norm lp:1 --out model.iokl
-  iokl cv --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --metric accuracy --json
-  iokl cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:median*0.5,1:100 --lambdas 1e-1,1e-2,1e-3 --norm lp:1 --folds 3 --out model.iokl`,
+		Use:  "cv",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt, err := l.options(cmd, &m, &d)
@@ -248,11 +225,10 @@ serves all folds and settings.`,
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
 	c.flags(cmd.Flags())
-	s.flags(cmd.Flags(), "with --stream: file that keeps the sums over the rows, from which the same command\ngoes on "+
-		"after an interruption")
+	s.flags(cmd.Flags())
 	m.flags(cmd.Flags())
-	cmd.Flags().StringVar(&to.out, "out", "", "file to save a model fitted with the best setting to")
-	cmd.Flags().StringVar(&to.plot, "plot", "", "folder to draw the error curve into")
+	cmd.Flags().StringVar(&to.out, "out", "", "")
+	cmd.Flags().StringVar(&to.plot, "plot", "", "")
 	reportFlag(cmd.Flags(), &to.page)
 	return cmd
 }

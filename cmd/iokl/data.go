@@ -43,39 +43,30 @@ type dataFlags struct {
 
 // inputs are the flags of a table of inputs.
 func (d *dataFlags) inputs(f *pflag.FlagSet) {
-	f.StringVar(&d.x, "x", "", "inputs, a row per sample")
-	f.StringVar(&d.xColumns, "x-columns", "",
-		"columns of --x to use: names, patterns as temp*, numbers from 0, ranges as 0-63;\nnames that hold a comma "+
-			"in quotes\n(default: all; in a file that has the targets too, all others)")
-	f.StringVar(&d.drop, "drop", "", "columns to leave out, as in --x-columns")
+	f.StringVar(&d.x, "x", "", "")
+	f.StringVar(&d.xColumns, "x-columns", "", "")
+	f.StringVar(&d.drop, "drop", "", "")
 }
 
 func (d *dataFlags) flags(f *pflag.FlagSet) {
 	d.inputs(f)
-	f.StringVar(&d.keep, "keep", "",
-		"columns that identify rows: they are left out of the inputs, and predict writes them before its predictions")
-	f.StringVar(&d.y, "y", "", "targets, a row per sample (default with --y-columns: the file of --x)")
-	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
-	f.StringArrayVar(&d.grams, "gram", nil, "Gram matrix, or a 3-D array of them, in place of --x; repeatable")
-	f.StringVar(&d.groups, "groups", "", "CSV file of column,group: sets of columns for kernels to name")
-	f.BoolVar(&d.classes, "classes", false, "the targets are one column of class labels")
-	f.StringVar(&d.categories, "categories", "auto",
-		"input columns without a number: auto takes words as categories, one 0/1 column each, dates as days,\nand "+
-			"leaves out identifiers and free text; error refuses them")
-	f.StringVar(&d.missingTargets, "missing-targets", "use",
-		"empty target cells: use learns from the others and says how many, error refuses them")
-	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels,
-		"words of a category that have a column of their own: the most frequent ones")
+	f.StringVar(&d.keep, "keep", "", "")
+	f.StringVar(&d.y, "y", "", "")
+	f.StringVar(&d.yColumns, "y-columns", "", "")
+	f.StringArrayVar(&d.grams, "gram", nil, "")
+	f.StringVar(&d.groups, "groups", "", "")
+	f.BoolVar(&d.classes, "classes", false, "")
+	f.StringVar(&d.categories, "categories", "auto", "")
+	f.StringVar(&d.missingTargets, "missing-targets", "use", "")
+	f.IntVar(&d.maxLevels, "max-levels", table.MaxLevels, "")
 	d.reading(f)
 }
 
 // reading is the part of the flags about how files are read.
 func (d *dataFlags) reading(f *pflag.FlagSet) {
-	f.StringVar(&d.header, "header", "auto", "whether CSV files start with column names: auto, yes or no")
-	f.StringArrayVar(&d.na, "na", nil,
-		"word that means a missing cell, as an empty cell does; repeatable\n(among numbers and dates these do too: "+
-			"NA, N/A, #N/A, null, None, ? and -)")
-	f.StringVar(&d.missing, "missing", "mean", "empty input cells: mean puts the column's mean, error refuses them")
+	f.StringVar(&d.header, "header", "auto", "")
+	f.StringArrayVar(&d.na, "na", nil, "")
+	f.StringVar(&d.missing, "missing", "mean", "")
 }
 
 func (d *dataFlags) options() (table.Options, error) {

@@ -24,33 +24,15 @@ type exportFlags struct {
 func newExportCmd() *cobra.Command {
 	var e exportFlags
 	cmd := &cobra.Command{
-		Use:   "export",
-		Short: "Write a model as a Go file or as an ONNX graph",
-		Long: `Export writes what a model predicts with as a program of another system, in double
-precision: scales, limits, missing cells and categories are part of it. Intervals are not.
-
---go writes one file that needs Go 1.22 and its standard library alone: Predict(x) takes a
-number for each column that the model learned from. --onnx writes a graph of standard operators (opset
-13), from X, a row of such numbers for each sample, to the predictions Y.
-
-A category is given as the index of its word among the levels that the file lists, −1 for
-another word; a date as days since 1970-01-01, a time as the part of the day, a month or
-weekday as a count from 0 for January or Monday; a missing cell as NaN.
-
-Kernels: gaussian, laplacian, matern12, matern32, matern52, rational, linear and poly, of
-any columns, groups and learned lengths, centred or not, and features by rff and nystrom,
-whatever was fitted; of the others, and of Gram matrices, the error says so.`,
-		Example: `  iokl export --model model.iokl --go model.go
-  iokl export --model model.iokl --go price.go --package price
-  iokl export --model model.iokl --onnx model.onnx`,
+		Use:  "export",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return e.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&e.model, "model", "", "model file")
-	f.StringVar(&e.golang, "go", "", "Go file to write")
-	f.StringVar(&e.name, "package", "model", "name of the package of the Go file")
-	f.StringVar(&e.onnx, "onnx", "", "ONNX file to write")
+	f.StringVar(&e.model, "model", "", "")
+	f.StringVar(&e.golang, "go", "", "")
+	f.StringVar(&e.name, "package", "model", "")
+	f.StringVar(&e.onnx, "onnx", "", "")
 	e.output(f)
 	return cmd
 }

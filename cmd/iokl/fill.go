@@ -23,8 +23,7 @@ type filling struct {
 }
 
 func (f *filling) flags(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.on, "fill", false,
-		"write the targets of --y with their empty cells predicted; the others stay as they are")
+	fs.BoolVar(&f.on, "fill", false, "")
 }
 
 // readKnown reads the targets of the file, by the names of the model's outputs where it has all of these.

@@ -42,38 +42,23 @@ type learnFlags struct {
 }
 
 func (l *learnFlags) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&l.kernels, "kernel", nil,
-		"kernel SPEC, as gaussian:all:median*0.5,1,2 or gaussian:each:2^-6..2^6 or linear:0-3; repeatable\n(iokl "+
-			"help kernels: all of them); gaussian:relevant:median multiplies each column by how much the targets vary "+
-			"with it,\ngaussian:directions:median takes the linear combinations of columns that they vary "+
-			"along\n(default: a dictionary made from the data)")
-	f.Float64Var(&l.lambda, "lambda", 0, "regularization λ (default: chosen by cross-validation)")
-	f.Float64Var(&l.tau, "tau", 0, "bound τ on the trace of L (default: the number of outputs)")
-	f.StringVar(&l.norm, "norm", "",
-		"regularizer of eta: lp:P, block1, blockr:R, elastic:M, groups:A,B,…, wedge\n(default: lp:1, or chosen with "+
-			"λ by cross-validation)")
-	f.StringVar(&l.learn, "learn", "",
-		"what is learned beside the function: eta,l, eta, l or none; or likelihood: variance components of a mixed "+
-			"model, for --model sum\n(default: eta,l, or chosen with λ where kernels are chosen too)")
+	f.StringArrayVar(&l.kernels, "kernel", nil, "")
+	f.Float64Var(&l.lambda, "lambda", 0, "")
+	f.Float64Var(&l.tau, "tau", 0, "")
+	f.StringVar(&l.norm, "norm", "", "")
+	f.StringVar(&l.learn, "learn", "", "")
 	l.modelFlags.flags(f)
 	l.cost.flags(f)
-	f.StringVar(&l.standardize, "standardize", "",
-		"what is brought to mean 0, variance 1: x,y, x, y or none\n(default: x,y with --x, none with --gram)")
-	f.StringVar(&l.solver, "solver", "reduced", "reduced, closed, paper or okl; of --model sum: reduced")
+	f.StringVar(&l.standardize, "standardize", "", "")
+	f.StringVar(&l.solver, "solver", "reduced", "")
 	f.StringVar(&l.sylvester, "sylvester", "auto", "solver of the linear systems: "+strings.Join(sylvester.Names(),
 		", "))
-	f.Float64Var(&l.tol, "tol", 1e-4, "relative gap to reach")
-	f.IntVar(&l.maxOuter, "max-outer", 0, "outer iterations at most")
-	f.DurationVar(&l.budget, "budget", 0,
-		"time for choosing settings, as 60s; the best so far is fitted when it is spent (default: no limit)")
-	f.StringVar(&l.foldsBy, "folds-by", "",
-		"how rows are split into folds: shuffle, at random; blocks, of rows that follow each other; time, learning "+
-			"from the past\nof each fold; or a column of --x: rows with the same value in it are in the same fold\n"+
-			"(default: shuffle)")
-	f.StringVar(&l.hide, "hide", "",
-		"what a fold holds out: rows, or cells of the targets\n(default: rows, or cells where targets are missing in "+
-			"as many rows as a fold holds)")
-	f.BoolVar(&l.float32, "float32", false, "store kernel matrices in single precision: half the memory")
+	f.Float64Var(&l.tol, "tol", 1e-4, "")
+	f.IntVar(&l.maxOuter, "max-outer", 0, "")
+	f.DurationVar(&l.budget, "budget", 0, "")
+	f.StringVar(&l.foldsBy, "folds-by", "", "")
+	f.StringVar(&l.hide, "hide", "", "")
+	f.BoolVar(&l.float32, "float32", false, "")
 }
 
 // options turns the flags into options of the library.
@@ -204,36 +189,7 @@ func newFitCmd() *cobra.Command {
 		intervalFolds int
 	)
 	cmd := &cobra.Command{
-		Use:   "fit",
-		Short: "Fit a model to inputs X, or Gram matrices, and targets Y",
-		Long: `Fit learns to predict some columns of a table, the targets Y, from other columns, the
-inputs X. Targets are numbers, or with --classes one column of classes. Without --kernel
-and --lambda, cross-validation chooses the kernels and λ, within --budget.
-In technical terms fit learns the kernel weights eta, the output kernel L and the function
-together, and says how far the objective is from its least value: the relative gap. A target
-that the inputs do not predict better than its mean is predicted by its mean.
-
-The last line on standard error says how far off predictions of held-out rows are, in the
-unit of each target, beside what its mean would be.
-
-An empty target cell is missing: fit learns from the other targets of its row, and
-predict --fill completes the table.
-
-Ctrl-C saves the best model so far to --out, and says its gap. While settings are still
-compared, it fits the best one so far first.`,
-		Example: `  iokl fit --x table.csv --y-columns price --out model.iokl --report page.html
-  iokl fit --x x.csv --y y.csv --out model.iokl
-  iokl fit --x x.csv --y y.csv --kernel gaussian:each:median --kernel linear:all --lambda 1e-3 --norm lp:1 --json
-  iokl fit --x x.csv --y y.csv --folds-by blocks --out model.iokl
-  iokl fit --x x.csv --y y.csv --budget 60s --out model.iokl
-  iokl fit --x x.csv --y y.csv --report page.html
-  iokl fit --x x.csv --y holes.csv --lambda 1e-3 --missing-targets use --json
-  iokl fit --x x.csv --y y.csv --output-axis hours.csv --lambda 1e-3 --out day.iokl
-  iokl fit --x digits.csv.gz --x-columns 0-63 --y-columns 64 --classes --out digits.iokl
-  iokl fit --x x.csv --y y.csv --interval-folds 5 --out model.iokl
-  iokl fit --x x.csv --y y.csv --lambda 1e-3 --certify global
-  iokl fit --x x.csv --y y.csv --lambda 1e-3 --model sum --out model.iokl
-  iokl fit --gram kernels.npz:Ks --y kernels.npz:Y --lambda 0.005 --tau 4 --norm lp:1.7 --tol 1e-8 --json`,
+		Use:  "fit",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt, err := l.options(cmd, &m, &d)
@@ -283,14 +239,10 @@ compared, it fits the best one so far first.`,
 	}
 	d.flags(cmd.Flags())
 	l.flags(cmd.Flags())
-	s.flags(cmd.Flags(), "file that keeps the state of the fit (with --stream: the sums over the rows), from "+
-		"which the same command\ngoes on after an interruption")
+	s.flags(cmd.Flags())
 	m.flags(cmd.Flags())
-	cmd.Flags().StringVar(&out, "out", "", "file to save the model to")
-	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0,
-		"folds: everything is learned again without each of them, for predict --interval and calibrated "+
-			"probabilities; 0 for none\n(default, for small tables: those on which λ was chosen, and with --loss "+
-			"logistic also where λ is given)")
+	cmd.Flags().StringVar(&out, "out", "", "")
+	cmd.Flags().IntVar(&intervalFolds, "interval-folds", 0, "")
 	compactFlag(cmd.Flags())
 	reportFlag(cmd.Flags(), &page)
 	return cmd

@@ -42,74 +42,34 @@ var grangerErrors = []error{
 func newGrangerCmd() *cobra.Command {
 	g := new(grangerFlags)
 	cmd := &cobra.Command{
-		Use:   "granger",
-		Short: "Infer who drives whom from time series",
-		Long: `Granger regresses every node's present on the past of all nodes, with a kernel for
-each source, and a norm that keeps few of them. The weights are the graph: row =
-target, column = source. --series is a table with a row for each point in time, read as
-fit reads tables. A column of dates, or a rising one that has no name or is called t,
-time, index or as identifiers are (id, …_id, …Id), holds the times and is no series.
-Rows of one value in the --replicate column are a series of their own: no lag
-crosses them. Lags count rows: times that are not in order or not evenly spaced
-are warned of.
-
-How sure is it? --stability refits to resamples of the data and counts how often
-each edge is among the strongest of its target; --null shifts every target in time
-against the others and counts how often an edge gets as large by chance;
---improvement forecasts held-out time points with and without the other nodes.
-With --checkpoint the first two go on from where they were stopped.
-
---forecast N forecasts every series N steps after the last row. Each step
-is computed from the forecasts of the steps before it. The intervals are as wide as the
-errors of models of the first four fifths of the time on the last fifth: as many steps
-ahead, they hold the share --interval of them.
-
-Series of more than 2000 rows are fitted with random features, at a cost that beyond
-one pass does not grow with the number of rows; --kernel rff:gaussian:groups:median:100
-asks for 100 of them for each kernel.
-
---out writes the graph by the ending of its name: .csv (matrix), .json, .dot or
-.graphml. --truth, a CSV file of from,to edges or an N×N matrix of targets by
-sources, scores it.`,
-		Example: `  iokl granger --series series.csv --lag 3
-  iokl granger --series series.csv --replicate replicate --lag 2 --truth edges.csv --json
-  iokl granger --series series.csv --lag 3 --stability 100 --null 199 --improvement --checkpoint state.json
-  iokl granger --series series.csv --lag 3 --stability 100 --null 99 --report graph.html
-  iokl granger --series series.csv --lag 3 --forecast 8
-  iokl granger --series genes.csv --groups pathways.csv --lag 2 --out graph.dot --plot pictures`,
+		Use:  "granger",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&g.series, "series", "", "time series, a column each, a row for each point in time")
-	f.StringVar(&g.groups, "groups", "", "CSV file of series,node: series that make a node together")
-	f.StringVar(&g.replicate, "replicate", "", "column that tells replicates apart")
-	f.StringVar(&g.clock, "time", "",
-		"column of times, which is no series (default: dates, or a rising column called as times or row numbers are)")
-	f.StringVar(&g.columns, "columns", "",
-		"columns of --series to use: names, patterns as temp*, numbers from 0, ranges as 0-63 (default: all)")
-	f.StringVar(&g.drop, "drop", "", "columns to leave out, as in --columns")
-	f.StringArrayVar(&g.na, "na", nil, "word that means a missing cell, as an empty cell does; repeatable")
-	f.IntVar(&g.opt.Lag, "lag", 1, "past values of each series to use")
-	f.StringArrayVar(&g.opt.Kernels, "kernel", nil,
-		"kernel SPEC with features groups, as gaussian:groups:median or linear:groups; repeatable\n(iokl help "+
-			"kernels: all of them)")
-	f.Float64Var(&g.opt.Lambda, "lambda", 0, "regularization λ (default 0.1)")
-	f.StringVar(&g.lambdas, "lambdas", "", "values of λ for time-ordered cross-validation to choose from")
-	f.BoolVar(&g.opt.PerNode, "per-node", false, "with --lambdas: choose λ for each node, not one for all")
-	f.BoolVar(&g.opt.Nonlinear, "nonlinear", false,
-		"leave the linear past of all nodes unpenalized: the graph shows what is nonlinear only")
-	f.StringVar(&g.opt.Norm, "norm", "lp:1", "regularizer of eta")
-	f.Float64Var(&g.opt.Tol, "tol", 0, "relative gap at which a fit ends (default 0.005)")
-	f.Float64Var(&g.threshold, "threshold", 0,
-		"edges of at most this strength are none in what is shown, written and drawn")
-	f.StringVar(&g.truth, "truth", "", "true edges to score the graph against")
-	f.StringVar(&g.out, "out", "", "file to write the graph to: .csv, .json, .dot or .graphml")
-	f.StringVar(&g.plot, "plot", "", "folder to draw the graph into")
-	f.StringVar(&g.header, "header", "auto", "whether CSV files start with column names: auto, yes or no")
+	f.StringVar(&g.series, "series", "", "")
+	f.StringVar(&g.groups, "groups", "", "")
+	f.StringVar(&g.replicate, "replicate", "", "")
+	f.StringVar(&g.clock, "time", "", "")
+	f.StringVar(&g.columns, "columns", "", "")
+	f.StringVar(&g.drop, "drop", "", "")
+	f.StringArrayVar(&g.na, "na", nil, "")
+	f.IntVar(&g.opt.Lag, "lag", 1, "")
+	f.StringArrayVar(&g.opt.Kernels, "kernel", nil, "")
+	f.Float64Var(&g.opt.Lambda, "lambda", 0, "")
+	f.StringVar(&g.lambdas, "lambdas", "", "")
+	f.BoolVar(&g.opt.PerNode, "per-node", false, "")
+	f.BoolVar(&g.opt.Nonlinear, "nonlinear", false, "")
+	f.StringVar(&g.opt.Norm, "norm", "lp:1", "")
+	f.Float64Var(&g.opt.Tol, "tol", 0, "")
+	f.Float64Var(&g.threshold, "threshold", 0, "")
+	f.StringVar(&g.truth, "truth", "", "")
+	f.StringVar(&g.out, "out", "", "")
+	f.StringVar(&g.plot, "plot", "", "")
+	f.StringVar(&g.header, "header", "auto", "")
 	reportFlag(f, &g.page)
-	f.IntVar(&g.forecast, "forecast", 0, "steps after the last row to forecast, with intervals")
-	f.Float64Var(&g.level, "interval", 0.9, "with --forecast: how often the intervals are to hold what happens")
+	f.IntVar(&g.forecast, "forecast", 0, "")
+	f.Float64Var(&g.level, "interval", 0.9, "")
 	g.confidence.flags(f)
 	g.machine.flags(f)
 	return cmd

@@ -28,17 +28,12 @@ type confidence struct {
 }
 
 func (c *confidence) flags(f *pflag.FlagSet) {
-	f.IntVar(&c.stability, "stability", 0,
-		"resamples of the data to refit to, counting how often each edge is selected; 100 is a good number")
-	f.IntVar(&c.top, "top", 0,
-		"with --stability: edges selected for each target (default √(0.8(N−1)): of N nodes all alike, about one "+
-			"would pass 90 %)")
-	f.IntVar(&c.block, "block", 0,
-		"with --stability: consecutive time points drawn together (default: the square root of their number)")
-	f.IntVar(&c.null, "null", 0, "random shifts in time to refit to, for p-values of the edges; 199 is a good number")
-	f.BoolVar(&c.improvement, "improvement", false, "forecast held-out time points with and without the other nodes")
-	f.StringVar(&c.checkpoint, "checkpoint", "",
-		"file that keeps the rounds of --stability and --null, from which the command\ngoes on after an interruption")
+	f.IntVar(&c.stability, "stability", 0, "")
+	f.IntVar(&c.top, "top", 0, "")
+	f.IntVar(&c.block, "block", 0, "")
+	f.IntVar(&c.null, "null", 0, "")
+	f.BoolVar(&c.improvement, "improvement", false, "")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "")
 }
 
 func (c *confidence) check(cmd *cobra.Command) error {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/build"
 	"github.com/iokl/iokl/internal/table"
@@ -242,6 +244,37 @@ func TestVersion(t *testing.T) {
 	for _, line := range []string{"--json", "version 2", "--version fit"} {
 		if r := command(t, t.TempDir(), line); r.status != exitUsage {
 			t.Errorf("%s: %+v", line, r)
+		}
+	}
+}
+
+// TestFlagsToldOf checks that every flag of every command is told of, and that nothing is told of what is no flag.
+func TestFlagsToldOf(t *testing.T) {
+	told := map[string]bool{}
+	for _, block := range strings.Split(strings.TrimSpace(helpText("flags")), "\n\n") {
+		name, text, _ := strings.Cut(block, "\n")
+		if told[name] || text == "" {
+			t.Errorf("%q stands twice in flags.txt, or without a text", name)
+		}
+		told[name] = true
+	}
+	root := newRoot()
+	used := map[string]bool{}
+	for _, c := range append(root.Commands(), root) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("nothing is said about %s --%s", c.Name(), f.Name)
+			}
+			if own := c.Name() + " --" + f.Name; told[own] {
+				used[own] = true
+			} else {
+				used["--"+f.Name] = true
+			}
+		})
+	}
+	for name := range told {
+		if !used[name] {
+			t.Errorf("flags.txt tells of %q, which is no flag", name)
 		}
 	}
 }

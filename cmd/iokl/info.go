@@ -51,16 +51,7 @@ func newInfoCmd() *cobra.Command {
 		plot string
 	)
 	cmd := &cobra.Command{
-		Use:   "info MODEL",
-		Short: "Say what a model learned: kernel weights, output correlations, certificate",
-		Long: `Info shows which kernels have weight, how the outputs go together (L as a
-correlation), and the certificate: how far from the optimum the fit stopped.
---plot draws kernel weights, and heat maps of L, and of the L of each kernel, into a folder.
-With --x and --y it also draws predictions against what was observed: numbers with how often
-intervals hold them, or classes with how often their probabilities come true.`,
-		Example: `  iokl info model.iokl
-  iokl info model.iokl --json
-  iokl info model.iokl --plot pictures --x test.csv --y truth.csv`,
+		Use: "info MODEL",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("info takes one model file")
@@ -91,11 +82,11 @@ intervals hold them, or classes with how often their probabilities come true.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&plot, "plot", "", "folder to draw pictures into")
-	f.StringVar(&d.x, "x", "", "inputs to draw predictions for")
-	f.StringVar(&d.y, "y", "", "their observed targets")
-	f.StringVar(&d.xColumns, "x-columns", "", "columns of --x to use")
-	f.StringVar(&d.yColumns, "y-columns", "", "columns of --y to use")
+	f.StringVar(&plot, "plot", "", "")
+	f.StringVar(&d.x, "x", "", "")
+	f.StringVar(&d.y, "y", "", "")
+	f.StringVar(&d.xColumns, "x-columns", "", "")
+	f.StringVar(&d.yColumns, "y-columns", "", "")
 	d.reading(f)
 	m.output(f)
 	return cmd

@@ -32,22 +32,13 @@ type intervalFlags struct {
 }
 
 func (q *intervalFlags) flags(f *pflag.FlagSet) {
-	f.Float64Var(&q.Level, "interval", 0,
-		"add columns NAME_lo and NAME_hi, the ends of an interval that holds this share of new targets, as .9;\nfor a "+
-			"classifier a column set, the classes among which the true one is in this share of new rows,\n"+
-			"and probabilities NAME_p")
-	f.StringVar(&q.Method, "method", "",
-		"of intervals: cv+ (models without each fold, see fit --interval-folds) or jackknife+ (closed "+
-			"form)\n(default: cv+ where the model keeps folds); of models by --loss quantile: conformal (two of its "+
-			"quantiles,\nmoved apart until they hold that share of held-out targets)")
-	f.BoolVar(&q.Local, "local", false, "intervals are wider where data are thin")
-	f.BoolVar(&q.Joint, "joint", false, "intervals hold all targets of a row at once in that share of new rows")
-	f.BoolVar(&q.std, "std", false, "add columns NAME_std: posterior standard deviation, without the noise;\nand "+
-		"NAME_noise, that of the noise, where fit --noise learn learned it")
-	f.BoolVar(&q.proba, "proba", false,
-		"add columns NAME_p: the probability of each class, or of a target 1 of a fit by --loss logistic")
-	f.IntVar(&q.why, "why", 0,
-		"say which training rows the prediction for this row of --x rests on, from 1, and nothing else")
+	f.Float64Var(&q.Level, "interval", 0, "")
+	f.StringVar(&q.Method, "method", "", "")
+	f.BoolVar(&q.Local, "local", false, "")
+	f.BoolVar(&q.Joint, "joint", false, "")
+	f.BoolVar(&q.std, "std", false, "")
+	f.BoolVar(&q.proba, "proba", false, "")
+	f.IntVar(&q.why, "why", 0, "")
 }
 
 // check refuses what does not go together.

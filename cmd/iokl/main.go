@@ -114,22 +114,7 @@ func isKnownInput(err error) bool {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "iokl",
-		Short: "Input/output kernel learning: fit, predict, cross-validate, infer causal graphs",
-		Long: `iokl predicts columns of a table from its other columns, with intervals, and says
-which inputs matter, which targets go together and how far the fit is from the best.
-
-  iokl fit --x table.csv --y-columns price --out model.iokl --report page.html
-  iokl predict --model model.iokl --x new.csv --interval 0.9 --out predicted.csv
-
-In technical terms it learns a function with several outputs in a space of kernels: a
-weight for each input kernel (eta), a kernel between the outputs (L), and the function.
-
-Tables: .csv (, ; | or tab; with a header or without), .xlsx (FILE.xlsx:SHEET for a sheet
-other than the first), .json and .jsonl (records), .parquet, .npy, FILE.npz:NAME; each
-also gzipped; - is CSV on standard input. "iokl help tables" says how cells are read.
-
-Exit status: 0 success, 1 the work failed or was interrupted, 2 bad usage or bad input.`,
+		Use:           "iokl",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -144,7 +129,8 @@ Exit status: 0 success, 1 the work failed or was interrupted, 2 bad usage or bad
 		},
 	}
 	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newUpdateCmd(),
-		newReportCmd(), newExportCmd(), newKernelsTopic(), newTablesTopic())
+		newReportCmd(), newExportCmd(), &cobra.Command{Use: "kernels"}, &cobra.Command{Use: "tables"})
+	describe(root)
 	version.Add(root, func(err error) error { return failure{err} })
 	manual.Add(root, func(err error) error { return failure{err} })
 	return root

@@ -34,15 +34,7 @@ type subject struct {
 func newReportCmd() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use:   "report FILE... --out PAGE",
-		Short: "Write a page about models, cross-validations and causal graphs",
-		Long: `Report writes one HTML page that needs nothing else: what was learned in three
-sentences, how sure it is, what the predictions owe to each input and kernel, which
-outputs go together, errors and residuals, and the command to run again. Each FILE is
-a model, or what cv --json or granger --json printed. Of several, the page compares
-them first. fit, cv and granger write the same pages with --report.`,
-		Example: `  iokl report model.iokl --out page.html
-  iokl report model.iokl cv.json --out compared.html`,
+		Use: "report FILE... --out PAGE",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("report takes models, or JSON files of cv and granger")
@@ -67,13 +59,13 @@ them first. fit, cv and granger write the same pages with --report.`,
 			return writePage(out, all)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "file to write the page to")
+	cmd.Flags().StringVar(&out, "out", "", "")
 	return cmd
 }
 
 // reportFlag is the flag of the commands that write a page about what they found.
 func reportFlag(f *pflag.FlagSet, path *string) {
-	f.StringVar(path, "report", "", "file to write a page about the result to")
+	f.StringVar(path, "report", "", "")
 }
 
 // readSubject reads a model, or the JSON of cv or granger.

@@ -37,51 +37,23 @@ type predictFlags struct {
 func newPredictCmd() *cobra.Command {
 	var p predictFlags
 	cmd := &cobra.Command{
-		Use:   "predict",
-		Short: "Predict with a saved model",
-		Long: `Predict writes a row of predicted targets for each row of inputs: CSV on standard
-output, or a .csv, .csv.gz or .npy file, which appears when it is complete. Inputs may
-be larger than memory. The first column of a classifier's predictions is the class.
-With --y the predictions are compared with the targets in that file; with --fill the
-empty cells of that file are predicted instead.
-
-Columns are found by their names, in any order and among others; a missing column is
-an error that names it. Empty cells get the mean that the column had in training, and
-are counted in a warning; --missing error refuses them.
-
-With --interval each prediction is followed by the ends of an interval that holds
-that share of new targets: docs/intervals.md says what is guaranteed and what is not.`,
-		Example: `  iokl predict --model model.iokl --x new.csv > predicted.csv
-  iokl predict --model model.iokl --x new.npy --out predicted.npy
-  iokl predict --model model.iokl --x x.csv --y y.csv --fill --out complete.csv
-  iokl predict --model model.iokl --x test.csv --y truth.csv --json
-  iokl predict --model model.iokl --x new.csv --interval .9 --std
-  iokl predict --model model.iokl --x test.csv --y truth.csv --interval .9 --method jackknife+ --local --joint
-  iokl predict --model model.iokl --x new.csv --why 2
-  iokl predict --model day.iokl --x new.csv --output-axis hours.csv
-  iokl predict --model model.iokl --gram kernels.npz:Kx --out predicted.csv`,
+		Use:  "predict",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.model, "model", "", "model file")
+	f.StringVar(&p.model, "model", "", "")
 	p.inputs(f)
-	f.StringArrayVar(&p.grams, "gram", nil,
-		"cross-Gram matrices (t×l) of all kernels, or of those of positive weight; repeatable")
-	f.StringVar(&p.y, "y", "", "true targets to score the predictions against, or targets to complete with --fill")
-	f.StringVar(&p.yColumns, "y-columns", "", "columns of --y to use")
-	f.StringVar(&p.out, "out", "", ".csv, .csv.gz or .npy file to write predictions to (default: standard output)")
-	f.StringVar(&p.keep, "keep", "",
-		"columns of --x to write before the predictions, as identifiers of rows (default: those of fit --keep)")
-	f.StringVar(&p.axis, "output-axis", "",
-		"points to predict in the place of those of fit --output-axis: a file with a row of coordinates for each")
+	f.StringArrayVar(&p.grams, "gram", nil, "")
+	f.StringVar(&p.y, "y", "", "")
+	f.StringVar(&p.yColumns, "y-columns", "", "")
+	f.StringVar(&p.out, "out", "", "")
+	f.StringVar(&p.keep, "keep", "", "")
+	f.StringVar(&p.axis, "output-axis", "", "")
 	p.sure.flags(f)
 	p.fill.flags(f)
 	p.reading(f)
-	f.Lookup("missing").Usage = "empty input cells: mean puts the training mean of their column, error refuses them"
-	f.StringVar(&p.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
-	f.IntVar(&p.threads, "threads", 0, "threads to compute with (default: all cores)")
-	p.output(f)
+	p.compute(f)
 	return cmd
 }
 

@@ -31,15 +31,11 @@ type streamFlags struct {
 	weights        string // of rows: a file, or a column of --x
 }
 
-func (s *streamFlags) flags(f *pflag.FlagSet, checkpoint string) {
-	f.BoolVar(&s.on, "stream", false,
-		"read the data in blocks of rows, for data larger than memory; kernels need explicit features (rff:…, "+
-			"nystrom:…, linear, poly)")
-	f.StringVar(&s.checkpoint, "checkpoint", "", checkpoint)
-	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0,
-		"with --stream: rows between two writes of it (default: 100 for each feature)")
-	f.Int64Var(&s.surveyRows, "survey-rows", 0,
-		"with --stream: leading rows that scales and widths are taken from (default: all, read once more)")
+func (s *streamFlags) flags(f *pflag.FlagSet) {
+	f.BoolVar(&s.on, "stream", false, "")
+	f.StringVar(&s.checkpoint, "checkpoint", "", "")
+	f.Int64Var(&s.checkpointRows, "checkpoint-rows", 0, "")
+	f.Int64Var(&s.surveyRows, "survey-rows", 0, "")
 }
 
 // check refuses flags that do not go together.

@@ -25,12 +25,8 @@ type modelFlags struct {
 }
 
 func (s *modelFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.model, "model", "",
-		"product: kernel weights and one output kernel L, or sum: an L for each kernel, with norm lp:P\n(default: "+
-			"product, or chosen with λ where kernels are chosen too)")
-	f.StringVar(&s.certify, "certify", "",
-		"global: bound the objective from below over all weights and all L together, and say what an L for each "+
-			"kernel would gain")
+	f.StringVar(&s.model, "model", "", "")
+	f.StringVar(&s.certify, "certify", "", "")
 }
 
 func (s *modelFlags) set(opt *iokl.Options) error {

@@ -27,50 +27,32 @@ type updateFlags struct {
 
 // compactFlag is the flag of commands that save models.
 func compactFlag(f *pflag.FlagSet) {
-	f.Bool("compact", false, "make a smaller file, without what update needs, and intervals where no folds are kept")
+	f.Bool("compact", false, "")
 }
 
 func newUpdateCmd() *cobra.Command {
 	var u updateFlags
 	cmd := &cobra.Command{
-		Use:   "update",
-		Short: "Add rows to a saved model, or take rows out, without a new fit",
-		Long: `Update adds rows to a model, or takes rows out. The result is the model that a fit to the
-rows it then has would give, with the kernels, scales of columns, weights, L and λ·rows that
-it had. Update says how much other weights and another L could gain: the relative gap.
-Where that is above the tolerance, --relearn learns them further.
-
-Row 0 is the oldest. Columns are found by their names, as by predict. A model of explicit
-features (--stream, or rff: kernels) keeps sums and no rows: rows can be added, which does
-not make it larger, and none can be taken out.
-
-"iokl info" says how much of a model file serves updates; --compact leaves that out.`,
-		Example: `  iokl update --model model.iokl --x new.csv --y truth.csv --out updated.iokl
-  iokl update --model model.iokl --x new.csv --y truth.csv --window 1000 --relearn --out updated.iokl --json
-  iokl update --model model.iokl --forget 0-2,7 --out updated.iokl`,
+		Use:  "update",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return u.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&u.model, "model", "", "model file")
+	f.StringVar(&u.model, "model", "", "")
 	u.inputs(f)
-	f.StringVar(&u.y, "y", "", "targets of the rows that arrive (default with --y-columns: the file of --x)")
-	f.StringVar(&u.yColumns, "y-columns", "", "columns of --y to use (default: those named as the model's targets)")
+	f.StringVar(&u.y, "y", "", "")
+	f.StringVar(&u.yColumns, "y-columns", "", "")
 	u.cost.weightsFlag(f)
-	f.StringVar(&u.forget, "forget", "", "rows that leave, as 0-9,17: 0 is the oldest")
-	f.IntVar(&u.opt.Window, "window", 0, "rows that stay at most: the oldest leave (default: all)")
-	f.BoolVar(&u.opt.Relearn, "relearn", false,
-		"where the relative gap is above the tolerance, learn weights and L further from where they stand")
-	f.Float64Var(&u.opt.Tol, "tol", 0, "relative gap to reach (default: that of the fit)")
-	f.IntVar(&u.opt.MaxOuter, "max-outer", 0, "outer iterations of --relearn (default: no limit that matters)")
-	f.StringVar(&u.out, "out", "", "file to save the model to")
+	f.StringVar(&u.forget, "forget", "", "")
+	f.IntVar(&u.opt.Window, "window", 0, "")
+	f.BoolVar(&u.opt.Relearn, "relearn", false, "")
+	f.Float64Var(&u.opt.Tol, "tol", 0, "")
+	f.IntVar(&u.opt.MaxOuter, "max-outer", 0, "")
+	f.StringVar(&u.out, "out", "", "")
 	compactFlag(f)
 	u.reading(f)
-	f.Lookup("missing").Usage = "empty input cells: mean puts the training mean of their column, error refuses them"
-	f.StringVar(&u.backend, "backend", "", "native, openblas or gonum (default: the fastest in this build)")
-	f.IntVar(&u.threads, "threads", 0, "threads to compute with (default: all cores)")
-	f.StringVar(&u.memory, "memory", "", "memory that the process may take, such as 4GiB (default: what is available)")
-	u.output(f)
+	f.StringVar(&u.memory, "memory", "", "")
+	u.compute(f)
 	return cmd
 }
 

@@ -21,24 +21,14 @@ type weightFlags struct{ weights, noise, loss, axis string }
 
 // weightsFlag is the flag of weights.
 func (w *weightFlags) weightsFlag(f *pflag.FlagSet) {
-	f.StringVar(&w.weights, "weights", "",
-		"weights ≥ 0: a file with one for each row or one for each target cell, or a column of --x, which is then no "+
-			"input;\n0 is a missing cell, 2 an observation made twice")
+	f.StringVar(&w.weights, "weights", "", "")
 }
 
 func (w *weightFlags) flags(f *pflag.FlagSet) {
 	w.weightsFlag(f)
-	f.StringVar(&w.noise, "noise", "",
-		"standard deviations > 0 of the errors of the targets, in their units: a file with one for each row, "+
-			"output or cell,\nor a column of --x, which is then no input; or learn: from errors on held-out folds, "+
-			"as a function of the inputs,\nwhich widths of predict --interval then follow")
-	f.StringVar(&w.loss, "loss", "",
-		"what errors cost: squared, huber[:δ], quantile:τ[,τ…] or logistic, for targets 0 and 1 or --classes;\nδ is "+
-			"in robust standard deviations of a target, with --standardize none in units (default: squared; δ 1.345)")
-	f.StringVar(&w.axis, "output-axis", "",
-		"points of an axis that the targets are, as epochs, hours or wavelengths: a file with one row for each target "+
-			"and its\ncoordinates, or header where the names of the targets are numbers; kernels between the points "+
-			"are compared with the learned L,\nand predict --output-axis predicts at other points")
+	f.StringVar(&w.noise, "noise", "", "")
+	f.StringVar(&w.loss, "loss", "", "")
+	f.StringVar(&w.axis, "output-axis", "", "")
 }
 
 // learnsNoise reports whether the noise is to be learned.
