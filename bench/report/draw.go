@@ -3,7 +3,7 @@
 package report
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/internal/picture"
@@ -24,16 +24,6 @@ func Draw(f *bench.File, dir string) ([]string, error) {
 			}
 		}
 	}
-	var names []string
-	for _, fig := range figures {
-		if fig.Name == "" {
-			continue
-		}
-		files, err := fig.Save(dir)
-		names = append(names, files...)
-		if err != nil {
-			return names, fmt.Errorf("drawing %s: %w", fig.Name, err)
-		}
-	}
-	return names, nil
+	unnamed := func(f picture.Figure) bool { return f.Name == "" }
+	return picture.SaveAll(dir, slices.DeleteFunc(figures, unnamed))
 }

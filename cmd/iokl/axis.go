@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 )
 
 // readAxis reads points, a row each, and the names of their coordinates, nil where the file has none. The word header
@@ -21,12 +22,12 @@ func readAxis(cmd *cobra.Command, d *dataFlags, name string, outputs []string) (
 		for j, text := range outputs {
 			v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 			if err != nil {
-				return nil, nil, inputError("--output-axis header: the target %q is no number", text)
+				return nil, nil, status.Input("--output-axis header: the target %q is no number", text)
 			}
 			points.Set(j, 0, v)
 		}
 		if outputs == nil {
-			return nil, nil, inputError("--output-axis header: the targets have no names (--header yes says that " +
+			return nil, nil, status.Input("--output-axis header: the targets have no names (--header yes says that " +
 				"their file has a header)")
 		}
 		return points, nil, nil
@@ -41,7 +42,7 @@ func readAxis(cmd *cobra.Command, d *dataFlags, name string, outputs []string) (
 // elsewhere is the model of outputs at the points of --output-axis.
 func (p *predictFlags) elsewhere(cmd *cobra.Command, model *iokl.Model) (*iokl.Model, error) {
 	if p.fill.on || p.sure.Level > 0 || p.sure.std || p.sure.proba || p.sure.why > 0 {
-		return nil, inputError("--output-axis predicts at other points alone: leave out --fill, --interval, --std, " +
+		return nil, status.Input("--output-axis predicts at other points alone: leave out --fill, --interval, --std, " +
 			"--proba and --why")
 	}
 	points, _, err := readAxis(cmd, &p.dataFlags, p.axis, nil)

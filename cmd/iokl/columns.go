@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 )
 
 // selectColumns reads a list of names, patterns with * and ?, numbers from 0 and ranges of them, in which
@@ -18,7 +21,7 @@ func selectColumns(text, flag string, names []string, cols int) ([]int, error) {
 	list.TrimLeadingSpace = true
 	items, err := list.Read()
 	if err != nil {
-		return nil, inputError("%s: %s: a quote is not closed", flag, text)
+		return nil, status.Input("%s: %s: a quote is not closed", flag, text)
 	}
 	var idx []int
 	for _, item := range items {
@@ -35,7 +38,7 @@ func selectColumns(text, flag string, names []string, cols int) ([]int, error) {
 func selectItem(item, flag string, names []string, cols int) (idx []int, err error) {
 	if j := slices.Index(names, item); j >= 0 && item != "" {
 		if slices.Contains(names[j+1:], item) {
-			return nil, inputError("%s: the file has several columns %q: choose by numbers from 0", flag, item)
+			return nil, status.Input("%s: the file has several columns %q: choose by numbers from 0", flag, item)
 		}
 		return []int{j}, nil
 	}
@@ -46,7 +49,7 @@ func selectItem(item, flag string, names []string, cols int) (idx []int, err err
 			}
 		}
 		if idx == nil {
-			return nil, inputError("%s: no column is called as %q says: %s", flag, item, someNames(names))
+			return nil, status.Input("%s: no column is called as %q says: %s", flag, item, someNames(names))
 		}
 		return idx, nil
 	}
@@ -57,10 +60,10 @@ func selectItem(item, flag string, names []string, cols int) (idx []int, err err
 	a, errA := strconv.Atoi(from)
 	b, errB := strconv.Atoi(to)
 	if errA != nil || errB != nil || a > b {
-		return nil, inputError("%s: there is no column %q%s", flag, item, nearestNames(item, names))
+		return nil, status.Input("%s: there is no column %q%s", flag, item, nearestNames(item, names))
 	}
 	if b >= cols {
-		return nil, inputError("%s: column %d is out of range: the file has columns 0 to %d%s", flag, b, cols-1,
+		return nil, status.Input("%s: column %d is out of range: the file has columns 0 to %d%s", flag, b, cols-1,
 			map[bool]string{true: ", and no header, unless --header yes says so"}[names == nil])
 	}
 	for j := a; j <= b; j++ {
@@ -79,7 +82,7 @@ func someNames(names []string) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("the file has one column, %q: commas, semicolons, tabs or | separate columns", names[0])
 	}
-	return "the file has " + enumerated(names, 8)
+	return "the file has " + results.Enumerated(names, 8)
 }
 
 // nearestNames ends a message about a name that is not there with the names most like it.

@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
@@ -101,10 +103,10 @@ func writeJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	err := enc.Encode(v)
 	if large := (*json.UnsupportedValueError)(nil); errors.As(err, &large) {
-		return inputError("the result holds %s: rescale the data", large.Str)
+		return status.Input("the result holds %s: rescale the data", large.Str)
 	}
 	if err != nil {
-		return failure{fmt.Errorf("standard output: %w", err)}
+		return status.Failure(fmt.Errorf("standard output: %w", err))
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ func (s *stdin) take(name string) (io.Reader, error) {
 			b, err = os.ReadFile(name)
 		}
 		if err != nil {
-			return nil, inputError("%s: %v", name, err)
+			return nil, status.Input("%s: %v", name, err)
 		}
 		s.kept[name] = b
 	}
@@ -159,7 +161,7 @@ func (s *stdin) take(name string) (io.Reader, error) {
 func reading[T any](cmd *cobra.Command, f func() (T, error)) (T, error) {
 	v, err := interrupt.Do(cmd.Context(), f)
 	if cmd.Context().Err() != nil {
-		err = failure{errors.New("interrupted while reading: nothing was saved")}
+		err = status.Failure(errors.New("interrupted while reading: nothing was saved"))
 	}
 	return v, err
 }
@@ -225,4 +227,42 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// commandLine is the command with the flags that were given, as a shell reads it, without those that name what
+// is written or say how much is printed: two runs that differ in these alone make the same model file.
+func commandLine(cmd *cobra.Command) string {
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains([]string{"out", "report", "plot", "json", "quiet", "verbose"}, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if f.Value.Type() == "bool" {
+				words = append(words, map[bool]string{
+					true:  "--" + f.Name,
+					false: "--" + f.Name + "=false",
+				}[v == "true"])
+				continue
+			}
+			words = append(words, "--"+f.Name, shellWord(v))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes what a shell would not take as one word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			strings.ContainsRune("-./:,=+@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -6,11 +6,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +16,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/table"
@@ -129,13 +129,13 @@ func readFoldGroups(name string, rows int) ([]int, error) {
 		records = records[1:] // a header that looks like a label
 	}
 	if rows >= 0 && len(records) != rows {
-		return nil, inputError("%s has %d rows, the data have %d", name, len(records), rows)
+		return nil, status.Input("%s has %d rows, the data have %d", name, len(records), rows)
 	}
 	at := map[string]int{}
 	groups := make([]int, len(records))
 	for i, rec := range records {
 		if len(rec) != 1 {
-			return nil, inputError("%s: row %d has %d cells, want one label", name, i+1, len(rec))
+			return nil, status.Input("%s: row %d has %d cells, want one label", name, i+1, len(rec))
 		}
 		if _, known := at[rec[0]]; !known {
 			at[rec[0]] = len(at)
@@ -143,23 +143,6 @@ func readFoldGroups(name string, rows int) ([]int, error) {
 		groups[i] = at[rec[0]]
 	}
 	return groups, nil
-}
-
-// cvReport is what cv --json prints.
-type cvReport struct {
-	Metric   string         `json:"metric"`
-	Folds    int            `json:"folds"`
-	Best     iokl.CVPoint   `json:"best"`
-	Points   []iokl.CVPoint `json:"points"`
-	Constant float64        `json:"constant_error"`  // of the mean of the training targets
-	Means    []int          `json:"means,omitempty"` // targets, from 0, that the best setting predicts no better
-	Seconds  float64        `json:"seconds"`
-	Backend  string         `json:"backend"`
-	Threads  int            `json:"threads"`
-	Seed     uint64         `json:"seed"`
-	Model    string         `json:"model,omitempty"`
-	Pictures []string       `json:"pictures,omitempty"`
-	Command  string         `json:"command"`
 }
 
 func newCVCmd() *cobra.Command {
@@ -290,7 +273,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 	interrupted := cmd.Context().Err() != nil
 	switch {
 	case interrupted && r == nil:
-		return failure{errors.New("interrupted before any setting was tried: nothing was saved")}
+		return status.Failure(errors.New("interrupted before any setting was tried: nothing was saved"))
 	case err != nil && !interrupted:
 		return work(err)
 	}
@@ -301,7 +284,7 @@ func runCV(cmd *cobra.Command, m *machine, d *data, opt iokl.Options, to destina
 	}
 	err = reportCV(cmd, m, r, seconds, to, refit)
 	if err == nil && interrupted && to.out == "" {
-		err = failure{fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds)}
+		err = status.Failure(fmt.Errorf("interrupted: these are the errors on %d folds", r.Folds))
 	}
 	return err
 }
@@ -312,18 +295,18 @@ func reportCV(
 	cmd *cobra.Command, m *machine, r *iokl.CVResult, seconds float64, to destinations,
 	refit func() (saved bool, err error),
 ) error {
-	report := cvReport{
+	report := results.CV{
 		Metric: r.Metric, Folds: r.Folds, Best: r.Chosen(), Points: r.Points, Constant: r.Constant, Means: r.Means,
 		Seconds: seconds,
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Command: commandLine(cmd),
 	}
 	if to.plot != "" {
-		f, err := cvFigure(r)
+		f, err := results.CVFigure(r)
 		if err == nil {
 			report.Pictures, err = f.Save(to.plot)
 		}
 		if err != nil {
-			return failure{err}
+			return status.Failure(err)
 		}
 	}
 	var fitErr error
@@ -334,14 +317,14 @@ func reportCV(
 		}
 	}
 	if to.page != "" {
-		if err := writePage(to.page, []subject{cvSubject(filepath.Base(to.page), &report)}); err != nil {
+		if err := results.WritePage(to.page, report.Page(filepath.Base(to.page))); err != nil {
 			return err
 		}
 	}
 	if m.json {
 		return errors.Join(fitErr, writeJSON(cmd.OutOrStdout(), report))
 	}
-	return errors.Join(fitErr, writeCV(cmd.OutOrStdout(), &report))
+	return errors.Join(fitErr, report.Write(cmd.OutOrStdout()))
 }
 
 // keepModel saves the model of the best setting, fitted to d, nil for rows that were streamed, and says whether it did.
@@ -353,7 +336,7 @@ func keepModel(
 		return false, noModel(cmd.Context(), err, "")
 	}
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, heldErr := heldOut(cmd, model, nil)
+	held, heldErr := results.HeldOut(cmd.Context(), model, nil)
 	if heldErr != nil {
 		return false, work(heldErr)
 	}
@@ -364,35 +347,4 @@ func keepModel(
 		return false, err
 	}
 	return true, outcome(cmd, model, err, out)
-}
-
-func writeCV(w io.Writer, report *cvReport) error {
-	points, title := report.listed()
-	if err := report.table(points).WriteText(w, len(points)); err != nil {
-		return written(err)
-	}
-	if n := len(report.Points); len(points) < n {
-		if _, err := fmt.Fprintf(w, "%s, of %d in all (--json has them)\n", title, n); err != nil {
-			return written(err)
-		}
-	}
-	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", report.Metric,
-		report.Constant, report.Folds, report.Seconds, saved(report))
-	return written(err)
-}
-
-// severalDictionaries reports whether the points differ in their kernels.
-func severalDictionaries(points []iokl.CVPoint) bool {
-	return slices.ContainsFunc(points, func(p iokl.CVPoint) bool { return !slices.Equal(p.Kernels, points[0].Kernels) })
-}
-
-func saved(r *cvReport) string {
-	text := ""
-	if r.Model != "" {
-		text = "; best setting fitted to all data: " + r.Model
-	}
-	if len(r.Pictures) > 0 {
-		text += "; pictures: " + strings.Join(r.Pictures, ", ")
-	}
-	return text
 }

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	_ "github.com/iokl/iokl/cmd/internal/xlsx" // workbooks are tables too
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
@@ -234,7 +235,7 @@ func observed(file string, t *table.Table, why string) error {
 	for i := range t.Data.Rows {
 		for j, v := range blas.Row(t.Data, i) {
 			if math.IsNaN(v) {
-				return inputError("%s: row %d, %s is empty, and %s", file, i+1, t.Schema.Label(j), why)
+				return status.Input("%s: row %d, %s is empty, and %s", file, i+1, t.Schema.Label(j), why)
 			}
 		}
 	}
@@ -248,31 +249,23 @@ func (d *dataFlags) classLabels(out *data, opt table.Options, in *stdin) (err er
 	}
 	if out.X != nil {
 		if out.labels = d.withoutHeader(out.labels, out.X.Data.Rows); len(out.labels) < out.X.Data.Rows {
-			return inputError("X has %d rows and %s %d labels: blank lines at its end count for none, so write a "+
+			return status.Input("X has %d rows and %s %d labels: blank lines at its end count for none, so write a "+
 				"missing label there as \"\"", out.X.Data.Rows, d.y, len(out.labels))
 		}
 	}
 	var first string
 	for i, label := range out.labels {
 		if label == "" && d.missingTargets == "error" {
-			return inputError("%s: row %d has no class label", d.y, i+1)
+			return status.Input("%s: row %d has no class label", d.y, i+1)
 		}
 		first = cmp.Or(first, label)
 	}
 	several := slices.ContainsFunc(out.labels, func(label string) bool { return label != "" && label != first })
 	if !several && d.targetsOf == nil {
-		return inputError("%s: every label is %q: there is nothing to tell apart", d.y, first)
+		return status.Input("%s: every label is %q: there is nothing to tell apart", d.y, first)
 	}
 	return nil
 }
-
-// dataError is a table.ErrData whose message stands alone.
-type dataError struct{ msg string }
-
-func (e dataError) Error() string { return e.msg }
-func (e dataError) Unwrap() error { return table.ErrData }
-
-func inputError(format string, args ...any) error { return dataError{fmt.Sprintf(format, args...)} }
 
 // columns are those of a file that flags choose.
 type columns struct {
@@ -324,7 +317,7 @@ func (c columns) index(names []string, cols int) (idx []int, err error) {
 	idx = slices.DeleteFunc(idx, func(j int) bool { return slices.Contains(out, j) })
 	for _, j := range idx {
 		if slices.Contains(targets, j) {
-			return nil, inputError("%s: %s is a target too", c.flag, schema.Label(names, j))
+			return nil, status.Input("%s: %s is a target too", c.flag, schema.Label(names, j))
 		}
 	}
 	return idx, nil
@@ -368,7 +361,7 @@ func readGroups(name string, X *table.Table) ([]kernel.Group, error) {
 	at := map[string]int{}
 	for i, rec := range records {
 		if len(rec) != 2 {
-			return nil, inputError("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
+			return nil, status.Input("%s: row %d has %d cells, want column,group", name, i+1, len(rec))
 		}
 		idx := X.Schema.At(rec[0])
 		var err error

@@ -13,6 +13,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/export"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
 )
 
@@ -65,7 +67,7 @@ func (e *exportFlags) run(cmd *cobra.Command) error {
 	}
 	f, err := model.Formula()
 	if err != nil {
-		return inputError("%s: %v", e.model, err)
+		return status.Input("%s: %v", e.model, err)
 	}
 	var text bytes.Buffer
 	if e.onnx != "" {
@@ -74,11 +76,11 @@ func (e *exportFlags) run(cmd *cobra.Command) error {
 		err = export.Go(&text, f, e.name)
 	}
 	if err != nil {
-		return inputError("%s: %v", e.model, err)
+		return status.Input("%s: %v", e.model, err)
 	}
 	path, size := cmp.Or(e.golang, e.onnx), text.Len()
 	if err := atomicfile.Write(path, func(w io.Writer) error { _, err := text.WriteTo(w); return err }); err != nil {
-		return failure{err}
+		return status.Failure(err)
 	}
 	report := exportReport{Model: e.model, Go: e.golang, ONNX: e.onnx, Outputs: f.Outputs, Bytes: size}
 	for _, c := range f.Columns {
@@ -89,7 +91,7 @@ func (e *exportFlags) run(cmd *cobra.Command) error {
 	}
 	if !e.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: wrote %s, %d kB: %s from %s\n", path, (size+999)/1000,
-			enumerated(f.Outputs, 5), enumerated(report.Inputs, 5))
+			results.Enumerated(f.Outputs, 5), results.Enumerated(report.Inputs, 5))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/iokl/iokl/internal/learn/choose"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -44,7 +44,7 @@ func TestOneFile(t *testing.T) {
 	write(t, dir, "numbers.csv", besides(x, y))
 	write(t, dir, "kinds.csv", besides(x, labels))
 	const rest = " --kernel gaussian:all --lambda 1e-3 --json"
-	var want, got fitReport
+	var want, got results.Fit
 	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+rest).object(t, &want)
 	for _, files := range []string{
 		"--x numbers.csv --y-columns u,v", "--x all.csv --x-columns a,b --y-columns u,v",
@@ -85,7 +85,7 @@ func TestOneFile(t *testing.T) {
 		!strings.HasPrefix(r.stdout, "accuracy") {
 		t.Errorf("labels beside inputs: %+v", r)
 	}
-	var cv cvReport
+	var cv results.CV
 	command(t, dir, "cv --x kinds.csv --y-columns kind --metric accuracy --kernel gaussian:all --lambdas 1e-2 "+
 		"--folds 4 --json").object(t, &cv)
 	if cv.Metric != "accuracy" || !(cv.Best.Mean >= 0 && cv.Best.Mean <= 1) {
@@ -188,7 +188,7 @@ func TestSpellingsOfTables(t *testing.T) {
 	write(t, dir, "bare.txt", bare)
 	write(t, dir, "packed.csv.gz", packed(x))
 	const rest = " --y y.csv --kernel gaussian:all --lambda 1e-3 --json"
-	var want, got fitReport
+	var want, got results.Fit
 	command(t, dir, "fit --x x.csv"+rest).object(t, &want)
 	for _, name := range []string{"quoted.csv", "semicolons.csv", "tabs.tsv", "bare.txt", "packed.csv.gz"} {
 		if command(t, dir, "fit --x "+name+rest).object(t, &got); got.Objective != want.Objective {
@@ -224,7 +224,7 @@ func TestInfoPictures(t *testing.T) {
 			if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, c.says) {
 				t.Errorf("info without %q: %s", c.says, r.stdout)
 			}
-			var info infoReport
+			var info results.Info
 			command(t, dir, "info m.iokl --json --plot pics "+c.info).object(t, &info)
 			if len(info.Pictures) != c.pictures {
 				t.Errorf("pictures %v", info.Pictures)
@@ -258,13 +258,6 @@ func TestCVPictures(t *testing.T) {
 			t.Errorf("%s: no legend", name)
 		}
 	}
-	specs := strings.Fields(strings.ReplaceAll(many, "--kernel", ""))
-	if got := first(specs); got != "gaussian:all:1 gaussian:all:2 + 28 more" {
-		t.Errorf("legend %q", got)
-	}
-	if got := choose.Brief(specs); !strings.HasSuffix(got, "gaussian:all:4 … and 26 more") {
-		t.Errorf("list %q", got)
-	}
 }
 
 // A failed reading is moved in for the choice of settings and for the fit that follows it, which
@@ -282,7 +275,7 @@ func TestFailedReading(t *testing.T) {
 		fmt.Fprintf(&table, "%g,%g\n", a, y)
 	}
 	write(t, dir, "t.csv", table.String())
-	var report fitReport
+	var report results.Fit
 	command(t, dir, "fit --x t.csv --y-columns y --kernel gaussian:all:median --out m.iokl --json").object(t, &report)
 	if said := strings.Join(report.Warnings, "; "); !strings.Contains(said,
 		"moved 1 isolated value towards the others, in target column y") {

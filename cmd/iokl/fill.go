@@ -10,6 +10,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -35,7 +36,7 @@ func (p *predictFlags) readKnown(model *iokl.Model, opt table.Options) error {
 		return err
 	}
 	if f.known.Data.Cols != len(outputs) {
-		return inputError("%s has %d targets, the model %d", p.y, f.known.Data.Cols, len(outputs))
+		return status.Input("%s has %d targets, the model %d", p.y, f.known.Data.Cols, len(outputs))
 	}
 	return nil
 }
@@ -56,7 +57,7 @@ func (f *filling) complete(a *prediction, file string) error {
 	data := a.F.RawMatrix()
 	f.known.Extend(f.row + data.Rows)
 	if f.row+data.Rows > f.known.Data.Rows {
-		return inputError("%s has %d rows of targets, and there are more of inputs", file, f.known.Data.Rows)
+		return status.Input("%s has %d rows of targets, and there are more of inputs", file, f.known.Data.Rows)
 	}
 	for i := range data.Rows {
 		row := blas.Row(data, i)
@@ -80,7 +81,7 @@ func (f *filling) complete(a *prediction, file string) error {
 // done refuses targets without inputs.
 func (f *filling) done(file string) error {
 	if f.row < f.known.Data.Rows {
-		return inputError("%s has %d rows of targets, and there are %d of inputs", file, f.known.Data.Rows, f.row)
+		return status.Input("%s has %d rows of targets, and there are %d of inputs", file, f.known.Data.Rows, f.row)
 	}
 	return nil
 }

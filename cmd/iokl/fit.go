@@ -18,6 +18,8 @@ import (
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/sylvester"
@@ -123,7 +125,7 @@ func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
 		return nil
 	}
 	if d.X == nil {
-		return inputError("--folds-by %s: there are no columns without --x", l.foldsBy)
+		return status.Input("--folds-by %s: there are no columns without --x", l.foldsBy)
 	}
 	cols := d.X.Schema.At(l.foldsBy)
 	if cols == nil {
@@ -248,6 +250,17 @@ func newFitCmd() *cobra.Command {
 	return cmd
 }
 
+// noteOrigin notes in the model how it came about, with effects of the inputs on d; nil for data that are not in
+// memory.
+func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldOut) error {
+	command, keep := commandLine(cmd), cmd.Flag("keep").Value.String()
+	if d == nil || d.X == nil {
+		return results.Note(model, command, keep, nil, nil, held)
+	}
+	Y, _ := d.targetMatrix()
+	return results.Note(model, command, keep, blas.Dense(d.X.Data), Y, held)
+}
+
 // keep saves the model, compact where that is asked for, and writes the page about it, where these have names.
 func keep(cmd *cobra.Command, model *iokl.Model, out, page string) error {
 	if out != "" {
@@ -256,17 +269,17 @@ func keep(cmd *cobra.Command, model *iokl.Model, out, page string) error {
 			file = model.Compact()
 		}
 		if err := file.Save(out); err != nil {
-			return failure{err}
+			return status.Failure(err)
 		}
 	}
 	if page == "" {
 		return nil
 	}
-	s, err := modelSubject(cmp.Or(out, "the model"), model)
+	s, err := results.ModelSubject(cmp.Or(out, "the model"), model)
 	if err != nil {
 		return err
 	}
-	return writePage(page, []subject{s})
+	return results.WritePage(page, s)
 }
 
 // runFit fits, saves, reports.
@@ -306,7 +319,7 @@ func finish(
 	seconds float64, fitErr error, out, page string,
 ) error {
 	warn(cmd.ErrOrStderr(), model.Warnings())
-	held, err := heldOut(cmd, model, again)
+	held, err := results.HeldOut(cmd.Context(), model, again)
 	if err != nil {
 		return work(err)
 	}
@@ -321,7 +334,12 @@ func finish(
 	if err := keep(cmd, model, out, page); err != nil {
 		return err
 	}
-	if err := reportFit(cmd.OutOrStdout(), m, model, seconds, out); err != nil {
+	if m.json {
+		err = writeJSON(cmd.OutOrStdout(), results.NewFit(model, seconds, out))
+	} else {
+		err = results.WriteFit(cmd.OutOrStdout(), model, seconds, out)
+	}
+	if err != nil {
 		return err
 	}
 	sayHeldOut(cmd, m, model, held, seconds)
@@ -339,9 +357,9 @@ func (d *data) choose(cmd *cobra.Command, opt iokl.Options, out string) (*iokl.C
 	case cmd.Context().Err() == nil:
 		return nil, work(err)
 	case r == nil:
-		return nil, failure{errors.New("interrupted before any setting was tried: nothing was saved")}
+		return nil, status.Failure(errors.New("interrupted before any setting was tried: nothing was saved"))
 	case out == "":
-		return nil, failure{errors.New("interrupted while settings were compared: no --out was given")}
+		return nil, status.Failure(errors.New("interrupted while settings were compared: no --out was given"))
 	}
 	return r, nil
 }
@@ -364,7 +382,7 @@ func fitBest(cmd *cobra.Command, m *machine, r *iokl.CVResult, p *progress) (*io
 // noModel says why a fit under ctx returned no model, and whether the same command goes on from the checkpoint.
 func noModel(ctx context.Context, err error, checkpoint string) error {
 	if ctx.Err() != nil {
-		return failure{fmt.Errorf("interrupted before the fit had a first model: %s", kept(checkpoint))}
+		return status.Failure(fmt.Errorf("interrupted before the fit had a first model: %s", kept(checkpoint)))
 	}
 	return work(err)
 }
@@ -382,17 +400,42 @@ func outcome(cmd *cobra.Command, model *iokl.Model, err error, out string) error
 	}
 	c := model.Certificate()
 	if interrupted {
-		return failure{fmt.Errorf("interrupted at relative gap %.3g: %s", c.RelativeGap, saved)}
+		return status.Failure(fmt.Errorf("interrupted at relative gap %.3g: %s", c.RelativeGap, saved))
 	}
 	if errors.Is(err, bcd.ErrNotConverged) && cmd.Flags().Changed("max-outer") {
 		fmt.Fprintf(cmd.ErrOrStderr(), "iokl: stopped by --max-outer at relative gap %.3g\n", c.RelativeGap)
 		return nil
 	}
-	return failure{fmt.Errorf("%w; %s", err, saved)}
+	return status.Failure(fmt.Errorf("%w; %s", err, saved))
 }
 
 func warn(w io.Writer, lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(w, "iokl: warning:", line)
+	}
+}
+
+// modelFlags say which model is learned and what is certified.
+type modelFlags struct {
+	model, certify string
+}
+
+func (s *modelFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.model, "model", "", "")
+	f.StringVar(&s.certify, "certify", "", "")
+}
+
+func (s *modelFlags) set(opt *iokl.Options) error {
+	if s.certify != "" && s.certify != "global" {
+		return fmt.Errorf("--certify %q: it takes global", s.certify)
+	}
+	opt.Model, opt.Global = iokl.ModelKind(s.model), s.certify == "global"
+	return nil
+}
+
+// sayHeldOut ends a fit with a line about its error on rows that it has not learned from.
+func sayHeldOut(cmd *cobra.Command, m *machine, model *iokl.Model, h *iokl.HeldOut, seconds float64) {
+	if !m.quiet && cmd.Context().Err() == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "iokl:", results.HeldOutLine(model, h, seconds))
 	}
 }

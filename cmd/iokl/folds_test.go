@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // TestFoldsBy deals rows to folds by a column of words, by blocks and in the order of time.
@@ -21,7 +23,7 @@ func TestFoldsBy(t *testing.T) {
 	}
 	errors := func(flags string) string {
 		t.Helper()
-		var r cvReport
+		var r results.CV
 		command(t, dir,
 			"cv --x x.csv --y y.csv --kernel linear:all --lambdas 0.1 --norm lp:1 --folds 4 --json "+flags).object(t,
 			&r)

@@ -10,8 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/mpi"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 // grangerFlags are the flags of the command granger.
@@ -102,7 +105,7 @@ func (g *grangerFlags) check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("interval") && g.forecast == 0 {
 		return errors.New("--interval is for --forecast")
 	}
-	if _, err := graphWriter(g.out); err != nil {
+	if _, err := results.GraphWriter(g.out); err != nil {
 		return err
 	}
 	return errors.Join(g.confidence.check(cmd), checkFile(cmd, "out"), checkPlot(g.plot), checkFile(cmd, "report"))
@@ -145,7 +148,7 @@ func (g *grangerFlags) infer(cmd *cobra.Command) error {
 	if err != nil {
 		return stopped(cmd, err)
 	}
-	report := newGrangerReport(res, time.Since(start).Seconds())
+	report := results.NewGraph(res, time.Since(start).Seconds())
 	report.Threshold, report.Seed, report.Out = g.threshold, g.seed, g.out
 	report.Kernels, report.Command = g.opt.Kernels, commandLine(cmd)
 	if report.Kernels == nil {
@@ -178,7 +181,7 @@ const violationLevel = 0.05
 
 // explain fills in the edges and how they act. Of several ranks none says how.
 func (g *grangerFlags) explain(
-	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport,
+	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {
 	report.Edges, report.Central = res.Links(g.threshold), res.Central(g.threshold)
 	if g.world.Size() > 1 {
@@ -198,52 +201,51 @@ func (g *grangerFlags) explain(
 // stopped is the error of work that was given up before there was a graph.
 func stopped(cmd *cobra.Command, err error) error {
 	if cmd.Context().Err() != nil {
-		return failure{errors.New("interrupted: nothing was written")}
+		return status.Failure(errors.New("interrupted: nothing was written"))
 	}
 	return work(err)
 }
 
 // salvage writes the graph when the work on its confidence was interrupted.
-func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *grangerReport, err error) error {
+func (g *grangerFlags) salvage(cmd *cobra.Command, res *granger.Result, report *results.Graph, err error) error {
 	if cmd.Context().Err() == nil {
 		return work(err)
 	}
 	if g.out != "" && g.world.Rank() == 0 {
-		if err := writeGraph(g.out, res, report, g.threshold); err != nil {
-			return failure{err}
+		if err := results.WriteGraph(g.out, res, report, g.threshold); err != nil {
+			return status.Failure(err)
 		}
-		return failure{fmt.Errorf("interrupted: %s; the graph alone is in %s", kept(g.checkpoint), g.out)}
+		return status.Failure(fmt.Errorf("interrupted: %s; the graph alone is in %s", kept(g.checkpoint), g.out))
 	}
-	return failure{fmt.Errorf("interrupted: %s", kept(g.checkpoint))}
+	return status.Failure(fmt.Errorf("interrupted: %s", kept(g.checkpoint)))
 }
 
 // deliver writes, draws and prints, on the first rank.
-func (g *grangerFlags) deliver(cmd *cobra.Command, res *granger.Result, report *grangerReport) (err error) {
+func (g *grangerFlags) deliver(cmd *cobra.Command, res *granger.Result, report *results.Graph) (err error) {
 	if g.world.Rank() > 0 {
 		return nil
 	}
-	if err := writeGraph(g.out, res, report, g.threshold); err != nil {
-		return failure{err}
+	if err := results.WriteGraph(g.out, res, report, g.threshold); err != nil {
+		return status.Failure(err)
 	}
 	if g.plot != "" {
-		if report.Pictures, err = plotGraph(g.plot, res, g.threshold); err != nil {
-			return failure{err}
+		if report.Pictures, err = picture.SaveAll(g.plot, results.GraphFigures(res, g.threshold)); err != nil {
+			return status.Failure(err)
 		}
 	}
 	if g.page != "" {
-		if err := writePage(g.page, []subject{graphSubject("the series of "+filepath.Base(g.series),
-			report)}); err != nil {
+		if err := results.WritePage(g.page, report.Page("the series of "+filepath.Base(g.series))); err != nil {
 			return err
 		}
 	}
 	if g.json {
 		return writeJSON(cmd.OutOrStdout(), report)
 	}
-	return explainGraph(cmd.OutOrStdout(), report)
+	return report.Write(cmd.OutOrStdout())
 }
 
 // score compares with the true edges.
-func (g *grangerFlags) score(res *granger.Result, report *grangerReport) error {
+func (g *grangerFlags) score(res *granger.Result, report *results.Graph) error {
 	if g.truth == "" {
 		return nil
 	}
@@ -252,7 +254,7 @@ func (g *grangerFlags) score(res *granger.Result, report *grangerReport) error {
 		return err
 	}
 	s := granger.Score(res.Graph, truth)
-	report.AUROC, report.AUPR = number(s.AUROC), number(s.AUPR)
-	report.AUROCAll, report.AUPRAll = number(s.AUROCAll), number(s.AUPRAll)
+	report.AUROC, report.AUPR = results.Number(s.AUROC), results.Number(s.AUPR)
+	report.AUROCAll, report.AUPRAll = results.Number(s.AUROCAll), results.Number(s.AUPRAll)
 	return nil
 }

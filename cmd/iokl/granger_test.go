@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // chain writes series of which a drives b and b drives c, in two replicates.
@@ -33,7 +35,7 @@ func chain(t *testing.T, dir string) {
 func TestGranger(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	var got grangerReport
+	var got results.Graph
 	for _, truth := range []string{"truth.csv", "matrix.csv"} {
 		r := command(t, dir, "granger --series s.csv --replicate run --lag 2 --json --truth "+truth)
 		r.object(t, &got)
@@ -89,7 +91,7 @@ func TestGrangerRelaxing(t *testing.T) {
 	if !strings.Contains(mustRead(t, "g.html"), named) {
 		t.Error("the page does not say so")
 	}
-	var got grangerReport
+	var got results.Graph
 	command(t, dir, "granger --series s.csv --replicate run --json").object(t, &got)
 	if !got.Relaxing || !(got.Graph[1][0] > 0.5) || !(got.Graph[0][1] < 0.5) {
 		t.Errorf("relaxing %t, graph %v", got.Relaxing, got.Graph)
@@ -176,7 +178,7 @@ func TestGrangerBadInput(t *testing.T) {
 func TestGrangerForecast(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
-	var got grangerReport
+	var got results.Graph
 	r := command(t, dir, chainLine+"--forecast 3 --interval 0.8 --json --report p.html")
 	r.object(t, &got)
 	if len(got.Forecast) != 9 || got.Level != 0.8 {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/table"
@@ -118,7 +119,7 @@ func (k *keeper) keep(p *progress, what string, of int, to *granger.Counts) func
 
 // assess fills in how sure the graph is.
 func (g *grangerFlags) assess(
-	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *grangerReport,
+	cmd *cobra.Command, study *granger.Study, res *granger.Result, report *results.Graph,
 ) (err error) {
 	k := &keeper{path: g.checkpoint, other: g.world.Rank() > 0}
 	if err := k.open(); err != nil {
@@ -167,6 +168,6 @@ func (g *grangerFlags) assess(
 			return err
 		}
 	}
-	report.confidence(res)
+	report.Confidence(res)
 	return nil
 }

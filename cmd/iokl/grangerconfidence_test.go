@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 const chainLine = "granger --series s.csv --replicate run --lag 2 "
@@ -20,7 +22,7 @@ func TestGrangerConfidence(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
 	line := chainLine + "--stability 20 --null 39 --improvement --seed 5 --checkpoint rounds.json "
-	var got grangerReport
+	var got results.Graph
 	command(t, dir, line+"--json").object(t, &got)
 	if got.StabilityRounds != 20 || got.NullRounds != 39 || len(got.Improvement) != 3 {
 		t.Fatalf("%d resamples, %d shifts, %d gains", got.StabilityRounds, got.NullRounds, len(got.Improvement))
@@ -39,7 +41,7 @@ func TestGrangerConfidence(t *testing.T) {
 	if e := got.Edges[0]; e.PValue == nil || e.Frequency == nil || len(got.Central) != 3 {
 		t.Errorf("strongest edge %+v", e)
 	}
-	var few [2]grangerReport
+	var few [2]results.Graph
 	for k := range few {
 		command(t, dir, chainLine+fmt.Sprint("--stability 5 --null 8 --seed 5 --json --threads ", k+1)).object(t,
 			&few[k])
@@ -61,7 +63,7 @@ func TestGrangerConfidence(t *testing.T) {
 	}
 }
 
-func sameConfidence(a, b grangerReport) bool {
+func sameConfidence(a, b results.Graph) bool {
 	return slices.EqualFunc(a.Frequency, b.Frequency, slices.Equal) &&
 		slices.EqualFunc(a.PValues, b.PValues, slices.Equal)
 }
@@ -71,7 +73,7 @@ func TestGrangerGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	chain(t, dir)
 	line := chainLine + "--stability 30 --null 20 --seed 5 --json "
-	var want grangerReport
+	var want results.Graph
 	command(t, dir, line).object(t, &want)
 	self, err := os.Executable()
 	if err != nil {
@@ -106,7 +108,7 @@ func TestGrangerGoesOn(t *testing.T) {
 	if !strings.Contains(r.stderr, "going on after") {
 		t.Errorf("it did not go on: %s", r.stderr)
 	}
-	var got grangerReport
+	var got results.Graph
 	r.object(t, &got)
 	if !sameConfidence(got, want) {
 		t.Error("the interrupted run has another result")

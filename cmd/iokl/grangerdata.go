@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
@@ -74,10 +76,10 @@ func (g *grangerFlags) takeSeries(cmd *cobra.Command, d *granger.Data, t *table.
 		}
 	}
 	if len(idx) == 0 {
-		return inputError("%s: no series are left beside the replicate and time columns", g.series)
+		return status.Input("%s: no series are left beside the replicate and time columns", g.series)
 	}
 	if others != nil {
-		warn(cmd.ErrOrStderr(), []string{"left out, since they hold no numbers: " + enumerated(others, 10)})
+		warn(cmd.ErrOrStderr(), []string{"left out, since they hold no numbers: " + results.Enumerated(others, 10)})
 	}
 	t = pick(t, idx)
 	d.Names, d.X = t.Names, t.Data
@@ -90,7 +92,7 @@ func oneColumn(name, flag string, t *table.Table) (int, error) {
 		return 0, err
 	}
 	if len(idx) != 1 {
-		return 0, inputError("%s %s: one column is wanted", flag, name)
+		return 0, status.Input("%s %s: one column is wanted", flag, name)
 	}
 	return idx[0], nil
 }
@@ -98,14 +100,14 @@ func oneColumn(name, flag string, t *table.Table) (int, error) {
 // replicates numbers the values of a column.
 func replicates(t *table.Table, j int) ([]int, error) {
 	if t.Schema[j].Kind == schema.Text {
-		return nil, inputError("--replicate: the values of %s hardly repeat", t.Schema.Label(j))
+		return nil, status.Input("--replicate: the values of %s hardly repeat", t.Schema.Label(j))
 	}
 	at := map[float64]int{}
 	out := make([]int, t.Data.Rows)
 	for i := range out {
 		v := t.Data.Data[i*t.Data.Stride+j]
 		if math.IsNaN(v) {
-			return nil, inputError("row %d has no replicate", i+1)
+			return nil, status.Input("row %d has no replicate", i+1)
 		}
 		if _, known := at[v]; !known {
 			at[v] = len(at) + 1
@@ -183,7 +185,7 @@ func (g *grangerFlags) nodes(d *granger.Data) error {
 	var pairs [][2]string
 	for i, rec := range records {
 		if len(rec) != 2 {
-			return inputError("%s: row %d has %d cells, want series,node", g.groups, i+1, len(rec))
+			return status.Input("%s: row %d has %d cells, want series,node", g.groups, i+1, len(rec))
 		}
 		if i == 0 && !slices.Contains(d.Names, rec[0]) && len(records) > 1 && (rec[0] == "series" || rec[1] == "node") {
 			continue // a header
@@ -207,7 +209,7 @@ func readTruth(name string, nodes []string) (blas.General, error) {
 	var edges []granger.Edge
 	for i, rec := range records {
 		if len(rec) < 2 {
-			return blas.General{}, inputError("%s: row %d has %d cells, want from,to", name, i+1, len(rec))
+			return blas.General{}, status.Input("%s: row %d has %d cells, want from,to", name, i+1, len(rec))
 		}
 		if i == 0 && strings.EqualFold(rec[0], "from") && strings.EqualFold(rec[1], "to") {
 			continue

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // Series are read from tables as fit reads them: dates are time, words tell replicates apart, other words are left
@@ -32,7 +34,7 @@ func TestGrangerReadsTables(t *testing.T) {
 		return text
 	}
 	const run = " --lag 2 --json --kernel linear:groups"
-	var want, got grangerReport
+	var want, got results.Graph
 	command(t, dir, "granger --series s.csv --replicate run"+run).object(t, &want)
 	daily := func(i int) int { return i }
 	for name, c := range map[string]struct {

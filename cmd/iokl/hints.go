@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -50,7 +51,8 @@ func (f *far) warnings(file string, names []string) []string {
 	}
 	return []string{fmt.Sprintf("%s of %s %s far outside what the model learned from, in %s: the range there, "+
 		"widened by its width on both sides, is as far as it goes",
-		counted(total, "value"), file, map[bool]string{true: "is", false: "are"}[total == 1], enumerated(in, 5))}
+		results.Counted(total, "value"), file, map[bool]string{true: "is", false: "are"}[total == 1],
+		results.Enumerated(in, 5))}
 }
 
 // giveaways says which single columns of the inputs determine a target.

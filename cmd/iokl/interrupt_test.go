@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/learn/choose"
 )
 
@@ -226,7 +227,7 @@ func TestReportNamesSavedModels(t *testing.T) {
 		err := reportCV(cmd, &machine{json: true}, r, 1, destinations{out: "m.iokl"}, func() (bool, error) {
 			return saved, stopped
 		})
-		var got cvReport
+		var got results.CV
 		if e := json.Unmarshal(out.Bytes(), &got); e != nil || !errors.Is(err, stopped) ||
 			(got.Model == "m.iokl") != saved {
 			t.Errorf("saved %v: %v, %v, %s", saved, err, e, out.String())

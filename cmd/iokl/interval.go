@@ -20,6 +20,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -84,18 +86,6 @@ func (b *beside) after(j, n int) (column int, ok bool) {
 	return j / each, j%each == each-1
 }
 
-// targetNames are the names of targets that have so many outputs each, for quantiles.
-func targetNames(outputs []string, each int) (names []string) {
-	for j := 0; j < len(outputs); j += each {
-		name := outputs[j]
-		if each > 1 {
-			name = name[:strings.LastIndex(name, "_q")]
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
 // answer predicts the rows of X.
 func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.Dense) (*prediction, error) {
 	a := &prediction{X: X}
@@ -114,7 +104,7 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 		}
 	case model.Classes() != nil:
 		if q.Method != "" && q.Method != "cv+" || q.Local || q.Joint {
-			return nil, inputError("sets of classes are made by cv+: leave out --method, --local and --joint")
+			return nil, status.Input("sets of classes are made by cv+: leave out --method, --local and --joint")
 		}
 		r, err := model.PredictSets(ctx, X, q.Level)
 		if err != nil {
@@ -145,7 +135,7 @@ func (q *intervalFlags) answer(ctx context.Context, model *iokl.Model, X *mat.De
 			a.beside = append(a.beside, beside{noiseSuffix, noise})
 		}
 	}
-	a.labels = classesOf(model, a.F)
+	a.labels = results.ClassesOf(model, a.F)
 	return a, nil
 }
 
@@ -199,7 +189,7 @@ func (a *prediction) names(outputs []string) (all []string) {
 		all = append(all, name)
 		for _, b := range a.beside {
 			if k, ok := b.after(j, len(outputs)); ok {
-				all = append(all, targetNames(outputs, len(outputs)/b.v.RawMatrix().Cols)[k]+b.suffix)
+				all = append(all, results.TargetNames(outputs, len(outputs)/b.v.RawMatrix().Cols)[k]+b.suffix)
 			}
 		}
 	}
@@ -243,7 +233,7 @@ func (r *intervalReport) trim() {
 
 // cover compares with the targets; classes are those of a classifier.
 func (r *intervalReport) cover(Y mat.Matrix, classes []string) {
-	t, n := Y.Dims()
+	t, _ := Y.Dims()
 	switch {
 	case r.Sets != nil:
 		r.Coverage, r.MeanWidth = []float64{0}, []float64{0}
@@ -257,31 +247,11 @@ func (r *intervalReport) cover(Y mat.Matrix, classes []string) {
 		}
 		r.Coverage[0] /= float64(t)
 	case r.Low != nil:
+		at := func(rows [][]float64) func(i, j int) float64 {
+			return func(i, j int) float64 { return rows[i][j] }
+		}
 		var joint float64
-		r.Coverage, r.MeanWidth = make([]float64, n), make([]float64, n)
-		count := make([]float64, n)
-		for i := range t {
-			all := true
-			for j := range n {
-				y, lo, hi := Y.At(i, j), r.Low[i][j], r.High[i][j]
-				r.MeanWidth[j] += (hi - lo) / float64(t)
-				if math.IsNaN(y) {
-					continue
-				}
-				if count[j]++; lo <= y && y <= hi {
-					r.Coverage[j]++
-				} else {
-					all = false
-				}
-			}
-			if all {
-				joint++
-			}
-		}
-		joint /= float64(t)
-		for j := range n {
-			r.Coverage[j] /= max(count[j], 1)
-		}
+		r.Coverage, r.MeanWidth, joint = results.Cover(at(r.Low), at(r.High), Y)
 		r.JointCoverage = &joint
 	}
 }
@@ -292,7 +262,7 @@ func (r *intervalReport) write(w io.Writer, outputs []string) {
 	case r.Sets != nil:
 		fmt.Fprintf(w, "sets hold %.4f of the classes, at a mean size of %.3g\n", r.Coverage[0], r.MeanWidth[0])
 	case r.Coverage != nil:
-		for j, name := range targetNames(outputs, len(outputs)/len(r.Coverage)) {
+		for j, name := range results.TargetNames(outputs, len(outputs)/len(r.Coverage)) {
 			fmt.Fprintf(w, "%s  intervals hold %.4f, mean width %.5g\n", name, r.Coverage[j], r.MeanWidth[j])
 		}
 		if len(r.Coverage) > 1 {
@@ -320,7 +290,7 @@ func (q *intervalFlags) explain(cmd *cobra.Command, model *iokl.Model, src *sour
 	for before := 0; ; {
 		a, err := src.next()
 		if errors.Is(err, io.EOF) {
-			return inputError("--why %d: there are %d rows", q.why, before)
+			return status.Input("--why %d: there are %d rows", q.why, before)
 		}
 		if err != nil {
 			return err
@@ -380,12 +350,12 @@ func (r *whyReport) write(w io.Writer) error {
 	for _, v := range r.Influences[:min(most, l)] {
 		line(fmt.Sprintf("changed by training row %d", v.Row), v.Change, "%+.3g")
 	}
-	if err := flush(t); err != nil {
+	if err := results.Flush(t); err != nil {
 		return err
 	}
 	if l > most {
 		_, err := fmt.Fprintf(w, "and by %d rows less\n", l-most)
-		return written(err)
+		return status.Failure(err)
 	}
 	return nil
 }

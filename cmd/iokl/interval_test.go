@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // numbers are the rows of a CSV table below its header.
@@ -139,11 +141,11 @@ func TestInfoFindsSurprises(t *testing.T) {
 		"fit --x x.csv --y y.csv --lambda 1e-2 --kernel gaussian:all:median --out m.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
-	var r infoReport
+	var r results.Info
 	command(t, dir, "info m.iokl --json").object(t, &r)
 	if len(r.Surprising) == 0 || r.Surprising[0].Row != 17 || r.Surprising[0].Output != r.Outputs[0] ||
 		!(r.Surprising[0].Residual > 10) || !(r.Freedom > 1) {
-		t.Errorf("%+v", r.rowsReport)
+		t.Errorf("%+v", r)
 	}
 	if r := command(t, dir, "info m.iokl"); !strings.Contains(r.stdout, "row 17, ") ||
 		!strings.Contains(r.stdout, "degrees of freedom") {
@@ -154,7 +156,7 @@ func TestInfoFindsSurprises(t *testing.T) {
 func TestCVLeaveOneOut(t *testing.T) {
 	dir := folder(t)
 	line := "cv --x x.csv --y y.csv --kernel gaussian:all:median --learn none --lambdas 1e-1,1e-2,1e-3 --folds "
-	var r, ten cvReport
+	var r, ten results.CV
 	command(t, dir, line+"loo --json").object(t, &r)
 	command(t, dir, line+"10 --json").object(t, &ten)
 	if r.Folds != 40 || len(r.Points) != 3 || !(r.Points[0].Freedom < r.Points[2].Freedom) {

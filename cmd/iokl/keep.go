@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -14,7 +16,7 @@ import (
 func (p *predictFlags) openKept(model *iokl.Model, opt table.Options) (*table.Texts, error) {
 	list := p.keep
 	if list == "" {
-		o, err := originOf(model)
+		o, err := results.OriginOf(model)
 		if err != nil || o.Keep == "" {
 			return nil, nil // notes of another program keep nothing
 		}
@@ -22,9 +24,10 @@ func (p *predictFlags) openKept(model *iokl.Model, opt table.Options) (*table.Te
 	}
 	switch {
 	case p.x == "" || once(p.x):
-		return nil, p.unlessNoted(inputError("--keep: identifiers come from a file of inputs, which is read once more"))
+		return nil, p.unlessNoted(status.Input("--keep: identifiers come from a file of inputs, which is read " +
+			"once more"))
 	case strings.EqualFold(filepath.Ext(p.out), ".npy"), p.json && p.out == "":
-		return nil, p.unlessNoted(inputError("--keep: identifiers are written to CSV"))
+		return nil, p.unlessNoted(status.Input("--keep: identifiers are written to CSV"))
 	}
 	opt.Types = true
 	opt.Columns = func(names []string, cols int) ([]int, error) { return selectColumns(list, "--keep", names, cols) }

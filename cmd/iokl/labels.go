@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -49,9 +50,9 @@ func (d *dataFlags) withoutHeader(labels []string, rows int) []string {
 // manyLabels refuses that many columns of labels.
 func (d *dataFlags) manyLabels(columns int) error {
 	if d.yColumns != "" {
-		return inputError("--y-columns %s: class labels are one column", d.yColumns)
+		return status.Input("--y-columns %s: class labels are one column", d.yColumns)
 	}
-	return inputError("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, columns)
+	return status.Input("%s has %d columns, and class labels are one: choose it by --y-columns", d.y, columns)
 }
 
 // numericLabels makes labels of the numbers in files that hold numbers only.

@@ -10,23 +10,16 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/cmd/internal/manual"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/table"
-)
-
-// Exit statuses.
-const (
-	exitOK     = 0
-	exitFailed = 1 // the work failed or was interrupted
-	exitUsage  = 2 // bad usage or bad input
 )
 
 func main() {
@@ -36,11 +29,11 @@ func main() {
 }
 
 // run executes one command line and returns the exit status.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(stderr, "iokl: internal error: %v\n", r)
-			status = exitFailed
+			code = status.Failed
 		}
 	}()
 	soft := debug.SetMemoryLimit(-1)
@@ -56,17 +49,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if out.err != nil {
-		err = failure{fmt.Errorf("standard output: %w", out.err)}
+		err = status.Failure(fmt.Errorf("standard output: %w", out.err))
 	}
-	if err == nil {
-		return exitOK
-	}
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	fmt.Fprintln(stderr, "iokl:", line)
-	if isInput(err) {
-		return exitUsage
-	}
-	return exitFailed
+	return status.End(stderr, "iokl", err)
 }
 
 // sticky remembers that writing failed, for those that do not look.
@@ -83,22 +68,13 @@ func (s *sticky) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// failure is an error of the work itself.
-type failure struct{ error }
-
-func (f failure) Unwrap() error { return f.error }
-
 // work marks errors that are not known to be about the input as failures of the work.
 func work(err error) error {
-	if err == nil || isKnownInput(err) {
+	if isKnownInput(err) {
 		return err
 	}
-	return failure{err}
+	return status.Failure(err)
 }
-
-// isInput reports whether the error is one of usage or input: all that are not
-// marked as failures, since flags and arguments are checked without marks.
-func isInput(err error) bool { return !errors.As(err, new(failure)) }
 
 func isKnownInput(err error) bool {
 	for _, e := range append([]error{
@@ -131,7 +107,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(newFitCmd(), newPredictCmd(), newCVCmd(), newGrangerCmd(), newInfoCmd(), newUpdateCmd(),
 		newReportCmd(), newExportCmd(), &cobra.Command{Use: "kernels"}, &cobra.Command{Use: "tables"})
 	describe(root)
-	version.Add(root, func(err error) error { return failure{err} })
-	manual.Add(root, func(err error) error { return failure{err} })
+	version.Add(root)
+	manual.Add(root)
 	return root
 }

@@ -15,8 +15,12 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
+
+const exitOK, exitFailed, exitUsage = status.OK, status.Failed, status.Usage
 
 // result is how a command ended.
 type result struct {
@@ -102,7 +106,7 @@ func TestFitGolden(t *testing.T) {
 			t.Errorf("no %q in the JSON object", key)
 		}
 	}
-	var got fitReport
+	var got results.Fit
 	r.object(t, &got)
 	const F = 0.18252130379156023
 	if !got.Converged || !(got.Objective <= F*(1+1e-8)) || !(got.RelativeGap <= 1e-8) {
@@ -166,7 +170,7 @@ func TestFitPredictInfo(t *testing.T) {
 		"--out r.iokl"); r.status != exitOK {
 		t.Fatalf("%+v", r)
 	}
-	var relevant infoReport
+	var relevant results.Info
 	command(t, dir, "info r.iokl --json").object(t, &relevant)
 	if text := command(t, dir, "info r.iokl").stdout; len(relevant.Relevance) != 2 ||
 		slices.Max(relevant.Relevance) != 1 || !strings.Contains(text, "inputs by relevance") {
@@ -193,7 +197,7 @@ func TestFitPredictInfo(t *testing.T) {
 	if r := command(t, dir, "info m.iokl"); r.status != exitOK || !strings.Contains(r.stdout, "kernels") {
 		t.Errorf("info: %+v", r)
 	}
-	var info infoReport
+	var info results.Info
 	command(t, dir, "info m.iokl --json --plot pics --x xt.csv --y yt.csv").object(t, &info)
 	if len(info.Pictures) != 16 || len(info.Correlation) != 2 || !info.Converged {
 		t.Errorf("info: %+v", info)
@@ -216,7 +220,7 @@ func mustRead(t *testing.T, path string) string {
 
 func TestCV(t *testing.T) {
 	dir := folder(t)
-	var got cvReport
+	var got results.CV
 	command(t, dir, "cv --x x.csv --y y.csv --kernel gaussian:all --lambdas 1,1e-3,1e-6 --norm lp:1 --folds 4 "+
 		"--metric rmse --json --plot pics --out m.iokl").object(t, &got)
 	if len(got.Points) != 3 || got.Best.Lambda == 1 || got.Folds != 4 || got.Metric != "rmse" ||
@@ -262,7 +266,7 @@ func TestClasses(t *testing.T) {
 	if !(scored.Scores.Accuracy > 0.95) {
 		t.Errorf("accuracy %g", scored.Scores.Accuracy)
 	}
-	var cv cvReport
+	var cv results.CV
 	command(t, dir,
 		"cv --x all.csv --x-columns 0-1 --y-columns 2 --metric accuracy --lambdas 1e-3 --folds 5 --json").object(t, &cv)
 	if !(cv.Best.Mean > 0.95) {
@@ -290,7 +294,7 @@ func TestMaxOuterIsNoFailure(t *testing.T) {
 	dir := folder(t)
 	r := command(t, dir,
 		"fit --x x.csv --y y.csv --kernel gaussian:each --lambda 1e-5 --tol 1e-12 --max-outer 2 --json")
-	var got fitReport
+	var got results.Fit
 	r.object(t, &got)
 	if got.Converged || got.OuterIterations > 2 || !strings.Contains(r.stderr, "stopped by --max-outer") {
 		t.Errorf("%+v", r)
@@ -318,18 +322,6 @@ func TestParseBytes(t *testing.T) {
 	for _, text := range []string{"", "B", "GB", "7iB", "4Gi", "0", "-1k", "nan", "1e30T", "5x"} {
 		if got, err := parseBytes(text); err == nil {
 			t.Errorf("%q is %d", text, got)
-		}
-	}
-}
-
-func TestKernelLabel(t *testing.T) {
-	for name, want := range map[string]string{
-		"gaussian:1:median": "gaussian:1:median (b)", "gaussian:all:2": "gaussian:all:2",
-		"poly:1:all:0": "poly:1:all:0",
-		"linear:0":     "linear:0 (a)", "gaussian:0-1:median": "gaussian:0-1:median", "gram1": "gram1",
-	} {
-		if got := kernelLabel(name, []string{"a", "b"}); got != want {
-			t.Errorf("%q is shown as %q, want %q", name, got, want)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/schema"
 )
 
@@ -29,11 +31,11 @@ func (d *dataFlags) columnsOf(cmd *cobra.Command, model *iokl.Model) func([]stri
 		}
 		idx, renamed, err := match(want, names, all)
 		if err != nil {
-			return nil, inputError("%s: %v", d.x, err)
+			return nil, status.Input("%s: %v", d.x, err)
 		}
 		if renamed != nil {
 			warn(cmd.ErrOrStderr(), []string{fmt.Sprintf("%s: by the order of the columns that have other names, %s",
-				d.x, enumerated(renamed, 5))})
+				d.x, results.Enumerated(renamed, 5))})
 		}
 		return idx, nil
 	}
@@ -81,7 +83,7 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 	if len(lacking) > 1 {
 		column, add = "columns", "add them, with empty cells where they are not known"
 	}
-	text := fmt.Sprintf("has no %s %s, which the model needs", column, enumerated(quoted(lacking), 5))
+	text := fmt.Sprintf("has no %s %s, which the model needs", column, results.Enumerated(quoted(lacking), 5))
 	var like []string
 	for _, name := range lacking {
 		if names := similar(name, free); len(names) > 0 {
@@ -93,7 +95,7 @@ func absent(want schema.Columns, missing []int, names []string, left []int) erro
 		}
 	}
 	if like != nil {
-		return fmt.Errorf("%s: is %s? (--x-columns says which columns to use)", text, enumerated(like, 5))
+		return fmt.Errorf("%s: is %s? (--x-columns says which columns to use)", text, results.Enumerated(like, 5))
 	}
 	return fmt.Errorf("%s: %s", text, add)
 }

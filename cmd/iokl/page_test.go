@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -18,7 +17,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/learn/choose"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/page/pagetest"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -226,7 +225,7 @@ func TestOrigin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := originOf(m)
+	o, err := results.OriginOf(m)
 	if err != nil || len(o.Errors) != 2 || len(o.Effects) != 3 ||
 		!strings.HasPrefix(o.Command, "iokl fit --kernel gaussian:all:median") {
 		t.Errorf("%+v, %v", o, err)
@@ -299,57 +298,5 @@ func TestGraphPageInChromium(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", width, key, got, want)
 			}
 		}
-	}
-}
-
-// Effects are measured on fewer rows, or not at all, where each prediction is much work.
-func TestRowsForEffects(t *testing.T) {
-	for _, c := range []struct{ l, m, d, n, want int }{
-		{200, 5, 10, 3, effectRows},
-		{10_000, 10, 20, 8, 101},
-		{3000, 1, 2000, 1, 0},
-		{3000, 1, 30, 1000, 129},
-		{1_000_000, 10, 20, 1, 0},
-	} {
-		if got := rowsForEffects(c.l, c.m, c.d, c.n); got != c.want {
-			t.Errorf("%+v: %d rows", c, got)
-		}
-	}
-}
-
-// Where more settings are compared than a picture has colours for, each is listed once, with its best λ, and the best
-// ones are drawn, on an axis by decades where errors are far apart.
-func TestManySettings(t *testing.T) {
-	r := cvReport{Metric: "mse", Folds: 3}
-	for k := range 9 {
-		for _, lambda := range []float64{1, 0.1, 0.01} {
-			r.Points = append(r.Points, iokl.CVPoint{
-				Norm: "lp:1", Kernels: []string{fmt.Sprintf("poly:%d:all:1", k)}, Lambda: lambda,
-				Mean: math.Pow(10, float64(8-k)) * (1 + lambda), StdErr: math.Pow(10, float64(8-k)),
-			})
-		}
-	}
-	r.Best = r.Points[len(r.Points)-1]
-	points, title := r.listed()
-	if len(points) != 9 || !strings.Contains(title, "best λ") || points[0].Lambda != 0.01 ||
-		points[0].Kernels[0] != "poly:8:all:1" || points[8].Kernels[0] != "poly:0:all:1" {
-		t.Errorf("%s: %+v", title, points)
-	}
-	var text bytes.Buffer
-	if err := writeCV(&text, &r); err != nil || strings.Count(text.String(), "\n") != 1+9+3 ||
-		!strings.Contains(text.String(), "of 27 in all") {
-		t.Errorf("%v:\n%s", err, text.String())
-	}
-	f, err := cvFigure(&iokl.CVResult{Result: choose.Result{Metric: "mse", Points: r.Points, Best: 26}})
-	if err != nil || len(f.Legend) != len(hues)+1 || !strings.Contains(f.Title, "the best 6 of 9 settings") {
-		t.Fatalf("%v, %q with %d curves", err, f.Title, len(f.Legend))
-	}
-	for _, label := range []string{"1", "100", "1e+05"} {
-		if !strings.Contains(string(f.HTML()), ">"+label+"</text>") {
-			t.Errorf("no label %s", label)
-		}
-	}
-	if points, title := (&cvReport{Points: r.Points[:18]}).listed(); len(points) != 18 || title != "Every setting" {
-		t.Errorf("%d points of few settings, %s", len(points), title)
 	}
 }

@@ -72,13 +72,3 @@ func TestClassPage(t *testing.T) {
 		t.Errorf("sentences that say nothing about two classes: %.3000s", page)
 	}
 }
-
-func TestFigure(t *testing.T) {
-	for v, want := range map[float64]string{
-		160123: "160000", 12934: "12900", 2.3456: "2.35", -98765: "-98800", 1e9: "1e+09", 1.5e-7: "1.5e-07", 0: "0",
-	} {
-		if got := figure(v, 3); got != want {
-			t.Errorf("%g is written %s, want %s", v, got, want)
-		}
-	}
-}

@@ -8,58 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/results"
 )
-
-func TestTrendWord(t *testing.T) {
-	curve := func(f func(x float64) float64) (y []float64) {
-		for i := range curvePoints {
-			y = append(y, f(float64(i)/(curvePoints-1)))
-		}
-		return y
-	}
-	for name, c := range map[string]struct {
-		f    func(x float64) float64
-		want string
-	}{
-		"line":              {func(x float64) float64 { return 3 * x }, "rises"},
-		"falling line":      {func(x float64) float64 { return -3 * x }, "falls"},
-		"wavy line":         {func(x float64) float64 { return x + .05*math.Sin(20*x) }, "rises"},
-		"hill":              {func(x float64) float64 { return x * (1 - x) }, "rises, then falls"},
-		"valley":            {func(x float64) float64 { return -x * (1 - x) }, "falls, then rises"},
-		"season":            {func(x float64) float64 { return math.Sin(4*math.Pi*x) + .1*x }, "goes up and down"},
-		"season and a half": {func(x float64) float64 { return math.Sin(3 * math.Pi * x) }, "goes up and down"},
-		"flat":              {func(float64) float64 { return 2 }, "stays the same"},
-	} {
-		if got := trendWord(curve(c.f)); got != c.want {
-			t.Errorf("%s %s, said %q", name, c.want, got)
-		}
-	}
-}
-
-// Outputs that go against each other are said to, not that none are correlated.
-func TestOpposedOutputs(t *testing.T) {
-	const l = 40
-	X, Y := mat.NewDense(l, 1, nil), mat.NewDense(l, 2, nil)
-	for i := range l {
-		x := float64(i) / 6
-		X.Set(i, 0, x)
-		Y.SetRow(i, []float64{math.Sin(x), -math.Sin(x)})
-	}
-	m, err := iokl.Fit(t.Context(), X, Y, iokl.Options{Kernels: []string{"gaussian:all:1"}, Lambda: 1e-3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := m.OutputCorrelation().At(0, 1); !(r < -0.99) {
-		t.Fatalf("correlation %g", r)
-	}
-	text := said(string(outputSection(m, nil).Blocks[0]))
-	if want := "y1 and y2 go against each other: their correlation in L is -1.00."; text != want {
-		t.Errorf("said %q, want %q", text, want)
-	}
-}
 
 // A category is one input, with the levels where a target is highest and lowest, and dates are said as dates.
 func TestEffectsOfColumns(t *testing.T) {
@@ -77,7 +28,7 @@ func TestEffectsOfColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes, err := originOf(m)
+	notes, err := results.OriginOf(m)
 	if err != nil || len(notes.Effects) != 4 || notes.Effects[0].Input != "colour" || notes.Effects[1].Input != "when" {
 		t.Fatalf("%v %+v", err, notes.Effects)
 	}
@@ -121,22 +72,6 @@ func TestRelevanceOfColumns(t *testing.T) {
 	if strings.Contains(text+short, "colour=") || strings.Contains(text+short, ".cos") ||
 		!strings.Contains(page, inputs) || !strings.Contains(info, inputs) {
 		t.Errorf("columns of numbers in %s or %s, or no %s in %s", text, short, inputs, info)
-	}
-}
-
-// A page does not say that less than nothing is explained, and what it says is explained is what its errors give.
-func TestExplained(t *testing.T) {
-	q := &iokl.Chosen{Error: 1.5, Constant: 1.2, Folds: 3}
-	o := origin{HeldOut: "5 folds", Errors: []outputError{{Relative: 0.5}, {Relative: 1}}}
-	half := &iokl.Chosen{Error: 0.5, Constant: 2, Folds: 2}
-	for want, got := range map[string]string{
-		"(5 folds) it explains 37.5 % of the variance of the targets.": explainedText(&o, q),
-		"(3 folds) it is no better than the mean of the targets.":      explainedText(new(origin), q),
-		"(2 folds) it explains 75.0 % of the variance of the targets.": explainedText(new(origin), half),
-	} {
-		if got != " On held-out samples "+want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 

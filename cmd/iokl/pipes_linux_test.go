@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // pipe returns the name of a pipe through which text comes once.
@@ -27,7 +29,7 @@ func TestPipes(t *testing.T) {
 	dir := folder(t)
 	x, y := mustRead(t, dir+"/x.csv"), mustRead(t, dir+"/y.csv")
 	const fit = "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl --json "
-	var want, got fitReport
+	var want, got results.Fit
 	command(t, dir, fit+"--x x.csv --y y.csv").object(t, &want)
 	command(t, dir, fit+"--x "+pipe(t, x)+" --y "+pipe(t, y)).object(t, &got)
 	if got.Objective != want.Objective {

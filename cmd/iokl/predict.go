@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
@@ -106,7 +106,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if model.InputNames() != nil != (p.x != "") {
-		return inputError("the model was fitted on %s", map[bool]string{
+		return status.Input("the model was fitted on %s", map[bool]string{
 			true:  "inputs: give --x",
 			false: "Gram matrices: give --gram",
 		}[model.InputNames() != nil])
@@ -205,7 +205,7 @@ func (p *predictFlags) countMissing(X blas.General, first int, model *iokl.Model
 		cells, names := s.PerSource(count, given)
 		for j, missing := range cells {
 			if p.filled += missing; missing > 0 && p.missing == "error" {
-				return inputError("%s: row %d, %s is missing", p.x, first+i+1, schema.Label(names, j))
+				return status.Input("%s: row %d, %s is missing", p.x, first+i+1, schema.Label(names, j))
 			}
 		}
 	}
@@ -251,7 +251,7 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 				return nil
 			}
 			if cmd.Context().Err() != nil {
-				return failure{errors.New("interrupted: nothing was written")}
+				return status.Failure(errors.New("interrupted: nothing was written"))
 			}
 			if err != nil {
 				return err
@@ -304,18 +304,4 @@ func (p *predictFlags) predict(cmd *cobra.Command, model *iokl.Model, src *sourc
 		}
 	}
 	return p.report(cmd, model, all, &report)
-}
-
-// classesOf names the class of each row of a classifier's outputs.
-func classesOf(model *iokl.Model, F *mat.Dense) []string {
-	classes := model.Classes()
-	if classes == nil {
-		return nil
-	}
-	labels := make([]string, F.RawMatrix().Rows)
-	for i := range labels {
-		row := F.RawRowView(i)
-		labels[i] = classes[slices.Index(row, slices.Max(row))]
-	}
-	return labels
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bcd"
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
 // progress shows a fit on standard error: on a screen a bar that moves with the share of settings
@@ -100,7 +101,8 @@ func (p *progress) step(s bcd.Step) error {
 	text += fmt.Sprintf("  %.1f s", time.Since(p.start).Seconds())
 	switch {
 	case p.lines:
-		p.show(fmt.Sprintf("%s  %d solves, %d kernels, rank %d", text, s.SylvesterSolves, active(s.Eta), s.Rank))
+		p.show(fmt.Sprintf("%s  %d solves, %d kernels, rank %d", text, s.SylvesterSolves, results.Active(s.Eta),
+			s.Rank))
 	case p.bar && time.Since(p.last) > 50*time.Millisecond:
 		p.draw(p.gauge(s.RelativeGap) + " " + text)
 	}
@@ -133,16 +135,6 @@ func (p *progress) choosing(at iokl.Progress) {
 		text = bar(at.Done) + " " + text
 	}
 	p.show(text)
-}
-
-func active(eta []float64) int {
-	n := 0
-	for _, e := range eta {
-		if e > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // gauge is full when the gap reaches the tolerance.

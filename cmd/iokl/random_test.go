@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/deadline"
 )
 
@@ -84,12 +85,12 @@ func newRandomFit(t *testing.T, seed uint64) *randomFit {
 }
 
 // run is the report of the line with more flags, nil where it is refused in one line.
-func (r *randomFit) run(t *testing.T, more string) *fitReport {
+func (r *randomFit) run(t *testing.T, more string) *results.Fit {
 	t.Helper()
 	line := "fit --x x.csv --y y.csv -q --json" + r.kernels + r.settings + more
 	var res result
 	deadline.Run(t, 4*time.Minute, func() { res = command(t, r.dir, line) })
-	var got fitReport
+	var got results.Fit
 	last := strings.TrimSpace(res.stderr)
 	last = last[strings.LastIndex(last, "\n")+1:]
 	switch {
@@ -131,7 +132,7 @@ func TestRandomFits(t *testing.T) {
 			if two := r.run(t, " --threads 2"); two == nil || two.Objective != one.Objective || two.GapL != one.GapL {
 				t.Errorf("%s%s: objective %v with one thread, %+v with two", r.kernels, r.settings, one.Objective, two)
 			}
-			near := func(what string, other *fitReport) {
+			near := func(what string, other *results.Fit) {
 				if other == nil || !one.Converged || !other.Converged {
 					return
 				}

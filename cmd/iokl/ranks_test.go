@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/deadline"
 )
 
@@ -156,7 +157,7 @@ func TestRanksAgree(t *testing.T) {
 	var models []*iokl.Model
 	for _, n := range []int{1, 2, 4} {
 		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
-		var got fitReport
+		var got results.Fit
 		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || got.Samples != 9000 {
 			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
 		}
@@ -191,8 +192,8 @@ func TestRanksAgree(t *testing.T) {
 func TestRanksChooseAndMultiply(t *testing.T) {
 	dir := large(t, 3000)
 	for _, flags := range []string{"", " --lambda 0.1 --memory 1KB"} {
-		var one, two fitReport
-		for n, got := range map[int]*fitReport{1: &one, 2: &two} {
+		var one, two results.Fit
+		for n, got := range map[int]*results.Fit{1: &one, 2: &two} {
 			stdout, stderr, err := ranks(t, dir, n,
 				"fit --stream --x x.csv --y y.csv --kernel rff:gaussian:all:1:20 --norm lp:1 --json"+flags)
 			if err != nil || json.Unmarshal([]byte(stdout), got) != nil {
@@ -222,10 +223,10 @@ func TestRanksCrossValidate(t *testing.T) {
 	dir := large(t, 5000)
 	line := "cv --stream --x x.csv --y y.npy --kernel rff:gaussian:all:0.5,1:20 --folds 5 --lambdas 1e-2,1e-4 --taus " +
 		"1,2 --json --out m%d.iokl"
-	var want cvReport
+	var want results.CV
 	for _, n := range []int{1, 2, 4} {
 		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
-		var got cvReport
+		var got results.CV
 		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || len(got.Points) != 8 {
 			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
 		}
@@ -289,10 +290,10 @@ func TestRanksGranger(t *testing.T) {
 	chain(t, dir)
 	line := chainLine + "--json --lambdas 0.1,1 --stability 4 --null 5 --improvement --checkpoint c%[1]d.json --out " +
 		"g%[1]d.json"
-	var want grangerReport
+	var want results.Graph
 	for _, n := range []int{1, 2, 4} {
 		stdout, stderr, err := ranks(t, dir, n, fmt.Sprintf(line, n))
-		var got grangerReport
+		var got results.Graph
 		if err != nil || json.Unmarshal([]byte(stdout), &got) != nil || len(got.Nodes) != 3 {
 			t.Fatalf("%d ranks: %v\n%s%s", n, err, stdout, stderr)
 		}

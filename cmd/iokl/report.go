@@ -1,151 +1,49 @@
-// This file prints what a fit found, as JSON and in words.
+// This file is the command report.
 
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"io"
-	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
+	"errors"
 
-	"github.com/iokl/iokl"
-	"github.com/iokl/iokl/blas"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/iokl/iokl/cmd/internal/results"
 )
 
-// fitReport is what fit --json prints.
-type fitReport struct {
-	iokl.Certificate
-	Eta      []float64    `json:"eta"`
-	Kernels  []string     `json:"kernels"`
-	TraceL   float64      `json:"trace_l"`
-	RankL    int          `json:"rank_l"`
-	Seconds  float64      `json:"seconds"`
-	Threads  int          `json:"threads"`
-	Outputs  []string     `json:"outputs"`
-	Warnings []string     `json:"warnings"`
-	Model    string       `json:"model,omitempty"`
-	LTrace   []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
-	Noise    bool         `json:"learned_noise,omitempty"`
-	Chosen   *iokl.Chosen `json:"chosen"`
-	// of the mean of the training targets on the folds, where there were any
-	ConstantError float64 `json:"constant_error,omitempty"`
+func newReportCmd() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "report FILE... --out PAGE",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("report takes models, or JSON files of cv and granger")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return errors.New("give the page to write by --out")
+			}
+			if err := checkFile(cmd, "out"); err != nil {
+				return err
+			}
+			var all []results.Subject
+			for _, name := range args {
+				s, err := reading(cmd, func() (results.Subject, error) { return results.Read(name) })
+				if err != nil {
+					return work(err)
+				}
+				all = append(all, s)
+			}
+			return results.WritePage(out, all...)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "")
+	return cmd
 }
 
-func newFitReport(model *iokl.Model, seconds float64, out string) fitReport {
-	return fitReport{
-		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
-		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
-		Noise: model.LearnedNoise(), Seconds: seconds,
-		Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: orEmpty(model.Warnings()),
-		Model:  out,
-		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
-	}
-}
-
-// orEmpty makes nil an empty list, which JSON writes as [].
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
-func reportFit(w io.Writer, m *machine, model *iokl.Model, seconds float64, out string) error {
-	if m.json {
-		return writeJSON(w, newFitReport(model, seconds, out))
-	}
-	c := model.Certificate()
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	writeObjective(t, model, false)
-	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", model.OutputKernel().Rank(), model.OutputKernel().Dim(),
-		model.OutputKernel().Trace())
-	fmt.Fprintf(t, "work\t%d outer iterations, %d solves, %.3g s\n", c.OuterIterations, c.SylvesterSolves, seconds)
-	if out != "" {
-		fmt.Fprintf(t, "model\t%s\n", out)
-	}
-	fmt.Fprintln(t)
-	writeWeights(t, model, 15)
-	return flush(t)
-}
-
-// writeObjective says what the fit minimised and how near its end is; parts of the gap too where asked.
-func writeObjective(w io.Writer, model *iokl.Model, parts bool) {
-	c := model.Certificate()
-	if c.Components != nil {
-		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it and the logarithm of the "+
-			"prior by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
-		return
-	}
-	fmt.Fprintf(w, "objective\t%.8g\n", c.Objective)
-	fmt.Fprintf(w, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
-	if parts {
-		fmt.Fprintf(w, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
-	}
-	writeBound(w, model)
-	if model.LearnedNoise() {
-		fmt.Fprintf(w, "noise\tlearned as a function of the inputs\n")
-	}
-	fmt.Fprintf(w, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
-}
-
-func gapText(c iokl.Certificate) string {
-	if c.Converged {
-		return fmt.Sprintf("certified: within the tolerance %.3g", c.Tol)
-	}
-	return fmt.Sprintf("not within the tolerance %.3g", c.Tol)
-}
-
-// largestFirst lists the positive elements of v, the largest first.
-func largestFirst(v []float64) (idx []int) {
-	for j, e := range v {
-		if e > 0 {
-			idx = append(idx, j)
-		}
-	}
-	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(v[b], v[a]) })
-	return idx
-}
-
-// writeWeights lists the largest kernel weights.
-func writeWeights(w io.Writer, model *iokl.Model, most int) {
-	names, eta := model.KernelNames(), model.Eta()
-	idx, sum := largestFirst(eta), 0.0
-	for _, e := range eta {
-		sum += e
-	}
-	fmt.Fprintf(w, "kernels\t%d of %d have weight\n", len(idx), len(eta))
-	for _, j := range idx[:min(most, len(idx))] {
-		fmt.Fprintf(w, "  %s\t%.4g\t%.1f %%\n", kernelLabel(names[j], model.InputNames()), eta[j], 100*eta[j]/sum)
-	}
-	if len(idx) > most {
-		fmt.Fprintf(w, "  and %d more\n", len(idx)-most)
-	}
-}
-
-// kernelLabel adds the column's name to a kernel of one column, as gaussian:3:median (price).
-func kernelLabel(name string, inputs []string) string {
-	fields := strings.Split(name, ":")
-	if fields[0] == "rff" || fields[0] == "nystrom" {
-		fields = fields[1:]
-	}
-	at := 1
-	if fields[0] == "poly" {
-		at = 2
-	}
-	if at < len(fields) {
-		if j, err := strconv.Atoi(fields[at]); err == nil && j >= 0 && j < len(inputs) {
-			return name + " (" + inputs[j] + ")"
-		}
-	}
-	return name
-}
-
-func flush(t *tabwriter.Writer) error {
-	if err := t.Flush(); err != nil {
-		return failure{fmt.Errorf("standard output: %w", err)}
-	}
-	return nil
+// reportFlag is the flag of the commands that write a page about what they found.
+func reportFlag(f *pflag.FlagSet, path *string) {
+	f.StringVar(path, "report", "", "")
 }

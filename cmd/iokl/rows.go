@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 	"github.com/iokl/iokl/stream"
@@ -97,7 +98,7 @@ func (t *tables) weigh(weights string) error {
 	}
 	_, _, err := headOf(t.w, c, t.opt, &t.ws)
 	if err == nil && len(t.ws) != 1 {
-		err = inputError("--weights %s: it has %d columns: rows of --stream have one weight, and cells have none",
+		err = status.Input("--weights %s: it has %d columns: rows of --stream have one weight, and cells have none",
 			weights, len(t.ws))
 	}
 	if err != nil {
@@ -243,7 +244,7 @@ func (s *pairs) readBeside(o otherFile, n int) int {
 	if n == 0 && s.err != nil {
 		if k, err := o.r.Read(blas.View(o.to, 0, 0, 1, o.to.Cols)); errors.Is(s.err, io.EOF) &&
 			(k > 0 || !errors.Is(err, io.EOF)) {
-			s.err = inputError("%s has more than the %d rows of %s", o.name, s.row, s.x)
+			s.err = status.Input("%s has more than the %d rows of %s", o.name, s.row, s.x)
 		}
 		return 0
 	}
@@ -252,7 +253,7 @@ func (s *pairs) readBeside(o otherFile, n int) int {
 		k, err := o.r.Read(blas.View(o.to, done, 0, n-done, o.to.Cols))
 		done += k
 		if errors.Is(err, io.EOF) {
-			err = inputError("%s has %d rows, and %s has more", o.name, s.row+int64(done), s.x)
+			err = status.Input("%s has %d rows, and %s has more", o.name, s.row+int64(done), s.x)
 		}
 		if err != nil {
 			s.err = err
@@ -270,7 +271,7 @@ func (s *pairs) present(n int) int {
 			count := make([]int, s.X.Cols)
 			count[j] = 1
 			cells, names := s.schema.PerSource(count, s.xr.Names())
-			s.err = inputError("%s: row %d, %s is missing or no finite number: fit without --stream, which fills "+
+			s.err = status.Input("%s: row %d, %s is missing or no finite number: fit without --stream, which fills "+
 				"missing inputs, or leave the row out", s.x, s.row+int64(i)+1,
 				schema.Label(names, slices.Index(cells, 1)))
 			return i
@@ -285,7 +286,7 @@ func (s *pairs) present(n int) int {
 			} else if names != nil {
 				names = names[s.X.Cols:]
 			}
-			s.err = inputError("%s: row %d, target %s is missing or no finite number", s.y, s.row+int64(i)+1,
+			s.err = status.Input("%s: row %d, target %s is missing or no finite number", s.y, s.row+int64(i)+1,
 				schema.Label(names, j))
 			return i
 		}
@@ -293,7 +294,7 @@ func (s *pairs) present(n int) int {
 			continue
 		}
 		if w := s.W.Data[i*s.W.Stride]; !(w >= 0) || math.IsInf(w, 1) {
-			s.err = inputError("%s: row %d: the weight is %g: it must be finite and not negative", s.w,
+			s.err = status.Input("%s: row %d: the weight is %g: it must be finite and not negative", s.w,
 				s.row+int64(i)+1, w)
 			return i
 		}

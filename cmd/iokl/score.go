@@ -12,6 +12,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/schema"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -26,7 +28,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 		if err != nil {
 			return err
 		}
-		one, err := oneHot(p.withoutHeader(labels, report.Rows), classes, p.y)
+		one, err := results.OneHot(p.withoutHeader(labels, report.Rows), classes, p.y)
 		if err != nil {
 			return err
 		}
@@ -43,7 +45,7 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 				if !slices.ContainsFunc(mat.Col(nil, 0, blas.Dense(column)), func(v float64) bool {
 					return !math.IsNaN(v)
 				}) {
-					return inputError("%s: no cell of %s is observed", p.y, schema.Label(t.Names, j))
+					return status.Input("%s: no cell of %s is observed", p.y, schema.Label(t.Names, j))
 				}
 			}
 		}
@@ -51,36 +53,12 @@ func (p *predictFlags) score(model *iokl.Model, all []float64, report *predictRe
 	}
 	each := max(1, len(model.Quantiles()))
 	if r, c := Y.Dims(); r != report.Rows || c != n/each {
-		return inputError("%s is %d×%d, the predictions are %d×%d", p.y, r, c, report.Rows, n/each)
+		return status.Input("%s is %d×%d, the predictions are %d×%d", p.y, r, c, report.Rows, n/each)
 	}
-	s := model.ScorePredictions(F, perOutput(Y, each))
+	s := model.ScorePredictions(F, results.PerOutput(Y, each))
 	report.Scores = &s
 	report.cover(Y, model.Classes())
 	return nil
-}
-
-// perOutput has each column of Y so many times.
-func perOutput(Y mat.Matrix, each int) *mat.Dense {
-	t, n := Y.Dims()
-	Z := mat.NewDense(t, n*each, nil)
-	Z.Apply(func(i, j int, _ float64) float64 { return Y.At(i, j/each) }, Z)
-	return Z
-}
-
-// oneHot makes targets of labels, all of which must be classes of the model.
-func oneHot(labels, classes []string, file string) (*mat.Dense, error) {
-	Y := mat.NewDense(len(labels), len(classes), nil)
-	for i, label := range labels {
-		if label == "" {
-			return nil, inputError("%s: row %d has no class label", file, i+1)
-		}
-		k := slices.Index(classes, label)
-		if k < 0 {
-			return nil, inputError("%s: row %d: the model knows no class %q", file, i+1, label)
-		}
-		Y.Set(i, k, 1)
-	}
-	return Y, nil
 }
 
 func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float64, r *predictReport) error {
@@ -102,12 +80,12 @@ func (p *predictFlags) report(cmd *cobra.Command, model *iokl.Model, all []float
 	if model.Classes() != nil {
 		_, err := fmt.Fprintf(w, "accuracy %.4f on %d rows\n", r.Scores.Accuracy, r.Rows)
 		r.intervalReport.write(w, r.Outputs)
-		return written(err)
+		return status.Failure(err)
 	}
 	for j, name := range r.Outputs {
 		fmt.Fprintf(w, "%s  rmse %.5g  relative %.4f\n", name, r.Scores.RMSE[j], r.Scores.RRMSE[j])
 	}
 	r.intervalReport.write(w, r.Outputs)
 	_, err := fmt.Fprintf(w, "average  rmse %.5g  relative %.4f\n", r.Scores.ARMSE, r.Scores.ARRMSE)
-	return written(err)
+	return status.Failure(err)
 }

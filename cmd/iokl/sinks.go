@@ -15,6 +15,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/table"
 )
@@ -36,12 +37,12 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 			err := each(func(a *prediction) error {
 				t := a.columns(nil)
 				rows.Cols = t.Data.Cols
-				return written(rows.Write(t.Data))
+				return status.Failure(rows.Write(t.Data))
 			})
 			if err != nil {
 				return err
 			}
-			return written(rows.End())
+			return status.Failure(rows.End())
 		})
 	}
 	return atomicfile.Write(p.out, func(w io.Writer) error {
@@ -52,7 +53,7 @@ func (p *predictFlags) deliver(cmd *cobra.Command, model *iokl.Model, each func(
 		if err := each(csvSink(z, model, p.kept)); err != nil {
 			return err
 		}
-		return written(z.Close())
+		return status.Failure(z.Close())
 	})
 }
 
@@ -64,14 +65,7 @@ func checkTable(path string) error {
 		".ndjson",
 	}, ext),
 		ext == ".npy" && strings.HasSuffix(path, ".gz"):
-		return inputError("--out %s: predictions are written as .csv, .csv.gz or .npy", path)
-	}
-	return nil
-}
-
-func written(err error) error {
-	if err != nil {
-		return failure{err}
+		return status.Input("--out %s: predictions are written as .csv, .csv.gz or .npy", path)
 	}
 	return nil
 }
@@ -85,7 +79,7 @@ func csvSink(w io.Writer, model *iokl.Model, ids *table.Texts) sink {
 	return func(a *prediction) error {
 		t := a.columns(names)
 		names = nil
-		return written(table.WriteCSV(w, t))
+		return status.Failure(table.WriteCSV(w, t))
 	}
 }
 
@@ -129,6 +123,6 @@ func recordSink(w io.Writer, names []string, ids *table.Texts) sink {
 			_ = c.Write(rec)
 		}
 		c.Flush()
-		return written(c.Error())
+		return status.Failure(c.Error())
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
 	"github.com/iokl/iokl/internal/table"
@@ -131,7 +132,7 @@ func (d *dataFlags) tableBytes() (bytes float64) {
 func onRanks(m *machine, f func(m *machine, world *mpi.World) error) error {
 	world, err := mpi.Start()
 	if err != nil {
-		return failure{err}
+		return status.Failure(err)
 	}
 	if world.Rank() > 0 {
 		quiet := *m
@@ -140,16 +141,12 @@ func onRanks(m *machine, f func(m *machine, world *mpi.World) error) error {
 	}
 	if err := f(m, world); err != nil {
 		if world.Size() > 1 {
-			status := exitFailed
-			if isInput(err) {
-				status = exitUsage
-			}
-			world.Abort("iokl: "+err.Error(), status)
+			world.Abort("iokl: "+err.Error(), status.Of(err))
 		}
 		return errors.Join(err, world.Close())
 	}
 	if err := world.Close(); err != nil {
-		return failure{err}
+		return status.Failure(err)
 	}
 	return nil
 }
@@ -196,7 +193,7 @@ func cvStream(
 	p.end()
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			return failure{fmt.Errorf("interrupted: %s", kept(s.checkpoint))}
+			return status.Failure(fmt.Errorf("interrupted: %s", kept(s.checkpoint)))
 		}
 		return work(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -73,7 +74,7 @@ const streamKernels = " --kernel rff:gaussian:all:0.5,1:40 --kernel linear:all -
 
 func TestStreamCommand(t *testing.T) {
 	dir := large(t, 3000)
-	var want, got fitReport
+	var want, got results.Fit
 	command(t, dir, "fit --x x.csv --y y.csv --out m.iokl"+streamKernels).object(t, &want)
 	for _, files := range []string{
 		"--x x.csv --y y.csv", "--x x.npy --y y.npy",
@@ -162,7 +163,7 @@ func TestStreamBadRow(t *testing.T) {
 			}
 			write(t, dir, c.file, good)
 			r = command(t, dir, line+"-v")
-			var got fitReport
+			var got results.Fit
 			r.object(t, &got)
 			if got.Samples != 7000 || !strings.Contains(r.stderr, "going on after the 6499 rows of "+c.file+".sums") {
 				t.Errorf("%d samples: %s", got.Samples, r.stderr)
@@ -174,7 +175,7 @@ func TestStreamBadRow(t *testing.T) {
 // Every fold, λ, τ and norm comes from the sums of one pass, and the best setting is fitted to them.
 func TestStreamCV(t *testing.T) {
 	dir := large(t, 3000)
-	var got cvReport
+	var got results.CV
 	line := "cv --stream --x x.csv --y y.csv --kernel rff:gaussian:all:0.5,1:40 --folds 4 --metric rmse --lambdas " +
 		"1e-1,1e-3,1e-5 --taus 1,2 --norms lp:1 --norms lp:1.5 --json "
 	command(t, dir, line+"--checkpoint sums --out m.iokl --plot pics").object(t, &got)
@@ -186,7 +187,7 @@ func TestStreamCV(t *testing.T) {
 		m.Certificate().Samples != 3000 {
 		t.Errorf("model: %v %v", m, err)
 	}
-	var again, grouped cvReport
+	var again, grouped results.CV
 	command(t, dir, line+"--checkpoint sums").object(t, &again) // the sums are there already
 	if again.Best.Mean != got.Best.Mean {
 		t.Errorf("from the checkpoint: error %g, before %g", again.Best.Mean, got.Best.Mean)
@@ -273,7 +274,7 @@ func TestStreamBadRowFarDown(t *testing.T) {
 	}
 	write(t, dir, "far.csv", strings.Replace(text.String(), "?!", "3", 1))
 	r = command(t, dir, line+"-v")
-	var got fitReport
+	var got results.Fit
 	r.object(t, &got)
 	if got.Samples != bad+1 || !strings.Contains(r.stderr, "going on after the 699999 rows of sums") {
 		t.Errorf("%d samples: %s", got.Samples, r.stderr)
@@ -295,7 +296,7 @@ func TestStreamWeights(t *testing.T) {
 	}
 	write(t, dir, "w.csv", file.String())
 	write(t, dir, "with.csv", column.String())
-	var want, plain, got fitReport
+	var want, plain, got results.Fit
 	command(t, dir, "fit --x x.csv --y y.csv --weights w.csv"+streamKernels).object(t, &want)
 	command(t, dir, "fit --x x.csv --y y.csv"+streamKernels).object(t, &plain)
 	for _, files := range []string{

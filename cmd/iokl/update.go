@@ -14,6 +14,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/results"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
 )
 
@@ -105,7 +107,7 @@ func (u *updateFlags) run(cmd *cobra.Command) error {
 	if u.forget != "" {
 		rows := model.Certificate().Samples
 		if u.opt.Forget, err = selectColumns(u.forget, "--forget", nil, rows); err != nil {
-			return inputError("--forget %s: rows are numbered from 0 to %d", u.forget, rows-1)
+			return status.Input("--forget %s: rows are numbered from 0 to %d", u.forget, rows-1)
 		}
 	}
 	d, err := u.arriving(cmd, model)
@@ -121,7 +123,7 @@ func (u *updateFlags) arriving(cmd *cobra.Command, model *iokl.Model) (*data, er
 		return new(data), nil
 	}
 	if model.InputNames() == nil {
-		return nil, inputError("a model of Gram matrices is not updated: it keeps no inputs to compute kernels of")
+		return nil, status.Input("a model of Gram matrices is not updated: it keeps no inputs to compute kernels of")
 	}
 	u.classes = model.Classes() != nil
 	u.schema, u.inputsOf, u.targetsOf = model.InputSchema(), u.columnsOf(cmd, model), u.outputsOf(model)
@@ -149,7 +151,7 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 	p.end()
 	if updated == nil {
 		if cmd.Context().Err() != nil {
-			return failure{errors.New("interrupted: nothing was saved")}
+			return status.Failure(errors.New("interrupted: nothing was saved"))
 		}
 		return work(fitErr)
 	}
@@ -162,7 +164,7 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 	r := &updateReport{
 		RelativeGap: c.RelativeGap, GapEta: c.GapEta, GapL: c.GapL, Objective: c.Objective, Tol: c.Tol,
 		Converged: c.Converged, Lambda: c.Lambda, Rows: c.Samples, Added: d.rows(), Iterations: c.OuterIterations,
-		Seconds: seconds, Warnings: orEmpty(updated.Warnings()), Model: u.out,
+		Seconds: seconds, Warnings: results.OrEmpty(updated.Warnings()), Model: u.out,
 	}
 	if u.json {
 		if err := writeJSON(cmd.OutOrStdout(), r); err != nil {
@@ -176,7 +178,7 @@ func (u *updateFlags) update(cmd *cobra.Command, model *iokl.Model, d *data) err
 
 // write is the report in one line.
 func (r *updateReport) write(w io.Writer, relearned bool) {
-	fmt.Fprintf(w, "iokl: %s, relative gap %.2g; %.3g s\n", counted(r.Rows, "row"), r.RelativeGap, r.Seconds)
+	fmt.Fprintf(w, "iokl: %s, relative gap %.2g; %.3g s\n", results.Counted(r.Rows, "row"), r.RelativeGap, r.Seconds)
 	if !r.Converged && !relearned {
 		fmt.Fprintf(w, "iokl: the gap is above the tolerance %.2g: --relearn learns weights and L further\n", r.Tol)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -55,7 +56,7 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 		case c.value == "":
 			continue
 		case c.value == "-":
-			return inputError("%s -: weights come from a file or a column of --x", c.flag)
+			return status.Input("%s -: weights come from a file or a column of --x", c.flag)
 		case w.learnsNoise() && c.flag == "--noise":
 			if d.classes {
 				return errors.New("--noise learn: classes have no noise to learn")
@@ -63,9 +64,9 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 			opt.LearnNoise = true
 		case isFile(c.value):
 		case len(d.grams) > 0:
-			return inputError("%s %s: no such file, and there are no columns without --x", c.flag, c.value)
+			return status.Input("%s %s: no such file, and there are no columns without --x", c.flag, c.value)
 		case once(d.x):
-			return inputError("%s %s: a column of --x %s, which can be read once alone: give a file", c.flag, c.value,
+			return status.Input("%s %s: a column of --x %s, which can be read once alone: give a file", c.flag, c.value,
 				d.x)
 		default:
 			if d.drop != "" {
@@ -103,7 +104,7 @@ func (d *dataFlags) besides(cmd *cobra.Command, flag, value string) (*table.Tabl
 		return nil, work(err)
 	}
 	if t.Data.Rows == 0 || t.Data.Cols == 0 {
-		return nil, inputError("%s %s: it is empty", flag, value)
+		return nil, status.Input("%s %s: it is empty", flag, value)
 	}
 	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/iokl/iokl/bench"
+	"github.com/iokl/iokl/cmd/internal/status"
 )
 
 func newCompareCmd() *cobra.Command {
@@ -41,10 +42,10 @@ something became slower, or its answer worse.`,
 				err = c.Write(cmd.OutOrStdout(), all)
 			}
 			if err != nil {
-				return failure{err}
+				return status.Failure(err)
 			}
 			if c.Regressed() {
-				return failure{errors.New("slower or worse than before")}
+				return status.Failure(errors.New("slower or worse than before"))
 			}
 			return nil
 		},

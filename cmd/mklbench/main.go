@@ -7,23 +7,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	_ "github.com/iokl/iokl/bench/cases" // registers every case
 	"github.com/iokl/iokl/bench/cases/features"
 	"github.com/iokl/iokl/cmd/internal/manual"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/cmd/internal/version"
 	"github.com/iokl/iokl/internal/interrupt"
 	"github.com/iokl/iokl/internal/memory"
-)
-
-// Exit statuses.
-const (
-	exitOK     = 0
-	exitFailed = 1 // the work failed, was interrupted, or a comparison found a regression
-	exitUsage  = 2 // bad usage or bad input
 )
 
 func main() {
@@ -36,26 +29,12 @@ func main() {
 	})
 }
 
-// failure is an error of the work itself; every other error is one of usage.
-type failure struct{ error }
-
-func (f failure) Unwrap() error { return f.error }
-
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	fmt.Fprintln(stderr, "mklbench:", line)
-	if errors.As(err, &failure{}) {
-		return exitFailed
-	}
-	return exitUsage
+	return status.End(stderr, "mklbench", root.ExecuteContext(ctx))
 }
 
 func newRoot() *cobra.Command {
@@ -75,7 +54,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.AddCommand(newEnvCmd(), newListCmd(), newRunCmd(), newCompareCmd(), newReportCmd())
-	version.Add(root, func(err error) error { return failure{err} })
-	manual.Add(root, func(err error) error { return failure{err} })
+	version.Add(root)
+	manual.Add(root)
 	return root
 }

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/build"
 )
+
+const exitOK, exitFailed, exitUsage = status.OK, status.Failed, status.Usage
 
 // quickest is a case of a second or less with several results.
 const quickest = "sylvester:500x10"

@@ -18,6 +18,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/report"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
 )
 
@@ -47,7 +48,7 @@ func (c *common) unforce() error {
 	if err == nil {
 		err = syscall.Exec(self, os.Args, bench.Unforced())
 	}
-	return failure{fmt.Errorf("--own-cores: %w: start without %s", err, strings.Join(bench.Forced(), " "))}
+	return status.Failure(fmt.Errorf("--own-cores: %w: start without %s", err, strings.Join(bench.Forced(), " ")))
 }
 
 // addJSON adds the flag that every command has.
@@ -60,7 +61,7 @@ func writeJSON(cmd *cobra.Command, v any) error {
 	enc := json.NewEncoder(cmd.OutOrStdout())
 	enc.SetIndent("", " ")
 	if err := enc.Encode(v); err != nil {
-		return failure{err}
+		return status.Failure(err)
 	}
 	return nil
 }
@@ -221,10 +222,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	file, runErr := bench.Run(cmd.Context(), cases, env)
 	if err := errors.Join(stop(), f.show(cmd, file)); err != nil {
-		return failure{err}
+		return status.Failure(err)
 	}
 	if runErr != nil {
-		return failure{runErr}
+		return status.Failure(runErr)
 	}
 	return nil
 }

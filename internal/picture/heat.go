@@ -74,12 +74,6 @@ const maxLabels = 150
 // shades is odd, so that the middle of the range has a colour of its own.
 const shades = 255
 
-// Draw writes the picture and returns the names of its files.
-func (h *Heat) Draw(dir, name string) ([]string, error) {
-	f := h.Figure(name)
-	return f.Save(dir)
-}
-
 // Figure is the heat map as a figure with that name of its files.
 func (h *Heat) Figure(name string) Figure {
 	colors := moreland.ExtendedBlackBody()

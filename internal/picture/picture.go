@@ -51,8 +51,19 @@ func Text(size vg.Length) draw.TextStyle {
 // margin is left free on every side of a file.
 const margin = 10
 
-// Save writes dir/name.png and dir/name.svg and returns the names of the files.
-func Save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([]string, error) {
+// SaveAll writes the figures into a folder and returns the names of the files.
+func SaveAll(dir string, figures []Figure) (files []string, err error) {
+	for _, f := range figures {
+		more, err := f.Save(dir)
+		if files = append(files, more...); err != nil {
+			return files, err
+		}
+	}
+	return files, nil
+}
+
+// save writes dir/name.png and dir/name.svg and returns the names of the files.
+func save(dir, name string, width, height vg.Length, paint func(draw.Canvas)) ([]string, error) {
 	var files []string
 	for _, format := range formats {
 		var canvas vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height),
@@ -124,7 +135,7 @@ func (f *Figure) Save(dir string) ([]string, error) {
 	}
 	top := titleHeight * vg.Length(len(lines))
 	width, height := f.Width+side+2*margin, f.Height+top+2*margin
-	return Save(dir, f.Name, width, height, func(c draw.Canvas) {
+	return save(dir, f.Name, width, height, func(c draw.Canvas) {
 		c.FillPolygon(color.White, []vg.Point{
 			{X: -margin, Y: -margin},
 			{X: width, Y: -margin},

@@ -48,9 +48,8 @@ func check(t *testing.T, files []string, words ...string) {
 
 func TestHeat(t *testing.T) {
 	a := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, -1, 0, 1}}
-	files, err := (&Heat{
-		Title: "heat", Matrix: a, Rows: []string{"r1", "r2"}, Cols: []string{"c1", "c2"}, Min: -1, Max: 1,
-	}).Draw(t.TempDir(), "h")
+	h := Heat{Title: "heat", Matrix: a, Rows: []string{"r1", "r2"}, Cols: []string{"c1", "c2"}, Min: -1, Max: 1}
+	files, err := SaveAll(t.TempDir(), []Figure{h.Figure("h")})
 	if err != nil {
 		t.Fatal(err)
 	}

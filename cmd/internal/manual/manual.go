@@ -5,22 +5,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/build"
 )
 
-// Add gives root the subcommand. failed marks an error of writing. The pages are dated
-// by SOURCE_DATE_EPOCH where the environment has it.
-func Add(root *cobra.Command, failed func(error) error) {
+// Add gives root the subcommand. The pages are dated by SOURCE_DATE_EPOCH where the environment has it.
+func Add(root *cobra.Command) {
 	root.AddCommand(&cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages of all commands to a folder", Hidden: true,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			root.DisableAutoGenTag = true
 			head := &doc.GenManHeader{Section: "1", Source: "iokl " + build.Version, Manual: "iokl"}
-			if err := doc.GenManTree(root, head, args[0]); err != nil {
-				return failed(err)
-			}
-			return nil
+			return status.Failure(doc.GenManTree(root, head, args[0]))
 		},
 	})
 }

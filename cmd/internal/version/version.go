@@ -4,17 +4,15 @@ package version
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/build"
 )
 
-// Add gives them to root, whose own RunE still runs without the flag. failed marks an error of printing.
-func Add(root *cobra.Command, failed func(error) error) {
+// Add gives them to root, whose own RunE still runs without the flag.
+func Add(root *cobra.Command) {
 	var shown, asJSON bool
 	show := func(cmd *cobra.Command, _ []string) error {
-		if err := build.Write(cmd.OutOrStdout(), root.Name(), asJSON); err != nil {
-			return failed(err)
-		}
-		return nil
+		return status.Failure(build.Write(cmd.OutOrStdout(), root.Name(), asJSON))
 	}
 	otherwise := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {

@@ -1,6 +1,6 @@
 // This file says how probabilities hold on rows that were not learned from.
 
-package main
+package results
 
 import (
 	"fmt"
@@ -74,7 +74,7 @@ func (s *probabilityScore) String() string {
 }
 
 // trust fills in how the probabilities of held-out rows hold, and those before their calibration.
-func (o *origin) trust(model *iokl.Model, h *iokl.HeldOut) {
+func (o *Origin) trust(model *iokl.Model, h *iokl.HeldOut) {
 	add := func(P *mat.Dense) []probabilityBin {
 		P, truth := outcomes(model, P, h.Targets, spaced(len(model.OutputNames()), len(model.OutputNames())))
 		o.Scores = append(o.Scores, scoreProbabilities(P, truth))
@@ -87,7 +87,7 @@ func (o *origin) trust(model *iokl.Model, h *iokl.HeldOut) {
 }
 
 // probabilityText says how the probabilities of held-out rows hold; "" for notes of older versions.
-func (o *origin) probabilityText() string {
+func (o *Origin) probabilityText() string {
 	switch len(o.Scores) {
 	case 0:
 		return ""

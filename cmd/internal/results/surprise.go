@@ -1,6 +1,6 @@
 // This file lists the training rows that the other rows do not predict.
 
-package main
+package results
 
 import (
 	"cmp"
@@ -37,8 +37,8 @@ const (
 	leaveOutRows   = 3000 // training rows up to which info leaves out each: some seconds
 )
 
-// leaveOneOut fills in what refits without each row tell, where the model allows it.
-func (r *rowsReport) leaveOneOut(ctx context.Context, model *iokl.Model) error {
+// LeaveOneOut fills in what refits without each row tell, where the model allows it.
+func (r *rowsReport) LeaveOneOut(ctx context.Context, model *iokl.Model) error {
 	r.IntervalFolds = model.IntervalFolds()
 	if model.Certificate().Samples > leaveOutRows {
 		return nil

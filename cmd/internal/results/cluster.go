@@ -1,6 +1,6 @@
 // This file orders outputs so that correlated ones are neighbours.
 
-package main
+package results
 
 import (
 	"math"

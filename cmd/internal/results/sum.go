@@ -1,6 +1,6 @@
 // This file has the flags of the model, and prints bounds and the output kernel of each kernel.
 
-package main
+package results
 
 import (
 	"cmp"
@@ -10,32 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/page"
 	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/linop"
 )
-
-// modelFlags say which model is learned and what is certified.
-type modelFlags struct {
-	model, certify string
-}
-
-func (s *modelFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.model, "model", "", "")
-	f.StringVar(&s.certify, "certify", "", "")
-}
-
-func (s *modelFlags) set(opt *iokl.Options) error {
-	if s.certify != "" && s.certify != "global" {
-		return fmt.Errorf("--certify %q: it takes global", s.certify)
-	}
-	opt.Model, opt.Global = iokl.ModelKind(s.model), s.certify == "global"
-	return nil
-}
 
 // traces are the traces of output kernels, nil for none.
 func traces(L []*linop.Spectral) (out []float64) {
@@ -147,14 +127,14 @@ func writeCouplings(w io.Writer, model *iokl.Model) {
 
 // couplingHeats show the L_j, divided by the deviations √(ΣL_j)_aa of both outputs, so that they
 // add up to the correlation in ΣL_j, in whose order the outputs stand.
-func couplingHeats(model *iokl.Model) []picture.Heat {
+func couplingHeats(model *iokl.Model) []*picture.Heat {
 	total := correlationHeat(model)
 	n := total.Matrix.Rows
 	order, deviations := clustered(model.OutputCorrelation()), blas.NewGeneral(n, n)
 	model.OutputKernel().Dense(blas.Active(), deviations)
-	var heats []picture.Heat
+	var heats []*picture.Heat
 	for _, c := range couplings(model) {
-		h := total
+		h := *total
 		h.Title = fmt.Sprintf("%s: %.0f %% of the variation", c.kernel, 100*c.share)
 		h.Matrix = blas.NewGeneral(n, n)
 		for a, i := range order {
@@ -164,13 +144,13 @@ func couplingHeats(model *iokl.Model) []picture.Heat {
 				}
 			}
 		}
-		heats = append(heats, h)
+		heats = append(heats, &h)
 	}
 	return heats
 }
 
 // couplingSection says which kernel couples which outputs.
-func couplingSection(model *iokl.Model, _ *origin) page.Section {
+func couplingSection(model *iokl.Model, _ *Origin) page.Section {
 	s := page.Section{ID: "couplings", Title: "Which kernel couples which outputs"}
 	names := model.LearnedOutputs()
 	var words []string

@@ -1,6 +1,6 @@
 // This file has the sections of a page about a causal graph.
 
-package main
+package results
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 )
 
 // check refuses a report that granger did not print.
-func (r *grangerReport) check() error {
+func (r *Graph) check() error {
 	n := len(r.Nodes)
 	for _, m := range [][][]float64{r.Graph, r.Frequency, r.PValues} {
 		if m == nil {
@@ -52,7 +52,7 @@ func (r *grangerReport) check() error {
 }
 
 // response is how edge k acts, nil where that was not asked.
-func (r *grangerReport) response(k int) *granger.Response {
+func (r *Graph) response(k int) *granger.Response {
 	if k < len(r.Responses) {
 		return &r.Responses[k]
 	}
@@ -60,7 +60,7 @@ func (r *grangerReport) response(k int) *granger.Response {
 }
 
 // steps is after how many steps edge k acts, "" where that is not known.
-func (r *grangerReport) steps(k int) string {
+func (r *Graph) steps(k int) string {
 	if q := r.response(k); q != nil {
 		return fmt.Sprint(q.Delay)
 	}
@@ -71,7 +71,7 @@ func (r *grangerReport) steps(k int) string {
 }
 
 // how says in which direction edge k moves its target.
-func (r *grangerReport) how(k int) string {
+func (r *Graph) how(k int) string {
 	q := r.response(k)
 	if q == nil || len(q.Effect) == 0 {
 		return ""
@@ -86,7 +86,7 @@ var directions = map[string]string{
 }
 
 // edgeText is edge k in words.
-func (r *grangerReport) edgeText(k int) string {
+func (r *Graph) edgeText(k int) string {
 	e := &r.Edges[k]
 	text := e.From + " → " + e.To
 	if s := r.steps(k); s != "" {
@@ -116,7 +116,7 @@ func (r *grangerReport) edgeText(k int) string {
 const visible = 0.01
 
 // withoutWeak is the report of what a page shows.
-func (r grangerReport) withoutWeak() *grangerReport {
+func (r Graph) withoutWeak() *Graph {
 	k := slices.IndexFunc(r.Edges, func(e granger.Link) bool { return e.Strength < visible*r.Edges[0].Strength })
 	if k >= 0 {
 		r.Edges, r.Responses = r.Edges[:k], r.Responses[:min(k, len(r.Responses))]
@@ -124,9 +124,9 @@ func (r grangerReport) withoutWeak() *grangerReport {
 	return &r
 }
 
-// graphSubject is the page of a causal graph.
-func graphSubject(path string, all *grangerReport) subject {
-	s, r := subject{name: filepath.Base(path), kind: "Causal graph"}, all.withoutWeak()
+// Page is the page of a causal graph.
+func (r *Graph) Page(path string) Subject {
+	s, r := Subject{name: filepath.Base(path), kind: "Causal graph"}, r.withoutWeak()
 	n := len(r.Nodes)
 	s.verdict = r.verdict()
 	s.figures = [][2]string{
@@ -167,17 +167,17 @@ func graphSubject(path string, all *grangerReport) subject {
 }
 
 // verdict says what was found, and how sure it is.
-func (r *grangerReport) verdict() []string {
+func (r *Graph) verdict() []string {
 	n := len(r.Nodes)
 	return []string{
 		fmt.Sprintf("Of %d possible influences among %s, %d have at least a hundredth of the strength of the "+
-			"strongest, in %s (past of %s).", n*(n-1), counted(n, "node"), len(r.Edges),
-			counted(r.Samples, "time window"), counted(r.Lag, "step")),
+			"strongest, in %s (past of %s).", n*(n-1), Counted(n, "node"), len(r.Edges),
+			Counted(r.Samples, "time window"), Counted(r.Lag, "step")),
 		strongestText(r), surenessText(r),
 	}
 }
 
-func strongestText(r *grangerReport) string {
+func strongestText(r *Graph) string {
 	if len(r.Edges) == 0 {
 		return "No series helps to predict another."
 	}
@@ -190,19 +190,19 @@ func strongestText(r *grangerReport) string {
 }
 
 // surenessText says how far the edges can be relied on, and names those that can.
-func surenessText(r *grangerReport) string {
+func surenessText(r *Graph) string {
 	var parts []string
 	if r.StabilityRounds > 0 {
 		names := r.edgesWith(func(e *granger.Link) bool { return e.Frequency != nil && *e.Frequency >= oftenSelected })
 		parts = append(parts, fmt.Sprintf("In at least 90 %% of %d resamples %s: %s.", r.StabilityRounds,
-			counted(len(names), "edge")+" stood out", orNone(names)))
+			Counted(len(names), "edge")+" stood out", orNone(names)))
 	}
 	if r.NullRounds > 0 {
 		names, n := r.edgesWith(func(e *granger.Link) bool {
 			return e.PValue != nil && *e.PValue <= smallP
 		}), len(r.Nodes)
 		parts = append(parts, fmt.Sprintf("Against %d shifts in time %s p ≤ %g, where chance alone would give about "+
-			"%.1f: %s.", r.NullRounds, counted(len(names), "edge")+" reached", smallP, smallP*float64(n*(n-1)),
+			"%.1f: %s.", r.NullRounds, Counted(len(names), "edge")+" reached", smallP, smallP*float64(n*(n-1)),
 			orNone(names)))
 		if r.NullRounds < leastShifts {
 			parts = append(parts, fmt.Sprintf("With fewer than %d shifts no p is so small.", leastShifts))
@@ -215,7 +215,7 @@ func surenessText(r *grangerReport) string {
 }
 
 // edgesWith are the edges of which ok holds.
-func (r *grangerReport) edgesWith(ok func(*granger.Link) bool) (names []string) {
+func (r *Graph) edgesWith(ok func(*granger.Link) bool) (names []string) {
 	for k := range r.Edges {
 		if e := &r.Edges[k]; ok(e) {
 			names = append(names, e.From+" → "+e.To)
@@ -229,12 +229,12 @@ func orNone(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return enumerated(names, 6)
+	return Enumerated(names, 6)
 }
 
 // forecastGain says whether the others' past helps on held-out time points: of --improvement, beside models of a
 // node's own past.
-func forecastGain(r *grangerReport) string {
+func forecastGain(r *Graph) string {
 	var helped []string
 	better, held := 0, len(r.Improvement)
 	for _, g := range r.Improvement {
@@ -257,7 +257,7 @@ func forecastGain(r *grangerReport) string {
 	text := fmt.Sprintf("On held-out time points the others' past improves the forecasts of %d of %d nodes", better,
 		held)
 	if helped != nil {
-		text += ": " + enumerated(helped, 8)
+		text += ": " + Enumerated(helped, 8)
 	}
 	return text + "."
 }
@@ -272,7 +272,7 @@ func passes(e granger.Link) bool {
 }
 
 // edgeTable has a row for each edge, and tells what is known of it.
-func edgeTable(r *grangerReport, id string) *page.Table {
+func edgeTable(r *Graph, id string) *page.Table {
 	t := &page.Table{ID: id, Sort: true, File: "edges.csv", Head: []string{"cause → effect", "strength"}}
 	if r.StabilityRounds > 0 {
 		t.Head = append(t.Head, selectedHead)
@@ -302,7 +302,7 @@ func edgeTable(r *grangerReport, id string) *page.Table {
 const selectedHead, chanceHead, stepsHead = "selected", "p", "after steps"
 
 // filters choose edges of the table; where some edge can be relied on, those that can.
-func filters(r *grangerReport, t *page.Table, reliable bool) []page.Tool {
+func filters(r *Graph, t *page.Table, reliable bool) []page.Tool {
 	top := ceiling(r.Edges[0].Strength)
 	tools := []page.Tool{
 		{Label: "name contains", Rule: "has"},
@@ -335,7 +335,7 @@ func filters(r *grangerReport, t *page.Table, reliable bool) []page.Tool {
 }
 
 // explorer is the network beside the table of edges, and what filters both.
-func explorer(r *grangerReport, id string) page.Section {
+func explorer(r *Graph, id string) page.Section {
 	s := page.Section{ID: "edges", Title: "Who drives whom"}
 	if len(r.Edges) == 0 {
 		return s
@@ -376,7 +376,7 @@ func ceiling(v float64) float64 {
 }
 
 // inWords has a sentence for each of the strongest edges.
-func inWords(r *grangerReport) page.Section {
+func inWords(r *Graph) page.Section {
 	s := page.Section{ID: "words", Title: "The strongest influences in words"}
 	const most = 20
 	var texts []string
@@ -391,7 +391,7 @@ func inWords(r *grangerReport) page.Section {
 }
 
 // responses show how the strongest edges act, and at which lags.
-func responses(r *grangerReport) page.Section {
+func responses(r *Graph) page.Section {
 	s := page.Section{ID: "responses", Title: "How causes act"}
 	const most = 12
 	var figures []picture.Figure
@@ -401,7 +401,7 @@ func responses(r *grangerReport) page.Section {
 			continue
 		}
 		c := picture.Chart{
-			Title: q.From + " → " + q.To, X: q.From + ", " + counted(q.Delay, "step") + " before",
+			Title: q.From + " → " + q.To, X: q.From + ", " + Counted(q.Delay, "step") + " before",
 			Y: "standard deviations", Curves: []picture.Curve{{Name: "effect", Line: true}},
 		}
 		for i, x := range q.At {
@@ -422,7 +422,7 @@ func responses(r *grangerReport) page.Section {
 				"standard deviations of the effect:",
 		}
 		for k := range r.Lag {
-			t.Head = append(t.Head, counted(k+1, "step"))
+			t.Head = append(t.Head, Counted(k+1, "step"))
 		}
 		for _, q := range r.Responses {
 			line := []string{q.From + " → " + q.To}
@@ -437,7 +437,7 @@ func responses(r *grangerReport) page.Section {
 }
 
 // matrix is the graph as a map.
-func matrix(r *grangerReport) page.Section {
+func matrix(r *Graph) page.Section {
 	s := page.Section{ID: "matrix", Title: "The graph as a matrix"}
 	const most = 100
 	n := len(r.Nodes)
@@ -461,7 +461,7 @@ func matrix(r *grangerReport) page.Section {
 }
 
 // nodeTable has what each node gives and takes, and its forecasts.
-func nodeTable(r *grangerReport) *page.Table {
+func nodeTable(r *Graph) *page.Table {
 	t := &page.Table{Sort: true, File: "nodes.csv", Head: []string{
 		"node", "drives", "strength in all", "driven by",
 		"strength in all", "held-out error", "with its own past alone",
@@ -487,7 +487,7 @@ func nodeTable(r *grangerReport) *page.Table {
 	return t
 }
 
-func nodeSection(r *grangerReport) page.Section {
+func nodeSection(r *Graph) page.Section {
 	s := page.Section{ID: "nodes", Title: "Node by node"}
 	s.Add(page.Classed("soft", "Errors are root mean squares on held-out time points, in standard deviations of each "+
 		"series."), nodeTable(r).HTML())
@@ -495,7 +495,7 @@ func nodeSection(r *grangerReport) page.Section {
 }
 
 // simultaneousTable lists what moves together within a step.
-func simultaneousTable(r *grangerReport) *page.Table {
+func simultaneousTable(r *Graph) *page.Table {
 	t := &page.Table{Sort: true, File: "simultaneous.csv", Head: []string{
 		"pair", "correlation of what the past leaves",
 		"p times the number of pairs",
@@ -507,7 +507,7 @@ func simultaneousTable(r *grangerReport) *page.Table {
 	return t
 }
 
-func simultaneous(r *grangerReport) page.Section {
+func simultaneous(r *Graph) page.Section {
 	s := page.Section{ID: "simultaneous", Title: "Moving together within one step"}
 	if len(r.Simultaneous) > 0 {
 		s.Add(page.Text("These pairs move together faster than the series are sampled, or something that was not "+
@@ -518,14 +518,14 @@ func simultaneous(r *grangerReport) page.Section {
 }
 
 // doubted names what the series violate.
-func doubted(r *grangerReport) page.Section {
+func doubted(r *Graph) page.Section {
 	s := page.Section{ID: "doubts", Title: "What to be careful about"}
 	s.Add(page.List(r.doubtTexts()))
 	return s
 }
 
 // forecastTable has a row for each series and step.
-func forecastTable(r *grangerReport) *page.Table {
+func forecastTable(r *Graph) *page.Table {
 	t := &page.Table{Sort: true, File: "forecasts.csv", Head: []string{
 		"series", "steps ahead", "forecast", "from", "to",
 		"error held out", "error of the last value",
@@ -539,7 +539,7 @@ func forecastTable(r *grangerReport) *page.Table {
 }
 
 // forecastText says how far ahead the forecasts are, and how they did on held-out time points.
-func forecastText(r *grangerReport) string {
+func forecastText(r *Graph) string {
 	better := 0
 	for _, f := range r.Forecast {
 		if f.RMSE < f.Last {
@@ -548,11 +548,11 @@ func forecastText(r *grangerReport) string {
 	}
 	return fmt.Sprintf("What follows the last row, for %s. The intervals held %.3g %% of what happened on held-out "+
 		"time points; there the forecasts had a smaller error than the last value for %d of %d.",
-		counted(r.Forecast[len(r.Forecast)-1].Step, "step"), 100*r.Level, better, len(r.Forecast))
+		Counted(r.Forecast[len(r.Forecast)-1].Step, "step"), 100*r.Level, better, len(r.Forecast))
 }
 
 // ahead has the forecasts: a chart of each of the first series with its interval, and a table of all.
-func ahead(r *grangerReport) page.Section {
+func ahead(r *Graph) page.Section {
 	s := page.Section{ID: "forecasts", Title: "Forecasts"}
 	if len(r.Forecast) == 0 {
 		return s

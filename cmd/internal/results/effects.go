@@ -1,6 +1,6 @@
 // This file moves one input of a model through its values.
 
-package main
+package results
 
 import (
 	"fmt"

@@ -1,8 +1,9 @@
 // This file says how well a fit predicts rows that it has not learned from.
 
-package main
+package results
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,12 +11,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/loss"
 )
 
@@ -23,44 +24,44 @@ import (
 // form, or without each fold: that takes less than a second for most.
 const heldOutRows = 1000
 
-// heldOut are predictions for rows that models had not seen; nil where there are none. Where the model keeps no folds
+// HeldOut are predictions for rows that models had not seen; nil where there are none. Where the model keeps no folds
 // and has no closed form for single rows, they are those of again, the same fit with so many folds, unless it is nil
 // or makes several fits, of quantiles, without each fold.
-func heldOut(
-	cmd *cobra.Command, model *iokl.Model, again func(folds int) (*iokl.Model, error),
+func HeldOut(
+	ctx context.Context, model *iokl.Model, again func(folds int) (*iokl.Model, error),
 ) (*iokl.HeldOut, error) {
-	if model.IntervalFolds() == 0 && model.Certificate().Samples > heldOutRows || cmd.Context().Err() != nil {
+	if model.IntervalFolds() == 0 && model.Certificate().Samples > heldOutRows || ctx.Err() != nil {
 		return nil, nil
 	}
-	h, err := model.HeldOut(cmd.Context())
+	h, err := model.HeldOut(ctx)
 	if errors.Is(err, iokl.ErrInput) && again != nil && len(model.Quantiles()) < 2 {
 		folds := iokl.CVOptions{}.ForFit(model.Certificate().Samples).Folds
 		if model, err = again(folds); err == nil {
-			h, err = model.HeldOut(cmd.Context())
+			h, err = model.HeldOut(ctx)
 		}
 		if err == nil && h.Uncalibrated != nil { // the model that keeps no folds is not calibrated on them
 			h.Probabilities = h.Uncalibrated
 		}
 	}
-	if errors.Is(err, iokl.ErrInput) || cmd.Context().Err() != nil {
+	if errors.Is(err, iokl.ErrInput) || ctx.Err() != nil {
 		return nil, nil // what is learned is worth having without
 	}
 	return h, err
 }
 
-// heldOutLine says, for each target in its unit, the held-out error beside that of the mean, how sure these are,
+// HeldOutLine says, for each target in its unit, the held-out error beside that of the mean, how sure these are,
 // and how long the fit took.
-func heldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
+func HeldOutLine(model *iokl.Model, h *iokl.HeldOut, seconds float64) string {
 	q := model.Chosen()
 	var how, what string
 	switch {
 	case h == nil && q.Folds > 0:
-		how, what = counted(q.Folds, "fold"), fmt.Sprintf("%s, the mean %.4g", errorText(q.Metric, q.Error, q.StdErr),
+		how, what = Counted(q.Folds, "fold"), fmt.Sprintf("%s, the mean %.4g", errorText(q.Metric, q.Error, q.StdErr),
 			q.Constant)
 	case h == nil:
 		return fmt.Sprintf("no error on held-out rows was measured: iokl cv does that; %.3g s", seconds)
 	case h.Folds > 0:
-		how = counted(h.Folds, "fold")
+		how = Counted(h.Folds, "fold")
 	default:
 		how = "each row by itself"
 	}
@@ -95,7 +96,7 @@ func heldOutText(model *iokl.Model, h *iokl.HeldOut) string {
 			figure(sure, 2), figure(mean, 3)))
 	}
 	if more := len(names) - listed; more > 0 {
-		parts = append(parts, counted(more, "more target"))
+		parts = append(parts, Counted(more, "more target"))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -168,9 +169,40 @@ func heldOutAccuracy(h *iokl.HeldOut) (right, sure, most float64) {
 	return right, math.Sqrt(right * (1 - right) / l), most
 }
 
-// sayHeldOut ends a fit with a line about its error on rows that it has not learned from.
-func sayHeldOut(cmd *cobra.Command, m *machine, model *iokl.Model, h *iokl.HeldOut, seconds float64) {
-	if !m.quiet && cmd.Context().Err() == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "iokl:", heldOutLine(model, h, seconds))
+// ClassesOf names the class of each row of a classifier's outputs.
+func ClassesOf(model *iokl.Model, F *mat.Dense) []string {
+	classes := model.Classes()
+	if classes == nil {
+		return nil
 	}
+	labels := make([]string, F.RawMatrix().Rows)
+	for i := range labels {
+		row := F.RawRowView(i)
+		labels[i] = classes[slices.Index(row, slices.Max(row))]
+	}
+	return labels
+}
+
+// PerOutput has each column of Y so many times.
+func PerOutput(Y mat.Matrix, each int) *mat.Dense {
+	t, n := Y.Dims()
+	Z := mat.NewDense(t, n*each, nil)
+	Z.Apply(func(i, j int, _ float64) float64 { return Y.At(i, j/each) }, Z)
+	return Z
+}
+
+// OneHot makes targets of labels, all of which must be classes of the model.
+func OneHot(labels, classes []string, file string) (*mat.Dense, error) {
+	Y := mat.NewDense(len(labels), len(classes), nil)
+	for i, label := range labels {
+		if label == "" {
+			return nil, status.Input("%s: row %d has no class label", file, i+1)
+		}
+		k := slices.Index(classes, label)
+		if k < 0 {
+			return nil, status.Input("%s: row %d: the model knows no class %q", file, i+1, label)
+		}
+		Y.Set(i, k, 1)
+	}
+	return Y, nil
 }

@@ -1,15 +1,15 @@
 // This file draws kernel weights, output kernels, predictions and errors of cross-validation.
 
-package main
+package results
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"image/color"
 	"math"
 	"slices"
 
-	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -18,8 +18,8 @@ import (
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/picture"
-	"github.com/iokl/iokl/internal/table"
 )
 
 var (
@@ -30,81 +30,46 @@ var (
 	hues   = []color.RGBA{blue, orange, green, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}}
 )
 
-// plotModel draws what a model learned, and with data how it predicts. The data are read before anything is drawn.
-func plotModel(cmd *cobra.Command, dir string, model *iokl.Model, d *dataFlags) ([]string, error) {
-	var data *data
-	if d.x != "" {
-		if d.classes = model.Classes() != nil; d.classes {
-			d.missingTargets = "error"
-		}
-		d.schema, d.inputsOf = model.InputSchema(), d.columnsOf(cmd, model)
-		var err error
-		if data, err = d.load(cmd); err != nil {
-			return nil, err
-		}
-	}
-	if err := checkPlot(dir); err != nil {
-		return nil, err
-	}
-	files, err := plotLearned(dir, model)
-	if err != nil || data == nil {
-		return files, err
-	}
-	more, err := plotPredicted(cmd, dir, model, d.y, data)
-	return append(files, more...), err
-}
-
-// plotLearned draws the weights of kernels and the correlations of outputs.
-func plotLearned(dir string, model *iokl.Model) ([]string, error) {
+// LearnedFigures show the weights of kernels and the correlations of outputs.
+func LearnedFigures(model *iokl.Model) ([]picture.Figure, error) {
 	weights, err := weightsFigure(model)
-	if err != nil {
-		return nil, failure{err}
+	figures := []picture.Figure{weights}
+	if n := len(model.LearnedOutputs()); err != nil || n < 2 || n > maxCorrelation || !couples(model) {
+		return figures, status.Failure(err)
 	}
-	files, err := weights.Save(dir)
-	if err != nil {
-		return files, failure{err}
-	}
-	if n := len(model.LearnedOutputs()); n < 2 || n > maxCorrelation || !couples(model) {
-		return files, nil
-	}
-	heat := correlationHeat(model)
-	more, err := heat.Draw(dir, "outputs")
-	if files = append(files, more...); err != nil {
-		return files, failure{err}
-	}
+	figures = append(figures, correlationHeat(model).Figure("outputs"))
 	for k, heat := range couplingHeats(model) {
-		more, err := heat.Draw(dir, fmt.Sprintf("outputs-%d", k+1))
-		if files = append(files, more...); err != nil {
-			return files, failure{err}
-		}
+		figures = append(figures, heat.Figure(fmt.Sprintf("outputs-%d", k+1)))
 	}
-	return files, nil
+	return figures, nil
 }
 
-// plotPredicted draws predictions for the data, whose targets are in the file y.
-func plotPredicted(cmd *cobra.Command, dir string, model *iokl.Model, y string, data *data) ([]string, error) {
-	X := blas.Dense(data.X.Data)
+// PredictedFigures show predictions for X beside the targets Y, or the labels of a classifier, which are in that file.
+func PredictedFigures(
+	ctx context.Context, model *iokl.Model, file string, X *mat.Dense, Y *mat.Dense, labels []string,
+) ([]picture.Figure, error) {
 	F, err := model.Predict(X)
 	if err != nil {
 		return nil, err
 	}
-	if data.labels != nil {
-		files, err := plotConfusion(dir, model, F, data.labels, y)
+	if labels != nil {
+		confusion, err := confusionFigure(model, F, labels, file)
 		if err != nil {
-			return files, err
+			return nil, err
 		}
-		more, err := plotCalibration(cmd.Context(), dir, model, X, data.labels)
-		return append(files, more...), err
+		more, err := calibrationFigures(ctx, model, X, labels)
+		return append([]picture.Figure{confusion}, more...), err
 	}
-	if r, c := F.Dims(); r != data.Y.Data.Rows || c != data.Y.Data.Cols {
-		return nil, inputError("the targets are %d×%d, the predictions %d×%d", data.Y.Data.Rows, data.Y.Data.Cols, r, c)
+	l, n := Y.Dims()
+	if r, c := F.Dims(); r != l || c != n {
+		return nil, status.Input("the targets are %d×%d, the predictions %d×%d", l, n, r, c)
 	}
-	files, err := plotPredictions(dir, model, F, data.Y)
+	panels, err := predictionsFigure(model, F, Y)
 	if err != nil {
-		return files, failure{err}
+		return nil, status.Failure(err)
 	}
-	more, err := plotIntervals(cmd.Context(), dir, model, X, blas.Dense(data.Y.Data))
-	return append(files, more...), err
+	more, err := intervalFigures(ctx, model, X, Y)
+	return append([]picture.Figure{panels}, more...), err
 }
 
 // barKernels is how many kernels the bar chart shows.
@@ -144,11 +109,11 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 }
 
 // correlationHeat shows L as a correlation, outputs that go together side by side.
-func correlationHeat(model *iokl.Model) picture.Heat {
+func correlationHeat(model *iokl.Model) *picture.Heat {
 	R, names := model.OutputCorrelation(), model.LearnedOutputs()
 	order := clustered(R)
 	n := len(order)
-	h := picture.Heat{
+	h := &picture.Heat{
 		Title: "output kernel L as correlation (blue −1, grey 0, red +1)", Matrix: blas.NewGeneral(n, n),
 		Min: -1, Max: 1,
 	}
@@ -162,15 +127,15 @@ func correlationHeat(model *iokl.Model) picture.Heat {
 	return h
 }
 
-// plotConfusion draws, for each class, the shares of its samples that are taken for each class.
-func plotConfusion(dir string, model *iokl.Model, F *mat.Dense, labels []string, file string) ([]string, error) {
+// confusionFigure shows, for each class, the shares of its samples that are taken for each class.
+func confusionFigure(model *iokl.Model, F *mat.Dense, labels []string, file string) (f picture.Figure, _ error) {
 	classes := model.Classes()
-	Y, err := oneHot(labels, classes, file)
+	Y, err := OneHot(labels, classes, file)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	if r, _ := F.Dims(); r != len(labels) {
-		return nil, inputError("%s has %d labels, there are %d predictions", file, len(labels), r)
+		return f, status.Input("%s has %d labels, there are %d predictions", file, len(labels), r)
 	}
 	n := len(classes)
 	h := picture.Heat{
@@ -179,7 +144,7 @@ func plotConfusion(dir string, model *iokl.Model, F *mat.Dense, labels []string,
 		Matrix: blas.NewGeneral(n, n), Rows: classes, Cols: classes, Max: 100,
 	}
 	total := make([]float64, n)
-	for i, label := range classesOf(model, F) {
+	for i, label := range ClassesOf(model, F) {
 		seen := slices.Index(classes, labels[i])
 		h.Matrix.Data[seen*n+slices.Index(classes, label)]++
 		total[seen]++
@@ -187,18 +152,17 @@ func plotConfusion(dir string, model *iokl.Model, F *mat.Dense, labels []string,
 	for c := range n {
 		blas.Scal(100/max(total[c], 1), blas.Row(h.Matrix, c))
 	}
-	files, err := h.Draw(dir, "predictions")
-	return files, written(err)
+	return h.Figure("predictions"), nil
 }
 
-// plotPredictions draws predicted against observed targets, a panel for each output.
-func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table) ([]string, error) {
+// predictionsFigure shows predicted against observed targets, a panel for each output.
+func predictionsFigure(model *iokl.Model, F, Y *mat.Dense) (f picture.Figure, _ error) {
 	const columns, most = 3, 12
 	names := model.OutputNames()
 	n := min(len(names), most)
 	cols := min(columns, n)
 	rows := (n + cols - 1) / cols
-	scores := model.ScorePredictions(F, blas.Dense(Y.Data))
+	scores := model.ScorePredictions(F, Y)
 	panels := make([][]*plot.Plot, rows)
 	for r := range panels {
 		panels[r] = make([]*plot.Plot, cols)
@@ -206,13 +170,14 @@ func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table
 			if j := r*cols + c; j < n {
 				p, err := panel(fmt.Sprintf("%s, relative error %.3f", names[j], scores.RRMSE[j]), j, F, Y)
 				if err != nil {
-					return nil, err
+					return f, err
 				}
 				panels[r][c] = p
 			}
 		}
 	}
-	return picture.Save(dir, "predictions", vg.Length(cols)*260, vg.Length(rows)*250, func(c draw.Canvas) {
+	f = picture.Figure{Name: "predictions", Width: vg.Length(cols) * 260, Height: vg.Length(rows) * 250}
+	f.Paint = func(c draw.Canvas) {
 		tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 8, PadY: 8}
 		for r, line := range plot.Align(panels, tiles, c) {
 			for k, canvas := range line {
@@ -221,15 +186,16 @@ func plotPredictions(dir string, model *iokl.Model, F *mat.Dense, Y *table.Table
 				}
 			}
 		}
-	})
+	}
+	return f, nil
 }
 
-func panel(title string, j int, F *mat.Dense, Y *table.Table) (*plot.Plot, error) {
+func panel(title string, j int, F, Y *mat.Dense) (*plot.Plot, error) {
 	p := picture.New(title, "observed", "predicted")
 	p.Title.TextStyle.Font.Size = 10
 	var xy plotter.XYs
-	for i := range Y.Data.Rows {
-		if v := Y.Data.Data[i*Y.Data.Stride+j]; !math.IsNaN(v) {
+	for i, v := range mat.Col(nil, j, Y) {
+		if !math.IsNaN(v) {
 			xy = append(xy, plotter.XY{X: v, Y: F.At(i, j)})
 		}
 	}
@@ -266,10 +232,10 @@ func (p points) YError(i int) (low, high float64) {
 	return low, high
 }
 
-// cvFigure shows the errors of the best settings against λ, with error bars: a curve for each that differs in more than
+// CVFigure shows the errors of the best settings against λ, with error bars: a curve for each that differs in more than
 // λ, as many as there are colours. Errors over more than two decades have a logarithmic axis: on another the least are
 // nearer to 0 than a line is wide.
-func cvFigure(r *iokl.CVResult) (picture.Figure, error) {
+func CVFigure(r *iokl.CVResult) (picture.Figure, error) {
 	p := picture.New("", "λ", r.Metric)
 	p.BackgroundColor = nil
 	f := picture.Figure{

@@ -1,21 +1,24 @@
 // This file has the sections of a page about a cross-validation.
 
-package main
+package results
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/page"
 	"github.com/iokl/iokl/internal/picture"
 )
 
 // check refuses a report that cv did not print.
-func (r *cvReport) check() error {
+func (r *CV) check() error {
 	if len(r.Points) == 0 {
 		return errors.New("it has no settings")
 	}
@@ -46,7 +49,7 @@ func settingText(p *iokl.CVPoint) string {
 
 // rival is the best setting that differs from the one chosen in more than λ, and then
 // the best of all others; nil when there is no other.
-func rival(r *cvReport) *iokl.CVPoint {
+func rival(r *CV) *iokl.CVPoint {
 	var best *iokl.CVPoint
 	for i := range r.Points {
 		p := &r.Points[i]
@@ -65,12 +68,12 @@ func rival(r *cvReport) *iokl.CVPoint {
 	return best
 }
 
-// cvSubject is the page of a cross-validation.
-func cvSubject(name string, r *cvReport) subject {
-	s := subject{name: name, kind: "Cross-validation"}
+// Page is the page of a cross-validation.
+func (r *CV) Page(name string) Subject {
+	s := Subject{name: name, kind: "Cross-validation"}
 	s.verdict = []string{
-		fmt.Sprintf("Of %s, the best has a held-out error of %s over %s.", counted(len(r.Points), "setting"),
-			errorText(r.Metric, r.Best.Mean, r.Best.StdErr), counted(r.Folds, "fold")),
+		fmt.Sprintf("Of %s, the best has a held-out error of %s over %s.", Counted(len(r.Points), "setting"),
+			errorText(r.Metric, r.Best.Mean, r.Best.StdErr), Counted(r.Folds, "fold")),
 		fmt.Sprintf("Best setting: %s. The mean of the targets alone has %.4g.", settingText(&r.Best), r.Constant),
 	}
 	if q := rival(r); q != nil {
@@ -91,7 +94,7 @@ func cvSubject(name string, r *cvReport) subject {
 	}
 	curve := page.Section{ID: "curve", Title: "Error against λ"}
 	best := slices.IndexFunc(r.Points, func(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) })
-	if f, err := cvFigure(&iokl.CVResult{Result: choose.Result{
+	if f, err := CVFigure(&iokl.CVResult{Result: choose.Result{
 		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0),
 		Points: r.Points,
 	}}); err == nil {
@@ -118,7 +121,7 @@ func cvSubject(name string, r *cvReport) subject {
 
 // listed are the settings that a table has room for, and what it is called: every one, or where more differ than in λ
 // than a picture has colours for, each with its best λ, the best first.
-func (r *cvReport) listed() (points []iokl.CVPoint, title string) {
+func (r *CV) listed() (points []iokl.CVPoint, title string) {
 	paths := splitPaths(r.Points, r.Metric)
 	if len(paths) <= len(hues) {
 		return r.Points, "Every setting"
@@ -130,7 +133,7 @@ func (r *cvReport) listed() (points []iokl.CVPoint, title string) {
 }
 
 // table lists settings with their errors.
-func (r *cvReport) table(points []iokl.CVPoint) *page.Table {
+func (r *CV) table(points []iokl.CVPoint) *page.Table {
 	t := &page.Table{
 		Head: []string{"λ", r.Metric, "± standard error", "", "norm", "learn", "τ", "kernels"}, Sort: true,
 		LongLast: true, File: "settings.csv",
@@ -163,5 +166,54 @@ func chosenText(c *iokl.Chosen) string {
 		return ""
 	}
 	return fmt.Sprintf("Cross-validation over %s chose the setting: held-out error %s, where the mean of the targets "+
-		"has %.4g.", counted(c.Folds, "fold"), errorText(c.Metric, c.Error, c.StdErr), c.Constant)
+		"has %.4g.", Counted(c.Folds, "fold"), errorText(c.Metric, c.Error, c.StdErr), c.Constant)
+}
+
+// CV is what cv --json prints.
+type CV struct {
+	Metric   string         `json:"metric"`
+	Folds    int            `json:"folds"`
+	Best     iokl.CVPoint   `json:"best"`
+	Points   []iokl.CVPoint `json:"points"`
+	Constant float64        `json:"constant_error"`  // of the mean of the training targets
+	Means    []int          `json:"means,omitempty"` // targets, from 0, that the best setting predicts no better
+	Seconds  float64        `json:"seconds"`
+	Backend  string         `json:"backend"`
+	Threads  int            `json:"threads"`
+	Seed     uint64         `json:"seed"`
+	Model    string         `json:"model,omitempty"`
+	Pictures []string       `json:"pictures,omitempty"`
+	Command  string         `json:"command"`
+}
+
+// Write prints the settings with their errors, and what became of the best.
+func (r *CV) Write(w io.Writer) error {
+	points, title := r.listed()
+	if err := r.table(points).WriteText(w, len(points)); err != nil {
+		return status.Failure(err)
+	}
+	if n := len(r.Points); len(points) < n {
+		if _, err := fmt.Fprintf(w, "%s, of %d in all (--json has them)\n", title, n); err != nil {
+			return status.Failure(err)
+		}
+	}
+	_, err := fmt.Fprintf(w, "mean of the training targets: %s %.5g\n%d folds, %.1f s%s\n", r.Metric,
+		r.Constant, r.Folds, r.Seconds, saved(r))
+	return status.Failure(err)
+}
+
+// severalDictionaries reports whether the points differ in their kernels.
+func severalDictionaries(points []iokl.CVPoint) bool {
+	return slices.ContainsFunc(points, func(p iokl.CVPoint) bool { return !slices.Equal(p.Kernels, points[0].Kernels) })
+}
+
+func saved(r *CV) string {
+	text := ""
+	if r.Model != "" {
+		text = "; best setting fitted to all data: " + r.Model
+	}
+	if len(r.Pictures) > 0 {
+		text += "; pictures: " + strings.Join(r.Pictures, ", ")
+	}
+	return text
 }

@@ -1,6 +1,6 @@
 // This file notes in a model the command that made it, its errors on the training data, and the effects of its inputs.
 
-package main
+package results
 
 import (
 	"cmp"
@@ -9,20 +9,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 )
 
-// origin is what a model file keeps for reports beside what predicts.
-type origin struct {
+// Origin is what a model file keeps for reports beside what predicts.
+type Origin struct {
 	Command string `json:"command,omitempty"`
 	Keep    string `json:"keep,omitempty"` // columns that identify rows
 	Rows    int    `json:"rows,omitempty"` // of the training data that Errors are measured on
@@ -75,18 +73,15 @@ const (
 	kernelValues  = 4e8 // that may be computed for effects where inputs and outputs are few, see rowsForEffects
 )
 
-// noteOrigin notes in the model how it came about: the command, its errors on held-out rows, or on its own where held
-// is nil, and effects of the inputs on the training data d, nil for data that are not in memory.
-func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldOut) error {
-	o := origin{Command: commandLine(cmd)}
-	if keep := cmd.Flag("keep"); keep != nil {
-		o.Keep = keep.Value.String()
-	}
+// Note notes in the model how it came about: the command, the columns that identify rows, its errors on held-out rows,
+// or on its own where held is nil, and effects of the inputs on the training data X and Y, which may be nil.
+func Note(model *iokl.Model, command, keep string, X *mat.Dense, Y mat.Matrix, held *iokl.HeldOut) error {
+	o := Origin{Command: command, Keep: keep}
 	if held != nil {
 		o.holdOut(model, held)
 	}
-	if d != nil && d.X != nil {
-		if err := o.measure(model, d); err != nil {
+	if X != nil {
+		if err := o.measure(model, X.RawMatrix(), Y); err != nil {
 			return err
 		}
 	}
@@ -99,57 +94,19 @@ func noteOrigin(cmd *cobra.Command, model *iokl.Model, d *data, held *iokl.HeldO
 }
 
 // counts reports whether the notes count the held-out rows of each of the classes.
-func (o *origin) counts(classes []string) bool {
+func (o *Origin) counts(classes []string) bool {
 	return len(classes) > 0 && len(o.Confusion) == len(classes) &&
 		!slices.ContainsFunc(o.Confusion, func(row []int) bool { return len(row) != len(classes) })
 }
 
-// originOf reads what noteOrigin noted.
-func originOf(model *iokl.Model) (o origin, err error) {
+// OriginOf reads what Note noted.
+func OriginOf(model *iokl.Model) (o Origin, err error) {
 	if text := model.Origin(); text != nil {
 		if err = json.Unmarshal(text, &o); err != nil {
-			err = inputError("the model's notes are not those of this command: %v", err)
+			err = status.Input("the model's notes are not those of this command: %v", err)
 		}
 	}
 	return o, err
-}
-
-// commandLine is the command with the flags that were given, as a shell reads it, without those that name what
-// is written or say how much is printed: two runs that differ in these alone make the same model file.
-func commandLine(cmd *cobra.Command) string {
-	words := []string{cmd.CommandPath()}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains([]string{"out", "report", "plot", "json", "quiet", "verbose"}, f.Name) {
-			return
-		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			if f.Value.Type() == "bool" {
-				words = append(words, map[bool]string{
-					true:  "--" + f.Name,
-					false: "--" + f.Name + "=false",
-				}[v == "true"])
-				continue
-			}
-			words = append(words, "--"+f.Name, shellWord(v))
-		}
-	})
-	return strings.Join(words, " ")
-}
-
-// shellWord quotes what a shell would not take as one word.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
-			strings.ContainsRune("-./:,=+@%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // spaced are n of l rows, evenly spaced.
@@ -172,9 +129,9 @@ func takeRows(a blas.General, rows []int) *mat.Dense {
 }
 
 // holdOut fills in errors on held-out rows.
-func (o *origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
+func (o *Origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 	if o.HeldOut = "each row by itself"; h.Folds > 0 {
-		o.HeldOut = counted(h.Folds, "fold")
+		o.HeldOut = Counted(h.Folds, "fold")
 	}
 	F := h.Predictions
 	if h.Uncalibrated != nil { // predictions are log odds
@@ -197,7 +154,7 @@ func (o *origin) holdOut(model *iokl.Model, h *iokl.HeldOut) {
 }
 
 // compare fills in the errors of the predictions F of the targets Y.
-func (o *origin) compare(F *mat.Dense, Y mat.Matrix) {
+func (o *Origin) compare(F *mat.Dense, Y mat.Matrix) {
 	rows, n := F.Dims()
 	o.Rows = rows
 	for j := range min(reportOutputs, n) {
@@ -205,10 +162,10 @@ func (o *origin) compare(F *mat.Dense, Y mat.Matrix) {
 	}
 }
 
-// measure fills in effects, and errors on the rows of d where none were held out.
-func (o *origin) measure(model *iokl.Model, d *data) error {
-	rows := spaced(d.X.Data.Rows, originRows)
-	X := takeRows(d.X.Data, rows)
+// measure fills in effects, and errors on the rows given where none were held out.
+func (o *Origin) measure(model *iokl.Model, all blas.General, Y mat.Matrix) error {
+	rows := spaced(all.Rows, originRows)
+	X := takeRows(all, rows)
 	if o.Errors == nil {
 		predict := model.Predict
 		if model.Certificate().Loss == "logistic" {
@@ -218,8 +175,7 @@ func (o *origin) measure(model *iokl.Model, d *data) error {
 		if err != nil {
 			return err
 		}
-		Y, _ := d.targetMatrix()
-		o.compare(F, takeRows(perOutput(Y, max(1, len(model.Quantiles()))).RawMatrix(), rows))
+		o.compare(F, takeRows(PerOutput(Y, max(1, len(model.Quantiles()))).RawMatrix(), rows))
 	}
 	sd := make([]float64, len(o.Errors))
 	for j := range sd {
@@ -260,9 +216,9 @@ func fitError(F *mat.Dense, Y mat.Matrix, j int) outputError {
 
 // measureEffects shuffles one input at a time, and moves the most important ones
 // through their range; where that is too much work it leaves the effects out.
-func (o *origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) error {
+func (o *Origin) measureEffects(model *iokl.Model, X *mat.Dense, sd []float64) error {
 	names := model.InputNames()
-	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, active(model.Eta())),
+	rows := spaced(X.RawMatrix().Rows, rowsForEffects(model.Certificate().Samples, max(1, Active(model.Eta())),
 		len(names), len(model.OutputNames())))
 	if len(rows) == 0 {
 		return nil

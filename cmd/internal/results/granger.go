@@ -1,6 +1,6 @@
 // This file prints what granger found, as JSON and in words.
 
-package main
+package results
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 	"math"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/page"
 )
 
-// grangerReport is what granger --json prints. An entry of RMSE is null where
+// Graph is what granger --json prints. An entry of RMSE is null where
 // nothing was held out.
-type grangerReport struct {
+type Graph struct {
 	Nodes     []string          `json:"nodes"`
 	Graph     [][]float64       `json:"graph"` // row = target, column = source
 	RMSE      []*float64        `json:"rmse"`  // of each node on held-out time points
@@ -54,22 +55,23 @@ type grangerReport struct {
 	Command      string                 `json:"command"`
 }
 
-func newGrangerReport(res *granger.Result, seconds float64) *grangerReport {
-	r := &grangerReport{
+// NewGraph is what was found in so many seconds.
+func NewGraph(res *granger.Result, seconds float64) *Graph {
+	r := &Graph{
 		Nodes: res.Nodes, Graph: rowsOf(res.Graph), Seconds: seconds, Samples: res.Samples, Missing: res.Missing,
 		Lag: res.Lag, Relaxing: res.Relaxing,
 		Backend: blas.Active().Name(), Threads: blas.Threads(),
 	}
 	for _, f := range res.Fits {
-		r.RMSE = append(r.RMSE, number(f.RMSE))
-		r.RMSEOwn = append(r.RMSEOwn, number(f.RMSEOwn))
+		r.RMSE = append(r.RMSE, Number(f.RMSE))
+		r.RMSEOwn = append(r.RMSEOwn, Number(f.RMSEOwn))
 		r.Lambda = append(r.Lambda, f.Lambda)
 	}
 	return r
 }
 
-// confidence takes over what was found about it.
-func (r *grangerReport) confidence(res *granger.Result) {
+// Confidence takes over what was found about it.
+func (r *Graph) Confidence(res *granger.Result) {
 	if c := res.Stability; c != nil {
 		r.Frequency, r.StabilityRounds = rowsOf(c.Frequency()), c.Rounds
 	}
@@ -86,17 +88,17 @@ func rowsOf(a blas.General) [][]float64 {
 	return rows
 }
 
-// number is v, nil where JSON has no word for it.
-func number(v float64) *float64 {
+// Number is v, nil where JSON has no word for it.
+func Number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v
 }
 
-// explainGraph writes what a page about the graph has in words and tables, less of each.
-func explainGraph(w io.Writer, report *grangerReport) error {
-	r := report.withoutWeak()
+// Write prints what a page about the graph has in words and tables, less of each.
+func (r *Graph) Write(w io.Writer) error {
+	r = r.withoutWeak()
 	for _, text := range append(r.verdict(), r.doubtTexts()...) {
 		fmt.Fprintln(w, text)
 	}
@@ -112,7 +114,7 @@ func explainGraph(w io.Writer, report *grangerReport) error {
 		}
 		fmt.Fprintln(w)
 		if err := t.table.WriteText(w, t.most); err != nil {
-			return written(err)
+			return status.Failure(err)
 		}
 	}
 	if r.AUROC != nil {
@@ -128,11 +130,11 @@ func explainGraph(w io.Writer, report *grangerReport) error {
 		}
 	}
 	_, err := fmt.Fprintf(w, "%.2f s\n", r.Seconds)
-	return written(err)
+	return status.Failure(err)
 }
 
 // doubtTexts are sentences about what the series violate.
-func (r *grangerReport) doubtTexts() []string {
+func (r *Graph) doubtTexts() []string {
 	var texts []string
 	for _, d := range []struct{ what, text string }{
 		{granger.Memory, "What the models leave of %s is correlated in time: the past beyond the lag matters, or " +
@@ -149,7 +151,7 @@ func (r *grangerReport) doubtTexts() []string {
 			}
 		}
 		if names != nil {
-			texts = append(texts, fmt.Sprintf(d.text, enumerated(names, 6)))
+			texts = append(texts, fmt.Sprintf(d.text, Enumerated(names, 6)))
 		}
 	}
 	if r.Simultaneous != nil {
@@ -162,7 +164,7 @@ func (r *grangerReport) doubtTexts() []string {
 	}
 	if r.Missing > 0 {
 		texts = append(texts, fmt.Sprintf("%s of %d left out, as a value in them is missing.",
-			counted(r.Missing, "window"), r.Missing+r.Samples))
+			Counted(r.Missing, "window"), r.Missing+r.Samples))
 	}
 	return texts
 }

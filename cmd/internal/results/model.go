@@ -1,6 +1,6 @@
 // This file has the sections of a page about a model.
 
-package main
+package results
 
 import (
 	"cmp"
@@ -21,21 +21,21 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// modelSubject is the page of a model.
-func modelSubject(name string, model *iokl.Model) (subject, error) {
-	o, err := originOf(model)
+// ModelSubject is the page of a model.
+func ModelSubject(name string, model *iokl.Model) (Subject, error) {
+	o, err := OriginOf(model)
 	if err != nil {
-		return subject{}, err
+		return Subject{}, err
 	}
 	c := model.Certificate()
-	s := subject{name: name, kind: "Model"}
+	s := Subject{name: name, kind: "Model"}
 	s.verdict = []string{errorSentence(model, &o), inputSentence(model, &o), certificateSentence(model)}
 	s.figures = [][2]string{
 		{"samples", fmt.Sprint(c.Samples)},
 		{"outputs", fmt.Sprint(len(model.OutputNames()))},
 		{"λ", fmt.Sprintf("%.4g", c.Lambda)},
 		{"norm", c.Norm},
-		{"kernels of weight", fmt.Sprintf("%d of %d", active(model.Eta()), len(model.Eta()))},
+		{"kernels of weight", fmt.Sprintf("%d of %d", Active(model.Eta()), len(model.Eta()))},
 		{"rank of L", fmt.Sprint(model.OutputKernel().Rank())},
 		{"objective", fmt.Sprintf("%.6g", c.Objective)},
 		{"relative gap", fmt.Sprintf("%.2g", c.RelativeGap)},
@@ -49,7 +49,7 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 			fmt.Sprintf("%.3g", meanRelative(&o)),
 		})
 	}
-	for _, part := range []func(*iokl.Model, *origin) page.Section{
+	for _, part := range []func(*iokl.Model, *Origin) page.Section{
 		inputSection, errorSection, outputSection,
 		couplingSection, kernelSection,
 	} {
@@ -81,14 +81,14 @@ func modelSubject(name string, model *iokl.Model) (subject, error) {
 }
 
 // rowsText says which rows the errors are measured on.
-func (o *origin) rowsText() string {
+func (o *Origin) rowsText() string {
 	if o.HeldOut == "" {
 		return "its own rows"
 	}
 	return "held-out rows"
 }
 
-func meanRelative(o *origin) float64 {
+func meanRelative(o *Origin) float64 {
 	var sum float64
 	for _, e := range o.Errors {
 		sum += e.Relative / float64(len(o.Errors))
@@ -97,17 +97,17 @@ func meanRelative(o *origin) float64 {
 }
 
 // errorSentence says what is predicted from what, and how well.
-func errorSentence(model *iokl.Model, o *origin) string {
+func errorSentence(model *iokl.Model, o *Origin) string {
 	from := "Gram matrices"
 	if model.InputNames() != nil {
-		from = counted(len(sourcesOf(model)), "input")
+		from = Counted(len(sourcesOf(model)), "input")
 	}
-	out := fmt.Sprintf("%s (%s)", counted(len(model.OutputNames()), "output"), enumerated(model.OutputNames(), 5))
+	out := fmt.Sprintf("%s (%s)", Counted(len(model.OutputNames()), "output"), Enumerated(model.OutputNames(), 5))
 	if classes := model.Classes(); classes != nil {
-		out = fmt.Sprintf("%d classes (%s)", len(classes), enumerated(classes, 5))
+		out = fmt.Sprintf("%d classes (%s)", len(classes), Enumerated(classes, 5))
 	}
 	text := fmt.Sprintf("The model predicts %s from %s, learned from %s.", out, from,
-		counted(model.Certificate().Samples, "sample"))
+		Counted(model.Certificate().Samples, "sample"))
 	switch q := model.Chosen(); {
 	case o.counts(model.Classes()):
 		return text + fmt.Sprintf(" Of held-out samples (%s), ", o.HeldOut) + accuracyText(model.Classes(), o.Confusion)
@@ -128,8 +128,8 @@ func errorSentence(model *iokl.Model, o *origin) string {
 
 // explainedText says how much of the variance of the targets is explained on held-out samples, by the errors that the
 // page shows where there are such.
-func explainedText(o *origin, q *iokl.Chosen) string {
-	share, of := 1-q.Error/q.Constant, counted(q.Folds, "fold")
+func explainedText(o *Origin, q *iokl.Chosen) string {
+	share, of := 1-q.Error/q.Constant, Counted(q.Folds, "fold")
 	if o.HeldOut != "" {
 		share, of = 1, o.HeldOut
 		for _, e := range o.Errors {
@@ -143,13 +143,13 @@ func explainedText(o *origin, q *iokl.Chosen) string {
 }
 
 // inputSentence says which inputs matter and in which direction.
-func inputSentence(model *iokl.Model, o *origin) string {
+func inputSentence(model *iokl.Model, o *Origin) string {
 	if len(o.Effects) == 0 {
 		if inputs, _ := relevanceOf(model); inputs != nil {
 			return fmt.Sprintf("The kernels vary most with the input %s.", inputs[0])
 		}
 		names, eta := model.KernelNames(), model.Eta()
-		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", active(eta), len(eta),
+		return fmt.Sprintf("%d of %d kernels have weight; the largest is that of %s.", Active(eta), len(eta),
 			kernelLabel(names[floats.MaxIdx(eta)], model.InputNames()))
 	}
 	first := &o.Effects[0]
@@ -193,12 +193,12 @@ func certificateSentence(model *iokl.Model) string {
 	case c.Learn == "none":
 		text = "Kernel weights and output kernel were not learned; the function is the best one with these"
 	}
-	return text + fmt.Sprintf(" (%d of %s of weight, output kernel of rank %d).", active(model.Eta()),
-		counted(len(model.Eta()), "kernel"), model.OutputKernel().Rank())
+	return text + fmt.Sprintf(" (%d of %s of weight, output kernel of rank %d).", Active(model.Eta()),
+		Counted(len(model.Eta()), "kernel"), model.OutputKernel().Rank())
 }
 
 // inputSection says what the predictions owe to each input.
-func inputSection(model *iokl.Model, o *origin) page.Section {
+func inputSection(model *iokl.Model, o *Origin) page.Section {
 	s := page.Section{ID: "inputs", Title: "Which inputs matter, and how"}
 	if len(o.Effects) > 0 {
 		addEffects(&s, model, o)
@@ -214,7 +214,7 @@ func inputSection(model *iokl.Model, o *origin) page.Section {
 }
 
 // addEffects adds what happens to predictions where an input changes.
-func addEffects(s *page.Section, model *iokl.Model, o *origin) {
+func addEffects(s *page.Section, model *iokl.Model, o *Origin) {
 	outputs := spokenOutputs(model)
 	const most, visible = 6, 0.1 // outputs in the table; effects that are drawn, of the largest
 	var drawn []*effect
@@ -279,7 +279,7 @@ func spokenOutputs(model *iokl.Model) []string {
 
 // curveFigure shows how the outputs that are to be shown respond to an input, in standard deviations of the
 // targets around the mean of each curve: a line, or a point for each of the levels that are most frequent.
-func curveFigure(e *effect, o *origin, outputs []string, shown []int) []picture.Figure {
+func curveFigure(e *effect, o *Origin, outputs []string, shown []int) []picture.Figure {
 	c := picture.Chart{Title: "response to " + e.Input, X: e.Input, Y: "change (standard deviations)"}
 	at := e.At
 	if c.At = e.ticks(); e.Levels {
@@ -303,7 +303,7 @@ func curveFigure(e *effect, o *origin, outputs []string, shown []int) []picture.
 }
 
 // outputSection says which outputs go together.
-func outputSection(model *iokl.Model, _ *origin) page.Section {
+func outputSection(model *iokl.Model, _ *Origin) page.Section {
 	s := page.Section{ID: "outputs", Title: "Which outputs go together"}
 	names := model.LearnedOutputs()
 	if len(names) < 2 || len(model.Classes()) == 2 { // one class goes against the other
@@ -325,7 +325,7 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 			in = append(in, names[i])
 		}
 		words = append(words, fmt.Sprintf(
-			"%s go together: neighbours in this order are correlated by at least %g in L.", enumerated(in, 12),
+			"%s go together: neighbours in this order are correlated by at least %g in L.", Enumerated(in, 12),
 			coupled))
 	}
 	for _, p := range strongestPairs(R, mostOpposed) {
@@ -344,8 +344,7 @@ func outputSection(model *iokl.Model, _ *origin) page.Section {
 		t.Rows = append(t.Rows, page.Texts(names[p.i], names[p.j], strconv.FormatFloat(p.r, 'f', 3, 64)))
 	}
 	if len(names) <= maxMapped {
-		h := correlationHeat(model)
-		s.Add(heatMap(&h))
+		s.Add(heatMap(correlationHeat(model)))
 	}
 	s.Add(t.HTML())
 	return s
@@ -393,7 +392,7 @@ func strongestPairs(R mat.Symmetric, most int) []pair {
 }
 
 // kernelSection lists the kernels of weight.
-func kernelSection(model *iokl.Model, _ *origin) page.Section {
+func kernelSection(model *iokl.Model, _ *Origin) page.Section {
 	s := page.Section{ID: "kernels", Title: "Which kernels have weight"}
 	names, eta := model.KernelNames(), model.Eta()
 	var sum float64
@@ -426,8 +425,8 @@ func certificateSection(model *iokl.Model) page.Section {
 		{"gap of η", fmt.Sprintf("%.3g", c.GapEta)},
 		{"gap of L", fmt.Sprintf("%.3g", c.GapL)},
 		{"relative gap", fmt.Sprintf("%.3g (%s)", c.RelativeGap, gapText(c))},
-		{"work", fmt.Sprintf("%s, %s", counted(c.OuterIterations, "outer iteration"),
-			counted(c.SylvesterSolves, "linear system"))},
+		{"work", fmt.Sprintf("%s, %s", Counted(c.OuterIterations, "outer iteration"),
+			Counted(c.SylvesterSolves, "linear system"))},
 	}))
 	return s
 }

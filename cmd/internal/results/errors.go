@@ -1,6 +1,6 @@
 // This file has the section of a model's page about its errors.
 
-package main
+package results
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 )
 
 // errorSection has the errors of each output and its residuals.
-func errorSection(model *iokl.Model, o *origin) page.Section {
+func errorSection(model *iokl.Model, o *Origin) page.Section {
 	s := page.Section{ID: "errors", Title: "Errors and residuals"}
 	s.Add(page.Text(chosenText(model.Chosen())))
 	if len(o.Errors) == 0 {
@@ -27,13 +27,13 @@ func errorSection(model *iokl.Model, o *origin) page.Section {
 	}
 	if classes := model.Classes(); o.counts(classes) {
 		s.Title = "Which classes are right, and how sure"
-		s.Add(page.Classed("soft", fmt.Sprintf("On %s %s.", counted(o.Rows, "row"), which)))
+		s.Add(page.Classed("soft", fmt.Sprintf("On %s %s.", Counted(o.Rows, "row"), which)))
 		confusionTable(&s, classes, o.Confusion)
 		reliabilityTable(&s, o)
 		return s
 	}
 	s.Add(page.Classed("soft", fmt.Sprintf("On %s %s. Residuals are observed minus predicted: 90 %% of them lie "+
-		"between the 5 %% and the 95 %% columns.", counted(o.Rows, "row"), which)))
+		"between the 5 %% and the 95 %% columns.", Counted(o.Rows, "row"), which)))
 	t := page.Table{Head: []string{
 		"output", "root mean squared error", "share of a standard deviation",
 		"residuals: least", "5 %", "25 %", "median", "75 %", "95 %", "largest",
@@ -95,7 +95,7 @@ func accuracyText(classes []string, count [][]int) string {
 }
 
 // reliabilityTable adds how often the class predicted is the true one, by its probability.
-func reliabilityTable(s *page.Section, o *origin) {
+func reliabilityTable(s *page.Section, o *Origin) {
 	t := page.Table{Head: []string{"probability of the class predicted", "rows", "right"}, File: "reliability.csv"}
 	for _, b := range o.Reliability {
 		t.Rows = append(t.Rows, page.Texts(fmt.Sprintf("%.3f", b.Probability), strconv.Itoa(b.Rows),

@@ -1,6 +1,6 @@
 // This file writes and draws causal graphs by the names of their files.
 
-package main
+package results
 
 import (
 	"encoding/json"
@@ -15,15 +15,15 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-type graphFormat func(w io.Writer, res *granger.Result, report *grangerReport, threshold float64) error
+type graphFormat func(w io.Writer, res *granger.Result, report *Graph, threshold float64) error
 
-// graphWriter chooses the format by the ending of the name; nil for no name.
-func graphWriter(path string) (graphFormat, error) {
+// GraphWriter chooses the format by the ending of the name; nil for no name.
+func GraphWriter(path string) (graphFormat, error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case path == "":
 		return nil, nil
 	case ext == ".json":
-		return func(w io.Writer, _ *granger.Result, report *grangerReport, _ float64) error {
+		return func(w io.Writer, _ *granger.Result, report *Graph, _ float64) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", " ")
 			return enc.Encode(report)
@@ -40,21 +40,22 @@ func graphWriter(path string) (graphFormat, error) {
 }
 
 func plain(write func(*granger.Result, io.Writer, float64) error) graphFormat {
-	return func(w io.Writer, res *granger.Result, _ *grangerReport, threshold float64) error {
+	return func(w io.Writer, res *granger.Result, _ *Graph, threshold float64) error {
 		return write(res, w, threshold)
 	}
 }
 
-func writeGraph(path string, res *granger.Result, report *grangerReport, threshold float64) error {
-	write, err := graphWriter(path)
+// WriteGraph writes the graph in the format of the name of the file; nothing for no name.
+func WriteGraph(path string, res *granger.Result, report *Graph, threshold float64) error {
+	write, err := GraphWriter(path)
 	if err != nil || write == nil {
 		return err
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return write(w, res, report, threshold) })
 }
 
-// plotGraph draws the graph as a heat map of targets by sources, and as a network.
-func plotGraph(dir string, res *granger.Result, threshold float64) ([]string, error) {
+// GraphFigures are the graph as a heat map of targets by sources, and as a network.
+func GraphFigures(res *granger.Result, threshold float64) []picture.Figure {
 	links := res.Links(threshold)
 	h := picture.Heat{X: "source", Y: "target", Matrix: blas.Clone(res.Graph), Rows: res.Nodes, Cols: res.Nodes, Max: 1}
 	for i := range res.Nodes {
@@ -64,15 +65,9 @@ func plotGraph(dir string, res *granger.Result, threshold float64) ([]string, er
 		h.Max = all[0].Strength
 	}
 	h.Title = fmt.Sprintf("strength of source → target, 0 (black) to %.3g", h.Max)
-	files, err := h.Draw(dir, "graph")
-	if err != nil {
-		return files, err
-	}
 	net := picture.Network{Title: "who drives whom: width and colour by strength", Nodes: res.Nodes}
 	for _, l := range links {
 		net.Edges = append(net.Edges, picture.Edge{From: l.Source, To: l.Target, Strength: l.Strength})
 	}
-	f := net.Figure("network")
-	more, err := f.Save(dir)
-	return append(files, more...), err
+	return []picture.Figure{h.Figure("graph"), net.Figure("network")}
 }

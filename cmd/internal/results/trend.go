@@ -1,6 +1,6 @@
 // This file says in words how a curve runs.
 
-package main
+package results
 
 import (
 	"fmt"

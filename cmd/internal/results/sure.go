@@ -1,6 +1,6 @@
 // This file draws how intervals and class probabilities hold on data with known targets.
 
-package main
+package results
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -17,12 +18,10 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// plotIntervals draws how intervals do on rows whose targets are known: the intervals beside what
-// was observed, the share of
-// targets that they hold for several levels, and their width beside the posterior deviation and the
-// distance from the training rows. It draws nothing for a model
-// without intervals.
-func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, Y mat.Matrix) ([]string, error) {
+// intervalFigures show how intervals do on rows whose targets are known: the intervals beside what was observed, the
+// share of targets that they hold for several levels, and their width beside the posterior deviation and the distance
+// from the training rows; nothing for a model without intervals.
+func intervalFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, Y mat.Matrix) ([]picture.Figure, error) {
 	if model.IntervalFolds() == 0 && model.Certificate().Samples > leaveOutRows {
 		return nil, nil
 	}
@@ -38,7 +37,7 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 	if known {
 		chart.Title += " (training rows: new rows have fewer)"
 	}
-	names := targetNames(model.OutputNames(), max(1, len(model.Quantiles())))
+	names := TargetNames(model.OutputNames(), max(1, len(model.Quantiles())))
 	var asked *iokl.Intervals
 	for _, level := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95} {
 		r, err := model.PredictInterval(ctx, X, iokl.IntervalOptions{Level: level})
@@ -51,12 +50,10 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 		if level <= 0.9 {
 			asked = r
 		}
-		held := new(intervalReport)
-		held.keep(&prediction{beside: []beside{{"_lo", r.Low}, {"_hi", r.High}}})
-		held.cover(Y, nil)
+		share, _, _ := Cover(r.Low.At, r.High.At, Y)
 		for j, name := range names {
 			if j < mostIntervals {
-				chart.Point(name, level, held.Coverage[j])
+				chart.Point(name, level, share[j])
 			}
 		}
 	}
@@ -77,10 +74,35 @@ func plotIntervals(ctx context.Context, dir string, model *iokl.Model, X *mat.De
 		distances = nil
 	}
 	more, err := widthFigures(ctx, model, X, distances)
-	if err != nil {
-		return nil, err
+	return append(figures, more...), err
+}
+
+// Cover is, of each target, the share of the observed values between lo and hi, and the mean width; and the share of
+// the rows of which all observed values are.
+func Cover(lo, hi func(i, j int) float64, Y mat.Matrix) (share, width []float64, joint float64) {
+	t, n := Y.Dims()
+	share, width = make([]float64, n), make([]float64, n)
+	count := make([]float64, n)
+	for i := range t {
+		all := true
+		for j := range n {
+			width[j] += (hi(i, j) - lo(i, j)) / float64(t)
+			if y := Y.At(i, j); lo(i, j) <= y && y <= hi(i, j) {
+				share[j]++
+				count[j]++
+			} else if y == y { // not missing
+				all = false
+				count[j]++
+			}
+		}
+		if all {
+			joint++
+		}
 	}
-	return saveFigures(dir, append(figures, more...))
+	for j := range n {
+		share[j] /= max(count[j], 1)
+	}
+	return share, width, joint / float64(t)
 }
 
 // mostIntervals is the number of outputs of which intervals are drawn.
@@ -158,11 +180,11 @@ func widthFigures(ctx context.Context, model *iokl.Model, X *mat.Dense, distance
 	return figures, nil
 }
 
-// plotCalibration draws how often the class predicted is the true one, by its probability; nothing for a model
+// calibrationFigures show how often the class predicted is the true one, by its probability; nothing for a model
 // without probabilities.
-func plotCalibration(
-	ctx context.Context, dir string, model *iokl.Model, X *mat.Dense, labels []string,
-) ([]string, error) {
+func calibrationFigures(
+	ctx context.Context, model *iokl.Model, X *mat.Dense, labels []string,
+) ([]picture.Figure, error) {
 	r, err := model.PredictSets(ctx, X, 0.5)
 	if errors.Is(err, iokl.ErrInput) {
 		return nil, nil
@@ -171,7 +193,7 @@ func plotCalibration(
 		return nil, err
 	}
 	bins := reliability(r.Probabilities, func(i int) bool { return r.Classes[i] == labels[i] })
-	return saveFigures(dir, reliabilityFigure(bins, nil, "calibration"))
+	return reliabilityFigure(bins, nil, "calibration"), nil
 }
 
 // probabilityBin are the rows whose class predicted has a probability in one tenth of those from 0 to 1.
@@ -220,13 +242,14 @@ func reliabilityFigure(bins, before []probabilityBin, name string) []picture.Fig
 	return chart.Figures(name)
 }
 
-// saveFigures writes figures into a folder.
-func saveFigures(dir string, figures []picture.Figure) (files []string, err error) {
-	for _, f := range figures {
-		more, err := f.Save(dir)
-		if files = append(files, more...); err != nil {
-			return files, failure{err}
+// TargetNames are the names of targets that have so many outputs each, for quantiles.
+func TargetNames(outputs []string, each int) (names []string) {
+	for j := 0; j < len(outputs); j += each {
+		name := outputs[j]
+		if each > 1 {
+			name = name[:strings.LastIndex(name, "_q")]
 		}
+		names = append(names, name)
 	}
-	return files, nil
+	return names
 }

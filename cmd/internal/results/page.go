@@ -1,11 +1,10 @@
-// This file is the command report, and puts together the pages about results.
-
-package main
+// Package results says what was found, by a fit, a comparison of settings or a causal graph: the results as they are
+// printed as JSON, the same in words, in pictures, and on pages of HTML that need no other file.
+package results
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -14,16 +13,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/atomicfile"
 	"github.com/iokl/iokl/internal/page"
 )
 
-// subject is a result that a page is about.
-type subject struct {
+// Subject is a result that a page is about.
+type Subject struct {
 	name     string
 	kind     string      // what it is, in a word
 	verdict  []string    // what was found, in sentences
@@ -31,48 +28,11 @@ type subject struct {
 	sections []page.Section
 }
 
-func newReportCmd() *cobra.Command {
-	var out string
-	cmd := &cobra.Command{
-		Use: "report FILE... --out PAGE",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("report takes models, or JSON files of cv and granger")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				return errors.New("give the page to write by --out")
-			}
-			if err := checkFile(cmd, "out"); err != nil {
-				return err
-			}
-			var all []subject
-			for _, name := range args {
-				s, err := reading(cmd, func() (subject, error) { return readSubject(name) })
-				if err != nil {
-					return work(err)
-				}
-				all = append(all, s)
-			}
-			return writePage(out, all)
-		},
-	}
-	cmd.Flags().StringVar(&out, "out", "", "")
-	return cmd
-}
-
-// reportFlag is the flag of the commands that write a page about what they found.
-func reportFlag(f *pflag.FlagSet, path *string) {
-	f.StringVar(path, "report", "", "")
-}
-
-// readSubject reads a model, or the JSON of cv or granger.
-func readSubject(path string) (subject, error) {
+// Read reads a model, or the JSON of cv or granger.
+func Read(path string) (Subject, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return subject{}, err
+		return Subject{}, err
 	}
 	defer f.Close()
 	name := filepath.Base(path)
@@ -82,61 +42,58 @@ func readSubject(path string) (subject, error) {
 	}
 	model, err := iokl.Load(path)
 	if err != nil {
-		return subject{}, err
+		return Subject{}, err
 	}
-	return modelSubject(name, model)
+	return ModelSubject(name, model)
 }
 
 // readJSON reads what cv or granger printed, by the members that each has.
-func readJSON(path, name string) (subject, error) {
+func readJSON(path, name string) (Subject, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return subject{}, err
+		return Subject{}, err
 	}
 	var is struct {
 		Points json.RawMessage `json:"points"`
 		Graph  json.RawMessage `json:"graph"`
 	}
-	foreign := func(why any) (subject, error) {
-		return subject{}, inputError("%s is neither a model nor the JSON of cv or granger: %v", path, why)
+	foreign := func(why any) (Subject, error) {
+		return Subject{}, status.Input("%s is neither a model nor the JSON of cv or granger: %v", path, why)
 	}
 	if err := json.Unmarshal(text, &is); err != nil {
 		return foreign(err)
 	}
 	switch {
 	case is.Points != nil:
-		r := new(cvReport)
+		r := new(CV)
 		if err := json.Unmarshal(text, r); err != nil {
 			return foreign(err)
 		}
 		if err := r.check(); err != nil {
 			return foreign(err)
 		}
-		return cvSubject(name, r), nil
+		return r.Page(name), nil
 	case is.Graph != nil:
-		r := new(grangerReport)
+		r := new(Graph)
 		if err := json.Unmarshal(text, r); err != nil {
 			return foreign(err)
 		}
 		if err := r.check(); err != nil {
 			return foreign(err)
 		}
-		return graphSubject(path, r), nil
+		return r.Page(path), nil
 	}
 	return foreign(`it has no "points" and no "graph"`)
 }
 
-// writePage writes the page about the subjects.
-func writePage(path string, all []subject) error {
+// WritePage writes the page about the subjects.
+func WritePage(path string, all ...Subject) error {
 	p := newPage(all)
-	if err := atomicfile.Write(path, p.Write); err != nil {
-		return failure{err}
-	}
-	return nil
+	return status.Failure(atomicfile.Write(path, p.Write))
 }
 
-// newPage is the page about one subject, or about several compared.
-func newPage(all []subject) *page.Page {
+// newPage is the page about one Subject, or about several compared.
+func newPage(all []Subject) *page.Page {
 	if len(all) == 1 {
 		s := all[0]
 		p := &page.Page{Title: s.kind + ": " + s.name, Sections: s.sections}
@@ -175,8 +132,8 @@ func contents(sections []page.Section) template.HTML {
 	return page.Links("On this page:", ids)
 }
 
-// comparison has a line for each figure that some subject has, and a column for each subject.
-func comparison(all []subject) *page.Table {
+// comparison has a line for each figure that some Subject has, and a column for each subject.
+func comparison(all []Subject) *page.Table {
 	t := &page.Table{Head: []string{"figure"}, Sort: true, File: "comparison.csv"}
 	var keys []string
 	for _, s := range all {
@@ -215,8 +172,8 @@ func rerun(command string, settings [][2]string) page.Section {
 	return s
 }
 
-// enumerated is a, b and c, the first of them where there are more.
-func enumerated(names []string, most int) string {
+// Enumerated is a, b and c, the first of them where there are more.
+func Enumerated(names []string, most int) string {
 	if n := len(names) - most; n > 0 {
 		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", n))
 	}
@@ -226,8 +183,8 @@ func enumerated(names []string, most int) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// counted is a number with its noun, which takes an s for others than one.
-func counted(n int, noun string) string {
+// Counted is a number with its noun, which takes an s for others than one.
+func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -1,0 +1,159 @@
+// This file prints what a fit found, as JSON and in words.
+
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/cmd/internal/status"
+)
+
+// Fit is what fit --json prints.
+type Fit struct {
+	iokl.Certificate
+	Eta      []float64    `json:"eta"`
+	Kernels  []string     `json:"kernels"`
+	TraceL   float64      `json:"trace_l"`
+	RankL    int          `json:"rank_l"`
+	Seconds  float64      `json:"seconds"`
+	Threads  int          `json:"threads"`
+	Outputs  []string     `json:"outputs"`
+	Warnings []string     `json:"warnings"`
+	Model    string       `json:"model,omitempty"`
+	LTrace   []float64    `json:"l_trace,omitempty"` // of the output kernel of each kernel, for --model sum
+	Noise    bool         `json:"learned_noise,omitempty"`
+	Chosen   *iokl.Chosen `json:"chosen"`
+	// of the mean of the training targets on the folds, where there were any
+	ConstantError float64 `json:"constant_error,omitempty"`
+}
+
+// NewFit is what a fit of so many seconds found, whose model is in the file out.
+func NewFit(model *iokl.Model, seconds float64, out string) Fit {
+	return Fit{
+		Certificate: model.Certificate(), Eta: model.Eta(), Kernels: model.KernelNames(),
+		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
+		Noise: model.LearnedNoise(), Seconds: seconds,
+		Threads: blas.Threads(), Outputs: model.OutputNames(), Warnings: OrEmpty(model.Warnings()),
+		Model:  out,
+		Chosen: model.Chosen(), ConstantError: model.Chosen().Constant,
+	}
+}
+
+// OrEmpty makes nil an empty list, which JSON writes as [].
+func OrEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// WriteFit prints what a fit found, in so many seconds, and the file of the model.
+func WriteFit(w io.Writer, model *iokl.Model, seconds float64, out string) error {
+	c := model.Certificate()
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	writeObjective(t, model, false)
+	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", model.OutputKernel().Rank(), model.OutputKernel().Dim(),
+		model.OutputKernel().Trace())
+	fmt.Fprintf(t, "work\t%d outer iterations, %d solves, %.3g s\n", c.OuterIterations, c.SylvesterSolves, seconds)
+	if out != "" {
+		fmt.Fprintf(t, "model\t%s\n", out)
+	}
+	fmt.Fprintln(t)
+	writeWeights(t, model, 15)
+	return Flush(t)
+}
+
+// writeObjective says what the fit minimised and how near its end is; parts of the gap too where asked.
+func writeObjective(w io.Writer, model *iokl.Model, parts bool) {
+	c := model.Certificate()
+	if c.Components != nil {
+		fmt.Fprintf(w, "log-likelihood\t%.8g\t(restricted; the next step would raise it and the logarithm of the "+
+			"prior by %.2g, tolerance %.2g)\n", c.Components.LogLikelihood, c.Components.Gain, c.Tol)
+		return
+	}
+	fmt.Fprintf(w, "objective\t%.8g\n", c.Objective)
+	fmt.Fprintf(w, "relative gap\t%.3g\t(%s)\n", c.RelativeGap, gapText(c))
+	if parts {
+		fmt.Fprintf(w, "  of eta, of L\t%.3g, %.3g\n", c.GapEta, c.GapL)
+	}
+	writeBound(w, model)
+	if model.LearnedNoise() {
+		fmt.Fprintf(w, "noise\tlearned as a function of the inputs\n")
+	}
+	fmt.Fprintf(w, "λ, τ, norm\t%.4g, %.4g, %s\n", c.Lambda, c.Tau, c.Norm)
+}
+
+func gapText(c iokl.Certificate) string {
+	if c.Converged {
+		return fmt.Sprintf("certified: within the tolerance %.3g", c.Tol)
+	}
+	return fmt.Sprintf("not within the tolerance %.3g", c.Tol)
+}
+
+// largestFirst lists the positive elements of v, the largest first.
+func largestFirst(v []float64) (idx []int) {
+	for j, e := range v {
+		if e > 0 {
+			idx = append(idx, j)
+		}
+	}
+	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(v[b], v[a]) })
+	return idx
+}
+
+// writeWeights lists the largest kernel weights.
+func writeWeights(w io.Writer, model *iokl.Model, most int) {
+	names, eta := model.KernelNames(), model.Eta()
+	idx, sum := largestFirst(eta), 0.0
+	for _, e := range eta {
+		sum += e
+	}
+	fmt.Fprintf(w, "kernels\t%d of %d have weight\n", len(idx), len(eta))
+	for _, j := range idx[:min(most, len(idx))] {
+		fmt.Fprintf(w, "  %s\t%.4g\t%.1f %%\n", kernelLabel(names[j], model.InputNames()), eta[j], 100*eta[j]/sum)
+	}
+	if len(idx) > most {
+		fmt.Fprintf(w, "  and %d more\n", len(idx)-most)
+	}
+}
+
+// kernelLabel adds the column's name to a kernel of one column, as gaussian:3:median (price).
+func kernelLabel(name string, inputs []string) string {
+	fields := strings.Split(name, ":")
+	if fields[0] == "rff" || fields[0] == "nystrom" {
+		fields = fields[1:]
+	}
+	at := 1
+	if fields[0] == "poly" {
+		at = 2
+	}
+	if at < len(fields) {
+		if j, err := strconv.Atoi(fields[at]); err == nil && j >= 0 && j < len(inputs) {
+			return name + " (" + inputs[j] + ")"
+		}
+	}
+	return name
+}
+
+// Flush ends a table on standard output.
+func Flush(t *tabwriter.Writer) error {
+	if err := t.Flush(); err != nil {
+		return status.Failure(fmt.Errorf("standard output: %w", err))
+	}
+	return nil
+}
+
+// Active is the number of kernels of weight.
+func Active(eta []float64) int {
+	return floats.Count(func(v float64) bool { return v > 0 }, eta)
+}

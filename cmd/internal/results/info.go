@@ -1,0 +1,201 @@
+// This file is the command info.
+
+package results
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/internal/memory"
+)
+
+// Info is what info --json prints.
+type Info struct {
+	iokl.Certificate
+	Model       string      `json:"model"`
+	Inputs      []string    `json:"inputs"`
+	Outputs     []string    `json:"outputs"`
+	Classes     []string    `json:"classes,omitempty"`
+	Kernels     []string    `json:"kernels"`
+	Eta         []float64   `json:"eta"`
+	TraceL      float64     `json:"trace_l"`
+	RankL       int         `json:"rank_l"`
+	LTrace      []float64   `json:"l_trace,omitempty"`     // of the output kernel of each kernel, for --model sum
+	Correlation [][]float64 `json:"correlation,omitempty"` // between the outputs that were learned
+	Learned     []string    `json:"learned_outputs"`
+	AxisNames   []string    `json:"axis,omitempty"`          // coordinates of the axis of the outputs
+	AxisKernel  string      `json:"output_kernel,omitempty"` // that L is on it
+	Relevance   []float64   `json:"relevance,omitempty"`     // of each input, 1 for the largest, where kernels learned it
+	Warnings    []string    `json:"warnings"`
+	UpdateBytes int64       `json:"update_bytes"` // of the model file that serves updates alone
+	Pictures    []string    `json:"pictures,omitempty"`
+	rowsReport
+}
+
+// maxCorrelation is the number of outputs up to which the correlation matrix is shown.
+const maxCorrelation = 500
+
+// NewInfo is what there is to say about the model of a file.
+func NewInfo(model *iokl.Model, path string) *Info {
+	r := &Info{
+		Certificate: model.Certificate(), Model: path, Inputs: OrEmpty(model.InputNames()),
+		Outputs: model.OutputNames(),
+		Classes: model.Classes(), Kernels: model.KernelNames(), Eta: model.Eta(),
+		TraceL: model.OutputKernel().Trace(), RankL: model.OutputKernel().Rank(), LTrace: traces(model.OutputKernels()),
+		Learned: model.LearnedOutputs(), Warnings: OrEmpty(model.Warnings()), UpdateBytes: model.UpdateBytes(),
+	}
+	r.Relevance, r.AxisKernel = model.Relevance(), model.AxisKernel()
+	_, r.AxisNames = model.OutputAxis()
+	if n := len(r.Learned); n <= maxCorrelation {
+		R := model.OutputCorrelation()
+		for i := range n {
+			r.Correlation = append(r.Correlation, mat.Row(nil, i, R))
+		}
+	}
+	return r
+}
+
+// Write prints what a model learned.
+func (r *Info) Write(w io.Writer, model *iokl.Model) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	c := r.Certificate
+	fmt.Fprintf(t, "inputs\t%s\n", list(sourceNames(model)))
+	fmt.Fprintf(t, "outputs\t%s\n", list(r.Outputs))
+	fmt.Fprintf(t, "samples\t%d\n", c.Samples)
+	if c.ObservedCells > 0 && c.ObservedCells < c.Samples*len(r.Outputs) {
+		fmt.Fprintf(t, "observed cells\t%d of %d\n", c.ObservedCells, c.Samples*len(r.Outputs))
+	}
+	writeObjective(t, model, true)
+	fmt.Fprintf(t, "learned\t%s\n", c.Learn)
+	if line := axisText(model); line != "" {
+		fmt.Fprintf(t, "axis\t%s\n", line)
+	}
+	fmt.Fprintf(t, "L\trank %d of %d, trace %.4g\n", r.RankL, len(r.Learned), r.TraceL)
+	fmt.Fprintf(t, "solver\t%s, backend %s\n", solvers(&c), c.Backend)
+	fmt.Fprintf(t, "for updates\t%s\n", updates(r.UpdateBytes))
+	for _, line := range r.Warnings {
+		fmt.Fprintf(t, "warning\t%s\n", line)
+	}
+	fmt.Fprintln(t)
+	writeWeights(t, model, 25)
+	writeComponents(t, model)
+	writeRelevance(t, model)
+	writeCorrelation(t, model, r)
+	writeCouplings(t, model)
+	r.rowsReport.write(t)
+	for _, p := range r.Pictures {
+		fmt.Fprintf(t, "picture\t%s\n", p)
+	}
+	return Flush(t)
+}
+
+// axisText says on which axis the outputs lie, and what L is there; "" where there is none.
+func axisText(model *iokl.Model) string {
+	_, names := model.OutputAxis()
+	if names == nil {
+		return ""
+	}
+	text := "of the outputs: " + strings.Join(names, ", ")
+	if k := model.AxisKernel(); k != "" {
+		return text + "; L is " + k + " on it"
+	}
+	return text + "; L was learned"
+}
+
+// updates says what of the file serves updates.
+func updates(bytes int64) string {
+	if bytes == 0 {
+		return "nothing is kept: rows can neither be added nor leave"
+	}
+	return memory.Format(float64(bytes)) + " of the file"
+}
+
+// solvers names the method of a fit, and the solver of its linear systems where several can serve.
+func solvers(c *iokl.Certificate) string {
+	if c.Sylvester == "" {
+		return c.Solver
+	}
+	return c.Solver + ", " + c.Sylvester
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "Gram matrices"
+	}
+	text := strings.Join(names[:min(len(names), 8)], ", ")
+	if len(names) > 8 {
+		text += ", …"
+	}
+	return fmt.Sprintf("%d: %s", len(names), text)
+}
+
+// pair is two outputs and their correlation.
+type pair struct {
+	i, j int
+	r    float64
+}
+
+// writeRelevance lists the inputs that the targets vary with most.
+func writeRelevance(w io.Writer, model *iokl.Model) {
+	names, relevance := relevanceOf(model)
+	if names == nil {
+		return
+	}
+	shown := min(10, len(names))
+	fmt.Fprintf(w, "\ninputs by relevance (how much the targets vary with each)\n")
+	for k, name := range names[:shown] {
+		fmt.Fprintf(w, "  %s\t%.3f\n", name, relevance[k])
+	}
+	if less := len(names) - shown; less > 0 {
+		fmt.Fprintf(w, "  and %d less\n", less)
+	}
+}
+
+// couples reports whether L was learned or is a kernel between outputs, and so says something about these.
+func couples(model *iokl.Model) bool {
+	c := model.Certificate()
+	return c.Components != nil || c.Learn.OutputKernel() || model.AxisKernel() != ""
+}
+
+// coupled is the correlation in L from which on outputs are said to be learned together.
+const coupled = 0.5
+
+// writeCorrelation lists the pairs of outputs that go together most, and for each output those that help it.
+func writeCorrelation(w io.Writer, model *iokl.Model, r *Info) {
+	if !couples(model) && len(r.Learned) > 1 {
+		fmt.Fprintf(w, "\noutputs are not coupled: L was not learned\n")
+		return
+	}
+	if len(r.Correlation) < 2 {
+		return
+	}
+	const most = 10
+	R := model.OutputCorrelation()
+	pairs := strongestPairs(R, len(r.Learned)*len(r.Learned))
+	fmt.Fprintf(w, "\noutputs that go together (correlation in L)\n")
+	for _, p := range pairs[:min(most, len(pairs))] {
+		fmt.Fprintf(w, "  %s, %s\t%+.3f\n", r.Learned[p.i], r.Learned[p.j], p.r)
+	}
+	helpers := make([][]string, len(r.Learned))
+	for _, p := range pairs {
+		if math.Abs(p.r) >= coupled {
+			helpers[p.i] = append(helpers[p.i], r.Learned[p.j])
+			helpers[p.j] = append(helpers[p.j], r.Learned[p.i])
+		}
+	}
+	fmt.Fprintf(w, "\noutputs learned from each other's cells (correlation in L of at least %g, of either sign)\n",
+		coupled)
+	for i, name := range r.Learned[:min(most, len(helpers))] {
+		from := "with help of " + Enumerated(helpers[i], 5)
+		if helpers[i] == nil {
+			from = "nearly on its own"
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", name, from)
+	}
+}
