@@ -95,11 +95,6 @@ func TestConclusions(t *testing.T) {
 		{"wheat", []bench.Result{line("iokl, pedigree and markers", map[string]any{"scheme": "cv1"}, map[string]float64{
 			"r1": .5, "r2": .4, "r3": .3, "r4": .2,
 		})}, "whole lines hidden: correlations 0.500, 0.400, 0.300 and 0.200 in"},
-		{"missing", []bench.Result{
-			line("no cell missing", map[string]any{"l": 9, "n": 3}, nil),
-			line("each output alone", map[string]any{"l": 9, "n": 3, "share": .3}, map[string]float64{"nmse": .5}),
-			line("iokl", map[string]any{"l": 9, "n": 3, "share": .3}, map[string]float64{"nmse": .25}),
-		}, "9 × 3 with 30 % of the cells missing takes 1.0 times the time"},
 		{"intervals", []bench.Result{line("CV+", nil, map[string]float64{
 			"coverage": .9, "least coverage of a set": .8, "mean width": 3,
 		})}, "by CV+ hold 0.900 of new targets on average, 0.800 in the worst data set, at a mean width of 3.000."},

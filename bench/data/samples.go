@@ -90,20 +90,6 @@ func RandomSymmetric(env *bench.Env, n int) blas.General {
 	return A
 }
 
-// R2 is 1 − ‖Y − P‖²/‖Y − Ȳ‖².
-func R2(P, Y blas.General) float64 {
-	mean := Means(Y)
-	var miss, total float64
-	for i := range Y.Rows {
-		p := blas.Row(P, i)
-		for j, y := range blas.Row(Y, i) {
-			miss += (y - p[j]) * (y - p[j])
-			total += (y - mean[j]) * (y - mean[j])
-		}
-	}
-	return 1 - miss/total
-}
-
 // FitPredict is the estimator of the module's root package.
 func FitPredict(ctx context.Context, X, Y, Xt blas.General, opt iokl.Options) (blas.General, error) {
 	m, err := iokl.Fit(ctx, blas.Dense(X), blas.Dense(Y), opt)

@@ -220,6 +220,9 @@ func TestNothingIsTypedIn(t *testing.T) {
 	published := publishedNumbers(t, file(t, run))
 	allowed := map[string]map[string]bool{"": {}} // by case, and in all
 	asked(run, false, allowed[""])
+	for _, b := range file(t, run).Machine.Limits.Bandwidth {
+		addNumbers(bench.Bytes(float64(b.Bytes)), allowed[""])
+	}
 	lines := 0
 	for _, results := range file(t, run).ByCase() {
 		name := results[0].Case

@@ -1,5 +1,4 @@
-// This file is the case scale: how the time of a streamed pass, and of the fit after it, grows with the number of rows.
-
+// Package features has the cases about fits of explicit features to streams and in MPI ranks.
 package features
 
 import (
@@ -14,6 +13,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/rff"
@@ -166,23 +166,6 @@ func fitSums(ctx context.Context, env *bench.Env, maps rff.Maps, s stream.Sums) 
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, Backend: env.Backend, Seed: env.Seed})
 }
 
-// collect collects all rows of a generator.
-func collect(g *generator) (X, Y blas.General, err error) {
-	X, Y = blas.NewGeneral(int(g.l), scaleInputs), blas.NewGeneral(int(g.l), scaleOutputs)
-	for at := 0; ; {
-		b, err := g.Next()
-		if err == io.EOF {
-			return X, Y, nil
-		}
-		if err != nil {
-			return X, Y, err
-		}
-		blas.Copy(blas.View(X, at, 0, b.X.Rows, scaleInputs), b.X)
-		blas.Copy(blas.View(Y, at, 0, b.Y.Rows, scaleOutputs), b.Y)
-		at += b.X.Rows
-	}
-}
-
 var concludeScale = bench.Say(`
 {{if .}}{{$first := index . 0}}{{with last .}}{{.Param "l"}} rows pass through {{.Param "D"}} features in
 {{printf "%.3g" .Seconds}} s, at {{mul 100.0 .OfPeak | printf "%.0f"}} % of the machine's peak and with {{bytes
@@ -190,3 +173,19 @@ var concludeScale = bench.Say(`
 of memory in all.
 The fit after the pass takes {{.Number "seconds_after_pass" | printf "%.2g"}} s; with {{$first.Param "l"}} rows it takes
 {{$first.Number "seconds_after_pass" | printf "%.2g"}} s.{{end}}{{end}}`)
+
+// scaleFigures show how the pass and what follows it grow with the number of rows.
+func scaleFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+	fig := picture.Chart{
+		Title: "scale: seconds against the number of rows",
+		X:     "rows l (logarithmic)", Y: "seconds (logarithmic)", LogX: true, LogY: true,
+	}
+	for _, r := range group {
+		l := r.Number("l")
+		fig.Point(fmt.Sprintf("the pass, D = %s", r.Param("D")), l, r.Seconds)
+		if s := r.Number("seconds_after_pass"); s > 0 {
+			fig.Point("the fit after it", l, s)
+		}
+	}
+	return fig.Figures("scale-growth")
+}
