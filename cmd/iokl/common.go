@@ -59,10 +59,7 @@ func (m *machine) output(f *pflag.FlagSet) {
 }
 
 // apply sets backend, threads and memory limit for the whole program, and returns the limit in bytes.
-func (m *machine) apply(cmd *cobra.Command) (limit int64, err error) {
-	if m.threads < 0 || cmd.Flags().Changed("threads") && m.threads == 0 {
-		return 0, fmt.Errorf("--threads %d: at least 1 is needed", m.threads)
-	}
+func (m *machine) apply() (limit int64, err error) {
 	be := blas.Default()
 	if m.backend != "" {
 		if be, err = blas.ByName(m.backend); err != nil {

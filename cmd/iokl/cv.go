@@ -91,14 +91,8 @@ func (c *foldFlags) options(cmd *cobra.Command, rows int) (iokl.CVOptions, error
 	for _, m := range c.models {
 		opt.Models = append(opt.Models, iokl.ModelKind(m))
 	}
-	if c.folds < 2 {
-		return opt, fmt.Errorf("--folds %d: at least 2 are needed", c.folds)
-	}
 	if (c.leaveOut || !cmd.Flags().Changed("folds")) && rows >= 0 {
 		opt.Folds = 0 // as many as the library takes for these rows
-	}
-	if c.repeats < 1 {
-		return opt, fmt.Errorf("--repeats %d: at least 1 is needed", c.repeats)
 	}
 	var err error
 	if c.lambdas != "" {
@@ -158,7 +152,7 @@ func newCVCmd() *cobra.Command {
 		Use:  "cv",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt, err := l.options(cmd, &m, &d)
+			opt, err := l.options(&m, &d)
 			if err != nil {
 				return err
 			}

@@ -70,41 +70,17 @@ func (d *dataFlags) reading(f *pflag.FlagSet) {
 	f.StringVar(&d.missing, "missing", "mean", "")
 }
 
-func (d *dataFlags) options() (table.Options, error) {
-	opt := table.Options{NA: d.na}
-	switch d.header {
-	case "auto":
-	case "yes":
-		opt.Header = table.HeaderYes
-	case "no":
-		opt.Header = table.HeaderNo
-	default:
-		return opt, fmt.Errorf("--header %q: want auto, yes or no", d.header)
-	}
-	if d.missing != "mean" && d.missing != "error" {
-		return opt, fmt.Errorf("--missing %q: want mean or error", d.missing)
-	}
-	if d.missingTargets != "" && d.missingTargets != "use" && d.missingTargets != "error" {
-		return opt, fmt.Errorf("--missing-targets %q: want use or error", d.missingTargets)
-	}
-	return opt, nil
+func (d *dataFlags) options() table.Options {
+	headers := map[string]table.Header{"auto": table.HeaderAuto, "yes": table.HeaderYes, "no": table.HeaderNo}
+	return table.Options{NA: d.na, Header: headers[d.header]}
 }
 
 // typed are the options for a file of inputs, whose columns may hold words.
-func (d *dataFlags) typed(opt table.Options) (table.Options, error) {
-	opt.Schema = d.schema
-	switch d.categories {
-	case "", "error":
-		return opt, nil
-	case "auto":
+func (d *dataFlags) typed(opt table.Options) table.Options {
+	if opt.Schema = d.schema; d.categories == "auto" {
 		opt.Types, opt.MaxLevels = true, d.maxLevels
-	default:
-		return opt, fmt.Errorf("--categories %q: want auto or error", d.categories)
 	}
-	if d.maxLevels < 1 {
-		return opt, fmt.Errorf("--max-levels %d: at least 1 is needed", d.maxLevels)
-	}
-	return opt, nil
+	return opt
 }
 
 // data is what a fit learns from.
@@ -149,22 +125,16 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 	if d.x == "-" && d.y == "-" && !d.oneFile() {
 		return nil, errStdinTwice
 	}
-	opt, err := d.options()
-	if err != nil {
-		return nil, err
-	}
+	opt := d.options()
+	var err error
 	in := &stdin{r: cmd.InOrStdin(), again: d.oneFile() || d.orLabels}
 	out := new(data)
 	if d.x != "" {
-		typed, err := d.typed(opt)
-		if err != nil {
-			return nil, err
-		}
 		choose := d.inputColumns().index
 		if d.inputsOf != nil {
 			choose = d.inputsOf
 		}
-		if out.X, err = readTable(d.x, choose, typed, in); err != nil {
+		if out.X, err = readTable(d.x, choose, d.typed(opt), in); err != nil {
 			return nil, work(err)
 		}
 		out.inputs = out.X.Names

@@ -64,23 +64,8 @@ func (l *learnFlags) flags(f *pflag.FlagSet) {
 }
 
 // options turns the flags into options of the library.
-func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl.Options, error) {
-	changed := cmd.Flags().Changed
-	for _, c := range []struct {
-		flag  string
-		value float64
-	}{{"lambda", l.lambda}, {"tau", l.tau}, {"tol", l.tol}} {
-		if changed(c.flag) && !(c.value > 0) {
-			return iokl.Options{}, fmt.Errorf("--%s %g: it must be positive", c.flag, c.value)
-		}
-	}
-	if changed("budget") && l.budget <= 0 {
-		return iokl.Options{}, fmt.Errorf("--budget %v: it must be positive", l.budget)
-	}
-	if changed("max-outer") && l.maxOuter < 1 {
-		return iokl.Options{}, fmt.Errorf("--max-outer %d: at least 1 is needed", l.maxOuter)
-	}
-	if _, err := m.apply(cmd); err != nil {
+func (l *learnFlags) options(m *machine, d *dataFlags) (iokl.Options, error) {
+	if _, err := m.apply(); err != nil {
 		return iokl.Options{}, err
 	}
 	opt := iokl.Options{
@@ -89,9 +74,7 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 		Sylvester: l.sylvester,
 		Tol:       l.tol, MaxOuter: l.maxOuter, Seed: m.seed, Budget: iokl.Budget(l.budget),
 	}
-	if err := l.set(&opt); err != nil {
-		return opt, err
-	}
+	opt.Model, opt.Global = iokl.ModelKind(l.model), l.certify != ""
 	if l.float32 {
 		opt.Precision = blas.Float32
 	}
@@ -103,9 +86,6 @@ func (l *learnFlags) options(cmd *cobra.Command, m *machine, d *dataFlags) (iokl
 
 // deal says how rows are split into folds.
 func (l *learnFlags) deal(cv *iokl.CVOptions, d *data) error {
-	if l.hide != "" && l.hide != "rows" && l.hide != "cells" {
-		return fmt.Errorf("--hide %q: want rows or cells", l.hide)
-	}
 	if l.hide == "cells" && d.labels != nil {
 		return errors.New("--hide cells: a class label is one cell: hide rows")
 	}
@@ -194,7 +174,7 @@ func newFitCmd() *cobra.Command {
 		Use:  "fit",
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt, err := l.options(cmd, &m, &d)
+			opt, err := l.options(&m, &d)
 			if err != nil {
 				return err
 			}
@@ -423,14 +403,6 @@ type modelFlags struct {
 func (s *modelFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.model, "model", "", "")
 	f.StringVar(&s.certify, "certify", "", "")
-}
-
-func (s *modelFlags) set(opt *iokl.Options) error {
-	if s.certify != "" && s.certify != "global" {
-		return fmt.Errorf("--certify %q: it takes global", s.certify)
-	}
-	opt.Model, opt.Global = iokl.ModelKind(s.model), s.certify == "global"
-	return nil
 }
 
 // sayHeldOut ends a fit with a line about its error on rows that it has not learned from.

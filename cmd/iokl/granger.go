@@ -82,26 +82,6 @@ func (g *grangerFlags) check(cmd *cobra.Command) error {
 	if g.series == "" {
 		return errors.New("give the time series by --series")
 	}
-	for _, c := range []struct {
-		flag  string
-		value float64
-	}{{"lambda", g.opt.Lambda}, {"tol", g.opt.Tol}} {
-		if cmd.Flags().Changed(c.flag) && !(c.value > 0) {
-			return fmt.Errorf("--%s %g: it must be positive", c.flag, c.value)
-		}
-	}
-	if g.opt.Lag < 1 {
-		return fmt.Errorf("--lag %d: at least 1 is needed", g.opt.Lag)
-	}
-	if !(g.threshold >= 0) {
-		return fmt.Errorf("--threshold %g: it may not be negative", g.threshold)
-	}
-	if g.forecast < 0 || cmd.Flags().Changed("forecast") && g.forecast == 0 {
-		return fmt.Errorf("--forecast %d: at least 1 step is needed", g.forecast)
-	}
-	if !(g.level > 0 && g.level < 1) {
-		return fmt.Errorf("--interval %g: it must lie between 0 and 1", g.level)
-	}
 	if cmd.Flags().Changed("interval") && g.forecast == 0 {
 		return errors.New("--interval is for --forecast")
 	}
@@ -115,7 +95,7 @@ func (g *grangerFlags) run(cmd *cobra.Command) error {
 	if err := g.check(cmd); err != nil {
 		return err
 	}
-	limit, err := g.apply(cmd)
+	limit, err := g.apply()
 	if err != nil {
 		return err
 	}

@@ -38,14 +38,6 @@ func (c *confidence) flags(f *pflag.FlagSet) {
 }
 
 func (c *confidence) check(cmd *cobra.Command) error {
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"stability", c.stability}, {"null", c.null}, {"top", c.top}, {"block", c.block}} {
-		if cmd.Flags().Changed(f.name) && f.value < 1 {
-			return fmt.Errorf("--%s %d: at least 1 is needed", f.name, f.value)
-		}
-	}
 	for _, name := range []string{"top", "block"} {
 		if cmd.Flags().Changed(name) && c.stability == 0 {
 			return fmt.Errorf("--%s is for --stability", name)

@@ -21,10 +21,7 @@ import (
 // load reads the series and says which columns are what.
 func (g *grangerFlags) load(cmd *cobra.Command) (*granger.Data, error) {
 	flags := dataFlags{header: g.header, missing: "mean", na: g.na}
-	opt, err := flags.options()
-	if err != nil {
-		return nil, err
-	}
+	opt := flags.options()
 	opt.Types, opt.Codes = true, true
 	t, err := readTable(g.series, columns{flag: "--columns", list: g.columns, drop: g.drop}.index, opt,
 		&stdin{r: cmd.InOrStdin()})

@@ -47,12 +47,8 @@ func (q *intervalFlags) flags(f *pflag.FlagSet) {
 func (q *intervalFlags) check(cmd *cobra.Command, gram bool) error {
 	changed := cmd.Flags().Changed
 	switch {
-	case changed("interval") && !(q.Level > 0 && q.Level < 1):
-		return fmt.Errorf("--interval %g: it must lie between 0 and 1", q.Level)
 	case !changed("interval") && (changed("method") || q.Local || q.Joint):
 		return errors.New("--method, --local and --joint say how intervals are made: give --interval too")
-	case changed("method") && !slices.Contains([]string{"cv+", "jackknife+", "conformal"}, q.Method):
-		return fmt.Errorf("--method %s: it is cv+, jackknife+ or conformal", q.Method)
 	case changed("why") && q.why < 1:
 		return fmt.Errorf("--why %d: rows are numbered from 1", q.why)
 	case gram && (q.std || q.proba || q.why > 0):

@@ -90,9 +90,10 @@ func isKnownInput(err error) bool {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "iokl",
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Use:               "iokl",
+		PersistentPreRunE: checkValues,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("unknown command %q: see iokl --help", args[0])

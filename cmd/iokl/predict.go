@@ -80,7 +80,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if err := p.sure.check(cmd, p.x == ""); err != nil {
 		return err
 	}
-	if _, err := p.apply(cmd); err != nil {
+	if _, err := p.apply(); err != nil {
 		return err
 	}
 	if err := cmp.Or(checkFile(cmd, "out"), checkTable(p.out)); err != nil {
@@ -101,10 +101,7 @@ func (p *predictFlags) run(cmd *cobra.Command) error {
 	if p.y == "-" || p.y == p.x && once(p.x) {
 		return fmt.Errorf("--y %s: the targets come from a file, after the predictions", p.y)
 	}
-	opt, err := p.options()
-	if err != nil {
-		return err
-	}
+	opt := p.options()
 	if model.InputNames() != nil != (p.x != "") {
 		return status.Input("the model was fitted on %s", map[bool]string{
 			true:  "inputs: give --x",

@@ -40,15 +40,8 @@ func (d *dataFlags) streamed(opt *iokl.Options, weights string) (iokl.Rows, erro
 	if d.y == "" {
 		return rows, errors.New("give the targets by --y, or --y-columns of the file of --x")
 	}
-	t := &tables{x: d.x, y: d.y, strict: d.missingTargets == "error"}
-	var err error
-	if t.opt, err = d.options(); err != nil {
-		return rows, err
-	}
-	typed, err := d.typed(t.opt)
-	if err != nil {
-		return rows, err
-	}
+	t := &tables{x: d.x, y: d.y, strict: d.missingTargets == "error", opt: d.options()}
+	typed := d.typed(t.opt)
 	in, count, err := headOf(d.x, d.inputColumns(), typed, &t.xs)
 	if err != nil {
 		return rows, work(err)

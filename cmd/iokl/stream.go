@@ -103,10 +103,7 @@ func (s *streamFlags) route(cmd *cobra.Command, m *machine, d *dataFlags, opt *i
 // tableBytes is the size of the numbers in the files of inputs and targets; it is estimated where a
 // file does not tell how many there are. Files that cannot be opened count nothing: reading them says why.
 func (d *dataFlags) tableBytes() (bytes float64) {
-	opt, err := d.options()
-	if err != nil {
-		return 0
-	}
+	opt := d.options()
 	for _, name := range slices.Compact([]string{d.x, cmp.Or(d.y, d.x)}) {
 		r, err := table.Open(name, opt)
 		if err != nil {

@@ -89,7 +89,7 @@ func (u *updateFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("--window %d: at least 2 rows stay", u.opt.Window)
 	}
 	var err error
-	if u.opt.MaxBytes, err = u.apply(cmd); err != nil {
+	if u.opt.MaxBytes, err = u.apply(); err != nil {
 		return err
 	}
 	if u.out == u.model { // which has been read by the time it is replaced

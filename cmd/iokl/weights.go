@@ -88,10 +88,7 @@ func (w *weightFlags) begin(d *dataFlags, s *streamFlags, opt *iokl.Options) err
 // besides reads what a flag says beside the data: a file, or columns of --x.
 func (d *dataFlags) besides(cmd *cobra.Command, flag, value string) (*table.Table, error) {
 	t, err := reading(cmd, func() (*table.Table, error) {
-		opt, err := d.options()
-		if err != nil {
-			return nil, err
-		}
+		opt := d.options()
 		if flag == "--output-axis" || isFile(value) {
 			return table.Read(value, opt)
 		}
