@@ -18,6 +18,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/host"
 )
@@ -75,6 +76,27 @@ func sized(size, want C.size_t, name string) error {
 
 // put hands out the number of a new object.
 func put(at *C.iokl_handle, object any) { *at = C.iokl_handle(objects.Put(object)) }
+
+// hand hands out a model, where there is one beside the error of making it.
+func hand(at *C.iokl_handle, m *iokl.Model, err error) error {
+	if m != nil {
+		put(at, &host.Model{Model: m})
+	}
+	return err
+}
+
+// jsonOf writes the JSON of the object of that number to the caller's buffer.
+func jsonOf[T interface{ JSON() ([]byte, error) }](
+	h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
+) C.iokl_status {
+	return with(h, e, func(object T) error {
+		b, err := object.JSON()
+		if err != nil {
+			return err
+		}
+		return copyOut(unsafe.Pointer(buffer), capacity, needed, b, true)
+	})
+}
 
 // with calls f with the object of that number, as call does.
 func with[T any](h C.iokl_handle, e *C.iokl_error, f func(object T) error) C.iokl_status {

@@ -47,23 +47,25 @@ func source(X, Y *C.iokl_matrix) (s host.Source, err error) {
 
 //export iokl_fit
 func iokl_fit(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		s, err := source(X, Y)
-		if err != nil {
-			return err
-		}
-		return launch(options, at, func(opt iokl.Options) *host.Job { return host.Fit(s, opt) })
-	})
+	return learn(X, Y, options, at, e, host.Fit)
 }
 
 //export iokl_cross_validate
 func iokl_cross_validate(X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
+	return learn(X, Y, options, at, e, host.CrossValidate)
+}
+
+// learn starts a job on X and Y.
+func learn(
+	X, Y *C.iokl_matrix, options *C.char, at *C.iokl_handle, e *C.iokl_error,
+	begin func(host.Source, iokl.Options) *host.Job,
+) C.iokl_status {
 	return call(e, func() error {
 		s, err := source(X, Y)
 		if err != nil {
 			return err
 		}
-		return launch(options, at, func(opt iokl.Options) *host.Job { return host.CrossValidate(s, opt) })
+		return launch(options, at, func(opt iokl.Options) *host.Job { return begin(s, opt) })
 	})
 }
 
@@ -203,10 +205,7 @@ func iokl_job_model(h C.iokl_handle, at *C.iokl_handle, e *C.iokl_error) C.iokl_
 			return err
 		}
 		m, err := host.Result[*iokl.Model](j)
-		if m != nil {
-			put(at, &host.Model{Model: m})
-		}
-		return err
+		return hand(at, m, err)
 	})
 }
 
@@ -214,13 +213,7 @@ func iokl_job_model(h C.iokl_handle, at *C.iokl_handle, e *C.iokl_error) C.iokl_
 func iokl_job_json(
 	h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
 ) C.iokl_status {
-	return with(h, e, func(j *host.Job) error {
-		b, err := j.JSON()
-		if err != nil {
-			return err
-		}
-		return copyOut(unsafe.Pointer(buffer), capacity, needed, b, true)
-	})
+	return jsonOf[*host.Job](h, buffer, capacity, needed, e)
 }
 
 //export iokl_job_graph

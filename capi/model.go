@@ -27,17 +27,11 @@ import (
 //export iokl_model_load
 func iokl_model_load(path *C.char, at *C.iokl_handle, e *C.iokl_error) C.iokl_status {
 	return call(e, func() error {
-		if err := given(at, "model"); err != nil {
-			return err
-		}
-		if err := given(path, "path"); err != nil {
+		if err := errors.Join(given(at, "model"), given(path, "path")); err != nil {
 			return err
 		}
 		m, err := iokl.Load(text(path))
-		if err == nil {
-			put(at, &host.Model{Model: m})
-		}
-		return err
+		return hand(at, m, err)
 	})
 }
 
@@ -108,10 +102,7 @@ func iokl_model_update(
 			return err
 		}
 		updated, err := m.Update(context.Background(), s.X, s.Y, opt)
-		if updated != nil {
-			put(at, &host.Model{Model: updated})
-		}
-		return err
+		return hand(at, updated, err)
 	})
 }
 
@@ -127,10 +118,7 @@ func iokl_model_at(h C.iokl_handle, points *C.iokl_matrix, at *C.iokl_handle, e 
 			return err
 		}
 		others, err := m.At(p)
-		if err == nil {
-			put(at, &host.Model{Model: others})
-		}
-		return err
+		return hand(at, others, err)
 	})
 }
 
@@ -151,13 +139,7 @@ func iokl_model_free(h C.iokl_handle, e *C.iokl_error) C.iokl_status {
 func iokl_model_json(
 	h C.iokl_handle, buffer *C.char, capacity C.size_t, needed *C.size_t, e *C.iokl_error,
 ) C.iokl_status {
-	return with(h, e, func(m *host.Model) error {
-		b, err := m.JSON()
-		if err != nil {
-			return err
-		}
-		return copyOut(unsafe.Pointer(buffer), capacity, needed, b, true)
-	})
+	return jsonOf[*host.Model](h, buffer, capacity, needed, e)
 }
 
 //export iokl_model_size
@@ -244,28 +226,74 @@ func giveKernel(m *C.iokl_matrix, L *linop.Spectral) error {
 	})
 }
 
-// rowsOf is the model and the rows to predict.
-func rowsOf(h C.iokl_handle, X *C.iokl_matrix) (m *host.Model, x mat.Matrix, rows int, err error) {
-	if m, err = host.Get[*host.Model](&objects, uint64(h)); err != nil {
-		return nil, nil, 0, err
+// place is where a result goes.
+type place struct {
+	m    *C.iokl_matrix
+	name string
+}
+
+// give copies results to their places.
+func give(to []place, from ...*mat.Dense) error {
+	var all error
+	for k, F := range from {
+		rows, cols := F.Dims()
+		all = errors.Join(all, fill(to[k].m, to[k].name, rows, cols, func(dst *mat.Dense) error {
+			dst.Copy(F)
+			return nil
+		}))
 	}
-	if x, err = matrix(X, "X"); err != nil {
-		return nil, nil, 0, err
+	return all
+}
+
+// rowsOf are the rows to predict.
+func rowsOf(X *C.iokl_matrix) (mat.Matrix, error) {
+	x, err := matrix(X, "X")
+	if err != nil {
+		return nil, err
 	}
-	rows, cols := x.Dims()
-	if rows == 0 || cols == 0 {
-		return nil, nil, 0, host.Input("X is %d×%d: there is nothing to predict from", rows, cols)
+	if rows, cols := x.Dims(); rows == 0 || cols == 0 {
+		return nil, host.Input("X is %d×%d: there is nothing to predict from", rows, cols)
 	}
-	return m, x, rows, nil
+	return x, nil
+}
+
+// predict copies what of says about the rows of X to the caller's memory.
+func predict(
+	h C.iokl_handle, X *C.iokl_matrix, e *C.iokl_error, of func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error),
+	to ...place,
+) C.iokl_status {
+	return with(h, e, func(m *host.Model) error {
+		x, err := rowsOf(X)
+		if err != nil {
+			return err
+		}
+		F, err := of(m, x)
+		if err != nil {
+			return err
+		}
+		return give(to, F...)
+	})
+}
+
+// one is the single result of a method.
+func one(F *mat.Dense, err error) ([]*mat.Dense, error) { return []*mat.Dense{F}, err }
+
+// bounds are predictions and the ends of their intervals.
+func bounds(r *iokl.Intervals, err error) ([]*mat.Dense, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []*mat.Dense{r.Predictions, r.Low, r.High}, nil
 }
 
 //export iokl_predict
 func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, x, rows, err := rowsOf(h, X)
+	return with(h, e, func(m *host.Model) error {
+		x, err := rowsOf(X)
 		if err != nil {
 			return err
 		}
+		rows, _ := x.Dims()
 		return fill(F, "F", rows, len(m.OutputNames()), func(dst *mat.Dense) error {
 			return m.PredictContext(context.Background(), dst, x)
 		})
@@ -274,37 +302,66 @@ func iokl_predict(h C.iokl_handle, X, F *C.iokl_matrix, e *C.iokl_error) C.iokl_
 
 //export iokl_predict_probabilities
 func iokl_predict_probabilities(h C.iokl_handle, X, P *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return call(e, func() error {
-		m, x, rows, err := rowsOf(h, X)
-		if err != nil {
-			return err
-		}
-		F, err := m.PredictProba(x)
-		if err != nil {
-			return err
-		}
-		return give(P, "P", rows, F)
-	})
+	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictProba(x))
+	}, place{P, "P"})
 }
 
 //export iokl_predict_interval
 func iokl_predict_interval(
 	h C.iokl_handle, X *C.iokl_matrix, options *C.char, F, low, high *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
-	return call(e, func() error {
-		m, x, rows, err := rowsOf(h, X)
-		if err != nil {
-			return err
-		}
+	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
 		opt, err := host.IntervalOptions(text(options))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r, err := m.PredictInterval(context.Background(), x, opt)
+		return bounds(m.PredictInterval(context.Background(), x, opt))
+	}, place{F, "F"}, place{low, "low"}, place{high, "high"})
+}
+
+//export iokl_predict_deviation
+func iokl_predict_deviation(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictDeviation(context.Background(), x))
+	}, place{S, "S"})
+}
+
+//export iokl_predict_noise
+func iokl_predict_noise(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
+	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictNoise(context.Background(), x))
+	}, place{S, "S"})
+}
+
+//export iokl_predict_sets
+func iokl_predict_sets(
+	h C.iokl_handle, X *C.iokl_matrix, level C.double, P, sets *C.iokl_matrix, e *C.iokl_error,
+) C.iokl_status {
+	return predict(h, X, e, func(m *host.Model, x mat.Matrix) ([]*mat.Dense, error) {
+		r, err := m.PredictSets(context.Background(), x, float64(level))
+		if err != nil {
+			return nil, err
+		}
+		return []*mat.Dense{r.Probabilities, m.Indicators(r.Sets)}, nil
+	}, place{P, "P"}, place{sets, "sets"})
+}
+
+// predictGram copies what of says of cross-Gram matrices to the caller's memory.
+func predictGram(
+	h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, e *C.iokl_error,
+	of func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error), to ...place,
+) C.iokl_status {
+	return with(h, e, func(m *host.Model) error {
+		list, err := matrices(KX, kernels, "KX")
 		if err != nil {
 			return err
 		}
-		return giveIntervals(F, low, high, rows, r)
+		F, err := of(m, list)
+		if err != nil {
+			return err
+		}
+		return give(to, F...)
 	})
 }
 
@@ -313,112 +370,29 @@ func iokl_predict_interval_gram(
 	h C.iokl_handle, KX *C.iokl_matrix, kernels C.int64_t, options *C.char, F, low, high *C.iokl_matrix,
 	e *C.iokl_error,
 ) C.iokl_status {
-	return with(h, e, func(m *host.Model) error {
-		list, err := matrices(KX, kernels, "KX")
-		if err != nil {
-			return err
-		}
+	return predictGram(h, KX, kernels, e, func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
 		opt, err := host.IntervalOptions(text(options))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r, err := m.PredictIntervalGram(context.Background(), list, opt)
-		if err != nil {
-			return err
-		}
-		return giveIntervals(F, low, high, r.Predictions.RawMatrix().Rows, r)
-	})
-}
-
-// giveIntervals copies predictions and the ends of their intervals to the caller's memory.
-func giveIntervals(F, low, high *C.iokl_matrix, rows int, r *iokl.Intervals) error {
-	return errors.Join(
-		give(F, "F", rows, r.Predictions),
-		give(low, "low", rows, r.Low),
-		give(high, "high", rows, r.High))
-}
-
-// give copies a result to the caller's memory.
-func give(m *C.iokl_matrix, name string, rows int, from *mat.Dense) error {
-	return fill(m, name, rows, from.RawMatrix().Cols, func(dst *mat.Dense) error {
-		dst.Copy(from)
-		return nil
-	})
-}
-
-//export iokl_predict_deviation
-func iokl_predict_deviation(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return deviations(h, X, S, e, (*host.Model).PredictDeviation)
-}
-
-//export iokl_predict_noise
-func iokl_predict_noise(h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error) C.iokl_status {
-	return deviations(h, X, S, e, (*host.Model).PredictNoise)
-}
-
-// deviations copies what of says about the rows of X to S.
-func deviations(
-	h C.iokl_handle, X, S *C.iokl_matrix, e *C.iokl_error,
-	of func(*host.Model, context.Context, mat.Matrix) (*mat.Dense, error),
-) C.iokl_status {
-	return call(e, func() error {
-		m, x, rows, err := rowsOf(h, X)
-		if err != nil {
-			return err
-		}
-		D, err := of(m, context.Background(), x)
-		if err != nil {
-			return err
-		}
-		return give(S, "S", rows, D)
-	})
-}
-
-//export iokl_predict_sets
-func iokl_predict_sets(
-	h C.iokl_handle, X *C.iokl_matrix, level C.double, P, sets *C.iokl_matrix, e *C.iokl_error,
-) C.iokl_status {
-	return call(e, func() error {
-		m, x, rows, err := rowsOf(h, X)
-		if err != nil {
-			return err
-		}
-		r, err := m.PredictSets(context.Background(), x, float64(level))
-		if err != nil {
-			return err
-		}
-		return errors.Join(give(P, "P", rows, r.Probabilities), give(sets, "sets", rows, m.Indicators(r.Sets)))
-	})
+		return bounds(m.PredictIntervalGram(context.Background(), KX, opt))
+	}, place{F, "F"}, place{low, "low"}, place{high, "high"})
 }
 
 //export iokl_predict_gram
 func iokl_predict_gram(
 	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, F *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
-	return byGram(h, KX, m, F, "F", e, (*iokl.Model).PredictGram)
+	return predictGram(h, KX, m, e, func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictGram(KX))
+	}, place{F, "F"})
 }
 
 //export iokl_predict_probabilities_gram
 func iokl_predict_probabilities_gram(
 	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, P *C.iokl_matrix, e *C.iokl_error,
 ) C.iokl_status {
-	return byGram(h, KX, m, P, "P", e, (*iokl.Model).PredictProbaGram)
-}
-
-// byGram copies what a model predicts from cross-Gram matrices to the caller's memory.
-func byGram(
-	h C.iokl_handle, KX *C.iokl_matrix, m C.int64_t, to *C.iokl_matrix, name string, e *C.iokl_error,
-	predict func(*iokl.Model, []mat.Matrix) (*mat.Dense, error),
-) C.iokl_status {
-	return with(h, e, func(from *host.Model) error {
-		list, err := matrices(KX, m, "KX")
-		if err != nil {
-			return err
-		}
-		P, err := predict(from.Model, list)
-		if err != nil {
-			return err
-		}
-		return give(to, name, P.RawMatrix().Rows, P)
-	})
+	return predictGram(h, KX, m, e, func(m *host.Model, KX []mat.Matrix) ([]*mat.Dense, error) {
+		return one(m.PredictProbaGram(KX))
+	}, place{P, "P"})
 }

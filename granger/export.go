@@ -7,18 +7,12 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template"
-
-	"gonum.org/v1/gonum/graph"
-	"gonum.org/v1/gonum/graph/encoding"
-	"gonum.org/v1/gonum/graph/encoding/dot"
-	"gonum.org/v1/gonum/graph/simple"
 
 	"github.com/iokl/iokl/blas"
 )
@@ -164,65 +158,48 @@ func rowsOf(a blas.General) [][]float64 {
 	return rows
 }
 
-// vertex and arrow carry names and weights into gonum's graph encoders.
-type vertex struct {
-	id   int64
-	name string
-}
-
-func (v vertex) ID() int64     { return v.id }
-func (v vertex) DOTID() string { return `"` + quoter.Replace(v.name) + `"` }
+func format(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // quoter escapes what a quoted string of Graphviz must escape; letters of all alphabets stay.
 var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-type arrow struct {
-	graph.WeightedEdge
-	link Link
-	top  float64 // largest strength, for line widths
-}
+// dot is the graph in Graphviz's language.
+var dot = template.Must(template.New("dot").Funcs(template.FuncMap{
+	"format": format, "quote": func(s string) string { return `"` + quoter.Replace(s) + `"` },
+	"width": func(strength, top float64) string { return strconv.FormatFloat(0.5+4*strength/top, 'f', 2, 64) },
+}).Parse(`strict digraph granger {
+  // Node definitions.
+{{- range .Nodes}}
+  {{quote .}};
+{{- end}}
+{{- if .Links}}
 
-func (a arrow) Attributes() []encoding.Attribute {
-	list := []encoding.Attribute{
-		{Key: "weight", Value: format(a.Weight())},
-		{Key: "penwidth", Value: strconv.FormatFloat(0.5+4*a.Weight()/a.top, 'f', 2, 64)},
-	}
-	if a.link.Frequency != nil {
-		list = append(list, encoding.Attribute{Key: "frequency", Value: format(*a.link.Frequency)})
-	}
-	if a.link.PValue != nil {
-		list = append(list, encoding.Attribute{Key: "p_value", Value: format(*a.link.PValue)})
-	}
-	return list
+  // Edge definitions.
+{{- end}}
+{{- range .Links}}
+  {{quote .From}} -> {{quote .To}} [
+    weight={{format .Strength}}
+    penwidth={{width .Strength $.Top}}
+{{- with .Frequency}}
+    frequency={{format .}}
+{{- end}}
+{{- with .PValue}}
+    p_value={{format .}}
+{{- end}}
+  ];
+{{- end}}
 }
-
-func format(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-
-// Directed is the graph in gonum's terms: node k is Nodes[k], an edge j → i has
-// weight G_ij, and only those between different nodes above the threshold are in it.
-func (r *Result) Directed(threshold float64) *simple.WeightedDirectedGraph {
-	g := simple.NewWeightedDirectedGraph(0, 0)
-	for i, name := range r.Nodes {
-		g.AddNode(vertex{int64(i), name})
-	}
-	links := r.Links(threshold)
-	for _, l := range links {
-		g.SetWeightedEdge(arrow{
-			g.NewWeightedEdge(g.Node(int64(l.Source)), g.Node(int64(l.Target)), l.Strength), l, links[0].Strength,
-		})
-	}
-	return g
-}
+`))
 
 // WriteDOT writes the edges above the threshold in Graphviz's language, line
 // widths growing with strength.
 func (r *Result) WriteDOT(w io.Writer, threshold float64) error {
-	b, err := dot.Marshal(r.Directed(threshold), "granger", "", "  ")
-	if err != nil {
-		return fmt.Errorf("granger: %w", err)
+	links, top := r.Links(threshold), 0.0
+	if len(links) > 0 {
+		top = links[0].Strength
 	}
-	_, err = w.Write(append(b, '\n'))
-	return err
+	slices.SortFunc(links, func(a, b Link) int { return cmp.Or(a.Source-b.Source, a.Target-b.Target) })
+	return dot.Execute(w, map[string]any{"Nodes": r.Nodes, "Links": links, "Top": top})
 }
 
 // graphML is the document of a graph; a node's name is its data, as an id must not hold blanks.
