@@ -4,10 +4,8 @@ package bench
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -18,23 +16,27 @@ import (
 
 // Comparison is what changed from one run to another.
 type Comparison struct {
-	Lines     []Change
-	Warnings  []string // about the two runs: different machines, noise
-	Threshold float64
-	Geomean   float64 // of new over old medians; NaN without common lines
+	Regressed bool     `json:"regressed"` // something is slower or worse
+	Threshold float64  `json:"threshold"`
+	Geomean   *float64 `json:"geomean,omitempty"`  // of new over old medians; nil without common lines
+	Warnings  []string `json:"warnings,omitempty"` // about the two runs: different machines, noise
+	Lines     []Change `json:"lines"`
 }
 
 // Change is one line that both runs measured, or only one did.
 type Change struct {
-	Case, Name, Params string
-	Old, New           float64 // median seconds
-	Ratio              float64 // of the medians, new over old
-	// of so large a difference by chance (Mann–Whitney U, see correct); NaN when not testable
-	P       float64
+	Case   string  `json:"case"`
+	Name   string  `json:"name"`
+	Params string  `json:"params"`
+	Old    float64 `json:"old_seconds,omitempty"` // median
+	New    float64 `json:"new_seconds,omitempty"`
+	Ratio  float64 `json:"ratio,omitempty"` // of the medians, new over old
+	// of so large a difference by chance (Mann–Whitney U, see correct); nil when not testable
+	P       *float64 `json:"p,omitempty"`
+	Verdict Verdict  `json:"verdict"`
+	Note    string   `json:"note,omitempty"`
+
 	minimum float64 // ratio of the minima, new over old
-	N1, N2  int
-	Verdict Verdict
-	Note    string
 }
 
 // Verdict says what a change amounts to.
@@ -58,7 +60,7 @@ const alpha = 0.05
 // both the medians and the minima, which disturbances of the machine move least,
 // differ by more than the threshold: 0.1 is ten percent.
 func Compare(a, b *File, threshold float64) *Comparison {
-	c := &Comparison{Threshold: threshold, Geomean: math.NaN()}
+	c := &Comparison{Threshold: threshold, Lines: []Change{}}
 	c.warn(a, b)
 	news := map[string]Result{}
 	for _, r := range b.Results {
@@ -85,12 +87,15 @@ func Compare(a, b *File, threshold float64) *Comparison {
 		}
 	}
 	if len(ratios) > 0 {
-		c.Geomean = stat.GeometricMean(ratios, nil)
+		c.Geomean = Num(stat.GeometricMean(ratios, nil))
 	}
 	c.correct()
 	for i := range c.Lines {
 		c.Lines[i].judge(threshold)
 	}
+	c.Regressed = slices.ContainsFunc(c.Lines, func(ch Change) bool {
+		return ch.Verdict == Slower || ch.Verdict == Worse
+	})
 	return c
 }
 
@@ -100,32 +105,27 @@ func Compare(a, b *File, threshold float64) *Comparison {
 func (c *Comparison) correct() {
 	var tested []*Change
 	for i := range c.Lines {
-		if ch := &c.Lines[i]; !math.IsNaN(ch.P) {
+		if ch := &c.Lines[i]; ch.P != nil {
 			tested = append(tested, ch)
 		}
 	}
-	slices.SortFunc(tested, func(a, b *Change) int { return cmp.Compare(b.P, a.P) })
+	slices.SortFunc(tested, func(a, b *Change) int { return cmp.Compare(*b.P, *a.P) })
 	least := 1.0
 	for i, ch := range tested { // the largest first
-		least = min(least, ch.P*float64(len(tested))/float64(len(tested)-i))
-		ch.P = least
+		least = min(least, *ch.P*float64(len(tested))/float64(len(tested)-i))
+		*ch.P = least
 	}
 }
 
 // judge gives a line that was tested its verdict.
 func (ch *Change) judge(threshold float64) {
 	switch {
-	case !(ch.P < alpha):
+	case ch.P == nil || !(*ch.P < alpha):
 	case ch.Ratio > 1+threshold && ch.minimum > 1+threshold:
 		ch.Verdict = Slower
 	case ch.Ratio < 1/(1+threshold) && ch.minimum < 1/(1+threshold):
 		ch.Verdict = Faster
 	}
-}
-
-// Regressed tells whether something is slower or worse.
-func (c *Comparison) Regressed() bool {
-	return slices.ContainsFunc(c.Lines, func(ch Change) bool { return ch.Verdict == Slower || ch.Verdict == Worse })
 }
 
 func (c *Comparison) warn(a, b *File) {
@@ -158,12 +158,12 @@ func key(r Result) string {
 }
 
 func newChange(r Result, v Verdict) Change {
-	return Change{Case: r.Case, Name: r.Name, Params: r.Without(), P: math.NaN(), Verdict: v}
+	return Change{Case: r.Case, Name: r.Name, Params: r.Without(), Verdict: v}
 }
 
 func compareLine(old, r Result) Change {
 	ch := newChange(old, Same)
-	ch.Old, ch.New, ch.N1, ch.N2 = old.Seconds, r.Seconds, len(old.Samples), len(r.Samples)
+	ch.Old, ch.New = old.Seconds, r.Seconds
 	if old.Seconds > 0 && r.Seconds > 0 {
 		ch.Ratio = r.Seconds / old.Seconds
 	}
@@ -171,13 +171,13 @@ func compareLine(old, r Result) Change {
 		ch.Verdict, ch.Note = Worse, note
 		return ch
 	}
-	if ch.N1 < 4 || ch.N2 < 4 { // no arrangement of fewer is significant
+	if min(len(old.Samples), len(r.Samples)) < 4 { // no arrangement of fewer is significant
 		ch.Verdict = Single
 		return ch
 	}
 	s1, s2 := benchmath.NewSample(slices.Clone(old.Samples), &benchmath.DefaultThresholds),
 		benchmath.NewSample(slices.Clone(r.Samples), &benchmath.DefaultThresholds)
-	ch.P = benchmath.AssumeNothing.Compare(s1, s2).P
+	ch.P = Num(benchmath.AssumeNothing.Compare(s1, s2).P)
 	ch.minimum = r.Min / old.Min
 	return ch
 }
@@ -194,32 +194,6 @@ func worse(old, r Result) string {
 		return fmt.Sprintf("objective %.6g, was %.6g", *r.Objective, *old.Objective)
 	}
 	return ""
-}
-
-// MarshalJSON writes every line; what is not known of one is left out.
-func (c *Comparison) MarshalJSON() ([]byte, error) {
-	type line struct {
-		Case    string   `json:"case"`
-		Name    string   `json:"name"`
-		Params  string   `json:"params"`
-		Old     float64  `json:"old_seconds,omitempty"`
-		New     float64  `json:"new_seconds,omitempty"`
-		Ratio   float64  `json:"ratio,omitempty"`
-		P       *float64 `json:"p,omitempty"`
-		Verdict Verdict  `json:"verdict"`
-		Note    string   `json:"note,omitempty"`
-	}
-	lines := make([]line, len(c.Lines))
-	for i, ch := range c.Lines {
-		lines[i] = line{ch.Case, ch.Name, ch.Params, ch.Old, ch.New, ch.Ratio, Num(ch.P), ch.Verdict, ch.Note}
-	}
-	return json.Marshal(struct {
-		Regressed bool     `json:"regressed"`
-		Threshold float64  `json:"threshold"`
-		Geomean   *float64 `json:"geomean,omitempty"` // of new over old medians
-		Warnings  []string `json:"warnings,omitempty"`
-		Lines     []line   `json:"lines"`
-	}{c.Regressed(), c.Threshold, Num(c.Geomean), c.Warnings, lines})
 }
 
 // Write writes the lines that changed, or all of them, and a summary.
@@ -241,7 +215,7 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", ch.Case, ch.Name, OrDash(Positive(ch.Old)),
 			OrDash(Positive(ch.New)),
-			OrDash(Positive(ch.Ratio)), OrDash(Optional(Num(ch.P))), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note,
+			OrDash(Positive(ch.Ratio)), OrDash(Optional(ch.P)), strings.TrimSuffix(string(ch.Verdict)+": "+ch.Note,
 				": "), ch.Params)
 	}
 	if err := tw.Flush(); err != nil {
@@ -254,7 +228,7 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 		}
 	}
 	summary := strings.Join(parts, ", ")
-	if g := Num(c.Geomean); g != nil {
+	if g := c.Geomean; g != nil {
 		summary += fmt.Sprintf("; the medians' ratio new/old is %.3g on (geometric) average", *g)
 	}
 	_, err := fmt.Fprintf(w, "%s: %s (threshold %.0f %%, p < %g, corrected for the number of lines)\n",
@@ -264,7 +238,7 @@ func (c *Comparison) Write(w io.Writer, all bool) error {
 
 func (c *Comparison) headline(count map[Verdict]int) string {
 	switch {
-	case c.Regressed():
+	case c.Regressed:
 		return "REGRESSION"
 	case count[Faster] > 0:
 		return "faster"

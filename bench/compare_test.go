@@ -38,7 +38,7 @@ func TestCompareManyLines(t *testing.T) {
 	}
 	base := file(same)
 	again := Compare(base, file(same), 0.05)
-	if again.Regressed() {
+	if again.Regressed {
 		t.Errorf("two runs of one build differ")
 	}
 	got := Compare(base, file(slow), 0.05)
@@ -46,7 +46,7 @@ func TestCompareManyLines(t *testing.T) {
 	for i, ch := range got.Lines {
 		switch slower := ch.Verdict == Slower; {
 		case i%4 == 0 && !slower:
-			t.Errorf("line %d, slower by half: %s, p = %g", i, ch.Verdict, ch.P)
+			t.Errorf("line %d, slower by half: %s, p = %g", i, ch.Verdict, Value(ch.P))
 		case i%4 != 0 && slower:
 			wrong++
 		}
@@ -103,11 +103,11 @@ func TestCompare(t *testing.T) {
 		{"other parameters", scaled(1, func(r *Result) { r.Params["l"] = 7 }), Gone, false},
 	} {
 		got := Compare(base, c.b, 0.1)
-		if got.Regressed() != c.regressed {
-			t.Errorf("%s: regressed %v", c.name, got.Regressed())
+		if got.Regressed != c.regressed {
+			t.Errorf("%s: regressed %v", c.name, got.Regressed)
 		}
 		if v := got.Lines[0].Verdict; v != c.verdict {
-			t.Errorf("%s: %q, p = %g", c.name, v, got.Lines[0].P)
+			t.Errorf("%s: %q, p = %g", c.name, v, Value(got.Lines[0].P))
 		}
 		var buf bytes.Buffer
 		if err := got.Write(&buf, true); err != nil || !strings.Contains(buf.String(), string(c.verdict)) {

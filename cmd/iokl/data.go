@@ -107,6 +107,17 @@ func (d *data) bytes() float64 {
 	return 8 * float64(cells)
 }
 
+// targetFile settles the file of the targets.
+func (d *dataFlags) targetFile() error {
+	if d.y == "" && d.yColumns != "" {
+		d.y = d.x
+	}
+	if d.y == "" {
+		return errors.New("give the targets by --y, or --y-columns of the file of --x")
+	}
+	return nil
+}
+
 // load reads everything the flags ask for.
 func (d *dataFlags) load(cmd *cobra.Command) (*data, error) {
 	return reading(cmd, func() (*data, error) { return d.read(cmd) })
@@ -116,11 +127,8 @@ func (d *dataFlags) read(cmd *cobra.Command) (*data, error) {
 	if (d.x == "") == (len(d.grams) == 0) {
 		return nil, fmt.Errorf("give the inputs by --x, or Gram matrices by --gram")
 	}
-	if d.y == "" && d.yColumns != "" {
-		d.y = d.x
-	}
-	if d.y == "" {
-		return nil, fmt.Errorf("give the targets by --y, or --y-columns of the file of --x")
+	if err := d.targetFile(); err != nil {
+		return nil, err
 	}
 	if d.x == "-" && d.y == "-" && !d.oneFile() {
 		return nil, errStdinTwice

@@ -17,191 +17,133 @@ import (
 	"github.com/iokl/iokl/stream"
 )
 
+// part is columns of a file.
+type part struct {
+	name   string // of the file, "" where there are none
+	cols   []int
+	schema schema.Columns
+	names  []string // nil where the file has none
+}
+
 // tables is the files, or the one file, that rows come from.
 type tables struct {
-	x, y, w    string         // w, of the weights, is "" where rows have none
-	xs, ys, ws []int          // columns
-	schema     schema.Columns // of those of x
-	target     schema.Columns // of those of y
-	weight     schema.Columns // of that of w
-	opt        table.Options
-	strict     bool // no target may be missing
+	x, y, w part // inputs, targets and weights
+	opt     table.Options
+	strict  bool // no target may be missing
 }
 
 // streamed finds the columns in the files, and those of weights, and makes them data to stream.
-func (d *dataFlags) streamed(opt *iokl.Options, weights string) (iokl.Rows, error) {
-	var rows iokl.Rows
+func (d *dataFlags) streamed(opt *iokl.Options, weights string) (rows iokl.Rows, err error) {
 	if d.x == "" {
 		return rows, errors.New("give the inputs by --x")
 	}
-	if d.y == "" && d.yColumns != "" {
-		d.y = d.x
+	if err := d.targetFile(); err != nil {
+		return rows, err
 	}
-	if d.y == "" {
-		return rows, errors.New("give the targets by --y, or --y-columns of the file of --x")
-	}
-	t := &tables{x: d.x, y: d.y, strict: d.missingTargets == "error", opt: d.options()}
-	typed := d.typed(t.opt)
-	in, count, err := headOf(d.x, d.inputColumns(), typed, &t.xs)
-	if err != nil {
+	t := &tables{strict: d.missingTargets == "error", opt: d.options()}
+	if t.x, rows.Count, err = find(d.x, d.inputColumns(), d.typed(t.opt)); err != nil {
 		return rows, work(err)
 	}
-	t.schema = schema.Numbers(in.Names, len(t.xs))
-	if typed.Types {
-		typed.Columns = only(t.xs)
-		if t.schema, err = table.Learn(d.x, typed); err != nil {
-			return rows, work(err)
-		}
-	}
-	in = &table.Table{Names: t.schema.Names(), Data: blas.NewGeneral(0, t.schema.Cols()), Schema: t.schema}
-	opt.InputSchema = t.schema
-	out, _, err := headOf(d.y, d.targetColumns(), t.opt, &t.ys)
-	if err != nil {
+	if t.y, _, err = find(d.y, d.targetColumns(), t.opt); err != nil {
 		return rows, work(err)
 	}
-	learn := t.opt
-	learn.Columns = only(t.ys)
-	if t.target, err = table.Learn(d.y, learn); err != nil {
+	X := &table.Table{Names: t.x.schema.Names(), Data: blas.NewGeneral(0, t.x.schema.Cols()), Schema: t.x.schema}
+	opt.InputSchema, opt.InputNames, opt.OutputNames = X.Schema, X.Names, t.y.names
+	if opt.Groups, err = readGroups(d.groups, X); err != nil {
 		return rows, work(err)
 	}
-	opt.InputNames, opt.OutputNames = in.Names, out.Names
-	if opt.Groups, err = readGroups(d.groups, in); err != nil {
-		return rows, work(err)
-	}
-	name := fmt.Sprintf("%s[%s] %s[%s]", d.x, d.xColumns, d.y, d.yColumns)
+	rows.Name = fmt.Sprintf("%s[%s] %s[%s]", d.x, d.xColumns, d.y, d.yColumns)
 	if weights != "" {
-		if err := t.weigh(weights); err != nil {
-			return rows, work(err)
+		name, c := weights, columns{}
+		if !isFile(weights) {
+			name, c = d.x, columns{flag: "--weights", list: weights}
 		}
-		name += " " + weights
+		t.w, _, err = find(name, c, t.opt)
+		if n := len(t.w.cols); err == nil && n != 1 {
+			err = status.Input("--weights %s: it has %d columns: rows of --stream have one weight, and cells have none",
+				weights, n)
+		}
+		rows.Name += " " + weights
 	}
-	rows = iokl.Rows{
-		Inputs: t.schema.Cols(), Outputs: len(t.ys), Count: count, Open: t.open,
-		Name: name,
-	}
-	return rows, nil
+	rows.Inputs, rows.Outputs, rows.Open = X.Data.Cols, len(t.y.cols), t.open
+	return rows, work(err)
 }
 
-// weigh finds the weights of rows: the one column of a file, or a column of x.
-func (t *tables) weigh(weights string) error {
-	t.w = weights
-	var c columns
-	if !isFile(weights) {
-		t.w, c = t.x, columns{flag: "--weights", list: weights}
-	}
-	_, _, err := headOf(t.w, c, t.opt, &t.ws)
-	if err == nil && len(t.ws) != 1 {
-		err = status.Input("--weights %s: it has %d columns: rows of --stream have one weight, and cells have none",
-			weights, len(t.ws))
-	}
-	if err != nil {
-		return err
-	}
-	opt := t.opt
-	opt.Columns = only(t.ws)
-	t.weight, err = table.Learn(t.w, opt)
-	return err
-}
-
-// headOf opens a file for the columns chosen and its number of rows.
-func headOf(name string, c columns, opt table.Options, idx *[]int) (*table.Table, int64, error) {
+// find is the columns chosen of a file, and the number of its rows.
+func find(name string, c columns, opt table.Options) (p part, rows int64, err error) {
 	opt.Columns = func(names []string, cols int) (_ []int, err error) {
-		*idx, err = c.index(names, cols)
-		return *idx, err
+		p.cols, err = c.index(names, cols)
+		return p.cols, err
 	}
 	r, err := table.Open(name, opt)
 	if err != nil {
-		return nil, 0, err
+		return p, 0, err
 	}
-	defer r.Close()
-	return &table.Table{Names: r.Names(), Data: blas.NewGeneral(0, r.Cols())}, int64(r.Rows()), nil
-}
-
-// only chooses the columns idx.
-func only(idx []int) func([]string, int) ([]int, error) {
-	return func([]string, int) ([]int, error) { return idx, nil }
-}
-
-// reading are the options to read only the columns idx, those of a schema.
-func (t *tables) reading(idx []int, s schema.Columns) table.Options {
-	opt := t.opt
-	opt.Columns, opt.Schema = only(idx), s
-	return opt
+	p.name, p.names, rows = name, r.Names(), int64(r.Rows())
+	if err := r.Close(); err != nil {
+		return p, 0, err
+	}
+	p.schema, err = table.Learn(name, opt)
+	return p, rows, err
 }
 
 // blockRows is the number of rows read at a time.
 const blockRows = 1024
 
-// open starts to read the rows.
+// open starts to read the rows: each file once, whatever parts it has.
 func (t *tables) open() (stream.Source, error) {
-	cols, s := t.xs, t.schema
-	if t.x == t.y {
-		cols, s = slices.Concat(cols, t.ys), slices.Concat(s, t.target)
+	s := &pairs{tables: t}
+	var views []func() blas.General
+	for _, p := range []part{t.x, t.y, t.w} {
+		k := slices.IndexFunc(s.files, func(f openFile) bool { return f.name == p.name })
+		if k < 0 && p.name != "" {
+			k, s.files = len(s.files), append(s.files, openFile{part: part{name: p.name}})
+		}
+		if k < 0 {
+			views = append(views, func() blas.General { return blas.General{} })
+			continue
+		}
+		f, at := &s.files[k].part, s.files[k].schema.Cols()
+		f.cols, f.schema = append(f.cols, p.cols...), append(f.schema, p.schema...)
+		views = append(views, func() blas.General {
+			return blas.View(s.files[k].to, 0, at, blockRows, p.schema.Cols())
+		})
 	}
-	if t.x == t.w {
-		cols, s = slices.Concat(cols, t.ws), slices.Concat(s, t.weight)
+	for k := range s.files {
+		f, opt := &s.files[k], t.opt
+		opt.Columns, opt.Schema = func([]string, int) ([]int, error) { return f.cols, nil }, f.schema
+		var err error
+		if f.r, err = table.Open(f.name, opt); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		f.to = blas.NewGeneral(blockRows, f.r.Cols())
 	}
-	x, err := table.Open(t.x, t.reading(cols, s))
-	if err != nil {
-		return nil, err
-	}
-	return t.pair(x)
-}
-
-// pair puts the rows of targets and weights beside those of x. Where these are in the file of x, its rows hold the
-// inputs, then the targets and then the weight.
-func (t *tables) pair(x table.Reader) (stream.Source, error) {
-	d := t.schema.Cols()
-	xb := blas.NewGeneral(blockRows, x.Cols())
-	s := &pairs{tables: t, xr: x, xb: xb, X: blas.View(xb, 0, 0, blockRows, d)}
-	var err error
-	if s.Y, err = s.columns(t.y, t.ys, t.target, d); err == nil && t.w != "" {
-		s.W, err = s.columns(t.w, t.ws, t.weight, x.Cols()-1)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s.X, s.Y, s.W = views[0](), views[1](), views[2]()
 	return s, nil
-}
-
-// columns is where columns of a file are read to: a part of what is read of x, from the column at on, where the file is
-// x, and else memory of its own.
-func (s *pairs) columns(name string, cols []int, of schema.Columns, at int) (blas.General, error) {
-	if name == s.x {
-		return blas.View(s.xb, 0, at, blockRows, len(cols)), nil
-	}
-	r, err := table.Open(name, s.reading(cols, of))
-	if err != nil {
-		return blas.General{}, err
-	}
-	b := otherFile{name, r, blas.NewGeneral(blockRows, len(cols))}
-	s.others = append(s.others, b)
-	return b.to, nil
 }
 
 // pairs is the rows of the files side by side.
 type pairs struct {
 	*tables
-	xr      table.Reader
-	xb      blas.General // what xr reads
-	others  []otherFile  // files of targets and of weights
-	X, Y, W blas.General // parts of xb, or what the others are read to; W is without Data where rows have no weights
+	files   []openFile   // that of the inputs first
+	X, Y, W blas.General // parts of what the files are read to; W is without Data where rows have no weights
 	weights []float64
 	row     int64
 	err     error
 }
 
-// otherFile is a file whose rows belong to those of x.
-type otherFile struct {
-	name string
-	r    table.Reader
-	to   blas.General
+// openFile is a file with all the parts that are in it.
+type openFile struct {
+	part
+	r  table.Reader // nil before it is open
+	to blas.General
 }
 
-func (s *pairs) Close() error {
-	err := s.xr.Close()
-	for _, o := range s.others {
-		err = errors.Join(err, o.r.Close())
+func (s *pairs) Close() (err error) {
+	for _, f := range s.files {
+		if f.r != nil {
+			err = errors.Join(err, f.r.Close())
+		}
 	}
 	return err
 }
@@ -212,14 +154,14 @@ func (s *pairs) Next() (stream.Block, error) {
 		return stream.Block{}, s.err
 	}
 	var n int
-	n, s.err = s.xr.Read(s.xb)
-	for _, o := range s.others {
+	n, s.err = s.files[0].r.Read(s.files[0].to)
+	for _, o := range s.files[1:] {
 		n = s.readBeside(o, n)
 	}
 	n = s.present(n)
 	b := stream.Block{
 		X: blas.View(s.X, 0, 0, n, s.X.Cols), Y: blas.View(s.Y, 0, 0, n, s.Y.Cols), Row: s.row,
-		Source: s.x,
+		Source: s.x.name,
 	}
 	if s.W.Data != nil {
 		s.weights = s.weights[:0]
@@ -233,11 +175,11 @@ func (s *pairs) Next() (stream.Block, error) {
 }
 
 // readBeside reads n rows of another file and returns how many are whole.
-func (s *pairs) readBeside(o otherFile, n int) int {
+func (s *pairs) readBeside(o openFile, n int) int {
 	if n == 0 && s.err != nil {
 		if k, err := o.r.Read(blas.View(o.to, 0, 0, 1, o.to.Cols)); errors.Is(s.err, io.EOF) &&
 			(k > 0 || !errors.Is(err, io.EOF)) {
-			s.err = status.Input("%s has more than the %d rows of %s", o.name, s.row, s.x)
+			s.err = status.Input("%s has more than the %d rows of %s", o.name, s.row, s.x.name)
 		}
 		return 0
 	}
@@ -246,7 +188,7 @@ func (s *pairs) readBeside(o otherFile, n int) int {
 		k, err := o.r.Read(blas.View(o.to, done, 0, n-done, o.to.Cols))
 		done += k
 		if errors.Is(err, io.EOF) {
-			err = status.Input("%s has %d rows, and %s has more", o.name, s.row+int64(done), s.x)
+			err = status.Input("%s has %d rows, and %s has more", o.name, s.row+int64(done), s.x.name)
 		}
 		if err != nil {
 			s.err = err
@@ -263,9 +205,9 @@ func (s *pairs) present(n int) int {
 		if j := slices.IndexFunc(blas.Row(s.X, i), bad); j >= 0 {
 			count := make([]int, s.X.Cols)
 			count[j] = 1
-			cells, names := s.schema.PerSource(count, s.xr.Names())
+			cells, names := s.x.schema.PerSource(count, s.files[0].r.Names())
 			s.err = status.Input("%s: row %d, %s is missing or no finite number: fit without --stream, which fills "+
-				"missing inputs, or leave the row out", s.x, s.row+int64(i)+1,
+				"missing inputs, or leave the row out", s.x.name, s.row+int64(i)+1,
 				schema.Label(names, slices.Index(cells, 1)))
 			return i
 		}
@@ -273,21 +215,15 @@ func (s *pairs) present(n int) int {
 			return math.IsInf(v, 0) || math.IsNaN(v) && s.strict
 		})
 		if j >= 0 {
-			names := s.xr.Names()
-			if s.y != s.x {
-				names = s.others[0].r.Names()
-			} else if names != nil {
-				names = names[s.X.Cols:]
-			}
-			s.err = status.Input("%s: row %d, target %s is missing or no finite number", s.y, s.row+int64(i)+1,
-				schema.Label(names, j))
+			s.err = status.Input("%s: row %d, target %s is missing or no finite number", s.y.name,
+				s.row+int64(i)+1, schema.Label(s.y.names, j))
 			return i
 		}
 		if s.W.Data == nil {
 			continue
 		}
 		if w := s.W.Data[i*s.W.Stride]; !(w >= 0) || math.IsInf(w, 1) {
-			s.err = status.Input("%s: row %d: the weight is %g: it must be finite and not negative", s.w,
+			s.err = status.Input("%s: row %d: the weight is %g: it must be finite and not negative", s.w.name,
 				s.row+int64(i)+1, w)
 			return i
 		}

@@ -142,10 +142,7 @@ func onRanks(m *machine, f func(m *machine, world *mpi.World) error) error {
 		}
 		return errors.Join(err, world.Close())
 	}
-	if err := world.Close(); err != nil {
-		return status.Failure(err)
-	}
-	return nil
+	return status.Failure(world.Close())
 }
 
 // options of the library for one of the ranks.

@@ -44,7 +44,7 @@ something became slower, or its answer worse.`,
 			if err != nil {
 				return status.Failure(err)
 			}
-			if c.Regressed() {
+			if c.Regressed {
 				return status.Failure(errors.New("slower or worse than before"))
 			}
 			return nil

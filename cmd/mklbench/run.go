@@ -60,10 +60,7 @@ func addJSON(cmd *cobra.Command, to *bool, what string) {
 func writeJSON(cmd *cobra.Command, v any) error {
 	enc := json.NewEncoder(cmd.OutOrStdout())
 	enc.SetIndent("", " ")
-	if err := enc.Encode(v); err != nil {
-		return status.Failure(err)
-	}
-	return nil
+	return status.Failure(enc.Encode(v))
 }
 
 // env makes the choice that of the whole program.
@@ -224,10 +221,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := errors.Join(stop(), f.show(cmd, file)); err != nil {
 		return status.Failure(err)
 	}
-	if runErr != nil {
-		return status.Failure(runErr)
-	}
-	return nil
+	return status.Failure(runErr)
 }
 
 // keep writes the file after every case, so that a run that ends early can be
