@@ -103,7 +103,7 @@ func (r *Graph) Write(w io.Writer) error {
 		fmt.Fprintln(w, text)
 	}
 	if len(r.Forecast) > 0 {
-		fmt.Fprintln(w, forecastText(r))
+		fmt.Fprintln(w, say("forecasts", r.findings()))
 	}
 	for _, t := range []struct {
 		table *page.Table
@@ -136,35 +136,24 @@ func (r *Graph) Write(w io.Writer) error {
 // doubtTexts are sentences about what the series violate.
 func (r *Graph) doubtTexts() []string {
 	var texts []string
-	for _, d := range []struct{ what, text string }{
-		{granger.Memory, "What the models leave of %s is correlated in time: the past beyond the lag matters, or " +
-			"values are measured with noise. Their edges may be indirect; try a larger --lag."},
-		{granger.Spread, "The spread of what the models leave of %s changes in time: strengths are those of the " +
-			"times of large spread."},
-		{granger.Wander, "%s may wander or have a trend, which makes p-values too small: compare with the graph of " +
-			"the changes from row to row."},
-	} {
+	for _, what := range []string{granger.Memory, granger.Spread, granger.Wander} {
 		var names []string
 		for _, q := range r.Doubts {
-			if q.What == d.what {
+			if q.What == what {
 				names = append(names, q.Series)
 			}
 		}
 		if names != nil {
-			texts = append(texts, fmt.Sprintf(d.text, Enumerated(names, 6)))
+			texts = append(texts, say(what, names))
 		}
 	}
-	if r.Simultaneous != nil {
-		texts = append(texts, "Nodes that move together within one step may have a driver that was not observed, and "+
-			"edges between them may be its doing.")
-	}
-	if r.Relaxing {
-		texts = append(texts, "The replicates return to a common state and are observed with noise: three quarters "+
-			"of a strength are the probability of the edge in models of that return.")
-	}
-	if r.Missing > 0 {
-		texts = append(texts, fmt.Sprintf("%s of %d left out, as a value in them is missing.",
-			Counted(r.Missing, "window"), r.Missing+r.Samples))
+	for _, other := range []struct {
+		holds bool
+		name  string
+	}{{r.Simultaneous != nil, "simultaneous"}, {r.Relaxing, "relaxing"}, {r.Missing > 0, "missing"}} {
+		if other.holds {
+			texts = append(texts, say(other.name, r.findings()))
+		}
 	}
 	return texts
 }

@@ -87,28 +87,15 @@ var directions = map[string]string{
 
 // edgeText is edge k in words.
 func (r *Graph) edgeText(k int) string {
-	e := &r.Edges[k]
-	text := e.From + " → " + e.To
-	if s := r.steps(k); s != "" {
-		text += " after " + s + " step"
-		if s != "1" {
-			text += "s"
-		}
-	}
-	if e.PValue != nil {
-		text += fmt.Sprintf(", p = %.3g", *e.PValue)
-	}
-	switch how := r.how(k); how {
-	case "raises", "lowers":
-		text += fmt.Sprintf(": higher %s %s %s", e.From, how, e.To)
-	case "raises, then lowers", "lowers, then raises":
-		text += fmt.Sprintf(": rising %s first %s %s", e.From, how, e.To)
-	}
-	text += fmt.Sprintf(" (strength %.3f", e.Strength)
+	e := struct {
+		granger.Link
+		Steps, How string
+	}{r.Edges[k], r.steps(k), r.how(k)}
 	if e.Frequency != nil {
-		text += fmt.Sprintf(", selected in %.0f %% of resamples", 100**e.Frequency)
+		percent := 100 * *e.Frequency
+		e.Frequency = &percent
 	}
-	return text + ")."
+	return say("edge", e)
 }
 
 // visible is the part of the strongest edge's strength from which on an edge is on the page: weights that
@@ -166,100 +153,78 @@ func (r *Graph) Page(path string) Subject {
 	return s
 }
 
+// findings are what sentences about a graph say beside its own numbers.
+type findings struct {
+	*Graph
+	Possible                       int
+	First                          string   // the strongest edge
+	Selected, Unlikely             []string // edges that resamples and shifts stand for
+	ByChance                       float64  // of the latter
+	FewShifts                      bool
+	Gains                          *gains
+	Ahead, BetterThanLast, Windows int
+}
+
+// gains are the nodes, of those held out, whose forecasts the others' past improves.
+type gains struct {
+	Better, Held int
+	Helped       []string
+}
+
+// findings compares what was measured with what edges can be relied on for.
+func (r *Graph) findings() *findings {
+	n := len(r.Nodes)
+	f := &findings{
+		Graph: r, Possible: n * (n - 1), ByChance: smallP * float64(n*(n-1)), FewShifts: r.NullRounds < leastShifts,
+		Gains: r.gains(), Windows: r.Missing + r.Samples,
+	}
+	for k := range r.Edges {
+		e := &r.Edges[k]
+		if k == 0 {
+			f.First = r.edgeText(0)
+		}
+		if e.Frequency != nil && *e.Frequency >= oftenSelected {
+			f.Selected = append(f.Selected, e.From+" → "+e.To)
+		}
+		if e.PValue != nil && *e.PValue <= smallP {
+			f.Unlikely = append(f.Unlikely, e.From+" → "+e.To)
+		}
+	}
+	for _, q := range r.Forecast {
+		if f.Ahead = q.Step; q.RMSE < q.Last {
+			f.BetterThanLast++
+		}
+	}
+	return f
+}
+
 // verdict says what was found, and how sure it is.
 func (r *Graph) verdict() []string {
-	n := len(r.Nodes)
-	return []string{
-		fmt.Sprintf("Of %d possible influences among %s, %d have at least a hundredth of the strength of the "+
-			"strongest, in %s (past of %s).", n*(n-1), Counted(n, "node"), len(r.Edges),
-			Counted(r.Samples, "time window"), Counted(r.Lag, "step")),
-		strongestText(r), surenessText(r),
-	}
+	f := r.findings()
+	return []string{say("influences", f), say("strongest", f), say("sureness", f)}
 }
 
-func strongestText(r *Graph) string {
-	if len(r.Edges) == 0 {
-		return "No series helps to predict another."
-	}
-	text := "Strongest: " + r.edgeText(0)
-	if len(r.Central) > 0 && r.Central[0].Drives > 1 {
-		text += fmt.Sprintf(" What drives the others most is %s, with a strength of %.3f in all.", r.Central[0].Node,
-			r.Central[0].Out)
-	}
-	return text
-}
-
-// surenessText says how far the edges can be relied on, and names those that can.
-func surenessText(r *Graph) string {
-	var parts []string
-	if r.StabilityRounds > 0 {
-		names := r.edgesWith(func(e *granger.Link) bool { return e.Frequency != nil && *e.Frequency >= oftenSelected })
-		parts = append(parts, fmt.Sprintf("In at least 90 %% of %d resamples %s: %s.", r.StabilityRounds,
-			Counted(len(names), "edge")+" stood out", orNone(names)))
-	}
-	if r.NullRounds > 0 {
-		names, n := r.edgesWith(func(e *granger.Link) bool {
-			return e.PValue != nil && *e.PValue <= smallP
-		}), len(r.Nodes)
-		parts = append(parts, fmt.Sprintf("Against %d shifts in time %s p ≤ %g, where chance alone would give about "+
-			"%.1f: %s.", r.NullRounds, Counted(len(names), "edge")+" reached", smallP, smallP*float64(n*(n-1)),
-			orNone(names)))
-		if r.NullRounds < leastShifts {
-			parts = append(parts, fmt.Sprintf("With fewer than %d shifts no p is so small.", leastShifts))
-		}
-	}
-	if parts == nil {
-		parts = append(parts, "How sure each edge is was not measured: run again with --stability 100 and --null 199.")
-	}
-	return strings.Join(append(parts, forecastGain(r)), " ")
-}
-
-// edgesWith are the edges of which ok holds.
-func (r *Graph) edgesWith(ok func(*granger.Link) bool) (names []string) {
-	for k := range r.Edges {
-		if e := &r.Edges[k]; ok(e) {
-			names = append(names, e.From+" → "+e.To)
-		}
-	}
-	return names
-}
-
-// orNone lists a few names.
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return Enumerated(names, 6)
-}
-
-// forecastGain says whether the others' past helps on held-out time points: of --improvement, beside models of a
-// node's own past.
-func forecastGain(r *Graph) string {
-	var helped []string
-	better, held := 0, len(r.Improvement)
-	for _, g := range r.Improvement {
-		if g.RMSE < g.Own {
-			better++
-			helped = append(helped, fmt.Sprintf("%s (error −%.1f %%)", g.Node, 100*(1-g.RMSE/g.Own)))
+// gains are those of --improvement, beside models of a node's own past; nil where nothing was held out.
+func (r *Graph) gains() *gains {
+	g := &gains{Held: len(r.Improvement)}
+	for _, q := range r.Improvement {
+		if q.RMSE < q.Own {
+			g.Better++
+			g.Helped = append(g.Helped, fmt.Sprintf("%s (error −%.1f %%)", q.Node, 100*(1-q.RMSE/q.Own)))
 		}
 	}
 	for i := range r.RMSE {
 		if r.Improvement == nil && r.RMSE[i] != nil && r.RMSEOwn[i] != nil {
-			held++
+			g.Held++
 			if *r.RMSE[i] < *r.RMSEOwn[i] {
-				better++
+				g.Better++
 			}
 		}
 	}
-	if held == 0 {
-		return ""
+	if g.Held == 0 {
+		return nil
 	}
-	text := fmt.Sprintf("On held-out time points the others' past improves the forecasts of %d of %d nodes", better,
-		held)
-	if helped != nil {
-		text += ": " + Enumerated(helped, 8)
-	}
-	return text + "."
+	return g
 }
 
 // An edge can be relied on where so many resamples select it, and chance makes one as large so rarely.
@@ -538,19 +503,6 @@ func forecastTable(r *Graph) *page.Table {
 	return t
 }
 
-// forecastText says how far ahead the forecasts are, and how they did on held-out time points.
-func forecastText(r *Graph) string {
-	better := 0
-	for _, f := range r.Forecast {
-		if f.RMSE < f.Last {
-			better++
-		}
-	}
-	return fmt.Sprintf("What follows the last row, for %s. The intervals held %.3g %% of what happened on held-out "+
-		"time points; there the forecasts had a smaller error than the last value for %d of %d.",
-		Counted(r.Forecast[len(r.Forecast)-1].Step, "step"), 100*r.Level, better, len(r.Forecast))
-}
-
 // ahead has the forecasts: a chart of each of the first series with its interval, and a table of all.
 func ahead(r *Graph) page.Section {
 	s := page.Section{ID: "forecasts", Title: "Forecasts"}
@@ -582,6 +534,6 @@ func ahead(r *Graph) page.Section {
 			figures = append(figures, c.Figures("")...)
 		}
 	}
-	s.Add(page.Text(forecastText(r)), page.SmallCharts(figures), forecastTable(r).HTML())
+	s.Add(page.Text(say("forecasts", r.findings())), page.SmallCharts(figures), forecastTable(r).HTML())
 	return s
 }
