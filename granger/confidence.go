@@ -258,31 +258,20 @@ func (s *Study) Improvement(ctx context.Context) ([]Gain, error) {
 	if e.opt.HoldOut < 0 {
 		return nil, fmt.Errorf("%w: nothing is held out", ErrOption)
 	}
-	r := e.before(1 - e.opt.HoldOut)
-	if r < 2 || r == e.l {
+	_, rmse, err := e.heldOut(ctx, s.lambda, nil)
+	if err != nil {
+		return nil, err
+	}
+	if rmse == nil {
 		return nil, fmt.Errorf("%w: %d samples do not divide into a part to fit and a part to hold out", ErrShort, e.l)
 	}
+	_, own, err := e.heldOut(ctx, s.lambda, e.ownKernels)
+	if err != nil {
+		return nil, err
+	}
 	gains := make([]Gain, len(e.node))
-	for _, own := range []bool{false, true} {
-		tasks := e.tasks(sequence(0, r), sequence(r, e.l), s.lambda)
-		for k := range tasks {
-			gains[k].Node = e.data.Nodes[k].Name
-			if own {
-				tasks[k].allow = e.ownKernels(k)
-			}
-		}
-		models, err := e.fit(ctx, tasks)
-		if err != nil {
-			return nil, err
-		}
-		for k, m := range models {
-			rmse := math.Sqrt(e.meanSquare(tasks[k], m.predict))
-			if own {
-				gains[k].Own = rmse
-			} else {
-				gains[k].RMSE = rmse
-			}
-		}
+	for k := range gains {
+		gains[k] = Gain{e.data.Nodes[k].Name, rmse[k], own[k]}
 	}
 	return gains, nil
 }

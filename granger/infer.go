@@ -117,26 +117,35 @@ func (g *design) addEdges(graph, norms []float64, f Fit) {
 	}
 }
 
-// holdOut fits to the earlier part of every replicate and fills RMSE and RMSEOwn
-// from the rest.
-func (e *engine) holdOut(ctx context.Context, res *Result, lambda []float64) error {
-	if e.opt.HoldOut < 0 {
-		return nil
-	}
+// heldOut fits to the earlier part of every replicate, and has the error of each node on the rest; without tasks
+// where nothing is held out. allow, unless nil, is the kernels that a node may use.
+func (e *engine) heldOut(
+	ctx context.Context, lambda []float64, allow func(node int) []bool,
+) (tasks []task, rmse []float64, err error) {
 	r := e.before(1 - e.opt.HoldOut)
-	if r < 2 || r == e.l {
-		return nil
+	if e.opt.HoldOut < 0 || r < 2 || r == e.l {
+		return nil, nil, nil
 	}
-	tasks := e.tasks(sequence(0, r), sequence(r, e.l), lambda)
+	tasks = e.tasks(sequence(0, r), sequence(r, e.l), lambda)
+	for k := range tasks {
+		if allow != nil {
+			tasks[k].allow = allow(k)
+		}
+	}
 	models, err := e.fit(ctx, tasks)
-	if err != nil {
-		return err
+	for k, m := range models {
+		rmse = append(rmse, math.Sqrt(e.meanSquare(tasks[k], m.predict)))
 	}
-	for k := range models {
-		res.Fits[k].RMSE = math.Sqrt(e.meanSquare(tasks[k], models[k].predict))
-		res.Fits[k].RMSEOwn = math.Sqrt(e.meanSquare(tasks[k], e.ownPrediction(tasks[k])))
+	return tasks, rmse, err
+}
+
+// holdOut fills RMSE and RMSEOwn.
+func (e *engine) holdOut(ctx context.Context, res *Result, lambda []float64) error {
+	tasks, rmse, err := e.heldOut(ctx, lambda, nil)
+	for k, v := range rmse {
+		res.Fits[k].RMSE, res.Fits[k].RMSEOwn = v, math.Sqrt(e.meanSquare(tasks[k], e.ownPrediction(tasks[k])))
 	}
-	return nil
+	return err
 }
 
 // ownPrediction is what the unpenalized part alone says at the other samples.

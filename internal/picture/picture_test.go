@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl/blas"
 )
 
@@ -89,5 +91,19 @@ func TestBroken(t *testing.T) {
 		if got := broken(name, 14, c.most); !slices.Equal(got, c.want) {
 			t.Errorf("%q in %d lines: %q, want %q", name, c.most, got, c.want)
 		}
+	}
+}
+
+// TestCorrelations puts what goes together side by side.
+func TestCorrelations(t *testing.T) {
+	R := mat.NewSymDense(4, []float64{1, 0, .9, 0, 0, 1, 0, .8, .9, 0, 1, .1, 0, .8, .1, 1})
+	h := Correlations("", []string{"a", "b", "c", "d"}, R)
+	if want := []string{"a", "c", "d", "b"}; !slices.Equal(h.Rows, want) {
+		if slices.Reverse(want); !slices.Equal(h.Rows, want) {
+			t.Errorf("order %v", h.Rows)
+		}
+	}
+	if h.Matrix.Data[1] < .8 || h.Matrix.Data[2*4+3] < .8 {
+		t.Errorf("map %v", h.Matrix.Data)
 	}
 }

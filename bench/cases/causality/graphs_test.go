@@ -134,18 +134,6 @@ func TestNullRates(t *testing.T) {
 	}
 }
 
-// TestBySimilarity puts what goes together side by side.
-func TestBySimilarity(t *testing.T) {
-	a := matrixOf([][]float64{{1, 0, .9, 0}, {0, 1, 0, .8}, {.9, 0, 1, .1}, {0, .8, .1, 1}})
-	order := bySimilarity(a)
-	if want := []int{0, 2, 3, 1}; !slices.Equal(order, want) {
-		t.Errorf("order %v, want %v", order, want)
-	}
-	if b := reordered(a, order); b.Data[1] != .9 || b.Data[2*4+3] != .8 {
-		t.Errorf("reordered %v", b.Data)
-	}
-}
-
 // TestGeneFindings checks what is said of the settings, and that the pictures are drawn.
 func TestGeneFindings(t *testing.T) {
 	var group []bench.Result

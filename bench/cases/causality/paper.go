@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
@@ -47,8 +49,8 @@ func paperGenes(group []bench.Result) []bench.Evidence {
 		out = append(out, e)
 	}
 	if o := foldingKernel(group); o != nil {
-		h := outputHeat(o)
-		h.Title = "As figure 5: output kernel of " + o.Node + ", as correlation"
+		R := mat.NewSymDense(len(o.Series), matrixOf(o.Correlation).Data)
+		h := picture.Correlations("As figure 5: output kernel of "+o.Node+", as correlation", o.Series, R)
 		out = append(out, bench.Evidence{
 			Item:      "Figure 5, dependencies between the genes of one group",
 			Published: "drawn for unfolded protein binding, without numbers",
@@ -173,53 +175,12 @@ func graphHeat(r *bench.Result) *picture.Heat {
 	return h
 }
 
-// outputHeat is an output kernel with its series ordered so that those alike are neighbours.
-func outputHeat(o *bench.OutputKernel) *picture.Heat {
-	a := matrixOf(o.Correlation)
-	order := bySimilarity(a)
-	h := &picture.Heat{Matrix: reordered(a, order), Min: -1, Max: 1}
-	for _, p := range order {
-		h.Rows = append(h.Rows, o.Series[p])
-	}
-	h.Cols = h.Rows
-	return h
-}
-
 func matrixOf(rows [][]float64) blas.General {
 	a := blas.NewGeneral(len(rows), len(rows))
 	for i, row := range rows {
 		copy(blas.Row(a, i), row)
 	}
 	return a
-}
-
-// bySimilarity orders the rows of a correlation so that neighbours go together: after each
-// comes the one most correlated with it that is left.
-func bySimilarity(a blas.General) []int {
-	n := a.Rows
-	order, used := []int{0}, make([]bool, n)
-	used[0] = true
-	for len(order) < n {
-		row, best := blas.Row(a, order[len(order)-1]), -1
-		for j, v := range row {
-			if !used[j] && (best < 0 || v > row[best]) {
-				best = j
-			}
-		}
-		used[best] = true
-		order = append(order, best)
-	}
-	return order
-}
-
-func reordered(a blas.General, order []int) blas.General {
-	b := blas.NewGeneral(len(order), len(order))
-	for i, p := range order {
-		for j, q := range order {
-			b.Data[i*b.Stride+j] = a.Data[p*a.Stride+q]
-		}
-	}
-	return b
 }
 
 // strongestEdges draws the strongest edges of a graph, as many as nodes: more would be a tangle of long names.

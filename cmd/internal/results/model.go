@@ -317,7 +317,7 @@ func outputSection(model *iokl.Model, _ *Origin) page.Section {
 		return s
 	}
 	R := model.OutputCorrelation()
-	together := groups(R, clustered(R), coupled)
+	together := groups(R, picture.Clustered(R), coupled)
 	var words []string
 	for _, g := range together {
 		var in []string

@@ -110,21 +110,8 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 
 // correlationHeat shows L as a correlation, outputs that go together side by side.
 func correlationHeat(model *iokl.Model) *picture.Heat {
-	R, names := model.OutputCorrelation(), model.LearnedOutputs()
-	order := clustered(R)
-	n := len(order)
-	h := &picture.Heat{
-		Title: "output kernel L as correlation (blue −1, grey 0, red +1)", Matrix: blas.NewGeneral(n, n),
-		Min: -1, Max: 1,
-	}
-	for a, i := range order {
-		h.Rows = append(h.Rows, names[i])
-		for b, j := range order {
-			h.Matrix.Data[a*n+b] = R.At(i, j)
-		}
-	}
-	h.Cols = h.Rows
-	return h
+	return picture.Correlations("output kernel L as correlation (blue −1, grey 0, red +1)", model.LearnedOutputs(),
+		model.OutputCorrelation())
 }
 
 // confusionFigure shows, for each class, the shares of its samples that are taken for each class.

@@ -130,7 +130,7 @@ func writeCouplings(w io.Writer, model *iokl.Model) {
 func couplingHeats(model *iokl.Model) []*picture.Heat {
 	total := correlationHeat(model)
 	n := total.Matrix.Rows
-	order, deviations := clustered(model.OutputCorrelation()), blas.NewGeneral(n, n)
+	order, deviations := picture.Clustered(model.OutputCorrelation()), blas.NewGeneral(n, n)
 	model.OutputKernel().Dense(blas.Active(), deviations)
 	var heats []*picture.Heat
 	for _, c := range couplings(model) {

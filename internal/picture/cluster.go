@@ -1,18 +1,36 @@
-// This file orders outputs so that correlated ones are neighbours.
+// This file orders variables so that correlated ones are neighbours.
 
-package results
+package picture
 
 import (
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/iokl/iokl/blas"
 )
 
-// clustered orders the rows of a correlation matrix so that those which go
+// Correlations is the map of a correlation matrix whose variables have these names, those that go together side by
+// side.
+func Correlations(title string, names []string, R mat.Symmetric) *Heat {
+	order := Clustered(R)
+	n := len(order)
+	h := &Heat{Title: title, Matrix: blas.NewGeneral(n, n), Min: -1, Max: 1}
+	for a, i := range order {
+		h.Rows = append(h.Rows, names[i])
+		for b, j := range order {
+			h.Matrix.Data[a*n+b] = R.At(i, j)
+		}
+	}
+	h.Cols = h.Rows
+	return h
+}
+
+// Clustered orders the rows of a correlation matrix so that those which go
 // together are neighbours: the leaves of an average-linkage tree on 1 − r, each
 // merge laid so that the nearer ends meet.
-func clustered(R mat.Symmetric) []int {
+func Clustered(R mat.Symmetric) []int {
 	n := R.SymmetricDim()
 	groups := make([][]int, n)
 	d := make([][]float64, n)
