@@ -74,6 +74,8 @@ func (r *Result) value(key string) (float64, bool) {
 	switch key {
 	case "seconds":
 		return r.Seconds, r.Seconds > 0
+	case "peak":
+		return float64(r.PeakRSS >> 20), r.PeakRSS > 0
 	case "seconds_to":
 		return Value(r.SecondsTo), r.SecondsTo != nil
 	case "accuracy":

@@ -76,6 +76,37 @@ func MetricOf(group []Result, name, metric, format string) string {
 	return "–"
 }
 
+// Column is what a table has of results: of those whose names begin with the first, the value that sentences call by
+// the second, in the format of the third.
+type Column [3]string
+
+// Beside adds a row to the table for each result called as the first of the columns: the parameters by, and the columns
+// of the results that have the same.
+func (t *Table) Beside(group []Result, by []string, columns []Column) {
+	for i := range group {
+		if group[i].Name != columns[0][0] {
+			continue
+		}
+		var row []string
+		for _, key := range by {
+			row = append(row, group[i].Param(key))
+		}
+		for _, c := range columns {
+			text := ""
+			for k := range group {
+				other := slices.ContainsFunc(by, func(key string) bool {
+					return group[k].Param(key) != group[i].Param(key)
+				})
+				if v, ok := group[k].value(c[1]); ok && !other && strings.HasPrefix(group[k].Name, c[0]) {
+					text = fmt.Sprintf(c[2], v)
+				}
+			}
+			row = append(row, OrDash(text))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+}
+
 // Noticeable is how many times as fast something has to be on average to be called faster.
 const Noticeable = 1.1
 

@@ -150,34 +150,15 @@ func curvesTable(group []bench.Result) *bench.Table {
 			"Structure, ICML 2025, with lengths learned from 500 curves in 100 steps, deviations from 64 " +
 			"samples; its lines say how many iterations that took and which residuals are left.",
 	}
-	number := func(r bench.Result, key string) string {
-		if v, ok := r.Metrics[key]; ok {
-			return fmt.Sprintf("%.3f", v)
-		}
-		return ""
-	}
-	for _, r := range group {
-		if r.Name != curvesOurs {
-			continue
-		}
-		var last, torch bench.Result
-		for _, o := range group {
-			switch same := o.Param("set") == r.Param("set") && o.Param("cut") == r.Param("cut"); {
-			case same && o.Name == curvesLast:
-				last = o
-			case same && strings.HasPrefix(o.Name, curvesTorch):
-				torch = o
-			}
-		}
-		line := []string{
-			r.Param("set"), r.Param("cut"), number(r, "rmse"), number(r, "neg_log_density"), bench.Positive(r.Seconds),
-			bench.Positive(float64(r.PeakRSS >> 20)), number(last, "rmse"), number(torch, "rmse"),
-			number(torch, "neg_log_density"), bench.Positive(torch.Seconds),
-		}
-		for i := range line {
-			line[i] = bench.OrDash(line[i])
-		}
-		t.Rows = append(t.Rows, line)
-	}
+	t.Beside(group, []string{"set", "cut"}, []bench.Column{
+		{curvesOurs, "rmse", "%.3f"},
+		{curvesOurs, "neg_log_density", "%.3f"},
+		{curvesOurs, "seconds", "%.3g"},
+		{curvesOurs, "peak", "%.0f"},
+		{curvesLast, "rmse", "%.3f"},
+		{curvesTorch, "rmse", "%.3f"},
+		{curvesTorch, "neg_log_density", "%.3f"},
+		{curvesTorch, "seconds", "%.3g"},
+	})
 	return t
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -127,30 +126,18 @@ func uciTable(group []bench.Result) *bench.Table {
 		},
 		Source: "MPDOK on one GPU in 6.8 s (kin40k) and 13.9 s (protein); Wang et al. 2019 on 8 GPUs, on other splits.",
 	}
-	boosting := map[string]bench.Result{}
-	for _, r := range group {
-		if strings.HasPrefix(r.Name, "scikit-learn") {
-			boosting[r.Param("set")] = r
+	p.Beside(group, []string{"set"}, []bench.Column{
+		{uciOurs, "rmse", "%.4f"},
+		{uciOurs, "neg_log_density", "%.3f"},
+		{uciOurs, "seconds", "%.3g"},
+		{uciOurs, "peak", "%.0f"},
+		{"scikit-learn", "rmse", "%.3g"},
+		{"scikit-learn", "seconds", "%.3g"},
+	})
+	for i, row := range p.Rows {
+		for _, text := range uciReference[row[0]] {
+			p.Rows[i] = append(p.Rows[i], bench.OrDash(text))
 		}
-	}
-	for _, r := range group {
-		if r.Name != uciOurs {
-			continue
-		}
-		set, density := r.Param("set"), ""
-		if v, ok := r.Metrics["neg_log_density"]; ok {
-			density = fmt.Sprintf("%.3f", v)
-		}
-		b := boosting[set]
-		line := []string{
-			set, fmt.Sprintf("%.4f", r.Metrics["rmse"]), density, bench.Positive(r.Seconds),
-			bench.Positive(float64(r.PeakRSS >> 20)), bench.Positive(b.Metrics["rmse"]), bench.Positive(b.Seconds),
-			uciReference[set][0], uciReference[set][1],
-		}
-		for i := range line {
-			line[i] = bench.OrDash(line[i])
-		}
-		p.Rows = append(p.Rows, line)
 	}
 	return p
 }

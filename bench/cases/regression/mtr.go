@@ -5,6 +5,7 @@ package regression
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/iokl/iokl"
@@ -135,21 +136,18 @@ func mtrTable(group []bench.Result) *bench.Table {
 		Source: "scikit-learn 1.2.1 on the same sets and protocol (ten shuffled folds, inputs standardised); its " +
 			"folds are drawn differently.",
 	}
-	here := map[[2]string]float64{}
-	for _, r := range group {
-		set := r.Param("set")
-		here[[2]string{r.Name, set}] = r.Metrics["arrmse"]
-		ref, ok := mtrReference[set]
-		if r.Name != mtrOurs || !ok {
-			continue
+	p.Beside(group, []string{"set"}, []bench.Column{
+		{mtrOurs, "arrmse", "%.3f"},
+		{mtrRidge, "arrmse", "%.3g"},
+		{mtrKernel, "arrmse", "%.3g"},
+		{mtrOurs, "seconds", "%.3g"},
+	})
+	for i, row := range p.Rows {
+		var published []string
+		for _, v := range mtrReference[row[0]] {
+			published = append(published, bench.OrDash(bench.Positive(v)))
 		}
-		line := []string{set}
-		for _, v := range ref {
-			line = append(line, bench.OrDash(bench.Positive(v)))
-		}
-		p.Rows = append(p.Rows, append(line, bench.OrDash(bench.Positive(here[[2]string{mtrRidge, set}])),
-			bench.OrDash(bench.Positive(here[[2]string{mtrKernel, set}])), fmt.Sprintf("%.3f", r.Metrics["arrmse"]),
-			fmt.Sprintf("%.3g", r.Seconds)))
+		p.Rows[i] = slices.Concat(row[:1], published, []string{row[2], row[3], row[1], row[4]})
 	}
 	return p
 }
