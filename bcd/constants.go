@@ -84,12 +84,9 @@ const (
 	shapeGain  = 0.1 // part of the gap by which a step must raise the bound for another
 )
 
-// The barrier method.
-const (
-	fewCellsMost = 1000 // observed cells of Y up to which a step takes a factor of their system
-	barrierFall  = 0.2  // factor of ν between steps
-	toBoundary   = 0.95 // share of the way to the boundary of the cone
-)
+// fewCellsMost is the number of observed cells of Y up to which a step of the barrier method takes a factor of their
+// system.
+const fewCellsMost = 1000
 
 // Growing bases of the outputs.
 const (
@@ -111,10 +108,7 @@ const (
 	interiorFirst = 1e8
 	interiorLast  = 1e10
 	interiorAfter = 25
-	interiorSteps = 100  // at most
-	interiorLift  = 0.3  // least eigenvalue of the L_j it starts from, relative to the mean
-	interiorFall  = 0.05 // least factor of ν between steps,
-	interiorShort = 0.3  // step, of a Newton step, below which S_j becomes ν·L_j⁻¹ and ν stays
+	interiorSteps = 100 // at most
 
 	sumStartTol   = 1e-2 // relative gap of the product model that is their start
 	sumStartSteps = 30

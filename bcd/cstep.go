@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/lanczos"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/semismooth"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -34,9 +35,9 @@ func (e *effort) count(res sylvester.Result) {
 type productModel struct {
 	*fit
 	solver sylvester.Solver
-	newton newton    // the C step of losses other than the squared one
-	eta    []float64 // the weights of the solver's last call
-	mixed  bool      // steps that may be rough take A_η in single precision
+	newton semismooth.Newton // the C step of losses other than the squared one
+	eta    []float64         // the weights of the solver's last call
+	mixed  bool              // steps that may be rough take A_η in single precision
 }
 
 // newProduct makes the product model that of f.
@@ -132,15 +133,18 @@ func (p *productModel) convexStep(ctx context.Context, s *samples, pt *point, to
 		p.solver.Invalidate()
 	}
 	p.eta = append(p.eta[:0], pt.eta...)
-	n, solver := &p.newton, p.solver.(sylvester.Masked)
-	n.s, n.mu, n.op = s, p.t.mu, &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be}
-	n.solve = func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-		solver.Reweigh(cells)
-		res, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol})
-		p.cost.count(res)
-		return err
+	solver := p.solver.(sylvester.Masked)
+	problem := semismooth.Problem{
+		Cells: &s.loss, Mu: p.t.mu,
+		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be},
+		Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+			solver.Reweigh(cells)
+			res, err := solver.Solve(ctx, B, sys, Y, sylvester.Options{Tol: tol})
+			p.cost.count(res)
+			return err
+		},
 	}
-	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = n.minimize(ctx, pt.X, tol) })
+	phase.Do(ctx, phase.CSolve, func(ctx context.Context) { err = p.newton.Minimize(ctx, pt.X, problem, tol) })
 	if errors.Is(err, sylvester.ErrNotSPD) {
 		err = fmt.Errorf("%w: %w", ErrNotPSD, err)
 	}
@@ -229,13 +233,13 @@ func (f *sumModel) coefficients(ctx context.Context, pt *point, tol float64) err
 			err = solve(ctx, pt.X, f.s.Y, tol)
 			return
 		}
-		n := &f.newton
-		n.s, n.mu, n.op = f.s, f.t.mu, &linop.KroneckerSum{Terms: terms, Backend: f.t.be}
-		n.solve = func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
-			f.solver.Reweigh(cells)
-			return solve(ctx, B, Y, tol)
-		}
-		err = n.minimize(ctx, pt.X, tol)
+		err = f.newton.Minimize(ctx, pt.X, semismooth.Problem{
+			Cells: &f.s.loss, Mu: f.t.mu, Map: &linop.KroneckerSum{Terms: terms, Backend: f.t.be},
+			Solve: func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error {
+				f.solver.Reweigh(cells)
+				return solve(ctx, B, Y, tol)
+			},
+		}, tol)
 	})
 	switch {
 	case errors.Is(err, sylvester.ErrNotConverged):

@@ -24,7 +24,7 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 	if l.Kind == loss.Squared {
 		return NewWeighted(K, Y, W)
 	}
-	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1, loss: l, offset: offset}
+	s := &samples{K: K, Y: Y, rows: Y.Rows, unit: 1, loss: loss.Cells{Loss: l, Offset: offset}}
 	if s.bad = checkCellWeights(Y, W); s.bad == nil {
 		if s.bad = l.Check(); s.bad != nil {
 			s.bad = fmt.Errorf("%w: %w", ErrInput, s.bad)
@@ -36,7 +36,8 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 	if s.bad != nil {
 		return s
 	}
-	s.rows, s.W, s.Y = 0, blas.Like(Y), blas.Like(Y)
+	s.rows, s.Y = 0, blas.Like(Y)
+	s.loss.Y, s.loss.W = s.Y, blas.Like(Y)
 	for i := range Y.Rows {
 		observed := false
 		for j, y := range blas.Row(Y, i) {
@@ -49,72 +50,28 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 				s.bad = fmt.Errorf("%w: row %d, column %d: %w", ErrInput, i, j, err)
 				return s
 			}
-			blas.Row(s.W, i)[j] = w
+			blas.Row(s.loss.W, i)[j] = w
 			if w > 0 {
 				blas.Row(s.Y, i)[j] = y
-				s.yy += w * l.Value(y, s.offsetAt(j))
+				s.yy += w * l.Value(y, s.loss.OffsetAt(j))
 			}
 		}
 		if observed {
 			s.rows++
 		}
 	}
-	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.W.Data[i*s.W.Stride+j] > 0 })
+	s.loss.Zero = s.yy
+	s.cells = linop.NewCells(Y.Rows, Y.Cols, func(i, j int) bool { return s.loss.W.Data[i*Y.Cols+j] > 0 })
 	return s
 }
 
 // convex reports whether the loss is not the squared one.
 func (s *samples) convex() bool { return s.loss.Kind != loss.Squared }
 
-// each calls visit for every cell of positive weight, with its place in Data of matrices without gaps.
-func (s *samples) each(visit func(at int, y, w float64)) {
-	for at, w := range s.W.Data {
-		if w > 0 {
-			visit(at, s.Y.Data[at], w)
-		}
-	}
-}
-
-// clip moves C into the box, in place, and reports whether it was outside.
-func (s *samples) clip(C blas.General, mu float64) (moved bool) {
-	s.each(func(at int, y, w float64) {
-		lo, hi := s.loss.Box(y)
-		unit := w / (2 * mu)
-		if c := math.Min(math.Max(C.Data[at], unit*lo), unit*hi); c != C.Data[at] {
-			C.Data[at], moved = c, true
-		}
-	})
-	return moved
-}
-
-// offsetAt is the offset of a cell, by its place in Data of matrices without gaps.
-func (s *samples) offsetAt(at int) float64 {
-	if s.offset == nil {
-		return 0
-	}
-	return s.offset[at%len(s.offset)]
-}
-
-// primal is Σ w·φ at the predictions F.
-func (s *samples) primal(F blas.General) (sum float64) {
-	s.each(func(at int, y, w float64) { sum += w * s.loss.Value(y, F.Data[at]+s.offsetAt(at)) })
-	return sum
-}
-
-// conjugate is Σ w·ψ*(v) at the coefficients scale·C.
-func (s *samples) conjugate(C blas.General, mu, scale float64) (sum float64) {
-	s.each(func(at int, y, w float64) {
-		lo, hi := s.loss.Box(y)
-		v := math.Min(math.Max(2*mu*scale*C.Data[at]/w, lo), hi) // it is outside by rounding
-		sum += w * (s.loss.Conjugate(y, v) - v*s.offsetAt(at))
-	})
-	return sum
-}
-
 // dualAt is the lower side of the certificate at multiples of C.
 func (s *samples) dualAt(m *measures, C blas.General, mu float64) *dual {
 	d := &dual{most: math.Inf(1)}
-	s.each(func(at int, y, w float64) {
+	s.loss.Each(func(at int, y, w float64) {
 		lo, hi := s.loss.Box(y)
 		switch v := 2 * mu * C.Data[at] / w; {
 		case v > 0:
@@ -131,7 +88,7 @@ func (s *samples) dualAt(m *measures, C blas.General, mu float64) *dual {
 	case loss.Quantile:
 		d.value = func(scale float64) float64 { return 2 * scale * yc }
 	default:
-		d.value = func(scale float64) float64 { return s.conjugate(C, mu, scale) / mu }
+		d.value = func(scale float64) float64 { return s.loss.Dual(C, mu, scale) / mu }
 	}
 	return d
 }
@@ -140,9 +97,9 @@ func (s *samples) dualAt(m *measures, C blas.General, mu float64) *dual {
 func (s *samples) measureConvex(m *measures, mu float64, C, F blas.General) {
 	m.norm = blas.Inner(C, F)
 	m.form = m.norm
-	m.fit = s.primal(F)
+	m.fit = s.loss.Sum(F)
 	m.yc, m.cc = blas.Inner(s.Y, C), 0
-	s.each(func(at int, _, w float64) { m.cc += C.Data[at] * (C.Data[at] / w) })
+	s.loss.Each(func(at int, _, w float64) { m.cc += C.Data[at] * (C.Data[at] / w) })
 	m.dual = s.dualAt(m, C, mu)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
+	"github.com/iokl/iokl/semismooth"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -27,22 +28,20 @@ type sumModel struct {
 	s            *samples
 	norm         regularizer.Lp
 	solver       *sylvester.Sum
-	K            []linop.Operator // K_j
-	low          float64          // the largest lower bound of min h
-	newton       newton           // the C step of losses other than the squared one
-	proportional bool             // the L_j of the start are multiples of one matrix
+	K            []linop.Operator  // K_j
+	low          float64           // the largest lower bound of min h
+	newton       semismooth.Newton // the C step of losses other than the squared one
+	proportional bool              // the L_j of the start are multiples of one matrix
 }
 
-// minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress,
-// or the iterations are
-// spent. [primalDual] comes first where its steps take up to interiorFirst operations, else quasi-Newton
-// steps.
-// The primal–dual method follows them after interiorAfter iterations where its steps take up to interiorLast.
+// minimize goes on from pt until the relative gap is at most the tolerance, no step makes progress, or the iterations
+// are spent. [interior.Sum] comes first where its steps take up to interiorFirst operations, else quasi-Newton steps;
+// it follows them after interiorAfter iterations where its steps take up to interiorLast.
 func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 	if pt.arrived(f.opt.Tol) {
 		return nil
 	}
-	switch work, _ := f.work(); {
+	switch work, _ := f.innerProblem().Work(); {
 	case work > interiorLast || f.s.convex():
 		return f.descents(ctx, pt)
 	case work > interiorFirst:

@@ -152,8 +152,8 @@ func (s *samples) curvature(pt *point) (mean float64) {
 	}
 	F := blas.Like(s.Y)
 	pt.L.MulRight(blas.Active(), F, pt.AX)
-	s.each(func(at int, y, w float64) {
-		_, curvature := s.loss.Slope(y, F.Data[at]+s.offsetAt(at))
+	s.loss.Each(func(at int, y, w float64) {
+		_, curvature := s.loss.Slope(y, F.Data[at]+s.loss.OffsetAt(at))
 		mean += w * curvature / 2
 	})
 	return mean / float64(len(s.Y.Data))

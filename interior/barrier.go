@@ -1,5 +1,6 @@
-// Package interior minimises h(L) = λ⟨Y, C(L)⟩ over the output kernels L ⪰ 0 of trace τ, at fixed weights of the
-// kernels, by an interior point method.
+// Package interior minimises h = λ⟨Y, C⟩, the objective with the coefficients C eliminated, over output kernels by
+// interior point methods: [Barrier] over L ⪰ 0 of trace τ at fixed weights of the kernels, and [Sum] over an output
+// kernel L_j for each kernel.
 package interior
 
 import (

@@ -31,8 +31,8 @@ var rank = map[string]int{
 	"blas":     1,
 	"linop":    2, "kernel": 2,
 	"cg": 3, "lanczos": 3, "rff": 3,
-	"frankwolfe": 4, "quasinewton": 4, "sylvester": 4, "stream": 4,
-	"regularizer": 5, "loss": 5, "interior": 5,
+	"frankwolfe": 4, "quasinewton": 4, "sylvester": 4, "stream": 4, "loss": 4,
+	"regularizer": 5, "semismooth": 5, "interior": 5,
 	"bcd":                  6,
 	"reml":                 7,
 	"internal/learn/fault": 7, "internal/learn/defaults": 7, "internal/learn/learntest": 7,
@@ -53,7 +53,7 @@ var rank = map[string]int{
 
 // solvers neither log nor read clocks or the environment.
 var solvers = []string{
-	"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer", "loss",
+	"linop", "cg", "lanczos", "frankwolfe", "sylvester", "quasinewton", "interior", "regularizer", "loss", "semismooth",
 	"bcd", "reml",
 }
 

@@ -1,19 +1,7 @@
-// This file performs the C step for losses other than the squared one.
-
-package bcd
-
-import (
-	"context"
-	"errors"
-	"math"
-
-	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/loss"
-	"github.com/iokl/iokl/sylvester"
-)
-
-// newton is a semismooth Newton method for the least of
+// Package semismooth finds the coefficients C of a convex loss of predictions that are linear in them, by Newton steps
+// whose linear systems the caller solves.
+//
+// It is for the least of
 //
 //	Σ w·φ(y, F) + μ·⟨C, F⟩,   F = ΣK_jCL_j,
 //
@@ -26,11 +14,33 @@ import (
 // short. The proximal point method makes them longer: φ becomes the largest of v·r + ψ*(v) − v·y − (κ/2)(v − v⁰)² over
 // the box, whose curvature is 1/κ at most. As v⁰ is v of the iterate, the limit is exact whatever κ is.
 // Li, Sun and Toh, doi:10.1137/16M1097572, call the like SSNAL.
-type newton struct {
-	s      *samples
-	mu     float64
-	op     *linop.KroneckerSum // C ↦ F
-	solve  func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error
+package semismooth
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/sylvester"
+)
+
+// Problem is what is minimised.
+type Problem struct {
+	Cells *loss.Cells
+	Mu    float64
+	Map   *linop.KroneckerSum // C ↦ F
+	// Solve solves for B from B = 0 with the weights W of cells and the right side Y, to the relative residual tol or,
+	// with an error that is [sylvester.ErrNotConverged], as near as it gets.
+	Solve func(ctx context.Context, B blas.General, cells *linop.Cells, Y blas.General, tol float64) error
+}
+
+// Newton is the method, with scratch of ten matrices of the shape of C. Its zero value is ready. Calls for problems of
+// the same cells go on with the κ and the weights of the call before.
+type Newton struct {
+	Problem
 	kappa  float64      // kept between calls; 0 at first
 	most   float64      // bound of κ; 0 where there is none
 	center blas.General // v⁰ of quantiles
@@ -63,21 +73,22 @@ const (
 	shortStep  = 0.1
 )
 
-// minimize moves C, which is in the box, until the certificate at fixed kernels, see [samples.openness], is at most
-// tol, or no step lowers it.
-func (n *newton) minimize(ctx context.Context, C blas.General, tol float64) error {
+// Minimize moves C into the box, and then until the square root of the certificate, relative to the loss of the
+// function 0, is at most tol, or no step lowers it. The error is that of the context or of Solve.
+func (n *Newton) Minimize(ctx context.Context, C blas.General, p Problem, tol float64) error {
+	n.Problem = p
 	resumed := n.F.Rows == C.Rows && n.F.Cols == C.Cols
 	n.at, n.F = n.F, n.at
 	for _, a := range []*blas.General{&n.at, &n.C, &n.F, &n.C1, &n.F1, &n.D, &n.rhs, &n.slope, &n.W} {
 		*a = blas.Reshape(*a, C.Rows, C.Cols)
 	}
-	n.s.clip(C, n.mu)
+	n.Cells.Clip(C, n.Mu)
 	n.soften(C)
 	n.begin(C)
 	if !resumed {
 		blas.Copy(n.at, n.F)
 	}
-	target := math.Max(tol*tol, openTarget) * n.s.yy
+	target := math.Max(tol*tol, openTarget) * n.Cells.Zero
 	best, idle := n.gap(C, n.F), 0
 	for range newtonSteps {
 		if best <= target || idle > newtonIdle {
@@ -86,7 +97,7 @@ func (n *newton) minimize(ctx context.Context, C blas.General, tol float64) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := n.step(ctx, math.Sqrt(target/best), math.Sqrt(best/n.s.yy)); err != nil {
+		if err := n.step(ctx, math.Sqrt(target/best), math.Sqrt(best/n.Cells.Zero)); err != nil {
 			return err
 		}
 		idle++
@@ -105,26 +116,26 @@ func (n *newton) minimize(ctx context.Context, C blas.General, tol float64) erro
 }
 
 // begin shortens C to where the objective is about the least.
-func (n *newton) begin(C blas.General) {
+func (n *Newton) begin(C blas.General) {
 	blas.Zero(n.C)
 	blas.Zero(n.F)
 	blas.Copy(n.C1, C)
-	n.op.ApplyMatrix(n.F1, C)
+	n.Map.ApplyMatrix(n.F1, C)
 	n.search()
 	blas.Copy(C, n.C)
 }
 
 // gap is the certificate P − D at fixed kernels for C in the box.
-func (n *newton) gap(C, F blas.General) float64 {
-	return n.s.primal(F) + 2*n.mu*blas.Inner(C, F) - n.s.conjugate(C, n.mu, 1)
+func (n *Newton) gap(C, F blas.General) float64 {
+	return n.Cells.Sum(F) + 2*n.Mu*blas.Inner(C, F) - n.Cells.Dual(C, n.Mu, 1)
 }
 
 // candidate is the certificate of the next iterate, moved into the box, which it leaves in D.
-func (n *newton) candidate() float64 {
+func (n *Newton) candidate() float64 {
 	blas.Copy(n.D, n.C1)
 	F := n.F1
-	if n.s.clip(n.D, n.mu) {
-		n.op.ApplyMatrix(n.rhs, n.D)
+	if n.Cells.Clip(n.D, n.Mu) {
+		n.Map.ApplyMatrix(n.rhs, n.D)
 		F = n.rhs
 	}
 	return n.gap(n.D, F)
@@ -132,48 +143,48 @@ func (n *newton) candidate() float64 {
 
 // step computes the next iterate C1 and its F1 by a system that is solved to a relative residual by the share of
 // the gap that is to remain and how open it is.
-func (n *newton) step(ctx context.Context, share, open float64) error {
+func (n *Newton) step(ctx context.Context, share, open float64) error {
 	cells, moved := n.linearize()
 	if moved { // what the fixed cells change
-		n.op.ApplyMatrix(n.F1, n.D)
+		n.Map.ApplyMatrix(n.F1, n.D)
 		blas.AddScaled(n.rhs, -1, n.F1)
 	}
 	cells.Project(n.rhs, n.rhs)
 	blas.Zero(n.C1)
 	tol := math.Max(newtonStrict, math.Max(0.3*share, math.Min(newtonLoose/max(open, 1), 0.1*open)))
-	if err := n.solve(ctx, n.C1, cells, n.rhs, tol); err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
+	if err := n.Solve(ctx, n.C1, cells, n.rhs, tol); err != nil && !errors.Is(err, sylvester.ErrNotConverged) {
 		return err
 	}
 	cells.Project(n.C1, n.C1)
 	blas.AddScaled(n.C1, 1, n.D)
 	blas.AddScaled(n.C1, 1, n.C)
-	n.op.ApplyMatrix(n.F1, n.C1)
+	n.Map.ApplyMatrix(n.F1, n.C1)
 	return nil
 }
 
 // linearize computes the weights W of the step, the right side t − F − μC/W of the cells of positive weight, and the
 // change D of the others, and reports whether that is not 0.
-func (n *newton) linearize() (cells *linop.Cells, moved bool) {
+func (n *Newton) linearize() (cells *linop.Cells, moved bool) {
 	blas.Zero(n.rhs)
 	blas.Zero(n.D)
 	blas.Zero(n.W)
 	top := n.slopes(n.at)
-	n.s.each(func(at int, _, w float64) {
+	n.Cells.Each(func(at int, _, w float64) {
 		c, slope := n.C.Data[at], n.slope.Data[at]
 		if n.W.Data[at] > flatCell*w*top {
-			n.rhs.Data[at] = (slope-2*n.mu*c)/(2*n.W.Data[at]) + n.at.Data[at] - n.F.Data[at]
+			n.rhs.Data[at] = (slope-2*n.Mu*c)/(2*n.W.Data[at]) + n.at.Data[at] - n.F.Data[at]
 			return
 		}
 		n.W.Data[at] = 0
-		n.D.Data[at] = slope/(2*n.mu) - c
+		n.D.Data[at] = slope/(2*n.Mu) - c
 		moved = moved || n.D.Data[at] != 0
 	})
 	return linop.WeightedCells(n.W.Rows, n.W.Cols, func(i, j int) float64 { return n.W.Data[i*n.W.Cols+j] }), moved
 }
 
 // slopes fills in slope and W at F and returns the largest W/w.
-func (n *newton) slopes(F blas.General) (top float64) {
-	n.s.each(func(at int, y, w float64) {
+func (n *Newton) slopes(F blas.General) (top float64) {
+	n.Cells.Each(func(at int, y, w float64) {
 		slope, curvature := n.slopeAt(at, y, F.Data[at])
 		n.slope.Data[at], n.W.Data[at] = w*slope, w*curvature/2
 		top = math.Max(top, curvature/2)
@@ -182,12 +193,12 @@ func (n *newton) slopes(F blas.General) (top float64) {
 }
 
 // slopeAt is −∂φ/∂F and ∂²φ/∂F² of a cell, with κ.
-func (n *newton) slopeAt(at int, y, f float64) (slope, curvature float64) {
+func (n *Newton) slopeAt(at int, y, f float64) (slope, curvature float64) {
 	if n.kappa == 0 {
-		return n.s.loss.Slope(y, f+n.s.offsetAt(at))
+		return n.Cells.Slope(y, f+n.Cells.OffsetAt(at))
 	}
-	lo, hi := n.s.loss.Box(y)
-	stiff := n.s.loss.Stiffness() + n.kappa
+	lo, hi := n.Cells.Box(y)
+	stiff := n.Cells.Stiffness() + n.kappa
 	switch v := (y - f + n.kappa*n.center.Data[at]) / stiff; {
 	case v <= lo:
 		return lo, 0
@@ -200,13 +211,13 @@ func (n *newton) slopeAt(at int, y, f float64) (slope, curvature float64) {
 
 // search moves from C towards C1 to where the slope of the objective has all but vanished, and returns the share of
 // the way.
-func (n *newton) search() (step float64) {
+func (n *Newton) search() (step float64) {
 	blas.AddScaled(n.C1, -1, n.C)
 	blas.AddScaled(n.F1, -1, n.F)
 	first, second := blas.Inner(n.C, n.F1), blas.Inner(n.C1, n.F1)
 	slope := func(t float64) float64 {
-		sum := 2 * n.mu * (first + t*second)
-		n.s.each(func(at int, y, w float64) {
+		sum := 2 * n.Mu * (first + t*second)
+		n.Cells.Each(func(at int, y, w float64) {
 			v, _ := n.slopeAt(at, y, n.F.Data[at]+t*n.F1.Data[at])
 			sum -= w * v * n.F1.Data[at]
 		})
@@ -235,14 +246,14 @@ func (n *newton) search() (step float64) {
 }
 
 // soften sets κ and v⁰ for a start C.
-func (n *newton) soften(C blas.General) {
+func (n *Newton) soften(C blas.General) {
 	n.center = blas.Reshape(n.center, C.Rows, C.Cols)
 	n.centerAt(C)
 	n.most = kappaFirst * n.scale()
 	switch {
-	case n.s.loss.Kind == loss.Logistic:
+	case n.Cells.Kind == loss.Logistic:
 		n.most, n.kappa = 0, 0
-	case n.s.loss.Kind == loss.Quantile && n.kappa == 0:
+	case n.Cells.Kind == loss.Quantile && n.kappa == 0:
 		n.kappa = n.most
 	default:
 		n.kappa = math.Min(kappaWarm*n.kappa, n.most)
@@ -250,10 +261,10 @@ func (n *newton) soften(C blas.General) {
 }
 
 // scale is the mean of |y − F⁰| over the width of the box.
-func (n *newton) scale() float64 {
+func (n *Newton) scale() float64 {
 	var sum, weight float64
-	n.s.each(func(at int, y, w float64) {
-		lo, hi := n.s.loss.Box(y)
+	n.Cells.Each(func(at int, y, w float64) {
+		lo, hi := n.Cells.Box(y)
 		sum += w * math.Abs(y-n.at.Data[at]) / (hi - lo)
 		weight += w
 	})
@@ -261,7 +272,7 @@ func (n *newton) scale() float64 {
 }
 
 // recenter takes the iterate as v⁰. κ falls after a full step, and rises after one of which little was left.
-func (n *newton) recenter(step float64) {
+func (n *Newton) recenter(step float64) {
 	if n.most == 0 {
 		return
 	}
@@ -273,7 +284,7 @@ func (n *newton) recenter(step float64) {
 	default:
 		return
 	}
-	if n.kappa < kappaLeast*n.s.loss.Stiffness() {
+	if n.kappa < kappaLeast*n.Cells.Stiffness() {
 		n.kappa = 0
 	}
 	n.kappa = math.Max(n.kappa, n.least())
@@ -281,16 +292,16 @@ func (n *newton) recenter(step float64) {
 }
 
 // least is the least κ.
-func (n *newton) least() float64 {
-	if n.s.loss.Stiffness() > 0 {
+func (n *Newton) least() float64 {
+	if n.Cells.Stiffness() > 0 {
 		return 0
 	}
 	return kappaLeast * n.scale()
 }
 
-func (n *newton) centerAt(C blas.General) {
-	n.s.each(func(at int, y, w float64) {
-		lo, hi := n.s.loss.Box(y)
-		n.center.Data[at] = math.Min(math.Max(2*n.mu*C.Data[at]/w, lo), hi)
+func (n *Newton) centerAt(C blas.General) {
+	n.Cells.Each(func(at int, y, w float64) {
+		lo, hi := n.Cells.Box(y)
+		n.center.Data[at] = math.Min(math.Max(2*n.Mu*C.Data[at]/w, lo), hi)
 	})
 }

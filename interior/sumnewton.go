@@ -1,6 +1,4 @@
-// This file is the Newton equations of the interior point method for sums, and the scaling of its output kernels.
-
-package bcd
+package interior
 
 import (
 	"context"
@@ -15,13 +13,14 @@ import (
 // innerKernel is an output kernel of full rank.
 type innerKernel struct {
 	*linop.Spectral
-	R, dual blas.General // R as above once balanced, and S_j
+	R, dual blas.General // R_j, once balanced that of [Sum], and S_j
 	Lambda  []float64    // the diagonal of RᵀSR
 }
 
 // balance makes R and Λ.
 func (k *innerKernel) balance(be blas.Backend) error {
-	Q, n := within(be, k.R, k.dual), len(k.S)
+	Q, n := congruent(be, k.R, k.dual), len(k.S)
+	blas.Symmetrize(Q)
 	k.Lambda = make([]float64, n)
 	if err := be.Syevd(Q, k.Lambda); err != nil {
 		return err
@@ -66,7 +65,7 @@ func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (i
 	if err := be.Syevd(F, w); err != nil {
 		return next, err
 	}
-	blas.ScaleColumns(F, sqrts(w))
+	blas.ScaleColumns(F, roots(w))
 	blas.Mul(be, next.R, false, false, k.R, F)
 	for i, v := range k.Lambda {
 		w[i] = 1 / v
@@ -81,19 +80,19 @@ func (k *innerKernel) along(be blas.Backend, x, z blas.General, a, b float64) (i
 }
 
 // order is the number of elements of a lower triangle.
-func (d *primalDual) order() int { return d.t.n * (d.t.n + 1) / 2 }
+func (d *Sum) order() int { return d.n * (d.n + 1) / 2 }
 
 // direction solves for the X_j of the Newton step, in the basis of the elements of lower triangles, times √2 off
 // the diagonal, which is orthonormal. It returns nil where rounding leaves the Hessian no factor.
-func (d *primalDual) direction(ctx context.Context) ([]blas.General, error) {
-	t, each := d.t, d.order()
+func (d *Sum) direction(ctx context.Context) ([]blas.General, error) {
+	each, M := d.order(), d.Point.factor
 	B, g, curve := d.derivatives()
 	p, rows := g.Rows, g.Cols-1
 	A := blas.Clone(blas.View(g, 0, 1, p, rows))
-	t.be.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, B.Rows, p, math.Sqrt2, d.factor.Data, d.factor.Stride,
+	d.Backend.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, B.Rows, p, math.Sqrt2, M.Data, M.Stride,
 		B.Data, p)
 	H := blas.NewGeneral(p, p)
-	blas.GramOf(t.be, H, B)
+	blas.GramOf(d.Backend, H, B)
 	for j, u := range curve { // the second derivative of the constraint
 		for a, v := range u {
 			blas.Axpy(v, u[:a+1], blas.Row(H, j*each+a)[j*each:][:a+1])
@@ -102,32 +101,32 @@ func (d *primalDual) direction(ctx context.Context) ([]blas.General, error) {
 	for i := range p {
 		H.Data[i*p+i]++
 	}
-	if err := ctx.Err(); err != nil || !t.be.Potrf(H) {
+	if err := ctx.Err(); err != nil || !d.Backend.Potrf(H) {
 		return nil, err
 	}
-	blas.Potrs(t.be, H, g)
+	blas.Potrs(d.Backend, H, g)
 	S := blas.NewGeneral(rows, 1+rows)
-	blas.Mul(t.be, S, true, false, A, g)
+	blas.Mul(d.Backend, S, true, false, A, g)
 	multipliers, F := blas.Clone(blas.View(S, 0, 0, rows, 1)), blas.Clone(blas.View(S, 0, 1, rows, rows))
-	if !t.be.Potrf(F) {
+	if !d.Backend.Potrf(F) {
 		return nil, nil
 	}
-	blas.Potrs(t.be, F, multipliers)
-	X := make([]blas.General, t.m)
+	blas.Potrs(d.Backend, F, multipliers)
+	X := make([]blas.General, d.m)
 	x := make([]float64, p)
 	for i := range x {
 		x[i] = blas.Row(g, i)[0] - blas.Dot(blas.Row(g, i)[1:], multipliers.Data)
 	}
 	for j := range X {
-		X[j] = fromTriangle(x[j*each:(j+1)*each], t.n)
+		X[j] = fromTriangle(x[j*each:(j+1)*each], d.n)
 	}
-	d.tangent = blas.Clone(d.pt.X)
+	d.Tangent = blas.Clone(d.Point.X)
 	c := blas.NewGeneral(B.Rows, 1)
-	blas.Mul(t.be, c, false, false, B, blas.Vector(x))
-	t.be.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, 1, -1/math.Sqrt2, d.factor.Data,
-		d.factor.Stride, c.Data, 1)
+	blas.Mul(d.Backend, c, false, false, B, blas.Vector(x))
+	d.Backend.Dtrsm(blas.Left, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, 1, -1/math.Sqrt2, M.Data, M.Stride,
+		c.Data, 1)
 	for a, v := range c.Data {
-		blas.Row(d.tangent, d.row[a])[d.col[a]] += v
+		blas.Row(d.Tangent, d.row[a])[d.col[a]] += v
 	}
 	return X, nil
 }
@@ -135,29 +134,33 @@ func (d *primalDual) direction(ctx context.Context) ([]blas.General, error) {
 // derivatives are, by the elements of X, the derivatives a of the predictions in the cells, one cell a row; the
 // negative gradient of the merit, followed by the derivatives of the constraints; and vectors u_j, where u_ju_jᵀ
 // is the second derivative of the constraint times its multiplier.
-func (d *primalDual) derivatives() (B, g blas.General, curve [][]float64) {
-	t, q, each := d.t, d.norm.Q(), d.order()
+func (d *Sum) derivatives() (B, g blas.General, curve [][]float64) {
+	q, each := d.Norm.Q(), d.order()
 	rows := 1
 	if math.IsInf(q, 1) {
-		rows = t.m
+		rows = d.m
 	} else {
-		curve = make([][]float64, t.m)
+		curve = make([][]float64, d.m)
 	}
-	theta := d.multipliers(d.pt)
-	B, g = blas.NewGeneral(len(d.y), t.m*each), blas.NewGeneral(t.m*each, 1+rows)
-	C, KC, P := d.s.coefficients(&t.work, d.pt.X), blas.Like(d.pt.X), blas.Like(d.pt.X)
-	for j, k := range d.L {
-		G, RR := within(t.be, k.R, d.pt.Gs[j]), blas.Like(k.R)
+	theta := d.multipliers()
+	B, g = blas.NewGeneral(len(d.y), d.m*each), blas.NewGeneral(d.m*each, 1+rows)
+	C, KC, P := blas.Clone(d.Point.X), blas.Like(d.Y), blas.Like(d.Y)
+	if d.Cells != nil {
+		d.Cells.Project(C, C)
+	}
+	for j, k := range d.kernels {
+		G, RR := congruent(d.Backend, k.R, d.Point.G[j]), blas.Like(k.R)
+		blas.Symmetrize(G)
 		for i, v := range k.Lambda {
-			G.Data[i*t.n+i] += d.nu / v
+			G.Data[i*d.n+i] += d.nu / v
 		}
-		blas.GramOf(t.be, RR, k.R)
-		size, at, traces := k.Trace()/t.tau, 1, triangle(RR)
+		blas.GramOf(d.Backend, RR, k.R)
+		size, at, traces := k.Trace()/d.Tau, 1, triangle(RR)
 		if math.IsInf(q, 1) {
 			at, size = 1+j, 1
 		} else {
 			curve[j] = slices.Clone(traces)
-			blas.Scal(math.Sqrt((q-1)*theta[j]/(size*t.tau)), curve[j])
+			blas.Scal(math.Sqrt((q-1)*theta[j]/(size*d.Tau)), curve[j])
 			size = math.Pow(size, q-1)
 		}
 		for i, v := range triangle(G) {
@@ -165,11 +168,11 @@ func (d *primalDual) derivatives() (B, g blas.General, curve [][]float64) {
 			row[0], row[at] = v, size*traces[i]
 		}
 		d.K[j].Apply(KC, C)
-		d.cost.columns += t.n
-		blas.Mul(t.be, P, false, false, KC, k.R)
+		d.Columns += d.n
+		blas.Mul(d.Backend, P, false, false, KC, k.R)
 		par.For(len(d.y), func(c int) {
 			x, v, out, at := blas.Row(P, d.row[c]), blas.Row(k.R, d.col[c]), blas.Row(B, c)[j*each:], 0
-			for a := range t.n {
+			for a := range d.n {
 				for b := range a {
 					out[at] = (x[a]*v[b] + x[b]*v[a]) / math.Sqrt2
 					at++
