@@ -109,26 +109,25 @@ func (t *task) lowerL(pt *point) (float64, shape, error) {
 			return square(square(s)) * g2
 		})), form, nil
 	}
-	V, g := blas.Clone(pt.G), make([]float64, t.n)
-	if err := t.be.Syevd(V, g); err != nil {
+	V, g, err := t.eigen(pt.G)
+	if err != nil {
 		return 0, form, err
 	}
-	omega := t.omega(pt.eta)
-	if holder, ok := t.space.(targetHolder); ok {
-		yc, cc := holder.along(&t.work, pt.X, V)
+	omega, s := t.omega(pt.eta), t.space.inSamples()
+	if s.complete() {
+		yc, cc := s.along(&t.work, pt.X, V)
 		rest := t.space.rest() / t.mu
 		form = shape{V: V, t: t.bestShape(yc, cc, g), yc: rest, cc: rest / t.mu}
 		top := 0.0
-		for i, s := range form.t {
-			form.yc += s * yc[i]
-			form.cc += s * s * cc[i]
-			top = math.Max(top, s*s*g[i])
+		for i, v := range form.t {
+			form.yc += v * yc[i]
+			form.cc += v * v * cc[i]
+			top = math.Max(top, v*v*g[i])
 		}
 		return t.lambda * (2*form.yc - t.mu*form.cc - t.tau*top + omega), form, nil
 	}
 	low := t.bestMultiple(&pt.measures, t.tau*raised(g[t.n-1], pt.rounding.G))
-	if s, ok := t.space.(*samples); ok && pt.dual == nil {
-		var err error
+	if s != nil && pt.dual == nil {
 		if low, err = t.lowerOfCells(s, pt, V, g, low); err != nil {
 			return 0, form, err
 		}
@@ -163,7 +162,7 @@ func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, 
 	X, XV, AX, G := blas.Clone(pt.X), blas.Like(pt.X), blas.Like(pt.X), blas.NewGeneral(t.n, t.n)
 	left := func() float64 { return pt.cert.objective/t.lambda - t.omega(pt.eta) - low }
 	for range shapeSteps {
-		yc, cc := complete{s}.along(w, X, V)
+		yc, cc := s.along(w, X, V)
 		shape := t.bestShape(yc, cc, g)
 		blas.Mul(t.be, XV, false, false, X, V)
 		blas.ScaleColumns(XV, shape)
@@ -174,8 +173,8 @@ func (t *task) lowerOfCells(s *samples, pt *point, V blas.General, g []float64, 
 		w.columns += t.n
 		blas.Mul(t.be, G, true, false, PX, AX)
 		blas.Symmetrize(G)
-		V = blas.Clone(G)
-		if err := t.be.Syevd(V, g); err != nil {
+		var err error
+		if V, g, err = t.eigen(G); err != nil {
 			return low, err
 		}
 		at := measures{yc: blas.Inner(s.Y, X), cc: square(blas.Frob(X))}

@@ -59,9 +59,7 @@ func (s *State) Encode(w io.Writer, p *Problem) error {
 		return err
 	}
 	h := header{State: *s}
-	if h.Problem, h.Probes, err = q.fingerprint(); err != nil {
-		return err
-	}
+	h.Problem, h.Probes = q.fingerprint()
 	all := append([]*linop.Spectral{s.L}, s.Ls...)
 	for _, L := range all {
 		h.Ranks = append(h.Ranks, L.Rank())
@@ -112,11 +110,7 @@ func DecodeState(rd io.Reader, p *Problem) (*State, error) {
 	if err := json.Unmarshal(line, &h); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCheckpoint, err)
 	}
-	problem, probes, err := q.fingerprint()
-	if err != nil {
-		return nil, err
-	}
-	if err := h.compare(problem, probes); err != nil {
+	if err := h.compare(q.fingerprint()); err != nil {
 		return nil, err
 	}
 	x := make([]float64, len(rest)/8)
@@ -173,14 +167,8 @@ func (s *State) check(p *Problem) error {
 
 // fingerprint tells problems apart: exactly by its text, and by one number per kernel that rounding may move a little
 // between machines.
-func (p *Problem) fingerprint() (text string, probes []float64, err error) {
-	s, ok := p.Space.(interface {
-		Space
-		probed
-	})
-	if !ok {
-		return "", nil, fmt.Errorf("%w: a fit in this space has no checkpoints", ErrInput)
-	}
+func (p *Problem) fingerprint() (text string, probes []float64) {
+	s := p.Space
 	h := crc64.New(crcTable)
 	for out, i := s.outputs(), 0; i < out.Rows; i++ {
 		_ = binary.Write(h, binary.LittleEndian, blas.Row(out, i)) // into memory
@@ -189,13 +177,13 @@ func (p *Problem) fingerprint() (text string, probes []float64, err error) {
 		"fixed eta %v, fixed L %v",
 		s.Samples(), s.Outputs(), s.Kernels(), s.Unknowns(), h.Sum64(), p.Lambda, p.Tau, p.Norm, p.Model.fixEta(),
 		p.Model.fixL())
-	if s, ok := p.Space.(sampled); ok && s.inSamples().convex() {
-		text += ", loss " + s.inSamples().loss.String()
+	if s := s.inSamples(); s.convex() {
+		text += ", loss " + s.loss.String()
 	}
 	if p.Model == Sum {
 		text += ", one L for each kernel"
 	}
-	return text, s.probe(), nil
+	return text, s.probe()
 }
 
 // probeTol is how far rounding and single precision storage may move a probe.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/regularizer"
 )
 
 // closedForms alternates the C step with the closed forms at fixed f
@@ -19,19 +20,47 @@ import (
 //	L ← τM^{1/2} / tr(M^{1/2}),   M = L G L.
 //
 // It is fast at first, and may stop on the boundary of S(τ) at a point that is not optimal.
-type closedForms struct{ f *fit }
+type closedForms struct{ *fit }
 
 func (c closedForms) minimize(ctx context.Context, pt *point, goal float64) error {
-	for f := c.f; ; f.iter++ {
-		if err := f.evaluate(ctx, pt, f.tolFor(pt, warmUpShare, goal), goal); err != nil || f.ends(pt, goal) {
-			return err
+	_, err := c.closedSteps(ctx, pt, goal, false)
+	return err
+}
+
+// closedSteps takes closed forms from pt until the goal is met or the iterations are spent. To warm up it ends where a
+// step lowers the objective by less than warmUpDrop, and weights of l_p norms take longer steps.
+func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp bool) (*point, error) {
+	for last := math.Inf(1); ; f.iter++ {
+		if err := f.evaluate(ctx, pt, f.tolFor(pt, warmUpShare, goal), goal); err != nil {
+			return pt, err
 		}
+		U := pt.cert.objective
+		if f.ends(pt, goal) || warmUp && !(last-U > warmUpDrop*math.Abs(U)) {
+			return pt, nil
+		}
+		last = U
 		eta, L, err := f.t.closedForms(pt)
 		if err != nil {
-			return err
+			return pt, err
+		}
+		if lp, ok := f.t.reg.(regularizer.Lp); ok && warmUp && !f.t.fixEta {
+			overRelax(lp, eta, pt.eta)
 		}
 		pt = f.t.next(pt, eta, L)
 	}
+}
+
+// overRelax makes the step from old to eta, taken in the logarithms, longer.
+func overRelax(r regularizer.Lp, eta, old []float64) {
+	if math.IsInf(r.Q(), 1) {
+		return
+	}
+	for j, v := range eta {
+		if v > 0 && old[j] > 0 {
+			eta[j] *= math.Pow(v/old[j], overRelaxation-1)
+		}
+	}
+	r.Scale(eta)
 }
 
 // closedForms are the next weights and output kernel at the f of pt.

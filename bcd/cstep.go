@@ -51,13 +51,12 @@ func newProduct(f *fit) (*productModel, error) {
 // outputsChanged makes the solver anew, for the outputs that the task has.
 func (p *productModel) outputsChanged() (err error) {
 	cfg := sylvester.Config{Backend: p.t.be, Seed: p.t.seed}
-	m, cells := p.t.space.(masked)
-	cells = cells && m.observed() != nil
+	cells := p.t.space.inSamples().observed()
 	switch {
-	case p.opt.CStep != nil && !p.t.convex() && (p.opt.hold || !cells):
+	case p.opt.CStep != nil && !p.t.convex() && (p.opt.hold || cells == nil):
 		p.solver = p.opt.CStep
-	case cells:
-		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, m.observed(), cfg)
+	case cells != nil:
+		p.solver, err = sylvester.NewMasked(p.opt.Sylvester, cells, cfg)
 	default:
 		p.solver, err = sylvester.New(p.opt.Sylvester, cfg)
 	}
@@ -72,7 +71,7 @@ func (p *productModel) strict() bool { return p.opt.hold && p.opt.CStep != nil }
 
 // form forms A_η for a step at pt to tol, and reports whether single precision will do.
 func (p *productModel) form(ctx context.Context, pt *point, tol float64) (sys sylvester.System, single bool) {
-	single = tol >= singleTol && p.mixed && p.singlePrecisionSafe(pt, tol)
+	single = tol >= singleTol && p.mixed && !p.t.convex() && p.singlePrecisionSafe(pt, tol)
 	return sylvester.System{K: p.t.form(ctx, pt.eta, single), L: pt.L, Mu: p.t.mu}, single
 }
 
@@ -98,14 +97,14 @@ func (p *productModel) sketch(ctx context.Context, pt *point, tol float64) (U bl
 }
 
 func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
-	if s, ok := p.t.space.(*samples); ok && s.convex() {
-		return p.convexStep(ctx, s, pt, tol)
-	}
 	sys, single := p.form(ctx, pt, tol)
 	if p.eta != nil && !slices.Equal(pt.eta, p.eta) {
 		p.solver.Invalidate()
 	}
 	p.eta = append(p.eta[:0], pt.eta...)
+	if p.t.convex() {
+		return p.convexStep(ctx, pt, sys, tol)
+	}
 	var (
 		res sylvester.Result
 		err error
@@ -127,13 +126,8 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 }
 
 // convexStep is coefficients for losses other than the squared one.
-func (p *productModel) convexStep(ctx context.Context, s *samples, pt *point, tol float64) (err error) {
-	sys := sylvester.System{K: p.t.form(ctx, pt.eta, false), L: pt.L, Mu: p.t.mu}
-	if p.eta != nil && !slices.Equal(pt.eta, p.eta) {
-		p.solver.Invalidate()
-	}
-	p.eta = append(p.eta[:0], pt.eta...)
-	solver := p.solver.(sylvester.Masked)
+func (p *productModel) convexStep(ctx context.Context, pt *point, sys sylvester.System, tol float64) (err error) {
+	s, solver := p.t.space.inSamples(), p.solver.(sylvester.Masked)
 	problem := semismooth.Problem{
 		Cells: &s.loss, Mu: p.t.mu,
 		Map: &linop.KroneckerSum{Terms: []linop.Term{{K: sys.K, L: sys.L}}, Backend: p.t.be},

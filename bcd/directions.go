@@ -44,14 +44,17 @@ func (g *growing) directions(ctx context.Context, pt *point) (blas.General, erro
 	op.Apply(GZ, Z)
 	within := blas.View(M, 0, 0, q, q)
 	g.shapedWithin(within, pt.G, form)
-	top := spectralTop(t.be, within)
+	_, old, err := t.eigen(within)
+	if err != nil {
+		return Z, err
+	}
 	blas.Mul(t.be, blas.View(M, q, 0, z, q), true, false, GZ, f.basis.P)
 	blas.Mul(t.be, blas.View(M, q, q, z, z), true, false, Z, GZ)
 	theta := make([]float64, q+z)
 	if err := t.be.Syevd(M, theta); err != nil {
 		return Z, err
 	}
-	return g.chosen(Z, blas.View(M, q, 0, z, q+z), theta, top, room), nil
+	return g.chosen(Z, blas.View(M, q, 0, z, q+z), theta, old[q-1], room), nil
 }
 
 // chosen are at most room combinations of the columns of Z: the leading left singular vectors of
@@ -100,15 +103,6 @@ func (g *growing) shapedWithin(dst, G blas.General, form shape) {
 	blas.Mul(t.be, T, false, true, X, form.V)
 	blas.Mul(t.be, X, false, false, T, G)
 	blas.Mul(t.be, dst, false, false, X, T)
-}
-
-// spectralTop is the largest eigenvalue of a, +∞ where it cannot be had.
-func spectralTop(be blas.Backend, a blas.General) float64 {
-	V, w := blas.Clone(a), make([]float64, a.Rows)
-	if be.Syevd(V, w) != nil {
-		return math.Inf(1)
-	}
-	return w[len(w)-1]
 }
 
 // outside is an orthonormal basis of what the columns of W add to P.

@@ -149,6 +149,8 @@ func (f *features) Outputs() int          { return f.H.Cols }
 func (f *features) Kernels() int          { return len(f.blocks) }
 func (f *features) Unknowns() int         { return f.H.Rows }
 func (f *features) check() error          { return f.bad }
+func (f *features) inSamples() *samples   { return nil }
+func (f *features) reducible() bool       { return true }
 func (f *features) mixed() bool           { return false }
 func (f *features) normY2() float64       { return f.yy }
 func (f *features) rest() float64         { return 0 }

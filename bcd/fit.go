@@ -271,16 +271,12 @@ func (f *fit) soundKernels() bool {
 func (f *fit) begin(pt *point, C blas.General) {
 	f.basis.reduce(f.t.be, pt.X, C)
 	blas.Scal(1/f.units.x, pt.X.Data)
-	if s, ok := f.t.space.(masked); ok {
-		s.inward(pt.X)
-	}
+	f.t.space.inSamples().inward(pt.X)
 }
 
 // coefficientsOf turns X for all outputs into the caller's coefficients, in place.
 func (f *fit) coefficientsOf(X blas.General) blas.General {
-	if s, ok := f.t.space.(masked); ok {
-		s.outward(X)
-	}
+	f.t.space.inSamples().outward(X)
 	return X
 }
 

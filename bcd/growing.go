@@ -78,7 +78,7 @@ func (g *growing) gradientAt(ctx context.Context, pt *point) *gradient {
 	f, t := g.fit, g.t
 	t.form(ctx, pt.eta, false)
 	G := &gradient{be: t.be, P: f.basis.P, B: f.basis.whole.rhs(pt.eta), mu: t.mu}
-	E, A := t.space.(reducible).half(&t.work, pt.eta, pt.X, pt.AX, pt.L)
+	E, A := t.space.half(&t.work, pt.eta, pt.X, pt.AX, pt.L)
 	G.E, G.A = inside(t, pt, E), A
 	return G
 }
@@ -208,7 +208,7 @@ func (g *growing) compress(pt *point, goal float64) {
 	L := linop.ScaledIdentity(k, 1)
 	copy(L.S, pt.L.S)
 	f.basis.P, pt.X, pt.AX, pt.G, pt.L = P, X, AX, G, L
-	t.setOutputs(f.basis.whole.(reducible).project(t.be, P))
+	t.setOutputs(f.basis.whole.project(t.be, P))
 }
 
 // extend makes pt, and the fit, those of the basis [P Z].
@@ -218,7 +218,7 @@ func (g *growing) extend(ctx context.Context, pt *point, Z blas.General) error {
 	if Z.Cols > 0 {
 		f.basis.P = orthonormal(t.be, blas.SideBySide(f.basis.P, Z))
 	}
-	t.setOutputs(f.basis.whole.(reducible).project(t.be, f.basis.P))
+	t.setOutputs(f.basis.whole.project(t.be, f.basis.P))
 	if err := g.outputsChanged(); err != nil {
 		return err
 	}

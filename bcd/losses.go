@@ -66,7 +66,7 @@ func NewLoss(K linop.Sum, Y, W blas.General, l loss.Loss, offset []float64) Spac
 }
 
 // convex reports whether the loss is not the squared one.
-func (s *samples) convex() bool { return s.loss.Kind != loss.Squared }
+func (s *samples) convex() bool { return s != nil && s.loss.Kind != loss.Squared }
 
 // dualAt is the lower side of the certificate at multiples of C.
 func (s *samples) dualAt(m *measures, C blas.General, mu float64) *dual {

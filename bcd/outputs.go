@@ -25,10 +25,10 @@ type basis struct {
 //
 // Where k is wide or more, P is the beginning of a basis that grows.
 func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b basis, err error) {
-	c, space, ok := *p, reducible(nil), false
+	c, space := *p, p.Space
 	q = &c
 	stay := p.Model.fixL() && p.L != nil || opt.hold && p.Space.Outputs() < p.wide
-	if space, ok = p.Space.(reducible); ok && !stay {
+	if space.reducible() && !stay {
 		be, Y := blas.Or(opt.Backend), space.outputs()
 		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" {
 			var V blas.General

@@ -30,7 +30,7 @@ type outputSteps struct {
 func newOutputSteps(t *task) (o outputSteps) {
 	N := t.space.Unknowns()
 	o.late = outputStepsLast
-	if s, ok := t.space.(sampled); ok && s.inSamples().loss.Kind == loss.Quantile { // it has no curvature
+	if s := t.space.inSamples(); s != nil && s.loss.Kind == loss.Quantile { // it has no curvature
 		return o
 	}
 	o.possible = !t.fixL && t.rho == 0 && (t.n >= outputStepsLeast && N <= outputStepsMost || t.exactWeights())
@@ -210,8 +210,8 @@ func (d *blocks) adopt(eta []float64) {
 // approximate reports whether the model of an output step is not h itself: where cells are missing or weighted, and
 // more of them are observed than a step takes a factor of.
 func (t *task) approximate() bool {
-	m, ok := t.space.(masked)
-	return ok && m.observed() != nil && (t.convex() || m.observed().Count() > fewCellsMost)
+	cells := t.space.inSamples().observed()
+	return cells != nil && (t.convex() || cells.Count() > fewCellsMost)
 }
 
 // outputModel is h as a function of L, with eigenvectors U and eigenvalues s of A_η; where it is approximate, that of
@@ -229,12 +229,12 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 		p.H, p.S = t.space.spectral(H, s)
 		return p
 	}
-	m := t.space.(masked)
-	if w := m.curvature(pt); w > 0 {
+	space := t.space.inSamples()
+	if w := space.curvature(pt); w > 0 {
 		p.Mu /= w
 	}
 	C, UC, SUC := blas.Clone(pt.X), blas.Like(H), blas.Like(H)
-	m.observed().Project(C, C)
+	space.cells.Project(C, C)
 	blas.Mul(t.be, UC, true, false, U, C)
 	blas.ScaleRows(SUC, s, UC)
 	t.work.mulRight(H, SUC, pt.L)
@@ -250,13 +250,13 @@ func (t *task) outputModel(pt *point, U blas.General, s []float64) *interior.Pro
 // fewCells is the observed cells of Y for the L step with A and its eigenvectors, of which the last q count; nil where
 // no cell is missing, or so many are observed that a factor of their system costs much.
 func (t *task) fewCells(ctx context.Context, A linop.Operator, vectors blas.General, q int) (*interior.Cells, error) {
-	m, ok := t.space.(masked)
-	if !ok || m.observed() == nil || t.approximate() {
+	cells := t.space.inSamples().observed()
+	if cells == nil || t.approximate() {
 		return nil, nil
 	}
 	K := blas.NewGeneral(vectors.Rows, vectors.Rows)
 	if err := linop.Dense(ctx, K, A); err != nil {
 		return nil, err
 	}
-	return interior.NewCells(t.be, m.observed(), K, t.space.rhs(nil), vectors, q, t.mu), nil
+	return interior.NewCells(t.be, cells, K, t.space.rhs(nil), vectors, q, t.mu), nil
 }

@@ -61,7 +61,7 @@ func NewPatterns(parts []Pattern, blocks []int, be blas.Backend) (s Space, R bla
 		at += d
 	}
 	all.K = linop.NewFactorSum(factors, be)
-	return all.space(), R, nil
+	return &all, R, nil
 }
 
 func (p *Pattern) check(n int, blocks []int) error {

@@ -43,10 +43,7 @@ func (p *productModel) complete(pt *point) error {
 		return nil
 	}
 	if pt.single {
-		X := pt.X
-		if s, ok := p.t.space.(sampled); ok {
-			X = s.inSamples().coefficients(&p.t.work, X)
-		}
+		X := p.t.space.inSamples().coefficients(&p.t.work, pt.X)
 		p.t.space.at(pt.eta, false).Apply(pt.AX, X)
 		p.cost.columns += pt.X.Cols
 		pt.single = false

@@ -26,8 +26,11 @@ type reduced struct {
 func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
 	if !r.warmed {
 		r.warmed = true
-		var err error
-		if pt, err = r.warmUp(ctx, pt, goal); err != nil || r.ends(pt, goal) || r.t.fixEta && r.t.fixL {
+		err := r.sketchStart(ctx, pt, r.tolFor(pt, warmUpShare, goal))
+		if err == nil {
+			pt, err = r.closedSteps(ctx, pt, goal, true)
+		}
+		if err != nil || r.ends(pt, goal) || r.t.fixEta && r.t.fixL {
 			return err
 		}
 	}
@@ -36,45 +39,6 @@ func (r *reduced) minimize(ctx context.Context, pt *point, goal float64) error {
 		return err
 	}
 	return d.minimize(ctx)
-}
-
-// overRelax makes the step from old to eta, taken in the logarithms, longer.
-func overRelax(r regularizer.Lp, eta, old []float64) {
-	if math.IsInf(r.Q(), 1) {
-		return
-	}
-	for j, v := range eta {
-		if v > 0 && old[j] > 0 {
-			eta[j] *= math.Pow(v/old[j], overRelaxation-1)
-		}
-	}
-	r.Scale(eta)
-}
-
-// warmUp takes closed-form steps.
-func (r *reduced) warmUp(ctx context.Context, pt *point, goal float64) (*point, error) {
-	f, last := r.fit, math.Inf(1)
-	if err := r.sketchStart(ctx, pt, f.tolFor(pt, warmUpShare, goal)); err != nil {
-		return pt, err
-	}
-	for ; ; f.iter++ {
-		if err := f.evaluate(ctx, pt, f.tolFor(pt, warmUpShare, goal), goal); err != nil {
-			return pt, err
-		}
-		U := pt.cert.objective
-		if f.ends(pt, goal) || !(last-U > warmUpDrop*math.Abs(U)) {
-			return pt, nil
-		}
-		last = U
-		eta, L, err := f.t.closedForms(pt)
-		if err != nil {
-			return pt, err
-		}
-		if lp, ok := f.t.reg.(regularizer.Lp); ok && !f.t.fixEta {
-			overRelax(lp, eta, pt.eta)
-		}
-		pt = f.t.next(pt, eta, L)
-	}
 }
 
 // blocks is the chart z = (η, vec L) of the product model, without blocks that are fixed or stay for a while.
@@ -217,11 +181,11 @@ func (d *blocks) floors(pt *point) func(V blas.General) []float64 {
 		return d.t.mu*size/seen + leastFloor*d.t.tau/float64(d.t.n)
 	}
 	return func(V blas.General) []float64 {
-		holder, ok := d.t.space.(targetHolder)
-		if !ok {
+		s := d.t.space.inSamples()
+		if !s.complete() {
 			return slices.Repeat([]float64{floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
 		}
-		_, sizes := holder.along(&d.t.work, pt.X, V)
+		_, sizes := s.along(&d.t.work, pt.X, V)
 		floors := blas.Forms(d.t.be, V, pt.G)
 		for b := range floors {
 			floors[b] = floor(floors[b], sizes[b])

@@ -32,24 +32,12 @@ type samples struct {
 	traces  []float64 // tr K_j, once asked for
 }
 
-// complete is samples whose cells have the weight of their row. Only then do the outputs decouple in the
-// eigenvectors of L.
-type complete struct{ *samples }
-
 // NewSamples is the space of coefficients C (l×n) for the Gram matrices of K
 // (order l) and the targets Y (l×n). It keeps both and changes only K's weights.
 // NaN in Y is a missing cell: the loss is the sum over the others, C is 0 there, and l
 // counts the rows that have an observed cell. [Solve] reports shapes that do not fit
 // and values that are infinite.
 func NewSamples(K linop.Sum, Y blas.General) Space { return NewWeighted(K, Y, blas.General{}) }
-
-// space is s with the methods that its targets allow.
-func (s *samples) space() Space {
-	if s.cells == nil {
-		return complete{s}
-	}
-	return s
-}
 
 func (s *samples) Samples() int  { return s.rows }
 func (s *samples) Outputs() int  { return s.Y.Cols }
@@ -124,16 +112,21 @@ func (s *samples) inUnits(y, k float64) (Space, float64) {
 	Y := blas.Clone(s.Y)
 	blas.Scal(1/y, Y.Data)
 	dropped := s.dropped / y / y
-	return (&samples{
+	return &samples{
 		K: s.K, Y: Y, cells: s.cells, root: s.root, rows: s.rows, yy: square(blas.Frob(Y)) + dropped, dropped: dropped,
 		unit: k,
-	}).space(), 1
+	}, 1
 }
 
 // rounding is that of ‖F − Y‖²: F and Y are exact to their own rounding.
 func (s *samples) rounding(fit float64) float64 { return 0x1p-50 * math.Sqrt(fit*s.yy) }
 
 func (s *samples) inSamples() *samples { return s }
+
+// complete reports whether all cells have the weight of their row. Only then do the outputs decouple in the
+// eigenvectors of L.
+func (s *samples) complete() bool  { return s != nil && s.cells == nil }
+func (s *samples) reducible() bool { return s.complete() }
 
 func (s *samples) setWeights(eta []float64) {
 	if s.unit != 1 {
@@ -182,7 +175,13 @@ func (s *samples) at(eta []float64, single bool) linop.Operator {
 	return s.K
 }
 
-func (s *samples) observed() *linop.Cells { return s.cells }
+// observed is the weights of the cells, at most 1; nil where all are 1.
+func (s *samples) observed() *linop.Cells {
+	if s == nil {
+		return nil
+	}
+	return s.cells
+}
 
 func (s *samples) rhs([]float64) blas.General { return s.Y }
 func (s *samples) normY2() float64            { return s.yy }
@@ -235,7 +234,7 @@ func (s *samples) probe() []float64 {
 	return v
 }
 
-func (s complete) project(be blas.Backend, P blas.General) Space {
+func (s *samples) project(be blas.Backend, P blas.General) Space {
 	Y := blas.NewGeneral(s.Y.Rows, P.Cols)
 	blas.Mul(be, Y, false, false, s.Y, P)
 	p := &samples{
@@ -245,10 +244,10 @@ func (s complete) project(be blas.Backend, P blas.General) Space {
 	if left := s.yy - square(blas.Frob(Y)); left > float64(P.Rows)*0x1p-52*s.yy { // more than rounding
 		p.dropped = left
 	}
-	return complete{p}
+	return p
 }
 
-func (s complete) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
+func (s *samples) half(_ *work, eta []float64, C, _ blas.General, _ *linop.Spectral) (blas.General, linop.Operator) {
 	return C, s.at(eta, false)
 }
 
@@ -318,7 +317,8 @@ func (s *samples) withoutRounding(v float64, j int, size float64) float64 {
 	return v
 }
 
-func (s complete) along(w *work, C, V blas.General) (yc, cc []float64) {
+// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V.
+func (s *samples) along(w *work, C, V blas.General) (yc, cc []float64) {
 	w.xl, w.tall = blas.Reshape(w.xl, C.Rows, V.Cols), blas.Reshape(w.tall, C.Rows, V.Cols)
 	blas.Mul(w.be, w.xl, false, false, C, V)
 	blas.Mul(w.be, w.tall, false, false, s.Y, V)

@@ -78,10 +78,7 @@ func Solve(ctx context.Context, p *Problem, opt Options) (*Result, error) {
 
 // solveProduct is [Solve] for the product model.
 func solveProduct(ctx context.Context, p *Problem, opt Options) (*Result, error) {
-	if methods[opt.Solver] == nil {
-		return nil, fmt.Errorf("%w: the solver %s is for sums of separable kernels", ErrInput, opt.Solver)
-	}
-	if s, ok := p.Space.(sampled); ok && s.inSamples().convex() && (opt.Solver == "okl" || opt.Solver == "paper") {
+	if p.Space.inSamples().convex() && (opt.Solver == "okl" || opt.Solver == "paper") {
 		return nil, fmt.Errorf("%w: the solver %s takes the squared loss alone", ErrInput, opt.Solver)
 	}
 	rho := 0.0

@@ -18,8 +18,7 @@ import (
 //	features   W = Z_ηᵀC (D×n)  Γ_η = Z_ηᵀZ_η     H_η = Z_ηᵀY
 //
 // Where cells are weighted, or missing, X stands for the coefficients between the roots of the weights, see [samples].
-// What only some methods ask for is in [reducible], [targetHolder], [masked] and [probed]. A Space
-// serves one fit at a time.
+// A Space serves one fit at a time.
 type Space interface {
 	// Samples is l, Outputs n, Kernels m, and Unknowns the number of rows of X.
 	Samples() int
@@ -67,41 +66,21 @@ type Space interface {
 	spectral(H blas.General, s []float64) (blas.General, []float64)
 	// quadratic fills in the step from L at fixed X.
 	quadratic(q *quadratic, w *work, eta []float64, X, AX blas.General, L *linop.Spectral)
-}
 
-// reducible is a Space whose outputs may be replaced by fewer combinations of them.
-type reducible interface {
-	// outputs is the matrix whose row space holds the optimal L.
+	// inSamples is the space itself, nil where the unknown is not of samples.
+	inSamples() *samples
+	// probe is one number per kernel that tells dictionaries apart.
+	probe() []float64
+
+	// outputs is the matrix whose row space holds the optimal L, with NaN where no target is observed.
 	outputs() blas.General
+	// reducible reports whether outputs may be replaced by fewer combinations of them, which the next two do.
+	reducible() bool
 	// project is the same space with outputs·P in place of outputs (P has orthonormal
 	// columns). The objective goes on counting what of Y lies outside the range of P.
 	project(be blas.Backend, P blas.General) Space
 	// half returns R and A with G = RᵀAR at the coefficients of X; A is nil for the identity.
 	half(w *work, eta []float64, X, AX blas.General, L *linop.Spectral) (R blas.General, A linop.Operator)
-}
-
-// targetHolder is a Space that holds Y.
-type targetHolder interface {
-	// along returns y_i = vᵢᵀYᵀC vᵢ and ‖C vᵢ‖² for the columns vᵢ of V.
-	along(w *work, C, V blas.General) (yc, cc []float64)
-}
-
-// masked is a Space in which cells of Y may be missing or weighted.
-type masked interface {
-	// observed is the weights, at most 1; nil where all are 1.
-	observed() *linop.Cells
-	// curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares; 0 where φ has none.
-	curvature(pt *point) float64
-	// outward turns X into the coefficients C of the samples, inward C into X, both in place.
-	outward(X blas.General)
-	inward(C blas.General)
-}
-
-// probed is a Space whose fits have checkpoints.
-type probed interface {
-	outputs() blas.General
-	// probe is one number per kernel that tells dictionaries apart.
-	probe() []float64
 }
 
 // measures are the numbers every objective, gradient and certificate is made of,

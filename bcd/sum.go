@@ -106,15 +106,12 @@ func (p *Problem) checkSum(opt Options) error {
 	case p.Model.fixEta() || p.Model.fixL():
 		return refuse("learns all its output kernels: weights or L cannot stay fixed")
 	}
-	switch s := p.Space.(type) {
-	case *features:
-		if _, ok := s.gamma.(implicit); ok {
+	if f, ok := p.Space.(*features); ok {
+		if _, ok := f.gamma.(implicit); ok {
 			return refuse("needs Γ, which is known by its products only: take fewer features, or fit the product model")
 		}
-	case sampled:
-		if _, ok := s.inSamples().K.(linop.Separate); !ok {
-			return refuse("needs products with single kernels, which %T does not offer", s.inSamples().K)
-		}
+	} else if K := p.Space.inSamples().K; !separate(K) {
+		return refuse("needs products with single kernels, which %T does not offer", K)
 	}
 	m, n := p.Space.Kernels(), min(p.Space.Unknowns(), p.Space.Outputs())
 	if n >= p.wide {
@@ -125,8 +122,7 @@ func (p *Problem) checkSum(opt Options) error {
 		8*float64(numbers)*float64(3*quasinewton.MostPairs(numbers)+10), "fit the product model")
 }
 
-// sampled is a Space of coefficients of samples.
-type sampled interface{ inSamples() *samples }
+func separate(K linop.Sum) bool { _, ok := K.(linop.Separate); return ok }
 
 // solveSum is [Solve] for a sum of separable kernels. Without a state to start from, the
 // product model, solved to sumStartTol, is the start: L_j = η_j·L.
@@ -186,7 +182,7 @@ func newSum(ctx context.Context, p *Problem, opt Options, s *State) (*sumModel, 
 	}
 	f := &sumModel{fit: newFit(q, opt, 0, b, u), norm: p.Norm.(regularizer.Lp), proportional: s.Ls == nil}
 	f.model, f.loosest = f, innerLoosest
-	f.s = q.Space.(sampled).inSamples()
+	f.s = q.Space.inSamples()
 	f.solver = sylvester.NewSum(f.s.cells, sylvester.Config{Backend: f.t.be, Seed: opt.Seed})
 	f.solver.Average(f.s.K, 1/f.s.unit)
 	for j := range f.t.m {

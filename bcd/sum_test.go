@@ -268,7 +268,7 @@ func TestSumResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			q, _ := p.check()
-			s := p.Space.(sampled).inSamples()
+			s := p.Space.inSamples()
 			K, F, KC, one := s.K.(linop.Separate), blas.Like(res.C), blas.Like(res.C), blas.Like(res.C)
 			for j, L := range res.Ls {
 				K.ApplyTerm(KC, res.C, j)

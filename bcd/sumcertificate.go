@@ -28,7 +28,7 @@ func (f *sumModel) gaps(pt *point) error {
 	pt.top = make([]float64, t.m)
 	fail := make([]error, len(idx))
 	par.For(len(idx), func(k int) {
-		_, w, err := f.eigen(pt.Gs[idx[k]])
+		_, w, err := t.eigen(pt.Gs[idx[k]])
 		pt.top[idx[k]], fail[k] = math.Max(0, w[t.n-1]), err
 	})
 	for _, err := range fail {
@@ -47,12 +47,6 @@ func (f *sumModel) gaps(pt *point) error {
 		pt.cert.gapL = math.Min(pt.cert.gapL, math.Abs(pt.cert.objective-f.low))
 	}
 	return nil
-}
-
-// eigen are the eigenvectors and ascending eigenvalues of the symmetric a.
-func (f *sumModel) eigen(a blas.General) (V blas.General, w []float64, err error) {
-	V, w = blas.Clone(a), make([]float64, a.Rows)
-	return V, w, f.t.be.Syevd(V, w)
 }
 
 // clipped is the best bound for the products T = S_1·…·S_m that cut the eigenvalues of
@@ -82,7 +76,7 @@ func (f *sumModel) clipped(pt *point, idx []int) float64 {
 			}
 			blas.Mul(t.be, W, false, false, pt.Gs[j], T)
 			blas.Mul(t.be, M, true, false, T, W)
-			V, g, err := f.eigen(M)
+			V, g, err := t.eigen(M)
 			if err != nil {
 				return 0
 			}

@@ -148,7 +148,7 @@ func (c *faces) Project(z []float64) ([]*linop.Spectral, error) {
 	t, S := c.t, c.blocks(z)
 	L := make([]*linop.Spectral, t.m)
 	V, w, fail := make([]blas.General, len(c.idx)), make([][]float64, len(c.idx)), make([]error, len(c.idx))
-	par.For(len(c.idx), func(k int) { V[k], w[k], fail[k] = c.eigen(S[c.idx[k]]) })
+	par.For(len(c.idx), func(k int) { V[k], w[k], fail[k] = t.eigen(S[c.idx[k]]) })
 	for k := range w {
 		if fail[k] != nil {
 			return nil, fail[k]

@@ -52,10 +52,7 @@ func newTask(p *Problem, opt Options, rho float64) *task {
 }
 
 // convex reports whether the loss is not the squared one.
-func (t *task) convex() bool {
-	s, ok := t.space.(sampled)
-	return ok && s.inSamples().convex()
-}
+func (t *task) convex() bool { return t.space.inSamples().convex() }
 
 // upTo are the numbers 0 … n−1.
 func upTo(n int) []int {
@@ -184,6 +181,12 @@ func (t *task) form(ctx context.Context, eta []float64, single bool) (A linop.Op
 	return A
 }
 
+// eigen are the eigenvectors and ascending eigenvalues of the symmetric a.
+func (t *task) eigen(a blas.General) (V blas.General, w []float64, err error) {
+	V, w = blas.Clone(a), make([]float64, a.Rows)
+	return V, w, t.be.Syevd(V, w)
+}
+
 // outdated reports whether it is not of the weights eta.
 func (k *spectrum) outdated(eta []float64) bool { return !slices.Equal(k.eta, eta) }
 
@@ -242,8 +245,8 @@ func (t *task) noise(pt *point) float64 {
 // storage is what the rounding Δ of A_η moves the objective by where it is stored in single precision, which differs
 // between weights: λ⟨Δ, CLCᵀ⟩, with entries of Δ of independent signs and a size of 2⁻²⁴ of the mean diagonal of A_η.
 func (t *task) storage(pt *point) float64 {
-	s, ok := t.space.(sampled)
-	if !ok || pt.L == nil || pt.L.Rank() == 0 || linop.PrecisionOf(s.inSamples().K) != blas.Float32 {
+	s := t.space.inSamples()
+	if s == nil || pt.L == nil || pt.L.Rank() == 0 || linop.PrecisionOf(s.K) != blas.Float32 {
 		return 0
 	}
 	return 0x1p-24 * t.lambda * t.space.traceOf(pt.eta) / float64(t.space.Unknowns()) * pt.L.S[0] * pt.cc

@@ -139,8 +139,8 @@ func TestFormsOfTinyKernels(t *testing.T) {
 	for j := range idx {
 		idx[j] = j
 	}
-	NewSamples(K, Y).(complete).forms(want, blas.Clone(U), idx)
-	tiny.(complete).forms(got, scaled(U, 0x1p-350), idx)
+	NewSamples(K, Y).inSamples().forms(want, blas.Clone(U), idx)
+	tiny.inSamples().forms(got, scaled(U, 0x1p-350), idx)
 	for j := range got {
 		if got[j] != want[j]*0x1p-700 || want[j] > 0 && !(got[j] > 0) {
 			t.Errorf("kernel %d: %g, want %g", j, got[j], want[j]*0x1p-700)

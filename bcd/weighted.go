@@ -27,7 +27,7 @@ func NewWeighted(K linop.Sum, Y, W blas.General) Space {
 		return weightAt(W, i, j)
 	})
 	s.yy = square(blas.Frob(s.Y))
-	return s.space()
+	return s
 }
 
 // weightAt is the weight of a cell in a matrix of weights of cells or of rows; 1 in one without Data.
@@ -87,18 +87,20 @@ func (s *samples) weigh(weight func(i, j int) float64) {
 	s.Y = Y
 }
 
-// outward turns X into the coefficients of the samples, in place.
+// outward turns X into the coefficients of the samples, in place; inward does the reverse.
 func (s *samples) outward(X blas.General) {
-	if s.cells != nil && !s.convex() {
+	if s.observed() != nil && !s.convex() {
 		s.cells.Project(X, X)
 	}
-	if s.root != nil {
+	if s != nil && s.root != nil {
 		blas.ScaleRows(X, s.root, X)
 	}
 }
 
-// inward turns coefficients of the samples into X, in place.
 func (s *samples) inward(C blas.General) {
+	if s == nil {
+		return
+	}
 	for i := range C.Rows {
 		row := blas.Row(C, i)
 		if s.root != nil {
@@ -119,7 +121,7 @@ func (s *samples) inward(C blas.General) {
 
 // coefficients are P·X, in the scratch of w.
 func (s *samples) coefficients(w *work, X blas.General) blas.General {
-	if s.cells == nil {
+	if s.observed() == nil {
 		return X
 	}
 	w.px = blas.Reshape(w.px, X.Rows, X.Cols)
@@ -142,7 +144,7 @@ func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.Gener
 	return w.xl
 }
 
-// curvature is that of a [masked] space.
+// curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares; 0 where φ has none.
 func (s *samples) curvature(pt *point) (mean float64) {
 	switch {
 	case s.cells == nil:

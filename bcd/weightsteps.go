@@ -16,9 +16,8 @@ import (
 // derivative: in sample space, for regularizers without a curvature of their own.
 func (t *task) exactWeights() bool {
 	_, lp := t.reg.(regularizer.Lp)
-	_, ok := t.space.(complete)
 	N := t.space.Unknowns()
-	return ok && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory
+	return t.space.inSamples().complete() && lp && !t.fixEta && N <= exactWeightsMost && t.m*N*t.n <= exactWeightsMemory
 }
 
 // prepareWeights gives a model of the weights alone the exact second derivative.
@@ -39,7 +38,7 @@ func (d *blocks) prepareWeights(ctx context.Context) (err error) {
 // weightHessian is ∂²h/∂η_i∂η_j = 2λ⟨K_iCL, (K_η⊗L + μI)⁻¹K_jCL⟩ over the
 // kernels of idx, at the C of pt; A is A_η there.
 func (t *task) weightHessian(ctx context.Context, A linop.Operator, pt *point, idx []int) (blas.General, error) {
-	s := t.space.(complete)
+	s := t.space.inSamples()
 	U, sigma, err := t.eigenvectors(ctx, A, pt.eta)
 	if err != nil {
 		return blas.General{}, err
