@@ -38,6 +38,9 @@ const (
 	sketchSteps    = 10   // and their largest number
 )
 
+// freedomTol is the relative residual of the system that estimates degrees of freedom, see [sylvester.Freedom].
+const freedomTol = 1e-2
+
 // The quasi-Newton method.
 const (
 	historyLen = 5    // objectives that a step is compared with

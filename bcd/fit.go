@@ -13,6 +13,7 @@ import (
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/sylvester"
 )
 
 // fit is one call of Solve: what is solved, and how far it has come.
@@ -83,7 +84,11 @@ func (f *fit) run(ctx context.Context, m method, pt *point) (*Result, error) {
 	err = f.explained(err)
 	var freedom []float64
 	if p, ok := f.model.(*productModel); ok && f.opt.Freedom && err == nil {
-		freedom, err = p.freedom(ctx, f.best)
+		sys, single := p.form(ctx, f.best, freedomTol)
+		var solved sylvester.Result
+		freedom, solved, err = sylvester.Freedom(ctx, p.solver, sys,
+			sylvester.Options{Tol: freedomTol, Single: single}, f.t.seed)
+		f.cost.count(solved)
 	}
 	res := f.result()
 	res.Freedom = freedom

@@ -8,10 +8,12 @@ import (
 	"slices"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/frankwolfe"
 	"github.com/iokl/iokl/interior"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/sylvester"
 )
 
@@ -24,7 +26,8 @@ type outputSteps struct {
 	joint, late  int     // steps of the joint method before, and how many there are to be
 	poor         int     // output steps in a row that left most of the gap
 	target       float64 // of the last one, or its gain where its model is approximate, when it was the last step
-	past         secants // where the model of L is approximate
+
+	past quasinewton.Secants // of L, where its model is approximate
 }
 
 func newOutputSteps(t *task) (o outputSteps) {
@@ -46,7 +49,7 @@ func newOutputSteps(t *task) (o outputSteps) {
 func (d *blocks) takeTurns(on bool) error {
 	o := &d.outputs
 	if o.on = on; !on {
-		o.joint, o.late, o.poor, o.past = 0, 2*max(o.late, outputStepsLast), 0, secants{}
+		o.joint, o.late, o.poor, o.past = 0, 2*max(o.late, outputStepsLast), 0, quasinewton.Secants{}
 	}
 	return d.begin(d.cur.pt, !on)
 }
@@ -138,7 +141,7 @@ func (d *blocks) bestPoint(ctx context.Context, target float64) (*point, error) 
 			return nil, err
 		}
 		if d.t.approximate() {
-			if L, err = o.past.extrapolate(d.t, pt.L, L); err != nil {
+			if L, err = d.t.extrapolate(&o.past, pt.L, L); err != nil {
 				return nil, err
 			}
 		}
@@ -161,14 +164,27 @@ func (d *blocks) bestPoint(ctx context.Context, target float64) (*point, error) 
 		switch {
 		case !rises():
 			return next, nil
-		case o.past.used():
-			o.past = secants{}
+		case o.past.Used():
+			o.past = quasinewton.Secants{}
 		case d.t.spectrum.outdated(pt.eta):
 			d.t.spectrum.eta = nil
 		default:
 			return nil, nil
 		}
 	}
+}
+
+// extrapolate is the next point after from, where the iteration that past tells of leads to to.
+func (t *task) extrapolate(past *quasinewton.Secants, from, to *linop.Spectral) (*linop.Spectral, error) {
+	L, target := blas.NewGeneral(t.n, t.n), blas.NewGeneral(t.n, t.n)
+	from.Dense(t.be, L)
+	to.Dense(t.be, target)
+	next := past.Next(L.Data, target.Data)
+	if &next[0] == &target.Data[0] {
+		return to, nil
+	}
+	target.Data = next
+	return frankwolfe.ProjectSpectrahedron(t.be, target, t.tau)
 }
 
 // bestOutput lowers the objective over L at the weights of cur until about target is left to gain.

@@ -8,6 +8,7 @@ import (
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
 	"github.com/iokl/iokl/loss"
+	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -171,7 +172,7 @@ func TestSecants(t *testing.T) {
 		blas.AddScaled(L, b, second)
 		return mustSpectral(t, L)
 	}
-	var past secants
+	var past quasinewton.Secants
 	var L *linop.Spectral
 	along := func(D blas.General) float64 {
 		A := blas.NewGeneral(n, n)
@@ -182,7 +183,7 @@ func TestSecants(t *testing.T) {
 	for k := range 4 {
 		var err error
 		to := at(0.9*along(first), 0.8*along(second))
-		if L, err = past.extrapolate(&task{be: be, n: n, tau: n}, L, to); err != nil {
+		if L, err = (&task{be: be, n: n, tau: n}).extrapolate(&past, L, to); err != nil {
 			t.Fatal(err)
 		}
 		if off := math.Hypot(along(first), along(second)); (k == 0) != (off > 0.5) && k != 1 || k > 2 && off > 1e-8 {
