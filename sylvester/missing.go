@@ -30,7 +30,7 @@ import (
 //
 // which then preconditions, for two products more an iteration.
 //
-// As it stops early, it is no linear map: it preconditions flexible iterations.
+// As it stops early, it is no linear map: it preconditions flexible iterations, as the operator that within makes.
 // Scratch: 6·l·n floats.
 type missingCells struct {
 	cells *linop.Cells // nil for a complete grid
@@ -40,7 +40,6 @@ type missingCells struct {
 	rel   float64 // ‖Q·r‖ in the metric of Ā at most this part of √⟨b, result⟩
 	limit int     // applications of Ā⁻¹ in all
 
-	ctx      context.Context
 	solves   int     // applications of Ā⁻¹ so far
 	share    float64 // w̄, 1 where it is not small
 	err      error
@@ -67,17 +66,28 @@ func (s *missingCells) shape(l, n int) {
 	}
 }
 
-// Dim is l·n.
-func (s *missingCells) Dim() int { return s.x.Rows * s.x.Cols }
+// preconditioner is missingCells under a context.
+type preconditioner struct {
+	dim   int
+	apply func(dst, b blas.General)
+}
 
-// Apply computes dst ≈ (P·(K⊗L)·P + μI)⁻¹·b for one contiguous column b that is zero
+func (p preconditioner) Dim() int                  { return p.dim }
+func (p preconditioner) Apply(dst, b blas.General) { p.apply(dst, b) }
+
+// within is the preconditioner whose applications end with ctx.
+func (s *missingCells) within(ctx context.Context) linop.Operator {
+	return preconditioner{s.x.Rows * s.x.Cols, func(dst, b blas.General) { s.apply(ctx, dst, b) }}
+}
+
+// apply computes dst ≈ (P·(K⊗L)·P + μI)⁻¹·b for one contiguous column b that is zero
 // outside Ω. After an error, which is kept in err, and where rounding leaves no
 // positive ⟨b, dst⟩, it is the identity over μ.
-func (s *missingCells) Apply(dst, b blas.General) {
+func (s *missingCells) apply(ctx context.Context, dst, b blas.General) {
 	R := blas.General{Rows: s.x.Rows, Cols: s.x.Cols, Stride: s.x.Cols, Data: b.Data}
 	out := blas.General{Rows: R.Rows, Cols: R.Cols, Stride: R.Cols, Data: dst.Data}
 	if s.err == nil {
-		s.err = s.solve(R)
+		s.err = s.solve(ctx, R)
 	}
 	if s.cells == nil {
 		blas.Copy(out, s.x)
@@ -113,8 +123,8 @@ func (s *missingCells) residual() {
 }
 
 // solve finds x and ξ for b.
-func (s *missingCells) solve(b blas.General) error {
-	if err := s.count(); err != nil {
+func (s *missingCells) solve(ctx context.Context, b blas.General) error {
+	if err := s.count(ctx); err != nil {
 		return err
 	}
 	if s.cells == nil {
@@ -155,7 +165,7 @@ func (s *missingCells) solve(b blas.General) error {
 			blas.Scal(beta, s.p.Data)
 			blas.AddScaled(s.p, 1, s.u)
 		}
-		if err := s.count(); err != nil {
+		if err := s.count(ctx); err != nil {
 			return err
 		}
 		s.cells.ProjectMissing(s.stripped, s.p)
@@ -188,8 +198,8 @@ func (s *missingCells) form(b blas.General) float64 {
 }
 
 // count looks at the context and the limit before an application of Ā⁻¹.
-func (s *missingCells) count() error {
-	if err := s.ctx.Err(); err != nil {
+func (s *missingCells) count(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if s.solves >= s.limit {

@@ -361,12 +361,12 @@ func (p *preconditioned) with(
 	ctx context.Context, t target, opt Options, res *Result, watch func(cg.Step) error,
 ) error {
 	s := &p.inner
-	s.cells, s.grid, s.mu, s.ctx, s.limit, s.solves, s.err = t.cells, &p.grid, t.near.Mu, ctx, opt.MaxIter, 0, nil
+	s.cells, s.grid, s.mu, s.limit, s.solves, s.err = t.cells, &p.grid, t.near.Mu, opt.MaxIter, 0, nil
 	if s.share = 1; t.cells != nil {
 		s.share = t.cells.Mean()
 	}
 	s.shape(p.x.Rows, p.x.Cols)
-	err := p.run(ctx, t.A, s, t.columns, opt, res, func(step cg.Step) error {
+	err := p.run(ctx, t.A, s.within(ctx), t.columns, opt, res, func(step cg.Step) error {
 		if s.err != nil {
 			return s.err
 		}

@@ -11,15 +11,15 @@ import (
 // Until is New, but for factorizations that end early once ctx does: the operations of
 // the BLAS are then left out. What a factorization has written by then means
 // nothing, so its caller looks at ctx before anything else.
-func Until(ctx context.Context, bl BLAS) Implementation { return Implementation{ending{bl, ctx}} }
-
-// ending is a BLAS whose operations do nothing once ctx has ended.
-type ending struct {
-	BLAS
-	ctx context.Context
+func Until(ctx context.Context, bl BLAS) Implementation {
+	return Implementation{ending{bl, func() bool { return ctx.Err() != nil }}}
 }
 
-func (e ending) over() bool { return e.ctx.Err() != nil }
+// ending is a BLAS whose operations do nothing once over reports true.
+type ending struct {
+	BLAS
+	over func() bool
+}
 
 func (e ending) Dgemm(
 	tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,

@@ -95,18 +95,18 @@ func (s *surveyed) Next() (stream.Block, error) {
 // scaled is the rows as the feature maps see them, and this rank's share of them.
 type scaled struct {
 	src  stream.Source
-	ctx  context.Context
+	stop func() error // asked before each block
 	x, y *columns.Scaler // nil leaves as is
 	X, Y blas.General
 }
 
-// open starts a pass over the scaled rows of this rank.
-func (d *Data) open(ctx context.Context) (*scaled, error) {
+// open starts a pass over the scaled rows of this rank, which ends with an error of stop.
+func (d *Data) open(stop func() error) (*scaled, error) {
 	src, err := d.rows.Open()
 	if err != nil {
 		return nil, err
 	}
-	s := &scaled{src: src, ctx: ctx, x: d.in.Scaler, y: d.y}
+	s := &scaled{src: src, stop: stop, x: d.in.Scaler, y: d.y}
 	if r := d.opt.Ranks; r != nil && r.Size() > 1 {
 		s.src = &closing{stream.Share(src, r.Rank(), r.Size()), src}
 	}
@@ -131,7 +131,7 @@ func closeSource(src stream.Source) error {
 func (s *scaled) Close() error { return closeSource(s.src) }
 
 func (s *scaled) Next() (stream.Block, error) {
-	if err := s.ctx.Err(); err != nil {
+	if err := s.stop(); err != nil {
 		return stream.Block{}, err
 	}
 	b, err := s.src.Next()
@@ -170,7 +170,7 @@ func (d *Data) accumulate(ctx context.Context, saved io.Reader) error {
 		}
 		d.opt.Say("going on after the %d rows of %s", acc.Rows(), d.checkpoint())
 	}
-	src, err := d.open(ctx)
+	src, err := d.open(ctx.Err)
 	if err != nil {
 		return err
 	}

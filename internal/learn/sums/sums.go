@@ -382,7 +382,7 @@ func (d *Data) Train(ctx context.Context, _ []string, _ learn.Learned, fold int)
 		return t, nil
 	}
 	gram := &jointGram{Gram: stream.NewGram(d.maps, func() (stream.Source, error) {
-		return d.open(ctx)
+		return d.open(ctx.Err)
 	}, d.so), ranks: d.opt.Ranks}
 	t.space = bcd.NewFeaturesOperator(gram, p.H, p.YY, l, blocks)
 	return &reading{t, gram}, nil
