@@ -55,7 +55,7 @@
 // L lives in the range of Yᵀ: with more outputs than its rank they are reduced by a
 // thin factorization first. From a rank of 4096 on, L = P·L_q·Pᵀ for a basis P of
 // some directions of outputs, which grows until the certificate, taken with all of
-// them, meets Tol. No square array of the order of 4096 outputs or more is made. Where
+// them, meets Tol. No square array of the order of 4096 outputs or more is made, but by a [Sum]. Where
 // the optimal L is of a rank of thousands, the directions run out first: the result
 // then says what gap is left.
 //

@@ -23,14 +23,14 @@ type basis struct {
 // (mathematics.md §5.6), and nothing of n×n exists. With a given L fixed, or held, the outputs
 // stay, and so they do in a space that is not reducible.
 //
-// Where k is wide or more, P is the beginning of a basis that grows.
+// Where k is wide or more, P is the beginning of a basis that grows, but for a sum, whose steps bound memory.
 func reduceOutputs(ctx context.Context, p *Problem, opt Options) (q *Problem, b basis, err error) {
 	c, space := *p, p.Space
 	q = &c
 	stay := p.Model.fixL() && p.L != nil || opt.hold && p.Space.Outputs() < p.wide
 	if space.reducible() && !stay {
 		be, Y := blas.Or(opt.Backend), space.outputs()
-		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" {
+		if min(Y.Rows, Y.Cols) >= p.wide && opt.Solver != "okl" && p.Model != Sum {
 			var V blas.General
 			if p.L != nil {
 				V = p.L.V

@@ -113,12 +113,12 @@ func (p *Problem) checkSum(opt Options) error {
 	} else if K := p.Space.inSamples().K; !separate(K) {
 		return refuse("needs products with single kernels, which %T does not offer", K)
 	}
-	m, n := p.Space.Kernels(), min(p.Space.Unknowns(), p.Space.Outputs())
-	if n >= p.wide {
-		return refuse("keeps one %d×%d matrix for each kernel: with that many outputs fit the product model", n, n)
+	m, n := p.Space.Kernels(), p.Space.Outputs()
+	if p.Space.reducible() {
+		n = min(n, p.Space.Unknowns())
 	}
 	numbers := m * n * n
-	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of %d outputs", m, n),
+	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of order %d", m, n),
 		8*float64(numbers)*float64(3*quasinewton.MostPairs(numbers)+10), "fit the product model")
 }
 

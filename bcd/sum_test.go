@@ -15,7 +15,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/regularizer"
 )
 
@@ -389,6 +391,32 @@ func TestSumStops(t *testing.T) {
 			!strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+// As many outputs as the product model takes in a growing basis are no limit of a sum: memory is, which grows with the
+// outputs, or with the rows where these are fewer and no cell is missing.
+func TestSumManyOutputs(t *testing.T) {
+	K, Y := wideTask(20, 24)
+	p := &Problem{Space: NewSamples(K, Y), Lambda: 0.02, Tau: 24, Model: Sum}
+	want, err := Solve(t.Context(), p, Options{Tol: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	withMaxOutputs(8, p, func() {
+		res, err := Solve(t.Context(), p, Options{Tol: 1e-6})
+		if err != nil || !(math.Abs(res.Objective-want.Objective) <= 2e-6*want.Objective) {
+			t.Fatalf("objective %v, want %.9g: %v", res, want.Objective, err)
+		}
+	})
+	least := 8 * 2 * 20 * 20 * float64(3*quasinewton.MostPairs(2*20*20)+10)
+	opt := Options{Tol: 1e-2, MaxBytes: int64(1.1 * least)}
+	if _, err := Solve(t.Context(), p, opt); err != nil {
+		t.Errorf("with memory for the steps: %v", err)
+	}
+	p.Space = NewSamples(K, withHoles(Y, 0.1, 1))
+	if _, err := Solve(t.Context(), p, opt); !errors.Is(err, memory.ErrTooLarge) {
+		t.Errorf("without memory for output kernels of all outputs: %v", err)
 	}
 }
 

@@ -190,18 +190,7 @@ func (s *Sum) Forms(dst []float64, U, V blas.General, idx []int) {
 // forms sets out to the parts of ⟨U, K_j V⟩ that a tile has.
 func (s *Sum) forms(out []float64, at position, U, V blas.General, idx []int, t *sumScratch) {
 	row, rows, cols := s.shape(at)
-	before := min(max(row-at.j0, 0), cols) // the rest is in the block on the diagonal, which holds both its triangles
-	product := func(A, B blas.General, j0, n int, beta float64) {
-		s.be.Dgemm(blas.NoTrans, blas.Trans, rows, n, A.Cols, 1, A.Data[row*A.Stride:], A.Stride,
-			B.Data[(at.j0+j0)*B.Stride:], B.Stride, beta, t.sum[j0:], cols)
-	}
-	if before > 0 {
-		product(U, V, 0, before, 0)
-		product(V, U, 0, before, 1)
-	}
-	if before < cols {
-		product(U, V, before, cols-before, 0)
-	}
+	blas.FormTile(s.be, t.sum, U, V, row, rows, at.j0, cols)
 	s.rows(at, t, func(j int) bool { return slices.Contains(idx, j) }, func(j, i int, value []float64) {
 		if k := &s.d[j]; k.Center {
 			for c := range value {

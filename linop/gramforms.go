@@ -23,7 +23,6 @@ var level1 gonum.Implementation
 type formsWork struct {
 	sum   *GramSum
 	U, V  blas.General
-	same  bool // U and V are one matrix
 	idx   []int
 	part  []float64 // panels×len(idx)
 	panel func(b int)
@@ -53,7 +52,6 @@ func (s *GramSum) Forms(dst []float64, U, V blas.General, idx []int) {
 	}
 	panels := s.terms[0].Panels()
 	w.sum, w.U, w.V, w.idx = s, U, V, idx
-	w.same = &U.Data[0] == &V.Data[0] && U.Stride == V.Stride
 	w.part = resize(w.part, panels*len(idx))
 	par.For(panels, w.panel)
 	for b := range panels {
@@ -73,28 +71,13 @@ func (w *formsWork) run(i int) {
 	t.p64 = resize(t.p64, blas.SymBlock*formsCols)
 	for j0 := 0; j0 < row; j0 += formsCols {
 		n := min(formsCols, row-j0)
-		w.product(t.p64, row, rows, j0, n)
+		blas.FormTile(w.sum.be, t.p64, w.U, w.V, row, rows, j0, n)
 		t.inner(out, w.sum.terms, w.idx, rows, n, off+j0, cols)
 	}
 	// The diagonal block holds both its triangles.
-	w.gemm(1, w.U, w.V, row, rows, row, rows, 0, t.p64)
+	blas.FormTile(w.sum.be, t.p64, w.U, w.V, row, rows, row, rows)
 	t.inner(out, w.sum.terms, w.idx, rows, rows, off+row, cols)
 	w.sum.tiles.Put(t)
-}
-
-// product makes the tile of U·Vᵀ + V·Uᵀ at rows [i,i+m) and columns [j,j+n).
-func (w *formsWork) product(p []float64, i, m, j, n int) {
-	if w.same {
-		w.gemm(2, w.U, w.U, i, m, j, n, 0, p)
-		return
-	}
-	w.gemm(1, w.U, w.V, i, m, j, n, 0, p)
-	w.gemm(1, w.V, w.U, i, m, j, n, 1, p)
-}
-
-func (w *formsWork) gemm(alpha float64, a, b blas.General, i, m, j, n int, beta float64, p []float64) {
-	w.sum.be.Dgemm(blas.NoTrans, blas.Trans, m, n, a.Cols, alpha, a.Data[i*a.Stride:], a.Stride,
-		b.Data[j*b.Stride:], b.Stride, beta, p, n)
 }
 
 // inner adds to out[k] the inner product of the m×n tile with the elements of

@@ -95,7 +95,7 @@ func (s *surveyed) Next() (stream.Block, error) {
 // scaled is the rows as the feature maps see them, and this rank's share of them.
 type scaled struct {
 	src  stream.Source
-	stop func() error // asked before each block
+	stop func() error    // asked before each block
 	x, y *columns.Scaler // nil leaves as is
 	X, Y blas.General
 }
