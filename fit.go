@@ -192,7 +192,7 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if m.learned.Folds = folds; folds == nil && err == nil {
 		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
 	}
-	if c, ok := d.(learn.Convex); ok && m.learned.LogOdds() && m.learned.HasFolds() {
+	if c := d.Offers().InMemory; c != nil && m.learned.LogOdds() && m.learned.HasFolds() {
 		m.learned.Calibrate(c.Weight)
 	}
 	return m, err

@@ -139,10 +139,10 @@ func (m *Model) Noise(ctx context.Context) (sigma []float64, err error) {
 // chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
 func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model) ([]model.Fold, error) {
 	l, n := d.Size()
-	parts, ok := d.(learn.Parts)
+	parts := d.Offers().InMemory
 	own := opt.IntervalFolds > 0 && opt.compared != nil // each fold chooses its setting
 	wanted := opt.compared != nil || opt.lead().Kind == loss.Logistic
-	if opt.IntervalFolds < 0 || !ok || opt.IntervalFolds == 0 && (!wanted || opt.CV.TimeOrdered ||
+	if opt.IntervalFolds < 0 || parts == nil || opt.IntervalFolds == 0 && (!wanted || opt.CV.TimeOrdered ||
 		l > defaults.IntervalSamples) {
 		return nil, nil
 	}
@@ -200,8 +200,8 @@ func (m *Model) Distances(ctx context.Context, X mat.Matrix) ([]float64, error) 
 // withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
 // all of them uses them up.
 func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
-	f, ok := d.(learn.Folded)
-	if !ok || opt.IntervalFolds < 1 {
+	f := d.Offers().Folded
+	if f == nil || opt.IntervalFolds < 1 {
 		return nil, nil
 	}
 	method := opt.method()

@@ -51,6 +51,62 @@ type Data interface {
 	Constant(fold int) (Errors, error)
 	// Train makes a training set of the samples that are not in the fold, to learn this from.
 	Train(ctx context.Context, specs []string, what Learned, fold int) (Training, error)
+	// Offers is what else these data can do.
+	Offers() Offers
+}
+
+// Offers are data as what can do more; nil for what they cannot.
+type Offers struct {
+	InMemory InMemory
+	Table    Table
+	Folded   Folded
+}
+
+// InMemory is samples in memory: a part of them can be taken, and a model of a part can predict the rest.
+type InMemory interface {
+	Data
+	// Sample is the data of these samples alone, in this order.
+	Sample(samples []int) (Data, error)
+	// HeldOut returns the targets of the samples to test on, and what m, a model of the
+	// part to train on, predicts for them.
+	HeldOut(ctx context.Context, m *model.Model, s Split) (Y, F blas.General, err error)
+	// Loss is the loss that they are learned by, and ByLoss the same data for another one.
+	Loss() loss.Loss
+	ByLoss(l loss.Loss) (Data, error)
+	// Weight is that of target j of sample i.
+	Weight(i, j int) float64
+	// Plain reports whether targets are learned by squares without weights.
+	Plain() bool
+}
+
+// Table is rows of inputs in memory, for which kernels can be chosen. They offer kernel ridge regression, in which only
+// C is learned: one decomposition of K then serves all λ. Explicit features can take the place of their kernels.
+type Table interface {
+	InMemory
+	// Part is the data of these samples and targets alone, in this order; nil stands for all.
+	Part(samples, targets []int) (Data, error)
+	// Columns lists the inputs that vary.
+	Columns() []int
+	// Ridge prepares the regression for one fold. It keeps the kernels of each SPEC.
+	Ridge(fold int) (Ridge, error)
+	// Follow makes learning of lengths of columns start from those learned on other samples.
+	Follow(other Data)
+	// Affordable returns the SPECs where memory holds a fit to all samples and its predicted time is within the budget,
+	// or its work within a fixed one without a budget, and else SPECs of the same kernels with as many features as pay,
+	// with sums apart for so many folds.
+	Affordable(ctx context.Context, specs []string, what Learned, folds int, budget time.Duration) ([]string, error)
+	// Sums are the data with SPECs that have explicit features, dealt to folds: one pass
+	// over the samples for all folds and settings. They do not tell the accuracy.
+	Sums(ctx context.Context, specs []string, f Folding) (Data, error)
+}
+
+// Folded is Data whose folds are dealt before anything is learned. Some samples of each fold are kept,
+// to measure residuals on.
+type Folded interface {
+	Data
+	// HeldOut returns the numbers of the kept samples of the fold, ascending, their targets, and what m, a
+	// model learned without the fold, predicts for them.
+	HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error)
 }
 
 // Training is a set of samples in the form that the solver takes.
@@ -67,63 +123,31 @@ type Training interface {
 	Errors(ctx context.Context, res *bcd.Result) (Errors, error)
 	// Model is the model of the solution. It keeps res.C and overwrites it.
 	Model(res *bcd.Result) *model.Model
+	// Source is what a model of it keeps for changes of its rows.
+	Source() model.Source
+	// Kernelled is the set itself where its samples are in memory, else nil.
+	Kernelled() Kernelled
+	// Rereads reports whether the operator of the space reads the data again for every product, and what went wrong
+	// while it did.
+	Rereads() (bool, error)
 }
 
-// sourced is a Training set that has what a model of it keeps for changes of its rows.
-type sourced interface {
-	Source() model.Source
+// Kernelled is a Training set of samples in memory.
+type Kernelled interface {
+	Training
+	// Kernels are those on its samples, and the targets; none where it has explicit features instead.
+	Kernels() (K linop.Separate, Y blas.General)
+	// ByLoss is the set for another loss, with the same kernels.
+	ByLoss(l loss.Loss) (Kernelled, error)
+	// LeaveOut prepares for refits without each sample in closed form (mathematics.md §13). The error says why there is
+	// no closed form.
+	LeaveOut() (LeaveOut, error)
 }
 
 // remember makes the model of t keep what changes of its rows need.
 func remember(t Training, m *model.Model) {
-	if t, ok := t.(sourced); ok {
-		s := t.Source()
-		m.Y, m.W, m.Sums = s.Y, s.W, s.Sums
-	}
-}
-
-// kernelled is a Training set of kernels on its samples; no kernels where it has explicit features instead.
-type kernelled interface {
-	Kernels() (K linop.Separate, Y blas.General)
-}
-
-// rereader is a Training set whose operator reads the data again for every product.
-type rereader interface {
-	// Err is what went wrong while reading.
-	Err() error
-}
-
-// Sampler is Data of which a part can be taken.
-type Sampler interface {
-	Data
-	// Sample is the data of these samples alone, in this order.
-	Sample(samples []int) (Data, error)
-}
-
-// Approximator is Data whose kernels can be replaced by explicit features.
-type Approximator interface {
-	Sampler
-	// Part is the data of these samples and targets alone, in this order; nil stands for all.
-	Part(samples, targets []int) (Data, error)
-	// Affordable returns the SPECs where memory holds a fit to all samples and its predicted time is within the budget,
-	// or its work within a fixed one without a budget, and else SPECs of the same kernels with as many features as pay,
-	// with sums apart for so many folds.
-	Affordable(ctx context.Context, specs []string, what Learned, folds int, budget time.Duration) ([]string, error)
-	// Sums are the data with SPECs that have explicit features, dealt to folds: one pass
-	// over the samples for all folds and settings. They do not tell the accuracy.
-	Sums(ctx context.Context, specs []string, f Folding) (Data, error)
-}
-
-// Ridger is Data that offer kernel ridge regression, in which only C is learned: one
-// decomposition of K then serves all λ.
-type Ridger interface {
-	Data
-	// Columns lists the inputs that vary.
-	Columns() []int
-	// Ridge prepares the regression for one fold. It keeps the kernels of each SPEC.
-	Ridge(fold int) (Ridge, error)
-	// Follow makes learning of lengths of columns start from those learned on other samples.
-	Follow(other Data)
+	s := t.Source()
+	m.Y, m.W, m.Sums = s.Y, s.W, s.Sums
 }
 
 // Ridge is kernel ridge regression on one split of the samples.
@@ -270,7 +294,7 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 	if s.Learn == Nothing && !single(t) {
 		so.InnerTol = defaults.ExactTol
 	}
-	if _, ok := t.(rereader); ok && (so.Sylvester == "" || so.Sylvester == "auto") {
+	if rereads, _ := t.Rereads(); rereads && (so.Sylvester == "" || so.Sylvester == "auto") {
 		so.Sylvester = "rotated" // it does with products
 	}
 	return p, so, nil
@@ -279,8 +303,8 @@ func (m *Method) problem(t Training, s *Setting) (*bcd.Problem, bcd.Options, err
 // single reports whether t holds Gram matrices in single precision. Rounding them changes K·C by up to 2⁻²⁴·‖K‖·‖C‖,
 // which μ ≪ ‖K‖ makes far more than [defaults.ExactTol]: the gap says how exact coefficients are worth being.
 func single(t Training) bool {
-	k, ok := t.(kernelled)
-	if !ok {
+	k := t.Kernelled()
+	if k == nil {
 		return false
 	}
 	K, _ := k.Kernels()
@@ -366,8 +390,8 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	}
 	release()
 	err = errors.Join(err, end())
-	if r, ok := t.(rereader); ok && r.Err() != nil {
-		return nil, r.Err()
+	if _, failed := t.Rereads(); failed != nil {
+		return nil, failed
 	}
 	if res == nil {
 		return nil, fault.From(err)
@@ -399,8 +423,8 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 
 // complete reports whether t has kernels on its samples, of which no target is missing.
 func complete(t Training) bool {
-	k, ok := t.(kernelled)
-	if !ok {
+	k := t.Kernelled()
+	if k == nil {
 		return false
 	}
 	K, Y := k.Kernels()
@@ -409,8 +433,8 @@ func complete(t Training) bool {
 
 // likelihood learns the variance components of a mixed model.
 func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outcome, error) {
-	k, ok := t.(kernelled)
-	if !ok {
+	k := t.Kernelled()
+	if k == nil {
 		return nil, errLikelihood
 	}
 	K, Y := k.Kernels()

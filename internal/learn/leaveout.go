@@ -12,13 +12,6 @@ import (
 	"github.com/iokl/iokl/linop"
 )
 
-// Leaver is a Training set that is refitted without each of its samples in closed form (mathematics.md §13).
-type Leaver interface {
-	Training
-	// LeaveOut prepares for refits. The error says why there is no closed form.
-	LeaveOut() (LeaveOut, error)
-}
-
 // LeaveOut is refits without each sample.
 type LeaveOut interface {
 	// At predicts every sample by the refit without it, at the same η, L and μ. A decomposition of K_η serves

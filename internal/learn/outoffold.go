@@ -8,26 +8,17 @@ import (
 	"fmt"
 
 	"github.com/iokl/iokl/bcd"
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/par"
 )
 
-// Parts is Data of which models of a part can predict the rest.
-type Parts interface {
-	Sampler
-	// HeldOut returns the targets of the samples to test on, and what m, a model of the
-	// part to train on, predicts for them.
-	HeldOut(ctx context.Context, m *model.Model, s Split) (Y, F blas.General, err error)
-}
-
 // OutOfFold fits one model without each fold of the samples, and predicts the fold by
 // it. All that fit does is done to the part of the data that is not in the fold. As
 // many folds as atOnce run in parallel; the result does not depend on it.
 func OutOfFold(
-	ctx context.Context, d Parts, p Folding, atOnce int, fit func(ctx context.Context, d Data,
+	ctx context.Context, d InMemory, p Folding, atOnce int, fit func(ctx context.Context, d Data,
 		rows []int) (*model.Model, error),
 ) ([]model.Fold, error) {
 	l, _ := d.Size()
@@ -63,15 +54,6 @@ func OutOfFold(
 		}
 	}
 	return folds, nil
-}
-
-// Folded is Data whose folds are dealt before anything is learned. Some samples of each fold are kept,
-// to measure residuals on.
-type Folded interface {
-	Data
-	// HeldOut returns the numbers of the kept samples of the fold, ascending, their targets, and what m, a
-	// model learned without the fold, predicts for them.
-	HeldOut(ctx context.Context, m *model.Model, fold int) (rows []int, Y, F blas.General, err error)
 }
 
 // WithoutFolds fits the setting without each of so many folds of the data, and predicts its kept samples.

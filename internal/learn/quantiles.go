@@ -15,36 +15,18 @@ import (
 	"github.com/iokl/iokl/loss"
 )
 
-// Convex is Data that are learned by a loss of any kind.
-type Convex interface {
-	Data
-	// Loss is the loss, and ByLoss the same data for another one.
-	Loss() loss.Loss
-	ByLoss(l loss.Loss) (Data, error)
-	// Weight is that of target j of sample i.
-	Weight(i, j int) float64
-	// Plain reports whether targets are learned by squares without weights.
-	Plain() bool
-}
-
 // LossOf is the loss that data are learned by.
 func LossOf(d Data) loss.Loss {
-	if c, ok := d.(Convex); ok {
-		return c.Loss()
+	if d := d.Offers().InMemory; d != nil {
+		return d.Loss()
 	}
 	return loss.Loss{}
 }
 
 // Plain reports whether data are learned by squares without weights.
 func Plain(d Data) bool {
-	c, ok := d.(Convex)
-	return !ok || c.Plain()
-}
-
-// relossed is a Training set that shares its kernels with those of the same samples for other losses.
-type relossed interface {
-	Training
-	ByLoss(l loss.Loss) (Training, error)
+	m := d.Offers().InMemory
+	return m == nil || m.Plain()
 }
 
 // Lead is the index of the loss by which weights and L are learned: of quantiles that nearest ½.
@@ -62,8 +44,8 @@ func Lead(losses []loss.Loss) (at int) {
 func (m *Method) quantiles(
 	ctx context.Context, t Training, p *bcd.Problem, so bcd.Options, losses []loss.Loss, res *bcd.Result,
 ) (*columns.Outputs, error) {
-	r, ok := t.(relossed)
-	if !ok || res.Ls != nil {
+	r := t.Kernelled()
+	if r == nil || res.Ls != nil {
 		return nil, fault.Input("several quantiles are for rows or Gram matrices in memory and one output kernel")
 	}
 	at := Lead(losses)
@@ -82,7 +64,7 @@ func (m *Method) quantiles(
 		if one == nil || ctx.Err() != nil {
 			return fault.From(cmp.Or(err, ctx.Err()))
 		}
-		all[k], outs[k] = one.C, u.(relossed).Outputs()
+		all[k], outs[k] = one.C, u.Outputs()
 		res.SylvesterSolves += one.SylvesterSolves
 		res.KernelMultiplies += one.KernelMultiplies
 		open = cmp.Or(open, err)

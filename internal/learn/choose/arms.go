@@ -80,16 +80,16 @@ func (a *arm) move(times float64, folds int) {
 // start lists the arms of the first rung: what the user gave, or the dictionaries with fixed weights.
 func (s *race) start(ctx context.Context) error {
 	var given [][]string
-	d, ridger := s.data.(learn.Ridger)
+	table := s.data.Offers().Table
 	switch {
 	case s.Kernels != nil:
 		given = s.Kernels
 	case len(s.Setting.Kernels) > 0:
 		given = [][]string{s.Setting.Kernels}
-	case !ridger:
+	case table == nil:
 		given = [][]string{nil}
 	default:
-		all := bases(len(d.Columns()))
+		all := bases(len(table.Columns()))
 		for _, k := range all {
 			if err := s.addWhereItFits(ctx, k, mode{what: learn.Nothing}); err != nil {
 				return err
@@ -178,8 +178,7 @@ func (s *race) named() bool { return s.Kernels != nil || len(s.Setting.Kernels) 
 
 // kernelsOpen reports whether the race finds the kernels.
 func (s *race) kernelsOpen() bool {
-	_, ridger := s.data.(learn.Ridger)
-	return ridger && !s.named()
+	return s.data.Offers().Table != nil && !s.named()
 }
 
 // addWhereItFits is add where memory holds the dictionary on the largest part.
@@ -215,8 +214,8 @@ func (s *race) add(ctx context.Context, kernels []string, of mode, model learn.M
 		if a.lambdas == nil {
 			a.lambdas = defaults.Path(size * s.relative(tau))
 		}
-		_, ridger := s.data.(learn.Ridger)
-		a.closed = ridger && of.what == learn.Nothing && of.output == "" && dictionary.Exact(kernels)
+		a.closed = s.data.Offers().Table != nil && of.what == learn.Nothing && of.output == "" &&
+			dictionary.Exact(kernels)
 		a.in = slices.Repeat([]bool{true}, len(a.lambdas))
 		a.move(1, s.folds)
 		s.arms = append(s.arms, a)

@@ -16,7 +16,7 @@ const lossSamples = 1000
 
 // byLoss finds the kernels, and what is learned on them, by the race with squared errors, whose decompositions serve
 // all λ, and then λ by the loss on at most lossSamples samples.
-func byLoss(ctx context.Context, d learn.Convex, job Job) (*Result, error) {
+func byLoss(ctx context.Context, d learn.Table, job Job) (*Result, error) {
 	job.Method.Say("kernels are compared by squared errors, since one decomposition of these serves all λ, and then λ "+
 		"by the loss %s", d.Loss())
 	squares, err := d.ByLoss(loss.Loss{})
@@ -33,7 +33,7 @@ func byLoss(ctx context.Context, d learn.Convex, job Job) (*Result, error) {
 		return nil, err
 	}
 	p := best.Chosen()
-	d.(learn.Ridger).Follow(squares)
+	d.Follow(squares)
 	second := job
 	second.Budget, second.Kernels, second.Models = job.Budget/2, nil, nil
 	second.Setting.Kernels, second.Setting.Learn, second.Setting.Model = p.Kernels, p.Learn, p.Model
@@ -45,7 +45,7 @@ func byLoss(ctx context.Context, d learn.Convex, job Job) (*Result, error) {
 	part, rows := learn.Data(d), []int(nil)
 	if some := (&race{Job: job}).draw(l, min(l, lossSamples)); some != nil && job.Lambdas == nil {
 		rows = some
-		if part, err = d.(learn.Sampler).Sample(rows); err != nil {
+		if part, err = d.Sample(rows); err != nil {
 			return nil, err
 		}
 		second.Groups = learn.Pick(job.Groups, rows)

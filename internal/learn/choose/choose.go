@@ -168,10 +168,10 @@ type Job struct {
 // folds of it are complete, or else of the rung before; with the error of the context, if that was cancelled, and
 // then nil where nothing was compared yet.
 func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
-	if c, ok := d.(learn.Convex); ok && c.Loss().Kind != loss.Squared {
+	if learn.LossOf(d).Kind != loss.Squared {
 		job.Setting.Losses = nil // the lead decides
 		if r := (&race{Job: job, all: d, data: d}); r.kernelsOpen() {
-			return byLoss(ctx, c, job)
+			return byLoss(ctx, d.Offers().Table, job)
 		}
 	}
 	r := &race{Job: job, all: d, data: d}
@@ -308,7 +308,7 @@ func (s *race) checkFolds(l int) error {
 	}
 	_, n := s.data.Size()
 	observed, partial := s.data.Cells()
-	_, inMemory := s.data.(learn.Sampler)
+	inMemory := s.data.Offers().InMemory != nil
 	switch {
 	case s.Hide != "" || partial == 0:
 	case inMemory && s.Groups == nil && !s.TimeOrdered && s.Metric != "accuracy" && partial*s.Folds >= l:

@@ -40,12 +40,12 @@ func (s *race) finish(ctx context.Context, r rung) error {
 	}
 	d := s.all
 	if l, n := d.Size(); r.targets < n {
-		if d, err = s.all.(learn.Approximator).Part(s.draw(l, l), s.draw(n, r.targets)); err != nil {
+		if d, err = s.all.Offers().Table.Part(s.draw(l, l), s.draw(n, r.targets)); err != nil {
 			return err
 		}
 	}
 	if !exact && s.Metric != "accuracy" && !s.TimeOrdered {
-		if d, err = d.(learn.Approximator).Sums(ctx, kernels, s.folding()); err != nil {
+		if d, err = d.Offers().Table.Sums(ctx, kernels, s.folding()); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (s *race) leaders(p *Point, exact bool) (list []*arm) {
 
 // affordable is the kernels of the point, or explicit features of them where exact ones take too much time or memory.
 func (s *race) affordable(ctx context.Context, p *Point) ([]string, error) {
-	if d, ok := s.all.(learn.Approximator); ok && !s.named() && dictionary.Exact(p.Kernels) {
+	if d := s.all.Offers().Table; d != nil && !s.named() && dictionary.Exact(p.Kernels) {
 		return d.Affordable(ctx, p.Kernels, p.Learn, s.Folds, s.Budget)
 	}
 	return p.Kernels, nil

@@ -76,7 +76,7 @@ func (s *race) foldClosed(ctx context.Context, arms []*arm, f int, record func(*
 			continue
 		}
 		if r == nil {
-			if r, err = s.data.(learn.Ridger).Ridge(f); err != nil {
+			if r, err = s.data.Offers().Table.Ridge(f); err != nil {
 				return err
 			}
 		}

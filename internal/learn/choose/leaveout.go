@@ -46,8 +46,8 @@ func (s *race) leaveOneOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		leaver, ok := t.(learn.Leaver)
-		if !ok {
+		leaver := t.Kernelled()
+		if leaver == nil {
 			return fault.Input("leaving out single rows is for data in memory: use folds")
 		}
 		refits, err := leaver.LeaveOut()

@@ -39,11 +39,10 @@ type rung struct{ samples, targets, repeat int }
 func (s *race) rungs() (list, last []rung) {
 	l, n := s.all.Size()
 	top := rung{samples: l, targets: n}
-	_, some := s.all.(learn.Sampler)
-	if !some || s.named() {
+	if s.all.Offers().InMemory == nil || s.named() {
 		return s.repeats(top), nil // the user says what to compare, and means all samples
 	}
-	if _, ok := s.all.(learn.Approximator); ok {
+	if s.all.Offers().Table != nil {
 		most := rung{samples: MostSamples, targets: mostTargets}
 		if s.holed() {
 			most = rung{samples: holedSamples, targets: holedTargets}
@@ -121,7 +120,7 @@ func (s *race) run(ctx context.Context) error {
 
 // follow makes fits to all samples start from the lengths of columns that the last rung learned.
 func (s *race) follow() {
-	if d, ok := s.all.(learn.Ridger); ok {
+	if d := s.all.Offers().Table; d != nil {
 		d.Follow(s.data)
 	}
 }
@@ -132,7 +131,7 @@ func (s *race) begins(ctx context.Context) (err error) {
 	l, n := s.all.Size()
 	s.top = s.all
 	if top := list[len(list)-1]; top.samples < l || top.targets < n {
-		if s.top, err = s.all.(learn.Approximator).Part(s.draw(l, top.samples), s.draw(n, top.targets)); err != nil {
+		if s.top, err = s.all.Offers().Table.Part(s.draw(l, top.samples), s.draw(n, top.targets)); err != nil {
 			return err
 		}
 	}
@@ -188,12 +187,12 @@ func (s *race) take(d learn.Data, r rung) (err error) {
 	s.data = d
 	if r.samples < l {
 		rows := s.draw(l, r.samples)
-		if s.data, err = d.(learn.Sampler).Sample(rows); err != nil {
+		if s.data, err = d.Offers().InMemory.Sample(rows); err != nil {
 			return err
 		}
 		f.Groups = learn.Pick(f.Groups, rows)
 	}
-	if d, ok := s.data.(learn.Ridger); ok && s.from != nil {
+	if d := s.data.Offers().Table; d != nil && s.from != nil {
 		d.Follow(before)
 	}
 	if s.folds, err = s.data.Split(f); err != nil {

@@ -35,7 +35,7 @@ func TestRungs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spy := &sampled{Sampler: d}
+	spy := &sampled{InMemory: d}
 	s := &race{Job: Job{Options: Options{Metric: "mse", Folds: 3, Groups: groups}}, all: spy}
 	list, last := s.rungs()
 	if len(list) != 3 || list[0].samples != l/4 || list[1].samples != l/2 || list[2].samples != l || last != nil {
@@ -188,6 +188,8 @@ func (s *slow) Ridge(fold int) (learn.Ridge, error) {
 	return &slowRidge{r, s}, err
 }
 
+func (s *slow) Offers() learn.Offers { return learn.Offers{InMemory: s, Table: s} }
+
 // Sample is the data themselves: all rungs are slow.
 func (s *slow) Sample([]int) (learn.Data, error) { return s, nil }
 
@@ -313,11 +315,13 @@ func TestWordsInAnyOrder(t *testing.T) {
 
 // sampled keeps which samples were asked for.
 type sampled struct {
-	learn.Sampler
+	learn.InMemory
 	rows [][]int
 }
 
+func (s *sampled) Offers() learn.Offers { return learn.Offers{InMemory: s} }
+
 func (s *sampled) Sample(rows []int) (learn.Data, error) {
 	s.rows = append(s.rows, rows)
-	return s.Sampler.Sample(rows)
+	return s.InMemory.Sample(rows)
 }

@@ -112,7 +112,7 @@ func (t *training) take(out *columns.Outputs, Y, raw, w blas.General) {
 func (t *training) Outputs() *columns.Outputs { return t.out }
 
 // ByLoss is the training set, of which kernels are shared, for another loss.
-func (t *training) ByLoss(l loss.Loss) (learn.Training, error) {
+func (t *training) ByLoss(l loss.Loss) (learn.Kernelled, error) {
 	u, opt := *t, *t.opt
 	opt.Columns.Loss = l
 	u.opt = &opt
@@ -156,6 +156,12 @@ func (t *training) Weights() []float64 {
 }
 
 func (t *training) Held() float64 { return t.held }
+
+// Kernelled is t.
+func (t *training) Kernelled() learn.Kernelled { return t }
+
+// Rereads is false.
+func (t *training) Rereads() (bool, error) { return false, nil }
 
 // Source is what the model of a solution needs for changes of its rows: the targets as the solver sees them, or the
 // sums of explicit features. It is empty with Gram matrices, and where rows of features differ in which targets are

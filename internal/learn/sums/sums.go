@@ -271,6 +271,9 @@ func rowError(err error) error {
 	return fault.From(err)
 }
 
+// Offers is what else these data can do.
+func (d *Data) Offers() learn.Offers { return learn.Offers{Folded: d} }
+
 // Size is the number of samples with an observed target, and of targets.
 func (d *Data) Size() (l, n int) { return rows(d.sums), d.rows.Outputs }
 
