@@ -58,8 +58,8 @@ func (c *Chosen) warning(silent []string, n int) string {
 		len(silent), n, list)
 }
 
-// settled is the setting that a fit took.
-func (opt *Options) settled(end *learn.Outcome) *Chosen {
+// chosen is the setting that a fit took.
+func (opt *Options) chosen(end *learn.Outcome) *Chosen {
 	var c Chosen
 	if opt.compared != nil {
 		c = opt.compared.found

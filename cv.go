@@ -32,7 +32,7 @@ type CVResult struct {
 // Fit fits the best setting to all samples that were compared, with what the comparison has made of them:
 // lengths of columns, and sums of explicit features. It uses them up: call it once.
 func (r *CVResult) Fit(ctx context.Context) (*Model, error) {
-	opt := r.settle()
+	opt := r.bestOptions()
 	return opt.solve(ctx, r.data)
 }
 
@@ -49,7 +49,7 @@ var ErrBrief = errors.New("interrupted")
 // FitBriefly is Fit after a comparison that was interrupted. It ends at a relative gap of 1e-2, or a second after its
 // first iteration with [ErrBrief], and keeps no models for intervals and learns no noise.
 func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
-	opt := r.settle()
+	opt := r.bestOptions()
 	opt.Tol, opt.IntervalFolds, opt.LearnNoise = max(opt.Tol, briefTol), -1, false
 	over, trace := time.Now().Add(briefTime), opt.Trace
 	opt.Trace = func(s bcd.Step) error {
@@ -64,8 +64,8 @@ func (r *CVResult) FitBriefly(ctx context.Context) (*Model, error) {
 	return opt.solve(ctx, r.data)
 }
 
-// settle is the options with the kernels, norm, τ and λ of the best point.
-func (r *CVResult) settle() Options {
+// bestOptions is the options with the kernels, norm, τ and λ of the best point.
+func (r *CVResult) bestOptions() Options {
 	p, opt := r.Chosen(), r.opt
 	opt.compared = &comparison{asked: r.opt, found: Chosen{
 		Metric: r.Metric, Folds: r.Folds, Error: p.Mean, StdErr: p.StdErr, Constant: r.Constant,

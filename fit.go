@@ -182,7 +182,7 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if end == nil {
 		return nil, err
 	}
-	m := &Model{learned: end.Model, cert: record{certify(end, cells, opt), opt.settled(end)}}
+	m := &Model{learned: end.Model, cert: record{certify(end, cells, opt), opt.chosen(end)}}
 	m.learned.Out.Classes = opt.classes
 	if opt.compared != nil {
 		if w := opt.compared.found.warning(end.Silent, len(end.Out.Live)); w != "" {

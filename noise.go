@@ -124,7 +124,7 @@ func (opt *Options) spread(ctx context.Context, d *samples.Rows, folds []model.F
 	if err != nil {
 		return nil, err
 	}
-	chosen := r.settle().fixed(len(folds))
+	chosen := r.bestOptions().fixed(len(folds))
 	m, err := chosen.solve(ctx, data)
 	if err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func (m *Model) change(ctx context.Context, ch update.Change, opt UpdateOptions)
 	if opt.Weights != nil {
 		ch.W = raw(opt.Weights)
 	}
-	end, live, err := update.Run(ctx, m.learned, m.live.Load(), ch, set, fit.method(), opt.Relearn)
+	end, live, err := update.Revised(ctx, m.learned, m.live.Load(), ch, set, fit.method(), opt.Relearn)
 	if end == nil {
 		return nil, err
 	}

@@ -36,13 +36,13 @@ type Change struct {
 	Window     int // rows that stay at most; 0 for all
 }
 
-// Run is the model after the change. s is the setting that m was learned with, of which λ is not read. With relearn
+// Revised is the model after the change. s is the setting that m was learned with, of which λ is not read. With relearn
 // weights and L are learned further where the gap is above the tolerance of the method. The error is as for
 // [learn.Fit]; a gap above the tolerance is none unless relearn was asked for.
 //
 // live is that of m, or nil, and next that of the model returned: nil where weights and L have been learned further, or
 // where more rows have changed than a border holds.
-func Run(
+func Revised(
 	ctx context.Context, m *model.Model, live *Live, ch Change, s learn.Setting, method learn.Method, relearn bool,
 ) (out *learn.Outcome, next *Live, err error) {
 	if err := usable(m, &ch); err != nil {
