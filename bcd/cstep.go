@@ -98,10 +98,7 @@ func (p *productModel) sketch(ctx context.Context, pt *point, tol float64) (U bl
 
 func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64) error {
 	sys, single := p.form(ctx, pt, tol)
-	if p.eta != nil && !slices.Equal(pt.eta, p.eta) {
-		p.solver.Invalidate()
-	}
-	p.eta = append(p.eta[:0], pt.eta...)
+	p.weighted(pt.eta)
 	if p.t.convex() {
 		return p.convexStep(ctx, pt, sys, tol)
 	}
@@ -123,6 +120,14 @@ func (p *productModel) coefficients(ctx context.Context, pt *point, tol float64)
 	}
 	blas.Copy(pt.AX, res.KC)
 	return nil
+}
+
+// weighted tells the solver of the weights of the kernels.
+func (p *productModel) weighted(eta []float64) {
+	if p.eta != nil && !slices.Equal(eta, p.eta) {
+		p.solver.Invalidate()
+	}
+	p.eta = append(p.eta[:0], eta...)
 }
 
 // convexStep is coefficients for losses other than the squared one.

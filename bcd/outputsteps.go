@@ -192,8 +192,7 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 	t, pt := d.t, d.cur.pt
 	A := t.form(ctx, pt.eta, false)
 	phase.Do(ctx, phase.LStep, func(ctx context.Context) {
-		d.adopt(pt.eta)
-		U, s, failed := t.eigenvectors(ctx, A, pt.eta)
+		U, s, failed := d.eigenvectors(ctx, A, pt)
 		if err = failed; err != nil {
 			return
 		}
@@ -213,14 +212,22 @@ func (d *blocks) bestOutput(ctx context.Context, target float64) (L *linop.Spect
 	return L, err
 }
 
-// adopt takes the eigenvectors of A_η, where none are kept, from the solver of the C step.
-func (d *blocks) adopt(eta []float64) {
-	p := d.fit.model.(*productModel)
-	if solver, ok := p.solver.(sylvester.Masked); ok && d.t.spectrum.eta == nil && slices.Equal(p.eta, eta) {
-		if dec := solver.Decomposition(); dec != nil {
-			d.t.spectrum = spectrum{slices.Clone(eta), blas.Clone(dec.T), slices.Clone(dec.Sigma)}
-		}
+// eigenvectors are those of A, which is A_η at pt. Where cells are missing or weighted, the solver of the C step has
+// them too.
+func (d *blocks) eigenvectors(ctx context.Context, A linop.Operator, pt *point) (
+	U blas.General, s []float64, err error,
+) {
+	p, k := d.fit.model.(*productModel), &d.t.spectrum
+	solver, ok := p.solver.(sylvester.Masked)
+	if k.eta != nil || !ok {
+		return d.t.eigenvectors(ctx, A, pt.eta)
 	}
+	p.weighted(pt.eta)
+	dec, err := solver.Decompose(ctx, sylvester.System{K: A, L: pt.L, Mu: d.t.mu})
+	if err == nil {
+		*k = spectrum{slices.Clone(pt.eta), dec.T, dec.Sigma}
+	}
+	return k.U, k.s, err
 }
 
 // approximate reports whether the model of an output step is not h itself: where cells are missing or weighted, and

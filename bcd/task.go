@@ -200,7 +200,8 @@ func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64
 		return k.U, k.s, nil
 	}
 	N := t.space.Unknowns()
-	k.eta, k.U, k.s = nil, blas.Reshape(k.U, N, N), make([]float64, N)
+	*k = spectrum{} // U may be a solver's, and must stay
+	k.U, k.s = blas.NewGeneral(N, N), make([]float64, N)
 	if err := linop.Dense(ctx, k.U, A); err != nil {
 		return k.U, k.s, err
 	}

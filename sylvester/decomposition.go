@@ -24,17 +24,12 @@ type Decomposition struct {
 // active one. The error is ErrNotFinite, that of ctx, that of the backend, or that of
 // too little memory.
 func Decompose(ctx context.Context, K linop.Operator, be blas.Backend) (*Decomposition, error) {
-	return decompose(ctx, K, be, blas.General{})
-}
-
-// decompose is Decompose in the memory of T, where that is large enough.
-func decompose(ctx context.Context, K linop.Operator, be blas.Backend, T blas.General) (*Decomposition, error) {
 	l := K.Dim()
 	if err := memory.Check("sylvester: an eigendecomposition", 32*float64(l)*float64(l),
 		"use factors of K or random features"); err != nil {
 		return nil, err
 	}
-	d := &Decomposition{T: blas.Reshape(T, l, l), Sigma: make([]float64, l)}
+	d := &Decomposition{T: blas.NewGeneral(l, l), Sigma: make([]float64, l)}
 	if err := linop.Dense(ctx, d.T, K); err != nil {
 		return nil, err
 	}

@@ -39,9 +39,9 @@ type Masked interface {
 	// Reweigh gives the cells other weights. Those of weight 0 when the solver was made stay so. What the
 	// solver keeps of K serves on.
 	Reweigh(cells *linop.Cells)
-	// Decomposition is that of the last K, nil where the solver does not keep all of its eigenvectors. The next call
-	// of Solve may change it.
-	Decomposition() *Decomposition
+	// Decompose is the decomposition of sys.K. It must not be changed. Where a factor of leading pairs preconditions,
+	// the solver keeps it in the place of its own until Invalidate, and does not compute it twice.
+	Decompose(ctx context.Context, sys System) (*Decomposition, error)
 }
 
 // maskedDirect is the method of [NewMasked] that [New] has not: Cholesky's factor of the system of the observed cells.
@@ -129,11 +129,19 @@ func (s *masked) Reweigh(cells *linop.Cells) {
 	s.mask.Cells = s.cells
 }
 
-func (s *masked) Decomposition() *Decomposition {
-	if k := &s.by.keep; k.dec != nil && !k.stale && k.dec.whole() && k.dec.T.Rows == s.rows {
-		return k.dec
+func (s *masked) Decompose(ctx context.Context, sys System) (*Decomposition, error) {
+	k := &s.by.keep
+	if len(s.occupied.rows) < s.rows || !k.factors(s.cells) {
+		return Decompose(ctx, sys.K, s.cfg.Backend)
 	}
-	return nil
+	if k.dec == nil || k.stale || !k.dec.whole() {
+		k.exact = true
+		if err := k.renew(ctx, sys); err != nil || k.dec.whole() {
+			return k.dec, err
+		}
+		return Decompose(ctx, sys.K, s.cfg.Backend)
+	}
+	return k.dec, nil
 }
 
 func (s *masked) Invalidate() {

@@ -591,3 +591,55 @@ func TestMaskedWeightedSolves(t *testing.T) {
 		}
 	}
 }
+
+// The decomposition that is asked for is that of K, and the one that the solver goes on with until K changes.
+func TestMaskedDecompose(t *testing.T) {
+	const l, n = 60, 4
+	rng := rand.New(rand.NewPCG(3, 9))
+	Z, V, Y := blas.NewGeneral(l, l), blas.NewGeneral(n, n), blas.NewGeneral(l, n)
+	for _, a := range []blas.General{Z, V, Y} {
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
+		}
+	}
+	K, be := blas.NewGeneral(l, l), blas.Active()
+	blas.Mul(be, K, false, true, Z, Z)
+	blas.Mul(be, V, false, true, blas.Clone(V), V)
+	L, err := linop.NewSpectral(be, V, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, empty := range []bool{false, true} {
+		cells := linop.NewCells(l, n, func(i, j int) bool { return (i+j)%2 == 0 && (i > 0 || !empty) })
+		s, err := sylvester.NewMasked("nystrom", cells, sylvester.Config{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys := sylvester.System{K: linop.NewDense(K, be), L: L, Mu: 1}
+		decompose := func() *sylvester.Decomposition {
+			dec, err := s.Decompose(t.Context(), sys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return dec
+		}
+		first := decompose()
+		KT, TS := blas.NewGeneral(l, l), blas.NewGeneral(l, l)
+		blas.Mul(be, KT, false, false, K, first.T)
+		blas.Copy(TS, first.T)
+		blas.ScaleColumns(TS, first.Sigma)
+		blas.AddScaled(KT, -1, TS)
+		if d := blas.Frob(KT); !(d <= 1e-12*blas.Frob(K)) {
+			t.Errorf("empty row %v: ‖KT − TΣ‖ = %g", empty, d)
+		}
+		if _, err := s.Solve(t.Context(), blas.NewGeneral(l, n), sys, Y, sylvester.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if kept := decompose() == first; kept == empty {
+			t.Errorf("empty row %v: kept %v", empty, kept)
+		}
+		if s.Invalidate(); decompose() == first {
+			t.Errorf("empty row %v: it is that of an earlier K", empty)
+		}
+	}
+}

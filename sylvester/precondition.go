@@ -97,14 +97,8 @@ func (k *keeper) renew(ctx context.Context, sys System) error {
 		done, err = k.sketch(ctx, sys)
 	}
 	if !done && err == nil {
-		var old blas.General
-		if k.dec != nil {
-			old = k.dec.T
-		}
-		var dec *Decomposition
-		if dec, err = decompose(ctx, sys.K, k.cfg.Backend, old); err == nil {
-			k.dec = dec
-		} else if !k.only && errors.Is(err, memory.ErrTooLarge) {
+		k.dec = nil // to be collected
+		if k.dec, err = Decompose(ctx, sys.K, k.cfg.Backend); !k.only && errors.Is(err, memory.ErrTooLarge) {
 			k.exact, k.only = false, true
 			_, err = k.sketch(ctx, sys)
 		}
