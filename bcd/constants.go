@@ -73,6 +73,7 @@ const (
 	// jointShare is the share of gapL that gapEta has at least for joint steps where cells are missing or weighted:
 	// docs/decisions/2026-11-24-output-steps-at-once.md.
 	jointShare = 0.25
+	riseShare  = 0.03 // of the gap asked for, by which the objective may rise: what output steps leave to gain there
 	poorTol    = 1e-2 // factor of the tolerance of the C step after a poor one
 
 	// The second derivative by the weights costs little beside C steps that are spared up
