@@ -12,6 +12,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/linop"
 )
 
@@ -34,6 +35,7 @@ import (
 type cellFactor struct {
 	be       blas.Backend
 	made     *linop.Cells // P
+	rho      []float64    // eigenvalues of L
 	cells    *linop.Cells // outside of which a product is 0
 	mu       float64
 	base     float64 // a
@@ -60,6 +62,9 @@ const (
 	// leastInverse bounds T⁻¹ from below, by more than the rounding of Φᵀ·P²·Φ, whose norm is at most 1.
 	leastInverse = 0x1p-44
 )
+
+// mostPairs bounds D.
+func mostPairs(l int) int { return max(factorRows*l, insteadMost) }
 
 // pairs counts the σ_i of which σ_i·ρ_j + μ is more than 1 + cut times a·ρ_j + μ, for descending σ.
 func pairs(count []int, sigma, rho []float64, a, mu, cut float64) (D int) {
@@ -199,7 +204,7 @@ func (f *cellFactor) applyRows(dst, x blas.General) {
 func (f *cellFactor) plan(
 	be blas.Backend, dec *Decomposition, sys System, cells *linop.Cells, product float64,
 ) (order []int, sigma []float64, work float64) {
-	f.be, f.made, f.mu = be, cells, sys.Mu
+	f.be, f.made, f.mu, f.rho = be, cells, sys.Mu, append(f.rho[:0], sys.L.S...)
 	l, _ := cells.Dims()
 	if order, sigma = descending(dec.Sigma); len(sigma) == 0 || sys.L.Rank() == 0 {
 		return nil, nil, 0
@@ -208,7 +213,7 @@ func (f *cellFactor) plan(
 	if dec.whole() {
 		a = math.Max(slices.Min(dec.Sigma), 0)
 	}
-	limit := max(factorRows*l, insteadMost)
+	limit := mostPairs(l)
 	for limit > 0 && memory.Check("", 8*float64(limit)*float64(limit), "") != nil {
 		limit /= 2
 	}
@@ -301,18 +306,36 @@ func (f *cellFactor) form(be blas.Backend) {
 		f.applyRows(EZ, Z)
 		f.made.Project(EZ, EZ)
 		blas.Mul(be, d, true, true, f.V, EZ)
-		for k, qk := range f.count[:j+1] {
-			if qj == 0 || qk == 0 {
-				continue
-			}
-			f.block = blas.Reshape(f.block, l, qk)
-			blas.ScaleRows(f.block, blas.Row(d, k), blas.View(f.U, 0, 0, l, qk))
-			to := blas.View(f.factor, f.start[j], f.start[k], qj, qk)
-			blas.Mul(be, to, true, false, blas.View(f.U, 0, 0, l, qj), f.block)
+		if qj > 0 {
+			f.formRow(be, j, d)
 		}
 	}
 	for a, v := range f.inverseT {
 		f.factor.Data[a*f.factor.Stride+a] += v
+	}
+}
+
+// formRows is the number of rows of U that are weighted at a time, few enough for caches.
+const formRows = 256
+
+// formRow writes blocks jk of [cellFactor.form], k ≤ j, for the rows d_jk of d: one product with all columns
+// diag(d_jk)·U_k beside each other, since those with each alone are thin.
+func (f *cellFactor) formRow(be blas.Backend, j int, d blas.General) {
+	D, l := f.start[j]+f.count[j], f.U.Rows
+	to := blas.View(f.factor, f.start[j], 0, f.count[j], D)
+	for at := 0; at < l; at += formRows {
+		rows := min(formRows, l-at)
+		f.block = blas.Reshape(f.block, rows, D)
+		par.For(rows, func(i int) {
+			out, u := blas.Row(f.block, i), blas.Row(f.U, at+i)
+			for k, q := range f.count[:j+1] {
+				to, s := out[f.start[k]:], d.Data[k*d.Stride+at+i]
+				for c, v := range u[:q] {
+					to[c] = s * v
+				}
+			}
+		})
+		blas.Gemm(be, true, false, 1, blas.View(f.U, at, 0, rows, f.count[j]), f.block, min(1, float64(at)), to)
 	}
 }
 

@@ -3,6 +3,7 @@ package sylvester
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -82,5 +83,91 @@ func TestCellFactorBounds(t *testing.T) {
 				t.Errorf("%s: the least eigenvalue of K is taken for %g", name, f.base)
 			}
 		}
+	}
+}
+
+// The factor of more rows than are weighted at a time is that of T⁻¹ + Φᵀ·P²·Φ.
+func TestCellFactorForm(t *testing.T) {
+	const l, n = 2*formRows + 9, 3
+	be := blas.Active()
+	rng := rand.New(rand.NewPCG(53, 54))
+	f := &cellFactor{
+		be: be, U: blas.NewGeneral(l, 4), V: blas.NewGeneral(n, n), count: []int{4, 0, 2}, start: []int{0, 4, 4},
+		inverseT: []float64{1, 2, 3, 4, 5, 6},
+		made:     linop.WeightedCells(l, n, func(int, int) float64 { return max(0, rng.Float64()-0.3) }),
+	}
+	for _, a := range []blas.General{f.U, f.V} {
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
+		}
+	}
+	f.form(be)
+	f.eachPair(func(at, i, j int) {
+		f.eachPair(func(to, k, m int) {
+			want, size := 0.0, 0.0
+			for r := range l {
+				for c, root := range f.made.Row(r) {
+					v := root * root * f.U.Data[r*4+i] * f.V.Data[c*n+j] * f.U.Data[r*4+k] * f.V.Data[c*n+m]
+					want, size = want+v, size+math.Abs(v)
+				}
+			}
+			if at == to {
+				want += f.inverseT[at]
+			}
+			if got := f.factor.Data[at*f.factor.Stride+to]; to <= at && !(math.Abs(got-want) <= 1e-13*size) {
+				t.Errorf("element %d,%d is %g, expected %g", at, to, got, want)
+			}
+		})
+	})
+}
+
+// A sketch ends where a factor takes no more pairs than it knows, and grows once L has fewer large eigenvalues.
+func TestSketchFillsFactor(t *testing.T) {
+	const l, n = 450, 60
+	be := blas.Active()
+	rng := rand.New(rand.NewPCG(55, 56))
+	K, x := blas.NewGeneral(l, l), make([]float64, 2*l)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	for i := range l {
+		for j := range l {
+			K.Data[i*l+j] = math.Exp(-4 * (square(x[2*i]-x[2*j]) + square(x[2*i+1]-x[2*j+1])))
+		}
+	}
+	Y := blas.NewGeneral(l, n)
+	for i := range Y.Data {
+		Y.Data[i] = rng.NormFloat64()
+	}
+	cells := linop.NewCells(l, n, func(i, j int) bool { return i%2 == 0 || j <= i%n })
+	s, err := NewMasked("nystrom", cells, Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	L := linop.ScaledIdentity(n, 1)
+	iterations := func(s Masked) int {
+		sys := System{K: linop.NewDense(K, be), L: L, Mu: 1e-3}
+		res, err := s.Solve(t.Context(), blas.NewGeneral(l, n), sys, Y, Options{Tol: 1e-6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Iter
+	}
+	rank := func() int { return len(s.(*masked).by.keep.dec.Sigma) }
+	iterations(s)
+	if q := rank(); q > 64 {
+		t.Errorf("%d eigenvectors, of which a factor takes %d", q, mostPairs(l)/n)
+	}
+	for j := range L.S { // almost of rank 2
+		if j > 1 {
+			L.S[j] = 1e-6
+		}
+	}
+	other, err := NewMasked("nystrom", cells, Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if went, fresh := iterations(s), iterations(other); went > 2*fresh {
+		t.Errorf("%d iterations for an L of rank 2, %d by a solver for it alone; %d eigenvectors", went, fresh, rank())
 	}
 }

@@ -40,7 +40,8 @@ type Masked interface {
 	// solver keeps of K serves on.
 	Reweigh(cells *linop.Cells)
 	// Decompose is the decomposition of sys.K. It must not be changed. Where a factor of leading pairs preconditions,
-	// the solver keeps it in the place of its own until Invalidate, and does not compute it twice.
+	// the solver keeps it in the place of its own until Invalidate, and does not compute it twice; then it is that of
+	// the rows that have a cell, 0 in the others, and only the leading part of it where memory allows no more.
 	Decompose(ctx context.Context, sys System) (*Decomposition, error)
 }
 
@@ -131,17 +132,29 @@ func (s *masked) Reweigh(cells *linop.Cells) {
 
 func (s *masked) Decompose(ctx context.Context, sys System) (*Decomposition, error) {
 	k := &s.by.keep
-	if len(s.occupied.rows) < s.rows || !k.factors(s.cells) {
+	if !k.factors(s.cells) {
 		return Decompose(ctx, sys.K, s.cfg.Backend)
+	}
+	if s.part != nil {
+		var err error
+		if sys, err = s.part.system(s.cfg.Backend, sys); err != nil {
+			return nil, err
+		}
 	}
 	if k.dec == nil || k.stale || !k.dec.whole() {
 		k.exact = true
-		if err := k.renew(ctx, sys); err != nil || k.dec.whole() {
-			return k.dec, err
+		if err := k.renew(ctx, sys); err != nil {
+			return nil, err
 		}
-		return Decompose(ctx, sys.K, s.cfg.Backend)
 	}
-	return k.dec, nil
+	if len(s.occupied.rows) == s.rows {
+		return k.dec, nil
+	}
+	T := blas.NewGeneral(s.rows, k.dec.T.Cols)
+	for i, r := range s.occupied.rows {
+		copy(blas.Row(T, r), blas.Row(k.dec.T, i))
+	}
+	return &Decomposition{T, k.dec.Sigma}, nil
 }
 
 func (s *masked) Invalidate() {

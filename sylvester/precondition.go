@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cg"
@@ -27,6 +28,8 @@ type keeper struct {
 	each  float64 // flops of one product with the system to solve
 	stale bool    // K has changed since
 	hard  bool    // full-grid solves have cost what a factor for the cells and its iterations do, without an end
+	pairs int     // that a factor for the cells takes at most; 0 without one
+	full  bool    // the sketch has ended at that number
 	moves bool    // the cells change between calls, so that a factor for them would not last
 
 	pace    float64 // work for each factor e of the residual, when fresh; 0 when unknown
@@ -93,6 +96,7 @@ func (k *keeper) prepare(ctx context.Context, sys System) error {
 // and nothing but speed asks for them, it makes a sketch.
 func (k *keeper) renew(ctx context.Context, sys System) error {
 	done, err := false, error(nil)
+	k.full = false
 	if !k.exact {
 		done, err = k.sketch(ctx, sys)
 	}
@@ -126,13 +130,24 @@ func (k *keeper) sketch(ctx context.Context, sys System) (done bool, err error) 
 			return true, nil
 		}
 		k.dec = &Decomposition{T: s.low.U, Sigma: s.low.s}
-		if !k.coarse(sys) || s.exhausted() || q >= l/2 {
+		k.full = k.fills(sys)
+		if !k.coarse(sys) || s.exhausted() || q >= l/2 || k.full {
 			return true, nil
 		}
 		if k.exact = !k.only && q >= sketchForecast && k.hopeless(sys); k.exact {
 			return false, nil
 		}
 	}
+}
+
+// fills reports whether the pairs that the sketch knows are all that a factor for the cells takes.
+func (k *keeper) fills(sys System) bool {
+	last := len(k.dec.Sigma) - 1
+	if k.pairs == 0 || last < 0 || sys.L.Rank() == 0 {
+		return false
+	}
+	cut := k.dec.Sigma[last] * sys.L.S[0] / sys.Mu
+	return pairs(make([]int, sys.L.Rank()), k.dec.Sigma, sys.L.S, 0, sys.Mu, cut) > k.pairs
 }
 
 // hopeless forecasts, by a power law through its eigenvalues, whether a sketch large
@@ -224,7 +239,10 @@ const relInexact = 0.1
 // from full-grid solves that have cost as much without an end.
 func (p *preconditioned) solve(ctx context.Context, t target, opt Options, res *Result) error {
 	k := &p.keep
-	k.history, k.each = k.history[:0], t.product
+	k.history, k.each, k.pairs = k.history[:0], t.product, 0
+	if k.factors(t.cells) {
+		k.pairs = mostPairs(p.x.Rows)
+	}
 	if err := k.prepare(ctx, t.near); err != nil {
 		return err
 	}
@@ -287,24 +305,33 @@ func (k *keeper) factors(cells *linop.Cells) bool {
 func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, res *Result) error {
 	k, f := &p.keep, &p.near
 	f.cells = t.cells
-	fresh := f.made == nil || f.U.Rows != p.x.Rows || f.V.Rows != p.x.Cols
+	if k.full && !k.fills(t.near) && k.coarse(t.near) { // L has fewer large eigenvalues now
+		k.stale = true
+	}
+	made := f.made != nil && f.U.Rows == p.x.Rows && f.V.Rows == p.x.Cols
+	last := !made // no other factor is to follow
+	// All eigenvectors of a K before serve once more where L has changed too.
+	decomposes := func() bool {
+		return k.stale && (!made || !k.dec.whole() || slices.Equal(f.rho, t.near.L.S))
+	}
 	renew := func() error {
-		if k.stale {
+		if decomposes() {
 			if err := k.renew(ctx, t.near); err != nil {
 				return err
 			}
 		}
-		k.history, fresh = k.history[:0], true
+		k.history, last = k.history[:0], !k.stale
 		return f.set(ctx, k.cfg.Backend, k.dec, t.near, t.cells, t.product)
 	}
-	if fresh {
+	if !made {
 		if err := renew(); err != nil {
 			return err
 		}
+		made = true
 	}
 	return p.run(ctx, t.A, f, t.columns, opt, res, func(step cg.Step) error {
 		folds := math.Log(step.Residual / (margin * opt.Tol))
-		if fresh || !(folds > 0) {
+		if last || !(folds > 0) {
 			return nil
 		}
 		left, ok := k.left(step.Iter, folds, step.Residual)
@@ -312,7 +339,7 @@ func (p *preconditioned) byFactor(ctx context.Context, t target, opt Options, re
 			return nil
 		}
 		again := f.remaining(t.product, folds) + buildWork(p.x.Rows, f.factor.Rows)
-		if k.stale {
+		if decomposes() {
 			again += k.renewal(p.x.Rows)
 		}
 		if left*(t.product+f.iterationWork(p.x.Rows)) > again {
