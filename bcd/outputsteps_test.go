@@ -262,3 +262,31 @@ func TestOutputStepsSuffice(t *testing.T) {
 		}
 	}
 }
+
+// Output steps with few cells serve where rows have none: the best is that of the problem without these rows.
+func TestOutputStepsEmptyRows(t *testing.T) {
+	const l, n, empty = 30, 12, 2
+	X, Y := randn(newRand(9), l, 2), randn(newRand(10), l, n)
+	for i := range empty {
+		fill(blas.Row(Y, i), math.NaN())
+	}
+	for i := empty; i < l; i += 2 {
+		fill(blas.Row(Y, i)[n/2:], math.NaN())
+	}
+	all := blas.NewGeneral(l, l)
+	gaussian(X, 1, blas.Float64).Dense(all)
+	var objectives []float64
+	for _, from := range []int{0, empty} {
+		K := blas.SymFrom(blas.Clone(blas.View(all, from, from, l-from, l-from)), blas.Float64)
+		space := NewSamples(linop.NewGramSum([]*blas.Sym{K}, nil, blas.Float64), blas.View(Y, from, 0, l-from, n))
+		p := &Problem{Space: space, Lambda: 1e-3 / float64(space.Samples()), Tau: n, Eta: []float64{1}, Model: Output}
+		res, err := Solve(t.Context(), p, Options{Tol: 1e-8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		objectives = append(objectives, res.Objective*float64(space.Samples()))
+	}
+	if a, b := objectives[0], objectives[1]; !(math.Abs(a-b) <= 2e-8*b) {
+		t.Errorf("objective times rows %.12g, without empty rows %.12g", a, b)
+	}
+}

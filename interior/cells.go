@@ -24,7 +24,7 @@ type Cells struct {
 	T     blas.General
 }
 
-// NewCells is for the observed cells of Y, times √w and 0 elsewhere, the dense A_η and its eigenvectors, of ascending
+// NewCells is for the observed cells of Y, times √w and 0 elsewhere, the dense A_η and eigenvectors of it, of ascending
 // eigenvalues, of which the last q count.
 func NewCells(be blas.Backend, cells *linop.Cells, A, Y, vectors blas.General, q int, mu float64) *Cells {
 	N, n := Y.Rows, Y.Cols
@@ -34,7 +34,7 @@ func NewCells(be blas.Backend, cells *linop.Cells, A, Y, vectors blas.General, q
 	}
 	for i := range N {
 		for j := range q {
-			f.U.Data[i*q+j] = vectors.Data[i*vectors.Stride+N-1-j]
+			f.U.Data[i*q+j] = vectors.Data[i*vectors.Stride+vectors.Cols-1-j]
 		}
 	}
 	return f
