@@ -119,11 +119,7 @@ func (p *product[T]) one(s *scratch[T], i, j int) {
 		return
 	}
 	t.c = unsafe.Pointer(unsafe.SliceData(p.c[i*p.ldc+j:]))
-	if t.ldb > 0 {
-		p.e.direct(t)
-	} else {
-		p.e.tile(t)
-	}
+	p.e.tile(t)
 }
 
 // touches reports whether rows [r0,r1) of the slab and columns [j0,j1) hold a wanted element.

@@ -8,17 +8,15 @@ import (
 	"github.com/iokl/iokl/internal/par"
 )
 
-const (
-	thinLeast   = 256 // a product is thin when so many steps of all its columns fit half the second-level cache
-	directWides = 2   // so many wide panels at most are multiplied by rows of a that are not packed
-)
+// A product is thin when thinLeast steps of all its columns fit half the second-level cache.
+const thinLeast = 256
 
 // thinPass is how many blocks of p a pass of a thin product has, or 0 where the
 // product is none.
 func (p *product[T]) thinPass() int {
 	var t T
 	e := p.e
-	p.direct = e.direct != nil && p.a.form == bySum && p.wides <= directWides && p.want == whole
+	p.direct = e.direct && p.a.form == bySum && p.want == whole
 	room := e.l2 / 2 / (p.wides * e.mr * int(unsafe.Sizeof(t)))
 	if room < max(p.kc, thinLeast) || p.m < e.nr {
 		return 0
@@ -28,9 +26,9 @@ func (p *product[T]) thinPass() int {
 
 // thin computes a product of few columns in passes of at most pass blocks of p. All of
 // b is packed once for all goroutines; what a pass needs of it stays in the second-level
-// cache. Each job takes some rows of a, which it packs itself, one narrow panel at
-// a time, or, when there are very few columns, has the kernel read where they
-// stand: they are used too seldom to be kept.
+// cache. Each job takes some rows of a, which the kernel reads where they stand or,
+// where it cannot, which it packs itself, one narrow panel at a time: they are used
+// too seldom to be kept.
 func (p *product[T]) thin(pass int) {
 	e := p.e
 	p.passes = (p.steps + pass - 1) / pass

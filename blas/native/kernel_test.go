@@ -48,7 +48,7 @@ func tiles[T element](t *testing.T, k kernels[T]) {
 			for rows := 1; rows <= k.nr; rows++ {
 				tileOnce(t, rng, k, kc, rows, width, 0)
 			}
-			if k.direct != nil {
+			if k.direct {
 				tileOnce(t, rng, k, kc, k.nr, width, kc)
 				tileOnce(t, rng, k, kc, k.nr, width, kc+1)
 			}
@@ -56,13 +56,13 @@ func tiles[T element](t *testing.T, k kernels[T]) {
 	}
 }
 
-// tileOnce tries one shape; with a positive ldb, that of the kernel that reads b unpacked.
+// tileOnce tries one shape; with a positive ldb, b is unpacked.
 func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, width, ldb int) {
 	t.Helper()
-	run, sizeB := k.tile, kc*rows
+	sizeB := kc * rows
 	at := func(p, i int) int { return p*rows + i }
 	if ldb > 0 {
-		run, sizeB = k.direct, (rows-1)*ldb+kc
+		sizeB = (rows-1)*ldb + kc
 		at = func(p, i int) int { return i*ldb + p }
 	}
 	mem := atPageEndOnce[T](t, k.mr, k.nr)
@@ -90,7 +90,7 @@ func tileOnce[T element](t *testing.T, rng *rand.Rand, k kernels[T], kc, rows, w
 			ldc: ldc, kc: kc, rows: rows, width: width, add: add, alpha: -1.5,
 			next: unsafe.Pointer(&c[0]), lines: add, ldb: ldb,
 		}
-		run(t1)
+		k.tile(t1)
 		for i := range c {
 			r, j := i/ldc, i%ldc
 			if j >= width {

@@ -31,12 +31,6 @@ func tileF32AVX512(t *tile)
 func tileMixedAVX512(t *tile)
 
 //go:noescape
-func directF64AVX512(t *tile)
-
-//go:noescape
-func directF32AVX512(t *tile)
-
-//go:noescape
 func turnF64AVX512(dst []float64, w int, src []float64, ld, np int)
 
 //go:noescape
@@ -143,11 +137,11 @@ func kernels64(l Level) kernels[float64] {
 	}
 	k.dot, k.axpy, k.scal, k.div = dotF64AVX2, axpyF64AVX2, scalF64AVX2, divF64AVX2
 	k.dot4, k.axpy4, k.symv4 = dot4F64AVX2, axpy4F64AVX2, symv4F64AVX2
-	k.mr, k.nr, k.tile, k.spread = 12, 4, tileF64AVX2, copyPanelsAVX2
+	k.mr, k.nr, k.tile, k.direct, k.spread = 12, 4, tileF64AVX2, true, copyPanelsAVX2
 	k.turn4, k.spin, k.read = turn4F64AVX2, spinF64AVX2, readF64AVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 24, 8, tileF64AVX512, spinF64AVX512
-		k.turn, k.direct, k.spread = turnF64AVX512, directF64AVX512, copyPanelsAVX512
+		k.turn, k.spread = turnF64AVX512, copyPanelsAVX512
 	}
 	return k
 }
@@ -160,10 +154,10 @@ func kernels32(l Level) kernels[float32] {
 	k.dot, k.axpy, k.scal, k.div = dotF32AVX2, axpyF32AVX2, scalF32AVX2, divF32AVX2
 	k.dot4, k.axpy4, k.symv4 = dot4F32AVX2, axpy4F32AVX2, symv4F32AVX2
 	k.mr, k.nr, k.tile, k.spin = 24, 4, tileF32AVX2, spinF32AVX2
-	k.turn, k.turn4, k.spread = turnF32AVX2, turn4F32AVX2, copyPanelsAVX2
+	k.direct, k.turn, k.turn4, k.spread = true, turnF32AVX2, turn4F32AVX2, copyPanelsAVX2
 	if l == AVX512 {
 		k.mr, k.nr, k.tile, k.spin = 48, 8, tileF32AVX512, spinF32AVX512
-		k.direct, k.spread = directF32AVX512, copyPanelsAVX512
+		k.spread = copyPanelsAVX512
 	}
 	return k
 }

@@ -32,7 +32,7 @@ type tile struct {
 	alpha       float64
 	next        unsafe.Pointer
 	lines       int
-	ldb         int // for direct kernels, in elements
+	ldb         int // in elements, where b is not packed
 }
 
 // element is what the kernels compute with.
@@ -43,9 +43,9 @@ type kernels[T element] struct {
 	mr, nr int // the largest tile: mr columns, the direction of the vectors, by nr rows
 	tile   func(*tile)
 
-	// direct is tile for nr rows whose b is not packed: element (i,p) stands at b[i·ldb+p]. It fetches b
-	// ahead, not next. Nil where packing first is as good.
-	direct func(*tile)
+	// direct says that tile also takes nr rows whose b is not packed where ldb > 0: element (i,p) stands
+	// at b[i·ldb+p]. It then fetches b ahead, not next.
+	direct bool
 
 	// spread copies np rows of src, ld bytes apart, to so many panels of mr columns that lie panel bytes
 	// apart; nil where it would gain nothing.

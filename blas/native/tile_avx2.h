@@ -1,31 +1,37 @@
 // The AVX2 micro-kernel: tiles of up to 4 rows by three vectors of 256 bits, 12
-// accumulators in Y0 to Y11. It is included once per element type, with these
-// names defined:
+// accumulators in Y0 to Y11; a tile of fewer columns takes two vectors where those
+// suffice. It is included once per element type, with these names defined:
 //
 //	TILE                the name of the routine
 //	ES, LANES           bytes of an element, elements of a vector
 //	BCAST FMA MOV MUL ADD MASKMOV  the instructions for the element type
 //	ALPHA(y)            alpha in all lanes of y
-//	VECTORS(o)          one step of a, of 96 bytes, at byte offset o from AX into Y12 to Y14
+//	VECTORS2(o)         the first two vectors of a step of a at byte offset o from AX into Y12 and Y13
+//	VECTORS3(o)         also the third into Y14
 //
 // The contract stands at the type tile in tile.go. Registers: AX a, BX b, CX
 // groups of four steps left, DX single steps left, DI c, SI ldc in bytes, R8 rows
-// left, R9 scratch, R10 lines to fetch, R11 where to fetch, R12 scratch, R13 the
+// or its strides, R9 scratch, R10 lines to fetch, R11 where to fetch, R12 scratch, R13 the
 // argument.
 
-#define ROW(o, c0, c1, c2) \
-	BCAST o(BX), Y15;   \
+// One row: its element of b times the two or three vectors of a.
+#define ROW2(b, c0, c1, c2) \
+	BCAST b, Y15;       \
 	FMA   Y15, Y12, c0; \
-	FMA   Y15, Y13, c1; \
+	FMA   Y15, Y13, c1
+#define ROW3(b, c0, c1, c2) \
+	ROW2(b, c0, c1, c2); \
 	FMA   Y15, Y14, c2
 
-#define ROWS1(o) ROW(o, Y0, Y1, Y2)
-#define ROWS2(o) ROWS1(o); ROW(o+1*ES, Y3, Y4, Y5)
-#define ROWS3(o) ROWS2(o); ROW(o+2*ES, Y6, Y7, Y8)
-#define ROWS4(o) ROWS3(o); ROW(o+3*ES, Y9, Y10, Y11)
+// One step of p at byte offset o of b for one to four rows; ROW is one of the two above.
+#define ROWS1(ROW, o) ROW(o(BX), Y0, Y1, Y2)
+#define ROWS2(ROW, o) ROWS1(ROW, o); ROW(o+1*ES(BX), Y3, Y4, Y5)
+#define ROWS3(ROW, o) ROWS2(ROW, o); ROW(o+2*ES(BX), Y6, Y7, Y8)
+#define ROWS4(ROW, o) ROWS3(ROW, o); ROW(o+3*ES(BX), Y9, Y10, Y11)
 
-// The loop over p for n rows, four steps at a time; then the one store.
-#define STEPS(n, ROWS, four, fetch, fetched, one) \
+// The loop over p for n rows, four steps at a time; then the one store. LOAD loads as many
+// vectors of a as ROW multiplies.
+#define STEPS(n, ROWS, ROW, LOAD, four, fetch, fetched, one) \
 four: \
 	TESTQ CX, CX;       \
 	JZ    one;          \
@@ -38,14 +44,14 @@ fetch: \
 	DECQ  R12;          \
 	JNZ   fetch;        \
 fetched: \
-	VECTORS(0);         \
-	ROWS(0);            \
-	VECTORS(96);        \
-	ROWS(n*ES);         \
-	VECTORS(192);       \
-	ROWS(2*n*ES);       \
-	VECTORS(288);       \
-	ROWS(3*n*ES);       \
+	LOAD(0);            \
+	ROWS(ROW, 0);       \
+	LOAD(96);           \
+	ROWS(ROW, n*ES);    \
+	LOAD(192);          \
+	ROWS(ROW, 2*n*ES);  \
+	LOAD(288);          \
+	ROWS(ROW, 3*n*ES);  \
 	ADDQ  $384, AX;     \
 	ADDQ  $(4*n*ES), BX; \
 	DECQ  CX;           \
@@ -53,11 +59,51 @@ fetched: \
 one: \
 	TESTQ DX, DX;       \
 	JZ    finish;       \
-	VECTORS(0);         \
-	ROWS(0);            \
+	LOAD(0);            \
+	ROWS(ROW, 0);       \
 	ADDQ  $96, AX;      \
 	ADDQ  $(n*ES), BX;  \
 	DECQ  DX;           \
+	JMP   one
+
+// A step for four rows of b that are not packed: (BX) and three more R8 bytes apart.
+#define DIRECTSTEP(ROW, LOAD, p) \
+	LOAD(p*96);                             \
+	ROW(p*ES(BX), Y0, Y1, Y2);              \
+	ROW(p*ES(BX)(R8*1), Y3, Y4, Y5);        \
+	ROW(p*ES(BX)(R8*2), Y6, Y7, Y8);        \
+	ROW(p*ES(BX)(R9*1), Y9, Y10, Y11)
+
+// How far ahead of its use a row of b is fetched, in bytes.
+#define AHEAD 768
+
+#define DIRECTSTEPS(ROW, LOAD, eight, one) \
+eight: \
+	TESTQ CX, CX;                \
+	JZ    one;                   \
+	PREFETCHT0 AHEAD(BX);        \
+	PREFETCHT0 AHEAD(BX)(R8*1);  \
+	PREFETCHT0 AHEAD(BX)(R8*2);  \
+	PREFETCHT0 AHEAD(BX)(R9*1);  \
+	DIRECTSTEP(ROW, LOAD, 0);    \
+	DIRECTSTEP(ROW, LOAD, 1);    \
+	DIRECTSTEP(ROW, LOAD, 2);    \
+	DIRECTSTEP(ROW, LOAD, 3);    \
+	DIRECTSTEP(ROW, LOAD, 4);    \
+	DIRECTSTEP(ROW, LOAD, 5);    \
+	DIRECTSTEP(ROW, LOAD, 6);    \
+	DIRECTSTEP(ROW, LOAD, 7);    \
+	ADDQ  $(8*96), AX;           \
+	ADDQ  $(8*ES), BX;           \
+	DECQ  CX;                    \
+	JMP   eight;                 \
+one: \
+	TESTQ DX, DX;                \
+	JZ    finish;                \
+	DIRECTSTEP(ROW, LOAD, 0);    \
+	ADDQ  $96, AX;               \
+	ADDQ  $ES, BX;               \
+	DECQ  DX;                    \
 	JMP   one
 
 // One vector of c under the mask y: what acc holds, times alpha already, is added.
@@ -150,19 +196,48 @@ warm: // the tile of c is on its way while the sums are computed
 	ADDQ SI, R9
 	DECQ R12
 	JNZ  warm
+	MOVQ tile_width(R13), R12
+	MOVQ tile_ldb(R13), R9
+	TESTQ R9, R9
+	JNZ  direct
+	CMPQ R12, $(2*LANES)
+	JLE  narrow
 	CMPQ R8, $4
-	JEQ  four4
+	JEQ  four43
 	CMPQ R8, $3
-	JEQ  four3
+	JEQ  four33
 	CMPQ R8, $2
-	JEQ  four2
-
-	STEPS(1, ROWS1, four1, fetch1, fetched1, one1)
-	STEPS(2, ROWS2, four2, fetch2, fetched2, one2)
-	STEPS(3, ROWS3, four3, fetch3, fetched3, one3)
-	STEPS(4, ROWS4, four4, fetch4, fetched4, one4)
+	JEQ  four23
+	STEPS(1, ROWS1, ROW3, VECTORS3, four13, fetch13, fetched13, one13)
+	STEPS(2, ROWS2, ROW3, VECTORS3, four23, fetch23, fetched23, one23)
+	STEPS(3, ROWS3, ROW3, VECTORS3, four33, fetch33, fetched33, one33)
+	STEPS(4, ROWS4, ROW3, VECTORS3, four43, fetch43, fetched43, one43)
+narrow:
+	CMPQ R8, $4
+	JEQ  four42
+	CMPQ R8, $3
+	JEQ  four32
+	CMPQ R8, $2
+	JEQ  four22
+	STEPS(1, ROWS1, ROW2, VECTORS2, four12, fetch12, fetched12, one12)
+	STEPS(2, ROWS2, ROW2, VECTORS2, four22, fetch22, fetched22, one22)
+	STEPS(3, ROWS3, ROW2, VECTORS2, four32, fetch32, fetched32, one32)
+	STEPS(4, ROWS4, ROW2, VECTORS2, four42, fetch42, fetched42, one42)
+direct:
+	LEAQ (R9*ES), R8
+	LEAQ (R8)(R8*2), R9
+	MOVQ tile_kc(R13), CX
+	MOVQ CX, DX
+	ANDQ $7, DX
+	SHRQ $3, CX
+	CMPQ R12, $(2*LANES)
+	JLE  narrowDirect
+	DIRECTSTEPS(ROW3, VECTORS3, eight3, one3)
+narrowDirect:
+	DIRECTSTEPS(ROW2, VECTORS2, eight2, one2)
 
 finish:
+	MOVQ tile_rows(R13), R8
 	ALPHA(Y15)
 	MUL Y15, Y0, Y0
 	MUL Y15, Y1, Y1
@@ -220,12 +295,16 @@ done:
 #undef ADD
 #undef MASKMOV
 #undef ALPHA
-#undef ROW
+#undef ROW2
+#undef ROW3
 #undef ROWS1
 #undef ROWS2
 #undef ROWS3
 #undef ROWS4
 #undef STEPS
+#undef DIRECTSTEP
+#undef AHEAD
+#undef DIRECTSTEPS
 #undef STORE1
 #undef ADDROW
 #undef ADDALL

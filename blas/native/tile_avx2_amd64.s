@@ -14,9 +14,12 @@ DATA laneWindow<>+48(SB)/8, $0
 DATA laneWindow<>+56(SB)/8, $0
 GLOBL laneWindow<>(SB), RODATA|NOPTR, $64
 
-#define VECTORS(o) \
-	MOV o(AX), Y12;      \
-	MOV (o+32)(AX), Y13; \
+#define VECTORS2(o) \
+	MOV o(AX), Y12;     \
+	MOV (o+32)(AX), Y13
+
+#define VECTORS3(o) \
+	VECTORS2(o);        \
 	MOV (o+64)(AX), Y14
 
 // func tileF64AVX2(t *tile): float64, 12×4.
@@ -45,10 +48,14 @@ GLOBL laneWindow<>(SB), RODATA|NOPTR, $64
 #define ALPHA(y) VCVTSD2SS tile_alpha(R13), X15, X15; VBROADCASTSS X15, y
 #include "tile_avx2.h"
 
-#undef VECTORS
-#define VECTORS(o) \
-	VCVTPS2PD o(AX), Y12;      \
-	VCVTPS2PD (o+16)(AX), Y13; \
+#undef VECTORS2
+#define VECTORS2(o) \
+	VCVTPS2PD o(AX), Y12;     \
+	VCVTPS2PD (o+16)(AX), Y13
+
+#undef VECTORS3
+#define VECTORS3(o) \
+	VECTORS2(o);              \
 	VCVTPS2PD (o+32)(AX), Y14
 
 // func tileMixedAVX2(t *tile): a float32 in panels of 24, of which 12 columns

@@ -18,16 +18,13 @@
 #define LANES 8
 #define BCAST VBROADCASTSD
 #define FMA VFMADD231PD
+#define FMABCST VFMADD231PD.BCST
 #define MOV VMOVUPD
 #define ALPHA(z) VBROADCASTSD tile_alpha(R13), z
 
 // func tileF64AVX512(t *tile): float64, 24×8.
 TEXT ·tileF64AVX512(SB), 0, $128-8
 	TILE
-
-// func directF64AVX512(t *tile): the same with b unpacked.
-TEXT ·directF64AVX512(SB), 0, $128-8
-	DIRECT
 
 #undef ALOAD1
 #define ALOAD1(o, r) VCVTPS2PD o(r), Z24
@@ -48,6 +45,7 @@ TEXT ·tileMixedAVX512(SB), 0, $128-8
 #undef LANES
 #undef BCAST
 #undef FMA
+#undef FMABCST
 #undef MOV
 #undef ALPHA
 #define ALOAD1(o, r) VMOVUPS o(r), Z24
@@ -57,13 +55,10 @@ TEXT ·tileMixedAVX512(SB), 0, $128-8
 #define LANES 16
 #define BCAST VBROADCASTSS
 #define FMA VFMADD231PS
+#define FMABCST VFMADD231PS.BCST
 #define MOV VMOVUPS
 #define ALPHA(z) VCVTSD2SS tile_alpha(R13), X31, X31; VBROADCASTSS X31, z
 
 // func tileF32AVX512(t *tile): float32, 48×8.
 TEXT ·tileF32AVX512(SB), 0, $128-8
 	TILE
-
-// func directF32AVX512(t *tile): the same with b unpacked.
-TEXT ·directF32AVX512(SB), 0, $128-8
-	DIRECT
