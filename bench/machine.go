@@ -28,6 +28,8 @@ type Machine struct {
 	OS       string      `json:"os"`
 	Arch     string      `json:"arch"`
 	CPU      string      `json:"cpu"`
+	Family   int         `json:"cpu_family,omitempty"` // of the processor, as cpuid counts; so the model
+	Model    int         `json:"cpu_model,omitempty"`
 	CPUs     int         `json:"cpus"`
 	Features []string    `json:"features"` // of cpuid, those that matter to dense kernels
 	L1Data   int         `json:"l1d_bytes,omitempty"`
@@ -89,7 +91,8 @@ var dense = []cpuid.FeatureID{
 func Describe(env *Env) Machine {
 	m := Machine{
 		Time: time.Now().UTC().Truncate(time.Second), OS: runtime.GOOS, Arch: runtime.GOARCH,
-		CPU: cpuid.CPU.BrandName, CPUs: runtime.NumCPU(), Features: []string{},
+		CPU: cpuid.CPU.BrandName, Family: cpuid.CPU.Family, Model: cpuid.CPU.Model,
+		CPUs: runtime.NumCPU(), Features: []string{},
 		L1Data: max(cpuid.CPU.Cache.L1D, 0), L2: max(cpuid.CPU.Cache.L2, 0), L3: max(cpuid.CPU.Cache.L3, 0),
 		Memory: memory(), Go: runtime.Version(), Backend: env.Backend.Info(),
 		Cores: par.Cores(), Threads: env.Threads, Quick: env.Quick, Count: env.Count, Seed: env.Seed, Load: load(),
