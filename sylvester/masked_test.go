@@ -647,3 +647,59 @@ func TestMaskedDecompose(t *testing.T) {
 		}
 	}
 }
+
+// tally counts the columns that it multiplies.
+type tally struct {
+	linop.Operator
+	columns int
+}
+
+func (c *tally) Apply(dst, x blas.General) {
+	c.columns += x.Cols
+	c.Operator.Apply(dst, x)
+}
+
+// Cholesky's factor takes K in dense form once for cells of many weights, and anew once K has changed.
+func TestMaskedDirectKeepsK(t *testing.T) {
+	const l, n = 50, 3
+	rng, be := rand.New(rand.NewPCG(4, 9)), blas.Active()
+	normal := func(r, c int) blas.General {
+		a := blas.NewGeneral(r, c)
+		for i := range a.Data {
+			a.Data[i] = rng.NormFloat64()
+		}
+		return a
+	}
+	weights := func() *linop.Cells {
+		return linop.WeightedCells(l, n, func(i, j int) float64 { return float64((i+j)%2) * rng.Float64() })
+	}
+	s, err := sylvester.NewMasked("direct", weights(), sylvester.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Y, V := normal(l, n), normal(n, n)
+	blas.Mul(be, V, false, true, blas.Clone(V), V)
+	L, err := linop.NewSpectral(be, V, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, changed := range []bool{true, true} {
+		Z, K := normal(l, l), blas.NewGeneral(l, l)
+		blas.Mul(be, K, false, true, Z, Z)
+		op := &tally{Operator: linop.NewDense(K, be)}
+		for range 2 {
+			op.columns = 0
+			s.Reweigh(weights())
+			sys := sylvester.System{K: op, L: L, Mu: 1e-2}
+			res, err := s.Solve(t.Context(), blas.NewGeneral(l, n), sys, Y, sylvester.Options{Tol: 1e-10})
+			if err != nil || res.Iter > 3 {
+				t.Errorf("%d products with K, error %v", res.Iter, err)
+			}
+			if formed := op.columns >= l; formed != changed {
+				t.Errorf("%d columns multiplied; K has changed: %v", op.columns, changed)
+			}
+			changed = false
+		}
+		s.Invalidate()
+	}
+}

@@ -13,12 +13,13 @@ import (
 
 // ObservedFactor is the inverse of the matrix of the observed cells,
 // √w_ij·K_ii′·L_jj′·√w_i′j′ + μ·[i = i′, j = j′], by Cholesky's factor: |Ω|³/3 flops, and 2|Ω|² for each
-// product. Memory: |Ω|² + l² + n² floats, of which the first part stays.
+// product. Memory: |Ω|² + l² + n² floats, of which the last part does not stay.
 type ObservedFactor struct {
 	be     blas.Backend
 	factor blas.General
-	at     []int     // position in vec of every observed cell
-	root   []float64 // √w of these
+	dense  blas.General // K; without Data where it is to be formed
+	at     []int        // position in vec of every observed cell
+	root   []float64    // √w of these
 	dim    int
 	v      blas.General
 }
@@ -38,22 +39,28 @@ func (o *ObservedFactor) set(ctx context.Context, be blas.Backend, sys System, c
 	if err := memory.Check("sylvester: a factor for the observed cells", 8*floats, "use the method auto"); err != nil {
 		return err
 	}
-	K, L := blas.NewGeneral(l, l), blas.NewGeneral(n, n)
-	if err := linop.Dense(ctx, K, sys.K); err != nil {
-		return err
+	L := blas.NewGeneral(n, n)
+	if o.dense.Rows != l {
+		K := blas.NewGeneral(l, l)
+		if err := linop.Dense(ctx, K, sys.K); err != nil {
+			return err
+		}
+		if s := sum(K); !finite(s) {
+			return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
+		}
+		o.dense = K
 	}
 	sys.L.Dense(be, L)
-	if s := sum(K); !finite(s) {
-		return fmt.Errorf("%w: the elements of K sum to %g", ErrNotFinite, s)
-	}
 	o.be, o.dim, o.at, o.root = be, l*n, o.at[:0], o.root[:0]
 	cells.Each(func(i, j int, root float64) { o.at, o.root = append(o.at, i*n+j), append(o.root, root) })
 	o.factor, o.v = blas.Reshape(o.factor, N, N), blas.Reshape(o.v, N, 1)
+	i, j := make([]int, N), make([]int, N)
 	for a, p := range o.at {
-		k, r := blas.Row(K, p/n), blas.Row(L, p%n)
+		i[a], j[a] = p/n, p%n
+		k, r := blas.Row(o.dense, i[a]), blas.Row(L, j[a])
 		row := blas.Row(o.factor, a)[:a+1]
-		for b, q := range o.at[:a+1] {
-			row[b] = o.root[a] * o.root[b] * k[q/n] * r[q%n]
+		for b := range row {
+			row[b] = o.root[a] * o.root[b] * k[i[b]] * r[j[b]]
 		}
 		row[a] += sys.Mu
 	}
