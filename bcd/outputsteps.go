@@ -12,7 +12,6 @@ import (
 	"github.com/iokl/iokl/interior"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/linop"
-	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/quasinewton"
 	"github.com/iokl/iokl/sylvester"
 )
@@ -33,9 +32,6 @@ type outputSteps struct {
 func newOutputSteps(t *task) (o outputSteps) {
 	N := t.space.Unknowns()
 	o.late = outputStepsLast
-	if s := t.space.inSamples(); s != nil && s.loss.Kind == loss.Quantile { // it has no curvature
-		return o
-	}
 	o.possible = !t.fixL && t.rho == 0 && (t.n >= outputStepsLeast && N <= outputStepsMost || t.exactWeights())
 	if t.n >= outputStepsFrom || t.exactWeights() {
 		o.late = outputStepsLate

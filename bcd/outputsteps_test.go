@@ -67,6 +67,37 @@ func TestOutputSteps(t *testing.T) {
 	}
 }
 
+// L of quantiles moves in turn with the weights too, which spares steps of Newton's method.
+func TestOutputStepsOfQuantiles(t *testing.T) {
+	const l, n = 240, 12
+	rng := newRand(31)
+	X, Y := randn(rng, l, 2), randn(rng, l, n)
+	A := randn(rng, 3, n)
+	for i := range l {
+		a, b := X.Data[2*i], X.Data[2*i+1]
+		for j := range n {
+			Y.Data[i*n+j] = 0.5*Y.Data[i*n+j] + A.Data[j]*math.Sin(2*a) + A.Data[n+j]*math.Cos(a+b) + A.Data[2*n+j]*b
+		}
+	}
+	Ks := []blas.General{blas.NewGeneral(l, l), blas.NewGeneral(l, l)}
+	for at := range Ks[0].Data {
+		i, k := at/l, at%l
+		d := square(X.Data[2*i]-X.Data[2*k]) + square(X.Data[2*i+1]-X.Data[2*k+1])
+		Ks[0].Data[at], Ks[1].Data[at] = math.Exp(-d), math.Exp(-d/4)
+	}
+	p := &Problem{
+		Space:  NewLoss(sumOf(Ks), Y, blas.General{}, loss.Loss{Kind: loss.Quantile, Parameter: 0.5}, nil),
+		Lambda: 1e-2, Tau: n,
+	}
+	res, err := Solve(t.Context(), p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.OuterIterations > 38 { // 25, where joint steps alone take 51
+		t.Errorf("%d outer iterations, %d systems", res.OuterIterations, res.SylvesterSolves)
+	}
+}
+
 // Where cells are missing and the weights have nothing to gain, no joint steps come before output steps.
 func TestOutputStepsAtOnce(t *testing.T) {
 	K, Y := wideTask(400, 50)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
+	"github.com/iokl/iokl/loss"
 )
 
 // NewWeighted is NewSamples with a weight w_ij ≥ 0 for every target, or for every row of Y where W is
@@ -144,7 +145,9 @@ func (s *samples) filled(w *work, KC blas.General, L *linop.Spectral) blas.Gener
 	return w.xl
 }
 
-// curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares; 0 where φ has none.
+// curvature is the mean over all cells of ½w·∂²φ/∂F² at pt, the mean weight for squares. A quantile has kinks in its
+// place, which over many cells curve the loss by the density of the residuals at 0: that of the cells within half of
+// the mean |r| of it.
 func (s *samples) curvature(pt *point) (mean float64) {
 	switch {
 	case s.cells == nil:
@@ -154,8 +157,18 @@ func (s *samples) curvature(pt *point) (mean float64) {
 	}
 	F := blas.Like(s.Y)
 	pt.L.MulRight(blas.Active(), F, pt.AX)
+	s.loss.Each(func(at int, y, w float64) { F.Data[at] += s.loss.OffsetAt(at) })
+	width := 0.0 // of the window around 0
+	if s.loss.Kind == loss.Quantile {
+		var sum, weight float64
+		s.loss.Each(func(at int, y, w float64) { sum, weight = sum+w*math.Abs(y-F.Data[at]), weight+w })
+		width = sum / weight
+	}
 	s.loss.Each(func(at int, y, w float64) {
-		_, curvature := s.loss.Slope(y, F.Data[at]+s.loss.OffsetAt(at))
+		_, curvature := s.loss.Slope(y, F.Data[at])
+		if width > 0 && math.Abs(y-F.Data[at]) < width/2 {
+			curvature = 1 / width
+		}
 		mean += w * curvature / 2
 	})
 	return mean / float64(len(s.Y.Data))
