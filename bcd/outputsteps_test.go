@@ -111,13 +111,22 @@ func TestOutputStepsAtOnce(t *testing.T) {
 }
 
 // Where the model of L is approximate, steps that lower the gap are not refused for a rise of the objective that the
-// goal does not see: with joint steps in their place it takes 37 C steps.
+// goal does not see: with joint steps in their place these fits take 115 C steps and end above the gap asked for.
 func TestOutputStepsByGap(t *testing.T) {
-	K, Y := wideTask(400, 50)
-	p := &Problem{Space: NewSamples(K, withoutTails(Y)), Lambda: 1e-4, Tau: 50, Norm: regularizer.Lp{P: 1}}
-	res, err := Solve(t.Context(), p, Options{Tol: 1e-6})
-	if err != nil || res.SylvesterSolves > 32 {
-		t.Errorf("%d C steps, error %v", res.SylvesterSolves, err)
+	steps := 0
+	for _, n := range []int{45, 55} {
+		K, Y := wideTask(400, n)
+		p := &Problem{
+			Space: NewSamples(K, withoutTails(Y)), Lambda: 1e-4, Tau: float64(n), Norm: regularizer.Lp{P: 1},
+		}
+		res, err := Solve(t.Context(), p, Options{Tol: 1e-7})
+		if err != nil {
+			t.Errorf("%d outputs: %v", n, err)
+		}
+		steps += res.SylvesterSolves
+	}
+	if steps > 100 { // 78
+		t.Errorf("%d C steps", steps)
 	}
 }
 
