@@ -156,7 +156,7 @@ func (p *densePacked) Dense(dst General) {
 }
 
 func (p *densePacked) Row(i int, dst []float64) {
-	for j := range dst[:p.n] {
+	for j := range dst {
 		dst[j] = p.At(i, j)
 	}
 }

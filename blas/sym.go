@@ -230,7 +230,7 @@ type Packed interface {
 	Complete()
 	// Mul computes dst = A·x for n×k blocks, any k ≥ 1. dst is not read and does not overlap x.
 	Mul(dst, x General)
-	// Dense writes the full n×n matrix, Row its row i (length n); At is one element.
+	// Dense writes the full n×n matrix, Row the first len(dst) elements of its row i; At is one element.
 	Dense(dst General)
 	Row(i int, dst []float64)
 	At(i, j int) float64

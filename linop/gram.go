@@ -121,3 +121,11 @@ func (s packed) Apply(dst, x blas.General) {
 		blas.CopyScaled(dst, s.eta, dst)
 	}
 }
+
+// Row writes the elements of row i in the first len(dst) columns to dst.
+func (s packed) Row(i int, dst []float64) {
+	s.K.Row(i, dst)
+	if s.eta != 1 {
+		blas.Scal(s.eta, dst)
+	}
+}

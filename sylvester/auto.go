@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime/debug"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/linop"
@@ -21,6 +22,7 @@ type auto struct {
 	reduced  direct
 	exact    direct
 	factors  direct
+	single   singleCholesky
 	lowest   []float64 // residual of a trial until each step
 }
 
@@ -41,13 +43,14 @@ func (s *auto) Invalidate() {
 	s.reduced.Invalidate()
 	s.exact.Invalidate()
 	s.factors.Invalidate()
+	s.single.Invalidate()
 }
 
 func (s *auto) solve(ctx context.Context, f *frame) error {
 	f.opt = f.opt.filled()
 	l, n := f.Y.Rows, f.Y.Cols
 	c := costsOf(s.be)
-	best, least := s.direct(c, f.sys.K, n, f.sys.L)
+	best, least := s.direct(c, f.sys, n, f.opt.Tol)
 	if alwaysDirect(l, n) {
 		return f.run(ctx, best, nil)
 	}
@@ -65,7 +68,32 @@ func (s *auto) solve(ctx context.Context, f *frame) error {
 	if err != nil {
 		return err
 	}
-	return f.run(ctx, chosen, nil)
+	if chosen != method(s.sketched) || best != method(&s.single) {
+		return s.finish(ctx, f, chosen)
+	}
+	q := float64(s.sketched.sk.low.rank())
+	each := s.sketched.load.iterationCost(c, int(q)).total(1, float64(len(f.rho)), float64(l), q)
+	err = f.run(ctx, chosen, s.watch(f.opt.Tol, int(watchShare*least/each), each,
+		func(float64) float64 { return least }))
+	if !errors.Is(err, errSlow) {
+		return err
+	}
+	return s.finish(ctx, f, best)
+}
+
+// finish solves by the method chosen. A factor in single precision takes the place of the sketch in memory, and where
+// it breaks down a new sketch takes its.
+func (s *auto) finish(ctx context.Context, f *frame, chosen method) error {
+	if chosen != method(&s.single) {
+		return f.run(ctx, chosen, nil)
+	}
+	s.sketched = makeNystrom(Config{Backend: s.be, Seed: s.sketched.sk.seed})
+	debug.FreeOSMemory()
+	err := f.run(ctx, chosen, nil)
+	if s.single.broken {
+		return f.run(ctx, s.sketched, nil)
+	}
+	return err
 }
 
 // alwaysDirect reports whether a direct method is chosen without looking.
@@ -78,14 +106,18 @@ var errSlow = errors.New("sylvester: another method is expected to be faster")
 
 // trial watches plain iterations. From the iteration enough on it ends them when those
 // to come are expected to cost more than the direct method, or than a sketch and half
-// as many iterations behind it, which is what a first sketch saves as a rule. The
-// pace of the second half of the iterations done predicts how many are to come: the
-// first digits often take fewer iterations than the others.
+// as many iterations behind it, which is what a first sketch saves as a rule.
 func (s *auto) trial(c *costs, f *frame, enough int, least float64) func(Step) error {
 	l, r := float64(f.Y.Rows), float64(len(f.rho))
 	each, behind := c.plain.total(1, r, l, 0), c.sketched.total(1, r, l, firstRank)
 	sketch := c.growth(f.Y.Rows, firstRank, 0, false)
-	tol := f.opt.Tol
+	return s.watch(f.opt.Tol, enough, each, func(left float64) float64 { return min(least, sketch+behind*left/2) })
+}
+
+// watch ends iterations to tol, of the cost each, when those to come are expected, from the iteration enough on, to
+// cost more than other says of their number. The pace of the second half of the iterations done predicts how many are
+// to come: the first digits often take fewer iterations than the others.
+func (s *auto) watch(tol float64, enough int, each float64, other func(left float64) float64) func(Step) error {
 	s.lowest = s.lowest[:0]
 	return func(step Step) error {
 		now := step.Residual
@@ -94,11 +126,11 @@ func (s *auto) trial(c *costs, f *frame, enough int, least float64) func(Step) e
 			now = min(now, s.lowest[done-1])
 		}
 		s.lowest = append(s.lowest, now)
-		if done < enough || !(now > tol) {
+		if done < max(enough, 1) || !(now > tol) {
 			return nil
 		}
 		left := math.Log(now/tol) / math.Log(s.lowest[done/2]/now) * float64(done-done/2)
-		if each*left > min(least, sketch+behind*left/2) {
+		if each*left > other(left) {
 			return errSlow
 		}
 		return nil
@@ -114,13 +146,19 @@ func (c *costs) trialLength(l, r int) int {
 }
 
 // direct returns the cheapest direct method that memory holds, and its predicted cost; plain iterations and +Inf where
-// memory holds none, or where K is in single precision beyond [linop.KeepBoth], because factors of it would take eight
-// times its memory.
-func (s *auto) direct(c *costs, K linop.Operator, n int, L *linop.Spectral) (best method, least float64) {
+// memory holds none. Where K is in single precision beyond [linop.KeepBoth], factors in double precision would take
+// eight times its memory, and one in single precision is that method.
+func (s *auto) direct(c *costs, sys System, n int, tol float64) (best method, least float64) {
+	K, L := sys.K, sys.L
 	l, r := K.Dim(), L.Rank()
 	best, least = &s.plain, math.Inf(1)
 	if l > linop.KeepBoth && linop.PrecisionOf(K) == blas.Float32 {
-		return best, least
+		if r == 0 || !s.single.fits(K) {
+			return best, least
+		}
+		s.sketched.room = factorBytes(l)
+		least, _ = s.single.plan(c, l, L, sys.Mu, tol)
+		return &s.single, least
 	}
 	take := func(d *direct, cost float64) {
 		if cost < least && d.fits(l, n, r) == nil {
@@ -203,7 +241,7 @@ func (s *auto) sketch(ctx context.Context, f *frame) (*lowRank, error) {
 		return nil, nil
 	}
 	c := costsOf(s.be)
-	best, least := s.direct(c, f.sys.K, n, f.sys.L)
+	best, least := s.direct(c, f.sys, n, f.opt.Tol)
 	chosen, err := s.choose(ctx, c, best, least, false, f)
 	if err != nil || chosen != method(s.sketched) {
 		return nil, err

@@ -18,6 +18,9 @@
 //   - cg: the paper's conjugate gradients on the joint system of l·n unknowns;
 //   - tridiagonal, eigen, cholesky: direct methods, O(l³) until K changes, then
 //     O(l²·r) a solve; cholesky factors for every distinct ρ_j;
+//   - a large K in single precision, which auto alone meets, has one factor in
+//     single precision, that preconditions conjugate gradients and is named
+//     cholesky too (blockFactor);
 //   - bartels-stewart: by the real Schur forms of K and L, as if they were not
 //     symmetric, for comparison;
 //   - auto: the one predicted to be fastest.

@@ -29,6 +29,12 @@ const (
 	lookShare       = 0.07   // for this part of the cheapest method's cost
 	leastGrowth     = 1.25   // least factor on the rank for which a sketch grows
 
+	// Iterations behind a sketch are watched where a factor in single precision could serve: from watchShare of its
+	// cost on they end where those to come are expected to cost more. factorError is the ratio of condition numbers
+	// that rounding of the factor causes.
+	watchShare  = 0.1
+	factorError = 1.5
+
 	// Sketches. firstRank costs little beside any solve. sketchError is the usual
 	// ratio of ‖K − U·diag(s)·Uᵀ‖ to the eigenvalue after the last one kept.
 	firstRank   = 16
@@ -92,6 +98,7 @@ type costs struct {
 	sketched iterationCost
 	sketch   [5]float64 // growth of a sketch: constant, l and l² for each column, l·q², q²
 	factor   [2]float64 // Cholesky factorization for one shift: l² and l³
+	single   [3]float64 // the same in blocks of single precision, l³; a solve with it: l², and l² for each column
 	reduce   [3]float64 // tridiagonal reduction: l, l² and l³
 	eigen    [3]float64 // eigendecomposition: l², l³, and l³ beyond the cache
 
@@ -119,6 +126,7 @@ var nativeCosts = costs{
 	},
 	sketch:       [5]float64{3e5, 30, 0.047, 0.05, 200},
 	factor:       [2]float64{6.5, 0.0026},
+	single:       [3]float64{0.0016, 0.4, 0.02},
 	reduce:       [3]float64{4.4e3, 14, 0.0275},
 	eigen:        [3]float64{80, 0.03, 0.015},
 	byFactor:     0.035,
@@ -130,7 +138,8 @@ var nativeCosts = costs{
 // do not use it, see [blas.Beside].
 var libraryCosts = costs{
 	plain: nativeCosts.plain, sketched: nativeCosts.sketched, sketch: nativeCosts.sketch,
-	factor: [2]float64{8.5, 0.0025}, reduce: [3]float64{0, 25, 0.02}, eigen: [3]float64{65, 0.055, 0}, byFactor: 0.035,
+	factor: [2]float64{8.5, 0.0025}, single: nativeCosts.single, reduce: [3]float64{0, 25, 0.02},
+	eigen: [3]float64{65, 0.055, 0}, byFactor: 0.035,
 	byVectors: 0.08, readReflectors: [2]float64{4, 6}, byReflectors: [2]float64{0.2, 0.2},
 }
 

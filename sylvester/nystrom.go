@@ -30,6 +30,7 @@ type nystrom struct {
 	model spectrumModel // of the K that was sketched
 
 	roughAt float64 // the last tolerance that single precision was too rough for
+	room    float64 // memory for the sketch where a factor is another way, 0 where there is none
 	stale   bool    // K has changed since
 	uses    float64 // solves since K was last sketched
 	pace    float64 // iterations for each factor e of the residual, when fresh
@@ -169,12 +170,17 @@ func (s *nystrom) firstSketch(ctx context.Context, f *frame) error {
 	return s.grow(ctx, f, min(l, firstRank))
 }
 
-// maxRank is the largest rank for order l: half of it or, of large orders, what part of the memory there is holds.
+// maxRank is the largest rank for order l: half of it or, of large orders, what part of the memory there is holds, and
+// no more than the factor that is another way.
 func (s *nystrom) maxRank(l int) int {
 	if l <= linop.KeepBoth {
 		return l / 2
 	}
-	return max(min(l/2, int(sketchMemory*float64(memory.Limit())/(8*sketchBlocks*float64(l)))), firstRank)
+	room := sketchMemory * float64(memory.Limit())
+	if s.room > 0 {
+		room = min(room, s.room)
+	}
+	return max(min(l/2, int(room/(8*sketchBlocks*float64(l)))), firstRank)
 }
 
 // SketchBytes is the memory that an iterative solver is planned to have for the sketch of a K of order l; it takes

@@ -84,9 +84,9 @@ func (s *Symmetric) Complete() {
 	}
 }
 
-// Row writes row i, of n elements, to dst.
+// Row writes the first len(dst) elements of row i to dst.
 func (s *Symmetric) Row(i int, dst []float64) {
-	for j := range dst[:s.n] {
+	for j := range dst {
 		dst[j] = s.At(i, j)
 	}
 }
