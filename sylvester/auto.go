@@ -87,10 +87,13 @@ func (s *auto) finish(ctx context.Context, f *frame, chosen method) error {
 	if chosen != method(&s.single) {
 		return f.run(ctx, chosen, nil)
 	}
-	s.sketched = makeNystrom(Config{Backend: s.be, Seed: s.sketched.sk.seed})
-	debug.FreeOSMemory()
+	if s.sketched.sk.Q.Rows > 0 {
+		s.sketched = makeNystrom(Config{Backend: s.be, Seed: s.sketched.sk.seed})
+		debug.FreeOSMemory()
+	}
 	err := f.run(ctx, chosen, nil)
 	if s.single.broken {
+		s.single = singleCholesky{broken: true}
 		return f.run(ctx, s.sketched, nil)
 	}
 	return err

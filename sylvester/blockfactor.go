@@ -30,8 +30,8 @@ type blockFactor struct {
 }
 
 const (
-	// factorWidth is the number of columns of a block: reading and writing the rest of the matrix for each takes
-	// 1/factorWidth of a second's products a byte, an eighth of what memory gives on the machines of the costs.
+	// factorWidth is the number of columns of a block. An element is read and written, 8 bytes, once for so many
+	// multiplications: at 10¹¹ of them a second that is 1.6 GB a second, far below what memories give.
 	factorWidth = 512
 	// tileRows is how many rows one goroutine converts, or multiplies by, at a time: 1 MiB of them in double precision.
 	tileRows = 256

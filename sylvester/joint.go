@@ -65,9 +65,12 @@ func (s *joint) round(ctx context.Context, f *frame, _ int) error {
 		f.res.Residual, f.measured = out.Residual, true
 		return stop
 	}
+	return translated(err)
+}
+
+// translated is the error of this package for one of [cg.Workspace.Solve].
+func translated(err error) error {
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, cg.ErrNotConverged):
 		return ErrNotConverged
 	case errors.Is(err, cg.ErrNotSPD):
@@ -76,6 +79,14 @@ func (s *joint) round(ctx context.Context, f *frame, _ int) error {
 		return fmt.Errorf("%w: %w", ErrNotFinite, err)
 	}
 	return err
+}
+
+// onMatrices is the operator on vectors, one column each, that f is on the l×n matrices of their elements.
+func onMatrices(l, n int, f func(dst, x blas.General)) linop.Operator {
+	matrix := func(v blas.General) blas.General {
+		return blas.General{Rows: l, Cols: n, Stride: n, Data: v.Data}
+	}
+	return linop.Func{N: l * n, F: func(dst, x blas.General) { f(matrix(dst), matrix(x)) }}
 }
 
 // contiguous is a itself when its rows follow each other without a gap, else a

@@ -66,26 +66,14 @@ func (s *missingCells) shape(l, n int) {
 	}
 }
 
-// preconditioner is missingCells under a context.
-type preconditioner struct {
-	dim   int
-	apply func(dst, b blas.General)
-}
-
-func (p preconditioner) Dim() int                  { return p.dim }
-func (p preconditioner) Apply(dst, b blas.General) { p.apply(dst, b) }
-
 // within is the preconditioner whose applications end with ctx.
 func (s *missingCells) within(ctx context.Context) linop.Operator {
-	return preconditioner{s.x.Rows * s.x.Cols, func(dst, b blas.General) { s.apply(ctx, dst, b) }}
+	return onMatrices(s.x.Rows, s.x.Cols, func(dst, b blas.General) { s.apply(ctx, dst, b) })
 }
 
-// apply computes dst ≈ (P·(K⊗L)·P + μI)⁻¹·b for one contiguous column b that is zero
-// outside Ω. After an error, which is kept in err, and where rounding leaves no
-// positive ⟨b, dst⟩, it is the identity over μ.
-func (s *missingCells) apply(ctx context.Context, dst, b blas.General) {
-	R := blas.General{Rows: s.x.Rows, Cols: s.x.Cols, Stride: s.x.Cols, Data: b.Data}
-	out := blas.General{Rows: R.Rows, Cols: R.Cols, Stride: R.Cols, Data: dst.Data}
+// apply computes out ≈ (P·(K⊗L)·P + μI)⁻¹·R for an R that is zero outside Ω. After an error, which is kept in err, and
+// where rounding leaves no positive ⟨R, out⟩, it is the identity over μ.
+func (s *missingCells) apply(ctx context.Context, out, R blas.General) {
 	if s.err == nil {
 		s.err = s.solve(ctx, R)
 	}

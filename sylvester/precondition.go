@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -425,10 +424,6 @@ func (p *preconditioned) run(
 		return nil // by less than the margin
 	case errors.Is(err, cg.ErrNotConverged), errors.Is(err, errLimit):
 		return notConverged(res, opt.Tol)
-	case errors.Is(err, cg.ErrNotSPD):
-		return fmt.Errorf("%w: %w", ErrNotSPD, err)
-	case errors.Is(err, cg.ErrNotFinite):
-		return fmt.Errorf("%w: %w", ErrNotFinite, err)
 	}
-	return err
+	return translated(err)
 }

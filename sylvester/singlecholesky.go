@@ -4,7 +4,6 @@ package sylvester
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -111,46 +110,24 @@ func (s *singleCholesky) round(ctx context.Context, f *frame, _ int) error {
 	count(out.Applies)
 	f.restore()
 	f.cold = false
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, cg.ErrNotConverged):
-		return ErrNotConverged
-	case errors.Is(err, cg.ErrNotSPD):
-		return fmt.Errorf("%w: %w", ErrNotSPD, err)
-	case errors.Is(err, cg.ErrNotFinite):
-		return fmt.Errorf("%w: %w", ErrNotFinite, err)
+	if stop := ctx.Err(); stop != nil {
+		return stop
 	}
-	return err
-}
-
-// onColumns is a map of l×r matrices as one of vectors.
-type onColumns struct {
-	l, r int
-	f    func(dst, x blas.General)
-}
-
-func (o onColumns) Dim() int { return o.l * o.r }
-
-func (o onColumns) Apply(dst, x blas.General) {
-	shape := func(v blas.General) blas.General {
-		return blas.General{Rows: o.l, Cols: o.r, Stride: o.r, Data: v.Data}
-	}
-	o.f(shape(dst), shape(x))
+	return translated(err)
 }
 
 // system is the map of columns x_j to (ρ_j·K + μI)·x_j.
 func (s *singleCholesky) system() linop.Operator {
-	return onColumns{s.K.Dim(), len(s.rho), func(dst, x blas.General) {
+	return onMatrices(s.K.Dim(), len(s.rho), func(dst, x blas.General) {
 		s.K.Apply(dst, x)
 		blas.ScaleColumns(dst, s.rho)
 		blas.AddScaled(dst, s.mu, x)
-	}}
+	})
 }
 
 // inverse is the map of columns x_j to (K + σI)⁻¹·x_j/ρ_j.
 func (s *singleCholesky) inverse() linop.Operator {
-	return onColumns{s.K.Dim(), len(s.rho), func(dst, x blas.General) {
+	return onMatrices(s.K.Dim(), len(s.rho), func(dst, x blas.General) {
 		for i := range x.Rows {
 			out := blas.Row(dst, i)
 			for j, v := range blas.Row(x, i) {
@@ -158,5 +135,5 @@ func (s *singleCholesky) inverse() linop.Operator {
 			}
 		}
 		s.p.solve(dst)
-	}}
+	})
 }
