@@ -101,7 +101,7 @@ func line(i int) draw.LineStyle {
 func (c *Curve) glyph(i int) draw.GlyphStyle {
 	g := draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: 2.6, Shape: draw.CircleGlyph{}}
 	if c.Dots {
-		g.Shape = shapes[i%len(shapes)]
+		g.Shape, g.Radius = shapes[i%len(shapes)], 3.5
 	} else if i >= len(Palette) {
 		g.Shape = draw.RingGlyph{}
 	}
@@ -164,6 +164,9 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		}
 	}
 	pad(&p.X, c.LogX, 0.04)
+	if c.Names != nil {
+		p.X.Min, p.X.Max = 0.5, float64(len(c.Names))+0.5
+	}
 	pad(&p.Y, c.LogY, 0.06)
 	label := Text(11)
 	label.XAlign = draw.XCenter

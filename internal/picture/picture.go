@@ -113,6 +113,7 @@ const (
 	thumbWidth  = 0.8 * vg.Centimeter
 	thumbHeight = 12
 	gap         = 12
+	wider       = 1.15 // the fonts that browsers draw SVG files with, over those measured here
 )
 
 // Save writes dir/Name.png and dir/Name.svg and returns the names of the files.
@@ -126,7 +127,7 @@ func (f *Figure) Save(dir string) ([]string, error) {
 		signs = nil
 	}
 	for _, s := range signs {
-		side = max(side, legend.TextStyle.Rectangle(s.Text).Size().X+thumbWidth+2*gap)
+		side = max(side, wider*legend.TextStyle.Rectangle(s.Text).Size().X+thumbWidth+2*gap)
 	}
 	lines := wrapped(f.Title, title, f.Width+side)
 	center := f.Width / 2

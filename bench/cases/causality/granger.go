@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -14,6 +16,7 @@ import (
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 func init() {
@@ -24,6 +27,7 @@ func init() {
 		Run:       runLorenz96,
 		Conclude:  concludeGraphs,
 		Published: lorenzTable,
+		Figures:   graphFigures,
 	})
 	bench.Register(bench.Case{
 		Name:     "dream3",
@@ -31,6 +35,7 @@ func init() {
 		Does:     "gene networks in silico",
 		Run:      runDream3,
 		Conclude: concludeGraphs,
+		Figures:  graphFigures,
 	})
 }
 
@@ -328,6 +333,18 @@ var concludeGraphs = bench.Say(`
 {{values "aupr" $ours | mean | printf "%.3f"}} {{with $linear}}({{values "aupr" . | mean | printf "%.3f"}}){{end}},
 edges
 from a node to itself left out; the slowest took {{values "seconds" $ours | most | printf "%.2g"}} s.{{end}}`)
+
+// graphFigures show how well each method ranks the edges of each network; those that differ by their seed share a
+// place.
+func graphFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+	group = slices.Clone(group)
+	for i, r := range group {
+		system, _, _ := strings.Cut(r.Param("network"), " #")
+		group[i].Params = map[string]any{"network": strings.TrimPrefix(system, "simulated ")}
+	}
+	chart := picture.Chart{Title: "edges found", X: "network", Y: "area under the receiver operating curve"}
+	return bench.Dots(chart, "auroc", "network")(group, limits)
+}
 
 // lorenzTable quotes the figures of the GVAR study for 20 variables and 500 time points.
 func lorenzTable(group []bench.Result) *bench.Table {

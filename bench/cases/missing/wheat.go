@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,6 +16,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 func init() {
@@ -27,6 +29,7 @@ func init() {
 		Parts:     []string{"cv1", "cv2"},
 		Conclude:  concludeWheat,
 		Published: wheatTable,
+		Figures:   wheatFigures,
 	})
 }
 
@@ -323,6 +326,24 @@ func wheatTable(group []bench.Result) *bench.Table {
 		}
 	}
 	return t
+}
+
+// wheatFigures show the correlations in each environment beside the published ones.
+func wheatFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+	var cells []bench.Result
+	for _, row := range wheatTable(group).Rows {
+		for j, text := range row[2:] {
+			r := bench.Result{Case: "wheat", Name: row[1], Params: map[string]any{
+				"hidden": row[0], "environment": fmt.Sprint("E", j+1),
+			}}
+			if v, err := strconv.ParseFloat(text, 64); err == nil {
+				r.Metric("correlation", v)
+			}
+			cells = append(cells, r)
+		}
+	}
+	chart := picture.Chart{Title: "yields of wheat", X: "hidden, and environment", Y: "correlation"}
+	return bench.Dots(chart, "correlation", "hidden", "environment")(cells, limits)
 }
 
 var concludeWheat = bench.Say(`

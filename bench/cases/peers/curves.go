@@ -17,6 +17,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 func init() {
@@ -30,6 +31,9 @@ func init() {
 		Minutes:      48,
 		ShownMinutes: 8,
 		Published:    curvesTable,
+		Figures: bench.Dots(picture.Chart{
+			Title: "errors of the cells that were cut", X: "curves and share that lost its tail", Y: "error",
+		}, "rmse", "set", "cut"),
 	}
 	for _, set := range []string{madeCurves, "adult", "higgs", "Fashion-MNIST"} {
 		for _, share := range []string{"0.1", "0.5", "0.9"} {

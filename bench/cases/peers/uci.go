@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 func init() {
@@ -27,6 +29,7 @@ func init() {
 		Minutes:   10,
 		Parts:     []string{"airfoil", "concrete", "kin40k", "protein"},
 		Published: uciTable,
+		Figures:   uciFigures,
 	})
 }
 
@@ -113,8 +116,23 @@ func negLogDensity(F, D blas.General, sigma float64, Y blas.General) (mean float
 
 // uciReference are published errors and negative log densities of exact Gaussian processes: on 90 % of the rows, and
 // on 64 %.
-var uciReference = map[string][2]string{
-	"kin40k": {".065, −1.319", ".080, −.755"}, "protein": {".538, .575", ".511, .960"},
+var uciReference = map[string][2]struct{ rmse, density float64 }{
+	"kin40k":  {{.065, -1.319}, {.080, -.755}},
+	"protein": {{.538, .575}, {.511, .960}},
+}
+
+// uciFigures show the errors here beside the published ones.
+func uciFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+	for _, r := range slices.Clone(group) {
+		if reference, ok := uciReference[r.Param("set")]; ok && r.Name == uciOurs {
+			group = append(group, bench.Result{
+				Name: "Gaussian process, 90 % of the rows, published", Params: r.Params,
+				Metrics: map[string]float64{"rmse": reference[0].rmse},
+			})
+		}
+	}
+	chart := picture.Chart{Title: "held-out errors", X: "data", Y: "error in standard deviations", LogY: true}
+	return bench.Dots(chart, "rmse", "set")(group, limits)
 }
 
 func uciTable(group []bench.Result) *bench.Table {
@@ -135,7 +153,11 @@ func uciTable(group []bench.Result) *bench.Table {
 		{"scikit-learn", "seconds", "%.3g"},
 	})
 	for i, row := range p.Rows {
-		for _, text := range uciReference[row[0]] {
+		for _, v := range uciReference[row[0]] {
+			text := ""
+			if v.rmse > 0 {
+				text = fmt.Sprintf("%.3f, %.3f", v.rmse, v.density)
+			}
 			p.Rows[i] = append(p.Rows[i], bench.OrDash(text))
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/plot/plotter"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
@@ -36,7 +35,9 @@ func init() {
 		Minutes:  7,
 		Parts:    []string{"coverage", "regions", "speed"},
 		Conclude: concludeIntervals,
-		Figures:  intervalFigures,
+		Figures: bench.Dots(picture.Chart{
+			Title: "coverage of 90 % intervals", X: "noise, rows and outputs", Y: "share of new targets inside",
+		}, "coverage", "noise", "l", "n"),
 	})
 }
 
@@ -355,27 +356,3 @@ var concludeIntervals = bench.Say(`
 {{end}}{{end}}{{range values "share of the rate of predictions" .}}Intervals come at {{printf "%.2f" .}} of the rate of
 predictions.
 {{end}}`)
-
-// intervalFigures show coverage by kind of data.
-func intervalFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
-	chart := picture.Chart{Title: "coverage of 90 % intervals", X: "data", Y: "share of new targets inside"}
-	at := map[string]int{}
-	for _, r := range group {
-		noise, ok := r.Params["noise"].(string)
-		if !ok {
-			continue
-		}
-		label := fmt.Sprintf("%s %v×%v", strings.Fields(noise)[0], r.Params["l"], r.Params["n"])
-		if at[label] == 0 {
-			chart.Names = append(chart.Names, label)
-			at[label] = len(chart.Names)
-		}
-		i := slices.IndexFunc(chart.Curves, func(c picture.Curve) bool { return c.Name == r.Name })
-		if i < 0 {
-			i = len(chart.Curves)
-			chart.Curves = append(chart.Curves, picture.Curve{Name: r.Name, Dots: true})
-		}
-		chart.Curves[i].XY = append(chart.Curves[i].XY, plotter.XY{X: float64(at[label]), Y: r.Metrics["coverage"]})
-	}
-	return chart.Figures("intervals")
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
+	"github.com/iokl/iokl/internal/picture"
 )
 
 func init() {
@@ -26,6 +27,7 @@ func init() {
 		ShownMinutes: 9,
 		Conclude:     concludeMTR,
 		Published:    mtrTable,
+		Figures:      mtrFigures,
 	})
 }
 
@@ -150,4 +152,18 @@ func mtrTable(group []bench.Result) *bench.Table {
 		p.Rows[i] = slices.Concat(row[:1], published, []string{row[2], row[3], row[1], row[4]})
 	}
 	return p
+}
+
+// mtrFigures show the errors here beside the published ones of random forests.
+func mtrFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+	for _, r := range slices.Clone(group) {
+		set := r.Param("set")
+		if forest := mtrReference[set][2]; r.Name == mtrOurs && forest > 0 {
+			group = append(group, bench.Result{
+				Name: "random forest, published", Params: r.Params, Metrics: map[string]float64{"arrmse": forest},
+			})
+		}
+	}
+	chart := picture.Chart{Title: "errors of ten folds", X: "data", Y: "average relative error", LogY: true}
+	return bench.Dots(chart, "arrmse", "set")(group, limits)
 }

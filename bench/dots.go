@@ -1,0 +1,44 @@
+// This file draws results as points over what they were measured on.
+
+package bench
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// Dots is the figure of a case that draws a metric of each result that has it over the values of its params, with
+// a sign for each name.
+func Dots(chart picture.Chart, metric string, params ...string) func([]Result, *Limits) []picture.Figure {
+	return func(group []Result, _ *Limits) []picture.Figure {
+		c := chart
+		for _, r := range group {
+			v, ok := r.Metrics[metric]
+			if !ok {
+				continue
+			}
+			var values []string
+			for _, p := range params {
+				values = append(values, r.Param(p))
+			}
+			label := strings.Join(values, " ")
+			if !slices.Contains(c.Names, label) {
+				c.Names = append(slices.Clip(c.Names), label)
+			}
+			c.Point(r.Name, float64(1+slices.Index(c.Names, label)), v)
+		}
+		for i := range c.Curves {
+			c.Curves[i].Dots = true
+		}
+		slices.SortStableFunc(c.Curves, func(a, b picture.Curve) int { // ours has the first sign on every page
+			return cmp.Compare(strings.Index(b.Name, "iokl"), strings.Index(a.Name, "iokl"))
+		})
+		if c.Curves == nil {
+			return nil
+		}
+		return c.Figures(group[0].Case)
+	}
+}

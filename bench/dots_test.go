@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/iokl/iokl/internal/picture"
+)
+
+// TestDots draws results over their params, ours first, and nothing where no result has the metric.
+func TestDots(t *testing.T) {
+	result := func(name, set string, cut, rmse float64) Result {
+		r := Result{Case: "c", Name: name, Params: map[string]any{"set": set, "cut": cut}}
+		r.Metric("rmse", rmse)
+		return r
+	}
+	group := []Result{
+		result("peer", "b", 0.5, 2),
+		result("iokl", "a", 0.1, 1),
+		result("iokl", "b", 0.5, 3),
+		{Case: "c", Name: "other", Params: map[string]any{"set": "z"}},
+	}
+	draw := Dots(picture.Chart{Title: "errors"}, "rmse", "set", "cut")
+	for range 2 { // the second call starts anew
+		figures := draw(group, nil)
+		if len(figures) != 1 || figures[0].Name != "c" || figures[0].Legend[0].Text != "iokl" {
+			t.Fatalf("figures %+v", figures)
+		}
+		chart := figures[0].Chart
+		if len(chart.Names) != 2 || chart.Names[0] != "b 0.5" || chart.Names[1] != "a 0.1" {
+			t.Errorf("places %q", chart.Names)
+		}
+		ours := chart.Curves[0]
+		if !ours.Dots || len(ours.XY) != 2 || ours.XY[0].X != 1 || ours.XY[0].Y != 3 || ours.XY[1].Y != 1 {
+			t.Errorf("points %+v", ours)
+		}
+	}
+	if figures := draw(group[3:], nil); figures != nil {
+		t.Errorf("%d figures of nothing", len(figures))
+	}
+}
