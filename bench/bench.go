@@ -43,9 +43,8 @@ type Case struct {
 	// What the report shows of the results of the case; each may be nil.
 	// sentences, most often of Say; the first stands at the top of the page
 	Conclude  func(group []Result) []string
-	Figures   func(group []Result, limits *Limits) []picture.Figure // beside those of traces
-	Published func(group []Result) *Table                           // figures from elsewhere beside ours
-	Paper     func(group []Result) []Evidence                       // on what the paper reports
+	Figures   func(group []Result, f *File) []picture.Figure // beside those of traces; f has all cases
+	Published func(group []Result) *Table                    // figures from elsewhere beside ours, or a summary
 
 	file string // where it is registered
 }
@@ -105,35 +104,7 @@ type Table struct {
 	Head   []string
 	Rows   [][]string
 	Source string
-	Words  bool     // more text than numbers
-	Links  []string // the case that each row comes from; nil for none
-}
-
-// Evidence is a finding of the paper with the one measured here.
-type Evidence struct {
-	Item, Published string
-	Measured        string // without it there is no row for the item
-	Figures         []picture.Figure
-}
-
-// PaperSource is the paper.
-const PaperSource = "V. Sindhwani, H. Q. Minh, A. C. Lozano: Scalable Matrix-valued Kernel Learning for " +
-	"High-dimensional Nonlinear Multivariate Regression and Granger Causality, UAI 2013"
-
-// Question is one that people come to the report with.
-type Question struct {
-	Text   string
-	Cases  []string // that the answer is made of
-	Answer func(f *File) Answer
-
-	file string // where it is asked
-}
-
-// Answer is the answer to a question, empty where the results do not suffice.
-type Answer struct {
-	Texts   []string
-	Table   *Table
-	Figures []picture.Figure
+	Words  bool // more text than numbers
 }
 
 // Env is what a case runs with. Use NewEnv for one with every field set.
@@ -207,10 +178,7 @@ func (e *Env) Limits() Limits {
 // ErrSkipped says that a case could not run here, and why.
 var ErrSkipped = errors.New("skipped")
 
-var (
-	cases     []Case
-	questions []Question
-)
+var cases []Case
 
 // Register adds a case to those that can be asked for. A file calls it from init.
 func Register(c Case) {
@@ -219,19 +187,9 @@ func Register(c Case) {
 	slices.SortStableFunc(cases, func(a, b Case) int { return strings.Compare(a.file, b.file) })
 }
 
-// Ask adds a question to the report. A file calls it from init.
-func Ask(q Question) {
-	_, q.file, _, _ = runtime.Caller(1)
-	questions = append(questions, q)
-	slices.SortStableFunc(questions, func(a, b Question) int { return strings.Compare(a.file, b.file) })
-}
-
 // Cases lists every registered case in the order in which "all" runs them: by
 // topic, then by source file.
 func Cases() []Case { return slices.Clone(cases) }
-
-// Questions lists every registered question in the same order.
-func Questions() []Question { return slices.Clone(questions) }
 
 // Find returns the case of that name, nil where there is none.
 func Find(name string) *Case {

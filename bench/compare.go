@@ -154,7 +154,7 @@ func differences(a, b Machine) [][3]string {
 
 // key identifies a line by its parameters, less those that are outcomes.
 func key(r Result) string {
-	return r.Case + "\x00" + r.Name + "\x00" + r.Without("seconds_after_pass", "chosen", "fastest")
+	return r.Case + "\x00" + r.Name + "\x00" + r.Without("seconds_after_pass", "chosen", "fastest", "central")
 }
 
 func newChange(r Result, v Verdict) Change {

@@ -12,8 +12,8 @@ import (
 
 // Dots is the figure of a case that draws a metric of each result that has it over the values of its params, with
 // a sign for each name.
-func Dots(chart picture.Chart, metric string, params ...string) func([]Result, *Limits) []picture.Figure {
-	return func(group []Result, _ *Limits) []picture.Figure {
+func Dots(chart picture.Chart, metric string, params ...string) func([]Result, *File) []picture.Figure {
+	return func(group []Result, _ *File) []picture.Figure {
 		c := chart
 		for _, r := range group {
 			v, ok := r.Metrics[metric]

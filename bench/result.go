@@ -43,23 +43,7 @@ type Result struct {
 	Trace   []Point            `json:"trace,omitempty"`
 	Rerun   string             `json:"rerun,omitempty"` // the command that measures this line again
 
-	Graph   *Graph         `json:"graph,omitempty"`   // a causal graph found
-	Outputs []OutputKernel `json:"outputs,omitempty"` // output kernels learned, of the nodes that drive others most
-
 	peak, bandwidth float64 // the limits that OfPeak and OfBandwidth refer to
-}
-
-// Graph is a causal graph: row = target, column = source.
-type Graph struct {
-	Nodes    []string    `json:"nodes"`
-	Strength [][]float64 `json:"strength"`
-}
-
-// OutputKernel is the L learned for one node, as a correlation.
-type OutputKernel struct {
-	Node        string      `json:"node"`
-	Series      []string    `json:"series"`
-	Correlation [][]float64 `json:"correlation"`
 }
 
 // Point is one moment of a fit.

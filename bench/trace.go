@@ -70,7 +70,7 @@ func bestObjective(group []Result) float64 {
 }
 
 // Figures are every picture of the results of one case.
-func Figures(group []Result, limits *Limits) []picture.Figure {
+func Figures(group []Result, f *File) []picture.Figure {
 	if len(group) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func Figures(group []Result, limits *Limits) []picture.Figure {
 		out = append(out, c.Figures(name+"-"+q)...)
 	}
 	if c := Find(name); c != nil && c.Figures != nil {
-		out = append(out, c.Figures(group, limits)...)
+		out = append(out, c.Figures(group, f)...)
 	}
 	return out
 }

@@ -101,13 +101,6 @@ func TestConclusions(t *testing.T) {
 		{"granger-forecast", []bench.Result{line("kernels", map[string]any{"set": "macro"}, map[string]float64{
 			"nmse_1": .1, "nmse_24": .2, "coverage": .91,
 		})}, "over the variance 0.100 1 steps ahead, 0.200 24 steps ahead, intervals of level .9 hold 91.0 %."},
-		{"granger-short", []bench.Result{
-			line("kernels", map[string]any{"system": "a"}, map[string]float64{"auroc": .7}),
-			line("kernels", map[string]any{"system": "b"}, map[string]float64{"auroc": .9}),
-		}, "kernels: mean AUROC 0.800 (a 0.700, b 0.900)."},
-		{"sum", []bench.Result{line("an L each", map[string]any{"set": "slump"}, map[string]float64{
-			"ratio": .9, "ratio_standard_error": .1,
-		})}, "slump: the error of an L each is 0.900 ± 0.100 times that of one L."},
 		{"ranks", []bench.Result{
 			line("1 rank", nil, nil), line("2 ranks", nil, map[string]float64{"weak_scaling": .5}),
 		}, "2 ranks take 2 s where one takes 2 s: an efficiency of 50 %."},

@@ -13,16 +13,8 @@ import (
 // as PNG and SVG, and returns the names of the files.
 func Draw(f *bench.File, dir string) ([]string, error) {
 	var figures []picture.Figure
-	for _, q := range bench.Questions() {
-		figures = append(figures, q.Answer(f).Figures...)
-	}
 	for _, group := range f.ByCase() {
-		figures = append(figures, bench.Figures(group, f.Machine.Limits)...)
-		if c := bench.Find(group[0].Case); c != nil && c.Paper != nil {
-			for _, e := range c.Paper(group) {
-				figures = append(figures, e.Figures...)
-			}
-		}
+		figures = append(figures, bench.Figures(group, f)...)
 	}
 	unnamed := func(f picture.Figure) bool { return f.Name == "" }
 	return picture.SaveAll(dir, slices.DeleteFunc(figures, unnamed))

@@ -103,7 +103,7 @@ func (m *markdown) group(group []bench.Result) error {
 	if c.Conclude != nil {
 		m.list(c.Conclude(group))
 	}
-	if err := m.picture(bench.Figures(group, m.Machine.Limits)); err != nil {
+	if err := m.picture(bench.Figures(group, m.File)); err != nil {
 		return err
 	}
 	var t *bench.Table

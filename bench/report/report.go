@@ -15,14 +15,7 @@ import (
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/page"
-	"github.com/iokl/iokl/internal/picture"
 )
-
-// item is one of the paper's, and the case that measured it.
-type item struct {
-	bench.Evidence
-	from string
-}
 
 // about is what the page is about.
 const about = "iokl learns functions with n outputs from l samples. K is the l × l kernel matrix of the inputs, L " +
@@ -45,7 +38,6 @@ func Write(w io.Writer, files []*bench.File) error {
 	}
 	p.Lead = append(p.Lead, page.Classed("soft", "Times are medians of repetitions. Every number comes from the "+
 		"result files that the page was made of; published figures name their source. Headings of tables sort."))
-	var items []item
 	var findings []page.Item
 	var cases []page.Section
 	for _, group := range all.ByCase() {
@@ -53,25 +45,16 @@ func Write(w io.Writer, files []*bench.File) error {
 		if c == nil {
 			c = &bench.Case{Name: group[0].Case} // of another version
 		}
-		s, first := newSection(c, group, all.Machine.Limits, ranText(c.Name, files))
+		s, first := newSection(c, group, &all, ranText(c.Name, files))
 		cases = append(cases, s)
 		if first != "" {
 			findings = append(findings, page.Item{Text: first, To: c.Name})
 		}
-		if c.Paper != nil {
-			for _, e := range c.Paper(group) {
-				items = append(items, item{e, c.Name})
-			}
-		}
 	}
-	p.Sections = answerSections(answers(&all))
 	if len(findings) > 0 {
 		p.Sections = append(p.Sections, page.Section{
 			ID: "findings", Title: "Every case in a sentence", Blocks: []template.HTML{page.Items(findings)},
 		})
-	}
-	if paper := paperSection(items); len(paper.Blocks) > 0 {
-		p.Sections = append(p.Sections, paper)
 	}
 	p.Lead = append(p.Lead, jump(append(p.Sections, machines)))
 	p.Sections = append(append(p.Sections, machines), cases...)
@@ -95,95 +78,24 @@ func jump(sections []page.Section) template.HTML {
 	return page.Links("Jump to", ids)
 }
 
-// answer is what the top of the page says to a question.
-type answer struct {
-	Question string
-	bench.Answer
-	Cases []string // where it comes from
-}
-
-// answers are those that the results suffice for.
-func answers(f *bench.File) []answer {
-	var out []answer
-	for _, q := range bench.Questions() {
-		a := q.Answer(f)
-		if len(a.Texts) == 0 && len(a.Figures) == 0 && (a.Table == nil || len(a.Table.Rows) == 0) {
-			continue
-		}
-		measured := slices.DeleteFunc(slices.Clone(q.Cases), func(name string) bool { return len(f.Of(name)) == 0 })
-		out = append(out, answer{q.Text, a, measured})
-	}
-	return out
-}
-
-// answerSections has a section for each answer below a heading.
-func answerSections(list []answer) []page.Section {
-	if len(list) == 0 {
-		return nil
-	}
-	out := []page.Section{{ID: "answers", Title: "Questions and answers"}}
-	for _, a := range list {
-		s := page.Section{Title: a.Question, Sub: true}
-		s.Add(page.List(a.Texts), published(a.Table), page.Charts(a.Figures), page.Links("Measured by", a.Cases))
-		out = append(out, s)
-	}
-	return out
-}
-
 // published is a table of texts.
 func published(t *bench.Table) template.HTML {
 	if t == nil {
 		return ""
 	}
-	out := page.Table{Caption: t.Title, Head: t.Head, Source: t.Source, Words: t.Words}
-	for i, texts := range t.Rows {
-		row := page.Row{}
-		for _, text := range texts {
-			row.Cells = append(row.Cells, page.Cell{Text: text})
-		}
-		if t.Links != nil {
-			row.Cells = append(row.Cells, page.Cell{Text: t.Links[i], To: t.Links[i]})
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out.HTML()
+	return tableOf(t).HTML()
 }
 
-// paperTable is the paper's evidence item by item, what it reports beside what was
-// measured here; nil when nothing of it was.
-func paperTable(items []item) *bench.Table {
-	t := &bench.Table{
-		Title: "Each table and figure of the paper, its finding beside ours. Its curves are not available as " +
-			"numbers: where it only draws, its own words stand.",
-		Head:   []string{"in the paper", "published", "measured here", "case"},
-		Source: bench.PaperSource + ". Times are not comparable: its machine is not named.",
-		Words:  true,
+func tableOf(t *bench.Table) *page.Table {
+	out := &page.Table{Caption: t.Title, Head: t.Head, Source: t.Source, Words: t.Words}
+	for _, texts := range t.Rows {
+		out.Rows = append(out.Rows, page.Texts(texts...))
 	}
-	for _, e := range items {
-		if e.Measured != "" {
-			t.Rows, t.Links = append(t.Rows, []string{e.Item, e.Published, e.Measured}), append(t.Links, e.from)
-		}
-	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return t
-}
-
-// paperSection has that table and the figures.
-func paperSection(items []item) page.Section {
-	slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.Item, b.Item) })
-	var figures []picture.Figure
-	for _, e := range items {
-		figures = append(figures, e.Figures...)
-	}
-	s := page.Section{ID: "paper", Title: "The paper"}
-	s.Add(published(paperTable(items)), page.Charts(figures))
-	return s
+	return out
 }
 
 // newSection is the section of a case, and its first finding.
-func newSection(c *bench.Case, group []bench.Result, limits *bench.Limits, ran string) (s page.Section, first string) {
+func newSection(c *bench.Case, group []bench.Result, f *bench.File, ran string) (s page.Section, first string) {
 	s = page.Section{ID: c.Name, Title: c.Name}
 	s.Add(page.Classed("soft", c.Does))
 	if c.Conclude != nil {
@@ -192,7 +104,7 @@ func newSection(c *bench.Case, group []bench.Result, limits *bench.Limits, ran s
 			first = findings[0]
 		}
 	}
-	s.Add(page.Charts(bench.Figures(group, limits)))
+	s.Add(page.Charts(bench.Figures(group, f)))
 	if c.Published != nil {
 		s.Add(published(c.Published(group)))
 	}
@@ -202,12 +114,10 @@ func newSection(c *bench.Case, group []bench.Result, limits *bench.Limits, ran s
 
 // resultTable has a line for each result.
 func resultTable(group []bench.Result) *page.Table {
-	list := listing(group)
-	t := &page.Table{Head: list.Head, Sort: true}
-	for i, texts := range list.Rows {
-		row := page.Texts(texts...)
-		row.Title = group[i].Rerun
-		t.Rows = append(t.Rows, row)
+	t := tableOf(listing(group))
+	t.Sort = true
+	for i := range t.Rows {
+		t.Rows[i].Title = group[i].Rerun
 	}
 	return t
 }

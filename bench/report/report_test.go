@@ -112,6 +112,21 @@ func TestEveryCaseConcludes(t *testing.T) {
 	}
 }
 
+// TestPublished checks that ours stands beside the published figure.
+func TestPublished(t *testing.T) {
+	stock := bench.Result{Case: "stock04", Name: "IOKL"}
+	stock.Metric("mse1000 of GM", 0.5)
+	cells := textBlocks(render(t, &bench.File{Results: []bench.Result{stock}}))
+	for key, want := range map[string]string{
+		"stock04 cell 18": "GM",
+		"stock04 cell 19": "1.68 / –", "stock04 cell 25": "0.47 / 0.50",
+	} {
+		if got := cells[key]; got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+}
+
 func TestReportEscapes(t *testing.T) {
 	f := someResults()
 	f.Results[0].Name = `<script>alert(1)</script>`

@@ -159,7 +159,7 @@ func addNumbers(text string, into map[string]bool) {
 }
 
 // publishedNumbers are those that the page quotes, each from a table that names its source.
-func publishedNumbers(t *testing.T, run *bench.File) map[string]bool {
+func publishedNumbers(t *testing.T) map[string]bool {
 	t.Helper()
 	numbers := map[string]bool{}
 	quote := func(table *bench.Table) {
@@ -168,16 +168,8 @@ func publishedNumbers(t *testing.T, run *bench.File) map[string]bool {
 		}
 		addNumbers(table.Source+" "+strings.Join(table.Head, " ")+" "+table.Title, numbers)
 	}
-	for _, group := range run.ByCase() {
-		if c := bench.Find(group[0].Case); c.Paper != nil {
-			for _, e := range c.Paper(group) {
-				addNumbers(e.Item+" "+e.Published, numbers)
-			}
-		}
-	}
-	quote(paperTable([]item{{Evidence: bench.Evidence{Measured: "something"}}}))
 	for name, group := range map[string][]bench.Result{
-		"stock04": nil, "lorenz96": nil, "mtr": {
+		"stock04": nil, "lorenz96": nil, "drosophila": nil, "mtr": {
 			{Name: "iokl, zero Options", Params: map[string]any{"set": "edm"}},
 			{Name: "iokl, zero Options", Params: map[string]any{"set": "jura"}},
 		},
@@ -217,18 +209,18 @@ func TestNothingIsTypedIn(t *testing.T) {
 			}
 		}
 	}
-	published := publishedNumbers(t, file(t, run))
+	published := publishedNumbers(t)
 	allowed := map[string]map[string]bool{"": {}} // by case, and in all
 	asked(run, false, allowed[""])
-	for _, b := range file(t, run).Machine.Limits.Bandwidth {
-		addNumbers(bench.Bytes(float64(b.Bytes)), allowed[""])
-	}
 	lines := 0
 	for _, results := range file(t, run).ByCase() {
 		name := results[0].Case
 		allowed[name] = map[string]bool{}
 		for _, a := range []map[string]bool{allowed[name], allowed[""]} {
 			addNumbers(name+" "+bench.Find(name).Does, a)
+			for _, b := range file(t, run).Machine.Limits.Bandwidth {
+				addNumbers(bench.Bytes(float64(b.Bytes)), a)
+			}
 		}
 		for n := range results { // lines of a case are counted
 			allowed[name][fmt.Sprint(n+1)] = true

@@ -18,6 +18,7 @@ func init() {
 		Minutes:  1,
 		Run:      runGemm,
 		Conclude: concludeSpeed("matrix products"),
+		Figures:  gemmFigures,
 	})
 }
 

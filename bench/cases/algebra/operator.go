@@ -19,7 +19,6 @@ func init() {
 		Does:     "K·X for few and many columns: every backend's packed operator",
 		Run:      runOperator,
 		Conclude: concludeSpeed("products of K with a block of columns"),
-		Figures:  columnFigures,
 	})
 }
 

@@ -9,49 +9,9 @@ import (
 	"github.com/iokl/iokl/internal/picture"
 )
 
-// columnFigures are the operator's speed against the number of columns, with the
-// roof that the machine's peak and memory put over it.
-func columnFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
-	var figs []picture.Figure
-	for _, prec := range []string{"float64", "float32"} {
-		fig := picture.Chart{
-			Title: "operator, " + prec + ": speed against the number of columns",
-			X:     "columns k (logarithmic)", Y: "GFLOP/s (logarithmic)", LogX: true, LogY: true,
-		}
-		var bytes, flops float64 // of one column
-		threads := 0
-		for _, r := range group {
-			if r.Params["precision"] != prec || !(r.GFlops > 0) {
-				continue
-			}
-			fig.Point(r.Name, r.Number("k"), r.GFlops)
-			if r.Name == "native" {
-				bytes, flops, threads = r.GBytes*r.Seconds*1e9, 2*r.Number("l")*r.Number("l"), int(r.Number("threads"))
-			}
-		}
-		if roof, ok := roofOf(limits, prec, threads, bytes, flops); ok && len(fig.Curves) > 0 {
-			fig.Curves = append(fig.Curves, roof)
-		}
-		figs = append(figs, fig.Figures("operator-"+prec)...)
-	}
-	return figs
-}
-
-// roofOf is min(peak, k·flops·bandwidth/bytes) for k columns: what a matrix of so
-// many bytes, read once, allows.
-func roofOf(limits *bench.Limits, prec string, threads int, bytes, flops float64) (picture.Curve, bool) {
-	if limits == nil || !(bytes > 0) {
-		return picture.Curve{}, false
-	}
-	peak, read := limits.Peak(prec, threads), limits.Read(bytes, threads)
-	if peak == 0 || read == 0 {
-		return picture.Curve{}, false
-	}
-	roof := picture.Curve{Name: "limit of this machine", Line: true}
-	for _, k := range []float64{1, 2, 4, 7, 10, 14, 20, 32, 64, 102, 204} {
-		roof.XY = append(roof.XY, plotter.XY{X: k, Y: min(peak, k*flops*read/bytes)})
-	}
-	return roof, true
+// gemmFigures is the roofline of all products of the run.
+func gemmFigures(_ []bench.Result, f *bench.File) []picture.Figure {
+	return machineRoofline(f.Results, f.Machine.Limits).Figures("roofline")
 }
 
 // machineRoofline puts every product that was measured in float64 under the

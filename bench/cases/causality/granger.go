@@ -336,14 +336,14 @@ from a node to itself left out; the slowest took {{values "seconds" $ours | most
 
 // graphFigures show how well each method ranks the edges of each network; those that differ by their seed share a
 // place.
-func graphFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+func graphFigures(group []bench.Result, f *bench.File) []picture.Figure {
 	group = slices.Clone(group)
 	for i, r := range group {
 		system, _, _ := strings.Cut(r.Param("network"), " #")
 		group[i].Params = map[string]any{"network": strings.TrimPrefix(system, "simulated ")}
 	}
 	chart := picture.Chart{Title: "edges found", X: "network", Y: "area under the receiver operating curve"}
-	return bench.Dots(chart, "auroc", "network")(group, limits)
+	return bench.Dots(chart, "auroc", "network")(group, f)
 }
 
 // lorenzTable quotes the figures of the GVAR study for 20 variables and 500 time points.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -82,97 +81,20 @@ func TestPairGraph(t *testing.T) {
 	}
 }
 
-// TestRecordGroups checks who counts as central, and the picture.
-func TestRecordGroups(t *testing.T) {
+// TestGenes checks who counts as central, and the table beside the paper.
+func TestGenes(t *testing.T) {
 	G := blas.General{Rows: 3, Cols: 3, Stride: 3, Data: []float64{9, 1, 2, 0, 9, 5, 1, 1, 9}}
-	res := &granger.Result{Graph: G, Fits: []granger.Fit{
-		{Node: "a", RMSE: 3, RMSEOwn: 4},
-		{Node: "b", RMSE: 1, RMSEOwn: 4},
-		{Node: "c", RMSE: 2, RMSEOwn: 4},
-	}}
-	r := bench.Result{Name: "setting"}
-	recordGroups(&r, res)
-	if r.Metrics["mean_rmse"] != 2 || r.Metrics["mean_rmse_constant"] != 4 {
-		t.Errorf("%v", r.Metrics)
+	res := &granger.Result{Graph: G, Nodes: []string{"a", "b", "c"}}
+	if got := central(res, 2); !slices.Equal(got, []string{"c", "b"}) {
+		t.Errorf("central: %v, sums without the diagonal are 1, 2 and 7", got)
 	}
-	if got := mostCentral(&r, 2); len(got) != 2 || got[0] != "c" || got[1] != "b" {
-		t.Errorf("central: %v, out-strengths 1, 2 and 7", got)
-	}
-	other := r
-	other.Name = "other"
-	fig := groupChart([]bench.Result{r, other})
-	if len(fig.Curves) != 2 || fig.Curves[1].XY[2].Y != 3 {
-		t.Errorf("figure: %+v", fig)
-	}
-}
-
-// TestNullRates counts by hand.
-func TestNullRates(t *testing.T) {
-	truth := []float64{1, 1, 0, 1} // an edge to the first node
-	p := []float64{0, 0.01, 0.05, 0}
-	linear, nonlinear := nullSystem{}, nullSystem{nonlinear: true}
-	if o := linear.judge(truth, p, 2, 0.05); o != (nullOutcome{none: 1, wrong: 1, edges: 1, found: 1}) {
-		t.Errorf("%+v", o)
-	}
-	if o := nonlinear.judge(truth, p, 2, 0.05); o != (nullOutcome{none: 2, wrong: 2}) {
-		t.Errorf("%+v", o)
-	}
-	var r bench.Result
-	recordNull(&r, []nullOutcome{
-		{none: 10, wrong: 1},
-		{none: 10, wrong: 3},
-		{none: 10, wrong: 2},
-		{none: 10, wrong: 2},
+	table := genesTable([]bench.Result{
+		{Name: "linear, L = I", Metrics: map[string]float64{"mean_rmse": 2}},
+		{Name: genesNonlinear, Metrics: map[string]float64{"mean_rmse": 1}, Params: map[string]any{"central": "c, b"}},
 	})
-	// The mean of .1, .3, .2, .2, and its error √(2·.1²)/4.
-	if !(math.Abs(r.Metrics["false_positive_rate"]-.2) < 1e-15 &&
-		math.Abs(r.Metrics["standard_error"]-math.Sqrt(0.02)/4) < 1e-15) {
-		t.Errorf("%v", r.Metrics)
-	}
-	if _, has := r.Metrics["true_positive_rate"]; has {
-		t.Error("a rate of no edges")
-	}
-}
-
-// TestGeneFindings checks what is said of the settings, and that the pictures are drawn.
-func TestGeneFindings(t *testing.T) {
-	var group []bench.Result
-	for k, s := range geneSettings([]float64{paperLambda, 0.1}) {
-		r := bench.Result{Case: "drosophila", Name: s.name, Params: map[string]any{"lambda": s.lambda}}
-		G := blas.General{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, .5, .25, 1}}
-		recordGroups(&r, &granger.Result{Graph: G, Fits: []granger.Fit{
-			{Node: "a", RMSE: 1 + float64(k)/8, RMSEOwn: 2},
-			{Node: "b", RMSE: 3 - float64(k)/8, RMSEOwn: 2},
-		}})
-		r.Metric("mean_rmse", []float64{1, 1.5, 2, 2.5, 4, 3, 2, 1}[k])
-		r.Graph = &bench.Graph{Nodes: []string{"a", "b"}, Strength: [][]float64{{1, .5}, {.25, 1}}}
-		r.Outputs = []bench.OutputKernel{{Node: "a", Series: []string{"x", "y"}, Correlation: [][]float64{
-			{1, .5},
-			{.5, 1},
-		}}}
-		group = append(group, r)
-	}
-	text := strings.Join(concludeHoldOut(group), "\n")
-	for _, want := range []string{
-		`"linear, L = I" has the smallest mean error`,
-		`The paper finds "nonlinear, L learned" best; its mean error here is 2.500`,
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	var files []string
-	for _, e := range paperGenes(group) {
-		for _, f := range e.Figures {
-			more, err := f.Save(t.TempDir())
-			if err != nil {
-				t.Error(err)
-			}
-			files = append(files, more...)
-		}
-	}
-	if len(files) != 12 {
-		t.Errorf("files %v", files)
+	if len(table.Rows) != 2 || table.Rows[0][2] != "linear, L = I 2.000; nonlinear, L learned 1.000" ||
+		!slices.Equal(table.Rows[1][1:], []string{"helicase activity", "c, b"}) {
+		t.Errorf("table %q", table.Rows)
 	}
 }
 
@@ -254,29 +176,5 @@ func TestForecastCase(t *testing.T) {
 	}
 	if c := kernels["coverage"]; !(c > 0.8 && c < 0.97) {
 		t.Errorf("intervals of level .9 hold %g", c)
-	}
-}
-
-// TestSimulated checks that the generated systems are finite, repeat with their seed and have edges.
-func TestSimulated(t *testing.T) {
-	for _, s := range shortSystems {
-		a, b, other := s.make(3), s.make(3), s.make(4)
-		if !slices.Equal(a.Data.X.Data, b.Data.X.Data) || slices.Equal(a.Data.X.Data, other.Data.X.Data) {
-			t.Errorf("%s: a seed does not decide", s.name)
-		}
-		edges := 0
-		for k, v := range a.Truth.Data {
-			if k%(a.Truth.Rows+1) != 0 && v != 0 {
-				edges++
-			}
-		}
-		if n := a.Truth.Rows; edges < n/2 || edges > 4*n {
-			t.Errorf("%s: %d edges among %d nodes", s.name, edges, n)
-		}
-		for _, v := range a.Data.X.Data {
-			if math.IsNaN(v) || math.Abs(v) > 1e3 {
-				t.Fatalf("%s: a value %g", s.name, v)
-			}
-		}
 	}
 }

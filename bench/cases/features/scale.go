@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
@@ -160,8 +162,10 @@ func scaleOne(ctx context.Context, env *bench.Env, maps rff.Maps, l int64) (benc
 
 // fitSums learns kernels and outputs from the sums alone.
 func fitSums(ctx context.Context, env *bench.Env, maps rff.Maps, s stream.Sums) (*bcd.Result, error) {
+	s.Recenter(nil)
 	p := &bcd.Problem{
-		Space: data.FeatureSpace(env, maps, s), Lambda: 1e-4, Tau: scaleOutputs, Norm: regularizer.Lp{P: 1.5},
+		Space:  bcd.NewFeatures(s.Gamma, s.H, floats.Sum(s.YY), int(s.Rows), maps.Blocks(), env.Backend),
+		Lambda: 1e-4, Tau: scaleOutputs, Norm: regularizer.Lp{P: 1.5},
 	}
 	return bcd.Solve(ctx, p, bcd.Options{Tol: 1e-3, Backend: env.Backend, Seed: env.Seed})
 }
@@ -175,7 +179,7 @@ The fit after the pass takes {{.Number "seconds_after_pass" | printf "%.2g"}} s;
 {{$first.Number "seconds_after_pass" | printf "%.2g"}} s.{{end}}{{end}}`)
 
 // scaleFigures show how the pass and what follows it grow with the number of rows.
-func scaleFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+func scaleFigures(group []bench.Result, _ *bench.File) []picture.Figure {
 	fig := picture.Chart{
 		Title: "scale: seconds against the number of rows",
 		X:     "rows l (logarithmic)", Y: "seconds (logarithmic)", LogX: true, LogY: true,

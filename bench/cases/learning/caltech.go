@@ -24,7 +24,6 @@ func init() {
 		Run:      runCaltech,
 		Minutes:  3.5,
 		Conclude: concludeTarget,
-		Paper:    orderOfApproaches,
 	})
 }
 
@@ -161,7 +160,6 @@ func init() {
 		Run:      runFigures,
 		Minutes:  2.5,
 		Conclude: concludeTarget,
-		Paper:    curvesOfApproaches,
 	})
 }
 

@@ -2,12 +2,7 @@
 
 package learning
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/iokl/iokl/bench"
-)
+import "github.com/iokl/iokl/bench"
 
 // concludeLearning says what learning brings, and the fast solver against the exact one.
 var concludeLearning = bench.Say(`
@@ -34,42 +29,3 @@ first to come within 0.1 % of the best objective, after {{printf "%.3g" $best}} 
 {{else}}{{printf "%q" .Name}} was not there when it stopped after {{printf "%.3g" .Seconds}} s: more than
 {{div .Seconds $best | times}} as long.
 {{end}}{{end}}{{end}}`)
-
-// orderOfApproaches is what the paper's first figure shows.
-func orderOfApproaches(group []bench.Result) []bench.Evidence {
-	return []bench.Evidence{{
-		Item: "Figure 1, objective against time: which inexactness pays",
-		Published: "insufficient progress with CG 0.1 and 100 SDP steps, and with CG 1e-6 and 3000; rapid with 0.01 " +
-			"and 1000; far more efficient than eigendecompositions",
-		Measured: strings.Join(objectiveOrder(group), " "),
-	}}
-}
-
-// curvesOfApproaches are the paper's first two figures on plant leaves.
-func curvesOfApproaches(group []bench.Result) []bench.Evidence {
-	all := append(orderOfApproaches(group), bench.Evidence{
-		Item: "Figure 2, accuracy against time",
-		Published: "79.43 ± 0.67 % on Caltech-101 with ten kernels after a few minutes (best quoted of others: 78.2 " +
-			"± 0.4 %)",
-		Measured: strings.Join(accuracyOrder(group), " "),
-	})
-	for i, quantity := range []string{"excess", "accuracy"} {
-		c := bench.TraceChart(group, quantity)
-		c.Title = fmt.Sprintf("As figure %d: %s, plant leaves", i+1, c.Title)
-		all[i].Figures = c.Figures("")
-	}
-	return all
-}
-
-// objectiveOrder lists how far above the best objective each approach ended and when.
-var objectiveOrder = bench.Say(`
-{{with without "solver" "okl" . | ordered "objective"}}{{$best := index . 0 | value "objective"}}objective above the
-best:
-{{range $i, $r := .}}{{if $i}}; {{end}}{{.Name}} +{{div (value "objective" .) $best | percentAbove | printf "%.2g"}} %
-after
-{{printf "%.3g" .Seconds}} s{{end}}{{end}}`)
-
-var accuracyOrder = bench.Say(`
-{{with having "accuracy" .}}{{(index . 0).Param "n"}} classes, {{(index . 0).Param "m"}} kernels:
-{{range $i, $r := .}}{{if $i}}; {{end}}{{.Name}} {{value "accuracy" . | mul 100.0 | printf "%.2f"}} % after
-{{printf "%.3g" .Seconds}} s{{end}}{{end}}`)

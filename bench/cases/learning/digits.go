@@ -239,7 +239,7 @@ func linearSolvers(tol float64, budget time.Duration) []approach {
 }
 
 // digitFigures show the accuracy against λ for each choice of what to learn.
-func digitFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+func digitFigures(group []bench.Result, _ *bench.File) []picture.Figure {
 	c := picture.Chart{
 		Title: "digits: test accuracy by what is learned, few training images",
 		X:     "λ (logarithmic)", Y: "test accuracy (%)", LogX: true,

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"gonum.org/v1/gonum/floats"
@@ -23,11 +22,9 @@ import (
 // task is a learning problem with, for classification, its test set.
 type task struct {
 	X, Y   blas.General
-	names  []string // of the kernels
 	grams  []*blas.Sym
 	lambda float64
 	norm   regularizer.Regularizer
-	tau    float64 // 0 means n, the number of outputs
 
 	// The test set; without one, labels is nil.
 	cross  []blas.General // t×l, one for each kernel
@@ -39,7 +36,6 @@ type task struct {
 // cross-Gram matrices with Xtest unless it is empty.
 func (t *task) build(ctx context.Context, env *bench.Env, d kernel.Dictionary, Xtest blas.General) error {
 	var err error
-	t.names = d.Names()
 	if t.grams, err = d.Grams(ctx, t.X, kernel.GramOptions{Backend: env.Backend}); err != nil {
 		return err
 	}
@@ -61,9 +57,8 @@ type approach struct {
 	name   string
 	opt    bcd.Options
 	model  bcd.Model
-	eta    []float64      // start, or the fixed weights
-	prec   blas.Precision // K_η is kept in
-	budget time.Duration  // 0 means none
+	eta    []float64     // start, or the fixed weights
+	budget time.Duration // 0 means none
 }
 
 // fitRepeats is how often a fit is repeated unless that takes seconds.
@@ -72,11 +67,11 @@ const fitRepeats = 5
 // errBudget stops a fit that has used its time.
 var errBudget = errors.New("bench: time budget used")
 
-// outcome is a result with what its case needs of it beyond the file.
+// outcome is a result with the traces of every repetition; Trace is one of them.
 type outcome struct {
 	bench.Result
-	traces [][]bench.Point // of every repetition; Trace is one of them
-	eta    []float64       // kernel weights found
+	traces [][]bench.Point
+	ended  bool // by an error or the budget
 }
 
 // lines are the results of the outcomes.
@@ -88,87 +83,46 @@ func lines(all []outcome) []bench.Result {
 	return out
 }
 
-// fitting is an approach with the repetitions it has had.
-type fitting struct {
-	task     *task
-	approach approach
-	result   outcome
-	samples  []float64
-	spent    float64
-	ended    bool // by an error or the budget
-	err      error
+// again tells whether there is to be another repetition.
+func (r *outcome) again(env *bench.Env) bool {
+	enough := env.Count == 0 && floats.Sum(r.Samples) > bench.Pick(env, 0.5, 5)
+	return !r.ended && !enough && len(r.Samples) < env.Repeats(fitRepeats)
 }
 
-func (t *task) start(a approach) *fitting {
-	return &fitting{task: t, approach: a, result: outcome{Result: bench.Result{Name: a.name, Params: t.params(a)}}}
-}
-
-// more tells whether there is to be another repetition.
-func (f *fitting) more(env *bench.Env) bool {
-	enough := env.Count == 0 && f.spent > bench.Pick(env, 0.5, 5)
-	return !f.ended && !enough && len(f.samples) < env.Repeats(fitRepeats)
-}
-
-func (f *fitting) repeat(ctx context.Context, env *bench.Env) {
-	r := &f.result
-	rec := &recorder{task: f.task, budget: f.approach.budget, be: env.Backend}
-	res, err := f.task.solve(ctx, env, f.approach, rec)
-	if res == nil {
-		f.ended, f.err = true, fmt.Errorf("%s: %w", f.approach.name, err)
-		return
-	}
-	f.samples = append(f.samples, rec.ended)
-	f.spent += rec.ended
-	r.traces = append(r.traces, rec.points)
-	r.describe(f.task, env, res)
-	r.Stopped = errors.Is(err, errBudget)
-	f.ended = r.Stopped
-	switch {
-	case ctx.Err() != nil:
-		r.Stopped, f.ended, f.err = true, true, ctx.Err()
-	case err != nil && !r.Stopped && !errors.Is(err, bcd.ErrNotConverged):
-		f.ended, f.err = true, fmt.Errorf("%s: %w", f.approach.name, err)
-	case err != nil && !r.Stopped:
+// repeat fits once more.
+func (r *outcome) repeat(ctx context.Context, env *bench.Env, t *task, a approach) {
+	rec := &recorder{task: t, budget: a.budget, be: env.Backend}
+	res, err := t.solve(ctx, env, a, rec)
+	r.Stopped = ctx.Err() != nil || errors.Is(err, errBudget)
+	if err != nil && !r.Stopped {
 		r.Error = err.Error()
 	}
-}
-
-// end is the outcome of all repetitions.
-func (f *fitting) end() (outcome, error) {
-	if len(f.samples) > 0 {
-		f.result.Time(f.samples)
-		f.result.medianTrace()
-	}
-	return f.result, f.err
-}
-
-// inTurn runs one repetition of every fit per round until none is to be repeated.
-func inTurn(ctx context.Context, env *bench.Env, all []*fitting, repeat func(f *fitting)) {
-	for left := true; left; {
-		left = false
-		for _, f := range all {
-			if ctx.Err() == nil && f.more(env) {
-				repeat(f)
-				left = left || f.more(env)
-			}
-		}
+	r.ended = r.Stopped || r.Error != "" && !errors.Is(err, bcd.ErrNotConverged)
+	if res != nil {
+		r.Samples, r.traces = append(r.Samples, rec.ended), append(r.traces, rec.points)
+		r.describe(t, env, res)
 	}
 }
 
 // fitAll solves the task in every way, their repetitions alternating, so that a
 // disturbance of the machine slows all of them. The others go on where one fails. Times
 // exclude the recording of traces and the Gram matrices; they include packing their sum.
-func fitAll(ctx context.Context, env *bench.Env, t *task, approaches []approach) ([]outcome, error) {
-	var all []*fitting
-	for _, a := range approaches {
-		all = append(all, t.start(a))
+func fitAll(ctx context.Context, env *bench.Env, t *task, approaches []approach) (results []outcome, err error) {
+	all := make([]outcome, len(approaches))
+	for i, a := range approaches {
+		all[i].Result = bench.Result{Name: a.name, Params: t.params(a)}
 	}
-	inTurn(ctx, env, all, func(f *fitting) { f.repeat(ctx, env) })
-	var results []outcome
-	for _, f := range all {
-		r, err := f.end()
-		if err != nil && ctx.Err() == nil {
-			r.Error = err.Error()
+	for range env.Repeats(fitRepeats) {
+		for i, a := range approaches {
+			if ctx.Err() == nil && all[i].again(env) {
+				all[i].repeat(ctx, env, t, a)
+			}
+		}
+	}
+	for _, r := range all {
+		if r.Samples != nil {
+			r.Time(r.Samples)
+			r.Trace = r.traces[floats.NearestIdx(r.Samples, r.Seconds)] // of the time nearest to the median
 		}
 		if r.Count > 0 || r.Error != "" {
 			results = append(results, r)
@@ -183,22 +137,22 @@ func (t *task) solve(ctx context.Context, env *bench.Env, a approach, rec *recor
 	opt := a.opt
 	opt.Backend, opt.Seed, opt.Trace = env.Backend, env.Seed, rec.step
 	rec.start = time.Now()
-	K := linop.NewGramSum(t.grams, env.Backend, a.prec)
+	K := linop.NewGramSum(t.grams, env.Backend, blas.Float64)
 	p := &bcd.Problem{
-		Space: bcd.NewSamples(K, t.Y), Lambda: t.lambda, Tau: t.bound(), Norm: t.norm, Eta: a.eta, Model: a.model,
+		Space: bcd.NewSamples(K, t.Y), Lambda: t.lambda, Tau: float64(t.Y.Cols), Norm: t.norm, Eta: a.eta,
+		Model: a.model,
 	}
 	res, err := bcd.Solve(ctx, p, opt)
 	rec.ended = rec.clock()
 	return res, err
 }
 
-func (t *task) bound() float64 { return cmp.Or(t.tau, float64(t.Y.Cols)) }
-
 func (t *task) params(a approach) map[string]any {
 	return map[string]any{
-		"l": t.Y.Rows, "n": t.Y.Cols, "m": len(t.grams), "lambda": t.lambda, "tau": t.bound(), "norm": t.norm.String(),
+		"l": t.Y.Rows, "n": t.Y.Cols, "m": len(t.grams), "lambda": t.lambda, "tau": float64(t.Y.Cols),
+		"norm":   t.norm.String(),
 		"solver": cmp.Or(a.opt.Solver, "reduced"), "sylvester": cmp.Or(a.opt.Sylvester, "auto"), "tol": a.opt.Tol,
-		"precision": a.prec.String(),
+		"precision": blas.Float64.String(),
 	}
 }
 
@@ -217,20 +171,18 @@ func (r *outcome) describe(t *task, env *bench.Env, res *bcd.Result) {
 	}
 	r.Metric("active_kernels", float64(active))
 	if t.labels != nil {
-		r.Accuracy = bench.Num(t.accuracy(env.Backend, res.Eta, res.C, res.L, res.Ls))
+		r.Accuracy = bench.Num(t.accuracy(env.Backend, res.Eta, res.C, res.L))
 	}
-	r.eta = res.Eta
 }
 
-// accuracy is the share of test samples whose largest predicted output is that
-// of their class: predictions K_η(X*,X)·C·L, or with the kernels' own L_j, plus the training means.
-func (t *task) accuracy(
-	be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral,
-) float64 {
+// accuracy is the share of test samples whose largest predicted output, K_η(X*,X)·C·L plus the training means, is that
+// of their class.
+func (t *task) accuracy(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral) float64 {
 	var P blas.General
-	phase.Apart(phase.Predict, func() { P = t.predict(be, eta, C, L, own) })
+	phase.Apart(phase.Predict, func() { P = t.predict(be, eta, C, L) })
 	right := 0
 	for i, label := range t.labels {
+		blas.Axpy(1, t.mean, blas.Row(P, i))
 		if floats.MaxIdx(blas.Row(P, i)) == label {
 			right++
 		}
@@ -238,27 +190,16 @@ func (t *task) accuracy(
 	return float64(right) / float64(len(t.labels))
 }
 
-func (t *task) predict(
-	be blas.Backend, eta []float64, C blas.General, L *linop.Spectral, own []*linop.Spectral,
-) blas.General {
+func (t *task) predict(be blas.Backend, eta []float64, C blas.General, L *linop.Spectral) blas.General {
 	rows, l := t.cross[0].Rows, t.cross[0].Cols
 	K, CL, P := blas.NewGeneral(rows, l), blas.NewGeneral(l, C.Cols), blas.NewGeneral(rows, C.Cols)
-	if own == nil {
-		for j, v := range eta {
-			if v > 0 {
-				blas.AddScaled(K, v, t.cross[j])
-			}
+	for j, v := range eta {
+		if v > 0 {
+			blas.AddScaled(K, v, t.cross[j])
 		}
-		L.MulRight(be, CL, C)
-		blas.Mul(be, P, false, false, K, CL)
 	}
-	for j, L := range own {
-		L.MulRight(be, CL, C)
-		blas.Gemm(be, false, false, 1, t.cross[j], CL, 1, P)
-	}
-	for i := range P.Rows {
-		blas.Axpy(1, t.mean, blas.Row(P, i))
-	}
+	L.MulRight(be, CL, C)
+	blas.Mul(be, P, false, false, K, CL)
 	return P
 }
 
@@ -284,7 +225,7 @@ func (c *recorder) step(s bcd.Step) error {
 	p := bench.Point{Seconds: now, Objective: bench.Num(s.Objective), RelativeGap: bench.Num(s.RelativeGap)}
 	if c.task.labels != nil {
 		at := s.State()
-		p.Accuracy = bench.Num(c.task.accuracy(c.be, at.Eta, at.X, at.L, at.Ls))
+		p.Accuracy = bench.Num(c.task.accuracy(c.be, at.Eta, at.X, at.L))
 	}
 	c.points = append(c.points, p)
 	c.paused += time.Since(begin)
@@ -293,6 +234,3 @@ func (c *recorder) step(s bcd.Step) error {
 	}
 	return nil
 }
-
-// medianTrace shows the repetition whose time is nearest to the median.
-func (r *outcome) medianTrace() { r.Trace = r.traces[floats.NearestIdx(r.Samples, r.Seconds)] }

@@ -3,7 +3,6 @@ package learning
 import (
 	"context"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/iokl/iokl/bcd"
@@ -107,10 +106,17 @@ func TestFitStopsAtItsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := fitAll(context.Background(), env, tk,
-		[]approach{{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1}})
-	if err != nil || len(all) != 1 || !all[0].Stopped || all[0].Count != 1 {
-		t.Errorf("%+v, %v", all, err)
+	env.Count = 3
+	all, err := fitAll(context.Background(), env, tk, []approach{
+		{name: "x", opt: bcd.Options{Tol: 1e-14, Sylvester: "eigen"}, budget: 1},
+		{name: "y", opt: bcd.Options{Tol: 1e-2}},
+		{name: "z", opt: bcd.Options{Solver: "none"}},
+	})
+	if err != nil || len(all) != 3 || !all[0].Stopped || all[0].Count != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if all[1].Count != 3 || all[1].Error != "" || all[2].Count != 0 || all[2].Error == "" {
+		t.Errorf("the others: %+v, %+v", all[1], all[2])
 	}
 }
 
@@ -132,21 +138,5 @@ func TestTimeToTarget(t *testing.T) {
 	}
 	if results[1].SecondsTo != nil || results[2].SecondsTo != nil {
 		t.Error("a line that never came near has a time")
-	}
-}
-
-// TestInTurn checks the order of repetitions, one of which stops at its budget.
-func TestInTurn(t *testing.T) {
-	env := benchtest.Quick()
-	env.Count = 3
-	var order []string
-	all := []*fitting{{approach: approach{name: "a"}}, {approach: approach{name: "b"}}, {approach: approach{name: "c"}}}
-	inTurn(context.Background(), env, all, func(f *fitting) {
-		f.samples = append(f.samples, 1)
-		f.ended = f.approach.name == "b"
-		order = append(order, f.approach.name)
-	})
-	if got := strings.Join(order, ""); got != "abcacac" {
-		t.Errorf("order %q", got)
 	}
 }

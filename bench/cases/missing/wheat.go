@@ -329,7 +329,7 @@ func wheatTable(group []bench.Result) *bench.Table {
 }
 
 // wheatFigures show the correlations in each environment beside the published ones.
-func wheatFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+func wheatFigures(group []bench.Result, f *bench.File) []picture.Figure {
 	var cells []bench.Result
 	for _, row := range wheatTable(group).Rows {
 		for j, text := range row[2:] {
@@ -343,7 +343,7 @@ func wheatFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
 		}
 	}
 	chart := picture.Chart{Title: "yields of wheat", X: "hidden, and environment", Y: "correlation"}
-	return bench.Dots(chart, "correlation", "hidden", "environment")(cells, limits)
+	return bench.Dots(chart, "correlation", "hidden", "environment")(cells, f)
 }
 
 var concludeWheat = bench.Say(`

@@ -3,13 +3,11 @@ package peers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
 	"github.com/iokl/iokl/bench/data"
 	"github.com/iokl/iokl/blas"
@@ -26,8 +24,9 @@ func init() {
 		Run: func(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return besides[env.Part](ctx, env)
 		},
-		Parts:   []string{"ridge", "sylvester", "eigsh", "blis", "multitask"},
-		Minutes: 1,
+		Parts:    []string{"ridge", "sylvester", "eigsh", "blis"},
+		Minutes:  1,
+		Conclude: concludePeers,
 	})
 }
 
@@ -38,7 +37,6 @@ const inexactTol = 1e-6
 // same data, the same number of threads, and the accuracy that each reached.
 var besides = map[string]func(context.Context, *bench.Env) ([]bench.Result, error){
 	"ridge": besideKernelRidge, "sylvester": besideSylvester, "eigsh": besideEigsh, "blis": besideBLIS,
-	"multitask": besideMultiTask,
 }
 
 // besideKernelRidge fits one Gaussian kernel to many outputs, from the samples on.
@@ -283,32 +281,4 @@ func besideBLIS(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		}
 	}
 	return results, nil
-}
-
-// besideMultiTask predicts many outputs from few of the inputs: our kernels, one
-// linear and one Gaussian for each input, beside linear multi-task baselines. Each
-// chooses its penalty by five-fold cross-validation.
-func besideMultiTask(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	l, d, n, tests := bench.Pick(env, 150, 500), 15, 10, 1000
-	Xl, Yl, Xt, Yt := data.SmoothSamples(env.Rand(52), l, tests, d, n)
-	params := map[string]any{"problem": "multi-task regression", "l": l, "d": d, "n": n}
-	opt := iokl.Options{
-		Kernels: []string{"linear:each", "gaussian:each:median", "gaussian:all:median*0.5,1"},
-		Norm:    "lp:1", Seed: env.Seed, Backend: env.Backend,
-	}
-	opt.CV.Folds = 5
-	start := time.Now()
-	P, err := data.FitPredict(ctx, Xl, Yl, Xt, opt)
-	if err != nil {
-		return nil, err
-	}
-	r := bench.Result{Name: "iokl Fit", Params: params}
-	r.Time([]float64{time.Since(start).Seconds()})
-	blas.AddScaled(P, -1, Yt)
-	e := blas.Frob(P)
-	r.Metric("test_mse", e*e/float64(tests*n))
-	theirs, err := otherPrograms(ctx, env, peerJob{
-		script: "multitask.py", params: params, data: map[string]blas.General{"X": Xl, "Y": Yl, "Xt": Xt, "Yt": Yt},
-	})
-	return append([]bench.Result{r}, theirs...), errors.Join(err, ctx.Err())
 }

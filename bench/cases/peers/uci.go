@@ -122,7 +122,7 @@ var uciReference = map[string][2]struct{ rmse, density float64 }{
 }
 
 // uciFigures show the errors here beside the published ones.
-func uciFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+func uciFigures(group []bench.Result, f *bench.File) []picture.Figure {
 	for _, r := range slices.Clone(group) {
 		if reference, ok := uciReference[r.Param("set")]; ok && r.Name == uciOurs {
 			group = append(group, bench.Result{
@@ -132,7 +132,7 @@ func uciFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
 		}
 	}
 	chart := picture.Chart{Title: "held-out errors", X: "data", Y: "error in standard deviations", LogY: true}
-	return bench.Dots(chart, "rmse", "set")(group, limits)
+	return bench.Dots(chart, "rmse", "set")(group, f)
 }
 
 func uciTable(group []bench.Result) *bench.Table {

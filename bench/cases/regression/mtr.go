@@ -155,7 +155,7 @@ func mtrTable(group []bench.Result) *bench.Table {
 }
 
 // mtrFigures show the errors here beside the published ones of random forests.
-func mtrFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
+func mtrFigures(group []bench.Result, f *bench.File) []picture.Figure {
 	for _, r := range slices.Clone(group) {
 		set := r.Param("set")
 		if forest := mtrReference[set][2]; r.Name == mtrOurs && forest > 0 {
@@ -165,5 +165,5 @@ func mtrFigures(group []bench.Result, limits *bench.Limits) []picture.Figure {
 		}
 	}
 	chart := picture.Chart{Title: "errors of ten folds", X: "data", Y: "average relative error", LogY: true}
-	return bench.Dots(chart, "arrmse", "set")(group, limits)
+	return bench.Dots(chart, "arrmse", "set")(group, f)
 }

@@ -49,8 +49,9 @@ func quickest(rs []bench.Result) (bench.Result, bool) {
 // winners names the fastest solver of each system: a row for each size, a column for each λ and spectrum of L.
 func winners(group []bench.Result) *bench.Table {
 	t := &bench.Table{
-		Title: "The fastest solver, and its seconds:", Head: []string{"l × n"}, Words: true,
-		Source: "Measured here, all solvers of a system side by side.",
+		Title: "The fastest solver, and its seconds, which include all preparation:",
+		Head:  []string{"l × n"}, Words: true,
+		Source: "Measured here, all solvers of a system side by side, to the same residual.",
 	}
 	best := fastest(group)
 	for _, r := range group {
@@ -84,8 +85,8 @@ func winners(group []bench.Result) *bench.Table {
 	return t
 }
 
-// concludeSylvester says how much faster than exact the fastest solver is.
-func concludeSylvester(group []bench.Result) []string {
+// concludeSylvester says how much faster than exact the fastest solver is, and how well auto chooses.
+func concludeSylvester(group []bench.Result) (texts []string) {
 	best := fastest(group)
 	var gains []float64
 	for _, r := range group {
@@ -93,12 +94,17 @@ func concludeSylvester(group []bench.Result) []string {
 			gains = append(gains, r.Seconds/b.Seconds)
 		}
 	}
-	if len(gains) == 0 {
-		return nil
+	if len(gains) > 0 {
+		texts = append(texts, fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition "+
+			"(%s on average over %s).", bench.Times(slices.Max(gains)), bench.Times(stat.GeometricMean(gains, nil)),
+			bench.Plural(len(gains), "system")))
 	}
-	return []string{fmt.Sprintf("One linear system is solved up to %s faster than by eigendecomposition (%s on "+
-		"average over %s).", bench.Times(slices.Max(gains)), bench.Times(stat.GeometricMean(gains, nil)),
-		bench.Plural(len(gains), "system"))}
+	if ratios, _, _ := choices(group); len(ratios) > 0 {
+		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the "+
+			"solver that was fastest, on average, %.2g at worst.",
+			bench.Plural(len(ratios), "system"), stat.GeometricMean(ratios, nil), slices.Max(ratios)))
+	}
+	return texts
 }
 
 // exponent fits t ∝ lᵖ by least squares on logarithms over the three largest sizes.
@@ -146,7 +152,7 @@ func sizeCurves(group []bench.Result) []picture.Curve {
 }
 
 // sylvesterFigures show how times grow.
-func sylvesterFigures(group []bench.Result, _ *bench.Limits) []picture.Figure {
+func sylvesterFigures(group []bench.Result, _ *bench.File) []picture.Figure {
 	growth := picture.Chart{
 		Title: "sylvester: time of one solve against the number of samples",
 		X:     "l (logarithmic)", Y: "seconds (logarithmic)", LogX: true, LogY: true, Curves: sizeCurves(group),
@@ -217,48 +223,4 @@ func choiceSummary(group []bench.Result) []bench.Result {
 	r.Metric("worst_times_fastest", slices.Max(ratios))
 	r.Metric("mean_times_fastest", stat.GeometricMean(ratios, nil))
 	return []bench.Result{r}
-}
-
-// whichSolver shows who wins where.
-func whichSolver(f *bench.File) bench.Answer {
-	var a bench.Answer
-	group, streamed := f.Of("sylvester"), f.Of("scale")
-	if len(group) > 0 {
-		a.Texts = solverTexts(group)
-		a.Table = winners(group)
-	}
-	if len(streamed) > 0 {
-		last := streamed[len(streamed)-1]
-		a.Texts = append(a.Texts,
-			fmt.Sprintf("More samples than an l × l matrix fits in memory for: stream them through random features. "+
-				"%s rows took %.3g s and %s of memory in all.",
-				last.Param("l"), last.Seconds, bench.Bytes(float64(last.PeakRSS))))
-	}
-	return a
-}
-
-// solverTexts say how good the automatic choice is, and what the grid shows.
-func solverTexts(group []bench.Result) []string {
-	var texts []string
-	best := fastest(group)
-	if ratios, _, _ := choices(group); len(ratios) > 0 {
-		texts = append(texts, fmt.Sprintf("Leave it to auto, the default: over %s it takes %.2g times as long as the "+
-			"solver that was fastest, on average, %.2g at worst.",
-			bench.Plural(len(ratios), "system"), stat.GeometricMean(ratios, nil), slices.Max(ratios)))
-	}
-	var smallest, largest *bench.Result
-	for _, r := range best {
-		if smallest == nil || r.Number("l") < smallest.Number("l") {
-			smallest = &r
-		}
-		if largest == nil || r.Number("l") > largest.Number("l") {
-			largest = &r
-		}
-	}
-	if smallest != nil && smallest.Number("l") < largest.Number("l") {
-		texts = append(texts, fmt.Sprintf("The table names the fastest solver for each size, each λ and each "+
-			"spectrum of L, and its seconds, which include all preparation; what is left of Y, ‖Y − K·C·L − λl·C‖, is "+
-			"at most %g of ‖Y‖.", smallest.Number("tol")))
-	}
-	return texts
 }

@@ -1,0 +1,62 @@
+// This file says how much faster this module is than each other program on the same problem.
+
+package peers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/iokl/iokl/bench"
+)
+
+// concludePeers compares our fastest line of each problem with each line of another program, and the errors where
+// these differ.
+func concludePeers(group []bench.Result) (texts []string) {
+	for _, r := range group {
+		ours := bestOfOurs(group, r)
+		if strings.HasPrefix(r.Name, "iokl") || ours == nil {
+			continue
+		}
+		text := fmt.Sprintf("%s, %s: iokl is %s as %s", r.Param("problem"), sizes(r), faster(r.Seconds/ours.Seconds),
+			r.Name)
+		e, ok := r.Metrics["test_mse"]
+		if o := ours.Metrics["test_mse"]; ok && (o > 1.01*e || o < e/1.01) {
+			text += fmt.Sprintf(", with a test error of %s in place of %s", bench.Short(o), bench.Short(e))
+		}
+		texts = append(texts, text+".")
+	}
+	return texts
+}
+
+// faster puts a ratio of their time to ours into words.
+func faster(ratio float64) string {
+	switch {
+	case ratio >= bench.Noticeable:
+		return bench.Times(ratio) + " as fast"
+	case ratio <= 1/bench.Noticeable:
+		return bench.Times(1/ratio) + " as slow"
+	}
+	return "about as fast"
+}
+
+// bestOfOurs is our fastest line for the problem of r that is about as accurate.
+func bestOfOurs(group []bench.Result, r bench.Result) *bench.Result {
+	var best *bench.Result
+	for i, o := range group {
+		switch {
+		case !strings.HasPrefix(o.Name, "iokl") || o.Param("problem") != r.Param("problem") || sizes(o) != sizes(r):
+		case r.Residual != nil && o.Residual != nil && *o.Residual > asAccurate**r.Residual:
+		case o.Seconds > 0 && (best == nil || o.Seconds < best.Seconds):
+			best = &group[i]
+		}
+	}
+	return best
+}
+
+// asAccurate is how many times as large a residual may be and still count as the same accuracy.
+const asAccurate = 10
+
+// sizes are the parameters that tell one form of a problem from another.
+func sizes(r bench.Result) string {
+	return r.Without("problem", "backend", "threads", "seed", "version")
+}
