@@ -122,7 +122,6 @@ type Env struct {
 	Keep    func(*File) // sees what there is after each case or part; nil keeps nothing
 	Earlier *File       // what was measured before, set by Continue
 
-	limits  *Limits
 	measure func(threads int) Limits
 	skipped []string
 }
@@ -165,14 +164,10 @@ func (e *Env) Skip(format string, args ...any) {
 // Skipped are the notes of Skip.
 func (e *Env) Skipped() []string { return slices.Clone(e.skipped) }
 
-// Limits measures this machine's limits once per run.
+// Limits measures what this machine can do.
 func (e *Env) Limits() Limits {
-	if e.limits == nil {
-		e.Log("measuring the machine's own limits")
-		l := e.measure(e.Threads)
-		e.limits = &l
-	}
-	return *e.limits
+	e.Log("measuring the machine's own limits")
+	return e.measure(e.Threads)
 }
 
 // ErrSkipped says that a case could not run here, and why.

@@ -42,8 +42,6 @@ type Result struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"` // what has no field of its own
 	Trace   []Point            `json:"trace,omitempty"`
 	Rerun   string             `json:"rerun,omitempty"` // the command that measures this line again
-
-	peak, bandwidth float64 // the limits that OfPeak and OfBandwidth refer to
 }
 
 // Point is one moment of a fit.
@@ -117,15 +115,11 @@ func (r *Result) Time(samples []float64) {
 	r.Noisy = r.Count > 2 && r.Max-r.Min > 0.5*r.Seconds
 }
 
-// Rate derives speed from work done per repetition and the machine's limits; a
-// limit of 0 is unknown.
-func (r *Result) Rate(flops, bytes float64, peak, bandwidth float64) {
-	if !(r.Seconds > 0) {
-		return
+// Rate derives speed from work done per repetition.
+func (r *Result) Rate(flops, bytes float64) {
+	if r.Seconds > 0 {
+		r.GFlops, r.GBytes = flops/r.Seconds/1e9, bytes/r.Seconds/1e9
 	}
-	r.peak, r.bandwidth = peak, bandwidth
-	r.GFlops, r.GBytes = flops/r.Seconds/1e9, bytes/r.Seconds/1e9
-	r.OfPeak, r.OfBandwidth = share(r.GFlops, peak), share(r.GBytes, bandwidth)
 }
 
 // Median of a copy of x, the mean of the middle two where their number is even; NaN when x is empty.

@@ -3,10 +3,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +36,7 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 		case err != nil && ctx.Err() == nil:
 			failed = append(failed, fmt.Sprintf("%s: %v", s.name(), err))
 		}
-		file.Machine.Noise, file.Machine.Skipped, file.Machine.Limits = noiseSince(before), env.skipped, env.limits
+		file.Machine.Noise, file.Machine.Skipped = noiseSince(before), env.skipped
 		if env.Keep != nil {
 			env.Keep(file)
 		}
@@ -45,10 +45,10 @@ func Run(ctx context.Context, cases []Case, env *Env) (*File, error) {
 	if env.Earlier != nil {
 		file.Machine.Noise = file.Machine.Noise.Worse(env.Earlier.Machine.Noise)
 	}
-	file.remeasureLimits(env)
 	if err := ctx.Err(); err != nil {
 		return file, fmt.Errorf("interrupted; %d results were measured until then", len(file.Results))
 	}
+	file.shares(env)
 	if len(failed) > 0 {
 		return file, errors.New(strings.Join(failed, "; "))
 	}
@@ -115,28 +115,18 @@ func (e *Env) rerun(name string) string {
 	return b.String()
 }
 
-// remeasureLimits measures the machine's limits a second time and keeps the higher
-// figures, since a disturbance can only lower them. The shares of the results follow.
-func (f *File) remeasureLimits(env *Env) {
-	if env.limits == nil {
+// shares sets the rates of all results against what the machine can do, which is measured if there are any.
+func (f *File) shares(env *Env) {
+	if !slices.ContainsFunc(f.Results, func(r Result) bool { return r.GFlops > 0 }) {
 		return
 	}
-	first, second := *env.limits, env.measure(env.Threads)
-	peak, read := map[float64]float64{}, map[float64]float64{}
-	for i, p := range second.FMA {
-		old := first.FMA[i].GFlops
-		second.FMA[i].GFlops = max(old, p.GFlops)
-		peak[old] = second.FMA[i].GFlops
-	}
-	for i, b := range second.Bandwidth {
-		old := first.Bandwidth[i].GBytes
-		second.Bandwidth[i].GBytes = max(old, b.GBytes)
-		read[old] = second.Bandwidth[i].GBytes
-	}
-	f.Machine.Limits = &second
+	l := env.Limits()
+	f.Machine.Limits = &l
 	for i := range f.Results {
 		r := &f.Results[i]
-		r.OfPeak, r.OfBandwidth = share(r.GFlops, peak[r.peak]), share(r.GBytes, read[r.bandwidth])
+		threads := int(r.Number("threads"))
+		r.OfPeak = share(r.GFlops, l.Peak(cmp.Or(r.Param("precision"), "float64"), threads))
+		r.OfBandwidth = share(r.GBytes, l.Read(r.GBytes*r.Seconds*1e9, threads))
 	}
 }
 
@@ -214,7 +204,7 @@ func (e *Env) Continue(f *File) error {
 			return fmt.Errorf("it cannot be continued: %s was %q and is %q", d[0], d[1], d[2])
 		}
 	}
-	e.Earlier, e.limits = f, f.Machine.Limits
+	e.Earlier = f
 	return nil
 }
 
@@ -231,28 +221,8 @@ func (f *File) reuse(env *Env, s unit) bool {
 	f.Machine.Cases = append(f.Machine.Cases, old.Cases[i])
 	for _, r := range env.Earlier.Results {
 		if r.Case == s.kind && r.Part == s.part {
-			r.peak, r.bandwidth = old.Limits.limitsOf(r)
 			f.Results = append(f.Results, r)
 		}
 	}
 	return true
-}
-
-// limitsOf are the limits that the shares of a result refer to, 0 where it has none.
-func (l *Limits) limitsOf(r Result) (peak, bandwidth float64) {
-	if l == nil {
-		return 0, 0
-	}
-	near := func(limit, rate, share float64) bool { return share > 0 && math.Abs(limit*share/rate-1) < 1e-9 }
-	for _, p := range l.FMA {
-		if near(p.GFlops, r.GFlops, r.OfPeak) {
-			peak = p.GFlops
-		}
-	}
-	for _, b := range l.Bandwidth {
-		if near(b.GBytes, r.GBytes, r.OfBandwidth) {
-			bandwidth = b.GBytes
-		}
-	}
-	return peak, bandwidth
 }

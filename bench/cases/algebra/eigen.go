@@ -84,7 +84,6 @@ var lengthy = map[string]bool{"svd": true, "schur": true}
 // backend. The share of the memory bandwidth is what moving the matrix once in
 // and once out would take: far below 1, so that what limits them is elsewhere.
 func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	limits := env.Limits()
 	var results []bench.Result
 	for _, n := range bench.Pick(env, []int{300, 600}, []int{500, 1000, 1500, 3060}) {
 		A := data.RandomSymmetric(env, n)
@@ -108,8 +107,7 @@ func runEigen(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			part, err := bench.Race(ctx, plan, map[string]any{"routine": f.name, "n": n, "precision": "float64"}, all)
 			for i := range part {
 				bytes := 16 * float64(n) * float64(n) // the matrix, read and written once
-				part[i].Rate(f.flops(float64(n)), bytes, limits.Peak("float64", env.Threads),
-					limits.Read(bytes/2, env.Threads))
+				part[i].Rate(f.flops(float64(n)), bytes)
 			}
 			againstOpenBLAS(part)
 			results = append(results, part...)

@@ -37,12 +37,11 @@ func runGemm(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			{3060, 10, 3060},
 			{3060, 102, 102},
 		})
-	limits := env.Limits()
 	var results []bench.Result
 	for _, threads := range bench.ThreadCounts(env.Threads) {
 		for _, s := range shapes {
 			for _, prec := range []blas.Precision{blas.Float64, blas.Float32} {
-				part, err := gemmOne(ctx, env, s, prec, threads, limits)
+				part, err := gemmOne(ctx, env, s, prec, threads)
 				results = append(results, part...)
 				if err != nil {
 					return results, err
@@ -55,7 +54,7 @@ func runGemm(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 
 // gemmOne measures one shape on all backends in turn.
 func gemmOne(
-	ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int, limits bench.Limits,
+	ctx context.Context, env *bench.Env, s gemmShape, prec blas.Precision, threads int,
 ) ([]bench.Result, error) {
 	blas.SetThreads(threads)
 	defer blas.SetThreads(env.Threads)
@@ -79,7 +78,7 @@ func gemmOne(
 		"m": s.m, "n": s.n, "k": s.k, "precision": prec.String(), "threads": threads,
 	}, all)
 	for i := range results {
-		results[i].Rate(flops, 0, limits.Peak(prec.String(), threads), 0)
+		results[i].Rate(flops, 0)
 	}
 	return results, err
 }

@@ -33,7 +33,6 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	}
 	dense := blas.NewGeneral(l, l)
 	sum.Dense(dense)
-	limits := env.Limits()
 	precisions := []blas.Precision{blas.Float64, blas.Float32}
 	packed := map[string]blas.Packed{}
 	for _, be := range blas.Backends() {
@@ -67,7 +66,7 @@ func runOperator(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			if p := packed[part[i].Name+prec]; p != nil {
 				bytes = float64(p.Bytes())
 			}
-			part[i].Rate(2*float64(l*l*k), bytes, limits.Peak(prec, env.Threads), limits.Read(bytes, env.Threads))
+			part[i].Rate(2*float64(l*l*k), bytes)
 		}
 		results = append(results, part...)
 		if err != nil {

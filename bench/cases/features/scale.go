@@ -97,7 +97,6 @@ func runScale(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := env.Limits()
 	var results []bench.Result
 	for _, l := range bench.Pick(env, []int64{4096, 16384, 65536}, []int64{1e4, 1e5, 1e6}) {
 		before := gemmRates(env, maps.Dim())
@@ -106,7 +105,7 @@ func runScale(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 			return results, err
 		}
 		D := float64(maps.Dim())
-		r.Rate(float64(l)*(D*D+2*D*scaleOutputs+D*scaleInputs), 0, limits.Peak("float64", env.Threads), 0)
+		r.Rate(float64(l)*(D*D+2*D*scaleOutputs+D*scaleInputs), 0)
 		gemm := bench.Median(append(before, gemmRates(env, maps.Dim())...))
 		r.Metric("gemm_gflops", gemm)
 		r.Metric("of_gemm", r.GFlops/gemm)
