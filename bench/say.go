@@ -76,6 +76,8 @@ func (r *Result) value(key string) (float64, bool) {
 		return r.Seconds, r.Seconds > 0
 	case "peak":
 		return float64(r.PeakRSS >> 20), r.PeakRSS > 0
+	case "of_peak":
+		return r.OfPeak, r.OfPeak > 0
 	case "seconds_to":
 		return Value(r.SecondsTo), r.SecondsTo != nil
 	case "accuracy":
@@ -129,7 +131,6 @@ var sayings = template.FuncMap{
 		return stat.GeometricMean(x, nil)
 	},
 	"least": floats.Min, "most": floats.Max,
-	"percentAbove": func(ratio float64) float64 { return 100 * (ratio - 1) },
-	"div":          func(a, b float64) float64 { return a / b }, "mul": func(a, b float64) float64 { return a * b },
+	"div": func(a, b float64) float64 { return a / b }, "mul": func(a, b float64) float64 { return a * b },
 	"times": Times, "plural": Plural, "bytes": func(n int64) string { return Bytes(float64(n)) },
 }

@@ -61,11 +61,6 @@ func Lookup(group []Result, name string) *Result {
 // Names are the names of the results, each once.
 func Names(group []Result) []string { return names(pointers(group)) }
 
-// Ratios are those of times, second over first, of results that differ in name and backend alone.
-func Ratios(group []Result, first, second string) []float64 {
-	return ratios(first, second, "seconds", pointers(group))
-}
-
 // MetricOf is a metric of the result of that name, "–" when it was not measured.
 func MetricOf(group []Result, name, metric, format string) string {
 	if r := Lookup(group, name); r != nil {

@@ -120,19 +120,8 @@ func fitCurves(
 		return r, err
 	}
 	r.Time([]float64{time.Since(start).Seconds()})
-	start = time.Now()
-	D, err := m.PredictDeviation(ctx, blas.Dense(c.X))
-	var d blas.General
-	switch {
-	case err == nil:
-		sigma, err := m.Noise(ctx)
-		if err != nil {
-			return r, err
-		}
-		D.Apply(func(_, k int, v float64) float64 { return math.Hypot(v, sigma[k]) }, D)
-		d = D.RawMatrix()
-		r.Metric("deviation_seconds", time.Since(start).Seconds())
-	case !errors.Is(err, iokl.ErrInput):
+	d, err := deviations(ctx, &r, m, c.X)
+	if err != nil {
 		return r, err
 	}
 	e, density := c.Score(F.RawMatrix(), d)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/bench"
@@ -81,21 +82,11 @@ func scoreUCI(ctx context.Context, r *bench.Result, m *iokl.Model, s *data.Split
 	r.Metric("prediction_seconds", time.Since(start).Seconds())
 	_, scale := stat.PopMeanStdDev(s.Y.Data, nil)
 	r.Metric("rmse", rmse(F.RawMatrix(), s.Yt)/scale)
-	start = time.Now()
-	D, err := m.PredictDeviation(ctx, blas.Dense(s.Xt))
-	if errors.Is(err, iokl.ErrInput) {
-		return nil
+	D, err := deviations(ctx, r, m, s.Xt)
+	if err == nil && D.Data != nil {
+		r.Metric("neg_log_density", negLogDensity(F.RawMatrix(), D, s.Yt)-math.Log(scale))
 	}
-	if err != nil {
-		return err
-	}
-	sigma, err := m.Noise(ctx)
-	if err != nil {
-		return err
-	}
-	r.Metric("deviation_seconds", time.Since(start).Seconds())
-	r.Metric("neg_log_density", negLogDensity(F.RawMatrix(), D.RawMatrix(), sigma[0], s.Yt)-math.Log(scale))
-	return nil
+	return err
 }
 
 func rmse(F, Y blas.General) float64 {
@@ -104,12 +95,30 @@ func rmse(F, Y blas.General) float64 {
 	return blas.Frob(E) / math.Sqrt(float64(Y.Rows*Y.Cols))
 }
 
-// negLogDensity is the mean of −log N(y; f, d² + σ²).
-func negLogDensity(F, D blas.General, sigma float64, Y blas.General) (mean float64) {
+// deviations are those of new observations at X, none where the model tells none.
+func deviations(ctx context.Context, r *bench.Result, m *iokl.Model, X blas.General) (blas.General, error) {
+	start := time.Now()
+	D, err := m.PredictDeviation(ctx, blas.Dense(X))
+	if errors.Is(err, iokl.ErrInput) {
+		return blas.General{}, nil
+	}
+	if err != nil {
+		return blas.General{}, err
+	}
+	sigma, err := m.Noise(ctx)
+	if err != nil {
+		return blas.General{}, err
+	}
+	D.Apply(func(_, k int, v float64) float64 { return math.Hypot(v, sigma[k]) }, D)
+	r.Metric("deviation_seconds", time.Since(start).Seconds())
+	return D.RawMatrix(), nil
+}
+
+// negLogDensity is the mean of −log N(y; f, d²) of one target.
+func negLogDensity(F, D, Y blas.General) (mean float64) {
 	for i := range Y.Rows {
-		deviation := math.Hypot(D.Data[i*D.Stride], sigma)
-		z := (Y.Data[i*Y.Stride] - F.Data[i*F.Stride]) / deviation
-		mean += (z*z/2 + math.Log(deviation*math.Sqrt(2*math.Pi))) / float64(Y.Rows)
+		n := distuv.Normal{Mu: F.Data[i*F.Stride], Sigma: D.Data[i*D.Stride]}
+		mean -= n.LogProb(Y.Data[i*Y.Stride]) / float64(Y.Rows)
 	}
 	return mean
 }

@@ -27,9 +27,9 @@ func linearData(rows int) (X, Y blas.General) {
 	return X, Y
 }
 
-func TestAffine(t *testing.T) {
+func TestLeastSquares(t *testing.T) {
 	X, Y := linearData(30)
-	P, err := affine(X, Y, X, 0)
+	P, err := leastSquares(t.Context(), X, Y, X)
 	if err != nil || !(r2(P, Y) > 1-1e-12) {
 		t.Errorf("R² %g, %v", r2(P, Y), err)
 	}
@@ -59,13 +59,9 @@ func TestCrossValidate(t *testing.T) {
 	if err != nil || math.Abs(mean.Metrics["arrmse"]-1) > 1e-9 {
 		t.Errorf("the training mean scores %g, %v", mean.Metrics["arrmse"], err)
 	}
-	exact, err := crossValidate(context.Background(), env, X, Y, func(_ context.Context, X, Y,
-		Xt blas.General,
-	) (blas.General, error) {
-		return affine(X, Y, Xt, 0)
-	})
+	exact, err := crossValidate(context.Background(), env, X, Y, leastSquares)
 	if err != nil || !(exact.Metrics["arrmse"] < 1e-3) {
-		t.Errorf("ridge regression of a linear function scores %g, %v", exact.Metrics["arrmse"], err)
+		t.Errorf("least squares of a linear function scores %g, %v", exact.Metrics["arrmse"], err)
 	}
 }
 

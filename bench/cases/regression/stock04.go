@@ -3,7 +3,6 @@ package regression
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -86,7 +85,7 @@ func runStock04(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
 		name string
 		f    predictor
 	}{
-		{"OLS", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) { return affine(X, Y, Xt, 0) }},
+		{"OLS", leastSquares},
 		{"training mean", meanOf},
 		{"lasso", func(_ context.Context, X, Y, Xt blas.General) (blas.General, error) {
 			return lassoCV(X, Y, Xt, 10)
@@ -120,34 +119,22 @@ func meanOf(_ context.Context, _, Y, Xt blas.General) (blas.General, error) {
 	return P, nil
 }
 
-// affine is ridge regression with an intercept; λ = 0 is least squares.
-func affine(X, Y, Xt blas.General, lambda float64) (blas.General, error) {
-	Xc, Xtc, Yc := blas.Clone(X), blas.Clone(Xt), blas.Clone(Y)
-	mx, my := data.Means(X), data.Means(Y)
-	for _, a := range []blas.General{Xc, Xtc} {
-		for i := range a.Rows {
-			blas.Axpy(-1, mx, blas.Row(a, i))
-		}
+// leastSquares predicts by least squares with an intercept.
+func leastSquares(_ context.Context, X, Y, Xt blas.General) (blas.General, error) {
+	var W, P mat.Dense
+	if err := W.Solve(withOnes(X), blas.Dense(Y)); err != nil {
+		return blas.General{}, err
 	}
-	for i := range Yc.Rows {
-		blas.Axpy(-1, my, blas.Row(Yc, i))
-	}
-	var gram, right, W, P mat.Dense
-	gram.Mul(blas.Dense(Xc).T(), blas.Dense(Xc))
-	for i := range X.Cols {
-		// With λ = 0 a shift at rounding level stands for the pseudo-inverse.
-		gram.Set(i, i, gram.At(i, i)+(lambda+1e-10)*float64(X.Rows))
-	}
-	right.Mul(blas.Dense(Xc).T(), blas.Dense(Yc))
-	if err := W.Solve(&gram, &right); err != nil && !errors.As(err, new(mat.Condition)) {
-		return blas.General{}, fmt.Errorf("ridge: %w", err)
-	}
-	P.Mul(blas.Dense(Xtc), &W)
-	out := P.RawMatrix()
-	for i := range out.Rows {
-		blas.Axpy(1, my, blas.Row(out, i))
-	}
-	return out, nil
+	P.Mul(withOnes(Xt), &W)
+	return P.RawMatrix(), nil
+}
+
+// withOnes is X with a column of ones.
+func withOnes(X blas.General) *mat.Dense {
+	A := mat.NewDense(X.Rows, X.Cols+1, nil)
+	A.Apply(func(_, _ int, _ float64) float64 { return 1 }, A)
+	A.Slice(0, X.Rows, 0, X.Cols).(*mat.Dense).Copy(blas.Dense(X))
+	return A
 }
 
 // lassoCV fits (1/2l)‖y − Xw‖² + λ‖w‖₁ for each output on standardised columns, λ
