@@ -169,9 +169,7 @@ func init() {
 // stand in for Caltech-101, whose kernels are not at hand: as many classes, and
 // twelve kernels from three views.
 func runFigures(ctx context.Context, env *bench.Env) ([]bench.Result, error) {
-	s := *leaves(env)
-	s.lambda, s.norm = 1e-3, regularizer.Lp{P: 1.7}
-	t, err := s.task(ctx, env)
+	t, err := leaves(ctx, env)
 	if err != nil {
 		return nil, err
 	}

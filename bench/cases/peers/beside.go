@@ -84,9 +84,8 @@ func besideKernelRidge(ctx context.Context, env *bench.Env) ([]bench.Result, err
 			return err
 		}
 		blas.Mul(env.Backend, P, false, false, Kt, C)
-		blas.AddScaled(P, -1, Yt)
-		e := blas.Frob(P)
-		r.Metric("test_mse", e*e/float64(tests*n))
+		e := rmse(P, Yt)
+		r.Metric("test_mse", e*e)
 		return nil
 	}
 	ours, err := oursThen(ctx, env, params, []bench.Contender{one("cholesky", 0), one("auto", inexactTol)}, measures)

@@ -126,20 +126,11 @@ func intervalCoverage(ctx context.Context, env *bench.Env) ([]bench.Result, erro
 				for _, name := range byAll {
 					results = append(results, coverageResult(name, noise.name, l, n, found[name]))
 				}
-				env.Log("  %s noise, %d samples, %d outputs: %s", noise.name, l, n,
-					coverageLine(results[len(results)-len(byAll):]))
+				env.Log("  %s noise, %d samples, %d outputs", noise.name, l, n)
 			}
 		}
 	}
 	return results, nil
-}
-
-func coverageLine(results []bench.Result) string {
-	var parts []string
-	for _, r := range results {
-		parts = append(parts, fmt.Sprintf("%s %.3f", r.Name, r.Metrics["coverage"]))
-	}
-	return strings.Join(parts, ", ")
 }
 
 func coverageResult(name, noise string, l, n int, found []held) bench.Result {
