@@ -27,6 +27,8 @@ type blockFactor struct {
 	cols  [][]float32
 	below []float32              // a block column before it is divided
 	free  par.Free[blas.General] // tiles in double precision
+	parts blas.General           // what tiles add to the rows of a block, one below the other
+	own   blas.General           // the rows of a block before they are multiplied
 }
 
 const (
@@ -173,6 +175,7 @@ func widen(dst []float64, src []float32) {
 }
 
 // solve overwrites the l×k X by (K + σI)⁻¹·X, in double precision: the map is linear and symmetric to its rounding.
+// Its scratch stays allocated: garbage would double the memory of the factor before it is collected.
 func (p *blockFactor) solve(X blas.General) {
 	for j := range p.cols {
 		p.invert(j, X, false)
@@ -183,14 +186,16 @@ func (p *blockFactor) solve(X blas.General) {
 	}
 	for j := len(p.cols) - 1; j >= 0; j-- {
 		first, width, _ := p.column(j)
-		parts := make([]blas.General, (p.l-first-width+tileRows-1)/tileRows)
+		count := (p.l - first - width + tileRows - 1) / tileRows
+		p.parts = blas.Reshape(p.parts, count*width, X.Cols)
+		blas.Zero(p.parts)
+		part := func(t int) blas.General { return blas.View(p.parts, t*width, 0, width, X.Cols) }
 		p.tiles(j, func(t, row, rows int, T blas.General) {
-			parts[t] = blas.NewGeneral(width, X.Cols)
-			p.add(true, -1, T, blas.View(X, row, 0, rows, X.Cols), parts[t])
+			p.add(true, -1, T, blas.View(X, row, 0, rows, X.Cols), part(t))
 		})
 		out := blas.View(X, first, 0, width, X.Cols)
-		for _, part := range parts {
-			blas.AddScaled(out, 1, part)
+		for t := range count {
+			blas.AddScaled(out, 1, part(t))
 		}
 		p.invert(j, X, true)
 	}
@@ -212,11 +217,20 @@ func (p *blockFactor) add(trans bool, alpha float64, T, X, Y blas.General) {
 // invert multiplies the rows of block j of X by the inverse of the block on the diagonal, or its transpose.
 func (p *blockFactor) invert(j int, X blas.General, trans bool) {
 	first, width, a := p.column(j)
-	T, out := blas.NewGeneral(width, width), blas.View(X, first, 0, width, X.Cols)
-	widen(T.Data, a)
-	own := blas.Clone(out)
+	out := blas.View(X, first, 0, width, X.Cols)
+	p.own = blas.Reshape(p.own, width, X.Cols)
+	blas.Copy(p.own, out)
 	blas.Zero(out)
-	p.add(trans, 1, T, own, out)
+	p.widened(a, width, width, func(T blas.General) { p.add(trans, 1, T, p.own, out) })
+}
+
+// widened calls f with the first elements of a as a matrix in double precision.
+func (p *blockFactor) widened(a []float32, rows, cols int, f func(T blas.General)) {
+	T := p.free.Take()
+	*T = blas.Reshape(*T, rows, cols)
+	widen(T.Data, a)
+	f(*T)
+	p.free.Put(T)
 }
 
 // tiles calls f, in parallel, for some rows below the diagonal block of block column j at a time: their number among
@@ -225,13 +239,6 @@ func (p *blockFactor) tiles(j int, f func(t, row, rows int, T blas.General)) {
 	first, width, a := p.column(j)
 	from := first + width
 	par.Ranges(p.l-from, tileRows, func(lo, hi int) {
-		T := p.free.Get()
-		if T == nil {
-			T = new(blas.General)
-		}
-		*T = blas.Reshape(*T, hi-lo, width)
-		widen(T.Data[:(hi-lo)*width], a[(from+lo-first)*width:])
-		f(lo/tileRows, from+lo, hi-lo, *T)
-		p.free.Put(T)
+		p.widened(a[(from+lo-first)*width:], hi-lo, width, func(T blas.General) { f(lo/tileRows, from+lo, hi-lo, T) })
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/iokl/iokl/blas"
@@ -63,6 +64,26 @@ func TestBlockFactor(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestBlockFactorKeepsScratch asserts that solves after the first allocate less than one tile in all.
+func TestBlockFactorKeepsScratch(t *testing.T) {
+	const l, tile = 2*factorWidth + 77, 8 * tileRows * factorWidth
+	be := blas.Default()
+	p, X := blockFactor{be: be}, blas.NewGeneral(l, 2)
+	if ok, err := p.factorize(t.Context(), gaussianRows(l, be), l, 1); !ok || err != nil {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	var before, after runtime.MemStats
+	p.solve(X)
+	runtime.ReadMemStats(&before)
+	for range 3 {
+		p.solve(X)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > tile {
+		t.Errorf("three solves allocate %d bytes, a tile has %d", n, tile)
 	}
 }
 
