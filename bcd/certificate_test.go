@@ -384,3 +384,26 @@ func TestGapOfCoefficients(t *testing.T) {
 		}
 	}
 }
+
+// TestCoefficientsAloneTighten fits coefficients alone to targets with little noise, whose objective is so small beside
+// ‖Y‖²/l that a residual of the order of the gap asked for does not meet it.
+func TestCoefficientsAloneTighten(t *testing.T) {
+	const l, tol = 300, 1e-4
+	K, Y := blas.NewGeneral(l, l), blas.NewGeneral(l, 2)
+	for i := range l {
+		for j := range l {
+			K.Data[i*l+j] = math.Exp(-square(20 * float64(i-j) / l))
+		}
+		x := float64(i) / l
+		Y.Data[2*i], Y.Data[2*i+1] = math.Sin(9*x)+1e-3*math.Sin(1e4*x), math.Cos(7*x)+1e-3*math.Cos(1e4*x)
+	}
+	sum := linop.NewGramSum([]*blas.Sym{blas.SymFrom(K, blas.Float64)}, nil, blas.Float64)
+	p := &Problem{Space: NewSamples(sum, Y), Lambda: 1e-8, Tau: 2, Model: Neither}
+	p.Eta, p.L = []float64{1}, linop.ScaledIdentity(2, 1)
+	for _, solver := range []string{"closed", "reduced"} {
+		res, err := Solve(t.Context(), p, Options{Tol: tol, Solver: solver, Sylvester: "rotated"})
+		if err != nil || !(res.RelativeGap <= tol) || res.OuterIterations > 5 {
+			t.Errorf("%s: a gap of %g after %d iterations: %v", solver, res.RelativeGap, res.OuterIterations, err)
+		}
+	}
+}

@@ -30,6 +30,9 @@ func (c closedForms) minimize(ctx context.Context, pt *point, goal float64) erro
 // closedSteps takes closed forms from pt until the goal is met or the iterations are spent. To warm up it ends where a
 // step lowers the objective by less than warmUpDrop, and weights of l_p norms take longer steps.
 func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp bool) (*point, error) {
+	if f.t.fixEta && f.t.fixL {
+		return pt, f.coefficientsAlone(ctx, pt, goal)
+	}
 	for last := math.Inf(1); ; f.iter++ {
 		if err := f.evaluate(ctx, pt, f.tolFor(pt, warmUpShare, goal), goal); err != nil {
 			return pt, err
@@ -47,6 +50,24 @@ func (f *fit) closedSteps(ctx context.Context, pt *point, goal float64, warmUp b
 			overRelax(lp, eta, pt.eta)
 		}
 		pt = f.t.next(pt, eta, L)
+	}
+}
+
+// coefficientsAlone performs C steps at the weights and output kernel of pt until the goal is met or rounding is what
+// the gap consists of. The gap falls with the squared residual, by a factor that small objectives make large: each step
+// asks for half of the residual that the one before foretells to meet the goal.
+func (f *fit) coefficientsAlone(ctx context.Context, pt *point, goal float64) error {
+	tol := f.tolFor(pt, warmUpShare, goal)
+	for last := math.Inf(1); ; f.iter++ {
+		if err := f.evaluate(ctx, pt, tol, goal); err != nil {
+			return err
+		}
+		gap := pt.cert.relative()
+		if f.ends(pt, goal) || f.opt.InnerTol > 0 || !(gap < last/2) {
+			return nil
+		}
+		last, tol = gap, math.Max(innerTightest, pt.residual/2*math.Sqrt(goal/gap))
+		pt = f.t.next(pt, pt.eta, pt.L)
 	}
 }
 

@@ -218,7 +218,7 @@ func (f *fit) tolFor(pt *point, share, goal float64) float64 {
 	}
 	gap := pt.cert.relative()
 	if f.t.fixEta && f.t.fixL {
-		gap = goal // this C step is the last
+		gap = goal // this C step is the last, unless the gap that it leaves exceeds the goal
 	}
 	tol := math.Min(f.loosest, share*math.Max(gap, goal))
 	return math.Max(innerTightest, tol*f.t.space.residualScale(pt.eta, pt.L, f.t.mu))
