@@ -48,7 +48,7 @@ func (s *krylov) Invalidate() { s.space.reset() }
 
 func (s *krylov) solve(ctx context.Context, f *frame) error { return f.iterate(ctx, s) }
 
-func (s *krylov) prepare(_ context.Context, f *frame) error {
+func (s *krylov) prepare(ctx context.Context, f *frame) error {
 	f.direct()
 	if err := f.checkStart(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *krylov) prepare(_ context.Context, f *frame) error {
 	s.b.Rows, s.c.Rows = 0, 0
 	if s.space.Q.Cols == 0 && len(f.rho) > 0 {
 		f.toColumns(f.rt, f.C, 1)
-		s.extend(f, f.rt, blas.Frob(f.rt))
+		s.extend(ctx, f, f.rt, blas.Frob(f.rt))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (s *krylov) round(ctx context.Context, f *frame, round int) error {
 			f.restore()
 			return err
 		}
-		if !(size <= margin*f.opt.Tol*f.normY) && s.space.Q.Cols > 0 && s.space.factor() {
+		if !(size <= margin*f.opt.Tol*f.normY) && s.space.Q.Cols > 0 && s.space.factor(ctx) {
 			s.cg.pre = &s.space.low
 		}
 		f.iterated = len(f.rho)
@@ -107,7 +107,7 @@ func (s *krylov) build(ctx context.Context, f *frame) (size float64, err error) 
 		if err = f.step(size); err != nil {
 			return size, err
 		}
-		s.extend(f, f.rt, size)
+		s.extend(ctx, f, f.rt, size)
 	}
 }
 
@@ -174,7 +174,7 @@ func (s *krylov) expand(f *frame) {
 
 // extend adds to the space the leading left singular directions of the l×r block
 // M, of Frobenius norm size, that hold all but the part cut of it.
-func (s *krylov) extend(f *frame, M blas.General, size float64) {
+func (s *krylov) extend(ctx context.Context, f *frame, M blas.General, size float64) {
 	if !(size > 0) {
 		return
 	}
@@ -197,7 +197,7 @@ func (s *krylov) extend(f *frame, M blas.General, size float64) {
 		}
 	}
 	blas.Mul(f.be, B, false, false, M, E)
-	s.space.orthonormalize(B)
+	s.space.orthonormalize(ctx, B)
 	Z := blas.NewGeneral(l, p)
 	f.sys.K.Apply(Z, B)
 	f.res.Iter++

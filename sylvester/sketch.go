@@ -65,7 +65,9 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 	if err := products(ctx, K, Y, X); err != nil || !finite(sum(Y)) {
 		return false, err
 	}
-	k.orthonormalize(Y)
+	if k.orthonormalize(ctx, Y); ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	if err := products(ctx, K, X, Y); err != nil {
 		return false, err
 	}
@@ -74,8 +76,12 @@ func (k *sketch) grow(ctx context.Context, K linop.Operator, q int) (ok bool, er
 		Y, X = blas.SideBySide(k.Q, Y), blas.SideBySide(k.Z, X)
 	}
 	k.Q, k.Z = Y, X
-	return k.factor(), ctx.Err()
+	return k.factor(ctx), ctx.Err()
 }
+
+// basisColumns of the basis are multiplied between two looks at the context: at most the third part of a second for
+// 50,000 rows and 2000 columns, at 10¹¹ multiplications a second.
+const basisColumns = 256
 
 // productColumns of a K beyond the order linop.KeepBoth are multiplied between two looks at the context.
 const productColumns = 16
@@ -93,18 +99,29 @@ func products(ctx context.Context, K linop.Operator, dst, x blas.General) error 
 	return ctx.Err()
 }
 
+// mul computes dst = op(A)·B, basisColumns at a time until ctx ends.
+func (k *sketch) mul(ctx context.Context, dst blas.General, trans bool, A, B blas.General) {
+	for j := 0; j < B.Cols && ctx.Err() == nil; j += basisColumns {
+		c := min(basisColumns, B.Cols-j)
+		blas.Mul(k.be, blas.View(dst, 0, j, dst.Rows, c), trans, false, A, blas.View(B, 0, j, B.Rows, c))
+	}
+}
+
 // orthonormalize makes the columns of Y orthonormal and orthogonal to Q, by
 // Cholesky's factor of YᵀY or, where that is singular, by Householder
-// reflections; the second pass repairs what the first leaves by rounding.
-func (k *sketch) orthonormalize(Y blas.General) {
+// reflections; the second pass repairs what the first leaves by rounding. It ends early with ctx.
+func (k *sketch) orthonormalize(ctx context.Context, Y blas.General) {
 	G := blas.NewGeneral(Y.Cols, Y.Cols)
-	for range 2 {
+	for pass := 0; pass < 2 && ctx.Err() == nil; pass++ {
 		if k.Q.Cols > 0 {
 			T := blas.NewGeneral(k.Q.Cols, Y.Cols)
-			blas.Mul(k.be, T, true, false, k.Q, Y)
+			k.mul(ctx, T, true, k.Q, Y)
 			blas.Gemm(k.be, false, false, -1, k.Q, T, 1, Y)
 		}
 		blas.GramOf(k.be, G, Y)
+		if ctx.Err() != nil {
+			return
+		}
 		if k.be.Potrf(G) {
 			k.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, Y.Rows, Y.Cols, 1, G.Data, G.Stride, Y.Data,
 				Y.Stride)
@@ -116,7 +133,7 @@ func (k *sketch) orthonormalize(Y blas.General) {
 
 // factor computes U and s. The small multiple ν of the identity that keeps the
 // Cholesky factorization of Qᵀ(K + νI)Q safe is taken off the eigenvalues again.
-func (k *sketch) factor() bool {
+func (k *sketch) factor(ctx context.Context) bool {
 	q := k.Z.Cols
 	norm := blas.Frob(k.Z)
 	if !(norm > 0) || !finite(norm) {
@@ -127,18 +144,21 @@ func (k *sketch) factor() bool {
 	for nu := unit; nu > 0 && nu < max(2e-9*norm, 1e3*unit); nu *= 100 { // at most four
 		blas.Copy(B, k.Z)
 		blas.AddScaled(B, nu, k.Q)
-		blas.Mul(k.be, G, true, false, k.Q, B)
+		k.mul(ctx, G, true, k.Q, B)
+		if ctx.Err() != nil {
+			return false
+		}
 		if !k.be.Potrf(G) {
 			continue
 		}
 		k.be.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, B.Rows, q, 1, G.Data, G.Stride, B.Data, B.Stride)
-		return k.eigen(B, G, nu)
+		return ctx.Err() == nil && k.eigen(ctx, B, G, nu)
 	}
 	return false
 }
 
 // eigen sets U and s from K + νI ≈ B·Bᵀ; G is q×q scratch.
-func (k *sketch) eigen(B, G blas.General, nu float64) bool {
+func (k *sketch) eigen(ctx context.Context, B, G blas.General, nu float64) bool {
 	q := B.Cols
 	theta := make([]float64, q)
 	blas.GramOf(k.be, G, B)
@@ -165,7 +185,7 @@ func (k *sketch) eigen(B, G blas.General, nu float64) bool {
 		}
 	}
 	U := blas.NewGeneral(B.Rows, keep)
-	blas.Mul(k.be, U, false, false, B, T)
+	k.mul(ctx, U, false, B, T)
 	k.low = lowRank{U: U, s: s}
 	return true
 }
