@@ -5,6 +5,7 @@ package sylvester
 import (
 	"context"
 	"math"
+	"runtime/debug"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/memory"
@@ -224,6 +225,9 @@ func (s *nystrom) growTo(ctx context.Context, f *frame, q int) (bool, error) {
 
 // grow extends the sketch of the present K.
 func (s *nystrom) grow(ctx context.Context, f *frame, q int) error {
+	if s.sk.Q.Cols > 0 && f.Y.Rows > linop.KeepBoth {
+		debug.FreeOSMemory() // of the blocks that the growth before left, or it takes more than sketchBlocks
+	}
 	f.res.Columns += 2 * (q - s.sk.Q.Cols)
 	f.res.Iter += 2
 	ok, err := s.sk.grow(ctx, f.fast, q)

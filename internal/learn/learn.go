@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/iokl/iokl/bcd"
@@ -387,6 +388,9 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if res != nil && p.Space.Unknowns() > linop.KeepBoth {
 		m.Say("the fit took %.3g s, multiplied %d columns by the kernels, and holds %s at its end",
 			time.Since(start).Seconds(), res.KernelMultiplies, memory.Format(memory.InUse()))
+		// The solver's factor or sketch is as large as the kernel matrix: the collector would let what follows allocate
+		// as much as both before it looked.
+		debug.FreeOSMemory()
 	}
 	release()
 	err = errors.Join(err, end())

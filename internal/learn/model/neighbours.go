@@ -41,6 +41,13 @@ type neighbours struct {
 	V     blas.General
 	mu    float64
 	share []float64 // what variances are multiplied by, for each of rho
+	free  par.Free[nearWork]
+}
+
+// nearWork is the scratch of the variance at a point: l numbers twice, and matrices of nearRows.
+type nearWork struct {
+	share, chosen []float64
+	K, A, x       blas.General
 }
 
 // Estimate is what neighbours tell about the rows of a model of many, in the units that the outputs were learned in.
@@ -244,7 +251,8 @@ func (s *neighbours) outputs(dst, v blas.General) {
 	}
 }
 
-// each calls f for slabs of the rows of Z, with their variances for noise 1 in the coordinates of V. skip are the
+// each calls f for slabs of the rows of Z, with their variances for noise 1 in the coordinates of V, which die with the
+// call. skip are the
 // training rows that they are, which then are none of their neighbours; nil for new points.
 func (s *neighbours) each(
 	ctx context.Context, Z blas.General, skip []int, f func(at int, v blas.General),
@@ -253,12 +261,13 @@ func (s *neighbours) each(
 	if err := s.cross.Diagonal(kxx, Z); err != nil {
 		return fault.From(err)
 	}
+	var KX, v blas.General
 	for at := 0; at < Z.Rows; at += SlabRows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		some := blas.View(Z, at, 0, min(SlabRows, Z.Rows-at), Z.Cols)
-		KX, v := blas.NewGeneral(some.Rows, len(s.diag)), blas.NewGeneral(some.Rows, len(s.rho))
+		KX, v = blas.Reshape(KX, some.Rows, len(s.diag)), blas.Reshape(v, some.Rows, len(s.rho))
 		if err := s.cross.Sum(KX, some); err != nil {
 			return fault.From(err)
 		}
@@ -283,17 +292,19 @@ func (s *neighbours) each(
 // variance writes to v the posterior variances for noise 1, (ρ/μ)·(k(x,x) − ρ·k_Nᵀ(ρ·K_N + μI)⁻¹·k_N), given the
 // neighbours N, of which skip is none.
 func (s *neighbours) variance(v, kx []float64, kxx float64, skip int) error {
-	N := s.nearest(kx, skip)
+	w := s.free.Take()
+	defer s.free.Put(w)
+	N := s.nearest(w, kx, skip)
 	Z := blas.TakeRows(s.Z, N)
 	cross, err := s.dict.Crossing(s.eta, Z, s.be)
 	if err != nil {
 		return fault.From(err)
 	}
-	be, K, A := blas.Or(s.be), blas.NewGeneral(len(N), len(N)), blas.NewGeneral(len(N), len(N))
+	w.K, w.A, w.x = blas.Reshape(w.K, len(N), len(N)), blas.Reshape(w.A, len(N), len(N)), blas.Reshape(w.x, len(N), 1)
+	be, K, A, x := blas.Or(s.be), w.K, w.A, w.x
 	if err := cross.Sum(K, Z); err != nil {
 		return fault.From(err)
 	}
-	x := blas.NewGeneral(len(N), 1)
 	for b, rho := range s.rho {
 		if b > 0 && rho == s.rho[b-1] {
 			v[b] = v[b-1]
@@ -317,14 +328,18 @@ func (s *neighbours) variance(v, kx []float64, kxx float64, skip int) error {
 }
 
 // nearest lists the rows i of largest k(x,x_i)²/k(x_i,x_i), ascending.
-func (s *neighbours) nearest(kx []float64, skip int) []int {
-	share := make([]float64, len(kx))
+func (s *neighbours) nearest(w *nearWork, kx []float64, skip int) []int {
+	w.share = w.share[:0]
 	for i, k := range kx {
+		v := 0.0
 		if s.diag[i] > 0 && i != skip {
-			share[i] = -k * k / s.diag[i]
+			v = -k * k / s.diag[i]
 		}
+		w.share = append(w.share, v)
 	}
-	last := order.Select(slices.Clone(share), min(nearRows, len(share))-1)
+	share := w.share
+	w.chosen = append(w.chosen[:0], share...)
+	last := order.Select(w.chosen, min(nearRows, len(share))-1)
 	N, rest := make([]int, 0, nearRows), nearRows
 	for _, v := range share {
 		if v < last {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -149,18 +150,41 @@ func TestNeighbours(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if near.R.Rows != residualRows {
+		if near.R.Rows != min(l, residualRows) {
 			t.Errorf("%s: %d residuals", c.spec, near.R.Rows)
 		}
 		for k, s := range some.noise(1) {
-			if !(math.Abs(s/exact.sigma[k]-1) <= 4/math.Sqrt(2*residualRows)) {
+			if !(math.Abs(s/exact.sigma[k]-1) <= 4/math.Sqrt(2*float64(near.R.Rows))) {
 				t.Errorf("%s: noise %g, of all rows %g", c.spec, s, exact.sigma[k])
 			}
 		}
 	}
 }
 
-// TestFactor draws residuals whose variance is σ²(1 + c·D²): the factor is c but for what 1000 rows leave open.
+// TestNeighboursKeepScratch asserts that a variance allocates less than a matrix of neighbours once its scratch exists:
+// garbage of l numbers a row would outgrow the kernel matrix.
+func TestNeighboursKeepScratch(t *testing.T) {
+	const l, matrix = 1200, 8 * nearRows * nearRows
+	m, _, _ := noisy(t, l, 1, "gaussian:all:median", .1, 1e-3)
+	near, err := m.approximate(t.Context(), m.Basis.(*Samples))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]int, l)
+	var before, after runtime.MemStats
+	for _, at := range []*runtime.MemStats{&before, &after} {
+		if _, err := near.near.variances(t.Context(), rows); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(at)
+	}
+	slab := uint64(8 * l * SlabRows)
+	if n := after.TotalAlloc - before.TotalAlloc; n > slab+l*matrix {
+		t.Errorf("%d bytes for each of %d rows", n/l, l)
+	}
+}
+
+// TestFactor draws residuals whose variance is σ²(1 + c·D²): the factor is c but for what residualRows leave open.
 func TestFactor(t *testing.T) {
 	for _, c := range []struct{ truth, least, most float64 }{{0, 0, .25}, {.1, .03, .5}, {1, 1, 1}, {30, 4, 64}} {
 		rng := rand.New(rand.NewPCG(8, 9))
@@ -220,7 +244,7 @@ func TestNeighboursOfAll(t *testing.T) {
 			t.Fatalf("deviation %d without its row is %g, want %g", i, got, want)
 		}
 	}
-	if N := near.nearest(make([]float64, l), 3); len(N) != nearRows || slices.Contains(N, 3) {
+	if N := near.nearest(new(nearWork), make([]float64, l), 3); len(N) != nearRows || slices.Contains(N, 3) {
 		t.Errorf("neighbours %v of a point that covaries with none", N)
 	}
 }
