@@ -37,7 +37,7 @@ type IntervalOptions struct {
 	// jackknife+ takes refits without each row in closed form, at the kernels, weights and L
 	// that all rows chose: its bound, 2·Level − 1, is conditional on these. It
 	// costs 2·l²·n operations a row. Beyond 2000 rows all intervals of an output are of one width, or of one
-	// multiple of the deviation, from estimates of the residuals of 1000 rows without each, which the fit makes; they
+	// multiple of the deviation, from estimates of the residuals of 4000 rows without each, which the fit makes; they
 	// cost no more than the prediction, where they are of one width.
 	//
 	// conformal takes the two quantiles of the model whose distance is nearest to Level, those of the models of
