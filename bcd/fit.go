@@ -279,12 +279,6 @@ func (f *fit) begin(pt *point, C blas.General) {
 	f.t.space.inSamples().inward(pt.X)
 }
 
-// coefficientsOf turns X for all outputs into the caller's coefficients, in place.
-func (f *fit) coefficientsOf(X blas.General) blas.General {
-	f.t.space.inSamples().outward(X)
-	return X
-}
-
 // solution is copies of C, of L or Σ_j L_j, and of the L_j of a sum, for all outputs, in the caller's units.
 func (f *fit) solution(pt *point) (X blas.General, L *linop.Spectral, Ls []*linop.Spectral) {
 	if L = pt.L; pt.Ls != nil {
@@ -294,7 +288,7 @@ func (f *fit) solution(pt *point) (X blas.General, L *linop.Spectral, Ls []*lino
 		}
 		L = f.t.total(pt.Ls)
 	}
-	X, L = f.units.restore(f.coefficientsOf(f.basis.restoreX(f.t, pt)), f.basis.restoreL(f.t.be, L))
+	X, L = f.units.restore(f.t.space.inSamples().outward(f.basis.restoreX(f.t, pt)), f.basis.restoreL(f.t.be, L))
 	return X, L, Ls
 }
 
@@ -314,7 +308,7 @@ func (f *fit) result() *Result {
 	f.basis.collect()
 	if pt.Ls == nil {
 		X, L := f.basis.handOver(f.t, pt)
-		res.C, res.L = f.units.restore(f.coefficientsOf(X), L)
+		res.C, res.L = f.units.restore(f.t.space.inSamples().outward(X), L)
 		return res
 	}
 	res.LowerBound = f.units.value(math.Max(0, pt.cert.objective-pt.cert.gapL))

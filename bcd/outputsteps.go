@@ -171,7 +171,7 @@ func (d *blocks) bestPoint(ctx context.Context, target float64) (*point, error) 
 			return next, nil
 		case o.past.Used():
 			o.past = quasinewton.Secants{}
-		case d.t.spectrum.outdated(pt.eta):
+		case !slices.Equal(d.t.spectrum.eta, pt.eta):
 			d.t.spectrum.eta = nil
 		default:
 			return nil, nil

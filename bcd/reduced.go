@@ -174,24 +174,26 @@ func (d *blocks) weigh(pt *point) quasinewton.Weighing {
 // mean of A_η that this column of C sees, or that of all columns where the space
 // does not tell them apart.
 func (d *blocks) floors(pt *point) func(V blas.General) []float64 {
-	floor := func(seen, size float64) float64 {
-		if !(seen > 0) {
-			return d.t.tau
-		}
-		return d.t.mu*size/seen + leastFloor*d.t.tau/float64(d.t.n)
-	}
 	return func(V blas.General) []float64 {
 		s := d.t.space.inSamples()
 		if !s.complete() {
-			return slices.Repeat([]float64{floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
+			return slices.Repeat([]float64{d.t.floor(blas.Trace(pt.G), pt.cc)}, d.t.n)
 		}
 		_, sizes := s.along(&d.t.work, pt.X, V)
 		floors := blas.Forms(d.t.be, V, pt.G)
 		for b := range floors {
-			floors[b] = floor(floors[b], sizes[b])
+			floors[b] = d.t.floor(floors[b], sizes[b])
 		}
 		return floors
 	}
+}
+
+// floor is μ/σ for the σ = seen/size of columns of C, and at least so much that the metric is finite.
+func (t *task) floor(seen, size float64) float64 {
+	if !(seen > 0) {
+		return t.tau
+	}
+	return t.mu*size/seen + leastFloor*t.tau/float64(t.n)
 }
 
 // conserved is γ·change with γ = total/size when the change of a sum of the given

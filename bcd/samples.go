@@ -183,12 +183,10 @@ func (s *samples) observed() *linop.Cells {
 	return s.cells
 }
 
-func (s *samples) rhs([]float64) blas.General { return s.Y }
-func (s *samples) normY2() float64            { return s.yy }
-func (s *samples) rest() float64              { return s.dropped }
-func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 {
-	return 1
-}
+func (s *samples) rhs([]float64) blas.General                                { return s.Y }
+func (s *samples) normY2() float64                                           { return s.yy }
+func (s *samples) rest() float64                                             { return s.dropped }
+func (s *samples) residualScale([]float64, *linop.Spectral, float64) float64 { return 1 }
 
 // outputs is Y with NaN in the missing cells.
 func (s *samples) outputs() blas.General {
@@ -283,7 +281,7 @@ func (s *samples) measureFit(m *measures, mu float64, X, F blas.General) {
 }
 
 // forms are tr(UᵀK_jU) for the kernels of idx. It overwrites U by U/√unit, which keeps the
-// products with K_j as given in the range of float64.
+// products with K_j as given in the range of float64. A negative form is 0 where rounding can have made it so.
 func (s *samples) forms(c []float64, U blas.General, idx []int) {
 	size := square(blas.Frob(U))
 	if s.unit != 1 {
@@ -291,8 +289,8 @@ func (s *samples) forms(c []float64, U blas.General, idx []int) {
 	}
 	s.K.Forms(c, U, U, idx)
 	for i, v := range c {
-		if v < 0 {
-			c[i] = s.withoutRounding(v, idx[i], size)
+		if v < 0 && -v <= psdSlack*s.trace(idx[i])*size { // no entry of a kernel exceeds its trace
+			c[i] = 0
 		}
 	}
 }
@@ -303,16 +301,6 @@ func (s *samples) norms(w *work, eta []float64, X blas.General, L *linop.Spectra
 	s.forms(v, w.half(s.coefficients(w, X), L), upTo(len(eta)))
 	for j, e := range eta {
 		v[j] *= e * e
-	}
-	return v
-}
-
-// withoutRounding is the form tr(UᵀK_jU), computed as v < 0: 0 where rounding can have
-// made it so of a kernel that is positive semidefinite, whose entries are at most tr K_j.
-// size is ‖U‖².
-func (s *samples) withoutRounding(v float64, j int, size float64) float64 {
-	if -v <= psdSlack*s.trace(j)*size {
-		return 0
 	}
 	return v
 }

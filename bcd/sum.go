@@ -52,7 +52,7 @@ func (f *sumModel) minimize(ctx context.Context, pt *point, _ float64) error {
 		f.most = f.opt.MaxOuter
 	}
 	for _, method := range []func(context.Context, *point) error{f.inside, f.descents} {
-		if f.done(f.best) {
+		if f.ends(f.best, f.opt.Tol) {
 			break
 		}
 		if err := f.covered(ctx, f.best); err != nil {
@@ -70,15 +70,12 @@ func (f *sumModel) descents(ctx context.Context, pt *point) error {
 	if f.proportional {
 		f.proportional = false
 		var err error
-		if pt, err = f.closedForms(ctx, pt); err != nil || f.done(pt) {
+		if pt, err = f.closedForms(ctx, pt); err != nil || f.ends(pt, f.opt.Tol) {
 			return err
 		}
 	}
 	return f.descend(ctx, pt)
 }
-
-// done reports whether pt ends the fit.
-func (f *sumModel) done(pt *point) bool { return f.ends(pt, f.opt.Tol) }
 
 // finish certifies the point to return over all kernels.
 func (f *sumModel) finish() error { return f.covered(context.Background(), f.best) }
@@ -110,8 +107,8 @@ func (p *Problem) checkSum(opt Options) error {
 		if _, ok := f.gamma.(implicit); ok {
 			return refuse("needs Γ, which is known by its products only: take fewer features, or fit the product model")
 		}
-	} else if K := p.Space.inSamples().K; !separate(K) {
-		return refuse("needs products with single kernels, which %T does not offer", K)
+	} else if _, ok := p.Space.inSamples().K.(linop.Separate); !ok {
+		return refuse("needs products with single kernels, which %T does not offer", p.Space.inSamples().K)
 	}
 	m, n := p.Space.Kernels(), p.Space.Outputs()
 	if p.Space.reducible() {
@@ -121,8 +118,6 @@ func (p *Problem) checkSum(opt Options) error {
 	return memory.Allow(opt.MaxBytes, fmt.Sprintf("bcd: the steps of %d output kernels of order %d", m, n),
 		8*float64(numbers)*float64(3*quasinewton.MostPairs(numbers)+10), "fit the product model")
 }
-
-func separate(K linop.Sum) bool { _, ok := K.(linop.Separate); return ok }
 
 // solveSum is [Solve] for a sum of separable kernels. Without a state to start from, the
 // product model, solved to sumStartTol, is the start: L_j = η_j·L.

@@ -109,10 +109,7 @@ func (c *faces) weigh(pt *point) quasinewton.Weighing {
 		blas.GramOf(t.be, size, pt.X)
 		seen, floor := blas.Forms(t.be, V, mean), blas.Forms(t.be, V, size)
 		for b, v := range floor {
-			if floor[b] = t.tau; seen[b] > 0 {
-				floor[b] = t.mu*v*weight/seen[b] + leastFloor*t.tau/float64(t.n)
-			}
-			floor[b] += math.Max(rho[b], 0)
+			floor[b] = t.floor(seen[b], v*weight) + math.Max(rho[b], 0)
 		}
 		w, sums := make([]blas.General, t.m), make([]float64, t.m)
 		par.For(t.m, func(j int) {

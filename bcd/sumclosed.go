@@ -14,7 +14,7 @@ import (
 // rank, until one lowers the objective by less than sumDrop. They bring L_j that are multiples of
 // one matrix near the optimum in a few C steps, at a distance where h is far from quadratic.
 func (f *sumModel) closedForms(ctx context.Context, pt *point) (*point, error) {
-	for mix := sumMix; !f.done(pt); mix = 0 {
+	for mix := sumMix; !f.ends(pt, f.opt.Tol); mix = 0 {
 		L, err := f.closedLs(pt, mix)
 		if err != nil {
 			return pt, err

@@ -57,7 +57,7 @@ func (f *sumModel) inside(ctx context.Context, pt *point) error {
 		if err := f.accept(next, f.opt.Tol); err != nil || f.spent() {
 			return err
 		}
-		if f.done(next) {
+		if f.ends(next, f.opt.Tol) {
 			extra++
 		}
 		if extra > 0 && (extra > extraSteps || next.cert.relative() <= extraGoal*f.opt.Tol) {

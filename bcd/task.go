@@ -43,9 +43,8 @@ type spectrum struct {
 func newTask(p *Problem, opt Options, rho float64) *task {
 	t := &task{
 		be: blas.Or(opt.Backend), seed: opt.Seed, reg: p.Norm, fixEta: p.Model.fixEta(), fixL: p.Model.fixL(),
-		wide:   p.wide,
 		lambda: p.Lambda, tau: p.Tau, mu: p.Lambda * float64(p.Space.Samples()), rho: rho,
-		l: p.Space.Samples(), m: p.Space.Kernels(), all: upTo(p.Space.Kernels()),
+		l: p.Space.Samples(), m: p.Space.Kernels(), all: upTo(p.Space.Kernels()), wide: p.wide,
 	}
 	t.setOutputs(p.Space)
 	return t
@@ -187,16 +186,13 @@ func (t *task) eigen(a blas.General) (V blas.General, w []float64, err error) {
 	return V, w, t.be.Syevd(V, w)
 }
 
-// outdated reports whether it is not of the weights eta.
-func (k *spectrum) outdated(eta []float64) bool { return !slices.Equal(k.eta, eta) }
-
 // eigenvectors are those of A, which is A_η, with ascending eigenvalues s. They are kept until η changes, beyond that
 // where the model they are for is approximate, and must not be changed.
 func (t *task) eigenvectors(ctx context.Context, A linop.Operator, eta []float64) (
 	U blas.General, s []float64, err error,
 ) {
 	k := &t.spectrum
-	if k.eta != nil && (t.approximate() || !k.outdated(eta)) {
+	if k.eta != nil && (t.approximate() || slices.Equal(k.eta, eta)) {
 		return k.U, k.s, nil
 	}
 	N := t.space.Unknowns()

@@ -88,14 +88,15 @@ func (s *samples) weigh(weight func(i, j int) float64) {
 	s.Y = Y
 }
 
-// outward turns X into the coefficients of the samples, in place; inward does the reverse.
-func (s *samples) outward(X blas.General) {
+// outward turns X for all outputs into the coefficients of the samples, in place; inward does the reverse.
+func (s *samples) outward(X blas.General) blas.General {
 	if s.observed() != nil && !s.convex() {
 		s.cells.Project(X, X)
 	}
 	if s != nil && s.root != nil {
 		blas.ScaleRows(X, s.root, X)
 	}
+	return X
 }
 
 func (s *samples) inward(C blas.General) {
