@@ -44,18 +44,24 @@ func (p *product[T]) squarePass() {
 	nt := par.Threads()
 	nc := e.nc * e.kc / p.kc // of shorter blocks of p there is room for more columns
 	p.blocks = (p.wides*e.mr + nc - 1) / nc
-	p.chunks = 1
-	if nt > 1 {
-		want := (nt*jobsEach + p.blocks - 1) / p.blocks
-		flops := p.rows * (p.last - p.first) * p.kc * p.n / p.blocks
-		p.chunks = max(min(want, flops/jobFlops, p.panels/4), 1)
-		if p.chunks == 1 && p.blocks > nt {
-			p.blocks = min((p.blocks+nt-1)/nt*nt, p.wides) // as many for each
-		}
+	p.chunks = p.chunksOf(nt)
+	if p.blocks > nt && p.blocks*p.chunks%nt != 0 {
+		p.blocks = min((p.blocks+nt-1)/nt*nt, p.wides) // as many jobs for each thread
+		p.chunks = p.chunksOf(nt)
 	}
 	packs := (p.last - p.first) * p.packsEach()
 	loop(packs, p.rows*p.kc*min(p.n, e.mr), p.squareJobs[0])
 	loop(p.blocks*p.chunks, p.rows*(p.last-p.first)*p.kc*p.n, p.squareJobs[1])
+}
+
+// chunksOf is the number of jobs along the rows for the blocks there are.
+func (p *product[T]) chunksOf(threads int) int {
+	if threads == 1 {
+		return 1
+	}
+	want := (threads*jobsEach + p.blocks - 1) / p.blocks
+	flops := p.rows * (p.last - p.first) * p.kc * p.n / p.blocks
+	return max(min(want, flops/jobFlops, p.panels/4), 1)
 }
 
 // loop runs jobs of so many multiply-adds in sum, in parallel where that is worth waking a thread.
