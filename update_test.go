@@ -574,6 +574,54 @@ func TestUpdateLive(t *testing.T) {
 	}
 }
 
+// A prepared model of more outputs than rows, which solvers reduce, is updated as one that is not prepared.
+func TestUpdateManyOutputs(t *testing.T) {
+	const n, l, most = 4100, 30, 36
+	X, waves := drift(most, 10, 0)
+	Y := mat.NewDense(most, n, nil)
+	rng := rand.New(rand.NewPCG(5, 1))
+	_, q := waves.Dims()
+	mix := mat.NewDense(q, n, nil)
+	mix.Apply(func(int, int, float64) float64 { return rng.NormFloat64() }, mix)
+	Y.Mul(waves, mix)
+	Y.Apply(func(_, _ int, v float64) float64 { return v + 0.1*rng.NormFloat64() }, Y)
+	m, err := iokl.Fit(t.Context(), rowsOf(X, upTo(0, l)), rowsOf(Y, upTo(0, l)), iokl.Options{
+		Kernels: []string{"gaussian:all:1.5", "linear:all"}, Lambda: 1e-2, Standardize: "none",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func() (*iokl.Model, *mat.Dense) {
+		next, err := m.Update(t.Context(), rowsOf(X, upTo(l, most)), rowsOf(Y, upTo(l, most)),
+			iokl.UpdateOptions{Forget: []int{3, 20}})
+		if err == nil {
+			next, err = next.Forget(t.Context(), []int{29}, iokl.UpdateOptions{}) // which has just arrived
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		F, err := next.Predict(X)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next, F
+	}
+	plain, want := change()
+	if err := m.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	live, F := change()
+	c, d := live.Certificate(), plain.Certificate()
+	if far := apart(F, want); !(far <= 1e-7) || !(math.Abs(c.Objective-d.Objective) <= 1e-9*d.Objective) ||
+		!(math.Abs(c.RelativeGap-d.RelativeGap) <= 1e-6) {
+		t.Errorf("predictions differ by %.3g; objective %.12g, want %.12g; gap %.6g, want %.6g", far, c.Objective,
+			d.Objective, c.RelativeGap, d.RelativeGap)
+	}
+	if c.Sylvester != "bordered" || d.Sylvester == "bordered" {
+		t.Errorf("solved by %s and %s", c.Sylvester, d.Sylvester)
+	}
+}
+
 // A model predicts the same while others are made of it.
 func TestUpdateConcurrent(t *testing.T) {
 	X, Y := drift(150, 9, 0)

@@ -184,9 +184,33 @@ func (b *Bordered) Name() string { return "bordered" }
 // Invalidate does nothing: a Bordered belongs to one K.
 func (b *Bordered) Invalidate() {}
 
-// Solve is that of a [Solver] for the present rows. It reads neither C, Y nor sys.K. The residual is that of the system
-// with T·diag(σ)·Tᵀ in the place of K between first rows.
-func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, _ blas.General, opt Options) (Result, error) {
+// of is b for targets Y of the present rows, which are combinations of those of b. Targets of rows that have left are 0:
+// the multipliers of their conditions, which nothing depends on, make up for what they are.
+func (b *Bordered) of(Y blas.General) *Bordered {
+	c := *b
+	c.first, c.y = blas.NewGeneral(b.first.Rows, Y.Cols), blas.NewGeneral(b.y.Rows, Y.Cols)
+	c.elements = slices.Clone(b.elements)
+	for k := range c.elements {
+		c.elements[k].y = make([]float64, Y.Cols)
+	}
+	for i, row := range b.rows {
+		if row < c.first.Rows {
+			copy(blas.Row(c.first, row), blas.Row(Y, i))
+		} else {
+			c.elements[row-c.first.Rows].y = blas.Row(Y, i)
+		}
+	}
+	blas.Mul(b.be, c.y, true, false, b.dec.T, c.first)
+	return &c
+}
+
+// Solve is that of a [Solver] for the present rows. It reads neither C nor sys.K, and Y where its columns are fewer
+// combinations of the targets, which then have 2l² more flops each. The residual is that of the system with
+// T·diag(σ)·Tᵀ in the place of K between first rows.
+func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, Y blas.General, opt Options) (Result, error) {
+	if Y.Cols != b.first.Cols {
+		b = b.of(Y)
+	}
 	res := Result{Solver: b.Name(), Residual: math.NaN()}
 	l, n, k := len(b.dec.Sigma), b.first.Cols, len(b.elements)
 	if C.Rows != len(b.rows) || C.Cols != n || sys.L.Dim() != n {
@@ -214,7 +238,7 @@ func (b *Bordered) Solve(ctx context.Context, C blas.General, sys System, _ blas
 	first := blas.NewGeneral(b.first.Rows, 2*n)
 	blas.Mul(b.be, first, false, false, b.dec.T, both)
 	res.KC, res.Iter, res.Columns = blas.NewGeneral(len(b.rows), n), 1, n
-	Y := blas.NewGeneral(len(b.rows), n)
+	Y = blas.NewGeneral(len(b.rows), n)
 	for i, row := range b.rows {
 		if row < b.first.Rows {
 			copy(blas.Row(C, i), blas.Row(first, row)[:n])

@@ -27,9 +27,6 @@ type Live struct {
 	be      blas.Backend
 }
 
-// mostOutputs is the number of outputs to which the solvers do not reduce them.
-const mostOutputs = 4095
-
 // Prepare decomposes K_η of the rows of m.
 func Prepare(ctx context.Context, m *model.Model, be blas.Backend) (*Live, error) {
 	if err := usable(m, &Change{}); err != nil {
@@ -37,11 +34,12 @@ func Prepare(ctx context.Context, m *model.Model, be blas.Backend) (*Live, error
 	}
 	b := &Live{be: be, l: m.Y.Rows}
 	b.dict, b.eta = weighted(m)
-	if !oneOutputKernel(m) || !m.AllTargets() || m.L.Dim() > mostOutputs {
+	if !oneOutputKernel(m) || !m.AllTargets() {
 		return nil, fault.Input("a decomposition serves updates of models of one output kernel, of kernels on rows " +
 			"that are not centred and of targets without weights, none of which is missing: Update does without it")
 	}
-	bytes := 40 * float64(b.l) * float64(b.l) // K_η, and what a decomposition takes
+	// K_η and what a decomposition takes, and eight blocks of the targets as a solve takes them
+	bytes := 8 * float64(b.l) * float64(5*b.l+8*m.Y.Cols)
 	if err := memory.Check("the decomposition for updates", bytes, "update without it"); err != nil {
 		return nil, fault.Mark(err)
 	}
