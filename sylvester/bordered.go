@@ -184,8 +184,8 @@ func (b *Bordered) Name() string { return "bordered" }
 // Invalidate does nothing: a Bordered belongs to one K.
 func (b *Bordered) Invalidate() {}
 
-// of is b for targets Y of the present rows, which are combinations of those of b. Targets of rows that have left are 0:
-// the multipliers of their conditions, which nothing depends on, make up for what they are.
+// of is b for targets Y of the present rows, which are combinations of those of b. Targets of rows that have left are
+// 0: the multipliers of their conditions, which nothing depends on, make up for what they are.
 func (b *Bordered) of(Y blas.General) *Bordered {
 	c := *b
 	c.first, c.y = blas.NewGeneral(b.first.Rows, Y.Cols), blas.NewGeneral(b.y.Rows, Y.Cols)
