@@ -52,12 +52,13 @@ func product(be blas.Backend, a, A blas.General) blas.General {
 	return P
 }
 
-func (b *Samples) times(A blas.General) (Basis, error) {
-	return &Samples{dict: b.dict, eta: b.eta, Z: b.Z, CL: product(b.be, b.CL, A), be: b.be}, nil
-}
+func (b *Samples) times(A blas.General) (Basis, error) { return b.combined(A), nil }
 
-func (b *Grams) times(A blas.General) (Basis, error) {
-	return &Grams{CL: product(b.Be, b.CL, A), Be: b.Be}, nil
+// combined is times.
+func (b *Samples) combined(A blas.General) *Samples {
+	at := *b
+	at.CL = product(b.be, b.CL, A)
+	return &at
 }
 
 func (b *Features) times(A blas.General) (Basis, error) {

@@ -43,7 +43,7 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	case sum:
 		return nil, fault.Input("closed forms for single rows are for one output kernel, and this model has one for " +
 			"each kernel: use cv+")
-	case !ok:
+	case !ok || b.Z.Data == nil:
 		return nil, fault.Input("closed forms for single rows need the training inputs and one L, which a model of "+
 			"kind %s does not keep", m.Basis.kind())
 	case m.W.Data != nil:
@@ -64,9 +64,6 @@ func (m *Model) derive(ctx context.Context) (*closed, error) {
 	dec, err := sylvester.Decompose(ctx, linop.NewDense(K, b.be), b.be)
 	if err != nil {
 		return nil, err
-	}
-	for a, v := range dec.Sigma {
-		dec.Sigma[a] = max(v, 0) // of rounding
 	}
 	Y, known := m.Y, m.AllTargets()
 	if !known {

@@ -61,8 +61,8 @@ func (e *expansion) basis(b Basis) error {
 	case *Samples:
 		return e.kernels(b.dict, b.eta, b.Z, b.CL)
 	case *Sum:
-		for j := range b.dict {
-			if err := e.kernels(b.dict[j:j+1], []float64{1}, b.Z, b.CL[j]); err != nil {
+		for _, p := range b.parts {
+			if err := e.basis(p); err != nil {
 				return err
 			}
 		}

@@ -210,7 +210,7 @@ func (l *loader) model() *Model {
 	case "features":
 		m.Basis = l.features(m)
 	case "gram":
-		b := &Grams{CL: l.coefficients("CL", m)}
+		b := &Samples{CL: l.coefficients("CL", m)}
 		l.expect(b.CL.Rows > 0, "no coefficients")
 		m.Basis = b
 	case "sum", "gram-sum":
@@ -285,8 +285,6 @@ func (l *loader) rows(f *Fold, count int) {
 func coefficients(b Basis) int {
 	switch b := b.(type) {
 	case *Samples:
-		return b.CL.Rows
-	case *Grams:
 		return b.CL.Rows
 	case *Sum:
 		return b.l

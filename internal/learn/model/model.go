@@ -44,7 +44,7 @@ type Model struct {
 }
 
 // Basis is the part of a model that evaluates Σ_j η_j k_j(x,·) C L: a [Samples], a
-// [Features], a [Grams] or, with an L of each kernel's own, a [Sum].
+// [Features] or, with an L of each kernel's own, a [Sum].
 type Basis interface {
 	// evaluator prepares for predictions.
 	evaluator() (evaluator, error)
@@ -95,18 +95,21 @@ func Kept(eta []float64) []int {
 	return idx
 }
 
-// Samples predicts K_η(Z*, Z)·(C L) from the training inputs Z.
+// Samples predicts K_η(Z*, Z)·(C L) from the training inputs Z, or from cross-Gram matrices of the caller's.
 type Samples struct {
-	dict kernel.Dictionary // kernels of positive weight
+	dict kernel.Dictionary // kernels of positive weight; nil for a model of Gram matrices
 	eta  []float64         // their weights
-	Z    blas.General      // training inputs, scaled
+	Z    blas.General      // training inputs, scaled; without Data for a model of Gram matrices
 	CL   blas.General      // l×live
 	be   blas.Backend
 }
 
-// NewSamples predicts from the kernels of positive weight.
+// NewSamples predicts from the kernels of positive weight. d and Z are empty for a model of Gram matrices.
 func NewSamples(d kernel.Dictionary, eta []float64, Z, CL blas.General, be blas.Backend) *Samples {
 	b := &Samples{Z: Z, CL: CL, be: be}
+	if d == nil {
+		return b
+	}
 	for _, j := range Kept(eta) {
 		b.dict = append(b.dict, d[j])
 		b.eta = append(b.eta, eta[j])
@@ -115,6 +118,9 @@ func NewSamples(d kernel.Dictionary, eta []float64, Z, CL blas.General, be blas.
 }
 
 func (b *Samples) evaluator() (evaluator, error) {
+	if b.Z.Data == nil {
+		return nil, fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
+	}
 	c, err := b.dict.Crossing(b.eta, b.Z, b.be)
 	if err != nil {
 		return nil, fault.From(err)
@@ -122,23 +128,15 @@ func (b *Samples) evaluator() (evaluator, error) {
 	return func(dst, Z blas.General) error { return fault.From(c.Mul(dst, Z, b.CL)) }, nil
 }
 
-func (b *Samples) kind() string             { return "samples" }
+func (b *Samples) kind() string {
+	if b.Z.Data == nil {
+		return "gram"
+	}
+	return "samples"
+}
+
 func (b *Samples) silence(k int)            { zeroColumn(b.CL, k) }
 func (b *Samples) kernels() []kernel.Kernel { return b.dict }
-
-// Grams predicts Σ_j η_j KX_j·(C L) from cross-Gram matrices of the caller's.
-type Grams struct {
-	CL blas.General // l×live
-	Be blas.Backend
-}
-
-func (b *Grams) kind() string             { return "gram" }
-func (b *Grams) silence(k int)            { zeroColumn(b.CL, k) }
-func (b *Grams) kernels() []kernel.Kernel { return nil }
-
-func (b *Grams) evaluator() (evaluator, error) {
-	return nil, fault.Input("the model was fitted on Gram matrices: it predicts from cross-Gram matrices")
-}
 
 // Features predicts Z(x)·B from features Z of the kernels.
 type Features struct {

@@ -215,10 +215,16 @@ func (m *Model) describe(prefix string) (part, []member) {
 
 func (b *Samples) members(head *part) []member {
 	head.Dictionary = b.dict
-	return []member{matrixMember("X", b.Z), matrixMember("CL", b.CL)}
+	return append(inputMembers(b.Z), matrixMember("CL", b.CL))
 }
 
-func (b *Grams) members(*part) []member { return []member{matrixMember("CL", b.CL)} }
+// inputMembers are the training inputs, where the model keeps them.
+func inputMembers(Z blas.General) []member {
+	if Z.Data == nil {
+		return nil
+	}
+	return []member{matrixMember("X", Z)}
+}
 
 func (b *Features) members(head *part) []member {
 	head.Maps = b.maps

@@ -4,7 +4,6 @@ package model
 
 import (
 	"github.com/iokl/iokl/blas"
-	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/kernel"
 	"github.com/iokl/iokl/linop"
@@ -13,25 +12,23 @@ import (
 // Sum predicts Σ_j K_j(Z*, Z)·(C·L_j), each kernel with an output kernel of its own, from
 // the training inputs Z or from cross-Gram matrices.
 type Sum struct {
-	dict kernel.Dictionary // kernels of positive weight; nil for a model of Gram matrices
-	Z    blas.General      // training inputs, scaled
-	CL   []blas.General    // C·L_j of those kernels, l×live
-	L    []*linop.Spectral // their L_j
-	l    int               // samples
-	be   blas.Backend
+	Z     blas.General      // training inputs, scaled; without Data for a model of Gram matrices
+	parts []*Samples        // each kernel of positive weight alone, at weight 1, with C·L_j
+	L     []*linop.Spectral // their L_j
+	l     int               // samples
 }
 
 // NewSum predicts by the coefficients C and the output kernels L of all kernels, those of
 // positive weight of which count. d and Z are empty for a model of Gram matrices.
 func NewSum(d kernel.Dictionary, eta []float64, L []*linop.Spectral, Z, C blas.General, be blas.Backend) *Sum {
-	b := &Sum{Z: Z, l: C.Rows, be: be}
+	b := &Sum{Z: Z, l: C.Rows}
 	for _, j := range Kept(eta) {
+		p := &Samples{Z: Z, CL: blas.Like(C), be: be}
 		if d != nil {
-			b.dict = append(b.dict, d[j])
+			p.dict, p.eta = d[j:j+1], []float64{1}
 		}
-		CL := blas.NewGeneral(C.Rows, C.Cols)
-		L[j].MulRight(blas.Or(be), CL, C)
-		b.CL, b.L = append(b.CL, CL), append(b.L, L[j])
+		L[j].MulRight(blas.Or(be), p.CL, C)
+		b.parts, b.L = append(b.parts, p), append(b.L, L[j])
 	}
 	return b
 }
@@ -43,19 +40,24 @@ func (b *Sum) kind() string {
 	return "sum"
 }
 
-func (b *Sum) kernels() []kernel.Kernel { return b.dict }
+func (b *Sum) kernels() (list []kernel.Kernel) {
+	for _, p := range b.parts {
+		list = append(list, p.dict...)
+	}
+	return list
+}
 
 func (b *Sum) silence(k int) {
-	for _, CL := range b.CL {
-		zeroColumn(CL, k)
+	for _, p := range b.parts {
+		p.silence(k)
 	}
 }
 
 func (b *Sum) times(A blas.General) (Basis, error) {
 	at := *b
-	at.CL = nil
-	for _, CL := range b.CL {
-		at.CL = append(at.CL, product(b.be, CL, A))
+	at.parts = nil
+	for _, p := range b.parts {
+		at.parts = append(at.parts, p.combined(A))
 	}
 	var err error
 	at.L, err = congruent(A, b.L...)
@@ -64,15 +66,15 @@ func (b *Sum) times(A blas.General) (Basis, error) {
 
 func (b *Sum) evaluator() (evaluator, error) {
 	if b.Z.Data == nil {
-		return (*Grams)(nil).evaluator()
+		return (&Samples{}).evaluator()
 	}
-	var cross []*kernel.Crossing
-	for k := range b.dict {
-		c, err := b.dict[k:k+1].Crossing([]float64{1}, b.Z, b.be)
+	var each []evaluator
+	for _, p := range b.parts {
+		e, err := p.evaluator()
 		if err != nil {
-			return nil, fault.From(err)
+			return nil, err
 		}
-		cross = append(cross, c)
+		each = append(each, e)
 	}
 	var scratch par.Free[blas.General]
 	return func(dst, Z blas.General) error {
@@ -83,9 +85,9 @@ func (b *Sum) evaluator() (evaluator, error) {
 		defer scratch.Put(F)
 		*F = blas.Reshape(*F, dst.Rows, dst.Cols)
 		blas.Zero(dst)
-		for k, c := range cross {
-			if err := c.Mul(*F, Z, b.CL[k]); err != nil {
-				return fault.From(err)
+		for _, evaluate := range each {
+			if err := evaluate(*F, Z); err != nil {
+				return err
 			}
 			blas.AddScaled(dst, 1, *F)
 		}
@@ -118,12 +120,12 @@ func (m *Model) OutputKernels() []*linop.Spectral {
 
 // members are the C·L_j, and the factors of the L_j, side by side.
 func (b *Sum) members(head *part) []member {
-	head.Dictionary = b.dict
-	var list []member
-	if b.Z.Data != nil {
-		list = append(list, matrixMember("X", b.Z))
+	head.Dictionary = b.kernels()
+	var CL []blas.General
+	for _, p := range b.parts {
+		CL = append(CL, p.CL)
 	}
-	return append(append(list, matrixMember("CL", sideBySide(b.l, b.CL))), spectra(b.L)...)
+	return append(append(inputMembers(b.Z), matrixMember("CL", sideBySide(b.l, CL))), spectra(b.L)...)
 }
 
 // spectra are the factors of the L_j of a sum.
@@ -163,11 +165,12 @@ func (l *loader) sum(m *Model, inputs bool) Basis {
 	CL := l.matrix("CL")
 	l.expect(CL.Rows > 0 && CL.Cols == n*len(idx), "array CL is %d×%d, for %d outputs and %d kernels", CL.Rows, CL.Cols,
 		n, len(idx))
+	dict := l.part.Dictionary
 	if inputs {
-		b.Z, b.dict = l.matrix("X"), l.part.Dictionary
+		b.Z = l.matrix("X")
 		l.inputs(m.In, b.Z.Cols)
 		l.expect(b.Z.Rows == CL.Rows && b.Z.Cols > 0, "%d samples with %d coefficients", b.Z.Rows, CL.Rows)
-		l.expect(len(b.dict) == len(idx), "%d kernels stored for %d weights", len(b.dict), len(idx))
+		l.expect(len(dict) == len(idx), "%d kernels stored for %d weights", len(dict), len(idx))
 	}
 	b.l = CL.Rows
 	b.L = l.spectra(n, len(idx))
@@ -175,10 +178,12 @@ func (l *loader) sum(m *Model, inputs bool) Basis {
 		if l.err != nil {
 			return b
 		}
-		b.CL = append(b.CL, blas.Clone(blas.View(CL, 0, k*n, CL.Rows, n)))
+		p := &Samples{Z: b.Z, CL: blas.Clone(blas.View(CL, 0, k*n, CL.Rows, n))}
 		if inputs {
-			l.kernel(&b.dict[k], m.Names[idx[k]], b.Z)
+			l.kernel(&dict[k], m.Names[idx[k]], b.Z)
+			p.dict, p.eta = dict[k:k+1], []float64{1}
 		}
+		b.parts = append(b.parts, p)
 	}
 	return b
 }
@@ -209,14 +214,13 @@ func (l *loader) spectra(n, kernels int) (list []*linop.Spectral) {
 
 // Cross writes the targets to dst, given the weighted sums of the cross-Gram matrices.
 func (m *Model) Cross(dst blas.General, sum func(eta []float64) (blas.General, error)) error {
-	var CL []blas.General
+	var parts []*Samples
 	var weights [][]float64
-	var be blas.Backend
 	switch b := m.Basis.(type) {
-	case *Grams:
-		CL, weights, be = []blas.General{b.CL}, [][]float64{m.Eta}, b.Be
+	case *Samples:
+		parts, weights = []*Samples{b}, [][]float64{m.Eta}
 	case *Sum:
-		CL, be = b.CL, b.be
+		parts = b.parts
 		for _, j := range Kept(m.Eta) {
 			one := make([]float64, len(m.Eta))
 			one[j] = 1
@@ -229,7 +233,7 @@ func (m *Model) Cross(dst blas.General, sum func(eta []float64) (blas.General, e
 		if err != nil {
 			return err
 		}
-		blas.Gemm(blas.Or(be), false, false, 1, K, CL[k], 1, F)
+		blas.Gemm(blas.Or(parts[k].be), false, false, 1, K, parts[k].CL, 1, F)
 	}
 	m.Out.Restore(dst, F)
 	return nil

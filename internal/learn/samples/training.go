@@ -208,11 +208,7 @@ func (t *training) Model(res *bcd.Result) *model.Model {
 	}
 	CL := res.C
 	res.L.MulRight(blas.Or(be), CL, CL)
-	if t.in == nil {
-		m.Basis = &model.Grams{CL: CL, Be: be}
-	} else {
-		m.Basis = model.NewSamples(t.dict, m.Eta, t.Z, CL, be)
-	}
+	m.Basis = model.NewSamples(t.dict, m.Eta, t.Z, CL, be)
 	return m
 }
 

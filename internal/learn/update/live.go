@@ -55,10 +55,7 @@ func Prepare(ctx context.Context, m *model.Model, be blas.Backend) (*Live, error
 	if err != nil {
 		return nil, err
 	}
-	for a, v := range dec.Sigma {
-		dec.Sigma[a] = max(v, 0) // of rounding
-	}
-	b.system = sylvester.NewBordered(dec, m.Y, be)
+	b.system = sylvester.NewBordered(dec.Clip(), m.Y, be)
 	return b, nil
 }
 
