@@ -46,7 +46,7 @@ func ModelSubject(name string, model *iokl.Model) (Subject, error) {
 	if len(o.Errors) > 0 {
 		s.figures = append(s.figures, [2]string{
 			"error on " + o.rowsText() + ", share of a standard deviation",
-			fmt.Sprintf("%.3g", meanRelative(&o)),
+			fmt.Sprintf("%.3g", o.Relative()),
 		})
 	}
 	for _, part := range []func(*iokl.Model, *Origin) page.Section{
@@ -88,8 +88,8 @@ func (o *Origin) rowsText() string {
 	return "held-out rows"
 }
 
-func meanRelative(o *Origin) float64 {
-	var sum float64
+// Relative is the mean relative error of the targets.
+func (o *Origin) Relative() (sum float64) {
 	for _, e := range o.Errors {
 		sum += e.Relative / float64(len(o.Errors))
 	}
@@ -106,24 +106,21 @@ func errorSentence(model *iokl.Model, o *Origin) string {
 	if classes := model.Classes(); classes != nil {
 		out = fmt.Sprintf("%d classes (%s)", len(classes), Enumerated(classes, 5))
 	}
-	text := fmt.Sprintf("The model predicts %s from %s, learned from %s.", out, from,
-		Counted(model.Certificate().Samples, "sample"))
+	of := struct {
+		*Origin
+		From, Out, Accuracy, Explained, Error string
+		Samples                               int
+		Chosen                                *iokl.Chosen
+	}{Origin: o, From: from, Out: out, Samples: model.Certificate().Samples}
 	switch q := model.Chosen(); {
 	case o.counts(model.Classes()):
-		return text + fmt.Sprintf(" Of held-out samples (%s), ", o.HeldOut) + accuracyText(model.Classes(), o.Confusion)
+		of.Accuracy = accuracyText(model.Classes(), o.Confusion)
 	case q != nil && q.Folds > 0 && q.Metric == "nmse":
-		return text + explainedText(o, q)
+		of.Explained = explainedText(o, q)
 	case q != nil && q.Folds > 0:
-		return text + fmt.Sprintf(" On held-out samples its error is %s; predicting the mean has %.4g.",
-			errorText(q.Metric, q.Error, q.StdErr), q.Constant)
-	case len(o.Errors) > 0 && o.HeldOut != "":
-		return text + fmt.Sprintf(" On held-out samples (%s) the error is %.3g standard deviations of the targets; "+
-			"predicting the mean has 1.", o.HeldOut, meanRelative(o))
-	case len(o.Errors) > 0:
-		return text + fmt.Sprintf(" On its own samples the error is %.3g standard deviations of the targets; no "+
-			"samples were held out, so it says nothing about new ones.", meanRelative(o))
+		of.Chosen, of.Error = q, errorText(q.Metric, q.Error, q.StdErr)
 	}
-	return text + " The file has no errors: predict --y measures them on new data."
+	return say("errors", of)
 }
 
 // explainedText says how much of the variance of the targets is explained on held-out samples, by the errors that the
@@ -136,10 +133,10 @@ func explainedText(o *Origin, q *iokl.Chosen) string {
 			share -= e.Relative * e.Relative / float64(len(o.Errors))
 		}
 	}
-	if !(share > 0) {
-		return fmt.Sprintf(" On held-out samples (%s) it is no better than the mean of the targets.", of)
-	}
-	return fmt.Sprintf(" On held-out samples (%s) it explains %.1f %% of the variance of the targets.", of, 100*share)
+	return say("explained", struct {
+		Share float64
+		Of    string
+	}{share, of})
 }
 
 // inputSentence says which inputs matter and in which direction.
@@ -171,30 +168,14 @@ func inputSentence(model *iokl.Model, o *Origin) string {
 
 // certificateSentence says how near the fit is to the best of its setting, over all that was learned.
 func certificateSentence(model *iokl.Model) string {
-	c := model.Certificate()
-	others := "other kernel weights alone, or another output kernel alone,"
-	switch {
-	case model.OutputKernels() != nil:
-		others = "any other output kernels"
-	case c.Learn == "eta":
-		others = "other kernel weights"
-	case c.Learn == "l":
-		others = "another output kernel"
-	}
-	text := fmt.Sprintf("The fit is certified: %s would lower its objective by at most %.2g %%", others,
-		100*c.RelativeGap)
-	switch {
-	case c.Components == nil && !c.Converged:
-		text = fmt.Sprintf("The fit stopped early: %s could still lower its objective by up to %.2g %%, beyond the "+
-			"tolerance of %.2g %%", others, 100*c.RelativeGap, 100*c.Tol)
-	case c.Components != nil:
-		text = fmt.Sprintf("The variance components are those of the restricted likelihood with a weak prior, which "+
-			"the next step would raise by %.2g in logarithms", c.Components.Gain)
-	case c.Learn == "none":
-		text = "Kernel weights and output kernel were not learned; the function is the best one with these"
-	}
-	return text + fmt.Sprintf(" (%d of %s of weight, output kernel of rank %d).", Active(model.Eta()),
-		Counted(len(model.Eta()), "kernel"), model.OutputKernel().Rank())
+	return say("certificate", struct {
+		iokl.Certificate
+		Sum                   bool
+		Active, Kernels, Rank int
+	}{
+		model.Certificate(), model.OutputKernels() != nil, Active(model.Eta()), len(model.Eta()),
+		model.OutputKernel().Rank(),
+	})
 }
 
 // inputSection says what the predictions owe to each input.

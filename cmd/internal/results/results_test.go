@@ -125,7 +125,7 @@ func TestExplained(t *testing.T) {
 		"(3 folds) it is no better than the mean of the targets.":      explainedText(new(Origin), q),
 		"(2 folds) it explains 75.0 % of the variance of the targets.": explainedText(new(Origin), half),
 	} {
-		if got != " On held-out samples "+want {
+		if got != "On held-out samples "+want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
