@@ -4,18 +4,23 @@ package iokl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
 	"github.com/iokl/iokl/internal/learn/samples"
+	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/stream"
@@ -154,13 +159,11 @@ func gramsOf(ctx context.Context, grams []mat.Matrix, Y mat.Matrix, opt Options)
 // fit closes what the options leave open and learns from the data.
 func (opt Options) fit(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.Open() {
-		l, _ := d.Size()
-		opt.CV = opt.CV.ForFit(l)
-		r, err := opt.crossValidate(ctx, d, nil)
+		r, err := opt.crossValidate(ctx, d, nil, true)
 		if err != nil {
 			return nil, err
 		}
-		return r.Fit(ctx)
+		opt = r.bestOptions()
 	}
 	return opt.solve(ctx, d)
 }
@@ -170,7 +173,6 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if opt.LearnNoise {
 		return opt.solveNoisy(ctx, d)
 	}
-	cells, _ := d.Cells() // a fit may use up the data
 	folds, err := opt.withoutFolds(ctx, d)
 	if err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 	if end == nil {
 		return nil, err
 	}
-	m := &Model{learned: end.Model, cert: record{certify(end, cells, opt), opt.chosen(end)}}
+	m := &Model{learned: end.Model, cert: record{certify(end, opt), opt.chosen(end)}}
 	m.learned.Out.Classes = opt.classes
 	if opt.compared != nil {
 		if w := opt.compared.found.warning(end.Silent, len(end.Out.Live)); w != "" {
@@ -190,7 +192,7 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 		}
 	}
 	if m.learned.Folds = folds; folds == nil && err == nil {
-		m.learned.Folds, err = opt.outOfFold(ctx, d, m.learned)
+		m.learned.Folds, err = opt.outOfFold(ctx, d, m)
 	}
 	if c := d.Offers().InMemory; c != nil && m.learned.LogOdds() && m.learned.HasFolds() {
 		m.learned.Calibrate(c.Weight)
@@ -201,11 +203,16 @@ func (opt *Options) solve(ctx context.Context, d learn.Data) (*Model, error) {
 // Open reports whether a fit chooses λ, and what else is not given, by cross-validation.
 func (opt *Options) Open() bool { return opt.Lambda == 0 && opt.Learn != learn.Likelihood }
 
-// crossValidate compares the settings that the options leave open. ranks share the folds.
-func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks) (*CVResult, error) {
+// crossValidate compares the settings that the options leave open, on the folds of a fit where one follows. ranks share
+// the folds.
+func (opt Options) crossValidate(ctx context.Context, d learn.Data, ranks stream.Ranks, fit bool) (*CVResult, error) {
 	if opt.Learn == learn.Likelihood {
 		return nil, fault.Input("cross-validation compares values of λ, which a fit by likelihood does not have: fit " +
 			"it without each part of the rows, and predict these")
+	}
+	if fit {
+		l, _ := d.Size()
+		opt.CV = opt.CV.ForFit(l)
 	}
 	r, err := choose.Run(ctx, d, choose.Job{
 		Options: opt.CV, Setting: opt.setting(), Method: opt.method(), OutputKernels: opt.outputKernels(),
@@ -214,7 +221,7 @@ func (opt *Options) crossValidate(ctx context.Context, d learn.Data, ranks strea
 	if r == nil {
 		return nil, err
 	}
-	return &CVResult{*r, d, *opt}, err
+	return &CVResult{*r, d, opt}, err
 }
 
 // raw is m as a row-major matrix; it may share m's memory.
@@ -232,4 +239,143 @@ func raws(ms []mat.Matrix) []blas.General {
 		list[j] = raw(m)
 	}
 	return list
+}
+
+// withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
+// all of them uses them up.
+func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
+	f := d.Offers().Folded
+	if f == nil || opt.IntervalFolds < 1 {
+		return nil, nil
+	}
+	method := opt.method()
+	method.Say("learning without each of %d folds", opt.IntervalFolds)
+	folds, err := method.WithoutFolds(ctx, f, opt.setting(), opt.IntervalFolds)
+	if ctx.Err() != nil {
+		return nil, nil // what the fit to all rows has then is worth having
+	}
+	return folds, err
+}
+
+// outOfFold fits the models without each fold that the options ask for, or that a fit of m keeps by default: one that
+// chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
+func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *Model) ([]model.Fold, error) {
+	parts, k := d.Offers().InMemory, opt.IntervalFolds
+	if parts == nil || k < 0 {
+		return nil, nil
+	}
+	own := k > 0 && opt.compared != nil && !opt.oneSetting // each fold chooses its setting
+	l, n := d.Size()
+	if k == 0 {
+		k = opt.CV.ForFit(l).Folds
+		wanted := opt.compared != nil || opt.lead().Kind == loss.Logistic
+		if !opt.oneSetting && (!wanted || opt.CV.TimeOrdered || l > defaults.IntervalSamples ||
+			float64(k)*float64(l)*float64(len(m.InputNames())+2*n) > defaults.IntervalNumbers) {
+			return nil, nil
+		}
+	}
+	env := opt.env()
+	plan, err := d.Plan(ctx, opt.Kernels, opt.Learn, true)
+	if err != nil {
+		return nil, err
+	}
+	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
+	folding := learn.Folding{Groups: opt.CV.Groups, Seed: opt.Seed}
+	folding.Folds = min(k, folding.MostFolds(l))
+	folds, err := learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data,
+		rows []int,
+	) (*model.Model, error) {
+		sub := *opt
+		if own {
+			sub = opt.compared.asked
+			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
+			sub.CV.Folds = min(sub.CV.Folds, learn.Folding{Groups: sub.CV.Groups}.MostFolds(len(rows)))
+		}
+		sub.IntervalFolds, sub.Global, sub.classes, sub.LearnNoise = -1, false, nil, false
+		sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = "", nil, nil, nil
+		sub.Tol = max(opt.Tol, defaults.CompareTol)
+		m, err := sub.fit(ctx, d)
+		if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
+			return nil, err
+		}
+		return m.learned, ctx.Err() // which may have ended after the fit
+	})
+	if opt.IntervalFolds == 0 && !opt.oneSetting && errors.Is(err, fault.ErrInput) {
+		env.Say("no models are kept for intervals: %v", err)
+		return nil, nil
+	}
+	return folds, err
+}
+
+// noiseRounds is how often the noise is learned and the targets are weighted by it.
+const noiseRounds = 2
+
+// solveNoisy is solve with targets weighted by 1/σ̂²(x). σ̂² is learned from the errors of models without each fold,
+// the first of which weigh all targets alike. k folds are the same in all rounds.
+func (opt Options) solveNoisy(ctx context.Context, d learn.Data) (*Model, error) {
+	rows, ok := d.(*samples.Rows)
+	if !ok {
+		return nil, fault.Input("the noise is learned for rows in memory")
+	}
+	keep, method := opt.IntervalFolds, opt.method()
+	opt.LearnNoise, opt.oneSetting, opt.IntervalFolds = false, true, max(keep, 0)
+	var spread *model.Model
+	for round := range noiseRounds {
+		method.Say("learning the noise, round %d of %d", round+1, noiseRounds)
+		folds, err := opt.outOfFold(ctx, rows, nil)
+		if err != nil {
+			return nil, err
+		}
+		if spread, err = opt.spread(ctx, d.(*samples.Rows), folds); err != nil {
+			return nil, err
+		}
+		if rows, err = opt.weighed(ctx, d.(*samples.Rows), spread); err != nil {
+			return nil, err
+		}
+	}
+	opt.IntervalFolds, opt.oneSetting = keep, keep == 0
+	m, err := opt.solve(ctx, rows)
+	if m != nil {
+		if m.learned.Spread = spread; m.learned.Folds == nil {
+			spread.Folds = nil
+		}
+	}
+	return m, err
+}
+
+// spread learns the logarithm of the squared errors of the folds as a function of the inputs of d. Its model keeps
+// models without the same folds, and is shifted so that squared errors have the mean that it tells.
+func (opt *Options) spread(ctx context.Context, d *samples.Rows, folds []model.Fold) (*model.Model, error) {
+	asked := *opt
+	if opt.compared != nil {
+		asked = opt.compared.asked
+	}
+	v := Options{
+		Kernels: asked.Kernels, Groups: asked.Groups, Standardize: "y", Seed: opt.Seed, Precision: opt.Precision,
+		MaxBytes: opt.MaxBytes, Backend: opt.Backend, InputNames: opt.InputNames, OutputNames: opt.OutputNames,
+		InputSchema: opt.InputSchema, Budget: asked.Budget, IntervalFolds: len(folds), oneSetting: true,
+		CV: CVOptions{Groups: opt.CV.Groups, FoldsBy: opt.CV.FoldsBy, Folds: asked.CV.Folds},
+	}
+	if opt.columns().ScaleInputs {
+		v.Standardize = "x,y"
+	}
+	if v.Kernels != nil {
+		v.Learn = learn.Nothing
+	}
+	v, err := v.check(false)
+	if err != nil {
+		return nil, err
+	}
+	X, Y, W := d.Table()
+	data, err := samples.NewRows(X, logSquares(folds, Y, W), W, v.samples())
+	if err != nil {
+		return nil, err
+	}
+	m, err := v.fit(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	m.learned.Warnings = nil
+	calibrate(m.learned)
+	return m.learned, nil
 }

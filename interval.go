@@ -6,20 +6,16 @@ package iokl
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/iokl/iokl/bcd"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/internal/learn/model"
-	"github.com/iokl/iokl/internal/par"
 	"github.com/iokl/iokl/internal/phase"
-	"github.com/iokl/iokl/loss"
 )
 
 // IntervalOptions of [Model.PredictInterval]. The zero value is useful.
@@ -59,21 +55,31 @@ type Intervals struct {
 // a probability. It works through blocks of rows. Models without what the method takes, and levels that
 // the number of residuals does not allow, are [ErrInput].
 func (m *Model) PredictInterval(ctx context.Context, X mat.Matrix, opt IntervalOptions) (*Intervals, error) {
-	t, _ := X.Dims()
-	if t == 0 {
-		return nil, fault.Input("no rows to predict")
-	}
-	n, targets := len(m.learned.Out.Names), m.targets()
-	r := &Intervals{mat.NewDense(t, n, nil), mat.NewDense(t, targets, nil), mat.NewDense(t, targets, nil)}
+	r := new(Intervals)
 	var err error
-	phase.Apart(phase.Predict, func() {
-		err = m.learned.Intervals(ctx, r.Predictions.RawMatrix(), r.Low.RawMatrix(), r.High.RawMatrix(), raw(X),
-			opt.interval())
+	r.Predictions, err = m.forRows(X, func(F, x blas.General) error {
+		lo, hi := blas.NewGeneral(x.Rows, m.targets()), blas.NewGeneral(x.Rows, m.targets())
+		r.Low, r.High = blas.Dense(lo), blas.Dense(hi)
+		return m.learned.Intervals(ctx, F, lo, hi, x, opt.interval())
 	})
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// forRows is what f writes of every output for the rows of X.
+func (m *Model) forRows(X mat.Matrix, f func(dst, x blas.General) error) (*mat.Dense, error) {
+	x := raw(X)
+	if x.Rows == 0 {
+		return nil, fault.Input("no rows to predict")
+	}
+	dst := mat.NewDense(x.Rows, len(m.learned.Out.Names), nil)
+	var err error
+	if phase.Apart(phase.Predict, func() { err = f(dst.RawMatrix(), x) }); err != nil {
+		return nil, err
+	}
+	return dst, nil
 }
 
 // targets is the number of targets, each of which has an output for every quantile.
@@ -114,17 +120,7 @@ func (opt IntervalOptions) interval() model.Interval {
 // cells it is that of 64 random functions from the process, which tell it to 9 %, for at most 8192 rows. The model must
 // keep its training inputs: it is [ErrInput] for models of explicit features and of Gram matrices.
 func (m *Model) PredictDeviation(ctx context.Context, X mat.Matrix) (*mat.Dense, error) {
-	t, _ := X.Dims()
-	if t == 0 {
-		return nil, fault.Input("no rows to predict")
-	}
-	dst := mat.NewDense(t, len(m.learned.Out.Names), nil)
-	var err error
-	phase.Apart(phase.Predict, func() { err = m.learned.Deviation(ctx, dst.RawMatrix(), raw(X)) })
-	if err != nil {
-		return nil, err
-	}
-	return dst, nil
+	return m.forRows(X, func(dst, x blas.General) error { return m.learned.Deviation(ctx, dst, x) })
 }
 
 // Noise returns the standard deviation σ of the noise of every output, in its units and for a weight of 1, that the
@@ -135,90 +131,16 @@ func (m *Model) Noise(ctx context.Context) (sigma []float64, err error) {
 	return sigma, err
 }
 
-// outOfFold fits the models without each fold that the options ask for, or that a fit keeps by default: one that
-// chooses its setting, and one by the logistic loss, which calibrates its probabilities on them.
-func (opt *Options) outOfFold(ctx context.Context, d learn.Data, m *model.Model) ([]model.Fold, error) {
-	l, n := d.Size()
-	parts := d.Offers().InMemory
-	own := opt.IntervalFolds > 0 && opt.compared != nil // each fold chooses its setting
-	wanted := opt.compared != nil || opt.lead().Kind == loss.Logistic
-	if opt.IntervalFolds < 0 || parts == nil || opt.IntervalFolds == 0 && (!wanted || opt.CV.TimeOrdered ||
-		l > defaults.IntervalSamples) {
-		return nil, nil
-	}
-	k := opt.IntervalFolds
-	if k == 0 {
-		if k = opt.CV.ForFit(l).Folds; float64(k)*float64(l)*float64(inputs(m)+2*n) > defaults.IntervalNumbers {
-			return nil, nil
-		}
-	}
-	env := opt.env()
-	plan, err := d.Plan(ctx, opt.Kernels, opt.Learn, true)
-	if err != nil {
-		return nil, err
-	}
-	atOnce := max(1, min(par.Threads(), int(float64(env.Limit())/max(plan.Bytes, 1))))
-	folding := learn.Folding{Groups: opt.CV.Groups, Seed: opt.Seed}
-	folding.Folds = min(k, folding.MostFolds(l))
-	folds, err := learn.OutOfFold(ctx, parts, folding, atOnce, func(ctx context.Context, d learn.Data,
-		rows []int,
-	) (*model.Model, error) {
-		sub := *opt
-		if own {
-			sub = opt.compared.asked
-			sub.CV.Groups = learn.Pick(sub.CV.Groups, rows)
-			sub.CV.Folds = min(sub.CV.Folds, learn.Folding{Groups: sub.CV.Groups}.MostFolds(len(rows)))
-		}
-		sub.IntervalFolds, sub.Global, sub.classes, sub.LearnNoise = -1, false, nil, false
-		sub.Checkpoint, sub.Trace, sub.Notify, sub.Watch = "", nil, nil, nil
-		sub.Tol = max(opt.Tol, defaults.CompareTol)
-		m, err := sub.fit(ctx, d)
-		if m == nil || err != nil && !errors.Is(err, bcd.ErrNotConverged) {
-			return nil, err
-		}
-		return m.learned, ctx.Err() // which may have ended after the fit
-	})
-	if opt.IntervalFolds == 0 && errors.Is(err, fault.ErrInput) {
-		env.Say("no models are kept for intervals: %v", err)
-		return nil, nil
-	}
-	return folds, err
-}
-
 // Distances returns how far each row of X is from the nearest training row, the inputs standardised
 // where the fit did so.
 // The model must keep its training inputs, as for PredictDeviation, or be a sum.
 func (m *Model) Distances(ctx context.Context, X mat.Matrix) ([]float64, error) {
-	t, _ := X.Dims()
-	if t == 0 {
+	x := raw(X)
+	if x.Rows == 0 {
 		return nil, fault.Input("no rows to predict")
 	}
-	dst := make([]float64, t)
-	return dst, m.learned.Distances(ctx, dst, raw(X))
-}
-
-// withoutFolds fits the setting without each fold of data whose folds are dealt, before a fit to
-// all of them uses them up.
-func (opt *Options) withoutFolds(ctx context.Context, d learn.Data) ([]model.Fold, error) {
-	f := d.Offers().Folded
-	if f == nil || opt.IntervalFolds < 1 {
-		return nil, nil
-	}
-	method := opt.method()
-	method.Say("learning without each of %d folds", opt.IntervalFolds)
-	folds, err := method.WithoutFolds(ctx, f, opt.setting(), opt.IntervalFolds)
-	if ctx.Err() != nil {
-		return nil, nil // what the fit to all rows has then is worth having
-	}
-	return folds, err
-}
-
-// inputs is the number of inputs that a model keeps of every sample.
-func inputs(m *model.Model) int {
-	if m.In == nil {
-		return 0
-	}
-	return len(m.In.Names)
+	dst := make([]float64, x.Rows)
+	return dst, m.learned.Distances(ctx, dst, x)
 }
 
 // IntervalFolds is the number of folds that the model keeps models without, for intervals
@@ -238,20 +160,15 @@ type ClassSets struct {
 // [IntervalOptions] for what that guarantees, with level in place of Level. Probabilities are those of PredictProba.
 // The model must come from FitClasses and keep folds.
 func (m *Model) PredictSets(ctx context.Context, X mat.Matrix, level float64) (*ClassSets, error) {
-	t, _ := X.Dims()
-	if t == 0 {
-		return nil, fault.Input("no rows to predict")
-	}
-	r := &ClassSets{Outputs: mat.NewDense(t, len(m.learned.Out.Names), nil)}
 	var sets *model.Sets
-	var err error
-	phase.Apart(phase.Predict, func() {
-		sets, err = m.learned.ClassSets(ctx, r.Outputs.RawMatrix(), raw(X), cmp.Or(level, defaults.IntervalLevel))
+	F, err := m.forRows(X, func(dst, x blas.General) (err error) {
+		sets, err = m.learned.ClassSets(ctx, dst, x, cmp.Or(level, defaults.IntervalLevel))
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.Probabilities = blas.Dense(sets.P)
+	r := &ClassSets{Outputs: F, Probabilities: blas.Dense(sets.P)}
 	for i, in := range sets.In {
 		var set []string
 		for k, name := range m.learned.Out.Classes {

@@ -82,7 +82,7 @@ type GlobalBound struct {
 }
 
 // certify says how a fit ended.
-func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
+func certify(end *learn.Outcome, opt *Options) Certificate {
 	res, p, set := end.Result, end.Problem, opt.setting()
 	var global *GlobalBound
 	if sum := end.Sum; sum != nil {
@@ -102,7 +102,7 @@ func certify(end *learn.Outcome, cells int, opt *Options) Certificate {
 		Loss: end.Out.Loss, OuterIterations: res.OuterIterations, SylvesterSolves: res.SylvesterSolves,
 		KernelMultiplies: res.KernelMultiplies,
 		Solver:           res.Solver, Sylvester: res.Sylvester, Backend: blas.Or(opt.Backend).Name(),
-		Samples: p.Space.Samples(), ObservedCells: cells, Seed: opt.Seed,
+		Samples: p.Space.Samples(), ObservedCells: end.Observed, Seed: opt.Seed,
 	}
 }
 

@@ -148,6 +148,9 @@ type Options struct {
 	losses   []loss.Loss // that Loss names, ascending
 	compared *comparison // that settled what was open; nil where nothing was
 	classes  []string    // that the targets stand for
+	// oneSetting makes models without each fold, 0 IntervalFolds of them meaning those of a cross-validation, that have
+	// the setting of all rows.
+	oneSetting bool
 }
 
 // Budget is a [time.Duration], in JSON a text such as "60s".

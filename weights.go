@@ -4,6 +4,7 @@ package iokl
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/columns"
 	"github.com/iokl/iokl/internal/learn/fault"
+	"github.com/iokl/iokl/internal/learn/model"
+	"github.com/iokl/iokl/internal/learn/samples"
 	"github.com/iokl/iokl/loss"
 )
 
@@ -32,6 +35,26 @@ func (opt *Options) checkLoss() error {
 		return fault.Input("leaving out single rows in closed form is for the squared loss without weights: use folds")
 	case len(opt.losses) > 1 && (opt.Model == learn.Sum || slices.Contains(opt.CV.Models, learn.Sum)):
 		return fault.Input("several quantiles share one output kernel: the model sum takes one quantile")
+	}
+	return nil
+}
+
+// checkNoise refuses what learning the noise does not go with.
+func (opt *Options) checkNoise(gram bool) error {
+	switch {
+	case !opt.LearnNoise:
+	case gram:
+		return fault.Input("the noise is learned as a function of inputs, which Gram matrices do not tell")
+	case opt.Noise != nil:
+		return fault.Input("the noise is either given or learned")
+	case opt.losses[0].Kind != loss.Squared && opt.losses[0].Kind != loss.Huber:
+		return fault.Input("the noise is learned of errors by the losses squared and huber, not %s", opt.Loss)
+	case opt.Learn == learn.Likelihood:
+		return fault.Input("a fit by likelihood has one variance for each target: the noise is learned without it")
+	case opt.classes != nil:
+		return fault.Input("classes have no noise to learn")
+	case opt.CV.TimeOrdered:
+		return fault.Input("the noise is learned on folds of rows in no order, not on a series in the order of time")
 	}
 	return nil
 }
@@ -104,6 +127,29 @@ func (opt *Options) precision(sigma, y, w blas.General) (v blas.General, err err
 	}
 	blas.Scal(count/sum, v.Data)
 	return v, nil
+}
+
+// weighed is the data d with targets weighted by the inverse of the variance, times the mean variance: λ, which is in
+// proportion to the variance, is then for the same prior of functions as where all weights are 1.
+func (opt *Options) weighed(ctx context.Context, d *samples.Rows, spread *model.Model) (*samples.Rows, error) {
+	X, Y, W := d.Table()
+	sigma := blas.NewGeneral(Y.Rows, Y.Cols)
+	if err := spread.Deviations(ctx, sigma, X); err != nil {
+		return nil, err
+	}
+	w, err := opt.precision(sigma, Y, W)
+	if err != nil {
+		return nil, err
+	}
+	variance, cells := 0.0, 0.0
+	for _, v := range w.Data {
+		if v > 0 {
+			variance, cells = variance+1/v, cells+1
+		}
+	}
+	blas.Scal(variance/cells, w.Data)
+	multiply(w, W)
+	return d.Weighed(w)
 }
 
 // robustUnits makes the δ of huber, where the caller names none and targets are not standardised, one in their units:

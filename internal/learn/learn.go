@@ -350,6 +350,8 @@ type Outcome struct {
 	*model.Model
 	Result  *bcd.Result // without C
 	Problem *bcd.Problem
+	// Observed is the number of target cells that were learned from.
+	Observed int
 	// Components is what a fit by likelihood finds beside the output kernels; else nil.
 	Components *reml.Components
 	Silent     []string    // the targets of Setting.Means that were learned
@@ -363,12 +365,13 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 	if m.Global { // which compares all weights
 		what = Both
 	}
+	observed, _ := d.Cells() // which training may use up
 	t, err := d.Train(ctx, s.Kernels, what, All)
 	if err != nil {
 		return nil, err
 	}
 	if s.Learn == Likelihood {
-		return m.likelihood(ctx, t, &s)
+		return m.likelihood(ctx, t, &s, observed)
 	}
 	p, so, err := m.problem(t, &s)
 	if err != nil {
@@ -409,7 +412,7 @@ func Fit(ctx context.Context, d Data, s Setting, m Method) (*Outcome, error) {
 		}
 		s.Means = outputs.OfTargets(s.Means)
 	}
-	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Sum: sum}
+	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Observed: observed, Sum: sum}
 	out.Out = out.Out.WithKernel(s.OutputKernel)
 	if outputs != nil {
 		out.Out = outputs
@@ -436,7 +439,7 @@ func complete(t Training) bool {
 }
 
 // likelihood learns the variance components of a mixed model.
-func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outcome, error) {
+func (m *Method) likelihood(ctx context.Context, t Training, s *Setting, observed int) (*Outcome, error) {
 	k := t.Kernelled()
 	if k == nil {
 		return nil, errLikelihood
@@ -457,7 +460,7 @@ func (m *Method) likelihood(ctx context.Context, t Training, s *Setting) (*Outco
 	if res == nil {
 		return nil, fault.From(err)
 	}
-	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Components: c}
+	out := &Outcome{Model: t.Model(res), Result: res, Problem: p, Observed: observed, Components: c}
 	out.Out = out.Out.WithIntercepts(c.Intercept)
 	remember(t, out.Model)
 	return out, err

@@ -46,5 +46,6 @@ func Revise(
 	out := &Outcome{Model: t.Model(res), Result: res, Problem: p}
 	out.Mu = p.Lambda * float64(p.Space.Samples())
 	remember(t, out.Model)
+	out.Observed = out.Cells()
 	return out, err
 }

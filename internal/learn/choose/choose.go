@@ -15,8 +15,6 @@
 package choose
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +23,6 @@ import (
 	"github.com/iokl/iokl/internal/learn"
 	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
-	"github.com/iokl/iokl/internal/phase"
 	"github.com/iokl/iokl/loss"
 	"github.com/iokl/iokl/regularizer"
 	"github.com/iokl/iokl/stream"
@@ -160,57 +157,6 @@ type Job struct {
 	Method        learn.Method
 	Budget        time.Duration // for all of it; 0 means no limit
 	Ranks         stream.Ranks  // that share the folds; nil means this process alone
-}
-
-// Run compares settings by the race. The result does not depend on how many folds run at once.
-//
-// When the budget is spent, or the context is cancelled, Run returns the result of the rung that was going on where
-// folds of it are complete, or else of the rung before; with the error of the context, if that was cancelled, and
-// then nil where nothing was compared yet.
-func Run(ctx context.Context, d learn.Data, job Job) (*Result, error) {
-	if learn.LossOf(d).Kind != loss.Squared {
-		job.Setting.Losses = nil // the lead decides
-		if r := (&race{Job: job, all: d, data: d}); r.kernelsOpen() {
-			return byLoss(ctx, d.Offers().Table, job)
-		}
-	}
-	r := &race{Job: job, all: d, data: d}
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	r.progress.watch, r.progress.metric = job.Method.Watch, r.Metric
-	limited, cancel := ctx, func() {}
-	if r.Budget > 0 {
-		r.progress.deadline = time.Now().Add(r.Budget)
-		limited, cancel = context.WithDeadline(ctx, r.progress.deadline)
-	}
-	defer cancel()
-	r.Method.Tol, r.Method.Trace = r.Tol, nil
-	compare := r.run
-	if r.LeaveOneOut {
-		compare = r.leaveOneOut
-	}
-	var err error
-	phase.In(limited, phase.Choice, func(ctx context.Context) { err = compare(ctx) })
-	if limited.Err() == nil || ctx.Err() != nil && r.best == nil {
-		return r.best, err
-	}
-	if ctx.Err() != nil {
-		return r.best, cmp.Or(r.extend(context.WithoutCancel(ctx)), err)
-	}
-	if r.best == nil {
-		if err := r.least(ctx); err != nil {
-			return nil, err
-		}
-	}
-	p := r.best.Chosen()
-	const spent = "the time for choosing settings is spent: the best of those compared on %d rows is taken, %s %.4g, " +
-		"kernels %s"
-	r.Method.Say(spent, r.best.samples, r.Metric, p.Mean, Brief(p.Kernels))
-	if err := r.extend(ctx); err != nil {
-		return nil, err
-	}
-	return r.best, nil
 }
 
 // check refuses options that make no sense and puts defaults in place.

@@ -178,8 +178,12 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 	if total == 0 || err != nil {
 		return a, ""
 	}
-	b = blas.Clone(a)
-	clamp(b, low, high)
+	b = blas.Like(a)
+	for i := range a.Rows {
+		for j := range a.Cols {
+			b.Data[i*b.Stride+j] = max(low[j], min(a.Data[i*a.Stride+j], high[j]))
+		}
+	}
 	values := "values"
 	if total == 1 {
 		values = "value"
