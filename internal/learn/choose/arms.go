@@ -364,7 +364,9 @@ func (s *race) sum(ctx context.Context) error {
 	}
 	l, n := s.data.Size()
 	m := len(diagonals)
-	if !asked && (n < 2 || m < 2 || float64(m*n)*(float64(l)*float64(l)+1000*float64(n*n)) > sumWork) {
+	// All kernels on all cells then have as many numbers as one on lossSamples, and a fit takes some tenth of a second
+	// (docs/decisions/2026-11-22-sums-tried.md).
+	if !asked && (n < 2 || m < 2 || float64(m)*math.Pow(float64(n*l), 2) > lossSamples*lossSamples) {
 		return nil
 	}
 	old := len(s.arms)

@@ -74,7 +74,7 @@ const (
 func (opt Options) ForFit(l int) Options {
 	if opt.Folds == 0 {
 		opt.Folds = fitFolds
-		if l >= manySamples {
+		if l >= testSamples {
 			opt.Folds = fewFolds
 		}
 		opt.Folds = min(opt.Folds, opt.folding().MostFolds(l))
@@ -249,7 +249,7 @@ func (s *race) checkFolds(l int) error {
 	if s.FoldsBy == Blocks {
 		s.Groups = make([]int, l)
 		for i := range s.Groups {
-			s.Groups[i] = i * s.Folds * foldBlocks / l
+			s.Groups[i] = i * s.Folds / l
 		}
 	}
 	_, n := s.data.Size()

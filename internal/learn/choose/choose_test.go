@@ -84,7 +84,7 @@ func TestAdditive(t *testing.T) {
 	}
 }
 
-// TestEliminate keeps the best λ of an arm and its neighbours, and no arm that is worse beyond doubt or unfinished.
+// TestEliminate keeps the best λ of an arm and its neighbours, a path that one decomposition serves, and no arm that is worse beyond doubt or unfinished.
 func TestEliminate(t *testing.T) {
 	s := against(t, 9, 9, 9, 9)
 	s.Folds = 4
@@ -93,6 +93,7 @@ func TestEliminate(t *testing.T) {
 	near := armOf([]float64{1.1, 1.9, 3.2, 1})
 	bad := armOf([]float64{1.2, 2.5, 3.7, 1.2})
 	unfinished := armOf([]float64{0.1, 0.1, math.NaN(), 0.1})
+	near.closed = true
 	s.arms = []*arm{bad, unfinished, near, good}
 	s.eliminate()
 	if len(s.arms) != 2 || s.arms[0] != good || s.arms[1] != near {
@@ -100,6 +101,11 @@ func TestEliminate(t *testing.T) {
 	}
 	if want := []bool{false, true, true, true, false}; !slices.Equal(good.in, want) {
 		t.Errorf("values of λ %v, want %v", good.in, want)
+	}
+	near.lambdas, near.in, near.errors = good.lambdas, slices.Repeat([]bool{true}, len(good.in)), good.errors
+	s.arms = []*arm{near}
+	if s.eliminate(); slices.Contains(near.in, false) {
+		t.Errorf("values of λ %v of a path that one decomposition serves", near.in)
 	}
 	s.arms = nil
 	for range 9 {

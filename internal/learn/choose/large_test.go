@@ -91,8 +91,8 @@ func TestAffordable(t *testing.T) {
 	if err != nil || !slices.Equal(got, specs) {
 		t.Errorf("%v, %v in all memory", got, err)
 	}
-	// 100 features: 4 of the linear kernel, half of the rest at 12 for each of 4 columns, the rest at 24.
-	want := []string{"nystrom:gaussian:relevant:median*1,2:24", "poly:1:all:0", "nystrom:laplacian:each:median:12"}
+	// 40 features: 4 of the linear kernel, half of the rest at 4 for each of 4 columns, the rest at 10.
+	want := []string{"nystrom:gaussian:relevant:median*1,2:10", "poly:1:all:0", "nystrom:laplacian:each:median:4"}
 	got, err = rowsIn(t, X, Y, 1<<20).Affordable(t.Context(), specs, "", 3, 0)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v in 1 MiB, want %v", got, err, want)

@@ -47,6 +47,8 @@ func (s *race) rungs() (list, last []rung) {
 		if s.holed() {
 			most = rung{samples: holedSamples, targets: holedTargets}
 		}
+		// Of every dictionary a cross-Gram matrix for each fold.
+		bytesPerPair := float64(8 * fewFolds * len(bases(len(s.all.Offers().Table.Columns()))))
 		holds := math.Sqrt(float64(s.Method.Limit()) / bytesPerPair)
 		top.samples = min(l, max(firstSamples, min(most.samples, int(holds))))
 		if n >= 2*most.targets && s.Metric != "accuracy" {
@@ -66,11 +68,11 @@ func (s *race) rungs() (list, last []rung) {
 	return list, last
 }
 
-// holed reports whether many targets have missing cells, in at least one row of holedRows.
+// holed reports whether many targets, and as many rows, may have missing cells.
 func (s *race) holed() bool {
-	l, n := s.all.Size()
+	_, n := s.all.Size()
 	_, partial := s.all.Cells()
-	return n >= 2*holedTargets && partial*holedRows >= l
+	return min(n, partial) >= 2*holedTargets
 }
 
 func (s *race) repeats(r rung) (list []rung) {
@@ -350,7 +352,8 @@ func (s *race) least(ctx context.Context) error {
 }
 
 // eliminate removes the arms that are worse than the best beyond doubt, and more until at most half are left. The
-// others keep the neighbours of their best λ.
+// others keep the neighbours of their best λ, and all of a path that one decomposition serves: lengths that are learned
+// on more samples may have another scale of μ.
 func (s *race) eliminate() {
 	if s.Lambdas != nil || s.Kernels != nil {
 		return
@@ -364,7 +367,9 @@ func (s *race) eliminate() {
 	kept := s.arms[:0:0]
 	for _, a := range s.arms {
 		if len(kept) < most && a.at >= 0 && !s.worse(a.folds, leader.folds, doubt) {
-			a.keep(beside)
+			if !a.closed {
+				a.keep(beside)
+			}
 			kept = append(kept, a)
 		}
 	}

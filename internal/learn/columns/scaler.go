@@ -151,7 +151,7 @@ func (s *Scaler) empty() bool {
 
 // PullIn moves isolated values, such as failed readings, towards the others: a model that interpolates the samples
 // would predict the neighbours of such a sample by it. A column has isolated values where at most one in
-// defaults.IsolatedRows lies beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end
+// defaults.SomeSamples lies beyond a gap of defaults.IsolatedRanges times the range of all others. They become the end
 // of that range. NaN stays. The result is a itself where there are none; note names their columns, by the letter where
 // there are no names.
 func PullIn(a blas.General, names []string, letter, what string) (b blas.General, note string) {
@@ -194,7 +194,7 @@ func PullIn(a blas.General, names []string, letter, what string) (b blas.General
 
 // bulk is the places of the first and the last of the ascending values that are not isolated.
 func bulk(v []float64) (from, to int) {
-	most := len(v) / defaults.IsolatedRows
+	most := len(v) / defaults.SomeSamples
 	if most == 0 || math.IsInf(v[0], 0) || math.IsInf(v[len(v)-1], 0) {
 		return 0, len(v) - 1
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPullIn(t *testing.T) {
-	const l = 2 * defaults.IsolatedRows
+	const l = 2 * defaults.SomeSamples
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		name     string
@@ -26,7 +26,7 @@ func TestPullIn(t *testing.T) {
 		{name: "together", rows: l, wild: []float64{1e3, 1.1e3}, want: []float64{9, 9}},
 		{name: "not far", rows: l, wild: []float64{50}, want: []float64{50}},
 		{name: "one after the other", rows: l, wild: []float64{50, 200}, want: []float64{50, 200}},
-		{name: "few rows", rows: defaults.IsolatedRows - 1, wild: []float64{1e3}, want: []float64{1e3}},
+		{name: "few rows", rows: defaults.SomeSamples - 1, wild: []float64{1e3}, want: []float64{1e3}},
 		{name: "rare among equal values", rows: l, wild: []float64{1e3}, want: []float64{1e3}, constant: true},
 		{name: "missing", rows: l + 1, wild: []float64{nan, 1e3}, want: []float64{nan, 9}},
 		{name: "infinite", rows: l, wild: []float64{1e3, inf}, want: []float64{1e3, inf}},

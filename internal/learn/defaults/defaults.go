@@ -41,40 +41,34 @@ func Path(diagonal float64) []float64 {
 	return lambdas
 }
 
-// DiagonalSamples is the number of samples that the diagonal of a kernel is measured on.
-const DiagonalSamples = 64
+// SomeSamples is how many samples tell something approximately: the standard error of a mean square error of normal
+// residuals is √(2/400), 7 % of it.
+const SomeSamples = 400
+
+// Many is how many numbers have a mean with a standard error of a tenth of their spread: errors of targets, and the
+// diagonal of a kernel at samples. Up to so many columns each gets kernels of its own.
+const Many = 100
 
 // Where settings are chosen for samples in memory, values are moved in that are isolated: at most one
-// in IsolatedRows of a column, beyond a gap of IsolatedRanges times the range of the others.
-const (
-	IsolatedRows   = 500
-	IsolatedRanges = 5
-)
-
-// OwnColumns is the number of columns up to which each gets kernels of its own.
-const OwnColumns = 64
+// in SomeSamples of a column, beyond a gap of IsolatedRanges times the range of the others.
+const IsolatedRanges = 5
 
 // Without a budget all samples are fitted with exact kernels where l²·(m + n/4)·b is at most ExactBytes, for l samples,
 // m kernels, n outputs and b bytes a number. Else they have D explicit features, where l·D·(D + 10d + 2n) is at most
 // FeatureWork, for d inputs. On two cores with AVX2 a choice and a fit of ExactBytes take eight minutes, and a pass of
 // FeatureWork 30 s on those of docs/performance.md.
 const (
-	ExactBytes    = 2e10
-	FeatureWork   = 4e12
-	MostFeatures  = 3000
-	LeastFeatures = 100
-	// ColumnFeatures are enough for a kernel of one column.
+	ExactBytes   = 2e10
+	FeatureWork  = 4e12
+	MostFeatures = 3000
+	// ColumnFeatures are enough for a kernel of one column, and the least of all together.
 	ColumnFeatures = 40
 )
 
 // What kernels on ranks, relevant columns and directions are learned with.
 const (
-	RankKnots       = 33 // quantiles of a column
-	RelevanceRounds = 4  // of kernel ridge regression and new factors
-	// samples that it looks at, at most: a tenth of all within these bounds
-	LeastRelevanceSamples, MostRelevanceSamples = 400, 1000
-	// Negligible is the share of the largest below which a direction is left out.
-	Negligible = 1e-8
+	RankKnots       = Many + 1 // percentiles of a column
+	RelevanceRounds = 4        // of kernel ridge regression and new factors
 )
 
 // Streams and checkpoints.
@@ -124,7 +118,7 @@ func Kernels(cols int) []string {
 }
 
 // HasEach reports whether each of so many columns gets kernels of its own.
-func HasEach(cols int) bool { return cols > 1 && cols <= OwnColumns }
+func HasEach(cols int) bool { return cols > 1 && cols <= Many }
 
 // StreamKernels is the dictionary of a streamed fit that names no kernels.
 func StreamKernels() []string {

@@ -99,7 +99,7 @@ func TestDirections(t *testing.T) {
 
 // TestRelevanceOfManySamples looks at a part of them, which the seed draws.
 func TestRelevanceOfManySamples(t *testing.T) {
-	X, Y := learntest.Hidden(defaults.LeastRelevanceSamples+100, 2)
+	X, Y := learntest.Hidden(defaults.SomeSamples+100, 2)
 	one, again, other := relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 1), relevanceOf(t, X, Y, 2)
 	if !slices.Equal(one, again) || slices.Equal(one, other) {
 		t.Errorf("factors %v, %v of the same seed, %v of another", one, again, other)

@@ -95,9 +95,8 @@ func (r *Resolver) relevance(ctx context.Context, name string) (g kernel.Group, 
 		return g, err
 	}
 	z, y := r.z, r.y
-	some := min(max(defaults.LeastRelevanceSamples, z.Rows/10), defaults.MostRelevanceSamples)
-	if z.Rows > some {
-		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.LeastRelevanceSamples)).Perm(z.Rows)[:some]
+	if z.Rows > defaults.SomeSamples {
+		idx := rand.New(rand.NewPCG(r.opt.Seed, defaults.SomeSamples)).Perm(z.Rows)[:defaults.SomeSamples]
 		slices.Sort(idx)
 		z, y = blas.TakeRows(z, idx), blas.TakeRows(y, idx)
 	}
@@ -198,7 +197,7 @@ func directionRelevance(ctx context.Context, Z, Y blas.General, opt *Options) (k
 		}
 		g.Directions = nil
 		for k, v := range w {
-			if v <= defaults.Negligible*defaults.Negligible*w[d-1] {
+			if v <= 0x1p-52*w[d-1] { // rounding
 				continue
 			}
 			size := math.Sqrt(math.Sqrt(v) * float64(d) / trace)

@@ -95,7 +95,7 @@ func (r *Rows) Features(ctx context.Context, specs []string, l, folds int) ([]st
 	D := mostFeatures(l, r.x.Cols, r.y.Cols, folds, limit)
 	if r.missing() {
 		// a fourth of it for factorBytes
-		D = max(defaults.LeastFeatures, int(min(float64(D), limit/(4*8*2*float64(l)))))
+		D = max(defaults.ColumnFeatures, int(min(float64(D), limit/(4*8*2*float64(l)))))
 	}
 	specs, err = c.Features(ctx, specs, D)
 	if err == nil {
@@ -115,7 +115,7 @@ func (r *Rows) Groups(ctx context.Context, specs []string) ([]kernel.Group, erro
 
 // mostFeatures is how many features pay for l samples, d inputs and n
 // outputs, and fit into so many bytes with their sums apart for each fold.
-// LeastFeatures are taken even when they do not.
+// ColumnFeatures are taken even when they do not.
 func mostFeatures(l, d, n, folds int, limit float64) int {
 	b := float64(10*d + 2*n)
 	most := (math.Sqrt(b*b+4*defaults.FeatureWork/float64(l)) - b) / 2 // D·(D + b) = FeatureWork/l
@@ -125,10 +125,10 @@ func mostFeatures(l, d, n, folds int, limit float64) int {
 		bytes := sums.FeatureBytes(D, n) + landmarks + stream.Bytes(D, d, n, stream.Options{Folds: folds})
 		return memory.Peak(bytes, int64(limit))
 	}
-	for D > defaults.LeastFeatures && need() > limit {
+	for D > defaults.ColumnFeatures && need() > limit {
 		D -= D / 10
 	}
-	return max(D, defaults.LeastFeatures)
+	return max(D, defaults.ColumnFeatures)
 }
 
 // factorBytes is the memory of a fit with D features of l samples that are multiplied by as they

@@ -23,6 +23,7 @@ import (
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/learn/columns"
+	"github.com/iokl/iokl/internal/learn/defaults"
 	"github.com/iokl/iokl/internal/learn/fault"
 	"github.com/iokl/iokl/kernel"
 )
@@ -31,25 +32,26 @@ import (
 const Features = "ard"
 
 const (
-	fewRows  = 200 // that both starts are followed on
-	manyRows = 800 // that the better one is followed on
-	steps    = 60  // of the quasi-Newton method, at most
-	// The method ends where three steps lower the criterion by less than enough.
-	enough = 1e-3
+	fewRows  = defaults.SomeSamples / 2 // that all starts are followed on
+	manyRows = defaults.SomeSamples * 2 // that the best one is followed on
+	// Of sums the criterion has many minima on more than fewRows. All starts are first followed for as many steps as there
+	// are, and then the two best (docs/decisions/2026-11-24-numbers.md).
+	starts = 8
+	steps  = defaults.Many // of the quasi-Newton method, at most
 	// pull is the weight of the variance of the logarithms of the lengths, in units of one sample.
 	pull = 0.02
-	// leastNoise bounds μ from below, where the diagonal of the kernel is 1: targets without noise have no other bound.
-	leastNoise  = 1e-9
-	startNoise  = 0.1 // μ and c at the start
-	startLinear = 0.1
+	// leastNoise bounds μ from below, where the diagonal of the kernel is 1: targets without noise have no other bound,
+	// and rounding takes the factor of the matrix away some digits below.
+	leastNoise = 0x1p-30
+	start      = 0.1 // μ and c at the start
 )
 
 // medians are the lengths of kernel b of a sum at the first start, in medians of the distance. The second start has
-// those of neighbours exchanged.
-var medians = [MostKernels]float64{1, 0.5, 2, 0.25}
+// those of neighbours exchanged, and in further ones each column has any of them.
+var medians = [MostKernels]float64{1, 1. / 2, 2, 1. / (2 * 2)}
 
 // MostKernels is the number of kernels of a sum, at most.
-const MostKernels = 4
+const MostKernels = 2 * 2
 
 // Point is a sum of kernels of width 1, each on columns that are multiplied by its scale, beside Linear times xᵀz/d of
 // the standardised columns, and the noise, all in units of the weight of the first kernel.
@@ -96,17 +98,20 @@ func Learn(ctx context.Context, kinds []kernel.Kind, Z, Y blas.General, opt Opti
 	if err != nil {
 		return Point{}, err
 	}
-	starts := s.starts(opt.Start)
+	from := s.starts(&opt)
 	if s.Y.Cols > 0 {
 		few := min(fewRows, s.X.Rows)
-		if len(starts) > 1 {
-			starts = s.best(ctx, few, starts)
+		if len(from) > 2 {
+			from = s.best(ctx, few, from, starts, 2)
+		}
+		if len(from) > 1 {
+			from = s.best(ctx, few, from, steps, 1)
 		}
 		if few < s.X.Rows || opt.Start != nil {
-			starts = s.best(ctx, s.X.Rows, starts)
+			from = s.best(ctx, s.X.Rows, from, steps, 1)
 		}
 	}
-	return s.point(starts[0]), ctx.Err()
+	return s.point(from[0]), ctx.Err()
 }
 
 func known() string {
@@ -171,12 +176,27 @@ func standardised(a blas.General) (_ blas.General, deviation []float64, vary []i
 	return columns.Take(a, vary), deviation, vary
 }
 
-// starts are the points to start from: the one that is known, or two of equal lengths.
-func (s *search) starts(known *Point) [][]float64 {
+// starts are the points to start from: the one that is known, or two of equal lengths and, of sums on many rows, others
+// of lengths at random.
+func (s *search) starts(opt *Options) (list [][]float64) {
+	known := opt.Start
 	if known == nil {
-		return [][]float64{s.equal(0), s.equal(1)}
+		count := 2
+		if len(s.kinds) > 1 && s.X.Rows > fewRows {
+			count = starts
+		}
+		rng := rand.New(rand.NewPCG(opt.Seed, starts))
+		for k := range count {
+			list = append(list, s.fresh(func(b int) int {
+				if k > 1 {
+					return rng.IntN(MostKernels)
+				}
+				return b ^ k
+			}))
+		}
+		return list
 	}
-	p, d, b := s.equal(0), len(s.vary), 0
+	p, d, b := s.fresh(func(b int) int { return b }), len(s.vary), 0
 	for term, scale := range known.Scale {
 		if s.all[term] == kernel.Linear {
 			continue
@@ -195,15 +215,15 @@ func (s *search) starts(known *Point) [][]float64 {
 	return [][]float64{p}
 }
 
-// equal is a point at which the lengths of all columns are equal.
-func (s *search) equal(start int) (p []float64) {
+// fresh is a point of equal weights at which a column has this one of medians as its length for kernel b.
+func (s *search) fresh(of func(b int) int) (p []float64) {
 	for b, median := range s.median {
 		for range s.vary {
-			p = append(p, -2*math.Log(medians[b^start]*median))
+			p = append(p, -2*math.Log(medians[of(b)]*median))
 		}
 	}
-	p = append(p, make([]float64, len(s.kinds)-1)...) // of equal weights
-	return append(p, math.Log(startNoise), math.Log(startLinear))
+	p = append(p, make([]float64, len(s.kinds)-1)...)
+	return append(p, math.Log(start), math.Log(start))
 }
 
 // point is p in units of the columns of Z.
@@ -228,29 +248,24 @@ func (s *search) point(p []float64) Point {
 	return known
 }
 
-// best minimises the criterion on the first rows from every start, and returns the best end.
-func (s *search) best(ctx context.Context, rows int, starts [][]float64) [][]float64 {
+// best follows the criterion on the first rows down from every point for so many steps, and returns the best ends.
+func (s *search) best(ctx context.Context, rows int, from [][]float64, steps, count int) (ends [][]float64) {
 	first := func(a blas.General) blas.General { return blas.View(a, 0, 0, rows, a.Cols) }
 	c := newCriterion(s.kinds, first(s.X), first(s.Y), s.be)
-	var end []float64
-	least := math.Inf(1)
-	for _, p := range starts {
-		if ctx.Err() != nil {
-			break
-		}
-		if p, value := c.minimize(ctx, p); end == nil || value < least {
-			end, least = p, value
-		}
+	var values []float64
+	for _, p := range from {
+		end, value := c.minimize(ctx, p, steps)
+		at, _ := slices.BinarySearch(values, value)
+		values, ends = slices.Insert(values, at, value), slices.Insert(ends, at, end)
 	}
-	if end == nil {
-		return starts[:1]
-	}
-	return [][]float64{end}
+	return ends[:count]
 }
 
-// minimize follows the criterion down from p, with a weak pull of the logarithms of the lengths to their mean, which
-// bounds those of columns that do not matter, and with μ above leastNoise.
-func (c *criterion) minimize(ctx context.Context, p []float64) (end []float64, value float64) {
+// minimize follows the criterion down from p for so many steps, or until three lower it by less than 1/manyRows: the
+// logarithm of the likelihood of so many rows then changes by half, where Akaike's criterion counts a parameter as one.
+// It adds a weak pull of the logarithms of the lengths to their mean, which bounds those of columns that do not matter,
+// and keeps μ above leastNoise.
+func (c *criterion) minimize(ctx context.Context, p []float64, steps int) (end []float64, value float64) {
 	d, l := c.X.Cols-1, float64(c.X.Rows)
 	var at []float64
 	grad, q := make([]float64, len(p)), make([]float64, len(p))
@@ -285,7 +300,7 @@ func (c *criterion) minimize(ctx context.Context, p []float64) (end []float64, v
 		},
 	}, p, &optimize.Settings{
 		MajorIterations: steps, FuncEvaluations: 2 * steps,
-		Converger: &optimize.FunctionConverge{Absolute: enough, Iterations: 3},
+		Converger: &optimize.FunctionConverge{Absolute: 1. / manyRows, Iterations: 3},
 	}, &optimize.BFGS{})
 	if result == nil || math.IsInf(result.F, 0) {
 		return p, math.Inf(1)

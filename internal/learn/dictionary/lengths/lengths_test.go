@@ -75,6 +75,26 @@ func TestSum(t *testing.T) {
 	}
 }
 
+// TestStarts finds the noise of a target that varies at three scales, for each of some draws, in the place of a minimum
+// of the criterion that takes what is fast for noise: two starts of equal lengths end at .04 or more.
+func TestStarts(t *testing.T) {
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		Z, Y := blas.NewGeneral(300, 4), blas.NewGeneral(300, 1)
+		for i := range 300 {
+			x := blas.Row(Z, i)
+			for k := range x {
+				x[k] = rng.Float64()
+			}
+			Y.Data[i] = 2*math.Sin(x[0]+x[1]+x[2]+x[3]) + .5*math.Sin(12*x[0])*math.Cos(12*x[1]) +
+				math.Sin(5*x[0]-5*x[3]) + .02*rng.NormFloat64()
+		}
+		if p := learned(t, Z, Y, Options{}, "gaussian", "gaussian"); !(p.Noise < .01) {
+			t.Errorf("seed %d: noise %g", seed, p.Noise)
+		}
+	}
+}
+
 // TestUnits says that a length is in units of its column and depends on nothing else's units.
 func TestUnits(t *testing.T) {
 	Z, Y := wavy(80, 4, 2)
