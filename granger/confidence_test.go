@@ -256,10 +256,6 @@ func TestConfidenceErrors(t *testing.T) {
 		granger.ErrShort) {
 		t.Errorf("Nonlinear with too few samples: %v", err)
 	}
-	if _, err := null(&g.Data, granger.Options{Nonlinear: true, Penalize: true}, granger.Rounds{To: 1}); !errors.Is(err,
-		granger.ErrOption) {
-		t.Errorf("Nonlinear with Penalize: %v", err)
-	}
 	if _, err := null(&g.Data, granger.Options{Lag: 50}, granger.Rounds{To: 1}); !errors.Is(err, granger.ErrShort) {
 		t.Errorf("long lag: %v", err)
 	}

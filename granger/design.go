@@ -122,14 +122,8 @@ func (g *design) standardize() {
 					c++
 				}
 				y[g.node[k].lo+s] = z(t)
-				if g.opt.Penalize && !g.opt.Levels {
-					y[g.node[k].lo+s] -= z(t - 1)
-				}
 			}
 		}
-	}
-	if g.opt.Penalize {
-		g.centre()
 	}
 }
 
@@ -138,17 +132,6 @@ func (g *design) standardize() {
 // normal values, and a penalty prefers neither.
 func (g *design) pastScale(k int) float64 {
 	return 1 / math.Sqrt(2*float64(len(g.past[k].Columns)))
-}
-
-// centre makes the targets' means zero and their variances one.
-func (g *design) centre() {
-	for j := range g.Y.Cols {
-		mean, scale := moments(g.Y, j)
-		for i := range g.l {
-			v := &g.Y.Data[i*g.Y.Stride+j]
-			*v = (*v - mean) / scale
-		}
-	}
 }
 
 // moments are the mean and the standard deviation of column j, 1 in place of 0; NaN does not count.
@@ -208,9 +191,9 @@ func (g *design) dictionary() error {
 const freePart = 0.1
 
 // ownFree says whether the linear own past of node k is left unpenalized: there
-// must be ten samples for each of its columns. The mean is free in any case but Penalize.
+// must be ten samples for each of its columns. The mean is free in any case.
 func (g *design) ownFree(k, l int) bool {
-	return !g.opt.Penalize && (g.opt.Nonlinear || float64(len(g.past[k].Columns)) <= freePart*float64(l))
+	return g.opt.Nonlinear || float64(len(g.past[k].Columns)) <= freePart*float64(l)
 }
 
 // freeColumns lists the columns of X left unpenalized in node k's fit to l samples.
@@ -228,9 +211,6 @@ func (g *design) freeColumns(k, l int) []int {
 // constant, and the node's linear past, or that of all, when that is free. They are orthonormal
 // over the samples idx; ext holds the same functions at other samples.
 func (g *design) border(k int, idx, other []int) (U, ext blas.General) {
-	if g.opt.Penalize {
-		return blas.NewGeneral(len(idx), 0), blas.NewGeneral(len(other), 0)
-	}
 	n := len(idx)
 	v := make([]float64, n+len(other))
 	for i := range v {

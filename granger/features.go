@@ -87,10 +87,8 @@ func (e *engine) fitFeatures(ctx context.Context, models []model, work []prepare
 	for i := range work {
 		p := &work[i]
 		beta := blas.NewGeneral(p.U.Cols, p.Y.Cols)
-		if p.U.Cols > 0 {
-			V := blas.View(sums.H, 0, at[i]+p.Y.Cols, D, p.U.Cols)
-			blas.Gemm(e.opt.Backend, true, false, -1, V, coef[i], 0, beta)
-		}
+		V := blas.View(sums.H, 0, at[i]+p.Y.Cols, D, p.U.Cols)
+		blas.Gemm(e.opt.Backend, true, false, -1, V, coef[i], 0, beta)
 		p.finish(e.opt.Backend, &models[i], F[i], beta)
 		models[i].coef = coef[i]
 		blas.ScaleColumns(coef[i], p.scale)
@@ -108,9 +106,7 @@ func (e *engine) pass(ctx context.Context, work []prepared) (*stream.Sums, error
 	c := 0
 	for _, p := range work {
 		for _, a := range []blas.General{p.Y, p.U} {
-			if a.Cols > 0 {
-				blas.Copy(blas.View(T, 0, c, T.Rows, a.Cols), a)
-			}
+			blas.Copy(blas.View(T, 0, c, T.Rows, a.Cols), a)
 			c += a.Cols
 		}
 	}
@@ -151,9 +147,7 @@ func (e *engine) fitMoments(
 		return coef, nil // nothing is left to explain
 	}
 	own := blas.Clone(Gamma)
-	if V.Cols > 0 {
-		e.opt.Backend.Dsyrk(blas.Lower, blas.NoTrans, D, V.Cols, -1, V.Data, V.Stride, 1, own.Data, own.Stride)
-	}
+	e.opt.Backend.Dsyrk(blas.Lower, blas.NoTrans, D, V.Cols, -1, V.Data, V.Stride, 1, own.Data, own.Stride)
 	var rows, widths []int // of the kernels that may be used
 	first := 0
 	for j, d := range blocks {

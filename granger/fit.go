@@ -131,7 +131,7 @@ func (e *engine) prepare(t task) prepared {
 func (p *prepared) finish(be blas.Backend, m *model, F, beta blas.General) {
 	m.predict = F
 	blas.ScaleColumns(F, p.scale)
-	if p.U.Cols == 0 || F.Rows == 0 {
+	if F.Rows == 0 {
 		return
 	}
 	b := blas.NewGeneral(p.U.Cols, p.raw.Cols)
@@ -206,9 +206,7 @@ func (e *engine) fitOne(ctx context.Context, m *model, p *prepared) error {
 	}
 	out, train := blas.TakeRows(F, p.other), blas.TakeRows(F, p.idx)
 	beta := blas.NewGeneral(p.U.Cols, p.Y.Cols)
-	if p.U.Cols > 0 {
-		blas.Gemm(e.opt.Backend, true, false, -1, p.U, train, 0, beta)
-	}
+	blas.Gemm(e.opt.Backend, true, false, -1, p.U, train, 0, beta)
 	p.finish(e.opt.Backend, m, out, beta)
 	CL := blas.NewGeneral(res.C.Rows, res.C.Cols)
 	res.L.MulRight(e.opt.Backend, CL, res.C)
@@ -257,11 +255,7 @@ func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared
 	}
 	for i := range work {
 		p := &work[i]
-		y := make([]float64, p.Y.Rows)
-		for k := range y {
-			y[k] = p.Y.Data[k*p.Y.Stride]
-		}
-		b.targets = append(b.targets, &target{y: y, border: p.U, lambda: p.lambda, allow: p.allow})
+		b.targets = append(b.targets, &target{y: p.Y.Data, border: p.U, lambda: p.lambda, allow: p.allow})
 	}
 	if err := b.run(ctx); err != nil {
 		return err
@@ -275,11 +269,7 @@ func (e *engine) fitStacked(ctx context.Context, models []model, work []prepared
 			m.RelativeGap = f.gap / f.value
 		}
 		work[i].leave(m, blas.Vector(f.c), blas.Vector(f.c))
-		beta := blas.General{}
-		if len(f.beta) > 0 {
-			beta = blas.Vector(f.beta)
-		}
-		work[i].finish(e.opt.Backend, m, blas.Vector(F[i]), beta)
+		work[i].finish(e.opt.Backend, m, blas.Vector(F[i]), blas.Vector(f.beta))
 	}
 	return nil
 }

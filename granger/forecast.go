@@ -56,9 +56,6 @@ func (s *Study) Forecaster(ctx context.Context) (*Forecaster, error) {
 
 // forecaster is one of models fitted to the samples idx.
 func (e *engine) forecaster(models []model, idx []int) (*Forecaster, error) {
-	if e.opt.Penalize {
-		return nil, fmt.Errorf("%w: forecasts need means that are not penalized", ErrOption)
-	}
 	n := len(models)
 	f := &Forecaster{
 		e: e, coef: make([]blas.General, n), columns: make([][]int, n), free: make([]blas.General, n),

@@ -131,7 +131,6 @@ func TestForecastRefuses(t *testing.T) {
 			"need 99 held-out time points, and 1 steps ahead there are 12: lower the level",
 		},
 		"nothing is held": {Options{HoldOut: -1}, 1, 0.5, ErrShort, "held out"},
-		"penalized":       {Options{Penalize: true}, 1, 0.5, ErrOption, "penalized"},
 	} {
 		s, err := NewStudy(t.Context(), &g.Data, c.opt)
 		if err != nil {

@@ -40,7 +40,7 @@ type Result struct {
 
 // start checks everything and builds the kernels.
 func start(ctx context.Context, d *Data, opt Options) (*engine, error) {
-	joint := opt.Kernels == nil && !opt.Penalize && !opt.Nonlinear
+	joint := opt.Kernels == nil && !opt.Nonlinear
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func TestReducedSum(t *testing.T) {
 	const l, m = 20, 3
 	terms, dense := randomTerms(rng, l, m)
 	idx := []int{0, 3, 3, 4, 7, 9, 12, 12, 12, 19}
-	for _, k := range []int{0, 2} {
+	for _, k := range []int{1, 2} {
 		var kept [][]float64
 		for range k {
 			v := make([]float64, len(idx))
@@ -140,31 +140,29 @@ func flip(a blas.General) {
 // Both ways to fit solve the same problem: the stacked one and package bcd's.
 func TestStackedAgainstGeneral(t *testing.T) {
 	g := LinearVAR(4, 150, 2, 1, 1, 5)
-	for _, penalize := range []bool{false, true} {
-		opt := Options{Lag: 2, Tol: 1e-5, MaxIter: 5000, Lambda: 0.05, Penalize: penalize}
-		fast, err := Infer(context.Background(), &g.Data, opt)
-		if err != nil {
-			t.Fatal(err)
+	opt := Options{Lag: 2, Tol: 1e-5, MaxIter: 5000, Lambda: 0.05}
+	fast, err := Infer(context.Background(), &g.Data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Norm = "lp:1.0" // the same norm by another name, which the stacked way does not take
+	slow, err := Infer(context.Background(), &g.Data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range fast.Fits {
+		a, b := fast.Fits[i], slow.Fits[i]
+		if !(a.RelativeGap <= 1e-5) || !(b.RelativeGap <= 1e-5) ||
+			!(math.Abs(a.Objective-b.Objective) <= 2e-5*b.Objective) {
+			t.Errorf("node %d: objectives %.9g and %.9g, gaps %.2g and %.2g", i, a.Objective, b.Objective,
+				a.RelativeGap, b.RelativeGap)
 		}
-		opt.Norm = "lp:1.0" // the same norm by another name, which the stacked way does not take
-		slow, err := Infer(context.Background(), &g.Data, opt)
-		if err != nil {
-			t.Fatal(err)
+		if !(math.Abs(a.RMSE-b.RMSE) <= 2e-3*b.RMSE) || a.RMSEOwn != b.RMSEOwn {
+			t.Errorf("node %d: RMSE %.6g and %.6g, own %.6g and %.6g", i, a.RMSE, b.RMSE, a.RMSEOwn, b.RMSEOwn)
 		}
-		for i := range fast.Fits {
-			a, b := fast.Fits[i], slow.Fits[i]
-			if !(a.RelativeGap <= 1e-5) || !(b.RelativeGap <= 1e-5) ||
-				!(math.Abs(a.Objective-b.Objective) <= 2e-5*b.Objective) {
-				t.Errorf("node %d: objectives %.9g and %.9g, gaps %.2g and %.2g", i, a.Objective, b.Objective,
-					a.RelativeGap, b.RelativeGap)
-			}
-			if !(math.Abs(a.RMSE-b.RMSE) <= 2e-3*b.RMSE) || a.RMSEOwn != b.RMSEOwn {
-				t.Errorf("node %d: RMSE %.6g and %.6g, own %.6g and %.6g", i, a.RMSE, b.RMSE, a.RMSEOwn, b.RMSEOwn)
-			}
-			for j := range a.Norms {
-				if !(math.Abs(a.Norms[j]-b.Norms[j]) <= 0.02*(1+b.Norms[j])) {
-					t.Errorf("node %d, kernel %d: norms %.4g and %.4g", i, j, a.Norms[j], b.Norms[j])
-				}
+		for j := range a.Norms {
+			if !(math.Abs(a.Norms[j]-b.Norms[j]) <= 0.02*(1+b.Norms[j])) {
+				t.Errorf("node %d, kernel %d: norms %.4g and %.4g", i, j, a.Norms[j], b.Norms[j])
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/iokl/iokl/blas"
@@ -126,7 +127,10 @@ func slopes(
 		return squares, 0, err
 	}
 	for range jointRounds + 1 {
-		K, v := gaussianOf(be, Z, w)
+		K, v, err := gaussianOf(Z, w)
+		if err != nil {
+			return squares, 0, err
+		}
 		A := projectedTwice(be, K, U)
 		values, rotated, err := decompose(be, A, Y)
 		if err != nil {
@@ -227,37 +231,25 @@ func linearLosses(be blas.Backend, Z blas.General, ages []float64, U, Y blas.Gen
 	return leaveOneOut(be, K, values, rotated, mu, U), nil
 }
 
-// gaussianOf is the kernel matrix of the metric w, and its v.
-func gaussianOf(be blas.Backend, Z blas.General, w []float64) (K blas.General, v float64) {
-	l := Z.Rows
+// gaussianOf is the kernel matrix of the metric w, and its v = 2·Σ_c w_c·var_c, the mean of the metric over all pairs.
+func gaussianOf(Z blas.General, w []float64) (K blas.General, v float64, err error) {
 	S, root := blas.Clone(Z), make([]float64, len(w))
 	for c := range w {
 		root[c] = math.Sqrt(w[c])
-	}
-	blas.ScaleColumns(S, root)
-	K = blas.NewGeneral(l, l)
-	be.Dsyrk(blas.Lower, blas.NoTrans, l, S.Cols, 1, S.Data, S.Stride, 0, K.Data, K.Stride)
-	norms := make([]float64, l)
-	for a := range l {
-		norms[a] = K.Data[a*l+a]
-	}
-	for a := range l {
-		for b := range a {
-			K.Data[a*l+b] = math.Max(0, norms[a]+norms[b]-2*K.Data[a*l+b])
-			v += 2 * K.Data[a*l+b] / float64(l*(l-1))
-		}
-		K.Data[a*l+a] = 0
+		v += 2 * w[c] * stat.Variance(mat.Col(nil, c, blas.Dense(Z)), nil)
 	}
 	if !(v > 0) {
 		v = 1
 	}
-	for a := range l {
-		for b := range a + 1 {
-			K.Data[a*l+b] = math.Exp(-K.Data[a*l+b] / v)
-			K.Data[b*l+a] = K.Data[a*l+b]
-		}
+	blas.ScaleColumns(S, root)
+	k := kernel.Kernel{Kind: kernel.Gaussian, Inputs: S.Cols, Width: math.Sqrt(v / 2)}
+	gram, err := k.Gram(S, blas.Float64)
+	if err != nil {
+		return K, v, err
 	}
-	return K, v
+	K = blas.NewGeneral(Z.Rows, Z.Rows)
+	gram.Dense(K)
+	return K, v, nil
 }
 
 // projectedTwice is (I − UUᵀ)·K·(I − UUᵀ).

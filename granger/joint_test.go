@@ -71,7 +71,7 @@ func TestJointOnlyByDefault(t *testing.T) {
 		d   *Data
 		opt Options
 	}{
-		"kernels": {d, Options{Kernels: DefaultKernels}}, "penalize": {d, Options{Penalize: true}},
+		"kernels":   {d, Options{Kernels: DefaultKernels}},
 		"nonlinear": {d, Options{Nonlinear: true}}, "groups": {&grouped, Options{}},
 	} {
 		res, err := Infer(context.Background(), c.d, c.opt)

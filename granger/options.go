@@ -43,17 +43,14 @@ type Options struct {
 	PerNode bool // choose λ for each node, not one for all
 	Folds   int  // of the cross-validation; 0 means 4
 
-	Norm     string // regularizer as in regularizer.Parse; "" means lp:1
-	Penalize bool   // penalize the node's own linear history and the mean like everything else
+	Norm string // regularizer as in regularizer.Parse; "" means lp:1
 	// Nonlinear leaves the linear past of all nodes unpenalized, not only that of the
 	// node itself: the kernels, and so the graph, are left with what is not linear.
 	// It takes ten samples for each of the nodes' past values.
 	Nonlinear bool
-	// with Penalize: targets are levels; otherwise differences. Without Penalize both give the same fits
-	Levels  bool
-	FixL    bool    // keep L^i = I for nodes of several series, instead of learning it
-	Tol     float64 // relative gap at which a fit ends; 0 means 0.005
-	MaxIter int     // outer iterations of a fit; 0 means 50
+	FixL      bool    // keep L^i = I for nodes of several series, instead of learning it
+	Tol       float64 // relative gap at which a fit ends; 0 means 0.005
+	MaxIter   int     // outer iterations of a fit; 0 means 50
 	// part of each replicate, at its end, that RMSE is computed on after fitting to the rest; 0
 	// means 0.2, negative means none
 	HoldOut float64
@@ -94,9 +91,6 @@ func (o Options) check() error {
 	}
 	if !(o.Tol > 0) || o.MaxIter < 1 || o.Folds < 1 {
 		return fmt.Errorf("%w: tolerance %g, %d iterations, %d folds", ErrOption, o.Tol, o.MaxIter, o.Folds)
-	}
-	if o.Nonlinear && o.Penalize {
-		return fmt.Errorf("%w: Nonlinear leaves linear history unpenalized, Penalize does not", ErrOption)
 	}
 	if _, err := regularizer.Parse(o.Norm); err != nil {
 		return fmt.Errorf("%w: %w", ErrOption, err)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/internal/par"
@@ -174,57 +173,28 @@ func (f *target) solve(be blas.Backend, K blas.General, idx []int) error {
 	if !be.Potrf(A) {
 		return tooSmall(f.lambda)
 	}
-	f.c = slices.Clone(f.y)
-	choleskySolve(A, f.c)
-	if k == 0 {
-		return nil
+	both := blas.NewGeneral(n, k+1)
+	AU, Ay := blas.View(both, 0, 0, n, k), blas.View(both, 0, k, n, 1)
+	blas.Copy(AU, f.border)
+	blas.Copy(Ay, blas.Vector(f.y))
+	blas.Potrs(be, A, both)
+	S, w := blas.NewGeneral(k, k), blas.NewGeneral(k, 1)
+	blas.Mul(be, S, true, false, f.border, AU)
+	blas.Mul(be, w, true, false, f.border, Ay)
+	if !be.Potrf(S) {
+		return tooSmall(f.lambda)
 	}
-	AU, column := blas.NewGeneral(n, k), make([]float64, n)
-	for j := range k {
-		for i := range n {
-			column[i] = f.border.Data[i*f.border.Stride+j]
-		}
-		choleskySolve(A, column)
-		for i, v := range column {
-			AU.Data[i*k+j] = v
-		}
-	}
-	return f.offBorder(be, AU)
+	blas.Potrs(be, S, w)
+	f.beta, f.c = w.Data, make([]float64, n)
+	blas.Copy(blas.Vector(f.c), Ay)
+	blas.Gemm(be, false, false, -1, AU, w, 1, blas.Vector(f.c))
+	return nil
 }
 
 // tooSmall says why a system of kernels, positive semidefinite but for rounding, is not definite.
 func tooSmall(lambda float64) error {
 	return fmt.Errorf("%w: λ = %g is too small for kernels in single precision: K_η + λl·I is not positive definite",
 		ErrOption, lambda)
-}
-
-// choleskySolve overwrites x by (L·Lᵀ)⁻¹x, L being the lower triangle of A. Both
-// passes go along the rows of L: for one right side that is all there is to gain.
-func choleskySolve(A blas.General, x []float64) {
-	for i := range x {
-		row := A.Data[i*A.Stride : i*A.Stride+i+1]
-		x[i] = (x[i] - blas.Dot(row[:i], x[:i])) / row[i]
-	}
-	for i := len(x) - 1; i >= 0; i-- {
-		row := A.Data[i*A.Stride : i*A.Stride+i+1]
-		x[i] /= row[i]
-		blas.Axpy(-x[i], row[:i], x[:i])
-	}
-}
-
-// offBorder subtracts A⁻¹U·(UᵀA⁻¹U)⁻¹·Uᵀc from c, given A⁻¹U.
-func (f *target) offBorder(be blas.Backend, AU blas.General) error {
-	k := AU.Cols
-	S, w := blas.NewGeneral(k, k), blas.NewGeneral(k, 1)
-	blas.Mul(be, S, true, false, f.border, AU)
-	blas.Mul(be, w, true, false, f.border, blas.Vector(f.c))
-	if !be.Potrf(S) {
-		return tooSmall(f.lambda)
-	}
-	choleskySolve(S, w.Data)
-	blas.Gemm(be, false, false, -1, AU, w, 1, blas.Vector(f.c))
-	f.beta = w.Data
-	return nil
 }
 
 func isPrefix(idx []int, r int) bool {

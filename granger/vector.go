@@ -111,9 +111,6 @@ func (s *reducedSum) Diag(dst []float64, j int) {
 	for i, p := range s.idx {
 		dst[i] = term.At(p, p)
 	}
-	if k == 0 {
-		return
-	}
 	KU, inner, UI := blas.NewGeneral(len(s.idx), k), blas.NewGeneral(k, k), blas.NewGeneral(len(s.idx), k)
 	s.gather(KU, s.times(j, s.scatter(s.U)))
 	blas.Mul(s.be, inner, true, false, s.U, KU)

@@ -131,9 +131,7 @@ type study struct {
 	Folds   int       `json:"folds"`
 
 	Norm      string  `json:"norm"`
-	Penalize  bool    `json:"penalize"`
 	Nonlinear bool    `json:"nonlinear"`
-	Levels    bool    `json:"levels"`
 	FixL      bool    `json:"fix_l"`
 	Tol       float64 `json:"tol"`
 	MaxIter   int     `json:"max_iter"`
