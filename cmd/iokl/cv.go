@@ -20,6 +20,7 @@ import (
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/memory"
 	"github.com/iokl/iokl/internal/mpi"
+	"github.com/iokl/iokl/internal/picture"
 	"github.com/iokl/iokl/internal/table"
 )
 
@@ -295,11 +296,8 @@ func reportCV(
 		Backend: blas.Active().Name(), Threads: blas.Threads(), Seed: m.seed, Command: commandLine(cmd),
 	}
 	if to.plot != "" {
-		f, err := results.CVFigure(r)
-		if err == nil {
-			report.Pictures, err = f.Save(to.plot)
-		}
-		if err != nil {
+		var err error
+		if report.Pictures, err = picture.SaveAll(to.plot, results.CVFigures(r)); err != nil {
 			return status.Failure(err)
 		}
 	}

@@ -27,7 +27,7 @@ func TestGuides(t *testing.T) {
 	for guide, files := range map[string][]string{
 		"forecasting.md": {
 			"macro.iokl", "coupled.iokl", "forecasts.csv", "pictures/outputs.png",
-			"pictures/predictions.svg", "graph.dot", "pictures/network.png",
+			"pictures/predictions1.svg", "graph.dot", "pictures/network.png",
 		},
 		"digits.md":   {"digits.iokl", "read.csv", "pictures/weights.png", "pictures/cv.svg"},
 		"choosing.md": {"all.iokl", "each.iokl", "sum.iokl", "pictures/cv.png", "b.json"},

@@ -214,8 +214,8 @@ func TestInfoPictures(t *testing.T) {
 		says      string
 	}{
 		"classes":     {"--x xt.csv --y kinds.csv --classes", "--x xt.csv --y kinds.csv", 6, "blue, red"},
-		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 14, "not coupled"},
-		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 16, "outputs that go together"},
+		"not coupled": {"--x x.csv --y y.csv --learn none", "--x xt.csv --y yt.csv", 16, "not coupled"},
+		"by name":     {"--x x.csv --y y.csv", "--x swapped.csv --y yt.csv", 18, "correlation in L"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := command(t, dir, "fit --kernel gaussian:all --lambda 1e-3 --out m.iokl "+c.fit); r.status != exitOK {
@@ -230,9 +230,9 @@ func TestInfoPictures(t *testing.T) {
 				t.Errorf("pictures %v", info.Pictures)
 			}
 			if name == "by name" {
-				svg := mustRead(t, "pics/predictions.svg")
+				svg := mustRead(t, "pics/predictions1.svg")
 				command(t, dir, "info m.iokl --json --plot pics --x xt.csv --y yt.csv").object(t, &info)
-				if svg != mustRead(t, "pics/predictions.svg") {
+				if svg != mustRead(t, "pics/predictions1.svg") {
 					t.Error("columns in another order are drawn as others")
 				}
 			}

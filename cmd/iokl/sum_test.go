@@ -70,8 +70,8 @@ func TestSumCommands(t *testing.T) {
 	if len(info.Traces) != 2 || *info.LowerBound != *sum.LowerBound {
 		t.Errorf("info reports %+v", info)
 	}
-	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a), rank") ||
-		!strings.Contains(r.stdout, "y1, y2  +0.") {
+	if r := command(t, dir, "info sum.iokl"); !strings.Contains(r.stdout, "gaussian:0:median*0.25 (a) has ") ||
+		!strings.Contains(r.stdout, "couples y1 and y2 most (+") {
 		t.Errorf("info says %s", r.stdout)
 	}
 	command(t, dir, "fit --x x.csv --y y.csv --kernel linear:1 --learn likelihood --out l.iokl")

@@ -179,7 +179,7 @@ func (t *Table) HTML() template.HTML {
 
 // WriteText writes the headings and the first rows as columns of text, and how many rows there are beside them.
 func (t *Table) WriteText(w io.Writer, most int) error {
-	if len(t.Rows) == 0 {
+	if t == nil || len(t.Rows) == 0 {
 		return nil
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -37,8 +37,10 @@ type Tick struct {
 type Curve struct {
 	Name string
 	XY   plotter.XYs
-	Dots bool // points without a line between them
-	Line bool // a line without points
+	Dots bool            // points without a line between them
+	Line bool            // a line without points
+	Ring bool            // black rings around points
+	Bars plotter.YErrors // error bars of the values; nil for none
 }
 
 // Palette is told apart by people who confuse colours (Okabe and Ito) and in grey.
@@ -86,7 +88,7 @@ func (c Chart) Figures(name string) []Figure {
 
 // sign is the entry of curve i in a legend.
 func (c *Curve) sign(i int) plot.Thumbnailer {
-	if c.Dots {
+	if c.Dots || c.Ring {
 		return &plotter.Scatter{GlyphStyle: c.glyph(i)}
 	}
 	return &plotter.Line{LineStyle: line(i)}
@@ -100,9 +102,12 @@ func line(i int) draw.LineStyle {
 // without lines, each has a shape of its own.
 func (c *Curve) glyph(i int) draw.GlyphStyle {
 	g := draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: 2.6, Shape: draw.CircleGlyph{}}
-	if c.Dots {
+	switch {
+	case c.Ring:
+		g = draw.GlyphStyle{Color: color.Black, Radius: 4, Shape: draw.RingGlyph{}}
+	case c.Dots:
 		g.Shape, g.Radius = shapes[i%len(shapes)], 3.5
-	} else if i >= len(Palette) {
+	case i >= len(Palette):
 		g.Shape = draw.RingGlyph{}
 	}
 	return g
@@ -156,8 +161,14 @@ func (c *Chart) paint(canvas draw.Canvas) {
 		if c.Steps {
 			line.XYs, dots.XYs = steps(curve.XY), curve.XY[len(curve.XY)-1:]
 		}
-		if !curve.Dots {
+		if !curve.Dots && !curve.Ring {
 			p.Add(line)
+		}
+		if curve.Bars != nil {
+			p.Add(&plotter.YErrorBars{
+				XYs: curve.XY, YErrors: curve.Bars, CapWidth: plotter.DefaultCapWidth,
+				LineStyle: draw.LineStyle{Color: line.Color, Width: 0.8},
+			})
 		}
 		if !curve.Line {
 			p.Add(dots)

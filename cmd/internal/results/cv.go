@@ -14,7 +14,6 @@ import (
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/learn/choose"
 	"github.com/iokl/iokl/internal/page"
-	"github.com/iokl/iokl/internal/picture"
 )
 
 // check refuses a report that cv did not print.
@@ -94,13 +93,9 @@ func (r *CV) Page(name string) Subject {
 	}
 	curve := page.Section{ID: "curve", Title: "Error against λ"}
 	best := slices.IndexFunc(r.Points, func(p iokl.CVPoint) bool { return reflect.DeepEqual(p, r.Best) })
-	if f, err := CVFigure(&iokl.CVResult{Result: choose.Result{
-		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0),
-		Points: r.Points,
-	}}); err == nil {
-		curve.Add(page.Charts([]picture.Figure{f}))
-	}
-	curve.Add(page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
+	curve.Add(page.Charts(CVFigures(&iokl.CVResult{Result: choose.Result{
+		Metric: r.Metric, Folds: r.Folds, Best: max(best, 0), Points: r.Points,
+	}})), page.Classed("soft", "Each line is a setting; bars are standard errors over the folds; the ring is the "+
 		"setting chosen."))
 	points, title := r.listed()
 	table := page.Section{ID: "settings", Title: title}
@@ -123,11 +118,11 @@ func (r *CV) Page(name string) Subject {
 // than a picture has colours for, each with its best λ, the best first.
 func (r *CV) listed() (points []iokl.CVPoint, title string) {
 	paths := splitPaths(r.Points, r.Metric)
-	if len(paths) <= len(hues) {
+	if len(paths) <= mostPaths {
 		return r.Points, "Every setting"
 	}
 	for _, p := range paths {
-		points = append(points, p.best(r.Metric))
+		points = append(points, bestOf(p, r.Metric))
 	}
 	return points, "Every setting with its best λ"
 }

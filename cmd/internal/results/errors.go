@@ -45,9 +45,8 @@ func errorSection(model *iokl.Model, o *Origin) page.Section {
 			line = append(line, fmt.Sprintf("%.3g", q))
 		}
 		t.Rows = append(t.Rows, page.Texts(line...))
-		const panels = 6
-		if j < panels && model.Classes() == nil && o.Reliability == nil && len(e.Observed) > 0 {
-			figures = append(figures, fitFigure(model.OutputNames()[j], &e)...)
+		if j < mostFitted && model.Classes() == nil && o.Reliability == nil {
+			figures = append(figures, fitFigure(model.OutputNames()[j], &e, "")...)
 		}
 	}
 	if s.Add(t.HTML(), page.SmallCharts(figures)); o.Reliability != nil {
@@ -109,8 +108,15 @@ func reliabilityTable(s *page.Section, o *Origin) {
 	s.Add(page.SmallCharts(reliabilityFigure(o.Reliability, o.Uncalibrated, "")), t.HTML())
 }
 
-// fitFigure shows predictions against what was observed, and the band that holds 90 % of the rows.
-func fitFigure(name string, e *outputError) []picture.Figure {
+// mostFitted is the number of outputs whose predictions are drawn.
+const mostFitted = 6
+
+// fitFigure shows predictions against what was observed, and the band that holds 90 % of the rows; nothing where
+// nothing was observed.
+func fitFigure(name string, e *outputError, file string) []picture.Figure {
+	if len(e.Observed) == 0 {
+		return nil
+	}
 	lo, hi := slices.Min(e.Observed), slices.Max(e.Observed)
 	c := picture.Chart{
 		Title: name + ": predicted against observed", X: "observed", Y: "predicted",
@@ -129,5 +135,5 @@ func fitFigure(name string, e *outputError) []picture.Figure {
 	for i, y := range e.Observed {
 		c.Curves[0].XY = append(c.Curves[0].XY, plotter.XY{X: y, Y: e.Predicted[i]})
 	}
-	return c.Figures("")
+	return c.Figures(file)
 }

@@ -68,9 +68,10 @@ func WriteFit(w io.Writer, model *iokl.Model, seconds float64, out string) error
 	if out != "" {
 		fmt.Fprintf(t, "model\t%s\n", out)
 	}
-	fmt.Fprintln(t)
-	writeWeights(t, model, 15)
-	return Flush(t)
+	if err := Flush(t); err != nil {
+		return err
+	}
+	return writeWeights(w, model, 15)
 }
 
 // writeObjective says what the fit minimised and how near its end is; parts of the gap too where asked.
@@ -111,20 +112,11 @@ func largestFirst(v []float64) (idx []int) {
 	return idx
 }
 
-// writeWeights lists the largest kernel weights.
-func writeWeights(w io.Writer, model *iokl.Model, most int) {
-	names, eta := model.KernelNames(), model.Eta()
-	idx, sum := largestFirst(eta), 0.0
-	for _, e := range eta {
-		sum += e
-	}
-	fmt.Fprintf(w, "kernels\t%d of %d have weight\n", len(idx), len(eta))
-	for _, j := range idx[:min(most, len(idx))] {
-		fmt.Fprintf(w, "  %s\t%.4g\t%.1f %%\n", kernelLabel(names[j], model.InputNames()), eta[j], 100*eta[j]/sum)
-	}
-	if len(idx) > most {
-		fmt.Fprintf(w, "  and %d more\n", len(idx)-most)
-	}
+// writeWeights says how many kernels have weight, and lists the largest.
+func writeWeights(w io.Writer, model *iokl.Model, most int) error {
+	eta := model.Eta()
+	fmt.Fprintf(w, "\n%d of %d kernels have weight\n", Active(eta), len(eta))
+	return status.Failure(kernelTable(model).WriteText(w, most))
 }
 
 // kernelLabel adds the column's name to a kernel of one column, as gaussian:3:median (price).

@@ -13,7 +13,6 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/granger"
 	"github.com/iokl/iokl/internal/page"
 	"github.com/iokl/iokl/internal/picture"
@@ -130,8 +129,7 @@ func (r *Graph) Page(path string) Subject {
 	h.Write([]byte(path))
 	id := fmt.Sprintf("edges-%x", h.Sum32())
 	for _, section := range []page.Section{
-		explorer(r, id), inWords(r), responses(r), matrix(r), nodeSection(r),
-		simultaneous(r), doubted(r), ahead(r),
+		explorer(r, id), inWords(r), responses(r), nodeSection(r), simultaneous(r), doubted(r), ahead(r),
 	} {
 		if len(section.Blocks) > 0 {
 			s.sections = append(s.sections, section)
@@ -398,30 +396,6 @@ func responses(r *Graph) page.Section {
 		}
 		s.Add(t.HTML())
 	}
-	return s
-}
-
-// matrix is the graph as a map.
-func matrix(r *Graph) page.Section {
-	s := page.Section{ID: "matrix", Title: "The graph as a matrix"}
-	const most = 100
-	n := len(r.Nodes)
-	if n > most || n < 2 {
-		return s
-	}
-	h := picture.Heat{X: "cause", Y: "effect", Matrix: blas.NewGeneral(n, n), Rows: r.Nodes, Cols: r.Nodes}
-	for i, row := range r.Graph {
-		for j, v := range row {
-			if i != j {
-				h.Matrix.Data[i*n+j], h.Max = v, max(h.Max, v)
-			}
-		}
-	}
-	if h.Max == 0 {
-		return s
-	}
-	h.Title = fmt.Sprintf("strength of cause (column) on effect (row), 0 (black) to %.3g; own history left out", h.Max)
-	s.Add(heatMap(&h))
 	return s
 }
 

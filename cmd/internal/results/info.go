@@ -5,14 +5,15 @@ package results
 import (
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/iokl/iokl"
+	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/memory"
+	"github.com/iokl/iokl/internal/page"
 )
 
 // Info is what info --json prints.
@@ -82,12 +83,29 @@ func (r *Info) Write(w io.Writer, model *iokl.Model) error {
 	for _, line := range r.Warnings {
 		fmt.Fprintf(t, "warning\t%s\n", line)
 	}
-	fmt.Fprintln(t)
-	writeWeights(t, model, 25)
+	if err := Flush(t); err != nil {
+		return err
+	}
+	if err := writeWeights(w, model, 25); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		title string
+		words []string
+		table *page.Table
+	}{
+		{title: "inputs by relevance (how much the kernels vary with each, 1 for the largest)", table: relevanceTable(model)},
+		{"outputs", outputWords(model), outputTable(model)},
+		{title: "kernels with an output kernel of their own", words: couplingWords(model)},
+	} {
+		if part.words != nil || part.table != nil && part.table.Rows != nil {
+			fmt.Fprintf(w, "\n%s\n", strings.Join(append([]string{part.title}, part.words...), "\n"))
+		}
+		if err := part.table.WriteText(w, 10); err != nil {
+			return status.Failure(err)
+		}
+	}
 	writeComponents(t, model)
-	writeRelevance(t, model)
-	writeCorrelation(t, model, r)
-	writeCouplings(t, model)
 	r.rowsReport.write(t)
 	for _, p := range r.Pictures {
 		fmt.Fprintf(t, "picture\t%s\n", p)
@@ -141,22 +159,6 @@ type pair struct {
 	r    float64
 }
 
-// writeRelevance lists the inputs that the targets vary with most.
-func writeRelevance(w io.Writer, model *iokl.Model) {
-	names, relevance := relevanceOf(model)
-	if names == nil {
-		return
-	}
-	shown := min(10, len(names))
-	fmt.Fprintf(w, "\ninputs by relevance (how much the targets vary with each)\n")
-	for k, name := range names[:shown] {
-		fmt.Fprintf(w, "  %s\t%.3f\n", name, relevance[k])
-	}
-	if less := len(names) - shown; less > 0 {
-		fmt.Fprintf(w, "  and %d less\n", less)
-	}
-}
-
 // couples reports whether L was learned or is a kernel between outputs, and so says something about these.
 func couples(model *iokl.Model) bool {
 	c := model.Certificate()
@@ -165,37 +167,3 @@ func couples(model *iokl.Model) bool {
 
 // coupled is the correlation in L from which on outputs are said to be learned together.
 const coupled = 0.5
-
-// writeCorrelation lists the pairs of outputs that go together most, and for each output those that help it.
-func writeCorrelation(w io.Writer, model *iokl.Model, r *Info) {
-	if !couples(model) && len(r.Learned) > 1 {
-		fmt.Fprintf(w, "\noutputs are not coupled: L was not learned\n")
-		return
-	}
-	if len(r.Correlation) < 2 {
-		return
-	}
-	const most = 10
-	R := model.OutputCorrelation()
-	pairs := strongestPairs(R, len(r.Learned)*len(r.Learned))
-	fmt.Fprintf(w, "\noutputs that go together (correlation in L)\n")
-	for _, p := range pairs[:min(most, len(pairs))] {
-		fmt.Fprintf(w, "  %s, %s\t%+.3f\n", r.Learned[p.i], r.Learned[p.j], p.r)
-	}
-	helpers := make([][]string, len(r.Learned))
-	for _, p := range pairs {
-		if math.Abs(p.r) >= coupled {
-			helpers[p.i] = append(helpers[p.i], r.Learned[p.j])
-			helpers[p.j] = append(helpers[p.j], r.Learned[p.i])
-		}
-	}
-	fmt.Fprintf(w, "\noutputs learned from each other's cells (correlation in L of at least %g, of either sign)\n",
-		coupled)
-	for i, name := range r.Learned[:min(most, len(helpers))] {
-		from := "with help of " + Enumerated(helpers[i], 5)
-		if helpers[i] == nil {
-			from = "nearly on its own"
-		}
-		fmt.Fprintf(w, "  %s\t%s\n", name, from)
-	}
-}

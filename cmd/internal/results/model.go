@@ -184,14 +184,20 @@ func inputSection(model *iokl.Model, o *Origin) page.Section {
 	if len(o.Effects) > 0 {
 		addEffects(&s, model, o)
 	}
-	if names, relevance := relevanceOf(model); names != nil {
-		t := page.Table{Head: []string{"input", "relevance"}, Sort: true, File: "relevance.csv"}
-		for k, name := range names {
-			t.Rows = append(t.Rows, page.Texts(name, fmt.Sprintf("%.3f", relevance[k])))
-		}
+	if t := relevanceTable(model); t.Rows != nil {
 		s.Add(page.Classed("soft", "How much the kernels vary with each input, 1 for the largest."), t.HTML())
 	}
 	return s
+}
+
+// relevanceTable lists the inputs by how much the kernels vary with them, where that was learned.
+func relevanceTable(model *iokl.Model) *page.Table {
+	t := &page.Table{Head: []string{"input", "relevance"}, Sort: true, File: "relevance.csv"}
+	names, relevance := relevanceOf(model)
+	for k, name := range names {
+		t.Rows = append(t.Rows, page.Texts(name, fmt.Sprintf("%.3f", relevance[k])))
+	}
+	return t
 }
 
 // addEffects adds what happens to predictions where an input changes.
@@ -286,21 +292,32 @@ func curveFigure(e *effect, o *Origin, outputs []string, shown []int) []picture.
 // outputSection says which outputs go together.
 func outputSection(model *iokl.Model, _ *Origin) page.Section {
 	s := page.Section{ID: "outputs", Title: "Which outputs go together"}
+	if len(model.Classes()) == 2 { // one class goes against the other
+		return s
+	}
+	s.Add(page.List(outputWords(model)))
+	if t := outputTable(model); t.Rows != nil {
+		if len(model.LearnedOutputs()) <= maxMapped {
+			s.Add(heatMap(correlationHeat(model)))
+		}
+		s.Add(t.HTML())
+	}
+	return s
+}
+
+// outputWords says which outputs go together, and which against each other; nothing of one output, or of very many.
+func outputWords(model *iokl.Model) (words []string) {
 	names := model.LearnedOutputs()
-	if len(names) < 2 || len(model.Classes()) == 2 { // one class goes against the other
-		return s
-	}
-	if !couples(model) {
-		s.Add(page.Text("The outputs are not coupled: L was not learned."))
-		return s
-	}
-	if len(names) > maxCorrelation {
-		return s
+	switch {
+	case len(names) < 2:
+		return nil
+	case !couples(model):
+		return []string{"The outputs are not coupled: L was not learned."}
+	case len(names) > maxCorrelation:
+		return nil
 	}
 	R := model.OutputCorrelation()
-	together := groups(R, picture.Clustered(R), coupled)
-	var words []string
-	for _, g := range together {
+	for _, g := range groups(R, picture.Clustered(R), coupled) {
 		var in []string
 		for _, i := range g {
 			in = append(in, names[i])
@@ -319,16 +336,20 @@ func outputSection(model *iokl.Model, _ *Origin) page.Section {
 		words = []string{fmt.Sprintf("No outputs are correlated by %g or more in L, of either sign: each is learned "+
 			"nearly on its own.", coupled)}
 	}
-	s.Add(page.List(words))
-	t := page.Table{Head: []string{"output", "output", "correlation in L"}, Sort: true, File: "outputs.csv"}
-	for _, p := range strongestPairs(R, 30) {
+	return words
+}
+
+// outputTable lists the pairs of outputs of largest correlation in L, where outputs are coupled.
+func outputTable(model *iokl.Model) *page.Table {
+	t := &page.Table{Head: []string{"output", "output", "correlation in L"}, Sort: true, File: "outputs.csv"}
+	names := model.LearnedOutputs()
+	if !couples(model) || len(names) > maxCorrelation {
+		return t
+	}
+	for _, p := range strongestPairs(model.OutputCorrelation(), 30) {
 		t.Rows = append(t.Rows, page.Texts(names[p.i], names[p.j], strconv.FormatFloat(p.r, 'f', 3, 64)))
 	}
-	if len(names) <= maxMapped {
-		s.Add(heatMap(correlationHeat(model)))
-	}
-	s.Add(t.HTML())
-	return s
+	return t
 }
 
 // mostOpposed is the number of pairs of outputs of which those that go against each other are named.
@@ -375,17 +396,8 @@ func strongestPairs(R mat.Symmetric, most int) []pair {
 // kernelSection lists the kernels of weight.
 func kernelSection(model *iokl.Model, _ *Origin) page.Section {
 	s := page.Section{ID: "kernels", Title: "Which kernels have weight"}
-	names, eta := model.KernelNames(), model.Eta()
-	var sum float64
-	for _, e := range eta {
-		sum += e
-	}
-	t := page.Table{Head: []string{"kernel", "weight η", "share"}, Sort: true, File: "kernels.csv"}
-	for _, j := range largestFirst(eta) {
-		t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", eta[j]),
-			fmt.Sprintf("%.1f %%", 100*eta[j]/sum)))
-	}
-	if len(t.Rows) == 0 {
+	t := kernelTable(model)
+	if t.Rows == nil {
 		s.Add(page.Text("No kernel has weight: the model predicts the means of the targets."))
 		return s
 	}
@@ -394,6 +406,18 @@ func kernelSection(model *iokl.Model, _ *Origin) page.Section {
 	}
 	s.Add(t.HTML())
 	return s
+}
+
+// kernelTable lists the kernels of weight, the largest first.
+func kernelTable(model *iokl.Model) *page.Table {
+	t := &page.Table{Head: []string{"kernel", "weight η", "share"}, Sort: true, File: "kernels.csv"}
+	names, eta := model.KernelNames(), model.Eta()
+	sum := floats.Sum(eta)
+	for _, j := range largestFirst(eta) {
+		t.Rows = append(t.Rows, page.Texts(kernelLabel(names[j], model.InputNames()), fmt.Sprintf("%.4g", eta[j]),
+			fmt.Sprintf("%.1f %%", 100*eta[j]/sum)))
+	}
+	return t
 }
 
 // certificateSection has the numbers of the certificate.

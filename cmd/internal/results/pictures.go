@@ -6,28 +6,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
 	"github.com/iokl/iokl/cmd/internal/status"
 	"github.com/iokl/iokl/internal/picture"
-)
-
-var (
-	blue   = picture.Blue
-	orange = color.RGBA{213, 94, 0, 255}
-	green  = color.RGBA{0, 158, 115, 255}
-	grey   = color.RGBA{130, 130, 130, 255}
-	hues   = []color.RGBA{blue, orange, green, {204, 121, 167, 255}, {86, 180, 233, 255}, {230, 159, 0, 255}}
 )
 
 // LearnedFigures show the weights of kernels and the correlations of outputs.
@@ -64,12 +53,13 @@ func PredictedFigures(
 	if r, c := F.Dims(); r != l || c != n {
 		return nil, status.Input("the targets are %d×%d, the predictions %d×%d", l, n, r, c)
 	}
-	panels, err := predictionsFigure(model, F, Y)
-	if err != nil {
-		return nil, status.Failure(err)
+	var figures []picture.Figure
+	for j, name := range model.OutputNames()[:min(mostFitted, n)] {
+		e := fitError(F, Y, j)
+		figures = append(figures, fitFigure(name, &e, fmt.Sprintf("predictions%d", j+1))...)
 	}
 	more, err := intervalFigures(ctx, model, X, Y)
-	return append([]picture.Figure{panels}, more...), err
+	return append(figures, more...), err
 }
 
 // barKernels is how many kernels the bar chart shows.
@@ -99,7 +89,7 @@ func weightsFigure(model *iokl.Model) (picture.Figure, error) {
 		if err != nil {
 			return f, err
 		}
-		bars.Horizontal, bars.Color, bars.LineStyle.Width = true, blue, 0
+		bars.Horizontal, bars.Color, bars.LineStyle.Width = true, picture.Blue, 0
 		p.Add(bars)
 		p.NominalY(labels...)
 		p.Y.Padding = vg.Length(longest) * 0.8 // a browser's letters are wider than those that the plot measures
@@ -142,164 +132,68 @@ func confusionFigure(model *iokl.Model, F *mat.Dense, labels []string, file stri
 	return h.Figure("predictions"), nil
 }
 
-// predictionsFigure shows predicted against observed targets, a panel for each output.
-func predictionsFigure(model *iokl.Model, F, Y *mat.Dense) (f picture.Figure, _ error) {
-	const columns, most = 3, 12
-	names := model.OutputNames()
-	n := min(len(names), most)
-	cols := min(columns, n)
-	rows := (n + cols - 1) / cols
-	scores := model.ScorePredictions(F, Y)
-	panels := make([][]*plot.Plot, rows)
-	for r := range panels {
-		panels[r] = make([]*plot.Plot, cols)
-		for c := range cols {
-			if j := r*cols + c; j < n {
-				p, err := panel(fmt.Sprintf("%s, relative error %.3f", names[j], scores.RRMSE[j]), j, F, Y)
-				if err != nil {
-					return f, err
-				}
-				panels[r][c] = p
-			}
-		}
+// CVFigures shows the errors of the best settings against λ, with error bars: a curve for each that differs in more than
+// λ, at most mostPaths. Errors over more than two decades have a logarithmic axis: on another the least are nearer to 0
+// than a line is wide. Errors that are not finite are left out.
+func CVFigures(r *iokl.CVResult) []picture.Figure {
+	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+	points := slices.DeleteFunc(slices.Clone(r.Points), func(q iokl.CVPoint) bool { return !finite(q.Mean) })
+	chosen := r.Chosen()
+	if len(points) == 0 || !finite(chosen.Mean) {
+		return nil
 	}
-	f = picture.Figure{Name: "predictions", Width: vg.Length(cols) * 260, Height: vg.Length(rows) * 250}
-	f.Paint = func(c draw.Canvas) {
-		tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: 8, PadY: 8}
-		for r, line := range plot.Align(panels, tiles, c) {
-			for k, canvas := range line {
-				if panels[r][k] != nil {
-					panels[r][k].Draw(canvas)
-				}
-			}
-		}
+	c := picture.Chart{
+		Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds), X: "λ", Y: r.Metric, LogX: true,
 	}
-	return f, nil
-}
-
-func panel(title string, j int, F, Y *mat.Dense) (*plot.Plot, error) {
-	p := picture.New(title, "observed", "predicted")
-	p.Title.TextStyle.Font.Size = 10
-	var xy plotter.XYs
-	for i, v := range mat.Col(nil, j, Y) {
-		if !math.IsNaN(v) {
-			xy = append(xy, plotter.XY{X: v, Y: F.At(i, j)})
-		}
+	paths := splitPaths(points, r.Metric)
+	if n := len(paths); n > mostPaths {
+		paths = paths[:mostPaths]
+		c.Title += fmt.Sprintf(", the best %d of %d settings", mostPaths, n)
 	}
-	s, err := plotter.NewScatter(xy)
-	if err != nil {
-		return nil, err
-	}
-	s.GlyphStyle = draw.GlyphStyle{Color: blue, Radius: 1.6, Shape: draw.CircleGlyph{}}
-	identity := plotter.NewFunction(func(x float64) float64 { return x })
-	identity.Color = grey
-	p.Add(identity, s)
-	lo, hi := math.Min(p.X.Min, p.Y.Min), math.Max(p.X.Max, p.Y.Max)
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, lo, hi
-	return p, nil
-}
-
-// points are the errors along one path of λ, for lines with error bars.
-type points struct {
-	at    []iokl.CVPoint
-	shift float64 // factor of λ that keeps the error bars of several paths apart
-
-	decades bool // the axis of errors is logarithmic
-}
-
-func (p points) Len() int                { return len(p.at) }
-func (p points) XY(i int) (x, y float64) { return p.at[i].Lambda * p.shift, p.at[i].Mean }
-
-// YError is the standard error on both sides, on a logarithmic axis down to a tenth of the error.
-func (p points) YError(i int) (low, high float64) {
-	low, high = p.at[i].StdErr, p.at[i].StdErr
-	if p.decades {
-		low = min(low, 0.9*p.at[i].Mean)
-	}
-	return low, high
-}
-
-// CVFigure shows the errors of the best settings against λ, with error bars: a curve for each that differs in more than
-// λ, as many as there are colours. Errors over more than two decades have a logarithmic axis: on another the least are
-// nearer to 0 than a line is wide.
-func CVFigure(r *iokl.CVResult) (picture.Figure, error) {
-	p := picture.New("", "λ", r.Metric)
-	p.BackgroundColor = nil
-	f := picture.Figure{
-		Name: "cv", Title: fmt.Sprintf("cross-validation, %d folds: mean and standard error", r.Folds),
-		Width: 620, Height: 380, PageWidth: 330, Paint: p.Draw,
-	}
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, picture.LogTicks{}
-	paths := splitPaths(r.Points, r.Metric)
-	if n := len(paths); n > len(hues) {
-		paths = paths[:len(hues)]
-		f.Title += fmt.Sprintf(", the best %d of %d settings", len(hues), n)
-	}
-	lo, hi := r.Chosen().Lambda, r.Chosen().Lambda
-	least, most := r.Chosen().Mean, r.Chosen().Mean
-	for _, path := range paths {
-		for _, q := range path.at {
-			lo, hi = min(lo, q.Lambda), max(hi, q.Lambda)
-			least, most = min(least, q.Mean), max(most, q.Mean)
-		}
-	}
-	decades := least > 0 && most > 100*least
-	if decades {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, picture.LogTicks{}
-	}
-	span := hi / lo
-	if span == 1 {
-		span = 4
-	}
+	shown := append(slices.Concat(paths...), chosen)
+	lambda := func(a, b iokl.CVPoint) int { return cmp.Compare(a.Lambda, b.Lambda) }
+	mean := func(a, b iokl.CVPoint) int { return cmp.Compare(a.Mean, b.Mean) }
+	least, most := slices.MinFunc(shown, mean).Mean, slices.MaxFunc(shown, mean).Mean
+	c.LogY = least > 0 && most > 100*least
+	span := slices.MaxFunc(shown, lambda).Lambda / slices.MinFunc(shown, lambda).Lambda
 	const apart = 0.006 // of the width of the picture, between the error bars of two paths
-	mark := points{at: []iokl.CVPoint{r.Chosen()}, shift: 1}
-	for k := range paths {
-		path := &paths[k]
-		path.decades = decades
-		path.shift = math.Pow(span, apart*(float64(k)-float64(len(paths)-1)/2))
-		if sameKind(&path.at[0], &mark.at[0]) {
-			mark.shift = path.shift
+	ring := picture.Curve{Name: "chosen", Ring: true, XY: plotter.XYs{{X: chosen.Lambda, Y: chosen.Mean}}}
+	for k, path := range paths {
+		shift := math.Pow(span, apart*float64(k))
+		curve := picture.Curve{Name: pathName(path[0], severalDictionaries(points)), Line: true}
+		for _, q := range path {
+			curve.XY = append(curve.XY, plotter.XY{X: shift * q.Lambda, Y: q.Mean})
+			bar := struct{ Low, High float64 }{q.StdErr, q.StdErr}
+			if c.LogY {
+				bar.Low = min(bar.Low, 0.9*q.Mean)
+			}
+			if !finite(q.StdErr) {
+				bar.Low, bar.High = 0, 0
+			}
+			curve.Bars = append(curve.Bars, bar)
 		}
-		line, err := plotter.NewLine(path)
-		if err != nil {
-			return f, err
+		if c.Curves = append(c.Curves, curve); sameKind(&path[0], &chosen) {
+			ring.XY[0].X *= shift
 		}
-		bars, err := plotter.NewYErrorBars(path)
-		if err != nil {
-			return f, err
-		}
-		line.Color, bars.Color = hues[k], hues[k]
-		line.Width = 1.6
-		p.Add(line, bars)
-		f.Legend = append(f.Legend, picture.Sign{Text: path.name(severalDictionaries(r.Points)), Thumb: line})
 	}
-	chosen, err := plotter.NewScatter(mark)
-	if err != nil {
-		return f, err
-	}
-	chosen.GlyphStyle = draw.GlyphStyle{Color: color.Black, Radius: 4, Shape: draw.RingGlyph{}}
-	p.Add(chosen)
-	f.Legend = append(f.Legend, picture.Sign{Text: "chosen", Thumb: chosen})
-	pad := math.Pow(span, 0.02)
-	if hi == lo {
-		pad = 2
-	}
-	p.X.Min, p.X.Max = lo/pad, hi*pad
-	return f, nil
+	c.Curves = append(c.Curves, ring)
+	return c.Figures("cv")
 }
+
+// mostPaths is the number of settings whose curves are told apart.
+const mostPaths = 6
 
 // splitPaths groups the points by all but λ, the group with the best point first.
-func splitPaths(all []iokl.CVPoint, metric string) (paths []points) {
+func splitPaths(all []iokl.CVPoint, metric string) (paths [][]iokl.CVPoint) {
 	for i := range all {
-		k := slices.IndexFunc(paths, func(p points) bool { return sameKind(&p.at[0], &all[i]) })
+		k := slices.IndexFunc(paths, func(p []iokl.CVPoint) bool { return sameKind(&p[0], &all[i]) })
 		if k < 0 {
-			k = len(paths)
-			paths = append(paths, points{})
+			k, paths = len(paths), append(paths, nil)
 		}
-		paths[k].at = append(paths[k].at, all[i])
+		paths[k] = append(paths[k], all[i])
 	}
-	slices.SortStableFunc(paths, func(a, b points) int {
-		return cmp.Compare(cost(metric, a.best(metric)), cost(metric, b.best(metric)))
+	slices.SortStableFunc(paths, func(a, b []iokl.CVPoint) int {
+		return cmp.Compare(cost(metric, bestOf(a, metric)), cost(metric, bestOf(b, metric)))
 	})
 	return paths
 }
@@ -320,14 +214,13 @@ func cost(metric string, p iokl.CVPoint) float64 {
 	return p.Mean
 }
 
-// best is the point of the path with the best error.
-func (p points) best(metric string) iokl.CVPoint {
-	return slices.MinFunc(p.at, func(a, b iokl.CVPoint) int { return cmp.Compare(cost(metric, a), cost(metric, b)) })
+// bestOf is the point with the best error.
+func bestOf(path []iokl.CVPoint, metric string) iokl.CVPoint {
+	return slices.MinFunc(path, func(a, b iokl.CVPoint) int { return cmp.Compare(cost(metric, a), cost(metric, b)) })
 }
 
-// name is what the legend calls the path; with kernels where these differ.
-func (p points) name(kernels bool) string {
-	q := p.at[0]
+// pathName is what the legend calls the path of a point; with kernels where these differ.
+func pathName(q iokl.CVPoint, kernels bool) string {
 	name := q.Norm
 	if kernels {
 		name += ", " + q.Learns() + ": " + first(q.Kernels)

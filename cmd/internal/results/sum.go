@@ -3,12 +3,12 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/iokl/iokl"
 	"github.com/iokl/iokl/blas"
@@ -58,71 +58,59 @@ func writeComponents(w io.Writer, model *iokl.Model) {
 // coupling is what a kernel with an output kernel of its own does.
 type coupling struct {
 	kernel string
-	rank   int
 	share  float64      // of Σ tr L_j
 	L      blas.General // L_j
-	own    []pair       // the outputs it makes vary most, with their shares of tr L_j
-	pairs  []pair       // those it couples most, with their correlations in L_j
 }
 
 // couplings are those of the kernels of largest tr L_j; none for one L, or more outputs than are compared in pairs.
-func couplings(model *iokl.Model) []coupling {
-	const kernels, most = 10, 3
+func couplings(model *iokl.Model) (out []coupling) {
+	const most = 10
 	Ls, names, n := model.OutputKernels(), model.KernelNames(), len(model.LearnedOutputs())
 	if n > maxCorrelation {
 		return nil
 	}
-	idx := make([]int, 0, len(Ls))
-	for j, L := range Ls {
-		if L.Rank() > 0 {
-			idx = append(idx, j)
-		}
-	}
-	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(Ls[b].Trace(), Ls[a].Trace()) })
-	var out []coupling
-	for _, j := range idx[:min(len(idx), kernels)] {
+	idx := largestFirst(traces(Ls))
+	for _, j := range idx[:min(len(idx), most)] {
 		c := coupling{
-			kernel: kernelLabel(names[j], model.InputNames()), rank: Ls[j].Rank(),
-			share: Ls[j].Trace() / model.OutputKernel().Trace(), L: blas.NewGeneral(n, n),
+			kernel: kernelLabel(names[j], model.InputNames()), share: Ls[j].Trace() / model.OutputKernel().Trace(),
+			L: blas.NewGeneral(n, n),
 		}
 		Ls[j].Dense(blas.Active(), c.L)
-		at := func(p pair) float64 { return c.L.Data[p.i*n+p.j] }
-		R := iokl.Correlation(Ls[j])
-		for a := range n {
-			c.own = append(c.own, pair{a, a, c.L.Data[a*n+a] / Ls[j].Trace()})
-			for b := range a {
-				c.pairs = append(c.pairs, pair{b, a, R.At(a, b)})
-			}
-		}
-		for _, list := range []*[]pair{&c.own, &c.pairs} {
-			slices.SortStableFunc(*list, func(p, q pair) int { return cmp.Compare(math.Abs(at(q)), math.Abs(at(p))) })
-			*list = (*list)[:min(len(*list), most)]
-		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// moves is the outputs that the kernel makes vary most.
-func (c *coupling) moves(outputs []string) string {
-	var parts []string
-	for _, p := range c.own {
-		parts = append(parts, fmt.Sprintf("%s %.0f %%", outputs[p.i], 100*p.r))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// writeCouplings lists, for each kernel with an output kernel of its own, the outputs that it
-// makes vary most and the pairs that it couples most.
-func writeCouplings(w io.Writer, model *iokl.Model) {
-	outputs := model.LearnedOutputs()
+// couplingWords says of each kernel with an output kernel of its own which outputs that makes vary most, and which pair
+// it couples most.
+func couplingWords(model *iokl.Model) (words []string) {
+	const most = 3
+	names := model.LearnedOutputs()
 	for _, c := range couplings(model) {
-		fmt.Fprintf(w, "\n%s, rank %d\n", c.kernel, c.rank)
-		fmt.Fprintf(w, "  moves\t%s\n", c.moves(outputs))
-		for _, p := range c.pairs {
-			fmt.Fprintf(w, "  %s, %s\t%+.3f\n", outputs[p.i], outputs[p.j], p.r)
+		own, top, pair := make([]float64, len(names)), 0.0, [2]int{}
+		for i := range names {
+			row := blas.Row(c.L, i)
+			own[i] = row[i]
+			for j := range i {
+				if v := math.Abs(row[j]); v > top {
+					top, pair = v, [2]int{j, i}
+				}
+			}
 		}
+		var moved []string
+		idx := largestFirst(own)
+		for _, i := range idx[:min(most, len(idx))] {
+			moved = append(moved, fmt.Sprintf("%s %.0f %%", names[i], 100*own[i]/floats.Sum(own)))
+		}
+		text := fmt.Sprintf("%s has %.0f %% of the variation; it moves %s", c.kernel, 100*c.share, strings.Join(moved, ", "))
+		if top > 0 {
+			i, j := pair[0], pair[1]
+			text += fmt.Sprintf(", and couples %s and %s most (%+.2f)", names[i], names[j],
+				blas.Row(c.L, j)[i]/math.Sqrt(own[i]*own[j]))
+		}
+		words = append(words, text+".")
 	}
+	return words
 }
 
 // couplingHeats show the L_j, divided by the deviations √(ΣL_j)_aa of both outputs, so that they
@@ -152,21 +140,8 @@ func couplingHeats(model *iokl.Model) []*picture.Heat {
 // couplingSection says which kernel couples which outputs.
 func couplingSection(model *iokl.Model, _ *Origin) page.Section {
 	s := page.Section{ID: "couplings", Title: "Which kernel couples which outputs"}
-	names := model.LearnedOutputs()
-	var words []string
-	for _, c := range couplings(model) {
-		text := fmt.Sprintf("%s has %.0f %% of the variation; it moves %s", c.kernel, 100*c.share, c.moves(names))
-		if len(c.pairs) > 0 {
-			p := c.pairs[0]
-			text += fmt.Sprintf(", and couples %s and %s most (%+.2f)", names[p.i], names[p.j], p.r)
-		}
-		words = append(words, text+".")
-	}
-	if words == nil {
-		return s
-	}
-	s.Add(page.List(words))
-	if n := len(names); n > 1 && n <= maxMapped {
+	s.Add(page.List(couplingWords(model)))
+	if n := len(model.LearnedOutputs()); len(s.Blocks) > 0 && n > 1 && n <= maxMapped {
 		var figures []picture.Figure
 		for _, h := range couplingHeats(model) {
 			figures = append(figures, h.Figure(""))
